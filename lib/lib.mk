@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# The rooms of lib/, each a folder. A new .c file in a room is found by itself; a new room is added to a list here.
+
+# No system call, no clock, no printing, no global state: scripts/check-layers looks at their objects.
+IW_PURE_ROOMS := util wire mpa sctpmap sctp ddp rdmap conn
+IW_PURE_TOOL_ROOMS := xfer
+
+IW_LIB_ROOMS := $(IW_PURE_ROOMS) verbs llp pkt os loop trace
+IW_TOOL_ROOMS := cli $(IW_PURE_TOOL_ROOMS) file rm bench probe capture
+
+IW_LIB_SRCS := $(sort $(foreach room,$(IW_LIB_ROOMS),$(wildcard lib/$(room)/*.c)))
+IW_TOOL_SRCS := $(sort $(foreach room,$(IW_TOOL_ROOMS),$(wildcard lib/$(room)/*.c)))
+IW_LIB_OBJS := $(call objs,$(IW_LIB_SRCS))
+IW_TOOL_OBJS := $(call objs,$(IW_TOOL_SRCS))
+IW_ALL_OBJS := $(IW_LIB_OBJS) $(IW_TOOL_OBJS)
+
+IW_SOVERSION := $(firstword $(subst ., ,$(VERSION)))
+IW_LIB_A := $(O)/libiwarp.a
+IW_LIB_SO := $(O)/libiwarp.so.$(VERSION)
+IW_TOOLS_A := $(O)/libiwtools.a
+
+lib: $(IW_LIB_A) $(O)/libiwarp.so $(O)/libiwarp.pc
+
+# An archive is made afresh, so that an object whose source is gone does not linger in it. The list of its objects is kept
+# in a file, because a source that was removed changes no date.
+define archive
+@mkdir -p $(@D)
+$(call say,AR,$@)
+@rm -f $@
+$(Q)$(AR) rcs $@ $(filter %.o,$^)
+endef
+
+$(IW_LIB_A): $(IW_LIB_OBJS) $(O)/libiwarp.list
+	$(archive)
+
+$(IW_TOOLS_A): $(IW_TOOL_OBJS) $(O)/libiwtools.list
+	$(archive)
+
+ifdef CONFIGURED
+keep_list = $(shell mkdir -p $(O); echo '$(2)' | cmp -s - $(1) || echo '$(2)' >$(1))
+$(call keep_list,$(O)/libiwarp.list,$(IW_LIB_OBJS))
+$(call keep_list,$(O)/libiwtools.list,$(IW_TOOL_OBJS))
+endif
+
+$(IW_LIB_SO): $(IW_LIB_OBJS) $(O)/libiwarp.list lib/libiwarp.map
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -Wl,-soname,libiwarp.so.$(IW_SOVERSION) -Wl,--version-script=lib/libiwarp.map \
+		$(IW_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(IW_LIB_LDLIBS) $(LDLIBS)
+
+$(O)/libiwarp.so.$(IW_SOVERSION): $(IW_LIB_SO)
+	@ln -sf $(notdir $<) $@
+
+$(O)/libiwarp.so: $(O)/libiwarp.so.$(IW_SOVERSION)
+	@ln -sf $(notdir $<) $@
+
+$(O)/libiwarp.pc: lib/libiwarp.pc.in VERSION $(O)/config.mk
+	$(call say,GEN,$@)
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
+		-e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS_PRIVATE@|$(IW_LIB_LDLIBS)|' $< >$@

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Test programs. Each tests/unit/<room>_<file>_test.c is one cmocka program; tests/sim/*.c make one program; each
+# tests/fuzz/<target>_fuzz.c is one fuzz target, linked with a main that replays files, or with libFuzzer when FUZZ=1.
+
+IW_CPPFLAGS_tests := -Itests
+
+unit_names := $(sort $(basename $(notdir $(wildcard tests/unit/*_test.c))))
+unit_support := $(filter-out %_test.c,$(wildcard tests/unit/*.c))
+fuzz_names := $(sort $(basename $(notdir $(wildcard tests/fuzz/*_fuzz.c))))
+fuzz_support := $(filter-out %_fuzz.c tests/fuzz/replay_main.c,$(wildcard tests/fuzz/*.c))
+sim_srcs := $(sort $(wildcard tests/sim/*.c))
+
+IW_UNIT_BINS := $(addprefix $(O)/tests/unit/,$(unit_names))
+IW_FUZZ_BINS := $(addprefix $(O)/tests/fuzz/,$(fuzz_names))
+IW_SIM_BIN := $(if $(sim_srcs),$(O)/tests/sim/sim)
+IW_ALL_OBJS += $(call objs,$(wildcard tests/unit/*.c tests/fuzz/*.c tests/sim/*.c))
+
+link_test = $(CC) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(IW_TOOLS_A) $(IW_LIB_A) $(1) $(IW_TOOL_LDLIBS) \
+	$(IW_LIB_LDLIBS) $(LDLIBS)
+
+$(IW_UNIT_BINS): $(O)/tests/unit/%: $(O)/obj/tests/unit/%.o $(call objs,$(unit_support)) $(IW_TOOLS_A) $(IW_LIB_A)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(call link_test,-lcmocka)
+
+ifneq ($(FUZZ),)
+fuzz_main :=
+fuzz_link := -fsanitize=fuzzer
+else
+fuzz_main := $(call objs,tests/fuzz/replay_main.c)
+fuzz_link :=
+endif
+
+$(IW_FUZZ_BINS): $(O)/tests/fuzz/%: $(O)/obj/tests/fuzz/%.o $(call objs,$(fuzz_support)) $(fuzz_main) $(IW_TOOLS_A) $(IW_LIB_A)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(call link_test,$(fuzz_link))
+
+$(O)/tests/sim/sim: $(call objs,$(sim_srcs)) $(IW_TOOLS_A) $(IW_LIB_A)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(call link_test,)
+
+.PHONY: unit-bins fuzz-bins sim-bin
+unit-bins: $(IW_UNIT_BINS)
+fuzz-bins: $(IW_FUZZ_BINS)
+sim-bin: $(IW_SIM_BIN)
