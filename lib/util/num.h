@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Octet order, checked arithmetic, container_of: the arithmetic every room needs. */
+#ifndef IW_UTIL_NUM_H
+#define IW_UTIL_NUM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define iw_container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+#define IW_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define IW_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define IW_MAX(a, b) ((a) > (b) ? (a) : (b))
+#define iw_likely(x) __builtin_expect(!!(x), 1)
+#define iw_unlikely(x) __builtin_expect(!!(x), 0)
+
+#define IW_TIME_NEVER UINT64_MAX /* a deadline that never comes; all times are nanoseconds */
+#define IW_SEC(n) ((uint64_t)(n)*1000000000u)
+#define IW_MSEC(n) ((uint64_t)(n)*1000000u)
+
+static inline uint16_t iw_get_be16(const uint8_t *p)
+{
+	return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static inline uint32_t iw_get_be32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static inline uint64_t iw_get_be64(const uint8_t *p)
+{
+	return (uint64_t)iw_get_be32(p) << 32 | iw_get_be32(p + 4);
+}
+
+static inline uint32_t iw_get_le32(const uint8_t *p)
+{
+	return (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
+}
+
+static inline void iw_put_be16(uint8_t *p, uint16_t v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+
+static inline void iw_put_be32(uint8_t *p, uint32_t v)
+{
+	p[0] = (uint8_t)(v >> 24);
+	p[1] = (uint8_t)(v >> 16);
+	p[2] = (uint8_t)(v >> 8);
+	p[3] = (uint8_t)v;
+}
+
+static inline void iw_put_be64(uint8_t *p, uint64_t v)
+{
+	iw_put_be32(p, (uint32_t)(v >> 32));
+	iw_put_be32(p + 4, (uint32_t)v);
+}
+
+static inline void iw_put_le32(uint8_t *p, uint32_t v)
+{
+	p[0] = (uint8_t)v;
+	p[1] = (uint8_t)(v >> 8);
+	p[2] = (uint8_t)(v >> 16);
+	p[3] = (uint8_t)(v >> 24);
+}
+
+/* True when a + b does not fit 64 bits; *sum is set otherwise. */
+static inline bool iw_add_wraps(uint64_t a, uint64_t b, uint64_t *sum)
+{
+	return __builtin_add_overflow(a, b, sum);
+}
+
+/* Saturating: a deadline far in the future stays IW_TIME_NEVER. */
+static inline uint64_t iw_time_add(uint64_t t, uint64_t ns)
+{
+	return ns > IW_TIME_NEVER - t ? IW_TIME_NEVER : t + ns;
+}
+
+/* Serial number arithmetic modulo 2^32: a comes before b. */
+static inline bool iw_seq32_before(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) < 0;
+}
+
+#endif

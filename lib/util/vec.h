@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One run of octets. Laid out as struct iovec is, so that transports hand arrays of it to the kernel unchanged. */
+#ifndef IW_UTIL_VEC_H
+#define IW_UTIL_VEC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct iw_vec {
+	void *base;
+	size_t len;
+};
+
+#endif
