@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Addresses: numeric text first, the resolver only for names. */
+#include "os/addr.h"
+
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/os.h"
+#include "util/text.h"
+
+static void set_in(struct iw_addr *a, struct in_addr ip, uint16_t port)
+{
+	*a = (struct iw_addr){ .in = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = ip },
+			       .len = sizeof(a->in) };
+}
+
+static void set_in6(struct iw_addr *a, struct in6_addr ip, uint32_t scope, uint16_t port)
+{
+	*a = (struct iw_addr){ .in6 = { .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = ip,
+					.sin6_scope_id = scope },
+			       .len = sizeof(a->in6) };
+}
+
+/* The interface behind the % of a link-local address: a name, or its number. */
+static int parse_scope(uint32_t *out, const char *text)
+{
+	unsigned int index = if_nametoindex(text);
+	char *end;
+	unsigned long v;
+
+	if (index != 0) {
+		*out = index;
+		return 0;
+	}
+	if (text[0] < '0' || text[0] > '9')
+		return IW_E_INVAL;
+	errno = 0;
+	v = strtoul(text, &end, 10);
+	if (*end != '\0' || errno != 0 || v == 0 || v > UINT32_MAX)
+		return IW_E_INVAL;
+	*out = (uint32_t)v;
+	return 0;
+}
+
+int iw_addr_parse(struct iw_addr *out, const char *text, uint16_t port)
+{
+	char copy[INET6_ADDRSTRLEN + 1 + IF_NAMESIZE + 2];
+	size_t len = strlen(text);
+	uint32_t scope = 0;
+	struct in6_addr ip6;
+	struct in_addr ip;
+	char *percent;
+
+	if (inet_pton(AF_INET, text, &ip) == 1) {
+		set_in(out, ip, port);
+		return 0;
+	}
+	if (len > 2 && text[0] == '[' && text[len - 1] == ']') {
+		text++;
+		len -= 2;
+	}
+	if (len >= sizeof(copy))
+		return IW_E_INVAL;
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	percent = strchr(copy, '%');
+	if (percent) {
+		*percent = '\0';
+		if (parse_scope(&scope, percent + 1) != 0)
+			return IW_E_INVAL;
+	}
+	if (inet_pton(AF_INET6, copy, &ip6) != 1)
+		return IW_E_INVAL;
+	set_in6(out, ip6, scope, port);
+	return 0;
+}
+
+static int resolver_error(struct iw_fault *why, const char *host, int code)
+{
+	switch (code) {
+	case EAI_SYSTEM:
+		return iw_os_fail(why, errno, "look up host %s", host);
+	case EAI_MEMORY:
+		return iw_fail(why, IW_E_NOMEM, "look up host %s: out of memory", host);
+	case EAI_AGAIN:
+		return iw_fail(why, IW_E_AGAIN, "look up host %s: the name service does not answer; try again, or give a "
+						"numeric address", host);
+	default:
+		return iw_fail(why, IW_E_NOENT, "look up host %s: no such host", host);
+	}
+}
+
+static int resolve_name(struct iw_addr *out, size_t cap, size_t *n, const char *host, uint16_t port, struct iw_fault *why)
+{
+	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+	struct addrinfo *list, *ai;
+	int code;
+
+	code = getaddrinfo(host, NULL, &hints, &list);
+	if (code != 0)
+		return resolver_error(why, host, code);
+	*n = 0;
+	for (ai = list; ai && *n < cap; ai = ai->ai_next) {
+		struct iw_addr *a = &out[*n];
+
+		if (ai->ai_addrlen > sizeof(a->in6) || (ai->ai_family != AF_INET && ai->ai_family != AF_INET6))
+			continue;
+		*a = (struct iw_addr){ .len = ai->ai_addrlen };
+		memcpy(&a->in6, ai->ai_addr, ai->ai_addrlen);
+		iw_addr_set_port(a, port);
+		++*n;
+	}
+	freeaddrinfo(list);
+	if (*n == 0)
+		return iw_fail(why, IW_E_NOTSUP, "look up host %s: it has no IPv4 or IPv6 address", host);
+	return 0;
+}
+
+int iw_addr_resolve(struct iw_addr *out, size_t cap, size_t *n, const char *host, uint16_t port, struct iw_fault *why)
+{
+	if (cap == 0)
+		return iw_fail(why, IW_E_INVAL, "look up host: no room for an address");
+	if (!host || host[0] == '\0') {
+		set_in(&out[0], (struct in_addr){ htonl(INADDR_LOOPBACK) }, port);
+		*n = 1;
+		if (cap > 1) {
+			set_in6(&out[1], in6addr_loopback, 0, port);
+			*n = 2;
+		}
+		return 0;
+	}
+	if (iw_addr_parse(&out[0], host, port) == 0) {
+		*n = 1;
+		return 0;
+	}
+	return resolve_name(out, cap, n, host, port, why);
+}
+
+const char *iw_addr_host(char buf[static IW_ADDR_TEXT], const struct iw_addr *a)
+{
+	char name[IF_NAMESIZE];
+	size_t len;
+
+	if (a->len == 0) {
+		snprintf(buf, IW_ADDR_TEXT, "none");
+		return buf;
+	}
+	if (a->sa.sa_family == AF_INET) {
+		inet_ntop(AF_INET, &a->in.sin_addr, buf, IW_ADDR_TEXT);
+		return buf;
+	}
+	inet_ntop(AF_INET6, &a->in6.sin6_addr, buf, IW_ADDR_TEXT);
+	len = strlen(buf);
+	if (a->in6.sin6_scope_id == 0)
+		return buf;
+	if (if_indextoname(a->in6.sin6_scope_id, name))
+		snprintf(buf + len, IW_ADDR_TEXT - len, "%%%s", name);
+	else
+		snprintf(buf + len, IW_ADDR_TEXT - len, "%%%u", a->in6.sin6_scope_id);
+	return buf;
+}
+
+const char *iw_addr_format(char buf[static IW_ADDR_TEXT], const struct iw_addr *a)
+{
+	char host[IW_ADDR_TEXT];
+
+	if (a->len == 0 || a->sa.sa_family == AF_INET)
+		snprintf(buf, IW_ADDR_TEXT, "%.22s:%u", iw_addr_host(host, a), iw_addr_port(a));
+	else
+		snprintf(buf, IW_ADDR_TEXT, "[%.62s]:%u", iw_addr_host(host, a), iw_addr_port(a));
+	return buf;
+}
+
+uint16_t iw_addr_port(const struct iw_addr *a)
+{
+	if (a->len == 0)
+		return 0;
+	return ntohs(a->sa.sa_family == AF_INET ? a->in.sin_port : a->in6.sin6_port);
+}
+
+void iw_addr_set_port(struct iw_addr *a, uint16_t port)
+{
+	if (a->sa.sa_family == AF_INET)
+		a->in.sin_port = htons(port);
+	else
+		a->in6.sin6_port = htons(port);
+}
+
+static bool in_is_loopback(uint32_t host_order)
+{
+	return host_order >> 24 == IN_LOOPBACKNET;
+}
+
+bool iw_addr_is_loopback(const struct iw_addr *a)
+{
+	const uint8_t *ip6 = a->in6.sin6_addr.s6_addr;
+
+	if (a->len == 0)
+		return false;
+	if (a->sa.sa_family == AF_INET)
+		return in_is_loopback(ntohl(a->in.sin_addr.s_addr));
+	if (IN6_IS_ADDR_V4MAPPED(&a->in6.sin6_addr))
+		return ip6[12] == IN_LOOPBACKNET;
+	return IN6_IS_ADDR_LOOPBACK(&a->in6.sin6_addr);
+}
+
+bool iw_addr_is_any(const struct iw_addr *a)
+{
+	if (a->len == 0)
+		return false;
+	if (a->sa.sa_family == AF_INET)
+		return a->in.sin_addr.s_addr == htonl(INADDR_ANY);
+	return IN6_IS_ADDR_UNSPECIFIED(&a->in6.sin6_addr);
+}
+
+bool iw_addr_equal(const struct iw_addr *a, const struct iw_addr *b)
+{
+	if (a->len == 0 || b->len == 0)
+		return a->len == b->len;
+	if (a->sa.sa_family != b->sa.sa_family || iw_addr_port(a) != iw_addr_port(b))
+		return false;
+	if (a->sa.sa_family == AF_INET)
+		return a->in.sin_addr.s_addr == b->in.sin_addr.s_addr;
+	return memcmp(&a->in6.sin6_addr, &b->in6.sin6_addr, sizeof(a->in6.sin6_addr)) == 0 &&
+	       a->in6.sin6_scope_id == b->in6.sin6_scope_id;
+}
