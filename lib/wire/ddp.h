@@ -82,10 +82,13 @@ struct iw_terminate {
 	uint8_t ddp_hdr_len;          /* 14 or 18; 0 without d or when it was cut short */
 	bool has_rreq;                /* r and all 28 octets were there */
 	struct iw_rreq rreq;
+	bool len_absent;              /* m or d, but the octets ended before DDP Segment Length: encode leaves it out too */
 };
 /* Consumed octets; 0: fewer than the 4 octets of the control field. Headers announced but missing (siw sends such) decode
- * as absent: ddp_hdr_len 0, has_rreq false. */
+ * as absent: ddp_hdr_len 0, has_rreq false, and are not among the octets consumed. */
 int iw_terminate_decode(struct iw_terminate *out, const uint8_t *src, size_t len);
+/* Octets written: the control field, DDP Segment Length with m or d, ddp_hdr_len octets of ddp with d, rreq with r and
+ * has_rreq. IW_E_INVAL when cap is too small or ddp_hdr_len above IW_DDP_HDR_MAX. */
 int iw_terminate_encode(uint8_t *dst, size_t cap, const struct iw_terminate *in);
 void iw_terminate_print(struct iw_text *t, const struct iw_terminate *m);
 /* "DDP tagged buffer error: base or bounds violation"; for codes nobody defined: "layer 1 type 1 code 0x7f". */

@@ -41,21 +41,27 @@ struct iw_mpa_enhanced {
 	uint16_t ird, ord;               /* 14 bits each */
 };
 
-/* Consumed octets; 0: more octets are needed (only the key and PD_Length decide); never an error: PD_Length above 512 and
- * foreign keys decode too. When the frame header is there but its Private Data is not, returns 0 with out filled but pd NULL. */
+/* Consumed octets; 0: more octets are needed (20 plus PD_Length); never an error: PD_Length above 512 and foreign keys decode
+ * too. When the frame header is there but its Private Data is not, returns 0 with out filled but pd NULL. With fewer than 20
+ * octets out is zero and its kind IW_MPA_OTHER. */
 int iw_mpa_frame_decode(struct iw_mpa_frame *out, const uint8_t *src, size_t len);
-/* Octets written, or IW_E_INVAL when cap is too small. */
+/* Octets written, or IW_E_INVAL when cap is too small. pd NULL: the 20 octets alone, PD_Length as it stands in pd_len. */
 int iw_mpa_frame_encode(uint8_t *dst, size_t cap, const struct iw_mpa_frame *in);
 void iw_mpa_frame_print(struct iw_text *t, const struct iw_mpa_frame *f);
 
+/* Consumed octets (4), 0: more are needed. */
 int iw_mpa_enhanced_decode(struct iw_mpa_enhanced *out, const uint8_t *src, size_t len);
+/* Octets written (4), or IW_E_INVAL when cap is too small. Of ird and ord the low 14 bits count. */
 int iw_mpa_enhanced_encode(uint8_t *dst, size_t cap, const struct iw_mpa_enhanced *in);
 void iw_mpa_enhanced_print(struct iw_text *t, const struct iw_mpa_enhanced *e);
 
+/* RFC 5044 4.2. fpduptr as seen: its two low bits are for the reader to ignore. */
 struct iw_mpa_marker {
 	uint16_t reserved, fpduptr;
 };
+/* Consumed octets (4), 0: more are needed. */
 int iw_mpa_marker_decode(struct iw_mpa_marker *out, const uint8_t *src, size_t len);
+/* Octets written (4), or IW_E_INVAL when cap is too small. */
 int iw_mpa_marker_encode(uint8_t *dst, size_t cap, const struct iw_mpa_marker *in);
 void iw_mpa_marker_print(struct iw_text *t, const struct iw_mpa_marker *m);
 

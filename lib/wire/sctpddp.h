@@ -23,6 +23,7 @@ enum iw_sctp_fn {
 	IW_SCTP_FN_ENH_ACCEPT = 6,
 	IW_SCTP_FN_ENH_REJECT = 7,
 };
+/* "Initiate", "Enhanced Accept", ...; "unassigned" for the rest. */
 const char *iw_sctp_fn_name(uint16_t fn);
 
 /* PPID 17. pd points into the decoded octets (borrowed). */
@@ -31,7 +32,10 @@ struct iw_sctp_control {
 	const uint8_t *pd;
 	size_t pd_len;
 };
+/* Consumed octets, all of them: a message is a whole one. 0: fewer than the 4 octets of DDP-SSN and Function Code.
+ * Private Data above 512 octets decodes too. IW_E_INVAL: len above INT_MAX. */
 int iw_sctp_control_decode(struct iw_sctp_control *out, const uint8_t *src, size_t len);
+/* Octets written, or IW_E_INVAL when cap is too small. */
 int iw_sctp_control_encode(uint8_t *dst, size_t cap, const struct iw_sctp_control *in);
 void iw_sctp_control_print(struct iw_text *t, const struct iw_sctp_control *c);
 
