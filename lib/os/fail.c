@@ -33,6 +33,9 @@ int iw_os_err(int errnum)
 	case ENOENT:
 	case ENODEV:
 		return IW_E_NOENT;
+	case EMFILE:
+	case ENFILE:
+		return IW_E_LIMIT;
 	default:
 		return IW_E_OS;
 	}

@@ -28,7 +28,10 @@ uint64_t iw_os_cpu(void);
  */
 IW_MUST_CHECK int iw_os_random(void *buf, size_t len);
 
-/* The enum iw_err for an errno: IW_E_PERM, IW_E_NOMEM, IW_E_NOTSUP, IW_E_AGAIN, IW_E_TIMEOUT, IW_E_NOENT, else IW_E_OS. */
+/*
+ * The enum iw_err for an errno: IW_E_PERM, IW_E_NOMEM, IW_E_NOTSUP, IW_E_AGAIN, IW_E_TIMEOUT, IW_E_NOENT, IW_E_LIMIT
+ * (no more descriptors), else IW_E_OS.
+ */
 int iw_os_err(int errnum);
 
 /* Writes a phrase for an errno into @buf and returns @buf: lower case, never translated, "connection refused". */

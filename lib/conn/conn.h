@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One connection: ties rdmap and ddp to an LLP adaptation (mpa). The engine API: octets, `now` and calls in; octets, a
+ * deadline and events out. The same code runs under a socket, in the simulator and under a fuzzer.
+ *
+ * Threads: none, no locks; a connection belongs to one thread at a time.
+ *
+ *   in:   n = iw_conn_rx_vec(c, scratch, vec)   -> receive into vec -> iw_conn_received(c, bytes, now), or iw_conn_eof(c, now)
+ *   out:  iw_conn_send(c, &tx, now)             -> send tx          -> iw_conn_sent(c, bytes, now)
+ *   time: iw_conn_deadline(c)                   -> iw_conn_timeout(c, now)
+ *   then: while (iw_conn_next_event(c, &ev)) ...; completions: iw_rdmap_next_completion(c's rdmap)
+ */
+#ifndef IW_CONN_CONN_H
+#define IW_CONN_CONN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <iwarp/err.h>
+
+#include "mpa/mpa.h"
+#include "rdmap/rdmap.h"
+#include "util/mem.h"
+#include "util/pool.h"
+#include "util/vec.h"
+
+enum iw_conn_state {
+	IW_CONN_SETUP,       /* MPA start-up */
+	IW_CONN_OPEN,        /* full operation */
+	IW_CONN_CLOSING,     /* graceful: draining what is posted, then the FIN */
+	IW_CONN_TERMINATING, /* a fault: the Terminate goes out (where one may), then the FIN; input is drained */
+	IW_CONN_FIN_SENT,    /* we send no more; input until the peer's FIN */
+	IW_CONN_CLOSED,      /* the transport is to be closed */
+};
+const char *iw_conn_state_name(enum iw_conn_state s);
+
+struct iw_conn_cfg {
+	const struct iw_mem *mem;     /* borrowed for life, as are the pools */
+	struct iw_pool *txbufs;       /* buffers of sizeof(struct iw_txbuf) */
+	struct iw_mpa_cfg mpa;        /* mpa.spill: buffers of IW_MPA_SPILL_LEN */
+	struct iw_rdmap *rdmap;       /* initiator: needed; responder: NULL until iw_conn_accept. Owned by the queue pair, outlives the connection's use */
+	uint64_t decide_ns;           /* responder: the ULP must have answered a Request by then; 0: 10 s */
+	uint64_t stall_ns;            /* octets or Reads outstanding and nothing moves; 0: 30 s */
+	uint64_t linger_ns;           /* after our FIN: how long the peer's is awaited; 0: 10 s */
+};
+
+enum iw_event_type {
+	IW_EVENT_REQUEST,     /* responder: iw_conn_params; answer with iw_conn_accept or iw_conn_reject */
+	IW_EVENT_ESTABLISHED, /* full operation; a responder may not send before the first FPDU, which needs no care of the ULP */
+	IW_EVENT_REJECTED,    /* the peer said no: iw_conn_params has its Private Data */
+	IW_EVENT_PEER_CLOSED, /* the peer's FIN at an FPDU boundary: half closed */
+	IW_EVENT_CLOSED,      /* the last one: close the transport; fault.err IW_OK for an orderly end */
+};
+struct iw_event {
+	enum iw_event_type type;
+	struct iw_fault fault; /* REJECTED, CLOSED */
+	bool abort;            /* CLOSED: no point in lingering: close hard */
+};
+
+/* A batch for the transport. */
+struct iw_tx {
+	struct iw_vec *vec;   /* borrowed until iw_conn_sent; at most IW_TXBUF_VECS */
+	size_t nvec, bytes;
+	bool eor;             /* behind it a new TCP segment must begin */
+};
+
+struct iw_conn;
+IW_MUST_CHECK int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cfg, uint64_t now, struct iw_fault *why);
+void iw_conn_free(struct iw_conn *c);
+enum iw_conn_state iw_conn_state(const struct iw_conn *c);
+const struct iw_mpa_params *iw_conn_params(const struct iw_conn *c);
+size_t iw_conn_mulpdu(const struct iw_conn *c);
+void iw_conn_set_emss(struct iw_conn *c, size_t emss);
+/* FPDUs are aligned with segments: the transport should refresh its EMSS before each batch. */
+bool iw_conn_aligned(const struct iw_conn *c);
+/* The initiator may retry on a new connection with Rev 1 (RFC 6581 10): meaningful after IW_EVENT_CLOSED. */
+bool iw_conn_retry_rev1(const struct iw_conn *c);
+
+/* in: n of vec filled; 0: reading pauses (a decision is due, or closed). scratch as in iw_mpa_rx_vec. Negative: out of memory: try later. */
+int iw_conn_rx_vec(struct iw_conn *c, struct iw_vec scratch, struct iw_vec vec[2]);
+void iw_conn_received(struct iw_conn *c, size_t bytes, uint64_t now);
+void iw_conn_eof(struct iw_conn *c, uint64_t now);              /* FIN */
+void iw_conn_lost(struct iw_conn *c, const struct iw_fault *why, uint64_t now); /* reset, unreachable, ... */
+/* False while nothing is to be read: the transport need not be watched for reading. */
+bool iw_conn_wants_rx(const struct iw_conn *c);
+
+/* out: true when *tx holds octets. Call again after iw_conn_sent until false or until the transport is full. */
+bool iw_conn_send(struct iw_conn *c, struct iw_tx *tx, uint64_t now);
+void iw_conn_sent(struct iw_conn *c, size_t bytes, uint64_t now);
+/* True once: everything is out and the FIN is due (shutdown the transport's sending side). */
+bool iw_conn_fin_due(struct iw_conn *c);
+
+uint64_t iw_conn_deadline(const struct iw_conn *c);
+void iw_conn_timeout(struct iw_conn *c, uint64_t now);
+bool iw_conn_next_event(struct iw_conn *c, struct iw_event *ev);
+
+/* The responder's answer to IW_EVENT_REQUEST. ird, ord, pd as in iw_mpa_accept. */
+IW_MUST_CHECK int iw_conn_accept(struct iw_conn *c, struct iw_rdmap *rdmap, uint16_t ird, uint16_t ord, const uint8_t *pd, size_t pd_len, uint64_t now,
+				 struct iw_fault *why);
+void iw_conn_reject(struct iw_conn *c, const uint8_t *pd, size_t pd_len, uint64_t now);
+/* Graceful end; see iw_rdmap_close. */
+void iw_conn_close(struct iw_conn *c, uint64_t now);
+/* At once, without a Terminate. IW_EVENT_CLOSED follows. */
+void iw_conn_abort(struct iw_conn *c, uint64_t now);
+
+struct iw_conn_counts {
+	uint64_t tx_octets, rx_octets, tx_fpdus, rx_fpdus;
+};
+const struct iw_conn_counts *iw_conn_counts(const struct iw_conn *c);
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * libiwarp: RDMA in user space over MPA/TCP (RFC 5040, 5041, 5044, 6581), in the vocabulary of verbs.
+ *
+ *   context -> protection domain -> memory region (STag)
+ *           -> completion queue
+ *           -> listener -> connection request -> queue pair (one connection, one DDP stream)
+ *
+ * A work request is posted, its completion is polled; what happens to connections arrives as asynchronous events that
+ * are polled too. No callbacks, no threads of its own, no signals, no output, no process-wide state.
+ *
+ * Threads: a context and everything made from it belongs to one thread at a time. Contexts are independent of each other.
+ * Progress: is made inside iw_progress, iw_cq_poll and iw_cq_wait only. For other people's event loops iw_ctx_fd and iw_cq_fd
+ * are descriptors that become readable when such a call has something to do.
+ * Deadlines: every wait inside has one (struct iw_ctx_attr); a connection that makes no progress for stall_ns while something is
+ * outstanding ends with IW_E_TIMEOUT.
+ * Ownership words: borrowed (until the call returns), kept (leave it untouched until the completion), owned (the object's own).
+ * All times are nanoseconds, all sizes octets.
+ */
+#ifndef IWARP_VERBS_H
+#define IWARP_VERBS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <iwarp/err.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct iw_ctx;
+struct iw_pd;
+struct iw_mr;
+struct iw_cq;
+struct iw_qp;
+struct iw_listener;
+struct iw_conn_req;
+
+/* ---------------------------------------------------------------- context */
+
+struct iw_ctx_attr {
+	size_t size;            /* sizeof(struct iw_ctx_attr) */
+	uint64_t setup_ns;      /* connection and MPA set-up; 0: 10 s */
+	uint64_t stall_ns;      /* no octet moved while something is outstanding; 0: 30 s */
+	uint64_t spin_ns;       /* iw_cq_wait polls that long before it sleeps: latency for CPU time; 0: none */
+	/* One line of JSON (no newline) per protocol event, for plots and labs; NULL: none. Called inside progress; must not call
+	 * the library. */
+	void (*trace)(void *trace_ctx, const char *line);
+	void *trace_ctx;
+};
+
+/* attr NULL: defaults. IW_E_NOMEM, IW_E_OS: why says which step. */
+IW_API IW_MUST_CHECK int iw_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr, struct iw_fault *why);
+/* Frees everything made from the context as well; connections still up are aborted. */
+IW_API void iw_ctx_free(struct iw_ctx *ctx);
+/* Moves octets and timers, waiting at most timeout_ns for the first of them (0: not at all, negative: no limit of its own, the
+ * context's deadlines still end the wait). Returns the number of events and completions now to be polled, or a negative error
+ * of the polling itself (IW_E_OS). */
+IW_API IW_MUST_CHECK int iw_progress(struct iw_ctx *ctx, int64_t timeout_ns);
+/* A descriptor (owned) to be watched for reading: call iw_progress(ctx, 0) then. */
+IW_API IW_MUST_CHECK int iw_ctx_fd(struct iw_ctx *ctx, struct iw_fault *why);
+/* Another descriptor to wake iw_progress and iw_cq_wait when readable (a program's own pipe, a file, a control socket), e.g. for
+ * signals: the wait returns, the descriptor is not read. fd -1: none. Kept until replaced. At most one. */
+IW_API IW_MUST_CHECK int iw_ctx_wake_fd(struct iw_ctx *ctx, int fd);
+
+/* ---------------------------------------------------------------- protection domain, memory region */
+
+IW_API IW_MUST_CHECK int iw_pd_new(struct iw_pd **out, struct iw_ctx *ctx);
+/* IW_E_BUSY: a memory region or queue pair of it is left. */
+IW_API int iw_pd_free(struct iw_pd *pd);
+
+enum iw_access {
+	IW_ACCESS_REMOTE_READ = 1,  /* the peer may RDMA Read from it */
+	IW_ACCESS_REMOTE_WRITE = 2, /* the peer may RDMA Write into it */
+	IW_ACCESS_READ_SINK = 4,    /* our own RDMA Reads may place their Responses in it; a Write to it is refused */
+};
+
+struct iw_mr_attr {
+	void *addr;             /* kept until iw_mr_revoke or the end of the context; not written to without a right that needs it */
+	size_t len;
+	uint64_t to;            /* Tagged Offset of addr[0]: 0, an address, a file offset: as you like */
+	unsigned access;        /* set of enum iw_access */
+	struct iw_qp *qp;       /* valid on this stream alone; NULL: on every stream of the domain (RFC 5041 8.2) */
+	uint64_t lifetime_ns;   /* refused after that; 0: no limit */
+	uint32_t uses;          /* operations, then revoked; 0: no limit */
+};
+
+/* Registers a Tagged Buffer under an unpredictable STag. IW_E_INVAL (no rights, addr NULL with len, to + len wraps), IW_E_NOMEM. */
+IW_API IW_MUST_CHECK int iw_mr_reg(struct iw_mr **out, struct iw_pd *pd, const struct iw_mr_attr *attr, struct iw_fault *why);
+IW_API uint32_t iw_mr_stag(const struct iw_mr *mr);
+/* Revokes and frees: when it returns nothing more is placed there and nothing more is read from there (RFC 5042 6.2.2). The peer's
+ * operations that still name the STag end in a Terminate. Safe at any time, also after the peer's Invalidate. */
+IW_API void iw_mr_revoke(struct iw_mr *mr);
+/* False once the peer has invalidated it, its uses are spent or its life is over. */
+IW_API bool iw_mr_valid(const struct iw_mr *mr);
+
+/* ---------------------------------------------------------------- completion queue */
+
+enum iw_wc_op { IW_WC_SEND, IW_WC_WRITE, IW_WC_READ, IW_WC_RECV };
+
+struct iw_wc {
+	uint64_t wr_id;
+	struct iw_qp *qp;
+	enum iw_wc_op op;
+	int status;             /* IW_OK, or why it did not happen: IW_E_CANCELED behind the first failure of a connection */
+	uint32_t len;           /* received or read octets */
+	bool solicited;         /* RECV: Send with Solicited Event */
+	bool invalidated;       /* RECV: the peer invalidated inval_stag */
+	uint32_t inval_stag;
+};
+
+/* Room for everything posted on the queue pairs that use it is made when they are created: it never overflows. */
+IW_API IW_MUST_CHECK int iw_cq_new(struct iw_cq **out, struct iw_ctx *ctx);
+/* IW_E_BUSY: a queue pair uses it. */
+IW_API int iw_cq_free(struct iw_cq *cq);
+/* Makes progress without waiting when the queue is empty, then takes up to n completions. Returns how many. */
+IW_API IW_MUST_CHECK int iw_cq_poll(struct iw_cq *cq, struct iw_wc *wc, int n);
+/* As iw_progress(timeout_ns), but returns as soon as this queue holds a completion or the context an event: 1; 0: time ran out. */
+IW_API IW_MUST_CHECK int iw_cq_wait(struct iw_cq *cq, int64_t timeout_ns);
+/* A descriptor (owned) that is readable while the queue holds completions or iw_cq_poll could make progress. */
+IW_API IW_MUST_CHECK int iw_cq_fd(struct iw_cq *cq, struct iw_fault *why);
+
+/* ---------------------------------------------------------------- queue pair */
+
+struct iw_qp_attr {
+	size_t size;            /* sizeof(struct iw_qp_attr) */
+	struct iw_cq *send_cq, *recv_cq; /* may be the same; needed */
+	uint32_t sq_depth;      /* work requests posted and not completed; 0: 64 */
+	uint32_t rq_depth;      /* receives likewise; 0: 64 */
+	void *user;             /* iw_qp_user() gives it back */
+};
+
+IW_API IW_MUST_CHECK int iw_qp_new(struct iw_qp **out, struct iw_pd *pd, const struct iw_qp_attr *attr, struct iw_fault *why);
+/* Aborts a connection that is up; drops completions not polled yet. */
+IW_API void iw_qp_free(struct iw_qp *qp);
+IW_API void *iw_qp_user(const struct iw_qp *qp);
+
+struct iw_sge {
+	const void *addr;       /* kept until the completion */
+	size_t len;
+};
+#define IW_SGE_MAX 4
+
+enum iw_wr_op { IW_WR_SEND, IW_WR_WRITE, IW_WR_READ };
+enum iw_wr_flag {
+	IW_WR_SOLICITED = 1,    /* SEND: Send with Solicited Event */
+	IW_WR_INVALIDATE = 2,   /* SEND: Send with Invalidate of inval_stag */
+	IW_WR_FENCE = 4,        /* begins only when all earlier RDMA Reads have completed (RFC 5040 5.5) */
+	IW_WR_QUIET = 8,        /* no completion when it succeeds; the next one that completes tells */
+};
+
+struct iw_send_wr {
+	uint64_t wr_id;
+	enum iw_wr_op op;
+	unsigned flags;
+	const struct iw_sge *sge; /* SEND, WRITE: the octets, up to IW_SGE_MAX pieces (the list is borrowed, the octets are kept) */
+	size_t nsge;
+	uint32_t inval_stag;
+	uint32_t remote_stag;   /* WRITE: sink; READ: source */
+	uint64_t remote_to;
+	const struct iw_mr *sink; /* READ: with IW_ACCESS_READ_SINK; kept until the completion */
+	uint64_t sink_to;       /* READ: Tagged Offset within sink */
+	uint32_t len;           /* READ: octets */
+};
+
+/* Queues one operation. Octets move at the next progress. Completions come in the order of posting (RFC 5040 5.5).
+ * IW_E_STATE: not connected, or shut down; IW_E_FULL: sq_depth reached: poll the completion queue; IW_E_INVAL: pieces, length of 2^32 and
+ * above, sink without right or too small. ORD is kept by waiting, not by refusing. */
+IW_API IW_MUST_CHECK int iw_post_send(struct iw_qp *qp, const struct iw_send_wr *wr);
+/* Queues an Untagged Buffer for one incoming Send (kept). Also before the connection is up. IW_E_FULL, IW_E_STATE. */
+IW_API IW_MUST_CHECK int iw_post_recv(struct iw_qp *qp, uint64_t wr_id, void *addr, uint32_t cap);
+
+/* ---------------------------------------------------------------- connections */
+
+enum iw_crc_policy { IW_CRC_WANTED = 0, IW_CRC_REQUIRED, IW_CRC_OFF };
+enum iw_rtr { IW_RTR_FORM_SEND = 1, IW_RTR_FORM_WRITE = 2, IW_RTR_FORM_READ = 4 };
+#define IW_ORD_NO_NEGOTIATION 0x3fff
+
+/* Zero-initialised is the sensible default: tcp, CRC on, no markers, Rev 2 with fallback to Rev 1, IRD = ORD = 16. */
+struct iw_conn_param {
+	size_t size;            /* sizeof(struct iw_conn_param) */
+	const char *transport;  /* NULL or "tcp"; "sctp", "udp", "raw", "xdp" answer IW_E_NOTSUP with the reason where not built */
+	const char *host;       /* connect: name or address; listen: NULL is loopback, "*" every address */
+	uint16_t port;          /* listen: 0 picks one, see iw_listener_port */
+	const char *bind_addr;  /* connect: source address, NULL any */
+	const char *interface;  /* NULL any */
+	const char *cc;         /* congestion control, NULL the system's */
+	uint32_t sndbuf, rcvbuf; /* socket buffers; 0: the system's own tuning */
+	int rev;                /* 0: 2, falling back to 1; 1 or 2: that one alone; -1: RDMA Consortium, Rev 0 */
+	bool rdmac;             /* accept RDMA Consortium peers */
+	enum iw_crc_policy crc;
+	bool markers;           /* demand markers in what we receive */
+	bool peer_to_peer;      /* the initiator's first frame is an RTR (RFC 6581 9.2) */
+	unsigned rtr;           /* set of enum iw_rtr; 0: all three */
+	uint16_t ird, ord;      /* inbound and outbound RDMA Reads at once; 0: 16; IW_ORD_NO_NEGOTIATION */
+	bool no_reads;          /* IRD = ORD = 0 */
+	uint32_t mulpdu;        /* 0: FPDUs fit TCP segments; above: largest ULPDU offered to a peer that is libiwarp too (512..64768) */
+	uint32_t backlog;       /* listen: connection requests waiting for accept; 0: 128 */
+	const void *private_data; /* borrowed; at most 512 octets less what RFC 6581 and mulpdu need (4 and 8); keep within 244 for others */
+	size_t private_data_len;
+};
+
+/* Starts to connect; IW_EV_ESTABLISHED, IW_EV_REJECTED or IW_EV_CLOSED follows within the context's setup_ns. IW_E_STATE: qp was used before.
+ * Name resolution may block (addresses do not). */
+IW_API IW_MUST_CHECK int iw_connect(struct iw_qp *qp, const struct iw_conn_param *param, struct iw_fault *why);
+IW_API IW_MUST_CHECK int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_conn_param *param, struct iw_fault *why);
+IW_API uint16_t iw_listener_port(const struct iw_listener *l);
+/* "127.0.0.1:7471", "[::1]:7471" (owned) */
+IW_API const char *iw_listener_addr(const struct iw_listener *l);
+/* Requests not accepted yet are dropped; accepted connections stay. */
+IW_API void iw_listener_free(struct iw_listener *l);
+
+/* The request of an IW_EV_CONNECT_REQUEST: answer it once, within setup_ns. */
+struct iw_req_info {
+	const char *peer;       /* "192.0.2.1:40000" (owned by the request) */
+	const uint8_t *private_data; /* owned by the request */
+	size_t private_data_len;
+	uint16_t ird, ord;      /* the peer's; 0 when its Rev does not say */
+	uint8_t rev;
+	bool crc, markers, peer_to_peer;
+};
+IW_API void iw_req_info(const struct iw_conn_req *req, struct iw_req_info *info);
+/* Consumes req. param: ird, ord, no_reads, private_data count; NULL: the listener's. IW_EV_ESTABLISHED or IW_EV_CLOSED follows for qp.
+ * Receives should have been posted before: the peer may send at once. */
+IW_API IW_MUST_CHECK int iw_accept(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_conn_param *param, struct iw_fault *why);
+/* Consumes req. */
+IW_API void iw_reject(struct iw_conn_req *req, const void *private_data, size_t len);
+
+/* Graceful: everything posted is sent, then FIN; the peer's data is still received. Posting sends ends. IW_EV_CLOSED follows when both
+ * directions are closed. */
+IW_API void iw_disconnect(struct iw_qp *qp);
+/* At once; everything outstanding completes with IW_E_CANCELED. A Terminate is not sent. */
+IW_API void iw_abort(struct iw_qp *qp);
+
+enum iw_qp_state { IW_QP_NEW, IW_QP_CONNECTING, IW_QP_ESTABLISHED, IW_QP_CLOSING, IW_QP_CLOSED };
+
+struct iw_qp_info {
+	enum iw_qp_state state;
+	char local[64], peer[64]; /* addresses */
+	uint8_t rev;
+	bool crc, tx_markers, rx_markers, large_fpdus;
+	uint16_t ird, ord;      /* in force */
+	uint16_t peer_ird, peer_ord;
+	uint8_t rtr;            /* form used, enum iw_rtr, or 0 */
+	uint32_t emss, mulpdu;  /* of this moment */
+	uint64_t tx_octets, rx_octets;     /* of the LLP */
+	uint64_t tx_fpdus, rx_fpdus;
+	uint64_t tx_sends, rx_sends;       /* system calls */
+	const uint8_t *private_data;       /* the peer's, owned by the queue pair */
+	size_t private_data_len;
+};
+IW_API void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info);
+
+/* ---------------------------------------------------------------- asynchronous events */
+
+enum iw_ev_type {
+	IW_EV_CONNECT_REQUEST, /* listener, req */
+	IW_EV_ESTABLISHED,     /* qp */
+	IW_EV_REJECTED,        /* qp: the peer's Private Data is in iw_qp_info; fault says IW_E_REJECTED. The qp is closed. */
+	IW_EV_PEER_CLOSED,     /* qp: the peer sends no more (FIN); we still may */
+	IW_EV_CLOSED,          /* qp: over; fault.err is IW_OK for an orderly end. All completions were queued before it. Last event of a qp. */
+};
+
+struct iw_async_event {
+	enum iw_ev_type type;
+	struct iw_qp *qp;
+	struct iw_listener *listener;
+	struct iw_conn_req *req;
+	struct iw_fault fault; /* REJECTED, CLOSED: the first failure, local or told by the peer's Terminate */
+};
+/* False when there is none. */
+IW_API bool iw_next_event(struct iw_ctx *ctx, struct iw_async_event *ev);
+
+/* "0.1.0" */
+IW_API const char *iw_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Transports behind one vtable, chosen by name: "tcp", "sctp", "udp", "raw", "xdp".
+ *
+ * Job: octets or messages in and out of the operating system; no protocol of ours. Neighbours: lib/loop drives it, lib/os does the system
+ * calls, lib/conn sees only octets. What was not built or is not allowed is still listed: its open fails with IW_E_NOTSUP and a reason.
+ */
+#ifndef IW_LLP_LLP_H
+#define IW_LLP_LLP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <iwarp/err.h>
+
+#include "util/vec.h"
+
+enum iw_llp_trait {
+	IW_LLP_STREAM = 1,   /* octets in order: recv and send use msg[0] alone */
+	IW_LLP_MESSAGE = 2,  /* whole messages, perhaps out of order */
+	IW_LLP_ZEROCOPY = 4, /* refers to memory until acknowledged: local operations complete on the ACKED notice, not when send returns */
+};
+
+struct iw_msg {
+	uint16_t stream;     /* MESSAGE */
+	uint32_t ppid;
+	struct iw_vec *vec;  /* borrowed */
+	size_t nvec;
+	bool eor;            /* STREAM, send: what follows must begin a new TCP segment */
+};
+
+enum iw_notice_kind {
+	IW_NOTICE_EMSS,     /* value: octets of one TCP segment's payload (STREAM) or MULPDU (MESSAGE) */
+	IW_NOTICE_ACKED,    /* value: octets or messages acknowledged cumulatively (ZEROCOPY) */
+	IW_NOTICE_CONNECTED,/* the connect has succeeded */
+};
+struct iw_notice {
+	enum iw_notice_kind kind;
+	uint64_t value;
+};
+
+struct iw_llp_cfg {
+	const char *host;       /* connect: target; listen: NULL loopback, "*" all */
+	uint16_t port;
+	const char *bind_addr, *interface, *cc;
+	uint32_t sndbuf, rcvbuf; /* 0: the system's */
+	uint32_t backlog;
+	bool listen;
+};
+
+struct iw_llp;
+struct iw_llp_ops {
+	const char *name;
+	unsigned traits;
+	/* Starts a connection or a listener; never blocks but for name resolution. */
+	int (*open)(struct iw_llp **out, const struct iw_llp_cfg *cfg, struct iw_fault *why);
+	/* Listener: the next connection. 0, IW_E_AGAIN: none now, IW_E_OS: this one failed (why), go on accepting; IW_E_LIMIT: out of descriptors,
+	 * pause accepting. */
+	int (*accept)(struct iw_llp *l, struct iw_llp **out, struct iw_fault *why);
+	/* STREAM: octets received into m[0].vec, 0 at the end of the stream. MESSAGE: messages received. IW_E_AGAIN; IW_E_CLOSED / IW_E_OS with why. */
+	int64_t (*recv)(struct iw_llp *l, struct iw_msg *m, size_t n, struct iw_fault *why);
+	/* STREAM: octets taken of m[0]; MESSAGE: messages taken. IW_E_AGAIN: none now, wait for writability. */
+	int64_t (*send)(struct iw_llp *l, const struct iw_msg *m, size_t n, struct iw_fault *why);
+	/* We send no more (FIN behind what was sent). */
+	int (*shutdown)(struct iw_llp *l, struct iw_fault *why);
+	bool (*next_notice)(struct iw_llp *l, struct iw_notice *out);
+	/* Re-reads the EMSS (cheap, once per batch in aligned mode) and raises IW_NOTICE_EMSS when it changed. */
+	void (*refresh)(struct iw_llp *l);
+	/* Result of a connect that was in progress, once writable: 0, or why. */
+	int (*connected)(struct iw_llp *l, struct iw_fault *why);
+	void (*close)(struct iw_llp *l, bool abort); /* abort: no lingering, RST where data is unread; frees l */
+};
+
+struct iw_llp {
+	const struct iw_llp_ops *ops;
+	int fd;               /* to be polled */
+	char local[64], peer[64]; /* "192.0.2.1:7471", "[::1]:7471" */
+	uint16_t local_port;
+	uint64_t sends, recvs; /* system calls that moved octets */
+};
+
+/* Never NULL for the five names; NULL for others. */
+const struct iw_llp_ops *iw_llp_find(const char *name);
+/* 0 when the transport can run here; else IW_E_NOTSUP or IW_E_PERM with the reason and what would change it. IW_E_INVAL: no such name. */
+int iw_llp_available(const char *name, struct iw_fault *why);
+/* The names in the order users see them; NULL-terminated. */
+const char *const *iw_llp_names(void);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* TCP congestion control by name. */
+#ifndef IW_OS_CC_H
+#define IW_OS_CC_H
+
+#include <stddef.h>
+
+#include <iwarp/err.h>
+
+#define IW_CC_NAME 16 /* the kernel's TCP_CA_NAME_MAX, NUL included */
+
+/*
+ * Sets the congestion control of @fd. IW_E_NOTSUP: this kernel has none of that name; IW_E_PERM: it has, but ordinary users may
+ * not choose it; IW_E_OS. *why (may be NULL) lists those that can be chosen.
+ */
+IW_MUST_CHECK int iw_tcp_set_cc(int fd, const char *name, struct iw_fault *why);
+
+/* The name in force into @name. 0 or IW_E_OS. */
+IW_MUST_CHECK int iw_tcp_cc(int fd, char name[static IW_CC_NAME]);
+
+/* The names that this process can choose, separated by blanks, into @buf; "unknown" when /proc does not tell. Returns @buf. */
+const char *iw_tcp_cc_list(char *buf, size_t cap);
+
+#endif

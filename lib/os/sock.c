@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* TCP sockets: connect, listen, accept and their options. */
+#include "os/sock.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <net/if.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/cc.h"
+#include "os/os.h"
+#include "util/num.h"
+#include "util/text.h"
+
+static int set_int(int fd, int level, int name, int value)
+{
+	return setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+static int get_int(int fd, int level, int name, int *value)
+{
+	socklen_t len = sizeof(*value);
+
+	return getsockopt(fd, level, name, value, &len);
+}
+
+int iw_tcp_nodelay(int fd, bool on)
+{
+	return set_int(fd, IPPROTO_TCP, TCP_NODELAY, on) < 0 ? IW_E_OS : 0;
+}
+
+static int set_buffer(int fd, int name, int force_name, size_t octets)
+{
+	int value = (int)IW_MIN(octets, (size_t)INT_MAX / 2);
+
+	if (octets == 0)
+		return 0;
+	/* The forcing option knows no cap and needs CAP_NET_ADMIN. */
+	if (set_int(fd, SOL_SOCKET, force_name, value) == 0)
+		return 0;
+	return set_int(fd, SOL_SOCKET, name, value) < 0 ? IW_E_OS : 0;
+}
+
+int iw_sock_set_buffers(int fd, size_t sndbuf, size_t rcvbuf)
+{
+	int err = set_buffer(fd, SO_SNDBUF, SO_SNDBUFFORCE, sndbuf);
+
+	return err ? err : set_buffer(fd, SO_RCVBUF, SO_RCVBUFFORCE, rcvbuf);
+}
+
+int iw_sock_buffers(int fd, size_t *sndbuf, size_t *rcvbuf)
+{
+	int snd, rcv;
+
+	if (get_int(fd, SOL_SOCKET, SO_SNDBUF, &snd) < 0 || get_int(fd, SOL_SOCKET, SO_RCVBUF, &rcv) < 0)
+		return IW_E_OS;
+	*sndbuf = (size_t)snd / 2;
+	*rcvbuf = (size_t)rcv / 2;
+	return 0;
+}
+
+int iw_tcp_emss(int fd, uint32_t *emss)
+{
+	int value;
+
+	if (get_int(fd, IPPROTO_TCP, TCP_MAXSEG, &value) < 0 || value <= 0)
+		return IW_E_OS;
+	*emss = (uint32_t)value;
+	return 0;
+}
+
+int iw_sock_local(int fd, struct iw_addr *out)
+{
+	*out = (struct iw_addr){ .len = sizeof(out->in6) };
+	return getsockname(fd, &out->sa, &out->len) < 0 ? IW_E_OS : 0;
+}
+
+int iw_sock_peer(int fd, struct iw_addr *out)
+{
+	*out = (struct iw_addr){ .len = sizeof(out->in6) };
+	return getpeername(fd, &out->sa, &out->len) < 0 ? IW_E_OS : 0;
+}
+
+/* A link-local address is only complete with an interface. */
+static void complete_scope(struct iw_addr *a, const char *interface)
+{
+	if (interface && a->sa.sa_family == AF_INET6 && a->in6.sin6_scope_id == 0 && IN6_IS_ADDR_LINKLOCAL(&a->in6.sin6_addr))
+		a->in6.sin6_scope_id = if_nametoindex(interface);
+}
+
+/* A socket with all of @cfg set on it. Buffers come first: the receive buffer decides the window scale that TCP offers. */
+static int make_socket(int *out, int family, const struct iw_sock_cfg *cfg, struct iw_fault *why)
+{
+	int fd, err;
+
+	fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+	if (fd < 0)
+		return iw_os_fail(why, errno, "open a TCP socket for IPv%d", family == AF_INET ? 4 : 6);
+	if (iw_sock_set_buffers(fd, cfg->sndbuf, cfg->rcvbuf) != 0) {
+		err = iw_os_fail(why, errno, "set socket buffers of %zu and %zu octets", cfg->sndbuf, cfg->rcvbuf);
+		goto fail;
+	}
+	if (cfg->interface &&
+	    setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, cfg->interface, (socklen_t)strlen(cfg->interface)) < 0) {
+		err = iw_os_fail(why, errno, "bind to interface %s", cfg->interface);
+		goto fail;
+	}
+	if (cfg->nodelay && iw_tcp_nodelay(fd, true) != 0) {
+		err = iw_os_fail(why, errno, "set TCP_NODELAY");
+		goto fail;
+	}
+	if (cfg->cc) {
+		err = iw_tcp_set_cc(fd, cfg->cc, why);
+		if (err)
+			goto fail;
+	}
+	*out = fd;
+	return 0;
+fail:
+	close(fd);
+	return err;
+}
+
+static int bind_source(int fd, const struct iw_sock_cfg *cfg, struct iw_fault *why)
+{
+	struct iw_addr local = *cfg->bind;
+	char text[IW_ADDR_TEXT];
+
+	complete_scope(&local, cfg->interface);
+	/* The port is then chosen when the peer is known, so that one port can serve several peers. An old kernel without the
+	 * option only runs out of ports sooner. */
+	if (iw_addr_port(&local) == 0)
+		(void)set_int(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+	if (bind(fd, &local.sa, local.len) < 0)
+		return iw_os_fail(why, errno, "bind to %s", iw_addr_format(text, &local));
+	return 0;
+}
+
+static int connect_failed(struct iw_fault *why, int errnum, const struct iw_addr *peer)
+{
+	char text[IW_ADDR_TEXT];
+
+	return iw_os_fail(why, errnum, "connect to %s port %u", iw_addr_host(text, peer), iw_addr_port(peer));
+}
+
+int iw_tcp_connect(int *out, const struct iw_addr *peer, const struct iw_sock_cfg *cfg, struct iw_fault *why)
+{
+	struct iw_addr to = *peer;
+	char text[IW_ADDR_TEXT];
+	int fd, err;
+
+	if (iw_addr_port(peer) == 0)
+		return iw_fail(why, IW_E_INVAL, "connect to %s port 0: not a port that can be reached",
+			       iw_addr_host(text, peer));
+	err = make_socket(&fd, peer->sa.sa_family, cfg, why);
+	if (err)
+		return err;
+	if (cfg->bind) {
+		err = bind_source(fd, cfg, why);
+		if (err)
+			goto fail;
+	}
+	complete_scope(&to, cfg->interface);
+	/* Interrupted, a connect goes on in the background as one that would block does. */
+	if (connect(fd, &to.sa, to.len) < 0 && errno != EINPROGRESS && errno != EINTR) {
+		err = connect_failed(why, errno, peer);
+		goto fail;
+	}
+	*out = fd;
+	return 0;
+fail:
+	close(fd);
+	return err;
+}
+
+int iw_tcp_connect_result(int fd, const struct iw_addr *peer, struct iw_fault *why)
+{
+	struct iw_addr local, remote;
+	int error;
+
+	if (get_int(fd, SOL_SOCKET, SO_ERROR, &error) < 0)
+		return connect_failed(why, errno, peer);
+	if (error != 0)
+		return connect_failed(why, error, peer);
+	if (iw_sock_peer(fd, &remote) != 0)
+		return errno == ENOTCONN ? IW_E_AGAIN : connect_failed(why, errno, peer);
+	if (iw_sock_local(fd, &local) == 0 && iw_addr_equal(&local, &remote))
+		return connect_failed(why, ECONNREFUSED, peer);
+	return 0;
+}
+
+int iw_tcp_listen(int *out, const struct iw_addr *addr, int backlog, const struct iw_sock_cfg *cfg, struct iw_fault *why)
+{
+	struct iw_addr local = *addr;
+	char text[IW_ADDR_TEXT];
+	int fd, err;
+
+	err = make_socket(&fd, addr->sa.sa_family, cfg, why);
+	if (err)
+		return err;
+	complete_scope(&local, cfg->interface);
+	if (set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1) < 0 ||
+	    (addr->sa.sa_family == AF_INET6 && set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, cfg->v6only) < 0) ||
+	    bind(fd, &local.sa, local.len) < 0 || listen(fd, backlog) < 0) {
+		err = iw_os_fail(why, errno, "listen on %s port %u", iw_addr_host(text, addr), iw_addr_port(addr));
+		close(fd);
+		return err;
+	}
+	*out = fd;
+	return 0;
+}
+
+/* accept(2): errors of the connection that was waiting, not of the listener. */
+static bool died_in_queue(int errnum)
+{
+	switch (errnum) {
+	case ECONNABORTED:
+	case EINTR:
+	case ENETDOWN:
+	case EPROTO:
+	case ENOPROTOOPT:
+	case EHOSTDOWN:
+	case ENONET:
+	case EHOSTUNREACH:
+	case EOPNOTSUPP:
+	case ENETUNREACH:
+		return true;
+	default:
+		return false;
+	}
+}
+
+int iw_tcp_accept(int *out, struct iw_addr *peer, int listener, struct iw_fault *why)
+{
+	struct iw_addr from;
+	int fd;
+
+	do {
+		from = (struct iw_addr){ .len = sizeof(from.in6) };
+		fd = accept4(listener, &from.sa, &from.len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	} while (fd < 0 && died_in_queue(errno));
+	if (fd < 0)
+		return errno == EAGAIN ? IW_E_AGAIN : iw_os_fail(why, errno, "accept a connection");
+	if (peer)
+		*peer = from;
+	*out = fd;
+	return 0;
+}
