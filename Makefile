@@ -33,6 +33,7 @@ COVERAGE ?=
 WERROR ?=
 WITHOUT ?=
 V ?=
+CROSS ?=
 
 comma := ,
 empty :=
@@ -53,11 +54,23 @@ ifneq ($(COVERAGE),)
 O := $(O)/coverage
 endif
 
+# Another machine's programs, for make check-cross: the pure rooms and their tests alone.
+ifneq ($(CROSS),)
+O := $(O)/cross-$(CROSS)
+ifneq ($(filter-out cross-bins print-%,$(or $(MAKECMDGOALS),all)),)
+$(error CROSS builds the goal cross-bins only)
+endif
+CC := $(shell scripts/cross-sysroot $(CROSS) --cc)
+IW_CROSS_LDFLAGS := $(shell scripts/cross-sysroot $(CROSS) --ldflags)
+PKG_CONFIG := false
+endif
+
 ifeq ($(origin CC),default)
 CC := gcc
 endif
-AR ?= ar
-NM ?= nm
+ifeq ($(origin AR),default)
+AR := ar
+endif
 PKG_CONFIG ?= pkg-config
 CFLAGS ?= -O2 -g
 
@@ -70,7 +83,7 @@ endif
 
 IW_CPPFLAGS := -D_GNU_SOURCE= -Ilib -Ilib/include -include $(O)/config.h
 IW_CFLAGS := -std=gnu11 -fPIC -fvisibility=hidden -fstack-protector-strong -fno-common -pthread $(IW_WARNINGS)
-IW_LDFLAGS := -pthread
+IW_LDFLAGS := -pthread $(IW_CROSS_LDFLAGS)
 ifneq ($(SANITIZE),)
 IW_CFLAGS += -fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all
 IW_LDFLAGS += -fsanitize=$(SANITIZE)
@@ -101,7 +114,7 @@ all:
 # config.mk and config.h say which optional libraries were found. They are made again when the compiler, its flags, the
 # detecting script or VERSION changed; config.h keeps its date when its text is the same.
 
-NO_CONFIG_GOALS := clean help deps dist format
+NO_CONFIG_GOALS := clean help deps dist format map uninstall
 ifneq ($(if $(MAKECMDGOALS),$(filter-out $(NO_CONFIG_GOALS),$(MAKECMDGOALS)),all),)
 CONFIGURED := 1
 endif
@@ -117,18 +130,25 @@ endif
 
 $(O)/config.mk: scripts/configure VERSION
 	@mkdir -p $(O)
-	@CC='$(CC)' CFLAGS='$(CFLAGS)' CPPFLAGS='$(CPPFLAGS)' LDFLAGS='$(LDFLAGS)' PKG_CONFIG='$(PKG_CONFIG)' \
+	@echo 'libraries$(if $(O:$(BUILD)=), for $(patsubst $(BUILD)/%,%,$(O))):'
+	@CC='$(CC)' CFLAGS='$(CFLAGS)' CPPFLAGS='$(CPPFLAGS)' LDFLAGS='$(IW_CROSS_LDFLAGS) $(LDFLAGS)' PKG_CONFIG='$(PKG_CONFIG)' \
 		WITHOUT='$(WITHOUT)' scripts/configure $(O)
 	@printf '%s\n' '$(strip $(config_key))' >$(O)/config.key
 
 $(O)/config.h: $(O)/config.mk ;
+
+# What was compiled with other flags is compiled again.
+keep_text = $(shell mkdir -p $(dir $(1)); printf '%s\n' '$(2)' | cmp -s - $(1) || printf '%s\n' '$(2)' >$(1))
+ifdef CONFIGURED
+$(call keep_text,$(O)/flags.key,$(strip $(CC) $(IW_CPPFLAGS) $(CPPFLAGS) $(filter-out -Werror,$(IW_CFLAGS)) $(CFLAGS) $(IW_LDFLAGS) $(LDFLAGS)))
+endif
 
 # --- rules -------------------------------------------------------------------------------------------------------------
 
 # Objects mirror the source tree: lib/ddp/stag.c -> $(O)/obj/lib/ddp/stag.o
 objs = $(patsubst %.c,$(O)/obj/%.o,$(1))
 
-$(O)/obj/%.o: %.c $(O)/config.h
+$(O)/obj/%.o: %.c $(O)/config.h $(O)/flags.key
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(IW_CPPFLAGS) $(IW_CPPFLAGS_$(firstword $(subst /, ,$*))) $(CPPFLAGS) $(IW_CFLAGS) $(IW_DEP_CFLAGS) $(CFLAGS) \
@@ -144,11 +164,143 @@ ifdef CONFIGURED
 -include $(patsubst %.o,%.d,$(IW_ALL_OBJS))
 endif
 
+# --- checks ------------------------------------------------------------------------------------------------------------
+# scripts/run-tests builds what it needs, so that a program that does not build is counted and the rest still runs.
+
+.PHONY: check check-unit check-sanitize check-fuzz check-sim check-bats check-layers check-cross check-interop trace lint \
+	fuzz sim soak bench demo deps format map can-sanitize
+
+run_tests = +$(Q)MAKE='$(MAKE)' scripts/run-tests --build $(BUILD)
+
+check:
+	$(run_tests) build lint layers unit sim fuzz bats interop trace sanitize cross
+check-unit:
+	$(run_tests) build unit
+check-sanitize:
+	$(run_tests) sanitize
+check-fuzz:
+	$(run_tests) build fuzz
+check-sim:
+	$(run_tests) build sim
+check-bats:
+	$(run_tests) build bats
+check-interop:
+	$(run_tests) build interop
+check-layers: lib tools
+	$(Q)scripts/check-layers $(O)
+check-cross:
+	$(run_tests) cross
+
+trace:
+	$(Q)scripts/make-trace
+lint:
+	$(Q)BUILD=$(BUILD) MAKE=$(MAKE) scripts/lint
+format:
+	$(Q)scripts/lint --fix-format
+
+# The names that the public headers mark IW_API become the names that the library exports.
+map:
+	$(Q)scripts/check-agree --write
+
+can-sanitize:
+	@mkdir -p $(O) && echo 'int main(void) { return 0; }' >$(O)/can.c && $(CC) $(IW_CFLAGS) -o $(O)/can $(O)/can.c && $(O)/can
+
+# --- longer runs -------------------------------------------------------------------------------------------------------
+
+FUZZ_SECONDS ?= 600
+TARGETS ?=
+SEEDS ?= 20000
+FIRST ?= 1
+SOAK_MINUTES ?= 60
+
+fuzz:
+	+$(Q)MAKE='$(MAKE)' scripts/fuzz-run --build $(BUILD) --seconds $(FUZZ_SECONDS) $(TARGETS)
+sim: sim-bin
+	$(Q)$(IW_SIM_BIN) --seeds $(SEEDS) --first $(FIRST)
+soak:
+	+$(Q)MAKE='$(MAKE)' scripts/soak --build $(BUILD) --minutes $(SOAK_MINUTES)
+bench: all
+	$(Q)IW_BUILD=$(O) scripts/bench
+demo: all
+	$(Q)scripts/demo-run $(O)
+deps:
+	$(Q)scripts/packages --install build test cross
+
+# --- install -----------------------------------------------------------------------------------------------------------
+
+IW_MAN := $(wildcard man/*.[1-8])
+D = $(DESTDIR)
+
+# to FOLDER,MODE,FILES
+to = $(if $(strip $(3)),install -d '$(D)$(1)' && install -m $(2) $(3) '$(D)$(1)')
+
+.PHONY: install uninstall dist
+install: all
+	$(Q)$(call to,$(BINDIR),755,$(IW_TOOL_BINS))
+	$(Q)$(call to,$(LIBDIR),644,$(IW_LIB_A))
+	$(Q)$(call to,$(LIBDIR),755,$(IW_LIB_SO))
+	$(Q)ln -sf $(notdir $(IW_LIB_SO)) '$(D)$(LIBDIR)/libiwarp.so.$(IW_SOVERSION)'
+	$(Q)ln -sf libiwarp.so.$(IW_SOVERSION) '$(D)$(LIBDIR)/libiwarp.so'
+	$(Q)$(call to,$(PKGCONFIGDIR),644,$(O)/libiwarp.pc)
+	$(Q)$(call to,$(INCLUDEDIR)/iwarp,644,$(wildcard lib/include/iwarp/*.h))
+	$(Q)$(foreach page,$(IW_MAN),$(call to,$(MANDIR)/man$(subst .,,$(suffix $(page))),644,$(page)) &&) :
+	$(Q)$(call to,$(BASHCOMPDIR),644,$(wildcard completions/bash/*))
+	$(Q)$(call to,$(ZSHCOMPDIR),644,$(wildcard completions/zsh/*))
+	$(Q)$(call to,$(FISHCOMPDIR),644,$(wildcard completions/fish/*))
+	$(Q)$(call to,$(DOCDIR),644,$(wildcard README.md CHANGELOG.md LICENSE))
+	$(Q)if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ] && command -v ldconfig >/dev/null; then ldconfig; fi
+
+uninstall:
+	$(Q)rm -f $(addprefix '$(D)$(BINDIR)'/,$(IW_TOOLS)) \
+		$(addprefix '$(D)$(LIBDIR)'/,libiwarp.a libiwarp.so libiwarp.so.$(IW_SOVERSION) $(notdir $(IW_LIB_SO))) \
+		'$(D)$(PKGCONFIGDIR)/libiwarp.pc' \
+		$(foreach page,$(IW_MAN),'$(D)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page))') \
+		$(addprefix '$(D)$(BASHCOMPDIR)'/,$(notdir $(wildcard completions/bash/*))) \
+		$(addprefix '$(D)$(ZSHCOMPDIR)'/,$(notdir $(wildcard completions/zsh/*))) \
+		$(addprefix '$(D)$(FISHCOMPDIR)'/,$(notdir $(wildcard completions/fish/*)))
+	$(Q)rm -rf '$(D)$(INCLUDEDIR)/iwarp' '$(D)$(DOCDIR)'
+
+dist:
+	$(Q)scripts/dist $(BUILD)
+
 # --- for people --------------------------------------------------------------------------------------------------------
 
 .PHONY: clean help
 clean:
 	$(Q)rm -rf $(BUILD)
 
+# A list that the fragments made from the tree: make print-IW_UNIT_BINS
+print-%:
+	@echo $($*)
+
 help:
-	@echo 'make all              library and tools into BUILD (default: build)'
+	@sed -n 's/^#| \{0,1\}//p' Makefile
+
+#| Targets
+#|   all             the library and the tools, into BUILD
+#|   lib             the library alone: needs a C compiler and nothing else
+#|   deps            install the Debian packages that building and testing need (root or sudo)
+#|   demo            move a file over every transport that this machine can run, and compare it
+#|   check           everything that this machine can run; ends with `N passed, N failed, N skipped`
+#|   check-unit check-sim check-fuzz check-bats check-interop check-sanitize check-cross check-layers
+#|                   parts of it: unit tests, simulator, replayed fuzz corpus, the tools in namespaces, other
+#|                   implementations, everything under sanitizers, big-endian and 32-bit programs, who uses whom
+#|   trace           coverage of the RFCs' requirements by tests
+#|   lint format     checks of the sources; lay C out as .clang-format says
+#|   map             write the names of the public headers into lib/libiwarp.map
+#|   fuzz            libFuzzer over all targets: FUZZ_SECONDS=600 each, TARGETS="name..."
+#|   sim             the simulator: SEEDS=20000 FIRST=1
+#|   soak            unit, simulator, fuzz and tools again and again: SOAK_MINUTES=60
+#|   bench           the figures, beside the peers
+#|   install uninstall   PREFIX=/usr/local DESTDIR=
+#|   dist            a tarball in BUILD
+#|   clean help
+#|
+#| Switches
+#|   BUILD=folder    where everything goes (build); each of the next three builds into a folder of its own below it
+#|   SANITIZE=address,undefined   FUZZ=1   COVERAGE=1
+#|   WITHOUT="isal sctp xdp openssl pcap"   build as if these libraries were absent
+#|   V=1             whole command lines
+#|   WERROR=1        warnings are errors
+#|   CC CFLAGS CPPFLAGS LDFLAGS LDLIBS   yours
+#|   IW_MUST_RUN="root netns ..."   for check: a skip for such a reason is a failure

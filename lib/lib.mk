@@ -13,14 +13,16 @@ IW_LIB_SRCS := $(sort $(foreach room,$(IW_LIB_ROOMS),$(wildcard lib/$(room)/*.c)
 IW_TOOL_SRCS := $(sort $(foreach room,$(IW_TOOL_ROOMS),$(wildcard lib/$(room)/*.c)))
 IW_LIB_OBJS := $(call objs,$(IW_LIB_SRCS))
 IW_TOOL_OBJS := $(call objs,$(IW_TOOL_SRCS))
+IW_CROSS_OBJS := $(call objs,$(sort $(foreach room,$(IW_PURE_ROOMS) $(IW_PURE_TOOL_ROOMS),$(wildcard lib/$(room)/*.c))))
 IW_ALL_OBJS := $(IW_LIB_OBJS) $(IW_TOOL_OBJS)
 
 IW_SOVERSION := $(firstword $(subst ., ,$(VERSION)))
 IW_LIB_A := $(O)/libiwarp.a
 IW_LIB_SO := $(O)/libiwarp.so.$(VERSION)
 IW_TOOLS_A := $(O)/libiwtools.a
+IW_CROSS_A := $(O)/libiwcross.a
 
-lib: $(IW_LIB_A) $(O)/libiwarp.so $(O)/libiwarp.pc
+lib: $(O)/agree.stamp $(IW_LIB_A) $(O)/libiwarp.so $(O)/libiwarp.pc
 
 # An archive is made afresh, so that an object whose source is gone does not linger in it. The list of its objects is kept
 # in a file, because a source that was removed changes no date.
@@ -37,10 +39,14 @@ $(IW_LIB_A): $(IW_LIB_OBJS) $(O)/libiwarp.list
 $(IW_TOOLS_A): $(IW_TOOL_OBJS) $(O)/libiwtools.list
 	$(archive)
 
+$(IW_CROSS_A): $(IW_CROSS_OBJS) $(O)/libiwcross.list
+	$(archive)
+
 ifdef CONFIGURED
-keep_list = $(shell mkdir -p $(O); echo '$(2)' | cmp -s - $(1) || echo '$(2)' >$(1))
-$(call keep_list,$(O)/libiwarp.list,$(IW_LIB_OBJS))
-$(call keep_list,$(O)/libiwtools.list,$(IW_TOOL_OBJS))
+$(call keep_text,$(O)/libiwarp.list,$(IW_LIB_OBJS))
+$(call keep_text,$(O)/libiwtools.list,$(IW_TOOL_OBJS))
+$(call keep_text,$(O)/libiwcross.list,$(IW_CROSS_OBJS))
+$(call keep_text,$(O)/pc.key,$(PREFIX) $(LIBDIR) $(INCLUDEDIR))
 endif
 
 $(IW_LIB_SO): $(IW_LIB_OBJS) $(O)/libiwarp.list lib/libiwarp.map
@@ -54,7 +60,13 @@ $(O)/libiwarp.so.$(IW_SOVERSION): $(IW_LIB_SO)
 $(O)/libiwarp.so: $(O)/libiwarp.so.$(IW_SOVERSION)
 	@ln -sf $(notdir $<) $@
 
-$(O)/libiwarp.pc: lib/libiwarp.pc.in VERSION $(O)/config.mk
+$(O)/libiwarp.pc: lib/libiwarp.pc.in VERSION $(O)/config.mk $(O)/pc.key
 	$(call say,GEN,$@)
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
 		-e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS_PRIVATE@|$(IW_LIB_LDLIBS)|' $< >$@
+
+# VERSION, the symbol map, the pages and the public headers agree, or the build stops.
+$(O)/agree.stamp: VERSION CHANGELOG.md lib/libiwarp.map lib/libiwarp.pc.in scripts/check-agree \
+		$(wildcard lib/include/iwarp/*.h man/*.[1-8])
+	@mkdir -p $(@D)
+	$(Q)scripts/check-agree >$@

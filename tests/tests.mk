@@ -42,7 +42,18 @@ $(O)/tests/sim/sim: $(call objs,$(sim_srcs)) $(IW_TOOLS_A) $(IW_LIB_A)
 	$(call say,LD,$@)
 	$(Q)$(call link_test,)
 
-.PHONY: unit-bins fuzz-bins sim-bin
+# The unit tests of pure rooms, for another machine (CROSS): their names begin with the room's.
+cross_names := $(foreach room,$(IW_PURE_ROOMS) $(IW_PURE_TOOL_ROOMS),$(filter $(room)_%,$(unit_names)))
+IW_CROSS_UNIT_BINS := $(addprefix $(O)/tests/cross/,$(cross_names))
+
+$(IW_CROSS_UNIT_BINS): $(O)/tests/cross/%: $(O)/obj/tests/unit/%.o $(call objs,$(unit_support)) $(IW_CROSS_A)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(IW_CROSS_A) -lcmocka $(IW_TOOL_LDLIBS) $(IW_LIB_LDLIBS) $(LDLIBS)
+
+.PHONY: test-bins unit-bins fuzz-bins sim-bin cross-bins
+test-bins: $(if $(IW_HAVE_CMOCKA),unit-bins) fuzz-bins sim-bin
+cross-bins: $(IW_CROSS_UNIT_BINS)
 unit-bins: $(IW_UNIT_BINS)
 fuzz-bins: $(IW_FUZZ_BINS)
 sim-bin: $(IW_SIM_BIN)
