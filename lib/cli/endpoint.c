@@ -40,7 +40,8 @@ int iw_endpoint_parse(struct iw_endpoint *out, const char *text, const char **wh
 		host++;
 		len -= 2;
 	} else if (end[1] == ':') {
-		*why = "an IPv6 address goes in brackets, [ADDRESS]:PATH; a path that begins with a colon is written HOST:./:PATH";
+		*why = "an IPv6 address goes in brackets, [ADDRESS]:PATH, "
+		       "and a path that begins with a colon is written HOST:./:PATH";
 		return IW_E_INVAL;
 	}
 	if (len == 0) {

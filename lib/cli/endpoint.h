@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * SOURCE and TARGET arguments of the transfer tools, by scp's rule: a colon before the first slash means a host.
+ * SOURCE and TARGET arguments of the transfer tools, by scp's rule: a colon before the first slash
+ * means a host.
  *
  *   dir/a:b    ./a:b    :a        local
  *   HOST:      HOST:PATH          remote; an empty PATH is the served directory itself
@@ -15,14 +16,15 @@
 struct iw_endpoint {
 	bool is_remote;
 	bool is_stdio;
-	char host[256];		/* remote: without brackets */
-	const char *path;	/* borrowed from the text; stays valid as long as that does */
+	char host[256];   /* remote: without brackets */
+	const char *path; /* borrowed from the text; stays valid as long as that does */
 };
 
 /*
- * Takes @text apart into *@out. Returns 0, or IW_E_INVAL with @why (static text) when the text is empty, names no host between
- * brackets, has a host name that is too long or carries a user name, or looks like an IPv6 address without brackets; the
- * caller tells the user. Whether the host exists is not asked here.
+ * Takes @text apart into *@out. Returns 0, or IW_E_INVAL with @why (static text) when the text is
+ * empty, names no host between brackets, has a host name that is too long or carries a user name,
+ * or looks like an IPv6 address without brackets; the caller tells the user. Whether the host
+ * exists is not asked here.
  */
 int iw_endpoint_parse(struct iw_endpoint *out, const char *text, const char **why);
 

@@ -9,14 +9,14 @@
 #include <iwarp/err.h>
 
 struct unit {
-	const char *name;	/* "" is what a number without a unit means; NULL ends the table */
+	const char *name; /* "" is what a number without a unit means; NULL ends the table */
 	uint64_t value;
 };
 
 struct scale {
 	const struct unit *units;
-	bool fold;		/* unit names in either case */
-	const char *not_whole;	/* the complaint about a fraction that does not come out whole */
+	bool fold;             /* unit names in either case */
+	const char *not_whole; /* the complaint about a fraction that does not come out whole */
 };
 
 static const struct unit size_units[] = {
@@ -38,14 +38,10 @@ static const struct unit rate_units[] = {
 };
 
 static const struct unit duration_units[] = {
-	{ "", UINT64_C(1000000000) },
-	{ "ns", 1 },
-	{ "us", UINT64_C(1000) },
-	{ "ms", UINT64_C(1000000) },
-	{ "s", UINT64_C(1000000000) },
-	{ "m", UINT64_C(60000000000) },
-	{ "h", UINT64_C(3600000000000) },
-	{ NULL, 0 },
+	{ "", UINT64_C(1000000000) },     { "ns", 1 },
+	{ "us", UINT64_C(1000) },         { "ms", UINT64_C(1000000) },
+	{ "s", UINT64_C(1000000000) },    { "m", UINT64_C(60000000000) },
+	{ "h", UINT64_C(3600000000000) }, { NULL, 0 },
 };
 
 static const struct scale sizes = { size_units, true, "not a whole number of octets" };
@@ -89,7 +85,8 @@ static int scan_whole(uint64_t *out, const char **p, const char **why)
 	uint64_t v = 0;
 
 	for (; is_digit(**p); ++*p)
-		if (__builtin_mul_overflow(v, UINT64_C(10), &v) || __builtin_add_overflow(v, (uint64_t)(**p - '0'), &v))
+		if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(**p - '0'), &v))
 			return fail(IW_E_LIMIT, why, "too large");
 	*out = v;
 	return 0;
@@ -106,8 +103,12 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* The digits behind a decimal point, as a fraction in lowest terms. Eighteen digits are all that 10^n in 64 bits allows. */
-static int scan_fraction(uint64_t *num, uint64_t *den, const char **p, const struct scale *s, const char **why)
+/*
+ * The digits behind a decimal point, as a fraction in lowest terms. Eighteen digits are all that
+ * 10^n in 64 bits allows.
+ */
+static int scan_fraction(uint64_t *num, uint64_t *den, const char **p, const struct scale *s,
+			 const char **why)
 {
 	uint64_t n = 0, d = 1, g;
 
@@ -115,7 +116,7 @@ static int scan_fraction(uint64_t *num, uint64_t *den, const char **p, const str
 		return fail(IW_E_INVAL, why, "no digit after the point");
 	for (int digits = 0; is_digit(**p); ++*p) {
 		if (**p == '0' && strspn(*p, "0") == strspn(*p, "0123456789"))
-			continue;	/* only zeros follow */
+			continue; /* only zeros follow */
 		if (++digits > 18)
 			return fail(IW_E_INVAL, why, s->not_whole);
 		n = n * 10 + (uint64_t)(**p - '0');
@@ -135,7 +136,8 @@ static const struct unit *find_unit(const struct scale *s, const char *name)
 	return NULL;
 }
 
-static int parse_scaled(uint64_t *out, const char *text, uint64_t min, uint64_t max, const struct scale *s, const char **why)
+static int parse_scaled(uint64_t *out, const char *text, uint64_t min, uint64_t max,
+			const struct scale *s, const char **why)
 {
 	const struct unit *unit;
 	const char *p = text;
@@ -154,10 +156,14 @@ static int parse_scaled(uint64_t *out, const char *text, uint64_t min, uint64_t 
 	unit = find_unit(s, p);
 	if (!unit)
 		return fail(IW_E_INVAL, why, "unknown unit or text after the number");
-	/* num and den share no factor, so the fraction of a unit is whole exactly when den divides the unit. */
+	/*
+	 * num and den share no factor, so the fraction of a unit is whole exactly when den divides
+	 * the unit.
+	 */
 	if (unit->value % den != 0)
 		return fail(IW_E_INVAL, why, s->not_whole);
-	if (__builtin_mul_overflow(whole, unit->value, &v) || __builtin_add_overflow(v, num * (unit->value / den), &v))
+	if (__builtin_mul_overflow(whole, unit->value, &v) ||
+	    __builtin_add_overflow(v, num * (unit->value / den), &v))
 		return fail(IW_E_LIMIT, why, "too large");
 	err = check_range(v, min, max, why);
 	if (!err)
@@ -189,17 +195,20 @@ int iw_parse_size(uint64_t *out, const char *text, uint64_t min, uint64_t max, c
 	return parse_scaled(out, text, min, max, &sizes, why);
 }
 
-int iw_parse_duration(uint64_t *out_ns, const char *text, uint64_t min_ns, uint64_t max_ns, const char **why)
+int iw_parse_duration(uint64_t *out_ns, const char *text, uint64_t min_ns, uint64_t max_ns,
+		      const char **why)
 {
 	return parse_scaled(out_ns, text, min_ns, max_ns, &durations, why);
 }
 
-int iw_parse_rate(uint64_t *out_bits, const char *text, uint64_t min_bits, uint64_t max_bits, const char **why)
+int iw_parse_rate(uint64_t *out_bits, const char *text, uint64_t min_bits, uint64_t max_bits,
+		  const char **why)
 {
 	return parse_scaled(out_bits, text, min_bits, max_bits, &rates, why);
 }
 
-int iw_parse_enum(size_t *out, const char *text, const char *const *names, size_t n, const char **why)
+int iw_parse_enum(size_t *out, const char *text, const char *const *names, size_t n,
+		  const char **why)
 {
 	if (text[0] == '\0')
 		return fail(IW_E_INVAL, why, "empty");

@@ -65,10 +65,14 @@ size_t iw_utf8_columns(const char *s)
 	return columns;
 }
 
-/* What a terminal acts on instead of showing it; the bidirectional controls let a name pretend to be another. */
+/*
+ * What a terminal acts on instead of showing it; the bidirectional controls let a name pretend to
+ * be another.
+ */
 static bool acts(uint32_t c)
 {
-	return c < 0x20 || (c >= 0x7f && c <= 0x9f) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+	return c < 0x20 || (c >= 0x7f && c <= 0x9f) || (c >= 0x202a && c <= 0x202e) ||
+	       (c >= 0x2066 && c <= 0x2069);
 }
 
 size_t iw_printable(char *dst, size_t cap, const char *src, size_t len, bool controls)
@@ -108,7 +112,8 @@ size_t iw_printable(char *dst, size_t cap, const char *src, size_t len, bool con
 
 void iw_base64(char *dst, size_t cap, const void *src, size_t len)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const uint8_t *p = src;
 
 	assert(cap >= IW_BASE64_SIZE(len));

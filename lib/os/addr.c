@@ -15,13 +15,17 @@
 
 static void set_in(struct iw_addr *a, struct in_addr ip, uint16_t port)
 {
-	*a = (struct iw_addr){ .in = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = ip },
-			       .len = sizeof(a->in) };
+	*a = (struct iw_addr){
+		.in = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = ip },
+		.len = sizeof(a->in)
+	};
 }
 
 static void set_in6(struct iw_addr *a, struct in6_addr ip, uint32_t scope, uint16_t port)
 {
-	*a = (struct iw_addr){ .in6 = { .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = ip,
+	*a = (struct iw_addr){ .in6 = { .sin6_family = AF_INET6,
+					.sin6_port = htons(port),
+					.sin6_addr = ip,
 					.sin6_scope_id = scope },
 			       .len = sizeof(a->in6) };
 }
@@ -88,14 +92,18 @@ static int resolver_error(struct iw_fault *why, const char *host, int code)
 	case EAI_MEMORY:
 		return iw_fail(why, IW_E_NOMEM, "look up host %s: out of memory", host);
 	case EAI_AGAIN:
-		return iw_fail(why, IW_E_AGAIN, "look up host %s: the name service does not answer; try again, or give a "
-						"numeric address", host);
+		return iw_fail(
+			why, IW_E_AGAIN,
+			"look up host %s: the name service does not answer; try again, or give a "
+			"numeric address",
+			host);
 	default:
 		return iw_fail(why, IW_E_NOENT, "look up host %s: no such host", host);
 	}
 }
 
-static int resolve_name(struct iw_addr *out, size_t cap, size_t *n, const char *host, uint16_t port, struct iw_fault *why)
+static int resolve_name(struct iw_addr *out, size_t cap, size_t *n, const char *host, uint16_t port,
+			struct iw_fault *why)
 {
 	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
 	struct addrinfo *list, *ai;
@@ -108,7 +116,8 @@ static int resolve_name(struct iw_addr *out, size_t cap, size_t *n, const char *
 	for (ai = list; ai && *n < cap; ai = ai->ai_next) {
 		struct iw_addr *a = &out[*n];
 
-		if (ai->ai_addrlen > sizeof(a->in6) || (ai->ai_family != AF_INET && ai->ai_family != AF_INET6))
+		if (ai->ai_addrlen > sizeof(a->in6) ||
+		    (ai->ai_family != AF_INET && ai->ai_family != AF_INET6))
 			continue;
 		*a = (struct iw_addr){ .len = ai->ai_addrlen };
 		memcpy(&a->in6, ai->ai_addr, ai->ai_addrlen);
@@ -117,11 +126,13 @@ static int resolve_name(struct iw_addr *out, size_t cap, size_t *n, const char *
 	}
 	freeaddrinfo(list);
 	if (*n == 0)
-		return iw_fail(why, IW_E_NOTSUP, "look up host %s: it has no IPv4 or IPv6 address", host);
+		return iw_fail(why, IW_E_NOTSUP, "look up host %s: it has no IPv4 or IPv6 address",
+			       host);
 	return 0;
 }
 
-int iw_addr_resolve(struct iw_addr *out, size_t cap, size_t *n, const char *host, uint16_t port, struct iw_fault *why)
+int iw_addr_resolve(struct iw_addr *out, size_t cap, size_t *n, const char *host, uint16_t port,
+		    struct iw_fault *why)
 {
 	if (cap == 0)
 		return iw_fail(why, IW_E_INVAL, "look up host: no room for an address");

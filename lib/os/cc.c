@@ -17,8 +17,9 @@
 const char *iw_tcp_cc_list(char *buf, size_t cap)
 {
 	/* CAP_NET_ADMIN may choose all that are available, anybody else those that are allowed. */
-	const char *name = iw_os_has_cap(CAP_NET_ADMIN) ? "net/ipv4/tcp_available_congestion_control" :
-							  "net/ipv4/tcp_allowed_congestion_control";
+	const char *name = iw_os_has_cap(CAP_NET_ADMIN)
+				   ? "net/ipv4/tcp_available_congestion_control"
+				   : "net/ipv4/tcp_allowed_congestion_control";
 
 	if (iw_os_sysctl(buf, cap, name, NULL) != 0)
 		snprintf(buf, cap, "unknown");
@@ -39,21 +40,27 @@ int iw_tcp_set_cc(int fd, const char *name, struct iw_fault *why)
 	int errnum;
 
 	if (name[0] == '\0' || strlen(name) >= IW_CC_NAME)
-		return iw_fail(why, IW_E_NOTSUP, "congestion control \"%s\": not a name; this process can choose: %s", name,
-			       iw_tcp_cc_list(list, sizeof(list)));
+		return iw_fail(why, IW_E_NOTSUP,
+			       "congestion control \"%s\": not a name; this process can choose: %s",
+			       name, iw_tcp_cc_list(list, sizeof(list)));
 	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)) < 0) {
 		errnum = errno;
 		if (errnum == ENOENT)
-			return iw_fail(why, IW_E_NOTSUP, "congestion control %s: not in this kernel; this process can choose: %s",
-				       name, iw_tcp_cc_list(list, sizeof(list)));
+			return iw_fail(
+				why, IW_E_NOTSUP,
+				"congestion control %s: not in this kernel; this process can choose: %s",
+				name, iw_tcp_cc_list(list, sizeof(list)));
 		if (errnum == EPERM)
-			return iw_fail(why, IW_E_PERM, "congestion control %s: needs CAP_NET_ADMIN; this process can choose: %s",
-				       name, iw_tcp_cc_list(list, sizeof(list)));
+			return iw_fail(
+				why, IW_E_PERM,
+				"congestion control %s: needs CAP_NET_ADMIN; this process can choose: %s",
+				name, iw_tcp_cc_list(list, sizeof(list)));
 		return iw_os_fail(why, errnum, "set congestion control %s", name);
 	}
 	if (iw_tcp_cc(fd, now) != 0)
 		return iw_os_fail(why, errno, "read congestion control back");
 	if (strcmp(now, name) != 0)
-		return iw_fail(why, IW_E_NOTSUP, "congestion control %s: the kernel took %s instead", name, now);
+		return iw_fail(why, IW_E_NOTSUP,
+			       "congestion control %s: the kernel took %s instead", name, now);
 	return 0;
 }

@@ -49,7 +49,9 @@ const char *iw_os_strerror(char *buf, size_t cap, int errnum)
 		snprintf(buf, cap, "error %d", errnum);
 	else
 		snprintf(buf, cap, "%s", text);
-	/* "Connection refused" becomes part of a sentence; "RPC struct is bad" keeps its acronym. */
+	/*
+	 * "Connection refused" becomes part of a sentence; "RPC struct is bad" keeps its acronym.
+	 */
 	if (cap > 1 && !isupper((unsigned char)buf[1]))
 		buf[0] = (char)tolower((unsigned char)buf[0]);
 	return buf;
@@ -64,11 +66,14 @@ int iw_os_fail(struct iw_fault *why, int errnum, const char *fmt, ...)
 
 	if (!why)
 		return err;
-	*why = (struct iw_fault){ .err = err, .os_errno = errnum, .term = IW_NOTERM, .clause = iw_err_clause(err) };
+	*why = (struct iw_fault){
+		.err = err, .os_errno = errnum, .term = IW_NOTERM, .clause = iw_err_clause(err)
+	};
 	va_start(ap, fmt);
 	n = vsnprintf(why->text, sizeof(why->text), fmt, ap);
 	va_end(ap);
 	if (n >= 0 && (size_t)n < sizeof(why->text))
-		snprintf(why->text + n, sizeof(why->text) - (size_t)n, ": %s", iw_os_strerror(phrase, sizeof(phrase), errnum));
+		snprintf(why->text + n, sizeof(why->text) - (size_t)n, ": %s",
+			 iw_os_strerror(phrase, sizeof(phrase), errnum));
 	return err;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * os: the edge where the library meets the system. Clock and randomness are here; os/addr.h has addresses, os/sock.h sockets,
- * os/cc.h congestion control, os/probe.h what this process may do and what this kernel can.
+ * os: the edge where the library meets the system. Clock and randomness are here; os/addr.h has
+ * addresses, os/sock.h sockets, os/cc.h congestion control, os/probe.h what this process may do and
+ * what this kernel can.
  *
- * Neighbours: verbs, loop, llp, pkt and the tools call it; it calls libc and nothing of ours but util/text.h.
- * Threads: no state of its own, so every function may be called from any thread.
- * Errors: a failed call into the system becomes a negative enum iw_err by iw_os_err(), the number stays in iw_fault.os_errno,
- * and the text names the step and the object: "connect to 10.0.0.1 port 7471: connection refused".
+ * Neighbours: verbs, loop, llp, pkt and the tools call it; it calls libc and nothing of ours but
+ * util/text.h. Threads: no state of its own, so every function may be called from any thread.
+ * Errors: a failed call into the system becomes a negative enum iw_err by iw_os_err(), the number
+ * stays in iw_fault.os_errno, and the text names the step and the object: "connect to 10.0.0.1 port
+ * 7471: connection refused".
  */
 #ifndef IW_OS_OS_H
 #define IW_OS_OS_H
@@ -16,31 +18,40 @@
 
 #include <iwarp/err.h>
 
-/* Nanoseconds of CLOCK_MONOTONIC: what every `now` and every deadline in the library counts in. Cannot fail. */
+/*
+ * Nanoseconds of CLOCK_MONOTONIC: what every `now` and every deadline in the library counts in.
+ * Cannot fail.
+ */
 uint64_t iw_os_now(void);
 
 /* Nanoseconds of CPU, user and system, that this process has used. Cannot fail. */
 uint64_t iw_os_cpu(void);
 
 /*
- * Fills @len octets at @buf from the kernel's random source; blocks only before that is seeded at boot. Returns 0, or IW_E_OS
- * (the source cannot be used: do not go on with what stands in @buf, an STag or key made of it could be guessed).
+ * Fills @len octets at @buf from the kernel's random source; blocks only before that is seeded at
+ * boot. Returns 0, or IW_E_OS (the source cannot be used: do not go on with what stands in @buf, an
+ * STag or key made of it could be guessed).
  */
 IW_MUST_CHECK int iw_os_random(void *buf, size_t len);
 
 /*
- * The enum iw_err for an errno: IW_E_PERM, IW_E_NOMEM, IW_E_NOTSUP, IW_E_AGAIN, IW_E_TIMEOUT, IW_E_NOENT, IW_E_LIMIT
- * (no more descriptors), else IW_E_OS.
+ * The enum iw_err for an errno: IW_E_PERM, IW_E_NOMEM, IW_E_NOTSUP, IW_E_AGAIN, IW_E_TIMEOUT,
+ * IW_E_NOENT, IW_E_LIMIT (no more descriptors), else IW_E_OS.
  */
 int iw_os_err(int errnum);
 
-/* Writes a phrase for an errno into @buf and returns @buf: lower case, never translated, "connection refused". */
+/*
+ * Writes a phrase for an errno into @buf and returns @buf: lower case, never translated,
+ * "connection refused".
+ */
 const char *iw_os_strerror(char *buf, size_t cap, int errnum);
 
 /*
- * Fills *why (may be NULL) with iw_os_err(errnum), the number, and the text made of @fmt followed by ": " and the phrase of
- * @errnum. Returns the error, so that a failing line reads `return iw_os_fail(why, errno, "bind to %s", text);`
+ * Fills *why (may be NULL) with iw_os_err(errnum), the number, and the text made of @fmt followed
+ * by ": " and the phrase of @errnum. Returns the error, so that a failing line reads `return
+ * iw_os_fail(why, errno, "bind to %s", text);`
  */
-int iw_os_fail(struct iw_fault *why, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int iw_os_fail(struct iw_fault *why, int errnum, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 #endif

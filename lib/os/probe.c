@@ -159,10 +159,13 @@ int iw_os_sysctl_u64(uint64_t *out, const char *name, struct iw_fault *why)
 	if (err)
 		return err;
 	if (text[0] == '\0' || text[strspn(text, "0123456789")] != '\0')
-		return iw_fail(why, IW_E_FORMAT, "/proc/sys/%s: \"%s\" is not a number", name, text);
+		return iw_fail(why, IW_E_FORMAT, "/proc/sys/%s: \"%s\" is not a number", name,
+			       text);
 	for (const char *p = text; *p; p++)
-		if (__builtin_mul_overflow(v, UINT64_C(10), &v) || __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v))
-			return iw_fail(why, IW_E_FORMAT, "/proc/sys/%s: %s does not fit 64 bits", name, text);
+		if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v))
+			return iw_fail(why, IW_E_FORMAT, "/proc/sys/%s: %s does not fit 64 bits",
+				       name, text);
 	*out = v;
 	return 0;
 }

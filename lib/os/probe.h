@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What this process may do and what this kernel can, found by trying: transports ask before they open, --doctor asks it all.
- * Nothing is kept and nothing stays open.
+ * What this process may do and what this kernel can, found by trying: transports ask before they
+ * open, --doctor asks it all. Nothing is kept and nothing stays open.
  */
 #ifndef IW_OS_PROBE_H
 #define IW_OS_PROBE_H
@@ -16,21 +16,26 @@
 bool iw_os_has_cap(int cap);
 
 /*
- * Each opens a socket of the kind and closes it. 0: possible; IW_E_NOTSUP: this kernel has it not; IW_E_PERM: it needs a
- * capability, which *why (may be NULL) names; IW_E_LIMIT, IW_E_NOMEM, IW_E_OS.
+ * Each opens a socket of the kind and closes it. 0: possible; IW_E_NOTSUP: this kernel has it not;
+ * IW_E_PERM: it needs a capability, which *why (may be NULL) names; IW_E_LIMIT, IW_E_NOMEM,
+ * IW_E_OS.
  */
 IW_MUST_CHECK int iw_os_probe_sctp(struct iw_fault *why); /* kernel SCTP; may load the module */
 IW_MUST_CHECK int iw_os_probe_raw(struct iw_fault *why);  /* raw IP sockets */
 IW_MUST_CHECK int iw_os_probe_xdp(struct iw_fault *why);  /* AF_XDP sockets */
-IW_MUST_CHECK int iw_os_probe_udp_gso(struct iw_fault *why); /* UDP segmentation offload, both ways */
+IW_MUST_CHECK int
+iw_os_probe_udp_gso(struct iw_fault *why); /* UDP segmentation offload, both ways */
 
-/* RLIMIT_MEMLOCK and RLIMIT_NOFILE in octets and descriptors; UINT64_MAX: no limit. Either pointer may be NULL. */
+/*
+ * RLIMIT_MEMLOCK and RLIMIT_NOFILE in octets and descriptors; UINT64_MAX: no limit. Either pointer
+ * may be NULL.
+ */
 void iw_os_memlock(uint64_t *soft, uint64_t *hard);
 void iw_os_nofile(uint64_t *soft, uint64_t *hard);
 
 /*
- * The text of /proc/sys/@name ("net/core/rmem_max") into @buf, without the newline, tabs as blanks, cut at @cap. 0, or
- * IW_E_NOENT, IW_E_PERM, IW_E_OS.
+ * The text of /proc/sys/@name ("net/core/rmem_max") into @buf, without the newline, tabs as blanks,
+ * cut at @cap. 0, or IW_E_NOENT, IW_E_PERM, IW_E_OS.
  */
 IW_MUST_CHECK int iw_os_sysctl(char *buf, size_t cap, const char *name, struct iw_fault *why);
 

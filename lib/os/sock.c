@@ -54,7 +54,8 @@ int iw_sock_buffers(int fd, size_t *sndbuf, size_t *rcvbuf)
 {
 	int snd, rcv;
 
-	if (get_int(fd, SOL_SOCKET, SO_SNDBUF, &snd) < 0 || get_int(fd, SOL_SOCKET, SO_RCVBUF, &rcv) < 0)
+	if (get_int(fd, SOL_SOCKET, SO_SNDBUF, &snd) < 0 ||
+	    get_int(fd, SOL_SOCKET, SO_RCVBUF, &rcv) < 0)
 		return IW_E_OS;
 	*sndbuf = (size_t)snd / 2;
 	*rcvbuf = (size_t)rcv / 2;
@@ -84,26 +85,46 @@ int iw_sock_peer(int fd, struct iw_addr *out)
 }
 
 /* A link-local address is only complete with an interface. */
-static void complete_scope(struct iw_addr *a, const char *interface)
+static bool lacks_scope(const struct iw_addr *a)
 {
-	if (interface && a->sa.sa_family == AF_INET6 && a->in6.sin6_scope_id == 0 && IN6_IS_ADDR_LINKLOCAL(&a->in6.sin6_addr))
-		a->in6.sin6_scope_id = if_nametoindex(interface);
+	return a->sa.sa_family == AF_INET6 && a->in6.sin6_scope_id == 0 &&
+	       IN6_IS_ADDR_LINKLOCAL(&a->in6.sin6_addr);
 }
 
-/* A socket with all of @cfg set on it. Buffers come first: the receive buffer decides the window scale that TCP offers. */
+static int complete_scope(struct iw_addr *a, const char *interface, struct iw_fault *why)
+{
+	char text[IW_ADDR_TEXT];
+
+	if (!lacks_scope(a))
+		return 0;
+	if (!interface)
+		return iw_fail(
+			why, IW_E_INVAL,
+			"address %s: a link-local address needs its interface, as in %s%%eth0",
+			iw_addr_host(text, a), text);
+	a->in6.sin6_scope_id = if_nametoindex(interface);
+	return 0;
+}
+
+/*
+ * A socket with all of @cfg set on it. Buffers come first: the receive buffer decides the window
+ * scale that TCP offers.
+ */
 static int make_socket(int *out, int family, const struct iw_sock_cfg *cfg, struct iw_fault *why)
 {
 	int fd, err;
 
 	fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
 	if (fd < 0)
-		return iw_os_fail(why, errno, "open a TCP socket for IPv%d", family == AF_INET ? 4 : 6);
+		return iw_os_fail(why, errno, "open a TCP socket for IPv%d",
+				  family == AF_INET ? 4 : 6);
 	if (iw_sock_set_buffers(fd, cfg->sndbuf, cfg->rcvbuf) != 0) {
-		err = iw_os_fail(why, errno, "set socket buffers of %zu and %zu octets", cfg->sndbuf, cfg->rcvbuf);
+		err = iw_os_fail(why, errno, "set socket buffers of %zu and %zu octets",
+				 cfg->sndbuf, cfg->rcvbuf);
 		goto fail;
 	}
-	if (cfg->interface &&
-	    setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, cfg->interface, (socklen_t)strlen(cfg->interface)) < 0) {
+	if (cfg->interface && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, cfg->interface,
+					 (socklen_t)strlen(cfg->interface)) < 0) {
 		err = iw_os_fail(why, errno, "bind to interface %s", cfg->interface);
 		goto fail;
 	}
@@ -127,10 +148,15 @@ static int bind_source(int fd, const struct iw_sock_cfg *cfg, struct iw_fault *w
 {
 	struct iw_addr local = *cfg->bind;
 	char text[IW_ADDR_TEXT];
+	int err;
 
-	complete_scope(&local, cfg->interface);
-	/* The port is then chosen when the peer is known, so that one port can serve several peers. An old kernel without the
-	 * option only runs out of ports sooner. */
+	err = complete_scope(&local, cfg->interface, why);
+	if (err)
+		return err;
+	/*
+	 * The port is then chosen when the peer is known, so that one port can serve several peers.
+	 * An old kernel without the option only runs out of ports sooner.
+	 */
 	if (iw_addr_port(&local) == 0)
 		(void)set_int(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 	if (bind(fd, &local.sa, local.len) < 0)
@@ -142,17 +168,20 @@ static int connect_failed(struct iw_fault *why, int errnum, const struct iw_addr
 {
 	char text[IW_ADDR_TEXT];
 
-	return iw_os_fail(why, errnum, "connect to %s port %u", iw_addr_host(text, peer), iw_addr_port(peer));
+	return iw_os_fail(why, errnum, "connect to %s port %u", iw_addr_host(text, peer),
+			  iw_addr_port(peer));
 }
 
-int iw_tcp_connect(int *out, const struct iw_addr *peer, const struct iw_sock_cfg *cfg, struct iw_fault *why)
+int iw_tcp_connect(int *out, const struct iw_addr *peer, const struct iw_sock_cfg *cfg,
+		   struct iw_fault *why)
 {
 	struct iw_addr to = *peer;
 	char text[IW_ADDR_TEXT];
 	int fd, err;
 
 	if (iw_addr_port(peer) == 0)
-		return iw_fail(why, IW_E_INVAL, "connect to %s port 0: not a port that can be reached",
+		return iw_fail(why, IW_E_INVAL,
+			       "connect to %s port 0: not a port that can be reached",
 			       iw_addr_host(text, peer));
 	err = make_socket(&fd, peer->sa.sa_family, cfg, why);
 	if (err)
@@ -162,7 +191,9 @@ int iw_tcp_connect(int *out, const struct iw_addr *peer, const struct iw_sock_cf
 		if (err)
 			goto fail;
 	}
-	complete_scope(&to, cfg->interface);
+	err = complete_scope(&to, cfg->interface, why);
+	if (err)
+		goto fail;
 	/* Interrupted, a connect goes on in the background as one that would block does. */
 	if (connect(fd, &to.sa, to.len) < 0 && errno != EINPROGRESS && errno != EINTR) {
 		err = connect_failed(why, errno, peer);
@@ -191,7 +222,8 @@ int iw_tcp_connect_result(int fd, const struct iw_addr *peer, struct iw_fault *w
 	return 0;
 }
 
-int iw_tcp_listen(int *out, const struct iw_addr *addr, int backlog, const struct iw_sock_cfg *cfg, struct iw_fault *why)
+int iw_tcp_listen(int *out, const struct iw_addr *addr, int backlog, const struct iw_sock_cfg *cfg,
+		  struct iw_fault *why)
 {
 	struct iw_addr local = *addr;
 	char text[IW_ADDR_TEXT];
@@ -200,16 +232,22 @@ int iw_tcp_listen(int *out, const struct iw_addr *addr, int backlog, const struc
 	err = make_socket(&fd, addr->sa.sa_family, cfg, why);
 	if (err)
 		return err;
-	complete_scope(&local, cfg->interface);
+	err = complete_scope(&local, cfg->interface, why);
+	if (err)
+		goto fail;
 	if (set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1) < 0 ||
-	    (addr->sa.sa_family == AF_INET6 && set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, cfg->v6only) < 0) ||
+	    (addr->sa.sa_family == AF_INET6 &&
+	     set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, cfg->v6only) < 0) ||
 	    bind(fd, &local.sa, local.len) < 0 || listen(fd, backlog) < 0) {
-		err = iw_os_fail(why, errno, "listen on %s port %u", iw_addr_host(text, addr), iw_addr_port(addr));
-		close(fd);
-		return err;
+		err = iw_os_fail(why, errno, "listen on %s port %u", iw_addr_host(text, addr),
+				 iw_addr_port(addr));
+		goto fail;
 	}
 	*out = fd;
 	return 0;
+fail:
+	close(fd);
+	return err;
 }
 
 /* accept(2): errors of the connection that was waiting, not of the listener. */

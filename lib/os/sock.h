@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * TCP sockets: every one non-blocking and closed on exec. Descriptors that these functions return are the caller's to close;
- * when they fail there is nothing to close. Where a `why` is taken it may be NULL; it names the step and the address.
+ * TCP sockets: every one non-blocking and closed on exec. Descriptors that these functions return
+ * are the caller's to close; when they fail there is nothing to close. Where a `why` is taken it
+ * may be NULL; it names the step and the address.
  */
 #ifndef IW_OS_SOCK_H
 #define IW_OS_SOCK_H
@@ -14,42 +15,49 @@
 
 #include "os/addr.h"
 
-/* What to set before a socket connects or listens. Zero-initialised: nothing. All pointers borrowed until return. */
+/*
+ * What to set before a socket connects or listens. Zero-initialised: nothing. All pointers borrowed
+ * until return.
+ */
 struct iw_sock_cfg {
-	const struct iw_addr *bind; /* local address of a connecting socket; port 0: the system's choice */
-	const char *interface;	    /* SO_BINDTODEVICE; also the scope of link-local addresses that name none */
-	const char *cc;		    /* congestion control, os/cc.h */
-	size_t sndbuf, rcvbuf;	    /* octets; 0: the system's own tuning, which a fixed size switches off */
-	bool nodelay;		    /* TCP_NODELAY: no waiting for more to send */
-	bool v6only;		    /* an IPv6 listener takes no IPv4 connections */
+	const struct iw_addr *bind; /* a connecting socket's local address; port 0: any */
+	const char *interface;      /* SO_BINDTODEVICE; also the scope of link-local addresses */
+	const char *cc;             /* congestion control, os/cc.h */
+	size_t sndbuf, rcvbuf;      /* octets; 0: the system's own tuning, which a size ends */
+	bool nodelay;               /* TCP_NODELAY: no waiting for more to send */
+	bool v6only;                /* an IPv6 listener takes no IPv4 connections */
 };
 
 /*
- * Starts to connect. On success *fd is a socket that becomes writable when the attempt has ended, which may be at once; then
- * iw_tcp_connect_result() tells how. Errors: IW_E_PERM, IW_E_NOTSUP (no such address family, no such congestion control),
- * IW_E_NOENT (no such interface), IW_E_LIMIT (no more descriptors), IW_E_INVAL (port 0), IW_E_NOMEM, IW_E_OS: try the next
- * address or give up.
+ * Starts to connect. On success *fd is a socket that becomes writable when the attempt has ended,
+ * which may be at once; then iw_tcp_connect_result() tells how. Errors: IW_E_PERM, IW_E_NOTSUP (no
+ * such address family, no such congestion control), IW_E_NOENT (no such interface), IW_E_LIMIT (no
+ * more descriptors), IW_E_INVAL (port 0, or a link-local address without an interface),
+ * IW_E_NOMEM, IW_E_OS: try the next address or give up.
  */
-IW_MUST_CHECK int iw_tcp_connect(int *fd, const struct iw_addr *peer, const struct iw_sock_cfg *cfg, struct iw_fault *why);
+IW_MUST_CHECK int iw_tcp_connect(int *fd, const struct iw_addr *peer, const struct iw_sock_cfg *cfg,
+				 struct iw_fault *why);
 
 /*
- * How the attempt ended: 0 connected, IW_E_AGAIN still under way, else why it failed (then close @fd). A socket that TCP joined
- * to itself, which happens when the peer's port is one that the system hands out and nobody listens there, is reported as
- * refused.
+ * How the attempt ended: 0 connected, IW_E_AGAIN still under way, else why it failed (then close
+ * @fd). A socket that TCP joined to itself, which happens when the peer's port is one that the
+ * system hands out and nobody listens there, is reported as refused.
  */
 IW_MUST_CHECK int iw_tcp_connect_result(int fd, const struct iw_addr *peer, struct iw_fault *why);
 
 /*
- * A listening socket on @addr with room for @backlog connections not yet accepted (the system caps it at net.core.somaxconn).
- * Port 0: the system's choice, which iw_sock_local() tells. The address may be in TIME_WAIT. Errors as iw_tcp_connect.
+ * A listening socket on @addr with room for @backlog connections not yet accepted (the system caps
+ * it at net.core.somaxconn). Port 0: the system's choice, which iw_sock_local() tells. The address
+ * may be in TIME_WAIT. Errors as iw_tcp_connect.
  */
-IW_MUST_CHECK int iw_tcp_listen(int *fd, const struct iw_addr *addr, int backlog, const struct iw_sock_cfg *cfg,
-				struct iw_fault *why);
+IW_MUST_CHECK int iw_tcp_listen(int *fd, const struct iw_addr *addr, int backlog,
+				const struct iw_sock_cfg *cfg, struct iw_fault *why);
 
 /*
- * The next connection of @listener into *fd, its peer into *peer (may be NULL). IW_E_AGAIN: there is none now. IW_E_LIMIT: no more
- * descriptors; the connection stays queued and the listener stays readable, so stop polling it until a descriptor is free.
- * Connections that died in the queue are passed over. IW_E_NOMEM, IW_E_OS.
+ * The next connection of @listener into *fd, its peer into *peer (may be NULL). IW_E_AGAIN: there
+ * is none now. IW_E_LIMIT: no more descriptors; the connection stays queued and the listener stays
+ * readable, so stop polling it until a descriptor is free. Connections that died in the queue are
+ * passed over. IW_E_NOMEM, IW_E_OS.
  */
 IW_MUST_CHECK int iw_tcp_accept(int *fd, struct iw_addr *peer, int listener, struct iw_fault *why);
 
@@ -61,17 +69,23 @@ IW_MUST_CHECK int iw_sock_peer(int fd, struct iw_addr *out);
 IW_MUST_CHECK int iw_tcp_nodelay(int fd, bool on);
 
 /*
- * Sets the size of the send and the receive buffer, octets; 0 leaves that one alone. The system caps what an ordinary user asks for
- * (net.core.wmem_max, rmem_max) without saying so: read back with iw_sock_buffers(). 0 or IW_E_OS. */
+ * Sets the size of the send and the receive buffer, octets; 0 leaves that one alone. The system
+ * caps what an ordinary user asks for (net.core.wmem_max, rmem_max) without saying so: read back
+ * with iw_sock_buffers(). 0 or IW_E_OS.
+ */
 IW_MUST_CHECK int iw_sock_set_buffers(int fd, size_t sndbuf, size_t rcvbuf);
 
-/* The sizes in force, octets as one would ask for them (the kernel keeps twice that for its own bookkeeping). 0 or IW_E_OS. */
+/*
+ * The sizes in force, octets as one would ask for them (the kernel keeps twice that for its own
+ * bookkeeping). 0 or IW_E_OS.
+ */
 IW_MUST_CHECK int iw_sock_buffers(int fd, size_t *sndbuf, size_t *rcvbuf);
 
 /*
- * The effective maximum segment size of a connected socket: payload octets of a full TCP segment, TCP options that every
- * segment carries already subtracted. The octets that SACK blocks take while there are any are not: Linux does not tell
- * them. It changes with the path; read it again. 0 or IW_E_OS.
+ * The effective maximum segment size of a connected socket: payload octets of a full TCP segment,
+ * TCP options that every segment carries already subtracted. The octets that SACK blocks take while
+ * there are any are not: Linux does not tell them. It changes with the path; read it again. 0 or
+ * IW_E_OS.
  */
 IW_MUST_CHECK int iw_tcp_emss(int fd, uint32_t *emss);
 
