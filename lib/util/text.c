@@ -7,7 +7,7 @@
 
 #include "util/num.h"
 
-static const char hex_digits[16] __attribute__((nonstring)) = "0123456789abcdef";
+static const char hex_digits[] = "0123456789abcdef";
 
 static void put(struct iw_text *t, const char *s, size_t n)
 {

@@ -16,11 +16,12 @@ uint32_t iw_crc32c(uint32_t crc, const void *data, size_t len);
  * the octets sent and the octets summed are the same ones. dst and src must not overlap. */
 uint32_t iw_crc32c_copy(uint32_t crc, void *dst, const void *src, size_t len);
 
-/* The engines, for cross-checking. An engine that this machine cannot run has run == NULL. */
+/* The engines, for cross-checking. An engine that was built in but that this CPU cannot run has run == NULL. */
 struct iw_crc32c_engine {
-	const char *name; /* "table", "sse42", "armv8", "isal" */
+	const char *name; /* "table", "sse42", "sse42x3" (three lanes), "armv8", "isal" */
 	uint32_t (*run)(uint32_t crc, const void *data, size_t len);
 };
+/* Their number; *out points to static data. */
 size_t iw_crc32c_engines(const struct iw_crc32c_engine **out);
 
 #endif
