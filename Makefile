@@ -72,7 +72,7 @@ ifeq ($(origin AR),default)
 AR := ar
 endif
 PKG_CONFIG ?= pkg-config
-CFLAGS ?= -O2 -g
+CFLAGS ?= $(if $(SANITIZE)$(FUZZ),-O1,$(if $(COVERAGE),-O0,-O2)) -g
 
 IW_WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wundef -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
 	-Wpointer-arith -Wwrite-strings -Wcast-qual -Wformat=2 -Wswitch -Wmissing-field-initializers -Wredundant-decls \
@@ -93,7 +93,7 @@ IW_CFLAGS += -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer
 IW_LDFLAGS += -fsanitize=address,undefined
 endif
 ifneq ($(COVERAGE),)
-IW_CFLAGS += --coverage -O0
+IW_CFLAGS += --coverage
 IW_LDFLAGS += --coverage
 endif
 
