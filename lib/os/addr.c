@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "os/os.h"
+#include "util/num.h"
 #include "util/text.h"
 
 static void set_in(struct iw_addr *a, struct in_addr ip, uint16_t port)
@@ -134,15 +135,20 @@ static int resolve_name(struct iw_addr *out, size_t cap, size_t *n, const char *
 int iw_addr_resolve(struct iw_addr *out, size_t cap, size_t *n, const char *host, uint16_t port,
 		    struct iw_fault *why)
 {
+	struct iw_addr both[2] = { 0 };
+
 	if (cap == 0)
 		return iw_fail(why, IW_E_INVAL, "look up host: no room for an address");
 	if (!host || host[0] == '\0') {
-		set_in(&out[0], (struct in_addr){ htonl(INADDR_LOOPBACK) }, port);
-		*n = 1;
-		if (cap > 1) {
-			set_in6(&out[1], in6addr_loopback, 0, port);
-			*n = 2;
-		}
+		set_in(&both[0], (struct in_addr){ htonl(INADDR_LOOPBACK) }, port);
+		set_in6(&both[1], in6addr_loopback, 0, port);
+	} else if (strcmp(host, "*") == 0) {
+		set_in6(&both[0], in6addr_any, 0, port);
+		set_in(&both[1], (struct in_addr){ htonl(INADDR_ANY) }, port);
+	}
+	if (both[0].len > 0) {
+		*n = IW_MIN(cap, (size_t)2);
+		memcpy(out, both, *n * sizeof(both[0]));
 		return 0;
 	}
 	if (iw_addr_parse(&out[0], host, port) == 0) {

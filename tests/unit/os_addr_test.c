@@ -96,6 +96,19 @@ static void no_host_is_loopback_of_both_families(void **state)
 	assert_int_equal(n, 1);
 }
 
+static void star_is_every_address_of_both_families(void **state)
+{
+	char buf[IW_ADDR_TEXT];
+	struct iw_addr a[2];
+	size_t n;
+
+	(void)state;
+	assert_int_equal(iw_addr_resolve(a, 2, &n, "*", 7, NULL), 0);
+	assert_int_equal(n, 2);
+	assert_string_equal(iw_addr_format(buf, &a[0]), "[::]:7");
+	assert_string_equal(iw_addr_format(buf, &a[1]), "0.0.0.0:7");
+}
+
 static void localhost_resolves_to_loopback(void **state)
 {
 	struct iw_addr a[4];
@@ -178,6 +191,7 @@ int main(void)
 		cmocka_unit_test(longest_address_fits_its_buffer),
 		cmocka_unit_test(other_text_is_no_address),
 		cmocka_unit_test(no_host_is_loopback_of_both_families),
+		cmocka_unit_test(star_is_every_address_of_both_families),
 		cmocka_unit_test(localhost_resolves_to_loopback),
 		cmocka_unit_test(unknown_host_is_named_in_the_error),
 		cmocka_unit_test(loopback_and_any_are_recognised),
