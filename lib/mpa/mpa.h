@@ -10,9 +10,11 @@
  *               iw_mpa_received(m, bytes);              that many arrived there
  *               while (iw_mpa_next(m, &u, why) > 0) ... start-up events, then ULPDUs, checked, where they lie
  *               iw_mpa_rx_end(m)                        an unfinished FPDU moves out of the shared scratch
- * Any split of the stream gives the same units.
+ * Any split of the stream gives the same units. During start-up exactly the frame is asked for, never an octet behind it: what
+ * follows a Request stays in TCP until the ULP has decided, what follows a rejecting Reply stays there for the ULP.
  *
- * The way out:  iw_mpa_wrap() appends one FPDU to a batch; start-up frames come from iw_mpa_tx_startup().
+ * The way out:  while ((max = iw_mpa_room(m, t)) > 0) ...  cut a segment of at most max octets, iw_mpa_wrap() appends its FPDU
+ *               start-up frames come from iw_mpa_tx_startup()
  */
 #ifndef IW_MPA_MPA_H
 #define IW_MPA_MPA_H
@@ -30,6 +32,7 @@
 
 /* Spill buffers (cfg.spill->size) hold one split FPDU of the largest size with all its markers. */
 #define IW_MPA_SPILL_LEN (66 * 1024)
+#define IW_MPA_ULPDU_MIN 14 /* the shortest DDP header: a ULPDU below it cannot be one (RFC 5041 4.2) */
 
 enum iw_mpa_crc {
 	IW_MPA_CRC_WANTED,   /* C = 1; on whatever the peer says (the default, RFC 5044 4.4) */
@@ -61,12 +64,14 @@ struct iw_mpa_cfg {
 	bool markers;              /* M = 1: we demand markers in what we receive */
 	bool peer_to_peer;         /* initiator, Rev 2: A = 1 */
 	uint8_t rtr;               /* set of enum iw_mpa_rtr that this end can send (initiator) or take (responder) */
-	uint16_t ird, ord;         /* ours; IW_MPA_IRD_ORD_MAX: do not negotiate (RFC 6581 9.1) */
+	uint16_t ird, ord;         /* ours; IW_MPA_IRD_ORD_MAX: do not negotiate (RFC 6581 9.1). A Rev 2 Request with neither of them to
+	                              negotiate and no peer_to_peer goes out unenhanced (RFC 6581 10) */
+	uint16_t ird_max;          /* initiator: IRD may be raised so far when the responder's ORD asks for it; below ird: not at all */
 	uint32_t max_ulpdu;        /* above 0: offer and accept ULPDUs up to that size beyond the MSS, by the library's own block in front of
 	                              the ULP's Private Data (IW_MPA_BLOCK_LEN octets); 0: FPDUs fit the EMSS */
 	const uint8_t *pd;         /* initiator: the ULP's Private Data, copied by init */
 	size_t pd_len;             /* at most 512 less enhanced data less block */
-	uint64_t timeout_ns;       /* for the whole start-up; 0: 10 s waiting for a Reply, 5 s for a Request */
+	uint64_t timeout_ns;       /* for the wait of this end; 0: 10 s for a Reply, 5 s for a Request */
 };
 
 /* The library's block in front of the ULP's Private Data: 'i' 'w' 'L' 0x01, then the largest ULPDU this end accepts, 32 bits
@@ -120,45 +125,63 @@ enum iw_mpa_state iw_mpa_state(const struct iw_mpa *m);
 const struct iw_mpa_params *iw_mpa_params(const struct iw_mpa *m);
 
 /* --- in --- */
-/* Where the next octets go: vec[0..n), n 0 (reading pauses: DECIDING, STREAMING, FAILED), 1 or 2. scratch is shared by all
- * connections of a thread and is lent until iw_mpa_rx_end. In full operation the length asked for is a whole number of FPDUs of
- * the size seen last, so that a steady stream is rarely split. IW_E_NOMEM: no spill buffer just now, try again later. */
-int iw_mpa_rx_vec(struct iw_mpa *m, struct iw_vec scratch, struct iw_vec vec[2]);
+/* Where the next octets go: vec[0..n). Returns n: 0 (reading pauses: IDLE, DECIDING, STREAMING, FAILED), 1 or 2. scratch (at least
+ * one octet) is shared by all connections of a thread and is lent until iw_mpa_rx_end, which must follow each call that returned
+ * more than 0, also when nothing arrived. In full operation the length asked for is a whole number of FPDUs of the size seen
+ * last, so that a steady stream is rarely split.
+ * IW_E_NOMEM: no spill buffer just now; nothing has changed, read later. */
+IW_MUST_CHECK int iw_mpa_rx_vec(struct iw_mpa *m, struct iw_vec scratch, struct iw_vec vec[2]);
+/* At most as many as asked for. */
 void iw_mpa_received(struct iw_mpa *m, size_t bytes);
 /* 1: *u is the next unit; 0: more octets are needed; negative: a fault, why filled, state FAILED for good (RFC 5044 8: nothing
- * more is passed up on this half). IW_E_MPA_FRAME and time-outs: close TCP at once. IW_E_MPA_CRC, IW_E_MPA_MARKER: the ULP may still
- * send one Terminate, then closes. A ULPDU shorter than ulpdu_min or above 64768 is a fault too (IW_E_MPA_LOCAL-like, see .c). */
-int iw_mpa_next(struct iw_mpa *m, struct iw_mpa_unit *u, struct iw_fault *why);
-/* Must follow the last iw_mpa_next of a read. IW_E_NOMEM: no spill buffer: the connection cannot go on. */
-IW_MUST_CHECK int iw_mpa_rx_end(struct iw_mpa *m, struct iw_fault *why);
-/* The stream ended (FIN). IW_E_MPA_LOST with why when inside a frame or FPDU or during start-up; 0 at an FPDU boundary. */
-int iw_mpa_rx_eof(struct iw_mpa *m, struct iw_fault *why);
-/* STREAMING: octets that arrived behind the rejecting Reply, the ULP's (borrowed). */
-struct iw_vec iw_mpa_rest(const struct iw_mpa *m);
+ * more is passed up on this half).
+ *  - IW_E_MPA_FRAME: the start-up frame cannot be used: close TCP at once. (A Rev 0 Request that is refused leaves a last Reply in
+ *    iw_mpa_tx_startup, RFC 5044 C.2.1: send it if TCP takes it, then close.)
+ *  - IW_E_MPA_IRD, _RTR, _LOCAL at an initiator's Reply; IW_E_MPA_CRC, _MARKER, _LOCAL (ULPDU_Length below 14 or above 64768) in full
+ *    operation: the ULP may still send one Terminate when iw_mpa_may_send says so, then closes. */
+IW_MUST_CHECK int iw_mpa_next(struct iw_mpa *m, struct iw_mpa_unit *u, struct iw_fault *why);
+/* Ends a read: scratch is the caller's again. Must follow the last iw_mpa_next. */
+void iw_mpa_rx_end(struct iw_mpa *m);
+/* The stream ended: FIN or reset, behind the last iw_mpa_rx_end. IW_E_MPA_LOST with why, state FAILED, when inside an FPDU or during
+ * start-up; 0 at an FPDU boundary and when STREAMING. */
+IW_MUST_CHECK int iw_mpa_rx_eof(struct iw_mpa *m, struct iw_fault *why);
+/* The start-up failed in a way that says: the peer does not know Rev 2 or enhanced frames. It answered our Rev 2 Request by ending the
+ * connection without a Reply (iw_mpa_rx_eof was told), or an enhanced one by an unenhanced Reply, accepting or rejecting. The caller
+ * MAY then try Rev 1 on a new connection (RFC 6581 10). */
+bool iw_mpa_should_retry_rev1(const struct iw_mpa *m);
 
 /* The responder's decision. ird/ord: ours; what goes on the wire follows RFC 6581 9.1 (ORD at most the peer's IRD; IRD raised to 1 for a
  * Read RTR). pd copied. IW_E_STATE, IW_E_INVAL (pd too long). */
 IW_MUST_CHECK int iw_mpa_accept(struct iw_mpa *m, uint16_t ird, uint16_t ord, const uint8_t *pd, size_t pd_len, struct iw_fault *why);
 IW_MUST_CHECK int iw_mpa_reject(struct iw_mpa *m, const uint8_t *pd, size_t pd_len, struct iw_fault *why);
+/* Rejects because the initiator's IRD is too small: the Reply carries the ORD that this end needs (RFC 6581 9.1). Towards an
+ * unenhanced peer it is iw_mpa_reject. */
+IW_MUST_CHECK int iw_mpa_reject_ord(struct iw_mpa *m, uint16_t ord, const uint8_t *pd, size_t pd_len, struct iw_fault *why);
 
 /* --- out --- */
 /* Start-up octets still to be sent (borrowed until _sent), len 0: none. */
 struct iw_vec iw_mpa_tx_startup(const struct iw_mpa *m);
 void iw_mpa_tx_startup_sent(struct iw_mpa *m, size_t bytes);
-/* FULL, with start-up octets all sent: FPDUs may go (RFC 5044 7.1.2 rule 4). */
+/* FPDUs may go: full operation was reached (responder: a valid FPDU came first, RFC 5044 7.1.2 rule 4) and the start-up octets are all
+ * sent. Stays true after a fault of the receiving half, for the ULP's last message (RFC 5044 8). */
 bool iw_mpa_may_send(const struct iw_mpa *m);
-/* The TCP connection's effective maximum segment size, whenever it changes. */
+/* The TCP connection's effective maximum segment size, whenever it changes. Before the first call: 536. */
 void iw_mpa_set_emss(struct iw_mpa *m, size_t emss);
 size_t iw_mpa_emss(const struct iw_mpa *m);
-/* The largest ULPDU for the next segment: from the EMSS (RFC 5044 4.5), or the size agreed by the library's blocks. */
+/* The largest ULPDU for a segment: from the EMSS (RFC 5044 4.5), or the size agreed by the library's blocks. 128..64768. */
 size_t iw_mpa_mulpdu_now(const struct iw_mpa *m);
-/* True when FPDUs are to be aligned with TCP segments: the batch must end (MSG_EOR) behind an FPDU that is not exactly EMSS long. */
+/* The largest ULPDU that iw_mpa_wrap is sure to take into t now: iw_mpa_mulpdu_now, or what the TCP segment begun by shorter FPDUs
+ * still holds (at least 128). 0: the batch must go first. */
+size_t iw_mpa_room(const struct iw_mpa *m, const struct iw_txbuf *t);
+/* True when FPDUs are to be aligned with TCP segments: each lies in one, several short ones may share it, and t->eor says that the
+ * batch must be sent with MSG_EOR because its last segment is not full. */
 bool iw_mpa_aligned(const struct iw_mpa *m);
 /* Appends one FPDU: hdr (copied into the arena) then payload, then pad and CRC, markers where they are due.
- * copy: payload is copied with its CRC in one pass (memory that may change under us); else referred to (kept by its owner until
- * the octets are sent). Returns the FPDU's stream octets, 0 when t has no room (nothing appended). The ULPDU is at most
- * 64768 octets: larger is a mistake of the caller (assert). Sets t->eor as iw_mpa_aligned says. */
-size_t iw_mpa_wrap(struct iw_mpa *m, struct iw_txbuf *t, const uint8_t *hdr, size_t hdr_len, const struct iw_vec *payload, size_t npayload,
-		   bool copy);
+ * copy: payload is copied, and the CRC taken of the copy (memory that may change under us); else it may be referred to (kept by its
+ * owner until the octets are sent); short payload is copied anyway. Returns the FPDU's stream octets, 0 when t has no room for it
+ * (nothing appended). hdr_len + payload is 14..64768: anything else is a mistake of the caller (assert), as is a call when
+ * iw_mpa_may_send is false. Sets t->eor as iw_mpa_aligned says. */
+IW_MUST_CHECK size_t iw_mpa_wrap(struct iw_mpa *m, struct iw_txbuf *t, const uint8_t *hdr, size_t hdr_len, const struct iw_vec *payload,
+				 size_t npayload, bool copy);
 
 #endif
