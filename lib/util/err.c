@@ -10,12 +10,14 @@ struct row {
 };
 
 /* Row i describes the error -i. */
+/* clang-format off */
 static const struct row rows[IW_ERR_COUNT_] = {
 	{ "OK", IW_NOTERM, "", "success" },
 #define IW_X_(name, term, clause, text) { #name, term, clause, text },
 	IW_ERR_LIST(IW_X_)
 #undef IW_X_
 };
+/* clang-format on */
 
 static const struct row unknown = { "UNKNOWN", IW_NOTERM, "", "unknown error" };
 
@@ -50,7 +52,7 @@ int iw_err_from_term(uint32_t term)
 {
 	if (term == IW_NOTERM)
 		return IW_E_PEER_TERMINATE;
-	/* RFC 5040 figure 9: the code of an RDMAP Local Catastrophic Error has no meaning, any may stand there. */
+	/* RFC 5040 figure 9: the code of an RDMAP Local Catastrophic Error has no meaning. */
 	if (IW_TERM_LAYER(term) == 0 && IW_TERM_ETYPE(term) == 0)
 		return IW_E_RDMAP_LOCAL;
 	for (int i = 1; i < (int)IW_ERR_COUNT_; i++)

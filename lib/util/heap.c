@@ -8,7 +8,7 @@
 
 #define FIRST_CAP 16
 
-/* Places are counted from 1, as iw_timer.index is: the parent of i is i / 2, its children are 2i and 2i + 1. */
+/* Places are counted from 1, as iw_timer.index is: i is the parent of 2i and 2i + 1. */
 static struct iw_timer *at_place(const struct iw_heap *h, size_t i)
 {
 	return h->slot[i - 1];

@@ -16,7 +16,8 @@ static size_t alloc_size(const struct iw_pool *p)
 	return IW_MAX(p->size, sizeof(struct iw_pool_buf));
 }
 
-void iw_pool_init(struct iw_pool *p, const struct iw_mem *mem, size_t size, size_t max, size_t spare_max)
+void iw_pool_init(struct iw_pool *p, const struct iw_mem *mem, size_t size, size_t max,
+		  size_t spare_max)
 {
 	*p = (struct iw_pool){ .mem = mem, .size = size, .max = max, .spare_max = spare_max };
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Text without stdio: pieces appended to a caller's buffer, always terminated, cut where it ends. */
+/* Text without stdio: appended to a caller's buffer, always terminated, cut where it ends. */
 #include "util/text.h"
 
 #include <stdarg.h>
@@ -129,7 +129,9 @@ int iw_fail(struct iw_fault *why, int err, const char *fmt, ...)
 
 	if (!why)
 		return err;
-	*why = (struct iw_fault){ .err = err, .term = iw_err_term(err), .clause = iw_err_clause(err) };
+	*why = (struct iw_fault){ .err = err };
+	why->term = iw_err_term(err);
+	why->clause = iw_err_clause(err);
 	iw_text_init(&t, why->text, sizeof(why->text));
 	va_start(ap, fmt);
 	text_vfmt(&t, fmt, ap);

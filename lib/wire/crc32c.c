@@ -2,8 +2,8 @@
 /*
  * CRC32c by whatever the machine has: tables, the CPU's CRC instruction, isa-l.
  *
- * Inside, "reg" is the CRC register as it runs (reflected, before the final complement); every engine's run function takes
- * and returns finished values.
+ * "reg" is the CRC register as it runs: reflected, before the final complement. Every engine's run
+ * function takes and returns finished values.
  */
 #include "wire/crc32c.h"
 
@@ -25,27 +25,29 @@
 #include <isa-l/crc.h>
 #endif
 
-/* --- tables, eight octets a step ------------------------------------------------------------------------------------ */
+/* --- tables, eight octets a step -------------------------------------------------------------- */
 
 /*
- * Table k says what octet i does to the register k + 1 octets later. The map is linear, so that eight values of a table, those
- * of the octets 1, 2, 4 .. 128, give the other 248 by exclusive or, which the compiler does.
+ * Table k says what octet i does to the register k + 1 octets later. The map is linear, so that
+ * eight values of a table, those of the octets 1, 2, 4 .. 128, give the others by exclusive or: the
+ * compiler does that.
  */
-#define ENTRY(i, b0, b1, b2, b3, b4, b5, b6, b7)                                                                  \
-	(((i)&1 ? (b0) : 0) ^ ((i)&2 ? (b1) : 0) ^ ((i)&4 ? (b2) : 0) ^ ((i)&8 ? (b3) : 0) ^                      \
+#define ENTRY(i, b0, b1, b2, b3, b4, b5, b6, b7)                                                   \
+	(((i)&1 ? (b0) : 0) ^ ((i)&2 ? (b1) : 0) ^ ((i)&4 ? (b2) : 0) ^ ((i)&8 ? (b3) : 0) ^       \
 	 ((i)&16 ? (b4) : 0) ^ ((i)&32 ? (b5) : 0) ^ ((i)&64 ? (b6) : 0) ^ ((i)&128 ? (b7) : 0))
-#define ENTRIES4(i, ...)                                                                                          \
-	ENTRY((i), __VA_ARGS__), ENTRY((i) + 1, __VA_ARGS__), ENTRY((i) + 2, __VA_ARGS__), ENTRY((i) + 3, __VA_ARGS__)
-#define ENTRIES16(i, ...)                                                                                         \
-	ENTRIES4((i), __VA_ARGS__), ENTRIES4((i) + 4, __VA_ARGS__), ENTRIES4((i) + 8, __VA_ARGS__),               \
-		ENTRIES4((i) + 12, __VA_ARGS__)
-#define ENTRIES64(i, ...)                                                                                         \
-	ENTRIES16((i), __VA_ARGS__), ENTRIES16((i) + 16, __VA_ARGS__), ENTRIES16((i) + 32, __VA_ARGS__),          \
-		ENTRIES16((i) + 48, __VA_ARGS__)
-#define TABLE(...)                                                                                                \
-	{                                                                                                         \
-		ENTRIES64(0, __VA_ARGS__), ENTRIES64(64, __VA_ARGS__), ENTRIES64(128, __VA_ARGS__),               \
-			ENTRIES64(192, __VA_ARGS__)                                                               \
+#define ENTRIES4(i, ...)                                                                           \
+	ENTRY((i), __VA_ARGS__), ENTRY((i) + 1, __VA_ARGS__), ENTRY((i) + 2, __VA_ARGS__),         \
+		ENTRY((i) + 3, __VA_ARGS__)
+#define ENTRIES16(i, ...)                                                                          \
+	ENTRIES4((i), __VA_ARGS__), ENTRIES4((i) + 4, __VA_ARGS__),                                \
+		ENTRIES4((i) + 8, __VA_ARGS__), ENTRIES4((i) + 12, __VA_ARGS__)
+#define ENTRIES64(i, ...)                                                                          \
+	ENTRIES16((i), __VA_ARGS__), ENTRIES16((i) + 16, __VA_ARGS__),                             \
+		ENTRIES16((i) + 32, __VA_ARGS__), ENTRIES16((i) + 48, __VA_ARGS__)
+#define TABLE(...)                                                                                 \
+	{                                                                                          \
+		ENTRIES64(0, __VA_ARGS__), ENTRIES64(64, __VA_ARGS__),                             \
+			ENTRIES64(128, __VA_ARGS__), ENTRIES64(192, __VA_ARGS__)                   \
 	}
 
 /* clang-format off */
@@ -70,19 +72,19 @@ static uint32_t run_table(uint32_t crc, const void *data, size_t len)
 		uint32_t lo = reg ^ iw_get_le32(p);
 		uint32_t hi = iw_get_le32(p + 4);
 
-		reg = tables[7][lo & 0xff] ^ tables[6][lo >> 8 & 0xff] ^ tables[5][lo >> 16 & 0xff] ^
-		      tables[4][lo >> 24] ^ tables[3][hi & 0xff] ^ tables[2][hi >> 8 & 0xff] ^
-		      tables[1][hi >> 16 & 0xff] ^ tables[0][hi >> 24];
+		reg = tables[7][lo & 0xff] ^ tables[6][lo >> 8 & 0xff] ^
+		      tables[5][lo >> 16 & 0xff] ^ tables[4][lo >> 24] ^ tables[3][hi & 0xff] ^
+		      tables[2][hi >> 8 & 0xff] ^ tables[1][hi >> 16 & 0xff] ^ tables[0][hi >> 24];
 	}
 	while (len--)
 		reg = tables[0][(reg ^ *p++) & 0xff] ^ reg >> 8;
 	return ~reg;
 }
 
-/* --- the CPU's instruction ------------------------------------------------------------------------------------------ */
+/* --- the CPU's instruction -------------------------------------------------------------------- */
 
 #if defined(HAVE_SSE42)
-#define SSE42 __attribute__((target("sse4.2")))
+#define SSE42        __attribute__((target("sse4.2")))
 #define SSE42_PCLMUL __attribute__((target("sse4.2,pclmul")))
 
 /* x86 keeps the low octet first, as the instruction wants it. */
@@ -127,13 +129,18 @@ SSE42 static uint32_t run_sse42(uint32_t crc, const void *data, size_t len)
 }
 
 /*
- * The instruction takes a word every cycle but answers after three, so three runs of words, "lanes", fill its pipeline. The
- * registers of the first two lanes are then moved over the words behind them: a register times x^(64 w) modulo the polynomial is
- * the register w words later. One carry-less multiplication by x^(64 w - 33), given to the instruction as if it were data,
- * does it: a product of reflected numbers reads as x times too much, and the instruction multiplies by x^32 as it reduces.
+ * The instruction takes a word every cycle but answers after three, so three runs of words,
+ * "lanes", fill its pipeline. The registers of the first two lanes are then moved over the words
+ * behind them: a register times x^(64 w) modulo the polynomial is the register w words later. One
+ * carry-less multiplication by x^(64 w - 33), given to the instruction as if it were data, does it:
+ * a product of reflected numbers reads as x times too much, and the instruction multiplies by x^32
+ * as it reduces.
+ *
+ * A lane of 64 words covers an FPDU of 1500 octets in one go; longer ones gain little. Below 96
+ * octets joining the lanes costs more than they save: at 80 both ways take the same time.
  */
-#define LANE_MAX 64       /* words: the longer ones gain little, and this covers an FPDU of 1500 octets in one go */
-#define LANES_MIN (3 * 32) /* octets: below, joining the lanes costs more than they save (measured: even at 80) */
+#define LANE_MAX  64 /* words */
+#define LANES_MIN 96 /* octets */
 
 /* x^(64 w - 33) modulo the polynomial, reflected, for w = 1, 2 .. LANE_MAX. */
 /* clang-format off */
@@ -151,7 +158,8 @@ static const uint32_t shift_by_words[LANE_MAX] = {
 
 SSE42_PCLMUL static inline uint64_t multiply(uint32_t a, uint32_t b)
 {
-	__m128i product = _mm_clmulepi64_si128(_mm_cvtsi32_si128((int)a), _mm_cvtsi32_si128((int)b), 0);
+	__m128i product =
+		_mm_clmulepi64_si128(_mm_cvtsi32_si128((int)a), _mm_cvtsi32_si128((int)b), 0);
 
 	return (uint64_t)_mm_cvtsi128_si64(product);
 }
@@ -180,7 +188,8 @@ SSE42_PCLMUL static uint32_t run_sse42x3(uint32_t crc, const void *data, size_t 
 		a = _mm_crc32_u64(a, load64(p));
 		b = _mm_crc32_u64(b, load64(pb));
 		/* What the two lanes become joins the last word of the third: one reduction for all. */
-		a = _mm_crc32_u64(c, load64(pc) ^ multiply((uint32_t)a, two) ^ multiply((uint32_t)b, one));
+		a = _mm_crc32_u64(c, load64(pc) ^ multiply((uint32_t)a, two) ^
+					     multiply((uint32_t)b, one));
 		p = pc + 8;
 		len -= 24 * words;
 	}
@@ -205,10 +214,13 @@ static uint32_t run_armv8(uint32_t crc, const void *data, size_t len)
 }
 #endif
 
-/* --- isa-l ---------------------------------------------------------------------------------------------------------- */
+/* --- isa-l ------------------------------------------------------------------------------------ */
 
 #if defined(IW_HAVE_ISAL)
-/* crc32_iscsi counts in int, works on the bare register, and takes a pointer that it only reads through as not const. */
+/*
+ * crc32_iscsi counts in int, works on the bare register, and reads through a pointer that is not
+ * const.
+ */
 #define ISAL_CHUNK ((size_t)1 << 30)
 
 static uint32_t run_isal(uint32_t crc, const void *data, size_t len)
@@ -230,18 +242,19 @@ static uint32_t run_isal(uint32_t crc, const void *data, size_t len)
 }
 #endif
 
-/* --- choosing ------------------------------------------------------------------------------------------------------- */
+/* --- choosing --------------------------------------------------------------------------------- */
 
 /*
- * isa-l has more to set up, and does what is left over word after word; the instruction in three lanes has neither cost.
- * Measured on a Zen 4 (GB/s, in cache, three lanes / isa-l / isa-l for whole blocks of 256 and three lanes for the rest):
+ * isa-l has more to set up, and does what is left over word after word; three lanes have neither
+ * cost. GB/s in cache, measured on a Zen 4; "both": isa-l for whole blocks of 256 octets, lanes for
+ * the rest:
  *
  *     octets       16    64   256   512   640   768  1024  1442  4096  64K
  *     lanes       5.9   9.1    17    22    23    25    25    26    28   28
  *     isa-l       1.7   4.3    14    25    18    30    35    27    50   56
  *     both                          23    20    30    35    33    50   56
  */
-#define ISAL_MIN 768
+#define ISAL_MIN   768
 #define ISAL_BLOCK 256
 
 #if defined(HAVE_SSE42)
@@ -277,9 +290,9 @@ uint32_t iw_crc32c(uint32_t crc, const void *data, size_t len)
 }
 
 /*
- * The octets are still in the first-level cache when their CRC is taken. Measured with cold sources: blocks of 4 KiB and up are
- * equally fast; of 1 KiB and 2 KiB half as fast, and so is one loop that loads, stores and sums, because the processor then
- * fetches less far ahead.
+ * The octets are still in the first-level cache when their CRC is taken. Measured with cold
+ * sources: blocks of 4 KiB and up are equally fast; blocks of 1 and 2 KiB half as fast, and so is
+ * one loop that loads, stores and sums, because the processor then fetches less far ahead.
  */
 #define COPY_BLOCK 4096
 
@@ -306,7 +319,7 @@ uint32_t iw_crc32c_copy(uint32_t crc, void *dst, const void *src, size_t len)
 #define ROW_ARMV8
 #endif
 #if defined(IW_HAVE_ISAL)
-#define ROW_ISAL { "isal", run_isal },
+#define ROW_ISAL    { "isal", run_isal },
 #define X86_ENGINES 4
 #else
 #define ROW_ISAL
@@ -320,7 +333,10 @@ size_t iw_crc32c_engines(const struct iw_crc32c_engine **out)
 	static const struct iw_crc32c_engine lists[][X86_ENGINES] = {
 		{ { "table", run_table }, { "sse42", NULL }, { "sse42x3", NULL }, ROW_ISAL },
 		{ { "table", run_table }, { "sse42", run_sse42 }, { "sse42x3", NULL }, ROW_ISAL },
-		{ { "table", run_table }, { "sse42", run_sse42 }, { "sse42x3", run_sse42x3 }, ROW_ISAL },
+		{ { "table", run_table },
+		  { "sse42", run_sse42 },
+		  { "sse42x3", run_sse42x3 },
+		  ROW_ISAL },
 	};
 	bool sse42 = __builtin_cpu_supports("sse4.2");
 	bool pclmul = __builtin_cpu_supports("pclmul");
@@ -328,7 +344,8 @@ size_t iw_crc32c_engines(const struct iw_crc32c_engine **out)
 	*out = lists[sse42 ? 1 + pclmul : 0];
 	return X86_ENGINES;
 #else
-	static const struct iw_crc32c_engine list[] = { { "table", run_table }, ROW_ARMV8 ROW_ISAL };
+	static const struct iw_crc32c_engine list[] = { { "table", run_table },
+							ROW_ARMV8 ROW_ISAL };
 
 	*out = list;
 	return IW_ARRAY_LEN(list);

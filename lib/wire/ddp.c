@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* DDP headers with the RDMAP control octet, Read Request and Terminate: octets to structs, structs to octets, to text. */
+/* DDP headers with the RDMAP control octet, Read Request, Terminate: to structs, octets, text. */
 #include "wire/ddp.h"
 
 #include <string.h>
@@ -9,16 +9,16 @@
 #include "util/num.h"
 
 /* RFC 5041 4.1: T(1) L(1) Rsvd(4) DV(2). */
-#define DDP_T 0x80
-#define DDP_L 0x40
+#define DDP_T          0x80
+#define DDP_L          0x40
 #define DDP_RSVD_SHIFT 2
-#define DDP_RSVD_MASK 0x0f
-#define DDP_DV_MASK 0x03
+#define DDP_RSVD_MASK  0x0f
+#define DDP_DV_MASK    0x03
 
 /* RFC 5040 4.1: RV(2) Rsv(2) Opcode(4). */
-#define RDMAP_RV_SHIFT 6
-#define RDMAP_RSVD_SHIFT 4
-#define RDMAP_BITS_MASK 0x03
+#define RDMAP_RV_SHIFT    6
+#define RDMAP_RSVD_SHIFT  4
+#define RDMAP_BITS_MASK   0x03
 #define RDMAP_OPCODE_MASK 0x0f
 
 /* RFC 5041 4.1 and RFC 5040 4.1: the version numbers that need no mention in a text. */
@@ -26,10 +26,10 @@
 #define IETF_RV 1
 
 /* RFC 5040 4.8: HdrCt in the high bits of octet 2. */
-#define TERM_M 0x80
-#define TERM_D 0x40
-#define TERM_R 0x20
-#define TERM_RSVD 0x1f
+#define TERM_M       0x80
+#define TERM_D       0x40
+#define TERM_R       0x20
+#define TERM_RSVD    0x1f
 #define TERM_LEN_LEN 2 /* octets of DDP Segment Length */
 
 #define TAGGED_QN 0xff /* a message that has no queue */
@@ -43,19 +43,19 @@ struct op {
 /* RFC 5040 figure 4, RFC 7306 figure 2. */
 /* clang-format off */
 static const struct op ops[] = {
-	/*                        name                                         queue               invalidates */
-	[IW_OP_WRITE]         = { "RDMA Write",                                TAGGED_QN,          false },
-	[IW_OP_RREQ]          = { "RDMA Read Request",                         IW_QN_RREQ,         false },
-	[IW_OP_RRESP]         = { "RDMA Read Response",                        TAGGED_QN,          false },
-	[IW_OP_SEND]          = { "Send",                                      IW_QN_SEND,         false },
-	[IW_OP_SEND_INV]      = { "Send with Invalidate",                      IW_QN_SEND,         true  },
-	[IW_OP_SEND_SE]       = { "Send with Solicited Event",                 IW_QN_SEND,         false },
-	[IW_OP_SEND_SE_INV]   = { "Send with Solicited Event and Invalidate",  IW_QN_SEND,         true  },
-	[IW_OP_TERM]          = { "Terminate",                                 IW_QN_TERM,         false },
-	[IW_OP_IMM]           = { "Immediate Data",                            IW_QN_SEND,         false },
-	[IW_OP_IMM_SE]        = { "Immediate Data with Solicited Event",       IW_QN_SEND,         false },
-	[IW_OP_ATOMIC_REQ]    = { "Atomic Request",                            IW_QN_RREQ,         false },
-	[IW_OP_ATOMIC_RSP]    = { "Atomic Response",                           IW_QN_ATOMIC_RSP,   false },
+	/*                       name                                        queue             inval */
+	[IW_OP_WRITE]       = { "RDMA Write",                               TAGGED_QN,        false },
+	[IW_OP_RREQ]        = { "RDMA Read Request",                        IW_QN_RREQ,       false },
+	[IW_OP_RRESP]       = { "RDMA Read Response",                       TAGGED_QN,        false },
+	[IW_OP_SEND]        = { "Send",                                     IW_QN_SEND,       false },
+	[IW_OP_SEND_INV]    = { "Send with Invalidate",                     IW_QN_SEND,       true  },
+	[IW_OP_SEND_SE]     = { "Send with Solicited Event",                IW_QN_SEND,       false },
+	[IW_OP_SEND_SE_INV] = { "Send with Solicited Event and Invalidate", IW_QN_SEND,       true  },
+	[IW_OP_TERM]        = { "Terminate",                                IW_QN_TERM,       false },
+	[IW_OP_IMM]         = { "Immediate Data",                           IW_QN_SEND,       false },
+	[IW_OP_IMM_SE]      = { "Immediate Data with Solicited Event",      IW_QN_SEND,       false },
+	[IW_OP_ATOMIC_REQ]  = { "Atomic Request",                           IW_QN_RREQ,       false },
+	[IW_OP_ATOMIC_RSP]  = { "Atomic Response",                          IW_QN_ATOMIC_RSP, false },
 };
 /* clang-format on */
 
@@ -105,9 +105,11 @@ int iw_ddp_encode(uint8_t *dst, size_t cap, const struct iw_ddp *in)
 	if (cap < iw_ddp_hdr_len(in->tagged))
 		return IW_E_INVAL;
 	dst[0] = (uint8_t)((in->tagged ? DDP_T : 0) | (in->last ? DDP_L : 0) |
-			   (in->rsvd_ddp & DDP_RSVD_MASK) << DDP_RSVD_SHIFT | (in->dv & DDP_DV_MASK));
+			   (in->rsvd_ddp & DDP_RSVD_MASK) << DDP_RSVD_SHIFT |
+			   (in->dv & DDP_DV_MASK));
 	dst[1] = (uint8_t)((in->rv & RDMAP_BITS_MASK) << RDMAP_RV_SHIFT |
-			   (in->rsvd_rdmap & RDMAP_BITS_MASK) << RDMAP_RSVD_SHIFT | (in->opcode & RDMAP_OPCODE_MASK));
+			   (in->rsvd_rdmap & RDMAP_BITS_MASK) << RDMAP_RSVD_SHIFT |
+			   (in->opcode & RDMAP_OPCODE_MASK));
 	if (in->tagged) {
 		iw_put_be32(dst + 2, in->stag);
 		iw_put_be64(dst + 6, in->to);
@@ -120,7 +122,7 @@ int iw_ddp_encode(uint8_t *dst, size_t cap, const struct iw_ddp *in)
 	return IW_DDP_UNTAGGED_LEN;
 }
 
-/* What is as the RFCs want it stays unsaid: versions of 1, zero reserved bits, the opcode's own queue. */
+/* Unsaid is what the RFCs want: versions of 1, zero reserved bits, the opcode's own queue. */
 void iw_ddp_print(struct iw_text *t, const struct iw_ddp *h)
 {
 	const struct op *op = op_of(h->opcode);
@@ -190,8 +192,8 @@ void iw_rreq_print(struct iw_text *t, const struct iw_rreq *r)
 }
 
 /*
- * RFC 5040 4.8: the length is there with M, and must be there with D; the headers follow without gaps. What is announced
- * but ends early is left out of the octets consumed, so that encode gives back just those octets.
+ * RFC 5040 4.8: the length is there with M, and must be there with D; the headers follow without
+ * gaps. What is announced but ends early is not consumed, so that encode gives back what was.
  */
 int iw_terminate_decode(struct iw_terminate *out, const uint8_t *src, size_t len)
 {
@@ -264,7 +266,7 @@ void iw_terminate_print(struct iw_text *t, const struct iw_terminate *m)
 	struct iw_ddp h;
 
 	iw_text_str(t, "Terminate ");
-	iw_term_print(t, IW_TERM((uint32_t)(m->layer & 0xf), (uint32_t)(m->etype & 0xf), (uint32_t)m->code));
+	iw_term_print(t, IW_TERM(m->layer & 0xfu, m->etype & 0xfu, (uint32_t)m->code));
 	if (m->m)
 		iw_text_str(t, " M");
 	if (m->d)

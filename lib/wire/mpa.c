@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* MPA start-up frames, enhanced data and markers: octets to structs, structs to octets, structs to text. */
+/* MPA start-up frames, enhanced data and markers: octets to structs, structs to octets, to text. */
 #include "wire/mpa.h"
 
 #include <string.h>
@@ -8,10 +8,10 @@
 
 #include "util/num.h"
 
-/* RFC 5044 7.1.1 */
-static const uint8_t keys[][IW_MPA_KEY_LEN] = {
-	[IW_MPA_REQUEST] = { 'M', 'P', 'A', ' ', 'I', 'D', ' ', 'R', 'e', 'q', ' ', 'F', 'r', 'a', 'm', 'e' },
-	[IW_MPA_REPLY] = { 'M', 'P', 'A', ' ', 'I', 'D', ' ', 'R', 'e', 'p', ' ', 'F', 'r', 'a', 'm', 'e' },
+/* RFC 5044 7.1.1; the key has no NUL. */
+static const char *const keys[] = {
+	[IW_MPA_REQUEST] = "MPA ID Req Frame",
+	[IW_MPA_REPLY] = "MPA ID Rep Frame",
 };
 
 static enum iw_mpa_kind kind_of(const uint8_t *key)
@@ -45,7 +45,10 @@ int iw_mpa_frame_encode(uint8_t *dst, size_t cap, const struct iw_mpa_frame *in)
 
 	if (cap < IW_MPA_FRAME_LEN || cap - IW_MPA_FRAME_LEN < pd_len)
 		return IW_E_INVAL;
-	memcpy(dst, in->kind == IW_MPA_OTHER ? in->key : keys[in->kind], IW_MPA_KEY_LEN);
+	if (in->kind == IW_MPA_OTHER)
+		memcpy(dst, in->key, IW_MPA_KEY_LEN);
+	else
+		memcpy(dst, keys[in->kind], IW_MPA_KEY_LEN);
 	dst[16] = in->flags;
 	dst[17] = in->rev;
 	iw_put_be16(dst + 18, in->pd_len);
@@ -90,7 +93,8 @@ void iw_mpa_frame_print(struct iw_text *t, const struct iw_mpa_frame *f)
 
 static uint16_t enhanced_word(bool flag1, bool flag2, uint16_t depth)
 {
-	return (uint16_t)((flag1 ? WORD_FLAG1 : 0) | (flag2 ? WORD_FLAG2 : 0) | (depth & IW_MPA_IRD_ORD_MAX));
+	return (uint16_t)((flag1 ? WORD_FLAG1 : 0) | (flag2 ? WORD_FLAG2 : 0) |
+			  (depth & IW_MPA_IRD_ORD_MAX));
 }
 
 int iw_mpa_enhanced_decode(struct iw_mpa_enhanced *out, const uint8_t *src, size_t len)
@@ -176,12 +180,13 @@ void iw_mpa_marker_print(struct iw_text *t, const struct iw_mpa_marker *m)
 
 size_t iw_mpa_fpdu_len_marked(uint32_t pos, size_t ulpdu_len)
 {
-	/* Octets other than markers between two of them, and up to the first one due at or behind pos. */
+	/* Octets other than markers: between two of them; from pos to the first one due. */
 	const size_t run = IW_MPA_MARKER_SPACING - IW_MPA_MARKER_LEN;
-	size_t before = (IW_MPA_MARKER_SPACING - pos % IW_MPA_MARKER_SPACING) % IW_MPA_MARKER_SPACING;
+	size_t before =
+		(IW_MPA_MARKER_SPACING - pos % IW_MPA_MARKER_SPACING) % IW_MPA_MARKER_SPACING;
 	size_t len = iw_mpa_fpdu_len(ulpdu_len);
 
-	/* A marker due right behind the CRC belongs to the next FPDU: hence "not more than", and the rounding up. */
+	/* A marker due right behind the CRC belongs to the next FPDU, one due at pos to this. */
 	if (len <= before)
 		return len;
 	return len + (len - before + run - 1) / run * IW_MPA_MARKER_LEN;
@@ -195,7 +200,8 @@ size_t iw_mpa_mulpdu(size_t emss, bool markers)
 	emss = IW_MIN(emss, 2 * (size_t)IW_MPA_ULPDU_MAX);
 	over = IW_MPA_HEAD_LEN + IW_MPA_CRC_LEN + emss % 4;
 	if (markers)
-		over += IW_MPA_MARKER_LEN * ((emss + IW_MPA_MARKER_SPACING - 1) / IW_MPA_MARKER_SPACING);
+		over += IW_MPA_MARKER_LEN *
+			((emss + IW_MPA_MARKER_SPACING - 1) / IW_MPA_MARKER_SPACING);
 	if (emss < over + IW_MPA_ULPDU_MIN_MAX)
 		return IW_MPA_ULPDU_MIN_MAX;
 	return IW_MIN(emss - over, (size_t)IW_MPA_ULPDU_MAX);

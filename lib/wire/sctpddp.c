@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The two payloads of a DDP association's DATA chunks: octets to structs, structs to octets, structs to text. */
+/* The two payloads of a DDP association's DATA chunks: octets to structs, back, and to text. */
 #include "wire/sctpddp.h"
 
 #include <limits.h>
@@ -48,7 +48,8 @@ int iw_sctp_control_decode(struct iw_sctp_control *out, const uint8_t *src, size
 
 int iw_sctp_control_encode(uint8_t *dst, size_t cap, const struct iw_sctp_control *in)
 {
-	if (cap < CONTROL_LEN || cap - CONTROL_LEN < in->pd_len || in->pd_len > INT_MAX - CONTROL_LEN)
+	if (cap < CONTROL_LEN || cap - CONTROL_LEN < in->pd_len ||
+	    in->pd_len > INT_MAX - CONTROL_LEN)
 		return IW_E_INVAL;
 	iw_put_be16(dst, in->ssn);
 	iw_put_be16(dst + 2, in->fn);
