@@ -40,6 +40,7 @@ struct iw_conn_cfg {
 	struct iw_pool *txbufs;       /* buffers of sizeof(struct iw_txbuf) */
 	struct iw_mpa_cfg mpa;        /* mpa.spill: buffers of IW_MPA_SPILL_LEN */
 	struct iw_rdmap *rdmap;       /* initiator: needed; responder: NULL until iw_conn_accept. Owned by the queue pair, outlives the connection's use */
+	uint16_t unnegotiated_reads;  /* IRD and ORD in force where the peers do not negotiate them (Rev 1, 0x3fff); 0: 16 */
 	uint64_t decide_ns;           /* responder: the ULP must have answered a Request by then; 0: 10 s */
 	uint64_t stall_ns;            /* octets or Reads outstanding and nothing moves; 0: 30 s */
 	uint64_t linger_ns;           /* after our FIN: how long the peer's is awaited; 0: 10 s */
@@ -89,7 +90,7 @@ bool iw_conn_wants_rx(const struct iw_conn *c);
 bool iw_conn_send(struct iw_conn *c, struct iw_tx *tx, uint64_t now);
 void iw_conn_sent(struct iw_conn *c, size_t bytes, uint64_t now);
 /* True once: everything is out and the FIN is due (shutdown the transport's sending side). */
-bool iw_conn_fin_due(struct iw_conn *c);
+bool iw_conn_fin_due(struct iw_conn *c, uint64_t now);
 
 uint64_t iw_conn_deadline(const struct iw_conn *c);
 void iw_conn_timeout(struct iw_conn *c, uint64_t now);

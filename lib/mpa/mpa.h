@@ -107,6 +107,8 @@ struct iw_mpa_unit {
 	const uint8_t *data; /* in scratch or spill: valid until the next call of any iw_mpa_ function */
 	size_t len;
 	uint64_t pos;        /* stream octets since full operation began, of the FPDU's first octet */
+	const uint8_t *ahead; /* what follows in the same read: the next ULPDU's first octets, unchecked, for prefetching only (its STag) */
+	size_t ahead_len;    /* 0: nothing there yet, or markers are in the way */
 };
 
 struct iw_mpa;

@@ -122,7 +122,12 @@ void iw_rdmap_fail(struct iw_rdmap *r, const struct iw_fault *why);
 /* The LLP is gone: complete everything; status IW_E_CANCELED, for the oldest outstanding operation err. No Terminate. */
 void iw_rdmap_flush(struct iw_rdmap *r, int err);
 
+/* The LLP's sending side is shut: a Read Request that still comes is a fault, it cannot be answered. */
+void iw_rdmap_tx_shut(struct iw_rdmap *r);
+
 /* --- out --- */
+/* Something may be there to pull (cheap; true may turn out to be nothing). */
+bool iw_rdmap_wants_tx(const struct iw_rdmap *r);
 /* 1: *seg is the next segment, at most mulpdu octets; 0: nothing to send now. Faults of local memory (a revoked Read source) queue a Terminate and
  * are reported through iw_rdmap_fault. */
 int iw_rdmap_pull(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg, uint64_t now);
@@ -130,6 +135,11 @@ int iw_rdmap_pull(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg, uin
 void iw_rdmap_pulled(struct iw_rdmap *r, uint64_t end_pos);
 /* The LLP has taken (TCP) or has had acknowledged (others) everything before pos: operations complete, IRD slots are free. */
 void iw_rdmap_sent(struct iw_rdmap *r, uint64_t pos);
+/* A batch that is not sent yet refers to the memory of operations: their completions in error wait until held is false again (or
+ * iw_rdmap_flush). */
+void iw_rdmap_hold(struct iw_rdmap *r, bool held);
+/* A Terminate is queued and has not been sent. */
+bool iw_rdmap_terminate_due(const struct iw_rdmap *r);
 /* The Terminate that ends this stream has been pulled and sent. */
 bool iw_rdmap_terminate_sent(const struct iw_rdmap *r);
 /* The first fault, NULL when there is none. */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Inside conn: the object and what its files call of each other. */
+#ifndef IW_CONN_INTERNAL_H
+#define IW_CONN_INTERNAL_H
+
+#include <stdalign.h>
+
+#include "conn/conn.h"
+
+#include "util/num.h"
+#include "util/text.h"
+#include "util/txbuf.h"
+
+struct iw_conn {
+	struct iw_conn_cfg cfg;
+	enum iw_conn_state state;
+	struct iw_mpa *mpa;         /* lies in mpa_space */
+	struct iw_rdmap *rdmap;     /* borrowed; NULL: responder before its answer */
+	struct iw_fault fault;      /* the first one */
+	bool peer_fin;
+	bool draining;              /* input is read and dropped */
+
+	struct iw_txbuf *tx;        /* the batch under way, NULL: none */
+	struct iw_vec startup_vec;  /* a start-up frame under way */
+	bool tx_cut_short;          /* the transport took part of it: alignment is regained behind it */
+	uint64_t tx_pos, sent_pos;  /* FPDU octets: wrapped, taken by the transport */
+	bool starved;               /* no batch buffer was to be had */
+	uint64_t starved_at;
+
+	uint64_t last_rx, last_tx;  /* when octets last moved */
+	uint64_t decide_at, linger_at;
+
+	struct iw_event events[6];
+	unsigned nevents, next_event;
+	struct iw_conn_counts counts;
+	alignas(16) uint8_t mpa_space[];
+};
+
+void conn_set_state(struct iw_conn *c, enum iw_conn_state to);
+void conn_event(struct iw_conn *c, enum iw_event_type type, const struct iw_fault *why, bool abort);
+void conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now);
+void conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort);
+void conn_drop_batch(struct iw_conn *c);
+/* MPA has agreed: rdmap starts. */
+void conn_established(struct iw_conn *c, uint64_t now);
+
+#endif

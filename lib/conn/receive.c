@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The way in: octets of the stream to MPA, its units to the ULP's decision or to RDMAP. */
+#include "conn/conn.h"
+
+#include <string.h>
+
+#include "conn/internal.h"
+
+bool iw_conn_wants_rx(const struct iw_conn *c)
+{
+	if (c->state == IW_CONN_CLOSED || c->peer_fin)
+		return false;
+	return c->state != IW_CONN_SETUP || iw_mpa_state(c->mpa) != IW_MPA_DECIDING;
+}
+
+int iw_conn_rx_vec(struct iw_conn *c, struct iw_vec scratch, struct iw_vec vec[2])
+{
+	if (!iw_conn_wants_rx(c))
+		return 0;
+	c->draining = c->state == IW_CONN_TERMINATING || iw_mpa_state(c->mpa) == IW_MPA_FAILED ||
+		      iw_mpa_state(c->mpa) == IW_MPA_STREAMING;
+	if (c->draining) {
+		vec[0] = scratch;
+		return 1;
+	}
+	return iw_mpa_rx_vec(c->mpa, scratch, vec);
+}
+
+/* RFC 6581 9.2: one form is sent, of those agreed on; a Write costs neither end anything. */
+static uint8_t rtr_form(uint8_t set)
+{
+	if (set & IW_RTR_WRITE)
+		return IW_RTR_WRITE;
+	if (set & IW_RTR_READ)
+		return IW_RTR_READ;
+	return set & IW_RTR_SEND;
+}
+
+void conn_established(struct iw_conn *c, uint64_t now)
+{
+	const struct iw_mpa_params *p = iw_mpa_params(c->mpa);
+	struct iw_rdmap_params rp = {
+		.initiator = c->cfg.mpa.initiator,
+		.dv = p->dv,
+		.ird = p->ird == IW_MPA_IRD_ORD_MAX ? c->cfg.unnegotiated_reads : p->ird,
+		.ord = p->ord == IW_MPA_IRD_ORD_MAX ? c->cfg.unnegotiated_reads : p->ord,
+		.rtr = !p->peer_to_peer ? IW_RTR_NONE : c->cfg.mpa.initiator ? rtr_form(p->rtr) : p->rtr,
+	};
+	struct iw_fault why = { 0 };
+
+	if (iw_rdmap_start(c->rdmap, &rp, &why) < 0) {
+		conn_closed(c, &why, true);
+		return;
+	}
+	c->last_rx = c->last_tx = now;
+	conn_set_state(c, IW_CONN_OPEN);
+	conn_event(c, IW_EVENT_ESTABLISHED, NULL, false);
+}
+
+static void rejected(struct iw_conn *c, uint64_t now)
+{
+	iw_fail(&c->fault, IW_E_REJECTED, "mpa: the peer rejected the connection (%u octets of Private Data)",
+		(uint32_t)iw_mpa_params(c->mpa)->pd_len);
+	conn_event(c, IW_EVENT_REJECTED, &c->fault, false);
+	conn_set_state(c, IW_CONN_TERMINATING);
+	c->linger_at = iw_time_add(now, c->cfg.linger_ns);
+}
+
+/* The Reply was well formed but cannot be lived with: IRD or RTR. As initiator we may send: Terminate, then the end (RFC 6581 9). */
+static void unacceptable_reply(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
+{
+	conn_established(c, now);
+	if (c->state != IW_CONN_OPEN)
+		return;
+	c->nevents--; /* the ULP never saw it established */
+	conn_fault(c, why, now);
+}
+
+static void unit(struct iw_conn *c, const struct iw_mpa_unit *u, uint64_t now)
+{
+	struct iw_fault why = { 0 };
+
+	switch (u->kind) {
+	case IW_MPA_UNIT_REQUEST:
+		c->decide_at = iw_time_add(now, c->cfg.decide_ns);
+		conn_event(c, IW_EVENT_REQUEST, NULL, false);
+		return;
+	case IW_MPA_UNIT_REPLY:
+		conn_established(c, now);
+		return;
+	case IW_MPA_UNIT_REJECT:
+		rejected(c, now);
+		return;
+	case IW_MPA_UNIT_ULPDU:
+		c->counts.rx_fpdus++;
+		if (u->ahead_len > 0)
+			iw_rdmap_prefetch(c->rdmap, u->ahead, u->ahead_len);
+		if (iw_rdmap_receive(c->rdmap, u->data, u->len, now, &why) < 0) {
+			why.offset = u->pos;
+			conn_fault(c, &why, now);
+		}
+		return;
+	}
+}
+
+void iw_conn_received(struct iw_conn *c, size_t bytes, uint64_t now)
+{
+	struct iw_fault why = { 0 };
+	struct iw_mpa_unit u = { 0 };
+	int got = 0;
+
+	c->counts.rx_octets += bytes;
+	c->last_rx = now;
+	if (c->state == IW_CONN_CLOSED || c->draining)
+		return;
+	iw_mpa_received(c->mpa, bytes);
+	while (c->state != IW_CONN_CLOSED && c->state != IW_CONN_TERMINATING && (got = iw_mpa_next(c->mpa, &u, &why)) > 0)
+		unit(c, &u, now);
+	if (got < 0) {
+		if (c->state == IW_CONN_SETUP && (got == IW_E_MPA_IRD || got == IW_E_MPA_RTR))
+			unacceptable_reply(c, &why, now);
+		else
+			conn_fault(c, &why, now);
+	}
+	if (c->state == IW_CONN_CLOSED)
+		return;
+	if (iw_mpa_rx_end(c->mpa, &why) < 0)
+		conn_closed(c, &why, true);
+}

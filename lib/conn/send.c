@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The way out: the transport asks, RDMAP cuts segments, MPA frames them into one batch. */
+#include "conn/conn.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "conn/internal.h"
+
+/* What one FPDU needs at most: its headers and trailer, its payload if it is copied, and a marker each 512 octets. */
+static bool room_for(const struct iw_txbuf *t, size_t mulpdu)
+{
+	size_t markers = mulpdu / 508 + 3;
+
+	return iw_txbuf_has_room(t, mulpdu + 128 + 4 * markers, IW_RDMAP_SGE_MAX + 3 + 2 * markers);
+}
+
+static void fill_batch(struct iw_conn *c, uint64_t now)
+{
+	struct iw_segment seg;
+	size_t n, mulpdu = iw_mpa_mulpdu_now(c->mpa);
+
+	while (c->tx->bytes < IW_TXBUF_BATCH && !c->tx->eor && room_for(c->tx, mulpdu)) {
+		if (iw_rdmap_pull(c->rdmap, mulpdu, &seg, now) <= 0)
+			break;
+		n = iw_mpa_wrap(c->mpa, c->tx, seg.hdr, seg.hdr_len, seg.payload, seg.npayload, seg.copy);
+		assert(n > 0); /* room_for was asked */
+		c->tx_pos += n;
+		c->counts.tx_fpdus++;
+		iw_rdmap_pulled(c->rdmap, c->tx_pos);
+	}
+}
+
+static bool may_fill(const struct iw_conn *c)
+{
+	switch (c->state) {
+	case IW_CONN_OPEN:
+	case IW_CONN_CLOSING:
+	case IW_CONN_TERMINATING:
+		return c->rdmap != NULL && iw_mpa_may_send(c->mpa);
+	case IW_CONN_SETUP:
+	case IW_CONN_FIN_SENT:
+	case IW_CONN_CLOSED:
+		return false;
+	}
+	return false;
+}
+
+bool iw_conn_send(struct iw_conn *c, struct iw_tx *tx, uint64_t now)
+{
+	if (c->state == IW_CONN_CLOSED)
+		return false;
+	c->startup_vec = iw_mpa_tx_startup(c->mpa);
+	if (c->startup_vec.len > 0) {
+		*tx = (struct iw_tx){ .vec = &c->startup_vec, .nvec = 1, .bytes = c->startup_vec.len, .eor = true };
+		return true;
+	}
+	if (c->tx == NULL) {
+		if (!may_fill(c) || !iw_rdmap_wants_tx(c->rdmap))
+			return false;
+		c->tx = iw_pool_get(c->cfg.txbufs);
+		if (c->tx == NULL) {
+			c->starved = true;
+			c->starved_at = now;
+			return false;
+		}
+		iw_txbuf_init(c->tx);
+		c->tx_cut_short = false;
+		fill_batch(c, now);
+		if (c->tx->bytes == 0) {
+			conn_drop_batch(c);
+			return false;
+		}
+		c->last_tx = now;
+	}
+	*tx = (struct iw_tx){
+		.vec = &c->tx->vec[c->tx->first],
+		.nvec = c->tx->nvec - c->tx->first,
+		.bytes = c->tx->bytes,
+		/* TCP may have sent a short segment in the middle of an FPDU: begin the next batch on a segment of its own. */
+		.eor = c->tx->eor || (c->tx_cut_short && iw_mpa_aligned(c->mpa)),
+	};
+	return true;
+}
+
+void iw_conn_sent(struct iw_conn *c, size_t bytes, uint64_t now)
+{
+	size_t startup;
+
+	if (c->state == IW_CONN_CLOSED || bytes == 0)
+		return;
+	c->counts.tx_octets += bytes;
+	c->last_tx = now;
+	startup = iw_mpa_tx_startup(c->mpa).len;
+	if (startup > 0) {
+		assert(bytes <= startup);
+		iw_mpa_tx_startup_sent(c->mpa, bytes);
+		return;
+	}
+	iw_txbuf_sent(c->tx, bytes);
+	c->sent_pos += bytes;
+	if (c->tx->bytes == 0) {
+		conn_drop_batch(c);
+		iw_rdmap_hold(c->rdmap, false);
+	} else {
+		c->tx_cut_short = true;
+	}
+	iw_rdmap_sent(c->rdmap, c->sent_pos);
+}
+
+bool iw_conn_fin_due(struct iw_conn *c, uint64_t now)
+{
+	bool due = false;
+
+	if (c->tx != NULL || iw_mpa_tx_startup(c->mpa).len > 0)
+		return false;
+	if (c->state == IW_CONN_CLOSING)
+		due = iw_rdmap_drained(c->rdmap);
+	else if (c->state == IW_CONN_TERMINATING)
+		due = c->rdmap == NULL || !iw_rdmap_terminate_due(c->rdmap) || !iw_mpa_may_send(c->mpa);
+	if (!due)
+		return false;
+	if (c->rdmap != NULL)
+		iw_rdmap_tx_shut(c->rdmap);
+	c->linger_at = IW_MIN(c->linger_at, iw_time_add(now, c->cfg.linger_ns));
+	if (c->peer_fin)
+		conn_closed(c, NULL, false);
+	else
+		conn_set_state(c, IW_CONN_FIN_SENT);
+	return true;
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Posting and completing: every operation completes exactly once, in the order of posting, with success or an error. */
+#include "rdmap/rdmap.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "rdmap/internal.h"
+
+static bool total_length(const struct iw_op *op, uint32_t *len)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < op->nsge; i++) {
+		if (op->sge[i].len > UINT32_MAX)
+			return false;
+		sum += op->sge[i].len;
+	}
+	*len = (uint32_t)sum;
+	return sum <= UINT32_MAX; /* RFC 5041 5.2: a message is below 2^32 octets */
+}
+
+/* The sink must be ours to read into, so that the Response cannot fail for a reason known now. */
+static bool sink_usable(struct iw_rdmap *r, const struct iw_op *op, uint64_t now)
+{
+	struct iw_stag_use use = {
+		.pd = r->cfg.pd, .stream = r->cfg.stream, .right = IW_RIGHT_READ_SINK, .to = op->sink_to, .len = op->len, .now = now
+	};
+	uint8_t *where;
+
+	return iw_stag_check(r->cfg.stags, op->sink_stag, &use, &where) == IW_STAG_OK;
+}
+
+int iw_rdmap_post(struct iw_rdmap *r, const struct iw_op *op, uint64_t now)
+{
+	struct sq_slot *s;
+	uint32_t len = op->len;
+
+	if (r->state != IW_RDMAP_RTS)
+		return IW_E_STATE;
+	if (r->sq_tail - r->sq_head >= r->cfg.sq_depth)
+		return IW_E_FULL;
+	if (op->nsge > IW_RDMAP_SGE_MAX)
+		return IW_E_INVAL;
+	switch (op->kind) {
+	case IW_OPK_SEND:
+	case IW_OPK_WRITE:
+		if (!total_length(op, &len))
+			return IW_E_INVAL;
+		break;
+	case IW_OPK_READ:
+		if (r->params.ord == 0)
+			return IW_E_LIMIT; /* ORD 0: it would wait for ever */
+		if (len > 0 && !sink_usable(r, op, now))
+			return IW_E_INVAL;
+		break;
+	case IW_OPK_RECV:
+		return IW_E_INVAL;
+	}
+	s = sq_at(r, r->sq_tail);
+	memset(s, 0, sizeof(*s));
+	s->op = *op;
+	s->op.len = len;
+	r->sq_tail++;
+	return 0;
+}
+
+int iw_rdmap_post_recv(struct iw_rdmap *r, uint64_t cookie, void *addr, uint32_t cap)
+{
+	if (r->flushing || r->state > IW_RDMAP_CLOSING)
+		return IW_E_STATE;
+	if (iw_ddp_posted(r->ddp, IW_QN_SEND) + r->done_len >= r->cfg.rq_depth)
+		return IW_E_FULL;
+	return iw_ddp_post(r->ddp, IW_QN_SEND, addr, cap, cookie);
+}
+
+static void fill(struct iw_completion *c, const struct sq_slot *s, int status)
+{
+	memset(c, 0, sizeof(*c));
+	c->cookie = s->op.cookie;
+	c->kind = s->op.kind;
+	c->status = status;
+	if (status == 0 && s->op.kind == IW_OPK_READ)
+		c->len = s->op.len;
+}
+
+static bool next_sent(struct iw_rdmap *r, struct iw_completion *out)
+{
+	while (r->sq_head != r->sq_tail) {
+		struct sq_slot *s = sq_at(r, r->sq_head);
+		bool done = s->taken && (s->op.kind != IW_OPK_READ || s->answered);
+
+		if (done) {
+			r->sq_head++;
+			if (s->op.flags & IW_OPF_QUIET)
+				continue;
+			fill(out, s, 0);
+			return true;
+		}
+		if (!r->flushing || (r->held && s->out.begun && !s->taken))
+			return false;
+		fill(out, s, r->flush_err != 0 ? r->flush_err : IW_E_CANCELED);
+		r->flush_err = 0;
+		r->sq_head++;
+		return true;
+	}
+	return false;
+}
+
+static bool next_received(struct iw_rdmap *r, struct iw_completion *out)
+{
+	uint64_t cookie;
+
+	if (r->done_len > 0) {
+		*out = r->done[r->done_head];
+		r->done_head = (r->done_head + 1) % r->done_cap;
+		r->done_len--;
+		return true;
+	}
+	if (r->flushing && iw_ddp_unpost(r->ddp, IW_QN_SEND, &cookie)) {
+		memset(out, 0, sizeof(*out));
+		out->cookie = cookie;
+		out->kind = IW_OPK_RECV;
+		out->status = IW_E_CANCELED;
+		return true;
+	}
+	return false;
+}
+
+bool iw_rdmap_next_completion(struct iw_rdmap *r, struct iw_completion *out)
+{
+	return next_sent(r, out) || next_received(r, out);
+}
+
+void rdmap_start_flush(struct iw_rdmap *r, int err)
+{
+	if (r->flushing)
+		return;
+	r->flushing = true;
+	r->flush_err = err;
+	/* What was not cut yet never will be; outstanding Reads are not answered any more. */
+	r->outr_head = r->outr_tail;
+}
+
+void iw_rdmap_flush(struct iw_rdmap *r, int err)
+{
+	rdmap_start_flush(r, err);
+	r->held = false;
+	r->cur = TX_NONE;
+	r->rtr_pending = false;
+	r->term_pending = false;
+	if (r->state != IW_RDMAP_CLOSED)
+		rdmap_set_state(r, IW_RDMAP_CLOSED);
+}
+
+void iw_rdmap_hold(struct iw_rdmap *r, bool held)
+{
+	r->held = held;
+}
+
+void iw_rdmap_sent(struct iw_rdmap *r, uint64_t pos)
+{
+	while (r->sq_untaken != r->sq_unsent) {
+		struct sq_slot *s = sq_at(r, r->sq_untaken);
+
+		if (!s->out.ended || s->end_pos > pos)
+			break;
+		s->taken = true;
+		r->sq_untaken++;
+	}
+	while (r->in_head != r->in_unsent) {
+		struct inbound_read *in = in_at(r, r->in_head);
+
+		if (!in->out.ended || in->end_pos > pos)
+			break;
+		/* RFC 5040 5.2.2: the slot is free again; the peer may reuse it as soon as it sees the Response's end. */
+		rdmap_post_rreq_buffer(r, r->in_head + r->params.ird);
+		r->in_head++;
+	}
+	if (r->term_pulled && r->term_pos <= pos)
+		r->term_sent = true;
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The life of an RDMAP stream: construction, start, orderly end; its state machine. */
+#include "rdmap/rdmap.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "rdmap/internal.h"
+
+/* The LLP reports free-running 32-bit slot numbers: NO_SLOT must never be one of a live slot, so queues stay far below 2^31. */
+#define DEPTH_MAX (1u << 20)
+
+static const char *const state_names[] = {
+	[IW_RDMAP_IDLE] = "idle",
+	[IW_RDMAP_RTS] = "rts",
+	[IW_RDMAP_CLOSING] = "closing",
+	[IW_RDMAP_TERMINATING] = "terminating",
+	[IW_RDMAP_TERMINATED] = "terminated",
+	[IW_RDMAP_CLOSED] = "closed",
+};
+
+const char *iw_rdmap_state_name(enum iw_rdmap_state s)
+{
+	return s < IW_ARRAY_LEN(state_names) ? state_names[s] : "?";
+}
+
+#define TO(s) (1u << IW_RDMAP_##s)
+/* RFC 5040 6: from full operation a stream ends gracefully, by a Terminate of either side, or with its LLP. */
+static const unsigned transitions[] = {
+	[IW_RDMAP_IDLE] = TO(RTS) | TO(TERMINATING) | TO(CLOSED),
+	[IW_RDMAP_RTS] = TO(CLOSING) | TO(TERMINATING) | TO(TERMINATED) | TO(CLOSED),
+	[IW_RDMAP_CLOSING] = TO(TERMINATING) | TO(TERMINATED) | TO(CLOSED),
+	[IW_RDMAP_TERMINATING] = TO(TERMINATED) | TO(CLOSED),
+	[IW_RDMAP_TERMINATED] = TO(CLOSED),
+	[IW_RDMAP_CLOSED] = 0,
+};
+#undef TO
+
+void rdmap_set_state(struct iw_rdmap *r, enum iw_rdmap_state to)
+{
+	assert(transitions[r->state] & 1u << to);
+	r->state = to;
+}
+
+static uint32_t pow2_at_least(uint32_t n)
+{
+	uint32_t p = 1;
+
+	while (p < n)
+		p <<= 1;
+	return p;
+}
+
+int iw_rdmap_new(struct iw_rdmap **out, const struct iw_rdmap_cfg *cfg, struct iw_fault *why)
+{
+	struct iw_ddp_cfg dc = {
+		.mem = cfg->mem,
+		.stags = cfg->stags,
+		.pd = cfg->pd,
+		.stream = cfg->stream,
+		.dv = 1,
+		.early_max = cfg->early_max,
+		/* QN 1 gets its real depth with IRD; a Read Request without a buffer is "no buffer", not "invalid QN". */
+		.queue_depth = { [IW_QN_SEND] = cfg->rq_depth, [IW_QN_RREQ] = 1, [IW_QN_TERM] = 1 },
+	};
+	struct iw_rdmap *r;
+	int err;
+
+	*out = NULL;
+	if (cfg->sq_depth == 0 || cfg->rq_depth == 0 || cfg->sq_depth > DEPTH_MAX || cfg->rq_depth > DEPTH_MAX)
+		return iw_fail(why, IW_E_INVAL, "rdmap: queue depths %u and %u: each must be 1..%u", cfg->sq_depth, cfg->rq_depth,
+			       DEPTH_MAX);
+	r = iw_mem_alloc(cfg->mem, sizeof(*r));
+	if (r == NULL)
+		return iw_fail(why, IW_E_NOMEM, "rdmap: no memory for a queue pair");
+	r->cfg = *cfg;
+	r->sq_cap = pow2_at_least(cfg->sq_depth);
+	r->sq_mask = r->sq_cap - 1;
+	r->sq = iw_mem_array(cfg->mem, r->sq_cap, sizeof(*r->sq));
+	r->done_cap = cfg->rq_depth;
+	r->done = iw_mem_array(cfg->mem, r->done_cap, sizeof(*r->done));
+	if (r->sq == NULL || r->done == NULL) {
+		err = iw_fail(why, IW_E_NOMEM, "rdmap: no memory for queues of %u and %u entries", cfg->sq_depth, cfg->rq_depth);
+		goto fail;
+	}
+	err = iw_ddp_new(&r->ddp, &dc, why);
+	if (err < 0)
+		goto fail;
+	err = iw_ddp_post(r->ddp, IW_QN_TERM, r->term_buf, sizeof(r->term_buf), 0);
+	if (err < 0) {
+		err = iw_fail(why, err, "rdmap: no buffer for a Terminate");
+		goto fail;
+	}
+	*out = r;
+	return 0;
+fail:
+	iw_rdmap_free(r);
+	return err;
+}
+
+void iw_rdmap_free(struct iw_rdmap *r)
+{
+	const struct iw_mem *mem;
+
+	if (r == NULL)
+		return;
+	mem = r->cfg.mem;
+	iw_ddp_free(r->ddp);
+	iw_mem_free(mem, r->sq, (size_t)r->sq_cap * sizeof(*r->sq));
+	iw_mem_free(mem, r->done, (size_t)r->done_cap * sizeof(*r->done));
+	iw_mem_free(mem, r->in, (size_t)r->in_cap * sizeof(*r->in));
+	iw_mem_free(mem, r->outr, (size_t)r->outr_cap * sizeof(*r->outr));
+	iw_mem_free(mem, r, sizeof(*r));
+}
+
+enum iw_rdmap_state iw_rdmap_state(const struct iw_rdmap *r)
+{
+	return r->state;
+}
+
+uint32_t iw_rdmap_stream(const struct iw_rdmap *r)
+{
+	return r->cfg.stream;
+}
+
+uint32_t iw_rdmap_pd(const struct iw_rdmap *r)
+{
+	return r->cfg.pd;
+}
+
+const struct iw_fault *iw_rdmap_fault(const struct iw_rdmap *r)
+{
+	return r->fault.err != 0 ? &r->fault : NULL;
+}
+
+void rdmap_post_rreq_buffer(struct iw_rdmap *r, uint32_t n)
+{
+	int err = iw_ddp_post(r->ddp, IW_QN_RREQ, in_at(r, n)->buf, IW_RDMAP_RREQ_LEN, n);
+
+	/* The queue is exactly as deep as the ring of inbound Reads. */
+	assert(err == 0);
+	(void)err;
+}
+
+/* RFC 6581 9.2: the initiator's first frame. STag 1 rather than 0: some RNICs drop STag 0 even at length zero. */
+static void prepare_rtr(struct iw_rdmap *r)
+{
+	struct iw_ddp *h = &r->rtr.hdr;
+
+	h->dv = r->params.dv;
+	h->rv = r->params.dv;
+	switch (r->params.rtr) {
+	case 1: /* IW_RTR_SEND */
+		h->opcode = IW_OP_SEND;
+		h->qn = IW_QN_SEND;
+		break;
+	case 2: /* IW_RTR_WRITE */
+		h->opcode = IW_OP_WRITE;
+		h->tagged = true;
+		h->stag = 1;
+		break;
+	case 4: /* IW_RTR_READ */
+		h->opcode = IW_OP_RREQ;
+		h->qn = IW_QN_RREQ;
+		r->rtr.len = IW_RDMAP_RREQ_LEN;
+		break;
+	default:
+		return;
+	}
+	iw_ddp_out_begin(r->ddp, &r->rtr);
+	r->rtr_pending = true;
+}
+
+int iw_rdmap_start(struct iw_rdmap *r, const struct iw_rdmap_params *p, struct iw_fault *why)
+{
+	uint32_t i;
+
+	assert(r->state == IW_RDMAP_IDLE && !r->started);
+	r->params = *p;
+	/* Rings are powers of two, so that free-running counters wrap without a jump. */
+	r->in_cap = pow2_at_least(p->ird);
+	r->outr_cap = pow2_at_least(p->ord);
+	r->in = iw_mem_array(r->cfg.mem, r->in_cap, sizeof(*r->in));
+	r->outr = iw_mem_array(r->cfg.mem, r->outr_cap, sizeof(*r->outr));
+	if (r->in == NULL || r->outr == NULL ||
+	    iw_ddp_set_depth(r->ddp, IW_QN_RREQ, IW_MAX(p->ird, 1)) < 0)
+		return iw_fail(why, IW_E_NOMEM, "rdmap: no memory for IRD %u and ORD %u", p->ird, p->ord);
+	iw_ddp_set_version(r->ddp, p->dv);
+	for (i = 0; i < p->ird; i++)
+		rdmap_post_rreq_buffer(r, i);
+	r->started = true;
+	if (p->initiator)
+		prepare_rtr(r);
+	else
+		r->rtr_expected = p->rtr;
+	rdmap_set_state(r, IW_RDMAP_RTS);
+	return 0;
+}
+
+void iw_rdmap_close(struct iw_rdmap *r)
+{
+	if (r->state == IW_RDMAP_RTS)
+		rdmap_set_state(r, IW_RDMAP_CLOSING);
+}
+
+bool iw_rdmap_drained(const struct iw_rdmap *r)
+{
+	return r->sq_untaken == r->sq_tail && r->outr_head == r->outr_tail && r->in_head == r->in_tail && !r->rtr_pending &&
+	       r->cur == TX_NONE;
+}
+
+bool iw_rdmap_waiting(const struct iw_rdmap *r)
+{
+	return r->outr_head != r->outr_tail;
+}
+
+void iw_rdmap_tx_shut(struct iw_rdmap *r)
+{
+	r->tx_shut = true;
+}
+
+void iw_rdmap_prefetch(const struct iw_rdmap *r, const uint8_t *ulpdu, size_t len)
+{
+	if (len >= IW_DDP_TAGGED_LEN && ulpdu[0] & 0x80)
+		iw_stag_prefetch(r->cfg.stags, iw_get_be32(ulpdu + 2));
+}
