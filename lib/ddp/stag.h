@@ -52,9 +52,9 @@ struct iw_region {
 
 struct iw_stag_table;
 /*
- * A table without registrations; nothing is allocated for slots before the first. random fills len
- * octets from a source that peers cannot predict and returns 0 or a negative error; it is asked for
- * many STags at once. mem and random_ctx are borrowed for the life of the table. IW_E_NOMEM.
+ * A table without registrations. random fills len octets from a source that peers cannot predict and
+ * returns 0 or a negative error; it is asked for many STags at once, and not before the first add.
+ * mem and random_ctx are borrowed for the life of the table. IW_E_NOMEM.
  */
 IW_MUST_CHECK int iw_stag_table_new(struct iw_stag_table **out, const struct iw_mem *mem,
 				    int (*random)(void *ctx, void *buf, size_t len),

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the files of this room share: the stream, its queues and what it knows about order. */
+#ifndef IW_DDP_INTERNAL_H
+#define IW_DDP_INTERNAL_H
+
+#include "ddp/ddp.h"
+
+struct untagged_buf {
+	void *base;
+	uint64_t cookie;
+	uint32_t cap;
+};
+
+/*
+ * The Untagged Buffers of one QN: a ring of those posted and not yet delivered. The oldest one serves
+ * MSN first, the next first + 1, and so on modulo 2^32. So "is there a buffer for this MSN" is one
+ * subtraction and one comparison, at the wrap as anywhere else.
+ */
+struct queue {
+	struct untagged_buf *ring; /* size of them, a power of two; NULL when the QN is not valid */
+	uint32_t size;
+	uint32_t depth;    /* most buffers at once */
+	uint32_t head;     /* where in the ring the oldest is */
+	uint32_t posted;   /* buffers in the ring */
+	uint32_t first;    /* MSN of the oldest, and of the next message to be delivered */
+	uint32_t next_out; /* MSN of the next message sent */
+};
+
+/* How far MSN is ahead of the next one to be delivered; those delivered before are far ahead. */
+static inline uint32_t queue_ahead(const struct queue *q, uint32_t msn)
+{
+	return msn - q->first;
+}
+
+static inline struct untagged_buf *queue_buf(const struct queue *q, uint32_t ahead)
+{
+	return &q->ring[(q->head + ahead) & (q->size - 1)];
+}
+
+/* Takes the oldest buffer out; the next one, posted or not, serves the next MSN. */
+struct untagged_buf iw_ddp_take_buf(struct queue *q);
+
+/* A segment that came ahead of its turn: the octets of its header say it most compactly. */
+struct early {
+	uint8_t hdr[IW_DDP_HDR_MAX];
+	bool here;
+	uint32_t len;
+};
+
+/* The message under way, as far as the sender's order is known: between its first and its L segment. */
+struct under_way {
+	bool open;
+	bool tagged;
+	uint8_t opcode;  /* tagged */
+	uint32_t stag;   /* tagged: of the segments with payload so far */
+	uint32_t qn;     /* untagged; its MSN is the queue's first */
+	uint64_t octets; /* payload so far */
+	uint64_t low;    /* lowest TO of payload; untagged messages begin at 0 */
+	uint64_t high;   /* the end of the highest payload: TO or MO + length */
+};
+
+struct iw_ddp_stream {
+	struct iw_ddp_cfg cfg;
+	bool failed; /* the way in is shut */
+	struct queue queues[IW_DDP_QUEUES];
+
+	uint64_t next_seq; /* place in the sender's order of the first segment not looked at */
+	struct under_way msg;
+	bool complete; /* a message waits for iw_ddp_deliver: last is its L segment, msg the rest */
+	struct iw_ddp last;
+	size_t last_len;
+
+	struct early *early; /* early_size of them, indexed by seq; allocated when first needed */
+	uint32_t early_size; /* a power of two above cfg.early_max */
+	uint32_t early_kept;
+};
+
+/* NULL when the stream has no such queue. */
+static inline struct queue *queue_of(struct iw_ddp_stream *d, uint32_t qn)
+{
+	return qn < IW_DDP_QUEUES && d->queues[qn].depth > 0 ? &d->queues[qn] : NULL;
+}
+
+/* The smallest power of two that is n or more; n is at most 2^31. */
+static inline uint32_t power_of_two(uint32_t n)
+{
+	uint32_t p = 1;
+
+	while (p < n)
+		p *= 2;
+	return p;
+}
+
+/* The checks that need no order: in iw_ddp_check and, for LLPs that keep order, before those of order. */
+int iw_ddp_check_version(const struct iw_ddp_stream *d, const struct iw_ddp *h,
+			 struct iw_fault *why);
+int iw_ddp_fault_qn(const struct iw_ddp_stream *d, const struct iw_ddp *h, struct iw_fault *why);
+
+#endif
