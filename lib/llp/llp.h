@@ -67,8 +67,11 @@ struct iw_llp_ops {
 	bool (*next_notice)(struct iw_llp *l, struct iw_notice *out);
 	/* Re-reads the EMSS (cheap, once per batch in aligned mode) and raises IW_NOTICE_EMSS when it changed. */
 	void (*refresh)(struct iw_llp *l);
-	/* Result of a connect that was in progress, once writable: 0, or why. */
+	/* How a connect that was in progress ended, once writable: 0; IW_E_AGAIN: not yet, or the next address is being tried, then fd is
+	 * another descriptor, to be watched anew; else every address has failed and why is about the last one. */
 	int (*connected)(struct iw_llp *l, struct iw_fault *why);
+	/* Gives up the attempt under way, which takes too long, for the next address. Results as connected. */
+	int (*try_next)(struct iw_llp *l, struct iw_fault *why);
 	void (*close)(struct iw_llp *l, bool abort); /* abort: no lingering, RST where data is unread; frees l */
 };
 
@@ -77,6 +80,7 @@ struct iw_llp {
 	int fd;               /* to be polled */
 	char local[64], peer[64]; /* "192.0.2.1:7471", "[::1]:7471" */
 	uint16_t local_port;
+	unsigned untried;     /* while connecting: addresses behind the one that is being tried */
 	uint64_t sends, recvs; /* system calls that moved octets */
 };
 

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* TCP: connections tried address by address, batches gathered into one sendmsg, closed so that nothing sent is lost. */
+#include "llp/llp.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "llp/internal.h"
+#include "os/addr.h"
+#include "os/cc.h"
+#include "os/os.h"
+#include "os/sock.h"
+#include "util/num.h"
+#include "util/text.h"
+
+/* Batches of the engine go to the kernel unchanged. */
+_Static_assert(sizeof(struct iw_vec) == sizeof(struct iovec), "struct iw_vec is laid out as struct iovec");
+_Static_assert(offsetof(struct iw_vec, base) == offsetof(struct iovec, iov_base), "as struct iovec");
+_Static_assert(offsetof(struct iw_vec, len) == offsetof(struct iovec, iov_len), "as struct iovec");
+
+#define ADDR_MAX 8	   /* addresses of one host that are tried */
+#define DRAIN_STEP 1048576 /* octets thrown away a call when closing */
+#define DRAIN_STEPS 64
+
+/* What a connect still needs; gone once it has succeeded. */
+struct attempts {
+	struct iw_addr addr[ADDR_MAX];
+	size_t n, next;
+	struct iw_addr bind[ADDR_MAX];
+	size_t nbind; /* 0: any source */
+	char interface[IF_NAMESIZE], cc[IW_CC_NAME];
+	struct iw_sock_cfg sock;
+};
+
+struct tcp {
+	struct iw_llp llp;
+	struct iw_addr peer;
+	struct attempts *left; /* while connecting */
+	uint32_t emss;
+	bool emss_changed, connected_news;
+};
+
+static struct tcp *tcp_of(struct iw_llp *l)
+{
+	return iw_container_of(l, struct tcp, llp);
+}
+
+static struct tcp *tcp_alloc(struct iw_fault *why)
+{
+	struct tcp *t = calloc(1, sizeof(*t));
+
+	if (!t) {
+		iw_fail(why, IW_E_NOMEM, "tcp: no memory for a connection");
+		return NULL;
+	}
+	t->llp.ops = &iw_llp_tcp_ops;
+	t->llp.fd = -1;
+	return t;
+}
+
+static void tcp_refresh(struct iw_llp *l)
+{
+	struct tcp *t = tcp_of(l);
+	uint32_t emss;
+
+	if (iw_tcp_emss(l->fd, &emss) == 0 && emss != t->emss) {
+		t->emss = emss;
+		t->emss_changed = true;
+	}
+}
+
+static void put_text(char *dst, size_t cap, const char *src)
+{
+	snprintf(dst, cap, "%s", src);
+}
+
+/* The connection stands: who talks to whom. */
+static void note_addresses(struct tcp *t)
+{
+	char text[IW_ADDR_TEXT];
+	struct iw_addr local;
+
+	if (iw_sock_local(t->llp.fd, &local) == 0) {
+		put_text(t->llp.local, sizeof(t->llp.local), iw_addr_format(text, &local));
+		t->llp.local_port = iw_addr_port(&local);
+	}
+	put_text(t->llp.peer, sizeof(t->llp.peer), iw_addr_format(text, &t->peer));
+}
+
+/* ---------------------------------------------------------------- connecting */
+
+/* The source address of the peer's family; NULL: none was given. */
+static int pick_source(const struct iw_addr **out, const struct attempts *a, const struct iw_addr *peer,
+		       struct iw_fault *why)
+{
+	char text[IW_ADDR_TEXT], source[IW_ADDR_TEXT];
+
+	*out = NULL;
+	if (a->nbind == 0)
+		return 0;
+	for (size_t i = 0; i < a->nbind; i++)
+		if (a->bind[i].sa.sa_family == peer->sa.sa_family) {
+			*out = &a->bind[i];
+			return 0;
+		}
+	return iw_fail(why, IW_E_INVAL, "connect to %s: the source address %s is of another family",
+		       iw_addr_format(text, peer), iw_addr_host(source, &a->bind[0]));
+}
+
+/* Begins with the next address that lets itself be begun with. IW_E_AGAIN: under way; else why is about the last one. */
+static int begin_next(struct tcp *t, struct iw_fault *why)
+{
+	struct attempts *a = t->left;
+	int err = IW_E_NOENT;
+
+	while (a->next < a->n) {
+		const struct iw_addr *peer = &a->addr[a->next++];
+		char text[IW_ADDR_TEXT];
+
+		t->peer = *peer;
+		t->llp.untried = (unsigned)(a->n - a->next);
+		put_text(t->llp.peer, sizeof(t->llp.peer), iw_addr_format(text, peer));
+		err = pick_source(&a->sock.bind, a, peer, why);
+		if (!err)
+			err = iw_tcp_connect(&t->llp.fd, peer, &a->sock, why);
+		if (!err)
+			return IW_E_AGAIN;
+	}
+	return err;
+}
+
+static int tcp_try_next(struct iw_llp *l, struct iw_fault *why)
+{
+	struct tcp *t = tcp_of(l);
+
+	if (l->fd >= 0)
+		close(l->fd);
+	l->fd = -1;
+	if (t->left->next == t->left->n)
+		return iw_fail(why, IW_E_TIMEOUT, "connect to %s: no answer", l->peer);
+	return begin_next(t, why);
+}
+
+static int tcp_connected(struct iw_llp *l, struct iw_fault *why)
+{
+	struct tcp *t = tcp_of(l);
+	int err = iw_tcp_connect_result(l->fd, &t->peer, why);
+
+	if (err == IW_E_AGAIN)
+		return err;
+	if (err)
+		return t->left->next < t->left->n ? tcp_try_next(l, why) : err;
+	free(t->left);
+	t->left = NULL;
+	l->untried = 0;
+	note_addresses(t);
+	tcp_refresh(l);
+	t->connected_news = true;
+	return 0;
+}
+
+static void copy_sock(struct iw_sock_cfg *out, const struct iw_llp_cfg *cfg)
+{
+	*out = (struct iw_sock_cfg){
+		.interface = cfg->interface,
+		.cc = cfg->cc,
+		.sndbuf = cfg->sndbuf,
+		.rcvbuf = cfg->rcvbuf,
+		.nodelay = true,
+	};
+}
+
+static int keep_name(char *dst, size_t cap, const char *name, const char *what, struct iw_fault *why)
+{
+	if (name && strlen(name) >= cap)
+		return iw_fail(why, IW_E_INVAL, "%s \"%s\": the name is too long", what, name);
+	put_text(dst, cap, name ? name : "");
+	return 0;
+}
+
+static int plan_attempts(struct attempts *a, const struct iw_llp_cfg *cfg, struct iw_fault *why)
+{
+	int err = iw_addr_resolve(a->addr, ADDR_MAX, &a->n, cfg->host, cfg->port, why);
+
+	if (err)
+		return err;
+	if (cfg->bind_addr) {
+		err = iw_addr_resolve(a->bind, ADDR_MAX, &a->nbind, cfg->bind_addr, 0, why);
+		if (err)
+			return err;
+	}
+	err = keep_name(a->interface, sizeof(a->interface), cfg->interface, "interface", why);
+	if (err)
+		return err;
+	err = keep_name(a->cc, sizeof(a->cc), cfg->cc, "congestion control", why);
+	if (err)
+		return err;
+	copy_sock(&a->sock, cfg);
+	a->sock.interface = cfg->interface ? a->interface : NULL;
+	a->sock.cc = cfg->cc ? a->cc : NULL;
+	return 0;
+}
+
+static int open_connecting(struct iw_llp **out, const struct iw_llp_cfg *cfg, struct iw_fault *why)
+{
+	struct tcp *t = tcp_alloc(why);
+	int err;
+
+	if (!t)
+		return IW_E_NOMEM;
+	t->left = calloc(1, sizeof(*t->left));
+	if (!t->left) {
+		err = iw_fail(why, IW_E_NOMEM, "tcp: no memory for a connection");
+		goto fail;
+	}
+	err = plan_attempts(t->left, cfg, why);
+	if (err)
+		goto fail;
+	err = begin_next(t, why);
+	if (err != IW_E_AGAIN)
+		goto fail;
+	*out = &t->llp;
+	return 0;
+fail:
+	free(t->left);
+	free(t);
+	return err;
+}
+
+/* ---------------------------------------------------------------- listening */
+
+static int open_listening(struct iw_llp **out, const struct iw_llp_cfg *cfg, struct iw_fault *why)
+{
+	struct iw_addr addr[ADDR_MAX], local;
+	char text[IW_ADDR_TEXT];
+	struct iw_sock_cfg sock;
+	struct tcp *t;
+	size_t n = 0;
+	int err;
+
+	/* bind_addr of a listener is its address. */
+	err = iw_addr_resolve(addr, ADDR_MAX, &n, cfg->bind_addr ? cfg->bind_addr : cfg->host, cfg->port, why);
+	if (err)
+		return err;
+	t = tcp_alloc(why);
+	if (!t)
+		return IW_E_NOMEM;
+	copy_sock(&sock, cfg);
+	err = IW_E_NOENT;
+	for (size_t i = 0; i < n && err; i++)
+		err = iw_tcp_listen(&t->llp.fd, &addr[i], (int)IW_MIN(cfg->backlog, 65535u), &sock, why);
+	if (err)
+		goto fail;
+	if (iw_sock_local(t->llp.fd, &local) != 0) {
+		err = iw_os_fail(why, errno, "read the listener's address");
+		goto fail;
+	}
+	t->llp.local_port = iw_addr_port(&local);
+	put_text(t->llp.local, sizeof(t->llp.local), iw_addr_format(text, &local));
+	*out = &t->llp;
+	return 0;
+fail:
+	if (t->llp.fd >= 0)
+		close(t->llp.fd);
+	free(t);
+	return err;
+}
+
+static int tcp_open(struct iw_llp **out, const struct iw_llp_cfg *cfg, struct iw_fault *why)
+{
+	return cfg->listen ? open_listening(out, cfg, why) : open_connecting(out, cfg, why);
+}
+
+static int tcp_accept(struct iw_llp *l, struct iw_llp **out, struct iw_fault *why)
+{
+	struct tcp *t;
+	int err;
+
+	/* Memory first: a connection that was taken from the queue must not be dropped for lack of it. */
+	t = tcp_alloc(why);
+	if (!t)
+		return IW_E_LIMIT;
+	err = iw_tcp_accept(&t->llp.fd, &t->peer, l->fd, why);
+	if (err) {
+		free(t);
+		/* Memory comes back as descriptors do; the connection waits in the queue. */
+		return err == IW_E_NOMEM ? IW_E_LIMIT : err;
+	}
+	/* Linux copies the option from the listener; that is not written down anywhere. */
+	if (iw_tcp_nodelay(t->llp.fd, true) != 0) {
+		err = iw_os_fail(why, errno, "set TCP_NODELAY");
+		close(t->llp.fd);
+		free(t);
+		return IW_E_OS;
+	}
+	note_addresses(t);
+	tcp_refresh(&t->llp);
+	t->connected_news = true;
+	*out = &t->llp;
+	return 0;
+}
+
+/* ---------------------------------------------------------------- octets */
+
+/* recv or send failed with errnum, which is not EAGAIN. */
+static int broken(const struct iw_llp *l, const char *step, int errnum, struct iw_fault *why)
+{
+	int err = iw_os_fail(why, errnum, "%s %s", step, l->peer);
+
+	/* The peer's doing, not the system's. */
+	if (errnum == ECONNRESET || errnum == EPIPE) {
+		err = IW_E_CLOSED;
+		if (why) {
+			why->err = err;
+			why->clause = iw_err_clause(err);
+		}
+	}
+	/* "Wait" is what only the readiness of the socket may say. */
+	return err == IW_E_AGAIN ? IW_E_OS : err;
+}
+
+static int64_t tcp_recv(struct iw_llp *l, struct iw_msg *m, size_t n, struct iw_fault *why)
+{
+	ssize_t got;
+
+	(void)n;
+	do {
+		l->recvs++;
+		got = m->nvec == 1 ? recv(l->fd, m->vec->base, m->vec->len, 0) :
+				     readv(l->fd, (const struct iovec *)m->vec, (int)m->nvec);
+	} while (got < 0 && errno == EINTR);
+	if (got >= 0)
+		return got;
+	if (errno == EAGAIN)
+		return IW_E_AGAIN;
+	return broken(l, "receive from", errno, why);
+}
+
+static int64_t tcp_send(struct iw_llp *l, const struct iw_msg *m, size_t n, struct iw_fault *why)
+{
+	struct msghdr h = { .msg_iov = (struct iovec *)m->vec, .msg_iovlen = m->nvec };
+	int flags = MSG_NOSIGNAL | (m->eor ? MSG_EOR : 0);
+	ssize_t put;
+
+	(void)n;
+	do {
+		l->sends++;
+		put = m->nvec == 1 ? send(l->fd, m->vec->base, m->vec->len, flags) :
+				     sendmsg(l->fd, &h, flags);
+	} while (put < 0 && errno == EINTR);
+	if (put >= 0)
+		return put;
+	if (errno == EAGAIN)
+		return IW_E_AGAIN;
+	return broken(l, "send to", errno, why);
+}
+
+static int tcp_shutdown(struct iw_llp *l, struct iw_fault *why)
+{
+	return shutdown(l->fd, SHUT_WR) < 0 ? broken(l, "shut down sending to", errno, why) : 0;
+}
+
+static bool tcp_next_notice(struct iw_llp *l, struct iw_notice *out)
+{
+	struct tcp *t = tcp_of(l);
+
+	if (t->connected_news) {
+		t->connected_news = false;
+		*out = (struct iw_notice){ .kind = IW_NOTICE_CONNECTED };
+		return true;
+	}
+	if (t->emss_changed) {
+		t->emss_changed = false;
+		*out = (struct iw_notice){ .kind = IW_NOTICE_EMSS, .value = t->emss };
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Octets that arrived and were not read would make close() send a reset, and a reset destroys what the peer has not read yet, a
+ * Terminate for one. So they are thrown away first, as far as a bounded number of calls goes.
+ */
+static void drain(int fd)
+{
+	for (int i = 0; i < DRAIN_STEPS; i++)
+		if (recv(fd, NULL, DRAIN_STEP, MSG_TRUNC | MSG_DONTWAIT) <= 0)
+			return;
+}
+
+static void tcp_close(struct iw_llp *l, bool abort)
+{
+	static const struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
+	struct tcp *t = tcp_of(l);
+
+	if (l->fd >= 0) {
+		/* Without it the kernel would go on sending what it has to a peer that may never read it. A failure changes
+		 * nothing but that. */
+		if (abort)
+			(void)setsockopt(l->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+		else
+			drain(l->fd);
+		close(l->fd);
+	}
+	free(t->left);
+	free(t);
+}
+
+const struct iw_llp_ops iw_llp_tcp_ops = {
+	.name = "tcp",
+	.traits = IW_LLP_STREAM,
+	.open = tcp_open,
+	.accept = tcp_accept,
+	.recv = tcp_recv,
+	.send = tcp_send,
+	.shutdown = tcp_shutdown,
+	.next_notice = tcp_next_notice,
+	.refresh = tcp_refresh,
+	.connected = tcp_connected,
+	.try_next = tcp_try_next,
+	.close = tcp_close,
+};
