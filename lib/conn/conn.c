@@ -183,6 +183,12 @@ void conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 		return;
 	if (c->fault.err == 0)
 		c->fault = *why;
+	if (c->state == IW_CONN_SETUP && iw_mpa_tx_startup(c->mpa).len > 0) {
+		/* A last Reply says why (RFC 5044 appendix C); then the end. */
+		conn_set_state(c, IW_CONN_TERMINATING);
+		c->linger_at = iw_time_add(now, c->cfg.linger_ns);
+		return;
+	}
 	if (!established(c) || c->state == IW_CONN_FIN_SENT || !iw_mpa_may_send(c->mpa)) {
 		conn_closed(c, why, true);
 		return;
@@ -197,7 +203,11 @@ void conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 
 void iw_conn_lost(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 {
+	struct iw_fault ignored = { 0 };
+
 	(void)now;
+	if (c->state == IW_CONN_SETUP && iw_mpa_rx_eof(c->mpa, &ignored) < 0 && c->fault.err == 0)
+		c->fault = *why; /* the reset says more than MPA's end of stream */
 	if (c->state == IW_CONN_FIN_SENT && c->fault.err == 0 && c->peer_fin)
 		conn_closed(c, NULL, true);
 	else

@@ -79,7 +79,8 @@ bool iw_conn_aligned(const struct iw_conn *c);
 bool iw_conn_retry_rev1(const struct iw_conn *c);
 
 /* in: n of vec filled; 0: reading pauses (a decision is due, or closed). scratch as in iw_mpa_rx_vec. Negative: out of memory: try later. */
-int iw_conn_rx_vec(struct iw_conn *c, struct iw_vec scratch, struct iw_vec vec[2]);
+IW_MUST_CHECK int iw_conn_rx_vec(struct iw_conn *c, struct iw_vec scratch, struct iw_vec vec[2]);
+/* Must follow each iw_conn_rx_vec that returned more than 0, with bytes 0 when nothing arrived: scratch is the caller's again then. */
 void iw_conn_received(struct iw_conn *c, size_t bytes, uint64_t now);
 void iw_conn_eof(struct iw_conn *c, uint64_t now);              /* FIN */
 void iw_conn_lost(struct iw_conn *c, const struct iw_fault *why, uint64_t now); /* reset, unreachable, ... */

@@ -109,9 +109,12 @@ void iw_conn_received(struct iw_conn *c, size_t bytes, uint64_t now)
 	struct iw_mpa_unit u = { 0 };
 	int got = 0;
 
+	if (c->state == IW_CONN_CLOSED)
+		return;
+	if (bytes > 0)
+		c->last_rx = now;
 	c->counts.rx_octets += bytes;
-	c->last_rx = now;
-	if (c->state == IW_CONN_CLOSED || c->draining)
+	if (c->draining)
 		return;
 	iw_mpa_received(c->mpa, bytes);
 	while (c->state != IW_CONN_CLOSED && c->state != IW_CONN_TERMINATING && (got = iw_mpa_next(c->mpa, &u, &why)) > 0)
@@ -122,8 +125,5 @@ void iw_conn_received(struct iw_conn *c, size_t bytes, uint64_t now)
 		else
 			conn_fault(c, &why, now);
 	}
-	if (c->state == IW_CONN_CLOSED)
-		return;
-	if (iw_mpa_rx_end(c->mpa, &why) < 0)
-		conn_closed(c, &why, true);
+	iw_mpa_rx_end(c->mpa);
 }

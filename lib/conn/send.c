@@ -7,24 +7,16 @@
 
 #include "conn/internal.h"
 
-/* What one FPDU needs at most: its headers and trailer, its payload if it is copied, and a marker each 512 octets. */
-static bool room_for(const struct iw_txbuf *t, size_t mulpdu)
-{
-	size_t markers = mulpdu / 508 + 3;
-
-	return iw_txbuf_has_room(t, mulpdu + 128 + 4 * markers, IW_RDMAP_SGE_MAX + 3 + 2 * markers);
-}
-
 static void fill_batch(struct iw_conn *c, uint64_t now)
 {
 	struct iw_segment seg;
-	size_t n, mulpdu = iw_mpa_mulpdu_now(c->mpa);
+	size_t n, room;
 
-	while (c->tx->bytes < IW_TXBUF_BATCH && !c->tx->eor && room_for(c->tx, mulpdu)) {
-		if (iw_rdmap_pull(c->rdmap, mulpdu, &seg, now) <= 0)
+	while (c->tx->bytes < IW_TXBUF_BATCH && (room = iw_mpa_room(c->mpa, c->tx)) > 0) {
+		if (iw_rdmap_pull(c->rdmap, room, &seg, now) <= 0)
 			break;
 		n = iw_mpa_wrap(c->mpa, c->tx, seg.hdr, seg.hdr_len, seg.payload, seg.npayload, seg.copy);
-		assert(n > 0); /* room_for was asked */
+		assert(n > 0); /* room said so */
 		c->tx_pos += n;
 		c->counts.tx_fpdus++;
 		iw_rdmap_pulled(c->rdmap, c->tx_pos);
