@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=bash
+#
+# What every .bats file loads first: running the tools, looking at what they said, servers that end with the test.
+#
+#   run_here CMD...          runs a command under a time limit; sets $status, $output (standard output), $stderr
+#   serve_here CMD...        starts a server, waits until it listens; $SERVED is its number, $SERVE_PID its process
+#   serve_end [N] [SIGNAL]   ends it; wait_served [N] waits until it ends by itself: both set $status, $output, $stderr
+#   assert_...               fail with command, status and output shown
+#   wait_until SECONDS CMD...   polls a condition: no test sleeps a guess
+#   require_...              skip with the words that IW_MUST_RUN knows
+#
+# net.bash adds a pair of network namespaces and the same with a place: run_in left CMD..., serve_in right CMD...
+
+bats_require_minimum_version 1.7.0
+
+IW_TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+: "${IW_BUILD:=$IW_TOP/build}"
+: "${IW_TIMEOUT:=30}"       # of one command, seconds
+: "${IW_SERVE_TIMEOUT:=150}" # of one server, seconds
+export IW_TOP IW_BUILD
+PATH=$IW_BUILD:$PATH
+# argp and the tools lay text out by these; tests want one layout.
+export LC_ALL=C.UTF-8 COLUMNS=100
+unset ARGP_HELP_FMT
+
+# --- conditions ----------------------------------------------------------------------------------------------------------
+
+require_root() {
+    [ "$(id -u)" -eq 0 ] || skip "needs root: run as uid $(id -u)"
+}
+
+require_tool() {
+    local tool
+
+    for tool in "$@"; do
+        command -v "$tool" >/dev/null || skip "needs $tool: it is not installed"
+    done
+}
+
+require_ipv6() {
+    [ -e /proc/net/if_inet6 ] || skip 'needs ipv6: this kernel has none'
+}
+
+require_raw() {
+    local caps
+
+    caps=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status)
+    (((0x$caps >> 13) & 1)) || skip 'needs raw: no CAP_NET_RAW'
+}
+
+# The transport can run here, or the tool's own reason is the skip's: require_transport xdp
+require_transport() {
+    local why rc=0
+
+    why=$(timeout 10 "$IW_BUILD/ddp-recv" -t "$1" --once -p 0 "$BATS_TEST_TMPDIR" 2>&1 >/dev/null </dev/null 3>&-) || rc=$?
+    [ $rc -ne 3 ] || skip "needs $1: ${why##*: }"
+}
+
+# --- one command -----------------------------------------------------------------------------------------------------------
+
+# Like BATS' run, with standard error apart, nothing on standard input unless $IW_STDIN names a file, and an end in any case.
+run_here() {
+    iw_run '' "$@"
+}
+
+# iw_run PREFIX CMD...: PREFIX is how to get into a place (words without spaces)
+iw_run() {
+    local prefix=$1 out err
+    shift
+
+    out=$(mktemp "$BATS_TEST_TMPDIR/out.XXXXXX")
+    err=$(mktemp "$BATS_TEST_TMPDIR/err.XXXXXX")
+    status=0
+    COMMAND="${prefix:+$prefix }$*"
+    # In the background, because only then the shell minds Ctrl-C at once.
+    # shellcheck disable=SC2086
+    setpriv --pdeathsig TERM timeout -k 5 "$IW_TIMEOUT" $prefix "$@" <"${IW_STDIN:-/dev/null}" >"$out" 2>"$err" 3>&- &
+    wait $! 2>/dev/null || status=$?
+    # NUL octets cannot live in a variable; what is binary is compared as a file, $OUTPUT_FILE.
+    output=$(tr -d '\0' <"$out")
+    stderr=$(tr -d '\0' <"$err")
+    OUTPUT_FILE=$out
+    [ $status -ne 124 ] || stderr="$stderr"$'\n'"(ended after $IW_TIMEOUT s)"
+}
+
+# --- servers -----------------------------------------------------------------------------------------------------------------
+
+# A server ends with the test, whatever happens to the test: teardown ends it, its time limit does, and when the test's process
+# dies (Ctrl-C, kill -9) the kernel sends it SIGTERM.
+serve_here() {
+    iw_serve '' "$@"
+}
+
+iw_serve() {
+    local prefix=$1 n wrapper
+    shift
+
+    n=$((${SERVED:-0} + 1))
+    SERVED=$n
+    SERVE_COMMAND[n]="${prefix:+$prefix }$*"
+    # shellcheck disable=SC2086
+    setpriv --pdeathsig TERM timeout -k 5 "$IW_SERVE_TIMEOUT" $prefix "$@" \
+        <"${IW_STDIN:-/dev/null}" >"$BATS_TEST_TMPDIR/serve.$n.out" 2>"$BATS_TEST_TMPDIR/serve.$n.err" 3>&- &
+    wrapper=$!
+    SERVE_WRAPPER[n]=$wrapper
+    SERVE_ENDED[n]=
+    wait_until 5 iw_started "$wrapper" || fail_with "server does not start: ${SERVE_COMMAND[n]}"
+    # For the test, which may want to stop or to kill it.
+    # shellcheck disable=SC2034
+    SERVE_PID=$(iw_served_pid "$wrapper") || SERVE_PID=''
+    if ! wait_until "${IW_READY_TIMEOUT:-15}" iw_serve_ready "$n" "$prefix"; then
+        fail_with "server does not listen: ${SERVE_COMMAND[n]}" "$(iw_served_said "$n")"
+    fi
+    if ! kill -0 "$wrapper" 2>/dev/null && [ -z "${IW_MAY_END:-}" ]; then
+        fail_with "server ended at once: ${SERVE_COMMAND[n]}" "$(iw_served_said "$n")"
+    fi
+}
+
+# The command below timeout; setpriv, nsenter and env become the command without a new process.
+iw_served_pid() {
+    pgrep -P "$1"
+}
+
+iw_started() {
+    iw_served_pid "$1" || iw_gone "$1"
+}
+
+# Ready: it has a socket bound to a port (or the line that $IW_READY asks for is there), or it ended.
+iw_serve_ready() {
+    local n=$1 prefix=$2 wrapper=${SERVE_WRAPPER[$1]} pid
+
+    kill -0 "$wrapper" 2>/dev/null || return 0
+    if [ -n "${IW_READY:-}" ]; then
+        grep -qE -- "$IW_READY" "$BATS_TEST_TMPDIR/serve.$n.out" "$BATS_TEST_TMPDIR/serve.$n.err"
+        return
+    fi
+    pid=$(iw_served_pid "$wrapper") || return 1
+    # shellcheck disable=SC2086
+    $prefix ss -Hnlptuwx 2>/dev/null | grep -v '^u_str.*ESTAB' | grep -q "pid=$pid,"
+}
+
+iw_served_said() {
+    local n=$1
+
+    echo "standard output:"
+    head -c 4000 "$BATS_TEST_TMPDIR/serve.$n.out" | tr -d '\0'
+    echo "standard error:"
+    head -c 4000 "$BATS_TEST_TMPDIR/serve.$n.err" | tr -d '\0'
+}
+
+# Waits until server N (the last one) has ended by itself.
+wait_served() {
+    local n=${1:-$SERVED}
+
+    if ! wait_until "$IW_TIMEOUT" iw_gone "${SERVE_WRAPPER[n]}"; then
+        fail_with "server does not end: ${SERVE_COMMAND[n]}" "$(iw_served_said "$n")"
+    fi
+    iw_collect "$n"
+}
+
+# serve_end [N] [SIGNAL]: signals server N (the last one) and waits for its end.
+serve_end() {
+    local n=${1:-$SERVED} signal=${2:-TERM} pid
+
+    pid=$(iw_served_pid "${SERVE_WRAPPER[n]}") && kill -s "$signal" "$pid" 2>/dev/null
+    wait_served "$n"
+}
+
+iw_gone() {
+    ! kill -0 "$1" 2>/dev/null
+}
+
+iw_collect() {
+    local n=$1
+
+    status=0
+    wait "${SERVE_WRAPPER[n]}" || status=$?
+    SERVE_ENDED[n]=yes
+    COMMAND=${SERVE_COMMAND[n]}
+    OUTPUT_FILE=$BATS_TEST_TMPDIR/serve.$n.out
+    output=$(tr -d '\0' <"$OUTPUT_FILE")
+    stderr=$(tr -d '\0' <"$BATS_TEST_TMPDIR/serve.$n.err")
+}
+
+# For the whole group: the server, and what it started.
+end_servers() {
+    local n
+
+    for ((n = 1; n <= ${SERVED:-0}; n++)); do
+        [ -z "${SERVE_ENDED[n]}" ] || continue
+        kill -TERM "${SERVE_WRAPPER[n]}" 2>/dev/null || continue
+        wait_until 6 iw_gone "${SERVE_WRAPPER[n]}" || kill -KILL "${SERVE_WRAPPER[n]}" 2>/dev/null || continue
+    done
+}
+
+# A file that has its own teardown calls helpers_teardown in it.
+helpers_teardown() {
+    local n keep
+
+    end_servers
+    if [ -z "${BATS_TEST_COMPLETED:-}" ] && [ -z "${BATS_TEST_SKIPPED:-}" ]; then
+        for ((n = 1; n <= ${SERVED:-0}; n++)); do
+            echo "--- server $n: ${SERVE_COMMAND[n]}"
+            iw_served_said "$n"
+        done
+        # Captures and outputs of a failed test stay, if they are not big.
+        keep=$IW_BUILD/test-logs/kept/$(basename "$BATS_TEST_FILENAME" .bats)-$BATS_TEST_NUMBER
+        if [ "$(du -sm "$BATS_TEST_TMPDIR" 2>/dev/null | cut -f 1)" -le 64 ] && mkdir -p "$keep" 2>/dev/null; then
+            cp -r "$BATS_TEST_TMPDIR/." "$keep" 2>/dev/null && echo "--- kept in $keep"
+        fi
+    fi
+}
+
+teardown() {
+    helpers_teardown
+}
+
+# --- waiting, ports, files ---------------------------------------------------------------------------------------------------
+
+# wait_until SECONDS CMD...: 0 as soon as CMD succeeds, 1 when the time is over
+wait_until() {
+    local end now seconds=$1
+    shift
+
+    end=$((${EPOCHREALTIME/[.,]/} + seconds * 1000000))
+    until "$@" >/dev/null 2>&1; do
+        now=${EPOCHREALTIME/[.,]/}
+        [ "$now" -lt "$end" ] || return 1
+        sleep 0.02
+    done
+}
+
+# A port that nobody listens on here: of those that the kernel does not hand out by itself.
+free_port() {
+    local port try
+
+    for ((try = 0; try < 200; try++)); do
+        port=$((20000 + (RANDOM * 32768 + RANDOM) % 12000))
+        if [ -z "$(ss -Hnltu "sport = :$port")" ]; then
+            echo "$port"
+            return
+        fi
+    done
+    return 1
+}
+
+# random_file PATH SIZE: SIZE as head -c takes it (64K, 3M, 1)
+random_file() {
+    head -c "$2" /dev/urandom >"$1"
+}
+
+# --- assertions ----------------------------------------------------------------------------------------------------------------
+
+# fail_with TEXT [MORE]: ends the test with the last command and what it said
+fail_with() {
+    {
+        echo "$1"
+        [ -z "${2:-}" ] || echo "$2"
+        if [ -n "${COMMAND:-}" ]; then
+            echo "command: $COMMAND"
+            echo "status:  $status"
+            echo "standard output:"
+            head -c 6000 <<<"$output"
+            echo "standard error:"
+            head -c 6000 <<<"$stderr"
+        fi
+    } | tr -d '\000-\010\013-\037'
+    return 1
+}
+
+assert_status() {
+    [ "$status" -eq "$1" ] || fail_with "status $status, expected $1"
+}
+
+assert_output_has() {
+    [[ $output == *"$1"* ]] || fail_with "standard output lacks: $1"
+}
+
+assert_output_lacks() {
+    [[ $output != *"$1"* ]] || fail_with "standard output has: $1"
+}
+
+assert_output_is() {
+    [ "$output" = "$1" ] || fail_with "standard output is not: $1"
+}
+
+assert_stderr_has() {
+    [[ $stderr == *"$1"* ]] || fail_with "standard error lacks: $1"
+}
+
+assert_stderr_lacks() {
+    [[ $stderr != *"$1"* ]] || fail_with "standard error has: $1"
+}
+
+assert_stderr_is() {
+    [ "$stderr" = "$1" ] || fail_with "standard error is not: $1"
+}
+
+assert_same_file() {
+    cmp "$1" "$2" || fail_with "files differ: $1 $2"
+}
+
+assert_equal() {
+    [ "$1" = "$2" ] || fail_with "'$1' is not '$2'${3:+: $3}"
+}
+
+# assert_jsonl FILTER EXPECTED: the lines of standard output are JSON, gathered into one array; what jq's FILTER makes of it, compactly, is
+# EXPECTED
+assert_jsonl() {
+    local got
+
+    [ -n "$output" ] || fail_with 'standard output is empty, expected JSON lines'
+    got=$(jq -s -r -c "$1" <<<"$output" 2>&1) || fail_with "jq: $got"
+    [ "$got" = "$2" ] || fail_with "jq '$1': '$got', expected '$2'"
+}

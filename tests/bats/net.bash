@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=bash
+#
+# Two network namespaces, left and right, joined by a veth pair. A file makes them once, in setup_file, and has them to itself:
+#
+#   load helpers
+#   load net
+#   setup_file() { net_setup; }          # net_setup --mtu 9000 --offloads off
+#   teardown_file() { net_teardown; }
+#
+#   run_in left CMD...     serve_in right CMD...      left, right or here
+#   LEFT_IP RIGHT_IP LEFT_IP6 RIGHT_IP6 LEFT_IF RIGHT_IF
+#   capture_in left FILE   capture_end
+#
+# Each namespace is held by a process that dies with the file's own process; with the last process the kernel takes the namespace and
+# its interfaces away, so nothing stays behind, not even after kill -9. Without root a user namespace gives the right to do all this.
+
+net_probe() {
+    if [ "$(id -u)" -eq 0 ]; then
+        unshare --net true 2>/dev/null
+    else
+        unshare --user --map-root-user --net true 2>/dev/null
+    fi
+}
+
+require_netns() {
+    net_probe || skip 'needs netns: cannot make a network namespace here (run as root, or allow user namespaces)'
+    require_tool ip ss nsenter setpriv
+}
+
+# How to get into a place: words to put before a command.
+net_into() {
+    case $1 in
+    here) ;;
+    left) echo "nsenter $NET_ENTER -t $NET_LEFT_PID --net" ;;
+    right) echo "nsenter $NET_ENTER -t $NET_RIGHT_PID --net" ;;
+    *)
+        echo "net: no such place: $1" >&2
+        return 1
+        ;;
+    esac
+}
+
+# net_hold PREFIX UNSHARE-OPTIONS...: starts a holder of a namespace, prints nothing; $! is its process
+net_hold() {
+    local prefix=$1
+    shift
+
+    # unshare becomes sleep without a new process, and what it does to the credentials forgets the signal; so ask for it behind it.
+    # shellcheck disable=SC2086
+    $prefix unshare "$@" setpriv --pdeathsig KILL sleep infinity </dev/null >/dev/null 2>&1 3>&- &
+    # The shell need not tell how it ended.
+    disown
+}
+
+net_is_apart() {
+    [ "$(readlink "/proc/$1/ns/net")" != "$2" ] && [ "$(cat "/proc/$1/comm")" = sleep ]
+}
+
+net_setup() {
+    local mtu=1500 offloads=on own prefix='' user=() side
+
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --mtu) mtu=$2 ;;
+        --offloads) offloads=$2 ;;
+        *)
+            echo "net_setup: unknown option $1" >&2
+            return 1
+            ;;
+        esac
+        shift 2
+    done
+    require_netns
+
+    NET_ENTER=
+    if [ "$(id -u)" -ne 0 ]; then
+        user=(--user --map-root-user)
+        NET_ENTER='--user --preserve-credentials'
+    fi
+    own=$(readlink /proc/self/ns/net)
+    net_hold '' "${user[@]}" --net
+    NET_LEFT_PID=$!
+    wait_until 5 net_is_apart "$NET_LEFT_PID" "$own"
+    [ ${#user[@]} -eq 0 ] || prefix="nsenter --user --preserve-credentials -t $NET_LEFT_PID"
+    net_hold "$prefix" --net
+    NET_RIGHT_PID=$!
+    wait_until 5 net_is_apart "$NET_RIGHT_PID" "$own"
+
+    LEFT_IF=left0 RIGHT_IF=right0
+    LEFT_IP=10.77.0.1 RIGHT_IP=10.77.0.2
+    LEFT_IP6=fd77::1 RIGHT_IP6=fd77::2
+    export NET_ENTER NET_LEFT_PID NET_RIGHT_PID LEFT_IF RIGHT_IF LEFT_IP RIGHT_IP LEFT_IP6 RIGHT_IP6
+
+    net_ip left link add $LEFT_IF mtu "$mtu" type veth peer name $RIGHT_IF mtu "$mtu" netns "$NET_RIGHT_PID"
+    for side in left right; do
+        net_ip $side link set lo up
+        if [ $side = left ]; then
+            net_ip $side address add $LEFT_IP/24 dev $LEFT_IF
+            [ ! -e /proc/net/if_inet6 ] || net_ip $side address add $LEFT_IP6/64 dev $LEFT_IF nodad
+            net_ip $side link set $LEFT_IF up
+        else
+            net_ip $side address add $RIGHT_IP/24 dev $RIGHT_IF
+            [ ! -e /proc/net/if_inet6 ] || net_ip $side address add $RIGHT_IP6/64 dev $RIGHT_IF nodad
+            net_ip $side link set $RIGHT_IF up
+        fi
+    done
+    if [ "$offloads" = off ]; then
+        net_offloads off
+    fi
+    # The link is there when both ends have found each other.
+    wait_until 5 net_is_up
+}
+
+net_ip() {
+    local side=$1
+    shift
+
+    # shellcheck disable=SC2046
+    $(net_into "$side") ip "$@"
+}
+
+net_is_up() {
+    net_ip left -o link show "$LEFT_IF" | grep -q LOWER_UP && net_ip right -o link show "$RIGHT_IF" | grep -q LOWER_UP
+}
+
+# Off: every segment is a frame of its own, with its checksum right, as in captures for other people's dissectors.
+net_offloads() {
+    require_tool ethtool
+    # shellcheck disable=SC2046
+    $(net_into left) ethtool -K "$LEFT_IF" tso "$1" gso "$1" gro "$1" tx "$1" rx "$1" >/dev/null
+    # shellcheck disable=SC2046
+    $(net_into right) ethtool -K "$RIGHT_IF" tso "$1" gso "$1" gro "$1" tx "$1" rx "$1" >/dev/null
+}
+
+net_teardown() {
+    [ -z "${NET_RIGHT_PID:-}" ] || kill -KILL "$NET_RIGHT_PID" 2>/dev/null || echo "net: the holder of right was gone" >&2
+    [ -z "${NET_LEFT_PID:-}" ] || kill -KILL "$NET_LEFT_PID" 2>/dev/null || echo "net: the holder of left was gone" >&2
+}
+
+run_in() {
+    local place=$1
+    shift
+
+    iw_run "$(net_into "$place")" "$@"
+}
+
+serve_in() {
+    local place=$1
+    shift
+
+    iw_serve "$(net_into "$place")" "$@"
+}
+
+# capture_in PLACE FILE [FILTER...]: starts tcpdump there and waits until it sees packets; the number of the capture is $CAPTURE
+capture_in() {
+    local place=$1 file=$2 ifname
+    shift 2
+
+    require_tool tcpdump
+    case $place in
+    left) ifname=$LEFT_IF ;;
+    right) ifname=$RIGHT_IF ;;
+    *) ifname=lo ;;
+    esac
+    IW_READY='listening on' serve_in "$place" tcpdump -i "$ifname" -n -U --immediate-mode -B 65536 -w "$file" "$@"
+    CAPTURE=$SERVED
+}
+
+# Ends it, after the packets that are on their way have been written.
+capture_end() {
+    serve_end "${1:-$CAPTURE}" INT
+    # shellcheck disable=SC2154
+    [[ $'\n'$stderr == *$'\n0 packets dropped by kernel'* ]] || fail_with 'the capture lost packets'
+}

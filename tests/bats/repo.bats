@@ -1,0 +1,240 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# The repository itself: what must agree does agree, and what is installed can be taken away again.
+
+load helpers
+
+setup() {
+    cd "$IW_TOP" || return 1
+}
+
+# All files of the project, also when it came as a tarball.
+project_files() {
+    if [ -e .git ]; then
+        git -c safe.directory='*' ls-files
+    else
+        find . -path "./${IW_BUILD#"$IW_TOP/"}" -prune -o -type f -print | sed 's|^\./||'
+    fi
+}
+
+tools() {
+    local f
+
+    for f in cmd/*.c; do
+        [ -e "$f" ] || continue
+        f=${f##*/}
+        echo "${f%.c}"
+    done
+}
+
+# The long options that `TOOL --help` lists: argp writes each on a line of its own, after at most a short one.
+help_options() {
+    timeout 10 "$IW_BUILD/$1" --help 2>/dev/null </dev/null 3>&- |
+        grep -oE '^ {2,6}(-[A-Za-z0-9?](, | ))?(--[a-z0-9][a-z0-9-]*(\[?=[^ ,]*)?(, )?)+' | grep -oE -- '--[a-z0-9][a-z0-9-]*' | sort -u
+}
+
+# Those that the page explains: the tags of its lists.
+man_options() {
+    awk '/^\.TP/ { tag = 2; next } tag > 0 { if ($0 !~ /^\.(PD|TQ)/) { print; tag = 0 } } /^\.TQ/ { tag = 2 }' "man/$1.1" |
+        sed 's/\\-/-/g; s/\\f[BIR]//g' | grep -oE -- '--[a-z0-9][a-z0-9-]*' | sort -u
+}
+
+completion_options() {
+    case $1 in
+    bash) grep -oE -- '--[a-z0-9][a-z0-9-]*' "completions/bash/$2" ;;
+    zsh) grep -oE -- '--[a-z0-9][a-z0-9-]*' "completions/zsh/_$2" ;;
+    fish) grep -oE -- '(^|[[:space:]])(-l|--long-option)[ =][a-z0-9][a-z0-9-]*' "completions/fish/$2.fish" | sed -E 's/.*(-l|--long-option)[ =]/--/' ;;
+    esac | sort -u
+}
+
+same_options() {
+    local diff
+
+    if ! diff=$(diff <(help_options "$1") <("$2" "${@:3}")); then
+        echo "$1: --help (<) and $2 ${*:3} (>) differ:"
+        echo "$diff"
+        return 1
+    fi
+}
+
+@test "no file names a path of somebody's machine or a package host" {
+    local bad=0 f
+
+    while IFS= read -r f; do
+        case $f in
+        *.pcap | *.pcapng | tests/fuzz/corpus/* | tests/bats/repo.bats) continue ;;
+        esac
+        if grep -nE '(^|[^a-zA-Z0-9_.$}])/(home|root|work|farm|Users)/[a-z]' "$f" || grep -nE 'https?://(deb|ftp|registry|mirror)[.-]' "$f"; then
+            echo "$f"
+            bad=1
+        fi
+    done < <(project_files)
+    [ $bad -eq 0 ]
+}
+
+@test "nobody includes a .c file" {
+    ! grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<][^">]*\.c[">]' --include='*.[ch]' cmd lib tests
+}
+
+@test "the top level holds what it should and no other folder" {
+    local d
+
+    for d in $(project_files | grep / | cut -d / -f 1 | sort -u); do
+        case $d in
+        cmd | lib | xdp | scripts | tests | completions | man | .ci) ;;
+        *)
+            echo "folder $d"
+            return 1
+            ;;
+        esac
+    done
+    for d in README.md CHANGELOG.md CONTRIBUTING.md LICENSE VERSION Makefile .clang-format .editorconfig; do
+        [ -f "$d" ] || {
+            echo "no $d"
+            return 1
+        }
+    done
+}
+
+@test "every tool has a man page and completions for bash, zsh and fish" {
+    local t bad=0
+
+    [ -n "$(tools)" ]
+    for t in $(tools); do
+        for f in "man/$t.1" "completions/bash/$t" "completions/zsh/_$t" "completions/fish/$t.fish"; do
+            [ -s "$f" ] || {
+                echo "no $f"
+                bad=1
+            }
+        done
+    done
+    [ $bad -eq 0 ]
+}
+
+@test "--help, man page and completions of each tool name the same long options" {
+    local t shell bad=0
+
+    for t in $(tools); do
+        [ -n "$(help_options "$t")" ] || {
+            echo "$t --help lists no option"
+            bad=1
+            continue
+        }
+        same_options "$t" man_options "$t" || bad=1
+        for shell in bash zsh fish; do
+            same_options "$t" completion_options $shell "$t" || bad=1
+        done
+    done
+    [ $bad -eq 0 ]
+}
+
+@test "completions are valid for their shells" {
+    local f n=0
+
+    require_tool zsh fish
+    for f in completions/bash/*; do
+        bash -n "$f"
+        n=$((n + 1))
+    done
+    for f in completions/zsh/*; do zsh -n "$f"; done
+    for f in completions/fish/*; do fish --no-execute "$f"; done
+    [ $n -gt 0 ]
+}
+
+@test "mandoc finds no error in the man pages" {
+    local page n=0
+
+    require_tool mandoc
+    for page in man/*.[1-8]; do
+        run_here mandoc -Tlint -W warning "$page"
+        assert_status 0
+        n=$((n + 1))
+    done
+    [ $n -gt 0 ]
+}
+
+@test "every tool tells the version of the file VERSION and exits with 0" {
+    local t n=0
+
+    for t in $(tools); do
+        run_here "$IW_BUILD/$t" --version
+        assert_status 0
+        assert_output_has "$t"
+        assert_output_has "$(cat VERSION)"
+        n=$((n + 1))
+    done
+    [ $n -gt 0 ]
+}
+
+@test "every tool answers a wrong option with exit 2 and a line that names it" {
+    local t n=0
+
+    for t in $(tools); do
+        run_here "$IW_BUILD/$t" --no-such-option
+        assert_status 2
+        assert_stderr_has no-such-option
+        n=$((n + 1))
+    done
+    [ $n -gt 0 ]
+}
+
+@test "version, symbol map, pages and exported names agree" {
+    run_here scripts/check-agree "$IW_BUILD/libiwarp.so"
+    assert_status 0
+}
+
+@test "install puts everything below DESTDIR and uninstall leaves no file" {
+    local root=$BATS_TEST_TMPDIR/root t
+
+    IW_TIMEOUT=120 run_here make --no-print-directory BUILD="$IW_BUILD" install DESTDIR="$root" PREFIX=/usr
+    assert_status 0
+    for t in $(tools); do
+        [ -x "$root/usr/bin/$t" ]
+        [ -f "$root/usr/share/man/man1/$t.1" ]
+        [ -f "$root/usr/share/bash-completion/completions/$t" ]
+    done
+    [ -f "$root/usr/include/iwarp/verbs.h" ]
+    [ -f "$root/usr/lib/libiwarp.a" ]
+    [ -L "$root/usr/lib/libiwarp.so" ]
+    [ -f "$root/usr/lib/pkgconfig/libiwarp.pc" ]
+    run_here make --no-print-directory BUILD="$IW_BUILD" uninstall DESTDIR="$root" PREFIX=/usr
+    assert_status 0
+    run_here find "$root" ! -type d
+    assert_output_is ''
+}
+
+@test "a program finds the installed library by pkg-config" {
+    local root=$BATS_TEST_TMPDIR/root
+
+    require_tool pkg-config
+    IW_TIMEOUT=120 run_here make --no-print-directory BUILD="$IW_BUILD" install PREFIX="$root"
+    assert_status 0
+    printf '%s\n' '#include <stdio.h>' '#include <iwarp/verbs.h>' 'int main(void) { puts(iw_version()); return 0; }' >"$BATS_TEST_TMPDIR/p.c"
+    export PKG_CONFIG_PATH=$root/lib/pkgconfig
+    # shellcheck disable=SC2046
+    "${CC:-gcc}" -o "$BATS_TEST_TMPDIR/p" "$BATS_TEST_TMPDIR/p.c" $(pkg-config --cflags --libs libiwarp)
+    LD_LIBRARY_PATH=$root/lib run_here "$BATS_TEST_TMPDIR/p"
+    assert_status 0
+    assert_output_is "$(cat VERSION)"
+    # shellcheck disable=SC2046
+    "${CC:-gcc}" -o "$BATS_TEST_TMPDIR/s" "$BATS_TEST_TMPDIR/p.c" $(pkg-config --cflags libiwarp) "$root/lib/libiwarp.a" \
+        $(pkg-config --static --libs-only-l libiwarp | sed 's/-liwarp//')
+    run_here "$BATS_TEST_TMPDIR/s"
+    assert_status 0
+}
+
+@test "the tarball of make dist builds, the library with nothing but libc" {
+    local name top
+
+    name=iwarp-tools-$(cat VERSION)
+    top=$BATS_TEST_TMPDIR/$name
+    run_here make --no-print-directory BUILD="$BATS_TEST_TMPDIR/d" dist
+    assert_status 0
+    tar -C "$BATS_TEST_TMPDIR" -xzf "$BATS_TEST_TMPDIR/d/$name.tar.gz"
+    BATS_TEST_TIMEOUT='' IW_TIMEOUT=170 run_here make --no-print-directory -C "$top" -j2 lib CFLAGS=-O0 \
+        WITHOUT='isal sctp xdp cbor json xxhash openssl pcap cmocka'
+    assert_status 0
+    run_here bash -c "ldd '$top/build/libiwarp.so' | grep -vE 'libc\.so|linux-vdso|ld-linux'"
+    assert_output_is ''
+}
