@@ -164,7 +164,8 @@ void conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort)
 	if (c->fault.err == 0 && why != NULL)
 		c->fault = *why;
 	conn_drop_batch(c);
-	if (c->rdmap != NULL)
+	/* Before a retry the queue pair stays as it is, with what was posted. */
+	if (c->rdmap != NULL && !iw_mpa_should_retry_rev1(c->mpa))
 		iw_rdmap_flush(c->rdmap, c->fault.err != 0 ? c->fault.err : IW_E_CANCELED);
 	conn_set_state(c, IW_CONN_CLOSED);
 	conn_event(c, IW_EVENT_CLOSED, &c->fault, abort);

@@ -75,7 +75,8 @@ size_t iw_conn_mulpdu(const struct iw_conn *c);
 void iw_conn_set_emss(struct iw_conn *c, size_t emss);
 /* FPDUs are aligned with segments: the transport should refresh its EMSS before each batch. */
 bool iw_conn_aligned(const struct iw_conn *c);
-/* The initiator may retry on a new connection with Rev 1 (RFC 6581 10): meaningful after IW_EVENT_CLOSED. */
+/* The initiator may retry on a new connection with Rev 1 (RFC 6581 10): meaningful after IW_EVENT_REJECTED and IW_EVENT_CLOSED. The
+ * rdmap has then been left as it was: give it to the new connection, or flush it (iw_rdmap_flush). */
 bool iw_conn_retry_rev1(const struct iw_conn *c);
 
 /* in: n of vec filled; 0: reading pauses (a decision is due, or closed). scratch as in iw_mpa_rx_vec. Negative: out of memory: try later. */

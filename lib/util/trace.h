@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Events that can be traced, as plain structs made from util/events.def. Whoever emits one knows no sink: it is handed a
+ * tracer, or NULL when nobody listens, and then nothing is done but one comparison.
+ */
+#ifndef IW_UTIL_TRACE_H
+#define IW_UTIL_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum iw_trace_kind {
+#define BEGIN(name, text) IW_TRACE_##name,
+#define FIELD(event, type, name)
+#define END(name)
+#include "util/events.def"
+#undef BEGIN
+#undef FIELD
+#undef END
+	IW_TRACE_COUNT
+};
+
+typedef uint64_t iw_trace_U64;
+typedef bool iw_trace_BOOL;
+typedef const char *iw_trace_STR;
+
+#define BEGIN(name, text) struct iw_trace_##name {
+#define FIELD(event, type, name) iw_trace_##type name;
+#define END(name) };
+#include "util/events.def"
+#undef BEGIN
+#undef FIELD
+#undef END
+
+struct iw_trace_event {
+	enum iw_trace_kind kind;
+	uint64_t now;    /* monotonic ns */
+	uint32_t stream; /* the DDP stream's number within its context; 0: none yet */
+	union {
+#define BEGIN(name, text) struct iw_trace_##name name;
+#define FIELD(event, type, name)
+#define END(name)
+#include "util/events.def"
+#undef BEGIN
+#undef FIELD
+#undef END
+	};
+};
+
+struct iw_tracer {
+	void (*emit)(void *ctx, const struct iw_trace_event *ev); /* ev is borrowed */
+	void *ctx;
+};
+
+#endif
