@@ -273,6 +273,10 @@ void iw_terminate_print(struct iw_text *t, const struct iw_terminate *m)
 		iw_text_str(t, " D");
 	if (m->r)
 		iw_text_str(t, " R");
+	if (m->rsvd_bits || m->rsvd) {
+		iw_text_str(t, " Reserved ");
+		iw_text_hex(t, (uint64_t)(m->rsvd_bits & TERM_RSVD) << 8 | m->rsvd, 4);
+	}
 	if ((m->m || m->d) && !m->len_absent)
 		iw_text_fmt(t, " DDP Segment Length %u", (uint32_t)m->ddp_len);
 	if (m->d && iw_ddp_decode(&h, m->ddp, m->ddp_hdr_len) > 0) {

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Octets that a text gives, or that were computed and seen on a wire, with where they come from. */
+#ifndef TESTS_VECTORS_VECTOR_H
+#define TESTS_VECTORS_VECTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct vector {
+	const char *name;
+	const char *clause;
+	const uint8_t *octets;
+	size_t len;
+};
+
+#define VECTOR(array, clause) { #array, clause, array, sizeof(array) }
+#define VECTOR_COUNT(list)    (sizeof(list) / sizeof((list)[0]))
+
+#endif
