@@ -2,7 +2,6 @@
 /* Text without stdio: appended to a caller's buffer, always terminated, cut where it ends. */
 #include "util/text.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "util/num.h"
@@ -67,7 +66,7 @@ void iw_text_octets(struct iw_text *t, const void *p, size_t len)
 	}
 }
 
-static void text_vfmt(struct iw_text *t, const char *fmt, va_list ap)
+void iw_text_vfmt(struct iw_text *t, const char *fmt, va_list ap)
 {
 	while (*fmt) {
 		const char *pct = strchr(fmt, '%');
@@ -118,7 +117,7 @@ void iw_text_fmt(struct iw_text *t, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	text_vfmt(t, fmt, ap);
+	iw_text_vfmt(t, fmt, ap);
 	va_end(ap);
 }
 
@@ -134,7 +133,7 @@ int iw_fail(struct iw_fault *why, int err, const char *fmt, ...)
 	why->clause = iw_err_clause(err);
 	iw_text_init(&t, why->text, sizeof(why->text));
 	va_start(ap, fmt);
-	text_vfmt(&t, fmt, ap);
+	iw_text_vfmt(&t, fmt, ap);
 	va_end(ap);
 	return err;
 }

@@ -4,6 +4,7 @@
 #ifndef IW_UTIL_TEXT_H
 #define IW_UTIL_TEXT_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@ void iw_text_octets(struct iw_text *t, const void *p, size_t len); /* hex digits
 /* A small subset of printf: %s (const char *), %u (uint32_t), %U (uint64_t), %x (uint32_t as 0x + 8 digits),
  * %X (uint64_t as 0x + 16 digits), %b (uint32_t as 0x + 2 digits), %%. Anything else is copied as it stands. */
 void iw_text_fmt(struct iw_text *t, const char *fmt, ...);
+void iw_text_vfmt(struct iw_text *t, const char *fmt, va_list ap);
 
 /* Fills *why (may be NULL) from err's row in the list of errors and the text made of fmt as iw_text_fmt does.
  * Returns err, so that a failing line reads `return iw_fail(why, IW_E_DDP_QN, "ddp: QN %u: expected 0..2", qn);` */
