@@ -74,7 +74,7 @@ same_options() {
 }
 
 @test "nobody includes a .c file" {
-    ! grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<][^">]*\.c[">]' --include='*.[ch]' cmd lib tests
+    run ! grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<][^">]*\.c[">]' --include='*.[ch]' cmd lib tests
 }
 
 @test "the top level holds what it should and no other folder" {
