@@ -32,6 +32,7 @@
 
 /* Spill buffers (cfg.spill->size) hold one split FPDU of the largest size with all its markers. */
 #define IW_MPA_SPILL_LEN (66 * 1024)
+#define IW_MPA_PAYLOAD_VECS 16 /* most runs of octets that the payload of one FPDU may lie in */
 #define IW_MPA_ULPDU_MIN 14 /* the shortest DDP header: a ULPDU below it cannot be one (RFC 5041 4.2) */
 
 enum iw_mpa_crc {
@@ -142,7 +143,7 @@ void iw_mpa_received(struct iw_mpa *m, size_t bytes);
  *  - IW_E_MPA_IRD, _RTR, _LOCAL at an initiator's Reply; IW_E_MPA_CRC, _MARKER, _LOCAL (ULPDU_Length below 14 or above 64768) in full
  *    operation: the ULP may still send one Terminate when iw_mpa_may_send says so, then closes. */
 IW_MUST_CHECK int iw_mpa_next(struct iw_mpa *m, struct iw_mpa_unit *u, struct iw_fault *why);
-/* Ends a read: scratch is the caller's again. Must follow the last iw_mpa_next. */
+/* Ends a read: scratch is the caller's again. iw_mpa_next must have returned 0 or a fault before it. */
 void iw_mpa_rx_end(struct iw_mpa *m);
 /* The stream ended: FIN or reset, behind the last iw_mpa_rx_end. IW_E_MPA_LOST with why, state FAILED, when inside an FPDU or during
  * start-up; 0 at an FPDU boundary and when STREAMING. */
@@ -181,7 +182,7 @@ bool iw_mpa_aligned(const struct iw_mpa *m);
 /* Appends one FPDU: hdr (copied into the arena) then payload, then pad and CRC, markers where they are due.
  * copy: payload is copied, and the CRC taken of the copy (memory that may change under us); else it may be referred to (kept by its
  * owner until the octets are sent); short payload is copied anyway. Returns the FPDU's stream octets, 0 when t has no room for it
- * (nothing appended). hdr_len + payload is 14..64768: anything else is a mistake of the caller (assert), as is a call when
+ * (nothing appended). hdr_len + payload is 14..64768 in at most IW_MPA_PAYLOAD_VECS runs: anything else is a mistake of the caller (assert), as is a call when
  * iw_mpa_may_send is false. Sets t->eor as iw_mpa_aligned says. */
 IW_MUST_CHECK size_t iw_mpa_wrap(struct iw_mpa *m, struct iw_txbuf *t, const uint8_t *hdr, size_t hdr_len, const struct iw_vec *payload,
 				 size_t npayload, bool copy);

@@ -26,9 +26,10 @@ struct iw_txbuf {
 	uint8_t arena[IW_TXBUF_ARENA];
 };
 
+/* Empties the batch; the arena's octets are not touched. */
 void iw_txbuf_init(struct iw_txbuf *t);
 /* len octets at the arena's end, appended to the batch; the caller fills them. Adjacent runs of the arena share a vec.
- * NULL: the arena or the vecs are full. */
+ * NULL: the arena or the vecs are full, nothing is appended. len 0 appends nothing. */
 uint8_t *iw_txbuf_grow(struct iw_txbuf *t, size_t len);
 /* Appends a reference to octets elsewhere. false: the vecs are full. len 0 appends nothing. */
 bool iw_txbuf_refer(struct iw_txbuf *t, const void *base, size_t len);

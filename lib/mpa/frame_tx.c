@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The sending half: ULPDUs in, FPDUs appended to a batch (RFC 5044 4), and how large the next one may be. */
+#include "mpa/mpa.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "mpa/internal.h"
+
+#include "wire/crc32c.h"
+
+#define REFER_MIN 512
+/* Up to here a copy and then one CRC over the whole FPDU beats copying and summing piece by piece. */
+#define COPY_FIRST_MAX 4096
+
+bool iw_mpa_may_send(const struct iw_mpa *m)
+{
+	return m->tx.open && m->out_sent == m->out_len;
+}
+
+void iw_mpa_set_emss(struct iw_mpa *m, size_t emss)
+{
+	m->tx.emss = emss;
+}
+
+size_t iw_mpa_emss(const struct iw_mpa *m)
+{
+	return m->tx.emss;
+}
+
+/* Both ends have said how long a ULPDU they want beyond the MSS. */
+static bool large_agreed(const struct iw_mpa *m)
+{
+	return m->cfg.max_ulpdu > 0 && m->params.peer_max_ulpdu > 0;
+}
+
+bool iw_mpa_aligned(const struct iw_mpa *m)
+{
+	return !large_agreed(m);
+}
+
+size_t iw_mpa_mulpdu_now(const struct iw_mpa *m)
+{
+	size_t by_emss = iw_mpa_mulpdu(m->tx.emss, m->params.tx_markers);
+	size_t agreed = IW_MIN(m->cfg.max_ulpdu, m->params.peer_max_ulpdu);
+
+	if (!large_agreed(m))
+		return by_emss;
+	return IW_MAX(by_emss, IW_MIN(agreed, (size_t)IW_MPA_ULPDU_MAX));
+}
+
+/* Stream octets of the next FPDU with that ULPDU. */
+static size_t fpdu_len(const struct iw_mpa *m, size_t ulpdu)
+{
+	return m->params.tx_markers ? iw_mpa_fpdu_len_marked((uint32_t)m->tx.pos, ulpdu) :
+				      iw_mpa_fpdu_len(ulpdu);
+}
+
+/* --- alignment (RFC 5044 5.1) ----------------------------------------------------------------------------------------- */
+
+/* Whether an FPDU may follow in t: behind a segment's end any may, even one longer than the EMSS (then below 128 octets: RFC 5044 4.5,
+ * or just shrunken), within a segment those that end in it. */
+static bool segment_takes(const struct iw_mpa *m, const struct iw_txbuf *t, size_t fpdu)
+{
+	return !t->eor || large_agreed(m) || m->tx.segment + fpdu <= m->tx.emss;
+}
+
+static void use_segment(struct iw_mpa *m, struct iw_txbuf *t, size_t fpdu)
+{
+	if (large_agreed(m))
+		return;
+	m->tx.segment = (t->eor ? m->tx.segment : 0) + fpdu;
+	t->eor = m->tx.segment != m->tx.emss;
+}
+
+size_t iw_mpa_room(const struct iw_mpa *m, const struct iw_txbuf *t)
+{
+	size_t max = iw_mpa_mulpdu_now(m);
+
+	if (t->bytes >= IW_TXBUF_BATCH)
+		return 0;
+	if (t->eor && !large_agreed(m)) {
+		size_t rest = m->tx.emss - IW_MIN(m->tx.emss, m->tx.segment);
+
+		/* At least 128, or none (RFC 5044 4.5). */
+		max = IW_MIN(max, iw_mpa_mulpdu(rest, m->params.tx_markers));
+		if (fpdu_len(m, max) > rest)
+			return 0;
+	}
+	return iw_txbuf_has_room(t, fpdu_len(m, max), IW_MPA_PAYLOAD_VECS + 2) ? max : 0;
+}
+
+/* --- laying out one FPDU ---------------------------------------------------------------------------------------------- */
+
+struct ulpdu {
+	const uint8_t *hdr;
+	size_t hdr_len;
+	const struct iw_vec *payload;
+	size_t npayload;
+	size_t payload_len, len;
+};
+
+static uint8_t *put(uint8_t *p, const void *src, size_t len)
+{
+	if (len)
+		memcpy(p, src, len);
+	return p + len;
+}
+
+static uint8_t *put_head(uint8_t *p, const struct ulpdu *d)
+{
+	iw_put_be16(p, (uint16_t)d->len);
+	return put(p + IW_MPA_HEAD_LEN, d->hdr, d->hdr_len);
+}
+
+/* Where the payload lies stays where it is; only its surroundings are in the arena. */
+static void lay_referring(struct iw_mpa *m, struct iw_txbuf *t, const struct ulpdu *d)
+{
+	size_t pad = iw_mpa_pad(d->len);
+	uint8_t *p = iw_txbuf_grow(t, IW_MPA_HEAD_LEN + d->hdr_len);
+	uint32_t crc = 0;
+
+	put_head(p, d);
+	if (m->params.crc)
+		crc = iw_crc32c(0, p, IW_MPA_HEAD_LEN + d->hdr_len);
+	for (size_t i = 0; i < d->npayload; i++) {
+		if (m->params.crc)
+			crc = iw_crc32c(crc, d->payload[i].base, d->payload[i].len);
+		iw_txbuf_refer(t, d->payload[i].base, d->payload[i].len);
+	}
+	p = iw_txbuf_grow(t, pad + IW_MPA_CRC_LEN);
+	memset(p, 0, pad);
+	if (m->params.crc && pad)
+		crc = iw_crc32c(crc, p, pad);
+	iw_put_le32(p + pad, crc);
+}
+
+/* The whole FPDU at p. */
+static void lay_copying(struct iw_mpa *m, uint8_t *start, const struct ulpdu *d)
+{
+	bool copy_first = !m->params.crc || d->payload_len <= COPY_FIRST_MAX;
+	size_t pad = iw_mpa_pad(d->len);
+	uint8_t *p = put_head(start, d), *summed = start;
+	uint32_t crc = 0;
+
+	if (copy_first) {
+		for (size_t i = 0; i < d->npayload; i++)
+			p = put(p, d->payload[i].base, d->payload[i].len);
+	} else {
+		crc = iw_crc32c(0, start, (size_t)(p - start));
+		for (size_t i = 0; i < d->npayload; i++) {
+			crc = iw_crc32c_copy(crc, p, d->payload[i].base, d->payload[i].len);
+			p += d->payload[i].len;
+		}
+		summed = p;
+	}
+	memset(p, 0, pad);
+	p += pad;
+	if (m->params.crc)
+		crc = iw_crc32c(crc, summed, (size_t)(p - summed));
+	iw_put_le32(p, crc);
+}
+
+/* The same with markers in between: off counts from the FPDU's first octet at p, a marker or ULPDU_Length at head. */
+struct marked {
+	uint8_t *p;
+	uint64_t pos;
+	size_t off, head;
+};
+
+static size_t phase(const struct marked *k)
+{
+	return (k->pos + k->off) % IW_MPA_MARKER_SPACING;
+}
+
+/* RFC 5044 4.3: 0 for a marker in front of ULPDU_Length, else the way back to it. */
+static void put_marker(struct marked *k)
+{
+	struct iw_mpa_marker mk = { .fpduptr = (uint16_t)(k->off - k->head) };
+
+	if (k->off == 0) {
+		mk.fpduptr = 0;
+		k->head = IW_MPA_MARKER_LEN;
+	}
+	iw_mpa_marker_encode(k->p + k->off, IW_MPA_MARKER_LEN, &mk);
+	k->off += IW_MPA_MARKER_LEN;
+}
+
+static void put_marked(struct marked *k, const void *src, size_t len)
+{
+	const uint8_t *from = src;
+
+	while (len) {
+		size_t n;
+
+		if (phase(k) == 0)
+			put_marker(k);
+		n = IW_MIN(len, IW_MPA_MARKER_SPACING - phase(k));
+		memcpy(k->p + k->off, from, n);
+		k->off += n;
+		from += n;
+		len -= n;
+	}
+}
+
+static void lay_marked(struct iw_mpa *m, uint8_t *p, const struct ulpdu *d)
+{
+	static const uint8_t zeros[4];
+	struct marked k = { .p = p, .pos = m->tx.pos };
+	uint8_t length[IW_MPA_HEAD_LEN];
+
+	iw_put_be16(length, (uint16_t)d->len);
+	put_marked(&k, length, sizeof(length));
+	put_marked(&k, d->hdr, d->hdr_len);
+	for (size_t i = 0; i < d->npayload; i++)
+		put_marked(&k, d->payload[i].base, d->payload[i].len);
+	put_marked(&k, zeros, iw_mpa_pad(d->len));
+	/* Between PAD and CRC it is this FPDU's; behind the CRC it is the next one's (RFC 5044 4.4). */
+	if (phase(&k) == 0)
+		put_marker(&k);
+	iw_put_le32(p + k.off, m->params.crc ? iw_crc32c(0, p, k.off) : 0);
+}
+
+size_t iw_mpa_wrap(struct iw_mpa *m, struct iw_txbuf *t, const uint8_t *hdr, size_t hdr_len,
+		   const struct iw_vec *payload, size_t npayload, bool copy)
+{
+	struct ulpdu d = { .hdr = hdr, .hdr_len = hdr_len, .payload = payload, .npayload = npayload };
+	size_t fpdu;
+	bool refer;
+
+	assert(iw_mpa_may_send(m) && npayload <= IW_MPA_PAYLOAD_VECS);
+	for (size_t i = 0; i < npayload; i++)
+		d.payload_len += payload[i].len;
+	d.len = hdr_len + d.payload_len;
+	assert(d.len >= IW_MPA_ULPDU_MIN && d.len <= IW_MPA_ULPDU_MAX);
+	fpdu = fpdu_len(m, d.len);
+	refer = !copy && !m->params.tx_markers && d.payload_len > REFER_MIN;
+	if (t->bytes >= IW_TXBUF_BATCH || !segment_takes(m, t, fpdu) ||
+	    !iw_txbuf_has_room(t, refer ? fpdu - d.payload_len : fpdu, refer ? npayload + 2 : 1))
+		return 0;
+	if (refer)
+		lay_referring(m, t, &d);
+	else if (m->params.tx_markers)
+		lay_marked(m, iw_txbuf_grow(t, fpdu), &d);
+	else
+		lay_copying(m, iw_txbuf_grow(t, fpdu), &d);
+	m->tx.pos += fpdu;
+	use_segment(m, t, fpdu);
+	return fpdu;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Start-up of both roles (RFC 5044 7.1.2): the Request and the Reply as they come in and go out, and what follows from them. Octets
+ * are asked for up to the end of the frame and no further, so that those behind it stay in TCP.
+ */
+#include "mpa/mpa.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "mpa/internal.h"
+
+/* Octets of the frame that can be asked for: its length is known once its first 20 octets are there and were checked. */
+static size_t frame_need(const struct iw_mpa *m)
+{
+	if (m->in_len < IW_MPA_FRAME_LEN)
+		return IW_MPA_FRAME_LEN;
+	return IW_MIN(IW_MPA_FRAME_LEN + (size_t)iw_get_be16(m->in + 18), (size_t)FRAME_MAX);
+}
+
+int iw_mpa_startup_rx_vec(struct iw_mpa *m, struct iw_vec vec[2])
+{
+	if (m->state != IW_MPA_WAIT_REQUEST && m->state != IW_MPA_WAIT_REPLY)
+		return 0;
+	m->rx.asked = frame_need(m) - m->in_len;
+	if (m->rx.asked == 0)
+		return 0;
+	vec[0] = (struct iw_vec){ .base = m->in + m->in_len, .len = m->rx.asked };
+	return 1;
+}
+
+/* The first wrong octet of the key decides, not the sixteenth: whoever speaks another protocol may never send so many
+ * (RFC 5044 7.1.1, 7.1.2 rules 5 and 8). */
+static int check_key(const struct iw_mpa *m, struct iw_fault *why)
+{
+	uint8_t want[IW_MPA_FRAME_LEN], other[IW_MPA_FRAME_LEN];
+	enum iw_mpa_kind kind = m->cfg.initiator ? IW_MPA_REPLY : IW_MPA_REQUEST;
+	enum iw_mpa_kind not_kind = m->cfg.initiator ? IW_MPA_REQUEST : IW_MPA_REPLY;
+	size_t have = IW_MIN(m->in_len, (size_t)IW_MPA_KEY_LEN);
+	size_t i = 0;
+
+	iw_mpa_frame_encode(want, sizeof(want), &(struct iw_mpa_frame){ .kind = kind });
+	iw_mpa_frame_encode(other, sizeof(other), &(struct iw_mpa_frame){ .kind = not_kind });
+	while (i < have && m->in[i] == want[i])
+		i++;
+	if (i == have)
+		return 0;
+	if (memcmp(m->in, other, i + 1) == 0)
+		return iw_fail(why, IW_E_MPA_FRAME,
+			       m->cfg.initiator ?
+				       "mpa: got an MPA Request, expected a Reply: both ends are initiators" :
+				       "mpa: got an MPA Reply, expected a Request: both ends are responders");
+	return iw_fail(why, IW_E_MPA_FRAME, "mpa: octet %u of the key is %b, expected %b: not an MPA %s",
+		       (uint32_t)i, (uint32_t)m->in[i], (uint32_t)want[i],
+		       m->cfg.initiator ? "Reply" : "Request");
+}
+
+static int got_request(struct iw_mpa *m, const struct iw_mpa_frame *f, struct iw_mpa_unit *u)
+{
+	iw_mpa_take_request(m, f);
+	m->deadline = IW_TIME_NEVER;
+	iw_mpa_set_state(m, IW_MPA_DECIDING);
+	*u = (struct iw_mpa_unit){ .kind = IW_MPA_UNIT_REQUEST };
+	return 1;
+}
+
+static int got_reply(struct iw_mpa *m, const struct iw_mpa_frame *f, struct iw_mpa_unit *u,
+		     struct iw_fault *why)
+{
+	int ret;
+
+	m->deadline = IW_TIME_NEVER;
+	/* RFC 5044 7.1.2 rule 3: MPA leaves, TCP stays open. */
+	if (f->flags & IW_MPA_R) {
+		iw_mpa_take_reject(m, f);
+		iw_mpa_set_state(m, IW_MPA_STREAMING);
+		*u = (struct iw_mpa_unit){ .kind = IW_MPA_UNIT_REJECT };
+		return 1;
+	}
+	ret = iw_mpa_take_reply(m, f, why);
+	/* The peer is in full operation from here on, so that even what does not fit is told by a Terminate (RFC 6581 9). */
+	m->tx.open = true;
+	if (ret < 0)
+		return iw_mpa_failed(m, ret, why);
+	iw_mpa_set_state(m, IW_MPA_FULL);
+	*u = (struct iw_mpa_unit){ .kind = IW_MPA_UNIT_REPLY };
+	return 1;
+}
+
+int iw_mpa_startup_next(struct iw_mpa *m, struct iw_mpa_unit *u, struct iw_fault *why)
+{
+	struct iw_mpa_frame f;
+	int consumed, ret;
+
+	if (m->state != IW_MPA_WAIT_REQUEST && m->state != IW_MPA_WAIT_REPLY)
+		return 0;
+	ret = check_key(m, why);
+	if (ret < 0)
+		return iw_mpa_failed(m, ret, why);
+	if (m->in_len < IW_MPA_FRAME_LEN)
+		return 0;
+	consumed = iw_mpa_frame_decode(&f, m->in, m->in_len);
+	ret = iw_mpa_check_head(m, &f, why);
+	if (ret < 0)
+		return iw_mpa_failed(m, ret, why);
+	if (consumed == 0)
+		return 0;
+	return m->cfg.initiator ? got_reply(m, &f, u, why) : got_request(m, &f, u);
+}
+
+static int undecided(const struct iw_mpa *m, struct iw_fault *why)
+{
+	if (m->state == IW_MPA_DECIDING)
+		return 0;
+	return iw_fail(why, IW_E_STATE, "mpa: no Request waits for a decision: the state is %s",
+		       iw_mpa_state_name(m->state));
+}
+
+int iw_mpa_accept(struct iw_mpa *m, uint16_t ird, uint16_t ord, const uint8_t *pd, size_t pd_len,
+		  struct iw_fault *why)
+{
+	int ret = undecided(m, why);
+
+	if (ret == 0)
+		ret = iw_mpa_build_accept(m, ird, ord, pd, pd_len, why);
+	if (ret == 0)
+		iw_mpa_set_state(m, IW_MPA_FULL_RX);
+	return ret;
+}
+
+static int reject(struct iw_mpa *m, const uint16_t *ord, const uint8_t *pd, size_t pd_len,
+		  struct iw_fault *why)
+{
+	int ret = undecided(m, why);
+
+	if (ret == 0)
+		ret = iw_mpa_build_reject(m, ord, pd, pd_len, why);
+	if (ret == 0)
+		iw_mpa_set_state(m, IW_MPA_STREAMING);
+	return ret;
+}
+
+int iw_mpa_reject(struct iw_mpa *m, const uint8_t *pd, size_t pd_len, struct iw_fault *why)
+{
+	return reject(m, NULL, pd, pd_len, why);
+}
+
+int iw_mpa_reject_ord(struct iw_mpa *m, uint16_t ord, const uint8_t *pd, size_t pd_len,
+		      struct iw_fault *why)
+{
+	return reject(m, &ord, pd, pd_len, why);
+}
+
+struct iw_vec iw_mpa_tx_startup(const struct iw_mpa *m)
+{
+	union {
+		const uint8_t *in;
+		void *out;
+	} p = { .in = m->out + m->out_sent }; /* senders only read what an iw_vec points to */
+
+	/* An initiator's Request waits for iw_mpa_start. */
+	if (m->state == IW_MPA_IDLE || m->out_sent == m->out_len)
+		return (struct iw_vec){ 0 };
+	return (struct iw_vec){ .base = p.out, .len = m->out_len - m->out_sent };
+}
+
+void iw_mpa_tx_startup_sent(struct iw_mpa *m, size_t bytes)
+{
+	assert(bytes <= m->out_len - m->out_sent);
+	m->out_sent += bytes;
+}

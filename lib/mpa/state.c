@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The object: made, started, timed out, failed; and which state may follow which. */
+#include "mpa/mpa.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "mpa/internal.h"
+
+/* RFC 5044 7.1.2 rule 8 asks for a time-out and names none; these are the ones Linux siw uses. */
+#define REPLY_TIMEOUT   IW_SEC(10)
+#define REQUEST_TIMEOUT IW_SEC(5)
+
+#define EMSS_DEFAULT 536 /* RFC 9293 3.7.1, until iw_mpa_set_emss */
+
+static const char *const state_names[] = {
+	[IW_MPA_IDLE] = "idle",
+	[IW_MPA_WAIT_REQUEST] = "wait-request",
+	[IW_MPA_DECIDING] = "deciding",
+	[IW_MPA_WAIT_REPLY] = "wait-reply",
+	[IW_MPA_FULL_RX] = "full-rx",
+	[IW_MPA_FULL] = "full",
+	[IW_MPA_STREAMING] = "streaming",
+	[IW_MPA_FAILED] = "failed",
+};
+
+const char *iw_mpa_state_name(enum iw_mpa_state s)
+{
+	return (size_t)s < IW_ARRAY_LEN(state_names) ? state_names[s] : "unknown";
+}
+
+#define TO(state) (1u << IW_MPA_##state)
+
+/* clang-format off */
+static const unsigned next_states[] = {
+	[IW_MPA_IDLE]         = TO(WAIT_REQUEST) | TO(WAIT_REPLY) | TO(FAILED),
+	[IW_MPA_WAIT_REQUEST] = TO(DECIDING) | TO(FAILED),
+	[IW_MPA_DECIDING]     = TO(FULL_RX) | TO(STREAMING) | TO(FAILED),
+	[IW_MPA_WAIT_REPLY]   = TO(FULL) | TO(STREAMING) | TO(FAILED),
+	[IW_MPA_FULL_RX]      = TO(FULL) | TO(FAILED),
+	[IW_MPA_FULL]         = TO(FAILED),
+	[IW_MPA_STREAMING]    = 0,
+	[IW_MPA_FAILED]       = 0,
+};
+/* clang-format on */
+
+/* Every change of state is one of the table's: anything else is a mistake of this room. */
+void iw_mpa_set_state(struct iw_mpa *m, enum iw_mpa_state to)
+{
+	assert(next_states[m->state] & 1u << to);
+	m->state = to;
+}
+
+static void drop_spill(struct iw_mpa *m)
+{
+	if (m->rx.spill)
+		iw_pool_put(m->cfg.spill, m->rx.spill);
+	m->rx.spill = NULL;
+	m->rx.spilled = 0;
+}
+
+int iw_mpa_failed(struct iw_mpa *m, int err, struct iw_fault *why)
+{
+	if (why)
+		why->offset = m->rx.pos;
+	m->err = err;
+	m->deadline = IW_TIME_NEVER;
+	m->rx.cur = m->rx.end;
+	drop_spill(m);
+	iw_mpa_set_state(m, IW_MPA_FAILED);
+	return err;
+}
+
+size_t iw_mpa_size(void)
+{
+	return sizeof(struct iw_mpa);
+}
+
+int iw_mpa_init(struct iw_mpa *m, const struct iw_mpa_cfg *cfg, struct iw_fault *why)
+{
+	int ret = iw_mpa_check_cfg(cfg, why);
+
+	if (ret < 0)
+		return ret;
+	memset(m, 0, sizeof(*m));
+	m->cfg = *cfg;
+	m->cfg.pd = NULL;
+	m->state = IW_MPA_IDLE;
+	m->deadline = IW_TIME_NEVER;
+	m->tx.emss = EMSS_DEFAULT;
+	m->params.ird = cfg->ird;
+	m->params.ord = cfg->ord;
+	if (cfg->initiator)
+		iw_mpa_build_request(m, cfg->pd, cfg->pd_len);
+	return 0;
+}
+
+void iw_mpa_fini(struct iw_mpa *m)
+{
+	drop_spill(m);
+}
+
+void iw_mpa_start(struct iw_mpa *m, uint64_t now)
+{
+	uint64_t wait = m->cfg.initiator ? REPLY_TIMEOUT : REQUEST_TIMEOUT;
+
+	m->deadline = iw_time_add(now, m->cfg.timeout_ns ? m->cfg.timeout_ns : wait);
+	iw_mpa_set_state(m, m->cfg.initiator ? IW_MPA_WAIT_REPLY : IW_MPA_WAIT_REQUEST);
+}
+
+uint64_t iw_mpa_deadline(const struct iw_mpa *m)
+{
+	return m->deadline;
+}
+
+int iw_mpa_timeout(struct iw_mpa *m, uint64_t now, struct iw_fault *why)
+{
+	int ret;
+
+	if (now < m->deadline)
+		return 0;
+	/* RFC 5044 7.1.2 rules 8 and 10: also how two responders find each other out. */
+	ret = iw_fail(why, IW_E_TIMEOUT, "mpa: no complete MPA %s in time, %u octets of it came",
+		      m->cfg.initiator ? "Reply" : "Request", (uint32_t)m->in_len);
+	if (why)
+		why->clause = "RFC 5044 7.1.2";
+	return iw_mpa_failed(m, ret, why);
+}
+
+enum iw_mpa_state iw_mpa_state(const struct iw_mpa *m)
+{
+	return m->state;
+}
+
+const struct iw_mpa_params *iw_mpa_params(const struct iw_mpa *m)
+{
+	return &m->params;
+}
+
+bool iw_mpa_should_retry_rev1(const struct iw_mpa *m)
+{
+	return m->retry_rev1;
+}
