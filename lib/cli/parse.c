@@ -2,7 +2,9 @@
 /* Numbers, sizes, durations and rates: one scanner, one table of units for each. */
 #include "cli/parse.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -219,4 +221,39 @@ int iw_parse_enum(size_t *out, const char *text, const char *const *names, size_
 		}
 	}
 	return fail(IW_E_INVAL, why, "unknown name");
+}
+
+/*
+ * The largest unit that divides @v, so that nothing is lost. The unit without a name is not
+ * written.
+ */
+static const char *unparse(char buf[static IW_PARSE_TEXT], uint64_t v, const struct unit *units)
+{
+	const struct unit *best = NULL;
+
+	for (const struct unit *u = units; u->name; u++)
+		if (u->name[0] != '\0' && v % u->value == 0 && v >= u->value)
+			if (!best || u->value > best->value)
+				best = u;
+	if (best)
+		snprintf(buf, IW_PARSE_TEXT, "%" PRIu64 "%s", v / best->value, best->name);
+	else
+		snprintf(buf, IW_PARSE_TEXT, "%" PRIu64, v);
+	return buf;
+}
+
+const char *iw_unparse_size(char buf[static IW_PARSE_TEXT], uint64_t v)
+{
+	return unparse(buf, v, size_units);
+}
+
+/* Nothing but 0 lacks a unit: every other number of nanoseconds is divided by "ns". */
+const char *iw_unparse_duration(char buf[static IW_PARSE_TEXT], uint64_t ns)
+{
+	return unparse(buf, ns, duration_units);
+}
+
+const char *iw_unparse_rate(char buf[static IW_PARSE_TEXT], uint64_t bits)
+{
+	return unparse(buf, bits, rate_units);
 }

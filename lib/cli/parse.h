@@ -43,4 +43,13 @@ int iw_parse_rate(uint64_t *out_bits, const char *text, uint64_t min_bits, uint6
 int iw_parse_enum(size_t *out, const char *text, const char *const *names, size_t n,
 		  const char **why);
 
+/*
+ * The shortest text that the parser of the same kind reads back as exactly @v: "64K", "1500ms",
+ * "10M". Into @buf, which is returned.
+ */
+#define IW_PARSE_TEXT 24
+const char *iw_unparse_size(char buf[static IW_PARSE_TEXT], uint64_t v);
+const char *iw_unparse_duration(char buf[static IW_PARSE_TEXT], uint64_t ns);
+const char *iw_unparse_rate(char buf[static IW_PARSE_TEXT], uint64_t bits);
+
 #endif

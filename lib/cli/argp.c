@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The common options, as an argp child. */
+#include "cli/cli.h"
+
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/doctor.h"
+#include "cli/option.h"
+#include "llp/llp.h"
+#include "util/num.h"
+
+enum {
+	KEY_TIMEOUT = 0x8001, /* no character: long only; below argp's own from 0x1000000 */
+	KEY_JSON,
+	KEY_TRACE,
+	KEY_DOCTOR,
+};
+
+#define TIMEOUT_MIN IW_MSEC(1)
+#define TIMEOUT_MAX IW_SEC(24 * 3600)
+
+/* clang-format off */
+static const struct argp_option options[] = {
+	{ "transport", 't', "NAME", 0, "Transport: tcp, sctp, udp, raw or xdp", 0 },
+	{ "port", 'p', "PORT", 0,
+	  "TCP or SCTP port (default 7471); 0 lets the system choose one to listen on", 0 },
+	{ "bind", 'b', "ADDR", 0,
+	  "Local address; without it listeners take only local connections, and * is every address", 0 },
+	{ "interface", 'I', "NAME", 0, "Use this network interface only", 0 },
+	{ "timeout", KEY_TIMEOUT, "TIME", 0,
+	  "Give up after this long without progress, such as 500ms, 10s or 2m"
+	  " (default 30s, and 10s while a connection is set up)", 0 },
+	{ "json", KEY_JSON, NULL, 0, "Write results as JSON, one object a line", 0 },
+	{ "verbose", 'v', NULL, 0, "Say more; -vv tells every step", 0 },
+	{ "quiet", 'q', NULL, 0, "Say nothing but errors", 0 },
+	{ "trace", KEY_TRACE, "FILE", 0,
+	  "Write every protocol event to FILE, one JSON object a line", 0 },
+	{ "doctor", KEY_DOCTOR, NULL, 0,
+	  "Tell what this machine can run, what it cannot and why, then exit", 0 },
+	{ 0 },
+};
+/* clang-format on */
+
+static const char *interface_name(const struct argp_state *state, const char *arg)
+{
+	if (arg[0] == '\0' || strlen(arg) >= IF_NAMESIZE || strchr(arg, '/'))
+		argp_error(state, "--interface \"%s\": expected a name of 1 to %d characters", arg,
+			   IF_NAMESIZE - 1);
+	return arg;
+}
+
+static const char *not_empty(const struct argp_state *state, const char *option, const char *arg,
+			     const char *expected)
+{
+	if (arg[0] == '\0')
+		argp_error(state, "%s \"\": empty; expected %s", option, expected);
+	return arg;
+}
+
+static const char *trace_file(const struct argp_state *state, const char *arg)
+{
+	if (strcmp(arg, "-") == 0)
+		argp_error(state, "--trace \"-\": results go there; expected the name of a file");
+	return not_empty(state, "--trace", arg, "the name of a file");
+}
+
+static error_t set_option(int key, char *arg, struct argp_state *state, struct iw_cli *cli)
+{
+	const char *const *names = iw_llp_names();
+
+	switch (key) {
+	case 't':
+		cli->transport = names[iw_cli_enum(state, "--transport", arg, names)];
+		return 0;
+	case 'p':
+		cli->port = iw_cli_port(state, "--port", arg, 0);
+		return 0;
+	case 'b':
+		cli->bind = not_empty(state, "--bind", arg, "an address, a host name or *");
+		return 0;
+	case 'I':
+		cli->interface = interface_name(state, arg);
+		return 0;
+	case KEY_TIMEOUT:
+		cli->timeout_ns =
+			iw_cli_duration(state, "--timeout", arg, TIMEOUT_MIN, TIMEOUT_MAX);
+		cli->setup_timeout_ns = cli->timeout_ns;
+		return 0;
+	case KEY_JSON:
+		cli->json = true;
+		return 0;
+	case 'v':
+		cli->level = cli->level < IW_LOG_INFO ? IW_LOG_INFO : IW_LOG_DEBUG;
+		return 0;
+	case 'q':
+		cli->level = IW_LOG_ERROR;
+		cli->quiet = true;
+		return 0;
+	case KEY_TRACE:
+		cli->trace_path = trace_file(state, arg);
+		return 0;
+	case KEY_DOCTOR:
+		cli->doctor = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct iw_cli *cli = state->input;
+	int status;
+
+	switch (key) {
+	case ARGP_KEY_END:
+		/* argp asks children first, so a missing argument is no matter yet. */
+		if (!cli->doctor)
+			return 0;
+		status = iw_cli_doctor(cli, stdout);
+		exit(iw_cli_finish(cli, status));
+	default:
+		return set_option(key, arg, state, cli);
+	}
+}
+
+/* The one default that differs from tool to tool. */
+static char *help_filter(int key, const char *text, void *input)
+{
+	const struct iw_cli *cli = input;
+	char *out;
+
+	if (key == 't' && cli && asprintf(&out, "%s (default %s)", text, cli->transport) >= 0)
+		return out;
+	return (char *)(uintptr_t)text;
+}
+
+const struct argp iw_cli_argp = {
+	.options = options,
+	.parser = parse,
+	.help_filter = help_filter,
+};

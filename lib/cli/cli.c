@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* A tool's life around its work: init, start, fail, finish. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/signals.h"
+#include "llp/llp.h"
+#include "os/os.h"
+#include "util/num.h"
+
+static const char *tool_name = "iwarp-tools";
+
+static void print_version(FILE *f, struct argp_state *state)
+{
+	(void)state;
+	fprintf(f, "%s (iwarp-tools) %s\n", tool_name, IW_VERSION);
+}
+
+/* A descriptor opened later must not land on 0, 1 or 2, where messages would be written into it. */
+static void open_standard_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+void iw_cli_init(struct iw_cli *cli, const char *tool, const char *transport)
+{
+	open_standard_descriptors();
+	*cli = (struct iw_cli){
+		.tool = tool,
+		.transport = transport,
+		.port = IW_CLI_PORT,
+		.timeout_ns = IW_SEC(IW_CLI_PROGRESS_S),
+		.setup_timeout_ns = IW_SEC(IW_CLI_SETUP_S),
+		.level = IW_LOG_WARN,
+	};
+	iw_json_init(&cli->out, STDOUT_FILENO);
+	tool_name = tool;
+	argp_program_version_hook = print_version;
+	argp_program_bug_address = "the project's issue tracker";
+	argp_err_exit_status = IW_EXIT_USAGE;
+	iw_log_setup(tool, cli->level);
+}
+
+int iw_cli_start(struct iw_cli *cli)
+{
+	struct iw_fault why = { 0 };
+	int err;
+
+	iw_log_setup(cli->tool, cli->level);
+	err = iw_signals_init(&why);
+	if (!err && cli->trace_path)
+		err = iw_cli_trace_open(&cli->trace, cli->trace_path, &why);
+	return err ? iw_cli_fail(cli, &why) : IW_EXIT_OK;
+}
+
+int iw_cli_check_transport(struct iw_cli *cli)
+{
+	struct iw_fault why = { 0 };
+
+	if (iw_llp_available(cli->transport, &why) == 0)
+		return IW_EXIT_OK;
+	(void)iw_cli_fail(cli, &why);
+	return IW_EXIT_CANNOT;
+}
+
+static void write_error(struct iw_json *w, const struct iw_cli *cli, const struct iw_fault *why,
+			int status)
+{
+	const char *clause = why->clause ? why->clause : "";
+
+	iw_json_begin(w, "error");
+	iw_json_str(w, "tool", cli->tool);
+	iw_json_str(w, "error", iw_err_name(why->err));
+	iw_json_str(w, "text", why->text[0] ? why->text : iw_err_text(why->err));
+	if (clause[0])
+		iw_json_str(w, "clause", clause);
+	if (why->os_errno)
+		iw_json_i64(w, "errno", why->os_errno);
+	if (why->term != IW_NOTERM) {
+		iw_json_open_object(w, "terminate");
+		iw_json_u64(w, "layer", IW_TERM_LAYER(why->term));
+		iw_json_u64(w, "etype", IW_TERM_ETYPE(why->term));
+		iw_json_u64(w, "code", IW_TERM_CODE(why->term));
+		iw_json_close(w);
+		iw_json_bool(w, "from_peer", why->from_peer);
+	}
+	iw_json_i64(w, "exit_status", status);
+}
+
+int iw_cli_fail(struct iw_cli *cli, const struct iw_fault *why)
+{
+	const char *text = why->text[0] ? why->text : iw_err_text(why->err);
+	int status = iw_exit_status(why->err);
+
+	if (why->clause && why->clause[0])
+		iw_log_error("%s (%s)", text, why->clause);
+	else
+		iw_log_error("%s", text);
+	if (cli->json) {
+		write_error(&cli->out, cli, why, status);
+		if (iw_json_end(&cli->out) != 0)
+			status = IW_EXIT_FAILED;
+	}
+	return status;
+}
+
+static int lost_output(const struct iw_cli *cli)
+{
+	if (cli->out.err)
+		return cli->out.os_errno ? cli->out.os_errno : ENOMEM;
+	errno = 0;
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return errno ? errno : EIO;
+	return 0;
+}
+
+int iw_cli_finish(struct iw_cli *cli, int status)
+{
+	int lost = lost_output(cli);
+	struct iw_fault why;
+	bool bad = lost != 0;
+	char phrase[80];
+
+	if (lost)
+		iw_log_error("standard output: %s", iw_os_strerror(phrase, sizeof(phrase), lost));
+	iw_json_fini(&cli->out);
+	if (iw_cli_trace_close(&cli->trace, &why) != 0) {
+		iw_log_error("%s", why.text);
+		bad = true;
+	}
+	return bad && (status == IW_EXIT_OK || status == IW_EXIT_NO) ? IW_EXIT_FAILED : status;
+}

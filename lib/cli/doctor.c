@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* --doctor: the checks, and their two writers. */
+#include "cli/doctor.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/human.h"
+#include "cli/table.h"
+#include "cli/term.h"
+#include "llp/llp.h"
+#include "os/cc.h"
+#include "os/probe.h"
+#include "os/sock.h"
+#include "wire/crc32c.h"
+
+#define BPF_FS_MAGIC_ 0xcafe4a11 /* linux/magic.h, where older ones lack it */
+#define MIB           (UINT64_C(1) << 20)
+
+/* Below these a warning: what a few hundred connections and the rings of -t xdp want. */
+#define MEMLOCK_WANTED (64 * MIB)
+#define BUFFER_WANTED  (4 * MIB)
+#define NOFILE_WANTED  4096
+
+static struct iw_check *add(struct iw_doctor *d, const char *subject, enum iw_verdict verdict)
+{
+	struct iw_check *c = &d->checks[d->n];
+
+	assert(d->n < IW_DOCTOR_CHECKS);
+	d->n++;
+	snprintf(c->subject, sizeof(c->subject), "%s", subject);
+	c->verdict = verdict;
+	return c;
+}
+
+__attribute__((format(printf, 2, 3))) static void seen(struct iw_check *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(c->seen, sizeof(c->seen), fmt, ap);
+	va_end(ap);
+}
+
+__attribute__((format(printf, 2, 3))) static void advise(struct iw_check *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(c->advice, sizeof(c->advice), fmt, ap);
+	va_end(ap);
+}
+
+/* The fault's text without the subject that begins it, which has a column of its own. */
+static const char *reason(const struct iw_fault *why, const char *subject)
+{
+	size_t len = strlen(subject);
+
+	if (strncmp(why->text, subject, len) == 0 && strncmp(why->text + len, ": ", 2) == 0)
+		return why->text + len + 2;
+	return why->text[0] ? why->text : iw_err_text(why->err);
+}
+
+static void check_transports(struct iw_doctor *d)
+{
+	for (const char *const *name = iw_llp_names(); *name; name++) {
+		struct iw_fault why = { 0 };
+		char subject[24];
+		int err = iw_llp_available(*name, &why);
+
+		snprintf(subject, sizeof(subject), "transport %s", *name);
+		seen(add(d, subject, err ? IW_VERDICT_NO : IW_VERDICT_OK), "%s",
+		     err ? reason(&why, subject) : "ready");
+		if (strcmp(*name, d->transport) == 0)
+			d->can_run = err == 0;
+	}
+}
+
+static void check_kernel(struct iw_doctor *d)
+{
+	struct utsname u;
+
+	if (uname(&u) == 0)
+		seen(add(d, "kernel", IW_VERDICT_OK), "%s %s, %s", u.sysname, u.release, u.machine);
+}
+
+/* One probe of os/probe.h; @other_kernel says where there is the feature. */
+static void check_probe(struct iw_doctor *d, const char *subject, int (*probe)(struct iw_fault *),
+			const char *other_kernel)
+{
+	struct iw_fault why = { 0 };
+	int err = probe(&why);
+	struct iw_check *c = add(d, subject, err ? IW_VERDICT_NO : IW_VERDICT_OK);
+
+	seen(c, "%s", err ? reason(&why, subject) : "there");
+	if (err == IW_E_PERM)
+		advise(c, "run as root, or: setcap cap_net_raw+ep \"$(command -v %s)\"", d->tool);
+	else if (err == IW_E_NOTSUP)
+		advise(c, "%s", other_kernel);
+}
+
+static void check_features(struct iw_doctor *d)
+{
+	check_probe(d, "kernel SCTP", iw_os_probe_sctp,
+		    "modprobe sctp, where the kernel has the module");
+	check_probe(d, "raw IP sockets", iw_os_probe_raw, "a kernel with IPv4");
+	check_probe(d, "AF_XDP sockets", iw_os_probe_xdp, "a kernel with CONFIG_XDP_SOCKETS");
+	check_probe(d, "UDP segmentation offload", iw_os_probe_udp_gso, "Linux 5.0 or later");
+}
+
+static void check_bpf(struct iw_doctor *d)
+{
+	bool can = iw_os_has_cap(CAP_SYS_ADMIN) ||
+		   (iw_os_has_cap(CAP_BPF) && iw_os_has_cap(CAP_NET_ADMIN));
+	bool btf = access("/sys/kernel/btf/vmlinux", R_OK) == 0;
+	struct iw_check *c = add(d, "BPF programs", can && btf ? IW_VERDICT_OK : IW_VERDICT_NO);
+	struct statfs fs;
+
+	seen(c, "%s, %s", can ? "may be loaded" : "need CAP_BPF and CAP_NET_ADMIN",
+	     btf ? "kernel has BTF" : "kernel has no BTF");
+	if (!can)
+		advise(c, "run as root");
+	else if (!btf)
+		advise(c, "a kernel with CONFIG_DEBUG_INFO_BTF");
+	can = statfs("/sys/fs/bpf", &fs) == 0 && (uint32_t)fs.f_type == BPF_FS_MAGIC_;
+	c = add(d, "BPF file system", can ? IW_VERDICT_OK : IW_VERDICT_WARN);
+	seen(c, "%s",
+	     can ? "mounted" : "not mounted: no sharing of an interface with other XDP programs");
+	if (!can)
+		advise(c, "mount -t bpf bpf /sys/fs/bpf");
+}
+
+static void check_memlock(struct iw_doctor *d)
+{
+	uint64_t soft, hard;
+	struct iw_check *c;
+	char a[IW_HUMAN_TEXT];
+	bool enough;
+
+	iw_os_memlock(&soft, &hard);
+	enough = soft >= MEMLOCK_WANTED || iw_os_has_cap(CAP_IPC_LOCK);
+	c = add(d, "locked memory", enough ? IW_VERDICT_OK : IW_VERDICT_WARN);
+	seen(c, "%s%s", soft == UINT64_MAX ? "no limit" : iw_human_size(a, soft),
+	     soft < MEMLOCK_WANTED && enough ? ", and CAP_IPC_LOCK lifts it" : "");
+	if (!enough)
+		advise(c, "%s",
+		       hard == UINT64_MAX
+			       ? "ulimit -l unlimited"
+			       : "as root: prlimit --memlock=unlimited --pid $$, or memlock in "
+				 "/etc/security/limits.conf");
+}
+
+static void check_nofile(struct iw_doctor *d)
+{
+	uint64_t soft, hard;
+	struct iw_check *c;
+
+	iw_os_nofile(&soft, &hard);
+	c = add(d, "open files", soft >= NOFILE_WANTED ? IW_VERDICT_OK : IW_VERDICT_WARN);
+	if (soft == UINT64_MAX)
+		seen(c, "no limit");
+	else
+		seen(c, "%" PRIu64 " at once", soft);
+	if (soft < NOFILE_WANTED)
+		advise(c, "ulimit -n %" PRIu64, hard < 65536 ? hard : 65536);
+}
+
+static void check_buffer(struct iw_doctor *d, const char *subject, const char *max_name,
+			 const char *dotted, const char *tcp_name)
+{
+	struct iw_fault why = { 0 };
+	char a[IW_HUMAN_TEXT], tcp[80] = "unknown";
+	struct iw_check *c;
+	uint64_t max;
+	bool enough;
+
+	if (iw_os_sysctl_u64(&max, max_name, &why) != 0) {
+		/* Inside some containers these are hidden; then they cannot be changed either. */
+		seen(add(d, subject, IW_VERDICT_WARN), "%s", why.text);
+		return;
+	}
+	/* When it cannot be read, "unknown" stays. */
+	if (iw_os_sysctl(tcp, sizeof(tcp), tcp_name, NULL) != 0)
+		snprintf(tcp, sizeof(tcp), "unknown");
+	enough = max >= BUFFER_WANTED || iw_os_has_cap(CAP_NET_ADMIN);
+	c = add(d, subject, enough ? IW_VERDICT_OK : IW_VERDICT_WARN);
+	seen(c, "at most %s on request; TCP tunes itself within %s", iw_human_size(a, max), tcp);
+	if (!enough)
+		advise(c, "sysctl -w %s=%" PRIu64, dotted, 4 * BUFFER_WANTED);
+}
+
+static void check_congestion_control(struct iw_doctor *d)
+{
+	char now[64], list[160];
+	struct iw_fault why = { 0 };
+
+	if (iw_os_sysctl(now, sizeof(now), "net/ipv4/tcp_congestion_control", &why) != 0)
+		seen(add(d, "congestion control", IW_VERDICT_WARN), "%s", why.text);
+	else
+		seen(add(d, "congestion control", IW_VERDICT_OK),
+		     "%s by default; can be chosen: %s", now, iw_tcp_cc_list(list, sizeof(list)));
+}
+
+static void check_ipv6(struct iw_doctor *d)
+{
+	static const struct iw_sock_cfg plain;
+	struct iw_fault why = { 0 };
+	struct iw_addr a;
+	int fd, err;
+
+	err = iw_addr_parse(&a, "::1", 0);
+	if (!err)
+		err = iw_tcp_listen(&fd, &a, 1, &plain, &why);
+	if (!err)
+		close(fd);
+	seen(add(d, "IPv6", err ? IW_VERDICT_WARN : IW_VERDICT_OK), "%s", err ? why.text : "there");
+}
+
+static void check_clock(struct iw_doctor *d)
+{
+	static const char path[] =
+		"/sys/devices/system/clocksource/clocksource0/current_clocksource";
+	static const char *const slow[] = { "hpet", "acpi_pm", "pit", "jiffies" };
+	struct timespec ts = { 0 };
+	char source[64], res[IW_HUMAN_TEXT];
+	bool is_slow = false;
+	struct iw_check *c;
+
+	if (iw_os_read_line(source, sizeof(source), path, NULL) != 0)
+		snprintf(source, sizeof(source), "unknown source");
+	for (size_t i = 0; i < sizeof(slow) / sizeof(slow[0]); i++)
+		is_slow = is_slow || strcmp(source, slow[i]) == 0;
+	clock_getres(CLOCK_MONOTONIC, &ts);
+	c = add(d, "clock", is_slow ? IW_VERDICT_WARN : IW_VERDICT_OK);
+	seen(c, "%s, resolution %s%s", source,
+	     iw_human_latency(res, (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec),
+	     is_slow ? ": reading it is slow" : "");
+	if (is_slow)
+		advise(c, "choose another of /sys/devices/system/clocksource/clocksource0/"
+			  "available_clocksource");
+}
+
+static void check_crc32c(struct iw_doctor *d)
+{
+	const struct iw_crc32c_engine *e;
+	size_t n = iw_crc32c_engines(&e);
+	char names[120] = "";
+	int fast = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(names);
+
+		if (!e[i].run)
+			continue;
+		snprintf(names + len, sizeof(names) - len, "%s%s", len ? " " : "", e[i].name);
+		fast += strcmp(e[i].name, "table") != 0;
+	}
+	seen(add(d, "CRC32c", fast ? IW_VERDICT_OK : IW_VERDICT_WARN), "engines: %s%s", names,
+	     fast ? "" : "; this processor has no instruction for it, so it is slow");
+}
+
+void iw_doctor_examine(struct iw_doctor *d, const char *tool, const char *transport)
+{
+	*d = (struct iw_doctor){ .tool = tool, .transport = transport };
+	check_transports(d);
+	check_kernel(d);
+	check_features(d);
+	check_bpf(d);
+	check_memlock(d);
+	check_nofile(d);
+	check_buffer(d, "receive buffer", "net/core/rmem_max", "net.core.rmem_max",
+		     "net/ipv4/tcp_rmem");
+	check_buffer(d, "send buffer", "net/core/wmem_max", "net.core.wmem_max",
+		     "net/ipv4/tcp_wmem");
+	check_congestion_control(d);
+	check_ipv6(d);
+	check_clock(d);
+	check_crc32c(d);
+}
+
+static const char *verdict_name(enum iw_verdict v)
+{
+	switch (v) {
+	case IW_VERDICT_OK:
+		return "ok";
+	case IW_VERDICT_WARN:
+		return "warn";
+	case IW_VERDICT_NO:
+		return "no";
+	}
+	return "no";
+}
+
+int iw_doctor_write_human(const struct iw_doctor *d, FILE *f, unsigned int columns)
+{
+	struct iw_table t;
+	int err;
+
+	iw_table_init(&t, "lll");
+	for (size_t i = 0; i < d->n; i++) {
+		const struct iw_check *c = &d->checks[i];
+
+		iw_table_add(&t, verdict_name(c->verdict));
+		iw_table_add(&t, c->subject);
+		iw_table_addf(&t, "%s%s%s", c->seen, c->advice[0] ? " -> " : "", c->advice);
+	}
+	err = iw_table_write(&t, f, columns);
+	iw_table_fini(&t);
+	if (!err)
+		fprintf(f, "\n%s -t %s can%s run here.\n", d->tool, d->transport,
+			d->can_run ? "" : "not");
+	return err;
+}
+
+int iw_doctor_write_json(const struct iw_doctor *d, struct iw_json *w)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		const struct iw_check *c = &d->checks[i];
+		int err;
+
+		iw_json_begin(w, "check");
+		iw_json_str(w, "subject", c->subject);
+		iw_json_str(w, "verdict", verdict_name(c->verdict));
+		iw_json_str(w, "seen", c->seen);
+		if (c->advice[0])
+			iw_json_str(w, "advice", c->advice);
+		err = iw_json_end(w);
+		if (err)
+			return err;
+	}
+	iw_json_begin(w, "result");
+	iw_json_str(w, "tool", d->tool);
+	iw_json_str(w, "transport", d->transport);
+	iw_json_bool(w, "can_run", d->can_run);
+	return iw_json_end(w);
+}
+
+int iw_cli_doctor(struct iw_cli *cli, FILE *f)
+{
+	struct iw_doctor d;
+	int err;
+
+	iw_doctor_examine(&d, cli->tool, cli->transport);
+	if (cli->json)
+		err = iw_doctor_write_json(&d, &cli->out);
+	else
+		err = iw_doctor_write_human(&d, f, iw_term_columns(fileno(f)));
+	if (err)
+		return IW_EXIT_FAILED;
+	return d.can_run ? IW_EXIT_OK : IW_EXIT_CANNOT;
+}

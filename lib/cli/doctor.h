@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * --doctor: what this machine can run, what it cannot, why, and what would change it. The checks
+ * fill one struct, which two writers read.
+ */
+#ifndef IW_CLI_DOCTOR_H
+#define IW_CLI_DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <iwarp/err.h>
+
+struct iw_cli;
+struct iw_json;
+
+enum iw_verdict {
+	IW_VERDICT_OK,
+	IW_VERDICT_WARN, /* works, but slower or smaller than it could */
+	IW_VERDICT_NO,   /* not here */
+};
+
+#define IW_DOCTOR_CHECKS 32
+
+struct iw_doctor {
+	const char *tool, *transport;
+	bool can_run; /* the chosen transport */
+	size_t n;
+	struct iw_check {
+		char subject[32]; /* "transport tcp", "locked memory" */
+		enum iw_verdict verdict;
+		char seen[200];   /* the fact */
+		char advice[200]; /* what would change it, or "" */
+	} checks[IW_DOCTOR_CHECKS];
+};
+
+/* Asks everything. @tool and @transport are kept. Touches the network only by opening sockets. */
+void iw_doctor_examine(struct iw_doctor *d, const char *tool, const char *transport);
+
+/* The table for people; @columns as in iw_table_write(). 0 or IW_E_NOMEM. */
+IW_MUST_CHECK int iw_doctor_write_human(const struct iw_doctor *d, FILE *f, unsigned int columns);
+
+/*
+ * A "check" event for each check ("subject", "verdict": ok, warn or no, "seen", "advice"), then a
+ * "result" event ("transport", "can_run"). 0, or what iw_json_end() says.
+ */
+IW_MUST_CHECK int iw_doctor_write_json(const struct iw_doctor *d, struct iw_json *w);
+
+/*
+ * All of it, as the options in @cli ask: JSON to cli->out, or the table to @f. Returns IW_EXIT_OK
+ * when the chosen transport can run, IW_EXIT_CANNOT when it cannot, IW_EXIT_FAILED when the answer
+ * was not written.
+ */
+int iw_cli_doctor(struct iw_cli *cli, FILE *f);
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The trace file. */
+#include "cli/trace.h"
+
+#include <errno.h>
+
+#include "os/os.h"
+
+int iw_cli_trace_open(struct iw_trace_file *t, const char *path, struct iw_fault *why)
+{
+	*t = (struct iw_trace_file){ .f = fopen(path, "we"), .path = path };
+	return t->f ? 0 : iw_os_fail(why, errno, "open trace file %s", path);
+}
+
+void iw_cli_trace_line(void *ctx, const char *line, size_t len)
+{
+	struct iw_trace_file *t = ctx;
+
+	if (!t->f)
+		return;
+	/*
+	 * One lock for the line and its end, should threads share the file; errors stay in the
+	 * stream.
+	 */
+	flockfile(t->f);
+	fwrite_unlocked(line, 1, len, t->f);
+	putc_unlocked('\n', t->f);
+	funlockfile(t->f);
+}
+
+int iw_cli_trace_close(struct iw_trace_file *t, struct iw_fault *why)
+{
+	int failed, errnum;
+
+	if (!t->f)
+		return 0;
+	errno = 0;
+	failed = fflush(t->f) != 0;
+	errnum = errno;
+	failed = ferror(t->f) || failed;
+	if (fclose(t->f) != 0 && !failed) {
+		failed = 1;
+		errnum = errno;
+	}
+	t->f = NULL;
+	/* An earlier write's errno is gone by now. */
+	return failed ? iw_os_fail(why, errnum ? errnum : EIO, "write trace file %s", t->path) : 0;
+}
