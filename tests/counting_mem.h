@@ -10,9 +10,9 @@
 
 struct counting_mem {
 	struct iw_mem mem;
-	size_t calls;      /* of alloc, failed ones too */
-	size_t fail_from;  /* this call (from 1) and all later ones fail; 0: none */
-	size_t blocks;     /* lent now */
+	size_t calls;     /* of alloc, failed ones too */
+	size_t fail_from; /* this call (from 1) and all later ones fail; 0: none */
+	size_t blocks;    /* lent now */
 	size_t bytes;
 	size_t wrong_size; /* blocks given back with another size than theirs */
 };

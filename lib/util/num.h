@@ -9,6 +9,7 @@
 
 #define iw_container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 #define IW_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+/* These two look at an argument twice: no side effects in it. */
 #define IW_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define IW_MAX(a, b) ((a) > (b) ? (a) : (b))
 #define iw_likely(x) __builtin_expect(!!(x), 1)

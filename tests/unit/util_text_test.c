@@ -74,8 +74,8 @@ static void format_knows_its_letters_and_copies_the_rest(void **state)
 	fresh(sizeof(buf));
 	iw_text_fmt(&t, "%s=%u %U %x %X %b 100%% %d %", "STag", (uint32_t)7, (uint64_t)1 << 40,
 		    (uint32_t)0xbeef, (uint64_t)0x1000, (uint32_t)0x7f);
-	assert_string_equal(
-		buf, "STag=7 1099511627776 0x0000beef 0x0000000000001000 0x7f 100% %d %");
+	assert_string_equal(buf,
+			    "STag=7 1099511627776 0x0000beef 0x0000000000001000 0x7f 100% %d %");
 	fresh(sizeof(buf));
 	iw_text_fmt(&t, "%s", (const char *)NULL);
 	assert_string_equal(buf, "(null)");
@@ -111,9 +111,9 @@ static void fault_tells_the_whole_story(void **state)
 
 	(void)state;
 	memset(&why, 0xff, sizeof(why));
-	assert_int_equal(
-		iw_fail(&why, IW_E_DDP_QN, "ddp: QN %u: expected 0..%u", (uint32_t)9, (uint32_t)2),
-		IW_E_DDP_QN);
+	assert_int_equal(iw_fail(&why, IW_E_DDP_QN, "ddp: QN %u: expected 0..%u", (uint32_t)9,
+				 (uint32_t)2),
+			 IW_E_DDP_QN);
 	assert_int_equal(why.err, IW_E_DDP_QN);
 	assert_int_equal(why.os_errno, 0);
 	assert_int_equal(why.term, IW_TERM(1, 2, 0x01));
