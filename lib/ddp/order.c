@@ -74,6 +74,9 @@ static int check_tagged(const struct iw_ddp_stream *d, const struct iw_ddp *h, s
 static int check_rules(struct iw_ddp_stream *d, const struct iw_ddp *h, size_t len,
 		       struct iw_fault *why)
 {
+	/* RFC 5040 5.4: a Terminate ends the stream wherever its sender stood; what was under way is over. */
+	if (!h->tagged && h->qn == IW_QN_TERM && d->msg.open && d->msg.qn != IW_QN_TERM)
+		d->msg.open = false;
 	return h->tagged ? check_tagged(d, h, len, why) : check_untagged(d, h, why);
 }
 

@@ -167,7 +167,6 @@ static void prepare_rtr(struct iw_rdmap *r)
 	default:
 		return;
 	}
-	iw_ddp_out_begin(r->ddp, &r->rtr);
 	r->rtr_pending = true;
 }
 

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Two engines joined by a stream in memory. */
+#include "pair.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/num.h"
+#include "util/txbuf.h"
+
+#define CHECK(x)                      \
+	do {                          \
+		if (!(x))             \
+			abort();      \
+	} while (0)
+
+uint64_t rng_next(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
+
+uint64_t rng_below(uint64_t *state, uint64_t n)
+{
+	return n == 0 ? 0 : rng_next(state) % n;
+}
+
+uint8_t pattern_octet(uint32_t id, uint64_t i)
+{
+	uint64_t x = (i >> 3) * 0x9e3779b97f4a7c15u ^ (uint64_t)id * 0xd1342543de82ef95u;
+
+	x ^= x >> 29;
+	return (uint8_t)(x >> (i & 7) * 8);
+}
+
+void pattern_fill(void *buf, size_t len, uint32_t id, uint64_t from)
+{
+	uint8_t *p = buf;
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		p[i] = pattern_octet(id, from + i);
+}
+
+bool pattern_is(const void *buf, size_t len, uint32_t id, uint64_t from)
+{
+	const uint8_t *p = buf;
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (p[i] != pattern_octet(id, from + i))
+			return false;
+	return true;
+}
+
+static void *counted_alloc(void *ctx, size_t size)
+{
+	struct test_mem *t = ctx;
+	void *p;
+
+	t->calls++;
+	if (t->fail_at != 0 && --t->fail_at == 0)
+		return NULL;
+	p = calloc(1, size ? size : 1);
+	CHECK(p != NULL);
+	t->live++;
+	return p;
+}
+
+static void counted_free(void *ctx, void *p, size_t size)
+{
+	struct test_mem *t = ctx;
+
+	(void)size;
+	if (p != NULL)
+		t->live--;
+	free(p);
+}
+
+void test_mem_init(struct test_mem *t)
+{
+	memset(t, 0, sizeof(*t));
+	t->mem = (struct iw_mem){ counted_alloc, counted_free, t };
+}
+
+static int seeded_random(void *ctx, void *buf, size_t len)
+{
+	uint8_t *p = buf;
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		p[i] = (uint8_t)rng_next(ctx);
+	return 0;
+}
+
+static void end_init(struct pair *p, struct end *e, const char *name, struct wire *out, struct wire *in)
+{
+	struct iw_fault why = { 0 };
+
+	e->name = name;
+	test_mem_init(&e->mem);
+	CHECK(iw_stag_table_new(&e->stags, &e->mem.mem, seeded_random, &p->rng) == 0);
+	iw_pool_init(&e->spill, &e->mem.mem, IW_MPA_SPILL_LEN, 0, 2);
+	iw_pool_init(&e->txbufs, &e->mem.mem, sizeof(struct iw_txbuf), 0, 2);
+	e->out = out;
+	e->in = in;
+	e->scratch_len = sizeof(e->scratch);
+	e->rcfg = (struct iw_rdmap_cfg){
+		.mem = &e->mem.mem, .stags = e->stags, .pd = 1, .stream = 7, .sq_depth = 64, .rq_depth = 64
+	};
+	e->cfg = (struct iw_conn_cfg){
+		.mem = &e->mem.mem,
+		.txbufs = &e->txbufs,
+		.mpa = { .spill = &e->spill, .rev = 2, .ird = 4, .ord = 4, .rtr = IW_RTR_SEND | IW_RTR_WRITE | IW_RTR_READ },
+	};
+	e->ird = e->ord = 4;
+	(void)why;
+}
+
+void pair_init(struct pair *p, uint64_t seed)
+{
+	memset(p, 0, sizeof(*p));
+	p->rng = seed;
+	p->now = IW_SEC(1000);
+	p->chunk = SIZE_MAX;
+	p->ab.window = p->ba.window = 1 << 20;
+	p->ab.cut_at = p->ba.cut_at = UINT64_MAX;
+	end_init(p, &p->a, "a", &p->ab, &p->ba);
+	end_init(p, &p->b, "b", &p->ba, &p->ab);
+	p->a.cfg.mpa.initiator = true;
+}
+
+static void end_start(struct pair *p, struct end *e)
+{
+	struct iw_fault why = { 0 };
+
+	CHECK(iw_rdmap_new(&e->rdmap, &e->rcfg, &why) == 0);
+	e->cfg.rdmap = e->cfg.mpa.initiator ? e->rdmap : NULL;
+	CHECK(iw_conn_new(&e->conn, &e->cfg, p->now, &why) == 0);
+	iw_conn_set_emss(e->conn, 1448);
+}
+
+void pair_start(struct pair *p)
+{
+	end_start(p, &p->a);
+	end_start(p, &p->b);
+}
+
+static void end_free(struct end *e)
+{
+	iw_conn_free(e->conn);
+	iw_rdmap_free(e->rdmap);
+	iw_stag_table_free(e->stags);
+	iw_pool_fini(&e->spill);
+	iw_pool_fini(&e->txbufs);
+	CHECK(e->mem.live == 0); /* nothing is left behind */
+}
+
+void pair_free(struct pair *p)
+{
+	end_free(&p->a);
+	end_free(&p->b);
+	free(p->ab.buf);
+	free(p->ba.buf);
+}
+
+static void wire_put(struct wire *w, const void *octets, size_t len)
+{
+	if (w->len + len > w->cap) {
+		w->cap = (w->len + len) * 2;
+		w->buf = realloc(w->buf, w->cap);
+		CHECK(w->buf != NULL);
+	}
+	memcpy(w->buf + w->len, octets, len);
+	w->len += len;
+	w->sent += len;
+}
+
+void pair_inject(struct pair *p, struct end *to, const void *octets, size_t len)
+{
+	(void)p;
+	wire_put(to->in, octets, len);
+}
+
+/* --- one end's turn --- */
+
+static bool end_send(struct pair *p, struct end *e)
+{
+	struct iw_tx tx;
+	bool moved = false;
+
+	while (!p->cut && iw_conn_send(e->conn, &tx, p->now)) {
+		size_t room = e->out->window > e->out->len ? e->out->window - e->out->len : 0, taken = 0, i;
+
+		if (e->out->sent + tx.bytes > e->out->cut_at) {
+			p->cut = true;
+			break;
+		}
+		if (p->chunk == 0 && room > 0)
+			room = IW_MIN(room, 1 + rng_below(&p->rng, 1 + rng_below(&p->rng, 70000)));
+		for (i = 0; i < tx.nvec && taken < room; i++) {
+			size_t n = IW_MIN(tx.vec[i].len, room - taken);
+
+			wire_put(e->out, tx.vec[i].base, n);
+			taken += n;
+		}
+		iw_conn_sent(e->conn, taken, p->now);
+		end_poll(p, e);
+		if (taken == 0)
+			break;
+		moved = true;
+	}
+	if (!p->cut && !e->shut && iw_conn_fin_due(e->conn, p->now)) {
+		e->shut = e->out->fin = true;
+		moved = true;
+	}
+	end_poll(p, e);
+	return moved;
+}
+
+static size_t read_size(struct pair *p, const struct wire *w)
+{
+	size_t n = p->chunk != 0 ? p->chunk : 1 + rng_below(&p->rng, 1 + rng_below(&p->rng, 100000));
+
+	return IW_MIN(n, w->len);
+}
+
+static bool end_receive(struct pair *p, struct end *e)
+{
+	struct wire *w = e->in;
+	struct iw_vec vec[2];
+	size_t want, got = 0, n;
+	int i, nvec;
+
+	if (p->cut || p->now < w->not_before || iw_conn_state(e->conn) == IW_CONN_CLOSED)
+		return false;
+	if (w->len == 0) {
+		if (!w->fin || w->fin_seen || !iw_conn_wants_rx(e->conn))
+			return false;
+		w->fin_seen = true;
+		iw_conn_eof(e->conn, p->now);
+		end_poll(p, e);
+		return true;
+	}
+	nvec = iw_conn_rx_vec(e->conn, (struct iw_vec){ e->scratch, e->scratch_len }, vec);
+	if (nvec <= 0)
+		return false;
+	want = read_size(p, w);
+	for (i = 0; i < nvec && got < want; i++) {
+		n = IW_MIN(vec[i].len, want - got);
+		memcpy(vec[i].base, w->buf + got, n);
+		got += n;
+	}
+	CHECK(got > 0);
+	w->len -= got;
+	memmove(w->buf, w->buf + got, w->len);
+	if (p->delay_ns != 0)
+		w->not_before = p->now + rng_below(&p->rng, p->delay_ns);
+	iw_conn_received(e->conn, got, p->now);
+	memset(e->scratch, 0xa5, e->scratch_len); /* it was lent: nothing may be kept in it */
+	end_poll(p, e);
+	return true;
+}
+
+static void answer(struct pair *p, struct end *e)
+{
+	struct iw_fault why = { 0 };
+
+	if (e->no_answer)
+		return;
+	if (e->reject)
+		iw_conn_reject(e->conn, e->pd, e->pd_len, p->now);
+	else
+		CHECK(iw_conn_accept(e->conn, e->rdmap, e->ird, e->ord, e->pd, e->pd_len, p->now, &why) == 0);
+}
+
+void end_poll(struct pair *p, struct end *e)
+{
+	struct iw_completion c;
+	struct iw_event ev;
+
+	while (iw_conn_next_event(e->conn, &ev)) {
+		CHECK(e->nevents < IW_ARRAY_LEN(e->events));
+		e->events[e->nevents++] = ev;
+		if (ev.type == IW_EVENT_REQUEST)
+			answer(p, e);
+	}
+	while (iw_rdmap_next_completion(e->rdmap, &c)) {
+		CHECK(e->ndone < LOG_MAX);
+		e->done[e->ndone++] = c;
+	}
+}
+
+static void lose(struct pair *p, struct end *e)
+{
+	struct iw_fault why = { 0 };
+
+	iw_fail(&why, IW_E_OS, "test: the connection was cut");
+	iw_conn_lost(e->conn, &why, p->now);
+	end_poll(p, e);
+}
+
+bool pair_step(struct pair *p)
+{
+	bool was_cut = p->cut, moved;
+
+	moved = end_send(p, &p->a);
+	moved |= end_send(p, &p->b);
+	moved |= end_receive(p, &p->b);
+	moved |= end_receive(p, &p->a);
+	if (p->cut && !was_cut) {
+		lose(p, &p->a);
+		lose(p, &p->b);
+		return true;
+	}
+	return moved;
+}
+
+void pair_run(struct pair *p)
+{
+	for (;;) {
+		uint64_t next;
+
+		while (pair_step(p))
+			;
+		next = UINT64_MAX;
+		if (p->ab.len > 0 && p->ab.not_before > p->now && iw_conn_wants_rx(p->b.conn))
+			next = p->ab.not_before;
+		if (p->ba.len > 0 && p->ba.not_before > p->now && iw_conn_wants_rx(p->a.conn))
+			next = IW_MIN(next, p->ba.not_before);
+		if (p->cut || next == UINT64_MAX)
+			return;
+		p->now = next;
+	}
+}
+
+bool pair_tick(struct pair *p)
+{
+	uint64_t at = IW_MIN(iw_conn_deadline(p->a.conn), iw_conn_deadline(p->b.conn));
+
+	if (at == IW_TIME_NEVER)
+		return false;
+	p->now = IW_MAX(p->now, at);
+	if (iw_conn_deadline(p->a.conn) <= p->now)
+		iw_conn_timeout(p->a.conn, p->now);
+	if (iw_conn_deadline(p->b.conn) <= p->now)
+		iw_conn_timeout(p->b.conn, p->now);
+	end_poll(p, &p->a);
+	end_poll(p, &p->b);
+	return true;
+}
+
+bool end_has_event(const struct end *e, enum iw_event_type type)
+{
+	unsigned i;
+
+	for (i = 0; i < e->nevents; i++)
+		if (e->events[i].type == type)
+			return true;
+	return false;
+}
+
+const struct iw_fault *end_closed_fault(const struct end *e)
+{
+	unsigned i;
+
+	for (i = 0; i < e->nevents; i++)
+		if (e->events[i].type == IW_EVENT_CLOSED)
+			return &e->events[i].fault;
+	return NULL;
+}
+
+uint32_t end_register(struct end *e, void *base, size_t len, uint64_t to, uint8_t rights, bool this_stream)
+{
+	struct iw_region r = { .rights = rights, .pd = e->rcfg.pd, .stream = this_stream ? e->rcfg.stream : 0, .base = base, .len = len,
+			       .to = to, .expires = IW_TIME_NEVER, .uses = UINT32_MAX };
+	struct iw_fault why = { 0 };
+	uint32_t stag;
+
+	CHECK(iw_stag_add(e->stags, &r, &stag, &why) == 0);
+	return stag;
+}

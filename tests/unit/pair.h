@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Two engines joined by a stream in memory: what the unit tests of conn, the simulator and the conversation fuzzer share.
+ * Time is a variable; chunk sizes, delays and cuts come from one seed.
+ */
+#ifndef TESTS_UNIT_PAIR_H
+#define TESTS_UNIT_PAIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "conn/conn.h"
+#include "util/heap.h"
+
+/* splitmix64: a seed replays a run. */
+uint64_t rng_next(uint64_t *state);
+/* 0..n-1 */
+uint64_t rng_below(uint64_t *state, uint64_t n);
+/* Octet i of pattern number id. */
+uint8_t pattern_octet(uint32_t id, uint64_t i);
+void pattern_fill(void *buf, size_t len, uint32_t id, uint64_t from);
+bool pattern_is(const void *buf, size_t len, uint32_t id, uint64_t from);
+
+/* malloc with a count, and with a failure of the n-th call. */
+struct test_mem {
+	struct iw_mem mem;
+	size_t calls, live, fail_at; /* fail_at: 1 is the next call; 0: never */
+};
+void test_mem_init(struct test_mem *t);
+
+/* One direction of a TCP connection. */
+struct wire {
+	uint8_t *buf;
+	size_t len, cap;     /* octets on their way */
+	size_t window;       /* most octets on their way: beyond, the sender gets a short write */
+	bool fin;            /* the sender shut its side */
+	bool fin_seen;
+	uint64_t sent;       /* octets ever sent */
+	uint64_t cut_at;     /* the connection is lost when that many were sent; UINT64_MAX: never */
+	uint64_t not_before; /* nothing arrives before this time */
+};
+
+#define LOG_MAX 4096
+struct end {
+	const char *name;
+	struct test_mem mem;
+	struct iw_stag_table *stags;
+	struct iw_pool spill, txbufs;
+	struct iw_rdmap *rdmap;
+	struct iw_conn *conn;
+	struct iw_conn_cfg cfg;
+	struct iw_rdmap_cfg rcfg;
+	uint8_t scratch[65536 + 8192];
+	size_t scratch_len;      /* how much of it is used */
+	struct wire *out, *in;
+	bool shut;
+
+	/* The responder's answer. */
+	bool reject, no_answer;
+	uint16_t ird, ord;
+	uint8_t pd[64];
+	size_t pd_len;
+
+	struct iw_event events[16];
+	unsigned nevents;
+	struct iw_completion done[LOG_MAX];
+	unsigned ndone;
+	size_t first_done;       /* for tests that take them one by one */
+};
+
+struct pair {
+	struct end a, b;         /* a: initiator */
+	struct wire ab, ba;
+	uint64_t now, rng;
+	size_t chunk;            /* octets a read gets at most; 0: random */
+	uint64_t delay_ns;       /* most delay of a chunk; 0: none */
+	bool cut;                /* the connection was lost */
+};
+
+/* Defaults: Rev 2, CRC, no markers, EMSS 1448, IRD = ORD = 4, queues of 64. Change cfg of the ends, then call pair_start. */
+void pair_init(struct pair *p, uint64_t seed);
+void pair_start(struct pair *p);
+void pair_free(struct pair *p);
+/* One round for both ends: send, receive, timers. True when something moved. */
+bool pair_step(struct pair *p);
+/* Rounds until nothing moves any more (time passes only as far as delays ask for). */
+void pair_run(struct pair *p);
+/* Jumps to the next deadline of either end and handles it. False: there is none. */
+bool pair_tick(struct pair *p);
+/* Octets into an end, as if the peer had sent them. */
+void pair_inject(struct pair *p, struct end *to, const void *octets, size_t len);
+
+/* Polls events and completions of an end into its logs. */
+void end_poll(struct pair *p, struct end *e);
+bool end_has_event(const struct end *e, enum iw_event_type type);
+const struct iw_fault *end_closed_fault(const struct end *e); /* NULL: not closed */
+uint32_t end_register(struct end *e, void *base, size_t len, uint64_t to, uint8_t rights, bool this_stream);
+
+#endif

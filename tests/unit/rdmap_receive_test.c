@@ -1,0 +1,1032 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What RDMAP makes of arriving segments: one stream fed by hand, its Terminate read back from the way out. */
+#include "rdmap/rdmap.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pair.h"
+#include "util/num.h"
+
+#define STREAM 7
+#define PD 3
+#define NOW IW_SEC(5)
+
+struct fixture {
+	struct test_mem mem;
+	uint64_t rng;
+	struct iw_stag_table *stags;
+	struct iw_rdmap *r;
+	uint8_t buf[4096];    /* registered by tests, guarded on both sides by what is in it */
+	uint8_t recv[8][256];
+	uint32_t msn[3];      /* of the next message that is sent to r */
+	struct iw_fault why;
+};
+
+static int test_random(void *ctx, void *buf, size_t len)
+{
+	uint8_t *p = buf;
+
+	while (len-- > 0)
+		*p++ = (uint8_t)rng_next(ctx);
+	return 0;
+}
+
+static struct fixture *with(struct iw_rdmap_params p)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct iw_rdmap_cfg cfg;
+
+	assert_non_null(f);
+	test_mem_init(&f->mem);
+	assert_int_equal(iw_stag_table_new(&f->stags, &f->mem.mem, test_random, &f->rng), 0);
+	cfg = (struct iw_rdmap_cfg){ .mem = &f->mem.mem, .stags = f->stags, .pd = PD, .stream = STREAM, .sq_depth = 8, .rq_depth = 8 };
+	assert_int_equal(iw_rdmap_new(&f->r, &cfg, &f->why), 0);
+	assert_int_equal(iw_rdmap_start(f->r, &p, &f->why), 0);
+	f->msn[0] = f->msn[1] = f->msn[2] = 1;
+	memset(f->buf, 0xee, sizeof(f->buf));
+	return f;
+}
+
+static struct fixture *started(void)
+{
+	return with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2 });
+}
+
+static void done(struct fixture *f)
+{
+	iw_rdmap_free(f->r);
+	iw_stag_table_free(f->stags);
+	assert_int_equal(f->mem.live, 0);
+	free(f);
+}
+
+static uint32_t reg(struct fixture *f, uint8_t rights, uint32_t pd, uint32_t stream)
+{
+	struct iw_region g = { .rights = rights, .pd = pd, .stream = stream, .base = f->buf + 1024, .len = 1024, .to = 0x1000,
+			       .expires = IW_TIME_NEVER, .uses = UINT32_MAX };
+	uint32_t stag = 0;
+
+	assert_int_equal(iw_stag_add(f->stags, &g, &stag, &f->why), 0);
+	return stag;
+}
+
+static void post(struct fixture *f, unsigned i, uint32_t cap)
+{
+	assert_int_equal(iw_rdmap_post_recv(f->r, 100 + i, f->recv[i], cap), 0);
+}
+
+static int feed(struct fixture *f, const struct iw_ddp *h, const void *payload, size_t len)
+{
+	uint8_t ulpdu[2048];
+	int n = iw_ddp_encode(ulpdu, sizeof(ulpdu), h);
+
+	memcpy(ulpdu + n, payload, len);
+	memset(&f->why, 0, sizeof(f->why));
+	return iw_rdmap_receive(f->r, ulpdu, (size_t)n + len, NOW, &f->why);
+}
+
+static struct iw_ddp tagged(uint8_t opcode, uint32_t stag, uint64_t to)
+{
+	return (struct iw_ddp){ .tagged = true, .last = true, .dv = 1, .rv = 1, .opcode = opcode, .stag = stag, .to = to };
+}
+
+static struct iw_ddp untagged(struct fixture *f, uint8_t opcode, uint32_t qn)
+{
+	return (struct iw_ddp){ .last = true, .dv = 1, .rv = 1, .opcode = opcode, .qn = qn, .msn = qn < 3 ? f->msn[qn]++ : 1 };
+}
+
+static int feed_write(struct fixture *f, uint32_t stag, uint64_t to, size_t len)
+{
+	static const uint8_t octets[2000];
+	struct iw_ddp h = tagged(IW_OP_WRITE, stag, to);
+
+	return feed(f, &h, octets, len);
+}
+
+static int feed_rreq(struct fixture *f, uint32_t src_stag, uint64_t src_to, uint32_t size)
+{
+	struct iw_rreq q = { .sink_stag = 0x5151, .sink_to = 0x77, .size = size, .src_stag = src_stag, .src_to = src_to };
+	struct iw_ddp h = untagged(f, IW_OP_RREQ, IW_QN_RREQ);
+	uint8_t body[IW_RDMAP_RREQ_LEN];
+
+	iw_rreq_encode(body, sizeof(body), &q);
+	return feed(f, &h, body, sizeof(body));
+}
+
+static bool pull(struct fixture *f, struct iw_segment *seg, struct iw_ddp *h)
+{
+	static uint64_t pos;
+
+	if (iw_rdmap_pull(f->r, 1442, seg, NOW) <= 0)
+		return false;
+	assert_true(iw_ddp_decode(h, seg->hdr, seg->hdr_len) > 0);
+	pos += seg->hdr_len + seg->payload_len;
+	iw_rdmap_pulled(f->r, pos);
+	iw_rdmap_sent(f->r, pos);
+	return true;
+}
+
+/* The stream has failed and its one Terminate says so; nothing follows it (RFC 5040 5.4). */
+static struct iw_terminate assert_terminates(struct fixture *f, int err, uint32_t term)
+{
+	struct iw_terminate t;
+	struct iw_segment seg;
+	struct iw_ddp h;
+
+	assert_string_equal(iw_err_name(f->why.err), iw_err_name(err));
+	assert_true(strlen(f->why.text) > 0);
+	assert_true(pull(f, &seg, &h));
+	assert_int_equal(h.opcode, IW_OP_TERM);
+	assert_int_equal(h.qn, IW_QN_TERM);
+	assert_int_equal(h.msn, 1);
+	assert_true(h.last);
+	assert_true(iw_terminate_decode(&t, seg.hdr + IW_DDP_UNTAGGED_LEN, seg.hdr_len - IW_DDP_UNTAGGED_LEN) > 0);
+	assert_int_equal(IW_TERM(t.layer, t.etype, t.code), term);
+	assert_false(pull(f, &seg, &h));
+	assert_true(iw_rdmap_terminate_sent(f->r));
+	return t;
+}
+
+static void assert_untouched(struct fixture *f)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(f->buf); i++)
+		assert_int_equal(f->buf[i], 0xee);
+}
+
+static struct iw_completion next(struct fixture *f)
+{
+	struct iw_completion c;
+
+	assert_true(iw_rdmap_next_completion(f->r, &c));
+	return c;
+}
+
+/* --- good messages --- */
+
+/* RDMAP-01, RDMAP-22, DDP-36, DDP-68 */
+static void sends_are_delivered_in_order_each_with_one_buffer(void **state)
+{
+	struct fixture *f = started();
+	struct iw_completion c;
+	struct iw_ddp h;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		post(f, i, 256);
+	for (i = 0; i < 3; i++) {
+		h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+		assert_int_equal(feed(f, &h, "hello", i), 0); /* the first is empty and uses a buffer too */
+	}
+	for (i = 0; i < 3; i++) {
+		c = next(f);
+		assert_int_equal(c.cookie, 100 + i);
+		assert_int_equal(c.len, i);
+		assert_int_equal(c.status, 0);
+		assert_memory_equal(f->recv[i], "hello", i);
+	}
+	assert_false(iw_rdmap_next_completion(f->r, &c));
+	done(f);
+}
+
+/* RDMAP-25 */
+static void solicited_event_is_told(void **state)
+{
+	struct fixture *f = started();
+	struct iw_ddp h;
+
+	(void)state;
+	post(f, 0, 256);
+	post(f, 1, 256);
+	h = untagged(f, IW_OP_SEND_SE, IW_QN_SEND);
+	assert_int_equal(feed(f, &h, "x", 1), 0);
+	h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+	assert_int_equal(feed(f, &h, "x", 1), 0);
+	assert_true(next(f).solicited);
+	assert_false(next(f).solicited);
+	done(f);
+}
+
+/* RDMAP-10, RDMAP-11: placed, and the ULP hears nothing */
+static void write_is_placed_and_not_delivered(void **state)
+{
+	struct fixture *f = started();
+	uint32_t stag = reg(f, IW_RIGHT_REMOTE_WRITE, PD, 0);
+	struct iw_completion c;
+
+	(void)state;
+	assert_int_equal(feed_write(f, stag, 0x1000, 1024), 0);
+	assert_int_equal(f->buf[1023], 0xee);
+	assert_int_equal(f->buf[1024], 0);
+	assert_int_equal(f->buf[2047], 0);
+	assert_int_equal(f->buf[2048], 0xee);
+	assert_false(iw_rdmap_next_completion(f->r, &c));
+	done(f);
+}
+
+/* RDMAP-12, DDP-56, DDP-57 */
+static void zero_length_write_checks_neither_stag_nor_to(void **state)
+{
+	struct fixture *f = started();
+
+	(void)state;
+	assert_int_equal(feed_write(f, 0, UINT64_MAX, 0), 0);
+	assert_int_equal(feed_write(f, 0xdead, 12, 0), 0);
+	assert_int_equal(iw_rdmap_state(f->r), IW_RDMAP_RTS);
+	done(f);
+}
+
+/* RDMAP-24, RDMAP-41, DDP-113 */
+static void send_with_invalidate_revokes_a_stag_of_this_stream(void **state)
+{
+	struct fixture *f = started();
+	uint32_t stag = reg(f, IW_RIGHT_REMOTE_WRITE, PD, STREAM);
+	struct iw_completion c;
+	struct iw_ddp h;
+
+	(void)state;
+	post(f, 0, 256);
+	post(f, 1, 256);
+	h = untagged(f, IW_OP_SEND_SE_INV, IW_QN_SEND);
+	h.inval_stag = stag;
+	assert_int_equal(feed(f, &h, "bye", 3), 0);
+	c = next(f);
+	assert_true(c.invalidated && c.solicited);
+	assert_int_equal(c.inval_stag, stag);
+	assert_null(iw_stag_get(f->stags, stag));
+	assert_int_equal(feed_write(f, stag, 0x1000, 1), IW_E_DDP_STAG); /* in flight behind it: refused */
+	assert_untouched(f);
+	done(f);
+}
+
+/* RDMAP-24, SEC-08: neither unknown, nor shared by a domain, nor of another stream */
+static void invalidate_of_a_stag_that_is_not_this_streams_alone_terminates(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		struct fixture *f = started();
+		uint32_t stag = i == 0 ? 0x1234 : reg(f, IW_RIGHT_REMOTE_WRITE, PD, i == 1 ? 0 : STREAM + 1);
+		int err = i == 0 ? IW_E_RO_INVAL : IW_E_RP_INVAL;
+		struct iw_ddp h = untagged(f, IW_OP_SEND_INV, IW_QN_SEND);
+
+		post(f, 0, 256);
+		h.inval_stag = stag;
+		assert_int_equal(feed(f, &h, "x", 1), err);
+		assert_int_equal(next(f).status, err);
+		if (i > 0)
+			assert_non_null(iw_stag_get(f->stags, stag));
+		assert_terminates(f, err, i == 0 ? IW_TERM(0, 2, 9) : IW_TERM(0, 1, 9));
+		done(f);
+	}
+}
+
+/* --- what is wrong, and its Terminate --- */
+
+/* RDMAP-03, RDMAP-40, RDMAP-07: DDP header and length come along */
+static void wrong_rdmap_version_terminates(void **state)
+{
+	struct fixture *f = started();
+	struct iw_ddp h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+	struct iw_terminate t;
+
+	(void)state;
+	post(f, 0, 256);
+	h.rv = 2;
+	assert_int_equal(feed(f, &h, "abc", 3), IW_E_RO_VERSION);
+	t = assert_terminates(f, IW_E_RO_VERSION, IW_TERM(0, 2, 5));
+	assert_true(t.m && t.d && !t.r);
+	assert_int_equal(t.ddp_len, 21);
+	assert_int_equal(t.ddp_hdr_len, IW_DDP_UNTAGGED_LEN);
+	done(f);
+}
+
+/* DDP-23, DDP-24, DDP-82: a DDP error comes before RDMAP's own */
+static void wrong_ddp_version_terminates(void **state)
+{
+	struct fixture *f = started();
+	struct iw_ddp h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+
+	(void)state;
+	h.dv = 0;
+	h.rv = 3;
+	assert_int_equal(feed(f, &h, "abc", 3), IW_E_DDP_VERSION_U);
+	assert_terminates(f, IW_E_DDP_VERSION_U, IW_TERM(1, 2, 6));
+	done(f);
+	f = started();
+	h = tagged(IW_OP_WRITE, reg(f, IW_RIGHT_REMOTE_WRITE, PD, 0), 0x1000);
+	h.dv = 2;
+	assert_int_equal(feed(f, &h, "abc", 3), IW_E_DDP_VERSION_T);
+	assert_terminates(f, IW_E_DDP_VERSION_T, IW_TERM(1, 1, 4));
+	assert_untouched(f);
+	done(f);
+}
+
+/* RDMAP-40 */
+static void unknown_opcodes_terminate(void **state)
+{
+	unsigned op;
+
+	(void)state;
+	for (op = 8; op < 16; op++) {
+		struct fixture *f = started();
+		struct iw_ddp h = untagged(f, (uint8_t)op, IW_QN_SEND);
+
+		post(f, 0, 256);
+		assert_int_equal(feed(f, &h, "abc", 3), IW_E_RO_OPCODE);
+		assert_terminates(f, IW_E_RO_OPCODE, IW_TERM(0, 2, 6));
+		done(f);
+	}
+}
+
+/* RDMAP-04: T flag, opcode and QN are those of figure 4 */
+static void opcode_in_the_wrong_model_or_queue_terminates(void **state)
+{
+	static const struct {
+		uint8_t opcode;
+		bool tagged;
+		uint32_t qn;
+	} bad[] = {
+		{ IW_OP_WRITE, false, 0 }, { IW_OP_RRESP, false, 0 }, { IW_OP_SEND, true, 0 }, { IW_OP_RREQ, true, 0 },
+		{ IW_OP_TERM, true, 0 },   { IW_OP_SEND, false, 1 },  { IW_OP_SEND, false, 2 }, { IW_OP_RREQ, false, 0 },
+		{ IW_OP_TERM, false, 0 },  { IW_OP_TERM, false, 1 },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < IW_ARRAY_LEN(bad); i++) {
+		struct fixture *f = started();
+		struct iw_ddp h = bad[i].tagged ? tagged(bad[i].opcode, reg(f, 7, PD, 0), 0x1000) : untagged(f, bad[i].opcode, bad[i].qn);
+
+		post(f, 0, 256);
+		assert_int_equal(feed(f, &h, "abcdefgh", 8), IW_E_RO_OPCODE);
+		assert_terminates(f, IW_E_RO_OPCODE, IW_TERM(0, 2, 6));
+		assert_untouched(f);
+		done(f);
+	}
+}
+
+/* DDP-87 */
+static void unknown_queue_terminates(void **state)
+{
+	static const uint32_t qns[] = { 3, 4, 255, UINT32_MAX };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < IW_ARRAY_LEN(qns); i++) {
+		struct fixture *f = started();
+		struct iw_ddp h = untagged(f, IW_OP_SEND, qns[i]);
+
+		assert_int_equal(feed(f, &h, "abc", 3), IW_E_DDP_QN);
+		assert_terminates(f, IW_E_DDP_QN, IW_TERM(1, 2, 1));
+		done(f);
+	}
+}
+
+/* DDP-88, DDP-90, RDMAP-23, DDP-91, DDP-89 */
+static void sends_that_fit_no_buffer_terminate(void **state)
+{
+	struct fixture *f = started();
+	struct iw_ddp h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+	uint8_t octets[256] = { 0 };
+
+	(void)state;
+	assert_int_equal(feed(f, &h, "abc", 3), IW_E_DDP_NOBUF);
+	assert_terminates(f, IW_E_DDP_NOBUF, IW_TERM(1, 2, 2));
+	done(f);
+
+	f = started();
+	post(f, 0, 16);
+	memset(f->recv[0], 0x11, 256);
+	h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+	assert_int_equal(feed(f, &h, octets, 17), IW_E_DDP_TOOLONG);
+	assert_int_equal(f->recv[0][0], 0x11); /* not even its first octet */
+	assert_terminates(f, IW_E_DDP_TOOLONG, IW_TERM(1, 2, 5));
+	done(f);
+
+	f = started();
+	post(f, 0, 16);
+	post(f, 1, 16);
+	f->msn[0] = 2;
+	h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+	assert_int_equal(feed(f, &h, octets, 3), IW_E_DDP_MSN);
+	assert_terminates(f, IW_E_DDP_MSN, IW_TERM(1, 2, 3));
+	done(f);
+
+	f = started();
+	post(f, 0, 16);
+	h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+	h.mo = 4;
+	assert_int_equal(feed(f, &h, octets, 3), IW_E_DDP_MO);
+	assert_terminates(f, IW_E_DDP_MO, IW_TERM(1, 2, 4));
+	done(f);
+}
+
+/* DDP-96 to DDP-100, DDP-108, DDP-109, DDP-101, DDP-116, SEC-01, SEC-02 */
+static void writes_outside_what_was_granted_terminate(void **state)
+{
+	static const struct {
+		uint8_t rights;
+		uint32_t pd, stream;
+		uint64_t to;
+		size_t len;
+		int err;
+		uint32_t term;
+	} bad[] = {
+		{ IW_RIGHT_REMOTE_READ, PD, 0, 0x1000, 8, IW_E_DDP_STAG, IW_TERM(1, 1, 0) },
+		{ IW_RIGHT_READ_SINK, PD, 0, 0x1000, 8, IW_E_DDP_STAG, IW_TERM(1, 1, 0) }, /* a read sink is no target of Writes */
+		{ IW_RIGHT_REMOTE_WRITE, PD + 1, 0, 0x1000, 8, IW_E_DDP_ASSOC, IW_TERM(1, 1, 2) },
+		{ IW_RIGHT_REMOTE_WRITE, PD, STREAM + 1, 0x1000, 8, IW_E_DDP_ASSOC, IW_TERM(1, 1, 2) },
+		{ IW_RIGHT_REMOTE_WRITE, PD, 0, 0x0fff, 8, IW_E_DDP_BOUNDS, IW_TERM(1, 1, 1) },
+		{ IW_RIGHT_REMOTE_WRITE, PD, 0, 0x13f9, 8, IW_E_DDP_BOUNDS, IW_TERM(1, 1, 1) },
+		{ IW_RIGHT_REMOTE_WRITE, PD, 0, 0x1400, 1, IW_E_DDP_BOUNDS, IW_TERM(1, 1, 1) },
+		{ IW_RIGHT_REMOTE_WRITE, PD, 0, UINT64_MAX - 3, 8, IW_E_DDP_WRAP, IW_TERM(1, 1, 3) },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < IW_ARRAY_LEN(bad); i++) {
+		struct fixture *f = started();
+		uint32_t stag = reg(f, bad[i].rights, bad[i].pd, bad[i].stream);
+		struct iw_terminate t;
+
+		assert_int_equal(feed_write(f, stag, bad[i].to, bad[i].len), bad[i].err);
+		t = assert_terminates(f, bad[i].err, bad[i].term);
+		assert_true(t.m && t.d && !t.r);
+		assert_int_equal(t.ddp_hdr_len, IW_DDP_TAGGED_LEN);
+		assert_int_equal(t.ddp_len, IW_DDP_TAGGED_LEN + bad[i].len);
+		assert_untouched(f);
+		done(f);
+	}
+}
+
+/* DDP-104, DDP-105, RDMAP-38: dropped in silence; what was posted is completed in error, once */
+static void behind_an_error_everything_is_dropped_and_flushed(void **state)
+{
+	struct fixture *f = started();
+	uint32_t stag = reg(f, IW_RIGHT_REMOTE_WRITE, PD, 0);
+	struct iw_completion c;
+	struct iw_ddp h;
+
+	(void)state;
+	post(f, 0, 256);
+	post(f, 1, 256);
+	assert_int_equal(feed_write(f, stag + 1, 0x1000, 8), IW_E_DDP_STAG);
+	assert_int_equal(feed_write(f, stag, 0x1000, 8), 0);
+	h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+	assert_int_equal(feed(f, &h, "x", 1), 0);
+	assert_untouched(f);
+	assert_int_equal(next(f).status, IW_E_CANCELED);
+	assert_int_equal(next(f).status, IW_E_CANCELED);
+	assert_false(iw_rdmap_next_completion(f->r, &c));
+	assert_int_equal(iw_rdmap_post_recv(f->r, 1, f->recv[2], 16), IW_E_STATE);
+	done(f);
+}
+
+/* --- inbound Reads --- */
+
+/* RDMAP-06, RDMAP-13, RDMAP-15, RDMAP-20, RDMAP-34 */
+static void reads_are_answered_in_order_with_the_sinks_stag(void **state)
+{
+	struct fixture *f = started();
+	uint32_t stag = reg(f, IW_RIGHT_REMOTE_READ, PD, 0);
+	struct iw_segment seg;
+	struct iw_completion c;
+	struct iw_ddp h;
+
+	(void)state;
+	assert_int_equal(feed_rreq(f, stag, 0x1000, 3), 0);
+	assert_int_equal(feed_rreq(f, stag, 0x1010, 1000), 0);
+	assert_false(iw_rdmap_next_completion(f->r, &c)); /* RDMAP-14: the ULP hears nothing */
+	assert_true(pull(f, &seg, &h));
+	assert_int_equal(h.opcode, IW_OP_RRESP);
+	assert_int_equal(h.stag, 0x5151);
+	assert_int_equal(h.to, 0x77);
+	assert_int_equal(seg.payload_len, 3);
+	assert_true(seg.copy && h.last);
+	assert_ptr_equal(seg.payload[0].base, f->buf + 1024);
+	assert_true(pull(f, &seg, &h));
+	assert_int_equal(seg.payload_len, 1000);
+	assert_ptr_equal(seg.payload[0].base, f->buf + 1024 + 0x10);
+	assert_false(pull(f, &seg, &h));
+	done(f);
+}
+
+/* RDMAP-17, RDMAP-18 */
+static void zero_length_read_is_answered_without_looking_at_the_source(void **state)
+{
+	struct fixture *f = started();
+	struct iw_segment seg;
+	struct iw_ddp h;
+
+	(void)state;
+	assert_int_equal(feed_rreq(f, 0, UINT64_MAX, 0), 0);
+	assert_true(pull(f, &seg, &h));
+	assert_int_equal(h.opcode, IW_OP_RRESP);
+	assert_true(h.last);
+	assert_int_equal(seg.payload_len, 0);
+	done(f);
+}
+
+/* RDMAP-16, RDMAP-42, RDMAP-43, SEC-05, SEC-25: the request travels back in the Terminate */
+static void reads_of_what_was_not_granted_terminate(void **state)
+{
+	static const struct {
+		uint8_t rights;
+		uint32_t pd, stream;
+		uint64_t to;
+		uint32_t size;
+		int err;
+		uint32_t term;
+	} bad[] = {
+		{ 0, 0, 0, 0x1000, 8, IW_E_RP_STAG, IW_TERM(0, 1, 0) },
+		{ IW_RIGHT_REMOTE_WRITE, PD, 0, 0x1000, 8, IW_E_RP_RIGHTS, IW_TERM(0, 1, 2) },
+		{ IW_RIGHT_REMOTE_READ, PD + 1, 0, 0x1000, 8, IW_E_RP_ASSOC, IW_TERM(0, 1, 3) },
+		{ IW_RIGHT_REMOTE_READ, PD, STREAM + 1, 0x1000, 8, IW_E_RP_ASSOC, IW_TERM(0, 1, 3) },
+		{ IW_RIGHT_REMOTE_READ, PD, 0, 0x1000, 1025, IW_E_RP_BOUNDS, IW_TERM(0, 1, 1) },
+		{ IW_RIGHT_REMOTE_READ, PD, 0, UINT64_MAX - 1, 8, IW_E_RP_WRAP, IW_TERM(0, 1, 4) },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < IW_ARRAY_LEN(bad); i++) {
+		struct fixture *f = started();
+		uint32_t stag = bad[i].rights != 0 ? reg(f, bad[i].rights, bad[i].pd, bad[i].stream) : 0xbad;
+		struct iw_terminate t;
+
+		assert_int_equal(feed_rreq(f, stag, bad[i].to, bad[i].size), bad[i].err);
+		t = assert_terminates(f, bad[i].err, bad[i].term);
+		assert_true(t.m && t.d && t.r && t.has_rreq);
+		assert_int_equal(t.ddp_len, IW_DDP_UNTAGGED_LEN + IW_RDMAP_RREQ_LEN);
+		assert_int_equal(t.rreq.src_stag, stag);
+		assert_int_equal(t.rreq.src_to, bad[i].to);
+		assert_int_equal(t.rreq.size, bad[i].size);
+		done(f);
+	}
+}
+
+/* RDMAP-19, RDMAP-36: IRD buffers, and a slot is free only when its Response went to the LLP */
+static void more_reads_than_ird_find_no_buffer(void **state)
+{
+	struct fixture *f = started();
+	uint32_t stag = reg(f, IW_RIGHT_REMOTE_READ, PD, 0);
+	struct iw_segment seg;
+	struct iw_ddp h;
+
+	(void)state;
+	assert_int_equal(feed_rreq(f, stag, 0x1000, 1), 0);
+	assert_int_equal(feed_rreq(f, stag, 0x1000, 2), 0);
+	assert_true(pull(f, &seg, &h));
+	assert_int_equal(feed_rreq(f, stag, 0x1000, 3), 0); /* one was answered */
+	assert_int_equal(feed_rreq(f, stag, 0x1000, 4), IW_E_DDP_NOBUF);
+	assert_terminates(f, IW_E_DDP_NOBUF, IW_TERM(1, 2, 2));
+	done(f);
+}
+
+/* RDMAP-19: a peer without IRD of ours gets the same answer, not "invalid QN" */
+static void read_request_with_ird_zero_finds_no_buffer(void **state)
+{
+	struct fixture *f = with((struct iw_rdmap_params){ .dv = 1 });
+
+	(void)state;
+	assert_int_equal(feed_rreq(f, 1, 0, 1), IW_E_DDP_NOBUF);
+	done(f);
+}
+
+/* RDMAP-04: 28 octets, neither fewer nor more */
+static void read_request_of_another_length_terminates(void **state)
+{
+	struct fixture *f = started();
+	struct iw_ddp h = untagged(f, IW_OP_RREQ, IW_QN_RREQ);
+
+	(void)state;
+	assert_int_equal(feed(f, &h, "0123456789", 10), IW_E_RO_STREAM);
+	assert_terminates(f, IW_E_RO_STREAM, IW_TERM(0, 2, 7));
+	done(f);
+}
+
+/* RDMAP-09, SEC-06: revoked in the middle: the request comes back, advanced */
+static void read_source_revoked_midway_terminates_with_the_rest(void **state)
+{
+	struct fixture *f = started();
+	uint32_t stag = reg(f, IW_RIGHT_REMOTE_READ, PD, 0);
+	struct iw_terminate t;
+	struct iw_segment seg;
+	struct iw_ddp h;
+
+	(void)state;
+	assert_int_equal(feed_rreq(f, stag, 0x1000, 1000), 0);
+	assert_int_equal(iw_rdmap_pull(f->r, 14 + 400, &seg, NOW), 1);
+	iw_rdmap_pulled(f->r, 1);
+	assert_int_equal(iw_stag_del(f->stags, stag), 0);
+	assert_true(pull(f, &seg, &h));
+	assert_int_equal(h.opcode, IW_OP_TERM);
+	assert_true(iw_terminate_decode(&t, seg.hdr + 18, seg.hdr_len - 18) > 0);
+	assert_int_equal(IW_TERM(t.layer, t.etype, t.code), IW_TERM(0, 1, 0));
+	assert_true(t.has_rreq);
+	assert_int_equal(t.rreq.src_to, 0x1000 + 400);
+	assert_int_equal(t.rreq.sink_to, 0x77 + 400);
+	assert_int_equal(t.rreq.size, 600);
+	assert_int_equal(t.rreq.src_stag, stag);
+	assert_int_equal(iw_rdmap_fault(f->r)->err, IW_E_RP_STAG);
+	done(f);
+}
+
+/* --- Read Responses --- */
+
+static void start_read(struct fixture *f, uint32_t sink, uint64_t to, uint32_t len)
+{
+	struct iw_op op = { .cookie = 55, .kind = IW_OPK_READ, .len = len, .remote_stag = 9, .remote_to = 10, .sink_stag = sink, .sink_to = to };
+	struct iw_segment seg;
+	struct iw_ddp h;
+
+	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), 0);
+	assert_true(pull(f, &seg, &h));
+	assert_int_equal(h.opcode, IW_OP_RREQ);
+}
+
+static int feed_response(struct fixture *f, uint32_t stag, uint64_t to, size_t len, bool last)
+{
+	static const uint8_t octets[2000];
+	struct iw_ddp h = tagged(IW_OP_RRESP, stag, to);
+
+	h.last = last;
+	return feed(f, &h, octets, len);
+}
+
+/* RDMAP-33, RDMAP-21 */
+static void read_completes_when_its_whole_response_is_delivered(void **state)
+{
+	struct fixture *f = started();
+	uint32_t sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+	struct iw_completion c;
+
+	(void)state;
+	start_read(f, sink, 0x1100, 500);
+	assert_false(iw_rdmap_next_completion(f->r, &c));
+	assert_int_equal(feed_response(f, sink, 0x1100, 300, false), 0);
+	assert_false(iw_rdmap_next_completion(f->r, &c));
+	assert_int_equal(feed_response(f, sink, 0x1100 + 300, 200, true), 0);
+	c = next(f);
+	assert_int_equal(c.cookie, 55);
+	assert_int_equal(c.status, 0);
+	assert_int_equal(c.len, 500);
+	assert_int_equal(f->buf[1024 + 0x100 - 1], 0xee);
+	assert_int_equal(f->buf[1024 + 0x100], 0);
+	assert_int_equal(f->buf[1024 + 0x100 + 499], 0);
+	assert_int_equal(f->buf[1024 + 0x100 + 500], 0xee);
+	done(f);
+}
+
+/* RDMAP-21, RDMAP-40: unasked, short, long, elsewhere: nothing of the offending segment is placed */
+static void responses_that_are_not_what_was_asked_terminate(void **state)
+{
+	struct fixture *f = started();
+	uint32_t sink = reg(f, IW_RIGHT_READ_SINK, PD, 0), other;
+
+	(void)state;
+	assert_int_equal(feed_response(f, sink, 0x1000, 8, true), IW_E_RO_OPCODE); /* unasked */
+	assert_untouched(f);
+	assert_terminates(f, IW_E_RO_OPCODE, IW_TERM(0, 2, 6));
+	done(f);
+
+	f = started();
+	sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+	start_read(f, sink, 0x1000, 100);
+	assert_int_equal(feed_response(f, sink, 0x1000, 99, true), IW_E_DDP_BOUNDS); /* short */
+	assert_int_equal(next(f).status, IW_E_DDP_BOUNDS); /* the Read completes, in error */
+	assert_terminates(f, IW_E_DDP_BOUNDS, IW_TERM(1, 1, 1));
+	done(f);
+
+	f = started();
+	sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+	start_read(f, sink, 0x1000, 100);
+	assert_int_equal(feed_response(f, sink, 0x1000, 101, true), IW_E_DDP_BOUNDS); /* long */
+	assert_untouched(f);
+	done(f);
+
+	f = started();
+	sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+	start_read(f, sink, 0x1000, 100);
+	assert_int_equal(feed_response(f, sink, 0x1000, 100, false), 0); /* all of it, but no end */
+	assert_int_equal(feed_response(f, sink, 0x1064, 1, true), IW_E_DDP_BOUNDS);
+	assert_int_equal(f->buf[1024 + 100], 0xee);
+	done(f);
+
+	f = started();
+	sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+	other = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+	start_read(f, sink, 0x1000, 100);
+	assert_int_equal(feed_response(f, other, 0x1000, 100, true), IW_E_DDP_STAG); /* to another sink of ours */
+	assert_untouched(f);
+	assert_terminates(f, IW_E_DDP_STAG, IW_TERM(1, 1, 0));
+	done(f);
+
+	f = started();
+	sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+	start_read(f, sink, 0x1000, 100);
+	assert_int_equal(feed_response(f, sink, 0x1001, 100, true), IW_E_DDP_BOUNDS); /* within the sink's range, not where asked */
+	assert_untouched(f);
+	done(f);
+
+	f = started();
+	sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+	start_read(f, sink, 0x1000, 100);
+	assert_int_equal(feed_response(f, sink, 0x1000, 0, true), IW_E_DDP_BOUNDS); /* empty for a Read that was not */
+	done(f);
+}
+
+/* RDMAP-18 */
+static void zero_length_read_completes_with_any_stag_in_the_response(void **state)
+{
+	struct fixture *f = started();
+	uint32_t sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+
+	(void)state;
+	start_read(f, sink, 0x1000, 0);
+	assert_int_equal(feed_response(f, 0, 99, 0, true), 0);
+	assert_int_equal(next(f).status, 0);
+	done(f);
+}
+
+/* SEC-06: a sink revoked while its Read is outstanding takes nothing more */
+static void response_to_a_revoked_sink_terminates(void **state)
+{
+	struct fixture *f = started();
+	uint32_t sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+
+	(void)state;
+	start_read(f, sink, 0x1000, 100);
+	assert_int_equal(iw_stag_del(f->stags, sink), 0);
+	assert_int_equal(feed_response(f, sink, 0x1000, 100, true), IW_E_DDP_STAG);
+	assert_untouched(f);
+	done(f);
+}
+
+/* --- Terminates from the peer --- */
+
+/* RDMAP-26, RDMAP-27, RDMAP-38: understood with every code, even when cut to its control field; nothing is sent afterwards */
+static void peers_terminate_is_understood_and_ends_everything(void **state)
+{
+	static const size_t lens[] = { 4, 6, 24, 52 };
+	size_t i;
+	unsigned term;
+
+	(void)state;
+	for (term = 0; term < 0x3000; term += 0x101) {
+		for (i = 0; i < IW_ARRAY_LEN(lens); i++) {
+			struct fixture *f = started();
+			struct iw_op op = { .cookie = 1, .kind = IW_OPK_SEND };
+			struct iw_ddp h = untagged(f, IW_OP_TERM, IW_QN_TERM);
+			uint8_t body[52] = { (uint8_t)(term >> 8), (uint8_t)term, 0xe0 };
+			struct iw_segment seg;
+
+			assert_int_equal(iw_rdmap_post(f->r, &op, NOW), 0);
+			assert_int_equal(feed(f, &h, body, lens[i]), IW_E_PEER_TERMINATE);
+			assert_true(f->why.from_peer);
+			assert_int_equal(f->why.term, 0x10000 | term);
+			assert_int_equal(iw_rdmap_state(f->r), IW_RDMAP_TERMINATED);
+			assert_int_equal(iw_rdmap_pull(f->r, 1442, &seg, NOW), 0);
+			assert_int_equal(next(f).status, IW_E_PEER_TERMINATE);
+			assert_int_equal(iw_rdmap_post(f->r, &op, NOW), IW_E_STATE);
+			done(f);
+		}
+	}
+}
+
+/* RDMAP-26: its buffer is always there, whatever came before; a message under way does not hold it up */
+static void terminate_is_taken_in_the_middle_of_a_message(void **state)
+{
+	struct fixture *f = started();
+	struct iw_ddp h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+	uint8_t body[4] = { 0x11, 0x01, 0, 0 };
+
+	(void)state;
+	post(f, 0, 256);
+	h.last = false;
+	assert_int_equal(feed(f, &h, "abc", 3), 0);
+	h = untagged(f, IW_OP_TERM, IW_QN_TERM);
+	assert_int_equal(feed(f, &h, body, 4), IW_E_PEER_TERMINATE);
+	assert_int_equal(f->why.term, IW_TERM(1, 1, 1));
+	done(f);
+}
+
+/* RDMAP-26 */
+static void terminate_of_three_octets_ends_the_stream_too(void **state)
+{
+	struct fixture *f = started();
+	struct iw_ddp h = untagged(f, IW_OP_TERM, IW_QN_TERM);
+
+	(void)state;
+	assert_int_equal(feed(f, &h, "abc", 3), IW_E_PEER_TERMINATE);
+	done(f);
+}
+
+/* DDP-45 */
+static void segment_shorter_than_its_header_ends_the_stream(void **state)
+{
+	uint8_t octets[18] = { 0x41, 0x43 };
+	size_t len;
+
+	(void)state;
+	for (len = 0; len < 18; len++) {
+		struct fixture *f = started();
+
+		octets[0] = 0x41;
+		assert_int_equal(iw_rdmap_receive(f->r, octets, len, NOW, &f->why), IW_E_DDP_LOCAL);
+		assert_terminates(f, IW_E_DDP_LOCAL, IW_TERM(1, 0, 0));
+		done(f);
+	}
+}
+
+/* --- RTR --- */
+
+/* ENH-16, ENH-15: each form is swallowed; the ULP's first Send is MSN 2 behind a Send form */
+static void rtr_of_each_form_is_hidden_from_the_ulp(void **state)
+{
+	unsigned form;
+
+	(void)state;
+	for (form = 1; form <= 4; form <<= 1) {
+		struct fixture *f = with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2, .rtr = 7 });
+		struct fixture *i = with((struct iw_rdmap_params){ .initiator = true, .dv = 1, .ird = 2, .ord = 2, .rtr = (uint8_t)form });
+		struct iw_op op = { .kind = IW_OPK_SEND };
+		struct iw_segment seg;
+		struct iw_completion c;
+		struct iw_ddp h;
+
+		post(f, 0, 256);
+		assert_int_equal(iw_rdmap_post(i->r, &op, NOW), 0);
+		assert_true(pull(i, &seg, &h));
+		assert_int_equal(h.opcode, form == 1 ? IW_OP_SEND : form == 2 ? IW_OP_WRITE : IW_OP_RREQ);
+		if (h.tagged)
+			assert_int_not_equal(h.stag, 0);
+		assert_int_equal(iw_rdmap_receive(f->r, seg.hdr, seg.hdr_len, NOW, &f->why), 0);
+		assert_false(iw_rdmap_next_completion(f->r, &c));
+		assert_true(pull(i, &seg, &h));
+		assert_int_equal(h.opcode, IW_OP_SEND);
+		assert_int_equal(h.msn, form == 1 ? 2 : 1);
+		assert_int_equal(iw_rdmap_receive(f->r, seg.hdr, seg.hdr_len, NOW, &f->why), 0);
+		assert_int_equal(next(f).cookie, 100);
+		if (form == 4) { /* answered, and the answer is swallowed by the initiator */
+			assert_true(pull(f, &seg, &h));
+			assert_int_equal(h.opcode, IW_OP_RRESP);
+			assert_true(iw_rdmap_waiting(i->r));
+			assert_int_equal(iw_rdmap_receive(i->r, seg.hdr, seg.hdr_len, NOW, &i->why), 0);
+			assert_false(iw_rdmap_waiting(i->r));
+		}
+		assert_int_equal(next(i).status, 0);
+		assert_false(iw_rdmap_next_completion(i->r, &c));
+		done(f);
+		done(i);
+	}
+}
+
+/* ENH-16, ENH-17 */
+static void first_frame_that_is_no_rtr_terminates(void **state)
+{
+	struct fixture *f = with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2, .rtr = 2 });
+	struct iw_ddp h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+
+	(void)state;
+	post(f, 0, 256);
+	assert_int_equal(feed(f, &h, "", 0), IW_E_MPA_RTR); /* a Send form where only the Write was agreed on */
+	assert_terminates(f, IW_E_MPA_RTR, IW_TERM(2, 0, 7));
+	done(f);
+	f = with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2, .rtr = 7 });
+	h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+	post(f, 0, 256);
+	assert_int_equal(feed(f, &h, "data", 4), IW_E_MPA_RTR);
+	done(f);
+}
+
+/* --- out of order, as an LLP that does not keep order hands it up --- */
+
+static int feed_seq(struct fixture *f, uint64_t seq, const struct iw_ddp *h, const void *payload, size_t len)
+{
+	uint8_t ulpdu[2048];
+	int n = iw_ddp_encode(ulpdu, sizeof(ulpdu), h);
+
+	memcpy(ulpdu + n, payload, len);
+	return iw_rdmap_receive_seq(f->r, seq, ulpdu, (size_t)n + len, NOW, &f->why);
+}
+
+static struct fixture *unordered(void)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct iw_rdmap_params p = { .dv = 1, .ird = 2, .ord = 2 };
+	struct iw_rdmap_cfg cfg;
+
+	test_mem_init(&f->mem);
+	assert_int_equal(iw_stag_table_new(&f->stags, &f->mem.mem, test_random, &f->rng), 0);
+	cfg = (struct iw_rdmap_cfg){ .mem = &f->mem.mem, .stags = f->stags, .pd = PD, .stream = STREAM, .sq_depth = 8, .rq_depth = 8,
+				     .early_max = 64 };
+	assert_int_equal(iw_rdmap_new(&f->r, &cfg, &f->why), 0);
+	assert_int_equal(iw_rdmap_start(f->r, &p, &f->why), 0);
+	f->msn[0] = f->msn[1] = f->msn[2] = 1;
+	memset(f->buf, 0xee, sizeof(f->buf));
+	return f;
+}
+
+/* RDMAP-28, DDP-63, DDP-66: placed at once, acted on in the sender's order */
+static void early_segments_are_placed_and_wait_for_their_turn(void **state)
+{
+	struct fixture *f = unordered();
+	uint32_t w = reg(f, IW_RIGHT_REMOTE_WRITE | IW_RIGHT_REMOTE_READ, PD, STREAM);
+	struct iw_rreq q = { .sink_stag = 1, .size = 4, .src_stag = w, .src_to = 0x1000 };
+	struct iw_ddp send = untagged(f, IW_OP_SEND, IW_QN_SEND), rreq = untagged(f, IW_OP_RREQ, IW_QN_RREQ);
+	struct iw_ddp write = tagged(IW_OP_WRITE, w, 0x1000);
+	uint8_t body[IW_RDMAP_RREQ_LEN];
+	struct iw_completion c;
+	struct iw_segment seg;
+	struct iw_ddp h;
+
+	(void)state;
+	post(f, 0, 256);
+	iw_rreq_encode(body, sizeof(body), &q);
+	assert_int_equal(feed_seq(f, 2, &rreq, body, sizeof(body)), 0);
+	assert_int_equal(feed_seq(f, 1, &send, "yes", 3), 0);
+	assert_false(iw_rdmap_next_completion(f->r, &c));
+	assert_false(pull(f, &seg, &h)); /* the Read Request was placed, not delivered: it has not begun */
+	assert_memory_equal(f->recv[0], "yes", 3);
+	assert_int_equal(feed_seq(f, 0, &write, "data", 4), 0);
+	assert_int_equal(next(f).len, 3);
+	assert_true(pull(f, &seg, &h));
+	assert_memory_equal(seg.payload[0].base, "data", 4);
+	done(f);
+}
+
+/* RDMAP-20, RDMAP-21: two Responses whose segments overtake each other */
+static void responses_may_interleave_on_an_unordered_llp(void **state)
+{
+	struct fixture *f = unordered();
+	uint32_t sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+	struct iw_ddp r1a, r1b, r2;
+	struct iw_completion c;
+
+	(void)state;
+	start_read(f, sink, 0x1000, 8);
+	start_read(f, sink, 0x1008, 4);
+	r1a = tagged(IW_OP_RRESP, sink, 0x1000);
+	r1a.last = false;
+	r1b = tagged(IW_OP_RRESP, sink, 0x1004);
+	r2 = tagged(IW_OP_RRESP, sink, 0x1008);
+	assert_int_equal(feed_seq(f, 2, &r2, "IJKL", 4), 0);
+	assert_int_equal(feed_seq(f, 1, &r1b, "EFGH", 4), 0);
+	assert_false(iw_rdmap_next_completion(f->r, &c));
+	assert_int_equal(feed_seq(f, 0, &r1a, "ABCD", 4), 0);
+	assert_int_equal(next(f).len, 8);
+	assert_int_equal(next(f).len, 4);
+	assert_memory_equal(f->buf + 1024, "ABCDEFGHIJKL", 12);
+	done(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sends_are_delivered_in_order_each_with_one_buffer),
+		cmocka_unit_test(solicited_event_is_told),
+		cmocka_unit_test(write_is_placed_and_not_delivered),
+		cmocka_unit_test(zero_length_write_checks_neither_stag_nor_to),
+		cmocka_unit_test(send_with_invalidate_revokes_a_stag_of_this_stream),
+		cmocka_unit_test(invalidate_of_a_stag_that_is_not_this_streams_alone_terminates),
+		cmocka_unit_test(wrong_rdmap_version_terminates),
+		cmocka_unit_test(wrong_ddp_version_terminates),
+		cmocka_unit_test(unknown_opcodes_terminate),
+		cmocka_unit_test(opcode_in_the_wrong_model_or_queue_terminates),
+		cmocka_unit_test(unknown_queue_terminates),
+		cmocka_unit_test(sends_that_fit_no_buffer_terminate),
+		cmocka_unit_test(writes_outside_what_was_granted_terminate),
+		cmocka_unit_test(behind_an_error_everything_is_dropped_and_flushed),
+		cmocka_unit_test(reads_are_answered_in_order_with_the_sinks_stag),
+		cmocka_unit_test(zero_length_read_is_answered_without_looking_at_the_source),
+		cmocka_unit_test(reads_of_what_was_not_granted_terminate),
+		cmocka_unit_test(more_reads_than_ird_find_no_buffer),
+		cmocka_unit_test(read_request_with_ird_zero_finds_no_buffer),
+		cmocka_unit_test(read_request_of_another_length_terminates),
+		cmocka_unit_test(read_source_revoked_midway_terminates_with_the_rest),
+		cmocka_unit_test(read_completes_when_its_whole_response_is_delivered),
+		cmocka_unit_test(responses_that_are_not_what_was_asked_terminate),
+		cmocka_unit_test(zero_length_read_completes_with_any_stag_in_the_response),
+		cmocka_unit_test(response_to_a_revoked_sink_terminates),
+		cmocka_unit_test(peers_terminate_is_understood_and_ends_everything),
+		cmocka_unit_test(terminate_is_taken_in_the_middle_of_a_message),
+		cmocka_unit_test(terminate_of_three_octets_ends_the_stream_too),
+		cmocka_unit_test(segment_shorter_than_its_header_ends_the_stream),
+		cmocka_unit_test(rtr_of_each_form_is_hidden_from_the_ulp),
+		cmocka_unit_test(first_frame_that_is_no_rtr_terminates),
+		cmocka_unit_test(early_segments_are_placed_and_wait_for_their_turn),
+		cmocka_unit_test(responses_may_interleave_on_an_unordered_llp),
+	};
+
+	return cmocka_run_group_tests_name("rdmap_receive", tests, NULL, NULL);
+}
