@@ -10,6 +10,11 @@ IW_ALL_OBJS += $(call objs,$(wildcard cmd/*.c))
 tools: $(IW_TOOL_BINS)
 
 $(IW_TOOL_BINS): $(O)/%: $(O)/obj/cmd/%.o $(IW_TOOLS_A) $(IW_LIB_A)
-	$(if $(IW_MISSING),$(error the tools need $(IW_MISSING): run `make deps`, or `make lib` for the library alone))
 	$(call say,LD,$@)
 	$(Q)$(CC) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $< $(IW_TOOLS_A) $(IW_LIB_A) $(IW_TOOL_LDLIBS) $(IW_LIB_LDLIBS) $(LDLIBS)
+
+# Said once, before a compiler says it of every file.
+.PHONY: need-tools
+need-tools:
+	$(if $(IW_MISSING),@echo 'the tools need $(IW_MISSING): run make deps, or make lib for the library alone' >&2; exit 1,@:)
+$(IW_TOOL_OBJS) $(call objs,$(wildcard cmd/*.c)): | need-tools
