@@ -13,8 +13,12 @@ $(IW_TOOL_BINS): $(O)/%: $(O)/obj/cmd/%.o $(IW_TOOLS_A) $(IW_LIB_A)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $< $(IW_TOOLS_A) $(IW_LIB_A) $(IW_TOOL_LDLIBS) $(IW_LIB_LDLIBS) $(LDLIBS)
 
-# Said once, before a compiler says it of every file.
+# Said once, before a compiler says it of every file. Another machine's objects (CROSS) are those of pure rooms, which need less.
+ifneq ($(IW_MISSING),)
+ifeq ($(CROSS),)
 .PHONY: need-tools
 need-tools:
-	$(if $(IW_MISSING),@echo 'the tools need $(IW_MISSING): run make deps, or make lib for the library alone' >&2; exit 1,@:)
-$(IW_TOOL_OBJS) $(call objs,$(wildcard cmd/*.c)): | need-tools
+	@echo 'the tools need $(strip $(IW_MISSING)): run make deps, or make lib for the library alone' >&2; exit 1
+tools $(IW_TOOL_OBJS) $(call objs,$(wildcard cmd/*.c)): | need-tools
+endif
+endif
