@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Descriptors for other people's event loops.
+ *
+ * The loop's own epoll descriptor is readable while a socket is ready. From the first bell on a timerfd in it stands for the nearest
+ * deadline and an eventfd for links that were kicked. A bell is an epoll descriptor of its own around that one and an eventfd that rings.
+ */
+#include "loop/loop.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "loop/internal.h"
+#include "os/os.h"
+#include "util/text.h"
+
+/* eventfd and timerfd: one read of 8 octets makes them unreadable. */
+void loop_drain(int fd)
+{
+	uint64_t count;
+
+	/* Nothing in it is as good as something. */
+	if (read(fd, &count, sizeof(count)) < 0)
+		return;
+}
+
+static void ring(int fd)
+{
+	static const uint64_t one = 1;
+
+	/* It can only fail when it rings already. */
+	if (write(fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+void loop_kick_bell(struct iw_loop *l)
+{
+	if (l->kick_fd < 0 || l->kick_rings)
+		return;
+	ring(l->kick_fd);
+	l->kick_rings = true;
+}
+
+void loop_arm_timer(struct iw_loop *l)
+{
+	const struct iw_timer *first = iw_heap_first(&l->timers);
+	struct itimerspec ts = { 0 };
+
+	if (l->timer_fd < 0 || !first || first->at >= FAR_AWAY || l->timer_at <= first->at)
+		return;
+	l->timer_at = first->at;
+	ts.it_value.tv_sec = (time_t)(first->at / 1000000000u);
+	ts.it_value.tv_nsec = (long)(first->at % 1000000000u);
+	/* It fails for bad numbers only; all-zero would disarm it, but that moment has long passed. */
+	(void)timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &ts, NULL);
+}
+
+/* The loop's own descriptor begins to stand for all that a wait would return for. */
+static int stand_for_all(struct iw_loop *l, struct iw_fault *why)
+{
+	int err;
+
+	if (l->kick_fd >= 0)
+		return 0;
+	l->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	l->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (l->kick_fd < 0 || l->timer_fd < 0) {
+		err = iw_os_fail(why, errno, "loop: make an eventfd and a timerfd");
+		goto fail;
+	}
+	err = loop_watch(l, l->kick_fd, EPOLLIN, &l->kick, true, why);
+	if (!err)
+		err = loop_watch(l, l->timer_fd, EPOLLIN, &l->timer, true, why);
+	if (err)
+		goto fail;
+	if (!iw_list_empty(&l->kicked))
+		loop_kick_bell(l);
+	loop_arm_timer(l);
+	return 0;
+fail:
+	if (l->kick_fd >= 0)
+		close(l->kick_fd);
+	if (l->timer_fd >= 0)
+		close(l->timer_fd);
+	l->kick_fd = l->timer_fd = -1;
+	return err;
+}
+
+static int nest(int epoll, int fd, struct iw_fault *why)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? iw_os_fail(why, errno, "loop: nest an epoll descriptor") : 0;
+}
+
+int iw_bell_open(struct iw_bell *b, struct iw_loop *l, struct iw_fault *why)
+{
+	int err = stand_for_all(l, why);
+
+	if (err)
+		return err;
+	*b = (struct iw_bell){ .fd = -1, .event_fd = -1 };
+	b->fd = epoll_create1(EPOLL_CLOEXEC);
+	b->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (b->fd < 0 || b->event_fd < 0) {
+		err = iw_os_fail(why, errno, "loop: make a descriptor to be polled");
+		goto fail;
+	}
+	err = nest(b->fd, l->epoll, why);
+	if (!err)
+		err = nest(b->fd, b->event_fd, why);
+	if (err)
+		goto fail;
+	b->loop = l;
+	return 0;
+fail:
+	if (b->fd >= 0)
+		close(b->fd);
+	if (b->event_fd >= 0)
+		close(b->event_fd);
+	return err;
+}
+
+void iw_bell_close(struct iw_bell *b)
+{
+	if (!b->loop)
+		return;
+	close(b->fd);
+	close(b->event_fd);
+	b->loop = NULL;
+}
+
+void iw_bell_ring(struct iw_bell *b, bool on)
+{
+	if (!b->loop || on == b->ringing)
+		return;
+	if (on)
+		ring(b->event_fd);
+	else
+		loop_drain(b->event_fd);
+	b->ringing = on;
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* A listener in the loop. */
+#include "loop/loop.h"
+
+#include <sys/epoll.h>
+
+#include "loop/internal.h"
+#include "os/os.h"
+#include "util/text.h"
+
+/* Without descriptors a listener stays readable and accepting keeps failing: how long it rests. */
+#define REST_NS IW_MSEC(100)
+
+static void set_watched(struct iw_gate *g, bool on)
+{
+	struct iw_fault why;
+
+	if (on == g->watched)
+		return;
+	if (!on) {
+		loop_unwatch(g->loop, g->llp->fd);
+		g->watched = false;
+	} else if (loop_watch(g->loop, g->llp->fd, EPOLLIN, &g->watch, true, &why) == 0) {
+		g->watched = true;
+	} else {
+		/* The system is out of memory for it: later. */
+		loop_set_timer(g->loop, &g->watch, iw_os_now() + REST_NS);
+	}
+}
+
+static bool resting(const struct iw_gate *g)
+{
+	return g->watch.timer.at != FAR_AWAY;
+}
+
+void gate_ready(struct iw_gate *g)
+{
+	loop_note(&g->loop->gate_news, &g->news);
+}
+
+void gate_timer(struct iw_gate *g)
+{
+	loop_set_timer(g->loop, &g->watch, FAR_AWAY);
+	set_watched(g, !g->shut);
+}
+
+int iw_gate_new(struct iw_gate **out, struct iw_loop *l, struct iw_llp *llp, void *owner, struct iw_fault *why)
+{
+	struct iw_gate *g = iw_mem_alloc(l->mem, sizeof(*g));
+	int err;
+
+	if (!g) {
+		llp->ops->close(llp, true);
+		return iw_fail(why, IW_E_NOMEM, "loop: no memory for a listener");
+	}
+	g->watch.kind = WATCH_GATE;
+	g->loop = l;
+	g->llp = llp;
+	g->owner = owner;
+	iw_list_init(&g->news);
+	l->gates++;
+	err = loop_add_timer(l, &g->watch, FAR_AWAY, why);
+	if (!err)
+		err = loop_watch(l, llp->fd, EPOLLIN, &g->watch, true, why);
+	if (err) {
+		iw_gate_free(g);
+		return err;
+	}
+	g->watched = true;
+	*out = g;
+	return 0;
+}
+
+void iw_gate_free(struct iw_gate *g)
+{
+	if (!g)
+		return;
+	g->llp->ops->close(g->llp, true);
+	iw_heap_del(&g->loop->timers, &g->watch.timer);
+	iw_list_del(&g->news);
+	g->loop->gates--;
+	iw_mem_free(g->loop->mem, g, sizeof(*g));
+}
+
+int iw_gate_accept(struct iw_gate *g, struct iw_llp **out, struct iw_fault *why)
+{
+	int err = g->llp->ops->accept(g->llp, out, why);
+
+	if (err == IW_E_LIMIT) {
+		set_watched(g, false);
+		loop_set_timer(g->loop, &g->watch, iw_os_now() + REST_NS);
+	}
+	return err;
+}
+
+void iw_gate_shut(struct iw_gate *g, bool shut)
+{
+	g->shut = shut;
+	if (!resting(g))
+		set_watched(g, !shut);
+}
+
+void *iw_gate_owner(const struct iw_gate *g)
+{
+	return g->owner;
+}
+
+const struct iw_llp *iw_gate_llp(const struct iw_gate *g)
+{
+	return g->llp;
+}

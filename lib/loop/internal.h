@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Inside loop: the loop, what it watches, and what its files call of each other. */
+#ifndef IW_LOOP_INTERNAL_H
+#define IW_LOOP_INTERNAL_H
+
+#include "loop/loop.h"
+
+#include <sys/epoll.h>
+
+#include "util/heap.h"
+#include "util/list.h"
+#include "util/num.h"
+
+enum watch_kind { WATCH_LINK, WATCH_GATE, WATCH_WAKE, WATCH_KICK, WATCH_TIMER };
+
+/* What epoll hands back for a descriptor, and the deadline that may belong to it: both lead to whose they are. */
+struct watch {
+	enum watch_kind kind;
+	struct iw_timer timer;
+};
+
+struct iw_loop {
+	const struct iw_mem *mem;
+	int epoll;
+	struct iw_heap timers;
+	struct iw_list kicked;        /* links to be served at the next flush */
+	struct iw_list news, gate_news;
+	struct iw_pool txbufs, spill;
+	uint8_t *scratch;
+	unsigned links, gates;
+
+	int wake_fd;                  /* -1: none */
+	struct watch wake, kick, timer;
+
+	/* For other people's event loops, from the first bell on: what else would make a wait return must make the epoll descriptor readable. */
+	int kick_fd, timer_fd;        /* -1: nobody asked */
+	bool kick_rings;
+	uint64_t timer_at;            /* the timer is armed for then */
+};
+
+struct iw_link {
+	struct watch watch;
+	struct iw_loop *loop;
+	struct iw_llp *llp;
+	struct iw_conn *conn;
+	void *owner;
+	struct iw_list kicked, news;
+	uint32_t armed;               /* epoll events watched for */
+	bool watched;                 /* the descriptor is in the epoll set */
+	bool connecting;
+	bool blocked;                 /* the socket takes no more: wait for EPOLLOUT */
+	bool deaf;                    /* it hung up while nothing is to be read: not watched until something is */
+	bool tx_dead;                 /* sending has failed, send_why says how: what has arrived is still read */
+	uint64_t attempt_at;          /* connecting: when this address has had its time */
+	uint64_t rest_until;          /* out of memory: neither read nor sent until then; 0: no */
+	uint64_t emss_at;             /* when the EMSS was read last */
+	struct iw_fault send_why;
+};
+
+struct iw_gate {
+	struct watch watch;
+	struct iw_loop *loop;
+	struct iw_llp *llp;
+	void *owner;
+	struct iw_list news;
+	bool shut, watched;
+};
+
+/* loop.c */
+/* Timers stay in the heap as long as their link or gate lives, so that moving one cannot fail: "never" is far away. */
+#define FAR_AWAY (IW_TIME_NEVER - 1)
+IW_MUST_CHECK int loop_add_timer(struct iw_loop *l, struct watch *w, uint64_t at, struct iw_fault *why);
+void loop_set_timer(struct iw_loop *l, struct watch *w, uint64_t at);
+/* Into the list, if it is not there. */
+void loop_note(struct iw_list *head, struct iw_list *n);
+void loop_kick_bell(struct iw_loop *l);
+/* epoll_ctl: adds the descriptor or changes what it is watched for. IW_E_OS. */
+IW_MUST_CHECK int loop_watch(struct iw_loop *l, int fd, uint32_t events, struct watch *w, bool add, struct iw_fault *why);
+void loop_unwatch(struct iw_loop *l, int fd);
+
+/* link.c */
+void link_ready(struct iw_link *k, uint32_t events, uint64_t now);
+void link_serve(struct iw_link *k, uint64_t now); /* kicked */
+void link_timer(struct iw_link *k, uint64_t now);
+
+/* gate.c */
+void gate_ready(struct iw_gate *g);
+void gate_timer(struct iw_gate *g);
+
+/* bell.c */
+void loop_arm_timer(struct iw_loop *l);
+void loop_drain(int fd);
+
+#endif

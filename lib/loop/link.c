@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* One connection in the loop: octets in, octets out, its deadline, its transport's end. */
+#include "loop/loop.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "loop/internal.h"
+#include "os/os.h"
+#include "util/text.h"
+
+/* What one link may move before the next one has its turn: batches of up to IW_LOOP_SCRATCH in, of a struct iw_txbuf out. */
+#define RX_BUDGET 4
+#define TX_BUDGET 4
+/* How long a link that found no memory keeps still. */
+#define REST_NS IW_MSEC(10)
+/* An EMSS older than that is read again before octets are cut to it. It changes with the path, which is rare. */
+#define EMSS_AGE_NS IW_MSEC(1)
+
+static bool over(const struct iw_link *k)
+{
+	return iw_conn_state(k->conn) == IW_CONN_CLOSED;
+}
+
+/* ---------------------------------------------------------------- what is watched, when it wakes */
+
+static void lost(struct iw_link *k, const struct iw_fault *why, uint64_t now)
+{
+	iw_conn_lost(k->conn, why, now);
+}
+
+static void watch_for(struct iw_link *k, uint32_t events, uint64_t now)
+{
+	struct iw_fault why;
+
+	if (k->watched && events == k->armed)
+		return;
+	if (loop_watch(k->loop, k->llp->fd, events, &k->watch, !k->watched, &why) != 0) {
+		lost(k, &why, now);
+		return;
+	}
+	k->watched = true;
+	k->armed = events;
+}
+
+/* @fired: what the socket was just found ready for. Writability stays watched until it is found and not needed, so that a steady
+ * flow does not switch it off and on again. */
+static void watch_anew(struct iw_link *k, uint32_t fired, uint64_t now)
+{
+	uint32_t events = 0;
+
+	if (over(k))
+		return;
+	if (k->connecting || k->blocked || (k->armed & EPOLLOUT && !(fired & EPOLLOUT)))
+		events |= EPOLLOUT;
+	if (!k->connecting && iw_conn_wants_rx(k->conn)) {
+		events |= EPOLLIN;
+		k->deaf = false;
+	}
+	if (k->rest_until)
+		events = 0;
+	if (!k->deaf)
+		watch_for(k, events, now);
+}
+
+static uint64_t deadline(const struct iw_link *k)
+{
+	uint64_t at = iw_conn_deadline(k->conn);
+
+	if (k->connecting)
+		at = IW_MIN(at, k->attempt_at);
+	if (k->rest_until)
+		at = IW_MIN(at, k->rest_until);
+	return at;
+}
+
+/* A deadline that moved away costs nothing: the timer fires early once and is set anew then. */
+static void look_at_clock(struct iw_link *k)
+{
+	uint64_t at = deadline(k);
+
+	if (at < k->watch.timer.at)
+		loop_set_timer(k->loop, &k->watch, at);
+}
+
+/* Every way of serving a link ends here. */
+static void settle(struct iw_link *k, uint32_t fired, uint64_t now)
+{
+	watch_anew(k, fired, now);
+	look_at_clock(k);
+	loop_note(&k->loop->news, &k->news);
+}
+
+static void rest(struct iw_link *k, uint64_t now)
+{
+	k->rest_until = now + REST_NS;
+}
+
+/* ---------------------------------------------------------------- out */
+
+static void take_notices(struct iw_link *k)
+{
+	struct iw_notice n;
+
+	while (k->llp->ops->next_notice(k->llp, &n))
+		if (n.kind == IW_NOTICE_EMSS)
+			iw_conn_set_emss(k->conn, n.value);
+}
+
+static void know_emss(struct iw_link *k, uint64_t now)
+{
+	if (!iw_conn_aligned(k->conn) || now < k->emss_at + EMSS_AGE_NS)
+		return;
+	k->emss_at = now;
+	k->llp->ops->refresh(k->llp);
+	take_notices(k);
+}
+
+/* What the peer sent before it went away, a Terminate perhaps, is still to be read: the socket is readable now, and its end tells. */
+static void send_failed(struct iw_link *k, const struct iw_fault *why, uint64_t now)
+{
+	if (!iw_conn_wants_rx(k->conn)) {
+		lost(k, why, now);
+		return;
+	}
+	k->tx_dead = true;
+	k->send_why = *why;
+}
+
+static void shut_down(struct iw_link *k, uint64_t now)
+{
+	struct iw_fault why;
+
+	if (k->llp->ops->shutdown(k->llp, &why) != 0)
+		send_failed(k, &why, now);
+}
+
+static void send_out(struct iw_link *k, uint64_t now)
+{
+	struct iw_fault why;
+	struct iw_tx tx;
+	int budget;
+
+	for (budget = TX_BUDGET; budget > 0; budget--) {
+		int64_t n;
+
+		know_emss(k, now);
+		if (!iw_conn_send(k->conn, &tx, now))
+			break;
+		n = k->llp->ops->send(k->llp, &(struct iw_msg){ .vec = tx.vec, .nvec = tx.nvec, .eor = tx.eor }, 1, &why);
+		if (n == IW_E_NOMEM) {
+			rest(k, now);
+			return;
+		}
+		if (n < 0 && n != IW_E_AGAIN) {
+			send_failed(k, &why, now);
+			return;
+		}
+		if (n > 0)
+			iw_conn_sent(k->conn, (size_t)n, now);
+		if (n < 0 || (size_t)n < tx.bytes) {
+			k->blocked = true;
+			return;
+		}
+	}
+	if (budget == 0)
+		iw_link_kick(k);
+	else if (iw_conn_fin_due(k->conn, now))
+		shut_down(k, now);
+}
+
+static void pump(struct iw_link *k, uint64_t now)
+{
+	if (!k->connecting && !k->blocked && !k->tx_dead && !k->rest_until)
+		send_out(k, now);
+}
+
+/* ---------------------------------------------------------------- in */
+
+static void receive_failed(struct iw_link *k, const struct iw_fault *why, uint64_t now)
+{
+	lost(k, k->tx_dead ? &k->send_why : why, now);
+}
+
+static void receive(struct iw_link *k, uint64_t now)
+{
+	const struct iw_vec scratch = { k->loop->scratch, IW_LOOP_SCRATCH };
+	struct iw_fault why;
+	struct iw_vec vec[2];
+
+	for (int budget = RX_BUDGET; budget > 0; budget--) {
+		int nvec = iw_conn_rx_vec(k->conn, scratch, vec);
+		size_t asked;
+		int64_t n;
+
+		if (nvec < 0)
+			rest(k, now);
+		if (nvec <= 0)
+			return;
+		asked = vec[0].len + (nvec > 1 ? vec[1].len : 0);
+		n = k->llp->ops->recv(k->llp, &(struct iw_msg){ .vec = vec, .nvec = (size_t)nvec }, 1, &why);
+		if (n == IW_E_AGAIN)
+			return;
+		if (n < 0 || (n == 0 && k->tx_dead)) {
+			receive_failed(k, &why, now);
+			return;
+		}
+		if (n == 0) {
+			iw_conn_eof(k->conn, now);
+			return;
+		}
+		iw_conn_received(k->conn, (size_t)n, now);
+		if ((size_t)n < asked)
+			return; /* the socket is empty; another call would only say so */
+	}
+}
+
+/* The socket failed, or both directions are shut, while nothing is to be read, so no read will tell. */
+static void hung_up(struct iw_link *k, uint64_t now)
+{
+	socklen_t len = sizeof(int);
+	struct iw_fault why;
+	int error = 0;
+
+	if (getsockopt(k->llp->fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && error != 0) {
+		iw_os_fail(&why, error, "connection with %s", k->llp->peer);
+		if (error == ECONNRESET || error == EPIPE) {
+			why.err = IW_E_CLOSED;
+			why.clause = iw_err_clause(IW_E_CLOSED);
+		}
+		lost(k, &why, now);
+		return;
+	}
+	/* epoll reports it again and again, whatever is watched for. */
+	loop_unwatch(k->loop, k->llp->fd);
+	k->watched = false;
+	k->deaf = true;
+}
+
+/* ---------------------------------------------------------------- connecting */
+
+/* Shares the time that is left among the addresses that are left. */
+static void time_attempt(struct iw_link *k, uint64_t now)
+{
+	uint64_t end = iw_conn_deadline(k->conn);
+
+	k->attempt_at = end > now && end != IW_TIME_NEVER ? now + (end - now) / (k->llp->untried + 1) : end;
+}
+
+static void transport_stands(struct iw_link *k, uint64_t now)
+{
+	k->connecting = false;
+	k->emss_at = now;
+	take_notices(k);
+}
+
+/* err, why: how the attempt ended, or that another one has begun, on another descriptor perhaps. */
+static void attempt_ended(struct iw_link *k, int err, const struct iw_fault *why, uint64_t now)
+{
+	if (err == 0) {
+		transport_stands(k, now);
+	} else if (err == IW_E_AGAIN) {
+		/* Closing a descriptor took it out of the set; its number may be the new one's. */
+		k->watched = false;
+		time_attempt(k, now);
+		loop_set_timer(k->loop, &k->watch, deadline(k));
+	} else {
+		lost(k, why, now);
+	}
+}
+
+static void connecting_ready(struct iw_link *k, uint64_t now)
+{
+	int fd = k->llp->fd;
+	unsigned untried = k->llp->untried;
+	struct iw_fault why = { 0 };
+	int err = k->llp->ops->connected(k->llp, &why);
+
+	if (err == IW_E_AGAIN && k->llp->fd == fd && k->llp->untried == untried)
+		return; /* still the same attempt */
+	attempt_ended(k, err, &why, now);
+}
+
+static void connecting_late(struct iw_link *k, uint64_t now)
+{
+	struct iw_fault why = { 0 };
+	int err;
+
+	if (now >= iw_conn_deadline(k->conn)) {
+		iw_fail(&why, IW_E_TIMEOUT, "connect to %s: no answer within the time for set-up", k->llp->peer);
+		lost(k, &why, now);
+		return;
+	}
+	err = k->llp->ops->try_next(k->llp, &why);
+	attempt_ended(k, err, &why, now);
+}
+
+/* ---------------------------------------------------------------- what the loop calls */
+
+void link_ready(struct iw_link *k, uint32_t events, uint64_t now)
+{
+	if (over(k))
+		return;
+	if (k->connecting) {
+		connecting_ready(k, now);
+		pump(k, now);
+		settle(k, events, now);
+		return;
+	}
+	if (events & EPOLLOUT)
+		k->blocked = false;
+	if (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) {
+		if (k->rest_until)
+			;
+		else if (iw_conn_wants_rx(k->conn))
+			receive(k, now);
+		else if (events & (EPOLLERR | EPOLLHUP))
+			hung_up(k, now);
+	}
+	pump(k, now);
+	settle(k, events, now);
+}
+
+void link_serve(struct iw_link *k, uint64_t now)
+{
+	if (!over(k))
+		pump(k, now);
+	settle(k, 0, now);
+}
+
+void link_timer(struct iw_link *k, uint64_t now)
+{
+	if (!over(k)) {
+		if (now >= k->rest_until)
+			k->rest_until = 0;
+		if (k->connecting && now >= IW_MIN(k->attempt_at, iw_conn_deadline(k->conn)))
+			connecting_late(k, now);
+		else if (!k->connecting && now >= iw_conn_deadline(k->conn))
+			iw_conn_timeout(k->conn, now);
+		pump(k, now);
+	}
+	/* Beyond now, whatever the engine says: the loop must not turn on one timer for ever. */
+	loop_set_timer(k->loop, &k->watch, over(k) ? FAR_AWAY : IW_MAX(deadline(k), now + 1));
+	settle(k, 0, now);
+}
+
+/* ---------------------------------------------------------------- links */
+
+int iw_link_new(struct iw_link **out, struct iw_loop *l, struct iw_llp *llp, struct iw_conn *conn, void *owner, bool connecting,
+		struct iw_fault *why)
+{
+	struct iw_link *k = iw_mem_alloc(l->mem, sizeof(*k));
+	uint64_t now = iw_os_now();
+	int err;
+
+	if (!k) {
+		llp->ops->close(llp, true);
+		return iw_fail(why, IW_E_NOMEM, "loop: no memory for a connection");
+	}
+	k->watch.kind = WATCH_LINK;
+	k->loop = l;
+	k->llp = llp;
+	k->conn = conn;
+	k->owner = owner;
+	k->attempt_at = IW_TIME_NEVER;
+	iw_list_init(&k->kicked);
+	iw_list_init(&k->news);
+	l->links++;
+	if (connecting) {
+		k->connecting = true;
+		time_attempt(k, now);
+	} else {
+		transport_stands(k, now);
+	}
+	err = loop_add_timer(l, &k->watch, deadline(k), why);
+	if (!err)
+		err = loop_watch(l, llp->fd, connecting ? EPOLLOUT : EPOLLIN, &k->watch, true, why);
+	if (err) {
+		iw_link_free(k, true);
+		return err;
+	}
+	k->watched = true;
+	k->armed = connecting ? EPOLLOUT : EPOLLIN;
+	*out = k;
+	return 0;
+}
+
+void iw_link_free(struct iw_link *k, bool abort)
+{
+	if (!k)
+		return;
+	/* Closing takes the descriptor out of the epoll set. */
+	k->llp->ops->close(k->llp, abort);
+	iw_heap_del(&k->loop->timers, &k->watch.timer);
+	iw_list_del(&k->kicked);
+	iw_list_del(&k->news);
+	k->loop->links--;
+	iw_mem_free(k->loop->mem, k, sizeof(*k));
+}
+
+void iw_link_kick(struct iw_link *k)
+{
+	if (!iw_list_empty(&k->kicked))
+		return;
+	iw_list_add_tail(&k->loop->kicked, &k->kicked);
+	loop_kick_bell(k->loop);
+}
+
+void *iw_link_owner(const struct iw_link *k)
+{
+	return k->owner;
+}
+
+void iw_link_set_owner(struct iw_link *k, void *owner)
+{
+	k->owner = owner;
+}
+
+const struct iw_llp *iw_link_llp(const struct iw_link *k)
+{
+	return k->llp;
+}
+
+bool iw_link_connecting(const struct iw_link *k)
+{
+	return k->connecting;
+}
