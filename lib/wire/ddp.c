@@ -32,11 +32,11 @@
 #define TERM_RSVD    0x1f
 #define TERM_LEN_LEN 2 /* octets of DDP Segment Length */
 
-#define TAGGED_QN 0xff /* a message that has no queue */
+#define NO_QN -1 /* a tagged message's */
 
 struct op {
 	const char *name;
-	uint8_t qn;
+	int qn;
 	bool inval; /* carries an Invalidate STag */
 };
 
@@ -44,9 +44,9 @@ struct op {
 /* clang-format off */
 static const struct op ops[] = {
 	/*                       name                                        queue             inval */
-	[IW_OP_WRITE]       = { "RDMA Write",                               TAGGED_QN,        false },
+	[IW_OP_WRITE]       = { "RDMA Write",                               NO_QN,            false },
 	[IW_OP_RREQ]        = { "RDMA Read Request",                        IW_QN_RREQ,       false },
-	[IW_OP_RRESP]       = { "RDMA Read Response",                       TAGGED_QN,        false },
+	[IW_OP_RRESP]       = { "RDMA Read Response",                       NO_QN,            false },
 	[IW_OP_SEND]        = { "Send",                                     IW_QN_SEND,       false },
 	[IW_OP_SEND_INV]    = { "Send with Invalidate",                     IW_QN_SEND,       true  },
 	[IW_OP_SEND_SE]     = { "Send with Solicited Event",                IW_QN_SEND,       false },
@@ -59,7 +59,7 @@ static const struct op ops[] = {
 };
 /* clang-format on */
 
-static const struct op unassigned = { "unassigned", TAGGED_QN, false };
+static const struct op unassigned = { "unassigned", NO_QN, false };
 
 static const struct op *op_of(uint8_t opcode)
 {
@@ -138,7 +138,7 @@ void iw_ddp_print(struct iw_text *t, const struct iw_ddp *h)
 		iw_text_fmt(t, " STag %x TO ", h->stag);
 		iw_text_hex(t, h->to, 1);
 	} else {
-		if (h->qn != op->qn)
+		if (op->qn < 0 || h->qn != (uint32_t)op->qn)
 			iw_text_fmt(t, " QN %u", h->qn);
 		iw_text_fmt(t, " MSN %u MO %u", h->msn, h->mo);
 		if (op->inval || h->inval_stag)

@@ -42,7 +42,9 @@ static void number_that_is_no_error_is_unknown(void **state)
 	}
 }
 
-/* DDP-106: the numbers of RFC 5041 7.2; RDMAP-07: those of RFC 5040 figure 9; MPA-50: RFC 5044 8. */
+/*
+ * DDP-106: the numbers of RFC 5041 7.2; RDMAP-07: those of RFC 5040 figure 9; MPA-50: RFC 5044 8.
+ */
 static void triplets_are_those_of_the_rfcs(void **state)
 {
 	static const struct {

@@ -208,7 +208,10 @@ static void pieces_give_the_crc_of_the_whole(void **state)
 	}
 }
 
-/* isa-l counts in int: what is longer than its chunks goes in several. Untouched pages cost no memory. */
+/*
+ * isa-l counts in int: what is longer than its chunks goes in several. Untouched pages cost no
+ * memory.
+ */
 static void isal_takes_more_than_a_gibioctet(void **state)
 {
 	const struct iw_crc32c_engine *list;
