@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Operations on their way out: what goes when, and when it completes. */
+#include "rdmap/rdmap.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pair.h"
+#include "util/num.h"
+
+#define NOW IW_SEC(5)
+
+struct fixture {
+	struct test_mem mem;
+	uint64_t rng, pos;
+	struct iw_stag_table *stags;
+	struct iw_rdmap *r;
+	uint8_t buf[4096];
+	uint32_t sink, rreq_msn, read_msn;
+	struct iw_fault why;
+};
+
+static int test_random(void *ctx, void *buf, size_t len)
+{
+	uint8_t *p = buf;
+
+	while (len-- > 0)
+		*p++ = (uint8_t)rng_next(ctx);
+	return 0;
+}
+
+static struct fixture *started(uint16_t ord)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct iw_rdmap_params p = { .initiator = true, .dv = 1, .ird = 2, .ord = ord };
+	struct iw_rdmap_cfg cfg;
+	struct iw_region g;
+
+	test_mem_init(&f->mem);
+	assert_int_equal(iw_stag_table_new(&f->stags, &f->mem.mem, test_random, &f->rng), 0);
+	cfg = (struct iw_rdmap_cfg){ .mem = &f->mem.mem, .stags = f->stags, .pd = 1, .stream = 2, .sq_depth = 8, .rq_depth = 8 };
+	assert_int_equal(iw_rdmap_new(&f->r, &cfg, &f->why), 0);
+	assert_int_equal(iw_rdmap_start(f->r, &p, &f->why), 0);
+	g = (struct iw_region){ .rights = IW_RIGHT_READ_SINK | IW_RIGHT_REMOTE_READ, .pd = 1, .base = f->buf, .len = sizeof(f->buf),
+				.expires = IW_TIME_NEVER, .uses = UINT32_MAX };
+	assert_int_equal(iw_stag_add(f->stags, &g, &f->sink, &f->why), 0);
+	f->rreq_msn = 1;
+	return f;
+}
+
+static void done(struct fixture *f)
+{
+	iw_rdmap_free(f->r);
+	iw_stag_table_free(f->stags);
+	assert_int_equal(f->mem.live, 0);
+	free(f);
+}
+
+static int post(struct fixture *f, uint64_t cookie, enum iw_op_kind kind, unsigned flags, uint32_t len)
+{
+	struct iw_op op = { .cookie = cookie, .kind = kind, .flags = flags, .len = len, .remote_stag = 5, .remote_to = 6, .sink_stag = f->sink };
+
+	if (kind != IW_OPK_READ) {
+		op.sge[0] = (struct iw_vec){ f->buf, len };
+		op.nsge = 1;
+	}
+	return iw_rdmap_post(f->r, &op, NOW);
+}
+
+/* The next segment's opcode, -1 when there is none. */
+static int pull(struct fixture *f, size_t mulpdu, struct iw_segment *seg)
+{
+	struct iw_ddp h;
+
+	if (iw_rdmap_pull(f->r, mulpdu, seg, NOW) <= 0)
+		return -1;
+	assert_true(iw_ddp_decode(&h, seg->hdr, seg->hdr_len) > 0);
+	assert_true(seg->hdr_len + seg->payload_len <= mulpdu);
+	f->pos += seg->hdr_len + seg->payload_len;
+	iw_rdmap_pulled(f->r, f->pos);
+	return h.opcode;
+}
+
+static int opcode(struct fixture *f)
+{
+	struct iw_segment seg;
+
+	return pull(f, 1442, &seg);
+}
+
+static void respond(struct fixture *f, uint32_t len)
+{
+	struct iw_ddp h = { .tagged = true, .last = true, .dv = 1, .rv = 1, .opcode = IW_OP_RRESP, .stag = f->sink };
+	uint8_t ulpdu[2048] = { 0 };
+	int n = iw_ddp_encode(ulpdu, sizeof(ulpdu), &h);
+
+	assert_int_equal(iw_rdmap_receive(f->r, ulpdu, (size_t)n + len, NOW, &f->why), 0);
+}
+
+static void request(struct fixture *f, uint32_t size)
+{
+	struct iw_ddp h = { .last = true, .dv = 1, .rv = 1, .opcode = IW_OP_RREQ, .qn = IW_QN_RREQ, .msn = f->rreq_msn++ };
+	struct iw_rreq q = { .sink_stag = 1, .size = size, .src_stag = f->sink };
+	uint8_t ulpdu[64];
+	int n = iw_ddp_encode(ulpdu, sizeof(ulpdu), &h);
+
+	n += iw_rreq_encode(ulpdu + n, sizeof(ulpdu) - (size_t)n, &q);
+	assert_int_equal(iw_rdmap_receive(f->r, ulpdu, (size_t)n, NOW, &f->why), 0);
+}
+
+static int64_t next(struct fixture *f)
+{
+	struct iw_completion c;
+
+	if (!iw_rdmap_next_completion(f->r, &c))
+		return -1;
+	return c.status < 0 ? -1000 - (int64_t)c.cookie : (int64_t)c.cookie;
+}
+
+/* RDMAP-30, DDP-70 */
+static void nothing_completes_before_the_llp_has_taken_it(void **state)
+{
+	struct fixture *f = started(2);
+	struct iw_segment seg;
+
+	(void)state;
+	assert_int_equal(post(f, 1, IW_OPK_SEND, 0, 2000), 0);
+	assert_int_equal(pull(f, 1442, &seg), IW_OP_SEND);
+	assert_int_equal(pull(f, 1442, &seg), IW_OP_SEND);
+	iw_rdmap_sent(f->r, f->pos - 1);
+	assert_int_equal(next(f), -1);
+	iw_rdmap_sent(f->r, f->pos);
+	assert_int_equal(next(f), 1);
+	assert_int_equal(next(f), -1);
+	done(f);
+}
+
+/* RDMAP-31: a Send and a Write behind an outstanding Read complete after it */
+static void operations_complete_in_the_order_of_posting(void **state)
+{
+	struct fixture *f = started(2);
+
+	(void)state;
+	assert_int_equal(post(f, 1, IW_OPK_READ, 0, 100), 0);
+	assert_int_equal(post(f, 2, IW_OPK_SEND, 0, 10), 0);
+	assert_int_equal(post(f, 3, IW_OPK_WRITE, 0, 10), 0);
+	assert_int_equal(opcode(f), IW_OP_RREQ);
+	assert_int_equal(opcode(f), IW_OP_SEND); /* it is not held back, only its completion is */
+	assert_int_equal(opcode(f), IW_OP_WRITE);
+	iw_rdmap_sent(f->r, f->pos);
+	assert_int_equal(next(f), -1);
+	respond(f, 100);
+	assert_int_equal(next(f), 1);
+	assert_int_equal(next(f), 2);
+	assert_int_equal(next(f), 3);
+	done(f);
+}
+
+/* RDMAP-29, DDP-60 */
+static void messages_go_out_in_the_order_of_posting_never_interleaved(void **state)
+{
+	struct fixture *f = started(2);
+
+	(void)state;
+	assert_int_equal(post(f, 1, IW_OPK_WRITE, 0, 3000), 0);
+	assert_int_equal(post(f, 2, IW_OPK_SEND, 0, 10), 0);
+	assert_int_equal(opcode(f), IW_OP_WRITE);
+	request(f, 50);
+	assert_int_equal(opcode(f), IW_OP_WRITE);
+	assert_int_equal(opcode(f), IW_OP_WRITE);
+	assert_int_equal(opcode(f), IW_OP_RRESP); /* its turn between two messages */
+	assert_int_equal(opcode(f), IW_OP_SEND);
+	assert_int_equal(opcode(f), -1);
+	done(f);
+}
+
+/* RDMAP-36, SEC-12 */
+static void reads_above_ord_wait_and_hold_back_what_is_behind_them(void **state)
+{
+	struct fixture *f = started(2);
+
+	(void)state;
+	assert_int_equal(post(f, 1, IW_OPK_READ, 0, 8), 0);
+	assert_int_equal(post(f, 2, IW_OPK_READ, 0, 8), 0);
+	assert_int_equal(post(f, 3, IW_OPK_READ, 0, 8), 0);
+	assert_int_equal(post(f, 4, IW_OPK_SEND, 0, 8), 0);
+	assert_int_equal(opcode(f), IW_OP_RREQ);
+	assert_int_equal(opcode(f), IW_OP_RREQ);
+	assert_int_equal(opcode(f), -1);
+	respond(f, 8);
+	assert_int_equal(opcode(f), IW_OP_RREQ);
+	assert_int_equal(opcode(f), IW_OP_SEND);
+	done(f);
+}
+
+static void read_with_ord_zero_is_refused_at_once(void **state)
+{
+	struct fixture *f = started(0);
+
+	(void)state;
+	assert_int_equal(post(f, 1, IW_OPK_READ, 0, 8), IW_E_LIMIT);
+	done(f);
+}
+
+/* RFC 5040 5.5: a fence */
+static void fenced_operation_waits_for_earlier_reads(void **state)
+{
+	struct fixture *f = started(2);
+
+	(void)state;
+	assert_int_equal(post(f, 1, IW_OPK_READ, 0, 8), 0);
+	assert_int_equal(post(f, 2, IW_OPK_SEND, IW_OPF_FENCE, 8), 0);
+	assert_int_equal(opcode(f), IW_OP_RREQ);
+	assert_int_equal(opcode(f), -1);
+	respond(f, 8);
+	assert_int_equal(opcode(f), IW_OP_SEND);
+	done(f);
+}
+
+static void quiet_operations_complete_without_a_word_unless_they_fail(void **state)
+{
+	struct fixture *f = started(2);
+
+	(void)state;
+	assert_int_equal(post(f, 1, IW_OPK_WRITE, IW_OPF_QUIET, 8), 0);
+	assert_int_equal(post(f, 2, IW_OPK_WRITE, 0, 8), 0);
+	assert_int_equal(post(f, 3, IW_OPK_WRITE, IW_OPF_QUIET, 8), 0);
+	assert_int_equal(opcode(f), IW_OP_WRITE);
+	assert_int_equal(opcode(f), IW_OP_WRITE);
+	iw_rdmap_sent(f->r, f->pos);
+	assert_int_equal(next(f), 2);
+	assert_int_equal(next(f), -1);
+	iw_rdmap_flush(f->r, IW_E_CANCELED);
+	assert_int_equal(next(f), -1003);
+	assert_int_equal(next(f), -1);
+	done(f);
+}
+
+static void impossible_operations_are_refused(void **state)
+{
+	struct fixture *f = started(2);
+	struct iw_op op = { .kind = IW_OPK_SEND };
+	unsigned i;
+
+	(void)state;
+	op.nsge = IW_RDMAP_SGE_MAX + 1;
+	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), IW_E_INVAL);
+	/* DDP-47: a message is below 2^32 octets */
+	op.nsge = 2;
+	op.sge[0] = op.sge[1] = (struct iw_vec){ f->buf, 0x80000000u };
+	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), IW_E_INVAL);
+	/* A sink that is none. */
+	op = (struct iw_op){ .kind = IW_OPK_READ, .len = 4097, .sink_stag = f->sink };
+	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), IW_E_INVAL);
+	op.len = 1;
+	op.sink_stag++;
+	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), IW_E_INVAL);
+	for (i = 0; i < 8; i++)
+		assert_int_equal(post(f, i, IW_OPK_SEND, 0, 1), 0);
+	assert_int_equal(post(f, 9, IW_OPK_SEND, 0, 1), IW_E_FULL);
+	done(f);
+}
+
+/* DDP-75: behind a graceful close nothing more is taken; what was posted still goes out */
+static void close_drains_and_refuses(void **state)
+{
+	struct fixture *f = started(2);
+
+	(void)state;
+	assert_int_equal(post(f, 1, IW_OPK_SEND, 0, 8), 0);
+	assert_int_equal(post(f, 2, IW_OPK_READ, 0, 8), 0);
+	iw_rdmap_close(f->r);
+	assert_int_equal(post(f, 3, IW_OPK_SEND, 0, 8), IW_E_STATE);
+	assert_false(iw_rdmap_drained(f->r));
+	assert_int_equal(opcode(f), IW_OP_SEND);
+	assert_int_equal(opcode(f), IW_OP_RREQ);
+	iw_rdmap_sent(f->r, f->pos);
+	assert_false(iw_rdmap_drained(f->r)); /* the Read is still out */
+	request(f, 4);
+	respond(f, 8);
+	assert_false(iw_rdmap_drained(f->r)); /* the peer's Read is answered first */
+	assert_int_equal(opcode(f), IW_OP_RRESP);
+	iw_rdmap_sent(f->r, f->pos);
+	assert_true(iw_rdmap_drained(f->r));
+	done(f);
+}
+
+/* RDMAP-38, DDP-83: each once; the oldest with the reason, the rest as canceled; memory in a batch stays untouched until it is let go */
+static void flush_completes_everything_once(void **state)
+{
+	struct fixture *f = started(2);
+	struct iw_fault why = { 0 };
+	struct iw_completion c;
+
+	(void)state;
+	assert_int_equal(post(f, 1, IW_OPK_WRITE, 0, 8), 0);
+	assert_int_equal(post(f, 2, IW_OPK_WRITE, 0, 8), 0);
+	assert_int_equal(post(f, 3, IW_OPK_WRITE, 0, 8), 0);
+	assert_int_equal(opcode(f), IW_OP_WRITE);
+	iw_rdmap_sent(f->r, f->pos);
+	assert_int_equal(opcode(f), IW_OP_WRITE); /* in a batch that is not sent yet */
+	iw_fail(&why, IW_E_MPA_CRC, "test");
+	iw_rdmap_hold(f->r, true);
+	iw_rdmap_fail(f->r, &why);
+	assert_int_equal(next(f), 1);
+	assert_int_equal(next(f), -1); /* the batch still refers to its memory */
+	iw_rdmap_hold(f->r, false);
+	assert_true(iw_rdmap_next_completion(f->r, &c));
+	assert_int_equal(c.status, IW_E_MPA_CRC);
+	assert_true(iw_rdmap_next_completion(f->r, &c));
+	assert_int_equal(c.status, IW_E_CANCELED);
+	assert_int_equal(next(f), -1);
+	assert_int_equal(opcode(f), IW_OP_TERM);
+	assert_int_equal(opcode(f), -1); /* RDMAP-27: nothing behind a Terminate */
+	done(f);
+}
+
+/* SEC-04, registrations with a number of uses: Reads under way have spoken for theirs */
+static void read_source_with_one_use_serves_one_read(void **state)
+{
+	struct fixture *f = started(2);
+	struct iw_ddp h = { .last = true, .dv = 1, .rv = 1, .opcode = IW_OP_RREQ, .qn = IW_QN_RREQ, .msn = 2 };
+	struct iw_region *g = iw_stag_get(f->stags, f->sink);
+	struct iw_rreq q = { .sink_stag = 1, .size = 4, .src_stag = f->sink };
+	uint8_t ulpdu[64];
+	int n;
+
+	(void)state;
+	g->uses = 1;
+	request(f, 4);
+	n = iw_ddp_encode(ulpdu, sizeof(ulpdu), &h);
+	n += iw_rreq_encode(ulpdu + n, sizeof(ulpdu) - (size_t)n, &q);
+	assert_int_equal(iw_rdmap_receive(f->r, ulpdu, (size_t)n, NOW, &f->why), IW_E_RP_STAG);
+	done(f);
+	f = started(2);
+	iw_stag_get(f->stags, f->sink)->uses = 1;
+	request(f, 4);
+	assert_int_equal(opcode(f), IW_OP_RRESP);
+	assert_null(iw_stag_get(f->stags, f->sink)); /* used up */
+	done(f);
+}
+
+/* DDP-46, DDP-53: pieces of an operation are one message, cut where the MULPDU says, whatever the pieces */
+static void pieces_are_gathered_into_segments(void **state)
+{
+	struct fixture *f = started(2);
+	struct iw_op op = { .kind = IW_OPK_SEND, .nsge = 4 };
+	uint8_t out[4096];
+	struct iw_segment seg;
+	size_t i, n = 0;
+
+	(void)state;
+	pattern_fill(f->buf, sizeof(f->buf), 3, 0);
+	op.sge[0] = (struct iw_vec){ f->buf, 1 };
+	op.sge[1] = (struct iw_vec){ f->buf + 1, 0 };
+	op.sge[2] = (struct iw_vec){ f->buf + 1, 3000 };
+	op.sge[3] = (struct iw_vec){ f->buf + 3001, 1095 };
+	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), 0);
+	while (pull(f, 518, &seg) == IW_OP_SEND) {
+		for (i = 0; i < seg.npayload; i++) {
+			memcpy(out + n, seg.payload[i].base, seg.payload[i].len);
+			n += seg.payload[i].len;
+		}
+	}
+	assert_int_equal(n, 4096);
+	assert_true(pattern_is(out, n, 3, 0));
+	done(f);
+}
+
+/* MPA-02, DDP-02: a changed MULPDU applies to the next segment */
+static void changed_mulpdu_applies_to_the_next_segment(void **state)
+{
+	struct fixture *f = started(2);
+	struct iw_segment seg;
+
+	(void)state;
+	assert_int_equal(post(f, 1, IW_OPK_WRITE, 0, 4000), 0);
+	assert_int_equal(pull(f, 1014, &seg), IW_OP_WRITE);
+	assert_int_equal(seg.payload_len, 1000);
+	assert_int_equal(pull(f, 2014, &seg), IW_OP_WRITE);
+	assert_int_equal(seg.payload_len, 2000);
+	assert_int_equal(pull(f, 128, &seg), IW_OP_WRITE);
+	assert_int_equal(seg.payload_len, 114);
+	done(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_completes_before_the_llp_has_taken_it),
+		cmocka_unit_test(operations_complete_in_the_order_of_posting),
+		cmocka_unit_test(messages_go_out_in_the_order_of_posting_never_interleaved),
+		cmocka_unit_test(reads_above_ord_wait_and_hold_back_what_is_behind_them),
+		cmocka_unit_test(read_with_ord_zero_is_refused_at_once),
+		cmocka_unit_test(fenced_operation_waits_for_earlier_reads),
+		cmocka_unit_test(quiet_operations_complete_without_a_word_unless_they_fail),
+		cmocka_unit_test(impossible_operations_are_refused),
+		cmocka_unit_test(close_drains_and_refuses),
+		cmocka_unit_test(flush_completes_everything_once),
+		cmocka_unit_test(read_source_with_one_use_serves_one_read),
+		cmocka_unit_test(pieces_are_gathered_into_segments),
+		cmocka_unit_test(changed_mulpdu_applies_to_the_next_segment),
+	};
+
+	return cmocka_run_group_tests_name("rdmap_order", tests, NULL, NULL);
+}
