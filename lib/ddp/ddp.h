@@ -118,7 +118,8 @@ IW_MUST_CHECK int iw_ddp_check(struct iw_ddp_stream *d, const struct iw_ddp *h, 
  * kept:
  *   - A message is whole before the next begins (5.3): RO_OPCODE or DDP_STAG for a tagged segment that
  *     does not belong to the message under way (another opcode; another STag; no tagged message),
- *     DDP_MSN for an untagged one.
+ *     DDP_MSN for an untagged one. QN 2 alone may cut off what is under way: the Terminate (RFC 5040
+ *     5.4) comes where its sender stood.
  *   - An untagged message has its queue's next MSN: DDP_MSN.
  *   - The segments of a message may come in any order (that MO and TO increase is a SHOULD, 5.3), but
  *     the L segment has the highest MO (4.1) and all together they make the message without a hole:

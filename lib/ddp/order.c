@@ -10,19 +10,32 @@
 
 /* --- the rules of order --------------------------------------------------------------------------- */
 
-static int check_untagged(struct iw_ddp_stream *d, const struct iw_ddp *h, struct iw_fault *why)
+/*
+ * The message under way in which h has its place; NULL: h begins one. QN 2 carries the Terminate, the
+ * last message of its sender (RFC 5040 5.4), which may cut off the one that it was in: a Read Response
+ * whose source was revoked.
+ */
+static const struct under_way *message_of(const struct iw_ddp_stream *d, const struct iw_ddp *h)
 {
 	const struct under_way *m = &d->msg;
+	bool cuts_off = !h->tagged && h->qn == IW_QN_TERM && (m->tagged || m->qn != IW_QN_TERM);
+
+	return m->open && !cuts_off ? m : NULL;
+}
+
+static int check_untagged(struct iw_ddp_stream *d, const struct iw_ddp *h, struct iw_fault *why)
+{
+	const struct under_way *m = message_of(d, h);
 	const struct queue *q = queue_of(d, h->qn);
-	uint64_t octets = m->open ? m->octets : 0, high = m->open ? m->high : 0;
+	uint64_t octets = m ? m->octets : 0, high = m ? m->high : 0;
 
 	if (!q)
 		return iw_ddp_fault_qn(d, h, why);
-	if (m->open && m->tagged)
+	if (m && m->tagged)
 		return iw_fail(why, IW_E_DDP_MSN,
 			       "ddp: QN %u MSN %u: begins inside an unfinished tagged message",
 			       h->qn, h->msn);
-	if (m->open && m->qn != h->qn)
+	if (m && m->qn != h->qn)
 		return iw_fail(why, IW_E_DDP_MSN,
 			       "ddp: QN %u MSN %u: begins inside an unfinished message of QN %u",
 			       h->qn, h->msn, m->qn);
@@ -41,10 +54,10 @@ static int check_untagged(struct iw_ddp_stream *d, const struct iw_ddp *h, struc
 static int check_tagged(const struct iw_ddp_stream *d, const struct iw_ddp *h, size_t len,
 			struct iw_fault *why)
 {
-	const struct under_way *m = &d->msg;
+	const struct under_way *m = message_of(d, h);
 	uint64_t low, high, octets;
 
-	if (!m->open)
+	if (!m)
 		return 0; /* any TO will do for the first, and what is its own L segment has no hole */
 	if (!m->tagged)
 		return iw_fail(why, IW_E_DDP_STAG,
@@ -74,17 +87,15 @@ static int check_tagged(const struct iw_ddp_stream *d, const struct iw_ddp *h, s
 static int check_rules(struct iw_ddp_stream *d, const struct iw_ddp *h, size_t len,
 		       struct iw_fault *why)
 {
-	/* RFC 5040 5.4: a Terminate ends the stream wherever its sender stood; what was under way is over. */
-	if (!h->tagged && h->qn == IW_QN_TERM && d->msg.open && d->msg.qn != IW_QN_TERM)
-		d->msg.open = false;
 	return h->tagged ? check_tagged(d, h, len, why) : check_untagged(d, h, why);
 }
 
-static void add_to_message(struct under_way *m, const struct iw_ddp *h, size_t len)
+static void add_to_message(struct iw_ddp_stream *d, const struct iw_ddp *h, size_t len)
 {
+	struct under_way *m = &d->msg;
 	uint64_t at = h->tagged ? h->to : h->mo;
 
-	if (!m->open)
+	if (!message_of(d, h))
 		*m = (struct under_way){
 			.open = true,
 			.tagged = h->tagged,
@@ -111,7 +122,7 @@ static int take(struct iw_ddp_stream *d, const struct iw_ddp *h, size_t len, str
 		d->failed = true;
 		return ret;
 	}
-	add_to_message(&d->msg, h, len);
+	add_to_message(d, h, len);
 	d->next_seq++;
 	if (h->last) {
 		d->complete = true;
