@@ -130,9 +130,9 @@ endif
 
 $(O)/config.mk: scripts/configure VERSION
 	@mkdir -p $(O)
-	@echo 'libraries$(if $(O:$(BUILD)=), for $(patsubst $(BUILD)/%,%,$(O))):'
+	@echo 'libraries$(if $(filter-out $(BUILD),$(O)), for $(patsubst $(BUILD)/%,%,$(O))):' >&2
 	@CC='$(CC)' CFLAGS='$(CFLAGS)' CPPFLAGS='$(CPPFLAGS)' LDFLAGS='$(IW_CROSS_LDFLAGS) $(LDFLAGS)' PKG_CONFIG='$(PKG_CONFIG)' \
-		WITHOUT='$(WITHOUT)' scripts/configure $(O)
+		WITHOUT='$(WITHOUT)' scripts/configure $(O) >&2
 	@printf '%s\n' '$(strip $(config_key))' >$(O)/config.key
 
 $(O)/config.h: $(O)/config.mk ;

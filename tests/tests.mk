@@ -51,8 +51,13 @@ $(IW_CROSS_UNIT_BINS): $(O)/tests/cross/%: $(O)/obj/tests/unit/%.o $(call objs,$
 	$(call say,LD,$@)
 	$(Q)$(CC) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(IW_CROSS_A) -lcmocka $(IW_TOOL_LDLIBS) $(IW_LIB_LDLIBS) $(LDLIBS)
 
-.PHONY: test-bins unit-bins fuzz-bins sim-bin cross-bins
+# Those that start threads, for SANITIZE=thread.
+thread_names := $(basename $(notdir $(shell grep -l pthread_create tests/unit/*_test.c 2>/dev/null)))
+IW_THREAD_BINS := $(addprefix $(O)/tests/unit/,$(thread_names))
+
+.PHONY: thread-bins test-bins unit-bins fuzz-bins sim-bin cross-bins
 test-bins: $(if $(IW_HAVE_CMOCKA),unit-bins) fuzz-bins sim-bin
+thread-bins: $(IW_THREAD_BINS)
 cross-bins: $(IW_CROSS_UNIT_BINS)
 unit-bins: $(IW_UNIT_BINS)
 fuzz-bins: $(IW_FUZZ_BINS)

@@ -232,7 +232,7 @@ same_options() {
     run_here make --no-print-directory BUILD="$BATS_TEST_TMPDIR/d" dist
     assert_status 0
     tar -C "$BATS_TEST_TMPDIR" -xzf "$BATS_TEST_TMPDIR/d/$name.tar.gz"
-    BATS_TEST_TIMEOUT='' IW_TIMEOUT=170 run_here make --no-print-directory -C "$top" -j2 lib CFLAGS=-O0 \
+    BATS_TEST_TIMEOUT='' IW_TIMEOUT=170 run_here make --no-print-directory -C "$top" -j2 lib BUILD=build CFLAGS=-O0 \
         WITHOUT='isal sctp xdp cbor json xxhash openssl pcap cmocka'
     assert_status 0
     run_here bash -c "ldd '$top/build/libiwarp.so' | grep -vE 'libc\.so|linux-vdso|ld-linux'"
