@@ -182,8 +182,7 @@ size_t iw_mpa_fpdu_len_marked(uint32_t pos, size_t ulpdu_len)
 {
 	/* Octets other than markers: between two of them; from pos to the first one due. */
 	const size_t run = IW_MPA_MARKER_SPACING - IW_MPA_MARKER_LEN;
-	size_t before =
-		(IW_MPA_MARKER_SPACING - pos % IW_MPA_MARKER_SPACING) % IW_MPA_MARKER_SPACING;
+	size_t before = (0 - pos) % IW_MPA_MARKER_SPACING;
 	size_t len = iw_mpa_fpdu_len(ulpdu_len);
 
 	/* A marker due right behind the CRC belongs to the next FPDU, one due at pos to this. */
@@ -194,14 +193,12 @@ size_t iw_mpa_fpdu_len_marked(uint32_t pos, size_t ulpdu_len)
 
 size_t iw_mpa_mulpdu(size_t emss, bool markers)
 {
-	size_t over;
+	size_t over = IW_MPA_HEAD_LEN + IW_MPA_CRC_LEN + emss % 4;
 
-	/* Above this the bound of 64768 holds in any case, and the sums below cannot wrap. */
-	emss = IW_MIN(emss, 2 * (size_t)IW_MPA_ULPDU_MAX);
-	over = IW_MPA_HEAD_LEN + IW_MPA_CRC_LEN + emss % 4;
+	/* Ceiling(EMSS / 512) of them, whatever the EMSS without a sum that could wrap. */
 	if (markers)
 		over += IW_MPA_MARKER_LEN *
-			((emss + IW_MPA_MARKER_SPACING - 1) / IW_MPA_MARKER_SPACING);
+			(emss / IW_MPA_MARKER_SPACING + (emss % IW_MPA_MARKER_SPACING != 0));
 	if (emss < over + IW_MPA_ULPDU_MIN_MAX)
 		return IW_MPA_ULPDU_MIN_MAX;
 	return IW_MIN(emss - over, (size_t)IW_MPA_ULPDU_MAX);

@@ -2,6 +2,7 @@
 /* The payloads of a DDP association's DATA chunks. */
 #include "wire/sctpddp.h"
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -109,8 +110,21 @@ static void control_messages_come_back_as_they_went(void **state)
 		}
 		free(exact);
 	}
-	c = (struct iw_sctp_control){ .fn = 1, .pd = in, .pd_len = SIZE_MAX };
-	assert_int_equal(iw_sctp_control_encode(out, sizeof(out), &c), IW_E_INVAL);
+}
+
+/* What an int cannot count is refused before an octet moves. */
+static void control_message_above_int_max_is_refused(void **state)
+{
+	uint8_t octets[8] = { 0 };
+	struct iw_sctp_control c;
+
+	(void)state;
+	assert_int_equal(iw_sctp_control_decode(&c, octets, (size_t)INT_MAX + 1), IW_E_INVAL);
+	c = (struct iw_sctp_control){ .fn = 1, .pd = octets, .pd_len = (size_t)INT_MAX - 3 };
+	assert_int_equal(iw_sctp_control_encode(octets, SIZE_MAX, &c), IW_E_INVAL);
+	c.pd_len = SIZE_MAX;
+	assert_int_equal(iw_sctp_control_encode(octets, sizeof(octets), &c), IW_E_INVAL);
+	assert_int_equal(iw_sctp_control_encode(octets, SIZE_MAX, &c), IW_E_INVAL);
 }
 
 static void control_messages_print_on_one_line(void **state)
@@ -145,6 +159,7 @@ int main(void)
 		cmocka_unit_test(control_message_is_ssn_function_code_and_private_data),
 		cmocka_unit_test(segment_is_ssn_and_ddp_segment),
 		cmocka_unit_test(control_messages_come_back_as_they_went),
+		cmocka_unit_test(control_message_above_int_max_is_refused),
 		cmocka_unit_test(control_messages_print_on_one_line),
 	};
 
