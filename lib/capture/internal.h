@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the decoder's files share. A frame goes through them in this order:
+ *
+ *     packet.c    link, IP and TCP headers
+ *     decode.c    the decoder: which connection, and the loop that does one step after another until an event is there
+ *     flow.c      the table of connections
+ *     stream.c    one direction of TCP in order; holes, and when they are given up
+ *     startup.c   the MPA key, Request and Reply, and what they negotiate
+ *     fpdu.c      FPDUs and markers; finding them again after a hole
+ *     segment.c   DDP and RDMAP of one FPDU, and the rules that it may break
+ *
+ * A step reads a stretch of octets up to the end of at most one FPDU, so that it makes a handful of events at most: they wait in
+ * a ring of fixed size, and no caller has to hand in a callback.
+ */
+#ifndef IW_CAPTURE_INTERNAL_H
+#define IW_CAPTURE_INTERNAL_H
+
+#include "capture/capture.h"
+#include "util/list.h"
+#include "util/num.h"
+#include "util/pool.h"
+
+#define BLOCK_LEN 2048       /* of the pool: room for one full Ethernet segment */
+#define EVENTS_MAX 16        /* more than one step makes */
+#define HOLE_PACKETS 32      /* packets that must follow an ACK for missing octets before these count as lost: */
+#define HOLE_NS IW_SEC(1)    /* ... or this long: captures of several queues hold packets in slightly wrong order */
+#define HEAD_MAX (IW_MPA_HEAD_LEN + IW_DDP_UNTAGGED_LEN + IW_RDMAP_TERM_MAX)
+#define BLOCK_MARKED (IW_MPA_MARKER_SPACING + IW_MPA_MARKER_LEN) /* from a marker to behind the next one */
+
+/* TCP payload that came ahead of its turn, or that waits for the other direction; one block of the pool. */
+struct piece {
+	struct iw_list link;   /* dir.queue, in the order of seq, without overlap */
+	uint32_t seq, len;
+	uint32_t missing;      /* octets behind it that the snap length cut */
+	bool seg_start;        /* a TCP segment began here */
+	uint64_t time_ns, frame;
+	uint8_t data[];
+};
+#define PIECE_MAX (BLOCK_LEN - (uint32_t)sizeof(struct piece))
+
+/* Octets in order that one TCP segment brought. */
+struct run {
+	const uint8_t *p;
+	size_t len;
+	uint64_t time_ns, frame;
+	bool seg_start;
+};
+
+/* clang-format off */
+/*	   name    what a direction that is in it is in the middle of */
+#define PHASE_LIST(X)                                                  \
+	X(SEARCH,  "streaming mode")          /* looking for an MPA key */     \
+	X(FRAME,   "an MPA start-up frame")                                    \
+	X(WAIT,    "MPA set-up")              /* own frame seen, the other not */ \
+	X(FIRST,   "MPA set-up")              /* four octets that tell whether markers are there */ \
+	X(FPDU,    "full operation")                                           \
+	X(HUNT,    "octets without known FPDU boundaries")                     \
+	X(PLAIN,   "octets that are not followed")
+/* clang-format on */
+enum phase {
+#define IW_X_(name, text) PHASE_##name,
+	PHASE_LIST(IW_X_)
+#undef IW_X_
+	PHASE_COUNT
+};
+
+/* One direction of a TCP connection. */
+struct dir {
+	enum phase phase;
+	bool known;              /* next is valid */
+	uint32_t next;           /* sequence number of the next octet in order */
+	bool isn_known;          /* its SYN was captured */
+	uint32_t isn;
+	bool acked_known;
+	uint32_t acked;          /* the peer has acknowledged up to here */
+	bool fin_known, fin_told;
+	uint32_t fin_seq;
+	uint64_t fin_time_ns, fin_frame;
+	bool hole_watched;
+	uint32_t hole_packets;   /* flow.packets when the peer was seen to have acknowledged the hole */
+	uint64_t hole_time_ns;
+	struct iw_list queue;    /* struct piece */
+	uint32_t blocks;         /* in queue */
+	/* SEARCH */
+	uint8_t match;           /* octets of the key seen */
+	bool match_reply;        /* it is the Reply's */
+	bool match_start;        /* it began where a TCP segment begins */
+	bool snap_told;          /* a loss by snap length that did no harm was told */
+	uint64_t searched;
+};
+
+enum crc_mode { CRC_OFF, CRC_ON, CRC_UNKNOWN /* a start-up frame was not captured: the first FPDU tells */ };
+
+enum tentative {
+	CERTAIN,         /* where the FPDU begins is known */
+	AFTER_NONSENSE,  /* it follows one that made no sense: tell it only if it makes sense itself */
+	BY_SEGMENT,      /* boundaries were lost; this is the start of a TCP segment */
+	BY_MARKER,       /* boundaries were lost; a marker pointed here */
+};
+
+/* The FPDUs of one direction. */
+struct walk {
+	bool markers;
+	bool markers_known;      /* negotiated; otherwise the first four octets tell */
+	bool pos_known;          /* pos counts from where the first marker was due */
+	uint64_t lost_early;     /* octets missing right behind the start-up frame: full operation begins with a search */
+	uint64_t pos;            /* octets since the end of the start-up frame */
+	enum tentative tentative;
+	uint64_t skipped;        /* octets since the boundaries were lost */
+
+	/* the FPDU under way */
+	bool begun, aligned;
+	uint64_t start, start_frame;
+	uint64_t head_pos;       /* of its ULPDU_Length */
+	uint32_t got, need;      /* octets without markers; need is 0 until ULPDU_Length is there */
+	uint16_t ulpdu_len;
+	uint32_t crc;
+	uint8_t crc_wire[IW_MPA_CRC_LEN];
+	bool pad_not_zero;
+	uint64_t missing;
+	uint8_t mark[IW_MPA_MARKER_LEN];
+	bool mark_missing;
+	uint32_t marks, bad_marks;
+	uint8_t head[HEAD_MAX];
+	uint8_t head_len;
+
+	/* FRAME: the frame. FIRST, HUNT: octets that are walked before those that come next. */
+	uint8_t buf[IW_MPA_FRAME_LEN + IW_MPA_PD_MAX];
+	uint16_t buf_len, replay_at, replay_len;
+	uint32_t frame_seen;     /* FRAME: octets gone by, captured or not; buf_len of them without a hole */
+	struct run replay_run;   /* time and frame of the replayed octets */
+
+	/* the rules of order, RFC 5041 4.3 */
+	struct { bool known; uint32_t msn, mo; } queue[4];
+	bool terminated;
+	uint64_t fpdus;
+};
+
+/* What an MPA frame said. */
+struct said {
+	bool seen;
+	uint8_t flags, rev;
+};
+
+/* A connection in which an MPA key was seen. */
+struct follow {
+	struct said request, reply;
+	bool reply_first;        /* a Reply, and no Request yet */
+	bool request_end_known;
+	uint32_t request_end;    /* reply_first: the sequence number behind the Request, from the Reply's ACK */
+	enum crc_mode crc;
+	bool agreed;             /* FPDUs may come */
+	struct walk walk[2];
+};
+
+struct flow {
+	struct iw_cap_flow pub;
+	struct flow *hash_next;
+	size_t bucket;
+	struct iw_list link;     /* cap.lru[..] or cap.closing */
+	uint32_t packets;
+	bool flush;              /* no octets will fill a hole any more */
+	bool reset, reset_told;
+	unsigned reset_from;
+	uint64_t reset_time_ns, reset_frame;
+	struct dir dir[2];
+	struct follow *follow;   /* NULL: no MPA key seen */
+};
+
+enum lru { LRU_CLOSED, LRU_PLAIN, LRU_IWARP, LRU_COUNT }; /* in the order in which they are dropped when the table is full */
+
+struct iw_cap {
+	const struct iw_mem *mem;
+	uint64_t seed;
+	struct iw_cap_limits limits;
+	struct flow **bucket;
+	size_t buckets;          /* a power of two */
+	uint32_t flows, next_id;
+	struct iw_list lru[LRU_COUNT];
+	struct iw_list closing;  /* taken out of the table, to be flushed and freed */
+	struct iw_pool pool;
+	uint32_t dir_blocks;     /* most that one direction may hold */
+
+	/* the frame at hand */
+	struct flow *cur;
+	unsigned cur_dir;
+	uint32_t cur_seq, cur_missing;
+	struct run cur_run;
+	uint64_t now_ns, frame;
+
+	struct iw_cap_event event[EVENTS_MAX];
+	unsigned event_first, events;
+	bool event_out;          /* event[event_first] is with the caller */
+	uint8_t pd[IW_MPA_PD_MAX]; /* what events point to */
+	struct iw_rreq rreq;
+	struct iw_terminate term, term_exchanged;
+	struct iw_cap_totals totals;
+};
+
+/* decode.c: a new event, zeroed but for who, when and kind. */
+struct iw_cap_event *event_new(struct iw_cap *c, enum iw_cap_kind kind, struct flow *f, unsigned d, uint64_t time_ns,
+			       uint64_t frame);
+/* decode.c: a new error event, whose fault the caller fills by iw_fail. */
+struct iw_fault *event_error(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r);
+
+/* flow.c */
+IW_MUST_CHECK int flows_init(struct iw_cap *c);
+void flows_fini(struct iw_cap *c);
+/* The connection of these ends and the index of the sender, or NULL. */
+struct flow *flow_find(struct iw_cap *c, const struct iw_cap_end end[2], unsigned *from);
+/* A new one, end[0] being the sender. May move the least interesting one to c->closing. NULL: out of memory. */
+struct flow *flow_add(struct iw_cap *c, const struct iw_cap_end end[2]);
+/* Moves it to the end of the list it now belongs to. */
+void flow_touch(struct iw_cap *c, struct flow *f);
+/* Out of the table, into c->closing. */
+void flow_close(struct iw_cap *c, struct flow *f);
+void flow_free(struct iw_cap *c, struct flow *f);
+
+/* stream.c */
+/* Does one step of work on a direction; false: there is none. */
+bool stream_step(struct iw_cap *c, struct flow *f, unsigned d);
+/* Forgets what the direction holds. */
+void stream_drop(struct iw_cap *c, struct dir *s);
+
+/* startup.c */
+void set_phase(struct dir *s, enum phase to);
+const char *phase_text(enum phase p);
+/* Octets taken of the run; 0 when the direction waits for the other one. */
+size_t startup_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r);
+/* That many octets are missing. */
+void startup_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why);
+/* The frame that a direction waits for will not come: goes on with what is known. */
+void startup_give_up(struct iw_cap *c, struct flow *f);
+/* A Reply came first: has the place been reached where the Request must have ended? */
+bool startup_check(struct iw_cap *c, struct flow *f);
+
+/* fpdu.c */
+void walk_start(struct walk *w, bool markers, bool markers_known);
+/* The boundaries are lost. */
+void walk_hunt(struct flow *f, unsigned d);
+/* Octets taken of the run, at most to the end of one FPDU. */
+size_t walk_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r);
+/* Octets that were set aside come first; false: there are none. */
+bool walk_replay(struct iw_cap *c, struct flow *f, unsigned d);
+/* The stream has ended: counts what was not decoded. */
+void walk_end(struct iw_cap *c, struct flow *f, unsigned d);
+void walk_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why);
+
+/* segment.c */
+/* What the octets at the front of an FPDU look like. */
+enum shape {
+	SHAPE_NONE,   /* not DDP at all */
+	SHAPE_LOOSE,  /* lengths and opcode fit */
+	SHAPE_STRICT, /* so do versions, reserved bits and the queue */
+};
+enum shape segment_shape(const uint8_t *head, size_t head_len, uint16_t ulpdu_len);
+/* The ddp event of the FPDU that w has finished, and the errors found in it. */
+void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r, enum iw_cap_crc crc);
+
+/* stream.c: a loss event, and the counters. */
+void tell_loss(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why, bool sync, const char *where);
+
+#endif
