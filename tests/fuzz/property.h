@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What every decoder and encoder of wire/ keeps to; a breach ends the process, so that the fuzzer keeps the input. */
+#ifndef TESTS_FUZZ_PROPERTY_H
+#define TESTS_FUZZ_PROPERTY_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/text.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+#define must(condition)                                                                            \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition);    \
+			abort();                                                                   \
+		}                                                                                  \
+	} while (0)
+
+/* A text is one line of visible ASCII, as long as its length says. */
+static inline void must_be_one_line(const struct iw_text *t)
+{
+	must(strlen(t->buf) == t->len);
+	for (size_t i = 0; i < t->len; i++)
+		must(t->buf[i] >= ' ' && t->buf[i] <= '~');
+}
+
+/*
+ * decode gave n octets of data as *x: encode gives them back, into a block of just that size, and
+ * refuses a smaller one. The print function writes one line, and a beginning of it when there is no
+ * room.
+ */
+#define MUST_COME_BACK(x, n, encode, print)                                                        \
+	do {                                                                                       \
+		uint8_t *out_ = malloc((n) ? (size_t)(n) : 1);                                     \
+		char whole_[2048], cut_[40];                                                       \
+		struct iw_text t_;                                                                 \
+                                                                                                   \
+		must(out_);                                                                        \
+		must(encode(out_, (size_t)(n), (x)) == (int)(n));                                  \
+		must((n) == 0 || memcmp(out_, data, (size_t)(n)) == 0);                            \
+		must((n) == 0 || encode(out_, (size_t)(n)-1, (x)) == IW_E_INVAL);                  \
+		free(out_);                                                                        \
+		iw_text_init(&t_, whole_, sizeof(whole_));                                         \
+		print(&t_, (x));                                                                   \
+		must_be_one_line(&t_);                                                             \
+		iw_text_init(&t_, cut_, sizeof(cut_));                                             \
+		print(&t_, (x));                                                                   \
+		must_be_one_line(&t_);                                                             \
+		must(strncmp(whole_, cut_, t_.len) == 0);                                          \
+	} while (0)
+
+#endif
