@@ -123,20 +123,20 @@ void iw_json_bool(struct iw_json *w, const char *key, bool v)
 
 void iw_json_f64(struct iw_json *w, const char *key, double v)
 {
-	char text[40], *point;
+	char text[40];
 
 	assert(isfinite(v));
 	if (!isfinite(v))
 		return;
-	/* Seventeen digits are always enough for a double; most values need fewer. */
+	/*
+	 * Seventeen digits are always enough for a double; most values need fewer. The point is a
+	 * point because the tools stay in the C locale.
+	 */
 	for (int digits = 15; digits <= 17; digits++) {
 		snprintf(text, sizeof(text), "%.*g", digits, v);
 		if (strtod(text, NULL) == v)
 			break;
 	}
-	point = strchr(text, ','); /* the decimal point of some locales */
-	if (point)
-		*point = '.';
 	/* What is a fraction stays one when its value is whole. */
 	if (text[strcspn(text, ".e")] == '\0')
 		memcpy(text + strlen(text), ".0", 3);

@@ -18,31 +18,20 @@ void iw_cli_trace_line(void *ctx, const char *line, size_t len)
 
 	if (!t->f)
 		return;
-	/*
-	 * One lock for the line and its end, should threads share the file; errors stay in the
-	 * stream.
-	 */
+	/* One lock for the line and its end, should threads share the file. */
 	flockfile(t->f);
-	fwrite_unlocked(line, 1, len, t->f);
-	putc_unlocked('\n', t->f);
+	if ((fwrite_unlocked(line, 1, len, t->f) < len || putc_unlocked('\n', t->f) == EOF) &&
+	    t->os_errno == 0)
+		t->os_errno = errno;
 	funlockfile(t->f);
 }
 
 int iw_cli_trace_close(struct iw_trace_file *t, struct iw_fault *why)
 {
-	int failed, errnum;
-
 	if (!t->f)
 		return 0;
-	errno = 0;
-	failed = fflush(t->f) != 0;
-	errnum = errno;
-	failed = ferror(t->f) || failed;
-	if (fclose(t->f) != 0 && !failed) {
-		failed = 1;
-		errnum = errno;
-	}
+	if (fclose(t->f) != 0 && t->os_errno == 0)
+		t->os_errno = errno;
 	t->f = NULL;
-	/* An earlier write's errno is gone by now. */
-	return failed ? iw_os_fail(why, errnum ? errnum : EIO, "write trace file %s", t->path) : 0;
+	return t->os_errno ? iw_os_fail(why, t->os_errno, "write trace file %s", t->path) : 0;
 }

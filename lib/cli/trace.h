@@ -11,6 +11,7 @@
 struct iw_trace_file {
 	FILE *f; /* NULL: no trace; lines go nowhere */
 	const char *path;
+	int os_errno; /* of the first line that was not written */
 };
 
 /*
