@@ -80,6 +80,7 @@ struct iw_llp {
 	int fd;               /* to be polled */
 	char local[64], peer[64]; /* "192.0.2.1:7471", "[::1]:7471" */
 	uint16_t local_port;
+	uint32_t emss;        /* as read last */
 	unsigned untried;     /* while connecting: addresses behind the one that is being tried */
 	uint64_t sends, recvs; /* system calls that moved octets */
 };

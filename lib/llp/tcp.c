@@ -42,7 +42,6 @@ struct tcp {
 	struct iw_llp llp;
 	struct iw_addr peer;
 	struct attempts *left; /* while connecting */
-	uint32_t emss;
 	bool emss_changed, connected_news;
 };
 
@@ -69,8 +68,8 @@ static void tcp_refresh(struct iw_llp *l)
 	struct tcp *t = tcp_of(l);
 	uint32_t emss;
 
-	if (iw_tcp_emss(l->fd, &emss) == 0 && emss != t->emss) {
-		t->emss = emss;
+	if (iw_tcp_emss(l->fd, &emss) == 0 && emss != l->emss) {
+		l->emss = emss;
 		t->emss_changed = true;
 	}
 }
@@ -377,7 +376,7 @@ static bool tcp_next_notice(struct iw_llp *l, struct iw_notice *out)
 	}
 	if (t->emss_changed) {
 		t->emss_changed = false;
-		*out = (struct iw_notice){ .kind = IW_NOTICE_EMSS, .value = t->emss };
+		*out = (struct iw_notice){ .kind = IW_NOTICE_EMSS, .value = l->emss };
 		return true;
 	}
 	return false;

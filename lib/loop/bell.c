@@ -18,7 +18,7 @@
 #include "util/text.h"
 
 /* eventfd and timerfd: one read of 8 octets makes them unreadable. */
-void loop_drain(int fd)
+void iw_loop_drain(int fd)
 {
 	uint64_t count;
 
@@ -36,7 +36,7 @@ static void ring(int fd)
 		return;
 }
 
-void loop_kick_bell(struct iw_loop *l)
+void iw_loop_kick_bell(struct iw_loop *l)
 {
 	if (l->kick_fd < 0 || l->kick_rings)
 		return;
@@ -44,7 +44,7 @@ void loop_kick_bell(struct iw_loop *l)
 	l->kick_rings = true;
 }
 
-void loop_arm_timer(struct iw_loop *l)
+void iw_loop_arm_timer(struct iw_loop *l)
 {
 	const struct iw_timer *first = iw_heap_first(&l->timers);
 	struct itimerspec ts = { 0 };
@@ -71,14 +71,14 @@ static int stand_for_all(struct iw_loop *l, struct iw_fault *why)
 		err = iw_os_fail(why, errno, "loop: make an eventfd and a timerfd");
 		goto fail;
 	}
-	err = loop_watch(l, l->kick_fd, EPOLLIN, &l->kick, true, why);
+	err = iw_loop_watch(l, l->kick_fd, EPOLLIN, &l->kick, true, why);
 	if (!err)
-		err = loop_watch(l, l->timer_fd, EPOLLIN, &l->timer, true, why);
+		err = iw_loop_watch(l, l->timer_fd, EPOLLIN, &l->timer, true, why);
 	if (err)
 		goto fail;
 	if (!iw_list_empty(&l->kicked))
-		loop_kick_bell(l);
-	loop_arm_timer(l);
+		iw_loop_kick_bell(l);
+	iw_loop_arm_timer(l);
 	return 0;
 fail:
 	if (l->kick_fd >= 0)
@@ -140,6 +140,6 @@ void iw_bell_ring(struct iw_bell *b, bool on)
 	if (on)
 		ring(b->event_fd);
 	else
-		loop_drain(b->event_fd);
+		iw_loop_drain(b->event_fd);
 	b->ringing = on;
 }

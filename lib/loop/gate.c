@@ -18,13 +18,13 @@ static void set_watched(struct iw_gate *g, bool on)
 	if (on == g->watched)
 		return;
 	if (!on) {
-		loop_unwatch(g->loop, g->llp->fd);
+		iw_loop_unwatch(g->loop, g->llp->fd);
 		g->watched = false;
-	} else if (loop_watch(g->loop, g->llp->fd, EPOLLIN, &g->watch, true, &why) == 0) {
+	} else if (iw_loop_watch(g->loop, g->llp->fd, EPOLLIN, &g->watch, true, &why) == 0) {
 		g->watched = true;
 	} else {
 		/* The system is out of memory for it: later. */
-		loop_set_timer(g->loop, &g->watch, iw_os_now() + REST_NS);
+		iw_loop_set_timer(g->loop, &g->watch, iw_os_now() + REST_NS);
 	}
 }
 
@@ -33,14 +33,14 @@ static bool resting(const struct iw_gate *g)
 	return g->watch.timer.at != FAR_AWAY;
 }
 
-void gate_ready(struct iw_gate *g)
+void iw_gate_ready(struct iw_gate *g)
 {
-	loop_note(&g->loop->gate_news, &g->news);
+	iw_loop_note(&g->loop->gate_news, &g->news);
 }
 
-void gate_timer(struct iw_gate *g)
+void iw_gate_timer(struct iw_gate *g)
 {
-	loop_set_timer(g->loop, &g->watch, FAR_AWAY);
+	iw_loop_set_timer(g->loop, &g->watch, FAR_AWAY);
 	set_watched(g, !g->shut);
 }
 
@@ -59,9 +59,9 @@ int iw_gate_new(struct iw_gate **out, struct iw_loop *l, struct iw_llp *llp, voi
 	g->owner = owner;
 	iw_list_init(&g->news);
 	l->gates++;
-	err = loop_add_timer(l, &g->watch, FAR_AWAY, why);
+	err = iw_loop_add_timer(l, &g->watch, FAR_AWAY, why);
 	if (!err)
-		err = loop_watch(l, llp->fd, EPOLLIN, &g->watch, true, why);
+		err = iw_loop_watch(l, llp->fd, EPOLLIN, &g->watch, true, why);
 	if (err) {
 		iw_gate_free(g);
 		return err;
@@ -88,7 +88,7 @@ int iw_gate_accept(struct iw_gate *g, struct iw_llp **out, struct iw_fault *why)
 
 	if (err == IW_E_LIMIT) {
 		set_watched(g, false);
-		loop_set_timer(g->loop, &g->watch, iw_os_now() + REST_NS);
+		iw_loop_set_timer(g->loop, &g->watch, iw_os_now() + REST_NS);
 	}
 	return err;
 }

@@ -69,26 +69,26 @@ struct iw_gate {
 /* loop.c */
 /* Timers stay in the heap as long as their link or gate lives, so that moving one cannot fail: "never" is far away. */
 #define FAR_AWAY (IW_TIME_NEVER - 1)
-IW_MUST_CHECK int loop_add_timer(struct iw_loop *l, struct watch *w, uint64_t at, struct iw_fault *why);
-void loop_set_timer(struct iw_loop *l, struct watch *w, uint64_t at);
+IW_MUST_CHECK int iw_loop_add_timer(struct iw_loop *l, struct watch *w, uint64_t at, struct iw_fault *why);
+void iw_loop_set_timer(struct iw_loop *l, struct watch *w, uint64_t at);
 /* Into the list, if it is not there. */
-void loop_note(struct iw_list *head, struct iw_list *n);
-void loop_kick_bell(struct iw_loop *l);
+void iw_loop_note(struct iw_list *head, struct iw_list *n);
+void iw_loop_kick_bell(struct iw_loop *l);
 /* epoll_ctl: adds the descriptor or changes what it is watched for. IW_E_OS. */
-IW_MUST_CHECK int loop_watch(struct iw_loop *l, int fd, uint32_t events, struct watch *w, bool add, struct iw_fault *why);
-void loop_unwatch(struct iw_loop *l, int fd);
+IW_MUST_CHECK int iw_loop_watch(struct iw_loop *l, int fd, uint32_t events, struct watch *w, bool add, struct iw_fault *why);
+void iw_loop_unwatch(struct iw_loop *l, int fd);
 
 /* link.c */
-void link_ready(struct iw_link *k, uint32_t events, uint64_t now);
-void link_serve(struct iw_link *k, uint64_t now); /* kicked */
-void link_timer(struct iw_link *k, uint64_t now);
+void iw_link_ready(struct iw_link *k, uint32_t events, uint64_t now);
+void iw_link_serve(struct iw_link *k, uint64_t now); /* kicked */
+void iw_link_timer(struct iw_link *k, uint64_t now);
 
 /* gate.c */
-void gate_ready(struct iw_gate *g);
-void gate_timer(struct iw_gate *g);
+void iw_gate_ready(struct iw_gate *g);
+void iw_gate_timer(struct iw_gate *g);
 
 /* bell.c */
-void loop_arm_timer(struct iw_loop *l);
-void loop_drain(int fd);
+void iw_loop_arm_timer(struct iw_loop *l);
+void iw_loop_drain(int fd);
 
 #endif

@@ -37,7 +37,7 @@ static void watch_for(struct iw_link *k, uint32_t events, uint64_t now)
 
 	if (k->watched && events == k->armed)
 		return;
-	if (loop_watch(k->loop, k->llp->fd, events, &k->watch, !k->watched, &why) != 0) {
+	if (iw_loop_watch(k->loop, k->llp->fd, events, &k->watch, !k->watched, &why) != 0) {
 		lost(k, &why, now);
 		return;
 	}
@@ -82,7 +82,7 @@ static void look_at_clock(struct iw_link *k)
 	uint64_t at = deadline(k);
 
 	if (at < k->watch.timer.at)
-		loop_set_timer(k->loop, &k->watch, at);
+		iw_loop_set_timer(k->loop, &k->watch, at);
 }
 
 /* Every way of serving a link ends here. */
@@ -90,7 +90,7 @@ static void settle(struct iw_link *k, uint32_t fired, uint64_t now)
 {
 	watch_anew(k, fired, now);
 	look_at_clock(k);
-	loop_note(&k->loop->news, &k->news);
+	iw_loop_note(&k->loop->news, &k->news);
 }
 
 static void rest(struct iw_link *k, uint64_t now)
@@ -234,7 +234,7 @@ static void hung_up(struct iw_link *k, uint64_t now)
 		return;
 	}
 	/* epoll reports it again and again, whatever is watched for. */
-	loop_unwatch(k->loop, k->llp->fd);
+	iw_loop_unwatch(k->loop, k->llp->fd);
 	k->watched = false;
 	k->deaf = true;
 }
@@ -265,7 +265,7 @@ static void attempt_ended(struct iw_link *k, int err, const struct iw_fault *why
 		/* Closing a descriptor took it out of the set; its number may be the new one's. */
 		k->watched = false;
 		time_attempt(k, now);
-		loop_set_timer(k->loop, &k->watch, deadline(k));
+		iw_loop_set_timer(k->loop, &k->watch, deadline(k));
 	} else {
 		lost(k, why, now);
 	}
@@ -299,7 +299,7 @@ static void connecting_late(struct iw_link *k, uint64_t now)
 
 /* ---------------------------------------------------------------- what the loop calls */
 
-void link_ready(struct iw_link *k, uint32_t events, uint64_t now)
+void iw_link_ready(struct iw_link *k, uint32_t events, uint64_t now)
 {
 	if (over(k))
 		return;
@@ -323,14 +323,14 @@ void link_ready(struct iw_link *k, uint32_t events, uint64_t now)
 	settle(k, events, now);
 }
 
-void link_serve(struct iw_link *k, uint64_t now)
+void iw_link_serve(struct iw_link *k, uint64_t now)
 {
 	if (!over(k))
 		pump(k, now);
 	settle(k, 0, now);
 }
 
-void link_timer(struct iw_link *k, uint64_t now)
+void iw_link_timer(struct iw_link *k, uint64_t now)
 {
 	if (!over(k)) {
 		if (now >= k->rest_until)
@@ -342,7 +342,7 @@ void link_timer(struct iw_link *k, uint64_t now)
 		pump(k, now);
 	}
 	/* Beyond now, whatever the engine says: the loop must not turn on one timer for ever. */
-	loop_set_timer(k->loop, &k->watch, over(k) ? FAR_AWAY : IW_MAX(deadline(k), now + 1));
+	iw_loop_set_timer(k->loop, &k->watch, over(k) ? FAR_AWAY : IW_MAX(deadline(k), now + 1));
 	settle(k, 0, now);
 }
 
@@ -374,9 +374,9 @@ int iw_link_new(struct iw_link **out, struct iw_loop *l, struct iw_llp *llp, str
 	} else {
 		transport_stands(k, now);
 	}
-	err = loop_add_timer(l, &k->watch, deadline(k), why);
+	err = iw_loop_add_timer(l, &k->watch, deadline(k), why);
 	if (!err)
-		err = loop_watch(l, llp->fd, connecting ? EPOLLOUT : EPOLLIN, &k->watch, true, why);
+		err = iw_loop_watch(l, llp->fd, connecting ? EPOLLOUT : EPOLLIN, &k->watch, true, why);
 	if (err) {
 		iw_link_free(k, true);
 		return err;
@@ -405,7 +405,7 @@ void iw_link_kick(struct iw_link *k)
 	if (!iw_list_empty(&k->kicked))
 		return;
 	iw_list_add_tail(&k->loop->kicked, &k->kicked);
-	loop_kick_bell(k->loop);
+	iw_loop_kick_bell(k->loop);
 }
 
 void *iw_link_owner(const struct iw_link *k)

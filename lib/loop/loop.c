@@ -84,28 +84,28 @@ struct iw_pool *iw_loop_spill(struct iw_loop *l)
 
 /* ---------------------------------------------------------------- what the other files of the room call */
 
-int loop_add_timer(struct iw_loop *l, struct watch *w, uint64_t at, struct iw_fault *why)
+int iw_loop_add_timer(struct iw_loop *l, struct watch *w, uint64_t at, struct iw_fault *why)
 {
 	if (iw_heap_set(&l->timers, &w->timer, IW_MIN(at, FAR_AWAY)) != 0)
 		return iw_fail(why, IW_E_NOMEM, "loop: no memory for a timer");
-	loop_arm_timer(l);
+	iw_loop_arm_timer(l);
 	return 0;
 }
 
-void loop_set_timer(struct iw_loop *l, struct watch *w, uint64_t at)
+void iw_loop_set_timer(struct iw_loop *l, struct watch *w, uint64_t at)
 {
 	/* Moving what is in the heap cannot fail. */
 	if (iw_heap_set(&l->timers, &w->timer, IW_MIN(at, FAR_AWAY)) == 0)
-		loop_arm_timer(l);
+		iw_loop_arm_timer(l);
 }
 
-void loop_note(struct iw_list *head, struct iw_list *n)
+void iw_loop_note(struct iw_list *head, struct iw_list *n)
 {
 	if (iw_list_empty(n))
 		iw_list_add_tail(head, n);
 }
 
-int loop_watch(struct iw_loop *l, int fd, uint32_t events, struct watch *w, bool add, struct iw_fault *why)
+int iw_loop_watch(struct iw_loop *l, int fd, uint32_t events, struct watch *w, bool add, struct iw_fault *why)
 {
 	struct epoll_event ev = { .events = events, .data.ptr = w };
 
@@ -114,7 +114,7 @@ int loop_watch(struct iw_loop *l, int fd, uint32_t events, struct watch *w, bool
 	return iw_os_fail(why, errno, "loop: watch a descriptor");
 }
 
-void loop_unwatch(struct iw_loop *l, int fd)
+void iw_loop_unwatch(struct iw_loop *l, int fd)
 {
 	struct epoll_event ignored = { 0 };
 
@@ -125,13 +125,13 @@ void loop_unwatch(struct iw_loop *l, int fd)
 int iw_loop_wake_fd(struct iw_loop *l, int fd, struct iw_fault *why)
 {
 	if (fd >= 0 && fd != l->wake_fd) {
-		int err = loop_watch(l, fd, EPOLLIN, &l->wake, true, why);
+		int err = iw_loop_watch(l, fd, EPOLLIN, &l->wake, true, why);
 
 		if (err)
 			return err;
 	}
 	if (l->wake_fd >= 0 && fd != l->wake_fd)
-		loop_unwatch(l, l->wake_fd);
+		iw_loop_unwatch(l, l->wake_fd);
 	l->wake_fd = fd;
 	return 0;
 }
@@ -152,10 +152,10 @@ uint64_t iw_loop_flush(struct iw_loop *l)
 	iw_list_init(&l->kicked);
 	while ((n = iw_list_first(&batch))) {
 		iw_list_del(n);
-		link_serve(iw_container_of(n, struct iw_link, kicked), now);
+		iw_link_serve(iw_container_of(n, struct iw_link, kicked), now);
 	}
 	if (l->kick_rings && iw_list_empty(&l->kicked)) {
-		loop_drain(l->kick_fd);
+		iw_loop_drain(l->kick_fd);
 		l->kick_rings = false;
 	}
 	return now;
@@ -202,11 +202,11 @@ static void fire_timers(struct iw_loop *l, uint64_t now)
 
 		/* Both move it beyond now. */
 		if (w->kind == WATCH_GATE)
-			gate_timer(iw_container_of(w, struct iw_gate, watch));
+			iw_gate_timer(iw_container_of(w, struct iw_gate, watch));
 		else
-			link_timer(iw_container_of(w, struct iw_link, watch), now);
+			iw_link_timer(iw_container_of(w, struct iw_link, watch), now);
 	}
-	loop_arm_timer(l);
+	iw_loop_arm_timer(l);
 }
 
 static int serve(struct iw_loop *l, const struct epoll_event *ev, uint64_t now)
@@ -215,15 +215,15 @@ static int serve(struct iw_loop *l, const struct epoll_event *ev, uint64_t now)
 
 	switch (w->kind) {
 	case WATCH_LINK:
-		link_ready(iw_container_of(w, struct iw_link, watch), ev->events, now);
+		iw_link_ready(iw_container_of(w, struct iw_link, watch), ev->events, now);
 		return 0;
 	case WATCH_GATE:
-		gate_ready(iw_container_of(w, struct iw_gate, watch));
+		iw_gate_ready(iw_container_of(w, struct iw_gate, watch));
 		return 0;
 	case WATCH_WAKE:
 		return IW_LOOP_WOKEN;
 	case WATCH_TIMER:
-		loop_drain(l->timer_fd);
+		iw_loop_drain(l->timer_fd);
 		l->timer_at = IW_TIME_NEVER;
 		return 0;
 	case WATCH_KICK: /* the next flush stops it */

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The initiator: connects, and once more with Rev 1 when the peer seems not to know Rev 2 (RFC 6581 10). */
+#include "verbs/internal.h"
+
+#include <string.h>
+
+#include "os/os.h"
+
+/* A transport on its way to the peer, a conn that waits for it, a link that holds both. */
+static int begin(struct iw_qp *qp, const struct iw_conn_param *param, int rev, uint64_t end, struct iw_fault *why)
+{
+	struct iw_ctx *ctx = qp->ctx;
+	const struct iw_llp_ops *ops;
+	struct iw_conn_cfg cfg;
+	struct iw_llp_cfg to;
+	struct iw_llp *llp;
+	uint64_t now;
+	int err;
+
+	ops = iw_llp_find(param->transport ? param->transport : "tcp");
+	if (!ops)
+		return iw_llp_available(param->transport, why);
+	iw_verbs_llp_cfg(&to, param, false);
+	/* A name may have to be looked up, which takes its time; what is left of it is the conn's. */
+	err = ops->open(&llp, &to, why);
+	if (err)
+		return err;
+	now = iw_os_now();
+	iw_verbs_conn_cfg(&cfg, ctx, param, true, rev);
+	cfg.rdmap = qp->rdmap;
+	cfg.mpa.timeout_ns = end > now ? end - now : 1;
+	err = iw_conn_new(&qp->conn, &cfg, now, why);
+	if (err) {
+		llp->ops->close(llp, true);
+		return err;
+	}
+	err = iw_link_new(&qp->link, ctx->loop, llp, qp->conn, &qp->party, true, why);
+	if (err) {
+		iw_conn_free(qp->conn);
+		qp->conn = NULL;
+	}
+	return err;
+}
+
+/* ---------------------------------------------------------------- the second attempt */
+
+static const char *keep(char **at, const char *text)
+{
+	size_t size = text ? strlen(text) + 1 : 0;
+	const char *kept = *at;
+
+	if (!text)
+		return NULL;
+	memcpy(*at, text, size);
+	*at += size;
+	return kept;
+}
+
+static size_t text_size(const char *text)
+{
+	return text ? strlen(text) + 1 : 0;
+}
+
+/* Room for the address of the peer that answered, which takes the host's place: the second attempt goes to the same one. */
+#define PEER_ROOM sizeof(((struct iw_llp *)0)->peer)
+
+static int make_plan(struct iw_qp *qp, const struct iw_conn_param *p, uint64_t end, struct iw_fault *why)
+{
+	size_t size = sizeof(struct connect_plan) + PEER_ROOM + text_size(p->transport) + text_size(p->bind_addr) +
+		      text_size(p->interface) + text_size(p->cc) + p->private_data_len;
+	struct connect_plan *plan = iw_verbs_alloc(qp->ctx, size);
+	char *at;
+
+	if (!plan)
+		return iw_fail(why, IW_E_NOMEM, "connect: no memory");
+	plan->size = size;
+	plan->end = end;
+	plan->param = *p;
+	at = plan->text + PEER_ROOM;
+	plan->param.host = plan->text;
+	plan->param.transport = keep(&at, p->transport);
+	plan->param.bind_addr = keep(&at, p->bind_addr);
+	plan->param.interface = keep(&at, p->interface);
+	plan->param.cc = keep(&at, p->cc);
+	if (p->private_data_len) {
+		memcpy(at, p->private_data, p->private_data_len);
+		plan->param.private_data = at;
+	}
+	qp->plan = plan;
+	return 0;
+}
+
+void iw_verbs_drop_plan(struct iw_qp *qp)
+{
+	if (qp->plan)
+		iw_verbs_free(qp->ctx, qp->plan, qp->plan->size);
+	qp->plan = NULL;
+}
+
+bool iw_verbs_fall_back(struct iw_qp *qp)
+{
+	struct connect_plan *plan = qp->plan;
+	struct iw_fault why;
+	char *colon;
+
+	if (!plan || !iw_conn_retry_rev1(qp->conn))
+		return false;
+	if (iw_verbs_traced(qp->ctx))
+		iw_verbs_trace_retry(qp);
+	/* "192.0.2.1:7471", "[::1]:7471": without what begins with the last colon. */
+	memcpy(plan->text, iw_link_llp(qp->link)->peer, PEER_ROOM);
+	colon = strrchr(plan->text, ':');
+	if (colon)
+		*colon = '\0';
+	qp->plan = NULL;
+	iw_link_free(qp->link, true);
+	iw_conn_free(qp->conn);
+	qp->link = NULL;
+	qp->conn = NULL;
+	if (begin(qp, &plan->param, 1, plan->end, &why) != 0)
+		iw_verbs_qp_end(qp, &why, true);
+	iw_verbs_free(qp->ctx, plan, plan->size);
+	return true;
+}
+
+/* ---------------------------------------------------------------- the first one */
+
+int iw_connect(struct iw_qp *qp, const struct iw_conn_param *param, struct iw_fault *why)
+{
+	uint64_t end = iw_time_add(iw_os_now(), qp->ctx->setup_ns);
+	struct iw_conn_param p;
+	int err;
+
+	if (qp->used)
+		return iw_fail(why, IW_E_STATE, "connect: the queue pair was used before");
+	err = iw_verbs_take_param(&p, param, "connect", why);
+	if (err)
+		return err;
+	/* Rev 1 has no RTR: a program that counts on one must not lose it unseen. */
+	if (p.rev == 0 && !p.peer_to_peer) {
+		err = make_plan(qp, &p, end, why);
+		if (err)
+			return err;
+	}
+	err = begin(qp, &p, p.rev, end, why);
+	if (err) {
+		iw_verbs_drop_plan(qp);
+		return err;
+	}
+	qp->used = qp->initiator = true;
+	return 0;
+}

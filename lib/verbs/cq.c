@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Completion queues: a ring that has room for everything posted on the queue pairs that use it. Who posts more without polling finds the
+ * send or receive queue full, because what finds no room here keeps its slot there.
+ */
+#include "verbs/internal.h"
+
+#include <string.h>
+
+#include "os/os.h"
+
+int iw_cq_new(struct iw_cq **out, struct iw_ctx *ctx)
+{
+	struct iw_cq *cq = iw_verbs_alloc(ctx, sizeof(*cq));
+
+	*out = NULL;
+	if (!cq)
+		return IW_E_NOMEM;
+	cq->ctx = ctx;
+	iw_list_init(&cq->starved);
+	iw_list_add_tail(&ctx->cqs, &cq->all);
+	*out = cq;
+	return 0;
+}
+
+int iw_cq_free(struct iw_cq *cq)
+{
+	struct iw_ctx *ctx;
+
+	if (!cq)
+		return 0;
+	if (cq->users)
+		return IW_E_BUSY;
+	ctx = cq->ctx;
+	iw_bell_close(&cq->bell);
+	iw_list_del(&cq->all);
+	iw_verbs_free(ctx, cq->ring, cq->cap * sizeof(*cq->ring));
+	iw_verbs_free(ctx, cq, sizeof(*cq));
+	return 0;
+}
+
+static uint32_t place(const struct iw_cq *cq, uint32_t i)
+{
+	uint32_t at = cq->head + i;
+
+	return at < cq->cap ? at : at - cq->cap;
+}
+
+int iw_verbs_cq_reserve(struct iw_cq *cq, uint32_t depth, struct iw_fault *why)
+{
+	uint32_t cap, i;
+	struct iw_wc *ring;
+
+	if (cq->need > UINT32_MAX / 2 - depth)
+		return iw_fail(why, IW_E_LIMIT, "completion queue: %u entries: too many", cq->need);
+	if (cq->need + depth > cq->cap) {
+		/* Half as much again, so that thousands of queue pairs do not copy it thousands of times. Only what is used is
+		 * ever touched, see take(). */
+		cap = IW_MAX(cq->need + depth, cq->cap + cq->cap / 2);
+		ring = iw_mem_array(&cq->ctx->mem, cap, sizeof(*ring));
+		if (!ring)
+			return iw_fail(why, IW_E_NOMEM, "completion queue: no memory for %u entries", cap);
+		for (i = 0; i < cq->len; i++)
+			ring[i] = cq->ring[place(cq, i)];
+		iw_verbs_free(cq->ctx, cq->ring, cq->cap * sizeof(*ring));
+		cq->ring = ring;
+		cq->cap = cap;
+		cq->head = 0;
+	}
+	cq->need += depth;
+	cq->users++;
+	return 0;
+}
+
+void iw_verbs_cq_unreserve(struct iw_cq *cq, struct iw_qp *qp, uint32_t depth)
+{
+	uint32_t i, kept = 0;
+
+	for (i = 0; i < cq->len; i++) {
+		struct iw_wc *from = &cq->ring[place(cq, i)];
+
+		if (from->qp != qp)
+			cq->ring[place(cq, kept++)] = *from;
+	}
+	cq->ctx->ncompletions -= cq->len - kept;
+	cq->len = kept;
+	cq->need -= depth;
+	cq->users--;
+}
+
+static enum iw_wc_op public_op(enum iw_op_kind kind)
+{
+	switch (kind) {
+	case IW_OPK_SEND:
+		return IW_WC_SEND;
+	case IW_OPK_WRITE:
+		return IW_WC_WRITE;
+	case IW_OPK_READ:
+		return IW_WC_READ;
+	case IW_OPK_RECV:
+		return IW_WC_RECV;
+	}
+	return IW_WC_SEND;
+}
+
+void iw_verbs_cq_push(struct iw_cq *cq, struct iw_qp *qp, const struct iw_completion *c)
+{
+	cq->ring[place(cq, cq->len)] = (struct iw_wc){
+		.wr_id = c->cookie,
+		.qp = qp,
+		.op = public_op(c->kind),
+		.status = c->status,
+		.len = c->len,
+		.solicited = c->solicited,
+		.invalidated = c->invalidated,
+		.inval_stag = c->inval_stag,
+	};
+	cq->len++;
+	cq->ctx->ncompletions++;
+}
+
+static uint32_t take(struct iw_cq *cq, struct iw_wc *wc, uint32_t n)
+{
+	uint32_t i;
+
+	n = IW_MIN(n, cq->len);
+	for (i = 0; i < n; i++)
+		wc[i] = cq->ring[place(cq, i)];
+	cq->head = place(cq, n);
+	cq->len -= n;
+	cq->ctx->ncompletions -= n;
+	/* An empty ring begins at its beginning, so that the memory of a large one stays untouched while few entries wait. */
+	if (cq->len == 0)
+		cq->head = 0;
+	return n;
+}
+
+/* There is room again: whoever waits for it fills it, in turn. */
+static void feed_starved(struct iw_cq *cq)
+{
+	struct iw_list *n;
+
+	while (!iw_verbs_cq_full(cq) && (n = iw_list_first(&cq->starved))) {
+		iw_list_del(n);
+		iw_verbs_qp_complete(iw_container_of(n, struct iw_qp, starved));
+	}
+}
+
+int iw_cq_poll(struct iw_cq *cq, struct iw_wc *wc, int n)
+{
+	int ret = 0;
+	uint32_t got;
+
+	if (n <= 0)
+		return 0;
+	if (cq->len == 0)
+		ret = iw_verbs_turn(cq->ctx, cq, 0);
+	got = take(cq, wc, (uint32_t)n);
+	if (iw_unlikely(!iw_list_empty(&cq->starved)))
+		feed_starved(cq);
+	iw_verbs_sync_bells(cq->ctx);
+	return ret < 0 && got == 0 ? ret : (int)got;
+}
+
+int iw_cq_wait(struct iw_cq *cq, int64_t timeout_ns)
+{
+	struct iw_ctx *ctx = cq->ctx;
+	uint64_t end = iw_verbs_until(timeout_ns);
+	uint64_t spin_end = ctx->spin_ns && end ? iw_os_now() + ctx->spin_ns : 0;
+	uint64_t now;
+	int ret;
+
+	do {
+		ret = iw_verbs_turn(ctx, cq, spin_end ? 0 : end);
+		if (ret || cq->len || ctx->nevents)
+			break;
+		now = iw_os_now();
+		if (now >= spin_end)
+			spin_end = 0;
+	} while (now < end);
+	iw_verbs_sync_bells(ctx);
+	if (ret < 0)
+		return ret;
+	return cq->len || ctx->nevents;
+}
+
+int iw_cq_fd(struct iw_cq *cq, struct iw_fault *why)
+{
+	int err;
+
+	if (!cq->bell.loop) {
+		err = iw_bell_open(&cq->bell, cq->ctx->loop, why);
+		if (err)
+			return err;
+		cq->ctx->belled = true;
+		iw_verbs_sync_bells(cq->ctx);
+	}
+	return cq->bell.fd;
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Contexts: made, given their options, freed with all that is in them. */
+#include "verbs/internal.h"
+
+#include <stdlib.h>
+
+#include "os/os.h"
+
+#define SETUP_NS IW_SEC(10)
+#define STALL_NS IW_SEC(30)
+
+static void *heap_alloc(void *ctx, size_t size)
+{
+	(void)ctx;
+	return calloc(1, size);
+}
+
+static void heap_free(void *ctx, void *p, size_t size)
+{
+	(void)ctx;
+	(void)size;
+	free(p);
+}
+
+static int random_octets(void *ctx, void *buf, size_t len)
+{
+	(void)ctx;
+	return iw_os_random(buf, len);
+}
+
+static void take_options(struct iw_ctx *ctx, const struct iw_ctx_attr *a)
+{
+	ctx->setup_ns = a->setup_ns ? a->setup_ns : SETUP_NS;
+	ctx->stall_ns = a->stall_ns ? a->stall_ns : STALL_NS;
+	ctx->spin_ns = a->spin_ns;
+	if (a->trace) {
+		ctx->trace_lines = (struct iw_trace_lines){ a->trace, a->trace_ctx };
+		ctx->json_tracer = (struct iw_tracer){ iw_trace_emit_json, &ctx->trace_lines };
+		ctx->tracer = &ctx->json_tracer;
+	}
+}
+
+int iw_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr, struct iw_fault *why)
+{
+	struct iw_ctx_attr a;
+	struct iw_ctx *ctx;
+	int err;
+
+	*out = NULL;
+	err = iw_verbs_take(&a, sizeof(a), attr, attr ? attr->size : 0, "struct iw_ctx_attr", why);
+	if (err)
+		return err;
+	ctx = calloc(1, sizeof(*ctx));
+	if (!ctx)
+		return iw_fail(why, IW_E_NOMEM, "context: no memory");
+	ctx->mem = (struct iw_mem){ heap_alloc, heap_free, NULL };
+	take_options(ctx, &a);
+	iw_list_init(&ctx->pds);
+	iw_list_init(&ctx->mrs);
+	iw_list_init(&ctx->cqs);
+	iw_list_init(&ctx->qps);
+	iw_list_init(&ctx->listeners);
+	iw_list_init(&ctx->events);
+	err = iw_loop_new(&ctx->loop, &ctx->mem, why);
+	if (err)
+		goto fail_ctx;
+	err = iw_stag_table_new(&ctx->stags, &ctx->mem, random_octets, NULL);
+	if (err) {
+		iw_fail(why, err, "context: make the table of STags: %s", iw_err_text(err));
+		goto fail_loop;
+	}
+	*out = ctx;
+	return 0;
+fail_loop:
+	iw_loop_free(ctx->loop);
+fail_ctx:
+	free(ctx);
+	return err;
+}
+
+void iw_ctx_free(struct iw_ctx *ctx)
+{
+	struct iw_list *n;
+
+	if (!ctx)
+		return;
+	while ((n = iw_list_first(&ctx->listeners)))
+		iw_listener_free(iw_container_of(n, struct iw_listener, all));
+	while ((n = iw_list_first(&ctx->qps)))
+		iw_qp_free(iw_container_of(n, struct iw_qp, all));
+	while ((n = iw_list_first(&ctx->mrs)))
+		iw_mr_revoke(iw_container_of(n, struct iw_mr, all));
+	/* Nothing uses them any more, so neither can be busy. */
+	while ((n = iw_list_first(&ctx->cqs)))
+		iw_cq_free(iw_container_of(n, struct iw_cq, all));
+	while ((n = iw_list_first(&ctx->pds)))
+		iw_pd_free(iw_container_of(n, struct iw_pd, all));
+	iw_bell_close(&ctx->bell);
+	iw_stag_table_free(ctx->stags);
+	iw_loop_free(ctx->loop);
+	free(ctx);
+}
+
+int iw_ctx_fd(struct iw_ctx *ctx, struct iw_fault *why)
+{
+	int err;
+
+	if (!ctx->bell.loop) {
+		err = iw_bell_open(&ctx->bell, ctx->loop, why);
+		if (err)
+			return err;
+		ctx->belled = true;
+		iw_verbs_sync_bells(ctx);
+	}
+	return ctx->bell.fd;
+}
+
+int iw_ctx_wake_fd(struct iw_ctx *ctx, int fd)
+{
+	return iw_loop_wake_fd(ctx->loop, fd, NULL);
+}
+
+const char *iw_version(void)
+{
+	return IW_VERSION;
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What a queue pair has to tell about itself. */
+#include "verbs/internal.h"
+
+#include <string.h>
+
+static enum iw_qp_state state_of(const struct iw_qp *qp)
+{
+	if (qp->ended)
+		return IW_QP_CLOSED;
+	if (!qp->conn)
+		return IW_QP_NEW;
+	switch (iw_conn_state(qp->conn)) {
+	case IW_CONN_SETUP:
+		return IW_QP_CONNECTING;
+	case IW_CONN_OPEN:
+		return IW_QP_ESTABLISHED;
+	case IW_CONN_CLOSING:
+	case IW_CONN_TERMINATING:
+	case IW_CONN_FIN_SENT:
+		return IW_QP_CLOSING;
+	case IW_CONN_CLOSED:
+		return IW_QP_CLOSED;
+	}
+	return IW_QP_CLOSED;
+}
+
+static void transport_facts(const struct iw_qp *qp, struct iw_qp_info *info)
+{
+	const struct iw_llp *llp = qp->link ? iw_link_llp(qp->link) : NULL;
+
+	_Static_assert(sizeof(info->local) == sizeof(llp->local) && sizeof(info->local) == sizeof(qp->local), "addresses");
+	memcpy(info->local, llp ? llp->local : qp->local, sizeof(info->local));
+	memcpy(info->peer, llp ? llp->peer : qp->peer, sizeof(info->peer));
+	info->emss = llp ? llp->emss : qp->emss;
+	info->tx_sends = llp ? llp->sends : qp->sends;
+	info->rx_sends = llp ? llp->recvs : qp->recvs;
+}
+
+void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info)
+{
+	const struct iw_conn_counts *n;
+	const struct iw_mpa_params *p;
+
+	memset(info, 0, sizeof(*info));
+	info->state = state_of(qp);
+	transport_facts(qp, info);
+	if (!qp->conn)
+		return;
+	p = iw_conn_params(qp->conn);
+	n = iw_conn_counts(qp->conn);
+	info->rev = p->rev;
+	info->crc = p->crc;
+	info->tx_markers = p->tx_markers;
+	info->rx_markers = p->rx_markers;
+	info->large_fpdus = p->peer_max_ulpdu > 0;
+	info->ird = p->ird;
+	info->ord = p->ord;
+	info->peer_ird = p->peer_ird;
+	info->peer_ord = p->peer_ord;
+	info->rtr = iw_conn_rtr(qp->conn);
+	info->mulpdu = (uint32_t)iw_conn_mulpdu(qp->conn);
+	info->tx_octets = n->tx_octets;
+	info->rx_octets = n->rx_octets;
+	info->tx_fpdus = n->tx_fpdus;
+	info->rx_fpdus = n->rx_fpdus;
+	info->private_data = p->pd;
+	info->private_data_len = p->pd_len;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * verbs: the public API of <iwarp/verbs.h>.
+ *
+ * Job: contexts and what they own; posting and polling in the users' vocabulary; connection management: who connects, listens, accepts,
+ * retries, and what they are told. Neighbours: lib/loop moves the octets, lib/conn and lib/rdmap keep the protocol, lib/ddp the STags.
+ * Threads: none; a context belongs to one thread at a time. No state outside a context.
+ *
+ * How news travels: the loop names a link that was served; its owner (a queue pair, or a request not answered yet) takes the
+ * conn's events and the rdmap's completions, at once and all of them, so that none waits unseen when the loop sleeps.
+ */
+#ifndef IW_VERBS_INTERNAL_H
+#define IW_VERBS_INTERNAL_H
+
+#include <iwarp/verbs.h>
+
+#include "conn/conn.h"
+#include "ddp/stag.h"
+#include "llp/llp.h"
+#include "loop/loop.h"
+#include "trace/trace.h"
+#include "util/list.h"
+#include "util/mem.h"
+#include "util/num.h"
+#include "util/text.h"
+
+/* A source of asynchronous events: at most one of each type waits, and they happen in the order of enum iw_ev_type, so a set of
+ * bits is a queue, and queueing an event needs no memory. */
+struct event_source {
+	struct iw_list link; /* in ctx->events while pending is not 0 */
+	unsigned pending;    /* set of 1 << enum iw_ev_type */
+};
+
+struct iw_ctx {
+	struct iw_mem mem;
+	uint64_t setup_ns, stall_ns, spin_ns;
+	struct iw_loop *loop;
+	struct iw_stag_table *stags;
+	struct iw_list pds, mrs, cqs, qps, listeners;
+	struct iw_list events; /* of struct event_source */
+	unsigned nevents;      /* not yet taken */
+	unsigned ncompletions; /* in all queues, not yet polled */
+	uint32_t last_pd, last_stream;
+	bool streams_wrapped;
+	bool belled;           /* some bell is open */
+	struct iw_bell bell;
+	struct iw_tracer *tracer; /* NULL: nobody listens */
+	struct iw_tracer json_tracer;
+	struct iw_trace_lines trace_lines;
+};
+
+struct iw_pd {
+	struct iw_ctx *ctx;
+	struct iw_list all;
+	uint32_t number;
+	unsigned users; /* memory regions and queue pairs */
+};
+
+struct iw_mr {
+	struct iw_pd *pd;
+	struct iw_list all;
+	uint32_t stag;
+	unsigned access;
+	uint64_t to, len;
+};
+
+struct iw_cq {
+	struct iw_ctx *ctx;
+	struct iw_list all;
+	struct iw_wc *ring;
+	uint32_t cap, head, len;
+	uint32_t need;         /* sum of the depths that use it */
+	unsigned users;        /* queue pairs, twice those that use it for both */
+	struct iw_list starved; /* queue pairs with completions for which there was no room */
+	struct iw_bell bell;
+};
+
+/* Who owns a link. */
+struct party {
+	enum { PARTY_QP, PARTY_REQ } kind;
+	struct event_source events;
+};
+
+/* What a second attempt to connect needs. */
+struct connect_plan {
+	struct iw_conn_param param; /* its texts and Private Data lie behind */
+	uint64_t end;               /* of the time for set-up */
+	size_t size;
+	char text[];
+};
+
+struct iw_qp {
+	struct party party;
+	struct iw_ctx *ctx;
+	struct iw_pd *pd;
+	struct iw_list all, starved;
+	struct iw_cq *send_cq, *recv_cq;
+	uint32_t sq_depth, rq_depth;
+	void *user;
+	struct iw_rdmap *rdmap;
+	struct iw_conn *conn;      /* from connect or accept to the end of the queue pair */
+	struct iw_link *link;      /* while there is a transport */
+	struct connect_plan *plan; /* initiator that may fall back to Rev 1, until it is established */
+	bool initiator;
+	bool traced_connected;
+	bool used;                 /* connect or accept has succeeded, or it was closed before */
+	bool ended;                /* CLOSED is due once every completion is in its queue */
+	bool told;                 /* it was told */
+	struct iw_fault fault;     /* why it ended */
+	enum iw_conn_state traced;
+	/* Of the transport, when it is gone: */
+	char local[64], peer[64];
+	uint32_t emss;
+	uint64_t sends, recvs;
+};
+
+struct iw_conn_req {
+	struct party party;
+	struct iw_listener *listener;
+	struct iw_list all;    /* in listener->reqs */
+	struct iw_conn *conn;
+	struct iw_link *link;  /* NULL: the connection is gone, fault says why */
+	bool offered;          /* IW_EV_CONNECT_REQUEST has been queued */
+	bool taken;            /* and the user has it */
+	bool answered;         /* rejected: it lives on until its Reply is out */
+	char peer[64];
+	struct iw_fault fault;
+};
+
+struct iw_listener {
+	struct iw_ctx *ctx;
+	struct iw_list all;
+	struct iw_gate *gate;
+	struct iw_list reqs;
+	unsigned nreqs, backlog;
+	bool full;
+	struct iw_conn_param param; /* texts are not kept */
+	uint8_t private_data[IW_MPA_PD_MAX];
+	char addr[64];
+};
+
+/* attr.c: copies an options struct of the caller's version (its size is size) into ours, cap octets, zeroed behind. IW_E_INVAL: the size is impossible, or
+ * something is set that this version does not know. */
+IW_MUST_CHECK int iw_verbs_take(void *to, size_t cap, const void *from, size_t size, const char *what, struct iw_fault *why);
+IW_MUST_CHECK int iw_verbs_take_param(struct iw_conn_param *out, const struct iw_conn_param *param, const char *what, struct iw_fault *why);
+/* How a connection is to behave. The Private Data of param is referred to. */
+void iw_verbs_conn_cfg(struct iw_conn_cfg *out, struct iw_ctx *ctx, const struct iw_conn_param *param, bool initiator, int rev);
+void iw_verbs_llp_cfg(struct iw_llp_cfg *out, const struct iw_conn_param *param, bool listen);
+
+/* ctx.c */
+static inline void *iw_verbs_alloc(struct iw_ctx *ctx, size_t size)
+{
+	return iw_mem_alloc(&ctx->mem, size);
+}
+static inline void iw_verbs_free(struct iw_ctx *ctx, void *p, size_t size)
+{
+	iw_mem_free(&ctx->mem, p, size);
+}
+
+/* progress.c: one turn: serves what was posted, waits until then (0: not at all) unless there is an event to be taken or a completion to be
+ * polled from cq (NULL: from any), serves what is ready, takes the news. IW_LOOP_WOKEN, 0 or IW_E_OS. */
+IW_MUST_CHECK int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, uint64_t until);
+/* The absolute time that is timeout_ns from now. */
+uint64_t iw_verbs_until(int64_t timeout_ns);
+/* Bells ring for what is left to be polled. At the end of each call that changes that. */
+void iw_verbs_sync_bells_slowly(struct iw_ctx *ctx);
+static inline void iw_verbs_sync_bells(struct iw_ctx *ctx)
+{
+	if (iw_unlikely(ctx->belled))
+		iw_verbs_sync_bells_slowly(ctx);
+}
+
+/* event.c */
+void iw_verbs_event(struct iw_ctx *ctx, struct event_source *s, enum iw_ev_type type);
+void iw_verbs_forget_events(struct iw_ctx *ctx, struct event_source *s);
+
+/* cq.c */
+IW_MUST_CHECK int iw_verbs_cq_reserve(struct iw_cq *cq, uint32_t depth, struct iw_fault *why);
+void iw_verbs_cq_unreserve(struct iw_cq *cq, struct iw_qp *qp, uint32_t depth);
+static inline bool iw_verbs_cq_full(const struct iw_cq *cq)
+{
+	return cq->len == cq->cap;
+}
+void iw_verbs_cq_push(struct iw_cq *cq, struct iw_qp *qp, const struct iw_completion *c);
+
+/* qp.c */
+/* Takes the conn's events and the rdmap's completions. */
+void iw_verbs_qp_news(struct iw_qp *qp);
+/* Takes completions as far as the queues have room, then says that it has ended if it has. */
+void iw_verbs_qp_complete(struct iw_qp *qp);
+/* It is over: why may be NULL. */
+void iw_verbs_qp_end(struct iw_qp *qp, const struct iw_fault *why, bool abort);
+
+/* connect.c */
+/* The peer seems not to know Rev 2: begins anew if that is wanted, and says whether it is so. */
+bool iw_verbs_fall_back(struct iw_qp *qp);
+void iw_verbs_drop_plan(struct iw_qp *qp);
+
+/* listen.c */
+void iw_verbs_req_news(struct iw_conn_req *req);
+void iw_verbs_listener_news(struct iw_listener *l);
+
+/* tracing.c: nothing is done when nobody listens, not even the call. */
+static inline bool iw_verbs_traced(const struct iw_ctx *ctx)
+{
+	return iw_unlikely(ctx->tracer != NULL);
+}
+void iw_verbs_trace_connected(struct iw_ctx *ctx, uint32_t stream, const struct iw_llp *llp, bool initiator);
+void iw_verbs_trace_request(const struct iw_conn_req *req);
+void iw_verbs_trace_established(const struct iw_qp *qp);
+void iw_verbs_trace_rejected(const struct iw_qp *qp);
+void iw_verbs_trace_retry(const struct iw_qp *qp);
+void iw_verbs_trace_state(struct iw_qp *qp);
+void iw_verbs_trace_completion(const struct iw_qp *qp, const struct iw_completion *c);
+void iw_verbs_trace_end(const struct iw_qp *qp);
+void iw_verbs_trace_pause(const struct iw_listener *l, const char *text);
+
+#endif

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The responder: listeners, and connection requests from the accepted socket to the ULP's answer. */
+#include "verbs/internal.h"
+
+#include <string.h>
+
+#include "os/os.h"
+
+#define BACKLOG 128
+/* Connections taken from the system's queue a turn. */
+#define ACCEPT_BUDGET 64
+
+/* ---------------------------------------------------------------- requests */
+
+static void req_free(struct iw_conn_req *req, bool abort)
+{
+	struct iw_listener *l = req->listener;
+
+	iw_link_free(req->link, abort);
+	iw_conn_free(req->conn);
+	iw_verbs_forget_events(l->ctx, &req->party.events);
+	iw_list_del(&req->all);
+	iw_verbs_free(l->ctx, req, sizeof(*req));
+	l->nreqs--;
+	if (l->full && l->nreqs < l->backlog) {
+		l->full = false;
+		iw_gate_shut(l->gate, false);
+	}
+}
+
+/* Becomes a request that waits for the peer's MPA Request. Failing, the connection is closed: it was the peer's attempt, and it sees that. */
+static void admit(struct iw_listener *l, struct iw_llp *llp)
+{
+	struct iw_ctx *ctx = l->ctx;
+	struct iw_conn_req *req = iw_verbs_alloc(ctx, sizeof(*req));
+	struct iw_conn_cfg cfg;
+
+	if (!req) {
+		llp->ops->close(llp, true);
+		return;
+	}
+	req->party.kind = PARTY_REQ;
+	iw_list_init(&req->party.events.link);
+	req->listener = l;
+	memcpy(req->peer, llp->peer, sizeof(req->peer));
+	iw_list_add_tail(&l->reqs, &req->all);
+	l->nreqs++;
+	if (iw_verbs_traced(ctx))
+		iw_verbs_trace_connected(ctx, 0, llp, false);
+	iw_verbs_conn_cfg(&cfg, ctx, &l->param, false, l->param.rev);
+	if (iw_conn_new(&req->conn, &cfg, iw_os_now(), NULL) != 0) {
+		llp->ops->close(llp, true);
+		req_free(req, true);
+		return;
+	}
+	if (iw_link_new(&req->link, ctx->loop, llp, req->conn, &req->party, false, NULL) != 0) {
+		req->link = NULL;
+		req_free(req, true);
+	}
+}
+
+void iw_verbs_listener_news(struct iw_listener *l)
+{
+	struct iw_fault why;
+
+	for (int budget = ACCEPT_BUDGET; budget > 0; budget--) {
+		struct iw_llp *llp;
+		int err;
+
+		if (l->nreqs >= l->backlog) {
+			l->full = true;
+			iw_gate_shut(l->gate, true);
+			if (iw_verbs_traced(l->ctx))
+				iw_verbs_trace_pause(l, "as many connections as it has backlog are in set-up");
+			return;
+		}
+		err = iw_gate_accept(l->gate, &llp, &why);
+		if (err == IW_E_AGAIN)
+			return;
+		if (err == IW_E_LIMIT) {
+			if (iw_verbs_traced(l->ctx))
+				iw_verbs_trace_pause(l, why.text);
+			return;
+		}
+		if (!err)
+			admit(l, llp);
+	}
+}
+
+/* The connection ended before the ULP has answered. If the ULP holds the request, it stays until then. */
+static void req_over(struct iw_conn_req *req, const struct iw_event *ev)
+{
+	req->fault = ev->fault;
+	if (!req->taken || req->answered) {
+		req_free(req, ev->abort);
+		return;
+	}
+	iw_link_free(req->link, ev->abort);
+	req->link = NULL;
+}
+
+void iw_verbs_req_news(struct iw_conn_req *req)
+{
+	struct iw_event ev;
+
+	while (iw_conn_next_event(req->conn, &ev)) {
+		if (ev.type == IW_EVENT_REQUEST) {
+			req->offered = true;
+			iw_verbs_event(req->listener->ctx, &req->party.events, IW_EV_CONNECT_REQUEST);
+			if (iw_verbs_traced(req->listener->ctx))
+				iw_verbs_trace_request(req);
+		} else if (ev.type == IW_EVENT_CLOSED) {
+			req_over(req, &ev);
+			return;
+		}
+	}
+}
+
+void iw_req_info(const struct iw_conn_req *req, struct iw_req_info *info)
+{
+	const struct iw_mpa_params *p = iw_conn_params(req->conn);
+
+	*info = (struct iw_req_info){
+		.peer = req->peer,
+		.private_data = p->pd,
+		.private_data_len = p->pd_len,
+		.ird = p->peer_ird,
+		.ord = p->peer_ord,
+		.rev = p->peer_rev,
+		.crc = p->crc,
+		.markers = p->tx_markers,
+		.peer_to_peer = p->peer_to_peer,
+	};
+}
+
+/* ---------------------------------------------------------------- the answer */
+
+static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_conn_param *p, struct iw_fault *why)
+{
+	struct iw_conn_cfg cfg;
+	int err;
+
+	if (!req->link) {
+		if (why)
+			*why = req->fault;
+		return req->fault.err ? req->fault.err : iw_fail(why, IW_E_CLOSED, "accept: the peer has gone");
+	}
+	if (qp->ctx != req->listener->ctx)
+		return iw_fail(why, IW_E_INVAL, "accept: the queue pair is of another context");
+	if (qp->used)
+		return iw_fail(why, IW_E_STATE, "accept: the queue pair was used before");
+	iw_verbs_conn_cfg(&cfg, qp->ctx, p, false, p->rev);
+	err = iw_conn_accept(req->conn, qp->rdmap, cfg.mpa.ird, cfg.mpa.ord, p->private_data, p->private_data_len, iw_os_now(), why);
+	if (err)
+		return err;
+	qp->conn = req->conn;
+	qp->link = req->link;
+	qp->used = true;
+	req->conn = NULL;
+	req->link = NULL;
+	iw_link_set_owner(qp->link, &qp->party);
+	iw_link_kick(qp->link);
+	return 0;
+}
+
+int iw_accept(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_conn_param *param, struct iw_fault *why)
+{
+	struct iw_ctx *ctx = req->listener->ctx;
+	struct iw_conn_param p = req->listener->param;
+	int err = 0;
+
+	if (param)
+		err = iw_verbs_take_param(&p, param, "accept", why);
+	if (!err)
+		err = accept_on(req, qp, &p, why);
+	req_free(req, true);
+	iw_verbs_sync_bells(ctx);
+	return err;
+}
+
+void iw_reject(struct iw_conn_req *req, const void *private_data, size_t len)
+{
+	struct iw_ctx *ctx = req->listener->ctx;
+
+	if (!req->link) {
+		req_free(req, true);
+	} else {
+		req->answered = true;
+		iw_conn_reject(req->conn, private_data, len, iw_os_now());
+		iw_link_kick(req->link);
+	}
+	iw_verbs_sync_bells(ctx);
+}
+
+/* ---------------------------------------------------------------- listeners */
+
+int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_conn_param *param, struct iw_fault *why)
+{
+	const struct iw_llp_ops *ops;
+	struct iw_conn_cfg probe;
+	struct iw_conn *tried;
+	struct iw_llp_cfg cfg;
+	struct iw_listener *l;
+	struct iw_llp *llp;
+	int err;
+
+	*out = NULL;
+	l = iw_verbs_alloc(ctx, sizeof(*l));
+	if (!l)
+		return iw_fail(why, IW_E_NOMEM, "listen: no memory");
+	l->ctx = ctx;
+	iw_list_init(&l->reqs);
+	err = iw_verbs_take_param(&l->param, param, "listen", why);
+	if (err)
+		goto fail;
+	/* What the engine would refuse for each connection it refuses now. */
+	iw_verbs_conn_cfg(&probe, ctx, &l->param, false, l->param.rev);
+	err = iw_conn_new(&tried, &probe, 0, why);
+	if (err)
+		goto fail;
+	iw_conn_free(tried);
+	ops = iw_llp_find(l->param.transport ? l->param.transport : "tcp");
+	if (!ops) {
+		err = iw_llp_available(l->param.transport, why);
+		goto fail;
+	}
+	l->backlog = l->param.backlog ? l->param.backlog : BACKLOG;
+	l->param.backlog = l->backlog;
+	iw_verbs_llp_cfg(&cfg, &l->param, true);
+	err = ops->open(&llp, &cfg, why);
+	if (err)
+		goto fail;
+	err = iw_gate_new(&l->gate, ctx->loop, llp, l, why);
+	if (err)
+		goto fail;
+	memcpy(l->addr, llp->local, sizeof(l->addr));
+	if (l->param.private_data_len)
+		memcpy(l->private_data, l->param.private_data, l->param.private_data_len);
+	l->param.private_data = l->private_data;
+	l->param.transport = l->param.host = l->param.bind_addr = l->param.interface = l->param.cc = NULL;
+	iw_list_add_tail(&ctx->listeners, &l->all);
+	*out = l;
+	return 0;
+fail:
+	iw_verbs_free(ctx, l, sizeof(*l));
+	return err;
+}
+
+uint16_t iw_listener_port(const struct iw_listener *l)
+{
+	return iw_gate_llp(l->gate)->local_port;
+}
+
+const char *iw_listener_addr(const struct iw_listener *l)
+{
+	return l->addr;
+}
+
+void iw_listener_free(struct iw_listener *l)
+{
+	struct iw_list *n;
+	struct iw_ctx *ctx;
+
+	if (!l)
+		return;
+	ctx = l->ctx;
+	l->full = false;
+	while ((n = iw_list_first(&l->reqs)))
+		req_free(iw_container_of(n, struct iw_conn_req, all), true);
+	iw_gate_free(l->gate);
+	iw_list_del(&l->all);
+	iw_verbs_free(ctx, l, sizeof(*l));
+	iw_verbs_sync_bells(ctx);
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Protection domains, and the Tagged Buffers registered in them. */
+#include "verbs/internal.h"
+
+#include "os/os.h"
+
+_Static_assert((int)IW_ACCESS_REMOTE_READ == IW_RIGHT_REMOTE_READ && (int)IW_ACCESS_REMOTE_WRITE == IW_RIGHT_REMOTE_WRITE &&
+		       (int)IW_ACCESS_READ_SINK == IW_RIGHT_READ_SINK,
+	       "rights");
+
+int iw_pd_new(struct iw_pd **out, struct iw_ctx *ctx)
+{
+	struct iw_pd *pd = iw_verbs_alloc(ctx, sizeof(*pd));
+
+	*out = NULL;
+	if (!pd)
+		return IW_E_NOMEM;
+	pd->ctx = ctx;
+	pd->number = ++ctx->last_pd;
+	iw_list_add_tail(&ctx->pds, &pd->all);
+	*out = pd;
+	return 0;
+}
+
+int iw_pd_free(struct iw_pd *pd)
+{
+	if (!pd)
+		return 0;
+	if (pd->users)
+		return IW_E_BUSY;
+	iw_list_del(&pd->all);
+	iw_verbs_free(pd->ctx, pd, sizeof(*pd));
+	return 0;
+}
+
+int iw_mr_reg(struct iw_mr **out, struct iw_pd *pd, const struct iw_mr_attr *attr, struct iw_fault *why)
+{
+	struct iw_ctx *ctx = pd->ctx;
+	struct iw_region r = {
+		.rights = (uint8_t)attr->access,
+		.pd = pd->number,
+		.base = attr->addr,
+		.len = attr->len,
+		.to = attr->to,
+		.expires = attr->lifetime_ns ? iw_time_add(iw_os_now(), attr->lifetime_ns) : IW_TIME_NEVER,
+		.uses = attr->uses ? attr->uses : UINT32_MAX,
+	};
+	struct iw_mr *mr;
+	int err;
+
+	*out = NULL;
+	if (attr->access > UINT8_MAX)
+		return iw_fail(why, IW_E_INVAL, "memory region: unknown rights %x", (uint32_t)attr->access);
+	if (attr->qp && attr->qp->pd != pd)
+		return iw_fail(why, IW_E_INVAL, "memory region: its queue pair is of another protection domain");
+	mr = iw_verbs_alloc(ctx, sizeof(*mr));
+	if (!mr)
+		return iw_fail(why, IW_E_NOMEM, "memory region: no memory");
+	if (attr->qp)
+		r.stream = iw_rdmap_stream(attr->qp->rdmap);
+	r.owner = mr;
+	err = iw_stag_add(ctx->stags, &r, &mr->stag, why);
+	if (err) {
+		iw_verbs_free(ctx, mr, sizeof(*mr));
+		return err;
+	}
+	mr->pd = pd;
+	mr->access = attr->access;
+	mr->to = attr->to;
+	mr->len = attr->len;
+	pd->users++;
+	iw_list_add_tail(&ctx->mrs, &mr->all);
+	*out = mr;
+	return 0;
+}
+
+uint32_t iw_mr_stag(const struct iw_mr *mr)
+{
+	return mr->stag;
+}
+
+/* The table's entry, NULL when it is gone. The number may be another registration's by now. */
+static struct iw_region *region_of(const struct iw_mr *mr)
+{
+	struct iw_region *r = iw_stag_get(mr->pd->ctx->stags, mr->stag);
+
+	return r && r->owner == mr ? r : NULL;
+}
+
+void iw_mr_revoke(struct iw_mr *mr)
+{
+	struct iw_ctx *ctx;
+
+	if (!mr)
+		return;
+	ctx = mr->pd->ctx;
+	if (region_of(mr))
+		iw_stag_del(ctx->stags, mr->stag);
+	mr->pd->users--;
+	iw_list_del(&mr->all);
+	iw_verbs_free(ctx, mr, sizeof(*mr));
+}
+
+bool iw_mr_valid(const struct iw_mr *mr)
+{
+	const struct iw_region *r = region_of(mr);
+
+	return r && r->uses > 0 && (r->expires == IW_TIME_NEVER || iw_os_now() < r->expires);
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Posting work. */
+#include "verbs/internal.h"
+
+#include "os/os.h"
+
+_Static_assert(IW_SGE_MAX == IW_RDMAP_SGE_MAX, "pieces of an operation");
+_Static_assert((int)IW_WR_SOLICITED == IW_OPF_SOLICITED && (int)IW_WR_INVALIDATE == IW_OPF_INVALIDATE &&
+		       (int)IW_WR_FENCE == IW_OPF_FENCE && (int)IW_WR_QUIET == IW_OPF_QUIET,
+	       "flags of an operation");
+#define FLAGS_OF_SENDS (IW_WR_SOLICITED | IW_WR_INVALIDATE)
+#define FLAGS_OF_ALL   (IW_WR_FENCE | IW_WR_QUIET)
+
+static int take_pieces(struct iw_op *op, const struct iw_send_wr *wr)
+{
+	if (wr->nsge > IW_SGE_MAX)
+		return IW_E_INVAL;
+	for (size_t i = 0; i < wr->nsge; i++) {
+		if (!wr->sge[i].addr && wr->sge[i].len)
+			return IW_E_INVAL;
+		/* It is only read from; the type is the receiver's, too. */
+		op->sge[i] = (struct iw_vec){ (void *)(uintptr_t)wr->sge[i].addr, wr->sge[i].len };
+	}
+	op->nsge = wr->nsge;
+	return 0;
+}
+
+/* What the table of STags would say, too, but for a region of another context. */
+static int take_sink(struct iw_op *op, const struct iw_qp *qp, const struct iw_send_wr *wr)
+{
+	const struct iw_mr *mr = wr->sink;
+
+	op->len = wr->len;
+	op->sink_to = wr->sink_to;
+	if (!mr)
+		return wr->len ? IW_E_INVAL : 0;
+	if (mr->pd != qp->pd || !(mr->access & IW_ACCESS_READ_SINK))
+		return IW_E_INVAL;
+	if (wr->sink_to < mr->to || wr->sink_to - mr->to > mr->len || wr->len > mr->len - (wr->sink_to - mr->to))
+		return IW_E_INVAL;
+	op->sink_stag = mr->stag;
+	return 0;
+}
+
+static int make_op(struct iw_op *op, const struct iw_qp *qp, const struct iw_send_wr *wr)
+{
+	unsigned flags = FLAGS_OF_ALL;
+	int err = IW_E_INVAL;
+
+	*op = (struct iw_op){
+		.cookie = wr->wr_id,
+		.flags = wr->flags,
+		.inval_stag = wr->inval_stag,
+		.remote_stag = wr->remote_stag,
+		.remote_to = wr->remote_to,
+	};
+	switch (wr->op) {
+	case IW_WR_SEND:
+		op->kind = IW_OPK_SEND;
+		flags |= FLAGS_OF_SENDS;
+		err = take_pieces(op, wr);
+		break;
+	case IW_WR_WRITE:
+		op->kind = IW_OPK_WRITE;
+		err = take_pieces(op, wr);
+		break;
+	case IW_WR_READ:
+		op->kind = IW_OPK_READ;
+		err = take_sink(op, qp, wr);
+		break;
+	}
+	return wr->flags & ~flags ? IW_E_INVAL : err;
+}
+
+int iw_post_send(struct iw_qp *qp, const struct iw_send_wr *wr)
+{
+	struct iw_op op;
+	uint64_t now;
+	int err;
+
+	if (!qp->link)
+		return IW_E_STATE;
+	err = make_op(&op, qp, wr);
+	if (err)
+		return err;
+	/* The time matters to registrations with a lifetime. */
+	now = op.kind == IW_OPK_READ ? iw_os_now() : 0;
+	err = iw_rdmap_post(qp->rdmap, &op, now);
+	if (err == IW_E_FULL) {
+		/* Quiet ones that are done keep their slots until somebody looks. */
+		iw_verbs_qp_complete(qp);
+		err = iw_rdmap_post(qp->rdmap, &op, now);
+		iw_verbs_sync_bells(qp->ctx);
+	}
+	if (!err)
+		iw_link_kick(qp->link);
+	return err;
+}
+
+int iw_post_recv(struct iw_qp *qp, uint64_t wr_id, void *addr, uint32_t cap)
+{
+	if (!addr && cap)
+		return IW_E_INVAL;
+	return qp->ended ? IW_E_STATE : iw_rdmap_post_recv(qp->rdmap, wr_id, addr, cap);
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Progress: turns of the loop, and the news of each handed to whom it concerns. */
+#include "verbs/internal.h"
+
+#include <limits.h>
+
+#include "os/os.h"
+
+static void take_news(struct iw_ctx *ctx)
+{
+	struct iw_link *k;
+	struct iw_gate *g;
+
+	while ((k = iw_loop_next_link(ctx->loop))) {
+		struct party *p = iw_link_owner(k);
+
+		if (p->kind == PARTY_QP)
+			iw_verbs_qp_news(iw_container_of(p, struct iw_qp, party));
+		else
+			iw_verbs_req_news(iw_container_of(p, struct iw_conn_req, party));
+	}
+	while ((g = iw_loop_next_gate(ctx->loop)))
+		iw_verbs_listener_news(iw_gate_owner(g));
+}
+
+int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, uint64_t until)
+{
+	int ret;
+
+	iw_loop_flush(ctx->loop);
+	take_news(ctx);
+	/* What was posted may have completed already. The sockets are looked at even so, lest one direction's flow keeps the other
+	 * waiting. */
+	if (ctx->nevents || (cq ? cq->len : ctx->ncompletions))
+		until = 0;
+	ret = iw_loop_wait(ctx->loop, until, NULL);
+	take_news(ctx);
+	return ret;
+}
+
+uint64_t iw_verbs_until(int64_t timeout_ns)
+{
+	if (timeout_ns <= 0)
+		return timeout_ns < 0 ? IW_TIME_NEVER : 0;
+	return iw_time_add(iw_os_now(), (uint64_t)timeout_ns);
+}
+
+int iw_progress(struct iw_ctx *ctx, int64_t timeout_ns)
+{
+	int err = iw_verbs_turn(ctx, NULL, iw_verbs_until(timeout_ns));
+
+	iw_verbs_sync_bells(ctx);
+	if (err < 0)
+		return err;
+	return (int)IW_MIN(ctx->nevents + ctx->ncompletions, (unsigned)INT_MAX);
+}
+
+void iw_verbs_sync_bells_slowly(struct iw_ctx *ctx)
+{
+	iw_bell_ring(&ctx->bell, ctx->nevents || ctx->ncompletions);
+	for (struct iw_list *n = ctx->cqs.next; n != &ctx->cqs; n = n->next) {
+		struct iw_cq *cq = iw_container_of(n, struct iw_cq, all);
+
+		iw_bell_ring(&cq->bell, cq->len > 0);
+	}
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Queue pairs: their life, and what the engine has to say about them. */
+#include "verbs/internal.h"
+
+#include <string.h>
+
+#include "os/os.h"
+
+#define DEPTH 64 /* of a queue where nothing is said */
+
+/* Unique among the living, never 0, and not used again soon: a registration may outlive the stream that it names. */
+static uint32_t new_stream(struct iw_ctx *ctx)
+{
+	bool taken;
+
+	do {
+		taken = false;
+		if (++ctx->last_stream == 0) {
+			ctx->streams_wrapped = true;
+			continue;
+		}
+		if (!ctx->streams_wrapped)
+			break;
+		for (struct iw_list *n = ctx->qps.next; n != &ctx->qps && !taken; n = n->next) {
+			const struct iw_qp *qp = iw_container_of(n, struct iw_qp, all);
+
+			taken = iw_rdmap_stream(qp->rdmap) == ctx->last_stream;
+		}
+	} while (ctx->last_stream == 0 || taken);
+	return ctx->last_stream;
+}
+
+static int reserve(struct iw_qp *qp, struct iw_fault *why)
+{
+	int err = iw_verbs_cq_reserve(qp->send_cq, qp->sq_depth, why);
+
+	if (err)
+		return err;
+	err = iw_verbs_cq_reserve(qp->recv_cq, qp->rq_depth, why);
+	if (err)
+		iw_verbs_cq_unreserve(qp->send_cq, qp, qp->sq_depth);
+	return err;
+}
+
+static void unreserve(struct iw_qp *qp)
+{
+	iw_verbs_cq_unreserve(qp->send_cq, qp, qp->sq_depth);
+	iw_verbs_cq_unreserve(qp->recv_cq, qp, qp->rq_depth);
+}
+
+int iw_qp_new(struct iw_qp **out, struct iw_pd *pd, const struct iw_qp_attr *attr, struct iw_fault *why)
+{
+	struct iw_ctx *ctx = pd->ctx;
+	struct iw_qp_attr a;
+	struct iw_qp *qp;
+	int err;
+
+	*out = NULL;
+	err = iw_verbs_take(&a, sizeof(a), attr, attr ? attr->size : 0, "struct iw_qp_attr", why);
+	if (err)
+		return err;
+	if (!a.send_cq || !a.recv_cq || a.send_cq->ctx != ctx || a.recv_cq->ctx != ctx)
+		return iw_fail(why, IW_E_INVAL, "queue pair: send_cq and recv_cq of the same context are needed");
+	qp = iw_verbs_alloc(ctx, sizeof(*qp));
+	if (!qp)
+		return iw_fail(why, IW_E_NOMEM, "queue pair: no memory");
+	qp->party.kind = PARTY_QP;
+	iw_list_init(&qp->party.events.link);
+	iw_list_init(&qp->starved);
+	qp->ctx = ctx;
+	qp->pd = pd;
+	qp->user = a.user;
+	qp->send_cq = a.send_cq;
+	qp->recv_cq = a.recv_cq;
+	qp->sq_depth = a.sq_depth ? a.sq_depth : DEPTH;
+	qp->rq_depth = a.rq_depth ? a.rq_depth : DEPTH;
+	err = iw_rdmap_new(&qp->rdmap,
+			   &(struct iw_rdmap_cfg){
+				   .mem = &ctx->mem,
+				   .stags = ctx->stags,
+				   .pd = pd->number,
+				   .stream = new_stream(ctx),
+				   .sq_depth = qp->sq_depth,
+				   .rq_depth = qp->rq_depth,
+			   },
+			   why);
+	if (err)
+		goto fail_qp;
+	err = reserve(qp, why);
+	if (err)
+		goto fail_rdmap;
+	pd->users++;
+	iw_list_add_tail(&ctx->qps, &qp->all);
+	*out = qp;
+	return 0;
+fail_rdmap:
+	iw_rdmap_free(qp->rdmap);
+fail_qp:
+	iw_verbs_free(ctx, qp, sizeof(*qp));
+	return err;
+}
+
+void iw_qp_free(struct iw_qp *qp)
+{
+	struct iw_ctx *ctx;
+
+	if (!qp)
+		return;
+	ctx = qp->ctx;
+	iw_link_free(qp->link, true);
+	iw_conn_free(qp->conn);
+	iw_rdmap_free(qp->rdmap);
+	iw_verbs_drop_plan(qp);
+	iw_verbs_forget_events(ctx, &qp->party.events);
+	iw_list_del(&qp->starved);
+	unreserve(qp);
+	iw_list_del(&qp->all);
+	qp->pd->users--;
+	iw_verbs_free(ctx, qp, sizeof(*qp));
+	iw_verbs_sync_bells(ctx);
+}
+
+void *iw_qp_user(const struct iw_qp *qp)
+{
+	return qp->user;
+}
+
+/* ---------------------------------------------------------------- news */
+
+void iw_verbs_qp_complete(struct iw_qp *qp)
+{
+	struct iw_completion c;
+
+	for (;;) {
+		struct iw_cq *full = iw_verbs_cq_full(qp->send_cq) ? qp->send_cq : iw_verbs_cq_full(qp->recv_cq) ? qp->recv_cq : NULL;
+
+		if (iw_unlikely(full != NULL)) {
+			iw_list_del(&qp->starved);
+			iw_list_add_tail(&full->starved, &qp->starved);
+			return;
+		}
+		if (!iw_rdmap_next_completion(qp->rdmap, &c))
+			break;
+		iw_verbs_cq_push(c.kind == IW_OPK_RECV ? qp->recv_cq : qp->send_cq, qp, &c);
+		if (iw_verbs_traced(qp->ctx))
+			iw_verbs_trace_completion(qp, &c);
+	}
+	if (iw_unlikely(qp->ended && !qp->told)) {
+		qp->told = true;
+		iw_verbs_event(qp->ctx, &qp->party.events, IW_EV_CLOSED);
+	}
+}
+
+/* What iw_qp_info still tells when the transport is gone. */
+static void keep_facts(struct iw_qp *qp)
+{
+	const struct iw_llp *llp = iw_link_llp(qp->link);
+
+	memcpy(qp->local, llp->local, sizeof(qp->local));
+	memcpy(qp->peer, llp->peer, sizeof(qp->peer));
+	qp->emss = llp->emss;
+	qp->sends = llp->sends;
+	qp->recvs = llp->recvs;
+}
+
+void iw_verbs_qp_end(struct iw_qp *qp, const struct iw_fault *why, bool abort)
+{
+	if (qp->ended)
+		return;
+	if (why)
+		qp->fault = *why;
+	if (qp->link)
+		keep_facts(qp);
+	iw_link_free(qp->link, abort);
+	qp->link = NULL;
+	iw_verbs_drop_plan(qp);
+	/* The conn has done so, but before a retry that did not come about, or when there never was one. */
+	iw_rdmap_flush(qp->rdmap, qp->fault.err ? qp->fault.err : IW_E_CANCELED);
+	qp->used = qp->ended = true;
+	if (iw_verbs_traced(qp->ctx))
+		iw_verbs_trace_end(qp);
+}
+
+static void take_event(struct iw_qp *qp, const struct iw_event *ev)
+{
+	struct iw_ctx *ctx = qp->ctx;
+
+	switch (ev->type) {
+	case IW_EVENT_REQUEST: /* a request's, before there is a queue pair */
+		break;
+	case IW_EVENT_ESTABLISHED:
+		iw_verbs_drop_plan(qp);
+		iw_verbs_event(ctx, &qp->party.events, IW_EV_ESTABLISHED);
+		if (iw_verbs_traced(ctx))
+			iw_verbs_trace_established(qp);
+		break;
+	case IW_EVENT_REJECTED:
+		if (iw_verbs_fall_back(qp))
+			break;
+		qp->fault = ev->fault;
+		iw_verbs_event(ctx, &qp->party.events, IW_EV_REJECTED);
+		if (iw_verbs_traced(ctx))
+			iw_verbs_trace_rejected(qp);
+		break;
+	case IW_EVENT_PEER_CLOSED:
+		iw_verbs_event(ctx, &qp->party.events, IW_EV_PEER_CLOSED);
+		break;
+	case IW_EVENT_CLOSED:
+		if (!iw_verbs_fall_back(qp))
+			iw_verbs_qp_end(qp, &ev->fault, ev->abort);
+		break;
+	}
+}
+
+void iw_verbs_qp_news(struct iw_qp *qp)
+{
+	struct iw_event ev;
+
+	/* A retry puts another conn in the place of the one that asked for it. */
+	while (!qp->ended && iw_conn_next_event(qp->conn, &ev))
+		take_event(qp, &ev);
+	if (iw_verbs_traced(qp->ctx))
+		iw_verbs_trace_state(qp);
+	iw_verbs_qp_complete(qp);
+}
+
+/* ---------------------------------------------------------------- ends */
+
+static bool nothing_to_end(struct iw_qp *qp)
+{
+	if (qp->ended)
+		return true;
+	iw_verbs_drop_plan(qp);
+	if (qp->conn)
+		return false;
+	iw_verbs_qp_end(qp, NULL, true);
+	iw_verbs_qp_complete(qp);
+	iw_verbs_sync_bells(qp->ctx);
+	return true;
+}
+
+void iw_disconnect(struct iw_qp *qp)
+{
+	if (nothing_to_end(qp))
+		return;
+	iw_conn_close(qp->conn, iw_os_now());
+	iw_link_kick(qp->link);
+}
+
+void iw_abort(struct iw_qp *qp)
+{
+	if (nothing_to_end(qp))
+		return;
+	iw_conn_abort(qp->conn, iw_os_now());
+	iw_link_kick(qp->link);
+}
