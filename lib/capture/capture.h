@@ -138,8 +138,8 @@ struct iw_cap_ddp {
 	uint64_t first_frame;          /* captured frame in which the FPDU begins (event.frame: where it is complete) */
 	bool aligned;                  /* begins where a TCP segment begins */
 	enum iw_cap_crc crc;
-	uint32_t crc_wire;             /* the CRC field, as a number (least significant octet first on the wire) */
-	uint32_t crc_computed;         /* valid when crc is GOOD or BAD */
+	uint32_t crc_wire;             /* the CRC field, its first octet on top, as hex dumps and other tools show it */
+	uint32_t crc_computed;         /* likewise; valid when crc is GOOD or BAD */
 	enum iw_cap_marker marker;
 	unsigned markers;              /* how many */
 	uint64_t missing;              /* octets of this FPDU that were not captured */

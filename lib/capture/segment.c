@@ -242,6 +242,7 @@ void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run
 	struct iw_cap_ddp *e = &event_new(c, IW_CAP_DDP, f, d, r->time_ns, r->frame)->ddp;
 	const uint8_t *p = w->head + IW_MPA_HEAD_LEN;
 	size_t have = IW_MIN(w->head_len - (size_t)IW_MPA_HEAD_LEN, (size_t)w->ulpdu_len);
+	uint8_t computed[IW_MPA_CRC_LEN];
 	struct iw_fault why = { 0 };
 	int n;
 
@@ -250,8 +251,9 @@ void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run
 	e->first_frame = w->start_frame;
 	e->aligned = w->aligned;
 	e->crc = crc;
-	e->crc_wire = iw_get_le32(w->crc_wire);
-	e->crc_computed = w->crc;
+	iw_put_le32(computed, w->crc);
+	e->crc_wire = iw_get_be32(w->crc_wire);
+	e->crc_computed = iw_get_be32(computed);
 	e->marker = marker_verdict(w);
 	e->markers = w->marks;
 	e->missing = w->missing;
