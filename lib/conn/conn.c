@@ -40,7 +40,7 @@ static const unsigned transitions[] = {
 };
 #undef TO
 
-void conn_set_state(struct iw_conn *c, enum iw_conn_state to)
+void iw_conn_set_state(struct iw_conn *c, enum iw_conn_state to)
 {
 	assert(transitions[c->state] & 1u << to);
 	c->state = to;
@@ -48,7 +48,7 @@ void conn_set_state(struct iw_conn *c, enum iw_conn_state to)
 
 /* --- events --- */
 
-void conn_event(struct iw_conn *c, enum iw_event_type type, const struct iw_fault *why, bool abort)
+void iw_conn_event(struct iw_conn *c, enum iw_event_type type, const struct iw_fault *why, bool abort)
 {
 	struct iw_event *e = &c->events[c->nevents];
 
@@ -103,7 +103,7 @@ int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cfg, uint64_t no
 	return 0;
 }
 
-void conn_drop_batch(struct iw_conn *c)
+void iw_conn_drop_batch(struct iw_conn *c)
 {
 	if (c->tx != NULL)
 		iw_pool_put(c->cfg.txbufs, c->tx);
@@ -114,7 +114,7 @@ void iw_conn_free(struct iw_conn *c)
 {
 	if (c == NULL)
 		return;
-	conn_drop_batch(c);
+	iw_conn_drop_batch(c);
 	iw_mpa_fini(c->mpa);
 	iw_mem_free(c->cfg.mem, c, sizeof(*c) + iw_mpa_size());
 }
@@ -157,18 +157,18 @@ const struct iw_conn_counts *iw_conn_counts(const struct iw_conn *c)
 /* --- ends --- */
 
 /* The last step: nothing moves any more, everything outstanding completes, the ULP is told once. */
-void conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort)
+void iw_conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort)
 {
 	if (c->state == IW_CONN_CLOSED)
 		return;
 	if (c->fault.err == 0 && why != NULL)
 		c->fault = *why;
-	conn_drop_batch(c);
+	iw_conn_drop_batch(c);
 	/* Before a retry the queue pair stays as it is, with what was posted. */
 	if (c->rdmap != NULL && !iw_mpa_should_retry_rev1(c->mpa))
 		iw_rdmap_flush(c->rdmap, c->fault.err != 0 ? c->fault.err : IW_E_CANCELED);
-	conn_set_state(c, IW_CONN_CLOSED);
-	conn_event(c, IW_EVENT_CLOSED, &c->fault, abort);
+	iw_conn_set_state(c, IW_CONN_CLOSED);
+	iw_conn_event(c, IW_EVENT_CLOSED, &c->fault, abort);
 }
 
 static bool established(const struct iw_conn *c)
@@ -178,7 +178,7 @@ static bool established(const struct iw_conn *c)
 
 /* A fault of ours or one told by the peer. Where a Terminate may go out it goes first, then the FIN, and the input is drained
  * so that no reset destroys it on its way (RFC 5040 6.2.1). Where none may, TCP is closed at once. */
-void conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
+void iw_conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 {
 	if (c->state == IW_CONN_CLOSED || c->state == IW_CONN_TERMINATING)
 		return;
@@ -186,19 +186,19 @@ void conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 		c->fault = *why;
 	if (c->state == IW_CONN_SETUP && iw_mpa_tx_startup(c->mpa).len > 0) {
 		/* A last Reply says why (RFC 5044 appendix C); then the end. */
-		conn_set_state(c, IW_CONN_TERMINATING);
+		iw_conn_set_state(c, IW_CONN_TERMINATING);
 		c->linger_at = iw_time_add(now, c->cfg.linger_ns);
 		return;
 	}
 	if (!established(c) || c->state == IW_CONN_FIN_SENT || !iw_mpa_may_send(c->mpa)) {
-		conn_closed(c, why, true);
+		iw_conn_closed(c, why, true);
 		return;
 	}
 	iw_rdmap_fail(c->rdmap, why); /* does nothing when it is the one that reported */
 	if (iw_rdmap_state(c->rdmap) == IW_RDMAP_TERMINATED)
-		conn_drop_batch(c); /* the peer takes nothing more */
+		iw_conn_drop_batch(c); /* the peer takes nothing more */
 	iw_rdmap_hold(c->rdmap, c->tx != NULL);
-	conn_set_state(c, IW_CONN_TERMINATING);
+	iw_conn_set_state(c, IW_CONN_TERMINATING);
 	c->linger_at = iw_time_add(now, c->cfg.linger_ns);
 }
 
@@ -210,9 +210,9 @@ void iw_conn_lost(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 	if (c->state == IW_CONN_SETUP && iw_mpa_rx_eof(c->mpa, &ignored) < 0 && c->fault.err == 0)
 		c->fault = *why; /* the reset says more than MPA's end of stream */
 	if (c->state == IW_CONN_FIN_SENT && c->fault.err == 0 && c->peer_fin)
-		conn_closed(c, NULL, true);
+		iw_conn_closed(c, NULL, true);
 	else
-		conn_closed(c, why, true);
+		iw_conn_closed(c, why, true);
 }
 
 void iw_conn_abort(struct iw_conn *c, uint64_t now)
@@ -221,7 +221,7 @@ void iw_conn_abort(struct iw_conn *c, uint64_t now)
 
 	(void)now;
 	iw_fail(&why, IW_E_CANCELED, "conn: aborted by this end");
-	conn_closed(c, &why, true);
+	iw_conn_closed(c, &why, true);
 }
 
 void iw_conn_close(struct iw_conn *c, uint64_t now)
@@ -230,7 +230,7 @@ void iw_conn_close(struct iw_conn *c, uint64_t now)
 		iw_conn_abort(c, now);
 	} else if (c->state == IW_CONN_OPEN) {
 		iw_rdmap_close(c->rdmap);
-		conn_set_state(c, IW_CONN_CLOSING);
+		iw_conn_set_state(c, IW_CONN_CLOSING);
 		c->last_tx = c->last_rx = now;
 	}
 }
@@ -248,14 +248,14 @@ void iw_conn_eof(struct iw_conn *c, uint64_t now)
 		err = iw_mpa_rx_eof(c->mpa, &why);
 		if (err == 0)
 			iw_fail(&why, IW_E_MPA_LOST, "mpa: the peer closed the connection during set-up");
-		conn_closed(c, &why, true);
+		iw_conn_closed(c, &why, true);
 		return;
 	case IW_CONN_TERMINATING:
 		return; /* the Terminate still goes out */
 	case IW_CONN_FIN_SENT:
 		if (c->fault.err == 0)
 			err = iw_mpa_rx_eof(c->mpa, &why);
-		conn_closed(c, err < 0 ? &why : NULL, false);
+		iw_conn_closed(c, err < 0 ? &why : NULL, false);
 		return;
 	case IW_CONN_OPEN:
 	case IW_CONN_CLOSING:
@@ -265,10 +265,10 @@ void iw_conn_eof(struct iw_conn *c, uint64_t now)
 	if (err == 0 && iw_rdmap_waiting(c->rdmap))
 		err = iw_fail(&why, IW_E_CLOSED, "conn: the peer closed the connection with RDMA Reads of ours unanswered");
 	if (err < 0) {
-		conn_closed(c, &why, true);
+		iw_conn_closed(c, &why, true);
 		return;
 	}
-	conn_event(c, IW_EVENT_PEER_CLOSED, NULL, false);
+	iw_conn_event(c, IW_EVENT_PEER_CLOSED, NULL, false);
 	(void)now;
 }
 
@@ -286,7 +286,7 @@ int iw_conn_accept(struct iw_conn *c, struct iw_rdmap *rdmap, uint16_t ird, uint
 		return err;
 	c->rdmap = rdmap;
 	c->decide_at = IW_TIME_NEVER;
-	conn_established(c, now);
+	iw_conn_established(c, now);
 	/* Octets that came behind the Request are held by MPA: they count as received now. */
 	iw_conn_received(c, 0, now);
 	return 0;
@@ -299,13 +299,13 @@ void iw_conn_reject(struct iw_conn *c, const uint8_t *pd, size_t pd_len, uint64_
 	if (c->state != IW_CONN_SETUP)
 		return;
 	if (iw_mpa_reject(c->mpa, pd, pd_len, &why) < 0) {
-		conn_closed(c, &why, true);
+		iw_conn_closed(c, &why, true);
 		return;
 	}
 	iw_fail(&c->fault, IW_E_REJECTED, "conn: rejected by this end");
 	c->decide_at = IW_TIME_NEVER;
 	/* MPA would leave TCP to the ULP (RFC 5044 7.1.2); here the connection is MPA's alone: Reply, FIN. */
-	conn_set_state(c, IW_CONN_TERMINATING);
+	iw_conn_set_state(c, IW_CONN_TERMINATING);
 	c->linger_at = iw_time_add(now, c->cfg.linger_ns);
 }
 
@@ -346,17 +346,17 @@ void iw_conn_timeout(struct iw_conn *c, uint64_t now)
 	if (c->state == IW_CONN_CLOSED)
 		return;
 	if (iw_mpa_timeout(c->mpa, now, &why) < 0) {
-		conn_closed(c, &why, true);
+		iw_conn_closed(c, &why, true);
 	} else if (now >= c->decide_at) {
 		iw_fail(&why, IW_E_TIMEOUT, "conn: nobody answered the Request within %U ms", c->cfg.decide_ns / 1000000);
-		conn_closed(c, &why, true);
+		iw_conn_closed(c, &why, true);
 	} else if (now >= c->linger_at) {
 		if (c->fault.err == 0)
 			iw_fail(&c->fault, IW_E_TIMEOUT, "conn: the peer did not close its side within %U ms", c->cfg.linger_ns / 1000000);
-		conn_closed(c, NULL, true);
+		iw_conn_closed(c, NULL, true);
 	} else if (now >= stall_deadline(c)) {
 		iw_fail(&why, IW_E_TIMEOUT, "conn: %s for %U ms",
 			c->tx != NULL ? "the peer takes no octets" : "the peer answers no RDMA Read", c->cfg.stall_ns / 1000000);
-		conn_closed(c, &why, true);
+		iw_conn_closed(c, &why, true);
 	}
 }

@@ -72,6 +72,8 @@ void iw_conn_free(struct iw_conn *c);
 enum iw_conn_state iw_conn_state(const struct iw_conn *c);
 const struct iw_mpa_params *iw_conn_params(const struct iw_conn *c);
 size_t iw_conn_mulpdu(const struct iw_conn *c);
+/* Initiator: the form of RTR that it sends first, one of enum iw_mpa_rtr; responder: the set agreed on; IW_RTR_NONE: none. */
+uint8_t iw_conn_rtr(const struct iw_conn *c);
 void iw_conn_set_emss(struct iw_conn *c, size_t emss);
 /* FPDUs are aligned with segments: the transport should refresh its EMSS before each batch. */
 bool iw_conn_aligned(const struct iw_conn *c);

@@ -36,12 +36,12 @@ struct iw_conn {
 	alignas(16) uint8_t mpa_space[];
 };
 
-void conn_set_state(struct iw_conn *c, enum iw_conn_state to);
-void conn_event(struct iw_conn *c, enum iw_event_type type, const struct iw_fault *why, bool abort);
-void conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now);
-void conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort);
-void conn_drop_batch(struct iw_conn *c);
+void iw_conn_set_state(struct iw_conn *c, enum iw_conn_state to);
+void iw_conn_event(struct iw_conn *c, enum iw_event_type type, const struct iw_fault *why, bool abort);
+void iw_conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now);
+void iw_conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort);
+void iw_conn_drop_batch(struct iw_conn *c);
 /* MPA has agreed: rdmap starts. */
-void conn_established(struct iw_conn *c, uint64_t now);
+void iw_conn_established(struct iw_conn *c, uint64_t now);
 
 #endif

@@ -36,7 +36,16 @@ static uint8_t rtr_form(uint8_t set)
 	return set & IW_RTR_SEND;
 }
 
-void conn_established(struct iw_conn *c, uint64_t now)
+uint8_t iw_conn_rtr(const struct iw_conn *c)
+{
+	const struct iw_mpa_params *p = iw_mpa_params(c->mpa);
+
+	if (!p->peer_to_peer)
+		return IW_RTR_NONE;
+	return c->cfg.mpa.initiator ? rtr_form(p->rtr) : p->rtr;
+}
+
+void iw_conn_established(struct iw_conn *c, uint64_t now)
 {
 	const struct iw_mpa_params *p = iw_mpa_params(c->mpa);
 	struct iw_rdmap_params rp = {
@@ -44,36 +53,36 @@ void conn_established(struct iw_conn *c, uint64_t now)
 		.dv = p->dv,
 		.ird = p->ird == IW_MPA_IRD_ORD_MAX ? c->cfg.unnegotiated_reads : p->ird,
 		.ord = p->ord == IW_MPA_IRD_ORD_MAX ? c->cfg.unnegotiated_reads : p->ord,
-		.rtr = !p->peer_to_peer ? IW_RTR_NONE : c->cfg.mpa.initiator ? rtr_form(p->rtr) : p->rtr,
+		.rtr = iw_conn_rtr(c),
 	};
 	struct iw_fault why = { 0 };
 
 	if (iw_rdmap_start(c->rdmap, &rp, &why) < 0) {
-		conn_closed(c, &why, true);
+		iw_conn_closed(c, &why, true);
 		return;
 	}
 	c->last_rx = c->last_tx = now;
-	conn_set_state(c, IW_CONN_OPEN);
-	conn_event(c, IW_EVENT_ESTABLISHED, NULL, false);
+	iw_conn_set_state(c, IW_CONN_OPEN);
+	iw_conn_event(c, IW_EVENT_ESTABLISHED, NULL, false);
 }
 
 static void rejected(struct iw_conn *c, uint64_t now)
 {
 	iw_fail(&c->fault, IW_E_REJECTED, "mpa: the peer rejected the connection (%u octets of Private Data)",
 		(uint32_t)iw_mpa_params(c->mpa)->pd_len);
-	conn_event(c, IW_EVENT_REJECTED, &c->fault, false);
-	conn_set_state(c, IW_CONN_TERMINATING);
+	iw_conn_event(c, IW_EVENT_REJECTED, &c->fault, false);
+	iw_conn_set_state(c, IW_CONN_TERMINATING);
 	c->linger_at = iw_time_add(now, c->cfg.linger_ns);
 }
 
 /* The Reply was well formed but cannot be lived with: IRD or RTR. As initiator we may send: Terminate, then the end (RFC 6581 9). */
 static void unacceptable_reply(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 {
-	conn_established(c, now);
+	iw_conn_established(c, now);
 	if (c->state != IW_CONN_OPEN)
 		return;
 	c->nevents--; /* the ULP never saw it established */
-	conn_fault(c, why, now);
+	iw_conn_fault(c, why, now);
 }
 
 static void unit(struct iw_conn *c, const struct iw_mpa_unit *u, uint64_t now)
@@ -83,10 +92,10 @@ static void unit(struct iw_conn *c, const struct iw_mpa_unit *u, uint64_t now)
 	switch (u->kind) {
 	case IW_MPA_UNIT_REQUEST:
 		c->decide_at = iw_time_add(now, c->cfg.decide_ns);
-		conn_event(c, IW_EVENT_REQUEST, NULL, false);
+		iw_conn_event(c, IW_EVENT_REQUEST, NULL, false);
 		return;
 	case IW_MPA_UNIT_REPLY:
-		conn_established(c, now);
+		iw_conn_established(c, now);
 		return;
 	case IW_MPA_UNIT_REJECT:
 		rejected(c, now);
@@ -97,7 +106,7 @@ static void unit(struct iw_conn *c, const struct iw_mpa_unit *u, uint64_t now)
 			iw_rdmap_prefetch(c->rdmap, u->ahead, u->ahead_len);
 		if (iw_rdmap_receive(c->rdmap, u->data, u->len, now, &why) < 0) {
 			why.offset = u->pos;
-			conn_fault(c, &why, now);
+			iw_conn_fault(c, &why, now);
 		}
 		return;
 	}
@@ -123,7 +132,7 @@ void iw_conn_received(struct iw_conn *c, size_t bytes, uint64_t now)
 		if (c->state == IW_CONN_SETUP && (got == IW_E_MPA_IRD || got == IW_E_MPA_RTR))
 			unacceptable_reply(c, &why, now);
 		else
-			conn_fault(c, &why, now);
+			iw_conn_fault(c, &why, now);
 	}
 	iw_mpa_rx_end(c->mpa);
 }

@@ -60,7 +60,7 @@ bool iw_conn_send(struct iw_conn *c, struct iw_tx *tx, uint64_t now)
 		c->tx_cut_short = false;
 		fill_batch(c, now);
 		if (c->tx->bytes == 0) {
-			conn_drop_batch(c);
+			iw_conn_drop_batch(c);
 			return false;
 		}
 		c->last_tx = now;
@@ -92,7 +92,7 @@ void iw_conn_sent(struct iw_conn *c, size_t bytes, uint64_t now)
 	iw_txbuf_sent(c->tx, bytes);
 	c->sent_pos += bytes;
 	if (c->tx->bytes == 0) {
-		conn_drop_batch(c);
+		iw_conn_drop_batch(c);
 		iw_rdmap_hold(c->rdmap, false);
 	} else {
 		c->tx_cut_short = true;
@@ -116,8 +116,8 @@ bool iw_conn_fin_due(struct iw_conn *c, uint64_t now)
 		iw_rdmap_tx_shut(c->rdmap);
 	c->linger_at = IW_MIN(c->linger_at, iw_time_add(now, c->cfg.linger_ns));
 	if (c->peer_fin)
-		conn_closed(c, NULL, false);
+		iw_conn_closed(c, NULL, false);
 	else
-		conn_set_state(c, IW_CONN_FIN_SENT);
+		iw_conn_set_state(c, IW_CONN_FIN_SENT);
 	return true;
 }

@@ -133,7 +133,7 @@ bool iw_rdmap_next_completion(struct iw_rdmap *r, struct iw_completion *out)
 	return next_sent(r, out) || next_received(r, out);
 }
 
-void rdmap_start_flush(struct iw_rdmap *r, int err)
+void iw_rdmap_start_flush(struct iw_rdmap *r, int err)
 {
 	if (r->flushing)
 		return;
@@ -145,13 +145,13 @@ void rdmap_start_flush(struct iw_rdmap *r, int err)
 
 void iw_rdmap_flush(struct iw_rdmap *r, int err)
 {
-	rdmap_start_flush(r, err);
+	iw_rdmap_start_flush(r, err);
 	r->held = false;
 	r->cur = TX_NONE;
 	r->rtr_pending = false;
 	r->term_pending = false;
 	if (r->state != IW_RDMAP_CLOSED)
-		rdmap_set_state(r, IW_RDMAP_CLOSED);
+		iw_rdmap_set_state(r, IW_RDMAP_CLOSED);
 }
 
 void iw_rdmap_hold(struct iw_rdmap *r, bool held)
@@ -175,7 +175,7 @@ void iw_rdmap_sent(struct iw_rdmap *r, uint64_t pos)
 		if (!in->out.ended || in->end_pos > pos)
 			break;
 		/* RFC 5040 5.2.2: the slot is free again; the peer may reuse it as soon as it sees the Response's end. */
-		rdmap_post_rreq_buffer(r, r->in_head + r->params.ird);
+		iw_rdmap_post_rreq_buffer(r, r->in_head + r->params.ird);
 		r->in_head++;
 	}
 	if (r->term_pulled && r->term_pos <= pos)

@@ -86,7 +86,7 @@ struct iw_rdmap {
 };
 
 /* rdmap.c */
-void rdmap_set_state(struct iw_rdmap *r, enum iw_rdmap_state to);
+void iw_rdmap_set_state(struct iw_rdmap *r, enum iw_rdmap_state to);
 static inline struct sq_slot *sq_at(struct iw_rdmap *r, uint32_t n)
 {
 	return &r->sq[n & r->sq_mask];
@@ -100,14 +100,14 @@ static inline struct outbound_read *outr_at(struct iw_rdmap *r, uint32_t n)
 	return &r->outr[n & (r->outr_cap - 1)];
 }
 /* Posts the QN 1 buffer of a free inbound_read. */
-void rdmap_post_rreq_buffer(struct iw_rdmap *r, uint32_t n);
+void iw_rdmap_post_rreq_buffer(struct iw_rdmap *r, uint32_t n);
 
 /* terminate.c */
 /* Records the first fault and queues its Terminate if it has one; h, len: the segment at fault (NULL: none), rreq: the Read Request at fault. */
-void rdmap_local_fault(struct iw_rdmap *r, const struct iw_fault *why, const struct iw_ddp *h, size_t seg_len, const struct iw_rreq *rreq);
-void rdmap_peer_terminate(struct iw_rdmap *r, const struct iw_ddp_msg *m, struct iw_fault *why);
+void iw_rdmap_local_fault(struct iw_rdmap *r, const struct iw_fault *why, const struct iw_ddp *h, size_t seg_len, const struct iw_rreq *rreq);
+void iw_rdmap_peer_terminate(struct iw_rdmap *r, const struct iw_ddp_msg *m, struct iw_fault *why);
 
 /* complete.c */
-void rdmap_start_flush(struct iw_rdmap *r, int err);
+void iw_rdmap_start_flush(struct iw_rdmap *r, int err);
 
 #endif

@@ -36,7 +36,7 @@ static const unsigned transitions[] = {
 };
 #undef TO
 
-void rdmap_set_state(struct iw_rdmap *r, enum iw_rdmap_state to)
+void iw_rdmap_set_state(struct iw_rdmap *r, enum iw_rdmap_state to)
 {
 	assert(transitions[r->state] & 1u << to);
 	r->state = to;
@@ -133,7 +133,7 @@ const struct iw_fault *iw_rdmap_fault(const struct iw_rdmap *r)
 	return r->fault.err != 0 ? &r->fault : NULL;
 }
 
-void rdmap_post_rreq_buffer(struct iw_rdmap *r, uint32_t n)
+void iw_rdmap_post_rreq_buffer(struct iw_rdmap *r, uint32_t n)
 {
 	int err = iw_ddp_post(r->ddp, IW_QN_RREQ, in_at(r, n)->buf, IW_RDMAP_RREQ_LEN, n);
 
@@ -186,20 +186,20 @@ int iw_rdmap_start(struct iw_rdmap *r, const struct iw_rdmap_params *p, struct i
 		return iw_fail(why, IW_E_NOMEM, "rdmap: no memory for IRD %u and ORD %u", p->ird, p->ord);
 	iw_ddp_set_version(r->ddp, p->dv);
 	for (i = 0; i < p->ird; i++)
-		rdmap_post_rreq_buffer(r, i);
+		iw_rdmap_post_rreq_buffer(r, i);
 	r->started = true;
 	if (p->initiator)
 		prepare_rtr(r);
 	else
 		r->rtr_expected = p->rtr;
-	rdmap_set_state(r, IW_RDMAP_RTS);
+	iw_rdmap_set_state(r, IW_RDMAP_RTS);
 	return 0;
 }
 
 void iw_rdmap_close(struct iw_rdmap *r)
 {
 	if (r->state == IW_RDMAP_RTS)
-		rdmap_set_state(r, IW_RDMAP_CLOSING);
+		iw_rdmap_set_state(r, IW_RDMAP_CLOSING);
 }
 
 bool iw_rdmap_drained(const struct iw_rdmap *r)

@@ -156,7 +156,7 @@ static int on_rresp(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, stru
 static int on_term(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, struct iw_fault *why)
 {
 	(void)now;
-	rdmap_peer_terminate(r, m, why);
+	iw_rdmap_peer_terminate(r, m, why);
 	return IW_E_PEER_TERMINATE;
 }
 
@@ -262,7 +262,7 @@ static int deliver_all(struct iw_rdmap *r, uint64_t now, struct iw_fault *why)
 		if (err < 0) {
 			const struct iw_rreq *q = m.opcode == IW_OP_RREQ ? &in_at(r, (uint32_t)m.cookie)->rreq : NULL;
 
-			rdmap_local_fault(r, why, &m.last, iw_ddp_hdr_len(m.tagged) + m.last_len, q);
+			iw_rdmap_local_fault(r, why, &m.last, iw_ddp_hdr_len(m.tagged) + m.last_len, q);
 			return err;
 		}
 	}
@@ -281,7 +281,7 @@ static int receive(struct iw_rdmap *r, bool in_order, uint64_t seq, const uint8_
 	hdr = iw_ddp_decode(&h, ulpdu, len);
 	if (hdr <= 0) {
 		err = iw_fail(why, IW_E_DDP_LOCAL, "ddp: segment of %U octets: shorter than its header", (uint64_t)len);
-		rdmap_local_fault(r, why, NULL, 0, NULL);
+		iw_rdmap_local_fault(r, why, NULL, 0, NULL);
 		return err;
 	}
 	ulpdu += hdr;
@@ -303,7 +303,7 @@ static int receive(struct iw_rdmap *r, bool in_order, uint64_t seq, const uint8_
 		err = iw_ddp_arrive(r->ddp, in_order ? iw_ddp_next_seq(r->ddp) : seq, &h, len, why);
 	}
 	if (err < 0) {
-		rdmap_local_fault(r, why, &h, len + (size_t)hdr, NULL);
+		iw_rdmap_local_fault(r, why, &h, len + (size_t)hdr, NULL);
 		return err;
 	}
 	return deliver_all(r, now, why);

@@ -181,7 +181,7 @@ static int pull_response(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *s
 		rest.src_to += off;
 		rest.size -= off;
 		r->cur = TX_NONE;
-		rdmap_local_fault(r, &why, &in->msg.last, IW_DDP_UNTAGGED_LEN + in->msg.last_len, &rest);
+		iw_rdmap_local_fault(r, &why, &in->msg.last, IW_DDP_UNTAGGED_LEN + in->msg.last_len, &rest);
 		return 0;
 	}
 	seg->payload[0] = (struct iw_vec){ where, len };

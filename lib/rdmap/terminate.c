@@ -27,7 +27,7 @@ static void attach_headers(struct iw_terminate *t, const struct iw_ddp *h, size_
 	}
 }
 
-void rdmap_local_fault(struct iw_rdmap *r, const struct iw_fault *why, const struct iw_ddp *h, size_t seg_len, const struct iw_rreq *rreq)
+void iw_rdmap_local_fault(struct iw_rdmap *r, const struct iw_fault *why, const struct iw_ddp *h, size_t seg_len, const struct iw_rreq *rreq)
 {
 	uint32_t term = iw_err_term(why->err);
 
@@ -35,10 +35,10 @@ void rdmap_local_fault(struct iw_rdmap *r, const struct iw_fault *why, const str
 		return; /* the first error is the one reported (RFC 5040 7.1) */
 	r->fault = *why;
 	r->fault.term = term;
-	rdmap_start_flush(r, why->err);
+	iw_rdmap_start_flush(r, why->err);
 	if (r->state == IW_RDMAP_CLOSED || r->state == IW_RDMAP_TERMINATED)
 		return;
-	rdmap_set_state(r, IW_RDMAP_TERMINATING);
+	iw_rdmap_set_state(r, IW_RDMAP_TERMINATING);
 	if (term == IW_NOTERM || !r->started)
 		return;
 	r->term.layer = IW_TERM_LAYER(term);
@@ -53,7 +53,7 @@ void rdmap_local_fault(struct iw_rdmap *r, const struct iw_fault *why, const str
 
 void iw_rdmap_fail(struct iw_rdmap *r, const struct iw_fault *why)
 {
-	rdmap_local_fault(r, why, NULL, 0, NULL);
+	iw_rdmap_local_fault(r, why, NULL, 0, NULL);
 }
 
 bool iw_rdmap_terminate_sent(const struct iw_rdmap *r)
@@ -66,7 +66,7 @@ bool iw_rdmap_terminate_due(const struct iw_rdmap *r)
 	return r->term_pending && !r->term_sent;
 }
 
-void rdmap_peer_terminate(struct iw_rdmap *r, const struct iw_ddp_msg *m, struct iw_fault *why)
+void iw_rdmap_peer_terminate(struct iw_rdmap *r, const struct iw_ddp_msg *m, struct iw_fault *why)
 {
 	struct iw_terminate t;
 	struct iw_text text;
@@ -87,8 +87,8 @@ void rdmap_peer_terminate(struct iw_rdmap *r, const struct iw_ddp_msg *m, struct
 	}
 	if (r->fault.err == 0)
 		r->fault = *why;
-	rdmap_start_flush(r, IW_E_PEER_TERMINATE);
+	iw_rdmap_start_flush(r, IW_E_PEER_TERMINATE);
 	r->term_pending = false; /* RFC 5040 5.4: the receiver of a Terminate need not send one */
 	r->cur = TX_NONE;
-	rdmap_set_state(r, IW_RDMAP_TERMINATED);
+	iw_rdmap_set_state(r, IW_RDMAP_TERMINATED);
 }

@@ -168,16 +168,28 @@ void pair_free(struct pair *p)
 	free(p->ba.buf);
 }
 
+/* Octets leave at the front: they are moved down only when as many again have left. */
 static void wire_put(struct wire *w, const void *octets, size_t len)
 {
-	if (w->len + len > w->cap) {
-		w->cap = (w->len + len) * 2;
+	if (w->off > w->len) {
+		memmove(w->buf, w->buf + w->off, w->len);
+		w->off = 0;
+	}
+	if (w->off + w->len + len > w->cap) {
+		w->cap = (w->off + w->len + len) * 2;
 		w->buf = realloc(w->buf, w->cap);
 		CHECK(w->buf != NULL);
 	}
-	memcpy(w->buf + w->len, octets, len);
+	memcpy(w->buf + w->off + w->len, octets, len);
 	w->len += len;
 	w->sent += len;
+}
+
+static void wire_take(struct wire *w, void *octets, size_t len)
+{
+	memcpy(octets, w->buf + w->off, len);
+	w->off += len;
+	w->len -= len;
 }
 
 void pair_inject(struct pair *p, struct end *to, const void *octets, size_t len)
@@ -214,7 +226,8 @@ static bool end_send(struct pair *p, struct end *e)
 			break;
 		moved = true;
 	}
-	if (!p->cut && !e->shut && iw_conn_fin_due(e->conn, p->now)) {
+	if (!p->cut && !e->shut &&
+	    (iw_conn_fin_due(e->conn, p->now) || iw_conn_state(e->conn) == IW_CONN_CLOSED)) {
 		e->shut = e->out->fin = true;
 		moved = true;
 	}
@@ -252,16 +265,14 @@ static bool end_receive(struct pair *p, struct end *e)
 	want = read_size(p, w);
 	for (i = 0; i < nvec && got < want; i++) {
 		n = IW_MIN(vec[i].len, want - got);
-		memcpy(vec[i].base, w->buf + got, n);
+		wire_take(w, vec[i].base, n);
 		got += n;
 	}
 	CHECK(got > 0);
-	w->len -= got;
-	memmove(w->buf, w->buf + got, w->len);
 	if (p->delay_ns != 0)
 		w->not_before = p->now + rng_below(&p->rng, p->delay_ns);
 	iw_conn_received(e->conn, got, p->now);
-	memset(e->scratch, 0xa5, e->scratch_len); /* it was lent: nothing may be kept in it */
+	memset(e->scratch, 0xa5, IW_MIN(got, e->scratch_len)); /* it was lent: nothing may be kept in it */
 	end_poll(p, e);
 	return true;
 }

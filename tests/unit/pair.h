@@ -32,7 +32,7 @@ void test_mem_init(struct test_mem *t);
 /* One direction of a TCP connection. */
 struct wire {
 	uint8_t *buf;
-	size_t len, cap;     /* octets on their way */
+	size_t off, len, cap;     /* octets on their way */
 	size_t window;       /* most octets on their way: beyond, the sender gets a short write */
 	bool fin;            /* the sender shut its side */
 	bool fin_seen;
