@@ -1,0 +1,258 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# ddp-dump over captures of other people's iWARP, whole and damaged.
+
+load helpers
+
+setup() {
+    TRACES=$IW_TOP/tests/vectors/traces
+    export TZ=UTC
+}
+
+# bytes HEX...: octets on standard output
+bytes() {
+    local hex i
+
+    hex=$(tr -d ' ' <<<"$*")
+    for ((i = 0; i < ${#hex}; i += 2)); do printf '%b' "\\x${hex:i:2}"; done
+}
+
+# Of each connection and direction: FPDUs, those that begin a TCP segment, good CRCs, CRC fields of zero that nobody asked for.
+# The texts beside the captures hold the same, told by a decoder that has nothing in common with ours.
+told_by_text() {
+    awk '
+        /^connection [0-9]+:/ { flow = $2 - 1 }
+        /^  totals:/ {
+            sub(/^  totals: /, "")
+            n = split($0, part, /, /)
+            for (i = 1; i <= n; i++) {
+                dir = substr(part[i], 1, 1)
+                value = part[i]; sub(/.* /, "", value)
+                key = substr(part[i], 2); sub(/ [0-9]+$/, "", key)
+                got[dir, key] = value
+            }
+            for (d = 1; d <= 2; d++) {
+                dir = substr("><", d, 1)
+                printf "%d %s %d %d %d %d\n", flow, dir, got[dir, "FPDUs"], got[dir, "start a TCP segment"], got[dir, "ok"], got[dir, "zero"]
+            }
+            delete got
+        }' "$1" | sort
+}
+
+told_by_us() {
+    jq -r -s '
+        ([.[] | select(.event == "mpa") | .flow] | unique) as $flows |
+        [.[] | select(.event == "ddp")] as $ddp |
+        $flows[] as $f | ("initiator", "responder") as $from |
+        [$ddp[] | select(.flow == $f and .from == $from)] |
+        [$f, (if $from == "initiator" then ">" else "<" end), length, (map(select(.aligned)) | length),
+         (map(select(.crc == "good")) | length), (map(select(.crc == "off" and .crc_field == "0x00000000")) | length)] |
+        map(tostring) | join(" ")' "$1" | sort
+}
+
+# DDP-11, DDP-12, DDP-13, MPA-25
+@test "every capture: FPDUs, their alignment and their CRCs are those that another decoder found" {
+    local text name n=0
+
+    for text in "$TRACES"/*.txt; do
+        name=$(basename "$text" .txt)
+        run_here ddp-dump -q --json -r "$TRACES/$name.pcap"
+        assert_status 0
+        assert_stderr_is ''
+        diff <(told_by_text "$text") <(told_by_us "$OUTPUT_FILE") || fail_with "$name: the text (<) and ddp-dump (>) differ"
+        n=$((n + 1))
+    done
+    [ $n -ge 25 ]
+}
+
+@test "a Send in human form is one line with time, frame, ends, header and verdict" {
+    run_here ddp-dump -q -r "$TRACES/rping-crc.pcap"
+    assert_status 0
+    [ "$(grep -c ' Send L ' <<<"$output")" -eq 12 ]
+    grep -qE '^[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{6} 8 10\.88\.0\.2:[0-9]+ > 10\.88\.0\.1:7174 Send L MSN 1 MO 0, length 16, crc good$' \
+        <<<"$output" || fail_with 'no such line'
+}
+
+@test "JSON lines begin with schema and event, carry numbers as numbers and end with the totals" {
+    run_here ddp-dump --json -r "$TRACES/ops.pcap"
+    assert_status 0
+    assert_jsonl 'all(.[]; keys_unsorted[0:2] == ["schema", "event"] and .schema == 1)' true
+    assert_jsonl '[.[].event] | group_by(.) | map({(.[0]): length}) | add' '{"ddp":27,"mpa":2,"result":1,"tcp":2}'
+    assert_jsonl '.[-1] | [.event, .segments, .crc_off, .deviations, .errors, .complete, .exit_status]' '["result",27,27,1,0,true,0]'
+    assert_jsonl '[.[] | select(.event == "ddp")][0] | [.op, .opcode, .t, .l, .qn, .msn, .mo, .length, .crc, .aligned]' \
+        '["Send",3,false,true,0,1,0,0,"off",true]'
+    assert_jsonl '[.[] | select(.opcode == 0)][-1] | [.op, .stag, .to, .length]' '["RDMA Write","0xeb9c1b00","0x000055bd9558d000",100]'
+    assert_jsonl '[.[] | select(.opcode == 1)][1].read_request' \
+        '{"size":5,"sink_stag":"0xdb6e8a00","sink_to":"0x0000564bef7dc000","src_stag":"0xeb9c1b00","src_to":"0x000055bd9558d000"}'
+}
+
+@test "Private Data of a peer comes out as hex digits and as printable text only" {
+    run_here ddp-dump -q -r "$TRACES/ops.pcap"
+    assert_status 0
+    assert_output_has 'Private Data 32 "probe!....U..X.................." 70726f6265210000000055bd9558d000eb9c1b00000100001af1d80000000000'
+    run ! grep -qP '[^\x20-\x7e]' <<<"$output"
+}
+
+@test "what both ends agreed is told with the Reply" {
+    run_here ddp-dump --json -r "$TRACES/probe-mpa.pcap"
+    assert_status 0
+    # C = 1 in a Reply to a Request without it puts CRC on
+    assert_jsonl '[.[] | select(.event == "mpa" and .kind == "reply" and .flow == 14)][0] | [.c, .crc_on]' '[true,true]'
+    # R = 1: nothing is agreed
+    assert_jsonl '[.[] | select(.event == "mpa" and .kind == "reply" and .r)] | map(has("crc_on"))' '[false]'
+    assert_jsonl '[.[] | select(.event == "mpa" and .kind == "reply" and .flow == 5)][0] | [.peer_to_peer, .rtr_write, .rtr_read, .ird, .ord]' \
+        '[true,true,false,1,1]'
+}
+
+@test "a Terminate of siw is read as RFC 5040 has it, and its deviation is named" {
+    run_here ddp-dump --json -r "$TRACES/term-badread.pcap"
+    assert_status 0
+    assert_jsonl '.[] | select(.opcode == 7) | [.terminate | .layer, .etype, .code, .m, .d, .r]' '[1,0,0,false,false,false]'
+    assert_jsonl '.[] | select(.opcode == 7) | [.terminate_exchanged | .layer, .etype, .code, .m, .d, .r, .text]' \
+        '[0,1,0,true,true,true,"RDMAP remote protection error: invalid STag"]'
+    assert_jsonl '.[] | select(.opcode == 7) | .deviations' '["terminate-bit-order","terminate-length"]'
+    run_here ddp-dump -r "$TRACES/term-badread.pcap"
+    assert_output_has '[terminate-bit-order]'
+}
+
+@test "a responder that sends first is named" {
+    run_here ddp-dump --json -r "$TRACES/ucmatose.pcap"
+    assert_status 0
+    assert_jsonl '[.[] | select(.event == "ddp" and (.deviations // [] | index("responder-first"))) | [.flow, .from, .msn]]' '[[0,"responder",1],[1,"responder",1]]'
+}
+
+@test "captures without iWARP end with 1 and say so" {
+    local f
+
+    for f in "$TRACES"/sctp/*.pcap; do
+        run_here ddp-dump -r "$f"
+        assert_status 1
+        assert_output_is ''
+        assert_stderr_has 'nothing iWARP found'
+    done
+}
+
+@test "standard input is a capture too" {
+    IW_STDIN=$TRACES/rping.pcap run_here ddp-dump -q -r -
+    assert_status 0
+    assert_output_has 'Send L MSN 1'
+}
+
+@test "pcapng says the same as pcap" {
+    local ng=$BATS_TEST_TMPDIR/ops.pcapng
+
+    require_tool editcap
+    editcap -F pcapng "$TRACES/ops.pcap" "$ng"
+    run_here ddp-dump --json -r "$TRACES/ops.pcap"
+    cp "$OUTPUT_FILE" "$BATS_TEST_TMPDIR/want"
+    run_here ddp-dump --json -r "$ng"
+    assert_status 0
+    assert_same_file "$BATS_TEST_TMPDIR/want" "$OUTPUT_FILE"
+}
+
+@test "a snap length leaves headers and verdict absent, not a lost stream" {
+    local cut=$BATS_TEST_TMPDIR/cut.pcap
+
+    require_tool editcap
+    editcap -F pcap -s 110 "$TRACES/write-20011-crc.pcap" "$cut"
+    run_here ddp-dump --json -r "$cut"
+    assert_status 0
+    assert_jsonl '[.[] | select(.event == "ddp" and .opcode == 0)] | length' 75
+    assert_jsonl '[.[] | select(.event == "ddp") | .crc] | unique' '["absent","good"]'
+    # once for a direction, not for every frame
+    assert_jsonl '[.[] | select(.event == "tcp" and .kind == "loss")] | map([.flow, .from, .why, .sync])' \
+        '[[0,"initiator","snap",true],[0,"responder","snap",true],[1,"initiator","snap",true]]'
+    assert_jsonl '.[-1] | [.segments, .headless, .undecoded_octets]' '[107,0,0]'
+}
+
+@test "a frame that was not captured is told, and the rest is decoded" {
+    local holed=$BATS_TEST_TMPDIR/holed.pcap
+
+    require_tool editcap
+    editcap -F pcap "$TRACES/write-20011-crc.pcap" "$holed" 37
+    run_here ddp-dump --json -r "$holed"
+    assert_status 0
+    assert_jsonl '[.[] | select(.event == "tcp" and .kind == "loss") | [.octets, .why, .sync]]' '[[1448,"gap",false]]'
+    assert_jsonl '[.[] | select(.event == "tcp" and .kind == "resync") | .why]' '["crc"]'
+    assert_jsonl '.[-1] | [.segments, .crc_good, .crc_bad, .lost_octets]' '[106,106,0,1448]'
+}
+
+@test "a CRC that is wrong is told with both values and ends with 1" {
+    local bad=$BATS_TEST_TMPDIR/bad.pcap off
+
+    cp "$TRACES/rping-crc.pcap" "$bad"
+    # The CRC of the first Send, which occurs once.
+    off=$(LC_ALL=C grep -obUaP '\x28\xea\x70\xb0' "$bad" | head -n 1 | cut -d : -f 1)
+    bytes 29 | dd of="$bad" bs=1 seek="$off" conv=notrunc status=none
+    run_here ddp-dump --json -r "$bad"
+    assert_status 1
+    assert_jsonl '[.[] | select(.crc == "bad") | [.frame, .crc_field, .crc_expected]]' '[[8,"0x29ea70b0","0x28ea70b0"]]'
+    assert_jsonl '[.[] | select(.event == "error") | [.frame, .error, .clause, .from]]' '[[8,"MPA_CRC","RFC 5044 8","initiator"]]'
+    assert_jsonl '.[-1] | [.crc_bad, .crc_good, .errors, .exit_status]' '[1,20,1,1]'
+}
+
+@test "a capture that ends early is decoded up to there and ends with 4" {
+    head -c 3000 "$TRACES/ops.pcap" >"$BATS_TEST_TMPDIR/half.pcap"
+    run_here ddp-dump --json -r "$BATS_TEST_TMPDIR/half.pcap"
+    assert_status 4
+    assert_stderr_has truncated
+    assert_jsonl '[.[] | select(.event == "ddp")] | length > 3' true
+    assert_jsonl '.[-1] | [.event, .complete, .exit_status]' '["result",false,4]'
+}
+
+@test "what is no capture, not there or not readable ends with 4 and the reason" {
+    run_here ddp-dump -r "$IW_TOP/README.md"
+    assert_status 4
+    assert_stderr_has README.md
+    run_here ddp-dump -r "$BATS_TEST_TMPDIR/none.pcap"
+    assert_status 4
+    assert_stderr_has 'no such file'
+    run_here ddp-dump -r "$BATS_TEST_TMPDIR"
+    assert_status 4
+    : >"$BATS_TEST_TMPDIR/empty"
+    run_here ddp-dump -r "$BATS_TEST_TMPDIR/empty"
+    assert_status 4
+}
+
+@test "a link type that is not known is named" {
+    local pcap=$BATS_TEST_TMPDIR/wifi.pcap
+
+    { bytes d4c3b2a1 0200 0400 00000000 00000000 ffff0000 69000000; } >"$pcap"
+    run_here ddp-dump -r "$pcap"
+    assert_status 4
+    assert_stderr_has 'link type 105'
+}
+
+@test "usage errors end with 2 and name what is wrong" {
+    run_here ddp-dump
+    assert_status 2
+    assert_stderr_has '-r FILE'
+    run_here ddp-dump -r ''
+    assert_status 2
+    run_here ddp-dump -r a.pcap b.pcap
+    assert_status 2
+    assert_stderr_has b.pcap
+}
+
+@test "common options that have nothing to do here are taken all the same" {
+    run_here ddp-dump -t udp -p 7471 --timeout 1s -v --json -r "$TRACES/rping.pcap"
+    assert_status 0
+}
+
+@test "a full disk does not go unnoticed" {
+    [ -c /dev/full ] || skip 'needs devfull: there is no /dev/full'
+    run_here bash -c "ddp-dump -q -r '$TRACES/write-65536.pcap' >/dev/full"
+    assert_status 4
+    assert_stderr_has 'standard output'
+}
+
+@test "without libpcap the answer is 3 and the reason" {
+    local out=$BATS_TEST_TMPDIR/b
+
+    BATS_TEST_TIMEOUT='' IW_TIMEOUT=170 run_here make --no-print-directory -C "$IW_TOP" -j2 BUILD="$out" CFLAGS=-O0 WITHOUT=pcap "$out/ddp-dump"
+    assert_status 0
+    run_here "$out/ddp-dump" -r "$TRACES/rping.pcap"
+    assert_status 3
+    assert_stderr_has 'built without libpcap'
+}
