@@ -204,10 +204,12 @@ static uint32_t run_armv8(uint32_t crc, const void *data, size_t len)
 	const uint8_t *p = data;
 	uint32_t reg = ~crc;
 
-	for (; len >= 8; p += 8, len -= 8) {
+#if defined(__aarch64__)
+	for (; len >= 8; p += 8, len -= 8)
+		reg = __crc32cd(reg, iw_get_le32(p) | (uint64_t)iw_get_le32(p + 4) << 32);
+#endif
+	for (; len >= 4; p += 4, len -= 4)
 		reg = __crc32cw(reg, iw_get_le32(p));
-		reg = __crc32cw(reg, iw_get_le32(p + 4));
-	}
 	while (len--)
 		reg = __crc32cb(reg, *p++);
 	return ~reg;
