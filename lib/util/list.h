@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Doubly linked circular list, intrusive. A zeroed link is "in no list" once iw_list_init has been called on it. */
+/*
+ * Doubly linked circular list, intrusive. A zeroed link is "in no list" once iw_list_init has been
+ * called on it.
+ */
 #ifndef IW_UTIL_LIST_H
 #define IW_UTIL_LIST_H
 

@@ -9,12 +9,14 @@
 #include <stddef.h>
 
 struct iw_mem {
-	void *(*alloc)(void *ctx, size_t size);        /* zeroed octets, aligned as malloc does; NULL when there are none */
-	void (*free)(void *ctx, void *p, size_t size); /* size as allocated; p may be NULL */
+	/* Zeroed octets, aligned as malloc does; NULL when there are none. */
+	void *(*alloc)(void *ctx, size_t size);
+	/* size as allocated; p may be NULL. */
+	void (*free)(void *ctx, void *p, size_t size);
 	void *ctx;
 };
 
-/* alloc of n * size octets, zeroed; NULL also when the product overflows. */
+/* alloc of n * size octets, zeroed; NULL also when the product overflows. Free with the product. */
 void *iw_mem_array(const struct iw_mem *m, size_t n, size_t size);
 
 static inline void *iw_mem_alloc(const struct iw_mem *m, size_t size)

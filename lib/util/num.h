@@ -8,16 +8,16 @@
 #include <stdint.h>
 
 #define iw_container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
-#define IW_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define IW_ARRAY_LEN(a)                    (sizeof(a) / sizeof((a)[0]))
 /* These two look at an argument twice: no side effects in it. */
-#define IW_MIN(a, b) ((a) < (b) ? (a) : (b))
-#define IW_MAX(a, b) ((a) > (b) ? (a) : (b))
-#define iw_likely(x) __builtin_expect(!!(x), 1)
-#define iw_unlikely(x) __builtin_expect(!!(x), 0)
+#define IW_MIN(a, b)                       ((a) < (b) ? (a) : (b))
+#define IW_MAX(a, b)                       ((a) > (b) ? (a) : (b))
+#define iw_likely(x)                       __builtin_expect(!!(x), 1)
+#define iw_unlikely(x)                     __builtin_expect(!!(x), 0)
 
 #define IW_TIME_NEVER UINT64_MAX /* a deadline that never comes; all times are nanoseconds */
-#define IW_SEC(n) ((uint64_t)(n)*1000000000u)
-#define IW_MSEC(n) ((uint64_t)(n)*1000000u)
+#define IW_SEC(n)     ((uint64_t)(n)*1000000000u)
+#define IW_MSEC(n)    ((uint64_t)(n)*1000000u)
 
 static inline uint16_t iw_get_be16(const uint8_t *p)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Buffers of one size that connections borrow while octets are under way and give back when they are idle, so that
- * a busy connection allocates nothing and an idle one holds nothing. One pool belongs to one thread.
+ * Buffers of one size that connections borrow while octets are under way and give back when they
+ * are idle, so that a busy connection allocates nothing and an idle one holds nothing. One pool
+ * belongs to one thread.
  */
 #ifndef IW_UTIL_POOL_H
 #define IW_UTIL_POOL_H
@@ -22,11 +23,17 @@ struct iw_pool {
 	struct iw_pool_buf *free_list;
 };
 
-void iw_pool_init(struct iw_pool *p, const struct iw_mem *mem, size_t size, size_t max, size_t spare_max);
+/* An empty pool, for the meaning of the numbers see above. Allocates nothing. mem is borrowed. */
+void iw_pool_init(struct iw_pool *p, const struct iw_mem *mem, size_t size, size_t max,
+		  size_t spare_max);
 /* Frees the spare buffers. Buffers still out are a mistake of the caller: asserted. */
 void iw_pool_fini(struct iw_pool *p);
-/* A buffer of p->size octets, contents undefined; NULL when max is reached or memory is out: try again later. */
+/*
+ * A buffer of p->size octets, contents undefined; NULL when max is reached or memory is out: try
+ * again later.
+ */
 void *iw_pool_get(struct iw_pool *p);
+/* Given back: buf is one that iw_pool_get of this pool returned, not NULL (asserted). */
 void iw_pool_put(struct iw_pool *p, void *buf);
 
 #endif

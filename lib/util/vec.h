@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One run of octets. Laid out as struct iovec is, so that transports hand arrays of it to the kernel unchanged. */
+/*
+ * One run of octets. Laid out as struct iovec is, so that transports hand arrays of it to the
+ * kernel unchanged.
+ */
 #ifndef IW_UTIL_VEC_H
 #define IW_UTIL_VEC_H
 

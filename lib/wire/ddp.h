@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* DDP headers (RFC 5041 4) with the RDMAP control octet inside (RFC 5040 4.1), and the RDMAP headers behind them. */
+/*
+ * DDP headers (RFC 5041 4) with the RDMAP control octet inside (RFC 5040 4.1), and the RDMAP
+ * headers behind them. Decoders judge nothing, encoders refuse no odd value: that is for ddp and
+ * rdmap.
+ */
 #ifndef IW_WIRE_DDP_H
 #define IW_WIRE_DDP_H
 
@@ -9,12 +13,12 @@
 
 #include "util/text.h"
 
-#define IW_DDP_TAGGED_LEN 14
+#define IW_DDP_TAGGED_LEN   14
 #define IW_DDP_UNTAGGED_LEN 18
-#define IW_DDP_HDR_MAX IW_DDP_UNTAGGED_LEN
-#define IW_RDMAP_RREQ_LEN 28
-#define IW_RDMAP_TERM_MIN 4
-#define IW_RDMAP_TERM_MAX 52 /* control 4, length 2, untagged header 18, Read Request header 28 */
+#define IW_DDP_HDR_MAX      IW_DDP_UNTAGGED_LEN
+#define IW_RDMAP_RREQ_LEN   28
+#define IW_RDMAP_TERM_MIN   4
+#define IW_RDMAP_TERM_MAX   52 /* control 4, length 2, untagged header 18, Read Request header 28 */
 
 enum iw_qn { IW_QN_SEND = 0, IW_QN_RREQ = 1, IW_QN_TERM = 2, IW_QN_ATOMIC_RSP = 3 };
 
@@ -27,7 +31,7 @@ enum iw_opcode {
 	IW_OP_SEND_SE = 5,
 	IW_OP_SEND_SE_INV = 6,
 	IW_OP_TERM = 7,
-	IW_OP_IMM = 8,        /* RFC 7306 */
+	IW_OP_IMM = 8, /* RFC 7306 */
 	IW_OP_IMM_SE = 9,
 	IW_OP_ATOMIC_REQ = 10,
 	IW_OP_ATOMIC_RSP = 11,
@@ -43,7 +47,7 @@ struct iw_ddp {
 	uint8_t rv, rsvd_rdmap, opcode; /* 2, 2 and 4 bits of the first RsvdULP octet */
 	uint32_t stag;                  /* tagged */
 	uint64_t to;
-	uint32_t inval_stag;            /* untagged: RsvdULP octets 1..4 */
+	uint32_t inval_stag; /* untagged: RsvdULP octets 1..4 */
 	uint32_t qn, msn, mo;
 };
 
@@ -54,7 +58,7 @@ static inline size_t iw_ddp_hdr_len(bool tagged)
 
 /* Consumed octets (14 or 18); 0: more are needed. */
 int iw_ddp_decode(struct iw_ddp *out, const uint8_t *src, size_t len);
-/* Octets written, or IW_E_INVAL when cap is too small. */
+/* Octets written, or IW_E_INVAL when cap is too small. Of a field its low bits count. */
 int iw_ddp_encode(uint8_t *dst, size_t cap, const struct iw_ddp *in);
 /* "Send L MSN 1 MO 0", "RDMA Write STag 0x01020304 TO 0x10": one line, no newline. */
 void iw_ddp_print(struct iw_text *t, const struct iw_ddp *h);
@@ -67,31 +71,44 @@ struct iw_rreq {
 	uint32_t src_stag;
 	uint64_t src_to;
 };
+/* Consumed octets (28); 0: more are needed. */
 int iw_rreq_decode(struct iw_rreq *out, const uint8_t *src, size_t len);
+/* Octets written (28), or IW_E_INVAL when cap is too small. */
 int iw_rreq_encode(uint8_t *dst, size_t cap, const struct iw_rreq *in);
+/* "Data Sink STag 0x00000001 TO 0x0 RDMA Read Message Size 0 ...": one line, no newline. */
 void iw_rreq_print(struct iw_text *t, const struct iw_rreq *r);
 
 /* RFC 5040 4.8: Terminate. */
 struct iw_terminate {
-	uint8_t layer, etype, code;   /* 4, 4, 8 bits */
+	uint8_t layer, etype, code; /* 4, 4, 8 bits */
 	bool m, d, r;
-	uint8_t rsvd_bits;            /* 5 low bits of octet 2 */
-	uint8_t rsvd;                 /* octet 3 */
-	uint16_t ddp_len;             /* DDP Segment Length; meaningful when m */
-	uint8_t ddp[IW_DDP_HDR_MAX];  /* copied header, when d */
-	uint8_t ddp_hdr_len;          /* 14 or 18; 0 without d or when it was cut short */
-	bool has_rreq;                /* r and all 28 octets were there */
+	uint8_t rsvd_bits;           /* 5 low bits of octet 2 */
+	uint8_t rsvd;                /* octet 3 */
+	uint16_t ddp_len;            /* DDP Segment Length; meaningful when m */
+	uint8_t ddp[IW_DDP_HDR_MAX]; /* copied header, when d */
+	uint8_t ddp_hdr_len;         /* 14 or 18; 0 without d or when it was cut short */
+	bool has_rreq;               /* r and all 28 octets were there */
 	struct iw_rreq rreq;
-	bool len_absent;              /* m or d, but the octets ended before DDP Segment Length: encode leaves it out too */
+	bool len_absent; /* m or d, but no DDP Segment Length: encode leaves it out too */
 };
-/* Consumed octets; 0: fewer than the 4 octets of the control field. Headers announced but missing (siw sends such) decode
- * as absent: ddp_hdr_len 0, has_rreq false, and are not among the octets consumed. */
+/*
+ * Consumed octets; 0: fewer than the 4 octets of the control field. Headers announced but missing
+ * (siw sends such) decode as absent: ddp_hdr_len 0, has_rreq false, and are not among the octets
+ * consumed.
+ */
 int iw_terminate_decode(struct iw_terminate *out, const uint8_t *src, size_t len);
-/* Octets written: the control field, DDP Segment Length with m or d, ddp_hdr_len octets of ddp with d, rreq with r and
- * has_rreq. IW_E_INVAL when cap is too small or ddp_hdr_len above IW_DDP_HDR_MAX. */
+/*
+ * Octets written: the control field, DDP Segment Length with m or d, ddp_hdr_len octets of ddp with
+ * d, rreq with r and has_rreq. IW_E_INVAL when cap is too small or ddp_hdr_len above
+ * IW_DDP_HDR_MAX.
+ */
 int iw_terminate_encode(uint8_t *dst, size_t cap, const struct iw_terminate *in);
+/* "Terminate DDP tagged buffer error: invalid STag M D DDP Segment Length 22 of RDMA Write ...". */
 void iw_terminate_print(struct iw_text *t, const struct iw_terminate *m);
-/* "DDP tagged buffer error: base or bounds violation"; for codes nobody defined: "layer 1 type 1 code 0x7f". */
+/*
+ * "DDP tagged buffer error: base or bounds violation"; for codes nobody defined: "layer 1 type 1
+ * code 0x7f". term is IW_TERM(...).
+ */
 void iw_term_print(struct iw_text *t, uint32_t term);
 
 #endif
