@@ -119,7 +119,7 @@ static void frame_needs_its_private_data(void **state)
 		}
 }
 
-/* PD_Length above 512 is for mpa to refuse (MPA-37), not for the decoder. */
+/* PD_Length above 512 is for mpa to refuse, not for the decoder. */
 static void private_data_of_any_length_decodes(void **state)
 {
 	static uint8_t in[IW_MPA_FRAME_LEN + 65535], out[IW_MPA_FRAME_LEN + 65535];
