@@ -339,9 +339,9 @@ void pair_run(struct pair *p)
 		while (pair_step(p))
 			;
 		next = UINT64_MAX;
-		if (p->ab.len > 0 && p->ab.not_before > p->now && iw_conn_wants_rx(p->b.conn))
+		if ((p->ab.len > 0 || (p->ab.fin && !p->ab.fin_seen)) && p->ab.not_before > p->now && iw_conn_wants_rx(p->b.conn))
 			next = p->ab.not_before;
-		if (p->ba.len > 0 && p->ba.not_before > p->now && iw_conn_wants_rx(p->a.conn))
+		if ((p->ba.len > 0 || (p->ba.fin && !p->ba.fin_seen)) && p->ba.not_before > p->now && iw_conn_wants_rx(p->a.conn))
 			next = IW_MIN(next, p->ba.not_before);
 		if (p->cut || next == UINT64_MAX)
 			return;

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The simulator: two engines, a seeded stream between them, time as a variable. Each seed picks a configuration, a load and
+ * a misfortune, and then these must hold:
+ *   - every operation completes exactly once, whatever happens;
+ *   - no octet is wrong, none lands where it does not belong, none lands after a revocation;
+ *   - without a misfortune everything succeeds and both ends close in order; with one, both ends learn of it;
+ *   - nothing is left allocated.
+ * A failing seed is printed and replays the same run: sim --seeds 1 --first SEED.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pair.h"
+#include "util/num.h"
+
+enum { REGION = 16384, SENDS = 40, OPS = 60, RECV_CAP = 6000 };
+
+enum misfortune { NONE, CUT, CORRUPT, ABORT, REVOKE, MISFORTUNES };
+static const char *const misfortune_names[] = { "split and delayed", "cut", "corrupted", "aborted", "revoked" };
+
+struct posted {
+	enum iw_op_kind kind;
+	uint32_t len, from, to; /* WRITE: to in the peer's target; READ: from the peer's source, to our sink */
+	uint32_t id;            /* pattern */
+	uint8_t *mem;           /* SEND, WRITE: ours again once it has completed */
+	unsigned completed;
+	int status;
+};
+
+struct side {
+	struct end *e;
+	struct side *peer;
+	uint8_t target[REGION + 32]; /* the peer writes here; 16 guard octets at each end */
+	uint8_t shadow[REGION + 32];
+	uint8_t source[REGION];
+	uint8_t sink[REGION + 32];
+	uint8_t recv[SENDS][RECV_CAP];
+	uint32_t target_stag, source_stag, sink_stag;
+	struct posted op[OPS];
+	unsigned nops, want;
+	unsigned sends;              /* posted */
+	unsigned recv_done[SENDS];   /* completions of each receive */
+	unsigned received;
+	unsigned seen;               /* completions looked at */
+};
+
+struct run {
+	uint64_t seed, rng;
+	enum misfortune what;
+	struct pair p;
+	struct side a, b;
+	bool struck;                 /* the misfortune has happened */
+	uint8_t frozen[REGION + 32]; /* REVOKE: b's target at that moment */
+	char failure[300];
+};
+
+static bool fail(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static bool fail(struct run *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (r->failure[0] == '\0')
+		vsnprintf(r->failure, sizeof(r->failure), fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+/* Lengths where things change: nothing, one, around the MULPDU, several segments. */
+static uint32_t some_length(struct run *r, uint32_t max)
+{
+	static const uint32_t edges[] = { 0, 1, 2, 3, 4, 1423, 1424, 1425, 1427, 1428, 1429, 1442, 2848, 4096 };
+	uint32_t n = rng_below(&r->rng, 3) == 0 ? edges[rng_below(&r->rng, IW_ARRAY_LEN(edges))] :
+						   (uint32_t)rng_below(&r->rng, 1 + rng_below(&r->rng, max + 1));
+
+	return n <= max ? n : max;
+}
+
+static void configure(struct run *r)
+{
+	static const size_t emss[] = { 1448, 1447, 536, 128, 8948, 65483 };
+	struct iw_mpa_cfg *a = &r->p.a.cfg.mpa, *b = &r->p.b.cfg.mpa;
+	uint64_t bits = rng_next(&r->rng);
+
+	/* Corruption is found by the CRC, so it stays on there. */
+	if (r->what != CORRUPT && bits & 1)
+		a->crc = IW_MPA_CRC_OFF;
+	if (r->what != CORRUPT && bits & 2)
+		b->crc = IW_MPA_CRC_OFF;
+	a->markers = bits & 4;
+	b->markers = bits & 8;
+	a->rev = bits & 16 ? 2 : 1;
+	a->peer_to_peer = a->rev == 2 && bits & 32;
+	a->rtr = (uint8_t)(1 + rng_below(&r->rng, 7));
+	b->rtr = (uint8_t)(bits & 64 ? a->rtr : 7);
+	a->ird = (uint16_t)(1 + rng_below(&r->rng, 5));
+	a->ord = (uint16_t)(1 + rng_below(&r->rng, 5));
+	r->p.b.ird = (uint16_t)(1 + rng_below(&r->rng, 5));
+	r->p.b.ord = (uint16_t)(1 + rng_below(&r->rng, 5));
+	if (a->rev == 1) { /* nothing is negotiated there: the ULPs have agreed */
+		r->p.b.ord = a->ird;
+		r->p.b.ird = a->ord;
+	}
+	if (bits & 128)
+		a->max_ulpdu = (uint32_t)(600 + rng_below(&r->rng, 64000));
+	if (bits & 256)
+		b->max_ulpdu = (uint32_t)(600 + rng_below(&r->rng, 64000));
+	r->p.chunk = bits & 512 ? 0 : 1 + rng_below(&r->rng, 5000);
+	if (bits & 1024)
+		r->p.ab.window = r->p.ba.window = 64 + rng_below(&r->rng, 20000);
+	if (bits & 2048)
+		r->p.delay_ns = IW_MSEC(50);
+	pair_start(&r->p);
+	iw_conn_set_emss(r->p.a.conn, emss[rng_below(&r->rng, IW_ARRAY_LEN(emss))]);
+	iw_conn_set_emss(r->p.b.conn, emss[rng_below(&r->rng, IW_ARRAY_LEN(emss))]);
+}
+
+static void side_init(struct run *r, struct side *s, struct end *e, struct side *peer, uint32_t id)
+{
+	unsigned i;
+
+	s->e = e;
+	s->peer = peer;
+	memset(s->target, 0xcc, sizeof(s->target));
+	memset(s->shadow, 0xcc, sizeof(s->shadow));
+	memset(s->sink, 0xdd, sizeof(s->sink));
+	pattern_fill(s->source, REGION, id, 0);
+	s->target_stag = end_register(e, s->target + 16, REGION, (uint64_t)id << 40, IW_RIGHT_REMOTE_WRITE, true);
+	s->source_stag = end_register(e, s->source, REGION, 0, IW_RIGHT_REMOTE_READ, false);
+	s->sink_stag = end_register(e, s->sink + 16, REGION, UINT64_MAX - REGION, IW_RIGHT_READ_SINK, true);
+	for (i = 0; i < SENDS; i++)
+		if (iw_rdmap_post_recv(e->rdmap, 1000 + i, s->recv[i], RECV_CAP) < 0)
+			fail(r, "post_recv %u refused", i);
+	s->want = 4 + (unsigned)rng_below(&r->rng, OPS - 4);
+}
+
+static uint32_t side_id(const struct run *r, const struct side *s)
+{
+	return s == &r->a ? 1 : 2;
+}
+
+static bool post_one(struct run *r, struct side *s)
+{
+	struct posted *o = &s->op[s->nops];
+	struct iw_op op = { .cookie = s->nops };
+	static uint8_t octets[OPS * 2][REGION];
+	uint8_t *mem = octets[s->nops * 2 + (s == &r->b)];
+	int err;
+
+	memset(o, 0, sizeof(*o));
+	o->id = 100 * side_id(r, s) + s->nops;
+	switch (rng_below(&r->rng, 3)) {
+	case 0:
+		if (s->sends < SENDS) {
+			o->kind = IW_OPK_SEND;
+			o->len = some_length(r, RECV_CAP);
+			break;
+		}
+		/* fall through */
+	case 1:
+		o->kind = IW_OPK_WRITE;
+		o->len = some_length(r, REGION);
+		o->to = (uint32_t)rng_below(&r->rng, REGION - o->len + 1);
+		break;
+	default:
+		o->kind = IW_OPK_READ;
+		o->len = some_length(r, 300);
+		/* Each Read has a place of its own in the sink: another may be under way. */
+		o->to = s->nops * 270 + 1;
+		o->len = IW_MIN(o->len, 270);
+		o->from = (uint32_t)rng_below(&r->rng, REGION - o->len + 1);
+		break;
+	}
+	op.kind = o->kind;
+	op.len = o->len;
+	if (rng_below(&r->rng, 8) == 0)
+		op.flags |= IW_OPF_FENCE;
+	if (o->kind == IW_OPK_READ) {
+		op.remote_stag = s->peer->source_stag;
+		op.remote_to = o->from;
+		op.sink_stag = s->sink_stag;
+		op.sink_to = UINT64_MAX - REGION + o->to;
+	} else {
+		uint32_t cut = (uint32_t)rng_below(&r->rng, o->len + 1);
+
+		o->mem = mem;
+		pattern_fill(mem, o->len, o->id, 0);
+		op.nsge = 2;
+		op.sge[0] = (struct iw_vec){ mem, cut };
+		op.sge[1] = (struct iw_vec){ mem + cut, o->len - cut };
+		op.remote_stag = s->peer->target_stag;
+		op.remote_to = ((uint64_t)side_id(r, s->peer) << 40) + o->to;
+	}
+	err = iw_rdmap_post(s->e->rdmap, &op, r->p.now);
+	if (err == IW_E_STATE && r->struck) {
+		s->want = s->nops;
+		return true;
+	}
+	if (err < 0)
+		return fail(r, "post of operation %u: %s", s->nops, iw_err_name(err));
+	if (o->kind == IW_OPK_WRITE)
+		memcpy(s->peer->shadow + 16 + o->to, mem, o->len);
+	s->sends += o->kind == IW_OPK_SEND;
+	s->nops++;
+	return true;
+}
+
+/* The n-th Send that the peer posted. */
+static const struct posted *nth_send(const struct side *from, unsigned n)
+{
+	unsigned i;
+
+	for (i = 0; i < from->nops; i++)
+		if (from->op[i].kind == IW_OPK_SEND && n-- == 0)
+			return &from->op[i];
+	return NULL;
+}
+
+static bool check_receive(struct run *r, struct side *s, const struct iw_completion *c)
+{
+	unsigned i = (unsigned)(c->cookie - 1000);
+	const struct posted *o;
+
+	if (i >= SENDS || s->recv_done[i]++ > 0)
+		return fail(r, "%s: receive %u completed twice", s->e->name, i);
+	if (c->status < 0)
+		return r->struck ? true : fail(r, "%s: receive %u failed: %s", s->e->name, i, iw_err_name(c->status));
+	if (i != s->received++)
+		return fail(r, "%s: receive %u completed out of order", s->e->name, i);
+	o = nth_send(s->peer, i);
+	if (o == NULL || c->len != o->len)
+		return fail(r, "%s: receive %u has %u octets, the Send %u", s->e->name, i, c->len, o ? o->len : 0);
+	if (!pattern_is(s->recv[i], o->len, o->id, 0))
+		return fail(r, "%s: receive %u has wrong octets", s->e->name, i);
+	return true;
+}
+
+static bool check_sent(struct run *r, struct side *s, const struct iw_completion *c, unsigned *next)
+{
+	struct posted *o = &s->op[c->cookie];
+
+	if (c->cookie >= s->nops || o->completed++ > 0)
+		return fail(r, "%s: operation %u completed twice or never posted", s->e->name, (unsigned)c->cookie);
+	if (c->cookie != (*next)++)
+		return fail(r, "%s: operation %u completed out of order", s->e->name, (unsigned)c->cookie);
+	if (c->kind != o->kind)
+		return fail(r, "%s: operation %u changed its kind", s->e->name, (unsigned)c->cookie);
+	o->status = c->status;
+	if (o->mem != NULL)
+		memset(o->mem, 0x5a, o->len); /* whoever still sends from it is found out */
+	if (c->status < 0)
+		return r->struck ? true : fail(r, "%s: operation %u failed: %s", s->e->name, (unsigned)c->cookie, iw_err_name(c->status));
+	if (o->kind == IW_OPK_READ && !pattern_is(s->sink + 16 + o->to, o->len, side_id(r, s->peer), o->from))
+		return fail(r, "%s: Read %u has wrong octets", s->e->name, (unsigned)c->cookie);
+	return true;
+}
+
+static bool look(struct run *r, struct side *s)
+{
+	static const uint8_t guard[16] = { 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc };
+	unsigned next = 0, i;
+
+	for (i = 0; i < s->seen; i++)
+		next += s->e->done[i].kind != IW_OPK_RECV;
+	for (; s->seen < s->e->ndone; s->seen++) {
+		const struct iw_completion *c = &s->e->done[s->seen];
+
+		if (!(c->kind == IW_OPK_RECV ? check_receive(r, s, c) : check_sent(r, s, c, &next)))
+			return false;
+	}
+	if (memcmp(s->target, guard, 16) != 0 || memcmp(s->target + 16 + REGION, guard, 16) != 0)
+		return fail(r, "%s: octets outside the target", s->e->name);
+	return true;
+}
+
+static void strike(struct run *r)
+{
+	struct pair *p = &r->p;
+
+	switch (r->what) {
+	case NONE:
+	case MISFORTUNES:
+		return;
+	case CUT:
+		p->ab.cut_at = p->ab.sent + rng_below(&r->rng, 5000);
+		p->ba.cut_at = p->ba.sent + rng_below(&r->rng, 5000);
+		break;
+	case CORRUPT:
+		if (p->ab.len == 0)
+			return; /* later, when something is on its way */
+		p->ab.buf[p->ab.off + rng_below(&r->rng, p->ab.len)] ^= (uint8_t)(1 + rng_below(&r->rng, 255));
+		break;
+	case ABORT:
+		iw_conn_abort(rng_below(&r->rng, 2) ? p->a.conn : p->b.conn, p->now);
+		break;
+	case REVOKE:
+		if (iw_stag_del(p->b.stags, r->b.target_stag) < 0)
+			fail(r, "the target was not registered any more");
+		memcpy(r->frozen, r->b.target, sizeof(r->frozen));
+		break;
+	}
+	r->struck = true;
+}
+
+static bool all_done(const struct side *s)
+{
+	unsigned i;
+
+	for (i = 0; i < s->nops; i++)
+		if (s->op[i].completed != 1)
+			return false;
+	return true;
+}
+
+static bool up(const struct run *r)
+{
+	return end_has_event(&r->p.a, IW_EVENT_ESTABLISHED) && end_has_event(&r->p.b, IW_EVENT_ESTABLISHED);
+}
+
+static bool work(struct run *r)
+{
+	unsigned strike_at = (unsigned)rng_below(&r->rng, 200), steps = 0;
+
+	for (;;) {
+		bool moved = pair_step(&r->p);
+
+		if (!look(r, &r->a) || !look(r, &r->b))
+			return false;
+		if (r->what != NONE && !r->struck && steps >= strike_at)
+			strike(r);
+		if (up(r) && r->a.nops < r->a.want && rng_below(&r->rng, 3) == 0 && (moved = true) && !post_one(r, &r->a))
+			return false;
+		if (up(r) && r->b.nops < r->b.want && rng_below(&r->rng, 3) == 0 && (moved = true) && !post_one(r, &r->b))
+			return false;
+		if (r->struck && (end_closed_fault(&r->p.a) || end_closed_fault(&r->p.b)))
+			return true;
+		if (!moved) {
+			pair_run(&r->p);
+			if (!look(r, &r->a) || !look(r, &r->b))
+				return false;
+			if ((!up(r) || (r->a.nops >= r->a.want && r->b.nops >= r->b.want)) && steps > strike_at)
+				return true;
+		}
+		if (++steps > 200000)
+			return fail(r, "it does not end");
+	}
+}
+
+/* Both ends close; deadlines pass as often as needed, but only a misfortune may need them. */
+static bool finish(struct run *r)
+{
+	unsigned ticks = 0;
+
+	iw_conn_close(r->p.a.conn, r->p.now);
+	iw_conn_close(r->p.b.conn, r->p.now);
+	for (;;) {
+		pair_run(&r->p);
+		end_poll(&r->p, &r->p.a);
+		end_poll(&r->p, &r->p.b);
+		if (!look(r, &r->a) || !look(r, &r->b))
+			return false;
+		if (end_closed_fault(&r->p.a) && end_closed_fault(&r->p.b))
+			return true;
+		if (!pair_tick(&r->p))
+			return fail(r, "an end hangs without a deadline (a %s, b %s)", iw_conn_state_name(iw_conn_state(r->p.a.conn)),
+				    iw_conn_state_name(iw_conn_state(r->p.b.conn)));
+		if (++ticks > 50)
+			return fail(r, "deadlines do not end it");
+	}
+}
+
+/* An octet that no Write put there must be as it was. */
+static bool only_written(struct run *r, const struct side *s)
+{
+	unsigned i, k;
+
+	for (i = 0; i < REGION; i++) {
+		uint8_t v = s->target[16 + i];
+		bool known = v == 0xcc;
+
+		for (k = 0; k < s->peer->nops && !known; k++) {
+			const struct posted *o = &s->peer->op[k];
+
+			known = o->kind == IW_OPK_WRITE && i >= o->to && i - o->to < o->len && v == pattern_octet(o->id, i - o->to);
+		}
+		if (!known)
+			return fail(r, "%s: octet %u of the target was written by nobody", s->e->name, i);
+	}
+	return true;
+}
+
+static bool judge(struct run *r)
+{
+	const struct iw_fault *fa = end_closed_fault(&r->p.a), *fb = end_closed_fault(&r->p.b);
+	unsigned i;
+
+	if (!all_done(&r->a) || !all_done(&r->b))
+		return fail(r, "an operation did not complete");
+	for (i = 0; i < SENDS; i++) {
+		/* Receives that nothing came for are flushed at the end; b's only once its connection had them. */
+		if (r->a.recv_done[i] != 1 || (r->b.recv_done[i] != 1 && end_has_event(&r->p.b, IW_EVENT_ESTABLISHED)))
+			return fail(r, "receive %u did not complete", i);
+	}
+	if (!only_written(r, &r->a) || !only_written(r, &r->b))
+		return false;
+	if (r->what == REVOKE && r->struck && memcmp(r->frozen, r->b.target, sizeof(r->frozen)) != 0)
+		return fail(r, "octets were placed after the revocation");
+	if (r->struck)
+		return true;
+	if (!up(r))
+		return fail(r, "never established: %s / %s", fa->text, fb->text);
+	if (fa->err != 0 || fb->err != 0)
+		return fail(r, "closed in error: %s / %s", fa->text, fb->text);
+	if (memcmp(r->a.target, r->a.shadow, sizeof(r->a.target)) != 0 || memcmp(r->b.target, r->b.shadow, sizeof(r->b.target)) != 0)
+		return fail(r, "a target differs from what was written");
+	return true;
+}
+
+static bool simulate(uint64_t seed, enum misfortune what, char failure[300])
+{
+	static struct run r;
+	bool ok;
+
+	memset(&r, 0, sizeof(r));
+	r.seed = seed;
+	r.rng = seed * MISFORTUNES + (uint64_t)what;
+	r.what = what;
+	pair_init(&r.p, seed);
+	r.a.e = &r.p.a;
+	r.b.e = &r.p.b;
+	configure(&r);
+	side_init(&r, &r.a, &r.p.a, &r.b, 1);
+	side_init(&r, &r.b, &r.p.b, &r.a, 2);
+	ok = r.failure[0] == '\0' && work(&r);
+	/* finish and look after receives that are flushed at the end count as struck: the close cancels them. */
+	if (ok) {
+		bool struck = r.struck;
+
+		r.struck = true;
+		ok = finish(&r);
+		r.struck = struck;
+	}
+	ok = ok && judge(&r);
+	memcpy(failure, r.failure, sizeof(r.failure));
+	if (ok)
+		pair_free(&r.p); /* aborts when something is left behind */
+	return ok;
+}
+
+static uint64_t number(const char *text)
+{
+	char *end;
+	uint64_t n = strtoull(text, &end, 0);
+
+	if (*text == '\0' || *end != '\0') {
+		fprintf(stderr, "sim: %s: not a number\n", text);
+		exit(2);
+	}
+	return n;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t seeds = 1000, first = 1, seed;
+	unsigned failed = 0, what;
+	int i;
+
+	for (i = 1; i + 1 < argc; i += 2) {
+		if (strcmp(argv[i], "--seeds") == 0)
+			seeds = number(argv[i + 1]);
+		else if (strcmp(argv[i], "--first") == 0)
+			first = number(argv[i + 1]);
+		else
+			break;
+	}
+	if (i < argc || seeds == 0) {
+		fprintf(stderr, "usage: sim [--seeds N] [--first SEED]\n");
+		return 2;
+	}
+	printf("1..%d\n", MISFORTUNES);
+	for (what = 0; what < MISFORTUNES; what++) {
+		char failure[300];
+		bool ok = true;
+
+		for (seed = first; seed < first + seeds && ok; seed++)
+			ok = simulate(seed, (enum misfortune)what, failure);
+		if (ok) {
+			printf("ok %u - %s streams, seeds %llu to %llu\n", what + 1, misfortune_names[what], (unsigned long long)first,
+			       (unsigned long long)(first + seeds - 1));
+		} else {
+			failed++;
+			printf("not ok %u - %s streams\n# seed %llu: %s\n", what + 1, misfortune_names[what], (unsigned long long)(seed - 1),
+			       failure);
+		}
+		fflush(stdout);
+	}
+	return failed ? 1 : 0;
+}
