@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* A stream is made whole or not at all. */
+#include "ddp/ddp.h"
+
+#include "ddp_fixture.h"
+
+static void impossible_settings_are_refused(void **state)
+{
+	struct fixture f;
+	struct iw_ddp_stream *d = NULL;
+	struct iw_ddp_cfg good, cfg;
+
+	(void)state;
+	fixture_table(&f);
+	good = fixture_cfg(&f, 0);
+#define REFUSED(change)                                                                            \
+	do {                                                                                       \
+		cfg = good;                                                                        \
+		change;                                                                            \
+		assert_int_equal(iw_ddp_new(&d, &cfg, &f.why), IW_E_INVAL);                        \
+		assert_fault(&f, IW_E_INVAL);                                                      \
+	} while (0)
+	REFUSED(cfg.dv = 2);
+	REFUSED(cfg.stream = 0);
+	REFUSED(cfg.early_max = IW_DDP_DEPTH_MAX + 1);
+	REFUSED(cfg.queue_depth[3] = IW_DDP_DEPTH_MAX + 1);
+#undef REFUSED
+	assert_null(d);
+	fixture_fini(&f);
+}
+
+static void without_memory_there_is_no_stream(void **state)
+{
+	struct fixture f;
+	struct iw_ddp_stream *d = NULL;
+	struct iw_ddp_cfg cfg;
+	size_t before, n;
+
+	(void)state;
+	fixture_table(&f);
+	cfg = fixture_cfg(&f, 100);
+	before = f.mem.blocks;
+	/* The stream, and a ring for each of three queues. */
+	for (n = 1; n <= 4; n++) {
+		f.mem.fail_from = f.mem.calls + n;
+		assert_int_equal(iw_ddp_new(&d, &cfg, &f.why), IW_E_NOMEM);
+		assert_fault(&f, IW_E_NOMEM);
+		assert_int_equal(f.mem.blocks, before);
+	}
+	f.mem.fail_from = f.mem.calls + n;
+	assert_int_equal(iw_ddp_new(&d, &cfg, &f.why), 0);
+	iw_ddp_free(d);
+	iw_ddp_free(NULL);
+	fixture_fini(&f);
+}
+
+static void idle_stream_holds_little(void **state)
+{
+	struct fixture f;
+	size_t before;
+
+	(void)state;
+	fixture_table(&f);
+	before = f.mem.bytes;
+	{
+		struct iw_ddp_cfg cfg = fixture_cfg(&f, 4096);
+
+		assert_int_equal(iw_ddp_new(&f.d, &cfg, &f.why), 0);
+	}
+	assert_true(f.mem.bytes - before < 1024);
+	fixture_fini(&f);
+}
+
+/* DDP-104 */
+static void fault_found_elsewhere_shuts_the_way_in_too(void **state)
+{
+	struct fixture f;
+	struct iw_ddp h;
+
+	(void)state;
+	fixture_init(&f, 0);
+	h = tagged(add(&f, region(&f, 0, 10, 0, IW_RIGHT_REMOTE_WRITE)), 0, true);
+	assert_false(iw_ddp_failed(f.d));
+	iw_ddp_fail(f.d);
+	assert_true(iw_ddp_failed(f.d));
+	assert_int_equal(place(&f, h, "0123456789", 10), 0);
+	area_check(&f.area);
+	fixture_fini(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(impossible_settings_are_refused),
+		cmocka_unit_test(without_memory_there_is_no_stream),
+		cmocka_unit_test(idle_stream_holds_little),
+		cmocka_unit_test(fault_found_elsewhere_shuts_the_way_in_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
