@@ -49,6 +49,12 @@ struct iw_llp_cfg {
 	bool listen;
 };
 
+/* How a connection is doing, as far as its transport can tell. */
+struct iw_llp_facts {
+	char cc[16];          /* congestion control in force; "" not known */
+	uint64_t retransmits; /* segments or chunks sent again */
+};
+
 struct iw_llp;
 struct iw_llp_ops {
 	const char *name;
@@ -72,6 +78,11 @@ struct iw_llp_ops {
 	int (*connected)(struct iw_llp *l, struct iw_fault *why);
 	/* Gives up the attempt under way, which takes too long, for the next address. Results as connected. */
 	int (*try_next)(struct iw_llp *l, struct iw_fault *why);
+	/* Congestion control of what this end sends from now on. IW_E_NOTSUP, IW_E_PERM (why lists those that can be chosen), IW_E_OS: nothing
+	 * has changed. */
+	int (*set_cc)(struct iw_llp *l, const char *name, struct iw_fault *why);
+	/* Costs system calls: not for the data path. */
+	void (*facts)(struct iw_llp *l, struct iw_llp_facts *out);
 	void (*close)(struct iw_llp *l, bool abort); /* abort: no lingering, RST where data is unread; frees l */
 };
 

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -382,6 +384,24 @@ static bool tcp_next_notice(struct iw_llp *l, struct iw_notice *out)
 	return false;
 }
 
+static int tcp_set_cc(struct iw_llp *l, const char *name, struct iw_fault *why)
+{
+	return iw_tcp_set_cc(l->fd, name, why);
+}
+
+static void tcp_facts(struct iw_llp *l, struct iw_llp_facts *out)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	_Static_assert(sizeof(out->cc) == IW_CC_NAME, "a name of congestion control");
+	*out = (struct iw_llp_facts){ 0 };
+	if (iw_tcp_cc(l->fd, out->cc) != 0)
+		out->cc[0] = '\0';
+	if (getsockopt(l->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0)
+		out->retransmits = info.tcpi_total_retrans;
+}
+
 /*
  * Octets that arrived and were not read would make close() send a reset, and a reset destroys what the peer has not read yet, a
  * Terminate for one. So they are thrown away first, as far as a bounded number of calls goes.
@@ -423,5 +443,7 @@ const struct iw_llp_ops iw_llp_tcp_ops = {
 	.refresh = tcp_refresh,
 	.connected = tcp_connected,
 	.try_next = tcp_try_next,
+	.set_cc = tcp_set_cc,
+	.facts = tcp_facts,
 	.close = tcp_close,
 };

@@ -427,3 +427,17 @@ bool iw_link_connecting(const struct iw_link *k)
 {
 	return k->connecting;
 }
+
+void iw_link_facts(const struct iw_link *k, struct iw_llp_facts *out)
+{
+	*out = (struct iw_llp_facts){ 0 };
+	if (!k->connecting && k->llp->ops->facts)
+		k->llp->ops->facts(k->llp, out);
+}
+
+int iw_link_set_cc(struct iw_link *k, const char *name, struct iw_fault *why)
+{
+	if (!k->llp->ops->set_cc)
+		return iw_fail(why, IW_E_NOTSUP, "congestion control %s: transport %s has no choice", name, k->llp->ops->name);
+	return k->llp->ops->set_cc(k->llp, name, why);
+}

@@ -72,6 +72,10 @@ void *iw_link_owner(const struct iw_link *k);
 void iw_link_set_owner(struct iw_link *k, void *owner);
 const struct iw_llp *iw_link_llp(const struct iw_link *k);
 bool iw_link_connecting(const struct iw_link *k);
+/* What the transport tells of itself; costs system calls. */
+void iw_link_facts(const struct iw_link *k, struct iw_llp_facts *out);
+/* As iw_llp_ops.set_cc; IW_E_NOTSUP where the transport lets nobody choose. */
+IW_MUST_CHECK int iw_link_set_cc(struct iw_link *k, const char *name, struct iw_fault *why);
 
 /* ---------------------------------------------------------------- gates */
 

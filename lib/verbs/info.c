@@ -28,6 +28,7 @@ static enum iw_qp_state state_of(const struct iw_qp *qp)
 static void transport_facts(const struct iw_qp *qp, struct iw_qp_info *info)
 {
 	const struct iw_llp *llp = qp->link ? iw_link_llp(qp->link) : NULL;
+	struct iw_llp_facts facts = qp->facts;
 
 	_Static_assert(sizeof(info->local) == sizeof(llp->local) && sizeof(info->local) == sizeof(qp->local), "addresses");
 	memcpy(info->local, llp ? llp->local : qp->local, sizeof(info->local));
@@ -35,6 +36,11 @@ static void transport_facts(const struct iw_qp *qp, struct iw_qp_info *info)
 	info->emss = llp ? llp->emss : qp->emss;
 	info->tx_sends = llp ? llp->sends : qp->sends;
 	info->rx_sends = llp ? llp->recvs : qp->recvs;
+	if (llp)
+		iw_link_facts(qp->link, &facts);
+	_Static_assert(sizeof(info->cc) == sizeof(facts.cc), "a name of congestion control");
+	memcpy(info->cc, facts.cc, sizeof(info->cc));
+	info->retransmits = facts.retransmits;
 }
 
 void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info)

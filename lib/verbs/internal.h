@@ -112,6 +112,7 @@ struct iw_qp {
 	char local[64], peer[64];
 	uint32_t emss;
 	uint64_t sends, recvs;
+	struct iw_llp_facts facts;
 };
 
 struct iw_conn_req {

@@ -149,6 +149,11 @@ static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_
 		return iw_fail(why, IW_E_INVAL, "accept: the queue pair is of another context");
 	if (qp->used)
 		return iw_fail(why, IW_E_STATE, "accept: the queue pair was used before");
+	if (p->cc) {
+		err = iw_link_set_cc(req->link, p->cc, why);
+		if (err)
+			return err;
+	}
 	iw_verbs_conn_cfg(&cfg, qp->ctx, p, false, p->rev);
 	err = iw_conn_accept(req->conn, qp->rdmap, cfg.mpa.ird, cfg.mpa.ord, p->private_data, p->private_data_len, iw_os_now(), why);
 	if (err)

@@ -161,6 +161,7 @@ static void keep_facts(struct iw_qp *qp)
 	qp->emss = llp->emss;
 	qp->sends = llp->sends;
 	qp->recvs = llp->recvs;
+	iw_link_facts(qp->link, &qp->facts);
 }
 
 void iw_verbs_qp_end(struct iw_qp *qp, const struct iw_fault *why, bool abort)

@@ -222,7 +222,7 @@ struct iw_req_info {
 	bool crc, markers, peer_to_peer;
 };
 IW_API void iw_req_info(const struct iw_conn_req *req, struct iw_req_info *info);
-/* Consumes req. param: ird, ord, no_reads, private_data count; NULL: the listener's. IW_EV_ESTABLISHED or IW_EV_CLOSED follows for qp.
+/* Consumes req. param: ird, ord, no_reads, cc, private_data count; NULL: the listener's. IW_EV_ESTABLISHED or IW_EV_CLOSED follows for qp.
  * Receives should have been posted before: the peer may send at once. */
 IW_API IW_MUST_CHECK int iw_accept(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_conn_param *param, struct iw_fault *why);
 /* Consumes req. */
@@ -248,9 +248,12 @@ struct iw_qp_info {
 	uint64_t tx_octets, rx_octets;     /* of the LLP */
 	uint64_t tx_fpdus, rx_fpdus;
 	uint64_t tx_sends, rx_sends;       /* system calls */
+	uint64_t retransmits;   /* TCP segments sent again */
+	char cc[16];            /* congestion control in force; "" not known */
 	const uint8_t *private_data;       /* the peer's, owned by the queue pair */
 	size_t private_data_len;
 };
+/* Makes two system calls for the last two fields: not for every turn of a busy loop. */
 IW_API void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info);
 
 /* ---------------------------------------------------------------- asynchronous events */
