@@ -107,7 +107,8 @@ void iw_mpa_received(struct iw_mpa *m, size_t bytes)
 	}
 	rx->spilled += first;
 	rx->to_spill -= first;
-	rx->end += bytes - first;
+	if (bytes > first)
+		rx->end += bytes - first;
 }
 
 void iw_mpa_rx_end(struct iw_mpa *m)
