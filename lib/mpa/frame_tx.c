@@ -9,7 +9,16 @@
 
 #include "wire/crc32c.h"
 
+/*
+ * Payload up to this length is copied behind its header: a run of the arena less costs the sender more than the copy. CPU time for one FPDU,
+ * CRC, batches of 256 KiB through sendmsg and TCP over veth (ns, copied / referred to; source in cache, then not):
+ *
+ *     payload          50       114      242      498        754        1010       1428
+ *     in cache                                    140 / 192  217 / 242  253 / 290  294 / 312
+ *     not in cache     37 / 100 60 / 136 98 / 143 135 / 176  275 / 233  348 / 289  470 / 393
+ */
 #define REFER_MIN 512
+
 /* Up to here a copy and then one CRC over the whole FPDU beats copying and summing piece by piece. */
 #define COPY_FIRST_MAX 4096
 

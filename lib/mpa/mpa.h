@@ -58,7 +58,7 @@ const char *iw_mpa_state_name(enum iw_mpa_state s);
 struct iw_mpa_cfg {
 	struct iw_pool *spill;     /* borrowed for life; buffers of IW_MPA_SPILL_LEN */
 	bool initiator;
-	uint8_t rev;               /* 1 or 2. Initiator: offered. Responder: the highest accepted. 0 with rdmac. */
+	uint8_t rev;               /* 1 or 2. Initiator: offered. Responder: the highest accepted. 0 (with rdmac): be an RDMAC peer */
 	bool rdmac;                /* accept RDMA Consortium peers, Rev 0: markers and CRC both ways, DV = RV = 0 (RFC 5044 app. C,
 	                              permissive); as an initiator with rev 0: be one */
 	enum iw_mpa_crc crc;

@@ -242,6 +242,9 @@ static int check_request_rev(struct iw_mpa *m, const struct iw_mpa_frame *f, str
 
 	if (f->rev == 0 && cfg->rdmac)
 		return check_rdmac(f, why);
+	/* RFC 5044 C.2.2 and C.2.5: an RDMAC responder answers Rev 1 by Rev 0; whether to go on is the initiator's affair. */
+	if (f->rev == 1 && cfg->rev == 0)
+		return 0;
 	if (f->rev == 0) {
 		/* RFC 5044 C.2.1: who does not do Rev 0 answers with its own revision, then closes. */
 		build(m, (struct iw_mpa_frame){ .kind = IW_MPA_REPLY, .flags = own_flags(cfg) | IW_MPA_R, .rev = 1 },
@@ -343,15 +346,15 @@ static struct iw_mpa_enhanced take_common(struct iw_mpa *m, const struct iw_mpa_
 	uint8_t ours = own_flags(&m->cfg);
 
 	p->peer_rev = f->rev;
-	p->rev = m->cfg.initiator ? IW_MIN(m->cfg.rev, f->rev) : f->rev;
+	p->rev = IW_MIN(m->cfg.rev, f->rev);
 	/* RFC 5044 7.1.1: C in either frame; each M rules the direction towards the one who set it. */
 	p->crc = (f->flags | ours) & IW_MPA_C;
 	p->tx_markers = f->flags & IW_MPA_M;
 	p->rx_markers = ours & IW_MPA_M;
 	p->dv = 1;
-	if (f->rev == 0) {
+	if (p->rev == 0) {
 		p->dv = 0;
-		p->rx_markers = true; /* the other two are on: check_rdmac saw to it */
+		p->crc = p->tx_markers = p->rx_markers = true;
 	}
 	p->enhanced = is_enhanced(f);
 	if (p->enhanced) {
