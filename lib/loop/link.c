@@ -65,21 +65,24 @@ static void watch_anew(struct iw_link *k, uint32_t fired, uint64_t now)
 		watch_for(k, events, now);
 }
 
-static uint64_t deadline(const struct iw_link *k)
+/* Always beyond now, whatever the engine says: the loop must not turn on one timer for ever. */
+static uint64_t deadline(const struct iw_link *k, uint64_t now)
 {
 	uint64_t at = iw_conn_deadline(k->conn);
 
+	if (over(k))
+		return FAR_AWAY;
 	if (k->connecting)
 		at = IW_MIN(at, k->attempt_at);
 	if (k->rest_until)
 		at = IW_MIN(at, k->rest_until);
-	return at;
+	return IW_MAX(at, now + 1);
 }
 
 /* A deadline that moved away costs nothing: the timer fires early once and is set anew then. */
-static void look_at_clock(struct iw_link *k)
+static void look_at_clock(struct iw_link *k, uint64_t now)
 {
-	uint64_t at = deadline(k);
+	uint64_t at = deadline(k, now);
 
 	if (at < k->watch.timer.at)
 		iw_loop_set_timer(k->loop, &k->watch, at);
@@ -89,7 +92,7 @@ static void look_at_clock(struct iw_link *k)
 static void settle(struct iw_link *k, uint32_t fired, uint64_t now)
 {
 	watch_anew(k, fired, now);
-	look_at_clock(k);
+	look_at_clock(k, now);
 	iw_loop_note(&k->loop->news, &k->news);
 }
 
@@ -265,7 +268,7 @@ static void attempt_ended(struct iw_link *k, int err, const struct iw_fault *why
 		/* Closing a descriptor took it out of the set; its number may be the new one's. */
 		k->watched = false;
 		time_attempt(k, now);
-		iw_loop_set_timer(k->loop, &k->watch, deadline(k));
+		iw_loop_set_timer(k->loop, &k->watch, deadline(k, now));
 	} else {
 		lost(k, why, now);
 	}
@@ -341,8 +344,7 @@ void iw_link_timer(struct iw_link *k, uint64_t now)
 			iw_conn_timeout(k->conn, now);
 		pump(k, now);
 	}
-	/* Beyond now, whatever the engine says: the loop must not turn on one timer for ever. */
-	iw_loop_set_timer(k->loop, &k->watch, over(k) ? FAR_AWAY : IW_MAX(deadline(k), now + 1));
+	iw_loop_set_timer(k->loop, &k->watch, deadline(k, now));
 	settle(k, 0, now);
 }
 
@@ -374,7 +376,7 @@ int iw_link_new(struct iw_link **out, struct iw_loop *l, struct iw_llp *llp, str
 	} else {
 		transport_stands(k, now);
 	}
-	err = iw_loop_add_timer(l, &k->watch, deadline(k), why);
+	err = iw_loop_add_timer(l, &k->watch, deadline(k, now), why);
 	if (!err)
 		err = iw_loop_watch(l, llp->fd, connecting ? EPOLLOUT : EPOLLIN, &k->watch, true, why);
 	if (err) {
