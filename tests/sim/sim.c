@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pair.h"
+#include "unit/pair.h"
 #include "util/num.h"
 
 enum { REGION = 16384, SENDS = 40, OPS = 60, RECV_CAP = 6000 };
