@@ -176,10 +176,10 @@ static void check_nofile(struct iw_doctor *d)
 static void check_buffer(struct iw_doctor *d, const char *subject, const char *max_name,
 			 const char *dotted, const char *tcp_name)
 {
+	char a[IW_HUMAN_TEXT], b[IW_HUMAN_TEXT], tcp[80], tuning[80] = "";
+	uint64_t max, tcp_min, tcp_max;
 	struct iw_fault why = { 0 };
-	char a[IW_HUMAN_TEXT], tcp[80] = "unknown";
 	struct iw_check *c;
-	uint64_t max;
 	bool enough;
 
 	if (iw_os_sysctl_u64(&max, max_name, &why) != 0) {
@@ -187,12 +187,13 @@ static void check_buffer(struct iw_doctor *d, const char *subject, const char *m
 		seen(add(d, subject, IW_VERDICT_WARN), "%s", why.text);
 		return;
 	}
-	/* When it cannot be read, "unknown" stays. */
-	if (iw_os_sysctl(tcp, sizeof(tcp), tcp_name, NULL) != 0)
-		snprintf(tcp, sizeof(tcp), "unknown");
+	if (iw_os_sysctl(tcp, sizeof(tcp), tcp_name, NULL) == 0 &&
+	    sscanf(tcp, "%" SCNu64 " %*u %" SCNu64, &tcp_min, &tcp_max) == 2)
+		snprintf(tuning, sizeof(tuning), "; TCP tunes its own from %s to %s",
+			 iw_human_size(a, tcp_min), iw_human_size(b, tcp_max));
 	enough = max >= BUFFER_WANTED || iw_os_has_cap(CAP_NET_ADMIN);
 	c = add(d, subject, enough ? IW_VERDICT_OK : IW_VERDICT_WARN);
-	seen(c, "at most %s on request; TCP tunes itself within %s", iw_human_size(a, max), tcp);
+	seen(c, "at most %s on request%s", iw_human_size(a, max), tuning);
 	if (!enough)
 		advise(c, "sysctl -w %s=%" PRIu64, dotted, 4 * BUFFER_WANTED);
 }

@@ -173,6 +173,21 @@ static void sizes_are_powers_of_1024(void **state)
 	refuses(iw_parse_size, ROWS(bad));
 }
 
+static void endless_fractions_are_refused_not_wrapped(void **state)
+{
+	char text[200] = "0.";
+	const char *why;
+	uint64_t v;
+
+	(void)state;
+	/* 10^64 is 0 modulo 2^64: a fraction counted in 64 bits would divide by that. */
+	for (size_t digits = 1; digits < 150; digits++) {
+		text[1 + digits] = '5';
+		if (digits > 10)
+			assert_int_equal(iw_parse_size(&v, text, 0, UINT64_MAX, &why), IW_E_INVAL);
+	}
+}
+
 static void durations_come_out_in_nanoseconds(void **state)
 {
 	static const struct row good[] = {
@@ -316,6 +331,7 @@ int main(void)
 		cmocka_unit_test(whole_numbers),
 		cmocka_unit_test(range_ends_belong_to_the_range),
 		cmocka_unit_test(sizes_are_powers_of_1024),
+		cmocka_unit_test(endless_fractions_are_refused_not_wrapped),
 		cmocka_unit_test(durations_come_out_in_nanoseconds),
 		cmocka_unit_test(rates_are_decimal),
 		cmocka_unit_test(names_match_whole_and_exactly),

@@ -175,6 +175,30 @@ static void terminal_sees_at_most_ten_lines_a_second_and_none_at_the_end(void **
 	close_terminal(&t);
 }
 
+static void drawn_line_keeps_clear_of_the_last_column(void **state)
+{
+	struct iw_progress p;
+	struct terminal t;
+
+	(void)state;
+	for (unsigned short columns = 1; columns < 90; columns++) {
+		const char *seen;
+
+		open_terminal(&t, columns);
+		iw_progress_begin(&p, t.slave, "a-name-that-is-rather-long-for-a-file", 0, 1000, 0);
+		iw_progress_update(&p, 10, SEC);
+		seen = look(&t);
+		if (columns < 2) {
+			assert_string_equal(seen, "");
+		} else {
+			assert_int_equal(seen[0], '\r');
+			assert_true(strlen(seen + 1) < columns);
+		}
+		iw_progress_end(&p);
+		close_terminal(&t);
+	}
+}
+
 static void shorter_line_covers_the_longer_one_before(void **state)
 {
 	struct terminal t;
@@ -232,6 +256,7 @@ int main(void)
 		cmocka_unit_test(name_from_outside_cannot_act_on_the_terminal),
 		cmocka_unit_test(pipe_sees_nothing),
 		cmocka_unit_test(terminal_sees_at_most_ten_lines_a_second_and_none_at_the_end),
+		cmocka_unit_test(drawn_line_keeps_clear_of_the_last_column),
 		cmocka_unit_test(shorter_line_covers_the_longer_one_before),
 		cmocka_unit_test(message_pushes_the_line_away),
 	};

@@ -69,6 +69,7 @@ static void other_text_is_no_address(void **state)
 		"fe80::1%no-such-iface",
 		"fe80::1%1x",
 		"fe80::1%-1",
+		"fe80::1%0",
 		"fe80::1%99999999999",
 		"localhost",
 		"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
