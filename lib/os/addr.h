@@ -29,8 +29,8 @@ struct iw_addr {
  * "fe80::1%eth0", brackets allowed) asks nobody; a name goes to the system's resolver, which
  * blocks: call it before there are connections to serve. NULL or "" is the loopback, 127.0.0.1 and
  * then ::1.
- * IW_E_NOENT: no such host; IW_E_AGAIN: the name service does not answer now; IW_E_NOTSUP: @host
- * has only addresses of another family; IW_E_OS, IW_E_NOMEM. *why (may be NULL) names the host.
+ * IW_E_NOENT: no such host; IW_E_NOTSUP: @host has only addresses of another family; IW_E_OS: the
+ * name service does not answer now; IW_E_NOMEM. *why (may be NULL) names the host.
  */
 IW_MUST_CHECK int iw_addr_resolve(struct iw_addr *out, size_t cap, size_t *n, const char *host,
 				  uint16_t port, struct iw_fault *why);
