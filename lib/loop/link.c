@@ -204,6 +204,8 @@ static void receive(struct iw_link *k, uint64_t now)
 			return;
 		asked = vec[0].len + (nvec > 1 ? vec[1].len : 0);
 		n = k->llp->ops->recv(k->llp, &(struct iw_msg){ .vec = vec, .nvec = (size_t)nvec }, 1, &why);
+		/* No octets end the read as well: the scratch and a spill buffer go back. */
+		iw_conn_received(k->conn, n > 0 ? (size_t)n : 0, now);
 		if (n == IW_E_AGAIN)
 			return;
 		if (n < 0 || (n == 0 && k->tx_dead)) {
@@ -214,7 +216,6 @@ static void receive(struct iw_link *k, uint64_t now)
 			iw_conn_eof(k->conn, now);
 			return;
 		}
-		iw_conn_received(k->conn, (size_t)n, now);
 		if ((size_t)n < asked)
 			return; /* the socket is empty; another call would only say so */
 	}

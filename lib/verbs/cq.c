@@ -53,10 +53,11 @@ int iw_verbs_cq_reserve(struct iw_cq *cq, uint32_t depth, struct iw_fault *why)
 
 	if (cq->need > UINT32_MAX / 2 - depth)
 		return iw_fail(why, IW_E_LIMIT, "completion queue: %u entries: too many", cq->need);
-	if (cq->need + depth > cq->cap) {
-		/* Half as much again, so that thousands of queue pairs do not copy it thousands of times. Only what is used is
-		 * ever touched, see take(). */
-		cap = IW_MAX(cq->need + depth, cq->cap + cq->cap / 2);
+	if (cq->need + depth + 1 > cq->cap) {
+		/* One more than can be needed: a queue that is full then means that there was too little polling, never that all is
+		 * in it. Half as much again, so that thousands of queue pairs do not copy it thousands of times; only what is used
+		 * is ever touched, see take(). */
+		cap = IW_MAX(cq->need + depth + 1, cq->cap + cq->cap / 2);
 		ring = iw_mem_array(&cq->ctx->mem, cap, sizeof(*ring));
 		if (!ring)
 			return iw_fail(why, IW_E_NOMEM, "completion queue: no memory for %u entries", cap);

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Waiting: in iw_progress and iw_cq_wait, in other people's event loops by poll(), woken by a descriptor of one's own. */
+#include "verbs_end.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+static struct end a, b;
+
+static int open_both(void **state)
+{
+	(void)state;
+	end_open(&a);
+	end_open(&b);
+	return 0;
+}
+
+static int close_both(void **state)
+{
+	(void)state;
+	end_close(&a);
+	end_close(&b);
+	return 0;
+}
+
+static bool readable(int fd, int ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, ms) == 1;
+}
+
+static void progress_waits_no_longer_than_asked(void **state)
+{
+	double t = end_clock();
+
+	(void)state;
+	assert_int_equal(iw_progress(a.ctx, 0), 0);
+	assert_true(end_clock() - t < 1);
+	t = end_clock();
+	assert_int_equal(iw_progress(a.ctx, (int64_t)MS(50)), 0);
+	assert_true(end_clock() - t >= 0.049);
+	t = end_clock();
+	assert_int_equal(iw_cq_wait(a.cq, (int64_t)MS(50)), 0);
+	assert_true(end_clock() - t >= 0.049);
+	assert_true(end_clock() - t < 5);
+}
+
+static void waits_below_a_millisecond_are_not_rounded_to_nothing(void **state)
+{
+	double t = end_clock();
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(iw_cq_wait(a.cq, 100000), 0);
+	assert_true(end_clock() - t >= 0.0099);
+}
+
+static void wait_ends_with_a_completion_and_is_not_disturbed_by_another_queues(void **state)
+{
+	struct iw_cq *other;
+	double t;
+
+	(void)state;
+	assert_int_equal(iw_cq_new(&other, b.ctx), 0);
+	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0), 0);
+	end_join(&a, &b);
+	b.hold = true;
+	assert_int_equal(end_send(&a, 1, NULL, 0, 0), 0);
+	end_step(&a, 0);
+	assert_int_equal(iw_cq_wait(b.cq, (int64_t)MS(5000)), 1);
+	/* It is left there: another queue's wait takes its time, and no processor. */
+	t = end_clock();
+	assert_int_equal(iw_cq_wait(other, (int64_t)MS(50)), 0);
+	assert_true(end_clock() - t >= 0.049);
+	assert_int_equal(iw_cq_wait(b.cq, 0), 1);
+	assert_int_equal(iw_cq_poll(b.cq, b.wc, 1), 1);
+	assert_int_equal(iw_cq_wait(b.cq, 0), 0);
+}
+
+static void spinning_wait_gets_its_completion_too(void **state)
+{
+	struct iw_ctx_attr attr = { .size = sizeof(attr), .spin_ns = MS(20) };
+	double t;
+
+	(void)state;
+	end_close(&b);
+	end_open_with(&b, &attr, 0, 0);
+	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0), 0);
+	end_join(&a, &b);
+	assert_int_equal(end_send(&a, 1, NULL, 0, 0), 0);
+	end_step(&a, 0);
+	assert_int_equal(iw_cq_wait(b.cq, (int64_t)MS(5000)), 1);
+	assert_int_equal(iw_cq_poll(b.cq, b.wc, 4), 1);
+	t = end_clock();
+	assert_int_equal(iw_cq_wait(b.cq, (int64_t)MS(5)), 0);
+	assert_true(end_clock() - t < 1);
+	assert_int_equal(iw_cq_wait(b.cq, (int64_t)MS(50)), 0);
+}
+
+/* ---------------------------------------------------------------- other people's event loops */
+
+/* A whole connection, driven by nothing but poll() on the two descriptors. */
+static void connection_lives_on_poll_alone(void **state)
+{
+	const size_t len = 3000000;
+	char *src = calloc(1, len), *dst = malloc(len);
+	struct pollfd p[2];
+	double limit = end_clock() + 20;
+	struct iw_mr *mr;
+	bool posted = false;
+
+	(void)state;
+	assert_non_null(src);
+	assert_non_null(dst);
+	src[len - 1] = 'x';
+	p[0] = (struct pollfd){ .fd = iw_cq_fd(a.cq, &a.why), .events = POLLIN };
+	p[1] = (struct pollfd){ .fd = iw_ctx_fd(b.ctx, &b.why), .events = POLLIN };
+	assert_true(p[0].fd >= 0 && p[1].fd >= 0);
+	assert_int_equal(iw_cq_fd(a.cq, &a.why), p[0].fd);
+	assert_int_equal(fcntl(p[0].fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	mr = end_reg(&b, dst, len, IW_ACCESS_REMOTE_WRITE);
+	assert_int_equal(iw_post_recv(b.qp, 5, NULL, 0), 0);
+	end_listen_with(&b, (struct iw_conn_param){ 0 });
+	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct iw_conn_param){ 0 });
+	while (!(a.seen[IW_EV_CLOSED] && b.seen[IW_EV_CLOSED])) {
+		assert_true(end_clock() < limit);
+		assert_true(poll(p, 2, 5000) > 0); /* no time-out: whatever is to be done makes a descriptor readable */
+		if (p[0].revents)
+			end_take(&a); /* polls the queue, and by that makes progress */
+		if (p[1].revents)
+			end_step(&b, 0);
+		if (a.seen[IW_EV_ESTABLISHED] && !posted) {
+			posted = true;
+			assert_int_equal(end_write(&a, 1, src, len, iw_mr_stag(mr), 0, 0), 0);
+			assert_int_equal(end_send(&a, 2, NULL, 0, 0), 0);
+			iw_disconnect(a.qp);
+		}
+		if (b.seen[IW_EV_PEER_CLOSED])
+			iw_disconnect(b.qp);
+	}
+	assert_int_equal(a.fault.err, IW_OK);
+	assert_int_equal(b.fault.err, IW_OK);
+	assert_memory_equal(src, dst, len);
+	free(src);
+	free(dst);
+}
+
+static void descriptor_is_quiet_when_nothing_is_to_be_done(void **state)
+{
+	int cq, ctx;
+
+	(void)state;
+	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0), 0);
+	end_join(&a, &b);
+	cq = iw_cq_fd(b.cq, &b.why);
+	ctx = iw_ctx_fd(b.ctx, &b.why);
+	end_run(&a, &b, 20);
+	assert_false(readable(cq, 0));
+	assert_false(readable(ctx, 0));
+	/* Octets have come: */
+	assert_int_equal(end_send(&a, 1, NULL, 0, 0), 0);
+	end_step(&a, 0);
+	assert_true(readable(cq, 5000));
+	assert_true(readable(ctx, 5000));
+	/* They became a completion: both stay readable until it is polled. */
+	assert_int_equal(iw_progress(b.ctx, 0), 1);
+	assert_true(readable(cq, 0));
+	assert_true(readable(ctx, 0));
+	assert_int_equal(iw_cq_poll(b.cq, b.wc, 1), 1);
+	assert_false(readable(cq, 0));
+	assert_false(readable(ctx, 0));
+	/* Work was posted: */
+	assert_int_equal(end_send(&b, 1, NULL, 0, IW_WR_QUIET), 0);
+	assert_true(readable(cq, 0));
+	assert_true(readable(ctx, 0));
+	end_step(&b, 0);
+	assert_false(readable(cq, 0));
+}
+
+static void completions_of_one_queue_do_not_ring_anothers_descriptor(void **state)
+{
+	struct iw_cq *other;
+	int fd;
+
+	(void)state;
+	assert_int_equal(iw_cq_new(&other, b.ctx), 0);
+	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0), 0);
+	end_join(&a, &b);
+	fd = iw_cq_fd(other, &b.why);
+	assert_int_equal(end_send(&a, 1, NULL, 0, 0), 0);
+	end_step(&a, 0);
+	assert_true(readable(fd, 5000)); /* progress can be made */
+	assert_int_equal(iw_progress(b.ctx, 0), 1);
+	assert_false(readable(fd, 0)); /* and none of it is for this queue */
+	assert_true(readable(iw_cq_fd(b.cq, &b.why), 0));
+}
+
+static void events_ring_until_they_are_taken(void **state)
+{
+	struct iw_async_event ev;
+	int fd;
+
+	(void)state;
+	fd = iw_ctx_fd(a.ctx, &a.why);
+	iw_abort(a.qp); /* never connected: CLOSED at once */
+	assert_true(readable(fd, 0));
+	assert_true(iw_next_event(a.ctx, &ev));
+	assert_int_equal(ev.type, IW_EV_CLOSED);
+	assert_false(readable(fd, 0));
+	assert_false(iw_next_event(a.ctx, &ev));
+}
+
+static void deadlines_make_the_descriptor_readable(void **state)
+{
+	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = MS(100) };
+	struct end silent;
+	int fd;
+
+	(void)state;
+	end_open(&silent);
+	end_listen_with(&silent, (struct iw_conn_param){ 0 }); /* and makes no progress */
+	end_close(&a);
+	end_open_with(&a, &attr, 0, 0);
+	fd = iw_ctx_fd(a.ctx, &a.why);
+	end_connect_to(&a, "127.0.0.1", iw_listener_port(silent.listener), (struct iw_conn_param){ 0 });
+	while (!a.seen[IW_EV_CLOSED]) {
+		assert_true(readable(fd, 5000));
+		end_step(&a, 0);
+	}
+	assert_int_equal(a.fault.err, IW_E_TIMEOUT);
+	end_close(&silent);
+}
+
+static void descriptors_asked_for_late_know_what_is_there(void **state)
+{
+	(void)state;
+	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0), 0);
+	end_join(&a, &b);
+	assert_int_equal(end_send(&a, 1, NULL, 0, 0), 0);
+	assert_true(readable(iw_cq_fd(a.cq, &a.why), 0)); /* posted, not sent */
+	end_step(&a, 0);
+	b.hold = true;
+	end_until(&a, &b, iw_progress(b.ctx, 0) == 1);
+	assert_true(readable(iw_cq_fd(b.cq, &b.why), 0));
+	assert_true(readable(iw_ctx_fd(b.ctx, &b.why), 0));
+}
+
+/* ---------------------------------------------------------------- being woken */
+
+static void descriptor_of_the_programs_own_ends_the_wait_and_is_not_read(void **state)
+{
+	int p[2];
+	double t;
+
+	(void)state;
+	assert_int_equal(pipe(p), 0);
+	assert_int_equal(iw_ctx_wake_fd(a.ctx, p[0]), 0);
+	t = end_clock();
+	assert_int_equal(iw_cq_wait(a.cq, (int64_t)MS(30)), 0);
+	assert_true(end_clock() - t >= 0.029);
+	assert_int_equal(write(p[1], "x", 1), 1);
+	t = end_clock();
+	assert_int_equal(iw_cq_wait(a.cq, (int64_t)MS(10000)), 0);
+	assert_int_equal(iw_progress(a.ctx, (int64_t)MS(10000)), 0);
+	assert_int_equal(iw_cq_wait(a.cq, -1), 0);
+	assert_true(end_clock() - t < 5);
+	assert_true(readable(p[0], 0));
+	/* Replaced by nothing. */
+	assert_int_equal(iw_ctx_wake_fd(a.ctx, -1), 0);
+	t = end_clock();
+	assert_int_equal(iw_cq_wait(a.cq, (int64_t)MS(30)), 0);
+	assert_true(end_clock() - t >= 0.029);
+	close(p[0]);
+	close(p[1]);
+}
+
+static void descriptor_that_cannot_be_polled_is_refused(void **state)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), p[2];
+	char path[] = "/tmp/iw-wake-XXXXXX";
+	int file = mkstemp(path);
+
+	(void)state;
+	assert_true(file >= 0);
+	unlink(path);
+	assert_int_equal(pipe(p), 0);
+	assert_int_equal(iw_ctx_wake_fd(a.ctx, p[0]), 0);
+	assert_true(iw_ctx_wake_fd(a.ctx, file) < 0);
+	assert_true(iw_ctx_wake_fd(a.ctx, 987654) < 0);
+	/* The one before is still there. */
+	assert_int_equal(write(p[1], "x", 1), 1);
+	assert_int_equal(iw_cq_wait(a.cq, (int64_t)MS(10000)), 0);
+	close(file);
+	close(fd);
+	close(p[0]);
+	close(p[1]);
+}
+
+static void nothing(int signo)
+{
+	(void)signo;
+}
+
+static void signal_ends_the_wait(void **state)
+{
+	struct sigaction sa = { .sa_handler = nothing }, old;
+	double t = end_clock();
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(sigaction(SIGUSR1, &sa, &old), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		/* More than one, lest the first comes before the wait. */
+		for (int i = 0; i < 50; i++) {
+			usleep(20000);
+			if (kill(getppid(), SIGUSR1) != 0)
+				break;
+		}
+		_exit(0);
+	}
+	assert_int_equal(iw_cq_wait(a.cq, (int64_t)MS(60000)), 0);
+	assert_true(end_clock() - t < 30);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	sigaction(SIGUSR1, &old, NULL);
+}
+
+/* ---------------------------------------------------------------- figures */
+
+/* What one message costs in system calls: nothing but one send and one receive, and the wait between them. */
+static void one_message_is_one_send_and_one_receive(void **state)
+{
+	struct iw_qp_info before, after;
+	char buf[64];
+
+	(void)state;
+	end_join(&a, &b);
+	assert_int_equal(iw_post_recv(b.qp, 0, buf, sizeof(buf)), 0);
+	assert_int_equal(end_send(&a, 0, "warm", 4, 0), 0);
+	end_until(&a, &b, b.nwc == 1);
+	iw_qp_info(a.qp, &before);
+	for (unsigned i = 1; i <= 100; i++) {
+		assert_int_equal(iw_post_recv(b.qp, i, buf, sizeof(buf)), 0);
+		assert_int_equal(end_send(&a, i, "a message", 9, IW_WR_QUIET), 0);
+		end_until(&a, &b, end_wc(&b, i));
+	}
+	iw_qp_info(a.qp, &after);
+	assert_int_equal(after.tx_sends - before.tx_sends, 100);
+	iw_qp_info(b.qp, &after);
+	assert_true(after.rx_sends <= 110);
+}
+
+#define test(name) cmocka_unit_test_setup_teardown(name, open_both, close_both)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		test(progress_waits_no_longer_than_asked),
+		test(waits_below_a_millisecond_are_not_rounded_to_nothing),
+		test(wait_ends_with_a_completion_and_is_not_disturbed_by_another_queues),
+		test(spinning_wait_gets_its_completion_too),
+		test(connection_lives_on_poll_alone),
+		test(descriptor_is_quiet_when_nothing_is_to_be_done),
+		test(completions_of_one_queue_do_not_ring_anothers_descriptor),
+		test(events_ring_until_they_are_taken),
+		test(deadlines_make_the_descriptor_readable),
+		test(descriptors_asked_for_late_know_what_is_there),
+		test(descriptor_of_the_programs_own_ends_the_wait_and_is_not_read),
+		test(descriptor_that_cannot_be_polled_is_refused),
+		test(signal_ends_the_wait),
+		test(one_message_is_one_send_and_one_receive),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
