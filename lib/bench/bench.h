@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What ddp-bench measures: data from memory to memory between a client and a server, over the library's
+ * public API alone.
+ *
+ * The client connects, says what is to be done, moves data, and puts MARKs between it: Sends behind the
+ * data, in the data's own order. The server answers each with a REPORT of its clock, its CPU time and
+ * its counts at that moment. All figures are differences between two MARKs, so what lies before the
+ * first (set-up, warm-up) and behind the last (verification) is in none of them. The end that receives
+ * the data is the one whose clock counts: the server for write and send, the client for read and
+ * pingpong.
+ *
+ * Afterwards the receiving memory is compared with what was sent, by digest. Messages of eight octets
+ * and more carry their number, so that memory that was not written last by the last message shows.
+ *
+ * Neighbours: the public API below; cmd/ddp-bench.c above, which reads options and writes results.
+ * Threads: none. Waits have deadlines, and end when the process was asked to stop (cli/signals.h).
+ */
+#ifndef IW_BENCH_BENCH_H
+#define IW_BENCH_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <iwarp/verbs.h>
+
+#include "bench/hist.h"
+#include "bench/sample.h"
+
+enum iw_bench_mode {
+	IW_BENCH_WRITE,    /* RDMA Writes of the client into the server's memory */
+	IW_BENCH_READ,     /* RDMA Reads of the client from the server's memory */
+	IW_BENCH_SEND,     /* Sends of the client into buffers that the server posted */
+	IW_BENCH_PINGPONG, /* a Send there, the same one back */
+};
+#define IW_BENCH_MODES 4
+/* "write", ...; NULL-terminated, in the order of the enum. */
+extern const char *const iw_bench_mode_names[IW_BENCH_MODES + 1];
+
+#define IW_BENCH_SIZE_MAX  ((uint64_t)1 << 30)
+#define IW_BENCH_DEPTH_MAX 4096
+#define IW_BENCH_MEMORY    ((uint64_t)1 << 30) /* of a server, where nothing is said */
+
+/* --- the client --- */
+
+struct iw_bench_cfg {
+	enum iw_bench_mode mode;
+	struct iw_conn_param conn; /* private_data is ours; cc is asked of the server as well. Strings kept */
+	uint64_t size;             /* octets of an operation */
+	uint32_t depth;            /* operations outstanding; pingpong: 1 */
+	uint64_t count;            /* operations in the window; 0: time_ns counts */
+	uint64_t time_ns;          /* length of the window */
+	uint64_t warmup_ns;        /* before it */
+	uint64_t interval_ns;      /* between intermediate results; 0: none */
+	bool verify;
+	uint64_t setup_ns, timeout_ns, spin_ns;
+	void (*trace)(void *trace_ctx, const char *line); /* as in struct iw_ctx_attr */
+	void *trace_ctx;
+};
+
+/* What was moved between two MARKs, by the receiver's counts and clock. */
+struct iw_bench_interval {
+	uint64_t start_ns, end_ns; /* since the window began */
+	uint64_t octets, messages;
+};
+
+/* Of one end. */
+struct iw_bench_end {
+	struct iw_bench_sample used; /* in the window; at_ns is the window's length on this end's clock */
+	char cc[16];                 /* congestion control, "" not known */
+	char kernel[65];             /* its release */
+};
+
+enum iw_bench_verdict {
+	IW_BENCH_UNCHECKED, /* nobody asked */
+	IW_BENCH_GOOD,
+	IW_BENCH_BAD, /* the memory does not hold what was sent */
+};
+
+struct iw_bench_result {
+	enum iw_bench_mode mode;
+	uint64_t size;
+	uint32_t depth;
+	uint64_t octets, messages;  /* in the window, confirmed by the receiver */
+	uint64_t duration_ns;       /* on the receiver's clock */
+	bool receiver_is_server;
+	uint64_t server_clients;    /* most clients that the server had at once: its CPU time is of all of them */
+	enum iw_bench_verdict verdict;
+	char mismatch[160];         /* BAD: what differs */
+	struct iw_bench_end client, server;
+	struct iw_hist *round_trips; /* pingpong, ns; owned by the client object; else NULL */
+	struct iw_qp_info info;     /* of the client's queue pair at the window's end; private_data is not set */
+};
+
+struct iw_bench_client;
+
+enum { IW_BENCH_DONE = 0, IW_BENCH_INTERVAL = 1 };
+
+/*
+ * Makes the memory ready and begins to connect. IW_E_INVAL: cfg; IW_E_NOMEM; or what iw_connect says. The cfg is copied, its
+ * strings are kept.
+ */
+IW_MUST_CHECK int iw_bench_client_new(struct iw_bench_client **out, const struct iw_bench_cfg *cfg,
+				      struct iw_fault *why);
+/*
+ * Goes on until there is something to tell. IW_BENCH_INTERVAL: *iv; call again. IW_BENCH_DONE: the run is
+ * complete, and its data checked if that was asked for. Negative: it failed, why says how: IW_E_REJECTED
+ * the server refused, IW_E_FORMAT it speaks another protocol, IW_E_TIMEOUT nothing moved for timeout_ns,
+ * IW_E_CANCELED this process was asked to stop, others of the connection.
+ */
+IW_MUST_CHECK int iw_bench_client_next(struct iw_bench_client *c, struct iw_bench_interval *iv,
+				       struct iw_fault *why);
+/* After IW_BENCH_DONE. Borrowed until the client is freed. */
+const struct iw_bench_result *iw_bench_client_result(const struct iw_bench_client *c);
+void iw_bench_client_free(struct iw_bench_client *c);
+
+/* --- the server --- */
+
+struct iw_bench_server_cfg {
+	struct iw_conn_param conn; /* listen; private_data is ours */
+	uint64_t memory;           /* octets for all clients together; 0: IW_BENCH_MEMORY */
+	uint32_t clients;          /* at once; 0: 64 */
+	bool once;                 /* one client, then no more */
+	uint64_t setup_ns, timeout_ns, spin_ns;
+	void (*trace)(void *trace_ctx, const char *line);
+	void *trace_ctx;
+};
+
+enum iw_bench_news_kind {
+	IW_BENCH_STOPPED, /* asked to stop, or --once and done */
+	IW_BENCH_CAME,    /* a client is set up; mode, size, depth count */
+	IW_BENCH_LEFT,    /* it is gone; fault says how: err 0 orderly */
+	IW_BENCH_TURNED_AWAY, /* a connection that was refused or never became a client; fault says why */
+};
+
+struct iw_bench_news {
+	enum iw_bench_news_kind kind;
+	char peer[64];
+	enum iw_bench_mode mode;
+	uint64_t size;
+	uint32_t depth;
+	uint64_t rx_octets, tx_octets; /* LEFT: of the LLP */
+	struct iw_fault fault;
+};
+
+struct iw_bench_server;
+
+IW_MUST_CHECK int iw_bench_server_new(struct iw_bench_server **out,
+				      const struct iw_bench_server_cfg *cfg, struct iw_fault *why);
+/* "127.0.0.1:7471" (owned) */
+const char *iw_bench_server_addr(const struct iw_bench_server *s);
+uint16_t iw_bench_server_port(const struct iw_bench_server *s);
+/* Serves until there is something to tell: 0 and *news. Negative: the server cannot go on. */
+IW_MUST_CHECK int iw_bench_server_next(struct iw_bench_server *s, struct iw_bench_news *news,
+				       struct iw_fault *why);
+void iw_bench_server_free(struct iw_bench_server *s);
+
+#endif

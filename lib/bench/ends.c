@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What both ends of a run have: memory, receives, messages on their way out. */
+#include "bench/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+
+#include "os/os.h"
+
+const char *const iw_bench_mode_names[IW_BENCH_MODES + 1] = { "write", "read", "send", "pingpong",
+							      NULL };
+
+uint64_t iw_bench_memory_need(uint64_t size, uint64_t depth)
+{
+	if (size > IW_BENCH_SIZE_MAX || depth > IW_BENCH_DEPTH_MAX)
+		return UINT64_MAX;
+	return IW_MAX(size, (uint64_t)1) * depth;
+}
+
+int iw_bench_memory_get(struct memory *m, uint64_t len, struct iw_fault *why)
+{
+	void *p;
+
+	/* An address is needed even for messages without octets. */
+	m->len = len ? (size_t)len : 1;
+	p = mmap(NULL, m->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED) {
+		m->len = 0;
+		return iw_os_fail(why, errno, "allocate %llu octets", (unsigned long long)len);
+	}
+	m->base = p;
+	return 0;
+}
+
+void iw_bench_memory_put(struct memory *m)
+{
+	if (m->base)
+		munmap(m->base, m->len);
+	*m = (struct memory){ 0 };
+}
+
+int iw_bench_tell(struct outbox *o, struct iw_qp *qp, const struct iw_bench_msg *m, uint64_t mark)
+{
+	struct iw_send_wr wr = { .op = IW_WR_SEND, .flags = IW_WR_SOLICITED, .nsge = 1 };
+	struct iw_sge sge;
+	int err;
+
+	for (unsigned i = 0; i < OUTBOX; i++) {
+		if (o->busy[i])
+			continue;
+		sge = (struct iw_sge){ o->buf[i], iw_bench_msg_encode(o->buf[i], m) };
+		wr.sge = &sge;
+		wr.wr_id = WR_MSG | mark << 8 | i;
+		err = iw_post_send(qp, &wr);
+		o->busy[i] = err == 0;
+		return err;
+	}
+	return IW_E_FULL;
+}
+
+void iw_bench_inbox_shape(struct inbox *in, bool server, enum iw_bench_mode mode, uint64_t size,
+			  uint32_t depth)
+{
+	bool data = mode == IW_BENCH_PINGPONG || (mode == IW_BENCH_SEND && server);
+
+	in->n = MSG_RECEIVES + (data ? depth : 0);
+	in->cap = data ? (uint32_t)IW_MAX(size, (uint64_t)IW_BENCH_MSG_MAX) : IW_BENCH_MSG_MAX;
+}
+
+int iw_bench_inbox_open(struct inbox *in, struct iw_qp *qp, struct iw_fault *why)
+{
+	int err = iw_bench_memory_get(&in->mem, (uint64_t)in->n * in->cap, why);
+
+	for (uint32_t i = 0; i < in->n && !err; i++) {
+		err = inbox_post(in, qp, i);
+		if (err)
+			iw_fail(why, err, "post a receive: %s", iw_err_text(err));
+	}
+	return err;
+}
+
+void iw_bench_kernel(char *out, size_t cap)
+{
+	struct utsname u;
+
+	snprintf(out, cap, "%s", uname(&u) == 0 ? u.release : "unknown");
+}
