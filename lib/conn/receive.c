@@ -75,7 +75,8 @@ static void rejected(struct iw_conn *c, uint64_t now)
 	c->linger_at = iw_time_add(now, c->cfg.linger_ns);
 }
 
-/* The Reply was well formed but cannot be lived with: IRD or RTR. As initiator we may send: Terminate, then the end (RFC 6581 9). */
+/* The Reply was well formed but cannot be lived with: IRD, RTR, or something local. As initiator we may send: Terminate, then
+ * the end (RFC 6581 9). */
 static void unacceptable_reply(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 {
 	iw_conn_established(c, now);
@@ -129,7 +130,7 @@ void iw_conn_received(struct iw_conn *c, size_t bytes, uint64_t now)
 	while (c->state != IW_CONN_CLOSED && c->state != IW_CONN_TERMINATING && (got = iw_mpa_next(c->mpa, &u, &why)) > 0)
 		unit(c, &u, now);
 	if (got < 0) {
-		if (c->state == IW_CONN_SETUP && (got == IW_E_MPA_IRD || got == IW_E_MPA_RTR))
+		if (c->state == IW_CONN_SETUP && iw_mpa_may_send(c->mpa))
 			unacceptable_reply(c, &why, now);
 		else
 			iw_conn_fault(c, &why, now);

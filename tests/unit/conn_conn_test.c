@@ -123,7 +123,7 @@ static void close_both(struct pair *p)
 	assert_closed(&p->b, IW_OK);
 }
 
-/* MPA-26, MPA-27, MPA-28, MPA-29: any split of the stream; CRC and markers in every combination, each direction */
+/* DDP-04, MPA-26, MPA-27, MPA-28, MPA-29: any split of the stream; CRC and markers in every combination, each direction */
 static void every_split_of_the_stream_gives_the_same_result(void **state)
 {
 	static const size_t chunks[] = { 1, 2, 3, 7, 64, 511, 1448, 4096, SIZE_MAX };
@@ -149,7 +149,7 @@ static void every_split_of_the_stream_gives_the_same_result(void **state)
 	}
 }
 
-/* DDP-04 and short writes: a window of a few octets */
+/* DDP-10, DDP-11, DDP-77, DDP-78, DDP-79: short writes, a window of a few octets; then an orderly end of either half in turn */
 static void transport_that_takes_a_few_octets_at_a_time(void **state)
 {
 	static const size_t windows[] = { 1, 5, 100, 2000 };
@@ -235,7 +235,7 @@ static void bad_first_fpdu_closes_without_a_terminate(void **state)
 	done(p);
 }
 
-/* RDMAP-37, MPA-50, MPA-53, DDP-84, DDP-105: a later CRC error: Terminate 2/0/2, then FIN; what the peer had sent is drained */
+/* DDP-06, DDP-85, RDMAP-37, MPA-50, MPA-53, DDP-84, DDP-105: a later CRC error: Terminate 2/0/2, then FIN; what the peer had sent is drained */
 static void crc_error_in_full_operation_is_told_by_a_terminate(void **state)
 {
 	struct pair *p = up(fresh());
@@ -421,16 +421,16 @@ static void rejection_carries_private_data_both_ways(void **state)
 	done(p);
 }
 
-/* ENH-10, ENH-11: as initiator the Terminate 2/0/6 goes out before the end */
-static void reply_that_needs_more_ird_than_there_is_terminates(void **state)
+/* What a responder's Reply makes of an initiator that cannot live with it: the Terminate that lies on the wire. */
+static uint32_t terminate_answering(const uint8_t tail[8], enum iw_mpa_crc crc, int err)
 {
-	static const uint8_t reply[24] = { 'M', 'P', 'A', ' ', 'I', 'D', ' ', 'R', 'e', 'p', ' ', 'F', 'r', 'a', 'm', 'e', 0x50, 2, 0, 4,
-					   0x00, 0x04, 0x20, 0x00 }; /* the responder's ORD: 8192 */
 	struct pair *p = fresh();
+	uint8_t reply[24] = "MPA ID Rep Frame";
 	struct iw_terminate t;
 	struct iw_ddp h;
 
-	(void)state;
+	memcpy(reply + 16, tail, 8);
+	p->a.cfg.mpa.crc = crc;
 	p->b.no_answer = true;
 	pair_start(p);
 	pair_run(p);
@@ -438,19 +438,49 @@ static void reply_that_needs_more_ird_than_there_is_terminates(void **state)
 	while (pair_step(p))
 		;
 	assert_false(end_has_event(&p->a, IW_EVENT_ESTABLISHED));
-	/* The Terminate lies on the wire: the responder's engine is still deciding. */
-	assert_int_equal(p->ab.len, 28);
+	assert_int_equal(p->ab.len, 28); /* the responder's engine is still deciding, so nobody took it */
 	assert_int_equal(iw_ddp_decode(&h, p->ab.buf + p->ab.off + 2, 22), 18);
 	assert_int_equal(h.opcode, IW_OP_TERM);
 	assert_true(iw_terminate_decode(&t, p->ab.buf + p->ab.off + 20, 4) > 0);
-	assert_int_equal(IW_TERM(t.layer, t.etype, t.code), IW_TERM(2, 0, 6));
 	iw_conn_abort(p->a.conn, p->now);
 	end_poll(p, &p->a);
-	assert_closed(&p->a, IW_E_MPA_IRD);
+	assert_closed(&p->a, err);
+	done(p);
+	return IW_TERM(t.layer, t.etype, t.code);
+}
+
+/* ENH-10, ENH-11: the responder's ORD is 8192 */
+static void reply_that_needs_more_ird_than_there_is_terminates(void **state)
+{
+	(void)state;
+	assert_int_equal(terminate_answering((const uint8_t[]){ 0x50, 2, 0, 4, 0x00, 0x04, 0x20, 0x00 }, IW_MPA_CRC_WANTED, IW_E_MPA_IRD),
+			 IW_TERM(2, 0, 6));
+}
+
+/* ENH-18: any other reason of our own, here a CRC that is required and not promised */
+static void reply_that_cannot_be_accepted_for_another_reason_terminates(void **state)
+{
+	(void)state;
+	assert_int_equal(terminate_answering((const uint8_t[]){ 0x10, 2, 0, 4, 0x00, 0x04, 0x00, 0x04 }, IW_MPA_CRC_REQUIRED, IW_E_MPA_LOCAL),
+			 IW_TERM(2, 0, 5));
+}
+
+/* RDMAP-39: the first error is the one that is told */
+static void first_of_two_errors_is_reported(void **state)
+{
+	struct pair *p = up(fresh());
+	static uint8_t octets[64];
+
+	(void)state;
+	post_send(p, &p->a, octets, 64, 1); /* no receive is posted: the first */
+	post_write(p, &p->a, octets, 64, 0x1234, 0); /* an STag that is none: the second */
+	pair_run(p);
+	assert_closed(&p->b, IW_E_DDP_NOBUF);
+	assert_int_equal(end_closed_fault(&p->a)->term, IW_TERM(1, 2, 2));
 	done(p);
 }
 
-/* DDP-80, DDP-81, DDP-83, MPA-49: the stream may end at any octet; every operation completes, once */
+/* DDP-03, DDP-80, DDP-81, DDP-83, DDP-86, MPA-49: the stream may end at any octet; every operation completes, once */
 static void stream_cut_at_every_octet(void **state)
 {
 	uint64_t cut, last = 1;
@@ -502,7 +532,7 @@ static void fin_inside_an_fpdu_is_a_fault(void **state)
 	done(p);
 }
 
-/* FPDUs above the MSS: between ends that both know how; towards others an FPDU fits the MSS */
+/* DDP-01: FPDUs above the MSS: between ends that both know how; towards others an FPDU fits the MSS */
 static void large_fpdus_only_where_both_ends_agree(void **state)
 {
 	unsigned mode;
@@ -553,7 +583,7 @@ static void ird_and_ord_are_negotiated(void **state)
 	done(p);
 }
 
-/* RDMAP-23, and DDP-101: what the peer gets wrong hurts its own connection only */
+/* An allocation that fails is an error of its call; what is there goes on. */
 static void memory_that_runs_out_ends_the_connection_not_the_program(void **state)
 {
 	size_t n;
@@ -673,6 +703,8 @@ int main(void)
 		cmocka_unit_test(silent_peers_time_out_in_every_state),
 		cmocka_unit_test(rejection_carries_private_data_both_ways),
 		cmocka_unit_test(reply_that_needs_more_ird_than_there_is_terminates),
+		cmocka_unit_test(reply_that_cannot_be_accepted_for_another_reason_terminates),
+		cmocka_unit_test(first_of_two_errors_is_reported),
 		cmocka_unit_test(stream_cut_at_every_octet),
 		cmocka_unit_test(fin_inside_an_fpdu_is_a_fault),
 		cmocka_unit_test(large_fpdus_only_where_both_ends_agree),

@@ -937,7 +937,7 @@ static struct fixture *unordered(void)
 	return f;
 }
 
-/* RDMAP-28, DDP-63, DDP-66: placed at once, acted on in the sender's order */
+/* RDMAP-28, RDMAP-32, DDP-05, DDP-63, DDP-66: placed at once, acted on in the sender's order */
 static void early_segments_are_placed_and_wait_for_their_turn(void **state)
 {
 	struct fixture *f = unordered();
