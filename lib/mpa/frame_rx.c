@@ -111,16 +111,31 @@ void iw_mpa_received(struct iw_mpa *m, size_t bytes)
 		rx->end += bytes - first;
 }
 
+/* Whether iw_mpa_next had more to say about the left octets in scratch. */
+static bool stopped_early(const struct iw_mpa *m, size_t left)
+{
+	struct extent x;
+
+	if (left == 0)
+		return false;
+	if (m->rx.spilled > 0)
+		return true;
+	return measure(m, m->rx.cur, left, &x) && (left >= x.total || x.ulpdu > IW_MPA_ULPDU_MAX);
+}
+
 void iw_mpa_rx_end(struct iw_mpa *m)
 {
 	struct mpa_rx *rx = &m->rx;
 	size_t left = (size_t)(rx->end - rx->cur);
 
+	if (iw_unlikely(stopped_early(m, left))) {
+		iw_mpa_failed(m, IW_E_CANCELED, NULL);
+		left = 0;
+	}
+	/* Part of one FPDU, whose ULPDU_Length is not there or within bounds: it fits. */
 	if (left > 0) {
-		/* Part of one FPDU at most: iw_mpa_next was called until it gave no more. */
-		assert(left <= IW_MPA_SPILL_LEN - rx->spilled);
-		memcpy(rx->spill + rx->spilled, rx->cur, left);
-		rx->spilled += left;
+		memcpy(rx->spill, rx->cur, left);
+		rx->spilled = left;
 	}
 	rx->cur = rx->end = NULL;
 	if (rx->spill && rx->spilled == 0) {
@@ -279,6 +294,10 @@ static int next_fpdu(struct iw_mpa *m, struct iw_mpa_unit *u, struct iw_fault *w
 		rx->cur += x.total;
 	rx->pos += x.total;
 	rx->last_fpdu = x.total;
+	if (!m->params.rx_markers && rx->end - rx->cur > IW_MPA_HEAD_LEN) {
+		u->ahead = rx->cur + IW_MPA_HEAD_LEN;
+		u->ahead_len = (size_t)(rx->end - rx->cur) - IW_MPA_HEAD_LEN;
+	}
 	if (iw_unlikely(m->state == IW_MPA_FULL_RX)) {
 		m->tx.open = true;
 		iw_mpa_set_state(m, IW_MPA_FULL);

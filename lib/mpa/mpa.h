@@ -143,7 +143,8 @@ void iw_mpa_received(struct iw_mpa *m, size_t bytes);
  *  - IW_E_MPA_IRD, _RTR, _LOCAL at an initiator's Reply; IW_E_MPA_CRC, _MARKER, _LOCAL (ULPDU_Length below 14 or above 64768) in full
  *    operation: the ULP may still send one Terminate when iw_mpa_may_send says so, then closes. */
 IW_MUST_CHECK int iw_mpa_next(struct iw_mpa *m, struct iw_mpa_unit *u, struct iw_fault *why);
-/* Ends a read: scratch is the caller's again. iw_mpa_next must have returned 0 or a fault before it. */
+/* Ends a read: scratch is the caller's again. A caller that stopped calling iw_mpa_next while it still returned 1 wants nothing
+ * more: the rest of the read is dropped and the receiving half has FAILED, with IW_E_CANCELED. */
 void iw_mpa_rx_end(struct iw_mpa *m);
 /* The stream ended: FIN or reset, behind the last iw_mpa_rx_end. IW_E_MPA_LOST with why, state FAILED, when inside an FPDU or during
  * start-up; 0 at an FPDU boundary and when STREAMING. */

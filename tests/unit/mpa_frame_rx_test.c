@@ -647,6 +647,75 @@ static void reading_waits_while_there_is_no_spill_buffer(void **state)
 	mpa_end_close(&e);
 }
 
+/* A caller that has seen enough (a fault of its own) leaves the rest of a read: it is dropped, more of it than any buffer holds. */
+static void a_caller_that_stops_early_gets_nothing_more(void **state)
+{
+	static uint8_t scratch[256 * 1024];
+	struct iw_vec vec[2];
+	struct iw_mpa_unit u;
+	struct mpa_end e;
+	size_t n = 0;
+
+	(void)state;
+	for (; n + sizeof(fpdu_send_hello) <= sizeof(scratch); n += sizeof(fpdu_send_hello))
+		memcpy(scratch + n, fpdu_send_hello, sizeof(fpdu_send_hello));
+	for (size_t behind = 0; behind <= 1; behind++) {
+		ref_open_full(&e, true, true, false, 0);
+		/* also when the first one was split */
+		mpa_end_feed(&e, fpdu_send_hello, 10 * behind, 10);
+		assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, n }, vec), 1 + (int)behind);
+		if (behind)
+			memcpy(vec[0].base, fpdu_send_hello + 10, vec[0].len);
+		iw_mpa_received(e.m, n);
+		assert_int_equal(iw_mpa_next(e.m, &u, NULL), 1);
+		iw_mpa_rx_end(e.m);
+		assert_int_equal(iw_mpa_state(e.m), IW_MPA_FAILED);
+		assert_int_equal(iw_mpa_next(e.m, &u, NULL), IW_E_CANCELED);
+		assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, n }, vec), 0);
+		assert_int_equal(e.spill.out, 0);
+		assert_true(iw_mpa_may_send(e.m));
+		mpa_end_close(&e);
+	}
+	/* Stopping behind the last unit of a read, or before a part of one, loses nothing. */
+	for (size_t part = 0; part < sizeof(fpdu_send_hello); part++) {
+		ref_open_full(&e, true, true, false, 0);
+		assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, n }, vec), 1);
+		iw_mpa_received(e.m, sizeof(fpdu_send_hello) + part);
+		assert_int_equal(iw_mpa_next(e.m, &u, NULL), 1);
+		iw_mpa_rx_end(e.m);
+		mpa_end_feed(&e, fpdu_send_hello + part, sizeof(fpdu_send_hello) - part, SIZE_MAX);
+		assert_int_equal(e.err, 0);
+		assert_int_equal(e.ulpdus, 1);
+		mpa_end_close(&e);
+	}
+}
+
+/* What comes next is shown for prefetching, as far as it is there. */
+static void the_octets_ahead_are_shown(void **state)
+{
+	static uint8_t scratch[4096];
+	struct iw_vec vec[2];
+	struct iw_mpa_unit u;
+
+	(void)state;
+	for (size_t more = 0; more < 8; more++) {
+		struct mpa_end e;
+
+		memcpy(scratch, fpdu_send_hello, sizeof(fpdu_send_hello));
+		memcpy(scratch + sizeof(fpdu_send_hello), fpdu_write_16, 8);
+		ref_open_full(&e, true, true, false, 0);
+		assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, sizeof(scratch) }, vec), 1);
+		iw_mpa_received(e.m, sizeof(fpdu_send_hello) + more);
+		assert_int_equal(iw_mpa_next(e.m, &u, NULL), 1);
+		assert_int_equal(u.ahead_len, more > 2 ? more - 2 : 0);
+		if (u.ahead_len)
+			assert_memory_equal(u.ahead, fpdu_write_16 + 2, u.ahead_len);
+		assert_int_equal(iw_mpa_next(e.m, &u, NULL), 0);
+		iw_mpa_rx_end(e.m);
+		mpa_end_close(&e);
+	}
+}
+
 /* --- the end ---------------------------------------------------------------------------------------------------------- */
 
 /* MPA-49, MPA-50: at a boundary the end is orderly, one octet further it is a loss; earlier FPDUs stand. */
@@ -705,6 +774,8 @@ int main(void)
 		cmocka_unit_test(random_streams_come_up_whatever_the_pieces),
 		cmocka_unit_test(a_split_fpdu_is_completed_in_the_spill_buffer),
 		cmocka_unit_test(reading_waits_while_there_is_no_spill_buffer),
+		cmocka_unit_test(a_caller_that_stops_early_gets_nothing_more),
+		cmocka_unit_test(the_octets_ahead_are_shown),
 		cmocka_unit_test(the_end_of_the_stream_inside_an_fpdu_is_a_loss),
 	};
 
