@@ -386,6 +386,8 @@ int iw_link_new(struct iw_link **out, struct iw_loop *l, struct iw_llp *llp, str
 	}
 	k->watched = true;
 	k->armed = connecting ? EPOLLOUT : EPOLLIN;
+	if (!connecting)
+		iw_link_kick(k); /* an initiator has its Request to send */
 	*out = k;
 	return 0;
 }

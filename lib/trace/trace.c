@@ -140,6 +140,14 @@ size_t iw_trace_json(char *buf, size_t cap, const struct iw_trace_event *ev)
 	return l.len;
 }
 
+static bool is_word(const char *s)
+{
+	for (; *s; s++)
+		if (*s <= ' ' || *s == '"' || *s >= 0x7f)
+			return false;
+	return true;
+}
+
 static bool text_value(struct line *l, const struct iw_trace_event *ev, const struct field *f)
 {
 	const char *s;
@@ -153,7 +161,7 @@ static bool text_value(struct line *l, const struct iw_trace_event *ev, const st
 		s = text_at(ev, f);
 		if (s[0] == '\0')
 			return true;
-		return put(l, " %s=", f->name) && (strchr(s, ' ') ? put_quoted(l, s) : put(l, "%s", s));
+		return put(l, " %s=", f->name) && (is_word(s) ? put(l, "%s", s) : put_quoted(l, s));
 	}
 	return false;
 }

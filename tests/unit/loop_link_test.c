@@ -1,0 +1,610 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The loop over a transport made of two joined sockets, which does what a test tells it: takes less, runs out of memory, fails,
+ * never connects.
+ */
+#include "loop/loop.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "counting_mem.h"
+#include "ddp/stag.h"
+#include "os/os.h"
+#include "rdmap/rdmap.h"
+#include "util/num.h"
+#include "util/text.h"
+
+/* ---------------------------------------------------------------- the transport */
+
+struct fake {
+	struct iw_llp llp;
+	size_t take_at_most;        /* a send takes no more; 0: no limit */
+	bool again_next_time;       /* every other send finds the socket full */
+	unsigned nomem;             /* so many sends find no memory */
+	bool send_fails;
+	bool flood;                 /* a receive always fills what it is given */
+	unsigned sends, recvs, tries;
+	int next_fd;                /* of the next attempt to connect; -1: it fails */
+	bool connects;
+	bool *closed, *aborted;
+};
+
+static struct fake *fake_of(struct iw_llp *l)
+{
+	return iw_container_of(l, struct fake, llp);
+}
+
+static int64_t fake_recv(struct iw_llp *l, struct iw_msg *m, size_t n, struct iw_fault *why)
+{
+	struct fake *f = fake_of(l);
+	size_t sum = 0;
+	ssize_t got;
+
+	(void)n;
+	f->recvs++;
+	if (f->flood) {
+		for (size_t i = 0; i < m->nvec; i++) {
+			memset(m->vec[i].base, 0, m->vec[i].len);
+			sum += m->vec[i].len;
+		}
+		return (int64_t)sum;
+	}
+	got = recv(l->fd, m->vec[0].base, m->vec[0].len, MSG_DONTWAIT);
+	if (got < 0 && errno == EAGAIN)
+		return IW_E_AGAIN;
+	return got < 0 ? iw_fail(why, IW_E_CLOSED, "fake: receive") : got;
+}
+
+static int64_t fake_send(struct iw_llp *l, const struct iw_msg *m, size_t n, struct iw_fault *why)
+{
+	struct fake *f = fake_of(l);
+	int64_t sum = 0;
+
+	(void)n;
+	f->sends++;
+	if (f->nomem) {
+		f->nomem--;
+		return iw_fail(why, IW_E_NOMEM, "fake: no memory");
+	}
+	if (f->send_fails)
+		return iw_fail(why, IW_E_CLOSED, "fake: send failed");
+	if (f->take_at_most) {
+		f->again_next_time = !f->again_next_time;
+		if (!f->again_next_time)
+			return IW_E_AGAIN;
+	}
+	for (size_t i = 0; i < m->nvec; i++) {
+		size_t len = m->vec[i].len;
+		ssize_t put;
+
+		if (f->take_at_most)
+			len = IW_MIN(len, f->take_at_most - (size_t)sum);
+		put = send(l->fd, m->vec[i].base, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (put < 0)
+			return sum ? sum : errno == EAGAIN ? IW_E_AGAIN : iw_fail(why, IW_E_CLOSED, "fake: send");
+		sum += put;
+		if ((size_t)put < m->vec[i].len)
+			break;
+	}
+	return sum;
+}
+
+static int fake_shutdown(struct iw_llp *l, struct iw_fault *why)
+{
+	(void)why;
+	shutdown(l->fd, SHUT_WR);
+	return 0;
+}
+
+static bool fake_next_notice(struct iw_llp *l, struct iw_notice *out)
+{
+	(void)l;
+	(void)out;
+	return false;
+}
+
+static void fake_refresh(struct iw_llp *l)
+{
+	(void)l;
+}
+
+static int fake_connected(struct iw_llp *l, struct iw_fault *why)
+{
+	(void)why;
+	return fake_of(l)->connects ? 0 : IW_E_AGAIN;
+}
+
+static int fake_try_next(struct iw_llp *l, struct iw_fault *why)
+{
+	struct fake *f = fake_of(l);
+
+	f->tries++;
+	close(l->fd);
+	l->fd = f->next_fd;
+	l->untried = 0;
+	f->connects = true;
+	return l->fd < 0 ? iw_fail(why, IW_E_OS, "fake: no other address") : IW_E_AGAIN;
+}
+
+static void fake_close(struct iw_llp *l, bool abort)
+{
+	struct fake *f = fake_of(l);
+
+	if (l->fd >= 0)
+		close(l->fd);
+	if (f->closed)
+		*f->closed = true;
+	if (f->aborted)
+		*f->aborted = abort;
+	free(f);
+}
+
+static const struct iw_llp_ops fake_ops = {
+	.name = "fake",
+	.traits = IW_LLP_STREAM,
+	.recv = fake_recv,
+	.send = fake_send,
+	.shutdown = fake_shutdown,
+	.next_notice = fake_next_notice,
+	.refresh = fake_refresh,
+	.connected = fake_connected,
+	.try_next = fake_try_next,
+	.close = fake_close,
+};
+
+static struct fake *fake_new(int fd)
+{
+	struct fake *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	f->llp.ops = &fake_ops;
+	f->llp.fd = fd;
+	f->next_fd = -1;
+	snprintf(f->llp.peer, sizeof(f->llp.peer), "a fake peer");
+	return f;
+}
+
+static void join(int fd[2])
+{
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fd), 0);
+}
+
+/* ---------------------------------------------------------------- two ends in one loop */
+
+struct side {
+	struct iw_rdmap *rdmap;
+	struct iw_conn *conn;
+	struct iw_link *link;
+	struct fake *fake;
+	bool established, closed, peer_closed;
+	struct iw_fault fault;
+	unsigned completed, failed;
+};
+
+static struct counting_mem mem;
+static struct iw_loop *loop;
+static struct iw_stag_table *stags;
+static struct side a, b; /* a initiates */
+static uint64_t setup_ns;
+
+static int fixed_random(void *ctx, void *buf, size_t len)
+{
+	(void)ctx;
+	return iw_os_random(buf, len);
+}
+
+static int open_loop(void **state)
+{
+	struct iw_fault why;
+
+	(void)state;
+	counting_mem_init(&mem);
+	memset(&a, 0, sizeof(a));
+	memset(&b, 0, sizeof(b));
+	setup_ns = IW_SEC(5);
+	assert_int_equal(iw_loop_new(&loop, &mem.mem, &why), 0);
+	assert_int_equal(iw_stag_table_new(&stags, &mem.mem, fixed_random, NULL), 0);
+	return 0;
+}
+
+static void side_free(struct side *s)
+{
+	iw_link_free(s->link, true);
+	iw_conn_free(s->conn);
+	iw_rdmap_free(s->rdmap);
+	memset(s, 0, sizeof(*s));
+}
+
+static int close_loop(void **state)
+{
+	(void)state;
+	side_free(&a);
+	side_free(&b);
+	iw_stag_table_free(stags);
+	iw_loop_free(loop);
+	assert_int_equal(mem.blocks, 0);
+	assert_int_equal(mem.wrong_size, 0);
+	return 0;
+}
+
+static void side_open(struct side *s, uint32_t stream)
+{
+	struct iw_rdmap_cfg cfg = { .mem = &mem.mem, .stags = stags, .pd = 1, .stream = stream, .sq_depth = 64, .rq_depth = 8 };
+	struct iw_fault why;
+
+	assert_int_equal(iw_rdmap_new(&s->rdmap, &cfg, &why), 0);
+}
+
+static void side_link(struct side *s, int fd, bool initiator, bool connecting)
+{
+	struct iw_conn_cfg cfg = {
+		.mem = &mem.mem,
+		.txbufs = iw_loop_txbufs(loop),
+		.mpa = { .spill = iw_loop_spill(loop), .initiator = initiator, .rev = 2, .rtr = 7, .ird = 4, .ord = 4,
+			 .timeout_ns = setup_ns },
+		.rdmap = initiator ? s->rdmap : NULL,
+		.decide_ns = setup_ns,
+		.stall_ns = IW_SEC(5),
+	};
+	struct iw_fault why;
+
+	s->fake = fake_new(fd);
+	if (connecting)
+		s->fake->llp.untried = 1;
+	assert_int_equal(iw_conn_new(&s->conn, &cfg, iw_os_now(), &why), 0);
+	assert_int_equal(iw_link_new(&s->link, loop, &s->fake->llp, s->conn, s, connecting, &why), 0);
+	assert_ptr_equal(iw_link_owner(s->link), s);
+}
+
+static void take_news(void)
+{
+	struct iw_completion c;
+	struct iw_fault why;
+	struct iw_event ev;
+	struct iw_link *k;
+
+	while ((k = iw_loop_next_link(loop))) {
+		struct side *s = iw_link_owner(k);
+
+		while (iw_conn_next_event(s->conn, &ev)) {
+			s->established |= ev.type == IW_EVENT_ESTABLISHED;
+			s->peer_closed |= ev.type == IW_EVENT_PEER_CLOSED;
+			if (ev.type == IW_EVENT_REQUEST) {
+				assert_int_equal(iw_conn_accept(s->conn, s->rdmap, 4, 4, NULL, 0, iw_os_now(), &why), 0);
+				iw_link_kick(k);
+			}
+			if (ev.type == IW_EVENT_CLOSED) {
+				s->closed = true;
+				s->fault = ev.fault;
+			}
+		}
+		while (iw_rdmap_next_completion(s->rdmap, &c)) {
+			s->completed++;
+			s->failed += c.status != 0;
+		}
+	}
+}
+
+static void turn(uint64_t wait_ns)
+{
+	struct iw_fault why;
+
+	iw_loop_flush(loop);
+	take_news();
+	if (iw_loop_wait(loop, wait_ns ? iw_os_now() + wait_ns : 0, &why) < 0)
+		fail_msg("%s", why.text);
+	take_news();
+}
+
+#define until(cond)                                            \
+	do {                                                   \
+		uint64_t limit_ = iw_os_now() + IW_SEC(10);    \
+		while (!(cond)) {                              \
+			assert_true(iw_os_now() < limit_);     \
+			turn(IW_MSEC(1));                      \
+		}                                              \
+	} while (0)
+
+static void establish(void)
+{
+	int fd[2];
+
+	join(fd);
+	side_open(&a, 1);
+	side_open(&b, 2);
+	side_link(&a, fd[0], true, false);
+	side_link(&b, fd[1], false, false);
+	until(a.established && b.established);
+}
+
+static uint32_t region(void *p, size_t len)
+{
+	struct iw_region r = { .rights = IW_RIGHT_REMOTE_WRITE, .pd = 1, .base = p, .len = len, .expires = IW_TIME_NEVER, .uses = UINT32_MAX };
+	uint32_t stag;
+
+	assert_int_equal(iw_stag_add(stags, &r, &stag, NULL), 0);
+	return stag;
+}
+
+static void write_to(struct side *s, uint32_t stag, const void *p, size_t len)
+{
+	struct iw_op op = { .kind = IW_OPK_WRITE, .sge = { { (void *)(uintptr_t)p, len } }, .nsge = 1, .remote_stag = stag };
+
+	assert_int_equal(iw_rdmap_post(s->rdmap, &op, iw_os_now()), 0);
+	iw_link_kick(s->link);
+}
+
+/* ---------------------------------------------------------------- tests */
+
+static void transport_that_takes_little_gets_it_all_in_the_end(void **state)
+{
+	const size_t len = 100000;
+	unsigned char *src = malloc(len), *dst = calloc(1, len);
+
+	(void)state;
+	assert_non_null(src);
+	assert_non_null(dst);
+	for (size_t i = 0; i < len; i++)
+		src[i] = (unsigned char)(i ^ i >> 8);
+	establish();
+	a.fake->take_at_most = 37;
+	write_to(&a, region(dst, len), src, len);
+	until(a.completed == 1 && memcmp(src, dst, len) == 0);
+	assert_int_equal(a.failed, 0);
+	assert_true(a.fake->sends > len / 37);
+	free(src);
+	free(dst);
+}
+
+static void transport_without_memory_is_left_alone_for_a_while(void **state)
+{
+	unsigned char dst[4] = { 0 };
+	uint64_t begun;
+
+	(void)state;
+	establish();
+	a.fake->nomem = 3;
+	a.fake->sends = 0;
+	begun = iw_os_now();
+	write_to(&a, region(dst, sizeof(dst)), "abc", 4);
+	until(memcmp(dst, "abc", 4) == 0);
+	assert_int_equal(a.fake->sends, 4);
+	assert_true(iw_os_now() - begun >= IW_MSEC(30));
+	assert_false(a.closed);
+}
+
+/* RDMAP-39, RDMAP-37: the reason is what the peer said, not that the socket failed */
+static void terminate_that_lies_in_a_broken_socket_is_read(void **state)
+{
+	(void)state;
+	establish();
+	write_to(&a, 0xbad0bad0, "x", 1);
+	until(b.fault.err || iw_conn_state(b.conn) == IW_CONN_FIN_SENT || b.closed);
+	/* a has not looked yet. Its next send fails. */
+	assert_false(a.closed);
+	a.fake->send_fails = true;
+	write_to(&a, 0xbad0bad0, "y", 1);
+	until(a.closed);
+	assert_true(a.fault.from_peer);
+	assert_int_equal(a.fault.err, IW_E_PEER_TERMINATE);
+}
+
+static void broken_socket_with_nothing_to_read_says_how_it_broke(void **state)
+{
+	(void)state;
+	establish();
+	a.fake->send_fails = true;
+	write_to(&a, 1, "x", 1);
+	turn(IW_MSEC(1));
+	/* Nothing tells but the end of the stream. */
+	shutdown(b.fake->llp.fd, SHUT_RDWR);
+	until(a.closed);
+	assert_int_equal(a.fault.err, IW_E_CLOSED);
+	assert_string_equal(a.fault.text, "fake: send failed");
+	assert_int_equal(a.failed, 1);
+}
+
+/* A hang-up is reported whatever one waits for: while nothing may be read it must not become a busy loop. */
+static void hang_up_while_nothing_is_to_be_read_is_not_a_busy_loop(void **state)
+{
+	struct iw_event ev;
+	struct iw_link *k;
+	uint64_t begun;
+	unsigned turns = 0;
+	int fd[2];
+
+	(void)state;
+	setup_ns = IW_MSEC(150);
+	join(fd);
+	side_open(&a, 1);
+	side_open(&b, 2);
+	side_link(&a, fd[0], true, false);
+	side_link(&b, fd[1], false, false);
+	/* Up to the decision, which is not taken. */
+	for (bool asked = false; !asked;) {
+		iw_loop_flush(loop);
+		assert_true(iw_loop_wait(loop, iw_os_now() + IW_MSEC(5), NULL) >= 0);
+		while ((k = iw_loop_next_link(loop)))
+			while (iw_conn_next_event(((struct side *)iw_link_owner(k))->conn, &ev))
+				asked |= ev.type == IW_EVENT_REQUEST;
+	}
+	side_free(&a); /* closes the peer's end */
+	begun = iw_os_now();
+	until((turns++, b.closed));
+	assert_true(iw_os_now() - begun > IW_MSEC(100));
+	assert_true(turns < 400); /* of 1 ms each */
+	assert_int_equal(b.fault.err, IW_E_TIMEOUT);
+}
+
+static void address_that_does_not_answer_shares_its_time_with_the_next(void **state)
+{
+	int black_hole[2], fd[2];
+	uint64_t begun = iw_os_now();
+
+	(void)state;
+	setup_ns = IW_MSEC(400);
+	join(black_hole);
+	join(fd);
+	side_open(&a, 1);
+	side_open(&b, 2);
+	side_link(&a, black_hole[0], true, true);
+	a.fake->next_fd = fd[0];
+	side_link(&b, fd[1], false, false);
+	until(a.established && b.established);
+	assert_int_equal(a.fake->tries, 1);
+	assert_in_range(iw_os_now() - begun, IW_MSEC(190), IW_MSEC(390));
+	close(black_hole[1]);
+}
+
+static void no_address_that_answers_is_a_time_out(void **state)
+{
+	int black_hole[2], second[2];
+	uint64_t begun = iw_os_now();
+
+	(void)state;
+	setup_ns = IW_MSEC(100);
+	join(black_hole);
+	join(second);
+	side_open(&a, 1);
+	side_link(&a, black_hole[0], true, true);
+	a.fake->next_fd = second[0];
+	while (!a.fake->tries)
+		turn(IW_MSEC(5));
+	a.fake->connects = false;
+	until(a.closed);
+	assert_int_equal(a.fault.err, IW_E_TIMEOUT);
+	assert_non_null(strstr(a.fault.text, "a fake peer"));
+	assert_true(iw_os_now() - begun >= IW_MSEC(99));
+	close(black_hole[1]);
+	close(second[1]);
+}
+
+/* One link whose octets never end has its budget, and the others their turn. */
+static void flooded_link_does_not_hold_the_others(void **state)
+{
+	struct side flooded = { 0 };
+	unsigned char dst[4] = { 0 };
+	int fd[2];
+
+	(void)state;
+	establish();
+	/* Its connection is over by the first octet, which is no MPA Request; so it is drained. */
+	join(fd);
+	side_open(&flooded, 3);
+	side_link(&flooded, fd[0], true, false);
+	for (int i = 0; i < 10; i++)
+		turn(0);
+	assert_int_equal(write(fd[1], "x", 1), 1);
+	flooded.fake->flood = true;
+	write_to(&a, region(dst, sizeof(dst)), "abc", 4);
+	for (int i = 0; i < 50 && memcmp(dst, "abc", 4) != 0; i++) {
+		unsigned before = flooded.fake->recvs;
+
+		turn(0);
+		assert_true(flooded.fake->recvs - before <= 8);
+	}
+	assert_memory_equal(dst, "abc", 4);
+	side_free(&flooded);
+	close(fd[1]);
+}
+
+static void transport_is_closed_with_its_link_as_asked(void **state)
+{
+	(void)state;
+	for (int abort = 0; abort < 2; abort++) {
+		bool closed = false, aborted = !abort;
+
+		establish();
+		a.fake->closed = &closed;
+		a.fake->aborted = &aborted;
+		iw_link_free(a.link, abort);
+		a.link = NULL;
+		assert_true(closed);
+		assert_int_equal(aborted, abort);
+		until(b.closed || b.peer_closed);
+		side_free(&a);
+		side_free(&b);
+	}
+}
+
+static void lack_of_memory_leaves_nothing_behind(void **state)
+{
+	struct iw_conn_cfg cfg = { .mem = &mem.mem, .mpa = { .initiator = true, .rev = 2, .rtr = 7, .ird = 1, .ord = 1 } };
+	struct iw_fault why;
+	size_t blocks, n;
+	int err;
+
+	(void)state;
+	for (n = 1;; n++) {
+		struct iw_loop *l;
+
+		mem.calls = 0;
+		mem.fail_from = n;
+		blocks = mem.blocks;
+		err = iw_loop_new(&l, &mem.mem, &why);
+		mem.fail_from = 0;
+		if (!err) {
+			iw_loop_free(l);
+			break;
+		}
+		assert_int_equal(err, IW_E_NOMEM);
+		assert_int_equal(mem.blocks, blocks);
+	}
+	assert_true(n > 1);
+	cfg.txbufs = iw_loop_txbufs(loop);
+	cfg.mpa.spill = iw_loop_spill(loop);
+	assert_int_equal(iw_conn_new(&a.conn, &cfg, iw_os_now(), &why), 0);
+	for (n = 1;; n++) {
+		bool closed = false;
+		struct fake *f;
+		struct iw_link *k;
+		int fd[2];
+
+		join(fd);
+		f = fake_new(fd[0]);
+		f->closed = &closed;
+		mem.calls = 0;
+		mem.fail_from = n;
+		blocks = mem.blocks;
+		err = iw_link_new(&k, loop, &f->llp, a.conn, NULL, false, &why);
+		mem.fail_from = 0;
+		close(fd[1]);
+		if (!err) {
+			iw_link_free(k, true);
+			break;
+		}
+		assert_int_equal(err, IW_E_NOMEM);
+		assert_true(closed); /* given, and taken care of */
+		assert_int_equal(mem.blocks, blocks);
+	}
+	assert_true(n > 1);
+}
+
+#define test(name) cmocka_unit_test_setup_teardown(name, open_loop, close_loop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		test(transport_that_takes_little_gets_it_all_in_the_end),
+		test(transport_without_memory_is_left_alone_for_a_while),
+		test(terminate_that_lies_in_a_broken_socket_is_read),
+		test(broken_socket_with_nothing_to_read_says_how_it_broke),
+		test(hang_up_while_nothing_is_to_be_read_is_not_a_busy_loop),
+		test(address_that_does_not_answer_shares_its_time_with_the_next),
+		test(no_address_that_answers_is_a_time_out),
+		test(flooded_link_does_not_hold_the_others),
+		test(transport_is_closed_with_its_link_as_asked),
+		test(lack_of_memory_leaves_nothing_behind),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
