@@ -72,7 +72,6 @@ struct iw_ddp_stream {
 
 	struct early *early; /* early_size of them, indexed by seq; allocated when first needed */
 	uint32_t early_size; /* a power of two above cfg.early_max */
-	uint32_t early_kept;
 };
 
 /* NULL when the stream has no such queue. */

@@ -158,7 +158,7 @@ static struct early *early_at(const struct iw_ddp_stream *d, uint64_t seq)
 
 static bool is_kept(const struct iw_ddp_stream *d, uint64_t seq)
 {
-	return d->early_kept > 0 && early_at(d, seq)->here;
+	return d->early && early_at(d, seq)->here;
 }
 
 static int keep(struct iw_ddp_stream *d, uint64_t seq, const struct iw_ddp *h, size_t len,
@@ -190,7 +190,6 @@ static int keep(struct iw_ddp_stream *d, uint64_t seq, const struct iw_ddp *h, s
 	(void)written;
 	e->len = (uint32_t)len;
 	e->here = true;
-	d->early_kept++;
 	return 0;
 }
 
@@ -254,7 +253,6 @@ int iw_ddp_deliver(struct iw_ddp_stream *d, struct iw_ddp_msg *m, struct iw_faul
 		ret = iw_ddp_decode(&h, e->hdr, sizeof(e->hdr));
 		assert(ret > 0);
 		e->here = false;
-		d->early_kept--;
 		ret = take(d, &h, e->len, why);
 		if (ret < 0) {
 			*m = (struct iw_ddp_msg){ .last = h, .last_len = e->len };

@@ -192,6 +192,12 @@ static void segments_without_payload_add_nothing_to_a_message(void **state)
 	assert_int_equal(m.stag, stag);
 	assert_int_equal(m.to, 0x5000);
 	assert_int_equal(m.len, 20);
+	assert_int_equal(in_order(&f, tagged(stag, 0x500a, false), 10), 0);
+	assert_int_equal(in_order(&f, tagged(stag, 0x5000, false), 10), 0);
+	assert_int_equal(in_order(&f, tagged(4, UINT64_MAX, true), 0), 0);
+	assert_int_equal(deliver(&f, &m), 1);
+	assert_int_equal(m.to, 0x5000);
+	assert_int_equal(m.len, 20);
 
 	assert_int_equal(in_order(&f, untagged(0, 1, 0, false), 0), 0);
 	assert_int_equal(in_order(&f, untagged(0, 1, 0, false), 10), 0);
@@ -368,6 +374,46 @@ static void early_segments_are_kept_as_far_ahead_as_was_set(void **state)
 	fixture_fini(&f);
 }
 
+/* DDP-63, DDP-66: the ring of early segments goes round and round. */
+static void early_segments_are_kept_again_and_again(void **state)
+{
+	(void)state;
+	for (uint32_t early_max = 1; early_max <= 9; early_max++) {
+		struct fixture f;
+		struct iw_ddp_msg m;
+		uint64_t next = 0;
+
+		fixture_init(&f, early_max);
+		/* early_max + 1 segments, the last of them first; and again. */
+		for (uint64_t from = 0; from < 100; from += early_max + 1) {
+			for (uint64_t k = early_max + 1; k-- > 0;) {
+				struct iw_ddp h = tagged((uint32_t)(from + k), 0, true);
+
+				assert_int_equal(deliver(&f, &m), 0);
+				assert_int_equal(out_of_order(&f, from + k, h, 0), 0);
+			}
+			for (uint64_t k = 0; k <= early_max; k++) {
+				assert_int_equal(deliver(&f, &m), 1);
+				assert_int_equal(m.stag, next++);
+			}
+		}
+		assert_int_equal(iw_ddp_next_seq(f.d), next);
+
+		/* A message that waits to be delivered leaves as much room behind it. */
+		for (uint64_t k = 0; k <= early_max + 1; k++) {
+			struct iw_ddp h = tagged((uint32_t)(next + k), 0, true);
+
+			assert_int_equal(out_of_order(&f, next + k, h, 0), 0);
+		}
+		for (uint64_t k = 0; k <= early_max + 1; k++) {
+			assert_int_equal(deliver(&f, &m), 1);
+			assert_int_equal(m.stag, next++);
+		}
+		assert_int_equal(deliver(&f, &m), 0);
+		fixture_fini(&f);
+	}
+}
+
 static void without_memory_for_early_segments_the_stream_goes_on(void **state)
 {
 	struct fixture f;
@@ -439,6 +485,31 @@ static void segment_that_comes_twice_counts_once(void **state)
 	assert_int_equal(m.msn, 2);
 	assert_int_equal(iw_ddp_arrive(f.d, 1, &second, 10, &f.why), 0);
 	assert_int_equal(deliver(&f, &m), 0);
+	fixture_fini(&f);
+}
+
+/* DDP-65 */
+static void early_segment_that_comes_again_at_its_turn_counts_once(void **state)
+{
+	struct fixture f;
+	struct iw_ddp_msg m;
+	struct iw_ddp first = untagged(0, 1, 0, false), second = untagged(0, 1, 10, true);
+
+	(void)state;
+	fixture_init(&f, 8);
+	post(&f, 0, 2, 128);
+	assert_int_equal(out_of_order(&f, 1, second, 10), 0);
+	assert_int_equal(out_of_order(&f, 0, first, 10), 0);
+	assert_int_equal(out_of_order(&f, 1, second, 10), 0);
+	assert_int_equal(deliver(&f, &m), 1);
+	assert_int_equal(m.len, 20);
+	assert_int_equal(deliver(&f, &m), 0);
+	assert_int_equal(iw_ddp_next_seq(f.d), 2);
+	for (uint64_t seq = 2; seq < 40; seq++) {
+		assert_int_equal(out_of_order(&f, seq, tagged(0, 0, false), 0), 0);
+		assert_int_equal(deliver(&f, &m), 0);
+		assert_int_equal(iw_ddp_next_seq(f.d), seq + 1);
+	}
 	fixture_fini(&f);
 }
 
@@ -522,6 +593,9 @@ static const struct rule {
 	  IW_E_DDP_MO },
 	{ "hole before the L segment",
 	  { { 0, 0, 1, 0, 10, false }, { 0, 0, 1, 11, 10, true } },
+	  IW_E_DDP_MO },
+	{ "L segment below the highest MO, though as many octets came",
+	  { { 0, 0, 1, 0, 10, false }, { 0, 0, 1, 15, 5, false }, { 0, 0, 1, 15, 10, true } },
 	  IW_E_DDP_MO },
 	{ "only segment does not begin at 0", { { 0, 0, 1, 1, 10, true } }, IW_E_DDP_MO },
 	{ "L segment of no octets behind a hole",
@@ -763,9 +837,11 @@ int main(void)
 		cmocka_unit_test(any_order_of_arrival_gives_the_senders_order_once),
 		cmocka_unit_test(whole_message_waits_for_all_before_it),
 		cmocka_unit_test(early_segments_are_kept_as_far_ahead_as_was_set),
+		cmocka_unit_test(early_segments_are_kept_again_and_again),
 		cmocka_unit_test(without_memory_for_early_segments_the_stream_goes_on),
 		cmocka_unit_test(order_that_is_kept_allocates_nothing),
 		cmocka_unit_test(segment_that_comes_twice_counts_once),
+		cmocka_unit_test(early_segment_that_comes_again_at_its_turn_counts_once),
 		cmocka_unit_test(kept_order_wants_each_message_delivered_before_the_next),
 		cmocka_unit_test(segments_of_a_message_may_be_sent_in_any_order_before_the_last),
 		cmocka_unit_test(broken_order_is_a_fault_and_nothing_of_it_is_placed),

@@ -386,6 +386,42 @@ static void tagged_segment_must_be_allowed_to_the_octet(void **state)
 	}
 }
 
+/* SEC-01, SEC-02, DDP-108, DDP-109, DDP-111: two streams of one table, of one domain and of two. */
+static void each_stream_uses_its_own_stags_and_its_domains(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 16; i++) {
+		struct fixture f;
+		struct iw_ddp_stream *other;
+		struct iw_ddp_cfg cfg;
+		struct iw_region r;
+		struct iw_ddp h;
+		bool same_pd = i & 1, scoped = i & 2, theirs = i & 4, asks_other = i & 8;
+		uint32_t pd[2] = { PD, same_pd ? PD : PD + 1 };
+		uint32_t number[2] = { STREAM, STREAM + 1 };
+		bool may = theirs == asks_other || (same_pd && !scoped);
+		int ret;
+
+		fixture_init(&f, 0);
+		cfg = fixture_cfg(&f, 0);
+		cfg.pd = pd[1];
+		cfg.stream = number[1];
+		assert_int_equal(iw_ddp_new(&other, &cfg, &f.why), 0);
+		r = region(&f, 0, 16, 0, IW_RIGHT_REMOTE_WRITE);
+		r.pd = pd[theirs];
+		r.stream = scoped ? number[theirs] : 0;
+		h = tagged(add(&f, r), 0, true);
+		ret = iw_ddp_place(asks_other ? other : f.d, &h, data, 16, IW_RIGHT_REMOTE_WRITE,
+				   NOW, &f.why);
+		assert_int_equal(ret, may ? 0 : IW_E_DDP_ASSOC);
+		if (may)
+			area_expect(&f.area, 0, data, 16);
+		area_check(&f.area);
+		iw_ddp_free(other);
+		fixture_fini(&f);
+	}
+}
+
 /* DDP-113, SEC-06 */
 static void revocation_takes_effect_within_a_message(void **state)
 {
@@ -475,6 +511,7 @@ int main(void)
 		cmocka_unit_test(empty_queue_is_no_buffer),
 		cmocka_unit_test(mo_and_length_must_lie_in_the_buffer),
 		cmocka_unit_test(tagged_segment_must_be_allowed_to_the_octet),
+		cmocka_unit_test(each_stream_uses_its_own_stags_and_its_domains),
 		cmocka_unit_test(revocation_takes_effect_within_a_message),
 		cmocka_unit_test(expiry_and_lost_rights_take_effect_within_a_message),
 		cmocka_unit_test(after_a_fault_all_is_dropped_silently_and_one_message_may_go_out),

@@ -137,6 +137,24 @@ static void depth_makes_a_queue_valid(void **state)
 	fixture_fini(&f);
 }
 
+static void depth_need_not_be_a_power_of_two(void **state)
+{
+	struct fixture f;
+	uint64_t next = 0, posted = 0;
+
+	(void)state;
+	fixture_init(&f, 0);
+	assert_int_equal(iw_ddp_set_depth(f.d, 3, 3), 0);
+	while (next < 30) {
+		for (; posted < next + 3; posted++)
+			assert_int_equal(iw_ddp_post(f.d, 3, area_at(&f.area, 0), 8, posted), 0);
+		assert_int_equal(iw_ddp_post(f.d, 3, area_at(&f.area, 0), 8, 0), IW_E_FULL);
+		for (size_t k = 1 + next % 3; k > 0; k--, next++)
+			assert_int_equal(receive(&f, 3, 1), next);
+	}
+	fixture_fini(&f);
+}
+
 static void skipped_msn_leaves_the_buffers_to_those_behind_it(void **state)
 {
 	struct fixture f;
@@ -189,6 +207,7 @@ int main(void)
 		cmocka_unit_test(msn_goes_on_with_0_behind_ffffffff),
 		cmocka_unit_test(depth_grows_around_what_is_posted),
 		cmocka_unit_test(depth_makes_a_queue_valid),
+		cmocka_unit_test(depth_need_not_be_a_power_of_two),
 		cmocka_unit_test(skipped_msn_leaves_the_buffers_to_those_behind_it),
 		cmocka_unit_test(buffers_are_taken_back_oldest_first_and_then_nothing_comes_in),
 	};

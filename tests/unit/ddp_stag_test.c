@@ -199,22 +199,31 @@ static void stag_is_never_zero_and_never_one_in_use(void **state)
 /* SEC-09 */
 static void revoked_stag_is_not_given_out_again_soon(void **state)
 {
-	static const uint32_t say[] = { 0x12345678, 0x12345678, 0x12345679, 0x12345679 };
+	static const uint32_t say[] = {
+		0x12345678, 0x12345678, 0x12345679, /* the first is not taken twice */
+		/* Growth, from 16 slots to 32 with the ninth, does not make the table forget. */
+		0x20000000, 0x30000000, 0x40000000, 0x50000000, 0x60000000, 0x70000000, 0x80000000,
+		0x90000000, 0x12345679, 0xa0000000,
+		/* 0 stays impossible when its slot was in use. */
+		0x00000007, 0, 0xb0000000
+	};
 	struct script s = { .say = say, .n = IW_ARRAY_LEN(say) };
 	struct fixture f;
-	uint32_t first, stag;
+	uint32_t stag;
 
 	(void)state;
 	script_table(&f, &s);
-	first = add(&f, region(&f, 0, 1, 0, 1));
-	assert_int_equal(first, 0x12345678);
-	assert_int_equal(iw_stag_del(f.stags, first), 0);
+	stag = add(&f, region(&f, 0, 1, 0, 1));
+	assert_int_equal(stag, 0x12345678);
+	assert_int_equal(iw_stag_del(f.stags, stag), 0);
 	stag = add(&f, region(&f, 0, 1, 0, 1));
 	assert_int_equal(stag, 0x12345679);
 	assert_int_equal(iw_stag_del(f.stags, stag), 0);
-	/* Growth does not make it forget. */
-	for (size_t i = 0; i < 100; i++)
-		assert_int_not_equal(add(&f, region(&f, 0, 1, 0, 1)), 0x12345679);
+	for (uint32_t i = 2; i <= 10; i++)
+		assert_int_equal(add(&f, region(&f, 0, 1, 0, 1)), i << 28);
+	assert_int_equal(add(&f, region(&f, 0, 1, 0, 1)), 7);
+	assert_int_equal(iw_stag_del(f.stags, 7), 0);
+	assert_int_equal(add(&f, region(&f, 0, 1, 0, 1)), 0xb0000000);
 	assert_int_equal(s.said, s.n);
 	fixture_fini(&f);
 }
@@ -575,6 +584,10 @@ static void last_use_revokes(void **state)
 	for (size_t i = 0; i < 10; i++)
 		assert_false(iw_stag_used(f.stags, free_for_all));
 	assert_int_equal(try(&f, free_for_all, 0, 1), IW_STAG_OK);
+	assert_int_equal(iw_stag_get(f.stags, free_for_all)->uses, UINT32_MAX);
+	r.uses = 1;
+	r.busy = 5; /* the table's own: not taken over */
+	assert_true(iw_stag_used(f.stags, add(&f, r)));
 	fixture_fini(&f);
 }
 
