@@ -215,8 +215,10 @@ static void on_request(struct flow *f, unsigned d)
 		start_agreed(f);
 		return;
 	}
-	if (back->phase == PHASE_PLAIN || back->phase == PHASE_SEARCH)
+	/* The Reply is looked for anew, but what has matched of its key so far stays. */
+	if (back->phase == PHASE_PLAIN)
 		search(back);
+	back->searched = 0;
 }
 
 static void on_reply(struct flow *f, unsigned d, const struct iw_cap_mpa *m)
@@ -265,9 +267,10 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 		m->pd += IW_MPA_ENHANCED_LEN;
 		m->pd_len -= IW_MPA_ENHANCED_LEN;
 	}
-	if (!fo->request.seen && !fo->reply.seen) {
+	if (f->pub.initiator < 0)
+		c->totals.iwarp_flows++;
+	if (!fo->request.seen && !fo->reply.seen)
 		f->pub.initiator = (int)(m->frame.kind == IW_MPA_REQUEST ? d : 1 - d);
-	}
 	text = fault_of(f, m, d, &clause);
 	fatal = is_fatal(f, m, d);
 	if (text) {
@@ -328,7 +331,6 @@ static void on_key(struct iw_cap *c, struct flow *f, unsigned d)
 			set_phase(s, PHASE_PLAIN);
 			return;
 		}
-		c->totals.iwarp_flows++;
 	}
 	w = &f->follow->walk[d];
 	*w = (struct walk){ 0 };
@@ -380,7 +382,8 @@ static size_t search_run(struct iw_cap *c, struct flow *f, unsigned d, const str
 static bool is_plausible(const struct flow *f, unsigned d, const struct walk *w)
 {
 	const struct follow *fo = f->follow;
-	bool expected = fo->request.seen && initiator_of(f) != (int)d;
+	bool is_reply = w->buf[KEY_DIFFERS] == REPLY_LETTER;
+	bool expected = is_reply && fo->request.seen && initiator_of(f) != (int)d;
 
 	return f->dir[d].match_start || expected ||
 	       (w->buf[17] <= REV_KNOWN_MAX && iw_get_be16(w->buf + 18) <= IW_MPA_PD_MAX);

@@ -222,72 +222,6 @@ static bool step_plain(struct iw_cap *c, struct flow *f, struct dir *s)
 	return true;
 }
 
-/* No room to keep the current segment: something has to be given up. */
-static void make_way(struct iw_cap *c, struct flow *f, unsigned d)
-{
-	struct dir *s = &f->dir[d];
-	struct piece *head = first_piece(s);
-	uint32_t to = c->cur_seq;
-
-	if (s->phase == PHASE_WAIT) {
-		startup_give_up(c, f);
-		return;
-	}
-	if (head && iw_seq32_before(head->seq, to))
-		to = head->seq;
-	if (iw_seq32_before(s->next, to))
-		lose(c, f, d, to - s->next, IW_CAP_WHY_LIMIT);
-}
-
-/* The segment of the current frame. */
-static bool step_current(struct iw_cap *c, struct flow *f, unsigned d)
-{
-	struct dir *s = &f->dir[d];
-	struct run *r = &c->cur_run;
-
-	if (s->phase == PHASE_PLAIN)
-		return step_plain(c, f, s);
-	if (s->fin_told) {
-		r->len = 0;
-		c->cur_missing = 0;
-		return true;
-	}
-	if (iw_seq32_before(c->cur_seq, s->next)) {
-		uint32_t old = s->next - c->cur_seq;
-		size_t n = IW_MIN(r->len, (size_t)old);
-
-		c->totals.repeated_octets += n;
-		cur_skip(c, n);
-		n = IW_MIN(c->cur_missing, old - (uint32_t)n);
-		c->cur_missing -= (uint32_t)n;
-		c->cur_seq += (uint32_t)n;
-		return true;
-	}
-	if (c->cur_seq != s->next || s->phase == PHASE_WAIT) {
-		bool ahead = c->cur_seq != s->next;
-
-		if (!hold(c, s))
-			make_way(c, f, d);
-		else if (ahead)
-			c->totals.out_of_order++;
-		return true;
-	}
-	if (r->len) {
-		cur_skip(c, consume(c, f, d, r));
-		return true;
-	}
-
-	struct piece *head = first_piece(s);
-	uint32_t n = c->cur_missing;
-
-	if (head)
-		n = IW_MIN(n, head->seq - s->next);
-	c->cur_missing = 0;
-	if (n)
-		lose(c, f, d, n, IW_CAP_WHY_SNAP);
-	return true;
-}
-
 /* Whether the octets between next and the first piece are to be given up. */
 static bool is_lost(struct iw_cap *c, struct flow *f, struct dir *s, enum iw_cap_why *why)
 {
@@ -339,6 +273,75 @@ static bool step_queue(struct iw_cap *c, struct flow *f, unsigned d, struct piec
 		}
 	}
 	piece_free(c, s, p);
+	return true;
+}
+
+/* No room to keep the current segment: something has to be given up. */
+static void make_way(struct iw_cap *c, struct flow *f, unsigned d)
+{
+	struct dir *s = &f->dir[d];
+	struct piece *head = first_piece(s);
+	uint32_t to = c->cur_seq;
+
+	if (s->phase == PHASE_WAIT) {
+		startup_give_up(c, f);
+		return;
+	}
+	if (head && !iw_seq32_before(s->next, head->seq)) {
+		(void)step_queue(c, f, d, head);
+		return;
+	}
+	if (head && iw_seq32_before(head->seq, to))
+		to = head->seq;
+	lose(c, f, d, to - s->next, IW_CAP_WHY_LIMIT);
+}
+
+/* The segment of the current frame. */
+static bool step_current(struct iw_cap *c, struct flow *f, unsigned d)
+{
+	struct dir *s = &f->dir[d];
+	struct run *r = &c->cur_run;
+
+	if (s->phase == PHASE_PLAIN)
+		return step_plain(c, f, s);
+	if (s->fin_told) {
+		r->len = 0;
+		c->cur_missing = 0;
+		return true;
+	}
+	if (iw_seq32_before(c->cur_seq, s->next)) {
+		uint32_t old = s->next - c->cur_seq;
+		size_t n = IW_MIN(r->len, (size_t)old);
+
+		c->totals.repeated_octets += n;
+		cur_skip(c, n);
+		n = IW_MIN(c->cur_missing, old - (uint32_t)n);
+		c->cur_missing -= (uint32_t)n;
+		c->cur_seq += (uint32_t)n;
+		return true;
+	}
+	if (c->cur_seq != s->next || s->phase == PHASE_WAIT) {
+		bool ahead = c->cur_seq != s->next;
+
+		if (!hold(c, s))
+			make_way(c, f, d);
+		else if (ahead)
+			c->totals.out_of_order++;
+		return true;
+	}
+	if (r->len) {
+		cur_skip(c, consume(c, f, d, r));
+		return true;
+	}
+
+	struct piece *head = first_piece(s);
+	uint32_t n = c->cur_missing;
+
+	if (head)
+		n = IW_MIN(n, head->seq - s->next);
+	c->cur_missing = 0;
+	if (n)
+		lose(c, f, d, n, IW_CAP_WHY_SNAP);
 	return true;
 }
 

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Captures made in memory: TCP segments as raw IP frames, MPA frames, FPDUs with and without markers, and the events that the
+ * decoder makes of them. The FPDUs are built octet by octet, in another way than any code that reads them.
+ */
+#ifndef TESTS_CAPTURE_MAKER_H
+#define TESTS_CAPTURE_MAKER_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/capture.h"
+#include "counting_mem.h"
+#include "util/num.h"
+#include "wire/crc32c.h"
+
+enum { FIN = 0x01, SYN = 0x02, RST = 0x04, ACK = 0x10 };
+
+/* An event with what it borrows. */
+struct told {
+	struct iw_cap_event ev;
+	struct iw_cap_flow flow;
+	uint8_t pd[IW_MPA_PD_MAX];
+	struct iw_rreq rreq;
+	struct iw_terminate term, term_exchanged;
+};
+
+struct maker {
+	struct counting_mem mem;
+	struct iw_cap *cap;
+	bool v6;
+	uint16_t port[2];
+	uint32_t seq[2];      /* next sequence number of each end */
+	uint64_t now_ns, frame;
+	size_t snap;          /* most octets of a frame that are captured; 0: all */
+	void (*each)(const struct iw_cap_event *ev); /* sees every event with what it borrows; may be NULL */
+	struct told *told;
+	size_t n, room;
+};
+
+/* --- frames --- */
+
+static inline size_t make_ip(const struct maker *m, uint8_t *p, unsigned from, uint8_t flags, uint32_t seq, uint32_t ack,
+			     const void *data, size_t len)
+{
+	size_t ip = m->v6 ? 40 : 20;
+
+	memset(p, 0, ip + 20);
+	if (m->v6) {
+		p[0] = 0x60;
+		iw_put_be16(p + 4, (uint16_t)(20 + len));
+		p[6] = 6;
+		p[8] = p[24] = 0xfd;
+		p[23] = (uint8_t)(1 + from);
+		p[39] = (uint8_t)(2 - from);
+	} else {
+		p[0] = 0x45;
+		iw_put_be16(p + 2, (uint16_t)(40 + len));
+		p[8] = 64;
+		p[9] = 6;
+		iw_put_be32(p + 12, 0x0a000001 + from);
+		iw_put_be32(p + 16, 0x0a000002 - from);
+	}
+	p += ip;
+	iw_put_be16(p, m->port[from]);
+	iw_put_be16(p + 2, m->port[1 - from]);
+	iw_put_be32(p + 4, seq);
+	iw_put_be32(p + 8, ack);
+	p[12] = 5 << 4;
+	p[13] = flags;
+	if (len)
+		memcpy(p + 20, data, len);
+	return ip + 20 + len;
+}
+
+static inline void maker_collect(struct maker *m)
+{
+	const struct iw_cap_event *ev;
+
+	while ((ev = iw_cap_next(m->cap))) {
+		struct told *t;
+
+		if (m->each)
+			m->each(ev);
+		if (m->n == m->room) {
+			m->room = m->room ? 2 * m->room : 64;
+			m->told = realloc(m->told, m->room * sizeof(*m->told));
+			assert(m->told);
+		}
+		t = &m->told[m->n++];
+		memset(t, 0, sizeof(*t));
+		t->ev = *ev;
+		t->flow = *ev->flow;
+		if (ev->kind == IW_CAP_MPA)
+			memcpy(t->pd, ev->mpa.pd, ev->mpa.pd_len);
+		if (ev->kind == IW_CAP_DDP && ev->ddp.rreq)
+			t->rreq = *ev->ddp.rreq;
+		if (ev->kind == IW_CAP_DDP && ev->ddp.term)
+			t->term = *ev->ddp.term;
+		if (ev->kind == IW_CAP_DDP && ev->ddp.term_exchanged)
+			t->term_exchanged = *ev->ddp.term_exchanged;
+	}
+}
+
+/* The frame in a block of exactly its length, so that a sanitizer sees a read behind its end. */
+static inline int maker_push(struct maker *m, enum iw_cap_link link, const void *data, size_t len, size_t wire_len)
+{
+	struct iw_cap_frame f = { .number = ++m->frame, .time_ns = m->now_ns += 1000, .link = link, .len = len, .wire_len = wire_len };
+	uint8_t *exact = malloc(len ? len : 1);
+	int ret;
+
+	assert(exact);
+	if (len)
+		memcpy(exact, data, len);
+	f.data = exact;
+	ret = iw_cap_push(m->cap, &f);
+	maker_collect(m);
+	free(exact);
+	return ret;
+}
+
+/* A TCP segment from end[from]. */
+static inline int tcp(struct maker *m, unsigned from, uint8_t flags, uint32_t seq, uint32_t ack, const void *data, size_t len)
+{
+	uint8_t *p = malloc(60 + len);
+	size_t n;
+	int ret;
+
+	assert(p);
+	n = make_ip(m, p, from, flags, seq, ack, data, len);
+	ret = maker_push(m, IW_CAP_RAW, p, m->snap && m->snap < n ? m->snap : n, n);
+	free(p);
+	return ret;
+}
+
+/* The next octets of that end, in one segment. */
+static inline void say(struct maker *m, unsigned from, const void *data, size_t len)
+{
+	(void)tcp(m, from, ACK, m->seq[from], m->seq[1 - from], data, len);
+	m->seq[from] += (uint32_t)len;
+}
+
+static inline void say_fin(struct maker *m, unsigned from)
+{
+	(void)tcp(m, from, FIN | ACK, m->seq[from]++, m->seq[1 - from], NULL, 0);
+}
+
+static inline void handshake(struct maker *m)
+{
+	(void)tcp(m, 0, SYN, m->seq[0]++, 0, NULL, 0);
+	(void)tcp(m, 1, SYN | ACK, m->seq[1]++, m->seq[0], NULL, 0);
+	(void)tcp(m, 0, ACK, m->seq[0], m->seq[1], NULL, 0);
+}
+
+static inline void maker_init(struct maker *m, const struct iw_cap_limits *limits)
+{
+	struct iw_cap_cfg cfg = { .seed = 1 };
+	int err;
+
+	memset(m, 0, sizeof(*m));
+	counting_mem_init(&m->mem);
+	cfg.mem = &m->mem.mem;
+	if (limits)
+		cfg.limits = *limits;
+	err = iw_cap_new(&m->cap, &cfg);
+	assert(err == 0);
+	(void)err;
+	m->port[0] = 40000;
+	m->port[1] = 7471;
+	/* Both directions wrap soon. */
+	m->seq[0] = 0xfffffff0;
+	m->seq[1] = 0xffffff00;
+	m->now_ns = 1700000000000000000u;
+}
+
+static inline void maker_finish(struct maker *m)
+{
+	iw_cap_finish(m->cap);
+	maker_collect(m);
+}
+
+/* True when nothing leaked. */
+static inline bool maker_fini(struct maker *m)
+{
+	iw_cap_free(m->cap);
+	free(m->told);
+	return m->mem.blocks == 0 && m->mem.wrong_size == 0;
+}
+
+/* --- MPA --- */
+
+static inline size_t make_mpa(uint8_t *p, bool reply, uint8_t flags, uint8_t rev, const void *pd, size_t pd_len)
+{
+	memcpy(p, reply ? "MPA ID Rep Frame" : "MPA ID Req Frame", 16);
+	p[16] = flags;
+	p[17] = rev;
+	iw_put_be16(p + 18, (uint16_t)pd_len);
+	if (pd_len)
+		memcpy(p + 20, pd, pd_len);
+	return 20 + pd_len;
+}
+
+static inline void say_mpa(struct maker *m, unsigned from, bool reply, uint8_t flags, uint8_t rev, const void *pd, size_t pd_len)
+{
+	uint8_t p[20 + 65536];
+
+	say(m, from, p, make_mpa(p, reply, flags, rev, pd, pd_len));
+}
+
+/* Handshake, Request and Reply: end 0 is the initiator. */
+static inline void set_up(struct maker *m, uint8_t request_flags, uint8_t reply_flags)
+{
+	handshake(m);
+	say_mpa(m, 0, false, request_flags, 1, NULL, 0);
+	say_mpa(m, 1, true, reply_flags, 1, NULL, 0);
+}
+
+/* RFC 5044 4: one octet after the other. pos: octets since SeqStart. Returns the octets written, up to 66,200. */
+struct fpdu_out {
+	uint8_t *p;
+	size_t n;
+	uint64_t pos;
+	bool markers;
+	uint64_t head;   /* where ULPDU_Length stands; 0: not yet there */
+	bool has_head;
+};
+
+static inline void fpdu_octet(struct fpdu_out *o, uint8_t v)
+{
+	if (o->markers && o->pos % 512 == 0) {
+		uint32_t back = o->has_head ? (uint32_t)(o->pos - o->head) : 0;
+
+		iw_put_be16(o->p + o->n, 0);
+		iw_put_be16(o->p + o->n + 2, (uint16_t)back);
+		o->n += 4;
+		o->pos += 4;
+	}
+	if (!o->has_head) {
+		o->has_head = true;
+		o->head = o->pos;
+	}
+	o->p[o->n++] = v;
+	o->pos++;
+}
+
+static inline size_t make_fpdu(uint8_t *p, uint64_t pos, bool markers, bool crc, const uint8_t *ulpdu, size_t len)
+{
+	struct fpdu_out o = { .p = p, .pos = pos, .markers = markers };
+	uint32_t sum;
+
+	fpdu_octet(&o, (uint8_t)(len >> 8));
+	fpdu_octet(&o, (uint8_t)len);
+	for (size_t i = 0; i < len; i++)
+		fpdu_octet(&o, ulpdu[i]);
+	for (size_t i = (2 + len) % 4; i && i < 4; i++)
+		fpdu_octet(&o, 0);
+	/* A marker due between the pad and the CRC is covered by it. */
+	if (markers && o.pos % 512 == 0) {
+		iw_put_be16(p + o.n, 0);
+		iw_put_be16(p + o.n + 2, (uint16_t)(o.pos - o.head));
+		o.n += 4;
+	}
+	sum = crc ? iw_crc32c(0, p, o.n) : 0;
+	iw_put_le32(p + o.n, sum);
+	return o.n + 4;
+}
+
+/* --- DDP --- */
+
+static inline size_t make_send(uint8_t *p, uint32_t msn, uint32_t mo, bool last, size_t payload)
+{
+	struct iw_ddp h = { .last = last, .dv = 1, .rv = 1, .opcode = IW_OP_SEND, .qn = IW_QN_SEND, .msn = msn, .mo = mo };
+	int n = iw_ddp_encode(p, IW_DDP_UNTAGGED_LEN, &h);
+
+	assert(n == IW_DDP_UNTAGGED_LEN);
+	for (size_t i = 0; i < payload; i++)
+		p[n + (int)i] = (uint8_t)(i + msn);
+	return (size_t)n + payload;
+}
+
+static inline size_t make_write(uint8_t *p, uint32_t stag, uint64_t to, bool last, size_t payload)
+{
+	struct iw_ddp h = { .tagged = true, .last = last, .dv = 1, .rv = 1, .opcode = IW_OP_WRITE, .stag = stag, .to = to };
+	int n = iw_ddp_encode(p, IW_DDP_TAGGED_LEN, &h);
+
+	assert(n == IW_DDP_TAGGED_LEN);
+	for (size_t i = 0; i < payload; i++)
+		p[n + (int)i] = (uint8_t)(i ^ to);
+	return (size_t)n + payload;
+}
+
+/* --- what was told --- */
+
+static inline size_t count_kind(const struct maker *m, enum iw_cap_kind kind)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++)
+		n += m->told[i].ev.kind == kind;
+	return n;
+}
+
+/* The i-th event of that kind, or NULL. */
+static inline const struct told *nth(const struct maker *m, enum iw_cap_kind kind, size_t i)
+{
+	for (size_t k = 0; k < m->n; k++)
+		if (m->told[k].ev.kind == kind && i-- == 0)
+			return &m->told[k];
+	return NULL;
+}
+
+static inline size_t count_tcp(const struct maker *m, enum iw_cap_tcp_kind kind)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++)
+		n += m->told[i].ev.kind == IW_CAP_TCP && m->told[i].ev.tcp.kind == kind;
+	return n;
+}
+
+#endif
