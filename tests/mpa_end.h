@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One end of an MPA connection, driven from memory, for the tests and the fuzzer of the room: a stream goes in in pieces of
- * any size, what comes up is written into a log that two runs can be compared by.
+ * One end of an MPA connection, driven from memory, for the tests and the fuzzer of the room: a
+ * stream goes in in pieces of any size, what comes up is written into a log that two runs can be
+ * compared by.
  */
 #ifndef TESTS_MPA_END_H
 #define TESTS_MPA_END_H
@@ -50,15 +51,15 @@ struct mpa_end {
 	uint16_t ird, ord;
 
 	/* What came up. */
-	struct octets log;   /* every unit: kind, pos, len, data */
-	struct octets data;  /* the ULPDUs' octets alone */
+	struct octets log;  /* every unit: kind, pos, len, data */
+	struct octets data; /* the ULPDUs' octets alone */
 	unsigned units, ulpdus;
 	enum iw_mpa_unit_kind last_kind;
 	size_t last_len;
 	uint64_t last_pos;
-	int err;             /* of the fault, or 0 */
+	int err; /* of the fault, or 0 */
 	struct iw_fault why;
-	unsigned reads;      /* read cycles with two vecs */
+	unsigned reads; /* read cycles with two vecs */
 	unsigned split_reads;
 };
 
@@ -109,7 +110,9 @@ static inline struct iw_mpa_cfg mpa_cfg(bool initiator, uint8_t rev)
 /* 0, or what iw_mpa_init says; the end is then to be dropped, otherwise closed. */
 static inline int mpa_end_init(struct mpa_end *e, struct iw_mpa_cfg cfg)
 {
-	*e = (struct mpa_end){ .scratch_len = MPA_END_SCRATCH, .accept = true, .ird = cfg.ird, .ord = cfg.ord };
+	*e = (struct mpa_end){
+		.scratch_len = MPA_END_SCRATCH, .accept = true, .ird = cfg.ird, .ord = cfg.ord
+	};
 	counting_mem_init(&e->mem);
 	iw_pool_init(&e->spill, &e->mem.mem, IW_MPA_SPILL_LEN, 0, 0);
 	cfg.spill = &e->spill;
@@ -173,7 +176,8 @@ static inline void mpa_end_units(struct mpa_end *e)
 	}
 }
 
-/* One read of at most len octets; returns how many were taken. Scratch is a block of its own, gone behind the read. */
+/* One read of at most len octets; returns how many were taken. Scratch is a block of its own,
+ * gone behind the read. */
 static inline size_t mpa_end_read(struct mpa_end *e, const uint8_t *p, size_t len)
 {
 	struct iw_vec scratch = { malloc(e->scratch_len), e->scratch_len }, vec[2];
@@ -202,13 +206,15 @@ static inline size_t mpa_end_read(struct mpa_end *e, const uint8_t *p, size_t le
 	return took;
 }
 
-/* The stream in pieces of at most chunk octets; returns how many were taken before reading paused. */
+/* The stream in pieces of at most chunk octets; returns how many were taken before reading
+ * paused. */
 static inline size_t mpa_end_feed(struct mpa_end *e, const void *stream, size_t len, size_t chunk)
 {
 	size_t done = 0;
 
 	while (done < len) {
-		size_t took = mpa_end_read(e, (const uint8_t *)stream + done, IW_MIN(chunk, len - done));
+		size_t took =
+			mpa_end_read(e, (const uint8_t *)stream + done, IW_MIN(chunk, len - done));
 
 		if (took == 0)
 			break;
@@ -218,7 +224,8 @@ static inline size_t mpa_end_feed(struct mpa_end *e, const void *stream, size_t 
 }
 
 /* In two pieces, the first of them split octets. */
-static inline size_t mpa_end_feed_split(struct mpa_end *e, const uint8_t *stream, size_t len, size_t split)
+static inline size_t mpa_end_feed_split(struct mpa_end *e, const uint8_t *stream, size_t len,
+					size_t split)
 {
 	size_t done = mpa_end_feed(e, stream, split, split ? split : 1);
 

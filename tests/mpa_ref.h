@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * FPDUs as RFC 5044 4 says them, octet by octet and with a CRC32c bit by bit: slow, plain, and sharing no code with lib/mpa, so
- * that the two can be held against each other.
+ * FPDUs as RFC 5044 4 says them, octet by octet and with a CRC32c bit by bit: slow, plain, and
+ * sharing no code with lib/mpa, so that the two can be held against each other.
  */
 #ifndef TESTS_MPA_REF_H
 #define TESTS_MPA_REF_H
@@ -25,25 +25,27 @@ static inline uint32_t ref_crc32c(const uint8_t *p, size_t len)
 
 /* What a sender could do wrong, or otherwise than ours: zero is right. */
 struct ref_odd {
-	uint8_t pad;            /* value of the PAD octets */
-	uint16_t reserved;      /* of every marker */
-	uint16_t low_bits;      /* or'ed to every FPDUPTR */
-	unsigned bad_marker;    /* this one (from 1) points elsewhere */
-	uint16_t length;        /* ULPDU_Length instead of the true one, when not 0 */
-	bool zero_length;       /* ULPDU_Length 0 */
+	uint8_t pad;         /* value of the PAD octets */
+	uint16_t reserved;   /* of every marker */
+	uint16_t low_bits;   /* or'ed to every FPDUPTR */
+	unsigned bad_marker; /* this one (from 1) points elsewhere */
+	uint16_t length;     /* ULPDU_Length instead of the true one, when not 0 */
+	bool zero_length;    /* ULPDU_Length 0 */
 };
 
-static inline void ref_marker(struct octets *out, size_t *seen, uint16_t ptr, const struct ref_odd *odd)
+static inline void ref_marker(struct octets *out, size_t *seen, uint16_t ptr,
+			      const struct ref_odd *odd)
 {
 	uint16_t v = (uint16_t)(++*seen == odd->bad_marker ? ptr + 4 : ptr) | odd->low_bits;
-	uint8_t m[4] = { (uint8_t)(odd->reserved >> 8), (uint8_t)odd->reserved, (uint8_t)(v >> 8), (uint8_t)v };
+	uint8_t m[4] = { (uint8_t)(odd->reserved >> 8), (uint8_t)odd->reserved, (uint8_t)(v >> 8),
+			 (uint8_t)v };
 
 	octets_add(out, m, 4);
 }
 
 /* Appends the FPDU that begins pos octets behind the stream's first. */
-static inline void ref_fpdu_odd(struct octets *out, uint64_t pos, bool markers, bool crc, const void *ulpdu, size_t len,
-				const struct ref_odd *odd)
+static inline void ref_fpdu_odd(struct octets *out, uint64_t pos, bool markers, bool crc,
+				const void *ulpdu, size_t len, const struct ref_odd *odd)
 {
 	const uint8_t *u = ulpdu;
 	size_t start = out->len, head = 0, seen = 0, pad = (4 - (2 + len) % 4) % 4;
@@ -76,18 +78,22 @@ static inline void ref_fpdu_odd(struct octets *out, uint64_t pos, bool markers, 
 	octets_add(out, field, 4);
 }
 
-static inline void ref_fpdu(struct octets *out, uint64_t pos, bool markers, bool crc, const void *ulpdu, size_t len)
+static inline void ref_fpdu(struct octets *out, uint64_t pos, bool markers, bool crc,
+			    const void *ulpdu, size_t len)
 {
 	ref_fpdu_odd(out, pos, markers, crc, ulpdu, len, &(struct ref_odd){ 0 });
 }
 
-/* An end in full operation: CRC and markers as wished for both directions, nothing sent or received yet. An initiator may send; a
- * responder may not yet. */
-static inline void ref_open_full(struct mpa_end *e, bool initiator, bool crc, bool markers, uint32_t large)
+/* An end in full operation: CRC and markers as wished for both directions, nothing sent or
+ * received yet. An initiator may send; a responder may not yet. */
+static inline void ref_open_full(struct mpa_end *e, bool initiator, bool crc, bool markers,
+				 uint32_t large)
 {
 	struct iw_mpa_cfg cfg = mpa_cfg(initiator, 1);
 	uint8_t flags = (uint8_t)((crc ? 0x40 : 0) | (markers ? 0x80 : 0));
-	struct iw_mpa_frame f = { .kind = initiator ? IW_MPA_REPLY : IW_MPA_REQUEST, .flags = flags, .rev = 1 };
+	struct iw_mpa_frame f = { .kind = initiator ? IW_MPA_REPLY : IW_MPA_REQUEST,
+				  .flags = flags,
+				  .rev = 1 };
 	uint8_t frame[64], block[IW_MPA_BLOCK_LEN] = { 'i', 'w', 'L', 1 };
 	struct octets sink = { 0 };
 	int len;

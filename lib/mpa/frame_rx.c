@@ -2,9 +2,9 @@
 /*
  * The receiving half: octets in, checked ULPDUs out (RFC 5044 5.2 and 6).
  *
- * FPDUs are checked where they lie in scratch. One that a read has split moves to a spill buffer at the end of that read, and the
- * next read puts the rest of it right behind; the spill buffer is reserved before each read, so that octets already taken
- * from TCP never lack a place.
+ * FPDUs are checked where they lie in scratch. One that a read has split moves to a spill buffer
+ * at the end of that read, and the next read puts the rest of it right behind; the spill buffer
+ * is reserved before each read, so that octets already taken from TCP never lack a place.
  */
 #include "mpa/mpa.h"
 
@@ -23,7 +23,8 @@ static bool full_operation(const struct iw_mpa *m)
 	return m->state == IW_MPA_FULL || m->state == IW_MPA_FULL_RX;
 }
 
-/* Where the parts of the FPDU at rx.pos lie: counted from its first octet, which is a marker's if one is due there. */
+/* Where the parts of the FPDU at rx.pos lie: counted from its first octet, which is a marker's if
+ * one is due there. */
 struct extent {
 	size_t head;  /* ULPDU_Length */
 	size_t ulpdu; /* the value of ULPDU_Length */
@@ -37,20 +38,21 @@ static size_t head_offset(const struct iw_mpa *m)
 	return marker ? IW_MPA_MARKER_LEN : 0;
 }
 
-/* False while ULPDU_Length is not whole among the have octets at p; x->head is set in any case. FPDUs are multiples of four octets, so
- * that no marker ever lies within ULPDU_Length or the CRC. */
+/* False while ULPDU_Length is not whole among the have octets at p; x->head is set in any case.
+ * FPDUs are multiples of four octets, so that no marker ever lies within ULPDU_Length or the
+ * CRC. */
 static bool measure(const struct iw_mpa *m, const uint8_t *p, size_t have, struct extent *x)
 {
 	x->head = head_offset(m);
 	if (have < x->head + IW_MPA_HEAD_LEN)
 		return false;
 	x->ulpdu = iw_get_be16(p + x->head);
-	x->total = m->params.rx_markers ? iw_mpa_fpdu_len_marked((uint32_t)m->rx.pos, x->ulpdu) :
-					  iw_mpa_fpdu_len(x->ulpdu);
+	x->total = m->params.rx_markers ? iw_mpa_fpdu_len_marked((uint32_t)m->rx.pos, x->ulpdu)
+					: iw_mpa_fpdu_len(x->ulpdu);
 	return true;
 }
 
-/* --- where octets go -------------------------------------------------------------------------------------------------- */
+/* --- where octets go -------------------------------------------------------------------------- */
 
 /* Octets that the FPDU in the spill buffer lacks, or its ULPDU_Length while that is not whole. */
 static size_t spill_lacks(const struct iw_mpa *m)
@@ -62,7 +64,8 @@ static size_t spill_lacks(const struct iw_mpa *m)
 	return x.total - m->rx.spilled;
 }
 
-/* A whole number of long FPDUs, so that the read ends where one of them does if all are as long as the last. */
+/* A whole number of long FPDUs, so that the read ends where one of them does if all are as long
+ * as the last. */
 static size_t whole_fpdus(const struct mpa_rx *rx, size_t cap)
 {
 	if (rx->last_fpdu > SMALL_FPDU && rx->last_fpdu <= cap)
@@ -144,23 +147,25 @@ void iw_mpa_rx_end(struct iw_mpa *m)
 	}
 }
 
-/* --- one FPDU --------------------------------------------------------------------------------------------------------- */
+/* --- one FPDU --------------------------------------------------------------------------------- */
 
 /* RFC 5044 3: rejected as soon as it is seen, since the octets that it promises need never come. */
 static int too_long(const struct extent *x, struct iw_fault *why)
 {
-	int ret = iw_fail(why, IW_E_MPA_LOCAL, "mpa: ULPDU_Length %u: at most %u", (uint32_t)x->ulpdu,
-			  (uint32_t)IW_MPA_ULPDU_MAX);
+	int ret = iw_fail(why, IW_E_MPA_LOCAL, "mpa: ULPDU_Length %u: at most %u",
+			  (uint32_t)x->ulpdu, (uint32_t)IW_MPA_ULPDU_MAX);
 
 	if (why)
 		why->clause = "RFC 5044 3";
 	return ret;
 }
 
-/* RFC 5041 4: no MPA error code is meant for it; 2/0/05 comes nearest, as the FPDU itself is in order. */
+/* RFC 5041 4: no MPA error code is meant for it; 2/0/05 comes nearest, as the FPDU itself is in
+ * order. */
 static int too_short(const struct extent *x, struct iw_fault *why)
 {
-	int ret = iw_fail(why, IW_E_MPA_LOCAL, "mpa: ULPDU_Length %u: a DDP header has at least %u octets",
+	int ret = iw_fail(why, IW_E_MPA_LOCAL,
+			  "mpa: ULPDU_Length %u: a DDP header has at least %u octets",
 			  (uint32_t)x->ulpdu, (uint32_t)IW_MPA_ULPDU_MIN);
 
 	if (why)
@@ -168,7 +173,8 @@ static int too_short(const struct extent *x, struct iw_fault *why)
 	return ret;
 }
 
-/* Moves octets of scratch behind those in the spill buffer until want are there, or scratch is empty. */
+/* Moves octets of scratch behind those in the spill buffer until want are there, or scratch is
+ * empty. */
 static void top_up(struct mpa_rx *rx, size_t want)
 {
 	size_t n = IW_MIN(want - IW_MIN(want, rx->spilled), (size_t)(rx->end - rx->cur));
@@ -203,7 +209,8 @@ static int locate(struct iw_mpa *m, uint8_t **at, struct extent *x, struct iw_fa
 	return have >= x->total;
 }
 
-/* RFC 5044 4.3 and 8: each marker names the place of ULPDU_Length, its low two bits and the reserved field aside. */
+/* RFC 5044 4.3 and 8: each marker names the place of ULPDU_Length, its low two bits and the
+ * reserved field aside. */
 static int check_markers(const struct iw_mpa *m, const uint8_t *at, const struct extent *x,
 			 struct iw_fault *why)
 {
@@ -216,7 +223,8 @@ static int check_markers(const struct iw_mpa *m, const uint8_t *at, const struct
 
 		iw_mpa_marker_decode(&mk, at + off, IW_MPA_MARKER_LEN);
 		if ((mk.fpduptr & ~3u) != expected)
-			return iw_fail(why, IW_E_MPA_MARKER, "mpa: FPDUPTR of the marker at octet %U is %u, expected %u",
+			return iw_fail(why, IW_E_MPA_MARKER,
+				       "mpa: FPDUPTR of the marker at octet %U is %u, expected %u",
 				       m->rx.pos + off, (uint32_t)mk.fpduptr, (uint32_t)expected);
 	}
 	return 0;
@@ -251,8 +259,10 @@ static int check_fpdu(const struct iw_mpa *m, const uint8_t *at, const struct ex
 		uint32_t crc = iw_crc32c(0, at, x->total - IW_MPA_CRC_LEN);
 
 		if (iw_unlikely(crc != iw_get_le32(field)))
-			return iw_fail(why, IW_E_MPA_CRC, "mpa: FPDU of %u octets of ULPDU: its CRC is %x, expected %x",
-				       (uint32_t)x->ulpdu, iw_get_le32(field), crc);
+			return iw_fail(
+				why, IW_E_MPA_CRC,
+				"mpa: FPDU of %u octets of ULPDU: its CRC is %x, expected %x",
+				(uint32_t)x->ulpdu, iw_get_le32(field), crc);
 	}
 	/* Behind the CRC: error 3 is defined for FPDUs whose CRC is right (RFC 5044 8). */
 	if (m->params.rx_markers) {
@@ -314,7 +324,7 @@ int iw_mpa_next(struct iw_mpa *m, struct iw_mpa_unit *u, struct iw_fault *why)
 	return iw_mpa_startup_next(m, u, why);
 }
 
-/* --- the end ---------------------------------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 static int lost(struct iw_mpa *m, struct iw_fault *why)
 {
@@ -325,12 +335,15 @@ static int lost(struct iw_mpa *m, struct iw_fault *why)
 	case IW_MPA_FULL:
 		if (rx->spilled == 0)
 			return 0;
-		return iw_fail(why, IW_E_MPA_LOST, "mpa: the connection ended %U octets into an FPDU, at least %U before its end",
-			       (uint64_t)rx->spilled, (uint64_t)spill_lacks(m));
+		return iw_fail(
+			why, IW_E_MPA_LOST,
+			"mpa: the connection ended %U octets into an FPDU, at least %U before its end",
+			(uint64_t)rx->spilled, (uint64_t)spill_lacks(m));
 	case IW_MPA_STREAMING:
 		return 0;
 	case IW_MPA_WAIT_REPLY:
-		/* RFC 6581 10: who does not know Rev 2 takes the Request for a malformed one, and closes. */
+		/* RFC 6581 10: who does not know Rev 2 takes the Request for a malformed one, and
+		 * closes. */
 		m->retry_rev1 = m->cfg.rev >= 2 && m->in_len == 0 && m->out_sent == m->out_len;
 		break;
 	case IW_MPA_IDLE:
@@ -339,7 +352,8 @@ static int lost(struct iw_mpa *m, struct iw_fault *why)
 	case IW_MPA_FAILED:
 		break;
 	}
-	return iw_fail(why, IW_E_MPA_LOST, "mpa: the connection ended in state %s, %u octets into the peer's frame",
+	return iw_fail(why, IW_E_MPA_LOST,
+		       "mpa: the connection ended in state %s, %u octets into the peer's frame",
 		       iw_mpa_state_name(m->state), (uint32_t)m->in_len);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The sending half: ULPDUs in, FPDUs appended to a batch (RFC 5044 4), and how large the next one may be. */
+/* The sending half: ULPDUs in, FPDUs appended to a batch (RFC 5044 4), and how large the next one
+ * may be. */
 #include "mpa/mpa.h"
 
 #include <assert.h>
@@ -10,8 +11,9 @@
 #include "wire/crc32c.h"
 
 /*
- * Payload up to this length is copied behind its header: a run of the arena less costs the sender more than the copy. CPU time for one FPDU,
- * CRC, batches of 256 KiB through sendmsg and TCP over veth (ns, copied / referred to; source in cache, then not):
+ * Payload up to this length is copied behind its header: a run of the arena less costs the sender
+ * more than the copy. CPU time for one FPDU, CRC, batches of 256 KiB through sendmsg and TCP over
+ * veth (ns, copied / referred to; source in cache, then not):
  *
  *     payload          50       114      242      498        754        1010       1428
  *     in cache                                    140 / 192  217 / 242  253 / 290  294 / 312
@@ -19,7 +21,8 @@
  */
 #define REFER_MIN 512
 
-/* Up to here a copy and then one CRC over the whole FPDU beats copying and summing piece by piece. */
+/* Up to here a copy and then one CRC over the whole FPDU beats copying and summing piece by
+ * piece. */
 #define COPY_FIRST_MAX 4096
 
 bool iw_mpa_may_send(const struct iw_mpa *m)
@@ -61,14 +64,15 @@ size_t iw_mpa_mulpdu_now(const struct iw_mpa *m)
 /* Stream octets of the next FPDU with that ULPDU. */
 static size_t fpdu_len(const struct iw_mpa *m, size_t ulpdu)
 {
-	return m->params.tx_markers ? iw_mpa_fpdu_len_marked((uint32_t)m->tx.pos, ulpdu) :
-				      iw_mpa_fpdu_len(ulpdu);
+	return m->params.tx_markers ? iw_mpa_fpdu_len_marked((uint32_t)m->tx.pos, ulpdu)
+				    : iw_mpa_fpdu_len(ulpdu);
 }
 
-/* --- alignment (RFC 5044 5.1) ----------------------------------------------------------------------------------------- */
+/* --- alignment (RFC 5044 5.1) ----------------------------------------------------------------- */
 
-/* Whether an FPDU may follow in t: behind a segment's end any may, even one longer than the EMSS (then below 128 octets: RFC 5044 4.5,
- * or just shrunken), within a segment those that end in it. */
+/* Whether an FPDU may follow in t: behind a segment's end any may, even one longer than the EMSS
+ * (then below 128 octets: RFC 5044 4.5, or just shrunken), within a segment those that end in
+ * it. */
 static bool segment_takes(const struct iw_mpa *m, const struct iw_txbuf *t, size_t fpdu)
 {
 	return !t->eor || large_agreed(m) || m->tx.segment + fpdu <= m->tx.emss;
@@ -99,7 +103,7 @@ size_t iw_mpa_room(const struct iw_mpa *m, const struct iw_txbuf *t)
 	return iw_txbuf_has_room(t, fpdu_len(m, max), IW_MPA_PAYLOAD_VECS + 2) ? max : 0;
 }
 
-/* --- laying out one FPDU ---------------------------------------------------------------------------------------------- */
+/* --- laying out one FPDU ---------------------------------------------------------------------- */
 
 struct ulpdu {
 	const uint8_t *hdr;
@@ -170,7 +174,8 @@ static void lay_copying(struct iw_mpa *m, uint8_t *start, const struct ulpdu *d)
 	iw_put_le32(p, crc);
 }
 
-/* The same with markers in between: off counts from the FPDU's first octet at p, a marker or ULPDU_Length at head. */
+/* The same with markers in between: off counts from the FPDU's first octet at p, a marker or
+ * ULPDU_Length at head. */
 struct marked {
 	uint8_t *p;
 	uint64_t pos;
@@ -224,7 +229,8 @@ static void lay_marked(struct iw_mpa *m, uint8_t *p, const struct ulpdu *d)
 	for (size_t i = 0; i < d->npayload; i++)
 		put_marked(&k, d->payload[i].base, d->payload[i].len);
 	put_marked(&k, zeros, iw_mpa_pad(d->len));
-	/* Between PAD and CRC it is this FPDU's; behind the CRC it is the next one's (RFC 5044 4.4). */
+	/* Between PAD and CRC it is this FPDU's; behind the CRC it is the next one's (RFC 5044
+	 * 4.4). */
 	if (phase(&k) == 0)
 		put_marker(&k);
 	iw_put_le32(p + k.off, m->params.crc ? iw_crc32c(0, p, k.off) : 0);
@@ -233,7 +239,9 @@ static void lay_marked(struct iw_mpa *m, uint8_t *p, const struct ulpdu *d)
 size_t iw_mpa_wrap(struct iw_mpa *m, struct iw_txbuf *t, const uint8_t *hdr, size_t hdr_len,
 		   const struct iw_vec *payload, size_t npayload, bool copy)
 {
-	struct ulpdu d = { .hdr = hdr, .hdr_len = hdr_len, .payload = payload, .npayload = npayload };
+	struct ulpdu d = {
+		.hdr = hdr, .hdr_len = hdr_len, .payload = payload, .npayload = npayload
+	};
 	size_t fpdu;
 	bool refer;
 

@@ -2,18 +2,24 @@
 /*
  * MPA: ULPDUs over a TCP stream (RFC 5044), with enhanced set-up (RFC 6581).
  *
- * Job: the start-up exchange of both roles with everything it negotiates; FPDUs, markers and CRC in both directions.
- * Neighbours: lib/conn drives it; lib/wire describes the octets. It knows nothing of DDP but the length of its header.
- * Threads: none, no locks; one struct iw_mpa belongs to one thread at a time. It makes no system call and reads no clock.
+ * Job: the start-up exchange of both roles with everything it negotiates; FPDUs, markers and CRC
+ * in both directions.
+ * Neighbours: lib/conn drives it; lib/wire describes the octets. It knows nothing of DDP but the
+ * length of its header.
+ * Threads: none, no locks; one struct iw_mpa belongs to one thread at a time. It makes no system
+ * call and reads no clock.
  *
  * The way in:   n = iw_mpa_rx_vec(m, scratch, vec);     where the next octets of the stream go
  *               iw_mpa_received(m, bytes);              that many arrived there
- *               while (iw_mpa_next(m, &u, why) > 0) ... start-up events, then ULPDUs, checked, where they lie
- *               iw_mpa_rx_end(m)                        an unfinished FPDU moves out of the shared scratch
- * Any split of the stream gives the same units. During start-up exactly the frame is asked for, never an octet behind it: what
- * follows a Request stays in TCP until the ULP has decided, what follows a rejecting Reply stays there for the ULP.
+ *               while (iw_mpa_next(m, &u, why) > 0) ... start-up events, then checked ULPDUs
+ *               iw_mpa_rx_end(m)                        a part of an FPDU moves out of scratch
  *
- * The way out:  while ((max = iw_mpa_room(m, t)) > 0) ...  cut a segment of at most max octets, iw_mpa_wrap() appends its FPDU
+ * Any split of the stream gives the same units. During start-up exactly the frame is asked for,
+ * never an octet behind it: what follows a Request stays in TCP until the ULP has decided, what
+ * follows a rejecting Reply stays there for the ULP.
+ *
+ * The way out:  while ((max = iw_mpa_room(m, t)) > 0) ... cut a segment of at most max octets,
+ *               iw_mpa_wrap() appends its FPDU to the batch t;
  *               start-up frames come from iw_mpa_tx_startup()
  */
 #ifndef IW_MPA_MPA_H
@@ -31,63 +37,81 @@
 #include "wire/mpa.h"
 
 /* Spill buffers (cfg.spill->size) hold one split FPDU of the largest size with all its markers. */
-#define IW_MPA_SPILL_LEN (66 * 1024)
-#define IW_MPA_PAYLOAD_VECS 16 /* most runs of octets that the payload of one FPDU may lie in */
-#define IW_MPA_ULPDU_MIN 14 /* the shortest DDP header: a ULPDU below it cannot be one (RFC 5041 4.2) */
+#define IW_MPA_SPILL_LEN    (66 * 1024)
+/* The payload of one FPDU lies in at most so many runs of octets. */
+#define IW_MPA_PAYLOAD_VECS 16
+/* The shortest DDP header: a ULPDU below it cannot be one (RFC 5041 4.2). */
+#define IW_MPA_ULPDU_MIN    14
 
 enum iw_mpa_crc {
-	IW_MPA_CRC_WANTED,   /* C = 1; on whatever the peer says (the default, RFC 5044 4.4) */
-	IW_MPA_CRC_REQUIRED, /* as WANTED, and a Reply with C = 0 to our C = 1 is refused */
-	IW_MPA_CRC_OFF,      /* C = 0: off when the peer says so too (explicit request of an administrator only) */
+	/* C = 1; on whatever the peer says (the default, RFC 5044 4.4) */
+	IW_MPA_CRC_WANTED,
+	/* as WANTED, and a Reply with C = 0 to our C = 1 is refused */
+	IW_MPA_CRC_REQUIRED,
+	/* C = 0: off when the peer says so too (explicit request of an administrator only) */
+	IW_MPA_CRC_OFF,
 };
 
 enum iw_mpa_rtr { IW_RTR_NONE = 0, IW_RTR_SEND = 1, IW_RTR_WRITE = 2, IW_RTR_READ = 4 };
 
 enum iw_mpa_state {
-	IW_MPA_IDLE,          /* not started */
-	IW_MPA_WAIT_REQUEST,  /* responder */
-	IW_MPA_DECIDING,      /* responder: the Request is with the ULP; reading pauses */
-	IW_MPA_WAIT_REPLY,    /* initiator */
-	IW_MPA_FULL_RX,       /* responder: replied, may not send FPDUs before a valid one came (RFC 5044 7.1.2) */
-	IW_MPA_FULL,          /* full operation */
-	IW_MPA_STREAMING,     /* rejected: MPA has left, TCP stays open for the ULP */
-	IW_MPA_FAILED,        /* a fault: nothing more is passed up */
+	IW_MPA_IDLE,         /* not started */
+	IW_MPA_WAIT_REQUEST, /* responder */
+	IW_MPA_DECIDING,     /* responder: the Request is with the ULP; reading pauses */
+	IW_MPA_WAIT_REPLY,   /* initiator */
+	IW_MPA_FULL_RX,      /* responder: replied, no valid FPDU yet (RFC 5044 7.1.2 rule 4) */
+	IW_MPA_FULL,         /* full operation */
+	IW_MPA_STREAMING,    /* rejected: MPA has left, TCP stays open for the ULP */
+	IW_MPA_FAILED,       /* a fault: nothing more is passed up */
 };
 const char *iw_mpa_state_name(enum iw_mpa_state s);
 
 struct iw_mpa_cfg {
-	struct iw_pool *spill;     /* borrowed for life; buffers of IW_MPA_SPILL_LEN */
+	struct iw_pool *spill; /* borrowed for life; buffers of IW_MPA_SPILL_LEN */
 	bool initiator;
-	uint8_t rev;               /* 1 or 2. Initiator: offered. Responder: the highest accepted. 0 (with rdmac): be an RDMAC peer */
-	bool rdmac;                /* accept RDMA Consortium peers, Rev 0: markers and CRC both ways, DV = RV = 0 (RFC 5044 app. C,
-	                              permissive); as an initiator with rev 0: be one */
+	/* 1 or 2; 0 (with rdmac): be an RDMAC peer. Initiator: offered. Responder: the highest
+	 * accepted. */
+	uint8_t rev;
+	/* Accept RDMA Consortium peers, Rev 0: markers and CRC both ways, DV = RV = 0 (RFC 5044
+	 * appendix C, permissive). */
+	bool rdmac;
 	enum iw_mpa_crc crc;
-	bool markers;              /* M = 1: we demand markers in what we receive */
-	bool peer_to_peer;         /* initiator, Rev 2: A = 1 */
-	uint8_t rtr;               /* set of enum iw_mpa_rtr that this end can send (initiator) or take (responder) */
-	uint16_t ird, ord;         /* ours; IW_MPA_IRD_ORD_MAX: do not negotiate (RFC 6581 9.1). A Rev 2 Request with neither of them to
-	                              negotiate and no peer_to_peer goes out unenhanced (RFC 6581 10) */
-	uint16_t ird_max;          /* initiator: IRD may be raised so far when the responder's ORD asks for it; below ird: not at all */
-	uint32_t max_ulpdu;        /* above 0: offer and accept ULPDUs up to that size beyond the MSS, by the library's own block in front of
-	                              the ULP's Private Data (IW_MPA_BLOCK_LEN octets); 0: FPDUs fit the EMSS */
-	const uint8_t *pd;         /* initiator: the ULP's Private Data, copied by init */
-	size_t pd_len;             /* at most 512 less enhanced data less block */
-	uint64_t timeout_ns;       /* for the wait of this end; 0: 10 s for a Reply, 5 s for a Request */
+	bool markers;      /* M = 1: we demand markers in what we receive */
+	bool peer_to_peer; /* initiator, Rev 2: A = 1 */
+	/* Set of enum iw_mpa_rtr that this end can send (initiator) or take (responder). */
+	uint8_t rtr;
+	/* Ours; IW_MPA_IRD_ORD_MAX: do not negotiate (RFC 6581 9.1). A Rev 2 Request with neither
+	 * of them to negotiate and no peer_to_peer goes out unenhanced (RFC 6581 10). */
+	uint16_t ird, ord;
+	/* Initiator: IRD may be raised so far when the responder's ORD asks for it; below ird: not
+	 * at all. */
+	uint16_t ird_max;
+	/* Above 0: offer and accept ULPDUs up to that size beyond the MSS, by the library's own
+	 * block in front of the ULP's Private Data (IW_MPA_BLOCK_LEN octets). 0: FPDUs fit the
+	 * EMSS. */
+	uint32_t max_ulpdu;
+	const uint8_t *pd; /* initiator: the ULP's Private Data, copied by init */
+	size_t pd_len;     /* at most 512 less enhanced data less block */
+	/* For the wait of this end; 0: 10 s for a Reply, 5 s for a Request. */
+	uint64_t timeout_ns;
 };
 
-/* The library's block in front of the ULP's Private Data: 'i' 'w' 'L' 0x01, then the largest ULPDU this end accepts, 32 bits
- * big-endian. An initiator sends it when max_ulpdu is set; a responder answers with its own only when it saw one. */
+/* The library's block in front of the ULP's Private Data: 'i' 'w' 'L' 0x01, then the largest ULPDU
+ * this end accepts, 32 bits big-endian. An initiator sends it when max_ulpdu is set; a responder
+ * answers with its own only when it saw one, and never in a rejecting Reply. */
 #define IW_MPA_BLOCK_LEN 8
 
-/* What start-up has agreed; filled when a Request or Reply arrived, final once state is FULL_RX or FULL. */
+/* What start-up has agreed; filled when a Request or Reply arrived, final once state is FULL_RX or
+ * FULL. */
 struct iw_mpa_params {
-	uint8_t rev;               /* in force */
+	uint8_t rev; /* in force */
 	uint8_t peer_rev;
 	bool enhanced;
-	bool crc;                  /* in use, both directions */
+	bool crc; /* in use, both directions */
 	bool tx_markers, rx_markers;
-	uint16_t peer_ird, peer_ord; /* as the peer said them, handed to the ULP (RFC 6581 9.1); 0 when not enhanced */
-	uint16_t ird, ord;         /* ours, after negotiation */
+	/* As the peer said them, handed to the ULP (RFC 6581 9.1); 0 when not enhanced. */
+	uint16_t peer_ird, peer_ord;
+	uint16_t ird, ord; /* ours, after negotiation */
 	bool peer_to_peer;
 	uint8_t rtr;               /* negotiated set; the initiator sends one of them first */
 	uint32_t peer_max_ulpdu;   /* from the peer's block; 0: none seen */
@@ -97,95 +121,118 @@ struct iw_mpa_params {
 };
 
 enum iw_mpa_unit_kind {
-	IW_MPA_UNIT_REQUEST, /* responder: decide with iw_mpa_accept or iw_mpa_reject; params are filled */
+	IW_MPA_UNIT_REQUEST, /* responder: params are filled; iw_mpa_accept or iw_mpa_reject */
 	IW_MPA_UNIT_REPLY,   /* initiator: accepted; full operation */
-	IW_MPA_UNIT_REJECT,  /* initiator: rejected, params.pd and peer IRD/ORD are filled; state STREAMING */
+	IW_MPA_UNIT_REJECT,  /* initiator: rejected; pd, peer IRD and ORD are filled; STREAMING */
 	IW_MPA_UNIT_ULPDU,   /* data, len: a checked ULPDU */
 };
 
 struct iw_mpa_unit {
 	enum iw_mpa_unit_kind kind;
-	const uint8_t *data; /* in scratch or spill: valid until the next call of any iw_mpa_ function */
+	const uint8_t *data; /* borrowed until the next call of any iw_mpa_ function */
 	size_t len;
-	uint64_t pos;        /* stream octets since full operation began, of the FPDU's first octet */
-	const uint8_t *ahead; /* what follows in the same read: the next ULPDU's first octets, unchecked, for prefetching only (its STag) */
-	size_t ahead_len;    /* 0: nothing there yet, or markers are in the way */
+	uint64_t pos; /* stream octets since full operation began, of the FPDU's first octet */
+	/* What follows in the same read: the next ULPDU's first octets, unchecked, for prefetching
+	 * only (its STag). ahead_len 0: nothing there yet, or markers are in the way. */
+	const uint8_t *ahead;
+	size_t ahead_len;
 };
 
 struct iw_mpa;
-/* Size of the object, and in-place construction: conn embeds it by allocating that much. */
+/* Size of the object, for construction in place: conn embeds it by allocating that much. */
 size_t iw_mpa_size(void);
 /* IW_E_INVAL: a value of cfg is impossible; why says which and what is possible. */
 IW_MUST_CHECK int iw_mpa_init(struct iw_mpa *m, const struct iw_mpa_cfg *cfg, struct iw_fault *why);
-void iw_mpa_fini(struct iw_mpa *m); /* gives the spill buffer back */
+/* Gives the spill buffer back. */
+void iw_mpa_fini(struct iw_mpa *m);
 /* TCP is established: the initiator's Request becomes sendable, the time-out begins. */
 void iw_mpa_start(struct iw_mpa *m, uint64_t now);
-uint64_t iw_mpa_deadline(const struct iw_mpa *m); /* IW_TIME_NEVER outside start-up (and while the ULP decides) */
+/* IW_TIME_NEVER outside start-up, and while the ULP decides. */
+uint64_t iw_mpa_deadline(const struct iw_mpa *m);
 /* Past the deadline: IW_E_TIMEOUT with why, state FAILED; else 0. */
 int iw_mpa_timeout(struct iw_mpa *m, uint64_t now, struct iw_fault *why);
 
 enum iw_mpa_state iw_mpa_state(const struct iw_mpa *m);
 const struct iw_mpa_params *iw_mpa_params(const struct iw_mpa *m);
 
-/* --- in --- */
-/* Where the next octets go: vec[0..n). Returns n: 0 (reading pauses: IDLE, DECIDING, STREAMING, FAILED), 1 or 2. scratch (at least
- * one octet) is shared by all connections of a thread and is lent until iw_mpa_rx_end, which must follow each call that returned
- * more than 0, also when nothing arrived. In full operation the length asked for is a whole number of FPDUs of the size seen
- * last, so that a steady stream is rarely split.
+/* --- in --------------------------------------------------------------------------------------- */
+
+/* Where the next octets go: vec[0..n). Returns n: 0 (reading pauses: IDLE, DECIDING, STREAMING,
+ * FAILED), 1 or 2. scratch (at least one octet) is shared by all connections of a thread and is
+ * lent until iw_mpa_rx_end, which must follow each call that returned more than 0, also when
+ * nothing arrived. In full operation the length asked for is a whole number of FPDUs of the size
+ * seen last, so that a steady stream is rarely split.
  * IW_E_NOMEM: no spill buffer just now; nothing has changed, read later. */
 IW_MUST_CHECK int iw_mpa_rx_vec(struct iw_mpa *m, struct iw_vec scratch, struct iw_vec vec[2]);
 /* At most as many as asked for. */
 void iw_mpa_received(struct iw_mpa *m, size_t bytes);
-/* 1: *u is the next unit; 0: more octets are needed; negative: a fault, why filled, state FAILED for good (RFC 5044 8: nothing
- * more is passed up on this half).
- *  - IW_E_MPA_FRAME: the start-up frame cannot be used: close TCP at once. (A Rev 0 Request that is refused leaves a last Reply in
- *    iw_mpa_tx_startup, RFC 5044 C.2.1: send it if TCP takes it, then close.)
- *  - IW_E_MPA_IRD, _RTR, _LOCAL at an initiator's Reply; IW_E_MPA_CRC, _MARKER, _LOCAL (ULPDU_Length below 14 or above 64768) in full
- *    operation: the ULP may still send one Terminate when iw_mpa_may_send says so, then closes. */
+/* 1: *u is the next unit; 0: more octets are needed; negative: a fault, why filled, state FAILED
+ * for good (RFC 5044 8: nothing more is passed up on this half).
+ *  - IW_E_MPA_FRAME: the start-up frame cannot be used: close TCP at once. (A Rev 0 Request that
+ *    is refused leaves a last Reply in iw_mpa_tx_startup, RFC 5044 C.2.1: send it if TCP takes it,
+ *    then close.)
+ *  - IW_E_MPA_IRD, _RTR, _LOCAL at an initiator's Reply; IW_E_MPA_CRC, _MARKER, _LOCAL
+ *    (ULPDU_Length below 14 or above 64768) in full operation: the ULP may still send one
+ *    Terminate when iw_mpa_may_send says so, then closes. */
 IW_MUST_CHECK int iw_mpa_next(struct iw_mpa *m, struct iw_mpa_unit *u, struct iw_fault *why);
-/* Ends a read: scratch is the caller's again. A caller that stopped calling iw_mpa_next while it still returned 1 wants nothing
- * more: the rest of the read is dropped and the receiving half has FAILED, with IW_E_CANCELED. */
+/* Ends a read: scratch is the caller's again. A caller that stopped calling iw_mpa_next while it
+ * still returned 1 wants nothing more: the rest of the read is dropped and the receiving half has
+ * FAILED, with IW_E_CANCELED. */
 void iw_mpa_rx_end(struct iw_mpa *m);
-/* The stream ended: FIN or reset, behind the last iw_mpa_rx_end. IW_E_MPA_LOST with why, state FAILED, when inside an FPDU or during
- * start-up; 0 at an FPDU boundary and when STREAMING. */
+/* The stream ended: FIN or reset, behind the last iw_mpa_rx_end. IW_E_MPA_LOST with why, state
+ * FAILED, when inside an FPDU or during start-up; 0 at an FPDU boundary and when STREAMING; after
+ * a fault that fault's error. */
 IW_MUST_CHECK int iw_mpa_rx_eof(struct iw_mpa *m, struct iw_fault *why);
-/* The start-up failed in a way that says: the peer does not know Rev 2 or enhanced frames. It answered our Rev 2 Request by ending the
- * connection without a Reply (iw_mpa_rx_eof was told), or an enhanced one by an unenhanced Reply, accepting or rejecting. The caller
- * MAY then try Rev 1 on a new connection (RFC 6581 10). */
+/* The start-up failed in a way that says: the peer does not know Rev 2 or enhanced frames. It
+ * answered our Rev 2 Request by ending the connection without a Reply (iw_mpa_rx_eof was told), or
+ * an enhanced one by an unenhanced Reply, accepting or rejecting. The caller MAY then try Rev 1 on
+ * a new connection (RFC 6581 10). */
 bool iw_mpa_should_retry_rev1(const struct iw_mpa *m);
 
-/* The responder's decision. ird/ord: ours; what goes on the wire follows RFC 6581 9.1 (ORD at most the peer's IRD; IRD raised to 1 for a
- * Read RTR). pd copied. IW_E_STATE, IW_E_INVAL (pd too long). */
-IW_MUST_CHECK int iw_mpa_accept(struct iw_mpa *m, uint16_t ird, uint16_t ord, const uint8_t *pd, size_t pd_len, struct iw_fault *why);
-IW_MUST_CHECK int iw_mpa_reject(struct iw_mpa *m, const uint8_t *pd, size_t pd_len, struct iw_fault *why);
-/* Rejects because the initiator's IRD is too small: the Reply carries the ORD that this end needs (RFC 6581 9.1). Towards an
- * unenhanced peer it is iw_mpa_reject. */
-IW_MUST_CHECK int iw_mpa_reject_ord(struct iw_mpa *m, uint16_t ord, const uint8_t *pd, size_t pd_len, struct iw_fault *why);
+/* The responder's decision. ird, ord: ours; what goes on the wire follows RFC 6581 9.1 (ORD at
+ * most the peer's IRD; IRD raised to 1 for a Read RTR). pd copied.
+ * IW_E_STATE: no Request waits. IW_E_INVAL: pd too long, or a depth above 0x3fff; decide again. */
+IW_MUST_CHECK int iw_mpa_accept(struct iw_mpa *m, uint16_t ird, uint16_t ord, const uint8_t *pd,
+				size_t pd_len, struct iw_fault *why);
+IW_MUST_CHECK int iw_mpa_reject(struct iw_mpa *m, const uint8_t *pd, size_t pd_len,
+				struct iw_fault *why);
+/* Rejects because the initiator's IRD is too small: the Reply carries the ORD that this end needs
+ * (RFC 6581 9.1). Towards an unenhanced peer it is iw_mpa_reject. */
+IW_MUST_CHECK int iw_mpa_reject_ord(struct iw_mpa *m, uint16_t ord, const uint8_t *pd,
+				    size_t pd_len, struct iw_fault *why);
 
-/* --- out --- */
+/* --- out -------------------------------------------------------------------------------------- */
+
 /* Start-up octets still to be sent (borrowed until _sent), len 0: none. */
 struct iw_vec iw_mpa_tx_startup(const struct iw_mpa *m);
 void iw_mpa_tx_startup_sent(struct iw_mpa *m, size_t bytes);
-/* FPDUs may go: full operation was reached (responder: a valid FPDU came first, RFC 5044 7.1.2 rule 4) and the start-up octets are all
- * sent. Stays true after a fault of the receiving half, for the ULP's last message (RFC 5044 8). */
+/* FPDUs may go: full operation was reached (responder: a valid FPDU came first, RFC 5044 7.1.2
+ * rule 4) and the start-up octets are all sent. Stays true after a fault of the receiving half,
+ * for the ULP's last message (RFC 5044 8). */
 bool iw_mpa_may_send(const struct iw_mpa *m);
-/* The TCP connection's effective maximum segment size, whenever it changes. Before the first call: 536. */
+/* The TCP connection's effective maximum segment size, whenever it changes. Before the first
+ * call: 536. */
 void iw_mpa_set_emss(struct iw_mpa *m, size_t emss);
 size_t iw_mpa_emss(const struct iw_mpa *m);
-/* The largest ULPDU for a segment: from the EMSS (RFC 5044 4.5), or the size agreed by the library's blocks. 128..64768. */
+/* The largest ULPDU for a segment: from the EMSS (RFC 5044 4.5), or the size agreed by the
+ * library's blocks. 128..64768. */
 size_t iw_mpa_mulpdu_now(const struct iw_mpa *m);
-/* The largest ULPDU that iw_mpa_wrap is sure to take into t now: iw_mpa_mulpdu_now, or what the TCP segment begun by shorter FPDUs
- * still holds (at least 128). 0: the batch must go first. */
+/* The largest ULPDU that iw_mpa_wrap is sure to take into t now: iw_mpa_mulpdu_now, or what the
+ * TCP segment begun by shorter FPDUs still holds (at least 128). 0: the batch must go first. */
 size_t iw_mpa_room(const struct iw_mpa *m, const struct iw_txbuf *t);
-/* True when FPDUs are to be aligned with TCP segments: each lies in one, several short ones may share it, and t->eor says that the
- * batch must be sent with MSG_EOR because its last segment is not full. */
+/* True when FPDUs are to be aligned with TCP segments: each lies in one, several short ones may
+ * share it, and t->eor says that the batch must be sent with MSG_EOR because its last segment is
+ * not full. */
 bool iw_mpa_aligned(const struct iw_mpa *m);
-/* Appends one FPDU: hdr (copied into the arena) then payload, then pad and CRC, markers where they are due.
- * copy: payload is copied, and the CRC taken of the copy (memory that may change under us); else it may be referred to (kept by its
- * owner until the octets are sent); short payload is copied anyway. Returns the FPDU's stream octets, 0 when t has no room for it
- * (nothing appended). hdr_len + payload is 14..64768 in at most IW_MPA_PAYLOAD_VECS runs: anything else is a mistake of the caller (assert), as is a call when
- * iw_mpa_may_send is false. Sets t->eor as iw_mpa_aligned says. */
-IW_MUST_CHECK size_t iw_mpa_wrap(struct iw_mpa *m, struct iw_txbuf *t, const uint8_t *hdr, size_t hdr_len, const struct iw_vec *payload,
-				 size_t npayload, bool copy);
+/* Appends one FPDU: hdr (copied) then payload, then pad and CRC, markers where they are due.
+ * copy: payload is copied, and the CRC taken of the copy (memory that may change under us); else
+ * it may be referred to (kept by its owner until the octets are sent); short payload is copied
+ * anyway. Sets t->eor as iw_mpa_aligned says. Returns the FPDU's stream octets, 0 when t has no
+ * room for it (nothing appended).
+ * hdr_len and payload together are 14..64768 octets, payload at most IW_MPA_PAYLOAD_VECS runs:
+ * anything else is a mistake of the caller (assert), as is a call when iw_mpa_may_send is false. */
+IW_MUST_CHECK size_t iw_mpa_wrap(struct iw_mpa *m, struct iw_txbuf *t, const uint8_t *hdr,
+				 size_t hdr_len, const struct iw_vec *payload, size_t npayload,
+				 bool copy);
 
 #endif

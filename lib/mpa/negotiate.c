@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What Request and Reply agree on: revision, CRC, markers (RFC 5044 7.1.1), RDMA Consortium peers (RFC 5044 appendix C), IRD, ORD and
- * RTR (RFC 6581 9), and the library's own block about long ULPDUs.
+ * What Request and Reply agree on: revision, CRC, markers (RFC 5044 7.1.1), RDMA Consortium peers
+ * (RFC 5044 appendix C), IRD, ORD and RTR (RFC 6581 9), and the library's own block about long
+ * ULPDUs.
  */
 #include "mpa/mpa.h"
 
@@ -36,8 +37,8 @@ static int check_depth(const char *name, uint16_t depth, struct iw_fault *why)
 {
 	if (depth <= IW_MPA_IRD_ORD_MAX)
 		return 0;
-	return iw_fail(why, IW_E_INVAL, "mpa: %s %u: at most %u (RFC 6581 9)", name, (uint32_t)depth,
-		       (uint32_t)IW_MPA_IRD_ORD_MAX);
+	return iw_fail(why, IW_E_INVAL, "mpa: %s %u: at most %u (RFC 6581 9)", name,
+		       (uint32_t)depth, (uint32_t)IW_MPA_IRD_ORD_MAX);
 }
 
 int iw_mpa_check_cfg(const struct iw_mpa_cfg *cfg, struct iw_fault *why)
@@ -56,10 +57,12 @@ int iw_mpa_check_cfg(const struct iw_mpa_cfg *cfg, struct iw_fault *why)
 		return iw_fail(why, IW_E_INVAL, "mpa: RTR set %b: Send 1, Write 2, Read 4",
 			       (uint32_t)cfg->rtr);
 	if (cfg->peer_to_peer && (cfg->rev < 2 || !cfg->initiator))
-		return iw_fail(why, IW_E_INVAL, "mpa: peer-to-peer is an initiator's wish in revision 2");
+		return iw_fail(why, IW_E_INVAL,
+			       "mpa: peer-to-peer is an initiator's wish in revision 2");
 	/* RFC 6581 9.2: both ends support at least one. */
 	if (cfg->rtr == 0 && (cfg->peer_to_peer || (!cfg->initiator && cfg->rev >= 2)))
-		return iw_fail(why, IW_E_INVAL, "mpa: at least one RTR is supported (RFC 6581 9.2)");
+		return iw_fail(why, IW_E_INVAL,
+			       "mpa: at least one RTR is supported (RFC 6581 9.2)");
 	ret = check_depth("IRD", cfg->ird, why);
 	if (ret == 0)
 		ret = check_depth("ORD", cfg->ord, why);
@@ -69,18 +72,20 @@ int iw_mpa_check_cfg(const struct iw_mpa_cfg *cfg, struct iw_fault *why)
 		return ret;
 	if (cfg->max_ulpdu &&
 	    (cfg->max_ulpdu < IW_MPA_ULPDU_MIN_MAX || cfg->max_ulpdu > IW_MPA_ULPDU_MAX))
-		return iw_fail(why, IW_E_INVAL, "mpa: largest ULPDU %u: 0 or %u..%u", cfg->max_ulpdu,
-			       (uint32_t)IW_MPA_ULPDU_MIN_MAX, (uint32_t)IW_MPA_ULPDU_MAX);
+		return iw_fail(why, IW_E_INVAL, "mpa: largest ULPDU %u: 0 or %u..%u",
+			       cfg->max_ulpdu, (uint32_t)IW_MPA_ULPDU_MIN_MAX,
+			       (uint32_t)IW_MPA_ULPDU_MAX);
 	if (!cfg->initiator)
 		return 0;
 	return check_pd(cfg->pd_len, wants_enhanced(cfg), cfg->max_ulpdu > 0, why);
 }
 
-/* --- frames going out ------------------------------------------------------------------------------------------------- */
+/* --- frames going out ------------------------------------------------------------------------- */
 
-/* f's flags, Rev and kind; the enhanced data (e may be NULL), the block, the ULP's Private Data, whose lengths were checked. */
-static void build(struct iw_mpa *m, struct iw_mpa_frame f, const struct iw_mpa_enhanced *e, bool block,
-		  const uint8_t *pd, size_t pd_len)
+/* f's flags, Rev and kind; the enhanced data (e may be NULL), the block, the ULP's Private Data,
+ * whose lengths were checked. */
+static void build(struct iw_mpa *m, struct iw_mpa_frame f, const struct iw_mpa_enhanced *e,
+		  bool block, const uint8_t *pd, size_t pd_len)
 {
 	uint8_t *start = m->out + IW_MPA_FRAME_LEN, *p = start;
 
@@ -130,14 +135,17 @@ static uint8_t get_rtr(const struct iw_mpa_enhanced *e)
 void iw_mpa_build_request(struct iw_mpa *m, const uint8_t *pd, size_t pd_len)
 {
 	const struct iw_mpa_cfg *cfg = &m->cfg;
-	struct iw_mpa_enhanced e = { .peer_to_peer = cfg->peer_to_peer, .ird = cfg->ird, .ord = cfg->ord };
+	struct iw_mpa_enhanced e = { .peer_to_peer = cfg->peer_to_peer,
+				     .ird = cfg->ird,
+				     .ord = cfg->ord };
 
 	/* RFC 6581 9.2: with A = 0, B, C and D are 0 as well. */
 	if (cfg->peer_to_peer)
 		set_rtr(&e, cfg->rtr);
 	m->offered_enhanced = wants_enhanced(cfg);
 	build(m,
-	      (struct iw_mpa_frame){ .kind = IW_MPA_REQUEST, .flags = own_flags(cfg), .rev = cfg->rev },
+	      (struct iw_mpa_frame){
+		      .kind = IW_MPA_REQUEST, .flags = own_flags(cfg), .rev = cfg->rev },
 	      m->offered_enhanced ? &e : NULL, cfg->max_ulpdu > 0, pd, pd_len);
 }
 
@@ -152,13 +160,14 @@ static uint16_t ord_within(uint16_t ord, uint16_t peer_ird)
 	return peer_ird == IW_MPA_IRD_ORD_MAX ? ord : IW_MIN(ord, peer_ird);
 }
 
-static void build_reply(struct iw_mpa *m, uint8_t flags, const struct iw_mpa_enhanced *e, bool block,
-			const uint8_t *pd, size_t pd_len)
+static void build_reply(struct iw_mpa *m, uint8_t flags, const struct iw_mpa_enhanced *e,
+			bool block, const uint8_t *pd, size_t pd_len)
 {
 	const struct iw_mpa_params *p = &m->params;
 
 	flags |= own_flags(&m->cfg);
-	/* An end that wants no CRC has it on when the peer wants it, and says so: some initiators refuse a Reply that does not. */
+	/* An end that wants no CRC has it on when the peer wants it, and says so: some initiators
+	 * refuse a Reply that does not. */
 	if (p->crc)
 		flags |= IW_MPA_C;
 	if (p->dv == 0)
@@ -167,8 +176,8 @@ static void build_reply(struct iw_mpa *m, uint8_t flags, const struct iw_mpa_enh
 	      p->enhanced ? e : NULL, block, pd, pd_len);
 }
 
-int iw_mpa_build_accept(struct iw_mpa *m, uint16_t ird, uint16_t ord, const uint8_t *pd, size_t pd_len,
-			struct iw_fault *why)
+int iw_mpa_build_accept(struct iw_mpa *m, uint16_t ird, uint16_t ord, const uint8_t *pd,
+			size_t pd_len, struct iw_fault *why)
 {
 	struct iw_mpa_params *p = &m->params;
 	struct iw_mpa_enhanced e = { .peer_to_peer = p->peer_to_peer };
@@ -185,7 +194,8 @@ int iw_mpa_build_accept(struct iw_mpa *m, uint16_t ird, uint16_t ord, const uint
 	p->ird = ird;
 	p->ord = ord;
 	if (p->enhanced) {
-		/* RFC 6581 9.1: a Read that says "ready to receive" takes one place, though the ULP may want none. */
+		/* RFC 6581 9.1: a Read that says "ready to receive" takes one place, though the
+		 * ULP may want none. */
 		if (p->rtr & IW_RTR_READ)
 			p->ird = IW_MAX(p->ird, (uint16_t)1);
 		p->ord = ord_within(p->ord, p->peer_ird);
@@ -219,7 +229,7 @@ int iw_mpa_build_reject(struct iw_mpa *m, const uint16_t *ord, const uint8_t *pd
 	return 0;
 }
 
-/* --- frames coming in ------------------------------------------------------------------------------------------------- */
+/* --- frames coming in ------------------------------------------------------------------------- */
 
 static bool is_enhanced(const struct iw_mpa_frame *f)
 {
@@ -242,19 +252,24 @@ static int check_request_rev(struct iw_mpa *m, const struct iw_mpa_frame *f, str
 
 	if (f->rev == 0 && cfg->rdmac)
 		return check_rdmac(f, why);
-	/* RFC 5044 C.2.2 and C.2.5: an RDMAC responder answers Rev 1 by Rev 0; whether to go on is the initiator's affair. */
+	/* RFC 5044 C.2.2 and C.2.5: an RDMAC responder answers Rev 1 by Rev 0; whether to go on
+	 * is the initiator's affair. */
 	if (f->rev == 1 && cfg->rev == 0)
 		return 0;
 	if (f->rev == 0) {
-		/* RFC 5044 C.2.1: who does not do Rev 0 answers with its own revision, then closes. */
-		build(m, (struct iw_mpa_frame){ .kind = IW_MPA_REPLY, .flags = own_flags(cfg) | IW_MPA_R, .rev = 1 },
+		/* RFC 5044 C.2.1: who does not do Rev 0 answers with its own revision, then
+		 * closes. */
+		build(m,
+		      (struct iw_mpa_frame){
+			      .kind = IW_MPA_REPLY, .flags = own_flags(cfg) | IW_MPA_R, .rev = 1 },
 		      NULL, false, NULL, 0);
 		return iw_fail(why, IW_E_MPA_FRAME,
 			       "mpa: the Request is of Rev 0 (RDMAC), which is not enabled here");
 	}
 	if (f->rev <= cfg->rev)
 		return 0;
-	return iw_fail(why, IW_E_MPA_FRAME, "mpa: the Request is of Rev %u: at most %u is supported here",
+	return iw_fail(why, IW_E_MPA_FRAME,
+		       "mpa: the Request is of Rev %u: at most %u is supported here",
 		       (uint32_t)f->rev, (uint32_t)cfg->rev);
 }
 
@@ -263,12 +278,14 @@ static int check_reply_rev(struct iw_mpa *m, const struct iw_mpa_frame *f, struc
 	const struct iw_mpa_cfg *cfg = &m->cfg;
 
 	if (f->rev > 2)
-		return iw_fail(why, IW_E_MPA_FRAME, "mpa: the Reply is of Rev %u: at most 2 is supported here",
+		return iw_fail(why, IW_E_MPA_FRAME,
+			       "mpa: the Reply is of Rev %u: at most 2 is supported here",
 			       (uint32_t)f->rev);
 	if (f->rev > 0 && cfg->rev == 0)
-		return iw_fail(why, IW_E_MPA_FRAME,
-			       "mpa: the Reply to our Rev 0 (RDMAC) is of Rev %u: the peer does not do it",
-			       (uint32_t)f->rev);
+		return iw_fail(
+			why, IW_E_MPA_FRAME,
+			"mpa: the Reply to our Rev 0 (RDMAC) is of Rev %u: the peer does not do it",
+			(uint32_t)f->rev);
 	if (f->rev == 0 && !cfg->rdmac)
 		return iw_fail(why, IW_E_MPA_FRAME,
 			       "mpa: the Reply is of Rev 0 (RDMAC), which is not enabled here");
@@ -302,19 +319,21 @@ int iw_mpa_check_head(struct iw_mpa *m, const struct iw_mpa_frame *f, struct iw_
 	int ret;
 
 	if (f->pd_len > IW_MPA_PD_MAX)
-		return iw_fail(why, IW_E_MPA_FRAME, "mpa: PD_Length of the %s is %u: at most %u", kind,
-			       (uint32_t)f->pd_len, (uint32_t)IW_MPA_PD_MAX);
+		return iw_fail(why, IW_E_MPA_FRAME, "mpa: PD_Length of the %s is %u: at most %u",
+			       kind, (uint32_t)f->pd_len, (uint32_t)IW_MPA_PD_MAX);
 	ret = m->cfg.initiator ? check_reply_rev(m, f, why) : check_request_rev(m, f, why);
 	if (ret == 0 && is_enhanced(f) && f->pd_len < IW_MPA_ENHANCED_LEN)
-		ret = iw_fail(why, IW_E_MPA_FRAME,
-			      "mpa: PD_Length of the enhanced %s is %u: its IRD and ORD alone are %u octets",
-			      kind, (uint32_t)f->pd_len, (uint32_t)IW_MPA_ENHANCED_LEN);
+		ret = iw_fail(
+			why, IW_E_MPA_FRAME,
+			"mpa: PD_Length of the enhanced %s is %u: its IRD and ORD alone are %u octets",
+			kind, (uint32_t)f->pd_len, (uint32_t)IW_MPA_ENHANCED_LEN);
 	if (ret == 0 && m->cfg.initiator)
 		ret = check_reply_format(m, f, why);
 	return ret;
 }
 
-/* Private Data behind the enhanced data: the library's block, if one may be there, and the ULP's. Returns true for a block. */
+/* Private Data behind the enhanced data: the library's block, if one may be there, and the ULP's.
+ * Returns true for a block. */
 static bool take_pd(struct iw_mpa *m, const struct iw_mpa_frame *f, bool may_have_block)
 {
 	struct iw_mpa_params *p = &m->params;
@@ -347,7 +366,8 @@ static struct iw_mpa_enhanced take_common(struct iw_mpa *m, const struct iw_mpa_
 
 	p->peer_rev = f->rev;
 	p->rev = IW_MIN(m->cfg.rev, f->rev);
-	/* RFC 5044 7.1.1: C in either frame; each M rules the direction towards the one who set it. */
+	/* RFC 5044 7.1.1: C in either frame; each M rules the direction towards the one who set
+	 * it. */
 	p->crc = (f->flags | ours) & IW_MPA_C;
 	p->tx_markers = f->flags & IW_MPA_M;
 	p->rx_markers = ours & IW_MPA_M;
@@ -387,7 +407,8 @@ void iw_mpa_take_reject(struct iw_mpa *m, const struct iw_mpa_frame *f)
 	take_pd(m, f, false);
 }
 
-/* RFC 6581 9.1, the initiator's part: ORD at most the responder's IRD, IRD at least the responder's ORD. */
+/* RFC 6581 9.1, the initiator's part: ORD at most the responder's IRD, IRD at least the
+ * responder's ORD. */
 static int fit_depths(struct iw_mpa *m, const struct iw_mpa_enhanced *e, struct iw_fault *why)
 {
 	struct iw_mpa_params *p = &m->params;
@@ -396,10 +417,11 @@ static int fit_depths(struct iw_mpa *m, const struct iw_mpa_enhanced *e, struct 
 	if (e->ord == IW_MPA_IRD_ORD_MAX || e->ord <= p->ird)
 		return 0;
 	if (e->ord > m->cfg.ird_max)
-		return iw_fail(why, IW_E_MPA_IRD,
-			       "mpa: the responder's ORD is %u: our IRD is %u and may be raised to %u",
-			       (uint32_t)e->ord, (uint32_t)p->ird,
-			       (uint32_t)IW_MAX(m->cfg.ird_max, p->ird));
+		return iw_fail(
+			why, IW_E_MPA_IRD,
+			"mpa: the responder's ORD is %u: our IRD is %u and may be raised to %u",
+			(uint32_t)e->ord, (uint32_t)p->ird,
+			(uint32_t)IW_MAX(m->cfg.ird_max, p->ird));
 	p->ird = e->ord;
 	return 0;
 }
@@ -410,7 +432,8 @@ static int fit_rtr(struct iw_mpa *m, const struct iw_mpa_enhanced *e, struct iw_
 	struct iw_mpa_params *p = &m->params;
 
 	if (e->peer_to_peer != m->cfg.peer_to_peer)
-		return iw_fail(why, IW_E_MPA_RTR, "mpa: we asked for the %s model, the Reply says %s",
+		return iw_fail(why, IW_E_MPA_RTR,
+			       "mpa: we asked for the %s model, the Reply says %s",
 			       m->cfg.peer_to_peer ? "peer-to-peer" : "client-server",
 			       e->peer_to_peer ? "peer-to-peer" : "client-server");
 	p->peer_to_peer = e->peer_to_peer;
@@ -424,9 +447,10 @@ static int fit_rtr(struct iw_mpa *m, const struct iw_mpa_enhanced *e, struct iw_
 		p->ord = IW_MAX(p->ord, (uint16_t)1);
 	if (p->rtr)
 		return 0;
-	return iw_fail(why, IW_E_MPA_RTR,
-		       "mpa: RTR set of the Reply is %b, ours %b, its IRD %u: none can be sent (Send 1, Write 2, Read 4)",
-		       (uint32_t)get_rtr(e), (uint32_t)m->cfg.rtr, (uint32_t)e->ird);
+	return iw_fail(
+		why, IW_E_MPA_RTR,
+		"mpa: RTR of the Reply %b, ours %b, its IRD %u: none fits (Send 1, Write 2, Read 4)",
+		(uint32_t)get_rtr(e), (uint32_t)m->cfg.rtr, (uint32_t)e->ird);
 }
 
 int iw_mpa_take_reply(struct iw_mpa *m, const struct iw_mpa_frame *f, struct iw_fault *why)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Start-up of both roles (RFC 5044 7.1.2): the Request and the Reply as they come in and go out, and what follows from them. Octets
- * are asked for up to the end of the frame and no further, so that those behind it stay in TCP.
+ * Start-up of both roles (RFC 5044 7.1.2): the Request and the Reply as they come in and go out,
+ * and what follows from them. Octets are asked for up to the end of the frame and no further, so
+ * that those behind it stay in TCP.
  */
 #include "mpa/mpa.h"
 
@@ -10,7 +11,8 @@
 
 #include "mpa/internal.h"
 
-/* Octets of the frame that can be asked for: its length is known once its first 20 octets are there and were checked. */
+/* Octets of the frame that can be asked for: its length is known once its first 20 octets are
+ * there and were checked. */
 static size_t frame_need(const struct iw_mpa *m)
 {
 	if (m->in_len < IW_MPA_FRAME_LEN)
@@ -29,8 +31,8 @@ int iw_mpa_startup_rx_vec(struct iw_mpa *m, struct iw_vec vec[2])
 	return 1;
 }
 
-/* The first wrong octet of the key decides, not the sixteenth: whoever speaks another protocol may never send so many
- * (RFC 5044 7.1.1, 7.1.2 rules 5 and 8). */
+/* The first wrong octet of the key decides, not the sixteenth: whoever speaks another protocol
+ * may never send so many (RFC 5044 7.1.1, 7.1.2 rules 5 and 8). */
 static int check_key(const struct iw_mpa *m, struct iw_fault *why)
 {
 	uint8_t want[IW_MPA_FRAME_LEN], other[IW_MPA_FRAME_LEN];
@@ -46,12 +48,14 @@ static int check_key(const struct iw_mpa *m, struct iw_fault *why)
 	if (i == have)
 		return 0;
 	if (memcmp(m->in, other, i + 1) == 0)
-		return iw_fail(why, IW_E_MPA_FRAME,
-			       m->cfg.initiator ?
-				       "mpa: got an MPA Request, expected a Reply: both ends are initiators" :
-				       "mpa: got an MPA Reply, expected a Request: both ends are responders");
-	return iw_fail(why, IW_E_MPA_FRAME, "mpa: octet %u of the key is %b, expected %b: not an MPA %s",
-		       (uint32_t)i, (uint32_t)m->in[i], (uint32_t)want[i],
+		return iw_fail(
+			why, IW_E_MPA_FRAME,
+			m->cfg.initiator
+				? "mpa: got an MPA Request, expected a Reply: both ends are initiators"
+				: "mpa: got an MPA Reply, expected a Request: both ends are responders");
+	return iw_fail(why, IW_E_MPA_FRAME,
+		       "mpa: octet %u of the key is %b, expected %b: not an MPA %s", (uint32_t)i,
+		       (uint32_t)m->in[i], (uint32_t)want[i],
 		       m->cfg.initiator ? "Reply" : "Request");
 }
 
@@ -78,7 +82,8 @@ static int got_reply(struct iw_mpa *m, const struct iw_mpa_frame *f, struct iw_m
 		return 1;
 	}
 	ret = iw_mpa_take_reply(m, f, why);
-	/* The peer is in full operation from here on, so that even what does not fit is told by a Terminate (RFC 6581 9). */
+	/* The peer is in full operation from here on, so that even what does not fit is told by a
+	 * Terminate (RFC 6581 9). */
 	m->tx.open = true;
 	if (ret < 0)
 		return iw_mpa_failed(m, ret, why);

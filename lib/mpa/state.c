@@ -13,16 +13,18 @@
 
 #define EMSS_DEFAULT 536 /* RFC 9293 3.7.1, until iw_mpa_set_emss */
 
+/* clang-format off */
 static const char *const state_names[] = {
-	[IW_MPA_IDLE] = "idle",
+	[IW_MPA_IDLE]         = "idle",
 	[IW_MPA_WAIT_REQUEST] = "wait-request",
-	[IW_MPA_DECIDING] = "deciding",
-	[IW_MPA_WAIT_REPLY] = "wait-reply",
-	[IW_MPA_FULL_RX] = "full-rx",
-	[IW_MPA_FULL] = "full",
-	[IW_MPA_STREAMING] = "streaming",
-	[IW_MPA_FAILED] = "failed",
+	[IW_MPA_DECIDING]     = "deciding",
+	[IW_MPA_WAIT_REPLY]   = "wait-reply",
+	[IW_MPA_FULL_RX]      = "full-rx",
+	[IW_MPA_FULL]         = "full",
+	[IW_MPA_STREAMING]    = "streaming",
+	[IW_MPA_FAILED]       = "failed",
 };
+/* clang-format on */
 
 const char *iw_mpa_state_name(enum iw_mpa_state s)
 {

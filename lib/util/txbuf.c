@@ -27,7 +27,8 @@ uint8_t *iw_txbuf_grow(struct iw_txbuf *t, size_t len)
 		return NULL;
 	if (len == 0)
 		return run;
-	/* A run of the arena that ends here is the batch's last vec, or nothing of the arena is behind it. */
+	/* A run of the arena that ends here is the batch's last vec, or nothing of the arena is
+	 * behind it. */
 	if (last && (uint8_t *)last->base + last->len == run) {
 		last->len += len;
 	} else {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The MPA engine under octets of an enemy. The first octets of the input choose the role, what was agreed, how the
- * stream is made of the rest, and how it is cut:
+ * The MPA engine under octets of an enemy. The first octets of the input choose the role, what
+ * was agreed, how the stream is made of the rest, and how it is cut:
  *
- *   - from start-up on, the rest as it is;
- *   - in full operation, the rest as it is (deep only without CRC);
- *   - in full operation, FPDUs made of the rest with right CRCs and markers, now and then wrong on purpose.
+ * - from start-up on, the rest as it is; - in full operation, the rest as it is (deep only
+ * without CRC); - in full operation, FPDUs made of the rest with right CRCs and markers, now and
+ * then wrong on purpose.
  *
- * Whatever comes: all at once, octet by octet and in random pieces give the same units, the same fault, the same state; right FPDUs
- * come up as they were; what our own sender makes of them is the same stream.
+ * Whatever comes: all at once, octet by octet and in random pieces give the same units, the same
+ * fault, the same state; right FPDUs come up as they were; what our own sender makes of them is
+ * the same stream.
  */
 #include "mpa/mpa.h"
 
@@ -75,8 +76,10 @@ static void open_end(struct mpa_end *e, const struct plan *plan)
 	e->spill.spare_max = 1; /* a buffer made for each read would take most of the time */
 }
 
-/* Records of four octets: length, what is odd about it. The ULPDU's octets come from a generator. */
-static bool make_stream(struct octets *out, struct octets *ulpdus, const struct plan *plan, const uint8_t *p, size_t len)
+/* Records of four octets: length, what is odd about it. The ULPDU's octets come from a
+ * generator. */
+static bool make_stream(struct octets *out, struct octets *ulpdus, const struct plan *plan,
+			const uint8_t *p, size_t len)
 {
 	bool all_right = true;
 	struct mpa_end sender;
@@ -154,7 +157,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	plan = read_plan(data);
 	if (plan.stream == MADE)
-		all_right = make_stream(&stream, &ulpdus, &plan, data + PLAN_OCTETS, len - PLAN_OCTETS);
+		all_right =
+			make_stream(&stream, &ulpdus, &plan, data + PLAN_OCTETS, len - PLAN_OCTETS);
 	else
 		octets_add(&stream, data + PLAN_OCTETS, len - PLAN_OCTETS);
 

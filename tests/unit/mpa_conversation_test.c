@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Whole conversations between two ends, cut at every octet: the same units come up, whatever the pieces. */
+/* Whole conversations between two ends, cut at every octet: the same units come up, whatever the
+ * pieces. */
 #include "mpa/mpa.h"
 
 #include <setjmp.h>
@@ -83,11 +84,13 @@ static void talk(const struct variant *v, struct talk *t)
 	size_t start = t->ab.len;
 
 	send_some(&a, &t->ab, 1);
-	assert_int_equal(mpa_end_feed(&b, t->ab.p + start, t->ab.len - start, SIZE_MAX), t->ab.len - start);
+	assert_int_equal(mpa_end_feed(&b, t->ab.p + start, t->ab.len - start, SIZE_MAX),
+			 t->ab.len - start);
 	assert_true(iw_mpa_may_send(b.m));
 	start = t->ba.len;
 	send_some(&b, &t->ba, 2);
-	assert_int_equal(mpa_end_feed(&a, t->ba.p + start, t->ba.len - start, SIZE_MAX), t->ba.len - start);
+	assert_int_equal(mpa_end_feed(&a, t->ba.p + start, t->ba.len - start, SIZE_MAX),
+			 t->ba.len - start);
 	assert_int_equal(a.err, 0);
 	assert_int_equal(b.err, 0);
 	assert_int_equal(a.ulpdus, 9);
@@ -112,7 +115,8 @@ static void expect_log(const struct mpa_end *e, const struct octets *log)
 	assert_memory_equal(e->log.p, log->p, log->len);
 }
 
-/* MPA-26, MPA-27, MPA-28, MPA-29, MPA-40, MPA-43: all of a stream in two pieces, cut at every octet. */
+/* MPA-26, MPA-27, MPA-28, MPA-29, MPA-40, MPA-43: all of a stream in two pieces, cut at every
+ * octet. */
 static void two_pieces_give_the_same_units_wherever_the_cut(void **state)
 {
 	(void)state;
@@ -127,7 +131,8 @@ static void two_pieces_give_the_same_units_wherever_the_cut(void **state)
 				struct mpa_end e;
 
 				mpa_end_open(&e, cfg_of(&variants[v], initiator));
-				assert_int_equal(mpa_end_feed_split(&e, in->p, in->len, split), in->len);
+				assert_int_equal(mpa_end_feed_split(&e, in->p, in->len, split),
+						 in->len);
 				expect_log(&e, initiator ? &t.log_a : &t.log_b);
 				mpa_end_close(&e);
 			}
@@ -156,7 +161,9 @@ static void pieces_of_any_size_give_the_same_units(void **state)
 				mpa_end_open(&e, cfg_of(&variants[v], initiator));
 				if (i & 1)
 					e.scratch_len = size;
-				assert_int_equal(mpa_end_feed(&e, in->p, in->len, i & 1 ? SIZE_MAX : size), in->len);
+				assert_int_equal(mpa_end_feed(&e, in->p, in->len,
+							      i & 1 ? SIZE_MAX : size),
+						 in->len);
 				expect_log(&e, initiator ? &t.log_a : &t.log_b);
 				assert_int_equal(e.spill.out, 0);
 				mpa_end_close(&e);
@@ -166,7 +173,8 @@ static void pieces_of_any_size_give_the_same_units(void **state)
 	}
 }
 
-/* MPA-22, MPA-50, MPA-52: a wrong octet anywhere gives the same fault at every piece size, and no unit that the right stream did not. */
+/* MPA-22, MPA-50, MPA-52: a wrong octet anywhere gives the same fault at every piece size, and no
+ * unit that the right stream did not. */
 static void a_wrong_octet_gives_the_same_fault_whatever_the_pieces(void **state)
 {
 	(void)state;
@@ -193,7 +201,8 @@ static void a_wrong_octet_gives_the_same_fault_whatever_the_pieces(void **state)
 			expect_log(&split, &whole.log);
 			assert_int_equal(single.err, whole.err);
 			assert_int_equal(iw_mpa_state(single.m), iw_mpa_state(whole.m));
-			/* With CRC, full operation lets nothing wrong through: the octet was one of start-up, or it was found. */
+			/* With CRC, full operation lets nothing wrong through: the octet was one
+			 * of start-up, or it was found. */
 			if (variants[v].crc && at >= 20 + 4 + 30 + IW_MPA_BLOCK_LEN)
 				assert_true(whole.err != 0 || whole.ulpdus < 9);
 			mpa_end_close(&whole);

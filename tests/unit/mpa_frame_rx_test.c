@@ -33,9 +33,10 @@ static uint8_t *pattern(size_t len)
 	return p;
 }
 
-/* --- vectors ---------------------------------------------------------------------------------------------------------- */
+/* --- vectors ---------------------------------------------------------------------------------- */
 
-/* MPA-04, MPA-06, MPA-16, MPA-21, MPA-22, MPA-26, MPA-28: each at each split, and octet by octet. */
+/* MPA-04, MPA-06, MPA-16, MPA-21, MPA-22, MPA-26, MPA-28: each at each split, and octet by
+ * octet. */
 static void vectors_come_up_at_every_split(void **state)
 {
 	(void)state;
@@ -118,7 +119,8 @@ static void marked_vector(struct octets *out, size_t v)
 	free(ulpdu);
 }
 
-/* MPA-11..13, MPA-15, MPA-21: the reference itself makes the computed vectors; they come up at every split. */
+/* MPA-11..13, MPA-15, MPA-21: the reference itself makes the computed vectors; they come up at
+ * every split. */
 static void marked_vectors_come_up_at_every_split(void **state)
 {
 	(void)state;
@@ -144,7 +146,8 @@ static void marked_vectors_come_up_at_every_split(void **state)
 	}
 }
 
-/* MPA-15, MPA-28: a marker due right behind a CRC belongs to what follows, and is not waited for. */
+/* MPA-15, MPA-28: a marker due right behind a CRC belongs to what follows, and is not waited
+ * for. */
 static void a_marker_behind_the_crc_is_not_waited_for(void **state)
 {
 	struct octets stream = { 0 };
@@ -181,9 +184,10 @@ static void an_rdmac_fpdu_comes_up(void **state)
 	mpa_end_close(&e);
 }
 
-/* --- CRC -------------------------------------------------------------------------------------------------------------- */
+/* --- CRC -------------------------------------------------------------------------------------- */
 
-/* MPA-22, MPA-50, MPA-53: any octet, PAD and CRC included; TCP is not MPA's to close, and a last message may go. */
+/* MPA-22, MPA-50, MPA-53: any octet, PAD and CRC included; TCP is not MPA's to close, and a last
+ * message may go. */
 static void any_wrong_octet_is_a_crc_error(void **state)
 {
 	(void)state;
@@ -286,7 +290,8 @@ static void crc_stays_on(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-52, MPA-28: what stood before the fault came up, nothing behind it does, not even when it is good. */
+/* MPA-52, MPA-28: what stood before the fault came up, nothing behind it does, not even when it
+ * is good. */
 static void nothing_comes_up_behind_a_fault(void **state)
 {
 	struct octets stream = { 0 };
@@ -314,7 +319,7 @@ static void nothing_comes_up_behind_a_fault(void **state)
 	octets_free(&stream);
 }
 
-/* --- markers ---------------------------------------------------------------------------------------------------------- */
+/* --- markers ---------------------------------------------------------------------------------- */
 
 /* MPA-50, MPA-54, MPA-13, MPA-12, MPA-53: every marker of an FPDU of many, CRC right or off. */
 static void a_marker_that_points_elsewhere_is_error_3(void **state)
@@ -369,7 +374,8 @@ static void a_bad_crc_goes_before_a_bad_marker(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-09: the low two bits are taken as zero, the reserved field is not looked at; the CRC covers both. */
+/* MPA-09: the low two bits are taken as zero, the reserved field is not looked at; the CRC covers
+ * both. */
 static void reserved_parts_of_markers_are_ignored(void **state)
 {
 	struct ref_odd odd = { .reserved = 0xbeef, .low_bits = 3 };
@@ -390,7 +396,8 @@ static void reserved_parts_of_markers_are_ignored(void **state)
 	free(ulpdu);
 }
 
-/* MPA-14, MPA-11: a stream that crosses 2^32 octets, FPDUs and markers on both sides of it and over it. */
+/* MPA-14, MPA-11: a stream that crosses 2^32 octets, FPDUs and markers on both sides of it and
+ * over it. */
 static void markers_go_on_across_the_wrap_of_the_sequence_space(void **state)
 {
 	const uint64_t wrap = (uint64_t)1 << 32;
@@ -424,9 +431,10 @@ static void markers_go_on_across_the_wrap_of_the_sequence_space(void **state)
 	}
 }
 
-/* --- lengths ---------------------------------------------------------------------------------------------------------- */
+/* --- lengths ---------------------------------------------------------------------------------- */
 
-/* MPA-06, MPA-28, MPA-50: a ULPDU that holds no DDP header is a fault, found when its FPDU is whole. */
+/* MPA-06, MPA-28, MPA-50: a ULPDU that holds no DDP header is a fault, found when its FPDU is
+ * whole. */
 static void too_short_a_ulpdu_is_a_fault(void **state)
 {
 	static const uint8_t zeros[14];
@@ -470,7 +478,8 @@ static void a_bad_crc_goes_before_a_short_length(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-02, MPA-03, MPA-28: above 64768 it is refused as soon as it is seen, the rest need never come. */
+/* MPA-02, MPA-03, MPA-28: above 64768 it is refused as soon as it is seen, the rest need never
+ * come. */
 static void too_long_a_ulpdu_is_refused_at_once(void **state)
 {
 	static const uint32_t lengths[] = { 64769, 64770, 65000, 65535 };
@@ -499,7 +508,8 @@ static void too_long_a_ulpdu_is_refused_at_once(void **state)
 	}
 }
 
-/* MPA-02, MPA-26: whatever our own EMSS or agreed size, any legal length is taken, at splits all along it. */
+/* MPA-02, MPA-26: whatever our own EMSS or agreed size, any legal length is taken, at splits all
+ * along it. */
 static void the_longest_ulpdu_comes_up(void **state)
 {
 	uint8_t *ulpdu = pattern(IW_MPA_ULPDU_MAX);
@@ -525,7 +535,7 @@ static void the_longest_ulpdu_comes_up(void **state)
 	free(ulpdu);
 }
 
-/* --- any split -------------------------------------------------------------------------------------------------------- */
+/* --- any split -------------------------------------------------------------------------------- */
 
 /* MPA-26, MPA-27, MPA-04, MPA-01: random FPDUs in random pieces through scratch of random size. */
 static void random_streams_come_up_whatever_the_pieces(void **state)
@@ -568,7 +578,7 @@ static void random_streams_come_up_whatever_the_pieces(void **state)
 	}
 }
 
-/* --- scratch and spill ------------------------------------------------------------------------------------------------ */
+/* --- scratch and spill ------------------------------------------------------------------------ */
 
 /* MPA-26: what is asked for, and where it goes, when an FPDU is split. */
 static void a_split_fpdu_is_completed_in_the_spill_buffer(void **state)
@@ -607,7 +617,8 @@ static void a_split_fpdu_is_completed_in_the_spill_buffer(void **state)
 	assert_ptr_equal(vec[1].base, scratch);
 	iw_mpa_rx_end(e.m);
 
-	/* Whole: the spill buffer is given back, and whole FPDUs of that length are asked for from now on. */
+	/* Whole: the spill buffer is given back, and whole FPDUs of that length are asked for
+	 * from now on. */
 	mpa_end_feed(&e, stream.p + 1000, fpdu - 1000, SIZE_MAX);
 	expect_ulpdu(&e, ulpdu, 8000);
 	assert_int_equal(e.spill.out, 0);
@@ -639,15 +650,18 @@ static void reading_waits_while_there_is_no_spill_buffer(void **state)
 	(void)state;
 	ref_open_full(&e, true, true, false, 0);
 	e.mem.fail_from = e.mem.calls + 1;
-	assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, sizeof(scratch) }, vec), IW_E_NOMEM);
-	assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, sizeof(scratch) }, vec), IW_E_NOMEM);
+	assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, sizeof(scratch) }, vec),
+			 IW_E_NOMEM);
+	assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, sizeof(scratch) }, vec),
+			 IW_E_NOMEM);
 	e.mem.fail_from = 0;
 	mpa_end_feed(&e, fpdu_send_hello, sizeof(fpdu_send_hello), 5);
 	expect_ulpdu(&e, fpdu_send_hello + 2, 23);
 	mpa_end_close(&e);
 }
 
-/* A caller that has seen enough (a fault of its own) leaves the rest of a read: it is dropped, more of it than any buffer holds. */
+/* A caller that has seen enough (a fault of its own) leaves the rest of a read: it is dropped,
+ * more of it than any buffer holds. */
 static void a_caller_that_stops_early_gets_nothing_more(void **state)
 {
 	static uint8_t scratch[256 * 1024];
@@ -663,7 +677,8 @@ static void a_caller_that_stops_early_gets_nothing_more(void **state)
 		ref_open_full(&e, true, true, false, 0);
 		/* also when the first one was split */
 		mpa_end_feed(&e, fpdu_send_hello, 10 * behind, 10);
-		assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, n }, vec), 1 + (int)behind);
+		assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, n }, vec),
+				 1 + (int)behind);
 		if (behind)
 			memcpy(vec[0].base, fpdu_send_hello + 10, vec[0].len);
 		iw_mpa_received(e.m, n);
@@ -704,7 +719,8 @@ static void the_octets_ahead_are_shown(void **state)
 		memcpy(scratch, fpdu_send_hello, sizeof(fpdu_send_hello));
 		memcpy(scratch + sizeof(fpdu_send_hello), fpdu_write_16, 8);
 		ref_open_full(&e, true, true, false, 0);
-		assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, sizeof(scratch) }, vec), 1);
+		assert_int_equal(
+			iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, sizeof(scratch) }, vec), 1);
 		iw_mpa_received(e.m, sizeof(fpdu_send_hello) + more);
 		assert_int_equal(iw_mpa_next(e.m, &u, NULL), 1);
 		assert_int_equal(u.ahead_len, more > 2 ? more - 2 : 0);
@@ -716,9 +732,10 @@ static void the_octets_ahead_are_shown(void **state)
 	}
 }
 
-/* --- the end ---------------------------------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
-/* MPA-49, MPA-50: at a boundary the end is orderly, one octet further it is a loss; earlier FPDUs stand. */
+/* MPA-49, MPA-50: at a boundary the end is orderly, one octet further it is a loss; earlier FPDUs
+ * stand. */
 static void the_end_of_the_stream_inside_an_fpdu_is_a_loss(void **state)
 {
 	struct octets stream = { 0 };
@@ -739,7 +756,8 @@ static void the_end_of_the_stream_inside_an_fpdu_is_a_loss(void **state)
 		} else {
 			assert_int_equal(iw_mpa_rx_eof(e.m, &why), IW_E_MPA_LOST);
 			assert_int_equal(why.term, IW_TERM(2, 0, 1));
-			assert_int_equal(why.offset, cut / sizeof(fpdu_send_hello) * sizeof(fpdu_send_hello));
+			assert_int_equal(why.offset,
+					 cut / sizeof(fpdu_send_hello) * sizeof(fpdu_send_hello));
 			assert_int_equal(iw_mpa_state(e.m), IW_MPA_FAILED);
 			assert_int_equal(e.spill.out, 0);
 		}

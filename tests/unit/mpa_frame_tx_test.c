@@ -14,8 +14,10 @@
 #include "rng.h"
 #include "vectors/mpa.h"
 
-/* One ULPDU, its first hdr_len octets as the header, the rest in pieces. Returns what iw_mpa_wrap does. */
-static size_t wrap_in(struct mpa_end *e, const uint8_t *ulpdu, size_t len, size_t hdr_len, size_t pieces, bool copy)
+/* One ULPDU, its first hdr_len octets as the header, the rest in pieces. Returns what iw_mpa_wrap
+ * does. */
+static size_t wrap_in(struct mpa_end *e, const uint8_t *ulpdu, size_t len, size_t hdr_len,
+		      size_t pieces, bool copy)
 {
 	struct iw_vec payload[IW_MPA_PAYLOAD_VECS];
 	size_t left = len - hdr_len, at = hdr_len;
@@ -23,7 +25,8 @@ static size_t wrap_in(struct mpa_end *e, const uint8_t *ulpdu, size_t len, size_
 	for (size_t i = 0; i < pieces; i++) {
 		size_t n = i + 1 == pieces ? left : left / 2;
 
-		payload[i] = (struct iw_vec){ .base = (uint8_t *)(uintptr_t)(ulpdu + at), .len = n };
+		payload[i] =
+			(struct iw_vec){ .base = (uint8_t *)(uintptr_t)(ulpdu + at), .len = n };
 		at += n;
 		left -= n;
 	}
@@ -55,7 +58,7 @@ static uint8_t *random_ulpdu(size_t len, uint64_t seed)
 	return p;
 }
 
-/* --- vectors ---------------------------------------------------------------------------------------------------------- */
+/* --- vectors ---------------------------------------------------------------------------------- */
 
 /* MPA-01, MPA-06, MPA-07, MPA-21 */
 static void vectors_are_what_is_sent(void **state)
@@ -69,7 +72,8 @@ static void vectors_are_what_is_sent(void **state)
 			struct mpa_end e;
 
 			ref_open_full(&e, true, true, false, 0);
-			assert_int_equal(wrap_in(&e, x->octets + 2, ulpdu, 14, ulpdu > 14, copy), x->len);
+			assert_int_equal(wrap_in(&e, x->octets + 2, ulpdu, 14, ulpdu > 14, copy),
+					 x->len);
 			expect_sent(&e, x->octets, x->len);
 			mpa_end_close(&e);
 		}
@@ -127,7 +131,8 @@ static void marked_vectors_are_what_is_sent(void **state)
 		assert_memory_equal(out.p + out.len - 4, marked_vectors[v].crc, 4);
 		if (v == 0) {
 			/* The marker due behind the CRC goes with the next FPDU. */
-			assert_int_equal(wrap(&e, fpdu_behind_512 + 6, 18), sizeof(fpdu_behind_512));
+			assert_int_equal(wrap(&e, fpdu_behind_512 + 6, 18),
+					 sizeof(fpdu_behind_512));
 			expect_sent(&e, fpdu_behind_512, sizeof(fpdu_behind_512));
 		}
 		octets_free(&out);
@@ -136,9 +141,10 @@ static void marked_vectors_are_what_is_sent(void **state)
 	}
 }
 
-/* --- against the reference -------------------------------------------------------------------------------------------- */
+/* --- against the reference -------------------------------------------------------------------- */
 
-/* MPA-01, MPA-03, MPA-06, MPA-07, MPA-10..13, MPA-15, MPA-19: any length, any pieces, copied or not. */
+/* MPA-01, MPA-03, MPA-06, MPA-07, MPA-10..13, MPA-15, MPA-19: any length, any pieces, copied or
+ * not. */
 static void whatever_is_wrapped_equals_the_reference(void **state)
 {
 	(void)state;
@@ -157,8 +163,10 @@ static void whatever_is_wrapped_equals_the_reference(void **state)
 
 			if (pieces == 0)
 				len = hdr;
-			assert_int_equal(wrap_in(&e, ulpdu + i, len, hdr, pieces, rng_below(&r, 2)), 
-					 markers ? iw_mpa_fpdu_len_marked((uint32_t)expected.len, len) : iw_mpa_fpdu_len(len));
+			assert_int_equal(wrap_in(&e, ulpdu + i, len, hdr, pieces, rng_below(&r, 2)),
+					 markers ? iw_mpa_fpdu_len_marked((uint32_t)expected.len,
+									  len)
+						 : iw_mpa_fpdu_len(len));
 			ref_fpdu(&expected, expected.len, markers, crc, ulpdu + i, len);
 			assert_int_equal(e.m->tx.pos, expected.len);
 			if (rng_below(&r, 3) == 0)
@@ -187,7 +195,8 @@ static void the_longest_ulpdu_is_sent(void **state)
 
 			ref_fpdu(&expected, 0, markers, true, ulpdu, IW_MPA_ULPDU_MAX);
 			ref_open_full(&e, true, true, markers, 64768);
-			assert_int_equal(wrap_in(&e, ulpdu, IW_MPA_ULPDU_MAX, 14, 3, copy), expected.len);
+			assert_int_equal(wrap_in(&e, ulpdu, IW_MPA_ULPDU_MAX, 14, 3, copy),
+					 expected.len);
 			expect_sent(&e, expected.p, expected.len);
 			octets_free(&expected);
 			mpa_end_close(&e);
@@ -253,7 +262,7 @@ static void an_rdmac_end_sends_markers_and_crc(void **state)
 	mpa_end_close(&e);
 }
 
-/* --- memory ----------------------------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 /* MPA-22: what was copied is sent as it was summed, whatever its owner does since. */
 static void copied_payload_may_change_behind_our_back(void **state)
@@ -329,7 +338,7 @@ static void a_full_batch_appends_nothing(void **state)
 	free(ulpdu);
 }
 
-/* --- sizes ------------------------------------------------------------------------------------------------------------ */
+/* --- sizes ------------------------------------------------------------------------------------ */
 
 /* MPA-23, MPA-24, MPA-02 */
 static void mulpdu_follows_the_emss(void **state)
@@ -337,9 +346,10 @@ static void mulpdu_follows_the_emss(void **state)
 	static const struct {
 		size_t emss, marked, plain;
 	} rows[] = {
-		{ 0, 128, 128 },	 { 128, 128, 128 },   { 536, 522, 530 },      { 1220, 1202, 1214 },
-		{ 1440, 1422, 1434 },	 { 1448, 1430, 1442 }, { 1460, 1442, 1454 },   { 8948, 8870, 8942 },
-		{ 8960, 8882, 8954 },	 { 16384, 16250, 16378 }, { 65483, 64768, 64768 }, { SIZE_MAX, 64768, 64768 },
+		{ 0, 128, 128 },         { 128, 128, 128 },       { 536, 522, 530 },
+		{ 1220, 1202, 1214 },    { 1440, 1422, 1434 },    { 1448, 1430, 1442 },
+		{ 1460, 1442, 1454 },    { 8948, 8870, 8942 },    { 8960, 8882, 8954 },
+		{ 16384, 16250, 16378 }, { 65483, 64768, 64768 }, { SIZE_MAX, 64768, 64768 },
 	};
 
 	(void)state;
@@ -352,7 +362,8 @@ static void mulpdu_follows_the_emss(void **state)
 		for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
 			iw_mpa_set_emss(e.m, rows[i].emss);
 			assert_int_equal(iw_mpa_emss(e.m), rows[i].emss);
-			assert_int_equal(iw_mpa_mulpdu_now(e.m), markers ? rows[i].marked : rows[i].plain);
+			assert_int_equal(iw_mpa_mulpdu_now(e.m),
+					 markers ? rows[i].marked : rows[i].plain);
 		}
 		mpa_end_close(&e);
 	}
@@ -370,7 +381,8 @@ static void an_fpdu_of_the_mulpdu_fits_a_segment(void **state)
 			iw_mpa_set_emss(e.m, emss);
 			for (uint32_t pos = 0; pos < 512; pos += 4) {
 				size_t max = iw_mpa_mulpdu_now(e.m);
-				size_t fpdu = markers ? iw_mpa_fpdu_len_marked(pos, max) : iw_mpa_fpdu_len(max);
+				size_t fpdu = markers ? iw_mpa_fpdu_len_marked(pos, max)
+						      : iw_mpa_fpdu_len(max);
 
 				assert_true(fpdu <= emss);
 			}
@@ -379,9 +391,10 @@ static void an_fpdu_of_the_mulpdu_fits_a_segment(void **state)
 	}
 }
 
-/* --- alignment -------------------------------------------------------------------------------------------------------- */
+/* --- alignment -------------------------------------------------------------------------------- */
 
-/* MPA-25: a batch of FPDUs of exactly EMSS octets needs no end of record; a shorter one at its end does. */
+/* MPA-25: a batch of FPDUs of exactly EMSS octets needs no end of record; a shorter one at its
+ * end does. */
 static void a_batch_that_ends_within_a_segment_ends_a_record(void **state)
 {
 	uint8_t *ulpdu = random_ulpdu(1442, 5);
@@ -439,7 +452,8 @@ static void short_fpdus_share_a_segment(void **state)
 	free(ulpdu);
 }
 
-/* MPA-25, MPA-24: an FPDU above the EMSS (then below 136 octets, or just shrunken) goes alone from boundary to boundary. */
+/* MPA-25, MPA-24: an FPDU above the EMSS (then below 136 octets, or just shrunken) goes alone
+ * from boundary to boundary. */
 static void an_fpdu_above_the_emss_goes_alone(void **state)
 {
 	uint8_t *ulpdu = random_ulpdu(1442, 7);
@@ -469,14 +483,16 @@ static void long_fpdus_are_not_aligned(void **state)
 	assert_false(iw_mpa_aligned(e.m));
 	for (int i = 0; i < 50; i++) {
 		assert_int_equal(iw_mpa_room(e.m, e.t), 64768);
-		assert_int_equal(wrap(&e, ulpdu, 100 + 3 * (size_t)i), iw_mpa_fpdu_len(100 + 3 * (size_t)i));
+		assert_int_equal(wrap(&e, ulpdu, 100 + 3 * (size_t)i),
+				 iw_mpa_fpdu_len(100 + 3 * (size_t)i));
 		assert_false(e.t->eor);
 	}
 	mpa_end_close(&e);
 	free(ulpdu);
 }
 
-/* MPA-25, MPA-23: every segment of a stream made by asking for room begins with an FPDU, and holds whole ones. */
+/* MPA-25, MPA-23: every segment of a stream made by asking for room begins with an FPDU, and
+ * holds whole ones. */
 static void what_room_promises_wrap_takes_and_segments_hold(void **state)
 {
 	uint8_t *ulpdu = random_ulpdu(9000, 10);
@@ -495,8 +511,10 @@ static void what_room_promises_wrap_takes_and_segments_hold(void **state)
 			size_t room = iw_mpa_room(e.m, e.t), in_segment = 0;
 
 			for (; room; room = iw_mpa_room(e.m, e.t)) {
-				size_t len = rng_below(&r, 3) ? room : 14 + rng_below(&r, room - 14 + 1);
-				size_t fpdu = wrap_in(&e, ulpdu, len, 14, len > 14, rng_below(&r, 2));
+				size_t len = rng_below(&r, 3) ? room
+							      : 14 + rng_below(&r, room - 14 + 1);
+				size_t fpdu =
+					wrap_in(&e, ulpdu, len, 14, len > 14, rng_below(&r, 2));
 
 				assert_true(room >= 128);
 				assert_true(fpdu > 0);
@@ -514,7 +532,8 @@ static void what_room_promises_wrap_takes_and_segments_hold(void **state)
 	free(ulpdu);
 }
 
-/* MPA-10, MPA-32: markers go only where the peer asked for them, though we ask for them ourselves. */
+/* MPA-10, MPA-32: markers go only where the peer asked for them, though we ask for them
+ * ourselves. */
 static void markers_are_sent_only_when_the_peer_asked(void **state)
 {
 	static const uint8_t reply[] = { KEY_REP, 0x40, 1, 0, 0 };

@@ -24,11 +24,13 @@ static void see(struct seen *s, struct mpa_end *from)
 	mpa_end_drain(from, &s->octets);
 	assert_int_equal(iw_mpa_frame_decode(&s->f, s->octets.p, s->octets.len), s->octets.len);
 	if (s->f.flags & IW_MPA_S)
-		assert_int_equal(iw_mpa_enhanced_decode(&s->e, s->f.pd, s->f.pd_len), IW_MPA_ENHANCED_LEN);
+		assert_int_equal(iw_mpa_enhanced_decode(&s->e, s->f.pd, s->f.pd_len),
+				 IW_MPA_ENHANCED_LEN);
 }
 
 /* A frame made by hand into an end. */
-static void give(struct mpa_end *to, enum iw_mpa_kind kind, uint8_t rev, uint8_t flags, const struct iw_mpa_enhanced *e)
+static void give(struct mpa_end *to, enum iw_mpa_kind kind, uint8_t rev, uint8_t flags,
+		 const struct iw_mpa_enhanced *e)
 {
 	uint8_t pd[IW_MPA_ENHANCED_LEN], octets[IW_MPA_FRAME_LEN + IW_MPA_ENHANCED_LEN];
 	struct iw_mpa_frame f = { .kind = kind, .rev = rev, .flags = flags, .pd = pd };
@@ -50,7 +52,7 @@ static void give_reply(struct mpa_end *to, struct iw_mpa_enhanced e)
 	give(to, IW_MPA_REPLY, 2, IW_MPA_C, &e);
 }
 
-/* --- frames ----------------------------------------------------------------------------------------------------------- */
+/* --- frames ----------------------------------------------------------------------------------- */
 
 /* MPA-31, MPA-17, ENH-01, ENH-03, ENH-13 */
 static void request_is_the_vector(void **state)
@@ -283,7 +285,7 @@ static void a_rev_2_reply_without_enhanced_data_answers_rev_1(void **state)
 	mpa_end_close(&e);
 }
 
-/* --- CRC and markers -------------------------------------------------------------------------------------------------- */
+/* --- CRC and markers -------------------------------------------------------------------------- */
 
 /* MPA-33, MPA-17..20: on when either wants it; off only when both say so. */
 static void crc_is_on_when_either_end_wants_it(void **state)
@@ -330,7 +332,8 @@ static void crc_is_asked_for_unless_configured_off(void **state)
 	}
 }
 
-/* MPA-33: a peer that answers C = 0 to C = 1 (Linux siw with its CRC off does not, others do) is served or refused. */
+/* MPA-33: a peer that answers C = 0 to C = 1 (Linux siw with its CRC off does not, others do) is
+ * served or refused. */
 static void a_reply_without_c_to_a_request_with_it(void **state)
 {
 	struct iw_mpa_cfg cfg = mpa_cfg(true, 1);
@@ -399,7 +402,7 @@ static void markers_are_negotiated_for_each_direction(void **state)
 	}
 }
 
-/* --- RDMA Consortium peers -------------------------------------------------------------------------------------------- */
+/* --- RDMA Consortium peers -------------------------------------------------------------------- */
 
 struct kind {
 	const char *name;
@@ -463,7 +466,8 @@ static void rdmac_and_ietf_peers_meet_as_appendix_c_says(void **state)
 	}
 }
 
-/* MPA-55: the supporting entity of an RDMAC responder answers Rev 0 with M to whatever we sent (C.2.2, C.2.5). */
+/* MPA-55: the supporting entity of an RDMAC responder answers Rev 0 with M to whatever we sent
+ * (C.2.2, C.2.5). */
 static void a_rev_0_reply_turns_a_permissive_initiator_into_rdmac(void **state)
 {
 	struct iw_mpa_cfg cfg = mpa_cfg(true, 1);
@@ -532,7 +536,7 @@ static void a_refused_rev_0_request_is_answered_by_rev_1(void **state)
 	mpa_end_close(&e);
 }
 
-/* --- IRD and ORD ------------------------------------------------------------------------------------------------------ */
+/* --- IRD and ORD ------------------------------------------------------------------------------ */
 
 #define NONE IW_MPA_IRD_ORD_MAX
 
@@ -565,7 +569,8 @@ static void responder_fits_its_depths_to_the_request(void **state)
 		mpa_end_open(&e, mpa_cfg(false, 2));
 		e.ird = rows[i].ird;
 		e.ord = rows[i].ord;
-		give_request(&e, (struct iw_mpa_enhanced){ .ird = rows[i].peer_ird, .ord = rows[i].peer_ord });
+		give_request(&e, (struct iw_mpa_enhanced){ .ird = rows[i].peer_ird,
+							   .ord = rows[i].peer_ord });
 		see(&s, &e);
 		assert_int_equal(s.e.ird, rows[i].wire_ird);
 		assert_int_equal(s.e.ord, rows[i].wire_ord);
@@ -600,7 +605,8 @@ static void initiator_fits_its_depths_to_the_reply(void **state)
 		{ 4, 6, 0, NONE, 4, 0, 4, 6 },
 		{ 4, 6, 0, 6, NONE, 0, 4, 6 },
 		{ NONE, NONE, 0, NONE, NONE, 0, NONE, NONE },
-		/* we asked for no negotiation, the responder (Linux siw) names numbers nevertheless: within them is safe */
+		/* we asked for no negotiation, the responder (Linux siw) names numbers
+		 * nevertheless: within them is safe */
 		{ NONE, NONE, 0, 128, 16, 0, NONE, 128 },
 	};
 
@@ -701,7 +707,7 @@ static void a_reject_answers_in_the_format_of_the_request(void **state)
 	}
 }
 
-/* --- peer-to-peer ----------------------------------------------------------------------------------------------------- */
+/* --- peer-to-peer ----------------------------------------------------------------------------- */
 
 static struct iw_mpa_enhanced with_rtr(bool p2p, uint8_t rtr, uint16_t ird, uint16_t ord)
 {
@@ -717,10 +723,12 @@ static struct iw_mpa_enhanced with_rtr(bool p2p, uint8_t rtr, uint16_t ird, uint
 
 static uint8_t rtr_of(const struct iw_mpa_enhanced *e)
 {
-	return (uint8_t)(e->rtr_send * IW_RTR_SEND | e->rtr_write * IW_RTR_WRITE | e->rtr_read * IW_RTR_READ);
+	return (uint8_t)(e->rtr_send * IW_RTR_SEND | e->rtr_write * IW_RTR_WRITE |
+			 e->rtr_read * IW_RTR_READ);
 }
 
-/* ENH-13: A and every option the initiator supports; without peer-to-peer none of the four flags. */
+/* ENH-13: A and every option the initiator supports; without peer-to-peer none of the four
+ * flags. */
 static void initiator_offers_the_rtr_it_supports(void **state)
 {
 	(void)state;
@@ -742,7 +750,8 @@ static void initiator_offers_the_rtr_it_supports(void **state)
 	}
 }
 
-/* ENH-14, ENH-15: A is mirrored; the options both support, else those the responder does; with A = 0 none, whatever was set. */
+/* ENH-14, ENH-15: A is mirrored; the options both support, else those the responder does; with A
+ * = 0 none, whatever was set. */
 static void responder_answers_every_rtr_offer(void **state)
 {
 	(void)state;
@@ -769,7 +778,8 @@ static void responder_answers_every_rtr_offer(void **state)
 	}
 }
 
-/* ENH-15, ENH-08: a Read that says "ready to receive" needs a place, though the ULP wanted none (RFC 6581 9.1). */
+/* ENH-15, ENH-08: a Read that says "ready to receive" needs a place, though the ULP wanted none
+ * (RFC 6581 9.1). */
 static void responder_raises_its_ird_for_a_read_rtr(void **state)
 {
 	static const struct {
@@ -812,7 +822,8 @@ static void initiator_finds_a_common_rtr_or_says_so(void **state)
 		{ IW_RTR_WRITE, IW_RTR_READ, 4, 4, 0, 0 },
 		{ IW_RTR_SEND, IW_RTR_WRITE | IW_RTR_READ, 4, 4, 0, 0 },
 		{ 7, 0, 4, 4, 0, 0 },
-		/* a Read needs one place at the responder, and one of the initiator's to count it */
+		/* a Read needs one place at the responder, and one of the initiator's to count
+		 * it */
 		{ IW_RTR_READ, IW_RTR_READ, 0, 1, IW_RTR_READ, 1 },
 		{ IW_RTR_READ, IW_RTR_READ, 4, 0, 0, 0 },
 		{ IW_RTR_READ | IW_RTR_WRITE, IW_RTR_READ | IW_RTR_WRITE, 4, 0, IW_RTR_WRITE, 0 },
@@ -868,7 +879,7 @@ static void initiator_checks_that_a_is_mirrored(void **state)
 	}
 }
 
-/* --- the library's block ---------------------------------------------------------------------------------------------- */
+/* --- the library's block ---------------------------------------------------------------------- */
 
 static void open_with(struct mpa_end *e, bool initiator, uint32_t max_ulpdu, const char *pd)
 {
@@ -888,12 +899,9 @@ static void long_ulpdus_are_agreed_between_two_that_know_how(void **state)
 		size_t mulpdu;
 		bool aligned;
 	} rows[] = {
-		{ 0, 0, 1442, true },
-		{ 64768, 0, 1442, true },
-		{ 0, 64768, 1442, true },
-		{ 64768, 64768, 64768, false },
-		{ 64768, 32000, 32000, false },
-		{ 32000, 64768, 32000, false },
+		{ 0, 0, 1442, true },           { 64768, 0, 1442, true },
+		{ 0, 64768, 1442, true },       { 64768, 64768, 64768, false },
+		{ 64768, 32000, 32000, false }, { 32000, 64768, 32000, false },
 		{ 1000, 64768, 1442, false }, /* never below what the EMSS allows */
 	};
 
@@ -915,7 +923,9 @@ static void long_ulpdus_are_agreed_between_two_that_know_how(void **state)
 		assert_memory_equal(pb->pd, "from a", 6);
 		assert_int_equal(iw_mpa_accept(b.m, 4, 4, (const uint8_t *)"from b", 6, NULL), 0);
 		see(&s, &b);
-		assert_int_equal(s.f.pd_len, IW_MPA_ENHANCED_LEN + 6 + (rows[i].i && rows[i].r ? IW_MPA_BLOCK_LEN : 0));
+		assert_int_equal(s.f.pd_len,
+				 IW_MPA_ENHANCED_LEN + 6 +
+					 (rows[i].i && rows[i].r ? IW_MPA_BLOCK_LEN : 0));
 		mpa_end_feed(&a, s.octets.p, s.octets.len, SIZE_MAX);
 		octets_free(&s.octets);
 		pa = iw_mpa_params(a.m);
@@ -936,8 +946,8 @@ static void long_ulpdus_are_agreed_between_two_that_know_how(void **state)
 /* MPA-02: a peer's number is not believed beyond what MPA allows. */
 static void an_agreed_size_stays_within_mpas_bounds(void **state)
 {
-	static const uint8_t request[] = { KEY_REQ, 0x40, 1,    0,    8,
-					   'i',	    'w',  'L', 0x01, 0xff, 0xff, 0xff, 0xff };
+	static const uint8_t request[] = { KEY_REQ, 0x40, 1,    0,    8,    'i', 'w',
+					   'L',     0x01, 0xff, 0xff, 0xff, 0xff };
 	struct mpa_end e;
 
 	(void)state;
@@ -951,9 +961,10 @@ static void an_agreed_size_stays_within_mpas_bounds(void **state)
 /* MPA-37: Private Data that begins as the block does but is none is the ULP's. */
 static void a_block_is_taken_only_whole_and_only_when_asked_for(void **state)
 {
-	static const uint8_t request_short[] = { KEY_REQ, 0x40, 1,   0,	   7,
-						 'i',	  'w',	'L', 0x01, 0, 1, 2 };
-	static const uint8_t reply_block[] = { KEY_REP, 0x40, 1, 0, 8, 'i', 'w', 'L', 0x01, 0, 0, 4, 0 };
+	static const uint8_t request_short[] = { KEY_REQ, 0x40, 1,    0, 7, 'i',
+						 'w',     'L',  0x01, 0, 1, 2 };
+	static const uint8_t reply_block[] = { KEY_REP, 0x40, 1, 0, 8, 'i', 'w',
+					       'L',     0x01, 0, 0, 4, 0 };
 	struct iw_mpa_cfg cfg = mpa_cfg(true, 1);
 	struct mpa_end e;
 
@@ -1018,7 +1029,7 @@ static void private_data_must_fit_beside_what_the_library_adds(void **state)
 	}
 }
 
-/* --- configuration ---------------------------------------------------------------------------------------------------- */
+/* --- configuration ---------------------------------------------------------------------------- */
 
 /* ENH-20, ENH-15, ENH-01, MPA-02 */
 static void impossible_configurations_are_refused_with_a_reason(void **state)
@@ -1043,9 +1054,11 @@ static void impossible_configurations_are_refused_with_a_reason(void **state)
 		{ "at least one RTR", false, 2, false, false, 0, 0, 0, 0, 0, IW_MPA_CRC_WANTED },
 		{ "IRD 16384", true, 2, false, false, 7, 0x4000, 0, 0, 0, IW_MPA_CRC_WANTED },
 		{ "ORD 16384", true, 2, false, false, 7, 0, 0x4000, 0, 0, IW_MPA_CRC_WANTED },
-		{ "largest IRD 16384", true, 2, false, false, 7, 0, 0, 0x4000, 0, IW_MPA_CRC_WANTED },
+		{ "largest IRD 16384", true, 2, false, false, 7, 0, 0, 0x4000, 0,
+		  IW_MPA_CRC_WANTED },
 		{ "largest ULPDU 127", true, 2, false, false, 7, 0, 0, 0, 127, IW_MPA_CRC_WANTED },
-		{ "largest ULPDU 64769", true, 2, false, false, 7, 0, 0, 0, 64769, IW_MPA_CRC_WANTED },
+		{ "largest ULPDU 64769", true, 2, false, false, 7, 0, 0, 0, 64769,
+		  IW_MPA_CRC_WANTED },
 	};
 	struct mpa_end e;
 

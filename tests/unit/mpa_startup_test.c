@@ -84,7 +84,8 @@ static void responder_says_nothing_before_a_request(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-29: what stands behind a Request is not touched before the decision, and is FPDUs after it. */
+/* MPA-29: what stands behind a Request is not touched before the decision, and is FPDUs after
+ * it. */
 static void octets_behind_a_request_wait_for_the_decision(void **state)
 {
 	struct octets stream = { 0 };
@@ -112,7 +113,8 @@ static void octets_behind_a_request_wait_for_the_decision(void **state)
 	octets_free(&stream);
 }
 
-/* MPA-29, MPA-43: a responder that sends first (Linux siw does) is understood, in the same read and at any split. */
+/* MPA-29, MPA-43: a responder that sends first (Linux siw does) is understood, in the same read
+ * and at any split. */
 static void octets_behind_a_reply_are_fpdus(void **state)
 {
 	struct octets stream = { 0 };
@@ -134,7 +136,8 @@ static void octets_behind_a_reply_are_fpdus(void **state)
 	octets_free(&stream);
 }
 
-static void expect_fault(struct iw_mpa_cfg cfg, const void *octets, size_t len, int err, const char *words)
+static void expect_fault(struct iw_mpa_cfg cfg, const void *octets, size_t len, int err,
+			 const char *words)
 {
 	struct mpa_end e;
 
@@ -174,7 +177,8 @@ static void a_wrong_octet_of_the_key_is_found_at_once(void **state)
 			mpa_end_open(&e, unenhanced(initiator));
 			mpa_end_feed(&e, key, sizeof(key), sizeof(key));
 			assert_int_equal(e.err, IW_E_MPA_FRAME);
-			assert_non_null(strstr(e.why.text, initiator ? "not an MPA Reply" : "not an MPA Request"));
+			assert_non_null(strstr(e.why.text, initiator ? "not an MPA Reply"
+								     : "not an MPA Request"));
 			mpa_end_close(&e);
 		}
 	}
@@ -184,8 +188,10 @@ static void a_wrong_octet_of_the_key_is_found_at_once(void **state)
 static void another_protocol_is_not_waited_for(void **state)
 {
 	(void)state;
-	expect_fault(unenhanced(false), "GET /", 5, IW_E_MPA_FRAME, "octet 0 of the key is 0x47, expected 0x4d");
-	expect_fault(unenhanced(true), "SSH-2", 5, IW_E_MPA_FRAME, "octet 0 of the key is 0x53, expected 0x4d");
+	expect_fault(unenhanced(false), "GET /", 5, IW_E_MPA_FRAME,
+		     "octet 0 of the key is 0x47, expected 0x4d");
+	expect_fault(unenhanced(true), "SSH-2", 5, IW_E_MPA_FRAME,
+		     "octet 0 of the key is 0x53, expected 0x4d");
 }
 
 /* MPA-46 */
@@ -210,12 +216,14 @@ static void private_data_above_512_octets_is_refused_by_its_length(void **state)
 
 			memcpy(frame, initiator ? reply_rev1 : request_rev1, sizeof(frame));
 			iw_put_be16(frame + 18, lengths[i]);
-			expect_fault(unenhanced(initiator), frame, sizeof(frame), IW_E_MPA_FRAME, "at most 512");
+			expect_fault(unenhanced(initiator), frame, sizeof(frame), IW_E_MPA_FRAME,
+				     "at most 512");
 		}
 	}
 }
 
-/* MPA-37, MPA-48: up to 512 octets reach the ULP as they are, at every split; none is taken behind them. */
+/* MPA-37, MPA-48: up to 512 octets reach the ULP as they are, at every split; none is taken
+ * behind them. */
 static void private_data_up_to_512_octets_is_passed_on(void **state)
 {
 	static const uint16_t lengths[] = { 0, 1, 7, 8, 255, 256, 511, 512 };
@@ -237,10 +245,13 @@ static void private_data_up_to_512_octets_is_passed_on(void **state)
 
 				mpa_end_open(&e, unenhanced(initiator));
 				e.accept = false;
-				assert_int_equal(mpa_end_feed_split(&e, frame, frame_len + 1, split), frame_len);
+				assert_int_equal(mpa_end_feed_split(&e, frame, frame_len + 1,
+								    split),
+						 frame_len);
 				assert_int_equal(e.units, 1);
 				assert_int_equal(iw_mpa_params(e.m)->pd_len, lengths[i]);
-				assert_memory_equal(iw_mpa_params(e.m)->pd, frame + IW_MPA_FRAME_LEN, lengths[i]);
+				assert_memory_equal(iw_mpa_params(e.m)->pd,
+						    frame + IW_MPA_FRAME_LEN, lengths[i]);
 				mpa_end_close(&e);
 			}
 		}
@@ -315,7 +326,8 @@ static void a_rejecting_reply_ends_mpa_and_leaves_tcp_open(void **state)
 		struct mpa_end e;
 
 		mpa_end_open(&e, unenhanced(true));
-		assert_int_equal(mpa_end_feed_split(&e, stream.p, stream.len, split), sizeof(reply_rejecting));
+		assert_int_equal(mpa_end_feed_split(&e, stream.p, stream.len, split),
+				 sizeof(reply_rejecting));
 		assert_int_equal(e.units, 1);
 		assert_int_equal(e.last_kind, IW_MPA_UNIT_REJECT);
 		assert_int_equal(e.err, 0);
@@ -447,7 +459,8 @@ static void each_wait_of_start_up_has_a_time_out(void **state)
 		assert_int_equal(iw_mpa_deadline(e.m), 1000 + wait);
 		assert_int_equal(iw_mpa_timeout(e.m, 999 + wait, &why), 0);
 		assert_int_equal(iw_mpa_timeout(e.m, 1000 + wait, &why), IW_E_TIMEOUT);
-		assert_non_null(strstr(why.text, initiator ? "no complete MPA Reply" : "no complete MPA Request"));
+		assert_non_null(strstr(why.text, initiator ? "no complete MPA Reply"
+							   : "no complete MPA Request"));
 		assert_non_null(strstr(why.text, "19 octets"));
 		assert_int_equal(iw_mpa_state(e.m), IW_MPA_FAILED);
 		assert_int_equal(iw_mpa_deadline(e.m), IW_TIME_NEVER);
@@ -499,7 +512,8 @@ static void the_end_of_the_stream_in_start_up_is_a_loss(void **state)
 			assert_int_equal(e.units, 0);
 			assert_int_equal(iw_mpa_rx_eof(e.m, &why), IW_E_MPA_LOST);
 			assert_int_equal(why.term, IW_TERM(2, 0, 1));
-			assert_non_null(strstr(why.text, initiator ? "wait-reply" : "wait-request"));
+			assert_non_null(
+				strstr(why.text, initiator ? "wait-reply" : "wait-request"));
 			assert_int_equal(iw_mpa_state(e.m), IW_MPA_FAILED);
 			assert_false(iw_mpa_should_retry_rev1(e.m));
 			mpa_end_close(&e);

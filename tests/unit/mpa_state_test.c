@@ -39,7 +39,8 @@ static void an_idle_end_neither_sends_nor_reads(void **state)
 		assert_int_equal(mpa_end_init(&e, mpa_cfg(initiator, 2)), 0);
 		assert_int_equal(iw_mpa_state(e.m), IW_MPA_IDLE);
 		assert_int_equal(iw_mpa_tx_startup(e.m).len, 0);
-		assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, sizeof(scratch) }, vec), 0);
+		assert_int_equal(
+			iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, sizeof(scratch) }, vec), 0);
 		assert_false(iw_mpa_may_send(e.m));
 		assert_int_equal(iw_mpa_deadline(e.m), IW_TIME_NEVER);
 		assert_int_equal(iw_mpa_rx_eof(e.m, NULL), IW_E_MPA_LOST);

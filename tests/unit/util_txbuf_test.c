@@ -123,7 +123,8 @@ static void short_writes_lose_and_repeat_nothing(void **state)
 			memcpy(expected + len, user + at, n);
 			len += n;
 			/* The transport takes some while the batch still grows. */
-			for (size_t take = rng_below(&r, 3) ? 0 : rng_below(&r, t->bytes + 1); take;) {
+			for (size_t take = rng_below(&r, 3) ? 0 : rng_below(&r, t->bytes + 1);
+			     take;) {
 				struct iw_vec *v = &t->vec[t->first];
 				size_t part = v->len < take ? v->len : take;
 
