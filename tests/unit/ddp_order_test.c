@@ -534,7 +534,7 @@ static void kept_order_wants_each_message_delivered_before_the_next(void **state
 
 /* --- the rules ------------------------------------------------------------------------------------ */
 
-/* DDP-61, DDP-62: SHOULD, so the sink takes what does not. DDP-19, DDP-49, DDP-58 */
+/* DDP-19, DDP-49: that MO and TO increase is a SHOULD of the source (RFC 5041 5.3), so the sink takes what does not. */
 static void segments_of_a_message_may_be_sent_in_any_order_before_the_last(void **state)
 {
 	struct fixture f;
