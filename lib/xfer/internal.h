@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Private to the room: what source, sink and the link below them share. */
+#ifndef IW_XFER_INTERNAL_H
+#define IW_XFER_INTERNAL_H
+
+#include "util/list.h"
+#include "util/num.h"
+#include "xfer/msg.h"
+#include "xfer/xfer.h"
+
+#define OUT_BUFS 8 /* control messages under way at once */
+
+enum state {
+	ST_NEW,     /* the connection is not up */
+	ST_OPENING, /* the initiator's OPEN is due */
+	ST_RUN,
+	ST_BYE,     /* source: BYE is due or sent; sink: BYE was received */
+	ST_CLOSING, /* END and CLOSE are due */
+	ST_FAILING, /* END and DROP (or CLOSE) are due */
+	ST_OVER,
+	ST_COUNT
+};
+
+/* Numbers of slots in order. */
+struct fifo {
+	uint8_t item[IW_XFER_WINDOWS];
+	uint8_t head, n;
+};
+
+static inline void fifo_put(struct fifo *f, uint32_t v)
+{
+	f->item[(f->head + f->n++) % IW_XFER_WINDOWS] = (uint8_t)v;
+}
+
+static inline uint32_t fifo_first(const struct fifo *f)
+{
+	return f->item[f->head];
+}
+
+static inline uint32_t fifo_take(struct fifo *f)
+{
+	uint32_t v = f->item[f->head];
+
+	f->head = (uint8_t)((f->head + 1) % IW_XFER_WINDOWS);
+	f->n--;
+	return v;
+}
+
+struct outmsg {
+	uint8_t *buf; /* NULL until it is first used */
+	bool busy;
+};
+
+/* One side's count of messages and receives. Messages are counted from 1. */
+struct link {
+	uint64_t tx_count, tx_limit; /* sent; allowed */
+	uint32_t tx_size;            /* octets of the peer's receives before tx_from */
+	uint32_t tx_size_next;       /* from tx_from on */
+	uint64_t tx_from;            /* UINT64_MAX: no change is known */
+	uint64_t rx_count, rx_limit; /* received; receives posted */
+	uint64_t rx_told;            /* the limit that the peer knows */
+	uint32_t rx_first;           /* receives that are not posted again: the responder's first */
+	uint32_t rx_more;            /* receives posted beside them */
+	uint32_t rx_size;            /* octets of these */
+	bool post_due;               /* POST_RECVS is due */
+	bool size_due;               /* the next message tells rx_size */
+	bool nop_due;
+	struct outmsg out[OUT_BUFS];
+	uint32_t sq_used;
+	uint64_t sent_at; /* when the last message was made */
+};
+
+enum cookie_kind { CK_MSG = 1, CK_SLOT = 2, CK_PIECE = 3 };
+
+static inline uint64_t cookie(enum cookie_kind kind, uint32_t index)
+{
+	return (uint64_t)kind << 32 | index;
+}
+
+/* A file's end as one side sees it. */
+struct outcome {
+	bool known;
+	bool by_peer;
+	uint32_t code;
+	char text[IW_XFER_TEXT_MAX + 1];
+};
+
+struct source;
+struct sink;
+
+struct iw_xfer {
+	struct iw_xfer_cfg cfg;
+	const struct iw_mem *mem;
+	enum state state;
+	struct link link;
+	struct source *src; /* role source, from start on */
+	struct sink *snk;   /* role sink */
+	char *path;         /* OPEN's: to be sent, or received. Owned; NULL when it is empty */
+	size_t path_len;
+	uint64_t progress_at; /* when something moved last */
+	bool open_seen;       /* responder */
+	bool abort_due;       /* FAILING: the peer is to be told */
+	bool told_peer;       /* the ABORT is on its way: close in an orderly manner */
+	bool end_given;
+	struct iw_fault fault;
+	struct iw_xfer_counts counts;
+	uint32_t nfree;
+	uint8_t free_slots
+		[IW_XFER_WINDOWS]; /* a stack: the slot freed last is the one in the cache */
+};
+
+/* --- xfer.c --- */
+void xf_set_state(struct iw_xfer *x, enum state to);
+/* A breach of the protocol by the peer: fails the transfer. Returns IW_E_FORMAT. */
+int xf_breach(struct iw_xfer *x, const char *fmt, ...);
+static inline void xf_progress(struct iw_xfer *x, uint64_t now)
+{
+	x->progress_at = now;
+}
+bool xf_slot_get(struct iw_xfer *x, uint32_t *slot);
+void xf_slot_put(struct iw_xfer *x, uint32_t slot);
+/* A path that a sink wants of a source. */
+struct path {
+	struct iw_list link;
+	size_t len;
+	char octets[];
+};
+#define XF_PATHS_MAX 4096u
+bool xf_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets, size_t len);
+/* The first one, given; NULL when there is none. */
+struct path *xf_path_take(struct iw_list *from);
+void xf_path_free(struct iw_xfer *x, struct path *p); /* NULL does no harm */
+
+/* Calls fn with each entry under key of m; what is wrong with them is a breach. */
+int xf_each(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
+	    int (*fn)(struct iw_xfer *x, const struct iw_xentry *e));
+
+/* text may be NULL. The first one counts. */
+void xf_outcome(struct outcome *o, uint32_t code, const char *text, size_t text_len, bool by_peer);
+/* Fills *e with what o says. */
+void xf_outcome_entry(struct iw_xentry *e, const struct outcome *o);
+void xf_count_result(struct iw_xfer *x, const struct outcome *o, uint64_t size, uint64_t settled);
+/* act becomes RESULT. */
+void xf_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
+		   const struct outcome *o);
+
+/* --- link.c --- */
+void link_init(struct iw_xfer *x);
+void link_fini(struct iw_xfer *x);
+void link_peer(struct iw_xfer *x);
+/* May a Send be posted now? With reserve the last credit, and the last place in the send queue, are left for NOP and ABORT. */
+bool link_ready(const struct iw_xfer *x, bool reserve);
+/* May any other operation be posted now? */
+static inline bool link_sq_room(const struct iw_xfer *x)
+{
+	return x->link.sq_used + 1 < x->cfg.sq_depth;
+}
+/* Octets that the next Send may have. */
+uint32_t link_size(const struct iw_xfer *x);
+
+/* A message being made. */
+struct draft {
+	struct iw_cbor_out o;
+	uint32_t buf;
+};
+/* False: no credit, no buffer or no room in the send queue. pairs: those beside the ones of every message. */
+bool draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type type, size_t pairs,
+		 bool reserve);
+/* act becomes its SEND. */
+void draft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uint64_t now);
+/* It was not worth sending. */
+void draft_drop(struct iw_xfer *x, struct draft *d);
+/* Appends the entry under LIST; false when it does not fit: the message is as it was before. */
+bool draft_entry(struct draft *d, const struct iw_xentry *e);
+
+/* Counts an operation that is posted. */
+static inline void link_posted(struct iw_xfer *x)
+{
+	x->link.sq_used++;
+}
+/* Counts a data Send. */
+void link_data_sent(struct iw_xfer *x, uint64_t now);
+/* Counts a message received, and takes its credit. */
+int link_received(struct iw_xfer *x, const struct iw_xmsg *m);
+/* After a message was consumed. */
+enum iw_xverdict link_consumed(struct iw_xfer *x);
+void link_reposted(struct iw_xfer *x, uint32_t n);
+/* A NOP is to be sent for credit alone, or as a sign of life. */
+bool link_wants_nop(const struct iw_xfer *x);
+
+/* --- source.c --- */
+int source_new(struct iw_xfer *x);
+void source_free(struct iw_xfer *x);
+bool source_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+int source_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
+void source_completed(struct iw_xfer *x, uint32_t slot, bool piece, uint64_t now);
+void source_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
+void source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text);
+/* While failing: the next thing to clean up; false when all is clean. */
+bool source_cleanup(struct iw_xfer *x, struct iw_xact *act);
+/* It is this side's own files that are waited for. */
+bool source_busy_here(const struct iw_xfer *x);
+bool source_idle(const struct iw_xfer *x);
+
+/* --- sink.c --- */
+int sink_new(struct iw_xfer *x);
+void sink_free(struct iw_xfer *x);
+bool sink_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+int sink_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
+/* A data Send: *verdict says what becomes of the receive. */
+int sink_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, uint32_t len,
+	      enum iw_xverdict *verdict);
+void sink_completed(struct iw_xfer *x, uint32_t slot, uint64_t now);
+void sink_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
+void sink_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text);
+bool sink_cleanup(struct iw_xfer *x, struct iw_xact *act);
+bool sink_busy_here(const struct iw_xfer *x);
+bool sink_idle(const struct iw_xfer *x);
+
+#endif

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Credits, and the making of messages. A side may have sent as many messages as the other has told it receives for; the last
+ * one of them is kept for a NOP, so that credit always finds a way back.
+ */
+#include <string.h>
+
+#include "util/text.h"
+#include "xfer/internal.h"
+
+void link_init(struct iw_xfer *x)
+{
+	struct link *l = &x->link;
+	const struct iw_hello *mine = &x->cfg.mine;
+	bool data = x->cfg.role == IW_XFER_SINK && mine->mode == IW_XFER_SEND;
+
+	l->rx_limit = l->rx_told = mine->recvs;
+	l->tx_from = UINT64_MAX;
+	if (x->cfg.initiator)
+		return;
+	/* What a responder posts once it knows that it is needed. */
+	l->rx_first = mine->recvs;
+	l->rx_more = data ? 64 : 16;
+	l->rx_size = data ? IW_XFER_PIECE + IW_XFER_DATA_HDR : IW_XFER_MSG_MAX;
+}
+
+void link_fini(struct iw_xfer *x)
+{
+	for (size_t i = 0; i < OUT_BUFS; i++)
+		iw_mem_free(x->mem, x->link.out[i].buf, IW_XFER_MSG_MAX);
+}
+
+void link_peer(struct iw_xfer *x)
+{
+	x->link.tx_limit = x->cfg.peer.recvs;
+	x->link.tx_size = x->cfg.peer.recv_size;
+}
+
+bool link_ready(const struct iw_xfer *x, bool reserve)
+{
+	const struct link *l = &x->link;
+
+	return (reserve ? link_sq_room(x) : l->sq_used < x->cfg.sq_depth) &&
+	       l->tx_limit > l->tx_count && l->tx_limit - l->tx_count > (reserve ? 1u : 0u);
+}
+
+uint32_t link_size(const struct iw_xfer *x)
+{
+	return x->link.tx_count + 1 >= x->link.tx_from ? x->link.tx_size_next : x->link.tx_size;
+}
+
+/* A buffer for a message, or OUT_BUFS. With reserve the last one is left. */
+static uint32_t free_out(struct iw_xfer *x, bool reserve)
+{
+	for (uint32_t i = reserve ? 1 : 0; i < OUT_BUFS; i++) {
+		struct outmsg *m = &x->link.out[i];
+
+		if (m->busy)
+			continue;
+		if (!m->buf)
+			m->buf = iw_mem_alloc(x->mem, IW_XFER_MSG_MAX);
+		if (m->buf)
+			return i;
+	}
+	return OUT_BUFS;
+}
+
+bool draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type type, size_t pairs,
+		 bool reserve)
+{
+	struct link *l = &x->link;
+
+	if (!link_ready(x, reserve))
+		return false;
+	d->buf = free_out(x, reserve);
+	if (d->buf == OUT_BUFS)
+		return false;
+	iw_cbor_out_init(&d->o, l->out[d->buf].buf, IW_MIN(link_size(x), IW_XFER_MSG_MAX));
+	iw_cbor_map(&d->o, 2 + (l->size_due ? 2 : 0) + pairs);
+	iw_cbor_uint(&d->o, IW_XKEY_TYPE);
+	iw_cbor_uint(&d->o, type);
+	iw_cbor_uint(&d->o, IW_XKEY_CREDIT);
+	iw_cbor_uint(&d->o, l->rx_limit);
+	if (l->size_due) {
+		iw_cbor_uint(&d->o, IW_XKEY_SIZE);
+		iw_cbor_uint(&d->o, l->rx_size);
+		iw_cbor_uint(&d->o, IW_XKEY_FROM);
+		iw_cbor_uint(&d->o, l->rx_first + 1);
+	}
+	l->out[d->buf].busy = true;
+	return true;
+}
+
+static void count_sent(struct iw_xfer *x, uint64_t now)
+{
+	x->link.tx_count++;
+	x->link.sq_used++;
+	x->link.sent_at = now;
+}
+
+void draft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uint64_t now)
+{
+	act->type = IW_XACT_SEND;
+	act->cookie = cookie(CK_MSG, d->buf);
+	act->msg = d->o.buf;
+	act->msg_len = d->o.len;
+	x->link.rx_told = x->link.rx_limit;
+	x->link.size_due = false;
+	x->link.nop_due = false;
+	x->counts.msgs_sent++;
+	count_sent(x, now);
+}
+
+void draft_drop(struct iw_xfer *x, struct draft *d)
+{
+	x->link.out[d->buf].busy = false;
+}
+
+bool draft_entry(struct draft *d, const struct iw_xentry *e)
+{
+	size_t before = d->o.len;
+
+	iw_xentry_put(&d->o, e);
+	if (!d->o.full)
+		return true;
+	d->o.full = false;
+	d->o.len = before;
+	return false;
+}
+
+void link_data_sent(struct iw_xfer *x, uint64_t now)
+{
+	x->counts.msgs_sent++;
+	count_sent(x, now);
+}
+
+int link_received(struct iw_xfer *x, const struct iw_xmsg *m)
+{
+	struct link *l = &x->link;
+
+	if (m->credit < l->tx_limit)
+		return xf_breach(x, "credit went back from %U to %U", l->tx_limit, m->credit);
+	if (m->credit - l->tx_limit > IW_XFER_FILES_MAX)
+		return xf_breach(x, "credit went from %U to %U", l->tx_limit, m->credit);
+	l->tx_limit = m->credit;
+	if (!m->resized)
+		return 0;
+	if (l->tx_from != UINT64_MAX || m->size < l->tx_size || m->from <= l->tx_count)
+		return xf_breach(x, "receives of %u octets from message %U on", m->size, m->from);
+	l->tx_from = m->from;
+	l->tx_size_next = m->size;
+	return 0;
+}
+
+enum iw_xverdict link_consumed(struct iw_xfer *x)
+{
+	struct link *l = &x->link;
+
+	if (l->rx_count <= l->rx_first)
+		return IW_XRECV_RETIRE;
+	l->rx_limit++;
+	return IW_XRECV_REPOST;
+}
+
+void link_reposted(struct iw_xfer *x, uint32_t n)
+{
+	x->link.rx_limit += n;
+}
+
+bool link_wants_nop(const struct iw_xfer *x)
+{
+	const struct link *l = &x->link;
+	uint64_t posted = l->rx_limit - l->rx_count; /* receives that stand ready */
+	uint64_t untold = l->rx_limit - l->rx_told;
+
+	return l->nop_due || l->size_due || (untold > 0 && untold * 2 >= posted);
+}

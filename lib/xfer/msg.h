@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Control messages: one CBOR map each, in one RDMAP Send (man/ddp-transfer.7). Which messages there are, who may send them, and what
+ * their entries hold stands in two tables; encoding and decoding both go by them.
+ */
+#ifndef IW_XFER_MSG_H
+#define IW_XFER_MSG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <iwarp/err.h>
+
+#include "xfer/cbor.h"
+#include "xfer/hello.h"
+
+/* Numbers below 128 are part of the version: one that is not known is a protocol error. From 128 on they may be passed over. */
+enum iw_xmsg_type {
+	IW_XMSG_NOP = 0,     /* credit alone, or a sign of life */
+	IW_XMSG_OPEN = 1,    /* the initiator's first message: what it wants */
+	IW_XMSG_GET = 2,     /* sink: paths to be sent (pull) */
+	IW_XMSG_FILES = 3,   /* source: announces files */
+	IW_XMSG_GO = 4,      /* sink: these are wanted */
+	IW_XMSG_WANT = 5,    /* source, mode write: asks for windows over these ranges */
+	IW_XMSG_GRANT = 6,   /* sink, mode write: windows */
+	IW_XMSG_DONE = 7,    /* source: chunks that are all there; files that have ended */
+	IW_XMSG_OFFER = 8,   /* source, mode read: chunks that can be read */
+	IW_XMSG_RELEASE = 9, /* sink, mode read: offers that are not needed any more */
+	IW_XMSG_RESULT = 10, /* sink: what became of files */
+	IW_XMSG_BYE = 11,    /* source: that was all; sink: agreed */
+	IW_XMSG_ABORT = 12,  /* either: the transfer is given up */
+	IW_XMSG_COUNT
+};
+#define IW_XMSG_OPTIONAL 128u
+const char *iw_xmsg_name(uint32_t type);
+
+/* Keys of every message. */
+#define IW_XKEY_TYPE   0
+#define IW_XKEY_CREDIT 1 /* messages that the peer may have sent in all, since the beginning */
+#define IW_XKEY_SIZE                                                                               \
+	2 /* with FROM: from that message on, counted from 1, receives have this many octets */
+#define IW_XKEY_FROM   3
+#define IW_XKEY_LIST   4 /* most messages: the entries */
+#define IW_XKEY_ENDS   5 /* DONE: entries of files that have ended */
+#define IW_XKEY_PATH   4 /* OPEN */
+#define IW_XKEY_FORCE  5 /* OPEN */
+#define IW_XKEY_MANY   6 /* OPEN */
+#define IW_XKEY_LAST   5 /* GET: no more paths follow */
+#define IW_XKEY_FILES  4 /* BYE: files that have had a result */
+#define IW_XKEY_FAILED 5 /* BYE: those of them that failed */
+#define IW_XKEY_CODE   4 /* ABORT */
+#define IW_XKEY_TEXT   5 /* ABORT */
+
+/* Keys of an entry: the same key means the same everywhere. */
+enum iw_xfield {
+	IW_XF_ID = 0,  /* the file's number: 1, 2, 3 ... in the order of announcement */
+	IW_XF_OFF = 1, /* octet of the file */
+	IW_XF_LEN = 2,
+	IW_XF_STAG = 3, /* Tagged Offset is the offset in the file */
+	IW_XF_DIGEST = 4,
+	IW_XF_ZERO = 5, /* all octets are zero and have not been moved */
+	IW_XF_SIZE = 6,
+	IW_XF_CODE = 7, /* enum iw_xcode */
+	IW_XF_TEXT = 8,
+	IW_XF_NAME = 9,
+	IW_XF_KIND = 10,
+	IW_XF_MODE = 11,
+	IW_XF_MTIME = 12, /* seconds */
+	IW_XF_MTIME_NS = 13,
+	IW_XF_TOP = 14,
+	IW_XF_COUNT
+};
+#define IW_XBIT(f) (1u << (f))
+
+struct iw_xentry {
+	unsigned has; /* set of IW_XBIT(field) */
+	uint32_t id;
+	uint64_t off, len;
+	uint32_t stag;
+	struct iw_xdigest digest;
+	bool zero;
+	uint64_t size;
+	uint32_t code;
+	const char *text; /* not terminated */
+	size_t text_len;
+	const char *name; /* not terminated */
+	size_t name_len;
+	uint32_t kind, mode;
+	int64_t mtime_s;
+	uint32_t mtime_ns;
+	bool top;
+};
+
+/* Appends the fields in e->has. */
+void iw_xentry_put(struct iw_cbor_out *o, const struct iw_xentry *e);
+
+struct iw_xmsg {
+	uint32_t type;
+	uint64_t credit;
+	bool resized; /* size and from are there */
+	uint32_t size;
+	uint64_t from;
+	struct iw_cbor_rec rec;
+};
+
+/* IW_E_FORMAT, IW_E_TRUNC, IW_E_LIMIT: *why tells. Octets behind the map are a fault. The result points into msg. */
+IW_MUST_CHECK int iw_xmsg_decode(struct iw_xmsg *out, const uint8_t *msg, size_t len,
+				 struct iw_fault *why);
+
+/* The entries under key (LIST or ENDS), one call each. */
+struct iw_xlist {
+	struct iw_cbor_in in;
+	size_t left;
+	uint32_t type;
+	bool ends;
+};
+/* An absent list is an empty one. */
+IW_MUST_CHECK int iw_xlist_open(struct iw_xlist *l, const struct iw_xmsg *m, unsigned key,
+				struct iw_fault *why);
+/* 1: *out; 0: that was all; negative: *why. Fields that the message's row in the table demands are there; strangers are passed over. */
+IW_MUST_CHECK int iw_xlist_next(struct iw_xlist *l, struct iw_xentry *out, struct iw_fault *why);
+
+/* The header of a data Send (mode send): octet 0 is 0, which no map begins with. */
+void iw_xdata_encode(uint8_t hdr[static IW_XFER_DATA_HDR], uint32_t id, uint64_t off);
+/* True when msg is one; the file's octets lie behind it. IW_E_FORMAT by *err when it only begins like one. */
+bool iw_xdata_decode(const uint8_t *msg, size_t len, uint32_t *id, uint64_t *off, int *err);
+
+#endif

@@ -1,0 +1,699 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What both roles have in common: states, the way in, the way out, failing, deadlines. */
+#include "xfer/xfer.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "util/text.h"
+#include "xfer/internal.h"
+
+static const char *const act_names[] = {
+	[IW_XACT_POST_RECVS] = "post-recvs",
+	[IW_XACT_REPOST] = "repost",
+	[IW_XACT_SEND] = "send",
+	[IW_XACT_DATA] = "data",
+	[IW_XACT_WRITE] = "write",
+	[IW_XACT_READ] = "read",
+	[IW_XACT_REGISTER] = "register",
+	[IW_XACT_REVOKE] = "revoke",
+	[IW_XACT_CLOSE] = "close",
+	[IW_XACT_DROP] = "drop",
+	[IW_XACT_PATH] = "path",
+	[IW_XACT_NEXT_FILE] = "next-file",
+	[IW_XACT_NEXT_RANGE] = "next-range",
+	[IW_XACT_LOAD] = "load",
+	[IW_XACT_FINISH] = "finish",
+	[IW_XACT_OPENED] = "opened",
+	[IW_XACT_CREATE] = "create",
+	[IW_XACT_STORE] = "store",
+	[IW_XACT_COMMIT] = "commit",
+	[IW_XACT_ABANDON] = "abandon",
+	[IW_XACT_RESULT] = "result",
+	[IW_XACT_END] = "end",
+};
+
+const char *iw_xact_name(enum iw_xact_type t)
+{
+	return (size_t)t < IW_ARRAY_LEN(act_names) ? act_names[t] : "unknown";
+}
+
+/* --- states --- */
+
+#define TO(s) (1u << ST_##s)
+static const unsigned transitions[ST_COUNT] = {
+	[ST_NEW] = TO(OPENING) | TO(FAILING),
+	[ST_OPENING] = TO(RUN) | TO(FAILING),
+	[ST_RUN] = TO(BYE) | TO(FAILING),
+	[ST_BYE] = TO(CLOSING) | TO(FAILING),
+	[ST_CLOSING] = TO(OVER) | TO(FAILING),
+	[ST_FAILING] = TO(OVER),
+	[ST_OVER] = 0,
+};
+
+void xf_set_state(struct iw_xfer *x, enum state to)
+{
+	assert(transitions[x->state] & 1u << to);
+	x->state = to;
+}
+
+/* --- life --- */
+
+static bool keep_path(struct iw_xfer *x, const void *path, size_t len)
+{
+	if (len == 0)
+		return true;
+	x->path = iw_mem_alloc(x->mem, len);
+	if (!x->path)
+		return false;
+	memcpy(x->path, path, len);
+	x->path_len = len;
+	return true;
+}
+
+int iw_xfer_new(struct iw_xfer **out, const struct iw_xfer_cfg *cfg, struct iw_fault *why)
+{
+	struct iw_xfer *x;
+
+	if (cfg->slots < 1 || cfg->slots > IW_XFER_WINDOWS || cfg->sq_depth < 4)
+		return iw_fail(why, IW_E_INVAL, "xfer: %u slots, send queue of %u", cfg->slots,
+			       cfg->sq_depth);
+	if (cfg->path && strlen(cfg->path) > IW_XFER_PATH_MAX)
+		return iw_fail(why, IW_E_INVAL,
+			       "xfer: the target's path has %U octets, more than %u",
+			       (uint64_t)strlen(cfg->path), IW_XFER_PATH_MAX);
+	x = iw_mem_alloc(cfg->mem, sizeof(*x));
+	if (!x)
+		return iw_fail(why, IW_E_NOMEM, "xfer: no memory for a transfer");
+	x->cfg = *cfg;
+	x->mem = cfg->mem;
+	x->cfg.path = NULL;
+	if (cfg->path && !keep_path(x, cfg->path, strlen(cfg->path))) {
+		iw_mem_free(cfg->mem, x, sizeof(*x));
+		return iw_fail(why, IW_E_NOMEM, "xfer: no memory for a transfer");
+	}
+	link_init(x);
+	x->nfree = cfg->slots;
+	for (uint32_t i = 0; i < cfg->slots; i++)
+		x->free_slots[i] = (uint8_t)(cfg->slots - 1 - i);
+	*out = x;
+	return 0;
+}
+
+void iw_xfer_free(struct iw_xfer *x)
+{
+	if (!x)
+		return;
+	if (x->src)
+		source_free(x);
+	if (x->snk)
+		sink_free(x);
+	link_fini(x);
+	iw_mem_free(x->mem, x->path, x->path_len);
+	iw_mem_free(x->mem, x, sizeof(*x));
+}
+
+/* The role's own part: an idle responder has none yet. */
+static int make_role(struct iw_xfer *x)
+{
+	int err = 0;
+
+	if (x->cfg.role == IW_XFER_SOURCE && !x->src)
+		err = source_new(x);
+	if (x->cfg.role == IW_XFER_SINK && !x->snk)
+		err = sink_new(x);
+	if (err) {
+		struct iw_fault why;
+
+		iw_fail(&why, IW_E_NOMEM, "xfer: no memory for a transfer");
+		iw_xfer_fail(x, &why);
+	}
+	return err;
+}
+
+void iw_xfer_start(struct iw_xfer *x, const struct iw_hello *peer, uint64_t now)
+{
+	if (x->state != ST_NEW)
+		return;
+	if (peer)
+		x->cfg.peer = *peer;
+	link_peer(x);
+	x->link.sent_at = now;
+	xf_progress(x, now);
+	xf_set_state(x, ST_OPENING);
+	if (x->cfg.initiator)
+		(void)make_role(x); /* it fails the transfer itself */
+}
+
+/* --- slots --- */
+
+bool xf_slot_get(struct iw_xfer *x, uint32_t *slot)
+{
+	if (x->nfree == 0)
+		return false;
+	*slot = x->free_slots[--x->nfree];
+	return true;
+}
+
+void xf_slot_put(struct iw_xfer *x, uint32_t slot)
+{
+	assert(x->nfree < x->cfg.slots);
+	x->free_slots[x->nfree++] = (uint8_t)slot;
+}
+
+/* --- paths, entries --- */
+
+bool xf_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets, size_t len)
+{
+	struct path *p = iw_mem_alloc(x->mem, sizeof(*p) + len);
+
+	if (!p)
+		return false;
+	p->len = len;
+	if (len > 0)
+		memcpy(p->octets, octets, len);
+	iw_list_add_tail(to, &p->link);
+	return true;
+}
+
+struct path *xf_path_take(struct iw_list *from)
+{
+	struct iw_list *l = iw_list_first(from);
+
+	if (!l)
+		return NULL;
+	iw_list_del(l);
+	return iw_container_of(l, struct path, link);
+}
+
+void xf_path_free(struct iw_xfer *x, struct path *p)
+{
+	if (p)
+		iw_mem_free(x->mem, p, sizeof(*p) + p->len);
+}
+
+int xf_each(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
+	    int (*fn)(struct iw_xfer *x, const struct iw_xentry *e))
+{
+	struct iw_xlist list;
+	struct iw_xentry e;
+	struct iw_fault why;
+	int r = iw_xlist_open(&list, m, key, &why);
+
+	if (r < 0)
+		return xf_breach(x, "%s", why.text);
+	while ((r = iw_xlist_next(&list, &e, &why)) > 0) {
+		r = fn(x, &e);
+		if (r < 0)
+			return r;
+	}
+	return r < 0 ? xf_breach(x, "%s", why.text) : 0;
+}
+
+/* --- outcomes --- */
+
+void xf_outcome(struct outcome *o, uint32_t code, const char *text, size_t text_len, bool by_peer)
+{
+	if (o->known)
+		return;
+	o->known = true;
+	o->by_peer = by_peer;
+	o->code = code;
+	if (text_len > IW_XFER_TEXT_MAX) {
+		/* Cut between characters: it travels as a text string. */
+		text_len = IW_XFER_TEXT_MAX;
+		while (text_len > 0 && ((uint8_t)text[text_len] & 0xc0) == 0x80)
+			text_len--;
+	}
+	if (text_len > 0)
+		memcpy(o->text, text, text_len);
+	o->text[text_len] = '\0';
+}
+
+void xf_outcome_entry(struct iw_xentry *e, const struct outcome *o)
+{
+	e->has |= IW_XBIT(IW_XF_CODE);
+	e->code = o->code;
+	if (o->text[0] == '\0')
+		return;
+	e->has |= IW_XBIT(IW_XF_TEXT);
+	e->text = o->text;
+	e->text_len = strlen(o->text);
+}
+
+void xf_count_result(struct iw_xfer *x, const struct outcome *o, uint64_t size, uint64_t settled)
+{
+	struct iw_xfer_counts *c = &x->counts;
+
+	if (size == IW_XFER_SIZE_UNKNOWN)
+		size = 0;
+	if (o->code == IW_XC_OK) {
+		c->files_done++;
+		c->settled += size - IW_MIN(size, settled); /* its holes */
+		return;
+	}
+	if (o->code == IW_XC_SAME)
+		c->files_same++;
+	else
+		c->files_failed++;
+	c->announced -= IW_MIN(c->announced, size);
+	c->settled -= IW_MIN(c->settled, settled);
+}
+
+void xf_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
+		   const struct outcome *o)
+{
+	act->type = IW_XACT_RESULT;
+	act->id = id;
+	act->file = file;
+	act->meta = meta;
+	act->code = o->code;
+	act->text = o->text;
+	act->told_by_peer = o->by_peer;
+}
+
+/* --- failing --- */
+
+static void fail(struct iw_xfer *x, const struct iw_fault *why, bool tell)
+{
+	if (x->state == ST_FAILING || x->state == ST_OVER)
+		return;
+	x->fault = *why;
+	/* Before OPEN nothing else may be sent. */
+	x->abort_due = tell && x->state != ST_NEW && x->state != ST_OPENING;
+	xf_set_state(x, ST_FAILING);
+}
+
+void iw_xfer_fail(struct iw_xfer *x, const struct iw_fault *why)
+{
+	fail(x, why, true);
+}
+
+void iw_xfer_lost(struct iw_xfer *x, const struct iw_fault *why)
+{
+	struct iw_fault own = *why;
+
+	x->abort_due = x->told_peer = false;
+	if (x->state == ST_CLOSING || x->state == ST_OVER)
+		return;
+	if (own.err == IW_OK)
+		iw_fail(&own, IW_E_CLOSED,
+			"xfer: the peer closed the connection before the transfer was over");
+	fail(x, &own, false);
+}
+
+int xf_breach(struct iw_xfer *x, const char *fmt, ...)
+{
+	struct iw_fault why;
+	struct iw_text t;
+	va_list ap;
+
+	iw_fail(&why, IW_E_FORMAT, "xfer: the peer broke the protocol: ");
+	iw_text_init(&t, why.text, sizeof(why.text));
+	iw_text_str(&t, "xfer: the peer broke the protocol: ");
+	va_start(ap, fmt);
+	iw_text_vfmt(&t, fmt, ap);
+	va_end(ap);
+	fail(x, &why, true);
+	return IW_E_FORMAT;
+}
+
+static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
+{
+	const uint8_t *text = NULL;
+	struct iw_fault why;
+	char buf[IW_XFER_TEXT_MAX + 1];
+	uint32_t code;
+	size_t len = 0;
+
+	if (iw_cbor_get_u32(&m->rec, IW_XKEY_CODE, UINT32_MAX, &code, &why) != 0 ||
+	    (iw_cbor_has(&m->rec, IW_XKEY_TEXT) &&
+	     iw_cbor_get_string(&m->rec, IW_XKEY_TEXT, IW_CBOR_TEXT, IW_XFER_TEXT_MAX, &text, &len,
+				&why) != 0))
+		return xf_breach(x, "%s", why.text);
+	if (len > 0)
+		memcpy(buf, text, len);
+	buf[len] = '\0';
+	iw_fail(&why, IW_E_REJECTED, "the peer gave up: %s%s%s", iw_xcode_text(code),
+		len > 0 ? ": " : "", buf);
+	why.from_peer = true;
+	fail(x, &why, false);
+	/* It is closing as well; there is nothing to cut short. */
+	x->told_peer = true;
+	return 0;
+}
+
+/* The number that tells a peer what our fault was. */
+static enum iw_xcode fault_code(const struct iw_fault *f)
+{
+	switch (f->err) {
+	case IW_E_FORMAT:
+	case IW_E_TRUNC:
+		return IW_XC_PROTOCOL;
+	case IW_E_TIMEOUT:
+		return IW_XC_TIMEOUT;
+	case IW_E_PERM:
+		return IW_XC_PERM;
+	case IW_E_NOENT:
+		return IW_XC_NOENT;
+	case IW_E_LIMIT:
+	case IW_E_NOMEM:
+		return IW_XC_LIMIT;
+	case IW_E_OS:
+		return IW_XC_IO;
+	case IW_E_INVAL:
+		return IW_XC_TARGET;
+	default:
+		return IW_XC_CANCELED;
+	}
+}
+
+static bool send_abort(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+{
+	struct draft d;
+	size_t len = strlen(x->fault.text);
+
+	x->abort_due = false;
+	if (!draft_begin(x, &d, IW_XMSG_ABORT, 2, false))
+		return false;
+	/* Faults of ours are ASCII but for what they quote. */
+	for (size_t i = 0; i < len; i++)
+		if ((uint8_t)x->fault.text[i] >= 0x80)
+			x->fault.text[i] = '?';
+	iw_cbor_uint(&d.o, IW_XKEY_CODE);
+	iw_cbor_uint(&d.o, fault_code(&x->fault));
+	iw_cbor_uint(&d.o, IW_XKEY_TEXT);
+	iw_cbor_text(&d.o, x->fault.text, IW_MIN(len, (size_t)IW_XFER_TEXT_MAX));
+	draft_send(x, &d, act, now);
+	x->told_peer = true;
+	return true;
+}
+
+static bool end_act(struct iw_xfer *x, struct iw_xact *act)
+{
+	act->type = IW_XACT_END;
+	act->fault = x->fault;
+	x->end_given = true;
+	return true;
+}
+
+static bool next_failing(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+{
+	if (x->abort_due && send_abort(x, act, now))
+		return true;
+	if (x->src && source_cleanup(x, act))
+		return true;
+	if (x->snk && sink_cleanup(x, act))
+		return true;
+	if (!x->end_given)
+		return end_act(x, act);
+	act->type = x->told_peer ? IW_XACT_CLOSE : IW_XACT_DROP;
+	xf_set_state(x, ST_OVER);
+	return true;
+}
+
+/* --- out --- */
+
+static bool send_open(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+{
+	bool push = x->cfg.role == IW_XFER_SOURCE;
+	struct draft d;
+
+	if (!draft_begin(x, &d, IW_XMSG_OPEN, push ? 3 : 0, true))
+		return false;
+	if (push) {
+		iw_cbor_uint(&d.o, IW_XKEY_PATH);
+		iw_cbor_bytes(&d.o, x->path, x->path_len);
+		iw_cbor_uint(&d.o, IW_XKEY_FORCE);
+		iw_cbor_bool(&d.o, x->cfg.force);
+		iw_cbor_uint(&d.o, IW_XKEY_MANY);
+		iw_cbor_bool(&d.o, x->cfg.many);
+	}
+	draft_send(x, &d, act, now);
+	xf_set_state(x, ST_RUN);
+	return true;
+}
+
+static bool post_recvs(struct iw_xfer *x, struct iw_xact *act)
+{
+	struct link *l = &x->link;
+
+	if (!l->post_due)
+		return false;
+	l->post_due = false;
+	l->size_due = true;
+	l->rx_limit += l->rx_more;
+	act->type = IW_XACT_POST_RECVS;
+	act->count = l->rx_more;
+	act->size32 = l->rx_size;
+	return true;
+}
+
+static bool send_nop(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+{
+	struct draft d;
+
+	if (!link_wants_nop(x) || !draft_begin(x, &d, IW_XMSG_NOP, 0, false))
+		return false;
+	draft_send(x, &d, act, now);
+	return true;
+}
+
+static bool next_running(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+{
+	if (post_recvs(x, act))
+		return true;
+	if (x->cfg.role == IW_XFER_SOURCE ? source_next(x, act, now) : sink_next(x, act, now))
+		return true;
+	/* What the roles have to say carries the credit: a message for it alone comes last. */
+	return x->state != ST_FAILING && send_nop(x, act, now);
+}
+
+bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+{
+	memset(act, 0, sizeof(*act));
+	switch (x->state) {
+	case ST_NEW:
+	case ST_OVER:
+		return false;
+	case ST_OPENING:
+		if (x->cfg.initiator)
+			return send_open(x, act, now);
+		return false;
+	case ST_RUN:
+	case ST_BYE:
+		if (next_running(x, act, now))
+			return true;
+		/* A step may have found that all is over, or that it cannot go on. */
+		if (x->state == ST_RUN || x->state == ST_BYE)
+			return false;
+		return iw_xfer_next(x, act, now);
+	case ST_CLOSING:
+		if (!x->end_given)
+			return end_act(x, act);
+		act->type = IW_XACT_CLOSE;
+		xf_set_state(x, ST_OVER);
+		return true;
+	case ST_FAILING:
+		return next_failing(x, act, now);
+	case ST_COUNT:
+		break;
+	}
+	return false;
+}
+
+/* --- in --- */
+
+static int on_open(struct iw_xfer *x, const struct iw_xmsg *m)
+{
+	const uint8_t *path = NULL;
+	struct iw_fault why;
+	size_t len = 0;
+	int err = 0;
+
+	if (x->cfg.initiator || x->open_seen)
+		return xf_breach(x, "OPEN %s", x->open_seen ? "comes twice" : "from a responder");
+	if (x->cfg.role == IW_XFER_SINK) {
+		err = iw_cbor_get_string(&m->rec, IW_XKEY_PATH, IW_CBOR_BYTES, IW_XFER_PATH_MAX,
+					 &path, &len, &why);
+		if (!err)
+			err = iw_cbor_get_bool(&m->rec, IW_XKEY_FORCE, &x->cfg.force, &why);
+		if (!err)
+			err = iw_cbor_get_bool(&m->rec, IW_XKEY_MANY, &x->cfg.many, &why);
+	}
+	if (err)
+		return xf_breach(x, "%s", why.text);
+	if (!keep_path(x, path, len)) {
+		iw_fail(&why, IW_E_NOMEM, "xfer: no memory for a path");
+		iw_xfer_fail(x, &why);
+		return IW_E_NOMEM;
+	}
+	x->open_seen = true;
+	x->link.post_due = true;
+	xf_set_state(x, ST_RUN);
+	return make_role(x);
+}
+
+static int dispatch(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
+{
+	if (!x->cfg.initiator && !x->open_seen && m->type != IW_XMSG_OPEN)
+		return xf_breach(x, "its first message is %s, expected OPEN",
+				 iw_xmsg_name(m->type));
+	if (m->type == IW_XMSG_NOP || m->type >= IW_XMSG_OPTIONAL)
+		return 0;
+	if (m->type == IW_XMSG_OPEN)
+		return on_open(x, m);
+	if (m->type == IW_XMSG_ABORT)
+		return on_abort(x, m);
+	if (x->cfg.role == IW_XFER_SOURCE)
+		return source_message(x, m, now);
+	return sink_message(x, m, now);
+}
+
+static void receive_message(struct iw_xfer *x, const uint8_t *msg, size_t len, uint64_t now)
+{
+	struct iw_fault why;
+	struct iw_xmsg m;
+
+	if (iw_xmsg_decode(&m, msg, len, &why) != 0) {
+		xf_breach(x, "%s", why.text);
+		return;
+	}
+	if (link_received(x, &m) != 0)
+		return;
+	(void)dispatch(x, &m, now); /* a breach has failed the transfer */
+}
+
+enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_t *msg, size_t len,
+				  uint64_t now)
+{
+	enum iw_xverdict verdict = IW_XRECV_REPOST;
+	uint64_t off = 0;
+	uint32_t id = 0;
+	int err;
+
+	if (x->state == ST_NEW || x->state == ST_FAILING || x->state == ST_OVER)
+		return IW_XRECV_RETIRE;
+	x->link.rx_count++;
+	x->counts.msgs_received++;
+	xf_progress(x, now);
+	if (iw_xdata_decode(msg, len, &id, &off, &err)) {
+		if (err || !x->snk || x->cfg.mine.mode != IW_XFER_SEND)
+			xf_breach(x, "a data Send of %U octets %s", (uint64_t)len,
+				  err ? "with a bad header" : "that was not agreed on");
+		else
+			(void)sink_data(x, recv, id, off, (uint32_t)(len - IW_XFER_DATA_HDR),
+					&verdict);
+	} else {
+		receive_message(x, msg, len, now);
+	}
+	return verdict == IW_XRECV_HOLD ? verdict : link_consumed(x);
+}
+
+void iw_xfer_completed(struct iw_xfer *x, uint64_t ck, int status, uint64_t now)
+{
+	uint32_t index = (uint32_t)ck;
+
+	if (x->link.sq_used > 0)
+		x->link.sq_used--;
+	if ((ck >> 32) == CK_MSG && index < OUT_BUFS)
+		x->link.out[index].busy = false;
+	/* A failed operation means a lost connection: iw_xfer_lost tells of it, with the reason. */
+	if (status != IW_OK || x->state == ST_OVER || x->state == ST_FAILING)
+		return;
+	xf_progress(x, now);
+	if ((ck >> 32) == CK_MSG)
+		return;
+	if (x->src)
+		source_completed(x, index, (ck >> 32) == CK_PIECE, now);
+	else if (x->snk)
+		sink_completed(x, index, now);
+}
+
+void iw_xfer_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag)
+{
+	if (x->src)
+		source_registered(x, slot, stag);
+	else if (x->snk)
+		sink_registered(x, slot, stag);
+}
+
+void iw_xfer_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text,
+			 uint64_t now)
+{
+	xf_progress(x, now);
+	if (x->src)
+		source_file_failed(x, id, code, text);
+	else if (x->snk)
+		sink_file_failed(x, id, code, text);
+}
+
+/* --- time --- */
+
+void iw_xfer_touch(struct iw_xfer *x, uint64_t now)
+{
+	xf_progress(x, now);
+}
+
+static bool busy_here(const struct iw_xfer *x)
+{
+	return x->src ? source_busy_here(x) : x->snk ? sink_busy_here(x) : false;
+}
+
+/* When a sign of life is due; never when there is no credit for one, so that a dead peer is noticed. */
+static uint64_t keepalive_at(const struct iw_xfer *x)
+{
+	if (!busy_here(x) || !link_ready(x, false))
+		return IW_TIME_NEVER;
+	return iw_time_add(x->link.sent_at, IW_XFER_KEEPALIVE_NS);
+}
+
+uint64_t iw_xfer_deadline(const struct iw_xfer *x)
+{
+	uint64_t alive;
+
+	if (x->state != ST_OPENING && x->state != ST_RUN && x->state != ST_BYE)
+		return IW_TIME_NEVER;
+	alive = keepalive_at(x);
+	return alive != IW_TIME_NEVER ? alive : iw_time_add(x->progress_at, x->cfg.stall_ns);
+}
+
+void iw_xfer_timeout(struct iw_xfer *x, uint64_t now)
+{
+	struct iw_fault why;
+
+	if (now < iw_xfer_deadline(x))
+		return;
+	if (keepalive_at(x) != IW_TIME_NEVER) {
+		x->link.nop_due = true;
+		/* If the send queue is full, it is tried again at the next beat. */
+		x->link.sent_at = now;
+		return;
+	}
+	if (x->state == ST_OPENING && !x->cfg.initiator)
+		iw_fail(&why, IW_E_TIMEOUT,
+			"xfer: the peer connected and asked for nothing within %U s",
+			x->cfg.stall_ns / IW_SEC(1));
+	else
+		iw_fail(&why, IW_E_TIMEOUT,
+			"xfer: no progress for %U s: the peer neither sends nor answers",
+			x->cfg.stall_ns / IW_SEC(1));
+	fail(x, &why, true);
+}
+
+bool iw_xfer_is_over(const struct iw_xfer *x)
+{
+	return x->state == ST_OVER;
+}
+
+bool iw_xfer_is_idle(const struct iw_xfer *x)
+{
+	if (x->state == ST_NEW || x->state == ST_OPENING || x->state == ST_OVER)
+		return true;
+	return x->src ? source_idle(x) : x->snk ? sink_idle(x) : true;
+}
+
+const struct iw_xfer_counts *iw_xfer_counts(const struct iw_xfer *x)
+{
+	return &x->counts;
+}

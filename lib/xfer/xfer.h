@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * xfer: the transfer protocol of ddp-send and ddp-recv (man/ddp-transfer.7) as two state machines, source and sink, without I/O.
+ *
+ * Job: what is announced, asked for, granted, moved, acknowledged and given up, and in which order; credits; deadlines. One machine
+ * serves one connection. Either role may be the initiator of the connection: a source that pushes, a sink that pulls.
+ * Neighbours: lib/file drives it with a queue pair and a file system, tests drive two of them against each other; it uses util
+ * and, for CBOR, libcbor's functions that work on the caller's memory.
+ * Threads: none, no locks; a machine belongs to one thread at a time.
+ *
+ *   in:    iw_xfer_start, iw_xfer_received, iw_xfer_completed, iw_xfer_lost, and an answer to each action that asks for one
+ *   out:   while (iw_xfer_next(x, &act, now)) do what act says
+ *   time:  iw_xfer_deadline -> iw_xfer_timeout
+ *
+ * Buffers: the machine knows slots, numbers of buffers of IW_XFER_CHUNK octets, which its driver owns. Between the action that
+ * first names a slot and the one that ends its use the driver leaves its contents to the machine's orders.
+ * The driver's own word for a file is a void *, given with the answer that makes the machine know the file, and repeated in every
+ * later action about it; IW_XACT_RESULT is the last one.
+ */
+#ifndef IW_XFER_XFER_H
+#define IW_XFER_XFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <iwarp/err.h>
+
+#include "util/mem.h"
+#include "xfer/hello.h"
+
+struct iw_xfer;
+
+enum iw_xfer_kind { IW_XFER_FILE = 0, IW_XFER_DIR = 1, IW_XFER_STREAM = 2 };
+
+/* What a source announces of a file. */
+struct iw_xmeta {
+	enum iw_xfer_kind kind;
+	const char *name; /* relative, any octets but NUL; not terminated */
+	size_t name_len;
+	bool top; /* named by the user, not found below a directory: a single one takes the target's name */
+	uint64_t size;   /* IW_XFER_SIZE_UNKNOWN: a stream's */
+	uint32_t mode;   /* permission bits, 0777 at most */
+	int64_t mtime_s; /* seconds since 1970 */
+	uint32_t mtime_ns;
+};
+
+struct iw_xfer_cfg {
+	const struct iw_mem *mem; /* borrowed for life */
+	enum iw_xfer_role role;
+	bool initiator;
+	uint32_t
+		slots; /* buffers of IW_XFER_CHUNK octets it may use at once: 1 to IW_XFER_WINDOWS */
+	uint32_t sq_depth; /* operations posted and not completed: at least 4 */
+	uint64_t stall_ns; /* without progress for so long: failed */
+	struct iw_hello mine,
+		peer; /* what both sides said; for the initiator peer follows with iw_xfer_start */
+	/* What the initiator's OPEN says. */
+	bool force; /* push: a target of same size and time is written all the same */
+	bool many;  /* push: more than one source: the target must be a directory */
+	const char *
+		path; /* push: the target's path, at most IW_XFER_PATH_MAX octets; borrowed until started. NULL: "" */
+};
+
+/* IW_E_NOMEM, IW_E_INVAL. */
+IW_MUST_CHECK int iw_xfer_new(struct iw_xfer **out, const struct iw_xfer_cfg *cfg,
+			      struct iw_fault *why);
+void iw_xfer_free(struct iw_xfer *x);
+
+/* The connection is up. peer: what the Reply said, for the initiator; NULL for the responder, who knew it before. */
+void iw_xfer_start(struct iw_xfer *x, const struct iw_hello *peer, uint64_t now);
+
+/* ---------------------------------------------------------------- actions */
+
+enum iw_xact_type {
+	/* The queue pair. */
+	IW_XACT_POST_RECVS, /* post count receives of size octets more */
+	IW_XACT_REPOST,     /* part[0..nparts): these held receives are to be posted again */
+	IW_XACT_SEND,       /* post msg as a Send */
+	IW_XACT_DATA,  /* post a Send of msg and, behind it, len octets of slot from slot_off on */
+	IW_XACT_WRITE, /* post an RDMA Write of the first len octets of slot to stag, to */
+	IW_XACT_READ, /* post an RDMA Read of len octets from stag, to into slot, at Tagged Offset to there */
+	IW_XACT_REGISTER, /* register the first len octets of slot, base Tagged Offset to, with right: iw_xfer_registered,
+			     * now or later (when there is memory for the slot) */
+	IW_XACT_REVOKE, /* revoke that registration: nothing more is placed or read when it is done */
+	IW_XACT_CLOSE, /* orderly end: disconnect. The last action but for results */
+	IW_XACT_DROP, /* all is lost: end the connection at once. The last action but for results */
+	/* A source's files. */
+	IW_XACT_PATH, /* pull: the peer wants this: name, name_len (kept until the next action) */
+	IW_XACT_NEXT_FILE, /* iw_xfer_add, iw_xfer_add_failed or iw_xfer_no_more, now or later */
+	IW_XACT_NEXT_RANGE, /* where are data in file at or behind off? iw_xfer_range or iw_xfer_file_failed, at once */
+	IW_XACT_LOAD, /* read len octets of file at off into slot: iw_xfer_loaded or iw_xfer_file_failed, now or later */
+	IW_XACT_FINISH, /* all of file is read, it has size octets: is it still what it was? iw_xfer_finished or iw_xfer_file_failed */
+	/* A sink's files. */
+	IW_XACT_OPENED, /* push: the peer's OPEN: name (the target's path), force, many. Nothing to answer; iw_xfer_fail if it cannot be */
+	IW_XACT_CREATE, /* meta: iw_xfer_created, iw_xfer_made or iw_xfer_file_failed (also IW_XC_SAME), at once */
+	IW_XACT_STORE, /* part[0..nparts) are len octets of file at off, zeros when nparts is 0; digest is what they must have:
+			     * iw_xfer_stored or iw_xfer_file_failed, now or later. The parts are the driver's again then. */
+	IW_XACT_COMMIT, /* file is whole, has size octets, and digest: iw_xfer_committed or iw_xfer_file_failed, now or later */
+	IW_XACT_ABANDON, /* file will not become whole: remove what there is */
+	/* Both. */
+	IW_XACT_RESULT, /* file (may be NULL), id, meta: code, text; the machine forgets it */
+	IW_XACT_END, /* the whole transfer: fault.err is IW_OK when it came to its end. Once, before CLOSE or DROP */
+};
+const char *iw_xact_name(enum iw_xact_type t);
+
+enum iw_xright { IW_XRIGHT_REMOTE_READ, IW_XRIGHT_REMOTE_WRITE, IW_XRIGHT_READ_SINK };
+
+/* A piece of a chunk where it lies. */
+struct iw_xpart {
+	bool in_recv; /* in the receive buffer recv, from IW_XFER_DATA_HDR on; else in slot recv from 0 on */
+	uint32_t recv;
+	uint32_t len;
+};
+#define IW_XPARTS (IW_XFER_CHUNK / IW_XFER_PIECE)
+
+struct iw_xact {
+	enum iw_xact_type type;
+	uint64_t cookie;    /* SEND, DATA, WRITE, READ: for iw_xfer_completed */
+	const uint8_t *msg; /* kept until completed */
+	size_t msg_len;
+	uint32_t slot, slot_off;
+	uint32_t stag;
+	uint64_t to;
+	enum iw_xright right;
+	uint32_t count, size32; /* POST_RECVS */
+	uint32_t id;            /* the file's number */
+	void *file;             /* the driver's word for it */
+	const struct iw_xmeta *
+		meta; /* CREATE, RESULT; owned by the machine, until the next action after RESULT */
+	uint64_t off, len;
+	uint64_t size; /* FINISH, COMMIT */
+	struct iw_xdigest digest;
+	struct iw_xpart part[IW_XPARTS];
+	size_t nparts;
+	const char *
+		name; /* PATH, OPENED: not terminated, owned by the machine until the next action */
+	size_t name_len;
+	bool force, many;      /* OPENED */
+	uint32_t code;         /* RESULT: enum iw_xcode, or a newer peer's number */
+	const char *text;      /* RESULT: more about it, or "" */
+	bool told_by_peer;     /* RESULT: code and text are the peer's words */
+	struct iw_fault fault; /* END */
+};
+
+/* True when *act is to be done now. Call until false after everything that went in. */
+bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+
+/* ---------------------------------------------------------------- the queue pair's side */
+
+enum iw_xverdict {
+	IW_XRECV_REPOST, /* post the receive again, at once */
+	IW_XRECV_HOLD,   /* it holds a piece of a chunk: STORE or REPOST will name it */
+	IW_XRECV_RETIRE, /* do not post it again */
+};
+
+/* A Send has arrived in receive buffer recv: len octets at msg (borrowed, but for HOLD). A breach of the protocol fails the transfer. */
+enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_t *msg, size_t len,
+				  uint64_t now);
+/* A posted operation is complete; status as in struct iw_wc. */
+void iw_xfer_completed(struct iw_xfer *x, uint64_t cookie, int status, uint64_t now);
+void iw_xfer_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
+/* Octets have moved, though no message is complete: the stall watchdog begins anew. */
+void iw_xfer_touch(struct iw_xfer *x, uint64_t now);
+/* This side gives the transfer up; the peer is told when it can be. Everything unfinished ends; END and DROP follow. */
+void iw_xfer_fail(struct iw_xfer *x, const struct iw_fault *why);
+/* The connection has ended, with this fault (err IW_OK: orderly). */
+void iw_xfer_lost(struct iw_xfer *x, const struct iw_fault *why);
+uint64_t iw_xfer_deadline(const struct iw_xfer *x);
+void iw_xfer_timeout(struct iw_xfer *x, uint64_t now);
+/* The last END has been handed out: nothing is left to do but to forget the machine. */
+bool iw_xfer_is_over(const struct iw_xfer *x);
+/* No file is open or announced and the peer was asked for nothing: may be ended without loss. */
+bool iw_xfer_is_idle(const struct iw_xfer *x);
+
+/* ---------------------------------------------------------------- answers */
+
+/* Pull, the sink: paths wanted from the source, copied; before or after start. IW_E_NOMEM, IW_E_LIMIT: above IW_XFER_NAME_MAX octets. */
+IW_MUST_CHECK int iw_xfer_want_path(struct iw_xfer *x, const char *path, size_t len);
+void iw_xfer_want_end(struct iw_xfer *x);
+
+/* NEXT_FILE. meta->name is kept until the file's RESULT. */
+void iw_xfer_add(struct iw_xfer *x, const struct iw_xmeta *meta, void *file, uint64_t now);
+/* A file that cannot be sent: the peer is told, and it counts as failed. file may be NULL. */
+void iw_xfer_add_failed(struct iw_xfer *x, const struct iw_xmeta *meta, void *file,
+			enum iw_xcode code, const char *text, uint64_t now);
+void iw_xfer_no_more(struct iw_xfer *x, uint64_t now);
+/* NEXT_RANGE: len octets of data from off on (off as asked or above); last: none behind. len 0: none at all. */
+void iw_xfer_range(struct iw_xfer *x, uint32_t id, uint64_t off, uint64_t len, bool last);
+
+/* LOAD: len octets are there; fewer than asked only at the end of a stream. */
+struct iw_xloaded {
+	uint32_t len;
+	bool zero; /* every octet is zero: nothing needs to be sent */
+	struct iw_xdigest digest;
+};
+void iw_xfer_loaded(struct iw_xfer *x, uint32_t slot, const struct iw_xloaded *l, uint64_t now);
+/* FINISH */
+void iw_xfer_finished(struct iw_xfer *x, uint32_t id, const struct iw_xdigest *digest,
+		      uint64_t now);
+
+/* CREATE: data are wanted. */
+void iw_xfer_created(struct iw_xfer *x, uint32_t id, void *file, uint64_t now);
+/* CREATE: it is there and needs no data (a directory). */
+void iw_xfer_made(struct iw_xfer *x, uint32_t id, uint64_t now);
+void iw_xfer_stored(struct iw_xfer *x, uint64_t now);
+void iw_xfer_committed(struct iw_xfer *x, uint32_t id, uint64_t now);
+
+/* Answer to CREATE, LOAD, FINISH, STORE, NEXT_RANGE, COMMIT, or at any time: this file will not be. text is copied, cut at IW_XFER_TEXT_MAX. */
+void iw_xfer_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text,
+			 uint64_t now);
+
+struct iw_xfer_counts {
+	uint64_t files_done, files_same, files_failed; /* with a RESULT */
+	uint64_t octets;                               /* of files, moved */
+	uint64_t zeros; /* not moved because they are zeros inside a wanted range */
+	uint64_t
+		announced; /* octets of all files announced so far whose size is known, less those of files skipped or failed */
+	uint64_t settled;  /* octets of them that need nothing more: moved, holes passed over */
+	uint64_t msgs_sent, msgs_received;
+	uint64_t peer_failed; /* what the peer counts as failed in its BYE */
+};
+const struct iw_xfer_counts *iw_xfer_counts(const struct iw_xfer *x);
+
+#endif
