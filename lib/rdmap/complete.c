@@ -150,6 +150,7 @@ void iw_rdmap_flush(struct iw_rdmap *r, int err)
 	r->cur = TX_NONE;
 	r->rtr_pending = false;
 	r->term_pending = false;
+	iw_rdmap_release_sources(r);
 	if (r->state != IW_RDMAP_CLOSED)
 		iw_rdmap_set_state(r, IW_RDMAP_CLOSED);
 }

@@ -102,6 +102,10 @@ static inline struct outbound_read *outr_at(struct iw_rdmap *r, uint32_t n)
 /* Posts the QN 1 buffer of a free inbound_read. */
 void iw_rdmap_post_rreq_buffer(struct iw_rdmap *r, uint32_t n);
 
+/* send.c */
+/* Reads that will not be answered any more let go of their sources. */
+void iw_rdmap_release_sources(struct iw_rdmap *r);
+
 /* terminate.c */
 /* Records the first fault and queues its Terminate if it has one; h, len: the segment at fault (NULL: none), rreq: the Read Request at fault. */
 void iw_rdmap_local_fault(struct iw_rdmap *r, const struct iw_fault *why, const struct iw_ddp *h, size_t seg_len, const struct iw_rreq *rreq);

@@ -95,19 +95,13 @@ static int check_source(struct iw_rdmap *r, const struct iw_rreq *q, uint64_t no
 		.pd = r->cfg.pd, .stream = r->cfg.stream, .right = IW_RIGHT_REMOTE_READ, .to = q->src_to, .len = q->size, .now = now
 	};
 	enum iw_stag_verdict v;
-	struct iw_region *g;
 	uint8_t *where;
 
 	v = iw_stag_check(r->cfg.stags, q->src_stag, &use, &where);
-	if (v == IW_STAG_OK) {
-		g = iw_stag_get(r->cfg.stags, q->src_stag);
-		/* Reads under way have spoken for their uses already. */
-		if (g->uses != UINT32_MAX && g->busy >= g->uses)
-			v = IW_STAG_INVALID;
-		else
-			g->busy++;
-	}
-	return v == IW_STAG_OK ? 0 : iw_stag_rdmap_error(r->cfg.stags, v, q->src_stag, &use, why);
+	if (v != IW_STAG_OK)
+		return iw_stag_rdmap_error(r->cfg.stags, v, q->src_stag, &use, why);
+	iw_stag_begin(r->cfg.stags, q->src_stag);
+	return 0;
 }
 
 static int on_rreq(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, struct iw_fault *why)

@@ -159,7 +159,7 @@ static int pull_response(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *s
 {
 	struct inbound_read *in = in_at(r, r->in_unsent);
 	struct iw_ddp_out before = in->out;
-	struct iw_stag_use use = { .pd = r->cfg.pd, .stream = r->cfg.stream, .right = IW_RIGHT_REMOTE_READ, .now = now };
+	struct iw_stag_use use = { .pd = r->cfg.pd, .stream = r->cfg.stream, .right = IW_RIGHT_REMOTE_READ, .begun = true, .now = now };
 	enum iw_stag_verdict v = IW_STAG_OK;
 	uint32_t off, len;
 	uint8_t *where = NULL;
@@ -244,16 +244,20 @@ int iw_rdmap_pull(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg, uin
 	return 0;
 }
 
-static void response_cut(struct iw_rdmap *r, struct inbound_read *in)
+/* The source is not read any more. */
+static void release_source(struct iw_rdmap *r, struct inbound_read *in)
 {
-	struct iw_region *g = in->counted ? iw_stag_get(r->cfg.stags, in->rreq.src_stag) : NULL;
-
-	if (g != NULL && g->busy > 0) {
-		g->busy--;
-		iw_stag_used(r->cfg.stags, in->rreq.src_stag);
-	}
+	if (in->counted)
+		(void)iw_stag_end(r->cfg.stags, in->rreq.src_stag);
 	in->counted = false;
-	r->in_unsent++;
+}
+
+void iw_rdmap_release_sources(struct iw_rdmap *r)
+{
+	uint32_t n;
+
+	for (n = r->in_unsent; n != r->in_tail; n++)
+		release_source(r, in_at(r, n));
 }
 
 void iw_rdmap_pulled(struct iw_rdmap *r, uint64_t end_pos)
@@ -279,7 +283,8 @@ void iw_rdmap_pulled(struct iw_rdmap *r, uint64_t end_pos)
 		if (!in->out.ended)
 			return;
 		in->end_pos = end_pos;
-		response_cut(r, in);
+		release_source(r, in);
+		r->in_unsent++;
 		break;
 	}
 	case TX_TERMINATE:

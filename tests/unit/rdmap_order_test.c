@@ -343,6 +343,12 @@ static void read_source_with_one_use_serves_one_read(void **state)
 	assert_int_equal(opcode(f), IW_OP_RRESP);
 	assert_null(iw_stag_get(f->stags, f->sink)); /* used up */
 	done(f);
+	f = started(2); /* never answered: the registration is given up with the stream */
+	iw_stag_get(f->stags, f->sink)->uses = 1;
+	request(f, 4);
+	iw_rdmap_flush(f->r, IW_E_CANCELED);
+	assert_null(iw_stag_get(f->stags, f->sink));
+	done(f);
 }
 
 /* DDP-46, DDP-53: pieces of an operation are one message, cut where the MULPDU says, whatever the pieces */
