@@ -54,11 +54,11 @@ bool iw_mpa_aligned(const struct iw_mpa *m)
 size_t iw_mpa_mulpdu_now(const struct iw_mpa *m)
 {
 	size_t by_emss = iw_mpa_mulpdu(m->tx.emss, m->params.tx_markers);
-	size_t agreed = IW_MIN(m->cfg.max_ulpdu, m->params.peer_max_ulpdu);
 
 	if (!large_agreed(m))
 		return by_emss;
-	return IW_MAX(by_emss, IW_MIN(agreed, (size_t)IW_MPA_ULPDU_MAX));
+	/* Ours was checked to lie within what MPA allows; the peer's may say anything. */
+	return IW_MAX(by_emss, (size_t)IW_MIN(m->cfg.max_ulpdu, m->params.peer_max_ulpdu));
 }
 
 /* Stream octets of the next FPDU with that ULPDU. */

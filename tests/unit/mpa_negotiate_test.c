@@ -411,7 +411,7 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-	{ "RDMAC", 0, true, true },
+	{ "RDMAC", 0, true, false }, /* markers without being told */
 	{ "non-permissive M=0", 1, false, false },
 	{ "non-permissive M=1", 1, false, true },
 	{ "permissive M=0", 1, true, false },
