@@ -51,7 +51,6 @@ told_by_us() {
         map(tostring) | join(" ")' "$1" | sort
 }
 
-# DDP-11, DDP-12, DDP-13, MPA-25
 @test "every capture: FPDUs, their alignment and their CRCs are those that another decoder found" {
     local text name n=0
 
@@ -255,4 +254,32 @@ told_by_us() {
     run_here "$out/ddp-dump" -r "$TRACES/rping.pcap"
     assert_status 3
     assert_stderr_has 'built without libpcap'
+}
+
+# The examples as printed in the page; each is one command line, which may go on over several lines.
+@test "the examples of the man page run" {
+    local n=0 example
+
+    cp "$TRACES/rping.pcap" "$BATS_TEST_TMPDIR/capture.pcap"
+    cd "$BATS_TEST_TMPDIR" || return 1
+    while IFS= read -r -d $'\f' example; do
+        run_here bash -c "set -o pipefail; $example"
+        assert_status 0
+        n=$((n + 1))
+    done < <(sed -n '/^\.SH EXAMPLES/,/^\.SH STANDARDS/p' "$IW_TOP/man/ddp-dump.1" |
+        sed -e 's/\\-/-/g' -e '/^\.EE/s/.*/\f/' | awk '/^\.EX/ { on = 1; next } /\f/ { if (on) printf "\f"; on = 0 } on')
+    [ $n -eq 3 ]
+}
+
+@test "every key of the JSON output stands in the man page" {
+    local f key
+
+    for f in rping-p2p term-badread ucmatose write-20011-crc; do
+        run_here ddp-dump --json -r "$TRACES/$f.pcap"
+        jq -r 'paths | map(select(type == "string")) | last // empty' <<<"$output"
+    done | sort -u >"$BATS_TEST_TMPDIR/keys"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/keys")" -gt 60 ]
+    while read -r key; do
+        grep -qw -- "$key" "$IW_TOP/man/ddp-dump.1" || fail_with "the page lacks $key"
+    done <"$BATS_TEST_TMPDIR/keys"
 }
