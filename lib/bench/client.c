@@ -86,25 +86,28 @@ static int post_failed(const char *what, int err, struct iw_fault *why)
 	return iw_fail(why, err, "post %s: %s", what, iw_err_text(err));
 }
 
-static int tell(struct iw_bench_client *c, const struct iw_bench_msg *m, uint64_t mark,
-		struct iw_fault *why)
+static int tell(struct iw_bench_client *c, const struct iw_bench_msg *m, unsigned flags,
+		uint64_t mark, struct iw_fault *why)
 {
-	int err = iw_bench_tell(&c->outbox, c->qp, m, mark);
+	int err = iw_bench_tell(&c->outbox, c->qp, m, flags, mark);
 
 	return err ? post_failed(iw_bench_type_name(m->type), err, why) : 0;
 }
 
+/* The first and the last MARK overtake no Read, so that both ends count the same ones. Those between would stop the flow for a
+ * round trip. */
 static int post_mark(struct iw_bench_client *c, struct iw_fault *why)
 {
 	struct iw_bench_msg m = { .type = IW_BENCH_MARK };
 	uint64_t number = c->next_mark++;
 	struct mark *k = &c->marks[number % MARKS_MAX];
+	unsigned flags = number == 0 || c->stage == TAIL ? IW_WR_FENCE : 0;
 
 	*k = (struct mark){ .messages = c->posted };
 	m.mark.number = number;
 	m.mark.octets = c->posted * c->cfg.size;
 	/* 0 is no MARK. */
-	return tell(c, &m, number + 1, why);
+	return tell(c, &m, flags, number + 1, why);
 }
 
 static int post_data(struct iw_bench_client *c, struct iw_fault *why)
@@ -181,6 +184,9 @@ static int mark_if_due(struct iw_bench_client *c, struct iw_fault *why)
 static bool may_post(const struct iw_bench_client *c)
 {
 	if (c->stage == TAIL || c->posted - c->done >= c->cfg.depth || window_full(c))
+		return false;
+	/* What came before both ends have seen the window begin would be in no figure. */
+	if (c->stage == WINDOW && c->settled == 0)
 		return false;
 	return c->cfg.mode != IW_BENCH_SEND || c->posted - c->credited < c->cfg.depth;
 }
@@ -260,7 +266,7 @@ static int begin_check(struct iw_bench_client *c, struct iw_fault *why)
 
 	c->phase = CHECKING;
 	m.check.slots = IW_MIN(c->posted, (uint64_t)c->cfg.depth);
-	return tell(c, &m, 0, why);
+	return tell(c, &m, 0, 0, why);
 }
 
 static void begin_close(struct iw_bench_client *c)
@@ -567,7 +573,7 @@ static int on_event(struct iw_bench_client *c, const struct iw_async_event *ev, 
 	case IW_EV_ESTABLISHED:
 		c->phase = PREPARING;
 		c->seen = c->now;
-		return tell(c, &go, 0, why);
+		return tell(c, &go, 0, 0, why);
 	case IW_EV_REJECTED:
 		return rejected(c, &ev->fault, why);
 	case IW_EV_PEER_CLOSED:
