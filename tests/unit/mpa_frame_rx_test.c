@@ -478,7 +478,7 @@ static void a_bad_crc_goes_before_a_short_length(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-02, MPA-03, MPA-28: above 64768 it is refused as soon as it is seen, the rest need never
+/* MPA-02, MPA-28: above 64768 it is refused as soon as it is seen, the rest need never
  * come. */
 static void too_long_a_ulpdu_is_refused_at_once(void **state)
 {

@@ -143,7 +143,7 @@ static void marked_vectors_are_what_is_sent(void **state)
 
 /* --- against the reference -------------------------------------------------------------------- */
 
-/* MPA-01, MPA-03, MPA-06, MPA-07, MPA-10..13, MPA-15, MPA-19: any length, any pieces, copied or
+/* MPA-01, MPA-06, MPA-07, MPA-10..13, MPA-15, MPA-19: any length, any pieces, copied or
  * not. */
 static void whatever_is_wrapped_equals_the_reference(void **state)
 {
@@ -342,7 +342,7 @@ static void a_full_batch_appends_nothing(void **state)
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-/* MPA-23, MPA-24, MPA-02 */
+/* MPA-23, MPA-24, MPA-02, MPA-03 */
 static void mulpdu_follows_the_emss(void **state)
 {
 	static const struct {

@@ -84,8 +84,8 @@ static void responder_says_nothing_before_a_request(void **state)
 	mpa_end_close(&e);
 }
 
-/* MPA-29: what stands behind a Request is not touched before the decision, and is FPDUs after
- * it. */
+/* MPA-29, MPA-30: what stands behind a Request is not touched before the decision, and is FPDUs
+ * after it. */
 static void octets_behind_a_request_wait_for_the_decision(void **state)
 {
 	struct octets stream = { 0 };

@@ -26,7 +26,7 @@ static void every_state_has_a_name_of_its_own(void **state)
 	assert_string_equal(iw_mpa_state_name((enum iw_mpa_state)99), "unknown");
 }
 
-/* MPA-30, MPA-38: before the start nothing is sent or asked for. */
+/* MPA-38: before the start nothing is sent or asked for. */
 static void an_idle_end_neither_sends_nor_reads(void **state)
 {
 	uint8_t scratch[64];
