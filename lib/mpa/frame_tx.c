@@ -70,36 +70,20 @@ static size_t fpdu_len(const struct iw_mpa *m, size_t ulpdu)
 
 /* --- alignment (RFC 5044 5.1) ----------------------------------------------------------------- */
 
-/* Whether an FPDU may follow in t: behind a segment's end any may, even one longer than the EMSS
- * (then below 128 octets: RFC 5044 4.5, or just shrunken), within a segment those that end in
- * it. */
-static bool segment_takes(const struct iw_mpa *m, const struct iw_txbuf *t, size_t fpdu)
+/* Each FPDU begins a TCP segment: those of exactly EMSS octets follow on each other by themselves, behind
+ * any other TCP must be told to begin anew. */
+static void align(const struct iw_mpa *m, struct iw_txbuf *t, size_t fpdu)
 {
-	return !t->eor || large_agreed(m) || m->tx.segment + fpdu <= m->tx.emss;
-}
-
-static void use_segment(struct iw_mpa *m, struct iw_txbuf *t, size_t fpdu)
-{
-	if (large_agreed(m))
-		return;
-	m->tx.segment = (t->eor ? m->tx.segment : 0) + fpdu;
-	t->eor = m->tx.segment != m->tx.emss;
+	if (!large_agreed(m))
+		t->eor = fpdu != m->tx.emss;
 }
 
 size_t iw_mpa_room(const struct iw_mpa *m, const struct iw_txbuf *t)
 {
 	size_t max = iw_mpa_mulpdu_now(m);
 
-	if (t->bytes >= IW_TXBUF_BATCH)
+	if (t->bytes >= IW_TXBUF_BATCH || t->eor)
 		return 0;
-	if (t->eor && !large_agreed(m)) {
-		size_t rest = m->tx.emss - IW_MIN(m->tx.emss, m->tx.segment);
-
-		/* At least 128, or none (RFC 5044 4.5). */
-		max = IW_MIN(max, iw_mpa_mulpdu(rest, m->params.tx_markers));
-		if (fpdu_len(m, max) > rest)
-			return 0;
-	}
 	return iw_txbuf_has_room(t, fpdu_len(m, max), IW_MPA_PAYLOAD_VECS + 2) ? max : 0;
 }
 
@@ -252,7 +236,7 @@ size_t iw_mpa_wrap(struct iw_mpa *m, struct iw_txbuf *t, const uint8_t *hdr, siz
 	assert(d.len >= IW_MPA_ULPDU_MIN && d.len <= IW_MPA_ULPDU_MAX);
 	fpdu = fpdu_len(m, d.len);
 	refer = !copy && !m->params.tx_markers && d.payload_len > REFER_MIN;
-	if (t->bytes >= IW_TXBUF_BATCH || !segment_takes(m, t, fpdu) ||
+	if (t->bytes >= IW_TXBUF_BATCH || t->eor ||
 	    !iw_txbuf_has_room(t, refer ? fpdu - d.payload_len : fpdu, refer ? npayload + 2 : 1))
 		return 0;
 	if (refer)
@@ -262,6 +246,6 @@ size_t iw_mpa_wrap(struct iw_mpa *m, struct iw_txbuf *t, const uint8_t *hdr, siz
 	else
 		lay_copying(m, iw_txbuf_grow(t, fpdu), &d);
 	m->tx.pos += fpdu;
-	use_segment(m, t, fpdu);
+	align(m, t, fpdu);
 	return fpdu;
 }

@@ -24,8 +24,7 @@ struct mpa_rx {
 
 /* The sending half in full operation. */
 struct mpa_tx {
-	uint64_t pos;   /* of the next FPDU */
-	size_t segment; /* octets the batch's last FPDUs use of a TCP segment, while it has eor */
+	uint64_t pos; /* of the next FPDU */
 	size_t emss;
 	bool open; /* FPDUs may go, once the start-up octets went */
 };

@@ -217,12 +217,11 @@ size_t iw_mpa_emss(const struct iw_mpa *m);
 /* The largest ULPDU for a segment: from the EMSS (RFC 5044 4.5), or the size agreed by the
  * library's blocks. 128..64768. */
 size_t iw_mpa_mulpdu_now(const struct iw_mpa *m);
-/* The largest ULPDU that iw_mpa_wrap is sure to take into t now: iw_mpa_mulpdu_now, or what the
- * TCP segment begun by shorter FPDUs still holds (at least 128). 0: the batch must go first. */
+/* The largest ULPDU that iw_mpa_wrap is sure to take into t now: iw_mpa_mulpdu_now. 0: the batch
+ * must go first. */
 size_t iw_mpa_room(const struct iw_mpa *m, const struct iw_txbuf *t);
-/* True when FPDUs are to be aligned with TCP segments: each lies in one, several short ones may
- * share it, and t->eor says that the batch must be sent with MSG_EOR because its last segment is
- * not full. */
+/* True when FPDUs are to be aligned with TCP segments: each begins one. t->eor then says that the
+ * batch must be sent with MSG_EOR, because its last FPDU does not fill a segment. */
 bool iw_mpa_aligned(const struct iw_mpa *m);
 /* Appends one FPDU: hdr (copied) then payload, then pad and CRC, markers where they are due.
  * copy: payload is copied, and the CRC taken of the copy (memory that may change under us); else

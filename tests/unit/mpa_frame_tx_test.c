@@ -412,7 +412,7 @@ static void a_batch_that_ends_within_a_segment_ends_a_record(void **state)
 	}
 	assert_int_equal(wrap(&e, ulpdu, 500), 508);
 	assert_true(e.t->eor);
-	/* A whole segment more does not fit behind it. */
+	/* Nothing more goes behind it. */
 	assert_int_equal(wrap(&e, ulpdu, 1442), 0);
 	assert_int_equal(e.t->bytes, 5 * 1448 + 508);
 	iw_txbuf_sent(e.t, e.t->bytes);
@@ -422,8 +422,8 @@ static void a_batch_that_ends_within_a_segment_ends_a_record(void **state)
 	free(ulpdu);
 }
 
-/* MPA-25: several short FPDUs share a segment as long as they lie in it entirely (RFC 5044 5.1). */
-static void short_fpdus_share_a_segment(void **state)
+/* MPA-25: a short FPDU ends its batch, so that the next one begins a segment however little there is. */
+static void nothing_follows_a_short_fpdu_in_its_segment(void **state)
 {
 	uint8_t *ulpdu = random_ulpdu(1442, 6);
 	struct mpa_end e;
@@ -432,24 +432,12 @@ static void short_fpdus_share_a_segment(void **state)
 	ref_open_full(&e, true, true, false, 0);
 	iw_mpa_set_emss(e.m, 1448);
 	assert_int_equal(iw_mpa_room(e.m, e.t), 1442);
-	assert_int_equal(wrap(&e, ulpdu, 494), 500);
-	assert_int_equal(iw_mpa_room(e.m, e.t), 942);
-	assert_int_equal(wrap(&e, ulpdu, 494), 500);
-	assert_int_equal(iw_mpa_room(e.m, e.t), 442);
-	assert_int_equal(wrap(&e, ulpdu, 443), 0);
+	assert_int_equal(wrap(&e, ulpdu, 14), 20);
 	assert_true(e.t->eor);
-	/* exactly the rest: the segment is full, the batch goes on at a boundary */
-	assert_int_equal(wrap(&e, ulpdu, 442), 448);
-	assert_false(e.t->eor);
-	assert_int_equal(iw_mpa_room(e.m, e.t), 1442);
-	assert_int_equal(wrap(&e, ulpdu, 1442), 1448);
-	/* MPA-24: what is left is never offered below 128 octets */
-	assert_int_equal(wrap(&e, ulpdu, 1442 - 136), 1448 - 136);
-	assert_int_equal(iw_mpa_room(e.m, e.t), 130);
-	assert_int_equal(wrap(&e, ulpdu, 14), 20);
 	assert_int_equal(iw_mpa_room(e.m, e.t), 0);
-	/* though a small one still fits */
-	assert_int_equal(wrap(&e, ulpdu, 14), 20);
+	assert_int_equal(wrap(&e, ulpdu, 14), 0);
+	iw_txbuf_sent(e.t, e.t->bytes);
+	assert_int_equal(iw_mpa_room(e.m, e.t), 1442);
 	mpa_end_close(&e);
 	free(ulpdu);
 }
@@ -494,7 +482,7 @@ static void long_fpdus_are_not_aligned(void **state)
 }
 
 /* MPA-25, MPA-23: every segment of a stream made by asking for room begins with an FPDU, and
- * holds whole ones. */
+ * holds it whole. */
 static void what_room_promises_wrap_takes_and_segments_hold(void **state)
 {
 	uint8_t *ulpdu = random_ulpdu(9000, 10);
@@ -510,7 +498,7 @@ static void what_room_promises_wrap_takes_and_segments_hold(void **state)
 		ref_open_full(&e, true, true, markers, 0);
 		iw_mpa_set_emss(e.m, emss);
 		while (batches < 20) {
-			size_t room = iw_mpa_room(e.m, e.t), in_segment = 0;
+			size_t room = iw_mpa_room(e.m, e.t);
 
 			for (; room; room = iw_mpa_room(e.m, e.t)) {
 				size_t len = rng_below(&r, 3) ? room
@@ -520,11 +508,8 @@ static void what_room_promises_wrap_takes_and_segments_hold(void **state)
 
 				assert_true(room >= 128);
 				assert_true(fpdu > 0);
-				in_segment += fpdu;
-				assert_true(in_segment <= emss);
-				assert_int_equal(e.t->eor, in_segment != emss);
-				if (in_segment == emss)
-					in_segment = 0;
+				assert_true(fpdu <= emss);
+				assert_int_equal(e.t->eor, fpdu != emss);
 			}
 			batches++;
 			iw_txbuf_sent(e.t, e.t->bytes);
@@ -571,7 +556,7 @@ int main(void)
 		cmocka_unit_test(mulpdu_follows_the_emss),
 		cmocka_unit_test(an_fpdu_of_the_mulpdu_fits_a_segment),
 		cmocka_unit_test(a_batch_that_ends_within_a_segment_ends_a_record),
-		cmocka_unit_test(short_fpdus_share_a_segment),
+		cmocka_unit_test(nothing_follows_a_short_fpdu_in_its_segment),
 		cmocka_unit_test(an_fpdu_above_the_emss_goes_alone),
 		cmocka_unit_test(long_fpdus_are_not_aligned),
 		cmocka_unit_test(what_room_promises_wrap_takes_and_segments_hold),
