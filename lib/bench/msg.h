@@ -56,6 +56,7 @@ struct iw_bench_ready {
 struct iw_bench_mark {
 	uint64_t number;
 	uint64_t octets; /* write: sent since the beginning */
+	uint64_t last;   /* 1: no data follows */
 };
 
 struct iw_bench_report {

@@ -46,6 +46,8 @@ struct session {
 	uint64_t messages;  /* send: received */
 	uint64_t credited;
 	uint64_t wrong;
+	bool ready;         /* GO has come */
+	bool done;          /* the last MARK has come */
 	uint64_t *holds;    /* send: which message each receive holds, plus 1; 0: none */
 	struct iw_fault fault; /* why it was ended by us */
 };
@@ -297,6 +299,7 @@ static int on_go(struct session *k, struct iw_fault *why)
 	if (err)
 		return err;
 	k->state = RUNNING;
+	k->ready = true;
 	iw_bench_kernel(m.text, sizeof(m.text));
 	report(k->server, IW_BENCH_CAME, k->peer, k, NULL);
 	return answer(k, &m, why);
@@ -312,6 +315,7 @@ static int on_mark(struct session *k, const struct iw_bench_msg *mark, struct iw
 	snprintf(m.text, sizeof(m.text), "%s", cc);
 	r->number = mark->mark.number;
 	r->clients = k->server->nsessions;
+	k->done = mark->mark.last;
 	if (k->mode == IW_BENCH_WRITE) {
 		/* A Write is not delivered; but the octets in front of this Send have all been placed, and came. */
 		if (mark->mark.octets > r->sample.rx_octets)
@@ -471,17 +475,18 @@ static void on_completion(struct iw_bench_server *s, const struct iw_wc *wc)
 static void on_closed(struct session *k, const struct iw_fault *fault)
 {
 	struct iw_bench_server *s = k->server;
-	const struct iw_fault *why = k->fault.err ? &k->fault : fault;
+	struct iw_fault why = k->fault.err ? k->fault : *fault;
 
-	if (k->state == EXPECTED && why->err == IW_OK) {
-		struct iw_fault early;
-
-		(void)iw_fail(&early, IW_E_CLOSED, "the client left before it said what it wants");
-		report(s, IW_BENCH_TURNED_AWAY, k->peer, k, &early);
+	if (!k->ready) {
+		if (!why.err)
+			(void)iw_fail(&why, IW_E_CLOSED, "the client left before it said what it wants");
+		report(s, IW_BENCH_TURNED_AWAY, k->peer, k, &why);
 	} else {
-		report(s, IW_BENCH_LEFT, k->peer, k, why);
+		if (!why.err && !k->done)
+			(void)iw_fail(&why, IW_E_CLOSED, "the client left in the middle of its run");
+		report(s, IW_BENCH_LEFT, k->peer, k, &why);
+		s->served = true;
 	}
-	s->served = true;
 	session_free(k);
 }
 

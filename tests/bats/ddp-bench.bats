@@ -1,0 +1,309 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# ddp-bench: what it measures, what it tells, what it refuses.
+
+load helpers
+load net
+
+setup() {
+    PORT=$(free_port)
+    SHORT=(--time 200ms --warmup 50ms)
+}
+
+teardown_file() {
+    net_teardown
+}
+
+# serve [OPTION...]: a server on this machine
+serve() {
+    serve_here ddp-bench --listen -p "$PORT" "$@"
+}
+
+# bench MODE [OPTION...]: a client of it
+bench() {
+    run_here ddp-bench 127.0.0.1 "$@" -p "$PORT"
+}
+
+@test "every mode tells one result, verified, with the figures of both ends" {
+    local mode keys
+
+    keys='["client","cpu_seconds_per_gib","crc","depth","duration_ns","emss","event","ird","large_fpdus","local","messages","messages_per_second","mode","mulpdu","octets","ord","peer","receiver","rev","rx_markers","schema","server","server_clients","size_octets","transport","tx_markers","verified","version","bits_per_second"]'
+    serve
+    for mode in write read send pingpong; do
+        bench $mode "${SHORT[@]}" --json --interval 0
+        assert_status 0
+        assert_jsonl 'map(.event) | unique' '["result"]'
+        assert_jsonl ".[0] | [.mode, .transport, .crc, .rev, .verified]" "[\"$mode\",\"tcp\",true,2,true]"
+        assert_jsonl ".[0] | (del(.half_round_trip) | keys) == ($keys | sort)" true
+        assert_jsonl '.[0] | .octets == .messages * .size_octets and .octets > 0 and .bits_per_second > 0' true
+        assert_jsonl '.[0] | [.client, .server] | map(.cpu_user_ns + .cpu_sys_ns > 0 and .window_ns > 0 and .tx_calls > 0 and .kernel != "") | all' true
+        assert_jsonl '.[0] | (.bits_per_second - .octets * 8e9 / .duration_ns) | fabs < 2' true
+    done
+    bench pingpong "${SHORT[@]}" --json --interval 0
+    assert_jsonl '.[0].half_round_trip | .p50_ns > 0 and .p50_ns <= .p90_ns and .p90_ns <= .p99_ns and .p99_ns <= .p999_ns and .p999_ns <= .max_ns' true
+    assert_jsonl '.[0] | .half_round_trip.round_trips == .messages' true
+}
+
+@test "the receiver is the server for write and send, the client for read and pingpong" {
+    serve
+    bench write -n 1 -w 0 --json
+    assert_jsonl '.[0].receiver' server
+    bench send -n 1 -w 0 --json
+    assert_jsonl '.[0].receiver' server
+    bench read -n 1 -w 0 --json
+    assert_jsonl '.[0].receiver' client
+    bench pingpong -n 1 -w 0 --json
+    assert_jsonl '.[0].receiver' client
+}
+
+@test "intervals add up to the result" {
+    serve
+    bench write --time 500ms -w 50ms --interval 100ms --json
+    assert_status 0
+    assert_jsonl 'map(select(.event == "interval")) | length >= 3' true
+    assert_jsonl '(map(select(.event == "interval") | .octets) | add) == .[-1].octets' true
+    assert_jsonl 'map(select(.event == "interval")) | .[-1].end_ns == ([.[].end_ns] | max)' true
+    assert_jsonl '.[-1] | .duration_ns' "$(jq -s '[.[] | select(.event == "interval") | .end_ns] | max' <<<"$output")"
+}
+
+@test "a count is kept exactly, and several sizes are several results" {
+    serve
+    bench write -n 100 -w 0 -s 1,64K,0 --json
+    assert_status 0
+    assert_jsonl 'map([.size_octets, .messages, .octets])' '[[1,100,100],[65536,100,6553600],[0,100,0]]'
+}
+
+@test "people get a table, and with -q nothing in between" {
+    serve
+    bench write --time 300ms -w 50ms --interval 100ms
+    assert_status 0
+    assert_output_has ' messages  '
+    assert_output_has 'verified'
+    assert_output_has 'the server: its clock and its counts'
+    bench pingpong "${SHORT[@]}" --interval 100ms -q
+    assert_status 0
+    assert_output_has 'p99.9 '
+    assert_output_lacks ' messages  '
+}
+
+@test "--mulpdu emss makes every FPDU one TCP segment" {
+    serve
+    bench write "${SHORT[@]}" --mulpdu emss --json --interval 0
+    assert_status 0
+    # RFC 5044 4.5: 2 octets of length and 4 of CRC, no pad; and never above 64768
+    assert_jsonl '.[0] | .large_fpdus == false and .mulpdu == ([.emss - 6 - .emss % 4, 64768] | min)' true
+    bench write "${SHORT[@]}" --mulpdu 4000 --json --interval 0
+    # TCP segments of loopback hold more than 4000 octets: the bound does not shrink what fits one
+    assert_jsonl '.[0] | .large_fpdus and (.mulpdu == ([([.emss - 6 - .emss % 4, 64768] | min), 4000] | max))' true
+    bench write "${SHORT[@]}" --json --interval 0
+    assert_jsonl '.[0] | [.large_fpdus, .mulpdu]' '[true,64768]'
+}
+
+@test "CRC is off only when both ends say so" {
+    serve
+    bench write -n 10 -w 0 --crc off --json
+    assert_jsonl '.[0].crc' true
+    serve_end
+    serve --crc off
+    bench write -n 10 -w 0 --json
+    assert_jsonl '.[0].crc' true
+    bench write -n 10 -w 0 --crc off --json
+    assert_jsonl '.[0] | [.crc, .verified]' '[false,true]'
+}
+
+@test "markers and revision 1 on request" {
+    serve --markers
+    bench write "${SHORT[@]}" --json --interval 0
+    assert_status 0
+    assert_jsonl '.[0] | [.tx_markers, .rx_markers, .verified]' '[true,false,true]'
+    bench read "${SHORT[@]}" --markers --rev 1 --json --interval 0
+    assert_status 0
+    assert_jsonl '.[0] | [.rev, .tx_markers, .rx_markers, .verified]' '[1,true,true,true]'
+}
+
+@test "--no-verify says nothing about the data" {
+    serve
+    bench read -n 10 -w 0 --no-verify --json
+    assert_status 0
+    assert_jsonl '.[0] | has("verified")' false
+    bench read -n 10 -w 0 --no-verify
+    assert_output_has 'not verified'
+}
+
+@test "congestion control is what the client asks for at both ends, or it is refused" {
+    serve
+    bench read -n 10 -w 0 --cc reno --json
+    assert_status 0
+    assert_jsonl '.[0] | [.client.cc, .server.cc]' '["reno","reno"]'
+    bench read -n 10 -w 0 --cc nosuch --json
+    assert_status 3
+    assert_jsonl '.[0] | [.event, .error]' '["error","NOTSUP"]'
+    assert_stderr_has nosuch
+    serve_end
+    serve --cc reno
+    bench read -n 10 -w 0 --json
+    assert_jsonl '.[0].server.cc' reno
+}
+
+@test "transports that are not built are refused with exit 3 and a reason, at both ends" {
+    local t
+
+    for t in sctp udp raw xdp; do
+        run_here ddp-bench --listen -t $t
+        assert_status 3
+        assert_stderr_has "$t"
+        run_here ddp-bench 127.0.0.1 write -t $t --json
+        assert_status 3
+        assert_jsonl '.[0] | [.event, .error, .exit_status]' '["error","NOTSUP",3]'
+    done
+}
+
+@test "what makes no sense is wrong usage" {
+    local bad
+
+    while read -r bad; do
+        # shellcheck disable=SC2086
+        run_here ddp-bench $bad
+        assert_status 2
+        assert_output_is ''
+    done <<'END'
+127.0.0.1
+127.0.0.1 fly
+127.0.0.1 write read
+--listen 127.0.0.1
+--listen -s 1M
+127.0.0.1 write --once
+127.0.0.1 write --memory 1M
+127.0.0.1 write -n 1 --time 1s
+127.0.0.1 write -n 0
+127.0.0.1 write -s 2G
+127.0.0.1 write -s 1,
+127.0.0.1 write --depth 0
+127.0.0.1 write --depth 5000
+127.0.0.1 write --mulpdu 100
+127.0.0.1 write --mulpdu large
+127.0.0.1 write --crc maybe
+127.0.0.1 write --rev 3
+127.0.0.1 write -p 0
+127.0.0.1 write --cc a-name-that-is-too-long
+END
+    run_here ddp-bench
+    assert_status 2
+    assert_stderr_has 'expected HOST and write, read, send or pingpong'
+}
+
+@test "without a server it fails on the way" {
+    bench write --json
+    assert_status 4
+    assert_jsonl '.[0] | [.event, .exit_status]' '["error",4]'
+    assert_stderr_has refused
+}
+
+@test "more than the server has memory for is refused, and the server goes on" {
+    serve --memory 1M --json
+    bench write -s 1M --json
+    assert_status 1
+    assert_jsonl '.[0] | [.event, .error]' '["error","REJECTED"]'
+    assert_stderr_has 'octets of memory'
+    bench write -s 1K -n 10 -w 0
+    assert_status 0
+    serve_end
+    assert_status 0
+    assert_jsonl 'map(.event)' '["listening","refused","client","served","stopped"]'
+    assert_jsonl '.[2] | [.mode, .size_octets]' '["write",1024]'
+    assert_jsonl '.[1].error' LIMIT
+}
+
+@test "--once serves one client and ends with the status of its run" {
+    serve --once
+    bench send -n 10 -w 0
+    assert_status 0
+    wait_served
+    assert_status 0
+    serve --once --timeout 300ms
+    # a client that never says what it wants, killed in the middle
+    run_here timeout -s KILL 0.3 ddp-bench 127.0.0.1 write -p "$PORT" --time 20s
+    wait_served
+    assert_status 4
+}
+
+@test "a server that goes away ends the run" {
+    serve
+    IW_READY='"interval"' serve_here ddp-bench 127.0.0.1 write -p "$PORT" --time 20s --json --interval 50ms -w 0
+    serve_end 1 KILL
+    wait_served 2
+    assert_status 4
+    assert_jsonl '.[-1] | [.event, .exit_status]' '["error",4]'
+    assert_jsonl 'map(.event) | index("result")' null
+}
+
+@test "a client that goes away harms no other" {
+    serve
+    run_here timeout -s KILL 0.3 ddp-bench 127.0.0.1 write -p "$PORT" --time 20s
+    bench write -n 100 -w 0
+    assert_status 0
+}
+
+@test "a client that is asked to stop says so" {
+    serve
+    IW_READY='"interval"' serve_here ddp-bench 127.0.0.1 pingpong -p "$PORT" --time 20s --json --interval 50ms -w 0
+    serve_end 2 INT
+    assert_status 4
+    assert_jsonl '.[-1] | [.event, .error]' '["error","CANCELED"]'
+}
+
+@test "a peer that is not ddp-bench is no server" {
+    require_tool socat
+    serve_here socat -u "TCP-LISTEN:$PORT,bind=127.0.0.1" OPEN:/dev/null
+    bench write --timeout 300ms
+    assert_status 4
+    assert_stderr_has 'no'
+}
+
+@test "over a veth pair, IPv4 and IPv6, write with the congestion control of the client" {
+    local ip
+
+    net_setup
+    for ip in "$RIGHT_IP" "$RIGHT_IP6"; do
+        [[ $ip != *:* ]] || [ -e /proc/net/if_inet6 ] || continue
+        serve_in right ddp-bench --listen --once -p "$PORT" -b "$ip"
+        run_in left ddp-bench "$ip" write -p "$PORT" "${SHORT[@]}" --cc cubic --json --interval 0
+        assert_status 0
+        assert_jsonl '.[0] | [.verified, .client.cc, .server.cc]' '[true,"cubic","cubic"]'
+        wait_served
+        assert_status 0
+    done
+    serve_in right ddp-bench --listen --once -p "$PORT" -b "$RIGHT_IP"
+    run_in left ddp-bench "$RIGHT_IP" write -p "$PORT" "${SHORT[@]}" --mulpdu emss --json --interval 0
+    assert_status 0
+    assert_jsonl '.[0] | [.verified, .emss < 1500, .client.tx_fpdus >= .octets / 1448]' '[true,true,true]'
+    wait_served
+}
+
+@test "--trace writes JSON lines" {
+    serve
+    bench write -n 3 -w 0 -s 100 --trace "$BATS_TEST_TMPDIR/trace"
+    assert_status 0
+    [ "$(jq -s length <"$BATS_TEST_TMPDIR/trace")" -gt 3 ]
+}
+
+@test "stag compares a million registrations with a thousand" {
+    run_here ddp-bench stag --json
+    assert_status 0
+    assert_jsonl '.[0] | [.event, .mode, .ratio > 0, .ratio_min <= .ratio_max, .pairs >= 5]' '["result","stag",true,true,true]'
+}
+
+@test "the examples of the page run" {
+    local n=0 line words
+
+    serve
+    while read -r line; do
+        read -ra words <<<"${line//\\/}"
+        [ "${words[2]}" != --listen ] || continue
+        run_here "${words[@]:1}" -p "$PORT"
+        assert_status 0
+        n=$((n + 1))
+    done < <(grep '^\$ ddp' "$IW_TOP/man/ddp-bench.1")
+    [ $n -ge 4 ]
+}
