@@ -66,6 +66,9 @@ struct iw_llp_ops {
 	int (*accept)(struct iw_llp *l, struct iw_llp **out, struct iw_fault *why);
 	/* STREAM: octets received into m[0].vec, 0 at the end of the stream. MESSAGE: messages received. IW_E_AGAIN; IW_E_CLOSED / IW_E_OS with why. */
 	int64_t (*recv)(struct iw_llp *l, struct iw_msg *m, size_t n, struct iw_fault *why);
+	/* STREAM, may be NULL: as recv, but waits for the first octet, some 10 ms (IW_E_AGAIN: none came) or until a signal comes (IW_E_CANCELED).
+	 * Where one connection is all there is, this wakes up sooner than polling does. */
+	int64_t (*recv_wait)(struct iw_llp *l, struct iw_msg *m, struct iw_fault *why);
 	/* STREAM: octets taken of m[0]; MESSAGE: messages taken. IW_E_AGAIN: none now, wait for writability. */
 	int64_t (*send)(struct iw_llp *l, const struct iw_msg *m, size_t n, struct iw_fault *why);
 	/* We send no more (FIN behind what was sent). */

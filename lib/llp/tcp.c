@@ -3,6 +3,7 @@
 #include "llp/llp.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -29,6 +30,7 @@ _Static_assert(offsetof(struct iw_vec, len) == offsetof(struct iovec, iov_len), 
 #define ADDR_MAX 8	   /* addresses of one host that are tried */
 #define DRAIN_STEP 1048576 /* octets thrown away a call when closing */
 #define DRAIN_STEPS 64
+#define WAIT_US 10000	   /* of a receive that waits */
 
 /* What a connect still needs; gone once it has succeeded. */
 struct attempts {
@@ -45,6 +47,7 @@ struct tcp {
 	struct iw_addr peer;
 	struct attempts *left; /* while connecting */
 	bool emss_changed, connected_news;
+	bool waits; /* a receive without MSG_DONTWAIT waits, WAIT_US at most */
 };
 
 static struct tcp *tcp_of(struct iw_llp *l)
@@ -81,7 +84,7 @@ static void put_text(char *dst, size_t cap, const char *src)
 	snprintf(dst, cap, "%s", src);
 }
 
-/* The connection stands: who talks to whom. */
+/* Who talks to whom. */
 static void note_addresses(struct tcp *t)
 {
 	char text[IW_ADDR_TEXT];
@@ -92,6 +95,26 @@ static void note_addresses(struct tcp *t)
 		t->llp.local_port = iw_addr_port(&local);
 	}
 	put_text(t->llp.peer, sizeof(t->llp.peer), iw_addr_format(text, &t->peer));
+}
+
+/*
+ * From here on single calls say that they do not wait, the socket does not say so for all: so one of them can. If the system refuses either
+ * setting, none does.
+ */
+static void learn_to_wait(struct tcp *t)
+{
+	static const struct timeval limit = { .tv_usec = WAIT_US };
+
+	t->waits = setsockopt(t->llp.fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0 && fcntl(t->llp.fd, F_SETFL, 0) == 0;
+}
+
+/* The connection stands. */
+static void begin_life(struct tcp *t)
+{
+	note_addresses(t);
+	learn_to_wait(t);
+	tcp_refresh(&t->llp);
+	t->connected_news = true;
 }
 
 /* ---------------------------------------------------------------- connecting */
@@ -160,9 +183,7 @@ static int tcp_connected(struct iw_llp *l, struct iw_fault *why)
 	free(t->left);
 	t->left = NULL;
 	l->untried = 0;
-	note_addresses(t);
-	tcp_refresh(l);
-	t->connected_news = true;
+	begin_life(t);
 	return 0;
 }
 
@@ -300,9 +321,7 @@ static int tcp_accept(struct iw_llp *l, struct iw_llp **out, struct iw_fault *wh
 		free(t);
 		return IW_E_OS;
 	}
-	note_addresses(t);
-	tcp_refresh(&t->llp);
-	t->connected_news = true;
+	begin_life(t);
 	*out = &t->llp;
 	return 0;
 }
@@ -326,27 +345,42 @@ static int broken(const struct iw_llp *l, const char *step, int errnum, struct i
 	return err == IW_E_AGAIN ? IW_E_OS : err;
 }
 
+static ssize_t receive(struct iw_llp *l, struct iw_msg *m, int flags)
+{
+	struct msghdr h = { .msg_iov = (struct iovec *)m->vec, .msg_iovlen = m->nvec };
+
+	l->recvs++;
+	return m->nvec == 1 ? recv(l->fd, m->vec->base, m->vec->len, flags) : recvmsg(l->fd, &h, flags);
+}
+
 static int64_t tcp_recv(struct iw_llp *l, struct iw_msg *m, size_t n, struct iw_fault *why)
 {
 	ssize_t got;
 
 	(void)n;
-	do {
-		l->recvs++;
-		got = m->nvec == 1 ? recv(l->fd, m->vec->base, m->vec->len, 0) :
-				     readv(l->fd, (const struct iovec *)m->vec, (int)m->nvec);
-	} while (got < 0 && errno == EINTR);
+	do
+		got = receive(l, m, MSG_DONTWAIT);
+	while (got < 0 && errno == EINTR);
 	if (got >= 0)
 		return got;
-	if (errno == EAGAIN)
-		return IW_E_AGAIN;
-	return broken(l, "receive from", errno, why);
+	return errno == EAGAIN ? IW_E_AGAIN : broken(l, "receive from", errno, why);
+}
+
+static int64_t tcp_recv_wait(struct iw_llp *l, struct iw_msg *m, struct iw_fault *why)
+{
+	ssize_t got = receive(l, m, tcp_of(l)->waits ? 0 : MSG_DONTWAIT);
+
+	if (got >= 0)
+		return got;
+	if (errno == EINTR)
+		return IW_E_CANCELED;
+	return errno == EAGAIN ? IW_E_AGAIN : broken(l, "receive from", errno, why);
 }
 
 static int64_t tcp_send(struct iw_llp *l, const struct iw_msg *m, size_t n, struct iw_fault *why)
 {
 	struct msghdr h = { .msg_iov = (struct iovec *)m->vec, .msg_iovlen = m->nvec };
-	int flags = MSG_NOSIGNAL | (m->eor ? MSG_EOR : 0);
+	int flags = MSG_DONTWAIT | MSG_NOSIGNAL | (m->eor ? MSG_EOR : 0);
 	ssize_t put;
 
 	(void)n;
@@ -437,6 +471,7 @@ const struct iw_llp_ops iw_llp_tcp_ops = {
 	.open = tcp_open,
 	.accept = tcp_accept,
 	.recv = tcp_recv,
+	.recv_wait = tcp_recv_wait,
 	.send = tcp_send,
 	.shutdown = tcp_shutdown,
 	.next_notice = tcp_next_notice,

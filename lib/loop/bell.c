@@ -2,15 +2,15 @@
 /*
  * Descriptors for other people's event loops.
  *
- * The loop's own epoll descriptor is readable while a socket is ready. From the first bell on a timerfd in it stands for the nearest
- * deadline and an eventfd for links that were kicked. A bell is an epoll descriptor of its own around that one and an eventfd that rings.
+ * The loop's own epoll descriptor is readable while a socket is ready or its timer has fired. From the first bell on that timer is always armed
+ * for the nearest deadline, and an eventfd stands for links that were kicked. A bell is an epoll descriptor of its own around that one and an
+ * eventfd that rings.
  */
 #include "loop/loop.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "loop/internal.h"
@@ -44,20 +44,6 @@ void iw_loop_kick_bell(struct iw_loop *l)
 	l->kick_rings = true;
 }
 
-void iw_loop_arm_timer(struct iw_loop *l)
-{
-	const struct iw_timer *first = iw_heap_first(&l->timers);
-	struct itimerspec ts = { 0 };
-
-	if (l->timer_fd < 0 || !first || first->at >= FAR_AWAY || l->timer_at <= first->at)
-		return;
-	l->timer_at = first->at;
-	ts.it_value.tv_sec = (time_t)(first->at / 1000000000u);
-	ts.it_value.tv_nsec = (long)(first->at % 1000000000u);
-	/* It fails for bad numbers only; all-zero would disarm it, but that moment has long passed. */
-	(void)timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &ts, NULL);
-}
-
 /* The loop's own descriptor begins to stand for all that a wait would return for. */
 static int stand_for_all(struct iw_loop *l, struct iw_fault *why)
 {
@@ -66,27 +52,18 @@ static int stand_for_all(struct iw_loop *l, struct iw_fault *why)
 	if (l->kick_fd >= 0)
 		return 0;
 	l->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	l->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (l->kick_fd < 0 || l->timer_fd < 0) {
-		err = iw_os_fail(why, errno, "loop: make an eventfd and a timerfd");
-		goto fail;
-	}
+	if (l->kick_fd < 0)
+		return iw_os_fail(why, errno, "loop: make an eventfd");
 	err = iw_loop_watch(l, l->kick_fd, EPOLLIN, &l->kick, true, why);
-	if (!err)
-		err = iw_loop_watch(l, l->timer_fd, EPOLLIN, &l->timer, true, why);
-	if (err)
-		goto fail;
+	if (err) {
+		close(l->kick_fd);
+		l->kick_fd = -1;
+		return err;
+	}
 	if (!iw_list_empty(&l->kicked))
 		iw_loop_kick_bell(l);
-	iw_loop_arm_timer(l);
+	iw_loop_time_bells(l);
 	return 0;
-fail:
-	if (l->kick_fd >= 0)
-		close(l->kick_fd);
-	if (l->timer_fd >= 0)
-		close(l->timer_fd);
-	l->kick_fd = l->timer_fd = -1;
-	return err;
 }
 
 static int nest(int epoll, int fd, struct iw_fault *why)

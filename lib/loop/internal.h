@@ -29,13 +29,18 @@ struct iw_loop {
 	uint8_t *scratch;
 	unsigned links, gates;
 
+	struct iw_link *hot;          /* the only link, when its octets were all that the last wait found; else NULL */
+	uint64_t polled_at;           /* when everything was last looked at */
+	uint64_t flushed_at;          /* the flush before this wait found work then; 0: none */
+
 	int wake_fd;                  /* -1: none */
 	struct watch wake, kick, timer;
 
-	/* For other people's event loops, from the first bell on: what else would make a wait return must make the epoll descriptor readable. */
-	int kick_fd, timer_fd;        /* -1: nobody asked */
+	int timer_fd;
+	uint64_t timer_at;            /* it is armed for then; IW_TIME_NEVER: not armed */
+	/* For other people's event loops, from the first bell on: links that were kicked make the epoll descriptor readable. */
+	int kick_fd;                  /* -1: nobody asked */
 	bool kick_rings;
-	uint64_t timer_at;            /* the timer is armed for then */
 };
 
 struct iw_link {
@@ -71,6 +76,8 @@ struct iw_gate {
 #define FAR_AWAY (IW_TIME_NEVER - 1)
 IW_MUST_CHECK int iw_loop_add_timer(struct iw_loop *l, struct watch *w, uint64_t at, struct iw_fault *why);
 void iw_loop_set_timer(struct iw_loop *l, struct watch *w, uint64_t at);
+/* With bells the timer stands for the nearest deadline at any time. */
+void iw_loop_time_bells(struct iw_loop *l);
 /* Into the list, if it is not there. */
 void iw_loop_note(struct iw_list *head, struct iw_list *n);
 void iw_loop_kick_bell(struct iw_loop *l);
@@ -79,6 +86,10 @@ IW_MUST_CHECK int iw_loop_watch(struct iw_loop *l, int fd, uint32_t events, stru
 void iw_loop_unwatch(struct iw_loop *l, int fd);
 
 /* link.c */
+/* Waits for octets in the socket itself. IW_E_AGAIN: none came in some ms; IW_E_CANCELED: a signal did; else 0. */
+int iw_link_wait(struct iw_link *k, uint64_t now);
+/* Receiving is all that there is to wait for, and its transport can. */
+bool iw_link_can_wait(const struct iw_link *k);
 void iw_link_ready(struct iw_link *k, uint32_t events, uint64_t now);
 void iw_link_serve(struct iw_link *k, uint64_t now); /* kicked */
 void iw_link_timer(struct iw_link *k, uint64_t now);
@@ -88,7 +99,6 @@ void iw_gate_ready(struct iw_gate *g);
 void iw_gate_timer(struct iw_gate *g);
 
 /* bell.c */
-void iw_loop_arm_timer(struct iw_loop *l);
 void iw_loop_drain(int fd);
 
 #endif

@@ -187,38 +187,48 @@ static void receive_failed(struct iw_link *k, const struct iw_fault *why, uint64
 	lost(k, k->tx_dead ? &k->send_why : why, now);
 }
 
-static void receive(struct iw_link *k, uint64_t now)
+/* One read, which may wait for octets; *now is the time behind it. 1: there may be more; 0: the socket is empty, or nothing more is to be read;
+ * IW_E_AGAIN, IW_E_CANCELED. */
+static int receive_once(struct iw_link *k, bool wait, uint64_t *now)
 {
 	const struct iw_vec scratch = { k->loop->scratch, IW_LOOP_SCRATCH };
 	struct iw_fault why;
 	struct iw_vec vec[2];
+	struct iw_msg m = { .vec = vec };
+	int nvec = iw_conn_rx_vec(k->conn, scratch, vec);
+	size_t asked;
+	int64_t n;
 
-	for (int budget = RX_BUDGET; budget > 0; budget--) {
-		int nvec = iw_conn_rx_vec(k->conn, scratch, vec);
-		size_t asked;
-		int64_t n;
-
-		if (nvec < 0)
-			rest(k, now);
-		if (nvec <= 0)
-			return;
-		asked = vec[0].len + (nvec > 1 ? vec[1].len : 0);
-		n = k->llp->ops->recv(k->llp, &(struct iw_msg){ .vec = vec, .nvec = (size_t)nvec }, 1, &why);
-		/* No octets end the read as well: the scratch and a spill buffer go back. */
-		iw_conn_received(k->conn, n > 0 ? (size_t)n : 0, now);
-		if (n == IW_E_AGAIN)
-			return;
-		if (n < 0 || (n == 0 && k->tx_dead)) {
-			receive_failed(k, &why, now);
-			return;
-		}
-		if (n == 0) {
-			iw_conn_eof(k->conn, now);
-			return;
-		}
-		if ((size_t)n < asked)
-			return; /* the socket is empty; another call would only say so */
+	if (nvec < 0)
+		rest(k, *now);
+	if (nvec <= 0)
+		return 0;
+	m.nvec = (size_t)nvec;
+	asked = vec[0].len + (nvec > 1 ? vec[1].len : 0);
+	if (wait) {
+		n = k->llp->ops->recv_wait(k->llp, &m, &why);
+		*now = iw_os_now();
+	} else {
+		n = k->llp->ops->recv(k->llp, &m, 1, &why);
 	}
+	/* No octets end the read as well: the scratch and a spill buffer go back. */
+	iw_conn_received(k->conn, n > 0 ? (size_t)n : 0, *now);
+	if (n == IW_E_AGAIN || n == IW_E_CANCELED)
+		return (int)n;
+	if (n < 0 || (n == 0 && k->tx_dead))
+		receive_failed(k, &why, *now);
+	else if (n == 0)
+		iw_conn_eof(k->conn, *now);
+	/* A read that got less than it asked for has emptied the socket; another call would only say so. */
+	return n > 0 && (size_t)n == asked;
+}
+
+static void receive(struct iw_link *k, uint64_t now)
+{
+	int budget = RX_BUDGET;
+
+	while (budget-- > 0 && receive_once(k, false, &now) > 0)
+		continue;
 }
 
 /* The socket failed, or both directions are shut, while nothing is to be read, so no read will tell. */
@@ -327,6 +337,23 @@ void iw_link_ready(struct iw_link *k, uint32_t events, uint64_t now)
 	settle(k, events, now);
 }
 
+bool iw_link_can_wait(const struct iw_link *k)
+{
+	return k->armed == EPOLLIN && !k->blocked && !k->rest_until && !over(k) && k->llp->ops->recv_wait &&
+	       iw_conn_wants_rx(k->conn);
+}
+
+int iw_link_wait(struct iw_link *k, uint64_t now)
+{
+	int ret = receive_once(k, true, &now);
+
+	if (ret == IW_E_AGAIN || ret == IW_E_CANCELED)
+		return ret;
+	pump(k, now);
+	settle(k, 0, now);
+	return 0;
+}
+
 void iw_link_serve(struct iw_link *k, uint64_t now)
 {
 	if (!over(k))
@@ -370,6 +397,7 @@ int iw_link_new(struct iw_link **out, struct iw_loop *l, struct iw_llp *llp, str
 	k->attempt_at = IW_TIME_NEVER;
 	iw_list_init(&k->kicked);
 	iw_list_init(&k->news);
+	l->hot = NULL;
 	l->links++;
 	if (connecting) {
 		k->connecting = true;
@@ -401,6 +429,7 @@ void iw_link_free(struct iw_link *k, bool abort)
 	iw_heap_del(&k->loop->timers, &k->watch.timer);
 	iw_list_del(&k->kicked);
 	iw_list_del(&k->news);
+	k->loop->hot = NULL;
 	k->loop->links--;
 	iw_mem_free(k->loop->mem, k, sizeof(*k));
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +15,11 @@
 
 /* Ready descriptors served a turn; the rest is still ready at the next one. */
 #define EVENTS 64
+/* Waits below that are timed by the call that waits. */
+#define SHORT_WAIT_NS IW_MSEC(5)
+/* See only_hot_one_matters(): longer than a receive that waits, and how often everything else is looked at. */
+#define HOT_WAIT_NS IW_MSEC(20)
+#define LOOK_ROUND_NS IW_MSEC(1)
 /* Buffers kept when connections give them back: enough for the few that are busy at once. */
 #define SPARE_TXBUFS 8
 #define SPARE_SPILLS 32
@@ -40,15 +46,25 @@ int iw_loop_new(struct iw_loop **out, const struct iw_mem *mem, struct iw_fault 
 		err = iw_os_fail(why, errno, "loop: make an epoll descriptor");
 		goto fail_loop;
 	}
+	l->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (l->timer_fd < 0) {
+		err = iw_os_fail(why, errno, "loop: make a timer");
+		goto fail_epoll;
+	}
+	err = iw_loop_watch(l, l->timer_fd, EPOLLIN, &l->timer, true, why);
+	if (err)
+		goto fail_timer;
 	l->scratch = iw_mem_alloc(mem, IW_LOOP_SCRATCH);
 	if (!l->scratch) {
 		err = iw_fail(why, IW_E_NOMEM, "loop: no memory for %u octets of receive buffer", IW_LOOP_SCRATCH);
-		goto fail_epoll;
+		goto fail_timer;
 	}
 	iw_pool_init(&l->txbufs, mem, sizeof(struct iw_txbuf), 0, SPARE_TXBUFS);
 	iw_pool_init(&l->spill, mem, IW_MPA_SPILL_LEN, 0, SPARE_SPILLS);
 	*out = l;
 	return 0;
+fail_timer:
+	close(l->timer_fd);
 fail_epoll:
 	close(l->epoll);
 fail_loop:
@@ -66,8 +82,7 @@ void iw_loop_free(struct iw_loop *l)
 	iw_heap_fini(&l->timers);
 	if (l->kick_fd >= 0)
 		close(l->kick_fd);
-	if (l->timer_fd >= 0)
-		close(l->timer_fd);
+	close(l->timer_fd);
 	close(l->epoll);
 	iw_mem_free(l->mem, l, sizeof(*l));
 }
@@ -84,11 +99,32 @@ struct iw_pool *iw_loop_spill(struct iw_loop *l)
 
 /* ---------------------------------------------------------------- what the other files of the room call */
 
+/* The timer may fire earlier, never later: one that was armed for another wait stays as it is, and firing for nothing once is cheaper than
+ * being set for each wait. */
+static void arm_timer(struct iw_loop *l, uint64_t at)
+{
+	struct itimerspec ts = { .it_value = { .tv_sec = (time_t)(at / 1000000000u), .tv_nsec = (long)(at % 1000000000u) } };
+
+	if (l->timer_at <= at)
+		return;
+	l->timer_at = at;
+	/* It fails for bad numbers only; all-zero would disarm it, but that moment has long passed. */
+	(void)timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &ts, NULL);
+}
+
+void iw_loop_time_bells(struct iw_loop *l)
+{
+	const struct iw_timer *first = iw_heap_first(&l->timers);
+
+	if (l->kick_fd >= 0 && first && first->at < FAR_AWAY)
+		arm_timer(l, first->at);
+}
+
 int iw_loop_add_timer(struct iw_loop *l, struct watch *w, uint64_t at, struct iw_fault *why)
 {
 	if (iw_heap_set(&l->timers, &w->timer, IW_MIN(at, FAR_AWAY)) != 0)
 		return iw_fail(why, IW_E_NOMEM, "loop: no memory for a timer");
-	iw_loop_arm_timer(l);
+	iw_loop_time_bells(l);
 	return 0;
 }
 
@@ -96,7 +132,7 @@ void iw_loop_set_timer(struct iw_loop *l, struct watch *w, uint64_t at)
 {
 	/* Moving what is in the heap cannot fail. */
 	if (iw_heap_set(&l->timers, &w->timer, IW_MIN(at, FAR_AWAY)) == 0)
-		iw_loop_arm_timer(l);
+		iw_loop_time_bells(l);
 }
 
 void iw_loop_note(struct iw_list *head, struct iw_list *n)
@@ -143,8 +179,10 @@ uint64_t iw_loop_flush(struct iw_loop *l)
 	uint64_t now = iw_os_now();
 	struct iw_list *n, batch;
 
+	l->flushed_at = 0;
 	if (iw_list_empty(&l->kicked))
 		return now;
+	l->flushed_at = now;
 	/* The links of this turn: one that is kicked again, because its budget was not enough, has its turn after the sockets'. */
 	batch = l->kicked;
 	batch.next->prev = &batch;
@@ -171,17 +209,10 @@ static uint64_t wait_end(const struct iw_loop *l, uint64_t until)
 	return first && first->at < until ? first->at : until;
 }
 
-/* epoll_wait until the given time. The finer call came with Linux 5.11 and glibc 2.35; without it deadlines round up to 1 ms. */
-static int poll_until(const struct iw_loop *l, struct epoll_event *ev, uint64_t until)
+/* epoll_wait at most so long. The finer call came with Linux 5.11 and glibc 2.35; without it times round up to 1 ms. */
+static int poll_for(const struct iw_loop *l, struct epoll_event *ev, uint64_t ns)
 {
-	uint64_t now, ns, ms;
-
-	if (until == 0)
-		return epoll_wait(l->epoll, ev, EVENTS, 0);
-	if (until >= FAR_AWAY)
-		return epoll_wait(l->epoll, ev, EVENTS, -1);
-	now = iw_os_now();
-	ns = until > now ? until - now : 0;
+	uint64_t ms = (ns + 999999) / 1000000;
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
 	struct timespec ts = { .tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u) };
 	int n = epoll_pwait2(l->epoll, ev, EVENTS, &ts, NULL);
@@ -189,12 +220,28 @@ static int poll_until(const struct iw_loop *l, struct epoll_event *ev, uint64_t 
 	if (n >= 0 || errno != ENOSYS)
 		return n;
 #endif
-	ms = (ns + 999999) / 1000000;
 	return epoll_wait(l->epoll, ev, EVENTS, (int)IW_MIN(ms, (uint64_t)INT32_MAX));
 }
 
-static void fire_timers(struct iw_loop *l, uint64_t now)
+/*
+ * epoll_wait until the given time. A time-out of the call itself costs the kernel a timer that is set and cancelled again each time, a good part
+ * of a message's latency. So a longer wait has none, and the loop's own timer ends it.
+ */
+static int poll_until(struct iw_loop *l, struct epoll_event *ev, uint64_t until, uint64_t now)
 {
+	if (until == 0)
+		return epoll_wait(l->epoll, ev, EVENTS, 0);
+	if (until < FAR_AWAY) {
+		if (until <= now + SHORT_WAIT_NS)
+			return poll_for(l, ev, until > now ? until - now : 0);
+		arm_timer(l, until);
+	}
+	return epoll_wait(l->epoll, ev, EVENTS, -1);
+}
+
+static bool fire_timers(struct iw_loop *l, uint64_t now)
+{
+	bool fired = false;
 	struct iw_timer *t;
 
 	while ((t = iw_heap_first(&l->timers)) && t->at <= now) {
@@ -205,8 +252,10 @@ static void fire_timers(struct iw_loop *l, uint64_t now)
 			iw_gate_timer(iw_container_of(w, struct iw_gate, watch));
 		else
 			iw_link_timer(iw_container_of(w, struct iw_link, watch), now);
+		fired = true;
 	}
-	iw_loop_arm_timer(l);
+	iw_loop_time_bells(l);
+	return fired;
 }
 
 static int serve(struct iw_loop *l, const struct epoll_event *ev, uint64_t now)
@@ -232,23 +281,68 @@ static int serve(struct iw_loop *l, const struct epoll_event *ev, uint64_t now)
 	return 0;
 }
 
+static bool only_one_of(const struct epoll_event *ev, int n, enum watch_kind kind)
+{
+	return n == 1 && ((const struct watch *)ev->data.ptr)->kind == kind;
+}
+
+/*
+ * The way of a ping-pong over one connection. Blocking in the socket wakes up sooner than blocking in epoll and then reading, by a tenth of
+ * the whole latency. So where the only link's octets were all that the last wait found, the next wait is for them. Everything else (a
+ * listener, the wake descriptor) is looked at each ms, and when nothing came in the few that such a read waits.
+ */
+static bool only_hot_one_matters(const struct iw_loop *l, uint64_t end, uint64_t now)
+{
+	return l->hot && l->links == 1 && now < l->polled_at + LOOK_ROUND_NS && end > now + HOT_WAIT_NS && iw_link_can_wait(l->hot);
+}
+
+/* What is ready by @end. Negative: errno tells. */
+static int look_round(struct iw_loop *l, struct epoll_event *ev, uint64_t end, uint64_t now)
+{
+	int n = poll_until(l, ev, end, now);
+
+	if (only_one_of(ev, n, WATCH_LINK) && ev->events == EPOLLIN)
+		l->hot = iw_container_of(ev->data.ptr, struct iw_link, watch);
+	else if (n != 0 || end != 0)
+		l->hot = NULL;
+	return n;
+}
+
 int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 {
 	struct epoll_event ev[EVENTS];
-	uint64_t now;
-	int ret = 0;
-	int n = poll_until(l, ev, wait_end(l, until));
+	uint64_t now = 0, end;
+	bool early;
+	int n, ret;
 
-	if (n < 0 && errno == EINTR) {
-		ret = IW_LOOP_WOKEN;
-		n = 0;
-	} else if (n < 0) {
-		return iw_os_fail(why, errno, "loop: wait for sockets");
-	}
-	now = iw_os_now();
-	for (int i = 0; i < n; i++)
-		ret |= serve(l, &ev[i], now);
-	fire_timers(l, now);
+	/* Who posts and polls in turn has just been served; the sockets are looked at when it is time, or when there is nothing else to do. */
+	if (until == 0 && l->flushed_at && l->flushed_at < l->polled_at + LOOK_ROUND_NS)
+		return 0;
+	do {
+		ret = 0;
+		end = wait_end(l, until);
+		if (end)
+			now = iw_os_now();
+		if (only_hot_one_matters(l, end, now)) {
+			n = iw_link_wait(l->hot, now);
+			if (n != IW_E_AGAIN)
+				return n == IW_E_CANCELED ? IW_LOOP_WOKEN : 0;
+		}
+		n = look_round(l, ev, end, now);
+		if (n < 0 && errno == EINTR) {
+			ret = IW_LOOP_WOKEN;
+			n = 0;
+		} else if (n < 0) {
+			return iw_os_fail(why, errno, "loop: wait for sockets");
+		}
+		now = l->polled_at = iw_os_now();
+		/* The timer was armed for an earlier wait. */
+		early = only_one_of(ev, n, WATCH_TIMER) && now < end;
+		for (int i = 0; i < n; i++)
+			ret |= serve(l, &ev[i], now);
+		if (fire_timers(l, now))
+			early = false;
+	} while (early);
 	return ret;
 }
 

@@ -330,6 +330,106 @@ static void signal_ends_the_wait(void **state)
 	sigaction(SIGUSR1, &old, NULL);
 }
 
+/* ---------------------------------------------------------------- one connection that is all the talk */
+
+/* b has received twice in a row from its only connection, and waits for more of it. */
+static void make_b_eager(unsigned *id)
+{
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(iw_post_recv(b.qp, *id, NULL, 0), 0);
+		assert_int_equal(end_send(&a, *id, NULL, 0, IW_WR_QUIET), 0);
+		end_step(&a, 0);
+		assert_int_equal(iw_cq_wait(b.cq, (int64_t)MS(5000)), 1);
+		end_take(&b);
+		assert_non_null(end_wc(&b, (*id)++));
+	}
+}
+
+static void eager_wait_still_sees_new_connections(void **state)
+{
+	struct iw_conn_param p = { .size = sizeof(p), .host = "127.0.0.1" };
+	unsigned id = 0;
+	struct end c;
+	double t;
+
+	(void)state;
+	end_open(&c);
+	b.keep_requests = true;
+	end_listen_with(&b, (struct iw_conn_param){ 0 });
+	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct iw_conn_param){ 0 });
+	end_until(&a, &b, b.req);
+	end_accept(&b);
+	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
+	make_b_eager(&id);
+	p.port = iw_listener_port(b.listener);
+	assert_int_equal(iw_connect(c.qp, &p, &c.why), 0);
+	t = end_clock();
+	while (!b.req) {
+		end_step(&c, 0);
+		(void)!iw_cq_wait(b.cq, (int64_t)MS(1000));
+		end_take(&b);
+	}
+	assert_true(end_clock() - t < 0.5);
+	end_close(&c);
+}
+
+static void eager_wait_is_woken_and_keeps_its_deadlines(void **state)
+{
+	struct iw_ctx_attr attr = { .size = sizeof(attr), .stall_ns = MS(120) };
+	char sink[8], source[8];
+	struct iw_mr *mr, *from;
+	unsigned id = 0;
+	int p[2];
+	double t;
+
+	(void)state;
+	end_close(&b);
+	end_open_with(&b, &attr, 0, 0);
+	end_join(&a, &b);
+	assert_int_equal(pipe(p), 0);
+	assert_int_equal(iw_ctx_wake_fd(b.ctx, p[0]), 0);
+	make_b_eager(&id);
+	/* Its own time: */
+	t = end_clock();
+	assert_int_equal(iw_cq_wait(b.cq, (int64_t)MS(30)), 0);
+	assert_in_range((end_clock() - t) * 1e3, 29, 200);
+	/* The program's descriptor: */
+	make_b_eager(&id);
+	assert_int_equal(write(p[1], "x", 1), 1);
+	t = end_clock();
+	assert_int_equal(iw_cq_wait(b.cq, (int64_t)MS(5000)), 0);
+	assert_true(end_clock() - t < 0.5);
+	assert_int_equal(iw_ctx_wake_fd(b.ctx, -1), 0);
+	/* A deadline of the connection: the peer answers no Read. */
+	mr = end_reg(&b, sink, sizeof(sink), IW_ACCESS_READ_SINK);
+	from = end_reg(&a, source, sizeof(source), IW_ACCESS_REMOTE_READ);
+	make_b_eager(&id);
+	assert_int_equal(end_read(&b, 1000, mr, 0, 8, iw_mr_stag(from), 0), 0);
+	t = end_clock();
+	while (!b.seen[IW_EV_CLOSED]) {
+		assert_true(iw_cq_wait(b.cq, -1) >= 0);
+		end_take(&b);
+	}
+	assert_in_range((end_clock() - t) * 1e3, 119, 1000);
+	assert_int_equal(b.fault.err, IW_E_TIMEOUT);
+	close(p[0]);
+	close(p[1]);
+}
+
+static void eager_wait_sees_the_end(void **state)
+{
+	unsigned id = 0;
+
+	(void)state;
+	end_join(&a, &b);
+	make_b_eager(&id);
+	iw_disconnect(a.qp);
+	end_step(&a, 0);
+	assert_int_equal(iw_cq_wait(b.cq, (int64_t)MS(5000)), 1);
+	end_take(&b);
+	assert_int_equal(b.seen[IW_EV_PEER_CLOSED], 1);
+}
+
 /* ---------------------------------------------------------------- figures */
 
 /* What one message costs in system calls: nothing but one send and one receive, and the wait between them. */
@@ -373,6 +473,9 @@ int main(void)
 		test(descriptor_of_the_programs_own_ends_the_wait_and_is_not_read),
 		test(descriptor_that_cannot_be_polled_is_refused),
 		test(signal_ends_the_wait),
+		test(eager_wait_still_sees_new_connections),
+		test(eager_wait_is_woken_and_keeps_its_deadlines),
+		test(eager_wait_sees_the_end),
 		test(one_message_is_one_send_and_one_receive),
 	};
 
