@@ -600,7 +600,11 @@ static void reading_never_goes_beyond_the_frame(void **state)
 	mpa_end_feed(&e, request_siw, 20, SIZE_MAX);
 	assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, sizeof(scratch) }, vec), 1);
 	assert_int_equal(vec[0].len, 10);
+	memcpy(vec[0].base, request_siw + 20, 10);
+	iw_mpa_received(e.m, 10);
 	iw_mpa_rx_end(e.m);
+	/* also while nobody has looked at it yet */
+	assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, sizeof(scratch) }, vec), 0);
 	mpa_end_close(&e);
 }
 
