@@ -53,16 +53,18 @@ struct iw_ctx_attr {
 
 /* attr NULL: defaults. IW_E_NOMEM, IW_E_OS: why says which step. */
 IW_API IW_MUST_CHECK int iw_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr, struct iw_fault *why);
-/* Frees everything made from the context as well; connections still up are aborted. */
+/* Frees everything made from the context as well; connections still up are aborted (iw_abort). NULL does nothing. */
 IW_API void iw_ctx_free(struct iw_ctx *ctx);
 /* Moves octets and timers, waiting at most timeout_ns for the first of them (0: not at all, negative: no limit of its own, the
- * context's deadlines still end the wait). Returns the number of events and completions now to be polled, or a negative error
- * of the polling itself (IW_E_OS). */
+ * context's deadlines still end the wait, as a signal does and iw_ctx_wake_fd). Does not wait while there are events or completions to be
+ * polled. Returns their number, or a negative error of the polling itself (IW_E_OS). */
 IW_API IW_MUST_CHECK int iw_progress(struct iw_ctx *ctx, int64_t timeout_ns);
-/* A descriptor (owned) to be watched for reading: call iw_progress(ctx, 0) then. */
+/* A descriptor (owned) that is readable while events or completions are to be polled or iw_progress has something to do: call
+ * iw_progress(ctx, 0) then. IW_E_OS, IW_E_LIMIT (no descriptors). */
 IW_API IW_MUST_CHECK int iw_ctx_fd(struct iw_ctx *ctx, struct iw_fault *why);
-/* Another descriptor to wake iw_progress and iw_cq_wait when readable (a program's own pipe, a file, a control socket), e.g. for
- * signals: the wait returns, the descriptor is not read. fd -1: none. Kept until replaced. At most one. */
+/* Another descriptor to wake iw_progress and iw_cq_wait when readable (a program's own pipe, a signalfd, a control socket): the wait
+ * returns, the descriptor is not read. fd -1: none. Kept until replaced; take it away before it is closed. At most one.
+ * IW_E_PERM: it cannot be polled (a regular file), IW_E_OS: it is none; the one before stays. */
 IW_API IW_MUST_CHECK int iw_ctx_wake_fd(struct iw_ctx *ctx, int fd);
 
 /* ---------------------------------------------------------------- protection domain, memory region */
@@ -117,9 +119,11 @@ IW_API IW_MUST_CHECK int iw_cq_new(struct iw_cq **out, struct iw_ctx *ctx);
 IW_API int iw_cq_free(struct iw_cq *cq);
 /* Makes progress without waiting when the queue is empty, then takes up to n completions. Returns how many. */
 IW_API IW_MUST_CHECK int iw_cq_poll(struct iw_cq *cq, struct iw_wc *wc, int n);
-/* As iw_progress(timeout_ns), but returns as soon as this queue holds a completion or the context an event: 1; 0: time ran out. */
+/* As iw_progress(timeout_ns), but returns as soon as this queue holds a completion or the context an event: 1; 0: time ran out, a signal
+ * came, or the descriptor of iw_ctx_wake_fd is readable. IW_E_OS. */
 IW_API IW_MUST_CHECK int iw_cq_wait(struct iw_cq *cq, int64_t timeout_ns);
-/* A descriptor (owned) that is readable while the queue holds completions or iw_cq_poll could make progress. */
+/* A descriptor (owned) that is readable while the queue holds completions or iw_cq_poll could make progress. Events are not told by it: take
+ * them as well after each iw_cq_poll. IW_E_OS, IW_E_LIMIT (no descriptors). */
 IW_API IW_MUST_CHECK int iw_cq_fd(struct iw_cq *cq, struct iw_fault *why);
 
 /* ---------------------------------------------------------------- queue pair */
@@ -133,7 +137,7 @@ struct iw_qp_attr {
 };
 
 IW_API IW_MUST_CHECK int iw_qp_new(struct iw_qp **out, struct iw_pd *pd, const struct iw_qp_attr *attr, struct iw_fault *why);
-/* Aborts a connection that is up; drops completions not polled yet. */
+/* Aborts a connection that is up (iw_abort); drops its completions not polled yet and its events not taken yet. NULL does nothing. */
 IW_API void iw_qp_free(struct iw_qp *qp);
 IW_API void *iw_qp_user(const struct iw_qp *qp);
 
@@ -167,7 +171,7 @@ struct iw_send_wr {
 
 /* Queues one operation. Octets move at the next progress. Completions come in the order of posting (RFC 5040 5.5).
  * IW_E_STATE: not connected, or shut down; IW_E_FULL: sq_depth reached: poll the completion queue; IW_E_INVAL: pieces, length of 2^32 and
- * above, sink without right or too small. ORD is kept by waiting, not by refusing. */
+ * above, sink without right or too small. ORD is kept by waiting, not by refusing; IW_E_LIMIT: a READ where ORD 0 is in force. */
 IW_API IW_MUST_CHECK int iw_post_send(struct iw_qp *qp, const struct iw_send_wr *wr);
 /* Queues an Untagged Buffer for one incoming Send (kept). Also before the connection is up. IW_E_FULL, IW_E_STATE. */
 IW_API IW_MUST_CHECK int iw_post_recv(struct iw_qp *qp, uint64_t wr_id, void *addr, uint32_t cap);
@@ -202,14 +206,18 @@ struct iw_conn_param {
 	size_t private_data_len;
 };
 
-/* Starts to connect; IW_EV_ESTABLISHED, IW_EV_REJECTED or IW_EV_CLOSED follows within the context's setup_ns. IW_E_STATE: qp was used before.
- * Name resolution may block (addresses do not). */
+/* Starts to connect; IW_EV_ESTABLISHED, IW_EV_REJECTED or IW_EV_CLOSED follows within the context's setup_ns. Where a host has several addresses
+ * they are tried in turn. With rev 0 a peer that does not know Rev 2 is tried once more with Rev 1, unseen (not with peer_to_peer,
+ * which Rev 1 does not have). Name resolution may block (addresses do not).
+ * After an error nothing has begun and qp is as before: IW_E_STATE: qp was used before; IW_E_INVAL, IW_E_NOTSUP, IW_E_PERM, IW_E_NOENT, IW_E_LIMIT,
+ * IW_E_NOMEM, IW_E_OS: why tells (a refusal that is known at once is one of them). */
 IW_API IW_MUST_CHECK int iw_connect(struct iw_qp *qp, const struct iw_conn_param *param, struct iw_fault *why);
+/* Errors as of iw_connect. While backlog requests wait for the peer or for an answer, further connections wait in the system's queue. */
 IW_API IW_MUST_CHECK int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_conn_param *param, struct iw_fault *why);
 IW_API uint16_t iw_listener_port(const struct iw_listener *l);
 /* "127.0.0.1:7471", "[::1]:7471" (owned) */
 IW_API const char *iw_listener_addr(const struct iw_listener *l);
-/* Requests not accepted yet are dropped; accepted connections stay. */
+/* Requests not answered yet are dropped and must not be used any more; accepted connections stay. NULL does nothing. */
 IW_API void iw_listener_free(struct iw_listener *l);
 
 /* The request of an IW_EV_CONNECT_REQUEST: answer it once, within setup_ns. */
@@ -222,16 +230,20 @@ struct iw_req_info {
 	bool crc, markers, peer_to_peer;
 };
 IW_API void iw_req_info(const struct iw_conn_req *req, struct iw_req_info *info);
-/* Consumes req. param: ird, ord, no_reads, cc, private_data count; NULL: the listener's. IW_EV_ESTABLISHED or IW_EV_CLOSED follows for qp.
- * Receives should have been posted before: the peer may send at once. */
+/* Consumes req, also when it fails. param: ird, ord, no_reads, cc, private_data count; NULL: the listener's. IW_EV_ESTABLISHED or IW_EV_CLOSED
+ * follows for qp. Receives should have been posted before: the peer may send at once.
+ * After an error the connection is closed and qp is as before: IW_E_CLOSED, IW_E_TIMEOUT and others that connections end with: the peer has gone, or
+ * nobody answered it in time; IW_E_STATE: qp was used before; IW_E_INVAL: the Private Data is too long, qp is of another context;
+ * IW_E_NOTSUP, IW_E_PERM: cc. */
 IW_API IW_MUST_CHECK int iw_accept(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_conn_param *param, struct iw_fault *why);
-/* Consumes req. */
+/* Consumes req. Private Data that is too long closes the connection without a Reply. */
 IW_API void iw_reject(struct iw_conn_req *req, const void *private_data, size_t len);
 
 /* Graceful: everything posted is sent, then FIN; the peer's data is still received. Posting sends ends. IW_EV_CLOSED follows when both
  * directions are closed. */
 IW_API void iw_disconnect(struct iw_qp *qp);
-/* At once; everything outstanding completes with IW_E_CANCELED. A Terminate is not sent. */
+/* At once; everything outstanding completes with IW_E_CANCELED. A Terminate is not sent; TCP is reset, so that octets of operations that have
+ * completed may not arrive any more. IW_EV_CLOSED follows. */
 IW_API void iw_abort(struct iw_qp *qp);
 
 enum iw_qp_state { IW_QP_NEW, IW_QP_CONNECTING, IW_QP_ESTABLISHED, IW_QP_CLOSING, IW_QP_CLOSED };
@@ -243,7 +255,7 @@ struct iw_qp_info {
 	bool crc, tx_markers, rx_markers, large_fpdus;
 	uint16_t ird, ord;      /* in force */
 	uint16_t peer_ird, peer_ord;
-	uint8_t rtr;            /* form used, enum iw_rtr, or 0 */
+	uint8_t rtr;            /* initiator: the form sent, responder: the set agreed on, enum iw_rtr; 0: none */
 	uint32_t emss, mulpdu;  /* of this moment */
 	uint64_t tx_octets, rx_octets;     /* of the LLP */
 	uint64_t tx_fpdus, rx_fpdus;
@@ -260,8 +272,8 @@ IW_API void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info);
 
 enum iw_ev_type {
 	IW_EV_CONNECT_REQUEST, /* listener, req */
-	IW_EV_ESTABLISHED,     /* qp */
-	IW_EV_REJECTED,        /* qp: the peer's Private Data is in iw_qp_info; fault says IW_E_REJECTED. The qp is closed. */
+	IW_EV_ESTABLISHED,     /* qp; a completion may be polled before this has been taken */
+	IW_EV_REJECTED,        /* qp: the peer's Private Data is in iw_qp_info; fault says IW_E_REJECTED. IW_EV_CLOSED follows. */
 	IW_EV_PEER_CLOSED,     /* qp: the peer sends no more (FIN); we still may */
 	IW_EV_CLOSED,          /* qp: over; fault.err is IW_OK for an orderly end. All completions were queued before it. Last event of a qp. */
 };
