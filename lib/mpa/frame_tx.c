@@ -70,8 +70,8 @@ static size_t fpdu_len(const struct iw_mpa *m, size_t ulpdu)
 
 /* --- alignment (RFC 5044 5.1) ----------------------------------------------------------------- */
 
-/* Each FPDU begins a TCP segment: those of exactly EMSS octets follow on each other by themselves, behind
- * any other TCP must be told to begin anew. */
+/* Each FPDU begins a TCP segment: those of exactly EMSS octets follow on each other by
+ * themselves, behind any other TCP must be told to begin anew. */
 static void align(const struct iw_mpa *m, struct iw_txbuf *t, size_t fpdu)
 {
 	if (!large_agreed(m))

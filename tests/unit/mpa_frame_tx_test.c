@@ -422,7 +422,8 @@ static void a_batch_that_ends_within_a_segment_ends_a_record(void **state)
 	free(ulpdu);
 }
 
-/* MPA-25: a short FPDU ends its batch, so that the next one begins a segment however little there is. */
+/* MPA-25: a short FPDU ends its batch, so that the next one begins a segment however little there
+ * is. */
 static void nothing_follows_a_short_fpdu_in_its_segment(void **state)
 {
 	uint8_t *ulpdu = random_ulpdu(1442, 6);
