@@ -30,7 +30,7 @@ static void print_time(struct iw_text *t, uint64_t time_ns)
 	static time_t of = -1;
 	time_t sec = (time_t)(time_ns / 1000000000u);
 	uint32_t us = (uint32_t)(time_ns % 1000000000u / 1000);
-	char digits[8];
+	char digits[] = ".000000 ";
 
 	if (sec != of) {
 		struct tm tm;
@@ -39,8 +39,10 @@ static void print_time(struct iw_text *t, uint64_t time_ns)
 			hms[0] = '\0';
 		of = sec;
 	}
-	snprintf(digits, sizeof(digits), ".%06u", us);
-	iw_text_fmt(t, "%s%s ", hms, digits);
+	for (size_t i = 6; i > 0; i--, us /= 10)
+		digits[i] = (char)('0' + us % 10);
+	iw_text_str(t, hms);
+	iw_text_str(t, digits);
 }
 
 static void write_human(const struct iw_cap_event *ev)
@@ -50,11 +52,8 @@ static void write_human(const struct iw_cap_event *ev)
 
 	iw_text_init(&t, line, sizeof(line));
 	print_time(&t, ev->time_ns);
-	iw_text_fmt(&t, "%U ", ev->frame);
-	iw_cap_end_print(&t, &ev->flow->end[ev->from]);
-	iw_text_str(&t, " > ");
-	iw_cap_end_print(&t, &ev->flow->end[1 - ev->from]);
-	iw_text_str(&t, " ");
+	iw_text_fmt(&t, "%U %s > %s ", ev->frame, ev->flow->name[ev->from],
+		    ev->flow->name[1 - ev->from]);
 	iw_cap_event_print(&t, ev);
 	puts(line);
 }
@@ -86,7 +85,8 @@ static void write_result_json(const struct result *r, int status)
 	puts(line);
 }
 
-/* The summary is talk, so that standard output holds the events alone. What is zero and usually is stays unsaid. */
+/* The summary is talk, so that standard output holds the events alone. What is zero and usually
+ * is stays unsaid. */
 static void write_result_human(const struct result *r)
 {
 	static const struct {
@@ -101,13 +101,15 @@ static void write_result_human(const struct result *r)
 	if (!iw_log_on(IW_LOG_WARN))
 		return;
 	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
-		uint64_t v = *(const uint64_t *)(const void *)((const char *)&r->totals + rows[i].offset);
+		uint64_t v = *(const uint64_t *)(const void *)((const char *)&r->totals +
+							       rows[i].offset);
 
 		if (v || iw_log_on(IW_LOG_INFO))
 			fprintf(stderr, "%12llu %s\n", (unsigned long long)v, rows[i].text);
 	}
 	if (!r->totals.iwarp_flows)
-		fputs("nothing iWARP found: no TCP connection with an MPA Request or Reply\n", stderr);
+		fputs("nothing iWARP found: no TCP connection with an MPA Request or Reply\n",
+		      stderr);
 }
 
 /* --- work --- */
@@ -140,7 +142,8 @@ static void tell_events(const struct opts *o, struct iw_cap *c)
 }
 
 /* Until the file ends, output fails, or somebody asks to stop. 0, or the error that ended it. */
-static int decode(const struct opts *o, struct iw_cap_source *s, struct iw_cap *c, struct result *r, struct iw_fault *why)
+static int decode(const struct opts *o, struct iw_cap_source *s, struct iw_cap *c, struct result *r,
+		  struct iw_fault *why)
 {
 	struct iw_cap_frame frame;
 	int ret = 0;
@@ -153,7 +156,8 @@ static int decode(const struct opts *o, struct iw_cap_source *s, struct iw_cap *
 		}
 		ret = iw_cap_push(c, &frame);
 		if (ret < 0) {
-			(void)iw_fail(why, ret, "frame %U: no memory for another connection", frame.number);
+			(void)iw_fail(why, ret, "frame %U: no memory for another connection",
+				      frame.number);
 			break;
 		}
 		tell_events(o, c);
@@ -184,7 +188,8 @@ static int run(struct opts *o)
 		goto out;
 	}
 	if (decode(o, source, cap, &result, &why) < 0) {
-		/* The writer of the error line knows nothing of the lines that wait in stdio's buffer. */
+		/* The writer of the error line knows nothing of the lines that wait in stdio's
+		 * buffer. */
 		(void)fflush(stdout);
 		status = iw_cli_fail(&o->cli, &why);
 	} else {
@@ -212,11 +217,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'r':
 		if (arg[0] == '\0')
-			argp_error(state, "--read \"\": empty; expected the name of a file, or - for standard input");
+			argp_error(state, "--read \"\": empty; expected the name of a file, or -");
 		o->file = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "\"%s\": no argument expected; a capture is named by -r FILE", arg);
+		argp_error(state, "\"%s\": no argument expected; a capture is named by -r FILE",
+			   arg);
 		return 0;
 	case ARGP_KEY_END:
 		if (!o->file)
@@ -235,9 +241,10 @@ static const struct argp_child kids[] = { { &iw_cli_argp, 0, "Common options:", 
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.doc = "Decode iWARP in a capture: MPA, DDP and RDMAP over TCP, a line a segment, with CRC verdicts.\v"
-	       "Exit status: 0 iWARP found and no rule broken; 1 no iWARP, or CRC or protocol errors; 2 usage; 3 built without libpcap; "
-	       "4 the capture cannot be read.",
+	.doc = "Decode iWARP in a capture: MPA, DDP and RDMAP over TCP, a line a segment, with CRC "
+	       "verdicts.\v"
+	       "Exit status: 0 iWARP found and no rule broken; 1 no iWARP, or CRC or protocol errors; "
+	       "2 usage; 3 built without libpcap; 4 the capture cannot be read.",
 	.children = kids,
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Captures made in memory: TCP segments as raw IP frames, MPA frames, FPDUs with and without markers, and the events that the
- * decoder makes of them. The FPDUs are built octet by octet, in another way than any code that reads them.
+ * Captures made in memory: TCP segments as raw IP frames, MPA frames, FPDUs with and without
+ * markers, and the events that the decoder makes of them. The FPDUs are built octet by octet, in
+ * another way than any code that reads them.
  */
 #ifndef TESTS_CAPTURE_MAKER_H
 #define TESTS_CAPTURE_MAKER_H
@@ -33,18 +34,19 @@ struct maker {
 	struct iw_cap *cap;
 	bool v6;
 	uint16_t port[2];
-	uint32_t seq[2];      /* next sequence number of each end */
+	uint32_t seq[2]; /* next sequence number of each end */
 	uint64_t now_ns, frame;
-	size_t snap;          /* most octets of a frame that are captured; 0: all */
-	void (*each)(const struct iw_cap_event *ev); /* sees every event with what it borrows; may be NULL */
+	size_t snap; /* most octets of a frame that are captured; 0: all */
+	void (*each)(const struct iw_cap_event
+			     *ev); /* sees every event with what it borrows; may be NULL */
 	struct told *told;
 	size_t n, room;
 };
 
 /* --- frames --- */
 
-static inline size_t make_ip(const struct maker *m, uint8_t *p, unsigned from, uint8_t flags, uint32_t seq, uint32_t ack,
-			     const void *data, size_t len)
+static inline size_t make_ip(const struct maker *m, uint8_t *p, unsigned from, uint8_t flags,
+			     uint32_t seq, uint32_t ack, const void *data, size_t len)
 {
 	size_t ip = m->v6 ? 40 : 20;
 
@@ -106,9 +108,14 @@ static inline void maker_collect(struct maker *m)
 }
 
 /* The frame in a block of exactly its length, so that a sanitizer sees a read behind its end. */
-static inline int maker_push(struct maker *m, enum iw_cap_link link, const void *data, size_t len, size_t wire_len)
+static inline int maker_push(struct maker *m, enum iw_cap_link link, const void *data, size_t len,
+			     size_t wire_len)
 {
-	struct iw_cap_frame f = { .number = ++m->frame, .time_ns = m->now_ns += 1000, .link = link, .len = len, .wire_len = wire_len };
+	struct iw_cap_frame f = { .number = ++m->frame,
+				  .time_ns = m->now_ns += 1000,
+				  .link = link,
+				  .len = len,
+				  .wire_len = wire_len };
 	uint8_t *exact = malloc(len ? len : 1);
 	int ret;
 
@@ -123,7 +130,8 @@ static inline int maker_push(struct maker *m, enum iw_cap_link link, const void 
 }
 
 /* A TCP segment from end[from]. */
-static inline int tcp(struct maker *m, unsigned from, uint8_t flags, uint32_t seq, uint32_t ack, const void *data, size_t len)
+static inline int tcp(struct maker *m, unsigned from, uint8_t flags, uint32_t seq, uint32_t ack,
+		      const void *data, size_t len)
 {
 	uint8_t *p = malloc(60 + len);
 	size_t n;
@@ -192,7 +200,8 @@ static inline bool maker_fini(struct maker *m)
 
 /* --- MPA --- */
 
-static inline size_t make_mpa(uint8_t *p, bool reply, uint8_t flags, uint8_t rev, const void *pd, size_t pd_len)
+static inline size_t make_mpa(uint8_t *p, bool reply, uint8_t flags, uint8_t rev, const void *pd,
+			      size_t pd_len)
 {
 	memcpy(p, reply ? "MPA ID Rep Frame" : "MPA ID Req Frame", 16);
 	p[16] = flags;
@@ -203,7 +212,8 @@ static inline size_t make_mpa(uint8_t *p, bool reply, uint8_t flags, uint8_t rev
 	return 20 + pd_len;
 }
 
-static inline void say_mpa(struct maker *m, unsigned from, bool reply, uint8_t flags, uint8_t rev, const void *pd, size_t pd_len)
+static inline void say_mpa(struct maker *m, unsigned from, bool reply, uint8_t flags, uint8_t rev,
+			   const void *pd, size_t pd_len)
 {
 	uint8_t p[20 + 65536];
 
@@ -218,13 +228,14 @@ static inline void set_up(struct maker *m, uint8_t request_flags, uint8_t reply_
 	say_mpa(m, 1, true, reply_flags, 1, NULL, 0);
 }
 
-/* RFC 5044 4: one octet after the other. pos: octets since SeqStart. Returns the octets written, up to 66,200. */
+/* RFC 5044 4: one octet after the other. pos: octets since SeqStart. Returns the octets written,
+ * up to 66,200. */
 struct fpdu_out {
 	uint8_t *p;
 	size_t n;
 	uint64_t pos;
 	bool markers;
-	uint64_t head;   /* where ULPDU_Length stands; 0: not yet there */
+	uint64_t head; /* where ULPDU_Length stands; 0: not yet there */
 	bool has_head;
 };
 
@@ -246,7 +257,8 @@ static inline void fpdu_octet(struct fpdu_out *o, uint8_t v)
 	o->pos++;
 }
 
-static inline size_t make_fpdu(uint8_t *p, uint64_t pos, bool markers, bool crc, const uint8_t *ulpdu, size_t len)
+static inline size_t make_fpdu(uint8_t *p, uint64_t pos, bool markers, bool crc,
+			       const uint8_t *ulpdu, size_t len)
 {
 	struct fpdu_out o = { .p = p, .pos = pos, .markers = markers };
 	uint32_t sum;
@@ -272,7 +284,13 @@ static inline size_t make_fpdu(uint8_t *p, uint64_t pos, bool markers, bool crc,
 
 static inline size_t make_send(uint8_t *p, uint32_t msn, uint32_t mo, bool last, size_t payload)
 {
-	struct iw_ddp h = { .last = last, .dv = 1, .rv = 1, .opcode = IW_OP_SEND, .qn = IW_QN_SEND, .msn = msn, .mo = mo };
+	struct iw_ddp h = { .last = last,
+			    .dv = 1,
+			    .rv = 1,
+			    .opcode = IW_OP_SEND,
+			    .qn = IW_QN_SEND,
+			    .msn = msn,
+			    .mo = mo };
 	int n = iw_ddp_encode(p, IW_DDP_UNTAGGED_LEN, &h);
 
 	assert(n == IW_DDP_UNTAGGED_LEN);
@@ -283,7 +301,13 @@ static inline size_t make_send(uint8_t *p, uint32_t msn, uint32_t mo, bool last,
 
 static inline size_t make_write(uint8_t *p, uint32_t stag, uint64_t to, bool last, size_t payload)
 {
-	struct iw_ddp h = { .tagged = true, .last = last, .dv = 1, .rv = 1, .opcode = IW_OP_WRITE, .stag = stag, .to = to };
+	struct iw_ddp h = { .tagged = true,
+			    .last = last,
+			    .dv = 1,
+			    .rv = 1,
+			    .opcode = IW_OP_WRITE,
+			    .stag = stag,
+			    .to = to };
 	int n = iw_ddp_encode(p, IW_DDP_TAGGED_LEN, &h);
 
 	assert(n == IW_DDP_TAGGED_LEN);

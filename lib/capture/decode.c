@@ -7,10 +7,10 @@
 
 #include "capture/packet.h"
 
-#define DEFAULT_FLOWS 65536
+#define DEFAULT_FLOWS     65536
 #define DEFAULT_DIRECTION (8u << 20)
-#define DEFAULT_TOTAL (64u << 20)
-#define DEFAULT_SEARCH (256u << 10)
+#define DEFAULT_TOTAL     (64u << 20)
+#define DEFAULT_SEARCH    (256u << 10)
 
 int iw_cap_new(struct iw_cap **out, const struct iw_cap_cfg *cfg)
 {
@@ -56,8 +56,8 @@ const struct iw_cap_totals *iw_cap_totals(const struct iw_cap *c)
 	return &c->totals;
 }
 
-struct iw_cap_event *event_new(struct iw_cap *c, enum iw_cap_kind kind, struct flow *f, unsigned d, uint64_t time_ns,
-			       uint64_t frame)
+struct iw_cap_event *event_new(struct iw_cap *c, enum iw_cap_kind kind, struct flow *f, unsigned d,
+			       uint64_t time_ns, uint64_t frame)
 {
 	assert(c->event_first + c->events < EVENTS_MAX);
 
@@ -196,8 +196,8 @@ static void flow_end(struct iw_cap *c, struct flow *f)
 		if (!f->follow)
 			continue;
 		/* An ACK one above: a FIN that was not captured. */
-		if (s->known && s->acked_known && iw_seq32_before(s->next, s->acked) && hole > 1 && !s->fin_told &&
-		    s->phase != PHASE_PLAIN) {
+		if (s->known && s->acked_known && iw_seq32_before(s->next, s->acked) && hole > 1 &&
+		    !s->fin_told && s->phase != PHASE_PLAIN) {
 			tell_loss(c, f, d, hole, IW_CAP_WHY_END, false, phase_text(s->phase));
 			s->next = s->acked;
 		}
@@ -232,7 +232,8 @@ static bool flow_step(struct iw_cap *c, struct flow *f)
 	if (f->reset && !f->reset_told) {
 		f->reset_told = true;
 		if (f->follow) {
-			struct iw_cap_event *ev = event_new(c, IW_CAP_TCP, f, f->reset_from, f->reset_time_ns, f->reset_frame);
+			struct iw_cap_event *ev = event_new(c, IW_CAP_TCP, f, f->reset_from,
+							    f->reset_time_ns, f->reset_frame);
 
 			ev->tcp.kind = IW_CAP_TCP_RESET;
 			ev->tcp.seq = f->dir[f->reset_from].next;
@@ -281,7 +282,8 @@ const struct iw_cap_event *iw_cap_next(struct iw_cap *c)
 
 void iw_cap_finish(struct iw_cap *c)
 {
-	/* In the order in which they appeared would need a sort; the order in which they were last heard of is as good. */
+	/* In the order in which they appeared would need a sort; the order in which they were
+	 * last heard of is as good. */
 	for (int i = 0; i < LRU_COUNT; i++) {
 		struct iw_list *l;
 

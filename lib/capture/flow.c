@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The table of TCP connections: a hash of both ends, and lists of who was heard of last, for when it is full. */
+/* The table of TCP connections: a hash of both ends, and lists of who was heard of last, for
+ * when it is full. */
 #include "capture/internal.h"
 
 #include <string.h>
@@ -24,7 +25,8 @@ static uint64_t mix(uint64_t v)
 
 static uint64_t hash_end(const struct iw_cap *c, const struct iw_cap_end *e)
 {
-	return mix(mix(load64(e->addr) ^ c->seed) ^ load64(e->addr + 8) ^ (uint64_t)e->port << 1 ^ e->v6);
+	return mix(mix(load64(e->addr) ^ c->seed) ^ load64(e->addr + 8) ^ (uint64_t)e->port << 1 ^
+		   e->v6);
 }
 
 /* The same for both directions. */
@@ -35,12 +37,14 @@ static size_t bucket_of(const struct iw_cap *c, const struct iw_cap_end end[2])
 
 static bool same_end(const struct iw_cap_end *a, const struct iw_cap_end *b)
 {
-	return a->port == b->port && a->v6 == b->v6 && memcmp(a->addr, b->addr, sizeof(a->addr)) == 0;
+	return a->port == b->port && a->v6 == b->v6 &&
+	       memcmp(a->addr, b->addr, sizeof(a->addr)) == 0;
 }
 
 int flows_init(struct iw_cap *c)
 {
-	for (c->buckets = 64; c->buckets < c->limits.flows && c->buckets < SIZE_MAX / 2; c->buckets *= 2)
+	for (c->buckets = 64; c->buckets < c->limits.flows && c->buckets < SIZE_MAX / 2;
+	     c->buckets *= 2)
 		;
 	c->bucket = iw_mem_array(c->mem, c->buckets, sizeof(*c->bucket));
 	if (!c->bucket)
@@ -73,7 +77,8 @@ struct flow *flow_find(struct iw_cap *c, const struct iw_cap_end end[2], unsigne
 {
 	for (struct flow *f = c->bucket[bucket_of(c, end)]; f; f = f->hash_next) {
 		for (unsigned d = 0; d < 2; d++) {
-			if (same_end(&f->pub.end[d], &end[0]) && same_end(&f->pub.end[1 - d], &end[1])) {
+			if (same_end(&f->pub.end[d], &end[0]) &&
+			    same_end(&f->pub.end[1 - d], &end[1])) {
 				*from = d;
 				return f;
 			}
@@ -95,7 +100,8 @@ static void make_room(struct iw_cap *c)
 		if (i != LRU_CLOSED) {
 			c->totals.forgotten++;
 			if (f->follow)
-				event_new(c, IW_CAP_TCP, f, 0, c->now_ns, c->frame)->tcp.kind = IW_CAP_TCP_FORGOTTEN;
+				event_new(c, IW_CAP_TCP, f, 0, c->now_ns, c->frame)->tcp.kind =
+					IW_CAP_TCP_FORGOTTEN;
 		}
 		flow_close(c, f);
 		return;
@@ -110,7 +116,9 @@ struct flow *flow_add(struct iw_cap *c, const struct iw_cap_end end[2])
 		return NULL;
 	if (c->flows >= c->limits.flows)
 		make_room(c);
-	f->pub = (struct iw_cap_flow){ .id = c->next_id++, .end = { end[0], end[1] }, .initiator = -1 };
+	f->pub = (struct iw_cap_flow){ .id = c->next_id++,
+				       .end = { end[0], end[1] },
+				       .initiator = -1 };
 	for (int d = 0; d < 2; d++)
 		iw_list_init(&f->dir[d].queue);
 	f->bucket = bucket_of(c, end);
@@ -128,7 +136,10 @@ void flow_touch(struct iw_cap *c, struct flow *f)
 	bool closed = f->reset_told || (f->dir[0].fin_told && f->dir[1].fin_told);
 
 	iw_list_del(&f->link);
-	iw_list_add_tail(&c->lru[closed ? LRU_CLOSED : f->follow ? LRU_IWARP : LRU_PLAIN], &f->link);
+	iw_list_add_tail(&c->lru[closed      ? LRU_CLOSED
+				 : f->follow ? LRU_IWARP
+					     : LRU_PLAIN],
+			 &f->link);
 }
 
 void flow_close(struct iw_cap *c, struct flow *f)

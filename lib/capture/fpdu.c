@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * FPDUs and markers (RFC 5044 4). Nothing is put together: the front of an FPDU is kept, its CRC runs along, and the payload only
- * passes by, so that an FPDU of any size in any number of TCP segments costs the same few octets of memory.
+ * FPDUs and markers (RFC 5044 4). Nothing is put together: the front of an FPDU is kept, its CRC
+ * runs along, and the payload only passes by, so that an FPDU of any size in any number of TCP
+ * segments costs the same few octets of memory.
  *
- * When the boundaries are lost, the next FPDU is looked for where a marker points, or at the start of a TCP segment. What is found
- * there is a guess until the FPDU has proved itself by its CRC, and nothing is told of a guess.
+ * When the boundaries are lost, the next FPDU is looked for where a marker points, or at the start
+ * of a TCP segment. What is found there is a guess until the FPDU has proved itself by its CRC, and
+ * nothing is told of a guess.
  */
 #include "capture/internal.h"
 
@@ -79,7 +81,8 @@ static enum iw_cap_crc crc_verdict(struct follow *fo, const struct walk *w)
 		return IW_CAP_CRC_OFF;
 	if (w->missing)
 		return IW_CAP_CRC_ABSENT;
-	/* Neither frame that was captured said C = 1; the other one may have. A CRC that is right is no accident. */
+	/* Neither frame that was captured said C = 1; the other one may have. A CRC that is
+	 * right is no accident. */
 	if (fo->crc == CRC_UNKNOWN)
 		fo->crc = good ? CRC_ON : CRC_OFF;
 	if (fo->crc == CRC_OFF)
@@ -88,7 +91,8 @@ static enum iw_cap_crc crc_verdict(struct follow *fo, const struct walk *w)
 }
 
 /* Has the FPDU at a guessed place proved that it is one? */
-static bool is_proved(const struct walk *w, enum iw_cap_crc crc, enum shape shape, enum iw_cap_why *why)
+static bool is_proved(const struct walk *w, enum iw_cap_crc crc, enum shape shape,
+		      enum iw_cap_why *why)
 {
 	bool summed = !w->missing && iw_get_le32(w->crc_wire) == w->crc;
 
@@ -106,7 +110,8 @@ static bool is_proved(const struct walk *w, enum iw_cap_crc crc, enum shape shap
 	return shape == SHAPE_STRICT;
 }
 
-static void tell_resync(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r, enum iw_cap_why why)
+static void tell_resync(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
+			enum iw_cap_why why)
 {
 	struct walk *w = walk_of(f, d);
 	struct iw_cap_event *ev = event_new(c, IW_CAP_TCP, f, d, r->time_ns, r->frame);
@@ -124,7 +129,8 @@ static void tell_lost(struct iw_cap *c, struct flow *f, unsigned d, const struct
 	struct walk *w = walk_of(f, d);
 	struct iw_fault *why = event_error(c, f, d, r);
 
-	iw_fail(why, IW_E_FORMAT, "mpa: two FPDUs in a row make no sense: where the next one begins is not known");
+	iw_fail(why, IW_E_FORMAT,
+		"mpa: two FPDUs in a row make no sense: where the next one begins is not known");
 	why->clause = "RFC 5044 6";
 	why->offset = w->start;
 }
@@ -155,8 +161,9 @@ static void finish(struct iw_cap *c, struct flow *f, unsigned d, const struct ru
 	w->tentative = CERTAIN;
 	w->begun = false;
 	segment_tell(c, f, d, r, crc);
-	/* A length that a bad CRC covers must not be trusted (RFC 5044 6). A sound header is a reason to trust it all the same, since
-	 * a peer that takes its CRC wrongly is what people look for. */
+	/* A length that a bad CRC covers must not be trusted (RFC 5044 6). A sound header is a
+	 * reason to trust it all the same, since a peer that takes its CRC wrongly is what
+	 * people look for. */
 	if (crc == IW_CAP_CRC_GOOD || shape == SHAPE_STRICT || w->missing)
 		return;
 	if (crc == IW_CAP_CRC_BAD || shape == SHAPE_NONE || w->bad_marks)
@@ -246,8 +253,10 @@ static size_t take_body(struct walk *w, const uint8_t *p, size_t len)
 	return n;
 }
 
-/* Octets taken, at most to the end of the FPDU, which is finished then. p NULL: they are missing; ULPDU_Length is known then. */
-static size_t walk_octets(struct iw_cap *c, struct flow *f, unsigned d, const uint8_t *p, size_t len, const struct run *r, bool aligned)
+/* Octets taken, at most to the end of the FPDU, which is finished then. p NULL: they are
+ * missing; ULPDU_Length is known then. */
+static size_t walk_octets(struct iw_cap *c, struct flow *f, unsigned d, const uint8_t *p,
+			  size_t len, const struct run *r, bool aligned)
 {
 	struct walk *w = walk_of(f, d);
 	size_t used = 0;
@@ -309,8 +318,8 @@ static void replay(struct walk *w, size_t at, size_t len, const struct run *r)
 }
 
 /*
- * The first four octets: a marker that is due there is zero (RFC 5044 4.3), and a ULPDU_Length never is. So they tell whether
- * markers are there, and whether that is what was agreed.
+ * The first four octets: a marker that is due there is zero (RFC 5044 4.3), and a ULPDU_Length
+ * never is. So they tell whether markers are there, and whether that is what was agreed.
  */
 static void on_first(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
@@ -319,13 +328,14 @@ static void on_first(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 	bool marker;
 
 	(void)iw_mpa_marker_decode(&m, w->buf, IW_MPA_MARKER_LEN);
-	marker = w->markers ? (m.fpduptr & MARK_MASK) == 0 && m.reserved < IW_DDP_TAGGED_LEN : iw_get_be32(w->buf) == 0;
+	marker = w->markers ? (m.fpduptr & MARK_MASK) == 0 && m.reserved < IW_DDP_TAGGED_LEN
+			    : iw_get_be32(w->buf) == 0;
 	if (w->markers_known && marker != w->markers) {
 		struct iw_fault *why = event_error(c, f, d, r);
 
 		iw_fail(why, IW_E_MPA_MARKER, "mpa: %s",
-			marker ? "the stream begins with a marker, but the receiver did not ask for markers" :
-				 "the receiver asked for markers, but the stream does not begin with one");
+			marker ? "the stream begins with a marker that nobody asked for"
+			       : "the receiver asked for markers, but none is in front");
 		why->clause = "RFC 5044 7.1.1";
 	}
 	w->markers = marker;
@@ -351,9 +361,10 @@ static size_t first_run(struct iw_cap *c, struct flow *f, unsigned d, const stru
 /* --- lost boundaries --- */
 
 /*
- * buf holds a marker, the octets behind it, and the next marker. The next one says how far back the FPDU that it lies in begins: if
- * that is behind the first marker, there is the boundary. (FPDUPTR 0: right behind the next marker, which belongs to that FPDU; the
- * same holds for the first marker when the FPDU begins right behind it.)
+ * buf holds a marker, the octets behind it, and the next marker. The next one says how far back the
+ * FPDU that it lies in begins: if that is behind the first marker, there is the boundary. (FPDUPTR
+ * 0: right behind the next marker, which belongs to that FPDU; the same holds for the first marker
+ * when the FPDU begins right behind it.)
  */
 static void on_marked_block(struct flow *f, unsigned d, const struct run *r)
 {
@@ -385,7 +396,8 @@ static size_t hunt_marked(struct flow *f, unsigned d, const struct run *r)
 	size_t used = 0;
 
 	if (w->buf_len == 0) {
-		size_t to_mark = (IW_MPA_MARKER_SPACING - w->pos % IW_MPA_MARKER_SPACING) % IW_MPA_MARKER_SPACING;
+		size_t to_mark = (IW_MPA_MARKER_SPACING - w->pos % IW_MPA_MARKER_SPACING) %
+				 IW_MPA_MARKER_SPACING;
 
 		used = IW_MIN(r->len, to_mark);
 		w->pos += used;
@@ -469,8 +481,10 @@ bool walk_replay(struct iw_cap *c, struct flow *f, unsigned d)
 /* Octets of the stream that the FPDU under way takes; ULPDU_Length is known. */
 static uint64_t fpdu_octets(const struct walk *w)
 {
-	/* Where markers lie repeats every 512 octets, so the low bits of the position are enough. */
-	return w->markers ? iw_mpa_fpdu_len_marked((uint32_t)w->start, w->ulpdu_len) : iw_mpa_fpdu_len(w->ulpdu_len);
+	/* Where markers lie repeats every 512 octets, so the low bits of the position are
+	 * enough. */
+	return w->markers ? iw_mpa_fpdu_len_marked((uint32_t)w->start, w->ulpdu_len)
+			  : iw_mpa_fpdu_len(w->ulpdu_len);
 }
 
 void walk_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why)

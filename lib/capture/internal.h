@@ -3,15 +3,15 @@
  * What the decoder's files share. A frame goes through them in this order:
  *
  *     packet.c    link, IP and TCP headers
- *     decode.c    the decoder: which connection, and the loop that does one step after another until an event is there
+ *     decode.c    the decoder: which connection; one step after another until an event is there
  *     flow.c      the table of connections
  *     stream.c    one direction of TCP in order; holes, and when they are given up
  *     startup.c   the MPA key, Request and Reply, and what they negotiate
  *     fpdu.c      FPDUs and markers; finding them again after a hole
  *     segment.c   DDP and RDMAP of one FPDU, and the rules that it may break
  *
- * A step reads a stretch of octets up to the end of at most one FPDU, so that it makes a handful of events at most: they wait in
- * a ring of fixed size, and no caller has to hand in a callback.
+ * A step reads a stretch of octets up to the end of at most one FPDU, so that it makes a handful of
+ * events at most: they wait in a ring of fixed size, and no caller has to hand in a callback.
  */
 #ifndef IW_CAPTURE_INTERNAL_H
 #define IW_CAPTURE_INTERNAL_H
@@ -21,19 +21,23 @@
 #include "util/num.h"
 #include "util/pool.h"
 
-#define BLOCK_LEN 2048       /* of the pool: room for one full Ethernet segment */
-#define EVENTS_MAX 16        /* more than one step makes */
-#define HOLE_PACKETS 32      /* packets that must follow an ACK for missing octets before these count as lost: */
-#define HOLE_NS IW_SEC(1)    /* ... or this long: captures of several queues hold packets in slightly wrong order */
+#define BLOCK_LEN  2048 /* of the pool: room for one full Ethernet segment */
+#define EVENTS_MAX 16   /* more than one step makes */
+/* So many packets, or so long, must follow an ACK for missing octets before these count as lost:
+ * captures of several queues hold packets in slightly wrong order. */
+#define HOLE_PACKETS 32
+#define HOLE_NS      IW_SEC(1)
 #define HEAD_MAX (IW_MPA_HEAD_LEN + IW_DDP_UNTAGGED_LEN + IW_RDMAP_TERM_MAX)
-#define BLOCK_MARKED (IW_MPA_MARKER_SPACING + IW_MPA_MARKER_LEN) /* from a marker to behind the next one */
+/* From a marker to behind the next one. */
+#define BLOCK_MARKED (IW_MPA_MARKER_SPACING + IW_MPA_MARKER_LEN)
 
-/* TCP payload that came ahead of its turn, or that waits for the other direction; one block of the pool. */
+/* TCP payload that came ahead of its turn, or that waits for the other direction; one block of
+ * the pool. */
 struct piece {
-	struct iw_list link;   /* dir.queue, in the order of seq, without overlap */
+	struct iw_list link; /* dir.queue, in the order of seq, without overlap */
 	uint32_t seq, len;
-	uint32_t missing;      /* octets behind it that the snap length cut */
-	bool seg_start;        /* a TCP segment began here */
+	uint32_t missing; /* octets behind it that the snap length cut */
+	bool seg_start;   /* a TCP segment began here */
 	uint64_t time_ns, frame;
 	uint8_t data[];
 };
@@ -50,12 +54,12 @@ struct run {
 /* clang-format off */
 /*	   name    what a direction that is in it is in the middle of */
 #define PHASE_LIST(X)                                                  \
-	X(SEARCH,  "streaming mode")          /* looking for an MPA key */     \
-	X(FRAME,   "an MPA start-up frame")                                    \
-	X(WAIT,    "MPA set-up")              /* own frame seen, the other not */ \
-	X(FIRST,   "MPA set-up")              /* four octets that tell whether markers are there */ \
-	X(FPDU,    "full operation")                                           \
-	X(HUNT,    "octets without known FPDU boundaries")                     \
+	X(SEARCH,  "streaming mode")          /* looking for an MPA key */          \
+	X(FRAME,   "an MPA start-up frame")                                         \
+	X(WAIT,    "MPA set-up")              /* own frame seen, the other not */   \
+	X(FIRST,   "MPA set-up")              /* four octets tell about markers */  \
+	X(FPDU,    "full operation")                                                \
+	X(HUNT,    "octets without known FPDU boundaries")                          \
 	X(PLAIN,   "octets that are not followed")
 /* clang-format on */
 enum phase {
@@ -68,52 +72,59 @@ enum phase {
 /* One direction of a TCP connection. */
 struct dir {
 	enum phase phase;
-	bool known;              /* next is valid */
-	uint32_t next;           /* sequence number of the next octet in order */
-	bool isn_known;          /* its SYN was captured */
+	bool known;     /* next is valid */
+	uint32_t next;  /* sequence number of the next octet in order */
+	bool isn_known; /* its SYN was captured */
 	uint32_t isn;
 	bool acked_known;
-	uint32_t acked;          /* the peer has acknowledged up to here */
+	uint32_t acked; /* the peer has acknowledged up to here */
 	bool fin_known, fin_told;
 	uint32_t fin_seq;
 	uint64_t fin_time_ns, fin_frame;
 	bool hole_watched;
-	uint32_t hole_packets;   /* flow.packets when the peer was seen to have acknowledged the hole */
+	/* flow.packets when the peer was seen to have acknowledged the hole */
+	uint32_t hole_packets;
 	uint64_t hole_time_ns;
-	struct iw_list queue;    /* struct piece */
-	uint32_t blocks;         /* in queue */
+	struct iw_list queue; /* struct piece */
+	uint32_t blocks;      /* in queue */
 	/* SEARCH */
-	uint8_t match;           /* octets of the key seen */
-	bool match_reply;        /* it is the Reply's */
-	bool match_start;        /* it began where a TCP segment begins */
-	bool snap_told;          /* a loss by snap length that did no harm was told */
+	uint8_t match;    /* octets of the key seen */
+	bool match_reply; /* it is the Reply's */
+	bool match_start; /* it began where a TCP segment begins */
+	bool snap_told;   /* a loss by snap length that did no harm was told */
 	uint64_t searched;
 };
 
-enum crc_mode { CRC_OFF, CRC_ON, CRC_UNKNOWN /* a start-up frame was not captured: the first FPDU tells */ };
+enum crc_mode {
+	CRC_OFF,
+	CRC_ON,
+	CRC_UNKNOWN, /* a start-up frame was not captured: the first FPDU tells */
+};
 
 enum tentative {
-	CERTAIN,         /* where the FPDU begins is known */
-	AFTER_NONSENSE,  /* it follows one that made no sense: tell it only if it makes sense itself */
-	BY_SEGMENT,      /* boundaries were lost; this is the start of a TCP segment */
-	BY_MARKER,       /* boundaries were lost; a marker pointed here */
+	CERTAIN,        /* where the FPDU begins is known */
+	/* it follows one that made no sense: tell it only if it makes sense itself */
+	AFTER_NONSENSE,
+	BY_SEGMENT,     /* boundaries were lost; this is the start of a TCP segment */
+	BY_MARKER,      /* boundaries were lost; a marker pointed here */
 };
 
 /* The FPDUs of one direction. */
 struct walk {
 	bool markers;
-	bool markers_known;      /* negotiated; otherwise the first four octets tell */
-	bool pos_known;          /* pos counts from where the first marker was due */
-	uint64_t lost_early;     /* octets missing right behind the start-up frame: full operation begins with a search */
-	uint64_t pos;            /* octets since the end of the start-up frame */
+	bool markers_known; /* negotiated; otherwise the first four octets tell */
+	bool pos_known;     /* pos counts from where the first marker was due */
+	/* octets missing right behind the start-up frame: full operation begins with a search */
+	uint64_t lost_early;
+	uint64_t pos; /* octets since the end of the start-up frame */
 	enum tentative tentative;
-	uint64_t skipped;        /* octets since the boundaries were lost */
+	uint64_t skipped; /* octets since the boundaries were lost */
 
 	/* the FPDU under way */
 	bool begun, aligned;
 	uint64_t start, start_frame;
-	uint64_t head_pos;       /* of its ULPDU_Length */
-	uint32_t got, need;      /* octets without markers; need is 0 until ULPDU_Length is there */
+	uint64_t head_pos;  /* of its ULPDU_Length */
+	uint32_t got, need; /* octets without markers; need is 0 until ULPDU_Length is there */
 	uint16_t ulpdu_len;
 	uint32_t crc;
 	uint8_t crc_wire[IW_MPA_CRC_LEN];
@@ -128,11 +139,15 @@ struct walk {
 	/* FRAME: the frame. FIRST, HUNT: octets that are walked before those that come next. */
 	uint8_t buf[IW_MPA_FRAME_LEN + IW_MPA_PD_MAX];
 	uint16_t buf_len, replay_at, replay_len;
-	uint32_t frame_seen;     /* FRAME: octets gone by, captured or not; buf_len of them without a hole */
-	struct run replay_run;   /* time and frame of the replayed octets */
+	/* FRAME: octets gone by, captured or not; buf_len of them without a hole */
+	uint32_t frame_seen;
+	struct run replay_run; /* time and frame of the replayed octets */
 
 	/* the rules of order, RFC 5041 4.3 */
-	struct { bool known; uint32_t msn, mo; } queue[4];
+	struct {
+		bool known;
+		uint32_t msn, mo;
+	} queue[4];
 	bool terminated;
 	uint64_t fpdus;
 };
@@ -146,11 +161,12 @@ struct said {
 /* A connection in which an MPA key was seen. */
 struct follow {
 	struct said request, reply;
-	bool reply_first;        /* a Reply, and no Request yet */
+	bool reply_first; /* a Reply, and no Request yet */
 	bool request_end_known;
-	uint32_t request_end;    /* reply_first: the sequence number behind the Request, from the Reply's ACK */
+	/* reply_first: the sequence number behind the Request, from the Reply's ACK */
+	uint32_t request_end;
 	enum crc_mode crc;
-	bool agreed;             /* FPDUs may come */
+	bool agreed; /* FPDUs may come */
 	struct walk walk[2];
 };
 
@@ -158,29 +174,30 @@ struct flow {
 	struct iw_cap_flow pub;
 	struct flow *hash_next;
 	size_t bucket;
-	struct iw_list link;     /* cap.lru[..] or cap.closing */
+	struct iw_list link; /* cap.lru[..] or cap.closing */
 	uint32_t packets;
-	bool flush;              /* no octets will fill a hole any more */
+	bool flush; /* no octets will fill a hole any more */
 	bool reset, reset_told;
 	unsigned reset_from;
 	uint64_t reset_time_ns, reset_frame;
 	struct dir dir[2];
-	struct follow *follow;   /* NULL: no MPA key seen */
+	struct follow *follow; /* NULL: no MPA key seen */
 };
 
-enum lru { LRU_CLOSED, LRU_PLAIN, LRU_IWARP, LRU_COUNT }; /* in the order in which they are dropped when the table is full */
+/* In the order in which they are dropped when the table is full. */
+enum lru { LRU_CLOSED, LRU_PLAIN, LRU_IWARP, LRU_COUNT };
 
 struct iw_cap {
 	const struct iw_mem *mem;
 	uint64_t seed;
 	struct iw_cap_limits limits;
 	struct flow **bucket;
-	size_t buckets;          /* a power of two */
+	size_t buckets; /* a power of two */
 	uint32_t flows, next_id;
 	struct iw_list lru[LRU_COUNT];
-	struct iw_list closing;  /* taken out of the table, to be flushed and freed */
+	struct iw_list closing; /* taken out of the table, to be flushed and freed */
 	struct iw_pool pool;
-	uint32_t dir_blocks;     /* most that one direction may hold */
+	uint32_t dir_blocks; /* most that one direction may hold */
 
 	/* the frame at hand */
 	struct flow *cur;
@@ -191,7 +208,7 @@ struct iw_cap {
 
 	struct iw_cap_event event[EVENTS_MAX];
 	unsigned event_first, events;
-	bool event_out;          /* event[event_first] is with the caller */
+	bool event_out;            /* event[event_first] is with the caller */
 	uint8_t pd[IW_MPA_PD_MAX]; /* what events point to */
 	struct iw_rreq rreq;
 	struct iw_terminate term, term_exchanged;
@@ -199,8 +216,8 @@ struct iw_cap {
 };
 
 /* decode.c: a new event, zeroed but for who, when and kind. */
-struct iw_cap_event *event_new(struct iw_cap *c, enum iw_cap_kind kind, struct flow *f, unsigned d, uint64_t time_ns,
-			       uint64_t frame);
+struct iw_cap_event *event_new(struct iw_cap *c, enum iw_cap_kind kind, struct flow *f, unsigned d,
+			       uint64_t time_ns, uint64_t frame);
 /* decode.c: a new error event, whose fault the caller fills by iw_fail. */
 struct iw_fault *event_error(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r);
 
@@ -209,7 +226,8 @@ IW_MUST_CHECK int flows_init(struct iw_cap *c);
 void flows_fini(struct iw_cap *c);
 /* The connection of these ends and the index of the sender, or NULL. */
 struct flow *flow_find(struct iw_cap *c, const struct iw_cap_end end[2], unsigned *from);
-/* A new one, end[0] being the sender. May move the least interesting one to c->closing. NULL: out of memory. */
+/* A new one, end[0] being the sender. May move the least interesting one to c->closing. NULL:
+ * out of memory. */
 struct flow *flow_add(struct iw_cap *c, const struct iw_cap_end end[2]);
 /* Moves it to the end of the list it now belongs to. */
 void flow_touch(struct iw_cap *c, struct flow *f);
@@ -256,9 +274,11 @@ enum shape {
 };
 enum shape segment_shape(const uint8_t *head, size_t head_len, uint16_t ulpdu_len);
 /* The ddp event of the FPDU that w has finished, and the errors found in it. */
-void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r, enum iw_cap_crc crc);
+void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
+		  enum iw_cap_crc crc);
 
 /* stream.c: a loss event, and the counters. */
-void tell_loss(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why, bool sync, const char *where);
+void tell_loss(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why,
+	       bool sync, const char *where);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Events as lines of JSON. Every text is our own or made printable ASCII on the way; STags and offsets are texts of hex digits. */
+/* Events as lines of JSON. Every text is our own or made printable ASCII on the way; STags and
+ * offsets are texts of hex digits. */
 #include "capture/capture.h"
 
 #include "util/num.h"
@@ -41,7 +42,8 @@ static void put_octets(struct iw_text *t, const char *name, const uint8_t *p, si
 	iw_text_str(t, "\"");
 }
 
-/* RFC 8259 7: quotation mark and reverse solidus are escaped; what is not printable ASCII becomes a dot. */
+/* RFC 8259 7: quotation mark and reverse solidus are escaped; what is not printable ASCII
+ * becomes a dot. */
 static void put_printable(struct iw_text *t, const char *name, const uint8_t *p, size_t len)
 {
 	iw_text_fmt(t, ",\"%s\":\"", name);
@@ -60,13 +62,6 @@ static void put_text(struct iw_text *t, const char *name, const char *s)
 	while (s[len])
 		len++;
 	put_printable(t, name, (const uint8_t *)s, len);
-}
-
-static void put_end(struct iw_text *t, const char *name, const struct iw_cap_end *e)
-{
-	iw_text_fmt(t, ",\"%s\":\"", name);
-	iw_cap_end_print(t, e);
-	iw_text_str(t, "\"");
 }
 
 static void put_mpa(struct iw_text *t, const struct iw_cap_mpa *m)
@@ -228,9 +223,12 @@ void iw_cap_event_json(struct iw_text *t, const struct iw_cap_event *ev)
 	put_u64(t, "time_ns", ev->time_ns);
 	put_u64(t, "frame", ev->frame);
 	put_u64(t, "flow", f->id);
-	put_name(t, "from", f->initiator < 0 ? "unknown" : f->initiator == (int)ev->from ? "initiator" : "responder");
-	put_end(t, "src", &f->end[ev->from]);
-	put_end(t, "dst", &f->end[1 - ev->from]);
+	put_name(t, "from",
+		 f->initiator < 0                ? "unknown"
+		 : f->initiator == (int)ev->from ? "initiator"
+						 : "responder");
+	put_name(t, "src", f->name[ev->from]);
+	put_name(t, "dst", f->name[1 - ev->from]);
 	switch (ev->kind) {
 	case IW_CAP_MPA:
 		put_mpa(t, &ev->mpa);
@@ -248,7 +246,8 @@ void iw_cap_event_json(struct iw_text *t, const struct iw_cap_event *ev)
 	iw_text_str(t, "}");
 }
 
-void iw_cap_totals_json(struct iw_text *t, const struct iw_cap_totals *totals, bool complete, int exit_status)
+void iw_cap_totals_json(struct iw_text *t, const struct iw_cap_totals *totals, bool complete,
+			int exit_status)
 {
 	iw_text_str(t, "{\"schema\":1,\"event\":\"result\"");
 #define IW_X_(name, text) put_u64(t, #name, totals->name);

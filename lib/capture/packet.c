@@ -9,8 +9,8 @@
 enum ethertype {
 	ETHERTYPE_IPV4 = 0x0800,
 	ETHERTYPE_IPV6 = 0x86dd,
-	ETHERTYPE_VLAN = 0x8100,       /* IEEE 802.1Q */
-	ETHERTYPE_SERVICE = 0x88a8,    /* IEEE 802.1ad, the outer tag */
+	ETHERTYPE_VLAN = 0x8100,    /* IEEE 802.1Q */
+	ETHERTYPE_SERVICE = 0x88a8, /* IEEE 802.1ad, the outer tag */
 	ETHERTYPE_SERVICE_OLD = 0x9100,
 };
 
@@ -27,13 +27,13 @@ enum ip_protocol {
 };
 
 #define ETHER_LEN 14
-#define VLAN_LEN 4
-#define SLL_LEN 16
-#define SLL2_LEN 20
-#define NULL_LEN 4
-#define IPV4_LEN 20
-#define IPV6_LEN 40
-#define TCP_LEN 20
+#define VLAN_LEN  4
+#define SLL_LEN   16
+#define SLL2_LEN  20
+#define NULL_LEN  4
+#define IPV4_LEN  20
+#define IPV6_LEN  40
+#define TCP_LEN   20
 
 /* What is left of the frame: captured octets, and octets it had on the wire. */
 struct cursor {
@@ -41,7 +41,8 @@ struct cursor {
 	size_t len, wire;
 };
 
-/* True when n octets of header are there; *why otherwise: cut by the snap length, or a frame that short. */
+/* True when n octets of header are there; *why otherwise: cut by the snap length, or a frame
+ * that short. */
 static bool need(const struct cursor *c, size_t n, enum packet_kind *why)
 {
 	if (n <= c->len)
@@ -102,7 +103,8 @@ static enum packet_kind parse_ipv4(struct packet *out, struct cursor *c)
 		return why;
 	hdr = (size_t)(c->p[0] & 0xf) * 4;
 	total = iw_get_be16(c->p + 2);
-	/* Captures before segmentation offload may say 0, for a length that does not fit the field. */
+	/* Captures before segmentation offload may say 0, for a length that does not fit the
+	 * field. */
 	if (total == 0)
 		total = c->wire;
 	if (c->p[0] >> 4 != 4 || hdr < IPV4_LEN || total < hdr || total > c->wire)
@@ -150,8 +152,9 @@ static enum packet_kind parse_ipv6(struct packet *out, struct cursor *c)
 	while (next != IP_TCP) {
 		size_t hdr;
 
-		if (next != IP_HOPOPTS && next != IP_ROUTING && next != IP_FRAGMENT && next != IP_AH &&
-		    next != IP_DSTOPTS && next != IP_MOBILITY && next != IP_HIP && next != IP_SHIM6)
+		if (next != IP_HOPOPTS && next != IP_ROUTING && next != IP_FRAGMENT &&
+		    next != IP_AH && next != IP_DSTOPTS && next != IP_MOBILITY && next != IP_HIP &&
+		    next != IP_SHIM6)
 			return PACKET_OTHER;
 		if (!need(c, 8, &why))
 			return why;
@@ -174,7 +177,8 @@ static enum packet_kind parse_ethertype(struct packet *out, struct cursor *c, ui
 {
 	enum packet_kind why;
 
-	while (type == ETHERTYPE_VLAN || type == ETHERTYPE_SERVICE || type == ETHERTYPE_SERVICE_OLD) {
+	while (type == ETHERTYPE_VLAN || type == ETHERTYPE_SERVICE ||
+	       type == ETHERTYPE_SERVICE_OLD) {
 		if (!need(c, VLAN_LEN, &why))
 			return why;
 		type = iw_get_be16(c->p + 2);
@@ -204,8 +208,9 @@ static enum packet_kind parse_version(struct packet *out, struct cursor *c)
 	return PACKET_OTHER;
 }
 
-/* The family is written as the capturing machine stores it, so it reads as a small number in one order or the other. Which number
- * means IPv6 depends on its system, and the version nibble of the header says it better. */
+/* The family is written as the capturing machine stores it, so it reads as a small number in one
+ * order or the other. Which number means IPv6 depends on its system, and the version nibble of
+ * the header says it better. */
 static enum packet_kind parse_null(struct packet *out, struct cursor *c)
 {
 	enum packet_kind why;
@@ -218,10 +223,12 @@ static enum packet_kind parse_null(struct packet *out, struct cursor *c)
 		family = iw_get_le32(c->p);
 	skip(c, NULL_LEN);
 	switch (family) {
-	case 2:              /* AF_INET everywhere */
-	case 10:             /* AF_INET6: Linux */
-	case 23:             /* Windows */
-	case 24: case 28: case 30: /* the BSDs, FreeBSD, macOS */
+	case 2:  /* AF_INET everywhere */
+	case 10: /* AF_INET6: Linux */
+	case 23: /* Windows */
+	case 24:
+	case 28:
+	case 30: /* the BSDs, FreeBSD, macOS */
 		return parse_version(out, c);
 	}
 	return PACKET_OTHER;

@@ -8,12 +8,12 @@
 enum tcp_flag { TCP_FIN = 0x01, TCP_SYN = 0x02, TCP_RST = 0x04, TCP_ACK = 0x10 };
 
 struct packet {
-	struct iw_cap_end end[2];  /* sender, receiver */
+	struct iw_cap_end end[2]; /* sender, receiver */
 	uint32_t seq, ack;
-	uint8_t flags;             /* enum tcp_flag */
-	const uint8_t *data;       /* payload, in the frame */
-	uint32_t len;              /* octets of payload captured */
-	uint32_t missing;          /* octets of payload behind them that were not */
+	uint8_t flags;       /* enum tcp_flag */
+	const uint8_t *data; /* payload, in the frame */
+	uint32_t len;        /* octets of payload captured */
+	uint32_t missing;    /* octets of payload behind them that were not */
 };
 
 enum packet_kind {

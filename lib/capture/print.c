@@ -146,8 +146,9 @@ static void print_mpa(struct iw_text *t, const struct iw_cap_mpa *m)
 	if (m->pd_len < ulp_len && m->frame.pd_len <= IW_MPA_PD_MAX)
 		iw_text_fmt(t, ", %u octets of it not captured", (uint32_t)(ulp_len - m->pd_len));
 	if (m->agreed)
-		iw_text_fmt(t, ": CRC %s, markers %s to the responder, %s to the initiator", on_off(m->crc_on),
-			    on_off(m->markers_to_responder), on_off(m->markers_to_initiator));
+		iw_text_fmt(t, ": CRC %s, markers %s to the responder, %s to the initiator",
+			    on_off(m->crc_on), on_off(m->markers_to_responder),
+			    on_off(m->markers_to_initiator));
 }
 
 static void print_ddp(struct iw_text *t, const struct iw_cap_ddp *e)
@@ -174,7 +175,8 @@ static void print_ddp(struct iw_text *t, const struct iw_cap_ddp *e)
 	if (e->crc == IW_CAP_CRC_BAD)
 		iw_text_fmt(t, " (%x, expected %x)", e->crc_wire, e->crc_computed);
 	if (e->markers)
-		iw_text_fmt(t, ", %u markers %s", (uint32_t)e->markers, iw_cap_marker_name(e->marker));
+		iw_text_fmt(t, ", %u markers %s", (uint32_t)e->markers,
+			    iw_cap_marker_name(e->marker));
 	if (!e->aligned)
 		iw_text_str(t, ", not aligned");
 	if (e->missing)
@@ -189,14 +191,15 @@ static void print_tcp(struct iw_text *t, const struct iw_cap_tcp *e)
 	switch (e->kind) {
 	case IW_CAP_TCP_LOSS:
 		if (e->octets)
-			iw_text_fmt(t, "TCP loss: %U octets from %u on not captured (%s), in %s", e->octets, e->seq,
-				    iw_cap_why_name(e->why), e->where);
+			iw_text_fmt(t, "TCP loss: %U octets from %u on not captured (%s), in %s",
+				    e->octets, e->seq, iw_cap_why_name(e->why), e->where);
 		else
 			iw_text_fmt(t, "TCP loss: %s not captured", e->where);
 		iw_text_str(t, e->sync ? "; FPDU boundaries known" : "; FPDU boundaries lost");
 		return;
 	case IW_CAP_TCP_RESYNC:
-		iw_text_fmt(t, "FPDU boundaries found again (%s); %U octets not decoded", iw_cap_why_name(e->why), e->octets);
+		iw_text_fmt(t, "FPDU boundaries found again (%s); %U octets not decoded",
+			    iw_cap_why_name(e->why), e->octets);
 		return;
 	case IW_CAP_TCP_FIN:
 		iw_text_fmt(t, "TCP FIN in %s", e->where);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One FPDU's DDP segment and RDMAP message: decoded, judged by the rules an onlooker can check, and told. */
+/* One FPDU's DDP segment and RDMAP message: decoded, judged by the rules an onlooker can check,
+ * and told. */
 #include "capture/internal.h"
 
 #include <string.h>
@@ -10,29 +11,32 @@ struct rule {
 	uint8_t qn;
 	uint8_t payload_min, payload_max; /* octets behind the DDP header; ANY: no bound */
 };
-#define ANY 255
-#define TAGGED true
-#define UNTAGGED false
+#define ANY            255
+#define TAGGED         true
+#define UNTAGGED       false
 /* RFC 7306 5.2 and 6.2 */
 #define ATOMIC_REQ_LEN 52
 #define ATOMIC_RSP_LEN 12
-#define IMM_LEN 8
+#define IMM_LEN        8
+#define RREQ_LEN       IW_RDMAP_RREQ_LEN
+#define TERM_MIN       IW_RDMAP_TERM_MIN
+#define TERM_MAX       IW_RDMAP_TERM_MAX
 
 /* clang-format off */
 static const struct rule rules[] = {
-	/*                               model     queue               payload */
-	[IW_OP_WRITE]        = { true, TAGGED,   0,                  0,                 ANY },
-	[IW_OP_RREQ]         = { true, UNTAGGED, IW_QN_RREQ,         IW_RDMAP_RREQ_LEN, IW_RDMAP_RREQ_LEN },
-	[IW_OP_RRESP]        = { true, TAGGED,   0,                  0,                 ANY },
-	[IW_OP_SEND]         = { true, UNTAGGED, IW_QN_SEND,         0,                 ANY },
-	[IW_OP_SEND_INV]     = { true, UNTAGGED, IW_QN_SEND,         0,                 ANY },
-	[IW_OP_SEND_SE]      = { true, UNTAGGED, IW_QN_SEND,         0,                 ANY },
-	[IW_OP_SEND_SE_INV]  = { true, UNTAGGED, IW_QN_SEND,         0,                 ANY },
-	[IW_OP_TERM]         = { true, UNTAGGED, IW_QN_TERM,         IW_RDMAP_TERM_MIN, IW_RDMAP_TERM_MAX },
-	[IW_OP_IMM]          = { true, UNTAGGED, IW_QN_SEND,         IMM_LEN,           IMM_LEN },
-	[IW_OP_IMM_SE]       = { true, UNTAGGED, IW_QN_SEND,         IMM_LEN,           IMM_LEN },
-	[IW_OP_ATOMIC_REQ]   = { true, UNTAGGED, IW_QN_RREQ,         ATOMIC_REQ_LEN,    ATOMIC_REQ_LEN },
-	[IW_OP_ATOMIC_RSP]   = { true, UNTAGGED, IW_QN_ATOMIC_RSP,   ATOMIC_RSP_LEN,    ATOMIC_RSP_LEN },
+	/*                     known model     queue             payload */
+	[IW_OP_WRITE]       = { true, TAGGED,   0,                0,              ANY },
+	[IW_OP_RREQ]        = { true, UNTAGGED, IW_QN_RREQ,       RREQ_LEN,       RREQ_LEN },
+	[IW_OP_RRESP]       = { true, TAGGED,   0,                0,              ANY },
+	[IW_OP_SEND]        = { true, UNTAGGED, IW_QN_SEND,       0,              ANY },
+	[IW_OP_SEND_INV]    = { true, UNTAGGED, IW_QN_SEND,       0,              ANY },
+	[IW_OP_SEND_SE]     = { true, UNTAGGED, IW_QN_SEND,       0,              ANY },
+	[IW_OP_SEND_SE_INV] = { true, UNTAGGED, IW_QN_SEND,       0,              ANY },
+	[IW_OP_TERM]        = { true, UNTAGGED, IW_QN_TERM,       TERM_MIN,       TERM_MAX },
+	[IW_OP_IMM]         = { true, UNTAGGED, IW_QN_SEND,       IMM_LEN,        IMM_LEN },
+	[IW_OP_IMM_SE]      = { true, UNTAGGED, IW_QN_SEND,       IMM_LEN,        IMM_LEN },
+	[IW_OP_ATOMIC_REQ]  = { true, UNTAGGED, IW_QN_RREQ,       ATOMIC_REQ_LEN, ATOMIC_REQ_LEN },
+	[IW_OP_ATOMIC_RSP]  = { true, UNTAGGED, IW_QN_ATOMIC_RSP, ATOMIC_RSP_LEN, ATOMIC_RSP_LEN },
 };
 /* clang-format on */
 
@@ -45,7 +49,8 @@ static const struct rule *rule_of(uint8_t opcode)
 
 static bool fits(const struct rule *rule, size_t payload)
 {
-	return payload >= rule->payload_min && (rule->payload_max == ANY || payload <= rule->payload_max);
+	return payload >= rule->payload_min &&
+	       (rule->payload_max == ANY || payload <= rule->payload_max);
 }
 
 enum shape segment_shape(const uint8_t *head, size_t head_len, uint16_t ulpdu_len)
@@ -56,14 +61,15 @@ enum shape segment_shape(const uint8_t *head, size_t head_len, uint16_t ulpdu_le
 
 	if (head_len < IW_MPA_HEAD_LEN)
 		return SHAPE_NONE;
-	n = iw_ddp_decode(&h, head + IW_MPA_HEAD_LEN, IW_MIN(head_len - IW_MPA_HEAD_LEN, (size_t)ulpdu_len));
+	n = iw_ddp_decode(&h, head + IW_MPA_HEAD_LEN,
+			  IW_MIN(head_len - IW_MPA_HEAD_LEN, (size_t)ulpdu_len));
 	if (n <= 0)
 		return SHAPE_NONE;
 	rule = rule_of(h.opcode);
 	if (!rule->known || rule->tagged != h.tagged)
 		return SHAPE_NONE;
-	if (h.dv > 1 || h.rv != h.dv || h.rsvd_ddp || h.rsvd_rdmap || !fits(rule, ulpdu_len - (size_t)n) ||
-	    (!h.tagged && h.qn != rule->qn))
+	if (h.dv > 1 || h.rv != h.dv || h.rsvd_ddp || h.rsvd_rdmap ||
+	    !fits(rule, ulpdu_len - (size_t)n) || (!h.tagged && h.qn != rule->qn))
 		return SHAPE_LOOSE;
 	return SHAPE_STRICT;
 }
@@ -71,8 +77,9 @@ enum shape segment_shape(const uint8_t *head, size_t head_len, uint16_t ulpdu_le
 /* --- Terminate --- */
 
 /*
- * Linux siw on a little-endian machine lays the control field out from the low bits: layer in the low half of octet 0, M, D and R in
- * the low bits of octet 2. This turns such octets into those of RFC 5040 4.8, and back.
+ * Linux siw on a little-endian machine lays the control field out from the low bits: layer in the
+ * low half of octet 0, M, D and R in the low bits of octet 2. This turns such octets into those of
+ * RFC 5040 4.8, and back.
  */
 static void exchange(uint8_t *control)
 {
@@ -80,7 +87,8 @@ static void exchange(uint8_t *control)
 
 	control[0] = (uint8_t)(control[0] << 4 | control[0] >> 4);
 	/* M, D, R: 0x01, 0x02, 0x04 for 0x80, 0x40, 0x20. What else is set stays a reserved bit. */
-	control[2] = (uint8_t)((flags & 1) << 7 | (flags & 2) << 5 | (flags & 4) << 3 | (flags >> 3 & 0x1f));
+	control[2] = (uint8_t)((flags & 1) << 7 | (flags & 2) << 5 | (flags & 4) << 3 |
+			       (flags >> 3 & 0x1f));
 }
 
 /* Could RFC 5040 4.8 have written this? */
@@ -88,12 +96,7 @@ static bool is_sensible(const struct iw_terminate *t)
 {
 	uint32_t term = IW_TERM((uint32_t)t->layer, (uint32_t)t->etype, (uint32_t)t->code);
 
-	if (t->rsvd_bits || t->rsvd)
-		return false;
-	/* The code of a local catastrophic error has no meaning. */
-	if (t->layer == 0 && t->etype == 0)
-		return true;
-	return iw_err_from_term(term) != IW_E_PEER_TERMINATE;
+	return !t->rsvd_bits && !t->rsvd && iw_err_from_term(term) != IW_E_PEER_TERMINATE;
 }
 
 static void decode_terminate(struct iw_cap *c, struct iw_cap_ddp *e, const uint8_t *p, size_t len)
@@ -108,7 +111,8 @@ static void decode_terminate(struct iw_cap *c, struct iw_cap_ddp *e, const uint8
 	if (!is_sensible(t)) {
 		memcpy(turned, p, len);
 		exchange(turned);
-		if (iw_terminate_decode(&c->term_exchanged, turned, len) > 0 && is_sensible(&c->term_exchanged)) {
+		if (iw_terminate_decode(&c->term_exchanged, turned, len) > 0 &&
+		    is_sensible(&c->term_exchanged)) {
 			e->term_exchanged = t = &c->term_exchanged;
 			e->deviations |= IW_CAP_DEV_TERM_BITS;
 		}
@@ -130,10 +134,11 @@ static int check_order(struct iw_fault *why, const struct walk *w, const struct 
 	if (h->tagged || h->qn >= IW_ARRAY_LEN(w->queue) || !w->queue[h->qn].known)
 		return 0;
 	if (h->msn != w->queue[h->qn].msn)
-		return iw_fail(why, IW_E_DDP_MSN, "ddp: MSN %u on QN %u, expected %u", h->msn, h->qn, w->queue[h->qn].msn);
+		return iw_fail(why, IW_E_DDP_MSN, "ddp: MSN %u on QN %u, expected %u", h->msn,
+			       h->qn, w->queue[h->qn].msn);
 	if (h->mo != w->queue[h->qn].mo)
-		return iw_fail(why, IW_E_DDP_MO, "ddp: MO %u in MSN %u on QN %u, expected %u", h->mo, h->msn, h->qn,
-			       w->queue[h->qn].mo);
+		return iw_fail(why, IW_E_DDP_MO, "ddp: MO %u in MSN %u on QN %u, expected %u",
+			       h->mo, h->msn, h->qn, w->queue[h->qn].mo);
 	return 0;
 }
 
@@ -147,31 +152,40 @@ static void note_order(struct walk *w, const struct iw_ddp *h, size_t len)
 }
 
 /* The first rule that the segment breaks. */
-static int check(struct iw_fault *why, const struct follow *fo, const struct walk *w, const struct iw_cap_ddp *e)
+static int check(struct iw_fault *why, const struct follow *fo, const struct walk *w,
+		 const struct iw_cap_ddp *e)
 {
 	const struct iw_ddp *h = &e->hdr;
 	const struct rule *rule = rule_of(h->opcode);
 	const char *name = iw_opcode_name(h->opcode);
 
 	if (!e->has_header) {
-		int err = iw_fail(why, IW_E_FORMAT, "ddp: segment of %u octets is shorter than a DDP header", (uint32_t)e->ulpdu_len);
+		int err = iw_fail(why, IW_E_FORMAT,
+				  "ddp: segment of %u octets is shorter than a DDP header",
+				  (uint32_t)e->ulpdu_len);
 
 		why->clause = "RFC 5041 4.1";
 		return err;
 	}
 	if (h->dv != 1 && !(h->dv == 0 && may_be_rdmac(fo)))
-		return iw_fail(why, h->tagged ? IW_E_DDP_VERSION_T : IW_E_DDP_VERSION_U, "ddp: DV %u, expected 1", (uint32_t)h->dv);
+		return iw_fail(why, h->tagged ? IW_E_DDP_VERSION_T : IW_E_DDP_VERSION_U,
+			       "ddp: DV %u, expected 1", (uint32_t)h->dv);
 	if (h->rv != 1 && !(h->rv == 0 && may_be_rdmac(fo)))
 		return iw_fail(why, IW_E_RO_VERSION, "rdmap: RV %u, expected 1", (uint32_t)h->rv);
 	if (!rule->known)
-		return iw_fail(why, IW_E_RO_OPCODE, "rdmap: opcode %b is not assigned", (uint32_t)h->opcode);
+		return iw_fail(why, IW_E_RO_OPCODE, "rdmap: opcode %b is not assigned",
+			       (uint32_t)h->opcode);
 	if (rule->tagged != h->tagged)
-		return iw_fail(why, IW_E_RO_OPCODE, "rdmap: %s in %s segment", name, h->tagged ? "a tagged" : "an untagged");
+		return iw_fail(why, IW_E_RO_OPCODE, "rdmap: %s in %s segment", name,
+			       h->tagged ? "a tagged" : "an untagged");
 	if (!h->tagged && h->qn != rule->qn)
-		return iw_fail(why, IW_E_DDP_QN, "ddp: %s on QN %u, expected %u", name, h->qn, (uint32_t)rule->qn);
+		return iw_fail(why, IW_E_DDP_QN, "ddp: %s on QN %u, expected %u", name, h->qn,
+			       (uint32_t)rule->qn);
 	if (!fits(rule, e->len)) {
-		int err = iw_fail(why, IW_E_FORMAT, "rdmap: %s with %u octets, expected %u", name, (uint32_t)e->len,
-				  (uint32_t)(e->len < rule->payload_min ? rule->payload_min : rule->payload_max));
+		int err = iw_fail(why, IW_E_FORMAT, "rdmap: %s with %u octets, expected %u", name,
+				  (uint32_t)e->len,
+				  (uint32_t)(e->len < rule->payload_min ? rule->payload_min
+									: rule->payload_max));
 
 		why->clause = "RFC 5040 4.4";
 		return err;
@@ -187,7 +201,8 @@ static int check(struct iw_fault *why, const struct follow *fo, const struct wal
 
 /* --- telling --- */
 
-static void tell_fault(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r, const struct iw_fault *why, uint64_t position)
+static void tell_fault(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
+		       const struct iw_fault *why, uint64_t position)
 {
 	struct iw_fault *out = event_error(c, f, d, r);
 
@@ -236,7 +251,8 @@ static bool is_early(const struct flow *f, unsigned d)
 	       (f->dir[init].phase == PHASE_FIRST || f->dir[init].phase == PHASE_FPDU);
 }
 
-void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r, enum iw_cap_crc crc)
+void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
+		  enum iw_cap_crc crc)
 {
 	struct walk *w = &f->follow->walk[d];
 	struct iw_cap_ddp *e = &event_new(c, IW_CAP_DDP, f, d, r->time_ns, r->frame)->ddp;
@@ -266,7 +282,8 @@ void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run
 		e->len = w->ulpdu_len - (size_t)n;
 		p += n;
 		have -= (size_t)n;
-		if (e->hdr.opcode == IW_OP_RREQ && !e->hdr.tagged && iw_rreq_decode(&c->rreq, p, have) > 0)
+		if (e->hdr.opcode == IW_OP_RREQ && !e->hdr.tagged &&
+		    iw_rreq_decode(&c->rreq, p, have) > 0)
 			e->rreq = &c->rreq;
 		if (e->hdr.opcode == IW_OP_TERM && !e->hdr.tagged)
 			decode_terminate(c, e, p, have);
@@ -281,7 +298,8 @@ void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run
 
 	if (crc == IW_CAP_CRC_BAD) {
 		/* Whatever the header says may be wrong. */
-		iw_fail(&why, IW_E_MPA_CRC, "mpa: CRC %x, expected %x", e->crc_wire, e->crc_computed);
+		iw_fail(&why, IW_E_MPA_CRC, "mpa: CRC %x, expected %x", e->crc_wire,
+			e->crc_computed);
 		tell_fault(c, f, d, r, &why, w->start);
 		e->deviations = 0;
 		for (size_t i = 0; i < IW_ARRAY_LEN(w->queue); i++)
@@ -290,7 +308,9 @@ void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run
 		tell_fault(c, f, d, r, &why, w->start);
 	}
 	if (e->marker == IW_CAP_MARKER_BAD) {
-		iw_fail(&why, IW_E_MPA_MARKER, "mpa: %u of %u markers do not point to the FPDU they lie in", w->bad_marks, w->marks);
+		iw_fail(&why, IW_E_MPA_MARKER,
+			"mpa: %u of %u markers do not point to the FPDU they lie in", w->bad_marks,
+			w->marks);
 		tell_fault(c, f, d, r, &why, w->start);
 	}
 	if (e->has_header && crc != IW_CAP_CRC_BAD) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Capture files, read through libpcap. Without it the functions are here all the same and say so. */
+/* Capture files, read through libpcap. Without it the functions are here all the same and say
+ * so. */
 #include "capture/capture.h"
 
 #ifdef IW_HAVE_PCAP
@@ -86,8 +87,10 @@ int iw_cap_open_file(struct iw_cap_source **out, const char *path, struct iw_fau
 	if (!link_of(pcap_datalink(s->pcap), &s->link)) {
 		const char *name = pcap_datalink_val_to_name(pcap_datalink(s->pcap));
 
-		err = iw_fail(why, IW_E_FORMAT, "%s: link type %u (%s), expected Ethernet, Linux cooked, raw IP or null", path,
-			      (uint32_t)pcap_datalink(s->pcap), name ? name : "unknown");
+		err = iw_fail(
+			why, IW_E_FORMAT,
+			"%s: link type %u (%s), expected Ethernet, Linux cooked, raw IP or null",
+			path, (uint32_t)pcap_datalink(s->pcap), name ? name : "unknown");
 		iw_cap_close(s);
 		return err;
 	}
@@ -104,7 +107,8 @@ int iw_cap_read(struct iw_cap_source *s, struct iw_cap_frame *f, struct iw_fault
 	if (ret == PCAP_ERROR_BREAK)
 		return 0;
 	if (ret != 1)
-		return iw_fail(why, IW_E_FORMAT, "frame %U: %s", s->number + 1, pcap_geterr(s->pcap));
+		return iw_fail(why, IW_E_FORMAT, "frame %U: %s", s->number + 1,
+			       pcap_geterr(s->pcap));
 	*f = (struct iw_cap_frame){
 		.number = ++s->number,
 		/* With nanosecond precision tv_usec holds nanoseconds. */

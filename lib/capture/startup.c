@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * MPA start-up as an onlooker sees it (RFC 5044 7.1, RFC 6581): the key wherever it comes in the stream, Request and Reply, and what
- * they agree. What an initiator sends behind its Request cannot be read before the Reply is known (its M governs the markers), so
- * that direction waits; the capture may hold packets in an order that never was.
+ * MPA start-up as an onlooker sees it (RFC 5044 7.1, RFC 6581): the key wherever it comes in the
+ * stream, Request and Reply, and what they agree. What an initiator sends behind its Request cannot
+ * be read before the Reply is known (its M governs the markers), so that direction waits; the
+ * capture may hold packets in an order that never was.
  */
 #include "capture/internal.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* RFC 5044 7.1.1; the Reply has a p where the Request has its q. M stands nowhere but in front: a comparison that fails
- * can begin again with the octet that failed it. */
+/* RFC 5044 7.1.1; the Reply has a p where the Request has its q. M stands nowhere but in front:
+ * a comparison that fails can begin again with the octet that failed it. */
 static const char request_key[] = "MPA ID Req Frame";
-#define KEY_DIFFERS 9
+#define KEY_DIFFERS  9
 #define REPLY_LETTER 'p'
 
 #define REV_KNOWN_MAX 2 /* RFC 6581 */
@@ -83,7 +84,8 @@ static void start(struct flow *f, unsigned d, bool markers, bool known)
 	set_phase(&f->dir[d], PHASE_FIRST);
 }
 
-/* Both frames are known (RFC 5044 7.1.1): M asks for markers in what its sender receives, C of either side puts CRC on. */
+/* Both frames are known (RFC 5044 7.1.1): M asks for markers in what its sender receives, C of
+ * either side puts CRC on. */
 static void start_agreed(struct flow *f)
 {
 	struct follow *fo = f->follow;
@@ -94,7 +96,8 @@ static void start_agreed(struct flow *f)
 	fo->agreed = true;
 	fo->reply_first = false;
 	fo->crc = (fo->request.flags | fo->reply.flags) & IW_MPA_C ? CRC_ON : CRC_OFF;
-	/* RFC 5044 appendix C: an RDMAC responder; both directions carry markers and CRC whatever was asked for. */
+	/* RFC 5044 appendix C: an RDMAC responder; both directions carry markers and CRC
+	 * whatever was asked for. */
 	if (fo->reply.rev == 0 && fo->reply.flags & IW_MPA_M) {
 		to_initiator = true;
 		fo->crc = CRC_ON;
@@ -113,7 +116,8 @@ static void start_late(struct flow *f, unsigned d, bool markers)
 	walk_hunt(f, d);
 }
 
-/* The Reply is not in the capture. The first octets will tell about markers, the first FPDU about CRC. */
+/* The Reply is not in the capture. The first octets will tell about markers, the first FPDU
+ * about CRC. */
 static void start_without_reply(struct flow *f)
 {
 	struct follow *fo = f->follow;
@@ -167,7 +171,8 @@ bool startup_check(struct iw_cap *c, struct flow *f)
 	struct follow *fo = f->follow;
 	struct dir *s = &f->dir[initiator_of(f)];
 
-	if (!fo->request_end_known || !s->known || iw_seq32_before(s->next, fo->request_end) || s->phase == PHASE_FRAME)
+	if (!fo->request_end_known || !s->known || iw_seq32_before(s->next, fo->request_end) ||
+	    s->phase == PHASE_FRAME)
 		return false;
 	start_without_request(c, f);
 	return true;
@@ -176,7 +181,8 @@ bool startup_check(struct iw_cap *c, struct flow *f)
 /* --- frames --- */
 
 /* The first rule that a frame breaks, or NULL. */
-static const char *fault_of(const struct flow *f, const struct iw_cap_mpa *m, unsigned d, const char **clause)
+static const char *fault_of(const struct flow *f, const struct iw_cap_mpa *m, unsigned d,
+			    const char **clause)
 {
 	const struct follow *fo = f->follow;
 	bool is_reply = m->frame.kind == IW_MPA_REPLY;
@@ -194,7 +200,8 @@ static const char *fault_of(const struct flow *f, const struct iw_cap_mpa *m, un
 		return "S is 1 but the Private Data is shorter than the enhanced data";
 	if (is_reply && fo->request.seen && fo->request.rev >= 2 && !(m->frame.flags & IW_MPA_R) &&
 	    s_bit != !!(fo->request.flags & IW_MPA_S))
-		return s_bit ? "an enhanced Reply to a Request that is not" : "a Reply that is not enhanced to an enhanced Request";
+		return s_bit ? "an enhanced Reply to a Request that is not"
+			     : "a Reply that is not enhanced to an enhanced Request";
 	return NULL;
 }
 
@@ -203,7 +210,8 @@ static bool is_fatal(const struct flow *f, const struct iw_cap_mpa *m, unsigned 
 {
 	bool is_reply = m->frame.kind == IW_MPA_REPLY;
 
-	return m->frame.pd_len > IW_MPA_PD_MAX || (f->follow->request.seen && is_reply == (initiator_of(f) == (int)d));
+	return m->frame.pd_len > IW_MPA_PD_MAX ||
+	       (f->follow->request.seen && is_reply == (initiator_of(f) == (int)d));
 }
 
 static void on_request(struct flow *f, unsigned d)
@@ -276,7 +284,8 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 	if (text) {
 		struct iw_fault *why = event_error(c, f, d, r);
 
-		iw_fail(why, IW_E_MPA_FRAME, "mpa: %s: %s", m->frame.kind == IW_MPA_REQUEST ? "Request" : "Reply", text);
+		iw_fail(why, IW_E_MPA_FRAME, "mpa: %s: %s",
+			m->frame.kind == IW_MPA_REQUEST ? "Request" : "Reply", text);
 		why->clause = clause;
 	}
 	if (fatal) {
@@ -306,7 +315,8 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 /* One octet against the key; true when it is complete. */
 static bool match_octet(struct dir *s, uint8_t o)
 {
-	if (s->match == KEY_DIFFERS && (o == (uint8_t)request_key[KEY_DIFFERS] || o == REPLY_LETTER)) {
+	if (s->match == KEY_DIFFERS &&
+	    (o == (uint8_t)request_key[KEY_DIFFERS] || o == REPLY_LETTER)) {
 		s->match_reply = o == REPLY_LETTER;
 		s->match++;
 	} else if (o == (uint8_t)request_key[s->match]) {
@@ -330,6 +340,12 @@ static void on_key(struct iw_cap *c, struct flow *f, unsigned d)
 			c->totals.forgotten++;
 			set_phase(s, PHASE_PLAIN);
 			return;
+		}
+		for (int i = 0; i < 2; i++) {
+			struct iw_text t;
+
+			iw_text_init(&t, f->pub.name[i], sizeof(f->pub.name[i]));
+			iw_cap_end_print(&t, &f->pub.end[i]);
 		}
 	}
 	w = &f->follow->walk[d];
@@ -378,7 +394,8 @@ static size_t search_run(struct iw_cap *c, struct flow *f, unsigned d, const str
 	return used;
 }
 
-/* Text about MPA is not MPA: behind a key in the midst of a stream something that can be a frame must follow. */
+/* Text about MPA is not MPA: behind a key in the midst of a stream something that can be a frame
+ * must follow. */
 static bool is_plausible(const struct flow *f, unsigned d, const struct walk *w)
 {
 	const struct follow *fo = f->follow;
@@ -392,7 +409,8 @@ static bool is_plausible(const struct flow *f, unsigned d, const struct walk *w)
 /* Octets of the whole frame; more than buf holds when PD_Length is against the rules. */
 static uint32_t frame_len(const struct walk *w)
 {
-	return w->frame_seen < IW_MPA_FRAME_LEN ? IW_MPA_FRAME_LEN : IW_MPA_FRAME_LEN + iw_get_be16(w->buf + 18);
+	return w->frame_seen < IW_MPA_FRAME_LEN ? IW_MPA_FRAME_LEN
+						: IW_MPA_FRAME_LEN + iw_get_be16(w->buf + 18);
 }
 
 /* The header of the frame is complete; is there more to collect? */
@@ -465,7 +483,8 @@ size_t startup_run(struct iw_cap *c, struct flow *f, unsigned d, const struct ru
 	return 0;
 }
 
-/* Octets are missing within a frame. Its header tells how long it is, so missing Private Data does no harm. */
+/* Octets are missing within a frame. Its header tells how long it is, so missing Private Data
+ * does no harm. */
 static void frame_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why)
 {
 	struct walk *w = &f->follow->walk[d];
@@ -497,7 +516,8 @@ void startup_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum 
 	s->match = 0;
 	if (!fo || fo->agreed)
 		return;
-	/* The Reply was in there: it must have been, if octets of the responder follow or the initiator goes on. */
+	/* The Reply was in there: it must have been, if octets of the responder follow or the
+	 * initiator goes on. */
 	if (fo->request.seen && initiator_of(f) != (int)d) {
 		tell_loss(c, f, d, n, why, false, phase_text(PHASE_WAIT));
 		start_without_reply(f);

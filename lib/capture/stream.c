@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * One direction of TCP, in order. Octets that arrive in order are handed on where they lie; what comes ahead of its turn is kept in
- * blocks, sorted. Of octets that come twice the first ones count. A hole is given up when the peer has acknowledged it and a while has
- * passed, when there is no room to wait, or at the end.
+ * One direction of TCP, in order. Octets that arrive in order are handed on where they lie; what
+ * comes ahead of its turn is kept in blocks, sorted. Of octets that come twice the first ones
+ * count. A hole is given up when the peer has acknowledged it and a while has passed, when there is
+ * no room to wait, or at the end.
  */
 #include "capture/internal.h"
 
@@ -35,14 +36,16 @@ void stream_drop(struct iw_cap *c, struct dir *s)
 		piece_free(c, s, p);
 }
 
-void tell_loss(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why, bool sync, const char *where)
+void tell_loss(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why,
+	       bool sync, const char *where)
 {
 	struct dir *s = &f->dir[d];
 	struct iw_cap_event *ev;
 
 	c->totals.losses++;
 	c->totals.lost_octets += n;
-	/* A capture with a snap length has such a hole in every frame, and each ddp event says that its CRC is absent. */
+	/* A capture with a snap length has such a hole in every frame, and each ddp event says
+	 * that its CRC is absent. */
 	if (why == IW_CAP_WHY_SNAP && sync) {
 		if (s->snap_told)
 			return;
@@ -143,7 +146,8 @@ static void cur_skip(struct iw_cap *c, size_t n)
 	c->cur_seq += (uint32_t)n;
 }
 
-/* Copies what is new of the current segment into the queue. False: no room; what did go in is gone from the current segment. */
+/* Copies what is new of the current segment into the queue. False: no room; what did go in is
+ * gone from the current segment. */
 static bool hold(struct iw_cap *c, struct dir *s)
 {
 	struct iw_list *at = s->queue.prev;
@@ -197,14 +201,16 @@ static bool hold(struct iw_cap *c, struct dir *s)
 
 static const uint8_t key_front[] = { 'M', 'P', 'A', ' ', 'I', 'D', ' ', 'R', 'e' };
 
-/* A direction that is not followed: only a TCP segment that begins with an MPA key is of interest. */
+/* A direction that is not followed: only a TCP segment that begins with an MPA key is of
+ * interest. */
 static bool step_plain(struct iw_cap *c, struct flow *f, struct dir *s)
 {
 	struct run *r = &c->cur_run;
 	uint32_t end = c->cur_seq + (uint32_t)r->len + c->cur_missing;
 	bool agreed = f->follow && f->follow->agreed;
 
-	if (!agreed && r->seg_start && r->len >= IW_MPA_KEY_LEN && memcmp(r->p, key_front, sizeof(key_front)) == 0 &&
+	if (!agreed && r->seg_start && r->len >= IW_MPA_KEY_LEN &&
+	    memcmp(r->p, key_front, sizeof(key_front)) == 0 &&
 	    !iw_seq32_before(c->cur_seq, s->next)) {
 		s->next = c->cur_seq;
 		s->searched = 0;
@@ -256,7 +262,8 @@ static bool step_queue(struct iw_cap *c, struct flow *f, unsigned d, struct piec
 		return true;
 	}
 	if (in < p->len) {
-		struct run r = { p->data + in, p->len - in, p->time_ns, p->frame, p->seg_start && in == 0 };
+		struct run r = { p->data + in, p->len - in, p->time_ns, p->frame,
+				 p->seg_start && in == 0 };
 
 		consume(c, f, d, &r);
 		return true;
@@ -360,7 +367,9 @@ static void tell_fin(struct iw_cap *c, struct flow *f, unsigned d)
 	if (s->phase == PHASE_FPDU && w->begun && w->tentative == CERTAIN) {
 		struct iw_fault *why = event_error(c, f, d, &r);
 
-		iw_fail(why, IW_E_MPA_LOST, "mpa: the stream ends inside an FPDU, %U octets into it", w->pos - w->start);
+		iw_fail(why, IW_E_MPA_LOST,
+			"mpa: the stream ends inside an FPDU, %U octets into it",
+			w->pos - w->start);
 		why->clause = "RFC 5044 7.2";
 		why->offset = w->start;
 		walk_end(c, f, d);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The capture decoder over hostile captures. The first octet chooses between frames as they stand in the input and a conversation
- * in which the input says what two ends send: set-up frames, octets of any kind at any place, and sound FPDUs that it may spoil. Limits
- * are small, so that they are reached. Every event goes through both writers.
+ * The capture decoder over hostile captures. The first octet chooses between frames as they stand
+ * in the input and a conversation in which the input says what two ends send: set-up frames, octets
+ * of any kind at any place, and sound FPDUs that it may spoil. Limits are small, so that they are
+ * reached. Every event goes through both writers.
  */
 #include "capture_maker.h"
 
@@ -60,7 +61,9 @@ static void look_at(const struct iw_cap_event *ev)
 	must(t.len + 1 < t.cap && line[t.len - 1] == '}');
 }
 
-static const struct iw_cap_limits limits = { .flows = 4, .direction_octets = 16 << 10, .total_octets = 48 << 10, .search_octets = 600 };
+static const struct iw_cap_limits limits = {
+	.flows = 4, .direction_octets = 16 << 10, .total_octets = 48 << 10, .search_octets = 600
+};
 
 static void frames(struct maker *m, struct input *in)
 {
@@ -86,7 +89,8 @@ static void sound_fpdu(struct maker *m, struct end *e, unsigned from, struct inp
 	static uint8_t ulpdu[70000], fpdu[72000];
 	size_t payload = u16(in), n, step;
 
-	n = payload % 3 ? make_send(ulpdu, ++e->msn, 0, true, payload % 2500) : make_write(ulpdu, (uint32_t)payload, 0, true, payload % 2500);
+	n = payload % 3 ? make_send(ulpdu, ++e->msn, 0, true, payload % 2500)
+			: make_write(ulpdu, (uint32_t)payload, 0, true, payload % 2500);
 	n = make_fpdu(fpdu, e->pos, e->markers, e->crc, ulpdu, n);
 	if (spoil)
 		fpdu[u16(in) % n] ^= (uint8_t)(u8(in) | 1);
@@ -129,7 +133,8 @@ static void conversation(struct maker *m, struct input *in)
 				int16_t off = (int16_t)u16(in);
 
 				p = take(in, &n);
-				(void)tcp(m, from, ACK, m->seq[from] + (uint32_t)(int32_t)off, m->seq[1 - from], p, n);
+				(void)tcp(m, from, ACK, m->seq[from] + (uint32_t)(int32_t)off,
+					  m->seq[1 - from], p, n);
 			}
 			break;
 		case 2: /* octets that are not captured */
@@ -144,7 +149,8 @@ static void conversation(struct maker *m, struct input *in)
 			sound_fpdu(m, &end[from], from, in, true);
 			break;
 		case 7:
-			(void)tcp(m, from, u8(in), m->seq[from] + u8(in), m->seq[1 - from] + u8(in), NULL, 0);
+			(void)tcp(m, from, u8(in), m->seq[from] + u8(in), m->seq[1 - from] + u8(in),
+				  NULL, 0);
 			break;
 		case 8: /* a set-up frame, whatever its fields */
 			n = u16(in) % 600;
@@ -163,13 +169,13 @@ static void conversation(struct maker *m, struct input *in)
 			m->port[0] = u8(in) % 8;
 			break;
 		case 11: /* many octets ahead */
-			{
-				static const uint8_t zeros[1000];
+		{
+			static const uint8_t zeros[1000];
 
-				for (uint32_t i = 1, k = u8(in) % 40; i < k; i++)
-					(void)tcp(m, from, ACK, m->seq[from] + i * 1000, m->seq[1 - from], zeros, sizeof(zeros));
-			}
-			break;
+			for (uint32_t i = 1, k = u8(in) % 40; i < k; i++)
+				(void)tcp(m, from, ACK, m->seq[from] + i * 1000, m->seq[1 - from],
+					  zeros, sizeof(zeros));
+		} break;
 		case 12:
 			(void)tcp(m, from, SYN, m->seq[from]++, 0, NULL, 0);
 			break;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* FPDUs, markers and CRCs: good ones of every size, bad ones, and finding boundaries again. RFC 5044 4 and 6. */
+/* FPDUs, markers and CRCs: good ones of every size, bad ones, and finding boundaries again. RFC
+ * 5044 4 and 6. */
 #include "capture/capture.h"
 
 #include <setjmp.h>
@@ -47,7 +48,8 @@ static void build(struct sender *s, size_t payload)
 {
 	static uint8_t ulpdu[66000];
 
-	s->len = make_fpdu(s->fpdu, s->pos, s->markers, s->crc, ulpdu, make_send(ulpdu, ++s->msn, 0, true, payload));
+	s->len = make_fpdu(s->fpdu, s->pos, s->markers, s->crc, ulpdu,
+			   make_send(ulpdu, ++s->msn, 0, true, payload));
 	s->pos += s->len;
 }
 
@@ -116,7 +118,8 @@ static void every_length_is_walked_with_and_without_markers(void **state)
 			assert_int_equal(ddp(s, i)->marker != IW_CAP_MARKER_OFF, markers);
 			assert_true(ddp(s, i)->aligned);
 		}
-		assert_int_equal(iw_cap_totals(s->m.cap)->markers, markers ? (s->pos + 511) / 512 : 0);
+		assert_int_equal(iw_cap_totals(s->m.cap)->markers,
+				 markers ? (s->pos + 511) / 512 : 0);
 		end(s);
 	}
 }
@@ -135,7 +138,8 @@ static void an_fpdu_of_the_largest_length_spans_segments(void **state)
 		assert_int_equal(ddp(s, 0)->ulpdu_len, 65535);
 		assert_int_equal(ddp(s, 0)->crc, IW_CAP_CRC_GOOD);
 		assert_int_equal(ddp(s, 0)->first_frame, 6);
-		assert_int_equal(nth(&s->m, IW_CAP_DDP, 0)->ev.frame, 6 + (s->pos - s->len - 1) / 1448);
+		assert_int_equal(nth(&s->m, IW_CAP_DDP, 0)->ev.frame,
+				 6 + (s->pos - s->len - 1) / 1448);
 		assert_int_equal(errors(s), 0);
 		end(s);
 	}
@@ -522,7 +526,8 @@ static void boundaries_are_found_again_by_a_marker(void **state)
 		assert_int_equal(errors(s), 0);
 		if (len > 15 * 997) {
 			assert_int_equal(count_tcp(&s->m, IW_CAP_TCP_LOSS), 1);
-			assert_true(nth(&s->m, IW_CAP_TCP, 0)->ev.tcp.sync || count_tcp(&s->m, IW_CAP_TCP_RESYNC) == 1);
+			assert_true(nth(&s->m, IW_CAP_TCP, 0)->ev.tcp.sync ||
+				    count_tcp(&s->m, IW_CAP_TCP_RESYNC) == 1);
 			/* at most what the hole and the way to the next boundary cost */
 			assert_true(before + 3 + 3 * 997 / (payload + 24) >= 60);
 			assert_int_equal(ddp(s, before - 1)->hdr.msn, 60);
@@ -570,7 +575,8 @@ static void damage_is_judged_alike_however_the_stream_is_cut(void **state)
 			memcpy(all + len, s->fpdu, s->len);
 			len += s->len;
 		}
-		/* all in large segments, octet by octet, and in odd sizes: no guess depends on where segments begin, since nothing is lost */
+		/* all in large segments, octet by octet, and in odd sizes: no guess depends on
+		 * where segments begin, since nothing is lost */
 		for (int way = 0; way < 3; way++) {
 			size_t step = way == 0 ? 60000 : way == 1 ? 1 : 777;
 
@@ -592,6 +598,92 @@ static void damage_is_judged_alike_however_the_stream_is_cut(void **state)
 		}
 		end(s);
 	}
+}
+
+static void a_good_crc_keeps_the_boundaries_whatever_the_header_says(void **state)
+{
+	struct sender *s = begin(false, true);
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		uint32_t crc;
+
+		build(s, 100);
+		s->fpdu[3] = 0x4f;
+		crc = iw_crc32c(0, s->fpdu, s->len - 4);
+		iw_put_le32(s->fpdu + s->len - 4, crc);
+		say(&s->m, 0, s->fpdu, s->len);
+	}
+	assert_int_equal(ddps(s), 5);
+	assert_int_equal(errors(s), 5);
+	assert_int_equal(error(s, 4)->err, IW_E_RO_OPCODE);
+	end(s);
+}
+
+static void a_sound_header_with_a_bad_crc_is_told_even_behind_nonsense(void **state)
+{
+	struct sender *s = begin(false, true);
+
+	(void)state;
+	build(s, 100);
+	s->fpdu[3] = 0x4f;
+	say(&s->m, 0, s->fpdu, s->len);
+	build(s, 100);
+	s->fpdu[50] ^= 1;
+	say(&s->m, 0, s->fpdu, s->len);
+	send_fpdu(s, 100);
+	assert_int_equal(ddps(s), 3);
+	assert_int_equal(errors(s), 2);
+	assert_int_equal(ddp(s, 1)->crc, IW_CAP_CRC_BAD);
+	end(s);
+}
+
+/* The marker in front of an FPDU is the first octet that its CRC covers. */
+static void an_fpdu_right_behind_a_marker_is_found_with_that_marker(void **state)
+{
+	static uint8_t all[20 * 1024];
+	struct sender *s = begin(true, true);
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		build(s, 992);
+		assert_int_equal(s->len, 1024);
+		memcpy(all + i * 1024, s->fpdu, 1024);
+	}
+	/* the hole ends 24 octets in front of such a marker */
+	say(&s->m, 0, all, 3000);
+	s->m.seq[0] += 1072;
+	say(&s->m, 0, all + 4072, sizeof(all) - 4072);
+	wait_for_holes(s);
+	wait_for_holes(s);
+	assert_int_equal(ddps(s), 2 + 16);
+	assert_int_equal(ddp(s, 2)->hdr.msn, 5);
+	assert_int_equal(ddp(s, 2)->crc, IW_CAP_CRC_GOOD);
+	assert_int_equal(iw_cap_totals(s->m.cap)->undecoded_octets, 3000 - 2048 + 24);
+	end(s);
+}
+
+static void without_crc_a_header_that_is_not_quite_sound_is_no_boundary(void **state)
+{
+	struct sender *s = begin(false, false);
+	uint8_t decoy[124] = { 0 };
+
+	(void)state;
+	send_fpdu(s, 100);
+	lose_fpdu(s, 100);
+	/* DV 1, RV 0 */
+	iw_put_be16(decoy, 118);
+	(void)make_send(decoy + 2, 2, 0, true, 100);
+	decoy[3] = 0x03;
+	memset(decoy + 120, 0, 4);
+	say(&s->m, 0, decoy, sizeof(decoy));
+	s->pos += sizeof(decoy);
+	send_fpdu(s, 100);
+	wait_for_holes(s);
+	wait_for_holes(s);
+	assert_int_equal(ddps(s), 2);
+	assert_int_equal(ddp(s, 1)->hdr.msn, 3);
+	end(s);
 }
 
 int main(void)
@@ -619,6 +711,10 @@ int main(void)
 		cmocka_unit_test(boundaries_are_found_again_by_a_marker),
 		cmocka_unit_test(what_was_never_found_again_is_counted),
 		cmocka_unit_test(damage_is_judged_alike_however_the_stream_is_cut),
+		cmocka_unit_test(a_good_crc_keeps_the_boundaries_whatever_the_header_says),
+		cmocka_unit_test(a_sound_header_with_a_bad_crc_is_told_even_behind_nonsense),
+		cmocka_unit_test(an_fpdu_right_behind_a_marker_is_found_with_that_marker),
+		cmocka_unit_test(without_crc_a_header_that_is_not_quite_sound_is_no_boundary),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,13 +66,17 @@ static uint64_t number(struct json_object *o, const char *name)
 
 static const struct iw_cap_flow flow = {
 	.id = 3,
-	.end = { { .addr = { 10, 0, 0, 1 }, .port = 1 }, { .v6 = true, .addr = { [15] = 1 }, .port = 2 } },
+	.end = { { .addr = { 10, 0, 0, 1 }, .port = 1 },
+		 { .v6 = true, .addr = { [15] = 1 }, .port = 2 } },
+	.name = { "10.0.0.1:1", "[::1]:2" },
 	.initiator = 1,
 };
 
 static void what_is_common_comes_with_every_event(void **state)
 {
-	struct iw_cap_event ev = { .kind = IW_CAP_TCP, .flow = &flow, .from = 1, .time_ns = UINT64_MAX, .frame = 9 };
+	struct iw_cap_event ev = {
+		.kind = IW_CAP_TCP, .flow = &flow, .from = 1, .time_ns = UINT64_MAX, .frame = 9
+	};
 	struct json_object *o;
 
 	(void)state;
@@ -103,7 +107,9 @@ static void private_data_of_any_octets_stays_valid(void **state)
 	for (int way = 0; way < 2; way++) {
 		for (size_t i = 0; i < sizeof(pd); i++)
 			pd[i] = way ? '"' : (uint8_t)i;
-		ev.mpa.frame = (struct iw_mpa_frame){ .kind = IW_MPA_REQUEST, .flags = 0xff, .rev = 255, .pd_len = sizeof(pd) };
+		ev.mpa.frame = (struct iw_mpa_frame){
+			.kind = IW_MPA_REQUEST, .flags = 0xff, .rev = 255, .pd_len = sizeof(pd)
+		};
 		ev.mpa.pd = pd;
 		ev.mpa.pd_len = sizeof(pd);
 		ev.mpa.enhanced = ev.mpa.agreed = true;
@@ -122,7 +128,9 @@ static void a_tagged_and_an_untagged_segment_have_their_own_keys(void **state)
 
 	(void)state;
 	ev.ddp.has_header = true;
-	ev.ddp.hdr = (struct iw_ddp){ .tagged = true, .last = true, .dv = 1, .rv = 1, .stag = 0x10, .to = UINT64_MAX };
+	ev.ddp.hdr = (struct iw_ddp){
+		.tagged = true, .last = true, .dv = 1, .rv = 1, .stag = 0x10, .to = UINT64_MAX
+	};
 	ev.ddp.len = 7;
 	o = event(&ev);
 	assert_string_equal(text(o, "op"), "RDMA Write");
@@ -130,10 +138,17 @@ static void a_tagged_and_an_untagged_segment_have_their_own_keys(void **state)
 	assert_string_equal(text(o, "to"), "0xffffffffffffffff");
 	assert_true(json_object_get_boolean(key(o, "t")) && json_object_get_boolean(key(o, "l")));
 	assert_int_equal(number(o, "length"), 7);
-	assert_false(has(o, "qn") || has(o, "deviations") || has(o, "missing_octets") || has(o, "crc_expected"));
+	assert_false(has(o, "qn") || has(o, "deviations") || has(o, "missing_octets") ||
+		     has(o, "crc_expected"));
 	json_object_put(o);
 
-	ev.ddp.hdr = (struct iw_ddp){ .dv = 1, .rv = 1, .opcode = IW_OP_SEND_INV, .inval_stag = 5, .qn = 0, .msn = 0xffffffff, .mo = 9 };
+	ev.ddp.hdr = (struct iw_ddp){ .dv = 1,
+				      .rv = 1,
+				      .opcode = IW_OP_SEND_INV,
+				      .inval_stag = 5,
+				      .qn = 0,
+				      .msn = 0xffffffff,
+				      .mo = 9 };
 	ev.ddp.deviations = IW_CAP_DEV_PAD | IW_CAP_DEV_EARLY;
 	ev.ddp.crc = IW_CAP_CRC_BAD;
 	o = event(&ev);

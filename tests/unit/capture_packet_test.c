@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* From frames to TCP segments: every link type, IP options and extension headers, cut and contradicting frames. */
+/* From frames to TCP segments: every link type, IP options and extension headers, cut and
+ * contradicting frames. */
 #include "capture/packet.h"
 
 #include <setjmp.h>
@@ -21,7 +22,8 @@ static size_t datagram(uint8_t *p, bool v6)
 	return make_ip(&m, p, 0, ACK, 1000, 2000, payload, sizeof(payload));
 }
 
-static enum packet_kind parse_cut(struct packet *out, enum iw_cap_link link, const uint8_t *p, size_t len, size_t wire_len)
+static enum packet_kind parse_cut(struct packet *out, enum iw_cap_link link, const uint8_t *p,
+				  size_t len, size_t wire_len)
 {
 	uint8_t *exact = malloc(len ? len : 1);
 	struct iw_cap_frame f = { .link = link, .data = exact, .len = len, .wire_len = wire_len };
@@ -30,14 +32,16 @@ static enum packet_kind parse_cut(struct packet *out, enum iw_cap_link link, con
 	assert_non_null(exact);
 	memcpy(exact, p, len);
 	kind = packet_parse(out, &f);
-	/* Pointers into it must not be used behind this; the tests look at lengths and compare octets here. */
+	/* Pointers into it must not be used behind this; the tests look at lengths and compare
+	 * octets here. */
 	if (kind == PACKET_TCP && out->len)
 		assert_memory_equal(out->data, payload, out->len);
 	free(exact);
 	return kind;
 }
 
-static enum packet_kind parse(struct packet *out, enum iw_cap_link link, const uint8_t *p, size_t len)
+static enum packet_kind parse(struct packet *out, enum iw_cap_link link, const uint8_t *p,
+			      size_t len)
 {
 	return parse_cut(out, link, p, len, len);
 }
@@ -119,7 +123,8 @@ static void vlan_tags_are_stepped_over_however_many(void **state)
 		at += 4;
 	}
 	iw_put_be16(f + at, 0x0800);
-	assert_int_equal(parse(&p, IW_CAP_ETHERNET, f, at + 2 + datagram(f + at + 2, false)), PACKET_TCP);
+	assert_int_equal(parse(&p, IW_CAP_ETHERNET, f, at + 2 + datagram(f + at + 2, false)),
+			 PACKET_TCP);
 	assert_is_segment(&p, false);
 }
 
@@ -181,17 +186,20 @@ static void ipv6_extension_headers_are_stepped_over(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(kinds); i++) {
-		assert_int_equal(parse(&p, IW_CAP_RAW, f, extended(f, kinds[i], ext, sizeof(ext))), PACKET_TCP);
+		assert_int_equal(parse(&p, IW_CAP_RAW, f, extended(f, kinds[i], ext, sizeof(ext))),
+				 PACKET_TCP);
 		assert_is_segment(&p, true);
 	}
 	/* AH counts in words of four octets, less two (RFC 4302 2.2) */
 	assert_int_equal(parse(&p, IW_CAP_RAW, f, extended(f, 51, ah, sizeof(ah))), PACKET_TCP);
 	assert_is_segment(&p, true);
 	/* RFC 6946: a fragment that is the whole datagram */
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, extended(f, 44, atomic, sizeof(atomic))), PACKET_TCP);
+	assert_int_equal(parse(&p, IW_CAP_RAW, f, extended(f, 44, atomic, sizeof(atomic))),
+			 PACKET_TCP);
 	assert_is_segment(&p, true);
 	/* ESP hides what follows */
-	assert_int_equal(parse(&p, IW_CAP_RAW, f, extended(f, 50, atomic, sizeof(atomic))), PACKET_OTHER);
+	assert_int_equal(parse(&p, IW_CAP_RAW, f, extended(f, 50, atomic, sizeof(atomic))),
+			 PACKET_OTHER);
 }
 
 static void fragments_are_told_apart(void **state)

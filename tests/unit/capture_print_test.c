@@ -21,7 +21,8 @@ static const char *line(const struct iw_cap_event *ev)
 	return buf;
 }
 
-static const struct iw_cap_flow flow = { .end = { { .addr = { 10, 0, 0, 1 }, .port = 1 }, { .addr = { 10, 0, 0, 2 }, .port = 2 } } };
+static const struct iw_cap_flow flow = { .end = { { .addr = { 10, 0, 0, 1 }, .port = 1 },
+						  { .addr = { 10, 0, 0, 2 }, .port = 2 } } };
 
 static const char *address(const struct iw_cap_end *e)
 {
@@ -35,7 +36,9 @@ static const char *address(const struct iw_cap_end *e)
 static void addresses_print_with_their_ports(void **state)
 {
 	static const struct iw_cap_end v4 = { .addr = { 192, 0, 2, 200 }, .port = 65535 };
-	static const struct iw_cap_end v6 = { .v6 = true, .addr = { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 }, .port = 7471 };
+	static const struct iw_cap_end v6 = { .v6 = true,
+					      .addr = { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 },
+					      .port = 7471 };
 
 	(void)state;
 	assert_string_equal(address(&v4), "192.0.2.200:65535");
@@ -62,15 +65,20 @@ static void a_request_tells_its_private_data_twice(void **state)
 	struct iw_cap_event ev = { .kind = IW_CAP_MPA, .flow = &flow };
 
 	(void)state;
-	ev.mpa.frame = (struct iw_mpa_frame){ .kind = IW_MPA_REQUEST, .flags = IW_MPA_S, .rev = 2, .pd_len = 9 };
+	ev.mpa.frame = (struct iw_mpa_frame){
+		.kind = IW_MPA_REQUEST, .flags = IW_MPA_S, .rev = 2, .pd_len = 9
+	};
 	ev.mpa.enhanced = true;
 	ev.mpa.enh = (struct iw_mpa_enhanced){ .ird = 1, .ord = 2 };
 	ev.mpa.pd = (const uint8_t *)"a\033[2J";
 	ev.mpa.pd_len = 5;
-	assert_string_equal(line(&ev), "MPA Request Rev 2 S PD_Length 9, client-server IRD 1 ORD 2, Private Data 5 \"a.[2J\" 611b5b324a");
+	assert_string_equal(
+		line(&ev),
+		"MPA Request Rev 2 S PD_Length 9, client-server IRD 1 ORD 2, Private Data 5 \"a.[2J\" 611b5b324a");
 	/* one of the five was not captured */
 	ev.mpa.pd_len = 4;
-	assert_non_null(strstr(line(&ev), "Private Data 5 \"a.[2\" 611b5b32, 1 octets of it not captured"));
+	assert_non_null(
+		strstr(line(&ev), "Private Data 5 \"a.[2\" 611b5b32, 1 octets of it not captured"));
 }
 
 static void a_reply_tells_what_is_agreed(void **state)
@@ -80,7 +88,9 @@ static void a_reply_tells_what_is_agreed(void **state)
 	(void)state;
 	ev.mpa.frame = (struct iw_mpa_frame){ .kind = IW_MPA_REPLY, .flags = IW_MPA_C, .rev = 1 };
 	ev.mpa.agreed = ev.mpa.crc_on = ev.mpa.markers_to_initiator = true;
-	assert_string_equal(line(&ev), "MPA Reply Rev 1 C PD_Length 0: CRC on, markers off to the responder, on to the initiator");
+	assert_string_equal(
+		line(&ev),
+		"MPA Reply Rev 1 C PD_Length 0: CRC on, markers off to the responder, on to the initiator");
 }
 
 static void a_segment_tells_verdicts_and_departures(void **state)
@@ -90,7 +100,9 @@ static void a_segment_tells_verdicts_and_departures(void **state)
 
 	(void)state;
 	e->has_header = true;
-	e->hdr = (struct iw_ddp){ .tagged = true, .last = true, .dv = 1, .rv = 1, .stag = 0xbeef, .to = 0x10 };
+	e->hdr = (struct iw_ddp){
+		.tagged = true, .last = true, .dv = 1, .rv = 1, .stag = 0xbeef, .to = 0x10
+	};
 	e->len = 5;
 	e->aligned = true;
 	e->crc = IW_CAP_CRC_GOOD;
@@ -102,10 +114,15 @@ static void a_segment_tells_verdicts_and_departures(void **state)
 	e->marker = IW_CAP_MARKER_GOOD;
 	e->markers = 3;
 	e->deviations = IW_CAP_DEV_PAD | IW_CAP_DEV_RESERVED;
-	assert_string_equal(line(&ev), "RDMA Write L STag 0x0000beef TO 0x10, length 5, crc bad (0x00000001, expected 0x00000002), 3 markers good, "
-				       "not aligned [pad-not-zero] [reserved-not-zero]");
-	*e = (struct iw_cap_ddp){ .ulpdu_len = 3, .aligned = true, .crc = IW_CAP_CRC_ABSENT, .missing = 9 };
-	assert_string_equal(line(&ev), "FPDU with ULPDU_Length 3, crc absent, 9 octets not captured");
+	assert_string_equal(
+		line(&ev),
+		"RDMA Write L STag 0x0000beef TO 0x10, length 5, crc bad (0x00000001, expected 0x00000002), 3 markers good, "
+		"not aligned [pad-not-zero] [reserved-not-zero]");
+	*e = (struct iw_cap_ddp){
+		.ulpdu_len = 3, .aligned = true, .crc = IW_CAP_CRC_ABSENT, .missing = 9
+	};
+	assert_string_equal(line(&ev),
+			    "FPDU with ULPDU_Length 3, crc absent, 9 octets not captured");
 }
 
 static void losses_and_ends_tell_where_they_fall(void **state)
@@ -113,12 +130,19 @@ static void losses_and_ends_tell_where_they_fall(void **state)
 	struct iw_cap_event ev = { .kind = IW_CAP_TCP, .flow = &flow };
 
 	(void)state;
-	ev.tcp = (struct iw_cap_tcp){ IW_CAP_TCP_LOSS, IW_CAP_WHY_GAP, 7, 1448, false, "full operation" };
-	assert_string_equal(line(&ev), "TCP loss: 1448 octets from 7 on not captured (gap), in full operation; FPDU boundaries lost");
-	ev.tcp = (struct iw_cap_tcp){ IW_CAP_TCP_LOSS, IW_CAP_WHY_GAP, 7, 0, true, "an MPA start-up frame" };
-	assert_string_equal(line(&ev), "TCP loss: an MPA start-up frame not captured; FPDU boundaries known");
-	ev.tcp = (struct iw_cap_tcp){ IW_CAP_TCP_RESYNC, IW_CAP_WHY_MARKER, 7, 99, true, "full operation" };
-	assert_string_equal(line(&ev), "FPDU boundaries found again (marker); 99 octets not decoded");
+	ev.tcp = (struct iw_cap_tcp){ IW_CAP_TCP_LOSS, IW_CAP_WHY_GAP,  7, 1448,
+				      false,           "full operation" };
+	assert_string_equal(
+		line(&ev),
+		"TCP loss: 1448 octets from 7 on not captured (gap), in full operation; FPDU boundaries lost");
+	ev.tcp = (struct iw_cap_tcp){ IW_CAP_TCP_LOSS,        IW_CAP_WHY_GAP, 7, 0, true,
+				      "an MPA start-up frame" };
+	assert_string_equal(line(&ev),
+			    "TCP loss: an MPA start-up frame not captured; FPDU boundaries known");
+	ev.tcp = (struct iw_cap_tcp){ IW_CAP_TCP_RESYNC, IW_CAP_WHY_MARKER, 7, 99, true,
+				      "full operation" };
+	assert_string_equal(line(&ev),
+			    "FPDU boundaries found again (marker); 99 octets not decoded");
 	ev.tcp = (struct iw_cap_tcp){ IW_CAP_TCP_FIN, IW_CAP_WHY_NONE, 7, 0, false, "MPA set-up" };
 	assert_string_equal(line(&ev), "TCP FIN in MPA set-up");
 	ev.tcp.kind = IW_CAP_TCP_RESET;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* MPA start-up seen from outside: where it begins, what it agrees, and what is missing of it. RFC 5044 7.1, RFC 6581. */
+/* MPA start-up seen from outside: where it begins, what it agrees, and what is missing of it.
+ * RFC 5044 7.1, RFC 6581. */
 #include "capture/capture.h"
 
 #include <setjmp.h>
@@ -12,7 +13,8 @@
 #include "capture_maker.h"
 
 /* One Send from that end, its MSN and its place in the stream as given; returns its octets. */
-static size_t say_send(struct maker *m, unsigned from, uint64_t pos, uint32_t msn, bool markers, bool crc)
+static size_t say_send(struct maker *m, unsigned from, uint64_t pos, uint32_t msn, bool markers,
+		       bool crc)
 {
 	uint8_t ulpdu[100], fpdu[200];
 	size_t n = make_fpdu(fpdu, pos, markers, crc, ulpdu, make_send(ulpdu, msn, 0, true, 40));
@@ -45,7 +47,8 @@ static void end(struct maker *m)
 
 /* --- what is agreed --- */
 
-/* RFC 5044 7.1.1: C of either frame puts CRC on; M of a frame asks for markers in what its sender receives. */
+/* RFC 5044 7.1.1: C of either frame puts CRC on; M of a frame asks for markers in what its
+ * sender receives. */
 static void flags_of_both_frames_decide(void **state)
 {
 	(void)state;
@@ -68,8 +71,10 @@ static void flags_of_both_frames_decide(void **state)
 		assert_int_equal(count_kind(&m, IW_CAP_ERROR), 0);
 		for (size_t k = 0; k < 2; k++)
 			assert_int_equal(ddp(&m, k)->crc, crc ? IW_CAP_CRC_GOOD : IW_CAP_CRC_OFF);
-		assert_int_equal(ddp(&m, 0)->marker, to_responder ? IW_CAP_MARKER_GOOD : IW_CAP_MARKER_OFF);
-		assert_int_equal(ddp(&m, 1)->marker, to_initiator ? IW_CAP_MARKER_GOOD : IW_CAP_MARKER_OFF);
+		assert_int_equal(ddp(&m, 0)->marker,
+				 to_responder ? IW_CAP_MARKER_GOOD : IW_CAP_MARKER_OFF);
+		assert_int_equal(ddp(&m, 1)->marker,
+				 to_initiator ? IW_CAP_MARKER_GOOD : IW_CAP_MARKER_OFF);
 		end(&m);
 	}
 }
@@ -84,7 +89,8 @@ static void an_rdmac_reply_puts_markers_and_crc_on_both_ways(void **state)
 	handshake(&m);
 	say_mpa(&m, 0, false, 0, 1, NULL, 0);
 	say_mpa(&m, 1, true, IW_MPA_M | IW_MPA_C, 0, NULL, 0);
-	assert_true(mpa(&m, 1)->crc_on && mpa(&m, 1)->markers_to_initiator && mpa(&m, 1)->markers_to_responder);
+	assert_true(mpa(&m, 1)->crc_on && mpa(&m, 1)->markers_to_initiator &&
+		    mpa(&m, 1)->markers_to_responder);
 	say_send(&m, 0, 0, 1, true, true);
 	say_send(&m, 1, 0, 1, true, true);
 	assert_int_equal(count_kind(&m, IW_CAP_DDP), 2);
@@ -166,7 +172,8 @@ static void streaming_mode_may_come_first(void **state)
 static void the_octets_of_set_up_may_be_split_anywhere(void **state)
 {
 	uint8_t request[40], reply[40];
-	size_t request_len = make_mpa(request, false, IW_MPA_C, 1, "abc", 3), reply_len = make_mpa(reply, true, 0, 1, "de", 2);
+	size_t request_len = make_mpa(request, false, IW_MPA_C, 1, "abc", 3),
+	       reply_len = make_mpa(reply, true, 0, 1, "de", 2);
 
 	(void)state;
 	for (size_t cut = 1; cut < request_len; cut++) {
@@ -230,7 +237,8 @@ static void only_the_responders_first_fpdu_can_be_early(void **state)
 
 static void text_about_mpa_is_not_mpa(void **state)
 {
-	static const char text[] = "the key is \"MPA ID Req Frame\" for a Request and MPA ID Rep Frame for a Reply, MPA ID Req Frame.";
+	static const char text[] =
+		"the key is \"MPA ID Req Frame\" for a Request and MPA ID Rep Frame for a Reply, MPA ID Req Frame.";
 	struct maker m;
 
 	(void)state;
@@ -238,7 +246,8 @@ static void text_about_mpa_is_not_mpa(void **state)
 	handshake(&m);
 	say(&m, 1, text, sizeof(text) - 1);
 	say(&m, 0, "thanks", 6);
-	/* The real one follows at once: "MPA" of it may stand where flags and Rev of a frame would. */
+	/* The real one follows at once: "MPA" of it may stand where flags and Rev of a frame
+	 * would. */
 	say(&m, 0, "see MPA ID Req FrameMP", 22);
 	say(&m, 0, "A ID Req Frame\0\1\0\0", 18);
 	assert_int_equal(count_kind(&m, IW_CAP_MPA), 1);
@@ -340,7 +349,8 @@ static void broken_frames_are_errors(void **state)
 		handshake(&m);
 		if (rows[i].reply)
 			say_mpa(&m, 0, false, 0, 2, NULL, 0);
-		say_mpa(&m, rows[i].reply, rows[i].reply, rows[i].flags, rows[i].rev, pd, rows[i].pd_len);
+		say_mpa(&m, rows[i].reply, rows[i].reply, rows[i].flags, rows[i].rev, pd,
+			rows[i].pd_len);
 		assert_int_equal(count_kind(&m, IW_CAP_ERROR), 1);
 		assert_int_equal(nth(&m, IW_CAP_ERROR, 0)->ev.error.err, IW_E_MPA_FRAME);
 		assert_string_equal(nth(&m, IW_CAP_ERROR, 0)->ev.error.clause, rows[i].clause);
@@ -456,7 +466,8 @@ static void without_the_request_its_end_is_known_from_the_replys_ack(void **stat
 		uint8_t reply[20];
 		struct maker m;
 
-		make_mpa(reply, true, (uint8_t)((markers ? IW_MPA_M : 0) | (crc ? IW_MPA_C : 0)), 1, NULL, 0);
+		make_mpa(reply, true, (uint8_t)((markers ? IW_MPA_M : 0) | (crc ? IW_MPA_C : 0)), 1,
+			 NULL, 0);
 		maker_init(&m, NULL);
 		handshake(&m);
 		m.seq[0] += 20;
@@ -490,7 +501,8 @@ static void a_capture_that_begins_with_the_reply_is_followed(void **state)
 	say_send(&m, 1, 0, 1, false, true);
 	assert_int_equal(count_kind(&m, IW_CAP_DDP), 2);
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 0);
-	assert_int_equal(nth(&m, IW_CAP_DDP, 0)->ev.from, (unsigned)nth(&m, IW_CAP_DDP, 0)->flow.initiator);
+	assert_int_equal(nth(&m, IW_CAP_DDP, 0)->ev.from,
+			 (unsigned)nth(&m, IW_CAP_DDP, 0)->flow.initiator);
 	end(&m);
 }
 
@@ -581,6 +593,57 @@ static void a_connection_closed_instead_of_a_reply_is_no_error(void **state)
 	end(&m);
 }
 
+static void what_was_cut_off_behind_a_frame_is_searched_for(void **state)
+{
+	uint8_t p[1000], pd[100], ulpdu[64];
+	struct maker m;
+	size_t n;
+
+	(void)state;
+	memset(pd, 'p', sizeof(pd));
+	maker_init(&m, NULL);
+	handshake(&m);
+	say_mpa(&m, 0, false, IW_MPA_C, 1, NULL, 0);
+	/* the Reply and two FPDUs in one segment, cut within the Private Data */
+	n = make_mpa(p, true, IW_MPA_C, 1, pd, sizeof(pd));
+	n += make_fpdu(p + n, 0, false, true, ulpdu, make_send(ulpdu, 1, 0, true, 40));
+	n += make_fpdu(p + n, 64, false, true, ulpdu, make_send(ulpdu, 2, 0, true, 40));
+	m.snap = 40 + 50;
+	say(&m, 1, p, n);
+	m.snap = 0;
+	say_send(&m, 1, 128, 3, false, true);
+	say_send(&m, 0, 0, 1, false, true);
+	assert_int_equal(mpa(&m, 1)->pd_len, 30);
+	assert_int_equal(count_kind(&m, IW_CAP_DDP), 2);
+	assert_int_equal(ddp(&m, 0)->hdr.msn, 3);
+	assert_int_equal(ddp(&m, 0)->position, 128);
+	assert_int_equal(ddp(&m, 0)->crc, IW_CAP_CRC_GOOD);
+	assert_int_equal(count_tcp(&m, IW_CAP_TCP_RESYNC), 1);
+	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 0);
+	end(&m);
+}
+
+static void the_search_for_a_reply_begins_with_the_request(void **state)
+{
+	static const struct iw_cap_limits limits = { .search_octets = 10000 };
+	uint8_t junk[1000] = { 0 }, p[1020] = { 0 };
+	struct maker m;
+
+	(void)state;
+	maker_init(&m, &limits);
+	handshake(&m);
+	for (int i = 0; i < 10; i++)
+		say(&m, 1, junk, sizeof(junk));
+	say_mpa(&m, 0, false, 0, 1, NULL, 0);
+	/* the last of the streaming mode, and the Reply behind it in the same segment */
+	make_mpa(p + 1000, true, 0, 1, NULL, 0);
+	for (int i = 0; i < 5; i++)
+		say(&m, 1, junk, sizeof(junk));
+	say(&m, 1, p, sizeof(p));
+	assert_int_equal(count_kind(&m, IW_CAP_MPA), 2);
+	end(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -593,7 +656,8 @@ int main(void)
 		cmocka_unit_test(fpdus_in_the_segment_of_the_reply_are_found),
 		cmocka_unit_test(only_the_responders_first_fpdu_can_be_early),
 		cmocka_unit_test(text_about_mpa_is_not_mpa),
-		cmocka_unit_test(the_key_is_looked_for_up_to_a_bound_and_at_segment_starts_anywhere),
+		cmocka_unit_test(
+			the_key_is_looked_for_up_to_a_bound_and_at_segment_starts_anywhere),
 		cmocka_unit_test(a_capture_that_begins_in_mid_connection_finds_a_later_request),
 		cmocka_unit_test(a_reject_leaves_room_for_another_request),
 		cmocka_unit_test(broken_frames_are_errors),
@@ -608,6 +672,8 @@ int main(void)
 		cmocka_unit_test(what_waits_for_a_reply_that_never_comes_is_read_at_the_end),
 		cmocka_unit_test(what_waits_for_a_reply_is_bounded),
 		cmocka_unit_test(a_connection_closed_instead_of_a_reply_is_no_error),
+		cmocka_unit_test(what_was_cut_off_behind_a_frame_is_searched_for),
+		cmocka_unit_test(the_search_for_a_reply_begins_with_the_request),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
