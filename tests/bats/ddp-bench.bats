@@ -307,3 +307,40 @@ END
     done < <(grep '^\$ ddp' "$IW_TOP/man/ddp-bench.1")
     [ $n -ge 4 ]
 }
+
+@test "scripts/bench measures beside the peers and writes every value" {
+    require_tool iperf3 sockperf chrt
+    require_netns
+    IW_TIMEOUT=100 run_here "$IW_TOP/scripts/bench" --quick --only P1,P8,P10 --out "$BATS_TEST_TMPDIR/bench.json"
+    # A bar missed in one second on a busy machine is no failure here; a run that failed is.
+    [ "$status" -le 1 ] || fail_with 'bench does not run'
+    assert_output_has 'P1 '
+    assert_output_has 'P8 '
+    assert_output_has 'P10 '
+    output=$(cat "$BATS_TEST_TMPDIR/bench.json")
+    assert_jsonl '.[0] | [.event, (.figures | map(.id)), .failed, .pairs]' '["bench",["P1","P8","P10"],[],1]'
+    assert_jsonl '.[0].figures | map(.ratio > 0 and .ratio == .values[0].ratio and (.values | length == 1)) | all' true
+}
+
+@test "scripts/bench leaves nothing behind when it is ended" {
+    local pid pids=
+
+    require_tool iperf3 sockperf chrt
+    require_netns
+    setpriv --pdeathsig TERM env IW_BUILD="$IW_BUILD" "$IW_TOP/scripts/bench" --quick --time 20 --only P8awake \
+        --out "$BATS_TEST_TMPDIR/x.json" >/dev/null 2>&1 3>&- &
+    pid=$!
+    bench_is_in_the_middle() {
+        local groups
+
+        # Each thing that it runs is a group of its own.
+        groups=$(pgrep -d , -P "$pid") && pids=$(pgrep -g "$groups" | tr '\n' ' ') && pgrep -g "$groups" -f 'sockperf ping-pong'
+    }
+    wait_until 15 bench_is_in_the_middle || fail_with 'bench does not come to its first run'
+    kill -TERM "$pid"
+    wait_until 5 iw_gone "$pid" || fail_with 'bench does not end'
+    for pid in $pids; do
+        wait_until 3 iw_gone "$pid" || fail_with "left behind: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
+    done
+    [ -n "$pids" ]
+}
