@@ -42,6 +42,15 @@ $(O)/tests/sim/sim: $(call objs,$(sim_srcs)) $(IW_TOOLS_A) $(IW_LIB_A)
 	$(call say,LD,$@)
 	$(Q)$(call link_test,)
 
+# The programs of libiwarp.3, as a user would compile them: with the public headers alone.
+IW_EXAMPLE_BINS := $(addprefix $(O)/,$(basename $(sort $(wildcard tests/examples/*.c))))
+
+$(IW_EXAMPLE_BINS): $(O)/%: %.c $(wildcard lib/include/iwarp/*.h) $(IW_LIB_A) $(O)/flags.key
+	@mkdir -p $(@D)
+	$(call say,CCLD,$@)
+	$(Q)$(CC) -Ilib/include $(CPPFLAGS) $(IW_CFLAGS) $(CFLAGS) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $< $(IW_LIB_A) $(IW_LIB_LDLIBS) \
+		$(LDLIBS)
+
 # The unit tests of pure rooms, for another machine (CROSS): their names begin with the room's.
 cross_names := $(foreach room,$(IW_PURE_ROOMS) $(IW_PURE_TOOL_ROOMS),$(filter $(room)_%,$(unit_names)))
 IW_CROSS_UNIT_BINS := $(addprefix $(O)/tests/cross/,$(cross_names))
@@ -55,8 +64,9 @@ $(IW_CROSS_UNIT_BINS): $(O)/tests/cross/%: $(O)/obj/tests/unit/%.o $(call objs,$
 thread_names := $(basename $(notdir $(shell grep -l pthread_create tests/unit/*_test.c 2>/dev/null)))
 IW_THREAD_BINS := $(addprefix $(O)/tests/unit/,$(thread_names))
 
-.PHONY: thread-bins test-bins unit-bins fuzz-bins sim-bin cross-bins
-test-bins: $(if $(IW_HAVE_CMOCKA),unit-bins) fuzz-bins sim-bin
+.PHONY: example-bins thread-bins test-bins unit-bins fuzz-bins sim-bin cross-bins
+test-bins: $(if $(IW_HAVE_CMOCKA),unit-bins) fuzz-bins sim-bin example-bins
+example-bins: $(IW_EXAMPLE_BINS)
 thread-bins: $(IW_THREAD_BINS)
 cross-bins: $(IW_CROSS_UNIT_BINS)
 unit-bins: $(IW_UNIT_BINS)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* initiator HOST PORT TEXT: writes TEXT into the responder's buffer by RDMA Write, then says so by a Send. */
+/* initiator HOST PORT TEXT: RDMA Writes TEXT into the responder's buffer, then tells it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,8 @@ static uint32_t get32(const unsigned char *p)
 static void write_board(struct iw_qp *qp, const char *text)
 {
 	struct iw_sge octets = { text, strlen(text) }, note = { "written", 7 };
-	struct iw_send_wr write = { .op = IW_WR_WRITE, .flags = IW_WR_QUIET, .sge = &octets, .nsge = 1 };
+	struct iw_send_wr write = { .op = IW_WR_WRITE, .flags = IW_WR_QUIET,
+				    .sge = &octets, .nsge = 1 };
 	struct iw_send_wr send = { .op = IW_WR_SEND, .sge = &note, .nsge = 1 };
 	struct iw_fault why = { .text = "not possible" };
 	struct iw_qp_info info;
@@ -30,7 +31,7 @@ static void write_board(struct iw_qp *qp, const char *text)
 	if (info.private_data_len != 8 || get32(info.private_data + 4) < octets.len)
 		die("the peer's buffer is too small", &why);
 	write.remote_stag = get32(info.private_data);
-	/* A Send is delivered after everything posted before it has been placed (RFC 5040 5.5). */
+	/* A Send is delivered after everything before it was placed (RFC 5040 5.5). */
 	if (iw_post_send(qp, &write) || iw_post_send(qp, &send))
 		die("post", &why);
 }
@@ -52,7 +53,8 @@ int main(int argc, char **argv)
 	}
 	param.host = argv[1];
 	param.port = (uint16_t)strtoul(argv[2], NULL, 10);
-	if (iw_ctx_new(&ctx, NULL, &why) || iw_pd_new(&pd, ctx) || iw_cq_new(&qa.send_cq, ctx))
+	if (iw_ctx_new(&ctx, NULL, &why) || iw_pd_new(&pd, ctx) ||
+	    iw_cq_new(&qa.send_cq, ctx))
 		die("set up", &why);
 	qa.recv_cq = qa.send_cq;
 	if (iw_qp_new(&qp, pd, &qa, &why) || iw_connect(qp, &param, &why))
@@ -63,7 +65,7 @@ int main(int argc, char **argv)
 			die("wait", &why);
 		while (iw_cq_poll(qa.send_cq, &wc, 1) > 0) {
 			if (wc.status == IW_OK)
-				iw_disconnect(wc.qp); /* the Send is on its way: no more to be said */
+				iw_disconnect(wc.qp); /* no more to be said */
 			else
 				fprintf(stderr, "initiator: send: %s\n", iw_err_text(wc.status));
 		}

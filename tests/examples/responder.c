@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* responder [PORT]: lets one peer write into a buffer by RDMA Write, and prints it when the peer says that it is complete. */
+/* responder [PORT]: lets one peer RDMA Write into a buffer, and prints it when told so. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,10 +24,13 @@ int main(int argc, char **argv)
 {
 	struct iw_conn_param param = { .size = sizeof(param) };
 	struct iw_qp_attr qa = { .size = sizeof(qa) };
-	unsigned char advert[8]; /* STag and length, big-endian: the Private Data of our Reply */
-	struct iw_listener *listener;
+	struct iw_conn_param answer = { .size = sizeof(answer) };
+	struct iw_mr_attr ma = { .addr = board, .len = sizeof(board) - 1,
+				 .access = IW_ACCESS_REMOTE_WRITE };
+	unsigned char advert[8]; /* our Private Data: STag and length, big-endian */
+	struct iw_listener *l;
 	struct iw_async_event ev;
-	struct iw_fault why = { 0 };
+	struct iw_fault why = { .text = "out of memory" };
 	struct iw_ctx *ctx;
 	struct iw_pd *pd;
 	struct iw_mr *mr;
@@ -36,22 +39,25 @@ int main(int argc, char **argv)
 	int done = 0;
 
 	param.port = (uint16_t)(argc > 1 ? strtoul(argv[1], NULL, 10) : 0);
-	if (iw_ctx_new(&ctx, NULL, &why) || iw_listen(&listener, ctx, &param, &why))
+	if (iw_ctx_new(&ctx, NULL, &why) || iw_listen(&l, ctx, &param, &why))
 		die("listen", &why);
-	printf("listening on %s\n", iw_listener_addr(listener));
+	printf("listening on %s\n", iw_listener_addr(l));
 	fflush(stdout);
 
 	if (iw_pd_new(&pd, ctx) || iw_cq_new(&qa.send_cq, ctx))
 		die("set up", &why);
 	qa.recv_cq = qa.send_cq;
-	if (iw_qp_new(&qp, pd, &qa, &why) || iw_post_recv(qp, 1, note, sizeof(note)))
+	if (iw_qp_new(&qp, pd, &qa, &why) ||
+	    iw_post_recv(qp, 1, note, sizeof(note)))
 		die("queue pair", &why);
-	/* Only this connection may use the STag: it is registered for the queue pair. */
-	struct iw_mr_attr ma = { .addr = board, .len = sizeof(board) - 1, .access = IW_ACCESS_REMOTE_WRITE, .qp = qp };
+	/* With a queue pair, only its connection may use the STag. */
+	ma.qp = qp;
 	if (iw_mr_reg(&mr, pd, &ma, &why))
 		die("register", &why);
 	put32(advert, iw_mr_stag(mr));
 	put32(advert + 4, (uint32_t)ma.len);
+	answer.private_data = advert;
+	answer.private_data_len = sizeof(advert);
 
 	while (!done) {
 		if (iw_cq_wait(qa.recv_cq, -1) < 0)
@@ -59,14 +65,11 @@ int main(int argc, char **argv)
 		while (iw_cq_poll(qa.recv_cq, &wc, 1) > 0) {
 			if (wc.op != IW_WC_RECV || wc.status != IW_OK)
 				continue;
-			iw_mr_revoke(mr); /* from here on the peer cannot change it under us */
+			iw_mr_revoke(mr); /* the peer cannot change it any more */
 			printf("note: %.*s\nboard: %s\n", (int)wc.len, note, board);
 		}
 		while (iw_next_event(ctx, &ev)) {
 			if (ev.type == IW_EV_CONNECT_REQUEST) {
-				struct iw_conn_param answer = { .size = sizeof(answer), .private_data = advert,
-								.private_data_len = sizeof(advert) };
-
 				if (iw_accept(ev.req, qp, &answer, &why))
 					fprintf(stderr, "responder: accept: %s\n", why.text);
 			} else if (ev.type == IW_EV_PEER_CLOSED) {

@@ -1,0 +1,77 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# The library's manual page: what it shows is what there is, and its example programs do what they say.
+
+load helpers
+
+setup() {
+    PAGE=$IW_TOP/man/libiwarp.3
+    EXAMPLES=$IW_BUILD/tests/examples
+}
+
+# The program that the page shows under a path, with roff's escapes undone.
+shown() {
+    sed -n '\|^\.\\" verbatim: '"$1"'$|,/^\.EE$/p' "$PAGE" | sed '1,/^\.ta /d; /^\.EE$/d' |
+        sed -e 's/^\\&//' -e 's/\\-/-/g' -e "s/\\\\(aq/'/g" -e 's/\\(ga/`/g' -e 's/\\(ha/^/g' -e 's/\\(ti/~/g' -e 's/\\e/\\/g'
+}
+
+@test "libiwarp.3 shows the example programs as they are" {
+    local f n=0
+
+    for f in "$IW_TOP"/tests/examples/*.c; do
+        diff <(shown "tests/examples/${f##*/}") "$f"
+        [ "$(wc -l <"$f")" -lt 100 ]
+        n=$((n + 1))
+    done
+    [ $n -eq 2 ]
+}
+
+@test "libiwarp.3 names every call of the public headers" {
+    local name n=0
+
+    while read -r name; do
+        n=$((n + 1))
+        sed 's/\\-/-/g' "$PAGE" | grep -qE "^\.BI .*[ *]$name\(" || {
+            echo "$name is not in libiwarp.3"
+            return 1
+        }
+    done < <(cd "$IW_TOP" && scripts/check-agree --names)
+    [ $n -gt 30 ]
+}
+
+@test "libiwarp.3 tells every traced event with its keys" {
+    local event keys told n=0
+
+    while read -r event keys; do
+        told=$(sed -n "/^$event|T{\$/,/^T}\$/p" "$PAGE" | sed '1d;$d' | tr '\n' ' ' | sed -E 's/^[^:]*: //; s/,? *$//; s/, */ /g')
+        [ "$told" = "$keys" ] || {
+            echo "$event: the list has '$keys', the page '$told'"
+            return 1
+        }
+        n=$((n + 1))
+    done < <(awk -F'[(,)]' '/^BEGIN/ { name = $2 } /^\tFIELD/ { gsub(/ /, "", $4); keys = keys " " $4 } /^END/ { print name keys; keys = "" }' \
+        "$IW_TOP/lib/util/events.def")
+    [ $n -gt 5 ]
+}
+
+@test "the example programs talk to each other" {
+    local port
+
+    IW_READY='^listening on ' serve_here "$EXAMPLES/responder"
+    port=$(sed -n 's/^listening on 127\.0\.0\.1://p' "$BATS_TEST_TMPDIR/serve.1.out")
+    run_here "$EXAMPLES/initiator" 127.0.0.1 "$port" "hello, board"
+    assert_status 0
+    [ "$output" = written ]
+    wait_served
+    assert_status 0
+    grep -qx 'note: written' <<<"$output"
+    grep -qx 'board: hello, board' <<<"$output"
+}
+
+@test "the example initiator says why it could not connect" {
+    run_here "$EXAMPLES/initiator" 127.0.0.1 1 "hello"
+    assert_status 1
+    # shellcheck disable=SC2154 # run_here sets it
+    grep -q '^initiator: .*connect to 127.0.0.1 port 1: connection refused' <<<"$stderr"
+}
