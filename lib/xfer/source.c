@@ -242,8 +242,15 @@ void source_completed(struct iw_xfer *x, uint32_t i, bool piece, uint64_t now)
 
 /* --- files --- */
 
-static void end_file(struct source *s, struct file *f, enum iw_xcode code, const char *text)
+static void end_file(struct iw_xfer *x, struct file *f, enum iw_xcode code, const char *text)
 {
+	struct source *s = x->src;
+
+	/* A LOAD that is unanswered is not waited for: its file may be a pipe that stays silent. */
+	if (s->loading < IW_XFER_WINDOWS && s->slot[s->loading].id == f->id) {
+		free_slot(x, s->loading);
+		s->loading = IW_XFER_WINDOWS;
+	}
 	xf_outcome(&f->mine, code, text, text ? strlen(text) : 0, false);
 	drop_rest(s, f);
 	if (f->state == GOING || f->state == CHECKING || f->state == ASKED)
@@ -255,12 +262,8 @@ void source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, cons
 	struct source *s = x->src;
 	struct file *f = find(s, id);
 
-	if (s->loading < IW_XFER_WINDOWS && s->slot[s->loading].id == id) {
-		free_slot(x, s->loading);
-		s->loading = IW_XFER_WINDOWS;
-	}
 	if (f)
-		end_file(s, f, code, text);
+		end_file(x, f, code, text);
 }
 
 static struct file *new_file(struct iw_xfer *x, const struct iw_xmeta *meta, void *user)
@@ -298,7 +301,7 @@ void iw_xfer_add_failed(struct iw_xfer *x, const struct iw_xmeta *meta, void *us
 		return;
 	f = new_file(x, meta, user);
 	if (f)
-		end_file(x->src, f, code, text);
+		end_file(x, f, code, text);
 }
 
 void iw_xfer_no_more(struct iw_xfer *x, uint64_t now)
@@ -1097,7 +1100,7 @@ static int on_result(struct iw_xfer *x, const struct iw_xentry *e)
 		f->state = ENDED;
 	} else if (f->state != ENDED) {
 		/* Ours may have failed as well: then its END is due already. */
-		end_file(s, f, IW_XC_CANCELED, NULL);
+		end_file(x, f, IW_XC_CANCELED, NULL);
 	}
 	return 0;
 }

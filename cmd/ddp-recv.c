@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* ddp-recv: the Data Sink. Takes the files that are pushed to it, or pulls them from a listening ddp-send. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "file/options.h"
+
+struct opts {
+	struct iw_cli cli;
+	struct iw_transfer_opts transfer;
+	struct iw_endpoint peer;
+	char **args;
+	size_t nargs, cap;
+};
+
+static void add_arg(struct opts *o, const struct argp_state *state, char *arg)
+{
+	if (o->nargs == o->cap) {
+		size_t cap = o->cap ? o->cap * 2 : 16;
+		char **args = reallocarray(o->args, cap, sizeof(*args));
+
+		if (!args)
+			argp_failure(state, IW_EXIT_FAILED, 0, "no memory for the arguments");
+		o->args = args;
+		o->cap = cap;
+	}
+	o->args[o->nargs++] = arg;
+}
+
+/* The remote paths take the place of the arguments that named them. */
+static void check_puller(struct opts *o, const struct argp_state *state)
+{
+	for (size_t i = 0; i + 1 < o->nargs; i++) {
+		struct iw_endpoint e;
+
+		iw_transfer_endpoint(&e, o->args[i], state);
+		if (!e.is_remote)
+			argp_error(state, "\"%s\": expected HOST:PATH in front of the target",
+				   o->args[i]);
+		if (i > 0 && strcmp(e.host, o->peer.host) != 0)
+			argp_error(state, "\"%s\": all sources are of one host, here %s",
+				   o->args[i], o->peer.host);
+		o->peer = e;
+		o->args[i] += e.path - o->args[i];
+	}
+	o->transfer.cfg.paths = o->args;
+	o->transfer.cfg.npaths = o->nargs - 1;
+}
+
+static void check_args(struct opts *o, const struct argp_state *state)
+{
+	struct iw_transfer_cfg *cfg = &o->transfer.cfg;
+	struct iw_endpoint target;
+
+	if (o->nargs == 0)
+		argp_error(state, "expected DIR or - to listen, or HOST:PATH... TARGET");
+	iw_transfer_endpoint(&target, o->args[o->nargs - 1], state);
+	if (target.is_remote)
+		argp_error(state,
+			   o->nargs == 1 ? "\"%s\": where to? Expected HOST:PATH... TARGET"
+					 : "\"%s\": the target is of this machine",
+			   o->args[o->nargs - 1]);
+	cfg->path = target.path;
+	cfg->to_stdout = target.is_stdio;
+	cfg->listen = o->nargs == 1;
+	if (!cfg->listen)
+		check_puller(o, state);
+	if (cfg->to_stdout && cfg->npaths > 1)
+		argp_error(state, "-: standard output takes one file");
+	/* One stream, then the end: another would be mixed up with it. */
+	iw_transfer_opts_check(&o->transfer, state);
+	cfg->once = cfg->once || (cfg->listen && cfg->to_stdout);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct opts *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->transfer;
+		state->child_inputs[1] = &o->cli;
+		return 0;
+	case ARGP_KEY_ARG:
+		add_arg(o, state, arg);
+		return 0;
+	case ARGP_KEY_END:
+		check_args(o, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child kids[] = { { &iw_transfer_argp, 0, NULL, 1 },
+					  { &iw_cli_argp, 0, "Common options:", -1 },
+					  { 0 } };
+
+static const struct argp argp = {
+	.parser = parse,
+	.args_doc = "DIR\n-\nHOST:PATH... TARGET",
+	.doc = "Receive files by DDP and RDMAP, the Data Sink of a transfer."
+	       "\vWith DIR alone it listens, and every ddp-send may put files there; with - it takes one stream and writes it to standard"
+	       " output. With HOST:PATH it fetches from a ddp-send --listen into TARGET, by scp's rules a directory or the name of a file,"
+	       " or - for standard output.",
+	.children = kids,
+};
+
+int main(int argc, char **argv)
+{
+	struct opts o = { .nargs = 0 };
+	int status;
+
+	iw_cli_init(&o.cli, "ddp-recv", "tcp");
+	iw_transfer_opts_init(&o.transfer);
+	o.transfer.cfg.cli = &o.cli;
+	o.transfer.cfg.role = IW_XFER_SINK;
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	status = iw_cli_start(&o.cli);
+	if (status == IW_EXIT_OK)
+		status = iw_cli_check_transport(&o.cli);
+	if (status == IW_EXIT_OK) {
+		iw_transfer_opts_finish(&o.transfer, &o.cli, o.peer.host);
+		status = iw_transfer_run(&o.transfer.cfg);
+	}
+	status = iw_cli_finish(&o.cli, status);
+	free(o.args);
+	return status;
+}

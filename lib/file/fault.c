@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* errno as a reason that travels. */
+#include "file/fault.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "os/os.h"
+
+static enum iw_xcode code_of(int errnum)
+{
+	switch (errnum) {
+	case ENOENT:
+		return IW_XC_NOENT;
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		return IW_XC_PERM;
+	case ENOSPC:
+	case EDQUOT:
+	case EFBIG:
+		return IW_XC_SPACE;
+	case ENAMETOOLONG:
+	case EILSEQ:
+		return IW_XC_NAME;
+	case EISDIR:
+	case ENOTDIR:
+	case ENOTEMPTY:
+	case EXDEV:
+	case ELOOP:
+	case EEXIST:
+		return IW_XC_TARGET;
+	case EMFILE:
+	case ENFILE:
+	case ENOMEM:
+		return IW_XC_LIMIT;
+	default:
+		return IW_XC_IO;
+	}
+}
+
+int iw_file_errno(struct iw_file_fault *f, int errnum, const char *step)
+{
+	char phrase[80];
+
+	f->code = code_of(errnum);
+	/* What openat2 says about a path that would leave its directory deserves better words. */
+	if (errnum == EXDEV)
+		snprintf(phrase, sizeof(phrase), "the path leads out of the served directory");
+	else
+		iw_os_strerror(phrase, sizeof(phrase), errnum);
+	snprintf(f->text, sizeof(f->text), "%s: %s", step, phrase);
+	return -1;
+}
+
+int iw_file_fail(struct iw_file_fault *f, enum iw_xcode code, const char *text)
+{
+	f->code = code;
+	snprintf(f->text, sizeof(f->text), "%s", text);
+	return -1;
+}
+
+bool iw_is_zero(const void *p, size_t len)
+{
+	const uint8_t *o = p;
+
+	/* The first octets decide nearly always; memcmp of a run with itself, one octet on, does the rest at full speed. */
+	for (size_t i = 0; i < len && i < 16; i++)
+		if (o[i] != 0)
+			return false;
+	return len <= 16 || memcmp(o, o + 1, len - 1) == 0;
+}

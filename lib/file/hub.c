@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The hub: one context, one completion queue, one thread. Each turn takes events and completions for all sessions, then lets each
+ * session that has work do a chunk's worth of it, then waits for whatever comes first: octets, a deadline, a signal, standard input or output.
+ */
+#include "file/transfer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/signals.h"
+#include "file/internal.h"
+#include "file/out.h"
+#include "os/os.h"
+#include "util/text.h"
+
+#define COMPLETIONS 64
+
+/* --- memory of chunks --- */
+
+static void *map_alloc(void *ctx, size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)ctx;
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void map_free(void *ctx, void *p, size_t size)
+{
+	(void)ctx;
+	if (p)
+		munmap(p, size);
+}
+
+static void *libc_alloc(void *ctx, size_t size)
+{
+	(void)ctx;
+	return calloc(1, size ? size : 1);
+}
+
+static void libc_free(void *ctx, void *p, size_t size)
+{
+	(void)ctx;
+	(void)size;
+	free(p);
+}
+
+static const struct iw_mem map_mem = { map_alloc, map_free, NULL };
+static const struct iw_mem libc_mem = { libc_alloc, libc_free, NULL };
+
+/* Those that had to wait for memory may try again. */
+void hub_slot_freed(struct hub *h)
+{
+	struct iw_list *l;
+
+	while ((l = iw_list_first(&h->starved)) != NULL) {
+		iw_list_del(l);
+		session_make_ready(iw_container_of(l, struct session, starved));
+	}
+}
+
+/* --- descriptors beside the connections --- */
+
+static void watch(struct hub *h, int *watched, int fd, uint32_t events)
+{
+	struct epoll_event ev = { .events = events, .data.fd = fd };
+
+	if (*watched == fd)
+		return;
+	if (*watched >= 0)
+		(void)epoll_ctl(h->epoll, EPOLL_CTL_DEL, *watched, NULL);
+	*watched = -1;
+	/* What epoll does not take is a file, and never makes anybody wait. */
+	if (fd >= 0 && epoll_ctl(h->epoll, EPOLL_CTL_ADD, fd, &ev) == 0)
+		*watched = fd;
+}
+
+static void all_ready(struct hub *h)
+{
+	for (struct iw_list *l = h->sessions.next; l != &h->sessions; l = l->next)
+		session_make_ready(iw_container_of(l, struct session, all));
+}
+
+void hub_watch_in(struct hub *h, int fd)
+{
+	watch(h, &h->watched_in, fd, EPOLLIN);
+}
+
+void hub_watch_out(struct hub *h, int fd)
+{
+	watch(h, &h->watched_out, fd, EPOLLOUT);
+}
+
+static void begin_to_stop(struct hub *h)
+{
+	const char *text = h->cfg->listen ? "this side was told to stop" : "interrupted";
+	struct iw_list *l, *next;
+
+	h->stopping = true;
+	h->stop_by = iw_time_add(h->now, h->cfg->listen ? GRACE : 0);
+	(void)epoll_ctl(h->epoll, EPOLL_CTL_DEL, iw_signals_fd(), NULL); /* it stays readable */
+	iw_listener_free(h->listener);
+	h->listener = NULL;
+	for (l = h->sessions.next; l != &h->sessions; l = next) {
+		struct session *s = iw_container_of(l, struct session, all);
+
+		next = l->next;
+		if (!h->cfg->listen || iw_xfer_is_idle(s->x))
+			session_stop(s, text);
+	}
+}
+
+static void look_at_descriptors(struct hub *h)
+{
+	struct epoll_event ev[4];
+	int n = epoll_wait(h->epoll, ev, 4, 0);
+
+	for (int i = 0; i < n; i++) {
+		if (ev[i].data.fd == iw_signals_fd() && !h->stopping)
+			begin_to_stop(h);
+		else
+			all_ready(h);
+	}
+}
+
+/* --- sessions that come and go --- */
+
+static void reject(struct hub *h, struct iw_conn_req *req, const char *peer, enum iw_xcode code,
+		   const struct iw_fault *why)
+{
+	struct iw_hello answer;
+	uint8_t pd[IW_XFER_PD_MAX];
+
+	iw_hello_reject(&answer, code, why->text);
+	iw_report_rejected(&h->report, peer, why);
+	iw_reject(req, pd, iw_hello_encode(pd, &answer));
+}
+
+/* A request that the hub as a whole has no place for. */
+static int find_place(const struct hub *h, struct iw_fault *why)
+{
+	if (h->stopping)
+		return iw_fail(why, IW_E_REJECTED, "this side is about to end");
+	if (h->cfg->once && h->taken)
+		return iw_fail(why, IW_E_REJECTED,
+			       "this listener takes one transfer (--once), and has it");
+	return 0;
+}
+
+static void on_request(struct hub *h, struct iw_conn_req *req)
+{
+	struct iw_hello request, answer;
+	struct iw_req_info info;
+	struct session *s = NULL;
+	char peer[64];
+	struct iw_fault why;
+
+	iw_req_info(req, &info);
+	snprintf(peer, sizeof(peer), "%s", info.peer);
+	if (iw_hello_decode(&request, info.private_data, info.private_data_len, &why) != 0) {
+		reject(h, req, peer, IW_XC_PROTOCOL, &why);
+		return;
+	}
+	if (iw_hello_answer(&answer, &request, h->cfg->role, iw_digests_built(), &why) != 0) {
+		reject(h, req, peer, (enum iw_xcode)answer.code, &why);
+		return;
+	}
+	if (find_place(h, &why) != 0) {
+		reject(h, req, peer, IW_XC_REFUSED, &why);
+		return;
+	}
+	if (session_new(&s, h, false, &why) != 0) {
+		reject(h, req, peer, IW_XC_LIMIT, &why);
+		return;
+	}
+	snprintf(s->peer_text, sizeof(s->peer_text), "%s", peer);
+	if (session_accept(s, req, &request, &why) != 0) {
+		/* The request was consumed, or goes with the listener's. */
+		iw_log_warn("%s: %s", peer, why.text);
+		session_free(s);
+		return;
+	}
+	h->taken = true;
+}
+
+static void tell_end(struct hub *h, struct session *s)
+{
+	struct iw_transfer_report t = { .peer = s->peer_text,
+					.role = s->mine.role,
+					.mode = s->mine.mode,
+					.digest = s->mine.digest,
+					.fault = s->fault };
+	bool ours = s->initiator || h->cfg->once;
+
+	t.counts = *iw_xfer_counts(s->x);
+	t.duration_ns = h->now - s->began_at;
+	iw_qp_info(s->qp, &t.info);
+	if (t.fault.err != IW_OK) {
+		if (ours)
+			h->status = iw_cli_fail(h->cli, &t.fault);
+		else if (t.counts.msgs_received > 0 || t.fault.err != IW_E_CLOSED)
+			iw_log_warn("%s: %s", t.peer,
+				    t.fault.text[0] ? t.fault.text : iw_err_text(t.fault.err));
+	} else if (ours) {
+		h->status = iw_report_status(&t);
+	}
+	/* Who connected and asked for nothing made no transfer. */
+	if (s->initiator || t.counts.msgs_received > 0)
+		iw_report_transfer(&h->report, &t);
+}
+
+static void bury(struct hub *h, struct session *s)
+{
+	if (s->x && s->ended)
+		tell_end(h, s);
+	session_free(s);
+}
+
+static void on_event(struct hub *h, struct iw_async_event *ev)
+{
+	struct session *s = ev->qp ? iw_qp_user(ev->qp) : NULL;
+
+	switch (ev->type) {
+	case IW_EV_CONNECT_REQUEST:
+		on_request(h, ev->req);
+		break;
+	case IW_EV_ESTABLISHED:
+		session_up(s);
+		break;
+	case IW_EV_REJECTED:
+		session_rejected(s, &ev->fault);
+		session_make_ready(s);
+		break;
+	case IW_EV_PEER_CLOSED:
+		/* What it sent before is taken first; CLOSED follows when this side has closed too. */
+		s->peer_closed = true;
+		session_make_ready(s);
+		break;
+	case IW_EV_CLOSED:
+		if (!s->closed)
+			s->closed_why = ev->fault;
+		s->closed = true;
+		session_make_ready(s);
+		break;
+	}
+}
+
+static void take_completions(struct hub *h)
+{
+	struct iw_wc wc[COMPLETIONS];
+	int n;
+
+	do {
+		n = iw_cq_poll(h->cq, wc, COMPLETIONS);
+		if (n < 0) {
+			iw_fail(&h->fault, n, "completion queue: %s", iw_err_text(n));
+			return;
+		}
+		for (int i = 0; i < n; i++)
+			session_completion(iw_qp_user(wc[i].qp), &wc[i]);
+	} while (n == COMPLETIONS);
+}
+
+static void run_one(struct hub *h, struct session *s)
+{
+	bool more;
+
+	/* All that came before the end has been taken. */
+	if (s->peer_closed && !s->closed && !iw_xfer_is_over(s->x)) {
+		const struct iw_fault none = { .err = IW_OK };
+
+		iw_xfer_lost(s->x, &none);
+	}
+	if (s->closed)
+		session_closed(s);
+	more = session_run(s);
+	if (s->phase == PH_GONE) {
+		bury(h, s);
+		return;
+	}
+	session_set_timer(s);
+	if (more)
+		session_make_ready(s);
+}
+
+/* Each once; who has more to do then stands behind the others. */
+static void run_ready(struct hub *h)
+{
+	struct iw_list now, *l;
+
+	iw_list_init(&now);
+	while ((l = iw_list_first(&h->ready)) != NULL) {
+		iw_list_del(l);
+		iw_list_add_tail(&now, l);
+	}
+	while ((l = iw_list_first(&now)) != NULL) {
+		iw_list_del(l);
+		run_one(h, iw_container_of(l, struct session, ready));
+	}
+}
+
+/* --- time --- */
+
+static void look_at_timers(struct hub *h)
+{
+	struct iw_timer *t;
+
+	h->now = iw_os_now();
+	while ((t = iw_heap_first(&h->timers)) != NULL && t->at <= h->now) {
+		struct session *s = iw_container_of(t, struct session, timer);
+
+		iw_heap_del(&h->timers, t);
+		session_timeout(s);
+		if (s->phase == PH_GONE)
+			bury(h, s);
+		else
+			session_set_timer(s);
+	}
+	if (h->stopping && h->now >= h->stop_by) {
+		h->stop_by = IW_TIME_NEVER;
+		for (struct iw_list *l = h->sessions.next, *next; l != &h->sessions; l = next) {
+			next = l->next;
+			session_stop(iw_container_of(l, struct session, all),
+				     "this side was told to stop");
+		}
+	}
+}
+
+static void tell_progress(struct hub *h)
+{
+	const struct iw_xfer_counts *c;
+	struct session *s;
+
+	if (h->cfg->listen || iw_list_empty(&h->sessions))
+		return;
+	s = iw_container_of(iw_list_first(&h->sessions), struct session, all);
+	if (s->phase != PH_UP)
+		return;
+	c = iw_xfer_counts(s->x);
+	iw_report_progress(&h->report, s->name, c->settled, IW_MAX(c->announced, h->total_hint),
+			   c->octets, h->now);
+}
+
+static int64_t wait_time(struct hub *h)
+{
+	struct iw_timer *t = iw_heap_first(&h->timers);
+	uint64_t at = t ? t->at : IW_TIME_NEVER;
+	uint64_t beat = h->cfg->listen ? IW_TIME_NEVER : iw_report_deadline(&h->report, h->now);
+
+	if (!iw_list_empty(&h->ready))
+		return 0;
+	at = IW_MIN(at, beat);
+	if (h->stopping)
+		at = IW_MIN(at, h->stop_by);
+	if (at == IW_TIME_NEVER)
+		return -1;
+	return at <= h->now ? 0 : (int64_t)IW_MIN(at - h->now, (uint64_t)INT64_MAX);
+}
+
+static bool is_over(const struct hub *h)
+{
+	if (h->fault.err || h->report.lost)
+		return true;
+	if (!iw_list_empty(&h->sessions))
+		return false;
+	return !h->cfg->listen || h->stopping || (h->cfg->once && h->taken);
+}
+
+static void turn(struct hub *h)
+{
+	struct iw_async_event ev;
+
+	h->now = iw_os_now();
+	while (iw_next_event(h->ctx, &ev))
+		on_event(h, &ev);
+	take_completions(h);
+	/* Taking completions may have moved octets: what happened to connections then is due before they run. */
+	while (iw_next_event(h->ctx, &ev))
+		on_event(h, &ev);
+	take_completions(h);
+	look_at_descriptors(h);
+	run_ready(h);
+	look_at_timers(h);
+	tell_progress(h);
+}
+
+static int loop(struct hub *h)
+{
+	while (!is_over(h)) {
+		int r = iw_cq_wait(h->cq, wait_time(h));
+
+		if (r < 0)
+			return iw_cli_fail(
+				h->cli,
+				&(struct iw_fault){ .err = r,
+						    .clause = "",
+						    .text = "waiting for the connections failed" });
+		turn(h);
+	}
+	if (h->fault.err)
+		return iw_cli_fail(h->cli, &h->fault);
+	return h->report.lost ? IW_EXIT_FAILED : h->status;
+}
+
+/* --- beginning and end --- */
+
+static void trace_line(void *ctx, const char *line)
+{
+	iw_cli_trace_line(ctx, line, strlen(line));
+}
+
+static int open_context(struct hub *h, struct iw_fault *why)
+{
+	struct iw_ctx_attr attr = { .size = sizeof(attr),
+				    .setup_ns = h->cli->setup_timeout_ns,
+				    .stall_ns = h->cli->timeout_ns,
+				    .trace = h->cli->trace.f ? trace_line : NULL,
+				    .trace_ctx = &h->cli->trace };
+	struct epoll_event ev = { .events = EPOLLIN, .data.fd = iw_signals_fd() };
+	int err = iw_ctx_new(&h->ctx, &attr, why);
+
+	if (err)
+		return err;
+	err = iw_pd_new(&h->pd, h->ctx);
+	if (!err)
+		err = iw_cq_new(&h->cq, h->ctx);
+	if (err)
+		return iw_fail(why, err, "open the library: %s", iw_err_text(err));
+	h->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (h->epoll < 0 || epoll_ctl(h->epoll, EPOLL_CTL_ADD, iw_signals_fd(), &ev) < 0)
+		return iw_os_fail(why, errno, "watch for signals");
+	err = iw_ctx_wake_fd(h->ctx, h->epoll);
+	return err ? iw_fail(why, err, "watch for signals: %s", iw_err_text(err)) : 0;
+}
+
+/* A listener holds a descriptor for each connection, and some for each file. */
+static void allow_descriptors(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
+		r.rlim_cur = r.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &r); /* without it there are fewer */
+	}
+}
+
+static int open_listener(struct hub *h, struct iw_fault *why)
+{
+	int err;
+
+	allow_descriptors();
+	if (!h->cfg->to_stdout) {
+		h->root = open(h->cfg->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (h->root < 0)
+			return iw_os_fail(why, errno, "open the directory %s", h->cfg->path);
+	}
+	err = iw_listen(&h->listener, h->ctx, &h->cfg->conn, why);
+	if (!err)
+		iw_report_listening(&h->report, iw_listener_addr(h->listener),
+				    iw_listener_port(h->listener), !h->cfg->conn.host);
+	return err;
+}
+
+/* The sum of the operands' sizes, for the progress line; 0 when one of them has none that is known. */
+static uint64_t sum_operands(const struct iw_transfer_cfg *cfg)
+{
+	uint64_t sum = 0;
+	struct stat st;
+
+	for (size_t i = 0; i < cfg->npaths; i++) {
+		if (strcmp(cfg->paths[i], "-") == 0 || stat(cfg->paths[i], &st) < 0 ||
+		    !S_ISREG(st.st_mode))
+			return 0;
+		sum += (uint64_t)st.st_size;
+	}
+	return sum;
+}
+
+static int open_initiator(struct hub *h, struct iw_fault *why)
+{
+	const struct iw_transfer_cfg *cfg = h->cfg;
+	struct iw_file_fault fault;
+	struct session *s;
+	int err;
+
+	if (cfg->role == IW_XFER_SOURCE)
+		h->total_hint = sum_operands(cfg);
+	else if (cfg->to_stdout)
+		iw_place_stdout(&h->place);
+	else if (iw_place_local(&h->place, cfg->path, cfg->npaths > 1, &fault) != 0)
+		return iw_fail(why, IW_E_NOENT, "%s: %s", cfg->path, fault.text);
+	h->place.force = cfg->force;
+	err = session_new(&s, h, true, why);
+	if (!err)
+		err = session_connect(s, why);
+	if (err)
+		return err;
+	session_make_ready(s);
+	return 0;
+}
+
+static void close_hub(struct hub *h)
+{
+	while (!iw_list_empty(&h->sessions))
+		session_free(iw_container_of(iw_list_first(&h->sessions), struct session, all));
+	iw_listener_free(h->listener);
+	if (h->ctx)
+		iw_ctx_free(h->ctx);
+	iw_pool_fini(&h->slots);
+	iw_heap_fini(&h->timers);
+	iw_place_close(&h->place);
+	if (h->epoll >= 0)
+		close(h->epoll);
+	if (h->root >= 0)
+		close(h->root);
+	iw_report_fini(&h->report);
+}
+
+int iw_transfer_run(const struct iw_transfer_cfg *cfg)
+{
+	struct hub h = { .cfg = cfg,
+			 .cli = cfg->cli,
+			 .root = -1,
+			 .epoll = -1,
+			 .watched_in = -1,
+			 .watched_out = -1 };
+	struct iw_fault why = { .err = IW_OK };
+	int status;
+
+	h.now = iw_os_now();
+	h.stop_by = IW_TIME_NEVER;
+	h.place.base = -1;
+	iw_list_init(&h.sessions);
+	iw_list_init(&h.ready);
+	iw_list_init(&h.starved);
+	iw_heap_init(&h.timers, &libc_mem);
+	iw_pool_init(&h.slots, &map_mem, IW_XFER_CHUNK, 0, SLOTS * 2);
+	iw_report_init(&h.report, cfg->cli, cfg->to_stdout);
+	/* A limit on the size of files is an error of write, not the end of the process. */
+	signal(SIGXFSZ, SIG_IGN);
+	if (cfg->to_stdout)
+		iw_out_open();
+	if (open_context(&h, &why) != 0 ||
+	    (cfg->listen ? open_listener(&h, &why) : open_initiator(&h, &why)) != 0)
+		status = iw_cli_fail(cfg->cli, &why);
+	else
+		status = loop(&h);
+	close_hub(&h);
+	return status;
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Lines for people, objects for programs. */
+#include "file/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/human.h"
+#include "cli/term.h"
+#include "cli/text.h"
+#include "util/num.h"
+
+#define BEAT      IW_MSEC(100)
+#define JSON_BEAT IW_SEC(1)
+
+void iw_report_init(struct iw_report *r, struct iw_cli *cli, bool data_on_stdout)
+{
+	memset(r, 0, sizeof(*r));
+	r->cli = cli;
+	r->data_on_stdout = data_on_stdout;
+}
+
+static void bar_end(struct iw_report *r)
+{
+	if (r->bar_on)
+		iw_progress_end(&r->bar);
+	r->bar_on = false;
+}
+
+void iw_report_fini(struct iw_report *r)
+{
+	bar_end(r);
+}
+
+static bool human(const struct iw_report *r)
+{
+	return !r->cli->json && !r->cli->quiet && !r->data_on_stdout;
+}
+
+static void end_object(struct iw_report *r)
+{
+	if (iw_json_end(&r->cli->out) != 0)
+		r->lost = true;
+}
+
+static void flush(struct iw_report *r)
+{
+	if (fflush(stdout) != 0)
+		r->lost = true;
+}
+
+void iw_report_listening(struct iw_report *r, const char *addr, uint16_t port, bool by_default)
+{
+	const char *more = by_default ? ", for this machine alone: --bind ADDR for others" : "";
+
+	if (r->cli->json) {
+		iw_json_begin(&r->cli->out, "listening");
+		iw_json_str(&r->cli->out, "address", addr);
+		iw_json_u64(&r->cli->out, "port", port);
+		end_object(r);
+	} else if (r->data_on_stdout && !r->cli->quiet) {
+		iw_log(IW_LOG_WARN, "listening on %s%s", addr, more);
+	} else if (human(r)) {
+		printf("listening on %s%s\n", addr, more);
+		flush(r);
+	}
+}
+
+void iw_report_rejected(struct iw_report *r, const char *peer, const struct iw_fault *why)
+{
+	iw_log_warn("%s: turned away: %s", peer, why->text);
+	if (!r->cli->json)
+		return;
+	iw_json_begin(&r->cli->out, "rejected");
+	iw_json_str(&r->cli->out, "peer", peer);
+	iw_json_str(&r->cli->out, "text", why->text);
+	end_object(r);
+}
+
+static const char *outcome_word(uint32_t code)
+{
+	return code == IW_XC_OK ? "done" : code == IW_XC_SAME ? "same" : "failed";
+}
+
+static void file_json(struct iw_report *r, const struct iw_file_report *f)
+{
+	struct iw_json *w = &r->cli->out;
+	static const char *const kinds[] = { "file", "directory", "stream" };
+
+	iw_json_begin(w, "file");
+	iw_json_str(w, "peer", f->peer);
+	iw_json_text(w, "name", f->meta->name, f->meta->name_len);
+	iw_json_str(w, "kind", f->meta->kind < IW_ARRAY_LEN(kinds) ? kinds[f->meta->kind] : NULL);
+	if (f->meta->kind == IW_XFER_FILE)
+		iw_json_u64(w, "size_octets", f->meta->size);
+	iw_json_str(w, "outcome", outcome_word(f->code));
+	if (f->code != IW_XC_OK && f->code != IW_XC_SAME) {
+		iw_json_str(w, "code", iw_xcode_name(f->code));
+		iw_json_str(w, "text", f->text[0] ? f->text : iw_xcode_text(f->code));
+		iw_json_bool(w, "told_by_peer", f->told_by_peer);
+	}
+	end_object(r);
+}
+
+void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
+{
+	char name[4096];
+
+	iw_printable(name, sizeof(name), f->meta->name, f->meta->name_len, true);
+	if (f->code == IW_XC_OK || f->code == IW_XC_SAME)
+		iw_log_info("%s: %s", name, iw_xcode_text(f->code));
+	else
+		iw_log_error("%s: %s%s%s%s", name, f->told_by_peer ? "the peer says: " : "",
+			     iw_xcode_text(f->code), f->text[0] ? ": " : "", f->text);
+	if (r->cli->json)
+		file_json(r, f);
+}
+
+void iw_report_progress(struct iw_report *r, const char *what, uint64_t done, uint64_t total,
+			uint64_t moved, uint64_t now)
+{
+	if (r->cli->json) {
+		if (now < r->json_at)
+			return;
+		r->json_at = iw_time_add(now, JSON_BEAT);
+		iw_json_begin(&r->cli->out, "progress");
+		iw_json_u64(&r->cli->out, "done_octets", done);
+		if (total > 0)
+			iw_json_u64(&r->cli->out, "total_octets", total);
+		iw_json_u64(&r->cli->out, "moved_octets", moved);
+		end_object(r);
+		return;
+	}
+	if (r->cli->quiet || !iw_term_columns(STDERR_FILENO))
+		return;
+	if (!r->bar_on) {
+		iw_progress_begin(&r->bar, STDERR_FILENO, what, 0, total, now);
+		r->bar_on = true;
+	}
+	r->bar.total = total;
+	iw_progress_update(&r->bar, done, now);
+}
+
+uint64_t iw_report_deadline(const struct iw_report *r, uint64_t now)
+{
+	if (r->cli->json)
+		return r->json_at;
+	return r->bar_on && r->bar.on ? iw_time_add(now, BEAT) : IW_TIME_NEVER;
+}
+
+int iw_report_status(const struct iw_transfer_report *t)
+{
+	if (t->fault.err != IW_OK)
+		return iw_exit_status(t->fault.err);
+	return t->counts.files_failed > 0 || t->counts.peer_failed > 0 ? IW_EXIT_NO : IW_EXIT_OK;
+}
+
+static void transfer_json(struct iw_report *r, const struct iw_transfer_report *t)
+{
+	struct iw_json *w = &r->cli->out;
+
+	iw_json_begin(w, "result");
+	iw_json_str(w, "peer", t->peer);
+	iw_json_str(w, "role", iw_xfer_role_name(t->role));
+	iw_json_str(w, "mode", iw_xfer_mode_name(t->mode));
+	iw_json_str(w, "transport", r->cli->transport);
+	iw_json_str(w, "digest", iw_xfer_digest_name(t->digest));
+	iw_json_bool(w, "complete", t->fault.err == IW_OK);
+	iw_json_u64(w, "files_done", t->counts.files_done);
+	iw_json_u64(w, "files_same", t->counts.files_same);
+	iw_json_u64(w, "files_failed", IW_MAX(t->counts.files_failed, t->counts.peer_failed));
+	iw_json_u64(w, "moved_octets", t->counts.octets);
+	iw_json_u64(w, "zero_octets", t->counts.zeros);
+	iw_json_u64(w, "duration_ns", t->duration_ns);
+	iw_json_u64(w, "bits_per_second", iw_bits_per_second(t->counts.octets, t->duration_ns));
+	iw_json_u64(w, "messages_sent", t->counts.msgs_sent);
+	iw_json_u64(w, "messages_received", t->counts.msgs_received);
+	iw_json_str(w, "local", t->info.local);
+	iw_json_u64(w, "rev", t->info.rev);
+	iw_json_bool(w, "crc", t->info.crc);
+	iw_json_bool(w, "tx_markers", t->info.tx_markers);
+	iw_json_bool(w, "rx_markers", t->info.rx_markers);
+	iw_json_bool(w, "large_fpdus", t->info.large_fpdus);
+	iw_json_u64(w, "mulpdu", t->info.mulpdu);
+	iw_json_u64(w, "tx_octets", t->info.tx_octets);
+	iw_json_u64(w, "rx_octets", t->info.rx_octets);
+	iw_json_str(w, "version", iw_version());
+	end_object(r);
+}
+
+/* "3 files, 2 the same, 1 failed" */
+static void count_files(char *buf, size_t cap, const struct iw_xfer_counts *c)
+{
+	uint64_t failed = IW_MAX(c->files_failed, c->peer_failed);
+	int n = snprintf(buf, cap, "%" PRIu64 " file%s", c->files_done,
+			 c->files_done == 1 ? "" : "s");
+
+	if (c->files_same > 0)
+		n += snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " there already",
+			      c->files_same);
+	if (failed > 0)
+		snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " FAILED", failed);
+}
+
+void iw_report_transfer(struct iw_report *r, const struct iw_transfer_report *t)
+{
+	char files[128], size[IW_HUMAN_TEXT], rate[IW_HUMAN_TEXT];
+
+	bar_end(r);
+	if (r->cli->json) {
+		transfer_json(r, t);
+	} else if (human(r) && t->fault.err == IW_OK) {
+		count_files(files, sizeof(files), &t->counts);
+		printf("%s: %s, %s in %.2f s, %s\n", t->peer, files,
+		       iw_human_size(size, t->counts.octets), (double)t->duration_ns / 1e9,
+		       iw_human_rate(rate, iw_bits_per_second(t->counts.octets, t->duration_ns)));
+		flush(r);
+	}
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What ddp-send and ddp-recv tell their users: one line or one JSON object for each thing that happened, the progress line on a
+ * terminal. The transfer fills plain structs, and this writes them.
+ */
+#ifndef IW_FILE_REPORT_H
+#define IW_FILE_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <iwarp/verbs.h>
+
+#include "cli/cli.h"
+#include "cli/progress.h"
+#include "xfer/xfer.h"
+
+struct iw_report {
+	struct iw_cli *cli;
+	bool data_on_stdout; /* results would be in the way of the data */
+	bool lost;           /* standard output failed: nobody listens any more */
+	struct iw_progress bar;
+	bool bar_on;
+	uint64_t json_at; /* the next "progress" event */
+};
+
+/* One file's end. */
+struct iw_file_report {
+	const char *peer;
+	const struct iw_xmeta *meta;
+	uint32_t code;
+	const char *text;
+	bool told_by_peer;
+};
+
+/* One transfer's end. */
+struct iw_transfer_report {
+	const char *peer;
+	enum iw_xfer_role role;
+	enum iw_xfer_mode mode;
+	enum iw_xfer_digest digest;
+	struct iw_xfer_counts counts;
+	uint64_t duration_ns;
+	struct iw_qp_info info;
+	struct iw_fault fault;
+};
+
+/* cli is kept. */
+void iw_report_init(struct iw_report *r, struct iw_cli *cli, bool data_on_stdout);
+void iw_report_fini(struct iw_report *r);
+
+void iw_report_listening(struct iw_report *r, const char *addr, uint16_t port, bool by_default);
+/* Somebody connected and was turned away. */
+void iw_report_rejected(struct iw_report *r, const char *peer, const struct iw_fault *why);
+void iw_report_file(struct iw_report *r, const struct iw_file_report *f);
+/* total: 0 when it is not known. Cheap when it is not time to draw. */
+void iw_report_progress(struct iw_report *r, const char *what, uint64_t done, uint64_t total,
+			uint64_t moved, uint64_t now);
+/* When iw_report_progress wants to be called again; IW_TIME_NEVER: not at all. */
+uint64_t iw_report_deadline(const struct iw_report *r, uint64_t now);
+void iw_report_transfer(struct iw_report *r, const struct iw_transfer_report *t);
+
+/* The exit status of such an end. */
+int iw_report_status(const struct iw_transfer_report *t);
+
+#endif

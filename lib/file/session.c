@@ -1,0 +1,680 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* One connection: the machine's actions become work requests, completions become its input. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "file/internal.h"
+#include "os/os.h"
+#include "util/text.h"
+
+/* wr_id of a receive; the machine's cookies have this bit clear. */
+#define RECV_BIT (UINT64_C(1) << 63)
+
+#define RECVS_FIRST 2u /* a responder's: little, for those that only connect */
+#define RECVS_MORE  16u
+#define RECVS_DATA  64u
+#define SQ_SINK     32u
+#define SQ_SOURCE   64u
+
+static void *libc_alloc(void *ctx, size_t size)
+{
+	(void)ctx;
+	return calloc(1, size ? size : 1);
+}
+
+static void libc_free(void *ctx, void *p, size_t size)
+{
+	(void)ctx;
+	(void)size;
+	free(p);
+}
+
+static const struct iw_mem libc_mem = { libc_alloc, libc_free, NULL };
+
+/* --- memory --- */
+
+/* Receives: one mapping for each lot, so that an idle connection costs whole pages only once they are touched. */
+static int add_recvs(struct session *s, uint32_t n, uint32_t size)
+{
+	size_t each = ((size_t)size + 63) / 64 * 64, len = each * n;
+	struct recv *more = reallocarray(s->recv, s->nrecvs + n, sizeof(*more));
+	struct slab *slab;
+	void *p;
+
+	if (!more)
+		return IW_E_NOMEM;
+	s->recv = more;
+	slab = malloc(sizeof(*slab));
+	p = slab ? mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+		 : MAP_FAILED;
+	if (p == MAP_FAILED) {
+		free(slab);
+		return IW_E_NOMEM;
+	}
+	*slab = (struct slab){ .next = s->slabs, .len = len, .p = p };
+	s->slabs = slab;
+	for (uint32_t i = 0; i < n; i++) {
+		struct recv *r = &s->recv[s->nrecvs];
+		int err;
+
+		*r = (struct recv){ .p = (uint8_t *)p + i * each, .size = size };
+		err = iw_post_recv(s->qp, RECV_BIT | s->nrecvs, r->p, size);
+		if (err)
+			return err;
+		s->nrecvs++;
+	}
+	return 0;
+}
+
+struct work *session_work(struct session *s)
+{
+	if (s->work)
+		return s->work;
+	s->work = calloc(1, sizeof(*s->work));
+	if (!s->work)
+		return NULL;
+	s->work->place.base = -1;
+	iw_walk_init(&s->work->walk, s->initiator ? AT_FDCWD : s->hub->root);
+	if (iw_hasher_init(&s->work->hasher, s->mine.digest, &s->fault) != 0) {
+		free(s->work);
+		s->work = NULL;
+	}
+	return s->work;
+}
+
+static void free_work(struct session *s)
+{
+	struct work *w = s->work;
+
+	if (!w)
+		return;
+	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++) {
+		/* A connection that is gone has no use for its registrations; they end before their memory does. */
+		if (w->mr[i])
+			iw_mr_revoke(w->mr[i]);
+		if (w->slot[i])
+			iw_pool_put(&s->hub->slots, w->slot[i]);
+	}
+	iw_walk_fini(&w->walk);
+	iw_place_close(&w->place);
+	iw_hasher_fini(&w->hasher);
+	free(w);
+	s->work = NULL;
+}
+
+bool session_slot(struct session *s, uint32_t i)
+{
+	struct work *w = s->work;
+	struct hub *h = s->hub;
+
+	if (w->slot[i])
+		return true;
+	if (h->slots.out >= SLOTS_MOST && w->nslots > 0)
+		return false;
+	w->slot[i] = iw_pool_get(&h->slots);
+	if (!w->slot[i])
+		return false;
+	w->nslots++;
+	return true;
+}
+
+void file_free(struct file *f)
+{
+	if (!f)
+		return;
+	if (f->has_src)
+		iw_src_close(&f->src);
+	free(f->name);
+	free(f);
+}
+
+/* --- life --- */
+
+static struct iw_hello own_hello(const struct session *s, enum iw_xfer_role role)
+{
+	const struct iw_transfer_cfg *cfg = s->hub->cfg;
+	struct iw_hello h = { .major_max = IW_XFER_MAJOR,
+			      .major_min = IW_XFER_MAJOR_MIN,
+			      .role = role,
+			      .mode = cfg->mode,
+			      .digest = cfg->digest };
+
+	h.files = IW_XFER_FILES;
+	h.ranges = IW_XFER_RANGES;
+	return h;
+}
+
+static void size_recvs(struct session *s)
+{
+	bool data = s->mine.role == IW_XFER_SINK && s->mine.mode == IW_XFER_SEND;
+
+	s->mine.recvs = !s->initiator ? RECVS_FIRST : data ? RECVS_DATA : RECVS_MORE;
+	s->mine.recv_size = !s->initiator ? IW_XFER_MSG_FIRST
+			    : data        ? IW_XFER_PIECE + IW_XFER_DATA_HDR
+					  : IW_XFER_MSG_MAX;
+}
+
+int session_new(struct session **out, struct hub *h, bool initiator, struct iw_fault *why)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return iw_fail(why, IW_E_NOMEM, "no memory for a connection");
+	s->hub = h;
+	s->initiator = initiator;
+	s->timer.at = IW_TIME_NEVER;
+	s->leave_by = IW_TIME_NEVER;
+	s->began_at = h->now;
+	iw_list_init(&s->ready);
+	iw_list_init(&s->starved);
+	iw_list_add_tail(&h->sessions, &s->all);
+	h->nsessions++;
+	*out = s;
+	return 0;
+}
+
+/* The queue pair and the machine, once the hello of this side is known. */
+static int set_up(struct session *s, struct iw_fault *why)
+{
+	struct hub *h = s->hub;
+	bool sink = s->mine.role == IW_XFER_SINK;
+	struct iw_qp_attr attr = { .size = sizeof(attr),
+				   .send_cq = h->cq,
+				   .recv_cq = h->cq,
+				   .sq_depth = sink ? SQ_SINK : SQ_SOURCE,
+				   .rq_depth = (sink && s->mine.mode == IW_XFER_SEND ? RECVS_DATA
+										     : RECVS_MORE) +
+					       RECVS_FIRST,
+				   .user = s };
+	struct iw_xfer_cfg cfg = { .mem = &libc_mem,
+				   .role = s->mine.role,
+				   .initiator = s->initiator,
+				   .slots = !sink && s->mine.mode == IW_XFER_WRITE
+						    ? SLOTS_SOURCE_WRITE
+						    : SLOTS,
+				   .sq_depth = attr.sq_depth,
+				   .stall_ns = h->cli->timeout_ns,
+				   .force = h->cfg->force,
+				   .many = h->cfg->npaths > 1 };
+	int err;
+
+	size_recvs(s);
+	cfg.mine = s->mine;
+	cfg.peer = s->peer;
+	if (s->initiator && !sink)
+		cfg.path = h->cfg->path;
+	err = iw_qp_new(&s->qp, h->pd, &attr, why);
+	if (!err)
+		err = iw_xfer_new(&s->x, &cfg, why);
+	if (!err && add_recvs(s, s->mine.recvs, s->mine.recv_size) != 0)
+		err = iw_fail(why, IW_E_NOMEM, "no memory for receives");
+	return err;
+}
+
+static int want_paths(struct session *s, struct iw_fault *why)
+{
+	const struct iw_transfer_cfg *cfg = s->hub->cfg;
+	int err = 0;
+
+	for (size_t i = 0; i < cfg->npaths && !err; i++) {
+		if (s->mine.role == IW_XFER_SINK)
+			err = iw_xfer_want_path(s->x, cfg->paths[i], strlen(cfg->paths[i]));
+		else
+			err = iw_walk_add(&s->work->walk, cfg->paths[i], strlen(cfg->paths[i]));
+		if (err)
+			iw_fail(why, err, "%s: %s", cfg->paths[i], iw_err_text(err));
+	}
+	if (s->mine.role == IW_XFER_SINK)
+		iw_xfer_want_end(s->x);
+	return err;
+}
+
+int session_connect(struct session *s, struct iw_fault *why)
+{
+	struct hub *h = s->hub;
+	struct iw_conn_param param = h->cfg->conn;
+	uint8_t pd[IW_XFER_PD_MAX];
+	int err;
+
+	s->mine = own_hello(s, h->cfg->role);
+	err = iw_os_random(s->mine.id, sizeof(s->mine.id));
+	if (err)
+		return iw_fail(why, err, "no random number for the transfer");
+	err = set_up(s, why);
+	if (err)
+		return err;
+	if (!session_work(s)) {
+		*why = s->fault;
+		return why->err ? why->err : iw_fail(why, IW_E_NOMEM, "no memory for a transfer");
+	}
+	s->work->place = h->place;
+	h->place = (struct iw_place){ .base = -1 };
+	err = want_paths(s, why);
+	if (err)
+		return err;
+	snprintf(s->peer_text, sizeof(s->peer_text), "%.63s", param.host);
+	param.private_data = pd;
+	param.private_data_len = iw_hello_encode(pd, &s->mine);
+	return iw_connect(s->qp, &param, why);
+}
+
+int session_accept(struct session *s, struct iw_conn_req *req, const struct iw_hello *request,
+		   struct iw_fault *why)
+{
+	struct iw_conn_param param = s->hub->cfg->conn;
+	uint8_t pd[IW_XFER_PD_MAX];
+	int err;
+
+	/* What was agreed is what the request asked for: iw_hello_answer has seen to it. */
+	s->peer = *request;
+	s->mine = own_hello(s, s->hub->cfg->role);
+	s->mine.major_max = s->mine.major_min = IW_MIN(request->major_max, (uint32_t)IW_XFER_MAJOR);
+	s->mine.mode = request->mode;
+	s->mine.digest = request->digest;
+	memcpy(s->mine.id, request->id, sizeof(s->mine.id));
+	err = set_up(s, why);
+	if (err)
+		return err;
+	param.private_data = pd;
+	param.private_data_len = iw_hello_encode(pd, &s->mine);
+	return iw_accept(req, s->qp, &param, why);
+}
+
+void session_free(struct session *s)
+{
+	struct hub *h = s->hub;
+
+	iw_list_del(&s->all);
+	iw_list_del(&s->ready);
+	iw_list_del(&s->starved);
+	iw_heap_del(&h->timers, &s->timer);
+	/* First the queue pair, which may still be using the memory. */
+	if (s->qp)
+		iw_qp_free(s->qp);
+	free_work(s);
+	iw_xfer_free(s->x);
+	while (s->slabs) {
+		struct slab *next = s->slabs->next;
+
+		munmap(s->slabs->p, s->slabs->len);
+		free(s->slabs);
+		s->slabs = next;
+	}
+	free(s->recv);
+	h->nsessions--;
+	hub_slot_freed(h);
+	free(s);
+}
+
+/* --- events --- */
+
+void session_make_ready(struct session *s)
+{
+	if (iw_list_empty(&s->ready) && s->phase != PH_GONE)
+		iw_list_add_tail(&s->hub->ready, &s->ready);
+}
+
+static bool read_reply(struct session *s, struct iw_qp_info *info)
+{
+	struct iw_fault why;
+	int err = iw_hello_decode(&s->peer, info->private_data, info->private_data_len, &why);
+
+	if (!err)
+		err = iw_hello_check(&s->peer, &s->mine, &why);
+	if (!err)
+		return true;
+	iw_xfer_fail(s->x, &why);
+	return false;
+}
+
+void session_up(struct session *s)
+{
+	struct iw_qp_info info;
+
+	if (s->phase != PH_CONNECTING)
+		return;
+	s->phase = PH_UP;
+	iw_qp_info(s->qp, &info);
+	snprintf(s->peer_text, sizeof(s->peer_text), "%s", info.peer);
+	iw_log_info("%s: connected, rev %u, CRC %s, mulpdu %u", info.peer, info.rev,
+		    info.crc ? "on" : "off", info.mulpdu);
+	s->began_at = s->hub->now;
+	if (!s->initiator || read_reply(s, &info))
+		iw_xfer_start(s->x, s->initiator ? &s->peer : NULL, s->hub->now);
+	session_make_ready(s);
+}
+
+/* The peer's words when it has some. */
+void session_rejected(struct session *s, const struct iw_fault *why)
+{
+	struct iw_qp_info info;
+	struct iw_hello reply;
+	struct iw_fault own = *why, said;
+
+	iw_qp_info(s->qp, &info);
+	if (info.private_data_len > 0) {
+		if (iw_hello_decode(&reply, info.private_data, info.private_data_len, &said) == 0 &&
+		    iw_hello_check(&reply, &s->mine, &said) == IW_E_REJECTED)
+			own = said;
+		else
+			iw_fail(&own, IW_E_REJECTED,
+				"the peer rejects the connection: it does not speak the transfer protocol");
+	}
+	s->closed_why = own;
+	s->closed = true;
+}
+
+void session_completion(struct session *s, const struct iw_wc *wc)
+{
+	struct hub *h = s->hub;
+
+	if (s->phase == PH_GONE)
+		return;
+	if (wc->wr_id & RECV_BIT) {
+		uint32_t i = (uint32_t)(wc->wr_id & ~RECV_BIT);
+		struct recv *r = &s->recv[i];
+
+		if (wc->status != IW_OK)
+			return; /* the connection has ended: CLOSED tells why */
+		/* A message can be taken before the event that the connection is up. */
+		session_up(s);
+		if (iw_xfer_received(s->x, i, r->p, wc->len, h->now) == IW_XRECV_REPOST &&
+		    iw_post_recv(s->qp, RECV_BIT | i, r->p, r->size) != 0)
+			s->stuck = true;
+	} else {
+		iw_xfer_completed(s->x, wc->wr_id, wc->status, h->now);
+	}
+	session_make_ready(s);
+}
+
+void session_closed(struct session *s)
+{
+	iw_xfer_lost(s->x, &s->closed_why);
+	session_make_ready(s);
+}
+
+/* --- what the machine wants --- */
+
+static void post(struct session *s, const struct iw_send_wr *wr)
+{
+	int err;
+
+	if (s->stuck || s->closed)
+		return;
+	err = iw_post_send(s->qp, wr);
+	if (err) {
+		/* The connection is on its way down: its last event says why. */
+		iw_log_debug("%s: post: %s", s->peer_text, iw_err_text(err));
+		s->stuck = true;
+	}
+}
+
+static void post_send(struct session *s, const struct iw_xact *a)
+{
+	struct iw_sge sge[2] = { { a->msg, a->msg_len } };
+	struct iw_send_wr wr = { .wr_id = a->cookie, .op = IW_WR_SEND, .sge = sge, .nsge = 1 };
+
+	if (a->type == IW_XACT_DATA) {
+		sge[1] = (struct iw_sge){ (const uint8_t *)s->work->slot[a->slot] + a->slot_off,
+					  (size_t)a->len };
+		wr.nsge = 2;
+	}
+	post(s, &wr);
+}
+
+static void post_write(struct session *s, const struct iw_xact *a)
+{
+	struct iw_sge sge = { s->work->slot[a->slot], (size_t)a->len };
+	struct iw_send_wr wr = { .wr_id = a->cookie,
+				 .op = IW_WR_WRITE,
+				 .sge = &sge,
+				 .nsge = 1,
+				 .remote_stag = a->stag,
+				 .remote_to = a->to };
+
+	post(s, &wr);
+}
+
+static void post_read(struct session *s, const struct iw_xact *a)
+{
+	struct iw_send_wr wr = { .wr_id = a->cookie,
+				 .op = IW_WR_READ,
+				 .remote_stag = a->stag,
+				 .remote_to = a->to,
+				 .sink = s->work->mr[a->slot],
+				 .sink_to = a->to,
+				 .len = (uint32_t)a->len };
+
+	post(s, &wr);
+}
+
+static void repost(struct session *s, const struct iw_xact *a)
+{
+	for (size_t i = 0; i < a->nparts; i++) {
+		struct recv *r = &s->recv[a->part[i].recv];
+
+		if (a->part[i].in_recv &&
+		    iw_post_recv(s->qp, RECV_BIT | a->part[i].recv, r->p, r->size) != 0)
+			s->stuck = true;
+	}
+}
+
+static void register_slot(struct session *s, const struct iw_xact *a)
+{
+	static const unsigned rights[] = { [IW_XRIGHT_REMOTE_READ] = IW_ACCESS_REMOTE_READ,
+					   [IW_XRIGHT_REMOTE_WRITE] = IW_ACCESS_REMOTE_WRITE,
+					   [IW_XRIGHT_READ_SINK] = IW_ACCESS_READ_SINK };
+	struct work *w = session_work(s);
+	struct iw_mr_attr attr = {
+		.len = (size_t)a->len, .to = a->to, .access = rights[a->right], .qp = s->qp
+	};
+	struct iw_fault why;
+
+	w->reg_waits = !session_slot(s, a->slot);
+	if (w->reg_waits) {
+		w->reg = *a;
+		if (iw_list_empty(&s->starved))
+			iw_list_add_tail(&s->hub->starved, &s->starved);
+		return;
+	}
+	attr.addr = w->slot[a->slot];
+	if (iw_mr_reg(&w->mr[a->slot], s->hub->pd, &attr, &why) != 0) {
+		w->mr[a->slot] = NULL;
+		iw_xfer_fail(s->x, &why);
+		return;
+	}
+	iw_xfer_registered(s->x, a->slot, iw_mr_stag(w->mr[a->slot]));
+}
+
+static void tell_result(struct session *s, const struct iw_xact *a)
+{
+	const struct iw_file_report f = { .peer = s->peer_text,
+					  .meta = a->meta,
+					  .code = a->code,
+					  .text = a->text,
+					  .told_by_peer = a->told_by_peer };
+	struct file *file = a->file;
+	struct work *w = s->work;
+
+	iw_report_file(&s->hub->report, &f);
+	if (!file)
+		return;
+	if (file->name == s->name)
+		s->name = NULL;
+	/* What it waited for does not matter any more. */
+	w->load_waits = w->load_waits && w->load.file != file;
+	w->store_waits = w->store_waits && w->store.file != file;
+	w->commit_waits = w->commit_waits && w->commit.file != file;
+	file_free(file);
+}
+
+static void leave(struct session *s)
+{
+	s->phase = PH_LEAVING;
+	s->leave_by = iw_time_add(s->hub->now, LEAVE);
+	if (!s->closed)
+		iw_disconnect(s->qp);
+}
+
+/* Octets of file input and output that it took. */
+static uint64_t perform(struct session *s, const struct iw_xact *a)
+{
+	struct work *w = s->work;
+
+	switch (a->type) {
+	case IW_XACT_POST_RECVS:
+		if (add_recvs(s, a->count, a->size32) != 0) {
+			struct iw_fault why;
+
+			iw_fail(&why, IW_E_NOMEM, "no memory for receives");
+			iw_xfer_fail(s->x, &why);
+		}
+		return 0;
+	case IW_XACT_REPOST:
+		repost(s, a);
+		return 0;
+	case IW_XACT_SEND:
+	case IW_XACT_DATA:
+		post_send(s, a);
+		return 0;
+	case IW_XACT_WRITE:
+		post_write(s, a);
+		return 0;
+	case IW_XACT_READ:
+		post_read(s, a);
+		return 0;
+	case IW_XACT_REGISTER:
+		register_slot(s, a);
+		return 0;
+	case IW_XACT_REVOKE:
+		iw_mr_revoke(w->mr[a->slot]);
+		w->mr[a->slot] = NULL;
+		return 0;
+	case IW_XACT_CLOSE:
+		leave(s);
+		return 0;
+	case IW_XACT_DROP:
+		s->phase = PH_GONE;
+		return 0;
+	case IW_XACT_RESULT:
+		tell_result(s, a);
+		return 0;
+	case IW_XACT_END:
+		s->ended = true;
+		s->fault = a->fault;
+		return 0;
+	case IW_XACT_PATH:
+	case IW_XACT_NEXT_FILE:
+	case IW_XACT_NEXT_RANGE:
+	case IW_XACT_LOAD:
+	case IW_XACT_FINISH:
+		return source_act(s, a);
+	case IW_XACT_OPENED:
+	case IW_XACT_CREATE:
+	case IW_XACT_STORE:
+	case IW_XACT_COMMIT:
+	case IW_XACT_ABANDON:
+		return sink_act(s, a);
+	}
+	return 0;
+}
+
+/* What could not be done when the machine asked for it. */
+static uint64_t retry_waiting(struct session *s)
+{
+	struct work *w = s->work;
+	uint64_t cost = 0;
+
+	if (!w || s->ended)
+		return 0;
+	if (w->reg_waits) {
+		const struct iw_xact a = w->reg;
+
+		register_slot(s, &a);
+	}
+	if (w->load_waits) {
+		const struct iw_xact a = w->load;
+
+		cost += source_load(s, &a);
+	}
+	if (w->store_waits) {
+		const struct iw_xact a = w->store;
+
+		cost += sink_store(s, &a);
+		if (!w->store_waits)
+			repost(s, &a);
+	}
+	if (w->commit_waits) {
+		const struct iw_xact a = w->commit;
+
+		cost += sink_commit(s, &a);
+	}
+	return cost;
+}
+
+bool session_run(struct session *s)
+{
+	struct hub *h = s->hub;
+	uint64_t cost = retry_waiting(s);
+	struct iw_xact a;
+
+	/* The machine knows the role's part of it from OPEN on; it needs memory of ours then. */
+	while (cost < TURN_COST && s->phase != PH_GONE && iw_xfer_next(s->x, &a, h->now)) {
+		cost += perform(s, &a);
+		if (a.type == IW_XACT_STORE && !s->work->store_waits)
+			repost(s, &a);
+		if (cost > 0)
+			h->now = iw_os_now();
+	}
+	if (s->closed && iw_xfer_is_over(s->x))
+		s->phase = PH_GONE;
+	return cost >= TURN_COST && s->phase != PH_GONE;
+}
+
+void session_stop(struct session *s, const char *text)
+{
+	struct iw_fault why;
+
+	iw_fail(&why, IW_E_CANCELED, "%s", text);
+	iw_xfer_fail(s->x, &why);
+	if (s->phase == PH_CONNECTING) {
+		s->ended = true;
+		s->fault = why;
+		s->phase = PH_GONE;
+	}
+	session_make_ready(s);
+}
+
+/* --- time --- */
+
+void session_set_timer(struct session *s)
+{
+	uint64_t at = s->phase == PH_UP ? iw_xfer_deadline(s->x) : IW_TIME_NEVER;
+
+	at = IW_MIN(at, s->leave_by);
+	/* Without memory for the heap a deadline comes late, at the next event. */
+	if (at != s->timer.at && iw_heap_set(&s->hub->timers, &s->timer, at) != 0)
+		iw_log_debug("%s: no memory for a timer", s->peer_text);
+}
+
+void session_timeout(struct session *s)
+{
+	uint64_t now = s->hub->now;
+	struct iw_qp_info info;
+
+	if (now >= s->leave_by) {
+		s->phase = PH_GONE;
+		return;
+	}
+	/* Octets that move inside a chunk are progress, on a slow line the only one for minutes. */
+	iw_qp_info(s->qp, &info);
+	if (info.rx_octets + info.tx_octets != s->seen_octets) {
+		s->seen_octets = info.rx_octets + info.tx_octets;
+		iw_xfer_touch(s->x, now);
+	}
+	iw_xfer_timeout(s->x, now);
+	session_make_ready(s);
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Reading files that others may be changing, and streams. */
+#include "file/src.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "util/num.h"
+
+/* Data of a stream asked for at once: the machine bounds how much of it is ahead. */
+#define STREAM_RUN (4u << 20)
+
+int iw_src_open(struct iw_src *s, int fd, struct iw_file_fault *why)
+{
+	*s = (struct iw_src){ .fd = fd, .seeks_data = true };
+	if (fstat(fd, &s->at_open) < 0) {
+		iw_file_errno(why, errno, "look at it");
+		iw_src_close(s);
+		return -1;
+	}
+	if (!S_ISREG(s->at_open.st_mode)) {
+		iw_src_close(s);
+		return iw_file_fail(why, IW_XC_KIND, "it is no regular file");
+	}
+	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* a hint */
+	return 0;
+}
+
+void iw_src_open_stream(struct iw_src *s, int fd)
+{
+	*s = (struct iw_src){ .fd = fd, .stream = true };
+}
+
+void iw_src_close(struct iw_src *s)
+{
+	if (!s->stream && s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+	iw_chunk_list_free(&s->chunks);
+}
+
+void iw_src_meta(const struct iw_src *s, struct iw_xmeta *m)
+{
+	if (s->stream) {
+		m->kind = IW_XFER_STREAM;
+		m->size = IW_XFER_SIZE_UNKNOWN;
+		m->mode = 0666;
+		return;
+	}
+	m->kind = IW_XFER_FILE;
+	m->size = (uint64_t)s->at_open.st_size;
+	m->mode = s->at_open.st_mode & 0777;
+	m->mtime_s = s->at_open.st_mtim.tv_sec;
+	m->mtime_ns = (uint32_t)s->at_open.st_mtim.tv_nsec;
+}
+
+int iw_src_next_data(struct iw_src *s, uint64_t off, uint64_t *at, uint64_t *len, bool *last,
+		     struct iw_file_fault *why)
+{
+	uint64_t size = (uint64_t)s->at_open.st_size, begin, end;
+	off_t data, hole;
+
+	*last = false;
+	*at = off;
+	if (s->stream) {
+		*len = STREAM_RUN;
+		return 0;
+	}
+	*len = 0;
+	*last = true;
+	if (off >= size)
+		return 0;
+	data = s->seeks_data ? lseek(s->fd, (off_t)off, SEEK_DATA) : (off_t)off;
+	if (data < 0 && errno == ENXIO)
+		return 0; /* nothing but a hole; one that was cut short is found out by iw_src_finish */
+	if (data < 0 && (errno == EINVAL || errno == EOPNOTSUPP)) {
+		s->seeks_data = false;
+		data = (off_t)off;
+	}
+	if (data < 0)
+		return iw_file_errno(why, errno, "look for data");
+	hole = s->seeks_data ? lseek(s->fd, data, SEEK_HOLE) : (off_t)size;
+	if (hole < 0)
+		return iw_file_errno(why, errno, "look for holes");
+	begin = IW_MAX((uint64_t)data / IW_XFER_CHUNK * IW_XFER_CHUNK, off);
+	end = ((uint64_t)hole + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK * IW_XFER_CHUNK;
+	end = IW_MIN(end, size);
+	if (begin >= end)
+		return 0; /* what follows was written behind the size that it had */
+	*at = begin;
+	*len = end - begin;
+	*last = end == size;
+	return 0;
+}
+
+/* A regular file: all of it, or it has become shorter. */
+static int read_file(struct iw_src *s, uint64_t off, uint32_t len, uint8_t *buf,
+		     struct iw_file_fault *why)
+{
+	uint32_t have = 0;
+
+	while (have < len) {
+		ssize_t n = pread(s->fd, buf + have, len - have, (off_t)(off + have));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return iw_file_errno(why, errno, "read it");
+		if (n == 0)
+			return iw_file_fail(why, IW_XC_CHANGED,
+					    "it became shorter while it was being sent");
+		have += (uint32_t)n;
+	}
+	return 0;
+}
+
+/* As much as there is now, without waiting. 1: there may come more. */
+static int read_stream(struct iw_src *s, uint32_t len, uint8_t *buf, struct iw_file_fault *why)
+{
+	while (s->have < len && !s->eof) {
+		struct pollfd p = { .fd = s->fd, .events = POLLIN };
+		ssize_t n = poll(&p, 1, 0);
+
+		if (n == 0)
+			return 1;
+		if (n > 0)
+			n = read(s->fd, buf + s->have, len - s->have);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			return 1;
+		if (n < 0)
+			return iw_file_errno(why, errno, "read standard input");
+		s->eof = n == 0;
+		s->have += (uint32_t)n;
+		s->pos += (uint64_t)n;
+	}
+	return 0;
+}
+
+int iw_src_load(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t len, void *buf,
+		struct iw_xloaded *out, struct iw_file_fault *why)
+{
+	struct iovec iov = { .iov_base = buf, .iov_len = len };
+	int r;
+
+	r = s->stream ? read_stream(s, len, buf, why) : read_file(s, off, len, buf, why);
+	if (r != 0)
+		return r;
+	if (s->stream) {
+		iov.iov_len = s->have;
+		s->have = 0;
+	}
+	*out = (struct iw_xloaded){ .len = (uint32_t)iov.iov_len };
+	if (out->len == 0)
+		return 0;
+	out->zero = iw_is_zero(buf, out->len);
+	if (out->zero)
+		return 0;
+	if (iw_hasher_chunk(h, &iov, 1, &out->digest) != 0)
+		return iw_file_fail(why, IW_XC_IO, "no digest could be made");
+	if (iw_chunk_list_add(&s->chunks, off, &out->digest) != 0)
+		return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
+	return 0;
+}
+
+int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size, struct iw_xdigest *out,
+		  struct iw_file_fault *why)
+{
+	struct stat now;
+
+	if (!s->stream) {
+		if (fstat(s->fd, &now) < 0)
+			return iw_file_errno(why, errno, "look at it");
+		if (now.st_size != s->at_open.st_size ||
+		    now.st_mtim.tv_sec != s->at_open.st_mtim.tv_sec ||
+		    now.st_mtim.tv_nsec != s->at_open.st_mtim.tv_nsec)
+			return iw_file_fail(why, IW_XC_CHANGED,
+					    now.st_size < s->at_open.st_size
+						    ? "it became shorter while it was being sent"
+					    : now.st_size > s->at_open.st_size
+						    ? "it became longer while it was being sent"
+						    : "it was written to while it was being sent");
+	}
+	if (iw_chunk_list_digest(&s->chunks, h, size, out) != 0)
+		return iw_file_fail(why, IW_XC_IO, "no digest could be made");
+	return 0;
+}

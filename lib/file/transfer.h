@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * file: trees, temporaries, digests, holes, and the driver that joins them, lib/xfer and the public API into what ddp-send and ddp-recv
+ * do. The tools fill struct iw_transfer_cfg and call one function.
+ *
+ * Rooms: lib/xfer decides, this room acts. One context, one thread: a listener serves all its peers in turns of a chunk each, so that
+ * none of them holds up the others by more than the time a disk takes for that.
+ */
+#ifndef IW_FILE_TRANSFER_H
+#define IW_FILE_TRANSFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <iwarp/verbs.h>
+
+#include "cli/cli.h"
+#include "xfer/hello.h"
+
+struct iw_transfer_cfg {
+	struct iw_cli *cli; /* started */
+	enum iw_xfer_role role;
+	bool listen;
+	bool once; /* listen: one transfer, then the end */
+	bool force;
+	struct iw_conn_param conn; /* but for the Private Data */
+	enum iw_xfer_mode mode;    /* the initiator's choice, as is digest */
+	enum iw_xfer_digest digest;
+	char *const *paths; /* initiator: a source's own operands, or what a sink wants */
+	size_t npaths;
+	const char *
+		path; /* source: the peer's target. Sink: the own one. Listener: the served directory */
+	bool to_stdout; /* sink: standard output is the target */
+};
+
+/* Runs it to its end. Returns the exit status; the user has been told everything. */
+IW_MUST_CHECK int iw_transfer_run(const struct iw_transfer_cfg *cfg);
+
+#endif

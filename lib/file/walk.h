@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a source sends: operands one after another, directories with all that is below them, each entry with the name it travels
+ * under. Directories come before what they hold. Names are opened from the directory that was read, so that nothing that is moved
+ * about meanwhile leads out of it.
+ */
+#ifndef IW_FILE_WALK_H
+#define IW_FILE_WALK_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include <iwarp/err.h>
+
+#include "file/fault.h"
+#include "util/list.h"
+#include "xfer/xfer.h"
+
+#define IW_WALK_DEPTH 64 /* directories below one another: each is an open descriptor */
+
+struct iw_walk {
+	int root; /* operands are beneath this directory; AT_FDCWD with local: anywhere */
+	bool local;
+	struct iw_list operands;
+	unsigned depth;
+	struct iw_walk_dir {
+		void *dir;       /* DIR * */
+		size_t name_len; /* of the directory's own name in name[] */
+	} stack[IW_WALK_DEPTH];
+	char name[IW_XFER_NAME_MAX + 1];
+};
+
+enum iw_walked {
+	IW_WALKED_FILE, /* fd is open for reading, and the caller's */
+	IW_WALKED_DIR,
+	IW_WALKED_STREAM, /* standard input */
+	IW_WALKED_FAILED, /* it cannot be sent: why */
+	IW_WALKED_END,    /* no operands are left; there may be more to come */
+};
+
+struct iw_entry {
+	enum iw_walked what;
+	const char *
+		name; /* owned by the walk until the next call; may be no name that travels: see iw_xfer_name_fault */
+	size_t name_len;
+	bool top; /* the user named it */
+	int fd;
+	uint32_t mode; /* DIR */
+	struct iw_file_fault why;
+};
+
+/* root: borrowed for life, operands are opened beneath it; AT_FDCWD: they are the local user's own and may lie anywhere. */
+void iw_walk_init(struct iw_walk *w, int root);
+void iw_walk_fini(struct iw_walk *w);
+/* path is copied. IW_E_NOMEM. */
+IW_MUST_CHECK int iw_walk_add(struct iw_walk *w, const char *path, size_t len);
+void iw_walk_next(struct iw_walk *w, struct iw_entry *e);
+
+#endif
