@@ -25,6 +25,9 @@ static int begin(struct iw_qp *qp, const struct iw_conn_param *param, int rev, u
 	err = ops->open(&llp, &to, why);
 	if (err)
 		return err;
+	llp = iw_verbs_wrapped(ctx, llp, true);
+	if (!llp)
+		return iw_fail(why, IW_E_NOMEM, "connect: no memory");
 	now = iw_os_now();
 	iw_verbs_conn_cfg(&cfg, ctx, param, true, rev);
 	cfg.rdmap = qp->rdmap;

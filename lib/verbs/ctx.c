@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "os/os.h"
+#include "verbs/wrap.h"
 
 #define SETUP_NS IW_SEC(10)
 #define STALL_NS IW_SEC(30)
@@ -118,6 +119,19 @@ int iw_ctx_fd(struct iw_ctx *ctx, struct iw_fault *why)
 int iw_ctx_wake_fd(struct iw_ctx *ctx, int fd)
 {
 	return iw_loop_wake_fd(ctx->loop, fd, NULL);
+}
+
+void iw_ctx_wrap_llp(struct iw_ctx *ctx,
+		     struct iw_llp *(*wrap)(void *wrap_ctx, struct iw_llp *llp, bool initiator),
+		     void *wrap_ctx)
+{
+	ctx->wrap = wrap;
+	ctx->wrap_ctx = wrap_ctx;
+}
+
+struct iw_llp *iw_verbs_wrapped(struct iw_ctx *ctx, struct iw_llp *llp, bool initiator)
+{
+	return ctx->wrap ? ctx->wrap(ctx->wrap_ctx, llp, initiator) : llp;
 }
 
 const char *iw_version(void)

@@ -47,6 +47,8 @@ struct iw_ctx {
 	struct iw_tracer *tracer; /* NULL: nobody listens */
 	struct iw_tracer json_tracer;
 	struct iw_trace_lines trace_lines;
+	struct iw_llp *(*wrap)(void *wrap_ctx, struct iw_llp *llp, bool initiator); /* wrap.h; NULL: none */
+	void *wrap_ctx;
 };
 
 struct iw_pd {
@@ -157,6 +159,9 @@ static inline void iw_verbs_free(struct iw_ctx *ctx, void *p, size_t size)
 {
 	iw_mem_free(&ctx->mem, p, size);
 }
+
+/* ctx.c: what a tool put around the transport, or the same; NULL: that failed, and the transport is closed. */
+struct iw_llp *iw_verbs_wrapped(struct iw_ctx *ctx, struct iw_llp *llp, bool initiator);
 
 /* progress.c: one turn: serves what was posted, waits until then (0: not at all) unless there is an event to be taken or a completion to be
  * polled from cq (NULL: from any), serves what is ready, takes the news. IW_LOOP_WOKEN, 0 or IW_E_OS. */

@@ -83,6 +83,8 @@ void iw_verbs_listener_news(struct iw_listener *l)
 			return;
 		}
 		if (!err)
+			llp = iw_verbs_wrapped(l->ctx, llp, false);
+		if (!err && llp)
 			admit(l, llp);
 	}
 }
