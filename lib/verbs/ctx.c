@@ -41,7 +41,7 @@ static void take_options(struct iw_ctx *ctx, const struct iw_ctx_attr *a)
 	}
 }
 
-int iw_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr, struct iw_fault *why)
+int iw_verbs_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr, const struct iw_mem *mem, struct iw_fault *why)
 {
 	struct iw_ctx_attr a;
 	struct iw_ctx *ctx;
@@ -51,10 +51,10 @@ int iw_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr, struct iw_fa
 	err = iw_verbs_take(&a, sizeof(a), attr, attr ? attr->size : 0, "struct iw_ctx_attr", why);
 	if (err)
 		return err;
-	ctx = calloc(1, sizeof(*ctx));
+	ctx = iw_mem_alloc(mem, sizeof(*ctx));
 	if (!ctx)
 		return iw_fail(why, IW_E_NOMEM, "context: no memory");
-	ctx->mem = (struct iw_mem){ heap_alloc, heap_free, NULL };
+	ctx->mem = *mem;
 	take_options(ctx, &a);
 	iw_list_init(&ctx->pds);
 	iw_list_init(&ctx->mrs);
@@ -75,12 +75,20 @@ int iw_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr, struct iw_fa
 fail_loop:
 	iw_loop_free(ctx->loop);
 fail_ctx:
-	free(ctx);
+	iw_mem_free(mem, ctx, sizeof(*ctx));
 	return err;
+}
+
+int iw_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr, struct iw_fault *why)
+{
+	static const struct iw_mem heap = { heap_alloc, heap_free, NULL };
+
+	return iw_verbs_ctx_new(out, attr, &heap, why);
 }
 
 void iw_ctx_free(struct iw_ctx *ctx)
 {
+	struct iw_mem mem;
 	struct iw_list *n;
 
 	if (!ctx)
@@ -99,7 +107,8 @@ void iw_ctx_free(struct iw_ctx *ctx)
 	iw_bell_close(&ctx->bell);
 	iw_stag_table_free(ctx->stags);
 	iw_loop_free(ctx->loop);
-	free(ctx);
+	mem = ctx->mem;
+	iw_mem_free(&mem, ctx, sizeof(*ctx));
 }
 
 int iw_ctx_fd(struct iw_ctx *ctx, struct iw_fault *why)

@@ -150,7 +150,8 @@ IW_MUST_CHECK int iw_verbs_take_param(struct iw_conn_param *out, const struct iw
 void iw_verbs_conn_cfg(struct iw_conn_cfg *out, struct iw_ctx *ctx, const struct iw_conn_param *param, bool initiator, int rev);
 void iw_verbs_llp_cfg(struct iw_llp_cfg *out, const struct iw_conn_param *param, bool listen);
 
-/* ctx.c */
+/* ctx.c: as iw_ctx_new, with an allocator (copied); its own context is kept as long as the new one lives. */
+IW_MUST_CHECK int iw_verbs_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr, const struct iw_mem *mem, struct iw_fault *why);
 static inline void *iw_verbs_alloc(struct iw_ctx *ctx, size_t size)
 {
 	return iw_mem_alloc(&ctx->mem, size);
