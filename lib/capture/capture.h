@@ -287,8 +287,8 @@ void iw_cap_free(struct iw_cap *c);
 
 /*
  * Takes one frame; its octets are borrowed until iw_cap_next has returned NULL. IW_E_NOMEM: a
- * connection could not be added and nothing of the frame was looked at; the caller may go on or
- * stop. IW_E_STATE: events of the last frame have not been fetched.
+ * connection could not be added and nothing of the frame was looked at; the caller stops, or
+ * fetches events and goes on. IW_E_STATE: events of the last frame have not been fetched.
  */
 IW_MUST_CHECK int iw_cap_push(struct iw_cap *c, const struct iw_cap_frame *f);
 /* The next event, valid until the next call of any of these functions; NULL: there is none
