@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The simulator: two engines, a seeded stream between them, time as a variable. Each seed picks a configuration, a load and
- * a misfortune, and then these must hold:
+ * The simulator: two engines, a seeded stream between them, time as a variable. Each seed picks a
+ * configuration, a load and a misfortune, and then these must hold:
  *   - every operation completes exactly once, whatever happens;
  *   - no octet is wrong, none lands where it does not belong, none lands after a revocation;
- *   - without a misfortune everything succeeds and both ends close in order; with one, both ends learn of it;
+ *   - without a misfortune everything succeeds and both ends close in order; with one, both ends
+ *     end;
  *   - nothing is left allocated.
  * A failing seed is printed and replays the same run: sim --seeds 1 --first SEED.
  */
@@ -19,13 +20,15 @@
 enum { REGION = 16384, SENDS = 40, OPS = 60, RECV_CAP = 6000 };
 
 enum misfortune { NONE, CUT, CORRUPT, ABORT, REVOKE, MISFORTUNES };
-static const char *const misfortune_names[] = { "split and delayed", "cut", "corrupted", "aborted", "revoked" };
+static const char *const misfortune_names[] = { "split and delayed", "cut", "corrupted", "aborted",
+						"revoked" };
 
 struct posted {
 	enum iw_op_kind kind;
-	uint32_t len, from, to; /* WRITE: to in the peer's target; READ: from the peer's source, to our sink */
-	uint32_t id;            /* pattern */
-	uint8_t *mem;           /* SEND, WRITE: ours again once it has completed */
+	uint32_t len, from,
+		to;  /* WRITE: to in the peer's target; READ: from the peer's source, to our sink */
+	uint32_t id; /* pattern */
+	uint8_t *mem; /* SEND, WRITE: ours again once it has completed */
 	unsigned completed;
 	int status;
 };
@@ -41,10 +44,10 @@ struct side {
 	uint32_t target_stag, source_stag, sink_stag;
 	struct posted op[OPS];
 	unsigned nops, want;
-	unsigned sends;              /* posted */
-	unsigned recv_done[SENDS];   /* completions of each receive */
+	unsigned sends;            /* posted */
+	unsigned recv_done[SENDS]; /* completions of each receive */
 	unsigned received;
-	unsigned seen;               /* completions looked at */
+	unsigned seen; /* completions looked at */
 };
 
 struct run {
@@ -72,9 +75,11 @@ static bool fail(struct run *r, const char *fmt, ...)
 /* Lengths where things change: nothing, one, around the MULPDU, several segments. */
 static uint32_t some_length(struct run *r, uint32_t max)
 {
-	static const uint32_t edges[] = { 0, 1, 2, 3, 4, 1423, 1424, 1425, 1427, 1428, 1429, 1442, 2848, 4096 };
-	uint32_t n = rng_below(&r->rng, 3) == 0 ? edges[rng_below(&r->rng, IW_ARRAY_LEN(edges))] :
-						   (uint32_t)rng_below(&r->rng, 1 + rng_below(&r->rng, max + 1));
+	static const uint32_t edges[] = { 0,    1,    2,    3,    4,    1423, 1424,
+					  1425, 1427, 1428, 1429, 1442, 2848, 4096 };
+	uint32_t n = rng_below(&r->rng, 3) == 0
+			     ? edges[rng_below(&r->rng, IW_ARRAY_LEN(edges))]
+			     : (uint32_t)rng_below(&r->rng, 1 + rng_below(&r->rng, max + 1));
 
 	return n <= max ? n : max;
 }
@@ -128,9 +133,11 @@ static void side_init(struct run *r, struct side *s, struct end *e, struct side 
 	memset(s->shadow, 0xcc, sizeof(s->shadow));
 	memset(s->sink, 0xdd, sizeof(s->sink));
 	pattern_fill(s->source, REGION, id, 0);
-	s->target_stag = end_register(e, s->target + 16, REGION, (uint64_t)id << 40, IW_RIGHT_REMOTE_WRITE, true);
+	s->target_stag = end_register(e, s->target + 16, REGION, (uint64_t)id << 40,
+				      IW_RIGHT_REMOTE_WRITE, true);
 	s->source_stag = end_register(e, s->source, REGION, 0, IW_RIGHT_REMOTE_READ, false);
-	s->sink_stag = end_register(e, s->sink + 16, REGION, UINT64_MAX - REGION, IW_RIGHT_READ_SINK, true);
+	s->sink_stag = end_register(e, s->sink + 16, REGION, UINT64_MAX - REGION,
+				    IW_RIGHT_READ_SINK, true);
 	for (i = 0; i < SENDS; i++)
 		if (iw_rdmap_post_recv(e->rdmap, 1000 + i, s->recv[i], RECV_CAP) < 0)
 			fail(r, "post_recv %u refused", i);
@@ -227,12 +234,15 @@ static bool check_receive(struct run *r, struct side *s, const struct iw_complet
 	if (i >= SENDS || s->recv_done[i]++ > 0)
 		return fail(r, "%s: receive %u completed twice", s->e->name, i);
 	if (c->status < 0)
-		return r->struck ? true : fail(r, "%s: receive %u failed: %s", s->e->name, i, iw_err_name(c->status));
+		return r->struck ? true
+				 : fail(r, "%s: receive %u failed: %s", s->e->name, i,
+					iw_err_name(c->status));
 	if (i != s->received++)
 		return fail(r, "%s: receive %u completed out of order", s->e->name, i);
 	o = nth_send(s->peer, i);
 	if (o == NULL || c->len != o->len)
-		return fail(r, "%s: receive %u has %u octets, the Send %u", s->e->name, i, c->len, o ? o->len : 0);
+		return fail(r, "%s: receive %u has %u octets, the Send %u", s->e->name, i, c->len,
+			    o ? o->len : 0);
 	if (!pattern_is(s->recv[i], o->len, o->id, 0))
 		return fail(r, "%s: receive %u has wrong octets", s->e->name, i);
 	return true;
@@ -243,24 +253,31 @@ static bool check_sent(struct run *r, struct side *s, const struct iw_completion
 	struct posted *o = &s->op[c->cookie];
 
 	if (c->cookie >= s->nops || o->completed++ > 0)
-		return fail(r, "%s: operation %u completed twice or never posted", s->e->name, (unsigned)c->cookie);
+		return fail(r, "%s: operation %u completed twice or never posted", s->e->name,
+			    (unsigned)c->cookie);
 	if (c->cookie != (*next)++)
-		return fail(r, "%s: operation %u completed out of order", s->e->name, (unsigned)c->cookie);
+		return fail(r, "%s: operation %u completed out of order", s->e->name,
+			    (unsigned)c->cookie);
 	if (c->kind != o->kind)
-		return fail(r, "%s: operation %u changed its kind", s->e->name, (unsigned)c->cookie);
+		return fail(r, "%s: operation %u changed its kind", s->e->name,
+			    (unsigned)c->cookie);
 	o->status = c->status;
 	if (o->mem != NULL)
 		memset(o->mem, 0x5a, o->len); /* whoever still sends from it is found out */
 	if (c->status < 0)
-		return r->struck ? true : fail(r, "%s: operation %u failed: %s", s->e->name, (unsigned)c->cookie, iw_err_name(c->status));
-	if (o->kind == IW_OPK_READ && !pattern_is(s->sink + 16 + o->to, o->len, side_id(r, s->peer), o->from))
+		return r->struck ? true
+				 : fail(r, "%s: operation %u failed: %s", s->e->name,
+					(unsigned)c->cookie, iw_err_name(c->status));
+	if (o->kind == IW_OPK_READ &&
+	    !pattern_is(s->sink + 16 + o->to, o->len, side_id(r, s->peer), o->from))
 		return fail(r, "%s: Read %u has wrong octets", s->e->name, (unsigned)c->cookie);
 	return true;
 }
 
 static bool look(struct run *r, struct side *s)
 {
-	static const uint8_t guard[16] = { 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc };
+	static const uint8_t guard[16] = { 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+					   0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc };
 	unsigned next = 0, i;
 
 	for (i = 0; i < s->seen; i++)
@@ -291,7 +308,8 @@ static void strike(struct run *r)
 	case CORRUPT:
 		if (p->ab.len == 0)
 			return; /* later, when something is on its way */
-		p->ab.buf[p->ab.off + rng_below(&r->rng, p->ab.len)] ^= (uint8_t)(1 + rng_below(&r->rng, 255));
+		p->ab.buf[p->ab.off + rng_below(&r->rng, p->ab.len)] ^=
+			(uint8_t)(1 + rng_below(&r->rng, 255));
 		break;
 	case ABORT:
 		iw_conn_abort(rng_below(&r->rng, 2) ? p->a.conn : p->b.conn, p->now);
@@ -317,7 +335,8 @@ static bool all_done(const struct side *s)
 
 static bool up(const struct run *r)
 {
-	return end_has_event(&r->p.a, IW_EVENT_ESTABLISHED) && end_has_event(&r->p.b, IW_EVENT_ESTABLISHED);
+	return end_has_event(&r->p.a, IW_EVENT_ESTABLISHED) &&
+	       end_has_event(&r->p.b, IW_EVENT_ESTABLISHED);
 }
 
 static bool work(struct run *r)
@@ -331,9 +350,11 @@ static bool work(struct run *r)
 			return false;
 		if (r->what != NONE && !r->struck && steps >= strike_at)
 			strike(r);
-		if (up(r) && r->a.nops < r->a.want && rng_below(&r->rng, 3) == 0 && (moved = true) && !post_one(r, &r->a))
+		if (up(r) && r->a.nops < r->a.want && rng_below(&r->rng, 3) == 0 &&
+		    (moved = true) && !post_one(r, &r->a))
 			return false;
-		if (up(r) && r->b.nops < r->b.want && rng_below(&r->rng, 3) == 0 && (moved = true) && !post_one(r, &r->b))
+		if (up(r) && r->b.nops < r->b.want && rng_below(&r->rng, 3) == 0 &&
+		    (moved = true) && !post_one(r, &r->b))
 			return false;
 		if (r->struck && (end_closed_fault(&r->p.a) || end_closed_fault(&r->p.b)))
 			return true;
@@ -341,7 +362,8 @@ static bool work(struct run *r)
 			pair_run(&r->p);
 			if (!look(r, &r->a) || !look(r, &r->b))
 				return false;
-			if ((!up(r) || (r->a.nops >= r->a.want && r->b.nops >= r->b.want)) && steps > strike_at)
+			if ((!up(r) || (r->a.nops >= r->a.want && r->b.nops >= r->b.want)) &&
+			    steps > strike_at)
 				return true;
 		}
 		if (++steps > 200000)
@@ -363,14 +385,15 @@ static bool finish(struct run *r)
 		if (!look(r, &r->a) || !look(r, &r->b))
 			return false;
 		if (end_closed_fault(&r->p.a) && end_closed_fault(&r->p.b)) {
-			/* What was posted waits for the retry with Rev 1, which nobody makes here. */
+			/* What was posted waits for a retry with Rev 1: nobody makes it here. */
 			if (iw_conn_retry_rev1(r->p.a.conn))
 				iw_rdmap_flush(r->p.a.rdmap, IW_E_CANCELED);
 			end_poll(&r->p, &r->p.a);
 			return look(r, &r->a);
 		}
 		if (!pair_tick(&r->p))
-			return fail(r, "an end hangs without a deadline (a %s, b %s)", iw_conn_state_name(iw_conn_state(r->p.a.conn)),
+			return fail(r, "an end hangs without a deadline (a %s, b %s)",
+				    iw_conn_state_name(iw_conn_state(r->p.a.conn)),
 				    iw_conn_state_name(iw_conn_state(r->p.b.conn)));
 		if (++ticks > 50)
 			return fail(r, "deadlines do not end it");
@@ -389,10 +412,12 @@ static bool only_written(struct run *r, const struct side *s)
 		for (k = 0; k < s->peer->nops && !known; k++) {
 			const struct posted *o = &s->peer->op[k];
 
-			known = o->kind == IW_OPK_WRITE && i >= o->to && i - o->to < o->len && v == pattern_octet(o->id, i - o->to);
+			known = o->kind == IW_OPK_WRITE && i >= o->to && i - o->to < o->len &&
+				v == pattern_octet(o->id, i - o->to);
 		}
 		if (!known)
-			return fail(r, "%s: octet %u of the target was written by nobody", s->e->name, i);
+			return fail(r, "%s: octet %u of the target was written by nobody",
+				    s->e->name, i);
 	}
 	return true;
 }
@@ -405,13 +430,16 @@ static bool judge(struct run *r)
 	if (!all_done(&r->a) || !all_done(&r->b))
 		return fail(r, "an operation did not complete");
 	for (i = 0; i < SENDS; i++) {
-		/* Receives that nothing came for are flushed at the end; b's only once its connection had them. */
-		if (r->a.recv_done[i] != 1 || (r->b.recv_done[i] != 1 && end_has_event(&r->p.b, IW_EVENT_ESTABLISHED)))
+		/* Receives that nothing came for are flushed at the end; b's only once its
+		 * connection had them. */
+		if (r->a.recv_done[i] != 1 ||
+		    (r->b.recv_done[i] != 1 && end_has_event(&r->p.b, IW_EVENT_ESTABLISHED)))
 			return fail(r, "receive %u did not complete", i);
 	}
 	if (!only_written(r, &r->a) || !only_written(r, &r->b))
 		return false;
-	if (r->what == REVOKE && r->struck && memcmp(r->frozen, r->b.target, sizeof(r->frozen)) != 0)
+	if (r->what == REVOKE && r->struck &&
+	    memcmp(r->frozen, r->b.target, sizeof(r->frozen)) != 0)
 		return fail(r, "octets were placed after the revocation");
 	if (r->struck)
 		return true;
@@ -419,7 +447,8 @@ static bool judge(struct run *r)
 		return fail(r, "never established: %s / %s", fa->text, fb->text);
 	if (fa->err != 0 || fb->err != 0)
 		return fail(r, "closed in error: %s / %s", fa->text, fb->text);
-	if (memcmp(r->a.target, r->a.shadow, sizeof(r->a.target)) != 0 || memcmp(r->b.target, r->b.shadow, sizeof(r->b.target)) != 0)
+	if (memcmp(r->a.target, r->a.shadow, sizeof(r->a.target)) != 0 ||
+	    memcmp(r->b.target, r->b.shadow, sizeof(r->b.target)) != 0)
 		return fail(r, "a target differs from what was written");
 	return true;
 }
@@ -440,7 +469,7 @@ static bool simulate(uint64_t seed, enum misfortune what, char failure[300])
 	side_init(&r, &r.a, &r.p.a, &r.b, 1);
 	side_init(&r, &r.b, &r.p.b, &r.a, 2);
 	ok = r.failure[0] == '\0' && work(&r);
-	/* finish and look after receives that are flushed at the end count as struck: the close cancels them. */
+	/* Receives that are flushed at the end count as struck: the close cancels them. */
 	if (ok) {
 		bool struck = r.struck;
 
@@ -493,12 +522,13 @@ int main(int argc, char **argv)
 		for (seed = first; seed < first + seeds && ok; seed++)
 			ok = simulate(seed, (enum misfortune)what, failure);
 		if (ok) {
-			printf("ok %u - %s streams, seeds %llu to %llu\n", what + 1, misfortune_names[what], (unsigned long long)first,
+			printf("ok %u - %s streams, seeds %llu to %llu\n", what + 1,
+			       misfortune_names[what], (unsigned long long)first,
 			       (unsigned long long)(first + seeds - 1));
 		} else {
 			failed++;
-			printf("not ok %u - %s streams\n# seed %llu: %s\n", what + 1, misfortune_names[what], (unsigned long long)(seed - 1),
-			       failure);
+			printf("not ok %u - %s streams\n# seed %llu: %s\n", what + 1,
+			       misfortune_names[what], (unsigned long long)(seed - 1), failure);
 		}
 		fflush(stdout);
 	}

@@ -51,17 +51,26 @@ static void post_send(struct pair *p, struct end *e, const void *buf, size_t len
 	assert_int_equal(iw_rdmap_post(e->rdmap, &op, p->now), 0);
 }
 
-static void post_write(struct pair *p, struct end *e, const void *buf, size_t len, uint32_t stag, uint64_t to)
+static void post_write(struct pair *p, struct end *e, const void *buf, size_t len, uint32_t stag,
+		       uint64_t to)
 {
-	struct iw_op op = { .cookie = 600, .kind = IW_OPK_WRITE, .nsge = 1, .remote_stag = stag, .remote_to = to };
+	struct iw_op op = {
+		.cookie = 600, .kind = IW_OPK_WRITE, .nsge = 1, .remote_stag = stag, .remote_to = to
+	};
 
 	op.sge[0] = (struct iw_vec){ (void *)(uintptr_t)buf, len };
 	assert_int_equal(iw_rdmap_post(e->rdmap, &op, p->now), 0);
 }
 
-static void post_read(struct pair *p, struct end *e, uint32_t sink, uint64_t sink_to, uint32_t len, uint32_t stag, uint64_t to)
+static void post_read(struct pair *p, struct end *e, uint32_t sink, uint64_t sink_to, uint32_t len,
+		      uint32_t stag, uint64_t to)
 {
-	struct iw_op op = { .cookie = 700, .kind = IW_OPK_READ, .len = len, .remote_stag = stag, .remote_to = to, .sink_stag = sink,
+	struct iw_op op = { .cookie = 700,
+			    .kind = IW_OPK_READ,
+			    .len = len,
+			    .remote_stag = stag,
+			    .remote_to = to,
+			    .sink_stag = sink,
 			    .sink_to = sink_to };
 
 	assert_int_equal(iw_rdmap_post(e->rdmap, &op, p->now), 0);
@@ -123,7 +132,8 @@ static void close_both(struct pair *p)
 	assert_closed(&p->b, IW_OK);
 }
 
-/* DDP-04, MPA-26, MPA-27, MPA-28, MPA-29: any split of the stream; CRC and markers in every combination, each direction */
+/* DDP-04, MPA-26, MPA-27, MPA-28, MPA-29: any split of the stream; CRC and markers in every
+ * combination, each direction */
 static void every_split_of_the_stream_gives_the_same_result(void **state)
 {
 	static const size_t chunks[] = { 1, 2, 3, 7, 64, 511, 1448, 4096, SIZE_MAX };
@@ -135,7 +145,8 @@ static void every_split_of_the_stream_gives_the_same_result(void **state)
 			struct pair *p = fresh();
 
 			p->chunk = chunks[i];
-			p->a.cfg.mpa.crc = p->b.cfg.mpa.crc = mode & 1 ? IW_MPA_CRC_OFF : IW_MPA_CRC_WANTED;
+			p->a.cfg.mpa.crc = p->b.cfg.mpa.crc = mode & 1 ? IW_MPA_CRC_OFF
+								       : IW_MPA_CRC_WANTED;
 			p->a.cfg.mpa.markers = mode & 2;
 			p->b.cfg.mpa.markers = mode & 4;
 			up(p);
@@ -149,7 +160,8 @@ static void every_split_of_the_stream_gives_the_same_result(void **state)
 	}
 }
 
-/* DDP-10, DDP-11, DDP-77, DDP-78, DDP-79: short writes, a window of a few octets; then an orderly end of either half in turn */
+/* DDP-10, DDP-11, DDP-77, DDP-78, DDP-79: short writes, a window of a few octets; then an orderly
+ * end of either half in turn */
 static void transport_that_takes_a_few_octets_at_a_time(void **state)
 {
 	static const size_t windows[] = { 1, 5, 100, 2000 };
@@ -223,7 +235,10 @@ static void responder_sends_nothing_before_the_first_fpdu(void **state)
 static void bad_first_fpdu_closes_without_a_terminate(void **state)
 {
 	struct pair *p = up(fresh());
-	static const uint8_t bad[24] = { 0x00, 0x12, 0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0xde, 0xad, 0xbe, 0xef };
+	static const uint8_t bad[24] = {
+		0x00, 0x12, 0x41, 0x43, 0, 0, 0, 0, 0,    0,    0,    0,
+		0,    0,    0,    1,    0, 0, 0, 0, 0xde, 0xad, 0xbe, 0xef
+	};
 	uint64_t sent = p->ba.sent;
 
 	(void)state;
@@ -235,7 +250,8 @@ static void bad_first_fpdu_closes_without_a_terminate(void **state)
 	done(p);
 }
 
-/* DDP-06, DDP-85, RDMAP-37, MPA-50, MPA-53, DDP-84, DDP-105: a later CRC error: Terminate 2/0/2, then FIN; what the peer had sent is drained */
+/* DDP-06, DDP-85, RDMAP-37, MPA-50, MPA-53, DDP-84, DDP-105: a later CRC error: Terminate 2/0/2,
+ * then FIN; what the peer had sent is drained */
 static void crc_error_in_full_operation_is_told_by_a_terminate(void **state)
 {
 	struct pair *p = up(fresh());
@@ -421,7 +437,8 @@ static void rejection_carries_private_data_both_ways(void **state)
 	done(p);
 }
 
-/* What a responder's Reply makes of an initiator that cannot live with it: the Terminate that lies on the wire. */
+/* What a responder's Reply makes of an initiator that cannot live with it: the Terminate that lies
+ * on the wire. */
 static uint32_t terminate_answering(const uint8_t tail[8], enum iw_mpa_crc crc, int err)
 {
 	struct pair *p = fresh();
@@ -438,7 +455,8 @@ static uint32_t terminate_answering(const uint8_t tail[8], enum iw_mpa_crc crc, 
 	while (pair_step(p))
 		;
 	assert_false(end_has_event(&p->a, IW_EVENT_ESTABLISHED));
-	assert_int_equal(p->ab.len, 28); /* the responder's engine is still deciding, so nobody took it */
+	assert_int_equal(p->ab.len,
+			 28); /* the responder's engine is still deciding, so nobody took it */
 	assert_int_equal(iw_ddp_decode(&h, p->ab.buf + p->ab.off + 2, 22), 18);
 	assert_int_equal(h.opcode, IW_OP_TERM);
 	assert_true(iw_terminate_decode(&t, p->ab.buf + p->ab.off + 20, 4) > 0);
@@ -453,16 +471,20 @@ static uint32_t terminate_answering(const uint8_t tail[8], enum iw_mpa_crc crc, 
 static void reply_that_needs_more_ird_than_there_is_terminates(void **state)
 {
 	(void)state;
-	assert_int_equal(terminate_answering((const uint8_t[]){ 0x50, 2, 0, 4, 0x00, 0x04, 0x20, 0x00 }, IW_MPA_CRC_WANTED, IW_E_MPA_IRD),
-			 IW_TERM(2, 0, 6));
+	assert_int_equal(
+		terminate_answering((const uint8_t[]){ 0x50, 2, 0, 4, 0x00, 0x04, 0x20, 0x00 },
+				    IW_MPA_CRC_WANTED, IW_E_MPA_IRD),
+		IW_TERM(2, 0, 6));
 }
 
 /* ENH-18: any other reason of our own, here a CRC that is required and not promised */
 static void reply_that_cannot_be_accepted_for_another_reason_terminates(void **state)
 {
 	(void)state;
-	assert_int_equal(terminate_answering((const uint8_t[]){ 0x10, 2, 0, 4, 0x00, 0x04, 0x00, 0x04 }, IW_MPA_CRC_REQUIRED, IW_E_MPA_LOCAL),
-			 IW_TERM(2, 0, 5));
+	assert_int_equal(
+		terminate_answering((const uint8_t[]){ 0x10, 2, 0, 4, 0x00, 0x04, 0x00, 0x04 },
+				    IW_MPA_CRC_REQUIRED, IW_E_MPA_LOCAL),
+		IW_TERM(2, 0, 5));
 }
 
 /* RDMAP-39: the first error is the one that is told */
@@ -472,7 +494,7 @@ static void first_of_two_errors_is_reported(void **state)
 	static uint8_t octets[64];
 
 	(void)state;
-	post_send(p, &p->a, octets, 64, 1); /* no receive is posted: the first */
+	post_send(p, &p->a, octets, 64, 1);          /* no receive is posted: the first */
 	post_write(p, &p->a, octets, 64, 0x1234, 0); /* an STag that is none: the second */
 	pair_run(p);
 	assert_closed(&p->b, IW_E_DDP_NOBUF);
@@ -480,7 +502,8 @@ static void first_of_two_errors_is_reported(void **state)
 	done(p);
 }
 
-/* DDP-03, DDP-80, DDP-81, DDP-83, DDP-86, MPA-49: the stream may end at any octet; every operation completes, once */
+/* DDP-03, DDP-80, DDP-81, DDP-83, DDP-86, MPA-49: the stream may end at any octet; every operation
+ * completes, once */
 static void stream_cut_at_every_octet(void **state)
 {
 	uint64_t cut, last = 1;
@@ -532,7 +555,8 @@ static void fin_inside_an_fpdu_is_a_fault(void **state)
 	done(p);
 }
 
-/* DDP-01: FPDUs above the MSS: between ends that both know how; towards others an FPDU fits the MSS */
+/* DDP-01: FPDUs above the MSS: between ends that both know how; towards others an FPDU fits the
+ * MSS */
 static void large_fpdus_only_where_both_ends_agree(void **state)
 {
 	unsigned mode;

@@ -9,10 +9,10 @@
 #include "util/num.h"
 #include "util/txbuf.h"
 
-#define CHECK(x)                      \
-	do {                          \
-		if (!(x))             \
-			abort();      \
+#define CHECK(x)                                                                                   \
+	do {                                                                                       \
+		if (!(x))                                                                          \
+			abort();                                                                   \
 	} while (0)
 
 uint64_t rng_next(uint64_t *state)
@@ -97,7 +97,8 @@ static int seeded_random(void *ctx, void *buf, size_t len)
 	return 0;
 }
 
-static void end_init(struct pair *p, struct end *e, const char *name, struct wire *out, struct wire *in)
+static void end_init(struct pair *p, struct end *e, const char *name, struct wire *out,
+		     struct wire *in)
 {
 	struct iw_fault why = { 0 };
 
@@ -109,13 +110,20 @@ static void end_init(struct pair *p, struct end *e, const char *name, struct wir
 	e->out = out;
 	e->in = in;
 	e->scratch_len = sizeof(e->scratch);
-	e->rcfg = (struct iw_rdmap_cfg){
-		.mem = &e->mem.mem, .stags = e->stags, .pd = 1, .stream = 7, .sq_depth = 64, .rq_depth = 64
-	};
+	e->rcfg = (struct iw_rdmap_cfg){ .mem = &e->mem.mem,
+					 .stags = e->stags,
+					 .pd = 1,
+					 .stream = 7,
+					 .sq_depth = 64,
+					 .rq_depth = 64 };
 	e->cfg = (struct iw_conn_cfg){
 		.mem = &e->mem.mem,
 		.txbufs = &e->txbufs,
-		.mpa = { .spill = &e->spill, .rev = 2, .ird = 4, .ord = 4, .rtr = IW_RTR_SEND | IW_RTR_WRITE | IW_RTR_READ },
+		.mpa = { .spill = &e->spill,
+			 .rev = 2,
+			 .ird = 4,
+			 .ord = 4,
+			 .rtr = IW_RTR_SEND | IW_RTR_WRITE | IW_RTR_READ },
 	};
 	e->ird = e->ord = 4;
 	(void)why;
@@ -206,7 +214,8 @@ static bool end_send(struct pair *p, struct end *e)
 	bool moved = false;
 
 	while (!p->cut && iw_conn_send(e->conn, &tx, p->now)) {
-		size_t room = e->out->window > e->out->len ? e->out->window - e->out->len : 0, taken = 0, i;
+		size_t room = e->out->window > e->out->len ? e->out->window - e->out->len : 0,
+		       taken = 0, i;
 
 		if (e->out->sent + tx.bytes > e->out->cut_at) {
 			p->cut = true;
@@ -237,7 +246,8 @@ static bool end_send(struct pair *p, struct end *e)
 
 static size_t read_size(struct pair *p, const struct wire *w)
 {
-	size_t n = p->chunk != 0 ? p->chunk : 1 + rng_below(&p->rng, 1 + rng_below(&p->rng, 100000));
+	size_t n = p->chunk != 0 ? p->chunk
+				 : 1 + rng_below(&p->rng, 1 + rng_below(&p->rng, 100000));
 
 	return IW_MIN(n, w->len);
 }
@@ -272,7 +282,8 @@ static bool end_receive(struct pair *p, struct end *e)
 	if (p->delay_ns != 0)
 		w->not_before = p->now + rng_below(&p->rng, p->delay_ns);
 	iw_conn_received(e->conn, got, p->now);
-	memset(e->scratch, 0xa5, IW_MIN(got, e->scratch_len)); /* it was lent: nothing may be kept in it */
+	memset(e->scratch, 0xa5,
+	       IW_MIN(got, e->scratch_len)); /* it was lent: nothing may be kept in it */
 	end_poll(p, e);
 	return true;
 }
@@ -286,7 +297,8 @@ static void answer(struct pair *p, struct end *e)
 	if (e->reject)
 		iw_conn_reject(e->conn, e->pd, e->pd_len, p->now);
 	else
-		CHECK(iw_conn_accept(e->conn, e->rdmap, e->ird, e->ord, e->pd, e->pd_len, p->now, &why) == 0);
+		CHECK(iw_conn_accept(e->conn, e->rdmap, e->ird, e->ord, e->pd, e->pd_len, p->now,
+				     &why) == 0);
 }
 
 void end_poll(struct pair *p, struct end *e)
@@ -339,9 +351,11 @@ void pair_run(struct pair *p)
 		while (pair_step(p))
 			;
 		next = UINT64_MAX;
-		if ((p->ab.len > 0 || (p->ab.fin && !p->ab.fin_seen)) && p->ab.not_before > p->now && iw_conn_wants_rx(p->b.conn))
+		if ((p->ab.len > 0 || (p->ab.fin && !p->ab.fin_seen)) &&
+		    p->ab.not_before > p->now && iw_conn_wants_rx(p->b.conn))
 			next = p->ab.not_before;
-		if ((p->ba.len > 0 || (p->ba.fin && !p->ba.fin_seen)) && p->ba.not_before > p->now && iw_conn_wants_rx(p->a.conn))
+		if ((p->ba.len > 0 || (p->ba.fin && !p->ba.fin_seen)) &&
+		    p->ba.not_before > p->now && iw_conn_wants_rx(p->a.conn))
 			next = IW_MIN(next, p->ba.not_before);
 		if (p->cut || next == UINT64_MAX)
 			return;
@@ -385,10 +399,17 @@ const struct iw_fault *end_closed_fault(const struct end *e)
 	return NULL;
 }
 
-uint32_t end_register(struct end *e, void *base, size_t len, uint64_t to, uint8_t rights, bool this_stream)
+uint32_t end_register(struct end *e, void *base, size_t len, uint64_t to, uint8_t rights,
+		      bool this_stream)
 {
-	struct iw_region r = { .rights = rights, .pd = e->rcfg.pd, .stream = this_stream ? e->rcfg.stream : 0, .base = base, .len = len,
-			       .to = to, .expires = IW_TIME_NEVER, .uses = UINT32_MAX };
+	struct iw_region r = { .rights = rights,
+			       .pd = e->rcfg.pd,
+			       .stream = this_stream ? e->rcfg.stream : 0,
+			       .base = base,
+			       .len = len,
+			       .to = to,
+			       .expires = IW_TIME_NEVER,
+			       .uses = UINT32_MAX };
 	struct iw_fault why = { 0 };
 	uint32_t stag;
 

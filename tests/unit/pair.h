@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Two engines joined by a stream in memory: what the unit tests of conn, the simulator and the conversation fuzzer share.
+ * Two engines joined by a stream in memory: what the unit tests of conn and the simulator share.
  * Time is a variable; chunk sizes, delays and cuts come from one seed.
  */
 #ifndef TESTS_UNIT_PAIR_H
@@ -32,12 +32,12 @@ void test_mem_init(struct test_mem *t);
 /* One direction of a TCP connection. */
 struct wire {
 	uint8_t *buf;
-	size_t off, len, cap;     /* octets on their way */
-	size_t window;       /* most octets on their way: beyond, the sender gets a short write */
-	bool fin;            /* the sender shut its side */
+	size_t off, len, cap; /* octets on their way */
+	size_t window;        /* most octets on their way: beyond, the sender gets a short write */
+	bool fin;             /* the sender shut its side */
 	bool fin_seen;
-	uint64_t sent;       /* octets ever sent */
-	uint64_t cut_at;     /* the connection is lost when that many were sent; UINT64_MAX: never */
+	uint64_t sent;   /* octets ever sent */
+	uint64_t cut_at; /* the connection is lost when that many were sent; UINT64_MAX: never */
 	uint64_t not_before; /* nothing arrives before this time */
 };
 
@@ -52,7 +52,7 @@ struct end {
 	struct iw_conn_cfg cfg;
 	struct iw_rdmap_cfg rcfg;
 	uint8_t scratch[65536 + 8192];
-	size_t scratch_len;      /* how much of it is used */
+	size_t scratch_len; /* how much of it is used */
 	struct wire *out, *in;
 	bool shut;
 
@@ -66,19 +66,20 @@ struct end {
 	unsigned nevents;
 	struct iw_completion done[LOG_MAX];
 	unsigned ndone;
-	size_t first_done;       /* for tests that take them one by one */
+	size_t first_done; /* for tests that take them one by one */
 };
 
 struct pair {
-	struct end a, b;         /* a: initiator */
+	struct end a, b; /* a: initiator */
 	struct wire ab, ba;
 	uint64_t now, rng;
-	size_t chunk;            /* octets a read gets at most; 0: random */
-	uint64_t delay_ns;       /* most delay of a chunk; 0: none */
-	bool cut;                /* the connection was lost */
+	size_t chunk;      /* octets a read gets at most; 0: random */
+	uint64_t delay_ns; /* most delay of a chunk; 0: none */
+	bool cut;          /* the connection was lost */
 };
 
-/* Defaults: Rev 2, CRC, no markers, EMSS 1448, IRD = ORD = 4, queues of 64. Change cfg of the ends, then call pair_start. */
+/* Defaults: Rev 2, CRC, no markers, EMSS 1448, IRD = ORD = 4, queues of 64. Change cfg of the ends,
+ * then call pair_start. */
 void pair_init(struct pair *p, uint64_t seed);
 void pair_start(struct pair *p);
 void pair_free(struct pair *p);
@@ -95,6 +96,7 @@ void pair_inject(struct pair *p, struct end *to, const void *octets, size_t len)
 void end_poll(struct pair *p, struct end *e);
 bool end_has_event(const struct end *e, enum iw_event_type type);
 const struct iw_fault *end_closed_fault(const struct end *e); /* NULL: not closed */
-uint32_t end_register(struct end *e, void *base, size_t len, uint64_t to, uint8_t rights, bool this_stream);
+uint32_t end_register(struct end *e, void *base, size_t len, uint64_t to, uint8_t rights,
+		      bool this_stream);
 
 #endif

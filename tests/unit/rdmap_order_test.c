@@ -43,11 +43,20 @@ static struct fixture *started(uint16_t ord)
 
 	test_mem_init(&f->mem);
 	assert_int_equal(iw_stag_table_new(&f->stags, &f->mem.mem, test_random, &f->rng), 0);
-	cfg = (struct iw_rdmap_cfg){ .mem = &f->mem.mem, .stags = f->stags, .pd = 1, .stream = 2, .sq_depth = 8, .rq_depth = 8 };
+	cfg = (struct iw_rdmap_cfg){ .mem = &f->mem.mem,
+				     .stags = f->stags,
+				     .pd = 1,
+				     .stream = 2,
+				     .sq_depth = 8,
+				     .rq_depth = 8 };
 	assert_int_equal(iw_rdmap_new(&f->r, &cfg, &f->why), 0);
 	assert_int_equal(iw_rdmap_start(f->r, &p, &f->why), 0);
-	g = (struct iw_region){ .rights = IW_RIGHT_READ_SINK | IW_RIGHT_REMOTE_READ, .pd = 1, .base = f->buf, .len = sizeof(f->buf),
-				.expires = IW_TIME_NEVER, .uses = UINT32_MAX };
+	g = (struct iw_region){ .rights = IW_RIGHT_READ_SINK | IW_RIGHT_REMOTE_READ,
+				.pd = 1,
+				.base = f->buf,
+				.len = sizeof(f->buf),
+				.expires = IW_TIME_NEVER,
+				.uses = UINT32_MAX };
 	assert_int_equal(iw_stag_add(f->stags, &g, &f->sink, &f->why), 0);
 	f->rreq_msn = 1;
 	return f;
@@ -61,9 +70,16 @@ static void done(struct fixture *f)
 	free(f);
 }
 
-static int post(struct fixture *f, uint64_t cookie, enum iw_op_kind kind, unsigned flags, uint32_t len)
+static int post(struct fixture *f, uint64_t cookie, enum iw_op_kind kind, unsigned flags,
+		uint32_t len)
 {
-	struct iw_op op = { .cookie = cookie, .kind = kind, .flags = flags, .len = len, .remote_stag = 5, .remote_to = 6, .sink_stag = f->sink };
+	struct iw_op op = { .cookie = cookie,
+			    .kind = kind,
+			    .flags = flags,
+			    .len = len,
+			    .remote_stag = 5,
+			    .remote_to = 6,
+			    .sink_stag = f->sink };
 
 	if (kind != IW_OPK_READ) {
 		op.sge[0] = (struct iw_vec){ f->buf, len };
@@ -95,7 +111,12 @@ static int opcode(struct fixture *f)
 
 static void respond(struct fixture *f, uint32_t len)
 {
-	struct iw_ddp h = { .tagged = true, .last = true, .dv = 1, .rv = 1, .opcode = IW_OP_RRESP, .stag = f->sink };
+	struct iw_ddp h = { .tagged = true,
+			    .last = true,
+			    .dv = 1,
+			    .rv = 1,
+			    .opcode = IW_OP_RRESP,
+			    .stag = f->sink };
 	uint8_t ulpdu[2048] = { 0 };
 	int n = iw_ddp_encode(ulpdu, sizeof(ulpdu), &h);
 
@@ -104,7 +125,12 @@ static void respond(struct fixture *f, uint32_t len)
 
 static void request(struct fixture *f, uint32_t size)
 {
-	struct iw_ddp h = { .last = true, .dv = 1, .rv = 1, .opcode = IW_OP_RREQ, .qn = IW_QN_RREQ, .msn = f->rreq_msn++ };
+	struct iw_ddp h = { .last = true,
+			    .dv = 1,
+			    .rv = 1,
+			    .opcode = IW_OP_RREQ,
+			    .qn = IW_QN_RREQ,
+			    .msn = f->rreq_msn++ };
 	struct iw_rreq q = { .sink_stag = 1, .size = size, .src_stag = f->sink };
 	uint8_t ulpdu[64];
 	int n = iw_ddp_encode(ulpdu, sizeof(ulpdu), &h);
@@ -290,7 +316,8 @@ static void close_drains_and_refuses(void **state)
 	done(f);
 }
 
-/* RDMAP-38, DDP-83: each once; the oldest with the reason, the rest as canceled; memory in a batch stays untouched until it is let go */
+/* RDMAP-38, DDP-83: each once; the oldest with the reason, the rest as canceled; memory in a batch
+ * stays untouched until it is let go */
 static void flush_completes_everything_once(void **state)
 {
 	struct fixture *f = started(2);
@@ -324,7 +351,9 @@ static void flush_completes_everything_once(void **state)
 static void read_source_with_one_use_serves_one_read(void **state)
 {
 	struct fixture *f = started(2);
-	struct iw_ddp h = { .last = true, .dv = 1, .rv = 1, .opcode = IW_OP_RREQ, .qn = IW_QN_RREQ, .msn = 2 };
+	struct iw_ddp h = {
+		.last = true, .dv = 1, .rv = 1, .opcode = IW_OP_RREQ, .qn = IW_QN_RREQ, .msn = 2
+	};
 	struct iw_region *g = iw_stag_get(f->stags, f->sink);
 	struct iw_rreq q = { .sink_stag = 1, .size = 4, .src_stag = f->sink };
 	uint8_t ulpdu[64];
@@ -351,7 +380,8 @@ static void read_source_with_one_use_serves_one_read(void **state)
 	done(f);
 }
 
-/* DDP-46, DDP-53: pieces of an operation are one message, cut where the MULPDU says, whatever the pieces */
+/* DDP-46, DDP-53: pieces of an operation are one message, cut where the MULPDU says, whatever the
+ * pieces */
 static void pieces_are_gathered_into_segments(void **state)
 {
 	struct fixture *f = started(2);

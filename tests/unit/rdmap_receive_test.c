@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What RDMAP makes of arriving segments: one stream fed by hand, its Terminate read back from the way out. */
+/* What RDMAP makes of arriving segments: one stream fed by hand, its Terminate read back from the
+ * way out. */
 #include "rdmap/rdmap.h"
 
 #include <setjmp.h>
@@ -14,17 +15,17 @@
 #include "util/num.h"
 
 #define STREAM 7
-#define PD 3
-#define NOW IW_SEC(5)
+#define PD     3
+#define NOW    IW_SEC(5)
 
 struct fixture {
 	struct test_mem mem;
 	uint64_t rng;
 	struct iw_stag_table *stags;
 	struct iw_rdmap *r;
-	uint8_t buf[4096];    /* registered by tests, guarded on both sides by what is in it */
+	uint8_t buf[4096]; /* registered by tests, guarded on both sides by what is in it */
 	uint8_t recv[8][256];
-	uint32_t msn[3];      /* of the next message that is sent to r */
+	uint32_t msn[3]; /* of the next message that is sent to r */
 	struct iw_fault why;
 };
 
@@ -45,7 +46,12 @@ static struct fixture *with(struct iw_rdmap_params p)
 	assert_non_null(f);
 	test_mem_init(&f->mem);
 	assert_int_equal(iw_stag_table_new(&f->stags, &f->mem.mem, test_random, &f->rng), 0);
-	cfg = (struct iw_rdmap_cfg){ .mem = &f->mem.mem, .stags = f->stags, .pd = PD, .stream = STREAM, .sq_depth = 8, .rq_depth = 8 };
+	cfg = (struct iw_rdmap_cfg){ .mem = &f->mem.mem,
+				     .stags = f->stags,
+				     .pd = PD,
+				     .stream = STREAM,
+				     .sq_depth = 8,
+				     .rq_depth = 8 };
 	assert_int_equal(iw_rdmap_new(&f->r, &cfg, &f->why), 0);
 	assert_int_equal(iw_rdmap_start(f->r, &p, &f->why), 0);
 	f->msn[0] = f->msn[1] = f->msn[2] = 1;
@@ -68,8 +74,14 @@ static void done(struct fixture *f)
 
 static uint32_t reg(struct fixture *f, uint8_t rights, uint32_t pd, uint32_t stream)
 {
-	struct iw_region g = { .rights = rights, .pd = pd, .stream = stream, .base = f->buf + 1024, .len = 1024, .to = 0x1000,
-			       .expires = IW_TIME_NEVER, .uses = UINT32_MAX };
+	struct iw_region g = { .rights = rights,
+			       .pd = pd,
+			       .stream = stream,
+			       .base = f->buf + 1024,
+			       .len = 1024,
+			       .to = 0x1000,
+			       .expires = IW_TIME_NEVER,
+			       .uses = UINT32_MAX };
 	uint32_t stag = 0;
 
 	assert_int_equal(iw_stag_add(f->stags, &g, &stag, &f->why), 0);
@@ -93,12 +105,23 @@ static int feed(struct fixture *f, const struct iw_ddp *h, const void *payload, 
 
 static struct iw_ddp tagged(uint8_t opcode, uint32_t stag, uint64_t to)
 {
-	return (struct iw_ddp){ .tagged = true, .last = true, .dv = 1, .rv = 1, .opcode = opcode, .stag = stag, .to = to };
+	return (struct iw_ddp){ .tagged = true,
+				.last = true,
+				.dv = 1,
+				.rv = 1,
+				.opcode = opcode,
+				.stag = stag,
+				.to = to };
 }
 
 static struct iw_ddp untagged(struct fixture *f, uint8_t opcode, uint32_t qn)
 {
-	return (struct iw_ddp){ .last = true, .dv = 1, .rv = 1, .opcode = opcode, .qn = qn, .msn = qn < 3 ? f->msn[qn]++ : 1 };
+	return (struct iw_ddp){ .last = true,
+				.dv = 1,
+				.rv = 1,
+				.opcode = opcode,
+				.qn = qn,
+				.msn = qn < 3 ? f->msn[qn]++ : 1 };
 }
 
 static int feed_write(struct fixture *f, uint32_t stag, uint64_t to, size_t len)
@@ -111,7 +134,11 @@ static int feed_write(struct fixture *f, uint32_t stag, uint64_t to, size_t len)
 
 static int feed_rreq(struct fixture *f, uint32_t src_stag, uint64_t src_to, uint32_t size)
 {
-	struct iw_rreq q = { .sink_stag = 0x5151, .sink_to = 0x77, .size = size, .src_stag = src_stag, .src_to = src_to };
+	struct iw_rreq q = { .sink_stag = 0x5151,
+			     .sink_to = 0x77,
+			     .size = size,
+			     .src_stag = src_stag,
+			     .src_to = src_to };
 	struct iw_ddp h = untagged(f, IW_OP_RREQ, IW_QN_RREQ);
 	uint8_t body[IW_RDMAP_RREQ_LEN];
 
@@ -146,7 +173,8 @@ static struct iw_terminate assert_terminates(struct fixture *f, int err, uint32_
 	assert_int_equal(h.qn, IW_QN_TERM);
 	assert_int_equal(h.msn, 1);
 	assert_true(h.last);
-	assert_true(iw_terminate_decode(&t, seg.hdr + IW_DDP_UNTAGGED_LEN, seg.hdr_len - IW_DDP_UNTAGGED_LEN) > 0);
+	assert_true(iw_terminate_decode(&t, seg.hdr + IW_DDP_UNTAGGED_LEN,
+					seg.hdr_len - IW_DDP_UNTAGGED_LEN) > 0);
 	assert_int_equal(IW_TERM(t.layer, t.etype, t.code), term);
 	assert_false(pull(f, &seg, &h));
 	assert_true(iw_rdmap_terminate_sent(f->r));
@@ -184,7 +212,8 @@ static void sends_are_delivered_in_order_each_with_one_buffer(void **state)
 		post(f, i, 256);
 	for (i = 0; i < 3; i++) {
 		h = untagged(f, IW_OP_SEND, IW_QN_SEND);
-		assert_int_equal(feed(f, &h, "hello", i), 0); /* the first is empty and uses a buffer too */
+		assert_int_equal(feed(f, &h, "hello", i),
+				 0); /* the first is empty and uses a buffer too */
 	}
 	for (i = 0; i < 3; i++) {
 		c = next(f);
@@ -262,7 +291,8 @@ static void send_with_invalidate_revokes_a_stag_of_this_stream(void **state)
 	assert_true(c.invalidated && c.solicited);
 	assert_int_equal(c.inval_stag, stag);
 	assert_null(iw_stag_get(f->stags, stag));
-	assert_int_equal(feed_write(f, stag, 0x1000, 1), IW_E_DDP_STAG); /* in flight behind it: refused */
+	assert_int_equal(feed_write(f, stag, 0x1000, 1),
+			 IW_E_DDP_STAG); /* in flight behind it: refused */
 	assert_untouched(f);
 	done(f);
 }
@@ -275,7 +305,8 @@ static void invalidate_of_a_stag_that_is_not_this_streams_alone_terminates(void 
 	(void)state;
 	for (i = 0; i < 3; i++) {
 		struct fixture *f = started();
-		uint32_t stag = i == 0 ? 0x1234 : reg(f, IW_RIGHT_REMOTE_WRITE, PD, i == 1 ? 0 : STREAM + 1);
+		uint32_t stag = i == 0 ? 0x1234
+				       : reg(f, IW_RIGHT_REMOTE_WRITE, PD, i == 1 ? 0 : STREAM + 1);
 		int err = i == 0 ? IW_E_RO_INVAL : IW_E_RP_INVAL;
 		struct iw_ddp h = untagged(f, IW_OP_SEND_INV, IW_QN_SEND);
 
@@ -356,16 +387,18 @@ static void opcode_in_the_wrong_model_or_queue_terminates(void **state)
 		bool tagged;
 		uint32_t qn;
 	} bad[] = {
-		{ IW_OP_WRITE, false, 0 }, { IW_OP_RRESP, false, 0 }, { IW_OP_SEND, true, 0 }, { IW_OP_RREQ, true, 0 },
-		{ IW_OP_TERM, true, 0 },   { IW_OP_SEND, false, 1 },  { IW_OP_SEND, false, 2 }, { IW_OP_RREQ, false, 0 },
-		{ IW_OP_TERM, false, 0 },  { IW_OP_TERM, false, 1 },
+		{ IW_OP_WRITE, false, 0 }, { IW_OP_RRESP, false, 0 }, { IW_OP_SEND, true, 0 },
+		{ IW_OP_RREQ, true, 0 },   { IW_OP_TERM, true, 0 },   { IW_OP_SEND, false, 1 },
+		{ IW_OP_SEND, false, 2 },  { IW_OP_RREQ, false, 0 },  { IW_OP_TERM, false, 0 },
+		{ IW_OP_TERM, false, 1 },
 	};
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < IW_ARRAY_LEN(bad); i++) {
 		struct fixture *f = started();
-		struct iw_ddp h = bad[i].tagged ? tagged(bad[i].opcode, reg(f, 7, PD, 0), 0x1000) : untagged(f, bad[i].opcode, bad[i].qn);
+		struct iw_ddp h = bad[i].tagged ? tagged(bad[i].opcode, reg(f, 7, PD, 0), 0x1000)
+						: untagged(f, bad[i].opcode, bad[i].qn);
 
 		post(f, 0, 256);
 		assert_int_equal(feed(f, &h, "abcdefgh", 8), IW_E_RO_OPCODE);
@@ -443,13 +476,16 @@ static void writes_outside_what_was_granted_terminate(void **state)
 		uint32_t term;
 	} bad[] = {
 		{ IW_RIGHT_REMOTE_READ, PD, 0, 0x1000, 8, IW_E_DDP_STAG, IW_TERM(1, 1, 0) },
-		{ IW_RIGHT_READ_SINK, PD, 0, 0x1000, 8, IW_E_DDP_STAG, IW_TERM(1, 1, 0) }, /* a read sink is no target of Writes */
+		{ IW_RIGHT_READ_SINK, PD, 0, 0x1000, 8, IW_E_DDP_STAG,
+		  IW_TERM(1, 1, 0) }, /* a read sink is no target of Writes */
 		{ IW_RIGHT_REMOTE_WRITE, PD + 1, 0, 0x1000, 8, IW_E_DDP_ASSOC, IW_TERM(1, 1, 2) },
-		{ IW_RIGHT_REMOTE_WRITE, PD, STREAM + 1, 0x1000, 8, IW_E_DDP_ASSOC, IW_TERM(1, 1, 2) },
+		{ IW_RIGHT_REMOTE_WRITE, PD, STREAM + 1, 0x1000, 8, IW_E_DDP_ASSOC,
+		  IW_TERM(1, 1, 2) },
 		{ IW_RIGHT_REMOTE_WRITE, PD, 0, 0x0fff, 8, IW_E_DDP_BOUNDS, IW_TERM(1, 1, 1) },
 		{ IW_RIGHT_REMOTE_WRITE, PD, 0, 0x13f9, 8, IW_E_DDP_BOUNDS, IW_TERM(1, 1, 1) },
 		{ IW_RIGHT_REMOTE_WRITE, PD, 0, 0x1400, 1, IW_E_DDP_BOUNDS, IW_TERM(1, 1, 1) },
-		{ IW_RIGHT_REMOTE_WRITE, PD, 0, UINT64_MAX - 3, 8, IW_E_DDP_WRAP, IW_TERM(1, 1, 3) },
+		{ IW_RIGHT_REMOTE_WRITE, PD, 0, UINT64_MAX - 3, 8, IW_E_DDP_WRAP,
+		  IW_TERM(1, 1, 3) },
 	};
 	size_t i;
 
@@ -551,7 +587,8 @@ static void reads_of_what_was_not_granted_terminate(void **state)
 		{ 0, 0, 0, 0x1000, 8, IW_E_RP_STAG, IW_TERM(0, 1, 0) },
 		{ IW_RIGHT_REMOTE_WRITE, PD, 0, 0x1000, 8, IW_E_RP_RIGHTS, IW_TERM(0, 1, 2) },
 		{ IW_RIGHT_REMOTE_READ, PD + 1, 0, 0x1000, 8, IW_E_RP_ASSOC, IW_TERM(0, 1, 3) },
-		{ IW_RIGHT_REMOTE_READ, PD, STREAM + 1, 0x1000, 8, IW_E_RP_ASSOC, IW_TERM(0, 1, 3) },
+		{ IW_RIGHT_REMOTE_READ, PD, STREAM + 1, 0x1000, 8, IW_E_RP_ASSOC,
+		  IW_TERM(0, 1, 3) },
 		{ IW_RIGHT_REMOTE_READ, PD, 0, 0x1000, 1025, IW_E_RP_BOUNDS, IW_TERM(0, 1, 1) },
 		{ IW_RIGHT_REMOTE_READ, PD, 0, UINT64_MAX - 1, 8, IW_E_RP_WRAP, IW_TERM(0, 1, 4) },
 	};
@@ -560,7 +597,8 @@ static void reads_of_what_was_not_granted_terminate(void **state)
 	(void)state;
 	for (i = 0; i < IW_ARRAY_LEN(bad); i++) {
 		struct fixture *f = started();
-		uint32_t stag = bad[i].rights != 0 ? reg(f, bad[i].rights, bad[i].pd, bad[i].stream) : 0xbad;
+		uint32_t stag = bad[i].rights != 0 ? reg(f, bad[i].rights, bad[i].pd, bad[i].stream)
+						   : 0xbad;
 		struct iw_terminate t;
 
 		assert_int_equal(feed_rreq(f, stag, bad[i].to, bad[i].size), bad[i].err);
@@ -645,7 +683,13 @@ static void read_source_revoked_midway_terminates_with_the_rest(void **state)
 
 static void start_read(struct fixture *f, uint32_t sink, uint64_t to, uint32_t len)
 {
-	struct iw_op op = { .cookie = 55, .kind = IW_OPK_READ, .len = len, .remote_stag = 9, .remote_to = 10, .sink_stag = sink, .sink_to = to };
+	struct iw_op op = { .cookie = 55,
+			    .kind = IW_OPK_READ,
+			    .len = len,
+			    .remote_stag = 9,
+			    .remote_to = 10,
+			    .sink_stag = sink,
+			    .sink_to = to };
 	struct iw_segment seg;
 	struct iw_ddp h;
 
@@ -687,7 +731,7 @@ static void read_completes_when_its_whole_response_is_delivered(void **state)
 	done(f);
 }
 
-/* RDMAP-21, RDMAP-40: unasked, short, long, elsewhere: nothing of the offending segment is placed */
+/* RDMAP-21, RDMAP-40: unasked, short, long, elsewhere: nothing of that segment is placed */
 static void responses_that_are_not_what_was_asked_terminate(void **state)
 {
 	struct fixture *f = started();
@@ -726,7 +770,8 @@ static void responses_that_are_not_what_was_asked_terminate(void **state)
 	sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
 	other = reg(f, IW_RIGHT_READ_SINK, PD, 0);
 	start_read(f, sink, 0x1000, 100);
-	assert_int_equal(feed_response(f, other, 0x1000, 100, true), IW_E_DDP_STAG); /* to another sink of ours */
+	assert_int_equal(feed_response(f, other, 0x1000, 100, true),
+			 IW_E_DDP_STAG); /* to another sink of ours */
 	assert_untouched(f);
 	assert_terminates(f, IW_E_DDP_STAG, IW_TERM(1, 1, 0));
 	done(f);
@@ -734,14 +779,16 @@ static void responses_that_are_not_what_was_asked_terminate(void **state)
 	f = started();
 	sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
 	start_read(f, sink, 0x1000, 100);
-	assert_int_equal(feed_response(f, sink, 0x1001, 100, true), IW_E_DDP_BOUNDS); /* within the sink's range, not where asked */
+	assert_int_equal(feed_response(f, sink, 0x1001, 100, true),
+			 IW_E_DDP_BOUNDS); /* within the sink's range, not where asked */
 	assert_untouched(f);
 	done(f);
 
 	f = started();
 	sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
 	start_read(f, sink, 0x1000, 100);
-	assert_int_equal(feed_response(f, sink, 0x1000, 0, true), IW_E_DDP_BOUNDS); /* empty for a Read that was not */
+	assert_int_equal(feed_response(f, sink, 0x1000, 0, true),
+			 IW_E_DDP_BOUNDS); /* empty for a Read that was not */
 	done(f);
 }
 
@@ -774,7 +821,8 @@ static void response_to_a_revoked_sink_terminates(void **state)
 
 /* --- Terminates from the peer --- */
 
-/* RDMAP-26, RDMAP-27, RDMAP-38: understood with every code, even when cut to its control field; nothing is sent afterwards */
+/* RDMAP-26, RDMAP-27, RDMAP-38: understood with every code, even when cut to its control field;
+ * nothing is sent afterwards */
 static void peers_terminate_is_understood_and_ends_everything(void **state)
 {
 	static const size_t lens[] = { 4, 6, 24, 52 };
@@ -803,7 +851,8 @@ static void peers_terminate_is_understood_and_ends_everything(void **state)
 	}
 }
 
-/* RDMAP-26: its buffer is always there, whatever came before; a message under way does not hold it up */
+/* RDMAP-26: its buffer is always there, whatever came before; a message under way does not hold it
+ * up */
 static void terminate_is_taken_in_the_middle_of_a_message(void **state)
 {
 	struct fixture *f = started();
@@ -857,8 +906,10 @@ static void rtr_of_each_form_is_hidden_from_the_ulp(void **state)
 
 	(void)state;
 	for (form = 1; form <= 4; form <<= 1) {
-		struct fixture *f = with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2, .rtr = 7 });
-		struct fixture *i = with((struct iw_rdmap_params){ .initiator = true, .dv = 1, .ird = 2, .ord = 2, .rtr = (uint8_t)form });
+		struct fixture *f =
+			with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2, .rtr = 7 });
+		struct fixture *i = with((struct iw_rdmap_params){
+			.initiator = true, .dv = 1, .ird = 2, .ord = 2, .rtr = (uint8_t)form });
 		struct iw_op op = { .kind = IW_OPK_SEND };
 		struct iw_segment seg;
 		struct iw_completion c;
@@ -867,7 +918,9 @@ static void rtr_of_each_form_is_hidden_from_the_ulp(void **state)
 		post(f, 0, 256);
 		assert_int_equal(iw_rdmap_post(i->r, &op, NOW), 0);
 		assert_true(pull(i, &seg, &h));
-		assert_int_equal(h.opcode, form == 1 ? IW_OP_SEND : form == 2 ? IW_OP_WRITE : IW_OP_RREQ);
+		assert_int_equal(h.opcode, form == 1   ? IW_OP_SEND
+					   : form == 2 ? IW_OP_WRITE
+						       : IW_OP_RREQ);
 		if (h.tagged)
 			assert_int_not_equal(h.stag, 0);
 		assert_int_equal(iw_rdmap_receive(f->r, seg.hdr, seg.hdr_len, NOW, &f->why), 0);
@@ -881,7 +934,8 @@ static void rtr_of_each_form_is_hidden_from_the_ulp(void **state)
 			assert_true(pull(f, &seg, &h));
 			assert_int_equal(h.opcode, IW_OP_RRESP);
 			assert_true(iw_rdmap_waiting(i->r));
-			assert_int_equal(iw_rdmap_receive(i->r, seg.hdr, seg.hdr_len, NOW, &i->why), 0);
+			assert_int_equal(iw_rdmap_receive(i->r, seg.hdr, seg.hdr_len, NOW, &i->why),
+					 0);
 			assert_false(iw_rdmap_waiting(i->r));
 		}
 		assert_int_equal(next(i).status, 0);
@@ -899,7 +953,8 @@ static void first_frame_that_is_no_rtr_terminates(void **state)
 
 	(void)state;
 	post(f, 0, 256);
-	assert_int_equal(feed(f, &h, "", 0), IW_E_MPA_RTR); /* a Send form where only the Write was agreed on */
+	assert_int_equal(feed(f, &h, "", 0),
+			 IW_E_MPA_RTR); /* a Send form where only the Write was agreed on */
 	assert_terminates(f, IW_E_MPA_RTR, IW_TERM(2, 0, 7));
 	done(f);
 	f = with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2, .rtr = 7 });
@@ -911,7 +966,8 @@ static void first_frame_that_is_no_rtr_terminates(void **state)
 
 /* --- out of order, as an LLP that does not keep order hands it up --- */
 
-static int feed_seq(struct fixture *f, uint64_t seq, const struct iw_ddp *h, const void *payload, size_t len)
+static int feed_seq(struct fixture *f, uint64_t seq, const struct iw_ddp *h, const void *payload,
+		    size_t len)
 {
 	uint8_t ulpdu[2048];
 	int n = iw_ddp_encode(ulpdu, sizeof(ulpdu), h);
@@ -928,7 +984,12 @@ static struct fixture *unordered(void)
 
 	test_mem_init(&f->mem);
 	assert_int_equal(iw_stag_table_new(&f->stags, &f->mem.mem, test_random, &f->rng), 0);
-	cfg = (struct iw_rdmap_cfg){ .mem = &f->mem.mem, .stags = f->stags, .pd = PD, .stream = STREAM, .sq_depth = 8, .rq_depth = 8,
+	cfg = (struct iw_rdmap_cfg){ .mem = &f->mem.mem,
+				     .stags = f->stags,
+				     .pd = PD,
+				     .stream = STREAM,
+				     .sq_depth = 8,
+				     .rq_depth = 8,
 				     .early_max = 64 };
 	assert_int_equal(iw_rdmap_new(&f->r, &cfg, &f->why), 0);
 	assert_int_equal(iw_rdmap_start(f->r, &p, &f->why), 0);
@@ -943,7 +1004,8 @@ static void early_segments_are_placed_and_wait_for_their_turn(void **state)
 	struct fixture *f = unordered();
 	uint32_t w = reg(f, IW_RIGHT_REMOTE_WRITE | IW_RIGHT_REMOTE_READ, PD, STREAM);
 	struct iw_rreq q = { .sink_stag = 1, .size = 4, .src_stag = w, .src_to = 0x1000 };
-	struct iw_ddp send = untagged(f, IW_OP_SEND, IW_QN_SEND), rreq = untagged(f, IW_OP_RREQ, IW_QN_RREQ);
+	struct iw_ddp send = untagged(f, IW_OP_SEND, IW_QN_SEND),
+		      rreq = untagged(f, IW_OP_RREQ, IW_QN_RREQ);
 	struct iw_ddp write = tagged(IW_OP_WRITE, w, 0x1000);
 	uint8_t body[IW_RDMAP_RREQ_LEN];
 	struct iw_completion c;
@@ -956,7 +1018,8 @@ static void early_segments_are_placed_and_wait_for_their_turn(void **state)
 	assert_int_equal(feed_seq(f, 2, &rreq, body, sizeof(body)), 0);
 	assert_int_equal(feed_seq(f, 1, &send, "yes", 3), 0);
 	assert_false(iw_rdmap_next_completion(f->r, &c));
-	assert_false(pull(f, &seg, &h)); /* the Read Request was placed, not delivered: it has not begun */
+	assert_false(pull(f, &seg,
+			  &h)); /* the Read Request was placed, not delivered: it has not begun */
 	assert_memory_equal(f->recv[0], "yes", 3);
 	assert_int_equal(feed_seq(f, 0, &write, "data", 4), 0);
 	assert_int_equal(next(f).len, 3);
