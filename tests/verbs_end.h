@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One end of a connection through the public API, for tests: a context with a queue pair, and everything that was told about it.
- * Two of them in one thread are driven in turn; every wait has a limit.
+ * One end of a connection through the public API, for tests: a context with a queue pair, and
+ * everything that was told about it. Two of them in one thread are driven in turn; every wait has a
+ * limit.
  */
 #ifndef TESTS_VERBS_END_H
 #define TESTS_VERBS_END_H
@@ -19,7 +20,7 @@
 
 #include <iwarp/verbs.h>
 
-#define MS(n) ((uint64_t)(n)*1000000u)
+#define MS(n)   ((uint64_t)(n)*1000000u)
 #define END_WCS 4096
 
 struct end {
@@ -28,16 +29,17 @@ struct end {
 	struct iw_cq *cq; /* of both queues, unless a test makes others */
 	struct iw_qp *qp;
 	struct iw_listener *listener;
-	struct iw_conn_req *req;           /* the last one that asked */
-	struct iw_fault why;               /* of a failed call */
-	unsigned seen[IW_EV_CLOSED + 1];   /* events by type */
-	struct iw_fault fault;             /* of the last REJECTED or CLOSED */
-	unsigned wcs_at_closed;            /* completions polled and still to be polled when CLOSED was taken */
+	struct iw_conn_req *req;         /* the last one that asked */
+	struct iw_fault why;             /* of a failed call */
+	unsigned seen[IW_EV_CLOSED + 1]; /* events by type */
+	struct iw_fault fault;           /* of the last REJECTED or CLOSED */
+	unsigned
+		wcs_at_closed; /* completions polled and still to be polled when CLOSED was taken */
 	struct iw_wc wc[END_WCS];
 	unsigned nwc;
-	bool hold;                         /* completions are not polled */
-	bool keep_requests;                /* the test answers them */
-	const void *answer;                /* Private Data of the Reply */
+	bool hold;          /* completions are not polled */
+	bool keep_requests; /* the test answers them */
+	const void *answer; /* Private Data of the Reply */
 	size_t answer_len;
 };
 
@@ -51,7 +53,12 @@ static inline double end_clock(void)
 
 static inline struct iw_qp *end_add_qp(struct end *e, uint32_t sq, uint32_t rq)
 {
-	struct iw_qp_attr a = { .size = sizeof(a), .send_cq = e->cq, .recv_cq = e->cq, .sq_depth = sq, .rq_depth = rq, .user = e };
+	struct iw_qp_attr a = { .size = sizeof(a),
+				.send_cq = e->cq,
+				.recv_cq = e->cq,
+				.sq_depth = sq,
+				.rq_depth = rq,
+				.user = e };
 	struct iw_qp *qp;
 
 	if (iw_qp_new(&qp, e->pd, &a, &e->why) != 0)
@@ -59,7 +66,8 @@ static inline struct iw_qp *end_add_qp(struct end *e, uint32_t sq, uint32_t rq)
 	return qp;
 }
 
-static inline void end_open_with(struct end *e, const struct iw_ctx_attr *attr, uint32_t sq, uint32_t rq)
+static inline void end_open_with(struct end *e, const struct iw_ctx_attr *attr, uint32_t sq,
+				 uint32_t rq)
 {
 	memset(e, 0, sizeof(*e));
 	if (iw_ctx_new(&e->ctx, attr, &e->why) != 0)
@@ -92,7 +100,9 @@ static inline void end_listen_with(struct end *e, struct iw_conn_param p)
 
 static inline void end_accept(struct end *e)
 {
-	struct iw_conn_param p = { .size = sizeof(p), .private_data = e->answer, .private_data_len = e->answer_len };
+	struct iw_conn_param p = { .size = sizeof(p),
+				   .private_data = e->answer,
+				   .private_data_len = e->answer_len };
 
 	if (iw_accept(e->req, e->qp, &p, &e->why) != 0)
 		fail_msg("%s", e->why.text);
@@ -113,7 +123,8 @@ static inline void end_take(struct end *e)
 			e->fault = ev.fault;
 		if (ev.type == IW_EV_CLOSED) {
 			/* All completions were queued before it. */
-			while (!e->hold && e->nwc < END_WCS && iw_cq_poll(e->cq, &e->wc[e->nwc], 1) == 1)
+			while (!e->hold && e->nwc < END_WCS &&
+			       iw_cq_poll(e->cq, &e->wc[e->nwc], 1) == 1)
 				e->nwc++;
 			e->wcs_at_closed = e->nwc;
 		}
@@ -132,33 +143,34 @@ static inline void end_step(struct end *e, int64_t timeout_ns)
 }
 
 /* Drives a and b (which may be NULL) until cond holds, at most @ms. */
-#define end_until_ms(a, b, cond, ms)                                          \
-	do {                                                                  \
-		double limit_ = end_clock() + (ms) / 1e3;                     \
-		while (!(cond)) {                                             \
-			struct end *b_ = (b);                                 \
-			if (end_clock() > limit_)                             \
-				fail_msg("not within %d ms: %s", ms, #cond);  \
-			end_step(a, 100000);                                  \
-			if (b_)                                               \
-				end_step(b_, 100000);                         \
-		}                                                             \
+#define end_until_ms(a, b, cond, ms)                                                               \
+	do {                                                                                       \
+		double limit_ = end_clock() + (ms) / 1e3;                                          \
+		while (!(cond)) {                                                                  \
+			struct end *b_ = (b);                                                      \
+			if (end_clock() > limit_)                                                  \
+				fail_msg("not within %d ms: %s", ms, #cond);                       \
+			end_step(a, 100000);                                                       \
+			if (b_)                                                                    \
+				end_step(b_, 100000);                                              \
+		}                                                                                  \
 	} while (0)
 #define end_until(a, b, cond) end_until_ms(a, b, cond, 10000)
 
 /* Drives both for that long: for what must not happen. */
-#define end_run(a, b, ms)                                                     \
-	do {                                                                  \
-		double limit_ = end_clock() + (ms) / 1e3;                     \
-		while (end_clock() < limit_) {                                \
-			struct end *b_ = (b);                                 \
-			end_step(a, 100000);                                  \
-			if (b_)                                               \
-				end_step(b_, 100000);                         \
-		}                                                             \
+#define end_run(a, b, ms)                                                                          \
+	do {                                                                                       \
+		double limit_ = end_clock() + (ms) / 1e3;                                          \
+		while (end_clock() < limit_) {                                                     \
+			struct end *b_ = (b);                                                      \
+			end_step(a, 100000);                                                       \
+			if (b_)                                                                    \
+				end_step(b_, 100000);                                              \
+		}                                                                                  \
 	} while (0)
 
-static inline void end_connect_to(struct end *e, const char *host, uint16_t port, struct iw_conn_param p)
+static inline void end_connect_to(struct end *e, const char *host, uint16_t port,
+				  struct iw_conn_param p)
 {
 	p.size = sizeof(p);
 	p.host = host;
@@ -188,27 +200,41 @@ static inline void end_join(struct end *a, struct end *b)
 	end_join_with(a, b, (struct iw_conn_param){ 0 });
 }
 
-static inline int end_send(struct end *e, uint64_t wr_id, const void *octets, size_t len, unsigned flags)
+static inline int end_send(struct end *e, uint64_t wr_id, const void *octets, size_t len,
+			   unsigned flags)
 {
 	struct iw_sge g = { octets, len };
-	struct iw_send_wr w = { .wr_id = wr_id, .op = IW_WR_SEND, .flags = flags, .sge = &g, .nsge = 1 };
+	struct iw_send_wr w = {
+		.wr_id = wr_id, .op = IW_WR_SEND, .flags = flags, .sge = &g, .nsge = 1
+	};
 
 	return iw_post_send(e->qp, &w);
 }
 
-static inline int end_write(struct end *e, uint64_t wr_id, const void *octets, size_t len, uint32_t stag, uint64_t to, unsigned flags)
+static inline int end_write(struct end *e, uint64_t wr_id, const void *octets, size_t len,
+			    uint32_t stag, uint64_t to, unsigned flags)
 {
 	struct iw_sge g = { octets, len };
-	struct iw_send_wr w = { .wr_id = wr_id, .op = IW_WR_WRITE, .flags = flags, .sge = &g, .nsge = 1, .remote_stag = stag,
+	struct iw_send_wr w = { .wr_id = wr_id,
+				.op = IW_WR_WRITE,
+				.flags = flags,
+				.sge = &g,
+				.nsge = 1,
+				.remote_stag = stag,
 				.remote_to = to };
 
 	return iw_post_send(e->qp, &w);
 }
 
-static inline int end_read(struct end *e, uint64_t wr_id, const struct iw_mr *sink, uint64_t sink_to, uint32_t len, uint32_t stag,
-			   uint64_t to)
+static inline int end_read(struct end *e, uint64_t wr_id, const struct iw_mr *sink,
+			   uint64_t sink_to, uint32_t len, uint32_t stag, uint64_t to)
 {
-	struct iw_send_wr w = { .wr_id = wr_id, .op = IW_WR_READ, .sink = sink, .sink_to = sink_to, .len = len, .remote_stag = stag,
+	struct iw_send_wr w = { .wr_id = wr_id,
+				.op = IW_WR_READ,
+				.sink = sink,
+				.sink_to = sink_to,
+				.len = len,
+				.remote_stag = stag,
 				.remote_to = to };
 
 	return iw_post_send(e->qp, &w);

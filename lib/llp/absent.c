@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Transports that users can name and that this version does not have: they say so, and what would help. */
+/*
+ * Transports that users can name and that this version does not have: they say so, and what would
+ * help.
+ */
 #include "llp/llp.h"
 
 #include "llp/internal.h"
@@ -8,7 +11,8 @@
 int iw_llp_absent(const char *name, struct iw_fault *why)
 {
 	return iw_fail(why, IW_E_NOTSUP,
-		       "transport %s: not built in this version: use tcp, or a later libiwarp that has DDP over SCTP",
+		       "transport %s: not built in this version: use tcp, or a later "
+		       "libiwarp that has DDP over SCTP",
 		       name);
 }
 
@@ -40,7 +44,15 @@ static int open_xdp(struct iw_llp **out, const struct iw_llp_cfg *cfg, struct iw
 	return iw_llp_absent("xdp", why);
 }
 
-const struct iw_llp_ops iw_llp_sctp_ops = { .name = "sctp", .traits = IW_LLP_MESSAGE, .open = open_sctp };
-const struct iw_llp_ops iw_llp_udp_ops = { .name = "udp", .traits = IW_LLP_MESSAGE, .open = open_udp };
-const struct iw_llp_ops iw_llp_raw_ops = { .name = "raw", .traits = IW_LLP_MESSAGE, .open = open_raw };
-const struct iw_llp_ops iw_llp_xdp_ops = { .name = "xdp", .traits = IW_LLP_MESSAGE, .open = open_xdp };
+const struct iw_llp_ops iw_llp_sctp_ops = { .name = "sctp",
+					    .traits = IW_LLP_MESSAGE,
+					    .open = open_sctp };
+const struct iw_llp_ops iw_llp_udp_ops = { .name = "udp",
+					   .traits = IW_LLP_MESSAGE,
+					   .open = open_udp };
+const struct iw_llp_ops iw_llp_raw_ops = { .name = "raw",
+					   .traits = IW_LLP_MESSAGE,
+					   .open = open_raw };
+const struct iw_llp_ops iw_llp_xdp_ops = { .name = "xdp",
+					   .traits = IW_LLP_MESSAGE,
+					   .open = open_xdp };

@@ -27,8 +27,8 @@ int iw_llp_available(const char *name, struct iw_fault *why)
 	const struct iw_llp_ops *ops = iw_llp_find(name);
 
 	if (!ops)
-		return iw_fail(why, IW_E_INVAL, "transport \"%s\": there are tcp, sctp, udp, raw and xdp",
-			       name);
+		return iw_fail(why, IW_E_INVAL,
+			       "transport \"%s\": there are tcp, sctp, udp, raw and xdp", name);
 	return ops == &iw_llp_tcp_ops ? 0 : iw_llp_absent(name, why);
 }
 

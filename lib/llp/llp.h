@@ -2,8 +2,9 @@
 /*
  * Transports behind one vtable, chosen by name: "tcp", "sctp", "udp", "raw", "xdp".
  *
- * Job: octets or messages in and out of the operating system; no protocol of ours. Neighbours: lib/loop drives it, lib/os does the system
- * calls, lib/conn sees only octets. What was not built or is not allowed is still listed: its open fails with IW_E_NOTSUP and a reason.
+ * Job: octets or messages in and out of the operating system; no protocol of ours. Neighbours:
+ * lib/loop drives it, lib/os does the system calls, lib/conn sees only octets. What was not built
+ * or is not allowed is still listed: its open fails with IW_E_NOTSUP and a reason.
  */
 #ifndef IW_LLP_LLP_H
 #define IW_LLP_LLP_H
@@ -17,23 +18,25 @@
 #include "util/vec.h"
 
 enum iw_llp_trait {
-	IW_LLP_STREAM = 1,   /* octets in order: recv and send use msg[0] alone */
-	IW_LLP_MESSAGE = 2,  /* whole messages, perhaps out of order */
-	IW_LLP_ZEROCOPY = 4, /* refers to memory until acknowledged: local operations complete on the ACKED notice, not when send returns */
+	IW_LLP_STREAM = 1,  /* octets in order: recv and send use msg[0] alone */
+	IW_LLP_MESSAGE = 2, /* whole messages, perhaps out of order */
+	/* Refers to memory until it is acknowledged: local operations complete on the ACKED notice,
+	 * not when send returns. */
+	IW_LLP_ZEROCOPY = 4,
 };
 
 struct iw_msg {
-	uint16_t stream;     /* MESSAGE */
+	uint16_t stream; /* MESSAGE */
 	uint32_t ppid;
-	struct iw_vec *vec;  /* borrowed */
+	struct iw_vec *vec; /* borrowed */
 	size_t nvec;
-	bool eor;            /* STREAM, send: what follows must begin a new TCP segment */
+	bool eor; /* STREAM, send: what follows must begin a new TCP segment */
 };
 
 enum iw_notice_kind {
-	IW_NOTICE_EMSS,     /* value: octets of one TCP segment's payload (STREAM) or MULPDU (MESSAGE) */
-	IW_NOTICE_ACKED,    /* value: octets or messages acknowledged cumulatively (ZEROCOPY) */
-	IW_NOTICE_CONNECTED,/* the connect has succeeded */
+	IW_NOTICE_EMSS,      /* value: payload of one TCP segment (STREAM), or MULPDU (MESSAGE) */
+	IW_NOTICE_ACKED,     /* value: octets or messages acknowledged cumulatively (ZEROCOPY) */
+	IW_NOTICE_CONNECTED, /* the connect has succeeded */
 };
 struct iw_notice {
 	enum iw_notice_kind kind;
@@ -41,7 +44,7 @@ struct iw_notice {
 };
 
 struct iw_llp_cfg {
-	const char *host;       /* connect: target; listen: NULL loopback, "*" all */
+	const char *host; /* connect: target; listen: NULL loopback, "*" all */
 	uint16_t port;
 	const char *bind_addr, *interface, *cc;
 	uint32_t sndbuf, rcvbuf; /* 0: the system's */
@@ -61,47 +64,73 @@ struct iw_llp_ops {
 	unsigned traits;
 	/* Starts a connection or a listener; never blocks but for name resolution. */
 	int (*open)(struct iw_llp **out, const struct iw_llp_cfg *cfg, struct iw_fault *why);
-	/* Listener: the next connection. 0, IW_E_AGAIN: none now, IW_E_OS: this one failed (why), go on accepting; IW_E_LIMIT: out of descriptors,
-	 * pause accepting. */
+	/*
+	 * Listener: the next connection. 0, IW_E_AGAIN: none now, IW_E_OS: this one failed (why),
+	 * go on accepting; IW_E_LIMIT: out of descriptors, pause accepting.
+	 */
 	int (*accept)(struct iw_llp *l, struct iw_llp **out, struct iw_fault *why);
-	/* STREAM: octets received into m[0].vec, 0 at the end of the stream. MESSAGE: messages received. IW_E_AGAIN; IW_E_CLOSED / IW_E_OS with why. */
+	/*
+	 * STREAM: octets received into m[0].vec, 0 at the end of the stream. MESSAGE: messages
+	 * received. IW_E_AGAIN; IW_E_CLOSED / IW_E_OS with why.
+	 */
 	int64_t (*recv)(struct iw_llp *l, struct iw_msg *m, size_t n, struct iw_fault *why);
-	/* STREAM, may be NULL: as recv, but waits for the first octet, some 10 ms (IW_E_AGAIN: none came) or until a signal comes (IW_E_CANCELED).
-	 * Where one connection is all there is, this wakes up sooner than polling does. */
+	/*
+	 * STREAM, may be NULL: as recv, but waits for the first octet, some 10 ms (IW_E_AGAIN: none
+	 * came) or until a signal comes (IW_E_CANCELED). Where one connection is all there is, this
+	 * wakes up sooner than polling does.
+	 */
 	int64_t (*recv_wait)(struct iw_llp *l, struct iw_msg *m, struct iw_fault *why);
-	/* STREAM: octets taken of m[0]; MESSAGE: messages taken. IW_E_AGAIN: none now, wait for writability. */
+	/*
+	 * STREAM: octets taken of m[0]; MESSAGE: messages taken. IW_E_AGAIN: none now, wait for
+	 * writability.
+	 */
 	int64_t (*send)(struct iw_llp *l, const struct iw_msg *m, size_t n, struct iw_fault *why);
 	/* We send no more (FIN behind what was sent). */
 	int (*shutdown)(struct iw_llp *l, struct iw_fault *why);
 	bool (*next_notice)(struct iw_llp *l, struct iw_notice *out);
-	/* Re-reads the EMSS (cheap, once per batch in aligned mode) and raises IW_NOTICE_EMSS when it changed. */
+	/*
+	 * Re-reads the EMSS (cheap, once per batch in aligned mode) and raises IW_NOTICE_EMSS when
+	 * it changed.
+	 */
 	void (*refresh)(struct iw_llp *l);
-	/* How a connect that was in progress ended, once writable: 0; IW_E_AGAIN: not yet, or the next address is being tried, then fd is
-	 * another descriptor, to be watched anew; else every address has failed and why is about the last one. */
+	/*
+	 * How a connect that was in progress ended, once writable: 0; IW_E_AGAIN: not yet, or the
+	 * next address is being tried, then fd is another descriptor, to be watched anew; else
+	 * every address has failed and why is about the last one.
+	 */
 	int (*connected)(struct iw_llp *l, struct iw_fault *why);
-	/* Gives up the attempt under way, which takes too long, for the next address. Results as connected. */
+	/*
+	 * Gives up the attempt under way, which takes too long, for the next address. Results as
+	 * connected.
+	 */
 	int (*try_next)(struct iw_llp *l, struct iw_fault *why);
-	/* Congestion control of what this end sends from now on. IW_E_NOTSUP, IW_E_PERM (why lists those that can be chosen), IW_E_OS: nothing
-	 * has changed. */
+	/*
+	 * Congestion control of what this end sends from now on. IW_E_NOTSUP, IW_E_PERM (why lists
+	 * those that can be chosen), IW_E_OS: nothing has changed.
+	 */
 	int (*set_cc)(struct iw_llp *l, const char *name, struct iw_fault *why);
 	/* Costs system calls: not for the data path. */
 	void (*facts)(struct iw_llp *l, struct iw_llp_facts *out);
-	void (*close)(struct iw_llp *l, bool abort); /* abort: no lingering, RST where data is unread; frees l */
+	/* abort: no lingering, the connection is reset. Frees l. */
+	void (*close)(struct iw_llp *l, bool abort);
 };
 
 struct iw_llp {
 	const struct iw_llp_ops *ops;
-	int fd;               /* to be polled */
+	int fd;                   /* to be polled */
 	char local[64], peer[64]; /* "192.0.2.1:7471", "[::1]:7471" */
 	uint16_t local_port;
-	uint32_t emss;        /* as read last */
-	unsigned untried;     /* while connecting: addresses behind the one that is being tried */
+	uint32_t emss;         /* as read last */
+	unsigned untried;      /* while connecting: addresses behind the one that is being tried */
 	uint64_t sends, recvs; /* system calls that moved octets */
 };
 
 /* Never NULL for the five names; NULL for others. */
 const struct iw_llp_ops *iw_llp_find(const char *name);
-/* 0 when the transport can run here; else IW_E_NOTSUP or IW_E_PERM with the reason and what would change it. IW_E_INVAL: no such name. */
+/*
+ * 0 when the transport can run here; else IW_E_NOTSUP or IW_E_PERM with the reason and what would
+ * change it. IW_E_INVAL: no such name.
+ */
 int iw_llp_available(const char *name, struct iw_fault *why);
 /* The names in the order users see them; NULL-terminated. */
 const char *const *iw_llp_names(void);

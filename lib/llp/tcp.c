@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* TCP: connections tried address by address, batches gathered into one sendmsg, closed so that nothing sent is lost. */
+/*
+ * TCP: connections tried address by address, batches gathered into one sendmsg, closed so that
+ * nothing sent is lost.
+ */
 #include "llp/llp.h"
 
 #include <errno.h>
@@ -23,14 +26,16 @@
 #include "util/text.h"
 
 /* Batches of the engine go to the kernel unchanged. */
-_Static_assert(sizeof(struct iw_vec) == sizeof(struct iovec), "struct iw_vec is laid out as struct iovec");
-_Static_assert(offsetof(struct iw_vec, base) == offsetof(struct iovec, iov_base), "as struct iovec");
+_Static_assert(sizeof(struct iw_vec) == sizeof(struct iovec),
+	       "struct iw_vec is laid out as struct iovec");
+_Static_assert(offsetof(struct iw_vec, base) == offsetof(struct iovec, iov_base),
+	       "as struct iovec");
 _Static_assert(offsetof(struct iw_vec, len) == offsetof(struct iovec, iov_len), "as struct iovec");
 
-#define ADDR_MAX 8	   /* addresses of one host that are tried */
-#define DRAIN_STEP 1048576 /* octets thrown away a call when closing */
+#define ADDR_MAX    8       /* addresses of one host that are tried */
+#define DRAIN_STEP  1048576 /* octets thrown away a call when closing */
 #define DRAIN_STEPS 64
-#define WAIT_US 10000	   /* of a receive that waits */
+#define WAIT_US     10000 /* of a receive that waits */
 
 /* What a connect still needs; gone once it has succeeded. */
 struct attempts {
@@ -98,14 +103,15 @@ static void note_addresses(struct tcp *t)
 }
 
 /*
- * From here on single calls say that they do not wait, the socket does not say so for all: so one of them can. If the system refuses either
- * setting, none does.
+ * From here on single calls say that they do not wait, the socket does not say so for all: so one
+ * of them can. If the system refuses either setting, none does.
  */
 static void learn_to_wait(struct tcp *t)
 {
 	static const struct timeval limit = { .tv_usec = WAIT_US };
 
-	t->waits = setsockopt(t->llp.fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0 && fcntl(t->llp.fd, F_SETFL, 0) == 0;
+	t->waits = setsockopt(t->llp.fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0 &&
+		   fcntl(t->llp.fd, F_SETFL, 0) == 0;
 }
 
 /* The connection stands. */
@@ -120,8 +126,8 @@ static void begin_life(struct tcp *t)
 /* ---------------------------------------------------------------- connecting */
 
 /* The source address of the peer's family; NULL: none was given. */
-static int pick_source(const struct iw_addr **out, const struct attempts *a, const struct iw_addr *peer,
-		       struct iw_fault *why)
+static int pick_source(const struct iw_addr **out, const struct attempts *a,
+		       const struct iw_addr *peer, struct iw_fault *why)
 {
 	char text[IW_ADDR_TEXT], source[IW_ADDR_TEXT];
 
@@ -137,7 +143,10 @@ static int pick_source(const struct iw_addr **out, const struct attempts *a, con
 		       iw_addr_format(text, peer), iw_addr_host(source, &a->bind[0]));
 }
 
-/* Begins with the next address that lets itself be begun with. IW_E_AGAIN: under way; else why is about the last one. */
+/*
+ * Begins with the next address that lets itself be begun with. IW_E_AGAIN: under way; else why is
+ * about the last one.
+ */
 static int begin_next(struct tcp *t, struct iw_fault *why)
 {
 	struct attempts *a = t->left;
@@ -198,7 +207,8 @@ static void copy_sock(struct iw_sock_cfg *out, const struct iw_llp_cfg *cfg)
 	};
 }
 
-static int keep_name(char *dst, size_t cap, const char *name, const char *what, struct iw_fault *why)
+static int keep_name(char *dst, size_t cap, const char *name, const char *what,
+		     struct iw_fault *why)
 {
 	if (name && strlen(name) >= cap)
 		return iw_fail(why, IW_E_INVAL, "%s \"%s\": the name is too long", what, name);
@@ -267,7 +277,8 @@ static int open_listening(struct iw_llp **out, const struct iw_llp_cfg *cfg, str
 	int err;
 
 	/* bind_addr of a listener is its address. */
-	err = iw_addr_resolve(addr, ADDR_MAX, &n, cfg->bind_addr ? cfg->bind_addr : cfg->host, cfg->port, why);
+	err = iw_addr_resolve(addr, ADDR_MAX, &n, cfg->bind_addr ? cfg->bind_addr : cfg->host,
+			      cfg->port, why);
 	if (err)
 		return err;
 	t = tcp_alloc(why);
@@ -276,7 +287,8 @@ static int open_listening(struct iw_llp **out, const struct iw_llp_cfg *cfg, str
 	copy_sock(&sock, cfg);
 	err = IW_E_NOENT;
 	for (size_t i = 0; i < n && err; i++)
-		err = iw_tcp_listen(&t->llp.fd, &addr[i], (int)IW_MIN(cfg->backlog, 65535u), &sock, why);
+		err = iw_tcp_listen(&t->llp.fd, &addr[i], (int)IW_MIN(cfg->backlog, 65535u), &sock,
+				    why);
 	if (err)
 		goto fail;
 	if (iw_sock_local(t->llp.fd, &local) != 0) {
@@ -304,7 +316,10 @@ static int tcp_accept(struct iw_llp *l, struct iw_llp **out, struct iw_fault *wh
 	struct tcp *t;
 	int err;
 
-	/* Memory first: a connection that was taken from the queue must not be dropped for lack of it. */
+	/*
+	 * Memory first: a connection that was taken from the queue must not be dropped for lack of
+	 * it.
+	 */
 	t = tcp_alloc(why);
 	if (!t)
 		return IW_E_LIMIT;
@@ -350,7 +365,8 @@ static ssize_t receive(struct iw_llp *l, struct iw_msg *m, int flags)
 	struct msghdr h = { .msg_iov = (struct iovec *)m->vec, .msg_iovlen = m->nvec };
 
 	l->recvs++;
-	return m->nvec == 1 ? recv(l->fd, m->vec->base, m->vec->len, flags) : recvmsg(l->fd, &h, flags);
+	return m->nvec == 1 ? recv(l->fd, m->vec->base, m->vec->len, flags)
+			    : recvmsg(l->fd, &h, flags);
 }
 
 static int64_t tcp_recv(struct iw_llp *l, struct iw_msg *m, size_t n, struct iw_fault *why)
@@ -386,8 +402,8 @@ static int64_t tcp_send(struct iw_llp *l, const struct iw_msg *m, size_t n, stru
 	(void)n;
 	do {
 		l->sends++;
-		put = m->nvec == 1 ? send(l->fd, m->vec->base, m->vec->len, flags) :
-				     sendmsg(l->fd, &h, flags);
+		put = m->nvec == 1 ? send(l->fd, m->vec->base, m->vec->len, flags)
+				   : sendmsg(l->fd, &h, flags);
 	} while (put < 0 && errno == EINTR);
 	if (put >= 0)
 		return put;
@@ -437,8 +453,9 @@ static void tcp_facts(struct iw_llp *l, struct iw_llp_facts *out)
 }
 
 /*
- * Octets that arrived and were not read would make close() send a reset, and a reset destroys what the peer has not read yet, a
- * Terminate for one. So they are thrown away first, as far as a bounded number of calls goes.
+ * Octets that arrived and were not read would make close() send a reset, and a reset destroys what
+ * the peer has not read yet, a Terminate for one. So they are thrown away first, as far as a
+ * bounded number of calls goes.
  */
 static void drain(int fd)
 {
@@ -453,8 +470,10 @@ static void tcp_close(struct iw_llp *l, bool abort)
 	struct tcp *t = tcp_of(l);
 
 	if (l->fd >= 0) {
-		/* Without it the kernel would go on sending what it has to a peer that may never read it. A failure changes
-		 * nothing but that. */
+		/*
+		 * Without it the kernel would go on sending what it has to a peer that may never
+		 * read it. A failure changes nothing but that.
+		 */
 		if (abort)
 			(void)setsockopt(l->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 		else

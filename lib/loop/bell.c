@@ -2,9 +2,10 @@
 /*
  * Descriptors for other people's event loops.
  *
- * The loop's own epoll descriptor is readable while a socket is ready or its timer has fired. From the first bell on that timer is always armed
- * for the nearest deadline, and an eventfd stands for links that were kicked. A bell is an epoll descriptor of its own around that one and an
- * eventfd that rings.
+ * The loop's own epoll descriptor is readable while a socket is ready or its timer has fired. From
+ * the first bell on that timer is always armed for the nearest deadline, and an eventfd stands for
+ * links that were kicked. A bell is an epoll descriptor of its own around that one and an eventfd
+ * that rings.
  */
 #include "loop/loop.h"
 
@@ -70,7 +71,9 @@ static int nest(int epoll, int fd, struct iw_fault *why)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 
-	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? iw_os_fail(why, errno, "loop: nest an epoll descriptor") : 0;
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &ev) < 0
+		       ? iw_os_fail(why, errno, "loop: nest an epoll descriptor")
+		       : 0;
 }
 
 int iw_bell_open(struct iw_bell *b, struct iw_loop *l, struct iw_fault *why)

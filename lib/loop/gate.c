@@ -44,7 +44,8 @@ void iw_gate_timer(struct iw_gate *g)
 	set_watched(g, !g->shut);
 }
 
-int iw_gate_new(struct iw_gate **out, struct iw_loop *l, struct iw_llp *llp, void *owner, struct iw_fault *why)
+int iw_gate_new(struct iw_gate **out, struct iw_loop *l, struct iw_llp *llp, void *owner,
+		struct iw_fault *why)
 {
 	struct iw_gate *g = iw_mem_alloc(l->mem, sizeof(*g));
 	int err;

@@ -13,7 +13,10 @@
 
 enum watch_kind { WATCH_LINK, WATCH_GATE, WATCH_WAKE, WATCH_KICK, WATCH_TIMER };
 
-/* What epoll hands back for a descriptor, and the deadline that may belong to it: both lead to whose they are. */
+/*
+ * What epoll hands back for a descriptor, and the deadline that may belong to it: both lead to
+ * whose they are.
+ */
 struct watch {
 	enum watch_kind kind;
 	struct iw_timer timer;
@@ -23,23 +26,26 @@ struct iw_loop {
 	const struct iw_mem *mem;
 	int epoll;
 	struct iw_heap timers;
-	struct iw_list kicked;        /* links to be served at the next flush */
+	struct iw_list kicked; /* links to be served at the next flush */
 	struct iw_list news, gate_news;
 	struct iw_pool txbufs, spill;
 	uint8_t *scratch;
 	unsigned links, gates;
 
-	struct iw_link *hot;          /* the only link, when its octets were all that the last wait found; else NULL */
-	uint64_t polled_at;           /* when everything was last looked at */
-	uint64_t flushed_at;          /* the flush before this wait found work then; 0: none */
+	struct iw_link *hot; /* the link whose octets were all that the last wait found, or NULL */
+	uint64_t polled_at;  /* when everything was last looked at */
+	uint64_t flushed_at; /* the flush before this wait found work then; 0: none */
 
-	int wake_fd;                  /* -1: none */
+	int wake_fd; /* -1: none */
 	struct watch wake, kick, timer;
 
 	int timer_fd;
-	uint64_t timer_at;            /* it is armed for then; IW_TIME_NEVER: not armed */
-	/* For other people's event loops, from the first bell on: links that were kicked make the epoll descriptor readable. */
-	int kick_fd;                  /* -1: nobody asked */
+	uint64_t timer_at; /* it is armed for then; IW_TIME_NEVER: not armed */
+	/*
+	 * For other people's event loops, from the first bell on: links that were kicked make the
+	 * epoll descriptor readable.
+	 */
+	int kick_fd; /* -1: nobody asked */
 	bool kick_rings;
 };
 
@@ -50,15 +56,15 @@ struct iw_link {
 	struct iw_conn *conn;
 	void *owner;
 	struct iw_list kicked, news;
-	uint32_t armed;               /* epoll events watched for */
-	bool watched;                 /* the descriptor is in the epoll set */
+	uint32_t armed; /* epoll events watched for */
+	bool watched;   /* the descriptor is in the epoll set */
 	bool connecting;
-	bool blocked;                 /* the socket takes no more: wait for EPOLLOUT */
-	bool deaf;                    /* it hung up while nothing is to be read: not watched until something is */
-	bool tx_dead;                 /* sending has failed, send_why says how: what has arrived is still read */
-	uint64_t attempt_at;          /* connecting: when this address has had its time */
-	uint64_t rest_until;          /* out of memory: neither read nor sent until then; 0: no */
-	uint64_t emss_at;             /* when the EMSS was read last */
+	bool blocked; /* the socket takes no more: wait for EPOLLOUT */
+	bool deaf;    /* it hung up while nothing is to be read: not watched until something is */
+	bool tx_dead; /* sending has failed, send_why says how: what has arrived is still read */
+	uint64_t attempt_at; /* connecting: when this address has had its time */
+	uint64_t rest_until; /* out of memory: neither read nor sent until then; 0: no */
+	uint64_t emss_at;    /* when the EMSS was read last */
 	struct iw_fault send_why;
 };
 
@@ -72,9 +78,13 @@ struct iw_gate {
 };
 
 /* loop.c */
-/* Timers stay in the heap as long as their link or gate lives, so that moving one cannot fail: "never" is far away. */
+/*
+ * Timers stay in the heap as long as their link or gate lives, so that moving one cannot fail:
+ * "never" is far away.
+ */
 #define FAR_AWAY (IW_TIME_NEVER - 1)
-IW_MUST_CHECK int iw_loop_add_timer(struct iw_loop *l, struct watch *w, uint64_t at, struct iw_fault *why);
+IW_MUST_CHECK int iw_loop_add_timer(struct iw_loop *l, struct watch *w, uint64_t at,
+				    struct iw_fault *why);
 void iw_loop_set_timer(struct iw_loop *l, struct watch *w, uint64_t at);
 /* With bells the timer stands for the nearest deadline at any time. */
 void iw_loop_time_bells(struct iw_loop *l);
@@ -82,11 +92,15 @@ void iw_loop_time_bells(struct iw_loop *l);
 void iw_loop_note(struct iw_list *head, struct iw_list *n);
 void iw_loop_kick_bell(struct iw_loop *l);
 /* epoll_ctl: adds the descriptor or changes what it is watched for. IW_E_OS. */
-IW_MUST_CHECK int iw_loop_watch(struct iw_loop *l, int fd, uint32_t events, struct watch *w, bool add, struct iw_fault *why);
+IW_MUST_CHECK int iw_loop_watch(struct iw_loop *l, int fd, uint32_t events, struct watch *w,
+				bool add, struct iw_fault *why);
 void iw_loop_unwatch(struct iw_loop *l, int fd);
 
 /* link.c */
-/* Waits for octets in the socket itself. IW_E_AGAIN: none came in some ms; IW_E_CANCELED: a signal did; else 0. */
+/*
+ * Waits for octets in the socket itself. IW_E_AGAIN: none came in some ms; IW_E_CANCELED: a signal
+ * did; else 0.
+ */
 int iw_link_wait(struct iw_link *k, uint64_t now);
 /* Receiving is all that there is to wait for, and its transport can. */
 bool iw_link_can_wait(const struct iw_link *k);

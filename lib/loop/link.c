@@ -11,12 +11,18 @@
 #include "os/os.h"
 #include "util/text.h"
 
-/* What one link may move before the next one has its turn: batches of up to IW_LOOP_SCRATCH in, of a struct iw_txbuf out. */
-#define RX_BUDGET 4
-#define TX_BUDGET 4
+/*
+ * What one link may move before the next one has its turn: batches of up to IW_LOOP_SCRATCH in, of
+ * a struct iw_txbuf out.
+ */
+#define RX_BUDGET   4
+#define TX_BUDGET   4
 /* How long a link that found no memory keeps still. */
-#define REST_NS IW_MSEC(10)
-/* An EMSS older than that is read again before octets are cut to it. It changes with the path, which is rare. */
+#define REST_NS     IW_MSEC(10)
+/*
+ * An EMSS older than that is read again before octets are cut to it. It changes with the path,
+ * which is rare.
+ */
 #define EMSS_AGE_NS IW_MSEC(1)
 
 static bool over(const struct iw_link *k)
@@ -24,7 +30,9 @@ static bool over(const struct iw_link *k)
 	return iw_conn_state(k->conn) == IW_CONN_CLOSED;
 }
 
-/* ---------------------------------------------------------------- what is watched, when it wakes */
+/*
+ * ---------------------------------------------------------------- what is watched, when it wakes
+ */
 
 static void lost(struct iw_link *k, const struct iw_fault *why, uint64_t now)
 {
@@ -45,8 +53,10 @@ static void watch_for(struct iw_link *k, uint32_t events, uint64_t now)
 	k->armed = events;
 }
 
-/* @fired: what the socket was just found ready for. Writability stays watched until it is found and not needed, so that a steady
- * flow does not switch it off and on again. */
+/*
+ * @fired: what the socket was just found ready for. Writability stays watched until it is found and
+ * not needed, so that a steady flow does not switch it off and on again.
+ */
 static void watch_anew(struct iw_link *k, uint32_t fired, uint64_t now)
 {
 	uint32_t events = 0;
@@ -121,7 +131,10 @@ static void know_emss(struct iw_link *k, uint64_t now)
 	take_notices(k);
 }
 
-/* What the peer sent before it went away, a Terminate perhaps, is still to be read: the socket is readable now, and its end tells. */
+/*
+ * What the peer sent before it went away, a Terminate perhaps, is still to be read: the socket is
+ * readable now, and its end tells.
+ */
 static void send_failed(struct iw_link *k, const struct iw_fault *why, uint64_t now)
 {
 	if (!iw_conn_wants_rx(k->conn)) {
@@ -152,7 +165,9 @@ static void send_out(struct iw_link *k, uint64_t now)
 		know_emss(k, now);
 		if (!iw_conn_send(k->conn, &tx, now))
 			break;
-		n = k->llp->ops->send(k->llp, &(struct iw_msg){ .vec = tx.vec, .nvec = tx.nvec, .eor = tx.eor }, 1, &why);
+		n = k->llp->ops->send(
+			k->llp, &(struct iw_msg){ .vec = tx.vec, .nvec = tx.nvec, .eor = tx.eor },
+			1, &why);
 		if (n == IW_E_NOMEM) {
 			rest(k, now);
 			return;
@@ -187,8 +202,10 @@ static void receive_failed(struct iw_link *k, const struct iw_fault *why, uint64
 	lost(k, k->tx_dead ? &k->send_why : why, now);
 }
 
-/* One read, which may wait for octets; *now is the time behind it. 1: there may be more; 0: the socket is empty, or nothing more is to be read;
- * IW_E_AGAIN, IW_E_CANCELED. */
+/*
+ * One read, which may wait for octets; *now is the time behind it. 1: there may be more; 0: the
+ * socket is empty, or nothing more is to be read; IW_E_AGAIN, IW_E_CANCELED.
+ */
 static int receive_once(struct iw_link *k, bool wait, uint64_t *now)
 {
 	const struct iw_vec scratch = { k->loop->scratch, IW_LOOP_SCRATCH };
@@ -219,7 +236,10 @@ static int receive_once(struct iw_link *k, bool wait, uint64_t *now)
 		receive_failed(k, &why, *now);
 	else if (n == 0)
 		iw_conn_eof(k->conn, *now);
-	/* A read that got less than it asked for has emptied the socket; another call would only say so. */
+	/*
+	 * A read that got less than it asked for has emptied the socket; another call would only
+	 * say so.
+	 */
 	return n > 0 && (size_t)n == asked;
 }
 
@@ -231,7 +251,10 @@ static void receive(struct iw_link *k, uint64_t now)
 		continue;
 }
 
-/* The socket failed, or both directions are shut, while nothing is to be read, so no read will tell. */
+/*
+ * The socket failed, or both directions are shut, while nothing is to be read, so no read will
+ * tell.
+ */
 static void hung_up(struct iw_link *k, uint64_t now)
 {
 	socklen_t len = sizeof(int);
@@ -260,7 +283,8 @@ static void time_attempt(struct iw_link *k, uint64_t now)
 {
 	uint64_t end = iw_conn_deadline(k->conn);
 
-	k->attempt_at = end > now && end != IW_TIME_NEVER ? now + (end - now) / (k->llp->untried + 1) : end;
+	k->attempt_at =
+		end > now && end != IW_TIME_NEVER ? now + (end - now) / (k->llp->untried + 1) : end;
 }
 
 static void transport_stands(struct iw_link *k, uint64_t now)
@@ -303,7 +327,8 @@ static void connecting_late(struct iw_link *k, uint64_t now)
 	int err;
 
 	if (now >= iw_conn_deadline(k->conn)) {
-		iw_fail(&why, IW_E_TIMEOUT, "connect to %s: no answer within the time for set-up", k->llp->peer);
+		iw_fail(&why, IW_E_TIMEOUT, "connect to %s: no answer within the time for set-up",
+			k->llp->peer);
 		lost(k, &why, now);
 		return;
 	}
@@ -339,8 +364,8 @@ void iw_link_ready(struct iw_link *k, uint32_t events, uint64_t now)
 
 bool iw_link_can_wait(const struct iw_link *k)
 {
-	return k->armed == EPOLLIN && !k->blocked && !k->rest_until && !over(k) && k->llp->ops->recv_wait &&
-	       iw_conn_wants_rx(k->conn);
+	return k->armed == EPOLLIN && !k->blocked && !k->rest_until && !over(k) &&
+	       k->llp->ops->recv_wait && iw_conn_wants_rx(k->conn);
 }
 
 int iw_link_wait(struct iw_link *k, uint64_t now)
@@ -378,8 +403,8 @@ void iw_link_timer(struct iw_link *k, uint64_t now)
 
 /* ---------------------------------------------------------------- links */
 
-int iw_link_new(struct iw_link **out, struct iw_loop *l, struct iw_llp *llp, struct iw_conn *conn, void *owner, bool connecting,
-		struct iw_fault *why)
+int iw_link_new(struct iw_link **out, struct iw_loop *l, struct iw_llp *llp, struct iw_conn *conn,
+		void *owner, bool connecting, struct iw_fault *why)
 {
 	struct iw_link *k = iw_mem_alloc(l->mem, sizeof(*k));
 	uint64_t now = iw_os_now();
@@ -407,7 +432,8 @@ int iw_link_new(struct iw_link **out, struct iw_loop *l, struct iw_llp *llp, str
 	}
 	err = iw_loop_add_timer(l, &k->watch, deadline(k, now), why);
 	if (!err)
-		err = iw_loop_watch(l, llp->fd, connecting ? EPOLLOUT : EPOLLIN, &k->watch, true, why);
+		err = iw_loop_watch(l, llp->fd, connecting ? EPOLLOUT : EPOLLIN, &k->watch, true,
+				    why);
 	if (err) {
 		iw_link_free(k, true);
 		return err;
@@ -472,6 +498,8 @@ void iw_link_facts(const struct iw_link *k, struct iw_llp_facts *out)
 int iw_link_set_cc(struct iw_link *k, const char *name, struct iw_fault *why)
 {
 	if (!k->llp->ops->set_cc)
-		return iw_fail(why, IW_E_NOTSUP, "congestion control %s: transport %s has no choice", name, k->llp->ops->name);
+		return iw_fail(why, IW_E_NOTSUP,
+			       "congestion control %s: transport %s has no choice", name,
+			       k->llp->ops->name);
 	return k->llp->ops->set_cc(k->llp, name, why);
 }

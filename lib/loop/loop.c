@@ -14,15 +14,18 @@
 #include "util/txbuf.h"
 
 /* Ready descriptors served a turn; the rest is still ready at the next one. */
-#define EVENTS 64
+#define EVENTS        64
 /* Waits below that are timed by the call that waits. */
 #define SHORT_WAIT_NS IW_MSEC(5)
-/* See only_hot_one_matters(): longer than a receive that waits, and how often everything else is looked at. */
-#define HOT_WAIT_NS IW_MSEC(20)
+/*
+ * See only_hot_one_matters(): longer than a receive that waits, and how often everything else is
+ * looked at.
+ */
+#define HOT_WAIT_NS   IW_MSEC(20)
 #define LOOK_ROUND_NS IW_MSEC(1)
 /* Buffers kept when connections give them back: enough for the few that are busy at once. */
-#define SPARE_TXBUFS 8
-#define SPARE_SPILLS 32
+#define SPARE_TXBUFS  8
+#define SPARE_SPILLS  32
 
 int iw_loop_new(struct iw_loop **out, const struct iw_mem *mem, struct iw_fault *why)
 {
@@ -56,7 +59,8 @@ int iw_loop_new(struct iw_loop **out, const struct iw_mem *mem, struct iw_fault 
 		goto fail_timer;
 	l->scratch = iw_mem_alloc(mem, IW_LOOP_SCRATCH);
 	if (!l->scratch) {
-		err = iw_fail(why, IW_E_NOMEM, "loop: no memory for %u octets of receive buffer", IW_LOOP_SCRATCH);
+		err = iw_fail(why, IW_E_NOMEM, "loop: no memory for %u octets of receive buffer",
+			      IW_LOOP_SCRATCH);
 		goto fail_timer;
 	}
 	iw_pool_init(&l->txbufs, mem, sizeof(struct iw_txbuf), 0, SPARE_TXBUFS);
@@ -97,18 +101,26 @@ struct iw_pool *iw_loop_spill(struct iw_loop *l)
 	return &l->spill;
 }
 
-/* ---------------------------------------------------------------- what the other files of the room call */
+/*
+ * ---------------------------------------------------------------- what the other files of the room
+ * call
+ */
 
-/* The timer may fire earlier, never later: one that was armed for another wait stays as it is, and firing for nothing once is cheaper than
- * being set for each wait. */
+/*
+ * The timer may fire earlier, never later: one that was armed for another wait stays as it is, and
+ * firing for nothing once is cheaper than being set for each wait.
+ */
 static void arm_timer(struct iw_loop *l, uint64_t at)
 {
-	struct itimerspec ts = { .it_value = { .tv_sec = (time_t)(at / 1000000000u), .tv_nsec = (long)(at % 1000000000u) } };
+	struct itimerspec ts = { .it_value = { .tv_sec = (time_t)(at / 1000000000u),
+					       .tv_nsec = (long)(at % 1000000000u) } };
 
 	if (l->timer_at <= at)
 		return;
 	l->timer_at = at;
-	/* It fails for bad numbers only; all-zero would disarm it, but that moment has long passed. */
+	/*
+	 * It fails for bad numbers only; all-zero would disarm it, but that moment has long passed.
+	 */
 	(void)timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &ts, NULL);
 }
 
@@ -141,7 +153,8 @@ void iw_loop_note(struct iw_list *head, struct iw_list *n)
 		iw_list_add_tail(head, n);
 }
 
-int iw_loop_watch(struct iw_loop *l, int fd, uint32_t events, struct watch *w, bool add, struct iw_fault *why)
+int iw_loop_watch(struct iw_loop *l, int fd, uint32_t events, struct watch *w, bool add,
+		  struct iw_fault *why)
 {
 	struct epoll_event ev = { .events = events, .data.ptr = w };
 
@@ -183,7 +196,10 @@ uint64_t iw_loop_flush(struct iw_loop *l)
 	if (iw_list_empty(&l->kicked))
 		return now;
 	l->flushed_at = now;
-	/* The links of this turn: one that is kicked again, because its budget was not enough, has its turn after the sockets'. */
+	/*
+	 * The links of this turn: one that is kicked again, because its budget was not enough, has
+	 * its turn after the sockets'.
+	 */
 	batch = l->kicked;
 	batch.next->prev = &batch;
 	batch.prev->next = &batch;
@@ -209,12 +225,16 @@ static uint64_t wait_end(const struct iw_loop *l, uint64_t until)
 	return first && first->at < until ? first->at : until;
 }
 
-/* epoll_wait at most so long. The finer call came with Linux 5.11 and glibc 2.35; without it times round up to 1 ms. */
+/*
+ * epoll_wait at most so long. The finer call came with Linux 5.11 and glibc 2.35; without it times
+ * round up to 1 ms.
+ */
 static int poll_for(const struct iw_loop *l, struct epoll_event *ev, uint64_t ns)
 {
 	uint64_t ms = (ns + 999999) / 1000000;
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
-	struct timespec ts = { .tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u) };
+	struct timespec ts = { .tv_sec = (time_t)(ns / 1000000000u),
+			       .tv_nsec = (long)(ns % 1000000000u) };
 	int n = epoll_pwait2(l->epoll, ev, EVENTS, &ts, NULL);
 
 	if (n >= 0 || errno != ENOSYS)
@@ -224,8 +244,9 @@ static int poll_for(const struct iw_loop *l, struct epoll_event *ev, uint64_t ns
 }
 
 /*
- * epoll_wait until the given time. A time-out of the call itself costs the kernel a timer that is set and cancelled again each time, a good part
- * of a message's latency. So a longer wait has none, and the loop's own timer ends it.
+ * epoll_wait until the given time. A time-out of the call itself costs the kernel a timer that is
+ * set and cancelled again each time, a good part of a message's latency. So a longer wait has none,
+ * and the loop's own timer ends it.
  */
 static int poll_until(struct iw_loop *l, struct epoll_event *ev, uint64_t until, uint64_t now)
 {
@@ -287,13 +308,15 @@ static bool only_one_of(const struct epoll_event *ev, int n, enum watch_kind kin
 }
 
 /*
- * The way of a ping-pong over one connection. Blocking in the socket wakes up sooner than blocking in epoll and then reading, by a tenth of
- * the whole latency. So where the only link's octets were all that the last wait found, the next wait is for them. Everything else (a
- * listener, the wake descriptor) is looked at each ms, and when nothing came in the few that such a read waits.
+ * The way of a ping-pong over one connection. Blocking in the socket wakes up sooner than blocking
+ * in epoll and then reading, by a tenth of the whole latency. So where the only link's octets were
+ * all that the last wait found, the next wait is for them. Everything else (a listener, the wake
+ * descriptor) is looked at each ms, and when nothing came in the few that such a read waits.
  */
 static bool only_hot_one_matters(const struct iw_loop *l, uint64_t end, uint64_t now)
 {
-	return l->hot && l->links == 1 && now < l->polled_at + LOOK_ROUND_NS && end > now + HOT_WAIT_NS && iw_link_can_wait(l->hot);
+	return l->hot && l->links == 1 && now < l->polled_at + LOOK_ROUND_NS &&
+	       end > now + HOT_WAIT_NS && iw_link_can_wait(l->hot);
 }
 
 /* What is ready by @end. Negative: errno tells. */
@@ -315,7 +338,10 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 	bool early;
 	int n, ret;
 
-	/* Who posts and polls in turn has just been served; the sockets are looked at when it is time, or when there is nothing else to do. */
+	/*
+	 * Who posts and polls in turn has just been served; the sockets are looked at when it is
+	 * time, or when there is nothing else to do.
+	 */
 	if (until == 0 && l->flushed_at && l->flushed_at < l->polled_at + LOOK_ROUND_NS)
 		return 0;
 	do {

@@ -2,14 +2,17 @@
 /*
  * loop: one poll loop that drives connections over their transports.
  *
- * Job: when a socket is ready, a deadline has come or work was posted, move octets between the transport (llp) and the engine
- * (conn); remember which connections have news. Neighbours: lib/verbs makes links and gates, asks for their news and decides; lib/conn
- * and lib/llp do the work. It knows no queue pair and no completion.
+ * Job: when a socket is ready, a deadline has come or work was posted, move octets between the
+ * transport (llp) and the engine (conn); remember which connections have news. Neighbours:
+ * lib/verbs makes links and gates, asks for their news and decides; lib/conn and lib/llp do the
+ * work. It knows no queue pair and no completion.
  * Threads: none, no locks; a loop and everything in it belongs to one thread at a time.
  *
  *     iw_loop_flush()      what was posted goes out as far as the sockets take it
- *     iw_loop_wait()       waits for sockets and deadlines, and serves those that are ready, each within a budget
- *     iw_loop_next_link()  the connections to be looked at afterwards; never freed by the loop, so none disappears meanwhile
+ *     iw_loop_wait()       waits for sockets and deadlines, serves those that are ready, within a
+ *                          budget each
+ *     iw_loop_next_link()  the connections to be looked at afterwards; the loop frees none, so that
+ *                          none disappears meanwhile
  */
 #ifndef IW_LOOP_LOOP_H
 #define IW_LOOP_LOOP_H
@@ -41,29 +44,41 @@ void iw_loop_free(struct iw_loop *l);
 struct iw_pool *iw_loop_txbufs(struct iw_loop *l);
 struct iw_pool *iw_loop_spill(struct iw_loop *l);
 
-/* Serves the links that were kicked, as far as their sockets and a budget go. Returns the time at its end. */
+/*
+ * Serves the links that were kicked, as far as their sockets and a budget go. Returns the time at
+ * its end.
+ */
 uint64_t iw_loop_flush(struct iw_loop *l);
 
 enum { IW_LOOP_WOKEN = 1 };
-/* Waits until a socket is ready, a deadline has come or it is @until (0: does not wait; IW_TIME_NEVER: no limit), not at all while
- * a kicked link waits for its next budget; then serves what is ready. Returns 0, IW_LOOP_WOKEN when the wake descriptor is
- * readable or a signal ended the wait, or IW_E_OS. */
+/*
+ * Waits until a socket is ready, a deadline has come or it is @until (0: does not wait;
+ * IW_TIME_NEVER: no limit), not at all while a kicked link waits for its next budget; then serves
+ * what is ready. Returns 0, IW_LOOP_WOKEN when the wake descriptor is readable or a signal ended
+ * the wait, or IW_E_OS.
+ */
 IW_MUST_CHECK int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why);
 
 /* Takes the next link or gate that has perhaps got news since it was taken last; NULL: no more. */
 struct iw_link *iw_loop_next_link(struct iw_loop *l);
 struct iw_gate *iw_loop_next_gate(struct iw_loop *l);
 
-/* Another descriptor (borrowed until replaced) that ends the wait when it is readable; -1: none. IW_E_PERM: it cannot be polled (a
- * regular file); IW_E_OS: no descriptor. */
+/*
+ * Another descriptor (borrowed until replaced) that ends the wait when it is readable; -1: none.
+ * IW_E_PERM: it cannot be polled (a regular file); IW_E_OS: no descriptor.
+ */
 IW_MUST_CHECK int iw_loop_wake_fd(struct iw_loop *l, int fd, struct iw_fault *why);
 
 /* ---------------------------------------------------------------- links */
 
-/* Puts a connection into the loop. llp becomes the link's own (on failure too), conn and owner are kept until the link is freed.
- * connecting: the transport is still connecting; the link waits, tries its addresses, and gives up at the conn's deadline. IW_E_NOMEM, IW_E_OS. */
-IW_MUST_CHECK int iw_link_new(struct iw_link **out, struct iw_loop *l, struct iw_llp *llp, struct iw_conn *conn, void *owner,
-			      bool connecting, struct iw_fault *why);
+/*
+ * Puts a connection into the loop. llp becomes the link's own (on failure too), conn and owner are
+ * kept until the link is freed. connecting: the transport is still connecting; the link waits,
+ * tries its addresses, and gives up at the conn's deadline. IW_E_NOMEM, IW_E_OS.
+ */
+IW_MUST_CHECK int iw_link_new(struct iw_link **out, struct iw_loop *l, struct iw_llp *llp,
+			      struct iw_conn *conn, void *owner, bool connecting,
+			      struct iw_fault *why);
 /* Closes the transport, hard when abort; the conn is the caller's again. NULL does nothing. */
 void iw_link_free(struct iw_link *k, bool abort);
 /* Work was posted, or the conn was told something: the next flush serves it. */
@@ -80,20 +95,29 @@ IW_MUST_CHECK int iw_link_set_cc(struct iw_link *k, const char *name, struct iw_
 /* ---------------------------------------------------------------- gates */
 
 /* Puts a listener into the loop; llp becomes the gate's own (on failure too). */
-IW_MUST_CHECK int iw_gate_new(struct iw_gate **out, struct iw_loop *l, struct iw_llp *llp, void *owner, struct iw_fault *why);
+IW_MUST_CHECK int iw_gate_new(struct iw_gate **out, struct iw_loop *l, struct iw_llp *llp,
+			      void *owner, struct iw_fault *why);
 void iw_gate_free(struct iw_gate *g);
-/* The next connection (given). IW_E_AGAIN: none; IW_E_LIMIT: no descriptors or memory, the gate now rests for 100 ms; others: this one
- * failed, go on. */
+/*
+ * The next connection (given). IW_E_AGAIN: none; IW_E_LIMIT: no descriptors or memory, the gate now
+ * rests for 100 ms; others: this one failed, go on.
+ */
 IW_MUST_CHECK int iw_gate_accept(struct iw_gate *g, struct iw_llp **out, struct iw_fault *why);
 /* Shut: the gate is not watched, connections wait in the system's queue. */
 void iw_gate_shut(struct iw_gate *g, bool shut);
 void *iw_gate_owner(const struct iw_gate *g);
 const struct iw_llp *iw_gate_llp(const struct iw_gate *g);
 
-/* ---------------------------------------------------------------- descriptors for other people's event loops */
+/*
+ * ---------------------------------------------------------------- descriptors for other people's
+ * event loops
+ */
 
-/* A descriptor that is readable while the bell rings or the loop itself has something to do (a socket is ready, a deadline has come, a
- * kicked link waits). It costs system calls only from when the first one is opened. */
+/*
+ * A descriptor that is readable while the bell rings or the loop itself has something to do (a
+ * socket is ready, a deadline has come, a kicked link waits). It costs system calls only from when
+ * the first one is opened.
+ */
 struct iw_bell {
 	struct iw_loop *loop; /* NULL: not open */
 	int fd;               /* to be polled */

@@ -16,9 +16,11 @@ struct field {
 	size_t offset;
 };
 
-#define BEGIN(ev, text) static const struct field ev##_fields[] = {
+#define BEGIN(ev, text)        static const struct field ev##_fields[] = {
 #define FIELD(ev, type, field) { #field, type, offsetof(struct iw_trace_event, ev.field) },
-#define END(ev) };
+#define END(ev)                                                                                    \
+	}                                                                                          \
+	;
 #include "util/events.def"
 #undef BEGIN
 #undef FIELD
@@ -48,7 +50,10 @@ const char *iw_trace_meaning(enum iw_trace_kind kind)
 	return kinds[kind].meaning;
 }
 
-/* A line that grows by whole pieces: one that does not fit leaves no trace. tail: octets that must stay free for its end. */
+/*
+ * A line that grows by whole pieces: one that does not fit leaves no trace. tail: octets that must
+ * stay free for its end.
+ */
 struct line {
 	char *buf;
 	size_t cap, len, tail;
@@ -71,8 +76,10 @@ __attribute__((format(printf, 2, 3))) static bool put(struct line *l, const char
 	return true;
 }
 
-/* RFC 8259 7: quotation mark, reverse solidus and control characters are escaped. What is not ASCII is, too, octet by octet:
- * whatever a text holds, the line stays valid. */
+/*
+ * RFC 8259 7: quotation mark, reverse solidus and control characters are escaped. What is not ASCII
+ * is, too, octet by octet: whatever a text holds, the line stays valid.
+ */
 static bool put_quoted(struct line *l, const char *s)
 {
 	bool fits = put(l, "\"");
@@ -123,8 +130,8 @@ size_t iw_trace_json(char *buf, size_t cap, const struct iw_trace_event *ev)
 	struct line l = { .buf = buf, .cap = cap, .tail = 1 };
 
 	buf[0] = '\0';
-	if (!put(&l, "{\"schema\":1,\"event\":\"%s\",\"t_ns\":%llu,\"stream\":%u", kinds[ev->kind].name,
-		 (unsigned long long)ev->now, ev->stream))
+	if (!put(&l, "{\"schema\":1,\"event\":\"%s\",\"t_ns\":%llu,\"stream\":%u",
+		 kinds[ev->kind].name, (unsigned long long)ev->now, ev->stream))
 		return 0;
 	for (size_t i = 0; i < kinds[ev->kind].n; i++) {
 		const struct field *f = &kinds[ev->kind].fields[i];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Events that can be traced, as plain structs made from util/events.def. Whoever emits one knows no sink: it is handed a
- * tracer, or NULL when nobody listens, and then nothing is done but one comparison.
+ * Events that can be traced, as plain structs made from util/events.def. Whoever emits one knows no
+ * sink: it is handed a tracer, or NULL when nobody listens, and then nothing is done but one
+ * comparison.
  */
 #ifndef IW_UTIL_TRACE_H
 #define IW_UTIL_TRACE_H
@@ -25,9 +26,11 @@ typedef uint64_t iw_trace_U64;
 typedef bool iw_trace_BOOL;
 typedef const char *iw_trace_STR;
 
-#define BEGIN(name, text) struct iw_trace_##name {
+#define BEGIN(name, text)        struct iw_trace_##name {
 #define FIELD(event, type, name) iw_trace_##type name;
-#define END(name) };
+#define END(name)                                                                                  \
+	}                                                                                          \
+	;
 #include "util/events.def"
 #undef BEGIN
 #undef FIELD

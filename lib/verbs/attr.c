@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Options structs: of whatever version the caller was built with, and turned into what the engine and the transport want. */
+/*
+ * Options structs: of whatever version the caller was built with, and turned into what the engine
+ * and the transport want.
+ */
 #include "verbs/internal.h"
 
 #include <string.h>
 
-#define READS 16 /* IRD and ORD where nothing is said */
+#define READS     16 /* IRD and ORD where nothing is said */
+#define ALL_FORMS (IW_RTR_SEND | IW_RTR_WRITE | IW_RTR_READ)
 
-int iw_verbs_take(void *to, size_t cap, const void *from, size_t size, const char *what, struct iw_fault *why)
+int iw_verbs_take(void *to, size_t cap, const void *from, size_t size, const char *what,
+		  struct iw_fault *why)
 {
 	const uint8_t *octets = from;
 
@@ -14,17 +19,22 @@ int iw_verbs_take(void *to, size_t cap, const void *from, size_t size, const cha
 	if (!from)
 		return 0;
 	if (size < sizeof(size_t))
-		return iw_fail(why, IW_E_INVAL, "%s: its size is %U: set it to sizeof", what, (uint64_t)size);
+		return iw_fail(why, IW_E_INVAL, "%s: its size is %U: set it to sizeof", what,
+			       (uint64_t)size);
 	for (size_t i = cap; i < size; i++)
 		if (octets[i])
-			return iw_fail(why, IW_E_INVAL, "%s: something is set that libiwarp %s does not know", what, IW_VERSION);
+			return iw_fail(why, IW_E_INVAL,
+				       "%s: something is set that libiwarp %s does not know", what,
+				       IW_VERSION);
 	memcpy(to, from, IW_MIN(cap, size));
 	return 0;
 }
 
-int iw_verbs_take_param(struct iw_conn_param *out, const struct iw_conn_param *param, const char *what, struct iw_fault *why)
+int iw_verbs_take_param(struct iw_conn_param *out, const struct iw_conn_param *param,
+			const char *what, struct iw_fault *why)
 {
-	int err = iw_verbs_take(out, sizeof(*out), param, param ? param->size : 0, "struct iw_conn_param", why);
+	int err = iw_verbs_take(out, sizeof(*out), param, param ? param->size : 0,
+				"struct iw_conn_param", why);
 
 	if (err)
 		return err;
@@ -39,10 +49,12 @@ int iw_verbs_take_param(struct iw_conn_param *out, const struct iw_conn_param *p
 }
 
 /* The public names are the engine's, so that no table is needed between them. */
-_Static_assert((int)IW_CRC_WANTED == IW_MPA_CRC_WANTED && (int)IW_CRC_REQUIRED == IW_MPA_CRC_REQUIRED &&
+_Static_assert((int)IW_CRC_WANTED == IW_MPA_CRC_WANTED &&
+		       (int)IW_CRC_REQUIRED == IW_MPA_CRC_REQUIRED &&
 		       (int)IW_CRC_OFF == IW_MPA_CRC_OFF,
 	       "CRC policies");
-_Static_assert((int)IW_RTR_FORM_SEND == IW_RTR_SEND && (int)IW_RTR_FORM_WRITE == IW_RTR_WRITE && (int)IW_RTR_FORM_READ == IW_RTR_READ,
+_Static_assert((int)IW_RTR_FORM_SEND == IW_RTR_SEND && (int)IW_RTR_FORM_WRITE == IW_RTR_WRITE &&
+		       (int)IW_RTR_FORM_READ == IW_RTR_READ,
 	       "RTR forms");
 _Static_assert(IW_ORD_NO_NEGOTIATION == IW_MPA_IRD_ORD_MAX, "no negotiation");
 
@@ -53,7 +65,8 @@ static uint16_t reads(const struct iw_conn_param *param, uint16_t said)
 	return said ? said : READS;
 }
 
-void iw_verbs_conn_cfg(struct iw_conn_cfg *out, struct iw_ctx *ctx, const struct iw_conn_param *param, bool initiator, int rev)
+void iw_verbs_conn_cfg(struct iw_conn_cfg *out, struct iw_ctx *ctx,
+		       const struct iw_conn_param *param, bool initiator, int rev)
 {
 	*out = (struct iw_conn_cfg){
 		.mem = &ctx->mem,
@@ -66,7 +79,7 @@ void iw_verbs_conn_cfg(struct iw_conn_cfg *out, struct iw_ctx *ctx, const struct
 			.crc = (enum iw_mpa_crc)param->crc,
 			.markers = param->markers,
 			.peer_to_peer = initiator && param->peer_to_peer,
-			.rtr = (uint8_t)(param->rtr ? param->rtr : IW_RTR_SEND | IW_RTR_WRITE | IW_RTR_READ),
+			.rtr = (uint8_t)(param->rtr ? param->rtr : ALL_FORMS),
 			.ird = reads(param, param->ird),
 			.ord = reads(param, param->ord),
 			.max_ulpdu = param->mulpdu,
@@ -76,6 +89,7 @@ void iw_verbs_conn_cfg(struct iw_conn_cfg *out, struct iw_ctx *ctx, const struct
 		},
 		.decide_ns = ctx->setup_ns,
 		.stall_ns = ctx->stall_ns,
+		.linger_ns = ctx->setup_ns,
 	};
 }
 

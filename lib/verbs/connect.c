@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The initiator: connects, and once more with Rev 1 when the peer seems not to know Rev 2 (RFC 6581 10). */
+/*
+ * The initiator: connects, and once more with Rev 1 when the peer seems not to know Rev 2 (RFC 6581
+ * 10).
+ */
 #include "verbs/internal.h"
 
 #include <string.h>
@@ -7,7 +10,8 @@
 #include "os/os.h"
 
 /* A transport on its way to the peer, a conn that waits for it, a link that holds both. */
-static int begin(struct iw_qp *qp, const struct iw_conn_param *param, int rev, uint64_t end, struct iw_fault *why)
+static int begin(struct iw_qp *qp, const struct iw_conn_param *param, int rev, uint64_t end,
+		 struct iw_fault *why)
 {
 	struct iw_ctx *ctx = qp->ctx;
 	const struct iw_llp_ops *ops;
@@ -21,7 +25,9 @@ static int begin(struct iw_qp *qp, const struct iw_conn_param *param, int rev, u
 	if (!ops)
 		return iw_llp_available(param->transport, why);
 	iw_verbs_llp_cfg(&to, param, false);
-	/* A name may have to be looked up, which takes its time; what is left of it is the conn's. */
+	/*
+	 * A name may have to be looked up, which takes its time; what is left of it is the conn's.
+	 */
 	err = ops->open(&llp, &to, why);
 	if (err)
 		return err;
@@ -64,13 +70,18 @@ static size_t text_size(const char *text)
 	return text ? strlen(text) + 1 : 0;
 }
 
-/* Room for the address of the peer that answered, which takes the host's place: the second attempt goes to the same one. */
+/*
+ * Room for the address of the peer that answered, which takes the host's place: the second attempt
+ * goes to the same one.
+ */
 #define PEER_ROOM sizeof(((struct iw_llp *)0)->peer)
 
-static int make_plan(struct iw_qp *qp, const struct iw_conn_param *p, uint64_t end, struct iw_fault *why)
+static int make_plan(struct iw_qp *qp, const struct iw_conn_param *p, uint64_t end,
+		     struct iw_fault *why)
 {
-	size_t size = sizeof(struct connect_plan) + PEER_ROOM + text_size(p->transport) + text_size(p->bind_addr) +
-		      text_size(p->interface) + text_size(p->cc) + p->private_data_len;
+	size_t size = sizeof(struct connect_plan) + PEER_ROOM + text_size(p->transport) +
+		      text_size(p->bind_addr) + text_size(p->interface) + text_size(p->cc) +
+		      p->private_data_len;
 	struct connect_plan *plan = iw_verbs_alloc(qp->ctx, size);
 	char *at;
 

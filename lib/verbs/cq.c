@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Completion queues: a ring that has room for everything posted on the queue pairs that use it. Who posts more without polling finds the
- * send or receive queue full, because what finds no room here keeps its slot there.
+ * Completion queues: a ring that has room for everything posted on the queue pairs that use it. Who
+ * posts more without polling finds the send or receive queue full, because what finds no room here
+ * keeps its slot there.
  */
 #include "verbs/internal.h"
 
@@ -54,13 +55,17 @@ int iw_verbs_cq_reserve(struct iw_cq *cq, uint32_t depth, struct iw_fault *why)
 	if (cq->need > UINT32_MAX / 2 - depth)
 		return iw_fail(why, IW_E_LIMIT, "completion queue: %u entries: too many", cq->need);
 	if (cq->need + depth + 1 > cq->cap) {
-		/* One more than can be needed: a queue that is full then means that there was too little polling, never that all is
-		 * in it. Half as much again, so that thousands of queue pairs do not copy it thousands of times; only what is used
-		 * is ever touched, see take(). */
+		/*
+		 * One more than can be needed: a queue that is full then means that there was too
+		 * little polling, never that all is in it. Half as much again, so that thousands of
+		 * queue pairs do not copy it thousands of times; only what is used is ever touched,
+		 * see take().
+		 */
 		cap = IW_MAX(cq->need + depth + 1, cq->cap + cq->cap / 2);
 		ring = iw_mem_array(&cq->ctx->mem, cap, sizeof(*ring));
 		if (!ring)
-			return iw_fail(why, IW_E_NOMEM, "completion queue: no memory for %u entries", cap);
+			return iw_fail(why, IW_E_NOMEM,
+				       "completion queue: no memory for %u entries", cap);
 		for (i = 0; i < cq->len; i++)
 			ring[i] = cq->ring[place(cq, i)];
 		iw_verbs_free(cq->ctx, cq->ring, cq->cap * sizeof(*ring));
@@ -130,7 +135,10 @@ static uint32_t take(struct iw_cq *cq, struct iw_wc *wc, uint32_t n)
 	cq->head = place(cq, n);
 	cq->len -= n;
 	cq->ctx->ncompletions -= n;
-	/* An empty ring begins at its beginning, so that the memory of a large one stays untouched while few entries wait. */
+	/*
+	 * An empty ring begins at its beginning, so that the memory of a large one stays untouched
+	 * while few entries wait.
+	 */
 	if (cq->len == 0)
 		cq->head = 0;
 	return n;

@@ -41,7 +41,8 @@ static void take_options(struct iw_ctx *ctx, const struct iw_ctx_attr *a)
 	}
 }
 
-int iw_verbs_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr, const struct iw_mem *mem, struct iw_fault *why)
+int iw_verbs_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr, const struct iw_mem *mem,
+		     struct iw_fault *why)
 {
 	struct iw_ctx_attr a;
 	struct iw_ctx *ctx;

@@ -30,7 +30,9 @@ static void transport_facts(const struct iw_qp *qp, struct iw_qp_info *info)
 	const struct iw_llp *llp = qp->link ? iw_link_llp(qp->link) : NULL;
 	struct iw_llp_facts facts = qp->facts;
 
-	_Static_assert(sizeof(info->local) == sizeof(llp->local) && sizeof(info->local) == sizeof(qp->local), "addresses");
+	_Static_assert(sizeof(info->local) == sizeof(llp->local) &&
+			       sizeof(info->local) == sizeof(qp->local),
+		       "addresses");
 	memcpy(info->local, llp ? llp->local : qp->local, sizeof(info->local));
 	memcpy(info->peer, llp ? llp->peer : qp->peer, sizeof(info->peer));
 	info->emss = llp ? llp->emss : qp->emss;

@@ -2,12 +2,14 @@
 /*
  * verbs: the public API of <iwarp/verbs.h>.
  *
- * Job: contexts and what they own; posting and polling in the users' vocabulary; connection management: who connects, listens, accepts,
- * retries, and what they are told. Neighbours: lib/loop moves the octets, lib/conn and lib/rdmap keep the protocol, lib/ddp the STags.
+ * Job: contexts and what they own; posting and polling in the users' vocabulary; connection
+ * management: who connects, listens, accepts, retries, and what they are told. Neighbours: lib/loop
+ * moves the octets, lib/conn and lib/rdmap keep the protocol, lib/ddp the STags.
  * Threads: none; a context belongs to one thread at a time. No state outside a context.
  *
- * How news travels: the loop names a link that was served; its owner (a queue pair, or a request not answered yet) takes the
- * conn's events and the rdmap's completions, at once and all of them, so that none waits unseen when the loop sleeps.
+ * How news travels: the loop names a link that was served; its owner (a queue pair, or a request
+ * not answered yet) takes the conn's events and the rdmap's completions, at once and all of them,
+ * so that none waits unseen when the loop sleeps.
  */
 #ifndef IW_VERBS_INTERNAL_H
 #define IW_VERBS_INTERNAL_H
@@ -24,8 +26,10 @@
 #include "util/num.h"
 #include "util/text.h"
 
-/* A source of asynchronous events: at most one of each type waits, and they happen in the order of enum iw_ev_type, so a set of
- * bits is a queue, and queueing an event needs no memory. */
+/*
+ * A source of asynchronous events: at most one of each type waits, and they happen in the order of
+ * enum iw_ev_type, so a set of bits is a queue, and queueing an event needs no memory.
+ */
 struct event_source {
 	struct iw_list link; /* in ctx->events while pending is not 0 */
 	unsigned pending;    /* set of 1 << enum iw_ev_type */
@@ -42,12 +46,13 @@ struct iw_ctx {
 	unsigned ncompletions; /* in all queues, not yet polled */
 	uint32_t last_pd, last_stream;
 	bool streams_wrapped;
-	bool belled;           /* some bell is open */
+	bool belled; /* some bell is open */
 	struct iw_bell bell;
 	struct iw_tracer *tracer; /* NULL: nobody listens */
 	struct iw_tracer json_tracer;
 	struct iw_trace_lines trace_lines;
-	struct iw_llp *(*wrap)(void *wrap_ctx, struct iw_llp *llp, bool initiator); /* wrap.h; NULL: none */
+	struct iw_llp *(*wrap)(void *wrap_ctx, struct iw_llp *llp,
+			       bool initiator); /* wrap.h; NULL: none */
 	void *wrap_ctx;
 };
 
@@ -71,8 +76,8 @@ struct iw_cq {
 	struct iw_list all;
 	struct iw_wc *ring;
 	uint32_t cap, head, len;
-	uint32_t need;         /* sum of the depths that use it */
-	unsigned users;        /* queue pairs, twice those that use it for both */
+	uint32_t need;          /* sum of the depths that use it */
+	unsigned users;         /* queue pairs, twice those that use it for both */
 	struct iw_list starved; /* queue pairs with completions for which there was no room */
 	struct iw_bell bell;
 };
@@ -102,13 +107,13 @@ struct iw_qp {
 	struct iw_rdmap *rdmap;
 	struct iw_conn *conn;      /* from connect or accept to the end of the queue pair */
 	struct iw_link *link;      /* while there is a transport */
-	struct connect_plan *plan; /* initiator that may fall back to Rev 1, until it is established */
+	struct connect_plan *plan; /* initiator that may fall back to Rev 1, while in set-up */
 	bool initiator;
 	bool traced_connected;
-	bool used;                 /* connect or accept has succeeded, or it was closed before */
-	bool ended;                /* CLOSED is due once every completion is in its queue */
-	bool told;                 /* it was told */
-	struct iw_fault fault;     /* why it ended */
+	bool used;             /* connect or accept has succeeded, or it was closed before */
+	bool ended;            /* CLOSED is due once every completion is in its queue */
+	bool told;             /* it was told */
+	struct iw_fault fault; /* why it ended */
 	enum iw_conn_state traced;
 	/* Of the transport, when it is gone: */
 	char local[64], peer[64];
@@ -120,12 +125,12 @@ struct iw_qp {
 struct iw_conn_req {
 	struct party party;
 	struct iw_listener *listener;
-	struct iw_list all;    /* in listener->reqs */
+	struct iw_list all; /* in listener->reqs */
 	struct iw_conn *conn;
-	struct iw_link *link;  /* NULL: the connection is gone, fault says why */
-	bool offered;          /* IW_EV_CONNECT_REQUEST has been queued */
-	bool taken;            /* and the user has it */
-	bool answered;         /* rejected: it lives on until its Reply is out */
+	struct iw_link *link; /* NULL: the connection is gone, fault says why */
+	bool offered;         /* IW_EV_CONNECT_REQUEST has been queued */
+	bool taken;           /* and the user has it */
+	bool answered;        /* rejected: it lives on until its Reply is out */
 	char peer[64];
 	struct iw_fault fault;
 };
@@ -142,16 +147,26 @@ struct iw_listener {
 	char addr[64];
 };
 
-/* attr.c: copies an options struct of the caller's version (its size is size) into ours, cap octets, zeroed behind. IW_E_INVAL: the size is impossible, or
- * something is set that this version does not know. */
-IW_MUST_CHECK int iw_verbs_take(void *to, size_t cap, const void *from, size_t size, const char *what, struct iw_fault *why);
-IW_MUST_CHECK int iw_verbs_take_param(struct iw_conn_param *out, const struct iw_conn_param *param, const char *what, struct iw_fault *why);
+/*
+ * attr.c: copies an options struct of the caller's version (its size is size) into ours, cap
+ * octets, zeroed behind. IW_E_INVAL: the size is impossible, or something is set that this version
+ * does not know.
+ */
+IW_MUST_CHECK int iw_verbs_take(void *to, size_t cap, const void *from, size_t size,
+				const char *what, struct iw_fault *why);
+IW_MUST_CHECK int iw_verbs_take_param(struct iw_conn_param *out, const struct iw_conn_param *param,
+				      const char *what, struct iw_fault *why);
 /* How a connection is to behave. The Private Data of param is referred to. */
-void iw_verbs_conn_cfg(struct iw_conn_cfg *out, struct iw_ctx *ctx, const struct iw_conn_param *param, bool initiator, int rev);
+void iw_verbs_conn_cfg(struct iw_conn_cfg *out, struct iw_ctx *ctx,
+		       const struct iw_conn_param *param, bool initiator, int rev);
 void iw_verbs_llp_cfg(struct iw_llp_cfg *out, const struct iw_conn_param *param, bool listen);
 
-/* ctx.c: as iw_ctx_new, with an allocator (copied); its own context is kept as long as the new one lives. */
-IW_MUST_CHECK int iw_verbs_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr, const struct iw_mem *mem, struct iw_fault *why);
+/*
+ * ctx.c: as iw_ctx_new, with an allocator (copied); its own context is kept as long as the new one
+ * lives.
+ */
+IW_MUST_CHECK int iw_verbs_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr,
+				   const struct iw_mem *mem, struct iw_fault *why);
 static inline void *iw_verbs_alloc(struct iw_ctx *ctx, size_t size)
 {
 	return iw_mem_alloc(&ctx->mem, size);
@@ -161,11 +176,17 @@ static inline void iw_verbs_free(struct iw_ctx *ctx, void *p, size_t size)
 	iw_mem_free(&ctx->mem, p, size);
 }
 
-/* ctx.c: what a tool put around the transport, or the same; NULL: that failed, and the transport is closed. */
+/*
+ * ctx.c: what a tool put around the transport, or the same; NULL: that failed, and the transport is
+ * closed.
+ */
 struct iw_llp *iw_verbs_wrapped(struct iw_ctx *ctx, struct iw_llp *llp, bool initiator);
 
-/* progress.c: one turn: serves what was posted, waits until then (0: not at all) unless there is an event to be taken or a completion to be
- * polled from cq (NULL: from any), serves what is ready, takes the news. IW_LOOP_WOKEN, 0 or IW_E_OS. */
+/*
+ * progress.c: one turn: serves what was posted, waits until then (0: not at all) unless there is an
+ * event to be taken or a completion to be polled from cq (NULL: from any), serves what is ready,
+ * takes the news. IW_LOOP_WOKEN, 0 or IW_E_OS.
+ */
 IW_MUST_CHECK int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, uint64_t until);
 /* The absolute time that is timeout_ns from now. */
 uint64_t iw_verbs_until(int64_t timeout_ns);
@@ -212,7 +233,8 @@ static inline bool iw_verbs_traced(const struct iw_ctx *ctx)
 {
 	return iw_unlikely(ctx->tracer != NULL);
 }
-void iw_verbs_trace_connected(struct iw_ctx *ctx, uint32_t stream, const struct iw_llp *llp, bool initiator);
+void iw_verbs_trace_connected(struct iw_ctx *ctx, uint32_t stream, const struct iw_llp *llp,
+			      bool initiator);
 void iw_verbs_trace_request(const struct iw_conn_req *req);
 void iw_verbs_trace_established(const struct iw_qp *qp);
 void iw_verbs_trace_rejected(const struct iw_qp *qp);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The responder: listeners, and connection requests from the accepted socket to the ULP's answer. */
+/*
+ * The responder: listeners, and connection requests from the accepted socket to the ULP's answer.
+ */
 #include "verbs/internal.h"
 
 #include <string.h>
 
 #include "os/os.h"
 
-#define BACKLOG 128
+#define BACKLOG       128
 /* Connections taken from the system's queue a turn. */
 #define ACCEPT_BUDGET 64
 
@@ -28,7 +30,10 @@ static void req_free(struct iw_conn_req *req, bool abort)
 	}
 }
 
-/* Becomes a request that waits for the peer's MPA Request. Failing, the connection is closed: it was the peer's attempt, and it sees that. */
+/*
+ * Becomes a request that waits for the peer's MPA Request. Failing, the connection is closed: it
+ * was the peer's attempt, and it sees that.
+ */
 static void admit(struct iw_listener *l, struct iw_llp *llp)
 {
 	struct iw_ctx *ctx = l->ctx;
@@ -71,7 +76,8 @@ void iw_verbs_listener_news(struct iw_listener *l)
 			l->full = true;
 			iw_gate_shut(l->gate, true);
 			if (iw_verbs_traced(l->ctx))
-				iw_verbs_trace_pause(l, "as many connections as it has backlog are in set-up");
+				iw_verbs_trace_pause(
+					l, "as many connections as it has backlog are in set-up");
 			return;
 		}
 		err = iw_gate_accept(l->gate, &llp, &why);
@@ -89,7 +95,10 @@ void iw_verbs_listener_news(struct iw_listener *l)
 	}
 }
 
-/* The connection ended before the ULP has answered. If the ULP holds the request, it stays until then. */
+/*
+ * The connection ended before the ULP has answered. If the ULP holds the request, it stays until
+ * then.
+ */
 static void req_over(struct iw_conn_req *req, const struct iw_event *ev)
 {
 	req->fault = ev->fault;
@@ -108,7 +117,8 @@ void iw_verbs_req_news(struct iw_conn_req *req)
 	while (iw_conn_next_event(req->conn, &ev)) {
 		if (ev.type == IW_EVENT_REQUEST) {
 			req->offered = true;
-			iw_verbs_event(req->listener->ctx, &req->party.events, IW_EV_CONNECT_REQUEST);
+			iw_verbs_event(req->listener->ctx, &req->party.events,
+				       IW_EV_CONNECT_REQUEST);
 			if (iw_verbs_traced(req->listener->ctx))
 				iw_verbs_trace_request(req);
 		} else if (ev.type == IW_EVENT_CLOSED) {
@@ -137,7 +147,8 @@ void iw_req_info(const struct iw_conn_req *req, struct iw_req_info *info)
 
 /* ---------------------------------------------------------------- the answer */
 
-static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_conn_param *p, struct iw_fault *why)
+static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_conn_param *p,
+		     struct iw_fault *why)
 {
 	struct iw_conn_cfg cfg;
 	int err;
@@ -145,7 +156,8 @@ static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_
 	if (!req->link) {
 		if (why)
 			*why = req->fault;
-		return req->fault.err ? req->fault.err : iw_fail(why, IW_E_CLOSED, "accept: the peer has gone");
+		return req->fault.err ? req->fault.err
+				      : iw_fail(why, IW_E_CLOSED, "accept: the peer has gone");
 	}
 	if (qp->ctx != req->listener->ctx)
 		return iw_fail(why, IW_E_INVAL, "accept: the queue pair is of another context");
@@ -157,7 +169,8 @@ static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_
 			return err;
 	}
 	iw_verbs_conn_cfg(&cfg, qp->ctx, p, false, p->rev);
-	err = iw_conn_accept(req->conn, qp->rdmap, cfg.mpa.ird, cfg.mpa.ord, p->private_data, p->private_data_len, iw_os_now(), why);
+	err = iw_conn_accept(req->conn, qp->rdmap, cfg.mpa.ird, cfg.mpa.ord, p->private_data,
+			     p->private_data_len, iw_os_now(), why);
 	if (err)
 		return err;
 	qp->conn = req->conn;
@@ -170,7 +183,8 @@ static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_
 	return 0;
 }
 
-int iw_accept(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_conn_param *param, struct iw_fault *why)
+int iw_accept(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_conn_param *param,
+	      struct iw_fault *why)
 {
 	struct iw_ctx *ctx = req->listener->ctx;
 	struct iw_conn_param p = req->listener->param;
@@ -201,7 +215,8 @@ void iw_reject(struct iw_conn_req *req, const void *private_data, size_t len)
 
 /* ---------------------------------------------------------------- listeners */
 
-int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_conn_param *param, struct iw_fault *why)
+int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_conn_param *param,
+	      struct iw_fault *why)
 {
 	const struct iw_llp_ops *ops;
 	struct iw_conn_cfg probe;
@@ -244,7 +259,8 @@ int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_conn
 	if (l->param.private_data_len)
 		memcpy(l->private_data, l->param.private_data, l->param.private_data_len);
 	l->param.private_data = l->private_data;
-	l->param.transport = l->param.host = l->param.bind_addr = l->param.interface = l->param.cc = NULL;
+	l->param.transport = l->param.host = l->param.bind_addr = l->param.interface = l->param.cc =
+		NULL;
 	iw_list_add_tail(&ctx->listeners, &l->all);
 	*out = l;
 	return 0;

@@ -4,7 +4,8 @@
 
 #include "os/os.h"
 
-_Static_assert((int)IW_ACCESS_REMOTE_READ == IW_RIGHT_REMOTE_READ && (int)IW_ACCESS_REMOTE_WRITE == IW_RIGHT_REMOTE_WRITE &&
+_Static_assert((int)IW_ACCESS_REMOTE_READ == IW_RIGHT_REMOTE_READ &&
+		       (int)IW_ACCESS_REMOTE_WRITE == IW_RIGHT_REMOTE_WRITE &&
 		       (int)IW_ACCESS_READ_SINK == IW_RIGHT_READ_SINK,
 	       "rights");
 
@@ -33,7 +34,8 @@ int iw_pd_free(struct iw_pd *pd)
 	return 0;
 }
 
-int iw_mr_reg(struct iw_mr **out, struct iw_pd *pd, const struct iw_mr_attr *attr, struct iw_fault *why)
+int iw_mr_reg(struct iw_mr **out, struct iw_pd *pd, const struct iw_mr_attr *attr,
+	      struct iw_fault *why)
 {
 	struct iw_ctx *ctx = pd->ctx;
 	struct iw_region r = {
@@ -42,7 +44,8 @@ int iw_mr_reg(struct iw_mr **out, struct iw_pd *pd, const struct iw_mr_attr *att
 		.base = attr->addr,
 		.len = attr->len,
 		.to = attr->to,
-		.expires = attr->lifetime_ns ? iw_time_add(iw_os_now(), attr->lifetime_ns) : IW_TIME_NEVER,
+		.expires = attr->lifetime_ns ? iw_time_add(iw_os_now(), attr->lifetime_ns)
+					     : IW_TIME_NEVER,
 		.uses = attr->uses ? attr->uses : UINT32_MAX,
 	};
 	struct iw_mr *mr;
@@ -50,9 +53,11 @@ int iw_mr_reg(struct iw_mr **out, struct iw_pd *pd, const struct iw_mr_attr *att
 
 	*out = NULL;
 	if (attr->access > UINT8_MAX)
-		return iw_fail(why, IW_E_INVAL, "memory region: unknown rights %x", (uint32_t)attr->access);
+		return iw_fail(why, IW_E_INVAL, "memory region: unknown rights %x",
+			       (uint32_t)attr->access);
 	if (attr->qp && attr->qp->pd != pd)
-		return iw_fail(why, IW_E_INVAL, "memory region: its queue pair is of another protection domain");
+		return iw_fail(why, IW_E_INVAL,
+			       "memory region: its queue pair is of another protection domain");
 	mr = iw_verbs_alloc(ctx, sizeof(*mr));
 	if (!mr)
 		return iw_fail(why, IW_E_NOMEM, "memory region: no memory");

@@ -5,7 +5,8 @@
 #include "os/os.h"
 
 _Static_assert(IW_SGE_MAX == IW_RDMAP_SGE_MAX, "pieces of an operation");
-_Static_assert((int)IW_WR_SOLICITED == IW_OPF_SOLICITED && (int)IW_WR_INVALIDATE == IW_OPF_INVALIDATE &&
+_Static_assert((int)IW_WR_SOLICITED == IW_OPF_SOLICITED &&
+		       (int)IW_WR_INVALIDATE == IW_OPF_INVALIDATE &&
 		       (int)IW_WR_FENCE == IW_OPF_FENCE && (int)IW_WR_QUIET == IW_OPF_QUIET,
 	       "flags of an operation");
 #define FLAGS_OF_SENDS (IW_WR_SOLICITED | IW_WR_INVALIDATE)
@@ -36,7 +37,8 @@ static int take_sink(struct iw_op *op, const struct iw_qp *qp, const struct iw_s
 		return wr->len ? IW_E_INVAL : 0;
 	if (mr->pd != qp->pd || !(mr->access & IW_ACCESS_READ_SINK))
 		return IW_E_INVAL;
-	if (wr->sink_to < mr->to || wr->sink_to - mr->to > mr->len || wr->len > mr->len - (wr->sink_to - mr->to))
+	if (wr->sink_to < mr->to || wr->sink_to - mr->to > mr->len ||
+	    wr->len > mr->len - (wr->sink_to - mr->to))
 		return IW_E_INVAL;
 	op->sink_stag = mr->stag;
 	return 0;

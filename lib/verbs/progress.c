@@ -29,8 +29,10 @@ int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, uint64_t until)
 
 	iw_loop_flush(ctx->loop);
 	take_news(ctx);
-	/* What was posted may have completed already. The sockets are looked at even so, lest one direction's flow keeps the other
-	 * waiting. */
+	/*
+	 * What was posted may have completed already. The sockets are looked at even so, lest one
+	 * direction's flow keeps the other waiting.
+	 */
 	if (ctx->nevents || (cq ? cq->len : ctx->ncompletions))
 		until = 0;
 	ret = iw_loop_wait(ctx->loop, until, NULL);

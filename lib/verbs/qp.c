@@ -8,7 +8,10 @@
 
 #define DEPTH 64 /* of a queue where nothing is said */
 
-/* Unique among the living, never 0, and not used again soon: a registration may outlive the stream that it names. */
+/*
+ * Unique among the living, never 0, and not used again soon: a registration may outlive the stream
+ * that it names.
+ */
 static uint32_t new_stream(struct iw_ctx *ctx)
 {
 	bool taken;
@@ -48,7 +51,8 @@ static void unreserve(struct iw_qp *qp)
 	iw_verbs_cq_unreserve(qp->recv_cq, qp, qp->rq_depth);
 }
 
-int iw_qp_new(struct iw_qp **out, struct iw_pd *pd, const struct iw_qp_attr *attr, struct iw_fault *why)
+int iw_qp_new(struct iw_qp **out, struct iw_pd *pd, const struct iw_qp_attr *attr,
+	      struct iw_fault *why)
 {
 	struct iw_ctx *ctx = pd->ctx;
 	struct iw_qp_attr a;
@@ -60,7 +64,8 @@ int iw_qp_new(struct iw_qp **out, struct iw_pd *pd, const struct iw_qp_attr *att
 	if (err)
 		return err;
 	if (!a.send_cq || !a.recv_cq || a.send_cq->ctx != ctx || a.recv_cq->ctx != ctx)
-		return iw_fail(why, IW_E_INVAL, "queue pair: send_cq and recv_cq of the same context are needed");
+		return iw_fail(why, IW_E_INVAL,
+			       "queue pair: send_cq and recv_cq of the same context are needed");
 	qp = iw_verbs_alloc(ctx, sizeof(*qp));
 	if (!qp)
 		return iw_fail(why, IW_E_NOMEM, "queue pair: no memory");
@@ -132,7 +137,9 @@ void iw_verbs_qp_complete(struct iw_qp *qp)
 	struct iw_completion c;
 
 	for (;;) {
-		struct iw_cq *full = iw_verbs_cq_full(qp->send_cq) ? qp->send_cq : iw_verbs_cq_full(qp->recv_cq) ? qp->recv_cq : NULL;
+		struct iw_cq *full = iw_verbs_cq_full(qp->send_cq)   ? qp->send_cq
+				     : iw_verbs_cq_full(qp->recv_cq) ? qp->recv_cq
+								     : NULL;
 
 		if (iw_unlikely(full != NULL)) {
 			iw_list_del(&qp->starved);
@@ -175,7 +182,10 @@ void iw_verbs_qp_end(struct iw_qp *qp, const struct iw_fault *why, bool abort)
 	iw_link_free(qp->link, abort);
 	qp->link = NULL;
 	iw_verbs_drop_plan(qp);
-	/* The conn has done so, but before a retry that did not come about, or when there never was one. */
+	/*
+	 * The conn has done so, but before a retry that did not come about, or when there never was
+	 * one.
+	 */
 	iw_rdmap_flush(qp->rdmap, qp->fault.err ? qp->fault.err : IW_E_CANCELED);
 	qp->used = qp->ended = true;
 	if (iw_verbs_traced(qp->ctx))

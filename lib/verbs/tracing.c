@@ -21,7 +21,8 @@ static const char *peer_of(const struct iw_qp *qp)
 	return qp->link ? iw_link_llp(qp->link)->peer : qp->peer;
 }
 
-void iw_verbs_trace_connected(struct iw_ctx *ctx, uint32_t stream, const struct iw_llp *llp, bool initiator)
+void iw_verbs_trace_connected(struct iw_ctx *ctx, uint32_t stream, const struct iw_llp *llp,
+			      bool initiator)
 {
 	struct iw_trace_event ev = { .kind = IW_TRACE_connected };
 
@@ -111,9 +112,10 @@ void iw_verbs_trace_state(struct iw_qp *qp)
 
 void iw_verbs_trace_completion(const struct iw_qp *qp, const struct iw_completion *c)
 {
-	static const char *const ops[] = {
-		[IW_OPK_SEND] = "send", [IW_OPK_WRITE] = "write", [IW_OPK_READ] = "read", [IW_OPK_RECV] = "recv"
-	};
+	static const char *const ops[] = { [IW_OPK_SEND] = "send",
+					   [IW_OPK_WRITE] = "write",
+					   [IW_OPK_READ] = "read",
+					   [IW_OPK_RECV] = "recv" };
 	struct iw_trace_event ev = { .kind = IW_TRACE_completion };
 
 	ev.completion.op = ops[c->kind];

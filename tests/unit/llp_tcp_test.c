@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The TCP transport over loopback: addresses, octets, ends, and the words of its failures; the list of transports. */
+/*
+ * The TCP transport over loopback: addresses, octets, ends, and the words of its failures; the list
+ * of transports.
+ */
 #include "llp/llp.h"
 
 #include <errno.h>
@@ -33,7 +36,9 @@ static bool ready(int fd, short events, int ms)
 
 static struct iw_llp *listen_on(const char *host, uint16_t port, uint32_t sndbuf)
 {
-	struct iw_llp_cfg cfg = { .host = host, .port = port, .backlog = 16, .sndbuf = sndbuf, .listen = true };
+	struct iw_llp_cfg cfg = {
+		.host = host, .port = port, .backlog = 16, .sndbuf = sndbuf, .listen = true
+	};
 	struct iw_fault why;
 	struct iw_llp *l;
 
@@ -178,7 +183,9 @@ static void batch_of_pieces_is_one_send(void **state)
 		octets[i] = (char)i;
 		v[i] = (struct iw_vec){ &octets[i], 1 };
 	}
-	assert_int_equal(tcp()->send(p.a, &(struct iw_msg){ .vec = v, .nvec = PIECES, .eor = true }, 1, NULL), PIECES);
+	assert_int_equal(tcp()->send(p.a, &(struct iw_msg){ .vec = v, .nvec = PIECES, .eor = true },
+				     1, NULL),
+			 PIECES);
 	assert_int_equal(p.a->sends, 1);
 	assert_int_equal(get(p.b, got, sizeof(got), NULL), PIECES);
 	assert_memory_equal(got, octets, PIECES);
@@ -209,7 +216,8 @@ static void empty_socket_says_again(void **state)
 
 	(void)state;
 	open_pair(&p, "127.0.0.1");
-	assert_int_equal(tcp()->recv(p.b, &(struct iw_msg){ .vec = &v, .nvec = 1 }, 1, NULL), IW_E_AGAIN);
+	assert_int_equal(tcp()->recv(p.b, &(struct iw_msg){ .vec = &v, .nvec = 1 }, 1, NULL),
+			 IW_E_AGAIN);
 	assert_int_equal(tcp()->accept(p.gate, &p.b, NULL), IW_E_AGAIN);
 	close_pair(&p);
 }
@@ -363,7 +371,8 @@ static void attempt_can_be_given_up_for_the_next_address(void **state)
 	assert_int_equal(iw_tcp_listen(&fill[0], &at, 0, &(struct iw_sock_cfg){ 0 }, &why), 0);
 	assert_int_equal(iw_sock_local(fill[0], &at), 0);
 	for (int i = 1; i < 8; i++)
-		assert_int_equal(iw_tcp_connect(&fill[i], &at, &(struct iw_sock_cfg){ 0 }, &why), 0);
+		assert_int_equal(iw_tcp_connect(&fill[i], &at, &(struct iw_sock_cfg){ 0 }, &why),
+				 0);
 	cfg.port = iw_addr_port(&at);
 	gate = listen_on("::1", cfg.port, 0);
 
@@ -428,14 +437,18 @@ static void unknown_interface_and_congestion_control_are_named(void **state)
 	cfg = (struct iw_llp_cfg){ .host = "127.0.0.1", .port = 1, .cc = "no-such-cc" };
 	assert_true(tcp()->open(&a, &cfg, &why) < 0);
 	assert_non_null(strstr(why.text, "no-such-cc"));
-	cfg = (struct iw_llp_cfg){ .host = "127.0.0.1", .port = 1, .cc = "a-name-that-is-far-too-long-for-one" };
+	cfg = (struct iw_llp_cfg){ .host = "127.0.0.1",
+				   .port = 1,
+				   .cc = "a-name-that-is-far-too-long-for-one" };
 	assert_int_equal(tcp()->open(&a, &cfg, &why), IW_E_INVAL);
 }
 
 static void busy_port_cannot_be_listened_on(void **state)
 {
 	struct iw_llp *gate = listen_on("127.0.0.1", 0, 0);
-	struct iw_llp_cfg cfg = { .host = "127.0.0.1", .port = gate->local_port, .backlog = 1, .listen = true };
+	struct iw_llp_cfg cfg = {
+		.host = "127.0.0.1", .port = gate->local_port, .backlog = 1, .listen = true
+	};
 	struct iw_fault why = { 0 };
 	struct iw_llp *l;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The loop over a transport made of two joined sockets, which does what a test tells it: takes less, runs out of memory, fails,
- * never connects.
+ * The loop over a transport made of two joined sockets, which does what a test tells it: takes
+ * less, runs out of memory, fails, never connects.
  */
 #include "loop/loop.h"
 
@@ -27,13 +27,13 @@
 
 struct fake {
 	struct iw_llp llp;
-	size_t take_at_most;        /* a send takes no more; 0: no limit */
-	bool again_next_time;       /* every other send finds the socket full */
-	unsigned nomem;             /* so many sends find no memory */
+	size_t take_at_most;  /* a send takes no more; 0: no limit */
+	bool again_next_time; /* every other send finds the socket full */
+	unsigned nomem;       /* so many sends find no memory */
 	bool send_fails;
-	bool flood;                 /* a receive always fills what it is given */
+	bool flood; /* a receive always fills what it is given */
 	unsigned sends, recvs, tries;
-	int next_fd;                /* of the next attempt to connect; -1: it fails */
+	int next_fd; /* of the next attempt to connect; -1: it fails */
 	bool connects;
 	bool *closed, *aborted;
 };
@@ -90,7 +90,9 @@ static int64_t fake_send(struct iw_llp *l, const struct iw_msg *m, size_t n, str
 			len = IW_MIN(len, f->take_at_most - (size_t)sum);
 		put = send(l->fd, m->vec[i].base, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (put < 0)
-			return sum ? sum : errno == EAGAIN ? IW_E_AGAIN : iw_fail(why, IW_E_CLOSED, "fake: send");
+			return sum               ? sum
+			       : errno == EAGAIN ? IW_E_AGAIN
+						 : iw_fail(why, IW_E_CLOSED, "fake: send");
 		sum += put;
 		if ((size_t)put < m->vec[i].len)
 			break;
@@ -238,7 +240,12 @@ static int close_loop(void **state)
 
 static void side_open(struct side *s, uint32_t stream)
 {
-	struct iw_rdmap_cfg cfg = { .mem = &mem.mem, .stags = stags, .pd = 1, .stream = stream, .sq_depth = 64, .rq_depth = 8 };
+	struct iw_rdmap_cfg cfg = { .mem = &mem.mem,
+				    .stags = stags,
+				    .pd = 1,
+				    .stream = stream,
+				    .sq_depth = 64,
+				    .rq_depth = 8 };
 	struct iw_fault why;
 
 	assert_int_equal(iw_rdmap_new(&s->rdmap, &cfg, &why), 0);
@@ -249,7 +256,12 @@ static void side_link(struct side *s, int fd, bool initiator, bool connecting)
 	struct iw_conn_cfg cfg = {
 		.mem = &mem.mem,
 		.txbufs = iw_loop_txbufs(loop),
-		.mpa = { .spill = iw_loop_spill(loop), .initiator = initiator, .rev = 2, .rtr = 7, .ird = 4, .ord = 4,
+		.mpa = { .spill = iw_loop_spill(loop),
+			 .initiator = initiator,
+			 .rev = 2,
+			 .rtr = 7,
+			 .ird = 4,
+			 .ord = 4,
 			 .timeout_ns = setup_ns },
 		.rdmap = initiator ? s->rdmap : NULL,
 		.decide_ns = setup_ns,
@@ -261,7 +273,8 @@ static void side_link(struct side *s, int fd, bool initiator, bool connecting)
 	if (connecting)
 		s->fake->llp.untried = 1;
 	assert_int_equal(iw_conn_new(&s->conn, &cfg, iw_os_now(), &why), 0);
-	assert_int_equal(iw_link_new(&s->link, loop, &s->fake->llp, s->conn, s, connecting, &why), 0);
+	assert_int_equal(iw_link_new(&s->link, loop, &s->fake->llp, s->conn, s, connecting, &why),
+			 0);
 	assert_ptr_equal(iw_link_owner(s->link), s);
 }
 
@@ -279,7 +292,9 @@ static void take_news(void)
 			s->established |= ev.type == IW_EVENT_ESTABLISHED;
 			s->peer_closed |= ev.type == IW_EVENT_PEER_CLOSED;
 			if (ev.type == IW_EVENT_REQUEST) {
-				assert_int_equal(iw_conn_accept(s->conn, s->rdmap, 4, 4, NULL, 0, iw_os_now(), &why), 0);
+				assert_int_equal(iw_conn_accept(s->conn, s->rdmap, 4, 4, NULL, 0,
+								iw_os_now(), &why),
+						 0);
 				iw_link_kick(k);
 			}
 			if (ev.type == IW_EVENT_CLOSED) {
@@ -305,13 +320,13 @@ static void turn(uint64_t wait_ns)
 	take_news();
 }
 
-#define until(cond)                                            \
-	do {                                                   \
-		uint64_t limit_ = iw_os_now() + IW_SEC(10);    \
-		while (!(cond)) {                              \
-			assert_true(iw_os_now() < limit_);     \
-			turn(IW_MSEC(1));                      \
-		}                                              \
+#define until(cond)                                                                                \
+	do {                                                                                       \
+		uint64_t limit_ = iw_os_now() + IW_SEC(10);                                        \
+		while (!(cond)) {                                                                  \
+			assert_true(iw_os_now() < limit_);                                         \
+			turn(IW_MSEC(1));                                                          \
+		}                                                                                  \
 	} while (0)
 
 static void establish(void)
@@ -328,7 +343,12 @@ static void establish(void)
 
 static uint32_t region(void *p, size_t len)
 {
-	struct iw_region r = { .rights = IW_RIGHT_REMOTE_WRITE, .pd = 1, .base = p, .len = len, .expires = IW_TIME_NEVER, .uses = UINT32_MAX };
+	struct iw_region r = { .rights = IW_RIGHT_REMOTE_WRITE,
+			       .pd = 1,
+			       .base = p,
+			       .len = len,
+			       .expires = IW_TIME_NEVER,
+			       .uses = UINT32_MAX };
 	uint32_t stag;
 
 	assert_int_equal(iw_stag_add(stags, &r, &stag, NULL), 0);
@@ -337,7 +357,10 @@ static uint32_t region(void *p, size_t len)
 
 static void write_to(struct side *s, uint32_t stag, const void *p, size_t len)
 {
-	struct iw_op op = { .kind = IW_OPK_WRITE, .sge = { { (void *)(uintptr_t)p, len } }, .nsge = 1, .remote_stag = stag };
+	struct iw_op op = { .kind = IW_OPK_WRITE,
+			    .sge = { { (void *)(uintptr_t)p, len } },
+			    .nsge = 1,
+			    .remote_stag = stag };
 
 	assert_int_equal(iw_rdmap_post(s->rdmap, &op, iw_os_now()), 0);
 	iw_link_kick(s->link);
@@ -413,7 +436,10 @@ static void broken_socket_with_nothing_to_read_says_how_it_broke(void **state)
 	assert_int_equal(a.failed, 1);
 }
 
-/* A hang-up is reported whatever one waits for: while nothing may be read it must not become a busy loop. */
+/*
+ * A hang-up is reported whatever one waits for: while nothing may be read it must not become a busy
+ * loop.
+ */
 static void hang_up_while_nothing_is_to_be_read_is_not_a_busy_loop(void **state)
 {
 	struct iw_event ev;
@@ -538,7 +564,10 @@ static void transport_is_closed_with_its_link_as_asked(void **state)
 
 static void lack_of_memory_leaves_nothing_behind(void **state)
 {
-	struct iw_conn_cfg cfg = { .mem = &mem.mem, .mpa = { .initiator = true, .rev = 2, .rtr = 7, .ird = 1, .ord = 1 } };
+	struct iw_conn_cfg cfg = {
+		.mem = &mem.mem,
+		.mpa = { .initiator = true, .rev = 2, .rtr = 7, .ird = 1, .ord = 1 }
+	};
 	struct iw_fault why;
 	size_t blocks, n;
 	int err;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Traced events as lines: valid JSON whatever the texts hold, every field of the list, nothing half written. */
+/*
+ * Traced events as lines: valid JSON whatever the texts hold, every field of the list, nothing half
+ * written.
+ */
 #include "trace/trace.h"
 
 #include <setjmp.h>
@@ -34,12 +37,12 @@ static struct iw_trace_event sample(enum iw_trace_kind kind, const char *text)
 	struct iw_trace_event ev = { .kind = kind, .now = 1234567890123, .stream = 7 };
 
 	switch (kind) {
-#define U64(ev_, name) ev.ev_.name = UINT64_MAX;
-#define BOOL(ev_, name) ev.ev_.name = true;
-#define STR(ev_, name) ev.ev_.name = text;
-#define BEGIN(name, meaning) case IW_TRACE_##name:
+#define U64(ev_, name)           ev.ev_.name = UINT64_MAX;
+#define BOOL(ev_, name)          ev.ev_.name = true;
+#define STR(ev_, name)           ev.ev_.name = text;
+#define BEGIN(name, meaning)     case IW_TRACE_##name:
 #define FIELD(event, type, name) type(event, name)
-#define END(name) break;
+#define END(name)                break;
 #include "util/events.def"
 #undef BEGIN
 #undef FIELD
@@ -65,17 +68,18 @@ static void every_event_is_one_object_with_all_its_fields(void **state)
 		assert_int_equal(len, strlen(line));
 		assert_int_equal(strncmp(line, "{\"schema\":1,\"event\":\"", 21), 0);
 		o = parse(line);
-		assert_string_equal(json_object_get_string(get(o, "event")), iw_trace_name(ev.kind));
+		assert_string_equal(json_object_get_string(get(o, "event")),
+				    iw_trace_name(ev.kind));
 		assert_true(json_object_get_int64(get(o, "t_ns")) == 1234567890123);
 		assert_int_equal(json_object_get_int(get(o, "stream")), 7);
-#define U64 json_type_int
+#define U64  json_type_int
 #define BOOL json_type_boolean
-#define STR json_type_string
-#define BEGIN(name, meaning)                                        \
-	if (ev.kind == IW_TRACE_##name) {                           \
+#define STR  json_type_string
+#define BEGIN(name, meaning)                                                                       \
+	if (ev.kind == IW_TRACE_##name) {                                                          \
 		assert_string_equal(iw_trace_meaning(ev.kind), meaning);
 #define FIELD(event, type, name) assert_int_equal(json_object_get_type(get(o, #name)), type);
-#define END(name) }
+#define END(name)                }
 #include "util/events.def"
 #undef BEGIN
 #undef FIELD
@@ -99,7 +103,9 @@ static void texts_are_escaped(void **state)
 	for (const char *p = line; *p; p++)
 		assert_in_range((unsigned char)*p, 0x20, 0x7e);
 	o = parse(line);
-	assert_int_equal(strncmp(json_object_get_string(get(o, "text")), "a \"quoted\" \\ back\nline\ttab \x01 ", 29), 0);
+	assert_int_equal(strncmp(json_object_get_string(get(o, "text")),
+				 "a \"quoted\" \\ back\nline\ttab \x01 ", 29),
+			 0);
 	json_object_put(o);
 	iw_trace_text(line, sizeof(line), &ev);
 	for (const char *p = line; *p; p++)
@@ -134,7 +140,9 @@ static void short_buffer_drops_whole_fields(void **state)
 
 static void text_names_time_stream_event_and_fields(void **state)
 {
-	struct iw_trace_event ev = { .kind = IW_TRACE_state, .now = 12345678901, .stream = 3,
+	struct iw_trace_event ev = { .kind = IW_TRACE_state,
+				     .now = 12345678901,
+				     .stream = 3,
 				     .state = { .from = "setup", .to = "open now" } };
 	char line[IW_TRACE_LINE];
 

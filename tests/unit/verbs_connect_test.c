@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Connections through the public API: set-up, its failures and time-outs, over real sockets on the loopback. */
+/*
+ * Connections through the public API: set-up, its failures and time-outs, over real sockets on the
+ * loopback.
+ */
 #include "verbs_end.h"
 
 #include <errno.h>
@@ -52,7 +55,9 @@ static void part(void)
 /* APP-01, APP-02, MPA-36, ENH-07 */
 static void both_ends_learn_private_data_and_what_is_in_force(void **state)
 {
-	struct iw_conn_param p = { .private_data = "from a", .private_data_len = 6, .ird = 3, .ord = 5 };
+	struct iw_conn_param p = {
+		.private_data = "from a", .private_data_len = 6, .ird = 3, .ord = 5
+	};
 	struct iw_qp_info ia, ib;
 
 	(void)state;
@@ -88,7 +93,12 @@ static void both_ends_learn_private_data_and_what_is_in_force(void **state)
 
 static void request_tells_what_the_peer_wants(void **state)
 {
-	struct iw_conn_param p = { .private_data = "hello", .private_data_len = 5, .ird = 7, .ord = 9, .markers = true, .peer_to_peer = true };
+	struct iw_conn_param p = { .private_data = "hello",
+				   .private_data_len = 5,
+				   .ird = 7,
+				   .ord = 9,
+				   .markers = true,
+				   .peer_to_peer = true };
 	struct iw_req_info info;
 
 	(void)state;
@@ -154,7 +164,8 @@ static void listener_on_every_address_takes_both_families(void **state)
 		skip();
 	end_listen_with(&b, (struct iw_conn_param){ .host = "*" });
 	for (int i = 0; i < 2; i++) {
-		end_connect_to(&a, hosts[i], iw_listener_port(b.listener), (struct iw_conn_param){ 0 });
+		end_connect_to(&a, hosts[i], iw_listener_port(b.listener),
+			       (struct iw_conn_param){ 0 });
 		end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
 		part();
 		iw_qp_free(a.qp);
@@ -195,7 +206,9 @@ static int raw_socket(uint16_t *port, int backlog)
 
 static int raw_connect(uint16_t port)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) }, .sin_port = htons(port) };
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr = { htonl(INADDR_LOOPBACK) },
+				  .sin_port = htons(port) };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	assert_true(fd >= 0);
@@ -382,7 +395,8 @@ static void request_that_nobody_answers_ends_and_accepting_it_then_says_so(void 
 	end_open_with(&b, &attr, 0, 0);
 	b.keep_requests = true;
 	end_listen_with(&b, (struct iw_conn_param){ 0 });
-	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct iw_conn_param){ .rev = 2 });
+	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener),
+		       (struct iw_conn_param){ .rev = 2 });
 	end_until(&a, &b, a.seen[IW_EV_CLOSED]);
 	assert_int_equal(b.seen[IW_EV_CONNECT_REQUEST], 1);
 	assert_int_equal(iw_accept(b.req, b.qp, NULL, &b.why), IW_E_TIMEOUT);
@@ -509,7 +523,9 @@ static void transports_not_built_say_so(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 4; i++) {
-		struct iw_conn_param p = { .size = sizeof(p), .transport = names[i], .host = "127.0.0.1", .port = 1 };
+		struct iw_conn_param p = {
+			.size = sizeof(p), .transport = names[i], .host = "127.0.0.1", .port = 1
+		};
 		struct iw_listener *l;
 
 		assert_int_equal(iw_connect(a.qp, &p, &a.why), IW_E_NOTSUP);
@@ -533,7 +549,8 @@ static void each_rtr_form_is_agreed_on(void **state)
 			close_both(NULL);
 			open_both(NULL);
 		}
-		end_join_with(&a, &b, (struct iw_conn_param){ .peer_to_peer = true, .rtr = forms[i] });
+		end_join_with(&a, &b,
+			      (struct iw_conn_param){ .peer_to_peer = true, .rtr = forms[i] });
 		iw_qp_info(a.qp, &info);
 		assert_int_equal(info.rtr, forms[i]);
 		/* The responder may speak first. */
@@ -562,7 +579,8 @@ static void large_fpdus_are_not_used_when_one_side_does_not_want_them(void **sta
 
 	(void)state;
 	end_listen_with(&b, (struct iw_conn_param){ 0 });
-	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct iw_conn_param){ .mulpdu = 64768 });
+	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener),
+		       (struct iw_conn_param){ .mulpdu = 64768 });
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
 	iw_qp_info(a.qp, &info);
 	assert_false(info.large_fpdus);
@@ -572,7 +590,10 @@ static void large_fpdus_are_not_used_when_one_side_does_not_want_them(void **sta
 
 /* ---------------------------------------------------------------- peers of Rev 1 */
 
-/* A peer that knows only Rev 1, in octets: it is driven by hand between the steps of the end under test. */
+/*
+ * A peer that knows only Rev 1, in octets: it is driven by hand between the steps of the end under
+ * test.
+ */
 static int next_connection(struct end *e, int listener)
 {
 	struct pollfd p = { .fd = listener, .events = POLLIN };
@@ -775,7 +796,8 @@ static void listener_rests_while_there_are_no_descriptors(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	/* Not a busy loop: a few attempts, little time. */
 	assert_in_range(count("\"event\":\"accept_paused\""), 1, 6);
-	assert_true((double)(t1.tv_sec - t0.tv_sec) + (double)(t1.tv_nsec - t0.tv_nsec) / 1e9 < 0.2);
+	assert_true((double)(t1.tv_sec - t0.tv_sec) + (double)(t1.tv_nsec - t0.tv_nsec) / 1e9 <
+		    0.2);
 	for (int i = 0; i < n; i++)
 		close(spare[i]);
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);

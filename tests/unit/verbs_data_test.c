@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Data and its completions through the public API, over real sockets: the three operations, accounting, ends, revocation. */
+/*
+ * Data and its completions through the public API, over real sockets: the three operations,
+ * accounting, ends, revocation.
+ */
 #include "verbs_end.h"
 
 #include <errno.h>
@@ -25,7 +28,9 @@ static int close_both(void **state)
 /* a anew, with short queues and a completion queue that was never larger. */
 static void shorten_a(uint32_t sq, uint32_t rq)
 {
-	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = MS(2000), .stall_ns = MS(2000) };
+	struct iw_ctx_attr attr = { .size = sizeof(attr),
+				    .setup_ns = MS(2000),
+				    .stall_ns = MS(2000) };
 
 	end_close(&a);
 	end_open_with(&a, &attr, sq, rq);
@@ -85,13 +90,21 @@ static void pieces_of_memory_become_one_message(void **state)
 	assert_memory_equal(got, "one two three", 13);
 }
 
-/* Around what one segment, one FPDU and one batch hold, with every framing. RDMAP-10, RDMAP-13, RDMAP-15, MPA-10 */
+/*
+ * Around what one segment, one FPDU and one batch hold, with every framing. RDMAP-10, RDMAP-13,
+ * RDMAP-15, MPA-10
+ */
 static void writes_and_reads_of_every_size_arrive_unchanged(void **state)
 {
-	static const size_t sizes[] = { 0,     1,     2,     3,      127,    128,	1447,	1448,  1449,
-					16383, 32768, 65461, 65535,  65536, 65537,	262143, 262144, 262145, 3000001 };
+	static const size_t sizes[] = { 0,     1,      2,      3,      127,    128,   1447,
+					1448,  1449,   16383,  32768,  65461,  65535, 65536,
+					65537, 262143, 262144, 262145, 3000001 };
 	static const struct iw_conn_param framings[] = {
-		{ 0 }, { .mulpdu = 64768 }, { .markers = true }, { .crc = IW_CRC_OFF }, { .mulpdu = 16384, .markers = true },
+		{ 0 },
+		{ .mulpdu = 64768 },
+		{ .markers = true },
+		{ .crc = IW_CRC_OFF },
+		{ .mulpdu = 16384, .markers = true },
 	};
 	const size_t largest = 3000001;
 	unsigned char *src = octets(largest, 1), *dst = octets(largest, 0);
@@ -116,7 +129,8 @@ static void writes_and_reads_of_every_size_arrive_unchanged(void **state)
 			fill(src, len, (unsigned)i);
 			memset(dst, 0xee, len + (len < largest));
 			assert_int_equal(iw_post_recv(b.qp, 1, &note, 1), 0);
-			assert_int_equal(end_write(&a, 1, src, len, iw_mr_stag(target), 0, IW_WR_QUIET), 0);
+			assert_int_equal(
+				end_write(&a, 1, src, len, iw_mr_stag(target), 0, IW_WR_QUIET), 0);
 			assert_int_equal(end_send(&a, 2, "!", 1, 0), 0);
 			end_until(&a, &b, end_wc(&a, 2) && end_wc(&b, 1));
 			assert_memory_equal(dst, src, len);
@@ -124,7 +138,8 @@ static void writes_and_reads_of_every_size_arrive_unchanged(void **state)
 			assert_null(end_wc(&a, 1));
 
 			memset(dst, 0xee, len + (len < largest));
-			assert_int_equal(end_read(&a, 3, sink, 0, (uint32_t)len, iw_mr_stag(source), 0), 0);
+			assert_int_equal(
+				end_read(&a, 3, sink, 0, (uint32_t)len, iw_mr_stag(source), 0), 0);
 			end_until(&a, &b, end_wc(&a, 3));
 			assert_int_equal(end_wc(&a, 3)->op, IW_WC_READ);
 			assert_int_equal(end_wc(&a, 3)->len, len);
@@ -163,7 +178,9 @@ static void more_reads_than_ord_wait_their_turn_and_complete_in_order(void **sta
 static void send_with_invalidate_revokes_at_the_peer(void **state)
 {
 	char board[16] = "";
-	struct iw_mr_attr ma = { .addr = board, .len = sizeof(board), .access = IW_ACCESS_REMOTE_WRITE, .qp = b.qp };
+	struct iw_mr_attr ma = {
+		.addr = board, .len = sizeof(board), .access = IW_ACCESS_REMOTE_WRITE, .qp = b.qp
+	};
 	struct iw_send_wr w = { .wr_id = 2, .op = IW_WR_SEND, .flags = IW_WR_INVALIDATE };
 	struct iw_mr *mr;
 
@@ -223,7 +240,9 @@ static void region_of_another_stream_or_domain_is_refused(void **state)
 	(void)state;
 	for (int domain = 0; domain < 2; domain++) {
 		char board[8] = "";
-		struct iw_mr_attr ma = { .addr = board, .len = sizeof(board), .access = IW_ACCESS_REMOTE_WRITE };
+		struct iw_mr_attr ma = { .addr = board,
+					 .len = sizeof(board),
+					 .access = IW_ACCESS_REMOTE_WRITE };
 		struct iw_pd *other;
 		struct iw_mr *mr;
 
@@ -254,7 +273,10 @@ static void region_of_another_stream_or_domain_is_refused(void **state)
 static void region_with_a_lifetime_or_a_number_of_uses_ends(void **state)
 {
 	char board[8] = "";
-	struct iw_mr_attr ma = { .addr = board, .len = sizeof(board), .access = IW_ACCESS_REMOTE_WRITE, .lifetime_ns = MS(50) };
+	struct iw_mr_attr ma = { .addr = board,
+				 .len = sizeof(board),
+				 .access = IW_ACCESS_REMOTE_WRITE,
+				 .lifetime_ns = MS(50) };
 	struct iw_mr *mortal, *once;
 
 	(void)state;
@@ -375,7 +397,8 @@ static void quiet_work_needs_no_polling(void **state)
 		int err;
 
 		numbers[i] = i;
-		while ((err = end_write(&a, i, &numbers[i], sizeof(i), iw_mr_stag(mr), 0, IW_WR_QUIET)) == IW_E_FULL)
+		while ((err = end_write(&a, i, &numbers[i], sizeof(i), iw_mr_stag(mr), 0,
+					IW_WR_QUIET)) == IW_E_FULL)
 			end_step(&a, 0);
 		assert_int_equal(err, 0);
 	}
@@ -385,7 +408,10 @@ static void quiet_work_needs_no_polling(void **state)
 	assert_int_equal(a.nwc, 0);
 }
 
-/* SEC-11, SEC-17, SEC-20: completions that nobody polls hold up their own queue pair and nothing else */
+/*
+ * SEC-11, SEC-17, SEC-20: completions that nobody polls hold up their own queue pair and nothing
+ * else
+ */
 static void completions_that_nobody_polls_are_kept_and_none_is_lost(void **state)
 {
 	enum { DEPTH = 4 };
@@ -420,7 +446,8 @@ static void completions_that_nobody_polls_are_kept_and_none_is_lost(void **state
 	p.port = iw_listener_port(b.listener);
 	assert_int_equal(iw_connect(second, &p, &a.why), 0);
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] == 2);
-	assert_int_equal(iw_post_send(second, &(struct iw_send_wr){ .wr_id = 7, .op = IW_WR_SEND }), 0);
+	assert_int_equal(iw_post_send(second, &(struct iw_send_wr){ .wr_id = 7, .op = IW_WR_SEND }),
+			 0);
 	end_until(&a, &b, end_wc(&b, 2000));
 	assert_int_equal(iw_cq_poll(own, a.wc, 1), 1);
 	assert_int_equal(a.wc[0].wr_id, 7);
@@ -458,7 +485,8 @@ static void end_is_told_after_completions_that_had_no_room(void **state)
 		assert_int_equal(iw_post_recv(b.qp, 1000, NULL, 0), 0);
 	a.hold = true;
 	for (int i = 0; i < 60; i++) {
-		if (iw_post_send(a.qp, &(struct iw_send_wr){ .wr_id = posted, .op = IW_WR_SEND }) == 0)
+		if (iw_post_send(a.qp, &(struct iw_send_wr){ .wr_id = posted, .op = IW_WR_SEND }) ==
+		    0)
 			posted++;
 		end_step(&a, 0);
 		end_step(&b, 0);
@@ -519,8 +547,10 @@ static void reset_in_the_middle_completes_everything_once(void **state)
 	source = end_reg(&b, src, len, IW_ACCESS_REMOTE_READ);
 	sink = end_reg(&a, dst, len, IW_ACCESS_READ_SINK);
 	for (unsigned i = 0; i < WORK; i++)
-		assert_int_equal(i % 3 ? end_write(&a, i, src, len, iw_mr_stag(target), 0, i % 3 == 2 ? IW_WR_QUIET : 0) :
-					 end_read(&a, i, sink, 0, (uint32_t)len, iw_mr_stag(source), 0),
+		assert_int_equal(i % 3 ? end_write(&a, i, src, len, iw_mr_stag(target), 0,
+						   i % 3 == 2 ? IW_WR_QUIET : 0)
+				       : end_read(&a, i, sink, 0, (uint32_t)len, iw_mr_stag(source),
+						  0),
 				 0);
 	end_until(&a, &b, a.nwc > 2);
 	iw_abort(b.qp);
@@ -715,7 +745,10 @@ static void peer_that_takes_no_octets_is_a_time_out(void **state)
 	free(src);
 }
 
-/* The responder refuses while the initiator is in the middle of a long Write: the Terminate gets through all the same. RDMAP-37 */
+/*
+ * The responder refuses while the initiator is in the middle of a long Write: the Terminate gets
+ * through all the same. RDMAP-37
+ */
 static void terminate_reaches_a_peer_that_is_busy_sending(void **state)
 {
 	const size_t len = 32 << 20;

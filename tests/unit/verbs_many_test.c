@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Thousands of connections in one thread: all are served, the idle ones hold almost nothing and cost nothing. */
+/*
+ * Thousands of connections in one thread: all are served, the idle ones hold almost nothing and
+ * cost nothing.
+ */
 #include "verbs_end.h"
 
 #include <malloc.h>
@@ -37,14 +40,14 @@ static void step(void)
 	take_all();
 }
 
-#define until(cond)                                                  \
-	do {                                                         \
-		double limit_ = end_clock() + 60;                    \
-		while (!(cond)) {                                    \
-			if (end_clock() > limit_)                    \
-				fail_msg("not within 60 s: " #cond); \
-			step();                                      \
-		}                                                    \
+#define until(cond)                                                                                \
+	do {                                                                                       \
+		double limit_ = end_clock() + 60;                                                  \
+		while (!(cond)) {                                                                  \
+			if (end_clock() > limit_)                                                  \
+				fail_msg("not within 60 s: " #cond);                               \
+			step();                                                                    \
+		}                                                                                  \
 	} while (0)
 
 static double cpu_seconds(void)
@@ -77,7 +80,11 @@ static size_t in_use(void)
 
 static struct iw_qp *small_qp(struct end *e)
 {
-	struct iw_qp_attr attr = { .size = sizeof(attr), .send_cq = e->cq, .recv_cq = e->cq, .sq_depth = 8, .rq_depth = 8 };
+	struct iw_qp_attr attr = { .size = sizeof(attr),
+				   .send_cq = e->cq,
+				   .recv_cq = e->cq,
+				   .sq_depth = 8,
+				   .rq_depth = 8 };
 	struct iw_qp *qp;
 
 	if (iw_qp_new(&qp, e->pd, &attr, &e->why) != 0)
@@ -87,7 +94,9 @@ static struct iw_qp *small_qp(struct end *e)
 
 static void thousands_of_connections_live_in_one_thread(void **state)
 {
-	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = MS(60000), .stall_ns = MS(60000) };
+	struct iw_ctx_attr attr = { .size = sizeof(attr),
+				    .setup_ns = MS(60000),
+				    .stall_ns = MS(60000) };
 	struct iw_conn_param p = { .size = sizeof(p), .host = "127.0.0.1" };
 	static char buf[MANY];
 	size_t before, held;
@@ -115,9 +124,12 @@ static void thousands_of_connections_live_in_one_thread(void **state)
 
 	/* A message on each: batches and spill buffers come and go. */
 	for (unsigned i = 0; i < n; i++)
-		assert_int_equal(iw_post_send(qa[i], &(struct iw_send_wr){ .op = IW_WR_SEND, .flags = IW_WR_QUIET,
-									  .sge = &(struct iw_sge){ "m", 1 }, .nsge = 1 }),
-				 0);
+		assert_int_equal(
+			iw_post_send(qa[i], &(struct iw_send_wr){ .op = IW_WR_SEND,
+								  .flags = IW_WR_QUIET,
+								  .sge = &(struct iw_sge){ "m", 1 },
+								  .nsge = 1 }),
+			0);
 	for (t = end_clock(); got < n; step()) {
 		struct iw_wc wc[32];
 		int k = iw_cq_poll(b.cq, wc, 32);
@@ -136,7 +148,10 @@ static void thousands_of_connections_live_in_one_thread(void **state)
 	print_message("# %u connections, %zu octets an end\n", n, held);
 	assert_true(held <= 24 * 1024);
 
-	/* And a turn of the loop does not walk over them: one busy connection costs what it costs alone. */
+	/*
+	 * And a turn of the loop does not walk over them: one busy connection costs what it costs
+	 * alone.
+	 */
 	t = cpu_seconds();
 	for (int i = 0; i < 2000; i++) {
 		assert_int_equal(iw_progress(b.ctx, 0), 0);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The public API when memory runs out, wherever that is: an error or an end with a reason, nothing leaked, nothing used after it was freed;
- * and in the steady state no allocation at all. */
+/*
+ * The public API when memory runs out, wherever that is: an error or an end with a reason, nothing
+ * leaked, nothing used after it was freed; and in the steady state no allocation at all.
+ */
 #include "verbs_end.h"
 
 #include "counting_mem.h"
@@ -11,10 +13,15 @@ static struct counting_mem mem;
 /* The initiator's whole life, with memory failing somewhere. Returns true when nothing failed. */
 static bool life(struct end *b)
 {
-	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = MS(300), .stall_ns = MS(300) };
-	struct iw_conn_param p = { .size = sizeof(p), .host = "127.0.0.1", .port = iw_listener_port(b->listener), .private_data = "pd",
+	struct iw_ctx_attr attr = { .size = sizeof(attr),
+				    .setup_ns = MS(300),
+				    .stall_ns = MS(300) };
+	struct iw_conn_param p = { .size = sizeof(p),
+				   .host = "127.0.0.1",
+				   .port = iw_listener_port(b->listener),
+				   .private_data = "pd",
 				   .private_data_len = 2 };
-	double limit = end_clock() + 5;
+	double limit = end_clock() + 15;
 	static char big[300000];
 	bool whole = false;
 	struct end a;
@@ -26,12 +33,16 @@ static bool life(struct end *b)
 	}
 	if (iw_pd_new(&a.pd, a.ctx) == 0 && iw_cq_new(&a.cq, a.ctx) == 0) {
 		struct iw_qp_attr qa = { .size = sizeof(qa), .send_cq = a.cq, .recv_cq = a.cq };
-		struct iw_mr_attr ma = { .addr = big, .len = sizeof(big), .access = IW_ACCESS_READ_SINK };
+		struct iw_mr_attr ma = { .addr = big,
+					 .len = sizeof(big),
+					 .access = IW_ACCESS_READ_SINK };
 		struct iw_listener *l;
 		struct iw_mr *mr;
 
-		if (iw_qp_new(&a.qp, a.pd, &qa, &a.why) == 0 && iw_post_recv(a.qp, 1, NULL, 0) == 0 &&
-		    iw_mr_reg(&mr, a.pd, &ma, &a.why) == 0 && iw_listen(&l, a.ctx, &(struct iw_conn_param){ .size = sizeof(p) }, &a.why) == 0 &&
+		if (iw_qp_new(&a.qp, a.pd, &qa, &a.why) == 0 &&
+		    iw_post_recv(a.qp, 1, NULL, 0) == 0 && iw_mr_reg(&mr, a.pd, &ma, &a.why) == 0 &&
+		    iw_listen(&l, a.ctx, &(struct iw_conn_param){ .size = sizeof(p) }, &a.why) ==
+			    0 &&
 		    iw_connect(a.qp, &p, &a.why) == 0) {
 			bool sent = false;
 
@@ -101,7 +112,8 @@ static void listener_without_memory_goes_on_when_there_is_some(void **state)
 		end_open(&a);
 		mem.calls = 0;
 		mem.fail_from = n;
-		end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct iw_conn_param){ .rev = 2 });
+		end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener),
+			       (struct iw_conn_param){ .rev = 2 });
 		end_until(&a, &b, a.seen[IW_EV_CLOSED]);
 		assert_int_equal(b.seen[IW_EV_CONNECT_REQUEST], 0);
 		end_close(&a);

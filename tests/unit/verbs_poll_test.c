@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Waiting: in iw_progress and iw_cq_wait, in other people's event loops by poll(), woken by a descriptor of one's own. */
+/*
+ * Waiting: in iw_progress and iw_cq_wait, in other people's event loops by poll(), woken by a
+ * descriptor of one's own.
+ */
 #include "verbs_end.h"
 
 #include <fcntl.h>
@@ -127,7 +130,9 @@ static void connection_lives_on_poll_alone(void **state)
 	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct iw_conn_param){ 0 });
 	while (!(a.seen[IW_EV_CLOSED] && b.seen[IW_EV_CLOSED])) {
 		assert_true(end_clock() < limit);
-		assert_true(poll(p, 2, 5000) > 0); /* no time-out: whatever is to be done makes a descriptor readable */
+		assert_true(
+			poll(p, 2, 5000) >
+			0); /* no time-out: whatever is to be done makes a descriptor readable */
 		if (p[0].revents)
 			end_take(&a); /* polls the queue, and by that makes progress */
 		if (p[1].revents)
@@ -225,7 +230,8 @@ static void deadlines_make_the_descriptor_readable(void **state)
 	end_close(&a);
 	end_open_with(&a, &attr, 0, 0);
 	fd = iw_ctx_fd(a.ctx, &a.why);
-	end_connect_to(&a, "127.0.0.1", iw_listener_port(silent.listener), (struct iw_conn_param){ 0 });
+	end_connect_to(&a, "127.0.0.1", iw_listener_port(silent.listener),
+		       (struct iw_conn_param){ 0 });
 	while (!a.seen[IW_EV_CLOSED]) {
 		assert_true(readable(fd, 5000));
 		end_step(&a, 0);
@@ -330,7 +336,10 @@ static void signal_ends_the_wait(void **state)
 	sigaction(SIGUSR1, &old, NULL);
 }
 
-/* ---------------------------------------------------------------- one connection that is all the talk */
+/*
+ * ---------------------------------------------------------------- one connection that is all the
+ * talk
+ */
 
 /* b has received twice in a row from its only connection, and waits for more of it. */
 static void make_b_eager(unsigned *id)
@@ -432,7 +441,10 @@ static void eager_wait_sees_the_end(void **state)
 
 /* ---------------------------------------------------------------- figures */
 
-/* What one message costs in system calls: nothing but one send and one receive, and the wait between them. */
+/*
+ * What one message costs in system calls: nothing but one send and one receive, and the wait
+ * between them.
+ */
 static void one_message_is_one_send_and_one_receive(void **state)
 {
 	struct iw_qp_info before, after;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Contexts know nothing of each other: several threads, each with its own, at once. For the thread sanitizer. */
+/*
+ * Contexts know nothing of each other: several threads, each with its own, at once. For the thread
+ * sanitizer.
+ */
 #include "verbs_end.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define PAIRS 3
+#define PAIRS    3
 #define MESSAGES 300u
 
 struct side {
@@ -25,7 +28,10 @@ static void open_side(struct side *s)
 		assert_int_equal(iw_post_recv(s->e.qp, 0, s->board, sizeof(s->board)), 0);
 }
 
-/* Posts a receive and counts messages until the end; each one that came is answered, the last by the end. */
+/*
+ * Posts a receive and counts messages until the end; each one that came is answered, the last by
+ * the end.
+ */
 static bool talk(struct side *s, unsigned messages, bool first)
 {
 	struct end *e = &s->e;

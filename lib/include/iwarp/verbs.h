@@ -42,7 +42,7 @@ struct iw_conn_req;
 
 struct iw_ctx_attr {
 	size_t size;            /* sizeof(struct iw_ctx_attr) */
-	uint64_t setup_ns;      /* connection and MPA set-up; 0: 10 s */
+	uint64_t setup_ns;      /* connection and MPA set-up; and behind our FIN the peer's next octet or FIN; 0: 10 s */
 	uint64_t stall_ns;      /* no octet moved while something is outstanding; 0: 30 s */
 	uint64_t spin_ns;       /* iw_cq_wait polls that long before it sleeps: latency for CPU time; 0: none */
 	/* One line of JSON (no newline) per protocol event, for plots and labs; NULL: none. Called inside progress; must not call
