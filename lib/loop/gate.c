@@ -8,7 +8,7 @@
 #include "os/os.h"
 #include "util/text.h"
 
-/* Without descriptors a listener stays readable and accepting keeps failing: how long it rests. */
+/* Where nothing can be accepted a listener stays readable: how long it is not looked at. */
 #define REST_NS IW_MSEC(100)
 
 static void set_watched(struct iw_gate *g, bool on)
@@ -28,11 +28,6 @@ static void set_watched(struct iw_gate *g, bool on)
 	}
 }
 
-static bool resting(const struct iw_gate *g)
-{
-	return g->watch.timer.at != FAR_AWAY;
-}
-
 void iw_gate_ready(struct iw_gate *g)
 {
 	iw_loop_note(&g->loop->gate_news, &g->news);
@@ -41,7 +36,13 @@ void iw_gate_ready(struct iw_gate *g)
 void iw_gate_timer(struct iw_gate *g)
 {
 	iw_loop_set_timer(g->loop, &g->watch, FAR_AWAY);
-	set_watched(g, !g->shut);
+	set_watched(g, true);
+}
+
+void iw_gate_rest(struct iw_gate *g)
+{
+	set_watched(g, false);
+	iw_loop_set_timer(g->loop, &g->watch, iw_os_now() + REST_NS);
 }
 
 int iw_gate_new(struct iw_gate **out, struct iw_loop *l, struct iw_llp *llp, void *owner,
@@ -87,18 +88,14 @@ int iw_gate_accept(struct iw_gate *g, struct iw_llp **out, struct iw_fault *why)
 {
 	int err = g->llp->ops->accept(g->llp, out, why);
 
-	if (err == IW_E_LIMIT) {
-		set_watched(g, false);
-		iw_loop_set_timer(g->loop, &g->watch, iw_os_now() + REST_NS);
-	}
+	if (err == IW_E_LIMIT)
+		iw_gate_rest(g);
 	return err;
 }
 
-void iw_gate_shut(struct iw_gate *g, bool shut)
+void iw_gate_go_on(struct iw_gate *g)
 {
-	g->shut = shut;
-	if (!resting(g))
-		set_watched(g, !shut);
+	iw_gate_timer(g);
 }
 
 void *iw_gate_owner(const struct iw_gate *g)

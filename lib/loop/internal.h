@@ -74,7 +74,7 @@ struct iw_gate {
 	struct iw_llp *llp;
 	void *owner;
 	struct iw_list news;
-	bool shut, watched;
+	bool watched;
 };
 
 /* loop.c */

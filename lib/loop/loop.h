@@ -103,8 +103,12 @@ void iw_gate_free(struct iw_gate *g);
  * rests for 100 ms; others: this one failed, go on.
  */
 IW_MUST_CHECK int iw_gate_accept(struct iw_gate *g, struct iw_llp **out, struct iw_fault *why);
-/* Shut: the gate is not watched, connections wait in the system's queue. */
-void iw_gate_shut(struct iw_gate *g, bool shut);
+/*
+ * The gate is not watched for 100 ms, or until it is told to go on: connections wait in the
+ * system's queue.
+ */
+void iw_gate_rest(struct iw_gate *g);
+void iw_gate_go_on(struct iw_gate *g);
 void *iw_gate_owner(const struct iw_gate *g);
 const struct iw_llp *iw_gate_llp(const struct iw_gate *g);
 

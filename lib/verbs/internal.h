@@ -128,6 +128,7 @@ struct iw_conn_req {
 	struct iw_list all; /* in listener->reqs */
 	struct iw_conn *conn;
 	struct iw_link *link; /* NULL: the connection is gone, fault says why */
+	uint64_t since;       /* accepted */
 	bool offered;         /* IW_EV_CONNECT_REQUEST has been queued */
 	bool taken;           /* and the user has it */
 	bool answered;        /* rejected: it lives on until its Reply is out */
@@ -141,7 +142,8 @@ struct iw_listener {
 	struct iw_gate *gate;
 	struct iw_list reqs;
 	unsigned nreqs, backlog;
-	bool full;
+	bool full;                  /* as many requests as the backlog allows: it rests */
+	bool paused;                /* and that, or the lack of descriptors, was traced */
 	struct iw_conn_param param; /* texts are not kept */
 	uint8_t private_data[IW_MPA_PD_MAX];
 	char addr[64];

@@ -11,6 +11,8 @@
 #define BACKLOG       128
 /* Connections taken from the system's queue a turn. */
 #define ACCEPT_BUDGET 64
+/* What a new connection has for its MPA Request where others wait for its place. */
+#define FAIR_NS       IW_SEC(1)
 
 /* ---------------------------------------------------------------- requests */
 
@@ -26,7 +28,7 @@ static void req_free(struct iw_conn_req *req, bool abort)
 	l->nreqs--;
 	if (l->full && l->nreqs < l->backlog) {
 		l->full = false;
-		iw_gate_shut(l->gate, false);
+		iw_gate_go_on(l->gate);
 	}
 }
 
@@ -47,13 +49,14 @@ static void admit(struct iw_listener *l, struct iw_llp *llp)
 	req->party.kind = PARTY_REQ;
 	iw_list_init(&req->party.events.link);
 	req->listener = l;
+	req->since = iw_os_now();
 	memcpy(req->peer, llp->peer, sizeof(req->peer));
 	iw_list_add_tail(&l->reqs, &req->all);
 	l->nreqs++;
 	if (iw_verbs_traced(ctx))
 		iw_verbs_trace_connected(ctx, 0, llp, false);
 	iw_verbs_conn_cfg(&cfg, ctx, &l->param, false, l->param.rev);
-	if (iw_conn_new(&req->conn, &cfg, iw_os_now(), NULL) != 0) {
+	if (iw_conn_new(&req->conn, &cfg, req->since, NULL) != 0) {
 		llp->ops->close(llp, true);
 		req_free(req, true);
 		return;
@@ -64,6 +67,34 @@ static void admit(struct iw_listener *l, struct iw_llp *llp)
 	}
 }
 
+/*
+ * Whoever connects and then says nothing must not keep others out: when the backlog is full, the
+ * one that has been silent for longest goes, once it had a fair time.
+ */
+static bool make_room(struct iw_listener *l)
+{
+	uint64_t now = iw_os_now();
+
+	for (struct iw_list *n = l->reqs.next; n != &l->reqs; n = n->next) {
+		struct iw_conn_req *req = iw_container_of(n, struct iw_conn_req, all);
+
+		if (now < req->since + FAIR_NS)
+			return false;
+		if (!req->offered) {
+			req_free(req, true);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void pause_listener(struct iw_listener *l, const char *text)
+{
+	if (!l->paused && iw_verbs_traced(l->ctx))
+		iw_verbs_trace_pause(l, text);
+	l->paused = true;
+}
+
 void iw_verbs_listener_news(struct iw_listener *l)
 {
 	struct iw_fault why;
@@ -72,22 +103,20 @@ void iw_verbs_listener_news(struct iw_listener *l)
 		struct iw_llp *llp;
 		int err;
 
-		if (l->nreqs >= l->backlog) {
+		if (l->nreqs >= l->backlog && !make_room(l)) {
 			l->full = true;
-			iw_gate_shut(l->gate, true);
-			if (iw_verbs_traced(l->ctx))
-				iw_verbs_trace_pause(
-					l, "as many connections as it has backlog are in set-up");
+			iw_gate_rest(l->gate);
+			pause_listener(l, "as many connections as its backlog are in set-up");
 			return;
 		}
 		err = iw_gate_accept(l->gate, &llp, &why);
 		if (err == IW_E_AGAIN)
 			return;
 		if (err == IW_E_LIMIT) {
-			if (iw_verbs_traced(l->ctx))
-				iw_verbs_trace_pause(l, why.text);
+			pause_listener(l, why.text);
 			return;
 		}
+		l->paused = false;
 		if (!err)
 			llp = iw_verbs_wrapped(l->ctx, llp, false);
 		if (!err && llp)

@@ -455,6 +455,26 @@ static void backlog_limits_those_in_set_up_and_the_others_wait(void **state)
 	assert_int_equal(b.seen[IW_EV_CLOSED], 0); /* the accepted one stays */
 }
 
+/* SEC-29 */
+static void silent_connections_do_not_keep_others_out(void **state)
+{
+	int fd[4];
+	double t;
+
+	(void)state;
+	end_listen_with(&b, (struct iw_conn_param){ .backlog = 4 });
+	for (int i = 0; i < 4; i++)
+		fd[i] = raw_connect(iw_listener_port(b.listener));
+	end_run(&b, NULL, 50);
+	t = end_clock();
+	end_join(&a, &b);
+	/* After a fair time, and before that of set-up (2 s). */
+	assert_in_range((end_clock() - t) * 1e3, 800, 1600);
+	assert_true(closed_by_peer(&b, fd[0], 1000));
+	for (int i = 0; i < 4; i++)
+		close(fd[i]);
+}
+
 static void queue_pair_is_used_once(void **state)
 {
 	struct iw_conn_param p = { .size = sizeof(p), .host = "127.0.0.1", .port = 1 };
@@ -795,7 +815,7 @@ static void listener_rests_while_there_are_no_descriptors(void **state)
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t1);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	/* Not a busy loop: a few attempts, little time. */
-	assert_in_range(count("\"event\":\"accept_paused\""), 1, 6);
+	assert_int_equal(count("\"event\":\"accept_paused\""), 1);
 	assert_true((double)(t1.tv_sec - t0.tv_sec) + (double)(t1.tv_nsec - t0.tv_nsec) / 1e9 <
 		    0.2);
 	for (int i = 0; i < n; i++)
@@ -846,6 +866,7 @@ int main(void)
 		test(request_that_nobody_answers_ends_and_accepting_it_then_says_so),
 		test(request_that_died_unseen_is_not_offered),
 		test(backlog_limits_those_in_set_up_and_the_others_wait),
+		test(silent_connections_do_not_keep_others_out),
 		test(queue_pair_is_used_once),
 		test(impossible_wishes_are_refused_with_a_reason),
 		test(struct_of_a_newer_version_is_refused_when_it_asks_for_more),
