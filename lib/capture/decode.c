@@ -227,7 +227,9 @@ static bool flow_step(struct iw_cap *c, struct flow *f)
 		startup_give_up(c, f);
 		return true;
 	}
-	flow_end(c, f);
+	/* Behind a reset more may come, wrongly or because it was a forged one. */
+	if (f->closing)
+		flow_end(c, f);
 	f->flush = false;
 	if (f->reset && !f->reset_told) {
 		f->reset_told = true;

@@ -151,7 +151,7 @@ void flow_close(struct iw_cap *c, struct flow *f)
 	*p = f->hash_next;
 	iw_list_del(&f->link);
 	iw_list_add_tail(&c->closing, &f->link);
-	f->flush = true;
+	f->flush = f->closing = true;
 	c->flows--;
 }
 

@@ -176,7 +176,8 @@ struct flow {
 	size_t bucket;
 	struct iw_list link; /* cap.lru[..] or cap.closing */
 	uint32_t packets;
-	bool flush; /* no octets will fill a hole any more */
+	bool flush;   /* no octets will fill a hole any more */
+	bool closing; /* in cap.closing: it ends when the flush is done */
 	bool reset, reset_told;
 	unsigned reset_from;
 	uint64_t reset_time_ns, reset_frame;

@@ -747,6 +747,39 @@ static void what_is_sent_again_while_it_waits_is_kept_once(void **state)
 	free(s);
 }
 
+/* A reset may be forged, or come late: what follows is read on from where it was. */
+static void octets_behind_a_reset_are_read_on(void **state)
+{
+	struct stream *s = new_stream(true, 36);
+	uint8_t frame[40];
+	struct maker m;
+
+	(void)state;
+	/* within an FPDU, within the first four octets, and within a start-up frame */
+	for (size_t at = 2; at < 3000; at += 900) {
+		begin(&m, NULL, true);
+		say(&m, 0, s->octets, at);
+		(void)tcp(&m, 1, RST, m.seq[1], 0, NULL, 0);
+		for (size_t i = at; i < s->len; i += 1000)
+			say(&m, 0, s->octets + i, IW_MIN((size_t)1000, s->len - i));
+		assert_all_told(&m, s, true);
+		assert_int_equal(count_tcp(&m, IW_CAP_TCP_RESET), 1);
+		end(&m);
+	}
+	for (size_t at = 1; at < 26; at++) {
+		maker_init(&m, NULL);
+		handshake(&m);
+		make_mpa(frame, false, IW_MPA_C, 1, "abcdef", 6);
+		say(&m, 0, frame, at);
+		(void)tcp(&m, 1, RST, m.seq[1], 0, NULL, 0);
+		say(&m, 0, frame + at, 26 - at);
+		assert_int_equal(count_kind(&m, IW_CAP_MPA), 1);
+		assert_memory_equal(nth(&m, IW_CAP_MPA, 0)->pd, "abcdef", 6);
+		end(&m);
+	}
+	free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -771,6 +804,7 @@ int main(void)
 		cmocka_unit_test(fin_is_told_once_behind_all_octets),
 		cmocka_unit_test(fin_within_an_fpdu_is_an_error),
 		cmocka_unit_test(reset_is_told_with_what_was_waiting),
+		cmocka_unit_test(octets_behind_a_reset_are_read_on),
 		cmocka_unit_test(the_same_ports_used_again_are_another_connection),
 		cmocka_unit_test(keep_alives_and_window_probes_do_no_harm),
 		cmocka_unit_test(payload_cut_by_a_snap_length_keeps_the_stream_readable),
