@@ -150,10 +150,10 @@ static void reject(struct hub *h, struct iw_conn_req *req, const char *peer, enu
 static int find_place(const struct hub *h, struct iw_fault *why)
 {
 	if (h->stopping)
-		return iw_fail(why, IW_E_REJECTED, "this side is about to end");
+		return iw_xfer_fault(why, IW_E_REJECTED, "this side is about to end");
 	if (h->cfg->once && h->taken)
-		return iw_fail(why, IW_E_REJECTED,
-			       "this listener takes one transfer (--once), and has it");
+		return iw_xfer_fault(why, IW_E_REJECTED,
+				     "this listener takes one transfer (--once), and has it");
 	return 0;
 }
 
@@ -376,6 +376,7 @@ static bool is_over(const struct hub *h)
 	return !h->cfg->listen || h->stopping || (h->cfg->once && h->taken);
 }
 
+/* Of a connection's end its completions come first: they were queued before the event. */
 static void turn(struct hub *h)
 {
 	struct iw_async_event ev;
@@ -384,11 +385,9 @@ static void turn(struct hub *h)
 	while (iw_next_event(h->ctx, &ev))
 		on_event(h, &ev);
 	take_completions(h);
-	/* Taking completions may have moved octets: what happened to connections then is due before they run. */
-	while (iw_next_event(h->ctx, &ev))
-		on_event(h, &ev);
-	take_completions(h);
-	look_at_descriptors(h);
+	/* While there is work, a look at signals and pipes now and then is enough. */
+	if (h->turns++ % 16 == 0 || iw_list_empty(&h->ready))
+		look_at_descriptors(h);
 	run_ready(h);
 	look_at_timers(h);
 	tell_progress(h);

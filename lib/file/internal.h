@@ -41,6 +41,7 @@ struct hub {
 	int epoll;                   /* signals, standard input and output */
 	int watched_in, watched_out; /* in it, or -1 */
 	uint64_t now;
+	unsigned turns;
 	bool stopping; /* a signal came */
 	uint64_t stop_by;
 	bool taken;            /* once: the one transfer has come */

@@ -20,6 +20,7 @@ void iw_report_init(struct iw_report *r, struct iw_cli *cli, bool data_on_stdout
 	memset(r, 0, sizeof(*r));
 	r->cli = cli;
 	r->data_on_stdout = data_on_stdout;
+	r->on_terminal = iw_term_columns(STDERR_FILENO) > 0;
 }
 
 static void bar_end(struct iw_report *r)
@@ -61,7 +62,7 @@ void iw_report_listening(struct iw_report *r, const char *addr, uint16_t port, b
 		iw_json_u64(&r->cli->out, "port", port);
 		end_object(r);
 	} else if (r->data_on_stdout && !r->cli->quiet) {
-		iw_log(IW_LOG_WARN, "listening on %s%s", addr, more);
+		fprintf(stderr, "%s: listening on %s%s\n", r->cli->tool, addr, more);
 	} else if (human(r)) {
 		printf("listening on %s%s\n", addr, more);
 		flush(r);
@@ -109,7 +110,8 @@ void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
 	char name[4096];
 
 	iw_printable(name, sizeof(name), f->meta->name, f->meta->name_len, true);
-	if (f->code == IW_XC_OK || f->code == IW_XC_SAME)
+	/* Canceled is what the end of the whole transfer made of it: that is told by itself. */
+	if (f->code == IW_XC_OK || f->code == IW_XC_SAME || f->code == IW_XC_CANCELED)
 		iw_log_info("%s: %s", name, iw_xcode_text(f->code));
 	else
 		iw_log_error("%s: %s%s%s%s", name, f->told_by_peer ? "the peer says: " : "",
@@ -133,7 +135,7 @@ void iw_report_progress(struct iw_report *r, const char *what, uint64_t done, ui
 		end_object(r);
 		return;
 	}
-	if (r->cli->quiet || !iw_term_columns(STDERR_FILENO))
+	if (r->cli->quiet || !r->on_terminal)
 		return;
 	if (!r->bar_on) {
 		iw_progress_begin(&r->bar, STDERR_FILENO, what, 0, total, now);
@@ -213,9 +215,13 @@ void iw_report_transfer(struct iw_report *r, const struct iw_transfer_report *t)
 		transfer_json(r, t);
 	} else if (human(r) && t->fault.err == IW_OK) {
 		count_files(files, sizeof(files), &t->counts);
-		printf("%s: %s, %s in %.2f s, %s\n", t->peer, files,
-		       iw_human_size(size, t->counts.octets), (double)t->duration_ns / 1e9,
-		       iw_human_rate(rate, iw_bits_per_second(t->counts.octets, t->duration_ns)));
+		printf("%s: %s", t->peer, files);
+		if (t->counts.octets > 0)
+			printf(", %s in %.2f s, %s", iw_human_size(size, t->counts.octets),
+			       (double)t->duration_ns / 1e9,
+			       iw_human_rate(rate,
+					     iw_bits_per_second(t->counts.octets, t->duration_ns)));
+		printf("\n");
 		flush(r);
 	}
 }

@@ -144,6 +144,7 @@ static struct iw_hello own_hello(const struct session *s, enum iw_xfer_role role
 
 	h.files = IW_XFER_FILES;
 	h.ranges = IW_XFER_RANGES;
+	h.patience_ms = (uint32_t)IW_MAX(s->hub->cli->timeout_ns / IW_MSEC(1), (uint64_t)1);
 	return h;
 }
 
@@ -360,7 +361,8 @@ void session_rejected(struct session *s, const struct iw_fault *why)
 		    iw_hello_check(&reply, &s->mine, &said) == IW_E_REJECTED)
 			own = said;
 		else
-			iw_fail(&own, IW_E_REJECTED,
+			iw_xfer_fault(
+				&own, IW_E_REJECTED,
 				"the peer rejects the connection: it does not speak the transfer protocol");
 	}
 	s->closed_why = own;
@@ -638,7 +640,7 @@ void session_stop(struct session *s, const char *text)
 {
 	struct iw_fault why;
 
-	iw_fail(&why, IW_E_CANCELED, "%s", text);
+	iw_xfer_fault(&why, IW_E_CANCELED, "%s", text);
 	iw_xfer_fail(s->x, &why);
 	if (s->phase == PH_CONNECTING) {
 		s->ended = true;

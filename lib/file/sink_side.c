@@ -99,7 +99,7 @@ uint64_t sink_store(struct session *s, const struct iw_xact *a)
 		iw_xfer_file_failed(s->x, a->id, why.code, why.text, s->hub->now);
 	else if (r == 0)
 		iw_xfer_stored(s->x, s->hub->now);
-	return a->len;
+	return r == 1 ? 0 : a->len;
 }
 
 uint64_t sink_commit(struct session *s, const struct iw_xact *a)
@@ -118,7 +118,7 @@ uint64_t sink_commit(struct session *s, const struct iw_xact *a)
 		iw_xfer_file_failed(s->x, a->id, why.code, why.text, s->hub->now);
 	else if (r == 0)
 		iw_xfer_committed(s->x, a->id, s->hub->now);
-	return COMMIT_COST;
+	return r == 1 ? 0 : COMMIT_COST;
 }
 
 uint64_t sink_act(struct session *s, const struct iw_xact *a)

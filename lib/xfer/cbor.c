@@ -322,8 +322,7 @@ int iw_cbor_rec_next(struct iw_cbor_rec *rec, struct iw_cbor_in *in, const char 
 	if (r == 0)
 		return 0;
 	if (r < 0 || head.kind != IW_CBOR_MAP)
-		return iw_fail(why, IW_E_FORMAT, "xfer: %s: not a CBOR map of definite length",
-			       what);
+		return iw_fail(why, IW_E_FORMAT, "%s: not a CBOR map of definite length", what);
 	for (uint64_t i = 0; i < head.u; i++) {
 		const uint8_t *p;
 		size_t len, before = in->pos;
@@ -338,13 +337,12 @@ int iw_cbor_rec_next(struct iw_cbor_rec *rec, struct iw_cbor_in *in, const char 
 			r = iw_cbor_skip(in, &p, &len);
 		if (r <= 0)
 			return iw_fail(why, r < 0 ? r : IW_E_TRUNC,
-				       "xfer: %s: pair %U of %U at octet %U is no CBOR", what,
-				       i + 1, head.u, (uint64_t)before);
+				       "%s: pair %U of %U at octet %U is no CBOR", what, i + 1,
+				       head.u, (uint64_t)before);
 		if (key.kind != IW_CBOR_UINT || key.u >= IW_CBOR_KEYS)
 			continue;
 		if (rec->value[key.u].p)
-			return iw_fail(why, IW_E_FORMAT, "xfer: %s: key %U comes twice", what,
-				       key.u);
+			return iw_fail(why, IW_E_FORMAT, "%s: key %U comes twice", what, key.u);
 		rec->value[key.u].p = p;
 		rec->value[key.u].len = len;
 	}
@@ -361,20 +359,18 @@ static int get_head(const struct iw_cbor_rec *rec, unsigned key, struct iw_cbor_
 		    struct iw_cbor_item *item, struct iw_fault *why)
 {
 	if (!rec->value[key].p)
-		return iw_fail(why, IW_E_FORMAT, "xfer: %s: key %u is missing", rec->what,
-			       (uint32_t)key);
+		return iw_fail(why, IW_E_FORMAT, "%s: key %u is missing", rec->what, (uint32_t)key);
 	*in = (struct iw_cbor_in){ .p = rec->value[key].p, .len = rec->value[key].len };
 	/* The value has been walked over once: its head reads. */
 	return iw_cbor_next(in, item) > 0
 		       ? 0
-		       : iw_fail(why, IW_E_FORMAT, "xfer: %s: key %u", rec->what, (uint32_t)key);
+		       : iw_fail(why, IW_E_FORMAT, "%s: key %u", rec->what, (uint32_t)key);
 }
 
 static int wrong_kind(const struct iw_cbor_rec *rec, unsigned key, const char *wanted,
 		      struct iw_fault *why)
 {
-	return iw_fail(why, IW_E_FORMAT, "xfer: %s: key %u is not %s", rec->what, (uint32_t)key,
-		       wanted);
+	return iw_fail(why, IW_E_FORMAT, "%s: key %u is not %s", rec->what, (uint32_t)key, wanted);
 }
 
 int iw_cbor_get_uint(const struct iw_cbor_rec *rec, unsigned key, uint64_t max, uint64_t *out,
@@ -389,7 +385,7 @@ int iw_cbor_get_uint(const struct iw_cbor_rec *rec, unsigned key, uint64_t max, 
 	if (item.kind != IW_CBOR_UINT)
 		return wrong_kind(rec, key, "an unsigned integer", why);
 	if (item.u > max)
-		return iw_fail(why, IW_E_LIMIT, "xfer: %s: key %u is %U, more than %U", rec->what,
+		return iw_fail(why, IW_E_LIMIT, "%s: key %u is %U, more than %U", rec->what,
 			       (uint32_t)key, item.u, max);
 	*out = item.u;
 	return 0;
@@ -417,7 +413,7 @@ int iw_cbor_get_int(const struct iw_cbor_rec *rec, unsigned key, int64_t *out, s
 	if (item.kind != IW_CBOR_UINT && item.kind != IW_CBOR_NINT)
 		return wrong_kind(rec, key, "an integer", why);
 	if (item.u > INT64_MAX)
-		return iw_fail(why, IW_E_LIMIT, "xfer: %s: key %u does not fit 64 bits with a sign",
+		return iw_fail(why, IW_E_LIMIT, "%s: key %u does not fit 64 bits with a sign",
 			       rec->what, (uint32_t)key);
 	*out = item.kind == IW_CBOR_UINT ? (int64_t)item.u : -1 - (int64_t)item.u;
 	return 0;
@@ -450,8 +446,8 @@ int iw_cbor_get_string(const struct iw_cbor_rec *rec, unsigned key, enum iw_cbor
 		return wrong_kind(rec, key,
 				  kind == IW_CBOR_BYTES ? "a byte string" : "a text string", why);
 	if (item.len > max)
-		return iw_fail(why, IW_E_LIMIT, "xfer: %s: key %u has %U octets, more than %U",
-			       rec->what, (uint32_t)key, (uint64_t)item.len, (uint64_t)max);
+		return iw_fail(why, IW_E_LIMIT, "%s: key %u has %U octets, more than %U", rec->what,
+			       (uint32_t)key, (uint64_t)item.len, (uint64_t)max);
 	*p = item.p;
 	*len = item.len;
 	return 0;

@@ -21,6 +21,7 @@ enum {
 	KEY_RECV_SIZE = 8,
 	KEY_FILES = 9,
 	KEY_RANGES = 10,
+	KEY_PATIENCE = 11,
 	KEY_CODE = 14,
 	KEY_TEXT = 15,
 };
@@ -103,7 +104,7 @@ size_t iw_hello_encode(uint8_t pd[static IW_XFER_PD_MAX], const struct iw_hello 
 	struct iw_cbor_out o;
 
 	iw_cbor_out_init(&o, pd, IW_XFER_PD_MAX);
-	iw_cbor_map(&o, h->code != IW_XC_OK ? 5 : 11);
+	iw_cbor_map(&o, h->code != IW_XC_OK ? 5 : 12);
 	iw_cbor_uint(&o, KEY_MAGIC);
 	iw_cbor_text(&o, IW_XFER_MAGIC, strlen(IW_XFER_MAGIC));
 	iw_cbor_uint(&o, KEY_MAJOR_MAX);
@@ -134,6 +135,8 @@ size_t iw_hello_encode(uint8_t pd[static IW_XFER_PD_MAX], const struct iw_hello 
 	iw_cbor_uint(&o, h->files);
 	iw_cbor_uint(&o, KEY_RANGES);
 	iw_cbor_uint(&o, h->ranges);
+	iw_cbor_uint(&o, KEY_PATIENCE);
+	iw_cbor_uint(&o, h->patience_ms);
 	return o.len;
 }
 
@@ -147,7 +150,7 @@ static int decode_rejection(struct iw_hello *out, const struct iw_cbor_rec *rec,
 	if (err)
 		return err;
 	if (out->code == IW_XC_OK)
-		return iw_fail(why, IW_E_FORMAT, "xfer: Private Data: a rejection with code 0");
+		return iw_fail(why, IW_E_FORMAT, "Private Data: a rejection with code 0");
 	if (!iw_cbor_has(rec, KEY_TEXT))
 		return 0;
 	err = iw_cbor_get_string(rec, KEY_TEXT, IW_CBOR_TEXT, IW_XFER_TEXT_MAX, &text, &len, why);
@@ -181,19 +184,22 @@ static int decode_terms(struct iw_hello *out, const struct iw_cbor_rec *rec, str
 		err = iw_cbor_get_u32(rec, KEY_FILES, IW_XFER_FILES_MAX, &out->files, why);
 	if (!err)
 		err = iw_cbor_get_u32(rec, KEY_RANGES, IW_XFER_FILES_MAX, &out->ranges, why);
+	out->patience_ms = IW_XFER_PATIENCE_MS;
+	if (!err && iw_cbor_has(rec, KEY_PATIENCE))
+		err = iw_cbor_get_u32(rec, KEY_PATIENCE, UINT32_MAX, &out->patience_ms, why);
 	if (err)
 		return err;
 	if (role < IW_XFER_SOURCE)
-		return iw_fail(why, IW_E_FORMAT, "xfer: Private Data: role 0");
+		return iw_fail(why, IW_E_FORMAT, "Private Data: role 0");
 	if (len != IW_XFER_ID_LEN)
 		return iw_fail(why, IW_E_FORMAT,
-			       "xfer: Private Data: transfer id of %u octets, expected 16",
+			       "Private Data: transfer id of %u octets, expected 16",
 			       (uint32_t)len);
 	if (out->recvs < 2 || out->recv_size < IW_XFER_MSG_FIRST || out->files < 1 ||
 	    out->ranges < 1)
 		return iw_fail(
 			why, IW_E_LIMIT,
-			"xfer: Private Data: %u receives of %u octets, %u files, %u ranges; at least 2 of 4096, 1 and 1",
+			"Private Data: %u receives of %u octets, %u files, %u ranges; at least 2 of 4096, 1 and 1",
 			out->recvs, out->recv_size, out->files, out->ranges);
 	out->role = (enum iw_xfer_role)role;
 	out->mode = (enum iw_xfer_mode)mode;
@@ -220,7 +226,7 @@ int iw_hello_decode(struct iw_hello *out, const uint8_t *pd, size_t len, struct 
 	    iw_cbor_get_string(&rec, KEY_MAGIC, IW_CBOR_TEXT, 64, &magic, &magic_len, NULL) != 0 ||
 	    magic_len != strlen(IW_XFER_MAGIC) || memcmp(magic, IW_XFER_MAGIC, magic_len) != 0)
 		return iw_fail(why, IW_E_FORMAT,
-			       "xfer: %u octets of Private Data are not " IW_XFER_MAGIC
+			       "%u octets of Private Data are not " IW_XFER_MAGIC
 			       "'s: the peer speaks another protocol",
 			       (uint32_t)len);
 	err = iw_cbor_get_u32(&rec, KEY_MAJOR_MAX, UINT32_MAX, &out->major_max, why);
@@ -229,11 +235,27 @@ int iw_hello_decode(struct iw_hello *out, const uint8_t *pd, size_t len, struct 
 	if (err)
 		return err;
 	if (out->major_min > out->major_max)
-		return iw_fail(why, IW_E_FORMAT, "xfer: Private Data: versions %u to %u",
-			       out->major_min, out->major_max);
+		return iw_fail(why, IW_E_FORMAT, "Private Data: versions %u to %u", out->major_min,
+			       out->major_max);
 	if (iw_cbor_has(&rec, KEY_CODE))
 		return decode_rejection(out, &rec, why);
 	return speaks(out) ? decode_terms(out, &rec, why) : 0;
+}
+
+int iw_xfer_fault(struct iw_fault *why, int err, const char *fmt, ...)
+{
+	struct iw_text t;
+	va_list ap;
+
+	if (!why)
+		return err;
+	iw_fail(why, err, "");
+	why->clause = "";
+	iw_text_init(&t, why->text, sizeof(why->text));
+	va_start(ap, fmt);
+	iw_text_vfmt(&t, fmt, ap);
+	va_end(ap);
+	return err;
 }
 
 void iw_hello_reject(struct iw_hello *answer, enum iw_xcode code, const char *text)
@@ -295,7 +317,7 @@ int iw_hello_answer(struct iw_hello *answer, const struct iw_hello *request, enu
 	}
 	if (code != IW_XC_OK) {
 		iw_hello_reject(answer, code, buf);
-		return iw_fail(why, IW_E_REJECTED, "xfer: request rejected: %s", buf);
+		return iw_xfer_fault(why, IW_E_REJECTED, "%s", buf);
 	}
 	*answer = *request;
 	answer->major_max = answer->major_min = IW_MIN(request->major_max, (uint32_t)IW_XFER_MAJOR);
@@ -307,12 +329,11 @@ int iw_hello_check(const struct iw_hello *reply, const struct iw_hello *request,
 		   struct iw_fault *why)
 {
 	if (reply->code != IW_XC_OK)
-		return iw_fail(why, IW_E_REJECTED, "xfer: the peer refuses: %s",
-			       reply->text[0] ? reply->text : iw_xcode_text(reply->code));
+		return iw_xfer_fault(why, IW_E_REJECTED, "the peer refuses: %s",
+				     reply->text[0] ? reply->text : iw_xcode_text(reply->code));
 	if (reply->major_max != reply->major_min || reply->major_max < request->major_min ||
 	    reply->major_max > request->major_max)
-		return iw_fail(why, IW_E_FORMAT,
-			       "xfer: the peer chose version %u to %u of %u to %u",
+		return iw_fail(why, IW_E_FORMAT, "the peer chose version %u to %u of %u to %u",
 			       reply->major_min, reply->major_max, request->major_min,
 			       request->major_max);
 	if (reply->role == request->role || reply->mode != request->mode ||
@@ -320,6 +341,6 @@ int iw_hello_check(const struct iw_hello *reply, const struct iw_hello *request,
 	    memcmp(reply->id, request->id, sizeof(reply->id)) != 0)
 		return iw_fail(
 			why, IW_E_FORMAT,
-			"xfer: the peer's Reply does not repeat role, mode, digest and transfer id of the Request");
+			"the peer's Reply does not repeat role, mode, digest and transfer id of the Request");
 	return 0;
 }

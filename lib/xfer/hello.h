@@ -34,7 +34,9 @@
 #define IW_XFER_FILES        64u    /* files announced and not finished, as this side takes them */
 #define IW_XFER_RANGES       128u   /* ranges asked for and not granted, likewise */
 #define IW_XFER_FILES_MAX    65536u /* the most that a peer's figures are believed */
-#define IW_XFER_KEEPALIVE_NS 5000000000u /* who waits for its own files says so that often */
+#define IW_XFER_KEEPALIVE_NS                                                                       \
+	5000000000u /* who waits for its own files says so that often, or more often */
+#define IW_XFER_PATIENCE_MS 30000u /* of a peer that does not say */
 
 enum iw_xfer_role { IW_XFER_SOURCE = 1, IW_XFER_SINK = 2 };
 enum iw_xfer_mode { IW_XFER_WRITE = 1, IW_XFER_READ = 2, IW_XFER_SEND = 3 };
@@ -87,11 +89,11 @@ struct iw_hello {
 	enum iw_xfer_role role;        /* the speaker's */
 	enum iw_xfer_mode mode;
 	enum iw_xfer_digest digest;
-	uint8_t id
-		[IW_XFER_ID_LEN]; /* the transfer's, drawn by the initiator: what several connections of one have in common */
-	uint32_t recvs,
-		recv_size;      /* receives posted before the first message, and octets of each */
-	uint32_t files, ranges; /* a sink's limits */
+	/* The transfer's, drawn by the initiator: what several connections of one have in common. */
+	uint8_t id[IW_XFER_ID_LEN];
+	uint32_t recvs, recv_size; /* receives posted before the first message, octets of each */
+	uint32_t files, ranges;    /* a sink's limits */
+	uint32_t patience_ms;      /* without a sign of life for so long the speaker gives up */
 	/* Only in a Reply that rejects: */
 	uint32_t code; /* enum iw_xcode; IW_XC_OK: no rejection */
 	char text[IW_XFER_TEXT_MAX + 1];
@@ -113,6 +115,11 @@ IW_MUST_CHECK int iw_hello_decode(struct iw_hello *out, const uint8_t *pd, size_
  */
 IW_MUST_CHECK int iw_hello_answer(struct iw_hello *answer, const struct iw_hello *request,
 				  enum iw_xfer_role role, unsigned digests, struct iw_fault *why);
+
+/*
+ * As iw_fail, for faults of the transfer protocol: an error that has a clause of an RFC where the library means it has none here.
+ */
+int iw_xfer_fault(struct iw_fault *why, int err, const char *fmt, ...);
 
 /* *answer is a rejection with this reason. */
 void iw_hello_reject(struct iw_hello *answer, enum iw_xcode code, const char *text);

@@ -125,9 +125,9 @@ int iw_xmsg_decode(struct iw_xmsg *out, const uint8_t *msg, size_t len, struct i
 	memset(out, 0, sizeof(*out));
 	r = iw_cbor_rec_next(&out->rec, &in, "message", why);
 	if (r <= 0)
-		return r < 0 ? r : iw_fail(why, IW_E_FORMAT, "xfer: a message without octets");
+		return r < 0 ? r : iw_fail(why, IW_E_FORMAT, "a message without octets");
 	if (in.pos != in.len)
-		return iw_fail(why, IW_E_FORMAT, "xfer: %U octets behind a message",
+		return iw_fail(why, IW_E_FORMAT, "%U octets behind a message",
 			       (uint64_t)(in.len - in.pos));
 	err = iw_cbor_get_u32(&out->rec, IW_XKEY_TYPE, UINT32_MAX, &out->type, why);
 	if (err)
@@ -204,8 +204,7 @@ int iw_xlist_next(struct iw_xlist *l, struct iw_xentry *out, struct iw_fault *wh
 	memset(out, 0, sizeof(*out));
 	r = iw_cbor_rec_next(&rec, &l->in, l->ends ? row->end : row->entry, why);
 	if (r <= 0)
-		return r < 0 ? r
-			     : iw_fail(why, IW_E_TRUNC, "xfer: %s: the list ends early", row->name);
+		return r < 0 ? r : iw_fail(why, IW_E_TRUNC, "%s: the list ends early", row->name);
 	for (unsigned f = 0; f < IW_XF_COUNT; f++) {
 		/* A demanded field that is absent fails in its reader. */
 		if (!iw_cbor_has(&rec, f) && !(need & IW_XBIT(f)))

@@ -409,7 +409,7 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 		struct iw_fault why;
 
 		f->state = FREE;
-		iw_fail(&why, IW_E_NOMEM, "xfer: no memory for a name");
+		iw_fail(&why, IW_E_NOMEM, "no memory for a name");
 		iw_xfer_fail(x, &why);
 		return IW_E_NOMEM;
 	}

@@ -997,7 +997,7 @@ static int on_get(struct iw_xfer *x, const struct iw_xmsg *m)
 			return xf_breach(x, "GET: a path of %U octets, %u paths",
 					 (uint64_t)item.len, s->npaths);
 		if (!xf_path_add(x, &s->paths, item.p, item.len)) {
-			iw_fail(&why, IW_E_NOMEM, "xfer: no memory for a path");
+			iw_fail(&why, IW_E_NOMEM, "no memory for a path");
 			iw_xfer_fail(x, &why);
 			return IW_E_NOMEM;
 		}

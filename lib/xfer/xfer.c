@@ -76,21 +76,20 @@ int iw_xfer_new(struct iw_xfer **out, const struct iw_xfer_cfg *cfg, struct iw_f
 	struct iw_xfer *x;
 
 	if (cfg->slots < 1 || cfg->slots > IW_XFER_WINDOWS || cfg->sq_depth < 4)
-		return iw_fail(why, IW_E_INVAL, "xfer: %u slots, send queue of %u", cfg->slots,
+		return iw_fail(why, IW_E_INVAL, "%u slots, send queue of %u", cfg->slots,
 			       cfg->sq_depth);
 	if (cfg->path && strlen(cfg->path) > IW_XFER_PATH_MAX)
-		return iw_fail(why, IW_E_INVAL,
-			       "xfer: the target's path has %U octets, more than %u",
+		return iw_fail(why, IW_E_INVAL, "the target's path has %U octets, more than %u",
 			       (uint64_t)strlen(cfg->path), IW_XFER_PATH_MAX);
 	x = iw_mem_alloc(cfg->mem, sizeof(*x));
 	if (!x)
-		return iw_fail(why, IW_E_NOMEM, "xfer: no memory for a transfer");
+		return iw_fail(why, IW_E_NOMEM, "no memory for a transfer");
 	x->cfg = *cfg;
 	x->mem = cfg->mem;
 	x->cfg.path = NULL;
 	if (cfg->path && !keep_path(x, cfg->path, strlen(cfg->path))) {
 		iw_mem_free(cfg->mem, x, sizeof(*x));
-		return iw_fail(why, IW_E_NOMEM, "xfer: no memory for a transfer");
+		return iw_fail(why, IW_E_NOMEM, "no memory for a transfer");
 	}
 	link_init(x);
 	x->nfree = cfg->slots;
@@ -125,7 +124,7 @@ static int make_role(struct iw_xfer *x)
 	if (err) {
 		struct iw_fault why;
 
-		iw_fail(&why, IW_E_NOMEM, "xfer: no memory for a transfer");
+		iw_fail(&why, IW_E_NOMEM, "no memory for a transfer");
 		iw_xfer_fail(x, &why);
 	}
 	return err;
@@ -297,8 +296,8 @@ void iw_xfer_lost(struct iw_xfer *x, const struct iw_fault *why)
 	if (x->state == ST_CLOSING || x->state == ST_OVER)
 		return;
 	if (own.err == IW_OK)
-		iw_fail(&own, IW_E_CLOSED,
-			"xfer: the peer closed the connection before the transfer was over");
+		iw_xfer_fault(&own, IW_E_CLOSED,
+			      "the peer closed the connection before the transfer was over");
 	fail(x, &own, false);
 }
 
@@ -308,9 +307,9 @@ int xf_breach(struct iw_xfer *x, const char *fmt, ...)
 	struct iw_text t;
 	va_list ap;
 
-	iw_fail(&why, IW_E_FORMAT, "xfer: the peer broke the protocol: ");
+	iw_fail(&why, IW_E_FORMAT, "the peer broke the protocol: ");
 	iw_text_init(&t, why.text, sizeof(why.text));
-	iw_text_str(&t, "xfer: the peer broke the protocol: ");
+	iw_text_str(&t, "the peer broke the protocol: ");
 	va_start(ap, fmt);
 	iw_text_vfmt(&t, fmt, ap);
 	va_end(ap);
@@ -334,8 +333,8 @@ static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
 	if (len > 0)
 		memcpy(buf, text, len);
 	buf[len] = '\0';
-	iw_fail(&why, IW_E_REJECTED, "the peer gave up: %s%s%s", iw_xcode_text(code),
-		len > 0 ? ": " : "", buf);
+	iw_xfer_fault(&why, IW_E_REJECTED, "the peer gave up: %s%s%s", iw_xcode_text(code),
+		      len > 0 ? ": " : "", buf);
 	why.from_peer = true;
 	fail(x, &why, false);
 	/* It is closing as well; there is nothing to cut short. */
@@ -524,7 +523,7 @@ static int on_open(struct iw_xfer *x, const struct iw_xmsg *m)
 	if (err)
 		return xf_breach(x, "%s", why.text);
 	if (!keep_path(x, path, len)) {
-		iw_fail(&why, IW_E_NOMEM, "xfer: no memory for a path");
+		iw_fail(&why, IW_E_NOMEM, "no memory for a path");
 		iw_xfer_fail(x, &why);
 		return IW_E_NOMEM;
 	}
@@ -643,9 +642,12 @@ static bool busy_here(const struct iw_xfer *x)
 /* When a sign of life is due; never when there is no credit for one, so that a dead peer is noticed. */
 static uint64_t keepalive_at(const struct iw_xfer *x)
 {
+	uint64_t beat;
+
 	if (!busy_here(x) || !link_ready(x, false))
 		return IW_TIME_NEVER;
-	return iw_time_add(x->link.sent_at, IW_XFER_KEEPALIVE_NS);
+	beat = IW_MIN(IW_MSEC(x->cfg.peer.patience_ms) / 4, IW_XFER_KEEPALIVE_NS);
+	return iw_time_add(x->link.sent_at, IW_MAX(beat, IW_MSEC(10)));
 }
 
 uint64_t iw_xfer_deadline(const struct iw_xfer *x)
@@ -671,12 +673,11 @@ void iw_xfer_timeout(struct iw_xfer *x, uint64_t now)
 		return;
 	}
 	if (x->state == ST_OPENING && !x->cfg.initiator)
-		iw_fail(&why, IW_E_TIMEOUT,
-			"xfer: the peer connected and asked for nothing within %U s",
+		iw_fail(&why, IW_E_TIMEOUT, "the peer connected and asked for nothing within %U s",
 			x->cfg.stall_ns / IW_SEC(1));
 	else
 		iw_fail(&why, IW_E_TIMEOUT,
-			"xfer: no progress for %U s: the peer neither sends nor answers",
+			"no progress for %U s: the peer neither sends nor answers",
 			x->cfg.stall_ns / IW_SEC(1));
 	fail(x, &why, true);
 }

@@ -481,7 +481,8 @@ static struct iw_hello hello(enum iw_xfer_role role, enum iw_xfer_mode mode)
 				  .recvs = 16,
 				  .recv_size = IW_XFER_PIECE + IW_XFER_DATA_HDR,
 				  .files = IW_XFER_FILES,
-				  .ranges = IW_XFER_RANGES };
+				  .ranges = IW_XFER_RANGES,
+				  .patience_ms = 30000 };
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

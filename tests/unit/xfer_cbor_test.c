@@ -180,7 +180,7 @@ static void a_record_reads_its_keys_in_any_order(void **state)
 	assert_int_equal(iw_cbor_get_u32(&rec, 0, 5, &u32, &why), 0);
 	assert_int_equal(u32, 5);
 	assert_int_equal(iw_cbor_get_u32(&rec, 0, 4, &u32, &why), IW_E_LIMIT);
-	assert_string_equal(why.text, "xfer: thing: key 0 is 5, more than 4");
+	assert_string_equal(why.text, "thing: key 0 is 5, more than 4");
 	assert_int_equal(iw_cbor_get_int(&rec, 1, &i64, &why), 0);
 	assert_int_equal(i64, -7);
 	assert_int_equal(iw_cbor_get_bool(&rec, 3, &b, &why), 0);
@@ -192,7 +192,7 @@ static void a_record_reads_its_keys_in_any_order(void **state)
 	assert_int_equal(iw_cbor_get_bool(&rec, 0, &b, &why), IW_E_FORMAT);
 	assert_false(iw_cbor_has(&rec, 4));
 	assert_int_equal(iw_cbor_get_u32(&rec, 4, 9, &u32, &why), IW_E_FORMAT);
-	assert_string_equal(why.text, "xfer: thing: key 4 is missing");
+	assert_string_equal(why.text, "thing: key 4 is missing");
 }
 
 int main(void)

@@ -24,7 +24,8 @@ static struct iw_hello request(void)
 			      .recvs = 16,
 			      .recv_size = IW_XFER_MSG_MAX,
 			      .files = 64,
-			      .ranges = 128 };
+			      .ranges = 128,
+			      .patience_ms = 5 };
 
 	memset(h.id, 0x5a, sizeof(h.id));
 	return h;
@@ -77,7 +78,7 @@ static void a_rejection_tells_its_reason_cut_between_characters(void **state)
 	len = iw_hello_encode(pd, &h);
 	assert_int_equal(iw_hello_decode(&back, pd, len, &why), 0);
 	assert_int_equal(iw_hello_check(&back, &h, &why), IW_E_REJECTED);
-	assert_string_equal(why.text, "xfer: the peer refuses: refused");
+	assert_string_equal(why.text, "the peer refuses: refused");
 }
 
 static void the_answer_repeats_what_was_agreed(void **state)

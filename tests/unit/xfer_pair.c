@@ -120,6 +120,7 @@ static struct iw_hello make_hello(const struct xpair_opts *o, enum iw_xfer_role 
 				 : IW_XFER_MSG_MAX;
 	h.files = IW_XFER_FILES;
 	h.ranges = IW_XFER_RANGES;
+	h.patience_ms = 30000;
 	return h;
 }
 

@@ -1,0 +1,347 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# ddp-recv as a server of many senders, its target against what peers, disks and signals do, and ddp-recv pulling from ddp-send --listen.
+
+load helpers
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir src dst
+    PORT=$(free_port)
+}
+
+listen() {
+    serve_here ddp-recv -p "$PORT" "$@" dst
+}
+
+offer() {
+    serve_here ddp-send --listen -p "$PORT" "$@" src
+}
+
+push() {
+    run_here ddp-send -p "$PORT" "$@"
+}
+
+pull() {
+    run_here ddp-recv -p "$PORT" "$@"
+}
+
+assert_no_parts() {
+    local left
+
+    left=$(find "$1" -name '.iw-*')
+    [ -z "$left" ] || fail_with "left behind: $left"
+}
+
+no_parts() {
+    [ -z "$(find "$1" -name '.iw-*')" ]
+}
+
+some_parts() {
+    [ -n "$(find "$1" -name '.iw-*')" ]
+}
+
+@test "pulling: every mode and size, several files, another name, standard output" {
+    local mode
+
+    : >src/empty
+    printf x >src/one
+    random_file src/odd 5000001
+    offer
+    for mode in write read send; do
+        rm -rf dst/*
+        pull -m $mode 127.0.0.1:empty 127.0.0.1:one 127.0.0.1:odd dst
+        assert_status 0
+        run_here diff -r src dst
+        assert_status 0
+        assert_equal "$(stat -c '%a %.9Y' src/odd)" "$(stat -c '%a %.9Y' dst/odd)"
+        pull -m $mode 127.0.0.1:odd dst/renamed
+        assert_status 0
+        assert_same_file src/odd dst/renamed
+        pull -m $mode 127.0.0.1:odd -
+        assert_status 0
+        assert_same_file src/odd "$OUTPUT_FILE"
+    done
+    pull 127.0.0.1: dst/
+    assert_status 0
+    assert_output_has '3 there already'
+    assert_no_parts dst
+}
+
+@test "pulling: nothing outside the served directory can be had" {
+    mkdir src/sub outside
+    printf secret >outside/s
+    ln -s ../outside/s src/link
+    ln -s ../outside src/dir
+    ln -s sub/inner src/inside
+    printf inner >src/sub/inner
+    offer
+    for path in ../outside/s sub/../../outside/s "$PWD/outside/s" link dir/s /etc/passwd; do
+        pull 127.0.0.1:"$path" dst
+        assert_status 1
+        assert_stderr_has 'the path leads out of the served directory'
+        assert_equal "$(find dst -type f)" ''
+    done
+    pull 127.0.0.1:missing dst
+    assert_status 1
+    assert_stderr_has 'not found'
+    # A link that stays inside is followed.
+    pull 127.0.0.1:inside dst
+    assert_status 0
+    assert_equal "$(cat dst/inside)" inner
+}
+
+@test "links planted in the target lead nowhere" {
+    mkdir -p src/tree outside
+    printf evil >src/tree/f
+    printf evil >src/g
+    printf precious >outside/f
+    ln -s "$PWD/outside" dst/tree
+    ln -s ../outside dst/rel
+    ln -s "$PWD/outside/f" dst/g
+    listen
+    # The directory of that name is a link out.
+    push src/tree 127.0.0.1:
+    assert_status 1
+    push src/g 127.0.0.1:rel/f
+    assert_status 1
+    assert_stderr_has 'the path leads out of the served directory'
+    push src/g 127.0.0.1:tree
+    assert_status 1
+    push src/g 127.0.0.1:../outside/f
+    assert_status 1
+    # A link in place of the file is replaced, not followed.
+    push --force src/g 127.0.0.1:
+    assert_status 0
+    [ ! -L dst/g ] || fail_with 'dst/g is still a link'
+    assert_equal "$(cat outside/f)" precious
+    assert_equal "$(ls -A outside)" f
+}
+
+@test "many senders at once, while one sends garbage, one says nothing and one stops in mid-file" {
+    local i pids=() staller
+
+    for i in 1 2 3 4 5 6; do
+        random_file src/f$i 8M
+    done
+    random_file src/slow 300M
+    listen --timeout 60s
+    # Garbage in place of an MPA Request, half of one, nothing at all.
+    (printf 'GET / HTTP/1.0\r\n\r\n' >&5; sleep 20) 5<>/dev/tcp/127.0.0.1/"$PORT" 3>&- &
+    pids+=($!)
+    (printf 'MPA ID Req Frame' >&5; sleep 20) 5<>/dev/tcp/127.0.0.1/"$PORT" 3>&- &
+    pids+=($!)
+    (sleep 20) 5<>/dev/tcp/127.0.0.1/"$PORT" 3>&- &
+    pids+=($!)
+    ddp-send -p "$PORT" src/slow 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
+    staller=$!
+    wait_until 10 some_parts dst
+    kill -STOP $staller
+    for i in 1 2 3 4 5 6; do
+        ddp-send -p "$PORT" src/f$i 127.0.0.1: >send.$i 2>&1 </dev/null 3>&- &
+        SENDERS[i]=$!
+    done
+    for i in 1 2 3 4 5 6; do
+        wait "${SENDERS[i]}" || fail_with "sender $i: $(cat send.$i)"
+        assert_same_file src/f$i dst/f$i
+    done
+    kill -CONT $staller
+    wait $staller || fail_with 'the one that had stopped failed'
+    assert_same_file src/slow dst/slow
+    kill "${pids[@]}" 2>/dev/null || true
+    serve_end
+    assert_status 0
+}
+
+@test "a sender that is killed, or stops for longer than --timeout, leaves nothing but the old file" {
+    local pid
+
+    random_file src/big 400M
+    printf old >dst/big
+    listen --timeout 2s
+    ddp-send -p "$PORT" src/big 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
+    pid=$!
+    wait_until 10 some_parts dst
+    kill -KILL $pid
+    wait_until 10 no_parts dst || fail_with 'the temporary file stays'
+    assert_equal "$(cat dst/big)" old
+    ddp-send -p "$PORT" src/big 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
+    pid=$!
+    wait_until 10 some_parts dst
+    kill -STOP $pid
+    wait_until 15 no_parts dst || fail_with 'the temporary file stays'
+    kill -KILL $pid
+    assert_equal "$(cat dst/big)" old
+    # The server serves on.
+    push --force src/big 127.0.0.1:
+    assert_status 0
+    assert_same_file src/big dst/big
+}
+
+@test "a full disk fails the file with its reason, and the next one fits" {
+    local reason
+
+    random_file src/big 12M
+    random_file src/small 1M
+    if unshare --mount true 2>/dev/null; then
+        # A small file system of its own, seen by the server alone.
+        serve_here unshare --mount --propagation private bash -c \
+            "mount -t tmpfs -o size=8M none dst && exec ddp-recv -p $PORT dst"
+        reason='no space left'
+    else
+        serve_here bash -c "ulimit -f 8192; exec ddp-recv -p $PORT dst"
+        reason='no space left: write: file too large'
+    fi
+    for mode in write read send; do
+        push -m $mode src/big src/small 127.0.0.1:
+        assert_status 1
+        assert_stderr_has "big: the peer says: $reason"
+        assert_output_has '1 FAILED'
+        # The room was given back.
+        push -m $mode --force src/small 127.0.0.1:
+        assert_status 0
+    done
+}
+
+@test "a limit on the size of files is an error, not the end" {
+    random_file src/big 3M
+    serve_here bash -c "ulimit -f 1024; exec ddp-recv -p $PORT dst"
+    push src/big 127.0.0.1:
+    assert_status 1
+    assert_stderr_has 'file too large'
+    assert_no_parts dst
+    printf 1 >src/small
+    push src/small 127.0.0.1:
+    assert_status 0
+}
+
+@test "permission denied in the target directory" {
+    require_root
+    printf 1 >src/a
+    mkdir dst/open
+    chmod 777 dst/open
+    chmod 755 . dst
+    serve_here setpriv --reuid 65534 --regid 65534 --clear-groups ddp-recv -p "$PORT" dst
+    push src/a 127.0.0.1:
+    assert_status 1
+    assert_stderr_has 'permission denied'
+    push src/a 127.0.0.1:open
+    assert_status 0
+}
+
+@test "what is no regular file is not replaced" {
+    printf 1 >src/fifo
+    printf 1 >src/dir
+    mkfifo dst/fifo
+    mkdir dst/dir
+    listen
+    push src/fifo 127.0.0.1:
+    assert_status 1
+    assert_stderr_has 'the target is no regular file'
+    [ -p dst/fifo ] || fail_with 'dst/fifo is no pipe any more'
+    push src/dir 127.0.0.1:
+    assert_status 1
+    assert_stderr_has 'the target is a directory'
+}
+
+@test "--once takes one transfer and ends with its status" {
+    printf 1 >src/a
+    listen --once
+    push src/a 127.0.0.1:
+    assert_status 0
+    wait_served
+    assert_status 0
+    listen --once
+    push --force src/a src/none 127.0.0.1:
+    assert_status 1
+    wait_served
+    assert_status 1
+}
+
+@test "SIGTERM: an idle listener ends at once, a busy one finishes, a stuck one gives up and cleans up" {
+    local pid
+
+    listen
+    serve_end
+    assert_status 0
+    random_file src/big 200M
+    # Busy: what is under way is finished.
+    listen
+    ddp-send -p "$PORT" src/big 127.0.0.1: >send.out 2>&1 </dev/null 3>&- &
+    pid=$!
+    wait_until 10 some_parts dst
+    kill -TERM "$SERVE_PID"
+    wait $pid || fail_with "the sender failed: $(cat send.out)"
+    wait_served
+    assert_status 0
+    assert_same_file src/big dst/big
+    rm dst/big
+    # Stuck: not for longer than the time it allows.
+    listen
+    ddp-send -p "$PORT" src/big 127.0.0.1: >send.out 2>&1 </dev/null 3>&- &
+    pid=$!
+    wait_until 10 some_parts dst
+    kill -STOP $pid
+    kill -TERM "$SERVE_PID"
+    wait_served
+    assert_status 0
+    kill -KILL $pid
+    assert_no_parts dst
+    [ ! -e dst/big ] || fail_with 'dst/big exists'
+}
+
+@test "who reads standard output slowly is waited for, longer than --timeout" {
+    random_file stream 30M
+    IW_READY='listening on' serve_here bash -c "ddp-recv --timeout 2s -p $PORT - | { sleep 5; cat >slow.out; }"
+    IW_STDIN=stream push --timeout 2s - 127.0.0.1:
+    assert_status 0
+    wait_served
+    assert_same_file stream slow.out
+}
+
+@test "who reads standard output and goes away fails the transfer" {
+    random_file stream 30M
+    IW_READY='listening on' serve_here bash -c "ddp-recv -p $PORT - | head -c 1000 >/dev/null; exit \${PIPESTATUS[0]}"
+    IW_STDIN=stream push - 127.0.0.1:
+    assert_status 1
+    assert_stderr_has 'write to standard output: broken pipe'
+    wait_served
+    assert_status 1
+}
+
+@test "a source that waits for its pipe for longer than --timeout is not given up" {
+    listen --timeout 2s
+    run_here bash -c "{ printf one; sleep 5; printf two; } | ddp-send --timeout 2s -p $PORT - 127.0.0.1:slow"
+    assert_status 0
+    assert_equal "$(cat dst/slow)" onetwo
+}
+
+@test "usage errors, and what cannot be, with their status" {
+    run_here ddp-recv
+    assert_status 2
+    run_here ddp-recv 127.0.0.1:x
+    assert_status 2
+    run_here ddp-recv 127.0.0.1:x 10.0.0.1:y dst
+    assert_status 2
+    assert_stderr_has 'all sources are of one host'
+    run_here ddp-recv -m read dst
+    assert_status 2
+    run_here ddp-recv --json -
+    assert_status 2
+    run_here ddp-recv nowhere
+    assert_status 4
+    assert_stderr_has 'nowhere'
+    run_here ddp-recv -t udp dst
+    assert_status 3
+}
+
+@test "a listener without --bind says that it is for this machine alone, and is" {
+    listen
+    wait_until 5 grep -q "listening on 127.0.0.1:$PORT, for this machine alone" "$BATS_TEST_TMPDIR/serve.$SERVED.out"
+    serve_end
+    serve_here ddp-recv --json -p 0 dst
+    wait_until 5 grep -q '"event":"listening"' "$BATS_TEST_TMPDIR/serve.$SERVED.out"
+    serve_end
+    assert_jsonl '.[0] | .port > 0' true
+}

@@ -1,0 +1,416 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# ddp-send pushing to a listening ddp-recv: every mode and size, streams, odd names, scp's rules, and what goes wrong at the source.
+
+load helpers
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir src dst
+    PORT=$(free_port)
+}
+
+# A listener on dst; options may follow.
+listen() {
+    serve_here ddp-recv -p "$PORT" "$@" dst
+}
+
+push() {
+    run_here ddp-send -p "$PORT" "$@"
+}
+
+# Nothing temporary is left below a directory.
+assert_no_parts() {
+    local left
+
+    left=$(find "$1" -name '.iw-*')
+    [ -z "$left" ] || fail_with "left behind: $left"
+}
+
+mode_and_time() {
+    stat -c '%a %.9Y %s' "$1"
+}
+
+@test "files of every size arrive in every mode, with mode and time" {
+    local mode f
+
+    : >src/empty
+    printf x >src/one
+    random_file src/chunk 1M
+    random_file src/odd 5000001
+    chmod 640 src/odd
+    chmod 755 src/one
+    touch -d '1969-07-20 20:17:40.123456789 UTC' src/one
+    listen
+    for mode in write read send; do
+        rm -rf dst/*
+        push -m $mode src/empty src/one src/chunk src/odd 127.0.0.1:
+        assert_status 0
+        assert_output_has '4 files'
+        for f in empty one chunk odd; do
+            assert_same_file src/$f dst/$f
+            assert_equal "$(mode_and_time src/$f)" "$(mode_and_time dst/$f)"
+        done
+        assert_no_parts dst
+    done
+}
+
+@test "digests and CRC off, markers, revision 1, FPDUs of one segment: the same file" {
+    local options
+
+    random_file src/f 3M
+    listen --crc off
+    for options in '--digest none' '--digest xxh3' '--digest sha256' '--crc off' '--markers' '--rev 1' '--mulpdu emss' '--mulpdu 4096' \
+        '--rev 1 -m read' '--markers -m send --mulpdu emss'; do
+        # shellcheck disable=SC2086
+        push --force $options src/f 127.0.0.1:
+        assert_status 0
+        assert_same_file src/f dst/f
+        rm dst/f
+    done
+}
+
+@test "a sparse file of 5 GiB stays sparse and moves what it holds" {
+    local mode
+
+    truncate -s 5G src/sparse
+    printf data | dd of=src/sparse bs=1 seek=3000000000 conv=notrunc status=none
+    # Zeros that are allocated become holes too.
+    dd if=/dev/zero of=src/zeros bs=1M count=9 status=none
+    printf end >>src/zeros
+    listen
+    for mode in write read send; do
+        rm -f dst/*
+        push -m $mode --json src/sparse src/zeros 127.0.0.1:
+        assert_status 0
+        assert_jsonl '[.[] | select(.event=="result") | .moved_octets <= 3145728][0]' true
+        assert_equal "$(stat -c %s dst/sparse)" 5368709120
+        [ "$(du -k dst/sparse | cut -f 1)" -le 1024 ] || fail_with "dst/sparse takes $(du -k dst/sparse) KiB"
+        [ "$(du -k dst/zeros | cut -f 1)" -le 1024 ] || fail_with "dst/zeros takes $(du -k dst/zeros) KiB"
+        assert_equal "$(dd if=dst/sparse bs=1 skip=3000000000 count=4 status=none)" data
+        assert_same_file src/zeros dst/zeros
+    done
+    # Once in full; cmp reads holes fast enough for that.
+    assert_same_file src/sparse dst/sparse
+}
+
+@test "a stream from standard input goes into a named file" {
+    local mode size
+
+    listen
+    for mode in write read send; do
+        for size in 0 1 1048576 7000003; do
+            random_file stream "$size"
+            IW_STDIN=stream push -m $mode - 127.0.0.1:out.$mode.$size
+            assert_status 0
+            assert_same_file stream dst/out.$mode.$size
+        done
+    done
+    # A new file of its own: mode by the receiver's mask.
+    assert_equal "$(stat -c %a dst/out.write.1)" "$(printf '%o' $((0666 & ~0$(umask))))"
+    IW_STDIN=stream push - 127.0.0.1:
+    assert_status 1
+    assert_stderr_has 'a stream needs the name of a file'
+}
+
+@test "from pipe to pipe, through ddp-recv -" {
+    local mode
+
+    random_file stream 9000001
+    for mode in write read send; do
+        PORT=$(free_port)
+        serve_here ddp-recv -p "$PORT" -
+        run_here bash -c "cat stream | ddp-send -m $mode -p $PORT - 127.0.0.1:"
+        assert_status 0
+        wait_served
+        assert_status 0
+        assert_same_file stream "$OUTPUT_FILE"
+        assert_stderr_has 'listening on'
+    done
+}
+
+@test "names with blanks, newlines, UTF-8 and octets that are none arrive as they are" {
+    local names=('with blank' $'new\nline' 'äöü €' $'\xff\xfe\x80' '-rf' '*' $'\x1b[31mred' 'a:b') n
+
+    for n in "${names[@]}"; do
+        printf '%s' "$n" >"src/$n"
+    done
+    listen
+    (cd src && exec find . -type f -print0) >list
+    cd src || return 1
+    push --json -- ./* 127.0.0.1:
+    cd .. || return 1
+    assert_status 0
+    assert_jsonl '[.[] | select(.event=="file")] | length' 8
+    # What is no UTF-8 is there as octets too.
+    assert_jsonl '[.[] | select(.name_b64 == "//6A")] | length' 1
+    for n in "${names[@]}"; do
+        assert_same_file "src/$n" "dst/$n"
+    done
+    assert_equal "$(find dst -type f | wc -l)" "$(find src -type f | wc -l)"
+}
+
+@test "scp's rules: into a directory, under another name, one name for several is refused" {
+    printf 1 >src/a
+    printf 2 >src/b
+    mkdir dst/sub
+    listen
+    push src/a 127.0.0.1:sub
+    assert_status 0
+    assert_same_file src/a dst/sub/a
+    push src/a 127.0.0.1:sub/renamed
+    assert_same_file src/a dst/sub/renamed
+    push src/a 127.0.0.1:./sub//./renamed
+    assert_output_has 'already'
+    push src/a src/b 127.0.0.1:sub/
+    assert_same_file src/b dst/sub/b
+    push src/a src/b 127.0.0.1:sub/renamed
+    assert_status 1
+    assert_stderr_has 'the target is no directory'
+    push src/a src/b 127.0.0.1:nowhere
+    assert_status 1
+    assert_stderr_has 'the target directory does not exist'
+    push src/a 127.0.0.1:nowhere/
+    assert_status 1
+    push src/a 127.0.0.1:nowhere/a
+    assert_status 1
+    assert_stderr_has 'no such file or directory'
+    assert_equal "$(cat dst/sub/renamed)" 1
+}
+
+@test "a directory arrives under its own name with all that is in it, and again the same" {
+    mkdir -p src/tree/deep/er src/tree/empty
+    printf 1 >src/tree/a
+    random_file src/tree/deep/er/b 2M
+    listen
+    push src/tree 127.0.0.1:
+    assert_status 0
+    run_here diff -r src/tree dst/tree
+    assert_status 0
+    push --json src/tree 127.0.0.1:
+    assert_status 0
+    assert_jsonl '.[] | select(.event=="result") | .files_same' 2
+    assert_jsonl '.[] | select(.event=="result") | .moved_octets' 0
+    # Under a directory that is made for it.
+    push src/tree/. 127.0.0.1:made
+    assert_status 0
+    push src/tree/. 127.0.0.1:made
+    assert_status 0
+    run_here diff -r src/tree dst/made/tree
+    assert_status 0
+    # Links are not followed out of a tree, nor sent: that is told.
+    ln -s /etc/passwd src/tree/link
+    push src/tree 127.0.0.1:
+    assert_status 1
+    assert_stderr_has 'tree/link: not a kind of file that is sent'
+    [ ! -e dst/tree/link ] || fail_with 'the link was sent'
+}
+
+@test "what is there with the same size and time is left alone, unless --force" {
+    local before
+
+    random_file src/f 1M
+    listen
+    push src/f 127.0.0.1:
+    before=$(stat -c %i dst/f)
+    push src/f 127.0.0.1:
+    assert_status 0
+    assert_output_has '1 there already'
+    assert_equal "$before" "$(stat -c %i dst/f)"
+    push --force src/f 127.0.0.1:
+    assert_output_has '1 file,'
+    [ "$before" != "$(stat -c %i dst/f)" ] || fail_with 'it was not written again'
+    touch src/f
+    push src/f 127.0.0.1:
+    assert_output_has '1 file,'
+}
+
+@test "a source that is missing or cannot be read fails alone" {
+    require_root
+    printf 1 >src/a
+    printf 2 >src/secret
+    printf 3 >src/z
+    chmod 0 src/secret
+    chmod 755 . src
+    listen
+    run_here setpriv --reuid 65534 --regid 65534 --clear-groups ddp-send -p "$PORT" src/a src/missing src/secret src/z 127.0.0.1:
+    assert_status 1
+    assert_stderr_has 'missing: not found'
+    assert_stderr_has 'secret: permission denied'
+    assert_output_has '2 files, 2 FAILED'
+    assert_same_file src/a dst/a
+    assert_same_file src/z dst/z
+    [ ! -e dst/secret ] || fail_with 'dst/secret exists'
+    push /dev/null 127.0.0.1:
+    assert_status 1
+    assert_stderr_has 'no regular file'
+}
+
+# begin_slowly FILE...: sends to a listener that is stopped in mid-file; $SEND_PID
+begin_slowly() {
+    local receiver
+
+    listen
+    receiver=$SERVE_PID
+    ddp-send -p "$PORT" --timeout 20s "$@" 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
+    SEND_PID=$!
+    wait_until 10 eval 'compgen -G "dst/.iw-*.part"' || fail_with 'the transfer did not begin'
+    kill -STOP "$receiver"
+    RECEIVER=$receiver
+    # Still in mid-file? Otherwise the machine was faster than the test.
+    compgen -G 'dst/.iw-*.part' >/dev/null || {
+        kill -CONT "$receiver"
+        fail_with 'the file was done too soon'
+    }
+}
+
+end_slowly() {
+    kill -CONT "$RECEIVER"
+    status=0
+    wait "$SEND_PID" || status=$?
+    output=$(cat send.out)
+    stderr=$(cat send.err)
+    COMMAND='ddp-send (in the background)'
+}
+
+@test "a source that is changed while it is sent fails, whatever the change, and the old file stays" {
+    local change
+
+    for change in 'truncate -s 1M src/big' 'printf more >>src/big' 'printf x | dd of=src/big bs=1 seek=5 conv=notrunc status=none'; do
+        PORT=$(free_port)
+        random_file src/big 600M
+        printf old >dst/big
+        printf small >src/small
+        rm -f dst/small
+        begin_slowly src/big src/small
+        eval "$change"
+        end_slowly
+        assert_status 1
+        assert_stderr_has 'big: changed while it was being sent'
+        assert_equal "$(cat dst/big)" old
+        assert_same_file src/small dst/small
+        assert_no_parts dst
+        serve_end
+    done
+}
+
+@test "a source that is removed while it is sent arrives whole" {
+    random_file src/big 300M
+    cp --reflink=auto src/big copy
+    begin_slowly src/big
+    rm src/big
+    end_slowly
+    assert_status 0
+    assert_same_file copy dst/big
+}
+
+@test "a receiver that stops answering is given up after --timeout" {
+    random_file src/big 200M
+    listen
+    kill -STOP "$SERVE_PID"
+    # Before the set-up is over, and in the middle of a file.
+    push --timeout 1s src/big 127.0.0.1:
+    assert_status 4
+    kill -CONT "$SERVE_PID"
+    begin_on_listener() {
+        ddp-send -p "$PORT" --timeout 2s src/big 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
+        SEND_PID=$!
+        wait_until 10 eval 'compgen -G "dst/.iw-*.part"'
+        kill -STOP "$SERVE_PID"
+    }
+    begin_on_listener
+    RECEIVER=$SERVE_PID
+    status=0
+    wait "$SEND_PID" || status=$?
+    kill -CONT "$SERVE_PID"
+    stderr=$(cat send.err)
+    assert_status 4
+    wait_until 10 eval '! compgen -G "dst/.iw-*.part"' || fail_with 'the temporary file stays'
+    [ ! -e dst/big ] || fail_with 'dst/big exists'
+}
+
+@test "a receiver that is killed leaves the old file as it was" {
+    random_file src/big 400M
+    printf old >dst/big
+    begin_slowly src/big
+    kill -KILL "$RECEIVER"
+    status=0
+    wait "$SEND_PID" || status=$?
+    stderr=$(cat send.err)
+    assert_status 4
+    assert_equal "$(cat dst/big)" old
+}
+
+@test "usage errors are told with status 2" {
+    push
+    assert_status 2
+    push src
+    assert_status 2
+    push src dst
+    assert_status 2
+    assert_stderr_has 'the target is no HOST:[PATH]'
+    push host:a host:b
+    assert_status 2
+    push - - 127.0.0.1:x
+    assert_status 2
+    push -m fast src/a 127.0.0.1:
+    assert_status 2
+    push --once src/a 127.0.0.1:
+    assert_status 2
+    run_here ddp-send --listen
+    assert_status 2
+    run_here ddp-send --listen -m read src
+    assert_status 2
+    push ::1:x
+    assert_status 2
+}
+
+@test "nobody listens, or somebody else does: said in a sentence" {
+    printf 1 >src/a
+    push src/a 127.0.0.1:
+    assert_status 4
+    assert_stderr_has 'connection refused'
+    serve_here ddp-send --listen -p "$PORT" src
+    push src/a 127.0.0.1:
+    assert_status 1
+    assert_stderr_has 'this is a ddp-send --listen, it gives files: use ddp-recv'
+    serve_end
+    listen --crc required
+    push --crc off src/a 127.0.0.1:
+    assert_status 0
+}
+
+@test "--json tells what happened, in objects with schema and event first" {
+    printf 123 >src/a
+    listen
+    push --json src/a src/none 127.0.0.1:
+    assert_status 1
+    assert_jsonl 'map(keys_unsorted[0:2] == ["schema", "event"]) | all' true
+    assert_jsonl '.[] | select(.event=="file" and .name=="a") | [.outcome, .size_octets]' '["done",3]'
+    assert_jsonl '.[] | select(.event=="file" and .name=="none") | [.outcome, .code, .told_by_peer]' '["failed","NOENT",false]'
+    assert_jsonl '.[] | select(.event=="result") | [.role, .mode, .digest, .complete, .files_done, .files_failed, .moved_octets]' \
+        '["source","write","xxh3",true,1,1,3]'
+    PORT=1
+    push --json src/a 127.0.0.1:
+    assert_status 4
+    assert_jsonl '.[] | select(.event=="error") | .exit_status' 4
+}
+
+@test "over IPv6" {
+    require_ipv6
+    random_file src/f 2M
+    serve_here ddp-recv -p "$PORT" --bind ::1 dst
+    push src/f '[::1]:'
+    assert_status 0
+    assert_same_file src/f dst/f
+}
+
+@test "every protocol event is in the trace" {
+    printf 1 >src/a
+    listen
+    push --trace trace.jsonl src/a 127.0.0.1:
+    assert_status 0
+    output=$(cat trace.jsonl)
+    assert_jsonl 'length > 5' true
+}
