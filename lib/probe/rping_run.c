@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Connections for rping's conversation, and the loop around them. */
+#include "probe/rping_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/signals.h"
+#include "os/os.h"
+#include "util/num.h"
+#include "util/text.h"
+
+#define CLIENTS_MAX 32 /* of a server at once; who comes above that is refused */
+#define STALL_NS    UINT64_C(30000000000)
+
+/* One connection. */
+struct talk {
+	struct iw_rping_run *run;
+	struct iw_qp *qp;
+	struct iw_rping *ping;
+	bool up, closing;
+	uint64_t began, seen;  /* seen: when something happened last */
+	struct iw_fault fault; /* ours; the connection's own comes with its end */
+};
+
+struct iw_rping_run {
+	struct iw_rping_run_cfg cfg;
+	struct iw_ctx *ctx;
+	struct iw_pd *pd;
+	struct iw_cq *cq;
+	struct iw_listener *listener;
+	struct talk *talks[CLIENTS_MAX];
+	struct talk *left; /* its news was told; freed by the next call, since info is of it */
+	bool done;
+};
+
+static void free_talk(struct talk *t)
+{
+	if (!t)
+		return;
+	if (t->qp)
+		iw_qp_free(t->qp);
+	iw_rping_free(t->ping);
+	free(t);
+}
+
+static int new_talk(struct iw_rping_run *run, struct talk **out, struct iw_fault *why)
+{
+	struct iw_qp_attr attr = { .size = sizeof(attr),
+				   .send_cq = run->cq,
+				   .recv_cq = run->cq,
+				   .sq_depth = IW_RPING_DEPTH,
+				   .rq_depth = IW_RPING_DEPTH };
+	struct talk *t;
+	int err;
+
+	for (int i = 0; i < CLIENTS_MAX; i++) {
+		if (run->talks[i])
+			continue;
+		t = calloc(1, sizeof(*t));
+		if (!t)
+			return iw_fail(why, IW_E_NOMEM, "rping: out of memory");
+		t->run = run;
+		t->began = t->seen = iw_os_now();
+		attr.user = t;
+		err = iw_qp_new(&t->qp, run->pd, &attr, why);
+		if (err == 0)
+			err = iw_rping_new(&t->ping, run->pd, t->qp, &run->cfg.ping, why);
+		if (err) {
+			free_talk(t);
+			return err;
+		}
+		run->talks[i] = t;
+		*out = t;
+		return 0;
+	}
+	return iw_fail(why, IW_E_LIMIT, "rping: %u clients are here already",
+		       (uint32_t)CLIENTS_MAX);
+}
+
+static void forget_talk(struct talk *t)
+{
+	for (int i = 0; i < CLIENTS_MAX; i++)
+		if (t->run->talks[i] == t)
+			t->run->talks[i] = NULL;
+	t->run->left = t;
+}
+
+/* --- what happens --------------------------------------------------------------------------------------------------------- */
+
+static void tell(struct talk *t, enum iw_rping_news_kind kind, struct iw_rping_news *news)
+{
+	*news = (struct iw_rping_news){ .kind = kind, .result = *iw_rping_result(t->ping) };
+	if (kind == IW_RPING_UP)
+		news->setup_ns = t->seen - t->began;
+	if (kind != IW_RPING_ROUND)
+		iw_qp_info(t->qp, &news->info);
+}
+
+/* The conversation cannot go on; the end of the connection tells of it. */
+static void break_off(struct talk *t, const struct iw_fault *why)
+{
+	if (t->fault.err == 0)
+		t->fault = *why;
+	t->closing = true;
+	iw_abort(t->qp);
+}
+
+static void go_home(struct talk *t)
+{
+	if (!t->closing)
+		iw_disconnect(t->qp);
+	t->closing = true;
+}
+
+/* True: *news. */
+static bool on_completion(struct iw_rping_run *run, const struct iw_wc *wc,
+			  struct iw_rping_news *news)
+{
+	struct talk *t = iw_qp_user(wc->qp);
+	uint64_t before = iw_rping_result(t->ping)->rounds;
+	struct iw_fault why = { 0 };
+
+	/* What failed did so because the connection ended, which has an event of its own. */
+	if (wc->status != IW_OK || t->fault.err)
+		return false;
+	t->seen = iw_os_now();
+	if (iw_rping_done(t->ping, wc, t->seen, &why) != 0) {
+		break_off(t, &why);
+		return false;
+	}
+	if (run->cfg.ping.client && iw_rping_over(t->ping))
+		go_home(t);
+	if (!run->cfg.tell_rounds || iw_rping_result(t->ping)->rounds == before)
+		return false;
+	tell(t, IW_RPING_ROUND, news);
+	return true;
+}
+
+static int on_request(struct iw_rping_run *run, struct iw_conn_req *req, struct iw_fault *why)
+{
+	struct talk *t;
+	int err = new_talk(run, &t, why);
+
+	if (err) {
+		iw_reject(req, NULL, 0);
+		return err == IW_E_LIMIT ? 0 : err;
+	}
+	err = iw_accept(req, t->qp, NULL, why);
+	if (err) {
+		/* That peer is gone already: no concern of the others. */
+		forget_talk(t);
+		free_talk(t);
+		run->left = NULL;
+	}
+	return 0;
+}
+
+static void on_closed(struct talk *t, const struct iw_fault *fault, struct iw_rping_news *news)
+{
+	const struct iw_rping_run *run = t->run;
+
+	tell(t, IW_RPING_LEFT, news);
+	if (t->fault.err)
+		news->fault = t->fault;
+	else if (fault->err)
+		news->fault = *fault;
+	else if (!t->up || !iw_rping_over(t->ping))
+		iw_fail(&news->fault, IW_E_CLOSED,
+			"rping: the %s closed the connection in round %U",
+			run->cfg.ping.client ? "server" : "client", (uint64_t)news->result.rounds);
+	forget_talk(t);
+}
+
+/* 1: *news; 0: nothing to tell; negative: cannot go on. */
+static int on_event(struct iw_rping_run *run, struct iw_async_event *ev, struct iw_rping_news *news,
+		    struct iw_fault *why)
+{
+	struct talk *t = ev->qp ? iw_qp_user(ev->qp) : NULL;
+	struct iw_fault what = { 0 };
+
+	switch (ev->type) {
+	case IW_EV_CONNECT_REQUEST:
+		return on_request(run, ev->req, why);
+	case IW_EV_ESTABLISHED:
+		t->up = true;
+		t->seen = iw_os_now();
+		tell(t, IW_RPING_UP, news);
+		if (iw_rping_start(t->ping, t->seen, &what) != 0)
+			break_off(t, &what);
+		return 1;
+	case IW_EV_PEER_CLOSED:
+		go_home(t);
+		return 0;
+	case IW_EV_REJECTED:
+	case IW_EV_CLOSED:
+		if (t == run->left)
+			return 0;
+		on_closed(t, &ev->fault, news);
+		if (run->cfg.ping.client || run->cfg.once)
+			run->done = true;
+		return 1;
+	}
+	return 0;
+}
+
+/* --- time ------------------------------------------------------------------------------------------------------------------ */
+
+/* A peer that has to do something in this conversation and does not. */
+static uint64_t patience_of(const struct talk *t)
+{
+	uint64_t ns = t->run->cfg.timeout_ns ? t->run->cfg.timeout_ns : STALL_NS;
+
+	if (!t->up || t->closing || (!t->run->cfg.ping.client && iw_rping_over(t->ping)))
+		return UINT64_MAX;
+	return iw_time_add(t->seen, ns);
+}
+
+static void on_time(struct talk *t, uint64_t now)
+{
+	struct iw_fault why = { 0 };
+
+	if (t->closing)
+		return;
+	if (now >= patience_of(t)) {
+		iw_fail(&why, IW_E_TIMEOUT, "rping: round %U: the peer says nothing for %U ms",
+			(uint64_t)iw_rping_result(t->ping)->rounds,
+			(uint64_t)((now - t->seen) / 1000000));
+		break_off(t, &why);
+	} else if (iw_rping_tick(t->ping, now, &why) != 0) {
+		break_off(t, &why);
+	}
+}
+
+/* Everybody's time-outs; how long to wait for the next one, negative: for ever. */
+static int64_t keep_time(struct iw_rping_run *run)
+{
+	uint64_t now = iw_os_now(), next = UINT64_MAX;
+
+	for (int i = 0; i < CLIENTS_MAX; i++) {
+		struct talk *t = run->talks[i];
+
+		if (!t)
+			continue;
+		on_time(t, now);
+		next = IW_MIN(next, patience_of(t));
+		if (!t->closing)
+			next = IW_MIN(next, iw_rping_deadline(t->ping));
+	}
+	if (next == UINT64_MAX)
+		return -1;
+	return next > now ? (int64_t)(next - now) : 0;
+}
+
+/* --- the loop --------------------------------------------------------------------------------------------------------------- */
+
+/* Asked to stop: a client's round is finished, everybody says goodbye. */
+static void stop(struct iw_rping_run *run)
+{
+	bool any = false;
+
+	for (int i = 0; i < CLIENTS_MAX; i++) {
+		struct talk *t = run->talks[i];
+
+		if (!t)
+			continue;
+		any = true;
+		iw_rping_stop(t->ping);
+		if (!t->up)
+			iw_abort(t->qp);
+		else if (iw_rping_over(t->ping) || !run->cfg.ping.client)
+			go_home(t);
+	}
+	if (!any)
+		run->done = true;
+}
+
+int iw_rping_run_next(struct iw_rping_run *run, struct iw_rping_news *news, struct iw_fault *why)
+{
+	struct iw_async_event ev;
+	struct iw_wc wc;
+	int64_t wait;
+	int n;
+
+	free_talk(run->left);
+	run->left = NULL;
+	for (;;) {
+		while ((n = iw_cq_poll(run->cq, &wc, 1)) > 0)
+			if (on_completion(run, &wc, news))
+				return 0;
+		if (n < 0)
+			return iw_fail(why, n, "rping: %s", iw_err_text(n));
+		while (iw_next_event(run->ctx, &ev)) {
+			n = on_event(run, &ev, news, why);
+			if (n != 0)
+				return n < 0 ? n : 0;
+		}
+		if (iw_signals_stop())
+			stop(run);
+		if (run->done) {
+			*news = (struct iw_rping_news){ .kind = IW_RPING_STOPPED };
+			return 0;
+		}
+		wait = keep_time(run);
+		n = iw_cq_wait(run->cq, wait);
+		if (n < 0)
+			return iw_fail(why, n, "rping: %s", iw_err_text(n));
+	}
+}
+
+const char *iw_rping_run_addr(const struct iw_rping_run *run)
+{
+	return iw_listener_addr(run->listener);
+}
+
+uint16_t iw_rping_run_port(const struct iw_rping_run *run)
+{
+	return iw_listener_port(run->listener);
+}
+
+static int open_run(struct iw_rping_run *run, struct iw_fault *why)
+{
+	struct iw_ctx_attr attr = { .size = sizeof(attr),
+				    .setup_ns = run->cfg.setup_ns,
+				    .stall_ns = run->cfg.timeout_ns,
+				    .trace = run->cfg.trace,
+				    .trace_ctx = run->cfg.trace_ctx };
+	struct iw_conn_param *conn = &run->cfg.conn;
+	struct talk *t;
+	int err;
+
+	iw_fail(why, IW_E_NOMEM, "rping: out of memory");
+	if ((err = iw_ctx_new(&run->ctx, &attr, why)) || (err = iw_pd_new(&run->pd, run->ctx)) ||
+	    (err = iw_cq_new(&run->cq, run->ctx)))
+		return err;
+	err = iw_ctx_wake_fd(run->ctx, iw_signals_fd());
+	if (err)
+		return iw_fail(why, err, "rping: %s", iw_err_text(err));
+	conn->size = sizeof(*conn);
+	if (conn->ird == 0 && conn->ord == 0 && !conn->no_reads)
+		conn->ird = conn->ord = 1;
+	if (!run->cfg.ping.client)
+		return iw_listen(&run->listener, run->ctx, conn, why);
+	err = new_talk(run, &t, why);
+	return err ? err : iw_connect(t->qp, conn, why);
+}
+
+int iw_rping_run_new(struct iw_rping_run **out, const struct iw_rping_run_cfg *cfg,
+		     struct iw_fault *why)
+{
+	struct iw_rping_run *run = calloc(1, sizeof(*run));
+	int err;
+
+	if (!run)
+		return iw_fail(why, IW_E_NOMEM, "rping: out of memory");
+	run->cfg = *cfg;
+	err = open_run(run, why);
+	if (err) {
+		iw_rping_run_free(run);
+		return err;
+	}
+	*out = run;
+	return 0;
+}
+
+void iw_rping_run_free(struct iw_rping_run *run)
+{
+	if (!run)
+		return;
+	for (int i = 0; i < CLIENTS_MAX; i++)
+		free_talk(run->talks[i]);
+	free_talk(run->left);
+	if (run->ctx)
+		iw_ctx_free(run->ctx);
+	free(run);
+}
