@@ -107,7 +107,7 @@ static void begin_to_stop(struct hub *h)
 	struct iw_list *l, *next;
 
 	h->stopping = true;
-	h->stop_by = iw_time_add(h->now, h->cfg->listen ? GRACE : 0);
+	h->stop_by = iw_time_add(h->now, h->cfg->listen ? IW_MIN(GRACE, h->cli->timeout_ns) : 0);
 	(void)epoll_ctl(h->epoll, EPOLL_CTL_DEL, iw_signals_fd(), NULL); /* it stays readable */
 	iw_listener_free(h->listener);
 	h->listener = NULL;
