@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Whose implementation a peer looks like: facts that a probe has found, compared with tables of what
+ * implementations are known to do, each with its source. No system call, no state.
+ */
+#ifndef IW_PROBE_IDENTIFY_H
+#define IW_PROBE_IDENTIFY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum iw_known { IW_NOT_KNOWN, IW_NO, IW_YES };
+
+/*      fact               its key                    what it says when it is so */
+/* clang-format off */
+#define IW_FACT_LIST(X)                                                                                          \
+	X(ECHOES_RESERVED, "echoes_reserved",       "its Reply has the reserved flag bits of the Request")       \
+	X(C_FOLLOWS,       "c_follows",             "C of its Reply is C of the Request")                        \
+	X(C_ALWAYS,        "c_always",              "C = 1 in its Reply to a Request without")                   \
+	X(C_NEVER,         "c_never",               "C = 0 in its Reply to a Request with C = 1")                \
+	X(MARKERS_REFUSED, "markers_refused",       "M = 1 is refused: R = 1, M = 0, IRD and ORD 0, then closed") \
+	X(MARKERS_OBEYED,  "markers_obeyed",        "a Request with M = 1 is accepted")                          \
+	X(MARKERS_WANTED,  "markers_wanted",        "M = 1 in its Reply: it wants markers")                      \
+	X(DEPTH_128,       "depth_128",             "IRD and ORD of 16382 become 128")                           \
+	X(DEPTH_32,        "depth_32",              "IRD and ORD of 16382 become 32")                            \
+	X(DEPTH_16,        "depth_16",              "IRD and ORD of 16382 become 16")                            \
+	X(RTR_WRITE_ALONE, "rtr_write_alone",       "of three RTR forms it picks Write")                         \
+	X(RTR_READ_ALONE,  "rtr_read_alone",        "of three RTR forms it picks Read")                          \
+	X(RTR_ALL,         "rtr_all",               "all three RTR forms suit it")                               \
+	X(NEEDS_P2P,       "needs_peer_to_peer",    "the client-server model is refused, peer-to-peer is not")   \
+	X(REV1_ONLY,       "rev1_only",             "Rev 1 is accepted, Rev 2 is not")                           \
+	X(REV0_ACCEPTED,   "rev0_accepted",         "Rev 0 is accepted without markers and CRC")                 \
+	X(REV0_ANSWERED_1, "rev0_answered_by_rev1", "Rev 0 is answered by Rev 1 with R = 1")                     \
+	X(REV3_RESET,      "rev3_reset",            "Rev 3 is answered by a reset")                              \
+	X(REV3_CLOSED,     "rev3_closed",           "Rev 3 is answered by closing")                              \
+	X(STAG0_FATAL,     "stag0_fatal",           "an RDMA Write of no octets to STag 0 ends the connection")  \
+	X(SMBD_HEADER,     "smbd_header",           "its Private Data begins with IRD and ORD in 32-bit words")  \
+	X(BLOCK,           "libiwarp_block",        "its Private Data has libiwarp's block")                     \
+	X(OWN_TOOL,        "iwarp_tools",           "its Private Data is that of ddp-recv, ddp-send or ddp-bench") \
+	X(FIRST_FPDU_LOST, "first_fpdu_lost",       "the first FPDU was answered only when more octets followed")
+/* clang-format on */
+
+enum iw_fact {
+#define IW_X_(name, key, text) IW_FACT_##name,
+	IW_FACT_LIST(IW_X_)
+#undef IW_X_
+		IW_FACTS
+};
+/* "echoes_reserved"; the text of the list. */
+const char *iw_fact_name(enum iw_fact f);
+const char *iw_fact_text(enum iw_fact f);
+
+struct iw_facts {
+	enum iw_known is[IW_FACTS];
+};
+
+enum iw_impl {
+	IW_IMPL_UNKNOWN,
+	IW_IMPL_LIBIWARP,
+	IW_IMPL_SIW,
+	IW_IMPL_CHELSIO,
+	IW_IMPL_INTEL,
+	IW_IMPL_WINDOWS,
+	IW_IMPL_PLAIN,
+};
+#define IW_IMPLS 7
+/* "siw"; "Linux siw (software iWARP)"; where what is known of it comes from. */
+const char *iw_impl_name(enum iw_impl i);
+const char *iw_impl_text(enum iw_impl i);
+const char *iw_impl_source(enum iw_impl i);
+
+struct iw_evidence {
+	enum iw_fact fact;
+	bool is; /* the fact was found to be so; false: found not to be so */
+};
+
+struct iw_verdict {
+	enum iw_impl impl;
+	/* What speaks for it and against it; of UNKNOWN: what was found to be so, and nothing. */
+	struct iw_evidence pro[IW_FACTS], contra[IW_FACTS];
+	size_t npro, ncontra;
+	unsigned score; /* the weights of pro less those of contra */
+};
+
+/* The implementation that the facts fit best, if any fits well enough and no other as well. */
+void iw_identify(struct iw_verdict *out, const struct iw_facts *facts);
+
+#endif
