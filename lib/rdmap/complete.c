@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Posting and completing: every operation completes exactly once, in the order of posting, with success or an error. */
+/* Posting and completing: every operation completes exactly once, in the order of posting, with
+ * success or an error. */
 #include "rdmap/rdmap.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "rdmap/internal.h"
@@ -25,17 +25,33 @@ static bool total_length(const struct iw_op *op, uint32_t *len)
 static bool sink_usable(struct iw_rdmap *r, const struct iw_op *op, uint64_t now)
 {
 	struct iw_stag_use use = {
-		.pd = r->cfg.pd, .stream = r->cfg.stream, .right = IW_RIGHT_READ_SINK, .to = op->sink_to, .len = op->len, .now = now
+		.pd = r->cfg.pd,
+		.stream = r->cfg.stream,
+		.right = IW_RIGHT_READ_SINK,
+		.to = op->sink_to,
+		.len = op->len,
+		.now = now,
 	};
 	uint8_t *where;
 
 	return iw_stag_check(r->cfg.stags, op->sink_stag, &use, &where) == IW_STAG_OK;
 }
 
+static int check_read(struct iw_rdmap *r, const struct iw_op *op, uint64_t now)
+{
+	if (r->rx_shut)
+		return IW_E_STATE; /* its Response cannot come */
+	if (r->params.ord == 0)
+		return IW_E_LIMIT; /* it would wait for ever */
+	/* RFC 5040 5.2.1: nothing is said about the sink of a Read of no octets. */
+	return op->len > 0 && !sink_usable(r, op, now) ? IW_E_INVAL : 0;
+}
+
 int iw_rdmap_post(struct iw_rdmap *r, const struct iw_op *op, uint64_t now)
 {
 	struct sq_slot *s;
 	uint32_t len = op->len;
+	int err = 0;
 
 	if (r->state != IW_RDMAP_RTS)
 		return IW_E_STATE;
@@ -46,63 +62,70 @@ int iw_rdmap_post(struct iw_rdmap *r, const struct iw_op *op, uint64_t now)
 	switch (op->kind) {
 	case IW_OPK_SEND:
 	case IW_OPK_WRITE:
-		if (!total_length(op, &len))
-			return IW_E_INVAL;
+		err = total_length(op, &len) ? 0 : IW_E_INVAL;
 		break;
 	case IW_OPK_READ:
-		if (r->params.ord == 0)
-			return IW_E_LIMIT; /* ORD 0: it would wait for ever */
-		if (len > 0 && !sink_usable(r, op, now))
-			return IW_E_INVAL;
+		err = check_read(r, op, now);
 		break;
 	case IW_OPK_RECV:
-		return IW_E_INVAL;
+		err = IW_E_INVAL;
+		break;
 	}
-	s = sq_at(r, r->sq_tail);
-	memset(s, 0, sizeof(*s));
-	s->op = *op;
+	if (err < 0)
+		return err;
+	s = sq_at(r, r->sq_tail++);
+	*s = (struct sq_slot){ .op = *op };
 	s->op.len = len;
-	r->sq_tail++;
 	return 0;
 }
 
 int iw_rdmap_post_recv(struct iw_rdmap *r, uint64_t cookie, void *addr, uint32_t cap)
 {
-	if (r->flushing || r->state > IW_RDMAP_CLOSING)
+	if (r->state != IW_RDMAP_IDLE && !in_operation(r))
 		return IW_E_STATE;
 	if (iw_ddp_posted(r->ddp, IW_QN_SEND) + r->done_len >= r->cfg.rq_depth)
 		return IW_E_FULL;
 	return iw_ddp_post(r->ddp, IW_QN_SEND, addr, cap, cookie);
 }
 
-static void fill(struct iw_completion *c, const struct sq_slot *s, int status)
+static struct iw_completion completion(const struct sq_slot *s, int status)
 {
-	memset(c, 0, sizeof(*c));
-	c->cookie = s->op.cookie;
-	c->kind = s->op.kind;
-	c->status = status;
-	if (status == 0 && s->op.kind == IW_OPK_READ)
-		c->len = s->op.len;
+	return (struct iw_completion){
+		.cookie = s->op.cookie,
+		.kind = s->op.kind,
+		.status = status,
+		.len = status == 0 && s->op.kind == IW_OPK_READ ? s->op.len : 0,
+	};
+}
+
+static bool succeeded(const struct sq_slot *s)
+{
+	return s->taken && (s->op.kind != IW_OPK_READ || s->answered);
+}
+
+/* A batch may refer to the octets of what was begun and not yet taken. */
+static bool may_fail(const struct iw_rdmap *r, const struct sq_slot *s)
+{
+	return r->flushing && !(r->held && s->out.begun && !s->taken);
 }
 
 static bool next_sent(struct iw_rdmap *r, struct iw_completion *out)
 {
 	while (r->sq_head != r->sq_tail) {
 		struct sq_slot *s = sq_at(r, r->sq_head);
-		bool done = s->taken && (s->op.kind != IW_OPK_READ || s->answered);
 
-		if (done) {
+		if (succeeded(s)) {
 			r->sq_head++;
 			if (s->op.flags & IW_OPF_QUIET)
 				continue;
-			fill(out, s, 0);
+			*out = completion(s, 0);
 			return true;
 		}
-		if (!r->flushing || (r->held && s->out.begun && !s->taken))
+		if (!may_fail(r, s))
 			return false;
-		fill(out, s, r->flush_err != 0 ? r->flush_err : IW_E_CANCELED);
-		r->flush_err = 0;
 		r->sq_head++;
+		*out = completion(s, r->flush_err != 0 ? r->flush_err : IW_E_CANCELED);
+		r->flush_err = 0;
 		return true;
 	}
 	return false;
@@ -119,10 +142,11 @@ static bool next_received(struct iw_rdmap *r, struct iw_completion *out)
 		return true;
 	}
 	if (r->flushing && iw_ddp_unpost(r->ddp, IW_QN_SEND, &cookie)) {
-		memset(out, 0, sizeof(*out));
-		out->cookie = cookie;
-		out->kind = IW_OPK_RECV;
-		out->status = IW_E_CANCELED;
+		*out = (struct iw_completion){
+			.cookie = cookie,
+			.kind = IW_OPK_RECV,
+			.status = IW_E_CANCELED,
+		};
 		return true;
 	}
 	return false;
@@ -139,18 +163,15 @@ void iw_rdmap_start_flush(struct iw_rdmap *r, int err)
 		return;
 	r->flushing = true;
 	r->flush_err = err;
-	/* What was not cut yet never will be; outstanding Reads are not answered any more. */
+	/* Reads are not answered any more, neither ours nor the peer's. */
 	r->outr_head = r->outr_tail;
+	iw_rdmap_release_sources(r);
 }
 
 void iw_rdmap_flush(struct iw_rdmap *r, int err)
 {
 	iw_rdmap_start_flush(r, err);
 	r->held = false;
-	r->cur = TX_NONE;
-	r->rtr_pending = false;
-	r->term_pending = false;
-	iw_rdmap_release_sources(r);
 	if (r->state != IW_RDMAP_CLOSED)
 		iw_rdmap_set_state(r, IW_RDMAP_CLOSED);
 }
@@ -175,7 +196,8 @@ void iw_rdmap_sent(struct iw_rdmap *r, uint64_t pos)
 
 		if (!in->out.ended || in->end_pos > pos)
 			break;
-		/* RFC 5040 5.2.2: the slot is free again; the peer may reuse it as soon as it sees the Response's end. */
+		/* RFC 5040 5.2.2: the slot is free again, since the peer may use it as soon as it
+		 * sees the Response's end. */
 		iw_rdmap_post_rreq_buffer(r, r->in_head + r->params.ird);
 		r->in_head++;
 	}

@@ -7,38 +7,45 @@
 
 #include "rdmap/internal.h"
 
-/* The LLP reports free-running 32-bit slot numbers: NO_SLOT must never be one of a live slot, so queues stay far below 2^31. */
+/* Far below 2^32, where the numbers of slots wrap: differences of two of them are lengths. */
 #define DEPTH_MAX (1u << 20)
 
+/* clang-format off */
 static const char *const state_names[] = {
-	[IW_RDMAP_IDLE] = "idle",
-	[IW_RDMAP_RTS] = "rts",
-	[IW_RDMAP_CLOSING] = "closing",
+	[IW_RDMAP_IDLE]        = "idle",
+	[IW_RDMAP_RTS]         = "rts",
+	[IW_RDMAP_CLOSING]     = "closing",
 	[IW_RDMAP_TERMINATING] = "terminating",
-	[IW_RDMAP_TERMINATED] = "terminated",
-	[IW_RDMAP_CLOSED] = "closed",
+	[IW_RDMAP_TERMINATED]  = "terminated",
+	[IW_RDMAP_CLOSED]      = "closed",
 };
+/* clang-format on */
 
 const char *iw_rdmap_state_name(enum iw_rdmap_state s)
 {
-	return s < IW_ARRAY_LEN(state_names) ? state_names[s] : "?";
+	return (size_t)s < IW_ARRAY_LEN(state_names) ? state_names[s] : "unknown";
 }
 
 #define TO(s) (1u << IW_RDMAP_##s)
-/* RFC 5040 6: from full operation a stream ends gracefully, by a Terminate of either side, or with its LLP. */
-static const unsigned transitions[] = {
-	[IW_RDMAP_IDLE] = TO(RTS) | TO(TERMINATING) | TO(CLOSED),
-	[IW_RDMAP_RTS] = TO(CLOSING) | TO(TERMINATING) | TO(TERMINATED) | TO(CLOSED),
-	[IW_RDMAP_CLOSING] = TO(TERMINATING) | TO(TERMINATED) | TO(CLOSED),
-	[IW_RDMAP_TERMINATING] = TO(TERMINATED) | TO(CLOSED),
-	[IW_RDMAP_TERMINATED] = TO(CLOSED),
-	[IW_RDMAP_CLOSED] = 0,
+
+/* RFC 5040 6: from full operation a stream ends gracefully, by a Terminate of either side, or with
+ * its LLP. */
+/* clang-format off */
+static const unsigned next_states[] = {
+	[IW_RDMAP_IDLE]        = TO(RTS) | TO(TERMINATING) | TO(CLOSED),
+	[IW_RDMAP_RTS]         = TO(CLOSING) | TO(TERMINATING) | TO(TERMINATED) | TO(CLOSED),
+	[IW_RDMAP_CLOSING]     = TO(TERMINATING) | TO(TERMINATED) | TO(CLOSED),
+	[IW_RDMAP_TERMINATING] = TO(CLOSED),
+	[IW_RDMAP_TERMINATED]  = TO(CLOSED),
+	[IW_RDMAP_CLOSED]      = 0,
 };
+/* clang-format on */
+
 #undef TO
 
 void iw_rdmap_set_state(struct iw_rdmap *r, enum iw_rdmap_state to)
 {
-	assert(transitions[r->state] & 1u << to);
+	assert(next_states[r->state] & 1u << to);
 	r->state = to;
 }
 
@@ -51,6 +58,20 @@ static uint32_t pow2_at_least(uint32_t n)
 	return p;
 }
 
+/* A buffer of this room's for a queue that is known to have room for it. */
+static void post_own(struct iw_rdmap *r, uint32_t qn, void *buf, uint32_t len, uint64_t cookie)
+{
+	int err = iw_ddp_post(r->ddp, qn, buf, len, cookie);
+
+	assert(err == 0);
+	(void)err;
+}
+
+void iw_rdmap_post_rreq_buffer(struct iw_rdmap *r, uint32_t n)
+{
+	post_own(r, IW_QN_RREQ, in_at(r, n)->buf, IW_RDMAP_RREQ_LEN, n);
+}
+
 int iw_rdmap_new(struct iw_rdmap **out, const struct iw_rdmap_cfg *cfg, struct iw_fault *why)
 {
 	struct iw_ddp_cfg dc = {
@@ -60,16 +81,18 @@ int iw_rdmap_new(struct iw_rdmap **out, const struct iw_rdmap_cfg *cfg, struct i
 		.stream = cfg->stream,
 		.dv = 1,
 		.early_max = cfg->early_max,
-		/* QN 1 gets its real depth with IRD; a Read Request without a buffer is "no buffer", not "invalid QN". */
+		/* QN 1 gets its depth with IRD. It is valid from the beginning: a Read Request
+		 * that finds no buffer is "no buffer", not "invalid QN". */
 		.queue_depth = { [IW_QN_SEND] = cfg->rq_depth, [IW_QN_RREQ] = 1, [IW_QN_TERM] = 1 },
 	};
 	struct iw_rdmap *r;
 	int err;
 
 	*out = NULL;
-	if (cfg->sq_depth == 0 || cfg->rq_depth == 0 || cfg->sq_depth > DEPTH_MAX || cfg->rq_depth > DEPTH_MAX)
-		return iw_fail(why, IW_E_INVAL, "rdmap: queue depths %u and %u: each must be 1..%u", cfg->sq_depth, cfg->rq_depth,
-			       DEPTH_MAX);
+	if (cfg->sq_depth == 0 || cfg->rq_depth == 0 || cfg->sq_depth > DEPTH_MAX ||
+	    cfg->rq_depth > DEPTH_MAX)
+		return iw_fail(why, IW_E_INVAL, "rdmap: queue depths %u and %u: each must be 1..%u",
+			       cfg->sq_depth, cfg->rq_depth, DEPTH_MAX);
 	r = iw_mem_alloc(cfg->mem, sizeof(*r));
 	if (r == NULL)
 		return iw_fail(why, IW_E_NOMEM, "rdmap: no memory for a queue pair");
@@ -80,17 +103,14 @@ int iw_rdmap_new(struct iw_rdmap **out, const struct iw_rdmap_cfg *cfg, struct i
 	r->done_cap = cfg->rq_depth;
 	r->done = iw_mem_array(cfg->mem, r->done_cap, sizeof(*r->done));
 	if (r->sq == NULL || r->done == NULL) {
-		err = iw_fail(why, IW_E_NOMEM, "rdmap: no memory for queues of %u and %u entries", cfg->sq_depth, cfg->rq_depth);
+		err = iw_fail(why, IW_E_NOMEM, "rdmap: no memory for queues of %u and %u entries",
+			      cfg->sq_depth, cfg->rq_depth);
 		goto fail;
 	}
 	err = iw_ddp_new(&r->ddp, &dc, why);
 	if (err < 0)
 		goto fail;
-	err = iw_ddp_post(r->ddp, IW_QN_TERM, r->term_buf, sizeof(r->term_buf), 0);
-	if (err < 0) {
-		err = iw_fail(why, err, "rdmap: no buffer for a Terminate");
-		goto fail;
-	}
+	post_own(r, IW_QN_TERM, r->term_buf, sizeof(r->term_buf), 0);
 	*out = r;
 	return 0;
 fail:
@@ -105,6 +125,7 @@ void iw_rdmap_free(struct iw_rdmap *r)
 	if (r == NULL)
 		return;
 	mem = r->cfg.mem;
+	iw_rdmap_release_sources(r);
 	iw_ddp_free(r->ddp);
 	iw_mem_free(mem, r->sq, (size_t)r->sq_cap * sizeof(*r->sq));
 	iw_mem_free(mem, r->done, (size_t)r->done_cap * sizeof(*r->done));
@@ -133,33 +154,24 @@ const struct iw_fault *iw_rdmap_fault(const struct iw_rdmap *r)
 	return r->fault.err != 0 ? &r->fault : NULL;
 }
 
-void iw_rdmap_post_rreq_buffer(struct iw_rdmap *r, uint32_t n)
-{
-	int err = iw_ddp_post(r->ddp, IW_QN_RREQ, in_at(r, n)->buf, IW_RDMAP_RREQ_LEN, n);
-
-	/* The queue is exactly as deep as the ring of inbound Reads. */
-	assert(err == 0);
-	(void)err;
-}
-
-/* RFC 6581 9.2: the initiator's first frame. STag 1 rather than 0: some RNICs drop STag 0 even at length zero. */
+/* RFC 6581 9.2: the initiator's first frame. STag 1 rather than 0: some RNICs drop STag 0 even at
+ * length zero. */
 static void prepare_rtr(struct iw_rdmap *r)
 {
 	struct iw_ddp *h = &r->rtr.hdr;
 
-	h->dv = r->params.dv;
 	h->rv = r->params.dv;
 	switch (r->params.rtr) {
-	case 1: /* IW_RTR_SEND */
+	case IW_RDMAP_RTR_SEND:
 		h->opcode = IW_OP_SEND;
 		h->qn = IW_QN_SEND;
 		break;
-	case 2: /* IW_RTR_WRITE */
+	case IW_RDMAP_RTR_WRITE:
 		h->opcode = IW_OP_WRITE;
 		h->tagged = true;
 		h->stag = 1;
 		break;
-	case 4: /* IW_RTR_READ */
+	case IW_RDMAP_RTR_READ:
 		h->opcode = IW_OP_RREQ;
 		h->qn = IW_QN_RREQ;
 		r->rtr.len = IW_RDMAP_RREQ_LEN;
@@ -176,18 +188,17 @@ int iw_rdmap_start(struct iw_rdmap *r, const struct iw_rdmap_params *p, struct i
 
 	assert(r->state == IW_RDMAP_IDLE && !r->started);
 	r->params = *p;
-	/* Rings are powers of two, so that free-running counters wrap without a jump. */
+	iw_ddp_set_version(r->ddp, p->dv);
+	r->started = true;
 	r->in_cap = pow2_at_least(p->ird);
 	r->outr_cap = pow2_at_least(p->ord);
 	r->in = iw_mem_array(r->cfg.mem, r->in_cap, sizeof(*r->in));
 	r->outr = iw_mem_array(r->cfg.mem, r->outr_cap, sizeof(*r->outr));
-	if (r->in == NULL || r->outr == NULL ||
-	    iw_ddp_set_depth(r->ddp, IW_QN_RREQ, IW_MAX(p->ird, 1)) < 0)
-		return iw_fail(why, IW_E_NOMEM, "rdmap: no memory for IRD %u and ORD %u", p->ird, p->ord);
-	iw_ddp_set_version(r->ddp, p->dv);
+	if (r->in == NULL || r->outr == NULL || iw_ddp_set_depth(r->ddp, IW_QN_RREQ, p->ird) < 0)
+		return iw_fail(why, IW_E_NOMEM, "rdmap: no memory for IRD %u and ORD %u",
+			       (uint32_t)p->ird, (uint32_t)p->ord);
 	for (i = 0; i < p->ird; i++)
-		iw_rdmap_post_rreq_buffer(r, i);
-	r->started = true;
+		iw_rdmap_post_rreq_buffer(r, r->in_tail + i);
 	if (p->initiator)
 		prepare_rtr(r);
 	else
@@ -204,8 +215,8 @@ void iw_rdmap_close(struct iw_rdmap *r)
 
 bool iw_rdmap_drained(const struct iw_rdmap *r)
 {
-	return r->sq_untaken == r->sq_tail && r->outr_head == r->outr_tail && r->in_head == r->in_tail && !r->rtr_pending &&
-	       r->cur == TX_NONE;
+	return r->sq_untaken == r->sq_tail && r->outr_head == r->outr_tail &&
+	       r->in_head == r->in_tail && !r->rtr_pending;
 }
 
 bool iw_rdmap_waiting(const struct iw_rdmap *r)
@@ -216,6 +227,17 @@ bool iw_rdmap_waiting(const struct iw_rdmap *r)
 void iw_rdmap_tx_shut(struct iw_rdmap *r)
 {
 	r->tx_shut = true;
+}
+
+bool iw_rdmap_rx_shut(struct iw_rdmap *r)
+{
+	uint32_t n;
+
+	r->rx_shut = true;
+	for (n = r->sq_unsent; n != r->sq_tail; n++)
+		if (sq_at(r, n)->op.kind == IW_OPK_READ)
+			return false;
+	return !iw_rdmap_waiting(r);
 }
 
 void iw_rdmap_prefetch(const struct iw_rdmap *r, const uint8_t *ulpdu, size_t len)

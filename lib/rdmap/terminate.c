@@ -2,42 +2,39 @@
 /* Terminate: what ends a stream, told to the peer and understood from it (RFC 5040 4.8, 5.4, 7). */
 #include "rdmap/rdmap.h"
 
-#include <string.h>
+#include <assert.h>
 
 #include "rdmap/internal.h"
 
-/* RFC 5040 figure 10: which headers travel with which error. */
-static void attach_headers(struct iw_terminate *t, const struct iw_ddp *h, size_t seg_len, const struct iw_rreq *rreq)
+/* RFC 5040 figure 10: which headers travel with which error. The DDP header does with all of RDMAP
+ * and DDP but local catastrophes, the Read Request with protection errors. */
+static void attach_headers(struct iw_terminate *t, const struct iw_ddp *h, size_t seg_len,
+			   const struct iw_rreq *rreq)
 {
-	bool ddp_hdr = t->layer == 1 || (t->layer == 0 && t->etype != 0);
-	bool rdma_hdr = t->layer == 0 && t->etype == 1;
 	int n;
 
-	if (!ddp_hdr || h == NULL)
+	if (h == NULL || t->layer > 1 || t->etype == 0)
 		return;
 	n = iw_ddp_encode(t->ddp, sizeof(t->ddp), h);
-	if (n < 0)
-		return;
+	assert(n > 0);
 	t->ddp_hdr_len = (uint8_t)n;
 	t->d = t->m = true;
-	t->ddp_len = (uint16_t)IW_MIN(seg_len, UINT16_MAX);
-	if (rdma_hdr && rreq != NULL) {
+	t->ddp_len = (uint16_t)IW_MIN(seg_len, (size_t)UINT16_MAX);
+	if (t->layer == 0 && t->etype == 1 && rreq != NULL) {
 		t->r = t->has_rreq = true;
 		t->rreq = *rreq;
 	}
 }
 
-void iw_rdmap_local_fault(struct iw_rdmap *r, const struct iw_fault *why, const struct iw_ddp *h, size_t seg_len, const struct iw_rreq *rreq)
+void iw_rdmap_local_fault(struct iw_rdmap *r, const struct iw_fault *why, const struct iw_ddp *h,
+			  size_t seg_len, const struct iw_rreq *rreq)
 {
 	uint32_t term = iw_err_term(why->err);
 
-	if (r->fault.err != 0)
+	if (r->fault.err != 0 || r->state == IW_RDMAP_CLOSED)
 		return; /* the first error is the one reported (RFC 5040 7.1) */
 	r->fault = *why;
-	r->fault.term = term;
 	iw_rdmap_start_flush(r, why->err);
-	if (r->state == IW_RDMAP_CLOSED || r->state == IW_RDMAP_TERMINATED)
-		return;
 	iw_rdmap_set_state(r, IW_RDMAP_TERMINATING);
 	if (term == IW_NOTERM || !r->started)
 		return;
@@ -46,7 +43,9 @@ void iw_rdmap_local_fault(struct iw_rdmap *r, const struct iw_fault *why, const 
 	r->term.code = IW_TERM_CODE(term);
 	attach_headers(&r->term, h, seg_len, rreq);
 	r->term_out.hdr = (struct iw_ddp){
-		.dv = r->params.dv, .rv = r->params.dv, .opcode = IW_OP_TERM, .qn = IW_QN_TERM,
+		.rv = r->params.dv,
+		.opcode = IW_OP_TERM,
+		.qn = IW_QN_TERM,
 	};
 	r->term_pending = true;
 }
@@ -63,32 +62,28 @@ bool iw_rdmap_terminate_sent(const struct iw_rdmap *r)
 
 bool iw_rdmap_terminate_due(const struct iw_rdmap *r)
 {
-	return r->term_pending && !r->term_sent;
+	return r->state == IW_RDMAP_TERMINATING && r->term_pending && !r->term_sent;
 }
 
+/* RFC 5040 5.4: its receiver need not answer it, and sends nothing more here. */
 void iw_rdmap_peer_terminate(struct iw_rdmap *r, const struct iw_ddp_msg *m, struct iw_fault *why)
 {
 	struct iw_terminate t;
 	struct iw_text text;
-	uint32_t term;
+	char said[sizeof(why->text)];
 
-	if (iw_terminate_decode(&t, m->base, m->len) <= 0) {
-		iw_fail(why, IW_E_PEER_TERMINATE, "rdmap: the peer sent a Terminate of %U octets: expected at least %u", m->len,
-			IW_RDMAP_TERM_MIN);
-		why->from_peer = true;
-	} else {
-		term = IW_TERM(t.layer, t.etype, t.code);
-		iw_fail(why, IW_E_PEER_TERMINATE, "%s", "");
-		iw_text_init(&text, why->text, sizeof(why->text));
-		iw_text_str(&text, "rdmap: the peer sent ");
+	if (iw_terminate_decode(&t, m->base, m->len) > 0) {
+		iw_text_init(&text, said, sizeof(said));
 		iw_terminate_print(&text, &t);
-		why->term = term;
-		why->from_peer = true;
+		iw_fail(why, IW_E_PEER_TERMINATE, "rdmap: the peer sent %s", said);
+		why->term = IW_TERM(t.layer, t.etype, t.code);
+	} else {
+		iw_fail(why, IW_E_PEER_TERMINATE,
+			"rdmap: the peer sent a Terminate of %U octets: expected at least %u",
+			m->len, (uint32_t)IW_RDMAP_TERM_MIN);
 	}
-	if (r->fault.err == 0)
-		r->fault = *why;
+	why->from_peer = true;
+	r->fault = *why;
 	iw_rdmap_start_flush(r, IW_E_PEER_TERMINATE);
-	r->term_pending = false; /* RFC 5040 5.4: the receiver of a Terminate need not send one */
-	r->cur = TX_NONE;
 	iw_rdmap_set_state(r, IW_RDMAP_TERMINATED);
 }

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "pair.h"
+#include "rdmap/internal.h" /* the numbers of slots, to begin just before they wrap */
 #include "util/num.h"
 
 #define NOW IW_SEC(5)
@@ -34,10 +35,9 @@ static int test_random(void *ctx, void *buf, size_t len)
 	return 0;
 }
 
-static struct fixture *started(uint16_t ord)
+static struct fixture *with(struct iw_rdmap_params p, uint32_t first)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	struct iw_rdmap_params p = { .initiator = true, .dv = 1, .ird = 2, .ord = ord };
 	struct iw_rdmap_cfg cfg;
 	struct iw_region g;
 
@@ -50,6 +50,9 @@ static struct fixture *started(uint16_t ord)
 				     .sq_depth = 8,
 				     .rq_depth = 8 };
 	assert_int_equal(iw_rdmap_new(&f->r, &cfg, &f->why), 0);
+	f->r->sq_head = f->r->sq_untaken = f->r->sq_unsent = f->r->sq_tail = first;
+	f->r->in_head = f->r->in_unsent = f->r->in_tail = first;
+	f->r->outr_head = f->r->outr_tail = first;
 	assert_int_equal(iw_rdmap_start(f->r, &p, &f->why), 0);
 	g = (struct iw_region){ .rights = IW_RIGHT_READ_SINK | IW_RIGHT_REMOTE_READ,
 				.pd = 1,
@@ -60,6 +63,12 @@ static struct fixture *started(uint16_t ord)
 	assert_int_equal(iw_stag_add(f->stags, &g, &f->sink, &f->why), 0);
 	f->rreq_msn = 1;
 	return f;
+}
+
+static struct fixture *started(uint16_t ord)
+{
+	return with((struct iw_rdmap_params){ .initiator = true, .dv = 1, .ird = 2, .ord = ord },
+		    0);
 }
 
 static void done(struct fixture *f)
@@ -187,6 +196,34 @@ static void operations_complete_in_the_order_of_posting(void **state)
 	done(f);
 }
 
+/* RDMAP-31, RDMAP-33, RDMAP-19: the numbers of slots wrap at 2^32, in each queue, and nothing is
+ * lost, not even the Read of slot 2^32 - 1. With depths that are no powers of two. */
+static void queues_go_on_where_their_numbers_wrap(void **state)
+{
+	struct fixture *f =
+		with((struct iw_rdmap_params){ .dv = 1, .ird = 3, .ord = 3 }, UINT32_MAX - 4);
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 12; i += 2) {
+		assert_int_equal(post(f, i, IW_OPK_READ, 0, 8), 0);
+		assert_int_equal(post(f, i + 1, IW_OPK_SEND, 0, 8), 0);
+		request(f, 5);
+		assert_int_equal(opcode(f), IW_OP_RRESP);
+		assert_int_equal(opcode(f), IW_OP_RREQ);
+		assert_int_equal(opcode(f), IW_OP_SEND);
+		iw_rdmap_sent(f->r, f->pos);
+		assert_int_equal(next(f), -1);
+		respond(f, 8);
+		assert_int_equal(next(f), i);
+		assert_int_equal(next(f), i + 1);
+		assert_int_equal(next(f), -1);
+	}
+	assert_true(f->r->sq_tail < 100 && f->r->in_tail < 100 && f->r->outr_tail < 100);
+	assert_true(iw_rdmap_drained(f->r));
+	done(f);
+}
+
 /* RDMAP-29, DDP-60 */
 static void messages_go_out_in_the_order_of_posting_never_interleaved(void **state)
 {
@@ -292,6 +329,29 @@ static void impossible_operations_are_refused(void **state)
 	done(f);
 }
 
+/* DDP-77: a Read that waits for its turn when the peer has shut its side never gets its Response */
+static void reads_without_their_response_are_told_when_the_peer_has_closed(void **state)
+{
+	struct fixture *f = started(1);
+
+	(void)state;
+	assert_int_equal(post(f, 1, IW_OPK_SEND, 0, 8), 0);
+	assert_true(iw_rdmap_rx_shut(f->r));
+	assert_int_equal(post(f, 2, IW_OPK_READ, 0, 8), IW_E_STATE);
+	assert_int_equal(post(f, 2, IW_OPK_WRITE, 0, 8), 0);
+	done(f);
+	f = started(1);
+	assert_int_equal(post(f, 1, IW_OPK_SEND, 0, 8), 0);
+	assert_int_equal(post(f, 2, IW_OPK_READ, 0, 8), 0);
+	assert_int_equal(opcode(f), IW_OP_SEND);
+	assert_false(iw_rdmap_rx_shut(f->r)); /* it waits */
+	assert_int_equal(opcode(f), IW_OP_RREQ);
+	assert_false(iw_rdmap_rx_shut(f->r)); /* it is out */
+	respond(f, 8);
+	assert_true(iw_rdmap_rx_shut(f->r));
+	done(f);
+}
+
 /* DDP-75: behind a graceful close nothing more is taken; what was posted still goes out */
 static void close_drains_and_refuses(void **state)
 {
@@ -342,7 +402,9 @@ static void flush_completes_everything_once(void **state)
 	assert_true(iw_rdmap_next_completion(f->r, &c));
 	assert_int_equal(c.status, IW_E_CANCELED);
 	assert_int_equal(next(f), -1);
+	assert_true(iw_rdmap_wants_tx(f->r));
 	assert_int_equal(opcode(f), IW_OP_TERM);
+	assert_false(iw_rdmap_wants_tx(f->r));
 	assert_int_equal(opcode(f), -1); /* RDMAP-27: nothing behind a Terminate */
 	done(f);
 }
@@ -372,12 +434,35 @@ static void read_source_with_one_use_serves_one_read(void **state)
 	assert_int_equal(opcode(f), IW_OP_RRESP);
 	assert_null(iw_stag_get(f->stags, f->sink)); /* used up */
 	done(f);
-	f = started(2); /* never answered: the registration is given up with the stream */
-	iw_stag_get(f->stags, f->sink)->uses = 1;
-	request(f, 4);
-	iw_rdmap_flush(f->r, IW_E_CANCELED);
-	assert_null(iw_stag_get(f->stags, f->sink));
-	done(f);
+}
+
+/* SEC-04, SEC-24: what is not answered any more holds no registration busy */
+static void reads_never_answered_let_go_of_their_sources(void **state)
+{
+	enum { FLUSH, FAULT, FREE, WAYS } way;
+
+	(void)state;
+	for (way = FLUSH; way < WAYS; way++) {
+		struct fixture *f = started(2);
+		struct iw_fault why = { 0 };
+
+		request(f, 4);
+		request(f, 4);
+		assert_int_equal(opcode(f), IW_OP_RRESP); /* this one has let go already */
+		iw_stag_get(f->stags, f->sink)->uses = 0;
+		assert_int_equal(iw_stag_get(f->stags, f->sink)->busy, 1);
+		if (way == FLUSH) {
+			iw_rdmap_flush(f->r, IW_E_CANCELED);
+		} else if (way == FAULT) {
+			iw_fail(&why, IW_E_MPA_CRC, "test");
+			iw_rdmap_fail(f->r, &why);
+		} else {
+			iw_rdmap_free(f->r);
+			f->r = NULL;
+		}
+		assert_null(iw_stag_get(f->stags, f->sink));
+		done(f);
+	}
 }
 
 /* DDP-46, DDP-53: pieces of an operation are one message, cut where the MULPDU says, whatever the
@@ -430,15 +515,18 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_completes_before_the_llp_has_taken_it),
 		cmocka_unit_test(operations_complete_in_the_order_of_posting),
+		cmocka_unit_test(queues_go_on_where_their_numbers_wrap),
 		cmocka_unit_test(messages_go_out_in_the_order_of_posting_never_interleaved),
 		cmocka_unit_test(reads_above_ord_wait_and_hold_back_what_is_behind_them),
 		cmocka_unit_test(read_with_ord_zero_is_refused_at_once),
 		cmocka_unit_test(fenced_operation_waits_for_earlier_reads),
 		cmocka_unit_test(quiet_operations_complete_without_a_word_unless_they_fail),
 		cmocka_unit_test(impossible_operations_are_refused),
+		cmocka_unit_test(reads_without_their_response_are_told_when_the_peer_has_closed),
 		cmocka_unit_test(close_drains_and_refuses),
 		cmocka_unit_test(flush_completes_everything_once),
 		cmocka_unit_test(read_source_with_one_use_serves_one_read),
+		cmocka_unit_test(reads_never_answered_let_go_of_their_sources),
 		cmocka_unit_test(pieces_are_gathered_into_segments),
 		cmocka_unit_test(changed_mulpdu_applies_to_the_next_segment),
 	};

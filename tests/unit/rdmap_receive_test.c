@@ -38,7 +38,7 @@ static int test_random(void *ctx, void *buf, size_t len)
 	return 0;
 }
 
-static struct fixture *with(struct iw_rdmap_params p)
+static struct fixture *fresh(uint32_t early_max)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 	struct iw_rdmap_cfg cfg;
@@ -51,11 +51,19 @@ static struct fixture *with(struct iw_rdmap_params p)
 				     .pd = PD,
 				     .stream = STREAM,
 				     .sq_depth = 8,
-				     .rq_depth = 8 };
+				     .rq_depth = 8,
+				     .early_max = early_max };
 	assert_int_equal(iw_rdmap_new(&f->r, &cfg, &f->why), 0);
-	assert_int_equal(iw_rdmap_start(f->r, &p, &f->why), 0);
 	f->msn[0] = f->msn[1] = f->msn[2] = 1;
 	memset(f->buf, 0xee, sizeof(f->buf));
+	return f;
+}
+
+static struct fixture *with(struct iw_rdmap_params p)
+{
+	struct fixture *f = fresh(0);
+
+	assert_int_equal(iw_rdmap_start(f->r, &p, &f->why), 0);
 	return f;
 }
 
@@ -962,6 +970,10 @@ static void first_frame_that_is_no_rtr_terminates(void **state)
 	post(f, 0, 256);
 	assert_int_equal(feed(f, &h, "data", 4), IW_E_MPA_RTR);
 	done(f);
+	f = with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2, .rtr = 7 });
+	assert_int_equal(feed_rreq(f, reg(f, IW_RIGHT_REMOTE_READ, PD, 0), 0x1000, 1),
+			 IW_E_MPA_RTR); /* a Read of octets */
+	done(f);
 }
 
 /* --- out of order, as an LLP that does not keep order hands it up --- */
@@ -978,23 +990,10 @@ static int feed_seq(struct fixture *f, uint64_t seq, const struct iw_ddp *h, con
 
 static struct fixture *unordered(void)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = fresh(64);
 	struct iw_rdmap_params p = { .dv = 1, .ird = 2, .ord = 2 };
-	struct iw_rdmap_cfg cfg;
 
-	test_mem_init(&f->mem);
-	assert_int_equal(iw_stag_table_new(&f->stags, &f->mem.mem, test_random, &f->rng), 0);
-	cfg = (struct iw_rdmap_cfg){ .mem = &f->mem.mem,
-				     .stags = f->stags,
-				     .pd = PD,
-				     .stream = STREAM,
-				     .sq_depth = 8,
-				     .rq_depth = 8,
-				     .early_max = 64 };
-	assert_int_equal(iw_rdmap_new(&f->r, &cfg, &f->why), 0);
 	assert_int_equal(iw_rdmap_start(f->r, &p, &f->why), 0);
-	f->msn[0] = f->msn[1] = f->msn[2] = 1;
-	memset(f->buf, 0xee, sizeof(f->buf));
 	return f;
 }
 
@@ -1053,6 +1052,98 @@ static void responses_may_interleave_on_an_unordered_llp(void **state)
 	done(f);
 }
 
+/* DDP-63, RDMAP-21: a segment that comes twice before its turn counts once */
+static void repeated_response_segments_are_harmless(void **state)
+{
+	struct fixture *f = unordered();
+	uint32_t sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+	struct iw_ddp first, second;
+
+	(void)state;
+	start_read(f, sink, 0x1000, 8);
+	first = tagged(IW_OP_RRESP, sink, 0x1000);
+	first.last = false;
+	second = tagged(IW_OP_RRESP, sink, 0x1004);
+	assert_int_equal(feed_seq(f, 1, &second, "EFGH", 4), 0);
+	assert_int_equal(feed_seq(f, 1, &second, "EFGH", 4), 0);
+	assert_int_equal(feed_seq(f, 0, &first, "ABCD", 4), 0);
+	assert_int_equal(next(f).status, 0);
+	assert_memory_equal(f->buf + 1024, "ABCDEFGH", 8);
+	done(f);
+}
+
+/* RDMAP-20, RDMAP-34: each is where one was asked for, but the oldest Read is answered first */
+static void responses_in_another_order_than_their_requests_terminate(void **state)
+{
+	unsigned elsewhere;
+
+	(void)state;
+	for (elsewhere = 0; elsewhere < 2; elsewhere++) {
+		struct fixture *f = unordered();
+		uint32_t sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+		uint32_t other = elsewhere ? reg(f, IW_RIGHT_READ_SINK, PD, 0) : sink;
+		int err = elsewhere ? IW_E_DDP_STAG : IW_E_DDP_BOUNDS;
+		struct iw_terminate t;
+		struct iw_ddp h;
+
+		start_read(f, sink, 0x1000, 4);
+		start_read(f, other, 0x1010, 4);
+		h = tagged(IW_OP_RRESP, other, 0x1010);
+		assert_int_equal(feed_seq(f, 0, &h, "IJKL", 4), err);
+		t = assert_terminates(f, err, elsewhere ? IW_TERM(1, 1, 0) : IW_TERM(1, 1, 1));
+		assert_true(t.d && t.ddp_len == 18);
+		assert_int_equal(next(f).status, err);
+		done(f);
+	}
+}
+
+/* RDMAP-21: before anything of it is placed */
+static void response_beyond_every_read_is_refused_on_an_unordered_llp(void **state)
+{
+	static const struct {
+		uint64_t to;
+		size_t len;
+	} bad[] = { { 0x0fff, 1 }, { 0x1000, 9 }, { 0x1004, 5 }, { 0x1008, 1 }, { 0x1010, 1 } };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < IW_ARRAY_LEN(bad); i++) {
+		struct fixture *f = unordered();
+		uint32_t sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+		struct iw_ddp h;
+
+		start_read(f, sink, 0x1000, 8);
+		h = tagged(IW_OP_RRESP, sink, bad[i].to);
+		assert_int_equal(feed_seq(f, 3, &h, "123456789", bad[i].len), IW_E_DDP_BOUNDS);
+		assert_untouched(f);
+		done(f);
+	}
+}
+
+/* DDP-101, DDP-103, RDMAP-37: found when its turn comes, and told with its own header */
+static void early_segment_that_breaks_the_order_terminates_at_its_turn(void **state)
+{
+	struct fixture *f = unordered();
+	uint32_t stag = reg(f, IW_RIGHT_REMOTE_WRITE, PD, STREAM);
+	struct iw_ddp write = tagged(IW_OP_WRITE, stag, 0x1000);
+	struct iw_ddp send = untagged(f, IW_OP_SEND, IW_QN_SEND);
+	struct iw_terminate t;
+	struct iw_ddp of;
+
+	(void)state;
+	post(f, 0, 256);
+	write.last = false;
+	assert_int_equal(feed_seq(f, 1, &send, "xyz", 3), 0);
+	assert_int_equal(feed_seq(f, 0, &write, "data", 4), IW_E_DDP_MSN);
+	t = assert_terminates(f, IW_E_DDP_MSN, IW_TERM(1, 2, 3));
+	assert_int_equal(t.ddp_len, IW_DDP_UNTAGGED_LEN + 3);
+	assert_true(iw_ddp_decode(&of, t.ddp, t.ddp_hdr_len) > 0);
+	assert_false(of.tagged);
+	assert_int_equal(of.opcode, IW_OP_SEND);
+	assert_int_equal(next(f).status, IW_E_CANCELED);
+	done(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1089,6 +1180,10 @@ int main(void)
 		cmocka_unit_test(first_frame_that_is_no_rtr_terminates),
 		cmocka_unit_test(early_segments_are_placed_and_wait_for_their_turn),
 		cmocka_unit_test(responses_may_interleave_on_an_unordered_llp),
+		cmocka_unit_test(repeated_response_segments_are_harmless),
+		cmocka_unit_test(responses_in_another_order_than_their_requests_terminate),
+		cmocka_unit_test(response_beyond_every_read_is_refused_on_an_unordered_llp),
+		cmocka_unit_test(early_segment_that_breaks_the_order_terminates_at_its_turn),
 	};
 
 	return cmocka_run_group_tests_name("rdmap_receive", tests, NULL, NULL);
