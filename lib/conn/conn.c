@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One connection's life: set-up, full operation, the orderly end and the other ones; its deadlines and events. */
+/* One connection's life: set-up, full operation, the orderly end and the other ones; its deadlines
+ * and events. */
 #include "conn/conn.h"
 
 #include <assert.h>
@@ -9,56 +10,60 @@
 
 /* Reads at once where the peers do not say: what most implementations keep ready. */
 #define UNNEGOTIATED_READS 16
-#define DECIDE_NS IW_SEC(10)
-#define STALL_NS IW_SEC(30)
-#define LINGER_NS IW_SEC(10)
+#define DECIDE_NS          IW_SEC(10)
+#define STALL_NS           IW_SEC(30)
+#define LINGER_NS          IW_SEC(10)
 /* How soon a batch is tried again that found no buffer. */
-#define RETRY_NS IW_MSEC(5)
+#define RETRY_NS           IW_MSEC(5)
 
+/* clang-format off */
 static const char *const state_names[] = {
-	[IW_CONN_SETUP] = "setup",
-	[IW_CONN_OPEN] = "open",
-	[IW_CONN_CLOSING] = "closing",
+	[IW_CONN_SETUP]       = "setup",
+	[IW_CONN_OPEN]        = "open",
+	[IW_CONN_CLOSING]     = "closing",
 	[IW_CONN_TERMINATING] = "terminating",
-	[IW_CONN_FIN_SENT] = "fin-sent",
-	[IW_CONN_CLOSED] = "closed",
+	[IW_CONN_FIN_SENT]    = "fin-sent",
+	[IW_CONN_CLOSED]      = "closed",
 };
+/* clang-format on */
 
 const char *iw_conn_state_name(enum iw_conn_state s)
 {
-	return s < IW_ARRAY_LEN(state_names) ? state_names[s] : "?";
+	return (size_t)s < IW_ARRAY_LEN(state_names) ? state_names[s] : "unknown";
 }
 
 #define TO(s) (1u << IW_CONN_##s)
-static const unsigned transitions[] = {
-	[IW_CONN_SETUP] = TO(OPEN) | TO(TERMINATING) | TO(FIN_SENT) | TO(CLOSED),
-	[IW_CONN_OPEN] = TO(CLOSING) | TO(TERMINATING) | TO(CLOSED),
-	[IW_CONN_CLOSING] = TO(TERMINATING) | TO(FIN_SENT) | TO(CLOSED),
+
+/* clang-format off */
+static const unsigned next_states[] = {
+	[IW_CONN_SETUP]       = TO(OPEN) | TO(TERMINATING) | TO(CLOSED),
+	[IW_CONN_OPEN]        = TO(CLOSING) | TO(TERMINATING) | TO(CLOSED),
+	[IW_CONN_CLOSING]     = TO(TERMINATING) | TO(FIN_SENT) | TO(CLOSED),
 	[IW_CONN_TERMINATING] = TO(FIN_SENT) | TO(CLOSED),
-	[IW_CONN_FIN_SENT] = TO(CLOSED),
-	[IW_CONN_CLOSED] = 0,
+	[IW_CONN_FIN_SENT]    = TO(CLOSED),
+	[IW_CONN_CLOSED]      = 0,
 };
+/* clang-format on */
+
 #undef TO
 
 void iw_conn_set_state(struct iw_conn *c, enum iw_conn_state to)
 {
-	assert(transitions[c->state] & 1u << to);
+	assert(next_states[c->state] & 1u << to);
 	c->state = to;
 }
 
-/* --- events --- */
+/* --- events ----------------------------------------------------------------------------------- */
 
-void iw_conn_event(struct iw_conn *c, enum iw_event_type type, const struct iw_fault *why, bool abort)
+void iw_conn_event(struct iw_conn *c, enum iw_event_type type, const struct iw_fault *why,
+		   bool abort)
 {
-	struct iw_event *e = &c->events[c->nevents];
-
-	assert(c->nevents < IW_ARRAY_LEN(c->events)); /* each type occurs at most once */
-	c->nevents++;
-	memset(e, 0, sizeof(*e));
-	e->type = type;
-	e->abort = abort;
-	if (why != NULL)
-		e->fault = *why;
+	assert(c->nevents < IW_ARRAY_LEN(c->events));
+	c->events[c->nevents++] = (struct iw_event){
+		.type = type,
+		.fault = why != NULL ? *why : (struct iw_fault){ 0 },
+		.abort = abort,
+	};
 }
 
 bool iw_conn_next_event(struct iw_conn *c, struct iw_event *ev)
@@ -69,9 +74,10 @@ bool iw_conn_next_event(struct iw_conn *c, struct iw_event *ev)
 	return true;
 }
 
-/* --- construction --- */
+/* --- construction ----------------------------------------------------------------------------- */
 
-int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cfg, uint64_t now, struct iw_fault *why)
+int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cfg, uint64_t now,
+		struct iw_fault *why)
 {
 	struct iw_conn *c;
 	int err;
@@ -103,18 +109,12 @@ int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cfg, uint64_t no
 	return 0;
 }
 
-void iw_conn_drop_batch(struct iw_conn *c)
-{
-	if (c->tx != NULL)
-		iw_pool_put(c->cfg.txbufs, c->tx);
-	c->tx = NULL;
-}
-
 void iw_conn_free(struct iw_conn *c)
 {
 	if (c == NULL)
 		return;
-	iw_conn_drop_batch(c);
+	if (c->tx != NULL)
+		iw_pool_put(c->cfg.txbufs, c->tx);
 	iw_mpa_fini(c->mpa);
 	iw_mem_free(c->cfg.mem, c, sizeof(*c) + iw_mpa_size());
 }
@@ -154,7 +154,7 @@ const struct iw_conn_counts *iw_conn_counts(const struct iw_conn *c)
 	return &c->counts;
 }
 
-/* --- ends --- */
+/* --- ends ------------------------------------------------------------------------------------- */
 
 /* The last step: nothing moves any more, everything outstanding completes, the ULP is told once. */
 void iw_conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort)
@@ -171,48 +171,50 @@ void iw_conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort)
 	iw_conn_event(c, IW_EVENT_CLOSED, &c->fault, abort);
 }
 
-static bool established(const struct iw_conn *c)
+void iw_conn_terminating(struct iw_conn *c, uint64_t now)
 {
-	return c->state != IW_CONN_SETUP && c->state != IW_CONN_CLOSED;
+	iw_conn_set_state(c, IW_CONN_TERMINATING);
+	c->linger_at = iw_time_add(now, c->cfg.linger_ns);
 }
 
-/* A fault of ours or one told by the peer. Where a Terminate may go out it goes first, then the FIN, and the input is drained
- * so that no reset destroys it on its way (RFC 5040 6.2.1). Where none may, TCP is closed at once. */
+/* A responder's last Reply says why it refuses the Request (RFC 5044 C.2.1). */
+static bool last_words(const struct iw_conn *c)
+{
+	return c->state == IW_CONN_SETUP && !c->cfg.mpa.initiator &&
+	       iw_mpa_tx_startup(c->mpa).len > 0;
+}
+
+/* Where a Terminate may go out it goes first, then the FIN, and the input is drained so that no
+ * reset destroys it on its way (RFC 5040 6.2.1). Where none may, TCP is closed at once. */
 void iw_conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 {
 	if (c->state == IW_CONN_CLOSED || c->state == IW_CONN_TERMINATING)
 		return;
-	if (c->fault.err == 0)
-		c->fault = *why;
-	if (c->state == IW_CONN_SETUP && iw_mpa_tx_startup(c->mpa).len > 0) {
-		/* A last Reply says why (RFC 5044 appendix C); then the end. */
-		iw_conn_set_state(c, IW_CONN_TERMINATING);
-		c->linger_at = iw_time_add(now, c->cfg.linger_ns);
+	c->fault = *why;
+	if (last_words(c)) {
+		iw_conn_terminating(c, now);
 		return;
 	}
-	if (!established(c) || c->state == IW_CONN_FIN_SENT || !iw_mpa_may_send(c->mpa)) {
-		iw_conn_closed(c, why, true);
+	if (c->state == IW_CONN_FIN_SENT || !iw_mpa_may_send(c->mpa)) {
+		iw_conn_closed(c, NULL, true);
 		return;
 	}
 	iw_rdmap_fail(c->rdmap, why); /* does nothing when it is the one that reported */
 	if (iw_rdmap_state(c->rdmap) == IW_RDMAP_TERMINATED)
 		iw_conn_drop_batch(c); /* the peer takes nothing more */
 	iw_rdmap_hold(c->rdmap, c->tx != NULL);
-	iw_conn_set_state(c, IW_CONN_TERMINATING);
-	c->linger_at = iw_time_add(now, c->cfg.linger_ns);
+	iw_conn_terminating(c, now);
 }
 
 void iw_conn_lost(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 {
-	struct iw_fault ignored = { 0 };
+	struct iw_fault less = { 0 };
 
 	(void)now;
-	if (c->state == IW_CONN_SETUP && iw_mpa_rx_eof(c->mpa, &ignored) < 0 && c->fault.err == 0)
-		c->fault = *why; /* the reset says more than MPA's end of stream */
-	if (c->state == IW_CONN_FIN_SENT && c->fault.err == 0 && c->peer_fin)
-		iw_conn_closed(c, NULL, true);
-	else
-		iw_conn_closed(c, why, true);
+	/* MPA knows whether that means Rev 1; why says more than its "end of stream". */
+	if (c->state == IW_CONN_SETUP)
+		(void)!iw_mpa_rx_eof(c->mpa, &less);
+	iw_conn_closed(c, why, true);
 }
 
 void iw_conn_abort(struct iw_conn *c, uint64_t now)
@@ -235,60 +237,62 @@ void iw_conn_close(struct iw_conn *c, uint64_t now)
 	}
 }
 
+/* The peer's FIN in full operation. */
+static void half_closed(struct iw_conn *c)
+{
+	struct iw_fault why = { 0 };
+	int err = iw_mpa_rx_eof(c->mpa, &why);
+
+	if (err == 0 && !iw_rdmap_rx_shut(c->rdmap))
+		err = iw_fail(
+			&why, IW_E_CLOSED,
+			"conn: the peer closed the connection with RDMA Reads of ours unanswered");
+	if (err < 0)
+		iw_conn_closed(c, &why, true);
+	else
+		iw_conn_event(c, IW_EVENT_PEER_CLOSED, NULL, false);
+}
+
 void iw_conn_eof(struct iw_conn *c, uint64_t now)
 {
 	struct iw_fault why = { 0 };
-	int err = 0;
 
+	(void)now;
 	c->peer_fin = true;
 	switch (c->state) {
-	case IW_CONN_CLOSED:
-		return;
 	case IW_CONN_SETUP:
-		err = iw_mpa_rx_eof(c->mpa, &why);
-		if (err == 0)
-			iw_fail(&why, IW_E_MPA_LOST, "mpa: the peer closed the connection during set-up");
+		(void)!iw_mpa_rx_eof(c->mpa, &why);
 		iw_conn_closed(c, &why, true);
-		return;
-	case IW_CONN_TERMINATING:
-		return; /* the Terminate still goes out */
-	case IW_CONN_FIN_SENT:
-		if (c->fault.err == 0)
-			err = iw_mpa_rx_eof(c->mpa, &why);
-		iw_conn_closed(c, err < 0 ? &why : NULL, false);
-		return;
+		break;
 	case IW_CONN_OPEN:
 	case IW_CONN_CLOSING:
+		half_closed(c);
+		break;
+	case IW_CONN_FIN_SENT:
+		(void)!iw_mpa_rx_eof(c->mpa, &why);
+		iw_conn_closed(c, &why, false);
+		break;
+	case IW_CONN_TERMINATING: /* the Terminate still goes out */
+	case IW_CONN_CLOSED:
 		break;
 	}
-	err = iw_mpa_rx_eof(c->mpa, &why);
-	if (err == 0 && iw_rdmap_waiting(c->rdmap))
-		err = iw_fail(&why, IW_E_CLOSED, "conn: the peer closed the connection with RDMA Reads of ours unanswered");
-	if (err < 0) {
-		iw_conn_closed(c, &why, true);
-		return;
-	}
-	iw_conn_event(c, IW_EVENT_PEER_CLOSED, NULL, false);
-	(void)now;
 }
 
-/* --- the responder's answer --- */
+/* --- the responder's answer ------------------------------------------------------------------- */
 
-int iw_conn_accept(struct iw_conn *c, struct iw_rdmap *rdmap, uint16_t ird, uint16_t ord, const uint8_t *pd, size_t pd_len, uint64_t now,
-		   struct iw_fault *why)
+int iw_conn_accept(struct iw_conn *c, struct iw_rdmap *rdmap, uint16_t ird, uint16_t ord,
+		   const uint8_t *pd, size_t pd_len, uint64_t now, struct iw_fault *why)
 {
 	int err;
 
-	if (c->state != IW_CONN_SETUP || iw_mpa_state(c->mpa) != IW_MPA_DECIDING)
-		return iw_fail(why, IW_E_STATE, "conn: no Request is waiting for an answer");
+	if (c->state != IW_CONN_SETUP)
+		return iw_fail(why, IW_E_STATE, "conn: no Request waits for an answer");
 	err = iw_mpa_accept(c->mpa, ird, ord, pd, pd_len, why);
 	if (err < 0)
 		return err;
 	c->rdmap = rdmap;
 	c->decide_at = IW_TIME_NEVER;
 	iw_conn_established(c, now);
-	/* Octets that came behind the Request are held by MPA: they count as received now. */
-	iw_conn_received(c, 0, now);
 	return 0;
 }
 
@@ -304,25 +308,53 @@ void iw_conn_reject(struct iw_conn *c, const uint8_t *pd, size_t pd_len, uint64_
 	}
 	iw_fail(&c->fault, IW_E_REJECTED, "conn: rejected by this end");
 	c->decide_at = IW_TIME_NEVER;
-	/* MPA would leave TCP to the ULP (RFC 5044 7.1.2); here the connection is MPA's alone: Reply, FIN. */
-	iw_conn_set_state(c, IW_CONN_TERMINATING);
-	c->linger_at = iw_time_add(now, c->cfg.linger_ns);
+	c->last_tx = now;
+	/* MPA would leave TCP to the ULP (RFC 5044 7.1.2); here the connection is MPA's alone:
+	 * Reply, FIN. */
+	iw_conn_terminating(c, now);
 }
 
-/* --- time --- */
+/* --- time ------------------------------------------------------------------------------------- */
 
-/* Something is outstanding: when did it last move? */
+static bool sending(const struct iw_conn *c)
+{
+	return c->tx != NULL || iw_mpa_tx_startup(c->mpa).len > 0;
+}
+
+static bool reading(const struct iw_conn *c)
+{
+	return c->rdmap != NULL && iw_rdmap_waiting(c->rdmap);
+}
+
+/* Something is outstanding: how long may it stand still? */
 static uint64_t stall_deadline(const struct iw_conn *c)
 {
-	uint64_t at = IW_TIME_NEVER;
+	if (sending(c))
+		return iw_time_add(c->last_tx, c->cfg.stall_ns);
+	if (reading(c) || c->state == IW_CONN_CLOSING)
+		return iw_time_add(IW_MAX(c->last_rx, c->last_tx), c->cfg.stall_ns);
+	return IW_TIME_NEVER;
+}
 
-	if (c->state == IW_CONN_CLOSED || c->state == IW_CONN_FIN_SENT)
-		return at;
-	if (c->tx != NULL || iw_mpa_tx_startup(c->mpa).len > 0 || c->state == IW_CONN_CLOSING)
-		at = iw_time_add(c->last_tx, c->cfg.stall_ns);
-	if (c->state != IW_CONN_SETUP && c->rdmap != NULL && iw_rdmap_waiting(c->rdmap))
-		at = IW_MIN(at, iw_time_add(IW_MAX(c->last_rx, c->last_tx), c->cfg.stall_ns));
-	return at;
+static const char *stalled(const struct iw_conn *c)
+{
+	if (sending(c))
+		return "the peer takes no octets";
+	if (reading(c))
+		return "the peer answers no RDMA Read";
+	/* RFC 5044 7.1.2 rule 4 */
+	return iw_mpa_may_send(c->mpa)
+		       ? "no memory was to be had for what is to be sent"
+		       : "the initiator sends no FPDU, before which none may be sent";
+}
+
+/* Behind an orderly end what still comes is wanted (RFC 5041 6.2.1): the time counts from there.
+ * Otherwise a peer that goes on sending must not keep us. */
+static uint64_t linger_deadline(const struct iw_conn *c)
+{
+	if (c->linger_at == IW_TIME_NEVER || c->fault.err != 0)
+		return c->linger_at;
+	return IW_MAX(c->linger_at, iw_time_add(c->last_rx, c->cfg.linger_ns));
 }
 
 uint64_t iw_conn_deadline(const struct iw_conn *c)
@@ -332,10 +364,30 @@ uint64_t iw_conn_deadline(const struct iw_conn *c)
 	if (c->state == IW_CONN_CLOSED)
 		return IW_TIME_NEVER;
 	at = IW_MIN(iw_mpa_deadline(c->mpa), c->decide_at);
-	at = IW_MIN(at, c->linger_at);
+	at = IW_MIN(at, linger_deadline(c));
 	if (c->starved)
 		at = IW_MIN(at, iw_time_add(c->starved_at, RETRY_NS));
 	return IW_MIN(at, stall_deadline(c));
+}
+
+/* Negative when one of the deadlines has passed. */
+static int too_late(struct iw_conn *c, uint64_t now, struct iw_fault *why)
+{
+	int err = iw_mpa_timeout(c->mpa, now, why);
+
+	if (err < 0)
+		return err;
+	if (now >= c->decide_at)
+		return iw_fail(why, IW_E_TIMEOUT, "conn: nobody answered the Request within %U ms",
+			       c->cfg.decide_ns / 1000000);
+	if (now >= linger_deadline(c))
+		return iw_fail(why, IW_E_TIMEOUT,
+			       "conn: the peer did not close its side within %U ms",
+			       c->cfg.linger_ns / 1000000);
+	if (now >= stall_deadline(c))
+		return iw_fail(why, IW_E_TIMEOUT, "conn: %s for %U ms", stalled(c),
+			       c->cfg.stall_ns / 1000000);
+	return 0;
 }
 
 void iw_conn_timeout(struct iw_conn *c, uint64_t now)
@@ -343,20 +395,6 @@ void iw_conn_timeout(struct iw_conn *c, uint64_t now)
 	struct iw_fault why = { 0 };
 
 	c->starved = false;
-	if (c->state == IW_CONN_CLOSED)
-		return;
-	if (iw_mpa_timeout(c->mpa, now, &why) < 0) {
+	if (c->state != IW_CONN_CLOSED && too_late(c, now, &why) < 0)
 		iw_conn_closed(c, &why, true);
-	} else if (now >= c->decide_at) {
-		iw_fail(&why, IW_E_TIMEOUT, "conn: nobody answered the Request within %U ms", c->cfg.decide_ns / 1000000);
-		iw_conn_closed(c, &why, true);
-	} else if (now >= c->linger_at) {
-		if (c->fault.err == 0)
-			iw_fail(&c->fault, IW_E_TIMEOUT, "conn: the peer did not close its side within %U ms", c->cfg.linger_ns / 1000000);
-		iw_conn_closed(c, NULL, true);
-	} else if (now >= stall_deadline(c)) {
-		iw_fail(&why, IW_E_TIMEOUT, "conn: %s for %U ms",
-			c->tx != NULL ? "the peer takes no octets" : "the peer answers no RDMA Read", c->cfg.stall_ns / 1000000);
-		iw_conn_closed(c, &why, true);
-	}
 }

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One connection: ties rdmap and ddp to an LLP adaptation (mpa). The engine API: octets, `now` and calls in; octets, a
- * deadline and events out. The same code runs under a socket, in the simulator and under a fuzzer.
+ * One connection: ties rdmap and ddp to an LLP adaptation (mpa). The engine API: octets, `now` and
+ * calls in; octets, a deadline and events out. The same code runs under a socket, in the simulator
+ * and under a fuzzer.
  *
  * Threads: none, no locks; a connection belongs to one thread at a time.
  *
- *   in:   n = iw_conn_rx_vec(c, scratch, vec)   -> receive into vec -> iw_conn_received(c, bytes, now), or iw_conn_eof(c, now)
- *   out:  iw_conn_send(c, &tx, now)             -> send tx          -> iw_conn_sent(c, bytes, now)
+ *   in:   n = iw_conn_rx_vec(c, scratch, vec)   -> receive into vec
+ *                                               -> iw_conn_received(c, bytes, now)
+ *         or, at the end of the stream,            iw_conn_eof(c, now)
+ *   out:  iw_conn_send(c, &tx, now)             -> send tx -> iw_conn_sent(c, bytes, now)
+ *         iw_conn_fin_due(c, now)               -> shut the transport's sending side
  *   time: iw_conn_deadline(c)                   -> iw_conn_timeout(c, now)
- *   then: while (iw_conn_next_event(c, &ev)) ...; completions: iw_rdmap_next_completion(c's rdmap)
+ *   then: while (iw_conn_next_event(c, &ev)) ...; completions: iw_rdmap_next_completion(rdmap, ...)
+ *
+ * Whatever was called, the way out is looked at again afterwards: iw_conn_send, then
+ * iw_conn_fin_due.
  */
 #ifndef IW_CONN_CONN_H
 #define IW_CONN_CONN_H
@@ -29,29 +36,40 @@ enum iw_conn_state {
 	IW_CONN_SETUP,       /* MPA start-up */
 	IW_CONN_OPEN,        /* full operation */
 	IW_CONN_CLOSING,     /* graceful: draining what is posted, then the FIN */
-	IW_CONN_TERMINATING, /* a fault: the Terminate goes out (where one may), then the FIN; input is drained */
+	IW_CONN_TERMINATING, /* a fault or a rejection: what tells the peer of it goes out (where it
+				may), then the FIN; input is dropped */
 	IW_CONN_FIN_SENT,    /* we send no more; input until the peer's FIN */
 	IW_CONN_CLOSED,      /* the transport is to be closed */
 };
+/* "setup", "open", ... Never NULL. */
 const char *iw_conn_state_name(enum iw_conn_state s);
 
 struct iw_conn_cfg {
-	const struct iw_mem *mem;     /* borrowed for life, as are the pools */
-	struct iw_pool *txbufs;       /* buffers of sizeof(struct iw_txbuf) */
-	struct iw_mpa_cfg mpa;        /* mpa.spill: buffers of IW_MPA_SPILL_LEN */
-	struct iw_rdmap *rdmap;       /* initiator: needed; responder: NULL until iw_conn_accept. Owned by the queue pair, outlives the connection's use */
-	uint16_t unnegotiated_reads;  /* IRD and ORD in force where the peers do not negotiate them (Rev 1, 0x3fff); 0: 16 */
-	uint64_t decide_ns;           /* responder: the ULP must have answered a Request by then; 0: 10 s */
-	uint64_t stall_ns;            /* octets or Reads outstanding and nothing moves; 0: 30 s */
-	uint64_t linger_ns;           /* after our FIN: how long the peer's is awaited; 0: 10 s */
+	const struct iw_mem *mem; /* borrowed for life, as are the pools */
+	struct iw_pool *txbufs;   /* buffers of sizeof(struct iw_txbuf) */
+	struct iw_mpa_cfg mpa;    /* mpa.spill: buffers of IW_MPA_SPILL_LEN */
+	/* Initiator: needed; responder: NULL until iw_conn_accept. Owned by the queue pair,
+	 * outlives the connection's use. */
+	struct iw_rdmap *rdmap;
+	/* IRD and ORD in force where they are not negotiated (0x3fff); 0: 16 */
+	uint16_t unnegotiated_reads;
+	/* Responder: the ULP must have answered a Request by then; 0: 10 s */
+	uint64_t decide_ns;
+	uint64_t stall_ns; /* octets or Reads outstanding and nothing moves; 0: 30 s */
+	/* How long the peer's FIN is awaited: behind an orderly end from our FIN on, or from the
+	 * last octets that came; behind any other from its cause on. 0: 10 s */
+	uint64_t linger_ns;
 };
 
 enum iw_event_type {
-	IW_EVENT_REQUEST,     /* responder: iw_conn_params; answer with iw_conn_accept or iw_conn_reject */
-	IW_EVENT_ESTABLISHED, /* full operation; a responder may not send before the first FPDU, which needs no care of the ULP */
+	/* Responder: iw_conn_params; answer with iw_conn_accept or iw_conn_reject. */
+	IW_EVENT_REQUEST,
+	/* Full operation. What a responder posts waits for the initiator's first FPDU. */
+	IW_EVENT_ESTABLISHED,
 	IW_EVENT_REJECTED,    /* the peer said no: iw_conn_params has its Private Data */
 	IW_EVENT_PEER_CLOSED, /* the peer's FIN at an FPDU boundary: half closed */
-	IW_EVENT_CLOSED,      /* the last one: close the transport; fault.err IW_OK for an orderly end */
+	/* The last one: close the transport; fault.err IW_OK for an orderly end. */
+	IW_EVENT_CLOSED,
 };
 struct iw_event {
 	enum iw_event_type type;
@@ -61,56 +79,84 @@ struct iw_event {
 
 /* A batch for the transport. */
 struct iw_tx {
-	struct iw_vec *vec;   /* borrowed until iw_conn_sent; at most IW_TXBUF_VECS */
+	struct iw_vec *vec; /* borrowed until iw_conn_sent; at most IW_TXBUF_VECS */
 	size_t nvec, bytes;
-	bool eor;             /* behind it a new TCP segment must begin */
+	bool eor; /* behind it a new TCP segment must begin */
 };
 
 struct iw_conn;
-IW_MUST_CHECK int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cfg, uint64_t now, struct iw_fault *why);
+/* The transport stands, or will soon: the time for start-up begins. IW_E_INVAL: a value of cfg.mpa
+ * is impossible; IW_E_NOMEM. */
+IW_MUST_CHECK int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cfg, uint64_t now,
+			      struct iw_fault *why);
+/* c may be NULL. Nothing is told to the rdmap. */
 void iw_conn_free(struct iw_conn *c);
 enum iw_conn_state iw_conn_state(const struct iw_conn *c);
 const struct iw_mpa_params *iw_conn_params(const struct iw_conn *c);
 size_t iw_conn_mulpdu(const struct iw_conn *c);
-/* Initiator: the form of RTR that it sends first, one of enum iw_mpa_rtr; responder: the set agreed on; IW_RTR_NONE: none. */
+/* Initiator: the form of RTR that it sends first, one of enum iw_mpa_rtr; responder: the set agreed
+ * on; IW_RTR_NONE: none. */
 uint8_t iw_conn_rtr(const struct iw_conn *c);
 void iw_conn_set_emss(struct iw_conn *c, size_t emss);
 /* FPDUs are aligned with segments: the transport should refresh its EMSS before each batch. */
 bool iw_conn_aligned(const struct iw_conn *c);
-/* The initiator may retry on a new connection with Rev 1 (RFC 6581 10): meaningful after IW_EVENT_REJECTED and IW_EVENT_CLOSED. The
- * rdmap has then been left as it was: give it to the new connection, or flush it (iw_rdmap_flush). */
+/* The initiator may retry on a new connection with Rev 1 (RFC 6581 10): meaningful after
+ * IW_EVENT_REJECTED and IW_EVENT_CLOSED. The rdmap has then been left as it was: give it to the new
+ * connection, or flush it (iw_rdmap_flush). */
 bool iw_conn_retry_rev1(const struct iw_conn *c);
 
-/* in: n of vec filled; 0: reading pauses (a decision is due, or closed). scratch as in iw_mpa_rx_vec. Negative: out of memory: try later. */
+/* --- in --------------------------------------------------------------------------------------- */
+
+/* n of vec filled; 0: reading pauses (a decision is due, or closed). scratch as in iw_mpa_rx_vec.
+ * IW_E_NOMEM: try later. */
 IW_MUST_CHECK int iw_conn_rx_vec(struct iw_conn *c, struct iw_vec scratch, struct iw_vec vec[2]);
-/* Must follow each iw_conn_rx_vec that returned more than 0, with bytes 0 when nothing arrived: scratch is the caller's again then. */
+/* Must follow each iw_conn_rx_vec that returned more than 0, with bytes 0 when nothing arrived:
+ * scratch is the caller's again then. */
 void iw_conn_received(struct iw_conn *c, size_t bytes, uint64_t now);
-void iw_conn_eof(struct iw_conn *c, uint64_t now);              /* FIN */
-void iw_conn_lost(struct iw_conn *c, const struct iw_fault *why, uint64_t now); /* reset, unreachable, ... */
+/* FIN; once. */
+void iw_conn_eof(struct iw_conn *c, uint64_t now);
+/* Reset, unreachable, ... */
+void iw_conn_lost(struct iw_conn *c, const struct iw_fault *why, uint64_t now);
 /* False while nothing is to be read: the transport need not be watched for reading. */
 bool iw_conn_wants_rx(const struct iw_conn *c);
 
-/* out: true when *tx holds octets. Call again after iw_conn_sent until false or until the transport is full. */
+/* --- out -------------------------------------------------------------------------------------- */
+
+/* True when *tx holds octets. Call again after iw_conn_sent until false or until the transport is
+ * full. */
 bool iw_conn_send(struct iw_conn *c, struct iw_tx *tx, uint64_t now);
+/* The transport has taken the first bytes octets of the tx given last. */
 void iw_conn_sent(struct iw_conn *c, size_t bytes, uint64_t now);
-/* True once: everything is out and the FIN is due (shutdown the transport's sending side). */
+/* True once: everything is out and the FIN is due (shut the transport's sending side). */
 bool iw_conn_fin_due(struct iw_conn *c, uint64_t now);
 
+/* --- time and events -------------------------------------------------------------------------- */
+
+/* IW_TIME_NEVER: none. */
 uint64_t iw_conn_deadline(const struct iw_conn *c);
+/* Too early does no harm. */
 void iw_conn_timeout(struct iw_conn *c, uint64_t now);
 bool iw_conn_next_event(struct iw_conn *c, struct iw_event *ev);
 
-/* The responder's answer to IW_EVENT_REQUEST. ird, ord, pd as in iw_mpa_accept. */
-IW_MUST_CHECK int iw_conn_accept(struct iw_conn *c, struct iw_rdmap *rdmap, uint16_t ird, uint16_t ord, const uint8_t *pd, size_t pd_len, uint64_t now,
+/* --- the ULP ---------------------------------------------------------------------------------- */
+
+/* The responder's answer to IW_EVENT_REQUEST. rdmap: in state IDLE. ird, ord, pd as in
+ * iw_mpa_accept. IW_E_STATE: no Request waits, the connection has ended perhaps; IW_E_INVAL: as
+ * iw_mpa_accept: decide again. 0 and IW_EVENT_CLOSED: accepted, but there was no memory. */
+IW_MUST_CHECK int iw_conn_accept(struct iw_conn *c, struct iw_rdmap *rdmap, uint16_t ird,
+				 uint16_t ord, const uint8_t *pd, size_t pd_len, uint64_t now,
 				 struct iw_fault *why);
+/* The other answer. IW_EVENT_CLOSED follows: with IW_E_REJECTED when the peer has taken it; at
+ * once, and without a Reply, when there is no Request to answer or pd is too long. */
 void iw_conn_reject(struct iw_conn *c, const uint8_t *pd, size_t pd_len, uint64_t now);
-/* Graceful end; see iw_rdmap_close. */
+/* Graceful end; see iw_rdmap_close. During set-up as iw_conn_abort. */
 void iw_conn_close(struct iw_conn *c, uint64_t now);
 /* At once, without a Terminate. IW_EVENT_CLOSED follows. */
 void iw_conn_abort(struct iw_conn *c, uint64_t now);
 
 struct iw_conn_counts {
-	uint64_t tx_octets, rx_octets, tx_fpdus, rx_fpdus;
+	uint64_t tx_octets, rx_octets; /* of the stream, start-up included */
+	uint64_t tx_fpdus, rx_fpdus;
 };
 const struct iw_conn_counts *iw_conn_counts(const struct iw_conn *c);
 

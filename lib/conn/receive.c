@@ -2,8 +2,6 @@
 /* The way in: octets of the stream to MPA, its units to the ULP's decision or to RDMAP. */
 #include "conn/conn.h"
 
-#include <string.h>
-
 #include "conn/internal.h"
 
 bool iw_conn_wants_rx(const struct iw_conn *c)
@@ -17,14 +15,18 @@ int iw_conn_rx_vec(struct iw_conn *c, struct iw_vec scratch, struct iw_vec vec[2
 {
 	if (!iw_conn_wants_rx(c))
 		return 0;
-	c->draining = c->state == IW_CONN_TERMINATING || iw_mpa_state(c->mpa) == IW_MPA_FAILED ||
-		      iw_mpa_state(c->mpa) == IW_MPA_STREAMING;
-	if (c->draining) {
-		vec[0] = scratch;
-		return 1;
-	}
-	return iw_mpa_rx_vec(c->mpa, scratch, vec);
+	c->draining = c->fault.err != 0;
+	if (!c->draining)
+		return iw_mpa_rx_vec(c->mpa, scratch, vec);
+	vec[0] = scratch;
+	return 1;
 }
+
+/* --- start-up --------------------------------------------------------------------------------- */
+
+_Static_assert((int)IW_RDMAP_RTR_SEND == IW_RTR_SEND && (int)IW_RDMAP_RTR_WRITE == IW_RTR_WRITE &&
+		       (int)IW_RDMAP_RTR_READ == IW_RTR_READ,
+	       "forms of RTR");
 
 /* RFC 6581 9.2: one form is sent, of those agreed on; a Write costs neither end anything. */
 static uint8_t rtr_form(uint8_t set)
@@ -33,7 +35,7 @@ static uint8_t rtr_form(uint8_t set)
 		return IW_RTR_WRITE;
 	if (set & IW_RTR_READ)
 		return IW_RTR_READ;
-	return set & IW_RTR_SEND;
+	return set;
 }
 
 uint8_t iw_conn_rtr(const struct iw_conn *c)
@@ -45,51 +47,82 @@ uint8_t iw_conn_rtr(const struct iw_conn *c)
 	return c->cfg.mpa.initiator ? rtr_form(p->rtr) : p->rtr;
 }
 
-void iw_conn_established(struct iw_conn *c, uint64_t now)
+static uint16_t reads_in_force(const struct iw_conn *c, uint16_t depth)
+{
+	return depth == IW_MPA_IRD_ORD_MAX ? c->cfg.unnegotiated_reads : depth;
+}
+
+static int start_rdmap(struct iw_conn *c, struct iw_fault *why)
 {
 	const struct iw_mpa_params *p = iw_mpa_params(c->mpa);
 	struct iw_rdmap_params rp = {
 		.initiator = c->cfg.mpa.initiator,
 		.dv = p->dv,
-		.ird = p->ird == IW_MPA_IRD_ORD_MAX ? c->cfg.unnegotiated_reads : p->ird,
-		.ord = p->ord == IW_MPA_IRD_ORD_MAX ? c->cfg.unnegotiated_reads : p->ord,
+		.ird = reads_in_force(c, p->ird),
+		.ord = reads_in_force(c, p->ord),
 		.rtr = iw_conn_rtr(c),
 	};
-	struct iw_fault why = { 0 };
 
-	if (iw_rdmap_start(c->rdmap, &rp, &why) < 0) {
-		iw_conn_closed(c, &why, true);
+	return iw_rdmap_start(c->rdmap, &rp, why);
+}
+
+/* The Reply is there, and we cannot go on. As initiator we may send: a Terminate, then the end (RFC
+ * 6581 9.2, 9.3). The ULP never sees the connection established. */
+static void give_up(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
+{
+	iw_conn_set_state(c, IW_CONN_OPEN);
+	iw_conn_fault(c, why, now);
+}
+
+void iw_conn_established(struct iw_conn *c, uint64_t now)
+{
+	struct iw_fault why = { 0 }, local = { 0 };
+
+	c->last_rx = c->last_tx = now;
+	if (start_rdmap(c, &why) < 0) {
+		iw_fail(&local, IW_E_MPA_LOCAL, "conn: %s", why.text);
+		give_up(c, &local, now);
 		return;
 	}
-	c->last_rx = c->last_tx = now;
 	iw_conn_set_state(c, IW_CONN_OPEN);
 	iw_conn_event(c, IW_EVENT_ESTABLISHED, NULL, false);
 }
 
-static void rejected(struct iw_conn *c, uint64_t now)
-{
-	iw_fail(&c->fault, IW_E_REJECTED, "mpa: the peer rejected the connection (%u octets of Private Data)",
-		(uint32_t)iw_mpa_params(c->mpa)->pd_len);
-	iw_conn_event(c, IW_EVENT_REJECTED, &c->fault, false);
-	iw_conn_set_state(c, IW_CONN_TERMINATING);
-	c->linger_at = iw_time_add(now, c->cfg.linger_ns);
-}
-
-/* The Reply was well formed but cannot be lived with: IRD, RTR, or something local. As initiator we may send: Terminate, then
- * the end (RFC 6581 9). */
+/* IRD, RTR, CRC, or no memory: rdmap starts for its Terminate. */
 static void unacceptable_reply(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 {
-	iw_conn_established(c, now);
-	if (c->state != IW_CONN_OPEN)
-		return;
-	c->nevents--; /* the ULP never saw it established */
-	iw_conn_fault(c, why, now);
+	struct iw_fault ignored;
+
+	(void)!start_rdmap(c, &ignored);
+	give_up(c, why, now);
 }
 
-static void unit(struct iw_conn *c, const struct iw_mpa_unit *u, uint64_t now)
+static void rejected(struct iw_conn *c, uint64_t now)
+{
+	iw_fail(&c->fault, IW_E_REJECTED,
+		"mpa: the peer rejected the connection (%u octets of Private Data)",
+		(uint32_t)iw_mpa_params(c->mpa)->pd_len);
+	iw_conn_event(c, IW_EVENT_REJECTED, &c->fault, false);
+	iw_conn_terminating(c, now);
+}
+
+/* --- units ------------------------------------------------------------------------------------ */
+
+static void take_ulpdu(struct iw_conn *c, const struct iw_mpa_unit *u, uint64_t now)
 {
 	struct iw_fault why = { 0 };
 
+	c->counts.rx_fpdus++;
+	if (u->ahead_len > 0)
+		iw_rdmap_prefetch(c->rdmap, u->ahead, u->ahead_len);
+	if (iw_rdmap_receive(c->rdmap, u->data, u->len, now, &why) < 0) {
+		why.offset = u->pos;
+		iw_conn_fault(c, &why, now);
+	}
+}
+
+static void take_unit(struct iw_conn *c, const struct iw_mpa_unit *u, uint64_t now)
+{
 	switch (u->kind) {
 	case IW_MPA_UNIT_REQUEST:
 		c->decide_at = iw_time_add(now, c->cfg.decide_ns);
@@ -102,13 +135,7 @@ static void unit(struct iw_conn *c, const struct iw_mpa_unit *u, uint64_t now)
 		rejected(c, now);
 		return;
 	case IW_MPA_UNIT_ULPDU:
-		c->counts.rx_fpdus++;
-		if (u->ahead_len > 0)
-			iw_rdmap_prefetch(c->rdmap, u->ahead, u->ahead_len);
-		if (iw_rdmap_receive(c->rdmap, u->data, u->len, now, &why) < 0) {
-			why.offset = u->pos;
-			iw_conn_fault(c, &why, now);
-		}
+		take_ulpdu(c, u, now);
 		return;
 	}
 }
@@ -127,8 +154,8 @@ void iw_conn_received(struct iw_conn *c, size_t bytes, uint64_t now)
 	if (c->draining)
 		return;
 	iw_mpa_received(c->mpa, bytes);
-	while (c->state != IW_CONN_CLOSED && c->state != IW_CONN_TERMINATING && (got = iw_mpa_next(c->mpa, &u, &why)) > 0)
-		unit(c, &u, now);
+	while (c->fault.err == 0 && (got = iw_mpa_next(c->mpa, &u, &why)) > 0)
+		take_unit(c, &u, now);
 	if (got < 0) {
 		if (c->state == IW_CONN_SETUP && iw_mpa_may_send(c->mpa))
 			unacceptable_reply(c, &why, now);

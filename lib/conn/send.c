@@ -3,24 +3,38 @@
 #include "conn/conn.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "conn/internal.h"
 
+void iw_conn_drop_batch(struct iw_conn *c)
+{
+	if (c->tx == NULL)
+		return;
+	iw_pool_put(c->cfg.txbufs, c->tx);
+	c->tx = NULL;
+	iw_rdmap_hold(c->rdmap, false);
+}
+
 static void fill_batch(struct iw_conn *c, uint64_t now)
 {
+	const struct iw_fault *why;
 	struct iw_segment seg;
 	size_t n, room;
 
 	while (c->tx->bytes < IW_TXBUF_BATCH && (room = iw_mpa_room(c->mpa, c->tx)) > 0) {
 		if (iw_rdmap_pull(c->rdmap, room, &seg, now) <= 0)
 			break;
-		n = iw_mpa_wrap(c->mpa, c->tx, seg.hdr, seg.hdr_len, seg.payload, seg.npayload, seg.copy);
+		n = iw_mpa_wrap(c->mpa, c->tx, seg.hdr, seg.hdr_len, seg.payload, seg.npayload,
+				seg.copy);
 		assert(n > 0); /* room said so */
 		c->tx_pos += n;
 		c->counts.tx_fpdus++;
 		iw_rdmap_pulled(c->rdmap, c->tx_pos);
 	}
+	/* The source of a Response was revoked: that was found on the way out. */
+	why = iw_rdmap_fault(c->rdmap);
+	if (why != NULL)
+		iw_conn_fault(c, why, now);
 }
 
 static bool may_fill(const struct iw_conn *c)
@@ -29,7 +43,7 @@ static bool may_fill(const struct iw_conn *c)
 	case IW_CONN_OPEN:
 	case IW_CONN_CLOSING:
 	case IW_CONN_TERMINATING:
-		return c->rdmap != NULL && iw_mpa_may_send(c->mpa);
+		return c->rdmap != NULL && iw_rdmap_wants_tx(c->rdmap);
 	case IW_CONN_SETUP:
 	case IW_CONN_FIN_SENT:
 	case IW_CONN_CLOSED:
@@ -38,38 +52,62 @@ static bool may_fill(const struct iw_conn *c)
 	return false;
 }
 
+/* RFC 5044 7.1.2 rule 4: an initiator that has closed its side without an FPDU has closed ours. */
+static void shut_out(struct iw_conn *c)
+{
+	struct iw_fault why = { 0 };
+
+	iw_fail(&why, IW_E_CLOSED,
+		"conn: the initiator closed without an FPDU, before which none may be sent");
+	iw_conn_closed(c, &why, true);
+}
+
+/* A batch of what is to be sent. False: nothing, or no buffer. */
+static bool next_batch(struct iw_conn *c, uint64_t now)
+{
+	if (!may_fill(c))
+		return false;
+	if (!iw_mpa_may_send(c->mpa)) {
+		if (c->peer_fin)
+			shut_out(c);
+		return false;
+	}
+	c->tx = iw_pool_get(c->cfg.txbufs);
+	c->starved = c->tx == NULL;
+	c->starved_at = now;
+	if (c->starved)
+		return false;
+	iw_txbuf_init(c->tx);
+	c->tx_cut_short = false;
+	c->last_tx = now;
+	fill_batch(c, now);
+	if (c->tx->bytes == 0)
+		iw_conn_drop_batch(c);
+	return c->tx != NULL;
+}
+
 bool iw_conn_send(struct iw_conn *c, struct iw_tx *tx, uint64_t now)
 {
 	if (c->state == IW_CONN_CLOSED)
 		return false;
 	c->startup_vec = iw_mpa_tx_startup(c->mpa);
 	if (c->startup_vec.len > 0) {
-		*tx = (struct iw_tx){ .vec = &c->startup_vec, .nvec = 1, .bytes = c->startup_vec.len, .eor = true };
+		*tx = (struct iw_tx){
+			.vec = &c->startup_vec,
+			.nvec = 1,
+			.bytes = c->startup_vec.len,
+			.eor = true,
+		};
 		return true;
 	}
-	if (c->tx == NULL) {
-		if (!may_fill(c) || !iw_rdmap_wants_tx(c->rdmap))
-			return false;
-		c->tx = iw_pool_get(c->cfg.txbufs);
-		if (c->tx == NULL) {
-			c->starved = true;
-			c->starved_at = now;
-			return false;
-		}
-		iw_txbuf_init(c->tx);
-		c->tx_cut_short = false;
-		fill_batch(c, now);
-		if (c->tx->bytes == 0) {
-			iw_conn_drop_batch(c);
-			return false;
-		}
-		c->last_tx = now;
-	}
+	if (c->tx == NULL && !next_batch(c, now))
+		return false;
 	*tx = (struct iw_tx){
 		.vec = &c->tx->vec[c->tx->first],
 		.nvec = c->tx->nvec - c->tx->first,
 		.bytes = c->tx->bytes,
-		/* TCP may have sent a short segment in the middle of an FPDU: begin the next batch on a segment of its own. */
+		/* TCP may have sent a short segment in the middle of an FPDU: begin the next batch
+		 * on a segment of its own. */
 		.eor = c->tx->eor || (c->tx_cut_short && iw_mpa_aligned(c->mpa)),
 	};
 	return true;
@@ -77,42 +115,39 @@ bool iw_conn_send(struct iw_conn *c, struct iw_tx *tx, uint64_t now)
 
 void iw_conn_sent(struct iw_conn *c, size_t bytes, uint64_t now)
 {
-	size_t startup;
-
 	if (c->state == IW_CONN_CLOSED || bytes == 0)
 		return;
 	c->counts.tx_octets += bytes;
 	c->last_tx = now;
-	startup = iw_mpa_tx_startup(c->mpa).len;
-	if (startup > 0) {
-		assert(bytes <= startup);
+	if (iw_mpa_tx_startup(c->mpa).len > 0) {
 		iw_mpa_tx_startup_sent(c->mpa, bytes);
 		return;
 	}
 	iw_txbuf_sent(c->tx, bytes);
 	c->sent_pos += bytes;
-	if (c->tx->bytes == 0) {
+	if (c->tx->bytes == 0)
 		iw_conn_drop_batch(c);
-		iw_rdmap_hold(c->rdmap, false);
-	} else {
+	else
 		c->tx_cut_short = true;
-	}
 	iw_rdmap_sent(c->rdmap, c->sent_pos);
+}
+
+static bool all_out(const struct iw_conn *c)
+{
+	if (c->tx != NULL || iw_mpa_tx_startup(c->mpa).len > 0)
+		return false;
+	if (c->state == IW_CONN_CLOSING)
+		return iw_rdmap_drained(c->rdmap);
+	return c->state == IW_CONN_TERMINATING &&
+	       (c->rdmap == NULL || !iw_rdmap_terminate_due(c->rdmap));
 }
 
 bool iw_conn_fin_due(struct iw_conn *c, uint64_t now)
 {
-	bool due = false;
-
-	if (c->tx != NULL || iw_mpa_tx_startup(c->mpa).len > 0)
+	if (!all_out(c))
 		return false;
+	/* A queue pair that may try again with Rev 1 has not begun, and so has nothing to end. */
 	if (c->state == IW_CONN_CLOSING)
-		due = iw_rdmap_drained(c->rdmap);
-	else if (c->state == IW_CONN_TERMINATING)
-		due = c->rdmap == NULL || !iw_rdmap_terminate_due(c->rdmap) || !iw_mpa_may_send(c->mpa);
-	if (!due)
-		return false;
-	if (c->rdmap != NULL)
 		iw_rdmap_tx_shut(c->rdmap);
 	c->linger_at = IW_MIN(c->linger_at, iw_time_add(now, c->cfg.linger_ns));
 	if (c->peer_fin)

@@ -3,7 +3,8 @@
  * The simulator: two engines, a seeded stream between them, time as a variable. Each seed picks a
  * configuration, a load and a misfortune, and then these must hold:
  *   - every operation completes exactly once, whatever happens;
- *   - no octet is wrong, none lands where it does not belong, none lands after a revocation;
+ *   - no octet is wrong, none lands where it does not belong, none lands after a revocation, none
+ *     is taken from an operation that has completed;
  *   - without a misfortune everything succeeds and both ends close in order; with one, both ends
  *     end;
  *   - nothing is left allocated.
@@ -19,9 +20,15 @@
 
 enum { REGION = 16384, SENDS = 40, OPS = 60, RECV_CAP = 6000 };
 
-enum misfortune { NONE, CUT, CORRUPT, ABORT, REVOKE, MISFORTUNES };
-static const char *const misfortune_names[] = { "split and delayed", "cut", "corrupted", "aborted",
-						"revoked" };
+enum misfortune { NONE, CUT, CORRUPT, ABORT, REVOKE_TARGET, REVOKE_SOURCE, MISFORTUNES };
+static const char *const misfortune_names[] = {
+	[NONE] = "split and delayed",
+	[CUT] = "cut",
+	[CORRUPT] = "corrupted",
+	[ABORT] = "aborted",
+	[REVOKE_TARGET] = "target-revoked",
+	[REVOKE_SOURCE] = "source-revoked",
+};
 
 struct posted {
 	enum iw_op_kind kind;
@@ -56,7 +63,7 @@ struct run {
 	struct pair p;
 	struct side a, b;
 	bool struck;                 /* the misfortune has happened */
-	uint8_t frozen[REGION + 32]; /* REVOKE: b's target at that moment */
+	uint8_t frozen[REGION + 32]; /* REVOKE_TARGET: b's target at that moment */
 	char failure[300];
 };
 
@@ -314,10 +321,14 @@ static void strike(struct run *r)
 	case ABORT:
 		iw_conn_abort(rng_below(&r->rng, 2) ? p->a.conn : p->b.conn, p->now);
 		break;
-	case REVOKE:
+	case REVOKE_TARGET:
 		if (iw_stag_del(p->b.stags, r->b.target_stag) < 0)
 			fail(r, "the target was not registered any more");
 		memcpy(r->frozen, r->b.target, sizeof(r->frozen));
+		break;
+	case REVOKE_SOURCE:
+		if (iw_stag_del(p->b.stags, r->b.source_stag) < 0)
+			fail(r, "the source was not registered any more");
 		break;
 	}
 	r->struck = true;
@@ -438,9 +449,16 @@ static bool judge(struct run *r)
 	}
 	if (!only_written(r, &r->a) || !only_written(r, &r->b))
 		return false;
-	if (r->what == REVOKE && r->struck &&
+	if (r->what == REVOKE_TARGET && r->struck &&
 	    memcmp(r->frozen, r->b.target, sizeof(r->frozen)) != 0)
 		return fail(r, "octets were placed after the revocation");
+	/* Octets that change between their CRC and the transport would look like this. */
+	if (r->what != CORRUPT && (fa->err == IW_E_MPA_CRC || fb->err == IW_E_MPA_CRC))
+		return fail(r, "corrupted by us: %s / %s", fa->text, fb->text);
+	/* A fault that has a Terminate reaches the peer as such: nothing is lost on this wire. */
+	if ((r->what == REVOKE_TARGET || r->what == REVOKE_SOURCE) && fb->err != 0 &&
+	    (fb->from_peer || fa->err != IW_E_PEER_TERMINATE || fa->term != fb->term))
+		return fail(r, "what b says does not reach a: %s / %s", fa->text, fb->text);
 	if (r->struck)
 		return true;
 	if (!up(r))

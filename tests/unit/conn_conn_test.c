@@ -671,6 +671,559 @@ static void abort_completes_everything(void **state)
 	done(p);
 }
 
+/* SEC-06, RDMAP-09, RDMAP-37: what was revoked is found on the way out. The Terminate ends the
+ * connection like any other, also while it is being closed. */
+static void read_source_revoked_midway_ends_the_connection(void **state)
+{
+	enum { LEN = 600000 }; /* several batches, each of them copied */
+	static uint8_t src[LEN], dst[LEN];
+	unsigned closing;
+
+	(void)state;
+	for (closing = 0; closing < 2; closing++) {
+		struct pair *p = up(fresh());
+		uint32_t stag = end_register(&p->b, src, LEN, 0, IW_RIGHT_REMOTE_READ, false);
+		uint32_t sink = end_register(&p->a, dst, LEN, 0, IW_RIGHT_READ_SINK, true);
+
+		p->ba.window = 3000;
+		post_read(p, &p->a, sink, 0, LEN, stag, 0);
+		while (p->ba.sent < 30000)
+			assert_true(pair_step(p));
+		if (closing)
+			iw_conn_close(p->b.conn, p->now);
+		assert_int_equal(iw_stag_del(p->b.stags, stag), 0);
+		pair_run(p);
+		assert_closed(&p->b, IW_E_RP_STAG);
+		assert_closed(&p->a, IW_E_PEER_TERMINATE);
+		assert_int_equal(end_closed_fault(&p->a)->term, IW_TERM(0, 1, 0));
+		assert_int_equal(p->a.ndone, 1);
+		assert_int_equal(p->a.done[0].status, IW_E_PEER_TERMINATE);
+		done(p);
+	}
+}
+
+/* DDP-70, RDMAP-30: its octets belong to the batch until the transport has taken them */
+static void operation_in_a_batch_is_not_completed_by_a_fault_found_while_filling_it(void **state)
+{
+	enum { LEN = 40 * 1428 }; /* whole TCP segments: the batch goes on behind them */
+	static uint8_t src[LEN], dst[LEN], written[LEN];
+	struct pair *p = up(fresh());
+	uint32_t stag = end_register(&p->b, src, LEN, 0, IW_RIGHT_REMOTE_READ, false);
+	uint32_t target = end_register(&p->a, written, LEN, 0, IW_RIGHT_REMOTE_WRITE, false);
+	uint32_t sink = end_register(&p->a, dst, LEN, 0, IW_RIGHT_READ_SINK, true);
+
+	(void)state;
+	memset(written, 0, LEN);
+	pattern_fill(src, LEN, 4, 0);
+	post_read(p, &p->a, sink, 0, 10, stag, 0);
+	pair_run(p); /* a Response had the last turn: the next is the Write's */
+	post_read(p, &p->a, sink, 0, 10, stag, 0);
+	assert_true(pair_step(p));
+	post_write(p, &p->b, src, LEN, target, 0);
+	assert_int_equal(iw_stag_del(p->b.stags, stag), 0);
+	p->ba.window = 0;
+	pair_step(p);
+	assert_int_equal(iw_conn_state(p->b.conn), IW_CONN_TERMINATING);
+	assert_int_equal(p->b.ndone, 0);
+	p->ba.window = 1 << 20;
+	pair_run(p);
+	assert_int_equal(p->b.ndone, 1);
+	assert_int_equal(p->b.done[0].status, 0);
+	assert_true(pattern_is(written, LEN, 4, 0));
+	assert_closed(&p->b, IW_E_RP_STAG);
+	assert_closed(&p->a, IW_E_PEER_TERMINATE);
+	done(p);
+}
+
+/* Both connections begin anew, with the queue pairs as they are. */
+static void reconnect(struct pair *p)
+{
+	struct end *ends[] = { &p->a, &p->b };
+	struct iw_fault why = { 0 };
+	unsigned i;
+
+	for (i = 0; i < 2; i++) {
+		struct end *e = ends[i];
+
+		iw_conn_free(e->conn);
+		e->cfg.rdmap = e->cfg.mpa.initiator ? e->rdmap : NULL;
+		assert_int_equal(iw_conn_new(&e->conn, &e->cfg, p->now, &why), 0);
+		iw_conn_set_emss(e->conn, 1448);
+		e->nevents = 0;
+		e->shut = e->out->fin = e->out->fin_seen = false;
+		e->out->len = 0;
+	}
+}
+
+/* ENH-06: neither the rejected connection nor its end have touched what it was given */
+static void queue_pair_kept_for_rev_1_works_as_a_new_one(void **state)
+{
+	static const uint8_t reject[21] = "MPA ID Rep Frame\x60\x01";
+	static uint8_t src[100], dst[100];
+	struct pair *p = fresh();
+	uint32_t stag, sink;
+
+	(void)state;
+	p->b.no_answer = true;
+	pair_start(p);
+	pair_run(p);
+	pair_inject(p, &p->a, reject, 20);
+	pair_run(p);
+	assert_true(end_has_event(&p->a, IW_EVENT_REJECTED));
+	assert_int_equal(iw_conn_state(p->a.conn), IW_CONN_FIN_SENT);
+	assert_true(iw_conn_retry_rev1(p->a.conn));
+	p->b.no_answer = false;
+	p->a.cfg.mpa.rev = 1;
+	reconnect(p);
+	pair_run(p);
+	pattern_fill(src, 100, 1, 0);
+	stag = end_register(&p->a, src, 100, 0, IW_RIGHT_REMOTE_READ, false);
+	sink = end_register(&p->b, dst, 100, 0, IW_RIGHT_READ_SINK, true);
+	post_send(p, &p->a, src, 0, 1);
+	post_recv(&p->b, NULL, 0);
+	post_read(p, &p->b, sink, 0, 100, stag, 0);
+	pair_run(p);
+	assert_true(pattern_is(dst, 100, 1, 0));
+	close_both(p);
+	done(p);
+}
+
+/* ENH-18: the Reply was fine, and this end has no memory for its Reads */
+static void initiator_without_memory_says_so(void **state)
+{
+	unsigned n;
+
+	(void)state;
+	for (n = 1; n <= 3; n++) {
+		struct pair *p = fresh();
+
+		pair_start(p);
+		while (p->ba.len == 0)
+			assert_true(pair_step(p));
+		p->a.mem.fail_at = n;
+		while (p->a.mem.fail_at != 0)
+			assert_true(pair_step(p));
+		pair_run(p);
+		assert_false(end_has_event(&p->a, IW_EVENT_ESTABLISHED));
+		assert_closed(&p->a, IW_E_MPA_LOCAL);
+		assert_non_null(strstr(end_closed_fault(&p->a)->text, "memory"));
+		assert_closed(&p->b, IW_E_PEER_TERMINATE);
+		assert_int_equal(end_closed_fault(&p->b)->term, IW_TERM(2, 0, 5));
+		done(p);
+	}
+}
+
+/* One step of the wires, then so much time, with the timers that fire. */
+static void pass(struct pair *p, uint64_t ns)
+{
+	pair_step(p);
+	p->now += ns;
+	iw_conn_timeout(p->a.conn, p->now);
+	iw_conn_timeout(p->b.conn, p->now);
+	end_poll(p, &p->a);
+	end_poll(p, &p->b);
+}
+
+/* DDP-74: a graceful end waits for Reads as long as their octets come */
+static void long_read_may_outlast_the_close(void **state)
+{
+	enum { LEN = 50000 };
+	static uint8_t src[LEN], dst[LEN];
+	struct pair *p = fresh();
+	unsigned i;
+
+	(void)state;
+	p->a.cfg.stall_ns = IW_SEC(1);
+	p->chunk = 500;
+	up(p);
+	p->ba.window = 2000;
+	pattern_fill(src, LEN, 5, 0);
+	post_read(p, &p->a, end_register(&p->a, dst, LEN, 0, IW_RIGHT_READ_SINK, true), 0, LEN,
+		  end_register(&p->b, src, LEN, 0, IW_RIGHT_REMOTE_READ, true), 0);
+	iw_conn_close(p->a.conn, p->now);
+	for (i = 0; i < 1000 && p->a.ndone == 0; i++)
+		pass(p, IW_MSEC(400));
+	assert_true(i > 50);
+	assert_int_equal(p->a.done[0].status, 0);
+	assert_true(pattern_is(dst, LEN, 5, 0));
+	iw_conn_close(p->b.conn, p->now);
+	pair_run(p);
+	assert_closed(&p->a, IW_OK);
+	done(p);
+}
+
+/* DDP-77, DDP-79: what comes is taken as long as it comes; silence ends the wait */
+static void peer_may_go_on_sending_behind_our_orderly_end(void **state)
+{
+	enum { LEN = 50000 };
+	static uint8_t src[LEN], dst[LEN];
+	struct pair *p = fresh();
+	unsigned i;
+
+	(void)state;
+	p->a.cfg.linger_ns = IW_SEC(1);
+	p->chunk = 500;
+	up(p);
+	post_recv(&p->b, NULL, 0);
+	post_send(p, &p->a, src, 0, 1);
+	pair_run(p);
+	p->ba.window = 2000;
+	pattern_fill(src, LEN, 6, 0);
+	post_write(p, &p->b, src, LEN,
+		   end_register(&p->a, dst, LEN, 0, IW_RIGHT_REMOTE_WRITE, false), 0);
+	iw_conn_close(p->a.conn, p->now);
+	for (i = 0; i < 1000 && p->ba.sent < LEN; i++)
+		pass(p, IW_MSEC(400));
+	assert_true(i > 50);
+	pair_run(p);
+	assert_true(pattern_is(dst, LEN, 6, 0));
+	assert_null(end_closed_fault(&p->a));
+	pass(p, IW_MSEC(999));
+	assert_null(end_closed_fault(&p->a));
+	pass(p, IW_MSEC(1));
+	assert_closed(&p->a, IW_E_TIMEOUT);
+	assert_non_null(strstr(end_closed_fault(&p->a)->text, "within 1000 ms"));
+	done(p);
+}
+
+/* SEC-29: behind a fault the time is short, whatever comes */
+static void peer_cannot_keep_a_failed_connection_by_sending(void **state)
+{
+	struct pair *p = fresh();
+	static uint8_t octets[100];
+	unsigned i;
+
+	(void)state;
+	p->b.cfg.linger_ns = IW_SEC(1);
+	up(p);
+	post_write(p, &p->a, octets, 100, 0x1234, 0);
+	while (iw_conn_state(p->b.conn) == IW_CONN_OPEN)
+		assert_true(pair_step(p));
+	p->b.out->window = 0; /* and it takes nothing, not even the Terminate */
+	for (i = 0; i < 2; i++) {
+		pair_inject(p, &p->b, octets, 100);
+		pass(p, IW_MSEC(499));
+		assert_null(end_closed_fault(&p->b));
+	}
+	pair_inject(p, &p->b, octets, 100);
+	pass(p, IW_MSEC(2));
+	assert_closed(&p->b, IW_E_DDP_STAG); /* the first fault is the one that is told */
+	done(p);
+}
+
+/* MPA-43, MPA-51: also while the Request waits for the transport */
+static void garbage_before_the_request_is_out_closes_at_once(void **state)
+{
+	struct pair *p = fresh();
+
+	(void)state;
+	p->ab.window = 0;
+	pair_start(p);
+	pair_step(p);
+	pair_inject(p, &p->a, "SSH-2.0-OpenSSH_9.2", 19);
+	pair_step(p);
+	assert_closed(&p->a, IW_E_MPA_FRAME);
+	assert_int_equal(p->ab.sent, 0);
+	done(p);
+}
+
+/* MPA-52, DDP-104, RDMAP-37: what comes behind a fault is dropped even when MPA could not take it,
+ * so that no reset overtakes the Terminate */
+static void nothing_behind_a_fault_is_looked_at(void **state)
+{
+	struct pair *p = up(fresh());
+	static uint8_t octets[100];
+
+	(void)state;
+	post_write(p, &p->a, octets, 100, 0x1234, 0);
+	while (iw_conn_state(p->b.conn) == IW_CONN_OPEN)
+		assert_true(pair_step(p));
+	assert_true(iw_conn_send(p->b.conn, &(struct iw_tx){ 0 }, p->now));
+	pair_inject(p, &p->b, octets, 100);
+	assert_true(pair_step(p));
+	assert_int_equal(iw_conn_state(p->b.conn), IW_CONN_FIN_SENT);
+	pair_inject(p, &p->b, octets, 100);
+	pair_run(p);
+	assert_closed(&p->b, IW_E_DDP_STAG);
+	assert_false(p->b.events[p->b.nevents - 1].abort);
+	assert_closed(&p->a, IW_E_PEER_TERMINATE);
+	done(p);
+}
+
+/* DDP-77, DDP-79, RDMAP-39: a half-closed peer takes Sends and Writes, and cannot answer Reads */
+static void reads_are_refused_when_the_peer_has_closed_its_side(void **state)
+{
+	struct pair *p = up(fresh());
+	struct iw_op read = { .kind = IW_OPK_READ };
+	static uint8_t buf[8];
+
+	(void)state;
+	post_recv(&p->b, NULL, 0);
+	post_recv(&p->b, buf, 8);
+	post_send(p, &p->a, buf, 0, 1);
+	pair_run(p);
+	assert_int_equal(iw_rdmap_post(p->a.rdmap, &read, p->now), 0);
+	pair_run(p);
+	iw_conn_close(p->b.conn, p->now);
+	pair_run(p);
+	assert_true(end_has_event(&p->a, IW_EVENT_PEER_CLOSED));
+	assert_int_equal(iw_rdmap_post(p->a.rdmap, &read, p->now), IW_E_STATE);
+	post_send(p, &p->a, "late", 5, 2);
+	pair_run(p);
+	assert_string_equal((char *)buf, "late");
+	iw_conn_close(p->a.conn, p->now);
+	pair_run(p);
+	assert_closed(&p->a, IW_OK);
+	assert_closed(&p->b, IW_OK);
+	done(p);
+}
+
+/* DDP-76, DDP-80: Reads that are out, and Reads that wait for their turn */
+static void fin_before_a_read_was_answered_is_a_fault(void **state)
+{
+	static uint8_t buf[8];
+	unsigned sent;
+
+	(void)state;
+	for (sent = 0; sent < 2; sent++) {
+		struct pair *p = up(fresh());
+		uint32_t sink = end_register(&p->b, buf, 8, 0, IW_RIGHT_READ_SINK, true);
+
+		if (sent) {
+			post_recv(&p->b, NULL, 0);
+			post_send(p, &p->a, buf, 0, 1); /* opens b's way */
+			pair_run(p);
+		}
+		post_recv(&p->a, NULL, 0);
+		post_send(p, &p->b, buf, 0, 2);
+		post_read(p, &p->b, sink, 0, 8, 1, 0);
+		p->ba.window = sent ? 24 : 0; /* the Send alone */
+		pair_step(p);
+		iw_conn_close(p->a.conn, p->now);
+		pair_run(p);
+		assert_closed(&p->b, IW_E_CLOSED);
+		assert_non_null(strstr(end_closed_fault(&p->b)->text, "Reads of ours unanswered"));
+		assert_int_equal(p->b.ndone, sent ? 3 : 2);
+		assert_int_equal(p->b.done[p->b.ndone - 1].kind, IW_OPK_READ);
+		done(p);
+	}
+}
+
+/* MPA-44, DDP-83: a responder's operations that never may go out do not wait for ever */
+static void initiator_that_ends_without_an_fpdu_ends_what_waits_for_it(void **state)
+{
+	unsigned late;
+
+	(void)state;
+	for (late = 0; late < 2; late++) {
+		struct pair *p = up(fresh());
+
+		if (!late)
+			post_send(p, &p->b, "eager", 6, 1);
+		iw_conn_close(p->a.conn, p->now);
+		pair_run(p);
+		if (late) {
+			assert_true(end_has_event(&p->b, IW_EVENT_PEER_CLOSED));
+			assert_null(end_closed_fault(&p->b));
+			post_send(p, &p->b, "eager", 6, 1);
+			pair_run(p);
+		}
+		assert_closed(&p->b, IW_E_CLOSED);
+		assert_int_equal(p->b.ndone, 1);
+		assert_int_equal(p->b.done[0].status, IW_E_CLOSED);
+		done(p);
+	}
+}
+
+/* MPA-41: the time that the ULP took to decide is not the peer's */
+static void rejection_after_a_long_wait_still_goes_out(void **state)
+{
+	struct pair *p = fresh();
+
+	(void)state;
+	p->a.cfg.mpa.timeout_ns = IW_SEC(100);
+	p->b.cfg.decide_ns = IW_SEC(100);
+	p->b.no_answer = true;
+	pair_start(p);
+	pair_run(p);
+	p->now += IW_SEC(60);
+	iw_conn_reject(p->b.conn, NULL, 0, p->now);
+	assert_true(iw_conn_deadline(p->b.conn) > p->now);
+	iw_conn_timeout(p->b.conn, p->now);
+	pair_run(p);
+	assert_closed(&p->a, IW_E_REJECTED);
+	assert_closed(&p->b, IW_E_REJECTED);
+	done(p);
+}
+
+/* SEC-29 */
+static void time_outs_say_what_did_not_happen(void **state)
+{
+	static uint8_t buf[8];
+	struct pair *p = fresh();
+
+	(void)state;
+	/* The Request. */
+	p->a.cfg.stall_ns = IW_MSEC(1500);
+	p->ab.window = 0;
+	pair_start(p);
+	pair_run(p);
+	assert_true(pair_tick(p));
+	assert_closed(&p->a, IW_E_TIMEOUT);
+	assert_non_null(strstr(end_closed_fault(&p->a)->text, "takes no octets for 1500 ms"));
+	done(p);
+
+	/* A Read. */
+	p = up(fresh());
+	p->ba.window = 0;
+	post_read(p, &p->a, end_register(&p->a, buf, 8, 0, IW_RIGHT_READ_SINK, true), 0, 8,
+		  end_register(&p->b, buf, 8, 0, IW_RIGHT_REMOTE_READ, true), 0);
+	pair_run(p);
+	assert_true(pair_tick(p));
+	assert_non_null(strstr(end_closed_fault(&p->a)->text, "answers no RDMA Read"));
+	done(p);
+
+	/* The first FPDU, before which a responder may not send: closing waits for it. */
+	p = up(fresh());
+	post_send(p, &p->b, buf, 8, 1);
+	iw_conn_close(p->b.conn, p->now);
+	pair_run(p);
+	assert_true(pair_tick(p));
+	assert_closed(&p->b, IW_E_TIMEOUT);
+	assert_non_null(strstr(end_closed_fault(&p->b)->text, "the initiator sends no FPDU"));
+	done(p);
+}
+
+/* RDMAP-39, RDMAP-27: each end reports its own fault, and each Terminate goes out once */
+static void both_ends_may_fail_at_once(void **state)
+{
+	struct pair *p = up(fresh());
+	static uint8_t octets[100];
+	uint64_t before;
+
+	(void)state;
+	post_recv(&p->b, NULL, 0);
+	post_send(p, &p->a, octets, 0, 1);
+	pair_run(p);
+	post_write(p, &p->a, octets, 100, 0x1234, 0);
+	post_send(p, &p->b, octets, 100, 2); /* for which a has no buffer */
+	assert_true(pair_step(p));
+	assert_int_equal(iw_conn_state(p->a.conn), IW_CONN_TERMINATING);
+	assert_int_equal(iw_conn_state(p->b.conn), IW_CONN_TERMINATING);
+	before = p->ab.sent;
+	pair_run(p);
+	assert_int_equal(p->ab.sent - before, 2 + 18 + 4 + 2 + 18 + 4 /* one Terminate, headers */);
+	assert_closed(&p->a, IW_E_DDP_NOBUF);
+	assert_closed(&p->b, IW_E_DDP_STAG);
+	done(p);
+}
+
+/* RDMAP-37, RDMAP-38: what the transport has begun to take is finished, or the peer would take the
+ * Terminate for a part of it; then it is the last */
+static void terminate_follows_the_batch_that_is_half_out(void **state)
+{
+	enum { LEN = 60000 };
+	static uint8_t src[LEN], dst[LEN];
+	struct pair *p = up(fresh());
+	uint32_t stag = end_register(&p->a, dst, LEN, 0, IW_RIGHT_REMOTE_WRITE, false);
+
+	(void)state;
+	post_recv(&p->b, NULL, 0);
+	post_send(p, &p->a, src, 0, 1);
+	pair_run(p);
+	p->b.ndone = 0;
+	pattern_fill(src, LEN, 8, 0);
+	memset(dst, 0, LEN);
+	p->ba.window = 1000;
+	post_write(p, &p->b, src, LEN, stag, 0); /* ends a batch: its last FPDU is short */
+	post_write(p, &p->b, src, LEN, stag, 0);
+	post_write(p, &p->a, src, 100, 0x1234, 0);
+	assert_true(pair_step(p));
+	assert_int_equal(iw_conn_state(p->b.conn), IW_CONN_TERMINATING);
+	assert_int_equal(p->b.ndone, 0);
+	pair_run(p);
+	assert_true(pattern_is(dst, LEN, 8, 0));
+	assert_closed(&p->a, IW_E_PEER_TERMINATE);
+	assert_closed(&p->b, IW_E_DDP_STAG);
+	assert_int_equal(p->b.ndone, 2);
+	assert_int_equal(p->b.done[0].status, 0);
+	assert_int_equal(p->b.done[1].status, IW_E_DDP_STAG);
+	done(p);
+}
+
+/* RDMAP-37: a Terminate is not lost where memory is short for a while */
+static void terminate_waits_for_a_batch_buffer(void **state)
+{
+	struct pair *p = up(fresh());
+	static uint8_t octets[100];
+	void *hog;
+
+	(void)state;
+	post_write(p, &p->a, octets, 100, 0x1234, 0);
+	hog = iw_pool_get(&p->b.txbufs);
+	p->b.txbufs.max = 1;
+	pair_run(p);
+	assert_int_equal(iw_conn_state(p->b.conn), IW_CONN_TERMINATING);
+	assert_true(iw_conn_deadline(p->b.conn) <= p->now + IW_MSEC(10));
+	iw_pool_put(&p->b.txbufs, hog);
+	pair_run(p);
+	assert_closed(&p->a, IW_E_PEER_TERMINATE);
+	assert_closed(&p->b, IW_E_DDP_STAG);
+	done(p);
+}
+
+/* MPA-42: the peer went away while the ULP thought about its Request */
+static void answers_to_a_request_that_has_gone_are_refused(void **state)
+{
+	struct pair *p = fresh();
+	struct iw_fault why = { 0 };
+
+	(void)state;
+	p->b.no_answer = true;
+	pair_start(p);
+	assert_int_equal(iw_conn_accept(p->b.conn, p->b.rdmap, 1, 1, NULL, 0, p->now, &why),
+			 IW_E_STATE); /* there is none yet */
+	pair_run(p);
+	/* What cannot be sent may be decided anew. */
+	assert_int_equal(iw_conn_accept(p->b.conn, p->b.rdmap, 0x4000, 1, NULL, 0, p->now, &why),
+			 IW_E_INVAL);
+	iw_fail(&why, IW_E_OS, "test: reset");
+	iw_conn_lost(p->b.conn, &why, p->now);
+	end_poll(p, &p->b);
+	assert_closed(&p->b, IW_E_OS);
+	assert_int_equal(iw_conn_accept(p->b.conn, p->b.rdmap, 1, 1, NULL, 0, p->now, &why),
+			 IW_E_STATE);
+	iw_conn_reject(p->b.conn, NULL, 0, p->now);
+	assert_false(iw_conn_send(p->b.conn, &(struct iw_tx){ 0 }, p->now));
+	assert_int_equal(p->b.nevents, 2); /* the Request, the end */
+	assert_int_equal(iw_rdmap_state(p->b.rdmap), IW_RDMAP_IDLE);
+	done(p);
+}
+
+/* DDP-83: in either role */
+static void close_during_set_up_is_an_abort(void **state)
+{
+	struct pair *p = fresh();
+
+	(void)state;
+	p->b.no_answer = true;
+	pair_start(p);
+	post_recv(&p->a, NULL, 0);
+	pair_run(p);
+	iw_conn_close(p->a.conn, p->now);
+	iw_conn_close(p->b.conn, p->now);
+	iw_conn_close(p->b.conn, p->now); /* once is enough */
+	end_poll(p, &p->a);
+	end_poll(p, &p->b);
+	assert_closed(&p->a, IW_E_CANCELED);
+	assert_closed(&p->b, IW_E_CANCELED);
+	assert_true(p->a.events[0].abort);
+	assert_int_equal(p->a.ndone, 1);
+	assert_int_equal(p->a.done[0].status, IW_E_CANCELED);
+	assert_int_equal(iw_conn_deadline(p->a.conn), IW_TIME_NEVER);
+	done(p);
+}
+
 /* MPA-55: RDMA Consortium peers: markers and CRC both ways, versions 0, whatever was asked for */
 static void rdmac_peers_are_served_when_permitted(void **state)
 {
@@ -736,6 +1289,26 @@ int main(void)
 		cmocka_unit_test(memory_that_runs_out_ends_the_connection_not_the_program),
 		cmocka_unit_test(no_batch_buffer_means_later),
 		cmocka_unit_test(abort_completes_everything),
+		cmocka_unit_test(read_source_revoked_midway_ends_the_connection),
+		cmocka_unit_test(
+			operation_in_a_batch_is_not_completed_by_a_fault_found_while_filling_it),
+		cmocka_unit_test(queue_pair_kept_for_rev_1_works_as_a_new_one),
+		cmocka_unit_test(initiator_without_memory_says_so),
+		cmocka_unit_test(long_read_may_outlast_the_close),
+		cmocka_unit_test(peer_may_go_on_sending_behind_our_orderly_end),
+		cmocka_unit_test(peer_cannot_keep_a_failed_connection_by_sending),
+		cmocka_unit_test(garbage_before_the_request_is_out_closes_at_once),
+		cmocka_unit_test(nothing_behind_a_fault_is_looked_at),
+		cmocka_unit_test(reads_are_refused_when_the_peer_has_closed_its_side),
+		cmocka_unit_test(fin_before_a_read_was_answered_is_a_fault),
+		cmocka_unit_test(initiator_that_ends_without_an_fpdu_ends_what_waits_for_it),
+		cmocka_unit_test(rejection_after_a_long_wait_still_goes_out),
+		cmocka_unit_test(time_outs_say_what_did_not_happen),
+		cmocka_unit_test(both_ends_may_fail_at_once),
+		cmocka_unit_test(terminate_follows_the_batch_that_is_half_out),
+		cmocka_unit_test(terminate_waits_for_a_batch_buffer),
+		cmocka_unit_test(answers_to_a_request_that_has_gone_are_refused),
+		cmocka_unit_test(close_during_set_up_is_an_abort),
 		cmocka_unit_test(rdmac_peers_are_served_when_permitted),
 		cmocka_unit_test(rev_1_works_without_negotiated_reads),
 	};
