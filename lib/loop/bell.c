@@ -61,6 +61,7 @@ static int stand_for_all(struct iw_loop *l, struct iw_fault *why)
 		l->kick_fd = -1;
 		return err;
 	}
+	iw_loop_cool_down(l);
 	if (!iw_list_empty(&l->kicked))
 		iw_loop_kick_bell(l);
 	iw_loop_time_bells(l);

@@ -58,6 +58,7 @@ struct iw_link {
 	struct iw_list kicked, news;
 	uint32_t armed; /* epoll events watched for */
 	bool watched;   /* the descriptor is in the epoll set */
+	bool direct;    /* it is not, because the wait is in the socket itself */
 	bool connecting;
 	bool blocked; /* the socket takes no more: wait for EPOLLOUT */
 	bool deaf;    /* it hung up while nothing is to be read: not watched until something is */
@@ -86,6 +87,8 @@ struct iw_gate {
 IW_MUST_CHECK int iw_loop_add_timer(struct iw_loop *l, struct watch *w, uint64_t at,
 				    struct iw_fault *why);
 void iw_loop_set_timer(struct iw_loop *l, struct watch *w, uint64_t at);
+/* Nothing is waited for in its socket any more. */
+void iw_loop_cool_down(struct iw_loop *l);
 /* With bells the timer stands for the nearest deadline at any time. */
 void iw_loop_time_bells(struct iw_loop *l);
 /* Into the list, if it is not there. */
@@ -102,6 +105,8 @@ void iw_loop_unwatch(struct iw_loop *l, int fd);
  * did; else 0.
  */
 int iw_link_wait(struct iw_link *k, uint64_t now);
+/* Back into the epoll set. */
+void iw_link_leave(struct iw_link *k);
 /* Receiving is all that there is to wait for, and its transport can. */
 bool iw_link_can_wait(const struct iw_link *k);
 void iw_link_ready(struct iw_link *k, uint32_t events, uint64_t now);

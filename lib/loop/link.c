@@ -30,9 +30,7 @@ static bool over(const struct iw_link *k)
 	return iw_conn_state(k->conn) == IW_CONN_CLOSED;
 }
 
-/*
- * ---------------------------------------------------------------- what is watched, when it wakes
- */
+/* ---------------------------------------------------------------- what is watched for, and when */
 
 static void lost(struct iw_link *k, const struct iw_fault *why, uint64_t now)
 {
@@ -71,8 +69,10 @@ static void watch_anew(struct iw_link *k, uint32_t fired, uint64_t now)
 	}
 	if (k->rest_until)
 		events = 0;
-	if (!k->deaf)
-		watch_for(k, events, now);
+	if (k->deaf || (k->direct && events == EPOLLIN))
+		return;
+	k->direct = false;
+	watch_for(k, events, now);
 }
 
 /* Always beyond now, whatever the engine says: the loop must not turn on one timer for ever. */
@@ -362,6 +362,17 @@ void iw_link_ready(struct iw_link *k, uint32_t events, uint64_t now)
 	settle(k, events, now);
 }
 
+void iw_link_leave(struct iw_link *k)
+{
+	if (!k->direct)
+		return;
+	k->direct = false;
+	if (over(k))
+		return;
+	watch_for(k, EPOLLIN, iw_os_now());
+	iw_loop_note(&k->loop->news, &k->news);
+}
+
 bool iw_link_can_wait(const struct iw_link *k)
 {
 	return k->armed == EPOLLIN && !k->blocked && !k->rest_until && !over(k) &&
@@ -370,8 +381,14 @@ bool iw_link_can_wait(const struct iw_link *k)
 
 int iw_link_wait(struct iw_link *k, uint64_t now)
 {
-	int ret = receive_once(k, true, &now);
+	int ret;
 
+	/* An epoll set would have to be told of each arrival as well. */
+	if (k->watched)
+		iw_loop_unwatch(k->loop, k->llp->fd);
+	k->watched = false;
+	k->direct = true;
+	ret = receive_once(k, true, &now);
 	if (ret == IW_E_AGAIN || ret == IW_E_CANCELED)
 		return ret;
 	pump(k, now);
@@ -422,7 +439,7 @@ int iw_link_new(struct iw_link **out, struct iw_loop *l, struct iw_llp *llp, str
 	k->attempt_at = IW_TIME_NEVER;
 	iw_list_init(&k->kicked);
 	iw_list_init(&k->news);
-	l->hot = NULL;
+	iw_loop_cool_down(l);
 	l->links++;
 	if (connecting) {
 		k->connecting = true;
@@ -455,7 +472,8 @@ void iw_link_free(struct iw_link *k, bool abort)
 	iw_heap_del(&k->loop->timers, &k->watch.timer);
 	iw_list_del(&k->kicked);
 	iw_list_del(&k->news);
-	k->loop->hot = NULL;
+	if (k->loop->hot == k)
+		k->loop->hot = NULL;
 	k->loop->links--;
 	iw_mem_free(k->loop->mem, k, sizeof(*k));
 }

@@ -101,10 +101,7 @@ struct iw_pool *iw_loop_spill(struct iw_loop *l)
 	return &l->spill;
 }
 
-/*
- * ---------------------------------------------------------------- what the other files of the room
- * call
- */
+/* ---------------------------------------------------------------- for the room's other files */
 
 /*
  * The timer may fire earlier, never later: one that was armed for another wait stays as it is, and
@@ -187,15 +184,14 @@ int iw_loop_wake_fd(struct iw_loop *l, int fd, struct iw_fault *why)
 
 /* ---------------------------------------------------------------- a turn */
 
-uint64_t iw_loop_flush(struct iw_loop *l)
+void iw_loop_flush(struct iw_loop *l)
 {
-	uint64_t now = iw_os_now();
 	struct iw_list *n, batch;
 
 	l->flushed_at = 0;
 	if (iw_list_empty(&l->kicked))
-		return now;
-	l->flushed_at = now;
+		return;
+	l->flushed_at = iw_os_now();
 	/*
 	 * The links of this turn: one that is kicked again, because its budget was not enough, has
 	 * its turn after the sockets'.
@@ -206,13 +202,12 @@ uint64_t iw_loop_flush(struct iw_loop *l)
 	iw_list_init(&l->kicked);
 	while ((n = iw_list_first(&batch))) {
 		iw_list_del(n);
-		iw_link_serve(iw_container_of(n, struct iw_link, kicked), now);
+		iw_link_serve(iw_container_of(n, struct iw_link, kicked), l->flushed_at);
 	}
 	if (l->kick_rings && iw_list_empty(&l->kicked)) {
 		iw_loop_drain(l->kick_fd);
 		l->kick_rings = false;
 	}
-	return now;
 }
 
 /* When the wait must end at the latest: 0 at once. */
@@ -313,28 +308,61 @@ static bool only_one_of(const struct epoll_event *ev, int n, enum watch_kind kin
  * all that the last wait found, the next wait is for them. Everything else (a listener, the wake
  * descriptor) is looked at each ms, and when nothing came in the few that such a read waits.
  */
-static bool only_hot_one_matters(const struct iw_loop *l, uint64_t end, uint64_t now)
+static bool hot_one_alone(const struct iw_loop *l)
 {
-	return l->hot && l->links == 1 && now < l->polled_at + LOOK_ROUND_NS &&
-	       end > now + HOT_WAIT_NS && iw_link_can_wait(l->hot);
+	return l->hot && l->links == 1 && l->kick_fd < 0 && iw_link_can_wait(l->hot);
+}
+
+static bool look_round_due(const struct iw_loop *l, uint64_t now)
+{
+	return now >= l->polled_at + LOOK_ROUND_NS;
+}
+
+void iw_loop_cool_down(struct iw_loop *l)
+{
+	if (l->hot)
+		iw_link_leave(l->hot);
+	l->hot = NULL;
+}
+
+/* Serves the hot link alone. True: that was all for this turn, and *ret its result. */
+static bool serve_hot_one(struct iw_loop *l, uint64_t end, uint64_t now, int *ret)
+{
+	*ret = 0;
+	if (end == 0) {
+		iw_link_ready(l->hot, EPOLLIN, now);
+		return !look_round_due(l, now);
+	}
+	if (look_round_due(l, now) || end < now + HOT_WAIT_NS)
+		return false;
+	*ret = iw_link_wait(l->hot, now);
+	if (*ret == IW_E_AGAIN)
+		return false;
+	if (*ret == IW_E_CANCELED)
+		*ret = IW_LOOP_WOKEN;
+	return true;
 }
 
 /* What is ready by @end. Negative: errno tells. */
 static int look_round(struct iw_loop *l, struct epoll_event *ev, uint64_t end, uint64_t now)
 {
-	int n = poll_until(l, ev, end, now);
+	int n;
 
-	if (only_one_of(ev, n, WATCH_LINK) && ev->events == EPOLLIN)
-		l->hot = iw_container_of(ev->data.ptr, struct iw_link, watch);
-	else if (n != 0 || end != 0)
-		l->hot = NULL;
+	if (end)
+		iw_loop_cool_down(l);
+	n = poll_until(l, ev, end, now);
+	if (n > 0) {
+		iw_loop_cool_down(l);
+		if (only_one_of(ev, n, WATCH_LINK) && ev->events == EPOLLIN)
+			l->hot = iw_container_of(ev->data.ptr, struct iw_link, watch);
+	}
 	return n;
 }
 
 int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 {
 	struct epoll_event ev[EVENTS];
-	uint64_t now = 0, end;
+	uint64_t now, end;
 	bool early;
 	int n, ret;
 
@@ -342,18 +370,14 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 	 * Who posts and polls in turn has just been served; the sockets are looked at when it is
 	 * time, or when there is nothing else to do.
 	 */
-	if (until == 0 && l->flushed_at && l->flushed_at < l->polled_at + LOOK_ROUND_NS)
+	if (until == 0 && l->flushed_at && !look_round_due(l, l->flushed_at))
 		return 0;
 	do {
-		ret = 0;
 		end = wait_end(l, until);
-		if (end)
-			now = iw_os_now();
-		if (only_hot_one_matters(l, end, now)) {
-			n = iw_link_wait(l->hot, now);
-			if (n != IW_E_AGAIN)
-				return n == IW_E_CANCELED ? IW_LOOP_WOKEN : 0;
-		}
+		now = iw_os_now();
+		if (hot_one_alone(l) && serve_hot_one(l, end, now, &ret))
+			return ret;
+		ret = 0;
 		n = look_round(l, ev, end, now);
 		if (n < 0 && errno == EINTR) {
 			ret = IW_LOOP_WOKEN;

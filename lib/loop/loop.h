@@ -44,11 +44,8 @@ void iw_loop_free(struct iw_loop *l);
 struct iw_pool *iw_loop_txbufs(struct iw_loop *l);
 struct iw_pool *iw_loop_spill(struct iw_loop *l);
 
-/*
- * Serves the links that were kicked, as far as their sockets and a budget go. Returns the time at
- * its end.
- */
-uint64_t iw_loop_flush(struct iw_loop *l);
+/* Serves the links that were kicked, as far as their sockets and a budget go. */
+void iw_loop_flush(struct iw_loop *l);
 
 enum { IW_LOOP_WOKEN = 1 };
 /*
@@ -112,10 +109,7 @@ void iw_gate_go_on(struct iw_gate *g);
 void *iw_gate_owner(const struct iw_gate *g);
 const struct iw_llp *iw_gate_llp(const struct iw_gate *g);
 
-/*
- * ---------------------------------------------------------------- descriptors for other people's
- * event loops
- */
+/* ---------------------------------------------------------------- other people's event loops */
 
 /*
  * A descriptor that is readable while the bell rings or the loop itself has something to do (a
