@@ -110,8 +110,9 @@ static void rejected(struct iw_conn *c, uint64_t now)
 
 static void take_ulpdu(struct iw_conn *c, const struct iw_mpa_unit *u, uint64_t now)
 {
-	struct iw_fault why = { 0 };
+	struct iw_fault why;
 
+	iw_fault_none(&why);
 	c->counts.rx_fpdus++;
 	if (u->ahead_len > 0)
 		iw_rdmap_prefetch(c->rdmap, u->ahead, u->ahead_len);
@@ -142,12 +143,13 @@ static void take_unit(struct iw_conn *c, const struct iw_mpa_unit *u, uint64_t n
 
 void iw_conn_received(struct iw_conn *c, size_t bytes, uint64_t now)
 {
-	struct iw_fault why = { 0 };
+	struct iw_fault why;
 	struct iw_mpa_unit u = { 0 };
 	int got = 0;
 
 	if (c->state == IW_CONN_CLOSED)
 		return;
+	iw_fault_none(&why);
 	if (bytes > 0)
 		c->last_rx = now;
 	c->counts.rx_octets += bytes;

@@ -215,24 +215,28 @@ static void hand_over(struct iw_ddp_stream *d, struct iw_ddp_msg *m)
 	const struct under_way *u = &d->msg;
 	const struct iw_ddp *last = &d->last;
 
-	*m = (struct iw_ddp_msg){
-		.tagged = last->tagged,
-		.rv = last->rv,
-		.opcode = last->opcode,
-		.last = *last,
-		.last_len = d->last_len,
-	};
+	m->tagged = last->tagged;
+	m->rv = last->rv;
+	m->opcode = last->opcode;
+	m->last = *last;
+	m->last_len = d->last_len;
 	if (last->tagged) {
+		m->inval_stag = 0;
 		m->stag = u->octets > 0 ? u->stag : last->stag;
 		m->to = u->octets > 0 ? u->low : last->to;
 		m->len = u->octets;
+		m->qn = m->msn = 0;
+		m->base = NULL;
+		m->cookie = 0;
 	} else {
 		struct untagged_buf b = iw_ddp_take_buf(&d->queues[last->qn]);
 
 		m->inval_stag = last->inval_stag;
+		m->stag = 0;
+		m->to = 0;
+		m->len = (uint64_t)last->mo + d->last_len; /* RFC 5041 5.4 */
 		m->qn = last->qn;
 		m->msn = last->msn;
-		m->len = (uint64_t)last->mo + d->last_len; /* RFC 5041 5.4 */
 		m->base = b.base;
 		m->cookie = b.cookie;
 	}

@@ -74,8 +74,11 @@ int iw_rdmap_post(struct iw_rdmap *r, const struct iw_op *op, uint64_t now)
 	if (err < 0)
 		return err;
 	s = sq_at(r, r->sq_tail++);
-	*s = (struct sq_slot){ .op = *op };
+	s->op = *op;
 	s->op.len = len;
+	s->out = (struct iw_ddp_out){ .done = 0 };
+	s->end_pos = 0;
+	s->taken = s->answered = false;
 	return 0;
 }
 

@@ -40,4 +40,16 @@ void iw_text_vfmt(struct iw_text *t, const char *fmt, va_list ap);
  */
 int iw_fail(struct iw_fault *why, int err, const char *fmt, ...);
 
+/* "No failure", as zeroes say it, without clearing the room for its text: for what is done for every
+ * FPDU. */
+static inline void iw_fault_none(struct iw_fault *why)
+{
+	why->err = why->os_errno = 0;
+	why->term = IW_NOTERM;
+	why->from_peer = false;
+	why->offset = 0;
+	why->clause = NULL;
+	why->text[0] = '\0';
+}
+
 #endif

@@ -49,13 +49,16 @@ static int make_op(struct iw_op *op, const struct iw_qp *qp, const struct iw_sen
 	unsigned flags = FLAGS_OF_ALL;
 	int err = IW_E_INVAL;
 
-	*op = (struct iw_op){
-		.cookie = wr->wr_id,
-		.flags = wr->flags,
-		.inval_stag = wr->inval_stag,
-		.remote_stag = wr->remote_stag,
-		.remote_to = wr->remote_to,
-	};
+	/* One by one: of the pieces only nsge count, and all of it is cleared more slowly than posted. */
+	op->cookie = wr->wr_id;
+	op->flags = wr->flags;
+	op->nsge = 0;
+	op->len = 0;
+	op->inval_stag = wr->inval_stag;
+	op->remote_stag = wr->remote_stag;
+	op->remote_to = wr->remote_to;
+	op->sink_stag = 0;
+	op->sink_to = 0;
 	switch (wr->op) {
 	case IW_WR_SEND:
 		op->kind = IW_OPK_SEND;
