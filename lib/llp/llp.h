@@ -85,6 +85,11 @@ struct iw_llp_ops {
 	 * writability.
 	 */
 	int64_t (*send)(struct iw_llp *l, const struct iw_msg *m, size_t n, struct iw_fault *why);
+	/*
+	 * STREAM, may be NULL: while on, no TCP segment is sent that is not full, but in front of a
+	 * new one that eor asked for; what waits goes out when it is switched off. 0 or IW_E_OS.
+	 */
+	int (*hold_short)(struct iw_llp *l, bool on, struct iw_fault *why);
 	/* We send no more (FIN behind what was sent). */
 	int (*shutdown)(struct iw_llp *l, struct iw_fault *why);
 	bool (*next_notice)(struct iw_llp *l, struct iw_notice *out);

@@ -412,6 +412,15 @@ static int64_t tcp_send(struct iw_llp *l, const struct iw_msg *m, size_t n, stru
 	return broken(l, "send to", errno, why);
 }
 
+static int tcp_hold_short(struct iw_llp *l, bool on, struct iw_fault *why)
+{
+	const int value = on;
+
+	if (setsockopt(l->fd, IPPROTO_TCP, TCP_CORK, &value, sizeof(value)) == 0)
+		return 0;
+	return iw_os_fail(why, errno, "set TCP_CORK");
+}
+
 static int tcp_shutdown(struct iw_llp *l, struct iw_fault *why)
 {
 	return shutdown(l->fd, SHUT_WR) < 0 ? broken(l, "shut down sending to", errno, why) : 0;
@@ -492,6 +501,7 @@ const struct iw_llp_ops iw_llp_tcp_ops = {
 	.recv = tcp_recv,
 	.recv_wait = tcp_recv_wait,
 	.send = tcp_send,
+	.hold_short = tcp_hold_short,
 	.shutdown = tcp_shutdown,
 	.next_notice = tcp_next_notice,
 	.refresh = tcp_refresh,

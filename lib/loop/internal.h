@@ -62,6 +62,7 @@ struct iw_link {
 	bool connecting;
 	bool blocked; /* the socket takes no more: wait for EPOLLOUT */
 	bool deaf;    /* it hung up while nothing is to be read: not watched until something is */
+	bool holding; /* the transport holds segments back that are not full */
 	bool tx_dead; /* sending has failed, send_why says how: what has arrived is still read */
 	uint64_t attempt_at; /* connecting: when this address has had its time */
 	uint64_t rest_until; /* out of memory: neither read nor sent until then; 0: no */

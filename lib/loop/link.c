@@ -17,6 +17,11 @@
  */
 #define RX_BUDGET   4
 #define TX_BUDGET   4
+/*
+ * A batch of more octets may find room for a part of it only, which ends within an FPDU. Sent as a
+ * short segment that part would shift all FPDUs behind it against the segments (RFC 5044 5.1).
+ */
+#define CUT_RISK    16384
 /* How long a link that found no memory keeps still. */
 #define REST_NS     IW_MSEC(10)
 /*
@@ -153,6 +158,18 @@ static void shut_down(struct iw_link *k, uint64_t now)
 		send_failed(k, &why, now);
 }
 
+/* While much is to be sent, segments wait to be full, so that FPDUs stay aligned with them. */
+static void hold_short(struct iw_link *k, bool on)
+{
+	struct iw_fault why;
+
+	if (on == k->holding || !k->llp->ops->hold_short)
+		return;
+	/* Without it some FPDUs are not aligned, which receivers have to live with. */
+	if (k->llp->ops->hold_short(k->llp, on, &why) == 0)
+		k->holding = on;
+}
+
 static void send_out(struct iw_link *k, uint64_t now)
 {
 	struct iw_fault why;
@@ -165,6 +182,8 @@ static void send_out(struct iw_link *k, uint64_t now)
 		know_emss(k, now);
 		if (!iw_conn_send(k->conn, &tx, now))
 			break;
+		if (tx.bytes > CUT_RISK && iw_conn_aligned(k->conn))
+			hold_short(k, true);
 		n = k->llp->ops->send(
 			k->llp, &(struct iw_msg){ .vec = tx.vec, .nvec = tx.nvec, .eor = tx.eor },
 			1, &why);
@@ -183,9 +202,12 @@ static void send_out(struct iw_link *k, uint64_t now)
 			return;
 		}
 	}
-	if (budget == 0)
+	if (budget == 0) {
 		iw_link_kick(k);
-	else if (iw_conn_fin_due(k->conn, now))
+		return;
+	}
+	hold_short(k, false);
+	if (iw_conn_fin_due(k->conn, now))
 		shut_down(k, now);
 }
 

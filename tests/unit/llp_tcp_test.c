@@ -208,6 +208,23 @@ static void received_octets_fill_two_pieces(void **state)
 	close_pair(&p);
 }
 
+/* MPA-25 */
+static void segment_that_is_not_full_waits_while_it_is_held(void **state)
+{
+	char buf[8];
+	struct pair p;
+
+	(void)state;
+	open_pair(&p, "127.0.0.1");
+	assert_int_equal(tcp()->hold_short(p.a, true, NULL), 0);
+	assert_int_equal(put(p.a, "part", 4, NULL), 4);
+	assert_false(ready(p.b->fd, POLLIN, 30)); /* the system gives up after 200 ms */
+	assert_int_equal(tcp()->hold_short(p.a, false, NULL), 0);
+	assert_true(ready(p.b->fd, POLLIN, 100));
+	assert_int_equal(get(p.b, buf, sizeof(buf), NULL), 4);
+	close_pair(&p);
+}
+
 static void empty_socket_says_again(void **state)
 {
 	char c;
@@ -490,6 +507,7 @@ int main(void)
 		cmocka_unit_test(octets_arrive_over_both_families),
 		cmocka_unit_test(batch_of_pieces_is_one_send),
 		cmocka_unit_test(received_octets_fill_two_pieces),
+		cmocka_unit_test(segment_that_is_not_full_waits_while_it_is_held),
 		cmocka_unit_test(empty_socket_says_again),
 		cmocka_unit_test(small_send_buffer_takes_less_then_says_again),
 		cmocka_unit_test(shutdown_ends_one_direction),

@@ -35,6 +35,8 @@ struct fake {
 	unsigned sends, recvs, tries;
 	int next_fd; /* of the next attempt to connect; -1: it fails */
 	bool connects;
+	bool holding;
+	unsigned holds, sends_held;
 	bool *closed, *aborted;
 };
 
@@ -71,6 +73,7 @@ static int64_t fake_send(struct iw_llp *l, const struct iw_msg *m, size_t n, str
 
 	(void)n;
 	f->sends++;
+	f->sends_held += f->holding;
 	if (f->nomem) {
 		f->nomem--;
 		return iw_fail(why, IW_E_NOMEM, "fake: no memory");
@@ -98,6 +101,17 @@ static int64_t fake_send(struct iw_llp *l, const struct iw_msg *m, size_t n, str
 			break;
 	}
 	return sum;
+}
+
+static int fake_hold_short(struct iw_llp *l, bool on, struct iw_fault *why)
+{
+	struct fake *f = fake_of(l);
+
+	(void)why;
+	assert_int_not_equal(f->holding, on);
+	f->holding = on;
+	f->holds++;
+	return 0;
 }
 
 static int fake_shutdown(struct iw_llp *l, struct iw_fault *why)
@@ -155,6 +169,7 @@ static const struct iw_llp_ops fake_ops = {
 	.traits = IW_LLP_STREAM,
 	.recv = fake_recv,
 	.send = fake_send,
+	.hold_short = fake_hold_short,
 	.shutdown = fake_shutdown,
 	.next_notice = fake_next_notice,
 	.refresh = fake_refresh,
@@ -384,6 +399,29 @@ static void transport_that_takes_little_gets_it_all_in_the_end(void **state)
 	until(a.completed == 1 && memcmp(src, dst, len) == 0);
 	assert_int_equal(a.failed, 0);
 	assert_true(a.fake->sends > len / 37);
+	free(src);
+	free(dst);
+}
+
+/* MPA-25: what is cut off for lack of room must not become a short segment */
+static void short_segments_are_held_while_much_is_to_be_sent(void **state)
+{
+	const size_t len = 1000000;
+	unsigned char *src = calloc(1, len), *dst = malloc(len);
+
+	(void)state;
+	assert_non_null(src);
+	assert_non_null(dst);
+	establish();
+	write_to(&a, region(dst, len), src, 100);
+	until(a.completed == 1);
+	assert_int_equal(a.fake->holds, 0); /* not worth a system call */
+	a.fake->sends = 0;
+	write_to(&a, region(dst, len), src, len);
+	until(a.completed == 2 && memcmp(src, dst, len) == 0);
+	assert_int_equal(a.fake->holds, 2); /* on and off */
+	assert_false(a.fake->holding);
+	assert_int_equal(a.fake->sends_held, a.fake->sends);
 	free(src);
 	free(dst);
 }
@@ -629,6 +667,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		test(transport_that_takes_little_gets_it_all_in_the_end),
+		test(short_segments_are_held_while_much_is_to_be_sent),
 		test(transport_without_memory_is_left_alone_for_a_while),
 		test(terminate_that_lies_in_a_broken_socket_is_read),
 		test(broken_socket_with_nothing_to_read_says_how_it_broke),
