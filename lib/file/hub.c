@@ -59,13 +59,13 @@ static const struct iw_mem map_mem = { map_alloc, map_free, NULL };
 static const struct iw_mem libc_mem = { libc_alloc, libc_free, NULL };
 
 /* Those that had to wait for memory may try again. */
-void hub_slot_freed(struct hub *h)
+void iw_hub_slot_freed(struct hub *h)
 {
 	struct iw_list *l;
 
 	while ((l = iw_list_first(&h->starved)) != NULL) {
 		iw_list_del(l);
-		session_make_ready(iw_container_of(l, struct session, starved));
+		iw_session_make_ready(iw_container_of(l, struct session, starved));
 	}
 }
 
@@ -88,15 +88,15 @@ static void watch(struct hub *h, int *watched, int fd, uint32_t events)
 static void all_ready(struct hub *h)
 {
 	for (struct iw_list *l = h->sessions.next; l != &h->sessions; l = l->next)
-		session_make_ready(iw_container_of(l, struct session, all));
+		iw_session_make_ready(iw_container_of(l, struct session, all));
 }
 
-void hub_watch_in(struct hub *h, int fd)
+void iw_hub_watch_in(struct hub *h, int fd)
 {
 	watch(h, &h->watched_in, fd, EPOLLIN);
 }
 
-void hub_watch_out(struct hub *h, int fd)
+void iw_hub_watch_out(struct hub *h, int fd)
 {
 	watch(h, &h->watched_out, fd, EPOLLOUT);
 }
@@ -116,7 +116,7 @@ static void begin_to_stop(struct hub *h)
 
 		next = l->next;
 		if (!h->cfg->listen || iw_xfer_is_idle(s->x))
-			session_stop(s, text);
+			iw_session_stop(s, text);
 	}
 }
 
@@ -179,15 +179,15 @@ static void on_request(struct hub *h, struct iw_conn_req *req)
 		reject(h, req, peer, IW_XC_REFUSED, &why);
 		return;
 	}
-	if (session_new(&s, h, false, &why) != 0) {
+	if (iw_session_new(&s, h, false, &why) != 0) {
 		reject(h, req, peer, IW_XC_LIMIT, &why);
 		return;
 	}
 	snprintf(s->peer_text, sizeof(s->peer_text), "%s", peer);
-	if (session_accept(s, req, &request, &why) != 0) {
+	if (iw_session_accept(s, req, &request, &why) != 0) {
 		/* The request was consumed, or goes with the listener's. */
 		iw_log_warn("%s: %s", peer, why.text);
-		session_free(s);
+		iw_session_free(s);
 		return;
 	}
 	h->taken = true;
@@ -223,7 +223,7 @@ static void bury(struct hub *h, struct session *s)
 {
 	if (s->x && s->ended)
 		tell_end(h, s);
-	session_free(s);
+	iw_session_free(s);
 }
 
 static void on_event(struct hub *h, struct iw_async_event *ev)
@@ -235,22 +235,22 @@ static void on_event(struct hub *h, struct iw_async_event *ev)
 		on_request(h, ev->req);
 		break;
 	case IW_EV_ESTABLISHED:
-		session_up(s);
+		iw_session_up(s);
 		break;
 	case IW_EV_REJECTED:
-		session_rejected(s, &ev->fault);
-		session_make_ready(s);
+		iw_session_rejected(s, &ev->fault);
+		iw_session_make_ready(s);
 		break;
 	case IW_EV_PEER_CLOSED:
 		/* What it sent before is taken first; CLOSED follows when this side has closed too. */
 		s->peer_closed = true;
-		session_make_ready(s);
+		iw_session_make_ready(s);
 		break;
 	case IW_EV_CLOSED:
 		if (!s->closed)
 			s->closed_why = ev->fault;
 		s->closed = true;
-		session_make_ready(s);
+		iw_session_make_ready(s);
 		break;
 	}
 }
@@ -267,7 +267,7 @@ static void take_completions(struct hub *h)
 			return;
 		}
 		for (int i = 0; i < n; i++)
-			session_completion(iw_qp_user(wc[i].qp), &wc[i]);
+			iw_session_completion(iw_qp_user(wc[i].qp), &wc[i]);
 	} while (n == COMPLETIONS);
 }
 
@@ -282,15 +282,15 @@ static void run_one(struct hub *h, struct session *s)
 		iw_xfer_lost(s->x, &none);
 	}
 	if (s->closed)
-		session_closed(s);
-	more = session_run(s);
+		iw_session_closed(s);
+	more = iw_session_run(s);
 	if (s->phase == PH_GONE) {
 		bury(h, s);
 		return;
 	}
-	session_set_timer(s);
+	iw_session_set_timer(s);
 	if (more)
-		session_make_ready(s);
+		iw_session_make_ready(s);
 }
 
 /* Each once; who has more to do then stands behind the others. */
@@ -320,18 +320,18 @@ static void look_at_timers(struct hub *h)
 		struct session *s = iw_container_of(t, struct session, timer);
 
 		iw_heap_del(&h->timers, t);
-		session_timeout(s);
+		iw_session_timeout(s);
 		if (s->phase == PH_GONE)
 			bury(h, s);
 		else
-			session_set_timer(s);
+			iw_session_set_timer(s);
 	}
 	if (h->stopping && h->now >= h->stop_by) {
 		h->stop_by = IW_TIME_NEVER;
 		for (struct iw_list *l = h->sessions.next, *next; l != &h->sessions; l = next) {
 			next = l->next;
-			session_stop(iw_container_of(l, struct session, all),
-				     "this side was told to stop");
+			iw_session_stop(iw_container_of(l, struct session, all),
+					"this side was told to stop");
 		}
 	}
 }
@@ -499,19 +499,19 @@ static int open_initiator(struct hub *h, struct iw_fault *why)
 	else if (iw_place_local(&h->place, cfg->path, cfg->npaths > 1, &fault) != 0)
 		return iw_fail(why, IW_E_NOENT, "%s: %s", cfg->path, fault.text);
 	h->place.force = cfg->force;
-	err = session_new(&s, h, true, why);
+	err = iw_session_new(&s, h, true, why);
 	if (!err)
-		err = session_connect(s, why);
+		err = iw_session_connect(s, why);
 	if (err)
 		return err;
-	session_make_ready(s);
+	iw_session_make_ready(s);
 	return 0;
 }
 
 static void close_hub(struct hub *h)
 {
 	while (!iw_list_empty(&h->sessions))
-		session_free(iw_container_of(iw_list_first(&h->sessions), struct session, all));
+		iw_session_free(iw_container_of(iw_list_first(&h->sessions), struct session, all));
 	iw_listener_free(h->listener);
 	if (h->ctx)
 		iw_ctx_free(h->ctx);

@@ -115,38 +115,38 @@ struct file {
 };
 
 /* --- hub.c --- */
-void hub_watch_in(struct hub *h, int fd); /* standard input is waited for; -1: not */
-void hub_watch_out(struct hub *h, int fd);
-void hub_slot_freed(struct hub *h);
+void iw_hub_watch_in(struct hub *h, int fd); /* standard input is waited for; -1: not */
+void iw_hub_watch_out(struct hub *h, int fd);
+void iw_hub_slot_freed(struct hub *h);
 
 /* --- session.c --- */
 /* IW_E_NOMEM and what the calls below it say. The initiator's connects. */
-int session_new(struct session **out, struct hub *h, bool initiator, struct iw_fault *why);
-int session_connect(struct session *s, struct iw_fault *why);
-int session_accept(struct session *s, struct iw_conn_req *req, const struct iw_hello *request,
-		   struct iw_fault *why);
-void session_free(struct session *s);
-void session_up(struct session *s);
-void session_rejected(struct session *s, const struct iw_fault *why);
-void session_completion(struct session *s, const struct iw_wc *wc);
+int iw_session_new(struct session **out, struct hub *h, bool initiator, struct iw_fault *why);
+int iw_session_connect(struct session *s, struct iw_fault *why);
+int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct iw_hello *request,
+		      struct iw_fault *why);
+void iw_session_free(struct session *s);
+void iw_session_up(struct session *s);
+void iw_session_rejected(struct session *s, const struct iw_fault *why);
+void iw_session_completion(struct session *s, const struct iw_wc *wc);
 /* CLOSED has come, and all completions were taken. */
-void session_closed(struct session *s);
+void iw_session_closed(struct session *s);
 /* Does what there is to do, up to one turn's worth; true: there is more. */
-bool session_run(struct session *s);
-void session_timeout(struct session *s);
-void session_set_timer(struct session *s);
+bool iw_session_run(struct session *s);
+void iw_session_timeout(struct session *s);
+void iw_session_set_timer(struct session *s);
 /* The user, or a signal, wants it to end. */
-void session_stop(struct session *s, const char *text);
-void session_make_ready(struct session *s);
-bool session_slot(struct session *s, uint32_t i);
-struct work *session_work(struct session *s);
+void iw_session_stop(struct session *s, const char *text);
+void iw_session_make_ready(struct session *s);
+bool iw_session_slot(struct session *s, uint32_t i);
+struct work *iw_session_work(struct session *s);
 
 /* --- source_side.c, sink_side.c: what the machine wants of files; octets of input and output that it cost --- */
-uint64_t source_act(struct session *s, const struct iw_xact *a);
-uint64_t source_load(struct session *s, const struct iw_xact *a);
-uint64_t sink_act(struct session *s, const struct iw_xact *a);
-uint64_t sink_store(struct session *s, const struct iw_xact *a);
-uint64_t sink_commit(struct session *s, const struct iw_xact *a);
-void file_free(struct file *f);
+uint64_t iw_source_act(struct session *s, const struct iw_xact *a);
+uint64_t iw_source_load(struct session *s, const struct iw_xact *a);
+uint64_t iw_sink_act(struct session *s, const struct iw_xact *a);
+uint64_t iw_sink_store(struct session *s, const struct iw_xact *a);
+uint64_t iw_sink_commit(struct session *s, const struct iw_xact *a);
+void iw_file_free(struct file *f);
 
 #endif

@@ -69,7 +69,7 @@ static int add_recvs(struct session *s, uint32_t n, uint32_t size)
 	return 0;
 }
 
-struct work *session_work(struct session *s)
+struct work *iw_session_work(struct session *s)
 {
 	if (s->work)
 		return s->work;
@@ -105,7 +105,7 @@ static void free_work(struct session *s)
 	s->work = NULL;
 }
 
-bool session_slot(struct session *s, uint32_t i)
+bool iw_session_slot(struct session *s, uint32_t i)
 {
 	struct work *w = s->work;
 	struct hub *h = s->hub;
@@ -121,7 +121,7 @@ bool session_slot(struct session *s, uint32_t i)
 	return true;
 }
 
-void file_free(struct file *f)
+void iw_file_free(struct file *f)
 {
 	if (!f)
 		return;
@@ -158,7 +158,7 @@ static void size_recvs(struct session *s)
 					  : IW_XFER_MSG_MAX;
 }
 
-int session_new(struct session **out, struct hub *h, bool initiator, struct iw_fault *why)
+int iw_session_new(struct session **out, struct hub *h, bool initiator, struct iw_fault *why)
 {
 	struct session *s = calloc(1, sizeof(*s));
 
@@ -233,7 +233,7 @@ static int want_paths(struct session *s, struct iw_fault *why)
 	return err;
 }
 
-int session_connect(struct session *s, struct iw_fault *why)
+int iw_session_connect(struct session *s, struct iw_fault *why)
 {
 	struct hub *h = s->hub;
 	struct iw_conn_param param = h->cfg->conn;
@@ -247,7 +247,7 @@ int session_connect(struct session *s, struct iw_fault *why)
 	err = set_up(s, why);
 	if (err)
 		return err;
-	if (!session_work(s)) {
+	if (!iw_session_work(s)) {
 		*why = s->fault;
 		return why->err ? why->err : iw_fail(why, IW_E_NOMEM, "no memory for a transfer");
 	}
@@ -262,8 +262,8 @@ int session_connect(struct session *s, struct iw_fault *why)
 	return iw_connect(s->qp, &param, why);
 }
 
-int session_accept(struct session *s, struct iw_conn_req *req, const struct iw_hello *request,
-		   struct iw_fault *why)
+int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct iw_hello *request,
+		      struct iw_fault *why)
 {
 	struct iw_conn_param param = s->hub->cfg->conn;
 	uint8_t pd[IW_XFER_PD_MAX];
@@ -284,7 +284,7 @@ int session_accept(struct session *s, struct iw_conn_req *req, const struct iw_h
 	return iw_accept(req, s->qp, &param, why);
 }
 
-void session_free(struct session *s)
+void iw_session_free(struct session *s)
 {
 	struct hub *h = s->hub;
 
@@ -306,13 +306,13 @@ void session_free(struct session *s)
 	}
 	free(s->recv);
 	h->nsessions--;
-	hub_slot_freed(h);
+	iw_hub_slot_freed(h);
 	free(s);
 }
 
 /* --- events --- */
 
-void session_make_ready(struct session *s)
+void iw_session_make_ready(struct session *s)
 {
 	if (iw_list_empty(&s->ready) && s->phase != PH_GONE)
 		iw_list_add_tail(&s->hub->ready, &s->ready);
@@ -331,7 +331,7 @@ static bool read_reply(struct session *s, struct iw_qp_info *info)
 	return false;
 }
 
-void session_up(struct session *s)
+void iw_session_up(struct session *s)
 {
 	struct iw_qp_info info;
 
@@ -345,11 +345,11 @@ void session_up(struct session *s)
 	s->began_at = s->hub->now;
 	if (!s->initiator || read_reply(s, &info))
 		iw_xfer_start(s->x, s->initiator ? &s->peer : NULL, s->hub->now);
-	session_make_ready(s);
+	iw_session_make_ready(s);
 }
 
 /* The peer's words when it has some. */
-void session_rejected(struct session *s, const struct iw_fault *why)
+void iw_session_rejected(struct session *s, const struct iw_fault *why)
 {
 	struct iw_qp_info info;
 	struct iw_hello reply;
@@ -369,7 +369,7 @@ void session_rejected(struct session *s, const struct iw_fault *why)
 	s->closed = true;
 }
 
-void session_completion(struct session *s, const struct iw_wc *wc)
+void iw_session_completion(struct session *s, const struct iw_wc *wc)
 {
 	struct hub *h = s->hub;
 
@@ -382,20 +382,20 @@ void session_completion(struct session *s, const struct iw_wc *wc)
 		if (wc->status != IW_OK)
 			return; /* the connection has ended: CLOSED tells why */
 		/* A message can be taken before the event that the connection is up. */
-		session_up(s);
+		iw_session_up(s);
 		if (iw_xfer_received(s->x, i, r->p, wc->len, h->now) == IW_XRECV_REPOST &&
 		    iw_post_recv(s->qp, RECV_BIT | i, r->p, r->size) != 0)
 			s->stuck = true;
 	} else {
 		iw_xfer_completed(s->x, wc->wr_id, wc->status, h->now);
 	}
-	session_make_ready(s);
+	iw_session_make_ready(s);
 }
 
-void session_closed(struct session *s)
+void iw_session_closed(struct session *s)
 {
 	iw_xfer_lost(s->x, &s->closed_why);
-	session_make_ready(s);
+	iw_session_make_ready(s);
 }
 
 /* --- what the machine wants --- */
@@ -469,13 +469,13 @@ static void register_slot(struct session *s, const struct iw_xact *a)
 	static const unsigned rights[] = { [IW_XRIGHT_REMOTE_READ] = IW_ACCESS_REMOTE_READ,
 					   [IW_XRIGHT_REMOTE_WRITE] = IW_ACCESS_REMOTE_WRITE,
 					   [IW_XRIGHT_READ_SINK] = IW_ACCESS_READ_SINK };
-	struct work *w = session_work(s);
+	struct work *w = iw_session_work(s);
 	struct iw_mr_attr attr = {
 		.len = (size_t)a->len, .to = a->to, .access = rights[a->right], .qp = s->qp
 	};
 	struct iw_fault why;
 
-	w->reg_waits = !session_slot(s, a->slot);
+	w->reg_waits = !iw_session_slot(s, a->slot);
 	if (w->reg_waits) {
 		w->reg = *a;
 		if (iw_list_empty(&s->starved))
@@ -510,7 +510,7 @@ static void tell_result(struct session *s, const struct iw_xact *a)
 	w->load_waits = w->load_waits && w->load.file != file;
 	w->store_waits = w->store_waits && w->store.file != file;
 	w->commit_waits = w->commit_waits && w->commit.file != file;
-	file_free(file);
+	iw_file_free(file);
 }
 
 static void leave(struct session *s)
@@ -573,13 +573,13 @@ static uint64_t perform(struct session *s, const struct iw_xact *a)
 	case IW_XACT_NEXT_RANGE:
 	case IW_XACT_LOAD:
 	case IW_XACT_FINISH:
-		return source_act(s, a);
+		return iw_source_act(s, a);
 	case IW_XACT_OPENED:
 	case IW_XACT_CREATE:
 	case IW_XACT_STORE:
 	case IW_XACT_COMMIT:
 	case IW_XACT_ABANDON:
-		return sink_act(s, a);
+		return iw_sink_act(s, a);
 	}
 	return 0;
 }
@@ -600,24 +600,24 @@ static uint64_t retry_waiting(struct session *s)
 	if (w->load_waits) {
 		const struct iw_xact a = w->load;
 
-		cost += source_load(s, &a);
+		cost += iw_source_load(s, &a);
 	}
 	if (w->store_waits) {
 		const struct iw_xact a = w->store;
 
-		cost += sink_store(s, &a);
+		cost += iw_sink_store(s, &a);
 		if (!w->store_waits)
 			repost(s, &a);
 	}
 	if (w->commit_waits) {
 		const struct iw_xact a = w->commit;
 
-		cost += sink_commit(s, &a);
+		cost += iw_sink_commit(s, &a);
 	}
 	return cost;
 }
 
-bool session_run(struct session *s)
+bool iw_session_run(struct session *s)
 {
 	struct hub *h = s->hub;
 	uint64_t cost = retry_waiting(s);
@@ -636,7 +636,7 @@ bool session_run(struct session *s)
 	return cost >= TURN_COST && s->phase != PH_GONE;
 }
 
-void session_stop(struct session *s, const char *text)
+void iw_session_stop(struct session *s, const char *text)
 {
 	struct iw_fault why;
 
@@ -647,12 +647,12 @@ void session_stop(struct session *s, const char *text)
 		s->fault = why;
 		s->phase = PH_GONE;
 	}
-	session_make_ready(s);
+	iw_session_make_ready(s);
 }
 
 /* --- time --- */
 
-void session_set_timer(struct session *s)
+void iw_session_set_timer(struct session *s)
 {
 	uint64_t at = s->phase == PH_UP ? iw_xfer_deadline(s->x) : IW_TIME_NEVER;
 
@@ -662,7 +662,7 @@ void session_set_timer(struct session *s)
 		iw_log_debug("%s: no memory for a timer", s->peer_text);
 }
 
-void session_timeout(struct session *s)
+void iw_session_timeout(struct session *s)
 {
 	uint64_t now = s->hub->now;
 	struct iw_qp_info info;
@@ -678,5 +678,5 @@ void session_timeout(struct session *s)
 		iw_xfer_touch(s->x, now);
 	}
 	iw_xfer_timeout(s->x, now);
-	session_make_ready(s);
+	iw_session_make_ready(s);
 }

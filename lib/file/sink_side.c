@@ -64,18 +64,18 @@ static void create(struct session *s, const struct iw_xact *a)
 		iw_xfer_file_failed(s->x, a->id, why.code, why.text, s->hub->now);
 		break;
 	}
-	file_free(f);
+	iw_file_free(f);
 }
 
 /* Standard output is full: to be watched, or, if it cannot be, to be tried again. */
 static void wait_for_output(struct session *s, bool waits)
 {
-	hub_watch_out(s->hub, waits ? iw_out_fd() : -1);
+	iw_hub_watch_out(s->hub, waits ? iw_out_fd() : -1);
 	if (waits && iw_out_fd() < 0)
-		session_make_ready(s);
+		iw_session_make_ready(s);
 }
 
-uint64_t sink_store(struct session *s, const struct iw_xact *a)
+uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
 {
 	struct work *w = s->work;
 	struct file *f = a->file;
@@ -102,7 +102,7 @@ uint64_t sink_store(struct session *s, const struct iw_xact *a)
 	return r == 1 ? 0 : a->len;
 }
 
-uint64_t sink_commit(struct session *s, const struct iw_xact *a)
+uint64_t iw_sink_commit(struct session *s, const struct iw_xact *a)
 {
 	struct work *w = s->work;
 	struct file *f = a->file;
@@ -121,12 +121,12 @@ uint64_t sink_commit(struct session *s, const struct iw_xact *a)
 	return r == 1 ? 0 : COMMIT_COST;
 }
 
-uint64_t sink_act(struct session *s, const struct iw_xact *a)
+uint64_t iw_sink_act(struct session *s, const struct iw_xact *a)
 {
 	struct file *f = a->file;
 	struct iw_fault why;
 
-	if (!session_work(s)) {
+	if (!iw_session_work(s)) {
 		why = s->fault;
 		if (!why.err)
 			iw_fail(&why, IW_E_NOMEM, "no memory for a transfer");
@@ -141,9 +141,9 @@ uint64_t sink_act(struct session *s, const struct iw_xact *a)
 		create(s, a);
 		return 0;
 	case IW_XACT_STORE:
-		return sink_store(s, a);
+		return iw_sink_store(s, a);
 	case IW_XACT_COMMIT:
-		return sink_commit(s, a);
+		return iw_sink_commit(s, a);
 	case IW_XACT_ABANDON:
 		iw_target_abandon(&f->target);
 		return 0;

@@ -34,7 +34,7 @@ static void add_entry(struct session *s, struct iw_entry *e)
 	if (!f || !f->name) {
 		if (e->what == IW_WALKED_FILE)
 			close(e->fd);
-		file_free(f);
+		iw_file_free(f);
 		iw_fail(&why, IW_E_NOMEM, "no memory for a file");
 		iw_xfer_fail(s->x, &why);
 		return;
@@ -90,7 +90,7 @@ static void next_range(struct session *s, const struct iw_xact *a)
 		iw_xfer_range(s->x, a->id, at, len, last);
 }
 
-uint64_t source_load(struct session *s, const struct iw_xact *a)
+uint64_t iw_source_load(struct session *s, const struct iw_xact *a)
 {
 	struct work *w = s->work;
 	struct file *f = a->file;
@@ -100,7 +100,7 @@ uint64_t source_load(struct session *s, const struct iw_xact *a)
 
 	s->name = f->name;
 	w->load = *a;
-	w->load_waits = !session_slot(s, a->slot);
+	w->load_waits = !iw_session_slot(s, a->slot);
 	if (w->load_waits) {
 		if (iw_list_empty(&s->starved))
 			iw_list_add_tail(&s->hub->starved, &s->starved);
@@ -109,7 +109,7 @@ uint64_t source_load(struct session *s, const struct iw_xact *a)
 	r = iw_src_load(&f->src, &w->hasher, a->off, (uint32_t)a->len, w->slot[a->slot], &l, &why);
 	w->load_waits = r == 1;
 	if (f->src.stream)
-		hub_watch_in(s->hub, r == 1 ? f->src.fd : -1);
+		iw_hub_watch_in(s->hub, r == 1 ? f->src.fd : -1);
 	if (r < 0)
 		iw_xfer_file_failed(s->x, a->id, why.code, why.text, s->hub->now);
 	else if (r == 0)
@@ -129,11 +129,11 @@ static void finish(struct session *s, const struct iw_xact *a)
 		iw_xfer_finished(s->x, a->id, &digest, s->hub->now);
 }
 
-uint64_t source_act(struct session *s, const struct iw_xact *a)
+uint64_t iw_source_act(struct session *s, const struct iw_xact *a)
 {
 	struct iw_fault why;
 
-	if (!session_work(s)) {
+	if (!iw_session_work(s)) {
 		why = s->fault;
 		if (!why.err)
 			iw_fail(&why, IW_E_NOMEM, "no memory for a transfer");
@@ -151,7 +151,7 @@ uint64_t source_act(struct session *s, const struct iw_xact *a)
 		next_range(s, a);
 		return 0;
 	case IW_XACT_LOAD:
-		return source_load(s, a);
+		return iw_source_load(s, a);
 	case IW_XACT_FINISH:
 		finish(s, a);
 		return 0;

@@ -105,58 +105,60 @@ struct iw_xfer {
 	struct iw_fault fault;
 	struct iw_xfer_counts counts;
 	uint32_t nfree;
-	uint8_t free_slots
-		[IW_XFER_WINDOWS]; /* a stack: the slot freed last is the one in the cache */
+	/* A stack: the slot freed last is the one in the cache. */
+	uint8_t free_slots[IW_XFER_WINDOWS];
 };
 
 /* --- xfer.c --- */
-void xf_set_state(struct iw_xfer *x, enum state to);
+void iw_xf_set_state(struct iw_xfer *x, enum state to);
 /* A breach of the protocol by the peer: fails the transfer. Returns IW_E_FORMAT. */
-int xf_breach(struct iw_xfer *x, const char *fmt, ...);
-static inline void xf_progress(struct iw_xfer *x, uint64_t now)
+int iw_xf_breach(struct iw_xfer *x, const char *fmt, ...);
+static inline void iw_xf_progress(struct iw_xfer *x, uint64_t now)
 {
 	x->progress_at = now;
 }
-bool xf_slot_get(struct iw_xfer *x, uint32_t *slot);
-void xf_slot_put(struct iw_xfer *x, uint32_t slot);
+bool iw_xf_slot_get(struct iw_xfer *x, uint32_t *slot);
+void iw_xf_slot_put(struct iw_xfer *x, uint32_t slot);
 /* A path that a sink wants of a source. */
 struct path {
 	struct iw_list link;
 	size_t len;
 	char octets[];
 };
-#define XF_PATHS_MAX 4096u
-bool xf_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets, size_t len);
+#define IW_XF_PATHS_MAX 4096u
+bool iw_xf_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets, size_t len);
 /* The first one, given; NULL when there is none. */
-struct path *xf_path_take(struct iw_list *from);
-void xf_path_free(struct iw_xfer *x, struct path *p); /* NULL does no harm */
+struct path *iw_xf_path_take(struct iw_list *from);
+void iw_xf_path_free(struct iw_xfer *x, struct path *p); /* NULL does no harm */
 
 /* Calls fn with each entry under key of m; what is wrong with them is a breach. */
-int xf_each(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
-	    int (*fn)(struct iw_xfer *x, const struct iw_xentry *e));
+int iw_xf_each(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
+	       int (*fn)(struct iw_xfer *x, const struct iw_xentry *e));
 
 /* text may be NULL. The first one counts. */
-void xf_outcome(struct outcome *o, uint32_t code, const char *text, size_t text_len, bool by_peer);
+void iw_xf_outcome(struct outcome *o, uint32_t code, const char *text, size_t text_len,
+		   bool by_peer);
 /* Fills *e with what o says. */
-void xf_outcome_entry(struct iw_xentry *e, const struct outcome *o);
-void xf_count_result(struct iw_xfer *x, const struct outcome *o, uint64_t size, uint64_t settled);
+void iw_xf_outcome_entry(struct iw_xentry *e, const struct outcome *o);
+void iw_xf_count_result(struct iw_xfer *x, const struct outcome *o, uint64_t size,
+			uint64_t settled);
 /* act becomes RESULT. */
-void xf_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
-		   const struct outcome *o);
+void iw_xf_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
+		      const struct outcome *o);
 
 /* --- link.c --- */
-void link_init(struct iw_xfer *x);
-void link_fini(struct iw_xfer *x);
-void link_peer(struct iw_xfer *x);
+void iw_xlink_init(struct iw_xfer *x);
+void iw_xlink_fini(struct iw_xfer *x);
+void iw_xlink_peer(struct iw_xfer *x);
 /* May a Send be posted now? With reserve the last credit, and the last place in the send queue, are left for NOP and ABORT. */
-bool link_ready(const struct iw_xfer *x, bool reserve);
+bool iw_xlink_ready(const struct iw_xfer *x, bool reserve);
 /* May any other operation be posted now? */
-static inline bool link_sq_room(const struct iw_xfer *x)
+static inline bool iw_xlink_sq_room(const struct iw_xfer *x)
 {
 	return x->link.sq_used + 1 < x->cfg.sq_depth;
 }
 /* Octets that the next Send may have. */
-uint32_t link_size(const struct iw_xfer *x);
+uint32_t iw_xlink_size(const struct iw_xfer *x);
 
 /* A message being made. */
 struct draft {
@@ -164,57 +166,57 @@ struct draft {
 	uint32_t buf;
 };
 /* False: no credit, no buffer or no room in the send queue. pairs: those beside the ones of every message. */
-bool draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type type, size_t pairs,
-		 bool reserve);
+bool iw_xdraft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type type, size_t pairs,
+		     bool reserve);
 /* act becomes its SEND. */
-void draft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uint64_t now);
+void iw_xdraft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uint64_t now);
 /* It was not worth sending. */
-void draft_drop(struct iw_xfer *x, struct draft *d);
+void iw_xdraft_drop(struct iw_xfer *x, struct draft *d);
 /* Appends the entry under LIST; false when it does not fit: the message is as it was before. */
-bool draft_entry(struct draft *d, const struct iw_xentry *e);
+bool iw_xdraft_entry(struct draft *d, const struct iw_xentry *e);
 
 /* Counts an operation that is posted. */
-static inline void link_posted(struct iw_xfer *x)
+static inline void iw_xlink_posted(struct iw_xfer *x)
 {
 	x->link.sq_used++;
 }
 /* Counts a data Send. */
-void link_data_sent(struct iw_xfer *x, uint64_t now);
+void iw_xlink_data_sent(struct iw_xfer *x, uint64_t now);
 /* Counts a message received, and takes its credit. */
-int link_received(struct iw_xfer *x, const struct iw_xmsg *m);
+int iw_xlink_received(struct iw_xfer *x, const struct iw_xmsg *m);
 /* After a message was consumed. */
-enum iw_xverdict link_consumed(struct iw_xfer *x);
-void link_reposted(struct iw_xfer *x, uint32_t n);
+enum iw_xverdict iw_xlink_consumed(struct iw_xfer *x);
+void iw_xlink_reposted(struct iw_xfer *x, uint32_t n);
 /* A NOP is to be sent for credit alone, or as a sign of life. */
-bool link_wants_nop(const struct iw_xfer *x);
+bool iw_xlink_wants_nop(const struct iw_xfer *x);
 
 /* --- source.c --- */
-int source_new(struct iw_xfer *x);
-void source_free(struct iw_xfer *x);
-bool source_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-int source_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
-void source_completed(struct iw_xfer *x, uint32_t slot, bool piece, uint64_t now);
-void source_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
-void source_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text);
+int iw_xsrc_new(struct iw_xfer *x);
+void iw_xsrc_free(struct iw_xfer *x);
+bool iw_xsrc_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+int iw_xsrc_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
+void iw_xsrc_completed(struct iw_xfer *x, uint32_t slot, bool piece, uint64_t now);
+void iw_xsrc_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
+void iw_xsrc_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text);
 /* While failing: the next thing to clean up; false when all is clean. */
-bool source_cleanup(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xsrc_cleanup(struct iw_xfer *x, struct iw_xact *act);
 /* It is this side's own files that are waited for. */
-bool source_busy_here(const struct iw_xfer *x);
-bool source_idle(const struct iw_xfer *x);
+bool iw_xsrc_busy_here(const struct iw_xfer *x);
+bool iw_xsrc_idle(const struct iw_xfer *x);
 
 /* --- sink.c --- */
-int sink_new(struct iw_xfer *x);
-void sink_free(struct iw_xfer *x);
-bool sink_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
-int sink_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
+int iw_xsnk_new(struct iw_xfer *x);
+void iw_xsnk_free(struct iw_xfer *x);
+bool iw_xsnk_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+int iw_xsnk_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
 /* A data Send: *verdict says what becomes of the receive. */
-int sink_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, uint32_t len,
-	      enum iw_xverdict *verdict);
-void sink_completed(struct iw_xfer *x, uint32_t slot, uint64_t now);
-void sink_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
-void sink_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text);
-bool sink_cleanup(struct iw_xfer *x, struct iw_xact *act);
-bool sink_busy_here(const struct iw_xfer *x);
-bool sink_idle(const struct iw_xfer *x);
+int iw_xsnk_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, uint32_t len,
+		 enum iw_xverdict *verdict);
+void iw_xsnk_completed(struct iw_xfer *x, uint32_t slot, uint64_t now);
+void iw_xsnk_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
+void iw_xsnk_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text);
+bool iw_xsnk_cleanup(struct iw_xfer *x, struct iw_xact *act);
+bool iw_xsnk_busy_here(const struct iw_xfer *x);
+bool iw_xsnk_idle(const struct iw_xfer *x);
 
 #endif

@@ -8,7 +8,7 @@
 #include "util/text.h"
 #include "xfer/internal.h"
 
-void link_init(struct iw_xfer *x)
+void iw_xlink_init(struct iw_xfer *x)
 {
 	struct link *l = &x->link;
 	const struct iw_hello *mine = &x->cfg.mine;
@@ -24,27 +24,27 @@ void link_init(struct iw_xfer *x)
 	l->rx_size = data ? IW_XFER_PIECE + IW_XFER_DATA_HDR : IW_XFER_MSG_MAX;
 }
 
-void link_fini(struct iw_xfer *x)
+void iw_xlink_fini(struct iw_xfer *x)
 {
 	for (size_t i = 0; i < OUT_BUFS; i++)
 		iw_mem_free(x->mem, x->link.out[i].buf, IW_XFER_MSG_MAX);
 }
 
-void link_peer(struct iw_xfer *x)
+void iw_xlink_peer(struct iw_xfer *x)
 {
 	x->link.tx_limit = x->cfg.peer.recvs;
 	x->link.tx_size = x->cfg.peer.recv_size;
 }
 
-bool link_ready(const struct iw_xfer *x, bool reserve)
+bool iw_xlink_ready(const struct iw_xfer *x, bool reserve)
 {
 	const struct link *l = &x->link;
 
-	return (reserve ? link_sq_room(x) : l->sq_used < x->cfg.sq_depth) &&
+	return (reserve ? iw_xlink_sq_room(x) : l->sq_used < x->cfg.sq_depth) &&
 	       l->tx_limit > l->tx_count && l->tx_limit - l->tx_count > (reserve ? 1u : 0u);
 }
 
-uint32_t link_size(const struct iw_xfer *x)
+uint32_t iw_xlink_size(const struct iw_xfer *x)
 {
 	return x->link.tx_count + 1 >= x->link.tx_from ? x->link.tx_size_next : x->link.tx_size;
 }
@@ -65,17 +65,17 @@ static uint32_t free_out(struct iw_xfer *x, bool reserve)
 	return OUT_BUFS;
 }
 
-bool draft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type type, size_t pairs,
-		 bool reserve)
+bool iw_xdraft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type type, size_t pairs,
+		     bool reserve)
 {
 	struct link *l = &x->link;
 
-	if (!link_ready(x, reserve))
+	if (!iw_xlink_ready(x, reserve))
 		return false;
 	d->buf = free_out(x, reserve);
 	if (d->buf == OUT_BUFS)
 		return false;
-	iw_cbor_out_init(&d->o, l->out[d->buf].buf, IW_MIN(link_size(x), IW_XFER_MSG_MAX));
+	iw_cbor_out_init(&d->o, l->out[d->buf].buf, IW_MIN(iw_xlink_size(x), IW_XFER_MSG_MAX));
 	iw_cbor_map(&d->o, 2 + (l->size_due ? 2 : 0) + pairs);
 	iw_cbor_uint(&d->o, IW_XKEY_TYPE);
 	iw_cbor_uint(&d->o, type);
@@ -98,7 +98,7 @@ static void count_sent(struct iw_xfer *x, uint64_t now)
 	x->link.sent_at = now;
 }
 
-void draft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uint64_t now)
+void iw_xdraft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uint64_t now)
 {
 	act->type = IW_XACT_SEND;
 	act->cookie = cookie(CK_MSG, d->buf);
@@ -111,12 +111,12 @@ void draft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uint64_
 	count_sent(x, now);
 }
 
-void draft_drop(struct iw_xfer *x, struct draft *d)
+void iw_xdraft_drop(struct iw_xfer *x, struct draft *d)
 {
 	x->link.out[d->buf].busy = false;
 }
 
-bool draft_entry(struct draft *d, const struct iw_xentry *e)
+bool iw_xdraft_entry(struct draft *d, const struct iw_xentry *e)
 {
 	size_t before = d->o.len;
 
@@ -128,31 +128,32 @@ bool draft_entry(struct draft *d, const struct iw_xentry *e)
 	return false;
 }
 
-void link_data_sent(struct iw_xfer *x, uint64_t now)
+void iw_xlink_data_sent(struct iw_xfer *x, uint64_t now)
 {
 	x->counts.msgs_sent++;
 	count_sent(x, now);
 }
 
-int link_received(struct iw_xfer *x, const struct iw_xmsg *m)
+int iw_xlink_received(struct iw_xfer *x, const struct iw_xmsg *m)
 {
 	struct link *l = &x->link;
 
 	if (m->credit < l->tx_limit)
-		return xf_breach(x, "credit went back from %U to %U", l->tx_limit, m->credit);
+		return iw_xf_breach(x, "credit went back from %U to %U", l->tx_limit, m->credit);
 	if (m->credit - l->tx_limit > IW_XFER_FILES_MAX)
-		return xf_breach(x, "credit went from %U to %U", l->tx_limit, m->credit);
+		return iw_xf_breach(x, "credit went from %U to %U", l->tx_limit, m->credit);
 	l->tx_limit = m->credit;
 	if (!m->resized)
 		return 0;
 	if (l->tx_from != UINT64_MAX || m->size < l->tx_size || m->from <= l->tx_count)
-		return xf_breach(x, "receives of %u octets from message %U on", m->size, m->from);
+		return iw_xf_breach(x, "receives of %u octets from message %U on", m->size,
+				    m->from);
 	l->tx_from = m->from;
 	l->tx_size_next = m->size;
 	return 0;
 }
 
-enum iw_xverdict link_consumed(struct iw_xfer *x)
+enum iw_xverdict iw_xlink_consumed(struct iw_xfer *x)
 {
 	struct link *l = &x->link;
 
@@ -162,12 +163,12 @@ enum iw_xverdict link_consumed(struct iw_xfer *x)
 	return IW_XRECV_REPOST;
 }
 
-void link_reposted(struct iw_xfer *x, uint32_t n)
+void iw_xlink_reposted(struct iw_xfer *x, uint32_t n)
 {
 	x->link.rx_limit += n;
 }
 
-bool link_wants_nop(const struct iw_xfer *x)
+bool iw_xlink_wants_nop(const struct iw_xfer *x)
 {
 	const struct link *l = &x->link;
 	uint64_t posted = l->rx_limit - l->rx_count; /* receives that stand ready */

@@ -51,7 +51,7 @@ static const unsigned transitions[ST_COUNT] = {
 	[ST_OVER] = 0,
 };
 
-void xf_set_state(struct iw_xfer *x, enum state to)
+void iw_xf_set_state(struct iw_xfer *x, enum state to)
 {
 	assert(transitions[x->state] & 1u << to);
 	x->state = to;
@@ -91,7 +91,7 @@ int iw_xfer_new(struct iw_xfer **out, const struct iw_xfer_cfg *cfg, struct iw_f
 		iw_mem_free(cfg->mem, x, sizeof(*x));
 		return iw_fail(why, IW_E_NOMEM, "no memory for a transfer");
 	}
-	link_init(x);
+	iw_xlink_init(x);
 	x->nfree = cfg->slots;
 	for (uint32_t i = 0; i < cfg->slots; i++)
 		x->free_slots[i] = (uint8_t)(cfg->slots - 1 - i);
@@ -104,10 +104,10 @@ void iw_xfer_free(struct iw_xfer *x)
 	if (!x)
 		return;
 	if (x->src)
-		source_free(x);
+		iw_xsrc_free(x);
 	if (x->snk)
-		sink_free(x);
-	link_fini(x);
+		iw_xsnk_free(x);
+	iw_xlink_fini(x);
 	iw_mem_free(x->mem, x->path, x->path_len);
 	iw_mem_free(x->mem, x, sizeof(*x));
 }
@@ -118,9 +118,9 @@ static int make_role(struct iw_xfer *x)
 	int err = 0;
 
 	if (x->cfg.role == IW_XFER_SOURCE && !x->src)
-		err = source_new(x);
+		err = iw_xsrc_new(x);
 	if (x->cfg.role == IW_XFER_SINK && !x->snk)
-		err = sink_new(x);
+		err = iw_xsnk_new(x);
 	if (err) {
 		struct iw_fault why;
 
@@ -136,17 +136,17 @@ void iw_xfer_start(struct iw_xfer *x, const struct iw_hello *peer, uint64_t now)
 		return;
 	if (peer)
 		x->cfg.peer = *peer;
-	link_peer(x);
+	iw_xlink_peer(x);
 	x->link.sent_at = now;
-	xf_progress(x, now);
-	xf_set_state(x, ST_OPENING);
+	iw_xf_progress(x, now);
+	iw_xf_set_state(x, ST_OPENING);
 	if (x->cfg.initiator)
 		(void)make_role(x); /* it fails the transfer itself */
 }
 
 /* --- slots --- */
 
-bool xf_slot_get(struct iw_xfer *x, uint32_t *slot)
+bool iw_xf_slot_get(struct iw_xfer *x, uint32_t *slot)
 {
 	if (x->nfree == 0)
 		return false;
@@ -154,7 +154,7 @@ bool xf_slot_get(struct iw_xfer *x, uint32_t *slot)
 	return true;
 }
 
-void xf_slot_put(struct iw_xfer *x, uint32_t slot)
+void iw_xf_slot_put(struct iw_xfer *x, uint32_t slot)
 {
 	assert(x->nfree < x->cfg.slots);
 	x->free_slots[x->nfree++] = (uint8_t)slot;
@@ -162,7 +162,7 @@ void xf_slot_put(struct iw_xfer *x, uint32_t slot)
 
 /* --- paths, entries --- */
 
-bool xf_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets, size_t len)
+bool iw_xf_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets, size_t len)
 {
 	struct path *p = iw_mem_alloc(x->mem, sizeof(*p) + len);
 
@@ -175,7 +175,7 @@ bool xf_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets, size
 	return true;
 }
 
-struct path *xf_path_take(struct iw_list *from)
+struct path *iw_xf_path_take(struct iw_list *from)
 {
 	struct iw_list *l = iw_list_first(from);
 
@@ -185,14 +185,14 @@ struct path *xf_path_take(struct iw_list *from)
 	return iw_container_of(l, struct path, link);
 }
 
-void xf_path_free(struct iw_xfer *x, struct path *p)
+void iw_xf_path_free(struct iw_xfer *x, struct path *p)
 {
 	if (p)
 		iw_mem_free(x->mem, p, sizeof(*p) + p->len);
 }
 
-int xf_each(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
-	    int (*fn)(struct iw_xfer *x, const struct iw_xentry *e))
+int iw_xf_each(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
+	       int (*fn)(struct iw_xfer *x, const struct iw_xentry *e))
 {
 	struct iw_xlist list;
 	struct iw_xentry e;
@@ -200,18 +200,19 @@ int xf_each(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,
 	int r = iw_xlist_open(&list, m, key, &why);
 
 	if (r < 0)
-		return xf_breach(x, "%s", why.text);
+		return iw_xf_breach(x, "%s", why.text);
 	while ((r = iw_xlist_next(&list, &e, &why)) > 0) {
 		r = fn(x, &e);
 		if (r < 0)
 			return r;
 	}
-	return r < 0 ? xf_breach(x, "%s", why.text) : 0;
+	return r < 0 ? iw_xf_breach(x, "%s", why.text) : 0;
 }
 
 /* --- outcomes --- */
 
-void xf_outcome(struct outcome *o, uint32_t code, const char *text, size_t text_len, bool by_peer)
+void iw_xf_outcome(struct outcome *o, uint32_t code, const char *text, size_t text_len,
+		   bool by_peer)
 {
 	if (o->known)
 		return;
@@ -229,7 +230,7 @@ void xf_outcome(struct outcome *o, uint32_t code, const char *text, size_t text_
 	o->text[text_len] = '\0';
 }
 
-void xf_outcome_entry(struct iw_xentry *e, const struct outcome *o)
+void iw_xf_outcome_entry(struct iw_xentry *e, const struct outcome *o)
 {
 	e->has |= IW_XBIT(IW_XF_CODE);
 	e->code = o->code;
@@ -240,7 +241,7 @@ void xf_outcome_entry(struct iw_xentry *e, const struct outcome *o)
 	e->text_len = strlen(o->text);
 }
 
-void xf_count_result(struct iw_xfer *x, const struct outcome *o, uint64_t size, uint64_t settled)
+void iw_xf_count_result(struct iw_xfer *x, const struct outcome *o, uint64_t size, uint64_t settled)
 {
 	struct iw_xfer_counts *c = &x->counts;
 
@@ -259,8 +260,8 @@ void xf_count_result(struct iw_xfer *x, const struct outcome *o, uint64_t size, 
 	c->settled -= IW_MIN(c->settled, settled);
 }
 
-void xf_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
-		   const struct outcome *o)
+void iw_xf_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
+		      const struct outcome *o)
 {
 	act->type = IW_XACT_RESULT;
 	act->id = id;
@@ -280,7 +281,7 @@ static void fail(struct iw_xfer *x, const struct iw_fault *why, bool tell)
 	x->fault = *why;
 	/* Before OPEN nothing else may be sent. */
 	x->abort_due = tell && x->state != ST_NEW && x->state != ST_OPENING;
-	xf_set_state(x, ST_FAILING);
+	iw_xf_set_state(x, ST_FAILING);
 }
 
 void iw_xfer_fail(struct iw_xfer *x, const struct iw_fault *why)
@@ -301,7 +302,7 @@ void iw_xfer_lost(struct iw_xfer *x, const struct iw_fault *why)
 	fail(x, &own, false);
 }
 
-int xf_breach(struct iw_xfer *x, const char *fmt, ...)
+int iw_xf_breach(struct iw_xfer *x, const char *fmt, ...)
 {
 	struct iw_fault why;
 	struct iw_text t;
@@ -329,7 +330,7 @@ static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
 	    (iw_cbor_has(&m->rec, IW_XKEY_TEXT) &&
 	     iw_cbor_get_string(&m->rec, IW_XKEY_TEXT, IW_CBOR_TEXT, IW_XFER_TEXT_MAX, &text, &len,
 				&why) != 0))
-		return xf_breach(x, "%s", why.text);
+		return iw_xf_breach(x, "%s", why.text);
 	if (len > 0)
 		memcpy(buf, text, len);
 	buf[len] = '\0';
@@ -373,7 +374,7 @@ static bool send_abort(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	size_t len = strlen(x->fault.text);
 
 	x->abort_due = false;
-	if (!draft_begin(x, &d, IW_XMSG_ABORT, 2, false))
+	if (!iw_xdraft_begin(x, &d, IW_XMSG_ABORT, 2, false))
 		return false;
 	/* Faults of ours are ASCII but for what they quote. */
 	for (size_t i = 0; i < len; i++)
@@ -383,7 +384,7 @@ static bool send_abort(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	iw_cbor_uint(&d.o, fault_code(&x->fault));
 	iw_cbor_uint(&d.o, IW_XKEY_TEXT);
 	iw_cbor_text(&d.o, x->fault.text, IW_MIN(len, (size_t)IW_XFER_TEXT_MAX));
-	draft_send(x, &d, act, now);
+	iw_xdraft_send(x, &d, act, now);
 	x->told_peer = true;
 	return true;
 }
@@ -400,14 +401,14 @@ static bool next_failing(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	if (x->abort_due && send_abort(x, act, now))
 		return true;
-	if (x->src && source_cleanup(x, act))
+	if (x->src && iw_xsrc_cleanup(x, act))
 		return true;
-	if (x->snk && sink_cleanup(x, act))
+	if (x->snk && iw_xsnk_cleanup(x, act))
 		return true;
 	if (!x->end_given)
 		return end_act(x, act);
 	act->type = x->told_peer ? IW_XACT_CLOSE : IW_XACT_DROP;
-	xf_set_state(x, ST_OVER);
+	iw_xf_set_state(x, ST_OVER);
 	return true;
 }
 
@@ -418,7 +419,7 @@ static bool send_open(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	bool push = x->cfg.role == IW_XFER_SOURCE;
 	struct draft d;
 
-	if (!draft_begin(x, &d, IW_XMSG_OPEN, push ? 3 : 0, true))
+	if (!iw_xdraft_begin(x, &d, IW_XMSG_OPEN, push ? 3 : 0, true))
 		return false;
 	if (push) {
 		iw_cbor_uint(&d.o, IW_XKEY_PATH);
@@ -428,8 +429,8 @@ static bool send_open(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		iw_cbor_uint(&d.o, IW_XKEY_MANY);
 		iw_cbor_bool(&d.o, x->cfg.many);
 	}
-	draft_send(x, &d, act, now);
-	xf_set_state(x, ST_RUN);
+	iw_xdraft_send(x, &d, act, now);
+	iw_xf_set_state(x, ST_RUN);
 	return true;
 }
 
@@ -452,9 +453,9 @@ static bool send_nop(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct draft d;
 
-	if (!link_wants_nop(x) || !draft_begin(x, &d, IW_XMSG_NOP, 0, false))
+	if (!iw_xlink_wants_nop(x) || !iw_xdraft_begin(x, &d, IW_XMSG_NOP, 0, false))
 		return false;
-	draft_send(x, &d, act, now);
+	iw_xdraft_send(x, &d, act, now);
 	return true;
 }
 
@@ -462,7 +463,7 @@ static bool next_running(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	if (post_recvs(x, act))
 		return true;
-	if (x->cfg.role == IW_XFER_SOURCE ? source_next(x, act, now) : sink_next(x, act, now))
+	if (x->cfg.role == IW_XFER_SOURCE ? iw_xsrc_next(x, act, now) : iw_xsnk_next(x, act, now))
 		return true;
 	/* What the roles have to say carries the credit: a message for it alone comes last. */
 	return x->state != ST_FAILING && send_nop(x, act, now);
@@ -491,7 +492,7 @@ bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		if (!x->end_given)
 			return end_act(x, act);
 		act->type = IW_XACT_CLOSE;
-		xf_set_state(x, ST_OVER);
+		iw_xf_set_state(x, ST_OVER);
 		return true;
 	case ST_FAILING:
 		return next_failing(x, act, now);
@@ -511,7 +512,8 @@ static int on_open(struct iw_xfer *x, const struct iw_xmsg *m)
 	int err = 0;
 
 	if (x->cfg.initiator || x->open_seen)
-		return xf_breach(x, "OPEN %s", x->open_seen ? "comes twice" : "from a responder");
+		return iw_xf_breach(x, "OPEN %s",
+				    x->open_seen ? "comes twice" : "from a responder");
 	if (x->cfg.role == IW_XFER_SINK) {
 		err = iw_cbor_get_string(&m->rec, IW_XKEY_PATH, IW_CBOR_BYTES, IW_XFER_PATH_MAX,
 					 &path, &len, &why);
@@ -521,7 +523,7 @@ static int on_open(struct iw_xfer *x, const struct iw_xmsg *m)
 			err = iw_cbor_get_bool(&m->rec, IW_XKEY_MANY, &x->cfg.many, &why);
 	}
 	if (err)
-		return xf_breach(x, "%s", why.text);
+		return iw_xf_breach(x, "%s", why.text);
 	if (!keep_path(x, path, len)) {
 		iw_fail(&why, IW_E_NOMEM, "no memory for a path");
 		iw_xfer_fail(x, &why);
@@ -529,15 +531,15 @@ static int on_open(struct iw_xfer *x, const struct iw_xmsg *m)
 	}
 	x->open_seen = true;
 	x->link.post_due = true;
-	xf_set_state(x, ST_RUN);
+	iw_xf_set_state(x, ST_RUN);
 	return make_role(x);
 }
 
 static int dispatch(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 {
 	if (!x->cfg.initiator && !x->open_seen && m->type != IW_XMSG_OPEN)
-		return xf_breach(x, "its first message is %s, expected OPEN",
-				 iw_xmsg_name(m->type));
+		return iw_xf_breach(x, "its first message is %s, expected OPEN",
+				    iw_xmsg_name(m->type));
 	if (m->type == IW_XMSG_NOP || m->type >= IW_XMSG_OPTIONAL)
 		return 0;
 	if (m->type == IW_XMSG_OPEN)
@@ -545,8 +547,8 @@ static int dispatch(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 	if (m->type == IW_XMSG_ABORT)
 		return on_abort(x, m);
 	if (x->cfg.role == IW_XFER_SOURCE)
-		return source_message(x, m, now);
-	return sink_message(x, m, now);
+		return iw_xsrc_message(x, m, now);
+	return iw_xsnk_message(x, m, now);
 }
 
 static void receive_message(struct iw_xfer *x, const uint8_t *msg, size_t len, uint64_t now)
@@ -555,10 +557,10 @@ static void receive_message(struct iw_xfer *x, const uint8_t *msg, size_t len, u
 	struct iw_xmsg m;
 
 	if (iw_xmsg_decode(&m, msg, len, &why) != 0) {
-		xf_breach(x, "%s", why.text);
+		iw_xf_breach(x, "%s", why.text);
 		return;
 	}
-	if (link_received(x, &m) != 0)
+	if (iw_xlink_received(x, &m) != 0)
 		return;
 	(void)dispatch(x, &m, now); /* a breach has failed the transfer */
 }
@@ -575,18 +577,18 @@ enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_
 		return IW_XRECV_RETIRE;
 	x->link.rx_count++;
 	x->counts.msgs_received++;
-	xf_progress(x, now);
+	iw_xf_progress(x, now);
 	if (iw_xdata_decode(msg, len, &id, &off, &err)) {
 		if (err || !x->snk || x->cfg.mine.mode != IW_XFER_SEND)
-			xf_breach(x, "a data Send of %U octets %s", (uint64_t)len,
-				  err ? "with a bad header" : "that was not agreed on");
+			iw_xf_breach(x, "a data Send of %U octets %s", (uint64_t)len,
+				     err ? "with a bad header" : "that was not agreed on");
 		else
-			(void)sink_data(x, recv, id, off, (uint32_t)(len - IW_XFER_DATA_HDR),
-					&verdict);
+			(void)iw_xsnk_data(x, recv, id, off, (uint32_t)(len - IW_XFER_DATA_HDR),
+					   &verdict);
 	} else {
 		receive_message(x, msg, len, now);
 	}
-	return verdict == IW_XRECV_HOLD ? verdict : link_consumed(x);
+	return verdict == IW_XRECV_HOLD ? verdict : iw_xlink_consumed(x);
 }
 
 void iw_xfer_completed(struct iw_xfer *x, uint64_t ck, int status, uint64_t now)
@@ -600,43 +602,43 @@ void iw_xfer_completed(struct iw_xfer *x, uint64_t ck, int status, uint64_t now)
 	/* A failed operation means a lost connection: iw_xfer_lost tells of it, with the reason. */
 	if (status != IW_OK || x->state == ST_OVER || x->state == ST_FAILING)
 		return;
-	xf_progress(x, now);
+	iw_xf_progress(x, now);
 	if ((ck >> 32) == CK_MSG)
 		return;
 	if (x->src)
-		source_completed(x, index, (ck >> 32) == CK_PIECE, now);
+		iw_xsrc_completed(x, index, (ck >> 32) == CK_PIECE, now);
 	else if (x->snk)
-		sink_completed(x, index, now);
+		iw_xsnk_completed(x, index, now);
 }
 
 void iw_xfer_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag)
 {
 	if (x->src)
-		source_registered(x, slot, stag);
+		iw_xsrc_registered(x, slot, stag);
 	else if (x->snk)
-		sink_registered(x, slot, stag);
+		iw_xsnk_registered(x, slot, stag);
 }
 
 void iw_xfer_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text,
 			 uint64_t now)
 {
-	xf_progress(x, now);
+	iw_xf_progress(x, now);
 	if (x->src)
-		source_file_failed(x, id, code, text);
+		iw_xsrc_file_failed(x, id, code, text);
 	else if (x->snk)
-		sink_file_failed(x, id, code, text);
+		iw_xsnk_file_failed(x, id, code, text);
 }
 
 /* --- time --- */
 
 void iw_xfer_touch(struct iw_xfer *x, uint64_t now)
 {
-	xf_progress(x, now);
+	iw_xf_progress(x, now);
 }
 
 static bool busy_here(const struct iw_xfer *x)
 {
-	return x->src ? source_busy_here(x) : x->snk ? sink_busy_here(x) : false;
+	return x->src ? iw_xsrc_busy_here(x) : x->snk ? iw_xsnk_busy_here(x) : false;
 }
 
 /* When a sign of life is due; never when there is no credit for one, so that a dead peer is noticed. */
@@ -644,7 +646,7 @@ static uint64_t keepalive_at(const struct iw_xfer *x)
 {
 	uint64_t beat;
 
-	if (!busy_here(x) || !link_ready(x, false))
+	if (!busy_here(x) || !iw_xlink_ready(x, false))
 		return IW_TIME_NEVER;
 	beat = IW_MIN(IW_MSEC(x->cfg.peer.patience_ms) / 4, IW_XFER_KEEPALIVE_NS);
 	return iw_time_add(x->link.sent_at, IW_MAX(beat, IW_MSEC(10)));
@@ -691,7 +693,7 @@ bool iw_xfer_is_idle(const struct iw_xfer *x)
 {
 	if (x->state == ST_NEW || x->state == ST_OPENING || x->state == ST_OVER)
 		return true;
-	return x->src ? source_idle(x) : x->snk ? sink_idle(x) : true;
+	return x->src ? iw_xsrc_idle(x) : x->snk ? iw_xsnk_idle(x) : true;
 }
 
 const struct iw_xfer_counts *iw_xfer_counts(const struct iw_xfer *x)
