@@ -122,6 +122,9 @@ bool iw_conn_wants_rx(const struct iw_conn *c);
 
 /* --- out -------------------------------------------------------------------------------------- */
 
+/* False: neither has iw_conn_send anything to give nor iw_conn_fin_due to say. A question that costs
+ * little, for a transport that has just received. */
+bool iw_conn_wants_tx(const struct iw_conn *c);
 /* True when *tx holds octets. Call again after iw_conn_sent until false or until the transport is
  * full. */
 bool iw_conn_send(struct iw_conn *c, struct iw_tx *tx, uint64_t now);

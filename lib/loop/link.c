@@ -201,6 +201,11 @@ static void send_out(struct iw_link *k, uint64_t now)
 			k->blocked = true;
 			return;
 		}
+		/* As a rule that was all: cheaper to ask than to find out by beginning a batch. */
+		if (!iw_conn_wants_tx(k->conn)) {
+			hold_short(k, false);
+			return;
+		}
 	}
 	if (budget == 0) {
 		iw_link_kick(k);
@@ -213,7 +218,8 @@ static void send_out(struct iw_link *k, uint64_t now)
 
 static void pump(struct iw_link *k, uint64_t now)
 {
-	if (!k->connecting && !k->blocked && !k->tx_dead && !k->rest_until)
+	if (!k->connecting && !k->blocked && !k->tx_dead && !k->rest_until &&
+	    (k->holding || iw_conn_wants_tx(k->conn)))
 		send_out(k, now);
 }
 
