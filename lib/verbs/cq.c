@@ -157,13 +157,14 @@ static void feed_starved(struct iw_cq *cq)
 
 int iw_cq_poll(struct iw_cq *cq, struct iw_wc *wc, int n)
 {
+	uint64_t end = 0;
 	int ret = 0;
 	uint32_t got;
 
 	if (n <= 0)
 		return 0;
 	if (cq->len == 0)
-		ret = iw_verbs_turn(cq->ctx, cq, 0);
+		ret = iw_verbs_turn(cq->ctx, cq, 0, &end);
 	got = take(cq, wc, (uint32_t)n);
 	if (iw_unlikely(!iw_list_empty(&cq->starved)))
 		feed_starved(cq);
@@ -174,13 +175,13 @@ int iw_cq_poll(struct iw_cq *cq, struct iw_wc *wc, int n)
 int iw_cq_wait(struct iw_cq *cq, int64_t timeout_ns)
 {
 	struct iw_ctx *ctx = cq->ctx;
-	uint64_t end = iw_verbs_until(timeout_ns);
-	uint64_t spin_end = ctx->spin_ns && end ? iw_os_now() + ctx->spin_ns : 0;
+	uint64_t spin_end = ctx->spin_ns && timeout_ns ? iw_os_now() + ctx->spin_ns : 0;
+	uint64_t end = spin_end ? iw_verbs_until(timeout_ns) : 0;
 	uint64_t now;
 	int ret;
 
 	do {
-		ret = iw_verbs_turn(ctx, cq, spin_end ? 0 : end);
+		ret = iw_verbs_turn(ctx, cq, spin_end ? 0 : timeout_ns, &end);
 		if (ret || cq->len || ctx->nevents)
 			break;
 		now = iw_os_now();

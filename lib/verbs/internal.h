@@ -185,11 +185,14 @@ static inline void iw_verbs_free(struct iw_ctx *ctx, void *p, size_t size)
 struct iw_llp *iw_verbs_wrapped(struct iw_ctx *ctx, struct iw_llp *llp, bool initiator);
 
 /*
- * progress.c: one turn: serves what was posted, waits until then (0: not at all) unless there is an
- * event to be taken or a completion to be polled from cq (NULL: from any), serves what is ready,
- * takes the news. IW_LOOP_WOKEN, 0 or IW_E_OS.
+ * progress.c: one turn: serves what was posted, waits so long (0: not at all, negative: no limit)
+ * unless there is an event to be taken or a completion to be polled from cq (NULL: from any), serves
+ * what is ready, takes the news. *end is when the wait must end: 0 before the first turn of several,
+ * it is reckoned when it is needed, behind what was posted, which is not to wait for the clock.
+ * IW_LOOP_WOKEN, 0 or IW_E_OS.
  */
-IW_MUST_CHECK int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, uint64_t until);
+IW_MUST_CHECK int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, int64_t timeout_ns,
+				uint64_t *end);
 /* The absolute time that is timeout_ns from now. */
 uint64_t iw_verbs_until(int64_t timeout_ns);
 /* Bells ring for what is left to be polled. At the end of each call that changes that. */

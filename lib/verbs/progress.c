@@ -23,8 +23,9 @@ static void take_news(struct iw_ctx *ctx)
 		iw_verbs_listener_news(iw_gate_owner(g));
 }
 
-int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, uint64_t until)
+int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, int64_t timeout_ns, uint64_t *end)
 {
+	uint64_t until = 0;
 	int ret;
 
 	iw_loop_flush(ctx->loop);
@@ -33,8 +34,11 @@ int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, uint64_t until)
 	 * What was posted may have completed already. The sockets are looked at even so, lest one
 	 * direction's flow keeps the other waiting.
 	 */
-	if (ctx->nevents || (cq ? cq->len : ctx->ncompletions))
-		until = 0;
+	if (!ctx->nevents && !(cq ? cq->len : ctx->ncompletions) && timeout_ns) {
+		if (!*end)
+			*end = iw_verbs_until(timeout_ns);
+		until = *end;
+	}
 	ret = iw_loop_wait(ctx->loop, until, NULL);
 	take_news(ctx);
 	return ret;
@@ -49,7 +53,8 @@ uint64_t iw_verbs_until(int64_t timeout_ns)
 
 int iw_progress(struct iw_ctx *ctx, int64_t timeout_ns)
 {
-	int err = iw_verbs_turn(ctx, NULL, iw_verbs_until(timeout_ns));
+	uint64_t end = 0;
+	int err = iw_verbs_turn(ctx, NULL, timeout_ns, &end);
 
 	iw_verbs_sync_bells(ctx);
 	if (err < 0)
