@@ -116,6 +116,8 @@ static int post_data(struct iw_bench_client *c, struct iw_fault *why)
 	struct iw_sge sge = { slot_of(c, c->posted), c->cfg.size };
 	struct iw_send_wr wr = {
 		.wr_id = c->posted,
+		/* A ball that came back has gone out. */
+		.flags = c->cfg.mode == IW_BENCH_PINGPONG ? IW_WR_QUIET : 0,
 		.remote_stag = c->stag,
 		.remote_to = c->to + c->posted % c->cfg.depth * c->cfg.size,
 	};
@@ -547,8 +549,7 @@ static int on_completion(struct iw_bench_client *c, const struct iw_wc *wc, stru
 		return on_sent(c, wc, why);
 	if (wc->op == IW_WC_READ)
 		look_at_read(c, wc->wr_id);
-	if (c->cfg.mode != IW_BENCH_PINGPONG)
-		c->done++;
+	c->done++;
 	return 0;
 }
 

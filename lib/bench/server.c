@@ -20,6 +20,8 @@
 #define CLIENTS 64
 /* News kept until the caller takes them: as many as one turn can make for each client, or they are dropped, eldest last. */
 #define NEWS 64
+/* An answer does not wait for the clock to be read; that is done before the next message, or after so many. */
+#define UNCLOCKED 64
 
 enum session_state {
 	EXPECTED, /* accepted; GO has not come */
@@ -44,6 +46,7 @@ struct session {
 	uint64_t seen;      /* when something moved last */
 	uint64_t seen_octets;
 	uint64_t messages;  /* send: received */
+	uint64_t echoed;    /* pingpong: the receive whose octets went back last, plus 1; 0: none */
 	uint64_t credited;
 	uint64_t wrong;
 	bool ready;         /* GO has come */
@@ -62,6 +65,7 @@ struct iw_bench_server {
 	uint32_t nsessions;
 	uint64_t memory; /* in use */
 	uint64_t now;
+	unsigned unclocked; /* turns since it was read */
 	bool served; /* once: the one client has gone */
 	struct iw_bench_news news[NEWS];
 	unsigned first_news, nnews;
@@ -394,14 +398,28 @@ static int on_message(struct session *k, const struct iw_wc *wc, struct iw_fault
 
 /* --- data ------------------------------------------------------------------------------------------- */
 
-/* Back it goes from where it lies; its receive is posted again when it has gone. */
+static int repost(struct session *k, uint64_t i, struct iw_fault *why)
+{
+	int err = inbox_post(&k->inbox, k->qp, i);
+
+	/* It is over: the event that says why is on its way. */
+	if (err == IW_E_STATE)
+		return 0;
+	return err ? iw_fail(why, err, "post a receive: %s", iw_err_text(err)) : 0;
+}
+
+/* Back it goes from where it lies. A client sends the next one when it has this one back, so then the receive can be posted again. */
 static int echo(struct session *k, const struct iw_wc *wc, struct iw_fault *why)
 {
 	struct iw_sge sge = { inbox_at(&k->inbox, wc->wr_id), wc->len };
-	struct iw_send_wr wr = { .wr_id = wc->wr_id, .op = IW_WR_SEND, .sge = &sge, .nsge = 1 };
+	struct iw_send_wr wr = { .op = IW_WR_SEND, .flags = IW_WR_QUIET, .sge = &sge, .nsge = 1 };
 	int err = iw_post_send(k->qp, &wr);
+	uint64_t before = k->echoed;
 
-	return err ? iw_fail(why, err, "post an answer: %s", iw_err_text(err)) : 0;
+	if (err)
+		return iw_fail(why, err, "post an answer: %s", iw_err_text(err));
+	k->echoed = wc->wr_id + 1;
+	return before ? repost(k, before - 1, why) : 0;
 }
 
 /* So many at a time that the client is never without: it may have depth of them on their way. */
@@ -414,16 +432,6 @@ static int credit_if_due(struct session *k, struct iw_fault *why)
 	k->credited = k->messages;
 	m.credit.messages = k->messages;
 	return answer(k, &m, why);
-}
-
-static int repost(struct session *k, uint64_t i, struct iw_fault *why)
-{
-	int err = inbox_post(&k->inbox, k->qp, i);
-
-	/* It is over: the event that says why is on its way. */
-	if (err == IW_E_STATE)
-		return 0;
-	return err ? iw_fail(why, err, "post a receive: %s", iw_err_text(err)) : 0;
 }
 
 static int on_data(struct session *k, const struct iw_wc *wc, struct iw_fault *why)
@@ -453,10 +461,7 @@ static void on_completion(struct iw_bench_server *s, const struct iw_wc *wc)
 		return;
 	k->seen = s->now;
 	if (wc->op != IW_WC_RECV) {
-		if (wc->wr_id & WR_MSG)
-			outbox_done(&k->outbox, wc->wr_id);
-		else
-			err = repost(k, wc->wr_id, &why);
+		outbox_done(&k->outbox, wc->wr_id);
 	} else if (wc->solicited) {
 		if (k->holds)
 			k->holds[wc->wr_id] = 0;
@@ -553,17 +558,28 @@ static int64_t time_to_wait(struct iw_bench_server *s)
 	return until > now ? (int64_t)(until - now) : 0;
 }
 
+static bool has_message(const struct iw_wc *wc, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (wc[i].op == IW_WC_RECV)
+			return true;
+	return false;
+}
+
 static int turn(struct iw_bench_server *s, struct iw_fault *why)
 {
 	struct iw_async_event ev;
 	struct iw_wc wc[POLL];
 	int n = iw_cq_wait(s->cq, time_to_wait(s));
 
-	s->now = iw_os_now();
 	if (n > 0)
 		n = iw_cq_poll(s->cq, wc, POLL);
 	if (n < 0)
 		return iw_fail(why, n, "wait: %s", iw_err_text(n));
+	if (!has_message(wc, n) || ++s->unclocked == UNCLOCKED) {
+		s->now = iw_os_now();
+		s->unclocked = 0;
+	}
 	for (int i = 0; i < n; i++)
 		on_completion(s, &wc[i]);
 	while (iw_next_event(s->ctx, &ev))
