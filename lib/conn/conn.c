@@ -166,7 +166,7 @@ void iw_conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort)
 	iw_conn_drop_batch(c);
 	/* Before a retry the queue pair stays as it is, with what was posted. */
 	if (c->rdmap != NULL && !iw_mpa_should_retry_rev1(c->mpa))
-		iw_rdmap_flush(c->rdmap, c->fault.err != 0 ? c->fault.err : IW_E_CANCELED);
+		iw_rdmap_flush(c->rdmap, c->fault.err);
 	iw_conn_set_state(c, IW_CONN_CLOSED);
 	iw_conn_event(c, IW_EVENT_CLOSED, &c->fault, abort);
 }
@@ -177,10 +177,10 @@ void iw_conn_terminating(struct iw_conn *c, uint64_t now)
 	c->linger_at = iw_time_add(now, c->cfg.linger_ns);
 }
 
-/* A responder's last Reply says why it refuses the Request (RFC 5044 C.2.1). */
+/* MPA refused the Request, and a last Reply says why (RFC 5044 C.2.1). */
 static bool last_words(const struct iw_conn *c)
 {
-	return c->state == IW_CONN_SETUP && !c->cfg.mpa.initiator &&
+	return !c->cfg.mpa.initiator && iw_mpa_state(c->mpa) == IW_MPA_FAILED &&
 	       iw_mpa_tx_startup(c->mpa).len > 0;
 }
 

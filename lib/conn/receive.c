@@ -40,11 +40,9 @@ static uint8_t rtr_form(uint8_t set)
 
 uint8_t iw_conn_rtr(const struct iw_conn *c)
 {
-	const struct iw_mpa_params *p = iw_mpa_params(c->mpa);
+	uint8_t set = iw_mpa_params(c->mpa)->rtr;
 
-	if (!p->peer_to_peer)
-		return IW_RTR_NONE;
-	return c->cfg.mpa.initiator ? rtr_form(p->rtr) : p->rtr;
+	return c->cfg.mpa.initiator ? rtr_form(set) : set;
 }
 
 static uint16_t reads_in_force(const struct iw_conn *c, uint16_t depth)
@@ -66,35 +64,29 @@ static int start_rdmap(struct iw_conn *c, struct iw_fault *why)
 	return iw_rdmap_start(c->rdmap, &rp, why);
 }
 
-/* The Reply is there, and we cannot go on. As initiator we may send: a Terminate, then the end (RFC
- * 6581 9.2, 9.3). The ULP never sees the connection established. */
-static void give_up(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
-{
-	iw_conn_set_state(c, IW_CONN_OPEN);
-	iw_conn_fault(c, why, now);
-}
-
 void iw_conn_established(struct iw_conn *c, uint64_t now)
 {
 	struct iw_fault why = { 0 }, local = { 0 };
 
 	c->last_rx = c->last_tx = now;
 	if (start_rdmap(c, &why) < 0) {
+		/* RFC 6581 9.3: no reason with a number of its own */
 		iw_fail(&local, IW_E_MPA_LOCAL, "conn: %s", why.text);
-		give_up(c, &local, now);
+		iw_conn_fault(c, &local, now);
 		return;
 	}
 	iw_conn_set_state(c, IW_CONN_OPEN);
 	iw_conn_event(c, IW_EVENT_ESTABLISHED, NULL, false);
 }
 
-/* IRD, RTR, CRC, or no memory: rdmap starts for its Terminate. */
+/* A Reply that this end cannot live with: IRD, RTR, CRC. rdmap starts for its Terminate (RFC 6581
+ * 9.1, 9.2); the ULP never sees the connection established. */
 static void unacceptable_reply(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 {
 	struct iw_fault ignored;
 
 	(void)!start_rdmap(c, &ignored);
-	give_up(c, why, now);
+	iw_conn_fault(c, why, now);
 }
 
 static void rejected(struct iw_conn *c, uint64_t now)

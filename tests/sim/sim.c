@@ -309,6 +309,7 @@ static void strike(struct run *r)
 	case MISFORTUNES:
 		return;
 	case CUT:
+		p->cut_loses = rng_below(&r->rng, 2);
 		p->ab.cut_at = p->ab.sent + rng_below(&r->rng, 5000);
 		p->ba.cut_at = p->ba.sent + rng_below(&r->rng, 5000);
 		break;

@@ -57,28 +57,35 @@ bool pattern_is(const void *buf, size_t len, uint32_t id, uint64_t from)
 	return true;
 }
 
+enum { ALIGN = 16 };
+
 static void *counted_alloc(void *ctx, size_t size)
 {
 	struct test_mem *t = ctx;
-	void *p;
+	uint8_t *p;
 
 	t->calls++;
 	if (t->fail_at != 0 && --t->fail_at == 0)
 		return NULL;
-	p = calloc(1, size ? size : 1);
+	/* The size lies in front, aligned as malloc does. */
+	p = calloc(1, ALIGN + size);
 	CHECK(p != NULL);
+	memcpy(p, &size, sizeof(size));
 	t->live++;
-	return p;
+	return p + ALIGN;
 }
 
 static void counted_free(void *ctx, void *p, size_t size)
 {
 	struct test_mem *t = ctx;
+	size_t allocated;
 
-	(void)size;
-	if (p != NULL)
-		t->live--;
-	free(p);
+	if (p == NULL)
+		return;
+	memcpy(&allocated, (uint8_t *)p - ALIGN, sizeof(allocated));
+	CHECK(size == allocated);
+	t->live--;
+	free((uint8_t *)p - ALIGN);
 }
 
 void test_mem_init(struct test_mem *t)
@@ -217,18 +224,16 @@ static bool end_send(struct pair *p, struct end *e)
 		size_t room = e->out->window > e->out->len ? e->out->window - e->out->len : 0,
 		       taken = 0, i;
 
-		if (e->out->sent + tx.bytes > e->out->cut_at) {
-			p->cut = true;
-			break;
-		}
 		if (p->chunk == 0 && room > 0)
 			room = IW_MIN(room, 1 + rng_below(&p->rng, 1 + rng_below(&p->rng, 70000)));
+		room = IW_MIN(room, e->out->cut_at - e->out->sent);
 		for (i = 0; i < tx.nvec && taken < room; i++) {
 			size_t n = IW_MIN(tx.vec[i].len, room - taken);
 
 			wire_put(e->out, tx.vec[i].base, n);
 			taken += n;
 		}
+		p->cut = e->out->sent == e->out->cut_at;
 		iw_conn_sent(e->conn, taken, p->now);
 		end_poll(p, e);
 		if (taken == 0)
@@ -259,7 +264,7 @@ static bool end_receive(struct pair *p, struct end *e)
 	size_t want, got = 0, n;
 	int i, nvec;
 
-	if (p->cut || p->now < w->not_before || iw_conn_state(e->conn) == IW_CONN_CLOSED)
+	if (p->now < w->not_before || iw_conn_state(e->conn) == IW_CONN_CLOSED)
 		return false;
 	if (w->len == 0) {
 		if (!w->fin || w->fin_seen || !iw_conn_wants_rx(e->conn))
@@ -322,6 +327,8 @@ static void lose(struct pair *p, struct end *e)
 {
 	struct iw_fault why = { 0 };
 
+	while (!p->cut_loses && end_receive(p, e))
+		;
 	iw_fail(&why, IW_E_OS, "test: the connection was cut");
 	iw_conn_lost(e->conn, &why, p->now);
 	end_poll(p, e);
@@ -329,17 +336,19 @@ static void lose(struct pair *p, struct end *e)
 
 bool pair_step(struct pair *p)
 {
-	bool was_cut = p->cut, moved;
+	bool moved;
 
+	if (p->cut)
+		return false;
 	moved = end_send(p, &p->a);
 	moved |= end_send(p, &p->b);
-	moved |= end_receive(p, &p->b);
-	moved |= end_receive(p, &p->a);
-	if (p->cut && !was_cut) {
+	if (p->cut) {
 		lose(p, &p->a);
 		lose(p, &p->b);
 		return true;
 	}
+	moved |= end_receive(p, &p->b);
+	moved |= end_receive(p, &p->a);
 	return moved;
 }
 

@@ -22,7 +22,7 @@ uint8_t pattern_octet(uint32_t id, uint64_t i);
 void pattern_fill(void *buf, size_t len, uint32_t id, uint64_t from);
 bool pattern_is(const void *buf, size_t len, uint32_t id, uint64_t from);
 
-/* malloc with a count, and with a failure of the n-th call. */
+/* malloc with a count, with a failure of the n-th call; frees are of the size allocated. */
 struct test_mem {
 	struct iw_mem mem;
 	size_t calls, live, fail_at; /* fail_at: 1 is the next call; 0: never */
@@ -76,6 +76,7 @@ struct pair {
 	size_t chunk;      /* octets a read gets at most; 0: random */
 	uint64_t delay_ns; /* most delay of a chunk; 0: none */
 	bool cut;          /* the connection was lost */
+	bool cut_loses;    /* and with it what was on its way */
 };
 
 /* Defaults: Rev 2, CRC, no markers, EMSS 1448, IRD = ORD = 4, queues of 64. Change cfg of the ends,

@@ -409,7 +409,7 @@ static void flush_completes_everything_once(void **state)
 	done(f);
 }
 
-/* SEC-04, registrations with a number of uses: Reads under way have spoken for theirs */
+/* SEC-24: registrations with a number of uses: Reads under way have spoken for theirs */
 static void read_source_with_one_use_serves_one_read(void **state)
 {
 	struct fixture *f = started(2);
@@ -436,7 +436,7 @@ static void read_source_with_one_use_serves_one_read(void **state)
 	done(f);
 }
 
-/* SEC-04, SEC-24: what is not answered any more holds no registration busy */
+/* SEC-24: what is not answered any more holds no registration busy */
 static void reads_never_answered_let_go_of_their_sources(void **state)
 {
 	enum { FLUSH, FAULT, FREE, WAYS } way;
@@ -465,8 +465,7 @@ static void reads_never_answered_let_go_of_their_sources(void **state)
 	}
 }
 
-/* DDP-46, DDP-53: pieces of an operation are one message, cut where the MULPDU says, whatever the
- * pieces */
+/* DDP-46: pieces of an operation are one message, cut where the MULPDU says, whatever the pieces */
 static void pieces_are_gathered_into_segments(void **state)
 {
 	struct fixture *f = started(2);
@@ -493,7 +492,7 @@ static void pieces_are_gathered_into_segments(void **state)
 	done(f);
 }
 
-/* MPA-02, DDP-02: a changed MULPDU applies to the next segment */
+/* DDP-02: a changed MULPDU applies to the next segment */
 static void changed_mulpdu_applies_to_the_next_segment(void **state)
 {
 	struct fixture *f = started(2);

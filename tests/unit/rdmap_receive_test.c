@@ -207,7 +207,7 @@ static struct iw_completion next(struct fixture *f)
 
 /* --- good messages --- */
 
-/* RDMAP-01, RDMAP-22, DDP-36, DDP-68 */
+/* RDMAP-01, RDMAP-22, DDP-68 */
 static void sends_are_delivered_in_order_each_with_one_buffer(void **state)
 {
 	struct fixture *f = started();
@@ -234,7 +234,7 @@ static void sends_are_delivered_in_order_each_with_one_buffer(void **state)
 	done(f);
 }
 
-/* RDMAP-25 */
+/* RDMAP-25, DDP-36 */
 static void solicited_event_is_told(void **state)
 {
 	struct fixture *f = started();
@@ -252,7 +252,7 @@ static void solicited_event_is_told(void **state)
 	done(f);
 }
 
-/* RDMAP-10, RDMAP-11: placed, and the ULP hears nothing */
+/* RDMAP-11: placed, and the ULP hears nothing */
 static void write_is_placed_and_not_delivered(void **state)
 {
 	struct fixture *f = started();
@@ -281,7 +281,7 @@ static void zero_length_write_checks_neither_stag_nor_to(void **state)
 	done(f);
 }
 
-/* RDMAP-24, RDMAP-41, DDP-113 */
+/* RDMAP-24, DDP-36, DDP-113 */
 static void send_with_invalidate_revokes_a_stag_of_this_stream(void **state)
 {
 	struct fixture *f = started();
@@ -305,7 +305,7 @@ static void send_with_invalidate_revokes_a_stag_of_this_stream(void **state)
 	done(f);
 }
 
-/* RDMAP-24, SEC-08: neither unknown, nor shared by a domain, nor of another stream */
+/* RDMAP-24, RDMAP-41, SEC-08: neither unknown, nor shared by a domain, nor of another stream */
 static void invalidate_of_a_stag_that_is_not_this_streams_alone_terminates(void **state)
 {
 	unsigned i;
@@ -472,7 +472,7 @@ static void sends_that_fit_no_buffer_terminate(void **state)
 	done(f);
 }
 
-/* DDP-96 to DDP-100, DDP-108, DDP-109, DDP-101, DDP-116, SEC-01, SEC-02 */
+/* DDP-96..100, DDP-101, DDP-108, DDP-109, DDP-116, SEC-01, SEC-02, SEC-03 */
 static void writes_outside_what_was_granted_terminate(void **state)
 {
 	static const struct {
@@ -533,6 +533,8 @@ static void behind_an_error_everything_is_dropped_and_flushed(void **state)
 	assert_int_equal(next(f).status, IW_E_CANCELED);
 	assert_false(iw_rdmap_next_completion(f->r, &c));
 	assert_int_equal(iw_rdmap_post_recv(f->r, 1, f->recv[2], 16), IW_E_STATE);
+	f->why = *iw_rdmap_fault(f->r);
+	assert_terminates(f, IW_E_DDP_STAG, IW_TERM(1, 1, 0));
 	done(f);
 }
 
@@ -648,19 +650,57 @@ static void read_request_with_ird_zero_finds_no_buffer(void **state)
 	done(f);
 }
 
-/* RDMAP-04: 28 octets, neither fewer nor more */
+/* RDMAP-06: 28 octets, neither fewer nor more */
 static void read_request_of_another_length_terminates(void **state)
 {
+	static const uint8_t octets[29];
 	struct fixture *f = started();
 	struct iw_ddp h = untagged(f, IW_OP_RREQ, IW_QN_RREQ);
 
 	(void)state;
-	assert_int_equal(feed(f, &h, "0123456789", 10), IW_E_RO_STREAM);
+	assert_int_equal(feed(f, &h, octets, 27), IW_E_RO_STREAM);
 	assert_terminates(f, IW_E_RO_STREAM, IW_TERM(0, 2, 7));
+	done(f);
+	f = started();
+	h = untagged(f, IW_OP_RREQ, IW_QN_RREQ);
+	assert_int_equal(feed(f, &h, octets, 29), IW_E_DDP_TOOLONG);
+	assert_terminates(f, IW_E_DDP_TOOLONG, IW_TERM(1, 2, 5));
 	done(f);
 }
 
-/* RDMAP-09, SEC-06: revoked in the middle: the request comes back, advanced */
+/* RDMAP-06, RDMAP-15: in two segments it is the same request */
+static void read_request_may_come_in_pieces(void **state)
+{
+	struct fixture *f = started();
+	struct iw_rreq q = { .sink_stag = 0x5151,
+			     .sink_to = 0x77,
+			     .size = 9,
+			     .src_stag = reg(f, IW_RIGHT_REMOTE_READ, PD, 0),
+			     .src_to = 0x1000 };
+	struct iw_ddp h = untagged(f, IW_OP_RREQ, IW_QN_RREQ);
+	uint8_t body[IW_RDMAP_RREQ_LEN];
+	struct iw_segment seg;
+
+	(void)state;
+	iw_rreq_encode(body, sizeof(body), &q);
+	h.last = false;
+	assert_int_equal(feed(f, &h, body, 10), 0);
+	assert_false(pull(f, &seg, &h));
+	h = (struct iw_ddp){ .last = true,
+			     .dv = 1,
+			     .rv = 1,
+			     .opcode = IW_OP_RREQ,
+			     .qn = IW_QN_RREQ,
+			     .msn = 1,
+			     .mo = 10 };
+	assert_int_equal(feed(f, &h, body + 10, 18), 0);
+	assert_true(pull(f, &seg, &h));
+	assert_int_equal(h.stag, 0x5151);
+	assert_int_equal(seg.payload_len, 9);
+	done(f);
+}
+
+/* RDMAP-09, SEC-24: revoked in the middle: the request comes back, advanced */
 static void read_source_revoked_midway_terminates_with_the_rest(void **state)
 {
 	struct fixture *f = started();
@@ -907,7 +947,7 @@ static void segment_shorter_than_its_header_ends_the_stream(void **state)
 
 /* --- RTR --- */
 
-/* ENH-16, ENH-15: each form is swallowed; the ULP's first Send is MSN 2 behind a Send form */
+/* ENH-16: each form is swallowed; the ULP's first Send is MSN 2 behind a Send form */
 static void rtr_of_each_form_is_hidden_from_the_ulp(void **state)
 {
 	unsigned form;
@@ -953,7 +993,7 @@ static void rtr_of_each_form_is_hidden_from_the_ulp(void **state)
 	}
 }
 
-/* ENH-16, ENH-17 */
+/* ENH-17: the responder takes none but those agreed on */
 static void first_frame_that_is_no_rtr_terminates(void **state)
 {
 	struct fixture *f = with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2, .rtr = 2 });
@@ -1120,7 +1160,7 @@ static void response_beyond_every_read_is_refused_on_an_unordered_llp(void **sta
 	}
 }
 
-/* DDP-101, DDP-103, RDMAP-37: found when its turn comes, and told with its own header */
+/* DDP-102, DDP-103, RDMAP-37: found when its turn comes, and told with its own header */
 static void early_segment_that_breaks_the_order_terminates_at_its_turn(void **state)
 {
 	struct fixture *f = unordered();
@@ -1167,6 +1207,7 @@ int main(void)
 		cmocka_unit_test(more_reads_than_ird_find_no_buffer),
 		cmocka_unit_test(read_request_with_ird_zero_finds_no_buffer),
 		cmocka_unit_test(read_request_of_another_length_terminates),
+		cmocka_unit_test(read_request_may_come_in_pieces),
 		cmocka_unit_test(read_source_revoked_midway_terminates_with_the_rest),
 		cmocka_unit_test(read_completes_when_its_whole_response_is_delivered),
 		cmocka_unit_test(responses_that_are_not_what_was_asked_terminate),
