@@ -16,7 +16,7 @@ listen() {
 }
 
 offer() {
-    serve_here ddp-send --listen -p "$PORT" "$@" src
+    serve_here ddp-send --listen -p "$PORT" src
 }
 
 push() {

@@ -270,8 +270,9 @@ end_slowly() {
     status=0
     wait "$SEND_PID" || status=$?
     output=$(cat send.out)
-    stderr=$(cat send.err)
-    COMMAND='ddp-send (in the background)'
+    # fail_with shows them.
+    # shellcheck disable=SC2034
+    stderr=$(cat send.err) COMMAND='ddp-send (in the background)'
 }
 
 @test "a source that is changed while it is sent fails, whatever the change, and the old file stays" {

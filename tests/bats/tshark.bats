@@ -36,6 +36,7 @@ traffic() {
 # All DDP segments; and those that tshark 4.0 finds where there are markers: it counts a marker that falls exactly behind a CRC to the FPDU
 # before it, where RFC 5044 4.3 makes it the next one's, and is lost in that direction from that FPDU on.
 readonly ALL='map(select(.event=="ddp")) | length'
+# shellcheck disable=SC2016 # the $i is jq's
 readonly SEEN_WITH_MARKERS='map(select(.event=="ddp")) | group_by(.from) | map(map(.position) |
     [length, ([range(1; length) as $i | select(.[$i] % 512 == 0) | $i - 1] | min // empty)] | min) | add'
 

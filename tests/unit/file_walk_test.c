@@ -129,6 +129,7 @@ static void local_operands_lie_anywhere(void **state)
 static void depth_has_a_limit(void **state)
 {
 	char path[4 * (IW_WALK_DEPTH + 4)] = "deep";
+	size_t len = strlen(path);
 	struct iw_walk w;
 	struct iw_entry e;
 	unsigned failed = 0;
@@ -136,7 +137,8 @@ static void depth_has_a_limit(void **state)
 	(void)state;
 	put_dir(path);
 	for (int i = 0; i < IW_WALK_DEPTH + 2; i++) {
-		strcat(path, "/d");
+		memcpy(path + len, "/d", 3);
+		len += 2;
 		put_dir(path);
 	}
 	iw_walk_init(&w, tmp_fd);
