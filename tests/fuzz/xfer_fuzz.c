@@ -321,7 +321,7 @@ static uint64_t some_offset(struct run *r)
 
 static struct iw_xentry some_entry(struct run *r)
 {
-	static const char name[] = "a/../b/c";
+	static const char name[] = "a/b/c/..";
 	struct iw_xentry e = { .has = 0x7fff };
 	uint8_t how = take(r);
 
@@ -333,7 +333,7 @@ static struct iw_xentry some_entry(struct run *r)
 	e.digest.len = 16;
 	e.kind = how >> 6;
 	e.name = name;
-	e.name_len = 1 + how % 8;
+	e.name_len = 1 + take(r) % 8;
 	e.text = "t";
 	e.text_len = 1;
 	if (how & 8)
@@ -410,16 +410,23 @@ static void data_send(struct run *r)
 	receive(r, piece, IW_XFER_DATA_HDR + len);
 }
 
-static void complete(struct run *r)
+static void complete_one(struct run *r, unsigned i)
 {
-	unsigned i;
-
-	if (r->nops == 0)
+	if (i >= r->nops)
 		return;
-	i = take(r) < 250 ? 0 : r->nops - 1;
 	iw_xfer_completed(r->x, r->ops[i], 0, r->now);
 	memmove(&r->ops[i], &r->ops[i + 1], (r->nops - i - 1) * sizeof(r->ops[0]));
 	r->nops--;
+}
+
+/* Also what is posted only because something else was done. */
+static void complete_all(struct run *r)
+{
+	for (unsigned n = 0; r->nops > 0 && !r->closed; n++) {
+		must(n < STEPS);
+		complete_one(r, 0);
+		act_all(r);
+	}
 }
 
 static void step(struct run *r)
@@ -446,9 +453,11 @@ static void step(struct run *r)
 		data_send(r);
 		break;
 	case 9:
+		complete_one(r, take(r) % 4);
+		break;
 	case 10:
 	case 11:
-		complete(r);
+		complete_all(r);
 		break;
 	case 12:
 		if (r->storing && !r->ended)
