@@ -61,7 +61,7 @@ struct trial {
 	struct iw_answer *out;
 	struct iw_play play;
 	struct iw_codec *codec;
-	uint64_t asked_ns; /* when the Request was out */
+	uint64_t asked_ns; /* when the Request went out */
 	size_t fed;        /* octets of play.rx that the codec has seen */
 	size_t fpdu0;      /* where in play.rx FPDUs begin */
 	uint32_t read_msn; /* of the next Read Request */
@@ -496,7 +496,7 @@ static int see_whether_taken(struct trial *t)
 
 static int read_once(struct trial *t, bool first)
 {
-	uint64_t sent, rtt;
+	uint64_t sent = iw_play_now(&t->play), rtt;
 	int err;
 
 	/* The RTR may be a Read itself: then it is the first one. */
@@ -505,7 +505,6 @@ static int read_once(struct trial *t, bool first)
 		if (err)
 			return err;
 	}
-	sent = iw_play_now(&t->play);
 	err = await_answers(t, 0, first ? IW_MIN(NUDGE_NS, t->cfg->read_ns) : t->cfg->read_ns);
 	if (err == 0 && first && !t->over) {
 		err = send_write(t, PROBE_STAG);
@@ -589,8 +588,8 @@ static int ask_and_look(struct trial *t, struct iw_fault *why)
 	struct iw_mpa_frame f;
 	int err;
 
-	err = iw_play_send(&t->play, request, len, 0, 0, t->cfg->reply_ns);
 	t->asked_ns = iw_play_now(&t->play);
+	err = iw_play_send(&t->play, request, len, 0, 0, t->cfg->reply_ns);
 	if (err < 0 && err != IW_E_CLOSED && err != IW_E_TIMEOUT)
 		return err;
 	err = await_reply(t, &f);

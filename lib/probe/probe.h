@@ -83,8 +83,8 @@ struct iw_answer {
 	char text[200];      /* NOT_MPA: what it seems to be instead; else "" */
 
 	struct iw_play_facts facts;
-	uint64_t connect_ns, reply_ns; /* to connect; from the Request's end to the Reply's */
-	uint64_t ended_ns; /* from the Request's end to ending, or to what else came of it */
+	uint64_t connect_ns, reply_ns; /* to connect; from the Request to the Reply's end */
+	uint64_t ended_ns; /* from the Request to ending */
 	enum iw_ending ending;
 
 	uint8_t raw[IW_REPLY_KEPT]; /* what came first: the Reply, as it was, or something else */

@@ -186,10 +186,10 @@ static int end_round(struct iw_rping *r, uint64_t now, struct iw_fault *why)
 	return begin_round(r, now, why);
 }
 
-/* Places nothing: the STag is not looked at (RFC 5041 5.2). It only follows the FPDU that was not noticed. */
+/* Places nothing: the STag is not looked at (RFC 5041 5.2), though some RNICs drop STag 0. It only follows the FPDU that was not noticed. */
 static int nudge(struct iw_rping *r, struct iw_fault *why)
 {
-	struct iw_send_wr wr = { .wr_id = WORK_NUDGE, .op = IW_WR_WRITE };
+	struct iw_send_wr wr = { .wr_id = WORK_NUDGE, .op = IW_WR_WRITE, .remote_stag = 1 };
 
 	r->deadline = UINT64_MAX;
 	r->result.nudges++;
@@ -411,7 +411,7 @@ int iw_rping_new(struct iw_rping **out, struct iw_pd *pd, struct iw_qp *qp,
 	struct iw_rping *r;
 	int err = 0;
 
-	if (cfg->size > IW_RPING_SIZE_MAX)
+	if (cfg->size > IW_RPING_SIZE_MAX && !(cfg->client && cfg->size == IW_RPING_SIZE_NONE))
 		return iw_fail(why, IW_E_INVAL, "rping: a ping has at most 65535 octets");
 	r = calloc(1, sizeof(*r));
 	if (!r)
@@ -422,9 +422,12 @@ int iw_rping_new(struct iw_rping **out, struct iw_pd *pd, struct iw_qp *qp,
 	r->state = cfg->client ? STATE_NEW : STATE_SOURCE;
 	if (r->cfg.size == 0)
 		r->cfg.size = cfg->client ? 64 : IW_RPING_SIZE_MAX;
+	else if (r->cfg.size == IW_RPING_SIZE_NONE)
+		r->cfg.size = 0;
 	r->deadline = UINT64_MAX;
-	r->source = calloc(1, r->cfg.size);
-	r->sink = calloc(1, r->cfg.size);
+	/* An address is needed even for pings of no octets. */
+	r->source = calloc(1, IW_MAX(r->cfg.size, 1u));
+	r->sink = calloc(1, IW_MAX(r->cfg.size, 1u));
 	if (!r->source || !r->sink) {
 		err = iw_fail(why, IW_E_NOMEM, "rping: out of memory");
 		goto failed;

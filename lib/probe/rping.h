@@ -31,6 +31,7 @@
 
 #include <iwarp/verbs.h>
 
+#define IW_RPING_SIZE_NONE UINT32_MAX /* a client's: pings of no octets, which rping itself does not send */
 #define IW_RPING_SIZE_MAX 65535 /* rping's own limit */
 #define IW_RPING_DEPTH    8     /* work requests, and receives, that a queue pair needs */
 

@@ -9,6 +9,7 @@
 #include "os/os.h"
 #include "util/num.h"
 #include "util/text.h"
+#include "verbs/wrap.h"
 
 #define CLIENTS_MAX 32 /* of a server at once; who comes above that is refused */
 #define STALL_NS    UINT64_C(30000000000)
@@ -259,6 +260,8 @@ static void stop(struct iw_rping_run *run)
 {
 	bool any = false;
 
+	/* The descriptor stays readable, and would end every wait from now on. */
+	(void)!iw_ctx_wake_fd(run->ctx, -1);
 	for (int i = 0; i < CLIENTS_MAX; i++) {
 		struct talk *t = run->talks[i];
 
@@ -336,6 +339,8 @@ static int open_run(struct iw_rping_run *run, struct iw_fault *why)
 	err = iw_ctx_wake_fd(run->ctx, iw_signals_fd());
 	if (err)
 		return iw_fail(why, err, "rping: %s", iw_err_text(err));
+	if (run->cfg.shim)
+		iw_ctx_wrap_llp(run->ctx, iw_shim_wrap, run->cfg.shim);
 	conn->size = sizeof(*conn);
 	if (conn->ird == 0 && conn->ord == 0 && !conn->no_reads)
 		conn->ird = conn->ord = 1;

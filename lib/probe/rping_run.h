@@ -10,11 +10,13 @@
 #define IW_PROBE_RPING_RUN_H
 
 #include "probe/rping.h"
+#include "probe/shim.h"
 
 struct iw_rping_run_cfg {
 	struct iw_rping_cfg ping;
 	struct iw_conn_param
 		conn; /* to connect or to listen; strings and private_data kept. rping's own IRD and ORD are 1 */
+	struct iw_shim *shim;          /* between the engine and each connection (borrowed); NULL: none */
 	bool once;                     /* server: one conversation, then no more */
 	bool tell_rounds;              /* IW_RPING_ROUND after each */
 	uint64_t setup_ns, timeout_ns; /* 0: the library's own */

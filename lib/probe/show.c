@@ -263,7 +263,7 @@ int iw_probe_write_json(struct iw_json *w, const struct iw_probe_result *r, int 
 		iw_json_str(w, "outcome", iw_outcome_name(r->main->answer.outcome));
 		cell_json(w, r->main);
 	}
-	if (r->iwarp) {
+	if (r->iwarp || v->impl != IW_IMPL_UNKNOWN) {
 		iw_json_open_object(w, "looks_like");
 		iw_json_str(w, "name", iw_impl_name(v->impl));
 		iw_json_str(w, "text", iw_impl_text(v->impl));
@@ -448,12 +448,18 @@ static void show_transport(struct rows *r, const struct iw_answer *a)
 	end(r);
 }
 
+/* RFC 6581 9.2: without a form in common there is nothing that the initiator may send. */
+static const char *why_none(const struct iw_answer *a)
+{
+	return a->enhanced && a->e.peer_to_peer && !a->rtr ? ": no RTR form in common" : "";
+}
+
 static void show_fpdus(struct rows *r, const struct iw_answer *a)
 {
 	begin(r, "FPDUs");
 	switch (a->proof) {
 	case IW_PROOF_NONE:
-		iw_text_str(&r->t, "none tried");
+		iw_text_fmt(&r->t, "none tried%s", why_none(a));
 		break;
 	case IW_PROOF_WORKS:
 		iw_text_fmt(&r->t, "%u RDMA Reads answered, CRC %s; %u of %u FPDUs began a read",
@@ -532,6 +538,8 @@ static void show_refusal(const struct iw_probe_result *r, FILE *f)
 	} else {
 		iw_text_fmt(&t, "%s: not an iWARP endpoint: %s", r->target, a->why.text);
 	}
+	if (r->verdict.impl != IW_IMPL_UNKNOWN)
+		iw_text_fmt(&t, "\n  looks like    %s", iw_impl_text(r->verdict.impl));
 	fprintf(f, "%s\n", line);
 }
 
@@ -619,7 +627,8 @@ static void answer_cell(struct iw_table *table, const struct iw_answer *a)
 	if (a->outcome == IW_OUT_ACCEPTED && a->proof == IW_PROOF_BROKEN)
 		iw_text_fmt(&t, "; %s", a->broken.text);
 	else if (a->outcome == IW_OUT_ACCEPTED)
-		iw_text_fmt(&t, "; FPDUs: %s", iw_proof_name(a->proof));
+		iw_text_fmt(&t, "; FPDUs: %s%s", iw_proof_name(a->proof),
+			    a->proof == IW_PROOF_NONE ? why_none(a) : "");
 	iw_table_add(table, line);
 }
 

@@ -211,6 +211,8 @@ static bool stopped(struct iw_sink *s)
 	if (!iw_signals_stop())
 		return false;
 	if (s->stop_at == IW_TIME_NEVER) {
+		/* It stays readable, and would end every wait from now on. */
+		(void)!iw_ctx_wake_fd(s->ctx, -1);
 		s->stop_at = iw_time_add(iw_os_now(), STOP_NS);
 		for (struct iw_list *n = s->guests.next; n != &s->guests; n = n->next) {
 			struct guest *g = iw_container_of(n, struct guest, all);

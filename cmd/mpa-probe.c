@@ -1,0 +1,918 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* mpa-probe: what listens at a TCP port, whether it speaks iWARP, and whose iWARP that is; or be one. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/human.h"
+#include "cli/option.h"
+#include "cli/parse.h"
+#include "cli/signals.h"
+#include "cli/table.h"
+#include "cli/term.h"
+#include "mpa/mpa.h"
+#include "probe/probe.h"
+#include "probe/rping_run.h"
+#include "probe/show.h"
+#include "probe/sink.h"
+#include "util/num.h"
+#include "util/text.h"
+
+#define COUNT_DEFAULT 10
+#define SIZE_DEFAULT  64 /* rping's own */
+#define COUNT_MAX     1000000000u
+#define NUDGE_NS      IW_MSEC(500)
+
+enum app { APP_NONE, APP_RPING };
+
+struct opts {
+	struct iw_cli cli;
+	const char *host;
+	bool listen, all, single, once, reject, no_verify;
+	enum app app;
+	size_t persona;
+	bool persona_given;
+	uint64_t count;
+	bool count_given;
+	uint32_t size;
+	bool size_given;
+	unsigned rate;
+	enum iw_quirk quirk;
+	/* What the Request says, or what a listener answers. */
+	bool rev_given, crc_given, markers, peer_to_peer;
+	uint8_t rev, rtr;
+	enum iw_crc_policy crc;
+	uint8_t pd[IW_MPA_PD_MAX];
+	size_t pd_len;
+};
+
+/* --- options --- */
+
+enum {
+	KEY_APP = 0x9001, /* no character: long only; not those of the common options */
+	KEY_SINGLE,
+	KEY_RATE,
+	KEY_PERSONALITY,
+	KEY_ONCE,
+	KEY_REJECT,
+	KEY_VERIFY,
+	KEY_NO_VERIFY,
+	KEY_REV,
+	KEY_CRC,
+	KEY_MARKERS,
+	KEY_RTR,
+	KEY_P2P,
+	KEY_PD,
+	KEY_QUIRK,
+};
+
+/* clang-format off */
+static const struct argp_option options[] = {
+	{ "all", 'a', NULL, 0, "Try every revision, CRC, markers and RTR, and print what is accepted, what refused, and how", 1 },
+	{ "single", KEY_SINGLE, NULL, 0, "Make one connection and no more, for a listener that serves only one", 1 },
+	{ "rate", KEY_RATE, "COUNT", 0, "Connections a second at most, after the first five (default 20)", 1 },
+
+	{ "app", KEY_APP, "rping", 0, "Play rping's client, or with --listen its server: Sends, RDMA Read and RDMA Write, with their data verified", 2 },
+	{ "count", 'c', "COUNT", 0, "rping: that many rounds (default 10), 0 for no end", 2 },
+	{ "size", 's', "SIZE", 0, "rping: octets of a ping, 0 to 65535 (default 64); of a server the most that it takes (default 65535)", 2 },
+	{ "verify", KEY_VERIFY, NULL, 0, "rping: compare the data (the default)", 2 },
+	{ "no-verify", KEY_NO_VERIFY, NULL, 0, "rping: do not compare the data", 2 },
+
+	{ "listen", 'l', NULL, 0, "Be a responder until interrupted", 3 },
+	{ "personality", KEY_PERSONALITY, "NAME", 0, "Answer Requests as rfc (default), siw, chelsio, windows or plain would; emulated", 3 },
+	{ "reject", KEY_REJECT, NULL, 0, "Refuse every Request", 3 },
+	{ "once", KEY_ONCE, NULL, 0, "Serve one connection, then exit with its status", 3 },
+
+	{ "rev", KEY_REV, "0..255", 0, "MPA revision: of the one Request that is tried; of a listener the highest that it takes", 4 },
+	{ "crc", KEY_CRC, "wanted|required|off", 0, "C of the Request, or of a listener's Reply (default wanted); rping: required refuses a Reply with C = 0", 4 },
+	{ "markers", KEY_MARKERS, NULL, 0, "M = 1: demand markers in what comes", 4 },
+	{ "rtr", KEY_RTR, "FORM[,FORM...]", 0, "Offer these RTR forms, send, write and read, in the peer-to-peer model; of a listener those that it agrees to", 4 },
+	{ "peer-to-peer", KEY_P2P, NULL, 0, "Ask for the peer-to-peer model, with all RTR forms if --rtr names none", 4 },
+	{ "private-data", KEY_PD, "DATA", 0, "Private Data of the Request or the Reply: text, or octets as 0xHEX", 4 },
+	{ "quirk", KEY_QUIRK, "NAME", 0, "siw-first-fpdu: wait before the first FPDU, none: never; without it the peer's Reply decides. With --listen: lose a first FPDU that comes too soon, as Linux siw does", 4 },
+	{ 0 },
+};
+/* clang-format on */
+
+static uint8_t parse_forms(const struct argp_state *state, const char *arg)
+{
+	static const char *const names[] = { "send", "write", "read", NULL };
+	static const uint8_t bits[] = { IW_RTR_SEND, IW_RTR_WRITE, IW_RTR_READ };
+	const char *p = arg;
+	uint8_t set = 0;
+
+	for (;;) {
+		size_t len = strcspn(p, ",");
+		char one[16];
+
+		if (len >= sizeof(one))
+			argp_error(state,
+				   "--rtr \"%s\": expected send, write and read, with commas", arg);
+		memcpy(one, p, len);
+		one[len] = '\0';
+		set |= bits[iw_cli_enum(state, "--rtr", one, names)];
+		if (p[len] == '\0')
+			return set;
+		p += len + 1;
+	}
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+				      : -1;
+}
+
+static void parse_pd(struct opts *o, const struct argp_state *state, const char *arg)
+{
+	size_t len = strlen(arg);
+
+	if (strncmp(arg, "0x", 2) != 0) {
+		if (len > sizeof(o->pd))
+			argp_error(state, "--private-data: %zu octets, at most %d", len,
+				   IW_MPA_PD_MAX);
+		memcpy(o->pd, arg, len);
+		o->pd_len = len;
+		return;
+	}
+	if (len % 2 || len / 2 - 1 > sizeof(o->pd))
+		argp_error(state,
+			   "--private-data \"%s\": expected two digits an octet, at most %d octets",
+			   arg, IW_MPA_PD_MAX);
+	for (size_t i = 2; i < len; i += 2) {
+		int high = hex_digit(arg[i]), low = hex_digit(arg[i + 1]);
+
+		if (high < 0 || low < 0)
+			argp_error(state, "--private-data \"%s\": not a hexadecimal digit", arg);
+		o->pd[o->pd_len++] = (uint8_t)(high << 4 | low);
+	}
+}
+
+static error_t task_option(int key, char *arg, const struct argp_state *state, struct opts *o)
+{
+	static const char *const apps[] = { "rping", NULL };
+
+	switch (key) {
+	case 'a':
+		o->all = true;
+		return 0;
+	case KEY_SINGLE:
+		o->single = true;
+		return 0;
+	case KEY_RATE:
+		o->rate = (unsigned)iw_cli_u64(state, "--rate", arg, 1, 10000);
+		return 0;
+	case KEY_APP:
+		(void)iw_cli_enum(state, "--app", arg, apps);
+		o->app = APP_RPING;
+		return 0;
+	case 'c':
+		o->count = iw_cli_u64(state, "--count", arg, 0, COUNT_MAX);
+		o->count_given = true;
+		return 0;
+	case 's':
+		o->size = (uint32_t)iw_cli_size(state, "--size", arg, 0, IW_RPING_SIZE_MAX);
+		o->size_given = true;
+		return 0;
+	case KEY_VERIFY:
+		o->no_verify = false;
+		return 0;
+	case KEY_NO_VERIFY:
+		o->no_verify = true;
+		return 0;
+	case 'l':
+		o->listen = true;
+		return 0;
+	case KEY_PERSONALITY:
+		o->persona = iw_cli_enum(state, "--personality", arg, iw_persona_names);
+		o->persona_given = true;
+		return 0;
+	case KEY_REJECT:
+		o->reject = true;
+		return 0;
+	case KEY_ONCE:
+		o->once = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t mpa_option(int key, char *arg, const struct argp_state *state, struct opts *o)
+{
+	static const char *const crc[] = { "wanted", "required", "off", NULL };
+	static const char *const quirks[] = { "siw-first-fpdu", "none", NULL };
+
+	switch (key) {
+	case KEY_REV:
+		o->rev = (uint8_t)iw_cli_u64(state, "--rev", arg, 0, 255);
+		o->rev_given = true;
+		return 0;
+	case KEY_CRC:
+		o->crc = (enum iw_crc_policy)iw_cli_enum(state, "--crc", arg, crc);
+		o->crc_given = true;
+		return 0;
+	case KEY_MARKERS:
+		o->markers = true;
+		return 0;
+	case KEY_RTR:
+		o->rtr = parse_forms(state, arg);
+		o->peer_to_peer = true;
+		return 0;
+	case KEY_P2P:
+		o->peer_to_peer = true;
+		return 0;
+	case KEY_PD:
+		parse_pd(o, state, arg);
+		return 0;
+	case KEY_QUIRK:
+		o->quirk = iw_cli_enum(state, "--quirk", arg, quirks) == 0 ? IW_QUIRK_ON
+									   : IW_QUIRK_OFF;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void check_listen(const struct argp_state *state, const struct opts *o)
+{
+	const struct iw_persona *p = &iw_personas[o->persona];
+
+	if (o->host)
+		argp_error(state, "--listen takes no argument: \"%s\"; --bind names an address",
+			   o->host);
+	if (o->all || o->single || o->rate || o->count_given)
+		argp_error(state, "--all, --single, --rate and --count are for what connects");
+	if (o->size_given && o->app != APP_RPING)
+		argp_error(state, "--size is for --app rping");
+	if (o->app == APP_RPING && o->reject)
+		argp_error(state, "--reject: nobody would be left for rping");
+	if (o->rev_given && (o->rev < 1 || o->rev > 2) && p->native)
+		argp_error(state, "--rev %u: a listener takes 1 or 2", o->rev);
+	if (o->peer_to_peer && !o->rtr)
+		argp_error(state,
+			   "--peer-to-peer is the initiator's wish; a listener's forms are --rtr");
+}
+
+static void check_rping(const struct argp_state *state, const struct opts *o)
+{
+	if (o->all || o->single || o->rate)
+		argp_error(state,
+			   "--all, --single and --rate are for probing, not for --app rping");
+	if (o->rev_given && (o->rev < 1 || o->rev > 2))
+		argp_error(state, "--rev %u: rping runs over 1 or 2", o->rev);
+	if (o->peer_to_peer && o->rev_given && o->rev == 1)
+		argp_error(state, "--rtr and --peer-to-peer need revision 2 (RFC 6581 9.2)");
+	if (o->pd_len)
+		argp_error(state, "--private-data: rping has none");
+}
+
+static void check_options(const struct argp_state *state, struct opts *o)
+{
+	if (strcmp(o->cli.transport, "tcp") != 0)
+		argp_error(state, "--transport %s: MPA is spoken over tcp alone", o->cli.transport);
+	if (o->listen) {
+		check_listen(state, o);
+		return;
+	}
+	if (!o->host)
+		argp_error(state, "expected the HOST to probe, or --listen");
+	if (o->cli.port == 0)
+		argp_error(state, "--port 0: not a port that can be reached");
+	if (o->persona_given || o->reject || o->once)
+		argp_error(state, "--personality, --reject and --once go with --listen");
+	if (o->app == APP_RPING) {
+		check_rping(state, o);
+		return;
+	}
+	if (o->count_given || o->size_given || o->no_verify || o->quirk != IW_QUIRK_AUTO)
+		argp_error(state, "--count, --size, --no-verify and --quirk go with --app rping");
+	if (o->all && (o->single || o->rev_given || o->crc_given || o->markers || o->peer_to_peer))
+		argp_error(
+			state,
+			"--all tries every Request: not with --single, nor with one of your own");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct opts *o = state->input;
+	error_t err;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->cli;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (o->host)
+			argp_error(state, "\"%s\": one argument too many", arg);
+		if (arg[0] == '\0')
+			argp_error(state, "\"\": expected the name or address of a host");
+		o->host = arg;
+		return 0;
+	case ARGP_KEY_END:
+		check_options(state, o);
+		return 0;
+	default:
+		err = task_option(key, arg, state, o);
+		return err == ARGP_ERR_UNKNOWN ? mpa_option(key, arg, state, o) : err;
+	}
+}
+
+static void trace_line(void *ctx, const char *line)
+{
+	iw_cli_trace_line(ctx, line, strlen(line));
+}
+
+/* --- the probe --- */
+
+struct progress {
+	struct opts *o;
+	unsigned number;
+	int err; /* of the output */
+};
+
+static void on_cell(void *ctx, const struct iw_cell *c)
+{
+	struct progress *p = ctx;
+	char line[256];
+	struct iw_text t;
+
+	p->number++;
+	if (p->o->cli.json && !p->err)
+		p->err = iw_cell_write_json(&p->o->cli.out, p->number, c);
+	iw_text_init(&t, line, sizeof(line));
+	iw_ask_print(&t, &c->ask);
+	iw_log_info("connection %u (%s): %s: %s%s%s", p->number, iw_purpose_name(c->purpose), line,
+		    iw_outcome_name(c->answer.outcome), c->answer.why.text[0] ? ": " : "",
+		    c->answer.why.text);
+}
+
+/* The one Request that options spell out. */
+static bool own_request(const struct opts *o, struct iw_ask *ask)
+{
+	*ask = (struct iw_ask){ .rev = o->rev_given ? o->rev : 2,
+				.crc = o->crc != IW_CRC_OFF,
+				.markers = o->markers,
+				.peer_to_peer = o->peer_to_peer,
+				.rtr = o->rtr ? o->rtr : IW_ASK_RTR_ALL,
+				.ird = 16,
+				.ord = 16,
+				.pd = o->pd,
+				.pd_len = o->pd_len };
+	ask->enhanced = ask->rev >= 2;
+	if (!o->peer_to_peer)
+		ask->rtr = 0;
+	return o->rev_given || o->crc_given || o->markers || o->peer_to_peer;
+}
+
+static int status_of(const struct iw_probe_result *r)
+{
+	if (r->iwarp)
+		return IW_EXIT_OK;
+	/* Nobody can tell a host that does not answer from a cut link. */
+	return r->main->answer.outcome == IW_OUT_UNREACHABLE ? IW_EXIT_FAILED : IW_EXIT_NO;
+}
+
+static int show(struct opts *o, const struct iw_probe_result *r, int status)
+{
+	unsigned columns = iw_term_columns(fileno(stdout));
+	int err;
+
+	if (o->cli.json)
+		return iw_probe_write_json(&o->cli.out, r, status);
+	err = iw_probe_show(r, stdout, columns);
+	if (!err && o->all && r->iwarp) {
+		putchar('\n');
+		err = iw_probe_show_grid(r, stdout, columns);
+	}
+	return err;
+}
+
+static int run_probe(struct opts *o)
+{
+	struct progress p = { .o = o };
+	struct iw_probe_cfg cfg = { .host = o->host,
+				    .port = o->cli.port,
+				    .bind_addr = o->cli.bind,
+				    .interface = o->cli.interface,
+				    .per_second = o->rate,
+				    .grid = o->all,
+				    .single = o->single,
+				    .pd = o->pd,
+				    .pd_len = o->pd_len,
+				    .stop_fd = iw_signals_fd(),
+				    .cell = on_cell,
+				    .cell_ctx = &p };
+	struct iw_probe_result r;
+	struct iw_fault why = { 0 };
+	struct iw_ask ask;
+	int err, status;
+
+	if (own_request(o, &ask))
+		cfg.only = &ask;
+	/* The common defaults, of which there are two, are a transfer's; a probe has its own. */
+	if (o->cli.timeout_ns == o->cli.setup_timeout_ns)
+		cfg.timeout_ns = o->cli.timeout_ns;
+	if (o->cli.trace_path) {
+		cfg.trace = trace_line;
+		cfg.trace_ctx = &o->cli.trace;
+	}
+	err = iw_probe(&r, &cfg, &why);
+	if (err) {
+		status = iw_cli_fail(&o->cli, &why);
+		iw_probe_free(&r);
+		return status;
+	}
+	status = status_of(&r);
+	if (show(o, &r, status) != 0 || p.err)
+		status = IW_EXIT_FAILED;
+	iw_probe_free(&r);
+	return status;
+}
+
+/* --- connections: rping and listeners --- */
+
+static void connection_param(struct iw_conn_param *p, const struct opts *o)
+{
+	*p = (struct iw_conn_param){ .size = sizeof(*p),
+				     .host = o->listen ? o->cli.bind : o->host,
+				     .bind_addr = o->listen ? NULL : o->cli.bind,
+				     .interface = o->cli.interface,
+				     .port = o->cli.port,
+				     .rev = o->rev_given ? o->rev : 0,
+				     .crc = o->crc,
+				     .markers = o->markers,
+				     .peer_to_peer = !o->listen && o->peer_to_peer,
+				     .rtr = o->rtr };
+}
+
+static enum iw_persona_crc persona_crc(enum iw_crc_policy crc)
+{
+	return crc == IW_CRC_OFF ? IW_PERSONA_CRC_NEVER : IW_PERSONA_CRC_ALWAYS;
+}
+
+static void make_shim(struct iw_shim *shim, struct opts *o,
+		      void (*report)(void *ctx, const struct iw_shim_report *r))
+{
+	*shim = (struct iw_shim){ .persona = { .persona = &iw_personas[o->persona],
+					       .set_crc = o->crc_given,
+					       .crc = persona_crc(o->crc),
+					       .markers = o->markers,
+					       .rev_most = o->rev,
+					       .rtr = o->rtr,
+					       .reject = o->reject,
+					       .pd = o->pd,
+					       .pd_len = o->pd_len },
+				  .quirk = o->quirk,
+				  .report = report,
+				  .report_ctx = o };
+}
+
+static void connection_json(struct iw_json *w, const struct iw_qp_info *i)
+{
+	iw_json_str(w, "local", i->local);
+	iw_json_str(w, "peer", i->peer);
+	iw_json_u64(w, "rev", i->rev);
+	iw_json_bool(w, "crc", i->crc);
+	iw_json_bool(w, "markers_to_peer", i->tx_markers);
+	iw_json_bool(w, "markers_from_peer", i->rx_markers);
+	iw_json_u64(w, "ird", i->ird);
+	iw_json_u64(w, "ord", i->ord);
+	iw_json_str(w, "rtr_sent",
+		    i->rtr == IW_RTR_FORM_SEND    ? "send"
+		    : i->rtr == IW_RTR_FORM_WRITE ? "write"
+		    : i->rtr == IW_RTR_FORM_READ  ? "read"
+						  : "none");
+	iw_json_u64(w, "mss_octets", i->emss);
+	iw_json_u64(w, "mulpdu_octets", i->mulpdu);
+	iw_json_u64(w, "tx_fpdus", i->tx_fpdus);
+	iw_json_u64(w, "rx_fpdus", i->rx_fpdus);
+}
+
+static void fault_json(struct iw_json *w, const struct iw_fault *f)
+{
+	if (!f->err)
+		return;
+	iw_json_str(w, "error", iw_err_name(f->err));
+	iw_json_str(w, "text", f->text);
+	if (f->clause && f->clause[0])
+		iw_json_str(w, "clause", f->clause);
+}
+
+/* What a peer did or said against the protocol is an answer; FORMAT is rping's word for it. */
+static int status_of_fault(const struct iw_fault *f)
+{
+	return f->err == IW_E_FORMAT ? IW_EXIT_NO : iw_exit_status(f->err);
+}
+
+/* --- rping's client --- */
+
+struct ping_run {
+	struct opts *o;
+	struct iw_shim shim;
+	bool siw, paused;
+	struct iw_rping_news up, left; /* info.private_data is not used */
+};
+
+/* report_ctx is o; the run is one for the process. */
+static struct ping_run ping;
+
+static void on_reply(void *ctx, const struct iw_shim_report *r)
+{
+	(void)ctx;
+	ping.siw = r->looks_like_siw;
+	ping.paused = r->paused;
+	if (r->looks_like_siw)
+		iw_log_info(
+			"quirk siw-first-fpdu: the Reply has our reserved flag bit, as Linux siw's has");
+	if (r->paused)
+		iw_log_info("quirk siw-first-fpdu: waited 10 ms before the first FPDU");
+}
+
+static uint64_t average(const struct iw_rping_result *r)
+{
+	return r->rounds ? r->sum_ns / r->rounds : 0;
+}
+
+static int ping_json(struct opts *o, int status)
+{
+	struct iw_json *w = &o->cli.out;
+	const struct iw_rping_result *r = &ping.left.result;
+
+	iw_json_begin(w, "result");
+	iw_json_str(w, "app", "rping");
+	iw_json_u64(w, "rounds", r->rounds);
+	iw_json_u64(w, "size_octets", r->size);
+	if (!o->no_verify)
+		iw_json_u64(w, "rounds_verified", r->verified);
+	iw_json_u64(w, "octets_read", r->read);
+	iw_json_u64(w, "octets_written", r->written);
+	iw_json_u64(w, "setup_ns", ping.up.setup_ns);
+	iw_json_u64(w, "round_min_ns", r->min_ns);
+	iw_json_u64(w, "round_mean_ns", average(r));
+	iw_json_u64(w, "round_max_ns", r->max_ns);
+	iw_json_bool(w, "looks_like_siw", ping.siw);
+	iw_json_bool(w, "paused", ping.paused);
+	iw_json_u64(w, "nudges", r->nudges);
+	connection_json(w, &ping.left.info);
+	fault_json(w, &ping.left.fault);
+	iw_json_i64(w, "exit_status", status);
+	return iw_json_end(w);
+}
+
+static void ping_human(const struct opts *o)
+{
+	const struct iw_rping_result *r = &ping.left.result;
+	const struct iw_qp_info *i = &ping.left.info;
+	char a[IW_HUMAN_TEXT], b[IW_HUMAN_TEXT], c[IW_HUMAN_TEXT];
+
+	if (!r->rounds && ping.left.fault.err) {
+		printf("no round was complete\n");
+		return;
+	}
+	if (i->rev)
+		printf("%s: MPA Rev %u, CRC %s, markers %s, IRD %u, ORD %u, RTR %s\n", i->peer,
+		       i->rev, i->crc ? "on" : "off", i->tx_markers || i->rx_markers ? "on" : "off",
+		       i->ird, i->ord,
+		       i->rtr == IW_RTR_FORM_SEND    ? "Send"
+		       : i->rtr == IW_RTR_FORM_WRITE ? "Write"
+		       : i->rtr == IW_RTR_FORM_READ  ? "Read"
+						     : "none");
+	printf("%" PRIu64 " rounds of %u octets: %" PRIu64 " octets by RDMA Read, %" PRIu64
+	       " by RDMA Write, %s\n",
+	       r->rounds, r->size, r->read, r->written,
+	       o->no_verify               ? "not verified"
+	       : r->verified == r->rounds ? "verified"
+					  : "NOT VERIFIED");
+	if (r->rounds)
+		printf("a round takes %s at least, %s on average, %s at most\n",
+		       iw_human_latency(a, r->min_ns), iw_human_latency(b, average(r)),
+		       iw_human_latency(c, r->max_ns));
+}
+
+/* Until the client is done. */
+static int ping_loop(struct iw_rping_run *run, struct iw_fault *why)
+{
+	for (;;) {
+		struct iw_rping_news news;
+		int err = iw_rping_run_next(run, &news, why);
+
+		if (err)
+			return err;
+		switch (news.kind) {
+		case IW_RPING_STOPPED:
+			return 0;
+		case IW_RPING_UP:
+			ping.up = news;
+			break;
+		case IW_RPING_ROUND:
+			iw_log_debug("round %" PRIu64 ": %s", news.result.rounds, news.result.text);
+			break;
+		case IW_RPING_LEFT:
+			ping.left = news;
+			break;
+		}
+	}
+}
+
+static int run_ping(struct opts *o)
+{
+	struct iw_rping_run_cfg cfg = {
+		.ping = { .client = true,
+			  .size = o->size_given ? o->size : SIZE_DEFAULT,
+			  .count = o->count_given ? o->count : COUNT_DEFAULT,
+			  .verify = !o->no_verify,
+			  .nudge_ns = o->quirk == IW_QUIRK_OFF ? 0 : NUDGE_NS },
+		.shim = &ping.shim,
+		.tell_rounds = true,
+		.setup_ns = o->cli.setup_timeout_ns,
+		.timeout_ns = o->cli.timeout_ns,
+	};
+	struct iw_rping_run *run = NULL;
+	struct iw_fault why = { 0 };
+	int err, status;
+
+	ping.o = o;
+	if (o->size_given && o->size == 0)
+		cfg.ping.size = IW_RPING_SIZE_NONE;
+	make_shim(&ping.shim, o, on_reply);
+	connection_param(&cfg.conn, o);
+	if (o->cli.trace_path) {
+		cfg.trace = trace_line;
+		cfg.trace_ctx = &o->cli.trace;
+	}
+	err = iw_rping_run_new(&run, &cfg, &why);
+	if (!err)
+		err = ping_loop(run, &why);
+	iw_rping_run_free(run);
+	if (err)
+		return iw_cli_fail(&o->cli, &why);
+	status = ping.left.fault.err ? status_of_fault(&ping.left.fault) : IW_EXIT_OK;
+	if (ping.left.result.nudges)
+		iw_log_info(
+			"quirk siw-first-fpdu: a Write of no octets was sent behind the first FPDU to have it noticed");
+	if (ping.left.fault.err)
+		iw_log_error("%s", ping.left.fault.text);
+	if (ping.left.fault.err == IW_E_MPA_LOST && o->peer_to_peer && !ping.up.info.rev)
+		iw_log_warn("a peer that ends the connection so may know MPA Rev 1 alone:"
+			    " leave --rtr and --peer-to-peer away");
+	if (ping.left.fault.err && ping.siw && ping.left.info.rev == 1)
+		iw_log_warn(
+			"the peer looks like Linux siw, whose rping server cannot read over MPA Rev 1");
+	if (!o->cli.json)
+		ping_human(o);
+	else if (ping_json(o, status) != 0)
+		status = IW_EXIT_FAILED;
+	return status;
+}
+
+/* --- listeners --- */
+
+static const struct iw_persona *persona_of(const struct opts *o)
+{
+	return &iw_personas[o->persona];
+}
+
+static void persona_json(struct iw_json *w, const struct iw_persona *p)
+{
+	iw_json_str(w, "personality", p->name);
+	iw_json_bool(w, "emulated", !p->native);
+}
+
+/* An output that fails ends the listener at its next event. */
+static int listener_err;
+
+static void lines_end(struct opts *o)
+{
+	if (iw_json_end(&o->cli.out) != 0)
+		listener_err = IW_E_OS;
+}
+
+static const char *emulated(const struct iw_persona *p)
+{
+	return p->native ? "" : " (emulated)";
+}
+
+static void on_request(void *ctx, const struct iw_shim_report *r)
+{
+	struct opts *o = ctx;
+	struct iw_json *w = &o->cli.out;
+	char asked[1600], answered[1600];
+	struct iw_text t;
+
+	if (o->cli.json) {
+		iw_json_begin(w, "request");
+		iw_json_str(w, "peer", r->peer);
+		persona_json(w, r->persona);
+		iw_json_str(w, "verdict", iw_persona_verdict_name(r->verdict));
+		if (r->text[0])
+			iw_json_str(w, "text", r->text);
+		if (r->request) {
+			iw_json_open_object(w, "request");
+			iw_frame_write_json(w, r->request, r->request_len);
+			iw_json_close(w);
+		}
+		if (r->reply) {
+			iw_json_open_object(w, "reply");
+			iw_frame_write_json(w, r->reply, r->reply_len);
+			iw_json_close(w);
+		}
+		lines_end(o);
+		return;
+	}
+	if (o->cli.quiet)
+		return;
+	iw_text_init(&t, asked, sizeof(asked));
+	iw_frame_show(&t, r->request, r->request_len);
+	iw_text_init(&t, answered, sizeof(answered));
+	if (r->reply)
+		iw_frame_show(&t, r->reply, r->reply_len);
+	printf("%s: Request %s\n", r->peer, asked);
+	printf("%s: %s%s: %s%s%s%s%s\n", r->peer, r->persona->name, emulated(r->persona),
+	       iw_persona_verdict_name(r->verdict), r->reply ? ", Reply " : "",
+	       r->reply ? answered : "", r->text[0] ? ": " : "", r->text);
+	fflush(stdout);
+}
+
+static void say_listening(struct opts *o, const char *addr, uint16_t port, const char *app)
+{
+	struct iw_json *w = &o->cli.out;
+
+	if (o->cli.json) {
+		iw_json_begin(w, "listening");
+		iw_json_str(w, "address", addr);
+		iw_json_u64(w, "port", port);
+		iw_json_str(w, "app", app);
+		persona_json(w, persona_of(o));
+		lines_end(o);
+		return;
+	}
+	if (o->cli.quiet)
+		return;
+	printf("listening on %s as %s%s, %s\n", addr, persona_of(o)->name, emulated(persona_of(o)),
+	       app);
+	if (!o->cli.bind)
+		iw_log_warn(
+			"only this machine can connect: --bind ADDR, or --bind '*', for others");
+	fflush(stdout);
+}
+
+static void say_left(struct opts *o, const struct iw_qp_info *info, const struct iw_fault *f,
+		     const struct iw_rping_result *r, const struct iw_sink_news *s)
+{
+	struct iw_json *w = &o->cli.out;
+
+	if (o->cli.json) {
+		iw_json_begin(w, "closed");
+		persona_json(w, persona_of(o));
+		connection_json(w, info);
+		if (r) {
+			iw_json_u64(w, "rounds", r->rounds);
+			if (!o->no_verify)
+				iw_json_u64(w, "rounds_verified", r->verified);
+			iw_json_u64(w, "octets_read", r->read);
+			iw_json_u64(w, "octets_written", r->written);
+		} else {
+			iw_json_u64(w, "sends", s->sends);
+			iw_json_u64(w, "send_octets", s->octets);
+		}
+		fault_json(w, f);
+		lines_end(o);
+		return;
+	}
+	if (o->cli.quiet)
+		return;
+	if (r)
+		printf("%s: %" PRIu64 " rounds, %" PRIu64 " octets by RDMA Read%s, %" PRIu64
+		       " by RDMA Write; ",
+		       info->peer, r->rounds, r->read, o->no_verify ? "" : ", verified",
+		       r->written);
+	else
+		printf("%s: %" PRIu64 " Sends of %" PRIu64 " octets, %" PRIu64 " FPDUs in, %" PRIu64
+		       " out; ",
+		       info->peer, s->sends, s->octets, info->rx_fpdus, info->tx_fpdus);
+	printf("%s\n", f->err ? f->text : "closed");
+	fflush(stdout);
+}
+
+static int say_stopped(struct opts *o, int status)
+{
+	if (o->cli.json) {
+		iw_json_begin(&o->cli.out, "stopped");
+		iw_json_i64(&o->cli.out, "exit_status", status);
+		lines_end(o);
+	}
+	return listener_err ? IW_EXIT_FAILED : status;
+}
+
+static int serve_sink(struct opts *o, struct iw_shim *shim)
+{
+	struct iw_sink_cfg cfg = { .shim = shim,
+				   .once = o->once,
+				   .setup_ns = persona_of(o)->request_ns,
+				   .idle_ns = o->cli.timeout_ns };
+	struct iw_fault why = { 0 };
+	struct iw_sink_news news;
+	struct iw_sink *s;
+	int err, status = IW_EXIT_OK;
+
+	connection_param(&cfg.conn, o);
+	iw_persona_engine(&cfg.conn, &shim->persona);
+	if (o->cli.trace_path) {
+		cfg.trace = trace_line;
+		cfg.trace_ctx = &o->cli.trace;
+	}
+	err = iw_sink_new(&s, &cfg, &why);
+	if (err)
+		return iw_cli_fail(&o->cli, &why);
+	say_listening(o, iw_sink_addr(s), iw_sink_port(s), "sink");
+	while ((err = iw_sink_next(s, &news, &why)) == 0 && news.kind != IW_SINK_STOPPED &&
+	       !listener_err) {
+		if (news.kind != IW_SINK_LEFT)
+			continue;
+		say_left(o, &news.info, &news.fault, NULL, &news);
+		if (o->once && news.fault.err)
+			status = status_of_fault(&news.fault);
+	}
+	iw_sink_free(s);
+	return err ? iw_cli_fail(&o->cli, &why) : say_stopped(o, status);
+}
+
+static int serve_rping(struct opts *o, struct iw_shim *shim)
+{
+	struct iw_rping_run_cfg cfg = { .ping = { .size = o->size, .verify = !o->no_verify },
+					.shim = shim,
+					.once = o->once,
+					.setup_ns = persona_of(o)->request_ns,
+					.timeout_ns = o->cli.timeout_ns };
+	struct iw_rping_run *run = NULL;
+	struct iw_rping_news news;
+	struct iw_fault why = { 0 };
+	int err, status = IW_EXIT_OK;
+
+	connection_param(&cfg.conn, o);
+	iw_persona_engine(&cfg.conn, &shim->persona);
+	if (o->cli.trace_path) {
+		cfg.trace = trace_line;
+		cfg.trace_ctx = &o->cli.trace;
+	}
+	err = iw_rping_run_new(&run, &cfg, &why);
+	if (err)
+		return iw_cli_fail(&o->cli, &why);
+	say_listening(o, iw_rping_run_addr(run), iw_rping_run_port(run), "rping");
+	while ((err = iw_rping_run_next(run, &news, &why)) == 0 && news.kind != IW_RPING_STOPPED &&
+	       !listener_err) {
+		if (news.kind != IW_RPING_LEFT)
+			continue;
+		say_left(o, &news.info, &news.fault, &news.result, NULL);
+		if (o->once && news.fault.err)
+			status = status_of_fault(&news.fault);
+	}
+	iw_rping_run_free(run);
+	return err ? iw_cli_fail(&o->cli, &why) : say_stopped(o, status);
+}
+
+static int run_listener(struct opts *o)
+{
+	static struct iw_shim shim;
+
+	make_shim(&shim, o, on_request);
+	return o->app == APP_RPING ? serve_rping(o, &shim) : serve_sink(o, &shim);
+}
+
+/* --- main --- */
+
+static const struct argp_child kids[] = { { &iw_cli_argp, 0, "Common options:", -1 }, { 0 } };
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "HOST\n--app rping HOST\n--listen",
+	.doc = "Find out whether an iWARP endpoint listens at a TCP port, what it agrees to and whose it looks like.\v"
+	       "Exit status: 0 an iWARP endpoint; 1 not one, or it refused, or rping's data was wrong; 2 usage; 3 cannot here; "
+	       "4 failed on the way.",
+	.children = kids,
+};
+
+static int run(struct opts *o)
+{
+	if (o->listen)
+		return run_listener(o);
+	return o->app == APP_RPING ? run_ping(o) : run_probe(o);
+}
+
+int main(int argc, char **argv)
+{
+	struct opts o = { .quirk = IW_QUIRK_AUTO };
+	int status;
+
+	iw_cli_init(&o.cli, "mpa-probe", "tcp");
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	status = iw_cli_start(&o.cli);
+	if (status == IW_EXIT_OK)
+		status = run(&o);
+	return iw_cli_finish(&o.cli, status);
+}
