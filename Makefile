@@ -224,7 +224,7 @@ bench: all
 demo: all
 	$(Q)scripts/demo-run $(O)
 deps:
-	$(Q)scripts/packages --install build test cross
+	$(Q)scripts/packages --install build test cross guest
 
 # --- install -----------------------------------------------------------------------------------------------------------
 

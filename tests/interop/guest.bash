@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# A guest with Linux siw (scripts/peer-vm) for a file of tests. A file boots it once, in setup_file, and has it to itself; it ends with
+# the file's process, whatever happens to that.
+#
+#   load ../bats/helpers
+#   load guest
+#   setup_file() { guest_up --mtu 9000; }      # options of peer-vm up
+#   teardown_file() { guest_down; }
+#
+#   run_guest CMD...        in the guest: sets $status, $output, $stderr
+#   run_beside CMD...       here, in the network that the guest is in; serve_beside CMD... starts a server there
+#   guest_job CMD...        in the guest, in the background: $JOB is its number; guest_wait [JOB], guest_kill [JOB] end it: as run_guest
+#   wait_listening PORT     until something in the guest listens on that TCP port, siw for rdma_cm too
+#   guest_is_well           fails when the guest's kernel has complained
+#
+#   HOST_IP HOST_IP6 GUEST_IP GUEST_IP6
+
+PEER_VM=$IW_TOP/scripts/peer-vm
+
+require_guest() {
+    local why rc=0
+
+    why=$("$PEER_VM" build 2>&1 3>&-) || rc=$?
+    [ $rc -ne 3 ] || skip "$(grep '^needs guest: ' <<<"$why" | tail -n 1)"
+    [ $rc -eq 0 ] || fail_with 'the guest cannot be built' "$why"
+}
+
+guest_up() {
+    local said rc=0
+
+    require_guest
+    IW_VM=$("$PEER_VM" up --owner $$ "$@" 2>"$BATS_FILE_TMPDIR/peer-vm.err" 3>&-) || rc=$?
+    if [ $rc -ne 0 ]; then
+        said=$(cat "$BATS_FILE_TMPDIR/peer-vm.err" <(echo "$IW_VM"))
+        [ $rc -ne 3 ] || skip "$(grep '^needs guest: ' <<<"$said" | tail -n 1)"
+        fail_with 'the guest does not boot' "$said"
+    fi
+    HOST_IP=10.78.0.1 HOST_IP6=fd78::1
+    GUEST_IP=10.78.0.2 GUEST_IP6=fd78::2
+    export IW_VM HOST_IP HOST_IP6 GUEST_IP GUEST_IP6
+}
+
+guest_down() {
+    [ -z "${IW_VM:-}" ] || "$PEER_VM" down 3>&-
+}
+
+run_guest() {
+    iw_run "$PEER_VM run -t $IW_TIMEOUT" "$@"
+    COMMAND="guest: $*"
+}
+
+run_beside() {
+    iw_run "$PEER_VM host" "$@"
+}
+
+serve_beside() {
+    iw_serve "$PEER_VM host" "$@"
+}
+
+guest_job() {
+    run_guest /usr/lib/iw/guest-job start "$@"
+    [ "$status" -eq 0 ] || fail_with "cannot start in the guest: $*"
+    JOB=$output
+}
+
+guest_wait() {
+    run_guest /usr/lib/iw/guest-job wait "${1:-$JOB}"
+}
+
+guest_kill() {
+    run_guest /usr/lib/iw/guest-job kill "${1:-$JOB}"
+}
+
+guest_does() {
+    "$PEER_VM" run -t 10 "$@" >/dev/null 2>&1 3>&-
+}
+
+# Without a sleep between, each look would keep the guest busy.
+wait_listening() {
+    guest_does sh -c "until ss -Hltn 'sport = :$1' | grep -q .; do sleep 0.05; done"
+}
+
+guest_is_well() {
+    local said
+
+    said=$("$PEER_VM" run -t 10 dmesg 3>&- | grep -E 'kernel BUG|BUG:|Oops|WARNING:|Call Trace|general protection' || true)
+    [ -z "$said" ] || fail_with "the guest's kernel complains:" "$said"
+}
