@@ -185,7 +185,6 @@ static void on_request(struct hub *h, struct iw_conn_req *req)
 	}
 	snprintf(s->peer_text, sizeof(s->peer_text), "%s", peer);
 	if (iw_session_accept(s, req, &request, &why) != 0) {
-		/* The request was consumed, or goes with the listener's. */
 		iw_log_warn("%s: %s", peer, why.text);
 		iw_session_free(s);
 		return;
@@ -208,9 +207,10 @@ static void tell_end(struct hub *h, struct session *s)
 	if (t.fault.err != IW_OK) {
 		if (ours)
 			h->status = iw_cli_fail(h->cli, &t.fault);
-		else if (t.counts.msgs_received > 0 || t.fault.err != IW_E_CLOSED)
-			iw_log_warn("%s: %s", t.peer,
-				    t.fault.text[0] ? t.fault.text : iw_err_text(t.fault.err));
+		else
+			/* Who connected and asked for nothing is not worth a warning. */
+			iw_log(t.counts.msgs_received > 0 ? IW_LOG_WARN : IW_LOG_INFO, "%s: %s",
+			       t.peer, t.fault.text[0] ? t.fault.text : iw_err_text(t.fault.err));
 	} else if (ours) {
 		h->status = iw_report_status(&t);
 	}

@@ -123,6 +123,7 @@ void iw_hub_slot_freed(struct hub *h);
 /* IW_E_NOMEM and what the calls below it say. The initiator's connects. */
 int iw_session_new(struct session **out, struct hub *h, bool initiator, struct iw_fault *why);
 int iw_session_connect(struct session *s, struct iw_fault *why);
+/* Consumes req, also when it fails. */
 int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct iw_hello *request,
 		      struct iw_fault *why);
 void iw_session_free(struct session *s);

@@ -120,6 +120,18 @@ void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
 		file_json(r, f);
 }
 
+/* The name may be gone before the line is drawn again: keeps a copy. */
+static void name_bar(struct iw_report *r, const char *what)
+{
+	const char *name = what ? what : "";
+
+	if (strncmp(r->raw, name, sizeof(r->raw) - 1) == 0)
+		return;
+	snprintf(r->raw, sizeof(r->raw), "%s", name);
+	iw_printable(r->what, sizeof(r->what), r->raw, strlen(r->raw), true);
+	iw_progress_what(&r->bar, r->what);
+}
+
 void iw_report_progress(struct iw_report *r, const char *what, uint64_t done, uint64_t total,
 			uint64_t moved, uint64_t now)
 {
@@ -138,9 +150,10 @@ void iw_report_progress(struct iw_report *r, const char *what, uint64_t done, ui
 	if (r->cli->quiet || !r->on_terminal)
 		return;
 	if (!r->bar_on) {
-		iw_progress_begin(&r->bar, STDERR_FILENO, what, 0, total, now);
+		iw_progress_begin(&r->bar, STDERR_FILENO, r->what, 0, total, now);
 		r->bar_on = true;
 	}
+	name_bar(r, what);
 	r->bar.total = total;
 	iw_progress_update(&r->bar, done, now);
 }

@@ -266,6 +266,7 @@ int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct i
 		      struct iw_fault *why)
 {
 	struct iw_conn_param param = s->hub->cfg->conn;
+	struct iw_hello answer;
 	uint8_t pd[IW_XFER_PD_MAX];
 	int err;
 
@@ -277,8 +278,11 @@ int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct i
 	s->mine.digest = request->digest;
 	memcpy(s->mine.id, request->id, sizeof(s->mine.id));
 	err = set_up(s, why);
-	if (err)
+	if (err) {
+		iw_hello_reject(&answer, IW_XC_LIMIT, why->text);
+		iw_reject(req, pd, iw_hello_encode(pd, &answer));
 		return err;
+	}
 	param.private_data = pd;
 	param.private_data_len = iw_hello_encode(pd, &s->mine);
 	return iw_accept(req, s->qp, &param, why);
@@ -642,11 +646,6 @@ void iw_session_stop(struct session *s, const char *text)
 
 	iw_xfer_fault(&why, IW_E_CANCELED, "%s", text);
 	iw_xfer_fail(s->x, &why);
-	if (s->phase == PH_CONNECTING) {
-		s->ended = true;
-		s->fault = why;
-		s->phase = PH_GONE;
-	}
 	iw_session_make_ready(s);
 }
 

@@ -49,7 +49,10 @@ static void create(struct session *s, const struct iw_xact *a)
 	struct file *f = calloc(1, sizeof(*f));
 	struct iw_file_fault why;
 
-	if (!f) {
+	if (f)
+		f->name = strndup(a->meta->name, a->meta->name_len);
+	if (!f || !f->name) {
+		iw_file_free(f);
 		iw_xfer_file_failed(s->x, a->id, IW_XC_LIMIT, "no memory", s->hub->now);
 		return;
 	}
@@ -83,6 +86,7 @@ uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
 	struct iovec iov[IW_XPARTS];
 	int r;
 
+	s->name = f->name;
 	for (size_t i = 0; i < a->nparts; i++) {
 		const struct iw_xpart *p = &a->part[i];
 

@@ -165,6 +165,14 @@ int iw_src_load(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t le
 	return 0;
 }
 
+/* Files of the kernel's make have contents beyond the size that they tell. */
+static bool has_more(const struct iw_src *s)
+{
+	char c;
+
+	return pread(s->fd, &c, 1, s->at_open.st_size) > 0;
+}
+
 int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size, struct iw_xdigest *out,
 		  struct iw_file_fault *why)
 {
@@ -183,6 +191,8 @@ int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size, struct i
 						    ? "it became longer while it was being sent"
 						    : "it was written to while it was being sent");
 	}
+	if (!s->stream && has_more(s))
+		return iw_file_fail(why, IW_XC_CHANGED, "it holds more than its size says");
 	if (iw_chunk_list_digest(&s->chunks, h, size, out) != 0)
 		return iw_file_fail(why, IW_XC_IO, "no digest could be made");
 	return 0;

@@ -132,6 +132,24 @@ static void what_changes_meanwhile_is_noticed(void **state)
 	}
 }
 
+/* /proc has files of size 0 that hold something. */
+static void more_than_the_size_says_is_noticed(void **state)
+{
+	struct iw_file_fault why;
+	struct iw_xdigest d;
+	struct iw_src s;
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	if (fd < 0)
+		skip();
+	assert_int_equal(iw_src_open(&s, fd, &why), 0);
+	assert_int_equal(s.at_open.st_size, 0);
+	assert_int_equal(iw_src_finish(&s, &hasher, 0, &d, &why), -1);
+	assert_int_equal(why.code, IW_XC_CHANGED);
+	iw_src_close(&s);
+}
+
 static void what_is_no_file_is_refused(void **state)
 {
 	struct iw_file_fault why;
@@ -182,6 +200,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_chunk_is_read_hashed_and_remembered, make,
 						unmake),
 		cmocka_unit_test_setup_teardown(what_changes_meanwhile_is_noticed, make, unmake),
+		cmocka_unit_test_setup_teardown(more_than_the_size_says_is_noticed, make, unmake),
 		cmocka_unit_test_setup_teardown(what_is_no_file_is_refused, make, unmake),
 		cmocka_unit_test_setup_teardown(a_stream_is_not_waited_for, make, unmake),
 	};
