@@ -33,27 +33,24 @@ traffic() {
     capture_end "$CAPTURE"
 }
 
-# All DDP segments; and those that tshark 4.0 finds where there are markers: it counts a marker that falls exactly behind a CRC to the FPDU
-# before it, where RFC 5044 4.3 makes it the next one's, and is lost in that direction from that FPDU on.
-readonly ALL='map(select(.event=="ddp")) | length'
-# shellcheck disable=SC2016 # the $i is jq's
-readonly SEEN_WITH_MARKERS='map(select(.event=="ddp")) | group_by(.from) | map(map(.position) |
-    [length, ([range(1; length) as $i | select(.[$i] % 512 == 0) | $i - 1] | min // empty)] | min) | add'
-
-# both_read HOW OPCODES...: tshark and ddp-dump agree, and see these opcodes
-both_read() {
-    local fpdus op bad how=$1
-    shift
-
+# tshark's whole reading of the capture
+tshark_reads() {
     # shellcheck disable=SC2086
     tshark -r "$BATS_TEST_TMPDIR/c.pcap" $TSHARK_OPTIONS -V 2>/dev/null >"$BATS_TEST_TMPDIR/c.txt"
+}
+
+# both_read OPCODES...: tshark and ddp-dump agree, nothing is malformed, and these opcodes are seen
+both_read() {
+    local fpdus op bad
+
+    tshark_reads
     bad=$(grep -ciE 'malformed|bad crc32' "$BATS_TEST_TMPDIR/c.txt" || true)
     assert_equal "$bad" 0
     fpdus=$(tshark_lines iwarp_rdma.opcode | wc -l)
-    [ "$fpdus" -gt 3 ] || fail_with "tshark sees only $fpdus FPDUs"
+    [ "$fpdus" -gt 20 ] || fail_with "tshark sees only $fpdus FPDUs"
     run_here ddp-dump --json -r "$BATS_TEST_TMPDIR/c.pcap"
     assert_status 0
-    assert_jsonl "$how" "$fpdus"
+    assert_jsonl 'map(select(.event=="ddp")) | length' "$fpdus"
     for op in "$@"; do
         tshark_lines iwarp_rdma.opcode | sort -u | grep -qx "$op" || fail_with "tshark sees no opcode $op"
     done
@@ -62,25 +59,34 @@ both_read() {
 # MPA-21, MPA-25: CRC on, FPDUs in TCP segments of their own
 @test "writes with aligned FPDUs, read by tshark" {
     traffic write --mulpdu emss
-    both_read "$ALL" 0x00 0x05
+    both_read 0x00 0x05
     # As RNICs need it: a segment begins with an FPDU.
     assert_jsonl 'map(select(.event=="ddp" and .aligned==false)) | length' 0
 }
 
 @test "reads with aligned FPDUs, read by tshark" {
     traffic read --mulpdu emss
-    both_read "$ALL" 0x01 0x02 0x05
+    both_read 0x01 0x02 0x05
 }
 
 @test "sends with aligned FPDUs, read by tshark" {
     traffic send --mulpdu emss
-    both_read "$ALL" 0x03
+    both_read 0x03
 }
 
-# MPA-11, MPA-12, MPA-15
+# MPA-11, MPA-12, MPA-15. tshark 4.0 counts a marker that falls exactly behind a CRC to the FPDU before it, where RFC 5044 4.3 makes it the
+# next one's, and is lost in that direction from that FPDU on; up to there it must find every CRC good, over the markers too.
 @test "writes with markers both ways, read by tshark" {
+    local good
+
     traffic write --mulpdu emss --markers
-    both_read "$SEEN_WITH_MARKERS" 0x05
+    tshark_reads
+    good=$(grep -c 'CRC check: .*Good CRC32' "$BATS_TEST_TMPDIR/c.txt" || true)
+    run_here ddp-dump --json -r "$BATS_TEST_TMPDIR/c.pcap"
+    assert_status 0
+    # shellcheck disable=SC2016 # the $i is jq's
+    assert_jsonl 'map(select(.event=="ddp")) | group_by(.from) | map(map(.position) |
+        [length, ([range(1; length) as $i | select(.[$i] % 512 == 0) | $i - 1] | min // empty)] | min) | add' "$good"
     grep -q 'Marker' "$BATS_TEST_TMPDIR/c.txt" || fail_with 'tshark sees no marker'
     # ddp-dump follows the stream to its end.
     assert_jsonl 'map(select(.event=="ddp" and .markers=="good")) | length > 200' true
@@ -89,11 +95,11 @@ both_read() {
 # ENH-02
 @test "revision 1, read by tshark" {
     traffic write --mulpdu emss --rev 1
-    both_read "$ALL" 0x00 0x05
+    both_read 0x00 0x05
 }
 
 # MPA-20
 @test "without CRC, read by tshark" {
     traffic write --mulpdu emss --crc off
-    both_read "$ALL" 0x00 0x05
+    both_read 0x00 0x05
 }
