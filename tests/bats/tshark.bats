@@ -75,7 +75,7 @@ both_read() {
 }
 
 # MPA-11, MPA-12, MPA-15. tshark 4.0 counts a marker that falls exactly behind a CRC to the FPDU before it, where RFC 5044 4.3 makes it the
-# next one's, and is lost in that direction from that FPDU on; up to there it must find every CRC good, over the markers too.
+# next one's, and may be lost in that direction from that FPDU on; up to there it must find every CRC good, over the markers too.
 @test "writes with markers both ways, read by tshark" {
     local good
 
@@ -84,9 +84,9 @@ both_read() {
     good=$(grep -c 'CRC check: .*Good CRC32' "$BATS_TEST_TMPDIR/c.txt" || true)
     run_here ddp-dump --json -r "$BATS_TEST_TMPDIR/c.pcap"
     assert_status 0
-    # shellcheck disable=SC2016 # the $i is jq's
-    assert_jsonl 'map(select(.event=="ddp")) | group_by(.from) | map(map(.position) |
-        [length, ([range(1; length) as $i | select(.[$i] % 512 == 0) | $i - 1] | min // empty)] | min) | add' "$good"
+    assert_jsonl "map(select(.event==\"ddp\")) | group_by(.from) | map(map(.position) |
+        [length, ([range(1; length) as \$i | select(.[\$i] % 512 == 0) | \$i - 1] | min // empty)] | min) | add <= $good" true
+    [ "$good" -gt 3 ] || fail_with "tshark finds only $good good CRCs"
     grep -q 'Marker' "$BATS_TEST_TMPDIR/c.txt" || fail_with 'tshark sees no marker'
     # ddp-dump follows the stream to its end.
     assert_jsonl 'map(select(.event=="ddp" and .markers=="good")) | length > 200' true
