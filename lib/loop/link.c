@@ -15,7 +15,7 @@
  * What one link may move before the next one has its turn: batches of up to IW_LOOP_SCRATCH in, of
  * a struct iw_txbuf out.
  */
-#define RX_BUDGET   4
+#define RX_BUDGET   8
 #define TX_BUDGET   4
 /*
  * A batch of more octets may find room for a part of it only, which ends within an FPDU. Sent as a
