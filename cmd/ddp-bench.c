@@ -21,7 +21,7 @@
 #define SIZES_MAX    64
 #define SIZE_DEFAULT ((uint64_t)1 << 20)
 #define BALL_DEFAULT 64
-/* Enough to keep TCP busy, and little more memory than caches hold; a Read's way is twice as long. */
+/* Enough to keep TCP busy, and little more memory than caches hold. */
 #define DEPTH_OCTETS ((uint64_t)2 << 20)
 #define DEPTH_LEAST  2
 #define DEPTH_MOST   64
@@ -80,7 +80,7 @@ static const struct argp_option options[] = {
 	{ "count", 'n', "COUNT", 0, "Measure so many messages instead", 2 },
 	{ "warmup", 'w', "TIME", 0, "Move data that long before the measurement (default 1s)", 2 },
 	{ "depth", KEY_DEPTH, "COUNT", 0,
-	  "Messages outstanding (default as many as make 2M, for read 4M, but 2 to 64)", 2 },
+	  "Messages outstanding (default as many as make 2M, from 2 to 64)", 2 },
 	{ "interval", KEY_INTERVAL, "TIME", 0,
 	  "Between intermediate results (default 1s); 0 for none", 2 },
 	{ "no-verify", KEY_NO_VERIFY, NULL, 0, "Do not compare what arrived with what was sent", 2 },
@@ -462,10 +462,9 @@ static int write_result_human(const struct opts *o, const struct iw_bench_result
 
 /* --- a client --------------------------------------------------------------------------------------- */
 
-static uint32_t default_depth(size_t mode, uint64_t size)
+static uint32_t default_depth(uint64_t size)
 {
-	uint64_t octets = mode == IW_BENCH_READ ? 2 * DEPTH_OCTETS : DEPTH_OCTETS;
-	uint64_t n = octets / IW_MAX(size, (uint64_t)1);
+	uint64_t n = DEPTH_OCTETS / IW_MAX(size, (uint64_t)1);
 
 	return (uint32_t)IW_MAX((uint64_t)DEPTH_LEAST, IW_MIN(n, (uint64_t)DEPTH_MOST));
 }
@@ -496,7 +495,7 @@ static int run_size(struct opts *o, uint64_t size)
 	struct iw_bench_cfg cfg = {
 		.mode = (enum iw_bench_mode)o->mode,
 		.size = size,
-		.depth = o->depth ? o->depth : default_depth(o->mode, size),
+		.depth = o->depth ? o->depth : default_depth(size),
 		.count = o->count,
 		.time_ns = o->time_ns,
 		.warmup_ns = o->warmup_ns,
