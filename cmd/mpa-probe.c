@@ -530,7 +530,7 @@ static void on_reply(void *ctx, const struct iw_shim_report *r)
 		iw_log_info(
 			"quirk siw-first-fpdu: the Reply has our reserved flag bit, as Linux siw's has");
 	if (r->paused)
-		iw_log_info("quirk siw-first-fpdu: waited 10 ms before the first FPDU");
+		iw_log_info("quirk siw-first-fpdu: waited before the first FPDU");
 }
 
 static uint64_t average(const struct iw_rping_result *r)

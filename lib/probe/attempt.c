@@ -15,17 +15,20 @@
 #include "util/num.h"
 
 /* Octets of something else that are awaited, and how long, to tell what it is. */
-#define BANNER     160
-#define BANNER_NS  IW_MSEC(100)
-/* A responder in client-server mode that speaks first does so at once; and one that loses an FPDU which
- * comes too soon (Linux siw) is ready by then. */
-#define SETTLE_NS  IW_MSEC(5)
+#define BANNER       160
+#define BANNER_NS    IW_MSEC(100)
+/*
+ * Between the Reply and whatever we do next. A responder that speaks first does so at once. Linux siw loses an
+ * FPDU that comes too soon. A peer that took long to reply, an emulated machine perhaps, gets longer.
+ */
+#define SETTLE_LEAST IW_MSEC(10)
+#define SETTLE_MOST  IW_MSEC(100)
 /* For what the peer does on its own: behind a refusal, behind our FIN. */
-#define LINGER_NS  IW_MSEC(50)
+#define LINGER_NS    IW_MSEC(50)
 /* How long a first FPDU waits for its answer before more octets are sent behind it. */
-#define NUDGE_NS   IW_MSEC(60)
+#define NUDGE_NS     IW_MSEC(60)
 /* No octets are placed, so any STag will do; some RNICs drop STag 0 all the same. */
-#define PROBE_STAG 1
+#define PROBE_STAG   1
 
 static const char *const outcome_names[IW_OUTCOMES] = {
 	[IW_OUT_ACCEPTED] = "accepted",       [IW_OUT_REFUSED] = "refused",
@@ -296,8 +299,15 @@ static void agree(struct trial *t)
 	a->crc = ask->crc || a->flags & IW_MPA_C;
 	a->tx_markers = a->flags & IW_MPA_M;
 	a->rx_markers = ask->markers;
-	if (ask->enhanced && ask->peer_to_peer && a->enhanced && a->e.peer_to_peer)
-		a->rtr = theirs & ask->rtr;
+	if (!ask->enhanced || !ask->peer_to_peer || !a->enhanced || !a->e.peer_to_peer)
+		return;
+	a->rtr = theirs & ask->rtr;
+	/* RFC 6581 9.2: a responder that supports none of the forms names one that it does support. An
+	 * initiator would have to end here with a Terminate; we know all forms, and Linux siw's kernel does
+	 * not survive the end of a connection that waits for its RTR (iw_cm: BUG in cm_work_handler, 6.1). */
+	a->rtr_unasked = a->rtr == IW_RTR_NONE;
+	if (a->rtr_unasked)
+		a->rtr = theirs;
 }
 
 /* --- FPDUs --- */
@@ -320,19 +330,35 @@ static void began_a_read(struct trial *t, uint64_t pos)
 			t->out->aligned++;
 }
 
+/* Linux siw on little-endian machines lays the control field out from the low end of each octet: layer and
+ * type change places, and M, D and R stand where RFC 5040 4.8 has reserved bits. */
+static bool in_siw_order(struct iw_terminate *m)
+{
+	uint8_t layer = m->layer;
+
+	if (m->m || m->d || m->r || !(m->rsvd_bits & 0x07))
+		return false;
+	m->layer = m->etype;
+	m->etype = layer;
+	return true;
+}
+
 static void terminate_came(struct trial *t, const uint8_t *payload, size_t len)
 {
+	struct iw_terminate *m = &t->out->terminate;
 	struct iw_fault why = { 0 };
-	char what[160];
+	char what[120];
 	struct iw_text text;
 
-	t->out->terminated = iw_terminate_decode(&t->out->terminate, payload, len) > 0;
+	t->out->terminated = iw_terminate_decode(m, payload, len) > 0;
 	iw_text_init(&text, what, sizeof(what));
-	if (t->out->terminated)
-		iw_terminate_print(&text, &t->out->terminate);
-	else
-		iw_text_str(&text, "Terminate");
-	(void)iw_fail(&why, IW_E_PEER_TERMINATE, "the peer sent %s", what);
+	if (t->out->terminated) {
+		t->out->siw_order = in_siw_order(m);
+		iw_term_print(&text, IW_TERM((uint32_t)m->layer, (uint32_t)m->etype, m->code));
+	}
+	(void)iw_fail(&why, IW_E_PEER_TERMINATE, "the peer sent a Terminate: %s%s",
+		      t->out->terminated ? what : "too short to be one",
+		      t->out->siw_order ? " (in siw's bit order)" : "");
 	broken(t, &why);
 }
 
@@ -391,15 +417,16 @@ static void look_at_fpdus(struct trial *t)
 	}
 }
 
-static int send_ulpdu(struct trial *t, const struct iw_ddp *h, const struct iw_rreq *rreq)
+static int send_ulpdu(struct trial *t, const struct iw_ddp *h, const uint8_t *body, size_t body_len)
 {
-	uint8_t ulpdu[IW_DDP_HDR_MAX + IW_RDMAP_RREQ_LEN];
+	uint8_t ulpdu[IW_DDP_HDR_MAX + IW_RDMAP_TERM_MAX];
 	const uint8_t *octets;
 	size_t len = (size_t)iw_ddp_encode(ulpdu, sizeof(ulpdu), h);
 	int err;
 
-	if (rreq)
-		len += (size_t)iw_rreq_encode(ulpdu + len, sizeof(ulpdu) - len, rreq);
+	if (body_len)
+		memcpy(ulpdu + len, body, body_len);
+	len += body_len;
 	len = iw_codec_put(t->codec, ulpdu, len, &octets);
 	err = iw_play_send(&t->play, octets, len, 0, 0, t->cfg->reply_ns);
 	return err == IW_E_CLOSED || err == IW_E_TIMEOUT ? 0 : err;
@@ -414,7 +441,7 @@ static int send_write(struct trial *t, uint32_t stag)
 					    .rv = 1,
 					    .opcode = IW_OP_WRITE,
 					    .stag = stag },
-			  NULL);
+			  NULL, 0);
 }
 
 static int send_empty(struct trial *t)
@@ -426,11 +453,35 @@ static int send_empty(struct trial *t)
 					    .opcode = IW_OP_SEND,
 					    .qn = IW_QN_SEND,
 					    .msn = 1 },
-			  NULL);
+			  NULL, 0);
+}
+
+/* The initiator's last word when it cannot live with the Reply (RFC 6581 9.2). */
+static int send_terminate(struct trial *t, int of)
+{
+	const struct iw_terminate why = { .layer = IW_TERM_LAYER(iw_err_term(of)),
+					  .etype = IW_TERM_ETYPE(iw_err_term(of)),
+					  .code = IW_TERM_CODE(iw_err_term(of)) };
+	uint8_t body[IW_RDMAP_TERM_MAX];
+	int n = iw_terminate_encode(body, sizeof(body), &why);
+
+	return send_ulpdu(t,
+			  &(struct iw_ddp){ .last = true,
+					    .dv = 1,
+					    .rv = 1,
+					    .opcode = IW_OP_TERM,
+					    .qn = IW_QN_TERM,
+					    .msn = 1 },
+			  body, (size_t)n);
 }
 
 static int send_read(struct trial *t)
 {
+	uint8_t body[IW_RDMAP_RREQ_LEN];
+	int n = iw_rreq_encode(body, sizeof(body),
+			       &(struct iw_rreq){ .sink_stag = PROBE_STAG,
+						  .src_stag = PROBE_STAG });
+
 	t->pending++;
 	return send_ulpdu(t,
 			  &(struct iw_ddp){ .last = true,
@@ -439,7 +490,7 @@ static int send_read(struct trial *t)
 					    .opcode = IW_OP_RREQ,
 					    .qn = IW_QN_RREQ,
 					    .msn = ++t->read_msn },
-			  &(struct iw_rreq){ .sink_stag = PROBE_STAG, .src_stag = PROBE_STAG });
+			  body, (size_t)n);
 }
 
 /* Until that many Reads are pending at most, the connection is over or the time is. 1: they are. */
@@ -545,12 +596,24 @@ static bool can_read(const struct iw_answer *a)
 /* RFC 5044 appendix C: Rev 0 with markers and CRC is another DDP version, which is not spoken here. */
 static bool can_speak(const struct trial *t)
 {
+	return t->ask->rev != 0 && t->out->rev != 0;
+}
+
+static bool nothing_in_common(const struct trial *t)
+{
 	const struct iw_answer *a = t->out;
 
-	if (t->ask->rev == 0 || a->rev == 0)
-		return false;
-	return !(t->ask->enhanced && t->ask->peer_to_peer && a->enhanced && a->e.peer_to_peer &&
-		 !a->rtr);
+	return t->ask->enhanced && t->ask->peer_to_peer && a->enhanced && a->e.peer_to_peer &&
+	       !a->rtr;
+}
+
+static int settle(struct trial *t)
+{
+	uint64_t ns = IW_MAX(SETTLE_LEAST, IW_MIN(t->out->reply_ns / 4, SETTLE_MOST));
+	int err = iw_play_wait(&t->play, SIZE_MAX, ns);
+
+	t->out->sent_first = t->play.rx_len > t->fpdu0;
+	return err < 0 ? err : 0;
 }
 
 static int prove(struct trial *t, struct iw_fault *why)
@@ -561,18 +624,17 @@ static int prove(struct trial *t, struct iw_fault *why)
 					 .rx_markers = a->rx_markers };
 	int err;
 
-	if (!can_speak(t))
-		return 0;
+	err = settle(t);
+	if (err || !can_speak(t))
+		return err;
 	err = iw_codec_new(&t->codec, &cc, why);
 	if (err)
 		return err;
-	err = iw_play_wait(&t->play, t->fpdu0 + 1, SETTLE_NS);
-	if (err < 0)
-		return err;
-	a->sent_first = t->play.rx_len > t->fpdu0;
 	look_at_fpdus(t);
 	if (t->over)
 		return 0;
+	if (nothing_in_common(t))
+		return send_terminate(t, IW_E_MPA_RTR);
 	err = send_first(t);
 	if (!err)
 		err = can_read(a) ? prove_by_reads(t) : see_whether_taken(t);

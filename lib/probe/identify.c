@@ -91,7 +91,8 @@ static const struct clue clues[] = {
 	{ IW_IMPL_SIW,      IW_FACT_RTR_WRITE_ALONE, IW_YES,  2, true  },
 	{ IW_IMPL_SIW,      IW_FACT_REV0_ACCEPTED,   IW_YES,  1, false },
 	{ IW_IMPL_SIW,      IW_FACT_REV3_CLOSED,     IW_YES,  1, false },
-	{ IW_IMPL_SIW,      IW_FACT_FIRST_FPDU_LOST, IW_YES,  0, false },
+	{ IW_IMPL_SIW,      IW_FACT_TERMINATE_ORDER, IW_YES,  2, false },
+	{ IW_IMPL_SIW,      IW_FACT_FIRST_FPDU_LOST, IW_YES,  1, false },
 	{ IW_IMPL_SIW,      IW_FACT_BLOCK,           IW_NO,   0, true  },
 
 	{ IW_IMPL_CHELSIO,  IW_FACT_ECHOES_RESERVED, IW_NO,   1, true  },

@@ -38,6 +38,7 @@ enum iw_known { IW_NOT_KNOWN, IW_NO, IW_YES };
 	X(SMBD_HEADER,     "smbd_header",           "its Private Data begins with IRD and ORD in 32-bit words")  \
 	X(BLOCK,           "libiwarp_block",        "its Private Data has libiwarp's block")                     \
 	X(OWN_TOOL,        "iwarp_tools",           "its Private Data is that of ddp-recv, ddp-send or ddp-bench") \
+	X(TERMINATE_ORDER, "terminate_bit_order",   "its Terminate has layer and type exchanged")                \
 	X(FIRST_FPDU_LOST, "first_fpdu_lost",       "the first FPDU was answered only when more octets followed")
 /* clang-format on */
 

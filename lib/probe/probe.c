@@ -22,7 +22,9 @@
 #define WAIT_NS     IW_SEC(5)
 #define WAIT_NEAR   IW_MSEC(500)
 
-static const char *const purposes[] = { "main", "flags", "markers", "rev1", "stag0", "grid" };
+static const char *const purposes[] = {
+	"main", "flags", "markers", "rev1", "stag0", "grid", "check"
+};
 
 const char *iw_purpose_name(enum iw_purpose p)
 {
@@ -217,19 +219,45 @@ static int try_others(struct survey *s)
 	return try(s, IW_FOR_REV1, &ask, NULL);
 }
 
+/* Is it the Request that is not answered, or is nobody there any more to answer it? */
+static int check(struct survey *s)
+{
+	const struct iw_cell *c;
+	int err = try(s, IW_FOR_CHECK, &s->out->main->ask, &c);
+
+	if (!err)
+		s->out->gone = c->answer.outcome != IW_OUT_ACCEPTED;
+	return err;
+}
+
+static int try_cell(struct survey *s, const struct iw_ask *ask)
+{
+	const struct iw_cell *c;
+	int err;
+
+	if (s->out->gone)
+		return 0;
+	err = try(s, IW_FOR_GRID, ask, &c);
+	if (!err &&
+	    (c->answer.outcome == IW_OUT_SILENT || c->answer.outcome == IW_OUT_PORT_CLOSED ||
+	     c->answer.outcome == IW_OUT_UNREACHABLE))
+		err = check(s);
+	return err;
+}
+
 static int try_forms(struct survey *s, struct iw_ask ask)
 {
 	static const uint8_t forms[] = { IW_RTR_SEND, IW_RTR_WRITE, IW_RTR_READ, IW_ASK_RTR_ALL };
 	int err;
 
 	ask.enhanced = ask.rev >= 2;
-	err = try(s, IW_FOR_GRID, &ask, NULL);
+	err = try_cell(s, &ask);
 	if (err || ask.rev != 2)
 		return err;
 	ask.peer_to_peer = true;
 	for (size_t i = 0; i < IW_ARRAY_LEN(forms) && !err; i++) {
 		ask.rtr = forms[i];
-		err = try(s, IW_FOR_GRID, &ask, NULL);
+		err = try_cell(s, &ask);
 	}
 	return err;
 }
@@ -240,14 +268,17 @@ static int try_grid(struct survey *s)
 	struct iw_ask ask = usual(s);
 	int err = 0;
 
-	for (size_t i = 0; i < IW_ARRAY_LEN(revs); i++)
+	for (size_t i = 0; i < IW_ARRAY_LEN(revs) && !err; i++) {
 		for (int cm = 0; cm < 4 && !err; cm++) {
 			ask.rev = revs[i];
 			ask.crc = !(cm & 1);
 			ask.markers = cm & 2;
 			err = try_forms(s, ask);
 		}
-	if (err)
+		if (!err && !s->out->gone)
+			err = check(s);
+	}
+	if (err || s->out->gone)
 		return err;
 	ask = usual(s);
 	ask.rev = s->out->main->ask.rev;
@@ -385,6 +416,9 @@ static void learn(struct iw_facts *f, const struct iw_probe_result *r)
 		know(f, IW_FACT_REV1_ONLY, false);
 	for (size_t i = 0; i < r->ncells; i++) {
 		c = &r->cells[i];
+		if (c->answer.terminated &&
+		    (c->answer.siw_order || f->is[IW_FACT_TERMINATE_ORDER] != IW_YES))
+			know(f, IW_FACT_TERMINATE_ORDER, c->answer.siw_order);
 		switch (c->purpose) {
 		case IW_FOR_FLAGS:
 			learn_from_flags(f, c, r->main);
@@ -397,10 +431,13 @@ static void learn(struct iw_facts *f, const struct iw_probe_result *r)
 				know(f, IW_FACT_STAG0_FATAL, c->answer.proof == IW_PROOF_BROKEN);
 			break;
 		case IW_FOR_GRID:
-			learn_from_grid(f, c);
+			/* Who went away in the middle has answered nobody knows how many of them. */
+			if (!r->gone)
+				learn_from_grid(f, c);
 			break;
 		case IW_FOR_MAIN:
 		case IW_FOR_REV1:
+		case IW_FOR_CHECK:
 			break;
 		}
 	}

@@ -84,7 +84,7 @@ struct iw_answer {
 
 	struct iw_play_facts facts;
 	uint64_t connect_ns, reply_ns; /* to connect; from the Request to the Reply's end */
-	uint64_t ended_ns; /* from the Request to ending */
+	uint64_t ended_ns;             /* from the Request to ending */
 	enum iw_ending ending;
 
 	uint8_t raw[IW_REPLY_KEPT]; /* what came first: the Reply, as it was, or something else */
@@ -100,6 +100,7 @@ struct iw_answer {
 	/* ACCEPTED: what both said comes to this */
 	bool crc, tx_markers, rx_markers;
 	uint8_t rtr;      /* set that both support; 0: none asked for */
+	bool rtr_unasked; /* it is none of those asked for, but what the Reply names in their place */
 	uint8_t rtr_sent; /* the one that went out */
 
 	enum iw_proof proof;
@@ -112,6 +113,7 @@ struct iw_answer {
 	uint64_t rtt_ns;  /* the fastest of them, 0: none */
 	bool terminated;
 	struct iw_terminate terminate;
+	bool siw_order; /* its layer and type were exchanged, which is undone here */
 };
 
 /* Connects, asks, looks at the answer, tries the connection if there is one, and ends it. 0: *out tells
@@ -130,6 +132,7 @@ enum iw_purpose {
 	IW_FOR_REV1,
 	IW_FOR_STAG0,
 	IW_FOR_GRID,
+	IW_FOR_CHECK, /* the main one again: is the listener still there? */
 };
 const char *iw_purpose_name(enum iw_purpose p);
 
@@ -167,6 +170,7 @@ struct iw_probe_result {
 		*main;         /* the connection that the report is about; NULL: none was tried */
 	struct iw_cell *cells; /* owned */
 	size_t ncells;
+	bool gone; /* in the middle of the grid the listener no longer accepted what it had accepted */
 	struct iw_verdict verdict;
 	uint64_t took_ns;
 };

@@ -18,11 +18,12 @@
 #include "util/text.h"
 #include "wire/ddp.h"
 
-#define PAUSE_NS IW_MSEC(10)
+#define PAUSE_LEAST IW_MSEC(10)
+#define PAUSE_MOST  IW_MSEC(100)
 /* A siw responder hears nothing for so long behind its Reply; observed were one to two milliseconds. */
-#define DEAF_NS  IW_MSEC(2)
-#define NAP_NS   IW_MSEC(1)
-#define MARK_BIT 0x01 /* of the reserved flag bits; 0x08 means something to siw */
+#define DEAF_NS     IW_MSEC(2)
+#define NAP_NS      IW_MSEC(1)
+#define MARK_BIT    0x01 /* of the reserved flag bits; 0x08 means something to siw */
 
 enum phase {
 	PHASE_REQUEST, /* responder: it is coming; initiator: it goes out */
@@ -41,6 +42,7 @@ struct shim_llp {
 	uint8_t request[IW_ASK_MAX], reply[IW_ASK_MAX]; /* as on the wire */
 	size_t request_len, reply_len;
 	size_t request_sent; /* initiator */
+	uint64_t asked;      /* initiator: when the Request was out */
 	struct iw_persona_answer answer;
 	size_t served;  /* octets of answer.request that the engine has */
 	size_t swallow; /* octets of the engine's Reply still to come; 0: not begun */
@@ -328,9 +330,13 @@ static void mind_siw(struct shim_llp *s)
 
 	if (s->shim->quirk == IW_QUIRK_OFF || (s->shim->quirk == IW_QUIRK_AUTO && !echoed))
 		return;
-	/* One connection is all there is, so the thread may sleep. */
+	/* One connection is all there is, so the thread may sleep. A peer that took long to reply, an emulated
+	 * machine perhaps, takes longer to listen as well. */
 	s->paused = true;
-	nap(s->shim->pause_ns ? s->shim->pause_ns : PAUSE_NS);
+	if (s->shim->pause_ns)
+		nap(s->shim->pause_ns);
+	else
+		nap(IW_MAX(PAUSE_LEAST, IW_MIN((iw_os_now() - s->asked) / 4, PAUSE_MOST)));
 }
 
 static int64_t recv_reply(struct shim_llp *s, struct iw_msg *m, struct iw_fault *why)
@@ -363,6 +369,7 @@ static int64_t send_request(struct shim_llp *s, const struct iw_msg *m, struct i
 	if (n > 0) {
 		vec.len = (size_t)n;
 		s->request_sent += (size_t)n;
+		s->asked = iw_os_now();
 		if (gather(s->request, &s->request_len, &vec, 1, (size_t)n))
 			s->phase = PHASE_REPLY;
 	}

@@ -163,6 +163,7 @@ static void agreed_json(struct iw_json *w, const struct iw_answer *a)
 	iw_json_bool(w, "markers_to_peer", a->tx_markers);
 	iw_json_bool(w, "markers_from_peer", a->rx_markers);
 	rtr_json(w, "rtr", a->rtr);
+	iw_json_bool(w, "rtr_unasked", a->rtr_unasked);
 	iw_json_str(w, "rtr_sent", rtr_name(a->rtr_sent));
 	iw_json_close(w);
 	iw_json_str(w, "fpdu_exchange", iw_proof_name(a->proof));
@@ -272,6 +273,7 @@ int iw_probe_write_json(struct iw_json *w, const struct iw_probe_result *r, int 
 		evidence_json(w, "against", v->contra, v->ncontra);
 		iw_json_close(w);
 	}
+	iw_json_bool(w, "listener_gone", r->gone);
 	iw_json_u64(w, "connections", r->ncells);
 	iw_json_u64(w, "took_ns", r->took_ns);
 	iw_json_i64(w, "exit_status", exit_status);
@@ -426,7 +428,7 @@ static void show_rtr(struct rows *r, const struct iw_probe_result *p)
 	if (!a->enhanced || !a->e.peer_to_peer) {
 		iw_text_str(&r->t, "; the Reply is client-server");
 	} else {
-		iw_text_str(&r->t, "; agreed ");
+		iw_text_str(&r->t, a->rtr_unasked ? "; the Reply names " : "; agreed ");
 		iw_rtr_print(&r->t, a->rtr);
 		iw_text_fmt(&r->t, "; sent %s", rtr_name(a->rtr_sent));
 	}
@@ -448,18 +450,12 @@ static void show_transport(struct rows *r, const struct iw_answer *a)
 	end(r);
 }
 
-/* RFC 6581 9.2: without a form in common there is nothing that the initiator may send. */
-static const char *why_none(const struct iw_answer *a)
-{
-	return a->enhanced && a->e.peer_to_peer && !a->rtr ? ": no RTR form in common" : "";
-}
-
 static void show_fpdus(struct rows *r, const struct iw_answer *a)
 {
 	begin(r, "FPDUs");
 	switch (a->proof) {
 	case IW_PROOF_NONE:
-		iw_text_fmt(&r->t, "none tried%s", why_none(a));
+		iw_text_str(&r->t, "none tried");
 		break;
 	case IW_PROOF_WORKS:
 		iw_text_fmt(&r->t, "%u RDMA Reads answered, CRC %s; %u of %u FPDUs began a read",
@@ -627,8 +623,7 @@ static void answer_cell(struct iw_table *table, const struct iw_answer *a)
 	if (a->outcome == IW_OUT_ACCEPTED && a->proof == IW_PROOF_BROKEN)
 		iw_text_fmt(&t, "; %s", a->broken.text);
 	else if (a->outcome == IW_OUT_ACCEPTED)
-		iw_text_fmt(&t, "; FPDUs: %s%s", iw_proof_name(a->proof),
-			    a->proof == IW_PROOF_NONE ? why_none(a) : "");
+		iw_text_fmt(&t, "; FPDUs: %s", iw_proof_name(a->proof));
 	iw_table_add(table, line);
 }
 
@@ -651,5 +646,7 @@ int iw_probe_show_grid(const struct iw_probe_result *r, FILE *f, unsigned column
 	}
 	err = iw_table_write(&t, f, columns);
 	iw_table_fini(&t);
+	if (r->gone)
+		fputs("given up: the listener no longer accepts what it accepted first\n", f);
 	return err;
 }
