@@ -16,6 +16,7 @@
 #include "util/text.h"
 
 #define READ_MAX  65536
+#define SCRAP_MAX 16384
 #define TRACE_HEX 1024 /* octets of a read that a traced line shows */
 
 static const char *const kind_names[IW_PLAY_KINDS] = {
@@ -242,7 +243,7 @@ static int room_for_read(struct iw_play *p)
 /* One read. 1: something came, or the connection is over; 0: there was nothing. */
 static int read_once(struct iw_play *p)
 {
-	static uint8_t scrap[READ_MAX]; /* what nobody keeps; never looked at */
+	uint8_t scrap[SCRAP_MAX]; /* what nobody keeps */
 	struct iw_vec vec;
 	struct iw_msg m = { .vec = &vec, .nvec = 1 };
 	struct iw_fault why = { 0 };

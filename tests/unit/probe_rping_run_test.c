@@ -25,7 +25,8 @@ static void *serve(void *arg)
 	struct served *s = arg;
 	struct iw_rping_news news;
 
-	while ((s->err = iw_rping_run_next(s->run, &news, &s->why)) == 0 && news.kind != IW_RPING_STOPPED) {
+	while ((s->err = iw_rping_run_next(s->run, &news, &s->why)) == 0 &&
+	       news.kind != IW_RPING_STOPPED) {
 		if (news.kind == IW_RPING_UP)
 			s->up++;
 		if (news.kind == IW_RPING_ROUND)
@@ -40,7 +41,10 @@ static void *serve(void *arg)
 
 static void serve_once(struct served *s, struct iw_rping_cfg ping, uint64_t timeout_ns)
 {
-	struct iw_rping_run_cfg cfg = { .ping = ping, .once = true, .tell_rounds = true, .setup_ns = MS(5000),
+	struct iw_rping_run_cfg cfg = { .ping = ping,
+					.once = true,
+					.tell_rounds = true,
+					.setup_ns = MS(5000),
 					.timeout_ns = timeout_ns };
 
 	memset(s, 0, sizeof(*s));
@@ -177,7 +181,8 @@ static void client_that_stops_in_a_round_is_given_up(void **state)
 	end_until(&e, NULL, e.seen[IW_EV_ESTABLISHED]);
 	end_run(&e, NULL, 600);
 	assert_int_equal(e.seen[IW_EV_CLOSED], 0);
-	iw_put_be32(advert + 8, iw_mr_stag(end_reg(&e, source, sizeof(source), IW_ACCESS_REMOTE_READ)));
+	iw_put_be32(advert + 8,
+		    iw_mr_stag(end_reg(&e, source, sizeof(source), IW_ACCESS_REMOTE_READ)));
 	iw_put_be32(advert + 12, sizeof(source));
 	assert_int_equal(end_send(&e, 1, advert, sizeof(advert), 0), 0);
 	end_until(&e, NULL, e.seen[IW_EV_CLOSED]);
@@ -207,7 +212,8 @@ static void client_that_leaves_in_a_round_is_told(void **state)
 	end_until(&e, NULL, e.seen[IW_EV_CLOSED]);
 	served(&s);
 	assert_int_equal(s.last.fault.err, IW_E_CLOSED);
-	assert_string_equal(s.last.fault.text, "rping: the client closed the connection in round 0");
+	assert_string_equal(s.last.fault.text,
+			    "rping: the client closed the connection in round 0");
 	end_close(&e);
 }
 

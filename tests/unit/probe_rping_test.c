@@ -13,8 +13,8 @@ struct side {
 	struct iw_rping *ping;
 	unsigned taken; /* completions handed in */
 	bool started;
-	bool slow;              /* completions of Sends are handed in late, behind what came meanwhile */
-	unsigned held_for;      /* steps */
+	bool slow;         /* completions of Sends are handed in late, behind what came meanwhile */
+	unsigned held_for; /* steps */
 	const struct iw_wc *held;
 	unsigned reads_meanwhile;
 	int err;
@@ -79,15 +79,16 @@ static void step(struct side *s)
 		s->err = iw_rping_tick(s->ping, iw_os_now(), &s->why);
 }
 
-#define steps_until(cond)                                                     \
-	do {                                                                  \
-		double limit_ = end_clock() + 10;                             \
-		while (!(cond)) {                                             \
-			if (end_clock() > limit_)                             \
-				fail_msg("not within 10 s: %s (%s; %s)", #cond, client.why.text, server.why.text); \
-			step(&client);                                        \
-			step(&server);                                        \
-		}                                                             \
+#define steps_until(cond)                                                                          \
+	do {                                                                                       \
+		double limit_ = end_clock() + 10;                                                  \
+		while (!(cond)) {                                                                  \
+			if (end_clock() > limit_)                                                  \
+				fail_msg("not within 10 s: %s (%s; %s)", #cond, client.why.text,   \
+					 server.why.text);                                         \
+			step(&client);                                                             \
+			step(&server);                                                             \
+		}                                                                                  \
 	} while (0)
 
 static void join(void)
@@ -104,7 +105,8 @@ static void converse(uint32_t size, uint64_t count)
 	side_open(&client, &c);
 	side_open(&server, &s);
 	join();
-	steps_until(client.err || server.err || (iw_rping_over(client.ping) && iw_rping_result(server.ping)->rounds == count));
+	steps_until(client.err || server.err ||
+		    (iw_rping_over(client.ping) && iw_rping_result(server.ping)->rounds == count));
 	assert_string_equal(client.why.text, "");
 	assert_string_equal(server.why.text, "");
 	res = iw_rping_result(client.ping);
@@ -139,9 +141,11 @@ static void text_is_that_of_rping(void **state)
 
 	(void)state;
 	iw_rping_text(text, 64, 0);
-	assert_string_equal((char *)text, "rdma-ping-0: ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqr");
+	assert_string_equal((char *)text,
+			    "rdma-ping-0: ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqr");
 	iw_rping_text(text, 64, 1);
-	assert_string_equal((char *)text, "rdma-ping-1: BCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrs");
+	assert_string_equal((char *)text,
+			    "rdma-ping-1: BCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrs");
 	iw_rping_text(text, 20, 57);
 	assert_string_equal((char *)text, "rdma-ping-57: zABCD");
 	iw_rping_text(next, 20, 58);
@@ -155,7 +159,8 @@ static void text_is_that_of_rping(void **state)
 /* The server's buffer is overwritten by the next Read only when the Write from it is complete. */
 static void next_read_waits_for_the_writes_completion(void **state)
 {
-	struct iw_rping_cfg c = { .client = true, .size = 3000, .count = 20, .verify = true }, s = { .verify = true };
+	struct iw_rping_cfg c = { .client = true, .size = 3000, .count = 20, .verify = true },
+			    s = { .verify = true };
 
 	(void)state;
 	side_open(&client, &c);
@@ -182,7 +187,8 @@ static void server_takes_no_more_than_it_is_told(void **state)
 	join();
 	steps_until(server.err);
 	assert_int_equal(server.err, IW_E_LIMIT);
-	assert_string_equal(server.why.text, "rping: the client advertises 101 octets, at most 100 are taken here");
+	assert_string_equal(server.why.text,
+			    "rping: the client advertises 101 octets, at most 100 are taken here");
 	assert_int_equal(iw_rping_result(server.ping)->read, 0);
 	side_close(&client);
 	side_close(&server);
@@ -199,7 +205,9 @@ static void play_server(const void *text, size_t len)
 	steps_until(end_wc(&server.e, 1));
 	assert_int_equal(end_send(&server.e, 3, go_on, sizeof(go_on), 0), 0);
 	steps_until(end_wc(&server.e, 2));
-	assert_int_equal(end_write(&server.e, 4, text, len, iw_get_be32(second + 8), iw_get_be64(second), 0), 0);
+	assert_int_equal(end_write(&server.e, 4, text, len, iw_get_be32(second + 8),
+				   iw_get_be64(second), 0),
+			 0);
 	assert_int_equal(end_send(&server.e, 5, go_on, sizeof(go_on), 0), 0);
 }
 
@@ -216,7 +224,8 @@ static void client_finds_the_octet_that_differs(void **state)
 	play_server(text, sizeof(text));
 	steps_until(client.err);
 	assert_int_equal(client.err, IW_E_FORMAT);
-	assert_string_equal(client.why.text, "rping: round 0: octet 17 of 64 is 0x65, expected 0x45");
+	assert_string_equal(client.why.text,
+			    "rping: round 0: octet 17 of 64 is 0x65, expected 0x45");
 	assert_int_equal(iw_rping_result(client.ping)->verified, 0);
 	side_close(&client);
 	side_close(&server);
@@ -233,7 +242,8 @@ static void client_finds_that_less_was_written(void **state)
 	iw_rping_text(text, 64, 0);
 	play_server(text, 62);
 	steps_until(client.err);
-	assert_string_equal(client.why.text, "rping: round 0: octet 62 of 64 is 0x00, expected 0x72");
+	assert_string_equal(client.why.text,
+			    "rping: round 0: octet 62 of 64 is 0x00, expected 0x72");
 	side_close(&client);
 	side_close(&server);
 }
@@ -266,7 +276,8 @@ static void server_that_speaks_out_of_turn_is_told(void **state)
 	assert_int_equal(end_send(&server.e, 1, "0123456789abcdef", 16, 0), 0);
 	steps_until(client.err);
 	assert_int_equal(client.err, IW_E_FORMAT);
-	assert_string_equal(client.why.text, "rping: the server sends when it should wait for an advertisement");
+	assert_string_equal(client.why.text,
+			    "rping: the server sends when it should wait for an advertisement");
 	side_close(&client);
 	side_close(&server);
 }
@@ -293,7 +304,8 @@ static void first_send_comes_after_the_pause(void **state)
 /* RDMAP-12, DDP-57 */
 static void unanswered_first_send_is_followed_by_an_empty_write(void **state)
 {
-	struct iw_rping_cfg c = { .client = true, .count = 3, .verify = true, .nudge_ns = MS(40) }, s = { .verify = true };
+	struct iw_rping_cfg c = { .client = true, .count = 3, .verify = true, .nudge_ns = MS(40) },
+			    s = { .verify = true };
 	struct iw_qp_info info;
 
 	(void)state;
