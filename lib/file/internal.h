@@ -111,7 +111,7 @@ struct file {
 	struct iw_src src; /* source */
 	bool has_src;
 	struct iw_target target; /* sink */
-	char *name;              /* source: the meta's, owned */
+	char *name;              /* owned; a source's meta points to it */
 };
 
 /* --- hub.c --- */

@@ -240,6 +240,16 @@ static const struct cbor_callbacks callbacks = {
 	.indef_break = on_indefinite,
 };
 
+/*
+ * A string, array or map (major types 2 to 5) with a length of 64 bits that is more than there are octets. libcbor keeps lengths in a
+ * size_t, where that has 32 bits only the lower half of them.
+ */
+static bool is_too_long(const uint8_t *p, size_t len)
+{
+	return len >= 9 && p[0] >> 5 >= 2 && p[0] >> 5 <= 5 && (p[0] & 0x1f) == 27 &&
+	       iw_get_be64(p + 1) > len;
+}
+
 int iw_cbor_next(struct iw_cbor_in *in, struct iw_cbor_item *out)
 {
 	struct seen seen = { .indefinite = false };
@@ -247,6 +257,8 @@ int iw_cbor_next(struct iw_cbor_in *in, struct iw_cbor_item *out)
 
 	if (in->pos == in->len)
 		return 0;
+	if (is_too_long(in->p + in->pos, in->len - in->pos))
+		return IW_E_FORMAT;
 	r = cbor_stream_decode(in->p + in->pos, in->len - in->pos, &callbacks, &seen);
 	switch (r.status) {
 	case CBOR_DECODER_FINISHED:

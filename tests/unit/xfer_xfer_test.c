@@ -554,7 +554,7 @@ static void octets_that_are_no_message(void **state)
 		{ "\xa3\x00\x00\x01\x02\x00\x00", 7, "comes twice" },
 		{ "\xbf\x00\x00\x01\x02\xff", 6, "not a CBOR map of definite length" },
 		{ "\xa2\x00\x00\x01\x02\x00", 6, "1 octets behind a message" },
-		{ "\xbb\xff\xff\xff\xff\xff\xff\xff\xff\x00", 10, "is no CBOR" },
+		{ "\xbb\xff\xff\xff\xff\xff\xff\xff\xff\x00", 10, "not a CBOR map of definite length" },
 		{ "\xa2\x00\x18\x63\x01\x19\x03\xe8", 8, "message unknown (99)" },
 		{ "\xa2\x00\x01\x01\x19\x03\xe8", 7, "OPEN comes twice" },
 		{ "\xa2\x00\x00\x01\x00", 5, "credit went back" },
