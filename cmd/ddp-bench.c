@@ -39,8 +39,9 @@ struct opts {
 	size_t mode;
 	uint64_t sizes[SIZES_MAX];
 	size_t nsizes;
-	bool run_option;    /* one that only a client has */
-	bool listen_option; /* one that only a listener has */
+	bool run_option;        /* one that only a client has */
+	bool connection_option; /* one that belongs to a connection */
+	bool listen_option;     /* one that only a listener has */
 	uint32_t depth;
 	uint64_t count, time_ns, warmup_ns, interval_ns, spin_ns, memory;
 	const char *cc;
@@ -50,7 +51,7 @@ struct opts {
 	int rev;
 };
 
-/* --- options ---------------------------------------------------------------------------------------- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 enum {
 	KEY_TIME = 0x9001, /* no character: long only; not those of the common options */
@@ -83,7 +84,8 @@ static const struct argp_option options[] = {
 	  "Messages outstanding (default as many as make 2M, from 2 to 64)", 2 },
 	{ "interval", KEY_INTERVAL, "TIME", 0,
 	  "Between intermediate results (default 1s); 0 for none", 2 },
-	{ "no-verify", KEY_NO_VERIFY, NULL, 0, "Do not compare what arrived with what was sent", 2 },
+	{ "no-verify", KEY_NO_VERIFY, NULL, 0,
+	  "Do not compare what arrived with what was sent", 2 },
 
 	{ "spin", KEY_SPIN, "TIME", 0,
 	  "Poll that long before sleeping: shorter latency for CPU time (default 0)", 3 },
@@ -91,8 +93,8 @@ static const struct argp_option options[] = {
 	  "TCP congestion control, at both ends (default the system's);"
 	  " with --listen for clients that do not choose", 3 },
 	{ "mulpdu", KEY_MULPDU, "auto|emss|N", 0,
-	  "Longest segment: auto lets an FPDU span TCP segments, emss makes each FPDU one TCP segment"
-	  " as RNICs need, N is an upper bound in octets (512 to 64768)", 3 },
+	  "Longest segment: auto lets an FPDU span TCP segments, emss makes each FPDU one TCP"
+	  " segment as RNICs need, N is an upper bound in octets (512 to 64768)", 3 },
 	{ "crc", KEY_CRC, "wanted|required|off", 0,
 	  "MPA's CRC32c (default wanted); it is off when both ends say so", 3 },
 	{ "markers", KEY_MARKERS, NULL, 0, "Demand MPA markers in what this end receives", 3 },
@@ -111,7 +113,8 @@ static void parse_sizes(struct opts *o, const struct argp_state *state, const ch
 		char one[32];
 
 		if (len >= sizeof(one) || o->nsizes == SIZES_MAX)
-			argp_error(state, "--size \"%s\": expected at most %d sizes", arg, SIZES_MAX);
+			argp_error(state, "--size \"%s\": expected at most %d sizes", arg,
+				   SIZES_MAX);
 		memcpy(one, p, len);
 		one[len] = '\0';
 		o->sizes[o->nsizes++] = iw_cli_size(state, "--size", one, 0, IW_BENCH_SIZE_MAX);
@@ -161,7 +164,8 @@ static error_t run_option(int key, const char *arg, const struct argp_state *sta
 	return 0;
 }
 
-static error_t listen_option(int key, const char *arg, const struct argp_state *state, struct opts *o)
+static error_t listen_option(int key, const char *arg, const struct argp_state *state,
+			     struct opts *o)
 {
 	switch (key) {
 	case 'l':
@@ -188,27 +192,30 @@ static error_t connection_option(int key, const char *arg, const struct argp_sta
 	switch (key) {
 	case KEY_SPIN:
 		o->spin_ns = iw_cli_duration(state, "--spin", arg, 0, IW_SEC(10));
-		return 0;
+		break;
 	case KEY_CC:
 		if (arg[0] == '\0' || strlen(arg) > 15)
-			argp_error(state, "--cc \"%s\": expected a name of 1 to 15 characters", arg);
+			argp_error(state, "--cc \"%s\": expected a name of 1 to 15 characters",
+				   arg);
 		o->cc = arg;
-		return 0;
+		break;
 	case KEY_MULPDU:
 		o->mulpdu = parse_mulpdu(state, arg);
-		return 0;
+		break;
 	case KEY_CRC:
 		o->crc = (enum iw_crc_policy)iw_cli_enum(state, "--crc", arg, crc);
-		return 0;
+		break;
 	case KEY_MARKERS:
 		o->markers = true;
-		return 0;
+		break;
 	case KEY_REV:
 		o->rev = (int)iw_cli_u64(state, "--rev", arg, 1, 2);
-		return 0;
+		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
+	o->connection_option = true;
+	return 0;
 }
 
 static void check_options(const struct argp_state *state, struct opts *o)
@@ -224,11 +231,14 @@ static void check_options(const struct argp_state *state, struct opts *o)
 	if (o->listen_option)
 		argp_error(state, "--once and --memory go with --listen");
 	if (o->host && !o->mode_name && strcmp(o->host, "stag") == 0) {
+		if (o->run_option || o->connection_option)
+			argp_error(state, "stag: takes no options of its own");
 		o->task = TASK_STAG;
 		return;
 	}
 	if (!o->host || !o->mode_name)
-		argp_error(state, "expected HOST and write, read, send or pingpong; or --listen; or stag");
+		argp_error(state,
+			   "expected HOST and write, read, send or pingpong; or --listen; or stag");
 	o->mode = iw_cli_enum(state, "MODE", o->mode_name, iw_bench_mode_names);
 	if (o->count && o->time_ns)
 		argp_error(state, "--count and --time: expected one of them");
@@ -290,7 +300,7 @@ static void connection_param(struct iw_conn_param *p, const struct opts *o)
 	};
 }
 
-/* --- a client's results ----------------------------------------------------------------------------- */
+/* --- a client's results ----------------------------------------------------------------------- */
 
 static double cpu_seconds(const struct iw_bench_end *e)
 {
@@ -302,7 +312,8 @@ static double cpu_seconds_per_gib(const struct iw_bench_result *r)
 {
 	if (!r->octets)
 		return 0;
-	return (cpu_seconds(&r->client) + cpu_seconds(&r->server)) * 1073741824.0 / (double)r->octets;
+	return (cpu_seconds(&r->client) + cpu_seconds(&r->server)) * 1073741824.0 /
+	       (double)r->octets;
 }
 
 static double messages_per_second(const struct iw_bench_result *r)
@@ -314,7 +325,7 @@ static const struct {
 	const char *name, *key;
 	uint32_t millionths;
 } percentiles[] = {
-	{ "p50", "p50_ns", 500000 },	{ "p90", "p90_ns", 900000 },	 { "p99", "p99_ns", 990000 },
+	{ "p50", "p50_ns", 500000 },    { "p90", "p90_ns", 900000 },  { "p99", "p99_ns", 990000 },
 	{ "p99.9", "p999_ns", 999000 }, { "max", "max_ns", 1000000 },
 };
 
@@ -325,7 +336,8 @@ static int write_interval_json(struct iw_json *w, const struct iw_bench_interval
 	iw_json_u64(w, "end_ns", iv->end_ns);
 	iw_json_u64(w, "octets", iv->octets);
 	iw_json_u64(w, "messages", iv->messages);
-	iw_json_u64(w, "bits_per_second", iw_bits_per_second(iv->octets, iv->end_ns - iv->start_ns));
+	iw_json_u64(w, "bits_per_second",
+		    iw_bits_per_second(iv->octets, iv->end_ns - iv->start_ns));
 	return iw_json_end(w);
 }
 
@@ -373,7 +385,8 @@ static void write_connection_json(struct iw_json *w, const struct iw_qp_info *i)
 	iw_json_u64(w, "ord", i->ord);
 }
 
-static int write_result_json(struct iw_json *w, const struct opts *o, const struct iw_bench_result *r)
+static int write_result_json(struct iw_json *w, const struct opts *o,
+			     const struct iw_bench_result *r)
 {
 	iw_json_begin(w, "result");
 	iw_json_str(w, "mode", iw_bench_mode_names[r->mode]);
@@ -422,14 +435,17 @@ static int write_result_human(const struct opts *o, const struct iw_bench_result
 		      (uint64_t)messages_per_second(r), r->messages, iw_human_size(b, r->size),
 		      (double)r->duration_ns / 1e9, verdicts[r->verdict]);
 	iw_table_add(&t, "receiver");
-	iw_table_addf(&t, "the %s: its clock and its counts", r->receiver_is_server ? "server" : "client");
+	iw_table_addf(&t, "the %s: its clock and its counts",
+		      r->receiver_is_server ? "server" : "client");
 	if (r->round_trips && r->round_trips->n) {
 		iw_table_add(&t, "half round trip");
 		for (size_t k = 0; k < IW_ARRAY_LEN(percentiles); k++) {
 			char part[64];
 
 			snprintf(part, sizeof(part), "%s %s", percentiles[k].name,
-				 iw_human_latency(a, iw_hist_at(r->round_trips, percentiles[k].millionths) / 2));
+				 iw_human_latency(a, iw_hist_at(r->round_trips,
+								percentiles[k].millionths) /
+							     2));
 			if (k)
 				iw_table_add(&t, "");
 			iw_table_add(&t, part);
@@ -443,12 +459,15 @@ static int write_result_human(const struct opts *o, const struct iw_bench_result
 		iw_table_addf(&t, "the server's is for %" PRIu64 " clients", r->server_clients);
 	}
 	iw_table_add(&t, "FPDUs");
-	iw_table_addf(&t, "%" PRIu64 " out, %" PRIu64 " in; system calls %" PRIu64 " and %" PRIu64
-			  "; at the server %" PRIu64 " and %" PRIu64,
+	iw_table_addf(&t,
+		      "%" PRIu64 " out, %" PRIu64 " in; system calls %" PRIu64 " and %" PRIu64
+		      "; at the server %" PRIu64 " and %" PRIu64,
 		      r->client.used.tx_fpdus, r->client.used.rx_fpdus, r->client.used.tx_calls,
 		      r->client.used.rx_calls, r->server.used.tx_calls, r->server.used.rx_calls);
 	iw_table_add(&t, "connection");
-	iw_table_addf(&t, "%s, MPA rev %u, CRC %s, markers %s, MULPDU %u, EMSS %u, congestion control %s and %s",
+	iw_table_addf(&t,
+		      "%s, MPA rev %u, CRC %s, markers %s, MULPDU %u, EMSS %u,"
+		      " congestion control %s and %s",
 		      o->cli.transport, i->rev, i->crc ? "on" : "off",
 		      i->tx_markers || i->rx_markers ? "on" : "off", i->mulpdu, i->emss,
 		      r->client.cc, r->server.cc);
@@ -460,7 +479,7 @@ static int write_result_human(const struct opts *o, const struct iw_bench_result
 	return err;
 }
 
-/* --- a client --------------------------------------------------------------------------------------- */
+/* --- a client --------------------------------------------------------------------------------- */
 
 static uint32_t default_depth(uint64_t size)
 {
@@ -513,6 +532,8 @@ static int run_size(struct opts *o, uint64_t size)
 	int err, status;
 
 	connection_param(&cfg.conn, o);
+	iw_log_info("%s to %s port %u: messages of %" PRIu64 " octets, %u outstanding",
+		    iw_bench_mode_names[cfg.mode], o->host, o->cli.port, size, cfg.depth);
 	if (iw_bench_client_new(&c, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
 	do {
@@ -534,7 +555,7 @@ static int run_client(struct opts *o)
 	return status;
 }
 
-/* --- a listener ------------------------------------------------------------------------------------- */
+/* --- a listener ------------------------------------------------------------------------------- */
 
 static int write_news_json(struct iw_json *w, const struct iw_bench_news *n)
 {
@@ -567,8 +588,8 @@ static void write_news_human(const struct iw_bench_news *n)
 	case IW_BENCH_STOPPED:
 		return;
 	case IW_BENCH_CAME:
-		printf("%s: %s, %u outstanding of %s\n", n->peer, iw_bench_mode_names[n->mode], n->depth,
-		       iw_human_size(size, n->size));
+		printf("%s: %s, %u outstanding of %s\n", n->peer, iw_bench_mode_names[n->mode],
+		       n->depth, iw_human_size(size, n->size));
 		break;
 	case IW_BENCH_LEFT:
 		printf("%s: %s in, %s out%s%s\n", n->peer, iw_human_size(rx, n->rx_octets),
@@ -595,7 +616,9 @@ static int tell_listening(struct opts *o, const struct iw_bench_server *s)
 	if (!o->cli.json) {
 		if (!o->cli.quiet)
 			printf("listening on %s%s\n", iw_bench_server_addr(s),
-			       o->cli.bind ? "" : ", for clients of this machine: --bind ADDR for others");
+			       o->cli.bind
+				       ? ""
+				       : ", for clients of this machine: --bind ADDR for others");
 		fflush(stdout);
 		return 0;
 	}
@@ -648,7 +671,7 @@ static int run_listener(struct opts *o)
 	return status;
 }
 
-/* --- the STag table --------------------------------------------------------------------------------- */
+/* --- the STag table --------------------------------------------------------------------------- */
 
 static int run_stag(struct opts *o)
 {
@@ -659,7 +682,8 @@ static int run_stag(struct opts *o)
 	if (iw_bench_stag(&r, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
 	if (!o->cli.json) {
-		printf("a segment of 1448 octets checked and placed: %.0f ns among 1,000 STags, %.0f ns among 1,000,000\n"
+		printf("a segment of 1448 octets checked and placed: %.0f ns among 1,000 STags,"
+		       " %.0f ns among 1,000,000\n"
 		       "ratio %.2f, of %zu pairs %.2f to %.2f\n",
 		       r.ns_small, r.ns_large, r.ratio, r.pairs, r.ratio_min, r.ratio_max);
 		return IW_EXIT_OK;
@@ -676,19 +700,19 @@ static int run_stag(struct opts *o)
 	return iw_json_end(&o->cli.out) ? IW_EXIT_FAILED : IW_EXIT_OK;
 }
 
-/* --- main ------------------------------------------------------------------------------------------- */
+/* --- main ------------------------------------------------------------------------------------- */
 
 static const struct argp_child kids[] = { { &iw_cli_argp, 0, "Common options:", -1 }, { 0 } };
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "HOST write|read|send|pingpong\n--listen\nstag",
-	.doc = "Measure DDP from memory to memory: RDMA Write, RDMA Read, Send, or a Send there and back;"
-	       " or, with stag, what a look-up among a million STags costs.\v"
-	       "Figures are the receiver's, on the receiver's clock, between two marks in the data; what arrived is"
-	       " compared with what was sent afterwards.\n\n"
-	       "Exit status: 0 measured, data verified; 1 the server refused, or the data is wrong; 2 usage; 3 cannot run here;"
-	       " 4 failed on the way.",
+	.doc = "Measure DDP from memory to memory: RDMA Write, RDMA Read, Send, or a Send there"
+	       " and back; or, with stag, what a look-up among a million STags costs.\v"
+	       "Figures are the receiver's, on the receiver's clock, between two marks in the"
+	       " data; what arrived is compared with what was sent afterwards.\n\n"
+	       "Exit status: 0 measured, data verified; 1 the server refused, or the data is wrong;"
+	       " 2 usage; 3 cannot run here; 4 failed on the way.",
 	.children = kids,
 };
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What ddp-bench measures: data from memory to memory between a client and a server, over the library's
- * public API alone.
+ * What ddp-bench measures: data from memory to memory between a client and a server, over the
+ * library's public API alone.
  *
- * The client connects, says what is to be done, moves data, and puts MARKs between it: Sends behind the
- * data, in the data's own order. The server answers each with a REPORT of its clock, its CPU time and
- * its counts at that moment. All figures are differences between two MARKs, so what lies before the
- * first (set-up, warm-up) and behind the last (verification) is in none of them. The end that receives
- * the data is the one whose clock counts: the server for write and send, the client for read and
- * pingpong.
+ * The client connects, says what is to be done, moves data, and puts MARKs between it: Sends
+ * behind the data, in the data's own order. The server answers each with a REPORT of its clock,
+ * its CPU time and its counts at that moment. All figures are differences between two MARKs, so
+ * what lies before the first (set-up, warm-up) and behind the last (verification) is in none of
+ * them. The end that receives the data is the one whose clock counts: the server for write and
+ * send, the client for read and pingpong.
  *
- * Afterwards the receiving memory is compared with what was sent, by digest. Messages of eight octets
- * and more carry their number, so that memory that was not written last by the last message shows.
+ * Afterwards the receiving memory is compared with what was sent, by digest. Messages of eight
+ * octets and more carry their number, so that memory that was not written last by the last message
+ * shows.
  *
  * Neighbours: the public API below; cmd/ddp-bench.c above, which reads options and writes results.
  * Threads: none. Waits have deadlines, and end when the process was asked to stop (cli/signals.h).
@@ -46,13 +47,14 @@ extern const char *const iw_bench_mode_names[IW_BENCH_MODES + 1];
 
 struct iw_bench_cfg {
 	enum iw_bench_mode mode;
-	struct iw_conn_param conn; /* private_data is ours; cc is asked of the server as well. Strings kept */
-	uint64_t size;             /* octets of an operation */
-	uint32_t depth;            /* operations outstanding; pingpong: 1 */
-	uint64_t count;            /* operations in the window; 0: time_ns counts */
-	uint64_t time_ns;          /* length of the window */
-	uint64_t warmup_ns;        /* before it */
-	uint64_t interval_ns;      /* between intermediate results; 0: none */
+	/* private_data is ours; cc is asked of the server as well. Strings kept. */
+	struct iw_conn_param conn;
+	uint64_t size;        /* octets of an operation */
+	uint32_t depth;       /* operations outstanding; pingpong: 1 */
+	uint64_t count;       /* operations in the window; 0: time_ns counts */
+	uint64_t time_ns;     /* length of the window */
+	uint64_t warmup_ns;   /* before it */
+	uint64_t interval_ns; /* between intermediate results; 0: none */
 	bool verify;
 	uint64_t setup_ns, timeout_ns, spin_ns;
 	void (*trace)(void *trace_ctx, const char *line); /* as in struct iw_ctx_attr */
@@ -67,7 +69,7 @@ struct iw_bench_interval {
 
 /* Of one end. */
 struct iw_bench_end {
-	struct iw_bench_sample used; /* in the window; at_ns is the window's length on this end's clock */
+	struct iw_bench_sample used; /* in the window; at_ns is its length on this end's clock */
 	char cc[16];                 /* congestion control, "" not known */
 	char kernel[65];             /* its release */
 };
@@ -82,15 +84,15 @@ struct iw_bench_result {
 	enum iw_bench_mode mode;
 	uint64_t size;
 	uint32_t depth;
-	uint64_t octets, messages;  /* in the window, confirmed by the receiver */
-	uint64_t duration_ns;       /* on the receiver's clock */
+	uint64_t octets, messages; /* in the window, confirmed by the receiver */
+	uint64_t duration_ns;      /* on the receiver's clock */
 	bool receiver_is_server;
-	uint64_t server_clients;    /* most clients that the server had at once: its CPU time is of all of them */
+	uint64_t server_clients; /* most that the server had at once: its CPU time is for all */
 	enum iw_bench_verdict verdict;
-	char mismatch[160];         /* BAD: what differs */
+	char mismatch[160]; /* BAD: what differs */
 	struct iw_bench_end client, server;
 	struct iw_hist *round_trips; /* pingpong, ns; owned by the client object; else NULL */
-	struct iw_qp_info info;     /* of the client's queue pair at the window's end; private_data is not set */
+	struct iw_qp_info info;      /* of the client, at the window's end; no private_data */
 };
 
 struct iw_bench_client;
@@ -98,16 +100,16 @@ struct iw_bench_client;
 enum { IW_BENCH_DONE = 0, IW_BENCH_INTERVAL = 1 };
 
 /*
- * Makes the memory ready and begins to connect. IW_E_INVAL: cfg; IW_E_NOMEM; or what iw_connect says. The cfg is copied, its
- * strings are kept.
+ * Makes the memory ready and begins to connect. IW_E_INVAL: cfg; IW_E_NOMEM; or what iw_connect
+ * says. The cfg is copied, its strings are kept.
  */
 IW_MUST_CHECK int iw_bench_client_new(struct iw_bench_client **out, const struct iw_bench_cfg *cfg,
 				      struct iw_fault *why);
 /*
- * Goes on until there is something to tell. IW_BENCH_INTERVAL: *iv; call again. IW_BENCH_DONE: the run is
- * complete, and its data checked if that was asked for. Negative: it failed, why says how: IW_E_REJECTED
- * the server refused, IW_E_FORMAT it speaks another protocol, IW_E_TIMEOUT nothing moved for timeout_ns,
- * IW_E_CANCELED this process was asked to stop, others of the connection.
+ * Goes on until there is something to tell. IW_BENCH_INTERVAL: *iv; call again. IW_BENCH_DONE: the
+ * run is complete, and its data checked if that was asked for. Negative: it failed, why says how:
+ * IW_E_REJECTED the server refused, IW_E_FORMAT it speaks another protocol, IW_E_TIMEOUT nothing
+ * moved for timeout_ns, IW_E_CANCELED this process was asked to stop, others of the connection.
  */
 IW_MUST_CHECK int iw_bench_client_next(struct iw_bench_client *c, struct iw_bench_interval *iv,
 				       struct iw_fault *why);
@@ -128,10 +130,10 @@ struct iw_bench_server_cfg {
 };
 
 enum iw_bench_news_kind {
-	IW_BENCH_STOPPED, /* asked to stop, or --once and done */
-	IW_BENCH_CAME,    /* a client is set up; mode, size, depth count */
-	IW_BENCH_LEFT,    /* it is gone; fault says how: err 0 orderly */
-	IW_BENCH_TURNED_AWAY, /* a connection that was refused or never became a client; fault says why */
+	IW_BENCH_STOPPED,     /* asked to stop, or --once and done */
+	IW_BENCH_CAME,        /* a client is set up; mode, size, depth count */
+	IW_BENCH_LEFT,        /* it is gone; fault says how: err 0 orderly */
+	IW_BENCH_TURNED_AWAY, /* refused, or never became a client; fault says why */
 };
 
 struct iw_bench_news {

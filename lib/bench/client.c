@@ -14,7 +14,8 @@
 
 /* Completions taken at once. */
 #define POLL 64
-/* Of what the server's memory is to hold, and ours. Any will do; the same in each run, so that a failure can be repeated. */
+/* Of what the server's memory is to hold, and ours. Any will do; the same in each run, so that
+ * a failure can be repeated. */
 #define SEED UINT64_C(0x6977617270626e63)
 
 enum phase {
@@ -32,7 +33,8 @@ enum stage {
 	TAIL,   /* behind the last one: nothing more is posted */
 };
 
-/* A MARK is complete when it has been sent, which says how far we are, and answered, which says how far the server is. */
+/* A MARK is complete when it has been sent, which says how far we are, and answered, which says
+ * how far the server is. */
 struct mark {
 	bool sent, answered;
 	uint64_t messages; /* posted before it */
@@ -46,12 +48,12 @@ struct iw_bench_client {
 	struct iw_pd *pd;
 	struct iw_cq *cq;
 	struct iw_qp *qp;
-	struct iw_mr *mr; /* read: the sink */
+	struct iw_mr *mr;   /* read: the sink */
 	struct memory data; /* depth slots of size octets */
 	struct inbox inbox;
 	struct outbox outbox;
 	enum phase phase;
-	bool failed; /* an operation has: the event that says why is on its way */
+	bool failed;        /* an operation has: the event that says why is on its way */
 	uint64_t now, seen; /* seen: when something moved last */
 	uint32_t stag;
 	uint64_t to;
@@ -61,13 +63,14 @@ struct iw_bench_client {
 	uint64_t first;        /* of the window */
 	uint64_t credited;     /* send: those whose buffers the server has posted again */
 	uint64_t warm_end, window_end, next_tick;
-	bool ball_out;      /* pingpong: it is with the server */
+	bool ball_out; /* pingpong: it is with the server */
 	uint64_t served_at, ball_at;
 
 	struct mark marks[MARKS_MAX];
-	uint64_t next_mark, settled; /* numbers: of the next to be posted, of the first not complete */
-	struct mark origin, before;  /* the window's first, the last settled one */
-	bool told;                   /* an interval waits to be taken */
+	uint64_t next_mark;         /* number of the next to be posted */
+	uint64_t settled;           /* of the first that is not complete */
+	struct mark origin, before; /* the window's first, the last settled one */
+	bool told;                  /* an interval waits to be taken */
 	struct iw_bench_interval interval;
 
 	struct iw_hist round_trips;
@@ -79,7 +82,7 @@ static uint8_t *slot_of(const struct iw_bench_client *c, uint64_t message)
 	return c->data.base + message % c->cfg.depth * c->cfg.size;
 }
 
-/* --- operations ------------------------------------------------------------------------------------- */
+/* --- operations ------------------------------------------------------------------------------- */
 
 static int post_failed(const char *what, int err, struct iw_fault *why)
 {
@@ -94,8 +97,8 @@ static int tell(struct iw_bench_client *c, const struct iw_bench_msg *m, unsigne
 	return err ? post_failed(iw_bench_type_name(m->type), err, why) : 0;
 }
 
-/* The first and the last MARK overtake no Read, so that both ends count the same ones. Those between would stop the flow for a
- * round trip. */
+/* The first and the last MARK overtake no Read, so that both ends count the same ones. Those
+ * between would stop the flow for a round trip. */
 static int post_mark(struct iw_bench_client *c, struct iw_fault *why)
 {
 	struct iw_bench_msg m = { .type = IW_BENCH_MARK };
@@ -134,7 +137,8 @@ static int post_data(struct iw_bench_client *c, struct iw_fault *why)
 		wr.op = c->cfg.mode == IW_BENCH_WRITE ? IW_WR_WRITE : IW_WR_SEND;
 		wr.sge = &sge;
 		wr.nsge = 1;
-		/* The operation that used this slot before is complete: the octets are ours again. */
+		/* The operation that used this slot before is complete: the octets are ours
+		 * again. */
 		iw_bench_stamp(slot_of(c, c->posted), c->cfg.size, c->posted);
 	}
 	err = iw_post_send(c->qp, &wr);
@@ -149,7 +153,7 @@ static bool marks_pending(const struct iw_bench_client *c)
 	return c->settled < c->next_mark;
 }
 
-/* --- the flow --------------------------------------------------------------------------------------- */
+/* --- the flow --------------------------------------------------------------------------------- */
 
 static bool window_full(const struct iw_bench_client *c)
 {
@@ -179,7 +183,8 @@ static int mark_if_due(struct iw_bench_client *c, struct iw_fault *why)
 	}
 	if (tick_due(c)) {
 		/* Those missed while the system had no time for us are not made up for. */
-		c->next_tick += (c->now - c->next_tick) / c->cfg.interval_ns * c->cfg.interval_ns + c->cfg.interval_ns;
+		c->next_tick += (c->now - c->next_tick) / c->cfg.interval_ns * c->cfg.interval_ns +
+				c->cfg.interval_ns;
 		return post_mark(c, why);
 	}
 	return 0;
@@ -229,7 +234,7 @@ static int flow(struct iw_bench_client *c, struct iw_fault *why)
 	return c->cfg.mode == IW_BENCH_PINGPONG ? volley(c, why) : stream(c, why);
 }
 
-/* --- results ---------------------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 static void count_between(const struct iw_bench_client *c, const struct mark *a,
 			  const struct mark *b, struct iw_bench_interval *iv)
@@ -237,13 +242,13 @@ static void count_between(const struct iw_bench_client *c, const struct mark *a,
 	bool server = c->result.receiver_is_server;
 	const struct mark *o = &c->origin;
 
-	iv->start_ns = server ? a->theirs.sample.at_ns - o->theirs.sample.at_ns :
-				a->mine.at_ns - o->mine.at_ns;
-	iv->end_ns = server ? b->theirs.sample.at_ns - o->theirs.sample.at_ns :
-			      b->mine.at_ns - o->mine.at_ns;
+	iv->start_ns = server ? a->theirs.sample.at_ns - o->theirs.sample.at_ns
+			      : a->mine.at_ns - o->mine.at_ns;
+	iv->end_ns = server ? b->theirs.sample.at_ns - o->theirs.sample.at_ns
+			    : b->mine.at_ns - o->mine.at_ns;
 	/* Writes are not counted by who receives them, but their octets are confirmed. */
-	iv->messages = c->cfg.mode == IW_BENCH_SEND ? b->theirs.messages - a->theirs.messages :
-						      b->messages - a->messages;
+	iv->messages = c->cfg.mode == IW_BENCH_SEND ? b->theirs.messages - a->theirs.messages
+						    : b->messages - a->messages;
 	iv->octets = server ? b->theirs.octets - a->theirs.octets : iv->messages * c->cfg.size;
 }
 
@@ -326,7 +331,7 @@ static int settle(struct iw_bench_client *c, struct iw_fault *why)
 	return 0;
 }
 
-/* --- verification ----------------------------------------------------------------------------------- */
+/* --- verification ----------------------------------------------------------------------------- */
 
 /* What the server's memory must hold, as a digest. */
 static bool digest_of_slots(const struct iw_bench_client *c, uint64_t *out)
@@ -335,7 +340,8 @@ static bool digest_of_slots(const struct iw_bench_client *c, uint64_t *out)
 
 	if (!iw_bench_digest_init(&d))
 		return false;
-	iw_bench_digest_add(&d, c->data.base, IW_MIN(c->posted, (uint64_t)c->cfg.depth) * c->cfg.size);
+	iw_bench_digest_add(&d, c->data.base,
+			    IW_MIN(c->posted, (uint64_t)c->cfg.depth) * c->cfg.size);
 	*out = iw_bench_digest_end(&d);
 	return true;
 }
@@ -384,7 +390,8 @@ static const char *compare(struct iw_bench_client *c, const struct iw_bench_chec
 	return text;
 }
 
-/* A Read is done: its first octets are what the server has there. The rest is looked at afterwards. */
+/* A Read is done: its first octets are what the server has there. The rest is looked at
+ * afterwards. */
 static void look_at_read(struct iw_bench_client *c, uint64_t message)
 {
 	size_t len = IW_MIN(c->cfg.size, (uint64_t)IW_BENCH_STAMP);
@@ -393,7 +400,8 @@ static void look_at_read(struct iw_bench_client *c, uint64_t message)
 	if (!c->cfg.verify ||
 	    iw_bench_holds(slot_of(c, message), len, SEED, message % c->cfg.depth * c->cfg.size))
 		return;
-	snprintf(text, sizeof(text), "RDMA Read %" PRIu64 " completed without its first octets", message);
+	snprintf(text, sizeof(text), "RDMA Read %" PRIu64 " completed without its first octets",
+		 message);
 	verdict(c, text);
 }
 
@@ -406,22 +414,24 @@ static void look_at_ball(struct iw_bench_client *c, const struct iw_wc *wc)
 	if (wc->len == c->cfg.size &&
 	    iw_bench_stamped(inbox_at(&c->inbox, wc->wr_id), wc->len, c->done))
 		return;
-	snprintf(text, sizeof(text), "answer %" PRIu64 ": %u octets that are not those sent", c->done,
-		 wc->len);
+	snprintf(text, sizeof(text), "answer %" PRIu64 ": %u octets that are not those sent",
+		 c->done, wc->len);
 	verdict(c, text);
 }
 
 static void look_at_last_ball(struct iw_bench_client *c)
 {
-	if (c->done && memcmp(inbox_at(&c->inbox, c->ball_at), slot_of(c, c->done - 1), c->cfg.size) != 0)
+	if (c->done &&
+	    memcmp(inbox_at(&c->inbox, c->ball_at), slot_of(c, c->done - 1), c->cfg.size) != 0)
 		verdict(c, "the last answer differs from what was sent");
 }
 
-/* --- messages of the server ------------------------------------------------------------------------- */
+/* --- messages of the server ------------------------------------------------------------------- */
 
 static int unexpected(const struct iw_bench_msg *m, struct iw_fault *why)
 {
-	return iw_fail(why, IW_E_FORMAT, "the server sent %s out of turn", iw_bench_type_name(m->type));
+	return iw_fail(why, IW_E_FORMAT, "the server sent %s out of turn",
+		       iw_bench_type_name(m->type));
 }
 
 static int on_ready(struct iw_bench_client *c, const struct iw_bench_msg *m, struct iw_fault *why)
@@ -441,8 +451,8 @@ static int on_report(struct iw_bench_client *c, const struct iw_bench_msg *m, st
 {
 	struct mark *k = &c->marks[m->report.number % MARKS_MAX];
 
-	if (c->phase != FLOWING || m->report.number < c->settled || m->report.number >= c->next_mark ||
-	    k->answered)
+	if (c->phase != FLOWING || m->report.number < c->settled ||
+	    m->report.number >= c->next_mark || k->answered)
 		return unexpected(m, why);
 	k->answered = true;
 	k->theirs = m->report;
@@ -501,7 +511,7 @@ static int on_message(struct iw_bench_client *c, const struct iw_wc *wc, struct 
 	return unexpected(&m, why);
 }
 
-/* --- completions and events ------------------------------------------------------------------------- */
+/* --- completions and events ------------------------------------------------------------------- */
 
 static int on_ball(struct iw_bench_client *c, const struct iw_wc *wc, struct iw_fault *why)
 {
@@ -567,7 +577,8 @@ static int rejected(struct iw_bench_client *c, const struct iw_fault *fault, str
 	return fault->err;
 }
 
-static int on_event(struct iw_bench_client *c, const struct iw_async_event *ev, struct iw_fault *why)
+static int on_event(struct iw_bench_client *c, const struct iw_async_event *ev,
+		    struct iw_fault *why)
 {
 	struct iw_bench_msg go = { .type = IW_BENCH_GO };
 
@@ -584,7 +595,8 @@ static int on_event(struct iw_bench_client *c, const struct iw_async_event *ev, 
 		if (c->phase == CLOSING)
 			return 0;
 		iw_disconnect(c->qp);
-		return iw_fail(why, IW_E_CLOSED, "the server closed the connection in the middle of the run");
+		return iw_fail(why, IW_E_CLOSED,
+			       "the server closed the connection in the middle of the run");
 	case IW_EV_CLOSED:
 		if (c->phase == CLOSING && ev->fault.err == IW_OK) {
 			c->phase = OVER;
@@ -592,13 +604,14 @@ static int on_event(struct iw_bench_client *c, const struct iw_async_event *ev, 
 		}
 		*why = ev->fault;
 		if (ev->fault.err == IW_OK)
-			return iw_fail(why, IW_E_CLOSED, "the connection ended in the middle of the run");
+			return iw_fail(why, IW_E_CLOSED,
+				       "the connection ended in the middle of the run");
 		return ev->fault.err;
 	}
 	return 0;
 }
 
-/* --- a turn ----------------------------------------------------------------------------------------- */
+/* --- a turn ----------------------------------------------------------------------------------- */
 
 static uint64_t deadline(const struct iw_bench_client *c)
 {
@@ -663,7 +676,8 @@ static int turn(struct iw_bench_client *c, struct iw_fault *why)
 	return err;
 }
 
-int iw_bench_client_next(struct iw_bench_client *c, struct iw_bench_interval *iv, struct iw_fault *why)
+int iw_bench_client_next(struct iw_bench_client *c, struct iw_bench_interval *iv,
+			 struct iw_fault *why)
 {
 	int err = 0;
 
@@ -680,14 +694,15 @@ int iw_bench_client_next(struct iw_bench_client *c, struct iw_bench_interval *iv
 	return IW_BENCH_DONE;
 }
 
-/* --- set-up ----------------------------------------------------------------------------------------- */
+/* --- set-up ----------------------------------------------------------------------------------- */
 
 static int check_cfg(struct iw_bench_cfg *cfg, struct iw_fault *why)
 {
 	if (cfg->mode == IW_BENCH_PINGPONG)
 		cfg->depth = 1;
 	if (cfg->size > IW_BENCH_SIZE_MAX)
-		return iw_fail(why, IW_E_INVAL, "size %U: at most %U", cfg->size, IW_BENCH_SIZE_MAX);
+		return iw_fail(why, IW_E_INVAL, "size %U: at most %U", cfg->size,
+			       IW_BENCH_SIZE_MAX);
 	if (cfg->depth < 1 || cfg->depth > IW_BENCH_DEPTH_MAX)
 		return iw_fail(why, IW_E_INVAL, "depth %u: expected 1 to %u", cfg->depth,
 			       (uint32_t)IW_BENCH_DEPTH_MAX);
@@ -705,7 +720,8 @@ static int make_memory(struct iw_bench_client *c, struct iw_fault *why)
 	if (err)
 		return err;
 	if (c->cfg.mode == IW_BENCH_READ)
-		memset(c->data.base, 0, c->data.len); /* touched, so that no page is new in the window */
+		/* Touched, so that no page is new in the window. */
+		memset(c->data.base, 0, c->data.len);
 	else
 		iw_bench_fill(c->data.base, c->data.len, ~SEED, 0);
 	return 0;
@@ -804,7 +820,8 @@ int iw_bench_client_new(struct iw_bench_client **out, const struct iw_bench_cfg 
 	c->result.mode = c->cfg.mode;
 	c->result.size = c->cfg.size;
 	c->result.depth = c->cfg.depth;
-	c->result.receiver_is_server = c->cfg.mode == IW_BENCH_WRITE || c->cfg.mode == IW_BENCH_SEND;
+	c->result.receiver_is_server = c->cfg.mode == IW_BENCH_WRITE ||
+				       c->cfg.mode == IW_BENCH_SEND;
 	c->result.round_trips = c->cfg.mode == IW_BENCH_PINGPONG ? &c->round_trips : NULL;
 	iw_bench_kernel(c->result.client.kernel, sizeof(c->result.client.kernel));
 	c->now = c->seen = iw_os_now();

@@ -47,7 +47,8 @@ void iw_hist_add(struct iw_hist *h, uint64_t v)
 uint64_t iw_hist_at(const struct iw_hist *h, uint32_t millionths)
 {
 	/* The rank, rounded up: the median of three is the second. */
-	uint64_t rank = h->n / 1000000 * millionths + (h->n % 1000000 * millionths + 999999) / 1000000;
+	uint64_t rank =
+		h->n / 1000000 * millionths + (h->n % 1000000 * millionths + 999999) / 1000000;
 	uint64_t seen = 0;
 
 	if (h->n == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Any number of times in a fixed amount of memory: counts in buckets that are 1/256 of their value wide,
- * so a percentile is at most 0.4% too high. Least and greatest are kept exactly.
+ * Any number of times in a fixed amount of memory: counts in buckets that are 1/256 of their value
+ * wide, so a percentile is at most 0.4% too high. Least and greatest are kept exactly.
  */
 #ifndef IW_BENCH_HIST_H
 #define IW_BENCH_HIST_H
@@ -19,8 +19,8 @@ struct iw_hist {
 /* Empties it. */
 void iw_hist_init(struct iw_hist *h);
 void iw_hist_add(struct iw_hist *h, uint64_t v);
-/* The least bucket's end that @millionths of all values do not exceed: 500000 is the median. 0 when it
- * is empty. */
+/* The least bucket's end that @millionths of all values do not exceed: 500000 is the median. 0
+ * when it is empty. */
 uint64_t iw_hist_at(const struct iw_hist *h, uint32_t millionths);
 
 #endif

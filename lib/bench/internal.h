@@ -16,12 +16,14 @@ struct memory {
 };
 IW_MUST_CHECK int iw_bench_memory_get(struct memory *m, uint64_t len, struct iw_fault *why);
 void iw_bench_memory_put(struct memory *m);
-/* Octets that an end needs for depth operations of size octets: UINT64_MAX when that is above any bound. */
+/* Octets that an end needs for depth operations of size octets: UINT64_MAX when that is above
+ * any bound. */
 uint64_t iw_bench_memory_need(uint64_t size, uint64_t depth);
 
-/* Work request numbers: data has the operation's, messages this bit with their place in the outbox, and a MARK's number. */
+/* Work request numbers: data has the operation's, messages this bit with their place in the
+ * outbox, and a MARK's number. */
 #define WR_MSG      (UINT64_C(1) << 63)
-#define WR_SLOT(id) ((unsigned)((id) & 0xff))
+#define WR_SLOT(id) ((unsigned)((id)&0xff))
 #define WR_MARK(id) ((id) >> 8 & 0xffffffff)
 
 /* Messages on their way out. */
@@ -30,8 +32,8 @@ struct outbox {
 	uint8_t buf[OUTBOX][IW_BENCH_MSG_MAX];
 	bool busy[OUTBOX];
 };
-/* Posts it; @flags: more of enum iw_wr_flag; @mark is kept in the work request's number. IW_E_FULL: OUTBOX of them are outstanding; or
- * what iw_post_send says. */
+/* Posts it; @flags: more of enum iw_wr_flag; @mark is kept in the work request's number.
+ * IW_E_FULL: OUTBOX of them are outstanding; or what iw_post_send says. */
 IW_MUST_CHECK int iw_bench_tell(struct outbox *o, struct iw_qp *qp, const struct iw_bench_msg *m,
 				unsigned flags, uint64_t mark);
 static inline void outbox_done(struct outbox *o, uint64_t wr_id)
@@ -48,7 +50,8 @@ static inline uint8_t *inbox_at(const struct inbox *in, uint64_t i)
 {
 	return in->mem.base + i * in->cap;
 }
-/* Receives that an end posts for a mode, and the octets of each. The server's for IW_BENCH_SEND are as many as may be outstanding. */
+/* Receives that an end posts for a mode, and the octets of each. The server's for IW_BENCH_SEND
+ * are as many as may be outstanding. */
 void iw_bench_inbox_shape(struct inbox *in, bool server, enum iw_bench_mode mode, uint64_t size,
 			  uint32_t depth);
 /* Memory for it, and all of them posted. */

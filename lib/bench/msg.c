@@ -12,7 +12,8 @@
 static const uint8_t tag[TAG_LEN] = { 'i', 'w', 'B' };
 
 _Static_assert(sizeof(struct iw_bench_report) <= IW_BENCH_NUMBERS * 8, "a REPORT is the longest");
-_Static_assert(HEAD_LEN + IW_BENCH_NUMBERS * 8 + IW_BENCH_TEXT <= IW_BENCH_MSG_MAX, "a message fits");
+_Static_assert(HEAD_LEN + IW_BENCH_NUMBERS * 8 + IW_BENCH_TEXT <= IW_BENCH_MSG_MAX,
+	       "a message fits");
 
 /* clang-format off */
 static const struct {
@@ -51,7 +52,8 @@ size_t iw_bench_msg_encode(uint8_t buf[static IW_BENCH_MSG_MAX], const struct iw
 	return (size_t)(p - buf) + text;
 }
 
-int iw_bench_msg_decode(struct iw_bench_msg *m, const uint8_t *buf, size_t len, struct iw_fault *why)
+int iw_bench_msg_decode(struct iw_bench_msg *m, const uint8_t *buf, size_t len,
+			struct iw_fault *why)
 {
 	size_t n, text;
 

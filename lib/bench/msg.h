@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the two ends of ddp-bench say to each other; ddp-bench(1) has it in full. RUN is the Private Data
- * of the MPA Request, REFUSED may be that of a rejecting Reply. All others are Sends with Solicited
- * Event, so that they are never taken for data, which travels in plain Sends.
+ * What the two ends of ddp-bench say to each other; ddp-bench(1) has it in full. RUN is the
+ * Private Data of the MPA Request, REFUSED may be that of a rejecting Reply. All others are Sends
+ * with Solicited Event, so that they are never taken for data, which travels in plain Sends.
  *
  *     octets 0..2   "iwB"
  *            3      type
@@ -10,8 +10,8 @@
  *            6..7   how many octets of text follow those
  *            8..    the numbers, 64 bits each, then the text
  *
- * All big-endian. Numbers that a reader does not know are skipped, those that it misses are 0: so both
- * ends may grow.
+ * All big-endian. Numbers that a reader does not know are skipped, those that it misses are 0: so
+ * both ends may grow.
  */
 #ifndef IW_BENCH_MSG_H
 #define IW_BENCH_MSG_H
@@ -29,12 +29,12 @@
 #define IW_BENCH_MSG_MAX 512 /* a receive for messages is at least that long */
 
 enum iw_bench_type {
-	IW_BENCH_RUN = 1,     /* client: what is to be done; text: congestion control, "" the server's own */
-	IW_BENCH_GO = 2,      /* client, first of all: a responder may not speak before it has heard a Send */
+	IW_BENCH_RUN = 1,     /* client: what is to be done; text: congestion control, or none */
+	IW_BENCH_GO = 2,      /* client: the first Send, before which no responder may speak */
 	IW_BENCH_READY = 3,   /* server: all is prepared; text: its kernel's release */
 	IW_BENCH_MARK = 4,    /* client, behind its data: tell how far you are */
-	IW_BENCH_REPORT = 5,  /* server: the answer to one MARK; text: its congestion control */
-	IW_BENCH_CREDIT = 6,  /* server: so many Sends have come and their buffers are posted again */
+	IW_BENCH_REPORT = 5,  /* server: the answer to a MARK; text: its congestion control */
+	IW_BENCH_CREDIT = 6,  /* server: so many Sends came, and their receives are posted again */
 	IW_BENCH_CHECK = 7,   /* client, behind the last MARK: what does your memory hold? */
 	IW_BENCH_CHECKED = 8, /* server: the answer */
 	IW_BENCH_REFUSED = 9, /* server: no; text: why */
@@ -43,10 +43,10 @@ enum iw_bench_type {
 /* Numbers only, in the order in which they travel. */
 struct iw_bench_run {
 	uint64_t version; /* IW_BENCH_VERSION */
-	uint64_t mode;  /* enum iw_bench_mode */
-	uint64_t size;  /* octets of an operation */
-	uint64_t depth; /* operations outstanding, each with memory of its own at both ends */
-	uint64_t seed;  /* read: of what the server's memory is to hold */
+	uint64_t mode;    /* enum iw_bench_mode */
+	uint64_t size;    /* octets of an operation */
+	uint64_t depth;   /* operations outstanding, each with memory of its own at both ends */
+	uint64_t seed;    /* read: of what the server's memory is to hold */
 };
 
 struct iw_bench_ready {
@@ -76,7 +76,7 @@ struct iw_bench_check {
 
 struct iw_bench_checked {
 	uint64_t digest;      /* XXH3, 64 bits */
-	uint64_t first, last; /* send: the messages first..last-1 are what is still there, and in the digest */
+	uint64_t first, last; /* send: first..last-1 are still there, and in the digest */
 	uint64_t wrong;       /* send: messages whose length or stamp was wrong */
 };
 
@@ -95,8 +95,8 @@ struct iw_bench_msg {
 	char text[IW_BENCH_TEXT + 1];
 };
 
-/* Into @buf (borrowed, IW_BENCH_MSG_MAX octets): how many octets it takes. Text behind IW_BENCH_TEXT
- * octets is cut. */
+/* Into @buf (borrowed, IW_BENCH_MSG_MAX octets): how many octets it takes. Text behind
+ * IW_BENCH_TEXT octets is cut. */
 size_t iw_bench_msg_encode(uint8_t buf[static IW_BENCH_MSG_MAX], const struct iw_bench_msg *m);
 /* 0; IW_E_TRUNC, IW_E_FORMAT: no such message, why says what is wrong. @m->text always ends. */
 IW_MUST_CHECK int iw_bench_msg_decode(struct iw_bench_msg *m, const uint8_t *buf, size_t len,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the memory of a run holds, so that any octet in the wrong place shows: a stream of pseudo-random
- * octets made from a seed, and in the first eight octets of a message that is long enough its number.
+ * What the memory of a run holds, so that any octet in the wrong place shows: a stream of
+ * pseudo-random octets made from a seed, and in the first eight octets of a message that is long
+ * enough its number.
  */
 #ifndef IW_BENCH_PATTERN_H
 #define IW_BENCH_PATTERN_H

@@ -9,9 +9,9 @@ struct iw_qp;
 
 /* Numbers only: it travels in a REPORT. */
 struct iw_bench_sample {
-	uint64_t at_ns;            /* of this end's own clock */
-	uint64_t user_ns, sys_ns;  /* CPU time of the process */
-	uint64_t switches;         /* times it went to sleep */
+	uint64_t at_ns;                /* of this end's own clock */
+	uint64_t user_ns, sys_ns;      /* CPU time of the process */
+	uint64_t switches;             /* times it went to sleep */
 	uint64_t tx_octets, rx_octets; /* of the LLP */
 	uint64_t tx_fpdus, rx_fpdus;
 	uint64_t tx_calls, rx_calls; /* system calls that moved octets */

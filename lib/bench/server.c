@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The server of runs: any number of clients at once, one after another, each with what it asks for within bounds. */
+/* The server of runs: any number of clients at once, one after another, each with what it asks
+ * for within bounds. */
 #include "bench/bench.h"
 
 #include <errno.h>
@@ -16,11 +17,13 @@
 #include "os/os.h"
 #include "util/list.h"
 
-#define POLL    64
-#define CLIENTS 64
-/* News kept until the caller takes them: as many as one turn can make for each client, or they are dropped, eldest last. */
-#define NEWS 64
-/* An answer does not wait for the clock to be read; that is done before the next message, or after so many. */
+#define POLL      64
+#define CLIENTS   64
+/* News kept until the caller takes them: as many as one turn can make for each client, or they
+ * are dropped, eldest last. */
+#define NEWS      64
+/* An answer does not wait for the clock to be read; that is done before the next message, or
+ * after so many. */
 #define UNCLOCKED 64
 
 enum session_state {
@@ -39,19 +42,19 @@ struct session {
 	enum iw_bench_mode mode;
 	uint64_t size, seed;
 	uint32_t depth;
-	uint64_t need; /* octets of memory that count against the server's */
+	uint64_t need;      /* octets of memory that count against the server's */
 	struct memory data; /* write, read: depth slots of size octets */
 	struct inbox inbox;
 	struct outbox outbox;
-	uint64_t seen;      /* when something moved last */
+	uint64_t seen; /* when something moved last */
 	uint64_t seen_octets;
-	uint64_t messages;  /* send: received */
-	uint64_t echoed;    /* pingpong: the receive whose octets went back last, plus 1; 0: none */
+	uint64_t messages; /* send: received */
+	uint64_t echoed;   /* pingpong: the receive whose octets went back last, plus 1; 0: none */
 	uint64_t credited;
 	uint64_t wrong;
-	bool ready;         /* GO has come */
-	bool done;          /* the last MARK has come */
-	uint64_t *holds;    /* send: which message each receive holds, plus 1; 0: none */
+	bool ready;            /* GO has come */
+	bool done;             /* the last MARK has come */
+	uint64_t *holds;       /* send: which message each receive holds, plus 1; 0: none */
 	struct iw_fault fault; /* why it was ended by us */
 };
 
@@ -66,12 +69,12 @@ struct iw_bench_server {
 	uint64_t memory; /* in use */
 	uint64_t now;
 	unsigned unclocked; /* turns since it was read */
-	bool served; /* once: the one client has gone */
+	bool served;        /* once: the one client has gone */
 	struct iw_bench_news news[NEWS];
 	unsigned first_news, nnews;
 };
 
-/* --- news ------------------------------------------------------------------------------------------- */
+/* --- news ------------------------------------------------------------------------------------- */
 
 static void report(struct iw_bench_server *s, enum iw_bench_news_kind kind, const char *peer,
 		   const struct session *of, const struct iw_fault *why)
@@ -96,7 +99,7 @@ static void report(struct iw_bench_server *s, enum iw_bench_news_kind kind, cons
 	n->tx_octets = info.tx_octets;
 }
 
-/* --- sessions --------------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
 static void session_free(struct session *k)
 {
@@ -129,10 +132,11 @@ static int answer(struct session *k, const struct iw_bench_msg *m, struct iw_fau
 
 	if (err == IW_E_FULL)
 		return iw_fail(why, IW_E_LIMIT, "client asks faster than it takes the answers");
-	return err ? iw_fail(why, err, "post %s: %s", iw_bench_type_name(m->type), iw_err_text(err)) : 0;
+	return err ? iw_fail(why, err, "post %s: %s", iw_bench_type_name(m->type), iw_err_text(err))
+		   : 0;
 }
 
-/* --- asked for by the Private Data ------------------------------------------------------------------ */
+/* --- asked for by the Private Data ------------------------------------------------------------ */
 
 static int check_cc(const char *name, struct iw_fault *why)
 {
@@ -157,13 +161,15 @@ static int judge(struct session *k, const struct iw_req_info *req, struct iw_ben
 	int err = iw_bench_msg_decode(m, req->private_data, req->private_data_len, why);
 
 	if (err || m->type != IW_BENCH_RUN)
-		return iw_fail(why, IW_E_FORMAT, "this is ddp-bench: the MPA Request's Private Data is not its RUN");
+		return iw_fail(why, IW_E_FORMAT,
+			       "this is ddp-bench: the MPA Request's Private Data is not its RUN");
 	if (m->run.version != IW_BENCH_VERSION)
 		return iw_fail(why, IW_E_FORMAT, "version %U of ddp-bench's protocol: expected %u",
 			       m->run.version, (uint32_t)IW_BENCH_VERSION);
 	if (m->run.mode >= IW_BENCH_MODES)
 		return iw_fail(why, IW_E_INVAL, "mode %U is not known here", m->run.mode);
-	if (m->run.size > IW_BENCH_SIZE_MAX || m->run.depth < 1 || m->run.depth > IW_BENCH_DEPTH_MAX)
+	if (m->run.size > IW_BENCH_SIZE_MAX || m->run.depth < 1 ||
+	    m->run.depth > IW_BENCH_DEPTH_MAX)
 		return iw_fail(why, IW_E_INVAL, "%U outstanding of %U octets: at most %u of %U",
 			       m->run.depth, m->run.size, (uint32_t)IW_BENCH_DEPTH_MAX,
 			       (uint64_t)IW_BENCH_SIZE_MAX);
@@ -176,8 +182,8 @@ static int judge(struct session *k, const struct iw_req_info *req, struct iw_ben
 	if (s->nsessions > s->cfg.clients)
 		return iw_fail(why, IW_E_LIMIT, "%u clients are here already", s->cfg.clients);
 	if (need > s->cfg.memory - s->memory)
-		return iw_fail(why, IW_E_LIMIT, "it needs %U octets of memory, %U of %U are free", need,
-			       s->cfg.memory - s->memory, s->cfg.memory);
+		return iw_fail(why, IW_E_LIMIT, "it needs %U octets of memory, %U of %U are free",
+			       need, s->cfg.memory - s->memory, s->cfg.memory);
 	k->need = need;
 	s->memory += need;
 	return check_cc(m->text, why);
@@ -259,7 +265,7 @@ static void on_request(struct iw_bench_server *s, struct iw_conn_req *req)
 	}
 }
 
-/* --- messages of the client ------------------------------------------------------------------------- */
+/* --- messages of the client ------------------------------------------------------------------- */
 
 static int prepare_memory(struct session *k, struct iw_bench_msg *ready, struct iw_fault *why)
 {
@@ -275,7 +281,8 @@ static int prepare_memory(struct session *k, struct iw_bench_msg *ready, struct 
 		iw_bench_fill(k->data.base, k->data.len, k->seed, 0);
 		mr.access = IW_ACCESS_REMOTE_READ;
 	} else {
-		memset(k->data.base, 0, k->data.len); /* touched, so that no page is new in the window */
+		/* Touched, so that no page is new in the window. */
+		memset(k->data.base, 0, k->data.len);
 		mr.access = IW_ACCESS_REMOTE_WRITE;
 	}
 	mr.addr = k->data.base;
@@ -321,7 +328,8 @@ static int on_mark(struct session *k, const struct iw_bench_msg *mark, struct iw
 	r->clients = k->server->nsessions;
 	k->done = mark->mark.last;
 	if (k->mode == IW_BENCH_WRITE) {
-		/* A Write is not delivered; but the octets in front of this Send have all been placed, and came. */
+		/* A Write is not delivered; but the octets in front of this Send have all been
+		 * placed, and came. */
 		if (mark->mark.octets > r->sample.rx_octets)
 			return iw_fail(why, IW_E_FORMAT, "the client says %U octets, %U came",
 				       mark->mark.octets, r->sample.rx_octets);
@@ -377,7 +385,8 @@ static int on_message(struct session *k, const struct iw_wc *wc, struct iw_fault
 	if (err)
 		return err;
 	if (k->state == EXPECTED && m.type != IW_BENCH_GO)
-		return iw_fail(why, IW_E_FORMAT, "the client began with %s", iw_bench_type_name(m.type));
+		return iw_fail(why, IW_E_FORMAT, "the client began with %s",
+			       iw_bench_type_name(m.type));
 	switch (m.type) {
 	case IW_BENCH_GO:
 		return on_go(k, why);
@@ -396,7 +405,7 @@ static int on_message(struct session *k, const struct iw_wc *wc, struct iw_fault
 	return iw_fail(why, IW_E_FORMAT, "the client sent %s", iw_bench_type_name(m.type));
 }
 
-/* --- data ------------------------------------------------------------------------------------------- */
+/* --- data ------------------------------------------------------------------------------------- */
 
 static int repost(struct session *k, uint64_t i, struct iw_fault *why)
 {
@@ -408,7 +417,8 @@ static int repost(struct session *k, uint64_t i, struct iw_fault *why)
 	return err ? iw_fail(why, err, "post a receive: %s", iw_err_text(err)) : 0;
 }
 
-/* Back it goes from where it lies. A client sends the next one when it has this one back, so then the receive can be posted again. */
+/* Back it goes from where it lies. A client sends the next one when it has this one back, so
+ * then the receive can be posted again. */
 static int echo(struct session *k, const struct iw_wc *wc, struct iw_fault *why)
 {
 	struct iw_sge sge = { inbox_at(&k->inbox, wc->wr_id), wc->len };
@@ -442,7 +452,8 @@ static int on_data(struct session *k, const struct iw_wc *wc, struct iw_fault *w
 		return iw_fail(why, IW_E_FORMAT, "the client sent data that has no place here");
 	if (k->mode == IW_BENCH_PINGPONG)
 		return echo(k, wc, why);
-	if (wc->len != k->size || !iw_bench_stamped(inbox_at(&k->inbox, wc->wr_id), wc->len, k->messages))
+	if (wc->len != k->size ||
+	    !iw_bench_stamped(inbox_at(&k->inbox, wc->wr_id), wc->len, k->messages))
 		k->wrong++;
 	k->messages++;
 	k->holds[wc->wr_id] = k->messages;
@@ -475,7 +486,7 @@ static void on_completion(struct iw_bench_server *s, const struct iw_wc *wc)
 		give_up(k, &why);
 }
 
-/* --- events and time -------------------------------------------------------------------------------- */
+/* --- events and time -------------------------------------------------------------------------- */
 
 static void on_closed(struct session *k, const struct iw_fault *fault)
 {
@@ -484,11 +495,13 @@ static void on_closed(struct session *k, const struct iw_fault *fault)
 
 	if (!k->ready) {
 		if (!why.err)
-			(void)iw_fail(&why, IW_E_CLOSED, "the client left before it said what it wants");
+			(void)iw_fail(&why, IW_E_CLOSED,
+				      "the client left before it said what it wants");
 		report(s, IW_BENCH_TURNED_AWAY, k->peer, k, &why);
 	} else {
 		if (!why.err && !k->done)
-			(void)iw_fail(&why, IW_E_CLOSED, "the client left in the middle of its run");
+			(void)iw_fail(&why, IW_E_CLOSED,
+				      "the client left in the middle of its run");
 		report(s, IW_BENCH_LEFT, k->peer, k, &why);
 		s->served = true;
 	}
@@ -591,7 +604,8 @@ static int turn(struct iw_bench_server *s, struct iw_fault *why)
 	return 0;
 }
 
-int iw_bench_server_next(struct iw_bench_server *s, struct iw_bench_news *news, struct iw_fault *why)
+int iw_bench_server_next(struct iw_bench_server *s, struct iw_bench_news *news,
+			 struct iw_fault *why)
 {
 	while (!s->nnews) {
 		int err;
@@ -610,7 +624,7 @@ int iw_bench_server_next(struct iw_bench_server *s, struct iw_bench_news *news, 
 	return 0;
 }
 
-/* --- the server ------------------------------------------------------------------------------------- */
+/* --- the server ------------------------------------------------------------------------------- */
 
 static int start(struct iw_bench_server *s, struct iw_fault *why)
 {

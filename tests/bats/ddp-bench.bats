@@ -187,6 +187,8 @@ bench() {
 127.0.0.1 write --rev 3
 127.0.0.1 write -p 0
 127.0.0.1 write --cc a-name-that-is-too-long
+stag -n 5
+stag --cc cubic
 END
     run_here ddp-bench
     assert_status 2

@@ -15,10 +15,8 @@ static uint8_t buf[IW_BENCH_MSG_MAX];
 static void a_mark_is_laid_out_as_the_page_says(void **state)
 {
 	static const uint8_t octets[] = {
-		'i', 'w', 'B', 4, 0, 3, 0, 0,
-		0, 0, 0, 0, 0, 0, 0, 7,
-		0, 0, 0, 1, 0, 0, 0, 2,
-		0, 0, 0, 0, 0, 0, 0, 1,
+		'i', 'w', 'B', 4, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7,
+		0,   0,   0,   1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 1,
 	};
 	struct iw_bench_msg m = { .type = IW_BENCH_MARK };
 

@@ -50,7 +50,8 @@ static void the_same_octets_elsewhere_or_of_another_seed_are_wrong(void **state)
 	assert_false(iw_bench_holds(whole, 4096, SEED + 1, 0));
 }
 
-/* The page says how a server for read fills its memory: splitmix64, whose first two words for the state 0 are known. */
+/* The page says how a server for read fills its memory: splitmix64, whose first two words for
+ * the state 0 are known. */
 static void words_are_those_of_splitmix64(void **state)
 {
 	static const uint8_t expected[] = { 0xaf, 0xcd, 0x1d, 0x7b, 0x39, 0xa8, 0x20, 0xe2,
@@ -89,7 +90,8 @@ static uint64_t digest_in(size_t step)
 
 	assert_true(iw_bench_digest_init(&d));
 	for (size_t i = 0; i < sizeof(whole); i += step)
-		iw_bench_digest_add(&d, whole + i, sizeof(whole) - i < step ? sizeof(whole) - i : step);
+		iw_bench_digest_add(&d, whole + i,
+				    sizeof(whole) - i < step ? sizeof(whole) - i : step);
 	iw_bench_digest_add(&d, NULL, 0);
 	return iw_bench_digest_end(&d);
 }

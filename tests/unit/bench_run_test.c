@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Whole runs over loopback: a client against the server, against servers that lie, and the server against clients that misbehave. */
+/* Whole runs over loopback: a client against the server, against servers that lie, and the
+ * server against clients that misbehave. */
 #include "bench/bench.h"
 
 #include <pthread.h>
@@ -16,7 +17,7 @@
 #include "bench/pattern.h"
 #include "util/num.h"
 
-/* --- the server, in a thread ------------------------------------------------------------------------ */
+/* --- the server, in a thread ------------------------------------------------------------------ */
 
 struct served {
 	struct iw_bench_server *s;
@@ -76,9 +77,10 @@ static void end_server(struct served *t)
 
 static const struct iw_bench_server_cfg plain_server;
 
-/* --- the client ------------------------------------------------------------------------------------- */
+/* --- the client ------------------------------------------------------------------------------- */
 
-static struct iw_bench_cfg run_of(uint16_t port, enum iw_bench_mode mode, uint64_t size, uint64_t count)
+static struct iw_bench_cfg run_of(uint16_t port, enum iw_bench_mode mode, uint64_t size,
+				  uint64_t count)
 {
 	return (struct iw_bench_cfg){
 		.mode = mode,
@@ -146,7 +148,8 @@ static void counted_run(enum iw_bench_mode mode, uint64_t size, uint64_t count)
 	assert_int_equal(t.came, 1);
 	assert_int_equal(t.left.fault.err, IW_OK);
 	assert_int_equal(t.left.mode, mode);
-	/* The octets of both ends: what one sent in the window the other received, data and more. */
+	/* The octets of both ends: what one sent in the window the other received, data and
+	 * more. */
 	assert_true(r.client.used.tx_octets + r.client.used.rx_octets >= r.octets);
 	assert_true(r.server.used.tx_octets + r.server.used.rx_octets >= r.octets);
 	assert_true(r.server.kernel[0] && r.client.kernel[0]);
@@ -211,7 +214,8 @@ static void a_client_of_the_server_chooses_its_congestion_control(void **state)
 static void pingpong_measures_every_round_trip(void **state)
 {
 	struct served t;
-	struct iw_bench_cfg cfg = run_of(start_server(&t, &plain_server), IW_BENCH_PINGPONG, 64, 200);
+	struct iw_bench_cfg cfg =
+		run_of(start_server(&t, &plain_server), IW_BENCH_PINGPONG, 64, 200);
 	const struct iw_bench_result *r;
 	struct iw_bench_client *c;
 	struct iw_fault why = { 0 };
@@ -231,7 +235,7 @@ static void pingpong_measures_every_round_trip(void **state)
 	end_server(&t);
 }
 
-/* --- what is refused -------------------------------------------------------------------------------- */
+/* --- what is refused -------------------------------------------------------------------------- */
 
 static void refused_run(const struct iw_bench_server_cfg *server, const struct iw_bench_cfg *like,
 			const char *words)
@@ -293,7 +297,7 @@ static void impossible_runs_are_refused_before_anything_is_sent(void **state)
 	assert_int_equal(iw_bench_client_new(&c, &endless, &why), IW_E_INVAL);
 }
 
-/* --- an end of our own, that says what it likes ----------------------------------------------------- */
+/* --- an end of our own, that says what it likes ----------------------------------------------- */
 
 struct raw {
 	struct iw_ctx *ctx;
@@ -348,7 +352,9 @@ static int raw_next(struct raw *r, struct iw_bench_msg *m)
 				continue;
 			if (iw_bench_msg_decode(m, r->in[wc.wr_id], wc.len, &why) != 0)
 				fail_msg("%s", why.text);
-			assert_int_equal(iw_post_recv(r->qp, wc.wr_id, r->in[wc.wr_id], sizeof(r->in[0])), 0);
+			assert_int_equal(iw_post_recv(r->qp, wc.wr_id, r->in[wc.wr_id],
+						      sizeof(r->in[0])),
+					 0);
 			return 1;
 		}
 	}
@@ -359,7 +365,9 @@ static void raw_send(struct raw *r, const void *p, size_t len, unsigned flags)
 {
 	uint8_t *out = r->out[r->sent++ % IW_ARRAY_LEN(r->out)];
 	struct iw_sge sge = { out, len };
-	struct iw_send_wr wr = { .op = IW_WR_SEND, .flags = flags | IW_WR_QUIET, .sge = &sge, .nsge = 1 };
+	struct iw_send_wr wr = {
+		.op = IW_WR_SEND, .flags = flags | IW_WR_QUIET, .sge = &sge, .nsge = 1
+	};
 
 	memcpy(out, p, len);
 	assert_int_equal(iw_post_send(r->qp, &wr), 0);
@@ -388,10 +396,11 @@ static void raw_connect(struct raw *r, uint16_t port, const void *private_data, 
 }
 
 /* Connects with that RUN: 1 accepted, 0 rejected with *m. */
-static int raw_run(struct raw *r, uint16_t port, uint64_t version, uint64_t mode, uint64_t size, uint64_t depth,
-		   const char *cc, struct iw_bench_msg *m)
+static int raw_run(struct raw *r, uint16_t port, uint64_t version, uint64_t mode, uint64_t size,
+		   uint64_t depth, const char *cc, struct iw_bench_msg *m)
 {
-	struct iw_bench_msg run = { .type = IW_BENCH_RUN, .run = { version, mode, size, depth, 1 } };
+	struct iw_bench_msg run = { .type = IW_BENCH_RUN,
+				    .run = { version, mode, size, depth, 1 } };
 	uint8_t pd[IW_BENCH_MSG_MAX];
 	struct iw_qp_info info;
 	struct iw_fault why = { 0 };
@@ -437,8 +446,9 @@ static void wishes_beyond_every_bound_are_refused_with_a_reason(void **state)
 		struct iw_bench_msg m;
 		struct raw r;
 
-		assert_int_equal(raw_run(&r, port, wishes[i].version, wishes[i].mode, wishes[i].size,
-					 wishes[i].depth, wishes[i].cc, &m), 0);
+		assert_int_equal(raw_run(&r, port, wishes[i].version, wishes[i].mode,
+					 wishes[i].size, wishes[i].depth, wishes[i].cc, &m),
+				 0);
 		if (!strstr(m.text, wishes[i].words))
 			fail_msg("\"%s\" lacks \"%s\"", m.text, wishes[i].words);
 		iw_ctx_free(r.ctx);
@@ -469,7 +479,7 @@ static void private_data_of_another_protocol_is_refused(void **state)
 	assert_int_equal(t.turned_away, 8);
 }
 
-/* --- clients that misbehave ------------------------------------------------------------------------- */
+/* --- clients that misbehave ------------------------------------------------------------------- */
 
 /* What the server says of it when it is over. */
 static void expect_end(struct served *t, struct raw *r, const char *words)
@@ -500,7 +510,8 @@ static void expect_turned_away(struct served *t, struct raw *r, const char *word
 		fail_msg("\"%s\" lacks \"%s\"", t->away.fault.text, words);
 }
 
-static void set_up(struct served *t, struct raw *r, enum iw_bench_mode mode, struct iw_bench_msg *ready)
+static void set_up(struct served *t, struct raw *r, enum iw_bench_mode mode,
+		   struct iw_bench_msg *ready)
 {
 	struct iw_bench_msg go = { .type = IW_BENCH_GO };
 
@@ -664,9 +675,20 @@ static void a_wrong_stamp_or_length_is_counted(void **state)
 	expect_end(&t, &r, "in the middle of its run");
 }
 
-/* --- servers that lie ------------------------------------------------------------------------------- */
+/* --- servers that lie ------------------------------------------------------------------------- */
 
-enum lie { NO_LIE, WRONG_DIGEST, WRONG_MESSAGES, REPORT_TWICE, READY_TWICE, TOO_MUCH_CREDIT, DATA_UNASKED, SILENCE, REFUSAL, GOODBYE };
+enum lie {
+	NO_LIE,
+	WRONG_DIGEST,
+	WRONG_MESSAGES,
+	REPORT_TWICE,
+	READY_TWICE,
+	TOO_MUCH_CREDIT,
+	DATA_UNASKED,
+	SILENCE,
+	REFUSAL,
+	GOODBYE
+};
 
 struct liar {
 	struct raw r;
@@ -746,7 +768,8 @@ static void *serve_lies(void *arg)
 }
 
 /* A run of one message of 64 octets against a server that serves it, but for the lie. */
-static int run_against(enum lie lie, enum iw_bench_mode mode, struct iw_bench_result *result, struct iw_fault *why)
+static int run_against(enum lie lie, enum iw_bench_mode mode, struct iw_bench_result *result,
+		       struct iw_fault *why)
 {
 	struct liar l = { .lie = lie, .mode = mode, .messages = mode == IW_BENCH_SEND };
 	struct iw_conn_param p = { .size = sizeof(p) };
@@ -827,12 +850,12 @@ static void servers_that_break_the_protocol_are_found_out(void **state)
 		int ret = run_against(lies[i].lie, IW_BENCH_WRITE, &r, &why);
 
 		if (ret != lies[i].err || !strstr(why.text, lies[i].words))
-			fail_msg("lie %d: %d \"%s\", expected %d \"%s\"", (int)lies[i].lie, ret, why.text,
-				 lies[i].err, lies[i].words);
+			fail_msg("lie %d: %d \"%s\", expected %d \"%s\"", (int)lies[i].lie, ret,
+				 why.text, lies[i].err, lies[i].words);
 	}
 }
 
-/* --- several at once -------------------------------------------------------------------------------- */
+/* --- several at once -------------------------------------------------------------------------- */
 
 struct runner {
 	pthread_t thread;
@@ -863,7 +886,8 @@ static void clients_at_once_are_all_served(void **state)
 	uint16_t port = start_server(&t, &plain_server);
 
 	(void)state;
-	/* The one client that the server of these tests serves is the last to end, or it would be gone before. */
+	/* The one client that the server of these tests serves is the last to end, or it would
+	 * be gone before. */
 	for (size_t i = 0; i < IW_ARRAY_LEN(n); i++) {
 		memset(&n[i], 0, sizeof(n[i]));
 		n[i].cfg = run_of(port, (enum iw_bench_mode)(i % IW_BENCH_MODES), 3000, 0);
