@@ -11,7 +11,7 @@
 #
 #   run_guest CMD...        in the guest: sets $status, $output, $stderr
 #   run_beside CMD...       here, in the network that the guest is in; serve_beside CMD... starts a server there
-#   guest_job CMD...        in the guest, in the background: $JOB is its number; guest_wait [JOB], guest_kill [JOB] end it: as run_guest
+#   guest_job CMD...        in the guest, in the background: $JOB is its number; guest_wait [JOB], guest_kill [JOB [SIGNAL]] end it: as run_guest
 #   wait_listening PORT     until something in the guest listens on that TCP port, siw for rdma_cm too
 #   guest_is_well           fails when the guest's kernel has complained
 #
@@ -70,7 +70,7 @@ guest_wait() {
 }
 
 guest_kill() {
-    run_guest /usr/lib/iw/guest-job kill "${1:-$JOB}"
+    run_guest /usr/lib/iw/guest-job kill "${1:-$JOB}" "${2:-TERM}"
 }
 
 guest_does() {
@@ -85,6 +85,8 @@ wait_listening() {
 guest_is_well() {
     local said
 
-    said=$("$PEER_VM" run -t 10 dmesg 3>&- | grep -E 'kernel BUG|BUG:|Oops|WARNING:|Call Trace|general protection' || true)
+    # A program that crashes is a line with `traps:` or `segfault`; that is no fault of the kernel.
+    said=$("$PEER_VM" run -t 10 dmesg 3>&- | grep -v 'traps: ' |
+        grep -E 'kernel BUG|BUG:|Oops|WARNING:|Call Trace|general protection' || true)
     [ -z "$said" ] || fail_with "the guest's kernel complains:" "$said"
 }
