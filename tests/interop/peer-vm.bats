@@ -83,23 +83,25 @@ teardown_file() {
 }
 
 @test "a job goes on in the background, and tells its output and status" {
+    local job
+
     run_here "$PEER_VM" run -b sh -c 'echo begun; sleep 1; echo done; echo end >&2; exit 5'
     assert_status 0
-    JOB=$output
-    wait_until 10 guest_does grep -q begun "/run/jobs/$JOB/out"
-    run_here "$PEER_VM" show "$JOB"
+    job=$output
+    wait_until 10 guest_does grep -q begun "/run/jobs/$job/out"
+    run_here "$PEER_VM" show "$job"
     assert_status 0
     assert_output_is begun
-    run_here "$PEER_VM" wait -t 20 "$JOB"
+    run_here "$PEER_VM" wait -t 20 "$job"
     assert_status 5
     assert_output_is $'begun\ndone'
     assert_stderr_is end
-    run_here "$PEER_VM" show "$JOB"
+    run_here "$PEER_VM" show "$job"
     assert_status 1
 
     run_here "$PEER_VM" run -b sh -c 'sleep 4713; echo never'
-    JOB=$output
-    run_here "$PEER_VM" kill "$JOB"
+    job=$output
+    run_here "$PEER_VM" kill "$job"
     assert_status 143
     assert_output_is ''
     run_guest pgrep -f 'sleep 4713'
@@ -172,6 +174,7 @@ teardown_file() {
             wait_listening 18515
             IW_TIMEOUT=10 run_guest "$program" -R -d siw0 -n 100 -s 4096 "$GUEST_IP"
             [ "$status" -ne 0 ] || break
+            # shellcheck disable=SC2154
             echo "$program: try $try: status $status: $(tail -n 1 <<<"$stderr")"
             guest_kill "$JOB" KILL
         done
