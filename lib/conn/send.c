@@ -21,7 +21,7 @@ static void fill_batch(struct iw_conn *c, uint64_t now)
 	struct iw_segment seg;
 	size_t n, room;
 
-	while (c->tx->bytes < IW_TXBUF_BATCH && (room = iw_mpa_room(c->mpa, c->tx)) > 0) {
+	while ((room = iw_mpa_room(c->mpa, c->tx)) > 0) {
 		if (iw_rdmap_pull(c->rdmap, room, &seg, now) <= 0)
 			break;
 		n = iw_mpa_wrap(c->mpa, c->tx, seg.hdr, seg.hdr_len, seg.payload, seg.npayload,

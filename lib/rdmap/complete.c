@@ -77,7 +77,6 @@ int iw_rdmap_post(struct iw_rdmap *r, const struct iw_op *op, uint64_t now)
 	s->op = *op;
 	s->op.len = len;
 	s->out = (struct iw_ddp_out){ .done = 0 };
-	s->end_pos = 0;
 	s->taken = s->answered = false;
 	return 0;
 }
@@ -189,15 +188,13 @@ void iw_rdmap_sent(struct iw_rdmap *r, uint64_t pos)
 	while (r->sq_untaken != r->sq_unsent) {
 		struct sq_slot *s = sq_at(r, r->sq_untaken);
 
-		if (!s->out.ended || s->end_pos > pos)
+		if (s->end_pos > pos)
 			break;
 		s->taken = true;
 		r->sq_untaken++;
 	}
 	while (r->in_head != r->in_unsent) {
-		struct inbound_read *in = in_at(r, r->in_head);
-
-		if (!in->out.ended || in->end_pos > pos)
+		if (in_at(r, r->in_head)->end_pos > pos)
 			break;
 		/* RFC 5040 5.2.2: the slot is free again, since the peer may use it as soon as it
 		 * sees the Response's end. */

@@ -12,7 +12,7 @@
 struct sq_slot {
 	struct iw_op op;
 	struct iw_ddp_out out; /* the message being cut */
-	uint64_t end_pos;      /* LLP position behind its last segment, once out.ended */
+	uint64_t end_pos;      /* LLP position behind its last segment, set when that was cut */
 	bool taken;            /* the LLP has taken all of it */
 	bool answered;         /* READ: its Response was delivered */
 };
@@ -34,7 +34,7 @@ struct outbound_read {
 	uint32_t stag; /* of the sink, as are to and size */
 	uint64_t to;
 	uint32_t size;
-	uint64_t got; /* octets placed so far, on a LLP that keeps order */
+	uint64_t got; /* octets that came so far; it tells the next TO of a LLP that keeps order */
 };
 
 enum tx_source { TX_NONE, TX_RTR, TX_OP, TX_RESPONSE, TX_TERMINATE };

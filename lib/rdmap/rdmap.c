@@ -79,7 +79,6 @@ int iw_rdmap_new(struct iw_rdmap **out, const struct iw_rdmap_cfg *cfg, struct i
 		.stags = cfg->stags,
 		.pd = cfg->pd,
 		.stream = cfg->stream,
-		.dv = 1,
 		.early_max = cfg->early_max,
 		/* QN 1 gets its depth with IRD. It is valid from the beginning: a Read Request
 		 * that finds no buffer is "no buffer", not "invalid QN". */

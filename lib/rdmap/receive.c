@@ -125,7 +125,6 @@ static int on_rreq(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, struc
 			       m->len, (uint32_t)IW_RDMAP_RREQ_LEN);
 	in->rreq = q;
 	in->msg = *m;
-	in->counted = false;
 	if (r->tx_shut)
 		return iw_fail(
 			why, IW_E_CLOSED,
@@ -171,7 +170,8 @@ static int on_term(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, struc
 	return IW_E_PEER_TERMINATE;
 }
 
-/* A message at fault, or the segment of it that came early. */
+/* A message at fault, or the segment of it that came early. The peer's Terminate is none: it has
+ * ended the stream already. */
 static int fault_of(struct iw_rdmap *r, const struct iw_ddp_msg *m, const struct iw_rreq *rreq,
 		    const struct iw_fault *why)
 {
@@ -186,8 +186,6 @@ static int deliver_all(struct iw_rdmap *r, uint64_t now, struct iw_fault *why)
 
 	while ((err = iw_ddp_deliver(r->ddp, &m, why)) > 0) {
 		err = rows[m.opcode].deliver(r, &m, now, why);
-		if (err == IW_E_PEER_TERMINATE)
-			return err;
 		if (err < 0)
 			return fault_of(r, &m,
 					m.opcode == IW_OP_RREQ ? &in_at(r, r->in_tail)->rreq : NULL,
@@ -269,14 +267,13 @@ static int first_frame(struct iw_rdmap *r, const struct iw_ddp *h, const uint8_t
 
 /* The outstanding Read that a Response's segment belongs to, NULL when none is: the oldest where
  * the LLP keeps order, else the first whose sink it names. */
-static struct outbound_read *find_read(struct iw_rdmap *r, const struct iw_ddp *h, size_t len,
-				       bool in_order)
+static struct outbound_read *find_read(struct iw_rdmap *r, const struct iw_ddp *h, bool in_order)
 {
 	uint32_t n;
 
 	if (!iw_rdmap_waiting(r))
 		return NULL;
-	for (n = r->outr_head; !in_order && len > 0 && n != r->outr_tail; n++) {
+	for (n = r->outr_head; !in_order && n != r->outr_tail; n++) {
 		struct outbound_read *o = outr_at(r, n);
 
 		if (h->stag == o->stag && h->to - o->to < o->size)
@@ -293,7 +290,7 @@ static struct outbound_read *find_read(struct iw_rdmap *r, const struct iw_ddp *
 static int check_response(struct iw_rdmap *r, const struct iw_ddp *h, size_t len, bool in_order,
 			  struct iw_fault *why)
 {
-	struct outbound_read *o = find_read(r, h, len, in_order);
+	struct outbound_read *o = find_read(r, h, in_order);
 	uint64_t at;
 
 	if (o == NULL)
@@ -315,8 +312,7 @@ static int check_response(struct iw_rdmap *r, const struct iw_ddp *h, size_t len
 			why, IW_E_DDP_BOUNDS,
 			"rdmap: Read Response with %U octets at TO %X: %u were asked for at TO %X",
 			(uint64_t)len, h->to, o->size, o->to);
-	if (in_order)
-		o->got += len;
+	o->got += len;
 	return 0;
 }
 

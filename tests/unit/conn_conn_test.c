@@ -179,7 +179,7 @@ static void transport_that_takes_a_few_octets_at_a_time(void **state)
 	}
 }
 
-/* ENH-16, MPA-44: all three RTR forms; the ULP sees none of them */
+/* ENH-16: all three RTR forms; the ULP sees none of them */
 static void each_rtr_form_opens_the_responders_way(void **state)
 {
 	unsigned form;
@@ -231,7 +231,7 @@ static void responder_sends_nothing_before_the_first_fpdu(void **state)
 	done(p);
 }
 
-/* MPA-44, MPA-52: a bad first FPDU: reported, closed, and not even a Terminate is sent; the good
+/* MPA-44: a bad first FPDU: reported, closed, and not even a Terminate is sent; the good
  * one behind it is not taken */
 static void bad_first_fpdu_closes_without_a_terminate(void **state)
 {
@@ -414,8 +414,10 @@ static void silent_peers_time_out_in_every_state(void **state)
 	p = up(fresh());
 	post_recv(&p->b, buf, 64);
 	p->ab.window = 0;
+	p->now += IW_SEC(100);
 	post_send(p, &p->a, "x", 1, 1);
 	pair_run(p);
+	assert_int_equal(iw_conn_deadline(p->a.conn), p->now + IW_SEC(30));
 	assert_true(pair_tick(p));
 	assert_closed(&p->a, IW_E_TIMEOUT);
 	assert_int_equal(p->a.done[0].status, IW_E_TIMEOUT);
@@ -971,7 +973,29 @@ static void pass(struct pair *p, uint64_t ns)
 	end_poll(p, &p->b);
 }
 
-/* DDP-74: a graceful end waits for Reads as long as their octets come */
+/* DDP-74: all that was posted goes out before the FIN, in as many batches as it takes */
+static void close_waits_for_what_was_posted(void **state)
+{
+	enum { LEN = 600000 };
+	static uint8_t src[LEN], dst[LEN];
+	struct pair *p = up(fresh());
+
+	(void)state;
+	pattern_fill(src, LEN, 2, 0);
+	post_write(p, &p->a, src, LEN,
+		   end_register(&p->b, dst, LEN, 0, IW_RIGHT_REMOTE_WRITE, false), 0);
+	iw_conn_close(p->a.conn, p->now);
+	pair_run(p);
+	assert_int_equal(p->a.done[0].status, 0);
+	assert_true(pattern_is(dst, LEN, 2, 0));
+	iw_conn_close(p->b.conn, p->now);
+	pair_run(p);
+	assert_closed(&p->a, IW_OK);
+	assert_closed(&p->b, IW_OK);
+	done(p);
+}
+
+/* A graceful end waits for Reads as long as their octets come. */
 static void long_read_may_outlast_the_close(void **state)
 {
 	enum { LEN = 50000 };
@@ -1159,6 +1183,25 @@ static void fin_before_a_read_was_answered_is_a_fault(void **state)
 	}
 }
 
+/* DDP-80: a Read that crosses our FIN cannot be answered: both ends see that */
+static void read_that_crosses_the_fin_is_a_fault(void **state)
+{
+	static uint8_t buf[8];
+	struct pair *p = up(fresh());
+
+	(void)state;
+	post_recv(&p->b, NULL, 0);
+	post_send(p, &p->a, buf, 0, 1);
+	pair_run(p);
+	iw_conn_close(p->a.conn, p->now);
+	post_read(p, &p->b, end_register(&p->b, buf, 8, 0, IW_RIGHT_READ_SINK, true), 0, 8, 1, 0);
+	pair_run(p);
+	assert_closed(&p->a, IW_E_CLOSED);
+	assert_non_null(strstr(end_closed_fault(&p->a)->text, "behind our orderly close"));
+	assert_closed(&p->b, IW_E_CLOSED);
+	done(p);
+}
+
 /* MPA-44, DDP-83: a responder's operations that never may go out do not wait for ever */
 static void initiator_that_ends_without_an_fpdu_ends_what_waits_for_it(void **state)
 {
@@ -1328,6 +1371,79 @@ static void terminate_follows_the_batch_that_is_half_out(void **state)
 	done(p);
 }
 
+/* RDMAP-38: an operation of which the batch had a part ends when the batch has gone, not before */
+static void operation_cut_short_by_a_fault_ends_behind_its_batch(void **state)
+{
+	enum { LEN = 600000 };
+	static uint8_t src[LEN], dst[LEN];
+	struct pair *p = up(fresh());
+
+	(void)state;
+	post_recv(&p->b, NULL, 0);
+	post_send(p, &p->a, src, 0, 1);
+	pair_run(p);
+	p->b.ndone = 0;
+	p->ba.window = 1000;
+	post_write(p, &p->b, src, LEN,
+		   end_register(&p->a, dst, LEN, 0, IW_RIGHT_REMOTE_WRITE, false), 0);
+	post_write(p, &p->a, src, 100, 0x1234, 0);
+	while (iw_conn_state(p->b.conn) != IW_CONN_FIN_SENT) {
+		assert_int_equal(p->b.ndone, 0);
+		assert_true(pair_step(p));
+	}
+	assert_int_equal(p->b.ndone, 1);
+	assert_int_equal(p->b.done[0].status, IW_E_DDP_STAG);
+	done(p);
+}
+
+/* MPA-25: where FPDUs are aligned, a batch that the transport took in two parts ends on a segment's
+ * end; the next one begins anew. Where they are not, nothing is said of segments. */
+static void batch_that_was_cut_ends_its_segment(void **state)
+{
+	static uint8_t src[1428 * 3];
+	unsigned large;
+
+	(void)state;
+	for (large = 0; large < 2; large++) {
+		struct pair *p = fresh();
+		struct iw_tx tx;
+
+		p->a.cfg.mpa.max_ulpdu = p->b.cfg.mpa.max_ulpdu = large ? 10000 : 0;
+		up(p);
+		post_write(p, &p->a, src, sizeof(src), 0, 0);
+		assert_true(iw_conn_send(p->a.conn, &tx, p->now));
+		assert_false(tx.eor);
+		iw_conn_sent(p->a.conn, 100, p->now);
+		assert_true(iw_conn_send(p->a.conn, &tx, p->now));
+		assert_int_equal(tx.eor, !large);
+		iw_conn_sent(p->a.conn, tx.bytes, p->now);
+		post_write(p, &p->a, src, sizeof(src), 0, 0);
+		assert_true(iw_conn_send(p->a.conn, &tx, p->now));
+		assert_false(tx.eor);
+		done(p);
+	}
+}
+
+/* What another connection left in it does not matter. */
+static void batch_buffer_may_hold_anything(void **state)
+{
+	struct pair *p = up(fresh());
+	struct end *ends[] = { &p->a, &p->b };
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		void *used[2] = { iw_pool_get(&ends[i]->txbufs), iw_pool_get(&ends[i]->txbufs) };
+
+		memset(used[0], 0xff, sizeof(struct iw_txbuf));
+		memset(used[1], 0xff, sizeof(struct iw_txbuf));
+		iw_pool_put(&ends[i]->txbufs, used[0]);
+		iw_pool_put(&ends[i]->txbufs, used[1]);
+	}
+	exchange(p);
+	done(p);
+}
+
 /* RDMAP-37: a Terminate is not lost where memory is short for a while */
 static void terminate_waits_for_a_batch_buffer(void **state)
 {
@@ -1392,6 +1508,7 @@ static void answers_to_a_request_that_has_gone_are_refused(void **state)
 static void close_during_set_up_is_an_abort(void **state)
 {
 	struct pair *p = fresh();
+	struct iw_fault why = { .err = IW_E_OS };
 
 	(void)state;
 	p->b.no_answer = true;
@@ -1409,6 +1526,46 @@ static void close_during_set_up_is_an_abort(void **state)
 	assert_int_equal(p->a.ndone, 1);
 	assert_int_equal(p->a.done[0].status, IW_E_CANCELED);
 	assert_int_equal(iw_conn_deadline(p->a.conn), IW_TIME_NEVER);
+	iw_conn_lost(p->a.conn, &why, p->now); /* which is no reason to try again */
+	assert_false(iw_conn_retry_rev1(p->a.conn));
+	done(p);
+}
+
+/* The transport may ask before it tries: never a "no" where something would be lost. */
+static void idle_way_out_says_so(void **state)
+{
+	struct pair *p = fresh();
+	static uint8_t buf[3000];
+
+	(void)state;
+	pair_start(p);
+	assert_true(iw_conn_wants_tx(p->a.conn)); /* its Request */
+	pair_run(p);
+	assert_false(iw_conn_wants_tx(p->a.conn));
+	assert_false(iw_conn_wants_tx(p->b.conn));
+	post_send(p, &p->b, buf, 8, 1); /* it may not go yet, but that is for iw_conn_send to say */
+	assert_true(iw_conn_wants_tx(p->b.conn));
+	p->ab.window = 100;
+	post_write(p, &p->a, buf, 3000, 0, 0);
+	assert_true(iw_conn_wants_tx(p->a.conn));
+	pair_step(p);
+	assert_true(iw_conn_wants_tx(p->a.conn)); /* the rest of the batch */
+	iw_conn_close(p->a.conn, p->now);
+	p->ab.window = 1 << 20;
+	while (iw_conn_state(p->a.conn) == IW_CONN_CLOSING) {
+		assert_true(iw_conn_wants_tx(p->a.conn)); /* the FIN will be due */
+		assert_true(pair_step(p));
+	}
+	done(p);
+
+	p = fresh(); /* a responder's Reply, though full operation has begun for it */
+	p->ba.window = 3;
+	p->ba.not_before = UINT64_MAX;
+	pair_start(p);
+	while (pair_step(p))
+		;
+	assert_int_equal(iw_conn_state(p->b.conn), IW_CONN_OPEN);
+	assert_true(iw_conn_wants_tx(p->b.conn));
 	done(p);
 }
 
@@ -1593,6 +1750,7 @@ static void rdmac_peers_are_served_when_permitted(void **state)
 	pair_run(p);
 	assert_closed(&p->b, IW_E_MPA_FRAME);
 	assert_int_equal(p->ba.sent, 20); /* a last Reply that says so (RFC 5044 C.2.1) */
+	assert_false(p->b.events[p->b.nevents - 1].abort);
 	assert_closed(&p->a, IW_E_MPA_FRAME);
 	assert_non_null(strstr(end_closed_fault(&p->a)->text, "Reply to our Rev 0"));
 	done(p);
@@ -1642,6 +1800,7 @@ int main(void)
 		cmocka_unit_test(connection_may_be_freed_with_a_batch_under_way),
 		cmocka_unit_test(states_have_names),
 		cmocka_unit_test(octets_and_fpdus_are_counted),
+		cmocka_unit_test(idle_way_out_says_so),
 		cmocka_unit_test(depths_and_times_are_those_configured),
 		cmocka_unit_test(initiator_that_loses_the_connection_may_try_rev_1),
 		cmocka_unit_test(nothing_of_a_batch_goes_out_behind_the_peers_terminate),
@@ -1651,6 +1810,7 @@ int main(void)
 		cmocka_unit_test(queue_pair_kept_for_rev_1_works_as_a_new_one),
 		cmocka_unit_test(initiator_without_memory_says_so),
 		cmocka_unit_test(responder_without_memory_closes),
+		cmocka_unit_test(close_waits_for_what_was_posted),
 		cmocka_unit_test(long_read_may_outlast_the_close),
 		cmocka_unit_test(peer_may_go_on_sending_behind_our_orderly_end),
 		cmocka_unit_test(peer_cannot_keep_a_failed_connection_by_sending),
@@ -1658,11 +1818,15 @@ int main(void)
 		cmocka_unit_test(nothing_behind_a_fault_is_looked_at),
 		cmocka_unit_test(reads_are_refused_when_the_peer_has_closed_its_side),
 		cmocka_unit_test(fin_before_a_read_was_answered_is_a_fault),
+		cmocka_unit_test(read_that_crosses_the_fin_is_a_fault),
 		cmocka_unit_test(initiator_that_ends_without_an_fpdu_ends_what_waits_for_it),
 		cmocka_unit_test(answer_after_a_long_wait_still_goes_out),
 		cmocka_unit_test(time_outs_say_what_did_not_happen),
 		cmocka_unit_test(both_ends_may_fail_at_once),
 		cmocka_unit_test(terminate_follows_the_batch_that_is_half_out),
+		cmocka_unit_test(operation_cut_short_by_a_fault_ends_behind_its_batch),
+		cmocka_unit_test(batch_that_was_cut_ends_its_segment),
+		cmocka_unit_test(batch_buffer_may_hold_anything),
 		cmocka_unit_test(terminate_waits_for_a_batch_buffer),
 		cmocka_unit_test(answers_to_a_request_that_has_gone_are_refused),
 		cmocka_unit_test(close_during_set_up_is_an_abort),

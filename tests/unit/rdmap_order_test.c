@@ -102,6 +102,7 @@ static int pull(struct fixture *f, size_t mulpdu, struct iw_segment *seg)
 {
 	struct iw_ddp h;
 
+	memset(seg, 0xff, sizeof(*seg)); /* what was there before does not matter */
 	if (iw_rdmap_pull(f->r, mulpdu, seg, NOW) <= 0)
 		return -1;
 	assert_true(iw_ddp_decode(&h, seg->hdr, seg->hdr_len) > 0);
@@ -132,7 +133,7 @@ static void respond(struct fixture *f, uint32_t len)
 	assert_int_equal(iw_rdmap_receive(f->r, ulpdu, (size_t)n + len, NOW, &f->why), 0);
 }
 
-static void request(struct fixture *f, uint32_t size)
+static int request_of(struct fixture *f, uint32_t size)
 {
 	struct iw_ddp h = { .last = true,
 			    .dv = 1,
@@ -145,7 +146,12 @@ static void request(struct fixture *f, uint32_t size)
 	int n = iw_ddp_encode(ulpdu, sizeof(ulpdu), &h);
 
 	n += iw_rreq_encode(ulpdu + n, sizeof(ulpdu) - (size_t)n, &q);
-	assert_int_equal(iw_rdmap_receive(f->r, ulpdu, (size_t)n, NOW, &f->why), 0);
+	return iw_rdmap_receive(f->r, ulpdu, (size_t)n, NOW, &f->why);
+}
+
+static void request(struct fixture *f, uint32_t size)
+{
+	assert_int_equal(request_of(f, size), 0);
 }
 
 static int64_t next(struct fixture *f)
@@ -179,6 +185,7 @@ static void nothing_completes_before_the_llp_has_taken_it(void **state)
 static void operations_complete_in_the_order_of_posting(void **state)
 {
 	struct fixture *f = started(2);
+	struct iw_completion c;
 
 	(void)state;
 	assert_int_equal(post(f, 1, IW_OPK_READ, 0, 100), 0);
@@ -190,9 +197,12 @@ static void operations_complete_in_the_order_of_posting(void **state)
 	iw_rdmap_sent(f->r, f->pos);
 	assert_int_equal(next(f), -1);
 	respond(f, 100);
-	assert_int_equal(next(f), 1);
-	assert_int_equal(next(f), 2);
-	assert_int_equal(next(f), 3);
+	assert_true(iw_rdmap_next_completion(f->r, &c));
+	assert_true(c.cookie == 1 && c.kind == IW_OPK_READ && c.len == 100);
+	assert_true(iw_rdmap_next_completion(f->r, &c));
+	assert_true(c.cookie == 2 && c.kind == IW_OPK_SEND && c.len == 0);
+	assert_true(iw_rdmap_next_completion(f->r, &c));
+	assert_true(c.cookie == 3 && c.kind == IW_OPK_WRITE && c.len == 0);
 	done(f);
 }
 
@@ -307,25 +317,105 @@ static void quiet_operations_complete_without_a_word_unless_they_fail(void **sta
 static void impossible_operations_are_refused(void **state)
 {
 	struct fixture *f = started(2);
-	struct iw_op op = { .kind = IW_OPK_SEND };
+	struct iw_op op = { .kind = IW_OPK_RECV };
 	unsigned i;
 
 	(void)state;
+	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), IW_E_INVAL);
+	op.kind = IW_OPK_SEND;
 	op.nsge = IW_RDMAP_SGE_MAX + 1;
 	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), IW_E_INVAL);
-	/* DDP-47: a message is below 2^32 octets */
-	op.nsge = 2;
-	op.sge[0] = op.sge[1] = (struct iw_vec){ f->buf, 0x80000000u };
-	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), IW_E_INVAL);
-	/* A sink that is none. */
-	op = (struct iw_op){ .kind = IW_OPK_READ, .len = 4097, .sink_stag = f->sink };
+	/* A sink that is none, does not reach, or has expired. */
+	op = (struct iw_op){ .kind = IW_OPK_READ, .len = 4096, .sink_stag = f->sink };
+	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), 0);
+	op.len++;
 	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), IW_E_INVAL);
 	op.len = 1;
 	op.sink_stag++;
 	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), IW_E_INVAL);
-	for (i = 0; i < 8; i++)
+	op.sink_stag--;
+	iw_stag_get(f->stags, f->sink)->expires = NOW;
+	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), IW_E_INVAL);
+	assert_int_equal(iw_rdmap_post(f->r, &op, NOW - 1), 0);
+	for (i = 2; i < 8; i++)
 		assert_int_equal(post(f, i, IW_OPK_SEND, 0, 1), 0);
 	assert_int_equal(post(f, 9, IW_OPK_SEND, 0, 1), IW_E_FULL);
+	done(f);
+}
+
+/* DDP-47: a message is below 2^32 octets, whatever its pieces */
+static void message_of_2_to_the_32_octets_is_refused(void **state)
+{
+	struct fixture *f = started(2);
+	struct iw_op op = { .kind = IW_OPK_SEND, .nsge = 2 };
+	struct iw_segment seg;
+	size_t i;
+
+	(void)state;
+	op.sge[0] = (struct iw_vec){ f->buf, 0x80000000u };
+	op.sge[1] = (struct iw_vec){ f->buf, 0x80000000u };
+	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), IW_E_INVAL);
+	op.kind = IW_OPK_WRITE;
+	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), IW_E_INVAL);
+	op.sge[1].len--;
+	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), 0);
+	op.nsge = 1; /* the other piece does not count */
+	op.sge[0].len = UINT32_MAX;
+	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), 0);
+	assert_int_equal(pull(f, 1442, &seg), IW_OP_WRITE);
+	assert_int_equal(seg.payload_len, 1428);
+	op.nsge = IW_RDMAP_SGE_MAX;
+	for (i = 0; i < IW_RDMAP_SGE_MAX; i++)
+		op.sge[i].len = SIZE_MAX / IW_RDMAP_SGE_MAX + 1; /* together 0, modulo 2^64 */
+	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), IW_E_INVAL);
+	done(f);
+}
+
+/* RDMAP-39: what waits for its completion to be polled has its place in the queue, too */
+static void receives_are_refused_when_their_queue_is_full(void **state)
+{
+	struct fixture *f = started(2);
+	struct iw_ddp h = { .last = true, .dv = 1, .rv = 1, .opcode = IW_OP_SEND, .msn = 1 };
+	uint8_t ulpdu[IW_DDP_UNTAGGED_LEN];
+	unsigned i;
+
+	(void)state;
+	assert_int_equal(iw_rdmap_post_recv(f->r, 0, NULL, 1), IW_E_INVAL);
+	for (i = 0; i < 8; i++)
+		assert_int_equal(iw_rdmap_post_recv(f->r, i, NULL, 0), 0);
+	assert_int_equal(iw_rdmap_post_recv(f->r, 8, NULL, 0), IW_E_FULL);
+	for (i = 0; i < 8; i++, h.msn++) {
+		assert_int_equal(iw_ddp_encode(ulpdu, sizeof(ulpdu), &h), sizeof(ulpdu));
+		assert_int_equal(iw_rdmap_receive(f->r, ulpdu, sizeof(ulpdu), NOW, &f->why), 0);
+		assert_int_equal(iw_rdmap_post_recv(f->r, 8, NULL, 0), IW_E_FULL);
+	}
+	for (i = 0; i < 8; i++) {
+		assert_int_equal(next(f), i);
+		assert_int_equal(iw_rdmap_post_recv(f->r, 8 + i, NULL, 0), 0);
+		assert_int_equal(iw_rdmap_post_recv(f->r, 99, NULL, 0), IW_E_FULL);
+	}
+	done(f);
+}
+
+/* RDMAP-36, RDMAP-19: pulled is not sent: the Response may still wait in a batch of ours */
+static void read_slot_is_free_when_the_llp_has_taken_its_response(void **state)
+{
+	struct fixture *f = started(2);
+
+	(void)state;
+	request(f, 8);
+	request(f, 8);
+	assert_int_equal(opcode(f), IW_OP_RRESP);
+	iw_rdmap_sent(f->r, f->pos - 1);
+	assert_int_equal(request_of(f, 8), IW_E_DDP_NOBUF);
+	done(f);
+	f = started(2);
+	request(f, 8);
+	request(f, 8);
+	assert_int_equal(opcode(f), IW_OP_RRESP);
+	iw_rdmap_sent(f->r, f->pos);
+	request(f, 8);
+	assert_int_equal(request_of(f, 8), IW_E_DDP_NOBUF);
 	done(f);
 }
 
@@ -409,24 +499,108 @@ static void flush_completes_everything_once(void **state)
 	done(f);
 }
 
+/* SEC-24: a Read of no octets names a source, and has no part in it */
+static void read_of_no_octets_counts_nowhere(void **state)
+{
+	struct fixture *f = started(2);
+
+	(void)state;
+	request(f, 4);
+	request(f, 4);
+	assert_int_equal(opcode(f), IW_OP_RRESP);
+	assert_int_equal(opcode(f), IW_OP_RRESP);
+	iw_rdmap_sent(f->r, f->pos); /* both slots were used */
+	request(f, 0);
+	request(f, 4);
+	assert_int_equal(iw_stag_get(f->stags, f->sink)->busy, 1);
+	assert_int_equal(opcode(f), IW_OP_RRESP);
+	assert_int_equal(iw_stag_get(f->stags, f->sink)->busy, 1);
+	assert_int_equal(opcode(f), IW_OP_RRESP);
+	assert_int_equal(iw_stag_get(f->stags, f->sink)->busy, 0);
+	done(f);
+}
+
+/* RDMAP-39, DDP-83: a second end changes nothing of what the first has begun */
+static void first_of_two_ends_counts(void **state)
+{
+	struct fixture *f = started(2);
+	struct iw_fault why = { 0 };
+	struct iw_completion c;
+
+	(void)state;
+	assert_int_equal(post(f, 1, IW_OPK_READ, 0, 8), 0);
+	assert_int_equal(post(f, 2, IW_OPK_WRITE, 0, 8), 0);
+	assert_int_equal(opcode(f), IW_OP_RREQ);
+	assert_true(iw_rdmap_waiting(f->r));
+	iw_fail(&why, IW_E_MPA_CRC, "first");
+	iw_rdmap_hold(f->r, true);
+	iw_rdmap_fail(f->r, &why);
+	assert_false(iw_rdmap_waiting(f->r)); /* nothing is waited for any more */
+	iw_fail(&why, IW_E_MPA_MARKER, "second");
+	iw_rdmap_fail(f->r, &why);
+	assert_int_equal(iw_rdmap_fault(f->r)->err, IW_E_MPA_CRC);
+	assert_int_equal(iw_rdmap_state(f->r), IW_RDMAP_TERMINATING);
+	assert_true(iw_rdmap_terminate_due(f->r));
+	iw_rdmap_flush(f->r, IW_E_OS); /* nobody holds anything any more */
+	assert_false(iw_rdmap_terminate_due(f->r));
+	assert_true(iw_rdmap_next_completion(f->r, &c));
+	assert_int_equal(c.status, IW_E_MPA_CRC);
+	assert_int_equal(c.len, 0);
+	iw_rdmap_flush(f->r, IW_E_OS);
+	assert_true(iw_rdmap_next_completion(f->r, &c));
+	assert_int_equal(c.status, IW_E_CANCELED);
+	assert_false(iw_rdmap_next_completion(f->r, &c));
+	assert_int_equal(opcode(f), -1);
+	assert_false(iw_rdmap_wants_tx(f->r));
+	done(f);
+	f = started(2); /* what comes behind the end is no fault any more */
+	iw_rdmap_flush(f->r, IW_E_OS);
+	iw_rdmap_fail(f->r, &why);
+	assert_null(iw_rdmap_fault(f->r));
+	assert_int_equal(iw_rdmap_state(f->r), IW_RDMAP_CLOSED);
+	done(f);
+}
+
+/* DDP-105, RDMAP-37: due from its fault until the LLP has it; faults without a number have none */
+static void terminate_is_due_until_the_llp_has_it(void **state)
+{
+	struct fixture *f = started(2);
+	struct iw_fault why = { 0 };
+
+	(void)state;
+	assert_false(iw_rdmap_terminate_due(f->r));
+	iw_fail(&why, IW_E_MPA_CRC, "test");
+	iw_rdmap_fail(f->r, &why);
+	assert_true(iw_rdmap_terminate_due(f->r));
+	assert_int_equal(opcode(f), IW_OP_TERM);
+	iw_rdmap_sent(f->r, f->pos - 1);
+	assert_true(iw_rdmap_terminate_due(f->r));
+	assert_false(iw_rdmap_terminate_sent(f->r));
+	iw_rdmap_sent(f->r, f->pos);
+	assert_false(iw_rdmap_terminate_due(f->r));
+	assert_true(iw_rdmap_terminate_sent(f->r));
+	done(f);
+	f = started(2);
+	iw_fail(&why, IW_E_TIMEOUT, "test");
+	iw_rdmap_fail(f->r, &why);
+	assert_int_equal(iw_rdmap_state(f->r), IW_RDMAP_TERMINATING);
+	assert_false(iw_rdmap_terminate_due(f->r));
+	assert_false(iw_rdmap_wants_tx(f->r));
+	assert_int_equal(opcode(f), -1);
+	iw_rdmap_sent(f->r, f->pos);
+	assert_false(iw_rdmap_terminate_sent(f->r));
+	done(f);
+}
+
 /* SEC-24: registrations with a number of uses: Reads under way have spoken for theirs */
 static void read_source_with_one_use_serves_one_read(void **state)
 {
 	struct fixture *f = started(2);
-	struct iw_ddp h = {
-		.last = true, .dv = 1, .rv = 1, .opcode = IW_OP_RREQ, .qn = IW_QN_RREQ, .msn = 2
-	};
-	struct iw_region *g = iw_stag_get(f->stags, f->sink);
-	struct iw_rreq q = { .sink_stag = 1, .size = 4, .src_stag = f->sink };
-	uint8_t ulpdu[64];
-	int n;
 
 	(void)state;
-	g->uses = 1;
+	iw_stag_get(f->stags, f->sink)->uses = 1;
 	request(f, 4);
-	n = iw_ddp_encode(ulpdu, sizeof(ulpdu), &h);
-	n += iw_rreq_encode(ulpdu + n, sizeof(ulpdu) - (size_t)n, &q);
-	assert_int_equal(iw_rdmap_receive(f->r, ulpdu, (size_t)n, NOW, &f->why), IW_E_RP_STAG);
+	assert_int_equal(request_of(f, 4), IW_E_RP_STAG);
 	done(f);
 	f = started(2);
 	iw_stag_get(f->stags, f->sink)->uses = 1;
@@ -475,20 +649,124 @@ static void pieces_are_gathered_into_segments(void **state)
 	size_t i, n = 0;
 
 	(void)state;
-	pattern_fill(f->buf, sizeof(f->buf), 3, 0);
-	op.sge[0] = (struct iw_vec){ f->buf, 1 };
-	op.sge[1] = (struct iw_vec){ f->buf + 1, 0 };
-	op.sge[2] = (struct iw_vec){ f->buf + 1, 3000 };
-	op.sge[3] = (struct iw_vec){ f->buf + 3001, 1095 };
+	pattern_fill(out, 3000, 3, 0);
+	op.sge[0] = (struct iw_vec){ f->buf + 4095, 1 }; /* none lies behind the one before */
+	op.sge[1] = (struct iw_vec){ f->buf + 2000, 0 };
+	op.sge[2] = (struct iw_vec){ f->buf + 1000, 1999 };
+	op.sge[3] = (struct iw_vec){ f->buf, 1000 };
+	memcpy(f->buf + 4095, out, 1);
+	memcpy(f->buf + 1000, out + 1, 1999);
+	memcpy(f->buf, out + 2000, 1000);
+	memset(out, 0, sizeof(out));
 	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), 0);
 	while (pull(f, 518, &seg) == IW_OP_SEND) {
 		for (i = 0; i < seg.npayload; i++) {
+			assert_true(seg.payload[i].len > 0);
 			memcpy(out + n, seg.payload[i].base, seg.payload[i].len);
 			n += seg.payload[i].len;
 		}
 	}
-	assert_int_equal(n, 4096);
+	assert_int_equal(n, 3000);
 	assert_true(pattern_is(out, n, 3, 0));
+	done(f);
+}
+
+/* What the next segment says of itself. */
+static struct iw_ddp header(struct fixture *f, struct iw_segment *seg, size_t mulpdu)
+{
+	struct iw_ddp h;
+
+	assert_true(pull(f, mulpdu, seg) >= 0);
+	assert_true(iw_ddp_decode(&h, seg->hdr, seg->hdr_len) > 0);
+	return h;
+}
+
+/* RDMAP-03, RDMAP-10, DDP-24: each segment of a Write names sink, place and version */
+static void write_names_its_sink_in_every_segment(void **state)
+{
+	unsigned dv;
+
+	(void)state;
+	for (dv = 0; dv < 2; dv++) {
+		struct fixture *f =
+			with((struct iw_rdmap_params){ .initiator = true, .dv = (uint8_t)dv }, 0);
+		struct iw_segment seg;
+		struct iw_ddp h;
+		unsigned i;
+
+		assert_int_equal(post(f, 1, IW_OPK_WRITE, IW_OPF_SOLICITED, 250), 0);
+		for (i = 0; i < 3; i++) {
+			h = header(f, &seg, 114);
+			assert_true(h.tagged && h.opcode == IW_OP_WRITE);
+			assert_int_equal(h.stag, 5);
+			assert_int_equal(h.to, 6 + 100 * i);
+			assert_int_equal(h.last, i == 2);
+			assert_int_equal(h.dv, dv);
+			assert_int_equal(h.rv, dv);
+			assert_int_equal(h.rsvd_ddp | h.rsvd_rdmap, 0);
+			assert_int_equal(seg.hdr_len, IW_DDP_TAGGED_LEN);
+			assert_int_equal(seg.npayload, 1);
+			assert_ptr_equal(seg.payload[0].base, f->buf + 100 * i);
+			assert_int_equal(seg.payload[0].len, i == 2 ? 50 : 100);
+			assert_int_equal(seg.payload_len, seg.payload[0].len);
+			assert_false(seg.copy); /* the ULP keeps it */
+		}
+		assert_int_equal(opcode(f), -1);
+		done(f);
+	}
+}
+
+/* RDMAP-04, RDMAP-05: the four Sends, on QN 0, with MSN 1, 2, 3, 4 */
+static void sends_say_what_kind_they_are(void **state)
+{
+	static const uint8_t opcodes[] = { IW_OP_SEND, IW_OP_SEND_SE, IW_OP_SEND_INV,
+					   IW_OP_SEND_SE_INV };
+	struct fixture *f = started(2);
+	struct iw_op op = { .kind = IW_OPK_SEND, .inval_stag = 0x1234 };
+	struct iw_segment seg;
+	struct iw_ddp h;
+
+	(void)state;
+	for (op.flags = 0; op.flags < 4; op.flags++) {
+		assert_int_equal(iw_rdmap_post(f->r, &op, NOW), 0);
+		h = header(f, &seg, 1442);
+		assert_int_equal(h.opcode, opcodes[op.flags]);
+		assert_int_equal(h.inval_stag, op.flags & IW_OPF_INVALIDATE ? 0x1234 : 0);
+		assert_true(!h.tagged && h.last && h.dv == 1 && h.rv == 1 && h.mo == 0);
+		assert_int_equal(h.qn, 0);
+		assert_int_equal(h.msn, op.flags + 1);
+		assert_int_equal(seg.npayload, 0);
+	}
+	done(f);
+}
+
+/* RDMAP-06, RDMAP-13, RDMAP-18: one segment on QN 1, also for no octets */
+static void read_says_from_where_to_where(void **state)
+{
+	struct fixture *f = started(2);
+	struct iw_op op = { .kind = IW_OPK_READ,
+			    .len = 9,
+			    .remote_stag = 0x77,
+			    .remote_to = 0x100000001,
+			    .sink_stag = f->sink,
+			    .sink_to = 12 };
+	struct iw_segment seg;
+	struct iw_rreq q;
+	struct iw_ddp h;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 2; i++, op.len = 0) {
+		assert_int_equal(iw_rdmap_post(f->r, &op, NOW), 0);
+		h = header(f, &seg, 128);
+		assert_true(!h.tagged && h.last && h.opcode == IW_OP_RREQ && h.mo == 0);
+		assert_true(h.qn == 1 && h.msn == i + 1 && h.inval_stag == 0);
+		assert_int_equal(seg.hdr_len, IW_DDP_UNTAGGED_LEN + IW_RDMAP_RREQ_LEN);
+		assert_int_equal(seg.payload_len, 0);
+		assert_int_equal(iw_rreq_decode(&q, seg.hdr + 18, 28), 28);
+		assert_true(q.size == op.len && q.src_stag == 0x77 && q.src_to == 0x100000001);
+		assert_true(q.sink_stag == f->sink && q.sink_to == 12);
+	}
 	done(f);
 }
 
@@ -528,6 +806,15 @@ int main(void)
 		cmocka_unit_test(reads_never_answered_let_go_of_their_sources),
 		cmocka_unit_test(pieces_are_gathered_into_segments),
 		cmocka_unit_test(changed_mulpdu_applies_to_the_next_segment),
+		cmocka_unit_test(message_of_2_to_the_32_octets_is_refused),
+		cmocka_unit_test(receives_are_refused_when_their_queue_is_full),
+		cmocka_unit_test(read_slot_is_free_when_the_llp_has_taken_its_response),
+		cmocka_unit_test(read_of_no_octets_counts_nowhere),
+		cmocka_unit_test(first_of_two_ends_counts),
+		cmocka_unit_test(terminate_is_due_until_the_llp_has_it),
+		cmocka_unit_test(write_names_its_sink_in_every_segment),
+		cmocka_unit_test(sends_say_what_kind_they_are),
+		cmocka_unit_test(read_says_from_where_to_where),
 	};
 
 	return cmocka_run_group_tests_name("rdmap_order", tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "pair.h"
+#include "rdmap/internal.h" /* iw_rdmap_local_fault: any fault with any header */
 #include "util/num.h"
 
 #define STREAM 7
@@ -368,6 +369,11 @@ static void wrong_ddp_version_terminates(void **state)
 	assert_terminates(f, IW_E_DDP_VERSION_T, IW_TERM(1, 1, 4));
 	assert_untouched(f);
 	done(f);
+	f = started();
+	h = tagged(IW_OP_RRESP, 0, 0); /* unasked, too */
+	h.dv = 0;
+	assert_int_equal(feed(f, &h, "abc", 3), IW_E_DDP_VERSION_T);
+	done(f);
 }
 
 /* RDMAP-40 */
@@ -382,6 +388,10 @@ static void unknown_opcodes_terminate(void **state)
 
 		post(f, 0, 256);
 		assert_int_equal(feed(f, &h, "abc", 3), IW_E_RO_OPCODE);
+		/* DDP-104: DDP itself saw no fault, and yet nothing more is taken. */
+		assert_int_equal(feed_write(f, reg(f, IW_RIGHT_REMOTE_WRITE, PD, 0), 0x1000, 8), 0);
+		assert_untouched(f);
+		f->why = *iw_rdmap_fault(f->r);
 		assert_terminates(f, IW_E_RO_OPCODE, IW_TERM(0, 2, 6));
 		done(f);
 	}
@@ -410,6 +420,10 @@ static void opcode_in_the_wrong_model_or_queue_terminates(void **state)
 
 		post(f, 0, 256);
 		assert_int_equal(feed(f, &h, "abcdefgh", 8), IW_E_RO_OPCODE);
+		if (!bad[i].tagged && bad[i].opcode <= IW_OP_RRESP && bad[i].opcode != IW_OP_RREQ)
+			assert_non_null(strstr(f->why.text, "in an untagged segment"));
+		if (bad[i].tagged)
+			assert_non_null(strstr(f->why.text, "in a tagged segment"));
 		assert_terminates(f, IW_E_RO_OPCODE, IW_TERM(0, 2, 6));
 		assert_untouched(f);
 		done(f);
@@ -433,7 +447,7 @@ static void unknown_queue_terminates(void **state)
 	}
 }
 
-/* DDP-88, DDP-90, RDMAP-23, DDP-91, DDP-89 */
+/* DDP-88, DDP-90, RDMAP-23 */
 static void sends_that_fit_no_buffer_terminate(void **state)
 {
 	struct fixture *f = started();
@@ -469,6 +483,23 @@ static void sends_that_fit_no_buffer_terminate(void **state)
 	h.mo = 4;
 	assert_int_equal(feed(f, &h, octets, 3), IW_E_DDP_MO);
 	assert_terminates(f, IW_E_DDP_MO, IW_TERM(1, 2, 4));
+	done(f);
+}
+
+/* DDP-101: messages do not interleave; nothing of the intruder is placed */
+static void write_inside_a_send_terminates(void **state)
+{
+	struct fixture *f = started();
+	uint32_t stag = reg(f, IW_RIGHT_REMOTE_WRITE, PD, 0);
+	struct iw_ddp h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+
+	(void)state;
+	post(f, 0, 256);
+	h.last = false;
+	assert_int_equal(feed(f, &h, "abc", 3), 0);
+	assert_int_equal(feed_write(f, stag, 0x1000, 8), IW_E_DDP_STAG);
+	assert_terminates(f, IW_E_DDP_STAG, IW_TERM(1, 1, 0));
+	assert_untouched(f);
 	done(f);
 }
 
@@ -594,7 +625,7 @@ static void reads_of_what_was_not_granted_terminate(void **state)
 		int err;
 		uint32_t term;
 	} bad[] = {
-		{ 0, 0, 0, 0x1000, 8, IW_E_RP_STAG, IW_TERM(0, 1, 0) },
+		{ 0, 0, 0, 0x1000, 1, IW_E_RP_STAG, IW_TERM(0, 1, 0) },
 		{ IW_RIGHT_REMOTE_WRITE, PD, 0, 0x1000, 8, IW_E_RP_RIGHTS, IW_TERM(0, 1, 2) },
 		{ IW_RIGHT_REMOTE_READ, PD + 1, 0, 0x1000, 8, IW_E_RP_ASSOC, IW_TERM(0, 1, 3) },
 		{ IW_RIGHT_REMOTE_READ, PD, STREAM + 1, 0x1000, 8, IW_E_RP_ASSOC,
@@ -620,6 +651,45 @@ static void reads_of_what_was_not_granted_terminate(void **state)
 		assert_int_equal(t.rreq.size, bad[i].size);
 		done(f);
 	}
+}
+
+/* RDMAP-42, SEC-24: a source is good until its time is over, in the middle of a Response, too */
+static void expired_read_source_terminates(void **state)
+{
+	struct fixture *f = started();
+	uint32_t stag = reg(f, IW_RIGHT_REMOTE_READ, PD, 0);
+	struct iw_segment seg;
+	struct iw_ddp h;
+
+	(void)state;
+	iw_stag_get(f->stags, stag)->expires = NOW;
+	assert_int_equal(feed_rreq(f, stag, 0x1000, 1), IW_E_RP_STAG);
+	done(f);
+	f = started();
+	stag = reg(f, IW_RIGHT_REMOTE_READ, PD, 0);
+	iw_stag_get(f->stags, stag)->expires = NOW + 1;
+	assert_int_equal(feed_rreq(f, stag, 0x1000, 1000), 0);
+	assert_int_equal(iw_rdmap_pull(f->r, 14 + 400, &seg, NOW), 1);
+	iw_rdmap_pulled(f->r, 1);
+	iw_stag_get(f->stags, stag)->expires = NOW;
+	assert_true(pull(f, &seg, &h));
+	assert_int_equal(h.opcode, IW_OP_TERM);
+	done(f);
+}
+
+/* A peer that asks behind our orderly end cannot be answered, not even by a Terminate. */
+static void read_request_behind_our_end_is_a_fault(void **state)
+{
+	struct fixture *f = started();
+	struct iw_segment seg;
+	struct iw_ddp h;
+
+	(void)state;
+	iw_rdmap_close(f->r);
+	iw_rdmap_tx_shut(f->r);
+	assert_int_equal(feed_rreq(f, 0, 0, 0), IW_E_CLOSED);
+	assert_false(pull(f, &seg, &h));
+	done(f);
 }
 
 /* RDMAP-19, RDMAP-36: IRD buffers, and a slot is free only when its Response went to the LLP */
@@ -723,6 +793,9 @@ static void read_source_revoked_midway_terminates_with_the_rest(void **state)
 	assert_int_equal(t.rreq.sink_to, 0x77 + 400);
 	assert_int_equal(t.rreq.size, 600);
 	assert_int_equal(t.rreq.src_stag, stag);
+	assert_int_equal(t.ddp_len, IW_DDP_UNTAGGED_LEN + IW_RDMAP_RREQ_LEN);
+	assert_true(iw_ddp_decode(&h, t.ddp, t.ddp_hdr_len) > 0); /* of the request */
+	assert_true(h.opcode == IW_OP_RREQ && h.qn == IW_QN_RREQ && h.msn == 1);
 	assert_int_equal(iw_rdmap_fault(f->r)->err, IW_E_RP_STAG);
 	done(f);
 }
@@ -835,6 +908,13 @@ static void responses_that_are_not_what_was_asked_terminate(void **state)
 	f = started();
 	sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
 	start_read(f, sink, 0x1000, 100);
+	assert_int_equal(feed_response(f, sink, 0x1032, 10, false), IW_E_DDP_BOUNDS); /* a gap */
+	assert_untouched(f);
+	done(f);
+
+	f = started();
+	sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+	start_read(f, sink, 0x1000, 100);
 	assert_int_equal(feed_response(f, sink, 0x1000, 0, true),
 			 IW_E_DDP_BOUNDS); /* empty for a Read that was not */
 	done(f);
@@ -887,6 +967,8 @@ static void peers_terminate_is_understood_and_ends_everything(void **state)
 			struct iw_segment seg;
 
 			assert_int_equal(iw_rdmap_post(f->r, &op, NOW), 0);
+			if (i & 1) /* also while we end in order */
+				iw_rdmap_close(f->r);
 			assert_int_equal(feed(f, &h, body, lens[i]), IW_E_PEER_TERMINATE);
 			assert_true(f->why.from_peer);
 			assert_int_equal(f->why.term, 0x10000 | term);
@@ -914,6 +996,7 @@ static void terminate_is_taken_in_the_middle_of_a_message(void **state)
 	h = untagged(f, IW_OP_TERM, IW_QN_TERM);
 	assert_int_equal(feed(f, &h, body, 4), IW_E_PEER_TERMINATE);
 	assert_int_equal(f->why.term, IW_TERM(1, 1, 1));
+	assert_non_null(strstr(f->why.text, "the peer sent Terminate DDP tagged buffer error"));
 	done(f);
 }
 
@@ -925,6 +1008,239 @@ static void terminate_of_three_octets_ends_the_stream_too(void **state)
 
 	(void)state;
 	assert_int_equal(feed(f, &h, "abc", 3), IW_E_PEER_TERMINATE);
+	assert_int_equal(f->why.err, IW_E_PEER_TERMINATE);
+	assert_int_equal(f->why.term, IW_NOTERM);
+	assert_true(f->why.from_peer);
+	assert_non_null(strstr(f->why.text, "Terminate of 3 octets"));
+	assert_int_equal(iw_rdmap_state(f->r), IW_RDMAP_TERMINATED);
+	done(f);
+}
+
+static void states_have_names(void **state)
+{
+	static const char *const names[] = { "idle",        "rts",        "closing",
+					     "terminating", "terminated", "closed" };
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < IW_ARRAY_LEN(names); i++)
+		assert_string_equal(iw_rdmap_state_name((enum iw_rdmap_state)i), names[i]);
+	assert_string_equal(iw_rdmap_state_name((enum iw_rdmap_state)i), "unknown");
+}
+
+/* ENH-18: no memory for the Reads: the peer can be told */
+static void start_without_memory_can_be_told(void **state)
+{
+	struct iw_rdmap_params p = { .initiator = true, .dv = 1, .ird = 5, .ord = 5, .rtr = 1 };
+	size_t n;
+
+	(void)state;
+	for (n = 1; n <= 3; n++) {
+		struct fixture *f = fresh(0);
+
+		f->mem.fail_at = n;
+		assert_int_equal(iw_rdmap_start(f->r, &p, &f->why), IW_E_NOMEM);
+		assert_int_equal(iw_rdmap_state(f->r), IW_RDMAP_IDLE);
+		iw_fail(&f->why, IW_E_MPA_LOCAL, "test");
+		iw_rdmap_fail(f->r, &f->why);
+		assert_terminates(f, IW_E_MPA_LOCAL, IW_TERM(2, 0, 5));
+		done(f);
+	}
+}
+
+static void queue_pair_is_what_was_asked_for_or_an_error(void **state)
+{
+	static const uint32_t depths[][2] = {
+		{ 0, 1 }, { 1, 0 }, { (1 << 20) + 1, 1 }, { 1, (1 << 20) + 1 }
+	};
+	struct fixture *f = fresh(0);
+	struct iw_rdmap_cfg cfg = { .mem = &f->mem.mem, .stags = f->stags, .pd = 1, .stream = 2 };
+	struct iw_rdmap *r = f->r;
+	size_t n;
+	int err;
+
+	(void)state;
+	assert_int_equal(iw_rdmap_pd(f->r), PD);
+	assert_int_equal(iw_rdmap_stream(f->r), STREAM);
+	for (n = 0; n < IW_ARRAY_LEN(depths); n++) {
+		cfg.sq_depth = depths[n][0];
+		cfg.rq_depth = depths[n][1];
+		r = f->r;
+		assert_int_equal(iw_rdmap_new(&r, &cfg, &f->why), IW_E_INVAL);
+		assert_null(r);
+	}
+	cfg.sq_depth = cfg.rq_depth = 1 << 20;
+	assert_int_equal(iw_rdmap_new(&r, &cfg, &f->why), 0);
+	iw_rdmap_free(r);
+	cfg.stream = 0;
+	assert_int_equal(iw_rdmap_new(&r, &cfg, &f->why), IW_E_INVAL);
+	/* Whatever memory is not there, nothing is left behind (done looks). */
+	cfg.stream = 2;
+	cfg.sq_depth = cfg.rq_depth = 1;
+	for (n = 1;; n++) {
+		memset(&f->why, 0, sizeof(f->why));
+		f->mem.fail_at = n;
+		err = iw_rdmap_new(&r, &cfg, &f->why);
+		if (err == 0)
+			break;
+		assert_int_equal(err, IW_E_NOMEM);
+		assert_int_equal(f->why.err, IW_E_NOMEM);
+	}
+	assert_true(n > 4);
+	f->mem.fail_at = 0;
+	iw_rdmap_free(r);
+	iw_rdmap_free(NULL);
+	done(f);
+}
+
+/* RDMAP-19, RDMAP-22: one receive, one operation, one Read each way, again and again */
+static void depths_of_one_are_enough(void **state)
+{
+	struct iw_rdmap_params p = { .initiator = true, .dv = 1, .ird = 1, .ord = 1 };
+	struct fixture *f = fresh(0);
+	struct iw_rdmap_cfg cfg = { .mem = &f->mem.mem,
+				    .stags = f->stags,
+				    .pd = PD,
+				    .stream = STREAM,
+				    .sq_depth = 1,
+				    .rq_depth = 1 };
+	uint32_t stag = reg(f, 7, PD, 0);
+	struct iw_segment seg;
+	struct iw_ddp h;
+	unsigned i;
+
+	(void)state;
+	iw_rdmap_free(f->r);
+	assert_int_equal(iw_rdmap_new(&f->r, &cfg, &f->why), 0);
+	assert_int_equal(iw_rdmap_start(f->r, &p, &f->why), 0);
+	for (i = 0; i < 5; i++) {
+		start_read(f, stag, 0x1000, 3);
+		assert_int_equal(iw_rdmap_post(f->r, &(struct iw_op){ 0 }, NOW), IW_E_FULL);
+		assert_int_equal(feed_response(f, stag, 0x1000, 3, true), 0);
+		assert_int_equal(next(f).cookie, 55);
+		assert_int_equal(feed_rreq(f, stag, 0x1000, 4), 0);
+		assert_true(pull(f, &seg, &h));
+		assert_int_equal(seg.payload_len, 4);
+		post(f, 0, 16);
+		h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+		assert_int_equal(feed(f, &h, "abcde", 5), 0);
+		assert_int_equal(next(f).len, 5);
+	}
+	done(f);
+}
+
+/* RDMAP-03: whoever sets them means nothing by it */
+static void reserved_bits_are_ignored(void **state)
+{
+	struct fixture *f = started();
+	struct iw_ddp h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+
+	(void)state;
+	post(f, 0, 256);
+	h.rsvd_rdmap = 3;
+	h.rsvd_ddp = 15;
+	h.inval_stag = 0x1234; /* of a Send without Invalidate (RDMAP-05) */
+	assert_int_equal(feed(f, &h, "x", 1), 0);
+	assert_false(next(f).invalidated);
+	done(f);
+}
+
+/* SEC-24: each Write that brought octets takes one use, when it is whole */
+static void write_uses_up_its_registration_when_it_has_been_delivered(void **state)
+{
+	static const uint8_t octets[8];
+	struct fixture *f = started();
+	uint32_t stag = reg(f, IW_RIGHT_REMOTE_WRITE, PD, 0);
+	struct iw_ddp h = tagged(IW_OP_WRITE, stag, 0x1000);
+
+	(void)state;
+	iw_stag_get(f->stags, stag)->uses = 2;
+	assert_int_equal(feed(f, &h, octets, 0), 0);
+	assert_int_equal(feed(f, &h, octets, 1), 0);
+	h.last = false;
+	assert_int_equal(feed(f, &h, octets, 8), 0);
+	h.last = true;
+	h.to += 8;
+	assert_int_equal(feed(f, &h, octets, 8), 0);
+	assert_null(iw_stag_get(f->stags, stag));
+	assert_int_equal(feed(f, &h, octets, 8), IW_E_DDP_STAG);
+	done(f);
+}
+
+/* RDMAP-07, DDP-103: M, D and R; what travels is the header of the segment at fault */
+static void terminates_carry_the_headers_of_figure_10(void **state)
+{
+	static const struct {
+		int err;
+		bool headers;
+	} cases[] = {
+		{ IW_E_MPA_CRC, false },   { IW_E_MPA_LOCAL, false }, { IW_E_RDMAP_LOCAL, false },
+		{ IW_E_DDP_LOCAL, false }, { IW_E_RP_UNSPEC, true },  { IW_E_RO_UNSPEC, true },
+		{ IW_E_DDP_STAG, true },   { IW_E_DDP_MO, true },
+	};
+	static const struct iw_rreq rreq = { .size = 5 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < IW_ARRAY_LEN(cases); i++) {
+		struct fixture *f = started();
+		struct iw_ddp h = tagged(IW_OP_WRITE, 0x1234, 0x5678), of;
+		bool protection = cases[i].err == IW_E_RP_UNSPEC;
+		struct iw_terminate t;
+
+		iw_fail(&f->why, cases[i].err, "test");
+		iw_rdmap_local_fault(f->r, &f->why, &h, 70000, &rreq);
+		t = assert_terminates(f, cases[i].err, iw_err_term(cases[i].err));
+		assert_int_equal(t.m, cases[i].headers);
+		assert_int_equal(t.d, cases[i].headers);
+		assert_int_equal(t.r, protection);
+		assert_int_equal(t.has_rreq, protection);
+		assert_int_equal(t.ddp_len, cases[i].headers ? UINT16_MAX : 0);
+		if (cases[i].headers) {
+			assert_int_equal(t.ddp_hdr_len, IW_DDP_TAGGED_LEN);
+			assert_true(iw_ddp_decode(&of, t.ddp, t.ddp_hdr_len) > 0);
+			assert_true(of.stag == 0x1234 && of.to == 0x5678);
+		}
+		if (protection)
+			assert_int_equal(t.rreq.size, 5);
+		done(f);
+	}
+}
+
+/* RDMAP-07: where the segment is not known, its headers do not travel */
+static void terminate_without_a_segment_has_no_headers(void **state)
+{
+	struct fixture *f = started();
+	struct iw_terminate t;
+
+	(void)state;
+	iw_fail(&f->why, IW_E_RO_GLOBAL, "test");
+	iw_rdmap_fail(f->r, &f->why);
+	t = assert_terminates(f, IW_E_RO_GLOBAL, IW_TERM(0, 2, 8));
+	assert_false(t.m || t.d || t.r);
+	done(f);
+}
+
+/* Nobody is there to be told, and no version to say it in. */
+static void fault_before_the_start_ends_the_queue_pair_in_silence(void **state)
+{
+	struct fixture *f = fresh(0);
+	struct iw_fault why = { 0 };
+	struct iw_segment seg;
+	struct iw_ddp h;
+
+	(void)state;
+	post(f, 0, 16);
+	assert_int_equal(iw_rdmap_post(f->r, &(struct iw_op){ 0 }, NOW), IW_E_STATE);
+	iw_rdmap_close(f->r); /* there is nothing to close */
+	assert_int_equal(iw_rdmap_state(f->r), IW_RDMAP_IDLE);
+	assert_null(iw_rdmap_fault(f->r));
+	iw_fail(&why, IW_E_MPA_CRC, "test");
+	iw_rdmap_fail(f->r, &why);
+	assert_int_equal(iw_rdmap_fault(f->r)->err, IW_E_MPA_CRC);
+	assert_false(iw_rdmap_terminate_due(f->r));
+	assert_false(pull(f, &seg, &h));
+	assert_int_equal(next(f).status, IW_E_CANCELED);
 	done(f);
 }
 
@@ -961,6 +1277,7 @@ static void rtr_of_each_form_is_hidden_from_the_ulp(void **state)
 		struct iw_op op = { .kind = IW_OPK_SEND };
 		struct iw_segment seg;
 		struct iw_completion c;
+		struct iw_rreq q;
 		struct iw_ddp h;
 
 		post(f, 0, 256);
@@ -971,6 +1288,10 @@ static void rtr_of_each_form_is_hidden_from_the_ulp(void **state)
 						       : IW_OP_RREQ);
 		if (h.tagged)
 			assert_int_not_equal(h.stag, 0);
+		if (form == 4) {
+			assert_true(iw_rreq_decode(&q, seg.hdr + 18, seg.hdr_len - 18) > 0);
+			assert_true(q.size == 0 && q.sink_stag != 0 && q.src_stag != 0);
+		}
 		assert_int_equal(iw_rdmap_receive(f->r, seg.hdr, seg.hdr_len, NOW, &f->why), 0);
 		assert_false(iw_rdmap_next_completion(f->r, &c));
 		assert_true(pull(i, &seg, &h));
@@ -1011,8 +1332,26 @@ static void first_frame_that_is_no_rtr_terminates(void **state)
 	assert_int_equal(feed(f, &h, "data", 4), IW_E_MPA_RTR);
 	done(f);
 	f = with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2, .rtr = 7 });
+	h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+	h.last = false; /* whose end is still to come */
+	post(f, 0, 256);
+	assert_int_equal(feed(f, &h, "", 0), IW_E_MPA_RTR);
+	done(f);
+	f = with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2, .rtr = 7 });
 	assert_int_equal(feed_rreq(f, reg(f, IW_RIGHT_REMOTE_READ, PD, 0), 0x1000, 1),
 			 IW_E_MPA_RTR); /* a Read of octets */
+	done(f);
+}
+
+/* ENH-17: instead of the RTR the initiator's Terminate may come, and is understood */
+static void terminate_may_take_the_place_of_the_rtr(void **state)
+{
+	struct fixture *f = with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2, .rtr = 7 });
+	struct iw_ddp h = untagged(f, IW_OP_TERM, IW_QN_TERM);
+
+	(void)state;
+	assert_int_equal(feed(f, &h, "\x20\x07\x00\x00", 4), IW_E_PEER_TERMINATE);
+	assert_int_equal(f->why.term, IW_TERM(2, 0, 7));
 	done(f);
 }
 
@@ -1092,7 +1431,7 @@ static void responses_may_interleave_on_an_unordered_llp(void **state)
 	done(f);
 }
 
-/* DDP-63, RDMAP-21: a segment that comes twice before its turn counts once */
+/* DDP-63: a segment that comes twice before its turn counts once */
 static void repeated_response_segments_are_harmless(void **state)
 {
 	struct fixture *f = unordered();
@@ -1126,15 +1465,48 @@ static void responses_in_another_order_than_their_requests_terminate(void **stat
 		struct iw_terminate t;
 		struct iw_ddp h;
 
-		start_read(f, sink, 0x1000, 4);
-		start_read(f, other, 0x1010, 4);
+		start_read(f, sink, 0x1000, 1);
+		start_read(f, other, 0x1010, 1);
 		h = tagged(IW_OP_RRESP, other, 0x1010);
-		assert_int_equal(feed_seq(f, 0, &h, "IJKL", 4), err);
+		assert_int_equal(feed_seq(f, 0, &h, "I", 1), err);
 		t = assert_terminates(f, err, elsewhere ? IW_TERM(1, 1, 0) : IW_TERM(1, 1, 1));
-		assert_true(t.d && t.ddp_len == 18);
+		assert_true(t.d && t.ddp_len == 15);
 		assert_int_equal(next(f).status, err);
 		done(f);
 	}
+}
+
+/* RDMAP-21: two Responses for one Read: the second was not asked for, which is seen at its turn */
+static void second_response_to_a_read_terminates(void **state)
+{
+	struct fixture *f = unordered();
+	struct iw_ddp h = tagged(IW_OP_RRESP, 0, 0);
+
+	(void)state;
+	start_read(f, reg(f, IW_RIGHT_READ_SINK, PD, 0), 0x1000, 0);
+	assert_int_equal(feed_seq(f, 1, &h, "", 0), 0);
+	assert_int_equal(feed_seq(f, 0, &h, "", 0), IW_E_RO_OPCODE);
+	assert_terminates(f, IW_E_RO_OPCODE, IW_TERM(0, 2, 6));
+	assert_int_equal(next(f).status, 0);
+	done(f);
+}
+
+/* A hint reads no octet that is not there, and changes nothing. */
+static void prefetching_any_octets_is_harmless(void **state)
+{
+	struct fixture *f = started();
+	uint8_t *octets;
+	size_t len;
+
+	(void)state;
+	for (len = 0; len < 20; len++) {
+		octets = malloc(len ? len : 1); /* a sanitizer guards its ends */
+		assert_non_null(octets);
+		memset(octets, 0xff, len);
+		iw_rdmap_prefetch(f->r, octets, len);
+		free(octets);
+	}
+	done(f);
 }
 
 /* RDMAP-21: before anything of it is placed */
@@ -1225,6 +1597,21 @@ int main(void)
 		cmocka_unit_test(responses_in_another_order_than_their_requests_terminate),
 		cmocka_unit_test(response_beyond_every_read_is_refused_on_an_unordered_llp),
 		cmocka_unit_test(early_segment_that_breaks_the_order_terminates_at_its_turn),
+		cmocka_unit_test(states_have_names),
+		cmocka_unit_test(start_without_memory_can_be_told),
+		cmocka_unit_test(queue_pair_is_what_was_asked_for_or_an_error),
+		cmocka_unit_test(depths_of_one_are_enough),
+		cmocka_unit_test(reserved_bits_are_ignored),
+		cmocka_unit_test(write_uses_up_its_registration_when_it_has_been_delivered),
+		cmocka_unit_test(terminates_carry_the_headers_of_figure_10),
+		cmocka_unit_test(terminate_without_a_segment_has_no_headers),
+		cmocka_unit_test(fault_before_the_start_ends_the_queue_pair_in_silence),
+		cmocka_unit_test(expired_read_source_terminates),
+		cmocka_unit_test(read_request_behind_our_end_is_a_fault),
+		cmocka_unit_test(terminate_may_take_the_place_of_the_rtr),
+		cmocka_unit_test(write_inside_a_send_terminates),
+		cmocka_unit_test(second_response_to_a_read_terminates),
+		cmocka_unit_test(prefetching_any_octets_is_harmless),
 	};
 
 	return cmocka_run_group_tests_name("rdmap_receive", tests, NULL, NULL);
