@@ -35,9 +35,9 @@ teardown_file() {
     chmod 750 "$BATS_TEST_TMPDIR/there"
     run_here "$PEER_VM" put "$BATS_TEST_TMPDIR/there" /root
     assert_status 0
-    run_guest stat -c '%a %s' /root/there
+    run_guest stat -c '%a %s' /tmp/there
     assert_output_is '750 3000001'
-    run_here "$PEER_VM" get /root/there "$BATS_TEST_TMPDIR/back"
+    run_here "$PEER_VM" get /tmp/there "$BATS_TEST_TMPDIR/back"
     assert_status 0
     assert_same_file "$BATS_TEST_TMPDIR/there" "$BATS_TEST_TMPDIR/back"
     IW_STDIN=$BATS_TEST_TMPDIR/there run_here "$PEER_VM" run -i cat
