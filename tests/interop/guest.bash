@@ -20,6 +20,7 @@
 PEER_VM=$IW_TOP/scripts/peer-vm
 
 require_guest() {
+    [ "${IW_GUEST-on}" != off ] || skip 'needs guest: switched off by IW_GUEST=off'
     local why rc=0
 
     why=$("$PEER_VM" build 2>&1 3>&-) || rc=$?
