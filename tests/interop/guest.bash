@@ -44,6 +44,7 @@ guest_up() {
 }
 
 guest_down() {
+    [ -n "${IW_VM-}" ] || return 0
     [ -z "${IW_VM:-}" ] || "$PEER_VM" down 3>&-
 }
 
