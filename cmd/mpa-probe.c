@@ -809,6 +809,12 @@ static int say_stopped(struct opts *o, int status)
 	return listener_err ? IW_EXIT_FAILED : status;
 }
 
+/* once: the one to be served was turned away, which nobody had asked for. */
+static bool turned_away(const struct opts *o, const struct iw_shim *shim, unsigned served)
+{
+	return o->once && !o->reject && !served && shim->turned_away;
+}
+
 static int serve_sink(struct opts *o, struct iw_shim *shim)
 {
 	struct iw_sink_cfg cfg = { .shim = shim,
@@ -818,6 +824,7 @@ static int serve_sink(struct opts *o, struct iw_shim *shim)
 	struct iw_fault why = { 0 };
 	struct iw_sink_news news;
 	struct iw_sink *s;
+	unsigned served = 0;
 	int err, status = IW_EXIT_OK;
 
 	connection_param(&cfg.conn, o);
@@ -834,12 +841,14 @@ static int serve_sink(struct opts *o, struct iw_shim *shim)
 	       !listener_err) {
 		if (news.kind != IW_SINK_LEFT)
 			continue;
+		served++;
 		say_left(o, &news.info, &news.fault, NULL, &news);
 		if (o->once && news.fault.err)
 			status = status_of_fault(&news.fault);
 	}
 	iw_sink_free(s);
-	return err ? iw_cli_fail(&o->cli, &why) : say_stopped(o, status);
+	return err ? iw_cli_fail(&o->cli, &why)
+		   : say_stopped(o, turned_away(o, shim, served) ? IW_EXIT_NO : status);
 }
 
 static int serve_rping(struct opts *o, struct iw_shim *shim)
@@ -852,6 +861,7 @@ static int serve_rping(struct opts *o, struct iw_shim *shim)
 	struct iw_rping_run *run = NULL;
 	struct iw_rping_news news;
 	struct iw_fault why = { 0 };
+	unsigned served = 0;
 	int err, status = IW_EXIT_OK;
 
 	connection_param(&cfg.conn, o);
@@ -868,12 +878,14 @@ static int serve_rping(struct opts *o, struct iw_shim *shim)
 	       !listener_err) {
 		if (news.kind != IW_RPING_LEFT)
 			continue;
+		served++;
 		say_left(o, &news.info, &news.fault, &news.result, NULL);
 		if (o->once && news.fault.err)
 			status = status_of_fault(&news.fault);
 	}
 	iw_rping_run_free(run);
-	return err ? iw_cli_fail(&o->cli, &why) : say_stopped(o, status);
+	return err ? iw_cli_fail(&o->cli, &why)
+		   : say_stopped(o, turned_away(o, shim, served) ? IW_EXIT_NO : status);
 }
 
 static int run_listener(struct opts *o)

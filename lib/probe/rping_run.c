@@ -11,7 +11,8 @@
 #include "util/text.h"
 #include "verbs/wrap.h"
 
-#define CLIENTS_MAX 32 /* of a server at once; who comes above that is refused */
+#define LOOK_NS     IW_MSEC(50) /* who is turned away in start-up makes no event */
+#define CLIENTS_MAX 32          /* of a server at once; who comes above that is refused */
 #define STALL_NS    UINT64_C(30000000000)
 
 /* One connection. */
@@ -79,6 +80,14 @@ static int new_talk(struct iw_rping_run *run, struct talk **out, struct iw_fault
 		       (uint32_t)CLIENTS_MAX);
 }
 
+static bool empty(const struct iw_rping_run *run)
+{
+	for (int i = 0; i < CLIENTS_MAX; i++)
+		if (run->talks[i])
+			return false;
+	return true;
+}
+
 static void forget_talk(struct talk *t)
 {
 	for (int i = 0; i < CLIENTS_MAX; i++)
@@ -141,8 +150,13 @@ static bool on_completion(struct iw_rping_run *run, const struct iw_wc *wc,
 static int on_request(struct iw_rping_run *run, struct iw_conn_req *req, struct iw_fault *why)
 {
 	struct talk *t;
-	int err = new_talk(run, &t, why);
+	int err;
 
+	if (run->cfg.once && !empty(run)) {
+		iw_reject(req, NULL, 0);
+		return 0;
+	}
+	err = new_talk(run, &t, why);
 	if (err) {
 		iw_reject(req, NULL, 0);
 		return err == IW_E_LIMIT ? 0 : err;
@@ -248,6 +262,8 @@ static int64_t keep_time(struct iw_rping_run *run)
 		if (!t->closing)
 			next = IW_MIN(next, iw_rping_deadline(t->ping));
 	}
+	if (run->cfg.once)
+		next = IW_MIN(next, now + LOOK_NS);
 	if (next == UINT64_MAX)
 		return -1;
 	return next > now ? (int64_t)(next - now) : 0;
@@ -300,6 +316,8 @@ int iw_rping_run_next(struct iw_rping_run *run, struct iw_rping_news *news, stru
 		}
 		if (iw_signals_stop())
 			stop(run);
+		if (run->cfg.once && run->cfg.shim && run->cfg.shim->turned_away && empty(run))
+			run->done = true;
 		if (run->done) {
 			*news = (struct iw_rping_news){ .kind = IW_RPING_STOPPED };
 			return 0;

@@ -17,7 +17,7 @@ struct iw_rping_run_cfg {
 	struct iw_conn_param
 		conn; /* to connect or to listen; strings and private_data kept. rping's own IRD and ORD are 1 */
 	struct iw_shim *shim;          /* between the engine and each connection (borrowed); NULL: none */
-	bool once;                     /* server: one conversation, then no more */
+	bool once;                     /* server: one conversation, or a client turned away, then no more */
 	bool tell_rounds;              /* IW_RPING_ROUND after each */
 	uint64_t setup_ns, timeout_ns; /* 0: the library's own */
 	void (*trace)(void *trace_ctx, const char *line); /* as in struct iw_ctx_attr */

@@ -44,9 +44,8 @@ struct shim_llp {
 	size_t request_sent; /* initiator */
 	uint64_t asked;      /* initiator: when the Request was out */
 	struct iw_persona_answer answer;
-	size_t served;  /* octets of answer.request that the engine has */
-	size_t swallow; /* octets of the engine's Reply still to come; 0: not begun */
-	bool reset;     /* end by a reset */
+	size_t served; /* octets of answer.request that the engine has */
+	bool reset;    /* end by a reset */
 	uint64_t deaf_until;
 	int deaf_to;            /* octets that lie there unnoticed; 0: none */
 	struct iw_codec *watch; /* looks for STag 0 */
@@ -96,9 +95,12 @@ static void report(struct shim_llp *s, enum iw_persona_verdict verdict, const ch
 		.paused = s->paused,
 	};
 
-	if (s->reported || !s->shim->report)
+	if (s->reported)
 		return;
 	s->reported = true;
+	s->shim->turned_away += !s->initiator && verdict != IW_PERSONA_ACCEPT;
+	if (!s->shim->report)
+		return;
 	r.looks_like_siw = s->initiator && s->reply_len > 16 && s->reply[16] & MARK_BIT &&
 			   s->request[16] & MARK_BIT;
 	memcpy(r.peer, s->llp.peer, sizeof(r.peer));

@@ -541,7 +541,7 @@ static void show_refusal(const struct iw_probe_result *r, FILE *f)
 
 int iw_probe_show(const struct iw_probe_result *p, FILE *f, unsigned columns)
 {
-	static struct rows r;
+	struct rows r;
 	const struct iw_answer *a;
 	int err;
 

@@ -21,7 +21,7 @@ struct iw_sink_cfg {
 	struct iw_conn_param conn;  /* to listen; strings kept */
 	struct iw_shim *shim;       /* in front of each connection (borrowed); NULL: none */
 	uint32_t clients;           /* at once; 0: 256. Who comes above that is refused */
-	bool once;                  /* one connection, then no more */
+	bool once;                  /* one connection, or one that is turned away, then no more */
 	uint64_t setup_ns, idle_ns; /* 0: 10 s for set-up; 30 s without anything coming */
 	void (*trace)(void *trace_ctx, const char *line); /* as in struct iw_ctx_attr */
 	void *trace_ctx;
