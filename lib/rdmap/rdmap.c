@@ -215,7 +215,7 @@ void iw_rdmap_close(struct iw_rdmap *r)
 bool iw_rdmap_drained(const struct iw_rdmap *r)
 {
 	return r->sq_untaken == r->sq_tail && r->outr_head == r->outr_tail &&
-	       r->in_head == r->in_tail && !r->rtr_pending;
+	       r->in_head == r->in_tail && !r->rtr_pending && r->rtr_expected == 0;
 }
 
 bool iw_rdmap_waiting(const struct iw_rdmap *r)
@@ -233,6 +233,7 @@ bool iw_rdmap_rx_shut(struct iw_rdmap *r)
 	uint32_t n;
 
 	r->rx_shut = true;
+	r->rtr_expected = 0;
 	for (n = r->sq_unsent; n != r->sq_tail; n++)
 		if (sq_at(r, n)->op.kind == IW_OPK_READ)
 			return false;

@@ -141,7 +141,7 @@ bool iw_rdmap_next_completion(struct iw_rdmap *r, struct iw_completion *out);
 /* Graceful: refuses further posts; iw_rdmap_drained tells when the LLP may be shut down. */
 void iw_rdmap_close(struct iw_rdmap *r);
 /* Nothing left to send or to wait for: the LLP has taken every operation, every Read was answered,
- * ours and the peer's. */
+ * ours and the peer's, and the RTR has come. */
 bool iw_rdmap_drained(const struct iw_rdmap *r);
 /* RDMA Reads of ours are outstanding: a stall watchdog must run. */
 bool iw_rdmap_waiting(const struct iw_rdmap *r);
@@ -172,8 +172,8 @@ void iw_rdmap_flush(struct iw_rdmap *r, int err);
 /* The LLP's sending side is shut: a Read Request that still comes is a fault, it cannot be
  * answered. */
 void iw_rdmap_tx_shut(struct iw_rdmap *r);
-/* The peer has shut its sending side: Reads posted from now on are refused. False: one that was
- * posted before is without its Response and will not get it. */
+/* The peer has shut its sending side: Reads posted from now on are refused, an RTR is not waited
+ * for. False: a Read that was posted before is without its Response and will not get it. */
 IW_MUST_CHECK bool iw_rdmap_rx_shut(struct iw_rdmap *r);
 
 /* --- out -------------------------------------------------------------------------------------- */

@@ -211,6 +211,48 @@ static void each_rtr_form_opens_the_responders_way(void **state)
 	}
 }
 
+/* ENH-16: a responder that has nothing to say lets the RTR come, and answers it, before its FIN */
+static void responder_may_close_before_the_rtr_has_come(void **state)
+{
+	unsigned form;
+
+	(void)state;
+	for (form = 1; form <= 4; form <<= 1) {
+		struct pair *p = fresh();
+
+		p->a.cfg.mpa.peer_to_peer = true;
+		p->a.cfg.mpa.rtr = p->b.cfg.mpa.rtr = (uint8_t)form;
+		pair_start(p);
+		while (!end_has_event(&p->b, IW_EVENT_ESTABLISHED))
+			assert_true(pair_step(p));
+		iw_conn_close(p->b.conn, p->now);
+		pair_run(p);
+		assert_true(end_has_event(&p->a, IW_EVENT_PEER_CLOSED));
+		iw_conn_close(p->a.conn, p->now);
+		pair_run(p);
+		assert_closed(&p->a, IW_OK);
+		assert_closed(&p->b, IW_OK);
+		done(p);
+	}
+	{
+		struct pair *p = fresh(); /* it never comes: there is nothing to wait for */
+
+		p->a.cfg.mpa.peer_to_peer = true;
+		p->ab.window = 24; /* the Request */
+		p->ba.not_before = UINT64_MAX;
+		pair_start(p);
+		while (!end_has_event(&p->b, IW_EVENT_ESTABLISHED))
+			assert_true(pair_step(p));
+		iw_conn_close(p->b.conn, p->now);
+		pair_step(p);
+		assert_int_equal(iw_conn_state(p->b.conn), IW_CONN_CLOSING);
+		iw_conn_eof(p->b.conn, p->now);
+		pair_step(p);
+		assert_closed(&p->b, IW_OK);
+		done(p);
+	}
+}
+
 /* MPA-44: without a first FPDU from the initiator the responder stays silent */
 static void responder_sends_nothing_before_the_first_fpdu(void **state)
 {
@@ -475,6 +517,38 @@ static void rejection_carries_private_data_both_ways(void **state)
 	assert_int_equal(iw_conn_params(p->b.conn)->peer_ord, 3);
 	assert_int_equal(iw_conn_params(p->a.conn)->peer_ird, 6);
 	assert_int_equal(iw_conn_params(p->a.conn)->peer_ord, 2);
+	done(p);
+}
+
+/* MPA-41, DDP-74: the FIN comes behind the last octet of what is to be said, here a Reply or an RTR
+ * that the transport takes in pieces. */
+static void fin_waits_for_the_last_octet(void **state)
+{
+	struct pair *p = fresh();
+
+	(void)state;
+	p->b.reject = true;
+	p->ba.window = 7;
+	pair_start(p);
+	pair_run(p);
+	assert_closed(&p->a, IW_E_REJECTED);
+	assert_closed(&p->b, IW_E_REJECTED);
+	assert_int_equal(p->ba.sent, 24);
+	done(p);
+
+	p = fresh();
+	p->a.cfg.mpa.peer_to_peer = true;
+	p->ab.window = 7;
+	pair_start(p);
+	while (iw_conn_state(p->a.conn) != IW_CONN_OPEN)
+		assert_true(pair_step(p));
+	iw_conn_close(p->a.conn, p->now);
+	while (!p->ab.fin)
+		assert_true(pair_step(p));
+	assert_int_equal(iw_conn_counts(p->a.conn)->tx_fpdus, 1);
+	pair_run(p);
+	assert_true(end_has_event(&p->b, IW_EVENT_PEER_CLOSED));
+	assert_int_equal(iw_conn_counts(p->b.conn)->rx_fpdus, 1);
 	done(p);
 }
 
@@ -1396,9 +1470,22 @@ static void operation_cut_short_by_a_fault_ends_behind_its_batch(void **state)
 	done(p);
 }
 
+/* What the transport is given is what it is told. */
+static void assert_tx(const struct iw_tx *tx, size_t bytes, bool eor)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < tx->nvec; i++)
+		n += tx->vec[i].len;
+	assert_int_equal(n, bytes);
+	assert_int_equal(tx->bytes, bytes);
+	assert_int_equal(tx->eor, eor);
+}
+
 /* MPA-25: where FPDUs are aligned, a batch that the transport took in two parts ends on a segment's
- * end; the next one begins anew. Where they are not, nothing is said of segments. */
-static void batch_that_was_cut_ends_its_segment(void **state)
+ * end, as a start-up frame does and an FPDU that does not fill its segment; behind whole segments
+ * the next batch may follow. Where they are not aligned, nothing is said of segments. */
+static void batches_say_where_a_segment_ends(void **state)
 {
 	static uint8_t src[1428 * 3];
 	unsigned large;
@@ -1406,20 +1493,29 @@ static void batch_that_was_cut_ends_its_segment(void **state)
 	(void)state;
 	for (large = 0; large < 2; large++) {
 		struct pair *p = fresh();
+		size_t whole = large ? 4304 : 3 * 1448;
 		struct iw_tx tx;
 
 		p->a.cfg.mpa.max_ulpdu = p->b.cfg.mpa.max_ulpdu = large ? 10000 : 0;
-		up(p);
+		pair_start(p);
+		assert_true(iw_conn_send(p->a.conn, &tx, p->now));
+		assert_int_equal(tx.nvec, 1);
+		assert_tx(&tx, large ? 32 : 24, true);
+		pair_run(p);
 		post_write(p, &p->a, src, sizeof(src), 0, 0);
 		assert_true(iw_conn_send(p->a.conn, &tx, p->now));
-		assert_false(tx.eor);
+		assert_tx(&tx, whole, false);
 		iw_conn_sent(p->a.conn, 100, p->now);
 		assert_true(iw_conn_send(p->a.conn, &tx, p->now));
-		assert_int_equal(tx.eor, !large);
+		assert_tx(&tx, whole - 100, !large);
 		iw_conn_sent(p->a.conn, tx.bytes, p->now);
 		post_write(p, &p->a, src, sizeof(src), 0, 0);
 		assert_true(iw_conn_send(p->a.conn, &tx, p->now));
-		assert_false(tx.eor);
+		assert_tx(&tx, whole, false);
+		iw_conn_sent(p->a.conn, tx.bytes, p->now);
+		post_write(p, &p->a, src, 100, 0, 0);
+		assert_true(iw_conn_send(p->a.conn, &tx, p->now));
+		assert_tx(&tx, 120, !large);
 		done(p);
 	}
 }
@@ -1777,6 +1873,7 @@ int main(void)
 		cmocka_unit_test(every_split_of_the_stream_gives_the_same_result),
 		cmocka_unit_test(transport_that_takes_a_few_octets_at_a_time),
 		cmocka_unit_test(each_rtr_form_opens_the_responders_way),
+		cmocka_unit_test(responder_may_close_before_the_rtr_has_come),
 		cmocka_unit_test(responder_sends_nothing_before_the_first_fpdu),
 		cmocka_unit_test(bad_first_fpdu_closes_without_a_terminate),
 		cmocka_unit_test(crc_error_in_full_operation_is_told_by_a_terminate),
@@ -1786,6 +1883,7 @@ int main(void)
 		cmocka_unit_test(two_initiators_find_out),
 		cmocka_unit_test(silent_peers_time_out_in_every_state),
 		cmocka_unit_test(rejection_carries_private_data_both_ways),
+		cmocka_unit_test(fin_waits_for_the_last_octet),
 		cmocka_unit_test(rejection_that_cannot_be_built_closes),
 		cmocka_unit_test(reply_that_needs_more_ird_than_there_is_terminates),
 		cmocka_unit_test(reply_that_cannot_be_accepted_for_another_reason_terminates),
@@ -1825,7 +1923,7 @@ int main(void)
 		cmocka_unit_test(both_ends_may_fail_at_once),
 		cmocka_unit_test(terminate_follows_the_batch_that_is_half_out),
 		cmocka_unit_test(operation_cut_short_by_a_fault_ends_behind_its_batch),
-		cmocka_unit_test(batch_that_was_cut_ends_its_segment),
+		cmocka_unit_test(batches_say_where_a_segment_ends),
 		cmocka_unit_test(batch_buffer_may_hold_anything),
 		cmocka_unit_test(terminate_waits_for_a_batch_buffer),
 		cmocka_unit_test(answers_to_a_request_that_has_gone_are_refused),

@@ -81,7 +81,7 @@ static void make_endpoint(void)
 	r = (struct iw_probe_result){
 		.iwarp = true, .main = cells, .cells = cells, .ncells = 2, .took_ns = IW_MSEC(42)
 	};
-	strcpy(r.target, "127.0.0.1:7471");
+	(void)snprintf(r.target, sizeof(r.target), "127.0.0.1:7471");
 	r.verdict = (struct iw_verdict){ .impl = IW_IMPL_SIW, .npro = 2, .ncontra = 1, .score = 7 };
 	r.verdict.pro[0] = (struct iw_evidence){ IW_FACT_ECHOES_RESERVED, true };
 	r.verdict.pro[1] = (struct iw_evidence){ IW_FACT_MARKERS_OBEYED, false };
@@ -93,9 +93,9 @@ static void make_failure(enum iw_outcome o, const char *why, const char *seems)
 	memset(cells, 0, sizeof(cells));
 	cells[0] = cell(IW_FOR_MAIN, &p2p, o, "", 0);
 	(void)iw_fail(&cells[0].answer.why, IW_E_FORMAT, "%s", why);
-	strcpy(cells[0].answer.text, seems);
+	(void)snprintf(cells[0].answer.text, sizeof(cells[0].answer.text), "%s", seems);
 	r = (struct iw_probe_result){ .main = cells, .cells = cells, .ncells = 1 };
-	strcpy(r.target, "[::1]:80");
+	(void)snprintf(r.target, sizeof(r.target), "[::1]:80");
 }
 
 static void show(int (*fn)(const struct iw_probe_result *r, FILE *f, unsigned columns))
