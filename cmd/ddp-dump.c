@@ -234,7 +234,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-	{ "read", 'r', "FILE", 0, "Read the capture FILE (pcap or pcapng); - is standard input", 0 },
+	{ "read", 'r', "FILE", 0, "Read the capture FILE (pcap or pcapng); - is standard input",
+	  0 },
 	{ 0 },
 };
 static const struct argp_child kids[] = { { &iw_cli_argp, 0, "Common options:", -1 }, { 0 } };

@@ -117,7 +117,7 @@ enum iw_cap_deviation_index_ {
 #define IW_X_(id, name, clause, text) IW_CAP_DEV_INDEX_##id##_,
 	IW_CAP_DEVIATION_LIST(IW_X_)
 #undef IW_X_
-	IW_CAP_DEV_COUNT
+		IW_CAP_DEV_COUNT
 };
 enum iw_cap_deviation {
 #define IW_X_(id, name, clause, text) IW_CAP_DEV_##id = 1 << IW_CAP_DEV_INDEX_##id##_,

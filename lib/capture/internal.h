@@ -21,13 +21,13 @@
 #include "util/num.h"
 #include "util/pool.h"
 
-#define BLOCK_LEN  2048 /* of the pool: room for one full Ethernet segment */
-#define EVENTS_MAX 16   /* more than one step makes */
+#define BLOCK_LEN    2048 /* of the pool: room for one full Ethernet segment */
+#define EVENTS_MAX   16   /* more than one step makes */
 /* So many packets, or so long, must follow an ACK for missing octets before these count as lost:
  * captures of several queues hold packets in slightly wrong order. */
 #define HOLE_PACKETS 32
 #define HOLE_NS      IW_SEC(1)
-#define HEAD_MAX (IW_MPA_HEAD_LEN + IW_DDP_UNTAGGED_LEN + IW_RDMAP_TERM_MAX)
+#define HEAD_MAX     (IW_MPA_HEAD_LEN + IW_DDP_UNTAGGED_LEN + IW_RDMAP_TERM_MAX)
 /* From a marker to behind the next one. */
 #define BLOCK_MARKED (IW_MPA_MARKER_SPACING + IW_MPA_MARKER_LEN)
 
@@ -66,7 +66,7 @@ enum phase {
 #define IW_X_(name, text) PHASE_##name,
 	PHASE_LIST(IW_X_)
 #undef IW_X_
-	PHASE_COUNT
+		PHASE_COUNT
 };
 
 /* One direction of a TCP connection. */
@@ -102,11 +102,11 @@ enum crc_mode {
 };
 
 enum tentative {
-	CERTAIN,        /* where the FPDU begins is known */
+	CERTAIN, /* where the FPDU begins is known */
 	/* it follows one that made no sense: tell it only if it makes sense itself */
 	AFTER_NONSENSE,
-	BY_SEGMENT,     /* boundaries were lost; this is the start of a TCP segment */
-	BY_MARKER,      /* boundaries were lost; a marker pointed here */
+	BY_SEGMENT, /* boundaries were lost; this is the start of a TCP segment */
+	BY_MARKER,  /* boundaries were lost; a marker pointed here */
 };
 
 /* The FPDUs of one direction. */

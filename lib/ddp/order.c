@@ -58,7 +58,8 @@ static int check_tagged(const struct iw_ddp_stream *d, const struct iw_ddp *h, s
 	uint64_t low, high, octets;
 
 	if (!m)
-		return 0; /* any TO will do for the first, and what is its own L segment has no hole */
+		/* any TO will do for the first, and what is its own L segment has no hole */
+		return 0;
 	if (!m->tagged)
 		return iw_fail(why, IW_E_DDP_STAG,
 			       "ddp: STag %x: begins inside an unfinished message of QN %u",

@@ -12,7 +12,8 @@
 struct iw_transfer_opts {
 	struct iw_transfer_cfg cfg; /* cli, role, listen and the paths are the tool's to fill */
 	const char *
-		choice; /* the first option given that is the initiator's alone, for complaints; NULL: none */
+		/* the first option given that is the initiator's alone, for complaints; NULL: none */
+		choice;
 	bool listen_given;
 };
 

@@ -18,7 +18,8 @@ static struct {
 	int fd;
 	enum {
 		PLAIN, /* a file: it never waits for a reader */
-		FRESH, /* a pipe, opened a second time so that it can be made non-blocking for us alone */
+		/* a pipe, opened a second time so that it can be made non-blocking for us alone */
+		FRESH,
 		SOCKET,
 		POLLED,
 	} way;

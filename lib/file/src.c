@@ -75,7 +75,8 @@ int iw_src_next_data(struct iw_src *s, uint64_t off, uint64_t *at, uint64_t *len
 		return 0;
 	data = s->seeks_data ? lseek(s->fd, (off_t)off, SEEK_DATA) : (off_t)off;
 	if (data < 0 && errno == ENXIO)
-		return 0; /* nothing but a hole; one that was cut short is found out by iw_src_finish */
+		/* nothing but a hole; one that was cut short is found out by iw_src_finish */
+		return 0;
 	if (data < 0 && (errno == EINVAL || errno == EOPNOTSUPP)) {
 		s->seeks_data = false;
 		data = (off_t)off;

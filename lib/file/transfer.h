@@ -29,7 +29,8 @@ struct iw_transfer_cfg {
 	char *const *paths; /* initiator: a source's own operands, or what a sink wants */
 	size_t npaths;
 	const char *
-		path; /* source: the peer's target. Sink: the own one. Listener: the served directory */
+		/* source: the peer's target. Sink: the own one. Listener: the served directory */
+		path;
 	bool to_stdout; /* sink: standard output is the target */
 };
 

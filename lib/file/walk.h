@@ -41,7 +41,8 @@ enum iw_walked {
 struct iw_entry {
 	enum iw_walked what;
 	const char *
-		name; /* owned by the walk until the next call; may be no name that travels: see iw_xfer_name_fault */
+		/* owned by the walk until the next call; may be no name that travels: see iw_xfer_name_fault */
+		name;
 	size_t name_len;
 	bool top; /* the user named it */
 	int fd;

@@ -99,8 +99,9 @@ struct iw_answer {
 
 	/* ACCEPTED: what both said comes to this */
 	bool crc, tx_markers, rx_markers;
-	uint8_t rtr;      /* set that both support; 0: none asked for */
-	bool rtr_unasked; /* it is none of those asked for, but what the Reply names in their place */
+	uint8_t rtr; /* set that both support; 0: none asked for */
+	/* it is none of those asked for, but what the Reply names in their place */
+	bool rtr_unasked;
 	uint8_t rtr_sent; /* the one that went out */
 
 	enum iw_proof proof;
@@ -170,7 +171,8 @@ struct iw_probe_result {
 		*main;         /* the connection that the report is about; NULL: none was tried */
 	struct iw_cell *cells; /* owned */
 	size_t ncells;
-	bool gone; /* in the middle of the grid the listener no longer accepted what it had accepted */
+	/* in the middle of the grid the listener no longer accepted what it had accepted */
+	bool gone;
 	struct iw_verdict verdict;
 	uint64_t took_ns;
 };

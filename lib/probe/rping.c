@@ -52,7 +52,8 @@ struct iw_rping {
 	struct advert waiting;
 	struct iw_mr *source_mr, *sink_mr;
 	uint8_t *source,
-		*sink; /* client: what is read from it, what is written to it; server: what it has read is in sink */
+		/* client: what is read from it, what is written to it; server: what it has read is in sink */
+		*sink;
 	uint8_t source_advert[ADVERT_LEN], sink_advert[ADVERT_LEN], go_on[ADVERT_LEN];
 	uint8_t recv[RECVS][RECV_CAP];
 };

@@ -31,16 +31,19 @@
 
 #include <iwarp/verbs.h>
 
-#define IW_RPING_SIZE_NONE UINT32_MAX /* a client's: pings of no octets, which rping itself does not send */
-#define IW_RPING_SIZE_MAX 65535 /* rping's own limit */
-#define IW_RPING_DEPTH    8     /* work requests, and receives, that a queue pair needs */
+/* a client's: pings of no octets, which rping itself does not send */
+#define IW_RPING_SIZE_NONE UINT32_MAX
+#define IW_RPING_SIZE_MAX  65535 /* rping's own limit */
+#define IW_RPING_DEPTH     8     /* work requests, and receives, that a queue pair needs */
 
 struct iw_rping_cfg {
 	bool client;
 	uint32_t
-		size; /* client: octets of a ping, 1..IW_RPING_SIZE_MAX; server: the most that it takes. 0: 64, or IW_RPING_SIZE_MAX */
+		/* client: octets of a ping, 1..IW_RPING_SIZE_MAX; server: the most that it takes. 0: 64, or IW_RPING_SIZE_MAX */
+		size;
 	uint64_t count; /* client: rounds; 0: until it is stopped */
-	bool verify; /* client: what came back is what went out; server: what was read is rping's text of that round */
+	/* client: what came back is what went out; server: what was read is rping's text of that round */
+	bool verify;
 	/*
 	 * Two ways with a responder that loses the wake-up for a first FPDU that comes too soon after its Reply (Linux siw does): wait
 	 * before it; or, when it has not been answered after nudge_ns, send a zero-length RDMA Write behind it, which places nothing

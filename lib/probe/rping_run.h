@@ -15,17 +15,21 @@
 struct iw_rping_run_cfg {
 	struct iw_rping_cfg ping;
 	struct iw_conn_param
-		conn; /* to connect or to listen; strings and private_data kept. rping's own IRD and ORD are 1 */
-	struct iw_shim *shim;          /* between the engine and each connection (borrowed); NULL: none */
-	bool once;                     /* server: one conversation, or a client turned away, then no more */
-	bool tell_rounds;              /* IW_RPING_ROUND after each */
-	uint64_t setup_ns, timeout_ns; /* 0: the library's own */
+		/* to connect or to listen; strings and private_data kept. rping's own IRD and ORD are 1 */
+		conn;
+	/* between the engine and each connection (borrowed); NULL: none */
+	struct iw_shim *shim;
+	/* server: one conversation, or a client turned away, then no more */
+	bool once;
+	bool tell_rounds;                                 /* IW_RPING_ROUND after each */
+	uint64_t setup_ns, timeout_ns;                    /* 0: the library's own */
 	void (*trace)(void *trace_ctx, const char *line); /* as in struct iw_ctx_attr */
 	void *trace_ctx;
 };
 
 enum iw_rping_news_kind {
-	IW_RPING_STOPPED, /* the client is done, the server's `once` is, or the process was asked to stop */
+	/* the client is done, the server's `once` is, or the process was asked to stop */
+	IW_RPING_STOPPED,
 	IW_RPING_UP,    /* a connection */
 	IW_RPING_ROUND, /* a round is complete */
 	IW_RPING_LEFT,  /* a connection is over; fault says how: err 0 as it should be */

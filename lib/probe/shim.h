@@ -40,7 +40,8 @@ struct iw_shim_report {
 struct iw_shim {
 	struct iw_persona_cfg persona; /* responder; persona.persona is set */
 	enum iw_quirk
-		quirk; /* responder: ON: FPDUs that come too soon are not noticed, as siw's are not */
+		/* responder: ON: FPDUs that come too soon are not noticed, as siw's are not */
+		quirk;
 	uint64_t pause_ns; /* initiator; 0: 10 to 100 ms, longer for a peer that is slow to reply */
 	void (*report)(void *report_ctx, const struct iw_shim_report *r); /* or NULL */
 	void *report_ctx;

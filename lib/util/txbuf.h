@@ -13,15 +13,16 @@
 
 #include "util/vec.h"
 
-#define IW_TXBUF_VECS 1024                  /* as many as one sendmsg takes */
-#define IW_TXBUF_ARENA (272 * 1024)         /* a full batch of copied payload with its headers */
-#define IW_TXBUF_BATCH (256 * 1024)         /* a batch is full from here on */
+#define IW_TXBUF_VECS  1024         /* as many as one sendmsg takes */
+#define IW_TXBUF_ARENA (272 * 1024) /* a full batch of copied payload with its headers */
+#define IW_TXBUF_BATCH (256 * 1024) /* a batch is full from here on */
 
 struct iw_txbuf {
-	size_t first, nvec;  /* vec[first..nvec) is not yet taken by the transport */
-	size_t used;         /* octets of the arena */
-	size_t bytes;        /* octets not yet taken */
-	bool eor;            /* the batch ends a record: what follows must begin a TCP segment (MSG_EOR) */
+	size_t first, nvec; /* vec[first..nvec) is not yet taken by the transport */
+	size_t used;        /* octets of the arena */
+	size_t bytes;       /* octets not yet taken */
+	/* the batch ends a record: what follows must begin a TCP segment (MSG_EOR) */
+	bool eor;
 	struct iw_vec vec[IW_TXBUF_VECS];
 	uint8_t arena[IW_TXBUF_ARENA];
 };

@@ -38,7 +38,8 @@ struct iw_xmeta {
 	enum iw_xfer_kind kind;
 	const char *name; /* relative, any octets but NUL; not terminated */
 	size_t name_len;
-	bool top; /* named by the user, not found below a directory: a single one takes the target's name */
+	/* named by the user, not found below a directory: a single one takes the target's name */
+	bool top;
 	uint64_t size;   /* IW_XFER_SIZE_UNKNOWN: a stream's */
 	uint32_t mode;   /* permission bits, 0777 at most */
 	int64_t mtime_s; /* seconds since 1970 */
@@ -50,7 +51,8 @@ struct iw_xfer_cfg {
 	enum iw_xfer_role role;
 	bool initiator;
 	uint32_t
-		slots; /* buffers of IW_XFER_CHUNK octets it may use at once: 1 to IW_XFER_WINDOWS */
+		/* buffers of IW_XFER_CHUNK octets it may use at once: 1 to IW_XFER_WINDOWS */
+		slots;
 	uint32_t sq_depth; /* operations posted and not completed: at least 4 */
 	uint64_t stall_ns; /* without progress for so long: failed */
 	struct iw_hello mine,
@@ -59,7 +61,8 @@ struct iw_xfer_cfg {
 	bool force; /* push: a target of same size and time is written all the same */
 	bool many;  /* push: more than one source: the target must be a directory */
 	const char *
-		path; /* push: the target's path, at most IW_XFER_PATH_MAX octets; borrowed until started. NULL: "" */
+		/* push: the target's path, at most IW_XFER_PATH_MAX octets; borrowed until started. NULL: "" */
+		path;
 };
 
 /* IW_E_NOMEM, IW_E_INVAL. */
@@ -79,28 +82,37 @@ enum iw_xact_type {
 	IW_XACT_SEND,       /* post msg as a Send */
 	IW_XACT_DATA,  /* post a Send of msg and, behind it, len octets of slot from slot_off on */
 	IW_XACT_WRITE, /* post an RDMA Write of the first len octets of slot to stag, to */
-	IW_XACT_READ, /* post an RDMA Read of len octets from stag, to into slot, at Tagged Offset to there */
+	/* post an RDMA Read of len octets from stag, to into slot, at Tagged Offset to there */
+	IW_XACT_READ,
 	IW_XACT_REGISTER, /* register the first len octets of slot, base Tagged Offset to, with right: iw_xfer_registered,
 			     * now or later (when there is memory for the slot) */
-	IW_XACT_REVOKE, /* revoke that registration: nothing more is placed or read when it is done */
+	/* revoke that registration: nothing more is placed or read when it is done */
+	IW_XACT_REVOKE,
 	IW_XACT_CLOSE, /* orderly end: disconnect. The last action but for results */
 	IW_XACT_DROP, /* all is lost: end the connection at once. The last action but for results */
 	/* A source's files. */
 	IW_XACT_PATH, /* pull: the peer wants this: name, name_len (kept until the next action) */
 	IW_XACT_NEXT_FILE, /* iw_xfer_add, iw_xfer_add_failed or iw_xfer_no_more, now or later */
-	IW_XACT_NEXT_RANGE, /* where are data in file at or behind off? iw_xfer_range or iw_xfer_file_failed, at once */
-	IW_XACT_LOAD, /* read len octets of file at off into slot: iw_xfer_loaded or iw_xfer_file_failed, now or later */
-	IW_XACT_FINISH, /* all of file is read, it has size octets: is it still what it was? iw_xfer_finished or iw_xfer_file_failed */
+	/* where are data in file at or behind off? iw_xfer_range or iw_xfer_file_failed, at once */
+	IW_XACT_NEXT_RANGE,
+	/* read len octets of file at off into slot: iw_xfer_loaded or iw_xfer_file_failed, now or later */
+	IW_XACT_LOAD,
+	/* all of file is read, it has size octets: is it still what it was? iw_xfer_finished or iw_xfer_file_failed */
+	IW_XACT_FINISH,
 	/* A sink's files. */
-	IW_XACT_OPENED, /* push: the peer's OPEN: name (the target's path), force, many. Nothing to answer; iw_xfer_fail if it cannot be */
-	IW_XACT_CREATE, /* meta: iw_xfer_created, iw_xfer_made or iw_xfer_file_failed (also IW_XC_SAME), at once */
+	/* push: the peer's OPEN: name (the target's path), force, many. Nothing to answer; iw_xfer_fail if it cannot be */
+	IW_XACT_OPENED,
+	/* meta: iw_xfer_created, iw_xfer_made or iw_xfer_file_failed (also IW_XC_SAME), at once */
+	IW_XACT_CREATE,
 	IW_XACT_STORE, /* part[0..nparts) are len octets of file at off, zeros when nparts is 0; digest is what they must have:
 			     * iw_xfer_stored or iw_xfer_file_failed, now or later. The parts are the driver's again then. */
-	IW_XACT_COMMIT, /* file is whole, has size octets, and digest: iw_xfer_committed or iw_xfer_file_failed, now or later */
+	/* file is whole, has size octets, and digest: iw_xfer_committed or iw_xfer_file_failed, now or later */
+	IW_XACT_COMMIT,
 	IW_XACT_ABANDON, /* file will not become whole: remove what there is */
 	/* Both. */
 	IW_XACT_RESULT, /* file (may be NULL), id, meta: code, text; the machine forgets it */
-	IW_XACT_END, /* the whole transfer: fault.err is IW_OK when it came to its end. Once, before CLOSE or DROP */
+	/* the whole transfer: fault.err is IW_OK when it came to its end. Once, before CLOSE or DROP */
+	IW_XACT_END,
 };
 const char *iw_xact_name(enum iw_xact_type t);
 
@@ -108,7 +120,8 @@ enum iw_xright { IW_XRIGHT_REMOTE_READ, IW_XRIGHT_REMOTE_WRITE, IW_XRIGHT_READ_S
 
 /* A piece of a chunk where it lies. */
 struct iw_xpart {
-	bool in_recv; /* in the receive buffer recv, from IW_XFER_DATA_HDR on; else in slot recv from 0 on */
+	/* in the receive buffer recv, from IW_XFER_DATA_HDR on; else in slot recv from 0 on */
+	bool in_recv;
 	uint32_t recv;
 	uint32_t len;
 };
@@ -215,8 +228,9 @@ struct iw_xfer_counts {
 	uint64_t octets;                               /* of files, moved */
 	uint64_t zeros; /* not moved because they are zeros inside a wanted range */
 	uint64_t
-		announced; /* octets of all files announced so far whose size is known, less those of files skipped or failed */
-	uint64_t settled;  /* octets of them that need nothing more: moved, holes passed over */
+		/* octets of all files announced so far whose size is known, less those of files skipped or failed */
+		announced;
+	uint64_t settled; /* octets of them that need nothing more: moved, holes passed over */
 	uint64_t msgs_sent, msgs_received;
 	uint64_t peer_failed; /* what the peer counts as failed in its BYE */
 };

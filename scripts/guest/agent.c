@@ -21,7 +21,7 @@
 
 #include "frame.h"
 
-#define WORDS_MAX 1024
+#define WORDS_MAX     1024
 #define TERM_GRACE_MS 2000
 
 /* A command and its pipes; a descriptor that is over is -1. */
@@ -125,7 +125,8 @@ static void words_of(const uint8_t *payload, size_t len, char **argv)
 {
 	size_t argc = 0;
 
-	for (size_t at = 0; at < len && argc < WORDS_MAX; at += strlen((const char *)payload + at) + 1)
+	for (size_t at = 0; at < len && argc < WORDS_MAX;
+	     at += strlen((const char *)payload + at) + 1)
 		argv[argc++] = (char *)(uintptr_t)(payload + at);
 	argv[argc] = NULL;
 }
@@ -341,10 +342,12 @@ static void attend(struct port *p, struct command *c)
 		};
 		int64_t left = c->limit < 0 ? -1 : c->limit - now_ms();
 
-		if (poll(pfd, 5, c->limit < 0 ? -1 : (int)(left < 0 ? 0 : left)) < 0 && errno != EINTR)
+		if (poll(pfd, 5, c->limit < 0 ? -1 : (int)(left < 0 ? 0 : left)) < 0 &&
+		    errno != EINTR)
 			break;
 		enforce_limit(c);
-		if ((pfd[0].revents & (POLLHUP | POLLERR)) || ((pfd[0].revents & POLLIN) && port_fill(p) != 0))
+		if ((pfd[0].revents & (POLLHUP | POLLERR)) ||
+		    ((pfd[0].revents & POLLIN) && port_fill(p) != 0))
 			break;
 		full = feed(p, c, &fed);
 		if (full < 0)

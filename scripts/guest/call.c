@@ -21,9 +21,9 @@
 #include "frame.h"
 
 #define UNREACHABLE 125
-#define PORTS 8
-#define ANSWER_MS 300      /* to a hello, from a guest that is not busy */
-#define GRACE_MS 15000     /* behind a command's time limit: for the guest to tell of it */
+#define PORTS       8
+#define ANSWER_MS   300   /* to a hello, from a guest that is not busy */
+#define GRACE_MS    15000 /* behind a command's time limit: for the guest to tell of it */
 
 static int64_t now_ms(void)
 {
@@ -142,7 +142,8 @@ static int greet(int fd, int64_t until)
 	}
 }
 
-static bool send_frame(int fd, enum frame_type type, const uint8_t *payload, size_t len, int64_t until)
+static bool send_frame(int fd, enum frame_type type, const uint8_t *payload, size_t len,
+		       int64_t until)
 {
 	uint8_t head[FRAME_HEAD];
 
@@ -236,7 +237,8 @@ static int converse(int fd, bool input, int64_t until)
 	if (!input && !send_frame(fd, FRAME_STDIN, buf, 0, until))
 		give_up("the guest is gone");
 	while (status < 0) {
-		struct pollfd pfd[2] = { { .fd = fd, .events = POLLIN }, { .fd = input ? STDIN_FILENO : -1, .events = POLLIN } };
+		struct pollfd pfd[2] = { { .fd = fd, .events = POLLIN },
+					 { .fd = input ? STDIN_FILENO : -1, .events = POLLIN } };
 		int64_t left = until - now_ms();
 		ssize_t n;
 

@@ -16,17 +16,19 @@
 #include <stdint.h>
 #include <string.h>
 
-#define HELLO "iw-vm-1\n"
-#define HELLO_LEN 16
+#define HELLO      "iw-vm-1\n"
+#define HELLO_LEN  16
 #define FRAME_HEAD 5
-#define FRAME_MAX 32768
+#define FRAME_MAX  32768
 
 enum frame_type {
-	FRAME_RUN = 'R',    /* to the guest: 4 octets time limit in ms (0: none), then the command's words, each ended by NUL */
+	/* to the guest: 4 octets time limit in ms (0: none), then the command's words, each ended by NUL */
+	FRAME_RUN = 'R',
 	FRAME_STDIN = 'I',  /* to the guest: standard input; of length 0: its end */
 	FRAME_STDOUT = 'O', /* to the host */
 	FRAME_STDERR = 'E', /* to the host */
-	FRAME_EXIT = 'X',   /* to the host, the last one: 4 octets exit status as a shell tells it */
+	/* to the host, the last one: 4 octets exit status as a shell tells it */
+	FRAME_EXIT = 'X',
 };
 
 static inline void put32(uint8_t *p, uint32_t v)

@@ -21,8 +21,9 @@ static uint32_t get32(const unsigned char *p)
 static void write_board(struct iw_qp *qp, const char *text)
 {
 	struct iw_sge octets = { text, strlen(text) }, note = { "written", 7 };
-	struct iw_send_wr write = { .op = IW_WR_WRITE, .flags = IW_WR_QUIET,
-				    .sge = &octets, .nsge = 1 };
+	struct iw_send_wr write = {
+		.op = IW_WR_WRITE, .flags = IW_WR_QUIET, .sge = &octets, .nsge = 1
+	};
 	struct iw_send_wr send = { .op = IW_WR_SEND, .sge = &note, .nsge = 1 };
 	struct iw_fault why = { .text = "not possible" };
 	struct iw_qp_info info;
@@ -53,8 +54,7 @@ int main(int argc, char **argv)
 	}
 	param.host = argv[1];
 	param.port = (uint16_t)strtoul(argv[2], NULL, 10);
-	if (iw_ctx_new(&ctx, NULL, &why) || iw_pd_new(&pd, ctx) ||
-	    iw_cq_new(&qa.send_cq, ctx))
+	if (iw_ctx_new(&ctx, NULL, &why) || iw_pd_new(&pd, ctx) || iw_cq_new(&qa.send_cq, ctx))
 		die("set up", &why);
 	qa.recv_cq = qa.send_cq;
 	if (iw_qp_new(&qp, pd, &qa, &why) || iw_connect(qp, &param, &why))

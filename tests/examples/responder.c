@@ -25,7 +25,8 @@ int main(int argc, char **argv)
 	struct iw_conn_param param = { .size = sizeof(param) };
 	struct iw_qp_attr qa = { .size = sizeof(qa) };
 	struct iw_conn_param answer = { .size = sizeof(answer) };
-	struct iw_mr_attr ma = { .addr = board, .len = sizeof(board) - 1,
+	struct iw_mr_attr ma = { .addr = board,
+				 .len = sizeof(board) - 1,
 				 .access = IW_ACCESS_REMOTE_WRITE };
 	unsigned char advert[8]; /* our Private Data: STag and length, big-endian */
 	struct iw_listener *l;
@@ -47,8 +48,7 @@ int main(int argc, char **argv)
 	if (iw_pd_new(&pd, ctx) || iw_cq_new(&qa.send_cq, ctx))
 		die("set up", &why);
 	qa.recv_cq = qa.send_cq;
-	if (iw_qp_new(&qp, pd, &qa, &why) ||
-	    iw_post_recv(qp, 1, note, sizeof(note)))
+	if (iw_qp_new(&qp, pd, &qa, &why) || iw_post_recv(qp, 1, note, sizeof(note)))
 		die("queue pair", &why);
 	/* With a queue pair, only its connection may use the STag. */
 	ma.qp = qp;

@@ -21,10 +21,10 @@
 enum { GUARD = 64, LEN = 512, RECVS = 4, OPS = 4, STREAM_MAX = 1 << 16 };
 enum { RAW = 1, INITIATOR = 2, CRC_OFF = 4, MARKERS = 8, PEER_TO_PEER = 16, LARGE = 32 };
 
-#define CHECK(x)                 \
-	do {                     \
-		if (!(x))        \
-			abort(); \
+#define CHECK(x)                                                                                   \
+	do {                                                                                       \
+		if (!(x))                                                                          \
+			abort();                                                                   \
 	} while (0)
 
 static void *plain_alloc(void *ctx, size_t size)
@@ -64,7 +64,8 @@ struct engine {
 	uint32_t stag;
 	unsigned op_done[OPS], recv_done[RECVS];
 	uint64_t now;
-	uint32_t digest[3]; /* of everything that could be seen from outside: events, completions of each queue, memory */
+	/* of everything that could be seen from outside: events, completions of each queue, memory */
+	uint32_t digest[3];
 };
 
 static void digest(struct engine *e, unsigned which, const void *p, size_t len)
@@ -115,13 +116,28 @@ static void start(struct engine *e, uint8_t how)
 	struct iw_conn_cfg cfg = {
 		.mem = &mem,
 		.txbufs = &e->txbufs,
-		.mpa = { .spill = &e->spill, .initiator = how & INITIATOR, .rev = 2, .ird = 2, .ord = 2, .rtr = 7,
-			 .crc = how & CRC_OFF ? IW_MPA_CRC_OFF : IW_MPA_CRC_WANTED, .markers = how & MARKERS,
-			 .peer_to_peer = (how & INITIATOR) && (how & PEER_TO_PEER), .max_ulpdu = how & LARGE ? 60000 : 0 },
+		.mpa = { .spill = &e->spill,
+			 .initiator = how & INITIATOR,
+			 .rev = 2,
+			 .ird = 2,
+			 .ord = 2,
+			 .rtr = 7,
+			 .crc = how & CRC_OFF ? IW_MPA_CRC_OFF : IW_MPA_CRC_WANTED,
+			 .markers = how & MARKERS,
+			 .peer_to_peer = (how & INITIATOR) && (how & PEER_TO_PEER),
+			 .max_ulpdu = how & LARGE ? 60000 : 0 },
 	};
-	struct iw_rdmap_cfg rcfg = { .mem = &mem, .pd = 1, .stream = 1, .sq_depth = OPS, .rq_depth = RECVS };
-	struct iw_region g = { .rights = 7, .pd = 1, .stream = 1, .base = e->memory + GUARD, .len = LEN, .to = 0x1000,
-			       .expires = IW_TIME_NEVER, .uses = UINT32_MAX };
+	struct iw_rdmap_cfg rcfg = {
+		.mem = &mem, .pd = 1, .stream = 1, .sq_depth = OPS, .rq_depth = RECVS
+	};
+	struct iw_region g = { .rights = 7,
+			       .pd = 1,
+			       .stream = 1,
+			       .base = e->memory + GUARD,
+			       .len = LEN,
+			       .to = 0x1000,
+			       .expires = IW_TIME_NEVER,
+			       .uses = UINT32_MAX };
 	struct iw_fault why;
 	unsigned i;
 
@@ -145,14 +161,20 @@ static void start(struct engine *e, uint8_t how)
 /* One of each kind is outstanding: a Read, so that Responses have something to answer. */
 static void post_ops(struct engine *e)
 {
-	struct iw_op op = { .kind = IW_OPK_READ, .len = 100, .remote_stag = 9, .sink_stag = e->stag, .sink_to = 0x1000 };
+	struct iw_op op = { .kind = IW_OPK_READ,
+			    .len = 100,
+			    .remote_stag = 9,
+			    .sink_stag = e->stag,
+			    .sink_to = 0x1000 };
 
 	if (iw_rdmap_state(e->rdmap) != IW_RDMAP_RTS)
 		return;
 	(void)!iw_rdmap_post(e->rdmap, &op, e->now);
 	op = (struct iw_op){ .cookie = 1, .kind = IW_OPK_SEND };
 	(void)!iw_rdmap_post(e->rdmap, &op, e->now);
-	op = (struct iw_op){ .cookie = 2, .kind = IW_OPK_READ, .len = 0, .sink_stag = e->stag, .sink_to = 0x1000 };
+	op = (struct iw_op){
+		.cookie = 2, .kind = IW_OPK_READ, .len = 0, .sink_stag = e->stag, .sink_to = 0x1000
+	};
 	(void)!iw_rdmap_post(e->rdmap, &op, e->now);
 }
 
@@ -222,7 +244,8 @@ static void finish(struct engine *e)
 
 static size_t put_frame(uint8_t *out, enum iw_mpa_kind kind, uint8_t how)
 {
-	static const uint8_t enhanced[4] = { 0x00, 0x02, 0x00, 0x02 }, p2p[4] = { 0x80, 0x02, 0xc0, 0x02 };
+	static const uint8_t enhanced[4] = { 0x00, 0x02, 0x00, 0x02 },
+			     p2p[4] = { 0x80, 0x02, 0xc0, 0x02 };
 	struct iw_mpa_frame f = {
 		.kind = kind,
 		.flags = (uint8_t)(IW_MPA_S | (how & CRC_OFF ? 0 : IW_MPA_C)),

@@ -84,7 +84,8 @@ static int run_path(const char *path)
 		char *sub = NULL;
 
 		if (names[i]->d_name[0] != '.') {
-			if (asprintf(&sub, "%s/%s", path, names[i]->d_name) < 0 || run_path(sub) < 0)
+			if (asprintf(&sub, "%s/%s", path, names[i]->d_name) < 0 ||
+			    run_path(sub) < 0)
 				ret = -1;
 			free(sub);
 		}

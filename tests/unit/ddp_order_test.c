@@ -561,7 +561,8 @@ static void segments_of_a_message_may_be_sent_in_any_order_before_the_last(void 
 }
 
 struct step {
-	int kind; /* 0: untagged; 1: tagged; 2: tagged, another STag; 3: tagged, another opcode; -1: none */
+	/* 0: untagged; 1: tagged; 2: tagged, another STag; 3: tagged, another opcode; -1: none */
+	int kind;
 	uint32_t qn, msn;
 	uint32_t at; /* MO, or TO */
 	size_t len;

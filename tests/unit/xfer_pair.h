@@ -33,8 +33,9 @@ struct xpair_file {
 	char name[64];
 	uint64_t size;
 	uint64_t
-		data_every; /* 0: all data; else only each such chunk holds data, the others are holes */
-	bool zeros;         /* data, but all of them zero */
+		/* 0: all data; else only each such chunk holds data, the others are holes */
+		data_every;
+	bool zeros; /* data, but all of them zero */
 	enum mishap mishap;
 	/* what came of it */
 	bool source_done, sink_done;
@@ -100,8 +101,10 @@ struct xpair {
 	bool (*meddle)(struct xpair *p, bool from_source, uint8_t *msg, size_t *len, size_t cap);
 	unsigned meddled;
 	bool spoil; /* source: an octet of each buffer changes behind the hash */
-	bool tolerant; /* what would be a Terminate, or a wrong digest, ends the connection or the file, not the test */
-	bool lone; /* one side alone: its Sends complete and go nowhere, its Reads and Writes stay outstanding */
+	/* what would be a Terminate, or a wrong digest, ends the connection or the file, not the test */
+	bool tolerant;
+	/* one side alone: its Sends complete and go nowhere, its Reads and Writes stay outstanding */
+	bool lone;
 	bool any_meta;       /* what FILES says of mode and time is not looked at */
 	uint64_t stop_after; /* steps; 0: no limit */
 	unsigned creates;

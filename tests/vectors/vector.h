@@ -13,7 +13,9 @@ struct vector {
 	size_t len;
 };
 
+/* clang-format off */
 #define VECTOR(array, clause) { #array, clause, array, sizeof(array) }
 #define VECTOR_COUNT(list)    (sizeof(list) / sizeof((list)[0]))
+/* clang-format on */
 
 #endif

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-#define IW_API __attribute__((visibility("default")))
+#define IW_API        __attribute__((visibility("default")))
 #define IW_MUST_CHECK __attribute__((warn_unused_result))
 #else
 #define IW_API
@@ -89,7 +89,7 @@ enum iw_err_index_ {
 #define IW_X_(name, term, clause, text) IW_ERR_INDEX_##name##_,
 	IW_ERR_LIST(IW_X_)
 #undef IW_X_
-	IW_ERR_COUNT_
+		IW_ERR_COUNT_
 };
 
 /* IW_E_NOMEM, IW_E_INVAL, ...: always negative. */
@@ -102,10 +102,10 @@ enum iw_err {
 
 /* A Terminate triplet in one number; IW_NOTERM: none belongs to the error. */
 #define IW_TERM(layer, etype, code) (0x10000u | (layer) << 12 | (etype) << 8 | (code))
-#define IW_NOTERM 0u
-#define IW_TERM_LAYER(t) ((uint8_t)((t) >> 12 & 0xf))
-#define IW_TERM_ETYPE(t) ((uint8_t)((t) >> 8 & 0xf))
-#define IW_TERM_CODE(t)  ((uint8_t)((t)&0xff))
+#define IW_NOTERM                   0u
+#define IW_TERM_LAYER(t)            ((uint8_t)((t) >> 12 & 0xf))
+#define IW_TERM_ETYPE(t)            ((uint8_t)((t) >> 8 & 0xf))
+#define IW_TERM_CODE(t)             ((uint8_t)((t)&0xff))
 
 /* The whole story of one failure. Zero-initialised means "no failure". Plain data: copy it freely. */
 struct iw_fault {
@@ -115,7 +115,8 @@ struct iw_fault {
 	bool from_peer;     /* the Terminate came from the peer */
 	uint64_t offset;    /* stream octet (TCP) of the failing FPDU, or 0 */
 	const char *clause; /* static text, never NULL once err is set: "RFC 5041 7.1" or "" */
-	char text[200];     /* "ddp: STag 0x0000beef: TO 0x2000 length 64 ends above the range 0x1000..0x2000" */
+	/* "ddp: STag 0x0000beef: TO 0x2000 length 64 ends above the range 0x1000..0x2000" */
+	char text[200];
 };
 
 /* The constant's name without its prefix, "DDP_BOUNDS"; "UNKNOWN" for a number that is none. Never NULL. */

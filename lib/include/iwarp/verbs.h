@@ -41,10 +41,12 @@ struct iw_conn_req;
 /* ---------------------------------------------------------------- context */
 
 struct iw_ctx_attr {
-	size_t size;            /* sizeof(struct iw_ctx_attr) */
-	uint64_t setup_ns;      /* connection and MPA set-up; and behind our FIN the peer's next octet or FIN; 0: 10 s */
-	uint64_t stall_ns;      /* no octet moved while something is outstanding; 0: 30 s */
-	uint64_t spin_ns;       /* iw_cq_wait polls that long before it sleeps: latency for CPU time; 0: none */
+	size_t size; /* sizeof(struct iw_ctx_attr) */
+	/* connection and MPA set-up; and behind our FIN the peer's next octet or FIN; 0: 10 s */
+	uint64_t setup_ns;
+	uint64_t stall_ns; /* no octet moved while something is outstanding; 0: 30 s */
+	/* iw_cq_wait polls that long before it sleeps: latency for CPU time; 0: none */
+	uint64_t spin_ns;
 	/* One line of JSON (no newline) per protocol event, for plots and labs; NULL: none. Called inside progress; must not call
 	 * the library. */
 	void (*trace)(void *trace_ctx, const char *line);
@@ -52,7 +54,8 @@ struct iw_ctx_attr {
 };
 
 /* attr NULL: defaults. IW_E_NOMEM, IW_E_OS: why says which step. */
-IW_API IW_MUST_CHECK int iw_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr, struct iw_fault *why);
+IW_API IW_MUST_CHECK int iw_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr,
+				    struct iw_fault *why);
 /* Frees everything made from the context as well; connections still up are aborted (iw_abort). NULL does nothing. */
 IW_API void iw_ctx_free(struct iw_ctx *ctx);
 /* Moves octets and timers, waiting at most timeout_ns for the first of them (0: not at all, negative: no limit of its own, the
@@ -76,21 +79,26 @@ IW_API int iw_pd_free(struct iw_pd *pd);
 enum iw_access {
 	IW_ACCESS_REMOTE_READ = 1,  /* the peer may RDMA Read from it */
 	IW_ACCESS_REMOTE_WRITE = 2, /* the peer may RDMA Write into it */
-	IW_ACCESS_READ_SINK = 4,    /* our own RDMA Reads may place their Responses in it; a Write to it is refused */
+	/* our own RDMA Reads may place their Responses in it; a Write to it is refused */
+	IW_ACCESS_READ_SINK = 4,
 };
 
 struct iw_mr_attr {
-	void *addr;             /* kept until iw_mr_revoke or the end of the context; not written to without a right that needs it */
+	/* kept until iw_mr_revoke or the end of the context; not written to without a right that needs it */
+	void *addr;
 	size_t len;
-	uint64_t to;            /* Tagged Offset of addr[0]: 0, an address, a file offset: as you like */
-	unsigned access;        /* set of enum iw_access */
-	struct iw_qp *qp;       /* valid on this stream alone; NULL: on every stream of the domain (RFC 5041 8.2) */
-	uint64_t lifetime_ns;   /* refused after that; 0: no limit */
-	uint32_t uses;          /* operations, then revoked; 0: no limit */
+	/* Tagged Offset of addr[0]: 0, an address, a file offset: as you like */
+	uint64_t to;
+	unsigned access; /* set of enum iw_access */
+	/* valid on this stream alone; NULL: on every stream of the domain (RFC 5041 8.2) */
+	struct iw_qp *qp;
+	uint64_t lifetime_ns; /* refused after that; 0: no limit */
+	uint32_t uses;        /* operations, then revoked; 0: no limit */
 };
 
 /* Registers a Tagged Buffer under an unpredictable STag. IW_E_INVAL (no rights, addr NULL with len, to + len wraps), IW_E_NOMEM. */
-IW_API IW_MUST_CHECK int iw_mr_reg(struct iw_mr **out, struct iw_pd *pd, const struct iw_mr_attr *attr, struct iw_fault *why);
+IW_API IW_MUST_CHECK int iw_mr_reg(struct iw_mr **out, struct iw_pd *pd,
+				   const struct iw_mr_attr *attr, struct iw_fault *why);
 IW_API uint32_t iw_mr_stag(const struct iw_mr *mr);
 /* Revokes and frees: when it returns nothing more is placed there and nothing more is read from there (RFC 5042 6.2.2). The peer's
  * operations that still name the STag end in a Terminate. Safe at any time, also after the peer's Invalidate. */
@@ -106,10 +114,11 @@ struct iw_wc {
 	uint64_t wr_id;
 	struct iw_qp *qp;
 	enum iw_wc_op op;
-	int status;             /* IW_OK, or why it did not happen: IW_E_CANCELED behind the first failure of a connection */
-	uint32_t len;           /* received or read octets */
-	bool solicited;         /* RECV: Send with Solicited Event */
-	bool invalidated;       /* RECV: the peer invalidated inval_stag */
+	/* IW_OK, or why it did not happen: IW_E_CANCELED behind the first failure of a connection */
+	int status;
+	uint32_t len;     /* received or read octets */
+	bool solicited;   /* RECV: Send with Solicited Event */
+	bool invalidated; /* RECV: the peer invalidated inval_stag */
 	uint32_t inval_stag;
 };
 
@@ -129,44 +138,48 @@ IW_API IW_MUST_CHECK int iw_cq_fd(struct iw_cq *cq, struct iw_fault *why);
 /* ---------------------------------------------------------------- queue pair */
 
 struct iw_qp_attr {
-	size_t size;            /* sizeof(struct iw_qp_attr) */
+	size_t size;                     /* sizeof(struct iw_qp_attr) */
 	struct iw_cq *send_cq, *recv_cq; /* may be the same; needed */
-	uint32_t sq_depth;      /* work requests posted and not completed; 0: 64 */
-	uint32_t rq_depth;      /* receives likewise; 0: 64 */
-	void *user;             /* iw_qp_user() gives it back */
+	uint32_t sq_depth;               /* work requests posted and not completed; 0: 64 */
+	uint32_t rq_depth;               /* receives likewise; 0: 64 */
+	void *user;                      /* iw_qp_user() gives it back */
 };
 
-IW_API IW_MUST_CHECK int iw_qp_new(struct iw_qp **out, struct iw_pd *pd, const struct iw_qp_attr *attr, struct iw_fault *why);
+IW_API IW_MUST_CHECK int iw_qp_new(struct iw_qp **out, struct iw_pd *pd,
+				   const struct iw_qp_attr *attr, struct iw_fault *why);
 /* Aborts a connection that is up (iw_abort); drops its completions not polled yet and its events not taken yet. NULL does nothing. */
 IW_API void iw_qp_free(struct iw_qp *qp);
 IW_API void *iw_qp_user(const struct iw_qp *qp);
 
 struct iw_sge {
-	const void *addr;       /* kept until the completion */
+	const void *addr; /* kept until the completion */
 	size_t len;
 };
 #define IW_SGE_MAX 4
 
 enum iw_wr_op { IW_WR_SEND, IW_WR_WRITE, IW_WR_READ };
 enum iw_wr_flag {
-	IW_WR_SOLICITED = 1,    /* SEND: Send with Solicited Event */
-	IW_WR_INVALIDATE = 2,   /* SEND: Send with Invalidate of inval_stag */
-	IW_WR_FENCE = 4,        /* begins only when all earlier RDMA Reads have completed (RFC 5040 5.5) */
-	IW_WR_QUIET = 8,        /* no completion when it succeeds; the next one that completes tells */
+	IW_WR_SOLICITED = 1,  /* SEND: Send with Solicited Event */
+	IW_WR_INVALIDATE = 2, /* SEND: Send with Invalidate of inval_stag */
+	/* begins only when all earlier RDMA Reads have completed (RFC 5040 5.5) */
+	IW_WR_FENCE = 4,
+	/* no completion when it succeeds; the next one that completes tells */
+	IW_WR_QUIET = 8,
 };
 
 struct iw_send_wr {
 	uint64_t wr_id;
 	enum iw_wr_op op;
 	unsigned flags;
-	const struct iw_sge *sge; /* SEND, WRITE: the octets, up to IW_SGE_MAX pieces (the list is borrowed, the octets are kept) */
+	/* SEND, WRITE: the octets, up to IW_SGE_MAX pieces (the list is borrowed, the octets are kept) */
+	const struct iw_sge *sge;
 	size_t nsge;
 	uint32_t inval_stag;
-	uint32_t remote_stag;   /* WRITE: sink; READ: source */
+	uint32_t remote_stag; /* WRITE: sink; READ: source */
 	uint64_t remote_to;
 	const struct iw_mr *sink; /* READ: with IW_ACCESS_READ_SINK; kept until the completion */
-	uint64_t sink_to;       /* READ: Tagged Offset within sink */
-	uint32_t len;           /* READ: octets */
+	uint64_t sink_to;         /* READ: Tagged Offset within sink */
+	uint32_t len;             /* READ: octets */
 };
 
 /* Queues one operation. Octets move at the next progress. Completions come in the order of posting (RFC 5040 5.5).
@@ -184,25 +197,31 @@ enum iw_rtr { IW_RTR_FORM_SEND = 1, IW_RTR_FORM_WRITE = 2, IW_RTR_FORM_READ = 4 
 
 /* Zero-initialised is the sensible default: tcp, CRC on, no markers, Rev 2 with fallback to Rev 1, IRD = ORD = 16. */
 struct iw_conn_param {
-	size_t size;            /* sizeof(struct iw_conn_param) */
-	const char *transport;  /* NULL or "tcp"; "sctp", "udp", "raw", "xdp" answer IW_E_NOTSUP with the reason where not built */
-	const char *host;       /* connect: name or address; listen: NULL is loopback, "*" every address */
-	uint16_t port;          /* listen: 0 picks one, see iw_listener_port */
-	const char *bind_addr;  /* connect: source address, NULL any */
-	const char *interface;  /* NULL any */
-	const char *cc;         /* congestion control, NULL the system's */
+	size_t size; /* sizeof(struct iw_conn_param) */
+	/* NULL or "tcp"; "sctp", "udp", "raw", "xdp" answer IW_E_NOTSUP with the reason where not built */
+	const char *transport;
+	/* connect: name or address; listen: NULL is loopback, "*" every address */
+	const char *host;
+	uint16_t port;           /* listen: 0 picks one, see iw_listener_port */
+	const char *bind_addr;   /* connect: source address, NULL any */
+	const char *interface;   /* NULL any */
+	const char *cc;          /* congestion control, NULL the system's */
 	uint32_t sndbuf, rcvbuf; /* socket buffers; 0: the system's own tuning */
-	int rev;                /* 0: 2, falling back to 1; 1 or 2: that one alone; -1: RDMA Consortium, Rev 0 */
-	bool rdmac;             /* accept RDMA Consortium peers */
+	/* 0: 2, falling back to 1; 1 or 2: that one alone; -1: RDMA Consortium, Rev 0 */
+	int rev;
+	bool rdmac; /* accept RDMA Consortium peers */
 	enum iw_crc_policy crc;
-	bool markers;           /* demand markers in what we receive */
-	bool peer_to_peer;      /* the initiator's first frame is an RTR (RFC 6581 9.2) */
-	unsigned rtr;           /* set of enum iw_rtr; 0: all three */
-	uint16_t ird, ord;      /* inbound and outbound RDMA Reads at once; 0: 16; IW_ORD_NO_NEGOTIATION */
-	bool no_reads;          /* IRD = ORD = 0 */
-	uint32_t mulpdu;        /* 0: FPDUs fit TCP segments; above: largest ULPDU offered to a peer that is libiwarp too (512..64768) */
-	uint32_t backlog;       /* listen: connection requests waiting for accept; 0: 128 */
-	const void *private_data; /* borrowed; at most 512 octets less what RFC 6581 and mulpdu need (4 and 8); keep within 244 for others */
+	bool markers;      /* demand markers in what we receive */
+	bool peer_to_peer; /* the initiator's first frame is an RTR (RFC 6581 9.2) */
+	unsigned rtr;      /* set of enum iw_rtr; 0: all three */
+	/* inbound and outbound RDMA Reads at once; 0: 16; IW_ORD_NO_NEGOTIATION */
+	uint16_t ird, ord;
+	bool no_reads; /* IRD = ORD = 0 */
+	/* 0: FPDUs fit TCP segments; above: largest ULPDU offered to a peer that is libiwarp too (512..64768) */
+	uint32_t mulpdu;
+	uint32_t backlog; /* listen: connection requests waiting for accept; 0: 128 */
+	/* borrowed; at most 512 octets less what RFC 6581 and mulpdu need (4 and 8); keep within 244 for others */
+	const void *private_data;
 	size_t private_data_len;
 };
 
@@ -211,9 +230,11 @@ struct iw_conn_param {
  * which Rev 1 does not have). Name resolution may block (addresses do not).
  * After an error nothing has begun and qp is as before: IW_E_STATE: qp was used before; IW_E_INVAL, IW_E_NOTSUP, IW_E_PERM, IW_E_NOENT, IW_E_LIMIT,
  * IW_E_NOMEM, IW_E_OS: why tells (a refusal that is known at once is one of them). */
-IW_API IW_MUST_CHECK int iw_connect(struct iw_qp *qp, const struct iw_conn_param *param, struct iw_fault *why);
+IW_API IW_MUST_CHECK int iw_connect(struct iw_qp *qp, const struct iw_conn_param *param,
+				    struct iw_fault *why);
 /* Errors as of iw_connect. While backlog requests wait for the peer or for an answer, further connections wait in the system's queue. */
-IW_API IW_MUST_CHECK int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_conn_param *param, struct iw_fault *why);
+IW_API IW_MUST_CHECK int iw_listen(struct iw_listener **out, struct iw_ctx *ctx,
+				   const struct iw_conn_param *param, struct iw_fault *why);
 IW_API uint16_t iw_listener_port(const struct iw_listener *l);
 /* "127.0.0.1:7471", "[::1]:7471" (owned) */
 IW_API const char *iw_listener_addr(const struct iw_listener *l);
@@ -222,10 +243,10 @@ IW_API void iw_listener_free(struct iw_listener *l);
 
 /* The request of an IW_EV_CONNECT_REQUEST: answer it once, within setup_ns. */
 struct iw_req_info {
-	const char *peer;       /* "192.0.2.1:40000" (owned by the request) */
+	const char *peer;            /* "192.0.2.1:40000" (owned by the request) */
 	const uint8_t *private_data; /* owned by the request */
 	size_t private_data_len;
-	uint16_t ird, ord;      /* the peer's; 0 when its Rev does not say */
+	uint16_t ird, ord; /* the peer's; 0 when its Rev does not say */
 	uint8_t rev;
 	bool crc, markers, peer_to_peer;
 };
@@ -235,7 +256,8 @@ IW_API void iw_req_info(const struct iw_conn_req *req, struct iw_req_info *info)
  * After an error the connection is closed and qp is as before: IW_E_CLOSED, IW_E_TIMEOUT and others that connections end with: the peer has gone, or
  * nobody answered it in time; IW_E_STATE: qp was used before; IW_E_INVAL: the Private Data is too long, qp is of another context;
  * IW_E_NOTSUP, IW_E_PERM: cc. */
-IW_API IW_MUST_CHECK int iw_accept(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_conn_param *param, struct iw_fault *why);
+IW_API IW_MUST_CHECK int iw_accept(struct iw_conn_req *req, struct iw_qp *qp,
+				   const struct iw_conn_param *param, struct iw_fault *why);
 /* Consumes req. Private Data that is too long closes the connection without a Reply. */
 IW_API void iw_reject(struct iw_conn_req *req, const void *private_data, size_t len);
 
@@ -253,16 +275,17 @@ struct iw_qp_info {
 	char local[64], peer[64]; /* addresses */
 	uint8_t rev;
 	bool crc, tx_markers, rx_markers, large_fpdus;
-	uint16_t ird, ord;      /* in force */
+	uint16_t ird, ord; /* in force */
 	uint16_t peer_ird, peer_ord;
-	uint8_t rtr;            /* initiator: the form sent, responder: the set agreed on, enum iw_rtr; 0: none */
-	uint32_t emss, mulpdu;  /* of this moment */
-	uint64_t tx_octets, rx_octets;     /* of the LLP */
+	/* initiator: the form sent, responder: the set agreed on, enum iw_rtr; 0: none */
+	uint8_t rtr;
+	uint32_t emss, mulpdu;         /* of this moment */
+	uint64_t tx_octets, rx_octets; /* of the LLP */
 	uint64_t tx_fpdus, rx_fpdus;
-	uint64_t tx_sends, rx_sends;       /* system calls */
-	uint64_t retransmits;   /* TCP segments sent again */
-	char cc[16];            /* congestion control in force; "" not known */
-	const uint8_t *private_data;       /* the peer's, owned by the queue pair */
+	uint64_t tx_sends, rx_sends; /* system calls */
+	uint64_t retransmits;        /* TCP segments sent again */
+	char cc[16];                 /* congestion control in force; "" not known */
+	const uint8_t *private_data; /* the peer's, owned by the queue pair */
 	size_t private_data_len;
 };
 /* Makes two system calls for the last two fields: not for every turn of a busy loop. */
@@ -273,9 +296,11 @@ IW_API void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info);
 enum iw_ev_type {
 	IW_EV_CONNECT_REQUEST, /* listener, req */
 	IW_EV_ESTABLISHED,     /* qp; a completion may be polled before this has been taken */
-	IW_EV_REJECTED,        /* qp: the peer's Private Data is in iw_qp_info; fault says IW_E_REJECTED. IW_EV_CLOSED follows. */
-	IW_EV_PEER_CLOSED,     /* qp: the peer sends no more (FIN); we still may */
-	IW_EV_CLOSED,          /* qp: over; fault.err is IW_OK for an orderly end. All completions were queued before it. Last event of a qp. */
+	/* qp: the peer's Private Data is in iw_qp_info; fault says IW_E_REJECTED. IW_EV_CLOSED follows. */
+	IW_EV_REJECTED,
+	IW_EV_PEER_CLOSED, /* qp: the peer sends no more (FIN); we still may */
+	/* qp: over; fault.err is IW_OK for an orderly end. All completions were queued before it. Last event of a qp. */
+	IW_EV_CLOSED,
 };
 
 struct iw_async_event {
@@ -283,7 +308,8 @@ struct iw_async_event {
 	struct iw_qp *qp;
 	struct iw_listener *listener;
 	struct iw_conn_req *req;
-	struct iw_fault fault; /* REJECTED, CLOSED: the first failure, local or told by the peer's Terminate */
+	/* REJECTED, CLOSED: the first failure, local or told by the peer's Terminate */
+	struct iw_fault fault;
 };
 /* False when there is none. */
 IW_API bool iw_next_event(struct iw_ctx *ctx, struct iw_async_event *ev);
