@@ -322,6 +322,23 @@ bool iw_stag_end(struct iw_stag_table *t, uint32_t stag)
 	return revoke_when_spent(t, r);
 }
 
+void iw_stag_tally(struct iw_stag_table *t, uint32_t stag, uint8_t right, uint64_t len)
+{
+	const struct iw_region *r = iw_stag_get(t, stag);
+	struct iw_stag_tally *tally;
+
+	if (!r || iw_likely(!r->tallied))
+		return;
+	tally = r->owner;
+	if (right == IW_RIGHT_REMOTE_WRITE) {
+		tally->writes++;
+		tally->write_octets += len;
+	} else {
+		tally->reads++;
+		tally->read_octets += len;
+	}
+}
+
 /* --- what to say ---------------------------------------------------------------------------------- */
 
 const char *iw_stag_verdict_name(enum iw_stag_verdict v)

@@ -32,13 +32,14 @@ enum iw_right {
 
 /*
  * One registration. Exactly one cache line on 64-bit machines. Its owner may change rights, expires,
- * uses and owner later through iw_stag_get; the rest belongs to the table.
+ * uses, owner and tallied later through iw_stag_get; the rest belongs to the table.
  */
 struct iw_region {
 	uint32_t stag;  /* set by the table */
 	uint8_t rights; /* set of enum iw_right */
 	bool live;      /* the table's: false in a free slot */
-	uint8_t reserved[2];
+	bool tallied;   /* owner points to a struct iw_stag_tally */
+	uint8_t reserved;
 	uint32_t pd;     /* protection domain: checked always */
 	uint32_t stream; /* 0: any stream of pd; else this stream alone (RFC 5041 8.2 wants both) */
 	uint8_t *base;   /* kept by the owner until revoked; may be NULL when len is 0 */
@@ -48,6 +49,12 @@ struct iw_region {
 	uint32_t uses;    /* operations left; UINT32_MAX: no limit */
 	uint32_t busy;    /* operations that have begun and not ended (Read Responses under way) */
 	void *owner;      /* the registrant's own */
+};
+
+/* What peers did with registered memory: operations that came to their end, and octets. */
+struct iw_stag_tally {
+	uint64_t writes, write_octets;
+	uint64_t reads, read_octets;
 };
 
 struct iw_stag_table;
@@ -130,5 +137,12 @@ int iw_stag_rdmap_error(struct iw_stag_table *t, enum iw_stag_verdict v, uint32_
 bool iw_stag_used(struct iw_stag_table *t, uint32_t stag);
 void iw_stag_begin(struct iw_stag_table *t, uint32_t stag);
 bool iw_stag_end(struct iw_stag_table *t, uint32_t stag);
+
+/*
+ * One operation of len octets has come to its end, a Write (right IW_RIGHT_REMOTE_WRITE) or a Read: it is
+ * added up where the registration is tallied. To be called before iw_stag_used or iw_stag_end, which may
+ * revoke it. An STag that is not registered is ignored.
+ */
+void iw_stag_tally(struct iw_stag_table *t, uint32_t stag, uint8_t right, uint64_t len);
 
 #endif

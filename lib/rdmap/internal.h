@@ -79,6 +79,8 @@ struct iw_rdmap {
 	bool rtr_pending;     /* initiator: the RTR is still to be sent */
 	uint8_t rtr_expected; /* responder: set of forms one of which must come first */
 
+	struct iw_stag_tally tally; /* of the peer's operations; octets as they move */
+
 	uint8_t term_buf[IW_RDMAP_TERM_MAX]; /* the QN 2 buffer: always ready */
 	struct iw_terminate term;
 	struct iw_ddp_out term_out;

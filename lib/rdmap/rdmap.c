@@ -148,6 +148,11 @@ uint32_t iw_rdmap_pd(const struct iw_rdmap *r)
 	return r->cfg.pd;
 }
 
+const struct iw_stag_tally *iw_rdmap_tally(const struct iw_rdmap *r)
+{
+	return &r->tally;
+}
+
 const struct iw_fault *iw_rdmap_fault(const struct iw_rdmap *r)
 {
 	return r->fault.err != 0 ? &r->fault : NULL;

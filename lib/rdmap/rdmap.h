@@ -198,5 +198,7 @@ bool iw_rdmap_terminate_due(const struct iw_rdmap *r);
 bool iw_rdmap_terminate_sent(const struct iw_rdmap *r);
 /* The first fault (valid until the next call), NULL when there is none. */
 const struct iw_fault *iw_rdmap_fault(const struct iw_rdmap *r);
+/* What the peer did with memory of this side: octets as they move, operations at their end. */
+const struct iw_stag_tally *iw_rdmap_tally(const struct iw_rdmap *r);
 
 #endif

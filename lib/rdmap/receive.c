@@ -87,8 +87,11 @@ static int on_write(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, stru
 {
 	(void)now;
 	(void)why;
-	if (m->len > 0)
-		iw_stag_used(r->cfg.stags, m->stag);
+	if (m->len == 0)
+		return 0;
+	r->tally.writes++;
+	iw_stag_tally(r->cfg.stags, m->stag, IW_RIGHT_REMOTE_WRITE, m->len);
+	iw_stag_used(r->cfg.stags, m->stag);
 	return 0;
 }
 
@@ -330,6 +333,8 @@ static int take_segment(struct iw_rdmap *r, bool in_order, uint64_t seq, const s
 		err = iw_ddp_in_order(r->ddp, h, len, why);
 	if (err == 0)
 		err = iw_ddp_place(r->ddp, h, payload, len, rows[h->opcode].right, now, why);
+	if (err == 0 && h->opcode == IW_OP_WRITE)
+		r->tally.write_octets += len;
 	if (err == 0)
 		err = iw_ddp_arrive(r->ddp, in_order ? iw_ddp_next_seq(r->ddp) : seq, h, len, why);
 	return err;

@@ -208,6 +208,7 @@ static bool pull_response(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *
 		seg->npayload = 1;
 		seg->payload_len = len;
 		seg->copy = true;
+		r->tally.read_octets += len;
 		return true;
 	}
 	/* RFC 5040 4.8: the copied request is advanced to where it stopped. */
@@ -315,6 +316,11 @@ static bool ended(struct iw_rdmap *r, uint64_t end_pos)
 		if (!in->out.ended)
 			return false;
 		in->end_pos = end_pos;
+		if (in->counted) {
+			r->tally.reads++;
+			iw_stag_tally(r->cfg.stags, in->rreq.src_stag, IW_RIGHT_REMOTE_READ,
+				      in->rreq.size);
+		}
 		release_source(r, in);
 		r->in_unsent++;
 		return true;

@@ -75,3 +75,16 @@ void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info)
 	info->private_data = p->pd;
 	info->private_data_len = p->pd_len;
 }
+
+void iw_verbs_tally(struct iw_tally *out, const struct iw_stag_tally *t)
+{
+	*out = (struct iw_tally){ .writes = t->writes,
+				  .write_octets = t->write_octets,
+				  .reads = t->reads,
+				  .read_octets = t->read_octets };
+}
+
+void iw_qp_tally(const struct iw_qp *qp, struct iw_tally *out)
+{
+	iw_verbs_tally(out, iw_rdmap_tally(qp->rdmap));
+}

@@ -64,6 +64,7 @@ struct iw_pd {
 };
 
 struct iw_mr {
+	struct iw_stag_tally tally;
 	struct iw_pd *pd;
 	struct iw_list all;
 	uint32_t stag;
@@ -206,6 +207,9 @@ static inline void iw_verbs_sync_bells(struct iw_ctx *ctx)
 /* event.c */
 void iw_verbs_event(struct iw_ctx *ctx, struct event_source *s, enum iw_ev_type type);
 void iw_verbs_forget_events(struct iw_ctx *ctx, struct event_source *s);
+
+/* info.c */
+void iw_verbs_tally(struct iw_tally *out, const struct iw_stag_tally *t);
 
 /* cq.c */
 IW_MUST_CHECK int iw_verbs_cq_reserve(struct iw_cq *cq, uint32_t depth, struct iw_fault *why);

@@ -63,7 +63,7 @@ int iw_mr_reg(struct iw_mr **out, struct iw_pd *pd, const struct iw_mr_attr *att
 		return iw_fail(why, IW_E_NOMEM, "memory region: no memory");
 	if (attr->qp)
 		r.stream = iw_rdmap_stream(attr->qp->rdmap);
-	r.owner = mr;
+	r.owner = &mr->tally;
 	err = iw_stag_add(ctx->stags, &r, &mr->stag, why);
 	if (err) {
 		iw_verbs_free(ctx, mr, sizeof(*mr));
@@ -89,7 +89,7 @@ static struct iw_region *region_of(const struct iw_mr *mr)
 {
 	struct iw_region *r = iw_stag_get(mr->pd->ctx->stags, mr->stag);
 
-	return r && r->owner == mr ? r : NULL;
+	return r && r->owner == &mr->tally ? r : NULL;
 }
 
 void iw_mr_revoke(struct iw_mr *mr)
@@ -111,4 +111,13 @@ bool iw_mr_valid(const struct iw_mr *mr)
 	const struct iw_region *r = region_of(mr);
 
 	return r && r->uses > 0 && (r->expires == IW_TIME_NEVER || iw_os_now() < r->expires);
+}
+
+void iw_mr_tally(struct iw_mr *mr, struct iw_tally *out)
+{
+	struct iw_region *r = region_of(mr);
+
+	if (r)
+		r->tallied = true;
+	iw_verbs_tally(out, &mr->tally);
 }

@@ -296,6 +296,93 @@ static void region_with_a_lifetime_or_a_number_of_uses_ends(void **state)
 	assert_int_equal(board[0], 'x');
 }
 
+/* Whole operations by region, octets as they move by peer; those of no octets do not count. */
+static void what_a_peer_did_is_tallied_by_region_and_by_peer(void **state)
+{
+	const size_t len = 3000001;
+	unsigned char *src = octets(len, 1), *board = octets(len, 0);
+	struct iw_tally t;
+	struct iw_mr *mr, *other, *sink;
+
+	(void)state;
+	end_join(&a, &b);
+	mr = end_reg(&b, board, len, IW_ACCESS_REMOTE_READ | IW_ACCESS_REMOTE_WRITE);
+	other = end_reg(&b, board, len, IW_ACCESS_REMOTE_WRITE);
+	sink = end_reg(&a, src, len, IW_ACCESS_READ_SINK);
+	iw_mr_tally(mr, &t);
+	assert_int_equal(t.writes + t.reads, 0);
+	assert_int_equal(end_write(&a, 1, src, len, iw_mr_stag(mr), 0, 0), 0);
+	assert_int_equal(end_write(&a, 2, src, 7, iw_mr_stag(mr), 7, 0), 0);
+	assert_int_equal(end_write(&a, 3, src, 0, iw_mr_stag(mr), 0, 0), 0);
+	assert_int_equal(end_write(&a, 4, src, 5, iw_mr_stag(other), 0, 0), 0);
+	assert_int_equal(end_read(&a, 5, sink, 0, 1000, iw_mr_stag(mr), 0), 0);
+	assert_int_equal(end_read(&a, 6, sink, 0, 0, iw_mr_stag(mr), 0), 0);
+	end_until(&a, &b, end_wc(&a, 6));
+	iw_mr_tally(mr, &t);
+	assert_int_equal(t.writes, 2);
+	assert_int_equal(t.write_octets, len + 7);
+	assert_int_equal(t.reads, 1);
+	assert_int_equal(t.read_octets, 1000);
+	iw_mr_tally(other, &t); /* not counted before this first call */
+	assert_int_equal(t.writes, 0);
+	iw_qp_tally(b.qp, &t);
+	assert_int_equal(t.writes, 3);
+	assert_int_equal(t.write_octets, len + 7 + 5);
+	assert_int_equal(t.reads, 1);
+	assert_int_equal(t.read_octets, 1000);
+	iw_qp_tally(a.qp, &t);
+	assert_int_equal(t.writes + t.reads, 0);
+	free(src);
+	free(board);
+}
+
+/*
+ * In the middle of a long Write, and of a long Read Response: of what the owner does to the memory
+ * behind the call nothing is overwritten, and nothing gets to the peer. SEC-06, DDP-113
+ */
+static void revocation_in_mid_operation_is_final(void **state)
+{
+	(void)state;
+	for (int reading = 0; reading < 2; reading++) {
+		const size_t len = 64 << 20;
+		unsigned char *far = malloc(len), *board = malloc(len);
+		struct iw_mr *mr, *sink = NULL;
+		struct iw_tally t;
+
+		assert_true(far && board);
+		memset(far, 1, len);
+		memset(board, 2, len);
+		if (reading) {
+			close_both(NULL);
+			open_both(NULL);
+		}
+		end_join_with(&a, &b, (struct iw_conn_param){ .mulpdu = 64768 });
+		mr = end_reg(&b, board, len,
+			     reading ? IW_ACCESS_REMOTE_READ : IW_ACCESS_REMOTE_WRITE);
+		if (reading) {
+			sink = end_reg(&a, far, len, IW_ACCESS_READ_SINK);
+			assert_int_equal(
+				end_read(&a, 1, sink, 0, (uint32_t)len, iw_mr_stag(mr), 0), 0);
+		} else {
+			assert_int_equal(end_write(&a, 1, far, len, iw_mr_stag(mr), 0, 0), 0);
+		}
+		end_until(&a, &b, (iw_qp_tally(b.qp, &t), t.write_octets + t.read_octets > 1 << 20));
+		iw_mr_revoke(mr);
+		iw_qp_tally(b.qp, &t);
+		assert_true(t.write_octets + t.read_octets < len);
+		memset(board, 3, len);
+		end_until(&a, &b, a.seen[IW_EV_CLOSED] && b.seen[IW_EV_CLOSED]);
+		for (size_t i = 0; i < len; i++) {
+			if (board[i] != 3 || far[i] == 3)
+				fail_msg("octet %zu of a %s", i, reading ? "Read" : "Write");
+		}
+		assert_int_equal(b.fault.err, reading ? IW_E_RP_STAG : IW_E_DDP_STAG);
+		iw_mr_revoke(sink);
+		free(far);
+		free(board);
+	}
+}
+
 static void impossible_regions_are_refused(void **state)
 {
 	char c;
@@ -783,6 +870,8 @@ int main(void)
 		test(write_after_revocation_is_refused_and_places_nothing),
 		test(region_of_another_stream_or_domain_is_refused),
 		test(region_with_a_lifetime_or_a_number_of_uses_ends),
+		test(what_a_peer_did_is_tallied_by_region_and_by_peer),
+		test(revocation_in_mid_operation_is_final),
 		test(impossible_regions_are_refused),
 		test(impossible_work_is_refused),
 		test(reads_are_refused_where_none_were_agreed_on),

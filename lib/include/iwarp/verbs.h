@@ -106,6 +106,15 @@ IW_API void iw_mr_revoke(struct iw_mr *mr);
 /* False once the peer has invalidated it, its uses are spent or its life is over. */
 IW_API bool iw_mr_valid(const struct iw_mr *mr);
 
+/* What peers did with memory of this side: RDMA Writes into it, RDMA Reads from it. Those of no octets do not count. */
+struct iw_tally {
+	uint64_t writes, write_octets;
+	uint64_t reads, read_octets;
+};
+/* Of a memory region, by operations that came to their end, from the first call on: call it once behind iw_mr_reg. What was counted
+ * stays when the region is not valid any more. */
+IW_API void iw_mr_tally(struct iw_mr *mr, struct iw_tally *out);
+
 /* ---------------------------------------------------------------- completion queue */
 
 enum iw_wc_op { IW_WC_SEND, IW_WC_WRITE, IW_WC_READ, IW_WC_RECV };
@@ -290,6 +299,8 @@ struct iw_qp_info {
 };
 /* Makes two system calls for the last two fields: not for every turn of a busy loop. */
 IW_API void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info);
+/* What this peer did with memory of this side: octets as they move, operations when they came to their end. */
+IW_API void iw_qp_tally(const struct iw_qp *qp, struct iw_tally *out);
 
 /* ---------------------------------------------------------------- asynchronous events */
 
