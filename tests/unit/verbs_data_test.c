@@ -361,12 +361,13 @@ static void revocation_in_mid_operation_is_final(void **state)
 			     reading ? IW_ACCESS_REMOTE_READ : IW_ACCESS_REMOTE_WRITE);
 		if (reading) {
 			sink = end_reg(&a, far, len, IW_ACCESS_READ_SINK);
-			assert_int_equal(
-				end_read(&a, 1, sink, 0, (uint32_t)len, iw_mr_stag(mr), 0), 0);
+			assert_int_equal(end_read(&a, 1, sink, 0, (uint32_t)len, iw_mr_stag(mr), 0),
+					 0);
 		} else {
 			assert_int_equal(end_write(&a, 1, far, len, iw_mr_stag(mr), 0, 0), 0);
 		}
-		end_until(&a, &b, (iw_qp_tally(b.qp, &t), t.write_octets + t.read_octets > 1 << 20));
+		end_until(&a, &b,
+			  (iw_qp_tally(b.qp, &t), t.write_octets + t.read_octets > 1 << 20));
 		iw_mr_revoke(mr);
 		iw_qp_tally(b.qp, &t);
 		assert_true(t.write_octets + t.read_octets < len);
