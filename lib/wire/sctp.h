@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * SCTP packets (RFC 9260 section 3): common header, chunks, parameters, error causes.
+ *
+ * Chunks, parameters and causes share one shape: a type, a length that counts the four octets of both, a
+ * value, padding to a multiple of four. Decoders judge nothing: which type, flag or value is right is the
+ * engine's to say.
+ */
+#ifndef IW_WIRE_SCTP_H
+#define IW_WIRE_SCTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/num.h"
+#include "util/text.h"
+
+#define IW_SCTP_HDR_LEN       12
+#define IW_SCTP_CHUNK_HDR_LEN 4
+#define IW_SCTP_DATA_HDR_LEN  16   /* of the chunk, before the user data */
+#define IW_SCTP_INIT_LEN      16   /* of the value, before the parameters */
+#define IW_SCTP_SACK_LEN      12   /* of the value, before the gap blocks */
+#define IW_SCTP_UDP_PORT      9899 /* RFC 6951: sctp-tunneling */
+
+enum iw_sctp_chunk_type {
+	IW_SCTP_DATA = 0,
+	IW_SCTP_INIT = 1,
+	IW_SCTP_INIT_ACK = 2,
+	IW_SCTP_SACK = 3,
+	IW_SCTP_HEARTBEAT = 4,
+	IW_SCTP_HEARTBEAT_ACK = 5,
+	IW_SCTP_ABORT = 6,
+	IW_SCTP_SHUTDOWN = 7,
+	IW_SCTP_SHUTDOWN_ACK = 8,
+	IW_SCTP_ERROR = 9,
+	IW_SCTP_COOKIE_ECHO = 10,
+	IW_SCTP_COOKIE_ACK = 11,
+	IW_SCTP_SHUTDOWN_COMPLETE = 14,
+	IW_SCTP_PAD = 0x84, /* RFC 4820 */
+};
+/* "DATA", "INIT ACK", ...; "chunk" for the rest. */
+const char *iw_sctp_chunk_name(uint8_t type);
+
+/* What to do with a chunk, parameter or cause nobody knows: the two top bits (RFC 9260 3.2, 3.2.1). */
+#define IW_SCTP_UNKNOWN_SKIPS(type, top)   ((type)&1u << (top))
+#define IW_SCTP_UNKNOWN_REPORTS(type, top) ((type)&1u << ((top)-1))
+
+/* Chunk flags. */
+#define IW_SCTP_DATA_E 0x01 /* last fragment */
+#define IW_SCTP_DATA_B 0x02 /* first fragment */
+#define IW_SCTP_DATA_U 0x04 /* unordered */
+#define IW_SCTP_DATA_I 0x08 /* acknowledge at once */
+#define IW_SCTP_T      0x01 /* ABORT, SHUTDOWN COMPLETE: the Verification Tag is reflected */
+
+enum iw_sctp_param_type {
+	IW_SCTP_PARAM_HEARTBEAT_INFO = 1,
+	IW_SCTP_PARAM_IPV4 = 5,
+	IW_SCTP_PARAM_IPV6 = 6,
+	IW_SCTP_PARAM_COOKIE = 7,
+	IW_SCTP_PARAM_UNRECOGNIZED = 8,
+	IW_SCTP_PARAM_COOKIE_PRESERVATIVE = 9,
+	IW_SCTP_PARAM_HOST_NAME = 11,
+	IW_SCTP_PARAM_ADDRESS_TYPES = 12,
+	IW_SCTP_PARAM_ECN = 0x8000,
+	IW_SCTP_PARAM_ADAPTATION = 0xc006, /* RFC 5061 4.2.6 */
+};
+
+enum iw_sctp_cause {
+	IW_SCTP_CAUSE_STREAM = 1,
+	IW_SCTP_CAUSE_MISSING_PARAM = 2,
+	IW_SCTP_CAUSE_STALE_COOKIE = 3,
+	IW_SCTP_CAUSE_RESOURCE = 4,
+	IW_SCTP_CAUSE_ADDRESS = 5,
+	IW_SCTP_CAUSE_CHUNK = 6,
+	IW_SCTP_CAUSE_INVALID_PARAM = 7,
+	IW_SCTP_CAUSE_PARAMS = 8,
+	IW_SCTP_CAUSE_NO_DATA = 9,
+	IW_SCTP_CAUSE_SHUTTING_DOWN = 10,
+	IW_SCTP_CAUSE_RESTART_ADDRESS = 11,
+	IW_SCTP_CAUSE_USER = 12,
+	IW_SCTP_CAUSE_PROTOCOL = 13,
+};
+/* "user-initiated abort", ...; "error cause" for the rest. */
+const char *iw_sctp_cause_name(uint16_t cause);
+
+/* --- common header ---------------------------------------------------------------------------- */
+
+struct iw_sctp_hdr {
+	uint16_t sport, dport;
+	uint32_t vtag;
+	uint32_t checksum; /* CRC32c; on the wire least significant octet first */
+};
+/* 12, or 0: fewer octets. */
+int iw_sctp_hdr_decode(struct iw_sctp_hdr *out, const uint8_t *src, size_t len);
+/* 12, or IW_E_INVAL: cap is too small. */
+int iw_sctp_hdr_encode(uint8_t *dst, size_t cap, const struct iw_sctp_hdr *in);
+void iw_sctp_hdr_print(struct iw_text *t, const struct iw_sctp_hdr *h);
+/* RFC 9260 6.8: of a whole packet, as if its checksum field were zero. len >= 12. */
+uint32_t iw_sctp_checksum(const uint8_t *packet, size_t len);
+
+/* --- chunks, parameters, causes --------------------------------------------------------------- */
+
+struct iw_sctp_chunk {
+	uint8_t type, flags;
+	uint16_t len;         /* as on the wire: 4 and the value */
+	const uint8_t *value; /* points into the decoded octets (borrowed) */
+	size_t value_len;
+};
+/*
+ * Octets to the next chunk: len rounded up to four, or all there is when the last padding is missing.
+ * 0: the chunk goes on behind src (a chunk must lie in its packet as a whole). IW_E_FORMAT: a length below 4.
+ */
+int iw_sctp_chunk_decode(struct iw_sctp_chunk *out, const uint8_t *src, size_t len);
+/*
+ * Writes header (len is value_len + 4, whatever in->len says), value and zero padding; value NULL: its
+ * octets are the caller's to fill. Octets written, a multiple of four; IW_E_INVAL: cap is too small.
+ */
+int iw_sctp_chunk_encode(uint8_t *dst, size_t cap, const struct iw_sctp_chunk *in);
+/* One line about any chunk: what a reader of traces wants to know of it. No newline. */
+void iw_sctp_chunk_print(struct iw_text *t, const struct iw_sctp_chunk *c);
+
+/* A parameter or an error cause; decode and encode as for chunks. */
+struct iw_sctp_param {
+	uint16_t type, len;
+	const uint8_t *value;
+	size_t value_len;
+};
+int iw_sctp_param_decode(struct iw_sctp_param *out, const uint8_t *src, size_t len);
+int iw_sctp_param_encode(uint8_t *dst, size_t cap, const struct iw_sctp_param *in);
+void iw_sctp_param_print(struct iw_text *t, const struct iw_sctp_param *p);
+void iw_sctp_cause_print(struct iw_text *t, const struct iw_sctp_param *p);
+
+/* --- what chunks carry ------------------------------------------------------------------------ */
+
+struct iw_sctp_data {
+	uint32_t tsn;
+	uint16_t stream, ssn;
+	uint32_t ppid;
+	const uint8_t *data; /* borrowed */
+	size_t len;
+};
+/* value is that of a DATA chunk. Octets consumed, all; 0: fewer than 12. */
+int iw_sctp_data_decode(struct iw_sctp_data *out, const uint8_t *value, size_t len);
+/* The 16 octets of chunk header and DATA header in front of in->len octets of user data, which are not
+ * written. 16, or IW_E_INVAL: cap or in->len does not fit. */
+int iw_sctp_data_encode(uint8_t *dst, size_t cap, uint8_t flags, const struct iw_sctp_data *in);
+
+/* INIT and INIT ACK. */
+struct iw_sctp_init {
+	uint32_t tag, a_rwnd;
+	uint16_t os, mis;
+	uint32_t tsn;
+	const uint8_t *params; /* borrowed */
+	size_t params_len;
+};
+/* Octets consumed, all; 0: fewer than 16. */
+int iw_sctp_init_decode(struct iw_sctp_init *out, const uint8_t *value, size_t len);
+/* The value: 16 octets and the parameters (params NULL: none). Octets written or IW_E_INVAL. */
+int iw_sctp_init_encode(uint8_t *dst, size_t cap, const struct iw_sctp_init *in);
+
+struct iw_sctp_sack {
+	uint32_t cum, a_rwnd;
+	uint16_t ngaps, ndups;
+	const uint8_t *gaps; /* ngaps * 4 octets, borrowed */
+	const uint8_t *dups; /* ndups * 4 */
+};
+/* Octets consumed; 0: fewer than the counts say. */
+int iw_sctp_sack_decode(struct iw_sctp_sack *out, const uint8_t *value, size_t len);
+/* The value. Octets written or IW_E_INVAL. */
+int iw_sctp_sack_encode(uint8_t *dst, size_t cap, const struct iw_sctp_sack *in);
+/* Gap block i: its ends as offsets from cum (RFC 9260 3.3.4). */
+static inline uint16_t iw_sctp_gap_start(const struct iw_sctp_sack *s, size_t i)
+{
+	return iw_get_be16(s->gaps + 4 * i);
+}
+static inline uint16_t iw_sctp_gap_end(const struct iw_sctp_sack *s, size_t i)
+{
+	return iw_get_be16(s->gaps + 4 * i + 2);
+}
+
+/* Octets of padding behind len octets. */
+static inline size_t iw_sctp_pad(size_t len)
+{
+	return -len & 3;
+}
+
+#endif
