@@ -8,6 +8,7 @@
 #include "bench/bench.h"
 #include "bench/stag_bench.h"
 #include "cli/cli.h"
+#include "cli/conn.h"
 #include "cli/human.h"
 #include "cli/option.h"
 #include "cli/parse.h"
@@ -26,9 +27,6 @@
 #define DEPTH_LEAST  2
 #define DEPTH_MOST   64
 #define TIME_MAX     IW_SEC(24 * 3600)
-#define MULPDU_LEAST 512 /* as <iwarp/verbs.h> has it */
-#define MULPDU_MOST  64768
-
 enum task { TASK_RUN, TASK_LISTEN, TASK_STAG };
 
 struct opts {
@@ -39,16 +37,12 @@ struct opts {
 	size_t mode;
 	uint64_t sizes[SIZES_MAX];
 	size_t nsizes;
-	bool run_option;        /* one that only a client has */
-	bool connection_option; /* one that belongs to a connection */
-	bool listen_option;     /* one that only a listener has */
+	bool run_option;    /* one that only a client has */
+	bool listen_option; /* one that only a listener has */
 	uint32_t depth;
 	uint64_t count, time_ns, warmup_ns, interval_ns, spin_ns, memory;
-	const char *cc;
-	uint32_t mulpdu;
-	enum iw_crc_policy crc;
-	bool markers, no_verify;
-	int rev;
+	bool no_verify;
+	struct iw_conn_opts conn;
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -58,11 +52,6 @@ enum {
 	KEY_DEPTH,
 	KEY_INTERVAL,
 	KEY_SPIN,
-	KEY_CC,
-	KEY_MULPDU,
-	KEY_CRC,
-	KEY_MARKERS,
-	KEY_REV,
 	KEY_NO_VERIFY,
 	KEY_ONCE,
 	KEY_MEMORY,
@@ -89,16 +78,6 @@ static const struct argp_option options[] = {
 
 	{ "spin", KEY_SPIN, "TIME", 0,
 	  "Poll that long before sleeping: shorter latency for CPU time (default 0)", 3 },
-	{ "cc", KEY_CC, "NAME", 0,
-	  "TCP congestion control, at both ends (default the system's);"
-	  " with --listen for clients that do not choose", 3 },
-	{ "mulpdu", KEY_MULPDU, "auto|emss|N", 0,
-	  "Longest segment: auto lets an FPDU span TCP segments, emss makes each FPDU one TCP"
-	  " segment as RNICs need, N is an upper bound in octets (512 to 64768)", 3 },
-	{ "crc", KEY_CRC, "wanted|required|off", 0,
-	  "MPA's CRC32c (default wanted); it is off when both ends say so", 3 },
-	{ "markers", KEY_MARKERS, NULL, 0, "Demand MPA markers in what this end receives", 3 },
-	{ "rev", KEY_REV, "1|2", 0, "MPA revision (default 2, falling back to 1)", 3 },
 	{ 0 },
 };
 /* clang-format on */
@@ -122,15 +101,6 @@ static void parse_sizes(struct opts *o, const struct argp_state *state, const ch
 			return;
 		p += len + 1;
 	}
-}
-
-static uint32_t parse_mulpdu(const struct argp_state *state, const char *arg)
-{
-	if (strcmp(arg, "auto") == 0)
-		return MULPDU_MOST;
-	if (strcmp(arg, "emss") == 0)
-		return 0;
-	return (uint32_t)iw_cli_size(state, "--mulpdu", arg, MULPDU_LEAST, MULPDU_MOST);
 }
 
 static error_t run_option(int key, const char *arg, const struct argp_state *state, struct opts *o)
@@ -157,6 +127,9 @@ static error_t run_option(int key, const char *arg, const struct argp_state *sta
 	case KEY_NO_VERIFY:
 		o->no_verify = true;
 		break;
+	case KEY_SPIN:
+		o->spin_ns = iw_cli_duration(state, "--spin", arg, 0, IW_SEC(10));
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -184,40 +157,6 @@ static error_t listen_option(int key, const char *arg, const struct argp_state *
 	return 0;
 }
 
-static error_t connection_option(int key, const char *arg, const struct argp_state *state,
-				 struct opts *o)
-{
-	static const char *const crc[] = { "wanted", "required", "off", NULL };
-
-	switch (key) {
-	case KEY_SPIN:
-		o->spin_ns = iw_cli_duration(state, "--spin", arg, 0, IW_SEC(10));
-		break;
-	case KEY_CC:
-		if (arg[0] == '\0' || strlen(arg) > 15)
-			argp_error(state, "--cc \"%s\": expected a name of 1 to 15 characters",
-				   arg);
-		o->cc = arg;
-		break;
-	case KEY_MULPDU:
-		o->mulpdu = parse_mulpdu(state, arg);
-		break;
-	case KEY_CRC:
-		o->crc = (enum iw_crc_policy)iw_cli_enum(state, "--crc", arg, crc);
-		break;
-	case KEY_MARKERS:
-		o->markers = true;
-		break;
-	case KEY_REV:
-		o->rev = (int)iw_cli_u64(state, "--rev", arg, 1, 2);
-		break;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-	o->connection_option = true;
-	return 0;
-}
-
 static void check_options(const struct argp_state *state, struct opts *o)
 {
 	if (o->listen) {
@@ -231,7 +170,7 @@ static void check_options(const struct argp_state *state, struct opts *o)
 	if (o->listen_option)
 		argp_error(state, "--once and --memory go with --listen");
 	if (o->host && !o->mode_name && strcmp(o->host, "stag") == 0) {
-		if (o->run_option || o->connection_option)
+		if (o->run_option || o->conn.given || o->spin_ns)
 			argp_error(state, "stag: takes no options of its own");
 		o->task = TASK_STAG;
 		return;
@@ -257,7 +196,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->cli;
+		state->child_inputs[0] = &o->conn;
+		state->child_inputs[1] = &o->cli;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->mode_name)
@@ -272,32 +212,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	default:
 		err = run_option(key, arg, state, o);
-		if (err == ARGP_ERR_UNKNOWN)
-			err = listen_option(key, arg, state, o);
-		return err == ARGP_ERR_UNKNOWN ? connection_option(key, arg, state, o) : err;
+		return err == ARGP_ERR_UNKNOWN ? listen_option(key, arg, state, o) : err;
 	}
 }
 
 static void trace_line(void *ctx, const char *line)
 {
 	iw_cli_trace_line(ctx, line, strlen(line));
-}
-
-static void connection_param(struct iw_conn_param *p, const struct opts *o)
-{
-	*p = (struct iw_conn_param){
-		.size = sizeof(*p),
-		.transport = o->cli.transport,
-		.host = o->listen ? o->cli.bind : o->host,
-		.bind_addr = o->listen ? NULL : o->cli.bind,
-		.interface = o->cli.interface,
-		.port = o->cli.port,
-		.cc = o->cc,
-		.mulpdu = o->mulpdu,
-		.crc = o->crc,
-		.markers = o->markers,
-		.rev = o->rev,
-	};
 }
 
 /* --- a client's results ----------------------------------------------------------------------- */
@@ -531,7 +452,7 @@ static int run_size(struct opts *o, uint64_t size)
 	struct iw_fault why = { 0 };
 	int err, status;
 
-	connection_param(&cfg.conn, o);
+	iw_conn_opts_param(&o->conn, &o->cli, o->listen ? NULL : o->host, &cfg.conn);
 	iw_log_info("%s to %s port %u: messages of %" PRIu64 " octets, %u outstanding",
 		    iw_bench_mode_names[cfg.mode], o->host, o->cli.port, size, cfg.depth);
 	if (iw_bench_client_new(&c, &cfg, &why) < 0)
@@ -663,7 +584,7 @@ static int run_listener(struct opts *o)
 	struct iw_fault why = { 0 };
 	int status;
 
-	connection_param(&cfg.conn, o);
+	iw_conn_opts_param(&o->conn, &o->cli, o->listen ? NULL : o->host, &cfg.conn);
 	if (iw_bench_server_new(&s, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
 	status = serve(o, s);
@@ -702,7 +623,9 @@ static int run_stag(struct opts *o)
 
 /* --- main ------------------------------------------------------------------------------------- */
 
-static const struct argp_child kids[] = { { &iw_cli_argp, 0, "Common options:", -1 }, { 0 } };
+static const struct argp_child kids[] = { { &iw_conn_argp, 0, NULL, 3 },
+					  { &iw_cli_argp, 0, "Common options:", -2 },
+					  { 0 } };
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
@@ -733,11 +656,11 @@ int main(int argc, char **argv)
 	struct opts o = {
 		.warmup_ns = IW_SEC(1),
 		.interval_ns = IW_SEC(1),
-		.mulpdu = MULPDU_MOST,
 	};
 	int status;
 
 	iw_cli_init(&o.cli, "ddp-bench", "tcp");
+	iw_conn_opts_init(&o.conn);
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)

@@ -1,35 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* ddp-recv: the Data Sink. Takes the files that are pushed to it, or pulls them from a listening ddp-send. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "file/options.h"
 
-struct opts {
-	struct iw_cli cli;
-	struct iw_transfer_opts transfer;
-	struct iw_endpoint peer;
-	char **args;
-	size_t nargs, cap;
-};
-
-static void add_arg(struct opts *o, const struct argp_state *state, char *arg)
-{
-	if (o->nargs == o->cap) {
-		size_t cap = o->cap ? o->cap * 2 : 16;
-		char **args = reallocarray(o->args, cap, sizeof(*args));
-
-		if (!args)
-			argp_failure(state, IW_EXIT_FAILED, 0, "no memory for the arguments");
-		o->args = args;
-		o->cap = cap;
-	}
-	o->args[o->nargs++] = arg;
-}
-
 /* The remote paths take the place of the arguments that named them. */
-static void check_puller(struct opts *o, const struct argp_state *state)
+static void check_puller(struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	for (size_t i = 0; i + 1 < o->nargs; i++) {
 		struct iw_endpoint e;
@@ -44,13 +20,13 @@ static void check_puller(struct opts *o, const struct argp_state *state)
 		o->peer = e;
 		o->args[i] += e.path - o->args[i];
 	}
-	o->transfer.cfg.paths = o->args;
-	o->transfer.cfg.npaths = o->nargs - 1;
+	o->cfg.paths = o->args;
+	o->cfg.npaths = o->nargs - 1;
 }
 
-static void check_args(struct opts *o, const struct argp_state *state)
+static void check_args(struct iw_transfer_opts *o, const struct argp_state *state)
 {
-	struct iw_transfer_cfg *cfg = &o->transfer.cfg;
+	struct iw_transfer_cfg *cfg = &o->cfg;
 	struct iw_endpoint target;
 
 	if (o->nargs == 0)
@@ -69,21 +45,18 @@ static void check_args(struct opts *o, const struct argp_state *state)
 	if (cfg->to_stdout && cfg->npaths > 1)
 		argp_error(state, "-: standard output takes one file");
 	/* One stream, then the end: another would be mixed up with it. */
-	iw_transfer_opts_check(&o->transfer, state);
+	iw_transfer_opts_check(o, state);
 	cfg->once = cfg->once || (cfg->listen && cfg->to_stdout);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct opts *o = state->input;
+	struct iw_transfer_opts *o = state->input;
 
+	(void)arg;
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->transfer;
-		state->child_inputs[1] = &o->cli;
-		return 0;
-	case ARGP_KEY_ARG:
-		add_arg(o, state, arg);
+		state->child_inputs[0] = o;
 		return 0;
 	case ARGP_KEY_END:
 		check_args(o, state);
@@ -93,9 +66,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child kids[] = { { &iw_transfer_argp, 0, NULL, 1 },
-					  { &iw_cli_argp, 0, "Common options:", -1 },
-					  { 0 } };
+static const struct argp_child kids[] = { { &iw_transfer_argp, 0, NULL, 1 }, { 0 } };
 
 static const struct argp argp = {
 	.parser = parse,
@@ -109,22 +80,5 @@ static const struct argp argp = {
 
 int main(int argc, char **argv)
 {
-	struct opts o = { .nargs = 0 };
-	int status;
-
-	iw_cli_init(&o.cli, "ddp-recv", "tcp");
-	iw_transfer_opts_init(&o.transfer);
-	o.transfer.cfg.cli = &o.cli;
-	o.transfer.cfg.role = IW_XFER_SINK;
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	status = iw_cli_start(&o.cli);
-	if (status == IW_EXIT_OK)
-		status = iw_cli_check_transport(&o.cli);
-	if (status == IW_EXIT_OK) {
-		iw_transfer_opts_finish(&o.transfer, &o.cli, o.peer.host);
-		status = iw_transfer_run(&o.transfer.cfg);
-	}
-	status = iw_cli_finish(&o.cli, status);
-	free(o.args);
-	return status;
+	return iw_transfer_main(argc, argv, &argp, "ddp-recv", IW_XFER_SINK);
 }

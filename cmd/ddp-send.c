@@ -1,38 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* ddp-send: the Data Source. Pushes files to a listening ddp-recv, or serves a directory to those that pull. */
-#include <stdlib.h>
-
-#include "cli/cli.h"
 #include "file/options.h"
-
-struct opts {
-	struct iw_cli cli;
-	struct iw_transfer_opts transfer;
-	struct iw_endpoint peer;
-	char **args;
-	size_t nargs, cap;
-};
 
 static const struct argp_option options[] = {
 	{ "listen", 'l', NULL, 0, "Serve the files below DIR to every ddp-recv that asks", 1 },
 	{ 0 },
 };
 
-static void add_arg(struct opts *o, const struct argp_state *state, char *arg)
-{
-	if (o->nargs == o->cap) {
-		size_t cap = o->cap ? o->cap * 2 : 16;
-		char **args = reallocarray(o->args, cap, sizeof(*args));
-
-		if (!args)
-			argp_failure(state, IW_EXIT_FAILED, 0, "no memory for the arguments");
-		o->args = args;
-		o->cap = cap;
-	}
-	o->args[o->nargs++] = arg;
-}
-
-static void check_listener(struct opts *o, const struct argp_state *state)
+static void check_listener(struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	struct iw_endpoint dir;
 
@@ -42,10 +17,10 @@ static void check_listener(struct opts *o, const struct argp_state *state)
 	if (dir.is_remote || dir.is_stdio)
 		argp_error(state, "--listen \"%s\": expected a directory of this machine",
 			   o->args[0]);
-	o->transfer.cfg.path = dir.path;
+	o->cfg.path = dir.path;
 }
 
-static void check_pusher(struct opts *o, const struct argp_state *state)
+static void check_pusher(struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	struct iw_endpoint source;
 	size_t streams = 0;
@@ -66,41 +41,36 @@ static void check_pusher(struct opts *o, const struct argp_state *state)
 	}
 	if (streams > 1)
 		argp_error(state, "- stands for standard input, which can be sent once");
-	o->transfer.cfg.paths = o->args;
-	o->transfer.cfg.npaths = o->nargs - 1;
-	o->transfer.cfg.path = o->peer.path;
+	o->cfg.paths = o->args;
+	o->cfg.npaths = o->nargs - 1;
+	o->cfg.path = o->peer.path;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct opts *o = state->input;
+	struct iw_transfer_opts *o = state->input;
 
+	(void)arg;
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &o->transfer;
-		state->child_inputs[1] = &o->cli;
+		state->child_inputs[0] = o;
 		return 0;
 	case 'l':
-		o->transfer.cfg.listen = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		add_arg(o, state, arg);
+		o->cfg.listen = true;
 		return 0;
 	case ARGP_KEY_END:
-		if (o->transfer.cfg.listen)
+		if (o->cfg.listen)
 			check_listener(o, state);
 		else
 			check_pusher(o, state);
-		iw_transfer_opts_check(&o->transfer, state);
+		iw_transfer_opts_check(o, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-static const struct argp_child kids[] = { { &iw_transfer_argp, 0, NULL, 1 },
-					  { &iw_cli_argp, 0, "Common options:", -1 },
-					  { 0 } };
+static const struct argp_child kids[] = { { &iw_transfer_argp, 0, NULL, 1 }, { 0 } };
 
 static const struct argp argp = {
 	.options = options,
@@ -114,22 +84,5 @@ static const struct argp argp = {
 
 int main(int argc, char **argv)
 {
-	struct opts o = { .nargs = 0 };
-	int status;
-
-	iw_cli_init(&o.cli, "ddp-send", "tcp");
-	iw_transfer_opts_init(&o.transfer);
-	o.transfer.cfg.cli = &o.cli;
-	o.transfer.cfg.role = IW_XFER_SOURCE;
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	status = iw_cli_start(&o.cli);
-	if (status == IW_EXIT_OK)
-		status = iw_cli_check_transport(&o.cli);
-	if (status == IW_EXIT_OK) {
-		iw_transfer_opts_finish(&o.transfer, &o.cli, o.peer.host);
-		status = iw_transfer_run(&o.transfer.cfg);
-	}
-	status = iw_cli_finish(&o.cli, status);
-	free(o.args);
-	return status;
+	return iw_transfer_main(argc, argv, &argp, "ddp-send", IW_XFER_SOURCE);
 }

@@ -47,7 +47,6 @@ void iw_cli_init(struct iw_cli *cli, const char *tool, const char *transport)
 	iw_json_init(&cli->out, STDOUT_FILENO);
 	tool_name = tool;
 	argp_program_version_hook = print_version;
-	argp_program_bug_address = "the project's issue tracker";
 	argp_err_exit_status = IW_EXIT_USAGE;
 	iw_log_setup(tool, cli->level);
 }

@@ -71,7 +71,7 @@ struct iw_cli {
 extern const struct argp iw_cli_argp;
 
 /*
- * Before argp_parse: the defaults, argp's version, contact and exit status for bad usage, and the
+ * Before argp_parse: the defaults, argp's version and exit status for bad usage, and the
  * log's name. Standard descriptors that are closed are opened on /dev/null, so that no socket is
  * ever taken for one. @tool and @transport (the tool's default) are kept.
  */

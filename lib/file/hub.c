@@ -56,7 +56,7 @@ static void libc_free(void *ctx, void *p, size_t size)
 }
 
 static const struct iw_mem map_mem = { map_alloc, map_free, NULL };
-static const struct iw_mem libc_mem = { libc_alloc, libc_free, NULL };
+const struct iw_mem iw_file_heap = { libc_alloc, libc_free, NULL };
 
 /* Those that had to wait for memory may try again. */
 void iw_hub_slot_freed(struct hub *h)
@@ -542,7 +542,7 @@ int iw_transfer_run(const struct iw_transfer_cfg *cfg)
 	iw_list_init(&h.sessions);
 	iw_list_init(&h.ready);
 	iw_list_init(&h.starved);
-	iw_heap_init(&h.timers, &libc_mem);
+	iw_heap_init(&h.timers, &iw_file_heap);
 	iw_pool_init(&h.slots, &map_mem, IW_XFER_CHUNK, 0, SLOTS * 2);
 	iw_report_init(&h.report, cfg->cli, cfg->to_stdout);
 	/* A limit on the size of files is an error of write, not the end of the process. */

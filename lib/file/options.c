@@ -2,23 +2,15 @@
 /* The options of both transfer tools. */
 #include "file/options.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "cli/option.h"
 #include "file/digest.h"
-
-#define MULPDU_LEAST 512 /* as <iwarp/verbs.h> has it */
-#define MULPDU_MOST  64768
 
 enum {
 	KEY_DIGEST = 0xa001, /* no character: long only; not those of the common options */
 	KEY_FORCE,
 	KEY_ONCE,
-	KEY_CC,
-	KEY_MULPDU,
-	KEY_CRC,
-	KEY_MARKERS,
-	KEY_REV,
 };
 
 /* clang-format off */
@@ -29,44 +21,39 @@ static const struct argp_option options[] = {
 	  "What both ends compare (default xxh3); the choice of who connects", 1 },
 	{ "force", KEY_FORCE, NULL, 0, "Write also where a file of the same size and time is there already", 1 },
 	{ "once", KEY_ONCE, NULL, 0, "Listening: take one transfer, then exit with its status", 1 },
-
-	{ "cc", KEY_CC, "NAME", 0, "TCP congestion control (default the system's)", 2 },
-	{ "mulpdu", KEY_MULPDU, "auto|emss|N", 0,
-	  "Longest segment: auto lets an FPDU span TCP segments, emss makes each FPDU one TCP segment"
-	  " as RNICs need, N is an upper bound in octets (512 to 64768)", 2 },
-	{ "crc", KEY_CRC, "wanted|required|off", 0,
-	  "MPA's CRC32c (default wanted); it is off when both ends say so", 2 },
-	{ "markers", KEY_MARKERS, NULL, 0, "Demand MPA markers in what this end receives", 2 },
-	{ "rev", KEY_REV, "1|2", 0, "MPA revision (default 2, falling back to 1)", 2 },
 	{ 0 },
 };
 /* clang-format on */
 
-static uint32_t parse_mulpdu(const struct argp_state *state, const char *arg)
+static void add_arg(struct iw_transfer_opts *o, const struct argp_state *state, char *arg)
 {
-	if (strcmp(arg, "auto") == 0)
-		return MULPDU_MOST;
-	if (strcmp(arg, "emss") == 0)
-		return 0;
-	return (uint32_t)iw_cli_size(state, "--mulpdu", arg, MULPDU_LEAST, MULPDU_MOST);
-}
+	if (o->nargs == o->cap) {
+		size_t cap = o->cap ? o->cap * 2 : 16;
+		char **args = reallocarray(o->args, cap, sizeof(*args));
 
-static const char *parse_cc(const struct argp_state *state, const char *arg)
-{
-	if (arg[0] == '\0' || strlen(arg) > 15)
-		argp_error(state, "--cc \"%s\": expected a name of 1 to 15 characters", arg);
-	return arg;
+		if (!args)
+			argp_failure(state, IW_EXIT_FAILED, 0, "no memory for the arguments");
+		o->args = args;
+		o->cap = cap;
+	}
+	o->args[o->nargs++] = arg;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	static const char *const modes[] = { "write", "read", "send", NULL };
 	static const char *const digests[] = { "none", "xxh3", "sha256", NULL };
-	static const char *const crc[] = { "wanted", "required", "off", NULL };
 	struct iw_transfer_opts *o = state->input;
 	struct iw_transfer_cfg *cfg = &o->cfg;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->conn;
+		state->child_inputs[1] = &o->cli;
+		return 0;
+	case ARGP_KEY_ARG:
+		add_arg(o, state, arg);
+		return 0;
 	case 'm':
 		cfg->mode = (enum iw_xfer_mode)(iw_cli_enum(state, "--mode", arg, modes) + 1);
 		o->choice = "--mode";
@@ -81,33 +68,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_ONCE:
 		cfg->once = true;
 		return 0;
-	case KEY_CC:
-		cfg->conn.cc = parse_cc(state, arg);
-		return 0;
-	case KEY_MULPDU:
-		cfg->conn.mulpdu = parse_mulpdu(state, arg);
-		return 0;
-	case KEY_CRC:
-		cfg->conn.crc = (enum iw_crc_policy)iw_cli_enum(state, "--crc", arg, crc);
-		return 0;
-	case KEY_MARKERS:
-		cfg->conn.markers = true;
-		return 0;
-	case KEY_REV:
-		cfg->conn.rev = (int)iw_cli_u64(state, "--rev", arg, 1, 2);
-		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-const struct argp iw_transfer_argp = { .options = options, .parser = parse };
-
-void iw_transfer_opts_init(struct iw_transfer_opts *o)
-{
-	*o = (struct iw_transfer_opts){ .cfg = { .mode = IW_XFER_WRITE, .digest = IW_XFER_XXH3 } };
-	o->cfg.conn = (struct iw_conn_param){ .size = sizeof(o->cfg.conn), .mulpdu = MULPDU_MOST };
-}
+static const struct argp_child kids[] = { { &iw_conn_argp, 0, NULL, 2 },
+					  { &iw_cli_argp, 0, "Common options:", -1 },
+					  { 0 } };
+const struct argp iw_transfer_argp = { .options = options, .parser = parse, .children = kids };
 
 void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state *state)
 {
@@ -129,15 +98,28 @@ void iw_transfer_endpoint(struct iw_endpoint *e, const char *text, const struct 
 		argp_error(state, "\"%s\": %s", text, why);
 }
 
-void iw_transfer_opts_finish(struct iw_transfer_opts *o, struct iw_cli *cli, const char *host)
+int iw_transfer_main(int argc, char **argv, const struct argp *argp, const char *tool,
+		     enum iw_xfer_role role)
 {
-	struct iw_conn_param *p = &o->cfg.conn;
+	struct iw_transfer_opts o = {
+		.cfg = { .role = role, .mode = IW_XFER_WRITE, .digest = IW_XFER_XXH3 }
+	};
+	int status;
 
-	p->transport = cli->transport;
-	p->host = o->cfg.listen ? cli->bind : host;
-	p->bind_addr = o->cfg.listen ? NULL : cli->bind;
-	p->interface = cli->interface;
-	p->port = cli->port;
-	/* As many as can connect in the same moment. */
-	p->backlog = 1024;
+	o.cfg.cli = &o.cli;
+	iw_cli_init(&o.cli, tool, "tcp");
+	iw_conn_opts_init(&o.conn);
+	argp_parse(argp, argc, argv, 0, NULL, &o);
+	status = iw_cli_start(&o.cli);
+	if (status == IW_EXIT_OK)
+		status = iw_cli_check_transport(&o.cli);
+	if (status == IW_EXIT_OK) {
+		iw_conn_opts_param(&o.conn, &o.cli, o.cfg.listen ? NULL : o.peer.host, &o.cfg.conn);
+		/* As many as can connect in the same moment. */
+		o.cfg.conn.backlog = 1024;
+		status = iw_transfer_run(&o.cfg);
+	}
+	status = iw_cli_finish(&o.cli, status);
+	free(o.args);
+	return status;
 }

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The options that ddp-send and ddp-recv have in common, beside those of all tools: an argp child. */
+/* What ddp-send and ddp-recv have in common as programs: their options beside those of all tools, an argp child, and main's work. */
 #ifndef IW_FILE_OPTIONS_H
 #define IW_FILE_OPTIONS_H
 
 #include <argp.h>
 #include <stdbool.h>
 
+#include "cli/cli.h"
+#include "cli/conn.h"
 #include "cli/endpoint.h"
 #include "file/transfer.h"
 
 struct iw_transfer_opts {
-	struct iw_transfer_cfg cfg; /* cli, role, listen and the paths are the tool's to fill */
+	struct iw_cli cli;
+	struct iw_conn_opts conn;
+	struct iw_transfer_cfg cfg; /* listen, the paths and to_stdout are the tool's to fill */
+	struct iw_endpoint peer;    /* who connects: whom to; the tool's to fill */
+	char **args;                /* what is no option, in order */
+	size_t nargs, cap;
 	const char *
-		/* the first option given that is the initiator's alone, for complaints; NULL: none */
-		choice;
-	bool listen_given;
+		choice; /* the first option given that is the initiator's alone, for complaints; NULL: none */
 };
 
-/* Its input is a struct iw_transfer_opts. */
+/* Takes the shared options, the common ones and the arguments; its input is a struct iw_transfer_opts, as is the tool's own. */
 extern const struct argp iw_transfer_argp;
-
-/* Before parsing. */
-void iw_transfer_opts_init(struct iw_transfer_opts *o);
 
 /* In ARGP_KEY_END, when cfg.listen is decided: options that do not fit end the tool with a message. */
 void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state *state);
@@ -29,7 +31,8 @@ void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state 
 /* HOST:PATH, [v6]:PATH, PATH or -, as cli/endpoint.h has it; text that is none ends the tool with a message. */
 void iw_transfer_endpoint(struct iw_endpoint *e, const char *text, const struct argp_state *state);
 
-/* Behind iw_cli_start: fills cfg.conn from the options. host: of the peer; NULL for listeners. */
-void iw_transfer_opts_finish(struct iw_transfer_opts *o, struct iw_cli *cli, const char *host);
+/* All of main: argp is the tool's own parser, with iw_transfer_argp as its child. Returns the exit status. */
+int iw_transfer_main(int argc, char **argv, const struct argp *argp, const char *tool,
+		     enum iw_xfer_role role);
 
 #endif

@@ -19,21 +19,6 @@
 #define SQ_SINK     32u
 #define SQ_SOURCE   64u
 
-static void *libc_alloc(void *ctx, size_t size)
-{
-	(void)ctx;
-	return calloc(1, size ? size : 1);
-}
-
-static void libc_free(void *ctx, void *p, size_t size)
-{
-	(void)ctx;
-	(void)size;
-	free(p);
-}
-
-static const struct iw_mem libc_mem = { libc_alloc, libc_free, NULL };
-
 /* --- memory --- */
 
 /* Receives: one mapping for each lot, so that an idle connection costs whole pages only once they are touched. */
@@ -190,7 +175,7 @@ static int set_up(struct session *s, struct iw_fault *why)
 										     : RECVS_MORE) +
 					       RECVS_FIRST,
 				   .user = s };
-	struct iw_xfer_cfg cfg = { .mem = &libc_mem,
+	struct iw_xfer_cfg cfg = { .mem = &iw_file_heap,
 				   .role = s->mine.role,
 				   .initiator = s->initiator,
 				   .slots = !sink && s->mine.mode == IW_XFER_WRITE

@@ -241,7 +241,6 @@ static void help_lists_the_common_options_under_their_header(void **state)
 		"-?, --help",
 		"--usage",
 		"(default tcp)",
-		"Report bugs to",
 	};
 	struct capture c;
 

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The options that shape a connection. */
+#include "cli/conn.h"
+
+#include <string.h>
+
+#include "cli/option.h"
+
+#define MULPDU_LEAST 512 /* as <iwarp/verbs.h> has it */
+#define MULPDU_MOST  64768
+
+enum {
+	KEY_CC =
+		0xb001, /* no character: long only; not those of the common options, nor of a tool */
+	KEY_MULPDU,
+	KEY_CRC,
+	KEY_MARKERS,
+	KEY_REV,
+};
+
+/* clang-format off */
+static const struct argp_option options[] = {
+	{ "cc", KEY_CC, "NAME", 0, "TCP congestion control (default the system's)", 0 },
+	{ "mulpdu", KEY_MULPDU, "auto|emss|N", 0,
+	  "Longest segment: auto lets an FPDU span TCP segments, emss makes each FPDU one TCP segment"
+	  " as RNICs need, N is an upper bound in octets (512 to 64768)", 0 },
+	{ "crc", KEY_CRC, "wanted|required|off", 0,
+	  "MPA's CRC32c (default wanted); it is off when both ends say so", 0 },
+	{ "markers", KEY_MARKERS, NULL, 0, "Demand MPA markers in what this end receives", 0 },
+	{ "rev", KEY_REV, "1|2", 0, "MPA revision (default 2, falling back to 1)", 0 },
+	{ 0 },
+};
+/* clang-format on */
+
+static uint32_t parse_mulpdu(const struct argp_state *state, const char *arg)
+{
+	if (strcmp(arg, "auto") == 0)
+		return MULPDU_MOST;
+	if (strcmp(arg, "emss") == 0)
+		return 0;
+	return (uint32_t)iw_cli_size(state, "--mulpdu", arg, MULPDU_LEAST, MULPDU_MOST);
+}
+
+static const char *parse_cc(const struct argp_state *state, const char *arg)
+{
+	if (arg[0] == '\0' || strlen(arg) > 15)
+		argp_error(state, "--cc \"%s\": expected a name of 1 to 15 characters", arg);
+	return arg;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	static const char *const crc[] = { "wanted", "required", "off", NULL };
+	struct iw_conn_opts *o = state->input;
+
+	switch (key) {
+	case KEY_CC:
+		o->cc = parse_cc(state, arg);
+		break;
+	case KEY_MULPDU:
+		o->mulpdu = parse_mulpdu(state, arg);
+		break;
+	case KEY_CRC:
+		o->crc = (enum iw_crc_policy)iw_cli_enum(state, "--crc", arg, crc);
+		break;
+	case KEY_MARKERS:
+		o->markers = true;
+		break;
+	case KEY_REV:
+		o->rev = (int)iw_cli_u64(state, "--rev", arg, 1, 2);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	o->given = true;
+	return 0;
+}
+
+const struct argp iw_conn_argp = { .options = options, .parser = parse };
+
+void iw_conn_opts_init(struct iw_conn_opts *o)
+{
+	*o = (struct iw_conn_opts){ .mulpdu = MULPDU_MOST };
+}
+
+void iw_conn_opts_param(const struct iw_conn_opts *o, const struct iw_cli *cli, const char *peer,
+			struct iw_conn_param *p)
+{
+	*p = (struct iw_conn_param){
+		.size = sizeof(*p),
+		.transport = cli->transport,
+		.host = peer ? peer : cli->bind,
+		.bind_addr = peer ? cli->bind : NULL,
+		.interface = cli->interface,
+		.port = cli->port,
+		.cc = o->cc,
+		.mulpdu = o->mulpdu,
+		.crc = o->crc,
+		.markers = o->markers,
+		.rev = o->rev,
+	};
+}

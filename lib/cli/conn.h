@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The options that shape a connection, for every tool that opens some: an argp child. */
+#ifndef IW_CLI_CONN_H
+#define IW_CLI_CONN_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include <iwarp/verbs.h>
+
+#include "cli/cli.h"
+
+struct iw_conn_opts {
+	const char *cc;  /* NULL: the system's */
+	uint32_t mulpdu; /* as in struct iw_conn_param */
+	enum iw_crc_policy crc;
+	bool markers;
+	int rev;
+	bool given; /* any of them was */
+};
+
+/* Its input is a struct iw_conn_opts. */
+extern const struct argp iw_conn_argp;
+
+/* Before parsing. */
+void iw_conn_opts_init(struct iw_conn_opts *o);
+
+/* After parsing: *p from these and the common options. peer: the host to connect to; NULL for a listener. */
+void iw_conn_opts_param(const struct iw_conn_opts *o, const struct iw_cli *cli, const char *peer,
+			struct iw_conn_param *p);
+
+#endif
