@@ -267,6 +267,16 @@ fail:
 
 /* ---------------------------------------------------------------- listening */
 
+/*
+ * A name may have addresses of which this host does not have all, and then the next one will do. Where
+ * one exists and cannot be had, another would be a surprise: half of the clients would find whoever
+ * has the first.
+ */
+static bool is_not_here(const struct iw_fault *why)
+{
+	return why->os_errno == EAFNOSUPPORT || why->os_errno == EADDRNOTAVAIL;
+}
+
 static int open_listening(struct iw_llp **out, const struct iw_llp_cfg *cfg, struct iw_fault *why)
 {
 	struct iw_addr addr[ADDR_MAX], local;
@@ -286,9 +296,12 @@ static int open_listening(struct iw_llp **out, const struct iw_llp_cfg *cfg, str
 		return IW_E_NOMEM;
 	copy_sock(&sock, cfg);
 	err = IW_E_NOENT;
-	for (size_t i = 0; i < n && err; i++)
+	for (size_t i = 0; i < n; i++) {
 		err = iw_tcp_listen(&t->llp.fd, &addr[i], (int)IW_MIN(cfg->backlog, 65535u), &sock,
 				    why);
+		if (err == 0 || !is_not_here(why))
+			break;
+	}
 	if (err)
 		goto fail;
 	if (iw_sock_local(t->llp.fd, &local) != 0) {

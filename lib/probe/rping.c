@@ -271,7 +271,7 @@ static int server_hears(struct iw_rping *r, const struct advert *a, struct iw_fa
 	if (r->state == STATE_SOURCE && !r->waits) {
 		if (a->len > r->cfg.size)
 			return iw_fail(
-				why, IW_E_LIMIT,
+				why, IW_E_REJECTED,
 				"rping: the client advertises %u octets, at most %u are taken here",
 				(uint32_t)a->len, (uint32_t)r->cfg.size);
 		if (!r->writing)

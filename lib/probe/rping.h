@@ -78,7 +78,7 @@ void iw_rping_free(struct iw_rping *r);
 IW_MUST_CHECK int iw_rping_start(struct iw_rping *r, uint64_t now, struct iw_fault *why);
 /*
  * A completion of the queue pair. Negative: the conversation cannot go on, why says how: IW_E_FORMAT the peer says what rping does
- * not say, or the data differ; IW_E_LIMIT it wants more octets than the server takes; the completion's own status (the connection's
+ * not say, or the data differ; IW_E_REJECTED it wants more octets than the server takes; the completion's own status (the connection's
  * IW_EV_CLOSED then has the story); what posting says. Disconnect or abort.
  */
 IW_MUST_CHECK int iw_rping_done(struct iw_rping *r, const struct iw_wc *wc, uint64_t now,

@@ -107,13 +107,20 @@ static void tell(struct talk *t, enum iw_rping_news_kind kind, struct iw_rping_n
 		iw_qp_info(t->qp, &news->info);
 }
 
-/* The conversation cannot go on; the end of the connection tells of it. */
+/*
+ * The conversation cannot go on; the end of the connection tells of it. rping has no words for that, and
+ * RDMAP's Terminate is for RDMAP's own errors (RFC 5040 7.1), so a peer that talks is told by an orderly
+ * end: a reset would destroy what it has not read yet.
+ */
 static void break_off(struct talk *t, const struct iw_fault *why)
 {
 	if (t->fault.err == 0)
 		t->fault = *why;
 	t->closing = true;
-	iw_abort(t->qp);
+	if (why->err == IW_E_TIMEOUT)
+		iw_abort(t->qp);
+	else
+		iw_disconnect(t->qp);
 }
 
 static void go_home(struct talk *t)
@@ -181,8 +188,8 @@ static void on_closed(struct talk *t, const struct iw_fault *fault, struct iw_rp
 	else if (fault->err)
 		news->fault = *fault;
 	else if (!t->up || !iw_rping_over(t->ping))
-		iw_fail(&news->fault, IW_E_CLOSED,
-			"rping: the %s closed the connection in round %U",
+		iw_fail(&news->fault, IW_E_REJECTED,
+			"rping: the %s ended the conversation in round %U",
 			run->cfg.ping.client ? "server" : "client", (uint64_t)news->result.rounds);
 	forget_talk(t);
 }

@@ -479,6 +479,22 @@ static void busy_port_cannot_be_listened_on(void **state)
 	tcp()->close(gate, true);
 }
 
+/* No host is 127.0.0.1 and ::1: the second is no way out when somebody has the first. */
+static void busy_port_is_not_listened_on_at_another_address(void **state)
+{
+	struct iw_llp *gate = listen_on("127.0.0.1", 0, 0);
+	struct iw_llp_cfg cfg = { .port = gate->local_port, .backlog = 1, .listen = true };
+	struct iw_fault why = { 0 };
+	struct iw_llp *l = NULL;
+
+	(void)state;
+	assert_int_equal(tcp()->open(&l, &cfg, &why), IW_E_OS);
+	assert_int_equal(why.os_errno, EADDRINUSE);
+	assert_non_null(strstr(why.text, "127.0.0.1"));
+	assert_null(l);
+	gate->ops->close(gate, true);
+}
+
 /* MPA-25 */
 static void emss_is_noticed_once_and_again_when_it_changes(void **state)
 {
@@ -525,6 +541,7 @@ int main(void)
 		cmocka_unit_test(source_address_of_another_family_is_refused),
 		cmocka_unit_test(unknown_interface_and_congestion_control_are_named),
 		cmocka_unit_test(busy_port_cannot_be_listened_on),
+		cmocka_unit_test(busy_port_is_not_listened_on_at_another_address),
 		cmocka_unit_test(emss_is_noticed_once_and_again_when_it_changes),
 	};
 

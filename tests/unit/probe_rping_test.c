@@ -186,7 +186,7 @@ static void server_takes_no_more_than_it_is_told(void **state)
 	side_open(&server, &s);
 	join();
 	steps_until(server.err);
-	assert_int_equal(server.err, IW_E_LIMIT);
+	assert_int_equal(server.err, IW_E_REJECTED);
 	assert_string_equal(server.why.text,
 			    "rping: the client advertises 101 octets, at most 100 are taken here");
 	assert_int_equal(iw_rping_result(server.ping)->read, 0);

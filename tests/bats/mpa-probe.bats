@@ -1,0 +1,490 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# mpa-probe: what it says of each kind of listener, its personalities, rping against itself, what it refuses.
+
+load helpers
+
+setup() {
+    another_port
+}
+
+another_port() {
+    PORT=$(free_port)
+}
+
+# listen [OPTION...]: a responder on this machine
+listen() {
+    serve_here mpa-probe --listen -p "$PORT" "$@"
+}
+
+probe() {
+    run_here mpa-probe 127.0.0.1 -p "$PORT" "$@"
+}
+
+rping() {
+    run_here mpa-probe --app rping 127.0.0.1 -p "$PORT" "$@"
+}
+
+# says SCRIPT [,SOCKET-OPTION]: whoever connects is answered by what a shell script writes
+says() {
+    require_tool socat
+    # In a file: socat has quoting of its own.
+    echo "$1" >"$BATS_TEST_TMPDIR/says.$PORT"
+    serve_here socat "TCP-LISTEN:$PORT,bind=127.0.0.1,fork,reuseaddr${2:-}" "SYSTEM:exec sh $BATS_TEST_TMPDIR/says.$PORT"
+}
+
+# --- the probe -------------------------------------------------------------------------------------------------------------
+
+@test "a personality is told by its answers, and says that it is emulated" {
+    local what=(rfc siw chelsio windows plain) p
+    local -A name=([rfc]='libiwarp (this library)' [siw]='Linux siw (software iWARP)'
+        [chelsio]='Chelsio T4 to T6 (Linux cxgb4)' [windows]='Windows SMB Direct over iWARP of Rev 1'
+        [plain]='an RFC 5044 endpoint of Rev 1 alone')
+    local -A json=([rfc]='["libiwarp",2,true,["send","write","read"]]' [siw]='["siw",2,true,["write"]]'
+        [chelsio]='["chelsio",2,true,["read"]]' [windows]='["windows",1,true,[]]' [plain]='["plain",1,true,[]]')
+
+    for p in "${what[@]}"; do
+        another_port
+        listen --personality "$p" --json
+        probe
+        assert_status 0
+        assert_stderr_is ''
+        assert_output_has "127.0.0.1:$PORT: an iWARP endpoint"
+        assert_output_has "looks like    ${name[$p]}"
+        assert_output_has 'RDMA Reads answered'
+        probe --json
+        assert_status 0
+        assert_jsonl '[.[] | .schema] | unique' '[1]'
+        assert_jsonl '.[-1] | [.looks_like.name, .reply.rev, .agreed.crc, .agreed.rtr]' "${json[$p]}"
+        assert_jsonl '.[-1] | [.event, .iwarp, .outcome, .fpdu_exchange, .exit_status]' '["result",true,"accepted","works",0]'
+        assert_jsonl '.[-1] | .looks_like.against' '[]'
+        assert_jsonl '.[-1] | .mss_octets >= 536 and .mulpdu_octets < .mss_octets and .connect_ns > 0 and .reply_ns > 0' true
+        assert_jsonl '.[-1] | .read_rtt_ns > 0 and .reads_answered >= 3 and .fpdus_aligned <= .fpdus_received' true
+        assert_jsonl '(.[-1].connections == length - 1) and (.[:-1] | map(.event) | unique == ["attempt"])' true
+        serve_end
+        assert_status 0
+        assert_jsonl '[.[0].event, .[-1].event, .[-1].exit_status]' '["listening","stopped",0]'
+        assert_jsonl 'map(.event) | unique' '["closed","listening","request","stopped"]'
+        assert_jsonl 'map(select(.event != "stopped") | [.personality, .emulated]) | unique' "[[\"$p\",$([ "$p" = rfc ] && echo false || echo true)]]"
+    done
+}
+
+@test "people are told that a personality is emulated, and what it answered" {
+    listen --personality siw
+    probe --markers
+    assert_status 1
+    assert_output_has "127.0.0.1:$PORT: MPA is spoken, but the connection is refused"
+    assert_output_has 'Rev 2 C=1 M=0 R=1 client-server IRD 0 ORD 0'
+    assert_output_has 'the peer closed the connection'
+    serve_end
+    assert_status 0
+    assert_output_has "listening on 127.0.0.1:$PORT as siw (emulated), sink"
+    assert_output_has ': Request Rev 2 C=1 M=1 R=0 client-server IRD 16 ORD 16'
+    assert_output_has ': siw (emulated): reject, Reply Rev 2 C=1 M=0 R=1 client-server IRD 0 ORD 0'
+    assert_stderr_has "only this machine can connect"
+}
+
+@test "the default probe ends in a second on this machine" {
+    local try
+
+    listen --personality siw
+    # A machine that is busy with other things may take longer once.
+    for try in 1 2 3; do
+        probe --json
+        assert_status 0
+        jq -s -e '.[-1].took_ns < 1e9' <<<"$output" && return
+    done
+    fail_with "after $try tries"
+}
+
+@test "the grid has every Request and what came of it" {
+    listen --personality chelsio
+    probe --all --json --rate 1000
+    assert_status 0
+    # Revisions 2 with five forms, 1, 0 and 3 with one, each with C and M in four ways.
+    assert_jsonl 'map(select(.purpose == "grid")) | length' 32
+    assert_jsonl 'map(select(.purpose == "grid" and .request.rev == 2) | [.request.c, .request.m, .request.rtr]) | unique | length' 20
+    assert_jsonl 'map(select(.purpose == "grid" and .request.rev == 3) | .outcome) | unique' '["reset"]'
+    assert_jsonl 'map(select(.purpose == "grid" and .request.rev == 1) | [.outcome, .reply.c]) | unique' '[["accepted",true]]'
+    # Revision 0 is another version of DDP, which is asked for and not spoken.
+    assert_jsonl 'map(select(.purpose == "grid" and .outcome == "accepted") | [.request.rev == 0, .fpdu_exchange]) | unique' '[[false,"works"],[true,"none"]]'
+    assert_jsonl 'map(select(.purpose == "grid" and .request.m and .outcome == "accepted") | .agreed.markers_from_peer) | unique' '[true]'
+    assert_jsonl 'map(select(.purpose == "stag0")) | .[0].fpdu_exchange' broken
+    assert_jsonl '.[-1] | [.listener_gone, .looks_like.name]' '[false,"chelsio"]'
+    assert_jsonl '.[-1].looks_like.evidence | map(select(.fact == "stag0_fatal").is)' '[true]'
+    probe --all --rate 1000
+    assert_status 0
+    grep -qE '^grid +3 +1 +0 +client-server +reset' <<<"$output" || fail_with 'no row of Rev 3'
+    grep -qE '^stag0 +2 +1 +0 ' <<<"$output" || fail_with 'no row of STag 0'
+}
+
+@test "one Request can be spelled out, and is the only one" {
+    listen
+    probe --rev 1 --crc off --json
+    assert_status 0
+    assert_jsonl '[length, .[0].request.rev, .[0].request.c, .[0].request.s, .[1].connections]' '[2,1,false,false,1]'
+    probe --rtr write,read --private-data 0x00ff41 --json
+    assert_status 0
+    assert_jsonl '.[0] | [.request.rtr, .request.private_data_hex, .agreed.rtr, .agreed.rtr_sent]' '[["write","read"],"00ff41",["write","read"],"read"]'
+    probe --markers --peer-to-peer --json
+    assert_jsonl '.[0] | [.request.m, .request.peer_to_peer, .agreed.markers_from_peer, .fpdu_exchange]' '[true,true,true,"works"]'
+    probe --single --json
+    assert_status 0
+    assert_jsonl '[length, .[0].purpose]' '[2,"main"]'
+    serve_end
+}
+
+@test "Private Data is shown by number and by letter" {
+    listen --private-data 'hello there'
+    probe --private-data 'from me'
+    assert_status 0
+    assert_output_has 'Private Data  11 "hello there" 68656c6c6f207468657265'
+    serve_end
+    assert_output_has 'Private Data 7 "from me" 66726f6d206d65'
+}
+
+@test "a refusal is told with its Private Data" {
+    listen --personality plain --reject --private-data 'members only'
+    probe --json
+    assert_status 1
+    assert_jsonl '.[-1] | [.outcome, .iwarp, .exit_status]' '["closed",false,1]'
+    probe --rev 1
+    assert_status 1
+    assert_output_has 'Rev 1 C=0 M=0 R=1 Private Data 12 "members only"'
+}
+
+@test "the library's own tools are told by their Private Data" {
+    serve_here ddp-bench --listen -p "$PORT"
+    probe
+    assert_status 1
+    assert_output_has 'MPA is spoken, but the connection is refused'
+    assert_output_has 'looks like    libiwarp (this library)'
+    another_port
+    mkdir "$BATS_TEST_TMPDIR/dst"
+    serve_here ddp-recv -p "$PORT" "$BATS_TEST_TMPDIR/dst"
+    probe --json
+    assert_jsonl '.[-1].looks_like.name' libiwarp
+}
+
+@test "the example responder is an endpoint" {
+    IW_READY='^listening on ' serve_here "$IW_BUILD/tests/examples/responder"
+    # It serves one connection, which is not enough to tell whose it is.
+    run_here mpa-probe 127.0.0.1 -p "$(sed -n 's/^listening on 127\.0\.0\.1://p' "$BATS_TEST_TMPDIR/serve.1.out")" --single --json
+    assert_status 0
+    assert_jsonl '.[-1] | [.iwarp, .fpdu_exchange, .connections]' '[true,"works",1]'
+}
+
+# --- what is none --------------------------------------------------------------------------------------------------------------
+
+@test "a closed port, a silent one, one that resets, one that closes" {
+    probe
+    assert_status 1
+    assert_output_has "127.0.0.1:$PORT: not an iWARP endpoint: "
+    assert_output_has 'connection refused'
+    says 'sleep 20'
+    probe --json
+    assert_status 1
+    assert_jsonl '.[-1] | [.outcome, .connections, .took_ns < 3e9]' '["silent",1,true]'
+    serve_end
+    another_port
+    require_tool python3
+    # What is closed with octets unread is reset.
+    serve_here python3 -c 'import socket, sys
+s = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    c = s.accept()[0]
+    c.recv(4)
+    c.close()' "$PORT"
+    probe --json
+    assert_status 1
+    assert_jsonl '.[-1] | [.outcome, .connections]' '["reset",3]'
+    another_port
+    says 'head -c 20 >/dev/null'
+    probe
+    assert_status 1
+    assert_output_is "127.0.0.1:$PORT: not an iWARP endpoint: the peer closed the connection without a Reply"
+}
+
+@test "a web server, an ordinary one" {
+    require_tool python3
+    serve_here python3 -m http.server -b 127.0.0.1 -d "$BATS_TEST_TMPDIR" "$PORT"
+    probe
+    assert_status 1
+    assert_output_is "127.0.0.1:$PORT: not an iWARP endpoint: it speaks HTTP (\"<!DOCTYPE HTML>\")"
+    probe --json
+    assert_status 1
+    assert_jsonl '.[-1] | [.iwarp, .outcome, .connections, .exit_status, .took_ns < 3e9]' '[false,"not_mpa",1,1,true]'
+}
+
+@test "one that speaks HTTP, and one that talks first" {
+    says 'head -c 20 >/dev/null; printf "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"'
+    probe
+    assert_status 1
+    assert_output_is "127.0.0.1:$PORT: not an iWARP endpoint: it speaks HTTP (\"HTTP/1.1 400 Bad Request\")"
+    another_port
+    says 'printf "SSH-2.0-OpenSSH_9.2\r\n"; cat >/dev/null'
+    probe --json
+    assert_status 1
+    assert_jsonl '.[-1] | [.outcome, .received]' '["not_mpa","SSH-2.0-OpenSSH_9.2\r\n"]'
+}
+
+@test "garbage does nothing to the terminal" {
+    says 'printf "\033[31m\000\377\012 garbage garbage garbage"; cat >/dev/null'
+    probe
+    assert_status 1
+    assert_output_has 'not an iWARP endpoint'
+    [[ $output != *$'\e'* ]]
+    probe --json
+    assert_status 1
+    assert_jsonl '.[-1].outcome' not_mpa
+    assert_jsonl '.[-1] | has("received_b64")' true
+}
+
+@test "a Reply that comes octet by octet is a Reply, a part of one is none" {
+    # shellcheck disable=SC2016
+    says 'head -c 20 >/dev/null; for c in M P A " " I D " " R e p " " F r a m e "\100" "\001" "\000" "\000"; do printf "$c"; sleep 0.01; done; cat >/dev/null'
+    probe --rev 1 --json
+    assert_status 0
+    assert_jsonl '.[-1] | [.outcome, .reply.rev, .reply.c, .fpdu_exchange]' '["accepted",1,true,"silent"]'
+    assert_jsonl '.[-1].reply_ns > 150e6' true
+    another_port
+    says 'head -c 20 >/dev/null; printf "MPA ID Rep Fr"; sleep 20'
+    probe --rev 1 --json
+    assert_status 1
+    assert_jsonl '.[-1].outcome' bad_reply
+}
+
+@test "a host that is not there or has no name is a failure, not an answer" {
+    run_here mpa-probe no.such.host.invalid
+    assert_status 4
+    assert_stderr_has no.such.host.invalid
+    # TEST-NET-1, and by an interface that leads nowhere.
+    run_here mpa-probe 192.0.2.1 -I lo --timeout 300ms
+    assert_status 4
+}
+
+# --- rping ---------------------------------------------------------------------------------------------------------------------
+
+@test "rping of every size, verified on both sides" {
+    local size
+
+    listen --app rping --json
+    for size in 0 1 17 64 1448 30011 65535; do
+        rping -c 5 -s $size --json
+        assert_status 0
+        assert_jsonl '.[-1] | [.event, .app, .rounds, .rounds_verified, .octets_read, .octets_written, .exit_status]' \
+            "[\"result\",\"rping\",5,5,$((5 * size)),$((5 * size)),0]"
+        assert_jsonl '.[-1] | .round_min_ns > 0 and .round_min_ns <= .round_mean_ns and .round_mean_ns <= .round_max_ns' true
+    done
+    serve_end
+    assert_status 0
+    assert_jsonl 'map(select(.event == "closed") | [.rounds, .rounds_verified, has("error")]) | unique' '[[5,5,false]]'
+    assert_jsonl 'map(select(.event == "closed").octets_written)' '[0,5,85,320,7240,150055,327675]'
+}
+
+@test "rping over every kind of connection" {
+    local crc how
+
+    listen --app rping --json
+    for crc in wanted required off; do
+        for how in '--rev 1' '--rev 2' '--rtr send' '--rtr write' '--rtr read' '--rtr send,read' '--peer-to-peer' '--markers'; do
+            # shellcheck disable=SC2086
+            rping -c 3 -s 5000 --crc $crc $how --json
+            assert_status 0
+            assert_jsonl '.[-1] | [.rounds_verified, .rev, .markers_from_peer]' \
+                "[3,$([ "$how" = '--rev 1' ] && echo 1 || echo 2),$([ "$how" = --markers ] && echo true || echo false)]"
+            case $how in
+                --rtr*) assert_jsonl '.[-1].rtr_sent' "${how##*[ ,]}" ;;
+                --peer*) assert_jsonl '.[-1].rtr_sent' write ;;
+                --rev*) assert_jsonl '.[-1].rtr_sent' none ;;
+            esac
+        done
+    done
+    serve_end
+    # A listener that wants no CRC still uses it when the other end wants it.
+    another_port
+    listen --app rping --crc off
+    rping -c 2 --crc off --json
+    assert_jsonl '.[-1] | [.crc, .rounds_verified]' '[false,2]'
+    for crc in wanted required; do
+        rping -c 2 --crc $crc --json
+        assert_status 0
+        assert_jsonl '.[-1] | [.crc, .rounds_verified]' '[true,2]'
+    done
+}
+
+@test "rping over IPv6" {
+    require_ipv6
+    serve_here mpa-probe --listen --app rping -p "$PORT" --bind ::1
+    run_here mpa-probe --app rping ::1 -p "$PORT" -c 3 -s 65535
+    assert_status 0
+    assert_output_has "[::1]:$PORT: MPA Rev 2, CRC on"
+    assert_output_has '3 rounds of 65535 octets: 196605 octets by RDMA Read, 196605 by RDMA Write, verified'
+    run_here mpa-probe ::1 -p "$PORT"
+    assert_status 0
+    assert_output_has "[::1]:$PORT: an iWARP endpoint"
+}
+
+@test "rping with each personality in front, and several at once" {
+    local p i pids=()
+
+    for p in siw chelsio; do
+        another_port
+        listen --app rping --personality $p --json
+        rping -c 3 -s 3000 --json
+        assert_status 0
+        assert_jsonl '.[-1] | [.rounds_verified, .looks_like_siw, .paused]' "[3,$([ $p = siw ] && echo true,true || echo false,false)]"
+        for ((i = 0; i < 8; i++)); do
+            timeout 20 mpa-probe --app rping 127.0.0.1 -p "$PORT" -c 20 -s 9999 -q >/dev/null 3>&- &
+            pids+=($!)
+        done
+        for i in "${pids[@]}"; do
+            wait "$i" || fail_with "one of eight at once: status $?"
+        done
+        pids=()
+        serve_end
+        assert_jsonl 'map(select(.event == "closed" and .rounds_verified == 20)) | length' 8
+        assert_jsonl 'map(select(.event == "closed") | [.personality, .emulated]) | unique' "[[\"$p\",true]]"
+    done
+}
+
+@test "the quirk siw-first-fpdu is found, played and switched off" {
+    listen --app rping --personality siw --quirk siw-first-fpdu
+    rping -c 2 -v
+    assert_status 0
+    assert_stderr_has "quirk siw-first-fpdu: the Reply has our reserved flag bit, as Linux siw's has"
+    assert_stderr_has 'quirk siw-first-fpdu: waited before the first FPDU'
+    rping -c 2 --quirk siw-first-fpdu --json
+    assert_status 0
+    assert_jsonl '.[-1] | [.paused, .looks_like_siw, .nudges]' '[true,false,0]'
+    # What it is like without: the first FPDU lies there.
+    rping -c 2 --quirk none --timeout 500ms
+    assert_status 4
+    assert_stderr_has 'the peer says nothing for'
+    probe --json
+    assert_status 0
+    assert_jsonl '.[-1].looks_like.name' siw
+}
+
+@test "a server that takes no such size ends the conversation, and says so" {
+    listen --app rping -s 1000 --once --json
+    rping -s 1001
+    assert_status 1
+    assert_stderr_has 'rping: the server ended the conversation in round 0'
+    wait_served
+    assert_status 1
+    assert_jsonl '.[1:] | map(.event)' '["request","closed","stopped"]'
+    assert_jsonl 'map(select(.event == "closed")) | .[0] | [.rounds, .error, .text]' '[0,"REJECTED","rping: the client advertises 1001 octets, at most 1000 are taken here"]'
+}
+
+# --- listeners -------------------------------------------------------------------------------------------------------------------
+
+@test "--once serves one connection, or turns one away" {
+    listen --once --json
+    probe --single
+    assert_status 0
+    wait_served
+    assert_status 0
+    assert_jsonl 'map(.event)' '["listening","request","closed","stopped"]'
+    another_port
+    listen --once --personality siw
+    probe --markers
+    assert_status 1
+    wait_served
+    assert_status 1
+    another_port
+    listen --once --personality siw --reject
+    probe --single
+    assert_status 1
+    wait_served
+    assert_status 0
+}
+
+@test "a listener outlives whatever connects" {
+    require_tool socat
+    listen --personality windows --json
+    head -c 2000 /dev/urandom | timeout 5 socat -t 0.2 - "TCP:127.0.0.1:$PORT" >/dev/null || true
+    printf 'GET / HTTP/1.0\r\n\r\n' | timeout 5 socat -t 0.2 - "TCP:127.0.0.1:$PORT" >/dev/null || true
+    printf 'MPA ID Req Fr' | timeout 5 socat -t 0.2 - "TCP:127.0.0.1:$PORT" >/dev/null || true
+    timeout 5 socat -t 0.1 /dev/null "TCP:127.0.0.1:$PORT" || true
+    probe
+    assert_status 0
+    serve_end
+    assert_status 0
+    assert_jsonl 'map(select(.verdict == "close" or .verdict == "reset")) | length >= 3' true
+}
+
+@test "Ctrl-C and SIGTERM end a listener with status 0, with somebody there too" {
+    listen --app rping --json
+    timeout 20 mpa-probe --app rping 127.0.0.1 -p "$PORT" -c 0 >/dev/null 2>&1 3>&- &
+    wait_until 5 grep -q '"verdict":"accept"' "$BATS_TEST_TMPDIR/serve.1.out"
+    serve_end 1 INT
+    assert_status 0
+    assert_jsonl 'map(.event)' '["listening","request","closed","stopped"]'
+    wait $! || true
+    another_port
+    listen
+    serve_end 2 TERM
+    assert_status 0
+}
+
+@test "the trace has every octet of a probe" {
+    listen --personality plain
+    probe --rev 1 --crc off --trace "$BATS_TEST_TMPDIR/trace"
+    assert_status 0
+    jq -s -e 'map(select(.event == "played")) | length > 4' "$BATS_TEST_TMPDIR/trace"
+    grep -q "$(printf 'MPA ID Req Frame' | od -An -tx1 | tr -d ' \n')00010000" "$BATS_TEST_TMPDIR/trace"
+    grep -q "$(printf 'MPA ID Rep Frame' | od -An -tx1 | tr -d ' \n')00010000" "$BATS_TEST_TMPDIR/trace"
+}
+
+# --- usage -------------------------------------------------------------------------------------------------------------------------
+
+@test "what makes no sense is status 2" {
+    local words
+
+    while read -r -a words; do
+        run_here mpa-probe "${words[@]}"
+        assert_status 2
+        assert_output_is ''
+        assert_stderr_has 'mpa-probe: '
+    done <<'END'
+-p 7471
+127.0.0.1 more
+127.0.0.1 -p 0
+127.0.0.1 -t sctp
+127.0.0.1 --all --rev 1
+127.0.0.1 --all --single
+127.0.0.1 --rtr fax
+127.0.0.1 --rtr send,,read
+127.0.0.1 --rev 256
+127.0.0.1 --private-data 0x123
+127.0.0.1 --private-data 0xgg
+127.0.0.1 --personality siw
+127.0.0.1 --once
+127.0.0.1 --count 3
+127.0.0.1 --quirk none
+127.0.0.1 --rate 0
+--listen 127.0.0.1
+--listen --all
+--listen --personality vax
+--listen --rev 3
+--listen --peer-to-peer
+--listen --app rping --reject
+--listen --size 5
+--app rping
+--app rping 127.0.0.1 --rev 0
+--app rping 127.0.0.1 --rev 1 --rtr send
+--app rping 127.0.0.1 --size 65536
+--app rping 127.0.0.1 --private-data x
+--app rping 127.0.0.1 --all
+--app ping 127.0.0.1
+END
+}
+
+@test "a port that is taken is a failure with its reason" {
+    listen
+    run_here mpa-probe --listen -p "$PORT"
+    assert_status 4
+    assert_stderr_has 'in use'
+}
