@@ -39,6 +39,8 @@ enum iw_exit iw_exit_status(int err)
 	case IW_E_MPA_FRAME:
 	case IW_E_MPA_IRD:
 	case IW_E_MPA_RTR:
+	case IW_E_DSS_ILLEGAL:
+	case IW_E_DSS_NODDP:
 	case IW_E_DDP_STAG:
 	case IW_E_DDP_BOUNDS:
 	case IW_E_DDP_ASSOC:

@@ -54,6 +54,9 @@ extern "C" {
 	X(MPA_LOCAL,      IW_TERM(2, 0, 0x05), "RFC 6581 9.3",    "local catastrophic error in MPA set-up")     \
 	X(MPA_IRD,        IW_TERM(2, 0, 0x06), "RFC 6581 9.1",    "insufficient IRD resources")                 \
 	X(MPA_RTR,        IW_TERM(2, 0, 0x07), "RFC 6581 9.2",    "no matching RTR option")                     \
+	/* DDP over SCTP: a stream session's end is told by session control, not by a Terminate. */             \
+	X(DSS_ILLEGAL,    IW_NOTERM,         "RFC 5043 6.1",      "no legal sequence of a DDP stream session")  \
+	X(DSS_NODDP,      IW_NOTERM,         "RFC 5043 11.1",     "the peer's SCTP association is not for DDP") \
 	/* DDP, RFC 5041 section 7.2. */                                                                        \
 	X(DDP_LOCAL,      IW_TERM(1, 0, 0x00), "RFC 5041 7.2",    "DDP local catastrophic error")               \
 	X(DDP_STAG,       IW_TERM(1, 1, 0x00), "RFC 5041 7.1",    "invalid STag")                               \

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What arrives, in any order: its place by the DDP-SSN, whether it fits a legal sequence (RFC 5043
+ * 6.2 to 6.4), and what the owner is told of it.
+ */
+#include "sctpmap/session.h"
+
+#include <string.h>
+
+#include "sctpmap/internal.h"
+
+/* In front of each segment that is held. */
+struct held {
+	uint64_t seq;
+	size_t len;
+};
+
+static size_t held_size(size_t len)
+{
+	return sizeof(struct held) + (len + 7) / 8 * 8;
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+static bool seen(const struct iw_dss *s, uint64_t number)
+{
+	uint64_t bit = number % SEEN_BITS;
+
+	return s->seen && s->seen[bit / 64] >> bit % 64 & 1;
+}
+
+static void flip(struct iw_dss *s, uint64_t number)
+{
+	uint64_t bit = number % SEEN_BITS;
+
+	s->seen[bit / 64] ^= (uint64_t)1 << bit % 64;
+}
+
+static int fail_number(struct iw_dss *s, uint16_t ssn, const char *what)
+{
+	uint16_t next = (uint16_t)(s->a->profile->first_ssn + s->rx_next);
+
+	iw_fail(&s->fault, IW_E_DSS_ILLEGAL, "sctp: stream %u: DDP-SSN %u %s: %u is the next",
+		(uint32_t)s->stream, (uint32_t)ssn, what, (uint32_t)next);
+	return IW_E_DSS_ILLEGAL;
+}
+
+/*
+ * The message's number. A sender has at most 32,767 messages of a stream under way (RFC 5043 10),
+ * and the lowest that is missing is one of them: what is further ahead was counted wrongly, or is
+ * one that has been here. Memory is taken only behind that check.
+ */
+static int number_of(struct iw_dss *s, uint16_t ssn, uint64_t *number)
+{
+	uint16_t ahead = (uint16_t)(ssn - s->a->profile->first_ssn - s->rx_next);
+
+	*number = s->rx_next + ahead;
+	if (ahead >= IW_SCTPMAP_WINDOW)
+		return fail_number(s, ssn, "is no number of the window");
+	if (ahead > 0 && seen(s, *number))
+		return fail_number(s, ssn, "was here before");
+	if (*number > s->rx_last)
+		return fail_number(s, ssn, "comes behind the peer's Terminate");
+	if (ahead > 0 && !s->seen) {
+		s->seen = iw_mem_array(s->a->cfg.mem, SEEN_WORDS, sizeof(*s->seen));
+		if (!s->seen)
+			return iw_fail(&s->fault, IW_E_NOMEM,
+				       "sctp: stream %u: no memory for messages out of order",
+				       (uint32_t)s->stream);
+	}
+	return 0;
+}
+
+/* It is here. */
+static void note(struct iw_dss *s, uint64_t number)
+{
+	s->rx_behind = IW_MAX(s->rx_behind, number + 1);
+	if (number != s->rx_next) {
+		flip(s, number);
+		s->early++;
+		return;
+	}
+	s->rx_next++;
+	while (iw_unlikely(s->early > 0) && seen(s, s->rx_next)) {
+		flip(s, s->rx_next++);
+		s->early--;
+	}
+}
+
+/* --- segments --------------------------------------------------------------------------------- */
+
+static int hold(struct iw_dss *s, uint64_t seq, const uint8_t *data, size_t len)
+{
+	struct held h = { seq, len };
+
+	if (!s->held)
+		s->held = iw_pool_get(s->a->cfg.hold);
+	if (!s->held || held_size(len) > IW_SCTPMAP_HOLD_LEN - s->held_len)
+		return iw_fail(
+			&s->fault, IW_E_LIMIT,
+			"sctp: stream %u: more segments than can be held came before the session "
+			"was accepted",
+			(uint32_t)s->stream);
+	memcpy(s->held + s->held_len, &h, sizeof(h));
+	memcpy(s->held + s->held_len + sizeof(h), data, len);
+	s->held_len += held_size(len);
+	return 0;
+}
+
+void iw_dss_segment_arrived(struct iw_dss *s, const uint8_t *data, size_t len)
+{
+	uint64_t number;
+	uint16_t ssn;
+	int err;
+
+	if (iw_sctp_segment_decode(&ssn, data, len) == 0) {
+		iw_fail(&s->fault, IW_E_DSS_ILLEGAL, "sctp: stream %u: a segment of %u octets",
+			(uint32_t)s->stream, (uint32_t)len);
+		iw_dss_fail(s);
+		return;
+	}
+	err = number_of(s, ssn, &number);
+	if (err == 0 && number == 0)
+		err = fail_number(s, ssn, "is a segment's before the session was opened");
+	if (err == 0)
+		note(s, number);
+	data += IW_SCTP_SSN_LEN;
+	len -= IW_SCTP_SSN_LEN;
+	if (err == 0 && iw_unlikely(s->state != IW_DSS_OPEN)) {
+		if (s->state != IW_DSS_ENDING)
+			err = hold(s, number - 1, data, len);
+	} else if (err == 0) {
+		s->seq = number - 1;
+		s->data = data;
+		s->len = len;
+	}
+	if (iw_unlikely(err < 0))
+		iw_dss_fail(s);
+	if (iw_unlikely(s->rx_last < s->rx_next))
+		s->rx_done = true;
+}
+
+/* --- control ---------------------------------------------------------------------------------- */
+
+static int illegal(struct iw_dss *s, const struct iw_sctp_control *c, const char *why)
+{
+	return iw_fail(&s->fault, IW_E_DSS_ILLEGAL,
+		       "sctp: stream %u: %s with DDP-SSN %u in state %s: %s", (uint32_t)s->stream,
+		       iw_sctp_fn_name(c->fn), (uint32_t)c->ssn, iw_dss_state_name(s->state), why);
+}
+
+static int take_terminate(struct iw_dss *s, const struct iw_sctp_control *c, uint64_t number)
+{
+	if (s->rx_last != NEVER)
+		return illegal(s, c, "a session has one");
+	if (number + 1 < s->rx_behind)
+		return illegal(s, c, "messages behind it were here");
+	s->rx_last = number;
+	note(s, number);
+	if (number == 0 && s->active) {
+		/* The layer's answer, instead of Accept: RFC 5043 6.4. */
+		if (s->state == IW_DSS_INITIATING)
+			iw_dss_tell(s, IW_DSS_REFUSED);
+		iw_dss_rejected(s);
+	}
+	return 0;
+}
+
+static int take_accept(struct iw_dss *s, const struct iw_sctp_control *c)
+{
+	struct iw_fault *why = &s->fault;
+
+	if (c->fn != (s->offer.enhanced ? IW_SCTP_FN_ENH_ACCEPT : IW_SCTP_FN_ACCEPT))
+		return illegal(s, c, "it does not answer our Initiate");
+	if (s->offer.enhanced && c->pd_len < IW_DSS_ENHANCED_LEN)
+		return illegal(s, c, "without its IRD and ORD");
+	/* What it says may not do for us, but the session is open. */
+	if (iw_dss_take_accept(s, c, why) == 0)
+		*why = (struct iw_fault){ 0 };
+	iw_dss_set_state(s, IW_DSS_OPEN);
+	iw_dss_tell(s, IW_DSS_ACCEPTED);
+	return 0;
+}
+
+/* The peer's first message, the answer to our Initiate. */
+static int take_answer(struct iw_dss *s, const struct iw_sctp_control *c)
+{
+	int err = 0;
+
+	switch ((enum iw_sctp_fn)c->fn) {
+	case IW_SCTP_FN_ACCEPT:
+	case IW_SCTP_FN_ENH_ACCEPT:
+		/* An end that has given up meanwhile answers it with its Terminate. */
+		if (s->state == IW_DSS_INITIATING)
+			err = take_accept(s, c);
+		break;
+	case IW_SCTP_FN_REJECT:
+	case IW_SCTP_FN_ENH_REJECT:
+		iw_dss_take_reject(s, c);
+		if (s->state == IW_DSS_INITIATING)
+			iw_dss_tell(s, IW_DSS_REJECTED);
+		iw_dss_rejected(s);
+		break;
+	case IW_SCTP_FN_INITIATE:
+	case IW_SCTP_FN_ENH_INITIATE:
+	case IW_SCTP_FN_TERMINATE:
+		return illegal(s, c, "it is no answer");
+	}
+	if (err == 0) {
+		s->answered = true;
+		note(s, 0);
+	}
+	return err;
+}
+
+static int take_control(struct iw_dss *s, const struct iw_sctp_control *c)
+{
+	uint64_t number;
+	int err = number_of(s, c->ssn, &number);
+
+	if (err < 0)
+		return err;
+	if (c->fn == IW_SCTP_FN_TERMINATE)
+		return take_terminate(s, c, number);
+	if (c->fn < IW_SCTP_FN_INITIATE || c->fn > IW_SCTP_FN_ENH_REJECT)
+		return illegal(s, c, "no such function");
+	if (!s->active || number != 0)
+		return illegal(s, c, "it can only be the session's first message");
+	if (c->pd_len > IW_SCTP_PD_MAX)
+		return illegal(s, c, "more than 512 octets of Private Data");
+	return take_answer(s, c);
+}
+
+void iw_dss_control_arrived(struct iw_dss *s, const uint8_t *data, size_t len)
+{
+	struct iw_sctp_control c;
+	int err;
+
+	s->data = NULL;
+	if (iw_sctp_control_decode(&c, data, len) > 0)
+		err = take_control(s, &c);
+	else
+		err = iw_fail(&s->fault, IW_E_DSS_ILLEGAL,
+			      "sctp: stream %u: a control message of %u octets",
+			      (uint32_t)s->stream, (uint32_t)len);
+	if (err < 0)
+		iw_dss_fail(s);
+	if (s->rx_last < s->rx_next)
+		s->rx_done = true;
+}
+
+/* --- units ------------------------------------------------------------------------------------ */
+
+static bool next_held(struct iw_dss *s, struct iw_dss_unit *u)
+{
+	struct held h;
+
+	if (s->held_at == s->held_len)
+		return false;
+	memcpy(&h, s->held + s->held_at, sizeof(h));
+	*u = (struct iw_dss_unit){
+		.kind = IW_DSS_SEGMENT,
+		.seq = h.seq,
+		.data = s->held + s->held_at + sizeof(h),
+		.len = h.len,
+	};
+	s->held_at += held_size(h.len);
+	return true;
+}
+
+/* The peer has ended the session, and there is somebody to be told. */
+static bool end_to_tell(const struct iw_dss *s)
+{
+	return s->rx_done && !s->told_end &&
+	       (s->state == IW_DSS_OPEN || s->state == IW_DSS_DECIDING);
+}
+
+bool iw_dss_next(struct iw_dss *s, struct iw_dss_unit *u)
+{
+	if (iw_unlikely(s->news)) {
+		s->news = false;
+		*u = (struct iw_dss_unit){ .kind = s->news_kind };
+		if (s->fault.err)
+			u->why = &s->fault;
+		return true;
+	}
+	if (s->state == IW_DSS_OPEN) {
+		if (iw_unlikely(s->held != NULL)) {
+			if (next_held(s, u))
+				return true;
+			iw_pool_put(s->a->cfg.hold, s->held);
+			s->held = NULL;
+			s->held_len = s->held_at = 0;
+		}
+		if (s->data) {
+			*u = (struct iw_dss_unit){
+				.kind = IW_DSS_SEGMENT,
+				.seq = s->seq,
+				.data = s->data,
+				.len = s->len,
+			};
+			s->data = NULL;
+			return true;
+		}
+	}
+	if (iw_unlikely(end_to_tell(s))) {
+		s->told_end = true;
+		*u = (struct iw_dss_unit){ .kind = IW_DSS_TERMINATED };
+		return true;
+	}
+	return false;
+}

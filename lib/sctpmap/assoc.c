@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The association: its set-up, its streams, which session a message is for, which has one to send. */
+#include "sctpmap/sctpmap.h"
+
+#include <string.h>
+
+#include "sctpmap/internal.h"
+
+#define BACKLOG 128
+
+const struct iw_sctpmap_profile iw_sctpmap_rfc = {
+	.name = "rfc",
+	.ppid_segment = IW_SCTP_PPID_SEGMENT,
+	.ppid_control = IW_SCTP_PPID_CONTROL,
+	.adaptation = IW_SCTP_ADAPTATION_DDP,
+	.first_ssn = 0,
+};
+
+/* Its indication 2 is "DDP and RDMA", 1 is DDP alone, over which no RDMAP may be spoken. */
+const struct iw_sctpmap_profile iw_sctpmap_draft_02 = {
+	.name = "sctp-draft-02",
+	.ppid_segment = 1,
+	.ppid_control = 2,
+	.adaptation = 2,
+	.first_ssn = 1,
+};
+
+const struct iw_sctpmap_profile *iw_sctpmap_profile_find(const char *name)
+{
+	static const struct iw_sctpmap_profile *const all[] = { &iw_sctpmap_rfc,
+								&iw_sctpmap_draft_02 };
+
+	for (size_t i = 0; i < IW_ARRAY_LEN(all); i++)
+		if (strcmp(all[i]->name, name) == 0)
+			return all[i];
+	return NULL;
+}
+
+/* --- construction ----------------------------------------------------------------------------- */
+
+int iw_sctpmap_new(struct iw_sctpmap **out, const struct iw_sctpmap_cfg *cfg, struct iw_fault *why)
+{
+	struct iw_sctpmap *a;
+
+	*out = NULL;
+	if (cfg->streams == 0 || !cfg->hold || cfg->hold->size < IW_SCTPMAP_HOLD_LEN)
+		return iw_fail(why, IW_E_INVAL,
+			       "sctp: an association has streams and buffers of %u octets",
+			       (uint32_t)IW_SCTPMAP_HOLD_LEN);
+	a = iw_mem_alloc(cfg->mem, sizeof(*a));
+	if (!a)
+		return iw_fail(why, IW_E_NOMEM, "sctp: no memory for an association");
+	a->cfg = *cfg;
+	a->profile = cfg->profile ? cfg->profile : &iw_sctpmap_rfc;
+	if (a->cfg.backlog == 0)
+		a->cfg.backlog = BACKLOG;
+	a->streams = cfg->streams;
+	a->mulpdu = IW_SCTPMAP_SEGMENT_MIN;
+	iw_list_init(&a->due);
+	a->by_stream = iw_mem_array(cfg->mem, cfg->streams, sizeof(struct iw_dss *));
+	if (!a->by_stream) {
+		iw_mem_free(cfg->mem, a, sizeof(*a));
+		return iw_fail(why, IW_E_NOMEM, "sctp: no memory for %u streams",
+			       (uint32_t)cfg->streams);
+	}
+	*out = a;
+	return 0;
+}
+
+void iw_sctpmap_free(struct iw_sctpmap *a)
+{
+	if (!a)
+		return;
+	for (uint32_t i = 0; i < a->cfg.streams; i++)
+		if (a->by_stream[i])
+			iw_dss_free(a->by_stream[i]);
+	iw_mem_free(a->cfg.mem, a->by_stream, a->cfg.streams * sizeof(struct iw_dss *));
+	iw_mem_free(a->cfg.mem, a, sizeof(*a));
+}
+
+const struct iw_sctpmap_profile *iw_sctpmap_profile(const struct iw_sctpmap *a)
+{
+	return a->profile;
+}
+
+uint16_t iw_sctpmap_streams(const struct iw_sctpmap *a)
+{
+	return a->streams;
+}
+
+uint32_t iw_sctpmap_sessions(const struct iw_sctpmap *a)
+{
+	return a->sessions;
+}
+
+void iw_sctpmap_set_chunk(struct iw_sctpmap *a, size_t user_data)
+{
+	a->mulpdu = IW_MAX(user_data, IW_SCTPMAP_SEGMENT_MIN + IW_SCTP_SSN_LEN) - IW_SCTP_SSN_LEN;
+}
+
+size_t iw_sctpmap_mulpdu(const struct iw_sctpmap *a)
+{
+	return a->mulpdu;
+}
+
+/* --- up and down ------------------------------------------------------------------------------ */
+
+/* RFC 5043 11.1, the table. */
+static int check_indication(const struct iw_sctpmap *a, const struct iw_sctpmap_peer *peer,
+			    struct iw_fault *why)
+{
+	if (!peer->indicated)
+		return iw_fail(
+			why, IW_E_DSS_NODDP,
+			"sctp: the peer sent no adaptation indication: its SCTP does not speak DDP");
+	if (peer->adaptation != a->profile->adaptation)
+		return iw_fail(why, IW_E_DSS_NODDP,
+			       "sctp: the peer's adaptation indication is %x: expected %x for DDP",
+			       peer->adaptation, a->profile->adaptation);
+	return 0;
+}
+
+int iw_sctpmap_up(struct iw_sctpmap *a, const struct iw_sctpmap_peer *peer, struct iw_fault *why)
+{
+	int err = check_indication(a, peer, why);
+
+	if (err < 0)
+		return err;
+	a->streams = IW_MIN(a->cfg.streams, IW_MIN(peer->in, peer->out));
+	a->up = true;
+	for (uint32_t i = 0; i < a->cfg.streams; i++) {
+		struct iw_dss *s = a->by_stream[i];
+
+		if (!s)
+			continue;
+		if (i >= a->streams) {
+			iw_fail(&s->fault, IW_E_LIMIT,
+				"sctp: stream %u: the association has %u (ours %u, the peer's %u)",
+				i, (uint32_t)a->streams, (uint32_t)peer->out, (uint32_t)peer->in);
+			iw_dss_fail(s);
+		}
+		iw_dss_look(s);
+	}
+	return 0;
+}
+
+void iw_sctpmap_down(struct iw_sctpmap *a)
+{
+	a->down = true;
+	for (uint32_t i = 0; i < a->cfg.streams; i++) {
+		struct iw_dss *s = a->by_stream[i];
+
+		if (s && s->released)
+			iw_dss_free(s);
+		else if (s)
+			iw_dss_look(s);
+	}
+}
+
+/* --- in --------------------------------------------------------------------------------------- */
+
+/* A session that is there to be ended: with our Terminate, which answers what came. */
+static void refuse(struct iw_sctpmap *a, uint16_t stream)
+{
+	struct iw_dss *s = iw_dss_new(a, stream, false);
+
+	/* Without memory the peer gets no answer; what it waits for has a time-out. */
+	if (!s)
+		return;
+	s->rx_done = true;
+	iw_dss_set_state(s, IW_DSS_ENDING);
+	iw_dss_release(s);
+}
+
+/* The peer's Initiate, to an end that answers sessions. */
+static struct iw_dss *begin(struct iw_sctpmap *a, uint16_t stream, const struct iw_sctp_control *c)
+{
+	struct iw_dss *s;
+
+	/* RFC 5043 6.4: a finite number waits for the ULP. */
+	if (a->deciding >= a->cfg.backlog) {
+		refuse(a, stream);
+		return NULL;
+	}
+	s = iw_dss_new(a, stream, false);
+	if (!s)
+		return NULL;
+	s->rx_next = s->rx_behind = 1;
+	iw_dss_take_initiate(s, c);
+	iw_dss_tell(s, IW_DSS_REQUEST);
+	return s;
+}
+
+static bool is_initiate(const struct iw_sctpmap *a, const struct iw_sctp_control *c)
+{
+	size_t least = c->fn == IW_SCTP_FN_ENH_INITIATE ? IW_DSS_ENHANCED_LEN : 0;
+
+	return (c->fn == IW_SCTP_FN_INITIATE || c->fn == IW_SCTP_FN_ENH_INITIATE) &&
+	       c->ssn == a->profile->first_ssn && c->pd_len >= least && c->pd_len <= IW_SCTP_PD_MAX;
+}
+
+/* The stream has no session. */
+static struct iw_dss *stray(struct iw_sctpmap *a, uint16_t stream, uint32_t ppid,
+			    const uint8_t *data, size_t len)
+{
+	struct iw_sctp_control c;
+	bool control = ppid == a->profile->ppid_control &&
+		       iw_sctp_control_decode(&c, data, len) > 0;
+
+	if (control && !a->cfg.initiator && is_initiate(a, &c))
+		return begin(a, stream, &c);
+	/* A Terminate is not answered here, or two ends without a session would never stop. */
+	if (!control || c.fn != IW_SCTP_FN_TERMINATE)
+		refuse(a, stream);
+	return NULL;
+}
+
+struct iw_dss *iw_sctpmap_receive(struct iw_sctpmap *a, uint16_t stream, uint32_t ppid,
+				  const uint8_t *data, size_t len)
+{
+	struct iw_dss *s;
+
+	if (!a->up || a->down || stream >= a->streams)
+		return NULL;
+	s = a->by_stream[stream];
+	if (!s)
+		return stray(a, stream, ppid, data, len);
+	if (iw_likely(ppid == a->profile->ppid_segment)) {
+		iw_dss_segment_arrived(s, data, len);
+	} else if (ppid == a->profile->ppid_control) {
+		iw_dss_control_arrived(s, data, len);
+	} else {
+		iw_fail(&s->fault, IW_E_DSS_ILLEGAL,
+			"sctp: stream %u: payload protocol %u on a DDP association",
+			(uint32_t)stream, ppid);
+		iw_dss_fail(s);
+	}
+	if (iw_likely(!s->released)) {
+		if (ppid == a->profile->ppid_control)
+			iw_dss_look(s);
+		return s;
+	}
+	s->data = NULL;
+	iw_dss_look(s);
+	return NULL;
+}
+
+struct iw_dss *iw_sctpmap_acked(struct iw_sctpmap *a, uint16_t stream, uint32_t n)
+{
+	struct iw_dss *s = stream < a->cfg.streams ? a->by_stream[stream] : NULL;
+
+	if (!s)
+		return NULL;
+	/* More than was sent cannot be: SCTP has checked. */
+	s->tx_acked = IW_MIN(s->tx_acked + n, s->tx_next);
+	return iw_dss_look(s) || s->released ? NULL : s;
+}
+
+void iw_sctpmap_all_acked(struct iw_sctpmap *a)
+{
+	for (uint32_t i = 0; i < a->streams; i++) {
+		struct iw_dss *s = a->by_stream[i];
+
+		if (!s)
+			continue;
+		s->tx_acked = s->tx_next;
+		iw_dss_look(s);
+	}
+}
+
+/* --- out -------------------------------------------------------------------------------------- */
+
+bool iw_sctpmap_control(struct iw_sctpmap *a, struct iw_sctpmap_msg *m)
+{
+	struct iw_list *n = iw_list_first(&a->due);
+
+	return n && iw_dss_control(iw_container_of(n, struct iw_dss, due), m);
+}
+
+void iw_sctpmap_control_taken(struct iw_sctpmap *a, uint16_t stream)
+{
+	iw_dss_control_taken(a->by_stream[stream]);
+}

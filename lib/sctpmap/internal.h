@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Inside sctpmap: the two objects, and what the files call of each other. */
+#ifndef IW_SCTPMAP_INTERNAL_H
+#define IW_SCTPMAP_INTERNAL_H
+
+#include "sctpmap/session.h"
+
+#include "util/list.h"
+#include "util/num.h"
+#include "util/text.h"
+
+/* Which early messages are here: a bit for each place of the window. */
+#define SEEN_BITS  32768
+#define SEEN_WORDS (SEEN_BITS / 64)
+#define NEVER      UINT64_MAX
+
+_Static_assert(SEEN_BITS > IW_SCTPMAP_WINDOW, "a place for each number of the window");
+
+struct iw_sctpmap {
+	struct iw_sctpmap_cfg cfg;
+	const struct iw_sctpmap_profile *profile;
+	bool up, down;
+	uint16_t streams;
+	size_t mulpdu;
+	struct iw_dss **by_stream; /* cfg.streams places */
+	uint32_t sessions, deciding;
+	struct iw_list due; /* sessions with a control message that may go */
+};
+
+/*
+ * Numbers of messages run from 0 for the first of the session, in 64 bits; on the wire they are
+ * the low 16 bits, from the profile's first DDP-SSN on.
+ */
+struct iw_dss {
+	struct iw_sctpmap *a;
+	struct iw_list due; /* in a->due */
+	void *owner;
+	uint16_t stream;
+	enum iw_dss_state state;
+	bool active, released;
+	struct iw_dss_offer offer;
+	struct iw_dss_params params;
+
+	/* Out. */
+	uint64_t tx_next, tx_acked;
+	bool ending;   /* our last message is a Terminate that was not taken yet */
+	bool tx_last;  /* our last message was taken */
+	bool answered; /* active: by the peer */
+	uint8_t out[IW_SCTPMAP_CONTROL_MAX];
+	size_t out_len; /* Initiate or answer, not taken yet; 0: none */
+
+	/* In. */
+	uint64_t rx_next;   /* the lowest number missing */
+	uint64_t rx_behind; /* behind the highest one seen */
+	uint64_t rx_last;   /* of the peer's Terminate; NEVER: not seen */
+	bool rx_done;       /* the peer has said its last, and all before it is here */
+	uint32_t early;     /* numbers seen above rx_next */
+	uint64_t *seen;     /* SEEN_WORDS; NULL: nothing came early so far */
+	uint8_t *held;      /* segments that came before the session was agreed on; NULL: none */
+	size_t held_len, held_at;
+
+	/* To be told. */
+	bool news, told_end;
+	enum iw_dss_unit_kind news_kind;
+	const uint8_t *data; /* the segment that has just come; NULL: none */
+	size_t len;
+	uint64_t seq;
+	struct iw_fault fault;
+};
+
+/* session.c */
+/* A session on the stream, which has none. NULL: no memory. */
+struct iw_dss *iw_dss_new(struct iw_sctpmap *a, uint16_t stream, bool active);
+/* At once, whatever is outstanding. */
+void iw_dss_free(struct iw_dss *s);
+void iw_dss_set_state(struct iw_dss *s, enum iw_dss_state to);
+/* Something has changed that a control message may have waited for, or the session's end. True: it
+ * was released and has now ended, and is gone. */
+bool iw_dss_look(struct iw_dss *s);
+/* The ULP is to be told; news that were not taken yet are out of date. */
+void iw_dss_tell(struct iw_dss *s, enum iw_dss_unit_kind kind);
+/* s->fault is why. Our Terminate follows, where it can. */
+void iw_dss_fail(struct iw_dss *s);
+/* The Initiate or the answer: pd lies where iw_dss_pd_space says. */
+uint8_t *iw_dss_pd_space(struct iw_dss *s);
+void iw_dss_say(struct iw_dss *s, enum iw_sctp_fn fn, size_t pd_len);
+/* Neither end says more than it has said: a rejection. */
+void iw_dss_rejected(struct iw_dss *s);
+/* The control message that may go now; false: none. */
+bool iw_dss_control(struct iw_dss *s, struct iw_sctpmap_msg *m);
+void iw_dss_control_taken(struct iw_dss *s);
+
+/* arrive.c */
+void iw_dss_control_arrived(struct iw_dss *s, const uint8_t *data, size_t len);
+void iw_dss_segment_arrived(struct iw_dss *s, const uint8_t *data, size_t len);
+
+/* agree.c */
+IW_MUST_CHECK int iw_dss_check_offer(const struct iw_dss_offer *o, bool active,
+				     struct iw_fault *why);
+void iw_dss_build_initiate(struct iw_dss *s);
+void iw_dss_take_initiate(struct iw_dss *s, const struct iw_sctp_control *c);
+/* IW_E_INVAL: decide again. */
+IW_MUST_CHECK int iw_dss_build_accept(struct iw_dss *s, const struct iw_dss_offer *o,
+				      struct iw_fault *why);
+IW_MUST_CHECK int iw_dss_build_reject(struct iw_dss *s, const uint8_t *pd, size_t pd_len,
+				      struct iw_fault *why);
+/* Negative: this end cannot live with what the Accept says. */
+IW_MUST_CHECK int iw_dss_take_accept(struct iw_dss *s, const struct iw_sctp_control *c,
+				     struct iw_fault *why);
+void iw_dss_take_reject(struct iw_dss *s, const struct iw_sctp_control *c);
+
+#endif

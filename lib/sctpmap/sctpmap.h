@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * DDP over SCTP (RFC 5043): an association and the DDP stream sessions on it.
+ *
+ * Job: the two payloads of a DDP association's DATA chunks; the adaptation indication; sessions
+ * (session.h) from Initiate to the last acknowledgement, many to an association, each on a pair of
+ * SCTP streams of the same number. Neighbours: lib/conn has one session for each connection;
+ * lib/loop carries the messages between an association and whatever SCTP is below, ours or the
+ * kernel's; lib/wire describes the octets. It knows nothing of DDP but the length of its header.
+ * Threads: none, no locks; an association and its sessions belong to one thread at a time.
+ *
+ *   set-up: iw_sctpmap_up()       what the peer indicated, how many streams there are
+ *   in:     s = iw_sctpmap_receive(a, stream, ppid, data, len)
+ *           while (iw_dss_next(s, &u)) ...      what came of it, in the order in which it counts
+ *   out:    iw_sctpmap_control(a, &m)           a control message that may go now
+ *                                            -> iw_sctpmap_control_taken(a, m.stream)
+ *           iw_dss_room(s), iw_dss_stamp(s)     segments: the caller puts the DDP-SSN in front
+ *   acks:   s = iw_sctpmap_acked(a, stream, n)
+ *   end:    iw_sctpmap_down(a)                  nothing is sent or expected any more
+ *
+ * All messages are unordered, and none is fragmented (RFC 5043 9, 10): the caller sees to it.
+ */
+#ifndef IW_SCTPMAP_SCTPMAP_H
+#define IW_SCTPMAP_SCTPMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <iwarp/err.h>
+
+#include "util/mem.h"
+#include "util/pool.h"
+#include "wire/sctpddp.h"
+
+/* RFC 5043 10: chunks of one stream that are not acknowledged. */
+#define IW_SCTPMAP_WINDOW      32767
+/* RFC 5043 9: the smallest size of a segment that DDP is told. */
+#define IW_SCTPMAP_SEGMENT_MIN 516
+/* User data of a chunk: the longest control message. */
+#define IW_SCTPMAP_CONTROL_MAX (4 + IW_SCTP_PD_MAX)
+/*
+ * One buffer of cfg.hold: what a session keeps of segments that came before it was agreed on. An
+ * initial window of SCTP is 4,380 octets; a peer that says more before it was answered is cut off.
+ */
+#define IW_SCTPMAP_HOLD_LEN    (66 * 1024)
+
+/* The numbers of one edition of the mapping. */
+struct iw_sctpmap_profile {
+	const char *name;
+	uint32_t ppid_segment, ppid_control;
+	uint32_t adaptation; /* indicated, and expected of the peer */
+	uint16_t first_ssn;  /* of a session */
+};
+/* RFC 5043; and draft-ietf-rddp-sctp-02 of August 2005. */
+extern const struct iw_sctpmap_profile iw_sctpmap_rfc, iw_sctpmap_draft_02;
+/* "rfc", "sctp-draft-02"; NULL: no such name. */
+const struct iw_sctpmap_profile *iw_sctpmap_profile_find(const char *name);
+
+struct iw_sctpmap;
+struct iw_dss;
+
+struct iw_sctpmap_cfg {
+	const struct iw_mem *mem;                 /* borrowed for life, as is hold */
+	struct iw_pool *hold;                     /* buffers of IW_SCTPMAP_HOLD_LEN or more */
+	const struct iw_sctpmap_profile *profile; /* static; NULL: RFC 5043 */
+	/*
+	 * This end initiates the sessions, on every stream; else it answers. Simultaneous Initiates
+	 * fit no legal sequence (RFC 5043 6.2), so one end alone sends any: whose INIT it was.
+	 */
+	bool initiator;
+	uint16_t streams; /* wanted, at least 1 (RFC 5043 8) */
+	/* Responder: sessions that wait for the ULP at once; 0: 128. Further ones are answered with
+	 * Terminate (RFC 5043 6.4). */
+	uint32_t backlog;
+};
+
+/* IW_E_INVAL, IW_E_NOMEM. */
+IW_MUST_CHECK int iw_sctpmap_new(struct iw_sctpmap **out, const struct iw_sctpmap_cfg *cfg,
+				 struct iw_fault *why);
+/* With every session, released or not. a may be NULL. */
+void iw_sctpmap_free(struct iw_sctpmap *a);
+const struct iw_sctpmap_profile *iw_sctpmap_profile(const struct iw_sctpmap *a);
+
+/* What the association's set-up told of the peer. */
+struct iw_sctpmap_peer {
+	bool indicated; /* INIT or INIT ACK had an Adaptation Layer Indication */
+	uint32_t adaptation;
+	uint16_t in, out; /* streams that SCTP agreed on */
+};
+/*
+ * The association stands. IW_E_DSS_NODDP: the peer indicated nothing, or something else: DDP must
+ * not be spoken (RFC 5043 11.1), abort the association. Of unequal numbers of streams the smaller
+ * counts (RFC 5043 8): sessions begun on others end with IW_E_LIMIT.
+ */
+IW_MUST_CHECK int iw_sctpmap_up(struct iw_sctpmap *a, const struct iw_sctpmap_peer *peer,
+				struct iw_fault *why);
+/* The association is going down or is gone: no message is sent or expected any more, sessions do not
+ * change but may be released. */
+void iw_sctpmap_down(struct iw_sctpmap *a);
+/* Usable streams: wanted, then agreed on. */
+uint16_t iw_sctpmap_streams(const struct iw_sctpmap *a);
+/* Sessions not free yet, those included that were released before their end. */
+uint32_t iw_sctpmap_sessions(const struct iw_sctpmap *a);
+
+/* The most user data of one chunk that fits a packet of the path, whenever that changes. Before the
+ * first call: 518. */
+void iw_sctpmap_set_chunk(struct iw_sctpmap *a, size_t user_data);
+/* The largest DDP segment: 516 at least. Longer ones must not be sent (RFC 5043 9). */
+size_t iw_sctpmap_mulpdu(const struct iw_sctpmap *a);
+
+/* --- in --------------------------------------------------------------------------------------- */
+
+/*
+ * One message (borrowed until the session's units were taken). Returns the session that has perhaps
+ * got units (session.h), NULL: none. A message for a stream without a session is dropped; if it was
+ * not a Terminate it is answered with one. An Initiate makes a session.
+ */
+struct iw_dss *iw_sctpmap_receive(struct iw_sctpmap *a, uint16_t stream, uint32_t ppid,
+				  const uint8_t *data, size_t len);
+/*
+ * n more messages of the stream are acknowledged cumulatively. Returns its session, whose owner
+ * should look at iw_dss_acked and iw_dss_over; NULL: none, or it was released before.
+ */
+struct iw_dss *iw_sctpmap_acked(struct iw_sctpmap *a, uint16_t stream, uint32_t n);
+/* All messages of all streams are acknowledged, where SCTP tells only that (RFC 6458 6.1.9, the
+ * sender dry event). Owners of all sessions should look, as above. */
+void iw_sctpmap_all_acked(struct iw_sctpmap *a);
+
+/* --- out -------------------------------------------------------------------------------------- */
+
+struct iw_sctpmap_msg {
+	uint16_t stream;
+	uint32_t ppid;
+	const uint8_t *data; /* borrowed until _control_taken */
+	size_t len;
+};
+/* The next control message that may be sent; false: none now. */
+bool iw_sctpmap_control(struct iw_sctpmap *a, struct iw_sctpmap_msg *m);
+/* SCTP has taken it. */
+void iw_sctpmap_control_taken(struct iw_sctpmap *a, uint16_t stream);
+
+#endif

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* One session's life: begun, decided on, ended, seen to its end; and what it sends. */
+#include "sctpmap/session.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "sctpmap/internal.h"
+
+/* clang-format off */
+static const char *const state_names[] = {
+	[IW_DSS_INITIATING] = "initiating",
+	[IW_DSS_DECIDING]   = "deciding",
+	[IW_DSS_OPEN]       = "open",
+	[IW_DSS_ENDING]     = "ending",
+};
+/* clang-format on */
+
+const char *iw_dss_state_name(enum iw_dss_state s)
+{
+	return (size_t)s < IW_ARRAY_LEN(state_names) ? state_names[s] : "unknown";
+}
+
+#define TO(s) (1u << IW_DSS_##s)
+
+/* clang-format off */
+static const unsigned next_states[] = {
+	[IW_DSS_INITIATING] = TO(OPEN) | TO(ENDING),
+	[IW_DSS_DECIDING]   = TO(OPEN) | TO(ENDING),
+	[IW_DSS_OPEN]       = TO(ENDING),
+	[IW_DSS_ENDING]     = 0,
+};
+/* clang-format on */
+
+#undef TO
+
+/* Of what came before the session was agreed on nothing is needed now. */
+static void drop_held(struct iw_dss *s)
+{
+	if (s->held)
+		iw_pool_put(s->a->cfg.hold, s->held);
+	s->held = NULL;
+	s->held_len = s->held_at = 0;
+}
+
+void iw_dss_set_state(struct iw_dss *s, enum iw_dss_state to)
+{
+	assert(next_states[s->state] & 1u << to);
+	if (s->state == IW_DSS_DECIDING)
+		s->a->deciding--;
+	if (to == IW_DSS_ENDING)
+		drop_held(s);
+	s->state = to;
+}
+
+struct iw_dss *iw_dss_new(struct iw_sctpmap *a, uint16_t stream, bool active)
+{
+	struct iw_dss *s = iw_mem_alloc(a->cfg.mem, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->a = a;
+	s->stream = stream;
+	s->active = active;
+	s->state = active ? IW_DSS_INITIATING : IW_DSS_DECIDING;
+	s->rx_last = NEVER;
+	iw_list_init(&s->due);
+	a->by_stream[stream] = s;
+	a->sessions++;
+	if (!active)
+		a->deciding++;
+	return s;
+}
+
+void iw_dss_free(struct iw_dss *s)
+{
+	const struct iw_mem *mem = s->a->cfg.mem;
+
+	if (s->state == IW_DSS_DECIDING)
+		s->a->deciding--;
+	drop_held(s);
+	iw_mem_free(mem, s->seen, s->seen ? SEEN_WORDS * sizeof(*s->seen) : 0);
+	iw_list_del(&s->due);
+	s->a->by_stream[s->stream] = NULL;
+	s->a->sessions--;
+	iw_mem_free(mem, s, sizeof(*s));
+}
+
+struct iw_sctpmap *iw_dss_assoc(const struct iw_dss *s)
+{
+	return s->a;
+}
+
+uint16_t iw_dss_stream(const struct iw_dss *s)
+{
+	return s->stream;
+}
+
+enum iw_dss_state iw_dss_state(const struct iw_dss *s)
+{
+	return s->state;
+}
+
+const struct iw_dss_params *iw_dss_params(const struct iw_dss *s)
+{
+	return &s->params;
+}
+
+void iw_dss_set_owner(struct iw_dss *s, void *owner)
+{
+	s->owner = owner;
+}
+
+void *iw_dss_owner(const struct iw_dss *s)
+{
+	return s->owner;
+}
+
+/* --- begun and decided on --------------------------------------------------------------------- */
+
+static int free_stream(const struct iw_sctpmap *a, uint16_t *out)
+{
+	for (uint32_t i = 0; i < a->streams; i++)
+		if (!a->by_stream[i]) {
+			*out = (uint16_t)i;
+			return 0;
+		}
+	return IW_E_LIMIT;
+}
+
+int iw_dss_initiate(struct iw_dss **out, struct iw_sctpmap *a, const struct iw_dss_offer *o,
+		    struct iw_fault *why)
+{
+	struct iw_dss *s;
+	uint16_t stream;
+	int err;
+
+	*out = NULL;
+	if (a->down || !a->cfg.initiator)
+		return iw_fail(why, IW_E_STATE, "sctp: sessions are not begun here: %s",
+			       a->down ? "the association is down" : "the peer begins them");
+	err = iw_dss_check_offer(o, true, why);
+	if (err < 0)
+		return err;
+	if (free_stream(a, &stream) != 0)
+		return iw_fail(why, IW_E_LIMIT, "sctp: all %u streams have sessions",
+			       (uint32_t)a->streams);
+	s = iw_dss_new(a, stream, true);
+	if (!s)
+		return iw_fail(why, IW_E_NOMEM, "sctp: no memory for a session");
+	s->offer = *o;
+	iw_dss_build_initiate(s);
+	s->offer.pd = NULL;
+	iw_dss_look(s);
+	*out = s;
+	return 0;
+}
+
+int iw_dss_accept(struct iw_dss *s, const struct iw_dss_offer *o, struct iw_fault *why)
+{
+	int err;
+
+	if (s->state != IW_DSS_DECIDING)
+		return iw_fail(why, IW_E_STATE, "sctp: no Initiate waits for an answer");
+	err = iw_dss_check_offer(o, false, why);
+	if (err == 0)
+		err = iw_dss_build_accept(s, o, why);
+	if (err < 0)
+		return err;
+	iw_dss_set_state(s, IW_DSS_OPEN);
+	iw_dss_look(s);
+	return 0;
+}
+
+int iw_dss_reject(struct iw_dss *s, const uint8_t *pd, size_t pd_len, struct iw_fault *why)
+{
+	int err;
+
+	if (s->state != IW_DSS_DECIDING)
+		return iw_fail(why, IW_E_STATE, "sctp: no Initiate waits for an answer");
+	err = iw_dss_build_reject(s, pd, pd_len, why);
+	if (err < 0)
+		return err;
+	s->rx_done = true;
+	iw_dss_set_state(s, IW_DSS_ENDING);
+	iw_dss_look(s);
+	return 0;
+}
+
+/* --- ends ------------------------------------------------------------------------------------- */
+
+/* Nothing of ours has been sent: there is no session to end. */
+static void never_was(struct iw_dss *s)
+{
+	s->out_len = 0;
+	s->tx_last = s->rx_done = true;
+}
+
+static void end(struct iw_dss *s)
+{
+	if (s->tx_last || s->ending)
+		return;
+	if (s->state == IW_DSS_INITIATING && s->out_len > 0)
+		never_was(s);
+	else
+		s->ending = true;
+	/* The peer gets no answer to its Initiate but this one. */
+	if (s->state == IW_DSS_DECIDING)
+		s->rx_done = true;
+	if (s->state == IW_DSS_INITIATING || s->state == IW_DSS_DECIDING)
+		iw_dss_set_state(s, IW_DSS_ENDING);
+}
+
+void iw_dss_terminate(struct iw_dss *s)
+{
+	end(s);
+	iw_dss_look(s);
+}
+
+void iw_dss_rejected(struct iw_dss *s)
+{
+	s->ending = false;
+	s->tx_last = s->rx_done = true;
+	if (s->state != IW_DSS_ENDING)
+		iw_dss_set_state(s, IW_DSS_ENDING);
+}
+
+void iw_dss_tell(struct iw_dss *s, enum iw_dss_unit_kind kind)
+{
+	s->news = true;
+	s->news_kind = kind;
+}
+
+void iw_dss_fail(struct iw_dss *s)
+{
+	s->data = NULL;
+	if (s->state == IW_DSS_ENDING)
+		return;
+	iw_dss_terminate(s);
+	if (s->state != IW_DSS_ENDING)
+		iw_dss_set_state(s, IW_DSS_ENDING);
+	iw_dss_tell(s, IW_DSS_FAULT);
+}
+
+void iw_dss_release(struct iw_dss *s)
+{
+	if (!s)
+		return;
+	s->released = true;
+	s->owner = NULL;
+	s->data = NULL;
+	if (s->a->down) {
+		iw_dss_free(s);
+		return;
+	}
+	/* A rejection of ours that was not taken yet is our last message. */
+	if (s->state != IW_DSS_ENDING || s->out_len == 0)
+		end(s);
+	if (s->state != IW_DSS_ENDING)
+		iw_dss_set_state(s, IW_DSS_ENDING);
+	iw_dss_look(s);
+}
+
+bool iw_dss_over(const struct iw_dss *s)
+{
+	return s->tx_last && s->rx_done && s->tx_acked == s->tx_next;
+}
+
+bool iw_dss_look(struct iw_dss *s)
+{
+	struct iw_sctpmap_msg m;
+
+	if (s->released && iw_dss_over(s)) {
+		iw_dss_free(s);
+		return true;
+	}
+	if (!iw_dss_control(s, &m))
+		iw_list_del(&s->due);
+	else if (iw_list_empty(&s->due))
+		iw_list_add_tail(&s->a->due, &s->due);
+	return false;
+}
+
+/* --- out -------------------------------------------------------------------------------------- */
+
+static uint16_t ssn_of(const struct iw_dss *s, uint64_t number)
+{
+	return (uint16_t)(s->a->profile->first_ssn + number);
+}
+
+uint8_t *iw_dss_pd_space(struct iw_dss *s)
+{
+	return s->out + IW_SCTPMAP_CONTROL_MAX - IW_SCTP_PD_MAX;
+}
+
+static size_t encode(struct iw_dss *s, enum iw_sctp_fn fn, size_t pd_len)
+{
+	struct iw_sctp_control c = { .ssn = ssn_of(s, s->tx_next), .fn = (uint16_t)fn };
+	int head = iw_sctp_control_encode(s->out, sizeof(s->out), &c);
+
+	assert(head > 0);
+	return (size_t)head + pd_len;
+}
+
+void iw_dss_say(struct iw_dss *s, enum iw_sctp_fn fn, size_t pd_len)
+{
+	s->out_len = encode(s, fn, pd_len);
+}
+
+/* RFC 5043 6.6: not if it could arrive before another control message of ours. */
+static bool may_terminate(const struct iw_dss *s)
+{
+	return s->tx_next == 0 || s->tx_acked > 0 || s->answered;
+}
+
+bool iw_dss_control(struct iw_dss *s, struct iw_sctpmap_msg *m)
+{
+	size_t len = s->out_len;
+
+	if (!s->a->up || s->a->down)
+		return false;
+	if (len == 0) {
+		if (!s->ending || !may_terminate(s))
+			return false;
+		len = encode(s, IW_SCTP_FN_TERMINATE, 0);
+	}
+	*m = (struct iw_sctpmap_msg){
+		.stream = s->stream,
+		.ppid = s->a->profile->ppid_control,
+		.data = s->out,
+		.len = len,
+	};
+	return true;
+}
+
+void iw_dss_control_taken(struct iw_dss *s)
+{
+	bool answer_or_initiate = s->out_len > 0;
+
+	s->tx_next++;
+	s->out_len = 0;
+	/* A rejection is the last message, as is a Terminate. */
+	if (!answer_or_initiate || (!s->active && s->state == IW_DSS_ENDING && !s->ending)) {
+		s->tx_last = true;
+		s->ending = false;
+	}
+	iw_dss_look(s);
+}
+
+/*
+ * The passive side may send right behind its Accept (RFC 5043 6.2), but an active side that has not
+ * got that has to hold what overtakes it. So the first segment waits until the Accept is known to
+ * have arrived: acknowledged, or followed by a segment of the peer's.
+ */
+static bool accept_arrived(const struct iw_dss *s)
+{
+	return s->active || s->tx_acked > 0 || s->rx_behind > 1;
+}
+
+uint32_t iw_dss_room(const struct iw_dss *s)
+{
+	uint64_t outstanding = s->tx_next - s->tx_acked;
+
+	if (s->state != IW_DSS_OPEN || s->out_len > 0 || s->ending || s->tx_last || s->a->down ||
+	    !accept_arrived(s) || outstanding >= IW_SCTPMAP_WINDOW)
+		return 0;
+	return (uint32_t)(IW_SCTPMAP_WINDOW - outstanding);
+}
+
+uint16_t iw_dss_stamp(struct iw_dss *s)
+{
+	assert(iw_dss_room(s) > 0);
+	return ssn_of(s, s->tx_next++);
+}
+
+void iw_dss_unstamp(struct iw_dss *s, uint32_t n)
+{
+	assert(!s->tx_last && s->tx_next - s->tx_acked >= n);
+	s->tx_next -= n;
+	iw_dss_look(s);
+}
+
+bool iw_dss_control_due(const struct iw_dss *s)
+{
+	return s->out_len > 0 || s->ending;
+}
+
+uint64_t iw_dss_stamped(const struct iw_dss *s)
+{
+	/* The first message was the Initiate or the Accept. */
+	return s->tx_next > 0 ? s->tx_next - 1 : 0;
+}
+
+uint64_t iw_dss_acked(const struct iw_dss *s)
+{
+	return s->tx_acked > 0 ? s->tx_acked - 1 : 0;
+}

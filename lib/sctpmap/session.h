@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A DDP stream session (RFC 5043 6): from Initiate to the last acknowledgement.
+ *
+ * Whoever begins a session or is told of one by IW_DSS_REQUEST holds it until iw_dss_release. The
+ * object is the association's: a session released before its end is terminated and seen to its end
+ * there, so that its stream is used again only when nothing of it is outstanding (RFC 5043 6.6).
+ *
+ * The order that counts is that of the DDP-SSNs. Segments come up as they arrive, each with its
+ * number, so that DDP can place them at once; the peer's Terminate comes up when nothing before it
+ * is missing; what was judged illegal ends the session as soon as that is certain.
+ */
+#ifndef IW_SCTPMAP_SESSION_H
+#define IW_SCTPMAP_SESSION_H
+
+#include "sctpmap/sctpmap.h"
+
+enum iw_dss_state {
+	IW_DSS_INITIATING, /* active: the Initiate is sent, or waits for the association */
+	IW_DSS_DECIDING,   /* passive: the ULP has the request */
+	IW_DSS_OPEN,       /* accepted */
+	IW_DSS_ENDING,     /* our last message is decided on: what comes in is dropped, but the
+			    * peer's last one is noted */
+};
+/* "initiating", ... Never NULL. */
+const char *iw_dss_state_name(enum iw_dss_state s);
+
+/* The forms of RTR, as bits of a set; the numbers of enum iw_rtr. */
+enum iw_dss_rtr { IW_DSS_RTR_SEND = 1, IW_DSS_RTR_WRITE = 2, IW_DSS_RTR_READ = 4 };
+#define IW_DSS_DEPTH_MAX    0x3fff /* of IRD and ORD: not negotiated (RFC 6581 9.1) */
+#define IW_DSS_ENHANCED_LEN 4      /* in front of the Private Data of the enhanced forms */
+
+/* What this end brings into a session. */
+struct iw_dss_offer {
+	bool enhanced;     /* active: Enhanced Initiate (RFC 6581 7); passive: such are taken */
+	bool peer_to_peer; /* active */
+	/* A set. A Send as RTR uses up the MSN that a Send which overtakes it would be placed by, so
+	 * it is not agreed on where segments overtake each other. */
+	uint8_t rtr;
+	uint16_t ird, ord, ird_max; /* as in struct iw_mpa_cfg */
+	const uint8_t *pd;          /* active: the ULP's Private Data, borrowed */
+	size_t pd_len;              /* at most 512 less 4 when enhanced */
+};
+
+/* What was agreed on. */
+struct iw_dss_params {
+	bool enhanced;
+	uint16_t peer_ird, peer_ord;
+	uint16_t ird, ord; /* ours, after negotiation */
+	bool peer_to_peer;
+	uint8_t rtr;
+	uint8_t pd[IW_SCTP_PD_MAX]; /* the ULP's part of the peer's Private Data */
+	size_t pd_len;
+};
+
+/* Active: begins a session on the lowest stream that is free; the Initiate goes when the association
+ * is up. IW_E_STATE: the association is down, or the peer initiates; IW_E_LIMIT: no stream is free;
+ * IW_E_INVAL: the offer cannot be made; IW_E_NOMEM. */
+IW_MUST_CHECK int iw_dss_initiate(struct iw_dss **out, struct iw_sctpmap *a,
+				  const struct iw_dss_offer *o, struct iw_fault *why);
+/* The session is its association's again: it is terminated if it has not ended, and its stream is
+ * free when it has. NULL does nothing. */
+void iw_dss_release(struct iw_dss *s);
+
+struct iw_sctpmap *iw_dss_assoc(const struct iw_dss *s);
+uint16_t iw_dss_stream(const struct iw_dss *s);
+enum iw_dss_state iw_dss_state(const struct iw_dss *s);
+const struct iw_dss_params *iw_dss_params(const struct iw_dss *s);
+/* A mark for whoever holds the session. */
+void iw_dss_set_owner(struct iw_dss *s, void *owner);
+void *iw_dss_owner(const struct iw_dss *s);
+
+/* Passive: the ULP's answers to IW_DSS_REQUEST. Segments that came meanwhile are units now, after
+ * the Reject they are dropped. o: rtr, ird and ord count, what goes on the wire follows RFC 6581 9.1.
+ * IW_E_STATE: nothing waits for an answer; IW_E_INVAL: too much Private Data, a depth above 0x3fff:
+ * decide again. */
+IW_MUST_CHECK int iw_dss_accept(struct iw_dss *s, const struct iw_dss_offer *o,
+				struct iw_fault *why);
+IW_MUST_CHECK int iw_dss_reject(struct iw_dss *s, const uint8_t *pd, size_t pd_len,
+				struct iw_fault *why);
+/* Terminate is our last message: no segment may be stamped any more. It goes as soon as it cannot
+ * overtake a control message of ours (RFC 5043 6.6). What comes in is still taken until the peer's
+ * Terminate. */
+void iw_dss_terminate(struct iw_dss *s);
+
+/* --- in --------------------------------------------------------------------------------------- */
+
+enum iw_dss_unit_kind {
+	IW_DSS_REQUEST,  /* passive: params are filled, answer */
+	IW_DSS_ACCEPTED, /* active: full operation, unless why says what cannot be lived with: IRD,
+			    * RTR (then a Terminate of RDMAP may still be sent) */
+	IW_DSS_REJECTED, /* active: by the peer's ULP, params.pd says more */
+	IW_DSS_REFUSED,  /* active: by the peer's layer; it may not know enhanced sessions */
+	IW_DSS_SEGMENT,  /* seq, data, len */
+	IW_DSS_TERMINATED, /* the peer's last message, and everything before it is here */
+	IW_DSS_FAULT,      /* why: an illegal sequence; our Terminate is on its way */
+};
+struct iw_dss_unit {
+	enum iw_dss_unit_kind kind;
+	uint64_t seq;        /* of the segment in the sender's order: 0, 1, 2, ... */
+	const uint8_t *data; /* borrowed until the next call */
+	size_t len;
+	const struct iw_fault *why;
+};
+/* False: no more now. */
+bool iw_dss_next(struct iw_dss *s, struct iw_dss_unit *u);
+
+/* --- out -------------------------------------------------------------------------------------- */
+
+/* Segments may be stamped now: so many, 0: none. */
+uint32_t iw_dss_room(const struct iw_dss *s);
+/* The DDP-SSN of the next segment, which will be given to SCTP before any other message of the
+ * stream. Only when there is room (asserted). */
+uint16_t iw_dss_stamp(struct iw_dss *s);
+/* The last n segments stamped were not given to SCTP and will not be: their numbers are used again, a
+ * session has no gaps (RFC 5043 6). */
+void iw_dss_unstamp(struct iw_dss *s, uint32_t n);
+/* Our control message was not taken yet: the Initiate, the answer, the Terminate. */
+bool iw_dss_control_due(const struct iw_dss *s);
+/* Segments stamped, and those of them that SCTP has had acknowledged cumulatively. */
+uint64_t iw_dss_stamped(const struct iw_dss *s);
+uint64_t iw_dss_acked(const struct iw_dss *s);
+/* Both ends have said their last and all of ours is acknowledged: nothing of it is outstanding. */
+bool iw_dss_over(const struct iw_dss *s);
+
+#endif

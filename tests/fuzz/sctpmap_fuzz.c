@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Two ends of a DDP association and a peer that says anything in place of either. The input chooses:
+ * what the ULPs do, which message on the way arrives next, what is put in that neither has sent.
+ * As long as nothing was put in for a stream, what comes up there is what went in: each segment once,
+ * under its number, the end behind the last one. In the end nothing is left.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz/property.h"
+#include "sctpmap_end.h"
+
+#define STREAMS 3
+#define SENT    256 /* segments of one session that are followed */
+
+struct input {
+	const uint8_t *at;
+	size_t left;
+};
+
+static uint8_t octet(struct input *in)
+{
+	if (in->left == 0)
+		return 0;
+	in->left--;
+	return *in->at++;
+}
+
+static struct map_end ends[2];
+static struct iw_dss *held[2][STREAMS];
+static bool spoiled[STREAMS];       /* something foreign was put in */
+static bool came[2][STREAMS][SENT]; /* segment came up at that end */
+static uint64_t given[2][STREAMS];  /* segments that end has sent in this session */
+
+static void take_units(int e, struct iw_dss *s)
+{
+	struct iw_dss_unit u;
+	uint16_t k;
+
+	while (s && iw_dss_next(s, &u)) {
+		k = iw_dss_stream(s);
+		must(k < STREAMS);
+		switch (u.kind) {
+		case IW_DSS_REQUEST:
+			must(e == 1 && !held[1][k]);
+			held[1][k] = s;
+			memset(came[1][k], 0, sizeof(came[1][k]));
+			break;
+		case IW_DSS_ACCEPTED:
+		case IW_DSS_REJECTED:
+		case IW_DSS_REFUSED:
+			must(e == 0 && held[0][k] == s);
+			break;
+		case IW_DSS_SEGMENT:
+			if (spoiled[k])
+				break;
+			must(u.seq < SENT && !came[e][k][u.seq] && u.len == 1 + u.seq % 50);
+			came[e][k][u.seq] = true;
+			must(u.data[0] == (uint8_t)u.seq);
+			break;
+		case IW_DSS_TERMINATED:
+			if (!spoiled[k] && held[!e][k])
+				for (uint64_t i = 0; i < given[!e][k]; i++)
+					must(came[e][k][i]);
+			break;
+		case IW_DSS_FAULT:
+			must(u.why && u.why->err < 0);
+			must(spoiled[k] || u.why->err == IW_E_LIMIT);
+			break;
+		}
+	}
+}
+
+static void arrives(int from, size_t i)
+{
+	struct map_end *x = &ends[from];
+	struct line_msg m = x->line[i];
+	struct iw_dss *s;
+
+	memmove(&x->line[i], &x->line[i + 1], (--x->nline - i) * sizeof(m));
+	take_units(!from, iw_sctpmap_receive(ends[!from].a, m.stream, m.ppid, m.data, m.len));
+	s = iw_sctpmap_acked(x->a, m.stream, 1);
+	if (s)
+		take_units(from, s);
+}
+
+static void send_some(int e, uint16_t k, unsigned n)
+{
+	struct iw_dss *s = held[e][k];
+
+	while (s && n-- > 0 && iw_dss_room(s) > 0 && given[e][k] < SENT &&
+	       ends[e].nline < LINE_MAX - 8) {
+		uint64_t seq = given[e][k]++;
+
+		must(iw_dss_stamped(s) == seq);
+		map_end_sends(&ends[e], s, (uint8_t)seq, 1 + seq % 50);
+	}
+}
+
+static void let_go(int e, uint16_t k)
+{
+	iw_dss_release(held[e][k]);
+	held[e][k] = NULL;
+}
+
+static void step(struct input *in)
+{
+	static const struct iw_dss_offer plain, enhanced = { .enhanced = true, .ird = 4, .ord = 4 };
+	uint8_t what = octet(in), arg = octet(in);
+	int e = arg & 1;
+	uint16_t k = (uint16_t)(arg >> 1) % STREAMS;
+	struct iw_dss *s = held[e][k];
+	uint8_t buf[600];
+	size_t len;
+
+	switch (what % 10) {
+	case 0:
+		if (iw_dss_initiate(&s, ends[0].a, arg & 0x80 ? &enhanced : &plain, NULL) == 0) {
+			k = iw_dss_stream(s);
+			must(!held[0][k]);
+			held[0][k] = s;
+			given[0][k] = given[1][k] = 0;
+			memset(came[0][k], 0, sizeof(came[0][k]));
+		}
+		break;
+	case 1:
+		s = held[1][k];
+		if (s && iw_dss_accept(s, &plain, NULL) == 0)
+			take_units(1, s);
+		break;
+	case 2:
+		s = held[1][k];
+		if (s && iw_dss_reject(s, (const uint8_t *)"no", arg & 0x80 ? 2 : 0, NULL) == 0)
+			let_go(1, k);
+		break;
+	case 3:
+	case 4:
+		send_some(e, k, arg >> 3);
+		break;
+	case 5:
+		if (s)
+			iw_dss_terminate(s);
+		break;
+	case 6:
+		let_go(e, k);
+		break;
+	case 7:
+	case 8:
+		if (ends[e].nline > 0)
+			arrives(e, octet(in) % ends[e].nline);
+		break;
+	case 9:
+		spoiled[k] = true;
+		len = octet(in);
+		for (size_t i = 0; i < len; i++)
+			buf[i] = octet(in);
+		take_units(e, iw_sctpmap_receive(ends[e].a, k,
+						 what & 0x80   ? 16
+						 : what & 0x40 ? 17
+							       : 3,
+						 buf, len));
+		break;
+	}
+	for (e = 0; e < 2; e++)
+		if (ends[e].nline < LINE_MAX - 2 * STREAMS)
+			map_end_flush(&ends[e]);
+}
+
+static void drain(void)
+{
+	for (int turn = 0; turn < 8; turn++)
+		for (int e = 0; e < 2; e++) {
+			map_end_flush(&ends[e]);
+			while (ends[e].nline > 0)
+				arrives(e, 0);
+		}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct input in = { data, len };
+	bool any_spoiled = false;
+
+	memset(held, 0, sizeof(held));
+	memset(spoiled, 0, sizeof(spoiled));
+	memset(given, 0, sizeof(given));
+	memset(came, 0, sizeof(came));
+	for (int e = 0; e < 2; e++) {
+		map_end_init(&ends[e], e == 0, STREAMS, 2, NULL);
+		must(map_end_up(&ends[e], STREAMS, STREAMS) == 0);
+	}
+	while (in.left > 0)
+		step(&in);
+	drain();
+	for (int e = 0; e < 2; e++)
+		for (uint16_t k = 0; k < STREAMS; k++)
+			let_go(e, k);
+	drain();
+	for (uint16_t k = 0; k < STREAMS; k++)
+		any_spoiled |= spoiled[k];
+	for (int e = 0; e < 2; e++) {
+		must(any_spoiled || iw_sctpmap_sessions(ends[e].a) == 0);
+		map_end_fini(&ends[e]);
+	}
+	return 0;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One end of a DDP association, driven from memory: what it sends lies in a line, from which a test
+ * picks what arrives next, in any order; what is told of a session is kept for it to be looked at.
+ */
+#ifndef TESTS_SCTPMAP_END_H
+#define TESTS_SCTPMAP_END_H
+
+#include <assert.h>
+#include <string.h>
+
+#include "counting_mem.h"
+#include "sctpmap/session.h"
+#include "util/num.h"
+
+#define LINE_MAX  512
+#define UNITS_MAX 512
+
+struct line_msg {
+	uint16_t stream;
+	uint32_t ppid;
+	uint8_t data[1024];
+	size_t len;
+};
+
+struct told {
+	enum iw_dss_unit_kind kind;
+	uint64_t seq;
+	uint8_t first; /* octet of the segment */
+	size_t len;
+	int err;
+};
+
+struct map_end {
+	struct counting_mem mem;
+	struct iw_pool hold;
+	struct iw_sctpmap *a;
+	struct line_msg line[LINE_MAX]; /* sent and not yet taken off by the test */
+	size_t nline;
+	struct told told[UNITS_MAX];
+	size_t ntold;
+	struct iw_dss *last; /* the session that was told of last */
+};
+
+static inline void map_end_init(struct map_end *e, bool initiator, uint16_t streams,
+				uint32_t backlog, const struct iw_sctpmap_profile *profile)
+{
+	struct iw_sctpmap_cfg cfg = {
+		.profile = profile,
+		.initiator = initiator,
+		.streams = streams,
+		.backlog = backlog,
+	};
+	int err;
+
+	memset(e, 0, sizeof(*e));
+	counting_mem_init(&e->mem);
+	iw_pool_init(&e->hold, &e->mem.mem, IW_SCTPMAP_HOLD_LEN, 0, 0);
+	cfg.mem = &e->mem.mem;
+	cfg.hold = &e->hold;
+	err = iw_sctpmap_new(&e->a, &cfg, NULL);
+	assert(err == 0);
+	(void)err;
+}
+
+static inline int map_end_up(struct map_end *e, uint16_t in, uint16_t out)
+{
+	struct iw_sctpmap_peer p = {
+		.indicated = true,
+		.adaptation = iw_sctpmap_profile(e->a)->adaptation,
+		.in = in,
+		.out = out,
+	};
+
+	return iw_sctpmap_up(e->a, &p, NULL);
+}
+
+/* Nothing may be left, neither memory nor buffers. */
+static inline void map_end_fini(struct map_end *e)
+{
+	iw_sctpmap_free(e->a);
+	assert(e->hold.out == 0);
+	iw_pool_fini(&e->hold);
+	assert(e->mem.blocks == 0 && e->mem.wrong_size == 0);
+}
+
+static inline void map_end_take_units(struct map_end *e, struct iw_dss *s)
+{
+	struct iw_dss_unit u;
+
+	while (s && iw_dss_next(s, &u)) {
+		assert(e->ntold < UNITS_MAX);
+		e->told[e->ntold++] = (struct told){
+			.kind = u.kind,
+			.seq = u.seq,
+			.first = u.len ? u.data[0] : 0,
+			.len = u.len,
+			.err = u.why ? u.why->err : 0,
+		};
+		e->last = s;
+	}
+}
+
+static inline struct iw_dss *map_end_gets(struct map_end *e, uint16_t stream, uint32_t ppid,
+					  const void *data, size_t len)
+{
+	struct iw_dss *s = iw_sctpmap_receive(e->a, stream, ppid, data, len);
+
+	map_end_take_units(e, s);
+	return s;
+}
+
+/* Control messages that may go lie in the line afterwards. */
+static inline void map_end_flush(struct map_end *e)
+{
+	struct iw_sctpmap_msg m;
+
+	while (iw_sctpmap_control(e->a, &m)) {
+		struct line_msg *l = &e->line[e->nline++];
+
+		assert(e->nline <= LINE_MAX && m.len <= sizeof(l->data));
+		l->stream = m.stream;
+		l->ppid = m.ppid;
+		l->len = m.len;
+		memcpy(l->data, m.data, m.len);
+		iw_sctpmap_control_taken(e->a, m.stream);
+	}
+}
+
+/* A segment of len octets, each of them mark. */
+static inline void map_end_sends(struct map_end *e, struct iw_dss *s, uint8_t mark, size_t len)
+{
+	struct line_msg *l = &e->line[e->nline++];
+
+	assert(e->nline <= LINE_MAX && len + 2 <= sizeof(l->data));
+	l->stream = iw_dss_stream(s);
+	l->ppid = iw_sctpmap_profile(e->a)->ppid_segment;
+	l->len = len + 2;
+	memset(l->data, mark, sizeof(l->data));
+	iw_put_be16(l->data, iw_dss_stamp(s));
+}
+
+/* Message i of from's line arrives at to and is acknowledged. */
+static inline void line_arrives(struct map_end *from, size_t i, struct map_end *to)
+{
+	struct line_msg m = from->line[i];
+
+	assert(i < from->nline);
+	memmove(&from->line[i], &from->line[i + 1], (--from->nline - i) * sizeof(m));
+	map_end_gets(to, m.stream, m.ppid, m.data, m.len);
+	map_end_take_units(from, iw_sctpmap_acked(from->a, m.stream, 1));
+	map_end_flush(to);
+	map_end_flush(from);
+}
+
+static inline void line_all(struct map_end *x, struct map_end *y)
+{
+	map_end_flush(x);
+	map_end_flush(y);
+	while (x->nline + y->nline > 0) {
+		while (x->nline > 0)
+			line_arrives(x, 0, y);
+		while (y->nline > 0)
+			line_arrives(y, 0, x);
+	}
+}
+
+#endif

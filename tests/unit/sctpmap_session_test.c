@@ -1,0 +1,947 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* DDP stream sessions: the legal sequences of RFC 5043 6, in any order of arrival, and the others. */
+#include "sctpmap/session.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sctpmap_end.h"
+#include "wire/sctpddp.h"
+
+static struct map_end act, pas;
+
+static void two_ends(uint16_t streams, uint32_t backlog, const struct iw_sctpmap_profile *p)
+{
+	map_end_init(&act, true, streams, backlog, p);
+	map_end_init(&pas, false, streams, backlog, p);
+	assert_int_equal(map_end_up(&act, streams, streams), 0);
+	assert_int_equal(map_end_up(&pas, streams, streams), 0);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	two_ends(4, 0, NULL);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	iw_sctpmap_down(act.a);
+	iw_sctpmap_down(pas.a);
+	map_end_fini(&act);
+	map_end_fini(&pas);
+	return 0;
+}
+
+static struct iw_dss *initiate(const struct iw_dss_offer *o)
+{
+	static const struct iw_dss_offer plain;
+	struct iw_dss *s;
+
+	assert_int_equal(iw_dss_initiate(&s, act.a, o ? o : &plain, NULL), 0);
+	map_end_flush(&act);
+	return s;
+}
+
+static void accept_plain(struct iw_dss *s)
+{
+	static const struct iw_dss_offer plain;
+
+	assert_int_equal(iw_dss_accept(s, &plain, NULL), 0);
+	map_end_take_units(&pas, s);
+	map_end_flush(&pas);
+}
+
+/* An open session, its Accept acknowledged; what was told on the way is forgotten. */
+static void open_one(struct iw_dss **a, struct iw_dss **p)
+{
+	*a = initiate(NULL);
+	line_arrives(&act, act.nline - 1, &pas);
+	*p = pas.last;
+	accept_plain(*p);
+	line_all(&act, &pas);
+	assert_int_equal(iw_dss_state(*a), IW_DSS_OPEN);
+	act.ntold = pas.ntold = 0;
+}
+
+static void expect_control(const struct line_msg *m, uint16_t ssn, uint16_t fn, const char *pd)
+{
+	struct iw_sctp_control c;
+
+	assert_int_equal(m->ppid, IW_SCTP_PPID_CONTROL);
+	assert_true(iw_sctp_control_decode(&c, m->data, m->len) > 0);
+	assert_int_equal(c.ssn, ssn);
+	assert_int_equal(c.fn, fn);
+	assert_int_equal(c.pd_len, strlen(pd));
+	assert_memory_equal(c.pd, pd, c.pd_len);
+}
+
+static void control_to(struct map_end *e, uint16_t stream, uint16_t ssn, uint16_t fn, size_t pd_len)
+{
+	static const uint8_t zeros[1024];
+	uint8_t buf[1100];
+	struct iw_sctp_control c = { ssn, fn, zeros, pd_len };
+	int len = iw_sctp_control_encode(buf, sizeof(buf), &c);
+
+	map_end_gets(e, stream, IW_SCTP_PPID_CONTROL, buf, (size_t)len);
+	map_end_flush(e);
+}
+
+static void segment_to(struct map_end *e, uint16_t stream, uint16_t ssn, uint8_t mark, size_t len)
+{
+	uint8_t buf[2048];
+
+	memset(buf, mark, sizeof(buf));
+	iw_put_be16(buf, ssn);
+	map_end_gets(e, stream, IW_SCTP_PPID_SEGMENT, buf, len + 2);
+	map_end_flush(e);
+}
+
+static void expect_told(const struct map_end *e, size_t i, enum iw_dss_unit_kind kind, uint64_t seq,
+			uint8_t first)
+{
+	assert_true(i < e->ntold);
+	assert_int_equal(e->told[i].kind, kind);
+	if (kind == IW_DSS_SEGMENT) {
+		assert_int_equal(e->told[i].seq, seq);
+		assert_int_equal(e->told[i].first, first);
+	}
+}
+
+static void expect_fault(struct map_end *e, int err)
+{
+	assert_int_equal(e->ntold, 1);
+	expect_told(e, 0, IW_DSS_FAULT, 0, 0);
+	assert_int_equal(e->told[0].err, err);
+}
+
+/* --- the legal sequences ---------------------------------------------------------------------- */
+
+/* SCTP-04, SCTP-05, SCTP-06, SCTP-07, SCTP-08, SCTP-12, SCTP-13, SCTP-16, SCTP-20, SCTP-21, SCTP-23,
+ * SCTP-24, SCTP-25, SCTP-27, SCTP-30 */
+static void accepted_session_runs_from_initiate_to_both_terminates(void **state)
+{
+	struct iw_dss_offer o = { .pd = (const uint8_t *)"hello", .pd_len = 5 };
+	struct iw_dss *a = initiate(&o), *p;
+
+	(void)state;
+	assert_int_equal(act.nline, 1);
+	expect_control(&act.line[0], 0, IW_SCTP_FN_INITIATE, "hello");
+	line_arrives(&act, 0, &pas);
+	expect_told(&pas, 0, IW_DSS_REQUEST, 0, 0);
+	p = pas.last;
+	assert_int_equal(iw_dss_stream(p), iw_dss_stream(a));
+	assert_int_equal(iw_dss_params(p)->pd_len, 5);
+	assert_memory_equal(iw_dss_params(p)->pd, "hello", 5);
+
+	o = (struct iw_dss_offer){ .pd = (const uint8_t *)"welcome", .pd_len = 7 };
+	assert_int_equal(iw_dss_accept(p, &o, NULL), 0);
+	map_end_flush(&pas);
+	expect_control(&pas.line[0], 0, IW_SCTP_FN_ACCEPT, "welcome");
+	line_arrives(&pas, 0, &act);
+	expect_told(&act, 0, IW_DSS_ACCEPTED, 0, 0);
+	assert_memory_equal(iw_dss_params(a)->pd, "welcome", 7);
+
+	map_end_sends(&act, a, 'a', 30);
+	map_end_sends(&act, a, 'b', 30);
+	assert_int_equal(iw_get_be16(act.line[0].data), 1);
+	assert_int_equal(iw_get_be16(act.line[1].data), 2);
+	map_end_sends(&pas, p, 'c', 30);
+	line_all(&act, &pas);
+	expect_told(&pas, 1, IW_DSS_SEGMENT, 0, 'a');
+	expect_told(&pas, 2, IW_DSS_SEGMENT, 1, 'b');
+	expect_told(&act, 1, IW_DSS_SEGMENT, 0, 'c');
+
+	iw_dss_terminate(a);
+	map_end_flush(&act);
+	expect_control(&act.line[0], 3, IW_SCTP_FN_TERMINATE, "");
+	line_arrives(&act, 0, &pas);
+	expect_told(&pas, 3, IW_DSS_TERMINATED, 0, 0);
+	assert_false(iw_dss_over(p));
+	iw_dss_terminate(p);
+	map_end_flush(&pas);
+	expect_control(&pas.line[0], 2, IW_SCTP_FN_TERMINATE, "");
+	line_all(&act, &pas);
+	expect_told(&act, 2, IW_DSS_TERMINATED, 0, 0);
+	assert_true(iw_dss_over(a));
+	assert_true(iw_dss_over(p));
+	iw_dss_release(a);
+	iw_dss_release(p);
+	assert_int_equal(iw_sctpmap_sessions(act.a), 0);
+	assert_int_equal(iw_sctpmap_sessions(pas.a), 0);
+}
+
+/* SCTP-28, SCTP-29: the ULP alone rejects; SCTP-08, SCTP-13 */
+static void rejected_session_ends_with_the_reject(void **state)
+{
+	struct iw_dss *a = initiate(NULL);
+
+	(void)state;
+	line_arrives(&act, 0, &pas);
+	assert_int_equal(pas.nline, 0);
+	assert_int_equal(iw_dss_reject(pas.last, (const uint8_t *)"no", 2, NULL), 0);
+	iw_dss_release(pas.last);
+	map_end_flush(&pas);
+	expect_control(&pas.line[0], 0, IW_SCTP_FN_REJECT, "no");
+	line_all(&act, &pas);
+	assert_int_equal(act.ntold, 1);
+	expect_told(&act, 0, IW_DSS_REJECTED, 0, 0);
+	assert_memory_equal(iw_dss_params(a)->pd, "no", 2);
+	assert_true(iw_dss_over(a));
+	iw_dss_release(a);
+	assert_int_equal(act.nline, 0);
+	assert_int_equal(iw_sctpmap_sessions(act.a), 0);
+	assert_int_equal(iw_sctpmap_sessions(pas.a), 0);
+}
+
+/* SCTP-14, SCTP-15, SCTP-31, SCTP-32: a finite backlog, answered with Terminate */
+static void initiate_beyond_the_backlog_is_answered_with_terminate(void **state)
+{
+	struct iw_dss *a[3], *p;
+
+	tear_down(state);
+	two_ends(4, 2, NULL);
+	for (int i = 0; i < 3; i++)
+		a[i] = initiate(NULL);
+	line_arrives(&act, 0, &pas);
+	p = pas.last;
+	line_arrives(&act, 0, &pas);
+	line_arrives(&act, 0, &pas);
+	assert_int_equal(pas.ntold, 2);
+	assert_int_equal(pas.nline, 1);
+	expect_control(&pas.line[0], 0, IW_SCTP_FN_TERMINATE, "");
+	line_all(&act, &pas);
+	assert_int_equal(act.ntold, 1);
+	expect_told(&act, 0, IW_DSS_REFUSED, 0, 0);
+	assert_ptr_equal(act.last, a[2]);
+	assert_true(iw_dss_over(a[2]));
+	iw_dss_release(a[2]);
+	/* The ULP has answered one: there is room for another. */
+	accept_plain(p);
+	line_all(&act, &pas);
+	a[2] = initiate(NULL);
+	line_all(&act, &pas);
+	assert_int_equal(iw_dss_state(a[2]), IW_DSS_INITIATING);
+	assert_int_equal(pas.ntold, 3);
+}
+
+/* SCTP-09, SCTP-10 */
+static void private_data_is_none_to_512_octets(void **state)
+{
+	static const uint8_t pd[513];
+	struct iw_dss_offer o = { .pd = pd, .pd_len = 513 };
+	struct iw_fault why;
+	struct iw_dss *s;
+
+	(void)state;
+	assert_int_equal(iw_dss_initiate(&s, act.a, &o, &why), IW_E_INVAL);
+	o.pd_len = 512;
+	s = initiate(&o);
+	assert_int_equal(act.line[0].len, 516);
+	line_arrives(&act, 0, &pas);
+	assert_int_equal(iw_dss_params(pas.last)->pd_len, 512);
+	assert_int_equal(iw_dss_accept(pas.last, &(struct iw_dss_offer){ .pd = pd, .pd_len = 513 },
+				       &why),
+			 IW_E_INVAL);
+	assert_int_equal(iw_dss_reject(pas.last, pd, 513, &why), IW_E_INVAL);
+	/* The decision is still to be made. */
+	accept_plain(pas.last);
+	expect_control(&pas.line[0], 0, IW_SCTP_FN_ACCEPT, "");
+	line_all(&act, &pas);
+	iw_dss_release(s);
+	iw_dss_release(pas.last);
+}
+
+/* SCTP-10: a peer's is refused too; there is no session that it could end */
+static void initiate_with_too_much_private_data_is_refused(void **state)
+{
+	(void)state;
+	control_to(&pas, 1, 0, IW_SCTP_FN_INITIATE, 513);
+	assert_int_equal(pas.ntold, 0);
+	expect_control(&pas.line[0], 0, IW_SCTP_FN_TERMINATE, "");
+}
+
+/* --- order ------------------------------------------------------------------------------------ */
+
+/* SCTP-38, SCTP-76: held, then given in the order of arrival, before what comes later */
+static void segment_that_overtakes_the_accept_waits_for_it(void **state)
+{
+	struct iw_dss *a = initiate(NULL), *p;
+
+	(void)state;
+	line_arrives(&act, 0, &pas);
+	p = pas.last;
+	accept_plain(p);
+	segment_to(&act, 0, 2, 'y', 9);
+	segment_to(&act, 0, 1, 'x', 16);
+	assert_int_equal(act.ntold, 0);
+	assert_int_equal(iw_dss_state(a), IW_DSS_INITIATING);
+	line_arrives(&pas, 0, &act);
+	assert_int_equal(act.ntold, 3);
+	expect_told(&act, 0, IW_DSS_ACCEPTED, 0, 0);
+	expect_told(&act, 1, IW_DSS_SEGMENT, 1, 'y');
+	assert_int_equal(act.told[1].len, 9);
+	expect_told(&act, 2, IW_DSS_SEGMENT, 0, 'x');
+	assert_int_equal(act.told[2].len, 16);
+	assert_int_equal(act.hold.out, 0);
+	iw_dss_release(a);
+	iw_dss_release(p);
+}
+
+/* SCTP-76: while the ULP decides, RFC 5043 6.6 */
+static void segments_wait_for_the_decision_and_go_with_a_reject(void **state)
+{
+	struct iw_dss *a = initiate(NULL);
+
+	(void)state;
+	line_arrives(&act, 0, &pas);
+	segment_to(&pas, 0, 1, 'x', 100);
+	assert_int_equal(pas.ntold, 1);
+	assert_int_equal(pas.hold.out, 1);
+	assert_int_equal(iw_dss_reject(pas.last, NULL, 0, NULL), 0);
+	assert_int_equal(pas.hold.out, 0);
+	map_end_take_units(&pas, pas.last);
+	assert_int_equal(pas.ntold, 1);
+	segment_to(&pas, 0, 2, 'y', 100);
+	assert_int_equal(pas.ntold, 1);
+	iw_dss_release(a);
+	iw_dss_release(pas.last);
+
+	a = initiate(NULL);
+	line_all(&act, &pas);
+	segment_to(&pas, iw_dss_stream(a), 1, 'z', 100);
+	accept_plain(pas.last);
+	expect_told(&pas, 2, IW_DSS_SEGMENT, 0, 'z');
+	iw_dss_release(a);
+	iw_dss_release(pas.last);
+}
+
+/* SCTP-76, SCTP-61: within bounds */
+static void more_segments_than_can_be_held_end_the_session(void **state)
+{
+	struct iw_dss *a = initiate(NULL);
+	uint16_t ssn = 1;
+
+	(void)state;
+	while (act.ntold == 0 && ssn < 1000)
+		segment_to(&act, 0, ssn++, 'x', 1442);
+	expect_fault(&act, IW_E_LIMIT);
+	assert_in_range(ssn, 40, 50); /* 66 KiB */
+	assert_int_equal(act.hold.out, 0);
+	iw_dss_release(a);
+}
+
+/* SCTP-21, SCTP-56, SCTP-57: it has its place by its DDP-SSN */
+static void terminate_that_overtakes_segments_counts_behind_them(void **state)
+{
+	struct iw_dss *a, *p;
+
+	(void)state;
+	open_one(&a, &p);
+	for (int i = 0; i < 3; i++)
+		map_end_sends(&act, a, (uint8_t)('a' + i), 20);
+	iw_dss_terminate(a);
+	map_end_flush(&act);
+	line_arrives(&act, 3, &pas);
+	assert_int_equal(pas.ntold, 0);
+	line_arrives(&act, 2, &pas);
+	line_arrives(&act, 0, &pas);
+	assert_int_equal(pas.ntold, 2);
+	expect_told(&pas, 0, IW_DSS_SEGMENT, 2, 'c');
+	line_arrives(&act, 0, &pas);
+	expect_told(&pas, 2, IW_DSS_SEGMENT, 1, 'b');
+	expect_told(&pas, 3, IW_DSS_TERMINATED, 0, 0);
+	iw_dss_release(a);
+	iw_dss_release(p);
+	line_all(&act, &pas);
+	assert_int_equal(iw_sctpmap_sessions(act.a) + iw_sctpmap_sessions(pas.a), 0);
+}
+
+/* SCTP-06, SCTP-58: 70,000 segments, the numbers wrap, gaps of all sizes close */
+static void numbers_wrap_and_every_segment_keeps_its_place(void **state)
+{
+	struct iw_dss *a, *p;
+	uint64_t sent = 0;
+
+	(void)state;
+	open_one(&a, &p);
+	while (sent < 70000) {
+		size_t n = 1 + sent % 97;
+
+		for (size_t i = 0; i < n; i++)
+			map_end_sends(&act, a, (uint8_t)(sent + i), 1);
+		/* The last one first. */
+		for (size_t i = n; i > 0; i--) {
+			pas.ntold = 0;
+			line_arrives(&act, i - 1, &pas);
+			assert_int_equal(pas.ntold, 1);
+			expect_told(&pas, 0, IW_DSS_SEGMENT, sent + i - 1, (uint8_t)(sent + i - 1));
+		}
+		sent += n;
+	}
+	assert_int_equal(iw_dss_acked(a), sent);
+	assert_int_equal(iw_dss_stamped(a), sent);
+	iw_dss_release(a);
+	iw_dss_release(p);
+	line_all(&act, &pas);
+	assert_int_equal(iw_sctpmap_sessions(pas.a), 0);
+}
+
+/* SCTP-58, SCTP-59 */
+static void no_more_than_32767_messages_are_unacknowledged(void **state)
+{
+	struct iw_dss *a, *p;
+
+	(void)state;
+	open_one(&a, &p);
+	assert_int_equal(iw_dss_room(a), 32767);
+	for (int i = 0; i < 32767; i++)
+		(void)iw_dss_stamp(a);
+	assert_int_equal(iw_dss_room(a), 0);
+	assert_ptr_equal(iw_sctpmap_acked(act.a, 0, 5), a);
+	assert_int_equal(iw_dss_room(a), 5);
+	iw_sctpmap_all_acked(act.a);
+	assert_int_equal(iw_dss_room(a), 32767);
+	assert_int_equal(iw_dss_acked(a), 32767);
+	iw_dss_release(a);
+	iw_dss_release(p);
+}
+
+/* SCTP-16: what was not given to SCTP leaves no gap */
+static void numbers_taken_back_are_used_again(void **state)
+{
+	struct iw_dss *a, *p;
+
+	(void)state;
+	open_one(&a, &p);
+	assert_int_equal(iw_dss_stamp(a), 1);
+	assert_int_equal(iw_dss_stamp(a), 2);
+	iw_dss_unstamp(a, 1);
+	iw_dss_terminate(a);
+	map_end_flush(&act);
+	expect_control(&act.line[0], 2, IW_SCTP_FN_TERMINATE, "");
+	iw_dss_release(a);
+	iw_dss_release(p);
+}
+
+/* --- what may be sent when -------------------------------------------------------------------- */
+
+/* SCTP-36: the Accept shows that the Initiate was there; SCTP-18 */
+static void active_side_sends_no_segment_before_the_accept(void **state)
+{
+	struct iw_dss *a = initiate(NULL);
+
+	(void)state;
+	assert_int_equal(iw_dss_room(a), 0);
+	line_arrives(&act, 0, &pas);
+	assert_int_equal(iw_dss_room(a), 0);
+	accept_plain(pas.last);
+	line_all(&act, &pas);
+	assert_int_equal(iw_dss_room(a), 32767);
+	iw_dss_release(a);
+	iw_dss_release(pas.last);
+}
+
+/* SCTP-38: what could overtake the Accept is not sent */
+static void passive_side_waits_until_the_accept_has_arrived(void **state)
+{
+	struct iw_dss *a = initiate(NULL);
+
+	(void)state;
+	line_arrives(&act, 0, &pas);
+	assert_int_equal(iw_dss_accept(pas.last, &(struct iw_dss_offer){ 0 }, NULL), 0);
+	assert_int_equal(iw_dss_room(pas.last), 0);
+	map_end_flush(&pas);
+	assert_int_equal(iw_dss_room(pas.last), 0);
+	segment_to(&pas, 0, 1, 'x', 20);
+	assert_int_equal(iw_dss_room(pas.last), 32766);
+	line_all(&act, &pas);
+	assert_int_equal(iw_dss_room(pas.last), 32767);
+	iw_dss_release(a);
+	iw_dss_release(pas.last);
+}
+
+/* SCTP-35: a Terminate must not overtake the Initiate or the Accept */
+static void terminate_waits_until_our_first_message_has_arrived(void **state)
+{
+	struct iw_dss *a = initiate(NULL);
+
+	(void)state;
+	iw_dss_terminate(a);
+	map_end_flush(&act);
+	assert_int_equal(act.nline, 1);
+	line_arrives(&act, 0, &pas);
+	assert_int_equal(act.nline, 1);
+	expect_control(&act.line[0], 1, IW_SCTP_FN_TERMINATE, "");
+	accept_plain(pas.last);
+	iw_dss_terminate(pas.last);
+	map_end_flush(&pas);
+	assert_int_equal(pas.nline, 1);
+	expect_control(&pas.line[0], 0, IW_SCTP_FN_ACCEPT, "");
+	line_arrives(&pas, 0, &act);
+	assert_int_equal(pas.nline, 1);
+	expect_control(&pas.line[0], 1, IW_SCTP_FN_TERMINATE, "");
+	iw_dss_release(a);
+	iw_dss_release(pas.last);
+	line_all(&act, &pas);
+	assert_int_equal(iw_sctpmap_sessions(act.a) + iw_sctpmap_sessions(pas.a), 0);
+}
+
+/* SCTP-18: an Initiate that was never given to SCTP leaves nothing behind */
+static void session_given_up_before_its_initiate_went_is_gone(void **state)
+{
+	struct iw_dss *s;
+
+	(void)state;
+	assert_int_equal(iw_dss_initiate(&s, act.a, &(struct iw_dss_offer){ 0 }, NULL), 0);
+	iw_dss_release(s);
+	map_end_flush(&act);
+	assert_int_equal(act.nline, 0);
+	assert_int_equal(iw_sctpmap_sessions(act.a), 0);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/* SCTP-37, SCTP-77: both Terminates, everything acknowledged */
+static void stream_is_free_when_nothing_of_the_session_is_outstanding(void **state)
+{
+	struct iw_dss *a, *p, *b;
+
+	(void)state;
+	open_one(&a, &p);
+	map_end_sends(&act, a, 'x', 10);
+	iw_dss_terminate(a);
+	map_end_flush(&act);
+	iw_dss_release(a);
+	/* The Terminate is there and acknowledged, the segment is not. */
+	map_end_gets(&pas, 0, act.line[1].ppid, act.line[1].data, act.line[1].len);
+	(void)iw_sctpmap_acked(act.a, 0, 1);
+	b = initiate(NULL);
+	assert_int_equal(iw_dss_stream(b), 1);
+	iw_dss_release(b);
+	line_arrives(&act, 0, &pas);
+	assert_int_equal(pas.told[1].kind, IW_DSS_TERMINATED);
+	/* Everything is acknowledged, but the peer has not said its last. */
+	assert_int_equal(iw_sctpmap_sessions(act.a), 2);
+	iw_dss_release(p);
+	map_end_flush(&pas);
+	act.nline = 0;
+	line_arrives(&pas, 0, &act);
+	assert_int_equal(iw_sctpmap_sessions(act.a), 1);
+	b = initiate(NULL);
+	assert_int_equal(iw_dss_stream(b), 0);
+	iw_dss_release(b);
+}
+
+/* SCTP-77: one that was released is answered for */
+static void terminate_of_the_peer_is_answered_though_nobody_holds_the_session(void **state)
+{
+	struct iw_dss *a, *p;
+
+	(void)state;
+	open_one(&a, &p);
+	iw_dss_release(p);
+	map_end_flush(&pas);
+	assert_int_equal(pas.nline, 1);
+	map_end_sends(&act, a, 'x', 10);
+	line_arrives(&pas, 0, &act);
+	expect_told(&act, 0, IW_DSS_TERMINATED, 0, 0);
+	iw_dss_release(a);
+	line_all(&act, &pas);
+	assert_int_equal(pas.ntold, 0);
+	assert_int_equal(iw_sctpmap_sessions(act.a) + iw_sctpmap_sessions(pas.a), 0);
+}
+
+/* SCTP-77: two ends without a session do not answer each other for ever */
+static void terminate_without_a_session_is_not_answered(void **state)
+{
+	(void)state;
+	control_to(&pas, 2, 0, IW_SCTP_FN_TERMINATE, 0);
+	control_to(&act, 2, 7, IW_SCTP_FN_TERMINATE, 0);
+	assert_int_equal(pas.nline + act.nline, 0);
+	assert_int_equal(pas.ntold + act.ntold, 0);
+}
+
+/* SCTP-73, SCTP-72: the association is gone: nothing is said */
+static void on_a_dead_association_nothing_is_sent(void **state)
+{
+	struct iw_dss *a, *p;
+
+	(void)state;
+	open_one(&a, &p);
+	iw_sctpmap_down(act.a);
+	iw_dss_terminate(a);
+	map_end_flush(&act);
+	assert_int_equal(act.nline, 0);
+	assert_int_equal(iw_dss_room(a), 0);
+	assert_null(iw_sctpmap_receive(act.a, 0, 16, (const uint8_t *)"\0\1x", 3));
+	iw_dss_release(a);
+	assert_int_equal(iw_sctpmap_sessions(act.a), 0);
+	iw_dss_release(p);
+}
+
+/* --- what fits no sequence -------------------------------------------------------------------- */
+
+/* SCTP-22, SCTP-62 */
+static void message_that_fits_no_sequence_ends_the_session(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		uint32_t ppid;
+		uint16_t ssn, fn;
+	} rows[] = {
+		{ IW_SCTP_PPID_CONTROL, 1, IW_SCTP_FN_INITIATE },
+		{ IW_SCTP_PPID_CONTROL, 1, IW_SCTP_FN_ACCEPT },
+		{ IW_SCTP_PPID_CONTROL, 1, IW_SCTP_FN_REJECT },
+		{ IW_SCTP_PPID_CONTROL, 0, IW_SCTP_FN_ACCEPT },     /* once more */
+		{ IW_SCTP_PPID_CONTROL, 1, IW_SCTP_FN_ENH_ACCEPT },
+		{ IW_SCTP_PPID_CONTROL, 1, 8 },
+		{ IW_SCTP_PPID_CONTROL, 1, 0xffff },                /* SCTP-33: nobody asked for it */
+		{ IW_SCTP_PPID_SEGMENT, 0, 0 },                     /* was here before */
+		{ IW_SCTP_PPID_SEGMENT, 32768, 0 },                 /* beyond the window */
+		{ IW_SCTP_PPID_SEGMENT, 65535, 0 },
+		{ 18, 1, 0 },                                       /* SCTP-01 */
+		{ 0, 1, 0 },
+	};
+	/* clang-format on */
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
+		struct iw_dss *a, *p;
+		uint8_t m[4];
+
+		open_one(&a, &p);
+		iw_put_be16(m, rows[i].ssn);
+		iw_put_be16(m + 2, rows[i].fn);
+		map_end_gets(&act, 0, rows[i].ppid, m, sizeof(m));
+		expect_fault(&act, IW_E_DSS_ILLEGAL);
+		map_end_flush(&act);
+		assert_int_equal(act.nline, 1);
+		expect_control(&act.line[0], 1, IW_SCTP_FN_TERMINATE, "");
+		/* What comes now is dropped. */
+		segment_to(&act, 0, 1, 'x', 20);
+		assert_int_equal(act.ntold, 1);
+		tear_down(state);
+		set_up(state);
+	}
+}
+
+/* SCTP-22 */
+static void messages_of_a_few_octets_end_the_session(void **state)
+{
+	struct iw_dss *a, *p;
+
+	(void)state;
+	open_one(&a, &p);
+	map_end_gets(&act, 0, IW_SCTP_PPID_SEGMENT, (const uint8_t *)"", 1);
+	expect_fault(&act, IW_E_DSS_ILLEGAL);
+	map_end_gets(&pas, 0, IW_SCTP_PPID_CONTROL, (const uint8_t *)"\0\1\0", 3);
+	expect_fault(&pas, IW_E_DSS_ILLEGAL);
+	iw_dss_release(a);
+	iw_dss_release(p);
+}
+
+/* SCTP-22, SCTP-16: each number once; nothing behind the last message */
+static void numbers_twice_and_messages_behind_the_terminate_end_the_session(void **state)
+{
+	struct iw_dss *a, *p;
+
+	(void)state;
+	open_one(&a, &p);
+	segment_to(&pas, 0, 5, 'x', 1);
+	segment_to(&pas, 0, 5, 'x', 1);
+	assert_int_equal(pas.ntold, 2);
+	expect_told(&pas, 1, IW_DSS_FAULT, 0, 0);
+	segment_to(&act, 0, 3, 'x', 1);
+	control_to(&act, 0, 2, IW_SCTP_FN_TERMINATE, 0);
+	expect_told(&act, 1, IW_DSS_FAULT, 0, 0);
+	iw_dss_release(a);
+	iw_dss_release(p);
+	tear_down(state);
+	set_up(state);
+	open_one(&a, &p);
+	control_to(&act, 0, 2, IW_SCTP_FN_TERMINATE, 0);
+	segment_to(&act, 0, 3, 'x', 1);
+	expect_fault(&act, IW_E_DSS_ILLEGAL);
+	control_to(&pas, 0, 2, IW_SCTP_FN_TERMINATE, 0);
+	control_to(&pas, 0, 1, IW_SCTP_FN_TERMINATE, 0);
+	expect_fault(&pas, IW_E_DSS_ILLEGAL);
+	iw_dss_release(a);
+	iw_dss_release(p);
+}
+
+/* SCTP-22, SCTP-23: while the ULP decides, and while we wait for the answer */
+static void before_the_accept_other_messages_are_illegal(void **state)
+{
+	struct iw_dss *a = initiate(NULL);
+
+	(void)state;
+	line_arrives(&act, 0, &pas);
+	pas.ntold = 0;
+	control_to(&pas, 0, 1, IW_SCTP_FN_INITIATE, 0);
+	expect_fault(&pas, IW_E_DSS_ILLEGAL);
+	assert_int_equal(pas.nline, 1);
+	expect_control(&pas.line[0], 0, IW_SCTP_FN_TERMINATE, "");
+	iw_dss_release(pas.last);
+	segment_to(&act, 0, 0, 'x', 10);
+	expect_fault(&act, IW_E_DSS_ILLEGAL);
+	iw_dss_release(a);
+}
+
+/* SCTP-22: it is the association's initiator that begins sessions */
+static void initiate_to_the_end_that_initiates_is_refused(void **state)
+{
+	struct iw_fault why;
+	struct iw_dss *s;
+
+	(void)state;
+	control_to(&act, 3, 0, IW_SCTP_FN_INITIATE, 0);
+	assert_int_equal(act.ntold, 0);
+	expect_control(&act.line[0], 0, IW_SCTP_FN_TERMINATE, "");
+	assert_int_equal(iw_dss_initiate(&s, pas.a, &(struct iw_dss_offer){ 0 }, &why), IW_E_STATE);
+}
+
+/* SCTP-22: no session, no Initiate */
+static void stray_messages_are_answered_with_terminate(void **state)
+{
+	(void)state;
+	segment_to(&pas, 0, 0, 'x', 20);
+	control_to(&pas, 1, 0, IW_SCTP_FN_ACCEPT, 0);
+	control_to(&pas, 2, 1, IW_SCTP_FN_INITIATE, 0);
+	control_to(&pas, 3, 0, IW_SCTP_FN_ENH_INITIATE, 3);
+	assert_int_equal(pas.ntold, 0);
+	assert_int_equal(pas.nline, 4);
+	for (size_t i = 0; i < 4; i++)
+		expect_control(&pas.line[i], 0, IW_SCTP_FN_TERMINATE, "");
+	assert_null(iw_sctpmap_receive(pas.a, 4, 17, (const uint8_t *)"\0\0\0\1", 4));
+	iw_sctpmap_all_acked(pas.a);
+	assert_int_equal(iw_sctpmap_sessions(pas.a), 0);
+}
+
+/* SCTP-11: there is none in it; what a peer puts there is not looked at */
+static void private_data_of_a_terminate_is_nobodys(void **state)
+{
+	struct iw_dss *a, *p;
+
+	(void)state;
+	open_one(&a, &p);
+	control_to(&pas, 0, 1, IW_SCTP_FN_TERMINATE, 9);
+	expect_told(&pas, 0, IW_DSS_TERMINATED, 0, 0);
+	assert_int_equal(iw_dss_params(p)->pd_len, 0);
+	iw_dss_release(a);
+	iw_dss_release(p);
+}
+
+/* --- enhanced --------------------------------------------------------------------------------- */
+
+/* ENH-19: codes 5 and 6 with IRD and ORD in front of the Private Data */
+static void enhanced_session_agrees_on_read_depths(void **state)
+{
+	struct iw_dss_offer o = {
+		.enhanced = true, .ird = 8, .ord = 32, .pd = (const uint8_t *)"q", .pd_len = 1
+	};
+	struct iw_dss *a = initiate(&o);
+
+	(void)state;
+	assert_int_equal(iw_get_be16(act.line[0].data + 2), IW_SCTP_FN_ENH_INITIATE);
+	assert_int_equal(act.line[0].len, 9);
+	line_arrives(&act, 0, &pas);
+	assert_int_equal(iw_dss_params(pas.last)->peer_ird, 8);
+	assert_int_equal(iw_dss_params(pas.last)->peer_ord, 32);
+	assert_int_equal(iw_dss_params(pas.last)->pd_len, 1);
+	o = (struct iw_dss_offer){ .ird = 4, .ord = 16, .pd = (const uint8_t *)"rs", .pd_len = 2 };
+	assert_int_equal(iw_dss_accept(pas.last, &o, NULL), 0);
+	map_end_flush(&pas);
+	assert_int_equal(iw_get_be16(pas.line[0].data + 2), IW_SCTP_FN_ENH_ACCEPT);
+	assert_int_equal(iw_dss_params(pas.last)->ord, 8);
+	line_all(&act, &pas);
+	expect_told(&act, 0, IW_DSS_ACCEPTED, 0, 0);
+	assert_int_equal(act.told[0].err, 0);
+	assert_int_equal(iw_dss_params(a)->ird, 8);
+	assert_int_equal(iw_dss_params(a)->ord, 4);
+	assert_memory_equal(iw_dss_params(a)->pd, "rs", 2);
+	iw_dss_release(a);
+	iw_dss_release(pas.last);
+}
+
+/* A Send as RTR is not agreed on where Sends overtake each other. */
+static void ready_to_receive_is_a_write_or_a_read(void **state)
+{
+	struct iw_dss_offer o = { .enhanced = true, .peer_to_peer = true, .rtr = 7, .ord = 1 };
+	struct iw_dss *a = initiate(&o);
+	struct iw_dss *s;
+
+	(void)state;
+	line_arrives(&act, 0, &pas);
+	assert_true(iw_dss_params(pas.last)->peer_to_peer);
+	assert_int_equal(iw_dss_params(pas.last)->rtr, IW_DSS_RTR_WRITE | IW_DSS_RTR_READ);
+	assert_int_equal(iw_dss_accept(pas.last, &(struct iw_dss_offer){ .rtr = 5 }, NULL), 0);
+	assert_int_equal(iw_dss_params(pas.last)->ird, 1);
+	line_all(&act, &pas);
+	assert_int_equal(iw_dss_params(a)->rtr, IW_DSS_RTR_READ);
+	o.rtr = IW_DSS_RTR_SEND;
+	assert_int_equal(iw_dss_initiate(&s, act.a, &o, NULL), IW_E_INVAL);
+	iw_dss_release(a);
+	iw_dss_release(pas.last);
+}
+
+/* What the answer says may not do: the session is open all the same, for a Terminate of RDMAP. */
+static void accept_that_this_end_cannot_live_with_is_told_so(void **state)
+{
+	struct iw_dss_offer o = { .enhanced = true, .ird = 1, .ord = 1 };
+	struct iw_dss *a = initiate(&o);
+
+	(void)state;
+	line_arrives(&act, 0, &pas);
+	/* An ORD above our IRD, which a responder should not ask for. */
+	map_end_gets(&act, 0, IW_SCTP_PPID_CONTROL, (const uint8_t[]){ 0, 0, 0, 6, 0, 9, 0, 9 }, 8);
+	assert_int_equal(act.ntold, 1);
+	expect_told(&act, 0, IW_DSS_ACCEPTED, 0, 0);
+	assert_int_equal(act.told[0].err, IW_E_MPA_IRD);
+	assert_true(iw_dss_room(a) > 0);
+	iw_dss_release(a);
+	iw_dss_release(pas.last);
+}
+
+/* ENH-19: enhanced is answered by enhanced, or not at all; a rejection may be of either kind. */
+static void answers_of_the_wrong_kind_end_the_session(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		bool enhanced;
+		uint16_t fn;
+		size_t pd_len;
+		enum iw_dss_unit_kind told;
+	} rows[] = {
+		{ true,  IW_SCTP_FN_ACCEPT,       0, IW_DSS_FAULT    },
+		{ false, IW_SCTP_FN_ENH_ACCEPT,   4, IW_DSS_FAULT    },
+		{ true,  IW_SCTP_FN_ENH_ACCEPT,   3, IW_DSS_FAULT    },
+		{ true,  IW_SCTP_FN_REJECT,       3, IW_DSS_REJECTED },
+		{ true,  IW_SCTP_FN_ENH_REJECT,   3, IW_DSS_REJECTED },
+		{ false, IW_SCTP_FN_REJECT,     513, IW_DSS_FAULT    },
+		{ true,  IW_SCTP_FN_TERMINATE,    0, IW_DSS_REFUSED  },
+	};
+	/* clang-format on */
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
+		struct iw_dss_offer o = { .enhanced = rows[i].enhanced };
+		struct iw_dss *a = initiate(&o);
+
+		control_to(&act, 0, 0, rows[i].fn, rows[i].pd_len);
+		assert_int_equal(act.ntold, 1);
+		expect_told(&act, 0, rows[i].told, 0, 0);
+		iw_dss_release(a);
+		tear_down(state);
+		set_up(state);
+	}
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* SCTP-61: nothing is allocated for a number that cannot be */
+static void wrong_numbers_take_no_memory(void **state)
+{
+	struct iw_dss *a, *p;
+	size_t calls;
+
+	(void)state;
+	open_one(&a, &p);
+	calls = pas.mem.calls;
+	segment_to(&pas, 0, 40000, 'x', 1);
+	expect_fault(&pas, IW_E_DSS_ILLEGAL);
+	assert_int_equal(pas.mem.calls, calls);
+	iw_dss_release(a);
+	iw_dss_release(p);
+}
+
+static void without_memory_for_what_comes_early_the_session_ends(void **state)
+{
+	struct iw_dss *a, *p;
+
+	(void)state;
+	open_one(&a, &p);
+	pas.mem.fail_from = pas.mem.calls + 1;
+	segment_to(&pas, 0, 2, 'x', 1);
+	expect_fault(&pas, IW_E_NOMEM);
+	/* An Initiate gets no answer, and nothing breaks. */
+	control_to(&pas, 1, 0, IW_SCTP_FN_INITIATE, 0);
+	segment_to(&pas, 2, 0, 'x', 1);
+	assert_int_equal(iw_sctpmap_sessions(pas.a), 1);
+	pas.mem.fail_from = 0;
+	iw_dss_release(a);
+	iw_dss_release(p);
+}
+
+/* Draft 02: other numbers, DDP-SSN from 1 */
+static void profile_of_the_draft_counts_from_one(void **state)
+{
+	struct iw_dss *a;
+
+	tear_down(state);
+	two_ends(4, 0, &iw_sctpmap_draft_02);
+	a = initiate(NULL);
+	assert_int_equal(act.line[0].ppid, 2);
+	assert_int_equal(iw_get_be16(act.line[0].data), 1);
+	line_arrives(&act, 0, &pas);
+	accept_plain(pas.last);
+	line_all(&act, &pas);
+	expect_told(&act, 0, IW_DSS_ACCEPTED, 0, 0);
+	map_end_sends(&act, a, 'x', 20);
+	assert_int_equal(act.line[0].ppid, 1);
+	assert_int_equal(iw_get_be16(act.line[0].data), 2);
+	line_all(&act, &pas);
+	expect_told(&pas, 1, IW_DSS_SEGMENT, 0, 'x');
+	iw_dss_release(a);
+	iw_dss_release(pas.last);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(accepted_session_runs_from_initiate_to_both_terminates),
+		TEST(rejected_session_ends_with_the_reject),
+		TEST(initiate_beyond_the_backlog_is_answered_with_terminate),
+		TEST(private_data_is_none_to_512_octets),
+		TEST(initiate_with_too_much_private_data_is_refused),
+		TEST(segment_that_overtakes_the_accept_waits_for_it),
+		TEST(segments_wait_for_the_decision_and_go_with_a_reject),
+		TEST(more_segments_than_can_be_held_end_the_session),
+		TEST(terminate_that_overtakes_segments_counts_behind_them),
+		TEST(numbers_wrap_and_every_segment_keeps_its_place),
+		TEST(no_more_than_32767_messages_are_unacknowledged),
+		TEST(numbers_taken_back_are_used_again),
+		TEST(active_side_sends_no_segment_before_the_accept),
+		TEST(passive_side_waits_until_the_accept_has_arrived),
+		TEST(terminate_waits_until_our_first_message_has_arrived),
+		TEST(session_given_up_before_its_initiate_went_is_gone),
+		TEST(stream_is_free_when_nothing_of_the_session_is_outstanding),
+		TEST(terminate_of_the_peer_is_answered_though_nobody_holds_the_session),
+		TEST(terminate_without_a_session_is_not_answered),
+		TEST(on_a_dead_association_nothing_is_sent),
+		TEST(message_that_fits_no_sequence_ends_the_session),
+		TEST(messages_of_a_few_octets_end_the_session),
+		TEST(numbers_twice_and_messages_behind_the_terminate_end_the_session),
+		TEST(before_the_accept_other_messages_are_illegal),
+		TEST(initiate_to_the_end_that_initiates_is_refused),
+		TEST(stray_messages_are_answered_with_terminate),
+		TEST(private_data_of_a_terminate_is_nobodys),
+		TEST(enhanced_session_agrees_on_read_depths),
+		TEST(ready_to_receive_is_a_write_or_a_read),
+		TEST(accept_that_this_end_cannot_live_with_is_told_so),
+		TEST(answers_of_the_wrong_kind_end_the_session),
+		TEST(wrong_numbers_take_no_memory),
+		TEST(without_memory_for_what_comes_early_the_session_ends),
+		TEST(profile_of_the_draft_counts_from_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
