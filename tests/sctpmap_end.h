@@ -35,11 +35,10 @@ struct map_end {
 	struct counting_mem mem;
 	struct iw_pool hold;
 	struct iw_sctpmap *a;
+	size_t nline, ntold;
+	struct iw_dss *last;            /* the session that was told of last */
 	struct line_msg line[LINE_MAX]; /* sent and not yet taken off by the test */
-	size_t nline;
 	struct told told[UNITS_MAX];
-	size_t ntold;
-	struct iw_dss *last; /* the session that was told of last */
 };
 
 static inline void map_end_init(struct map_end *e, bool initiator, uint16_t streams,
@@ -53,7 +52,7 @@ static inline void map_end_init(struct map_end *e, bool initiator, uint16_t stre
 	};
 	int err;
 
-	memset(e, 0, sizeof(*e));
+	memset(e, 0, offsetof(struct map_end, line));
 	counting_mem_init(&e->mem);
 	iw_pool_init(&e->hold, &e->mem.mem, IW_SCTPMAP_HOLD_LEN, 0, 0);
 	cfg.mem = &e->mem.mem;

@@ -56,6 +56,7 @@ int iw_sctpmap_new(struct iw_sctpmap **out, const struct iw_sctpmap_cfg *cfg, st
 		a->cfg.backlog = BACKLOG;
 	a->streams = cfg->streams;
 	a->mulpdu = IW_SCTPMAP_SEGMENT_MIN;
+	iw_list_init(&a->all);
 	iw_list_init(&a->due);
 	a->by_stream = iw_mem_array(cfg->mem, cfg->streams, sizeof(struct iw_dss *));
 	if (!a->by_stream) {
@@ -71,9 +72,8 @@ void iw_sctpmap_free(struct iw_sctpmap *a)
 {
 	if (!a)
 		return;
-	for (uint32_t i = 0; i < a->cfg.streams; i++)
-		if (a->by_stream[i])
-			iw_dss_free(a->by_stream[i]);
+	while (iw_list_first(&a->all))
+		iw_dss_free(iw_container_of(iw_list_first(&a->all), struct iw_dss, all));
 	iw_mem_free(a->cfg.mem, a->by_stream, a->cfg.streams * sizeof(struct iw_dss *));
 	iw_mem_free(a->cfg.mem, a, sizeof(*a));
 }
@@ -122,21 +122,22 @@ static int check_indication(const struct iw_sctpmap *a, const struct iw_sctpmap_
 
 int iw_sctpmap_up(struct iw_sctpmap *a, const struct iw_sctpmap_peer *peer, struct iw_fault *why)
 {
+	struct iw_list *n, *next;
 	int err = check_indication(a, peer, why);
 
 	if (err < 0)
 		return err;
 	a->streams = IW_MIN(a->cfg.streams, IW_MIN(peer->in, peer->out));
 	a->up = true;
-	for (uint32_t i = 0; i < a->cfg.streams; i++) {
-		struct iw_dss *s = a->by_stream[i];
+	for (n = a->all.next; n != &a->all; n = next) {
+		struct iw_dss *s = iw_container_of(n, struct iw_dss, all);
 
-		if (!s)
-			continue;
-		if (i >= a->streams) {
+		next = n->next;
+		if (s->stream >= a->streams) {
 			iw_fail(&s->fault, IW_E_LIMIT,
 				"sctp: stream %u: the association has %u (ours %u, the peer's %u)",
-				i, (uint32_t)a->streams, (uint32_t)peer->out, (uint32_t)peer->in);
+				(uint32_t)s->stream, (uint32_t)a->streams, (uint32_t)peer->out,
+				(uint32_t)peer->in);
 			iw_dss_fail(s);
 		}
 		iw_dss_look(s);
@@ -146,13 +147,16 @@ int iw_sctpmap_up(struct iw_sctpmap *a, const struct iw_sctpmap_peer *peer, stru
 
 void iw_sctpmap_down(struct iw_sctpmap *a)
 {
-	a->down = true;
-	for (uint32_t i = 0; i < a->cfg.streams; i++) {
-		struct iw_dss *s = a->by_stream[i];
+	struct iw_list *n, *next;
 
-		if (s && s->released)
+	a->down = true;
+	for (n = a->all.next; n != &a->all; n = next) {
+		struct iw_dss *s = iw_container_of(n, struct iw_dss, all);
+
+		next = n->next;
+		if (s->released)
 			iw_dss_free(s);
-		else if (s)
+		else
 			iw_dss_look(s);
 	}
 }
@@ -235,14 +239,11 @@ struct iw_dss *iw_sctpmap_receive(struct iw_sctpmap *a, uint16_t stream, uint32_
 			(uint32_t)stream, ppid);
 		iw_dss_fail(s);
 	}
-	if (iw_likely(!s->released)) {
-		if (ppid == a->profile->ppid_control)
-			iw_dss_look(s);
+	if (iw_likely(ppid == a->profile->ppid_segment && !s->rx_done && !s->released))
 		return s;
-	}
-	s->data = NULL;
-	iw_dss_look(s);
-	return NULL;
+	if (s->released)
+		s->data = NULL;
+	return iw_dss_look(s) || s->released ? NULL : s;
 }
 
 struct iw_dss *iw_sctpmap_acked(struct iw_sctpmap *a, uint16_t stream, uint32_t n)
@@ -258,11 +259,12 @@ struct iw_dss *iw_sctpmap_acked(struct iw_sctpmap *a, uint16_t stream, uint32_t 
 
 void iw_sctpmap_all_acked(struct iw_sctpmap *a)
 {
-	for (uint32_t i = 0; i < a->streams; i++) {
-		struct iw_dss *s = a->by_stream[i];
+	struct iw_list *n, *next;
 
-		if (!s)
-			continue;
+	for (n = a->all.next; n != &a->all; n = next) {
+		struct iw_dss *s = iw_container_of(n, struct iw_dss, all);
+
+		next = n->next;
 		s->tx_acked = s->tx_next;
 		iw_dss_look(s);
 	}

@@ -24,6 +24,7 @@ struct iw_sctpmap {
 	size_t mulpdu;
 	struct iw_dss **by_stream; /* cfg.streams places */
 	uint32_t sessions, deciding;
+	struct iw_list all;
 	struct iw_list due; /* sessions with a control message that may go */
 };
 
@@ -33,7 +34,7 @@ struct iw_sctpmap {
  */
 struct iw_dss {
 	struct iw_sctpmap *a;
-	struct iw_list due; /* in a->due */
+	struct iw_list all, due; /* in a->all; in a->due */
 	void *owner;
 	uint16_t stream;
 	enum iw_dss_state state;
@@ -74,8 +75,8 @@ struct iw_dss *iw_dss_new(struct iw_sctpmap *a, uint16_t stream, bool active);
 /* At once, whatever is outstanding. */
 void iw_dss_free(struct iw_dss *s);
 void iw_dss_set_state(struct iw_dss *s, enum iw_dss_state to);
-/* Something has changed that a control message may have waited for, or the session's end. True: it
- * was released and has now ended, and is gone. */
+/* Something has changed that a control message may have waited for, or the session's end: when it is
+ * over its stream is free. True: it was released too, and is gone. */
 bool iw_dss_look(struct iw_dss *s);
 /* The ULP is to be told; news that were not taken yet are out of date. */
 void iw_dss_tell(struct iw_dss *s, enum iw_dss_unit_kind kind);

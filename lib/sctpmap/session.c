@@ -65,11 +65,20 @@ struct iw_dss *iw_dss_new(struct iw_sctpmap *a, uint16_t stream, bool active)
 	s->state = active ? IW_DSS_INITIATING : IW_DSS_DECIDING;
 	s->rx_last = NEVER;
 	iw_list_init(&s->due);
+	iw_list_add_tail(&a->all, &s->all);
 	a->by_stream[stream] = s;
 	a->sessions++;
 	if (!active)
 		a->deciding++;
 	return s;
+}
+
+static void leave_stream(struct iw_dss *s)
+{
+	if (s->a->by_stream[s->stream] != s)
+		return;
+	s->a->by_stream[s->stream] = NULL;
+	s->a->sessions--;
 }
 
 void iw_dss_free(struct iw_dss *s)
@@ -81,8 +90,8 @@ void iw_dss_free(struct iw_dss *s)
 	drop_held(s);
 	iw_mem_free(mem, s->seen, s->seen ? SEEN_WORDS * sizeof(*s->seen) : 0);
 	iw_list_del(&s->due);
-	s->a->by_stream[s->stream] = NULL;
-	s->a->sessions--;
+	iw_list_del(&s->all);
+	leave_stream(s);
 	iw_mem_free(mem, s, sizeof(*s));
 }
 
@@ -270,9 +279,12 @@ bool iw_dss_look(struct iw_dss *s)
 {
 	struct iw_sctpmap_msg m;
 
-	if (s->released && iw_dss_over(s)) {
-		iw_dss_free(s);
-		return true;
+	if (iw_dss_over(s)) {
+		leave_stream(s);
+		if (s->released) {
+			iw_dss_free(s);
+			return true;
+		}
 	}
 	if (!iw_dss_control(s, &m))
 		iw_list_del(&s->due);

@@ -120,7 +120,8 @@ bool iw_dss_control_due(const struct iw_dss *s);
 /* Segments stamped, and those of them that SCTP has had acknowledged cumulatively. */
 uint64_t iw_dss_stamped(const struct iw_dss *s);
 uint64_t iw_dss_acked(const struct iw_dss *s);
-/* Both ends have said their last and all of ours is acknowledged: nothing of it is outstanding. */
+/* Both ends have said their last and all of ours is acknowledged: nothing of it is outstanding, its
+ * stream is free for another, whoever still holds it. */
 bool iw_dss_over(const struct iw_dss *s);
 
 #endif

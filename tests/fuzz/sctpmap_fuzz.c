@@ -35,6 +35,12 @@ static bool spoiled[STREAMS];       /* something foreign was put in */
 static bool came[2][STREAMS][SENT]; /* segment came up at that end */
 static uint64_t given[2][STREAMS];  /* segments that end has sent in this session */
 
+static void let_go(int e, uint16_t k)
+{
+	iw_dss_release(held[e][k]);
+	held[e][k] = NULL;
+}
+
 static void take_units(int e, struct iw_dss *s)
 {
 	struct iw_dss_unit u;
@@ -45,7 +51,9 @@ static void take_units(int e, struct iw_dss *s)
 		must(k < STREAMS);
 		switch (u.kind) {
 		case IW_DSS_REQUEST:
-			must(e == 1 && !held[1][k]);
+			must(e == 1);
+			must(!held[1][k] || iw_dss_over(held[1][k]));
+			let_go(1, k);
 			held[1][k] = s;
 			memset(came[1][k], 0, sizeof(came[1][k]));
 			break;
@@ -68,6 +76,8 @@ static void take_units(int e, struct iw_dss *s)
 			break;
 		case IW_DSS_FAULT:
 			must(u.why && u.why->err < 0);
+			if (getenv("IW_FUZZ_TALK"))
+				fprintf(stderr, "%s\n", u.why->text);
 			must(spoiled[k] || u.why->err == IW_E_LIMIT);
 			break;
 		}
@@ -100,12 +110,6 @@ static void send_some(int e, uint16_t k, unsigned n)
 	}
 }
 
-static void let_go(int e, uint16_t k)
-{
-	iw_dss_release(held[e][k]);
-	held[e][k] = NULL;
-}
-
 static void step(struct input *in)
 {
 	static const struct iw_dss_offer plain, enhanced = { .enhanced = true, .ird = 4, .ord = 4 };
@@ -120,7 +124,8 @@ static void step(struct input *in)
 	case 0:
 		if (iw_dss_initiate(&s, ends[0].a, arg & 0x80 ? &enhanced : &plain, NULL) == 0) {
 			k = iw_dss_stream(s);
-			must(!held[0][k]);
+			must(!held[0][k] || iw_dss_over(held[0][k]));
+			let_go(0, k);
 			held[0][k] = s;
 			given[0][k] = given[1][k] = 0;
 			memset(came[0][k], 0, sizeof(came[0][k]));

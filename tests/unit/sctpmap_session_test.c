@@ -539,6 +539,33 @@ static void stream_is_free_when_nothing_of_the_session_is_outstanding(void **sta
 	iw_dss_release(b);
 }
 
+/* SCTP-37: the stream does not wait for those who still hold the session */
+static void stream_of_a_session_that_is_over_takes_another(void **state)
+{
+	struct iw_dss *a, *p, *b;
+
+	(void)state;
+	open_one(&a, &p);
+	iw_dss_terminate(a);
+	iw_dss_terminate(p);
+	line_all(&act, &pas);
+	assert_true(iw_dss_over(a) && iw_dss_over(p));
+	b = initiate(NULL);
+	assert_int_equal(iw_dss_stream(b), 0);
+	line_all(&act, &pas);
+	assert_ptr_not_equal(pas.last, p);
+	assert_int_equal(iw_dss_state(pas.last), IW_DSS_DECIDING);
+	iw_dss_release(a);
+	iw_dss_release(p);
+	assert_int_equal(iw_sctpmap_sessions(act.a), 1);
+	assert_int_equal(iw_sctpmap_sessions(pas.a), 1);
+	accept_plain(pas.last);
+	line_all(&act, &pas);
+	assert_int_equal(iw_dss_state(b), IW_DSS_OPEN);
+	iw_dss_release(b);
+	iw_dss_release(pas.last);
+}
+
 /* SCTP-77: one that was released is answered for */
 static void terminate_of_the_peer_is_answered_though_nobody_holds_the_session(void **state)
 {
@@ -924,6 +951,7 @@ int main(void)
 		TEST(terminate_waits_until_our_first_message_has_arrived),
 		TEST(session_given_up_before_its_initiate_went_is_gone),
 		TEST(stream_is_free_when_nothing_of_the_session_is_outstanding),
+		TEST(stream_of_a_session_that_is_over_takes_another),
 		TEST(terminate_of_the_peer_is_answered_though_nobody_holds_the_session),
 		TEST(terminate_without_a_session_is_not_answered),
 		TEST(on_a_dead_association_nothing_is_sent),
