@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* ddp-recv: the Data Sink. Takes the files that are pushed to it, or pulls them from a listening ddp-send. */
+/* ddp-recv: the Data Sink. Takes the files that are pushed to it, or pulls them from a listening
+ * ddp-send. */
 #include <string.h>
 
 #include "file/options.h"

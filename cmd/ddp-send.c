@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* ddp-send: the Data Source. Pushes files to a listening ddp-recv, or serves a directory to those that pull. */
+/* ddp-send: the Data Source. Pushes files to a listening ddp-recv, or serves a directory to
+ * those that pull. */
 #include "file/options.h"
 
 static const struct argp_option options[] = {

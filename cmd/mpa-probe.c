@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* mpa-probe: what listens at a TCP port, whether it speaks iWARP, and whose iWARP that is; or be one. */
+/* mpa-probe: what listens at a TCP port, whether it speaks iWARP, and whose iWARP that is; or be
+ * one. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the tests of the ddp room share: a table, a stream, memory with guard octets around it, headers by the line. */
+/* What the tests of the ddp room share: a table, a stream, memory with guard octets around it,
+ * headers by the line. */
 #ifndef TESTS_DDP_FIXTURE_H
 #define TESTS_DDP_FIXTURE_H
 

@@ -33,8 +33,8 @@ struct end {
 	struct iw_fault why;             /* of a failed call */
 	unsigned seen[IW_EV_CLOSED + 1]; /* events by type */
 	struct iw_fault fault;           /* of the last REJECTED or CLOSED */
-	unsigned
-		wcs_at_closed; /* completions polled and still to be polled when CLOSED was taken */
+	/* completions polled and still to be polled when CLOSED was taken */
+	unsigned wcs_at_closed;
 	struct iw_wc wc[END_WCS];
 	unsigned nwc;
 	bool hold;          /* completions are not polled */

@@ -219,7 +219,8 @@ static int run_pairs(struct bench *b, struct iw_stag_bench *out, struct iw_fault
 		size_t at = i > 0 ? i - 1 : 0;
 		int ret = 0;
 
-		/* Which of a pair comes first changes: neither gains by what the other left behind. */
+		/* Which of a pair comes first changes: neither gains by what the other left
+		 * behind. */
 		for (size_t k = 0; k < 2 && ret == 0; k++)
 			ret = (i + k) % 2 ? measure(b, &b->small, &small[at], why)
 					  : measure(b, &b->large, &large[at], why);

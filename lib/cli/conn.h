@@ -25,7 +25,8 @@ extern const struct argp iw_conn_argp;
 /* Before parsing. */
 void iw_conn_opts_init(struct iw_conn_opts *o);
 
-/* After parsing: *p from these and the common options. peer: the host to connect to; NULL for a listener. */
+/* After parsing: *p from these and the common options. peer: the host to connect to; NULL for a
+ * listener. */
 void iw_conn_opts_param(const struct iw_conn_opts *o, const struct iw_cli *cli, const char *peer,
 			struct iw_conn_param *p);
 

@@ -43,9 +43,8 @@ struct iw_ddp_cfg {
 	uint32_t queue_depth
 		[IW_DDP_QUEUES]; /* most buffers posted at once; 0: the QN is not valid on
 						this stream */
-	uint32_t
-		early_max; /* how far ahead of order segments are kept; 0 for an LLP that keeps order
-			       (TCP) */
+	/* how far ahead of order segments are kept; 0 for an LLP that keeps order (TCP) */
+	uint32_t early_max;
 };
 
 /* IW_E_INVAL: a value of cfg is impossible, why says which; IW_E_NOMEM. */
@@ -156,9 +155,8 @@ IW_MUST_CHECK int iw_ddp_deliver(struct iw_ddp_stream *d, struct iw_ddp_msg *m,
 /* --- out --- */
 /* A message to be cut. */
 struct iw_ddp_out {
-	struct iw_ddp
-		hdr; /* template: tagged with STag and initial TO, or untagged with QN; rv and opcode
-			      set */
+	/* template: tagged with STag and initial TO, or untagged with QN; rv and opcode set */
+	struct iw_ddp hdr;
 	uint32_t len;      /* octets of the whole message (below 2^32, RFC 5041 5.2) */
 	uint32_t done;     /* octets cut so far */
 	bool begun, ended; /* ended: the L segment has been cut */

@@ -47,7 +47,8 @@ struct early {
 	uint32_t len;
 };
 
-/* The message under way, as far as the sender's order is known: between its first and its L segment. */
+/* The message under way, as far as the sender's order is known: between its first and its L
+ * segment. */
 struct under_way {
 	bool open;
 	bool tagged;
@@ -90,7 +91,8 @@ static inline uint32_t power_of_two(uint32_t n)
 	return p;
 }
 
-/* The checks that need no order: in iw_ddp_check and, for LLPs that keep order, before those of order. */
+/* The checks that need no order: in iw_ddp_check and, for LLPs that keep order, before those of
+ * order. */
 int iw_ddp_check_version(const struct iw_ddp_stream *d, const struct iw_ddp *h,
 			 struct iw_fault *why);
 int iw_ddp_fault_qn(const struct iw_ddp_stream *d, const struct iw_ddp *h, struct iw_fault *why);

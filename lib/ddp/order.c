@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Arrival in the sender's order, the segments that came early, and delivery (RFC 5041 4.1, 5.3, 5.4). */
+/* Arrival in the sender's order, the segments that came early, and delivery (RFC 5041 4.1, 5.3,
+ * 5.4). */
 #include "ddp/ddp.h"
 
 #include <assert.h>
@@ -8,7 +9,8 @@
 #include "util/num.h"
 #include "util/text.h"
 
-/* --- the rules of order --------------------------------------------------------------------------- */
+/* --- the rules of order
+ * --------------------------------------------------------------------------- */
 
 /*
  * The message under way in which h has its place; NULL: h begins one. QN 2 carries the Terminate, the
@@ -42,7 +44,8 @@ static int check_untagged(struct iw_ddp_stream *d, const struct iw_ddp *h, struc
 	if (h->msn != q->first)
 		return iw_fail(why, IW_E_DDP_MSN, "ddp: QN %u MSN %u: expected %u", h->qn, h->msn,
 			       q->first);
-	/* RFC 5041 4.1: the L segment carries the highest MO; 5.2: all data of the message is sent. */
+	/* RFC 5041 4.1: the L segment carries the highest MO; 5.2: all data of the message is
+	 * sent. */
 	if (h->last && (h->mo < high || h->mo != octets))
 		return iw_fail(
 			why, IW_E_DDP_MO,
@@ -150,7 +153,8 @@ int iw_ddp_in_order(struct iw_ddp_stream *d, const struct iw_ddp *h, size_t len,
 	return ret;
 }
 
-/* --- segments that came early --------------------------------------------------------------------- */
+/* --- segments that came early
+ * --------------------------------------------------------------------- */
 
 static struct early *early_at(const struct iw_ddp_stream *d, uint64_t seq)
 {
@@ -169,7 +173,8 @@ static int keep(struct iw_ddp_stream *d, uint64_t seq, const struct iw_ddp *h, s
 	struct early *e;
 	int written;
 
-	/* One that could not be kept at all: only a message that the caller left lying makes it early. */
+	/* One that could not be kept at all: only a message that the caller left lying makes it
+	 * early. */
 	if (ahead == 0 && d->cfg.early_max == 0)
 		return iw_fail(why, IW_E_STATE, "ddp: a complete message waits for its delivery");
 	if (ahead > d->cfg.early_max)
@@ -209,7 +214,8 @@ uint64_t iw_ddp_next_seq(const struct iw_ddp_stream *d)
 	return d->next_seq;
 }
 
-/* --- delivery ------------------------------------------------------------------------------------- */
+/* --- delivery
+ * ------------------------------------------------------------------------------------- */
 
 static void hand_over(struct iw_ddp_stream *d, struct iw_ddp_msg *m)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The STag table: an STag's high bits are its slot, and the STags are drawn so that no two share one. */
+/* The STag table: an STag's high bits are its slot, and the STags are drawn so that no two share
+ * one. */
 #include "ddp/stag.h"
 
 #include <assert.h>
@@ -14,7 +15,8 @@
 #define BATCH      256  /* STags fetched from the random source at once: 1 KiB, one system call */
 #define TRIES      1024 /* each finds a free slot with a chance of at least one half */
 
-/* Every way to hurt someone with an STag begins with the check's look-up: it is one line, no chain. */
+/* Every way to hurt someone with an STag begins with the check's look-up: it is one line, no
+ * chain. */
 _Static_assert(sizeof(void *) != 8 || sizeof(struct iw_region) == CACHE_LINE,
 	       "a registration is one cache line");
 _Static_assert(IW_STAG_MAX <= 1u << (STAG_BITS - 2), "slots leave an STag some bits of its own");
@@ -115,7 +117,8 @@ struct iw_region *iw_stag_each(struct iw_stag_table *t, size_t *pos)
 	return NULL;
 }
 
-/* --- registration --------------------------------------------------------------------------------- */
+/* --- registration
+ * --------------------------------------------------------------------------------- */
 
 /*
  * Twice the slots. One more bit of the STag chooses the slot, so what shared none before shares none
@@ -249,7 +252,8 @@ int iw_stag_del(struct iw_stag_table *t, uint32_t stag)
 	return 0;
 }
 
-/* --- use ------------------------------------------------------------------------------------------ */
+/* --- use
+ * ------------------------------------------------------------------------------------------ */
 
 enum iw_stag_verdict iw_stag_check(struct iw_stag_table *t, uint32_t stag,
 				   const struct iw_stag_use *u, uint8_t **where)
@@ -339,7 +343,8 @@ void iw_stag_tally(struct iw_stag_table *t, uint32_t stag, uint8_t right, uint64
 	}
 }
 
-/* --- what to say ---------------------------------------------------------------------------------- */
+/* --- what to say
+ * ---------------------------------------------------------------------------------- */
 
 const char *iw_stag_verdict_name(enum iw_stag_verdict v)
 {

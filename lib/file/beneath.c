@@ -11,7 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel gives EAGAIN when it cannot be sure that a rename did not help the path out: man openat2. */
+/* The kernel gives EAGAIN when it cannot be sure that a rename did not help the path out: man
+ * openat2. */
 #define TRIES 32
 
 static int open_beneath(int dirfd, const char *path, int flags, mode_t mode)
@@ -110,7 +111,8 @@ int iw_beneath_open(int dirfd, const char *path, int flags, mode_t mode)
 	if (skip_dots(path)[0] == '\0' && path[0] != '/')
 		path = ".";
 	fd = open_beneath(dirfd, path, flags, mode);
-	/* Filters of containers say EPERM where the kernel would say ENOSYS; a file that is not permitted says so again. */
+	/* Filters of containers say EPERM where the kernel would say ENOSYS; a file that is not
+	 * permitted says so again. */
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 		fd = iw_beneath_walk(dirfd, path, flags, mode);
 	return fd;

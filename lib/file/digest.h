@@ -29,7 +29,8 @@ struct iw_hasher {
 IW_MUST_CHECK int iw_hasher_init(struct iw_hasher *h, enum iw_xfer_digest kind,
 				 struct iw_fault *why);
 void iw_hasher_fini(struct iw_hasher *h);
-/* The digest of the octets of iov, one piece behind the other. With kind none it is empty. IW_E_NOMEM, IW_E_OS: it could not be made. */
+/* The digest of the octets of iov, one piece behind the other. With kind none it is empty.
+ * IW_E_NOMEM, IW_E_OS: it could not be made. */
 IW_MUST_CHECK int iw_hasher_chunk(struct iw_hasher *h, const struct iovec *iov, size_t n,
 				  struct iw_xdigest *out);
 

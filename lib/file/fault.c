@@ -66,7 +66,8 @@ bool iw_is_zero(const void *p, size_t len)
 {
 	const uint8_t *o = p;
 
-	/* The first octets decide nearly always; memcmp of a run with itself, one octet on, does the rest at full speed. */
+	/* The first octets decide nearly always; memcmp of a run with itself, one octet on, does
+	 * the rest at full speed. */
 	for (size_t i = 0; i < len && i < 16; i++)
 		if (o[i] != 0)
 			return false;

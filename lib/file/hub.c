@@ -242,7 +242,8 @@ static void on_event(struct hub *h, struct iw_async_event *ev)
 		iw_session_make_ready(s);
 		break;
 	case IW_EV_PEER_CLOSED:
-		/* What it sent before is taken first; CLOSED follows when this side has closed too. */
+		/* What it sent before is taken first; CLOSED follows when this side has closed
+		 * too. */
 		s->peer_closed = true;
 		iw_session_make_ready(s);
 		break;
@@ -470,7 +471,8 @@ static int open_listener(struct hub *h, struct iw_fault *why)
 	return err;
 }
 
-/* The sum of the operands' sizes, for the progress line; 0 when one of them has none that is known. */
+/* The sum of the operands' sizes, for the progress line; 0 when one of them has none that is
+ * known. */
 static uint64_t sum_operands(const struct iw_transfer_cfg *cfg)
 {
 	uint64_t sum = 0;

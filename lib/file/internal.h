@@ -143,7 +143,8 @@ void iw_session_make_ready(struct session *s);
 bool iw_session_slot(struct session *s, uint32_t i);
 struct work *iw_session_work(struct session *s);
 
-/* --- source_side.c, sink_side.c: what the machine wants of files; octets of input and output that it cost --- */
+/* --- source_side.c, sink_side.c: what the machine wants of files; octets of input and output
+ * that it cost --- */
 uint64_t iw_source_act(struct session *s, const struct iw_xact *a);
 uint64_t iw_source_load(struct session *s, const struct iw_xact *a);
 uint64_t iw_sink_act(struct session *s, const struct iw_xact *a);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What ddp-send and ddp-recv have in common as programs: their options beside those of all tools, an argp child, and main's work. */
+/* What ddp-send and ddp-recv have in common as programs: their options beside those of all
+ * tools, an argp child, and main's work. */
 #ifndef IW_FILE_OPTIONS_H
 #define IW_FILE_OPTIONS_H
 
@@ -18,20 +19,24 @@ struct iw_transfer_opts {
 	struct iw_endpoint peer;    /* who connects: whom to; the tool's to fill */
 	char **args;                /* what is no option, in order */
 	size_t nargs, cap;
-	const char *
-		choice; /* the first option given that is the initiator's alone, for complaints; NULL: none */
+	/* the first option given that is the initiator's alone, for complaints; NULL: none */
+	const char *choice;
 };
 
-/* Takes the shared options, the common ones and the arguments; its input is a struct iw_transfer_opts, as is the tool's own. */
+/* Takes the shared options, the common ones and the arguments; its input is a struct
+ * iw_transfer_opts, as is the tool's own. */
 extern const struct argp iw_transfer_argp;
 
-/* In ARGP_KEY_END, when cfg.listen is decided: options that do not fit end the tool with a message. */
+/* In ARGP_KEY_END, when cfg.listen is decided: options that do not fit end the tool with a
+ * message. */
 void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state *state);
 
-/* HOST:PATH, [v6]:PATH, PATH or -, as cli/endpoint.h has it; text that is none ends the tool with a message. */
+/* HOST:PATH, [v6]:PATH, PATH or -, as cli/endpoint.h has it; text that is none ends the tool
+ * with a message. */
 void iw_transfer_endpoint(struct iw_endpoint *e, const char *text, const struct argp_state *state);
 
-/* All of main: argp is the tool's own parser, with iw_transfer_argp as its child. Returns the exit status. */
+/* All of main: argp is the tool's own parser, with iw_transfer_argp as its child. Returns the
+ * exit status. */
 int iw_transfer_main(int argc, char **argv, const struct argp *argp, const char *tool,
 		     enum iw_xfer_role role);
 

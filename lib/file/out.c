@@ -11,7 +11,8 @@
 
 #include "util/num.h"
 
-/* A write of that many octets to a pipe that poll(2) says is ready is never made to wait: POSIX promises PIPE_BUF. */
+/* A write of that many octets to a pipe that poll(2) says is ready is never made to wait: POSIX
+ * promises PIPE_BUF. */
 #define SMALL 4096
 
 static struct {

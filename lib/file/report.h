@@ -56,7 +56,8 @@ void iw_report_listening(struct iw_report *r, const char *addr, uint16_t port, b
 /* Somebody connected and was turned away. */
 void iw_report_rejected(struct iw_report *r, const char *peer, const struct iw_fault *why);
 void iw_report_file(struct iw_report *r, const struct iw_file_report *f);
-/* what: the file that moves, or NULL; total: 0 when it is not known. Cheap when it is not time to draw. */
+/* what: the file that moves, or NULL; total: 0 when it is not known. Cheap when it is not time
+ * to draw. */
 void iw_report_progress(struct iw_report *r, const char *what, uint64_t done, uint64_t total,
 			uint64_t moved, uint64_t now);
 /* When iw_report_progress wants to be called again; IW_TIME_NEVER: not at all. */

@@ -21,7 +21,8 @@
 
 /* --- memory --- */
 
-/* Receives: one mapping for each lot, so that an idle connection costs whole pages only once they are touched. */
+/* Receives: one mapping for each lot, so that an idle connection costs whole pages only once
+ * they are touched. */
 static int add_recvs(struct session *s, uint32_t n, uint32_t size)
 {
 	size_t each = ((size_t)size + 63) / 64 * 64, len = each * n;
@@ -77,7 +78,8 @@ static void free_work(struct session *s)
 	if (!w)
 		return;
 	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++) {
-		/* A connection that is gone has no use for its registrations; they end before their memory does. */
+		/* A connection that is gone has no use for its registrations; they end before
+		 * their memory does. */
 		if (w->mr[i])
 			iw_mr_revoke(w->mr[i]);
 		if (w->slot[i])

@@ -51,7 +51,8 @@ IW_MUST_CHECK int iw_src_next_data(struct iw_src *s, uint64_t off, uint64_t *at,
 IW_MUST_CHECK int iw_src_load(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t len,
 			      void *buf, struct iw_xloaded *out, struct iw_file_fault *why);
 
-/* All is read: is it still what it was when it was opened? The file's digest goes into *out. -1: *why. */
+/* All is read: is it still what it was when it was opened? The file's digest goes into *out. -1:
+ * *why. */
 IW_MUST_CHECK int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size,
 				struct iw_xdigest *out, struct iw_file_fault *why);
 

@@ -17,7 +17,8 @@
 #include "util/num.h"
 
 #define BLOCK        4096u /* what a hole is made of on common file systems */
-/* Written data go to storage in runs of that many octets while more arrive, so that the fsync at the end is short. */
+/* Written data go to storage in runs of that many octets while more arrive, so that the fsync at
+ * the end is short. */
 #define FLUSH_RUN    (32u << 20)
 #define CREATE_TRIES 8
 
@@ -461,7 +462,8 @@ static int give_name(struct iw_target *t, struct iw_file_fault *why)
 	if (renameat(t->parent, t->part, t->parent, t->leaf) < 0)
 		return iw_file_errno(why, errno, "give it its name");
 	t->part[0] = '\0';
-	/* From here on it is there; what fails now is the promise that it stays after a power cut. */
+	/* From here on it is there; what fails now is the promise that it stays after a power
+	 * cut. */
 	if (fsync(t->parent) < 0 && errno != EINVAL && errno != EROFS)
 		return iw_file_errno(why, errno, "put its directory on storage");
 	return 0;

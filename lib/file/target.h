@@ -18,7 +18,8 @@
 #include "file/fault.h"
 #include "xfer/xfer.h"
 
-/* Where files go, by scp's rules for a target: into a directory, or one of them under another name. */
+/* Where files go, by scp's rules for a target: into a directory, or one of them under another
+ * name. */
 struct iw_place {
 	int base; /* the directory that names start from; -1: none yet */
 	char *as; /* the name, from base, of a single file; NULL: files keep their names. Owned */
@@ -75,7 +76,8 @@ IW_MUST_CHECK int iw_target_store(struct iw_target *t, struct iw_hasher *h, uint
 				  const struct iovec *iov, size_t n,
 				  const struct iw_xdigest *digest, struct iw_file_fault *why);
 
-/* Ends it: 0, it is whole and in its place; 1: as in iw_target_store; -1: *why, and it is for iw_target_abandon. */
+/* Ends it: 0, it is whole and in its place; 1: as in iw_target_store; -1: *why, and it is for
+ * iw_target_abandon. */
 IW_MUST_CHECK int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 				   const struct iw_xdigest *digest, struct iw_file_fault *why);
 /* Removes what there is. */

@@ -28,9 +28,8 @@ struct iw_transfer_cfg {
 	enum iw_xfer_digest digest;
 	char *const *paths; /* initiator: a source's own operands, or what a sink wants */
 	size_t npaths;
-	const char *
-		/* source: the peer's target. Sink: the own one. Listener: the served directory */
-		path;
+	/* source: the peer's target. Sink: the own one. Listener: the served directory */
+	const char *path;
 	bool to_stdout; /* sink: standard output is the target */
 };
 

@@ -107,7 +107,8 @@ static void descend(struct iw_walk *w, struct iw_entry *e, size_t name_len)
 	e->fd = -1;
 }
 
-/* No link is followed below a directory, and opening a pipe or a device must neither wait nor do anything. */
+/* No link is followed below a directory, and opening a pipe or a device must neither wait nor do
+ * anything. */
 #define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 /* The next entry of the innermost directory; false: it has ended. */

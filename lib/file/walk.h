@@ -40,9 +40,9 @@ enum iw_walked {
 
 struct iw_entry {
 	enum iw_walked what;
-	const char *
-		/* owned by the walk until the next call; may be no name that travels: see iw_xfer_name_fault */
-		name;
+	/* owned by the walk until the next call; may be no name that travels: see
+	 * iw_xfer_name_fault */
+	const char *name;
 	size_t name_len;
 	bool top; /* the user named it */
 	int fd;
@@ -50,7 +50,8 @@ struct iw_entry {
 	struct iw_file_fault why;
 };
 
-/* root: borrowed for life, operands are opened beneath it; AT_FDCWD: they are the local user's own and may lie anywhere. */
+/* root: borrowed for life, operands are opened beneath it; AT_FDCWD: they are the local user's
+ * own and may lie anywhere. */
 void iw_walk_init(struct iw_walk *w, int root);
 void iw_walk_fini(struct iw_walk *w);
 /* path is copied. IW_E_NOMEM. */

@@ -31,7 +31,8 @@ struct iw_ask {
 	size_t pd_len;
 };
 
-/* Octets written: 20 and the Private Data. What does not fit the 512 octets of Private Data is cut. */
+/* Octets written: 20 and the Private Data. What does not fit the 512 octets of Private Data is
+ * cut. */
 size_t iw_ask_encode(uint8_t dst[static IW_ASK_MAX], const struct iw_ask *a);
 /* "Rev 2 C=1 M=0 peer-to-peer RTR Send Write Read IRD 16 ORD 16": one line, no newline. */
 void iw_ask_print(struct iw_text *t, const struct iw_ask *a);

@@ -572,7 +572,8 @@ static int read_once(struct trial *t, bool first)
 
 static int prove_by_reads(struct trial *t)
 {
-	/* The first one finds caches cold and the peer perhaps not ready yet: it counts for no time. */
+	/* The first one finds caches cold and the peer perhaps not ready yet: it counts for no
+	 * time. */
 	for (int i = 0; i <= IW_ROUNDS; i++) {
 		int ret = read_once(t, i == 0);
 
@@ -593,7 +594,8 @@ static bool can_read(const struct iw_answer *a)
 	return !a->enhanced || (a->e.ird > 0 && a->e.ird != IW_MPA_IRD_ORD_MAX);
 }
 
-/* RFC 5044 appendix C: Rev 0 with markers and CRC is another DDP version, which is not spoken here. */
+/* RFC 5044 appendix C: Rev 0 with markers and CRC is another DDP version, which is not spoken
+ * here. */
 static bool can_speak(const struct trial *t)
 {
 	return t->ask->rev != 0 && t->out->rev != 0;

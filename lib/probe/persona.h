@@ -78,7 +78,8 @@ struct iw_persona_answer {
 	char text[120]; /* REJECT, CLOSE, RESET: why */
 	uint8_t reply[IW_ASK_MAX];
 	size_t reply_len;
-	/* ACCEPT: a Request that brings the engine to where the wire is: the same agreement, Rev 2. */
+	/* ACCEPT: a Request that brings the engine to where the wire is: the same agreement, Rev
+	 * 2. */
 	uint8_t request[IW_ASK_MAX];
 	size_t request_len;
 	bool crc;           /* in use */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The probe: which Requests are tried, one connection after another, and what they tell together. */
+/* The probe: which Requests are tried, one connection after another, and what they tell
+ * together. */
 #include "probe/probe.h"
 
 #include <poll.h>
@@ -392,7 +393,8 @@ static void learn_from_grid(struct iw_facts *f, const struct iw_cell *c)
 {
 	const struct iw_answer *a = &c->answer;
 
-	/* The connection for the flags asks for much at once; this one says whether it was the model. */
+	/* The connection for the flags asks for much at once; this one says whether it was the
+	 * model. */
 	if (c->ask.rev == 2 && !c->ask.peer_to_peer && c->ask.crc && !c->ask.markers && accepted(c))
 		know(f, IW_FACT_NEEDS_P2P, false);
 	if (c->ask.rev == 0 && !c->ask.markers && !c->ask.crc) {
@@ -431,7 +433,8 @@ static void learn(struct iw_facts *f, const struct iw_probe_result *r)
 				know(f, IW_FACT_STAG0_FATAL, c->answer.proof == IW_PROOF_BROKEN);
 			break;
 		case IW_FOR_GRID:
-			/* Who went away in the middle has answered nobody knows how many of them. */
+			/* Who went away in the middle has answered nobody knows how many of
+			 * them. */
 			if (!r->gone)
 				learn_from_grid(f, c);
 			break;

@@ -167,8 +167,8 @@ struct iw_probe_cfg {
 struct iw_probe_result {
 	char target[80]; /* "127.0.0.1:7471", or as it was named when there is no address */
 	bool iwarp;      /* it has accepted a Request */
-	const struct iw_cell
-		*main;         /* the connection that the report is about; NULL: none was tried */
+	/* the connection that the report is about; NULL: none was tried */
+	const struct iw_cell *main;
 	struct iw_cell *cells; /* owned */
 	size_t ncells;
 	/* in the middle of the grid the listener no longer accepted what it had accepted */

@@ -47,12 +47,14 @@ struct iw_rping {
 	uint64_t round_began;
 	uint64_t round; /* the one that goes on */
 	bool stop;
-	/* The server's last Write and `go on` are not complete: its buffer is still being read. An advertisement that comes meanwhile waits. */
+	/* The server's last Write and `go on` are not complete: its buffer is still being read.
+	 * An advertisement that comes meanwhile waits. */
 	bool writing, waits;
 	struct advert waiting;
 	struct iw_mr *source_mr, *sink_mr;
 	uint8_t *source,
-		/* client: what is read from it, what is written to it; server: what it has read is in sink */
+		/* client: what is read from it, what is written to it; server: what it has read
+		 * is in sink */
 		*sink;
 	uint8_t source_advert[ADVERT_LEN], sink_advert[ADVERT_LEN], go_on[ADVERT_LEN];
 	uint8_t recv[RECVS][RECV_CAP];
@@ -118,7 +120,8 @@ static int compare(struct iw_rping *r, const uint8_t *got, const uint8_t *expect
 	return 0;
 }
 
-/* --- posting ------------------------------------------------------------------------------------------------------------- */
+/* --- posting
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static int post(struct iw_rping *r, const struct iw_send_wr *wr, const char *what,
 		struct iw_fault *why)
@@ -146,7 +149,8 @@ static int post_receive(struct iw_rping *r, uint64_t i, struct iw_fault *why)
 	return err ? iw_fail(why, err, "rping: cannot post a receive: %s", iw_err_text(err)) : 0;
 }
 
-/* --- the client ---------------------------------------------------------------------------------------------------------- */
+/* --- the client
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static int begin_round(struct iw_rping *r, uint64_t now, struct iw_fault *why)
 {
@@ -187,7 +191,8 @@ static int end_round(struct iw_rping *r, uint64_t now, struct iw_fault *why)
 	return begin_round(r, now, why);
 }
 
-/* Places nothing: the STag is not looked at (RFC 5041 5.2), though some RNICs drop STag 0. It only follows the FPDU that was not noticed. */
+/* Places nothing: the STag is not looked at (RFC 5041 5.2), though some RNICs drop STag 0. It
+ * only follows the FPDU that was not noticed. */
 static int nudge(struct iw_rping *r, struct iw_fault *why)
 {
 	struct iw_send_wr wr = { .wr_id = WORK_NUDGE, .op = IW_WR_WRITE, .remote_stag = 1 };
@@ -210,7 +215,8 @@ static int client_hears(struct iw_rping *r, uint64_t now, struct iw_fault *why)
 		       "rping: the server sends when it should wait for an advertisement");
 }
 
-/* --- the server ---------------------------------------------------------------------------------------------------------- */
+/* --- the server
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static int read_source(struct iw_rping *r, const struct advert *a, struct iw_fault *why)
 {
@@ -296,7 +302,8 @@ static int round_was_told(struct iw_rping *r, struct iw_fault *why)
 	return read_source(r, &r->waiting, why);
 }
 
-/* --- both ---------------------------------------------------------------------------------------------------------------- */
+/* --- both
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 static int heard(struct iw_rping *r, const struct iw_wc *wc, uint64_t now, struct iw_fault *why)
 {
@@ -376,7 +383,8 @@ const struct iw_rping_result *iw_rping_result(const struct iw_rping *r)
 	return &r->result;
 }
 
-/* --- life ---------------------------------------------------------------------------------------------------------------- */
+/* --- life
+ * ---------------------------------------------------------------------------------------------------------------- */
 
 static int reg(struct iw_rping *r, struct iw_pd *pd, struct iw_mr **mr, uint8_t *addr, uint64_t to,
 	       unsigned access, struct iw_fault *why)

@@ -38,11 +38,12 @@
 
 struct iw_rping_cfg {
 	bool client;
-	uint32_t
-		/* client: octets of a ping, 1..IW_RPING_SIZE_MAX; server: the most that it takes. 0: 64, or IW_RPING_SIZE_MAX */
-		size;
+	/* client: octets of a ping, 1..IW_RPING_SIZE_MAX; server: the most that it takes. 0: 64,
+	 * or IW_RPING_SIZE_MAX */
+	uint32_t size;
 	uint64_t count; /* client: rounds; 0: until it is stopped */
-	/* client: what came back is what went out; server: what was read is rping's text of that round */
+	/* client: what came back is what went out; server: what was read is rping's text of that
+	 * round */
 	bool verify;
 	/*
 	 * Two ways with a responder that loses the wake-up for a first FPDU that comes too soon after its Reply (Linux siw does): wait
@@ -71,10 +72,12 @@ struct iw_rping;
  */
 IW_MUST_CHECK int iw_rping_new(struct iw_rping **out, struct iw_pd *pd, struct iw_qp *qp,
 			       const struct iw_rping_cfg *cfg, struct iw_fault *why);
-/* After the queue pair's IW_EV_CLOSED or iw_qp_free: until then its receives are posted. NULL is fine. */
+/* After the queue pair's IW_EV_CLOSED or iw_qp_free: until then its receives are posted. NULL is
+ * fine. */
 void iw_rping_free(struct iw_rping *r);
 
-/* The connection is up: a client begins, now or after its pause; a server has nothing to do. Errors as for iw_rping_done. */
+/* The connection is up: a client begins, now or after its pause; a server has nothing to do.
+ * Errors as for iw_rping_done. */
 IW_MUST_CHECK int iw_rping_start(struct iw_rping *r, uint64_t now, struct iw_fault *why);
 /*
  * A completion of the queue pair. Negative: the conversation cannot go on, why says how: IW_E_FORMAT the peer says what rping does
@@ -88,7 +91,8 @@ uint64_t iw_rping_deadline(const struct iw_rping *r);
 /* The time has come. Errors as for iw_rping_done. */
 IW_MUST_CHECK int iw_rping_tick(struct iw_rping *r, uint64_t now, struct iw_fault *why);
 
-/* Client: the last round is complete: disconnect. Server: no round is under way, so a client may leave. */
+/* Client: the last round is complete: disconnect. Server: no round is under way, so a client may
+ * leave. */
 bool iw_rping_over(const struct iw_rping *r);
 /* The client's round that goes on ends the conversation. */
 void iw_rping_stop(struct iw_rping *r);

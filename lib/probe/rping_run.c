@@ -96,7 +96,8 @@ static void forget_talk(struct talk *t)
 	t->run->left = t;
 }
 
-/* --- what happens --------------------------------------------------------------------------------------------------------- */
+/* --- what happens
+ * --------------------------------------------------------------------------------------------------------- */
 
 static void tell(struct talk *t, enum iw_rping_news_kind kind, struct iw_rping_news *news)
 {
@@ -226,7 +227,8 @@ static int on_event(struct iw_rping_run *run, struct iw_async_event *ev, struct 
 	return 0;
 }
 
-/* --- time ------------------------------------------------------------------------------------------------------------------ */
+/* --- time
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 /* A peer that has to do something in this conversation and does not. */
 static uint64_t patience_of(const struct talk *t)
@@ -276,7 +278,8 @@ static int64_t keep_time(struct iw_rping_run *run)
 	return next > now ? (int64_t)(next - now) : 0;
 }
 
-/* --- the loop --------------------------------------------------------------------------------------------------------------- */
+/* --- the loop
+ * --------------------------------------------------------------------------------------------------------------- */
 
 /* Asked to stop: a client's round is finished, everybody says goodbye. */
 static void stop(struct iw_rping_run *run)

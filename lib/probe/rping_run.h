@@ -14,9 +14,8 @@
 
 struct iw_rping_run_cfg {
 	struct iw_rping_cfg ping;
-	struct iw_conn_param
-		/* to connect or to listen; strings and private_data kept. rping's own IRD and ORD are 1 */
-		conn;
+	/* to connect or to listen; strings and private_data kept. rping's own IRD and ORD are 1 */
+	struct iw_conn_param conn;
 	/* between the engine and each connection (borrowed); NULL: none */
 	struct iw_shim *shim;
 	/* server: one conversation, or a client turned away, then no more */
@@ -45,7 +44,8 @@ struct iw_rping_news {
 
 struct iw_rping_run;
 
-/* Begins to connect or to listen. IW_E_INVAL, IW_E_NOMEM, or what iw_connect and iw_listen say. cfg is copied. */
+/* Begins to connect or to listen. IW_E_INVAL, IW_E_NOMEM, or what iw_connect and iw_listen say.
+ * cfg is copied. */
 IW_MUST_CHECK int iw_rping_run_new(struct iw_rping_run **out, const struct iw_rping_run_cfg *cfg,
 				   struct iw_fault *why);
 /* Server: "127.0.0.1:7174" (owned), and the port. */

@@ -20,7 +20,8 @@
 
 #define PAUSE_LEAST IW_MSEC(10)
 #define PAUSE_MOST  IW_MSEC(100)
-/* A siw responder hears nothing for so long behind its Reply; observed were one to two milliseconds. */
+/* A siw responder hears nothing for so long behind its Reply; observed were one to two
+ * milliseconds. */
 #define DEAF_NS     IW_MSEC(2)
 #define NAP_NS      IW_MSEC(1)
 #define MARK_BIT    0x01 /* of the reserved flag bits; 0x08 means something to siw */
@@ -297,7 +298,8 @@ static void watch_stag0(struct shim_llp *s)
 					  .rx_markers = s->reply[16] & IW_MPA_M };
 	struct iw_fault ignored = { 0 };
 
-	/* Without memory for it the habit is not emulated on this connection, and nothing else is lost. */
+	/* Without memory for it the habit is not emulated on this connection, and nothing else
+	 * is lost. */
 	if (s->shim->persona.persona->drops_stag0)
 		(void)!iw_codec_new(&s->watch, &cfg, &ignored);
 }

@@ -45,7 +45,8 @@ struct iw_shim {
 	uint64_t pause_ns; /* initiator; 0: 10 to 100 ms, longer for a peer that is slow to reply */
 	void (*report)(void *report_ctx, const struct iw_shim_report *r); /* or NULL */
 	void *report_ctx;
-	/* Counted here, responder: connections whose Request came, or began to, and was not accepted. */
+	/* Counted here, responder: connections whose Request came, or began to, and was not
+	 * accepted. */
 	uint64_t turned_away;
 };
 

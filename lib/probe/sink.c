@@ -130,7 +130,8 @@ static void on_completion(const struct iw_wc *wc)
 	g->seen = iw_os_now();
 	g->sends++;
 	g->octets += wc->len;
-	/* There is room for it; what else it may fail for is that the connection has ended meanwhile. */
+	/* There is room for it; what else it may fail for is that the connection has ended
+	 * meanwhile. */
 	if (!g->leaving)
 		(void)post(g);
 }

@@ -42,7 +42,8 @@ extern const struct iw_sctp_cc_ops iw_sctp_cc_rfc9260, iw_sctp_cc_cubic;
 
 /* A new path (RFC 9260 7.2.1); pmdcs in octets. */
 void iw_sctp_cc_init(struct iw_sctp_cc *c, uint32_t pmdcs, bool ipv4);
-/* Nothing was sent for an RTO (RFC 9260 7.2.1); first: for the first time since data was last sent. */
+/* Nothing was sent for an RTO (RFC 9260 7.2.1); first: for the first time since data was last
+ * sent. */
 void iw_sctp_cc_idle(struct iw_sctp_cc *c, bool first);
 /* The row of that name, "rfc9260" or "cubic", or NULL. */
 const struct iw_sctp_cc_ops *iw_sctp_cc_find(const char *name);

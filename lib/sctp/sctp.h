@@ -53,7 +53,8 @@ struct iw_sctp_cc_ops;
 
 /* --- addresses and packets -------------------------------------------------------------------- */
 
-/* Where packets go to and come from. Plain data; all octets count when two are compared: set them all. */
+/* Where packets go to and come from. Plain data; all octets count when two are compared: set
+ * them all. */
 struct iw_sctp_addr {
 	uint8_t ip[16];    /* IPv6; IPv4 as ::ffff:a.b.c.d */
 	uint32_t scope;    /* interface index of a link-local address, else 0 */
@@ -69,7 +70,8 @@ struct iw_sctp_packet {
 	struct iw_sctp_addr local; /* our end of it; all zero: not known, the carrier's choice */
 	const uint8_t *data;       /* from the SCTP common header on; received only */
 	size_t len;
-	/* To send: larger than the path MTU, so it must go with IP fragmentation (RFC 9260 6.9): without DF. */
+	/* To send: larger than the path MTU, so it must go with IP fragmentation (RFC 9260 6.9):
+	 * without DF. */
 	bool fragment;
 };
 
@@ -95,11 +97,12 @@ struct iw_sctp_cfg {
 	void *random_ctx;
 	uint16_t port; /* ours; never 0 */
 	bool listen;   /* INITs are answered; otherwise refused with ABORT */
-	uint16_t
-		streams; /* wanted, and the most accepted, both ways alike (RFC 5043 8); 1..65535 */
-	uint32_t
-		adaptation; /* Adaptation Layer Indication sent in INIT and INIT ACK (RFC 5061 4.2.6) */
-	/* Peers without an Adaptation Layer Indication, or with another value, are refused (RFC 5043 11.1). */
+	/* wanted, and the most accepted, both ways alike (RFC 5043 8); 1..65535 */
+	uint16_t streams;
+	/* Adaptation Layer Indication sent in INIT and INIT ACK (RFC 5061 4.2.6) */
+	uint32_t adaptation;
+	/* Peers without an Adaptation Layer Indication, or with another value, are refused (RFC
+	 * 5043 11.1). */
 	bool adaptation_required;
 	uint32_t rwnd;      /* octets received and not yet released, at most; at least 1500 */
 	uint32_t reasm_max; /* octets of a peer's fragments kept at once; 0: 64 KiB */
@@ -113,7 +116,8 @@ struct iw_sctp_cfg {
 	struct iw_sctp_times times;
 };
 
-/* IW_E_INVAL: a value of cfg is impossible, why says which; IW_E_NOMEM; the random source's error. */
+/* IW_E_INVAL: a value of cfg is impossible, why says which; IW_E_NOMEM; the random source's
+ * error. */
 IW_MUST_CHECK int iw_sctp_new(struct iw_sctp **out, const struct iw_sctp_cfg *cfg,
 			      struct iw_fault *why);
 /* Frees the associations too, without a word to their peers. s may be NULL. */
@@ -132,9 +136,9 @@ struct iw_sctp_recv {
 	struct iw_sctp_assoc *assoc;
 	uint16_t stream;
 	uint32_t ppid; /* host order */
-	const uint8_t
-		*data; /* in the packet, or in memory of the engine's when it came in fragments */
-	size_t len;    /* above 0 */
+	/* in the packet, or in memory of the engine's when it came in fragments */
+	const uint8_t *data;
+	size_t len; /* above 0 */
 };
 /*
  * The next message of the packet: each message of an association comes up exactly once, in the order of
@@ -193,7 +197,8 @@ struct iw_sctp_event {
 	enum iw_sctp_event_kind kind;
 	struct iw_sctp_assoc *assoc;
 };
-/* The next event, false when there is none. An event that happens again before it was taken is told once. */
+/* The next event, false when there is none. An event that happens again before it was taken is
+ * told once. */
 bool iw_sctp_next_event(struct iw_sctp *s, struct iw_sctp_event *out);
 
 /* --- associations ----------------------------------------------------------------------------- */
@@ -221,7 +226,8 @@ IW_MUST_CHECK int iw_sctp_connect(struct iw_sctp *s, struct iw_sctp_assoc **out,
 /* No more messages are taken; the association ends when all are acknowledged on both sides, with DOWN and a why
  * that is no failure. Again, or later: no effect. */
 void iw_sctp_shutdown(struct iw_sctp_assoc *a, uint64_t now);
-/* Ends it at once: the peer gets an ABORT with cause 12 and reason (text, NULL: none). DOWN follows. */
+/* Ends it at once: the peer gets an ABORT with cause 12 and reason (text, NULL: none). DOWN
+ * follows. */
 void iw_sctp_abort(struct iw_sctp_assoc *a, const char *reason, uint64_t now);
 /* After DOWN; before it, the peer is told nothing and no event comes any more. Messages not reported done are
  * forgotten: their memory is the caller's again. */
@@ -269,7 +275,8 @@ struct iw_sctp_send {
 	uint32_t ppid;      /* host order */
 	const uint8_t *hdr; /* the message's first octets, copied: at most IW_SCTP_SEND_HDR_MAX */
 	size_t hdr_len;
-	/* Its other octets: kept (the caller leaves them untouched until the message is done) unless copy. */
+	/* Its other octets: kept (the caller leaves them untouched until the message is done)
+	 * unless copy. */
 	const struct iw_vec *vec;
 	size_t nvec;
 	bool copy;       /* copy those octets now: somebody may change or revoke them */

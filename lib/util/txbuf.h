@@ -36,7 +36,8 @@ uint8_t *iw_txbuf_grow(struct iw_txbuf *t, size_t len);
 bool iw_txbuf_refer(struct iw_txbuf *t, const void *base, size_t len);
 /* True when that many more octets of arena and vecs are there. */
 bool iw_txbuf_has_room(const struct iw_txbuf *t, size_t arena, size_t vecs);
-/* The transport took bytes octets (at most t->bytes: asserted). When it has them all, t is as iw_txbuf_init leaves it. */
+/* The transport took bytes octets (at most t->bytes: asserted). When it has them all, t is as
+ * iw_txbuf_init leaves it. */
 void iw_txbuf_sent(struct iw_txbuf *t, size_t bytes);
 
 #endif

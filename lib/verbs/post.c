@@ -49,7 +49,8 @@ static int make_op(struct iw_op *op, const struct iw_qp *qp, const struct iw_sen
 	unsigned flags = FLAGS_OF_ALL;
 	int err = IW_E_INVAL;
 
-	/* One by one: of the pieces only nsge count, and all of it is cleared more slowly than posted. */
+	/* One by one: of the pieces only nsge count, and all of it is cleared more slowly than
+	 * posted. */
 	op->cookie = wr->wr_id;
 	op->flags = wr->flags;
 	op->nsge = 0;

@@ -187,7 +187,8 @@ SSE42_PCLMUL static uint32_t run_sse42x3(uint32_t crc, const void *data, size_t 
 		}
 		a = _mm_crc32_u64(a, load64(p));
 		b = _mm_crc32_u64(b, load64(pb));
-		/* What the two lanes become joins the last word of the third: one reduction for all. */
+		/* What the two lanes become joins the last word of the third: one reduction for
+		 * all. */
 		a = _mm_crc32_u64(c, load64(pc) ^ multiply((uint32_t)a, two) ^
 					     multiply((uint32_t)b, one));
 		p = pc + 8;

@@ -43,7 +43,8 @@ struct op {
 /* RFC 5040 figure 4, RFC 7306 figure 2. */
 /* clang-format off */
 static const struct op ops[] = {
-	/*                       name                                        queue             inval */
+	/*                       name                                        queue
+	 * inval */
 	[IW_OP_WRITE]       = { "RDMA Write",                               NO_QN,            false },
 	[IW_OP_RREQ]        = { "RDMA Read Request",                        IW_QN_RREQ,       false },
 	[IW_OP_RRESP]       = { "RDMA Read Response",                       NO_QN,            false },

@@ -120,7 +120,8 @@ uint32_t iw_sctp_checksum(const uint8_t *packet, size_t len)
 
 /* --- chunks, parameters, causes --------------------------------------------------------------- */
 
-/* The length field of a chunk or parameter at src: consumed octets as their decoders return them. */
+/* The length field of a chunk or parameter at src: consumed octets as their decoders return
+ * them. */
 static int whole_length(const uint8_t *src, size_t len, uint16_t *field)
 {
 	size_t padded;

@@ -42,7 +42,8 @@ enum iw_sctp_chunk_type {
 /* "DATA", "INIT ACK", ...; "chunk" for the rest. */
 const char *iw_sctp_chunk_name(uint8_t type);
 
-/* What to do with a chunk, parameter or cause nobody knows: the two top bits (RFC 9260 3.2, 3.2.1). */
+/* What to do with a chunk, parameter or cause nobody knows: the two top bits (RFC 9260 3.2,
+ * 3.2.1). */
 #define IW_SCTP_UNKNOWN_SKIPS(type, top)   ((type)&1u << (top))
 #define IW_SCTP_UNKNOWN_REPORTS(type, top) ((type)&1u << ((top)-1))
 

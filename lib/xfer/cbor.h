@@ -98,7 +98,8 @@ IW_MUST_CHECK int iw_cbor_rec_next(struct iw_cbor_rec *rec, struct iw_cbor_in *i
 
 bool iw_cbor_has(const struct iw_cbor_rec *rec, unsigned key);
 
-/* Each reads a value that must be there, of that kind and in that range: 0, or IW_E_FORMAT or IW_E_LIMIT with *why. */
+/* Each reads a value that must be there, of that kind and in that range: 0, or IW_E_FORMAT or
+ * IW_E_LIMIT with *why. */
 IW_MUST_CHECK int iw_cbor_get_uint(const struct iw_cbor_rec *rec, unsigned key, uint64_t max,
 				   uint64_t *out, struct iw_fault *why);
 IW_MUST_CHECK int iw_cbor_get_u32(const struct iw_cbor_rec *rec, unsigned key, uint32_t max,

@@ -89,7 +89,8 @@ struct iw_hello {
 	enum iw_xfer_role role;        /* the speaker's */
 	enum iw_xfer_mode mode;
 	enum iw_xfer_digest digest;
-	/* The transfer's, drawn by the initiator: what several connections of one have in common. */
+	/* The transfer's, drawn by the initiator: what several connections of one have in
+	 * common. */
 	uint8_t id[IW_XFER_ID_LEN];
 	uint32_t recvs, recv_size; /* receives posted before the first message, octets of each */
 	uint32_t files, ranges;    /* a sink's limits */
@@ -124,7 +125,8 @@ int iw_xfer_fault(struct iw_fault *why, int err, const char *fmt, ...);
 /* *answer is a rejection with this reason. */
 void iw_hello_reject(struct iw_hello *answer, enum iw_xcode code, const char *text);
 
-/* The initiator's verdict on a Reply that accepted: IW_E_FORMAT when it does not fit what was asked. */
+/* The initiator's verdict on a Reply that accepted: IW_E_FORMAT when it does not fit what was
+ * asked. */
 IW_MUST_CHECK int iw_hello_check(const struct iw_hello *reply, const struct iw_hello *request,
 				 struct iw_fault *why);
 

@@ -150,7 +150,8 @@ void iw_xf_result_act(struct iw_xact *act, uint32_t id, void *file, const struct
 void iw_xlink_init(struct iw_xfer *x);
 void iw_xlink_fini(struct iw_xfer *x);
 void iw_xlink_peer(struct iw_xfer *x);
-/* May a Send be posted now? With reserve the last credit, and the last place in the send queue, are left for NOP and ABORT. */
+/* May a Send be posted now? With reserve the last credit, and the last place in the send queue,
+ * are left for NOP and ABORT. */
 bool iw_xlink_ready(const struct iw_xfer *x, bool reserve);
 /* May any other operation be posted now? */
 static inline bool iw_xlink_sq_room(const struct iw_xfer *x)
@@ -165,7 +166,8 @@ struct draft {
 	struct iw_cbor_out o;
 	uint32_t buf;
 };
-/* False: no credit, no buffer or no room in the send queue. pairs: those beside the ones of every message. */
+/* False: no credit, no buffer or no room in the send queue. pairs: those beside the ones of
+ * every message. */
 bool iw_xdraft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type type, size_t pairs,
 		     bool reserve);
 /* act becomes its SEND. */

@@ -17,7 +17,8 @@ struct msg_row {
 
 /* clang-format off */
 static const struct msg_row rows[IW_XMSG_COUNT] = {
-	/*                   name       entry            end           need                                  need_end */
+	/*                   name       entry            end           need
+	 * need_end */
 	[IW_XMSG_NOP]     = { "NOP",     NULL,            NULL,         0,                                    0 },
 	[IW_XMSG_OPEN]    = { "OPEN",    NULL,            NULL,         0,                                    0 },
 	[IW_XMSG_GET]     = { "GET",     NULL,            NULL,         0,                                    0 },

@@ -15,7 +15,8 @@
 #include "xfer/cbor.h"
 #include "xfer/hello.h"
 
-/* Numbers below 128 are part of the version: one that is not known is a protocol error. From 128 on they may be passed over. */
+/* Numbers below 128 are part of the version: one that is not known is a protocol error. From 128
+ * on they may be passed over. */
 enum iw_xmsg_type {
 	IW_XMSG_NOP = 0,     /* credit alone, or a sign of life */
 	IW_XMSG_OPEN = 1,    /* the initiator's first message: what it wants */
@@ -104,7 +105,8 @@ struct iw_xmsg {
 	struct iw_cbor_rec rec;
 };
 
-/* IW_E_FORMAT, IW_E_TRUNC, IW_E_LIMIT: *why tells. Octets behind the map are a fault. The result points into msg. */
+/* IW_E_FORMAT, IW_E_TRUNC, IW_E_LIMIT: *why tells. Octets behind the map are a fault. The result
+ * points into msg. */
 IW_MUST_CHECK int iw_xmsg_decode(struct iw_xmsg *out, const uint8_t *msg, size_t len,
 				 struct iw_fault *why);
 
@@ -118,12 +120,14 @@ struct iw_xlist {
 /* An absent list is an empty one. */
 IW_MUST_CHECK int iw_xlist_open(struct iw_xlist *l, const struct iw_xmsg *m, unsigned key,
 				struct iw_fault *why);
-/* 1: *out; 0: that was all; negative: *why. Fields that the message's row in the table demands are there; strangers are passed over. */
+/* 1: *out; 0: that was all; negative: *why. Fields that the message's row in the table demands
+ * are there; strangers are passed over. */
 IW_MUST_CHECK int iw_xlist_next(struct iw_xlist *l, struct iw_xentry *out, struct iw_fault *why);
 
 /* The header of a data Send (mode send): octet 0 is 0, which no map begins with. */
 void iw_xdata_encode(uint8_t hdr[static IW_XFER_DATA_HDR], uint32_t id, uint64_t off);
-/* True when msg is one; the file's octets lie behind it. IW_E_FORMAT by *err when it only begins like one. */
+/* True when msg is one; the file's octets lie behind it. IW_E_FORMAT by *err when it only begins
+ * like one. */
 bool iw_xdata_decode(const uint8_t *msg, size_t len, uint32_t *id, uint64_t *off, int *err);
 
 #endif

@@ -248,7 +248,8 @@ static bool next_result(struct iw_xfer *x, struct iw_xact *act)
 			iw_xf_result_act(act, f->id, f->user, &f->meta, &f->outcome);
 			return true;
 		}
-		/* Told, ended, and none of its chunks under way: nothing can refer to it any more. */
+		/* Told, ended, and none of its chunks under way: nothing can refer to it any
+		 * more. */
 		if (f->told && (f->ended || !f->went) && f->slots == 0 && f->jobs == 0 &&
 		    f->offers == 0)
 			forget(x, f);
@@ -273,7 +274,8 @@ bool iw_xsnk_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct sink *s = x->snk;
 
-	/* Grants keep the peer going, so a few of them do not wait for the storing of what is there. */
+	/* Grants keep the peer going, so a few of them do not wait for the storing of what is
+	 * there. */
 	return next_opened(x, act) || iw_xsnk_next_revoke(x, act) ||
 	       (s->ngrants >= 2 && iw_xsnk_send_go(x, act, now)) ||
 	       (s->ngrants >= 2 && iw_xsnk_send_grants(x, act, now)) || iw_xsnk_next_read(x, act) ||

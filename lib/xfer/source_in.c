@@ -51,7 +51,8 @@ static int on_go(struct iw_xfer *x, const struct iw_xentry *e)
 	return 0;
 }
 
-/* The range of that file which the next GRANT must be about; those of other files may be settled without one. */
+/* The range of that file which the next GRANT must be about; those of other files may be settled
+ * without one. */
 static struct range *first_told(struct source *s, uint32_t id)
 {
 	for (uint32_t i = 0; i < s->nranges - s->untold; i++)

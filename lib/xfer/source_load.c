@@ -42,7 +42,8 @@ static bool next_chunk(struct iw_xfer *x, struct slot *out)
 	return true;
 }
 
-/* Chunks that the sink has been offered, or will have to be told of: bounded, so that rings never overflow. */
+/* Chunks that the sink has been offered, or will have to be told of: bounded, so that rings
+ * never overflow. */
 static bool may_load(const struct source *s)
 {
 	return s->loading == IW_XFER_WINDOWS && s->ndone + s->loaded.n < DONES;

@@ -641,7 +641,8 @@ static bool busy_here(const struct iw_xfer *x)
 	return x->src ? iw_xsrc_busy_here(x) : x->snk ? iw_xsnk_busy_here(x) : false;
 }
 
-/* When a sign of life is due; never when there is no credit for one, so that a dead peer is noticed. */
+/* When a sign of life is due; never when there is no credit for one, so that a dead peer is
+ * noticed. */
 static uint64_t keepalive_at(const struct iw_xfer *x)
 {
 	uint64_t beat;

@@ -50,9 +50,8 @@ struct iw_xfer_cfg {
 	const struct iw_mem *mem; /* borrowed for life */
 	enum iw_xfer_role role;
 	bool initiator;
-	uint32_t
-		/* buffers of IW_XFER_CHUNK octets it may use at once: 1 to IW_XFER_WINDOWS */
-		slots;
+	/* buffers of IW_XFER_CHUNK octets it may use at once: 1 to IW_XFER_WINDOWS */
+	uint32_t slots;
 	uint32_t sq_depth; /* operations posted and not completed: at least 4 */
 	uint64_t stall_ns; /* without progress for so long: failed */
 	struct iw_hello mine,
@@ -60,9 +59,9 @@ struct iw_xfer_cfg {
 	/* What the initiator's OPEN says. */
 	bool force; /* push: a target of same size and time is written all the same */
 	bool many;  /* push: more than one source: the target must be a directory */
-	const char *
-		/* push: the target's path, at most IW_XFER_PATH_MAX octets; borrowed until started. NULL: "" */
-		path;
+	/* push: the target's path, at most IW_XFER_PATH_MAX octets; borrowed until started.
+	 * NULL: "" */
+	const char *path;
 };
 
 /* IW_E_NOMEM, IW_E_INVAL. */
@@ -70,7 +69,8 @@ IW_MUST_CHECK int iw_xfer_new(struct iw_xfer **out, const struct iw_xfer_cfg *cf
 			      struct iw_fault *why);
 void iw_xfer_free(struct iw_xfer *x);
 
-/* The connection is up. peer: what the Reply said, for the initiator; NULL for the responder, who knew it before. */
+/* The connection is up. peer: what the Reply said, for the initiator; NULL for the responder,
+ * who knew it before. */
 void iw_xfer_start(struct iw_xfer *x, const struct iw_hello *peer, uint64_t now);
 
 /* ---------------------------------------------------------------- actions */
@@ -95,23 +95,28 @@ enum iw_xact_type {
 	IW_XACT_NEXT_FILE, /* iw_xfer_add, iw_xfer_add_failed or iw_xfer_no_more, now or later */
 	/* where are data in file at or behind off? iw_xfer_range or iw_xfer_file_failed, at once */
 	IW_XACT_NEXT_RANGE,
-	/* read len octets of file at off into slot: iw_xfer_loaded or iw_xfer_file_failed, now or later */
+	/* read len octets of file at off into slot: iw_xfer_loaded or iw_xfer_file_failed, now
+	 * or later */
 	IW_XACT_LOAD,
-	/* all of file is read, it has size octets: is it still what it was? iw_xfer_finished or iw_xfer_file_failed */
+	/* all of file is read, it has size octets: is it still what it was? iw_xfer_finished or
+	 * iw_xfer_file_failed */
 	IW_XACT_FINISH,
 	/* A sink's files. */
-	/* push: the peer's OPEN: name (the target's path), force, many. Nothing to answer; iw_xfer_fail if it cannot be */
+	/* push: the peer's OPEN: name (the target's path), force, many. Nothing to answer;
+	 * iw_xfer_fail if it cannot be */
 	IW_XACT_OPENED,
 	/* meta: iw_xfer_created, iw_xfer_made or iw_xfer_file_failed (also IW_XC_SAME), at once */
 	IW_XACT_CREATE,
 	IW_XACT_STORE, /* part[0..nparts) are len octets of file at off, zeros when nparts is 0; digest is what they must have:
 			     * iw_xfer_stored or iw_xfer_file_failed, now or later. The parts are the driver's again then. */
-	/* file is whole, has size octets, and digest: iw_xfer_committed or iw_xfer_file_failed, now or later */
+	/* file is whole, has size octets, and digest: iw_xfer_committed or iw_xfer_file_failed,
+	 * now or later */
 	IW_XACT_COMMIT,
 	IW_XACT_ABANDON, /* file will not become whole: remove what there is */
 	/* Both. */
 	IW_XACT_RESULT, /* file (may be NULL), id, meta: code, text; the machine forgets it */
-	/* the whole transfer: fault.err is IW_OK when it came to its end. Once, before CLOSE or DROP */
+	/* the whole transfer: fault.err is IW_OK when it came to its end. Once, before CLOSE or
+	 * DROP */
 	IW_XACT_END,
 };
 const char *iw_xact_name(enum iw_xact_type t);
@@ -139,15 +144,15 @@ struct iw_xact {
 	uint32_t count, size32; /* POST_RECVS */
 	uint32_t id;            /* the file's number */
 	void *file;             /* the driver's word for it */
-	const struct iw_xmeta *
-		meta; /* CREATE, RESULT; owned by the machine, until the next action after RESULT */
+	/* CREATE, RESULT; owned by the machine, until the next action after RESULT */
+	const struct iw_xmeta *meta;
 	uint64_t off, len;
 	uint64_t size; /* FINISH, COMMIT */
 	struct iw_xdigest digest;
 	struct iw_xpart part[IW_XPARTS];
 	size_t nparts;
-	const char *
-		name; /* PATH, OPENED: not terminated, owned by the machine until the next action */
+	/* PATH, OPENED: not terminated, owned by the machine until the next action */
+	const char *name;
 	size_t name_len;
 	bool force, many;      /* OPENED */
 	uint32_t code;         /* RESULT: enum iw_xcode, or a newer peer's number */
@@ -167,7 +172,8 @@ enum iw_xverdict {
 	IW_XRECV_RETIRE, /* do not post it again */
 };
 
-/* A Send has arrived in receive buffer recv: len octets at msg (borrowed, but for HOLD). A breach of the protocol fails the transfer. */
+/* A Send has arrived in receive buffer recv: len octets at msg (borrowed, but for HOLD). A
+ * breach of the protocol fails the transfer. */
 enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_t *msg, size_t len,
 				  uint64_t now);
 /* A posted operation is complete; status as in struct iw_wc. */
@@ -175,7 +181,8 @@ void iw_xfer_completed(struct iw_xfer *x, uint64_t cookie, int status, uint64_t 
 void iw_xfer_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
 /* Octets have moved, though no message is complete: the stall watchdog begins anew. */
 void iw_xfer_touch(struct iw_xfer *x, uint64_t now);
-/* This side gives the transfer up; the peer is told when it can be. Everything unfinished ends; END and DROP follow. */
+/* This side gives the transfer up; the peer is told when it can be. Everything unfinished ends;
+ * END and DROP follow. */
 void iw_xfer_fail(struct iw_xfer *x, const struct iw_fault *why);
 /* The connection has ended, with this fault (err IW_OK: orderly). */
 void iw_xfer_lost(struct iw_xfer *x, const struct iw_fault *why);
@@ -188,7 +195,8 @@ bool iw_xfer_is_idle(const struct iw_xfer *x);
 
 /* ---------------------------------------------------------------- answers */
 
-/* Pull, the sink: paths wanted from the source, copied; before or after start. IW_E_NOMEM, IW_E_LIMIT: above IW_XFER_NAME_MAX octets. */
+/* Pull, the sink: paths wanted from the source, copied; before or after start. IW_E_NOMEM,
+ * IW_E_LIMIT: above IW_XFER_NAME_MAX octets. */
 IW_MUST_CHECK int iw_xfer_want_path(struct iw_xfer *x, const char *path, size_t len);
 void iw_xfer_want_end(struct iw_xfer *x);
 
@@ -198,7 +206,8 @@ void iw_xfer_add(struct iw_xfer *x, const struct iw_xmeta *meta, void *file, uin
 void iw_xfer_add_failed(struct iw_xfer *x, const struct iw_xmeta *meta, void *file,
 			enum iw_xcode code, const char *text, uint64_t now);
 void iw_xfer_no_more(struct iw_xfer *x, uint64_t now);
-/* NEXT_RANGE: len octets of data from off on (off as asked or above); last: none behind. len 0: none at all. */
+/* NEXT_RANGE: len octets of data from off on (off as asked or above); last: none behind. len 0:
+ * none at all. */
 void iw_xfer_range(struct iw_xfer *x, uint32_t id, uint64_t off, uint64_t len, bool last);
 
 /* LOAD: len octets are there; fewer than asked only at the end of a stream. */
@@ -219,7 +228,8 @@ void iw_xfer_made(struct iw_xfer *x, uint32_t id, uint64_t now);
 void iw_xfer_stored(struct iw_xfer *x, uint64_t now);
 void iw_xfer_committed(struct iw_xfer *x, uint32_t id, uint64_t now);
 
-/* Answer to CREATE, LOAD, FINISH, STORE, NEXT_RANGE, COMMIT, or at any time: this file will not be. text is copied, cut at IW_XFER_TEXT_MAX. */
+/* Answer to CREATE, LOAD, FINISH, STORE, NEXT_RANGE, COMMIT, or at any time: this file will not
+ * be. text is copied, cut at IW_XFER_TEXT_MAX. */
 void iw_xfer_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text,
 			 uint64_t now);
 
@@ -227,9 +237,9 @@ struct iw_xfer_counts {
 	uint64_t files_done, files_same, files_failed; /* with a RESULT */
 	uint64_t octets;                               /* of files, moved */
 	uint64_t zeros; /* not moved because they are zeros inside a wanted range */
-	uint64_t
-		/* octets of all files announced so far whose size is known, less those of files skipped or failed */
-		announced;
+	/* octets of all files announced so far whose size is known, less those of files skipped
+	 * or failed */
+	uint64_t announced;
 	uint64_t settled; /* octets of them that need nothing more: moved, holes passed over */
 	uint64_t msgs_sent, msgs_received;
 	uint64_t peer_failed; /* what the peer counts as failed in its BYE */

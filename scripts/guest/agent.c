@@ -87,7 +87,8 @@ static int send_exit(struct port *p, int status)
 	return send_frame(p, FRAME_EXIT, payload, sizeof(payload));
 }
 
-/* Waits for a caller's hello and says it back. A port without a caller is readable at once and for ever, so only changes wake us. */
+/* Waits for a caller's hello and says it back. A port without a caller is readable at once and
+ * for ever, so only changes wake us. */
 static void await_hello(struct port *p)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLHUP | EPOLLET };
@@ -100,7 +101,8 @@ static void await_hello(struct port *p)
 		ssize_t n = read(p->fd, p->buf, sizeof(p->buf));
 		bool any = false;
 
-		/* The last one counts: a caller that says another one has not heard the answer to those before. */
+		/* The last one counts: a caller that says another one has not heard the answer
+		 * to those before. */
 		for (ssize_t i = 0; i < n; i++) {
 			if (hello_take(&hello, p->buf[i])) {
 				found = hello;
@@ -113,7 +115,8 @@ static void await_hello(struct port *p)
 			continue;
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
 			_exit(1);
-		/* The time limit is for a change that came between read and wait: it would not be told again. */
+		/* The time limit is for a change that came between read and wait: it would not
+		 * be told again. */
 		if (epoll_wait(ep, &ev, 1, 1000) < 0 && errno != EINTR)
 			_exit(1);
 	}
@@ -131,7 +134,8 @@ static void words_of(const uint8_t *payload, size_t len, char **argv)
 	argv[argc] = NULL;
 }
 
-/* Becomes the command: a session and process group of its own, so that it ends with everything it started. */
+/* Becomes the command: a session and process group of its own, so that it ends with everything
+ * it started. */
 static void become(char **argv, const int *in, const int *out, const int *err)
 {
 	sigset_t none;
@@ -200,7 +204,8 @@ static void shut(int *fd)
 	*fd = -1;
 }
 
-/* The end of a command, its whole group with it if it has not ended by itself; its status as a shell tells it. */
+/* The end of a command, its whole group with it if it has not ended by itself; its status as a
+ * shell tells it. */
 static int finish(struct command *c, bool by_force)
 {
 	int status = 0;
@@ -218,7 +223,8 @@ static int finish(struct command *c, bool by_force)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* What the command has said and was not told yet. 1: something was there; 0: nothing; -1: the caller is gone. */
+/* What the command has said and was not told yet. 1: something was there; 0: nothing; -1: the
+ * caller is gone. */
 static int pass_on(struct port *p, int *fd, enum frame_type type)
 {
 	uint8_t octets[FRAME_MAX];
@@ -234,7 +240,8 @@ static int pass_on(struct port *p, int *fd, enum frame_type type)
 	return 0;
 }
 
-/* The payload's length of the frame at the head of the buffer; -1: not all there yet; -2: that is no frame. */
+/* The payload's length of the frame at the head of the buffer; -1: not all there yet; -2: that
+ * is no frame. */
 static int frame_ready(const struct port *p)
 {
 	uint32_t len;
@@ -269,7 +276,8 @@ static int port_fill(struct port *p)
 	return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
-/* Standard input from the frames in the buffer, as far as the pipe takes it. 1: it is full; 0: all is done; -1: what is there is no frame. */
+/* Standard input from the frames in the buffer, as far as the pipe takes it. 1: it is full; 0:
+ * all is done; -1: what is there is no frame. */
 static int feed(struct port *p, struct command *c, size_t *fed)
 {
 	int len;
@@ -331,7 +339,8 @@ static void attend(struct port *p, struct command *c)
 	int full = 0;
 
 	for (;;) {
-		/* A full buffer waits for the command to read; then only the end of the caller is looked for. */
+		/* A full buffer waits for the command to read; then only the end of the caller
+		 * is looked for. */
 		short want = p->len < sizeof(p->buf) ? POLLIN : 0;
 		struct pollfd pfd[5] = {
 			{ .fd = p->fd, .events = want },

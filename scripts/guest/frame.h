@@ -22,7 +22,8 @@
 #define FRAME_MAX  32768
 
 enum frame_type {
-	/* to the guest: 4 octets time limit in ms (0: none), then the command's words, each ended by NUL */
+	/* to the guest: 4 octets time limit in ms (0: none), then the command's words, each
+	 * ended by NUL */
 	FRAME_RUN = 'R',
 	FRAME_STDIN = 'I',  /* to the guest: standard input; of length 0: its end */
 	FRAME_STDOUT = 'O', /* to the host */

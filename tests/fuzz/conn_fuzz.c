@@ -42,7 +42,8 @@ static void plain_free(void *ctx, void *p, size_t size)
 
 static const struct iw_mem mem = { plain_alloc, plain_free, NULL };
 
-/* STags that the corpus can name: the fuzzed engine's table draws 1, 2, 3, ... scattered but the same in each run. */
+/* STags that the corpus can name: the fuzzed engine's table draws 1, 2, 3, ... scattered but the
+ * same in each run. */
 static int fixed_random(void *ctx, void *buf, size_t len)
 {
 	uint8_t *n = ctx, *p = buf;
@@ -64,7 +65,8 @@ struct engine {
 	uint32_t stag;
 	unsigned op_done[OPS], recv_done[RECVS];
 	uint64_t now;
-	/* of everything that could be seen from outside: events, completions of each queue, memory */
+	/* of everything that could be seen from outside: events, completions of each queue,
+	 * memory */
 	uint32_t digest[3];
 };
 
@@ -259,7 +261,8 @@ static size_t put_frame(uint8_t *out, enum iw_mpa_kind kind, uint8_t how)
 	return (size_t)n;
 }
 
-/* A stream that is right as far as MPA goes: markers are left out, so MARKERS makes them missing. */
+/* A stream that is right as far as MPA goes: markers are left out, so MARKERS makes them
+ * missing. */
 static size_t build(uint8_t *out, const uint8_t *data, size_t size)
 {
 	size_t n = 0, len, at, pad;

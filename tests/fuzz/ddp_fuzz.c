@@ -36,7 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 		}                                                                                  \
 	} while (0)
 
-/* --- the input ------------------------------------------------------------------------------------ */
+/* --- the input
+ * ------------------------------------------------------------------------------------ */
 
 struct input {
 	const uint8_t *at;
@@ -63,7 +64,8 @@ static uint32_t number(struct input *in)
 	return UINT32_MAX - octet(in);
 }
 
-/* --- the model ------------------------------------------------------------------------------------ */
+/* --- the model
+ * ------------------------------------------------------------------------------------ */
 
 struct model_region {
 	bool live;
@@ -162,7 +164,8 @@ static void check_fault(const struct run *r, int ret, const struct iw_fault *why
 	check(iw_ddp_failed(r->d));
 }
 
-/* --- the steps ------------------------------------------------------------------------------------ */
+/* --- the steps
+ * ------------------------------------------------------------------------------------ */
 
 static void deliver(struct run *r)
 {
@@ -175,7 +178,8 @@ static void deliver(struct run *r)
 		uint8_t hdr[IW_DDP_HDR_MAX] = { 0 };
 		uint64_t seq = r->delivered_to;
 
-		/* The next L segment in the sender's order, and everything before it has arrived. */
+		/* The next L segment in the sender's order, and everything before it has
+		 * arrived. */
 		for (;; seq++) {
 			check(seq < SEQS);
 			check(r->segments[seq].arrived);

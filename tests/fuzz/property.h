@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What every decoder and encoder of wire/ keeps to; a breach ends the process, so that the fuzzer keeps the input. */
+/* What every decoder and encoder of wire/ keeps to; a breach ends the process, so that the
+ * fuzzer keeps the input. */
 #ifndef TESTS_FUZZ_PROPERTY_H
 #define TESTS_FUZZ_PROPERTY_H
 

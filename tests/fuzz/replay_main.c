@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Runs a fuzz target over files: those named, and those in the folders named. No input at all is a failure. */
+/* Runs a fuzz target over files: those named, and those in the folders named. No input at all is
+ * a failure. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdint.h>
@@ -13,7 +14,8 @@ __attribute__((weak)) int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 static size_t inputs;
 
-/* The input is copied into a block of exactly its length, so that a sanitizer sees a read behind its end. */
+/* The input is copied into a block of exactly its length, so that a sanitizer sees a read behind
+ * its end. */
 static int run_file(const char *path)
 {
 	FILE *f = fopen(path, "rb");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* SCTP packets: the header, then every chunk with what it carries, then the same octets as parameters. */
+/* SCTP packets: the header, then every chunk with what it carries, then the same octets as
+ * parameters. */
 #include "wire/sctp.h"
 
 #include "fuzz/property.h"

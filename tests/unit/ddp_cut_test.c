@@ -58,7 +58,8 @@ static void example_of_the_rfc_tagged(void **state)
 	fixture_fini(&f);
 }
 
-/* DDP-16..19, DDP-21, DDP-26, DDP-28, DDP-30, DDP-32, DDP-35, DDP-37, DDP-39, DDP-43..46, DDP-48, DDP-50, DDP-52, DDP-61, DDP-62 */
+/* DDP-16..19, DDP-21, DDP-26, DDP-28, DDP-30, DDP-32, DDP-35, DDP-37, DDP-39, DDP-43..46,
+ * DDP-48, DDP-50, DDP-52, DDP-61, DDP-62 */
 static void segments_cover_the_message_once_in_order_and_agree(void **state)
 {
 	struct fixture f;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Arrival in any order, delivery in the sender's, each message once; the rules that order must follow. */
+/* Arrival in any order, delivery in the sender's, each message once; the rules that order must
+ * follow. */
 #include "ddp/ddp.h"
 
 #include "ddp_fixture.h"
@@ -53,7 +54,8 @@ static void same_header(const struct iw_ddp *a, const struct iw_ddp *b)
 	assert_memory_equal(x, y, (size_t)n);
 }
 
-/* --- what delivery tells -------------------------------------------------------------------------- */
+/* --- what delivery tells
+ * -------------------------------------------------------------------------- */
 
 /* DDP-20, DDP-36, DDP-67..69 */
 static void untagged_message_is_delivered_with_length_rsvdulp_and_buffer(void **state)
@@ -207,9 +209,11 @@ static void segments_without_payload_add_nothing_to_a_message(void **state)
 	fixture_fini(&f);
 }
 
-/* --- order ---------------------------------------------------------------------------------------- */
+/* --- order
+ * ---------------------------------------------------------------------------------------- */
 
-/* A conversation as its sender would send it: Sends, Writes, Read Requests of one or more segments. */
+/* A conversation as its sender would send it: Sends, Writes, Read Requests of one or more
+ * segments. */
 #define SEGMENTS 64
 struct conversation {
 	struct iw_ddp h[SEGMENTS];
@@ -287,7 +291,8 @@ static void any_order_of_arrival_gives_the_senders_order_once(void **state)
 			struct iw_ddp_msg m;
 			int ret;
 
-			/* What was passed in order once does not come again (RFC 5041 3, item 11). */
+			/* What was passed in order once does not come again (RFC 5041 3, item
+			 * 11). */
 			if (seq < iw_ddp_next_seq(f.d))
 				assert_int_equal(
 					iw_ddp_arrive(f.d, seq, &c.h[seq], c.len[seq], &f.why), 0);
@@ -532,9 +537,11 @@ static void kept_order_wants_each_message_delivered_before_the_next(void **state
 	fixture_fini(&f);
 }
 
-/* --- the rules ------------------------------------------------------------------------------------ */
+/* --- the rules
+ * ------------------------------------------------------------------------------------ */
 
-/* DDP-19, DDP-49: that MO and TO increase is a SHOULD of the source (RFC 5041 5.3), so the sink takes what does not. */
+/* DDP-19, DDP-49: that MO and TO increase is a SHOULD of the source (RFC 5041 5.3), so the sink
+ * takes what does not. */
 static void segments_of_a_message_may_be_sent_in_any_order_before_the_last(void **state)
 {
 	struct fixture f;
@@ -670,7 +677,8 @@ static void rules_fixture(struct fixture *f, uint32_t early_max, uint32_t stag[2
 	stag[1] = add(f, region(f, 3300, 256, 0, IW_RIGHT_REMOTE_WRITE));
 }
 
-/* DDP-16, DDP-17, DDP-19, DDP-28, DDP-32, DDP-37, DDP-39, DDP-40, DDP-43, DDP-44, DDP-50, DDP-52, DDP-59, DDP-101, DDP-102 */
+/* DDP-16, DDP-17, DDP-19, DDP-28, DDP-32, DDP-37, DDP-39, DDP-40, DDP-43, DDP-44, DDP-50,
+ * DDP-52, DDP-59, DDP-101, DDP-102 */
 static void broken_order_is_a_fault_and_nothing_of_it_is_placed(void **state)
 {
 	(void)state;

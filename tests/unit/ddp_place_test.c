@@ -6,7 +6,8 @@
 
 static const uint8_t data[256] = "DDP places what it is told, where it is told, if it may.";
 
-/* --- what is placed ------------------------------------------------------------------------------- */
+/* --- what is placed
+ * ------------------------------------------------------------------------------- */
 
 /* DDP-14, DDP-33, DDP-49 */
 static void tagged_payload_goes_where_stag_and_to_say(void **state)
@@ -133,7 +134,8 @@ static void check_alone_says_where_and_moves_nothing(void **state)
 	fixture_fini(&f);
 }
 
-/* --- what is refused ------------------------------------------------------------------------------ */
+/* --- what is refused
+ * ------------------------------------------------------------------------------ */
 
 /* Refused with that error and that Terminate; not an octet moved. */
 static void refused(struct fixture *f, struct iw_ddp h, size_t len, int err, uint32_t term)

@@ -4,7 +4,8 @@
 
 #include "ddp_fixture.h"
 
-/* --- the table ------------------------------------------------------------------------------------ */
+/* --- the table
+ * ------------------------------------------------------------------------------------ */
 
 /* DDP-112, DDP-113, SEC-04 */
 static void registration_is_found_until_it_is_revoked(void **state)
@@ -131,7 +132,8 @@ static void listing_meets_each_registration_once(void **state)
 	fixture_fini(&f);
 }
 
-/* --- how STags are given out ---------------------------------------------------------------------- */
+/* --- how STags are given out
+ * ---------------------------------------------------------------------- */
 
 /* A source that says what it is told, then goes on at random. */
 struct script {
@@ -305,7 +307,8 @@ static void random_source_that_fails_or_repeats_gives_no_stag(void **state)
 	fixture_fini(&f);
 }
 
-/* --- what may be registered ----------------------------------------------------------------------- */
+/* --- what may be registered
+ * ----------------------------------------------------------------------- */
 
 static void impossible_registrations_are_refused(void **state)
 {
@@ -341,7 +344,8 @@ static void impossible_registrations_are_refused(void **state)
 	fixture_fini(&f);
 }
 
-/* --- the check ------------------------------------------------------------------------------------ */
+/* --- the check
+ * ------------------------------------------------------------------------------------ */
 
 static enum iw_stag_verdict try(struct fixture *f, uint32_t stag, uint64_t to, uint64_t len)
 {
@@ -536,7 +540,8 @@ static void checks_come_in_their_order(void **state)
 	fixture_fini(&f);
 }
 
-/* --- time and uses -------------------------------------------------------------------------------- */
+/* --- time and uses
+ * -------------------------------------------------------------------------------- */
 
 /* DDP-113: validity ends by itself at the time that was set. */
 static void registration_expires_at_its_time(void **state)
@@ -627,7 +632,8 @@ static void what_has_begun_may_end_when_no_use_is_left(void **state)
 	fixture_fini(&f);
 }
 
-/* --- errors --------------------------------------------------------------------------------------- */
+/* --- errors
+ * --------------------------------------------------------------------------------------- */
 
 /* DDP-106, DDP-116 */
 static void each_verdict_has_its_error(void **state)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Reading what is being sent: holes, streams that dribble, and files that others change meanwhile. */
+/* Reading what is being sent: holes, streams that dribble, and files that others change
+ * meanwhile. */
 #include "file/src.h"
 
 #include <fcntl.h>

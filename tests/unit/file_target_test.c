@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What is received takes its name when it is whole, and not before; nothing outside the base is touched. */
+/* What is received takes its name when it is whole, and not before; nothing outside the base is
+ * touched. */
 #include "file/target.h"
 
 #include <sys/resource.h>

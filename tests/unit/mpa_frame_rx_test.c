@@ -691,7 +691,8 @@ static void a_caller_that_stops_early_gets_nothing_more(void **state)
 		assert_true(iw_mpa_may_send(e.m));
 		mpa_end_close(&e);
 	}
-	/* Nor does one that never asked, with the second part of an FPDU in hand and more behind it. */
+	/* Nor does one that never asked, with the second part of an FPDU in hand and more behind
+	 * it. */
 	ref_open_full(&e, true, true, false, 0);
 	mpa_end_feed(&e, fpdu_send_hello, 10, 10);
 	assert_int_equal(iw_mpa_rx_vec(e.m, (struct iw_vec){ scratch, n }, vec), 2);

@@ -13,7 +13,8 @@
 
 #include <cmocka.h>
 
-/* What the next calls of getrandom do: at most so many octets, after so many interruptions, or fail. */
+/* What the next calls of getrandom do: at most so many octets, after so many interruptions, or
+ * fail. */
 static struct {
 	size_t most;
 	int interruptions, failure;

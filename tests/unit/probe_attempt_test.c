@@ -245,7 +245,8 @@ static void refusal_has_its_private_data_and_what_follows(void **state)
 	assert_int_equal(a.ending, IW_END_OPEN);
 }
 
-/* A Reply, and then the FPDUs of a peer that answers RDMA Reads of no octets, as many as there are. */
+/* A Reply, and then the FPDUs of a peer that answers RDMA Reads of no octets, as many as there
+ * are. */
 #define READ_RSP "\0\x0e\xc1\x42\0\0\0\1\0\0\0\0\0\0\0\0"
 
 static uint8_t responses[8][20];
@@ -419,7 +420,8 @@ static void who_sends_fpdus_first_is_told(void **state)
 	assert_int_equal(a.fpdus, 1);
 }
 
-/* A Terminate as siw sends it has layer and type in each other's place (tests/vectors/traces/term-badread). */
+/* A Terminate as siw sends it has layer and type in each other's place
+ * (tests/vectors/traces/term-badread). */
 static void terminates_are_read_in_both_orders(void **state)
 {
 	static uint8_t fpdu[2][40];

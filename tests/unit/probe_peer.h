@@ -85,7 +85,8 @@ static inline void peer_start(struct peer *p, const struct script *scripts, size
 	gate->ops->close(gate, false);
 }
 
-/* A sink with that shim in front, until the test ends it. Its report_ctx and report are of no use here. */
+/* A sink with that shim in front, until the test ends it. Its report_ctx and report are of no
+ * use here. */
 static inline void peer_sink(struct peer *p, struct iw_shim *shim)
 {
 	struct iw_sink_cfg cfg = { .shim = shim, .setup_ns = IW_SEC(5), .idle_ns = IW_SEC(20) };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* rping's conversation: both sides against each other over loopback, and each against a peer that says something else. */
+/* rping's conversation: both sides against each other over loopback, and each against a peer
+ * that says something else. */
 #include "probe/rping.h"
 
 #include "verbs_end.h"
@@ -170,7 +171,8 @@ static void next_read_waits_for_the_writes_completion(void **state)
 	steps_until(client.err || server.err || iw_rping_over(client.ping));
 	assert_string_equal(client.why.text, "");
 	assert_string_equal(server.why.text, "");
-	/* The first Read of all, and the completion of the `go on` before each other one, meet no held Write. */
+	/* The first Read of all, and the completion of the `go on` before each other one, meet
+	 * no held Write. */
 	assert_int_equal(server.reads_meanwhile, 0);
 	assert_true(iw_rping_result(server.ping)->rounds >= 19);
 	side_close(&client);
@@ -194,7 +196,8 @@ static void server_takes_no_more_than_it_is_told(void **state)
 	side_close(&server);
 }
 
-/* A server by hand: it answers the first advertisement, and writes @len octets of @text for the second one. */
+/* A server by hand: it answers the first advertisement, and writes @len octets of @text for the
+ * second one. */
 static void play_server(const void *text, size_t len)
 {
 	static uint8_t first[16], second[16], go_on[16];

@@ -276,7 +276,8 @@ static void *ping_serve(void *arg)
 	return NULL;
 }
 
-/* rping against a responder with `shim` in front; client's own is theirs. What the client told last. */
+/* rping against a responder with `shim` in front; client's own is theirs. What the client told
+ * last. */
 static struct iw_rping_news ping(struct iw_shim *theirs, uint64_t nudge_ns)
 {
 	struct iw_rping_run_cfg s = { .ping = { .verify = true }, .shim = &shim, .once = true };

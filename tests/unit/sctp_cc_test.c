@@ -41,7 +41,8 @@ static void the_first_window_is_the_lesser_of_four_chunks_and_4404_octets(void *
 	}
 }
 
-/* SX-21: slow start grows by what was acknowledged, L chunks at most, only a window that is used. */
+/* SX-21: slow start grows by what was acknowledged, L chunks at most, only a window that is
+ * used. */
 static void slow_start_grows_by_the_octets_acknowledged_up_to_l_chunks(void **state)
 {
 	struct iw_sctp_cc_ack ack = { .octets = 1000, .flight_before = 10000, .l = 1 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* CBOR in the caller's memory: the examples of RFC 8949 appendix A that the protocol uses, and everything cut off. */
+/* CBOR in the caller's memory: the examples of RFC 8949 appendix A that the protocol uses, and
+ * everything cut off. */
 #include "xfer/cbor.h"
 
 #include <setjmp.h>

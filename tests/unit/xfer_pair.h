@@ -32,9 +32,8 @@ struct xpair_file {
 	enum iw_xfer_kind kind;
 	char name[64];
 	uint64_t size;
-	uint64_t
-		/* 0: all data; else only each such chunk holds data, the others are holes */
-		data_every;
+	/* 0: all data; else only each such chunk holds data, the others are holes */
+	uint64_t data_every;
 	bool zeros; /* data, but all of them zero */
 	enum mishap mishap;
 	/* what came of it */
@@ -101,9 +100,11 @@ struct xpair {
 	bool (*meddle)(struct xpair *p, bool from_source, uint8_t *msg, size_t *len, size_t cap);
 	unsigned meddled;
 	bool spoil; /* source: an octet of each buffer changes behind the hash */
-	/* what would be a Terminate, or a wrong digest, ends the connection or the file, not the test */
+	/* what would be a Terminate, or a wrong digest, ends the connection or the file, not the
+	 * test */
 	bool tolerant;
-	/* one side alone: its Sends complete and go nowhere, its Reads and Writes stay outstanding */
+	/* one side alone: its Sends complete and go nowhere, its Reads and Writes stay
+	 * outstanding */
 	bool lone;
 	bool any_meta;       /* what FILES says of mode and time is not looked at */
 	uint64_t stop_after; /* steps; 0: no limit */

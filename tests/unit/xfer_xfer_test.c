@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Source and sink against each other, in both directions of initiation and all modes; and each against a peer that lies. */
+/* Source and sink against each other, in both directions of initiation and all modes; and each
+ * against a peer that lies. */
 #include "xfer/xfer.h"
 
 #include <setjmp.h>
@@ -215,7 +216,8 @@ static void check_mishaps(void)
 	assert_int_equal(iw_xfer_counts(pair.sink.x)->peer_failed, failed);
 }
 
-/* One file's failure, on either side and at any stage, leaves the others alone; nothing half-made is committed. */
+/* One file's failure, on either side and at any stage, leaves the others alone; nothing
+ * half-made is committed. */
 static void one_failure_does_not_stop_the_others(void **state)
 {
 	(void)state;
@@ -777,7 +779,8 @@ static void dones_that_break_the_rules(void **state)
 		else
 			end.has = 0;
 		if (i == 5) {
-			/* RESULT is out and the END has come: the file is forgotten, and what follows is passed over. */
+			/* RESULT is out and the END has come: the file is forgotten, and what
+			 * follows is passed over. */
 			send_to(victim, IW_XMSG_DONE, both, 1, NULL, 0);
 			assert_false(victim->ended);
 			assert_int_equal(iw_xfer_counts(victim->x)->files_failed, 1);

@@ -277,7 +277,8 @@ static const struct {
 
 /* --- Terminates as they come, the octets behind the DDP header --- */
 
-/* siw, traces/term-badread: its bit fields lie the wrong way round, RFC 5040 would have 01 00 e0 00. */
+/* siw, traces/term-badread: its bit fields lie the wrong way round, RFC 5040 would have 01 00 e0
+ * 00. */
 static const uint8_t terminate_siw_read[] = {
 	0x10, 0x00, 0x07, 0x00,
 	0x00, 0x00,

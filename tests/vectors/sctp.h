@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* SCTP packets of a DDP association, ports 5001 to 5002 (RFC 9260 3, RFC 5043 5.2); computed as those of mpa.h were. */
+/* SCTP packets of a DDP association, ports 5001 to 5002 (RFC 9260 3, RFC 5043 5.2); computed as
+ * those of mpa.h were. */
 #ifndef TESTS_VECTORS_SCTP_H
 #define TESTS_VECTORS_SCTP_H
 

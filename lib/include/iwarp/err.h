@@ -110,7 +110,8 @@ enum iw_err {
 #define IW_TERM_ETYPE(t)            ((uint8_t)((t) >> 8 & 0xf))
 #define IW_TERM_CODE(t)             ((uint8_t)((t)&0xff))
 
-/* The whole story of one failure. Zero-initialised means "no failure". Plain data: copy it freely. */
+/* The whole story of one failure. Zero-initialised means "no failure". Plain data: copy it
+ * freely. */
 struct iw_fault {
 	int err;            /* enum iw_err */
 	int os_errno;       /* IW_E_OS and friends: errno, else 0 */
@@ -122,7 +123,8 @@ struct iw_fault {
 	char text[200];
 };
 
-/* The constant's name without its prefix, "DDP_BOUNDS"; "UNKNOWN" for a number that is none. Never NULL. */
+/* The constant's name without its prefix, "DDP_BOUNDS"; "UNKNOWN" for a number that is none.
+ * Never NULL. */
 IW_API const char *iw_err_name(int err);
 /* One phrase in lower case, "base or bounds violation". Never NULL. */
 IW_API const char *iw_err_text(int err);
@@ -130,7 +132,8 @@ IW_API const char *iw_err_text(int err);
 IW_API const char *iw_err_clause(int err);
 /* The Terminate triplet that reports this error to the peer, or IW_NOTERM. */
 IW_API uint32_t iw_err_term(int err);
-/* The error that a received Terminate triplet stands for; IW_E_PEER_TERMINATE when no constant matches. */
+/* The error that a received Terminate triplet stands for; IW_E_PEER_TERMINATE when no constant
+ * matches. */
 IW_API int iw_err_from_term(uint32_t term);
 
 #ifdef __cplusplus

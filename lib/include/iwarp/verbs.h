@@ -56,7 +56,8 @@ struct iw_ctx_attr {
 /* attr NULL: defaults. IW_E_NOMEM, IW_E_OS: why says which step. */
 IW_API IW_MUST_CHECK int iw_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr,
 				    struct iw_fault *why);
-/* Frees everything made from the context as well; connections still up are aborted (iw_abort). NULL does nothing. */
+/* Frees everything made from the context as well; connections still up are aborted (iw_abort).
+ * NULL does nothing. */
 IW_API void iw_ctx_free(struct iw_ctx *ctx);
 /* Moves octets and timers, waiting at most timeout_ns for the first of them (0: not at all, negative: no limit of its own, the
  * context's deadlines still end the wait, as a signal does and iw_ctx_wake_fd). Does not wait while there are events or completions to be
@@ -70,7 +71,8 @@ IW_API IW_MUST_CHECK int iw_ctx_fd(struct iw_ctx *ctx, struct iw_fault *why);
  * IW_E_PERM: it cannot be polled (a regular file), IW_E_OS: it is none; the one before stays. */
 IW_API IW_MUST_CHECK int iw_ctx_wake_fd(struct iw_ctx *ctx, int fd);
 
-/* ---------------------------------------------------------------- protection domain, memory region */
+/* ---------------------------------------------------------------- protection domain, memory
+ * region */
 
 IW_API IW_MUST_CHECK int iw_pd_new(struct iw_pd **out, struct iw_ctx *ctx);
 /* IW_E_BUSY: a memory region or queue pair of it is left. */
@@ -84,7 +86,8 @@ enum iw_access {
 };
 
 struct iw_mr_attr {
-	/* kept until iw_mr_revoke or the end of the context; not written to without a right that needs it */
+	/* kept until iw_mr_revoke or the end of the context; not written to without a right that
+	 * needs it */
 	void *addr;
 	size_t len;
 	/* Tagged Offset of addr[0]: 0, an address, a file offset: as you like */
@@ -96,7 +99,8 @@ struct iw_mr_attr {
 	uint32_t uses;        /* operations, then revoked; 0: no limit */
 };
 
-/* Registers a Tagged Buffer under an unpredictable STag. IW_E_INVAL (no rights, addr NULL with len, to + len wraps), IW_E_NOMEM. */
+/* Registers a Tagged Buffer under an unpredictable STag. IW_E_INVAL (no rights, addr NULL with
+ * len, to + len wraps), IW_E_NOMEM. */
 IW_API IW_MUST_CHECK int iw_mr_reg(struct iw_mr **out, struct iw_pd *pd,
 				   const struct iw_mr_attr *attr, struct iw_fault *why);
 IW_API uint32_t iw_mr_stag(const struct iw_mr *mr);
@@ -106,7 +110,8 @@ IW_API void iw_mr_revoke(struct iw_mr *mr);
 /* False once the peer has invalidated it, its uses are spent or its life is over. */
 IW_API bool iw_mr_valid(const struct iw_mr *mr);
 
-/* What peers did with memory of this side: RDMA Writes into it, RDMA Reads from it. Those of no octets do not count. */
+/* What peers did with memory of this side: RDMA Writes into it, RDMA Reads from it. Those of no
+ * octets do not count. */
 struct iw_tally {
 	uint64_t writes, write_octets;
 	uint64_t reads, read_octets;
@@ -123,7 +128,8 @@ struct iw_wc {
 	uint64_t wr_id;
 	struct iw_qp *qp;
 	enum iw_wc_op op;
-	/* IW_OK, or why it did not happen: IW_E_CANCELED behind the first failure of a connection */
+	/* IW_OK, or why it did not happen: IW_E_CANCELED behind the first failure of a
+	 * connection */
 	int status;
 	uint32_t len;     /* received or read octets */
 	bool solicited;   /* RECV: Send with Solicited Event */
@@ -131,11 +137,13 @@ struct iw_wc {
 	uint32_t inval_stag;
 };
 
-/* Room for everything posted on the queue pairs that use it is made when they are created: it never overflows. */
+/* Room for everything posted on the queue pairs that use it is made when they are created: it
+ * never overflows. */
 IW_API IW_MUST_CHECK int iw_cq_new(struct iw_cq **out, struct iw_ctx *ctx);
 /* IW_E_BUSY: a queue pair uses it. */
 IW_API int iw_cq_free(struct iw_cq *cq);
-/* Makes progress without waiting when the queue is empty, then takes up to n completions. Returns how many. */
+/* Makes progress without waiting when the queue is empty, then takes up to n completions.
+ * Returns how many. */
 IW_API IW_MUST_CHECK int iw_cq_poll(struct iw_cq *cq, struct iw_wc *wc, int n);
 /* As iw_progress(timeout_ns), but returns as soon as this queue holds a completion or the context an event: 1; 0: time ran out, a signal
  * came, or the descriptor of iw_ctx_wake_fd is readable. IW_E_OS. */
@@ -156,7 +164,8 @@ struct iw_qp_attr {
 
 IW_API IW_MUST_CHECK int iw_qp_new(struct iw_qp **out, struct iw_pd *pd,
 				   const struct iw_qp_attr *attr, struct iw_fault *why);
-/* Aborts a connection that is up (iw_abort); drops its completions not polled yet and its events not taken yet. NULL does nothing. */
+/* Aborts a connection that is up (iw_abort); drops its completions not polled yet and its events
+ * not taken yet. NULL does nothing. */
 IW_API void iw_qp_free(struct iw_qp *qp);
 IW_API void *iw_qp_user(const struct iw_qp *qp);
 
@@ -180,7 +189,8 @@ struct iw_send_wr {
 	uint64_t wr_id;
 	enum iw_wr_op op;
 	unsigned flags;
-	/* SEND, WRITE: the octets, up to IW_SGE_MAX pieces (the list is borrowed, the octets are kept) */
+	/* SEND, WRITE: the octets, up to IW_SGE_MAX pieces (the list is borrowed, the octets are
+	 * kept) */
 	const struct iw_sge *sge;
 	size_t nsge;
 	uint32_t inval_stag;
@@ -195,7 +205,8 @@ struct iw_send_wr {
  * IW_E_STATE: not connected, or shut down; IW_E_FULL: sq_depth reached: poll the completion queue; IW_E_INVAL: pieces, length of 2^32 and
  * above, sink without right or too small. ORD is kept by waiting, not by refusing; IW_E_LIMIT: a READ where ORD 0 is in force. */
 IW_API IW_MUST_CHECK int iw_post_send(struct iw_qp *qp, const struct iw_send_wr *wr);
-/* Queues an Untagged Buffer for one incoming Send (kept). Also before the connection is up. IW_E_FULL, IW_E_STATE. */
+/* Queues an Untagged Buffer for one incoming Send (kept). Also before the connection is up.
+ * IW_E_FULL, IW_E_STATE. */
 IW_API IW_MUST_CHECK int iw_post_recv(struct iw_qp *qp, uint64_t wr_id, void *addr, uint32_t cap);
 
 /* ---------------------------------------------------------------- connections */
@@ -204,10 +215,12 @@ enum iw_crc_policy { IW_CRC_WANTED = 0, IW_CRC_REQUIRED, IW_CRC_OFF };
 enum iw_rtr { IW_RTR_FORM_SEND = 1, IW_RTR_FORM_WRITE = 2, IW_RTR_FORM_READ = 4 };
 #define IW_ORD_NO_NEGOTIATION 0x3fff
 
-/* Zero-initialised is the sensible default: tcp, CRC on, no markers, Rev 2 with fallback to Rev 1, IRD = ORD = 16. */
+/* Zero-initialised is the sensible default: tcp, CRC on, no markers, Rev 2 with fallback to Rev
+ * 1, IRD = ORD = 16. */
 struct iw_conn_param {
 	size_t size; /* sizeof(struct iw_conn_param) */
-	/* NULL or "tcp"; "sctp", "udp", "raw", "xdp" answer IW_E_NOTSUP with the reason where not built */
+	/* NULL or "tcp"; "sctp", "udp", "raw", "xdp" answer IW_E_NOTSUP with the reason where
+	 * not built */
 	const char *transport;
 	/* connect: name or address; listen: NULL is loopback, "*" every address */
 	const char *host;
@@ -226,10 +239,12 @@ struct iw_conn_param {
 	/* inbound and outbound RDMA Reads at once; 0: 16; IW_ORD_NO_NEGOTIATION */
 	uint16_t ird, ord;
 	bool no_reads; /* IRD = ORD = 0 */
-	/* 0: FPDUs fit TCP segments; above: largest ULPDU offered to a peer that is libiwarp too (512..64768) */
+	/* 0: FPDUs fit TCP segments; above: largest ULPDU offered to a peer that is libiwarp too
+	 * (512..64768) */
 	uint32_t mulpdu;
 	uint32_t backlog; /* listen: connection requests waiting for accept; 0: 128 */
-	/* borrowed; at most 512 octets less what RFC 6581 and mulpdu need (4 and 8); keep within 244 for others */
+	/* borrowed; at most 512 octets less what RFC 6581 and mulpdu need (4 and 8); keep within
+	 * 244 for others */
 	const void *private_data;
 	size_t private_data_len;
 };
@@ -241,13 +256,15 @@ struct iw_conn_param {
  * IW_E_NOMEM, IW_E_OS: why tells (a refusal that is known at once is one of them). */
 IW_API IW_MUST_CHECK int iw_connect(struct iw_qp *qp, const struct iw_conn_param *param,
 				    struct iw_fault *why);
-/* Errors as of iw_connect. While backlog requests wait for the peer or for an answer, further connections wait in the system's queue. */
+/* Errors as of iw_connect. While backlog requests wait for the peer or for an answer, further
+ * connections wait in the system's queue. */
 IW_API IW_MUST_CHECK int iw_listen(struct iw_listener **out, struct iw_ctx *ctx,
 				   const struct iw_conn_param *param, struct iw_fault *why);
 IW_API uint16_t iw_listener_port(const struct iw_listener *l);
 /* "127.0.0.1:7471", "[::1]:7471" (owned) */
 IW_API const char *iw_listener_addr(const struct iw_listener *l);
-/* Requests not answered yet are dropped and must not be used any more; accepted connections stay. NULL does nothing. */
+/* Requests not answered yet are dropped and must not be used any more; accepted connections
+ * stay. NULL does nothing. */
 IW_API void iw_listener_free(struct iw_listener *l);
 
 /* The request of an IW_EV_CONNECT_REQUEST: answer it once, within setup_ns. */
@@ -299,7 +316,8 @@ struct iw_qp_info {
 };
 /* Makes two system calls for the last two fields: not for every turn of a busy loop. */
 IW_API void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info);
-/* What this peer did with memory of this side: octets as they move, operations when they came to their end. */
+/* What this peer did with memory of this side: octets as they move, operations when they came to
+ * their end. */
 IW_API void iw_qp_tally(const struct iw_qp *qp, struct iw_tally *out);
 
 /* ---------------------------------------------------------------- asynchronous events */
@@ -307,10 +325,12 @@ IW_API void iw_qp_tally(const struct iw_qp *qp, struct iw_tally *out);
 enum iw_ev_type {
 	IW_EV_CONNECT_REQUEST, /* listener, req */
 	IW_EV_ESTABLISHED,     /* qp; a completion may be polled before this has been taken */
-	/* qp: the peer's Private Data is in iw_qp_info; fault says IW_E_REJECTED. IW_EV_CLOSED follows. */
+	/* qp: the peer's Private Data is in iw_qp_info; fault says IW_E_REJECTED. IW_EV_CLOSED
+	 * follows. */
 	IW_EV_REJECTED,
 	IW_EV_PEER_CLOSED, /* qp: the peer sends no more (FIN); we still may */
-	/* qp: over; fault.err is IW_OK for an orderly end. All completions were queued before it. Last event of a qp. */
+	/* qp: over; fault.err is IW_OK for an orderly end. All completions were queued before
+	 * it. Last event of a qp. */
 	IW_EV_CLOSED,
 };
 
