@@ -151,5 +151,7 @@ uint64_t iw_sink_act(struct session *s, const struct iw_xact *a);
 uint64_t iw_sink_store(struct session *s, const struct iw_xact *a);
 uint64_t iw_sink_commit(struct session *s, const struct iw_xact *a);
 void iw_file_free(struct file *f);
+/* The len octets of a peer's name with a NUL behind them, to be freed; NULL without memory. */
+char *iw_name_terminated(const char *name, size_t len);
 
 #endif

@@ -23,7 +23,7 @@ static void opened(struct session *s, const struct iw_xact *a)
 		iw_place_stdout(&w->place);
 		return;
 	}
-	path = strndup(a->name, a->name_len);
+	path = iw_name_terminated(a->name, a->name_len);
 	if (!path) {
 		iw_fail(&f, IW_E_NOMEM, "no memory for a path");
 		iw_xfer_fail(s->x, &f);
@@ -50,7 +50,7 @@ static void create(struct session *s, const struct iw_xact *a)
 	struct iw_file_fault why;
 
 	if (f)
-		f->name = strndup(a->meta->name, a->meta->name_len);
+		f->name = iw_name_terminated(a->meta->name, a->meta->name_len);
 	if (!f || !f->name) {
 		iw_file_free(f);
 		iw_xfer_file_failed(s->x, a->id, IW_XC_LIMIT, "no memory", s->hub->now);

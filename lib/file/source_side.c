@@ -30,7 +30,7 @@ static void add_entry(struct session *s, struct iw_entry *e)
 	struct iw_fault why;
 
 	if (f)
-		f->name = strndup(e->name, e->name_len);
+		f->name = iw_name_terminated(e->name, e->name_len);
 	if (!f || !f->name) {
 		if (e->what == IW_WALKED_FILE)
 			close(e->fd);
