@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
@@ -12,7 +13,8 @@
 #include "os/os.h"
 
 static int stop_fd = -1;
-static volatile sig_atomic_t stop_signal;
+/* Any thread may ask; free of locks, so a handler may write it (C11 7.14.1.1). */
+static atomic_int stop_signal;
 
 static void on_stop(int sig)
 {
