@@ -24,7 +24,6 @@
 #define COUNT_DEFAULT 10
 #define SIZE_DEFAULT  64 /* rping's own */
 #define COUNT_MAX     1000000000u
-#define NUDGE_NS      IW_MSEC(500)
 
 enum app { APP_NONE, APP_RPING };
 
@@ -92,7 +91,7 @@ static const struct argp_option options[] = {
 	{ "rtr", KEY_RTR, "FORM[,FORM...]", 0, "Offer these RTR forms, send, write and read, in the peer-to-peer model; of a listener those that it agrees to", 4 },
 	{ "peer-to-peer", KEY_P2P, NULL, 0, "Ask for the peer-to-peer model, with all RTR forms if --rtr names none", 4 },
 	{ "private-data", KEY_PD, "DATA", 0, "Private Data of the Request or the Reply: text, or octets as 0xHEX", 4 },
-	{ "quirk", KEY_QUIRK, "NAME", 0, "siw-first-fpdu: wait before the first FPDU, none: never; without it the peer's Reply decides. With --listen: lose a first FPDU that comes too soon, as Linux siw does", 4 },
+	{ "quirk", KEY_QUIRK, "NAME", 0, "siw-first-fpdu: send RDMA Writes of no octets behind the first FPDU, none: never; without it when nothing has come for 500 ms. With --listen: lose a first FPDU that comes too soon, as Linux siw does", 4 },
 	{ 0 },
 };
 /* clang-format on */
@@ -448,7 +447,8 @@ static void connection_param(struct iw_conn_param *p, const struct opts *o)
 				     .crc = o->crc,
 				     .markers = o->markers,
 				     .peer_to_peer = !o->listen && o->peer_to_peer,
-				     .rtr = o->rtr };
+				     .rtr = o->rtr,
+				     .siw_first_fpdu = o->quirk };
 }
 
 static enum iw_persona_crc persona_crc(enum iw_crc_policy crc)
@@ -468,7 +468,7 @@ static void make_shim(struct iw_shim *shim, struct opts *o,
 					       .reject = o->reject,
 					       .pd = o->pd,
 					       .pd_len = o->pd_len },
-				  .quirk = o->quirk,
+				  .deaf = o->quirk == IW_QUIRK_ON,
 				  .report = report,
 				  .report_ctx = o };
 }
@@ -492,6 +492,7 @@ static void connection_json(struct iw_json *w, const struct iw_qp_info *i)
 	iw_json_u64(w, "mulpdu_octets", i->mulpdu);
 	iw_json_u64(w, "tx_fpdus", i->tx_fpdus);
 	iw_json_u64(w, "rx_fpdus", i->rx_fpdus);
+	iw_json_u64(w, "nudges", i->nudges);
 }
 
 static void fault_json(struct iw_json *w, const struct iw_fault *f)
@@ -512,37 +513,19 @@ static int status_of_fault(const struct iw_fault *f)
 
 /* --- rping's client --- */
 
-struct ping_run {
-	struct opts *o;
-	struct iw_shim shim;
-	bool siw, paused;
+struct ping {
 	struct iw_rping_news up, left; /* info.private_data is not used */
 };
-
-/* report_ctx is o; the run is one for the process. */
-static struct ping_run ping;
-
-static void on_reply(void *ctx, const struct iw_shim_report *r)
-{
-	(void)ctx;
-	ping.siw = r->looks_like_siw;
-	ping.paused = r->paused;
-	if (r->looks_like_siw)
-		iw_log_info(
-			"quirk siw-first-fpdu: the Reply has our reserved flag bit, as Linux siw's has");
-	if (r->paused)
-		iw_log_info("quirk siw-first-fpdu: waited before the first FPDU");
-}
 
 static uint64_t average(const struct iw_rping_result *r)
 {
 	return r->rounds ? r->sum_ns / r->rounds : 0;
 }
 
-static int ping_json(struct opts *o, int status)
+static int ping_json(struct opts *o, const struct ping *p, int status)
 {
 	struct iw_json *w = &o->cli.out;
-	const struct iw_rping_result *r = &ping.left.result;
+	const struct iw_rping_result *r = &p->left.result;
 
 	iw_json_begin(w, "result");
 	iw_json_str(w, "app", "rping");
@@ -552,26 +535,23 @@ static int ping_json(struct opts *o, int status)
 		iw_json_u64(w, "rounds_verified", r->verified);
 	iw_json_u64(w, "octets_read", r->read);
 	iw_json_u64(w, "octets_written", r->written);
-	iw_json_u64(w, "setup_ns", ping.up.setup_ns);
+	iw_json_u64(w, "setup_ns", p->up.setup_ns);
 	iw_json_u64(w, "round_min_ns", r->min_ns);
 	iw_json_u64(w, "round_mean_ns", average(r));
 	iw_json_u64(w, "round_max_ns", r->max_ns);
-	iw_json_bool(w, "looks_like_siw", ping.siw);
-	iw_json_bool(w, "paused", ping.paused);
-	iw_json_u64(w, "nudges", r->nudges);
-	connection_json(w, &ping.left.info);
-	fault_json(w, &ping.left.fault);
+	connection_json(w, &p->left.info);
+	fault_json(w, &p->left.fault);
 	iw_json_i64(w, "exit_status", status);
 	return iw_json_end(w);
 }
 
-static void ping_human(const struct opts *o)
+static void ping_human(const struct opts *o, const struct ping *p)
 {
-	const struct iw_rping_result *r = &ping.left.result;
-	const struct iw_qp_info *i = &ping.left.info;
+	const struct iw_rping_result *r = &p->left.result;
+	const struct iw_qp_info *i = &p->left.info;
 	char a[IW_HUMAN_TEXT], b[IW_HUMAN_TEXT], c[IW_HUMAN_TEXT];
 
-	if (!r->rounds && ping.left.fault.err) {
+	if (!r->rounds && p->left.fault.err) {
 		printf("no round was complete\n");
 		return;
 	}
@@ -596,7 +576,7 @@ static void ping_human(const struct opts *o)
 }
 
 /* Until the client is done. */
-static int ping_loop(struct iw_rping_run *run, struct iw_fault *why)
+static int ping_loop(struct iw_rping_run *run, struct ping *p, struct iw_fault *why)
 {
 	for (;;) {
 		struct iw_rping_news news;
@@ -608,13 +588,13 @@ static int ping_loop(struct iw_rping_run *run, struct iw_fault *why)
 		case IW_RPING_STOPPED:
 			return 0;
 		case IW_RPING_UP:
-			ping.up = news;
+			p->up = news;
 			break;
 		case IW_RPING_ROUND:
 			iw_log_debug("round %" PRIu64 ": %s", news.result.rounds, news.result.text);
 			break;
 		case IW_RPING_LEFT:
-			ping.left = news;
+			p->left = news;
 			break;
 		}
 	}
@@ -626,21 +606,19 @@ static int run_ping(struct opts *o)
 		.ping = { .client = true,
 			  .size = o->size_given ? o->size : SIZE_DEFAULT,
 			  .count = o->count_given ? o->count : COUNT_DEFAULT,
-			  .verify = !o->no_verify,
-			  .nudge_ns = o->quirk == IW_QUIRK_OFF ? 0 : NUDGE_NS },
-		.shim = &ping.shim,
+			  .verify = !o->no_verify },
 		.tell_rounds = true,
 		.setup_ns = o->cli.setup_timeout_ns,
 		.timeout_ns = o->cli.timeout_ns,
 	};
 	struct iw_rping_run *run = NULL;
+	const struct iw_fault *fault;
 	struct iw_fault why = { 0 };
+	struct ping p = { 0 };
 	int err, status;
 
-	ping.o = o;
 	if (o->size_given && o->size == 0)
 		cfg.ping.size = IW_RPING_SIZE_NONE;
-	make_shim(&ping.shim, o, on_reply);
 	connection_param(&cfg.conn, o);
 	if (o->cli.trace_path) {
 		cfg.trace = trace_line;
@@ -648,25 +626,27 @@ static int run_ping(struct opts *o)
 	}
 	err = iw_rping_run_new(&run, &cfg, &why);
 	if (!err)
-		err = ping_loop(run, &why);
+		err = ping_loop(run, &p, &why);
 	iw_rping_run_free(run);
 	if (err)
 		return iw_cli_fail(&o->cli, &why);
-	status = ping.left.fault.err ? status_of_fault(&ping.left.fault) : IW_EXIT_OK;
-	if (ping.left.result.nudges)
-		iw_log_info(
-			"quirk siw-first-fpdu: a Write of no octets was sent behind the first FPDU to have it noticed");
-	if (ping.left.fault.err)
-		iw_log_error("%s", ping.left.fault.text);
-	if (ping.left.fault.err == IW_E_MPA_LOST && o->peer_to_peer && !ping.up.info.rev)
+	fault = &p.left.fault;
+	status = fault->err ? status_of_fault(fault) : IW_EXIT_OK;
+	if (p.left.info.nudges)
+		iw_log_info("quirk siw-first-fpdu: %" PRIu64
+			    " RDMA Writes of no octets were sent to"
+			    " have the first FPDU noticed",
+			    p.left.info.nudges);
+	if (fault->err)
+		iw_log_error("%s", fault->text);
+	if (fault->err == IW_E_MPA_LOST && o->peer_to_peer && !p.up.info.rev)
 		iw_log_warn("a peer that ends the connection so may know MPA Rev 1 alone:"
 			    " leave --rtr and --peer-to-peer away");
-	if (ping.left.fault.err && ping.siw && ping.left.info.rev == 1)
-		iw_log_warn(
-			"the peer looks like Linux siw, whose rping server cannot read over MPA Rev 1");
+	if (fault->err && p.left.info.rev == 1 && !p.left.result.rounds)
+		iw_log_warn("the rping server of Linux siw cannot read over MPA Rev 1");
 	if (!o->cli.json)
-		ping_human(o);
-	else if (ping_json(o, status) != 0)
+		ping_human(o, &p);
+	else if (ping_json(o, &p, status) != 0)
 		status = IW_EXIT_FAILED;
 	return status;
 }

@@ -97,7 +97,7 @@ int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cfg, uint64_t no
 		c->cfg.stall_ns = STALL_NS;
 	if (c->cfg.linger_ns == 0)
 		c->cfg.linger_ns = LINGER_NS;
-	c->decide_at = c->linger_at = IW_TIME_NEVER;
+	c->decide_at = c->linger_at = c->nudge_at = IW_TIME_NEVER;
 	c->last_rx = c->last_tx = now;
 	err = iw_mpa_init(c->mpa, &cfg->mpa, why);
 	if (err < 0) {
@@ -365,6 +365,7 @@ uint64_t iw_conn_deadline(const struct iw_conn *c)
 		return IW_TIME_NEVER;
 	at = IW_MIN(iw_mpa_deadline(c->mpa), c->decide_at);
 	at = IW_MIN(at, linger_deadline(c));
+	at = IW_MIN(at, c->nudge_at);
 	if (c->starved)
 		at = IW_MIN(at, iw_time_add(c->starved_at, RETRY_NS));
 	return IW_MIN(at, stall_deadline(c));
@@ -395,6 +396,7 @@ void iw_conn_timeout(struct iw_conn *c, uint64_t now)
 	struct iw_fault why = { 0 };
 
 	c->starved = false;
+	iw_conn_nudge_timeout(c, now);
 	if (c->state != IW_CONN_CLOSED && too_late(c, now, &why) < 0)
 		iw_conn_closed(c, &why, true);
 }

@@ -56,6 +56,15 @@ struct iw_conn_cfg {
 	/* Responder: the ULP must have answered a Request by then; 0: 10 s */
 	uint64_t decide_ns;
 	uint64_t stall_ns; /* octets or Reads outstanding and nothing moves; 0: 30 s */
+	/* Initiator, for a responder that may not notice a first FPDU that comes soon behind its Reply
+	 * (Linux siw): how long it may say nothing to what was sent before a zero-length RDMA Write
+	 * follows, doubled each time, and how often. 0: never. insist: also when something was heard,
+	 * which it may have said by itself. */
+	struct iw_conn_nudge {
+		uint64_t wait_ns;
+		unsigned most;
+		bool insist;
+	} nudge;
 	/* How long the peer's FIN is awaited: behind an orderly end from our FIN on, or from the
 	 * last octets that came; behind any other from its cause on. 0: 10 s */
 	uint64_t linger_ns;
@@ -160,6 +169,7 @@ void iw_conn_abort(struct iw_conn *c, uint64_t now);
 struct iw_conn_counts {
 	uint64_t tx_octets, rx_octets; /* of the stream, start-up included */
 	uint64_t tx_fpdus, rx_fpdus;
+	uint64_t nudges;
 };
 const struct iw_conn_counts *iw_conn_counts(const struct iw_conn *c);
 

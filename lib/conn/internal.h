@@ -29,6 +29,8 @@ struct iw_conn {
 
 	uint64_t last_rx, last_tx; /* when octets last moved */
 	uint64_t decide_at, linger_at;
+	uint64_t nudge_at, nudge_ns; /* the next one, and how long the one behind it waits */
+	unsigned nudges_left;
 
 	struct iw_event events[IW_EVENT_CLOSED + 1]; /* each type occurs at most once */
 	unsigned nevents, next_event;
@@ -50,6 +52,13 @@ void iw_conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort);
 /* send.c */
 /* What is left of the batch is not sent, or nothing is left of it. */
 void iw_conn_drop_batch(struct iw_conn *c);
+
+/* nudge.c */
+void iw_conn_nudge_begin(struct iw_conn *c);
+/* FPDUs of ours have gone out; something of the peer's has come in full operation. */
+void iw_conn_nudge_sent(struct iw_conn *c, uint64_t now);
+void iw_conn_nudge_heard(struct iw_conn *c);
+void iw_conn_nudge_timeout(struct iw_conn *c, uint64_t now);
 
 /* receive.c */
 /* MPA has agreed: rdmap starts. */

@@ -76,6 +76,7 @@ void iw_conn_established(struct iw_conn *c, uint64_t now)
 		return;
 	}
 	iw_conn_set_state(c, IW_CONN_OPEN);
+	iw_conn_nudge_begin(c);
 	iw_conn_event(c, IW_EVENT_ESTABLISHED, NULL, false);
 }
 
@@ -142,8 +143,10 @@ void iw_conn_received(struct iw_conn *c, size_t bytes, uint64_t now)
 	if (c->state == IW_CONN_CLOSED)
 		return;
 	iw_fault_none(&why);
-	if (bytes > 0)
+	if (bytes > 0) {
 		c->last_rx = now;
+		iw_conn_nudge_heard(c);
+	}
 	c->counts.rx_octets += bytes;
 	if (c->draining)
 		return;

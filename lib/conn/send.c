@@ -131,6 +131,7 @@ void iw_conn_sent(struct iw_conn *c, size_t bytes, uint64_t now)
 	}
 	iw_txbuf_sent(c->tx, bytes);
 	c->sent_pos += bytes;
+	iw_conn_nudge_sent(c, now);
 	if (c->tx->bytes == 0)
 		iw_conn_drop_batch(c);
 	else

@@ -19,12 +19,11 @@
 #define SINK_TO   UINT64_C(0x7f00000000000000)
 
 /* Work requests by number; receives have their buffer's instead. */
-enum work { WORK_ADVERT = 16, WORK_NUDGE, WORK_READ, WORK_GO_ON, WORK_WRITE, WORK_ROUND };
+enum work { WORK_ADVERT = 16, WORK_READ, WORK_GO_ON, WORK_WRITE, WORK_ROUND };
 
 /* What is waited for. */
 enum state {
 	STATE_NEW,         /* client: the connection */
-	STATE_PAUSE,       /* client: the time for the first Send */
 	STATE_SOURCE_READ, /* client: `go on` after the advertisement of the source */
 	STATE_SINK_FULL,   /* client: `go on` after the advertisement of the sink */
 	STATE_SOURCE,      /* server: the advertisement of the client's source */
@@ -43,7 +42,6 @@ struct iw_rping {
 	struct iw_rping_cfg cfg;
 	struct iw_rping_result result;
 	enum state state;
-	uint64_t deadline; /* of the pause or the nudge */
 	uint64_t round_began;
 	uint64_t round; /* the one that goes on */
 	bool stop;
@@ -160,9 +158,6 @@ static int begin_round(struct iw_rping *r, uint64_t now, struct iw_fault *why)
 		memset(r->sink, 0, r->cfg.size);
 	r->round_began = now;
 	r->state = STATE_SOURCE_READ;
-	r->deadline = UINT64_MAX;
-	if (r->round == 0 && r->cfg.nudge_ns)
-		r->deadline = iw_time_add(now, r->cfg.nudge_ns);
 	return post_message(r, WORK_ADVERT, r->source_advert, why);
 }
 
@@ -191,20 +186,8 @@ static int end_round(struct iw_rping *r, uint64_t now, struct iw_fault *why)
 	return begin_round(r, now, why);
 }
 
-/* Places nothing: the STag is not looked at (RFC 5041 5.2), though some RNICs drop STag 0. It
- * only follows the FPDU that was not noticed. */
-static int nudge(struct iw_rping *r, struct iw_fault *why)
-{
-	struct iw_send_wr wr = { .wr_id = WORK_NUDGE, .op = IW_WR_WRITE, .remote_stag = 1 };
-
-	r->deadline = UINT64_MAX;
-	r->result.nudges++;
-	return post(r, &wr, "an RDMA Write", why);
-}
-
 static int client_hears(struct iw_rping *r, uint64_t now, struct iw_fault *why)
 {
-	r->deadline = UINT64_MAX;
 	if (r->state == STATE_SOURCE_READ) {
 		r->state = STATE_SINK_FULL;
 		return post_message(r, WORK_ADVERT, r->sink_advert, why);
@@ -344,23 +327,7 @@ int iw_rping_start(struct iw_rping *r, uint64_t now, struct iw_fault *why)
 		return 0;
 	if (r->state != STATE_NEW)
 		return iw_fail(why, IW_E_STATE, "rping: started twice");
-	if (!r->cfg.pause_ns)
-		return begin_round(r, now, why);
-	r->state = STATE_PAUSE;
-	r->deadline = iw_time_add(now, r->cfg.pause_ns);
-	return 0;
-}
-
-uint64_t iw_rping_deadline(const struct iw_rping *r)
-{
-	return r->deadline;
-}
-
-int iw_rping_tick(struct iw_rping *r, uint64_t now, struct iw_fault *why)
-{
-	if (now < r->deadline)
-		return 0;
-	return r->state == STATE_PAUSE ? begin_round(r, now, why) : nudge(r, why);
+	return begin_round(r, now, why);
 }
 
 bool iw_rping_over(const struct iw_rping *r)
@@ -371,11 +338,6 @@ bool iw_rping_over(const struct iw_rping *r)
 void iw_rping_stop(struct iw_rping *r)
 {
 	r->stop = true;
-	/* Nothing was asked of the server yet. */
-	if (r->state == STATE_PAUSE) {
-		r->state = STATE_OVER;
-		r->deadline = UINT64_MAX;
-	}
 }
 
 const struct iw_rping_result *iw_rping_result(const struct iw_rping *r)
@@ -433,7 +395,6 @@ int iw_rping_new(struct iw_rping **out, struct iw_pd *pd, struct iw_qp *qp,
 		r->cfg.size = cfg->client ? 64 : IW_RPING_SIZE_MAX;
 	else if (r->cfg.size == IW_RPING_SIZE_NONE)
 		r->cfg.size = 0;
-	r->deadline = UINT64_MAX;
 	/* An address is needed even for pings of no octets. */
 	r->source = calloc(1, IW_MAX(r->cfg.size, 1u));
 	r->sink = calloc(1, IW_MAX(r->cfg.size, 1u));

@@ -45,12 +45,6 @@ struct iw_rping_cfg {
 	/* client: what came back is what went out; server: what was read is rping's text of that
 	 * round */
 	bool verify;
-	/*
-	 * Two ways with a responder that loses the wake-up for a first FPDU that comes too soon after its Reply (Linux siw does): wait
-	 * before it; or, when it has not been answered after nudge_ns, send a zero-length RDMA Write behind it, which places nothing
-	 * anywhere (RFC 5040 4.3 and RFC 5041 5.2 except it from the STag's checks) and wakes the responder up. Client; 0: not.
-	 */
-	uint64_t pause_ns, nudge_ns;
 };
 
 struct iw_rping_result {
@@ -58,7 +52,6 @@ struct iw_rping_result {
 	uint64_t rounds;                 /* complete */
 	uint64_t verified;               /* of those, compared and the same */
 	uint64_t read, written;          /* octets moved by RDMA Read and by RDMA Write */
-	unsigned nudges;                 /* zero-length RDMA Writes that were needed */
 	uint64_t min_ns, max_ns, sum_ns; /* client: of a round */
 	char text[80];                   /* beginning of the last ping, printable */
 };
@@ -76,8 +69,7 @@ IW_MUST_CHECK int iw_rping_new(struct iw_rping **out, struct iw_pd *pd, struct i
  * fine. */
 void iw_rping_free(struct iw_rping *r);
 
-/* The connection is up: a client begins, now or after its pause; a server has nothing to do.
- * Errors as for iw_rping_done. */
+/* The connection is up: a client begins; a server has nothing to do. Errors as for iw_rping_done. */
 IW_MUST_CHECK int iw_rping_start(struct iw_rping *r, uint64_t now, struct iw_fault *why);
 /*
  * A completion of the queue pair. Negative: the conversation cannot go on, why says how: IW_E_FORMAT the peer says what rping does
@@ -86,10 +78,6 @@ IW_MUST_CHECK int iw_rping_start(struct iw_rping *r, uint64_t now, struct iw_fau
  */
 IW_MUST_CHECK int iw_rping_done(struct iw_rping *r, const struct iw_wc *wc, uint64_t now,
 				struct iw_fault *why);
-/* When iw_rping_tick has something to do; UINT64_MAX: never. */
-uint64_t iw_rping_deadline(const struct iw_rping *r);
-/* The time has come. Errors as for iw_rping_done. */
-IW_MUST_CHECK int iw_rping_tick(struct iw_rping *r, uint64_t now, struct iw_fault *why);
 
 /* Client: the last round is complete: disconnect. Server: no round is under way, so a client may
  * leave. */

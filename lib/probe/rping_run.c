@@ -244,16 +244,11 @@ static void on_time(struct talk *t, uint64_t now)
 {
 	struct iw_fault why = { 0 };
 
-	if (t->closing)
+	if (now < patience_of(t))
 		return;
-	if (now >= patience_of(t)) {
-		iw_fail(&why, IW_E_TIMEOUT, "rping: round %U: the peer says nothing for %U ms",
-			(uint64_t)iw_rping_result(t->ping)->rounds,
-			(uint64_t)((now - t->seen) / 1000000));
-		break_off(t, &why);
-	} else if (iw_rping_tick(t->ping, now, &why) != 0) {
-		break_off(t, &why);
-	}
+	iw_fail(&why, IW_E_TIMEOUT, "rping: round %U: the peer says nothing for %U ms",
+		(uint64_t)iw_rping_result(t->ping)->rounds, (uint64_t)((now - t->seen) / 1000000));
+	break_off(t, &why);
 }
 
 /* Everybody's time-outs; how long to wait for the next one, negative: for ever. */
@@ -268,8 +263,6 @@ static int64_t keep_time(struct iw_rping_run *run)
 			continue;
 		on_time(t, now);
 		next = IW_MIN(next, patience_of(t));
-		if (!t->closing)
-			next = IW_MIN(next, iw_rping_deadline(t->ping));
 	}
 	if (run->cfg.once)
 		next = IW_MIN(next, now + LOOK_NS);

@@ -16,8 +16,7 @@ struct iw_rping_run_cfg {
 	struct iw_rping_cfg ping;
 	/* to connect or to listen; strings and private_data kept. rping's own IRD and ORD are 1 */
 	struct iw_conn_param conn;
-	/* between the engine and each connection (borrowed); NULL: none */
-	struct iw_shim *shim;
+	struct iw_shim *shim; /* server: in front of each connection (borrowed); NULL: none */
 	/* server: one conversation, or a client turned away, then no more */
 	bool once;
 	bool tell_rounds;                                 /* IW_RPING_ROUND after each */

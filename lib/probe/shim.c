@@ -18,39 +18,34 @@
 #include "util/text.h"
 #include "wire/ddp.h"
 
-#define PAUSE_LEAST IW_MSEC(10)
-#define PAUSE_MOST  IW_MSEC(100)
-/* A siw responder hears nothing for so long behind its Reply; observed were one to two
- * milliseconds. */
-#define DEAF_NS     IW_MSEC(2)
-#define NAP_NS      IW_MSEC(1)
-#define MARK_BIT    0x01 /* of the reserved flag bits; 0x08 means something to siw */
+/* A siw responder hears nothing for one or two milliseconds behind its Reply; here it is long enough to be
+ * relied on. */
+#define DEAF_NS IW_MSEC(50)
+#define NAP_NS  IW_MSEC(1)
 
 enum phase {
-	PHASE_REQUEST, /* responder: it is coming; initiator: it goes out */
-	PHASE_SERVE,   /* responder: the engine is being given one */
-	PHASE_REPLY,   /* responder: the engine's is awaited; initiator: it is coming */
+	PHASE_REQUEST, /* it is coming */
+	PHASE_SERVE,   /* the engine is being given one */
+	PHASE_REPLY,   /* the engine's is awaited */
 	PHASE_FULL,
-	PHASE_OVER, /* responder: refused; nothing more for the engine */
+	PHASE_OVER, /* refused; nothing more for the engine */
 };
 
 struct shim_llp {
 	struct iw_llp llp;
 	struct iw_llp *inner; /* owned */
 	struct iw_shim *shim;
-	bool initiator, native;
+	bool native;
 	enum phase phase;
 	uint8_t request[IW_ASK_MAX], reply[IW_ASK_MAX]; /* as on the wire */
 	size_t request_len, reply_len;
-	size_t request_sent; /* initiator */
-	uint64_t asked;      /* initiator: when the Request was out */
 	struct iw_persona_answer answer;
 	size_t served; /* octets of answer.request that the engine has */
 	bool reset;    /* end by a reset */
 	uint64_t deaf_until;
 	int deaf_to;            /* octets that lie there unnoticed; 0: none */
 	struct iw_codec *watch; /* looks for STag 0 */
-	bool reported, paused;
+	bool reported;
 };
 
 static struct shim_llp *shim_of(struct iw_llp *l)
@@ -84,26 +79,22 @@ static void nap(uint64_t ns)
 static void report(struct shim_llp *s, enum iw_persona_verdict verdict, const char *text)
 {
 	struct iw_shim_report r = {
-		.initiator = s->initiator,
 		.request = s->request_len ? s->request : NULL,
 		.request_len = s->request_len,
 		.reply = s->reply_len ? s->reply : NULL,
 		.reply_len = s->reply_len,
-		.persona = s->initiator ? NULL : s->shim->persona.persona,
+		.persona = s->shim->persona.persona,
 		.verdict = verdict,
 		.text = text,
 		.legacy_little = s->answer.legacy_little,
-		.paused = s->paused,
 	};
 
 	if (s->reported)
 		return;
 	s->reported = true;
-	s->shim->turned_away += !s->initiator && verdict != IW_PERSONA_ACCEPT;
+	s->shim->turned_away += verdict != IW_PERSONA_ACCEPT;
 	if (!s->shim->report)
 		return;
-	r.looks_like_siw = s->initiator && s->reply_len > 16 && s->reply[16] & MARK_BIT &&
-			   s->request[16] & MARK_BIT;
 	memcpy(r.peer, s->llp.peer, sizeof(r.peer));
 	s->shim->report(s->shim->report_ctx, &r);
 }
@@ -326,60 +317,6 @@ static bool deaf(struct shim_llp *s)
 	return false;
 }
 
-/* --- the initiator --- */
-
-static void mind_siw(struct shim_llp *s)
-{
-	bool echoed = s->reply[16] & MARK_BIT && s->request[16] & MARK_BIT;
-
-	if (s->shim->quirk == IW_QUIRK_OFF || (s->shim->quirk == IW_QUIRK_AUTO && !echoed))
-		return;
-	/* One connection is all there is, so the thread may sleep. A peer that took long to reply, an emulated
-	 * machine perhaps, takes longer to listen as well. */
-	s->paused = true;
-	if (s->shim->pause_ns)
-		nap(s->shim->pause_ns);
-	else
-		nap(IW_MAX(PAUSE_LEAST, IW_MIN((iw_os_now() - s->asked) / 4, PAUSE_MOST)));
-}
-
-static int64_t recv_reply(struct shim_llp *s, struct iw_msg *m, struct iw_fault *why)
-{
-	int64_t n = inner_recv(s, m, why);
-
-	if (n > 0 && gather(s->reply, &s->reply_len, m->vec, m->nvec, (size_t)n)) {
-		s->phase = PHASE_FULL;
-		if (!(s->reply[16] & IW_MPA_R))
-			mind_siw(s);
-		report(s, IW_PERSONA_ACCEPT, "");
-	}
-	return n;
-}
-
-/* The Request with one bit more. */
-static int64_t send_request(struct shim_llp *s, const struct iw_msg *m, struct iw_fault *why)
-{
-	uint8_t out[IW_ASK_MAX];
-	struct iw_vec vec = { out, IW_MIN(m->vec[0].len, sizeof(out)) };
-	struct iw_msg patched = { .vec = &vec, .nvec = 1, .eor = m->eor };
-	int64_t n;
-
-	memcpy(out, m->vec[0].base, vec.len);
-	if (s->shim->quirk == IW_QUIRK_AUTO && s->request_sent <= 16 &&
-	    s->request_sent + vec.len > 16)
-		out[16 - s->request_sent] |= MARK_BIT;
-	n = s->inner->ops->send(s->inner, &patched, 1, why);
-	mirror(s);
-	if (n > 0) {
-		vec.len = (size_t)n;
-		s->request_sent += (size_t)n;
-		s->asked = iw_os_now();
-		if (gather(s->request, &s->request_len, &vec, 1, (size_t)n))
-			s->phase = PHASE_REPLY;
-	}
-	return n;
-}
-
 /* --- the vtable --- */
 
 static int64_t shim_recv(struct iw_llp *l, struct iw_msg *m, size_t count, struct iw_fault *why)
@@ -390,9 +327,7 @@ static int64_t shim_recv(struct iw_llp *l, struct iw_msg *m, size_t count, struc
 	(void)count;
 	if (s->phase == PHASE_OVER)
 		return 0;
-	if (s->initiator && s->phase == PHASE_REPLY)
-		return recv_reply(s, m, why);
-	if (s->phase == PHASE_REQUEST && !s->initiator && !s->native)
+	if (s->phase == PHASE_REQUEST && !s->native)
 		return recv_request(s, m, why);
 	if (s->phase == PHASE_SERVE)
 		return serve(s, m);
@@ -423,7 +358,7 @@ static int64_t swap_reply(struct shim_llp *s, const struct iw_msg *m, struct iw_
 	s->phase = PHASE_FULL;
 	if (!refusal) {
 		watch_stag0(s);
-		if (s->shim->quirk == IW_QUIRK_ON)
+		if (s->shim->deaf)
 			s->deaf_until = iw_time_add(iw_os_now(), DEAF_NS);
 	}
 	report(s, refusal ? IW_PERSONA_REJECT : IW_PERSONA_ACCEPT, "");
@@ -436,11 +371,9 @@ static int64_t shim_send(struct iw_llp *l, const struct iw_msg *m, size_t count,
 	struct shim_llp *s = shim_of(l);
 	int64_t n;
 
-	if (s->initiator && s->phase == PHASE_REQUEST)
-		return send_request(s, m, why);
 	/* The engine offers its Reply in one piece. */
-	if (!s->initiator && !s->native && s->phase == PHASE_REPLY &&
-	    m->vec[0].len >= IW_MPA_FRAME_LEN && m->vec[0].len <= sizeof(s->reply))
+	if (!s->native && s->phase == PHASE_REPLY && m->vec[0].len >= IW_MPA_FRAME_LEN &&
+	    m->vec[0].len <= sizeof(s->reply))
 		return swap_reply(s, m, why);
 	n = s->inner->ops->send(s->inner, m, count, why);
 	mirror(s);
@@ -448,7 +381,7 @@ static int64_t shim_send(struct iw_llp *l, const struct iw_msg *m, size_t count,
 	if (s->native && s->phase <= PHASE_REPLY && n > 0 &&
 	    gather(s->reply, &s->reply_len, m->vec, m->nvec, (size_t)n)) {
 		s->phase = PHASE_FULL;
-		if (s->shim->quirk == IW_QUIRK_ON)
+		if (s->shim->deaf)
 			s->deaf_until = iw_time_add(iw_os_now(), DEAF_NS);
 		report(s, s->reply[16] & IW_MPA_R ? IW_PERSONA_REJECT : IW_PERSONA_ACCEPT, "");
 	}
@@ -503,7 +436,7 @@ static void shim_close(struct iw_llp *l, bool abort)
 {
 	struct shim_llp *s = shim_of(l);
 
-	if (s->request_len && !s->initiator)
+	if (s->request_len)
 		report(s, IW_PERSONA_CLOSE, "it came to no Reply");
 	/* What was said to a peer that is turned away must reach it. */
 	s->inner->ops->close(s->inner, s->phase == PHASE_OVER ? s->reset : abort);
@@ -528,8 +461,11 @@ static const struct iw_llp_ops shim_ops = {
 
 struct iw_llp *iw_shim_wrap(void *shim, struct iw_llp *llp, bool initiator)
 {
-	struct shim_llp *s = calloc(1, sizeof(*s));
+	struct shim_llp *s;
 
+	if (initiator)
+		return llp;
+	s = calloc(1, sizeof(*s));
 	if (!s) {
 		llp->ops->close(llp, true);
 		return NULL;
@@ -537,8 +473,7 @@ struct iw_llp *iw_shim_wrap(void *shim, struct iw_llp *llp, bool initiator)
 	s->llp.ops = &shim_ops;
 	s->inner = llp;
 	s->shim = shim;
-	s->initiator = initiator;
-	s->native = !initiator && s->shim->persona.persona->native;
+	s->native = s->shim->persona.persona->native;
 	mirror(s);
 	return &s->llp;
 }

@@ -76,7 +76,7 @@ struct iw_rdmap {
 	enum tx_source cur;  /* the message whose segments are going out */
 	enum tx_source last; /* who had the last turn */
 	struct iw_ddp_out rtr;
-	bool rtr_pending;     /* initiator: the RTR is still to be sent */
+	bool rtr_pending;     /* the RTR, or a nudge, which has its form, is still to be sent */
 	uint8_t rtr_expected; /* responder: set of forms one of which must come first */
 
 	struct iw_stag_tally tally; /* of the peer's operations; octets as they move */

@@ -158,14 +158,14 @@ const struct iw_fault *iw_rdmap_fault(const struct iw_rdmap *r)
 	return r->fault.err != 0 ? &r->fault : NULL;
 }
 
-/* RFC 6581 9.2: the initiator's first frame. STag 1 rather than 0: some RNICs drop STag 0 even at
- * length zero. */
-static void prepare_rtr(struct iw_rdmap *r)
+/* The initiator's first frame (RFC 6581 9.2), or a nudge. STag 1 rather than 0: some RNICs drop STag 0
+ * even at length zero. */
+static void prepare_rtr(struct iw_rdmap *r, uint8_t form)
 {
 	struct iw_ddp *h = &r->rtr.hdr;
 
-	h->rv = r->params.dv;
-	switch (r->params.rtr) {
+	r->rtr = (struct iw_ddp_out){ .hdr.rv = r->params.dv };
+	switch (form) {
 	case IW_RDMAP_RTR_SEND:
 		h->opcode = IW_OP_SEND;
 		h->qn = IW_QN_SEND;
@@ -204,11 +204,17 @@ int iw_rdmap_start(struct iw_rdmap *r, const struct iw_rdmap_params *p, struct i
 	for (i = 0; i < p->ird; i++)
 		iw_rdmap_post_rreq_buffer(r, r->in_tail + i);
 	if (p->initiator)
-		prepare_rtr(r);
+		prepare_rtr(r, p->rtr);
 	else
 		r->rtr_expected = p->rtr;
 	iw_rdmap_set_state(r, IW_RDMAP_RTS);
 	return 0;
+}
+
+void iw_rdmap_nudge(struct iw_rdmap *r)
+{
+	if (in_operation(r) && !r->rtr_pending)
+		prepare_rtr(r, IW_RDMAP_RTR_WRITE);
 }
 
 void iw_rdmap_close(struct iw_rdmap *r)

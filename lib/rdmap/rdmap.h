@@ -165,6 +165,9 @@ void iw_rdmap_prefetch(const struct iw_rdmap *r, const uint8_t *ulpdu, size_t le
 /* A fault below or beside (MPA CRC, IRD, no RTR): queues its Terminate if it has one; what was
  * posted completes in error. Only the first fault counts (RFC 5040 7.1). */
 void iw_rdmap_fail(struct iw_rdmap *r, const struct iw_fault *why);
+/* A zero-length RDMA Write that is nobody's operation goes next: an FPDU more, which places nothing
+ * (RFC 5041 5.2: its STag is not looked at). Nothing when not in full operation. */
+void iw_rdmap_nudge(struct iw_rdmap *r);
 /* The LLP is gone: everything completes, the oldest operation with err (IW_OK: none with it), the
  * rest with IW_E_CANCELED. No Terminate. */
 void iw_rdmap_flush(struct iw_rdmap *r, int err);

@@ -40,6 +40,9 @@ int iw_verbs_take_param(struct iw_conn_param *out, const struct iw_conn_param *p
 		return err;
 	if (out->rev < -1 || out->rev > 2)
 		return iw_fail(why, IW_E_INVAL, "%s: rev is neither 0, 1, 2 nor -1", what);
+	if ((unsigned)out->siw_first_fpdu > IW_QUIRK_OFF)
+		return iw_fail(why, IW_E_INVAL, "%s: siw_first_fpdu is none of enum iw_quirk",
+			       what);
 	if (out->private_data_len > IW_MPA_PD_MAX)
 		return iw_fail(why, IW_E_INVAL, "%s: Private Data of %U octets: at most %u", what,
 			       (uint64_t)out->private_data_len, (uint32_t)IW_MPA_PD_MAX);
@@ -65,6 +68,15 @@ static uint16_t reads(const struct iw_conn_param *param, uint16_t said)
 	return said ? said : READS;
 }
 
+/* clang-format off */
+static const struct iw_conn_nudge nudges[] = {
+	/*                 from          how often   whatever comes */
+	[IW_QUIRK_AUTO] = { IW_MSEC(500), 3,          false },
+	[IW_QUIRK_ON]   = { IW_MSEC(20),  5,          true  },
+	[IW_QUIRK_OFF]  = { 0 },
+};
+/* clang-format on */
+
 void iw_verbs_conn_cfg(struct iw_conn_cfg *out, struct iw_ctx *ctx,
 		       const struct iw_conn_param *param, bool initiator, int rev)
 {
@@ -89,6 +101,7 @@ void iw_verbs_conn_cfg(struct iw_conn_cfg *out, struct iw_ctx *ctx,
 		},
 		.decide_ns = ctx->setup_ns,
 		.stall_ns = ctx->stall_ns,
+		.nudge = nudges[param->siw_first_fpdu],
 		.linger_ns = ctx->setup_ns,
 	};
 }

@@ -72,6 +72,7 @@ void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info)
 	info->rx_octets = n->rx_octets;
 	info->tx_fpdus = n->tx_fpdus;
 	info->rx_fpdus = n->rx_fpdus;
+	info->nudges = n->nudges;
 	info->private_data = p->pd;
 	info->private_data_len = p->pd_len;
 }

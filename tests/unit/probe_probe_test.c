@@ -29,7 +29,7 @@ static struct iw_shim shim_of(const char *name)
 		if (strcmp(iw_personas[i].name, name) == 0)
 			return (struct iw_shim){ .persona = { .persona = &iw_personas[i] } };
 	fail_msg("no personality %s", name);
-	return (struct iw_shim){ .pause_ns = 0 };
+	return (struct iw_shim){ 0 };
 }
 
 static bool says(const struct iw_verdict *v, enum iw_fact fact, bool is)
