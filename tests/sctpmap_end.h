@@ -136,7 +136,8 @@ static inline void map_end_sends(struct map_end *e, struct iw_dss *s, uint8_t ma
 	l->ppid = iw_sctpmap_profile(e->a)->ppid_segment;
 	l->len = len + 2;
 	memset(l->data, mark, sizeof(l->data));
-	iw_put_be16(l->data, iw_dss_stamp(s));
+	iw_put_be16(l->data, iw_dss_ssn(s));
+	iw_dss_taken(s);
 }
 
 /* Message i of from's line arrives at to and is acknowledged. */

@@ -79,15 +79,18 @@ bool iw_conn_next_event(struct iw_conn *c, struct iw_event *ev)
 int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cfg, uint64_t now,
 		struct iw_fault *why)
 {
+	const struct below *below = cfg->assoc || cfg->session ? &iw_conn_over_sctp
+							       : &iw_conn_over_tcp;
+	size_t size = sizeof(struct iw_conn) + below->size();
 	struct iw_conn *c;
 	int err;
 
 	*out = NULL;
-	c = iw_mem_alloc(cfg->mem, sizeof(*c) + iw_mpa_size());
+	c = iw_mem_alloc(cfg->mem, size);
 	if (c == NULL)
 		return iw_fail(why, IW_E_NOMEM, "conn: no memory for a connection");
 	c->cfg = *cfg;
-	c->mpa = (struct iw_mpa *)(void *)c->mpa_space;
+	c->below = below;
 	c->rdmap = cfg->rdmap;
 	if (c->cfg.unnegotiated_reads == 0)
 		c->cfg.unnegotiated_reads = UNNEGOTIATED_READS;
@@ -99,12 +102,11 @@ int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cfg, uint64_t no
 		c->cfg.linger_ns = LINGER_NS;
 	c->decide_at = c->linger_at = c->nudge_at = IW_TIME_NEVER;
 	c->last_rx = c->last_tx = now;
-	err = iw_mpa_init(c->mpa, &cfg->mpa, why);
+	err = below->init(c, now, why);
 	if (err < 0) {
-		iw_mem_free(cfg->mem, c, sizeof(*c) + iw_mpa_size());
+		iw_mem_free(cfg->mem, c, size);
 		return err;
 	}
-	iw_mpa_start(c->mpa, now);
 	*out = c;
 	return 0;
 }
@@ -115,8 +117,8 @@ void iw_conn_free(struct iw_conn *c)
 		return;
 	if (c->tx != NULL)
 		iw_pool_put(c->cfg.txbufs, c->tx);
-	iw_mpa_fini(c->mpa);
-	iw_mem_free(c->cfg.mem, c, sizeof(*c) + iw_mpa_size());
+	c->below->fini(c);
+	iw_mem_free(c->cfg.mem, c, sizeof(*c) + c->below->size());
 }
 
 enum iw_conn_state iw_conn_state(const struct iw_conn *c)
@@ -126,27 +128,28 @@ enum iw_conn_state iw_conn_state(const struct iw_conn *c)
 
 const struct iw_mpa_params *iw_conn_params(const struct iw_conn *c)
 {
-	return iw_mpa_params(c->mpa);
+	return c->below->params(c);
 }
 
 size_t iw_conn_mulpdu(const struct iw_conn *c)
 {
-	return iw_mpa_mulpdu_now(c->mpa);
+	return c->below->mulpdu(c);
 }
 
 void iw_conn_set_emss(struct iw_conn *c, size_t emss)
 {
-	iw_mpa_set_emss(c->mpa, emss);
+	if (c->mpa != NULL)
+		iw_mpa_set_emss(c->mpa, emss);
 }
 
 bool iw_conn_aligned(const struct iw_conn *c)
 {
-	return iw_mpa_aligned(c->mpa);
+	return c->mpa != NULL && iw_mpa_aligned(c->mpa);
 }
 
 bool iw_conn_retry_rev1(const struct iw_conn *c)
 {
-	return iw_mpa_should_retry_rev1(c->mpa);
+	return c->below->retry_rev1(c);
 }
 
 const struct iw_conn_counts *iw_conn_counts(const struct iw_conn *c)
@@ -163,9 +166,9 @@ void iw_conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort)
 		return;
 	if (c->fault.err == 0 && why != NULL)
 		c->fault = *why;
-	iw_conn_drop_batch(c);
+	c->below->closed(c);
 	/* Before a retry the queue pair stays as it is, with what was posted. */
-	if (c->rdmap != NULL && !iw_mpa_should_retry_rev1(c->mpa))
+	if (c->rdmap != NULL && !c->below->retry_rev1(c))
 		iw_rdmap_flush(c->rdmap, c->fault.err);
 	iw_conn_set_state(c, IW_CONN_CLOSED);
 	iw_conn_event(c, IW_EVENT_CLOSED, &c->fault, abort);
@@ -177,32 +180,25 @@ void iw_conn_terminating(struct iw_conn *c, uint64_t now)
 	c->linger_at = iw_time_add(now, c->cfg.linger_ns);
 }
 
-/* MPA refused the Request, and a last Reply says why (RFC 5044 C.2.1). */
-static bool last_words(const struct iw_conn *c)
-{
-	return !c->cfg.mpa.initiator && iw_mpa_state(c->mpa) == IW_MPA_FAILED &&
-	       iw_mpa_tx_startup(c->mpa).len > 0;
-}
-
 /* Where a Terminate may go out it goes first, then the FIN, and the input is drained so that no
- * reset destroys it on its way (RFC 5040 6.2.1). Where none may, TCP is closed at once. */
+ * reset destroys it on its way (RFC 5040 6.2.1). Where none may, the transport is closed at once. */
 void iw_conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 {
 	if (c->state == IW_CONN_CLOSED || c->state == IW_CONN_TERMINATING)
 		return;
 	c->fault = *why;
-	if (last_words(c)) {
+	if (c->below->last_words(c)) {
 		iw_conn_terminating(c, now);
 		return;
 	}
-	if (c->state == IW_CONN_FIN_SENT || !iw_mpa_may_send(c->mpa)) {
+	if (c->state == IW_CONN_FIN_SENT || !c->below->may_send(c)) {
 		iw_conn_closed(c, NULL, true);
 		return;
 	}
 	iw_rdmap_fail(c->rdmap, why); /* does nothing when it is the one that reported */
 	if (iw_rdmap_state(c->rdmap) == IW_RDMAP_TERMINATED)
-		iw_conn_drop_batch(c); /* the peer takes nothing more */
-	iw_rdmap_hold(c->rdmap, c->tx != NULL);
+		c->below->drop_batch(c); /* the peer takes nothing more */
+	iw_rdmap_hold(c->rdmap, c->below->has_batch(c));
 	iw_conn_terminating(c, now);
 }
 
@@ -211,9 +207,9 @@ void iw_conn_lost(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 	struct iw_fault less = { 0 };
 
 	(void)now;
-	/* MPA knows whether that means Rev 1; why says more than its "end of stream". */
+	/* It knows whether that means Rev 1; why says more than its "end of stream". */
 	if (c->state == IW_CONN_SETUP)
-		(void)!iw_mpa_rx_eof(c->mpa, &less);
+		(void)!c->below->peer_ended(c, &less);
 	iw_conn_closed(c, why, true);
 }
 
@@ -241,7 +237,7 @@ void iw_conn_close(struct iw_conn *c, uint64_t now)
 static void half_closed(struct iw_conn *c)
 {
 	struct iw_fault why = { 0 };
-	int err = iw_mpa_rx_eof(c->mpa, &why);
+	int err = c->below->peer_ended(c, &why);
 
 	if (err == 0 && !iw_rdmap_rx_shut(c->rdmap))
 		err = iw_fail(
@@ -255,13 +251,18 @@ static void half_closed(struct iw_conn *c)
 
 void iw_conn_eof(struct iw_conn *c, uint64_t now)
 {
+	iw_conn_peer_ended(c, now);
+}
+
+void iw_conn_peer_ended(struct iw_conn *c, uint64_t now)
+{
 	struct iw_fault why = { 0 };
 
 	(void)now;
 	c->peer_fin = true;
 	switch (c->state) {
 	case IW_CONN_SETUP:
-		(void)!iw_mpa_rx_eof(c->mpa, &why);
+		(void)!c->below->peer_ended(c, &why);
 		iw_conn_closed(c, &why, true);
 		break;
 	case IW_CONN_OPEN:
@@ -269,13 +270,50 @@ void iw_conn_eof(struct iw_conn *c, uint64_t now)
 		half_closed(c);
 		break;
 	case IW_CONN_FIN_SENT:
-		(void)!iw_mpa_rx_eof(c->mpa, &why);
+		(void)!c->below->peer_ended(c, &why);
 		iw_conn_closed(c, &why, false);
 		break;
 	case IW_CONN_TERMINATING: /* the Terminate still goes out */
 	case IW_CONN_CLOSED:
 		break;
 	}
+}
+
+/* --- our side's end --------------------------------------------------------------------------- */
+
+bool iw_conn_may_fill(const struct iw_conn *c)
+{
+	switch (c->state) {
+	case IW_CONN_OPEN:
+	case IW_CONN_CLOSING:
+	case IW_CONN_TERMINATING:
+		return c->rdmap != NULL && iw_rdmap_wants_tx(c->rdmap);
+	case IW_CONN_SETUP:
+	case IW_CONN_FIN_SENT:
+	case IW_CONN_CLOSED:
+		return false;
+	}
+	return false;
+}
+
+bool iw_conn_all_out(const struct iw_conn *c)
+{
+	if (c->state == IW_CONN_CLOSING)
+		return iw_rdmap_drained(c->rdmap);
+	return c->state == IW_CONN_TERMINATING &&
+	       (c->rdmap == NULL || !iw_rdmap_terminate_due(c->rdmap));
+}
+
+void iw_conn_shut(struct iw_conn *c, uint64_t now)
+{
+	/* A queue pair that may try again with Rev 1 has not begun, and so has nothing to end. */
+	if (c->state == IW_CONN_CLOSING)
+		iw_rdmap_tx_shut(c->rdmap);
+	c->linger_at = IW_MIN(c->linger_at, iw_time_add(now, c->cfg.linger_ns));
+	if (c->peer_fin)
+		iw_conn_closed(c, NULL, false);
+	else
+		iw_conn_set_state(c, IW_CONN_FIN_SENT);
 }
 
 /* --- the responder's answer ------------------------------------------------------------------- */
@@ -287,7 +325,7 @@ int iw_conn_accept(struct iw_conn *c, struct iw_rdmap *rdmap, uint16_t ird, uint
 
 	if (c->state != IW_CONN_SETUP)
 		return iw_fail(why, IW_E_STATE, "conn: no Request waits for an answer");
-	err = iw_mpa_accept(c->mpa, ird, ord, pd, pd_len, why);
+	err = c->below->accept(c, ird, ord, pd, pd_len, why);
 	if (err < 0)
 		return err;
 	c->rdmap = rdmap;
@@ -302,24 +340,19 @@ void iw_conn_reject(struct iw_conn *c, const uint8_t *pd, size_t pd_len, uint64_
 
 	if (c->state != IW_CONN_SETUP)
 		return;
-	if (iw_mpa_reject(c->mpa, pd, pd_len, &why) < 0) {
+	if (c->below->reject(c, pd, pd_len, &why) < 0) {
 		iw_conn_closed(c, &why, true);
 		return;
 	}
 	iw_fail(&c->fault, IW_E_REJECTED, "conn: rejected by this end");
 	c->decide_at = IW_TIME_NEVER;
 	c->last_tx = now;
-	/* MPA would leave TCP to the ULP (RFC 5044 7.1.2); here the connection is MPA's alone:
-	 * Reply, FIN. */
+	/* MPA would leave TCP to the ULP (RFC 5044 7.1.2); here the connection is ours alone: the
+	 * Reply, then our end of it. */
 	iw_conn_terminating(c, now);
 }
 
 /* --- time ------------------------------------------------------------------------------------- */
-
-static bool sending(const struct iw_conn *c)
-{
-	return c->tx != NULL || iw_mpa_tx_startup(c->mpa).len > 0;
-}
 
 static bool reading(const struct iw_conn *c)
 {
@@ -329,7 +362,7 @@ static bool reading(const struct iw_conn *c)
 /* Something is outstanding: how long may it stand still? */
 static uint64_t stall_deadline(const struct iw_conn *c)
 {
-	if (sending(c))
+	if (c->below->sending(c))
 		return iw_time_add(c->last_tx, c->cfg.stall_ns);
 	if (reading(c) || c->state == IW_CONN_CLOSING)
 		return iw_time_add(IW_MAX(c->last_rx, c->last_tx), c->cfg.stall_ns);
@@ -338,14 +371,11 @@ static uint64_t stall_deadline(const struct iw_conn *c)
 
 static const char *stalled(const struct iw_conn *c)
 {
-	if (sending(c))
+	if (c->below->sending(c))
 		return "the peer takes no octets";
 	if (reading(c))
 		return "the peer answers no RDMA Read";
-	/* RFC 5044 7.1.2 rule 4 */
-	return iw_mpa_may_send(c->mpa)
-		       ? "no memory was to be had for what is to be sent"
-		       : "the initiator sends no FPDU, before which none may be sent";
+	return c->below->stalled(c);
 }
 
 /* Behind an orderly end what still comes is wanted (RFC 5041 6.2.1): the time counts from there.
@@ -363,7 +393,7 @@ uint64_t iw_conn_deadline(const struct iw_conn *c)
 
 	if (c->state == IW_CONN_CLOSED)
 		return IW_TIME_NEVER;
-	at = IW_MIN(iw_mpa_deadline(c->mpa), c->decide_at);
+	at = IW_MIN(c->below->deadline(c), c->decide_at);
 	at = IW_MIN(at, linger_deadline(c));
 	at = IW_MIN(at, c->nudge_at);
 	if (c->starved)
@@ -374,7 +404,7 @@ uint64_t iw_conn_deadline(const struct iw_conn *c)
 /* Negative when one of the deadlines has passed. */
 static int too_late(struct iw_conn *c, uint64_t now, struct iw_fault *why)
 {
-	int err = iw_mpa_timeout(c->mpa, now, why);
+	int err = c->below->timeout(c, now, why);
 
 	if (err < 0)
 		return err;

@@ -1,21 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One connection: ties rdmap and ddp to an LLP adaptation (mpa). The engine API: octets, `now` and
- * calls in; octets, a deadline and events out. The same code runs under a socket, in the simulator
- * and under a fuzzer.
+ * One connection: ties rdmap and ddp to an LLP adaptation: mpa over a stream of octets (TCP), or a
+ * session of sctpmap over messages (SCTP). The engine API: octets or messages, `now` and calls in;
+ * the same, a deadline and events out. The same code runs under a socket, in the simulator and under
+ * a fuzzer.
  *
  * Threads: none, no locks; a connection belongs to one thread at a time.
  *
+ * Over a stream:
  *   in:   n = iw_conn_rx_vec(c, scratch, vec)   -> receive into vec
  *                                               -> iw_conn_received(c, bytes, now)
  *         or, at the end of the stream,            iw_conn_eof(c, now)
  *   out:  iw_conn_send(c, &tx, now)             -> send tx -> iw_conn_sent(c, bytes, now)
  *         iw_conn_fin_due(c, now)               -> shut the transport's sending side
+ * Over messages, where many connections share an association (struct iw_sctpmap, which the driver
+ * feeds and which sends what control messages they need):
+ *   in:   s = iw_sctpmap_receive(...)           -> iw_conn_arrived(the conn of s, now)
+ *         s = iw_sctpmap_acked(...)             -> iw_conn_acked(the conn of s, now)
+ *   out:  m = iw_conn_next_msg(c, now)          -> send *m   -> iw_conn_msg_taken(c, now)
+ *         iw_sctpmap_control(...)
+ * Both:
  *   time: iw_conn_deadline(c)                   -> iw_conn_timeout(c, now)
  *   then: while (iw_conn_next_event(c, &ev)) ...; completions: iw_rdmap_next_completion(rdmap, ...)
  *
  * Whatever was called, the way out is looked at again afterwards: iw_conn_send, then
- * iw_conn_fin_due.
+ * iw_conn_fin_due; or iw_conn_next_msg, then the association's control messages.
+ *
+ * What is different over SCTP: segments are placed as they arrive, in any order, and delivered in the
+ * sender's; the session's Terminate stands where the FIN does, in both directions; the MULPDU is the
+ * association's; there are no FPDUs, markers or CRC of ours. When the association goes down
+ * (iw_conn_lost) no Terminate of RDMAP is sent (RFC 5043 11.3).
  */
 #ifndef IW_CONN_CONN_H
 #define IW_CONN_CONN_H
@@ -28,6 +42,7 @@
 
 #include "mpa/mpa.h"
 #include "rdmap/rdmap.h"
+#include "sctpmap/session.h"
 #include "util/mem.h"
 #include "util/pool.h"
 #include "util/vec.h"
@@ -46,8 +61,16 @@ const char *iw_conn_state_name(enum iw_conn_state s);
 
 struct iw_conn_cfg {
 	const struct iw_mem *mem; /* borrowed for life, as are the pools */
-	struct iw_pool *txbufs;   /* buffers of sizeof(struct iw_txbuf) */
-	struct iw_mpa_cfg mpa;    /* mpa.spill: buffers of IW_MPA_SPILL_LEN */
+	struct iw_pool *txbufs;   /* buffers of sizeof(struct iw_txbuf); over TCP */
+	/*
+	 * mpa.spill: buffers of IW_MPA_SPILL_LEN. Over SCTP initiator, peer_to_peer, rtr, ird, ord,
+	 * ird_max, pd and timeout_ns count, and rev 2 means an enhanced session (RFC 6581 7).
+	 */
+	struct iw_mpa_cfg mpa;
+	/* Over SCTP: initiator: where a session is begun; responder: the session asked for, whose
+	 * IW_DSS_REQUEST was not taken yet. Both NULL: over TCP. */
+	struct iw_sctpmap *assoc;
+	struct iw_dss *session;
 	/* Initiator: needed; responder: NULL until iw_conn_accept. Owned by the queue pair,
 	 * outlives the connection's use. */
 	struct iw_rdmap *rdmap;
@@ -86,11 +109,28 @@ struct iw_event {
 	bool abort;            /* CLOSED: no point in lingering: close hard */
 };
 
-/* A batch for the transport. */
+/* A batch for the stream. */
 struct iw_tx {
 	struct iw_vec *vec; /* borrowed until iw_conn_sent; at most IW_TXBUF_VECS */
 	size_t nvec, bytes;
 	bool eor; /* behind it a new TCP segment must begin */
+};
+
+/* DDP-SSN, DDP header, at most a whole Terminate behind it. */
+#define IW_CONN_MSG_HDR (IW_SCTP_SSN_LEN + IW_DDP_UNTAGGED_LEN + IW_RDMAP_TERM_MAX)
+
+/* A message for the association: user data of one DATA chunk. */
+struct iw_conn_msg {
+	uint16_t stream;
+	uint32_t ppid;
+	bool untagged; /* not to be delayed for bundling (RFC 5043 11.2) */
+	uint8_t hdr[IW_CONN_MSG_HDR];
+	size_t hdr_len;
+	/* The memory behind it is the poster's; it may change or be revoked as soon as the message
+	 * was taken, so the transport copies it then. */
+	struct iw_vec vec[IW_RDMAP_SGE_MAX];
+	size_t nvec;
+	size_t bytes; /* of both */
 };
 
 struct iw_conn;
@@ -101,7 +141,10 @@ IW_MUST_CHECK int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cf
 /* c may be NULL. Nothing is told to the rdmap. */
 void iw_conn_free(struct iw_conn *c);
 enum iw_conn_state iw_conn_state(const struct iw_conn *c);
+/* Over SCTP the same struct tells of the session: rev 2 when it is enhanced, CRC on, no markers. */
 const struct iw_mpa_params *iw_conn_params(const struct iw_conn *c);
+/* The driver marks it as it likes (iw_dss_set_owner). NULL: over TCP. */
+struct iw_dss *iw_conn_session(const struct iw_conn *c);
 size_t iw_conn_mulpdu(const struct iw_conn *c);
 /* Initiator: the form of RTR that it sends first, one of enum iw_mpa_rtr; responder: the set agreed
  * on; IW_RTR_NONE: none. */
@@ -128,6 +171,8 @@ void iw_conn_eof(struct iw_conn *c, uint64_t now);
 void iw_conn_lost(struct iw_conn *c, const struct iw_fault *why, uint64_t now);
 /* False while nothing is to be read: the transport need not be watched for reading. */
 bool iw_conn_wants_rx(const struct iw_conn *c);
+/* Over SCTP: takes what has come up for the session. */
+void iw_conn_arrived(struct iw_conn *c, uint64_t now);
 
 /* --- out -------------------------------------------------------------------------------------- */
 
@@ -141,6 +186,14 @@ bool iw_conn_send(struct iw_conn *c, struct iw_tx *tx, uint64_t now);
 void iw_conn_sent(struct iw_conn *c, size_t bytes, uint64_t now);
 /* True once: everything is out and the FIN is due (shut the transport's sending side). */
 bool iw_conn_fin_due(struct iw_conn *c, uint64_t now);
+
+/* Over SCTP: the next message, the same until it was taken; NULL: none now. When everything is out
+ * that is to go, the session's Terminate is due, which the association sends. */
+const struct iw_conn_msg *iw_conn_next_msg(struct iw_conn *c, uint64_t now);
+/* The transport has taken, and copied, the message given last. */
+void iw_conn_msg_taken(struct iw_conn *c, uint64_t now);
+/* Over SCTP: a message of the session's was taken that is not a segment, or some were acknowledged. */
+void iw_conn_acked(struct iw_conn *c, uint64_t now);
 
 /* --- time and events -------------------------------------------------------------------------- */
 

@@ -11,10 +11,45 @@
 #include "util/text.h"
 #include "util/txbuf.h"
 
+/*
+ * What the life of a connection asks of the adaptation below. The two ways of octets and messages
+ * are not in it: they are called from outside, over_tcp.c and over_sctp.c have each their own.
+ */
+struct below {
+	int (*init)(struct iw_conn *c, uint64_t now, struct iw_fault *why);
+	void (*fini)(struct iw_conn *c);
+	size_t (*size)(void); /* of what lies in space */
+	/* Segments may go: full operation was reached and the peer takes them. */
+	bool (*may_send)(const struct iw_conn *c);
+	/* Something of the start-up, or a batch, was not taken or (SCTP) not acknowledged yet. */
+	bool (*sending)(const struct iw_conn *c);
+	/* A last word to the peer goes out even when no segment may: the answer to a bad Request. */
+	bool (*last_words)(const struct iw_conn *c);
+	uint64_t (*deadline)(const struct iw_conn *c); /* of the start-up */
+	int (*timeout)(struct iw_conn *c, uint64_t now, struct iw_fault *why);
+	/* The peer has ended its side. Negative: in the middle of something. */
+	int (*peer_ended)(struct iw_conn *c, struct iw_fault *why);
+	int (*accept)(struct iw_conn *c, uint16_t ird, uint16_t ord, const uint8_t *pd,
+		      size_t pd_len, struct iw_fault *why);
+	int (*reject)(struct iw_conn *c, const uint8_t *pd, size_t pd_len, struct iw_fault *why);
+	bool (*retry_rev1)(const struct iw_conn *c);
+	const struct iw_mpa_params *(*params)(const struct iw_conn *c);
+	size_t (*mulpdu)(const struct iw_conn *c);
+	bool (*has_batch)(const struct iw_conn *c); /* which refers to memory of operations */
+	void (*drop_batch)(struct iw_conn *c);
+	void (*closed)(struct iw_conn *c);               /* nothing moves any more */
+	const char *(*stalled)(const struct iw_conn *c); /* though nothing of ours is held up */
+};
+extern const struct below iw_conn_over_tcp, iw_conn_over_sctp;
+
+struct over_sctp;
+
 struct iw_conn {
 	struct iw_conn_cfg cfg;
+	const struct below *below;
 	enum iw_conn_state state;
-	struct iw_mpa *mpa;     /* lies in mpa_space */
+	struct iw_mpa *mpa;     /* over TCP; lies in space */
+	struct over_sctp *sctp; /* over SCTP; lies in space */
 	struct iw_rdmap *rdmap; /* borrowed; NULL: responder before its answer */
 	struct iw_fault fault;  /* the first one */
 	bool peer_fin;
@@ -35,7 +70,7 @@ struct iw_conn {
 	struct iw_event events[IW_EVENT_CLOSED + 1]; /* each type occurs at most once */
 	unsigned nevents, next_event;
 	struct iw_conn_counts counts;
-	alignas(16) uint8_t mpa_space[];
+	alignas(16) uint8_t space[];
 };
 
 /* conn.c */
@@ -49,6 +84,15 @@ void iw_conn_terminating(struct iw_conn *c, uint64_t now);
 /* The end. why: NULL, or what counts when there was no fault before. */
 void iw_conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort);
 
+/* The peer's FIN, or its session's end. */
+void iw_conn_peer_ended(struct iw_conn *c, uint64_t now);
+/* Rdmap has something to send, and it is not too late. */
+bool iw_conn_may_fill(const struct iw_conn *c);
+/* Everything that is to go has gone, what is sent by the adaptation alone included. */
+bool iw_conn_all_out(const struct iw_conn *c);
+/* Our side ends here: the FIN, or the session's Terminate, goes now. */
+void iw_conn_shut(struct iw_conn *c, uint64_t now);
+
 /* send.c */
 /* What is left of the batch is not sent, or nothing is left of it. */
 void iw_conn_drop_batch(struct iw_conn *c);
@@ -60,8 +104,15 @@ void iw_conn_nudge_sent(struct iw_conn *c, uint64_t now);
 void iw_conn_nudge_heard(struct iw_conn *c);
 void iw_conn_nudge_timeout(struct iw_conn *c, uint64_t now);
 
-/* receive.c */
-/* MPA has agreed: rdmap starts. */
+/* over_sctp.c */
+bool iw_conn_sctp_wants_tx(const struct iw_conn *c);
+
+/* startup.c */
+/* The adaptations have agreed: rdmap starts. */
 void iw_conn_established(struct iw_conn *c, uint64_t now);
+/* An answer that this end cannot live with: IRD, RTR, CRC. */
+void iw_conn_unacceptable(struct iw_conn *c, const struct iw_fault *why, uint64_t now);
+/* The peer's ULP said no: c->fault says so. */
+void iw_conn_rejected(struct iw_conn *c);
 
 #endif

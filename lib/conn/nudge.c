@@ -12,8 +12,8 @@
 
 void iw_conn_nudge_begin(struct iw_conn *c)
 {
-	/* Who sends our block is not siw. */
-	if (!c->cfg.mpa.initiator || c->cfg.nudge.wait_ns == 0 ||
+	/* siw is over TCP, and who sends our block is not siw. */
+	if (c->mpa == NULL || !c->cfg.mpa.initiator || c->cfg.nudge.wait_ns == 0 ||
 	    iw_mpa_params(c->mpa)->peer_max_ulpdu > 0)
 		return;
 	c->nudges_left = c->cfg.nudge.most;

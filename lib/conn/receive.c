@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The way in: octets of the stream to MPA, its units to the ULP's decision or to RDMAP. */
+/* The way in over a stream: octets to MPA, its units to the ULP's decision or to RDMAP. */
 #include "conn/conn.h"
 
 #include "conn/internal.h"
@@ -8,7 +8,8 @@ bool iw_conn_wants_rx(const struct iw_conn *c)
 {
 	if (c->state == IW_CONN_CLOSED || c->peer_fin)
 		return false;
-	return c->state != IW_CONN_SETUP || iw_mpa_state(c->mpa) != IW_MPA_DECIDING;
+	return c->state != IW_CONN_SETUP || c->mpa == NULL ||
+	       iw_mpa_state(c->mpa) != IW_MPA_DECIDING;
 }
 
 int iw_conn_rx_vec(struct iw_conn *c, struct iw_vec scratch, struct iw_vec vec[2])
@@ -20,83 +21,6 @@ int iw_conn_rx_vec(struct iw_conn *c, struct iw_vec scratch, struct iw_vec vec[2
 		return iw_mpa_rx_vec(c->mpa, scratch, vec);
 	vec[0] = scratch;
 	return 1;
-}
-
-/* --- start-up --------------------------------------------------------------------------------- */
-
-_Static_assert((int)IW_RDMAP_RTR_SEND == IW_RTR_SEND && (int)IW_RDMAP_RTR_WRITE == IW_RTR_WRITE &&
-		       (int)IW_RDMAP_RTR_READ == IW_RTR_READ,
-	       "forms of RTR");
-
-/* RFC 6581 9.2: one form is sent, of those agreed on; a Write costs neither end anything. */
-static uint8_t rtr_form(uint8_t set)
-{
-	if (set & IW_RTR_WRITE)
-		return IW_RTR_WRITE;
-	if (set & IW_RTR_READ)
-		return IW_RTR_READ;
-	return set;
-}
-
-uint8_t iw_conn_rtr(const struct iw_conn *c)
-{
-	uint8_t set = iw_mpa_params(c->mpa)->rtr;
-
-	return c->cfg.mpa.initiator ? rtr_form(set) : set;
-}
-
-static uint16_t reads_in_force(const struct iw_conn *c, uint16_t depth)
-{
-	return depth == IW_MPA_IRD_ORD_MAX ? c->cfg.unnegotiated_reads : depth;
-}
-
-static int start_rdmap(struct iw_conn *c, struct iw_fault *why)
-{
-	const struct iw_mpa_params *p = iw_mpa_params(c->mpa);
-	struct iw_rdmap_params rp = {
-		.initiator = c->cfg.mpa.initiator,
-		.dv = p->dv,
-		.ird = reads_in_force(c, p->ird),
-		.ord = reads_in_force(c, p->ord),
-		.rtr = iw_conn_rtr(c),
-	};
-
-	return iw_rdmap_start(c->rdmap, &rp, why);
-}
-
-void iw_conn_established(struct iw_conn *c, uint64_t now)
-{
-	struct iw_fault why = { 0 }, local = { 0 };
-
-	c->last_rx = c->last_tx = now;
-	if (start_rdmap(c, &why) < 0) {
-		/* RFC 6581 9.3: no reason with a number of its own */
-		iw_fail(&local, IW_E_MPA_LOCAL, "conn: %s", why.text);
-		iw_conn_fault(c, &local, now);
-		return;
-	}
-	iw_conn_set_state(c, IW_CONN_OPEN);
-	iw_conn_nudge_begin(c);
-	iw_conn_event(c, IW_EVENT_ESTABLISHED, NULL, false);
-}
-
-/* A Reply that this end cannot live with: IRD, RTR, CRC. rdmap starts for its Terminate (RFC 6581
- * 9.1, 9.2); the ULP never sees the connection established. */
-static void unacceptable_reply(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
-{
-	struct iw_fault ignored;
-
-	(void)!start_rdmap(c, &ignored);
-	iw_conn_fault(c, why, now);
-}
-
-static void rejected(struct iw_conn *c, uint64_t now)
-{
-	iw_fail(&c->fault, IW_E_REJECTED,
-		"mpa: the peer rejected the connection (%u octets of Private Data)",
-		(uint32_t)iw_mpa_params(c->mpa)->pd_len);
-	iw_conn_event(c, IW_EVENT_REJECTED, &c->fault, false);
-	iw_conn_terminating(c, now);
 }
 
 /* --- units ------------------------------------------------------------------------------------ */
@@ -126,7 +50,8 @@ static void take_unit(struct iw_conn *c, const struct iw_mpa_unit *u, uint64_t n
 		iw_conn_established(c, now);
 		return;
 	case IW_MPA_UNIT_REJECT:
-		rejected(c, now);
+		iw_conn_rejected(c);
+		iw_conn_terminating(c, now);
 		return;
 	case IW_MPA_UNIT_ULPDU:
 		take_ulpdu(c, u, now);
@@ -155,7 +80,7 @@ void iw_conn_received(struct iw_conn *c, size_t bytes, uint64_t now)
 		take_unit(c, &u, now);
 	if (got < 0) {
 		if (c->state == IW_CONN_SETUP && iw_mpa_may_send(c->mpa))
-			unacceptable_reply(c, &why, now);
+			iw_conn_unacceptable(c, &why, now);
 		else
 			iw_conn_fault(c, &why, now);
 	}

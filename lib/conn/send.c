@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The way out: the transport asks, RDMAP cuts segments, MPA frames them into one batch. */
+/* The way out over a stream: the transport asks, RDMAP cuts segments, MPA frames them into a batch. */
 #include "conn/conn.h"
 
 #include <assert.h>
@@ -37,21 +37,6 @@ static void fill_batch(struct iw_conn *c, uint64_t now)
 		iw_conn_fault(c, why, now);
 }
 
-static bool may_fill(const struct iw_conn *c)
-{
-	switch (c->state) {
-	case IW_CONN_OPEN:
-	case IW_CONN_CLOSING:
-	case IW_CONN_TERMINATING:
-		return c->rdmap != NULL && iw_rdmap_wants_tx(c->rdmap);
-	case IW_CONN_SETUP:
-	case IW_CONN_FIN_SENT:
-	case IW_CONN_CLOSED:
-		return false;
-	}
-	return false;
-}
-
 /* RFC 5044 7.1.2 rule 4: an initiator that has closed its side without an FPDU has closed ours. */
 static void shut_out(struct iw_conn *c)
 {
@@ -65,7 +50,7 @@ static void shut_out(struct iw_conn *c)
 /* A batch of what is to be sent. False: nothing, or no buffer. */
 static bool next_batch(struct iw_conn *c, uint64_t now)
 {
-	if (!may_fill(c))
+	if (!iw_conn_may_fill(c))
 		return false;
 	if (!iw_mpa_may_send(c->mpa)) {
 		if (c->peer_fin)
@@ -88,6 +73,8 @@ static bool next_batch(struct iw_conn *c, uint64_t now)
 
 bool iw_conn_wants_tx(const struct iw_conn *c)
 {
+	if (iw_unlikely(c->sctp != NULL))
+		return iw_conn_sctp_wants_tx(c);
 	return c->state != IW_CONN_OPEN || c->tx != NULL || iw_rdmap_wants_tx(c->rdmap) ||
 	       iw_mpa_tx_startup(c->mpa).len > 0;
 }
@@ -139,27 +126,10 @@ void iw_conn_sent(struct iw_conn *c, size_t bytes, uint64_t now)
 	iw_rdmap_sent(c->rdmap, c->sent_pos);
 }
 
-static bool all_out(const struct iw_conn *c)
-{
-	if (c->tx != NULL || iw_mpa_tx_startup(c->mpa).len > 0)
-		return false;
-	if (c->state == IW_CONN_CLOSING)
-		return iw_rdmap_drained(c->rdmap);
-	return c->state == IW_CONN_TERMINATING &&
-	       (c->rdmap == NULL || !iw_rdmap_terminate_due(c->rdmap));
-}
-
 bool iw_conn_fin_due(struct iw_conn *c, uint64_t now)
 {
-	if (!all_out(c))
+	if (c->tx != NULL || iw_mpa_tx_startup(c->mpa).len > 0 || !iw_conn_all_out(c))
 		return false;
-	/* A queue pair that may try again with Rev 1 has not begun, and so has nothing to end. */
-	if (c->state == IW_CONN_CLOSING)
-		iw_rdmap_tx_shut(c->rdmap);
-	c->linger_at = IW_MIN(c->linger_at, iw_time_add(now, c->cfg.linger_ns));
-	if (c->peer_fin)
-		iw_conn_closed(c, NULL, false);
-	else
-		iw_conn_set_state(c, IW_CONN_FIN_SENT);
+	iw_conn_shut(c, now);
 	return true;
 }

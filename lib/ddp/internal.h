@@ -71,8 +71,9 @@ struct iw_ddp_stream {
 	struct iw_ddp last;
 	size_t last_len;
 
-	struct early *early; /* early_size of them, indexed by seq; allocated when first needed */
-	uint32_t early_size; /* a power of two above cfg.early_max */
+	struct early *
+		early; /* early_size of them, indexed by seq; none until one is needed, then more as needed */
+	uint32_t early_size; /* a power of two */
 };
 
 /* NULL when the stream has no such queue. */

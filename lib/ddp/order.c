@@ -9,8 +9,9 @@
 #include "util/num.h"
 #include "util/text.h"
 
-/* --- the rules of order
- * --------------------------------------------------------------------------- */
+#define EARLY_FIRST 64u /* places at first */
+
+/* --- the rules of order -------------------------------------------------------------------- */
 
 /*
  * The message under way in which h has its place; NULL: h begins one. QN 2 carries the Terminate, the
@@ -166,6 +167,28 @@ static bool is_kept(const struct iw_ddp_stream *d, uint64_t seq)
 	return d->early && early_at(d, seq)->here;
 }
 
+/* Places for segments so far ahead: as many as the path's disorder asks for, not as early_max allows. */
+static int make_places(struct iw_ddp_stream *d, uint64_t ahead, struct iw_fault *why)
+{
+	uint32_t size = d->early ? d->early_size
+				 : IW_MIN(EARLY_FIRST, power_of_two(d->cfg.early_max + 1));
+	struct early *places;
+
+	while (size <= ahead)
+		size *= 2;
+	if (d->early && size == d->early_size)
+		return 0;
+	places = iw_mem_array(d->cfg.mem, size, sizeof(*places));
+	if (!places)
+		return iw_fail(why, IW_E_NOMEM, "ddp: no memory for %u early segments", size);
+	for (uint32_t i = 0; d->early && i < d->early_size; i++)
+		places[(d->next_seq + i) & (size - 1)] = *early_at(d, d->next_seq + i);
+	iw_mem_free(d->cfg.mem, d->early, d->early_size * sizeof(*d->early));
+	d->early = places;
+	d->early_size = size;
+	return 0;
+}
+
 static int keep(struct iw_ddp_stream *d, uint64_t seq, const struct iw_ddp *h, size_t len,
 		struct iw_fault *why)
 {
@@ -180,13 +203,8 @@ static int keep(struct iw_ddp_stream *d, uint64_t seq, const struct iw_ddp *h, s
 	if (ahead > d->cfg.early_max)
 		return iw_fail(why, IW_E_LIMIT, "ddp: segment %U, expected %U: more than %u ahead",
 			       seq, d->next_seq, d->cfg.early_max);
-	if (!d->early) {
-		d->early_size = power_of_two(d->cfg.early_max + 1);
-		d->early = iw_mem_array(d->cfg.mem, d->early_size, sizeof(*d->early));
-		if (!d->early)
-			return iw_fail(why, IW_E_NOMEM, "ddp: no memory for %u early segments",
-				       d->early_size);
-	}
+	if (make_places(d, ahead, why) != 0)
+		return IW_E_NOMEM;
 	/* Places from next_seq to next_seq + early_max: each has a slot of its own. */
 	e = early_at(d, seq);
 	if (e->here)

@@ -325,7 +325,8 @@ static int take_segment(struct iw_rdmap *r, bool in_order, uint64_t seq, const s
 {
 	int err = judge(r, h, len, now, why);
 
-	if (err == 0 && iw_unlikely(r->rtr_expected))
+	/* Where segments overtake each other, the first is the first that was sent. */
+	if (err == 0 && iw_unlikely(r->rtr_expected) && (in_order || seq == 0))
 		err = first_frame(r, h, payload, len, why);
 	if (err == 0 && h->opcode == IW_OP_RRESP)
 		err = check_response(r, h, len, in_order, why);

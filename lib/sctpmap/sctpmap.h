@@ -14,7 +14,8 @@
  *           while (iw_dss_next(s, &u)) ...      what came of it, in the order in which it counts
  *   out:    iw_sctpmap_control(a, &m)           a control message that may go now
  *                                            -> iw_sctpmap_control_taken(a, m.stream)
- *           iw_dss_room(s), iw_dss_stamp(s)     segments: the caller puts the DDP-SSN in front
+ *           iw_dss_room(s), iw_dss_ssn(s)       a segment: the caller puts the DDP-SSN in front
+ *                                            -> iw_dss_taken(s)
  *   acks:   s = iw_sctpmap_acked(a, stream, n)
  *   end:    iw_sctpmap_down(a)                  nothing is sent or expected any more
  *

@@ -207,7 +207,10 @@ static void never_was(struct iw_dss *s)
 
 static void end(struct iw_dss *s)
 {
-	if (s->tx_last || s->ending)
+	bool rejecting = !s->active && s->state == IW_DSS_ENDING && s->out_len > 0;
+
+	/* A rejection is the last message, as a Terminate is. */
+	if (s->tx_last || s->ending || rejecting)
 		return;
 	if (s->state == IW_DSS_INITIATING && s->out_len > 0)
 		never_was(s);
@@ -262,9 +265,7 @@ void iw_dss_release(struct iw_dss *s)
 		iw_dss_free(s);
 		return;
 	}
-	/* A rejection of ours that was not taken yet is our last message. */
-	if (s->state != IW_DSS_ENDING || s->out_len == 0)
-		end(s);
+	end(s);
 	if (s->state != IW_DSS_ENDING)
 		iw_dss_set_state(s, IW_DSS_ENDING);
 	iw_dss_look(s);
@@ -351,7 +352,6 @@ void iw_dss_control_taken(struct iw_dss *s)
 
 	s->tx_next++;
 	s->out_len = 0;
-	/* A rejection is the last message, as is a Terminate. */
 	if (!answer_or_initiate || (!s->active && s->state == IW_DSS_ENDING && !s->ending)) {
 		s->tx_last = true;
 		s->ending = false;
@@ -379,17 +379,15 @@ uint32_t iw_dss_room(const struct iw_dss *s)
 	return (uint32_t)(IW_SCTPMAP_WINDOW - outstanding);
 }
 
-uint16_t iw_dss_stamp(struct iw_dss *s)
+uint16_t iw_dss_ssn(const struct iw_dss *s)
 {
-	assert(iw_dss_room(s) > 0);
-	return ssn_of(s, s->tx_next++);
+	return ssn_of(s, s->tx_next);
 }
 
-void iw_dss_unstamp(struct iw_dss *s, uint32_t n)
+void iw_dss_taken(struct iw_dss *s)
 {
-	assert(!s->tx_last && s->tx_next - s->tx_acked >= n);
-	s->tx_next -= n;
-	iw_dss_look(s);
+	assert(iw_dss_room(s) > 0);
+	s->tx_next++;
 }
 
 bool iw_dss_control_due(const struct iw_dss *s)
@@ -397,7 +395,7 @@ bool iw_dss_control_due(const struct iw_dss *s)
 	return s->out_len > 0 || s->ending;
 }
 
-uint64_t iw_dss_stamped(const struct iw_dss *s)
+uint64_t iw_dss_sent(const struct iw_dss *s)
 {
 	/* The first message was the Initiate or the Accept. */
 	return s->tx_next > 0 ? s->tx_next - 1 : 0;
@@ -406,4 +404,9 @@ uint64_t iw_dss_stamped(const struct iw_dss *s)
 uint64_t iw_dss_acked(const struct iw_dss *s)
 {
 	return s->tx_acked > 0 ? s->tx_acked - 1 : 0;
+}
+
+bool iw_dss_outstanding(const struct iw_dss *s)
+{
+	return s->tx_acked < s->tx_next;
 }

@@ -78,7 +78,7 @@ IW_MUST_CHECK int iw_dss_accept(struct iw_dss *s, const struct iw_dss_offer *o,
 				struct iw_fault *why);
 IW_MUST_CHECK int iw_dss_reject(struct iw_dss *s, const uint8_t *pd, size_t pd_len,
 				struct iw_fault *why);
-/* Terminate is our last message: no segment may be stamped any more. It goes as soon as it cannot
+/* Terminate is our last message: no segment may be sent any more. It goes as soon as it cannot
  * overtake a control message of ours (RFC 5043 6.6). What comes in is still taken until the peer's
  * Terminate. */
 void iw_dss_terminate(struct iw_dss *s);
@@ -107,19 +107,19 @@ bool iw_dss_next(struct iw_dss *s, struct iw_dss_unit *u);
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-/* Segments may be stamped now: so many, 0: none. */
+/* Segments may be given to SCTP now: so many, 0: none. */
 uint32_t iw_dss_room(const struct iw_dss *s);
-/* The DDP-SSN of the next segment, which will be given to SCTP before any other message of the
- * stream. Only when there is room (asserted). */
-uint16_t iw_dss_stamp(struct iw_dss *s);
-/* The last n segments stamped were not given to SCTP and will not be: their numbers are used again, a
- * session has no gaps (RFC 5043 6). */
-void iw_dss_unstamp(struct iw_dss *s, uint32_t n);
+/* The DDP-SSN of the next segment. */
+uint16_t iw_dss_ssn(const struct iw_dss *s);
+/* SCTP has taken that segment: only when there was room (asserted). */
+void iw_dss_taken(struct iw_dss *s);
 /* Our control message was not taken yet: the Initiate, the answer, the Terminate. */
 bool iw_dss_control_due(const struct iw_dss *s);
-/* Segments stamped, and those of them that SCTP has had acknowledged cumulatively. */
-uint64_t iw_dss_stamped(const struct iw_dss *s);
+/* Segments taken by SCTP, and those of them that it has had acknowledged cumulatively. */
+uint64_t iw_dss_sent(const struct iw_dss *s);
 uint64_t iw_dss_acked(const struct iw_dss *s);
+/* Messages of ours of any kind that are not acknowledged yet. */
+bool iw_dss_outstanding(const struct iw_dss *s);
 /* Both ends have said their last and all of ours is acknowledged: nothing of it is outstanding, its
  * stream is free for another, whoever still holds it. */
 bool iw_dss_over(const struct iw_dss *s);

@@ -105,7 +105,7 @@ static void send_some(int e, uint16_t k, unsigned n)
 	       ends[e].nline < LINE_MAX - 8) {
 		uint64_t seq = given[e][k]++;
 
-		must(iw_dss_stamped(s) == seq);
+		must(iw_dss_sent(s) == seq);
 		map_end_sends(&ends[e], s, (uint8_t)seq, 1 + seq % 50);
 	}
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The simulator: two engines, a seeded stream between them, time as a variable. Each seed picks a
+ * The simulator: two engines, a seeded stream between them, or messages that arrive in any order, time as
+ * a variable. Each seed picks a
  * configuration, a load and a misfortune, and then these must hold:
  *   - every operation completes exactly once, whatever happens;
  *   - no octet is wrong, none lands where it does not belong, none lands after a revocation, none
@@ -49,6 +50,7 @@ struct side {
 	uint8_t sink[REGION + 32];
 	uint8_t recv[SENDS][RECV_CAP];
 	uint32_t target_stag, source_stag, sink_stag;
+	uint32_t fresh; /* over messages: no Write has gone to the peer's target behind that */
 	struct posted op[OPS];
 	unsigned nops, want;
 	unsigned sends;            /* posted */
@@ -107,6 +109,8 @@ static void configure(struct run *r)
 	a->rev = bits & 16 ? 2 : 1;
 	a->peer_to_peer = a->rev == 2 && bits & 32;
 	a->rtr = (uint8_t)(1 + rng_below(&r->rng, 7));
+	if (r->p.sctp) /* where a Send as RTR is not agreed on */
+		a->rtr |= rng_below(&r->rng, 2) ? IW_RTR_WRITE : IW_RTR_READ;
 	b->rtr = (uint8_t)(bits & 64 ? a->rtr : 7);
 	a->ird = (uint16_t)(1 + rng_below(&r->rng, 5));
 	a->ord = (uint16_t)(1 + rng_below(&r->rng, 5));
@@ -178,6 +182,12 @@ static bool post_one(struct run *r, struct side *s)
 		o->kind = IW_OPK_WRITE;
 		o->len = some_length(r, REGION);
 		o->to = (uint32_t)rng_below(&r->rng, REGION - o->len + 1);
+		if (r->p.sctp) {
+			/* Segments are placed in any order: what overlaps would have two ends. */
+			o->len = some_length(r, IW_MIN(3000u, REGION - s->fresh));
+			o->to = s->fresh;
+			s->fresh += o->len;
+		}
 		break;
 	default:
 		o->kind = IW_OPK_READ;
@@ -233,6 +243,17 @@ static const struct posted *nth_send(const struct side *from, unsigned n)
 	return NULL;
 }
 
+/* What was written before a Send is there when that is delivered (RFC 5041 5.4). */
+static bool writes_before(struct run *r, const struct side *s, const struct posted *send)
+{
+	for (const struct posted *o = s->peer->op; o < send; o++)
+		if (o->kind == IW_OPK_WRITE &&
+		    !pattern_is(s->target + 16 + o->to, o->len, o->id, 0))
+			return fail(r, "%s: a Send was delivered before an earlier Write was there",
+				    s->e->name);
+	return true;
+}
+
 static bool check_receive(struct run *r, struct side *s, const struct iw_completion *c)
 {
 	unsigned i = (unsigned)(c->cookie - 1000);
@@ -252,7 +273,7 @@ static bool check_receive(struct run *r, struct side *s, const struct iw_complet
 			    o ? o->len : 0);
 	if (!pattern_is(s->recv[i], o->len, o->id, 0))
 		return fail(r, "%s: receive %u has wrong octets", s->e->name, i);
-	return true;
+	return !r->p.sctp || writes_before(r, s, o);
 }
 
 static bool check_sent(struct run *r, struct side *s, const struct iw_completion *c, unsigned *next)
@@ -472,7 +493,7 @@ static bool judge(struct run *r)
 	return true;
 }
 
-static bool simulate(uint64_t seed, enum misfortune what, char failure[300])
+static bool simulate(uint64_t seed, enum misfortune what, bool sctp, char failure[300])
 {
 	static struct run r;
 	bool ok;
@@ -482,6 +503,8 @@ static bool simulate(uint64_t seed, enum misfortune what, char failure[300])
 	r.rng = seed * MISFORTUNES + (uint64_t)what;
 	r.what = what;
 	pair_init(&r.p, seed);
+	r.p.sctp = sctp;
+	r.p.reorder = rng_below(&r.rng, 200);
 	r.a.e = &r.p.a;
 	r.b.e = &r.p.b;
 	configure(&r);
@@ -515,10 +538,30 @@ static uint64_t number(const char *text)
 	return n;
 }
 
+static bool run_seeds(unsigned test, enum misfortune what, bool sctp, uint64_t first,
+		      uint64_t seeds)
+{
+	const char *joint = sctp ? "messages" : "streams";
+	unsigned long long seed;
+	char failure[300];
+	bool ok = true;
+
+	for (seed = first; seed < first + seeds && ok; seed++)
+		ok = simulate(seed, what, sctp, failure);
+	if (ok)
+		printf("ok %u - %s %s, seeds %llu to %llu\n", test, misfortune_names[what], joint,
+		       (unsigned long long)first, seed - 1);
+	else
+		printf("not ok %u - %s %s\n# seed %llu: %s\n", test, misfortune_names[what], joint,
+		       seed - 1, failure);
+	fflush(stdout);
+	return ok;
+}
+
 int main(int argc, char **argv)
 {
-	uint64_t seeds = 1000, first = 1, seed;
-	unsigned failed = 0, what;
+	uint64_t seeds = 1000, first = 1;
+	unsigned failed = 0, test = 0, what;
 	int i;
 
 	for (i = 1; i + 1 < argc; i += 2) {
@@ -533,23 +576,14 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: sim [--seeds N] [--first SEED]\n");
 		return 2;
 	}
-	printf("1..%d\n", MISFORTUNES);
-	for (what = 0; what < MISFORTUNES; what++) {
-		char failure[300];
-		bool ok = true;
+	/* SCTP itself finds what was corrupted. */
+	printf("1..%d\n", 2 * MISFORTUNES - 1);
+	for (what = 0; what < 2 * MISFORTUNES; what++) {
+		enum misfortune m = (enum misfortune)(what % MISFORTUNES);
+		bool sctp = what >= MISFORTUNES;
 
-		for (seed = first; seed < first + seeds && ok; seed++)
-			ok = simulate(seed, (enum misfortune)what, failure);
-		if (ok) {
-			printf("ok %u - %s streams, seeds %llu to %llu\n", what + 1,
-			       misfortune_names[what], (unsigned long long)first,
-			       (unsigned long long)(first + seeds - 1));
-		} else {
-			failed++;
-			printf("not ok %u - %s streams\n# seed %llu: %s\n", what + 1,
-			       misfortune_names[what], (unsigned long long)(seed - 1), failure);
-		}
-		fflush(stdout);
+		if (!sctp || m != CORRUPT)
+			failed += !run_seeds(++test, m, sctp, first, seeds);
 	}
 	return failed ? 1 : 0;
 }

@@ -159,8 +159,158 @@ static void end_start(struct pair *p, struct end *e)
 	iw_conn_set_emss(e->conn, 1448);
 }
 
+/* --- association --- */
+
+static void assoc_start(struct end *e, size_t chunk)
+{
+	struct iw_sctpmap_cfg cfg = { .mem = &e->mem.mem,
+				      .hold = &e->spill,
+				      .initiator = e->cfg.mpa.initiator,
+				      .streams = 3 };
+	struct iw_sctpmap_peer peer = { true, IW_SCTP_ADAPTATION_DDP, 3, 3 };
+
+	CHECK(iw_sctpmap_new(&e->assoc, &cfg, NULL) == 0);
+	CHECK(iw_sctpmap_up(e->assoc, &peer, NULL) == 0);
+	iw_sctpmap_set_chunk(e->assoc, chunk);
+	e->rcfg.early_max = IW_SCTPMAP_WINDOW;
+}
+
+static void msg_put(struct wire *w, uint16_t stream, uint32_t ppid, const void *hdr, size_t hdr_len,
+		    const struct iw_vec *vec, size_t nvec)
+{
+	struct wire_msg m = { .stream = stream, .ppid = ppid, .len = hdr_len };
+	size_t at = hdr_len;
+
+	for (size_t i = 0; i < nvec; i++)
+		m.len += vec[i].len;
+	m.data = malloc(m.len);
+	CHECK(m.data != NULL);
+	memcpy(m.data, hdr, hdr_len);
+	for (size_t i = 0; i < nvec; at += vec[i++].len)
+		memcpy(m.data + at, vec[i].base, vec[i].len);
+	if (w->nmsgs == w->cap_msgs) {
+		w->cap_msgs = 2 * w->cap_msgs + 16;
+		w->msgs = realloc(w->msgs, w->cap_msgs * sizeof(*w->msgs));
+		CHECK(w->msgs != NULL);
+	}
+	w->msgs[w->nmsgs++] = m;
+	w->len += m.len;
+	w->sent += m.len;
+}
+
+static struct wire_msg msg_take(struct wire *w, size_t i)
+{
+	struct wire_msg m = w->msgs[i];
+
+	memmove(&w->msgs[i], &w->msgs[i + 1], (--w->nmsgs - i) * sizeof(m));
+	w->len -= m.len;
+	return m;
+}
+
+static bool send_control(struct end *e)
+{
+	struct iw_sctpmap_msg m;
+	bool moved = false;
+
+	while (iw_sctpmap_control(e->assoc, &m)) {
+		msg_put(e->out, m.stream, m.ppid, m.data, m.len, NULL, 0);
+		iw_sctpmap_control_taken(e->assoc, m.stream);
+		moved = true;
+	}
+	return moved;
+}
+
+static struct end *other(struct pair *p, const struct end *e)
+{
+	return e == &p->a ? &p->b : &p->a;
+}
+
+/* What has arrived at e is acknowledged. */
+static void acknowledge(struct pair *p, struct end *e)
+{
+	struct end *from = other(p, e);
+	uint32_t n = e->in->arrived;
+
+	e->in->arrived = 0;
+	if (n > 0 && iw_sctpmap_acked(from->assoc, 0, n))
+		iw_conn_acked(from->conn, p->now);
+}
+
+static bool end_send_msgs(struct pair *p, struct end *e)
+{
+	const struct iw_conn_msg *m;
+	bool moved = send_control(e);
+
+	while (!p->cut && e->out->len < e->out->window &&
+	       (m = iw_conn_next_msg(e->conn, p->now)) != NULL) {
+		CHECK(m->bytes <= IW_SCTP_SSN_LEN + iw_conn_mulpdu(e->conn));
+		msg_put(e->out, m->stream, m->ppid, m->hdr, m->hdr_len, m->vec, m->nvec);
+		iw_conn_msg_taken(e->conn, p->now);
+		p->cut = e->out->sent >= e->out->cut_at;
+		end_poll(p, e);
+		moved = true;
+		if (rng_below(&p->rng, 4) == 0)
+			break;
+	}
+	/* The last segment may have been the reason for the session's Terminate. */
+	if (!p->cut)
+		moved |= iw_conn_next_msg(e->conn, p->now) != NULL && e->out->len == 0;
+	moved |= send_control(e);
+	end_poll(p, e);
+	return moved;
+}
+
+static bool end_receive_msg(struct pair *p, struct end *e)
+{
+	struct wire *w = e->in;
+	struct wire_msg m;
+	struct iw_dss *s;
+
+	if (w->nmsgs == 0 || rng_below(&p->rng, 5) == 0)
+		acknowledge(p, e);
+	if (w->nmsgs == 0 || p->now < w->not_before)
+		return false;
+	m = msg_take(w, rng_below(&p->rng, IW_MIN(w->nmsgs, p->reorder + 1)));
+	if (p->delay_ns != 0)
+		w->not_before = p->now + rng_below(&p->rng, p->delay_ns);
+	s = iw_sctpmap_receive(e->assoc, m.stream, m.ppid, m.data, m.len);
+	w->arrived++;
+	if (s) {
+		CHECK(s == iw_conn_session(e->conn));
+		iw_conn_arrived(e->conn, p->now);
+	}
+	free(m.data); /* it was lent: nothing may be kept of it */
+	end_poll(p, e);
+	return true;
+}
+
+/* The Initiate arrives at once: a responder's connection begins with it. */
+static void pair_start_sctp(struct pair *p)
+{
+	size_t chunk = p->chunk == 0 ? 518 + rng_below(&p->rng, 2000) : 1452;
+	struct wire_msg m;
+
+	assoc_start(&p->a, chunk);
+	assoc_start(&p->b, chunk);
+	p->a.cfg.assoc = p->a.assoc;
+	end_start(p, &p->a);
+	CHECK(send_control(&p->a));
+	m = msg_take(&p->ab, 0);
+	p->b.cfg.session = iw_sctpmap_receive(p->b.assoc, m.stream, m.ppid, m.data, m.len);
+	CHECK(p->b.cfg.session != NULL);
+	free(m.data);
+	p->ab.arrived++;
+	end_start(p, &p->b);
+	iw_conn_arrived(p->b.conn, p->now);
+	end_poll(p, &p->b);
+}
+
 void pair_start(struct pair *p)
 {
+	if (p->sctp) {
+		pair_start_sctp(p);
+		return;
+	}
 	end_start(p, &p->a);
 	end_start(p, &p->b);
 }
@@ -168,6 +318,7 @@ void pair_start(struct pair *p)
 static void end_free(struct end *e)
 {
 	iw_conn_free(e->conn);
+	iw_sctpmap_free(e->assoc);
 	iw_rdmap_free(e->rdmap);
 	iw_stag_table_free(e->stags);
 	iw_pool_fini(&e->spill);
@@ -175,12 +326,20 @@ static void end_free(struct end *e)
 	CHECK(e->mem.live == 0); /* nothing is left behind */
 }
 
+static void wire_free(struct wire *w)
+{
+	while (w->nmsgs > 0)
+		free(w->msgs[--w->nmsgs].data);
+	free(w->msgs);
+	free(w->buf);
+}
+
 void pair_free(struct pair *p)
 {
 	end_free(&p->a);
 	end_free(&p->b);
-	free(p->ab.buf);
-	free(p->ba.buf);
+	wire_free(&p->ab);
+	wire_free(&p->ba);
 }
 
 /* Octets leave at the front: they are moved down only when as many again have left. */
@@ -327,8 +486,10 @@ static void lose(struct pair *p, struct end *e)
 {
 	struct iw_fault why = { 0 };
 
-	while (!p->cut_loses && end_receive(p, e))
+	while (!p->cut_loses && (p->sctp ? end_receive_msg(p, e) : end_receive(p, e)))
 		;
+	if (p->sctp)
+		iw_sctpmap_down(e->assoc);
 	iw_fail(&why, IW_E_OS, "test: the connection was cut");
 	iw_conn_lost(e->conn, &why, p->now);
 	end_poll(p, e);
@@ -340,15 +501,15 @@ bool pair_step(struct pair *p)
 
 	if (p->cut)
 		return false;
-	moved = end_send(p, &p->a);
-	moved |= end_send(p, &p->b);
+	moved = p->sctp ? end_send_msgs(p, &p->a) : end_send(p, &p->a);
+	moved |= p->sctp ? end_send_msgs(p, &p->b) : end_send(p, &p->b);
 	if (p->cut) {
 		lose(p, &p->a);
 		lose(p, &p->b);
 		return true;
 	}
-	moved |= end_receive(p, &p->b);
-	moved |= end_receive(p, &p->a);
+	moved |= p->sctp ? end_receive_msg(p, &p->b) : end_receive(p, &p->b);
+	moved |= p->sctp ? end_receive_msg(p, &p->a) : end_receive(p, &p->a);
 	return moved;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Two engines joined by a stream in memory: what the unit tests of conn and the simulator share.
- * Time is a variable; chunk sizes, delays and cuts come from one seed.
+ * Two engines joined in memory, by a stream or by an association whose messages arrive in any order:
+ * what the unit tests of conn and the simulator share. Time is a variable; chunk sizes, delays,
+ * orders and cuts come from one seed.
  */
 #ifndef TESTS_UNIT_PAIR_H
 #define TESTS_UNIT_PAIR_H
@@ -29,7 +30,15 @@ struct test_mem {
 };
 void test_mem_init(struct test_mem *t);
 
-/* One direction of a TCP connection. */
+/* A message of the association. */
+struct wire_msg {
+	uint16_t stream;
+	uint32_t ppid;
+	size_t len;
+	uint8_t *data;
+};
+
+/* One direction of a TCP connection, or of an association. */
 struct wire {
 	uint8_t *buf;
 	size_t off, len, cap; /* octets on their way */
@@ -39,6 +48,10 @@ struct wire {
 	uint64_t sent;   /* octets ever sent */
 	uint64_t cut_at; /* the connection is lost when that many were sent; UINT64_MAX: never */
 	uint64_t not_before; /* nothing arrives before this time */
+	/* Association: */
+	struct wire_msg *msgs; /* on their way */
+	size_t nmsgs, cap_msgs;
+	uint32_t arrived; /* not acknowledged yet */
 };
 
 #define LOG_MAX 4096
@@ -51,6 +64,7 @@ struct end {
 	struct iw_conn *conn;
 	struct iw_conn_cfg cfg;
 	struct iw_rdmap_cfg rcfg;
+	struct iw_sctpmap *assoc;
 	uint8_t scratch[65536 + 8192];
 	size_t scratch_len; /* how much of it is used */
 	struct wire *out, *in;
@@ -77,6 +91,8 @@ struct pair {
 	uint64_t delay_ns; /* most delay of a chunk; 0: none */
 	bool cut;          /* the connection was lost */
 	bool cut_loses;    /* and with it what was on its way */
+	bool sctp;         /* set before pair_start */
+	size_t reorder;    /* a message overtakes at most so many */
 };
 
 /* Defaults: Rev 2, CRC, no markers, EMSS 1448, IRD = ORD = 4, queues of 64. Change cfg of the ends,

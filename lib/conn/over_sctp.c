@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Over SCTP: a DDP stream session of sctpmap. Its units go to the ULP's decision or to RDMAP, RDMAP's
+ * segments become messages one by one, each with its DDP-SSN in front.
+ */
+#include "conn/conn.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "conn/internal.h"
+
+#define SETUP_NS IW_SEC(10)
+
+struct over_sctp {
+	struct iw_dss *session;
+	struct iw_sctpmap *assoc;
+	struct iw_mpa_params params;
+	uint64_t setup_at; /* initiator: an answer is expected by then */
+	bool refused;      /* the peer's layer did not want the session */
+	bool pending;      /* msg holds a segment that was not taken yet */
+	struct iw_conn_msg msg;
+};
+
+static size_t size(void)
+{
+	return sizeof(struct over_sctp);
+}
+
+_Static_assert((int)IW_DSS_RTR_SEND == IW_RTR_SEND && (int)IW_DSS_RTR_WRITE == IW_RTR_WRITE &&
+		       (int)IW_DSS_RTR_READ == IW_RTR_READ,
+	       "forms of RTR");
+_Static_assert(IW_SCTP_PD_MAX <= IW_MPA_PD_MAX, "Private Data fits the parameters");
+
+static struct iw_dss_offer offer_of(const struct iw_mpa_cfg *m)
+{
+	return (struct iw_dss_offer){
+		.enhanced = m->rev >= 2,
+		.peer_to_peer = m->peer_to_peer,
+		.rtr = m->rtr,
+		.ird = m->ird,
+		.ord = m->ord,
+		.ird_max = m->ird_max,
+		.pd = m->pd,
+		.pd_len = m->pd_len,
+	};
+}
+
+/* Between queues of what was agreed on and those who ask for it in MPA's words. */
+static void take_params(struct over_sctp *o)
+{
+	const struct iw_dss_params *p = iw_dss_params(o->session);
+
+	o->params = (struct iw_mpa_params){
+		.rev = p->enhanced ? 2 : 1,
+		.peer_rev = p->enhanced ? 2 : 1,
+		.enhanced = p->enhanced,
+		.crc = true, /* SCTP's own, which cannot be switched off */
+		.peer_ird = p->peer_ird,
+		.peer_ord = p->peer_ord,
+		.ird = p->ird,
+		.ord = p->ord,
+		.peer_to_peer = p->peer_to_peer,
+		.rtr = p->rtr,
+		.dv = 1,
+		.pd_len = p->pd_len,
+	};
+	memcpy(o->params.pd, p->pd, p->pd_len);
+}
+
+static int init(struct iw_conn *c, uint64_t now, struct iw_fault *why)
+{
+	struct over_sctp *o = (struct over_sctp *)(void *)c->space;
+	const struct iw_mpa_cfg *m = &c->cfg.mpa;
+	struct iw_dss_offer offer = offer_of(m);
+	int err = 0;
+
+	c->sctp = o;
+	o->session = c->cfg.session;
+	o->setup_at = IW_TIME_NEVER;
+	if (m->initiator) {
+		err = iw_dss_initiate(&o->session, c->cfg.assoc, &offer, why);
+		o->setup_at = iw_time_add(now, m->timeout_ns != 0 ? m->timeout_ns : SETUP_NS);
+	}
+	if (err == 0)
+		o->assoc = iw_dss_assoc(o->session);
+	return err;
+}
+
+static void fini(struct iw_conn *c)
+{
+	iw_dss_release(c->sctp->session);
+}
+
+struct iw_dss *iw_conn_session(const struct iw_conn *c)
+{
+	return c->sctp != NULL ? c->sctp->session : NULL;
+}
+
+/* --- what the life of a connection asks ------------------------------------------------------- */
+
+static bool may_send(const struct iw_conn *c)
+{
+	return iw_dss_state(c->sctp->session) == IW_DSS_OPEN;
+}
+
+static bool sending(const struct iw_conn *c)
+{
+	const struct over_sctp *o = c->sctp;
+
+	return o->pending || iw_dss_outstanding(o->session) || iw_dss_control_due(o->session);
+}
+
+/* The association has them, whatever becomes of the connection. */
+static bool last_words(const struct iw_conn *c)
+{
+	(void)c;
+	return false;
+}
+
+static uint64_t deadline(const struct iw_conn *c)
+{
+	return c->state == IW_CONN_SETUP ? c->sctp->setup_at : IW_TIME_NEVER;
+}
+
+static int timeout(struct iw_conn *c, uint64_t now, struct iw_fault *why)
+{
+	if (now < deadline(c))
+		return 0;
+	return iw_fail(why, IW_E_TIMEOUT, "sctp: no answer to the Initiate on stream %u",
+		       (uint32_t)iw_dss_stream(c->sctp->session));
+}
+
+static int peer_ended(struct iw_conn *c, struct iw_fault *why)
+{
+	if (c->state != IW_CONN_SETUP)
+		return 0;
+	return iw_fail(why, IW_E_CLOSED, "sctp: the session ended before it was agreed on");
+}
+
+static int accept(struct iw_conn *c, uint16_t ird, uint16_t ord, const uint8_t *pd, size_t pd_len,
+		  struct iw_fault *why)
+{
+	struct iw_dss_offer offer = {
+		.rtr = c->cfg.mpa.rtr,
+		.ird = ird,
+		.ord = ord,
+		.pd = pd,
+		.pd_len = pd_len,
+	};
+	int err = iw_dss_accept(c->sctp->session, &offer, why);
+
+	if (err == 0)
+		take_params(c->sctp);
+	return err;
+}
+
+static int reject(struct iw_conn *c, const uint8_t *pd, size_t pd_len, struct iw_fault *why)
+{
+	return iw_dss_reject(c->sctp->session, pd, pd_len, why);
+}
+
+/* The peer may be one that knows RFC 5043 alone: an enhanced Initiate fits no sequence there. */
+static bool retry_rev1(const struct iw_conn *c)
+{
+	return c->sctp->refused && c->cfg.mpa.rev >= 2;
+}
+
+static const struct iw_mpa_params *params(const struct iw_conn *c)
+{
+	return &c->sctp->params;
+}
+
+static size_t mulpdu(const struct iw_conn *c)
+{
+	return iw_sctpmap_mulpdu(c->sctp->assoc);
+}
+
+static bool has_batch(const struct iw_conn *c)
+{
+	return c->sctp->pending;
+}
+
+static void drop_batch(struct iw_conn *c)
+{
+	c->sctp->pending = false;
+	if (c->rdmap != NULL)
+		iw_rdmap_hold(c->rdmap, false);
+}
+
+/* The peer learns of it at once, not when the connection is freed. */
+static void closed(struct iw_conn *c)
+{
+	drop_batch(c);
+	iw_dss_terminate(c->sctp->session);
+}
+
+static const char *stalled(const struct iw_conn *c)
+{
+	(void)c;
+	return "the association takes no messages";
+}
+
+const struct below iw_conn_over_sctp = {
+	.init = init,
+	.fini = fini,
+	.size = size,
+	.may_send = may_send,
+	.sending = sending,
+	.last_words = last_words,
+	.deadline = deadline,
+	.timeout = timeout,
+	.peer_ended = peer_ended,
+	.accept = accept,
+	.reject = reject,
+	.retry_rev1 = retry_rev1,
+	.params = params,
+	.mulpdu = mulpdu,
+	.has_batch = has_batch,
+	.drop_batch = drop_batch,
+	.closed = closed,
+	.stalled = stalled,
+};
+
+/* --- in --------------------------------------------------------------------------------------- */
+
+static void take_segment(struct iw_conn *c, const struct iw_dss_unit *u, uint64_t now)
+{
+	struct iw_fault why;
+
+	c->counts.rx_octets += IW_SCTP_SSN_LEN + u->len;
+	if (c->fault.err != 0 || c->rdmap == NULL)
+		return;
+	iw_fault_none(&why);
+	c->counts.rx_fpdus++;
+	if (iw_rdmap_receive_seq(c->rdmap, u->seq, u->data, u->len, now, &why) < 0)
+		iw_conn_fault(c, &why, now);
+}
+
+static void accepted(struct iw_conn *c, const struct iw_dss_unit *u, uint64_t now)
+{
+	take_params(c->sctp);
+	if (c->state != IW_CONN_SETUP)
+		return;
+	if (u->why != NULL)
+		iw_conn_unacceptable(c, u->why, now);
+	else
+		iw_conn_established(c, now);
+}
+
+static void refused(struct iw_conn *c)
+{
+	struct iw_fault why = { 0 };
+
+	c->sctp->refused = true;
+	iw_fail(&why, IW_E_REJECTED,
+		"sctp: the peer answered the %sInitiate with Terminate: it has no place for the "
+		"session%s",
+		c->cfg.mpa.rev >= 2 ? "Enhanced " : "",
+		c->cfg.mpa.rev >= 2 ? ", or does not know RFC 6581" : "");
+	iw_conn_closed(c, &why, false);
+}
+
+static void take_unit(struct iw_conn *c, const struct iw_dss_unit *u, uint64_t now)
+{
+	switch (u->kind) {
+	case IW_DSS_SEGMENT:
+		take_segment(c, u, now);
+		return;
+	case IW_DSS_REQUEST:
+		take_params(c->sctp);
+		c->decide_at = iw_time_add(now, c->cfg.decide_ns);
+		iw_conn_event(c, IW_EVENT_REQUEST, NULL, false);
+		return;
+	case IW_DSS_ACCEPTED:
+		accepted(c, u, now);
+		return;
+	case IW_DSS_REJECTED:
+		take_params(c->sctp);
+		iw_conn_rejected(c);
+		iw_conn_closed(c, NULL, false);
+		return;
+	case IW_DSS_REFUSED:
+		refused(c);
+		return;
+	case IW_DSS_TERMINATED:
+		iw_conn_peer_ended(c, now);
+		return;
+	case IW_DSS_FAULT:
+		iw_conn_fault(c, u->why, now);
+		return;
+	}
+}
+
+void iw_conn_arrived(struct iw_conn *c, uint64_t now)
+{
+	struct iw_dss_unit u;
+
+	c->last_rx = now;
+	while (iw_dss_next(c->sctp->session, &u))
+		if (c->state != IW_CONN_CLOSED)
+			take_unit(c, &u, now);
+}
+
+void iw_conn_acked(struct iw_conn *c, uint64_t now)
+{
+	c->last_tx = now;
+}
+
+/* --- out -------------------------------------------------------------------------------------- */
+
+bool iw_conn_sctp_wants_tx(const struct iw_conn *c)
+{
+	const struct over_sctp *o = c->sctp;
+
+	if (c->state == IW_CONN_CLOSED)
+		return false;
+	return c->state != IW_CONN_OPEN || o->pending ||
+	       (iw_rdmap_wants_tx(c->rdmap) && iw_dss_room(o->session) > 0);
+}
+
+/* RDMAP's next segment into o->msg. */
+static bool cut(struct iw_conn *c, uint64_t now)
+{
+	struct over_sctp *o = c->sctp;
+	struct iw_conn_msg *m = &o->msg;
+	const struct iw_fault *why;
+	struct iw_segment seg;
+
+	if (!iw_conn_may_fill(c) || iw_dss_room(o->session) == 0)
+		return false;
+	o->pending = iw_rdmap_pull(c->rdmap, iw_sctpmap_mulpdu(o->assoc), &seg, now) > 0;
+	if (o->pending) {
+		m->stream = iw_dss_stream(o->session);
+		m->ppid = iw_sctpmap_profile(o->assoc)->ppid_segment;
+		iw_put_be16(m->hdr, iw_dss_ssn(o->session));
+		memcpy(m->hdr + IW_SCTP_SSN_LEN, seg.hdr, seg.hdr_len);
+		m->hdr_len = IW_SCTP_SSN_LEN + seg.hdr_len;
+		m->untagged = !(seg.hdr[0] & 0x80);
+		m->nvec = seg.npayload;
+		memcpy(m->vec, seg.payload, seg.npayload * sizeof(seg.payload[0]));
+		m->bytes = m->hdr_len + seg.payload_len;
+		iw_rdmap_pulled(c->rdmap, iw_dss_sent(o->session) + 1);
+		iw_rdmap_hold(c->rdmap, true);
+		c->last_tx = now;
+	}
+	/* The source of a Response was revoked: that was found on the way out. */
+	why = iw_rdmap_fault(c->rdmap);
+	if (iw_unlikely(why != NULL))
+		iw_conn_fault(c, why, now);
+	return o->pending;
+}
+
+/* Behind the last segment: the session's Terminate, which the association sends. */
+static void shut(struct iw_conn *c, uint64_t now)
+{
+	struct iw_dss *s = c->sctp->session;
+	bool rejected = iw_dss_state(s) == IW_DSS_ENDING;
+
+	if (!rejected)
+		iw_dss_terminate(s);
+	iw_conn_shut(c, now);
+	/* A rejection is the end of the session, of which the association takes care. */
+	if (rejected)
+		iw_conn_closed(c, NULL, false);
+}
+
+const struct iw_conn_msg *iw_conn_next_msg(struct iw_conn *c, uint64_t now)
+{
+	struct over_sctp *o = c->sctp;
+
+	if (o->pending || cut(c, now))
+		return &o->msg;
+	if (c->state != IW_CONN_CLOSED && iw_conn_all_out(c))
+		shut(c, now);
+	return NULL;
+}
+
+void iw_conn_msg_taken(struct iw_conn *c, uint64_t now)
+{
+	struct over_sctp *o = c->sctp;
+
+	assert(o->pending);
+	o->pending = false;
+	c->last_tx = now;
+	c->counts.tx_octets += o->msg.bytes;
+	c->counts.tx_fpdus++;
+	iw_dss_taken(o->session);
+	iw_rdmap_hold(c->rdmap, false);
+	iw_rdmap_sent(c->rdmap, iw_dss_sent(o->session));
+}

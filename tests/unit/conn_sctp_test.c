@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* A connection over a DDP stream session: what is other than over TCP. */
+#include "conn/conn.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pair.h"
+#include "util/num.h"
+#include "wire/ddp.h"
+#include "wire/sctpddp.h"
+
+static struct pair *pair(void)
+{
+	static struct pair p;
+
+	pair_init(&p, 1);
+	p.sctp = true;
+	return &p;
+}
+
+static struct pair *open_pair(void)
+{
+	struct pair *p = pair();
+
+	pair_start(p);
+	pair_run(p);
+	assert_int_equal(iw_conn_state(p->a.conn), IW_CONN_OPEN);
+	assert_int_equal(iw_conn_state(p->b.conn), IW_CONN_OPEN);
+	return p;
+}
+
+static void post_send(struct pair *p, struct end *e, void *mem, size_t len, uint64_t cookie)
+{
+	struct iw_op op = { .cookie = cookie, .kind = IW_OPK_SEND, .nsge = 1 };
+
+	op.sge[0] = (struct iw_vec){ mem, len };
+	assert_int_equal(iw_rdmap_post(e->rdmap, &op, p->now), 0);
+}
+
+static uint16_t control_fn(const struct wire_msg *m)
+{
+	return m->ppid == IW_SCTP_PPID_CONTROL ? iw_get_be16(m->data + 2) : 0;
+}
+
+/* SCTP-30: the ULPs see Private Data, depths, and each other's end as over TCP */
+static void session_is_set_up_used_and_closed(void **state)
+{
+	struct pair *p = pair();
+	uint8_t out[4000], in[4000];
+
+	(void)state;
+	p->a.cfg.mpa.pd = (const uint8_t *)"hi";
+	p->a.cfg.mpa.pd_len = 2;
+	p->b.ird = 2;
+	pair_start(p);
+	pair_run(p);
+	assert_true(end_has_event(&p->b, IW_EVENT_REQUEST));
+	assert_true(end_has_event(&p->a, IW_EVENT_ESTABLISHED));
+	assert_memory_equal(iw_conn_params(p->b.conn)->pd, "hi", 2);
+	assert_int_equal(iw_conn_params(p->a.conn)->rev, 2);
+	assert_int_equal(iw_conn_params(p->a.conn)->ord, 2);
+	assert_true(iw_conn_params(p->a.conn)->crc);
+	assert_int_equal(iw_conn_mulpdu(p->a.conn), 1450);
+	assert_false(iw_conn_aligned(p->a.conn));
+	pattern_fill(out, sizeof(out), 1, 0);
+	assert_int_equal(iw_rdmap_post_recv(p->b.rdmap, 9, in, sizeof(in)), 0);
+	post_send(p, &p->a, out, sizeof(out), 3);
+	pair_run(p);
+	assert_int_equal(p->b.done[0].len, sizeof(in));
+	assert_true(pattern_is(in, sizeof(in), 1, 0));
+	/* Its octets were copied: the operation is done when SCTP has taken them. */
+	assert_int_equal(p->a.done[0].cookie, 3);
+	assert_int_equal(iw_conn_counts(p->a.conn)->tx_fpdus, 3);
+	assert_int_equal(iw_conn_counts(p->b.conn)->rx_fpdus, 3);
+	iw_conn_close(p->a.conn, p->now);
+	pair_run(p);
+	assert_true(end_has_event(&p->b, IW_EVENT_PEER_CLOSED));
+	assert_int_equal(iw_conn_state(p->a.conn), IW_CONN_FIN_SENT);
+	iw_conn_close(p->b.conn, p->now);
+	pair_run(p);
+	assert_int_equal(end_closed_fault(&p->a)->err, 0);
+	assert_int_equal(end_closed_fault(&p->b)->err, 0);
+	assert_int_equal(iw_sctpmap_sessions(p->a.assoc), 0);
+	assert_int_equal(iw_sctpmap_sessions(p->b.assoc), 0);
+	pair_free(p);
+}
+
+/* SCTP-77: the peer's Terminate is answered when we have said what we had to say */
+static void other_side_may_go_on_behind_the_peers_terminate(void **state)
+{
+	struct pair *p = open_pair();
+	uint8_t out[100] = { 7 }, in[100];
+
+	(void)state;
+	assert_int_equal(iw_rdmap_post_recv(p->a.rdmap, 1, in, sizeof(in)), 0);
+	iw_conn_close(p->a.conn, p->now);
+	pair_run(p);
+	post_send(p, &p->b, out, sizeof(out), 1);
+	pair_run(p);
+	assert_int_equal(p->a.ndone, 1);
+	assert_int_equal(p->a.done[0].status, 0);
+	iw_conn_close(p->b.conn, p->now);
+	pair_run(p);
+	assert_non_null(end_closed_fault(&p->a));
+	assert_int_equal(iw_sctpmap_sessions(p->a.assoc), 0);
+	pair_free(p);
+}
+
+/* SCTP-28, SCTP-13 */
+static void rejection_brings_its_private_data(void **state)
+{
+	struct pair *p = pair();
+
+	(void)state;
+	p->b.reject = true;
+	memcpy(p->b.pd, "busy", 4);
+	p->b.pd_len = 4;
+	pair_start(p);
+	pair_run(p);
+	assert_true(end_has_event(&p->a, IW_EVENT_REJECTED));
+	assert_int_equal(end_closed_fault(&p->a)->err, IW_E_REJECTED);
+	assert_int_equal(end_closed_fault(&p->b)->err, IW_E_REJECTED);
+	assert_memory_equal(iw_conn_params(p->a.conn)->pd, "busy", 4);
+	assert_false(iw_conn_retry_rev1(p->a.conn));
+	assert_int_equal(iw_sctpmap_sessions(p->a.assoc), 0);
+	pair_free(p);
+}
+
+/* A peer that knows RFC 5043 alone answers an Enhanced Initiate with Terminate. */
+static void refusal_of_the_layer_allows_another_try_without_enhancement(void **state)
+{
+	struct pair *p = pair();
+	static const uint8_t terminate[] = { 0, 0, 0, 4 };
+
+	(void)state;
+	p->b.no_answer = true;
+	pair_start(p);
+	assert_ptr_equal(iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_CONTROL, terminate, 4),
+			 iw_conn_session(p->a.conn));
+	iw_conn_arrived(p->a.conn, p->now);
+	end_poll(p, &p->a);
+	assert_int_equal(end_closed_fault(&p->a)->err, IW_E_REJECTED);
+	assert_true(iw_conn_retry_rev1(p->a.conn));
+	pair_free(p);
+}
+
+/* SCTP-26, SCTP-74: RDMAP's Terminate is a segment; the session's follows */
+static void fault_is_told_by_a_segment_and_then_the_session_ends(void **state)
+{
+	struct pair *p = open_pair();
+	uint8_t out[10] = { 0 };
+	struct wire *w = &p->ba;
+	struct iw_ddp h;
+
+	(void)state;
+	post_send(p, &p->a, out, sizeof(out), 1); /* b has no buffer for it */
+	w->not_before = UINT64_MAX;
+	for (int i = 0; i < 20; i++)
+		(void)pair_step(p);
+	assert_int_equal(w->nmsgs, 2);
+	w->not_before = 0;
+	assert_int_equal(w->msgs[0].ppid, IW_SCTP_PPID_SEGMENT);
+	assert_true(iw_ddp_decode(&h, w->msgs[0].data + 2, w->msgs[0].len - 2) > 0);
+	assert_int_equal(h.opcode, IW_OP_TERM);
+	assert_int_equal(control_fn(&w->msgs[1]), IW_SCTP_FN_TERMINATE);
+	assert_int_equal(iw_get_be16(w->msgs[1].data), iw_get_be16(w->msgs[0].data) + 1);
+	pair_run(p);
+	assert_int_equal(end_closed_fault(&p->a)->err, IW_E_PEER_TERMINATE);
+	assert_int_equal(end_closed_fault(&p->b)->err, IW_E_DDP_NOBUF);
+	assert_int_equal(iw_sctpmap_sessions(p->a.assoc), 0);
+	assert_int_equal(iw_sctpmap_sessions(p->b.assoc), 0);
+	pair_free(p);
+}
+
+/* SCTP-72, SCTP-73: the association goes down: everybody is told, nobody says anything */
+static void lost_association_ends_the_connection_without_a_word(void **state)
+{
+	struct pair *p = open_pair();
+	uint8_t out[10] = { 0 };
+	struct iw_fault why = { 0 };
+
+	(void)state;
+	post_send(p, &p->a, out, sizeof(out), 1);
+	iw_sctpmap_down(p->a.assoc);
+	iw_fail(&why, IW_E_TIMEOUT, "test: no answer");
+	iw_conn_lost(p->a.conn, &why, p->now);
+	pair_step(p);
+	assert_int_equal(p->ab.nmsgs, 0);
+	assert_int_equal(end_closed_fault(&p->a)->err, IW_E_TIMEOUT);
+	assert_int_equal(p->a.done[0].status, IW_E_TIMEOUT);
+	pair_free(p);
+}
+
+/* SCTP-22 */
+static void illegal_message_ends_the_connection(void **state)
+{
+	struct pair *p = open_pair();
+	static const uint8_t reject[] = { 0, 1, 0, 3 };
+
+	(void)state;
+	(void)iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_CONTROL, reject, 4);
+	iw_conn_arrived(p->a.conn, p->now);
+	end_poll(p, &p->a);
+	assert_int_equal(end_closed_fault(&p->a)->err, IW_E_DSS_ILLEGAL);
+	pair_run(p);
+	assert_true(end_has_event(&p->b, IW_EVENT_PEER_CLOSED));
+	pair_free(p);
+}
+
+static void initiator_waits_ten_seconds_for_an_answer(void **state)
+{
+	struct pair *p = pair();
+
+	(void)state;
+	p->b.no_answer = true;
+	p->b.cfg.decide_ns = IW_SEC(100);
+	pair_start(p);
+	pair_run(p);
+	assert_int_equal(iw_conn_deadline(p->a.conn), p->now + IW_SEC(10));
+	assert_true(pair_tick(p));
+	assert_int_equal(end_closed_fault(&p->a)->err, IW_E_TIMEOUT);
+	/* The peer's ULP learns that nobody waits any more. */
+	pair_run(p);
+	assert_int_equal(end_closed_fault(&p->b)->err, IW_E_CLOSED);
+	assert_int_equal(iw_sctpmap_sessions(p->a.assoc), 0);
+	pair_free(p);
+}
+
+/* What SCTP does not acknowledge is no progress. */
+static void silence_of_the_association_is_a_stall(void **state)
+{
+	struct pair *p = open_pair();
+	uint8_t out[10] = { 0 };
+
+	(void)state;
+	post_send(p, &p->a, out, sizeof(out), 1);
+	assert_non_null(iw_conn_next_msg(p->a.conn, p->now));
+	iw_conn_msg_taken(p->a.conn, p->now);
+	assert_int_equal(iw_conn_deadline(p->a.conn), p->now + IW_SEC(30));
+	assert_true(pair_tick(p));
+	assert_int_equal(end_closed_fault(&p->a)->err, IW_E_TIMEOUT);
+	pair_free(p);
+}
+
+/* A segment that was cut and not taken is the same one the next time, and leaves no gap when dropped. */
+static void message_stays_until_it_is_taken(void **state)
+{
+	struct pair *p = open_pair();
+	const struct iw_conn_msg *m;
+	uint8_t out[10] = { 0 };
+	uint16_t ssn;
+
+	(void)state;
+	post_send(p, &p->a, out, sizeof(out), 1);
+	m = iw_conn_next_msg(p->a.conn, p->now);
+	assert_non_null(m);
+	assert_true(m->untagged);
+	ssn = iw_get_be16(m->hdr);
+	assert_ptr_equal(iw_conn_next_msg(p->a.conn, p->now), m);
+	assert_int_equal(iw_get_be16(m->hdr), ssn);
+	iw_conn_abort(p->a.conn, p->now);
+	assert_null(iw_conn_next_msg(p->a.conn, p->now));
+	end_poll(p, &p->a);
+	pair_run(p);
+	assert_true(end_has_event(&p->b, IW_EVENT_PEER_CLOSED));
+	pair_free(p);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(session_is_set_up_used_and_closed),
+		cmocka_unit_test(other_side_may_go_on_behind_the_peers_terminate),
+		cmocka_unit_test(rejection_brings_its_private_data),
+		cmocka_unit_test(refusal_of_the_layer_allows_another_try_without_enhancement),
+		cmocka_unit_test(fault_is_told_by_a_segment_and_then_the_session_ends),
+		cmocka_unit_test(lost_association_ends_the_connection_without_a_word),
+		cmocka_unit_test(illegal_message_ends_the_connection),
+		cmocka_unit_test(initiator_waits_ten_seconds_for_an_answer),
+		cmocka_unit_test(silence_of_the_association_is_a_stall),
+		cmocka_unit_test(message_stays_until_it_is_taken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
