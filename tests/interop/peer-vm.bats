@@ -33,7 +33,7 @@ teardown_file() {
 @test "octets go in and out as they are" {
     random_file "$BATS_TEST_TMPDIR/there" 3000001
     chmod 750 "$BATS_TEST_TMPDIR/there"
-    run_here "$PEER_VM" put "$BATS_TEST_TMPDIR/there" /root
+    run_here "$PEER_VM" put "$BATS_TEST_TMPDIR/there" /tmp
     assert_status 0
     run_guest stat -c '%a %s' /tmp/there
     assert_output_is '750 3000001'
