@@ -9,7 +9,7 @@ unit_names := $(sort $(basename $(notdir $(wildcard tests/unit/*_test.c))))
 unit_support := $(filter-out %_test.c,$(wildcard tests/unit/*.c))
 fuzz_names := $(sort $(basename $(notdir $(wildcard tests/fuzz/*_fuzz.c))))
 fuzz_support := $(filter-out %_fuzz.c tests/fuzz/replay_main.c,$(wildcard tests/fuzz/*.c))
-sim_srcs := $(sort $(wildcard tests/sim/*.c)) tests/unit/pair.c
+sim_srcs := $(sort $(wildcard tests/sim/*.c)) tests/unit/pair.c tests/unit/sctp_net.c
 
 IW_UNIT_BINS := $(addprefix $(O)/tests/unit/,$(unit_names))
 IW_FUZZ_BINS := $(addprefix $(O)/tests/fuzz/,$(fuzz_names))

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Packets in: whose they are (RFC 9260 8.4, 8.5), then chunk after chunk. */
+#include "sctp/internal.h"
+
+#include <string.h>
+
+#define IN(state) (1u << (state))
+#define SET_UP    (IN(IW_SCTP_COOKIE_WAIT) | IN(IW_SCTP_COOKIE_ECHOED))
+#define DATA_OUT                                                                                   \
+	(IN(IW_SCTP_ESTABLISHED) | IN(IW_SCTP_SHUTDOWN_PENDING) | IN(IW_SCTP_SHUTDOWN_RECEIVED))
+#define DATA_IN (IN(IW_SCTP_ESTABLISHED) | IN(IW_SCTP_SHUTDOWN_PENDING) | IN(IW_SCTP_SHUTDOWN_SENT))
+#define UP      (DATA_OUT | DATA_IN | IN(IW_SCTP_SHUTDOWN_ACK_SENT))
+
+static bool is_unicast(const struct iw_sctp_addr *a)
+{
+	if (iw_sctp_addr_is_ipv4(a))
+		return a->ip[12] < 224;
+	return a->ip[0] != 0xff;
+}
+
+/* The association that a packet with this tag and from there may speak to; NULL. */
+static struct iw_sctp_assoc *find(struct iw_sctp *s, const struct iw_sctp_chunk *first)
+{
+	struct cursor *cur = &s->cur;
+	struct iw_sctp_assoc *a = iw_sctp_by_tag(s, cur->hdr.vtag);
+
+	if (!a || a->peer_port != cur->hdr.sport)
+		return NULL;
+	cur->path = iw_sctp_path_of(a, &cur->pkt.peer);
+	/* An INIT ACK may come from an address that it lists itself (5.1.2). */
+	if (!cur->path && a->state == IW_SCTP_COOKIE_WAIT && first->type == IW_SCTP_INIT_ACK)
+		cur->path = &a->paths[0];
+	return cur->path ? a : NULL;
+}
+
+/* ABORT and SHUTDOWN COMPLETE may carry the tag that is the peer's, reflected (8.5.1 B, C). */
+static bool is_reflected(const struct iw_sctp *s, const struct iw_sctp_chunk *c,
+			 const struct iw_sctp_assoc *a)
+{
+	return (c->type == IW_SCTP_ABORT || c->type == IW_SCTP_SHUTDOWN_COMPLETE) &&
+	       c->flags & IW_SCTP_T && a->peer_tag != 0 && s->cur.hdr.vtag == a->peer_tag;
+}
+
+/* The packet is the association's: begin with its chunks. */
+static void begin(struct iw_sctp *s, struct iw_sctp_assoc *a)
+{
+	struct cursor *cur = &s->cur;
+
+	cur->a = a;
+	cur->open = true;
+	a->local = cur->pkt.local;
+	a->from = cur->path->index;
+	/* RFC 6951 5.4: the port that the peer's last packet came from, or none any more. */
+	if (iw_sctp_addr_same_ip(&cur->path->addr, &cur->pkt.peer))
+		cur->path->addr.udp_port = cur->pkt.peer.udp_port;
+	a->in.data_seen = a->in.new_seen = false;
+}
+
+static void demultiplex(struct iw_sctp *s, const struct iw_sctp_chunk *first, bool alone)
+{
+	struct cursor *cur = &s->cur;
+	struct iw_sctp_assoc *a;
+	struct path *path;
+
+	if (cur->hdr.vtag == 0) {
+		if (first->type == IW_SCTP_INIT && alone)
+			iw_sctp_on_init(s, first);
+		return;
+	}
+	if (first->type == IW_SCTP_COOKIE_ECHO) {
+		if (!iw_sctp_on_cookie_echo(s, first))
+			return;
+		cur->path = iw_sctp_path_of(cur->a, &cur->pkt.peer);
+		cur->pos += (size_t)first->len + iw_sctp_pad(first->len);
+		begin(s, cur->a);
+		return;
+	}
+	a = find(s, first);
+	if (a) {
+		begin(s, a);
+		return;
+	}
+	path = iw_sctp_by_addr(s, &cur->pkt.peer, cur->hdr.sport);
+	if (!path) {
+		iw_sctp_out_of_the_blue(s, &cur->pkt, &cur->hdr);
+		return;
+	}
+	cur->path = path;
+	if (is_reflected(s, first, path->a))
+		begin(s, path->a);
+	else if (first->type == IW_SCTP_SHUTDOWN_ACK && SET_UP & IN(path->a->state))
+		iw_sctp_out_of_the_blue(s, &cur->pkt, &cur->hdr); /* 8.5.1 E */
+}
+
+void iw_sctp_input(struct iw_sctp *s, const struct iw_sctp_packet *p, uint64_t now)
+{
+	struct cursor *cur = &s->cur;
+	struct iw_sctp_chunk first;
+	int n;
+
+	*cur = (struct cursor){ .pkt = *p, .now = now, .pos = IW_SCTP_HDR_LEN };
+	if (iw_sctp_hdr_decode(&cur->hdr, p->data, p->len) == 0 ||
+	    cur->hdr.checksum != iw_sctp_checksum(p->data, p->len))
+		return;
+	if (cur->hdr.sport == 0 || cur->hdr.dport == 0 || !is_unicast(&p->peer))
+		return;
+	n = iw_sctp_chunk_decode(&first, p->data + cur->pos, p->len - cur->pos);
+	if (n <= 0)
+		return;
+	if (cur->hdr.dport == s->cfg.port)
+		demultiplex(s, &first, cur->pos + (size_t)n == p->len);
+	else if (cur->hdr.vtag != 0)
+		iw_sctp_out_of_the_blue(s, p, &cur->hdr);
+}
+
+/* --- chunk after chunk ------------------------------------------------------------------------ */
+
+static void on_heartbeat(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c)
+{
+	struct iw_sctp_packet to;
+
+	/* 6.4: back to where it came from. */
+	iw_sctp_address(a, a->s->cur.path, &to);
+	iw_sctp_reply(a->s, &to, a->peer_port, a->peer_tag, IW_SCTP_HEARTBEAT_ACK, 0, c->value,
+		      c->value_len);
+}
+
+static void on_error(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c)
+{
+	struct iw_sctp_param cause;
+
+	if (iw_sctp_param_decode(&cause, c->value, c->value_len) > 0 &&
+	    cause.type == IW_SCTP_CAUSE_STALE_COOKIE)
+		iw_sctp_on_stale_cookie(a);
+}
+
+/* RFC 9260 3.2. False: the rest of the packet is not looked at. */
+static bool on_unknown(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c)
+{
+	if (IW_SCTP_UNKNOWN_REPORTS(c->type, 7) && UP & IN(a->state))
+		iw_sctp_assoc_error(a, IW_SCTP_CAUSE_CHUNK, c->value - IW_SCTP_CHUNK_HDR_LEN,
+				    c->len);
+	return IW_SCTP_UNKNOWN_SKIPS(c->type, 7);
+}
+
+/* In which states a chunk means something; elsewhere it is passed over. No row: the same in all states. */
+static const unsigned allowed[] = {
+	[IW_SCTP_DATA] = DATA_IN,
+	[IW_SCTP_INIT_ACK] = IN(IW_SCTP_COOKIE_WAIT),
+	[IW_SCTP_SACK] = DATA_OUT,
+	[IW_SCTP_HEARTBEAT] = UP | IN(IW_SCTP_COOKIE_ECHOED),
+	[IW_SCTP_HEARTBEAT_ACK] = UP,
+	[IW_SCTP_ABORT] = UP | SET_UP,
+	[IW_SCTP_SHUTDOWN] = UP,
+	[IW_SCTP_SHUTDOWN_ACK] = SET_UP | IN(IW_SCTP_SHUTDOWN_SENT) | IN(IW_SCTP_SHUTDOWN_ACK_SENT),
+	[IW_SCTP_ERROR] = UP | SET_UP,
+	[IW_SCTP_COOKIE_ACK] = IN(IW_SCTP_COOKIE_ECHOED),
+	[IW_SCTP_SHUTDOWN_COMPLETE] = IN(IW_SCTP_SHUTDOWN_ACK_SENT),
+};
+
+/* What a chunk leads to. */
+enum next { NEXT_CHUNK, NEXT_PACKET, MESSAGE };
+
+static enum next on_chunk(struct iw_sctp *s, const struct iw_sctp_chunk *c,
+			  struct iw_sctp_recv *out)
+{
+	struct iw_sctp_assoc *a = s->cur.a;
+	uint64_t now = s->cur.now;
+
+	if (c->type < IW_ARRAY_LEN(allowed) && allowed[c->type] != 0 &&
+	    !(allowed[c->type] & IN(a->state)))
+		return NEXT_CHUNK;
+	switch ((enum iw_sctp_chunk_type)c->type) {
+	case IW_SCTP_DATA:
+		return iw_sctp_on_data(a, c, out) ? MESSAGE : NEXT_CHUNK;
+	case IW_SCTP_INIT_ACK:
+		iw_sctp_on_init_ack(s, c);
+		return NEXT_PACKET;
+	case IW_SCTP_SACK:
+		iw_sctp_on_sack(a, c, now);
+		return NEXT_CHUNK;
+	case IW_SCTP_HEARTBEAT:
+		on_heartbeat(a, c);
+		return NEXT_CHUNK;
+	case IW_SCTP_HEARTBEAT_ACK:
+		iw_sctp_on_heartbeat_ack(a, c, now);
+		return NEXT_CHUNK;
+	case IW_SCTP_ABORT:
+		iw_sctp_on_abort(a, c);
+		return NEXT_PACKET;
+	case IW_SCTP_SHUTDOWN:
+		iw_sctp_on_shutdown(a, c, now);
+		return NEXT_CHUNK;
+	case IW_SCTP_SHUTDOWN_ACK:
+		if (SET_UP & IN(a->state))
+			iw_sctp_out_of_the_blue(s, &s->cur.pkt, &s->cur.hdr);
+		else
+			iw_sctp_on_shutdown_ack(a);
+		return NEXT_PACKET;
+	case IW_SCTP_ERROR:
+		on_error(a, c);
+		return NEXT_CHUNK;
+	case IW_SCTP_COOKIE_ACK:
+		iw_sctp_on_cookie_ack(a, now);
+		return NEXT_CHUNK;
+	case IW_SCTP_SHUTDOWN_COMPLETE:
+		iw_sctp_on_shutdown_complete(a, c);
+		return NEXT_PACKET;
+	case IW_SCTP_INIT:        /* only alone, with tag 0 */
+	case IW_SCTP_COOKIE_ECHO: /* only in front */
+		return NEXT_PACKET;
+	case IW_SCTP_PAD:
+		return NEXT_CHUNK;
+	}
+	return on_unknown(a, c) ? NEXT_CHUNK : NEXT_PACKET;
+}
+
+bool iw_sctp_next(struct iw_sctp *s, struct iw_sctp_recv *out)
+{
+	struct cursor *cur = &s->cur;
+
+	while (cur->open) {
+		struct iw_sctp_chunk c;
+		enum next next = NEXT_PACKET;
+		int n = 0;
+
+		if (cur->pos < cur->pkt.len)
+			n = iw_sctp_chunk_decode(&c, cur->pkt.data + cur->pos,
+						 cur->pkt.len - cur->pos);
+		if (n > 0) {
+			cur->pos += (size_t)n;
+			next = on_chunk(s, &c, out);
+		}
+		/* A chunk may have ended the association; then the packet is closed already. */
+		if (next == NEXT_PACKET && cur->open) {
+			cur->open = false;
+			iw_sctp_inq_packet_done(cur->a, cur->now);
+			iw_sctp_touch(cur->a);
+		}
+		if (next == MESSAGE && cur->open)
+			return true;
+	}
+	return false;
+}
+
+/* --- what ICMP says --------------------------------------------------------------------------- */
+
+/* The path that such a packet of ours went to; NULL: none of ours went like that. */
+static struct path *sent_to(struct iw_sctp *s, const struct iw_sctp_addr *peer, const uint8_t *head,
+			    size_t len)
+{
+	struct path *p;
+
+	if (len < 8 || iw_get_be16(head) != s->cfg.port)
+		return NULL;
+	p = iw_sctp_by_addr(s, peer, iw_get_be16(head + 2));
+	return p && p->a->peer_tag == iw_get_be32(head + 4) ? p : NULL;
+}
+
+void iw_sctp_too_big(struct iw_sctp *s, const struct iw_sctp_addr *peer, const uint8_t *head,
+		     size_t len, uint32_t mtu, uint64_t now)
+{
+	struct path *p = sent_to(s, peer, head, len);
+
+	if (!p)
+		return;
+	iw_sctp_pmtu_lower(p, mtu, now);
+	iw_sctp_touch(p->a);
+}
+
+void iw_sctp_unreachable(struct iw_sctp *s, const struct iw_sctp_addr *peer, const uint8_t *head,
+			 size_t len, uint64_t now)
+{
+	struct path *p = sent_to(s, peer, head, len);
+
+	(void)now;
+	/* An INIT goes with tag 0, so the ports alone must do there: that much RFC 9260 10 allows, once the
+	 * Initiate Tag is seen as well where ICMP quotes so far. */
+	if (!p || !(SET_UP & IN(p->a->state)))
+		return;
+	if (p->a->state == IW_SCTP_COOKIE_WAIT && len >= 20 &&
+	    iw_get_be32(head + 16) != p->a->my_tag)
+		return;
+	iw_sctp_down(p->a, IW_E_CLOSED, "sctp: ICMP says that nobody answers there");
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Losses: T3 (RFC 9260 6.3.3), and what finds them earlier. RTO.Min is a second, and a chunk may be fast
+ * retransmitted once only: a tail, or a chunk lost twice, would cost that second each time. So a chunk sent
+ * before one that has been acknowledged, longer ago than a round trip and a bit, is lost (RACK); and when
+ * nothing is acknowledged for two round trips the last chunk is sent again, to hear of what is missing
+ * (tail-loss probe): RFC 8985 for chunks instead of segments.
+ */
+#include "sctp/internal.h"
+
+#define REORDER_MIN IW_MSEC(1)
+#define TLP_MIN     IW_MSEC(10)
+#define PEER_DELAY  IW_MSEC(200) /* of a peer's SACK for a single packet */
+
+void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit)
+{
+	struct outq *q = &a->out;
+
+	for (unsigned i = 0; i < a->npaths && !q->in_recovery; i++) {
+		struct path *p = &a->paths[i];
+
+		if (!(paths_hit & 1u << i))
+			continue;
+		a->s->cfg.cc->loss(&p->cc);
+		p->rtx_pass = true; /* 7.2.4, 3: one packet whatever cwnd says */
+	}
+	if (!q->in_recovery) {
+		q->in_recovery = true;
+		q->recovery_end = q->next;
+	}
+	q->tlp_at = IW_TIME_NEVER;
+}
+
+static bool sent_before(const struct out_chunk *c, uint64_t seq, const struct path *p)
+{
+	return c->sent_at < p->rack_sent || (c->sent_at == p->rack_sent && seq < p->rack_seq);
+}
+
+void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
+{
+	struct outq *q = &a->out;
+	unsigned hit = 0;
+
+	q->rack_at = IW_TIME_NEVER;
+	/* In order, whatever is in flight was sent after what is acknowledged. */
+	if (q->gap_end == q->una && q->una >= q->resent_end)
+		return;
+	for (uint64_t seq = q->una; seq < q->next; seq++) {
+		struct out_chunk *c;
+		struct path *p;
+		uint64_t at;
+
+		if (STATE_OF(*state_at(q, seq)) != CHUNK_FLIGHT)
+			continue;
+		c = chunk_at(q, seq);
+		p = &a->paths[c->path];
+		if (!sent_before(c, seq, p))
+			continue;
+		at = c->sent_at + p->rack_rtt + IW_MAX(p->rtt_min / 4, REORDER_MIN);
+		if (at > now) {
+			q->rack_at = IW_MIN(q->rack_at, at);
+			continue;
+		}
+		hit |= 1u << c->path;
+		a->count.fast_retransmits++;
+		iw_sctp_mark_lost(a, seq);
+	}
+	for (unsigned i = 0; i < a->npaths; i++)
+		if (a->paths[i].nflight == 0)
+			a->paths[i].t3_at = IW_TIME_NEVER;
+	if (hit)
+		iw_sctp_begin_recovery(a, hit);
+}
+
+void iw_sctp_arm_tlp(struct iw_sctp_assoc *a, uint64_t now)
+{
+	struct outq *q = &a->out;
+	struct path *p = iw_sctp_data_path(a);
+	uint64_t wait;
+
+	q->tlp_at = IW_TIME_NEVER;
+	if (p->nflight == 0 || p->srtt == 0 || q->tlp_out || q->in_recovery)
+		return;
+	wait = IW_MAX(2 * p->srtt, TLP_MIN);
+	if (p->nflight == 1)
+		wait += PEER_DELAY;
+	if (iw_time_add(now, wait) < p->t3_at)
+		q->tlp_at = now + wait;
+}
+
+static void tail_probe(struct iw_sctp_assoc *a)
+{
+	struct outq *q = &a->out;
+
+	for (uint64_t seq = q->next; seq > q->una; seq--) {
+		if (STATE_OF(*state_at(q, seq - 1)) != CHUNK_FLIGHT)
+			continue;
+		q->tlp_seq = seq - 1;
+		q->tlp_out = true;
+		a->count.tail_probes++;
+		iw_sctp_mark_lost(a, seq - 1);
+		a->paths[chunk_at(q, seq - 1)->path].rtx_pass = true;
+		return;
+	}
+}
+
+void iw_sctp_loss_timeouts(struct iw_sctp_assoc *a, uint64_t now)
+{
+	struct outq *q = &a->out;
+
+	if (q->rack_at <= now)
+		iw_sctp_find_lost(a, now);
+	if (q->tlp_at <= now) {
+		q->tlp_at = IW_TIME_NEVER;
+		tail_probe(a);
+	}
+	if (q->persist_at <= now) {
+		q->persist_at = IW_TIME_NEVER;
+		q->persists++;
+		q->probe_window = true;
+	}
+}
+
+void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now)
+{
+	struct outq *q = &a->out;
+	/* 6.1 A: a window probe that a peer with a shut window answers without taking it is no failure. */
+	bool probing = q->probe_window && q->window_answers;
+	struct path *to;
+
+	p->t3_at = IW_TIME_NEVER;
+	if (p->nflight == 0)
+		return;
+	a->count.timeouts++;
+	q->window_answers = false;
+	if (!iw_sctp_path_failed(p, !probing))
+		return;
+	if (!probing)
+		a->s->cfg.cc->timeout(&p->cc);                /* E1 */
+	p->rto = IW_MIN(2 * p->rto, a->s->cfg.times.rto_max); /* E2 */
+	to = iw_sctp_other_path(a, p);
+	for (uint64_t seq = q->una; seq < q->next; seq++) {
+		struct out_chunk *c = chunk_at(q, seq);
+
+		if (STATE_OF(*state_at(q, seq)) != CHUNK_FLIGHT || c->path != p->index)
+			continue;
+		iw_sctp_mark_lost(a, seq);
+		c->path = to->index; /* 6.4 */
+	}
+	to->rtx_pass = true; /* E3: one packet at once */
+	q->in_recovery = false;
+	q->tlp_at = q->rack_at = IW_TIME_NEVER;
+	iw_sctp_pmtu_black_hole(p, now);
+}

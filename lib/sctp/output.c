@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Packets out: what one holds, where it goes, and when (RFC 9260 6.1, 6.10). Control chunks come first, and
+ * DATA behind them when it goes the same way. A packet is written once, into the carrier's memory; the octets
+ * of a message are copied and summed in one pass.
+ */
+#include "sctp/internal.h"
+
+#include <string.h>
+
+#include "wire/crc32c.h"
+
+#define CHECKSUM_POS 8
+#define COPY_MIN     256 /* shorter pieces are summed with what is around them */
+
+struct packet {
+	uint8_t *buf;
+	size_t cap, len;
+	size_t summed; /* octets that crc covers */
+	uint32_t crc;
+	struct path *path;
+	size_t limit; /* len at most, so that it fits the path */
+};
+
+static void begin(struct packet *k, struct iw_sctp_assoc *a, struct path *p, uint8_t *buf,
+		  size_t cap, uint32_t vtag)
+{
+	struct iw_sctp_hdr h = { .sport = a->s->cfg.port, .dport = a->peer_port, .vtag = vtag };
+
+	*k = (struct packet){ .buf = buf, .cap = cap, .path = p };
+	k->limit = IW_MIN((size_t)IW_SCTP_HDR_LEN + iw_sctp_payload(p), cap);
+	(void)iw_sctp_hdr_encode(buf, cap, &h);
+	k->len = IW_SCTP_HDR_LEN;
+}
+
+static void sum_up(struct packet *k)
+{
+	k->crc = iw_crc32c(k->crc, k->buf + k->summed, k->len - k->summed);
+	k->summed = k->len;
+}
+
+static size_t finish(struct packet *k, const struct iw_sctp_assoc *a, struct iw_sctp_packet *out)
+{
+	sum_up(k);
+	iw_put_le32(k->buf + CHECKSUM_POS, k->crc);
+	iw_sctp_address(a, k->path, out);
+	out->fragment = k->len > (size_t)IW_SCTP_HDR_LEN + iw_sctp_payload(k->path);
+	return k->len;
+}
+
+static bool is_empty(const struct packet *k)
+{
+	return k->len == IW_SCTP_HDR_LEN;
+}
+
+/* A chunk at the end of the packet; false: no room. */
+static bool put(struct packet *k, uint8_t type, const void *value, size_t len)
+{
+	struct iw_sctp_chunk c = { .type = type, .value = value, .value_len = len };
+	int n = iw_sctp_chunk_encode(k->buf + k->len, k->limit - k->len, &c);
+
+	if (n < 0)
+		return false;
+	k->len += (size_t)n;
+	return true;
+}
+
+/* --- control ---------------------------------------------------------------------------------- */
+
+static size_t init_packet(struct iw_sctp_assoc *a, uint8_t *buf, size_t cap,
+			  struct iw_sctp_packet *out)
+{
+	struct packet k;
+	int n;
+
+	a->tx &= ~(unsigned)TX_INIT;
+	begin(&k, a, &a->paths[a->primary], buf, cap, 0);
+	n = iw_sctp_put_init(a, buf + k.len, k.limit - k.len);
+	if (n < 0)
+		return 0;
+	k.len += (size_t)n;
+	return finish(&k, a, out);
+}
+
+static size_t cookie_packet(struct iw_sctp_assoc *a, uint8_t *buf, size_t cap,
+			    struct iw_sctp_packet *out)
+{
+	uint8_t errors[sizeof(((struct init_params *)0)->report) + IW_SCTP_CHUNK_HDR_LEN];
+	struct iw_sctp_param p = { .type = IW_SCTP_CAUSE_PARAMS,
+				   .value = a->report,
+				   .value_len = a->report_len };
+	struct packet k;
+	int n;
+
+	a->tx &= ~(unsigned)TX_COOKIE_ECHO;
+	begin(&k, a, &a->paths[a->from], buf, cap, a->peer_tag);
+	/* A cookie larger than the path takes goes with IP fragmentation: the peer will have it whole. */
+	k.limit = IW_MAX(k.limit, IW_MIN(cap, k.len + IW_SCTP_CHUNK_HDR_LEN + a->cookie_len + 3));
+	if (!put(&k, IW_SCTP_COOKIE_ECHO, a->cookie, a->cookie_len))
+		return 0;
+	if (a->report_len > 0) {
+		n = iw_sctp_param_encode(errors, sizeof(errors), &p);
+		if (n > 0)
+			(void)put(&k, IW_SCTP_ERROR, errors, (size_t)n);
+	}
+	return finish(&k, a, out);
+}
+
+/* HEARTBEAT, alone; padded when it asks for the path MTU (RFC 4820). */
+static size_t heartbeat_packet(struct path *p, uint8_t *buf, size_t cap, struct iw_sctp_packet *out,
+			       uint64_t now)
+{
+	bool probe = !p->hb_due;
+	struct packet k;
+	size_t size;
+
+	begin(&k, p->a, p, buf, cap, p->a->peer_tag);
+	if (probe) {
+		p->probe_due = false;
+		k.limit = cap;
+	}
+	k.len += iw_sctp_put_heartbeat(p, buf + k.len, k.limit - k.len, probe, now);
+	if (is_empty(&k))
+		return 0;
+	if (probe) {
+		size = (p->probe_size - iw_sctp_overhead(p)) & ~3u;
+		size = size + IW_SCTP_HDR_LEN - k.len - IW_SCTP_CHUNK_HDR_LEN;
+		memset(buf + k.len + IW_SCTP_CHUNK_HDR_LEN, 0, size);
+		if (!put(&k, IW_SCTP_PAD, NULL, size))
+			return 0;
+	}
+	size = finish(&k, p->a, out);
+	out->fragment = false;
+	return size;
+}
+
+static void put_cum(struct packet *k, struct iw_sctp_assoc *a)
+{
+	uint8_t cum[4];
+
+	iw_put_be32(cum, a->in.cum);
+	if (put(k, IW_SCTP_SHUTDOWN, cum, sizeof(cum)))
+		a->tx &= ~(unsigned)TX_SHUTDOWN;
+}
+
+static void put_control(struct packet *k, struct iw_sctp_assoc *a)
+{
+	if (a->tx & TX_COOKIE_ACK && put(k, IW_SCTP_COOKIE_ACK, NULL, 0))
+		a->tx &= ~(unsigned)TX_COOKIE_ACK;
+	if (a->tx & TX_SACK)
+		k->len += iw_sctp_put_sack(a, k->buf + k->len, k->limit - k->len);
+	if (a->tx & TX_SHUTDOWN)
+		put_cum(k, a);
+	if (a->tx & TX_SHUTDOWN_ACK && put(k, IW_SCTP_SHUTDOWN_ACK, NULL, 0))
+		a->tx &= ~(unsigned)TX_SHUTDOWN_ACK;
+}
+
+/* --- DATA ------------------------------------------------------------------------------------- */
+
+static bool sends_data(const struct iw_sctp_assoc *a)
+{
+	return a->state == IW_SCTP_ESTABLISHED || a->state == IW_SCTP_SHUTDOWN_PENDING ||
+	       a->state == IW_SCTP_SHUTDOWN_RECEIVED;
+}
+
+/* 6.1 A: the next new chunk against the peer's window. */
+static bool window_allows(struct iw_sctp_assoc *a, const struct out_chunk *c, uint64_t now)
+{
+	struct outq *q = &a->out;
+	struct path *p = iw_sctp_data_path(a);
+
+	if (a->peer_rwnd >= q->flight_data && a->peer_rwnd - q->flight_data >= c->len) {
+		q->persist_at = IW_TIME_NEVER;
+		q->persists = 0;
+		q->probe_window = false;
+		return true;
+	}
+	if (q->una < q->next) /* what is outstanding will bring news */
+		return false;
+	if (q->probe_window)
+		return true;
+	if (q->persist_at == IW_TIME_NEVER)
+		q->persist_at = iw_time_add(now, IW_MIN(p->rto << IW_MIN(q->persists, 6u),
+							a->s->cfg.times.rto_max));
+	return false;
+}
+
+/* The next chunk to be sent and its path: those lost first (6.1 C). NULL: none now. */
+static struct path *choose(struct iw_sctp_assoc *a, uint64_t *seq, uint64_t now)
+{
+	struct outq *q = &a->out;
+	struct path *p;
+
+	if (q->nlost > 0) {
+		while (STATE_OF(*state_at(q, q->lost_from)) != CHUNK_LOST)
+			q->lost_from++;
+		*seq = q->lost_from;
+		p = &a->paths[chunk_at(q, *seq)->path];
+		if (p->state != IW_SCTP_PATH_ACTIVE)
+			p = iw_sctp_other_path(a, p);
+	} else if (q->next < q->end) {
+		*seq = q->next;
+		if (!window_allows(a, chunk_at(q, *seq), now))
+			return NULL;
+		p = iw_sctp_data_path(a);
+	} else {
+		return NULL;
+	}
+	return p;
+}
+
+/* 6.1 B, and pacing. */
+static bool path_allows(struct path *p, uint64_t now)
+{
+	return (p->rtx_pass && p->a->out.nlost > 0) ||
+	       (p->flight < p->cc.cwnd && iw_sctp_pace_allows(p, now));
+}
+
+/* 7.2.1: a path that rested for some RTOs has lost its claim to the window. */
+static void after_rest(struct path *p, uint64_t now)
+{
+	uint64_t rtos = (now - p->last_sent) / p->rto;
+
+	if (p->nflight > 0 || rtos == 0)
+		return;
+	for (unsigned i = 0; i < IW_MIN(rtos, (uint64_t)16); i++)
+		iw_sctp_cc_idle(&p->cc, i == 0);
+}
+
+static void put_octets(struct packet *k, const void *src, size_t len)
+{
+	if (len < COPY_MIN) {
+		memcpy(k->buf + k->len, src, len);
+		k->len += len;
+		return;
+	}
+	sum_up(k);
+	k->crc = iw_crc32c_copy(k->crc, k->buf + k->len, src, len);
+	k->len += len;
+	k->summed = k->len;
+}
+
+/* I bit (RFC 7053): when the sender waits for what the SACK will say. */
+static bool wants_sack(const struct iw_sctp_assoc *a, const struct path *p,
+		       const struct out_chunk *c)
+{
+	return c->sack_now || a->state != IW_SCTP_ESTABLISHED || a->out.probe_window ||
+	       c->sends > 0 || p->flight + chunk_octets(c->len) >= p->cc.cwnd;
+}
+
+static void put_chunk(struct packet *k, struct iw_sctp_assoc *a, uint64_t seq)
+{
+	const struct out_chunk *c = chunk_at(&a->out, seq);
+	struct iw_sctp_data d = {
+		.tsn = a->out.tsn0 + (uint32_t)seq,
+		.stream = c->stream,
+		.ppid = c->ppid,
+		.len = c->len,
+	};
+	uint8_t flags = IW_SCTP_DATA_U | IW_SCTP_DATA_B | IW_SCTP_DATA_E;
+	size_t pad = iw_sctp_pad(c->len), rest = c->len - c->hdr_len;
+
+	if (wants_sack(a, k->path, c))
+		flags |= IW_SCTP_DATA_I;
+	k->len += (size_t)iw_sctp_data_encode(k->buf + k->len, k->cap - k->len, flags, &d);
+	if (c->hdr_len)
+		put_octets(k, c->hdr, c->hdr_len);
+	for (unsigned i = 0; rest > 0; i++) {
+		if (c->vec[i].len)
+			put_octets(k, c->vec[i].base, c->vec[i].len);
+		rest -= c->vec[i].len;
+	}
+	memset(k->buf + k->len, 0, pad);
+	k->len += pad;
+}
+
+/* The chunk is on its way: windows, timers, counters. */
+static void sent(struct iw_sctp_assoc *a, struct path *p, uint64_t seq, uint64_t now)
+{
+	struct outq *q = &a->out;
+	struct out_chunk *c = chunk_at(q, seq);
+	uint32_t octets = chunk_octets(c->len);
+	bool again = c->sends > 0;
+
+	*state_at(q, seq) = CHUNK_FLIGHT;
+	if (again) {
+		q->nlost--;
+		q->resent_end = q->next;
+		a->count.resent++;
+	} else {
+		q->next++;
+		q->unsent_octets -= octets;
+		a->count.sent++;
+	}
+	if (c->sends < UINT16_MAX)
+		c->sends++;
+	c->sent_at = now;
+	c->path = p->index;
+	p->flight += octets;
+	p->nflight++;
+	q->flight_data += c->len;
+	p->last_sent = now;
+	iw_sctp_pace_spend(p, octets);
+	/* R1; and when the earliest is sent again, anew (6.1). */
+	if (p->t3_at == IW_TIME_NEVER || (again && seq == q->una))
+		p->t3_at = iw_time_add(now, p->rto);
+}
+
+/* As many chunks as fit, all by the packet's path; true when there was one. */
+static bool put_data(struct packet *k, struct iw_sctp_assoc *a, uint64_t now)
+{
+	bool any = false, fresh = false;
+	uint64_t seq;
+
+	while (choose(a, &seq, now) == k->path && path_allows(k->path, now)) {
+		size_t room = k->limit - k->len, need = chunk_octets(chunk_at(&a->out, seq)->len);
+
+		/* One that outgrew the path goes alone, in IP fragments (6.9). */
+		if (need > room && (any || !is_empty(k) || need > k->cap - k->len))
+			break;
+		if (!any)
+			after_rest(k->path, now);
+		put_chunk(k, a, seq);
+		fresh |= chunk_at(&a->out, seq)->sends == 0;
+		sent(a, k->path, seq, now);
+		any = true;
+		if (k->len >= k->limit)
+			break;
+	}
+	if (!any)
+		return false;
+	k->path->rtx_pass = false;
+	if (fresh)
+		iw_sctp_arm_tlp(a, now);
+	return true;
+}
+
+/* ROOM is told when half of what may wait has gone, so that it is told once a batch. */
+static void tell_room(struct iw_sctp_assoc *a)
+{
+	if (!a->out.wanted || a->out.unsent_octets > 32768 || !iw_sctp_writable(a))
+		return;
+	a->out.wanted = false;
+	iw_sctp_raise(a, IW_SCTP_EV_ROOM);
+}
+
+size_t iw_sctp_assoc_output(struct iw_sctp_assoc *a, uint8_t *buf, size_t cap,
+			    struct iw_sctp_packet *out, uint64_t now)
+{
+	struct path *from = &a->paths[a->from], *data = NULL;
+	struct packet k;
+	uint64_t seq;
+
+	if (!a->linked)
+		return 0;
+	if (a->tx & TX_INIT)
+		return init_packet(a, buf, cap, out);
+	if (a->tx & TX_COOKIE_ECHO)
+		return cookie_packet(a, buf, cap, out);
+	if (a->state < IW_SCTP_ESTABLISHED)
+		return 0;
+	for (unsigned i = 0; i < a->npaths && a->state != IW_SCTP_SHUTDOWN_ACK_SENT; i++)
+		if (a->paths[i].hb_due || a->paths[i].probe_due)
+			return heartbeat_packet(&a->paths[i], buf, cap, out, now);
+	if (sends_data(a)) {
+		data = choose(a, &seq, now);
+		if (data && !path_allows(data, now))
+			data = NULL;
+	}
+	/* 6.1: what has arrived and is not acknowledged yet is acknowledged with the DATA. */
+	if (data == from && a->in.packets > 0)
+		a->tx |= TX_SACK;
+	if (a->tx == 0 && !data)
+		return 0;
+	begin(&k, a, a->tx ? from : data, buf, cap, a->peer_tag);
+	put_control(&k, a);
+	if (data == k.path && put_data(&k, a, now))
+		tell_room(a);
+	if (is_empty(&k))
+		return 0;
+	return finish(&k, a, out);
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Messages out, each one chunk in a ring by seq. The ring is made with the first message, doubles when it is
+ * full and goes away when the association is idle, so a busy association allocates nothing and an idle one
+ * holds nothing. States lie apart from the chunks: SACKs look at many of them.
+ */
+#include "sctp/internal.h"
+
+#include <string.h>
+
+#define RING_MIN   16
+#define RING_MAX   65536 /* more could not be reported in gap blocks */
+#define UNSENT_MAX 65536 /* octets that wait behind the windows */
+
+void iw_sctp_outq_init(struct outq *q, uint32_t tsn)
+{
+	*q = (struct outq){
+		.tsn0 = tsn,
+		.rack_at = IW_TIME_NEVER,
+		.tlp_at = IW_TIME_NEVER,
+		.persist_at = IW_TIME_NEVER,
+	};
+}
+
+static void free_ring(struct iw_sctp_assoc *a, struct out_chunk *ring, uint8_t *state,
+		      uint32_t size)
+{
+	iw_mem_free(a->s->cfg.mem, ring, size * sizeof(*ring));
+	iw_mem_free(a->s->cfg.mem, state, size);
+}
+
+void iw_sctp_outq_fini(struct iw_sctp_assoc *a)
+{
+	struct outq *q = &a->out;
+
+	for (uint64_t seq = q->una; seq < q->end; seq++)
+		iw_sctp_release(a, chunk_at(q, seq));
+	free_ring(a, q->ring, q->state, q->size);
+	q->ring = NULL;
+	q->state = NULL;
+	q->size = 0;
+}
+
+void iw_sctp_outq_slim(struct iw_sctp_assoc *a)
+{
+	if (a->out.first == a->out.end)
+		iw_sctp_outq_fini(a);
+}
+
+static bool grow(struct iw_sctp_assoc *a)
+{
+	struct outq *q = &a->out;
+	struct outq bigger = *q;
+
+	if (q->size >= RING_MAX)
+		return false;
+	bigger.size = q->size ? q->size * 2 : RING_MIN;
+	bigger.ring = iw_mem_array(a->s->cfg.mem, bigger.size, sizeof(*bigger.ring));
+	bigger.state = iw_mem_alloc(a->s->cfg.mem, bigger.size);
+	if (!bigger.ring || !bigger.state) {
+		free_ring(a, bigger.ring, bigger.state, bigger.size);
+		return false;
+	}
+	for (uint64_t seq = q->first; seq < q->end; seq++) {
+		*chunk_at(&bigger, seq) = *chunk_at(q, seq);
+		*state_at(&bigger, seq) = *state_at(q, seq);
+	}
+	free_ring(a, q->ring, q->state, q->size);
+	*q = bigger;
+	return true;
+}
+
+/* --- the user's side -------------------------------------------------------------------------- */
+
+size_t iw_sctp_max_message(const struct iw_sctp_assoc *a)
+{
+	const uint32_t beside = IW_SCTP_DATA_HDR_LEN + IW_SCTP_CHUNK_HDR_LEN + IW_SCTP_SACK_LEN;
+	uint32_t least = UINT32_MAX;
+
+	/* The smallest of all paths in use, so that what one loses may go by another (RFC 9260 7.3). */
+	for (unsigned i = 0; i < a->npaths; i++)
+		if (a->paths[i].state == IW_SCTP_PATH_ACTIVE)
+			least = IW_MIN(least, iw_sctp_payload(&a->paths[i]));
+	if (least == UINT32_MAX)
+		least = iw_sctp_payload(&a->paths[0]);
+	return IW_MAX(least - beside, 518u);
+}
+
+void iw_sctp_check_max(struct iw_sctp_assoc *a)
+{
+	uint32_t max = (uint32_t)iw_sctp_max_message(a);
+
+	if (a->state < IW_SCTP_ESTABLISHED || max == a->told_max)
+		return;
+	a->told_max = max;
+	iw_sctp_raise(a, IW_SCTP_EV_MTU);
+}
+
+bool iw_sctp_writable(const struct iw_sctp_assoc *a)
+{
+	const struct outq *q = &a->out;
+
+	return a->state == IW_SCTP_ESTABLISHED && q->unsent_octets < UNSENT_MAX &&
+	       q->end - q->first < RING_MAX;
+}
+
+uint64_t iw_sctp_acked(const struct iw_sctp_assoc *a)
+{
+	return a->out.una;
+}
+
+/* The slices into memory of ours, one behind the other. */
+static bool copy_slices(struct iw_sctp_assoc *a, struct out_chunk *c, const struct iw_sctp_send *m)
+{
+	size_t at = 0;
+
+	c->copy = iw_pool_get(&a->s->copies);
+	if (!c->copy)
+		return false;
+	for (size_t i = 0; i < m->nvec; i++) {
+		if (m->vec[i].len)
+			memcpy(c->copy + at, m->vec[i].base, m->vec[i].len);
+		at += m->vec[i].len;
+	}
+	c->vec[0] = (struct iw_vec){ c->copy, at };
+	return true;
+}
+
+int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_send *m, uint64_t *seq)
+{
+	struct outq *q = &a->out;
+	struct out_chunk *c;
+	size_t len = m->hdr_len;
+
+	if (a->state != IW_SCTP_ESTABLISHED)
+		return IW_E_STATE;
+	for (size_t i = 0; i < m->nvec; i++)
+		if (__builtin_add_overflow(len, m->vec[i].len, &len))
+			return IW_E_LIMIT;
+	if (len == 0 || m->hdr_len > IW_SCTP_SEND_HDR_MAX || m->stream >= a->streams_out)
+		return IW_E_INVAL;
+	if (len > iw_sctp_max_message(a))
+		return IW_E_LIMIT;
+	if (!iw_sctp_writable(a)) {
+		q->wanted = true;
+		return IW_E_AGAIN;
+	}
+	if (q->end - q->first == q->size && !grow(a))
+		return IW_E_NOMEM;
+	c = chunk_at(q, q->end);
+	*c = (struct out_chunk){
+		.cookie = m->cookie,
+		.ppid = m->ppid,
+		.stream = m->stream,
+		.len = (uint16_t)len,
+		.hdr_len = (uint8_t)m->hdr_len,
+		.sack_now = m->sack_now,
+	};
+	if (m->hdr_len)
+		memcpy(c->hdr, m->hdr, m->hdr_len);
+	if (m->copy || m->nvec > IW_SCTP_SEND_VECS) {
+		if (!copy_slices(a, c, m))
+			return IW_E_NOMEM;
+	} else if (m->nvec) {
+		memcpy(c->vec, m->vec, m->nvec * sizeof(*m->vec));
+	}
+	*state_at(q, q->end) = CHUNK_UNSENT;
+	if (seq)
+		*seq = q->end;
+	q->end++;
+	q->unsent_octets += chunk_octets(c->len);
+	iw_sctp_touch(a);
+	return 0;
+}
+
+bool iw_sctp_next_done(struct iw_sctp_assoc *a, struct iw_sctp_done *out)
+{
+	struct outq *q = &a->out;
+	struct out_chunk *c;
+	bool acked = q->first < q->una;
+
+	if (q->first == q->end || (!acked && a->state != IW_SCTP_CLOSED))
+		return false;
+	c = chunk_at(q, q->first);
+	*out = (struct iw_sctp_done){
+		.seq = q->first,
+		.cookie = c->cookie,
+		.stream = c->stream,
+		.status = acked ? 0 : IW_E_CANCELED,
+		.sent = q->first < q->next,
+	};
+	iw_sctp_release(a, c);
+	q->first++;
+	return true;
+}
+
+/* --- the engine's side ------------------------------------------------------------------------ */
+
+void iw_sctp_release(struct iw_sctp_assoc *a, struct out_chunk *c)
+{
+	if (c->copy)
+		iw_pool_put(&a->s->copies, c->copy);
+	c->copy = NULL;
+}
+
+static void leave_flight(struct iw_sctp_assoc *a, const struct out_chunk *c)
+{
+	struct path *p = &a->paths[c->path];
+
+	p->flight -= chunk_octets(c->len);
+	p->nflight--;
+	a->out.flight_data -= c->len;
+}
+
+void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq)
+{
+	struct outq *q = &a->out;
+
+	leave_flight(a, chunk_at(q, seq));
+	*state_at(q, seq) = CHUNK_LOST;
+	q->nlost++;
+	q->lost_from = IW_MIN(q->lost_from, seq);
+}
+
+void iw_sctp_leave(struct iw_sctp_assoc *a, uint64_t seq)
+{
+	switch (STATE_OF(*state_at(&a->out, seq))) {
+	case CHUNK_FLIGHT:
+		leave_flight(a, chunk_at(&a->out, seq));
+		return;
+	case CHUNK_LOST:
+		a->out.nlost--;
+		return;
+	case CHUNK_UNSENT:
+	case CHUNK_GAPPED:
+		return;
+	}
+}

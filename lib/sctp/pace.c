@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Pacing, in place of Max.Burst (RFC 9260 6.1 D): a bucket of cfg.burst packets that fills at a little more
+ * than cwnd a round trip, twice that in slow start. What a SACK sets free goes out in one burst of that size at
+ * most; the rest follows as the bucket fills.
+ */
+#include "sctp/internal.h"
+
+#define US 1000u /* in a microsecond, ns: what is counted here fits 64 bits that way */
+
+/* Octets that flow in us microseconds. */
+static uint64_t flow(const struct path *p, uint64_t us)
+{
+	uint64_t quarters = p->cc.cwnd < p->cc.ssthresh ? 8 : 5;
+
+	return (uint64_t)p->cc.cwnd * us / (p->srtt / US + 1) * quarters / 4;
+}
+
+bool iw_sctp_pace_allows(struct path *p, uint64_t now)
+{
+	int64_t full = (int64_t)p->a->s->cfg.burst * p->pmtu;
+	uint64_t us = (now - p->tokens_at) / US, need, rate;
+
+	if (p->srtt == 0)
+		return true;
+	if (p->tokens_at == 0 || us * US > p->srtt) {
+		p->tokens = full;
+		p->tokens_at = now;
+	} else {
+		p->tokens = IW_MIN(p->tokens + (int64_t)flow(p, us), full);
+		p->tokens_at += us * US;
+	}
+	if (p->tokens > 0)
+		return true;
+	/* Until half of it is there: few large bursts cost less than many small ones. */
+	need = (uint64_t)(full / 2 - p->tokens);
+	rate = IW_MAX(flow(p, p->srtt / US + 1), (uint64_t)1);
+	p->pace_at = now + (need * (p->srtt / US + 1) / rate + 1) * US;
+	return false;
+}
+
+void iw_sctp_pace_spend(struct path *p, uint32_t octets)
+{
+	p->tokens -= octets;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The parameters of INIT and INIT ACK: the peer's addresses, its adaptation layer, what nobody here knows. */
+#include "sctp/internal.h"
+
+#include <string.h>
+
+/* Multicast, broadcast and unspecified addresses are no peer's. */
+static bool is_unicast(const struct iw_sctp_addr *a)
+{
+	static const uint8_t zero[16];
+
+	if (iw_sctp_addr_is_ipv4(a))
+		return a->ip[12] != 0 && a->ip[12] < 224;
+	return a->ip[0] != 0xff && memcmp(a->ip, zero, sizeof(zero)) != 0;
+}
+
+static void add_address(struct init_params *out, const struct iw_sctp_param *p)
+{
+	struct iw_sctp_addr addr = { .udp_port = out->peer[0].udp_port };
+
+	if (p->type == IW_SCTP_PARAM_IPV4 && p->value_len == 4) {
+		addr.ip[10] = addr.ip[11] = 0xff;
+		memcpy(addr.ip + 12, p->value, 4);
+	} else if (p->type == IW_SCTP_PARAM_IPV6 && p->value_len == 16) {
+		memcpy(addr.ip, p->value, 16);
+	} else {
+		out->malformed = true;
+		return;
+	}
+	/* The link is the packet's: nothing else is said about it. */
+	if (addr.ip[0] == 0xfe && (addr.ip[1] & 0xc0) == 0x80)
+		addr.scope = out->peer[0].scope;
+	if (!is_unicast(&addr))
+		return;
+	for (unsigned i = 0; i < out->npeers; i++)
+		if (memcmp(out->peer[i].ip, addr.ip, 16) == 0)
+			return;
+	if (out->npeers < IW_SCTP_PATHS_MAX)
+		out->peer[out->npeers++] = addr;
+}
+
+/* RFC 9260 3.2.1. False: nothing behind it is looked at. */
+static bool unknown(struct init_params *out, const struct iw_sctp_param *p, const uint8_t *octets)
+{
+	size_t len = (size_t)p->len + iw_sctp_pad(p->len);
+
+	if (IW_SCTP_UNKNOWN_REPORTS(p->type, 15) && sizeof(out->report) - out->report_len >= len) {
+		memset(out->report + out->report_len, 0, len);
+		memcpy(out->report + out->report_len, octets, p->len);
+		out->report_len += len;
+	}
+	return IW_SCTP_UNKNOWN_SKIPS(p->type, 15);
+}
+
+static bool take(struct init_params *out, const struct iw_sctp_param *p, const uint8_t *octets)
+{
+	switch ((enum iw_sctp_param_type)p->type) {
+	case IW_SCTP_PARAM_IPV4:
+	case IW_SCTP_PARAM_IPV6:
+		add_address(out, p);
+		return true;
+	case IW_SCTP_PARAM_COOKIE:
+		out->cookie = p->value;
+		out->cookie_len = p->value_len;
+		return true;
+	case IW_SCTP_PARAM_HOST_NAME:
+		out->host_name = true;
+		return false;
+	case IW_SCTP_PARAM_ADAPTATION:
+		if (p->value_len == 4) {
+			out->has_adaptation = true;
+			out->adaptation = iw_get_be32(p->value);
+		} else {
+			out->malformed = true;
+		}
+		return true;
+	case IW_SCTP_PARAM_HEARTBEAT_INFO:
+	case IW_SCTP_PARAM_UNRECOGNIZED:        /* what we sent and the peer does not know */
+	case IW_SCTP_PARAM_COOKIE_PRESERVATIVE: /* the life of our cookies is ours to say */
+	case IW_SCTP_PARAM_ADDRESS_TYPES:
+	case IW_SCTP_PARAM_ECN:
+		return true;
+	}
+	return unknown(out, p, octets);
+}
+
+void iw_sctp_params_read(struct init_params *out, const struct iw_sctp_init *in,
+			 const struct iw_sctp_packet *pkt)
+{
+	const uint8_t *at = in->params;
+	size_t left = in->params_len;
+	struct iw_sctp_param p;
+	int n = 0;
+
+	memset(out, 0, sizeof(*out));
+	out->peer[0] = pkt->peer;
+	out->npeers = 1;
+	while (left > 0 && (n = iw_sctp_param_decode(&p, at, left)) > 0) {
+		if (!take(out, &p, at))
+			return;
+		at += n;
+		left -= (size_t)n;
+	}
+	if (left > 0)
+		out->malformed = true;
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Paths: round trips (RFC 9260 6.3.1), heartbeats (8.3), failure (8.1, 8.2), verification (5.4). */
+#include "sctp/internal.h"
+
+#include <string.h>
+
+/* Heartbeat Info: what we look for when it comes back. */
+#define INFO_LEN 12 /* path, kind, nonce */
+
+void iw_sctp_path_init(struct path *p, struct iw_sctp_assoc *a, const struct iw_sctp_addr *addr,
+		       unsigned index, uint64_t now)
+{
+	*p = (struct path){
+		.a = a,
+		.addr = *addr,
+		.index = (uint8_t)index,
+		.rto = a->s->cfg.times.rto_initial,
+		.rtt_min = UINT64_MAX,
+		.last_sent = now,
+		.t3_at = IW_TIME_NEVER,
+		.pace_at = IW_TIME_NEVER,
+		.hb_at = IW_TIME_NEVER,
+		.probe_at = IW_TIME_NEVER,
+	};
+	p->pmtu = iw_sctp_addr_is_ipv4(addr) ? IW_SCTP_MTU_BASE : IW_MIN(1280u, a->s->cfg.mtu);
+	iw_sctp_cc_init(&p->cc, iw_sctp_payload(p), iw_sctp_addr_is_ipv4(addr));
+}
+
+void iw_sctp_rtt(struct path *p, uint64_t rtt)
+{
+	const struct iw_sctp_times *t = &p->a->s->cfg.times;
+
+	p->rtt_min = IW_MIN(p->rtt_min, rtt);
+	if (p->srtt == 0) {
+		p->srtt = rtt;
+		p->rttvar = rtt / 2;
+	} else {
+		uint64_t off = p->srtt > rtt ? p->srtt - rtt : rtt - p->srtt;
+
+		p->rttvar = p->rttvar - p->rttvar / 4 + off / 4;
+		p->srtt = p->srtt - p->srtt / 8 + rtt / 8;
+	}
+	p->rttvar = IW_MAX(p->rttvar, (uint64_t)1);
+	p->rto = IW_MAX(p->srtt + 4 * p->rttvar, t->rto_min);
+	p->rto = IW_MIN(p->rto, t->rto_max);
+}
+
+static void set_path_state(struct path *p, enum iw_sctp_path_state state)
+{
+	if (p->state == state)
+		return;
+	p->state = state;
+	iw_sctp_raise(p->a, IW_SCTP_EV_PATH);
+	iw_sctp_check_max(p->a);
+}
+
+void iw_sctp_path_alive(struct path *p)
+{
+	p->errors = 0;
+	p->a->errors = 0;
+	if (p->state == IW_SCTP_PATH_INACTIVE)
+		set_path_state(p, IW_SCTP_PATH_ACTIVE);
+}
+
+void iw_sctp_path_verified(struct path *p, uint64_t now)
+{
+	bool first = p->state == IW_SCTP_PATH_UNCONFIRMED;
+
+	set_path_state(p, IW_SCTP_PATH_ACTIVE);
+	if (first)
+		iw_sctp_pmtu_start(p, now);
+}
+
+bool iw_sctp_path_failed(struct path *p, bool counts)
+{
+	struct iw_sctp_assoc *a = p->a;
+	const struct iw_sctp_times *t = &a->s->cfg.times;
+
+	if (!counts)
+		return true;
+	if (++p->errors > t->path_max_retrans)
+		set_path_state(p, IW_SCTP_PATH_INACTIVE);
+	/* 5.4, 8.1: an address that was never verified says nothing about the peer. */
+	if (p->state == IW_SCTP_PATH_UNCONFIRMED || ++a->errors <= t->assoc_max_retrans)
+		return true;
+	iw_sctp_down(a, IW_E_TIMEOUT, "sctp: the peer does not answer any more (RFC 9260 8.1)");
+	return false;
+}
+
+/* --- which path ------------------------------------------------------------------------------- */
+
+struct path *iw_sctp_other_path(struct iw_sctp_assoc *a, struct path *p)
+{
+	for (unsigned i = 1; i < a->npaths; i++) {
+		struct path *other = &a->paths[(p->index + i) % a->npaths];
+
+		if (other->state == IW_SCTP_PATH_ACTIVE)
+			return other;
+	}
+	return p;
+}
+
+struct path *iw_sctp_data_path(struct iw_sctp_assoc *a)
+{
+	struct path *p = &a->paths[a->primary];
+
+	return p->state == IW_SCTP_PATH_ACTIVE ? p : iw_sctp_other_path(a, p);
+}
+
+/* --- heartbeats ------------------------------------------------------------------------------- */
+
+/* 8.3: the RTO of the path and HB.interval, with half an RTO of jitter either way. */
+static uint64_t hb_pause(struct path *p)
+{
+	uint64_t jitter = p->rto * (iw_sctp_jitter(p->a->s) & 0xff) / 256;
+
+	if (p->state == IW_SCTP_PATH_UNCONFIRMED)
+		return p->rto;
+	return p->a->s->cfg.times.hb_interval + p->rto / 2 + jitter;
+}
+
+void iw_sctp_hb_start(struct path *p, uint64_t now)
+{
+	if (p->state == IW_SCTP_PATH_UNCONFIRMED)
+		p->hb_due = true;
+	p->hb_at = iw_time_add(now, hb_pause(p));
+}
+
+static void heartbeat_time(struct path *p, uint64_t now)
+{
+	struct iw_sctp_assoc *a = p->a;
+	const struct iw_sctp_times *t = &a->s->cfg.times;
+	bool busy = p->state == IW_SCTP_PATH_ACTIVE && now - p->last_sent < t->hb_interval;
+
+	if (p->hb_out) {
+		p->hb_out = false;
+		if (!iw_sctp_path_failed(p, true))
+			return;
+		p->rto = IW_MIN(2 * p->rto, t->rto_max);
+	}
+	iw_sctp_slim(a);
+	p->hb_at = iw_time_add(now, hb_pause(p));
+	if (!busy || p->errors > 0)
+		p->hb_due = true;
+}
+
+size_t iw_sctp_put_heartbeat(struct path *p, uint8_t *dst, size_t cap, bool probe, uint64_t now)
+{
+	struct iw_sctp *s = p->a->s;
+	uint8_t info[INFO_LEN], value[INFO_LEN + IW_SCTP_CHUNK_HDR_LEN];
+	uint8_t *nonce = probe ? p->probe_nonce : p->hb_nonce;
+	struct iw_sctp_param param = { .type = IW_SCTP_PARAM_HEARTBEAT_INFO,
+				       .value = info,
+				       .value_len = INFO_LEN };
+	struct iw_sctp_chunk c = { .type = IW_SCTP_HEARTBEAT,
+				   .value = value,
+				   .value_len = sizeof(value) };
+	int n;
+
+	if (s->cfg.random(s->cfg.random_ctx, nonce, 8) < 0)
+		return 0;
+	iw_put_be16(info, p->index);
+	iw_put_be16(info + 2, probe);
+	memcpy(info + 4, nonce, 8);
+	if (iw_sctp_param_encode(value, sizeof(value), &param) < 0)
+		return 0;
+	n = iw_sctp_chunk_encode(dst, cap, &c);
+	if (n < 0)
+		return 0;
+	if (!probe) {
+		p->hb_due = false;
+		p->hb_out = true;
+		p->hb_sent = now;
+		/* An answer is due within the RTO; unverified paths are asked again then. */
+		p->hb_at = iw_time_add(now, hb_pause(p));
+	}
+	return (size_t)n;
+}
+
+void iw_sctp_on_heartbeat_ack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uint64_t now)
+{
+	struct iw_sctp_param param;
+	unsigned index;
+	struct path *p;
+
+	if (iw_sctp_param_decode(&param, c->value, c->value_len) <= 0 ||
+	    param.type != IW_SCTP_PARAM_HEARTBEAT_INFO || param.value_len != INFO_LEN)
+		return;
+	index = iw_get_be16(param.value);
+	if (index >= a->npaths)
+		return;
+	p = &a->paths[index];
+	if (iw_get_be16(param.value + 2)) {
+		if (p->probe_size && memcmp(p->probe_nonce, param.value + 4, 8) == 0)
+			iw_sctp_pmtu_answered(p, now);
+		return;
+	}
+	if (!p->hb_out || memcmp(p->hb_nonce, param.value + 4, 8) != 0)
+		return;
+	p->hb_out = false;
+	iw_sctp_rtt(p, now - p->hb_sent);
+	iw_sctp_path_alive(p);
+	iw_sctp_path_verified(p, now);
+	p->hb_at = iw_time_add(now, hb_pause(p));
+}
+
+void iw_sctp_path_timeouts(struct path *p, uint64_t now)
+{
+	struct iw_sctp_assoc *a = p->a;
+
+	if (p->t3_at <= now)
+		iw_sctp_t3(a, p, now);
+	if (a->linked && p->hb_at <= now)
+		heartbeat_time(p, now);
+	if (a->linked && p->probe_at <= now)
+		iw_sctp_pmtu_timeout(p, now);
+	if (p->pace_at <= now)
+		p->pace_at = IW_TIME_NEVER;
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The path MTU (RFC 9260 7.3, RFC 8899): it begins where every path works, and is raised by HEARTBEATs padded
+ * to the size that is tried: first the largest that the carrier can send, which is usually right, then halfway
+ * between what is known to work and what is known to fail. ICMP lowers it; so do two timeouts in a row.
+ */
+#include "sctp/internal.h"
+
+#define TRIES       3  /* probes of one size before it is taken to fail */
+#define FINE        16 /* octets between working and failing that end the search */
+#define BLACK_HOLES 2  /* timeouts in a row */
+
+uint32_t iw_sctp_overhead(const struct path *p)
+{
+	uint32_t ip = iw_sctp_addr_is_ipv4(&p->addr) ? 20 : 40, udp = p->addr.udp_port ? 8 : 0;
+
+	return ip + udp + IW_SCTP_HDR_LEN;
+}
+
+uint32_t iw_sctp_payload(const struct path *p)
+{
+	return (p->pmtu - iw_sctp_overhead(p)) & ~3u;
+}
+
+static void set_pmtu(struct path *p, uint32_t mtu)
+{
+	p->pmtu = mtu;
+	p->cc.pmdcs = iw_sctp_payload(p);
+	iw_sctp_check_max(p->a);
+}
+
+static void probe_next(struct path *p, uint32_t size, uint64_t now)
+{
+	p->probe_size = size;
+	p->probe_tries = 0;
+	p->probe_due = true;
+	p->probe_at = iw_time_add(now, p->rto);
+}
+
+/* The search goes on between pmtu and probe_fails, or rests. */
+static void search(struct path *p, uint64_t now)
+{
+	if (p->probe_fails - p->pmtu > FINE) {
+		probe_next(p, p->pmtu + (p->probe_fails - p->pmtu) / 2, now);
+		return;
+	}
+	p->probe_size = 0;
+	p->probe_due = false;
+	p->probe_at = iw_time_add(now, p->a->s->cfg.times.pmtu_raise);
+}
+
+void iw_sctp_pmtu_start(struct path *p, uint64_t now)
+{
+	uint32_t most = p->a->s->cfg.mtu;
+
+	p->probe_fails = most + 1;
+	if (p->pmtu < most)
+		probe_next(p, most, now);
+}
+
+void iw_sctp_pmtu_answered(struct path *p, uint64_t now)
+{
+	uint32_t size = p->probe_size;
+
+	p->probe_size = 0;
+	if (size > p->pmtu && size < p->probe_fails)
+		set_pmtu(p, size);
+	search(p, now);
+}
+
+void iw_sctp_pmtu_timeout(struct path *p, uint64_t now)
+{
+	if (p->probe_size == 0) { /* it has rested long enough */
+		p->probe_at = IW_TIME_NEVER;
+		iw_sctp_pmtu_start(p, now);
+		return;
+	}
+	if (++p->probe_tries < TRIES) {
+		p->probe_due = true;
+		p->probe_at = iw_time_add(now, p->rto);
+		return;
+	}
+	p->probe_fails = p->probe_size;
+	search(p, now);
+}
+
+/* Chunks too large for the path now will not arrive: they go again, with IP fragmentation. No congestion. */
+static void send_again(struct path *p)
+{
+	struct iw_sctp_assoc *a = p->a;
+	struct outq *q = &a->out;
+
+	for (uint64_t seq = q->una; seq < q->next; seq++) {
+		const struct out_chunk *c = chunk_at(q, seq);
+
+		if (STATE_OF(*state_at(q, seq)) == CHUNK_FLIGHT && c->path == p->index &&
+		    chunk_octets(c->len) > iw_sctp_payload(p))
+			iw_sctp_mark_lost(a, seq);
+	}
+	if (p->nflight == 0)
+		p->t3_at = IW_TIME_NEVER;
+}
+
+void iw_sctp_pmtu_lower(struct path *p, uint32_t mtu, uint64_t now)
+{
+	uint32_t least = iw_sctp_addr_is_ipv4(&p->addr) ? IW_SCTP_MTU_MIN : 1280;
+
+	if (mtu == 0)
+		mtu = IW_SCTP_MTU_BASE; /* the router does not say: where the search began */
+	mtu = IW_MIN(IW_MAX(mtu, least), p->a->s->cfg.mtu);
+	if (p->probe_size > mtu) {
+		p->probe_fails = IW_MIN(p->probe_fails, p->probe_size);
+		p->probe_size = 0;
+	}
+	if (mtu < p->pmtu) {
+		p->probe_fails = mtu + 1;
+		set_pmtu(p, mtu);
+		send_again(p);
+	} else {
+		p->probe_fails = IW_MIN(p->probe_fails, mtu + 1);
+		/* What the router says works is tried at once. */
+		if (p->probe_size == 0 && mtu > p->pmtu) {
+			probe_next(p, mtu, now);
+			return;
+		}
+	}
+	if (p->probe_size == 0)
+		search(p, now);
+}
+
+void iw_sctp_pmtu_black_hole(struct path *p, uint64_t now)
+{
+	uint32_t base = iw_sctp_addr_is_ipv4(&p->addr) ? IW_SCTP_MTU_BASE : 1280;
+
+	if (p->errors < BLACK_HOLES || p->pmtu <= base)
+		return;
+	p->probe_fails = p->pmtu;
+	set_pmtu(p, base);
+	p->probe_size = 0;
+	search(p, now);
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Packets that are answers and nothing else: made when the question arrives, kept in a ring of the endpoint's
+ * until the carrier takes them. A flood fills the ring; what does not fit is not answered, which is no worse
+ * than a packet lost on the way. Each packet received is answered by at most one of about its own size, but for
+ * INIT ACK, which carries a cookie.
+ */
+#include "sctp/internal.h"
+
+#include <string.h>
+
+void iw_sctp_address(const struct iw_sctp_assoc *a, const struct path *p, struct iw_sctp_packet *to)
+{
+	*to = (struct iw_sctp_packet){ .peer = p->addr, .local = a->local };
+}
+
+static void add(struct iw_sctp *s, const struct iw_sctp_packet *to, uint16_t peer_port,
+		uint32_t vtag, const struct iw_sctp_chunk *c)
+{
+	unsigned at = (s->reply_first + s->replies) % REPLIES_MAX;
+	struct iw_sctp_hdr h = { .sport = s->cfg.port, .dport = peer_port, .vtag = vtag };
+	uint8_t *p = s->reply_data + (size_t)at * s->cfg.mtu;
+	int n;
+
+	if (s->replies == REPLIES_MAX || iw_sctp_hdr_encode(p, s->cfg.mtu, &h) < 0)
+		return;
+	n = iw_sctp_chunk_encode(p + IW_SCTP_HDR_LEN, s->cfg.mtu - IW_SCTP_HDR_LEN, c);
+	if (n < 0)
+		return;
+	n += IW_SCTP_HDR_LEN;
+	iw_put_le32(p + 8, iw_sctp_checksum(p, (size_t)n));
+	s->reply[at] =
+		(struct reply){ .to = { .peer = to->peer, .local = to->local }, .len = (size_t)n };
+	s->replies++;
+}
+
+void iw_sctp_reply(struct iw_sctp *s, const struct iw_sctp_packet *to, uint16_t peer_port,
+		   uint32_t vtag, uint8_t type, uint8_t flags, const void *value, size_t len)
+{
+	struct iw_sctp_chunk c = { .type = type, .flags = flags, .value = value, .value_len = len };
+
+	add(s, to, peer_port, vtag, &c);
+}
+
+void iw_sctp_reply_cause(struct iw_sctp *s, const struct iw_sctp_packet *to, uint16_t peer_port,
+			 uint32_t vtag, uint8_t type, uint8_t flags, uint16_t cause,
+			 const void *info, size_t len)
+{
+	uint8_t value[IW_SCTP_MTU_BASE - 100];
+	struct iw_sctp_param p = { .type = cause, .value = info, .value_len = len };
+
+	if (len > sizeof(value) - IW_SCTP_CHUNK_HDR_LEN -
+			  3) /* what it is about is too long to be quoted */
+		p.value_len = 0;
+	if (iw_sctp_param_encode(value, sizeof(value), &p) < 0)
+		return;
+	/* The chunk ends with the cause, not with its padding. */
+	iw_sctp_reply(s, to, peer_port, vtag, type, flags, value,
+		      IW_SCTP_CHUNK_HDR_LEN + p.value_len);
+}
+
+void iw_sctp_assoc_reply(struct iw_sctp_assoc *a, uint8_t type, const void *value, size_t len)
+{
+	struct iw_sctp_packet to;
+
+	iw_sctp_address(a, &a->paths[a->from], &to);
+	iw_sctp_reply(a->s, &to, a->peer_port, a->peer_tag, type, 0, value, len);
+}
+
+void iw_sctp_assoc_error(struct iw_sctp_assoc *a, uint16_t cause, const void *info, size_t len)
+{
+	struct iw_sctp_packet to;
+
+	iw_sctp_address(a, &a->paths[a->from], &to);
+	iw_sctp_reply_cause(a->s, &to, a->peer_port, a->peer_tag, IW_SCTP_ERROR, 0, cause, info,
+			    len);
+}
+
+size_t iw_sctp_take_reply(struct iw_sctp *s, uint8_t *buf, size_t cap, struct iw_sctp_packet *out)
+{
+	const struct reply *r = &s->reply[s->reply_first];
+
+	if (cap < r->len)
+		return 0;
+	*out = r->to;
+	memcpy(buf, s->reply_data + (size_t)s->reply_first * s->cfg.mtu, r->len);
+	s->reply_first = (s->reply_first + 1) % REPLIES_MAX;
+	s->replies--;
+	return r->len;
+}
+
+/* What RFC 9260 8.4 asks of a packet's chunks. */
+struct contents {
+	bool abort, shutdown_ack, ignore;
+};
+
+static struct contents look_through(const struct iw_sctp_packet *pkt)
+{
+	struct contents has = { 0 };
+	size_t pos = IW_SCTP_HDR_LEN;
+	struct iw_sctp_chunk c;
+	struct iw_sctp_param cause;
+	int n;
+
+	while ((n = iw_sctp_chunk_decode(&c, pkt->data + pos, pkt->len - pos)) > 0) {
+		has.abort |= c.type == IW_SCTP_ABORT;
+		has.shutdown_ack |= c.type == IW_SCTP_SHUTDOWN_ACK;
+		has.ignore |= c.type == IW_SCTP_SHUTDOWN_COMPLETE || c.type == IW_SCTP_COOKIE_ACK ||
+			      (c.type == IW_SCTP_ERROR &&
+			       iw_sctp_param_decode(&cause, c.value, c.value_len) > 0 &&
+			       cause.type == IW_SCTP_CAUSE_STALE_COOKIE);
+		pos += (size_t)n;
+	}
+	return has;
+}
+
+void iw_sctp_out_of_the_blue(struct iw_sctp *s, const struct iw_sctp_packet *pkt,
+			     const struct iw_sctp_hdr *h)
+{
+	struct contents has = look_through(pkt);
+
+	if (has.abort)
+		return;
+	if (has.shutdown_ack)
+		iw_sctp_reply(s, pkt, h->sport, h->vtag, IW_SCTP_SHUTDOWN_COMPLETE, IW_SCTP_T, NULL,
+			      0);
+	else if (!has.ignore)
+		iw_sctp_reply(s, pkt, h->sport, h->vtag, IW_SCTP_ABORT, IW_SCTP_T, NULL, 0);
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * SACKs in (RFC 9260 6.2.1, 7.2.4): what has arrived, what is missing, what the window is now. One pass over
+ * the states from the oldest chunk to the highest gap block; nothing in a SACK is believed that was not sent.
+ */
+#include "sctp/internal.h"
+
+/* What a SACK has told so far. */
+struct told {
+	uint64_t now;
+	uint64_t htna_end; /* behind the highest seq newly acknowledged */
+	bool cum_moved, any, probe;
+};
+
+/* The seq behind those acknowledged by cum; false: old, or never sent, which ends the association. */
+static bool cum_end(struct iw_sctp_assoc *a, uint32_t cum, uint64_t *end)
+{
+	struct outq *q = &a->out;
+	int32_t ahead = (int32_t)(cum - (q->tsn0 + (uint32_t)q->una - 1));
+
+	if (ahead < 0)
+		return false;
+	*end = q->una + (uint32_t)ahead;
+	if (*end <= q->next)
+		return true;
+	iw_sctp_kill(a, IW_SCTP_CAUSE_PROTOCOL, NULL, 0, IW_E_FORMAT,
+		     "sctp: TSN %u acknowledged and never sent", cum);
+	return false;
+}
+
+/* Newly acknowledged: as far as it was sent once, its round trip counts (Karn). */
+static void newly(struct iw_sctp_assoc *a, uint64_t seq, struct told *t)
+{
+	struct out_chunk *c = chunk_at(&a->out, seq);
+	struct path *p = &a->paths[c->path];
+	uint64_t took = t->now - c->sent_at;
+
+	iw_sctp_leave(a, seq);
+	p->newly += chunk_octets(c->len);
+	t->any = true;
+	t->htna_end = IW_MAX(t->htna_end, seq + 1);
+	t->probe |= a->out.tlp_out && seq == a->out.tlp_seq;
+	if (c->sends == 1 && seq >= p->rtt_seq)
+		p->sample = IW_MAX(took, (uint64_t)1);
+	/* An answer quicker than any before was to the chunk sent earlier: it says nothing (RFC 8985 6.2). */
+	if (c->sends > 1 && took < p->rtt_min)
+		return;
+	if (c->sent_at > p->rack_sent || (c->sent_at == p->rack_sent && seq > p->rack_seq)) {
+		p->rack_sent = c->sent_at;
+		p->rack_seq = seq;
+		p->rack_rtt = took;
+	}
+}
+
+static void take_cum(struct iw_sctp_assoc *a, uint64_t end, struct told *t)
+{
+	struct outq *q = &a->out;
+
+	t->cum_moved = end > q->una;
+	for (; q->una < end; q->una++) {
+		if (STATE_OF(*state_at(q, q->una)) != CHUNK_GAPPED)
+			newly(a, q->una, t);
+		iw_sctp_release(a, chunk_at(q, q->una));
+	}
+	q->lost_from = IW_MAX(q->lost_from, q->una);
+	q->gap_end = IW_MAX(q->gap_end, q->una);
+}
+
+/* 6.2.1 D iii: what a gap block acknowledged earlier and none does now is missing once. */
+static void taken_back(struct iw_sctp_assoc *a, uint64_t from, uint64_t to)
+{
+	struct outq *q = &a->out;
+
+	for (uint64_t seq = from; seq < to; seq++) {
+		struct out_chunk *c = chunk_at(q, seq);
+		struct path *p = &a->paths[c->path];
+
+		if (STATE_OF(*state_at(q, seq)) != CHUNK_GAPPED)
+			continue;
+		*state_at(q, seq) = CHUNK_FLIGHT;
+		p->flight += chunk_octets(c->len);
+		p->nflight++;
+		q->flight_data += c->len;
+		q->resent_end =
+			IW_MAX(q->resent_end, seq + 1); /* its turn is out of order from now on */
+	}
+}
+
+/* Blocks that are empty, out of order or overlap are passed over. False: never sent. */
+static bool take_gaps(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s, struct told *t)
+{
+	struct outq *q = &a->out;
+	uint64_t done = q->una;
+
+	for (unsigned i = 0; i < s->ngaps; i++) {
+		uint64_t from = q->una + iw_sctp_gap_start(s, i) - 1;
+		uint64_t to = q->una + iw_sctp_gap_end(s, i);
+
+		if (iw_sctp_gap_start(s, i) == 0 || from < done || to <= from)
+			continue;
+		if (to > q->next) {
+			iw_sctp_kill(a, IW_SCTP_CAUSE_PROTOCOL, NULL, 0, IW_E_FORMAT,
+				     "sctp: gap block %u acknowledges what was never sent", i);
+			return false;
+		}
+		taken_back(a, done, from);
+		for (uint64_t seq = from; seq < to; seq++) {
+			if (STATE_OF(*state_at(q, seq)) == CHUNK_GAPPED)
+				continue;
+			newly(a, seq, t);
+			*state_at(q, seq) = CHUNK_GAPPED;
+		}
+		done = to;
+	}
+	taken_back(a, done, q->gap_end);
+	q->gap_end = done;
+	return true;
+}
+
+/* 7.2.4: miss indications by the HTNA rule; a set of the paths that lost something. */
+static unsigned count_misses(struct iw_sctp_assoc *a, const struct told *t)
+{
+	struct outq *q = &a->out;
+	uint64_t end = q->in_recovery && t->cum_moved ? q->gap_end
+						      : IW_MIN(t->htna_end, q->gap_end);
+	unsigned hit = 0;
+
+	for (uint64_t seq = q->una; seq < end; seq++) {
+		uint8_t *state = state_at(q, seq);
+		struct out_chunk *c;
+
+		if (STATE_OF(*state) != CHUNK_FLIGHT || MISSES_OF(*state) >= MISSES_MAX)
+			continue;
+		*state += 1 << 2;
+		c = chunk_at(q, seq);
+		/* Once is all a chunk gets this way; when it is lost again, time tells. */
+		if (MISSES_OF(*state) < MISSES_MAX || c->sends > 1)
+			continue;
+		hit |= 1u << c->path;
+		a->count.fast_retransmits++;
+		iw_sctp_mark_lost(a, seq);
+	}
+	return hit;
+}
+
+static void begin_ack(struct iw_sctp_assoc *a)
+{
+	for (unsigned i = 0; i < a->npaths; i++) {
+		struct path *p = &a->paths[i];
+
+		p->newly = 0;
+		p->flight_before = p->flight;
+		p->sample = 0;
+	}
+}
+
+/* Round trips, windows and T3 of the paths that something was acknowledged on. */
+static void end_ack(struct iw_sctp_assoc *a, const struct told *t)
+{
+	struct outq *q = &a->out;
+
+	for (unsigned i = 0; i < a->npaths; i++) {
+		struct path *p = &a->paths[i];
+		struct iw_sctp_cc_ack ack = {
+			.octets = p->newly,
+			.flight_before = p->flight_before,
+			.in_recovery = q->in_recovery,
+			.all_acked = q->una == q->next,
+			.l = a->s->cfg.abc_l,
+			.now = t->now,
+		};
+
+		if (p->sample) {
+			iw_sctp_rtt(p, p->sample);
+			p->rtt_seq = q->next;
+		}
+		if (p->newly) {
+			ack.srtt = p->srtt;
+			iw_sctp_path_alive(p);
+			a->s->cfg.cc->ack(&p->cc, &ack);
+		}
+		if (p->nflight == 0)
+			p->t3_at = IW_TIME_NEVER; /* R2 */
+		else if (p->t3_at == IW_TIME_NEVER || (p->newly && t->cum_moved))
+			p->t3_at = iw_time_add(t->now, p->rto); /* R4, R3 */
+	}
+}
+
+static void after_ack(struct iw_sctp_assoc *a, const struct told *t)
+{
+	struct outq *q = &a->out;
+
+	if (q->in_recovery && q->una >= q->recovery_end)
+		q->in_recovery = false;
+	if (t->any)
+		q->tlp_out = false;
+	iw_sctp_arm_tlp(a, t->now);
+	if (t->cum_moved)
+		iw_sctp_raise(a, IW_SCTP_EV_DONE);
+	iw_sctp_shutdown_progress(a, t->now);
+	iw_sctp_touch(a);
+}
+
+bool iw_sctp_on_cum(struct iw_sctp_assoc *a, uint32_t tsn, uint64_t now)
+{
+	struct told t = { .now = now };
+	uint64_t end;
+
+	if (!cum_end(a, tsn, &end))
+		return a->linked;
+	begin_ack(a);
+	take_cum(a, end, &t);
+	end_ack(a, &t);
+	after_ack(a, &t);
+	return a->linked;
+}
+
+void iw_sctp_on_sack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uint64_t now)
+{
+	struct told t = { .now = now };
+	struct outq *q = &a->out;
+	struct iw_sctp_sack s;
+	unsigned hit;
+	uint64_t end;
+
+	if (iw_sctp_sack_decode(&s, c->value, c->value_len) == 0 || !cum_end(a, s.cum, &end))
+		return;
+	begin_ack(a);
+	take_cum(a, end, &t);
+	if (!take_gaps(a, &s, &t))
+		return;
+	a->peer_rwnd = s.a_rwnd;
+	q->window_answers = true;
+	end_ack(a, &t);
+	hit = count_misses(a, &t);
+	/* The tail-loss probe arrived and what it repeats did not: that was a loss (RFC 8985 7.4.2). */
+	if (t.probe && s.ndups == 0)
+		hit |= 1u << chunk_at(q, q->tlp_seq)->path;
+	if (hit)
+		iw_sctp_begin_recovery(a, hit);
+	iw_sctp_find_lost(a, now);
+	after_ack(a, &t);
+}

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Two SCTP engines, a seeded link between them. Whatever the link does:
+ *   - a message comes up at most once, with the octets and on the stream it was sent with;
+ *   - one that is reported acknowledged has come up; each is reported exactly once, in the order of sending;
+ *   - the association ends in order with everything delivered, or it fails as RFC 9260 5.1.4 and 8.1 say, which
+ *     a link that loses little gives no reason for;
+ *   - nothing stalls beyond the timers, no packet is larger than it may be, nothing is left allocated.
+ */
+#include "sim/sctp.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sctp/cc.h"
+#include "unit/sctp_net.h"
+
+enum { MSGS = 400, MSG_MAX = 9000, LOSS_MILD = 100 };
+
+enum scenario { LOSSY, MTU, WINDOWS, ENDS, SCENARIOS };
+static const char *const names[] = {
+	[LOSSY] = "lossy", [MTU] = "path-mtu",      [WINDOWS] = "small-windows",
+	[ENDS] = "ends",   [RESTARTS] = "restarts",
+};
+
+const char *sim_sctp_name(unsigned i)
+{
+	return i < SCENARIOS ? names[i] : NULL;
+}
+
+struct message {
+	uint32_t len;
+	uint16_t stream;
+	unsigned came, done;
+	int status;
+	uint8_t *mem; /* kept until it is done */
+};
+
+struct run;
+struct side {
+	struct run *r;
+	struct net_end *e;
+	struct side *peer;
+	struct message msg[MSGS]; /* sent by this side */
+	unsigned nmsgs, want, done, came;
+	uint32_t held;
+	bool ended, gone;
+	struct iw_fault why;
+};
+
+struct run {
+	enum scenario what;
+	struct rng rng;
+	struct net n;
+	struct side a, b;
+	unsigned loss; /* the worst of both directions, corruption included */
+	bool aborted;  /* somebody was told to */
+	char failure[300];
+};
+
+static bool fail(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static bool fail(struct run *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (r->failure[0] == '\0')
+		vsnprintf(r->failure, sizeof(r->failure), fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+/* --- what messages hold ----------------------------------------------------------------------- */
+
+static void fill(uint8_t *p, uint32_t len, unsigned side, uint32_t id)
+{
+	struct rng r = { (uint64_t)side << 32 | id };
+
+	iw_put_be32(p, id);
+	rng_fill(&r, p + 4, len - 4);
+}
+
+static bool is_filled(const uint8_t *p, size_t len, unsigned side, uint32_t id)
+{
+	struct rng r = { (uint64_t)side << 32 | id };
+
+	for (size_t i = 4; i < len; i++)
+		if (p[i] != (uint8_t)rng_next(&r))
+			return false;
+	return true;
+}
+
+static unsigned number_of(const struct side *s)
+{
+	return s == &s->r->a ? 1 : 2;
+}
+
+static void on_message(struct net_end *e, const struct iw_sctp_recv *m)
+{
+	struct side *s = e->user, *from = s->peer;
+	struct run *r = s->r;
+	struct message *sent;
+	uint32_t id;
+
+	if (m->len < 4) {
+		fail(r, "%s: a message of %zu octets", e->name, m->len);
+		return;
+	}
+	id = iw_get_be32(m->data);
+	if (id >= from->nmsgs) {
+		fail(r, "%s: message %u was never sent", e->name, id);
+		return;
+	}
+	sent = &from->msg[id];
+	if (sent->came++ > 0)
+		fail(r, "%s: message %u came up twice", e->name, id);
+	if (m->len != sent->len || m->stream != sent->stream || m->ppid != 16 + id)
+		fail(r, "%s: message %u: %zu octets on stream %u", e->name, id, m->len, m->stream);
+	if (!is_filled(m->data, m->len, number_of(from), id))
+		fail(r, "%s: message %u has wrong octets", e->name, id);
+	s->came++;
+	if (r->what == WINDOWS) {
+		s->held += (uint32_t)m->len;
+		iw_sctp_set_held(m->assoc, s->held);
+	}
+}
+
+static void collect(struct side *s, struct iw_sctp_assoc *a)
+{
+	struct iw_sctp_done d;
+
+	while (iw_sctp_next_done(a, &d)) {
+		struct message *m;
+
+		if (d.cookie >= s->nmsgs || d.cookie != s->done++) {
+			fail(s->r, "%s: message %u reported out of order", s->e->name,
+			     (unsigned)d.cookie);
+			return;
+		}
+		m = &s->msg[d.cookie];
+		m->done++;
+		m->status = d.status;
+		if (d.status == 0 && m->came == 0)
+			fail(s->r, "%s: message %u acknowledged, but it never came", s->e->name,
+			     (unsigned)d.cookie);
+		if (!d.sent && m->came)
+			fail(s->r, "%s: message %u came and was never sent", s->e->name,
+			     (unsigned)d.cookie);
+		if (m->mem)
+			memset(m->mem, 0x5a, m->len); /* whoever still sends from it is found out */
+		free(m->mem);
+		m->mem = NULL;
+	}
+}
+
+static void on_event(struct net_end *e, const struct iw_sctp_event *ev)
+{
+	struct side *s = e->user;
+
+	/* Ours has ended; a cookie or an INIT that was late has made another. */
+	if (s->gone) {
+		if (ev->kind == IW_SCTP_EV_UP)
+			iw_sctp_abort(ev->assoc, "late", s->r->n.now);
+		if (ev->kind == IW_SCTP_EV_DOWN)
+			iw_sctp_assoc_free(ev->assoc);
+		e->a = NULL;
+		return;
+	}
+	if (ev->kind == IW_SCTP_EV_DONE)
+		collect(s, ev->assoc);
+	if (ev->kind == IW_SCTP_EV_ENDING)
+		s->ended = true;
+	if (ev->kind == IW_SCTP_EV_DOWN) {
+		s->why = *iw_sctp_why(ev->assoc);
+		s->gone = s->ended = true;
+		collect(s, ev->assoc);
+		iw_sctp_assoc_free(ev->assoc);
+		e->a = NULL;
+	}
+}
+
+static bool post(struct side *s)
+{
+	struct run *r = s->r;
+	struct message *m = &s->msg[s->nmsgs];
+	size_t max = iw_sctp_max_message(s->e->a);
+	struct iw_sctp_facts f;
+	struct iw_sctp_send send = { .ppid = 16 + s->nmsgs, .cookie = s->nmsgs };
+	struct iw_vec v[3];
+	size_t hdr, cut;
+	int err;
+
+	iw_sctp_facts(s->e->a, &f);
+	m->len = (uint32_t)(rng_below(&r->rng, 3) ? max : 4 + rng_below(&r->rng, max - 3));
+	m->stream = (uint16_t)rng_below(&r->rng, f.streams_out);
+	m->came = m->done = 0;
+	m->mem = malloc(m->len);
+	if (!m->mem)
+		abort();
+	fill(m->mem, m->len, number_of(s), s->nmsgs);
+	hdr = rng_below(&r->rng, IW_MIN(m->len, (uint32_t)IW_SCTP_SEND_HDR_MAX) + 1);
+	cut = rng_below(&r->rng, m->len - hdr + 1);
+	v[0] = (struct iw_vec){ m->mem + hdr, cut };
+	v[1] = (struct iw_vec){ NULL, 0 };
+	v[2] = (struct iw_vec){ m->mem + hdr + cut, m->len - hdr - cut };
+	send.stream = m->stream;
+	send.hdr = m->mem;
+	send.hdr_len = hdr;
+	send.vec = v;
+	send.nvec = 3;
+	if (rng_below(&r->rng, 2)) { /* referred to, not copied */
+		v[1] = v[2];
+		send.nvec = 2;
+	} else {
+		send.copy = rng_below(&r->rng, 2);
+	}
+	err = iw_sctp_send(s->e->a, &send, NULL);
+	if (err == IW_E_STATE || err == IW_E_AGAIN) {
+		free(m->mem);
+		m->mem = NULL;
+		return true;
+	}
+	if (err < 0)
+		return fail(r, "%s: send of %u octets: %d", s->e->name, m->len, err);
+	if (send.copy || send.nvec == 3) { /* it is ours again */
+		memset(m->mem, 0x66, m->len);
+		free(m->mem);
+		m->mem = NULL;
+	}
+	s->nmsgs++;
+	return true;
+}
+
+/* --- one run ---------------------------------------------------------------------------------- */
+
+static unsigned some_loss(struct run *r)
+{
+	static const unsigned often[] = { 0, 0, 5, 20, 50, 100, 200, 300 };
+
+	return often[rng_below(&r->rng, IW_ARRAY_LEN(often))];
+}
+
+static void configure_link(struct run *r, struct net_link *l)
+{
+	static const uint64_t delays[] = { 20000, IW_MSEC(1), IW_MSEC(10), IW_MSEC(100),
+					   IW_MSEC(400) };
+
+	l->loss = some_loss(r);
+	l->delay = delays[rng_below(&r->rng, IW_ARRAY_LEN(delays))];
+	if (rng_below(&r->rng, 2))
+		l->jitter = 1 + rng_below(&r->rng, 2 * l->delay);
+	if (rng_below(&r->rng, 3) == 0)
+		l->dup = (unsigned)rng_below(&r->rng, 200);
+	if (rng_below(&r->rng, 3) == 0)
+		l->corrupt = (unsigned)rng_below(&r->rng, 50);
+	if (rng_below(&r->rng, 3) == 0) {
+		l->late = (unsigned)rng_below(&r->rng, 50);
+		l->late_by = IW_MSEC(1 + rng_below(&r->rng, 3000));
+	}
+	if (rng_below(&r->rng, 3) == 0) {
+		l->ns_per_octet = 1 + rng_below(&r->rng, 10000);
+		l->queue = IW_MSEC(20 + rng_below(&r->rng, 200));
+	}
+	r->loss = IW_MAX(r->loss, l->loss + l->corrupt);
+}
+
+static void configure_end(struct run *r, struct net_end *e)
+{
+	struct iw_sctp_cfg *c = &e->cfg;
+
+	c->streams = (uint16_t)(1 + rng_below(&r->rng, 1000));
+	c->burst = (uint32_t)(1 + rng_below(&r->rng, 64));
+	c->abc_l = (uint32_t)(1 + rng_below(&r->rng, 64));
+	c->cc = iw_sctp_cc_find(rng_below(&r->rng, 2) ? "cubic" : "rfc9260");
+	if (rng_below(&r->rng, 2))
+		c->mtu =
+			IW_SCTP_MTU_BASE + (uint32_t)rng_below(&r->rng, MSG_MAX - IW_SCTP_MTU_BASE);
+	if (r->what == WINDOWS)
+		c->rwnd = (uint32_t)(1500 + rng_below(&r->rng, 20000));
+}
+
+static void configure(struct run *r)
+{
+	struct net *n = &r->n;
+
+	if (rng_below(&r->rng, 3) == 0)
+		n->a.addr[0].udp_port = n->b.addr[0].udp_port = IW_SCTP_UDP_PORT;
+	if (rng_below(&r->rng, 3) == 0) {
+		n->a.addr[0].ip[0] = n->b.addr[0].ip[0] = 0x20; /* IPv6 */
+		n->a.addr[0].ip[10] = n->b.addr[0].ip[10] = 1;
+	}
+	configure_link(r, &n->ab);
+	configure_link(r, &n->ba);
+	configure_end(r, &n->a);
+	configure_end(r, &n->b);
+	if (r->what == MTU || rng_below(&r->rng, 3) == 0) {
+		n->ab.mtu = n->ba.mtu = 1280 + (uint32_t)rng_below(&r->rng, 8000);
+		n->ab.icmp = n->ba.icmp = rng_below(&r->rng, 2);
+	}
+	if (r->what == ENDS && rng_below(&r->rng, 2))
+		r->b.e->cfg.listen = r->a.e->cfg.listen = true; /* both may call: collisions */
+}
+
+static void side_init(struct run *r, struct side *s, struct net_end *e, struct side *peer)
+{
+	s->r = r;
+	s->e = e;
+	s->peer = peer;
+	e->user = s;
+	e->on_message = on_message;
+	e->on_event = on_event;
+	s->want = (unsigned)rng_below(&r->rng, rng_below(&r->rng, 4) ? 60 : MSGS);
+}
+
+static bool is_up(const struct side *s)
+{
+	return s->e->a && !s->gone && iw_sctp_assoc_state(s->e->a) == IW_SCTP_ESTABLISHED;
+}
+
+/* Now and then something changes under way. */
+static void disturb(struct run *r)
+{
+	struct net *n = &r->n;
+	struct net_link *l = rng_below(&r->rng, 2) ? &n->ab : &n->ba;
+
+	if (rng_below(&r->rng, 300))
+		return;
+	if (r->what == MTU) {
+		l->mtu = 1280 + (uint32_t)rng_below(&r->rng, 3000);
+		l->icmp = rng_below(&r->rng, 2);
+	} else if (l->late_by) {
+		l->delay = 1000 + rng_below(&r->rng, IW_MSEC(500));
+	}
+}
+
+static void let_go(struct side *s)
+{
+	if (s->held && is_up(s) && rng_below(&s->r->rng, 4) == 0) {
+		s->held -= (uint32_t)rng_below(&s->r->rng, s->held + 1);
+		iw_sctp_set_held(s->e->a, s->held);
+	}
+}
+
+static bool busy(struct side *s)
+{
+	if (is_up(s) && s->nmsgs < s->want && !s->ended && rng_below(&s->r->rng, 3) == 0)
+		return iw_sctp_writable(s->e->a) ? post(s) : true;
+	return true;
+}
+
+static bool has_all(const struct side *s)
+{
+	return s->gone || s->ended || (s->nmsgs == s->want && s->done == s->nmsgs);
+}
+
+/* False: nobody is in a state to do so. */
+static bool end_it(struct run *r)
+{
+	struct side *s = rng_below(&r->rng, 2) ? &r->a : &r->b;
+
+	if (!s->e->a || s->gone)
+		s = s->peer;
+	if (!s->e->a || s->gone)
+		return false;
+	if (r->what == ENDS && rng_below(&r->rng, 3) == 0) {
+		r->aborted = true;
+		iw_sctp_abort(s->e->a, "enough", r->n.now);
+		return true;
+	}
+	if (!is_up(s))
+		return false;
+	s->ended = true;
+	iw_sctp_shutdown(s->e->a, r->n.now);
+	if (r->what == ENDS && rng_below(&r->rng, 3) == 0 && is_up(s->peer)) {
+		s->peer->ended = true;
+		iw_sctp_shutdown(s->peer->e->a, r->n.now); /* both at once */
+	}
+	return true;
+}
+
+static const char *state_of(const struct side *s)
+{
+	return s->e->a   ? iw_sctp_state_name(iw_sctp_assoc_state(s->e->a))
+	       : s->gone ? "gone"
+			 : "not there";
+}
+
+static bool over(const struct run *r)
+{
+	return r->a.gone && (r->b.gone || !r->n.b.a);
+}
+
+static bool work(struct run *r)
+{
+	uint64_t limit = r->n.now + IW_SEC(7200);
+	bool ending = false;
+	unsigned early = r->what == ENDS ? (unsigned)rng_below(&r->rng, 2000) : UINT32_MAX;
+
+	net_connect(&r->n);
+	if (r->what == ENDS && r->a.e->cfg.listen && rng_below(&r->rng, 2) &&
+	    iw_sctp_connect(r->n.b.s, &r->n.b.a, &r->n.a.addr[0], r->n.a.cfg.port, NULL, r->n.now) <
+		    0)
+		return fail(r, "b cannot call");
+	for (unsigned steps = 0; r->failure[0] == '\0'; steps++) {
+		bool moved = !over(r) && net_step(&r->n);
+
+		if (over(r))
+			break;
+		if (!moved)
+			return fail(r, "a stall: nothing is going to happen (a %s, b %s)",
+				    state_of(&r->a), state_of(&r->b));
+		disturb(r);
+		let_go(&r->a);
+		let_go(&r->b);
+		if (!busy(&r->a) || !busy(&r->b))
+			return false;
+		if (!ending && (steps > early || (has_all(&r->a) && has_all(&r->b) &&
+						  (is_up(&r->a) || is_up(&r->b)))))
+			ending = end_it(r);
+		if (r->n.now > limit || steps > 3000000)
+			return fail(r,
+				    "it does not end: a %u of %u acknowledged, %s, b %u of %u, %s",
+				    r->a.done, r->a.nmsgs, state_of(&r->a), r->b.done, r->b.nmsgs,
+				    state_of(&r->b));
+	}
+	return r->failure[0] == '\0';
+}
+
+static bool judge_side(struct run *r, struct side *s)
+{
+	bool in_order = r->a.why.err == 0 && r->b.why.err == 0;
+
+	if (s->done != s->nmsgs)
+		return fail(r, "%s: %u of %u messages reported", s->e->name, s->done, s->nmsgs);
+	for (unsigned i = 0; i < s->nmsgs && in_order; i++)
+		if (s->msg[i].status != 0 || s->msg[i].came != 1)
+			return fail(r, "%s: message %u was not delivered, and all ended in order",
+				    s->e->name, i);
+	if (s->why.err != 0 && !r->aborted && r->loss <= LOSS_MILD && r->what != MTU)
+		return fail(r, "%s: %s, at a loss of %u in a thousand", s->e->name, s->why.text,
+			    r->loss);
+	if (s->why.err != 0 && s->why.err != IW_E_TIMEOUT && !r->aborted && s->peer->why.err == 0 &&
+	    s->peer->gone && s->why.err != IW_E_CLOSED)
+		return fail(r, "%s: %s, and the peer ended in order", s->e->name, s->why.text);
+	return true;
+}
+
+bool sim_sctp(uint64_t seed, unsigned i, char failure[300])
+{
+	static struct run r;
+	bool ok;
+
+	memset(&r, 0, sizeof(r));
+	r.what = (enum scenario)i;
+	r.rng.state = seed * SCENARIOS + i;
+	net_init(&r.n, rng_next(&r.rng));
+	side_init(&r, &r.a, &r.n.a, &r.b);
+	side_init(&r, &r.b, &r.n.b, &r.a);
+	configure(&r);
+	net_start(&r.n);
+	ok = work(&r) && judge_side(&r, &r.a) && judge_side(&r, &r.b);
+	memcpy(failure, r.failure, sizeof(r.failure));
+	if (ok)
+		net_free(&r.n); /* aborts when something is left behind */
+	return ok;
+}
