@@ -21,8 +21,10 @@ enum { MSGS = 400, MSG_MAX = 9000, LOSS_MILD = 100 };
 
 enum scenario { LOSSY, MTU, WINDOWS, ENDS, SCENARIOS };
 static const char *const names[] = {
-	[LOSSY] = "lossy", [MTU] = "path-mtu",      [WINDOWS] = "small-windows",
-	[ENDS] = "ends",   [RESTARTS] = "restarts",
+	[LOSSY] = "lossy",
+	[MTU] = "path-mtu",
+	[WINDOWS] = "small-windows",
+	[ENDS] = "ends",
 };
 
 const char *sim_sctp_name(unsigned i)

@@ -591,8 +591,7 @@ int main(int argc, char **argv)
 	while (sim_sctp_name(tests - 2 * MISFORTUNES))
 		tests++;
 	/* SCTP itself finds what was corrupted. */
-	printf("1..%u
-", tests - 1);
+	printf("1..%u\n", tests - 1);
 	for (what = 0; what < tests; what++)
 		if (what != MISFORTUNES + CORRUPT)
 			failed += !run_seeds(++test, what, first, seeds);
