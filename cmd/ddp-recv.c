@@ -5,6 +5,17 @@
 
 #include "file/options.h"
 
+enum { KEY_CONTROL = 0xb001, KEY_FROM }; /* no character: long only */
+
+static const struct argp_option options[] = {
+	{ "control", KEY_CONTROL, "PATH", 0,
+	  "Listening: where stag-reg asks for registered buffers; none: nowhere", 1 },
+	{ "from", KEY_FROM, "URI", 0,
+	  "Write a buffer registered by stag-reg to standard output; @FILE: the URI is in FILE",
+	  1 },
+	{ 0 },
+};
+
 /* The remote paths take the place of the arguments that named them. */
 static void check_puller(struct iw_transfer_opts *o, const struct argp_state *state)
 {
@@ -41,6 +52,8 @@ static void check_args(struct iw_transfer_opts *o, const struct argp_state *stat
 	cfg->path = target.path;
 	cfg->to_stdout = target.is_stdio;
 	cfg->listen = o->nargs == 1;
+	if (cfg->control && !cfg->listen)
+		argp_error(state, "--control is for listeners");
 	if (!cfg->listen)
 		check_puller(o, state);
 	if (cfg->to_stdout && cfg->npaths > 1)
@@ -54,13 +67,24 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct iw_transfer_opts *o = state->input;
 
-	(void)arg;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = o;
 		return 0;
+	case KEY_FROM:
+		o->cfg.to_stdout = true;
+		iw_transfer_opts_uri(o, "--from", arg, state);
+		return 0;
+	case KEY_CONTROL:
+		if (!*arg)
+			argp_error(state, "--control \"\": expected a path, or none");
+		o->cfg.control = arg;
+		return 0;
 	case ARGP_KEY_END:
-		check_args(o, state);
+		if (o->uri_option)
+			iw_transfer_opts_check(o, state);
+		else
+			check_args(o, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -70,8 +94,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_child kids[] = { { &iw_transfer_argp, 0, NULL, 1 }, { 0 } };
 
 static const struct argp argp = {
+	.options = options,
 	.parser = parse,
-	.args_doc = "DIR\n-\nHOST:PATH... TARGET",
+	.args_doc = "DIR\n-\nHOST:PATH... TARGET\n--from URI",
 	.doc = "Receive files by DDP and RDMAP, the Data Sink of a transfer."
 	       "\vWith DIR alone it listens, and every ddp-send may put files there; with - it takes one stream and writes it to standard"
 	       " output. With HOST:PATH it fetches from a ddp-send --listen into TARGET, by scp's rules a directory or the name of a file,"

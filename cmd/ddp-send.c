@@ -3,8 +3,13 @@
  * those that pull. */
 #include "file/options.h"
 
+enum { KEY_TO = 0xb001 }; /* no character: long only */
+
 static const struct argp_option options[] = {
 	{ "listen", 'l', NULL, 0, "Serve the files below DIR to every ddp-recv that asks", 1 },
+	{ "to", KEY_TO, "URI", 0,
+	  "Write standard input into a buffer registered by stag-reg; @FILE: the URI is in FILE",
+	  1 },
 	{ 0 },
 };
 
@@ -51,7 +56,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct iw_transfer_opts *o = state->input;
 
-	(void)arg;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = o;
@@ -59,10 +63,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'l':
 		o->cfg.listen = true;
 		return 0;
+	case KEY_TO:
+		iw_transfer_opts_uri(o, "--to", arg, state);
+		return 0;
 	case ARGP_KEY_END:
 		if (o->cfg.listen)
 			check_listener(o, state);
-		else
+		else if (!o->uri_option)
 			check_pusher(o, state);
 		iw_transfer_opts_check(o, state);
 		return 0;
@@ -76,7 +83,7 @@ static const struct argp_child kids[] = { { &iw_transfer_argp, 0, NULL, 1 }, { 0
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "SOURCE... HOST:[PATH]\n--listen DIR",
+	.args_doc = "SOURCE... HOST:[PATH]\n--listen DIR\n--to URI",
 	.doc = "Send files by DDP and RDMAP, the Data Source of a transfer."
 	       "\vSOURCE is a file, a directory with all that is in it, or - for standard input. PATH is relative to the directory"
 	       " that the listening ddp-recv serves, and follows scp's rules: into a directory, or under another name.",

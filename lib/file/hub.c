@@ -21,6 +21,7 @@
 #include "file/internal.h"
 #include "file/out.h"
 #include "os/os.h"
+#include "rm/control.h"
 #include "util/text.h"
 
 #define COMPLETIONS 64
@@ -128,6 +129,8 @@ static void look_at_descriptors(struct hub *h)
 	for (int i = 0; i < n; i++) {
 		if (ev[i].data.fd == iw_signals_fd() && !h->stopping)
 			begin_to_stop(h);
+		else if (h->rm && ev[i].data.fd == iw_rm_fd(h->rm))
+			iw_rm_serve(h->rm, h->now);
 		else
 			all_ready(h);
 	}
@@ -167,6 +170,11 @@ static void on_request(struct hub *h, struct iw_conn_req *req)
 
 	iw_req_info(req, &info);
 	snprintf(peer, sizeof(peer), "%s", info.peer);
+	if (h->rm && iw_claim_is(info.private_data, info.private_data_len)) {
+		if (iw_rm_claim(h->rm, req, &why) != 0)
+			iw_report_rejected(&h->report, peer, &why);
+		return;
+	}
 	if (iw_hello_decode(&request, info.private_data, info.private_data_len, &why) != 0) {
 		reject(h, req, peer, IW_XC_PROTOCOL, &why);
 		return;
@@ -228,8 +236,11 @@ static void bury(struct hub *h, struct session *s)
 
 static void on_event(struct hub *h, struct iw_async_event *ev)
 {
-	struct session *s = ev->qp ? iw_qp_user(ev->qp) : NULL;
+	struct session *s;
 
+	if (h->rm && iw_rm_event(h->rm, ev))
+		return;
+	s = ev->qp ? iw_qp_user(ev->qp) : NULL;
 	switch (ev->type) {
 	case IW_EV_CONNECT_REQUEST:
 		on_request(h, ev->req);
@@ -363,6 +374,8 @@ static int64_t wait_time(struct hub *h)
 	at = IW_MIN(at, beat);
 	if (h->stopping)
 		at = IW_MIN(at, h->stop_by);
+	if (h->rm)
+		at = IW_MIN(at, iw_rm_deadline(h->rm));
 	if (at == IW_TIME_NEVER)
 		return -1;
 	return at <= h->now ? 0 : (int64_t)IW_MIN(at - h->now, (uint64_t)INT64_MAX);
@@ -389,6 +402,8 @@ static void turn(struct hub *h)
 	/* While there is work, a look at signals and pipes now and then is enough. */
 	if (h->turns++ % 16 == 0 || iw_list_empty(&h->ready))
 		look_at_descriptors(h);
+	if (h->rm)
+		iw_rm_turn(h->rm, h->now);
 	run_ready(h);
 	look_at_timers(h);
 	tell_progress(h);
@@ -454,6 +469,41 @@ static void allow_descriptors(void)
 	}
 }
 
+/*
+ * Registered buffers are an offer beside: without a control socket that nobody asked for, transfers
+ * go on all the same.
+ */
+static int open_manager(struct hub *h, struct iw_fault *why)
+{
+	const char *path = h->cfg->control;
+	struct iw_rm_cfg cfg = { .ctx = h->ctx,
+				 .transport = h->cli->transport,
+				 .addr = iw_listener_addr(h->listener),
+				 .port = iw_listener_port(h->listener) };
+	struct epoll_event ev = { .events = EPOLLIN };
+	char by_default[IW_RM_PATH_MAX];
+	int err;
+
+	if (path && strcmp(path, "none") == 0)
+		return 0;
+	err = iw_rm_new(&h->rm, &cfg, why);
+	if (err)
+		return err;
+	ev.data.fd = iw_rm_fd(h->rm);
+	if (epoll_ctl(h->epoll, EPOLL_CTL_ADD, ev.data.fd, &ev) < 0)
+		return iw_os_fail(why, errno, "watch the control socket");
+	if (path)
+		return iw_rm_listen(h->rm, path, false, why);
+	err = iw_rm_default_path(by_default, cfg.port, why);
+	if (!err)
+		err = iw_rm_listen(h->rm, by_default, true, why);
+	if (err)
+		iw_log_info("no control socket for stag-reg: %s", why->text);
+	else
+		iw_log_info("control socket %s", by_default);
+	return 0;
+}
+
 static int open_listener(struct hub *h, struct iw_fault *why)
 {
 	int err;
@@ -465,6 +515,8 @@ static int open_listener(struct hub *h, struct iw_fault *why)
 			return iw_os_fail(why, errno, "open the directory %s", h->cfg->path);
 	}
 	err = iw_listen(&h->listener, h->ctx, &h->cfg->conn, why);
+	if (!err && h->cfg->role == IW_XFER_SINK)
+		err = open_manager(h, why);
 	if (!err)
 		iw_report_listening(&h->report, iw_listener_addr(h->listener),
 				    iw_listener_port(h->listener), !h->cfg->conn.host);
@@ -512,6 +564,7 @@ static int open_initiator(struct hub *h, struct iw_fault *why)
 
 static void close_hub(struct hub *h)
 {
+	iw_rm_free(h->rm);
 	while (!iw_list_empty(&h->sessions))
 		iw_session_free(iw_container_of(iw_list_first(&h->sessions), struct session, all));
 	iw_listener_free(h->listener);

@@ -11,6 +11,7 @@
 #include "file/target.h"
 #include "file/transfer.h"
 #include "file/walk.h"
+#include "rm/rm.h"
 #include "util/heap.h"
 #include "util/list.h"
 #include "util/num.h"
@@ -33,6 +34,7 @@ struct hub {
 	struct iw_pd *pd;
 	struct iw_cq *cq;
 	struct iw_listener *listener;
+	struct iw_rm *rm; /* listening sink: registered buffers; NULL: none here */
 	struct iw_heap timers;
 	struct iw_pool slots;
 	struct iw_list sessions, ready, starved;

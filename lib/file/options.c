@@ -6,6 +6,7 @@
 
 #include "cli/option.h"
 #include "file/digest.h"
+#include "file/remote.h"
 
 enum {
 	KEY_DIGEST = 0xa001, /* no character: long only; not those of the common options */
@@ -78,8 +79,32 @@ static const struct argp_child kids[] = { { &iw_conn_argp, 0, NULL, 2 },
 					  { 0 } };
 const struct argp iw_transfer_argp = { .options = options, .parser = parse, .children = kids };
 
+static void check_uri(struct iw_transfer_opts *o, const struct argp_state *state)
+{
+	const struct iw_transfer_cfg *cfg = &o->cfg;
+
+	if (o->nargs > 0)
+		argp_error(state, "%s: the buffer is all there is to name", o->uri_option);
+	if (o->choice)
+		argp_error(state, "%s: %s is for transfers", o->uri_option, o->choice);
+	if (cfg->listen || cfg->once || cfg->force || cfg->control)
+		argp_error(state, "%s: --listen, --once, --force and --control are for transfers",
+			   o->uri_option);
+	if (cfg->to_stdout && o->cli.json)
+		argp_error(state, "--json: the data go to standard output");
+	if (o->cli.port != IW_CLI_PORT && o->cli.port != o->uri.port)
+		argp_error(state, "--port %u: the URI says %u", (unsigned)o->cli.port,
+			   (unsigned)o->uri.port);
+	o->cli.port = o->uri.port;
+	o->cli.transport = o->uri.transport;
+}
+
 void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state *state)
 {
+	if (o->uri_option) {
+		check_uri(o, state);
+		return;
+	}
 	if (o->cfg.listen && o->choice)
 		argp_error(state, "%s is the choice of who connects, not of a listener", o->choice);
 	if (!o->cfg.listen && o->cfg.once)
@@ -98,6 +123,28 @@ void iw_transfer_endpoint(struct iw_endpoint *e, const char *text, const struct 
 		argp_error(state, "\"%s\": %s", text, why);
 }
 
+void iw_transfer_opts_uri(struct iw_transfer_opts *o, const char *option, const char *arg,
+			  const struct argp_state *state)
+{
+	iw_remote_arg(&o->uri, option, arg, state);
+	o->uri_option = option;
+}
+
+static int run(struct iw_transfer_opts *o)
+{
+	struct iw_remote_cfg remote = { .cli = &o->cli, .from = o->cfg.to_stdout, .uri = o->uri };
+	bool listen = o->cfg.listen;
+
+	if (o->uri_option) {
+		iw_conn_opts_param(&o->conn, &o->cli, o->uri.host, &remote.conn);
+		return iw_remote_run(&remote);
+	}
+	iw_conn_opts_param(&o->conn, &o->cli, listen ? NULL : o->peer.host, &o->cfg.conn);
+	/* As many as can connect in the same moment. */
+	o->cfg.conn.backlog = 1024;
+	return iw_transfer_run(&o->cfg);
+}
+
 int iw_transfer_main(int argc, char **argv, const struct argp *argp, const char *tool,
 		     enum iw_xfer_role role)
 {
@@ -113,12 +160,8 @@ int iw_transfer_main(int argc, char **argv, const struct argp *argp, const char 
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)
 		status = iw_cli_check_transport(&o.cli);
-	if (status == IW_EXIT_OK) {
-		iw_conn_opts_param(&o.conn, &o.cli, o.cfg.listen ? NULL : o.peer.host, &o.cfg.conn);
-		/* As many as can connect in the same moment. */
-		o.cfg.conn.backlog = 1024;
-		status = iw_transfer_run(&o.cfg);
-	}
+	if (status == IW_EXIT_OK)
+		status = run(&o);
 	status = iw_cli_finish(&o.cli, status);
 	free(o.args);
 	return status;

@@ -11,6 +11,7 @@
 #include "cli/conn.h"
 #include "cli/endpoint.h"
 #include "file/transfer.h"
+#include "rm/uri.h"
 
 struct iw_transfer_opts {
 	struct iw_cli cli;
@@ -21,6 +22,9 @@ struct iw_transfer_opts {
 	size_t nargs, cap;
 	/* the first option given that is the initiator's alone, for complaints; NULL: none */
 	const char *choice;
+	/* --to or --from: a registered buffer in place of a transfer; NULL: neither */
+	const char *uri_option;
+	struct iw_uri uri;
 };
 
 /* Takes the shared options, the common ones and the arguments; its input is a struct
@@ -34,6 +38,11 @@ void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state 
 /* HOST:PATH, [v6]:PATH, PATH or -, as cli/endpoint.h has it; text that is none ends the tool
  * with a message. */
 void iw_transfer_endpoint(struct iw_endpoint *e, const char *text, const struct argp_state *state);
+
+/* The argument of --to and --from, option: see iw_remote_arg. Nothing else than a connection's own
+ * options may stand beside it, and what it says of transport and port is not to be said twice. */
+void iw_transfer_opts_uri(struct iw_transfer_opts *o, const char *option, const char *arg,
+			  const struct argp_state *state);
 
 /* All of main: argp is the tool's own parser, with iw_transfer_argp as its child. Returns the
  * exit status. */

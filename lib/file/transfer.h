@@ -31,6 +31,8 @@ struct iw_transfer_cfg {
 	/* source: the peer's target. Sink: the own one. Listener: the served directory */
 	const char *path;
 	bool to_stdout; /* sink: standard output is the target */
+	/* listening sink: path of the control socket, "none"; NULL: the default if that can be */
+	const char *control;
 };
 
 /* Runs it to its end. Returns the exit status; the user has been told everything. */

@@ -66,6 +66,18 @@ void iw_cbor_text(struct iw_cbor_out *o, const char *p, size_t len)
 	raw(o, p, len);
 }
 
+size_t iw_cbor_cut(const char *text, size_t max)
+{
+	size_t len = strnlen(text, max + 1);
+
+	if (len <= max)
+		return len;
+	len = max;
+	while (len > 0 && ((uint8_t)text[len] & 0xc0) == 0x80)
+		len--;
+	return len;
+}
+
 void iw_cbor_array(struct iw_cbor_out *o, size_t n)
 {
 	ENCODE(o, cbor_encode_array_start, n);

@@ -27,6 +27,8 @@ void iw_cbor_bool(struct iw_cbor_out *o, bool v);
 void iw_cbor_bytes(struct iw_cbor_out *o, const void *p, size_t len);
 /* p is UTF-8; the caller sees to it. */
 void iw_cbor_text(struct iw_cbor_out *o, const char *p, size_t len);
+/* How many octets of text (NUL behind it) fit into max without cutting a character of UTF-8. */
+size_t iw_cbor_cut(const char *text, size_t max);
 /* The n items, or pairs of items, follow. */
 void iw_cbor_array(struct iw_cbor_out *o, size_t n);
 void iw_cbor_map(struct iw_cbor_out *o, size_t n);

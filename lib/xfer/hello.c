@@ -86,19 +86,6 @@ const char *iw_xcode_text(uint32_t code)
 	return "for a reason that only a newer version knows";
 }
 
-/* How much of text fits max octets without cutting a UTF-8 sequence. */
-static size_t cut_text(const char *text, size_t max)
-{
-	size_t len = strlen(text);
-
-	if (len <= max)
-		return len;
-	len = max;
-	while (len > 0 && ((uint8_t)text[len] & 0xc0) == 0x80)
-		len--;
-	return len;
-}
-
 size_t iw_hello_encode(uint8_t pd[static IW_XFER_PD_MAX], const struct iw_hello *h)
 {
 	struct iw_cbor_out o;
@@ -116,7 +103,7 @@ size_t iw_hello_encode(uint8_t pd[static IW_XFER_PD_MAX], const struct iw_hello 
 		iw_cbor_uint(&o, h->code);
 		iw_cbor_uint(&o, KEY_TEXT);
 		/* Its head takes two octets at this length. */
-		iw_cbor_text(&o, h->text, cut_text(h->text, IW_XFER_PD_MAX - o.len - 2));
+		iw_cbor_text(&o, h->text, iw_cbor_cut(h->text, IW_XFER_PD_MAX - o.len - 2));
 		return o.len;
 	}
 	iw_cbor_uint(&o, KEY_ROLE);
@@ -260,7 +247,7 @@ int iw_xfer_fault(struct iw_fault *why, int err, const char *fmt, ...)
 
 void iw_hello_reject(struct iw_hello *answer, enum iw_xcode code, const char *text)
 {
-	size_t len = cut_text(text, IW_XFER_TEXT_MAX);
+	size_t len = iw_cbor_cut(text, IW_XFER_TEXT_MAX);
 
 	memset(answer, 0, sizeof(*answer));
 	answer->major_max = IW_XFER_MAJOR;

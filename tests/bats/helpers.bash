@@ -23,6 +23,8 @@ PATH=$IW_BUILD:$PATH
 # argp and the tools lay text out by these; tests want one layout.
 export LC_ALL=C.UTF-8 COLUMNS=100
 unset ARGP_HELP_FMT
+# Control sockets of servers that are killed stay behind: in a place that goes with the tests.
+export XDG_RUNTIME_DIR=${BATS_FILE_TMPDIR:-${BATS_RUN_TMPDIR:-/tmp}}
 
 # --- conditions ----------------------------------------------------------------------------------------------------------
 

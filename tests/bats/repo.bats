@@ -28,9 +28,23 @@ tools() {
     done
 }
 
+tool_help() {
+    timeout 10 "$IW_BUILD/$1" "${@:2}" --help 2>/dev/null </dev/null 3>&-
+}
+
+# Of a tool with commands, theirs too.
+all_help() {
+    local command
+
+    tool_help "$1"
+    for command in $(tool_help "$1" | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+        tool_help "$1" "$command"
+    done
+}
+
 # The long options that `TOOL --help` lists: argp writes each on a line of its own, after at most a short one.
 help_options() {
-    timeout 10 "$IW_BUILD/$1" --help 2>/dev/null </dev/null 3>&- |
+    all_help "$1" |
         grep -oE '^ {2,6}(-[A-Za-z0-9?](, | ))?(--[a-z0-9][a-z0-9-]*(\[?=[^ ,]*)?(, )?)+' | grep -oE -- '--[a-z0-9][a-z0-9-]*' | sort -u
 }
 

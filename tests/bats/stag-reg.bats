@@ -1,0 +1,582 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# stag-reg with a running ddp-recv, and what others do with what it registers: ddp-send --to, ddp-recv --from. Namespaces where a network in
+# between matters.
+
+load helpers
+load net
+
+setup_file() {
+    net_probe && net_setup
+    true
+}
+
+teardown_file() {
+    [ -z "${NET_LEFT_PID:-}" ] || net_teardown
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir in
+    PORT=$(free_port)
+}
+
+serve() {
+    serve_here ddp-recv -p "$PORT" --control ctl "$@" in
+}
+
+reg() {
+    run_here stag-reg "$@" --control ctl
+}
+
+# Registers; STAG and URI are what came of it.
+register() {
+    reg add --json "$@"
+    assert_status 0
+    STAG=$(jq -r .stag <<<"$output")
+    URI=$(jq -r .uri <<<"$output")
+}
+
+# put FILE [URI]: as ddp-send --to
+put() {
+    IW_STDIN=$1 run_here ddp-send --to "${2:-$URI}"
+}
+
+get() {
+    run_here ddp-recv --from "${1:-$URI}"
+}
+
+# part TO LEN: the URI of a part of the buffer
+part() {
+    sed "s/to=[0-9]*&len=[0-9]*/to=$1\&len=$2/" <<<"$URI"
+}
+
+# letters FILE SIZE LETTER
+letters() {
+    head -c "$2" /dev/zero | tr '\0' "$3" >"$1"
+}
+
+buffers() {
+    stag-reg list --json --control ctl | jq -s 'map(select(.event=="buffer")) | length'
+}
+
+connected() {
+    stag-reg show "$STAG" --json --control ctl | jq -se 'any(.event=="peer" and (.ended|not))'
+}
+
+no_buffer() {
+    [ "$(buffers)" -eq 0 ]
+}
+
+# SEC-04, DDP-112
+@test "a file is registered, written and read from elsewhere, and revoked" {
+    random_file data 3000001
+    truncate -s 3000001 board
+    serve
+    register board --access rw
+    put data
+    assert_status 0
+    assert_output_has 'wrote 2.9 MiB to'
+    # It is in the file at once: nothing is copied back later.
+    assert_same_file data board
+    get
+    assert_status 0
+    assert_same_file data "$OUTPUT_FILE"
+    # And what others write to the file is what peers read.
+    random_file other 3000001
+    cat other >board
+    get
+    assert_same_file other "$OUTPUT_FILE"
+    reg revoke "$STAG"
+    assert_status 0
+    assert_output_is 'revoked 1'
+    get
+    assert_status 1
+    assert_stderr_has 'no buffer is registered under that STag and key'
+    put data
+    assert_status 1
+    assert_same_file other board
+    reg revoke "$STAG"
+    assert_status 1
+    assert_stderr_has "STag $STAG: no such buffer"
+    # The server is what it was: it takes files.
+    run_here ddp-send -p "$PORT" data 127.0.0.1:
+    assert_status 0
+    assert_same_file data in/data
+}
+
+@test "text, --json, --shell and --uri tell the same Advertisement" {
+    local IW_STAG='' IW_TO='' IW_LEN='' IW_ACCESS='' IW_ENDPOINT='' IW_TRANSPORT='' IW_KEY='' IW_URI=''
+
+    random_file board 10000
+    serve
+    register board --range 4096:1000 --access rw --expires 10m --uses 5 --pd team
+    assert_jsonl '.[0] | [.event, .to, .length_octets, .access, .transport, .kind, .file, .pd, .uses, .needs_key]' \
+        '["buffer",4096,1000,"rw","tcp","file","board","team",5,true]'
+    assert_jsonl '.[0].endpoint' "127.0.0.1:$PORT"
+    assert_jsonl '.[0] | .left_ns > 590e9 and .left_ns <= 600e9' true
+    assert_jsonl '.[0] | .uri' "ddp+tcp://127.0.0.1:$PORT/stag/$STAG?to=4096&len=1000&access=rw&key=$(jq -r .key <<<"$output")"
+    reg show "$STAG" --uri
+    assert_output_is "$URI"
+    reg show "0x$STAG" --shell
+    assert_status 0
+    eval "$output"
+    assert_equal "$IW_STAG $IW_TO $IW_LEN $IW_ACCESS $IW_ENDPOINT $IW_TRANSPORT $IW_URI" \
+        "$STAG 4096 1000 rw 127.0.0.1:$PORT tcp $URI"
+    [[ $URI == *"key=$IW_KEY" ]]
+    reg show "$STAG"
+    assert_output_has "$URI"
+    assert_output_has '1000 (1000 B)'
+    # A list is for everybody's eyes: no keys.
+    reg list --json
+    assert_output_lacks "$IW_KEY"
+    reg list
+    assert_output_has "$STAG"
+    assert_output_lacks "$IW_KEY"
+    reg show "$STAG" --uri --host board.example
+    assert_output_has "ddp+tcp://board.example:$PORT/"
+}
+
+# DDP-112, SEC-03, SEC-25
+@test "a range is what it says: its offsets, its end, its rights" {
+    letters board 10000 A
+    letters data 100 B
+    serve
+    register board --range 4090:200 --access rw
+    put data
+    assert_status 0
+    assert_equal "$(head -c 4090 board | tr -d A | wc -c)" 0
+    assert_equal "$(tail -c +4091 board | head -c 100 | tr -d B | wc -c)" 0
+    assert_equal "$(tail -c +4191 board | tr -d A | wc -c)" 0
+    # A part of it, by the URI.
+    put data "$(part 4190 100)"
+    assert_status 0
+    get "$(part 4189 2)"
+    assert_output_is BB
+    put data "$(part 4191 100)"
+    assert_status 1
+    assert_stderr_has 'the buffer has TO 4090, length 200'
+    # Input beyond the end: what fits is there, and the rest is not lost unnoticed.
+    letters long 201 C
+    put long
+    assert_status 4
+    assert_stderr_has 'more than the 200 octets'
+    assert_equal "$(tail -c +4091 board | head -c 200 | tr -d C | wc -c)" 0
+    assert_equal "$(tail -c +4291 board | tr -d A | wc -c)" 0
+    register board --access r
+    put data
+    assert_status 1
+    assert_stderr_has 'registered for reading alone'
+    register board --access w
+    get
+    assert_status 1
+    assert_stderr_has 'registered for writing alone'
+    reg add board --range 9999:2
+    assert_status 2
+    assert_stderr_has 'the file has 10000 octets'
+    reg add board --range 9999: --uri
+    assert_status 0
+    assert_output_has 'to=9999&len=1&'
+}
+
+# SEC-23: new memory has nobody's old octets in it
+@test "new memory is zeros, then what was written, for as long as it is registered" {
+    random_file data 1000000
+    serve
+    register --size 2M --access rw
+    get
+    assert_status 0
+    assert_equal "$(stat -c %s "$OUTPUT_FILE")" 2097152
+    assert_equal "$(tr -d '\0' <"$OUTPUT_FILE" | wc -c)" 0
+    put data
+    assert_status 0
+    get
+    cmp -n 1000000 data "$OUTPUT_FILE"
+    assert_equal "$(tail -c +1000001 "$OUTPUT_FILE" | tr -d '\0' | wc -c)" 0
+}
+
+# SEC-09: an STag alone opens nothing
+@test "a wrong key, no key and an STag that is not there get one answer; --no-key lets all in" {
+    local said
+
+    letters board 100 A
+    serve
+    register board
+    get "${URI%&key=*}"
+    assert_status 1
+    said=$stderr
+    get "${URI%&key=*}&key=00112233445566778899aabbccddeeff"
+    assert_status 1
+    assert_equal "$stderr" "$said"
+    get "${URI/$STAG/00000001}"
+    assert_status 1
+    assert_equal "$stderr" "$said"
+    get
+    assert_status 0
+    register board --no-key
+    assert_jsonl '.[0] | [.needs_key, has("key")]' '[false,false]'
+    [[ $URI != *key=* ]]
+    get
+    assert_status 0
+    # By a file, so that no key stands among the arguments.
+    register board
+    (umask 077 && echo "$URI" >secret)
+    get @secret
+    assert_status 0
+    assert_same_file board "$OUTPUT_FILE"
+}
+
+# SEC-24
+@test "--expires and --uses end a buffer by themselves" {
+    letters board 100 A
+    serve
+    register board --expires 3s
+    get
+    assert_status 0
+    wait_until 10 no_buffer || fail_with 'it is still there'
+    get
+    assert_status 1
+    register board --uses 2
+    get
+    assert_status 0
+    get
+    assert_status 0
+    get
+    assert_status 1
+    assert_equal "$(buffers)" 0
+    # Three operations where one is left: the second is refused.
+    random_file big 3000000
+    register big --uses 1
+    get
+    assert_status 1
+    assert_stderr_has 'STag'
+}
+
+@test "watch and show tell what each peer did, watch also that the buffer is gone" {
+    local watcher
+
+    letters board 3000000 A
+    letters data 2000000 B
+    serve
+    register board --access rw
+    IW_READY='"buffer"' serve_here stag-reg watch "$STAG" --interval 20ms --json --control ctl
+    watcher=$SERVED
+    put data
+    assert_status 0
+    get
+    assert_status 0
+    reg show "$STAG" --json
+    assert_jsonl 'map(select(.event=="peer")) | map([.writes,.write_octets,.reads,.read_octets,.ended,.text])' \
+        '[[2,2000000,0,0,true,""],[0,0,3,3000000,true,""]]'
+    assert_jsonl 'map(select(.event=="buffer"))[0] | [.writes,.write_octets,.reads,.read_octets]' '[2,2000000,3,3000000]'
+    wait_until 5 grep -q '"read_octets":3000000.*"new' "$BATS_TEST_TMPDIR/serve.$watcher.out"
+    reg revoke --all
+    assert_output_is 'revoked 1'
+    wait_served "$watcher"
+    assert_status 0
+    assert_jsonl '[.[0].event, .[-1].event, .[-1].stag]' "[\"buffer\",\"gone\",\"$STAG\"]"
+    assert_jsonl 'map(select(.event=="interval" and .ended)) | map([.write_octets, .read_octets])' '[[2000000,0],[0,3000000]]'
+    # All that was told as new is all there was.
+    assert_jsonl 'map(select(.event=="interval")) | [(map(.new_write_octets)|add), (map(.new_read_octets)|add)]' '[2000000,3000000]'
+    reg watch "$STAG"
+    assert_status 1
+}
+
+# SEC-06, DDP-113: none of them, at full rate, over a network
+@test "revocation under full-rate writing: no octet is placed after the call has returned" {
+    local round i hit=0
+
+    [ -n "${NET_LEFT_PID:-}" ] || require_netns
+    letters A 64M A
+    serve_in right ddp-recv -p 7471 --bind "$RIGHT_IP" --control ctl in
+    for round in 1 2 3; do
+        cp A board
+        register board --access w
+        for i in 1 2 3; do
+            rm -f w$i.err
+            # shellcheck disable=SC2016
+            IW_READY= timeout 60 $(net_into left) bash -c 'while ddp-send -q --to "$1" <A 2>>"$2"; do :; done' - "$URI" w$i.err 3>&- &
+            eval "local pid$i=$!"
+        done
+        sleep 0.$((RANDOM % 4 + 5))
+        reg revoke "$STAG"
+        assert_status 0
+        # Now it is the owner's alone.
+        head -c 64M /dev/zero | tr '\0' Z | dd of=board bs=1M conv=notrunc status=none
+        # shellcheck disable=SC2154
+        wait "$pid1" "$pid2" "$pid3" || true
+        assert_equal "$(tr -d Z <board | wc -c)" 0 'octets placed after revoke had returned'
+        ! grep -l 'STag' w?.err || hit=$((hit + 1))
+    done
+    # At least once it came in mid-operation, or this has shown nothing.
+    [ $hit -gt 0 ]
+}
+
+# SEC-06
+@test "revocation under full-rate reading: nothing of what the memory holds after the call has returned gets out" {
+    local round i hit=0
+
+    [ -n "${NET_LEFT_PID:-}" ] || require_netns
+    letters A 64M A
+    serve_in right ddp-recv -p 7471 --bind "$RIGHT_IP" --control ctl in
+    for round in 1 2 3; do
+        cp A board
+        register board --access r
+        for i in 1 2 3; do
+            rm -f r$i.err
+            # shellcheck disable=SC2016
+            timeout 60 $(net_into left) bash -c 'while ddp-recv -q --from "$1" 2>>"$2" | tr -d A; do [ ! -s "$2" ] || break; done' - \
+                "$URI" r$i.err >r$i.out 3>&- &
+            eval "local pid$i=$!"
+        done
+        sleep 0.$((RANDOM % 4 + 5))
+        reg revoke "$STAG"
+        assert_status 0
+        head -c 64M /dev/zero | tr '\0' Z | dd of=board bs=1M conv=notrunc status=none
+        # shellcheck disable=SC2154
+        wait "$pid1" "$pid2" "$pid3" || true
+        # What is no A was not there before.
+        assert_equal "$(cat r?.out | wc -c)" 0 'octets read after revoke had returned'
+        ! grep -l 'STag' r?.err || hit=$((hit + 1))
+    done
+    [ $hit -gt 0 ]
+}
+
+@test "a file that is truncated under writers and readers costs them their connection, not the server its life" {
+    local access pid
+
+    serve
+    for access in r w; do
+        letters board 256M A
+        register board --access $access
+        if [ $access = r ]; then
+            (while ddp-recv -q --from "$URI" >/dev/null 2>err; do :; done) 3>&- &
+        else
+            (while head -c 256M /dev/zero | ddp-send -q --to "$URI" 2>err; do :; done) 3>&- &
+        fi
+        pid=$!
+        sleep 0.3
+        truncate -s 4K board
+        # It ends: with an error, and the buffer is gone.
+        wait_until 20 iw_gone $pid || fail_with "the $access peer goes on"
+        [ -s err ]
+        wait_until 5 no_buffer || fail_with 'still registered'
+    done
+    # Also when the end falls within the last page, where no access would fail.
+    letters board 8000 A
+    register board --access w
+    mkfifo feed
+    ddp-send -q --to "$URI" <feed 2>err 3>&- &
+    pid=$!
+    exec 7>feed
+    wait_until 5 connected
+    truncate -s 7990 board
+    head -c 8000 /dev/zero >&7
+    exec 7>&-
+    status=0
+    wait $pid || status=$?
+    assert_equal $status 4
+    wait_until 5 no_buffer || fail_with 'still registered'
+    random_file data 1000
+    run_here ddp-send -p "$PORT" data 127.0.0.1:
+    assert_status 0
+    grep -q 'is shorter than the registered range' "$BATS_TEST_TMPDIR/serve.1.err"
+}
+
+@test "a file that is removed stays registered; a full disk under a hole ends the buffer alone" {
+    local small=$BATS_TEST_TMPDIR/small
+
+    letters board 1M A
+    letters data 1M B
+    serve
+    register board --access rw
+    rm board
+    put data
+    assert_status 0
+    get
+    assert_same_file data "$OUTPUT_FILE"
+    reg revoke --all
+    if [ "$(id -u)" -ne 0 ]; then
+        return
+    fi
+    mkdir "$small"
+    mount -t tmpfs -o size=512k tmpfs "$small" || skip 'needs root: cannot mount a small file system'
+    truncate -s 1M "$small/board"
+    register "$small/board" --access w
+    put data
+    status_was=$status
+    reg list --json
+    umount "$small" 2>/dev/null || umount -l "$small"
+    assert_equal "$status_was" 4
+    assert_jsonl '.[-1].buffers' 0
+}
+
+# SEC-15: who may ask
+@test "the control socket: for its owner alone, taken over when nobody answers, gone with the server" {
+    local dir other
+
+    serve
+    assert_equal "$(stat -c %a ctl)" 600
+    if [ "$(id -u)" -eq 0 ]; then
+        # Nobody else gets in, by its mode and, should somebody change that, by who asks.
+        dir=$(mktemp -d)
+        chmod 755 "$dir"
+        cp "$(command -v stag-reg)" "$dir"
+        serve_here ddp-recv -p 0 --control "$dir/ctl" in
+        run_here setpriv --reuid 65534 --clear-groups "$dir/stag-reg" list --control "$dir/ctl"
+        other=$status
+        chmod 666 "$dir/ctl"
+        run_here setpriv --reuid 65534 --clear-groups "$dir/stag-reg" list --control "$dir/ctl"
+        rm -rf "$dir"
+        assert_equal "$other" 3
+        assert_status 4
+        assert_stderr_has 'the server has closed the control socket'
+    fi
+    # Another server leaves it alone.
+    run_here ddp-recv -p 0 --control ctl in
+    assert_status 4
+    assert_stderr_has 'somebody answers on it already'
+    serve_end 1 KILL
+    [ -S ctl ]
+    reg list
+    assert_status 4
+    assert_stderr_has 'no ddp-recv answers at ctl'
+    PORT=$(free_port)
+    serve
+    reg list
+    assert_status 0
+    serve_end
+    assert_status 0
+    [ ! -e ctl ]
+    # What is no socket is not touched.
+    echo precious >ctl
+    run_here ddp-recv -p 0 --control ctl in
+    assert_status 4
+    assert_equal "$(cat ctl)" precious
+    # The default place, with the port in its name.
+    export XDG_RUNTIME_DIR=$PWD
+    serve_here ddp-recv -p "$PORT" in
+    [ -S "iwarp/recv-$PORT.sock" ]
+    run_here stag-reg -p "$PORT" list
+    assert_status 0
+    serve_end
+    [ ! -e "iwarp/recv-$PORT.sock" ]
+    serve_here ddp-recv -p "$PORT" --control none in
+    [ ! -e "iwarp/recv-$PORT.sock" ]
+}
+
+@test "garbage, silence and many at once on the control socket hold up nobody" {
+    local i idle=()
+
+    require_tool socat
+    letters board 100 A
+    serve
+    register board
+    for i in 1 2 3 4 5; do
+        head -c $((i * i * 50)) /dev/urandom | timeout 5 socat -t 1 - UNIX-CONNECT:ctl,type=5 >/dev/null 2>&1 3>&- || true
+    done
+    # More that say nothing than are listened to at once: the others wait until one leaves.
+    for i in {1..70}; do
+        timeout 20 socat -u UNIX-CONNECT:ctl,type=5 /dev/null 2>/dev/null 3>&- &
+        idle+=($!)
+    done
+    sleep 0.5
+    get
+    assert_status 0
+    assert_same_file board "$OUTPUT_FILE"
+    kill "${idle[@]}"
+    wait "${idle[@]}" || true
+    reg list --json
+    assert_status 0
+    assert_jsonl '.[-1].buffers' 1
+}
+
+@test "slow ends of a pipe are waited for, longer than --timeout" {
+    serve
+    register --size 3000000 --access rw
+    random_file data 3000000
+    # shellcheck disable=SC2016
+    run_here bash -c '(head -c 1000000 data; sleep 1.5; tail -c +1000001 data) | ddp-send --timeout 500ms --to "$1"' - "$URI"
+    assert_status 0
+    # shellcheck disable=SC2016
+    run_here bash -c 'ddp-recv --timeout 500ms --from "$1" | (sleep 1.5; cat)' - "$URI"
+    assert_status 0
+    assert_same_file data "$OUTPUT_FILE"
+    # A reader that goes away is an error, and the server stays.
+    # shellcheck disable=SC2016
+    run_here bash -c 'set -o pipefail; ddp-recv --from "$1" | head -c 10 | wc -c' - "$URI"
+    assert_status 4
+    assert_output_is 10
+    # A trickle gets there as it comes.
+    # shellcheck disable=SC2016
+    mkfifo feed
+    ddp-send -q --to "$URI" <feed 3>&- &
+    exec 7>feed
+    echo early >&7
+    wait_until 5 bash -c "ddp-recv --from '$URI' | head -c 5 | grep -q early"
+    exec 7>&-
+    wait $!
+}
+
+@test "usage errors, and what cannot be, with their status" {
+    local bad
+
+    letters board 100 A
+    for bad in 'add' 'add board --size 5' 'add --size 0' 'add --size 5 --range 1:2' 'add board --access x' 'add board --pd a/b' \
+        'add board --pd a --stream 1' 'add board --json --uri' 'show' 'show 123' 'show 00000000' 'revoke' 'revoke 00000001 --all' \
+        'watch 00000001 00000002' 'frobnicate' 'add board --uses 0' 'add board --range 5' 'list x'; do
+        # shellcheck disable=SC2086
+        run_here stag-reg $bad
+        assert_status 2
+    done
+    for bad in 'http://h/' 'ddp+tcp://h:1/stag/1?to=0&len=1&access=r' 'ddp+tcp://h:0/stag/00000001?to=0&len=1&access=r' \
+        'ddp+tcp://h:1/stag/00000001?to=0&len=1' '@nowhere' ''; do
+        run_here ddp-send --to "$bad"
+        assert_status 2
+    done
+    run_here ddp-recv --from 'ddp+udp://127.0.0.1:1/stag/00000001?to=0&len=1&access=r'
+    assert_status 3
+    run_here ddp-send --to 'ddp+tcp://127.0.0.1:1/stag/00000001?to=0&len=1&access=r' x
+    assert_status 2
+    run_here ddp-recv -p 0 in --control "$(printf 'x%.0s' {1..200})"
+    assert_status 4
+    serve
+    mkfifo pipe
+    : >empty
+    reg add nowhere
+    assert_status 4
+    reg add pipe
+    assert_status 2
+    assert_stderr_has 'not a regular file'
+    reg add in
+    assert_status 2
+    reg add empty
+    assert_status 2
+    assert_stderr_has 'empty'
+    reg add board --stream 77
+    assert_status 4
+    assert_stderr_has 'no such connection'
+    assert_equal "$(buffers)" 0
+    # A ddp-send that listens has no buffers.
+    serve_here ddp-send --listen -p $((PORT + 1)) in
+    run_here ddp-recv --from "ddp+tcp://127.0.0.1:$((PORT + 1))/stag/00000001?to=0&len=1&access=r"
+    assert_status 1
+    assert_stderr_has 'it has no registered buffers'
+}
+
+@test "the examples of stag-reg(1)" {
+    local n=0 block
+
+    require_ipv6
+    export XDG_RUNTIME_DIR=$PWD
+    serve_here ddp-recv in
+    while IFS= read -r -d $'\f' block; do
+        run_here bash -ec "$(sed -n 's/^\$ //p' <<<"$block")"
+        assert_status 0
+        n=$((n + 1))
+    done < <(sed -n '/^\.SH EXAMPLES/,/^\.SH STANDARDS/p' "$IW_TOP/man/stag-reg.1" |
+        sed -e 's/\\-/-/g' -e '/^\.EE/s/.*/\f/' | awk '/^\.EX/ { on = 1; next } /\f/ { if (on) printf "\f"; on = 0 } on')
+    assert_equal $n 3
+    assert_output_has 'revoked 1'
+}
