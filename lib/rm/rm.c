@@ -214,29 +214,13 @@ static int register_buffer(struct iw_rm *rm, struct buffer *b, const struct iw_r
 	return 0;
 }
 
-int iw_rm_add(struct iw_rm *rm, const struct iw_rm_request *r, int file, struct iw_rm_buffer *out,
-	      struct iw_fault *why)
+/* What the request says of it; nothing is mapped or registered yet. */
+static struct buffer *new_buffer(const struct iw_rm_request *r, struct domain *d, struct peer *peer)
 {
-	struct buffer *b = NULL;
-	struct domain *d = NULL;
-	struct peer *peer = NULL;
-	int err;
+	struct buffer *b = calloc(1, sizeof(*b));
 
-	iw_rm_reap(rm);
-	if (rm->nbuffers >= IW_RM_BUFFERS_MAX)
-		err = iw_fail(why, IW_E_LIMIT, "%u buffers are registered, the most there may be",
-			      rm->nbuffers);
-	else if ((d = domain_for(rm, r, &peer, why)) == NULL)
-		err = IW_E_NOENT;
-	else if ((b = calloc(1, sizeof(*b))) == NULL)
-		err = iw_fail(why, IW_E_NOMEM, "no memory for a buffer");
-	else
-		err = 0;
-	if (err) {
-		if (file >= 0)
-			close(file);
-		goto fail;
-	}
+	if (!b)
+		return NULL;
 	b->domain = d;
 	b->peer = peer;
 	b->access = r->access;
@@ -245,12 +229,61 @@ int iw_rm_add(struct iw_rm *rm, const struct iw_rm_request *r, int file, struct 
 	b->key.set = !r->open;
 	b->expiry.at = IW_TIME_NEVER;
 	memcpy(b->label, r->label, sizeof(b->label));
-	err = map_buffer(b, r, file, why);
-	if (err)
-		goto fail;
-	err = register_buffer(rm, b, r, why);
-	if (err)
-		goto fail_map;
+	return b;
+}
+
+/* The buffer, mapped and registered; NULL: *why. file is given. */
+static struct buffer *make_buffer(struct iw_rm *rm, const struct iw_rm_request *r, struct domain *d,
+				  struct peer *peer, int file, struct iw_fault *why)
+{
+	struct buffer *b = new_buffer(r, d, peer);
+
+	if (!b) {
+		if (file >= 0)
+			close(file);
+		iw_fail(why, IW_E_NOMEM, "no memory for a buffer");
+		return NULL;
+	}
+	if (map_buffer(b, r, file, why) != 0) {
+		free(b);
+		return NULL;
+	}
+	if (register_buffer(rm, b, r, why) != 0) {
+		iw_heap_del(&rm->expiries, &b->expiry);
+		iw_map_close(&b->map);
+		free(b);
+		return NULL;
+	}
+	return b;
+}
+
+static struct domain *admit(struct iw_rm *rm, const struct iw_rm_request *r, struct peer **peer,
+			    struct iw_fault *why)
+{
+	iw_rm_reap(rm);
+	if (rm->nbuffers < IW_RM_BUFFERS_MAX)
+		return domain_for(rm, r, peer, why);
+	iw_fail(why, IW_E_LIMIT, "%u buffers are registered, the most there may be", rm->nbuffers);
+	return NULL;
+}
+
+int iw_rm_add(struct iw_rm *rm, const struct iw_rm_request *r, int file, struct iw_rm_buffer *out,
+	      struct iw_fault *why)
+{
+	struct peer *peer;
+	struct domain *d = admit(rm, r, &peer, why);
+	struct buffer *b;
+
+	if (!d) {
+		if (file >= 0)
+			close(file);
+		return why->err;
+	}
+	b = make_buffer(rm, r, d, peer, file, why);
+	if (!b) {
+		settle_domain(rm, d);
+		return why->err;
+	}
 	iw_list_add_tail(&rm->buffers, &b->all);
 	iw_list_add_tail(&d->buffers, &b->in_domain);
 	iw_list_add_tail(stag_bucket(rm, b->stag), &b->by_stag);
@@ -260,14 +293,6 @@ int iw_rm_add(struct iw_rm *rm, const struct iw_rm_request *r, int file, struct 
 		    (unsigned long long)b->map.len, b->map.fd < 0 ? "new memory" : b->label);
 	iw_rm_tell_buffer(rm, b, true, out);
 	return 0;
-fail_map:
-	iw_heap_del(&rm->expiries, &b->expiry);
-	iw_map_close(&b->map);
-fail:
-	free(b);
-	if (d)
-		settle_domain(rm, d);
-	return why->err;
 }
 
 void iw_rm_drop(struct iw_rm *rm, struct buffer *b, const char *why)
