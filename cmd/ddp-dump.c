@@ -1,24 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* ddp-dump: what a capture says of MPA, DDP and RDMAP, one line a segment. */
+/* ddp-dump: what a capture says of MPA, DDP over SCTP, DDP and RDMAP, one line a segment. */
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "capture/capture.h"
 #include "cli/cli.h"
+#include "cli/option.h"
+#include "cli/parse.h"
 #include "cli/signals.h"
 #include "cli/text.h"
 #include "os/os.h"
+#include "os/priv.h"
 #include "util/num.h"
+
+#define SNAPLEN_MIN 64 /* an Ethernet, an IPv4 and a TCP header with little more */
+#define SNAPLEN_MAX 262144
+#define BUFFER_MIN  (64 << 10)
+#define BUFFER_MAX  (1 << 30)
+#define OUT_BUFFER  (64 << 10)
 
 struct opts {
 	struct iw_cli cli;
-	const char *file;
+	struct iw_cap_source_cfg source;
+	struct iw_cap_filter filter;
+	char *expression; /* the arguments, joined: owned; source.filter is this */
+	uint64_t count;   /* frames; 0: all */
+	uint16_t udp_port;
+	bool explain, align;
 };
 
 struct result {
 	struct iw_cap_totals totals;
-	bool complete; /* the whole capture was read */
+	bool complete; /* the whole capture was read, or as much as was asked for */
+	bool cut;      /* nobody reads the output any more */
 };
 
 /* --- lines --- */
@@ -45,26 +65,79 @@ static void print_time(struct iw_text *t, uint64_t time_ns)
 	iw_text_str(t, digits);
 }
 
-static void write_human(const struct iw_cap_event *ev)
+static size_t explain(const struct iw_cap_event *ev, const struct iw_cap_field **out)
 {
-	char line[IW_CAP_LINE];
-	struct iw_text t;
+	static struct iw_cap_field field[IW_CAP_FIELDS_MAX];
+	static struct iw_cap_scratch scratch;
 
-	iw_text_init(&t, line, sizeof(line));
-	print_time(&t, ev->time_ns);
-	iw_text_fmt(&t, "%U %s > %s ", ev->frame, ev->flow->name[ev->from],
-		    ev->flow->name[1 - ev->from]);
-	iw_cap_event_print(&t, ev);
-	puts(line);
+	*out = field;
+	return iw_cap_explain(field, IW_ARRAY_LEN(field), &scratch, ev);
 }
 
-static void write_json(const struct iw_cap_event *ev)
+static void write_explanation(const struct iw_cap_event *ev)
+{
+	struct iw_cap_explanation x = { 0 };
+	char line[IW_CAP_LINE];
+	struct iw_text t;
+
+	x.n = explain(ev, &x.field);
+	for (;;) {
+		iw_text_init(&t, line, sizeof(line));
+		if (!iw_cap_explain_line(&x, &t))
+			return;
+		puts(line);
+	}
+}
+
+static void write_picture(const struct iw_cap_align *a)
+{
+	char line[IW_CAP_LINE];
+	struct iw_text t;
+	unsigned at = 0;
+
+	for (;;) {
+		iw_text_init(&t, line, sizeof(line));
+		if (!iw_cap_align_line(a, &at, &t))
+			return;
+		puts(line);
+	}
+}
+
+static void write_human(const struct opts *o, const struct iw_cap_event *ev)
 {
 	char line[IW_CAP_LINE];
 	struct iw_text t;
 
 	iw_text_init(&t, line, sizeof(line));
-	iw_cap_event_json(&t, ev);
+	if (ev->kind != IW_CAP_ALIGN) {
+		print_time(&t, ev->time_ns);
+		iw_text_fmt(&t, "%U ", ev->frame);
+	}
+	iw_text_fmt(&t, "#%u %s > %s ", ev->flow->id, ev->flow->name[ev->from],
+		    ev->flow->name[1 - ev->from]);
+	if (ev->kind == IW_CAP_ALIGN) {
+		iw_text_fmt(&t, "%U FPDUs", ev->align.fpdus);
+		puts(line);
+		write_picture(&ev->align);
+		return;
+	}
+	iw_cap_event_print(&t, ev);
+	puts(line);
+	if (o->explain)
+		write_explanation(ev);
+}
+
+static void write_json(const struct opts *o, const struct iw_cap_event *ev)
+{
+	static char line[IW_CAP_LINE_EXPLAINED];
+	const struct iw_cap_field *field;
+	struct iw_text t;
+
+	iw_text_init(&t, line, sizeof(line));
+	if (o->explain)
+		iw_cap_event_json_explained(&t, ev, field, explain(ev, &field));
+	else
+		iw_cap_event_json(&t, ev);
 	puts(line);
 }
 
@@ -86,8 +159,8 @@ static void write_result_json(const struct result *r, int status)
 }
 
 /* The summary is talk, so that standard output holds the events alone. What is zero and usually
- * is stays unsaid. */
-static void write_result_human(const struct result *r)
+ * is stays unsaid, but what was dropped of a live capture. */
+static void write_result_human(const struct opts *o, const struct result *r)
 {
 	static const struct {
 		const char *text;
@@ -97,18 +170,22 @@ static void write_result_human(const struct result *r)
 		IW_CAP_TOTALS_LIST(IW_X_)
 #undef IW_X_
 	};
+	bool live = !o->source.file;
 
 	if (!iw_log_on(IW_LOG_WARN))
 		return;
 	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
 		uint64_t v = *(const uint64_t *)(const void *)((const char *)&r->totals +
 							       rows[i].offset);
+		bool drops = rows[i].offset == offsetof(struct iw_cap_totals, kernel_dropped) ||
+			     rows[i].offset == offsetof(struct iw_cap_totals, interface_dropped);
 
-		if (v || iw_log_on(IW_LOG_INFO))
+		if (v || iw_log_on(IW_LOG_INFO) || (live && drops))
 			fprintf(stderr, "%12llu %s\n", (unsigned long long)v, rows[i].text);
 	}
 	if (!r->totals.iwarp_flows)
-		fputs("nothing iWARP found: no TCP connection with an MPA Request or Reply\n",
+		fputs("nothing iWARP found: no TCP connection with an MPA Request or Reply, "
+		      "no DDP over SCTP\n",
 		      stderr);
 }
 
@@ -129,76 +206,140 @@ static void heap_free(void *ctx, void *p, size_t size)
 
 static const struct iw_mem heap = { heap_alloc, heap_free, NULL };
 
-static void tell_events(const struct opts *o, struct iw_cap *c)
+static void tell_events(struct opts *o, struct iw_cap *c)
 {
 	const struct iw_cap_event *ev;
 
 	while ((ev = iw_cap_next(c)) && !ferror(stdout)) {
+		if (!iw_cap_filter(&o->filter, ev) || (o->align && ev->kind != IW_CAP_ALIGN))
+			continue;
+		errno = 0;
 		if (o->cli.json)
-			write_json(ev);
+			write_json(o, ev);
 		else
-			write_human(ev);
+			write_human(o, ev);
 	}
 }
 
-/* Until the file ends, output fails, or somebody asks to stop. 0, or the error that ended it. */
-static int decode(const struct opts *o, struct iw_cap_source *s, struct iw_cap *c, struct result *r,
-		  struct iw_fault *why)
+/* Until frames are there, or somebody asks to stop. What was told so far can be seen meanwhile. */
+static int wait_for_frames(struct iw_cap_source *s, struct iw_fault *why)
+{
+	struct pollfd fds[] = { { .fd = iw_cap_source_fd(s), .events = POLLIN },
+				{ .fd = iw_signals_fd(), .events = POLLIN } };
+
+	errno = 0;
+	(void)fflush(stdout);
+	if (iw_cap_source_flush(s, why) < 0)
+		return IW_E_OS;
+	if (poll(fds, IW_ARRAY_LEN(fds), -1) < 0 && errno != EINTR)
+		return iw_os_fail(why, errno, "wait for frames");
+	return 0;
+}
+
+/* One frame; 1: it was decoded, 0: there are no more. */
+static int step(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, struct iw_fault *why)
 {
 	struct iw_cap_frame frame;
-	int ret = 0;
+	int ret = iw_cap_read(s, &frame, why);
 
-	while (!ferror(stdout) && !iw_signals_stop()) {
-		ret = iw_cap_read(s, &frame, why);
-		if (ret <= 0) {
-			r->complete = ret == 0;
-			break;
-		}
-		ret = iw_cap_push(c, &frame);
-		if (ret < 0) {
-			(void)iw_fail(why, ret, "frame %U: no memory for another connection",
-				      frame.number);
-			break;
-		}
-		tell_events(o, c);
-	}
+	if (ret == IW_E_AGAIN)
+		return wait_for_frames(s, why) < 0 ? IW_E_OS : 1;
+	if (ret <= 0)
+		return ret;
+	ret = iw_cap_push(c, &frame);
+	if (ret < 0)
+		return iw_fail(why, ret, "frame %U: no memory for another connection",
+			       frame.number);
+	tell_events(o, c);
+	return 1;
+}
+
+/* Until the file ends, output fails, or somebody asks to stop. 0, or the error that ended it. */
+static int decode(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, struct result *r,
+		  struct iw_fault *why)
+{
+	const struct iw_cap_totals *totals = iw_cap_totals(c);
+	int ret = 1;
+
+	while (ret > 0 && !ferror(stdout) && !iw_signals_stop() &&
+	       (!o->count || totals->frames < o->count))
+		ret = step(o, s, c, why);
+	/* A live capture ends by the user's wish, and a read that a signal broke off is no damage. */
+	if (ret < 0 && iw_signals_stop())
+		ret = 1;
+	r->complete = ret == 0 || (ret > 0 && (!o->source.file || totals->frames == o->count));
 	/* What came before a damage is good, and its end is told. */
 	iw_cap_finish(c);
 	tell_events(o, c);
-	r->totals = *iw_cap_totals(c);
+	if (iw_cap_source_flush(s, why) < 0)
+		ret = IW_E_OS;
+	r->totals = *totals;
+	iw_cap_source_drops(s, &r->totals.kernel_dropped, &r->totals.interface_dropped);
 	return ret < 0 ? ret : 0;
+}
+
+/* Whoever read the output has seen enough: that is no failure, and there is nobody to tell more. */
+static bool is_cut(void)
+{
+	if (!ferror(stdout) && (errno = 0, fflush(stdout)) == 0)
+		return false;
+	if (errno != EPIPE)
+		return false;
+	__fpurge(stdout);
+	clearerr(stdout);
+	return true;
+}
+
+static int report(struct opts *o, struct result *r, int err, struct iw_fault *why)
+{
+	int status = status_of(r);
+
+	r->cut = is_cut();
+	if (r->cut)
+		return status;
+	if (err < 0) {
+		/* The writer of the error line knows nothing of the lines that wait in stdio's
+		 * buffer. */
+		(void)fflush(stdout);
+		status = iw_cli_fail(&o->cli, why);
+	}
+	if (o->cli.json)
+		write_result_json(r, status);
+	else
+		write_result_human(o, r);
+	return status;
 }
 
 static int run(struct opts *o)
 {
-	struct iw_cap_cfg cfg = { .mem = &heap };
+	struct iw_cap_cfg cfg = { .mem = &heap, .udp_port = o->udp_port, .align = o->align };
 	struct iw_cap_source *source = NULL;
 	struct iw_cap *cap = NULL;
 	struct iw_fault why = { 0 };
 	struct result result = { .complete = false };
-	int status;
+	int status, err;
 
+	/* Before the first line; when there is no memory for it the small buffer does. */
+	if (!isatty(STDOUT_FILENO))
+		(void)setvbuf(stdout, NULL, _IOFBF, OUT_BUFFER);
 	if (iw_os_random(&cfg.seed, sizeof(cfg.seed)) < 0)
 		cfg.seed = iw_os_now();
-	if (iw_cap_open_file(&source, o->file, &why) < 0)
+	if (iw_cap_open(&source, &o->source, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
+	/* Nothing of what follows needs them, and what comes now was sent by others. */
+	if (!o->source.file && iw_os_priv_drop(&why) < 0) {
+		status = iw_cli_fail(&o->cli, &why);
+		goto out;
+	}
 	if (iw_cap_new(&cap, &cfg) < 0) {
 		(void)iw_fail(&why, IW_E_NOMEM, "out of memory");
 		status = iw_cli_fail(&o->cli, &why);
 		goto out;
 	}
-	if (decode(o, source, cap, &result, &why) < 0) {
-		/* The writer of the error line knows nothing of the lines that wait in stdio's
-		 * buffer. */
-		(void)fflush(stdout);
-		status = iw_cli_fail(&o->cli, &why);
-	} else {
-		status = status_of(&result);
-	}
-	if (o->cli.json)
-		write_result_json(&result, status);
-	else
-		write_result_human(&result);
+	if (!o->source.file)
+		iw_log_warn("listening on %s", o->source.interface);
+	err = decode(o, source, cap, &result, &why);
+	status = report(o, &result, err, &why);
 out:
 	iw_cap_free(cap);
 	iw_cap_close(source);
@@ -206,6 +347,107 @@ out:
 }
 
 /* --- options --- */
+
+enum {
+	KEY_EXPLAIN = 0x9001, /* no character: long only */
+	KEY_ALIGN,
+	KEY_STAG,
+	KEY_STREAM,
+	KEY_ERRORS,
+	KEY_UDP_PORT,
+	KEY_NO_PROMISCUOUS,
+};
+
+static void *grow(struct argp_state *state, const void *array, size_t n, size_t size)
+{
+	/* What was const for its reader is ours to make longer. */
+	void *p = reallocarray((void *)(uintptr_t)array, n + 1, size);
+
+	if (!p)
+		argp_failure(state, IW_EXIT_FAILED, 0, "out of memory");
+	return p;
+}
+
+static void add_stag(struct argp_state *state, struct iw_cap_filter *f, const char *arg)
+{
+	const char *digits = strncmp(arg, "0x", 2) == 0 ? arg + 2 : arg;
+	size_t len = strlen(digits);
+	uint32_t *stag;
+
+	if (len < 1 || len > 8 || strspn(digits, "0123456789abcdefABCDEF") != len)
+		argp_error(state, "--stag \"%s\": expected 1 to 8 hex digits, such as 0x0000beef",
+			   arg);
+	stag = grow(state, f->stag, f->stags, sizeof(*stag));
+	stag[f->stags++] = (uint32_t)strtoul(digits, NULL, 16);
+	f->stag = stag;
+}
+
+/* "3" or "3:17" */
+static void add_stream(struct argp_state *state, struct iw_cap_filter *f, char *arg)
+{
+	struct iw_cap_stream s = { .any = true }, *stream;
+	char *colon = strchr(arg, ':');
+	uint64_t flow = 0, sid = 0;
+	const char *why = NULL;
+	int err;
+
+	if (colon)
+		*colon = '\0';
+	err = iw_parse_u64(&flow, arg, 0, UINT32_MAX, &why);
+	if (err == 0 && colon)
+		err = iw_parse_u64(&sid, colon + 1, 0, UINT16_MAX, &why);
+	if (colon)
+		*colon = ':';
+	if (err < 0)
+		argp_error(state,
+			   "--stream \"%s\": %s; expected the number of a connection, such as 3, or "
+			   "with a stream of SCTP, such as 3:0",
+			   arg, why);
+	s.flow = (uint32_t)flow;
+	s.any = !colon;
+	s.sid = (uint16_t)sid;
+	stream = grow(state, f->stream, f->streams, sizeof(*stream));
+	stream[f->streams++] = s;
+	f->stream = stream;
+}
+
+static void add_word(struct argp_state *state, struct opts *o, const char *arg)
+{
+	size_t had = o->expression ? strlen(o->expression) : 0, len = strlen(arg);
+	char *p = realloc(o->expression, had + len + 2);
+
+	if (!p)
+		argp_failure(state, IW_EXIT_FAILED, 0, "out of memory");
+	if (had)
+		p[had++] = ' ';
+	memcpy(p + had, arg, len + 1);
+	o->expression = p;
+}
+
+static const char *file_name(const struct argp_state *state, const char *option, const char *arg,
+			     bool standard)
+{
+	if (arg[0] == '\0')
+		argp_error(state, "%s \"\": empty; expected the name of a file", option);
+	if (!standard && strcmp(arg, "-") == 0)
+		argp_error(state, "%s \"-\": events go there; expected the name of a file", option);
+	return arg;
+}
+
+static void check(struct argp_state *state, struct opts *o)
+{
+	const struct iw_cap_filter *f = &o->filter;
+
+	if (!o->source.interface)
+		o->source.interface = o->cli.interface;
+	o->source.filter = o->expression;
+	if (!o->source.file && !o->source.interface)
+		argp_error(state, "nothing to read: name a capture by -r FILE or an interface by -i IF");
+	if (o->source.file && o->source.interface)
+		argp_error(state, "-r FILE and -i IF: a file or an interface, not both");
+	if (o->align && (o->explain || f->errors || f->stags))
+		argp_error(state, "--align counts all FPDUs: it goes with --stream alone");
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -216,36 +458,94 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &o->cli;
 		return 0;
 	case 'r':
+		o->source.file = file_name(state, "--read", arg, true);
+		return 0;
+	case 'i':
 		if (arg[0] == '\0')
-			argp_error(state, "--read \"\": empty; expected the name of a file, or -");
-		o->file = arg;
+			argp_error(state, "-i \"\": empty; expected the name of an interface");
+		o->source.interface = arg;
+		return 0;
+	case 'w':
+		o->source.save = file_name(state, "--write", arg, false);
+		return 0;
+	case 'c':
+		o->count = iw_cli_u64(state, "--count", arg, 1, UINT64_MAX);
+		return 0;
+	case 's':
+		o->source.snaplen =
+			(uint32_t)iw_cli_u64(state, "--snapshot-length", arg, SNAPLEN_MIN, SNAPLEN_MAX);
+		return 0;
+	case 'B':
+		o->source.buffer_octets =
+			(uint32_t)iw_cli_size(state, "--buffer-size", arg, BUFFER_MIN, BUFFER_MAX);
+		return 0;
+	case KEY_NO_PROMISCUOUS:
+		o->source.not_promiscuous = true;
+		return 0;
+	case KEY_UDP_PORT:
+		o->udp_port = iw_cli_port(state, "--udp-port", arg, 1);
+		return 0;
+	case KEY_EXPLAIN:
+		o->explain = true;
+		return 0;
+	case KEY_ALIGN:
+		o->align = true;
+		return 0;
+	case KEY_STAG:
+		add_stag(state, &o->filter, arg);
+		return 0;
+	case KEY_STREAM:
+		add_stream(state, &o->filter, arg);
+		return 0;
+	case KEY_ERRORS:
+		o->filter.errors = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "\"%s\": no argument expected; a capture is named by -r FILE",
-			   arg);
+		add_word(state, o, arg);
 		return 0;
 	case ARGP_KEY_END:
-		if (!o->file)
-			argp_error(state, "nothing to read: name a capture by -r FILE");
+		check(state, o);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
+/* clang-format off */
 static const struct argp_option options[] = {
-	{ "read", 'r', "FILE", 0, "Read the capture FILE (pcap or pcapng); - is standard input",
-	  0 },
+	{ NULL, 0, NULL, 0, "Where frames come from:", 1 },
+	{ "read", 'r', "FILE", 0, "Read the capture FILE (pcap or pcapng); - is standard input", 0 },
+	{ NULL, 'i', "IF", 0, "Capture live on the interface IF, as --interface; any is every one", 0 },
+	{ "write", 'w', "FILE", 0, "Write the frames to FILE too, as pcap", 0 },
+	{ "count", 'c', "N", 0, "Stop after N frames", 0 },
+	{ "snapshot-length", 's', "N", 0, "Live: take N octets of each frame (default 262144)", 0 },
+	{ "buffer-size", 'B', "SIZE", 0, "Live: the kernel's buffer (default 16M)", 0 },
+	{ "no-promiscuous-mode", KEY_NO_PROMISCUOUS, NULL, 0,
+	  "Live: only frames to and from this machine", 0 },
+	{ "udp-port", KEY_UDP_PORT, "PORT", 0,
+	  "Look for SCTP in UDP on PORT too, beside 9899", 0 },
+	{ NULL, 0, NULL, 0, "What is shown:", 2 },
+	{ "explain", KEY_EXPLAIN, NULL, 0,
+	  "Each header field with its octets, value, meaning and the RFC's section", 0 },
+	{ "align", KEY_ALIGN, NULL, 0,
+	  "Only where FPDUs begin in TCP segments: a histogram for each direction", 0 },
+	{ "errors", KEY_ERRORS, NULL, 0,
+	  "Only rules broken, deviations, Terminates, refusals, losses and resets", 0 },
+	{ "stag", KEY_STAG, "STAG", 0, "Only segments that name this STag; may be repeated", 0 },
+	{ "stream", KEY_STREAM, "N[:SID]", 0,
+	  "Only connection N, the number behind #, or only stream SID of it; may be repeated", 0 },
 	{ 0 },
 };
+/* clang-format on */
 static const struct argp_child kids[] = { { &iw_cli_argp, 0, "Common options:", -1 }, { 0 } };
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.doc = "Decode iWARP in a capture: MPA, DDP and RDMAP over TCP, a line a segment, with CRC "
-	       "verdicts.\v"
+	.args_doc = "[FILTER...]",
+	.doc = "Decode iWARP in a capture or live: MPA, DDP and RDMAP over TCP, and DDP over SCTP, a "
+	       "line a segment, with CRC verdicts. FILTER chooses frames as tcpdump's does.\v"
 	       "Exit status: 0 iWARP found and no rule broken; 1 no iWARP, or CRC or protocol errors; "
-	       "2 usage; 3 built without libpcap; 4 the capture cannot be read.",
+	       "2 usage; 3 built without libpcap, or not permitted; 4 the capture cannot be read.",
 	.children = kids,
 };
 
@@ -259,5 +559,8 @@ int main(int argc, char **argv)
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)
 		status = run(&o);
+	free(o.expression);
+	free((void *)(uintptr_t)o.filter.stag);
+	free((void *)(uintptr_t)o.filter.stream);
 	return iw_cli_finish(&o.cli, status);
 }

@@ -26,6 +26,8 @@ struct told {
 	struct iw_cap_flow flow;
 	uint8_t pd[IW_MPA_PD_MAX];
 	struct iw_rreq rreq;
+	struct iw_atomic_req atomic_req;
+	struct iw_atomic_rsp atomic_rsp;
 	struct iw_terminate term, term_exchanged;
 };
 
@@ -37,6 +39,11 @@ struct maker {
 	uint32_t seq[2]; /* next sequence number of each end */
 	uint64_t now_ns, frame;
 	size_t snap; /* most octets of a frame that are captured; 0: all */
+	/* SCTP */
+	uint16_t udp_port[2]; /* 0: on IP */
+	uint8_t other_addr;   /* of end 0: it sends from another address */
+	uint32_t tag[2], tsn[2];
+	uint32_t checksum_error; /* what is added to the checksum */
 	void (*each)(const struct iw_cap_event
 			     *ev); /* sees every event with what it borrows; may be NULL */
 	struct told *told;
@@ -100,6 +107,12 @@ static inline void maker_collect(struct maker *m)
 			memcpy(t->pd, ev->mpa.pd, ev->mpa.pd_len);
 		if (ev->kind == IW_CAP_DDP && ev->ddp.rreq)
 			t->rreq = *ev->ddp.rreq;
+		if (ev->kind == IW_CAP_SESSION)
+			memcpy(t->pd, ev->session.pd, ev->session.pd_len);
+		if (ev->kind == IW_CAP_DDP && ev->ddp.atomic_req)
+			t->atomic_req = *ev->ddp.atomic_req;
+		if (ev->kind == IW_CAP_DDP && ev->ddp.atomic_rsp)
+			t->atomic_rsp = *ev->ddp.atomic_rsp;
 		if (ev->kind == IW_CAP_DDP && ev->ddp.term)
 			t->term = *ev->ddp.term;
 		if (ev->kind == IW_CAP_DDP && ev->ddp.term_exchanged)
@@ -178,6 +191,10 @@ static inline void maker_init(struct maker *m, const struct iw_cap_limits *limit
 	(void)err;
 	m->port[0] = 40000;
 	m->port[1] = 7471;
+	m->tag[0] = 0x11111111;
+	m->tag[1] = 0x22222222;
+	m->tsn[0] = 0xfffffffe;
+	m->tsn[1] = 500;
 	/* Both directions wrap soon. */
 	m->seq[0] = 0xfffffff0;
 	m->seq[1] = 0xffffff00;
@@ -316,6 +333,154 @@ static inline size_t make_write(uint8_t *p, uint32_t stag, uint64_t to, bool las
 	return (size_t)n + payload;
 }
 
+/* --- SCTP --- */
+
+/* A chunk with its padding; octets written. */
+static inline size_t make_chunk(uint8_t *p, uint8_t type, uint8_t flags, const void *value,
+				size_t len)
+{
+	memset(p, 0, 4 + len + 3);
+	p[0] = type;
+	p[1] = flags;
+	iw_put_be16(p + 2, (uint16_t)(4 + len));
+	if (len)
+		memcpy(p + 4, value, len);
+	return (4 + len + 3) / 4 * 4;
+}
+
+static inline size_t make_data(uint8_t *p, uint8_t flags, uint32_t tsn, uint16_t sid, uint32_t ppid,
+			       const void *data, size_t len)
+{
+	uint8_t value[12 + 4096];
+
+	assert(len <= 4096);
+	iw_put_be32(value, tsn);
+	iw_put_be16(value + 4, sid);
+	iw_put_be16(value + 6, 0);
+	iw_put_be32(value + 8, ppid);
+	memcpy(value + 12, data, len);
+	return make_chunk(p, 0, flags, value, 12 + len);
+}
+
+/* Common header and chunks; octets written. */
+static inline size_t make_sctp(const struct maker *m, uint8_t *p, unsigned from, uint32_t tag,
+			       const uint8_t *chunks, size_t len)
+{
+	iw_put_be16(p, m->port[from]);
+	iw_put_be16(p + 2, m->port[1 - from]);
+	iw_put_be32(p + 4, tag);
+	iw_put_be32(p + 8, 0);
+	memcpy(p + 12, chunks, len);
+	iw_put_le32(p + 8, iw_crc32c(0, p, 12 + len) + m->checksum_error);
+	return 12 + len;
+}
+
+/* SCTP packets behind each other as one frame. */
+static inline void push_sctp(struct maker *m, unsigned from, const uint8_t *packets, size_t len)
+{
+	size_t udp = m->udp_port[0] ? 8 : 0, n = 20 + udp + len;
+	uint8_t *p = calloc(1, n);
+
+	assert(p);
+	p[0] = 0x45;
+	iw_put_be16(p + 2, (uint16_t)n);
+	p[8] = 64;
+	p[9] = udp ? 17 : 132;
+	iw_put_be32(p + 12, 0x0a000001 + from + (from ? 0u : m->other_addr * 256u));
+	iw_put_be32(p + 16, 0x0a000002 - from + (from ? m->other_addr * 256u : 0u));
+	if (udp) {
+		iw_put_be16(p + 20, m->udp_port[from]);
+		iw_put_be16(p + 22, m->udp_port[1 - from]);
+		iw_put_be16(p + 24, (uint16_t)(8 + len));
+	}
+	memcpy(p + 20 + udp, packets, len);
+	(void)maker_push(m, IW_CAP_RAW, p, m->snap && m->snap < n ? m->snap : n, n);
+	free(p);
+}
+
+/* Chunks in a packet to the other end. */
+static inline void say_chunks(struct maker *m, unsigned from, const uint8_t *chunks, size_t len)
+{
+	uint8_t p[16384];
+
+	push_sctp(m, from, p, make_sctp(m, p, from, m->tag[1 - from], chunks, len));
+}
+
+static inline void say_chunk(struct maker *m, unsigned from, uint8_t type, uint8_t flags,
+			     const void *value, size_t len)
+{
+	uint8_t chunk[4200];
+
+	say_chunks(m, from, chunk, make_chunk(chunk, type, flags, value, len));
+}
+
+/* INIT (1) or INIT ACK (2); adaptation 0: without the indication. */
+static inline void say_init(struct maker *m, unsigned from, uint8_t type, uint16_t streams,
+			    uint32_t adaptation)
+{
+	uint8_t v[24], chunk[40], p[64];
+
+	iw_put_be32(v, m->tag[from]);
+	iw_put_be32(v + 4, 131072);
+	iw_put_be16(v + 8, streams);
+	iw_put_be16(v + 10, streams);
+	iw_put_be32(v + 12, m->tsn[from]);
+	iw_put_be32(v + 16, 0xc0060008);
+	iw_put_be32(v + 20, adaptation);
+	push_sctp(m, from, p,
+		  make_sctp(m, p, from, type == 1 ? 0 : m->tag[1 - from], chunk,
+			    make_chunk(chunk, type, 0, v, adaptation ? 24 : 16)));
+}
+
+/* End 0 is the initiator; both indicate DDP. */
+static inline void sctp_set_up(struct maker *m)
+{
+	say_init(m, 0, 1, 16, 1);
+	say_init(m, 1, 2, 16, 1);
+}
+
+/* A whole message in a DATA chunk of its own, unordered, with the next TSN. */
+static inline void say_data(struct maker *m, unsigned from, uint16_t sid, uint32_t ppid,
+			    const void *data, size_t len)
+{
+	uint8_t chunk[4200];
+
+	say_chunks(m, from, chunk, make_data(chunk, 7, m->tsn[from]++, sid, ppid, data, len));
+}
+
+static inline void say_control(struct maker *m, unsigned from, uint16_t sid, uint16_t ssn,
+			       uint16_t fn, const void *pd, size_t len)
+{
+	uint8_t p[1024];
+
+	iw_put_be16(p, ssn);
+	iw_put_be16(p + 2, fn);
+	if (len)
+		memcpy(p + 4, pd, len);
+	say_data(m, from, sid, 17, p, 4 + len);
+}
+
+/* segment: of DDP, its header first */
+static inline void say_segment(struct maker *m, unsigned from, uint16_t sid, uint16_t ssn,
+			       const uint8_t *segment, size_t len)
+{
+	uint8_t p[4096];
+
+	iw_put_be16(p, ssn);
+	memcpy(p + 2, segment, len);
+	say_data(m, from, sid, 16, p, 2 + len);
+}
+
+/* All that came so far. */
+static inline void say_sack(struct maker *m, unsigned from)
+{
+	uint8_t v[12] = { 0 };
+
+	iw_put_be32(v, m->tsn[1 - from] - 1);
+	iw_put_be32(v + 4, 131072);
+	say_chunk(m, from, 3, 0, v, sizeof(v));
+}
+
 /* --- what was told --- */
 
 static inline size_t count_kind(const struct maker *m, enum iw_cap_kind kind)
@@ -342,6 +507,15 @@ static inline size_t count_tcp(const struct maker *m, enum iw_cap_tcp_kind kind)
 
 	for (size_t i = 0; i < m->n; i++)
 		n += m->told[i].ev.kind == IW_CAP_TCP && m->told[i].ev.tcp.kind == kind;
+	return n;
+}
+
+static inline size_t count_sctp(const struct maker *m, enum iw_cap_sctp_kind kind)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++)
+		n += m->told[i].ev.kind == IW_CAP_SCTP && m->told[i].ev.sctp.kind == kind;
 	return n;
 }
 

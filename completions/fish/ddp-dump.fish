@@ -3,6 +3,18 @@
 
 complete -c ddp-dump -f
 complete -c ddp-dump -s r -l read -r -k -a '(__fish_complete_suffix .pcap; __fish_complete_suffix .pcapng)' -d 'Read a capture'
+complete -c ddp-dump -s i -x -a '(__fish_print_interfaces) any' -d 'Capture live on an interface'
+complete -c ddp-dump -s w -l write -r -F -d 'Write the frames to a file too'
+complete -c ddp-dump -s c -l count -x -d 'Stop after so many frames'
+complete -c ddp-dump -s s -l snapshot-length -x -d 'Octets of each frame'
+complete -c ddp-dump -s B -l buffer-size -x -d 'Buffer of the kernel'
+complete -c ddp-dump -l no-promiscuous-mode -d 'Only frames to and from this machine'
+complete -c ddp-dump -l udp-port -x -d 'Look for SCTP in UDP there too'
+complete -c ddp-dump -l explain -d 'Each header field with its meaning'
+complete -c ddp-dump -l align -d 'Where FPDUs begin in TCP segments'
+complete -c ddp-dump -l errors -d 'Only what is wrong'
+complete -c ddp-dump -l stag -x -d 'Only segments that name this STag'
+complete -c ddp-dump -l stream -x -d 'Only this connection or stream'
 complete -c ddp-dump -l json -d 'Results as JSON'
 complete -c ddp-dump -s v -l verbose -d 'Say more'
 complete -c ddp-dump -s q -l quiet -d 'Say nothing but errors'

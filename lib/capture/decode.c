@@ -8,6 +8,7 @@
 #include "capture/packet.h"
 
 #define DEFAULT_FLOWS     65536
+#define DEFAULT_STREAMS   65536
 #define DEFAULT_DIRECTION (8u << 20)
 #define DEFAULT_TOTAL     (64u << 20)
 #define DEFAULT_SEARCH    (256u << 10)
@@ -21,9 +22,13 @@ int iw_cap_new(struct iw_cap **out, const struct iw_cap_cfg *cfg)
 		return IW_E_NOMEM;
 	c->mem = cfg->mem;
 	c->seed = cfg->seed;
+	c->udp_port = cfg->udp_port;
+	c->align = cfg->align;
 	c->limits = cfg->limits;
 	if (!c->limits.flows)
 		c->limits.flows = DEFAULT_FLOWS;
+	if (!c->limits.streams)
+		c->limits.streams = DEFAULT_STREAMS;
 	if (!c->limits.direction_octets)
 		c->limits.direction_octets = DEFAULT_DIRECTION;
 	if (!c->limits.total_octets)
@@ -34,7 +39,9 @@ int iw_cap_new(struct iw_cap **out, const struct iw_cap_cfg *cfg)
 	c->dir_blocks = (uint32_t)IW_MIN(blocks, (size_t)UINT32_MAX);
 	blocks = IW_MAX(c->limits.total_octets / BLOCK_LEN, (size_t)1);
 	iw_pool_init(&c->pool, c->mem, BLOCK_LEN, blocks, blocks);
-	if (flows_init(c) < 0) {
+	if (flows_init(c) < 0 || streams_init(c) < 0) {
+		flows_fini(c);
+		streams_fini(c);
 		iw_mem_free(c->mem, c, sizeof(*c));
 		return IW_E_NOMEM;
 	}
@@ -47,6 +54,7 @@ void iw_cap_free(struct iw_cap *c)
 	if (!c)
 		return;
 	flows_fini(c);
+	streams_fini(c);
 	iw_pool_fini(&c->pool);
 	iw_mem_free(c->mem, c, sizeof(*c));
 }
@@ -72,10 +80,11 @@ struct iw_cap_event *event_new(struct iw_cap *c, enum iw_cap_kind kind, struct f
 	return ev;
 }
 
-struct iw_fault *event_error(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
+struct iw_fault *event_error(struct iw_cap *c, struct flow *f, unsigned d, uint64_t time_ns,
+			     uint64_t frame)
 {
 	c->totals.errors++;
-	return &event_new(c, IW_CAP_ERROR, f, d, r->time_ns, r->frame)->error;
+	return &event_new(c, IW_CAP_ERROR, f, d, time_ns, frame)->error;
 }
 
 static void count_other(struct iw_cap *c, enum packet_kind kind)
@@ -83,6 +92,9 @@ static void count_other(struct iw_cap *c, enum packet_kind kind)
 	switch (kind) {
 	case PACKET_TCP:
 		c->totals.tcp_frames++;
+		break;
+	case PACKET_SCTP:
+		c->totals.sctp_frames++;
 		break;
 	case PACKET_OTHER:
 	case PACKET_CUT: /* among cut_frames already */
@@ -110,7 +122,6 @@ static void note_headers(struct iw_cap *c, struct flow *f, unsigned d, const str
 	struct dir *s = &f->dir[d], *back = &f->dir[1 - d];
 	uint32_t seq = p->seq;
 
-	f->packets++;
 	if (p->flags & TCP_SYN) {
 		seq++;
 		s->isn_known = true;
@@ -140,15 +151,36 @@ static void note_headers(struct iw_cap *c, struct flow *f, unsigned d, const str
 	if (p->flags & TCP_RST)
 		return;
 	c->cur_seq = seq;
+	c->cur_first = seq;
 	c->cur_missing = p->missing;
-	c->cur_run = (struct run){ p->data, p->len, c->now_ns, c->frame, true };
+	c->cur_whole = p->len + p->missing;
+	c->cur_run = (struct run){ p->data, p->len, c->now_ns, c->frame, 0 };
+}
+
+/* The connection of a segment, and who sent it; NULL: it is a new one. */
+static struct flow *tcp_flow(struct iw_cap *c, const struct packet *p, unsigned *from)
+{
+	struct flow *f = flow_find(c, IW_CAP_OVER_TCP, p->end, from);
+
+	if (f && is_new_connection(&f->dir[*from], p)) {
+		flow_close(c, f);
+		return NULL;
+	}
+	return f;
+}
+
+static enum iw_cap_over over_of(enum packet_kind kind, const struct packet *p)
+{
+	if (kind == PACKET_TCP)
+		return IW_CAP_OVER_TCP;
+	return p->end[0].udp_port ? IW_CAP_OVER_UDP : IW_CAP_OVER_SCTP;
 }
 
 int iw_cap_push(struct iw_cap *c, const struct iw_cap_frame *fr)
 {
 	enum packet_kind kind;
+	struct flow *f = NULL;
 	struct packet p;
-	struct flow *f;
 	unsigned d = 0;
 
 	if (c->events || c->cur || !iw_list_empty(&c->closing))
@@ -156,17 +188,12 @@ int iw_cap_push(struct iw_cap *c, const struct iw_cap_frame *fr)
 	c->event_first = 0;
 	c->now_ns = fr->time_ns;
 	c->frame = fr->number;
-	kind = packet_parse(&p, fr);
-	f = NULL;
-	if (kind == PACKET_TCP) {
-		f = flow_find(c, p.end, &d);
-		if (f && is_new_connection(&f->dir[d], &p)) {
-			flow_close(c, f);
-			f = NULL;
-		}
+	kind = packet_parse(&p, fr, c->udp_port);
+	if (kind == PACKET_TCP || kind == PACKET_SCTP) {
+		f = kind == PACKET_TCP ? tcp_flow(c, &p, &d) : sctp_flow(c, &p, &d);
 		if (!f) {
 			d = 0;
-			f = flow_add(c, p.end);
+			f = flow_add(c, over_of(kind, &p), p.end);
 			if (!f)
 				return IW_E_NOMEM;
 		}
@@ -180,10 +207,23 @@ int iw_cap_push(struct iw_cap *c, const struct iw_cap_frame *fr)
 		return 0;
 	c->cur = f;
 	c->cur_dir = d;
-	c->cur_missing = 0;
+	c->cur_missing = c->cur_whole = c->cur_again = 0;
+	c->cur_differs = false;
 	c->cur_run.len = 0;
-	note_headers(c, f, d, &p);
+	c->pkt.len = 0;
+	f->packets++;
+	if (kind == PACKET_TCP)
+		note_headers(c, f, d, &p);
+	else
+		sctp_begin(c, &p);
 	return 0;
+}
+
+static void tell_align(struct iw_cap *c, struct flow *f, unsigned d)
+{
+	if (c->align && f->follow->walk[d].align.fpdus)
+		event_new(c, IW_CAP_ALIGN, f, d, c->now_ns, c->frame)->align =
+			f->follow->walk[d].align;
 }
 
 /* What is left when no more octets can come. */
@@ -202,6 +242,7 @@ static void flow_end(struct iw_cap *c, struct flow *f)
 			s->next = s->acked;
 		}
 		walk_end(c, f, d);
+		tell_align(c, f, d);
 	}
 }
 
@@ -214,7 +255,7 @@ static bool is_stalled(const struct flow *f)
 	return false;
 }
 
-static bool flow_step(struct iw_cap *c, struct flow *f)
+static bool tcp_step(struct iw_cap *c, struct flow *f)
 {
 	if (f->follow && f->follow->reply_first && startup_check(c, f))
 		return true;
@@ -245,6 +286,13 @@ static bool flow_step(struct iw_cap *c, struct flow *f)
 	return true;
 }
 
+static bool flow_step(struct iw_cap *c, struct flow *f)
+{
+	if (f->pub.over == IW_CAP_OVER_TCP)
+		return tcp_step(c, f);
+	return (c->cur == f && sctp_step(c, f)) || (f->closing && sctp_flush(c, f));
+}
+
 /* One step; false: nothing is left to do. */
 static bool step(struct iw_cap *c)
 {
@@ -261,6 +309,11 @@ static bool step(struct iw_cap *c)
 		return false;
 	if (flow_step(c, c->cur))
 		return true;
+	if (c->cur_again && c->cur->follow) {
+		tell_again(c, c->cur, c->cur_dir);
+		c->cur_again = 0;
+		return true;
+	}
 	flow_touch(c, c->cur);
 	c->cur = NULL;
 	return false;

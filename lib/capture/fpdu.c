@@ -18,19 +18,13 @@
 
 void walk_start(struct walk *w, bool markers, bool markers_known)
 {
-	*w = (struct walk){ .markers = markers, .markers_known = markers_known, .pos_known = true };
-	/* RFC 5041 4.3: the first message of each queue has MSN 1. */
-	for (size_t i = 0; i < IW_ARRAY_LEN(w->queue); i++) {
-		w->queue[i].known = true;
-		w->queue[i].msn = 1;
-	}
-}
+	struct iw_cap_mark *list = w->list;
 
-/* What the rules of order expect is unknown behind a hole. */
-static void forget_order(struct walk *w)
-{
-	for (size_t i = 0; i < IW_ARRAY_LEN(w->queue); i++)
-		w->queue[i].known = false;
+	*w = (struct walk){ .markers = markers,
+			    .markers_known = markers_known,
+			    .pos_known = true,
+			    .list = list };
+	order_start(&w->order);
 }
 
 void walk_hunt(struct flow *f, unsigned d)
@@ -42,7 +36,7 @@ void walk_hunt(struct flow *f, unsigned d)
 	w->begun = false;
 	w->replay_len = w->replay_at = 0;
 	w->buf_len = 0;
-	forget_order(w);
+	order_forget(&w->order);
 	/* Where markers lie is known only from the first octet on. */
 	if (w->markers && !w->pos_known) {
 		set_phase(&f->dir[d], PHASE_PLAIN);
@@ -56,12 +50,13 @@ static struct walk *walk_of(struct flow *f, unsigned d)
 	return &f->follow->walk[d];
 }
 
-static void begin(struct walk *w, const struct run *r, bool aligned)
+static void begin(struct walk *w, const struct run *r, uint32_t off)
 {
 	w->begun = true;
-	w->aligned = aligned;
+	w->off = off;
+	w->segments = 1;
 	w->start = w->pos;
-	w->start_frame = r->frame;
+	w->start_frame = w->last_frame = r->frame;
 	w->got = w->need = 0;
 	w->crc = 0;
 	w->pad_not_zero = false;
@@ -127,7 +122,7 @@ static void tell_resync(struct iw_cap *c, struct flow *f, unsigned d, const stru
 static void tell_lost(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
 	struct walk *w = walk_of(f, d);
-	struct iw_fault *why = event_error(c, f, d, r);
+	struct iw_fault *why = event_error(c, f, d, r->time_ns, r->frame);
 
 	iw_fail(why, IW_E_FORMAT,
 		"mpa: two FPDUs in a row make no sense: where the next one begins is not known");
@@ -180,9 +175,11 @@ static void check_mark(struct walk *w)
 	uint32_t expected = w->got ? (uint32_t)(at - w->head_pos) : 0;
 
 	w->marks++;
+	(void)iw_mpa_marker_decode(&m, w->mark, w->mark_missing ? 0 : sizeof(w->mark));
+	if (w->list && w->marks <= IW_CAP_MARKS_MAX)
+		w->list[w->marks - 1] = (struct iw_cap_mark){ (uint32_t)(at - w->start), m };
 	if (w->mark_missing)
 		return;
-	(void)iw_mpa_marker_decode(&m, w->mark, sizeof(w->mark));
 	if ((m.fpduptr & MARK_MASK) != (expected & MARK_MASK))
 		w->bad_marks++;
 }
@@ -212,9 +209,10 @@ static void check_pad(struct walk *w, const uint8_t *p, size_t n)
 {
 	uint32_t pad = IW_MPA_HEAD_LEN + (uint32_t)w->ulpdu_len;
 
-	for (size_t i = w->got < pad ? pad - w->got : 0; i < n; i++)
-		if (p[i])
-			w->pad_not_zero = true;
+	for (size_t i = w->got < pad ? pad - w->got : 0; i < n; i++) {
+		w->pad[w->got + i - pad] = p[i];
+		w->pad_not_zero |= p[i] != 0;
+	}
 }
 
 /* Octets that are not marker, up to the next marker or the next field. */
@@ -256,13 +254,20 @@ static size_t take_body(struct walk *w, const uint8_t *p, size_t len)
 /* Octets taken, at most to the end of the FPDU, which is finished then. p NULL: they are
  * missing; ULPDU_Length is known then. */
 static size_t walk_octets(struct iw_cap *c, struct flow *f, unsigned d, const uint8_t *p,
-			  size_t len, const struct run *r, bool aligned)
+			  size_t len, const struct run *r, uint32_t off)
 {
 	struct walk *w = walk_of(f, d);
 	size_t used = 0;
 
 	if (!w->begun)
-		begin(w, r, aligned);
+		begin(w, r, off);
+	if (w->last_frame != r->frame) {
+		w->last_frame = r->frame;
+		w->segments++;
+	}
+	/* When there is no memory for it the markers are checked and not listed. */
+	if (w->markers && !w->list)
+		w->list = iw_mem_array(c->mem, IW_CAP_MARKS_MAX, sizeof(*w->list));
 	while (used < len) {
 		const uint8_t *at = p ? p + used : NULL;
 
@@ -289,7 +294,7 @@ static size_t walk_whole(struct iw_cap *c, struct flow *f, unsigned d, const str
 	len = iw_mpa_fpdu_len(iw_get_be16(r->p));
 	if (r->len < len)
 		return 0;
-	begin(w, r, r->seg_start);
+	begin(w, r, r->off);
 	body = len - IW_MPA_CRC_LEN;
 	w->ulpdu_len = iw_get_be16(r->p);
 	w->head_pos = w->pos;
@@ -299,8 +304,10 @@ static size_t walk_whole(struct iw_cap *c, struct flow *f, unsigned d, const str
 	if (f->follow->crc != CRC_OFF || w->tentative != CERTAIN)
 		w->crc = iw_crc32c(0, r->p, body);
 	memcpy(w->crc_wire, r->p + body, IW_MPA_CRC_LEN);
-	for (size_t i = IW_MPA_HEAD_LEN + w->ulpdu_len; i < body; i++)
+	for (size_t i = IW_MPA_HEAD_LEN + w->ulpdu_len, k = 0; i < body; i++) {
+		w->pad[k++] = r->p[i];
 		w->pad_not_zero |= r->p[i] != 0;
+	}
 	w->pos += len;
 	finish(c, f, d, r);
 	return len;
@@ -331,7 +338,7 @@ static void on_first(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 	marker = w->markers ? (m.fpduptr & MARK_MASK) == 0 && m.reserved < IW_DDP_TAGGED_LEN
 			    : iw_get_be32(w->buf) == 0;
 	if (w->markers_known && marker != w->markers) {
-		struct iw_fault *why = event_error(c, f, d, r);
+		struct iw_fault *why = event_error(c, f, d, r->time_ns, r->frame);
 
 		iw_fail(why, IW_E_MPA_MARKER, "mpa: %s",
 			marker ? "the stream begins with a marker that nobody asked for"
@@ -387,7 +394,7 @@ static void on_marked_block(struct flow *f, unsigned d, const struct run *r)
 	w->tentative = BY_MARKER;
 	set_phase(&f->dir[d], PHASE_FPDU);
 	replay(w, at, BLOCK_MARKED - at, r);
-	w->replay_run.seg_start = false;
+	w->replay_run.off = OFF_UNKNOWN;
 }
 
 static size_t hunt_marked(struct flow *f, unsigned d, const struct run *r)
@@ -424,7 +431,7 @@ static size_t hunt_run(struct flow *f, unsigned d, const struct run *r)
 	if (w->markers)
 		return hunt_marked(f, d, r);
 	/* RFC 5044 5: a sender that can do so begins an FPDU where it begins a TCP segment. */
-	if (r->seg_start && r->len >= IW_MPA_HEAD_LEN + IW_DDP_TAGGED_LEN) {
+	if (r->off == 0 && r->len >= IW_MPA_HEAD_LEN + IW_DDP_TAGGED_LEN) {
 		uint8_t head_len = (uint8_t)IW_MIN(r->len, (size_t)HEAD_MAX);
 
 		if (segment_shape(r->p, head_len, iw_get_be16(r->p)) != SHAPE_NONE) {
@@ -452,7 +459,7 @@ size_t walk_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *
 			return n;
 	}
 	n = walk_whole(c, f, d, r);
-	return n ? n : walk_octets(c, f, d, r->p, r->len, r, r->seg_start);
+	return n ? n : walk_octets(c, f, d, r->p, r->len, r, r->off);
 }
 
 bool walk_replay(struct iw_cap *c, struct flow *f, unsigned d)
@@ -466,8 +473,8 @@ bool walk_replay(struct iw_cap *c, struct flow *f, unsigned d)
 		return false;
 	/* A failed guess throws away what is left, so the rest is noted first. */
 	w->replay_len = 0;
-	n = walk_octets(c, f, d, w->buf + at, len, r, r->seg_start);
-	r->seg_start = false;
+	n = walk_octets(c, f, d, w->buf + at, len, r, r->off);
+	r->off = OFF_UNKNOWN;
 	if (f->dir[d].phase == PHASE_FPDU) {
 		w->replay_at = (uint16_t)(at + n);
 		w->replay_len = (uint16_t)(len - n);
@@ -508,8 +515,8 @@ void walk_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_
 	tell_loss(c, f, d, n, why, sync, phase_text(s->phase));
 	if (sync) {
 		if (w->head_len < IW_MPA_HEAD_LEN + IW_DDP_UNTAGGED_LEN)
-			forget_order(w);
-		(void)walk_octets(c, f, d, NULL, n, &r, false);
+			order_forget(&w->order);
+		(void)walk_octets(c, f, d, NULL, n, &r, OFF_UNKNOWN);
 		return;
 	}
 	/* Told with the resync, or at the end. */

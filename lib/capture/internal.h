@@ -2,16 +2,25 @@
 /*
  * What the decoder's files share. A frame goes through them in this order:
  *
- *     packet.c    link, IP and TCP headers
+ *     packet.c    link, IP, UDP and TCP headers
  *     decode.c    the decoder: which connection; one step after another until an event is there
- *     flow.c      the table of connections
+ *     flow.c      the table of connections and associations
+ *       over TCP
  *     stream.c    one direction of TCP in order; holes, and when they are given up
  *     startup.c   the MPA key, Request and Reply, and what they negotiate
  *     fpdu.c      FPDUs and markers; finding them again after a hole
- *     segment.c   DDP and RDMAP of one FPDU, and the rules that it may break
+ *       over SCTP
+ *     sctp.c      packets and chunks; which TSNs came, came again, are lost; fragments
+ *     session.c   DDP Stream Sessions, and the order of their DDP-SSNs
+ *       and then
+ *     segment.c   DDP and RDMAP of one segment, and the rules that it may break
  *
- * A step reads a stretch of octets up to the end of at most one FPDU, so that it makes a handful of
- * events at most: they wait in a ring of fixed size, and no caller has to hand in a callback.
+ * A step reads a stretch of octets up to the end of at most one FPDU, or one chunk, so that it makes
+ * a handful of events at most: they wait in a ring of fixed size, and no caller has to hand in a
+ * callback.
+ *
+ * Events are told when their octets are there: of TCP in the order of the stream, of SCTP as they
+ * come. The rules of order over SCTP are judged when the DDP-SSNs before have come too.
  */
 #ifndef IW_CAPTURE_INTERNAL_H
 #define IW_CAPTURE_INTERNAL_H
@@ -37,7 +46,7 @@ struct piece {
 	struct iw_list link; /* dir.queue, in the order of seq, without overlap */
 	uint32_t seq, len;
 	uint32_t missing; /* octets behind it that the snap length cut */
-	bool seg_start;   /* a TCP segment began here */
+	uint32_t off;     /* of its first octet in its TCP segment */
 	uint64_t time_ns, frame;
 	uint8_t data[];
 };
@@ -48,8 +57,9 @@ struct run {
 	const uint8_t *p;
 	size_t len;
 	uint64_t time_ns, frame;
-	bool seg_start;
+	uint32_t off; /* where in the segment they begin */
 };
+#define OFF_UNKNOWN UINT32_MAX
 
 /* clang-format off */
 /*	   name    what a direction that is in it is in the middle of */
@@ -95,6 +105,15 @@ struct dir {
 	uint64_t searched;
 };
 
+/* The rules of order in one direction of a DDP stream, RFC 5041 4.3. */
+struct order {
+	struct {
+		bool known; /* what is next; not so behind a hole */
+		uint32_t msn, mo;
+	} queue[4];
+	bool terminated; /* by an RDMAP Terminate */
+};
+
 enum crc_mode {
 	CRC_OFF,
 	CRC_ON,
@@ -121,18 +140,21 @@ struct walk {
 	uint64_t skipped; /* octets since the boundaries were lost */
 
 	/* the FPDU under way */
-	bool begun, aligned;
-	uint64_t start, start_frame;
+	bool begun;
+	uint32_t off, segments; /* as struct iw_cap_ddp has them */
+	uint64_t start, start_frame, last_frame;
 	uint64_t head_pos;  /* of its ULPDU_Length */
 	uint32_t got, need; /* octets without markers; need is 0 until ULPDU_Length is there */
 	uint16_t ulpdu_len;
 	uint32_t crc;
 	uint8_t crc_wire[IW_MPA_CRC_LEN];
 	bool pad_not_zero;
+	uint8_t pad[3];
 	uint64_t missing;
 	uint8_t mark[IW_MPA_MARKER_LEN];
 	bool mark_missing;
 	uint32_t marks, bad_marks;
+	struct iw_cap_mark *list; /* IW_CAP_MARKS_MAX of them, with the first FPDU that has one */
 	uint8_t head[HEAD_MAX];
 	uint8_t head_len;
 
@@ -143,19 +165,17 @@ struct walk {
 	uint32_t frame_seen;
 	struct run replay_run; /* time and frame of the replayed octets */
 
-	/* the rules of order, RFC 5041 4.3 */
-	struct {
-		bool known;
-		uint32_t msn, mo;
-	} queue[4];
-	bool terminated;
+	struct order order;
 	uint64_t fpdus;
+	struct iw_cap_align align;
 };
 
 /* What an MPA frame said. */
 struct said {
 	bool seen;
 	uint8_t flags, rev;
+	bool enhanced;
+	uint16_t ird;
 };
 
 /* A connection in which an MPA key was seen. */
@@ -168,6 +188,104 @@ struct follow {
 	enum crc_mode crc;
 	bool agreed; /* FPDUs may come */
 	struct walk walk[2];
+};
+
+/* --- over SCTP --- */
+
+/* TSNs that can be out of order at once. */
+#define TSN_WINDOW 16384
+
+/* A DATA chunk that waits: a fragment for the rest of its message, or a whole message for the
+ * DDP-SSNs before it. One block of the pool. */
+struct held {
+	struct iw_list link; /* way.fragments by TSN, side.early by DDP-SSN */
+	uint32_t tsn, ppid;
+	uint16_t sid, ssn;
+	uint8_t flags;
+	uint32_t len; /* octets of user data it had on the wire */
+	uint64_t time_ns, frame;
+	uint16_t head_len;
+	uint8_t head[IW_SCTP_SSN_LEN + 2 + IW_SCTP_PD_MAX]; /* longest of what is looked at */
+};
+
+/* One direction of an association. */
+struct way {
+	bool init_seen;
+	/* the Verification Tag in packets to the sender; in the table when it is known */
+	bool tag_known;
+	uint32_t tag;
+	size_t tag_bucket;
+	struct way *tag_next;
+	struct flow *f;
+	unsigned d; /* f->assoc->way[d] is this */
+	uint16_t os, mis;
+	bool has_adaptation;
+	uint32_t adaptation;
+	bool tsn_known;
+	uint32_t cum;  /* every TSN up to here was captured or given up */
+	uint32_t high; /* the highest one captured */
+	uint64_t seen[TSN_WINDOW / 64]; /* a bit for each TSN behind cum, by its low bits */
+	bool lossy;       /* TSNs were given up, or the beginning was not captured */
+	uint32_t losses;  /* how often TSNs were given up */
+	bool foreign_told; /* that there are other PPIDs */
+	bool acked_known;
+	uint32_t acked; /* the peer has acknowledged up to here */
+	bool hole_watched;
+	uint32_t hole_packets, hole_acked;
+	uint64_t hole_time_ns;
+	struct iw_list fragments; /* struct held */
+	uint32_t blocks;          /* of the pool, fragments and early messages */
+	uint32_t look_at;         /* the TSN that must be passed before a lost DDP-SSN can be told */
+};
+
+/* An SCTP association that carries DDP, or whose INIT says that it may. */
+struct assoc {
+	struct way way[2];
+	bool ddp_told; /* counted among the iWARP flows */
+	bool shut;     /* it ended in good order: nothing is missing */
+	struct iw_list streams; /* struct stream, all of this association */
+	struct iw_list waiting; /* those that hold early messages */
+};
+
+enum session_state {
+	SESSION_UNKNOWN, /* its beginning was not captured */
+	SESSION_NONE,
+	SESSION_ASKED, /* Initiate */
+	SESSION_OPEN,  /* Accept */
+	SESSION_CLOSED,
+};
+
+/* One direction of a DDP stream. */
+struct side {
+	bool known;    /* next is valid */
+	uint16_t next; /* DDP-SSN in turn */
+	uint32_t losses; /* of its way, when the last message was in turn: more since, and next may be lost */
+	bool ended;    /* Session Terminate */
+	struct order order;
+	struct iw_list early; /* struct held */
+};
+
+/* A pair of SCTP streams of one id (RFC 5043 6). */
+struct stream {
+	struct stream *hash_next;
+	size_t bucket;
+	struct iw_list lru, of_flow, waiting;
+	struct flow *f;
+	uint16_t sid;
+	enum session_state state;
+	unsigned active; /* who sent the Initiate */
+	struct side side[2];
+};
+
+/* A message of DATA chunks that is whole. */
+struct msg {
+	uint16_t sid;
+	uint32_t tsn, ppid;
+	const uint8_t *p;
+	size_t have, len; /* octets captured (or kept of it); octets it has */
+	uint64_t first_frame;
+	uint64_t fragments;
+	unsigned deviations;
 };
 
 struct flow {
@@ -183,6 +301,8 @@ struct flow {
 	uint64_t reset_time_ns, reset_frame;
 	struct dir dir[2];
 	struct follow *follow; /* NULL: no MPA key seen */
+	struct assoc *assoc;   /* NULL: no DDP over SCTP seen */
+	bool closed;           /* over SCTP: ABORT or SHUTDOWN COMPLETE */
 };
 
 /* In the order in which they are dropped when the table is full. */
@@ -195,6 +315,13 @@ struct iw_cap {
 	struct flow **bucket;
 	size_t buckets; /* a power of two */
 	uint32_t flows, next_id;
+	struct way **tag_bucket; /* as many */
+	struct stream **stream_bucket;
+	size_t stream_buckets;
+	uint32_t streams;
+	struct iw_list stream_lru;
+	uint16_t udp_port;
+	bool align;
 	struct iw_list lru[LRU_COUNT];
 	struct iw_list closing; /* taken out of the table, to be flushed and freed */
 	struct iw_pool pool;
@@ -203,16 +330,35 @@ struct iw_cap {
 	/* the frame at hand */
 	struct flow *cur;
 	unsigned cur_dir;
+	uint64_t now_ns, frame;
+	/* TCP */
 	uint32_t cur_seq, cur_missing;
 	struct run cur_run;
-	uint64_t now_ns, frame;
+	uint32_t cur_first;            /* sequence number of its first octet */
+	uint32_t cur_whole, cur_again; /* octets of payload; of these, octets that came before */
+	bool cur_differs;              /* and are others now */
+	/* SCTP: packets behind each other, more than one when they were captured above segmentation
+	 * offload */
+	struct {
+		const uint8_t *p;
+		size_t len, end;    /* captured of all; of the first packet */
+		size_t missing;     /* octets behind them that were not captured */
+		size_t pos;         /* of the next chunk; 0: the packet is not begun */
+		enum iw_cap_crc crc;
+		uint8_t head[IW_SCTP_HDR_LEN + IW_SCTP_CHUNK_HDR_LEN + IW_SCTP_INIT_LEN];
+	} pkt;
+	struct stream *drain; /* whose early messages may be in turn */
 
 	struct iw_cap_event event[EVENTS_MAX];
 	unsigned event_first, events;
 	bool event_out;            /* event[event_first] is with the caller */
-	uint8_t pd[IW_MPA_PD_MAX]; /* what events point to */
+	/* what events point to */
+	uint8_t pd[IW_SCTP_SSN_LEN + 2 + IW_SCTP_PD_MAX];
 	struct iw_rreq rreq;
+	struct iw_atomic_req atomic_req;
+	struct iw_atomic_rsp atomic_rsp;
 	struct iw_terminate term, term_exchanged;
+	uint8_t head[HEAD_MAX];
 	struct iw_cap_totals totals;
 };
 
@@ -220,16 +366,27 @@ struct iw_cap {
 struct iw_cap_event *event_new(struct iw_cap *c, enum iw_cap_kind kind, struct flow *f, unsigned d,
 			       uint64_t time_ns, uint64_t frame);
 /* decode.c: a new error event, whose fault the caller fills by iw_fail. */
-struct iw_fault *event_error(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r);
+struct iw_fault *event_error(struct iw_cap *c, struct flow *f, unsigned d, uint64_t time_ns,
+			     uint64_t frame);
 
 /* flow.c */
 IW_MUST_CHECK int flows_init(struct iw_cap *c);
 void flows_fini(struct iw_cap *c);
 /* The connection of these ends and the index of the sender, or NULL. */
-struct flow *flow_find(struct iw_cap *c, const struct iw_cap_end end[2], unsigned *from);
+struct flow *flow_find(struct iw_cap *c, enum iw_cap_over over, const struct iw_cap_end end[2],
+		       unsigned *from);
+/* The association between these ports whose receiver has given itself this Verification Tag,
+ * whatever the addresses, and the index of the sender; or NULL. */
+struct flow *flow_find_tag(struct iw_cap *c, const struct iw_cap_end end[2], uint32_t tag,
+			   unsigned *from);
+/* The packets to the sender of w carry this tag. */
+void flow_set_tag(struct iw_cap *c, struct way *w, uint32_t tag);
+void flow_drop_tag(struct iw_cap *c, struct way *w);
 /* A new one, end[0] being the sender. May move the least interesting one to c->closing. NULL:
  * out of memory. */
-struct flow *flow_add(struct iw_cap *c, const struct iw_cap_end end[2]);
+struct flow *flow_add(struct iw_cap *c, enum iw_cap_over over, const struct iw_cap_end end[2]);
+/* Its ends as text, before the first event of it. */
+void flow_name(struct flow *f);
 /* Moves it to the end of the list it now belongs to. */
 void flow_touch(struct iw_cap *c, struct flow *f);
 /* Out of the table, into c->closing. */
@@ -277,7 +434,51 @@ enum shape segment_shape(const uint8_t *head, size_t head_len, uint16_t ulpdu_le
 /* The ddp event of the FPDU that w has finished, and the errors found in it. */
 void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
 		  enum iw_cap_crc crc);
+/* Fills what *ev says of a segment of len octets, of which have lie at p, and the deviations in it. */
+void segment_decode(struct iw_cap *c, struct iw_cap_event *ev, const uint8_t *p, size_t have,
+		    size_t len);
+/* The first rule that the segment breaks wherever it stands; rdmac: versions 0 are right. */
+IW_MUST_CHECK int segment_check(struct iw_fault *why, const struct iw_cap_ddp *e, bool rdmac);
+/* The first rule of order that it breaks. */
+IW_MUST_CHECK int order_check(struct iw_fault *why, const struct order *o,
+			      const struct iw_cap_ddp *e);
+void order_note(struct order *o, const struct iw_cap_ddp *e);
+/* MSN 1 is next on each queue. */
+void order_start(struct order *o);
+/* Behind a hole nothing is known. */
+void order_forget(struct order *o);
+/* Into the totals. */
+void segment_count(struct iw_cap *c, const struct iw_cap_event *ev);
 
+/* sctp.c */
+struct packet;
+/* A packet has come: which association it belongs to, or NULL for a new one. */
+struct flow *sctp_flow(struct iw_cap *c, const struct packet *p, unsigned *from);
+void sctp_begin(struct iw_cap *c, const struct packet *p);
+/* Does one step of work; false: there is none. */
+bool sctp_step(struct iw_cap *c, struct flow *f);
+/* Nothing more can come: what waits is let go; false: nothing waits. */
+bool sctp_flush(struct iw_cap *c, struct flow *f);
+/* Forgets what the association holds. */
+void sctp_drop(struct iw_cap *c, struct flow *f);
+/* A block for a message that waits; NULL: no room. */
+struct held *held_new(struct iw_cap *c, struct way *w);
+void held_free(struct iw_cap *c, struct way *w, struct held *h);
+
+/* session.c */
+IW_MUST_CHECK int streams_init(struct iw_cap *c);
+void streams_fini(struct iw_cap *c);
+/* A message of a DDP stream has come. */
+void session_message(struct iw_cap *c, struct flow *f, unsigned d, const struct msg *m);
+/* An early message that is in turn now; false: there is none. */
+bool session_drain(struct iw_cap *c);
+/* A DDP-SSN before an early message of this direction that is lost is given up; false: there is
+ * none. end: no more can come. */
+bool session_give_up(struct iw_cap *c, struct flow *f, unsigned d, bool end);
+void session_drop(struct iw_cap *c, struct flow *f);
+
+/* stream.c: the current segment brought octets that came before. */
+void tell_again(struct iw_cap *c, struct flow *f, unsigned d);
 /* stream.c: a loss event, and the counters. */
 void tell_loss(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why,
 	       bool sync, const char *where);

@@ -64,6 +64,16 @@ static void put_text(struct iw_text *t, const char *name, const char *s)
 	put_printable(t, name, (const uint8_t *)s, len);
 }
 
+static void put_enhanced(struct iw_text *t, const struct iw_mpa_enhanced *e)
+{
+	put_u64(t, "ird", e->ird);
+	put_u64(t, "ord", e->ord);
+	put_bool(t, "peer_to_peer", e->peer_to_peer);
+	put_bool(t, "rtr_send", e->rtr_send);
+	put_bool(t, "rtr_write", e->rtr_write);
+	put_bool(t, "rtr_read", e->rtr_read);
+}
+
 static void put_mpa(struct iw_text *t, const struct iw_cap_mpa *m)
 {
 	uint8_t flags = m->frame.flags;
@@ -76,14 +86,8 @@ static void put_mpa(struct iw_text *t, const struct iw_cap_mpa *m)
 	put_bool(t, "s", flags & IW_MPA_S);
 	put_u64(t, "res", flags & IW_MPA_RES);
 	put_u64(t, "pd_length", m->frame.pd_len);
-	if (m->enhanced) {
-		put_u64(t, "ird", m->enh.ird);
-		put_u64(t, "ord", m->enh.ord);
-		put_bool(t, "peer_to_peer", m->enh.peer_to_peer);
-		put_bool(t, "rtr_send", m->enh.rtr_send);
-		put_bool(t, "rtr_write", m->enh.rtr_write);
-		put_bool(t, "rtr_read", m->enh.rtr_read);
-	}
+	if (m->enhanced)
+		put_enhanced(t, &m->enh);
 	put_octets(t, "private_data", m->pd, m->pd_len);
 	put_printable(t, "private_data_text", m->pd, m->pd_len);
 	if (m->agreed) {
@@ -165,43 +169,150 @@ static void put_header(struct iw_text *t, const struct iw_ddp *h)
 	put_hex(t, "inval_stag", h->inval_stag, 8);
 }
 
-static void put_ddp(struct iw_text *t, const struct iw_cap_ddp *e)
+static void put_atomic_req(struct iw_text *t, const struct iw_atomic_req *r)
 {
-	if (e->has_header) {
-		put_header(t, &e->hdr);
-		put_u64(t, "length", e->len);
-	}
-	put_u64(t, "ulpdu_length", e->ulpdu_len);
+	key(t, "atomic_request");
+	iw_text_fmt(t, "{\"operation\":\"%s\"", iw_atomic_op_name(r->op));
+	put_u64(t, "aopcode", r->op);
+	put_u64(t, "request_id", r->id);
+	put_hex(t, "stag", r->stag, 8);
+	put_hex(t, "to", r->to, 16);
+	put_hex(t, "data", r->data, 16);
+	put_hex(t, "mask", r->mask, 16);
+	put_hex(t, "compare", r->compare, 16);
+	put_hex(t, "compare_mask", r->compare_mask, 16);
+	iw_text_str(t, "}");
+}
+
+static void put_atomic_rsp(struct iw_text *t, const struct iw_atomic_rsp *r)
+{
+	key(t, "atomic_response");
+	iw_text_fmt(t, "{\"request_id\":%u", r->id);
+	put_hex(t, "value", r->value, 16);
+	iw_text_str(t, "}");
+}
+
+static void put_chunk(struct iw_text *t, const struct iw_cap_chunk *k)
+{
+	put_u64(t, "stream", k->stream);
+	put_u64(t, "ddp_ssn", k->ssn);
+	put_u64(t, "tsn", k->tsn);
+	if (k->fragments != 1)
+		put_u64(t, "fragments", k->fragments);
+}
+
+/* What an FPDU has and a message of SCTP has not. */
+static void put_fpdu(struct iw_text *t, const struct iw_cap_ddp *e)
+{
 	put_u64(t, "position", e->position);
-	put_u64(t, "first_frame", e->first_frame);
-	put_bool(t, "aligned", e->aligned);
-	put_name(t, "crc", iw_cap_crc_name(e->crc));
+	put_bool(t, "aligned", iw_cap_aligned(e));
 	if (e->crc != IW_CAP_CRC_ABSENT)
 		put_hex(t, "crc_field", e->crc_wire, 8);
 	if (e->crc == IW_CAP_CRC_BAD)
 		put_hex(t, "crc_expected", e->crc_computed, 8);
 	put_name(t, "markers", iw_cap_marker_name(e->marker));
 	put_u64(t, "marker_count", e->markers);
+}
+
+static void put_ddp(struct iw_text *t, const struct iw_cap_ddp *e, bool over_tcp)
+{
+	if (e->has_header) {
+		put_header(t, &e->hdr);
+		put_u64(t, "length", e->len);
+	}
+	if (over_tcp)
+		put_u64(t, "ulpdu_length", e->segment_len);
+	else
+		put_chunk(t, &e->chunk);
+	put_u64(t, "first_frame", e->first_frame);
+	put_name(t, "crc", iw_cap_crc_name(e->crc));
+	if (over_tcp)
+		put_fpdu(t, e);
 	if (e->missing)
 		put_u64(t, "missing_octets", e->missing);
 	if (e->rreq)
 		put_rreq(t, "read_request", e->rreq);
+	if (e->atomic_req)
+		put_atomic_req(t, e->atomic_req);
+	if (e->atomic_rsp)
+		put_atomic_rsp(t, e->atomic_rsp);
+	if (e->imm)
+		put_octets(t, "immediate_data", e->imm, IW_RDMAP_IMM_LEN);
 	if (e->term)
 		put_terminate(t, "terminate", e->term);
 	if (e->term_exchanged)
 		put_terminate(t, "terminate_exchanged", e->term_exchanged);
-	put_deviations(t, e->deviations);
+}
+
+static void put_session(struct iw_text *t, const struct iw_cap_session *e)
+{
+	put_name(t, "function", iw_sctp_fn_name(e->control.fn));
+	put_u64(t, "function_code", e->control.fn);
+	put_chunk(t, &e->chunk);
+	put_name(t, "crc", iw_cap_crc_name(e->chunk.crc));
+	put_u64(t, "pd_length", e->control.pd_len);
+	if (e->enhanced)
+		put_enhanced(t, &e->enh);
+	put_octets(t, "private_data", e->pd, e->pd_len);
+	put_printable(t, "private_data_text", e->pd, e->pd_len);
+}
+
+static void put_sctp(struct iw_text *t, const struct iw_cap_sctp *e)
+{
+	put_name(t, "kind", iw_cap_sctp_name(e->kind));
+	switch (e->kind) {
+	case IW_CAP_SCTP_INIT:
+	case IW_CAP_SCTP_INIT_ACK:
+		put_u64(t, "streams_out", e->os);
+		put_u64(t, "streams_in_max", e->mis);
+		put_u64(t, "tsn", e->tsn);
+		if (e->has_adaptation)
+			put_u64(t, "adaptation", e->adaptation);
+		return;
+	case IW_CAP_SCTP_LOSS:
+		put_name(t, "why", iw_cap_why_name(e->why));
+		put_u64(t, "tsn", e->tsn);
+		put_u64(t, "chunks", e->chunks);
+		return;
+	case IW_CAP_SCTP_AGAIN:
+		put_u64(t, "tsn", e->tsn);
+		return;
+	case IW_CAP_SCTP_ABORT:
+		put_u64(t, "cause", e->cause);
+		return;
+	case IW_CAP_SCTP_SHUTDOWN:
+	case IW_CAP_SCTP_COMPLETE:
+	case IW_CAP_SCTP_FORGOTTEN:
+		return;
+	}
+}
+
+static void put_counts(struct iw_text *t, const char *name, const uint64_t *n, size_t len)
+{
+	key(t, name);
+	for (size_t i = 0; i < len; i++)
+		iw_text_fmt(t, i ? ",%U" : "[%U", n[i]);
+	iw_text_str(t, "]");
+}
+
+static void put_align(struct iw_text *t, const struct iw_cap_align *a)
+{
+	put_u64(t, "fpdus", a->fpdus);
+	put_counts(t, "offsets", a->offset, IW_ARRAY_LEN(a->offset));
+	put_counts(t, "segments", a->segments, IW_ARRAY_LEN(a->segments));
 }
 
 static void put_tcp(struct iw_text *t, const struct iw_cap_tcp *e)
 {
 	put_name(t, "kind", iw_cap_tcp_name(e->kind));
 	put_u64(t, "seq", e->seq);
-	if (e->kind == IW_CAP_TCP_LOSS || e->kind == IW_CAP_TCP_RESYNC) {
+	if (e->why != IW_CAP_WHY_NONE)
 		put_name(t, "why", iw_cap_why_name(e->why));
-		put_u64(t, "octets", e->octets);
+	if (e->kind == IW_CAP_TCP_LOSS || e->kind == IW_CAP_TCP_RESYNC)
 		put_bool(t, "sync", e->sync);
-	}
+	if (e->kind == IW_CAP_TCP_LOSS || e->kind == IW_CAP_TCP_RESYNC ||
+	    e->kind == IW_CAP_TCP_AGAIN || e->kind == IW_CAP_TCP_OVERLAP)
+		put_u64(t, "octets", e->octets);
 	if (e->where)
 		put_text(t, "where", e->where);
 }
@@ -215,7 +326,7 @@ static void put_error(struct iw_text *t, const struct iw_fault *why)
 	put_u64(t, "position", why->offset);
 }
 
-void iw_cap_event_json(struct iw_text *t, const struct iw_cap_event *ev)
+static void put_event(struct iw_text *t, const struct iw_cap_event *ev)
 {
 	const struct iw_cap_flow *f = ev->flow;
 
@@ -223,6 +334,7 @@ void iw_cap_event_json(struct iw_text *t, const struct iw_cap_event *ev)
 	put_u64(t, "time_ns", ev->time_ns);
 	put_u64(t, "frame", ev->frame);
 	put_u64(t, "flow", f->id);
+	put_name(t, "over", iw_cap_over_name(f->over));
 	put_name(t, "from",
 		 f->initiator < 0                ? "unknown"
 		 : f->initiator == (int)ev->from ? "initiator"
@@ -233,17 +345,65 @@ void iw_cap_event_json(struct iw_text *t, const struct iw_cap_event *ev)
 	case IW_CAP_MPA:
 		put_mpa(t, &ev->mpa);
 		break;
+	case IW_CAP_SESSION:
+		put_session(t, &ev->session);
+		break;
 	case IW_CAP_DDP:
-		put_ddp(t, &ev->ddp);
+		put_ddp(t, &ev->ddp, f->over == IW_CAP_OVER_TCP);
 		break;
 	case IW_CAP_TCP:
 		put_tcp(t, &ev->tcp);
+		break;
+	case IW_CAP_SCTP:
+		put_sctp(t, &ev->sctp);
+		break;
+	case IW_CAP_ALIGN:
+		put_align(t, &ev->align);
 		break;
 	case IW_CAP_ERROR:
 		put_error(t, &ev->error);
 		break;
 	}
+	put_deviations(t, ev->deviations);
+}
+
+void iw_cap_event_json(struct iw_text *t, const struct iw_cap_event *ev)
+{
+	put_event(t, ev);
 	iw_text_str(t, "}");
+}
+
+static void put_field(struct iw_text *t, const struct iw_cap_field *f)
+{
+	iw_text_fmt(t, "{\"header\":\"%s\",\"name\":\"%s\"", f->header, f->name);
+	put_u64(t, "offset", f->off);
+	put_u64(t, "octets", f->len);
+	if (f->bits) {
+		put_u64(t, "bit", f->bit);
+		put_u64(t, "bits", f->bits);
+	}
+	/* A number that a double may not hold is a text. */
+	if (f->is_number && f->len > 4)
+		put_hex(t, "value", f->value, 16);
+	else if (f->is_number)
+		put_u64(t, "value", f->value);
+	put_text(t, "meaning", f->meaning);
+	put_name(t, "clause", f->clause);
+	iw_text_str(t, "}");
+}
+
+void iw_cap_event_json_explained(struct iw_text *t, const struct iw_cap_event *ev,
+				 const struct iw_cap_field *field, size_t n)
+{
+	put_event(t, ev);
+	key(t, "fields");
+	iw_text_str(t, "[");
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			iw_text_str(t, ",");
+		put_field(t, &field[i]);
+	}
+	iw_text_str(t, "]}");
 }
 
 void iw_cap_totals_json(struct iw_text *t, const struct iw_cap_totals *totals, bool complete,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Link, VLAN, IPv4, IPv6 and TCP headers of a captured frame. */
+/* Link, VLAN, IPv4, IPv6, UDP and TCP headers of a captured frame. */
 #include "capture/packet.h"
 
 #include <string.h>
 
 #include "util/num.h"
+#include "wire/sctp.h"
 
 enum ethertype {
 	ETHERTYPE_IPV4 = 0x0800,
@@ -17,10 +18,12 @@ enum ethertype {
 enum ip_protocol {
 	IP_HOPOPTS = 0,
 	IP_TCP = 6,
+	IP_UDP = 17,
 	IP_ROUTING = 43,
 	IP_FRAGMENT = 44,
 	IP_AH = 51,
 	IP_DSTOPTS = 60,
+	IP_SCTP = 132,
 	IP_MOBILITY = 135,
 	IP_HIP = 139,
 	IP_SHIM6 = 140,
@@ -34,11 +37,13 @@ enum ip_protocol {
 #define IPV4_LEN  20
 #define IPV6_LEN  40
 #define TCP_LEN   20
+#define UDP_LEN   8
 
 /* What is left of the frame: captured octets, and octets it had on the wire. */
 struct cursor {
 	const uint8_t *p;
 	size_t len, wire;
+	uint16_t udp_port; /* where SCTP is looked for beside 9899 */
 };
 
 /* True when n octets of header are there; *why otherwise: cut by the snap length, or a frame
@@ -94,10 +99,74 @@ static enum packet_kind parse_tcp(struct packet *out, struct cursor *c)
 	return PACKET_TCP;
 }
 
+/* The packet begins with its common header (RFC 9260 3.1). */
+static enum packet_kind parse_sctp(struct packet *out, struct cursor *c)
+{
+	enum packet_kind why;
+
+	if (!need(c, IW_SCTP_HDR_LEN, &why))
+		return why;
+	out->end[0].port = iw_get_be16(c->p);
+	out->end[1].port = iw_get_be16(c->p + 2);
+	out->data = c->p;
+	out->len = (uint32_t)c->len;
+	out->missing = (uint32_t)(c->wire - c->len);
+	return PACKET_SCTP;
+}
+
+static bool is_tunnel(const struct cursor *c, uint16_t port)
+{
+	return port == IW_SCTP_UDP_PORT || (port && port == c->udp_port);
+}
+
+static enum packet_kind parse_udp(struct packet *out, struct cursor *c)
+{
+	enum packet_kind why;
+	size_t len;
+
+	if (!need(c, UDP_LEN, &why))
+		return why;
+	out->end[0].udp_port = iw_get_be16(c->p);
+	out->end[1].udp_port = iw_get_be16(c->p + 2);
+	if (!is_tunnel(c, out->end[0].udp_port) && !is_tunnel(c, out->end[1].udp_port))
+		return PACKET_OTHER;
+	len = iw_get_be16(c->p + 4);
+	/* 0: a jumbogram (RFC 2675), or a capture before segmentation offload. */
+	if (len == 0)
+		len = c->wire;
+	if (len < UDP_LEN || len > c->wire)
+		return PACKET_MALFORMED;
+	limit(c, len);
+	skip(c, UDP_LEN);
+	/* Something that keeps a NAT's mapping alive. */
+	return c->wire < IW_SCTP_HDR_LEN ? PACKET_OTHER : parse_sctp(out, c);
+}
+
+static enum packet_kind parse_transport(struct packet *out, struct cursor *c, uint8_t protocol)
+{
+	for (int i = 0; i < 2; i++)
+		out->end[i].udp_port = 0;
+	switch (protocol) {
+	case IP_TCP:
+		return parse_tcp(out, c);
+	case IP_SCTP:
+		return parse_sctp(out, c);
+	case IP_UDP:
+		return parse_udp(out, c);
+	}
+	return PACKET_OTHER;
+}
+
+static bool is_transport(uint8_t protocol)
+{
+	return protocol == IP_TCP || protocol == IP_SCTP || protocol == IP_UDP;
+}
+
 static enum packet_kind parse_ipv4(struct packet *out, struct cursor *c)
 {
 	enum packet_kind why;
 	size_t hdr, total;
+	uint8_t protocol;
 
 	if (!need(c, IPV4_LEN, &why))
 		return why;
@@ -111,7 +180,8 @@ static enum packet_kind parse_ipv4(struct packet *out, struct cursor *c)
 		return PACKET_MALFORMED;
 	if (iw_get_be16(c->p + 6) & 0x3fff)
 		return PACKET_FRAGMENT;
-	if (c->p[9] != IP_TCP)
+	protocol = c->p[9];
+	if (!is_transport(protocol))
 		return PACKET_OTHER;
 	for (int i = 0; i < 2; i++) {
 		memset(out->end[i].addr, 0, sizeof(out->end[i].addr));
@@ -122,7 +192,7 @@ static enum packet_kind parse_ipv4(struct packet *out, struct cursor *c)
 	if (!need(c, hdr, &why))
 		return why;
 	skip(c, hdr);
-	return parse_tcp(out, c);
+	return parse_transport(out, c, protocol);
 }
 
 static enum packet_kind parse_ipv6(struct packet *out, struct cursor *c)
@@ -149,7 +219,7 @@ static enum packet_kind parse_ipv6(struct packet *out, struct cursor *c)
 		return PACKET_MALFORMED;
 	limit(c, payload);
 
-	while (next != IP_TCP) {
+	while (!is_transport(next)) {
 		size_t hdr;
 
 		if (next != IP_HOPOPTS && next != IP_ROUTING && next != IP_FRAGMENT &&
@@ -170,7 +240,7 @@ static enum packet_kind parse_ipv6(struct packet *out, struct cursor *c)
 			return why;
 		skip(c, hdr);
 	}
-	return parse_tcp(out, c);
+	return parse_transport(out, c, next);
 }
 
 static enum packet_kind parse_ethertype(struct packet *out, struct cursor *c, uint16_t type)
@@ -234,13 +304,13 @@ static enum packet_kind parse_null(struct packet *out, struct cursor *c)
 	return PACKET_OTHER;
 }
 
-enum packet_kind packet_parse(struct packet *out, const struct iw_cap_frame *f)
+enum packet_kind packet_parse(struct packet *out, const struct iw_cap_frame *f, uint16_t udp_port)
 {
-	struct cursor c = { f->data, f->len, IW_MAX(f->wire_len, f->len) };
+	struct cursor c = { f->data, f->len, IW_MAX(f->wire_len, f->len), udp_port };
 	enum packet_kind why;
 	uint16_t type;
 
-	/* Nothing that TCP can carry is longer; and the sums behind stay within 32 bits. */
+	/* Nothing that IP can carry is longer; and the sums behind stay within 32 bits. */
 	if (c.wire > UINT32_MAX)
 		return PACKET_MALFORMED;
 	switch (f->link) {

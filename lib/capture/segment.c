@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One FPDU's DDP segment and RDMAP message: decoded, judged by the rules an onlooker can check,
- * and told. */
+/* One DDP segment and its RDMAP header: decoded, judged by the rules an onlooker can check; and the
+ * telling of an FPDU. */
 #include "capture/internal.h"
 
 #include <string.h>
@@ -10,14 +10,14 @@ struct rule {
 	bool known, tagged;
 	uint8_t qn;
 	uint8_t payload_min, payload_max; /* octets behind the DDP header; ANY: no bound */
+	const char *clause;               /* that says so */
 };
 #define ANY            255
 #define TAGGED         true
 #define UNTAGGED       false
-/* RFC 7306 5.2 and 6.2 */
-#define ATOMIC_REQ_LEN 52
-#define ATOMIC_RSP_LEN 12
-#define IMM_LEN        8
+#define ATOMIC_REQ_LEN IW_RDMAP_ATOMIC_REQ_LEN
+#define ATOMIC_RSP_LEN IW_RDMAP_ATOMIC_RSP_LEN
+#define IMM_LEN        IW_RDMAP_IMM_LEN
 #define RREQ_LEN       IW_RDMAP_RREQ_LEN
 #define TERM_MIN       IW_RDMAP_TERM_MIN
 #define TERM_MAX       IW_RDMAP_TERM_MAX
@@ -25,18 +25,18 @@ struct rule {
 /* clang-format off */
 static const struct rule rules[] = {
 	/*                     known model     queue             payload */
-	[IW_OP_WRITE]       = { true, TAGGED,   0,                0,              ANY },
-	[IW_OP_RREQ]        = { true, UNTAGGED, IW_QN_RREQ,       RREQ_LEN,       RREQ_LEN },
-	[IW_OP_RRESP]       = { true, TAGGED,   0,                0,              ANY },
-	[IW_OP_SEND]        = { true, UNTAGGED, IW_QN_SEND,       0,              ANY },
-	[IW_OP_SEND_INV]    = { true, UNTAGGED, IW_QN_SEND,       0,              ANY },
-	[IW_OP_SEND_SE]     = { true, UNTAGGED, IW_QN_SEND,       0,              ANY },
-	[IW_OP_SEND_SE_INV] = { true, UNTAGGED, IW_QN_SEND,       0,              ANY },
-	[IW_OP_TERM]        = { true, UNTAGGED, IW_QN_TERM,       TERM_MIN,       TERM_MAX },
-	[IW_OP_IMM]         = { true, UNTAGGED, IW_QN_SEND,       IMM_LEN,        IMM_LEN },
-	[IW_OP_IMM_SE]      = { true, UNTAGGED, IW_QN_SEND,       IMM_LEN,        IMM_LEN },
-	[IW_OP_ATOMIC_REQ]  = { true, UNTAGGED, IW_QN_RREQ,       ATOMIC_REQ_LEN, ATOMIC_REQ_LEN },
-	[IW_OP_ATOMIC_RSP]  = { true, UNTAGGED, IW_QN_ATOMIC_RSP, ATOMIC_RSP_LEN, ATOMIC_RSP_LEN },
+	[IW_OP_WRITE]       = { true, TAGGED,   0,                0,              ANY, "RFC 5040 4.3" },
+	[IW_OP_RREQ]        = { true, UNTAGGED, IW_QN_RREQ,       RREQ_LEN,       RREQ_LEN, "RFC 5040 4.4" },
+	[IW_OP_RRESP]       = { true, TAGGED,   0,                0,              ANY, "RFC 5040 4.5" },
+	[IW_OP_SEND]        = { true, UNTAGGED, IW_QN_SEND,       0,              ANY, "RFC 5040 4.6" },
+	[IW_OP_SEND_INV]    = { true, UNTAGGED, IW_QN_SEND,       0,              ANY, "RFC 5040 4.7" },
+	[IW_OP_SEND_SE]     = { true, UNTAGGED, IW_QN_SEND,       0,              ANY, "RFC 5040 4.6" },
+	[IW_OP_SEND_SE_INV] = { true, UNTAGGED, IW_QN_SEND,       0,              ANY, "RFC 5040 4.7" },
+	[IW_OP_TERM]        = { true, UNTAGGED, IW_QN_TERM,       TERM_MIN,       TERM_MAX, "RFC 5040 4.8" },
+	[IW_OP_IMM]         = { true, UNTAGGED, IW_QN_SEND,       IMM_LEN,        IMM_LEN, "RFC 7306 6.3" },
+	[IW_OP_IMM_SE]      = { true, UNTAGGED, IW_QN_SEND,       IMM_LEN,        IMM_LEN, "RFC 7306 6.3" },
+	[IW_OP_ATOMIC_REQ]  = { true, UNTAGGED, IW_QN_RREQ,       ATOMIC_REQ_LEN, ATOMIC_REQ_LEN, "RFC 7306 5.2.1" },
+	[IW_OP_ATOMIC_RSP]  = { true, UNTAGGED, IW_QN_ATOMIC_RSP, ATOMIC_RSP_LEN, ATOMIC_RSP_LEN, "RFC 7306 5.2.2" },
 };
 /* clang-format on */
 
@@ -99,8 +99,15 @@ static bool is_sensible(const struct iw_terminate *t)
 	return !t->rsvd_bits && !t->rsvd && iw_err_from_term(term) != IW_E_PEER_TERMINATE;
 }
 
-static void decode_terminate(struct iw_cap *c, struct iw_cap_ddp *e, const uint8_t *p, size_t len)
+/* Headers that its control field announces and that are not there. */
+static bool lacks_headers(const struct iw_terminate *t)
 {
+	return t->len_absent || (t->d && !t->ddp_hdr_len) || (t->r && !t->has_rreq);
+}
+
+static void decode_terminate(struct iw_cap *c, struct iw_cap_event *ev, const uint8_t *p, size_t len)
+{
+	struct iw_cap_ddp *e = &ev->ddp;
 	uint8_t turned[IW_RDMAP_TERM_MAX];
 	const struct iw_terminate *t = &c->term;
 
@@ -114,46 +121,128 @@ static void decode_terminate(struct iw_cap *c, struct iw_cap_ddp *e, const uint8
 		if (iw_terminate_decode(&c->term_exchanged, turned, len) > 0 &&
 		    is_sensible(&c->term_exchanged)) {
 			e->term_exchanged = t = &c->term_exchanged;
-			e->deviations |= IW_CAP_DEV_TERM_BITS;
+			ev->deviations |= IW_CAP_DEV_TERM_BITS;
 		}
 	}
 	if (t->d && t->ddp_hdr_len && t->ddp_len < t->ddp_hdr_len)
-		e->deviations |= IW_CAP_DEV_TERM_LEN;
+		ev->deviations |= IW_CAP_DEV_TERM_LEN;
+	/* Of all that it has, and not of what was captured. */
+	if (len == IW_MIN(e->len, (size_t)IW_RDMAP_TERM_MAX) && lacks_headers(t))
+		ev->deviations |= IW_CAP_DEV_TERM_HDRS;
+}
+
+/* --- decoding --- */
+
+/* RFC 5040 4.1: the field is there in every untagged message, and means something in these. */
+static bool invalidates(uint8_t opcode)
+{
+	return opcode == IW_OP_SEND_INV || opcode == IW_OP_SEND_SE_INV;
+}
+
+static void decode_untagged(struct iw_cap *c, struct iw_cap_event *ev, const uint8_t *p,
+			    size_t have)
+{
+	struct iw_cap_ddp *e = &ev->ddp;
+
+	switch (e->hdr.opcode) {
+	case IW_OP_RREQ:
+		if (iw_rreq_decode(&c->rreq, p, have) > 0)
+			e->rreq = &c->rreq;
+		return;
+	case IW_OP_TERM:
+		decode_terminate(c, ev, p, have);
+		return;
+	case IW_OP_IMM:
+	case IW_OP_IMM_SE:
+		if (have >= IW_RDMAP_IMM_LEN)
+			e->imm = p;
+		return;
+	case IW_OP_ATOMIC_REQ:
+		if (iw_atomic_req_decode(&c->atomic_req, p, have) <= 0)
+			return;
+		e->atomic_req = &c->atomic_req;
+		if (c->atomic_req.rsvd)
+			ev->deviations |= IW_CAP_DEV_RESERVED;
+		return;
+	case IW_OP_ATOMIC_RSP:
+		if (iw_atomic_rsp_decode(&c->atomic_rsp, p, have) > 0)
+			e->atomic_rsp = &c->atomic_rsp;
+		return;
+	}
+}
+
+void segment_decode(struct iw_cap *c, struct iw_cap_event *ev, const uint8_t *p, size_t have,
+		    size_t len)
+{
+	struct iw_cap_ddp *e = &ev->ddp;
+	int n = iw_ddp_decode(&e->hdr, p, have);
+
+	e->segment_len = (uint32_t)len;
+	if (n <= 0)
+		return;
+	e->has_header = true;
+	e->len = len - (size_t)n;
+	if (!e->hdr.tagged)
+		decode_untagged(c, ev, p + n, have - (size_t)n);
+	if (e->hdr.rsvd_ddp || e->hdr.rsvd_rdmap)
+		ev->deviations |= IW_CAP_DEV_RESERVED;
+	if (!e->hdr.tagged && invalidates(e->hdr.opcode) && !e->hdr.inval_stag)
+		ev->deviations |= IW_CAP_DEV_INVALIDATE;
 }
 
 /* --- rules --- */
 
-/* Does the stream follow the RDMA Consortium's versions (RFC 5044 appendix C)? */
-static bool may_be_rdmac(const struct follow *fo)
+void order_start(struct order *o)
 {
-	return (fo->request.seen && fo->request.rev == 0) || (fo->reply.seen && fo->reply.rev == 0);
+	*o = (struct order){ 0 };
+	/* RFC 5041 4.3: the first message of each queue has MSN 1. */
+	for (size_t i = 0; i < IW_ARRAY_LEN(o->queue); i++) {
+		o->queue[i].known = true;
+		o->queue[i].msn = 1;
+	}
 }
 
-static int check_order(struct iw_fault *why, const struct walk *w, const struct iw_ddp *h)
+void order_forget(struct order *o)
 {
-	if (h->tagged || h->qn >= IW_ARRAY_LEN(w->queue) || !w->queue[h->qn].known)
+	for (size_t i = 0; i < IW_ARRAY_LEN(o->queue); i++)
+		o->queue[i].known = false;
+}
+
+int order_check(struct iw_fault *why, const struct order *o, const struct iw_cap_ddp *e)
+{
+	const struct iw_ddp *h = &e->hdr;
+
+	if (o->terminated) {
+		int err = iw_fail(why, IW_E_STATE, "rdmap: %s behind a Terminate",
+				  iw_opcode_name(h->opcode));
+
+		why->clause = "RFC 5040 5.4";
+		return err;
+	}
+	if (h->tagged || h->qn >= IW_ARRAY_LEN(o->queue) || !o->queue[h->qn].known)
 		return 0;
-	if (h->msn != w->queue[h->qn].msn)
+	if (h->msn != o->queue[h->qn].msn)
 		return iw_fail(why, IW_E_DDP_MSN, "ddp: MSN %u on QN %u, expected %u", h->msn,
-			       h->qn, w->queue[h->qn].msn);
-	if (h->mo != w->queue[h->qn].mo)
+			       h->qn, o->queue[h->qn].msn);
+	if (h->mo != o->queue[h->qn].mo)
 		return iw_fail(why, IW_E_DDP_MO, "ddp: MO %u in MSN %u on QN %u, expected %u",
-			       h->mo, h->msn, h->qn, w->queue[h->qn].mo);
+			       h->mo, h->msn, h->qn, o->queue[h->qn].mo);
 	return 0;
 }
 
-static void note_order(struct walk *w, const struct iw_ddp *h, size_t len)
+void order_note(struct order *o, const struct iw_cap_ddp *e)
 {
-	if (h->tagged || h->qn >= IW_ARRAY_LEN(w->queue))
+	const struct iw_ddp *h = &e->hdr;
+
+	o->terminated |= e->term != NULL;
+	if (h->tagged || h->qn >= IW_ARRAY_LEN(o->queue))
 		return;
-	w->queue[h->qn].known = true;
-	w->queue[h->qn].msn = h->last ? h->msn + 1 : h->msn;
-	w->queue[h->qn].mo = h->last ? 0 : h->mo + (uint32_t)len;
+	o->queue[h->qn].known = true;
+	o->queue[h->qn].msn = h->last ? h->msn + 1 : h->msn;
+	o->queue[h->qn].mo = h->last ? 0 : h->mo + (uint32_t)e->len;
 }
 
-/* The first rule that the segment breaks. */
-static int check(struct iw_fault *why, const struct follow *fo, const struct walk *w,
-		 const struct iw_cap_ddp *e)
+int segment_check(struct iw_fault *why, const struct iw_cap_ddp *e, bool rdmac)
 {
 	const struct iw_ddp *h = &e->hdr;
 	const struct rule *rule = rule_of(h->opcode);
@@ -162,15 +251,15 @@ static int check(struct iw_fault *why, const struct follow *fo, const struct wal
 	if (!e->has_header) {
 		int err = iw_fail(why, IW_E_FORMAT,
 				  "ddp: segment of %u octets is shorter than a DDP header",
-				  (uint32_t)e->ulpdu_len);
+				  e->segment_len);
 
 		why->clause = "RFC 5041 4.1";
 		return err;
 	}
-	if (h->dv != 1 && !(h->dv == 0 && may_be_rdmac(fo)))
+	if (h->dv != 1 && !(h->dv == 0 && rdmac))
 		return iw_fail(why, h->tagged ? IW_E_DDP_VERSION_T : IW_E_DDP_VERSION_U,
 			       "ddp: DV %u, expected 1", (uint32_t)h->dv);
-	if (h->rv != 1 && !(h->rv == 0 && may_be_rdmac(fo)))
+	if (h->rv != 1 && !(h->rv == 0 && rdmac))
 		return iw_fail(why, IW_E_RO_VERSION, "rdmap: RV %u, expected 1", (uint32_t)h->rv);
 	if (!rule->known)
 		return iw_fail(why, IW_E_RO_OPCODE, "rdmap: opcode %b is not assigned",
@@ -187,16 +276,18 @@ static int check(struct iw_fault *why, const struct follow *fo, const struct wal
 				  (uint32_t)(e->len < rule->payload_min ? rule->payload_min
 									: rule->payload_max));
 
-		why->clause = "RFC 5040 4.4";
+		why->clause = rule->clause;
 		return err;
 	}
-	if (w->terminated) {
-		int err = iw_fail(why, IW_E_STATE, "rdmap: %s behind a Terminate", name);
+	if (e->atomic_req && e->atomic_req->op != IW_ATOMIC_FETCH_ADD &&
+	    e->atomic_req->op != IW_ATOMIC_CMP_SWAP) {
+		int err = iw_fail(why, IW_E_RO_OPCODE, "rdmap: AOpCode %u is not assigned",
+				  (uint32_t)e->atomic_req->op);
 
-		why->clause = "RFC 5040 5.4";
+		why->clause = "RFC 7306 5.2.1";
 		return err;
 	}
-	return check_order(why, w, h);
+	return 0;
 }
 
 /* --- telling --- */
@@ -204,7 +295,7 @@ static int check(struct iw_fault *why, const struct follow *fo, const struct wal
 static void tell_fault(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
 		       const struct iw_fault *why, uint64_t position)
 {
-	struct iw_fault *out = event_error(c, f, d, r);
+	struct iw_fault *out = event_error(c, f, d, r->time_ns, r->frame);
 
 	*out = *why;
 	out->offset = position;
@@ -219,8 +310,9 @@ static enum iw_cap_marker marker_verdict(const struct walk *w)
 	return w->marks ? IW_CAP_MARKER_GOOD : IW_CAP_MARKER_NONE;
 }
 
-static void count(struct iw_cap *c, const struct iw_cap_ddp *e)
+void segment_count(struct iw_cap *c, const struct iw_cap_event *ev)
 {
+	const struct iw_cap_ddp *e = &ev->ddp;
 	uint64_t *const crc[] = {
 		[IW_CAP_CRC_OFF] = &c->totals.crc_off,
 		[IW_CAP_CRC_GOOD] = &c->totals.crc_good,
@@ -230,15 +322,21 @@ static void count(struct iw_cap *c, const struct iw_cap_ddp *e)
 
 	*crc[e->crc] += 1;
 	c->totals.markers += e->markers;
-	c->totals.deviations += (unsigned)__builtin_popcount(e->deviations);
+	c->totals.deviations += (unsigned)__builtin_popcount(ev->deviations);
 	if (!e->has_header) {
 		c->totals.headless++;
 		return;
 	}
 	c->totals.segments++;
 	c->totals.payload_octets += e->len;
-	c->totals.aligned += e->aligned;
+	c->totals.aligned += ev->flow->over == IW_CAP_OVER_TCP && iw_cap_aligned(e);
 	c->totals.terminates += e->term != NULL;
+}
+
+/* Does the stream follow the RDMA Consortium's versions (RFC 5044 appendix C)? */
+static bool may_be_rdmac(const struct follow *fo)
+{
+	return (fo->request.seen && fo->request.rev == 0) || (fo->reply.seen && fo->reply.rev == 0);
 }
 
 /* The responder's first FPDU, while the initiator, of whom nothing was missed, has sent none. */
@@ -251,71 +349,73 @@ static bool is_early(const struct flow *f, unsigned d)
 	       (f->dir[init].phase == PHASE_FIRST || f->dir[init].phase == PHASE_FPDU);
 }
 
+static void note_align(struct iw_cap_align *a, const struct walk *w)
+{
+	size_t at = w->off ? 32u - (size_t)__builtin_clz(w->off) : 0;
+
+	if (w->off == OFF_UNKNOWN)
+		return;
+	a->fpdus++;
+	a->offset[IW_MIN(at, IW_ARRAY_LEN(a->offset) - 1)]++;
+	a->segments[IW_MIN(w->segments, (uint32_t)IW_ARRAY_LEN(a->segments)) - 1]++;
+}
+
 void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
 		  enum iw_cap_crc crc)
 {
 	struct walk *w = &f->follow->walk[d];
-	struct iw_cap_ddp *e = &event_new(c, IW_CAP_DDP, f, d, r->time_ns, r->frame)->ddp;
-	const uint8_t *p = w->head + IW_MPA_HEAD_LEN;
+	struct iw_cap_event *ev = event_new(c, IW_CAP_DDP, f, d, r->time_ns, r->frame);
+	struct iw_cap_ddp *e = &ev->ddp;
 	size_t have = IW_MIN(w->head_len - (size_t)IW_MPA_HEAD_LEN, (size_t)w->ulpdu_len);
 	uint8_t computed[IW_MPA_CRC_LEN];
 	struct iw_fault why = { 0 };
-	int n;
+	int err = 0;
 
-	e->ulpdu_len = w->ulpdu_len;
+	segment_decode(c, ev, w->head + IW_MPA_HEAD_LEN, have, w->ulpdu_len);
 	e->position = w->start;
 	e->first_frame = w->start_frame;
-	e->aligned = w->aligned;
+	e->offset = w->off;
+	e->segments = w->segments;
 	e->crc = crc;
 	iw_put_le32(computed, w->crc);
 	e->crc_wire = iw_get_be32(w->crc_wire);
 	e->crc_computed = iw_get_be32(computed);
 	e->marker = marker_verdict(w);
 	e->markers = w->marks;
+	e->mark = w->list;
 	e->missing = w->missing;
 	e->head = w->head;
 	e->head_len = w->head_len;
-
-	n = iw_ddp_decode(&e->hdr, p, have);
-	if (n > 0) {
-		e->has_header = true;
-		e->len = w->ulpdu_len - (size_t)n;
-		p += n;
-		have -= (size_t)n;
-		if (e->hdr.opcode == IW_OP_RREQ && !e->hdr.tagged &&
-		    iw_rreq_decode(&c->rreq, p, have) > 0)
-			e->rreq = &c->rreq;
-		if (e->hdr.opcode == IW_OP_TERM && !e->hdr.tagged)
-			decode_terminate(c, e, p, have);
-		if (e->hdr.rsvd_ddp || e->hdr.rsvd_rdmap)
-			e->deviations |= IW_CAP_DEV_RESERVED;
-	}
+	e->pad = w->missing ? NULL : w->pad;
 	if (w->pad_not_zero)
-		e->deviations |= IW_CAP_DEV_PAD;
+		ev->deviations |= IW_CAP_DEV_PAD;
 	if (is_early(f, d))
-		e->deviations |= IW_CAP_DEV_EARLY;
+		ev->deviations |= IW_CAP_DEV_EARLY;
 	w->fpdus++;
+	note_align(&w->align, w);
 
 	if (crc == IW_CAP_CRC_BAD) {
 		/* Whatever the header says may be wrong. */
-		iw_fail(&why, IW_E_MPA_CRC, "mpa: CRC %x, expected %x", e->crc_wire,
-			e->crc_computed);
-		tell_fault(c, f, d, r, &why, w->start);
-		e->deviations = 0;
-		for (size_t i = 0; i < IW_ARRAY_LEN(w->queue); i++)
-			w->queue[i].known = false;
-	} else if ((e->has_header || !w->missing) && check(&why, f->follow, w, e) < 0) {
-		tell_fault(c, f, d, r, &why, w->start);
+		err = iw_fail(&why, IW_E_MPA_CRC, "mpa: CRC %x, expected %x", e->crc_wire,
+			      e->crc_computed);
+		ev->deviations = 0;
+		order_forget(&w->order);
+	} else if (e->has_header || !w->missing) {
+		err = segment_check(&why, e, may_be_rdmac(f->follow));
+		if (err == 0)
+			err = order_check(&why, &w->order, e);
 	}
+	e->faulty = err < 0;
+	if (err < 0)
+		tell_fault(c, f, d, r, &why, w->start);
 	if (e->marker == IW_CAP_MARKER_BAD) {
+		e->faulty = true;
 		iw_fail(&why, IW_E_MPA_MARKER,
 			"mpa: %u of %u markers do not point to the FPDU they lie in", w->bad_marks,
 			w->marks);
 		tell_fault(c, f, d, r, &why, w->start);
 	}
-	if (e->has_header && crc != IW_CAP_CRC_BAD) {
-		note_order(w, &e->hdr, e->len);
-		w->terminated |= e->term != NULL;
-	}
-	count(c, e);
+	if (e->has_header && crc != IW_CAP_CRC_BAD)
+		order_note(&w->order, e);
+	segment_count(c, ev);
 }

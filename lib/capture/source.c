@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Capture files, read through libpcap. Without it the functions are here all the same and say
- * so. */
+/* Capture files and interfaces, read through libpcap. Without it the functions are here all the same
+ * and say so. */
 #include "capture/capture.h"
 
 #ifdef IW_HAVE_PCAP
@@ -16,9 +16,16 @@
 
 struct iw_cap_source {
 	pcap_t *pcap;
+	pcap_dumper_t *save;
 	enum iw_cap_link link;
+	bool live;
 	uint64_t number;
 };
+
+#define SNAPLEN_DEFAULT 262144
+#define BUFFER_DEFAULT  (16 << 20)
+/* How long the kernel may gather frames before it hands them over. */
+#define GATHER_MS 100
 
 /* The capture's link type as ours; false: we know nothing of it. */
 static bool link_of(int dlt, enum iw_cap_link *out)
@@ -62,40 +69,131 @@ static FILE *open_stream(const char *path, struct iw_fault *why)
 	return f;
 }
 
-int iw_cap_open_file(struct iw_cap_source **out, const char *path, struct iw_fault *why)
+static int open_file(struct iw_cap_source *s, const char *path, struct iw_fault *why)
 {
 	char text[PCAP_ERRBUF_SIZE] = "";
+	FILE *f = open_stream(path, why);
+	int err;
+
+	if (!f)
+		return IW_E_OS;
+	s->pcap = pcap_fopen_offline_with_tstamp_precision(f, PCAP_TSTAMP_PRECISION_NANO, text);
+	if (s->pcap)
+		return 0;
+	err = iw_fail(why, IW_E_FORMAT, "%s: %s", path, text);
+	if (f != stdin)
+		fclose(f);
+	return err;
+}
+
+/* What pcap_activate says; below 0 it is an error. */
+static int activate_fail(struct iw_fault *why, pcap_t *p, const char *name, int said)
+{
+	const char *more = pcap_geterr(p);
+
+	switch (said) {
+	case PCAP_ERROR_PERM_DENIED:
+	case PCAP_ERROR_PROMISC_PERM_DENIED:
+		return iw_fail(why, IW_E_PERM,
+			       "%s: capturing needs CAP_NET_RAW: run as root, or give ddp-dump the "
+			       "capability",
+			       name);
+	case PCAP_ERROR_NO_SUCH_DEVICE:
+		return iw_fail(why, IW_E_NOENT, "%s: there is no such interface", name);
+	}
+	return iw_fail(why, IW_E_OS, "%s: %s", name, more[0] ? more : pcap_statustostr(said));
+}
+
+static int open_live(struct iw_cap_source *s, const struct iw_cap_source_cfg *cfg,
+		     struct iw_fault *why)
+{
+	char text[PCAP_ERRBUF_SIZE] = "";
+	int said;
+
+	s->live = true;
+	s->pcap = pcap_create(cfg->interface, text);
+	if (!s->pcap)
+		return iw_fail(why, IW_E_OS, "%s: %s", cfg->interface, text);
+	/* These fail only on a capture that was activated. */
+	(void)pcap_set_snaplen(s->pcap, (int)(cfg->snaplen ? cfg->snaplen : SNAPLEN_DEFAULT));
+	(void)pcap_set_buffer_size(s->pcap,
+				   (int)(cfg->buffer_octets ? cfg->buffer_octets : BUFFER_DEFAULT));
+	(void)pcap_set_promisc(s->pcap, !cfg->not_promiscuous);
+	(void)pcap_set_timeout(s->pcap, GATHER_MS);
+	/* A system that has only microseconds gives these, as nanoseconds below. */
+	(void)pcap_set_tstamp_precision(s->pcap, PCAP_TSTAMP_PRECISION_NANO);
+	said = pcap_activate(s->pcap);
+	if (said < 0)
+		return activate_fail(why, s->pcap, cfg->interface, said);
+	if (pcap_setnonblock(s->pcap, 1, text) < 0)
+		return iw_fail(why, IW_E_OS, "%s: %s", cfg->interface, text);
+	return 0;
+}
+
+static int set_filter(struct iw_cap_source *s, const char *filter, struct iw_fault *why)
+{
+	struct bpf_program program;
+	int err = 0;
+
+	if (pcap_compile(s->pcap, &program, filter, 1, PCAP_NETMASK_UNKNOWN) < 0)
+		return iw_fail(why, IW_E_INVAL, "filter \"%s\": %s", filter,
+			       pcap_geterr(s->pcap));
+	if (pcap_setfilter(s->pcap, &program) < 0)
+		err = iw_fail(why, IW_E_OS, "filter \"%s\": %s", filter, pcap_geterr(s->pcap));
+	pcap_freecode(&program);
+	return err;
+}
+
+static int set_up(struct iw_cap_source *s, const struct iw_cap_source_cfg *cfg,
+		  struct iw_fault *why)
+{
+	const char *from = cfg->file ? cfg->file : cfg->interface;
+	int dlt = pcap_datalink(s->pcap);
+
+	if (!link_of(dlt, &s->link)) {
+		const char *name = pcap_datalink_val_to_name(dlt);
+
+		return iw_fail(
+			why, IW_E_FORMAT,
+			"%s: link type %u (%s), expected Ethernet, Linux cooked, raw IP or null",
+			from, (uint32_t)dlt, name ? name : "unknown");
+	}
+	if (cfg->filter) {
+		int err = set_filter(s, cfg->filter, why);
+
+		if (err < 0)
+			return err;
+	}
+	if (cfg->save) {
+		s->save = pcap_dump_open(s->pcap, cfg->save);
+		if (!s->save)
+			return iw_fail(why, IW_E_OS, "%s", pcap_geterr(s->pcap));
+	}
+	return 0;
+}
+
+int iw_cap_open(struct iw_cap_source **out, const struct iw_cap_source_cfg *cfg,
+		struct iw_fault *why)
+{
 	struct iw_cap_source *s = calloc(1, sizeof(*s));
-	FILE *f;
 	int err;
 
 	if (!s)
-		return iw_fail(why, IW_E_NOMEM, "%s: out of memory", path);
-	f = open_stream(path, why);
-	if (!f) {
-		free(s);
-		return IW_E_OS;
-	}
-	s->pcap = pcap_fopen_offline_with_tstamp_precision(f, PCAP_TSTAMP_PRECISION_NANO, text);
-	if (!s->pcap) {
-		err = iw_fail(why, IW_E_FORMAT, "%s: %s", path, text);
-		if (f != stdin)
-			fclose(f);
-		free(s);
-		return err;
-	}
-	if (!link_of(pcap_datalink(s->pcap), &s->link)) {
-		const char *name = pcap_datalink_val_to_name(pcap_datalink(s->pcap));
-
-		err = iw_fail(
-			why, IW_E_FORMAT,
-			"%s: link type %u (%s), expected Ethernet, Linux cooked, raw IP or null",
-			path, (uint32_t)pcap_datalink(s->pcap), name ? name : "unknown");
+		return iw_fail(why, IW_E_NOMEM, "out of memory");
+	err = cfg->file ? open_file(s, cfg->file, why) : open_live(s, cfg, why);
+	if (err == 0)
+		err = set_up(s, cfg, why);
+	if (err < 0) {
 		iw_cap_close(s);
 		return err;
 	}
 	*out = s;
 	return 0;
+}
+
+static int save_failed(struct iw_fault *why)
+{
+	return iw_os_fail(why, errno ? errno : EIO, "write the capture");
 }
 
 int iw_cap_read(struct iw_cap_source *s, struct iw_cap_frame *f, struct iw_fault *why)
@@ -106,35 +204,72 @@ int iw_cap_read(struct iw_cap_source *s, struct iw_cap_frame *f, struct iw_fault
 
 	if (ret == PCAP_ERROR_BREAK)
 		return 0;
+	if (ret == 0)
+		return IW_E_AGAIN;
 	if (ret != 1)
-		return iw_fail(why, IW_E_FORMAT, "frame %U: %s", s->number + 1,
+		return iw_fail(why, s->live ? IW_E_OS : IW_E_FORMAT, "frame %U: %s", s->number + 1,
 			       pcap_geterr(s->pcap));
 	*f = (struct iw_cap_frame){
 		.number = ++s->number,
 		/* With nanosecond precision tv_usec holds nanoseconds. */
-		.time_ns = (uint64_t)h->ts.tv_sec * 1000000000u + (uint64_t)h->ts.tv_usec,
+		.time_ns = (uint64_t)h->ts.tv_sec * 1000000000u +
+			   (uint64_t)h->ts.tv_usec *
+				   (pcap_get_tstamp_precision(s->pcap) == PCAP_TSTAMP_PRECISION_NANO
+					    ? 1
+					    : 1000),
 		.link = s->link,
 		.data = data,
 		.len = h->caplen,
 		.wire_len = h->len,
 	};
+	if (s->save) {
+		pcap_dump((u_char *)s->save, h, data);
+		if (ferror(pcap_dump_file(s->save)))
+			return save_failed(why);
+	}
 	return 1;
+}
+
+int iw_cap_source_fd(const struct iw_cap_source *s)
+{
+	return s->live ? pcap_get_selectable_fd(s->pcap) : -1;
+}
+
+void iw_cap_source_drops(struct iw_cap_source *s, uint64_t *kernel, uint64_t *interface)
+{
+	struct pcap_stat stat = { 0 };
+
+	if (s->live)
+		(void)pcap_stats(s->pcap, &stat);
+	*kernel = stat.ps_drop;
+	*interface = stat.ps_ifdrop;
+}
+
+int iw_cap_source_flush(struct iw_cap_source *s, struct iw_fault *why)
+{
+	errno = 0;
+	return s->save && pcap_dump_flush(s->save) < 0 ? save_failed(why) : 0;
 }
 
 void iw_cap_close(struct iw_cap_source *s)
 {
 	if (!s)
 		return;
-	pcap_close(s->pcap);
+	if (s->save)
+		pcap_dump_close(s->save);
+	if (s->pcap)
+		pcap_close(s->pcap);
 	free(s);
 }
 
 #else
 
-int iw_cap_open_file(struct iw_cap_source **out, const char *path, struct iw_fault *why)
+int iw_cap_open(struct iw_cap_source **out, const struct iw_cap_source_cfg *cfg,
+		struct iw_fault *why)
 {
 	(void)out;
-	return iw_fail(why, IW_E_NOTSUP, "%s: built without libpcap, which reads captures", path);
+	return iw_fail(why, IW_E_NOTSUP, "%s: built without libpcap, which reads captures",
+		       cfg->file ? cfg->file : cfg->interface);
 }
 
 int iw_cap_read(struct iw_cap_source *s, struct iw_cap_frame *f, struct iw_fault *why)
@@ -142,6 +277,25 @@ int iw_cap_read(struct iw_cap_source *s, struct iw_cap_frame *f, struct iw_fault
 	(void)s;
 	(void)f;
 	return iw_fail(why, IW_E_NOTSUP, "built without libpcap");
+}
+
+int iw_cap_source_fd(const struct iw_cap_source *s)
+{
+	(void)s;
+	return -1;
+}
+
+void iw_cap_source_drops(struct iw_cap_source *s, uint64_t *kernel, uint64_t *interface)
+{
+	(void)s;
+	*kernel = *interface = 0;
+}
+
+int iw_cap_source_flush(struct iw_cap_source *s, struct iw_fault *why)
+{
+	(void)s;
+	(void)why;
+	return 0;
 }
 
 void iw_cap_close(struct iw_cap_source *s)

@@ -214,6 +214,28 @@ static bool is_fatal(const struct flow *f, const struct iw_cap_mpa *m, unsigned 
 	       (f->follow->request.seen && is_reply == (initiator_of(f) == (int)d));
 }
 
+/* What a Reply makes of the Request before it, and what either has in its reserved bits. */
+static unsigned deviations_of(const struct follow *fo, const struct iw_cap_mpa *m)
+{
+	bool accepts = !(m->frame.flags & IW_MPA_R);
+	unsigned dev = 0;
+
+	/* RFC 6581 6: S is one of them in the older revisions. */
+	if (m->frame.flags & (IW_MPA_RES | (m->frame.rev < 2 ? IW_MPA_S : 0)))
+		dev |= IW_CAP_DEV_FRAME_RES;
+	if (m->frame.kind != IW_MPA_REPLY || !fo->request.seen)
+		return dev;
+	/* A ULP that rejects has reasons, and Private Data to tell them. */
+	if (!accepts && fo->request.flags & IW_MPA_M && m->pd_len == 0)
+		dev |= IW_CAP_DEV_NO_MARKS;
+	if (accepts && m->frame.rev == 0 && !(m->frame.flags & IW_MPA_M))
+		dev |= IW_CAP_DEV_REV_0;
+	if (accepts && m->enhanced && fo->request.enhanced && m->enh.ord > fo->request.ird &&
+	    m->enh.ord != IW_MPA_IRD_ORD_MAX)
+		dev |= IW_CAP_DEV_ORD;
+	return dev;
+}
+
 static void on_request(struct flow *f, unsigned d)
 {
 	struct follow *fo = f->follow;
@@ -256,7 +278,8 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 {
 	struct follow *fo = f->follow;
 	struct walk *w = &fo->walk[d];
-	struct iw_cap_mpa *m = &event_new(c, IW_CAP_MPA, f, d, r->time_ns, r->frame)->mpa;
+	struct iw_cap_event *ev = event_new(c, IW_CAP_MPA, f, d, r->time_ns, r->frame);
+	struct iw_cap_mpa *m = &ev->mpa;
 	const char *text, *clause;
 	struct said *said;
 	size_t have = w->buf_len - IW_MPA_FRAME_LEN;
@@ -282,7 +305,7 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 	text = fault_of(f, m, d, &clause);
 	fatal = is_fatal(f, m, d);
 	if (text) {
-		struct iw_fault *why = event_error(c, f, d, r);
+		struct iw_fault *why = event_error(c, f, d, r->time_ns, r->frame);
 
 		iw_fail(why, IW_E_MPA_FRAME, "mpa: %s: %s",
 			m->frame.kind == IW_MPA_REQUEST ? "Request" : "Reply", text);
@@ -292,8 +315,9 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 		give_up_both(f);
 		return;
 	}
+	ev->deviations = deviations_of(fo, m);
 	said = m->frame.kind == IW_MPA_REQUEST ? &fo->request : &fo->reply;
-	*said = (struct said){ true, m->frame.flags, m->frame.rev };
+	*said = (struct said){ true, m->frame.flags, m->frame.rev, m->enhanced, m->enh.ird };
 	/* Every frame leaves FRAME by WAIT; on_request and on_reply go on from there. */
 	set_phase(&f->dir[d], PHASE_WAIT);
 	if (m->frame.kind == IW_MPA_REQUEST)
@@ -307,7 +331,10 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 		m->crc_on = fo->crc == CRC_ON;
 		m->markers_to_responder = fo->walk[init].markers;
 		m->markers_to_initiator = fo->walk[1 - init].markers;
+		if (fo->request.seen && fo->reply.seen && fo->crc == CRC_OFF)
+			ev->deviations |= IW_CAP_DEV_NO_CRC;
 	}
+	c->totals.deviations += (unsigned)__builtin_popcount(ev->deviations);
 }
 
 /* --- the key --- */
@@ -341,15 +368,10 @@ static void on_key(struct iw_cap *c, struct flow *f, unsigned d)
 			set_phase(s, PHASE_PLAIN);
 			return;
 		}
-		for (int i = 0; i < 2; i++) {
-			struct iw_text t;
-
-			iw_text_init(&t, f->pub.name[i], sizeof(f->pub.name[i]));
-			iw_cap_end_print(&t, &f->pub.end[i]);
-		}
+		flow_name(f);
 	}
 	w = &f->follow->walk[d];
-	*w = (struct walk){ 0 };
+	*w = (struct walk){ .list = w->list };
 	memcpy(w->buf, request_key, IW_MPA_KEY_LEN);
 	if (s->match_reply)
 		w->buf[KEY_DIFFERS] = REPLY_LETTER;
@@ -376,7 +398,7 @@ static size_t search_run(struct iw_cap *c, struct flow *f, unsigned d, const str
 				break;
 			}
 			s->match = 1;
-			s->match_start = r->seg_start && m == r->p;
+			s->match_start = r->off == 0 && m == r->p;
 			used = (size_t)(m - r->p) + 1;
 			continue;
 		}
@@ -386,7 +408,7 @@ static size_t search_run(struct iw_cap *c, struct flow *f, unsigned d, const str
 			return used;
 		}
 		if (s->match == 1)
-			s->match_start = r->seg_start && used == 1;
+			s->match_start = r->off == 0 && used == 1;
 	}
 	s->searched += used;
 	if (s->searched > c->limits.search_octets)

@@ -132,7 +132,7 @@ static struct piece *piece_new(struct iw_cap *c, struct dir *s, struct iw_list *
 	at->next = &p->link;
 	p->seq = c->cur_seq;
 	p->len = p->missing = 0;
-	p->seg_start = c->cur_run.seg_start;
+	p->off = c->cur_run.off;
 	p->time_ns = c->cur_run.time_ns;
 	p->frame = c->cur_run.frame;
 	return p;
@@ -142,8 +142,29 @@ static void cur_skip(struct iw_cap *c, size_t n)
 {
 	c->cur_run.p += n;
 	c->cur_run.len -= n;
-	c->cur_run.seg_start = false;
+	c->cur_run.off += (uint32_t)n;
 	c->cur_seq += (uint32_t)n;
+}
+
+/* The next n octets of the current segment came before, and were those at first, if they are still at
+ * hand. */
+static void cur_again(struct iw_cap *c, size_t n, const uint8_t *first)
+{
+	c->totals.repeated_octets += n;
+	c->cur_again += (uint32_t)n;
+	c->cur_differs |= first && memcmp(first, c->cur_run.p, n) != 0;
+	cur_skip(c, n);
+}
+
+void tell_again(struct iw_cap *c, struct flow *f, unsigned d)
+{
+	struct iw_cap_tcp *e = &event_new(c, IW_CAP_TCP, f, d, c->now_ns, c->frame)->tcp;
+
+	e->kind = c->cur_again < c->cur_whole ? IW_CAP_TCP_OVERLAP : IW_CAP_TCP_AGAIN;
+	e->why = c->cur_differs ? IW_CAP_WHY_DIFFERS : IW_CAP_WHY_NONE;
+	e->seq = c->cur_first;
+	e->octets = c->cur_again;
+	e->where = phase_text(f->dir[d].phase);
 }
 
 /* Copies what is new of the current segment into the queue. False: no room; what did go in is
@@ -161,8 +182,7 @@ static bool hold(struct iw_cap *c, struct dir *s)
 		if (in < piece_of(at)->len) {
 			size_t again = IW_MIN(c->cur_run.len, (size_t)(piece_of(at)->len - in));
 
-			c->totals.repeated_octets += again;
-			cur_skip(c, again);
+			cur_again(c, again, piece_of(at)->data + in);
 		}
 	}
 	if (c->cur_run.len == 0 && c->cur_missing) {
@@ -177,8 +197,7 @@ static bool hold(struct iw_cap *c, struct dir *s)
 		if (room == 0) {
 			size_t again = IW_MIN(c->cur_run.len, (size_t)next->len);
 
-			c->totals.repeated_octets += again;
-			cur_skip(c, again);
+			cur_again(c, again, next->data);
 			at = &next->link;
 			p = NULL;
 			continue;
@@ -209,7 +228,7 @@ static bool step_plain(struct iw_cap *c, struct flow *f, struct dir *s)
 	uint32_t end = c->cur_seq + (uint32_t)r->len + c->cur_missing;
 	bool agreed = f->follow && f->follow->agreed;
 
-	if (!agreed && r->seg_start && r->len >= IW_MPA_KEY_LEN &&
+	if (!agreed && r->off == 0 && r->len >= IW_MPA_KEY_LEN &&
 	    memcmp(r->p, key_front, sizeof(key_front)) == 0 &&
 	    !iw_seq32_before(c->cur_seq, s->next)) {
 		s->next = c->cur_seq;
@@ -263,7 +282,7 @@ static bool step_queue(struct iw_cap *c, struct flow *f, unsigned d, struct piec
 	}
 	if (in < p->len) {
 		struct run r = { p->data + in, p->len - in, p->time_ns, p->frame,
-				 p->seg_start && in == 0 };
+				 p->off + in };
 
 		consume(c, f, d, &r);
 		return true;
@@ -320,8 +339,7 @@ static bool step_current(struct iw_cap *c, struct flow *f, unsigned d)
 		uint32_t old = s->next - c->cur_seq;
 		size_t n = IW_MIN(r->len, (size_t)old);
 
-		c->totals.repeated_octets += n;
-		cur_skip(c, n);
+		cur_again(c, n, NULL);
 		n = IW_MIN(c->cur_missing, old - (uint32_t)n);
 		c->cur_missing -= (uint32_t)n;
 		c->cur_seq += (uint32_t)n;
@@ -362,10 +380,9 @@ static void tell_fin(struct iw_cap *c, struct flow *f, unsigned d)
 		return;
 
 	struct walk *w = &f->follow->walk[d];
-	struct run r = { .time_ns = s->fin_time_ns, .frame = s->fin_frame };
 
 	if (s->phase == PHASE_FPDU && w->begun && w->tentative == CERTAIN) {
-		struct iw_fault *why = event_error(c, f, d, &r);
+		struct iw_fault *why = event_error(c, f, d, s->fin_time_ns, s->fin_frame);
 
 		iw_fail(why, IW_E_MPA_LOST,
 			"mpa: the stream ends inside an FPDU, %U octets into it",

@@ -116,7 +116,7 @@ static void every_length_is_walked_with_and_without_markers(void **state)
 			assert_int_equal(ddp(s, i)->len, i);
 			assert_int_equal(ddp(s, i)->crc, IW_CAP_CRC_GOOD);
 			assert_int_equal(ddp(s, i)->marker != IW_CAP_MARKER_OFF, markers);
-			assert_true(ddp(s, i)->aligned);
+			assert_true(iw_cap_aligned(ddp(s, i)));
 		}
 		assert_int_equal(iw_cap_totals(s->m.cap)->markers,
 				 markers ? (s->pos + 511) / 512 : 0);
@@ -135,7 +135,7 @@ static void an_fpdu_of_the_largest_length_spans_segments(void **state)
 			say(&s->m, 0, s->fpdu + at, IW_MIN((size_t)1448, s->len - at));
 		send_fpdu(s, 10);
 		assert_int_equal(ddps(s), 2);
-		assert_int_equal(ddp(s, 0)->ulpdu_len, 65535);
+		assert_int_equal(ddp(s, 0)->segment_len, 65535);
 		assert_int_equal(ddp(s, 0)->crc, IW_CAP_CRC_GOOD);
 		assert_int_equal(ddp(s, 0)->first_frame, 6);
 		assert_int_equal(nth(&s->m, IW_CAP_DDP, 0)->ev.frame,
@@ -154,7 +154,7 @@ static void the_figures_of_rfc_5044_have_good_crcs(void **state)
 	say(&s->m, 0, figure5, sizeof(figure5));
 	assert_int_equal(ddp(s, 0)->crc, IW_CAP_CRC_GOOD);
 	assert_int_equal(ddp(s, 0)->crc_wire, 0x52239983);
-	assert_int_equal(ddp(s, 0)->ulpdu_len, 42);
+	assert_int_equal(ddp(s, 0)->segment_len, 42);
 	assert_int_equal(errors(s), 0);
 	end(s);
 
@@ -199,7 +199,7 @@ static void pad_octets_that_are_not_zero_are_a_deviation_that_the_crc_covers(voi
 		for (size_t at = 0; at < s->len; at += chunk)
 			say(&s->m, 0, s->fpdu + at, IW_MIN(chunk, s->len - at));
 		assert_int_equal(ddp(s, 0)->crc, IW_CAP_CRC_GOOD);
-		assert_int_equal(ddp(s, 0)->deviations, IW_CAP_DEV_PAD);
+		assert_int_equal(nth(&s->m, IW_CAP_DDP, 0)->ev.deviations, IW_CAP_DEV_PAD);
 		assert_int_equal(errors(s), 0);
 		end(s);
 	}
@@ -426,7 +426,7 @@ static void a_hole_in_the_header_leaves_lengths_and_no_header(void **state)
 	wait_for_holes(s);
 	assert_int_equal(ddps(s), 2);
 	assert_false(ddp(s, 0)->has_header);
-	assert_int_equal(ddp(s, 0)->ulpdu_len, 1018);
+	assert_int_equal(ddp(s, 0)->segment_len, 1018);
 	assert_int_equal(iw_cap_totals(s->m.cap)->headless, 1);
 	assert_int_equal(ddp(s, 1)->hdr.msn, 2);
 	/* MSN 1 was not seen, so MSN 2 is no error */

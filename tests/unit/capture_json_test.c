@@ -149,7 +149,7 @@ static void a_tagged_and_an_untagged_segment_have_their_own_keys(void **state)
 				      .qn = 0,
 				      .msn = 0xffffffff,
 				      .mo = 9 };
-	ev.ddp.deviations = IW_CAP_DEV_PAD | IW_CAP_DEV_EARLY;
+	ev.deviations = IW_CAP_DEV_PAD | IW_CAP_DEV_EARLY;
 	ev.ddp.crc = IW_CAP_CRC_BAD;
 	o = event(&ev);
 	assert_int_equal(number(o, "msn"), 0xffffffff);
@@ -160,7 +160,7 @@ static void a_tagged_and_an_untagged_segment_have_their_own_keys(void **state)
 	assert_int_equal(json_object_array_length(key(o, "deviations")), 2);
 	json_object_put(o);
 
-	ev.ddp = (struct iw_cap_ddp){ .ulpdu_len = 3, .crc = IW_CAP_CRC_ABSENT, .missing = 2 };
+	ev.ddp = (struct iw_cap_ddp){ .segment_len = 3, .crc = IW_CAP_CRC_ABSENT, .missing = 2 };
 	o = event(&ev);
 	assert_false(has(o, "op") || has(o, "length") || has(o, "crc_field"));
 	assert_int_equal(number(o, "missing_octets"), 2);

@@ -104,22 +104,23 @@ static void a_segment_tells_verdicts_and_departures(void **state)
 		.tagged = true, .last = true, .dv = 1, .rv = 1, .stag = 0xbeef, .to = 0x10
 	};
 	e->len = 5;
-	e->aligned = true;
+	e->offset = 0;
 	e->crc = IW_CAP_CRC_GOOD;
 	assert_string_equal(line(&ev), "RDMA Write L STag 0x0000beef TO 0x10, length 5, crc good");
-	e->aligned = false;
+	e->offset = 4;
 	e->crc = IW_CAP_CRC_BAD;
 	e->crc_wire = 1;
 	e->crc_computed = 2;
 	e->marker = IW_CAP_MARKER_GOOD;
 	e->markers = 3;
-	e->deviations = IW_CAP_DEV_PAD | IW_CAP_DEV_RESERVED;
+	ev.deviations = IW_CAP_DEV_PAD | IW_CAP_DEV_RESERVED;
 	assert_string_equal(
 		line(&ev),
 		"RDMA Write L STag 0x0000beef TO 0x10, length 5, crc bad (0x00000001, expected 0x00000002), 3 markers good, "
 		"not aligned [pad-not-zero] [reserved-not-zero]");
+	ev.deviations = 0;
 	*e = (struct iw_cap_ddp){
-		.ulpdu_len = 3, .aligned = true, .crc = IW_CAP_CRC_ABSENT, .missing = 9
+		.segment_len = 3, .crc = IW_CAP_CRC_ABSENT, .missing = 9
 	};
 	assert_string_equal(line(&ev),
 			    "FPDU with ULPDU_Length 3, crc absent, 9 octets not captured");

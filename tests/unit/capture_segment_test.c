@@ -253,12 +253,12 @@ static void reserved_bits_are_a_deviation(void **state)
 	(void)state;
 	begin(&t);
 	say_ddp(&t, 0, &h, NULL, 0);
-	assert_int_equal(last_ddp(&t)->deviations, IW_CAP_DEV_RESERVED);
+	assert_int_equal(last_told_ddp(&t)->ev.deviations, IW_CAP_DEV_RESERVED);
 	h.rsvd_ddp = 0;
 	h.rsvd_rdmap = 2;
 	h.msn = 2;
 	say_ddp(&t, 0, &h, NULL, 0);
-	assert_int_equal(last_ddp(&t)->deviations, IW_CAP_DEV_RESERVED);
+	assert_int_equal(last_told_ddp(&t)->ev.deviations, IW_CAP_DEV_RESERVED);
 	assert_int_equal(count_kind(&t.m, IW_CAP_ERROR), 0);
 	end(&t);
 }
@@ -369,7 +369,7 @@ static void a_terminate_as_rfc_5040_has_it_is_read_so(void **state)
 	assert_true(n > 0);
 	say_terminate(&t, payload, (size_t)n);
 	assert_null(last_ddp(&t)->term_exchanged);
-	assert_int_equal(last_ddp(&t)->deviations & (IW_CAP_DEV_TERM_BITS | IW_CAP_DEV_TERM_LEN),
+	assert_int_equal(last_told_ddp(&t)->ev.deviations & (IW_CAP_DEV_TERM_BITS | IW_CAP_DEV_TERM_LEN),
 			 0);
 	assert_int_equal(last_told_ddp(&t)->term.code, 1);
 	assert_int_equal(last_told_ddp(&t)->term.ddp_len, 22);
@@ -412,7 +412,7 @@ static void a_terminate_with_its_bits_exchanged_is_named_and_read_both_ways(void
 		memcpy(payload, rows[i].control, 4);
 		payload[6] = rows[i].len == 20 ? 0xc1 : 0x41;
 		say_terminate(&t, payload, rows[i].len);
-		assert_true(last_ddp(&t)->deviations & IW_CAP_DEV_TERM_BITS);
+		assert_true(last_told_ddp(&t)->ev.deviations & IW_CAP_DEV_TERM_BITS);
 		assert_non_null(last_ddp(&t)->term_exchanged);
 		e = &last_told_ddp(&t)->term_exchanged;
 		assert_int_equal(e->layer, rows[i].layer);
@@ -444,7 +444,7 @@ static void a_terminate_that_can_be_read_both_ways_is_read_as_the_rfc_has_it(voi
 
 		say_terminate(&t, both[i], 4);
 		assert_null(last_ddp(&t)->term_exchanged);
-		assert_int_equal(last_ddp(&t)->deviations & IW_CAP_DEV_TERM_BITS, 0);
+		assert_int_equal(last_told_ddp(&t)->ev.deviations & IW_CAP_DEV_TERM_BITS, 0);
 		end(&t);
 	}
 }
@@ -476,7 +476,7 @@ static void a_length_that_leaves_out_the_header_is_named(void **state)
 
 	(void)state;
 	say_terminate(&t, payload, (size_t)n);
-	assert_true(last_ddp(&t)->deviations & IW_CAP_DEV_TERM_LEN);
+	assert_true(last_told_ddp(&t)->ev.deviations & IW_CAP_DEV_TERM_LEN);
 	end(&t);
 }
 

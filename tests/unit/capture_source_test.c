@@ -13,6 +13,13 @@
 
 #include "capture_maker.h"
 
+static int open_file(struct iw_cap_source **s, const char *path, struct iw_fault *why)
+{
+	struct iw_cap_source_cfg cfg = { .file = path };
+
+	return iw_cap_open(s, &cfg, why);
+}
+
 static char path[] = "/tmp/capture_source_test.XXXXXX";
 
 static int make_path(void **state)
@@ -93,7 +100,7 @@ static void both_octet_orders_and_both_time_units_are_read(void **state)
 		frame(&o, 1700000000, 123456, "first", 5, 5);
 		frame(&o, 1700000001, 7, "second", 6, 60);
 		save(&o, o.len);
-		assert_int_equal(iw_cap_open_file(&s, path, &why), 0);
+		assert_int_equal(open_file(&s, path, &why), 0);
 		assert_int_equal(iw_cap_read(s, &f, &why), 1);
 		assert_int_equal(f.number, 1);
 		assert_int_equal(f.time_ns, 1700000000000000000 + (nano ? 123456 : 123456000));
@@ -130,7 +137,7 @@ static void link_types_are_told_apart(void **state)
 		head(&o, true, 0xa1b2c3d4, rows[i].number);
 		frame(&o, 1, 1, "x", 1, 1);
 		save(&o, o.len);
-		assert_int_equal(iw_cap_open_file(&s, path, &why), 0);
+		assert_int_equal(open_file(&s, path, &why), 0);
 		assert_int_equal(iw_cap_read(s, &f, &why), 1);
 		assert_int_equal(f.link, rows[i].link);
 		iw_cap_close(s);
@@ -146,7 +153,7 @@ static void other_link_types_are_refused_by_name(void **state)
 	(void)state;
 	head(&o, true, 0xa1b2c3d4, 105);
 	save(&o, o.len);
-	assert_int_equal(iw_cap_open_file(&s, path, &why), IW_E_FORMAT);
+	assert_int_equal(open_file(&s, path, &why), IW_E_FORMAT);
 	assert_non_null(strstr(why.text, "105"));
 	assert_non_null(strstr(why.text, "IEEE802_11"));
 	assert_non_null(strstr(why.text, path));
@@ -169,7 +176,7 @@ static void a_file_that_ends_within_a_frame_is_damaged_there(void **state)
 		struct iw_fault why;
 
 		save(&o, len);
-		assert_int_equal(iw_cap_open_file(&s, path, &why), 0);
+		assert_int_equal(open_file(&s, path, &why), 0);
 		assert_int_equal(iw_cap_read(s, &f, &why), 1);
 		assert_int_equal(iw_cap_read(s, &f, &why), IW_E_FORMAT);
 		assert_non_null(strstr(why.text, "frame 2"));
@@ -186,11 +193,11 @@ static void what_is_no_capture_is_refused(void **state)
 	(void)state;
 	head(&o, true, 0x12345678, 1);
 	save(&o, o.len);
-	assert_int_equal(iw_cap_open_file(&s, path, &why), IW_E_FORMAT);
+	assert_int_equal(open_file(&s, path, &why), IW_E_FORMAT);
 	save(&o, 0);
-	assert_int_equal(iw_cap_open_file(&s, path, &why), IW_E_FORMAT);
-	assert_int_equal(iw_cap_open_file(&s, "/", &why), IW_E_FORMAT);
-	assert_int_equal(iw_cap_open_file(&s, "/nonexistent", &why), IW_E_OS);
+	assert_int_equal(open_file(&s, path, &why), IW_E_FORMAT);
+	assert_int_equal(open_file(&s, "/", &why), IW_E_FORMAT);
+	assert_int_equal(open_file(&s, "/nonexistent", &why), IW_E_OS);
 	assert_non_null(strstr(why.text, "/nonexistent"));
 	iw_cap_close(NULL);
 }
@@ -208,7 +215,7 @@ static void without_libpcap_every_file_is_refused_with_the_reason(void **state)
 	head(&o, true, 0xa1b2c3d4, 1);
 	frame(&o, 1, 1, "first", 5, 5);
 	save(&o, o.len);
-	assert_int_equal(iw_cap_open_file(&s, path, &why), IW_E_NOTSUP);
+	assert_int_equal(open_file(&s, path, &why), IW_E_NOTSUP);
 	assert_non_null(strstr(why.text, "libpcap"));
 	assert_int_equal(iw_cap_read(NULL, &f, &why), IW_E_NOTSUP);
 	iw_cap_close(NULL);

@@ -55,7 +55,7 @@ static void assert_all_told(const struct maker *m, const struct stream *s, bool 
 
 		assert_true(e->has_header);
 		assert_int_equal(e->position, s->at[i]);
-		assert_int_equal(e->ulpdu_len, s->ulpdu[i]);
+		assert_int_equal(e->segment_len, s->ulpdu[i]);
 		assert_int_equal(e->crc, IW_CAP_CRC_GOOD);
 		assert_int_equal(e->hdr.tagged, i % 2 == 0);
 		if (i % 2)
@@ -161,6 +161,11 @@ static size_t shuffle(struct rng *r, const struct stream *s, struct piece *out, 
 	return n;
 }
 
+static size_t count_repeats(const struct maker *m)
+{
+	return count_tcp(m, IW_CAP_TCP_AGAIN) + count_tcp(m, IW_CAP_TCP_OVERLAP);
+}
+
 static void any_order_with_repeats_and_overlaps_gives_the_same_fpdus(void **state)
 {
 	static struct piece pieces[4096];
@@ -178,8 +183,8 @@ static void any_order_with_repeats_and_overlaps_gives_the_same_fpdus(void **stat
 			(void)tcp(&m, 0, ACK, m.seq[0] + (uint32_t)pieces[i].at, m.seq[1],
 				  s->octets + pieces[i].at, pieces[i].len);
 		assert_all_told(&m, s, markers);
-		assert_int_equal(count_kind(&m, IW_CAP_TCP), 0);
-		assert_true(iw_cap_totals(m.cap)->repeated_octets > 0);
+		assert_int_equal(count_kind(&m, IW_CAP_TCP), count_repeats(&m));
+		assert_true(iw_cap_totals(m.cap)->repeated_octets > 0 && count_repeats(&m) > 0);
 		end(&m);
 		free(s);
 	}
@@ -225,7 +230,7 @@ static void alignment_is_that_of_the_segment_that_brought_the_first_octet(void *
 	}
 	assert_all_told(&m, s, false);
 	for (size_t i = 0; i < MESSAGES; i++)
-		assert_int_equal(nth(&m, IW_CAP_DDP, i)->ev.ddp.aligned, i % 3 != 1);
+		assert_int_equal(iw_cap_aligned(&nth(&m, IW_CAP_DDP, i)->ev.ddp), i % 3 != 1);
 	end(&m);
 	free(s);
 }
@@ -402,8 +407,8 @@ static void what_waits_is_bounded_for_all(void **state)
 			(void)tcp(&m, 0, ACK, m.seq[0] + i * 1000, m.seq[1], octets,
 				  sizeof(octets));
 	}
-	/* the table of 65,536 connections and its fifty are not counted among what waits */
-	assert_true(m.mem.bytes < 256 * 1024 + 65536 * sizeof(void *) + 50 * 4096 + 65536);
+	/* the three tables of 65,536 and the fifty connections are not counted among what waits */
+	assert_true(m.mem.bytes < 256 * 1024 + 3 * 65536 * sizeof(void *) + 50 * 8192 + 65536);
 	end(&m);
 }
 
@@ -458,8 +463,10 @@ static void nothing_is_allocated_for_what_arrives_in_order(void **state)
 
 	(void)state;
 	begin(&m, NULL, true);
+	/* a direction with markers has a list of them from its first one on */
+	say(&m, 0, s->octets, 700);
 	calls = m.mem.calls;
-	for (size_t at = 0; at < s->len; at += 700)
+	for (size_t at = 700; at < s->len; at += 700)
 		say(&m, 0, s->octets + at, IW_MIN((size_t)700, s->len - at));
 	assert_all_told(&m, s, true);
 	assert_int_equal(m.mem.calls, calls);
@@ -648,7 +655,7 @@ static void payload_cut_by_a_snap_length_keeps_the_stream_readable(void **state)
 		size_t n = (i + 1 < MESSAGES ? s->at[i + 1] : s->len) - s->at[i];
 
 		assert_true(e->has_header);
-		assert_int_equal(e->ulpdu_len, s->ulpdu[i]);
+		assert_int_equal(e->segment_len, s->ulpdu[i]);
 		assert_int_equal(e->crc, n <= 100 ? IW_CAP_CRC_GOOD : IW_CAP_CRC_ABSENT);
 		assert_int_equal(e->missing, n <= 100 ? 0 : n - 100);
 	}
@@ -742,7 +749,7 @@ static void what_is_sent_again_while_it_waits_is_kept_once(void **state)
 		(void)tcp(&m, 0, ACK, m.seq[0] + (uint32_t)at, m.seq[1], s->octets + at,
 			  IW_MIN((size_t)1000, s->len - at));
 	assert_all_told(&m, s, false);
-	assert_int_equal(count_kind(&m, IW_CAP_TCP), 0);
+	assert_int_equal(count_kind(&m, IW_CAP_TCP), count_repeats(&m));
 	end(&m);
 	free(s);
 }
