@@ -38,10 +38,17 @@ struct opts {
 struct result {
 	struct iw_cap_totals totals;
 	bool complete; /* the whole capture was read, or as much as was asked for */
-	bool cut;      /* nobody reads the output any more */
 };
 
 /* --- lines --- */
+
+static int lost; /* errno of the first line that could not be written */
+
+static void put_line(const char *line)
+{
+	if (puts(line) < 0 && !lost)
+		lost = errno;
+}
 
 /* Local time of day, as tcpdump has it. The hour and minute change seldom, so they are kept. */
 static void print_time(struct iw_text *t, uint64_t time_ns)
@@ -85,7 +92,7 @@ static void write_explanation(const struct iw_cap_event *ev)
 		iw_text_init(&t, line, sizeof(line));
 		if (!iw_cap_explain_line(&x, &t))
 			return;
-		puts(line);
+		put_line(line);
 	}
 }
 
@@ -99,7 +106,7 @@ static void write_picture(const struct iw_cap_align *a)
 		iw_text_init(&t, line, sizeof(line));
 		if (!iw_cap_align_line(a, &at, &t))
 			return;
-		puts(line);
+		put_line(line);
 	}
 }
 
@@ -117,12 +124,12 @@ static void write_human(const struct opts *o, const struct iw_cap_event *ev)
 		    ev->flow->name[1 - ev->from]);
 	if (ev->kind == IW_CAP_ALIGN) {
 		iw_text_fmt(&t, "%U FPDUs", ev->align.fpdus);
-		puts(line);
+		put_line(line);
 		write_picture(&ev->align);
 		return;
 	}
 	iw_cap_event_print(&t, ev);
-	puts(line);
+	put_line(line);
 	if (o->explain)
 		write_explanation(ev);
 }
@@ -130,15 +137,18 @@ static void write_human(const struct opts *o, const struct iw_cap_event *ev)
 static void write_json(const struct opts *o, const struct iw_cap_event *ev)
 {
 	static char line[IW_CAP_LINE_EXPLAINED];
-	const struct iw_cap_field *field;
 	struct iw_text t;
 
 	iw_text_init(&t, line, sizeof(line));
-	if (o->explain)
-		iw_cap_event_json_explained(&t, ev, field, explain(ev, &field));
-	else
+	if (o->explain) {
+		const struct iw_cap_field *field;
+		size_t n = explain(ev, &field);
+
+		iw_cap_event_json_explained(&t, ev, field, n);
+	} else {
 		iw_cap_event_json(&t, ev);
-	puts(line);
+	}
+	put_line(line);
 }
 
 /* --- result --- */
@@ -155,7 +165,7 @@ static void write_result_json(const struct result *r, int status)
 
 	iw_text_init(&t, line, sizeof(line));
 	iw_cap_totals_json(&t, &r->totals, r->complete, status);
-	puts(line);
+	put_line(line);
 }
 
 /* The summary is talk, so that standard output holds the events alone. What is zero and usually
@@ -213,7 +223,6 @@ static void tell_events(struct opts *o, struct iw_cap *c)
 	while ((ev = iw_cap_next(c)) && !ferror(stdout)) {
 		if (!iw_cap_filter(&o->filter, ev) || (o->align && ev->kind != IW_CAP_ALIGN))
 			continue;
-		errno = 0;
 		if (o->cli.json)
 			write_json(o, ev);
 		else
@@ -227,8 +236,8 @@ static int wait_for_frames(struct iw_cap_source *s, struct iw_fault *why)
 	struct pollfd fds[] = { { .fd = iw_cap_source_fd(s), .events = POLLIN },
 				{ .fd = iw_signals_fd(), .events = POLLIN } };
 
-	errno = 0;
-	(void)fflush(stdout);
+	if (fflush(stdout) != 0 && !lost)
+		lost = errno;
 	if (iw_cap_source_flush(s, why) < 0)
 		return IW_E_OS;
 	if (poll(fds, IW_ARRAY_LEN(fds), -1) < 0 && errno != EINTR)
@@ -281,21 +290,20 @@ static int decode(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, str
 /* Whoever read the output has seen enough: that is no failure, and there is nobody to tell more. */
 static bool is_cut(void)
 {
-	if (!ferror(stdout) && (errno = 0, fflush(stdout)) == 0)
-		return false;
-	if (errno != EPIPE)
+	if (!lost && fflush(stdout) != 0)
+		lost = errno;
+	if (lost != EPIPE)
 		return false;
 	__fpurge(stdout);
 	clearerr(stdout);
 	return true;
 }
 
-static int report(struct opts *o, struct result *r, int err, struct iw_fault *why)
+static int report(struct opts *o, const struct result *r, int err, struct iw_fault *why)
 {
 	int status = status_of(r);
 
-	r->cut = is_cut();
-	if (r->cut)
+	if (is_cut())
 		return status;
 	if (err < 0) {
 		/* The writer of the error line knows nothing of the lines that wait in stdio's
@@ -399,10 +407,11 @@ static void add_stream(struct argp_state *state, struct iw_cap_filter *f, char *
 	if (colon)
 		*colon = ':';
 	if (err < 0)
-		argp_error(state,
-			   "--stream \"%s\": %s; expected the number of a connection, such as 3, or "
-			   "with a stream of SCTP, such as 3:0",
-			   arg, why);
+		argp_error(
+			state,
+			"--stream \"%s\": %s; expected the number of a connection, such as 3, or "
+			"with a stream of SCTP, such as 3:0",
+			arg, why);
 	s.flow = (uint32_t)flow;
 	s.any = !colon;
 	s.sid = (uint16_t)sid;
@@ -442,7 +451,8 @@ static void check(struct argp_state *state, struct opts *o)
 		o->source.interface = o->cli.interface;
 	o->source.filter = o->expression;
 	if (!o->source.file && !o->source.interface)
-		argp_error(state, "nothing to read: name a capture by -r FILE or an interface by -i IF");
+		argp_error(state,
+			   "nothing to read: name a capture by -r FILE or an interface by -i IF");
 	if (o->source.file && o->source.interface)
 		argp_error(state, "-r FILE and -i IF: a file or an interface, not both");
 	if (o->align && (o->explain || f->errors || f->stags))
@@ -472,8 +482,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->count = iw_cli_u64(state, "--count", arg, 1, UINT64_MAX);
 		return 0;
 	case 's':
-		o->source.snaplen =
-			(uint32_t)iw_cli_u64(state, "--snapshot-length", arg, SNAPLEN_MIN, SNAPLEN_MAX);
+		o->source.snaplen = (uint32_t)iw_cli_u64(state, "--snapshot-length", arg,
+							 SNAPLEN_MIN, SNAPLEN_MAX);
 		return 0;
 	case 'B':
 		o->source.buffer_octets =

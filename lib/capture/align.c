@@ -55,7 +55,8 @@ bool iw_cap_align_line(const struct iw_cap_align *a, unsigned *at, struct iw_tex
 		unsigned i = *at;
 
 		if (i == 0 || i == offsets + 1) {
-			iw_text_str(t, i ? "       segments       FPDUs" : "         offset       FPDUs");
+			iw_text_str(t, i ? "       segments       FPDUs"
+					 : "         offset       FPDUs");
 			break;
 		}
 		if (i <= offsets && a->offset[i - 1]) {

@@ -59,8 +59,8 @@ struct iw_cap_frame {
 
 struct iw_cap_end {
 	bool v6;
-	uint8_t addr[16]; /* IPv4: the first four */
-	uint16_t port;    /* of TCP or SCTP */
+	uint8_t addr[16];  /* IPv4: the first four */
+	uint16_t port;     /* of TCP or SCTP */
 	uint16_t udp_port; /* SCTP in UDP: below it; else 0 */
 };
 
@@ -234,7 +234,7 @@ struct iw_cap_ddp {
 	size_t len;
 	/* captured frame in which it begins (event.frame: where it is complete) */
 	uint64_t first_frame;
-	uint64_t missing;                /* octets of it that were not captured */
+	uint64_t missing; /* octets of it that were not captured */
 	/* of what follows the one that the opcode says, if it was captured; else NULL; borrowed */
 	const struct iw_rreq *rreq;
 	const struct iw_atomic_req *atomic_req;
@@ -303,11 +303,11 @@ const char *iw_cap_why_name(enum iw_cap_why w);
 struct iw_cap_tcp {
 	enum iw_cap_tcp_kind kind;
 	enum iw_cap_why why;
-	uint32_t seq;    /* sequence number at which it happened */
+	uint32_t seq; /* sequence number at which it happened */
 	/* LOSS: how many are missing; RESYNC: how many could not be decoded; AGAIN, OVERLAP: how
 	 * many came again */
 	uint64_t octets;
-	bool sync;       /* LOSS: the FPDU boundaries are still known */
+	bool sync; /* LOSS: the FPDU boundaries are still known */
 	/* what the direction was in the middle of, static text: "an FPDU", "MPA set-up", ... */
 	const char *where;
 };
@@ -315,10 +315,10 @@ struct iw_cap_tcp {
 enum iw_cap_sctp_kind {
 	IW_CAP_SCTP_INIT,
 	IW_CAP_SCTP_INIT_ACK,
-	IW_CAP_SCTP_LOSS,      /* DATA chunks are not in the capture */
-	IW_CAP_SCTP_AGAIN,     /* a DATA chunk that came before */
+	IW_CAP_SCTP_LOSS,  /* DATA chunks are not in the capture */
+	IW_CAP_SCTP_AGAIN, /* a DATA chunk that came before */
 	IW_CAP_SCTP_SHUTDOWN,
-	IW_CAP_SCTP_COMPLETE,  /* SHUTDOWN COMPLETE */
+	IW_CAP_SCTP_COMPLETE, /* SHUTDOWN COMPLETE */
 	IW_CAP_SCTP_ABORT,
 	IW_CAP_SCTP_FORGOTTEN, /* too many associations at once: this one is no longer followed */
 };
@@ -356,7 +356,7 @@ struct iw_cap_event {
 	const struct iw_cap_flow *flow;
 	unsigned from; /* flow->end[from] sent it */
 	uint64_t time_ns;
-	uint64_t frame; /* number of the captured frame that completed it */
+	uint64_t frame;      /* number of the captured frame that completed it */
 	unsigned deviations; /* enum iw_cap_deviation */
 	union {
 		struct iw_cap_mpa mpa;
@@ -413,7 +413,7 @@ struct iw_cap_totals {
 
 /* A zero stands for the default. */
 struct iw_cap_limits {
-	uint32_t flows; /* most connections and associations followed at once; default 65,536 */
+	uint32_t flows;   /* most connections and associations followed at once; default 65,536 */
 	uint32_t streams; /* most DDP streams over SCTP followed at once; default 65,536 */
 	/* most memory for what one direction keeps ahead of its turn; default 8 MiB */
 	size_t direction_octets;
@@ -469,7 +469,7 @@ void iw_cap_event_print(struct iw_text *t, const struct iw_cap_event *ev);
 
 /* Longest line with its NUL: the Private Data of 512 octets as hex digits and as text of which
  * each octet may need two, and the rest. */
-#define IW_CAP_LINE 8192
+#define IW_CAP_LINE           8192
 /* The same with every field explained. */
 #define IW_CAP_LINE_EXPLAINED (IW_CAP_LINE + IW_CAP_FIELDS_MAX * 400)
 

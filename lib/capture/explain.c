@@ -62,7 +62,7 @@ static void say_key(struct iw_text *t, uint64_t v, const struct iw_cap_event *ev
 {
 	(void)v;
 	iw_text_str(t, ev->mpa.frame.kind == IW_MPA_REQUEST ? "\"MPA ID Req Frame\": a Request"
-							   : "\"MPA ID Rep Frame\": a Reply");
+							    : "\"MPA ID Rep Frame\": a Reply");
 }
 
 static void say_rev(struct iw_text *t, uint64_t v, const struct iw_cap_event *ev)
@@ -131,7 +131,8 @@ static void say_layer(struct iw_text *t, uint64_t v, const struct iw_cap_event *
 
 	iw_text_str(t, v < IW_ARRAY_LEN(text) ? text[v] : "not assigned");
 	if (ev->ddp.term_exchanged)
-		iw_text_fmt(t, "; with the bits in order %u", (uint32_t)ev->ddp.term_exchanged->layer);
+		iw_text_fmt(t, "; with the bits in order %u",
+			    (uint32_t)ev->ddp.term_exchanged->layer);
 }
 
 static void say_etype(struct iw_text *t, uint64_t v, const struct iw_cap_event *ev)
@@ -139,13 +140,14 @@ static void say_etype(struct iw_text *t, uint64_t v, const struct iw_cap_event *
 	(void)v;
 	iw_text_str(t, "of that layer");
 	if (ev->ddp.term_exchanged)
-		iw_text_fmt(t, "; with the bits in order %u", (uint32_t)ev->ddp.term_exchanged->etype);
+		iw_text_fmt(t, "; with the bits in order %u",
+			    (uint32_t)ev->ddp.term_exchanged->etype);
 }
 
 static void say_code(struct iw_text *t, uint64_t v, const struct iw_cap_event *ev)
 {
-	const struct iw_terminate *m =
-		ev->ddp.term_exchanged ? ev->ddp.term_exchanged : ev->ddp.term;
+	const struct iw_terminate *m = ev->ddp.term_exchanged ? ev->ddp.term_exchanged
+							      : ev->ddp.term;
 
 	(void)v;
 	iw_term_print(t, IW_TERM((uint32_t)m->layer, (uint32_t)m->etype, (uint32_t)m->code));
@@ -312,8 +314,8 @@ static uint64_t value_of(const uint8_t *p, const struct def *d)
 }
 
 /* The fields of a header at off, of which len octets lie at p: those that are there whole. */
-static void add_header(struct list *l, const char *name, const struct def *d, size_t n, uint32_t off,
-		       const uint8_t *p, size_t len)
+static void add_header(struct list *l, const char *name, const struct def *d, size_t n,
+		       uint32_t off, const uint8_t *p, size_t len)
 {
 	for (; n--; d++) {
 		struct iw_cap_field *f;
@@ -340,7 +342,8 @@ static void add_header(struct list *l, const char *name, const struct def *d, si
 	}
 }
 
-#define ADD(l, name, table, off, p, len) add_header(l, name, table, IW_ARRAY_LEN(table), off, p, len)
+#define ADD(l, name, table, off, p, len)                                                           \
+	add_header(l, name, table, IW_ARRAY_LEN(table), off, p, len)
 
 /* Octets that are no field: how many, and those captured. */
 static void add_octets(struct list *l, const char *name, const char *clause, uint32_t off,
@@ -643,7 +646,8 @@ bool iw_cap_explain_line(struct iw_cap_explanation *x, struct iw_text *t)
 	if (x->i == x->end) {
 		x->end = fields_of_header(x->field, x->n, x->i);
 		x->row = 0;
-		x->rows = f->octets ? x->field[x->end - 1].off + x->field[x->end - 1].len - f->off : 0;
+		x->rows = f->octets ? x->field[x->end - 1].off + x->field[x->end - 1].len - f->off
+				    : 0;
 	}
 	if (x->row < x->rows) {
 		hex_row(t, f, f->octets + x->row, f->off + x->row,

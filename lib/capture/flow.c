@@ -180,10 +180,9 @@ struct flow *flow_add(struct iw_cap *c, enum iw_cap_over over, const struct iw_c
 		return NULL;
 	if (c->flows >= c->limits.flows)
 		make_room(c);
-	f->pub = (struct iw_cap_flow){ .id = c->next_id++,
-				       .over = over,
-				       .end = { end[0], end[1] },
-				       .initiator = -1 };
+	f->pub = (struct iw_cap_flow){
+		.id = c->next_id++, .over = over, .end = { end[0], end[1] }, .initiator = -1
+	};
 	for (int d = 0; d < 2; d++)
 		iw_list_init(&f->dir[d].queue);
 	f->bucket = bucket_of(c, end);
@@ -201,9 +200,9 @@ void flow_touch(struct iw_cap *c, struct flow *f)
 	bool closed = f->closed || f->reset_told || (f->dir[0].fin_told && f->dir[1].fin_told);
 
 	iw_list_del(&f->link);
-	iw_list_add_tail(&c->lru[closed      ? LRU_CLOSED
+	iw_list_add_tail(&c->lru[closed                  ? LRU_CLOSED
 				 : f->follow || f->assoc ? LRU_IWARP
-					     : LRU_PLAIN],
+							 : LRU_PLAIN],
 			 &f->link);
 }
 

@@ -20,10 +20,9 @@ void walk_start(struct walk *w, bool markers, bool markers_known)
 {
 	struct iw_cap_mark *list = w->list;
 
-	*w = (struct walk){ .markers = markers,
-			    .markers_known = markers_known,
-			    .pos_known = true,
-			    .list = list };
+	*w = (struct walk){
+		.markers = markers, .markers_known = markers_known, .pos_known = true, .list = list
+	};
 	order_start(&w->order);
 }
 

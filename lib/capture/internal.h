@@ -222,12 +222,12 @@ struct way {
 	bool has_adaptation;
 	uint32_t adaptation;
 	bool tsn_known;
-	uint32_t cum;  /* every TSN up to here was captured or given up */
-	uint32_t high; /* the highest one captured */
+	uint32_t cum;                   /* every TSN up to here was captured or given up */
+	uint32_t high;                  /* the highest one captured */
 	uint64_t seen[TSN_WINDOW / 64]; /* a bit for each TSN behind cum, by its low bits */
-	bool lossy;       /* TSNs were given up, or the beginning was not captured */
-	uint32_t losses;  /* how often TSNs were given up */
-	bool foreign_told; /* that there are other PPIDs */
+	bool lossy;                     /* TSNs were given up, or the beginning was not captured */
+	uint32_t losses;                /* how often TSNs were given up */
+	bool foreign_told;              /* that there are other PPIDs */
 	bool acked_known;
 	uint32_t acked; /* the peer has acknowledged up to here */
 	bool hole_watched;
@@ -235,14 +235,14 @@ struct way {
 	uint64_t hole_time_ns;
 	struct iw_list fragments; /* struct held */
 	uint32_t blocks;          /* of the pool, fragments and early messages */
-	uint32_t look_at;         /* the TSN that must be passed before a lost DDP-SSN can be told */
+	uint32_t look_at; /* the TSN that must be passed before a lost DDP-SSN can be told */
 };
 
 /* An SCTP association that carries DDP, or whose INIT says that it may. */
 struct assoc {
 	struct way way[2];
-	bool ddp_told; /* counted among the iWARP flows */
-	bool shut;     /* it ended in good order: nothing is missing */
+	bool ddp_told;          /* counted among the iWARP flows */
+	bool shut;              /* it ended in good order: nothing is missing */
 	struct iw_list streams; /* struct stream, all of this association */
 	struct iw_list waiting; /* those that hold early messages */
 };
@@ -259,8 +259,9 @@ enum session_state {
 struct side {
 	bool known;    /* next is valid */
 	uint16_t next; /* DDP-SSN in turn */
-	uint32_t losses; /* of its way, when the last message was in turn: more since, and next may be lost */
-	bool ended;    /* Session Terminate */
+	uint32_t
+		losses; /* of its way, when the last message was in turn: more since, and next may be lost */
+	bool ended; /* Session Terminate */
 	struct order order;
 	struct iw_list early; /* struct held */
 };
@@ -341,9 +342,9 @@ struct iw_cap {
 	 * offload */
 	struct {
 		const uint8_t *p;
-		size_t len, end;    /* captured of all; of the first packet */
-		size_t missing;     /* octets behind them that were not captured */
-		size_t pos;         /* of the next chunk; 0: the packet is not begun */
+		size_t len, end; /* captured of all; of the first packet */
+		size_t missing;  /* octets behind them that were not captured */
+		size_t pos;      /* of the next chunk; 0: the packet is not begun */
 		enum iw_cap_crc crc;
 		uint8_t head[IW_SCTP_HDR_LEN + IW_SCTP_CHUNK_HDR_LEN + IW_SCTP_INIT_LEN];
 	} pkt;
@@ -351,7 +352,7 @@ struct iw_cap {
 
 	struct iw_cap_event event[EVENTS_MAX];
 	unsigned event_first, events;
-	bool event_out;            /* event[event_first] is with the caller */
+	bool event_out; /* event[event_first] is with the caller */
 	/* what events point to */
 	uint8_t pd[IW_SCTP_SSN_LEN + 2 + IW_SCTP_PD_MAX];
 	struct iw_rreq rreq;

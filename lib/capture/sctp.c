@@ -34,7 +34,8 @@ static bool begins_anew(const struct flow *f, unsigned d, const struct packet *p
 	if (p->len < at || p->data[IW_SCTP_HDR_LEN] != IW_SCTP_INIT ||
 	    !read_init(&in, IW_SCTP_INIT, p->data + at, p->len - at))
 		return false;
-	return f->closed || (f->assoc && f->assoc->way[d].init_seen && f->assoc->way[d].tag != in.tag);
+	return f->closed ||
+	       (f->assoc && f->assoc->way[d].init_seen && f->assoc->way[d].tag != in.tag);
 }
 
 struct flow *sctp_flow(struct iw_cap *c, const struct packet *p, unsigned *from)
@@ -246,7 +247,6 @@ static bool hole_is_lost(struct iw_cap *c, struct flow *f, struct way *w)
 	       (c->now_ns > w->hole_time_ns && c->now_ns - w->hole_time_ns >= HOLE_NS);
 }
 
-
 static void note_ack(struct flow *f, unsigned d, uint32_t cum)
 {
 	struct way *w = &f->assoc->way[1 - d];
@@ -339,24 +339,25 @@ static void check_ppid(struct iw_cap *c, struct flow *f, unsigned d, uint32_t pp
 	w->foreign_told = true;
 	why = tell_error(c, f, d);
 	if (is_ddp)
-		iw_fail(why, IW_E_FORMAT, "sctp: DDP without the adaptation indication of both ends");
+		iw_fail(why, IW_E_FORMAT,
+			"sctp: DDP without the adaptation indication of both ends");
 	else
-		iw_fail(why, IW_E_FORMAT, "sctp: PPID %u in an association for DDP, expected 16 or 17",
-			ppid);
+		iw_fail(why, IW_E_FORMAT,
+			"sctp: PPID %u in an association for DDP, expected 16 or 17", ppid);
 	why->clause = "RFC 5043 5.1";
 }
 
 /* A run of fragments from B to E around h that is whole: its ends; else false. */
 static bool find_run(const struct way *w, struct held *h, struct held **first, struct held **last)
 {
-	for (*first = h; !((*first)->flags & IW_SCTP_DATA_B); ) {
+	for (*first = h; !((*first)->flags & IW_SCTP_DATA_B);) {
 		struct iw_list *l = (*first)->link.prev;
 
 		if (l == &w->fragments || held_of(l)->tsn != (*first)->tsn - 1)
 			return false;
 		*first = held_of(l);
 	}
-	for (*last = h; !((*last)->flags & IW_SCTP_DATA_E); ) {
+	for (*last = h; !((*last)->flags & IW_SCTP_DATA_E);) {
 		struct iw_list *l = (*last)->link.next;
 
 		if (l == &w->fragments || held_of(l)->tsn != (*last)->tsn + 1)
@@ -386,7 +387,8 @@ static void join(struct iw_cap *c, struct flow *f, unsigned d, struct held *firs
 		h = held_of(h->link.next);
 		/* Nothing behind a hole belongs to the front. */
 		if (first->head_len == m.len) {
-			size_t n = IW_MIN((size_t)h->head_len, sizeof(first->head) - first->head_len);
+			size_t n =
+				IW_MIN((size_t)h->head_len, sizeof(first->head) - first->head_len);
 
 			memcpy(first->head + first->head_len, h->head, n);
 			first->head_len = (uint16_t)(first->head_len + n);
@@ -502,7 +504,8 @@ static void on_chunk(struct iw_cap *c, struct flow *f, uint8_t type, uint8_t fla
 	switch (type) {
 	case IW_SCTP_DATA:
 		if (iw_sctp_data_decode(&data, value, value_len) > 0)
-			on_data(c, f, d, flags, &data, len - (IW_SCTP_DATA_HDR_LEN - IW_SCTP_CHUNK_HDR_LEN));
+			on_data(c, f, d, flags, &data,
+				len - (IW_SCTP_DATA_HDR_LEN - IW_SCTP_CHUNK_HDR_LEN));
 		return;
 	case IW_SCTP_SACK:
 	case IW_SCTP_SHUTDOWN:
@@ -585,8 +588,8 @@ static void begin_packet(struct iw_cap *c, struct flow *f)
 	if (f->assoc) {
 		struct iw_fault *why = tell_error(c, f, c->cur_dir);
 
-		iw_fail(why, IW_E_FORMAT, "sctp: checksum %x, expected %x",
-			iw_get_le32(p + CRC_AT), iw_sctp_checksum(p, c->pkt.end));
+		iw_fail(why, IW_E_FORMAT, "sctp: checksum %x, expected %x", iw_get_le32(p + CRC_AT),
+			iw_sctp_checksum(p, c->pkt.end));
 		why->clause = "RFC 9260 6.8";
 	}
 }

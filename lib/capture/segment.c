@@ -105,7 +105,8 @@ static bool lacks_headers(const struct iw_terminate *t)
 	return t->len_absent || (t->d && !t->ddp_hdr_len) || (t->r && !t->has_rreq);
 }
 
-static void decode_terminate(struct iw_cap *c, struct iw_cap_event *ev, const uint8_t *p, size_t len)
+static void decode_terminate(struct iw_cap *c, struct iw_cap_event *ev, const uint8_t *p,
+			     size_t len)
 {
 	struct iw_cap_ddp *e = &ev->ddp;
 	uint8_t turned[IW_RDMAP_TERM_MAX];
@@ -357,7 +358,7 @@ static void note_align(struct iw_cap_align *a, const struct walk *w)
 		return;
 	a->fpdus++;
 	a->offset[IW_MIN(at, IW_ARRAY_LEN(a->offset) - 1)]++;
-	a->segments[IW_MIN(w->segments, (uint32_t)IW_ARRAY_LEN(a->segments)) - 1]++;
+	a->segments[IW_MIN(w->segments - 1, (uint32_t)IW_ARRAY_LEN(a->segments) - 1)]++;
 }
 
 void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,

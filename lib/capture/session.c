@@ -138,7 +138,7 @@ static struct stream *stream_of(struct iw_cap *c, struct flow *f, uint16_t sid)
 /* A message that is in turn: its place in the session, and in the order of its direction. */
 struct turn {
 	bool control;
-	uint16_t fn; /* of a control message */
+	uint16_t fn;                /* of a control message */
 	const struct iw_cap_ddp *e; /* of a segment; NULL: its header was not captured */
 };
 
@@ -168,11 +168,13 @@ static int take_control(struct iw_fault *why, struct stream *st, unsigned d, uin
 	case IW_SCTP_FN_ACCEPT:
 	case IW_SCTP_FN_ENH_ACCEPT:
 		st->state = SESSION_OPEN;
-		return asked || !known ? 0 : illegal(why, "Accept without an Initiate", "RFC 5043 6.2");
+		return asked || !known ? 0
+				       : illegal(why, "Accept without an Initiate", "RFC 5043 6.2");
 	case IW_SCTP_FN_REJECT:
 	case IW_SCTP_FN_ENH_REJECT:
 		st->state = SESSION_CLOSED;
-		return asked || !known ? 0 : illegal(why, "Reject without an Initiate", "RFC 5043 6.3");
+		return asked || !known ? 0
+				       : illegal(why, "Reject without an Initiate", "RFC 5043 6.3");
 	case IW_SCTP_FN_TERMINATE:
 		if (known && (st->state == SESSION_NONE || side->ended))
 			return illegal(why, "Terminate without a session", "RFC 5043 6.2");
@@ -192,7 +194,8 @@ static int take_segment(struct iw_fault *why, struct stream *st, unsigned d,
 	int err = 0;
 
 	if (side->ended)
-		return illegal(why, "a segment behind the Terminate of its session", "RFC 5043 6.2");
+		return illegal(why, "a segment behind the Terminate of its session",
+			       "RFC 5043 6.2");
 	switch (st->state) {
 	case SESSION_NONE:
 	case SESSION_CLOSED:

@@ -25,7 +25,7 @@ struct iw_cap_source {
 #define SNAPLEN_DEFAULT 262144
 #define BUFFER_DEFAULT  (16 << 20)
 /* How long the kernel may gather frames before it hands them over. */
-#define GATHER_MS 100
+#define GATHER_MS       100
 
 /* The capture's link type as ours; false: we know nothing of it. */
 static bool link_of(int dlt, enum iw_cap_link *out)
@@ -136,8 +136,7 @@ static int set_filter(struct iw_cap_source *s, const char *filter, struct iw_fau
 	int err = 0;
 
 	if (pcap_compile(s->pcap, &program, filter, 1, PCAP_NETMASK_UNKNOWN) < 0)
-		return iw_fail(why, IW_E_INVAL, "filter \"%s\": %s", filter,
-			       pcap_geterr(s->pcap));
+		return iw_fail(why, IW_E_INVAL, "filter \"%s\": %s", filter, pcap_geterr(s->pcap));
 	if (pcap_setfilter(s->pcap, &program) < 0)
 		err = iw_fail(why, IW_E_OS, "filter \"%s\": %s", filter, pcap_geterr(s->pcap));
 	pcap_freecode(&program);

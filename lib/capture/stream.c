@@ -281,8 +281,7 @@ static bool step_queue(struct iw_cap *c, struct flow *f, unsigned d, struct piec
 		return true;
 	}
 	if (in < p->len) {
-		struct run r = { p->data + in, p->len - in, p->time_ns, p->frame,
-				 p->off + in };
+		struct run r = { p->data + in, p->len - in, p->time_ns, p->frame, p->off + in };
 
 		consume(c, f, d, &r);
 		return true;

@@ -119,9 +119,7 @@ static void a_segment_tells_verdicts_and_departures(void **state)
 		"RDMA Write L STag 0x0000beef TO 0x10, length 5, crc bad (0x00000001, expected 0x00000002), 3 markers good, "
 		"not aligned [pad-not-zero] [reserved-not-zero]");
 	ev.deviations = 0;
-	*e = (struct iw_cap_ddp){
-		.segment_len = 3, .crc = IW_CAP_CRC_ABSENT, .missing = 9
-	};
+	*e = (struct iw_cap_ddp){ .segment_len = 3, .crc = IW_CAP_CRC_ABSENT, .missing = 9 };
 	assert_string_equal(line(&ev),
 			    "FPDU with ULPDU_Length 3, crc absent, 9 octets not captured");
 }

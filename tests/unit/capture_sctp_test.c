@@ -433,7 +433,8 @@ static void a_lost_chunk_is_told_when_the_peer_goes_on_without_it(void **state)
 		say_sack(&m, 1);
 	assert_int_equal(count_sctp(&m, IW_CAP_SCTP_LOSS), 1);
 	for (size_t i = 0; i < m.n; i++) {
-		if (m.told[i].ev.kind == IW_CAP_SCTP && m.told[i].ev.sctp.kind == IW_CAP_SCTP_LOSS) {
+		if (m.told[i].ev.kind == IW_CAP_SCTP &&
+		    m.told[i].ev.sctp.kind == IW_CAP_SCTP_LOSS) {
 			assert_int_equal(m.told[i].ev.sctp.chunks, 3);
 			assert_true(m.told[i].ev.sctp.tsn == m.tsn[0] - 4);
 			assert_int_equal(m.told[i].ev.sctp.why, IW_CAP_WHY_GAP);
@@ -558,10 +559,9 @@ static void ordered_chunks_are_named(void **state)
 
 static void what_waits_is_bounded(void **state)
 {
-	static const struct iw_cap_limits limits = { .direction_octets = 32 << 10,
-						     .total_octets = 64 << 10,
-						     .streams = 100,
-						     .flows = 8 };
+	static const struct iw_cap_limits limits = {
+		.direction_octets = 32 << 10, .total_octets = 64 << 10, .streams = 100, .flows = 8
+	};
 	size_t bytes = 0;
 	struct maker m;
 
@@ -616,7 +616,8 @@ int main(void)
 		cmocka_unit_test(ddp_without_the_indication_of_both_is_an_error),
 		cmocka_unit_test(other_associations_cost_a_flow_and_say_nothing),
 		cmocka_unit_test(streams_that_differ_are_named),
-		cmocka_unit_test(packets_from_another_address_belong_to_the_association_of_their_tag),
+		cmocka_unit_test(
+			packets_from_another_address_belong_to_the_association_of_their_tag),
 		cmocka_unit_test(an_association_begun_before_the_capture_is_read_too),
 		cmocka_unit_test(an_init_behind_the_end_begins_another_association),
 		cmocka_unit_test(an_abort_tells_its_first_cause),

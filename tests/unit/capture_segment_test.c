@@ -369,8 +369,8 @@ static void a_terminate_as_rfc_5040_has_it_is_read_so(void **state)
 	assert_true(n > 0);
 	say_terminate(&t, payload, (size_t)n);
 	assert_null(last_ddp(&t)->term_exchanged);
-	assert_int_equal(last_told_ddp(&t)->ev.deviations & (IW_CAP_DEV_TERM_BITS | IW_CAP_DEV_TERM_LEN),
-			 0);
+	assert_int_equal(
+		last_told_ddp(&t)->ev.deviations & (IW_CAP_DEV_TERM_BITS | IW_CAP_DEV_TERM_LEN), 0);
 	assert_int_equal(last_told_ddp(&t)->term.code, 1);
 	assert_int_equal(last_told_ddp(&t)->term.ddp_len, 22);
 	end(&t);

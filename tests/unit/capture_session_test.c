@@ -13,7 +13,16 @@
 
 #define STREAM 5
 
-enum { INITIATE = 1, ACCEPT, REJECT, TERMINATE, ENH_INITIATE, ENH_ACCEPT, ENH_REJECT, SEGMENT = 100 };
+enum {
+	INITIATE = 1,
+	ACCEPT,
+	REJECT,
+	TERMINATE,
+	ENH_INITIATE,
+	ENH_ACCEPT,
+	ENH_REJECT,
+	SEGMENT = 100
+};
 
 struct step {
 	uint8_t from;
@@ -77,7 +86,8 @@ static void play(struct maker *m, const struct step *s)
 
 	if (s->what == SEGMENT)
 		/* tagged, since what comes too early would have an MSN of its own */
-		say_segment(m, s->from, STREAM, s->ssn, segment, make_write(segment, 1, 0, true, 9));
+		say_segment(m, s->from, STREAM, s->ssn, segment,
+			    make_write(segment, 1, 0, true, 9));
 	else
 		say_control(m, s->from, STREAM, s->ssn, s->what, enhanced,
 			    s->what == ENH_INITIATE || s->what == ENH_ACCEPT ? 4 : 0);
@@ -134,7 +144,9 @@ static void msn_and_mo_are_judged_in_the_order_of_the_ddp_ssn(void **state)
 		uint16_t ssn;
 		uint32_t msn, mo;
 		bool last;
-	} good[] = { { 2, 1, 10, false }, { 4, 2, 0, true }, { 3, 1, 20, true }, { 1, 1, 0, false } };
+	} good[] = {
+		{ 2, 1, 10, false }, { 4, 2, 0, true }, { 3, 1, 20, true }, { 1, 1, 0, false }
+	};
 	uint8_t segment[64];
 	struct maker m;
 
@@ -265,7 +277,8 @@ int main(void)
 		cmocka_unit_test(streams_do_not_mix),
 		cmocka_unit_test(enhanced_data_stand_in_front_of_the_private_data),
 		cmocka_unit_test(private_data_have_their_bounds),
-		cmocka_unit_test(a_ddp_ssn_that_never_came_is_an_error_of_an_association_seen_whole),
+		cmocka_unit_test(
+			a_ddp_ssn_that_never_came_is_an_error_of_an_association_seen_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
