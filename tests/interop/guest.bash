@@ -18,6 +18,9 @@
 #   HOST_IP HOST_IP6 GUEST_IP GUEST_IP6
 
 PEER_VM=$IW_TOP/scripts/peer-vm
+# An emulated machine on a busy one: what is awaited comes, but it may take its time.
+IW_TIMEOUT=60
+IW_READY_TIMEOUT=60
 
 require_guest() {
     local why rc=0
@@ -74,7 +77,7 @@ guest_kill() {
 }
 
 guest_does() {
-    "$PEER_VM" run -t 10 "$@" >/dev/null 2>&1 3>&-
+    "$PEER_VM" run -t 30 "$@" >/dev/null 2>&1 3>&-
 }
 
 # Without a sleep between, each look would keep the guest busy.
@@ -86,7 +89,7 @@ guest_is_well() {
     local said
 
     # A program that crashes is a line with `traps:` or `segfault`; that is no fault of the kernel.
-    said=$("$PEER_VM" run -t 10 dmesg 3>&- | grep -v 'traps: ' |
+    said=$("$PEER_VM" run -t 30 dmesg 3>&- | grep -v 'traps: ' |
         grep -E 'kernel BUG|BUG:|Oops|WARNING:|Call Trace|general protection' || true)
     [ -z "$said" ] || fail_with "the guest's kernel complains:" "$said"
 }

@@ -14,7 +14,6 @@ load ../bats/helpers
 load guest
 
 : "${IW_ROUNDS:=100}"
-IW_TIMEOUT=60
 
 setup_file() {
     guest_up --mtu 9000

@@ -59,9 +59,9 @@ teardown_file() {
     "$PEER_VM" run sleep 4712 3>&- &
     local caller=$!
 
-    wait_until 10 guest_does pgrep -f 'sleep 4712'
+    wait_until 30 guest_does pgrep -f 'sleep 4712'
     kill -KILL $caller
-    wait_until 10 guest_does sh -c '! pgrep -f "[s]leep 4712"'
+    wait_until 30 guest_does sh -c '! pgrep -f "[s]leep 4712"'
     # And the port that it used works for the next ones.
     for _ in 1 2 3 4 5 6 7 8 9; do
         run_guest true
@@ -88,7 +88,7 @@ teardown_file() {
     run_here "$PEER_VM" run -b sh -c 'echo begun; sleep 1; echo done; echo end >&2; exit 5'
     assert_status 0
     job=$output
-    wait_until 10 guest_does grep -q begun "/run/jobs/$job/out"
+    wait_until 30 guest_does grep -q begun "/run/jobs/$job/out"
     run_here "$PEER_VM" show "$job"
     assert_status 0
     assert_output_is begun
@@ -192,7 +192,7 @@ teardown_file() {
     run_guest checksctp
     assert_status 0
     guest_job sctp_test -H "$GUEST_IP" -P 5001 -l
-    wait_until 10 guest_does grep -q 5001 /proc/net/sctp/eps
+    wait_until 30 guest_does grep -q 5001 /proc/net/sctp/eps
     run_guest sctp_test -H "$GUEST_IP" -P 5002 -h "$GUEST_IP" -p 5001 -s -c 1 -x 3
     assert_status 0
     guest_kill
@@ -231,7 +231,7 @@ request_of() {
     rm -f "$told"
     IW_MAY_END=1 serve_beside socat -u "TCP-LISTEN:$port,bind=$HOST_IP,reuseaddr" "OPEN:$told,creat"
     "$PEER_VM" run -b rping -c -a "$HOST_IP" -p "$port" -C 1 >"$BATS_TEST_TMPDIR/job" 3>&-
-    wait_until 10 has_octets "$told" 20
+    wait_until 30 has_octets "$told" 20
     # A client that is killed while it waits for its Reply waits on; one that was refused hangs in its own clean-up.
     serve_end >/dev/null 2>&1
     "$PEER_VM" kill "$(cat "$BATS_TEST_TMPDIR/job")" KILL >/dev/null 2>&1 3>&- || true
@@ -268,8 +268,8 @@ has_octets() {
     assert_stderr_has 'several guests are up'
 
     kill $owner
-    wait_until 10 iw_gone "$pid"
-    wait_until 10 [ ! -e "$state" ]
+    wait_until 30 iw_gone "$pid"
+    wait_until 30 [ ! -e "$state" ]
     [ ! -e "/run/netns/iw-vm-$second" ] || fail_with 'the namespace is left'
     run_here "$PEER_VM" run -n "$second" true
     assert_status 4
@@ -298,7 +298,7 @@ has_octets() {
 
     keeper=$(cut -d ' ' -f 1 "$state/supervisor")
     kill -KILL "$keeper"
-    wait_until 10 process_over "$pid"
+    wait_until 30 process_over "$pid"
     run_here "$PEER_VM" list
     assert_output_lacks "$name"
     [ ! -e "$state" ] || fail_with "the folder is left: $state"
