@@ -143,7 +143,7 @@ void iw_conn_free(struct iw_conn *c);
 enum iw_conn_state iw_conn_state(const struct iw_conn *c);
 /* Over SCTP the same struct tells of the session: rev 2 when it is enhanced, CRC on, no markers. */
 const struct iw_mpa_params *iw_conn_params(const struct iw_conn *c);
-/* The driver marks it as it likes (iw_dss_set_owner). NULL: over TCP. */
+/* The driver marks it as it likes (iw_dss_set_owner). NULL: over TCP, or closed. */
 struct iw_dss *iw_conn_session(const struct iw_conn *c);
 size_t iw_conn_mulpdu(const struct iw_conn *c);
 /* Initiator: the form of RTR that it sends first, one of enum iw_mpa_rtr; responder: the set agreed

@@ -13,8 +13,9 @@
 #define SETUP_NS IW_SEC(10)
 
 struct over_sctp {
-	struct iw_dss *session;
+	struct iw_dss *session; /* NULL: closed */
 	struct iw_sctpmap *assoc;
+	size_t mulpdu; /* as it was when it was asked for last */
 	struct iw_mpa_params params;
 	uint64_t setup_at; /* initiator: an answer is expected by then */
 	bool refused;      /* the peer's layer did not want the session */
@@ -173,7 +174,11 @@ static const struct iw_mpa_params *params(const struct iw_conn *c)
 
 static size_t mulpdu(const struct iw_conn *c)
 {
-	return iw_sctpmap_mulpdu(c->sctp->assoc);
+	struct over_sctp *o = c->sctp;
+
+	if (o->session != NULL)
+		o->mulpdu = iw_sctpmap_mulpdu(o->assoc);
+	return o->mulpdu;
 }
 
 static bool has_batch(const struct iw_conn *c)
@@ -188,11 +193,13 @@ static void drop_batch(struct iw_conn *c)
 		iw_rdmap_hold(c->rdmap, false);
 }
 
-/* The peer learns of it at once, not when the connection is freed. */
+/* The rest of the session's life is the association's affair, which may end before the connection is
+ * freed. */
 static void closed(struct iw_conn *c)
 {
 	drop_batch(c);
-	iw_dss_terminate(c->sctp->session);
+	iw_dss_release(c->sctp->session);
+	c->sctp->session = NULL;
 }
 
 static const char *stalled(const struct iw_conn *c)
@@ -297,9 +304,8 @@ void iw_conn_arrived(struct iw_conn *c, uint64_t now)
 	struct iw_dss_unit u;
 
 	c->last_rx = now;
-	while (iw_dss_next(c->sctp->session, &u))
-		if (c->state != IW_CONN_CLOSED)
-			take_unit(c, &u, now);
+	while (c->sctp->session != NULL && iw_dss_next(c->sctp->session, &u))
+		take_unit(c, &u, now);
 }
 
 void iw_conn_acked(struct iw_conn *c, uint64_t now)

@@ -4,6 +4,7 @@
 #define IW_LLP_INTERNAL_H
 
 #include "llp/llp.h"
+#include "llp/port.h"
 
 extern const struct iw_llp_ops iw_llp_tcp_ops;
 extern const struct iw_llp_ops iw_llp_sctp_ops, iw_llp_udp_ops, iw_llp_raw_ops, iw_llp_xdp_ops;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "llp/internal.h"
+#include "llp/port.h"
 #include "util/num.h"
 #include "util/text.h"
 
@@ -19,6 +20,17 @@ const struct iw_llp_ops *iw_llp_find(const char *name)
 	for (size_t i = 0; i < IW_ARRAY_LEN(transports); i++)
 		if (strcmp(transports[i]->name, name) == 0)
 			return transports[i];
+	return NULL;
+}
+
+/* Message transports. */
+static const struct iw_port_ops *const ports[] = { NULL };
+
+const struct iw_port_ops *iw_port_find(const char *name)
+{
+	for (size_t i = 0; ports[i]; i++)
+		if (strcmp(ports[i]->name, name) == 0)
+			return ports[i];
 	return NULL;
 }
 

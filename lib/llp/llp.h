@@ -50,6 +50,8 @@ struct iw_llp_cfg {
 	uint32_t sndbuf, rcvbuf; /* 0: the system's */
 	uint32_t backlog;
 	bool listen;
+	/* Message transports: */
+	uint16_t streams, udp_port;
 };
 
 /* How a connection is doing, as far as its transport can tell. */

@@ -2,6 +2,7 @@
 /* A listener in the loop. */
 #include "loop/loop.h"
 
+#include <string.h>
 #include <sys/epoll.h>
 
 #include "loop/internal.h"
@@ -41,6 +42,9 @@ void iw_gate_timer(struct iw_gate *g)
 
 void iw_gate_rest(struct iw_gate *g)
 {
+	/* What a port's gate has too much of is refused, not left waiting. */
+	if (g->dock)
+		return;
 	set_watched(g, false);
 	iw_loop_set_timer(g->loop, &g->watch, iw_os_now() + REST_NS);
 }
@@ -60,6 +64,7 @@ int iw_gate_new(struct iw_gate **out, struct iw_loop *l, struct iw_llp *llp, voi
 	g->llp = llp;
 	g->owner = owner;
 	iw_list_init(&g->news);
+	iw_list_init(&g->asked);
 	l->gates++;
 	err = iw_loop_add_timer(l, &g->watch, FAR_AWAY, why);
 	if (!err)
@@ -73,12 +78,62 @@ int iw_gate_new(struct iw_gate **out, struct iw_loop *l, struct iw_llp *llp, voi
 	return 0;
 }
 
+int iw_gate_new_port(struct iw_gate **out, struct iw_loop *l, struct iw_port *port,
+		     const struct iw_sctpmap_cfg *cfg, void *owner, struct iw_fault *why)
+{
+	struct iw_gate *g = iw_mem_alloc(l->mem, sizeof(*g));
+	int err;
+
+	if (!g) {
+		port->ops->close(port);
+		return iw_fail(why, IW_E_NOMEM, "loop: no memory for a listener");
+	}
+	g->watch.kind = WATCH_GATE;
+	g->loop = l;
+	g->owner = owner;
+	g->map_cfg = *cfg;
+	g->face = (struct iw_llp){
+		.ops = iw_llp_find(port->ops->name),
+		.fd = -1,
+		.local_port = port->local_port,
+	};
+	memcpy(g->face.local, port->local, sizeof(g->face.local));
+	g->llp = &g->face;
+	iw_list_init(&g->news);
+	iw_list_init(&g->asked);
+	err = iw_dock_new(&g->dock, l, port, why);
+	if (err) {
+		iw_mem_free(l->mem, g, sizeof(*g));
+		return err;
+	}
+	g->dock->gate = g;
+	l->gates++;
+	*out = g;
+	return 0;
+}
+
+/* Connections that were accepted keep the port; sessions that nobody has taken on are refused. */
+static void leave_dock(struct iw_gate *g)
+{
+	struct iw_trunk *t;
+	struct iw_dss *s;
+
+	while (iw_gate_next_session(g, &t, &s))
+		iw_dss_release(s);
+	g->dock->gate = NULL;
+	iw_dock_mark(g->dock);
+}
+
 void iw_gate_free(struct iw_gate *g)
 {
 	if (!g)
 		return;
-	g->llp->ops->close(g->llp, true);
-	iw_heap_del(&g->loop->timers, &g->watch.timer);
+	if (g->dock)
+		leave_dock(g);
+	else
+		g->llp->ops->close(g->llp, true);
+	if (!g->dock)
+		iw_heap_del(&g->loop->timers, &g->watch.timer);
 	iw_list_del(&g->news);
 	g->loop->gates--;
 	iw_mem_free(g->loop->mem, g, sizeof(*g));
@@ -95,7 +150,8 @@ int iw_gate_accept(struct iw_gate *g, struct iw_llp **out, struct iw_fault *why)
 
 void iw_gate_go_on(struct iw_gate *g)
 {
-	iw_gate_timer(g);
+	if (!g->dock)
+		iw_gate_timer(g);
 }
 
 void *iw_gate_owner(const struct iw_gate *g)

@@ -7,11 +7,12 @@
 
 #include <sys/epoll.h>
 
+#include "llp/port.h"
 #include "util/heap.h"
 #include "util/list.h"
 #include "util/num.h"
 
-enum watch_kind { WATCH_LINK, WATCH_GATE, WATCH_WAKE, WATCH_KICK, WATCH_TIMER };
+enum watch_kind { WATCH_LINK, WATCH_GATE, WATCH_DOCK, WATCH_WAKE, WATCH_KICK, WATCH_TIMER };
 
 /*
  * What epoll hands back for a descriptor, and the deadline that may belong to it: both lead to
@@ -28,6 +29,7 @@ struct iw_loop {
 	struct iw_heap timers;
 	struct iw_list kicked; /* links to be served at the next flush */
 	struct iw_list news, gate_news;
+	struct iw_list docks, dirty; /* ports; those with something to send, perhaps */
 	struct iw_pool txbufs, spill;
 	uint8_t *scratch;
 	unsigned links, gates;
@@ -49,12 +51,46 @@ struct iw_loop {
 	bool kick_rings;
 };
 
+/* A port of a message transport in the loop. */
+struct iw_dock {
+	struct watch watch;
+	struct iw_loop *loop;
+	struct iw_port *port;
+	struct iw_gate *gate; /* that listens on it; NULL: none, or no more */
+	struct iw_list all, dirty, trunks;
+	uint32_t armed;
+	bool blocked;        /* the socket takes no more */
+	uint64_t rest_until; /* out of memory; 0: no */
+};
+
+/* An association on it. */
+struct iw_trunk {
+	struct iw_dock *dock;
+	struct iw_list all;
+	struct iw_assoc *assoc; /* NULL: gone */
+	struct iw_sctpmap *map;
+	struct iw_list links;   /* its connections */
+	struct iw_list asked;   /* sessions that nobody has taken on yet */
+	struct iw_list waiting; /* links with messages that it did not take */
+	bool active, blocked, leaving;
+	struct iw_llp face; /* what its links show of their transport */
+};
+
+/* A session that the peer wants, at the gate. */
+struct asked {
+	struct iw_list of_trunk, of_gate;
+	struct iw_trunk *trunk;
+	struct iw_dss *session;
+};
+
 struct iw_link {
 	struct watch watch;
 	struct iw_loop *loop;
 	struct iw_llp *llp;
 	struct iw_conn *conn;
 	void *owner;
+	struct iw_trunk *trunk; /* over messages; then llp is its face */
+	struct iw_list on_trunk, waiting;
 	struct iw_list kicked, news;
 	uint32_t armed; /* epoll events watched for */
 	bool watched;   /* the descriptor is in the epoll set */
@@ -73,10 +109,14 @@ struct iw_link {
 struct iw_gate {
 	struct watch watch;
 	struct iw_loop *loop;
-	struct iw_llp *llp;
+	struct iw_llp *llp;   /* over messages: a face of the port */
+	struct iw_dock *dock; /* NULL: over a stream */
+	struct iw_sctpmap_cfg map_cfg;
+	struct iw_list asked;
 	void *owner;
 	struct iw_list news;
 	bool watched;
+	struct iw_llp face;
 };
 
 /* loop.c */
@@ -113,6 +153,22 @@ bool iw_link_can_wait(const struct iw_link *k);
 void iw_link_ready(struct iw_link *k, uint32_t events, uint64_t now);
 void iw_link_serve(struct iw_link *k, uint64_t now); /* kicked */
 void iw_link_timer(struct iw_link *k, uint64_t now);
+
+/* dock.c */
+IW_MUST_CHECK int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port,
+			      struct iw_fault *why);
+/* With its trunks, which have no links any more; their peers are told. */
+void iw_dock_free(struct iw_dock *d);
+void iw_dock_ready(struct iw_dock *d, uint32_t events, uint64_t now);
+void iw_dock_timer(struct iw_dock *d, uint64_t now);
+/* What is to go from ports goes; those that nobody needs any more go too. */
+void iw_dock_flush_all(struct iw_loop *l, uint64_t now);
+void iw_dock_mark(struct iw_dock *d);
+void iw_trunk_free(struct iw_trunk *t);
+void iw_trunk_add(struct iw_trunk *t, struct iw_link *k);
+void iw_trunk_remove(struct iw_link *k);
+void iw_trunk_serve(struct iw_link *k, uint64_t now);
+void iw_trunk_facts(const struct iw_trunk *t, struct iw_llp_facts *out);
 
 /* gate.c */
 void iw_gate_ready(struct iw_gate *g);

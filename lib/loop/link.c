@@ -426,13 +426,31 @@ int iw_link_wait(struct iw_link *k, uint64_t now)
 
 void iw_link_serve(struct iw_link *k, uint64_t now)
 {
+	if (k->trunk) {
+		iw_trunk_serve(k, now);
+		look_at_clock(k, now);
+		iw_loop_note(&k->loop->news, &k->news);
+		return;
+	}
 	if (!over(k))
 		pump(k, now);
 	settle(k, 0, now);
 }
 
+static void timer_on_trunk(struct iw_link *k, uint64_t now)
+{
+	if (!over(k) && now >= iw_conn_deadline(k->conn))
+		iw_conn_timeout(k->conn, now);
+	iw_loop_set_timer(k->loop, &k->watch, deadline(k, now));
+	iw_link_serve(k, now);
+}
+
 void iw_link_timer(struct iw_link *k, uint64_t now)
 {
+	if (k->trunk) {
+		timer_on_trunk(k, now);
+		return;
+	}
 	if (!over(k)) {
 		if (now >= k->rest_until)
 			k->rest_until = 0;
@@ -491,12 +509,52 @@ int iw_link_new(struct iw_link **out, struct iw_loop *l, struct iw_llp *llp, str
 	return 0;
 }
 
+int iw_link_on(struct iw_link **out, struct iw_trunk *t, struct iw_conn *conn, void *owner,
+	       struct iw_fault *why)
+{
+	struct iw_loop *l = t->dock->loop;
+	struct iw_link *k = iw_mem_alloc(l->mem, sizeof(*k));
+	int err;
+
+	if (!k)
+		return iw_fail(why, IW_E_NOMEM, "loop: no memory for a connection");
+	k->watch.kind = WATCH_LINK;
+	k->loop = l;
+	k->conn = conn;
+	k->owner = owner;
+	k->attempt_at = IW_TIME_NEVER;
+	iw_list_init(&k->kicked);
+	iw_list_init(&k->news);
+	iw_list_init(&k->waiting);
+	iw_loop_cool_down(l);
+	err = iw_loop_add_timer(l, &k->watch, deadline(k, iw_os_now()), why);
+	if (err) {
+		iw_mem_free(l->mem, k, sizeof(*k));
+		return err;
+	}
+	l->links++;
+	iw_trunk_add(t, k);
+	/* What the peer has said meanwhile. */
+	iw_conn_arrived(conn, iw_os_now());
+	iw_link_kick(k);
+	*out = k;
+	return 0;
+}
+
+struct iw_trunk *iw_link_trunk(const struct iw_link *k)
+{
+	return k->trunk;
+}
+
 void iw_link_free(struct iw_link *k, bool abort)
 {
 	if (!k)
 		return;
 	/* Closing takes the descriptor out of the epoll set. */
-	k->llp->ops->close(k->llp, abort);
+	if (k->trunk)
+		iw_trunk_remove(k);
+	else
+		k->llp->ops->close(k->llp, abort);
 	iw_heap_del(&k->loop->timers, &k->watch.timer);
 	iw_list_del(&k->kicked);
 	iw_list_del(&k->news);
@@ -537,7 +595,9 @@ bool iw_link_connecting(const struct iw_link *k)
 void iw_link_facts(const struct iw_link *k, struct iw_llp_facts *out)
 {
 	*out = (struct iw_llp_facts){ 0 };
-	if (!k->connecting && k->llp->ops->facts)
+	if (k->trunk)
+		iw_trunk_facts(k->trunk, out);
+	else if (!k->connecting && k->llp->ops->facts)
 		k->llp->ops->facts(k->llp, out);
 }
 

@@ -43,6 +43,8 @@ int iw_loop_new(struct iw_loop **out, const struct iw_mem *mem, struct iw_fault 
 	iw_list_init(&l->kicked);
 	iw_list_init(&l->news);
 	iw_list_init(&l->gate_news);
+	iw_list_init(&l->docks);
+	iw_list_init(&l->dirty);
 	iw_heap_init(&l->timers, mem);
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (l->epoll < 0) {
@@ -80,6 +82,8 @@ void iw_loop_free(struct iw_loop *l)
 {
 	if (!l)
 		return;
+	while (iw_list_first(&l->docks))
+		iw_dock_free(iw_container_of(iw_list_first(&l->docks), struct iw_dock, all));
 	iw_pool_fini(&l->txbufs);
 	iw_pool_fini(&l->spill);
 	iw_mem_free(l->mem, l->scratch, IW_LOOP_SCRATCH);
@@ -189,8 +193,11 @@ void iw_loop_flush(struct iw_loop *l)
 	struct iw_list *n, batch;
 
 	l->flushed_at = 0;
-	if (iw_list_empty(&l->kicked))
+	if (iw_list_empty(&l->kicked)) {
+		if (iw_unlikely(!iw_list_empty(&l->dirty)))
+			iw_dock_flush_all(l, iw_os_now());
 		return;
+	}
 	l->flushed_at = iw_os_now();
 	/*
 	 * The links of this turn: one that is kicked again, because its budget was not enough, has
@@ -204,6 +211,8 @@ void iw_loop_flush(struct iw_loop *l)
 		iw_list_del(n);
 		iw_link_serve(iw_container_of(n, struct iw_link, kicked), l->flushed_at);
 	}
+	if (iw_unlikely(!iw_list_empty(&l->dirty)))
+		iw_dock_flush_all(l, l->flushed_at);
 	if (l->kick_rings && iw_list_empty(&l->kicked)) {
 		iw_loop_drain(l->kick_fd);
 		l->kick_rings = false;
@@ -215,7 +224,8 @@ static uint64_t wait_end(const struct iw_loop *l, uint64_t until)
 {
 	const struct iw_timer *first = iw_heap_first(&l->timers);
 
-	if (!iw_list_empty(&l->kicked) || !iw_list_empty(&l->news) || !iw_list_empty(&l->gate_news))
+	if (!iw_list_empty(&l->kicked) || !iw_list_empty(&l->news) ||
+	    !iw_list_empty(&l->gate_news) || !iw_list_empty(&l->dirty))
 		return 0;
 	return first && first->at < until ? first->at : until;
 }
@@ -266,6 +276,8 @@ static bool fire_timers(struct iw_loop *l, uint64_t now)
 		/* Both move it beyond now. */
 		if (w->kind == WATCH_GATE)
 			iw_gate_timer(iw_container_of(w, struct iw_gate, watch));
+		else if (w->kind == WATCH_DOCK)
+			iw_dock_timer(iw_container_of(w, struct iw_dock, watch), now);
 		else
 			iw_link_timer(iw_container_of(w, struct iw_link, watch), now);
 		fired = true;
@@ -284,6 +296,9 @@ static int serve(struct iw_loop *l, const struct epoll_event *ev, uint64_t now)
 		return 0;
 	case WATCH_GATE:
 		iw_gate_ready(iw_container_of(w, struct iw_gate, watch));
+		return 0;
+	case WATCH_DOCK:
+		iw_dock_ready(iw_container_of(w, struct iw_dock, watch), ev->events, now);
 		return 0;
 	case WATCH_WAKE:
 		return IW_LOOP_WOKEN;
@@ -392,6 +407,9 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 			ret |= serve(l, &ev[i], now);
 		if (fire_timers(l, now))
 			early = false;
+		/* What arrived is acknowledged, what waited for room goes. */
+		if (iw_unlikely(!iw_list_empty(&l->dirty)))
+			iw_dock_flush_all(l, now);
 	} while (early);
 	return ret;
 }

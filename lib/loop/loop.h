@@ -25,12 +25,14 @@
 
 #include "conn/conn.h"
 #include "llp/llp.h"
+#include "llp/port.h"
 #include "util/mem.h"
 #include "util/pool.h"
 
 struct iw_loop;
-struct iw_link; /* a connection in the loop: a conn on its transport */
-struct iw_gate; /* a listener in the loop */
+struct iw_link;  /* a connection in the loop: a conn on its transport */
+struct iw_trunk; /* an association in the loop, which carries connections */
+struct iw_gate;  /* a listener in the loop */
 
 /*
  * Octets that one read takes at most; the memory is shared by all connections of a loop. More of it
@@ -93,7 +95,34 @@ void iw_link_facts(const struct iw_link *k, struct iw_llp_facts *out);
 /* As iw_llp_ops.set_cc; IW_E_NOTSUP where the transport lets nobody choose. */
 IW_MUST_CHECK int iw_link_set_cc(struct iw_link *k, const char *name, struct iw_fault *why);
 
+/* ---------------------------------------------------------------- associations */
+
+/*
+ * Begins an association from port, which becomes the loop's own (on failure too). It ends when no
+ * connection is left on it, and until one was put on it the loop must not run. Errors of the port's
+ * connect, IW_E_NOMEM, IW_E_OS.
+ */
+IW_MUST_CHECK int iw_trunk_connect(struct iw_trunk **out, struct iw_loop *l, struct iw_port *port,
+				   const struct iw_sctpmap_cfg *cfg, struct iw_fault *why);
+/* For the conn that is to be put on it. */
+struct iw_sctpmap *iw_trunk_map(struct iw_trunk *t);
+/* Puts a connection on it; conn and owner as with iw_link_new. IW_E_NOMEM, and then conn is the
+ * caller's. */
+IW_MUST_CHECK int iw_link_on(struct iw_link **out, struct iw_trunk *t, struct iw_conn *conn,
+			     void *owner, struct iw_fault *why);
+/* The association of a link; NULL: it has a transport of its own. */
+struct iw_trunk *iw_link_trunk(const struct iw_link *k);
+
 /* ---------------------------------------------------------------- gates */
+
+/* Puts a listening port into the loop, which becomes the gate's own (on failure too); cfg is for each
+ * association that comes. */
+IW_MUST_CHECK int iw_gate_new_port(struct iw_gate **out, struct iw_loop *l, struct iw_port *port,
+				   const struct iw_sctpmap_cfg *cfg, void *owner,
+				   struct iw_fault *why);
+/* The next session that a peer wants, whose IW_DSS_REQUEST was not taken yet; release it or have a
+ * conn made of it at once. False: none. */
+bool iw_gate_next_session(struct iw_gate *g, struct iw_trunk **trunk, struct iw_dss **session);
 
 /* Puts a listener into the loop; llp becomes the gate's own (on failure too). */
 IW_MUST_CHECK int iw_gate_new(struct iw_gate **out, struct iw_loop *l, struct iw_llp *llp,

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #define READS     16 /* IRD and ORD where nothing is said */
+#define STREAMS   1000
+#define UDP_PORT  9899 /* sctp-tunneling (RFC 6951 5.1) */
 #define ALL_FORMS (IW_RTR_SEND | IW_RTR_WRITE | IW_RTR_READ)
 
 int iw_verbs_take(void *to, size_t cap, const void *from, size_t size, const char *what,
@@ -118,5 +120,25 @@ void iw_verbs_llp_cfg(struct iw_llp_cfg *out, const struct iw_conn_param *param,
 		.rcvbuf = param->rcvbuf,
 		.backlog = param->backlog,
 		.listen = listen,
+		.streams = param->streams ? param->streams : STREAMS,
+		.udp_port = param->udp_port ? param->udp_port : UDP_PORT,
+	};
+}
+
+void iw_verbs_port_cfg(struct iw_port_cfg *out, const struct iw_conn_param *param, bool listen)
+{
+	*out = (struct iw_port_cfg){ .adaptation = iw_sctpmap_rfc.adaptation };
+	iw_verbs_llp_cfg(&out->llp, param, listen);
+}
+
+void iw_verbs_map_cfg(struct iw_sctpmap_cfg *out, struct iw_ctx *ctx,
+		      const struct iw_conn_param *param, bool initiator)
+{
+	*out = (struct iw_sctpmap_cfg){
+		.mem = &ctx->mem,
+		.hold = iw_loop_spill(ctx->loop),
+		.initiator = initiator,
+		.streams = param->streams ? param->streams : STREAMS,
+		.backlog = param->backlog,
 	};
 }

@@ -9,10 +9,55 @@
 
 #include "os/os.h"
 
+/* A session on an association: one of its own, or that of another queue pair. */
+static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
+			 const struct iw_conn_param *param, int rev, uint64_t end,
+			 struct iw_fault *why)
+{
+	struct iw_ctx *ctx = qp->ctx;
+	uint64_t now = iw_os_now();
+	struct iw_sctpmap_cfg map;
+	struct iw_port_cfg to;
+	struct iw_conn_cfg cfg;
+	struct iw_trunk *trunk;
+	struct iw_port *port;
+	int err;
+
+	if (param->beside) {
+		trunk = param->beside->link ? iw_link_trunk(param->beside->link) : NULL;
+		if (!trunk || param->beside->ctx != ctx)
+			return iw_fail(why, IW_E_INVAL,
+				       "connect: the other queue pair has no association to share");
+	} else {
+		iw_verbs_port_cfg(&to, param, false);
+		err = ops->open(&port, &to, why);
+		if (err)
+			return err;
+		iw_verbs_map_cfg(&map, ctx, param, true);
+		err = iw_trunk_connect(&trunk, ctx->loop, port, &map, why);
+		if (err)
+			return err;
+	}
+	iw_verbs_conn_cfg(&cfg, ctx, param, true, rev);
+	cfg.assoc = iw_trunk_map(trunk);
+	cfg.rdmap = qp->rdmap;
+	cfg.mpa.timeout_ns = end > now ? end - now : 1;
+	err = iw_conn_new(&qp->conn, &cfg, now, why);
+	if (!err)
+		err = iw_link_on(&qp->link, trunk, qp->conn, &qp->party, why);
+	if (err) {
+		iw_conn_free(qp->conn);
+		qp->conn = NULL;
+	}
+	return err;
+}
+
 /* A transport on its way to the peer, a conn that waits for it, a link that holds both. */
 static int begin(struct iw_qp *qp, const struct iw_conn_param *param, int rev, uint64_t end,
 		 struct iw_fault *why)
 {
+	const char *name = param->transport ? param->transport : "tcp";
+	const struct iw_port_ops *port_ops = iw_port_find(name);
 	struct iw_ctx *ctx = qp->ctx;
 	const struct iw_llp_ops *ops;
 	struct iw_conn_cfg cfg;
@@ -21,7 +66,9 @@ static int begin(struct iw_qp *qp, const struct iw_conn_param *param, int rev, u
 	uint64_t now;
 	int err;
 
-	ops = iw_llp_find(param->transport ? param->transport : "tcp");
+	if (port_ops)
+		return begin_session(qp, port_ops, param, rev, end, why);
+	ops = iw_llp_find(name);
 	if (!ops)
 		return iw_llp_available(param->transport, why);
 	iw_verbs_llp_cfg(&to, param, false);
@@ -127,6 +174,8 @@ bool iw_verbs_fall_back(struct iw_qp *qp)
 	if (colon)
 		*colon = '\0';
 	qp->plan = NULL;
+	/* Its own one may be the association's last connection, and begins another. */
+	plan->param.beside = NULL;
 	iw_link_free(qp->link, true);
 	iw_conn_free(qp->conn);
 	qp->link = NULL;

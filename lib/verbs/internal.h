@@ -143,6 +143,7 @@ struct iw_listener {
 	struct iw_gate *gate;
 	struct iw_list reqs;
 	unsigned nreqs, backlog;
+	bool sessions;              /* over SCTP: sessions come to the gate, not connections */
 	bool full;                  /* as many requests as the backlog allows: it rests */
 	bool paused;                /* and that, or the lack of descriptors, was traced */
 	struct iw_conn_param param; /* texts are not kept */
@@ -163,6 +164,9 @@ IW_MUST_CHECK int iw_verbs_take_param(struct iw_conn_param *out, const struct iw
 void iw_verbs_conn_cfg(struct iw_conn_cfg *out, struct iw_ctx *ctx,
 		       const struct iw_conn_param *param, bool initiator, int rev);
 void iw_verbs_llp_cfg(struct iw_llp_cfg *out, const struct iw_conn_param *param, bool listen);
+void iw_verbs_port_cfg(struct iw_port_cfg *out, const struct iw_conn_param *param, bool listen);
+void iw_verbs_map_cfg(struct iw_sctpmap_cfg *out, struct iw_ctx *ctx,
+		      const struct iw_conn_param *param, bool initiator);
 
 /*
  * ctx.c: as iw_ctx_new, with an allocator (copied); its own context is kept as long as the new one

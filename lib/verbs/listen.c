@@ -32,6 +32,21 @@ static void req_free(struct iw_conn_req *req, bool abort)
 	}
 }
 
+static struct iw_conn_req *req_new(struct iw_listener *l)
+{
+	struct iw_conn_req *req = iw_verbs_alloc(l->ctx, sizeof(*req));
+
+	if (!req)
+		return NULL;
+	req->party.kind = PARTY_REQ;
+	iw_list_init(&req->party.events.link);
+	req->listener = l;
+	req->since = iw_os_now();
+	iw_list_add_tail(&l->reqs, &req->all);
+	l->nreqs++;
+	return req;
+}
+
 /*
  * Becomes a request that waits for the peer's MPA Request. Failing, the connection is closed: it
  * was the peer's attempt, and it sees that.
@@ -39,20 +54,14 @@ static void req_free(struct iw_conn_req *req, bool abort)
 static void admit(struct iw_listener *l, struct iw_llp *llp)
 {
 	struct iw_ctx *ctx = l->ctx;
-	struct iw_conn_req *req = iw_verbs_alloc(ctx, sizeof(*req));
+	struct iw_conn_req *req = req_new(l);
 	struct iw_conn_cfg cfg;
 
 	if (!req) {
 		llp->ops->close(llp, true);
 		return;
 	}
-	req->party.kind = PARTY_REQ;
-	iw_list_init(&req->party.events.link);
-	req->listener = l;
-	req->since = iw_os_now();
 	memcpy(req->peer, llp->peer, sizeof(req->peer));
-	iw_list_add_tail(&l->reqs, &req->all);
-	l->nreqs++;
 	if (iw_verbs_traced(ctx))
 		iw_verbs_trace_connected(ctx, 0, llp, false);
 	iw_verbs_conn_cfg(&cfg, ctx, &l->param, false, l->param.rev);
@@ -65,6 +74,35 @@ static void admit(struct iw_listener *l, struct iw_llp *llp)
 		req->link = NULL;
 		req_free(req, true);
 	}
+}
+
+/* The same for a session that a peer wants on an association; failing, it is refused. */
+static void admit_session(struct iw_listener *l, struct iw_trunk *trunk, struct iw_dss *session)
+{
+	struct iw_ctx *ctx = l->ctx;
+	struct iw_conn_req *req = req_new(l);
+	struct iw_conn_cfg cfg;
+
+	if (!req) {
+		iw_dss_release(session);
+		return;
+	}
+	iw_verbs_conn_cfg(&cfg, ctx, &l->param, false, l->param.rev);
+	cfg.session = session;
+	if (iw_conn_new(&req->conn, &cfg, req->since, NULL) != 0) {
+		iw_dss_release(session);
+		req_free(req, true);
+		return;
+	}
+	if (iw_link_on(&req->link, trunk, req->conn, &req->party, NULL) != 0) {
+		req->link = NULL;
+		req_free(req, true);
+		return;
+	}
+	memcpy(req->peer, iw_link_llp(req->link)->peer, sizeof(req->peer));
+	if (iw_verbs_traced(ctx))
+		iw_verbs_trace_connected(ctx, 0, iw_link_llp(req->link), false);
+	iw_verbs_req_news(req);
 }
 
 /*
@@ -97,8 +135,15 @@ static void pause_listener(struct iw_listener *l, const char *text)
 
 void iw_verbs_listener_news(struct iw_listener *l)
 {
+	struct iw_dss *session;
+	struct iw_trunk *trunk;
 	struct iw_fault why;
 
+	if (l->sessions) {
+		while (iw_gate_next_session(l->gate, &trunk, &session))
+			admit_session(l, trunk, session);
+		return;
+	}
 	for (int budget = ACCEPT_BUDGET; budget > 0; budget--) {
 		struct iw_llp *llp;
 		int err;
@@ -244,15 +289,54 @@ void iw_reject(struct iw_conn_req *req, const void *private_data, size_t len)
 
 /* ---------------------------------------------------------------- listeners */
 
-int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_conn_param *param,
-	      struct iw_fault *why)
+/* On a port: sessions come, not connections. */
+static int listen_on_port(struct iw_listener *l, const struct iw_port_ops *ops,
+			  struct iw_fault *why)
 {
-	const struct iw_llp_ops *ops;
+	struct iw_sctpmap_cfg map;
+	struct iw_port_cfg cfg;
+	struct iw_port *port;
+	int err;
+
+	iw_verbs_port_cfg(&cfg, &l->param, true);
+	err = ops->open(&port, &cfg, why);
+	if (err)
+		return err;
+	iw_verbs_map_cfg(&map, l->ctx, &l->param, false);
+	l->sessions = true;
+	return iw_gate_new_port(&l->gate, l->ctx->loop, port, &map, l, why);
+}
+
+static int listen_on_stream(struct iw_listener *l, const char *name, struct iw_fault *why)
+{
+	const struct iw_llp_ops *ops = iw_llp_find(name);
 	struct iw_conn_cfg probe;
 	struct iw_conn *tried;
 	struct iw_llp_cfg cfg;
-	struct iw_listener *l;
 	struct iw_llp *llp;
+	int err;
+
+	/* What the engine would refuse for each connection it refuses now. */
+	iw_verbs_conn_cfg(&probe, l->ctx, &l->param, false, l->param.rev);
+	err = iw_conn_new(&tried, &probe, 0, why);
+	if (err)
+		return err;
+	iw_conn_free(tried);
+	if (!ops)
+		return iw_llp_available(name, why);
+	iw_verbs_llp_cfg(&cfg, &l->param, true);
+	err = ops->open(&llp, &cfg, why);
+	if (err)
+		return err;
+	return iw_gate_new(&l->gate, l->ctx->loop, llp, l, why);
+}
+
+int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_conn_param *param,
+	      struct iw_fault *why)
+{
+	const struct iw_port_ops *port_ops;
+	struct iw_listener *l;
+	const char *name;
 	int err;
 
 	*out = NULL;
@@ -264,27 +348,14 @@ int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_conn
 	err = iw_verbs_take_param(&l->param, param, "listen", why);
 	if (err)
 		goto fail;
-	/* What the engine would refuse for each connection it refuses now. */
-	iw_verbs_conn_cfg(&probe, ctx, &l->param, false, l->param.rev);
-	err = iw_conn_new(&tried, &probe, 0, why);
-	if (err)
-		goto fail;
-	iw_conn_free(tried);
-	ops = iw_llp_find(l->param.transport ? l->param.transport : "tcp");
-	if (!ops) {
-		err = iw_llp_available(l->param.transport, why);
-		goto fail;
-	}
 	l->backlog = l->param.backlog ? l->param.backlog : BACKLOG;
 	l->param.backlog = l->backlog;
-	iw_verbs_llp_cfg(&cfg, &l->param, true);
-	err = ops->open(&llp, &cfg, why);
+	name = l->param.transport ? l->param.transport : "tcp";
+	port_ops = iw_port_find(name);
+	err = port_ops ? listen_on_port(l, port_ops, why) : listen_on_stream(l, name, why);
 	if (err)
 		goto fail;
-	err = iw_gate_new(&l->gate, ctx->loop, llp, l, why);
-	if (err)
-		goto fail;
-	memcpy(l->addr, llp->local, sizeof(l->addr));
+	memcpy(l->addr, iw_gate_llp(l->gate)->local, sizeof(l->addr));
 	if (l->param.private_data_len)
 		memcpy(l->private_data, l->param.private_data, l->param.private_data_len);
 	l->param.private_data = l->private_data;

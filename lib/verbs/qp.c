@@ -87,6 +87,9 @@ int iw_qp_new(struct iw_qp **out, struct iw_pd *pd, const struct iw_qp_attr *att
 				   .stream = new_stream(ctx),
 				   .sq_depth = qp->sq_depth,
 				   .rq_depth = qp->rq_depth,
+				   /* What transport it will have is not known yet; places are
+				    * made when a segment comes early. */
+				   .early_max = IW_SCTPMAP_WINDOW,
 			   },
 			   why);
 	if (err)

@@ -256,6 +256,16 @@ struct iw_conn_param {
 	 * from 20 ms on, five times, whatever comes: for a siw that speaks without being asked.
 	 */
 	enum iw_quirk siw_first_fpdu;
+	/*
+	 * Over SCTP ("sctp", "udp", "raw"): a queue pair is a DDP stream session (RFC 5043), and an
+	 * association carries many. crc, markers, mulpdu, rdmac and siw_first_fpdu are of no account
+	 * there, rev 2 means an enhanced session (RFC 6581 7), and private_data may be 512 octets less
+	 * 4.
+	 */
+	uint16_t streams;      /* each way; 0: 1000 */
+	uint16_t udp_port;     /* "udp" (RFC 6951): connect: the peer's; listen: ours; 0: 9899 */
+	const struct iw_qp *beside; /* connect: on the association of that one, which was begun here;
+				     * NULL: on one of its own */
 };
 
 /* Starts to connect; IW_EV_ESTABLISHED, IW_EV_REJECTED or IW_EV_CLOSED follows within the context's setup_ns. Where a host has several addresses

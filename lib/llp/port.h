@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Message transports: SCTP in its three forms, "sctp", "udp" and "raw". A port is what is polled, a
+ * socket or several; on it stand associations, each with many streams of messages.
+ *
+ * Job: messages in and out; no DDP. Neighbours: lib/loop drives it, lib/sctp is the engine of two of
+ * them. Messages are unordered and unfragmented (RFC 5043 9, 10), streams come in pairs.
+ * Threads: none, no locks; a port with its associations belongs to one thread at a time.
+ *
+ *   in:   while (input(p, now, why) > 0)
+ *                 do {
+ *                         while (next_msg(p, &m)) ...      m.data is borrowed until the next call
+ *                         while (next_event(p, &ev)) ...
+ *                 } while (there was an event: a message may have waited for it);
+ *   out:  send(a, &m, now), as often as it takes messages; then output(p, now, why)
+ *   time: deadline(p), timeout(p, now); then events and output
+ */
+#ifndef IW_LLP_PORT_H
+#define IW_LLP_PORT_H
+
+#include "llp/llp.h"
+
+struct iw_port;
+
+struct iw_port_cfg {
+	struct iw_llp_cfg llp;
+	uint16_t streams;    /* each way */
+	uint32_t adaptation; /* indicated */
+};
+
+/* Implementations embed it. */
+struct iw_assoc {
+	struct iw_port *port;
+	void *user; /* of whoever drives it; NULL on a new association of a listener */
+	char local[64], peer[64];
+	/* From UP on: what the peer indicated (RFC 5061 4.2.6), and the streams agreed on. */
+	bool up, indicated;
+	uint32_t adaptation;
+	uint16_t in, out;
+	size_t max_message;  /* changes with MTU; longer ones would be fragmented */
+	struct iw_fault why; /* from DOWN on: err 0 after an orderly end */
+};
+
+struct iw_port_msg {
+	struct iw_assoc *assoc;
+	uint16_t stream;
+	uint32_t ppid;       /* host order */
+	const uint8_t *data; /* borrowed */
+	size_t len;
+};
+
+enum iw_assoc_news {
+	IW_ASSOC_UP,
+	IW_ASSOC_MTU,
+	IW_ASSOC_ROOM,      /* send takes messages again */
+	IW_ASSOC_ACKED,     /* n more messages of the stream, cumulatively */
+	IW_ASSOC_ALL_ACKED, /* of all streams; where nothing more is known */
+	IW_ASSOC_DOWN,      /* the last: then release it */
+};
+struct iw_assoc_event {
+	enum iw_assoc_news what;
+	struct iw_assoc *assoc;
+	uint16_t stream;
+	uint32_t n;
+};
+
+/* A message to send. */
+struct iw_port_out {
+	uint16_t stream;
+	uint32_t ppid;
+	const uint8_t *hdr; /* its first octets */
+	size_t hdr_len;
+	const struct iw_vec *vec; /* the others; copied before send returns */
+	size_t nvec;
+	bool at_once; /* not to be delayed for bundling */
+};
+
+struct iw_port_ops {
+	const char *name;
+	/* A listener, or a socket to connect from. IW_E_NOTSUP, IW_E_PERM: not here, and why. */
+	int (*open)(struct iw_port **out, const struct iw_port_cfg *cfg, struct iw_fault *why);
+	/* Begins the association that cfg was about: UP or DOWN follows. */
+	int (*connect)(struct iw_port *p, struct iw_assoc **out, uint64_t now,
+		       struct iw_fault *why);
+	/* Reads one batch: 1: something came, perhaps; 0: nothing is left; negative: the port is
+	 * broken. */
+	int (*input)(struct iw_port *p, uint64_t now, struct iw_fault *why);
+	bool (*next_msg)(struct iw_port *p, struct iw_port_msg *out);
+	bool (*next_event)(struct iw_port *p, struct iw_assoc_event *out);
+	/* 0: taken; IW_E_AGAIN: ROOM tells when; IW_E_NOMEM: later; others: DOWN comes. */
+	int (*send)(struct iw_assoc *a, const struct iw_port_out *m, uint64_t now);
+	/* What is to go goes. 0; IW_E_AGAIN: the port must become writable first. */
+	int (*output)(struct iw_port *p, uint64_t now);
+	uint64_t (*deadline)(struct iw_port *p);
+	void (*timeout)(struct iw_port *p, uint64_t now);
+	/* Orderly: DOWN follows when all is acknowledged both ways. */
+	void (*shutdown)(struct iw_assoc *a, uint64_t now);
+	/* The peer is told with what comes out next. DOWN follows, unless released first. */
+	void (*abort)(struct iw_assoc *a, uint64_t now);
+	/* Frees it. */
+	void (*release)(struct iw_assoc *a);
+	void (*facts)(struct iw_assoc *a, struct iw_llp_facts *out);
+	/* With all associations. */
+	void (*close)(struct iw_port *p);
+};
+
+struct iw_port {
+	const struct iw_port_ops *ops;
+	int fd;         /* to be polled */
+	char local[64]; /* listener */
+	uint16_t local_port;
+	uint64_t sends, recvs; /* system calls that moved octets */
+};
+
+/* NULL: not the name of a message transport. */
+const struct iw_port_ops *iw_port_find(const char *name);
+
+#endif

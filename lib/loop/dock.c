@@ -1,0 +1,610 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Ports in the loop, the associations on them, and the connections on those: messages in to whose
+ * session they are for, messages out in turn, what the transport has to tell to whom it concerns.
+ */
+#include "loop/loop.h"
+
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "loop/internal.h"
+#include "os/os.h"
+#include "util/text.h"
+
+/* Batches that one port may read before others have their turn. */
+#define RX_BUDGET 16
+/* Messages that one connection may send before the next one of the association has its turn. */
+#define TX_BUDGET 256
+/* How long a port that found no memory keeps still. */
+#define REST_NS   IW_MSEC(10)
+
+/* The owner of a session that waits at a gate. */
+static char asked_mark;
+
+/* --- docks ------------------------------------------------------------------------------------ */
+
+static void look_at_clock(struct iw_dock *d, uint64_t now)
+{
+	uint64_t at = d->port->ops->deadline(d->port);
+
+	if (d->rest_until)
+		at = IW_MIN(at, d->rest_until);
+	at = IW_MAX(at, now + 1);
+	if (at < d->watch.timer.at)
+		iw_loop_set_timer(d->loop, &d->watch, at);
+}
+
+static void watch_for(struct iw_dock *d, uint32_t events)
+{
+	struct iw_fault why;
+
+	if (events == d->armed)
+		return;
+	/* Failing, the timers go on, and the next turn tries again. */
+	if (iw_loop_watch(d->loop, d->port->fd, events, &d->watch, false, &why) == 0)
+		d->armed = events;
+}
+
+int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port, struct iw_fault *why)
+{
+	struct iw_dock *d = iw_mem_alloc(l->mem, sizeof(*d));
+	int err;
+
+	if (!d) {
+		port->ops->close(port);
+		return iw_fail(why, IW_E_NOMEM, "loop: no memory for a port");
+	}
+	d->watch.kind = WATCH_DOCK;
+	d->loop = l;
+	d->port = port;
+	iw_list_init(&d->trunks);
+	iw_list_init(&d->dirty);
+	iw_list_add_tail(&l->docks, &d->all);
+	err = iw_loop_add_timer(l, &d->watch, FAR_AWAY, why);
+	if (!err)
+		err = iw_loop_watch(l, port->fd, EPOLLIN, &d->watch, true, why);
+	if (err) {
+		iw_dock_free(d);
+		return err;
+	}
+	d->armed = EPOLLIN;
+	*out = d;
+	return 0;
+}
+
+void iw_dock_free(struct iw_dock *d)
+{
+	uint64_t now = iw_os_now();
+	struct iw_list *n;
+
+	while ((n = iw_list_first(&d->trunks))) {
+		struct iw_trunk *t = iw_container_of(n, struct iw_trunk, all);
+
+		if (t->assoc)
+			d->port->ops->abort(t->assoc, now);
+		iw_trunk_free(t);
+	}
+	(void)d->port->ops->output(d->port, now);
+	d->port->ops->close(d->port);
+	iw_heap_del(&d->loop->timers, &d->watch.timer);
+	iw_list_del(&d->dirty);
+	iw_list_del(&d->all);
+	iw_mem_free(d->loop->mem, d, sizeof(*d));
+}
+
+void iw_dock_mark(struct iw_dock *d)
+{
+	iw_loop_note(&d->loop->dirty, &d->dirty);
+}
+
+/* Nobody needs it any more: it goes at the end of the turn, when no descriptor of it is looked at. */
+static bool deserted(const struct iw_dock *d)
+{
+	return !d->gate && iw_list_empty(&d->trunks);
+}
+
+/* --- trunks ----------------------------------------------------------------------------------- */
+
+static int trunk_new(struct iw_trunk **out, struct iw_dock *d, const struct iw_sctpmap_cfg *cfg,
+		     struct iw_fault *why)
+{
+	struct iw_trunk *t = iw_mem_alloc(d->loop->mem, sizeof(*t));
+	int err;
+
+	if (!t)
+		return iw_fail(why, IW_E_NOMEM, "loop: no memory for an association");
+	t->dock = d;
+	iw_list_init(&t->links);
+	iw_list_init(&t->asked);
+	iw_list_init(&t->waiting);
+	t->face = (struct iw_llp){ .ops = iw_llp_find(d->port->ops->name), .fd = -1 };
+	err = iw_sctpmap_new(&t->map, cfg, why);
+	if (err) {
+		iw_mem_free(d->loop->mem, t, sizeof(*t));
+		return err;
+	}
+	iw_list_add_tail(&d->trunks, &t->all);
+	*out = t;
+	return 0;
+}
+
+void iw_trunk_free(struct iw_trunk *t)
+{
+	struct iw_list *n;
+
+	while ((n = iw_list_first(&t->asked))) {
+		struct asked *q = iw_container_of(n, struct asked, of_trunk);
+
+		iw_list_del(&q->of_trunk);
+		iw_list_del(&q->of_gate);
+		iw_dss_release(q->session);
+		iw_mem_free(t->dock->loop->mem, q, sizeof(*q));
+	}
+	if (t->assoc)
+		t->dock->port->ops->release(t->assoc);
+	iw_sctpmap_free(t->map);
+	iw_list_del(&t->all);
+	iw_mem_free(t->dock->loop->mem, t, sizeof(*t));
+}
+
+struct iw_sctpmap *iw_trunk_map(struct iw_trunk *t)
+{
+	return t->map;
+}
+
+/* What the outside sees of the transport, as far as it is known now. */
+static void know_assoc(struct iw_trunk *t)
+{
+	const struct iw_assoc *a = t->assoc;
+
+	memcpy(t->face.local, a->local, sizeof(t->face.local));
+	memcpy(t->face.peer, a->peer, sizeof(t->face.peer));
+	t->face.local_port = t->dock->port->local_port;
+	t->face.emss = (uint32_t)a->max_message;
+	iw_sctpmap_set_chunk(t->map, a->max_message);
+}
+
+/* The association is gone, or it is one that must not be used: everybody on it is told. */
+static void trunk_lost(struct iw_trunk *t, const struct iw_fault *why, uint64_t now)
+{
+	struct iw_fault gone = *why;
+
+	if (gone.err == 0)
+		iw_fail(&gone, IW_E_CLOSED, "sctp: %s shut the association down", t->face.peer);
+	iw_sctpmap_down(t->map);
+	for (struct iw_list *n = t->links.next; n != &t->links; n = n->next) {
+		struct iw_link *k = iw_container_of(n, struct iw_link, on_trunk);
+
+		iw_conn_lost(k->conn, &gone, now);
+		iw_loop_note(&t->dock->loop->news, &k->news);
+	}
+	if (t->assoc)
+		t->dock->port->ops->release(t->assoc);
+	t->assoc = NULL;
+}
+
+/* The one who began an association ends it when no session is left on it. */
+static void leave_if_idle(struct iw_trunk *t, uint64_t now)
+{
+	if (!iw_list_empty(&t->links))
+		return;
+	if (!t->assoc) {
+		if (iw_list_empty(&t->asked))
+			iw_trunk_free(t);
+		return;
+	}
+	if (t->active && !t->leaving && iw_sctpmap_sessions(t->map) == 0) {
+		t->leaving = true;
+		if (t->assoc->up)
+			t->dock->port->ops->shutdown(t->assoc, now);
+		else
+			t->dock->port->ops->abort(t->assoc, now);
+	}
+}
+
+static void kick_waiting(struct iw_trunk *t)
+{
+	struct iw_list *n;
+
+	t->blocked = false;
+	while ((n = iw_list_first(&t->waiting))) {
+		iw_list_del(n);
+		iw_link_kick(iw_container_of(n, struct iw_link, waiting));
+	}
+}
+
+static void kick_all(struct iw_trunk *t)
+{
+	for (struct iw_list *n = t->links.next; n != &t->links; n = n->next)
+		iw_link_kick(iw_container_of(n, struct iw_link, on_trunk));
+}
+
+/* --- in --------------------------------------------------------------------------------------- */
+
+/* A session that somebody wants to have with whoever listens. */
+static void ask(struct iw_trunk *t, struct iw_dss *s)
+{
+	struct iw_gate *g = t->dock->gate;
+	struct asked *q = g ? iw_mem_alloc(g->loop->mem, sizeof(*q)) : NULL;
+
+	if (!q) {
+		iw_dss_release(s);
+		return;
+	}
+	q->trunk = t;
+	q->session = s;
+	iw_list_add_tail(&t->asked, &q->of_trunk);
+	iw_list_add_tail(&g->asked, &q->of_gate);
+	iw_dss_set_owner(s, &asked_mark);
+	iw_loop_note(&g->loop->gate_news, &g->news);
+}
+
+/* Units that nobody is there for any more. */
+static void drop_units(struct iw_dss *s)
+{
+	struct iw_dss_unit u;
+
+	while (iw_dss_next(s, &u))
+		continue;
+}
+
+static void take_msg(const struct iw_port_msg *m, uint64_t now)
+{
+	struct iw_trunk *t = m->assoc->user;
+	struct iw_dss *s;
+	struct iw_link *k;
+	void *owner;
+
+	if (iw_unlikely(!t))
+		return;
+	s = iw_sctpmap_receive(t->map, m->stream, m->ppid, m->data, m->len);
+	if (!s)
+		return;
+	owner = iw_dss_owner(s);
+	/* While nobody has taken it on, what comes is held in the session. */
+	if (iw_unlikely(owner == &asked_mark))
+		return;
+	if (iw_unlikely(!owner)) {
+		if (iw_dss_state(s) == IW_DSS_DECIDING)
+			ask(t, s);
+		else
+			drop_units(s);
+		return;
+	}
+	k = owner;
+	iw_conn_arrived(k->conn, now);
+	iw_loop_note(&t->dock->loop->news, &k->news);
+	iw_link_kick(k);
+}
+
+static void acked(struct iw_trunk *t, const struct iw_assoc_event *ev, uint64_t now)
+{
+	struct iw_dss *s = iw_sctpmap_acked(t->map, ev->stream, ev->n);
+	void *owner = s ? iw_dss_owner(s) : NULL;
+	struct iw_link *k = owner;
+
+	if (!owner || owner == &asked_mark)
+		return;
+	iw_conn_acked(k->conn, now);
+	if (iw_conn_wants_tx(k->conn))
+		iw_link_kick(k);
+}
+
+static void all_acked(struct iw_trunk *t, uint64_t now)
+{
+	iw_sctpmap_all_acked(t->map);
+	for (struct iw_list *n = t->links.next; n != &t->links; n = n->next)
+		iw_conn_acked(iw_container_of(n, struct iw_link, on_trunk)->conn, now);
+	kick_all(t);
+}
+
+static void came_up(struct iw_trunk *t, uint64_t now)
+{
+	struct iw_assoc *a = t->assoc;
+	struct iw_sctpmap_peer peer = {
+		.indicated = a->indicated,
+		.adaptation = a->adaptation,
+		.in = a->in,
+		.out = a->out,
+	};
+	struct iw_fault why;
+
+	know_assoc(t);
+	if (iw_sctpmap_up(t->map, &peer, &why) < 0) {
+		/* RFC 5043 7.1 */
+		t->dock->port->ops->abort(a, now);
+		trunk_lost(t, &why, now);
+		return;
+	}
+	for (struct iw_list *n = t->links.next; n != &t->links; n = n->next) {
+		struct iw_link *k = iw_container_of(n, struct iw_link, on_trunk);
+
+		k->connecting = false;
+		iw_loop_note(&t->dock->loop->news, &k->news);
+	}
+	kick_all(t);
+}
+
+/* A new association at a listener. */
+static struct iw_trunk *welcome(struct iw_dock *d, struct iw_assoc *a, uint64_t now)
+{
+	struct iw_trunk *t;
+
+	if (!d->gate || trunk_new(&t, d, &d->gate->map_cfg, NULL) != 0) {
+		d->port->ops->abort(a, now);
+		d->port->ops->release(a);
+		return NULL;
+	}
+	t->assoc = a;
+	a->user = t;
+	return t;
+}
+
+static void take_event(struct iw_dock *d, const struct iw_assoc_event *ev, uint64_t now)
+{
+	struct iw_trunk *t = ev->assoc->user;
+
+	if (!t && ev->what == IW_ASSOC_UP)
+		t = welcome(d, ev->assoc, now);
+	if (!t)
+		return;
+	switch (ev->what) {
+	case IW_ASSOC_UP:
+		came_up(t, now);
+		break;
+	case IW_ASSOC_MTU:
+		know_assoc(t);
+		break;
+	case IW_ASSOC_ROOM:
+		kick_waiting(t);
+		break;
+	case IW_ASSOC_ACKED:
+		acked(t, ev, now);
+		break;
+	case IW_ASSOC_ALL_ACKED:
+		all_acked(t, now);
+		break;
+	case IW_ASSOC_DOWN:
+		trunk_lost(t, &ev->assoc->why, now);
+		break;
+	}
+	leave_if_idle(t, now);
+}
+
+/* False: there was none. */
+static bool take_events(struct iw_dock *d, uint64_t now)
+{
+	struct iw_assoc_event ev;
+	bool any = false;
+
+	while (d->port->ops->next_event(d->port, &ev)) {
+		take_event(d, &ev, now);
+		any = true;
+	}
+	return any;
+}
+
+/* --- out -------------------------------------------------------------------------------------- */
+
+static void send_control(struct iw_trunk *t, uint64_t now)
+{
+	struct iw_sctpmap_msg c;
+
+	while (t->assoc && !t->blocked && iw_sctpmap_control(t->map, &c)) {
+		struct iw_port_out m = {
+			.stream = c.stream,
+			.ppid = c.ppid,
+			.vec = &(struct iw_vec){ (void *)(uintptr_t)c.data, c.len },
+			.nvec = 1,
+			.at_once = true,
+		};
+
+		if (t->dock->port->ops->send(t->assoc, &m, now) != 0) {
+			t->blocked = true;
+			return;
+		}
+		iw_sctpmap_control_taken(t->map, c.stream);
+	}
+}
+
+static void send_segments(struct iw_link *k, uint64_t now)
+{
+	struct iw_trunk *t = k->trunk;
+	const struct iw_conn_msg *c;
+	int budget = TX_BUDGET;
+
+	while (t->assoc && t->assoc->up && !t->blocked && (c = iw_conn_next_msg(k->conn, now))) {
+		struct iw_port_out m = {
+			.stream = c->stream,
+			.ppid = c->ppid,
+			.hdr = c->hdr,
+			.hdr_len = c->hdr_len,
+			.vec = c->vec,
+			.nvec = c->nvec,
+			.at_once = c->untagged,
+		};
+		int err = t->dock->port->ops->send(t->assoc, &m, now);
+
+		if (err != 0) {
+			t->blocked = true;
+			if (err == IW_E_NOMEM)
+				t->dock->rest_until = now + REST_NS;
+			break;
+		}
+		iw_conn_msg_taken(k->conn, now);
+		if (--budget == 0) {
+			iw_link_kick(k);
+			return;
+		}
+	}
+	if (t->blocked)
+		iw_loop_note(&t->waiting, &k->waiting);
+}
+
+/* Of the port, which its connections share. */
+static void count_calls(struct iw_trunk *t)
+{
+	t->face.sends = t->dock->port->sends;
+	t->face.recvs = t->dock->port->recvs;
+}
+
+/* All that is to go from the port goes; what its being gone changes is taken note of. */
+static void flush_dock(struct iw_dock *d, uint64_t now)
+{
+	struct iw_list *n, *next;
+	int err;
+
+	for (n = d->trunks.next; n != &d->trunks; n = next) {
+		struct iw_trunk *t = iw_container_of(n, struct iw_trunk, all);
+
+		next = n->next;
+		send_control(t, now);
+		leave_if_idle(t, now);
+	}
+	err = d->port->ops->output(d->port, now);
+	d->blocked = err == IW_E_AGAIN;
+	if (err == IW_E_NOMEM)
+		d->rest_until = now + REST_NS;
+	(void)take_events(d, now);
+	for (n = d->trunks.next; n != &d->trunks; n = n->next)
+		count_calls(iw_container_of(n, struct iw_trunk, all));
+	watch_for(d, EPOLLIN | (d->blocked ? EPOLLOUT : 0));
+	look_at_clock(d, now);
+}
+
+void iw_dock_flush_all(struct iw_loop *l, uint64_t now)
+{
+	struct iw_list *n;
+
+	while ((n = iw_list_first(&l->dirty))) {
+		struct iw_dock *d = iw_container_of(n, struct iw_dock, dirty);
+
+		iw_list_del(n);
+		flush_dock(d, now);
+		if (deserted(d))
+			iw_dock_free(d);
+	}
+}
+
+/* --- what the loop calls ---------------------------------------------------------------------- */
+
+static void broken(struct iw_dock *d, const struct iw_fault *why, uint64_t now)
+{
+	for (struct iw_list *n = d->trunks.next; n != &d->trunks; n = n->next)
+		trunk_lost(iw_container_of(n, struct iw_trunk, all), why, now);
+}
+
+void iw_dock_ready(struct iw_dock *d, uint32_t events, uint64_t now)
+{
+	struct iw_port_msg m;
+	struct iw_fault why;
+	int err = 1;
+
+	(void)events;
+	for (int budget = RX_BUDGET; budget > 0 && err > 0; budget--) {
+		err = d->port->ops->input(d->port, now, &why);
+		do
+			while (d->port->ops->next_msg(d->port, &m))
+				take_msg(&m, now);
+		while (take_events(d, now));
+	}
+	if (err < 0)
+		broken(d, &why, now);
+	iw_dock_mark(d);
+}
+
+void iw_dock_timer(struct iw_dock *d, uint64_t now)
+{
+	if (d->rest_until && now >= d->rest_until) {
+		d->rest_until = 0;
+		for (struct iw_list *n = d->trunks.next; n != &d->trunks; n = n->next)
+			kick_waiting(iw_container_of(n, struct iw_trunk, all));
+	}
+	d->port->ops->timeout(d->port, now);
+	(void)take_events(d, now);
+	iw_loop_set_timer(d->loop, &d->watch, FAR_AWAY);
+	look_at_clock(d, now);
+	iw_dock_mark(d);
+}
+
+void iw_trunk_serve(struct iw_link *k, uint64_t now)
+{
+	if (iw_conn_state(k->conn) != IW_CONN_CLOSED)
+		send_segments(k, now);
+	iw_dock_mark(k->trunk->dock);
+}
+
+/* --- connections on an association ------------------------------------------------------------ */
+
+int iw_trunk_connect(struct iw_trunk **out, struct iw_loop *l, struct iw_port *port,
+		     const struct iw_sctpmap_cfg *cfg, struct iw_fault *why)
+{
+	uint64_t now = iw_os_now();
+	struct iw_dock *d;
+	struct iw_trunk *t;
+	int err;
+
+	err = iw_dock_new(&d, l, port, why);
+	if (err)
+		return err;
+	err = trunk_new(&t, d, cfg, why);
+	if (!err)
+		err = port->ops->connect(port, &t->assoc, now, why);
+	if (err) {
+		iw_dock_free(d);
+		return err;
+	}
+	t->active = true;
+	t->assoc->user = t;
+	know_assoc(t);
+	iw_dock_mark(d);
+	*out = t;
+	return 0;
+}
+
+void iw_trunk_add(struct iw_trunk *t, struct iw_link *k)
+{
+	k->trunk = t;
+	k->llp = &t->face;
+	k->connecting = !t->assoc || !t->assoc->up;
+	iw_list_add_tail(&t->links, &k->on_trunk);
+	iw_dss_set_owner(iw_conn_session(k->conn), k);
+}
+
+void iw_trunk_remove(struct iw_link *k)
+{
+	struct iw_dss *s = iw_conn_session(k->conn);
+
+	/* The conn may live on without a transport, to be asked what it was. */
+	if (s)
+		iw_dss_set_owner(s, NULL);
+	iw_list_del(&k->on_trunk);
+	iw_list_del(&k->waiting);
+	iw_dock_mark(k->trunk->dock);
+}
+
+void iw_trunk_facts(const struct iw_trunk *t, struct iw_llp_facts *out)
+{
+	if (t->assoc && t->dock->port->ops->facts)
+		t->dock->port->ops->facts(t->assoc, out);
+}
+
+/* --- a listener's ----------------------------------------------------------------------------- */
+
+bool iw_gate_next_session(struct iw_gate *g, struct iw_trunk **trunk, struct iw_dss **session)
+{
+	struct iw_list *n = iw_list_first(&g->asked);
+	struct asked *q;
+
+	if (!n)
+		return false;
+	q = iw_container_of(n, struct asked, of_gate);
+	*trunk = q->trunk;
+	*session = q->session;
+	iw_dss_set_owner(q->session, NULL);
+	iw_list_del(&q->of_gate);
+	iw_list_del(&q->of_trunk);
+	iw_mem_free(g->loop->mem, q, sizeof(*q));
+	return true;
+}
