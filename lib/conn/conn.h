@@ -79,10 +79,10 @@ struct iw_conn_cfg {
 	/* Responder: the ULP must have answered a Request by then; 0: 10 s */
 	uint64_t decide_ns;
 	uint64_t stall_ns; /* octets or Reads outstanding and nothing moves; 0: 30 s */
-	/* Initiator, for a responder that may not notice a first FPDU that comes soon behind its Reply
-	 * (Linux siw): how long it may say nothing to what was sent before a zero-length RDMA Write
-	 * follows, doubled each time, and how often. 0: never. insist: also when something was heard,
-	 * which it may have said by itself. */
+	/* Initiator, for a responder that may not notice a first FPDU that comes soon behind its
+	 * Reply (Linux siw): how long it may say nothing to what was sent before a zero-length RDMA
+	 * Write follows, doubled each time, and how often. 0: never. insist: also when something
+	 * was heard, which it may have said by itself. */
 	struct iw_conn_nudge {
 		uint64_t wait_ns;
 		unsigned most;

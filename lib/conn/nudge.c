@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The quirk siw-first-fpdu. Linux siw sends its MPA Reply before it listens for FPDUs, so a first one
- * that comes within a millisecond or two lies in its socket until more octets come. To wait before the
- * first FPDU does not help for sure: how long the responder takes is up to its scheduler. So when
- * nothing is said to what was sent, a zero-length RDMA Write follows, which places nothing, needs no
- * STag and is no operation of anybody's.
+ * The quirk siw-first-fpdu. Linux siw sends its MPA Reply before it listens for FPDUs, so a first
+ * one that comes within a millisecond or two lies in its socket until more octets come. To wait
+ * before the first FPDU does not help for sure: how long the responder takes is up to its
+ * scheduler. So when nothing is said to what was sent, a zero-length RDMA Write follows, which
+ * places nothing, needs no STag and is no operation of anybody's.
  */
 #include "conn/conn.h"
 

@@ -69,7 +69,8 @@ IW_MUST_CHECK int iw_rping_new(struct iw_rping **out, struct iw_pd *pd, struct i
  * fine. */
 void iw_rping_free(struct iw_rping *r);
 
-/* The connection is up: a client begins; a server has nothing to do. Errors as for iw_rping_done. */
+/* The connection is up: a client begins; a server has nothing to do. Errors as of
+ * iw_rping_done. */
 IW_MUST_CHECK int iw_rping_start(struct iw_rping *r, uint64_t now, struct iw_fault *why);
 /*
  * A completion of the queue pair. Negative: the conversation cannot go on, why says how: IW_E_FORMAT the peer says what rping does

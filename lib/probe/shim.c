@@ -18,8 +18,8 @@
 #include "util/text.h"
 #include "wire/ddp.h"
 
-/* A siw responder hears nothing for one or two milliseconds behind its Reply; here it is long enough to be
- * relied on. */
+/* A siw responder hears nothing for one or two milliseconds behind its Reply; here it is long
+ * enough to be relied on. */
 #define DEAF_NS IW_MSEC(50)
 #define NAP_NS  IW_MSEC(1)
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A layer in front of a responder, between the engine and the transport (verbs/wrap.h), that answers
- * Requests as a personality does: the engine gets a Request that brings it to the same agreement, and the
- * Reply it makes of that goes nowhere. Behind start-up octets pass untouched. Each connection's start-up
- * is reported once.
+ * A layer in front of a responder, between the engine and the transport (verbs/wrap.h), that
+ * answers Requests as a personality does: the engine gets a Request that brings it to the same
+ * agreement, and the Reply it makes of that goes nowhere. Behind start-up octets pass untouched.
+ * Each connection's start-up is reported once.
  *
- * deaf plays Linux siw's fault, the other side of the quirk siw-first-fpdu: it sends its Reply before it
- * listens for FPDUs, and one that arrives within a millisecond or two lies there until more octets come.
+ * deaf plays Linux siw's fault, the other side of the quirk siw-first-fpdu: it sends its Reply
+ * before it listens for FPDUs, and one that arrives within a millisecond or two lies there until
+ * more octets come.
  */
 #ifndef IW_PROBE_SHIM_H
 #define IW_PROBE_SHIM_H

@@ -158,8 +158,8 @@ const struct iw_fault *iw_rdmap_fault(const struct iw_rdmap *r)
 	return r->fault.err != 0 ? &r->fault : NULL;
 }
 
-/* The initiator's first frame (RFC 6581 9.2), or a nudge. STag 1 rather than 0: some RNICs drop STag 0
- * even at length zero. */
+/* The initiator's first frame (RFC 6581 9.2), or a nudge. STag 1 rather than 0: some RNICs drop STag
+ * 0 even at length zero. */
 static void prepare_rtr(struct iw_rdmap *r, uint8_t form)
 {
 	struct iw_ddp *h = &r->rtr.hdr;

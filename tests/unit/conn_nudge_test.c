@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The quirk siw-first-fpdu: when an initiator sends RDMA Writes of no octets, and when it does not. */
+/* The quirk siw-first-fpdu: when an initiator sends RDMA Writes of no octets, and when not. */
 #include "conn/conn.h"
 
 #include <setjmp.h>

@@ -214,7 +214,7 @@ IW_API IW_MUST_CHECK int iw_post_recv(struct iw_qp *qp, uint64_t wr_id, void *ad
 enum iw_crc_policy { IW_CRC_WANTED = 0, IW_CRC_REQUIRED, IW_CRC_OFF };
 enum iw_rtr { IW_RTR_FORM_SEND = 1, IW_RTR_FORM_WRITE = 2, IW_RTR_FORM_READ = 4 };
 #define IW_ORD_NO_NEGOTIATION 0x3fff
-/* What is done about something that a peer does wrong. AUTO: when the peer seems to be one of those. */
+/* What is done about something that a peer does wrong. AUTO: when the peer seems to do it. */
 enum iw_quirk { IW_QUIRK_AUTO = 0, IW_QUIRK_ON, IW_QUIRK_OFF };
 
 /* Zero-initialised is the sensible default: tcp, CRC on, no markers, Rev 2 with fallback to Rev
@@ -250,10 +250,11 @@ struct iw_conn_param {
 	const void *private_data;
 	size_t private_data_len;
 	/*
-	 * connect: Linux siw as a responder may not notice a first FPDU that comes soon behind its Reply,
-	 * until more octets come. AUTO: when 500 ms after what was sent nothing at all has come from the
-	 * peer, an RDMA Write of no octets follows, which no program sees; and again after 1 and 2 s. ON:
-	 * from 20 ms on, five times, whatever comes: for a siw that speaks without being asked.
+	 * connect: Linux siw as a responder may not notice a first FPDU that comes soon behind its
+	 * Reply, until more octets come. AUTO: when 500 ms after what was sent nothing at all has
+	 * come from the peer, an RDMA Write of no octets follows, which no program sees; and again
+	 * after 1 and 2 s. ON: from 20 ms on, five times, whatever comes: for a siw that speaks
+	 * without being asked.
 	 */
 	enum iw_quirk siw_first_fpdu;
 	/*
