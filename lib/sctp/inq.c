@@ -211,6 +211,9 @@ bool iw_sctp_on_data(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
 		}
 		message = got > 0;
 	}
+	/* What fills a gap is acknowledged at once, as what makes one is (RFC 5681 4.2). */
+	if (q->high != q->cum)
+		q->sack_now = true;
 	record(q, d.tsn);
 	q->new_seen = true;
 	a->count.received++;

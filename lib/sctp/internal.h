@@ -198,7 +198,7 @@ struct path {
 		probe_fails; /* size under way, 0: none; smallest that is known to fail */
 	unsigned probe_tries;
 	bool probe_due;
-	uint64_t probe_at;
+	uint64_t probe_at, probe_sent;
 	uint8_t probe_nonce[8];
 };
 

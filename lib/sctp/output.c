@@ -344,10 +344,19 @@ static void tell_room(struct iw_sctp_assoc *a)
 	iw_sctp_raise(a, IW_SCTP_EV_ROOM);
 }
 
+/* A path with a HEARTBEAT due; NULL. */
+static struct path *asks(struct iw_sctp_assoc *a)
+{
+	for (unsigned i = 0; i < a->npaths && a->state != IW_SCTP_SHUTDOWN_ACK_SENT; i++)
+		if (a->paths[i].hb_due || a->paths[i].probe_due)
+			return &a->paths[i];
+	return NULL;
+}
+
 size_t iw_sctp_assoc_output(struct iw_sctp_assoc *a, uint8_t *buf, size_t cap,
 			    struct iw_sctp_packet *out, uint64_t now)
 {
-	struct path *from = &a->paths[a->from], *data = NULL;
+	struct path *from = &a->paths[a->from], *data = NULL, *p;
 	struct packet k;
 	uint64_t seq;
 
@@ -359,9 +368,9 @@ size_t iw_sctp_assoc_output(struct iw_sctp_assoc *a, uint8_t *buf, size_t cap,
 		return cookie_packet(a, buf, cap, out);
 	if (a->state < IW_SCTP_ESTABLISHED)
 		return 0;
-	for (unsigned i = 0; i < a->npaths && a->state != IW_SCTP_SHUTDOWN_ACK_SENT; i++)
-		if (a->paths[i].hb_due || a->paths[i].probe_due)
-			return heartbeat_packet(&a->paths[i], buf, cap, out, now);
+	/* Answers go before questions: a probe of the path MTU may fill a small queue on the way. */
+	if (a->tx == 0 && (p = asks(a)))
+		return heartbeat_packet(p, buf, cap, out, now);
 	if (sends_data(a)) {
 		data = choose(a, &seq, now);
 		if (data && !path_allows(data, now))

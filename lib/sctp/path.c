@@ -130,7 +130,8 @@ static void heartbeat_time(struct path *p, uint64_t now)
 {
 	struct iw_sctp_assoc *a = p->a;
 	const struct iw_sctp_times *t = &a->s->cfg.times;
-	bool busy = p->state == IW_SCTP_PATH_ACTIVE && now - p->last_sent < t->hb_interval;
+	bool busy = p->nflight > 0 ||
+		    (p->state == IW_SCTP_PATH_ACTIVE && now - p->last_sent < t->hb_interval);
 
 	if (p->hb_out) {
 		p->hb_out = false;
@@ -140,7 +141,7 @@ static void heartbeat_time(struct path *p, uint64_t now)
 	}
 	iw_sctp_slim(a);
 	p->hb_at = iw_time_add(now, hb_pause(p));
-	if (!busy || p->errors > 0)
+	if (!busy)
 		p->hb_due = true;
 }
 
@@ -173,6 +174,8 @@ size_t iw_sctp_put_heartbeat(struct path *p, uint8_t *dst, size_t cap, bool prob
 		p->hb_sent = now;
 		/* An answer is due within the RTO; unverified paths are asked again then. */
 		p->hb_at = iw_time_add(now, hb_pause(p));
+	} else {
+		p->probe_sent = now;
 	}
 	return (size_t)n;
 }

@@ -29,9 +29,12 @@ static void set_pmtu(struct path *p, uint32_t mtu)
 	iw_sctp_check_max(p->a);
 }
 
+/* As much of size as whole chunks fill. */
 static void probe_next(struct path *p, uint32_t size, uint64_t now)
 {
-	p->probe_size = size;
+	uint32_t overhead = iw_sctp_overhead(p);
+
+	p->probe_size = overhead + ((size - overhead) & ~3u);
 	p->probe_tries = 0;
 	p->probe_due = true;
 	p->probe_at = iw_time_add(now, p->rto);
@@ -62,6 +65,7 @@ void iw_sctp_pmtu_answered(struct path *p, uint64_t now)
 {
 	uint32_t size = p->probe_size;
 
+	iw_sctp_rtt(p, now - p->probe_sent);
 	p->probe_size = 0;
 	if (size > p->pmtu && size < p->probe_fails)
 		set_pmtu(p, size);

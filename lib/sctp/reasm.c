@@ -47,6 +47,7 @@ static bool make_room(struct iw_sctp_assoc *a, uint32_t tsn, size_t len)
 		if (!iw_seq32_before(tsn, last->tsn) || !iw_seq32_before(q->cum, last->tsn))
 			return false;
 		iw_sctp_inq_forget(q, last->tsn);
+		q->sack_now = true;
 		drop(a, last);
 	}
 	return true;

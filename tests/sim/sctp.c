@@ -456,7 +456,7 @@ bool sim_sctp(uint64_t seed, unsigned i, char failure[300])
 
 	memset(&r, 0, sizeof(r));
 	r.what = (enum scenario)i;
-	r.rng.state = seed * SCENARIOS + i;
+	r.rng.state = seed << 8 | i;
 	net_init(&r.n, rng_next(&r.rng));
 	side_init(&r, &r.a, &r.n.a, &r.b);
 	side_init(&r, &r.b, &r.n.b, &r.a);

@@ -1,65 +1,875 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Messages over an association: what goes out arrives once, and is known to have. */
+/* DATA both ways: what comes up, what is acknowledged and when, what goes out and what goes again. */
 #include "sctp/sctp.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "unit/sctp_hand.h"
 
-#include "unit/sctp_net.h"
+static struct hand h;
 
-static int say(struct net_end *e, uint16_t stream, const void *data, size_t len, uint64_t *seq)
+static void open_up(void)
 {
-	struct iw_vec v = { .len = len };
-	struct iw_sctp_send m = {
-		.stream = stream, .ppid = 16, .vec = &v, .nvec = 1, .copy = true, .cookie = 77
-	};
-	union {
-		const void *in;
-		void *out;
-	} u = { .in = data };
-
-	v.base = u.out;
-	return iw_sctp_send(e->a, &m, seq);
+	hand_open(&h);
+	net_start(&h.n);
+	hand_up(&h);
 }
 
-static void set_up_send_and_shut_down(void **state)
+static void data(uint8_t flags, uint32_t tsn, uint16_t stream, const char *text)
 {
-	struct net n;
-	uint64_t seq = 99;
-	struct iw_sctp_done d;
+	hand_begin(&h, h.peer_tag);
+	hand_data(&h, flags, tsn, stream, text, strlen(text));
+	hand_send(&h);
+}
+
+static bool take_sack(struct iw_sctp_sack *s)
+{
+	struct iw_sctp_chunk c;
+
+	return hand_wait(&h, IW_SCTP_SACK, 0, &c) &&
+	       iw_sctp_sack_decode(s, c.value, c.value_len) > 0;
+}
+
+static void acknowledge(uint32_t cum, uint32_t rwnd, const uint16_t *gaps, uint16_t ngaps)
+{
+	uint8_t blocks[64], value[96];
+	struct iw_sctp_sack s = { .cum = cum, .a_rwnd = rwnd, .ngaps = ngaps, .gaps = blocks };
+
+	for (unsigned i = 0; i < 2u * ngaps; i++)
+		iw_put_be16(blocks + 2 * i, gaps[i]);
+	hand_begin(&h, h.peer_tag);
+	hand_chunk(&h, IW_SCTP_SACK, 0, value,
+		   (size_t)iw_sctp_sack_encode(value, sizeof(value), &s));
+	hand_send(&h);
+}
+
+static int send_octets(struct iw_sctp_assoc *a, size_t len)
+{
+	static uint8_t octets[9000];
+	struct iw_vec v = { octets, len };
+	struct iw_sctp_send m = { .ppid = 16, .vec = &v, .nvec = 1 };
+
+	return iw_sctp_send(a, &m, NULL);
+}
+
+/* The TSNs of DATA caught since, in the order of sending; their number. */
+static unsigned tsns(uint32_t *out, unsigned max)
+{
+	const struct caught *p;
+	unsigned n = 0;
+
+	while ((p = hand_take(&h))) {
+		struct iw_sctp_chunk c;
+		struct iw_sctp_data d;
+
+		for (unsigned i = 0; chunk_of(p, i, &c); i++)
+			if (c.type == IW_SCTP_DATA &&
+			    iw_sctp_data_decode(&d, c.value, c.value_len) && n < max)
+				out[n++] = d.tsn;
+	}
+	return n;
+}
+
+static void answer_heartbeats(uint64_t wait)
+{
+	struct iw_sctp_chunk c;
+	uint8_t copy[64];
+
+	for (; hand_wait(&h, IW_SCTP_HEARTBEAT, wait, &c); wait = 0) {
+		memcpy(copy, c.value, c.value_len);
+		hand_begin(&h, h.peer_tag);
+		hand_chunk(&h, IW_SCTP_HEARTBEAT_ACK, 0, copy, c.value_len);
+		hand_send(&h);
+	}
+}
+
+/* The path MTU probe is answered, and an RTT is known: the first went by, the next comes an RTO later. */
+static void answer_probes(void)
+{
+	answer_heartbeats(IW_MSEC(1010));
+}
+
+/* --- in --------------------------------------------------------------------------------------- */
+
+static uint32_t seen[64];
+static unsigned nseen;
+
+static void remember(struct net_end *e, const struct iw_sctp_recv *m)
+{
+	(void)e;
+	seen[nseen++] = m->stream;
+	assert_int_equal(m->ppid, 16);
+	assert_non_null(m->assoc);
+}
+
+/* SX-06, SCTP-56: each message comes up when it arrives, whatever is missing before it, and once. */
+static void messages_come_up_as_they_arrive_and_once(void **state)
+{
+	struct iw_sctp_sack s;
 
 	(void)state;
-	net_init(&n, 1);
+	open_up();
+	nseen = 0;
+	h.n.b.on_message = remember;
+	data(7, HAND_TSN + 3, 3, "d");
+	data(7, HAND_TSN + 1, 1, "b");
+	data(7, HAND_TSN + 3, 3, "d");
+	data(7, HAND_TSN, 0, "a");
+	data(7, HAND_TSN + 2, 2, "c");
+	data(7, HAND_TSN + 2, 2, "c");
+	assert_int_equal(nseen, 4);
+	assert_int_equal(seen[0], 3);
+	assert_int_equal(seen[1], 1);
+	assert_int_equal(seen[2], 0);
+	assert_int_equal(seen[3], 2);
+	while (take_sack(&s))
+		;
+	assert_int_equal(s.cum, HAND_TSN + 3);
+	hand_close(&h);
+}
+
+/* SX-05: no user data: ABORT, cause 9, and the TSN. */
+static void data_without_data_ends_the_association(void **state)
+{
+	struct iw_sctp_chunk c;
+
+	(void)state;
+	open_up();
+	data(7, HAND_TSN, 0, "");
+	c = hand_expect(&h, IW_SCTP_ABORT, HAND_TAG);
+	assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_NO_DATA);
+	assert_int_equal(iw_get_be32(c.value + 4), HAND_TSN);
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_CLOSED);
+	hand_close(&h);
+}
+
+/* SCTP-55: a peer that sends ordered DATA breaks RFC 5043 10. */
+static void ordered_data_ends_the_association(void **state)
+{
+	struct iw_sctp_chunk c;
+
+	(void)state;
+	open_up();
+	data(3, HAND_TSN, 0, "x");
+	c = hand_expect(&h, IW_SCTP_ABORT, HAND_TAG);
+	assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_PROTOCOL);
+	assert_int_equal(h.n.b.messages, 0);
+	hand_close(&h);
+}
+
+/* SX-13: a stream that was not agreed: acknowledged, reported, not delivered (RFC 9260 6.5). */
+static void data_on_a_stream_that_is_not_there_is_reported(void **state)
+{
+	struct iw_sctp_chunk c;
+	struct iw_sctp_sack s;
+
+	(void)state;
+	open_up();
+	data(7, HAND_TSN, 10, "x"); /* 10 streams: 0..9 */
+	assert_true(hand_wait(&h, IW_SCTP_ERROR, 0, &c));
+	assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_STREAM);
+	assert_int_equal(iw_get_be16(c.value + 4), 10);
+	assert_true(take_sack(&s));
+	assert_int_equal(s.cum, HAND_TSN);
+	assert_int_equal(h.n.b.messages, 0);
+	hand_close(&h);
+}
+
+/* SX-12: the first DATA at once; SX-16: then every second packet, or after 200 ms. */
+static void sacks_come_at_once_for_the_first_then_every_second_packet(void **state)
+{
+	struct iw_sctp_sack s;
+	uint64_t sent;
+
+	(void)state;
+	open_up();
+	answer_probes();
+	data(7, HAND_TSN, 0, "a");
+	assert_true(take_sack(&s));
+	assert_int_equal(s.cum, HAND_TSN);
+	data(7, HAND_TSN + 1, 0, "b");
+	assert_false(take_sack(&s));
+	data(7, HAND_TSN + 2, 0, "c");
+	assert_true(take_sack(&s));
+	assert_int_equal(s.cum, HAND_TSN + 2);
+	data(7, HAND_TSN + 3, 0, "d");
+	sent = h.n.now;
+	while (!take_sack(&s))
+		net_run(&h.n, h.n.now + IW_MSEC(1));
+	assert_int_equal(s.cum, HAND_TSN + 3);
+	assert_in_range(h.n.now - sent, IW_MSEC(200), IW_MSEC(201));
+	/* I bit (RFC 7053) */
+	data(7 | IW_SCTP_DATA_I, HAND_TSN + 4, 0, "e");
+	assert_true(take_sack(&s));
+	/* With DATA of ours, what is not acknowledged yet is (6.1). */
+	data(7, HAND_TSN + 5, 0, "f");
+	assert_false(take_sack(&s));
+	assert_int_equal(send_octets(h.n.b.a, 10), 0);
+	net_run(&h.n, h.n.now);
+	assert_true(take_sack(&s));
+	assert_int_equal(s.cum, HAND_TSN + 5);
+	hand_close(&h);
+}
+
+/* SX-17: one SACK for a packet at most; a batch of packets is acknowledged by one. */
+static void a_batch_of_packets_gets_one_sack(void **state)
+{
+	struct iw_sctp_sack s;
+	struct iw_sctp_recv m;
+
+	(void)state;
+	open_up();
+	for (uint32_t i = 0; i < 20; i++) {
+		struct iw_sctp_packet p = { .peer = h.src, .local = h.n.b.addr[0], .data = h.out };
+
+		hand_begin(&h, h.peer_tag);
+		hand_data(&h, 7, HAND_TSN + 2 * i, 0, "abc", 3);
+		hand_data(&h, 7, HAND_TSN + 2 * i + 1, 0, "abc", 3);
+		iw_put_le32(h.out + 8, iw_sctp_checksum(h.out, h.len));
+		p.len = h.len;
+		iw_sctp_input(h.n.b.s, &p, h.n.now);
+		while (iw_sctp_next(h.n.b.s, &m))
+			;
+	}
+	net_run(&h.n, h.n.now);
+	assert_true(take_sack(&s));
+	assert_int_equal(s.cum, HAND_TSN + 39);
+	assert_false(take_sack(&s));
+	hand_close(&h);
+}
+
+/* SX-18: duplicates are acknowledged at once and reported; SX-20, from the receiver's side: gaps as they are. */
+static void gaps_and_duplicates_are_reported_at_once(void **state)
+{
+	struct iw_sctp_sack s;
+
+	(void)state;
+	open_up();
+	data(7, HAND_TSN, 0, "a");
+	hand_forget(&h);
+	data(7, HAND_TSN + 2, 0, "c");
+	assert_true(take_sack(&s));
+	assert_int_equal(s.cum, HAND_TSN);
+	assert_int_equal(s.ngaps, 1);
+	assert_int_equal(iw_sctp_gap_start(&s, 0), 2);
+	assert_int_equal(iw_sctp_gap_end(&s, 0), 2);
+	data(7, HAND_TSN + 3, 0, "d");
+	data(7, HAND_TSN + 700, 0, "z"); /* the map grows */
+	while (take_sack(&s))
+		;
+	assert_int_equal(s.ngaps, 2);
+	assert_int_equal(iw_sctp_gap_end(&s, 0), 3);
+	assert_int_equal(iw_sctp_gap_start(&s, 1), 700);
+	data(7, HAND_TSN + 3, 0, "d");
+	assert_true(take_sack(&s));
+	assert_int_equal(s.ndups, 1);
+	assert_int_equal(iw_get_be32(s.dups), HAND_TSN + 3);
+	data(7, HAND_TSN + 1, 0, "b");
+	assert_true(take_sack(&s));
+	assert_int_equal(s.cum, HAND_TSN + 3);
+	assert_int_equal(s.ndups, 0);
+	/* Further than a gap block reaches: not taken. */
+	data(7, HAND_TSN + 3 + 70000, 0, "far");
+	assert_true(take_sack(&s));
+	assert_int_equal(s.ngaps, 1);
+	assert_int_equal(h.n.b.messages, 5);
+	hand_close(&h);
+}
+
+/* SX-16: TSNs wrap, in the middle of a gap as well. */
+static void tsns_wrap(void **state)
+{
+	struct iw_sctp_sack s;
+
+	(void)state;
+	hand_open(&h);
+	net_start(&h.n);
+	h.tsn = 0xfffffffeu;
+	hand_up(&h);
+	data(7, 0xfffffffe, 0, "a");
+	data(7, 1, 0, "d");
+	data(7, 0xffffffff, 0, "b");
+	data(7, 0, 0, "c");
+	while (take_sack(&s))
+		;
+	assert_int_equal(s.cum, 1);
+	assert_int_equal(s.ngaps, 0);
+	assert_int_equal(h.n.b.messages, 4);
+	hand_close(&h);
+}
+
+static char whole[64];
+
+static void remember_text(struct net_end *e, const struct iw_sctp_recv *m)
+{
+	(void)e;
+	assert_true(m->len < sizeof(whole));
+	memcpy(whole, m->data, m->len);
+	whole[m->len] = '\0';
+}
+
+/* SX-22: fragments in any order make the message; the bound; those of two messages. */
+static void fragments_are_put_together(void **state)
+{
+	struct iw_sctp_facts f;
+
+	(void)state;
+	open_up();
+	h.n.b.on_message = remember_text;
+	data(4, HAND_TSN + 2, 1, "lo ");
+	data(6, HAND_TSN, 1, "he");
+	data(5, HAND_TSN + 3, 1, "world");
+	assert_int_equal(h.n.b.messages, 0);
+	data(6, HAND_TSN + 4, 2, "next ");
+	data(4, HAND_TSN + 1, 1, "l");
+	assert_int_equal(h.n.b.messages, 1);
+	assert_string_equal(whole, "hello world");
+	data(5, HAND_TSN + 5, 2, "one");
+	assert_string_equal(whole, "next one");
+	iw_sctp_facts(h.n.b.a, &f);
+	assert_int_equal(f.duplicates, 0);
+	hand_close(&h);
+}
+
+/* SX-22: fragments of different streams in one message. */
+static void fragments_of_two_streams_end_the_association(void **state)
+{
+	struct iw_sctp_chunk c;
+
+	(void)state;
+	open_up();
+	data(6, HAND_TSN, 1, "he");
+	data(5, HAND_TSN + 1, 2, "llo");
+	assert_true(hand_wait(&h, IW_SCTP_ABORT, 0, &c));
+	assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_PROTOCOL);
+	hand_close(&h);
+}
+
+/* SX-22: what does not fit gives way to lower TSNs, unacknowledged again; a message beyond the bound ends it. */
+static void fragments_are_kept_within_a_bound(void **state)
+{
+	static const char text[] = "0123456789012345678901234567890123456789";
+	struct iw_sctp_sack s;
+	struct iw_sctp_chunk c;
+
+	(void)state;
+	hand_open(&h);
+	h.n.b.cfg.reasm_max = 100;
+	net_start(&h.n);
+	hand_up(&h);
+	data(4, HAND_TSN + 5, 1, text);
+	data(4, HAND_TSN + 4, 1, text);
+	data(4, HAND_TSN + 6, 1, text); /* no room */
+	while (take_sack(&s))
+		;
+	assert_int_equal(iw_sctp_gap_end(&s, 0), 6);
+	data(6, HAND_TSN, 1, text); /* the highest goes */
+	assert_true(take_sack(&s));
+	assert_int_equal(s.cum, HAND_TSN);
+	assert_int_equal(s.ngaps, 1);
+	assert_int_equal(iw_sctp_gap_end(&s, 0), 4);
+	data(4, HAND_TSN + 1, 1, text);
+	assert_true(take_sack(&s));
+	assert_int_equal(s.ngaps, 0);
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
+	data(4, HAND_TSN + 2, 1, text);
+	assert_true(hand_wait(&h, IW_SCTP_ABORT, 0, &c));
+	assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_RESOURCE);
+	hand_close(&h);
+}
+
+/* SX-36, the receiver: a shut window drops what is new, says so at once, and tells when it opens. */
+static void a_shut_window_drops_and_tells_when_it_opens(void **state)
+{
+	struct iw_sctp_sack s;
+
+	(void)state;
+	open_up();
+	data(7, HAND_TSN, 0, "a");
+	assert_true(take_sack(&s));
+	assert_int_equal(s.a_rwnd, 1 << 20);
+	iw_sctp_set_held(h.n.b.a, 1 << 20);
+	data(7, HAND_TSN + 1, 0, "b");
+	assert_true(take_sack(&s));
+	assert_int_equal(s.cum, HAND_TSN);
+	assert_int_equal(s.a_rwnd, 0);
+	assert_int_equal(h.n.b.messages, 1);
+	/* 6.2: small openings are not told (silly window), large ones at once. */
+	iw_sctp_set_held(h.n.b.a, (1 << 20) - 1000);
+	net_run(&h.n, h.n.now);
+	assert_false(take_sack(&s));
+	iw_sctp_set_held(h.n.b.a, 1 << 19);
+	net_run(&h.n, h.n.now);
+	assert_true(take_sack(&s));
+	assert_int_equal(s.a_rwnd, 1 << 19);
+	data(7, HAND_TSN + 1, 0, "b");
+	assert_int_equal(h.n.b.messages, 2);
+	hand_close(&h);
+}
+
+/* --- out -------------------------------------------------------------------------------------- */
+
+static void what_cannot_be_sent_is_refused(void **state)
+{
+	struct iw_sctp_send m = { .hdr = (const uint8_t *)"x", .hdr_len = 1 };
+	static uint8_t big[60];
+
+	(void)state;
+	open_up();
+	answer_probes();
+	assert_int_equal(iw_sctp_max_message(h.n.b.a), 1500 - 20 - 12 - 16 - 16);
+	assert_int_equal(send_octets(h.n.b.a, 0), IW_E_INVAL);
+	/* SCTP-54 */
+	assert_int_equal(send_octets(h.n.b.a, iw_sctp_max_message(h.n.b.a) + 1), IW_E_LIMIT);
+	assert_int_equal(send_octets(h.n.b.a, iw_sctp_max_message(h.n.b.a)), 0);
+	m.stream = 10;
+	assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), IW_E_INVAL);
+	m = (struct iw_sctp_send){ .hdr = big, .hdr_len = IW_SCTP_SEND_HDR_MAX + 1 };
+	assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), IW_E_INVAL);
+	while (send_octets(h.n.b.a, 1000) == 0)
+		;
+	assert_int_equal(send_octets(h.n.b.a, 1000), IW_E_AGAIN);
+	assert_false(iw_sctp_writable(h.n.b.a));
+	hand_close(&h);
+}
+
+/* SCTP-05, SCTP-55: U, B and E on every chunk, SSN 0; SX-03: padded with zeros. */
+static void every_chunk_is_unordered_and_whole(void **state)
+{
+	struct iw_sctp_chunk c;
+	struct iw_sctp_data d;
+	const uint8_t *pad;
+
+	(void)state;
+	open_up();
+	assert_int_equal(send_octets(h.n.b.a, 5), 0);
+	net_run(&h.n, h.n.now);
+	assert_true(hand_wait(&h, IW_SCTP_DATA, 0, &c));
+	assert_int_equal(c.flags & 7, 7);
+	assert_true(iw_sctp_data_decode(&d, c.value, c.value_len) > 0);
+	assert_int_equal(d.tsn, h.peer_tsn);
+	assert_int_equal(d.ssn, 0);
+	assert_int_equal(d.len, 5);
+	pad = d.data + 5;
+	assert_true(pad[0] == 0 && pad[1] == 0 && pad[2] == 0);
+	hand_close(&h);
+}
+
+/* SX-19: no more than cwnd and what completes a packet; nothing beyond the peer's window. */
+static void windows_hold_data_back(void **state)
+{
+	uint32_t t[64];
+	struct iw_sctp_path p;
+	struct iw_sctp_init i;
+
+	(void)state;
+	open_up();
+	answer_probes();
+	for (int n = 0; n < 20; n++)
+		assert_int_equal(send_octets(h.n.b.a, 1400), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.cwnd, 4404);
+	assert_int_equal(tsns(t, 64), 4); /* the fourth begins below 4404 */
+	assert_in_range(p.flight, 4404, 4404 + 1467);
+	hand_close(&h);
+
+	hand_open(&h);
+	net_start(&h.n);
+	i = hand_init(&h);
+	i.a_rwnd = 3000;
+	hand_up_with(&h, &i);
+	answer_probes();
+	for (int n = 0; n < 20; n++)
+		assert_int_equal(send_octets(h.n.b.a, 1100), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(tsns(t, 64), 2);
+	acknowledge(h.peer_tsn + 1, 1099, NULL, 0);
+	assert_int_equal(tsns(t, 64), 0);
+	acknowledge(h.peer_tsn + 1, 1100, NULL, 0);
+	assert_int_equal(tsns(t, 64), 1);
+	hand_close(&h);
+}
+
+/* SX-36: a shut window is probed after an RTO, then less and less often, and is no failure while it answers. */
+static void a_shut_window_is_probed_for_ever(void **state)
+{
+	uint32_t t[64];
+	struct iw_sctp_facts f;
+	unsigned probes = 0;
+
+	(void)state;
+	open_up();
+	answer_probes();
+	assert_int_equal(send_octets(h.n.b.a, 100), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(tsns(t, 64), 1);
+	acknowledge(h.peer_tsn, 0, NULL, 0);
+	assert_int_equal(send_octets(h.n.b.a, 100), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(tsns(t, 64), 0);
+	net_run(&h.n, h.n.now + IW_MSEC(1010));
+	assert_int_equal(tsns(t, 64), 1);
+	for (int i = 0; i < 3600; i++) {
+		acknowledge(h.peer_tsn, 0, NULL, 0);
+		net_run(&h.n, h.n.now + IW_SEC(1));
+		answer_heartbeats(0);
+	}
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
+	iw_sctp_facts(h.n.b.a, &f);
+	probes = (unsigned)f.resent;
+	/* One a minute in the end, but that heartbeats bring the RTO down again each time. */
+	assert_in_range(probes, 50, 130);
+	acknowledge(h.peer_tsn + 1, 100000, NULL, 0);
+	assert_int_equal(iw_sctp_acked(h.n.b.a), 2);
+	hand_close(&h);
+}
+
+/* SX-20: three miss indications by the HTNA rule; SX-21: the window is halved once. */
+static void three_misses_bring_a_fast_retransmission(void **state)
+{
+	static const uint16_t one[] = { 2, 2 }, two[] = { 2, 3 }, three[] = { 2, 4 };
+	struct iw_sctp_facts f;
+	uint32_t t[64];
+
+	(void)state;
+	open_up(); /* no round trip is known: time has no say */
+	for (int n = 0; n < 4; n++)
+		assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(tsns(t, 64), 4);
+	acknowledge(h.peer_tsn - 1, 100000, one, 1);
+	acknowledge(h.peer_tsn - 1, 100000, one, 1); /* nothing new: no miss */
+	acknowledge(h.peer_tsn - 1, 100000, two, 1);
+	assert_int_equal(tsns(t, 64), 0);
+	acknowledge(h.peer_tsn - 1, 100000, three, 1);
+	assert_int_equal(tsns(t, 64), 1);
+	assert_int_equal(t[0], h.peer_tsn);
+	iw_sctp_facts(h.n.b.a, &f);
+	assert_int_equal(f.fast_retransmits, 1);
+	assert_int_equal(f.timeouts, 0);
+	acknowledge(h.peer_tsn + 3, 100000, NULL, 0);
+	assert_int_equal(iw_sctp_acked(h.n.b.a), 4);
+	hand_close(&h);
+}
+
+/* RFC 9260 6.2.1 D iii: what a gap block gave and the next takes back is sent again. */
+static void what_the_peer_takes_back_is_sent_again(void **state)
+{
+	static const uint16_t both[] = { 2, 3 };
+	uint32_t t[64];
+
+	(void)state;
+	open_up();
+	for (int n = 0; n < 3; n++)
+		assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(tsns(t, 64), 3);
+	acknowledge(h.peer_tsn - 1, 100000, both, 1);
+	acknowledge(h.peer_tsn, 100000, NULL, 0); /* 2 and 3 are gone again */
+	net_run(&h.n, h.n.now + IW_SEC(3));
+	assert_true(tsns(t, 64) >= 1);
+	assert_int_equal(iw_sctp_acked(h.n.b.a), 1);
+	acknowledge(h.peer_tsn + 2, 100000, NULL, 0);
+	assert_int_equal(iw_sctp_acked(h.n.b.a), 3);
+	hand_close(&h);
+}
+
+/* What was never sent cannot be acknowledged; an old SACK changes nothing. */
+static void a_sack_for_data_never_sent_ends_the_association(void **state)
+{
+	static const uint16_t far[] = { 2, 9 };
+	struct iw_sctp_chunk c;
+
+	(void)state;
+	open_up();
+	acknowledge(h.peer_tsn - 10, 1, far, 1);
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
+	acknowledge(h.peer_tsn, 100000, NULL, 0);
+	assert_true(hand_wait(&h, IW_SCTP_ABORT, 0, &c));
+	assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_PROTOCOL);
+	hand_close(&h);
+	open_up();
+	assert_int_equal(send_octets(h.n.b.a, 10), 0);
+	net_run(&h.n, h.n.now);
+	acknowledge(h.peer_tsn - 1, 100000, far, 1);
+	assert_true(hand_wait(&h, IW_SCTP_ABORT, 0, &c));
+	hand_close(&h);
+}
+
+/* SX-23: the first sample, RTO.Min, back-off by two, Karn; SX-38: errors count up to the end, all is reported. */
+static void timeouts_back_off_and_end_the_association(void **state)
+{
+	struct iw_sctp_path p;
+	struct iw_sctp_done d;
+	struct iw_sctp_facts f;
+	uint64_t began;
+	unsigned canceled = 0;
+
+	(void)state;
+	open_up();
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.rto, IW_SEC(1));
+	assert_int_equal(send_octets(h.n.b.a, 10), 0);
+	net_run(&h.n, h.n.now + IW_MSEC(400));
+	acknowledge(h.peer_tsn, 100000, NULL, 0);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.srtt, IW_MSEC(400));
+	assert_int_equal(p.rto, IW_MSEC(1200)); /* SRTT + 4 * SRTT / 2 */
+	assert_true(iw_sctp_next_done(h.n.b.a, &d));
+	assert_int_equal(d.status, 0);
+	for (int i = 0; i < 30; i++)
+		assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	began = h.n.now;
+	while (iw_sctp_assoc_state(h.n.b.a) != IW_SCTP_CLOSED)
+		assert_true(net_step(&h.n));
+	net_run(&h.n, h.n.now);
+	/* 1.2, 2.4 .. 38.4, then 60 each: eleven in a row. A tail-loss probe came before the first. */
+	assert_in_range(h.n.now - began, IW_SEC(370), IW_SEC(380));
+	assert_int_equal(iw_sctp_why(h.n.b.a)->err, IW_E_TIMEOUT);
+	assert_true(net_has_event(&h.n.b, IW_SCTP_EV_DOWN));
+	iw_sctp_facts(h.n.b.a, &f);
+	assert_int_equal(f.timeouts, 11);
+	while (iw_sctp_next_done(h.n.b.a, &d)) {
+		assert_int_equal(d.status, IW_E_CANCELED);
+		assert_int_equal(d.seq, 1 + canceled);
+		assert_int_equal(d.sent, canceled < f.sent - 1);
+		canceled++;
+	}
+	assert_int_equal(canceled, 30);
+	hand_close(&h);
+}
+
+/* RFC 8985: a tail that is lost costs two round trips, not an RTO; so does a chunk lost twice. */
+static void a_lost_tail_is_found_long_before_the_timeout(void **state)
+{
+	struct net n;
+	struct iw_sctp_facts f;
+	uint64_t began;
+
+	(void)state;
+	net_init(&n, 5);
 	net_start(&n);
 	assert_true(net_up(&n));
-	assert_int_equal(say(&n.a, 3, "hello", 5, &seq), 0);
-	assert_int_equal(seq, 0);
-	assert_int_equal(iw_sctp_acked(n.a.a), 0);
 	net_run(&n, n.now + IW_SEC(1));
-	assert_int_equal(n.b.messages, 1);
-	assert_int_equal(iw_sctp_acked(n.a.a), 1);
-	assert_true(iw_sctp_next_done(n.a.a, &d));
-	assert_int_equal(d.cookie, 77);
-	assert_int_equal(d.status, 0);
-	assert_false(iw_sctp_next_done(n.a.a, &d));
-	assert_int_equal(iw_sctp_max_message(n.a.a), 1500 - 20 - 12 - 16 - 16);
-	iw_sctp_shutdown(n.a.a, n.now);
+	n.ab.cut = true;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(send_octets(n.a.a, 1000), 0);
+	began = n.now;
+	net_run(&n, n.now + IW_MSEC(20));
+	n.ab.cut = false;
+	while (iw_sctp_acked(n.a.a) < 3)
+		assert_true(net_step(&n));
+	assert_in_range(n.now - began, IW_MSEC(40), IW_MSEC(200));
+	iw_sctp_facts(n.a.a, &f);
+	assert_int_equal(f.timeouts, 0);
+	assert_int_equal(f.tail_probes, 1);
+	assert_int_equal(n.b.messages, 3);
+	net_free(&n);
+}
+
+static unsigned drop_tsn_times;
+static uint32_t drop_tsn;
+
+static bool drop_one(struct net *n, struct net_end *from, uint8_t *packet, size_t len)
+{
+	(void)n;
+	if (from == &n->a && len > 100 && packet[12] == IW_SCTP_DATA &&
+	    iw_get_be32(packet + 16) == drop_tsn && drop_tsn_times) {
+		drop_tsn_times--;
+		return false;
+	}
+	return true;
+}
+
+/* A chunk lost again and again while others arrive. */
+static void a_chunk_lost_three_times_needs_no_timeout(void **state)
+{
+	struct net n;
+	struct iw_sctp_facts f;
+	unsigned sent = 0;
+
+	(void)state;
+	net_init(&n, 5);
+	net_start(&n);
+	n.tap = drop_one;
+	assert_true(net_up(&n));
 	net_run(&n, n.now + IW_SEC(1));
-	assert_true(net_has_event(&n.a, IW_SCTP_EV_DOWN));
-	assert_true(net_has_event(&n.b, IW_SCTP_EV_DOWN));
-	assert_int_equal(iw_sctp_why(n.a.a)->err, 0);
-	assert_int_equal(iw_sctp_why(n.b.a)->err, 0);
+	drop_tsn_times = 0;
+	for (uint64_t end = n.now + IW_MSEC(600); n.now < end;) {
+		if (sent < 2000 && iw_sctp_writable(n.a.a)) {
+			assert_int_equal(send_octets(n.a.a, 1000), 0);
+			sent++;
+		} else {
+			net_step(&n);
+		}
+		if (sent == 300 && drop_tsn_times == 0 && drop_tsn == 0) {
+			iw_sctp_facts(n.a.a, &f);
+			drop_tsn_times = 3;
+			drop_tsn = 1;
+		}
+		if (drop_tsn == 1) { /* the next new one */
+			n.tap_user = NULL;
+			drop_tsn = 2;
+		}
+	}
+	iw_sctp_facts(n.a.a, &f);
+	assert_int_equal(f.timeouts, 0);
+	net_free(&n);
+}
+
+/* SX-35: what a SACK sets free goes out in a burst of that size, the rest paced. */
+static void a_burst_is_limited_and_the_rest_is_paced(void **state)
+{
+	uint32_t t[256];
+	struct iw_sctp_path p;
+	unsigned n;
+
+	(void)state;
+	open_up();
+	net_run(&h.n, h.n.now + IW_MSEC(100));
+	answer_probes();
+	/* Grow the window: everything is acknowledged a round trip later. */
+	for (int round = 0; round < 6; round++) {
+		uint32_t last = 0;
+
+		while (send_octets(h.n.b.a, 1400) == 0)
+			;
+		net_run(&h.n, h.n.now + IW_MSEC(100));
+		n = tsns(t, 256);
+		if (n)
+			last = t[n - 1];
+		acknowledge(last, 1 << 20, NULL, 0);
+	}
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_true(p.cwnd > 8 * 1468);
+	n = tsns(t, 256);
+	assert_in_range(n, 1, 5); /* Max.Burst 4, and what completes a packet */
+	net_run(&h.n, h.n.now + IW_MSEC(200));
+	assert_true(tsns(t, 256) > 0);
+	hand_close(&h);
+}
+
+/* SX-37: a chunk that outgrew the path goes with IP fragmentation; new ones fit. */
+static void chunks_that_outgrew_the_path_go_in_ip_fragments(void **state)
+{
+	struct net n;
+
+	(void)state;
+	net_init(&n, 6);
+	net_start(&n);
+	assert_true(net_up(&n));
+	net_run(&n, n.now + IW_SEC(1));
+	assert_int_equal(iw_sctp_max_message(n.a.a), 1436);
+	n.ab.mtu = 1300;
+	n.ab.icmp = true;
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(send_octets(n.a.a, 1436), 0);
+	net_run(&n, n.now + IW_SEC(1));
+	assert_int_equal(iw_sctp_acked(n.a.a), 20);
+	assert_true(net_has_event(&n.a, IW_SCTP_EV_MTU));
+	assert_int_equal(iw_sctp_max_message(n.a.a), 1300 - 20 - 12 - 16 - 16);
+	net_free(&n);
+	/* The same without a word from the router: after two timeouts the path is taken for smaller. */
+	net_init(&n, 6);
+	net_start(&n);
+	assert_true(net_up(&n));
+	net_run(&n, n.now + IW_SEC(1));
+	n.ab.mtu = 1300;
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(send_octets(n.a.a, 1436), 0);
+	net_run(&n, n.now + IW_SEC(60));
+	assert_int_equal(iw_sctp_acked(n.a.a), 20);
+	assert_in_range(iw_sctp_max_message(n.a.a), 1300 - 64 - 20, 1300 - 64);
+	net_free(&n);
+}
+
+/* SCTP-50, SCTP-51, SCTP-53: the path MTU is found by probing; the maximum follows it, less a SACK's room. */
+static void the_path_mtu_is_found_by_probing(void **state)
+{
+	static const uint32_t mtus[] = { 1200, 1280, 1400, 1492, 1500, 4000, 9000 };
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(mtus); i++) {
+		struct iw_sctp_path p;
+		struct net n;
+
+		net_init(&n, 6);
+		n.a.cfg.mtu = n.b.cfg.mtu = 9000;
+		n.ab.mtu = n.ba.mtu = mtus[i];
+		net_start(&n);
+		assert_true(net_up(&n));
+		assert_int_equal(iw_sctp_max_message(n.a.a), 1200 - 64);
+		net_run(&n, n.now + IW_SEC(60));
+		assert_int_equal(iw_sctp_path(n.a.a, 0, &p), 0);
+		assert_in_range(p.mtu, mtus[i] - 16, mtus[i]);
+		assert_int_equal(iw_sctp_max_message(n.a.a), (p.mtu - 32) / 4 * 4 - 32);
+		net_free(&n);
+	}
+}
+
+/* SCTP-77, SCTP-37: known exactly when all chunks are acknowledged for good; the memory of an idle association. */
+static void an_idle_association_holds_little(void **state)
+{
+	struct iw_sctp_facts f;
+	struct iw_sctp_done d;
+	struct net n;
+	unsigned sent = 0, done = 0;
+
+	(void)state;
+	net_init(&n, 6);
+	n.ab.loss = 50;
+	net_start(&n);
+	assert_true(net_up(&n));
+	while (done < 500) {
+		if (sent < 500 && send_octets(n.a.a, 700) == 0)
+			sent++;
+		else
+			assert_true(net_step(&n));
+		while (iw_sctp_next_done(n.a.a, &d)) {
+			assert_int_equal(d.status, 0);
+			assert_int_equal(d.seq, done++);
+		}
+	}
+	assert_int_equal(iw_sctp_acked(n.a.a), 500);
+	assert_int_equal(n.b.messages, 500);
+	net_run(&n, n.now + IW_SEC(100));
+	iw_sctp_facts(n.a.a, &f);
+	assert_true(f.memory <= 2048);
+	iw_sctp_facts(n.b.a, &f);
+	assert_true(f.memory <= 2048);
 	net_free(&n);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(set_up_send_and_shut_down),
+		cmocka_unit_test(messages_come_up_as_they_arrive_and_once),
+		cmocka_unit_test(data_without_data_ends_the_association),
+		cmocka_unit_test(ordered_data_ends_the_association),
+		cmocka_unit_test(data_on_a_stream_that_is_not_there_is_reported),
+		cmocka_unit_test(sacks_come_at_once_for_the_first_then_every_second_packet),
+		cmocka_unit_test(a_batch_of_packets_gets_one_sack),
+		cmocka_unit_test(gaps_and_duplicates_are_reported_at_once),
+		cmocka_unit_test(tsns_wrap),
+		cmocka_unit_test(fragments_are_put_together),
+		cmocka_unit_test(fragments_of_two_streams_end_the_association),
+		cmocka_unit_test(fragments_are_kept_within_a_bound),
+		cmocka_unit_test(a_shut_window_drops_and_tells_when_it_opens),
+		cmocka_unit_test(what_cannot_be_sent_is_refused),
+		cmocka_unit_test(every_chunk_is_unordered_and_whole),
+		cmocka_unit_test(windows_hold_data_back),
+		cmocka_unit_test(a_shut_window_is_probed_for_ever),
+		cmocka_unit_test(three_misses_bring_a_fast_retransmission),
+		cmocka_unit_test(what_the_peer_takes_back_is_sent_again),
+		cmocka_unit_test(a_sack_for_data_never_sent_ends_the_association),
+		cmocka_unit_test(timeouts_back_off_and_end_the_association),
+		cmocka_unit_test(a_lost_tail_is_found_long_before_the_timeout),
+		cmocka_unit_test(a_chunk_lost_three_times_needs_no_timeout),
+		cmocka_unit_test(a_burst_is_limited_and_the_rest_is_paced),
+		cmocka_unit_test(chunks_that_outgrew_the_path_go_in_ip_fragments),
+		cmocka_unit_test(the_path_mtu_is_found_by_probing),
+		cmocka_unit_test(an_idle_association_holds_little),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

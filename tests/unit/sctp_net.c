@@ -289,17 +289,18 @@ bool net_step(struct net *n)
 void net_run(struct net *n, uint64_t until)
 {
 	for (;;) {
-		uint64_t at = IW_MIN(iw_sctp_deadline(n->a.s), iw_sctp_deadline(n->b.s));
+		uint64_t at;
 
+		events(&n->a);
+		events(&n->b);
+		if (flush(n, &n->a, &n->ab) | flush(n, &n->b, &n->ba))
+			continue;
+		at = IW_MIN(iw_sctp_deadline(n->a.s), iw_sctp_deadline(n->b.s));
 		if (n->nfly)
 			at = IW_MIN(at, n->fly[0].at);
-		if (at > until && !iw_sctp_wants_output(n->a.s) && !iw_sctp_wants_output(n->b.s))
-			break;
-		if (!net_step(n))
+		if (at > until || !net_step(n))
 			break;
 	}
-	events(&n->a);
-	events(&n->b);
 	n->now = IW_MAX(n->now, until);
 }
 

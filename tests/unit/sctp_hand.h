@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A peer by hand for one endpoint of sctp_net.h: the test writes its packets chunk by chunk and reads the
+ * endpoint's answers, which go nowhere else.
+ */
+#ifndef TESTS_SCTP_HAND_H
+#define TESTS_SCTP_HAND_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "unit/sctp_net.h"
+
+enum { CAUGHT = 256, HAND_TAG = 0x11111111, HAND_TSN = 1000 };
+
+struct caught {
+	uint8_t data[2048];
+	size_t len;
+};
+
+struct hand {
+	struct net n;
+	struct net_end *e; /* b, unless the test says otherwise */
+	struct iw_sctp_addr src;
+	uint16_t port;
+	uint32_t tag, peer_tag; /* what we send with is peer_tag */
+	uint32_t tsn, peer_tsn;
+	uint8_t out[4096];
+	size_t len;
+	struct caught caught[CAUGHT];
+	unsigned ncaught, taken;
+};
+
+static inline bool hand_tap(struct net *n, struct net_end *from, uint8_t *data, size_t len)
+{
+	struct hand *h = n->tap_user;
+	struct caught *c = &h->caught[h->ncaught % CAUGHT];
+
+	if (from != h->e)
+		return true;
+	assert_true(len <= sizeof(c->data));
+	assert_int_equal(iw_get_le32(data + 8), iw_sctp_checksum(data, len));
+	memcpy(c->data, data, len);
+	c->len = len;
+	h->ncaught++;
+	return false;
+}
+
+/* Not started yet: change h->n.b.cfg, then net_start. */
+static inline void hand_open(struct hand *h)
+{
+	memset(h, 0, sizeof(*h));
+	net_init(&h->n, 7);
+	h->e = &h->n.b;
+	h->n.tap = hand_tap;
+	h->n.tap_user = h;
+	h->src = net_addr(9);
+	h->port = 4000;
+	h->tag = HAND_TAG;
+	h->tsn = HAND_TSN;
+}
+
+/* A packet begins: nothing in it yet. */
+static inline void hand_begin(struct hand *h, uint32_t vtag)
+{
+	struct iw_sctp_hdr hdr = { .sport = h->port, .dport = h->e->cfg.port, .vtag = vtag };
+
+	h->len = (size_t)iw_sctp_hdr_encode(h->out, sizeof(h->out), &hdr);
+}
+
+static inline void hand_chunk(struct hand *h, uint8_t type, uint8_t flags, const void *value,
+			      size_t len)
+{
+	struct iw_sctp_chunk c = { .type = type, .flags = flags, .value = value, .value_len = len };
+	int n = iw_sctp_chunk_encode(h->out + h->len, sizeof(h->out) - h->len, &c);
+
+	assert_true(n > 0);
+	h->len += (size_t)n;
+}
+
+static inline void hand_data(struct hand *h, uint8_t flags, uint32_t tsn, uint16_t stream,
+			     const void *data, size_t len)
+{
+	struct iw_sctp_data d = { .tsn = tsn, .stream = stream, .ppid = 16, .len = len };
+	int n = iw_sctp_data_encode(h->out + h->len, sizeof(h->out) - h->len, flags, &d);
+
+	assert_int_equal(n, 16);
+	h->len += 16;
+	memcpy(h->out + h->len, data, len);
+	memset(h->out + h->len + len, 0, 3);
+	h->len += len + iw_sctp_pad(len);
+}
+
+/* What it says arrives; the engine's output is caught. */
+static inline void hand_send(struct hand *h)
+{
+	net_inject(&h->n, h->e, &h->src, h->out, h->len);
+	net_run(&h->n, h->n.now);
+}
+
+/* The next packet caught; NULL: none. */
+static inline const struct caught *hand_take(struct hand *h)
+{
+	return h->taken < h->ncaught ? &h->caught[h->taken++ % CAUGHT] : NULL;
+}
+
+static inline void hand_forget(struct hand *h)
+{
+	h->taken = h->ncaught;
+}
+
+/* Chunk i of a packet; false: there is none. */
+static inline bool chunk_of(const struct caught *p, unsigned i, struct iw_sctp_chunk *c)
+{
+	size_t pos = IW_SCTP_HDR_LEN;
+	int n;
+
+	do {
+		n = iw_sctp_chunk_decode(c, p->data + pos, p->len - pos);
+		if (n <= 0)
+			return false;
+		pos += (size_t)n;
+	} while (i-- > 0);
+	return true;
+}
+
+/* The next packet must have exactly this one chunk; it is returned. */
+static inline struct iw_sctp_chunk hand_expect(struct hand *h, uint8_t type, uint32_t vtag)
+{
+	const struct caught *p = hand_take(h);
+	struct iw_sctp_chunk c, more;
+
+	assert_non_null(p);
+	assert_true(chunk_of(p, 0, &c));
+	assert_int_equal(c.type, type);
+	assert_int_equal(iw_get_be32(p->data + 4), vtag);
+	assert_false(chunk_of(p, 1, &more));
+	return c;
+}
+
+static inline void hand_expect_nothing(struct hand *h)
+{
+	assert_null(hand_take(h));
+}
+
+/* Waits until a packet with such a chunk comes, at most so long; others are dropped. False: none came. */
+static inline bool hand_wait(struct hand *h, uint8_t type, uint64_t ns, struct iw_sctp_chunk *c)
+{
+	uint64_t end = h->n.now + ns;
+
+	for (;;) {
+		const struct caught *p = hand_take(h);
+
+		if (p) {
+			for (unsigned i = 0; chunk_of(p, i, c); i++)
+				if (c->type == type)
+					return true;
+			continue;
+		}
+		if (h->n.now >= end)
+			return false;
+		net_run(&h->n, h->n.now + IW_MSEC(1));
+	}
+}
+
+static const uint8_t hand_adaptation[] = { 0xc0, 6, 0, 8, 0, 0, 0, 1 };
+
+static inline void hand_init_chunk(struct hand *h, uint8_t type, const struct iw_sctp_init *i)
+{
+	uint8_t value[1024];
+	int n = iw_sctp_init_encode(value, sizeof(value), i);
+
+	assert_true(n > 0);
+	hand_chunk(h, type, 0, value, (size_t)n);
+}
+
+static inline struct iw_sctp_init hand_init(const struct hand *h)
+{
+	return (struct iw_sctp_init){ .tag = h->tag,
+				      .a_rwnd = 65536,
+				      .os = 10,
+				      .mis = 10,
+				      .tsn = h->tsn,
+				      .params = hand_adaptation,
+				      .params_len = sizeof(hand_adaptation) };
+}
+
+/* The cookie of an INIT ACK, and what else it says. */
+static inline struct iw_sctp_param hand_read_init_ack(struct hand *h, const struct iw_sctp_chunk *c)
+{
+	struct iw_sctp_init i;
+	struct iw_sctp_param p;
+
+	assert_true(iw_sctp_init_decode(&i, c->value, c->value_len) > 0);
+	h->peer_tag = i.tag;
+	h->peer_tsn = i.tsn;
+	assert_true(iw_sctp_param_decode(&p, i.params, i.params_len) > 0);
+	assert_int_equal(p.type, IW_SCTP_PARAM_COOKIE);
+	return p;
+}
+
+/* From INIT to COOKIE ACK. Heartbeats that the engine sends then are forgotten. */
+static inline void hand_up_with(struct hand *h, const struct iw_sctp_init *i)
+{
+	struct iw_sctp_chunk c;
+	struct iw_sctp_param cookie;
+
+	hand_begin(h, 0);
+	hand_init_chunk(h, IW_SCTP_INIT, i);
+	hand_send(h);
+	c = hand_expect(h, IW_SCTP_INIT_ACK, h->tag);
+	cookie = hand_read_init_ack(h, &c);
+	hand_begin(h, h->peer_tag);
+	hand_chunk(h, IW_SCTP_COOKIE_ECHO, 0, cookie.value, cookie.value_len);
+	hand_send(h);
+	assert_true(hand_wait(h, IW_SCTP_COOKIE_ACK, 0, &c));
+	hand_forget(h);
+	assert_non_null(h->e->a);
+}
+
+static inline void hand_up(struct hand *h)
+{
+	struct iw_sctp_init i = hand_init(h);
+
+	hand_up_with(h, &i);
+}
+
+static inline void hand_close(struct hand *h)
+{
+	net_free(&h->n);
+}
+
+/* The first cause of an ABORT or ERROR; 0: none. */
+static inline uint16_t cause_of(const struct iw_sctp_chunk *c)
+{
+	struct iw_sctp_param p;
+
+	return iw_sctp_param_decode(&p, c->value, c->value_len) > 0 ? p.type : 0;
+}
+
+#endif

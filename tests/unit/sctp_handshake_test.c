@@ -1,0 +1,656 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Set-up: what INIT and COOKIE ECHO lead to, also when they are wrong, late, forged or for the second time. */
+#include "sctp/sctp.h"
+
+#include <stdlib.h>
+
+#include "unit/sctp_hand.h"
+
+static struct hand h;
+
+static void open_hand(void)
+{
+	hand_open(&h);
+	net_start(&h.n);
+}
+
+static void send_init(struct iw_sctp_init i)
+{
+	hand_begin(&h, 0);
+	hand_init_chunk(&h, IW_SCTP_INIT, &i);
+	hand_send(&h);
+}
+
+static void echo(uint32_t vtag, const uint8_t *cookie, size_t len)
+{
+	hand_begin(&h, vtag);
+	hand_chunk(&h, IW_SCTP_COOKIE_ECHO, 0, cookie, len);
+	hand_send(&h);
+}
+
+/* SX-09: no state before COOKIE ECHO; SX-10: INIT ACK travels alone; SX-08: its tag is not 0. */
+static void an_init_is_answered_and_forgotten(void **state)
+{
+	size_t blocks, calls;
+
+	(void)state;
+	open_hand();
+	blocks = h.n.b.mem.blocks;
+	calls = h.n.b.mem.calls;
+	for (int i = 0; i < 1000; i++) {
+		struct iw_sctp_chunk c;
+
+		h.port = (uint16_t)(4000 + i);
+		send_init(hand_init(&h));
+		c = hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
+		hand_read_init_ack(&h, &c);
+		assert_int_not_equal(h.peer_tag, 0);
+	}
+	assert_int_equal(h.n.b.mem.blocks, blocks);
+	assert_int_equal(h.n.b.mem.calls, calls);
+	assert_null(h.n.b.a);
+	hand_close(&h);
+}
+
+/* SX-09: a flood fills the ring of answers, not the memory, and each packet gets at most one answer. */
+static void a_flood_of_inits_is_answered_as_far_as_the_ring_goes(void **state)
+{
+	struct iw_sctp_init i;
+	struct iw_sctp_packet p;
+	struct iw_sctp_recv m;
+
+	(void)state;
+	open_hand();
+	i = hand_init(&h);
+	hand_begin(&h, 0);
+	hand_init_chunk(&h, IW_SCTP_INIT, &i);
+	iw_put_le32(h.out + 8, iw_sctp_checksum(h.out, h.len));
+	p = (struct iw_sctp_packet){ .peer = h.src, .data = h.out, .len = h.len };
+	for (int n = 0; n < 10000; n++) {
+		iw_sctp_input(h.n.b.s, &p, h.n.now);
+		assert_false(iw_sctp_next(h.n.b.s, &m));
+	}
+	net_run(&h.n, h.n.now);
+	assert_in_range(h.ncaught, 1, 64);
+	hand_close(&h);
+}
+
+/* SX-07: a_rwnd below 1500, no streams: ABORT with the Initiate Tag (RFC 9260 8.4, 3). */
+static void an_init_that_offers_nothing_is_refused(void **state)
+{
+	struct iw_sctp_init i;
+
+	(void)state;
+	open_hand();
+	i = hand_init(&h);
+	i.a_rwnd = 1499;
+	send_init(i);
+	assert_int_equal(hand_expect(&h, IW_SCTP_ABORT, HAND_TAG).flags, 0);
+	i = hand_init(&h);
+	i.os = 0;
+	send_init(i);
+	hand_expect(&h, IW_SCTP_ABORT, HAND_TAG);
+	i = hand_init(&h);
+	i.mis = 0;
+	send_init(i);
+	hand_expect(&h, IW_SCTP_ABORT, HAND_TAG);
+	i = hand_init(&h);
+	i.a_rwnd = 1500;
+	send_init(i);
+	hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
+	hand_close(&h);
+}
+
+/* SX-08, SX-10: an INIT with Initiate Tag 0, one with company, one with a Verification Tag: nothing, or ABORT. */
+static void an_init_comes_alone_with_tag_0(void **state)
+{
+	struct iw_sctp_init i;
+
+	(void)state;
+	open_hand();
+	i = hand_init(&h);
+	i.tag = 0;
+	send_init(i);
+	hand_expect_nothing(&h);
+	i = hand_init(&h);
+	hand_begin(&h, 0);
+	hand_init_chunk(&h, IW_SCTP_INIT, &i);
+	hand_chunk(&h, IW_SCTP_PAD, 0, "1234", 4);
+	hand_send(&h);
+	hand_expect_nothing(&h);
+	hand_begin(&h, 5);
+	hand_init_chunk(&h, IW_SCTP_INIT, &i);
+	hand_send(&h);
+	assert_int_equal(hand_expect(&h, IW_SCTP_ABORT, 5).flags, IW_SCTP_T);
+	hand_begin(&h, 0);
+	hand_chunk(&h, IW_SCTP_COOKIE_ACK, 0, NULL, 0);
+	hand_send(&h);
+	hand_expect_nothing(&h);
+	hand_close(&h);
+}
+
+/* SX-01: before anything else; SX-02. */
+static void a_bad_checksum_and_port_0_are_dropped_in_silence(void **state)
+{
+	struct iw_sctp_init i;
+	struct iw_sctp_packet p;
+	struct iw_sctp_recv m;
+
+	(void)state;
+	open_hand();
+	i = hand_init(&h);
+	hand_begin(&h, 0);
+	hand_init_chunk(&h, IW_SCTP_INIT, &i);
+	iw_put_le32(h.out + 8, iw_sctp_checksum(h.out, h.len) ^ 1);
+	p = (struct iw_sctp_packet){ .peer = h.src, .data = h.out, .len = h.len };
+	iw_sctp_input(h.n.b.s, &p, h.n.now);
+	assert_false(iw_sctp_next(h.n.b.s, &m));
+	net_run(&h.n, h.n.now);
+	hand_expect_nothing(&h);
+	h.port = 0;
+	send_init(i);
+	hand_expect_nothing(&h);
+	for (p.len = 0; p.len < 20; p.len++) {
+		iw_sctp_input(h.n.b.s, &p, h.n.now);
+		assert_false(iw_sctp_next(h.n.b.s, &m));
+	}
+	assert_false(iw_sctp_wants_output(h.n.b.s));
+	hand_close(&h);
+}
+
+/* SX-11: the cookie's MAC, ports and tag; SX-14. */
+static void a_cookie_that_is_not_ours_is_dropped_in_silence(void **state)
+{
+	struct iw_sctp_chunk c;
+	struct iw_sctp_param cookie;
+	uint8_t copy[1024];
+	size_t len;
+
+	(void)state;
+	open_hand();
+	send_init(hand_init(&h));
+	c = hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
+	cookie = hand_read_init_ack(&h, &c);
+	len = cookie.value_len;
+	for (size_t i = 0; i < len; i++) {
+		memcpy(copy, cookie.value, len);
+		copy[i] ^= 0x40;
+		echo(h.peer_tag, copy, len);
+		echo(h.peer_tag, cookie.value, i);
+	}
+	memcpy(copy, cookie.value, len);
+	echo(h.peer_tag ^ 1, copy, len); /* tag */
+	h.port++;
+	echo(h.peer_tag, copy, len); /* ports */
+	h.port--;
+	h.src = net_addr(77); /* an address that the INIT did not come from, nor list */
+	echo(h.peer_tag, copy, len);
+	hand_expect_nothing(&h);
+	assert_null(h.n.b.a);
+	h.src = net_addr(9);
+	echo(h.peer_tag, copy, len);
+	assert_non_null(h.n.b.a);
+	hand_close(&h);
+}
+
+/* SX-11: a stale cookie is reported, with how late it was; SX-09: keys change, the one before still counts. */
+static void a_stale_cookie_is_reported(void **state)
+{
+	struct iw_sctp_chunk c;
+	struct iw_sctp_param cookie, cause;
+	uint8_t copy[1024];
+	size_t len;
+
+	(void)state;
+	open_hand();
+	send_init(hand_init(&h));
+	c = hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
+	cookie = hand_read_init_ack(&h, &c);
+	len = cookie.value_len;
+	memcpy(copy, cookie.value, len);
+	h.n.now += IW_SEC(61);
+	echo(h.peer_tag, copy, len);
+	c = hand_expect(&h, IW_SCTP_ERROR, HAND_TAG);
+	assert_true(iw_sctp_param_decode(&cause, c.value, c.value_len) > 0);
+	assert_int_equal(cause.type, IW_SCTP_CAUSE_STALE_COOKIE);
+	assert_int_equal(iw_get_be32(cause.value), 1000000);
+	h.n.now += IW_SEC(3600);
+	send_init(hand_init(&h)); /* a new key */
+	c = hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
+	echo(iw_get_be32(copy + 25), copy, len); /* the old one: still ours, still stale */
+	hand_expect(&h, IW_SCTP_ERROR, HAND_TAG);
+	h.n.now += IW_SEC(3600);
+	send_init(hand_init(&h)); /* a second one: the first cookie's is gone */
+	hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
+	echo(iw_get_be32(copy + 25), copy, len);
+	hand_expect_nothing(&h);
+	hand_close(&h);
+}
+
+/* SX-10: COOKIE ACK comes first, and DATA with the COOKIE ECHO is taken; SX-12: and acknowledged at once. */
+static void data_behind_the_cookie_is_taken_and_acknowledged_at_once(void **state)
+{
+	struct iw_sctp_chunk c;
+	struct iw_sctp_param cookie;
+	struct iw_sctp_sack s;
+	const struct caught *p;
+
+	(void)state;
+	open_hand();
+	send_init(hand_init(&h));
+	c = hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
+	cookie = hand_read_init_ack(&h, &c);
+	hand_begin(&h, h.peer_tag);
+	hand_chunk(&h, IW_SCTP_COOKIE_ECHO, 0, cookie.value, cookie.value_len);
+	hand_data(&h, 7, HAND_TSN, 0, "hello", 5);
+	hand_send(&h);
+	assert_int_equal(h.n.b.messages, 1);
+	do
+		p = hand_take(&h);
+	while (p && chunk_of(p, 0, &c) && c.type == IW_SCTP_HEARTBEAT);
+	assert_non_null(p);
+	assert_int_equal(c.type, IW_SCTP_COOKIE_ACK);
+	assert_true(chunk_of(p, 1, &c));
+	assert_int_equal(c.type, IW_SCTP_SACK);
+	assert_true(iw_sctp_sack_decode(&s, c.value, c.value_len) > 0);
+	assert_int_equal(s.cum, HAND_TSN);
+	hand_close(&h);
+}
+
+/* SX-13, SCTP-48: the lesser of what both want, both ways. */
+static void streams_are_the_lesser_of_both_wishes(void **state)
+{
+	struct iw_sctp_init i;
+	struct iw_sctp_facts f;
+	struct iw_sctp_send m = { .stream = 5, .hdr = (const uint8_t *)"x", .hdr_len = 1 };
+
+	(void)state;
+	open_hand();
+	i = hand_init(&h);
+	i.mis = 5;
+	i.os = 40000;
+	hand_up_with(&h, &i);
+	iw_sctp_facts(h.n.b.a, &f);
+	assert_int_equal(f.streams_out, 5);
+	assert_int_equal(f.streams_in, 16);
+	assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), IW_E_INVAL);
+	m.stream = 4;
+	assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), 0);
+	hand_close(&h);
+}
+
+/* SX-24: INIT goes out nine times, further and further apart, then the user is told. */
+static void an_init_without_answer_is_given_up_after_eight_repeats(void **state)
+{
+	struct net n;
+	uint64_t began;
+
+	(void)state;
+	net_init(&n, 3);
+	n.ab.cut = true;
+	net_start(&n);
+	net_connect(&n);
+	began = n.now;
+	net_run(&n, n.now + IW_SEC(1000));
+	assert_int_equal(n.a.packets, 9);
+	assert_int_equal(iw_sctp_why(n.a.a)->err, IW_E_TIMEOUT);
+	assert_true(net_has_event(&n.a, IW_SCTP_EV_DOWN));
+	assert_int_equal(n.last_move - began, IW_SEC(1 + 2 + 4 + 8 + 16 + 32 + 60 + 60));
+	net_free(&n);
+}
+
+/* SX-24: COOKIE ECHO likewise. */
+static void a_cookie_echo_without_answer_is_repeated_too(void **state)
+{
+	struct net n;
+
+	(void)state;
+	net_init(&n, 3);
+	net_start(&n);
+	net_connect(&n);
+	while (iw_sctp_assoc_state(n.a.a) == IW_SCTP_COOKIE_WAIT)
+		net_step(&n);
+	n.ab.cut = true;
+	n.a.packets = 0;
+	net_run(&n, n.now + IW_SEC(1000));
+	assert_int_equal(n.a.packets, 9);
+	assert_int_equal(iw_sctp_why(n.a.a)->err, IW_E_TIMEOUT);
+	net_free(&n);
+}
+
+/* SCTP-02, SCTP-63, SCTP-64: the indication is sent in INIT and INIT ACK and looked at. */
+static void both_see_the_adaptation_indication(void **state)
+{
+	struct net n;
+	struct iw_sctp_facts f;
+
+	(void)state;
+	net_init(&n, 4);
+	net_start(&n);
+	assert_true(net_up(&n));
+	iw_sctp_facts(n.a.a, &f);
+	assert_true(f.peer_has_adaptation && f.peer_adaptation == 1 && f.initiator);
+	iw_sctp_facts(n.b.a, &f);
+	assert_true(f.peer_has_adaptation && f.peer_adaptation == 1 && !f.initiator);
+	net_free(&n);
+}
+
+/* SCTP-39, SCTP-40, SCTP-65, SCTP-66: whoever has none or another is refused, by either end. */
+static void an_adaptation_that_is_not_ours_is_refused(void **state)
+{
+	static const uint8_t two[] = { 0xc0, 6, 0, 8, 0, 0, 0, 2 };
+	struct iw_sctp_init i;
+	struct net n;
+
+	(void)state;
+	open_hand();
+	i = hand_init(&h);
+	i.params = two;
+	send_init(i);
+	hand_expect(&h, IW_SCTP_ABORT, HAND_TAG);
+	i.params = NULL;
+	i.params_len = 0;
+	send_init(i);
+	hand_expect(&h, IW_SCTP_ABORT, HAND_TAG);
+	hand_close(&h);
+
+	net_init(&n, 5);
+	n.b.cfg.adaptation = 2;
+	n.b.cfg.adaptation_required = false;
+	net_start(&n);
+	assert_false(net_up(&n));
+	assert_int_equal(iw_sctp_why(n.a.a)->err, IW_E_NOTSUP);
+	net_free(&n);
+	net_init(&n, 5);
+	n.b.cfg.adaptation = 2;
+	n.a.cfg.adaptation = 2;
+	net_start(&n);
+	assert_true(net_up(&n));
+	net_free(&n);
+}
+
+/* SX-04: parameters nobody knows, by their top two bits; SX-28: one of a wrong length is no indication. */
+static void unknown_parameters_do_what_their_top_bits_say(void **state)
+{
+	static const struct {
+		uint8_t params[24];
+		size_t len;
+		bool answered, reported;
+	} rows[] = {
+		{ { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0x80, 8, 0, 5, 0xc1, 0, 0, 0 }, 16, true, false },
+		{ { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0xc0, 0, 0, 4 }, 12, true, true },
+		{ { 0xc0, 0, 0, 4, 0xc0, 6, 0, 8, 0, 0, 0, 1 }, 12, true, true },
+		{ { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0x40, 1, 0, 4 }, 12, true, true },
+		/* What stops the reading hides what comes behind. */
+		{ { 0x40, 1, 0, 4, 0xc0, 6, 0, 8, 0, 0, 0, 1 }, 12, false, false },
+		{ { 0x00, 99, 0, 4, 0xc0, 6, 0, 8, 0, 0, 0, 1 }, 12, false, false },
+		{ { 0xc0, 6, 0, 7, 0, 0, 0, 0 }, 8, false, false },
+		/* A host name, and a list that is no list. */
+		{ { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0, 11, 0, 8, 'h', 'o', 's', 0 }, 16, false, false },
+		{ { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0x80, 8, 0, 3 }, 12, false, false },
+		{ { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0, 5, 0, 9, 1, 2, 3, 4 }, 16, false, false },
+	};
+
+	(void)state;
+	open_hand();
+	for (size_t r = 0; r < IW_ARRAY_LEN(rows); r++) {
+		struct iw_sctp_init i = hand_init(&h);
+		struct iw_sctp_param p;
+		struct iw_sctp_chunk c;
+		bool reported = false;
+		int n;
+
+		i.params = rows[r].params;
+		i.params_len = rows[r].len;
+		send_init(i);
+		if (!rows[r].answered) {
+			hand_expect(&h, IW_SCTP_ABORT, HAND_TAG);
+			continue;
+		}
+		c = hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
+		assert_true(iw_sctp_init_decode(&i, c.value, c.value_len) > 0);
+		for (; i.params_len; i.params += n, i.params_len -= (size_t)n) {
+			n = iw_sctp_param_decode(&p, i.params, i.params_len);
+			assert_true(n > 0);
+			reported |= p.type == IW_SCTP_PARAM_UNRECOGNIZED;
+		}
+		assert_int_equal(reported, rows[r].reported);
+	}
+	hand_close(&h);
+}
+
+/* SX-33: both call at once; one association comes of it, whatever is lost on the way. */
+static void two_that_call_each_other_meet_in_one_association(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed < 200; seed++) {
+		struct net n;
+
+		net_init(&n, seed);
+		n.a.cfg.listen = true;
+		n.ab.loss = n.ba.loss = seed % 3 ? 0 : 200;
+		n.ab.jitter = n.ba.jitter = IW_MSEC(30);
+		net_start(&n);
+		net_connect(&n);
+		net_run(&n, n.now + (seed * IW_MSEC(1)) % IW_MSEC(40));
+		if (net_has_event(&n.b, IW_SCTP_EV_UP) ||
+		    iw_sctp_connect(n.b.s, &n.b.a, &n.a.addr[0], NET_PORT_A, NULL, n.now) ==
+			    IW_E_BUSY) {
+			net_free(&n);
+			continue;
+		}
+		net_run(&n, n.now + IW_SEC(20));
+		assert_int_equal(iw_sctp_assoc_state(n.a.a), IW_SCTP_ESTABLISHED);
+		assert_int_equal(iw_sctp_assoc_state(n.b.a), IW_SCTP_ESTABLISHED);
+		assert_false(net_has_event(&n.a, IW_SCTP_EV_DOWN));
+		assert_false(net_has_event(&n.b, IW_SCTP_EV_DOWN));
+		net_free(&n);
+	}
+}
+
+/* SX-33, action D: our COOKIE ACK was lost. */
+static void a_repeated_cookie_echo_gets_another_cookie_ack(void **state)
+{
+	struct iw_sctp_chunk c;
+	struct iw_sctp_param cookie;
+	struct iw_sctp_assoc *a;
+	uint8_t copy[1024];
+	size_t len;
+
+	(void)state;
+	open_hand();
+	send_init(hand_init(&h));
+	c = hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
+	cookie = hand_read_init_ack(&h, &c);
+	len = cookie.value_len;
+	memcpy(copy, cookie.value, len);
+	echo(h.peer_tag, copy, len);
+	a = h.n.b.a;
+	assert_true(hand_wait(&h, IW_SCTP_COOKIE_ACK, 0, &c));
+	hand_forget(&h);
+	h.n.now += IW_SEC(100); /* stale by now, which does not matter when both tags fit */
+	echo(h.peer_tag, copy, len);
+	assert_true(hand_wait(&h, IW_SCTP_COOKIE_ACK, 0, &c));
+	assert_ptr_equal(h.n.b.a, a);
+	assert_int_equal(h.n.b.nevents, 1);
+	hand_close(&h);
+}
+
+/* SX-33, action A: the peer begins again; the old association ends and a new one stands. */
+static void a_peer_that_restarted_gets_a_new_association(void **state)
+{
+	struct iw_sctp_assoc *old;
+
+	(void)state;
+	open_hand();
+	hand_up(&h);
+	old = h.n.b.a;
+	h.tag = 0x22222222;
+	h.tsn = 5000;
+	hand_up(&h);
+	assert_ptr_not_equal(h.n.b.a, old);
+	assert_int_equal(iw_sctp_assoc_state(old), IW_SCTP_CLOSED);
+	assert_int_equal(iw_sctp_why(old)->err, IW_E_CLOSED);
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
+	hand_begin(&h, h.peer_tag);
+	hand_data(&h, 7, 5000, 1, "x", 1);
+	hand_send(&h);
+	assert_int_equal(h.n.b.messages, 1);
+	hand_close(&h);
+}
+
+/* SX-33: an INIT alone changes nothing. */
+static void an_init_alone_leaves_the_association_as_it_is(void **state)
+{
+	struct iw_sctp_chunk c;
+	uint32_t tag;
+
+	(void)state;
+	open_hand();
+	hand_up(&h);
+	tag = h.peer_tag;
+	h.tag = 0x22222222;
+	send_init(hand_init(&h));
+	c = hand_expect(&h, IW_SCTP_INIT_ACK, 0x22222222);
+	hand_read_init_ack(&h, &c);
+	assert_int_not_equal(h.peer_tag, tag); /* 5.2.2: a new tag */
+	hand_begin(&h, tag);
+	hand_data(&h, 7, HAND_TSN, 1, "x", 1);
+	hand_send(&h);
+	assert_int_equal(h.n.b.messages, 1);
+	hand_close(&h);
+}
+
+/* SX-33: a restart that brings new addresses is refused with cause 11, and the addresses. */
+static void a_restart_with_new_addresses_is_refused(void **state)
+{
+	static const uint8_t params[] = { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0, 5, 0, 8, 192, 0, 2, 50 };
+	struct iw_sctp_init i;
+	struct iw_sctp_chunk c;
+
+	(void)state;
+	open_hand();
+	hand_up(&h);
+	h.tag = 0x22222222;
+	i = hand_init(&h);
+	i.params = params;
+	i.params_len = sizeof(params);
+	send_init(i);
+	c = hand_expect(&h, IW_SCTP_ABORT, 0x22222222);
+	assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_RESTART_ADDRESS);
+	assert_int_equal(c.value_len, 4 + 8);
+	assert_memory_equal(c.value + 4, params + 8, 8);
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
+	hand_close(&h);
+}
+
+/* RFC 9260 5.1: nobody listens. */
+static void who_does_not_listen_refuses(void **state)
+{
+	(void)state;
+	hand_open(&h);
+	h.n.b.cfg.listen = false;
+	net_start(&h.n);
+	send_init(hand_init(&h));
+	assert_int_equal(hand_expect(&h, IW_SCTP_ABORT, HAND_TAG).flags, 0);
+	hand_close(&h);
+}
+
+static void more_associations_than_allowed_are_refused_for_lack_of_resources(void **state)
+{
+	struct iw_sctp_chunk c;
+	struct iw_sctp_param cookie;
+
+	(void)state;
+	hand_open(&h);
+	h.n.b.cfg.assocs_max = 1;
+	net_start(&h.n);
+	hand_up(&h);
+	h.port++;
+	send_init(hand_init(&h));
+	c = hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
+	cookie = hand_read_init_ack(&h, &c);
+	echo(h.peer_tag, cookie.value, cookie.value_len);
+	c = hand_expect(&h, IW_SCTP_ABORT, HAND_TAG);
+	assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_RESOURCE);
+	hand_close(&h);
+}
+
+/* RFC 9260 10: ICMP ends a set-up when it quotes our INIT, and nothing once the association stands. */
+static void icmp_unreachable_ends_a_set_up_only(void **state)
+{
+	struct net n;
+	uint8_t head[20] = { 0x13, 0x89, 0x13, 0x8a };
+
+	(void)state;
+	net_init(&n, 4);
+	n.ab.cut = true;
+	net_start(&n);
+	net_connect(&n);
+	net_run(&n, n.now);
+	iw_sctp_unreachable(n.a.s, &n.b.addr[0], head, 20, n.now);
+	net_run(&n, n.now);
+	assert_int_equal(iw_sctp_assoc_state(n.a.a),
+			 IW_SCTP_COOKIE_WAIT); /* another Initiate Tag */
+	iw_sctp_unreachable(n.a.s, &n.b.addr[0], head, 8, n.now);
+	net_run(&n, n.now);
+	assert_int_equal(iw_sctp_why(n.a.a)->err, IW_E_CLOSED);
+	net_free(&n);
+	net_init(&n, 4);
+	net_start(&n);
+	assert_true(net_up(&n));
+	iw_sctp_unreachable(n.a.s, &n.b.addr[0], head, 8, n.now);
+	assert_int_equal(iw_sctp_assoc_state(n.a.a), IW_SCTP_ESTABLISHED);
+	net_free(&n);
+}
+
+/* Wherever memory runs out in a set-up, nothing leaks and a later attempt works. */
+static void a_set_up_survives_every_failure_of_memory(void **state)
+{
+	(void)state;
+	for (size_t fail = 1; fail < 12; fail++) {
+		struct iw_sctp_assoc *a;
+		struct net n;
+
+		net_init(&n, 4);
+		net_start(&n);
+		n.a.mem.calls = n.b.mem.calls = 0;
+		n.a.mem.fail_from = n.b.mem.fail_from = fail;
+		if (iw_sctp_connect(n.a.s, &a, &n.b.addr[0], NET_PORT_B, NULL, n.now) == 0)
+			net_run(&n, n.now + IW_MSEC(500));
+		n.a.mem.fail_from = n.b.mem.fail_from = 0;
+		net_run(&n, n.now + IW_SEC(5));
+		net_free(&n);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_init_is_answered_and_forgotten),
+		cmocka_unit_test(a_flood_of_inits_is_answered_as_far_as_the_ring_goes),
+		cmocka_unit_test(an_init_that_offers_nothing_is_refused),
+		cmocka_unit_test(an_init_comes_alone_with_tag_0),
+		cmocka_unit_test(a_bad_checksum_and_port_0_are_dropped_in_silence),
+		cmocka_unit_test(a_cookie_that_is_not_ours_is_dropped_in_silence),
+		cmocka_unit_test(a_stale_cookie_is_reported),
+		cmocka_unit_test(data_behind_the_cookie_is_taken_and_acknowledged_at_once),
+		cmocka_unit_test(streams_are_the_lesser_of_both_wishes),
+		cmocka_unit_test(an_init_without_answer_is_given_up_after_eight_repeats),
+		cmocka_unit_test(a_cookie_echo_without_answer_is_repeated_too),
+		cmocka_unit_test(both_see_the_adaptation_indication),
+		cmocka_unit_test(an_adaptation_that_is_not_ours_is_refused),
+		cmocka_unit_test(unknown_parameters_do_what_their_top_bits_say),
+		cmocka_unit_test(two_that_call_each_other_meet_in_one_association),
+		cmocka_unit_test(a_repeated_cookie_echo_gets_another_cookie_ack),
+		cmocka_unit_test(a_peer_that_restarted_gets_a_new_association),
+		cmocka_unit_test(an_init_alone_leaves_the_association_as_it_is),
+		cmocka_unit_test(a_restart_with_new_addresses_is_refused),
+		cmocka_unit_test(who_does_not_listen_refuses),
+		cmocka_unit_test(more_associations_than_allowed_are_refused_for_lack_of_resources),
+		cmocka_unit_test(icmp_unreachable_ends_a_set_up_only),
+		cmocka_unit_test(a_set_up_survives_every_failure_of_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Whose packets are whose, which chunks mean something when, several addresses, heartbeats, the end. */
+#include "sctp/sctp.h"
+
+#include <stdlib.h>
+
+#include "unit/sctp_hand.h"
+
+static struct hand h;
+
+static void open_up(void)
+{
+	hand_open(&h);
+	net_start(&h.n);
+	hand_up(&h);
+}
+
+static void say(uint32_t vtag, uint8_t type, uint8_t flags, const void *value, size_t len)
+{
+	hand_begin(&h, vtag);
+	hand_chunk(&h, type, flags, value, len);
+	hand_send(&h);
+}
+
+/* SX-15: RFC 9260 8.4, its rows in its order. */
+static void packets_out_of_the_blue_get_what_the_rfc_says(void **state)
+{
+	static const uint8_t stale[] = { 0, 3, 0, 8, 0, 0, 0, 1 },
+			     other[] = { 0, 9, 0, 8, 0, 0, 0, 1 };
+	static const struct {
+		uint8_t type;
+		const void *value;
+		size_t len;
+		int answer; /* -1: none */
+	} rows[] = {
+		{ IW_SCTP_ABORT, NULL, 0, -1 },
+		{ IW_SCTP_SHUTDOWN_ACK, NULL, 0, IW_SCTP_SHUTDOWN_COMPLETE },
+		{ IW_SCTP_SHUTDOWN_COMPLETE, NULL, 0, -1 },
+		{ IW_SCTP_COOKIE_ACK, NULL, 0, -1 },
+		{ IW_SCTP_ERROR, stale, 8, -1 },
+		{ IW_SCTP_ERROR, other, 8, IW_SCTP_ABORT },
+		{ IW_SCTP_SACK, "123456789012", 12, IW_SCTP_ABORT },
+		{ IW_SCTP_HEARTBEAT, other, 8, IW_SCTP_ABORT },
+		{ IW_SCTP_DATA, "123456789012x", 13, IW_SCTP_ABORT },
+		{ IW_SCTP_INIT_ACK, "1234567890123456", 16, IW_SCTP_ABORT },
+		{ 0x3f, NULL, 0, IW_SCTP_ABORT },
+	};
+
+	(void)state;
+	hand_open(&h);
+	net_start(&h.n);
+	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
+		say(0xabcd, rows[i].type, 0, rows[i].value, rows[i].len);
+		if (rows[i].answer < 0)
+			hand_expect_nothing(&h);
+		else
+			assert_int_equal(hand_expect(&h, (uint8_t)rows[i].answer, 0xabcd).flags,
+					 IW_SCTP_T);
+	}
+	/* An ABORT anywhere in it: no answer; SX-26. */
+	hand_begin(&h, 0xabcd);
+	hand_chunk(&h, IW_SCTP_SACK, 0, "123456789012", 12);
+	hand_chunk(&h, IW_SCTP_ABORT, 0, NULL, 0);
+	hand_send(&h);
+	hand_expect_nothing(&h);
+	/* Not from one host. */
+	h.src = net_addr(0);
+	h.src.ip[12] = 224;
+	say(0xabcd, IW_SCTP_SACK, 0, "123456789012", 12);
+	hand_expect_nothing(&h);
+	hand_close(&h);
+}
+
+/* Another port of ours: nobody there. */
+static void a_packet_to_another_port_is_out_of_the_blue(void **state)
+{
+	(void)state;
+	open_up();
+	hand_begin(&h, h.peer_tag);
+	iw_put_be16(h.out + 2, 9);
+	hand_chunk(&h, IW_SCTP_SHUTDOWN_ACK, 0, NULL, 0);
+	hand_send(&h);
+	hand_expect(&h, IW_SCTP_SHUTDOWN_COMPLETE, h.peer_tag);
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
+	hand_close(&h);
+}
+
+/* SX-14: only our tag is right; ABORT and its T bit. */
+static void a_wrong_tag_is_dropped_in_silence(void **state)
+{
+	(void)state;
+	open_up();
+	hand_begin(&h, h.peer_tag ^ 1);
+	hand_data(&h, 7, HAND_TSN, 0, "x", 1);
+	hand_send(&h);
+	hand_expect_nothing(&h);
+	assert_int_equal(h.n.b.messages, 0);
+	say(h.peer_tag ^ 1, IW_SCTP_ABORT, 0, NULL, 0);
+	say(HAND_TAG, IW_SCTP_ABORT, 0, NULL, 0);
+	say(h.peer_tag, IW_SCTP_ABORT, IW_SCTP_T, NULL, 0);
+	say(HAND_TAG ^ 1, IW_SCTP_ABORT, IW_SCTP_T, NULL, 0);
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
+	say(HAND_TAG, IW_SCTP_ABORT, IW_SCTP_T, NULL, 0);
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_CLOSED);
+	hand_expect_nothing(&h);
+	hand_close(&h);
+}
+
+/* SX-26: an ABORT is not answered; the peer's reason comes through. */
+static void an_abort_ends_it_with_the_reason_of_the_peer(void **state)
+{
+	static const uint8_t cause[] = { 0, 12, 0, 9, 't', 'i', 'r', 'e', 'd' };
+
+	(void)state;
+	open_up();
+	say(h.peer_tag, IW_SCTP_ABORT, 0, cause, sizeof(cause));
+	hand_expect_nothing(&h);
+	assert_int_equal(iw_sctp_why(h.n.b.a)->err, IW_E_CLOSED);
+	assert_true(iw_sctp_why(h.n.b.a)->from_peer);
+	assert_non_null(strstr(iw_sctp_why(h.n.b.a)->text, "user-initiated abort, tired"));
+	hand_close(&h);
+}
+
+/* SX-26: our own: cause 12 with the reason, our peer's tag, no DATA, nothing left of it. */
+static void aborting_tells_the_peer_why(void **state)
+{
+	struct iw_sctp_chunk c;
+
+	(void)state;
+	open_up();
+	iw_sctp_abort(h.n.b.a, "enough", h.n.now);
+	net_run(&h.n, h.n.now);
+	c = hand_expect(&h, IW_SCTP_ABORT, HAND_TAG);
+	assert_int_equal(c.flags, 0);
+	assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_USER);
+	assert_memory_equal(c.value + 4, "enough", 6);
+	assert_true(net_has_event(&h.n.b, IW_SCTP_EV_DOWN));
+	hand_begin(&h, h.peer_tag);
+	hand_data(&h, 7, HAND_TSN, 0, "x", 1);
+	hand_send(&h);
+	hand_expect(&h, IW_SCTP_ABORT, h.peer_tag);
+	hand_close(&h);
+}
+
+/* SX-04: chunks nobody knows. */
+static void unknown_chunks_do_what_their_top_bits_say(void **state)
+{
+	static const struct {
+		uint8_t type;
+		bool goes_on, reported;
+	} rows[] = {
+		{ 0x3e, false, false }, { 0x7e, false, true },  { 0x82, true, false },
+		{ 0xc1, true, true },   { 0x0c, false, false },
+	};
+	struct iw_sctp_chunk c;
+
+	(void)state;
+	open_up();
+	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
+		unsigned before = h.n.b.messages;
+
+		hand_begin(&h, h.peer_tag);
+		hand_chunk(&h, rows[i].type, 0, "what", 4);
+		hand_data(&h, 7, HAND_TSN + (uint32_t)i, 0, "x", 1);
+		hand_send(&h);
+		assert_int_equal(h.n.b.messages - before, rows[i].goes_on);
+		if (rows[i].reported) {
+			assert_true(hand_wait(&h, IW_SCTP_ERROR, 0, &c));
+			assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_CHUNK);
+			assert_int_equal(c.value[4], rows[i].type);
+			assert_memory_equal(c.value + 8, "what", 4);
+		}
+		hand_forget(&h);
+	}
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
+	hand_close(&h);
+}
+
+/* SX-25: the parameter comes back as it was, to where it came from. */
+static void a_heartbeat_is_echoed(void **state)
+{
+	uint8_t info[404] = { 0, 1, 1, 0x94, 1, 2, 3 };
+	struct iw_sctp_chunk c;
+
+	(void)state;
+	open_up();
+	say(h.peer_tag, IW_SCTP_HEARTBEAT, 0, info, sizeof(info));
+	c = hand_expect(&h, IW_SCTP_HEARTBEAT_ACK, HAND_TAG);
+	assert_int_equal(c.value_len, sizeof(info));
+	assert_memory_equal(c.value, info, sizeof(info));
+	hand_close(&h);
+}
+
+/* What arrives cut short or makes no sense leaves the association alone, or ends it; it never crashes. */
+static void malformed_chunks_are_passed_over(void **state)
+{
+	(void)state;
+	open_up();
+	for (int type = 0; type < 256; type++) {
+		if (type == IW_SCTP_DATA || type == IW_SCTP_ABORT)
+			continue;
+		for (size_t len = 0; len < 20; len++)
+			say(h.peer_tag, (uint8_t)type, 0, "\0\1\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+			    len);
+	}
+	hand_begin(&h, h.peer_tag);
+	hand_chunk(&h, IW_SCTP_SACK, 0, "1234", 4);
+	h.out[15] = 200; /* longer than the packet */
+	hand_send(&h);
+	hand_close(&h);
+}
+
+/* --- several addresses ------------------------------------------------------------------------ */
+
+static const uint8_t two_more[] = { 0xc0, 6, 0, 8, 0,  0,    0, 1,  0,    5, 0,   8, 192, 0, 2,
+				    50,   0, 6, 0, 20, 0x20, 1, 13, 0xb8, 0, 0,   0, 0,   0, 0,
+				    0,    0, 0, 0, 0,  1,    0, 5,  0,    8, 224, 0, 0,   1 };
+
+static void open_up_with_two_more(void)
+{
+	struct iw_sctp_init i;
+
+	hand_open(&h);
+	net_start(&h.n);
+	i = hand_init(&h);
+	i.params = two_more;
+	i.params_len = sizeof(two_more);
+	hand_up_with(&h, &i);
+}
+
+/* SX-32: those listed and the source, but no multicast address. */
+static void listed_addresses_are_recorded_and_taken(void **state)
+{
+	struct iw_sctp_facts f;
+	struct iw_sctp_chunk c;
+	struct iw_sctp_path p;
+
+	(void)state;
+	open_up_with_two_more();
+	iw_sctp_facts(h.n.b.a, &f);
+	assert_int_equal(f.paths, 3);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 3, &p), IW_E_INVAL);
+	h.src = net_addr(50);
+	hand_begin(&h, h.peer_tag);
+	hand_data(&h, 7, HAND_TSN, 0, "x", 1);
+	hand_send(&h);
+	assert_int_equal(h.n.b.messages, 1);
+	h.src = net_addr(51); /* nobody's */
+	hand_forget(&h);
+	hand_begin(&h, h.peer_tag);
+	hand_data(&h, 7, HAND_TSN + 1, 0, "x", 1);
+	hand_send(&h);
+	assert_int_equal(h.n.b.messages, 1);
+	c = hand_expect(&h, IW_SCTP_ABORT, h.peer_tag);
+	assert_int_equal(c.flags, IW_SCTP_T);
+	hand_close(&h);
+}
+
+/* SX-34: unverified until a HEARTBEAT with a nonce has come back; forged ones count for nothing. */
+static void a_listed_address_is_verified_before_it_is_used(void **state)
+{
+	struct iw_sctp_path p;
+	struct iw_sctp_chunk c;
+	uint8_t copy[64];
+	bool seen[3] = { 0 };
+
+	(void)state;
+	open_up_with_two_more();
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.state, IW_SCTP_PATH_ACTIVE);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 1, &p), 0);
+	assert_int_equal(p.state, IW_SCTP_PATH_UNCONFIRMED);
+	for (int i = 0; i < 10 && hand_wait(&h, IW_SCTP_HEARTBEAT, IW_SEC(2), &c); i++) {
+		unsigned path = iw_get_be16(c.value + 4);
+
+		if (path != 1 || iw_get_be16(c.value + 6))
+			continue;
+		seen[path] = true;
+		memcpy(copy, c.value, c.value_len);
+		copy[12] ^= 1;
+		say(h.peer_tag, IW_SCTP_HEARTBEAT_ACK, 0, copy, c.value_len);
+		assert_int_equal(iw_sctp_path(h.n.b.a, 1, &p), 0);
+		assert_int_equal(p.state, IW_SCTP_PATH_UNCONFIRMED);
+		copy[12] ^= 1;
+		say(h.peer_tag, IW_SCTP_HEARTBEAT_ACK, 0, copy, c.value_len);
+		assert_int_equal(iw_sctp_path(h.n.b.a, 1, &p), 0);
+		assert_int_equal(p.state, IW_SCTP_PATH_ACTIVE);
+		break;
+	}
+	assert_true(seen[1]);
+	assert_true(net_has_event(&h.n.b, IW_SCTP_EV_PATH));
+	hand_close(&h);
+}
+
+/* SX-38: a path that does not answer goes out of use, data goes by another; RFC 9260 6.4. */
+static void data_goes_by_another_path_when_one_fails(void **state)
+{
+	struct iw_sctp_send m = { .hdr = (const uint8_t *)"hello", .hdr_len = 5 };
+	struct iw_sctp_path p;
+
+	(void)state;
+	open_up_with_two_more();
+	/* The second one is verified, then the first falls silent. */
+	for (;;) {
+		struct iw_sctp_chunk c;
+
+		assert_true(hand_wait(&h, IW_SCTP_HEARTBEAT, IW_SEC(5), &c));
+		if (iw_get_be16(c.value + 4) == 1 && !iw_get_be16(c.value + 6)) {
+			uint8_t copy[64];
+
+			memcpy(copy, c.value, c.value_len);
+			h.src = net_addr(50);
+			say(h.peer_tag, IW_SCTP_HEARTBEAT_ACK, 0, copy, c.value_len);
+			break;
+		}
+	}
+	assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), 0);
+	net_run(&h.n, h.n.now + IW_MSEC(1500));
+	assert_int_equal(iw_sctp_path(h.n.b.a, 1, &p), 0);
+	assert_true(p.flight > 0); /* after the first timeout it goes there */
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.flight, 0);
+	assert_in_range(p.errors, 1, 5);
+	hand_close(&h);
+}
+
+/* SX-29: the UDP port follows the peer's packets, once their tag is right; SX-30, SX-31. */
+static void the_udp_port_follows_the_peer(void **state)
+{
+	struct iw_sctp_path p;
+	struct iw_sctp_chunk c;
+
+	(void)state;
+	hand_open(&h);
+	h.src.udp_port = 9899;
+	net_start(&h.n);
+	hand_up(&h);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.addr.udp_port, 9899);
+	/* SX-30: eight octets less than without UDP. */
+	assert_int_equal(iw_sctp_max_message(h.n.b.a), 1200 - 20 - 8 - 12 - 16 - 16);
+	h.src.udp_port = 1234;
+	say(h.peer_tag ^ 1, IW_SCTP_HEARTBEAT, 0, "\0\1\0\5x", 5);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.addr.udp_port, 9899);
+	say(h.peer_tag, IW_SCTP_HEARTBEAT, 0, "\0\1\0\5x", 5);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.addr.udp_port, 1234);
+	h.src.udp_port = 0;
+	say(h.peer_tag, IW_SCTP_HEARTBEAT, 0, "\0\1\0\5x", 5);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.addr.udp_port, 0);
+	hand_close(&h);
+	/* SX-31: no address parameter in what we send, ever. */
+	hand_open(&h);
+	net_start(&h.n);
+	hand_begin(&h, 0);
+	hand_init_chunk(&h, IW_SCTP_INIT,
+			&(struct iw_sctp_init){ .tag = 1,
+						.a_rwnd = 65536,
+						.os = 1,
+						.mis = 1,
+						.params = hand_adaptation,
+						.params_len = 8 });
+	hand_send(&h);
+	c = hand_expect(&h, IW_SCTP_INIT_ACK, 1);
+	for (size_t pos = 16; pos < c.value_len;) {
+		struct iw_sctp_param one;
+		int n = iw_sctp_param_decode(&one, c.value + pos, c.value_len - pos);
+
+		assert_true(n > 0);
+		assert_int_not_equal(one.type, IW_SCTP_PARAM_IPV4);
+		assert_int_not_equal(one.type, IW_SCTP_PARAM_IPV6);
+		pos += (size_t)n;
+	}
+	hand_close(&h);
+}
+
+/* SX-38: heartbeats that nobody answers end an idle association; RFC 9260 8.1. */
+static void an_idle_association_with_a_dead_peer_ends(void **state)
+{
+	struct net n;
+
+	(void)state;
+	net_init(&n, 4);
+	net_start(&n);
+	assert_true(net_up(&n));
+	net_run(&n, n.now + IW_SEC(100));
+	n.ab.cut = n.ba.cut = true;
+	net_run(&n, n.now + IW_SEC(2000));
+	assert_int_equal(iw_sctp_why(n.a.a)->err, IW_E_TIMEOUT);
+	assert_int_equal(iw_sctp_why(n.b.a)->err, IW_E_TIMEOUT);
+	net_free(&n);
+}
+
+/* --- shutdown --------------------------------------------------------------------------------- */
+
+/* SX-27: SHUTDOWN only when all is acknowledged, SHUTDOWN ACK, SHUTDOWN COMPLETE alone with T clear; SX-10. */
+static void shutdown_waits_for_the_data_and_goes_its_three_steps(void **state)
+{
+	struct iw_sctp_send m = { .hdr = (const uint8_t *)"hello", .hdr_len = 5 };
+	struct iw_sctp_sack s = { .a_rwnd = 65536 };
+	struct iw_sctp_chunk c;
+	uint8_t value[16];
+
+	(void)state;
+	open_up();
+	assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), 0);
+	iw_sctp_shutdown(h.n.b.a, h.n.now);
+	assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), IW_E_STATE);
+	assert_true(hand_wait(&h, IW_SCTP_DATA, IW_SEC(1), &c));
+	assert_true(c.flags & IW_SCTP_DATA_I);
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_SHUTDOWN_PENDING);
+	s.cum = h.peer_tsn;
+	hand_begin(&h, h.peer_tag);
+	hand_chunk(&h, IW_SCTP_SACK, 0, value, (size_t)iw_sctp_sack_encode(value, 16, &s));
+	hand_forget(&h);
+	hand_send(&h);
+	c = hand_expect(&h, IW_SCTP_SHUTDOWN, HAND_TAG);
+	assert_int_equal(iw_get_be32(c.value), HAND_TSN - 1);
+	/* DATA is still taken, and each packet of it answered with SHUTDOWN. */
+	hand_begin(&h, h.peer_tag);
+	hand_data(&h, 7, HAND_TSN, 0, "last", 4);
+	hand_send(&h);
+	assert_int_equal(h.n.b.messages, 1);
+	assert_true(hand_wait(&h, IW_SCTP_SHUTDOWN, 0, &c));
+	assert_int_equal(iw_get_be32(c.value), HAND_TSN);
+	hand_forget(&h);
+	say(h.peer_tag, IW_SCTP_SHUTDOWN_ACK, 0, NULL, 0);
+	assert_int_equal(hand_expect(&h, IW_SCTP_SHUTDOWN_COMPLETE, HAND_TAG).flags, 0);
+	assert_int_equal(iw_sctp_why(h.n.b.a)->err, 0);
+	hand_close(&h);
+}
+
+/* SX-27: from the other side; SX-14: SHUTDOWN COMPLETE with either tag; lost ones are asked for again. */
+static void a_shutdown_of_the_peer_is_acknowledged_until_complete(void **state)
+{
+	struct iw_sctp_chunk c;
+	uint8_t cum[4];
+
+	(void)state;
+	open_up();
+	iw_put_be32(cum, h.peer_tsn - 1);
+	say(h.peer_tag, IW_SCTP_SHUTDOWN_COMPLETE, 0, NULL, 0); /* too early: ignored */
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
+	say(h.peer_tag, IW_SCTP_SHUTDOWN, 0, cum, 4);
+	hand_expect(&h, IW_SCTP_SHUTDOWN_ACK, HAND_TAG);
+	assert_true(net_has_event(&h.n.b, IW_SCTP_EV_ENDING));
+	assert_true(hand_wait(&h, IW_SCTP_SHUTDOWN_ACK, IW_SEC(2), &c)); /* T2 */
+	say(h.peer_tag, IW_SCTP_SHUTDOWN, 0, cum, 4);
+	assert_true(hand_wait(&h, IW_SCTP_SHUTDOWN_ACK, 0, &c));
+	/* 9.2: a new INIT of the peer's gets SHUTDOWN ACK as well. */
+	hand_forget(&h);
+	h.tag = 0x22222222;
+	hand_begin(&h, 0);
+	hand_init_chunk(&h, IW_SCTP_INIT,
+			&(struct iw_sctp_init){ .tag = h.tag,
+						.a_rwnd = 65536,
+						.os = 1,
+						.mis = 1,
+						.params = hand_adaptation,
+						.params_len = 8 });
+	hand_send(&h);
+	hand_expect(&h, IW_SCTP_SHUTDOWN_ACK, HAND_TAG);
+	say(HAND_TAG ^ 1, IW_SCTP_SHUTDOWN_COMPLETE, IW_SCTP_T, NULL, 0);
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_SHUTDOWN_ACK_SENT);
+	say(HAND_TAG, IW_SCTP_SHUTDOWN_COMPLETE, IW_SCTP_T, NULL, 0);
+	assert_int_equal(iw_sctp_why(h.n.b.a)->err, 0);
+	assert_true(net_has_event(&h.n.b, IW_SCTP_EV_DOWN));
+	hand_close(&h);
+}
+
+/* SX-27: T5 and the count of T2: a peer that is gone does not keep it for ever. */
+static void a_shutdown_that_nobody_answers_ends_too(void **state)
+{
+	(void)state;
+	open_up();
+	iw_sctp_shutdown(h.n.b.a, h.n.now);
+	net_run(&h.n, h.n.now + IW_SEC(301));
+	assert_int_equal(iw_sctp_why(h.n.b.a)->err, IW_E_TIMEOUT);
+	hand_close(&h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(packets_out_of_the_blue_get_what_the_rfc_says),
+		cmocka_unit_test(a_packet_to_another_port_is_out_of_the_blue),
+		cmocka_unit_test(a_wrong_tag_is_dropped_in_silence),
+		cmocka_unit_test(an_abort_ends_it_with_the_reason_of_the_peer),
+		cmocka_unit_test(aborting_tells_the_peer_why),
+		cmocka_unit_test(unknown_chunks_do_what_their_top_bits_say),
+		cmocka_unit_test(a_heartbeat_is_echoed),
+		cmocka_unit_test(malformed_chunks_are_passed_over),
+		cmocka_unit_test(listed_addresses_are_recorded_and_taken),
+		cmocka_unit_test(a_listed_address_is_verified_before_it_is_used),
+		cmocka_unit_test(data_goes_by_another_path_when_one_fails),
+		cmocka_unit_test(the_udp_port_follows_the_peer),
+		cmocka_unit_test(an_idle_association_with_a_dead_peer_ends),
+		cmocka_unit_test(shutdown_waits_for_the_data_and_goes_its_three_steps),
+		cmocka_unit_test(a_shutdown_of_the_peer_is_acknowledged_until_complete),
+		cmocka_unit_test(a_shutdown_that_nobody_answers_ends_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
