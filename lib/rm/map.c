@@ -59,13 +59,15 @@ static void on_sigbus(int sig, siginfo_t *info, void *context)
 
 static int handle_sigbus(struct iw_fault *why)
 {
-	struct sigaction sa = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO };
+	struct sigaction sa = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO }, now;
 
-	if (page)
+	page = (size_t)sysconf(_SC_PAGESIZE);
+	if (sigaction(SIGBUS, NULL, &now) < 0)
+		return iw_os_fail(why, errno, "look at who handles SIGBUS");
+	if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_sigbus)
 		return 0;
 	if (sigaction(SIGBUS, &sa, &before) < 0)
 		return iw_os_fail(why, errno, "handle SIGBUS");
-	page = (size_t)sysconf(_SC_PAGESIZE);
 	return 0;
 }
 

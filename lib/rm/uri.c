@@ -130,13 +130,15 @@ static int parse_host(struct iw_uri *out, const char **p, const char **why)
 		return bad(why, "expected HOST:PORT, an IPv6 address in brackets");
 	*p += v6;
 	for (size_t i = 0; i < len; i++) {
+		bool zone = host[i] == '%';
 		unsigned char c = (unsigned char)host[i];
 
-		if (c <= ' ' || c == 0x7f ||
-		    (c == '%' && (!v6 || strncmp(host + i, "%25", 3) != 0)))
+		if (c <= ' ' || c >= 0x7f ||
+		    (zone &&
+		     (!v6 || strncmp(host + i, "%25", 3) != 0 || memchr(out->host, '%', n))))
 			return bad(why, "the host has a character that none has");
-		out->host[n++] = (char)c;
-		if (c == '%')
+		out->host[n++] = host[i];
+		if (zone)
 			i += 2;
 	}
 	if (v6 && !memchr(out->host, ':', n))

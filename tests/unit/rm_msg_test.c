@@ -133,21 +133,21 @@ struct breach {
 static void requests_against_the_rules_are_refused(void **state)
 {
 	static const struct breach bad[] = {
-		{ .key = 0, .v = 0 },                         /* no such operation */
-		{ .key = 0, .v = 4 },                         /* nor this */
-		{ .key = 0, .v = UINT64_MAX },                /* nor this */
-		{ .key = 2, .v = (uint64_t)INT64_MAX + 1 },   /* offset */
-		{ .key = 3, .v = UINT64_MAX },                /* length */
-		{ .key = 3, .v = INT64_MAX },                 /* with the offset too much */
-		{ .key = 4, .v = 0 },                         /* no access */
-		{ .key = 4, .v = 4 },                         /* READ_SINK is nobody's to give */
-		{ .key = 1, .v = 1 },                         /* a number where true is meant */
-		{ .key = 6, .text = "a/b", .len = 3 },        /* no name of a domain */
-		{ .key = 6, .text = "a\0b", .len = 3 },       /* nor this */
+		{ .key = 0, .v = 0 },                       /* no such operation */
+		{ .key = 0, .v = 4 },                       /* nor this */
+		{ .key = 0, .v = UINT64_MAX },              /* nor this */
+		{ .key = 2, .v = (uint64_t)INT64_MAX + 1 }, /* offset */
+		{ .key = 3, .v = UINT64_MAX },              /* length */
+		{ .key = 3, .v = INT64_MAX },               /* with the offset too much */
+		{ .key = 4, .v = 0 },                       /* no access */
+		{ .key = 4, .v = 4 },                       /* READ_SINK is nobody's to give */
+		{ .key = 1, .v = 1 },                       /* a number where true is meant */
+		{ .key = 6, .text = "a/b", .len = 3 },      /* no name of a domain */
+		{ .key = 6, .text = "a\0b", .len = 3 },     /* nor this */
 		{ .key = 6, .text = "123456789012345678901234567890123", .len = 33 },
 		{ .key = 7, .v = UINT64_C(1) << 32 },
-		{ .key = 8, .v = UINT64_MAX / 1000000u },     /* no nanoseconds any more */
-		{ .key = 9, .v = UINT32_MAX },                /* means no limit to the table */
+		{ .key = 8, .v = UINT64_MAX / 1000000u }, /* no nanoseconds any more */
+		{ .key = 9, .v = UINT32_MAX },            /* means no limit to the table */
 		{ .key = 10, .text = "x\0y", .len = 3 },
 	};
 
