@@ -16,6 +16,7 @@ enum {
 	KEY_CRC,
 	KEY_MARKERS,
 	KEY_REV,
+	KEY_UDP_PORT,
 };
 
 /* clang-format off */
@@ -28,6 +29,7 @@ static const struct argp_option options[] = {
 	  "MPA's CRC32c (default wanted); it is off when both ends say so", 0 },
 	{ "markers", KEY_MARKERS, NULL, 0, "Demand MPA markers in what this end receives", 0 },
 	{ "rev", KEY_REV, "1|2", 0, "MPA revision (default 2, falling back to 1)", 0 },
+	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899)", 0 },
 	{ 0 },
 };
 /* clang-format on */
@@ -69,6 +71,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_REV:
 		o->rev = (int)iw_cli_u64(state, "--rev", arg, 1, 2);
 		break;
+	case KEY_UDP_PORT:
+		o->udp_port = (uint16_t)iw_cli_u64(state, "--udp-port", arg, 1, UINT16_MAX);
+		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -98,5 +103,6 @@ void iw_conn_opts_param(const struct iw_conn_opts *o, const struct iw_cli *cli, 
 		.crc = o->crc,
 		.markers = o->markers,
 		.rev = o->rev,
+		.udp_port = o->udp_port,
 	};
 }

@@ -16,7 +16,8 @@ struct iw_conn_opts {
 	enum iw_crc_policy crc;
 	bool markers;
 	int rev;
-	bool given; /* any of them was */
+	uint16_t udp_port; /* 0: the usual one */
+	bool given;        /* any of them was */
 };
 
 /* Its input is a struct iw_conn_opts. */

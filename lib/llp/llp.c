@@ -24,7 +24,7 @@ const struct iw_llp_ops *iw_llp_find(const char *name)
 }
 
 /* Message transports. */
-static const struct iw_port_ops *const ports[] = { NULL };
+static const struct iw_port_ops *const ports[] = { &iw_port_udp_ops, &iw_port_raw_ops, NULL };
 
 const struct iw_port_ops *iw_port_find(const char *name)
 {
@@ -37,11 +37,15 @@ const struct iw_port_ops *iw_port_find(const char *name)
 int iw_llp_available(const char *name, struct iw_fault *why)
 {
 	const struct iw_llp_ops *ops = iw_llp_find(name);
+	const struct iw_port_ops *port;
 
 	if (!ops)
 		return iw_fail(why, IW_E_INVAL,
 			       "transport \"%s\": there are tcp, sctp, udp, raw and xdp", name);
-	return ops == &iw_llp_tcp_ops ? 0 : iw_llp_absent(name, why);
+	if (ops == &iw_llp_tcp_ops)
+		return 0;
+	port = iw_port_find(name);
+	return port ? port->available(why) : iw_llp_absent(name, why);
 }
 
 const char *const *iw_llp_names(void)

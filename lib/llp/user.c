@@ -1,0 +1,778 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Ports of the user-space SCTP engine: an endpoint (lib/sctp) on a packet carrier (lib/pkt). A listener
+ * has one socket for all its associations; who connects has one of its own.
+ */
+#include "llp/port.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "llp/internal.h"
+#include "os/addr.h"
+#include "os/os.h"
+#include "pkt/pkt.h"
+#include "sctp/cc.h"
+#include "sctp/sctp.h"
+#include "util/num.h"
+#include "util/text.h"
+
+#define ADDR_MAX   8     /* addresses of one host that are tried */
+#define ASSOCS_MAX 65536 /* of one listener */
+#define RWND_MIN   65536
+#define RWND_MAX   (4 * 1024 * 1024)
+/* One go of segmentation offload; the peer's acknowledgement of it is one, too, and L lets the window
+ * grow by as much (RFC 9260 7.2.1). */
+#define BURST      44
+#define ABC_L      8
+#define OUT_LEN    (2 * IW_PKT_MAX)
+#define OUT_MAX    65000 /* octets of one batch */
+
+struct user_assoc {
+	struct iw_assoc assoc;
+	struct iw_sctp_assoc *a;
+	bool connecting;
+	/* Acknowledgements that were counted and not told yet. */
+	uint16_t acked_stream;
+	uint32_t acked;
+};
+
+struct user_port {
+	struct iw_port port;
+	struct iw_pkt *pkt;
+	struct iw_sctp *sctp;
+	/* Who connects: */
+	struct iw_addr target[ADDR_MAX];
+	size_t ntargets, next_target;
+	uint16_t udp_port;
+	struct user_assoc *first;
+	/* The batch that is being taken apart. */
+	struct iw_pkt_rx rx[IW_PKT_BATCH];
+	int nrx, irx;
+	size_t at; /* octets of rx[irx] that were given to the engine */
+	bool in_packet;
+	/* A message of an association that nobody has heard of yet: its UP comes first. */
+	bool stashed;
+	struct iw_sctp_recv stash;
+	struct user_assoc *done; /* whose acknowledgements are being told */
+	/* The batch that is being put together: packets of one size to one peer. */
+	struct iw_pkt_tx tx;
+	size_t npackets;
+	bool stuck; /* the carrier did not take it */
+	uint64_t now;
+	uint8_t out[OUT_LEN];
+};
+
+static struct user_port *port_of(struct iw_port *p)
+{
+	return iw_container_of(p, struct user_port, port);
+}
+
+static struct user_assoc *assoc_of(struct iw_assoc *a)
+{
+	return iw_container_of(a, struct user_assoc, assoc);
+}
+
+/* --- addresses -------------------------------------------------------------------------------- */
+
+static void to_engine(struct iw_sctp_addr *out, const struct iw_addr *a, bool with_port)
+{
+	memset(out, 0, sizeof(*out));
+	if (a->len == 0)
+		return;
+	if (a->sa.sa_family == AF_INET) {
+		out->ip[10] = out->ip[11] = 0xff;
+		memcpy(out->ip + 12, &a->in.sin_addr, 4);
+	} else {
+		memcpy(out->ip, &a->in6.sin6_addr, 16);
+		if (IN6_IS_ADDR_LINKLOCAL(&a->in6.sin6_addr))
+			out->scope = a->in6.sin6_scope_id;
+	}
+	if (with_port)
+		out->udp_port = iw_addr_port(a);
+}
+
+static void from_engine(struct iw_addr *out, const struct iw_sctp_addr *a, uint16_t port)
+{
+	static const struct iw_sctp_addr none;
+
+	memset(out, 0, sizeof(*out));
+	if (memcmp(a, &none, sizeof(none)) == 0)
+		return;
+	if (iw_sctp_addr_is_ipv4(a)) {
+		out->in.sin_family = AF_INET;
+		memcpy(&out->in.sin_addr, a->ip + 12, 4);
+		out->len = sizeof(out->in);
+	} else {
+		out->in6.sin6_family = AF_INET6;
+		memcpy(&out->in6.sin6_addr, a->ip, 16);
+		out->in6.sin6_scope_id = a->scope;
+		out->len = sizeof(out->in6);
+	}
+	iw_addr_set_port(out, port);
+}
+
+/* --- open ------------------------------------------------------------------------------------- */
+
+static int engine_random(void *ctx, void *buf, size_t len)
+{
+	(void)ctx;
+	return iw_os_random(buf, len);
+}
+
+static void *heap_alloc(void *ctx, size_t size)
+{
+	(void)ctx;
+	return calloc(1, size);
+}
+
+static void heap_free(void *ctx, void *p, size_t size)
+{
+	(void)ctx;
+	(void)size;
+	free(p);
+}
+
+/* A port that nobody is likely to have: private ones (RFC 6335). */
+static int random_port(uint16_t *out)
+{
+	uint16_t r;
+	int err = iw_os_random(&r, sizeof(r));
+
+	*out = (uint16_t)(0xc000 | (r & 0x3fff));
+	return err;
+}
+
+static int pick_cc(const struct iw_sctp_cc_ops **out, const char *name, struct iw_fault *why)
+{
+	*out = name ? iw_sctp_cc_find(name) : NULL;
+	if (name && !*out)
+		return iw_fail(why, IW_E_NOTSUP,
+			       "congestion control %s: SCTP here has rfc9260 and cubic", name);
+	return 0;
+}
+
+static int open_engine(struct user_port *u, const struct iw_port_cfg *cfg, uint16_t port,
+		       struct iw_fault *why)
+{
+	static const struct iw_mem heap = { heap_alloc, heap_free, NULL };
+	size_t rwnd = u->pkt->rcvbuf / 2;
+	struct iw_sctp_cfg sc = {
+		.mem = &heap,
+		.random = engine_random,
+		.port = port,
+		.listen = cfg->llp.listen,
+		.streams = cfg->llp.streams,
+		.adaptation = cfg->adaptation,
+		/* What the peer indicated is for whoever speaks DDP to judge and to tell. */
+		.adaptation_required = false,
+		.rwnd = (uint32_t)IW_MIN(IW_MAX(rwnd, (size_t)RWND_MIN), (size_t)RWND_MAX),
+		.mtu = u->pkt->mtu,
+		.assocs_max = cfg->llp.listen ? ASSOCS_MAX : 1,
+		.burst = BURST,
+		.abc_l = ABC_L,
+	};
+	int err = pick_cc(&sc.cc, cfg->llp.cc, why);
+
+	return err ? err : iw_sctp_new(&u->sctp, &sc, why);
+}
+
+/* The address to bind to: a listener's own, or the source of who connects. */
+static int bind_address(struct iw_addr *out, const struct iw_llp_cfg *cfg, struct iw_fault *why)
+{
+	const char *host = cfg->bind_addr ? cfg->bind_addr : cfg->host;
+	struct iw_addr all[ADDR_MAX];
+	size_t n;
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	if (!cfg->listen && !cfg->bind_addr)
+		return 0;
+	if (host && strcmp(host, "*") == 0)
+		return 0;
+	err = iw_addr_resolve(all, ADDR_MAX, &n, host, 0, why);
+	if (!err)
+		*out = all[0];
+	return err;
+}
+
+static int user_open(struct iw_port **out, const struct iw_port_cfg *cfg,
+		     const struct iw_port_ops *ops, const struct iw_pkt_ops *carrier,
+		     struct iw_fault *why)
+{
+	struct user_port *u = calloc(1, sizeof(*u));
+	char text[IW_ADDR_TEXT];
+	uint16_t port = cfg->llp.listen ? cfg->llp.port : 0;
+	struct iw_pkt_cfg pc = {
+		.interface = cfg->llp.interface,
+		.udp_port = cfg->llp.listen ? cfg->llp.udp_port : 0,
+		.sndbuf = cfg->llp.sndbuf,
+		.rcvbuf = cfg->llp.rcvbuf,
+	};
+	int err;
+
+	if (!u)
+		return iw_fail(why, IW_E_NOMEM, "%s: no memory", ops->name);
+	u->port.ops = ops;
+	u->port.fd = -1;
+	u->udp_port = cfg->llp.udp_port;
+	err = bind_address(&pc.bind, &cfg->llp, why);
+	if (!err && !cfg->llp.listen)
+		err = iw_addr_resolve(u->target, ADDR_MAX, &u->ntargets, cfg->llp.host,
+				      cfg->llp.port, why);
+	if (!err && port == 0)
+		err = random_port(&port);
+	pc.sctp_port = port;
+	if (!err)
+		err = carrier->open(&u->pkt, &pc, why);
+	if (!err)
+		err = open_engine(u, cfg, port, why);
+	if (err) {
+		ops->close(&u->port);
+		return err;
+	}
+	u->port.fd = u->pkt->fd;
+	u->port.local_port = port;
+	if (pc.bind.len == 0) {
+		pc.bind.in = (struct sockaddr_in){ .sin_family = AF_INET };
+		pc.bind.len = sizeof(pc.bind.in);
+	}
+	iw_addr_set_port(&pc.bind, port);
+	snprintf(u->port.local, sizeof(u->port.local), "%s", iw_addr_format(text, &pc.bind));
+	*out = &u->port;
+	return 0;
+}
+
+static void user_close(struct iw_port *p)
+{
+	struct user_port *u = port_of(p);
+
+	iw_sctp_free(u->sctp);
+	if (u->pkt)
+		u->pkt->ops->close(u->pkt);
+	free(u);
+}
+
+/* --- associations ----------------------------------------------------------------------------- */
+
+/* The engine's association goes: nothing of it is told any more. */
+static void free_engines(struct user_port *u, struct iw_sctp_assoc *a)
+{
+	if (u->stashed && u->stash.assoc == a)
+		u->stashed = false;
+	iw_sctp_assoc_free(a);
+}
+
+static struct user_assoc *assoc_new(struct user_port *u)
+{
+	struct user_assoc *x = calloc(1, sizeof(*x));
+
+	if (x)
+		x->assoc.port = &u->port;
+	return x;
+}
+
+/* Begins with the next address of the host that lets itself be begun with. */
+static int connect_next(struct user_port *u, struct user_assoc *x, uint64_t now,
+			struct iw_fault *why)
+{
+	int err = iw_fail(why, IW_E_NOENT, "connect: no address");
+
+	while (u->next_target < u->ntargets) {
+		const struct iw_addr *t = &u->target[u->next_target++];
+		struct iw_sctp_addr peer;
+		char text[IW_ADDR_TEXT];
+
+		to_engine(&peer, t, false);
+		if (u->pkt->udp_port)
+			peer.udp_port = u->udp_port;
+		snprintf(x->assoc.peer, sizeof(x->assoc.peer), "%s", iw_addr_format(text, t));
+		err = iw_sctp_connect(u->sctp, &x->a, &peer, iw_addr_port(t), x, now);
+		if (err == 0)
+			return 0;
+		iw_fail(why, err, "connect to %s: %s", text, iw_err_text(err));
+	}
+	return err;
+}
+
+static int user_connect(struct iw_port *p, struct iw_assoc **out, uint64_t now,
+			struct iw_fault *why)
+{
+	struct user_port *u = port_of(p);
+	struct user_assoc *x = assoc_new(u);
+	int err;
+
+	if (!x)
+		return iw_fail(why, IW_E_NOMEM, "%s: no memory", p->ops->name);
+	x->connecting = true;
+	err = connect_next(u, x, now, why);
+	if (err) {
+		free(x);
+		return err;
+	}
+	u->first = x;
+	*out = &x->assoc;
+	return 0;
+}
+
+static void user_release(struct iw_assoc *a)
+{
+	struct user_assoc *x = assoc_of(a);
+	struct user_port *u = port_of(a->port);
+
+	if (u->done == x)
+		u->done = NULL;
+	if (u->first == x)
+		u->first = NULL;
+	if (x->a)
+		free_engines(u, x->a);
+	free(x);
+}
+
+static void user_shutdown(struct iw_assoc *a, uint64_t now)
+{
+	if (assoc_of(a)->a)
+		iw_sctp_shutdown(assoc_of(a)->a, now);
+}
+
+static void user_facts(struct iw_assoc *a, struct iw_llp_facts *out)
+{
+	struct iw_sctp_facts f;
+
+	if (!assoc_of(a)->a)
+		return;
+	iw_sctp_facts(assoc_of(a)->a, &f);
+	out->retransmits = f.resent;
+}
+
+/* --- in --------------------------------------------------------------------------------------- */
+
+static void take_errors(struct user_port *u, uint64_t now)
+{
+	struct iw_pkt_error e;
+
+	while (u->pkt->ops->next_error(u->pkt, &e)) {
+		struct iw_sctp_addr peer;
+
+		to_engine(&peer, &e.peer, u->pkt->udp_port != 0);
+		if (e.unreachable)
+			iw_sctp_unreachable(u->sctp, &peer, e.head, e.len, now);
+		else
+			iw_sctp_too_big(u->sctp, &peer, e.head, e.len, e.mtu, now);
+	}
+}
+
+static int user_input(struct iw_port *p, uint64_t now, struct iw_fault *why)
+{
+	struct user_port *u = port_of(p);
+	int n;
+
+	u->now = now;
+	u->nrx = u->irx = 0;
+	u->at = 0;
+	n = u->pkt->ops->recv(u->pkt, u->rx, why);
+	if (n < 0)
+		return n;
+	u->nrx = n;
+	p->recvs = u->pkt->recvs;
+	if (n == 0)
+		take_errors(u, now);
+	return n > 0;
+}
+
+/* The next packet of the batch goes to the engine. */
+static bool next_packet(struct user_port *u)
+{
+	struct iw_pkt_rx *r;
+	struct iw_sctp_packet p = { 0 };
+
+	while (u->irx < u->nrx && u->at >= u->rx[u->irx].len) {
+		u->irx++;
+		u->at = 0;
+	}
+	if (u->irx == u->nrx)
+		return false;
+	r = &u->rx[u->irx];
+	to_engine(&p.peer, &r->peer, u->pkt->udp_port != 0);
+	to_engine(&p.local, &r->local, false);
+	p.data = r->data + u->at;
+	p.len = IW_MIN(r->seg, r->len - u->at);
+	u->at += p.len;
+	iw_sctp_input(u->sctp, &p, u->now);
+	return true;
+}
+
+static bool give_msg(const struct iw_sctp_recv *m, struct iw_port_msg *out)
+{
+	struct user_assoc *x = iw_sctp_user(m->assoc);
+
+	if (!x || !x->assoc.user)
+		return false;
+	*out = (struct iw_port_msg){
+		.assoc = &x->assoc,
+		.stream = m->stream,
+		.ppid = m->ppid,
+		.data = m->data,
+		.len = m->len,
+	};
+	return true;
+}
+
+static bool user_next_msg(struct iw_port *p, struct iw_port_msg *out)
+{
+	struct user_port *u = port_of(p);
+
+	if (iw_unlikely(u->stashed)) {
+		u->stashed = false;
+		/* If it is not known even now, it is not wanted. */
+		if (give_msg(&u->stash, out))
+			return true;
+	}
+	for (;;) {
+		while (u->in_packet && iw_sctp_next(u->sctp, &u->stash)) {
+			if (iw_likely(give_msg(&u->stash, out)))
+				return true;
+			u->stashed = true;
+			return false;
+		}
+		u->in_packet = next_packet(u);
+		if (!u->in_packet)
+			return false;
+	}
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static void know_peer(struct user_assoc *x)
+{
+	struct iw_sctp_facts f;
+	struct iw_sctp_path path;
+	struct iw_addr a;
+	char text[IW_ADDR_TEXT];
+
+	iw_sctp_facts(x->a, &f);
+	x->assoc.indicated = f.peer_has_adaptation;
+	x->assoc.adaptation = f.peer_adaptation;
+	x->assoc.in = f.streams_in;
+	x->assoc.out = f.streams_out;
+	x->assoc.max_message = iw_sctp_max_message(x->a);
+	if (iw_sctp_path(x->a, f.primary, &path) == 0) {
+		from_engine(&a, &path.addr, f.peer_port);
+		if (a.len)
+			snprintf(x->assoc.peer, sizeof(x->assoc.peer), "%s",
+				 iw_addr_format(text, &a));
+	}
+	snprintf(x->assoc.local, sizeof(x->assoc.local), "%s", x->assoc.port->local);
+}
+
+/* Acknowledgements of one stream in a row are one event. */
+static bool next_acked(struct user_port *u, struct iw_assoc_event *ev)
+{
+	struct user_assoc *x = u->done;
+	struct iw_sctp_done d;
+
+	while (x && x->a && iw_sctp_next_done(x->a, &d)) {
+		uint32_t n = x->acked;
+		uint16_t stream = x->acked_stream;
+
+		if (d.status != 0)
+			continue;
+		x->acked_stream = d.stream;
+		if (n > 0 && stream != d.stream) {
+			x->acked = 1;
+			*ev = (struct iw_assoc_event){ IW_ASSOC_ACKED, &x->assoc, stream, n };
+			return true;
+		}
+		x->acked++;
+	}
+	if (!x)
+		return false;
+	u->done = NULL;
+	*ev = (struct iw_assoc_event){ IW_ASSOC_ACKED, &x->assoc, x->acked_stream, x->acked };
+	x->acked = 0;
+	return ev->n > 0;
+}
+
+/* True: there is another address, and it is being tried. */
+static bool try_next(struct user_port *u, struct user_assoc *x)
+{
+	struct iw_fault why;
+
+	if (!x->connecting || u->next_target == u->ntargets)
+		return false;
+	free_engines(u, x->a);
+	x->a = NULL;
+	return connect_next(u, x, u->now, &why) == 0;
+}
+
+static bool went_down(struct user_port *u, struct user_assoc *x, struct iw_assoc_event *ev)
+{
+	struct iw_sctp_done d;
+
+	x->assoc.why = *iw_sctp_why(x->a);
+	while (iw_sctp_next_done(x->a, &d))
+		continue;
+	if (try_next(u, x))
+		return false;
+	if (x->a)
+		free_engines(u, x->a);
+	x->a = NULL;
+	x->assoc.up = false;
+	*ev = (struct iw_assoc_event){ .what = IW_ASSOC_DOWN, .assoc = &x->assoc };
+	/* Nobody has heard of it. */
+	if (!x->assoc.user) {
+		user_release(&x->assoc);
+		return false;
+	}
+	return true;
+}
+
+/* False: nothing that anybody has to know. */
+static bool translate(struct user_port *u, const struct iw_sctp_event *e, struct iw_assoc_event *ev)
+{
+	struct user_assoc *x = iw_sctp_user(e->assoc);
+
+	if (!x && e->kind == IW_SCTP_EV_UP) {
+		x = assoc_new(u);
+		if (!x) {
+			iw_sctp_abort(e->assoc, "out of memory", u->now);
+			return false;
+		}
+		x->a = e->assoc;
+		iw_sctp_set_user(e->assoc, x);
+	}
+	if (!x) {
+		if (e->kind == IW_SCTP_EV_DOWN)
+			free_engines(u, e->assoc);
+		return false;
+	}
+	*ev = (struct iw_assoc_event){ .assoc = &x->assoc };
+	switch (e->kind) {
+	case IW_SCTP_EV_UP:
+		x->connecting = false;
+		x->assoc.up = true;
+		know_peer(x);
+		ev->what = IW_ASSOC_UP;
+		return true;
+	case IW_SCTP_EV_MTU:
+		x->assoc.max_message = iw_sctp_max_message(x->a);
+		ev->what = IW_ASSOC_MTU;
+		return true;
+	case IW_SCTP_EV_ROOM:
+		ev->what = IW_ASSOC_ROOM;
+		return true;
+	case IW_SCTP_EV_DONE:
+		u->done = x;
+		return next_acked(u, ev);
+	case IW_SCTP_EV_DOWN:
+		return went_down(u, x, ev);
+	case IW_SCTP_EV_PATH:
+	case IW_SCTP_EV_ENDING: /* DOWN follows */
+		return false;
+	}
+	return false;
+}
+
+static bool user_next_event(struct iw_port *p, struct iw_assoc_event *out)
+{
+	struct user_port *u = port_of(p);
+	struct iw_sctp_event e;
+
+	if (u->done && next_acked(u, out))
+		return true;
+	while (iw_sctp_next_event(u->sctp, &e))
+		if (translate(u, &e, out))
+			return true;
+	return false;
+}
+
+/* --- out -------------------------------------------------------------------------------------- */
+
+static int user_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t now)
+{
+	struct iw_sctp_send s = {
+		.stream = m->stream,
+		.ppid = m->ppid,
+		.hdr = m->hdr,
+		.hdr_len = m->hdr_len,
+		.vec = m->vec,
+		.nvec = m->nvec,
+		.copy = true,
+	};
+
+	struct iw_vec all[8];
+
+	(void)now;
+	if (!assoc_of(a)->a)
+		return IW_E_STATE;
+	/* A Terminate that tells of a Read Request is longer than the engine takes in front. */
+	if (iw_unlikely(m->hdr_len > IW_SCTP_SEND_HDR_MAX)) {
+		assert(m->nvec < IW_ARRAY_LEN(all));
+		all[0] = (struct iw_vec){ (void *)(uintptr_t)m->hdr, m->hdr_len };
+		for (size_t i = 0; i < m->nvec; i++)
+			all[i + 1] = m->vec[i];
+		s.hdr_len = 0;
+		s.vec = all;
+		s.nvec = m->nvec + 1;
+	}
+	return iw_sctp_send(assoc_of(a)->a, &s, NULL);
+}
+
+static bool send_batch(struct user_port *u)
+{
+	if (u->tx.len == 0)
+		return true;
+	u->tx.data = u->out;
+	u->stuck = u->pkt->ops->send(u->pkt, &u->tx) == IW_E_AGAIN;
+	u->port.sends = u->pkt->sends;
+	if (u->stuck)
+		return false;
+	u->tx.len = 0;
+	u->npackets = 0;
+	return true;
+}
+
+/* The batch takes a packet of its own size, or a shorter one as its last. */
+static bool fits(const struct user_port *u, const struct iw_addr *peer, const struct iw_addr *local,
+		 size_t len)
+{
+	const struct iw_pkt_tx *t = &u->tx;
+
+	return len <= t->seg && t->len % t->seg == 0 && u->npackets < u->pkt->seg_max &&
+	       t->len + len <= OUT_MAX && !t->fragment && iw_addr_equal(&t->peer, peer) &&
+	       t->local.len == local->len && (local->len == 0 || iw_addr_equal(&t->local, local));
+}
+
+/* True: one more packet lies in the batch, or the batch went and it is the first of the next. */
+static bool add_packet(struct user_port *u, uint64_t now)
+{
+	struct iw_sctp_packet p = { 0 };
+	struct iw_addr peer, local;
+	size_t at = u->tx.len;
+	size_t len = iw_sctp_output(u->sctp, u->out + at, OUT_LEN - at, &p, now);
+
+	if (len == 0)
+		return false;
+	from_engine(&peer, &p.peer, p.peer.udp_port);
+	from_engine(&local, &p.local, 0);
+	if (at > 0 && !p.fragment && fits(u, &peer, &local, len)) {
+		u->tx.len += len;
+		u->npackets++;
+		return true;
+	}
+	if (at > 0) {
+		/* A carrier that is full loses what no batch can keep: this one packet. */
+		if (!send_batch(u))
+			return false;
+		memmove(u->out, u->out + at, len);
+	}
+	u->tx = (struct iw_pkt_tx){
+		.peer = peer,
+		.local = local,
+		.len = len,
+		.seg = len,
+		.fragment = p.fragment,
+	};
+	u->npackets = 1;
+	return true;
+}
+
+static int user_output(struct iw_port *p, uint64_t now)
+{
+	struct user_port *u = port_of(p);
+
+	u->now = now;
+	if (u->stuck && !send_batch(u))
+		return IW_E_AGAIN;
+	for (;;) {
+		if (!add_packet(u, now))
+			break;
+	}
+	if (!u->stuck)
+		(void)send_batch(u);
+	return u->stuck ? IW_E_AGAIN : 0;
+}
+
+static void user_abort(struct iw_assoc *a, uint64_t now)
+{
+	if (!assoc_of(a)->a)
+		return;
+	iw_sctp_abort(assoc_of(a)->a, NULL, now);
+	/* It may be released next, and the peer is to know. */
+	(void)user_output(a->port, now);
+}
+
+static uint64_t user_deadline(struct iw_port *p)
+{
+	return iw_sctp_deadline(port_of(p)->sctp);
+}
+
+static void user_timeout(struct iw_port *p, uint64_t now)
+{
+	port_of(p)->now = now;
+	iw_sctp_timeout(port_of(p)->sctp, now);
+}
+
+/* --- the ports -------------------------------------------------------------------------------- */
+
+static int udp_open(struct iw_port **out, const struct iw_port_cfg *cfg, struct iw_fault *why)
+{
+	return user_open(out, cfg, &iw_port_udp_ops, &iw_pkt_udp_ops, why);
+}
+
+static int udp_available(struct iw_fault *why)
+{
+	return iw_pkt_udp_ops.available(why);
+}
+
+const struct iw_port_ops iw_port_udp_ops = {
+	.name = "udp",
+	.available = udp_available,
+	.open = udp_open,
+	.connect = user_connect,
+	.input = user_input,
+	.next_msg = user_next_msg,
+	.next_event = user_next_event,
+	.send = user_send,
+	.output = user_output,
+	.deadline = user_deadline,
+	.timeout = user_timeout,
+	.shutdown = user_shutdown,
+	.abort = user_abort,
+	.release = user_release,
+	.facts = user_facts,
+	.close = user_close,
+};
+
+static int raw_open(struct iw_port **out, const struct iw_port_cfg *cfg, struct iw_fault *why)
+{
+	return user_open(out, cfg, &iw_port_raw_ops, &iw_pkt_raw_ops, why);
+}
+
+static int raw_available(struct iw_fault *why)
+{
+	return iw_pkt_raw_ops.available(why);
+}
+
+const struct iw_port_ops iw_port_raw_ops = {
+	.name = "raw",
+	.available = raw_available,
+	.open = raw_open,
+	.connect = user_connect,
+	.input = user_input,
+	.next_msg = user_next_msg,
+	.next_event = user_next_event,
+	.send = user_send,
+	.output = user_output,
+	.deadline = user_deadline,
+	.timeout = user_timeout,
+	.shutdown = user_shutdown,
+	.abort = user_abort,
+	.release = user_release,
+	.facts = user_facts,
+	.close = user_close,
+};

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Inside pkt: what the carriers have in common. */
+#ifndef IW_PKT_INTERNAL_H
+#define IW_PKT_INTERNAL_H
+
+#include "pkt/pkt.h"
+
+#include <sys/socket.h>
+
+/* Room for the control messages of one packet. */
+#define IW_PKT_CONTROL 256
+
+/* Binds to an interface, sets buffers (as far as the system allows), asks for ICMP errors and for the
+ * address that packets come to; DF on all that is sent. 0 or a negative error. */
+IW_MUST_CHECK int iw_pkt_prepare(int fd, int family, const struct iw_pkt_cfg *cfg,
+				 struct iw_fault *why);
+/* Octets that may wait for us, as the system counts them. */
+size_t iw_pkt_rcvbuf(int fd);
+/* MTU of the interface that has the address; of the largest when it is any. */
+uint32_t iw_pkt_mtu(const struct iw_addr *a);
+/* Whether DF is set on what is sent now: fragment clears it. */
+void iw_pkt_set_df(int fd, int family, bool on);
+/* The address that a packet came to, from its control messages; len 0: not told. */
+void iw_pkt_local(struct iw_addr *out, const struct msghdr *m);
+/* Adds a control message that says from which address to send. */
+void iw_pkt_from(struct msghdr *m, const struct iw_addr *local);
+/* Takes one message off the error queue. False: none. */
+bool iw_pkt_take_error(int fd, struct iw_pkt_error *out);
+
+#endif

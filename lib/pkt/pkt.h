@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Packet carriers: what the user-space SCTP engine stands on. "udp" puts SCTP packets into UDP (RFC
+ * 6951) with the kernel's segmentation offload both ways; "raw" gives them to IP as they are.
+ *
+ * Job: batches of whole SCTP packets in and out. Neighbours: lib/llp joins them to the engine.
+ * Threads: none, no locks; a carrier belongs to one thread at a time.
+ */
+#ifndef IW_PKT_PKT_H
+#define IW_PKT_PKT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <iwarp/err.h>
+
+#include "os/addr.h"
+
+/* The largest packet of a carrier, with its IP header; buffers for packets are of that size. */
+#define IW_PKT_MAX   65535
+/* Runs that one receive brings at most. */
+#define IW_PKT_BATCH 16
+
+struct iw_pkt_cfg {
+	struct iw_addr bind;   /* the address alone; any: all of both families */
+	uint16_t udp_port;     /* ours; 0: the system's choice */
+	uint16_t sctp_port;    /* ours: others' packets are none of ours */
+	const char *interface; /* borrowed; NULL: any */
+	uint32_t sndbuf, rcvbuf;
+};
+
+/* Packets of one peer, seg octets each, the last one perhaps less. */
+struct iw_pkt_rx {
+	struct iw_addr peer, local; /* with UDP ports; local.len 0: not told */
+	const uint8_t *data;        /* borrowed until the next receive */
+	size_t len, seg;
+};
+
+struct iw_pkt_tx {
+	struct iw_addr peer, local; /* local.len 0: the system's choice */
+	const uint8_t *data;
+	size_t len, seg;
+	bool fragment; /* larger than the path takes: without DF */
+};
+
+/* What the network or the local stack says about a packet that was sent. */
+struct iw_pkt_error {
+	struct iw_addr peer;
+	bool unreachable;
+	uint32_t mtu;     /* not unreachable: it was too big; the largest IP packet, 0: not said */
+	uint8_t head[64]; /* of the SCTP packet */
+	size_t len;
+};
+
+struct iw_pkt;
+struct iw_pkt_ops {
+	const char *name;
+	/* 0: it can run here; else as open. */
+	int (*available)(struct iw_fault *why);
+	/* IW_E_PERM, IW_E_NOTSUP, IW_E_OS, ...: why says what would help. */
+	int (*open)(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw_fault *why);
+	/* So many runs into rx; 0: none now; IW_E_OS: the carrier is broken. */
+	int (*recv)(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
+		    struct iw_fault *why);
+	/* 0: taken or lost, as packets may be; IW_E_AGAIN: not now, wait until it is writable. */
+	int (*send)(struct iw_pkt *c, const struct iw_pkt_tx *tx);
+	/* False: nothing more. */
+	bool (*next_error)(struct iw_pkt *c, struct iw_pkt_error *out);
+	void (*close)(struct iw_pkt *c);
+};
+
+struct iw_pkt {
+	const struct iw_pkt_ops *ops;
+	int fd;            /* to be polled */
+	uint16_t udp_port; /* ours; 0: none */
+	size_t seg_max;    /* packets of one size that one send takes */
+	uint32_t mtu;      /* of the interface, or of the largest that it may use */
+	size_t rcvbuf;     /* octets that wait for us at most */
+	uint64_t sends, recvs;
+};
+
+extern const struct iw_pkt_ops iw_pkt_udp_ops, iw_pkt_raw_ops;
+
+#endif

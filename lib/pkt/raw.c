@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * SCTP packets straight on IP, through raw sockets: one for each family that is wanted. A filter in the
+ * kernel lets our own port's packets through and no others.
+ */
+#include "pkt/pkt.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "os/os.h"
+#include "os/probe.h"
+#include "pkt/internal.h"
+#include "util/num.h"
+#include "util/text.h"
+
+#define PROTO_SCTP 132
+#define PACKET_LEN (IW_PKT_MAX + 1)
+#define SEGS_MAX   64 /* packets of one send */
+
+struct raw {
+	struct iw_pkt pkt;
+	int sock[2]; /* of IPv4, of IPv6; -1: none */
+	bool df[2];
+	uint8_t *buf;
+};
+
+static struct raw *raw_of(struct iw_pkt *c)
+{
+	return iw_container_of(c, struct raw, pkt);
+}
+
+static const int family[2] = { AF_INET, AF_INET6 };
+
+/* --- open ------------------------------------------------------------------------------------- */
+
+/* Its own SCTP would answer our peers with ABORT. */
+static int check_kernel(struct iw_fault *why)
+{
+	if (access("/proc/net/sctp", F_OK) != 0)
+		return 0;
+	return iw_fail(
+		why, IW_E_NOTSUP,
+		"transport raw: this kernel speaks SCTP itself and would abort what it does not "
+		"know of: use sctp, or unload the module");
+}
+
+/*
+ * Destination port of the SCTP header. On IPv4 the packet begins with its IP header, on IPv6 behind
+ * it.
+ */
+static int set_filter(int fd, int af, uint16_t port)
+{
+	struct sock_filter v4[] = {
+		BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),
+		BPF_STMT(BPF_LD | BPF_H | BPF_IND, 2),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, port, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	struct sock_filter v6[] = {
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 2),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, port, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	struct sock_fprog p = {
+		.len = (unsigned short)(af == AF_INET ? IW_ARRAY_LEN(v4) : IW_ARRAY_LEN(v6)),
+		.filter = af == AF_INET ? v4 : v6,
+	};
+
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &p, sizeof(p));
+}
+
+static int open_one(struct raw *r, int i, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
+{
+	struct iw_addr a = cfg->bind;
+	char text[IW_ADDR_TEXT];
+	int err;
+
+	r->sock[i] = socket(family[i], SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, PROTO_SCTP);
+	if (r->sock[i] < 0 && errno == EPERM)
+		return iw_fail(why, IW_E_PERM,
+			       "transport raw: needs CAP_NET_RAW: be root, or use udp");
+	if (r->sock[i] < 0)
+		return iw_os_fail(why, errno, "raw: open a socket");
+	if (set_filter(r->sock[i], family[i], cfg->sctp_port) < 0)
+		return iw_os_fail(why, errno, "raw: attach the filter for port %u",
+				  (unsigned)cfg->sctp_port);
+	err = iw_pkt_prepare(r->sock[i], family[i], cfg, why);
+	if (err || a.len == 0 || iw_addr_is_any(&a))
+		return err;
+	iw_addr_set_port(&a, 0);
+	if (bind(r->sock[i], &a.sa, a.len) < 0)
+		return iw_os_fail(why, errno, "raw: bind to %s", iw_addr_host(text, &a));
+	return 0;
+}
+
+static bool wanted(const struct iw_pkt_cfg *cfg, int i)
+{
+	return cfg->bind.len == 0 || cfg->bind.sa.sa_family == family[i];
+}
+
+/* One descriptor to be polled. */
+static int join(struct raw *r, struct iw_fault *why)
+{
+	r->pkt.fd = epoll_create1(EPOLL_CLOEXEC);
+	if (r->pkt.fd < 0)
+		return iw_os_fail(why, errno, "raw: make an epoll descriptor");
+	for (int i = 0; i < 2; i++) {
+		struct epoll_event ev = { .events = EPOLLIN };
+
+		if (r->sock[i] >= 0 && epoll_ctl(r->pkt.fd, EPOLL_CTL_ADD, r->sock[i], &ev) < 0)
+			return iw_os_fail(why, errno, "raw: watch a socket");
+	}
+	return 0;
+}
+
+static int open_sockets(struct raw *r, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
+{
+	int err = check_kernel(why);
+
+	for (int i = 0; i < 2 && !err; i++) {
+		if (!wanted(cfg, i))
+			continue;
+		err = open_one(r, i, cfg, why);
+		/* A host without IPv6 has IPv4 all the same. */
+		if (err == IW_E_NOTSUP && i == 1 && r->sock[0] >= 0)
+			err = 0;
+	}
+	return err ? err : join(r, why);
+}
+
+static int raw_open(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
+{
+	struct raw *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return iw_fail(why, IW_E_NOMEM, "raw: no memory");
+	r->pkt.ops = &iw_pkt_raw_ops;
+	r->pkt.fd = r->sock[0] = r->sock[1] = -1;
+	r->pkt.seg_max = SEGS_MAX;
+	r->df[0] = r->df[1] = true;
+	r->buf = malloc((size_t)IW_PKT_BATCH * PACKET_LEN);
+	err = r->buf ? open_sockets(r, cfg, why) : iw_fail(why, IW_E_NOMEM, "raw: no memory");
+	if (err) {
+		r->pkt.ops->close(&r->pkt);
+		return err;
+	}
+	r->pkt.mtu = iw_pkt_mtu(&cfg->bind);
+	r->pkt.rcvbuf = iw_pkt_rcvbuf(r->sock[0] >= 0 ? r->sock[0] : r->sock[1]);
+	*out = &r->pkt;
+	return 0;
+}
+
+static int raw_available(struct iw_fault *why)
+{
+	int err = check_kernel(why);
+
+	return err ? err : iw_os_probe_raw(why);
+}
+
+static void raw_close(struct iw_pkt *c)
+{
+	struct raw *r = raw_of(c);
+
+	for (int i = 0; i < 2; i++)
+		if (r->sock[i] >= 0)
+			close(r->sock[i]);
+	if (c->fd >= 0)
+		close(c->fd);
+	free(r->buf);
+	free(r);
+}
+
+/* --- in --------------------------------------------------------------------------------------- */
+
+/* Behind the IP header, which IPv4's raw sockets leave in front. False: no packet. */
+static bool strip(struct iw_pkt_rx *rx, int i)
+{
+	size_t head = i == 0 && rx->len > 0 ? (size_t)(rx->data[0] & 0xf) * 4 : 0;
+
+	if (i == 0 && (head < 20 || rx->len < head))
+		return false;
+	rx->data += head;
+	rx->len -= head;
+	rx->seg = rx->len;
+	return rx->len > 0;
+}
+
+union control {
+	struct cmsghdr align;
+	uint8_t octets[IW_PKT_CONTROL];
+};
+
+static int receive_from(struct raw *r, int i, struct iw_pkt_rx *rx, int room)
+{
+	union control control[IW_PKT_BATCH];
+	struct mmsghdr m[IW_PKT_BATCH] = { 0 };
+	struct iovec iov[IW_PKT_BATCH];
+	int n, kept = 0, tries = 8;
+
+	for (int k = 0; k < room; k++) {
+		iov[k] = (struct iovec){ r->buf + (size_t)k * PACKET_LEN, PACKET_LEN };
+		m[k].msg_hdr = (struct msghdr){
+			.msg_name = &rx[k].peer.in6,
+			.msg_namelen = sizeof(rx[k].peer.in6),
+			.msg_iov = &iov[k],
+			.msg_iovlen = 1,
+			.msg_control = control[k].octets,
+			.msg_controllen = sizeof(control[k].octets),
+		};
+	}
+	/* An error of the network may be told first: it is in the error queue. */
+	do
+		n = recvmmsg(r->sock[i], m, (unsigned)room, MSG_DONTWAIT, NULL);
+	while (n < 0 && errno != EAGAIN && tries-- > 0);
+	r->pkt.recvs += n > 0;
+	for (int k = 0; k < n; k++) {
+		struct iw_pkt_rx x = {
+			.peer = rx[k].peer,
+			.data = iov[k].iov_base,
+			.len = m[k].msg_len,
+		};
+
+		x.peer.len = m[k].msg_hdr.msg_namelen;
+		iw_addr_set_port(&x.peer, 0);
+		iw_pkt_local(&x.local, &m[k].msg_hdr);
+		if (strip(&x, i))
+			rx[kept++] = x;
+	}
+	return kept;
+}
+
+/* The buffers are shared: one family at a time. */
+static int raw_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
+		    struct iw_fault *why)
+{
+	struct raw *r = raw_of(c);
+	int n = 0;
+
+	(void)why;
+	for (int i = 0; i < 2 && n == 0; i++)
+		if (r->sock[i] >= 0)
+			n = receive_from(r, i, rx, IW_PKT_BATCH);
+	return n;
+}
+
+static bool raw_next_error(struct iw_pkt *c, struct iw_pkt_error *out)
+{
+	struct raw *r = raw_of(c);
+
+	for (int i = 0; i < 2; i++)
+		if (r->sock[i] >= 0 && iw_pkt_take_error(r->sock[i], out)) {
+			iw_addr_set_port(&out->peer, 0);
+			return true;
+		}
+	return false;
+}
+
+/* --- out -------------------------------------------------------------------------------------- */
+
+static int raw_send(struct iw_pkt *c, const struct iw_pkt_tx *tx)
+{
+	struct raw *r = raw_of(c);
+	int i = tx->peer.sa.sa_family == AF_INET6;
+	struct iw_addr peer = tx->peer;
+	struct mmsghdr many[SEGS_MAX];
+	struct iovec iov[SEGS_MAX];
+	union control control;
+	struct msghdr m = {
+		.msg_name = &peer.sa,
+		.msg_namelen = peer.len,
+		.msg_iovlen = 1,
+		.msg_control = control.octets,
+	};
+	unsigned n = 0, sent = 0;
+
+	if (r->sock[i] < 0)
+		return 0;
+	if (r->df[i] == tx->fragment) {
+		r->df[i] = !tx->fragment;
+		iw_pkt_set_df(r->sock[i], family[i], r->df[i]);
+	}
+	iw_addr_set_port(&peer, 0);
+	iw_pkt_from(&m, &tx->local);
+	if (m.msg_controllen == 0)
+		m.msg_control = NULL;
+	for (size_t at = 0; at < tx->len && n < SEGS_MAX; at += tx->seg, n++) {
+		iov[n] = (struct iovec){ (void *)(uintptr_t)(tx->data + at),
+					 IW_MIN(tx->seg, tx->len - at) };
+		many[n].msg_hdr = m;
+		many[n].msg_hdr.msg_iov = &iov[n];
+	}
+	while (sent < n) {
+		int got = sendmmsg(r->sock[i], many + sent, n - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		c->sends++;
+		if (got < 0 && (errno == EAGAIN || errno == ENOBUFS))
+			return sent > 0 ? 0 : IW_E_AGAIN;
+		/* Any other error is the network's word on some packet: that one is lost. */
+		sent += got > 0 ? (unsigned)got : 1;
+	}
+	return 0;
+}
+
+const struct iw_pkt_ops iw_pkt_raw_ops = {
+	.name = "raw",
+	.available = raw_available,
+	.open = raw_open,
+	.recv = raw_recv,
+	.send = raw_send,
+	.next_error = raw_next_error,
+	.close = raw_close,
+};

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * SCTP packets in UDP (RFC 6951). One socket of IPv6 takes both families where there is IPv6. A batch
+ * of packets of one size is one system call: by the kernel's segmentation offload, and where that is
+ * missing by the call for many datagrams.
+ */
+#include "pkt/pkt.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "os/os.h"
+#include "os/sock.h"
+#include "pkt/internal.h"
+#include "util/num.h"
+#include "util/text.h"
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+#define SEGS_MAX  64    /* of one send (UDP_MAX_SEGMENTS) */
+#define SEND_MAX  65000 /* octets of one */
+#define GRO_LEN   65536
+/* More would not stay in the second-level cache until it is looked at. */
+#define GRO_BATCH 3
+
+struct udp {
+	struct iw_pkt pkt;
+	int family;
+	bool gso, gro;
+	bool df;
+	uint8_t *buf; /* IW_PKT_BATCH of GRO_LEN */
+};
+
+static struct udp *udp_of(struct iw_pkt *c)
+{
+	return iw_container_of(c, struct udp, pkt);
+}
+
+/* --- addresses: those of the other family are mapped into the socket's (RFC 4291 2.5.5.2) ------- */
+
+static void map_to_v6(struct iw_addr *a)
+{
+	struct in_addr v4 = a->in.sin_addr;
+	uint16_t port = a->in.sin_port;
+
+	memset(&a->in6, 0, sizeof(a->in6));
+	a->in6.sin6_family = AF_INET6;
+	a->in6.sin6_port = port;
+	a->in6.sin6_addr.s6_addr[10] = a->in6.sin6_addr.s6_addr[11] = 0xff;
+	memcpy(a->in6.sin6_addr.s6_addr + 12, &v4, sizeof(v4));
+	a->len = sizeof(a->in6);
+}
+
+static void fit_family(struct iw_addr *a, int family)
+{
+	if (a->len > 0 && a->sa.sa_family == AF_INET && family == AF_INET6)
+		map_to_v6(a);
+}
+
+static void back_to_v4(struct iw_addr *a)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = a->in6.sin6_port };
+
+	if (a->len == 0 || a->sa.sa_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&a->in6.sin6_addr))
+		return;
+	memcpy(&in.sin_addr, a->in6.sin6_addr.s6_addr + 12, 4);
+	a->in = in;
+	a->len = sizeof(a->in);
+}
+
+/* --- open ------------------------------------------------------------------------------------- */
+
+static int bind_to(struct udp *u, const struct iw_pkt_cfg *cfg, int fd, struct iw_fault *why)
+{
+	struct iw_addr a = cfg->bind;
+	char text[IW_ADDR_TEXT];
+	const int no = 0;
+
+	if (a.len == 0) {
+		memset(&a, 0, sizeof(a));
+		a.sa.sa_family = (sa_family_t)u->family;
+		a.len = u->family == AF_INET6 ? sizeof(a.in6) : sizeof(a.in);
+	}
+	if (u->family == AF_INET6 && a.sa.sa_family == AF_INET && iw_addr_is_any(&a)) {
+		memset(&a.in6, 0, sizeof(a.in6));
+		a.in6.sin6_family = AF_INET6;
+		a.len = sizeof(a.in6);
+	}
+	if (u->family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no)) < 0)
+		return iw_os_fail(why, errno, "udp: clear IPV6_V6ONLY");
+	fit_family(&a, u->family);
+	iw_addr_set_port(&a, cfg->udp_port);
+	if (bind(fd, &a.sa, a.len) == 0)
+		return 0;
+	return iw_os_fail(why, errno, "udp: bind to %s", iw_addr_format(text, &a));
+}
+
+static int open_socket(struct udp *u, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
+{
+	const int yes = 1, seg = 0;
+	struct iw_addr local;
+	int err;
+
+	u->family = AF_INET6;
+	u->pkt.fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (u->pkt.fd < 0 && errno == EAFNOSUPPORT) {
+		u->family = AF_INET;
+		u->pkt.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	}
+	if (u->pkt.fd < 0)
+		return iw_os_fail(why, errno, "udp: open a socket");
+	err = iw_pkt_prepare(u->pkt.fd, u->family, cfg, why);
+	if (!err)
+		err = bind_to(u, cfg, u->pkt.fd, why);
+	if (err)
+		return err;
+	/* Linux 4.18 and 5.0; without them every packet is a datagram of its own here too. */
+	u->gso = setsockopt(u->pkt.fd, IPPROTO_UDP, UDP_SEGMENT, &seg, sizeof(seg)) == 0;
+	u->gro = setsockopt(u->pkt.fd, IPPROTO_UDP, UDP_GRO, &yes, sizeof(yes)) == 0;
+	if (iw_sock_local(u->pkt.fd, &local) == 0)
+		u->pkt.udp_port = iw_addr_port(&local);
+	return 0;
+}
+
+static int udp_open(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
+{
+	struct udp *u = calloc(1, sizeof(*u));
+	int err;
+
+	if (!u)
+		return iw_fail(why, IW_E_NOMEM, "udp: no memory");
+	u->pkt.ops = &iw_pkt_udp_ops;
+	u->pkt.fd = -1;
+	u->pkt.seg_max = SEGS_MAX;
+	u->df = true;
+	u->buf = malloc((size_t)IW_PKT_BATCH * GRO_LEN);
+	err = u->buf ? open_socket(u, cfg, why) : iw_fail(why, IW_E_NOMEM, "udp: no memory");
+	if (err) {
+		u->pkt.ops->close(&u->pkt);
+		return err;
+	}
+	u->pkt.mtu = iw_pkt_mtu(&cfg->bind);
+	u->pkt.rcvbuf = iw_pkt_rcvbuf(u->pkt.fd);
+	*out = &u->pkt;
+	return 0;
+}
+
+static int udp_available(struct iw_fault *why)
+{
+	(void)why;
+	return 0;
+}
+
+static void udp_close(struct iw_pkt *c)
+{
+	struct udp *u = udp_of(c);
+
+	if (c->fd >= 0)
+		close(c->fd);
+	free(u->buf);
+	free(u);
+}
+
+/* --- in --------------------------------------------------------------------------------------- */
+
+union control {
+	struct cmsghdr align;
+	uint8_t octets[IW_PKT_CONTROL];
+};
+
+static size_t segment_size(struct msghdr *m, size_t len)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
+		if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
+			int seg;
+
+			memcpy(&seg, CMSG_DATA(c), sizeof(seg));
+			if (seg > 0)
+				return (size_t)seg;
+		}
+	return len;
+}
+
+/* An error of the network was told instead of a packet: it waits in the error queue. */
+static bool passing(int errnum)
+{
+	return errnum != EAGAIN && errnum != EBADF && errnum != ENOTSOCK && errnum != EFAULT &&
+	       errnum != EINVAL;
+}
+
+static int receive_many(struct udp *u, struct mmsghdr *m, unsigned n)
+{
+	int got, tries = 8;
+
+	do
+		got = recvmmsg(u->pkt.fd, m, n, MSG_DONTWAIT, NULL);
+	while (got < 0 && (errno == EINTR || (passing(errno) && tries-- > 0)));
+	return got;
+}
+
+static int udp_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
+		    struct iw_fault *why)
+{
+	struct udp *u = udp_of(c);
+	union control control[IW_PKT_BATCH];
+	struct mmsghdr m[IW_PKT_BATCH] = { 0 };
+	struct iovec iov[IW_PKT_BATCH];
+	int n;
+
+	for (int i = 0; i < IW_PKT_BATCH; i++) {
+		iov[i] = (struct iovec){ u->buf + (size_t)i * GRO_LEN, GRO_LEN };
+		m[i].msg_hdr = (struct msghdr){
+			.msg_name = &rx[i].peer.in6,
+			.msg_namelen = sizeof(rx[i].peer.in6),
+			.msg_iov = &iov[i],
+			.msg_iovlen = 1,
+			.msg_control = control[i].octets,
+			.msg_controllen = sizeof(control[i].octets),
+		};
+	}
+	n = receive_many(u, m, u->gro ? GRO_BATCH : IW_PKT_BATCH);
+	if (n < 0)
+		return errno == EAGAIN || passing(errno) ? 0
+							 : iw_os_fail(why, errno, "udp: receive");
+	c->recvs += n > 0;
+	for (int i = 0; i < n; i++) {
+		rx[i].peer.len = m[i].msg_hdr.msg_namelen;
+		back_to_v4(&rx[i].peer);
+		iw_pkt_local(&rx[i].local, &m[i].msg_hdr);
+		back_to_v4(&rx[i].local);
+		rx[i].data = iov[i].iov_base;
+		rx[i].len = m[i].msg_len;
+		rx[i].seg = segment_size(&m[i].msg_hdr, rx[i].len);
+	}
+	return n;
+}
+
+static bool udp_next_error(struct iw_pkt *c, struct iw_pkt_error *out)
+{
+	if (!iw_pkt_take_error(c->fd, out))
+		return false;
+	back_to_v4(&out->peer);
+	return true;
+}
+
+/* --- out -------------------------------------------------------------------------------------- */
+
+static int send_offloaded(struct udp *u, struct msghdr *m, size_t seg)
+{
+	uint16_t size = (uint16_t)seg;
+	struct cmsghdr *c =
+		(struct cmsghdr *)(void *)((uint8_t *)m->msg_control + m->msg_controllen);
+	ssize_t n;
+
+	if (m->msg_iov->iov_len > seg) {
+		memset(c, 0, CMSG_SPACE(sizeof(size)));
+		c->cmsg_level = IPPROTO_UDP;
+		c->cmsg_type = UDP_SEGMENT;
+		c->cmsg_len = CMSG_LEN(sizeof(size));
+		memcpy(CMSG_DATA(c), &size, sizeof(size));
+		m->msg_controllen += CMSG_SPACE(sizeof(size));
+	}
+	if (m->msg_controllen == 0)
+		m->msg_control = NULL;
+	u->pkt.sends++;
+	n = sendmsg(u->pkt.fd, m, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return n < 0 ? errno : 0;
+}
+
+static int send_singly(struct udp *u, const struct msghdr *m, size_t seg)
+{
+	struct mmsghdr many[SEGS_MAX];
+	struct iovec iov[SEGS_MAX];
+	uint8_t *at = m->msg_iov->iov_base;
+	size_t left = m->msg_iov->iov_len;
+	unsigned n = 0, sent = 0;
+
+	for (; left > 0 && n < SEGS_MAX; n++) {
+		size_t len = IW_MIN(seg, left);
+
+		iov[n] = (struct iovec){ at, len };
+		many[n].msg_hdr = *m;
+		many[n].msg_hdr.msg_iov = &iov[n];
+		if (m->msg_controllen == 0)
+			many[n].msg_hdr.msg_control = NULL;
+		at += len;
+		left -= len;
+	}
+	while (sent < n) {
+		int got = sendmmsg(u->pkt.fd, many + sent, n - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		u->pkt.sends++;
+		/* What the socket had no room for is lost, once some of the batch has gone. */
+		if (got <= 0)
+			return sent > 0 ? 0 : errno;
+		sent += (unsigned)got;
+	}
+	return 0;
+}
+
+static int send_run(struct udp *u, const struct iw_pkt_tx *tx)
+{
+	struct iw_addr peer = tx->peer, local = tx->local;
+	union control control;
+	struct iovec iov = { (void *)(uintptr_t)tx->data, tx->len };
+	struct msghdr m = {
+		.msg_name = &peer.sa,
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.octets,
+	};
+	size_t base;
+	int err;
+
+	fit_family(&peer, u->family);
+	fit_family(&local, u->family);
+	m.msg_namelen = peer.len;
+	iw_pkt_from(&m, &local);
+	base = m.msg_controllen;
+	if (!u->gso)
+		return send_singly(u, &m, tx->seg);
+	err = send_offloaded(u, &m, tx->seg);
+	/* No offload on that way (a device without checksums, or a kernel that takes fewer). */
+	if ((err == EIO || err == EINVAL) && tx->len > tx->seg) {
+		m.msg_control = control.octets;
+		m.msg_controllen = base;
+		err = send_singly(u, &m, tx->seg);
+		if (err == 0 || err == EAGAIN)
+			u->gso = false;
+	}
+	return err;
+}
+
+static int udp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx)
+{
+	struct udp *u = udp_of(c);
+	int err, tries = 4;
+
+	if (u->df == tx->fragment) {
+		u->df = !tx->fragment;
+		iw_pkt_set_df(c->fd, u->family, u->df);
+	}
+	/* An error of an earlier packet may be told here: it is in the error queue too. */
+	do
+		err = send_run(u, tx);
+	while (err == EINTR || ((err == ECONNREFUSED || err == EHOSTUNREACH) && tries-- > 0));
+	return err == EAGAIN || err == ENOBUFS ? IW_E_AGAIN : 0;
+}
+
+const struct iw_pkt_ops iw_pkt_udp_ops = {
+	.name = "udp",
+	.available = udp_available,
+	.open = udp_open,
+	.recv = udp_recv,
+	.send = udp_send,
+	.next_error = udp_next_error,
+	.close = udp_close,
+};

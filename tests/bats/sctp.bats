@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# The tools over DDP/SCTP: what they do over tcp they do over udp.
+
+# Each test is a shell of its own, and fail_with shows what looks unused.
+# shellcheck disable=SC2030,SC2031,SC2034
+
+load helpers
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir src dst
+    PORT=$(free_port)
+    UDP_PORT=$(free_port)
+}
+
+@test "ddp-bench: every mode over udp, verified" {
+    local mode
+
+    serve_here ddp-bench --listen -t udp -p "$PORT" --udp-port "$UDP_PORT"
+    for mode in write read send pingpong; do
+        run_here ddp-bench 127.0.0.1 $mode -t udp -p "$PORT" --udp-port "$UDP_PORT" --time 300ms --warmup 50ms --json --interval 0
+        assert_status 0
+        assert_jsonl '.[0] | [.mode, .transport, .crc, .verified]' "[\"$mode\",\"udp\",true,true]"
+        assert_jsonl '.[0] | .octets > 0' true
+    done
+}
+
+@test "ddp-send to ddp-recv over udp: files of every size in every mode" {
+    local mode f
+
+    : >src/empty
+    printf x >src/one
+    random_file src/chunk 1M
+    random_file src/odd 5000001
+    serve_here ddp-recv -t udp -p "$PORT" --udp-port "$UDP_PORT" dst
+    for mode in write read send; do
+        rm -rf dst/*
+        run_here ddp-send -t udp -p "$PORT" --udp-port "$UDP_PORT" -m $mode src/empty src/one src/chunk src/odd 127.0.0.1:
+        assert_status 0
+        for f in empty one chunk odd; do
+            assert_same_file src/$f dst/$f
+        done
+    done
+}
+
+@test "ddp-recv pulls from ddp-send over udp" {
+    random_file src/f 3M
+    serve_here ddp-send --listen -t udp -p "$PORT" --udp-port "$UDP_PORT" src
+    run_here ddp-recv -t udp -p "$PORT" --udp-port "$UDP_PORT" 127.0.0.1:f dst
+    assert_status 0
+    assert_same_file src/f dst/f
+}
+
+@test "nobody listens: udp says so at once" {
+    run_here ddp-send -t udp -p "$PORT" --udp-port "$UDP_PORT" --timeout 5s /etc/hostname 127.0.0.1:
+    assert_status 4
+}
+
+@test "raw without the privilege says what is missing" {
+    local drop=()
+
+    [ "$(id -u)" -ne 0 ] || drop=(setpriv --bounding-set -net_raw --inh-caps -net_raw)
+    run_here "${drop[@]}" ddp-recv -t raw -p "$PORT" dst
+    assert_status 3
+    assert_stderr_has 'CAP_NET_RAW'
+}

@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# DDP/SCTP between two hosts: udp and raw, IPv4 and IPv6, packets of 1,500 octets.
+
+load helpers
+load net
+
+setup_file() {
+    net_setup
+}
+
+teardown_file() {
+    net_teardown
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir src dst
+    PORT=$(free_port)
+    random_file src/f 5M
+}
+
+# A listener of every address.
+listen() {
+    serve_in left ddp-recv -p "$PORT" --bind '*' "$@" dst
+}
+
+# push HOST [OPTION...]
+push() {
+    local host=$1
+    shift
+
+    rm -f dst/f
+    run_in right ddp-send -p "$PORT" "$@" src/f "$host:"
+    assert_status 0
+    assert_same_file src/f dst/f
+}
+
+@test "udp: a file over IPv4 and over IPv6" {
+    listen -t udp
+    push "$LEFT_IP" -t udp
+    push "[$LEFT_IP6]" -t udp
+}
+
+@test "raw: a file over IPv4 and over IPv6" {
+    listen -t raw
+    push "$LEFT_IP" -t raw
+    push "[$LEFT_IP6]" -t raw
+}
+
+@test "udp: figures of every mode, verified, with segments that fit the path" {
+    local mode
+
+    serve_in left ddp-bench --listen -t udp -p "$PORT" --bind '*'
+    for mode in write read send pingpong; do
+        run_in right ddp-bench "$LEFT_IP" $mode -t udp -p "$PORT" --time 300ms --warmup 200ms --json --interval 0
+        assert_status 0
+        assert_jsonl '.[0] | [.mode, .transport, .verified]' "[\"$mode\",\"udp\",true]"
+        # 1,500 less IP, UDP, SCTP, the chunk, the DDP-SSN and room for a SACK
+        assert_jsonl '.[0] | .mulpdu >= 516 and .mulpdu <= 1442' true
+    done
+}
+
+@test "a host that is not there takes the time for set-up, no longer" {
+    run_in right ddp-send -t raw -p "$PORT" --timeout 2s src/f "$LEFT_IP:"
+    assert_status 4
+}

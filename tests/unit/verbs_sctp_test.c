@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Queue pairs over SCTP in UDP, through the public API: two contexts on the loopback. */
+#include <iwarp/verbs.h>
+
+#include "verbs_end.h"
+
+static struct end a, b;
+static uint16_t udp_port;
+
+static int set_up(void **state)
+{
+	(void)state;
+	end_open(&a);
+	end_open(&b);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	end_close(&a);
+	end_close(&b);
+	return 0;
+}
+
+/* A UDP port of its own for each test, so that nothing of the one before can be in it. */
+static void listen_at(struct iw_conn_param p)
+{
+	p.transport = "udp";
+	p.size = sizeof(p);
+	for (int tries = 0; tries < 100; tries++) {
+		udp_port = (uint16_t)(20000 + ((unsigned)getpid() * 31 + (unsigned)rand()) % 40000);
+		p.udp_port = udp_port;
+		if (iw_listen(&b.listener, b.ctx, &p, &b.why) == 0)
+			return;
+	}
+	fail_msg("%s", b.why.text);
+}
+
+static struct iw_conn_param to_b(void)
+{
+	return (struct iw_conn_param){ .size = sizeof(struct iw_conn_param),
+				       .transport = "udp",
+				       .host = "127.0.0.1",
+				       .port = iw_listener_port(b.listener),
+				       .udp_port = udp_port };
+}
+
+static void connect_qp(struct iw_qp *qp, struct iw_conn_param p)
+{
+	if (iw_connect(qp, &p, &a.why) != 0)
+		fail_msg("%s", a.why.text);
+}
+
+static void establish(struct iw_conn_param listener)
+{
+	listen_at(listener);
+	connect_qp(a.qp, to_b());
+	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
+}
+
+static void fill(uint8_t *p, size_t len, unsigned seed)
+{
+	for (size_t i = 0; i < len; i++)
+		p[i] = (uint8_t)(i * 7 + (i >> 9) + seed);
+}
+
+static unsigned done(const struct end *e, enum iw_wc_op op)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < e->nwc; i++) {
+		assert_int_equal(e->wc[i].status, IW_OK);
+		n += e->wc[i].op == op;
+	}
+	return n;
+}
+
+static void post(struct iw_qp *qp, enum iw_wr_op op, const void *mem, size_t len, uint32_t stag)
+{
+	struct iw_sge sge = { mem, len };
+	struct iw_send_wr wr = { .op = op, .sge = &sge, .nsge = 1, .remote_stag = stag };
+
+	assert_int_equal(iw_post_send(qp, &wr), 0);
+}
+
+/* SCTP-05, SCTP-23, SCTP-24: Write, Send, Read, and the orderly end */
+static void data_move_both_ways_and_the_end_is_orderly(void **state)
+{
+	enum { LEN = 3000000 };
+	uint8_t *out = malloc(LEN), *in = calloc(1, LEN), *back = calloc(1, LEN);
+	struct iw_mr *target, *sink;
+	struct iw_qp_info info;
+	uint8_t msg[16];
+
+	(void)state;
+	fill(out, LEN, 1);
+	establish((struct iw_conn_param){ 0 });
+	assert_int_equal(iw_mr_reg(&target, b.pd,
+				   &(struct iw_mr_attr){ .addr = in,
+							 .len = LEN,
+							 .access = IW_ACCESS_REMOTE_WRITE |
+								   IW_ACCESS_REMOTE_READ },
+				   &b.why),
+			 0);
+	assert_int_equal(iw_mr_reg(&sink, a.pd,
+				   &(struct iw_mr_attr){ .addr = back,
+							 .len = LEN,
+							 .access = IW_ACCESS_READ_SINK },
+				   &a.why),
+			 0);
+	assert_int_equal(iw_post_recv(b.qp, 1, msg, sizeof(msg)), 0);
+	post(a.qp, IW_WR_WRITE, out, LEN, iw_mr_stag(target));
+	post(a.qp, IW_WR_SEND, "written", 8, 0);
+	end_until(&a, &b, done(&b, IW_WC_RECV) == 1);
+	/* What was written before a Send is there when that is delivered. */
+	assert_memory_equal(in, out, LEN);
+	assert_string_equal((char *)msg, "written");
+	assert_int_equal(iw_post_send(a.qp, &(struct iw_send_wr){ .op = IW_WR_READ,
+								  .remote_stag = iw_mr_stag(target),
+								  .sink = sink,
+								  .len = LEN }),
+			 0);
+	end_until(&a, &b, done(&a, IW_WC_READ) == 1);
+	assert_memory_equal(back, out, LEN);
+	iw_qp_info(a.qp, &info);
+	assert_int_equal(info.rev, 2);
+	assert_true(info.crc);
+	assert_true(info.mulpdu >= 516);
+	assert_non_null(strstr(info.peer, "127.0.0.1:"));
+	iw_disconnect(a.qp);
+	end_until(&a, &b, b.seen[IW_EV_PEER_CLOSED]);
+	iw_disconnect(b.qp);
+	end_until(&a, &b, a.seen[IW_EV_CLOSED] && b.seen[IW_EV_CLOSED]);
+	assert_int_equal(a.fault.err, IW_OK);
+	assert_int_equal(b.fault.err, IW_OK);
+	free(out);
+	free(in);
+	free(back);
+}
+
+/* SCTP-13, SCTP-28 */
+static void rejection_reaches_who_asked_with_its_private_data(void **state)
+{
+	struct iw_qp_info info;
+
+	(void)state;
+	b.keep_requests = true;
+	listen_at((struct iw_conn_param){ 0 });
+	connect_qp(a.qp, to_b());
+	end_until(&a, &b, b.req);
+	iw_reject(b.req, "no room", 7);
+	end_until(&a, &b, a.seen[IW_EV_CLOSED]);
+	assert_int_equal(a.seen[IW_EV_REJECTED], 1);
+	assert_int_equal(a.fault.err, IW_E_REJECTED);
+	iw_qp_info(a.qp, &info);
+	assert_int_equal(info.private_data_len, 7);
+	assert_memory_equal(info.private_data, "no room", 7);
+}
+
+/* SCTP-47, SCTP-49, SCTP-74: queue pairs on one association, one of which ends in error */
+static void queue_pairs_share_an_association_and_end_alone(void **state)
+{
+	enum { N = 20 };
+	struct iw_qp *qa[N], *qb[N];
+	struct iw_qp_info first, other;
+	uint8_t in[N][64];
+
+	(void)state;
+	b.keep_requests = true;
+	listen_at((struct iw_conn_param){ .streams = N });
+	for (int i = 0; i < N; i++) {
+		struct iw_conn_param p = to_b();
+
+		qa[i] = i ? end_add_qp(&a, 4, 4) : a.qp;
+		qb[i] = end_add_qp(&b, 4, 4);
+		assert_int_equal(iw_post_recv(qb[i], (uint64_t)i, in[i], sizeof(in[i])), 0);
+		p.beside = i ? a.qp : NULL;
+		connect_qp(qa[i], p);
+		end_until(&a, &b, b.req);
+		assert_int_equal(iw_accept(b.req, qb[i], NULL, &b.why), 0);
+		b.req = NULL;
+		end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] == (unsigned)i + 1);
+	}
+	iw_qp_info(qb[0], &first);
+	iw_qp_info(qb[N - 1], &other);
+	assert_string_equal(first.peer, other.peer);
+	/* All streams are taken. */
+	{
+		struct iw_conn_param p = to_b();
+
+		p.beside = a.qp;
+		assert_int_equal(iw_connect(end_add_qp(&a, 4, 4), &p, &a.why), IW_E_LIMIT);
+	}
+	/* One has no buffer for a second Send: its stream ends, the others go on. */
+	post(qa[3], IW_WR_SEND, "x", 2, 0);
+	post(qa[3], IW_WR_SEND, "y", 2, 0);
+	end_until(&a, &b, a.seen[IW_EV_CLOSED] && b.seen[IW_EV_CLOSED]);
+	assert_int_equal(b.fault.err, IW_E_DDP_NOBUF);
+	assert_int_equal(a.fault.err, IW_E_PEER_TERMINATE);
+	for (int i = 0; i < N; i++)
+		if (i != 3)
+			post(qa[i], IW_WR_SEND, "still here", 11, 0);
+	end_until(&a, &b, b.nwc >= N);
+	for (int i = 0; i < N; i++)
+		if (i != 3)
+			assert_string_equal((char *)in[i], "still here");
+	assert_int_equal(a.seen[IW_EV_CLOSED], 1);
+}
+
+/* SCTP-73: everybody on an association learns that the peer is gone */
+static void end_of_the_peer_is_told_to_all_queue_pairs(void **state)
+{
+	struct iw_conn_param p;
+	struct iw_qp *second;
+
+	(void)state;
+	establish((struct iw_conn_param){ 0 });
+	b.qp = end_add_qp(&b, 4, 4);
+	second = end_add_qp(&a, 4, 4);
+	p = to_b();
+	p.beside = a.qp;
+	connect_qp(second, p);
+	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] == 2);
+	end_close(&b);
+	end_until(&a, NULL, a.seen[IW_EV_CLOSED] == 2);
+	assert_true(a.fault.err == IW_E_CLOSED || a.fault.err != IW_OK);
+	end_open(&b);
+}
+
+/* Nobody is there: ICMP says so, at once. */
+static void nobody_listens(void **state)
+{
+	double since = end_clock();
+
+	(void)state;
+	listen_at((struct iw_conn_param){ 0 });
+	{
+		struct iw_conn_param p = to_b();
+
+		iw_listener_free(b.listener);
+		end_step(&b, 0);
+		connect_qp(a.qp, p);
+	}
+	end_until(&a, &b, a.seen[IW_EV_CLOSED]);
+	assert_true(a.fault.err < 0);
+	assert_true(end_clock() - since < 3);
+}
+
+/* What a second queue pair is to share must be there. */
+static void beside_needs_an_association(void **state)
+{
+	struct iw_qp *other = end_add_qp(&a, 4, 4);
+	struct iw_conn_param p;
+
+	(void)state;
+	listen_at((struct iw_conn_param){ 0 });
+	p = to_b();
+	p.beside = other;
+	assert_int_equal(iw_connect(a.qp, &p, &a.why), IW_E_INVAL);
+	p.beside = NULL;
+	connect_qp(a.qp, p);
+	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED]);
+}
+
+/* IPv6 through the same kind of socket */
+static void ipv6_works_too(void **state)
+{
+	struct iw_conn_param p;
+
+	(void)state;
+	listen_at((struct iw_conn_param){ .host = "*" });
+	p = to_b();
+	p.host = "::1";
+	connect_qp(a.qp, p);
+	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED]);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(data_move_both_ways_and_the_end_is_orderly),
+		TEST(rejection_reaches_who_asked_with_its_private_data),
+		TEST(queue_pairs_share_an_association_and_end_alone),
+		TEST(end_of_the_peer_is_told_to_all_queue_pairs),
+		TEST(nobody_listens),
+		TEST(beside_needs_an_association),
+		TEST(ipv6_works_too),
+	};
+
+	srand((unsigned)time(NULL));
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
