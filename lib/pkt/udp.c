@@ -212,9 +212,9 @@ static int udp_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 		    struct iw_fault *why)
 {
 	struct udp *u = udp_of(c);
-	union control control[IW_PKT_BATCH];
+	union control control[IW_PKT_BATCH] = { 0 };
 	struct mmsghdr m[IW_PKT_BATCH] = { 0 };
-	struct iovec iov[IW_PKT_BATCH];
+	struct iovec iov[IW_PKT_BATCH] = { 0 };
 	int n;
 
 	for (int i = 0; i < IW_PKT_BATCH; i++) {
