@@ -178,7 +178,7 @@ static inline void handshake(struct maker *m)
 
 static inline void maker_init(struct maker *m, const struct iw_cap_limits *limits)
 {
-	struct iw_cap_cfg cfg = { .seed = 1 };
+	struct iw_cap_cfg cfg = { .seed = 1, .align = true };
 	int err;
 
 	memset(m, 0, sizeof(*m));

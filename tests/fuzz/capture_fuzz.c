@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The capture decoder over hostile captures. The first octet chooses between frames as they stand
- * in the input and a conversation in which the input says what two ends send: set-up frames, octets
- * of any kind at any place, and sound FPDUs that it may spoil. Limits are small, so that they are
- * reached. Every event goes through both writers.
+ * in the input, a conversation over TCP in which the input says what two ends send (set-up frames,
+ * octets of any kind at any place, and sound FPDUs that it may spoil), and one over SCTP (chunks of
+ * any kind, messages of any stream in any order, fragments). Limits are small, so that they are
+ * reached. Every event is explained, filtered and goes through both writers.
  */
 #include "capture_maker.h"
 
@@ -46,10 +47,56 @@ static void must(bool what)
 		abort();
 }
 
-static void look_at(const struct iw_cap_event *ev)
+/* Every field lies in the octets that it says it borrows, and its line is one line. */
+static void look_at_fields(const struct iw_cap_event *ev)
+{
+	static struct iw_cap_field field[IW_CAP_FIELDS_MAX];
+	static struct iw_cap_scratch scratch;
+	static char line[IW_CAP_LINE_EXPLAINED];
+	struct iw_cap_explanation x = { .field = field };
+	volatile uint8_t read = 0;
+	struct iw_text t;
+
+	x.n = iw_cap_explain(field, IW_ARRAY_LEN(field), &scratch, ev);
+	must(x.n < IW_ARRAY_LEN(field));
+	for (size_t i = 0; i < x.n; i++)
+		for (size_t k = 0; field[i].octets && k < field[i].len; k++)
+			read ^= field[i].octets[k];
+	iw_text_init(&t, line, sizeof(line));
+	iw_cap_event_json_explained(&t, ev, field, x.n);
+	must(t.len + 1 < t.cap && line[t.len - 1] == '}');
+	for (;;) {
+		iw_text_init(&t, line, sizeof(line));
+		if (!iw_cap_explain_line(&x, &t))
+			break;
+		must(t.len > 0 && t.len < 400);
+		for (size_t i = 0; i < t.len; i++)
+			must(line[i] >= 0x20 && line[i] < 0x7f);
+	}
+}
+
+static void look_at_align(const struct iw_cap_align *a)
 {
 	char line[IW_CAP_LINE];
+	unsigned at = 0;
 	struct iw_text t;
+
+	for (iw_text_init(&t, line, sizeof(line)); iw_cap_align_line(a, &at, &t);
+	     iw_text_init(&t, line, sizeof(line)))
+		must(t.len > 0 && t.len < 100);
+}
+
+static void look_at(const struct iw_cap_event *ev)
+{
+	static const uint32_t stag[] = { 0, 7, 65535 };
+	static struct iw_cap_filter filter = { .errors = true, .stag = stag, .stags = 3 };
+	char line[IW_CAP_LINE];
+	struct iw_text t;
+
+	(void)iw_cap_filter(&filter, ev);
+	look_at_fields(ev);
+	if (ev->kind == IW_CAP_ALIGN)
+		look_at_align(&ev->align);
 
 	iw_text_init(&t, line, sizeof(line));
 	iw_cap_event_print(&t, ev);
@@ -61,9 +108,11 @@ static void look_at(const struct iw_cap_event *ev)
 	must(t.len + 1 < t.cap && line[t.len - 1] == '}');
 }
 
-static const struct iw_cap_limits limits = {
-	.flows = 4, .direction_octets = 16 << 10, .total_octets = 48 << 10, .search_octets = 600
-};
+static const struct iw_cap_limits limits = { .flows = 4,
+					     .streams = 6,
+					     .direction_octets = 16 << 10,
+					     .total_octets = 48 << 10,
+					     .search_octets = 600 };
 
 static void frames(struct maker *m, struct input *in)
 {
@@ -188,19 +237,130 @@ static void conversation(struct maker *m, struct input *in)
 	}
 }
 
+/* A DDP segment of any operation, its octets from the input where they matter. */
+static size_t any_segment(uint8_t *p, struct input *in)
+{
+	uint8_t opcode = u8(in) & 0xf;
+	struct iw_ddp h = { .tagged = opcode == IW_OP_WRITE || opcode == IW_OP_RRESP,
+			    .last = true,
+			    .dv = 1,
+			    .rv = 1,
+			    .opcode = opcode,
+			    .stag = 7,
+			    .qn = u8(in) % 5,
+			    .msn = u8(in) };
+	size_t len = u8(in);
+	const uint8_t *octets = take(in, &len);
+	int n = iw_ddp_encode(p, IW_DDP_HDR_MAX, &h);
+
+	memcpy(p + n, octets, len);
+	return (size_t)n + len;
+}
+
+static void association(struct maker *m, struct input *in)
+{
+	uint8_t how = u8(in), segment[300], chunk[4200], data[600];
+	size_t n;
+
+	m->udp_port[0] = how & 1 ? 9899 : 0;
+	if (how & 2)
+		say_init(m, 0, 1, 1 + (how >> 4), 1);
+	if (how & 4)
+		say_init(m, 1, 2, 1 + (how >> 4), 1);
+	while (in->len) {
+		uint8_t op = u8(in);
+		unsigned from = op & 1;
+		const uint8_t *p;
+
+		m->n = 0;
+		m->now_ns += (uint64_t)(op >> 7) * IW_SEC(2);
+		switch (op >> 1 & 0xf) {
+		case 0: /* a control message */
+			n = u8(in);
+			p = take(in, &n);
+			n = IW_MIN(n, (size_t)255);
+			say_control(m, from, u8(in) % 8, u8(in), u8(in) % 9, p, n);
+			break;
+		case 1:
+		case 2: /* a segment */
+			n = any_segment(segment, in);
+			say_segment(m, from, u8(in) % 8, u8(in), segment, n);
+			break;
+		case 3: /* any chunk */
+			n = u8(in);
+			p = take(in, &n);
+			say_chunk(m, from, u8(in), u8(in), p, n);
+			break;
+		case 4: /* any octets behind a common header */
+			n = u8(in);
+			p = take(in, &n);
+			say_chunks(m, from, p, n);
+			break;
+		case 5: /* TSNs that are not captured, or come again */
+			m->tsn[from] += (uint32_t)(int8_t)u8(in);
+			break;
+		case 6:
+			m->tsn[from] += (uint32_t)u16(in) << 8;
+			break;
+		case 7: /* a fragment, or a message that is ordered */
+			n = u8(in);
+			p = take(in, &n);
+			say_chunks(m, from, chunk,
+				   make_data(chunk, u8(in) & 0xf, m->tsn[from]++, u8(in) % 8,
+					     16 + u8(in) % 3, p, n));
+			break;
+		case 8:
+			say_sack(m, from);
+			break;
+		case 9:
+			m->snap = u8(in);
+			break;
+		case 10: /* the other address, other ports */
+			m->other_addr = u8(in) % 2;
+			m->port[0] = 40000 + u8(in) % 2;
+			break;
+		case 11:
+			say_init(m, from, 1 + u8(in) % 2, u16(in), u8(in) % 3);
+			break;
+		case 12: /* many ahead of their turn */
+			for (uint16_t i = 1, k = u8(in) % 40; i < k; i++) {
+				iw_put_be16(data, i + 100);
+				memset(data + 2, 0x41, 18);
+				say_data(m, from, i % 3, 16, data, 20);
+			}
+			break;
+		case 13: /* a train */
+			n = make_chunk(chunk, 3, 0, "0123456789ab", 12);
+			n = make_sctp(m, data, from, m->tag[1 - from], chunk, n);
+			n += make_sctp(m, data + n, from, m->tag[1 - from], chunk, 16);
+			push_sctp(m, from, data, n);
+			break;
+		case 14:
+			m->tag[from] += u8(in);
+			break;
+		default:
+			m->checksum_error = u8(in) & 1;
+			break;
+		}
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct input in = { data, len };
+	uint8_t how = u8(&in);
 	struct maker m;
 
 	maker_init(&m, &limits);
 	m.each = look_at;
-	if (u8(&in) & 1)
+	if (how & 1)
 		frames(&m, &in);
+	else if (how & 2)
+		association(&m, &in);
 	else
 		conversation(&m, &in);
 	/* the tables, four connections, and what waits */
-	must(m.mem.bytes < 160 << 10);
+	must(m.mem.bytes < 200 << 10);
 	m.n = 0;
 	maker_finish(&m);
 	must(maker_fini(&m));

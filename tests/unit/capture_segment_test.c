@@ -480,6 +480,107 @@ static void a_length_that_leaves_out_the_header_is_named(void **state)
 	end(&t);
 }
 
+/* --- RFC 7306 --- */
+
+static void say_atomic(struct talk *t, uint32_t msn, const struct iw_atomic_req *r)
+{
+	uint8_t p[IW_RDMAP_ATOMIC_REQ_LEN];
+
+	assert_int_equal(iw_atomic_req_encode(p, sizeof(p), r), sizeof(p));
+	say_ddp(t, 0,
+		&(struct iw_ddp){ .last = true,
+				  .dv = 1,
+				  .rv = 1,
+				  .opcode = IW_OP_ATOMIC_REQ,
+				  .qn = IW_QN_RREQ,
+				  .msn = msn },
+		p, sizeof(p));
+}
+
+/* RFC 7306 5.2.1: AOpCode 1 is reserved, 3 and above are not assigned. */
+static void an_atomic_of_no_operation_is_an_error(void **state)
+{
+	struct talk t;
+
+	(void)state;
+	begin(&t);
+	for (uint8_t op = 0; op < 16; op++) {
+		size_t before = count_kind(&t.m, IW_CAP_ERROR);
+		bool assigned = op == IW_ATOMIC_FETCH_ADD || op == IW_ATOMIC_CMP_SWAP;
+
+		say_atomic(&t, op + 1u, &(struct iw_atomic_req){ .op = op, .stag = 7 });
+		assert_int_equal(last_told_ddp(&t)->atomic_req.op, op);
+		assert_int_equal(count_kind(&t.m, IW_CAP_ERROR) - before, assigned ? 0 : 1);
+	}
+	assert_string_equal(nth(&t.m, IW_CAP_ERROR, 0)->ev.error.clause, "RFC 7306 5.2.1");
+	/* reserved bits are named */
+	assert_int_equal(last_told_ddp(&t)->ev.deviations, 0);
+	say_atomic(&t, 17, &(struct iw_atomic_req){ .rsvd = 1 });
+	assert_int_equal(last_told_ddp(&t)->ev.deviations, IW_CAP_DEV_RESERVED);
+	end(&t);
+}
+
+/* RFC 7306 6.3: exactly 8 octets. */
+static void immediate_data_are_eight_octets(void **state)
+{
+	struct talk t;
+
+	(void)state;
+	begin(&t);
+	for (size_t len = 7; len < 10; len++) {
+		struct iw_ddp h = { .last = true,
+				    .dv = 1,
+				    .rv = 1,
+				    .opcode = IW_OP_IMM,
+				    .msn = (uint32_t)len - 6 };
+
+		say_ddp(&t, 0, &h, "123456789", len);
+		assert_int_equal(last_ddp(&t)->imm != NULL, len >= 8);
+	}
+	assert_int_equal(count_kind(&t.m, IW_CAP_ERROR), 2);
+	assert_string_equal(nth(&t.m, IW_CAP_ERROR, 0)->ev.error.clause, "RFC 7306 6.3");
+	end(&t);
+}
+
+static void a_send_with_invalidate_of_no_stag_is_named(void **state)
+{
+	struct iw_ddp h = { .last = true, .dv = 1, .rv = 1, .opcode = IW_OP_SEND_INV, .msn = 1 };
+	struct talk t;
+
+	(void)state;
+	begin(&t);
+	say_ddp(&t, 0, &h, NULL, 0);
+	assert_int_equal(last_told_ddp(&t)->ev.deviations, IW_CAP_DEV_INVALIDATE);
+	h.msn++;
+	h.inval_stag = 1;
+	say_ddp(&t, 0, &h, NULL, 0);
+	assert_int_equal(last_told_ddp(&t)->ev.deviations, 0);
+	end(&t);
+}
+
+static void a_terminate_that_lacks_what_it_announces_is_named(void **state)
+{
+	static const uint8_t control[][6] = { { 0x11, 0, 0xc0, 0, 0, 22 },
+					      { 0x11, 0, 0x80, 0, 0, 22 } };
+	struct talk t;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		begin(&t);
+		say_ddp(&t, 0,
+			&(struct iw_ddp){ .last = true,
+					  .dv = 1,
+					  .rv = 1,
+					  .opcode = IW_OP_TERM,
+					  .qn = IW_QN_TERM,
+					  .msn = 1 },
+			control[i], 6);
+		assert_int_equal(last_told_ddp(&t)->ev.deviations & IW_CAP_DEV_TERM_HDRS,
+				 i ? 0 : IW_CAP_DEV_TERM_HDRS);
+		end(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -496,6 +597,10 @@ int main(void)
 		cmocka_unit_test(a_terminate_that_can_be_read_both_ways_is_read_as_the_rfc_has_it),
 		cmocka_unit_test(a_terminate_that_makes_no_sense_either_way_is_not_turned),
 		cmocka_unit_test(a_length_that_leaves_out_the_header_is_named),
+		cmocka_unit_test(an_atomic_of_no_operation_is_an_error),
+		cmocka_unit_test(immediate_data_are_eight_octets),
+		cmocka_unit_test(a_send_with_invalidate_of_no_stag_is_named),
+		cmocka_unit_test(a_terminate_that_lacks_what_it_announces_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -645,6 +645,52 @@ static void the_search_for_a_reply_begins_with_the_request(void **state)
 	end(&m);
 }
 
+/* --- departures --- */
+
+static unsigned reply_to(uint8_t request, uint8_t request_rev, const void *pd, size_t pd_len,
+			 uint8_t reply, uint8_t reply_rev, const void *answer, size_t answer_len)
+{
+	struct maker m;
+	unsigned dev;
+
+	maker_init(&m, NULL);
+	handshake(&m);
+	say_mpa(&m, 0, false, request, request_rev, pd, pd_len);
+	say_mpa(&m, 1, true, reply, reply_rev, answer, answer_len);
+	dev = nth(&m, IW_CAP_MPA, 1)->ev.deviations;
+	end(&m);
+	return dev;
+}
+
+static void what_a_reply_makes_of_its_request_is_named(void **state)
+{
+	static const uint8_t one[] = { 0, 1, 0, 1 }, two[] = { 0, 1, 0, 2 }, none[4],
+			     max[] = { 0, 1, 0x3f, 0xff };
+	const uint8_t c = IW_MPA_C, m = IW_MPA_M, r = IW_MPA_R, s = IW_MPA_S;
+
+	(void)state;
+	/* RFC 5044 4.4 */
+	assert_int_equal(reply_to(0, 1, NULL, 0, 0, 1, NULL, 0), IW_CAP_DEV_NO_CRC);
+	assert_int_equal(reply_to(c, 1, NULL, 0, 0, 1, NULL, 0), 0);
+	assert_int_equal(reply_to(0, 1, NULL, 0, c, 1, NULL, 0), 0);
+	/* RFC 5044 4.3 */
+	assert_int_equal(reply_to(m, 1, NULL, 0, r, 1, NULL, 0), IW_CAP_DEV_NO_MARKS);
+	assert_int_equal(reply_to(m | s, 2, one, 4, r | s, 2, none, 4), IW_CAP_DEV_NO_MARKS);
+	/* the ULP's own reasons */
+	assert_int_equal(reply_to(m, 1, NULL, 0, r, 1, "no", 2), 0);
+	assert_int_equal(reply_to(0, 1, NULL, 0, r, 1, NULL, 0), 0);
+	/* RFC 5044 C */
+	assert_int_equal(reply_to(c, 0, NULL, 0, c, 0, NULL, 0), IW_CAP_DEV_REV_0);
+	assert_int_equal(reply_to(c | m, 0, NULL, 0, c | m, 0, NULL, 0), 0);
+	/* RFC 6581 9.1 */
+	assert_int_equal(reply_to(c | s, 2, one, 4, c | s, 2, one, 4), 0);
+	assert_int_equal(reply_to(c | s, 2, one, 4, c | s, 2, two, 4), IW_CAP_DEV_ORD);
+	assert_int_equal(reply_to(c | s, 2, one, 4, c | s, 2, max, 4), 0);
+	/* RFC 5044 7.1.1; S is reserved before revision 2 */
+	assert_int_equal(reply_to(c, 1, NULL, 0, c | 1, 1, NULL, 0), IW_CAP_DEV_FRAME_RES);
+	assert_int_equal(reply_to(c, 1, NULL, 0, c | s, 1, NULL, 0), IW_CAP_DEV_FRAME_RES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -675,6 +721,7 @@ int main(void)
 		cmocka_unit_test(a_connection_closed_instead_of_a_reply_is_no_error),
 		cmocka_unit_test(what_was_cut_off_behind_a_frame_is_searched_for),
 		cmocka_unit_test(the_search_for_a_reply_begins_with_the_request),
+		cmocka_unit_test(what_a_reply_makes_of_its_request_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

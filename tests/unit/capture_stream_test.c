@@ -190,6 +190,47 @@ static void any_order_with_repeats_and_overlaps_gives_the_same_fpdus(void **stat
 	}
 }
 
+static void what_comes_again_is_told_with_what_it_was(void **state)
+{
+	static const struct {
+		size_t at, len;
+		enum iw_cap_tcp_kind kind;
+		uint64_t again;
+		bool differs;
+	} rows[] = {
+		{ 0, 500, IW_CAP_TCP_AGAIN, 500, false },     /* decoded by now */
+		{ 900, 300, IW_CAP_TCP_OVERLAP, 100, false }, /* the end of it */
+		{ 1500, 500, IW_CAP_TCP_AGAIN, 500, false },  /* it waits */
+		{ 1500, 500, IW_CAP_TCP_AGAIN, 500, true },
+		{ 1400, 700, IW_CAP_TCP_OVERLAP, 500, false },
+	};
+	struct stream *s = new_stream(false, 3);
+	uint8_t junk[1000];
+	struct maker m;
+
+	(void)state;
+	memset(junk, 0xee, sizeof(junk));
+	begin(&m, NULL, false);
+	(void)tcp(&m, 0, ACK, m.seq[0], m.seq[1], s->octets, 1000);
+	(void)tcp(&m, 0, ACK, m.seq[0] + 1500, m.seq[1], s->octets + 1500, 500);
+	assert_int_equal(count_kind(&m, IW_CAP_TCP), 0);
+	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
+		const struct iw_cap_tcp *e;
+
+		m.n = 0;
+		(void)tcp(&m, 0, ACK, m.seq[0] + (uint32_t)rows[i].at, m.seq[1],
+			  rows[i].differs ? junk : s->octets + rows[i].at, rows[i].len);
+		assert_int_equal(count_kind(&m, IW_CAP_TCP), 1);
+		e = &nth(&m, IW_CAP_TCP, 0)->ev.tcp;
+		assert_int_equal(e->kind, rows[i].kind);
+		assert_int_equal(e->octets, rows[i].again);
+		assert_int_equal(e->seq, m.seq[0] + (uint32_t)rows[i].at);
+		assert_int_equal(e->why, rows[i].differs ? IW_CAP_WHY_DIFFERS : IW_CAP_WHY_NONE);
+	}
+	end(&m);
+	free(s);
+}
+
 static void the_first_of_two_differing_copies_counts(void **state)
 {
 	struct stream *s = new_stream(false, 3);
@@ -793,6 +834,7 @@ int main(void)
 		cmocka_unit_test(any_size_of_segments_gives_the_same_fpdus),
 		cmocka_unit_test(ipv6_is_decoded_like_ipv4),
 		cmocka_unit_test(any_order_with_repeats_and_overlaps_gives_the_same_fpdus),
+		cmocka_unit_test(what_comes_again_is_told_with_what_it_was),
 		cmocka_unit_test(the_first_of_two_differing_copies_counts),
 		cmocka_unit_test(alignment_is_that_of_the_segment_that_brought_the_first_octet),
 		cmocka_unit_test(a_hole_that_was_acknowledged_is_given_up_and_told),
