@@ -5,48 +5,53 @@
 
 #include "util/num.h"
 
-static void key(struct iw_text *t, const char *name)
-{
-	iw_text_fmt(t, ",\"%s\":", name);
-}
+/* A key with what stands around it is one text to the compiler: there are twenty of them in each of millions of lines. */
+#define KEY(name) ",\"" name "\":"
 
-static void put_u64(struct iw_text *t, const char *name, uint64_t v)
+static void put_u64_(struct iw_text *t, const char *key, uint64_t v)
 {
-	key(t, name);
+	iw_text_str(t, key);
 	iw_text_u64(t, v);
 }
+#define put_u64(t, name, v) put_u64_(t, KEY(name), v)
 
-static void put_bool(struct iw_text *t, const char *name, bool v)
+static void put_bool_(struct iw_text *t, const char *key, bool v)
 {
-	key(t, name);
+	iw_text_str(t, key);
 	iw_text_str(t, v ? "true" : "false");
 }
+#define put_bool(t, name, v) put_bool_(t, KEY(name), v)
 
 /* What needs no escaping. */
-static void put_name(struct iw_text *t, const char *name, const char *s)
+static void put_name_(struct iw_text *t, const char *key, const char *s)
 {
-	iw_text_fmt(t, ",\"%s\":\"%s\"", name, s);
+	iw_text_str(t, key);
+	iw_text_str(t, s);
+	iw_text_str(t, "\"");
 }
+#define put_name(t, name, s) put_name_(t, KEY(name) "\"", s)
 
-static void put_hex(struct iw_text *t, const char *name, uint64_t v, unsigned digits)
+static void put_hex_(struct iw_text *t, const char *key, uint64_t v, unsigned digits)
 {
-	iw_text_fmt(t, ",\"%s\":\"", name);
+	iw_text_str(t, key);
 	iw_text_hex(t, v, digits);
 	iw_text_str(t, "\"");
 }
+#define put_hex(t, name, v, digits) put_hex_(t, KEY(name) "\"", v, digits)
 
-static void put_octets(struct iw_text *t, const char *name, const uint8_t *p, size_t len)
+static void put_octets_(struct iw_text *t, const char *key, const uint8_t *p, size_t len)
 {
-	iw_text_fmt(t, ",\"%s\":\"", name);
+	iw_text_str(t, key);
 	iw_text_octets(t, p, len);
 	iw_text_str(t, "\"");
 }
+#define put_octets(t, name, p, len) put_octets_(t, KEY(name) "\"", p, len)
 
 /* RFC 8259 7: quotation mark and reverse solidus are escaped; what is not printable ASCII
  * becomes a dot. */
-static void put_printable(struct iw_text *t, const char *name, const uint8_t *p, size_t len)
+static void put_printable_(struct iw_text *t, const char *key, const uint8_t *p, size_t len)
 {
-	iw_text_fmt(t, ",\"%s\":\"", name);
+	iw_text_str(t, key);
 	for (size_t i = 0; i < len; i++) {
 		if (p[i] == '"' || p[i] == '\\')
 			iw_text_str(t, "\\");
@@ -55,14 +60,17 @@ static void put_printable(struct iw_text *t, const char *name, const uint8_t *p,
 	iw_text_str(t, "\"");
 }
 
-static void put_text(struct iw_text *t, const char *name, const char *s)
+#define put_printable(t, name, p, len) put_printable_(t, KEY(name) "\"", p, len)
+
+static void put_text_(struct iw_text *t, const char *key, const char *s)
 {
 	size_t len = 0;
 
 	while (s[len])
 		len++;
-	put_printable(t, name, (const uint8_t *)s, len);
+	put_printable_(t, key, (const uint8_t *)s, len);
 }
+#define put_text(t, name, s) put_text_(t, KEY(name) "\"", s)
 
 static void put_enhanced(struct iw_text *t, const struct iw_mpa_enhanced *e)
 {
@@ -97,9 +105,9 @@ static void put_mpa(struct iw_text *t, const struct iw_cap_mpa *m)
 	}
 }
 
-static void put_rreq(struct iw_text *t, const char *name, const struct iw_rreq *r)
+static void put_rreq_(struct iw_text *t, const char *key, const struct iw_rreq *r)
 {
-	key(t, name);
+	iw_text_str(t, key);
 	/* An object's first key has no comma in front. */
 	iw_text_fmt(t, "{\"size\":%u", r->size);
 	put_hex(t, "sink_stag", r->sink_stag, 8);
@@ -109,14 +117,16 @@ static void put_rreq(struct iw_text *t, const char *name, const struct iw_rreq *
 	iw_text_str(t, "}");
 }
 
-static void put_terminate(struct iw_text *t, const char *name, const struct iw_terminate *m)
+#define put_rreq(t, name, r) put_rreq_(t, KEY(name), r)
+
+static void put_terminate_(struct iw_text *t, const char *key, const struct iw_terminate *m)
 {
 	char text[128];
 	struct iw_text what;
 
 	iw_text_init(&what, text, sizeof(text));
 	iw_term_print(&what, IW_TERM((uint32_t)m->layer, (uint32_t)m->etype, (uint32_t)m->code));
-	key(t, name);
+	iw_text_str(t, key);
 	iw_text_fmt(t, "{\"layer\":%u", (uint32_t)m->layer);
 	put_u64(t, "etype", m->etype);
 	put_u64(t, "code", m->code);
@@ -133,13 +143,15 @@ static void put_terminate(struct iw_text *t, const char *name, const struct iw_t
 	iw_text_str(t, "}");
 }
 
+#define put_terminate(t, name, m) put_terminate_(t, KEY(name), m)
+
 static void put_deviations(struct iw_text *t, unsigned bits)
 {
 	bool first = true;
 
 	if (!bits)
 		return;
-	key(t, "deviations");
+	iw_text_str(t, KEY("deviations"));
 	iw_text_str(t, "[");
 	for (unsigned i = 0; i < IW_CAP_DEV_COUNT; i++) {
 		if (!(bits & 1u << i))
@@ -171,7 +183,7 @@ static void put_header(struct iw_text *t, const struct iw_ddp *h)
 
 static void put_atomic_req(struct iw_text *t, const struct iw_atomic_req *r)
 {
-	key(t, "atomic_request");
+	iw_text_str(t, KEY("atomic_request"));
 	iw_text_fmt(t, "{\"operation\":\"%s\"", iw_atomic_op_name(r->op));
 	put_u64(t, "aopcode", r->op);
 	put_u64(t, "request_id", r->id);
@@ -186,7 +198,7 @@ static void put_atomic_req(struct iw_text *t, const struct iw_atomic_req *r)
 
 static void put_atomic_rsp(struct iw_text *t, const struct iw_atomic_rsp *r)
 {
-	key(t, "atomic_response");
+	iw_text_str(t, KEY("atomic_response"));
 	iw_text_fmt(t, "{\"request_id\":%u", r->id);
 	put_hex(t, "value", r->value, 16);
 	iw_text_str(t, "}");
@@ -287,13 +299,15 @@ static void put_sctp(struct iw_text *t, const struct iw_cap_sctp *e)
 	}
 }
 
-static void put_counts(struct iw_text *t, const char *name, const uint64_t *n, size_t len)
+static void put_counts_(struct iw_text *t, const char *key, const uint64_t *n, size_t len)
 {
-	key(t, name);
+	iw_text_str(t, key);
 	for (size_t i = 0; i < len; i++)
 		iw_text_fmt(t, i ? ",%U" : "[%U", n[i]);
 	iw_text_str(t, "]");
 }
+
+#define put_counts(t, name, n, len) put_counts_(t, KEY(name), n, len)
 
 static void put_align(struct iw_text *t, const struct iw_cap_align *a)
 {
@@ -330,7 +344,9 @@ static void put_event(struct iw_text *t, const struct iw_cap_event *ev)
 {
 	const struct iw_cap_flow *f = ev->flow;
 
-	iw_text_fmt(t, "{\"schema\":1,\"event\":\"%s\"", iw_cap_kind_name(ev->kind));
+	iw_text_str(t, "{\"schema\":1,\"event\":\"");
+	iw_text_str(t, iw_cap_kind_name(ev->kind));
+	iw_text_str(t, "\"");
 	put_u64(t, "time_ns", ev->time_ns);
 	put_u64(t, "frame", ev->frame);
 	put_u64(t, "flow", f->id);
@@ -396,7 +412,7 @@ void iw_cap_event_json_explained(struct iw_text *t, const struct iw_cap_event *e
 				 const struct iw_cap_field *field, size_t n)
 {
 	put_event(t, ev);
-	key(t, "fields");
+	iw_text_str(t, KEY("fields"));
 	iw_text_str(t, "[");
 	for (size_t i = 0; i < n; i++) {
 		if (i)
