@@ -184,6 +184,22 @@ static int by_number(const void *a, const void *b)
 	return memcmp(a, b, 8);
 }
 
+void iw_chunk_list_sort(struct iw_chunk_list *l)
+{
+	if (l->disorder)
+		qsort(l->rows, l->n, row_len(l), by_number);
+	l->disorder = false;
+}
+
+void iw_chunk_list_row(const struct iw_chunk_list *l, size_t i, uint64_t *off, struct iw_xdigest *d)
+{
+	const uint8_t *row = l->rows + i * row_len(l);
+
+	*off = iw_get_be64(row) * IW_XFER_CHUNK;
+	*d = (struct iw_xdigest){ .len = l->digest_len };
+	memcpy(d->octets, row + 8, d->len);
+}
+
 int iw_chunk_list_digest(struct iw_chunk_list *l, struct iw_hasher *h, uint64_t size,
 			 struct iw_xdigest *out)
 {
@@ -191,9 +207,7 @@ int iw_chunk_list_digest(struct iw_chunk_list *l, struct iw_hasher *h, uint64_t 
 	struct iovec iov[2] = { { .iov_base = l->rows, .iov_len = l->n * row_len(l) },
 				{ .iov_base = tail, .iov_len = sizeof(tail) } };
 
-	if (l->disorder)
-		qsort(l->rows, l->n, row_len(l), by_number);
-	l->disorder = false;
+	iw_chunk_list_sort(l);
 	iw_put_be64(tail, size);
 	return iw_hasher_chunk(h, l->n ? iov : iov + 1, l->n ? 2 : 1, out);
 }

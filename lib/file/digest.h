@@ -49,6 +49,11 @@ IW_MUST_CHECK int iw_chunk_list_add(struct iw_chunk_list *l, uint64_t off,
 /* The digest of the file. */
 IW_MUST_CHECK int iw_chunk_list_digest(struct iw_chunk_list *l, struct iw_hasher *h, uint64_t size,
 				       struct iw_xdigest *out);
+/* Into ascending order. */
+void iw_chunk_list_sort(struct iw_chunk_list *l);
+/* Row i of a list. */
+void iw_chunk_list_row(const struct iw_chunk_list *l, size_t i, uint64_t *off,
+		       struct iw_xdigest *d);
 void iw_chunk_list_free(struct iw_chunk_list *l);
 
 static inline bool iw_xdigest_equal(const struct iw_xdigest *a, const struct iw_xdigest *b)

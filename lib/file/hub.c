@@ -70,6 +70,23 @@ void iw_hub_slot_freed(struct hub *h)
 	}
 }
 
+/* --- the rate --- */
+
+/* As long as what was moved takes at that rate, nothing more is. */
+bool iw_hub_pace(struct hub *h, struct session *s, uint64_t n)
+{
+	uint64_t rate = h->cfg->rate;
+
+	if (rate == 0)
+		return true;
+	if (h->pace_at > h->now) {
+		s->pace_at = h->pace_at;
+		return false;
+	}
+	h->pace_at = iw_time_add(h->now, (uint64_t)((double)n * 8e9 / (double)rate));
+	return true;
+}
+
 /* --- descriptors beside the connections --- */
 
 static void watch(struct hub *h, int *watched, int fd, uint32_t events)
@@ -150,13 +167,20 @@ static void reject(struct hub *h, struct iw_conn_req *req, const char *peer, enu
 }
 
 /* A request that the hub as a whole has no place for. */
-static int find_place(const struct hub *h, struct iw_fault *why)
+static int find_place(const struct hub *h, const struct iw_hello *request, struct iw_fault *why)
 {
+	const struct iw_limits *l = &h->cfg->limits;
+
 	if (h->stopping)
 		return iw_xfer_fault(why, IW_E_REJECTED, "this side is about to end");
-	if (h->cfg->once && h->taken)
+	if (h->cfg->once &&
+	    (h->over || (h->taken && memcmp(h->taken->id, request->id, sizeof(request->id)) != 0)))
 		return iw_xfer_fault(why, IW_E_REJECTED,
 				     "this listener takes one transfer (--once), and has it");
+	if (l->conns && h->nsessions >= l->conns)
+		return iw_xfer_fault(why, IW_E_REJECTED,
+				     "this listener takes %U connections at once, and has them",
+				     l->conns);
 	return 0;
 }
 
@@ -183,11 +207,11 @@ static void on_request(struct hub *h, struct iw_conn_req *req)
 		reject(h, req, peer, (enum iw_xcode)answer.code, &why);
 		return;
 	}
-	if (find_place(h, &why) != 0) {
+	if (find_place(h, &request, &why) != 0) {
 		reject(h, req, peer, IW_XC_REFUSED, &why);
 		return;
 	}
-	if (iw_session_new(&s, h, false, &why) != 0) {
+	if (iw_session_new(&s, h, iw_group_get(h, request.id, false), false, &why) != 0) {
 		reject(h, req, peer, IW_XC_LIMIT, &why);
 		return;
 	}
@@ -197,40 +221,13 @@ static void on_request(struct hub *h, struct iw_conn_req *req)
 		iw_session_free(s);
 		return;
 	}
-	h->taken = true;
-}
-
-static void tell_end(struct hub *h, struct session *s)
-{
-	struct iw_transfer_report t = { .peer = s->peer_text,
-					.role = s->mine.role,
-					.mode = s->mine.mode,
-					.digest = s->mine.digest,
-					.fault = s->fault };
-	bool ours = s->initiator || h->cfg->once;
-
-	t.counts = *iw_xfer_counts(s->x);
-	t.duration_ns = h->now - s->began_at;
-	iw_qp_info(s->qp, &t.info);
-	if (t.fault.err != IW_OK) {
-		if (ours)
-			h->status = iw_cli_fail(h->cli, &t.fault);
-		else
-			/* Who connected and asked for nothing is not worth a warning. */
-			iw_log(t.counts.msgs_received > 0 ? IW_LOG_WARN : IW_LOG_INFO, "%s: %s",
-			       t.peer, t.fault.text[0] ? t.fault.text : iw_err_text(t.fault.err));
-	} else if (ours) {
-		h->status = iw_report_status(&t);
-	}
-	/* Who connected and asked for nothing made no transfer. */
-	if (s->initiator || t.counts.msgs_received > 0)
-		iw_report_transfer(&h->report, &t);
+	if (h->cfg->once && !h->taken)
+		h->taken = s->group;
 }
 
 static void bury(struct hub *h, struct session *s)
 {
-	if (s->x && s->ended)
-		tell_end(h, s);
+	(void)h;
 	iw_session_free(s);
 }
 
@@ -350,7 +347,7 @@ static void look_at_timers(struct hub *h)
 
 static void tell_progress(struct hub *h)
 {
-	const struct iw_xfer_counts *c;
+	struct iw_xfer_counts c;
 	struct session *s;
 
 	if (h->cfg->listen || iw_list_empty(&h->sessions))
@@ -358,9 +355,9 @@ static void tell_progress(struct hub *h)
 	s = iw_container_of(iw_list_first(&h->sessions), struct session, all);
 	if (s->phase != PH_UP)
 		return;
-	c = iw_xfer_counts(s->x);
-	iw_report_progress(&h->report, s->name, c->settled, IW_MAX(c->announced, h->total_hint),
-			   c->octets, h->now);
+	c = iw_group_counts(s->group);
+	iw_report_progress(&h->report, s->name, c.settled, IW_MAX(c.announced, h->total_hint),
+			   c.octets, h->now);
 }
 
 static int64_t wait_time(struct hub *h)
@@ -387,7 +384,7 @@ static bool is_over(const struct hub *h)
 		return true;
 	if (!iw_list_empty(&h->sessions))
 		return false;
-	return !h->cfg->listen || h->stopping || (h->cfg->once && h->taken);
+	return !h->cfg->listen || h->stopping || (h->cfg->once && h->over);
 }
 
 /* Of a connection's end its completions come first: they were queued before the event. */
@@ -542,23 +539,40 @@ static uint64_t sum_operands(const struct iw_transfer_cfg *cfg)
 static int open_initiator(struct hub *h, struct iw_fault *why)
 {
 	const struct iw_transfer_cfg *cfg = h->cfg;
+	uint8_t id[IW_XFER_ID_LEN];
 	struct iw_file_fault fault;
 	struct session *s;
 	int err;
 
+	allow_descriptors();
 	if (cfg->role == IW_XFER_SOURCE)
 		h->total_hint = sum_operands(cfg);
 	else if (cfg->to_stdout)
 		iw_place_stdout(&h->place);
 	else if (iw_place_local(&h->place, cfg->path, cfg->npaths > 1, &fault) != 0)
 		return iw_fail(why, IW_E_NOENT, "%s: %s", cfg->path, fault.text);
-	h->place.force = cfg->force;
-	err = iw_session_new(&s, h, true, why);
-	if (!err)
-		err = iw_session_connect(s, why);
+	err = iw_os_random(id, sizeof(id));
 	if (err)
-		return err;
-	iw_session_make_ready(s);
+		return iw_fail(why, err, "no random number for the transfer");
+	for (unsigned i = 0; i < cfg->jobs; i++) {
+		err = iw_session_new(&s, h, iw_group_get(h, id, true), true, why);
+		if (err)
+			return err;
+		if (i == 0 && cfg->role == IW_XFER_SINK) {
+			/* Nothing of the group's own is in it yet. */
+			s->group->place = h->place;
+			iw_list_init(&s->group->place.parts);
+			iw_place_reset(&h->place);
+			s->group->opened = true;
+			s->group->opts = cfg->opts;
+			s->group->conns = cfg->jobs;
+			iw_sink_place(s);
+		}
+		err = iw_session_connect(s, i == 0, why);
+		if (err)
+			return err;
+		iw_session_make_ready(s);
+	}
 	return 0;
 }
 
@@ -593,10 +607,11 @@ int iw_transfer_run(const struct iw_transfer_cfg *cfg)
 
 	h.now = iw_os_now();
 	h.stop_by = IW_TIME_NEVER;
-	h.place.base = -1;
+	iw_place_reset(&h.place);
 	iw_list_init(&h.sessions);
 	iw_list_init(&h.ready);
 	iw_list_init(&h.starved);
+	iw_list_init(&h.groups);
 	iw_heap_init(&h.timers, &iw_file_heap);
 	iw_pool_init(&h.slots, &map_mem, IW_XFER_CHUNK, 0, SLOTS * 2);
 	iw_report_init(&h.report, cfg->cli, cfg->to_stdout);

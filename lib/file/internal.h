@@ -6,6 +6,8 @@
 #include <iwarp/verbs.h>
 
 #include "file/digest.h"
+#include "file/links.h"
+#include "file/pack.h"
 #include "file/report.h"
 #include "file/src.h"
 #include "file/target.h"
@@ -37,7 +39,7 @@ struct hub {
 	struct iw_rm *rm; /* listening sink: registered buffers; NULL: none here */
 	struct iw_heap timers;
 	struct iw_pool slots;
-	struct iw_list sessions, ready, starved;
+	struct iw_list sessions, ready, starved, groups;
 	size_t nsessions;
 	int root;                    /* listener: the served directory */
 	int epoll;                   /* signals, standard input and output */
@@ -46,11 +48,44 @@ struct hub {
 	unsigned turns;
 	bool stopping; /* a signal came */
 	uint64_t stop_by;
-	bool taken;            /* once: the one transfer has come */
+	struct group *taken;   /* once: the one transfer that has come */
+	bool over;             /* once: and gone */
 	struct iw_place place; /* initiator that is a sink: until its session takes it */
 	int status;            /* of the one transfer, or of the listener */
 	struct iw_fault fault; /* of the hub itself */
 	uint64_t total_hint;   /* initiator: octets of its operands; 0: not known */
+	uint64_t pace_at;      /* --bwlimit: before that no more octets are moved */
+};
+
+/* One transfer: the connections with one id. */
+struct group {
+	struct iw_list link;
+	struct hub *hub;
+	uint8_t id[IW_XFER_ID_LEN];
+	bool initiator;
+	bool opened;     /* what is wanted is known: opts, conns, and a sink's place */
+	bool final_done; /* a sink has given directories their times */
+	bool ended_well; /* a connection came to its orderly end: everything is settled */
+	uint32_t opts, conns;
+	unsigned sessions; /* connections there are */
+	unsigned redials;  /* connections made in the place of lost ones */
+	uint64_t began_at, moved_at;
+	struct iw_xfer_counts counts; /* of connections that have ended */
+	struct iw_fault fault;
+	/* sink */
+	struct iw_place place;
+	/* source */
+	struct iw_walk *walk; /* NULL until it is needed */
+	size_t paths;         /* given to it */
+	bool walked;          /* it has come to its end */
+	unsigned out;         /* files in the machines' hands */
+	struct iw_list again; /* files whose connection was lost */
+	struct iw_list later; /* other names of files, for when those are there */
+	struct iw_links links;
+	struct iw_pack_src *pack; /* being filled */
+	struct file *split;       /* a file that is handed out in parts */
+	uint64_t split_at;
+	uint32_t next_share;
 };
 
 enum phase {
@@ -68,8 +103,8 @@ struct work {
 	uint32_t nslots;                         /* that have memory */
 	struct iw_xact load, store, commit, reg; /* waiting to be done */
 	bool load_waits, store_waits, commit_waits, reg_waits;
-	struct iw_walk walk;   /* source */
-	struct iw_place place; /* sink */
+	bool next_open;  /* source: the machine's NEXT_FILE has no answer yet */
+	bool next_waits; /* source: the machine wants a file, and there is none yet */
 };
 
 struct recv {
@@ -85,6 +120,7 @@ struct slab {
 
 struct session {
 	struct hub *hub;
+	struct group *group;
 	struct iw_list all, ready, starved;
 	struct iw_timer timer;
 	struct iw_qp *qp;
@@ -103,17 +139,27 @@ struct session {
 	struct slab *slabs;
 	uint64_t seen_octets; /* by the watchdog */
 	uint64_t leave_by;
-	uint64_t began_at;
-	const char *name; /* of a file that moves, for the progress line */
+	uint64_t pace_at;  /* --bwlimit: when it may go on */
+	uint64_t requeued; /* files that its machine counted as failed, and others have now */
+	const char *name;  /* of a file that moves, for the progress line */
 	char peer_text[64];
 };
 
 /* One file in the machine's hands. */
 struct file {
-	struct iw_src src; /* source */
+	struct iw_list link; /* in a group's list */
+	char *name;          /* owned */
+	/* source */
+	struct iw_xmeta meta; /* points to what is owned here */
+	struct iw_src src;
 	bool has_src;
-	struct iw_target target; /* sink */
-	char *name;              /* owned; a source's meta points to it */
+	char *to;                 /* owned: of a link */
+	uint8_t *xattr;           /* owned */
+	struct iw_pack_src *pack; /* owned */
+	struct iw_linked *linked; /* the group's: it has other names */
+	/* sink */
+	struct iw_target target;
+	struct iw_pack_sink *packed; /* owned */
 };
 
 /* --- hub.c --- */
@@ -121,11 +167,25 @@ extern const struct iw_mem iw_file_heap;     /* the C library's */
 void iw_hub_watch_in(struct hub *h, int fd); /* standard input is waited for; -1: not */
 void iw_hub_watch_out(struct hub *h, int fd);
 void iw_hub_slot_freed(struct hub *h);
+/* --bwlimit: may n octets move now? False: s is to try again at s->pace_at. */
+bool iw_hub_pace(struct hub *h, struct session *s, uint64_t n);
+
+/* --- group.c --- */
+/* The one with that id, made if there is none; NULL: no memory. The session is counted. */
+struct group *iw_group_get(struct hub *h, const uint8_t id[static IW_XFER_ID_LEN], bool initiator);
+/* The session has ended; the last one ends the group, of which everybody is told. */
+void iw_group_leave(struct group *g, struct session *s);
+/* A file is settled, or has come back: those that wait for files may go on. */
+void iw_group_wake(struct group *g);
+/* What all of its connections have done so far. */
+struct iw_xfer_counts iw_group_counts(const struct group *g);
 
 /* --- session.c --- */
 /* IW_E_NOMEM and what the calls below it say. The initiator's connects. */
-int iw_session_new(struct session **out, struct hub *h, bool initiator, struct iw_fault *why);
-int iw_session_connect(struct session *s, struct iw_fault *why);
+int iw_session_new(struct session **out, struct hub *h, struct group *g, bool initiator,
+		   struct iw_fault *why);
+/* first: of its transfer. */
+int iw_session_connect(struct session *s, bool first, struct iw_fault *why);
 /* Consumes req, also when it fails. */
 int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct iw_hello *request,
 		      struct iw_fault *why);
@@ -149,9 +209,17 @@ struct work *iw_session_work(struct session *s);
  * that it cost --- */
 uint64_t iw_source_act(struct session *s, const struct iw_xact *a);
 uint64_t iw_source_load(struct session *s, const struct iw_xact *a);
+/* A path of the local user's. */
+int iw_source_path(struct session *s, const char *path);
+/* The machine's NEXT_FILE, which had to wait. */
+void iw_source_next(struct session *s);
+/* A file's RESULT. True: others will send it, and nobody is to be told. */
+bool iw_source_result(struct session *s, const struct iw_xact *a);
 uint64_t iw_sink_act(struct session *s, const struct iw_xact *a);
 uint64_t iw_sink_store(struct session *s, const struct iw_xact *a);
 uint64_t iw_sink_commit(struct session *s, const struct iw_xact *a);
+/* An initiator's own wishes for the place that it found. */
+void iw_sink_place(struct session *s);
 void iw_file_free(struct file *f);
 /* The len octets of a peer's name with a NUL behind them, to be freed; NULL without memory. */
 char *iw_name_terminated(const char *name, size_t len);

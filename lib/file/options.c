@@ -2,15 +2,36 @@
 /* The options of both transfer tools. */
 #include "file/options.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cli/option.h"
 #include "file/digest.h"
 #include "file/remote.h"
+#include "util/num.h"
+
+#define MAX_AGE IW_SEC(7 * 24 * 3600)
 
 enum {
 	KEY_DIGEST = 0xa001, /* no character: long only; not those of the common options */
 	KEY_FORCE,
+	KEY_INCLUDE,
+	KEY_EXCLUDE,
+	KEY_NO_CLOBBER,
+	KEY_DELETE,
+	KEY_YES,
+	KEY_OWNER,
+	KEY_XATTR,
+	KEY_VERIFY,
+	KEY_BWLIMIT,
+	KEY_QUOTA,
+	KEY_MAX_SIZE,
+	KEY_MAX_FILES,
+	KEY_MAX_DEPTH,
+	KEY_MAX_NAME,
+	KEY_MAX_CONNS,
+	KEY_MAX_AGE,
 	KEY_ONCE,
 };
 
@@ -21,6 +42,31 @@ static const struct argp_option options[] = {
 	{ "digest", KEY_DIGEST, "none|xxh3|sha256", 0,
 	  "What both ends compare (default xxh3); the choice of who connects", 1 },
 	{ "force", KEY_FORCE, NULL, 0, "Write also where a file of the same size and time is there already", 1 },
+	{ "dry-run", 'n', NULL, 0, "Change nothing, tell what would be done", 1 },
+	{ "update", 'u', NULL, 0, "Leave what is newer at the target", 1 },
+	{ "no-clobber", KEY_NO_CLOBBER, NULL, 0, "Leave what exists at the target", 1 },
+	{ "include", KEY_INCLUDE, "PATTERN", 0,
+	  "Send names like this below a directory; the first pattern that matches decides", 1 },
+	{ "exclude", KEY_EXCLUDE, "PATTERN", 0, "Leave names like this out", 1 },
+	{ "delete", KEY_DELETE, NULL, 0,
+	  "Remove what directories at the target hold beside what is sent;"
+	  " listening: let those who connect ask for it", 1 },
+	{ "yes", KEY_YES, NULL, 0, "Do not ask before --delete", 1 },
+	{ "owner", KEY_OWNER, NULL, 0,
+	  "Owners and groups by number, set-id and sticky bits; listening: take them", 1 },
+	{ "xattr", KEY_XATTR, NULL, 0, "Extended attributes and ACLs; listening: take them", 1 },
+	{ "verify", KEY_VERIFY, NULL, 0, "Read the target again from storage before it is named", 1 },
+	{ "jobs", 'j', "N", 0, "Connections: large files in parts, small ones spread (default 1)", 1 },
+	{ "bwlimit", KEY_BWLIMIT, "RATE", 0, "Move at most RATE bits a second, such as 100M", 1 },
+	{ "quota", KEY_QUOTA, "SIZE", 0, "Receiving: take at most SIZE octets of a transfer", 1 },
+	{ "max-size", KEY_MAX_SIZE, "SIZE", 0, "Receiving: take no larger file", 1 },
+	{ "max-files", KEY_MAX_FILES, "N", 0,
+	  "Receiving: take at most N files, directories and links of a transfer", 1 },
+	{ "max-depth", KEY_MAX_DEPTH, "N", 0, "Receiving: take no name of more components", 1 },
+	{ "max-name", KEY_MAX_NAME, "N", 0, "Receiving: take no component of more octets", 1 },
+	{ "max-connections", KEY_MAX_CONNS, "N", 0, "Listening: hold at most N connections", 1 },
+	{ "max-age", KEY_MAX_AGE, "TIME", 0,
+	  "Receiving: remove temporaries that nobody went on with for so long (default 7d; 0: never)", 1 },
 	{ "once", KEY_ONCE, NULL, 0, "Listening: take one transfer, then exit with its status", 1 },
 	{ 0 },
 };
@@ -38,6 +84,36 @@ static void add_arg(struct iw_transfer_opts *o, const struct argp_state *state, 
 		o->cap = cap;
 	}
 	o->args[o->nargs++] = arg;
+}
+
+/* What a receiver takes. */
+static error_t limit(int key, const char *arg, const struct argp_state *state, struct iw_limits *l)
+{
+	switch (key) {
+	case KEY_QUOTA:
+		l->quota = iw_cli_size(state, "--quota", arg, 1, UINT64_MAX);
+		return 0;
+	case KEY_MAX_SIZE:
+		l->size = iw_cli_size(state, "--max-size", arg, 1, UINT64_MAX);
+		return 0;
+	case KEY_MAX_FILES:
+		l->files = iw_cli_u64(state, "--max-files", arg, 1, UINT64_MAX);
+		return 0;
+	case KEY_MAX_DEPTH:
+		l->depth = iw_cli_u64(state, "--max-depth", arg, 1, UINT64_MAX);
+		return 0;
+	case KEY_MAX_NAME:
+		l->name = iw_cli_u64(state, "--max-name", arg, 1, UINT64_MAX);
+		return 0;
+	case KEY_MAX_CONNS:
+		l->conns = iw_cli_u64(state, "--max-connections", arg, 1, UINT64_MAX);
+		return 0;
+	case KEY_MAX_AGE:
+		l->max_age_ns = iw_cli_duration(state, "--max-age", arg, 0, UINT64_MAX);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -64,13 +140,51 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->choice = "--digest";
 		return 0;
 	case KEY_FORCE:
-		cfg->force = true;
+		cfg->opts |= IW_XOPT_FORCE;
+		return 0;
+	case 'n':
+		cfg->opts |= IW_XOPT_DRY_RUN;
+		o->choice = "--dry-run";
+		return 0;
+	case 'u':
+		cfg->opts |= IW_XOPT_UPDATE;
+		o->choice = "--update";
+		return 0;
+	case KEY_NO_CLOBBER:
+		cfg->opts |= IW_XOPT_NO_CLOBBER;
+		return 0;
+	case KEY_INCLUDE:
+	case KEY_EXCLUDE:
+		if (!iw_filter_add(&cfg->filter, arg, key == KEY_INCLUDE))
+			argp_failure(state, IW_EXIT_FAILED, 0, "no memory for a pattern");
+		return 0;
+	case KEY_DELETE:
+		cfg->opts |= IW_XOPT_DELETE;
+		return 0;
+	case KEY_YES:
+		o->yes = true;
+		return 0;
+	case KEY_OWNER:
+		cfg->opts |= IW_XOPT_OWNER;
+		return 0;
+	case KEY_XATTR:
+		cfg->opts |= IW_XOPT_XATTR;
+		return 0;
+	case KEY_VERIFY:
+		cfg->opts |= IW_XOPT_VERIFY;
+		return 0;
+	case 'j':
+		cfg->jobs = (unsigned)iw_cli_u64(state, "--jobs", arg, 1, IW_XFER_CONNS_MAX);
+		o->choice = "--jobs";
+		return 0;
+	case KEY_BWLIMIT:
+		cfg->rate = iw_cli_rate(state, "--bwlimit", arg, 1, UINT64_MAX);
 		return 0;
 	case KEY_ONCE:
 		cfg->once = true;
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return limit(key, arg, state, &cfg->limits);
 	}
 }
 
@@ -87,7 +201,7 @@ static void check_uri(struct iw_transfer_opts *o, const struct argp_state *state
 		argp_error(state, "%s: the buffer is all there is to name", o->uri_option);
 	if (o->choice)
 		argp_error(state, "%s: %s is for transfers", o->uri_option, o->choice);
-	if (cfg->listen || cfg->once || cfg->force || cfg->control)
+	if (cfg->listen || cfg->once || cfg->opts || cfg->control)
 		argp_error(state, "%s: --listen, --once, --force and --control are for transfers",
 			   o->uri_option);
 	if (cfg->to_stdout && o->cli.json)
@@ -111,6 +225,9 @@ void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state 
 		argp_error(state, "--once is for listeners");
 	if (!o->cfg.listen && o->cfg.cli->port == 0)
 		argp_error(state, "--port 0: who connects needs the listener's");
+	if (o->cfg.opts & IW_XOPT_DELETE && !o->cfg.listen && !o->yes &&
+	    !(o->cfg.opts & IW_XOPT_DRY_RUN) && !isatty(STDIN_FILENO))
+		argp_error(state, "--delete asks first, and standard input is no terminal: --yes");
 	if (o->cfg.to_stdout && o->cfg.cli->json)
 		argp_error(state, "--json: the data go to standard output");
 }
@@ -121,6 +238,20 @@ void iw_transfer_endpoint(struct iw_endpoint *e, const char *text, const struct 
 
 	if (iw_endpoint_parse(e, text, &why) != 0)
 		argp_error(state, "\"%s\": %s", text, why);
+}
+
+/* --delete: is it meant? */
+static bool confirm(const struct iw_transfer_opts *o)
+{
+	char answer[16];
+
+	if (!(o->cfg.opts & IW_XOPT_DELETE) || o->cfg.listen || o->yes ||
+	    o->cfg.opts & IW_XOPT_DRY_RUN)
+		return true;
+	fprintf(stderr,
+		"What is not at the source will be removed from the directories at the target."
+		" --dry-run tells what. Go on? [y/N] ");
+	return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
 void iw_transfer_opts_uri(struct iw_transfer_opts *o, const char *option, const char *arg,
@@ -142,15 +273,17 @@ static int run(struct iw_transfer_opts *o)
 	iw_conn_opts_param(&o->conn, &o->cli, listen ? NULL : o->peer.host, &o->cfg.conn);
 	/* As many as can connect in the same moment. */
 	o->cfg.conn.backlog = 1024;
-	return iw_transfer_run(&o->cfg);
+	return confirm(o) ? iw_transfer_run(&o->cfg) : IW_EXIT_NO;
 }
 
 int iw_transfer_main(int argc, char **argv, const struct argp *argp, const char *tool,
 		     enum iw_xfer_role role)
 {
-	struct iw_transfer_opts o = {
-		.cfg = { .role = role, .mode = IW_XFER_WRITE, .digest = IW_XFER_XXH3 }
-	};
+	struct iw_transfer_opts o = { .cfg = { .role = role,
+					       .mode = IW_XFER_WRITE,
+					       .digest = IW_XFER_XXH3,
+					       .jobs = 1,
+					       .limits = { .max_age_ns = MAX_AGE } } };
 	int status;
 
 	o.cfg.cli = &o.cli;
@@ -163,6 +296,7 @@ int iw_transfer_main(int argc, char **argv, const struct argp *argp, const char 
 	if (status == IW_EXIT_OK)
 		status = run(&o);
 	status = iw_cli_finish(&o.cli, status);
+	iw_filter_fini(&o.cfg.filter);
 	free(o.args);
 	return status;
 }

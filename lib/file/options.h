@@ -20,6 +20,7 @@ struct iw_transfer_opts {
 	struct iw_endpoint peer;    /* who connects: whom to; the tool's to fill */
 	char **args;                /* what is no option, in order */
 	size_t nargs, cap;
+	bool yes; /* --delete: not to be asked */
 	/* the first option given that is the initiator's alone, for complaints; NULL: none */
 	const char *choice;
 	/* --to or --from: a registered buffer in place of a transfer; NULL: neither */

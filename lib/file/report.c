@@ -82,13 +82,17 @@ void iw_report_rejected(struct iw_report *r, const char *peer, const struct iw_f
 
 static const char *outcome_word(uint32_t code)
 {
-	return code == IW_XC_OK ? "done" : code == IW_XC_SAME ? "same" : "failed";
+	if (iw_xcode_is_skip(code))
+		return code == IW_XC_SAME ? "same" : "skipped";
+	if (code == IW_XC_WOULD)
+		return "would";
+	return code == IW_XC_OK ? "done" : "failed";
 }
 
 static void file_json(struct iw_report *r, const struct iw_file_report *f)
 {
 	struct iw_json *w = &r->cli->out;
-	static const char *const kinds[] = { "file", "directory", "stream" };
+	static const char *const kinds[] = { "file", "directory", "stream", "symlink", "hardlink" };
 
 	iw_json_begin(w, "file");
 	iw_json_str(w, "peer", f->peer);
@@ -111,13 +115,33 @@ void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
 
 	iw_printable(name, sizeof(name), f->meta->name, f->meta->name_len, true);
 	/* Canceled is what the end of the whole transfer made of it: that is told by itself. */
-	if (f->code == IW_XC_OK || f->code == IW_XC_SAME || f->code == IW_XC_CANCELED)
+	if (f->code == IW_XC_WOULD && human(r))
+		printf("%s: %s\n", name, iw_xcode_text(f->code));
+	else if (iw_xcode_is_fine(f->code) || f->code == IW_XC_CANCELED)
 		iw_log_info("%s: %s", name, iw_xcode_text(f->code));
 	else
 		iw_log_error("%s: %s%s%s%s", name, f->told_by_peer ? "the peer says: " : "",
 			     iw_xcode_text(f->code), f->text[0] ? ": " : "", f->text);
 	if (r->cli->json)
 		file_json(r, f);
+}
+
+void iw_report_gone(struct iw_report *r, const char *peer, const char *name, bool would)
+{
+	char text[4096];
+
+	iw_printable(text, sizeof(text), name, strlen(name), true);
+	if (would && human(r))
+		printf("%s: would be removed\n", text);
+	else
+		iw_log_info("%s: removed", text);
+	if (!r->cli->json)
+		return;
+	iw_json_begin(&r->cli->out, "removed");
+	iw_json_str(&r->cli->out, "peer", peer);
+	iw_json_text(&r->cli->out, "name", name, strlen(name));
+	iw_json_bool(&r->cli->out, "would", would);
+	end_object(r);
 }
 
 /* The name may be gone before the line is drawn again: keeps a copy. */
@@ -186,6 +210,7 @@ static void transfer_json(struct iw_report *r, const struct iw_transfer_report *
 	iw_json_u64(w, "files_done", t->counts.files_done);
 	iw_json_u64(w, "files_same", t->counts.files_same);
 	iw_json_u64(w, "files_failed", IW_MAX(t->counts.files_failed, t->counts.peer_failed));
+	iw_json_u64(w, "removed", t->counts.gone);
 	iw_json_u64(w, "moved_octets", t->counts.octets);
 	iw_json_u64(w, "zero_octets", t->counts.zeros);
 	iw_json_u64(w, "duration_ns", t->duration_ns);
@@ -215,6 +240,8 @@ static void count_files(char *buf, size_t cap, const struct iw_xfer_counts *c)
 	if (c->files_same > 0)
 		n += snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " there already",
 			      c->files_same);
+	if (c->gone > 0)
+		n += snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " removed", c->gone);
 	if (failed > 0)
 		snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " FAILED", failed);
 }

@@ -56,6 +56,8 @@ void iw_report_listening(struct iw_report *r, const char *addr, uint16_t port, b
 /* Somebody connected and was turned away. */
 void iw_report_rejected(struct iw_report *r, const char *peer, const struct iw_fault *why);
 void iw_report_file(struct iw_report *r, const struct iw_file_report *f);
+/* --delete: name is no more at the target, or would not be. */
+void iw_report_gone(struct iw_report *r, const char *peer, const char *name, bool would);
 /* what: the file that moves, or NULL; total: 0 when it is not known. Cheap when it is not time
  * to draw. */
 void iw_report_progress(struct iw_report *r, const char *what, uint64_t done, uint64_t total,

@@ -62,8 +62,6 @@ struct work *iw_session_work(struct session *s)
 	s->work = calloc(1, sizeof(*s->work));
 	if (!s->work)
 		return NULL;
-	s->work->place.base = -1;
-	iw_walk_init(&s->work->walk, s->initiator ? AT_FDCWD : s->hub->root);
 	if (iw_hasher_init(&s->work->hasher, s->mine.digest, &s->fault) != 0) {
 		free(s->work);
 		s->work = NULL;
@@ -85,8 +83,6 @@ static void free_work(struct session *s)
 		if (w->slot[i])
 			iw_pool_put(&s->hub->slots, w->slot[i]);
 	}
-	iw_walk_fini(&w->walk);
-	iw_place_close(&w->place);
 	iw_hasher_fini(&w->hasher);
 	free(w);
 	s->work = NULL;
@@ -114,6 +110,14 @@ void iw_file_free(struct file *f)
 		return;
 	if (f->has_src)
 		iw_src_close(&f->src);
+	else
+		iw_src_again(&f->src);
+	iw_pack_src_free(f->pack);
+	if (f->packed)
+		iw_pack_sink_close(f->packed);
+	free(f->packed);
+	free(f->to);
+	free(f->xattr);
 	free(f->name);
 	free(f);
 }
@@ -157,17 +161,22 @@ static void size_recvs(struct session *s)
 					  : IW_XFER_MSG_MAX;
 }
 
-int iw_session_new(struct session **out, struct hub *h, bool initiator, struct iw_fault *why)
+int iw_session_new(struct session **out, struct hub *h, struct group *g, bool initiator,
+		   struct iw_fault *why)
 {
-	struct session *s = calloc(1, sizeof(*s));
+	struct session *s = g ? calloc(1, sizeof(*s)) : NULL;
 
-	if (!s)
+	if (!s) {
+		if (g)
+			g->sessions--;
 		return iw_fail(why, IW_E_NOMEM, "no memory for a connection");
+	}
 	s->hub = h;
+	s->group = g;
 	s->initiator = initiator;
 	s->timer.at = IW_TIME_NEVER;
 	s->leave_by = IW_TIME_NEVER;
-	s->began_at = h->now;
+	s->pace_at = IW_TIME_NEVER;
 	iw_list_init(&s->ready);
 	iw_list_init(&s->starved);
 	iw_list_add_tail(&h->sessions, &s->all);
@@ -189,16 +198,16 @@ static int set_up(struct session *s, struct iw_fault *why)
 										     : RECVS_MORE) +
 					       RECVS_FIRST,
 				   .user = s };
-	struct iw_xfer_cfg cfg = { .mem = &iw_file_heap,
-				   .role = s->mine.role,
-				   .initiator = s->initiator,
-				   .slots = !sink && s->mine.mode == IW_XFER_WRITE
-						    ? SLOTS_SOURCE_WRITE
-						    : SLOTS,
-				   .sq_depth = attr.sq_depth,
-				   .stall_ns = h->cli->timeout_ns,
-				   .force = h->cfg->force,
-				   .many = h->cfg->npaths > 1 };
+	struct iw_xfer_cfg cfg = {
+		.mem = &iw_file_heap,
+		.role = s->mine.role,
+		.initiator = s->initiator,
+		.slots = !sink && s->mine.mode == IW_XFER_WRITE ? SLOTS_SOURCE_WRITE : SLOTS,
+		.sq_depth = attr.sq_depth,
+		.stall_ns = h->cli->timeout_ns,
+		.opts = h->cfg->opts | (h->cfg->npaths > 1 ? (uint32_t)IW_XOPT_MANY : 0),
+		.conns = h->cfg->jobs
+	};
 	int err;
 
 	size_recvs(s);
@@ -223,7 +232,7 @@ static int want_paths(struct session *s, struct iw_fault *why)
 		if (s->mine.role == IW_XFER_SINK)
 			err = iw_xfer_want_path(s->x, cfg->paths[i], strlen(cfg->paths[i]));
 		else
-			err = iw_walk_add(&s->work->walk, cfg->paths[i], strlen(cfg->paths[i]));
+			err = iw_source_path(s, cfg->paths[i]);
 		if (err)
 			iw_fail(why, err, "%s: %s", cfg->paths[i], iw_err_text(err));
 	}
@@ -232,7 +241,7 @@ static int want_paths(struct session *s, struct iw_fault *why)
 	return err;
 }
 
-int iw_session_connect(struct session *s, struct iw_fault *why)
+int iw_session_connect(struct session *s, bool first, struct iw_fault *why)
 {
 	struct hub *h = s->hub;
 	struct iw_conn_param param = h->cfg->conn;
@@ -240,9 +249,7 @@ int iw_session_connect(struct session *s, struct iw_fault *why)
 	int err;
 
 	s->mine = own_hello(s, h->cfg->role);
-	err = iw_os_random(s->mine.id, sizeof(s->mine.id));
-	if (err)
-		return iw_fail(why, err, "no random number for the transfer");
+	memcpy(s->mine.id, s->group->id, sizeof(s->mine.id));
 	err = set_up(s, why);
 	if (err)
 		return err;
@@ -250,9 +257,11 @@ int iw_session_connect(struct session *s, struct iw_fault *why)
 		*why = s->fault;
 		return why->err ? why->err : iw_fail(why, IW_E_NOMEM, "no memory for a transfer");
 	}
-	s->work->place = h->place;
-	h->place = (struct iw_place){ .base = -1 };
-	err = want_paths(s, why);
+	/* What is sent or wanted is said once, on the first connection of a transfer. */
+	if (first)
+		err = want_paths(s, why);
+	else if (s->mine.role == IW_XFER_SINK)
+		iw_xfer_want_end(s->x);
 	if (err)
 		return err;
 	snprintf(s->peer_text, sizeof(s->peer_text), "%.63s", param.host);
@@ -291,6 +300,8 @@ void iw_session_free(struct session *s)
 {
 	struct hub *h = s->hub;
 
+	if (s->group)
+		iw_group_leave(s->group, s);
 	iw_list_del(&s->all);
 	iw_list_del(&s->ready);
 	iw_list_del(&s->starved);
@@ -345,7 +356,8 @@ void iw_session_up(struct session *s)
 	snprintf(s->peer_text, sizeof(s->peer_text), "%s", info.peer);
 	iw_log_info("%s: connected, rev %u, CRC %s, mulpdu %u", info.peer, info.rev,
 		    info.crc ? "on" : "off", info.mulpdu);
-	s->began_at = s->hub->now;
+	if (s->group->moved_at == 0)
+		s->group->began_at = s->group->moved_at = s->hub->now;
 	if (!s->initiator || read_reply(s, &info))
 		iw_xfer_start(s->x, s->initiator ? &s->peer : NULL, s->hub->now);
 	iw_session_make_ready(s);
@@ -479,8 +491,13 @@ static void register_slot(struct session *s, const struct iw_xact *a)
 	struct iw_fault why;
 
 	w->reg_waits = !iw_session_slot(s, a->slot);
+	w->reg = *a;
+	if (!w->reg_waits && s->mine.role == IW_XFER_SINK) {
+		w->reg_waits = !iw_hub_pace(s->hub, s, a->len);
+		if (w->reg_waits)
+			return;
+	}
 	if (w->reg_waits) {
-		w->reg = *a;
 		if (iw_list_empty(&s->starved))
 			iw_list_add_tail(&s->hub->starved, &s->starved);
 		return;
@@ -494,17 +511,67 @@ static void register_slot(struct session *s, const struct iw_xact *a)
 	iw_xfer_registered(s->x, a->slot, iw_mr_stag(w->mr[a->slot]));
 }
 
-static void tell_result(struct session *s, const struct iw_xact *a)
+/* Of each member what became of it, in the words of who knows. */
+static void report_pack(struct session *s, const struct iw_xact *a)
 {
+	const struct file *file = a->file;
+
+	for (uint32_t i = 0; i < a->meta->members; i++) {
+		struct iw_xmeta m = { .kind = IW_XFER_FILE };
+		struct iw_file_report f = { .peer = s->peer_text,
+					    .meta = &m,
+					    .code = i < a->ncodes ? a->codes[i] : a->code,
+					    .text = i < a->ncodes ? "" : a->text,
+					    .told_by_peer = a->told_by_peer };
+
+		if (file->pack) {
+			const struct iw_pack_member *p = &file->pack->member[i];
+
+			m = (struct iw_xmeta){ .kind = p->kind,
+					       .name = p->name,
+					       .name_len = strlen(p->name),
+					       .size = p->size };
+			if (p->why.code != IW_XC_OK && p->why.code == f.code) {
+				f.text = p->why.text;
+				f.told_by_peer = false;
+			}
+		} else {
+			m = file->packed->member[i];
+			if (f.code == file->packed->why.code)
+				f.text = file->packed->why.text;
+		}
+		iw_report_file(&s->hub->report, &f);
+	}
+}
+
+static void report_result(struct session *s, const struct iw_xact *a)
+{
+	const struct file *file = a->file;
 	const struct iw_file_report f = { .peer = s->peer_text,
 					  .meta = a->meta,
 					  .code = a->code,
 					  .text = a->text,
 					  .told_by_peer = a->told_by_peer };
+
+	if (file && (file->pack || file->packed))
+		report_pack(s, a);
+	/* A file in parts is told of once, when it is well. */
+	else if (!a->meta->share || a->meta->part_off == 0 || !iw_xcode_is_fine(a->code))
+		iw_report_file(&s->hub->report, &f);
+}
+
+static void tell_result(struct session *s, const struct iw_xact *a)
+{
 	struct file *file = a->file;
 	struct work *w = s->work;
+	bool again = false;
 
-	iw_report_file(&s->hub->report, &f);
+	if (s->mine.role == IW_XFER_SOURCE)
+		again = iw_source_result(s, a);
+	else
+		iw_place_seen(&s->group->place, a->meta->name, a->meta->name_len);
+	if (!again)
+		report_result(s, a);
 	if (!file)
 		return;
 	if (file->name == s->name)
@@ -513,7 +580,8 @@ static void tell_result(struct session *s, const struct iw_xact *a)
 	w->load_waits = w->load_waits && w->load.file != file;
 	w->store_waits = w->store_waits && w->store.file != file;
 	w->commit_waits = w->commit_waits && w->commit.file != file;
-	iw_file_free(file);
+	if (!again)
+		iw_file_free(file);
 }
 
 static void leave(struct session *s)
@@ -573,6 +641,8 @@ static uint64_t perform(struct session *s, const struct iw_xact *a)
 		return 0;
 	case IW_XACT_PATH:
 	case IW_XACT_NEXT_FILE:
+	case IW_XACT_HAVE:
+	case IW_XACT_WANTED:
 	case IW_XACT_NEXT_RANGE:
 	case IW_XACT_LOAD:
 	case IW_XACT_FINISH:
@@ -582,6 +652,7 @@ static uint64_t perform(struct session *s, const struct iw_xact *a)
 	case IW_XACT_STORE:
 	case IW_XACT_COMMIT:
 	case IW_XACT_ABANDON:
+	case IW_XACT_FINAL:
 		return iw_sink_act(s, a);
 	}
 	return 0;
@@ -600,6 +671,8 @@ static uint64_t retry_waiting(struct session *s)
 
 		register_slot(s, &a);
 	}
+	if (w->next_waits)
+		iw_source_next(s);
 	if (w->load_waits) {
 		const struct iw_xact a = w->load;
 
@@ -655,6 +728,7 @@ void iw_session_set_timer(struct session *s)
 	uint64_t at = s->phase == PH_UP ? iw_xfer_deadline(s->x) : IW_TIME_NEVER;
 
 	at = IW_MIN(at, s->leave_by);
+	at = IW_MIN(at, s->pace_at);
 	/* Without memory for the heap a deadline comes late, at the next event. */
 	if (at != s->timer.at && iw_heap_set(&s->hub->timers, &s->timer, at) != 0)
 		iw_log_debug("%s: no memory for a timer", s->peer_text);
@@ -669,6 +743,7 @@ void iw_session_timeout(struct session *s)
 		s->phase = PH_GONE;
 		return;
 	}
+	s->pace_at = IW_TIME_NEVER;
 	/* Octets that move inside a chunk are progress, on a slow line the only one for minutes. */
 	iw_qp_info(s->qp, &info);
 	if (info.rx_octets + info.tx_octets != s->seen_octets) {

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "util/num.h"
 
@@ -25,6 +27,7 @@ int iw_src_open(struct iw_src *s, int fd, struct iw_file_fault *why)
 		iw_src_close(s);
 		return iw_file_fail(why, IW_XC_KIND, "it is no regular file");
 	}
+	s->end = (uint64_t)s->at_open.st_size;
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* a hint */
 	return 0;
 }
@@ -39,7 +42,70 @@ void iw_src_close(struct iw_src *s)
 	if (!s->stream && s->fd >= 0)
 		close(s->fd);
 	s->fd = -1;
+	iw_src_again(s);
+}
+
+void iw_src_again(struct iw_src *s)
+{
 	iw_chunk_list_free(&s->chunks);
+	free(s->had);
+	s->had = NULL;
+}
+
+void iw_src_part(struct iw_src *s, uint64_t off, uint64_t len)
+{
+	s->begin = off;
+	s->end = off + len;
+}
+
+int iw_src_have(struct iw_src *s, uint64_t off, const uint8_t *digests, size_t digest_len, size_t n)
+{
+	size_t chunks = (size_t)((s->end - s->begin) / IW_XFER_CHUNK + 1);
+
+	if (!s->had)
+		s->had = calloc(chunks / 8 + 1, 1);
+	if (!s->had)
+		return IW_E_NOMEM;
+	for (size_t i = 0; i < n; i++, off += IW_XFER_CHUNK) {
+		size_t bit = (size_t)((off - s->begin) / IW_XFER_CHUNK);
+		struct iw_xdigest d = { .len = (uint8_t)digest_len };
+
+		if (bit >= chunks || s->had[bit / 8] & 1u << bit % 8)
+			continue;
+		s->had[bit / 8] |= (uint8_t)(1u << bit % 8);
+		memcpy(d.octets, digests + i * digest_len, digest_len);
+		if (iw_chunk_list_add(&s->chunks, off, &d) != 0)
+			return IW_E_NOMEM;
+	}
+	return 0;
+}
+
+/* The chunk at off, as the sink has it or not; how far that goes, up to end. */
+static bool is_had(const struct iw_src *s, uint64_t off, uint64_t end, uint64_t *until)
+{
+	size_t bit = (size_t)((off - s->begin) / IW_XFER_CHUNK);
+	bool had = s->had && s->had[bit / 8] & 1u << bit % 8;
+
+	*until = s->had ? off : end;
+	while (*until < end) {
+		bit = (size_t)((*until - s->begin) / IW_XFER_CHUNK);
+		if (((s->had[bit / 8] & 1u << bit % 8) != 0) != had)
+			break;
+		*until = IW_MIN((*until / IW_XFER_CHUNK + 1) * IW_XFER_CHUNK, end);
+	}
+	return had;
+}
+
+/* What differs when anything of it was written, renamed over, or replaced. */
+static void make_ident(const struct stat *st, struct iw_xmeta *m)
+{
+	const uint64_t what[] = { st->st_dev, st->st_ino, (uint64_t)st->st_ctim.tv_sec,
+				  (uint64_t)st->st_ctim.tv_nsec };
+	XXH128_canonical_t c;
+
+	XXH128_canonicalFromHash(&c, XXH3_128bits(what, sizeof(what)));
+	memcpy(m->ident, c.digest, sizeof(c.digest));
+	m->ident_len = sizeof(c.digest);
 }
 
 void iw_src_meta(const struct iw_src *s, struct iw_xmeta *m)
@@ -52,16 +118,44 @@ void iw_src_meta(const struct iw_src *s, struct iw_xmeta *m)
 	}
 	m->kind = IW_XFER_FILE;
 	m->size = (uint64_t)s->at_open.st_size;
-	m->mode = s->at_open.st_mode & 0777;
+	m->mode = s->at_open.st_mode & 07777;
 	m->mtime_s = s->at_open.st_mtim.tv_sec;
 	m->mtime_ns = (uint32_t)s->at_open.st_mtim.tv_nsec;
+	make_ident(&s->at_open, m);
+}
+
+/* The next run of data, in whole chunks; *len 0: none. */
+static int seek_data(struct iw_src *s, uint64_t off, uint64_t *at, uint64_t *len,
+		     struct iw_file_fault *why)
+{
+	uint64_t begin, end;
+	off_t data, hole;
+
+	*len = 0;
+	data = s->seeks_data ? lseek(s->fd, (off_t)off, SEEK_DATA) : (off_t)off;
+	if (data < 0 && errno == ENXIO)
+		return 0; /* nothing but a hole; one that was cut short is found out by iw_src_finish */
+	if (data < 0 && (errno == EINVAL || errno == EOPNOTSUPP)) {
+		s->seeks_data = false;
+		data = (off_t)off;
+	}
+	if (data < 0)
+		return iw_file_errno(why, errno, "look for data");
+	hole = s->seeks_data ? lseek(s->fd, data, SEEK_HOLE) : (off_t)s->end;
+	if (hole < 0)
+		return iw_file_errno(why, errno, "look for holes");
+	begin = IW_MAX((uint64_t)data / IW_XFER_CHUNK * IW_XFER_CHUNK, off);
+	end = ((uint64_t)hole + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK * IW_XFER_CHUNK;
+	end = IW_MIN(end, s->end);
+	*at = begin;
+	*len = begin < end ? end - begin : 0;
+	return 0;
 }
 
 int iw_src_next_data(struct iw_src *s, uint64_t off, uint64_t *at, uint64_t *len, bool *last,
 		     struct iw_file_fault *why)
 {
-	uint64_t size = (uint64_t)s->at_open.st_size, begin, end;
-	off_t data, hole;
+	uint64_t until;
 
 	*last = false;
 	*at = off;
@@ -69,31 +163,22 @@ int iw_src_next_data(struct iw_src *s, uint64_t off, uint64_t *at, uint64_t *len
 		*len = STREAM_RUN;
 		return 0;
 	}
-	*len = 0;
-	*last = true;
-	if (off >= size)
-		return 0;
-	data = s->seeks_data ? lseek(s->fd, (off_t)off, SEEK_DATA) : (off_t)off;
-	if (data < 0 && errno == ENXIO)
-		/* nothing but a hole; one that was cut short is found out by iw_src_finish */
-		return 0;
-	if (data < 0 && (errno == EINVAL || errno == EOPNOTSUPP)) {
-		s->seeks_data = false;
-		data = (off_t)off;
+	for (;;) {
+		*len = 0;
+		*last = true;
+		if (off >= s->end)
+			return 0;
+		if (seek_data(s, off, at, len, why) != 0)
+			return -1;
+		if (*len == 0)
+			return 0;
+		off = *at + *len;
+		if (!is_had(s, *at, off, &until))
+			break;
+		off = until;
 	}
-	if (data < 0)
-		return iw_file_errno(why, errno, "look for data");
-	hole = s->seeks_data ? lseek(s->fd, data, SEEK_HOLE) : (off_t)size;
-	if (hole < 0)
-		return iw_file_errno(why, errno, "look for holes");
-	begin = IW_MAX((uint64_t)data / IW_XFER_CHUNK * IW_XFER_CHUNK, off);
-	end = ((uint64_t)hole + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK * IW_XFER_CHUNK;
-	end = IW_MIN(end, size);
-	if (begin >= end)
-		return 0; /* what follows was written behind the size that it had */
-	*at = begin;
-	*len = end - begin;
-	*last = end == size;
+	*len = until - *at;
+	*last = until == s->end;
 	return 0;
 }
 

@@ -21,6 +21,9 @@ struct iw_src {
 	bool stream;
 	bool seeks_data; /* the file system knows SEEK_DATA */
 	struct stat at_open;
+	uint64_t begin,
+		end;  /* a regular file: what is meant of it, in whole chunks but for its end */
+	uint8_t *had; /* a bit for each chunk behind begin: the sink has it. NULL: none */
 	struct iw_chunk_list chunks;
 	/* stream: */
 	uint64_t pos;  /* octets read so far */
@@ -34,7 +37,18 @@ IW_MUST_CHECK int iw_src_open(struct iw_src *s, int fd, struct iw_file_fault *wh
 void iw_src_open_stream(struct iw_src *s, int fd);
 void iw_src_close(struct iw_src *s);
 
-/* Fills kind, size, mode and time of *m. */
+/* A part of the file is meant, no more. */
+void iw_src_part(struct iw_src *s, uint64_t off, uint64_t len);
+/*
+ * The sink has n chunks from off on (within what is meant, in whole chunks): they are not read again. digests: one behind the other, each of
+ * digest_len octets. IW_E_NOMEM.
+ */
+IW_MUST_CHECK int iw_src_have(struct iw_src *s, uint64_t off, const uint8_t *digests,
+			      size_t digest_len, size_t n);
+/* All is to be read once more, by another connection. */
+void iw_src_again(struct iw_src *s);
+
+/* Fills kind, size, mode, time and ident of *m. */
 void iw_src_meta(const struct iw_src *s, struct iw_xmeta *m);
 
 /*

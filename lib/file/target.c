@@ -7,218 +7,69 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
-#include "file/beneath.h"
 #include "file/out.h"
 #include "os/os.h"
 #include "util/num.h"
 
 #define BLOCK        4096u /* what a hole is made of on common file systems */
-/* Written data go to storage in runs of that many octets while more arrive, so that the fsync at
- * the end is short. */
+/* Written data go to storage in runs of that many octets while more arrive, so that the fsync at the end is short. */
 #define FLUSH_RUN    (32u << 20)
+#define VERIFY_RUN   8 /* chunks read again in one go */
 #define CREATE_TRIES 8
 
-/* --- where files go --- */
+/* --- temporaries --- */
 
-static void place_reset(struct iw_place *p)
+static void name_part(struct iw_part *t, uint64_t number)
 {
-	*p = (struct iw_place){ .base = -1 };
+	snprintf(t->name, sizeof(t->name), ".iw-%016llx.part", (unsigned long long)number);
+	snprintf(t->journal_name, sizeof(t->journal_name), ".iw-%016llx.journal",
+		 (unsigned long long)number);
 }
 
-void iw_place_close(struct iw_place *p)
-{
-	if (p->base >= 0)
-		close(p->base);
-	free(p->as);
-	place_reset(p);
-}
-
-void iw_place_stdout(struct iw_place *p)
-{
-	place_reset(p);
-	p->to_stdout = true;
-}
-
-static bool ends_in_slash(const char *path)
-{
-	size_t len = strlen(path);
-
-	return len > 0 && path[len - 1] == '/';
-}
-
-/* The path is no directory: it can be the name of one file, if not more than a file is needed. */
-static int name_of_one(struct iw_place *p, const char *path, bool many, int errnum,
-		       struct iw_file_fault *why)
-{
-	if (errnum == ENOENT && (many || ends_in_slash(path)))
-		return iw_file_fail(why, IW_XC_NOENT, "the target directory does not exist");
-	if (errnum == ENOTDIR && (many || ends_in_slash(path)))
-		return iw_file_fail(why, IW_XC_TARGET, "the target is no directory");
-	if (errnum != ENOENT && errnum != ENOTDIR)
-		return iw_file_errno(why, errnum, "open the target directory");
-	p->as = strdup(path);
-	if (!p->as)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory");
-	return 0;
-}
-
-int iw_place_beneath(struct iw_place *p, int root, const char *path, bool many,
-		     struct iw_file_fault *why)
-{
-	const char *leaf;
-	int parent;
-
-	place_reset(p);
-	p->base = iw_beneath_open(root, path, O_RDONLY | O_DIRECTORY, 0);
-	if (p->base >= 0)
-		return 0;
-	if (name_of_one(p, path, many, errno, why) != 0)
-		return -1;
-	/* Its directory must be there, and inside; better said now than for the file. */
-	parent = iw_beneath_parent(root, p->as, &leaf);
-	if (parent < 0) {
-		iw_file_errno(why, errno, "open the target's directory");
-		iw_place_close(p);
-		return -1;
-	}
-	close(parent);
-	p->base = fcntl(root, F_DUPFD_CLOEXEC, 3);
-	if (p->base < 0) {
-		iw_file_errno(why, errno, "open the target directory");
-		iw_place_close(p);
-		return -1;
-	}
-	return 0;
-}
-
-int iw_place_local(struct iw_place *p, const char *path, bool many, struct iw_file_fault *why)
-{
-	const char *slash = strrchr(path, '/');
-	char *dir;
-
-	place_reset(p);
-	p->base = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (p->base >= 0)
-		return 0;
-	if (name_of_one(p, slash ? slash + 1 : path, many || ends_in_slash(path), errno, why) != 0)
-		return -1;
-	dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	p->base = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	free(dir);
-	if (p->base < 0) {
-		iw_file_errno(why, errno, "open the target's directory");
-		iw_place_close(p);
-		return -1;
-	}
-	return 0;
-}
-
-/* --- creating --- */
-
-/* The name from the place's base into buf. */
-static int full_name(char *buf, size_t cap, const struct iw_place *p, const struct iw_xmeta *m,
-		     struct iw_file_fault *why)
-{
-	bool renamed = p->as && m->top;
-
-	if (m->name_len >= cap)
-		return iw_file_fail(why, IW_XC_NAME, "the name is too long");
-	if (renamed && strlen(p->as) >= cap)
-		return iw_file_fail(why, IW_XC_NAME, "the target's name is too long");
-	if (renamed) {
-		memcpy(buf, p->as, strlen(p->as) + 1);
-	} else {
-		memcpy(buf, m->name, m->name_len);
-		buf[m->name_len] = '\0';
-	}
-	return 0;
-}
-
-/* A directory that did not exist becomes the base: what arrives keeps its names below it. */
-static int make_base(struct iw_place *p, struct iw_file_fault *why)
-{
-	const char *leaf;
-	int parent = iw_beneath_parent(p->base, p->as, &leaf), base;
-
-	if (parent < 0)
-		return iw_file_errno(why, errno, "open the target's directory");
-	if (mkdirat(parent, leaf, 0777) < 0 && errno != EEXIST) {
-		iw_file_errno(why, errno, "make the target directory");
-		close(parent);
-		return -1;
-	}
-	base = iw_beneath_open(parent, leaf, O_RDONLY | O_DIRECTORY, 0);
-	if (base < 0)
-		iw_file_errno(why, errno, "open the target directory");
-	close(parent);
-	if (base < 0)
-		return -1;
-	iw_place_close(p);
-	p->base = base;
-	return 0;
-}
-
-static enum iw_created make_dir(struct iw_place *p, const struct iw_xmeta *m,
-				struct iw_file_fault *why)
-{
-	char name[PATH_MAX];
-	const char *leaf;
-	struct stat st;
-	int parent, err = 0;
-	bool force = p->force;
-
-	if (p->as && m->top && make_base(p, why) != 0)
-		return IW_CREATE_FAILED;
-	p->force = force;
-	if (full_name(name, sizeof(name), p, m, why) != 0)
-		return IW_CREATE_FAILED;
-	parent = iw_beneath_parent(p->base, name, &leaf);
-	if (parent < 0) {
-		iw_file_errno(why, errno, "open its directory");
-		return IW_CREATE_FAILED;
-	}
-	/* Our own rights are kept whatever mode it has: files are to go into it. */
-	if (mkdirat(parent, leaf, (m->mode & 0777) | 0700) < 0) {
-		err = errno;
-		/* A link to a directory is no directory here: it may lead anywhere. */
-		if (err == EEXIST && fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    S_ISDIR(st.st_mode))
-			err = 0;
-	}
-	close(parent);
-	if (err == 0)
-		return IW_MADE;
-	iw_file_errno(why, err, "make the directory");
-	return IW_CREATE_FAILED;
-}
-
-/* What stands in the way, or is the same already. 0: go on. */
-static int look_at_old(const struct iw_target *t, const struct iw_place *p,
-		       const struct iw_xmeta *m, struct iw_file_fault *why)
+/* Nobody else's, and nothing but a file. */
+static bool is_ours(int fd)
 {
 	struct stat st;
 
-	if (fstatat(t->parent, t->leaf, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-		if (errno == ENOENT)
-			return 0;
-		return iw_file_errno(why, errno, "look at the old file");
-	}
-	if (S_ISDIR(st.st_mode))
-		return iw_file_fail(why, IW_XC_TARGET, "the target is a directory");
-	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-		return iw_file_fail(why, IW_XC_TARGET, "the target is no regular file");
-	if (!p->force && S_ISREG(st.st_mode) && m->kind == IW_XFER_FILE &&
-	    (uint64_t)st.st_size == m->size && st.st_mtim.tv_sec == m->mtime_s &&
-	    (uint32_t)st.st_mtim.tv_nsec == m->mtime_ns)
-		return iw_file_fail(why, IW_XC_SAME, "");
-	return 0;
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+	       flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-static int open_part(struct iw_target *t, struct iw_file_fault *why)
+/* The temporary that every transfer of this name finds again, unless another one is working with it at this moment. */
+static bool open_again(struct iw_part *t, const struct iw_xmeta *m, enum iw_xfer_digest digest)
+{
+	struct stat st;
+
+	name_part(t, XXH3_64bits(t->leaf, strlen(t->leaf)));
+	t->fd = openat(t->parent, t->name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+		       0600);
+	if (t->fd < 0)
+		return false;
+	if (!is_ours(t->fd) || fstat(t->fd, &st) < 0) {
+		close(t->fd);
+		t->fd = -1;
+		return false;
+	}
+	(void)iw_journal_open(&t->journal, t->parent, t->journal_name, m, digest, &t->chunks);
+	t->high = (uint64_t)st.st_size;
+	if (t->chunks.n > 0 && t->high <= m->size)
+		return true;
+	/* What is there is of another file, or of nobody knows what. */
+	iw_chunk_list_free(&t->chunks);
+	t->high = 0;
+	if (ftruncate(t->fd, 0) == 0)
+		return true;
+	close(t->fd);
+	t->fd = -1;
+	return false;
+}
+
+static int open_part(struct iw_part *t, struct iw_file_fault *why)
 {
 	for (int i = 0; i < CREATE_TRIES; i++) {
 		uint64_t number;
@@ -226,68 +77,150 @@ static int open_part(struct iw_target *t, struct iw_file_fault *why)
 		if (iw_os_random(&number, sizeof(number)) != 0)
 			return iw_file_fail(why, IW_XC_IO,
 					    "no random number for the temporary file");
-		snprintf(t->part, sizeof(t->part), ".iw-%016llx.part", (unsigned long long)number);
-		t->fd = openat(t->parent, t->part,
-			       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (t->fd >= 0)
+		name_part(t, number);
+		t->fd = openat(t->parent, t->name,
+			       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (t->fd >= 0 && flock(t->fd, LOCK_EX | LOCK_NB) == 0)
 			return 0;
-		if (errno != EEXIST)
+		if (t->fd >= 0 || errno != EEXIST)
 			break;
 	}
 	return iw_file_errno(why, errno, "create the temporary file");
 }
 
-static void target_close(struct iw_target *t)
+static void remove_part(struct iw_part *t)
 {
+	/* Nobody is left to be told when it does not work. */
+	(void)unlinkat(t->parent, t->name, 0);
+	(void)unlinkat(t->parent, t->journal_name, 0);
+}
+
+static void part_put(struct iw_part *t)
+{
+	bool keep = !t->useless && t->journal.fd >= 0 && t->chunks.n > 0;
+
+	if (--t->refs > 0)
+		return;
+	iw_list_del(&t->link);
+	if (!t->named && !keep && t->name[0])
+		remove_part(t);
+	iw_journal_close(&t->journal);
 	if (t->fd >= 0)
 		close(t->fd);
 	if (t->parent >= 0)
 		close(t->parent);
-	t->fd = t->parent = -1;
+	iw_chunk_list_free(&t->chunks);
+	free(t->done);
+	free(t);
+}
+
+static struct iw_part *find_part(struct iw_place *p, uint32_t share)
+{
+	for (struct iw_list *l = p->parts.next; share && l != &p->parts; l = l->next) {
+		struct iw_part *t = iw_container_of(l, struct iw_part, link);
+
+		if (t->share == share && !t->useless && !t->named)
+			return t;
+	}
+	return NULL;
+}
+
+static struct iw_part *new_part(struct iw_place *p, const char *name, const struct iw_xmeta *m,
+				enum iw_xfer_digest digest, struct iw_file_fault *why)
+{
+	struct iw_part *t;
+	const char *leaf;
+	int parent = iw_place_parent(p, name, &leaf, why);
+	bool there, again = m->kind == IW_XFER_FILE && m->size > IW_XFER_CHUNK;
+
+	if (parent < 0)
+		return NULL;
+	if (iw_place_look(p, parent, leaf, m, &there, why) != 0)
+		return NULL;
+	t = calloc(1, sizeof(*t));
+	if (!t) {
+		iw_file_fail(why, IW_XC_LIMIT, "no memory for a file");
+		return NULL;
+	}
+	iw_list_init(&t->link);
+	t->refs = 1;
+	t->share = m->share;
+	t->fd = t->journal.fd = -1;
+	snprintf(t->leaf, sizeof(t->leaf), "%s", leaf);
+	t->parent = fcntl(parent, F_DUPFD_CLOEXEC, 3);
+	if (t->parent < 0)
+		iw_file_errno(why, errno, "keep its directory");
+	if (t->parent < 0 || (!(again && open_again(t, m, digest)) && open_part(t, why) != 0)) {
+		t->name[0] = '\0';
+		part_put(t);
+		return NULL;
+	}
+	if (m->share)
+		iw_list_add_tail(&p->parts, &t->link);
+	return t;
+}
+
+/* Those chunks of the temporary that belong to what t is about. */
+static int take_chunks(struct iw_target *t, struct iw_file_fault *why)
+{
+	const struct iw_xmeta *m = t->meta;
+	uint64_t begin = m->share ? m->part_off : 0,
+		 end = begin + (m->share ? m->part_len : m->size);
+	uint64_t off, last = UINT64_MAX;
+	struct iw_xdigest d;
+
+	iw_chunk_list_sort(&t->part->chunks);
+	for (size_t i = 0; i < t->part->chunks.n; i++, last = off) {
+		iw_chunk_list_row(&t->part->chunks, i, &off, &d);
+		if (off >= begin && off < end && off != last &&
+		    iw_chunk_list_add(&t->chunks, off, &d) != 0)
+			return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
+	}
+	t->had = t->chunks.n;
+	return 0;
+}
+
+static void target_close(struct iw_target *t)
+{
+	if (t->part)
+		part_put(t->part);
+	t->part = NULL;
 	iw_chunk_list_free(&t->chunks);
 }
 
 enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p, const struct iw_xmeta *m,
-				 struct iw_file_fault *why)
+				 enum iw_xfer_digest digest, struct iw_file_fault *why)
 {
 	char name[PATH_MAX];
-	const char *leaf;
 
-	*t = (struct iw_target){
-		.parent = -1, .fd = -1, .mode = m->mode, .has_time = m->kind == IW_XFER_FILE
-	};
-	t->mtime_s = m->mtime_s;
-	t->mtime_ns = m->mtime_ns;
-	if (p->to_stdout || (p->as && m->top && m->kind != IW_XFER_DIR)) {
-		if (p->used_up) {
-			iw_file_fail(why, IW_XC_TARGET, "the target takes one file alone");
-			return IW_CREATE_FAILED;
-		}
-		if (p->to_stdout && m->kind == IW_XFER_DIR) {
-			iw_file_fail(why, IW_XC_TARGET, "standard output takes no directory");
-			return IW_CREATE_FAILED;
-		}
-		p->used_up = true;
+	*t = (struct iw_target){ .place = p, .meta = m, .to_stdout = p->to_stdout };
+	if (t->to_stdout) {
+		if (p->used_up || !iw_xfer_has_data(m->kind) || m->kind == IW_XFER_PACK || m->share)
+			iw_file_fail(why, IW_XC_TARGET,
+				     p->used_up ? "the target takes one file alone"
+						: "standard output takes files and streams alone");
+		else
+			p->used_up = true;
+		return p->used_up ? IW_CREATED : IW_CREATE_FAILED;
 	}
-	t->to_stdout = p->to_stdout;
-	if (t->to_stdout)
-		return IW_CREATED;
-	if (m->kind == IW_XFER_DIR)
-		return make_dir(p, m, why);
 	if (m->kind == IW_XFER_STREAM && !p->as) {
 		iw_file_fail(why, IW_XC_TARGET,
 			     "the target is a directory: a stream needs the name of a file");
 		return IW_CREATE_FAILED;
 	}
-	if (full_name(name, sizeof(name), p, m, why) != 0)
-		return IW_CREATE_FAILED;
-	t->parent = iw_beneath_parent(p->base, name, &leaf);
-	if (t->parent < 0) {
-		iw_file_errno(why, errno, "open its directory");
-		return IW_CREATE_FAILED;
+	t->part = find_part(p, m->share);
+	if (t->part) {
+		t->part->refs++;
+	} else {
+		if (iw_place_admit(p, m, name, sizeof(name), why) != 0)
+			return IW_CREATE_FAILED;
+		if (!iw_xfer_has_data(m->kind))
+			return iw_place_make(p, name, m, why) == 0 ? IW_MADE : IW_CREATE_FAILED;
+		t->part = new_part(p, name, m, digest, why);
+		if (!t->part)
+			return IW_CREATE_FAILED;
 	}
-	snprintf(t->leaf, sizeof(t->leaf), "%s", leaf);
-	if (look_at_old(t, p, m, why) != 0 || open_part(t, why) != 0) {
+	if (take_chunks(t, why) != 0) {
 		target_close(t);
 		return IW_CREATE_FAILED;
 	}
@@ -296,11 +229,11 @@ enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p, const 
 
 /* --- storing --- */
 
-static int write_at(struct iw_target *t, const uint8_t *p, size_t len, uint64_t off,
+static int write_at(int fd, const uint8_t *p, size_t len, uint64_t off, uint64_t *high,
 		    struct iw_file_fault *why)
 {
 	while (len > 0) {
-		ssize_t n = pwrite(t->fd, p, len, (off_t)off);
+		ssize_t n = pwrite(fd, p, len, (off_t)off);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -311,7 +244,7 @@ static int write_at(struct iw_target *t, const uint8_t *p, size_t len, uint64_t 
 		p += n;
 		len -= (size_t)n;
 		off += (uint64_t)n;
-		t->high = IW_MAX(t->high, off);
+		*high = IW_MAX(*high, off);
 	}
 	return 0;
 }
@@ -331,15 +264,15 @@ static size_t run_of(const uint8_t *p, size_t len, bool zero)
 	return at;
 }
 
-static int write_holes(struct iw_target *t, const uint8_t *p, size_t len, uint64_t off,
-		       struct iw_file_fault *why)
+int iw_write_holes(int fd, const uint8_t *p, size_t len, uint64_t off, uint64_t *high,
+		   struct iw_file_fault *why)
 {
 	while (len > 0) {
 		size_t n = run_of(p, len, true);
 
 		if (n == 0) {
 			n = run_of(p, len, false);
-			if (write_at(t, p, n, off, why) != 0)
+			if (write_at(fd, p, n, off, high, why) != 0)
 				return -1;
 		}
 		p += n;
@@ -353,7 +286,7 @@ static int write_holes(struct iw_target *t, const uint8_t *p, size_t len, uint64
  * Storage begins with what is there, and at most two runs wait for it: the fsync at the end is short then, and a long file does not
  * push everything else out of memory. File systems without storage behind them do nothing here.
  */
-static void flush_behind(struct iw_target *t)
+static void flush_behind(struct iw_part *t)
 {
 	if (t->high - t->flushing < FLUSH_RUN)
 		return;
@@ -425,6 +358,29 @@ static int store_stdout(struct iw_target *t, uint64_t off, const struct iovec *i
 	return 0;
 }
 
+static int write_chunk(struct iw_target *t, uint64_t off, const struct iovec *iov, size_t n,
+		       const struct iw_xdigest *digest, struct iw_file_fault *why)
+{
+	const struct iw_limits *l = t->place->limits;
+	struct iw_part *part = t->part;
+	uint64_t at = off;
+
+	for (size_t i = 0; i < n; at += iov[i].iov_len, i++)
+		if (iw_write_holes(part->fd, iov[i].iov_base, iov[i].iov_len, at, &part->high,
+				   why) != 0)
+			return -1;
+	/* A stream says nothing of its size before it is there. */
+	if (t->meta->kind == IW_XFER_STREAM && l) {
+		t->place->octets += at - off;
+		if ((l->size && at > l->size) || (l->quota && t->place->octets > l->quota))
+			return iw_file_fail(why, IW_XC_LIMIT, "more octets than are taken here");
+	}
+	if (part->journal.fd >= 0 && iw_chunk_list_add(&part->chunks, off, digest) == 0)
+		iw_journal_note(&part->journal, off, digest);
+	flush_behind(part);
+	return 0;
+}
+
 int iw_target_store(struct iw_target *t, struct iw_hasher *h, uint64_t off, const struct iovec *iov,
 		    size_t n, const struct iw_xdigest *digest, struct iw_file_fault *why)
 {
@@ -438,36 +394,10 @@ int iw_target_store(struct iw_target *t, struct iw_hasher *h, uint64_t off, cons
 		t->checked = r == 1;
 		return r;
 	}
-	for (size_t i = 0; i < n; off += iov[i].iov_len, i++)
-		if (write_holes(t, iov[i].iov_base, iov[i].iov_len, off, why) != 0)
-			return -1;
-	flush_behind(t);
-	return 0;
+	return write_chunk(t, off, iov, n, digest, why);
 }
 
 /* --- the end --- */
-
-static int give_name(struct iw_target *t, struct iw_file_fault *why)
-{
-	const struct timespec times[2] = { { .tv_nsec = UTIME_NOW },
-					   { .tv_sec = (time_t)t->mtime_s,
-					     .tv_nsec = (long)t->mtime_ns } };
-
-	if (fchmod(t->fd, t->mode) < 0)
-		return iw_file_errno(why, errno, "set its mode");
-	if (t->has_time && futimens(t->fd, times) < 0)
-		return iw_file_errno(why, errno, "set its time");
-	if (fsync(t->fd) < 0)
-		return iw_file_errno(why, errno, "put it on storage");
-	if (renameat(t->parent, t->part, t->parent, t->leaf) < 0)
-		return iw_file_errno(why, errno, "give it its name");
-	t->part[0] = '\0';
-	/* From here on it is there; what fails now is the promise that it stays after a power
-	 * cut. */
-	if (fsync(t->parent) < 0 && errno != EINVAL && errno != EROFS)
-		return iw_file_errno(why, errno, "put its directory on storage");
-	return 0;
-}
 
 static uint32_t mode_of_new_file(void)
 {
@@ -477,36 +407,152 @@ static uint32_t mode_of_new_file(void)
 	return 0666 & ~(uint32_t)mask;
 }
 
+static int give_name(struct iw_target *t, struct iw_file_fault *why)
+{
+	struct iw_part *part = t->part;
+	struct iw_xmeta m = *t->meta;
+
+	/* A stream has no mode of its own: it gets what a new file would. */
+	if (m.kind == IW_XFER_STREAM)
+		m.mode = mode_of_new_file();
+	if (iw_place_dress(t->place, part->fd, &m, why) != 0)
+		return -1;
+	if (fsync(part->fd) < 0)
+		return iw_file_errno(why, errno, "put it on storage");
+	if (renameat(part->parent, part->name, part->parent, part->leaf) < 0)
+		return iw_file_errno(why, errno, "give it its name");
+	part->named = true;
+	if (part->journal.fd >= 0)
+		(void)unlinkat(part->parent, part->journal_name,
+			       0); /* it says nothing that is not so */
+	/* From here on it is there; what fails now is the promise that it stays after a power cut. */
+	if (fsync(part->parent) < 0 && errno != EINVAL && errno != EROFS)
+		return iw_file_errno(why, errno, "put its directory on storage");
+	return 0;
+}
+
+/* One chunk, as storage gives it back. */
+static int verify_chunk(struct iw_target *t, struct iw_hasher *h, uint64_t off, uint8_t *buf,
+			const struct iw_xdigest *want, uint64_t size, struct iw_file_fault *why)
+{
+	size_t len = (size_t)IW_MIN((uint64_t)IW_XFER_CHUNK, size - off), have = 0;
+	struct iovec iov = { .iov_base = buf, .iov_len = len };
+	struct iw_xdigest own;
+
+	while (have < len) {
+		ssize_t n = pread(t->part->fd, buf + have, len - have, (off_t)(off + have));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return iw_file_errno(why, n < 0 ? errno : EIO, "read it again");
+		have += (size_t)n;
+	}
+	if (iw_hasher_chunk(h, &iov, 1, &own) != 0)
+		return iw_file_fail(why, IW_XC_IO, "no digest could be made");
+	if (!iw_xdigest_equal(&own, want))
+		return iw_file_fail(why, IW_XC_DIGEST,
+				    "storage does not give back what was written");
+	return 0;
+}
+
+/* Some chunks. 1: there are more. The cache is asked to forget them first, so that storage has to answer. */
+static int verify(struct iw_target *t, struct iw_hasher *h, uint64_t size,
+		  struct iw_file_fault *why)
+{
+	uint8_t *buf = malloc(IW_XFER_CHUNK);
+	struct iw_xdigest d;
+	uint64_t off;
+	int r = 0;
+
+	if (!buf)
+		return iw_file_fail(why, IW_XC_LIMIT, "no memory to verify it");
+	if (t->verify_at == 0) {
+		if (fsync(t->part->fd) < 0)
+			r = iw_file_errno(why, errno, "put it on storage");
+		(void)posix_fadvise(t->part->fd, 0, 0, POSIX_FADV_DONTNEED);
+	}
+	for (int i = 0; i < VERIFY_RUN && r == 0 && t->verify_at < t->chunks.n; i++) {
+		iw_chunk_list_row(&t->chunks, t->verify_at++, &off, &d);
+		r = verify_chunk(t, h, off, buf, &d, size, why);
+	}
+	free(buf);
+	return r == 0 && t->verify_at < t->chunks.n ? 1 : r;
+}
+
+/* The part that t is about is whole. Are all? */
+static int part_done(struct iw_target *t, uint64_t size, bool *all, struct iw_file_fault *why)
+{
+	struct iw_part *part = t->part;
+	uint64_t *done;
+
+	*all = true;
+	if (!t->meta->share)
+		return 0;
+	*all = part->done_octets + t->meta->part_len == size;
+	for (size_t i = 0; i < part->ndone; i++)
+		if (part->done[i] == t->meta->part_off) {
+			*all = false; /* it came twice: its connection was lost */
+			return 0;
+		}
+	if (*all)
+		return 0;
+	done = reallocarray(part->done, part->ndone + 1, sizeof(*done));
+	if (!done)
+		return iw_file_fail(why, IW_XC_LIMIT, "no memory for a part");
+	part->done = done;
+	part->done[part->ndone++] = t->meta->part_off;
+	part->done_octets += t->meta->part_len;
+	return 0;
+}
+
 int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 		     const struct iw_xdigest *digest, struct iw_file_fault *why)
 {
 	struct iw_xdigest own;
+	bool all;
 	int r;
 
-	if (iw_chunk_list_digest(&t->chunks, h, size, &own) != 0)
-		return iw_file_fail(why, IW_XC_IO, "no digest could be made");
-	if (!iw_xdigest_equal(&own, digest))
-		return iw_file_fail(why, IW_XC_DIGEST, "its digest differs from the source's");
+	if (t->verify_at == 0) {
+		if (iw_chunk_list_digest(&t->chunks, h, size, &own) != 0)
+			return iw_file_fail(why, IW_XC_IO, "no digest could be made");
+		if (!iw_xdigest_equal(&own, digest))
+			return iw_file_fail(why, IW_XC_DIGEST,
+					    "its digest differs from the source's");
+	}
 	if (t->to_stdout) {
 		r = fill_stdout(t, size, why);
 		if (r == 0)
 			target_close(t);
 		return r;
 	}
-	if (t->high < size && ftruncate(t->fd, (off_t)size) < 0)
-		return iw_file_errno(why, errno, "make it as long as it is");
-	/* A stream has no mode of its own: it gets what a new file would. */
-	if (!t->has_time)
-		t->mode = mode_of_new_file();
-	if (give_name(t, why) != 0)
+	if (t->place->opts & IW_XOPT_VERIFY) {
+		r = verify(t, h, size, why);
+		if (r != 0)
+			return r;
+	}
+	if (part_done(t, size, &all, why) != 0)
 		return -1;
+	if (all) {
+		if (t->part->high != size && ftruncate(t->part->fd, (off_t)size) < 0)
+			return iw_file_errno(why, errno, "make it as long as it is");
+		if (give_name(t, why) != 0)
+			return -1;
+	}
 	target_close(t);
 	return 0;
 }
 
-void iw_target_abandon(struct iw_target *t)
+/* Going on from here would meet the same obstacle, or octets that are not to be trusted. */
+static bool mends(uint32_t code)
 {
-	if (!t->to_stdout && t->part[0] && t->parent >= 0)
-		(void)unlinkat(t->parent, t->part, 0); /* nobody is left to be told */
+	return code == IW_XC_CANCELED || code == IW_XC_SPACE || code == IW_XC_IO ||
+	       code == IW_XC_TIMEOUT || code == IW_XC_PERM;
+}
+
+void iw_target_abandon(struct iw_target *t, uint32_t code)
+{
+	if (t->part && !mends(code))
+		t->part->useless = true;
 	target_close(t);
 }

@@ -15,6 +15,8 @@
 #include <iwarp/verbs.h>
 
 #include "cli/cli.h"
+#include "file/filter.h"
+#include "file/place.h"
 #include "xfer/hello.h"
 
 struct iw_transfer_cfg {
@@ -22,7 +24,12 @@ struct iw_transfer_cfg {
 	enum iw_xfer_role role;
 	bool listen;
 	bool once; /* listen: one transfer, then the end */
-	bool force;
+	uint32_t
+		opts; /* set of enum iw_xopt; a listener: those that it lets others choose, of owners, attributes and removal */
+	unsigned jobs; /* connections */
+	uint64_t rate; /* bits a second at most; 0: no limit */
+	struct iw_filter filter;
+	struct iw_limits limits;
 	struct iw_conn_param conn; /* but for the Private Data */
 	enum iw_xfer_mode mode;    /* the initiator's choice, as is digest */
 	enum iw_xfer_digest digest;

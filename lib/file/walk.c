@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "file/beneath.h"
+#include "file/place.h"
 #include "util/num.h"
 
 struct operand {
@@ -44,6 +45,8 @@ void iw_walk_fini(struct iw_walk *w)
 		free(o);
 	while (w->depth > 0)
 		closedir(w->stack[--w->depth].dir);
+	iw_dir_put(w->top);
+	w->top = NULL;
 }
 
 int iw_walk_add(struct iw_walk *w, const char *path, size_t len)
@@ -64,26 +67,19 @@ static void failed(struct iw_entry *e, int errnum, const char *step)
 	iw_file_errno(&e->why, errnum, step);
 }
 
-/* e->fd is open: what is it? A descriptor that is of no use is closed. */
+/* e->st says what it is. */
 static void look(struct iw_entry *e)
 {
-	struct stat st;
-
-	if (fstat(e->fd, &st) < 0) {
-		failed(e, errno, "look at it");
-	} else if (S_ISREG(st.st_mode)) {
+	if (S_ISREG(e->st.st_mode)) {
 		e->what = IW_WALKED_FILE;
-		return;
-	} else if (S_ISDIR(st.st_mode)) {
+	} else if (S_ISDIR(e->st.st_mode)) {
 		e->what = IW_WALKED_DIR;
-		e->mode = st.st_mode & 0777;
-		return;
+	} else if (S_ISLNK(e->st.st_mode)) {
+		e->what = IW_WALKED_LINK;
 	} else {
 		e->what = IW_WALKED_FAILED;
-		iw_file_fail(&e->why, IW_XC_KIND, "it is no regular file and no directory");
+		iw_file_fail(&e->why, IW_XC_KIND, "it is no file, no directory and no link");
 	}
-	close(e->fd);
-	e->fd = -1;
 }
 
 /* The directory e->fd, which is given, is what comes next. */
@@ -93,23 +89,52 @@ static void descend(struct iw_walk *w, struct iw_entry *e, size_t name_len)
 
 	if (dir) {
 		w->stack[w->depth++] = (struct iw_walk_dir){ .dir = dir, .name_len = name_len };
-	} else {
-		int errnum = w->depth < IW_WALK_DEPTH ? errno : ELOOP;
-
-		close(e->fd);
-		if (errnum == ELOOP) {
-			e->what = IW_WALKED_FAILED;
-			iw_file_fail(&e->why, IW_XC_LIMIT, "it lies too deep");
-		} else {
-			failed(e, errnum, "read the directory");
-		}
+		return;
 	}
+	if (w->depth < IW_WALK_DEPTH) {
+		failed(e, errno, "read the directory");
+	} else {
+		e->what = IW_WALKED_FAILED;
+		iw_file_fail(&e->why, IW_XC_LIMIT, "it lies too deep");
+	}
+	close(e->fd);
 	e->fd = -1;
 }
 
 /* No link is followed below a directory, and opening a pipe or a device must neither wait nor do
  * anything. */
 #define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+
+int iw_walk_open(const struct iw_entry *e, struct iw_file_fault *why)
+{
+	int fd = e->fd >= 0 ? e->fd : openat(e->dir, e->leaf, OPEN_FLAGS | O_NOFOLLOW);
+
+	return fd >= 0 ? fd : iw_file_errno(why, errno, "open it");
+}
+
+static void read_link(struct iw_walk *w, struct iw_entry *e)
+{
+	ssize_t n = readlinkat(e->dir, e->leaf, w->target, sizeof(w->target));
+
+	if (n < 0) {
+		failed(e, errno, "read the link");
+	} else if ((size_t)n == sizeof(w->target)) {
+		e->what = IW_WALKED_FAILED;
+		iw_file_fail(&e->why, IW_XC_NAME, "what the link says is too long");
+	} else {
+		w->target[n] = '\0';
+		e->target = w->target;
+	}
+}
+
+static void enter(struct iw_walk *w, struct iw_entry *e)
+{
+	e->fd = openat(e->dir, e->leaf, OPEN_FLAGS | O_NOFOLLOW | O_DIRECTORY);
+	if (e->fd < 0)
+		failed(e, errno, "open it");
+	else
+		descend(w, e, e->name_len);
+}
 
 /* The next entry of the innermost directory; false: it has ended. */
 static bool next_below(struct iw_walk *w, struct iw_entry *e)
@@ -132,7 +157,8 @@ static bool next_below(struct iw_walk *w, struct iw_entry *e)
 		}
 		if (!de)
 			return false;
-	} while (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0);
+	} while (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0 ||
+		 iw_is_temp(de->d_name));
 	len = strlen(de->d_name);
 	if (at + 1 + len > IW_XFER_NAME_MAX) {
 		e->name_len = at;
@@ -144,16 +170,22 @@ static bool next_below(struct iw_walk *w, struct iw_entry *e)
 		w->name[at++] = '/';
 	memcpy(w->name + at, de->d_name, len + 1);
 	e->name_len = at + len;
-	e->fd = openat(dirfd(d->dir), de->d_name, OPEN_FLAGS | O_NOFOLLOW);
-	if (e->fd < 0 && errno == ELOOP) {
+	e->dir = dirfd(d->dir);
+	e->leaf = w->name + at;
+	e->root = w->top;
+	e->path = w->name + w->top_len + (w->top_len > 0);
+	if (fstatat(e->dir, e->leaf, &e->st, AT_SYMLINK_NOFOLLOW) < 0) {
+		failed(e, errno, "look at it");
+		return true;
+	}
+	look(e);
+	if (w->filter && iw_filter_excludes(w->filter, w->name, e->what == IW_WALKED_DIR)) {
 		e->what = IW_WALKED_FAILED;
-		iw_file_fail(&e->why, IW_XC_KIND, "symbolic links are not sent");
-	} else if (e->fd < 0) {
-		failed(e, errno, "open it");
-	} else {
-		look(e);
-		if (e->what == IW_WALKED_DIR)
-			descend(w, e, e->name_len);
+		iw_file_fail(&e->why, IW_XC_EXCLUDED, "");
+	} else if (e->what == IW_WALKED_LINK) {
+		read_link(w, e);
+	} else if (e->what == IW_WALKED_DIR) {
+		enter(w, e);
 	}
 	return true;
 }
@@ -188,6 +220,23 @@ static void operand_name(struct iw_walk *w, const char *path, struct iw_entry *e
 	free(real);
 }
 
+/* The operand e->fd, which is given, and all that is below it. */
+static void begin_tree(struct iw_walk *w, struct iw_entry *e)
+{
+	iw_dir_put(w->top);
+	w->top = malloc(sizeof(*w->top));
+	if (w->top)
+		*w->top = (struct iw_dir_ref){ .fd = fcntl(e->fd, F_DUPFD_CLOEXEC, 3), .refs = 1 };
+	w->top_len = e->name_len;
+	if (w->top && w->top->fd >= 0) {
+		descend(w, e, e->name_len);
+		return;
+	}
+	failed(e, w->top ? errno : ENOMEM, "keep the directory");
+	close(e->fd);
+	e->fd = -1;
+}
+
 static void open_operand(struct iw_walk *w, const char *path, struct iw_entry *e)
 {
 	e->top = true;
@@ -199,6 +248,7 @@ static void open_operand(struct iw_walk *w, const char *path, struct iw_entry *e
 		return;
 	}
 	operand_name(w, path, e);
+	e->dir = AT_FDCWD;
 	if (w->local)
 		e->fd = open(path, OPEN_FLAGS);
 	else
@@ -207,16 +257,23 @@ static void open_operand(struct iw_walk *w, const char *path, struct iw_entry *e
 		failed(e, errno, "open it");
 		return;
 	}
-	look(e);
+	if (fstat(e->fd, &e->st) < 0)
+		failed(e, errno, "look at it");
+	else
+		look(e);
 	if (e->what == IW_WALKED_DIR)
-		descend(w, e, e->name_len);
+		begin_tree(w, e);
+	if (e->what != IW_WALKED_FILE && e->what != IW_WALKED_DIR) {
+		close(e->fd);
+		e->fd = -1;
+	}
 }
 
 void iw_walk_next(struct iw_walk *w, struct iw_entry *e)
 {
 	struct operand *o;
 
-	*e = (struct iw_entry){ .fd = -1, .name = w->name };
+	*e = (struct iw_entry){ .fd = -1, .dir = -1, .name = w->name };
 	while (w->depth > 0) {
 		if (next_below(w, e))
 			return;

@@ -13,49 +13,61 @@
 #include <iwarp/err.h>
 
 #include "file/fault.h"
+#include "file/filter.h"
+#include "file/pack.h"
 #include "util/list.h"
 #include "xfer/xfer.h"
 
-#define IW_WALK_DEPTH 64 /* directories below one another: each is an open descriptor */
+#define IW_WALK_DEPTH 1024 /* directories below one another: each is an open descriptor */
 
 struct iw_walk {
 	int root; /* operands are beneath this directory; AT_FDCWD with local: anywhere */
 	bool local;
+	const struct iw_filter *filter; /* borrowed for life; NULL: none */
 	struct iw_list operands;
+	struct iw_dir_ref *top; /* the operand that is being walked */
+	size_t top_len;         /* octets of its name in name[] */
 	unsigned depth;
 	struct iw_walk_dir {
 		void *dir;       /* DIR * */
 		size_t name_len; /* of the directory's own name in name[] */
 	} stack[IW_WALK_DEPTH];
 	char name[IW_XFER_NAME_MAX + 1];
+	char target[IW_XFER_NAME_MAX + 1];
 };
 
 enum iw_walked {
-	IW_WALKED_FILE, /* fd is open for reading, and the caller's */
-	IW_WALKED_DIR,
+	IW_WALKED_FILE,
+	IW_WALKED_DIR,    /* fd is open, and the walk's, until the next call */
 	IW_WALKED_STREAM, /* standard input */
-	IW_WALKED_FAILED, /* it cannot be sent: why */
+	IW_WALKED_LINK,
+	IW_WALKED_FAILED, /* it cannot be sent: why, which may be that it is excluded */
 	IW_WALKED_END,    /* no operands are left; there may be more to come */
 };
 
 struct iw_entry {
 	enum iw_walked what;
-	/* owned by the walk until the next call; may be no name that travels: see
-	 * iw_xfer_name_fault */
+	/* owned by the walk until the next call; may be no name that travels: see iw_xfer_name_fault */
 	const char *name;
 	size_t name_len;
 	bool top; /* the user named it */
-	int fd;
-	uint32_t mode; /* DIR */
+	int fd;   /* FILE that is top: open for reading, and the caller's; others: iw_walk_open */
+	int dir;  /* FILE: where leaf is, the walk's until the next call */
+	const char *leaf;
+	struct iw_dir_ref *root; /* FILE below a directory: where path leads from; borrowed */
+	const char *path;
+	const char *target; /* LINK */
+	struct stat st;     /* FILE, DIR, LINK */
 	struct iw_file_fault why;
 };
 
-/* root: borrowed for life, operands are opened beneath it; AT_FDCWD: they are the local user's
- * own and may lie anywhere. */
+/* root: borrowed for life, operands are opened beneath it; AT_FDCWD: they are the local user's own and may lie anywhere. */
 void iw_walk_init(struct iw_walk *w, int root);
 void iw_walk_fini(struct iw_walk *w);
 /* path is copied. IW_E_NOMEM. */
 IW_MUST_CHECK int iw_walk_add(struct iw_walk *w, const char *path, size_t len);
 void iw_walk_next(struct iw_walk *w, struct iw_entry *e);
+/* The FILE that was found last: a descriptor of the caller's, or -1 with *why. */
+IW_MUST_CHECK int iw_walk_open(const struct iw_entry *e, struct iw_file_fault *why);
 
 #endif

@@ -81,7 +81,7 @@ IW_MUST_CHECK int iw_cbor_skip(struct iw_cbor_in *in, const uint8_t **p, size_t 
  * A map with small unsigned keys, taken apart once, in whatever order its keys come. Keys that are not below IW_CBOR_KEYS, or are
  * no unsigned integers, are well-formed strangers: skipped, so that the protocol can grow.
  */
-#define IW_CBOR_KEYS 16
+#define IW_CBOR_KEYS 32
 
 struct iw_cbor_rec {
 	const char *what; /* "FILES entry": names the map in faults */

@@ -13,8 +13,8 @@
 #include <iwarp/err.h>
 
 #define IW_XFER_MAGIC     "ddp-transfer"
-#define IW_XFER_MAJOR     1 /* the highest version spoken */
-#define IW_XFER_MAJOR_MIN 1 /* the lowest */
+#define IW_XFER_MAJOR     2 /* the highest version spoken */
+#define IW_XFER_MAJOR_MIN 2 /* the lowest */
 #define IW_XFER_PD_MAX                                                                             \
 	200 /* octets of Private Data: leaves room for RFC 6581's and the library's own below 252 */
 
@@ -22,11 +22,16 @@
 #define IW_XFER_PIECE        (256u << 10) /* octets of a file in one data Send */
 #define IW_XFER_DATA_HDR     16           /* octets before them */
 #define IW_XFER_MSG_FIRST    4096u /* a responder's first receives: an idle connection costs little */
-#define IW_XFER_MSG_MAX      16384u /* the largest control message this side makes, and takes */
+#define IW_XFER_MSG_MAX      65536u /* the largest control message this side makes, and takes */
 #define IW_XFER_NAME_MAX     4095u  /* octets of a name */
 #define IW_XFER_PATH_MAX     4000u  /* octets of a path in OPEN, which must fit IW_XFER_MSG_FIRST */
 #define IW_XFER_TEXT_MAX     200u   /* octets of a reason */
 #define IW_XFER_DIGEST_MAX   32u    /* octets of the longest digest */
+#define IW_XFER_IDENT_MAX    16u    /* octets that tell one state of a source file from another */
+#define IW_XFER_XATTR_MAX    32768u /* octets of a file's extended attributes, as they travel */
+#define IW_XFER_LIST_MAX     32768u /* octets of a pack's list */
+#define IW_XFER_MEMBERS      256u   /* files in a pack */
+#define IW_XFER_CONNS_MAX    256u   /* connections of one transfer */
 #define IW_XFER_ID_LEN       16u
 #define IW_XFER_SIZE_MAX     ((uint64_t)INT64_MAX) /* octets of a file */
 #define IW_XFER_SIZE_UNKNOWN UINT64_MAX            /* a stream's, until it ends */
@@ -66,7 +71,11 @@ size_t iw_xfer_digest_len(enum iw_xfer_digest d);
 	X(PROTOCOL, 13, "protocol error")                                 \
 	X(TIMEOUT,  14, "time ran out")                                   \
 	X(VERSION,  15, "no common version")                              \
-	X(REFUSED,  16, "refused")
+	X(REFUSED,  16, "refused")                                        \
+	X(WOULD,    17, "would be sent")                                  \
+	X(EXISTS,   18, "skipped: it exists")                             \
+	X(NEWER,    19, "skipped: it is newer")                           \
+	X(EXCLUDED, 20, "skipped: excluded")
 /* clang-format on */
 
 enum iw_xcode {
@@ -78,6 +87,30 @@ enum iw_xcode {
 /* "SAME", and its phrase; for numbers of newer peers "UNKNOWN" and a phrase that says so. */
 const char *iw_xcode_name(uint32_t code);
 const char *iw_xcode_text(uint32_t code);
+/* Not a failure: it is there already, or was to be left as it is. */
+static inline bool iw_xcode_is_skip(uint32_t code)
+{
+	return code == IW_XC_SAME || (code >= IW_XC_EXISTS && code <= IW_XC_EXCLUDED);
+}
+/* Not a failure: done, skipped, or would have been done. */
+static inline bool iw_xcode_is_fine(uint32_t code)
+{
+	return code == IW_XC_OK || code == IW_XC_WOULD || iw_xcode_is_skip(code);
+}
+
+/* What the initiator wants of a transfer as a whole: a set, in OPEN. */
+enum iw_xopt {
+	IW_XOPT_FORCE = 1,      /* also what is there with the same size and time */
+	IW_XOPT_MANY = 2,       /* push: more than one source: the target must be a directory */
+	IW_XOPT_NO_CLOBBER = 4, /* what exists is left as it is */
+	IW_XOPT_UPDATE = 8,     /* what is newer at the target is left as it is */
+	IW_XOPT_DRY_RUN = 16,   /* nothing is changed, only told */
+	IW_XOPT_DELETE = 32,    /* what a directory holds beside what is sent is removed */
+	IW_XOPT_OWNER = 64,     /* owners and groups, by number */
+	IW_XOPT_XATTR = 128,    /* extended attributes */
+	IW_XOPT_VERIFY = 256,   /* the target is read again from storage */
+	IW_XOPT_ALL = 511
+};
 
 struct iw_xdigest {
 	uint8_t len; /* 0: none */

@@ -140,8 +140,24 @@ void iw_xf_outcome(struct outcome *o, uint32_t code, const char *text, size_t te
 		   bool by_peer);
 /* Fills *e with what o says. */
 void iw_xf_outcome_entry(struct iw_xentry *e, const struct outcome *o);
-void iw_xf_count_result(struct iw_xfer *x, const struct outcome *o, uint64_t size,
-			uint64_t settled);
+/* Returns how many failed. codes: of a pack's members, or NULL. */
+uint64_t iw_xf_count_result(struct iw_xfer *x, const struct outcome *o, const struct iw_xmeta *m,
+			    uint64_t settled, const uint8_t *codes, size_t ncodes);
+/* Octets of the machine's allocator; NULL when there are none. */
+uint8_t *iw_xf_copy(struct iw_xfer *x, const void *p, size_t len);
+/* Where what is meant of a file ends, and how much it is; of streams: IW_XFER_SIZE_MAX, 0. */
+static inline uint64_t iw_xf_end(const struct iw_xmeta *m)
+{
+	if (m->size == IW_XFER_SIZE_UNKNOWN)
+		return IW_XFER_SIZE_MAX;
+	return m->share ? m->part_off + m->part_len : m->size;
+}
+static inline uint64_t iw_xf_size(const struct iw_xmeta *m)
+{
+	if (m->size == IW_XFER_SIZE_UNKNOWN)
+		return 0;
+	return m->share ? m->part_len : m->size;
+}
 /* act becomes RESULT. */
 void iw_xf_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
 		      const struct outcome *o);

@@ -22,7 +22,7 @@ static const struct msg_row rows[IW_XMSG_COUNT] = {
 	[IW_XMSG_NOP]     = { "NOP",     NULL,            NULL,         0,                                    0 },
 	[IW_XMSG_OPEN]    = { "OPEN",    NULL,            NULL,         0,                                    0 },
 	[IW_XMSG_GET]     = { "GET",     NULL,            NULL,         0,                                    0 },
-	[IW_XMSG_FILES]   = { "FILES",   "FILES entry",   NULL,         B(ID) | B(NAME) | B(KIND),            0 },
+	[IW_XMSG_FILES]   = { "FILES",   "FILES entry",   "pack member", B(ID) | B(NAME) | B(KIND),           B(NAME) | B(KIND) },
 	[IW_XMSG_GO]      = { "GO",      "GO entry",      NULL,         B(ID),                                0 },
 	[IW_XMSG_WANT]    = { "WANT",    "WANT entry",    NULL,         B(ID) | B(OFF) | B(LEN),              0 },
 	[IW_XMSG_GRANT]   = { "GRANT",   "GRANT entry",   NULL,         B(ID) | B(OFF) | B(LEN) | B(STAG),    0 },
@@ -32,6 +32,7 @@ static const struct msg_row rows[IW_XMSG_COUNT] = {
 	[IW_XMSG_RESULT]  = { "RESULT",  "RESULT entry",  NULL,         B(ID) | B(CODE),                      0 },
 	[IW_XMSG_BYE]     = { "BYE",     NULL,            NULL,         0,                                    0 },
 	[IW_XMSG_ABORT]   = { "ABORT",   NULL,            NULL,         0,                                    0 },
+	[IW_XMSG_HAVE]    = { "HAVE",    "HAVE entry",    NULL,         B(ID) | B(OFF) | B(CHUNKS),           0 },
 };
 
 enum field_type { U32, U64, I64, FLAG, BYTES, TEXT, DIGEST };
@@ -60,6 +61,16 @@ static const struct field_row fields[IW_XF_COUNT] = {
 	[IW_XF_MTIME]    = { I64,    AT(mtime_s),  0,            0 },
 	[IW_XF_MTIME_NS] = { U32,    AT(mtime_ns), 0,            999999999 },
 	[IW_XF_TOP]      = { FLAG,   AT(top),      0,            1 },
+	[IW_XF_TARGET]   = { BYTES,  AT(target),   AT(target_len), IW_XFER_NAME_MAX },
+	[IW_XF_UID]      = { U32,    AT(uid),      0,            UINT32_MAX },
+	[IW_XF_GID]      = { U32,    AT(gid),      0,            UINT32_MAX },
+	[IW_XF_XATTR]    = { BYTES,  AT(xattr),    AT(xattr_len), IW_XFER_XATTR_MAX },
+	[IW_XF_IDENT]    = { BYTES,  AT(ident),    AT(ident_len), IW_XFER_IDENT_MAX },
+	[IW_XF_LIST]     = { BYTES,  AT(list),     AT(list_len), IW_XFER_LIST_MAX },
+	[IW_XF_WANTED]   = { BYTES,  AT(wanted),   AT(wanted_len), IW_XFER_MEMBERS / 8 },
+	[IW_XF_CODES]    = { BYTES,  AT(codes),    AT(codes_len), IW_XFER_MEMBERS },
+	[IW_XF_SHARE]    = { U32,    AT(share),    0,            UINT32_MAX },
+	[IW_XF_CHUNKS]   = { BYTES,  AT(chunks),   AT(chunks_len), IW_XFER_MSG_MAX },
 };
 /* clang-format on */
 

@@ -31,6 +31,7 @@ enum iw_xmsg_type {
 	IW_XMSG_RESULT = 10, /* sink: what became of files */
 	IW_XMSG_BYE = 11,    /* source: that was all; sink: agreed */
 	IW_XMSG_ABORT = 12,  /* either: the transfer is given up */
+	IW_XMSG_HAVE = 13,   /* sink, before GO: chunks that it holds from an earlier transfer */
 	IW_XMSG_COUNT
 };
 #define IW_XMSG_OPTIONAL 128u
@@ -45,11 +46,12 @@ const char *iw_xmsg_name(uint32_t type);
 #define IW_XKEY_LIST   4 /* most messages: the entries */
 #define IW_XKEY_ENDS   5 /* DONE: entries of files that have ended */
 #define IW_XKEY_PATH   4 /* OPEN */
-#define IW_XKEY_FORCE  5 /* OPEN */
-#define IW_XKEY_MANY   6 /* OPEN */
+#define IW_XKEY_OPTS   5 /* OPEN: set of enum iw_xopt */
+#define IW_XKEY_CONNS  6 /* OPEN: connections that make the transfer */
 #define IW_XKEY_LAST   5 /* GET: no more paths follow */
 #define IW_XKEY_FILES  4 /* BYE: files that have had a result */
 #define IW_XKEY_FAILED 5 /* BYE: those of them that failed */
+#define IW_XKEY_GONE   6 /* BYE of a sink: what was removed, or would be */
 #define IW_XKEY_CODE   4 /* ABORT */
 #define IW_XKEY_TEXT   5 /* ABORT */
 
@@ -70,6 +72,18 @@ enum iw_xfield {
 	IW_XF_MTIME = 12, /* seconds */
 	IW_XF_MTIME_NS = 13,
 	IW_XF_TOP = 14,
+	IW_XF_TARGET = 15, /* of a link */
+	IW_XF_UID = 16,
+	IW_XF_GID = 17,
+	IW_XF_XATTR = 18,
+	IW_XF_IDENT =
+		19,      /* two files of the same name with another one of these are not the same */
+	IW_XF_LIST = 20, /* of a pack */
+	IW_XF_WANTED = 21, /* members of a pack: bit 7 of octet 0 is the first one's */
+	IW_XF_CODES = 22,  /* members of a pack: an octet each */
+	IW_XF_SHARE =
+		23, /* several parts of one file, on several connections, have this in common */
+	IW_XF_CHUNKS = 24, /* digests of chunks, one behind the other */
 	IW_XF_COUNT
 };
 #define IW_XBIT(f) (1u << (f))
@@ -91,6 +105,12 @@ struct iw_xentry {
 	int64_t mtime_s;
 	uint32_t mtime_ns;
 	bool top;
+	const char *target; /* not terminated */
+	size_t target_len;
+	uint32_t uid, gid;
+	const uint8_t *xattr, *ident, *list, *wanted, *codes, *chunks;
+	size_t xattr_len, ident_len, list_len, wanted_len, codes_len, chunks_len;
+	uint32_t share;
 };
 
 /* Appends the fields in e->has. */

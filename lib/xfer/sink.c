@@ -25,9 +25,21 @@ int iw_xsnk_new(struct iw_xfer *x)
 	return 0;
 }
 
-static void free_name(struct iw_xfer *x, char *name, size_t len)
+static void free_file(struct iw_xfer *x, struct file *f)
 {
-	iw_mem_free(x->mem, name, name ? len : 0);
+	struct iw_list *l;
+
+	while ((l = iw_list_first(&f->haves)) != NULL) {
+		struct have *h = iw_container_of(l, struct have, link);
+
+		iw_list_del(l);
+		iw_mem_free(x->mem, h, sizeof(*h) + h->octets_len);
+	}
+	iw_mem_free(x->mem, f->text, f->text_len);
+	iw_mem_free(x->mem, f->codes, f->ncodes);
+	f->text = NULL;
+	f->codes = NULL;
+	f->state = FREE;
 }
 
 void iw_xsnk_free(struct iw_xfer *x)
@@ -39,7 +51,7 @@ void iw_xsnk_free(struct iw_xfer *x)
 		iw_xf_path_free(x, p);
 	for (uint32_t i = 0; i < TABLE; i++)
 		if (s->file[i].state != FREE)
-			free_name(x, s->file[i].name, s->file[i].meta.name_len);
+			free_file(x, &s->file[i]);
 	iw_mem_free(x->mem, s, sizeof(*s));
 	x->snk = NULL;
 }
@@ -92,9 +104,7 @@ void iw_xsnk_settle(struct iw_xfer *x, struct file *f, uint32_t code, const char
 
 static void forget(struct iw_xfer *x, struct file *f)
 {
-	free_name(x, f->name, f->meta.name_len);
-	f->state = FREE;
-	f->name = NULL;
+	free_file(x, f);
 	x->snk->nfiles--;
 }
 
@@ -136,6 +146,54 @@ static bool next_create(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
+/* The file whose CREATE is being answered, or its COMMIT. */
+static struct file *answered(struct iw_xfer *x, uint32_t id)
+{
+	return x->snk ? find(x->snk, id) : NULL;
+}
+
+bool iw_xfer_have(struct iw_xfer *x, uint32_t id, uint64_t off, const uint8_t *digests, size_t n)
+{
+	struct file *f = answered(x, id);
+	size_t len = n * iw_xfer_digest_len(x->cfg.mine.digest);
+	struct have *h;
+
+	if (!f || n == 0)
+		return true;
+	h = iw_mem_alloc(x->mem, sizeof(*h) + len);
+	if (!h)
+		return false;
+	h->off = off;
+	h->len = IW_MIN((uint64_t)n * IW_XFER_CHUNK, iw_xf_end(&f->meta) - off);
+	h->octets_len = len;
+	if (len > 0)
+		memcpy(h->octets, digests, len);
+	iw_list_add_tail(&f->haves, &h->link);
+	x->counts.settled += h->len;
+	f->had += h->len;
+	return true;
+}
+
+void iw_xfer_wanted(struct iw_xfer *x, uint32_t id, const uint8_t *bits, size_t len)
+{
+	struct file *f = answered(x, id);
+
+	if (!f || len > sizeof(f->wanted))
+		return;
+	memcpy(f->wanted, bits, len);
+	f->nwanted = (uint32_t)len;
+}
+
+void iw_xfer_codes(struct iw_xfer *x, uint32_t id, const uint8_t *codes, size_t n)
+{
+	struct file *f = answered(x, id);
+
+	if (!f || f->codes || n > IW_XFER_MEMBERS)
+		return;
+	f->codes = iw_xf_copy(x, codes, n);
+	f->ncodes = f->codes ? n : 0;
+}
+
 void iw_xfer_created(struct iw_xfer *x, uint32_t id, void *user, uint64_t now)
 {
 	struct file *f = x->snk ? find(x->snk, id) : NULL;
@@ -152,7 +210,7 @@ void iw_xfer_created(struct iw_xfer *x, uint32_t id, void *user, uint64_t now)
 	x->snk->create_id = IW_MAX(x->snk->create_id, id + 1);
 }
 
-void iw_xfer_made(struct iw_xfer *x, uint32_t id, uint64_t now)
+void iw_xfer_made(struct iw_xfer *x, uint32_t id, void *user, uint64_t now)
 {
 	struct file *f = x->snk ? find(x->snk, id) : NULL;
 
@@ -160,6 +218,7 @@ void iw_xfer_made(struct iw_xfer *x, uint32_t id, uint64_t now)
 	if (!f || f->state != QUEUED || !f->creating)
 		return;
 	f->creating = false;
+	f->user = user;
 	iw_xsnk_settle(x, f, IW_XC_OK, NULL);
 }
 
@@ -179,8 +238,8 @@ static void judge_end(struct iw_xfer *x, struct file *f)
 {
 	if (f->meta.size != IW_XFER_SIZE_UNKNOWN && f->end_size != f->meta.size)
 		iw_xsnk_settle(x, f, IW_XC_CHANGED, "it ended with another size than announced");
-	else if (f->meta.kind == IW_XFER_STREAM ? f->settled != f->end_size
-						: f->settled != f->asked || f->high > f->end_size)
+	else if (iw_xfer_is_stream(f->meta.kind) ? f->settled != f->end_size
+						 : f->settled != f->asked || f->high > f->end_size)
 		iw_xsnk_settle(x, f, IW_XC_PROTOCOL, "it ended before all of it was there");
 	else if (f->end_digest.len != iw_xfer_digest_len(x->cfg.mine.digest))
 		iw_xsnk_settle(x, f, IW_XC_PROTOCOL, "its digest is of another kind than agreed");
@@ -226,9 +285,21 @@ static bool next_abandon(struct iw_xfer *x, struct iw_xact *act)
 		act->type = IW_XACT_ABANDON;
 		act->id = f->id;
 		act->file = f->user;
+		act->code = f->outcome.code;
 		return true;
 	}
 	return false;
+}
+
+/* The RESULT of f, once. */
+static void show_result(struct iw_xfer *x, struct file *f, struct iw_xact *act)
+{
+	f->shown = true;
+	(void)iw_xf_count_result(x, &f->outcome, &f->meta, f->settled + f->had, f->codes,
+				 f->ncodes);
+	iw_xf_result_act(act, f->id, f->user, &f->meta, &f->outcome);
+	act->codes = f->codes;
+	act->ncodes = f->ncodes;
 }
 
 static bool next_result(struct iw_xfer *x, struct iw_xact *act)
@@ -243,9 +314,7 @@ static bool next_result(struct iw_xfer *x, struct iw_xact *act)
 		if (!f->shown) {
 			if (f->has_user)
 				continue; /* ABANDON waits for the end of a STORE */
-			f->shown = true;
-			iw_xf_count_result(x, &f->outcome, f->meta.size, f->settled);
-			iw_xf_result_act(act, f->id, f->user, &f->meta, &f->outcome);
+			show_result(x, f, act);
 			return true;
 		}
 		/* Told, ended, and none of its chunks under way: nothing can refer to it any
@@ -265,9 +334,28 @@ static bool next_opened(struct iw_xfer *x, struct iw_xact *act)
 	act->type = IW_XACT_OPENED;
 	act->name = x->path ? x->path : "";
 	act->name_len = x->path_len;
-	act->force = x->cfg.force;
-	act->many = x->cfg.many;
+	act->opts = x->cfg.opts;
 	return true;
+}
+
+/* The source has no more, and all it had is settled. */
+static bool next_final(struct iw_xfer *x, struct iw_xact *act)
+{
+	if (x->snk->bye != BYE_HEARD || x->snk->nfiles > 0)
+		return false;
+	x->snk->bye = FINAL_ASKED;
+	act->type = IW_XACT_FINAL;
+	return true;
+}
+
+void iw_xfer_final(struct iw_xfer *x, uint64_t gone, uint64_t failed, uint64_t now)
+{
+	iw_xf_progress(x, now);
+	if (!x->snk || x->snk->bye != FINAL_ASKED)
+		return;
+	x->counts.gone = gone;
+	x->counts.files_failed += failed;
+	x->snk->bye = BYE_DUE;
 }
 
 bool iw_xsnk_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
@@ -277,13 +365,15 @@ bool iw_xsnk_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	/* Grants keep the peer going, so a few of them do not wait for the storing of what is
 	 * there. */
 	return next_opened(x, act) || iw_xsnk_next_revoke(x, act) ||
+	       (s->ngrants >= 2 && iw_xsnk_send_haves(x, act, now)) ||
 	       (s->ngrants >= 2 && iw_xsnk_send_go(x, act, now)) ||
 	       (s->ngrants >= 2 && iw_xsnk_send_grants(x, act, now)) || iw_xsnk_next_read(x, act) ||
 	       iw_xsnk_next_job(x, act) || iw_xsnk_next_register(x, act) || next_create(x, act) ||
-	       iw_xsnk_send_go(x, act, now) || iw_xsnk_send_grants(x, act, now) ||
-	       iw_xsnk_send_releases(x, act, now) || next_commit(x, act) || next_abandon(x, act) ||
-	       next_result(x, act) || iw_xsnk_send_results(x, act, now) ||
-	       iw_xsnk_send_get(x, act, now) || iw_xsnk_send_bye(x, act, now);
+	       iw_xsnk_send_haves(x, act, now) || iw_xsnk_send_go(x, act, now) ||
+	       iw_xsnk_send_grants(x, act, now) || iw_xsnk_send_releases(x, act, now) ||
+	       next_commit(x, act) || next_abandon(x, act) || next_result(x, act) ||
+	       iw_xsnk_send_results(x, act, now) || iw_xsnk_send_get(x, act, now) ||
+	       next_final(x, act) || iw_xsnk_send_bye(x, act, now);
 }
 
 /* --- the end --- */
@@ -303,9 +393,7 @@ bool iw_xsnk_cleanup(struct iw_xfer *x, struct iw_xact *act)
 
 		if (f->state == FREE || f->shown)
 			continue;
-		f->shown = true;
-		iw_xf_count_result(x, &f->outcome, f->meta.size, f->settled);
-		iw_xf_result_act(act, f->id, f->user, &f->meta, &f->outcome);
+		show_result(x, f, act);
 		return true;
 	}
 	return false;
@@ -315,7 +403,7 @@ bool iw_xsnk_busy_here(const struct iw_xfer *x)
 {
 	const struct sink *s = x->snk;
 
-	if (s->storing || s->registering < IW_XFER_WINDOWS)
+	if (s->storing || s->registering < IW_XFER_WINDOWS || s->bye == FINAL_ASKED)
 		return true;
 	for (uint32_t i = 0; i < TABLE && s->nopen > 0; i++)
 		if (s->file[i].state == COMMITTING)

@@ -22,7 +22,13 @@ struct file {
 	void *user;
 	bool has_user; /* CREATE was answered with a file: COMMIT or ABANDON is due */
 	struct iw_xmeta meta;
-	char *name;                  /* owned; meta.name */
+	char *text; /* owned; what meta points to */
+	size_t text_len;
+	struct iw_list haves;
+	uint8_t wanted[IW_XFER_MEMBERS / 8]; /* of a pack */
+	uint32_t nwanted;                    /* octets of it */
+	uint8_t *codes;                      /* of a pack's members. Owned */
+	size_t ncodes;
 	bool creating, went, go_due; /* CREATE is out; GO was decided; and has yet to be told */
 	bool ended;                  /* its END has come, or is not needed */
 	bool told, shown;            /* RESULT has gone to the peer, to the driver */
@@ -30,11 +36,21 @@ struct file {
 	uint64_t asked_to;            /* ranges lie behind one another: the end of the last one */
 	uint64_t asked;               /* octets in all ranges */
 	uint64_t settled;             /* octets stored or zero */
+	uint64_t had;                 /* octets that were there before */
 	uint64_t high;                /* end of the last chunk */
 	uint32_t slots, jobs, offers; /* in use for it */
 	uint64_t end_size;
 	struct iw_xdigest end_digest;
 	struct outcome outcome;
+};
+
+/* Chunks that are there from an earlier transfer. */
+struct have {
+	struct iw_list link;
+	uint64_t off, len;
+	size_t told; /* chunks of it */
+	size_t octets_len;
+	uint8_t octets[];
 };
 
 struct range {
@@ -104,7 +120,8 @@ struct sink {
 	struct job job[JOBS];
 	uint32_t job_head, njobs;
 	bool storing; /* STORE of the first job is unanswered */
-	bool opened_due, bye_due;
+	bool opened_due;
+	enum { NO_BYE, BYE_HEARD, FINAL_ASKED, BYE_DUE, BYE_SAID } bye;
 	struct iw_list paths; /* pull: to be asked for */
 	uint32_t npaths;
 	bool paths_end, paths_told;
@@ -159,6 +176,7 @@ bool iw_xsnk_next_revoke(struct iw_xfer *x, struct iw_xact *act);
 
 /* --- sink_out.c: *act becomes a message when there is one to be sent --- */
 bool iw_xsnk_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xsnk_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
 bool iw_xsnk_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
 bool iw_xsnk_send_grants(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
 bool iw_xsnk_send_releases(struct iw_xfer *x, struct iw_xact *act, uint64_t now);

@@ -6,8 +6,65 @@
 
 #include "util/text.h"
 #include "xfer/name.h"
+#include "xfer/pack.h"
 
 /* --- messages in --- */
+
+#define OWNER (IW_XBIT(IW_XF_UID) | IW_XBIT(IW_XF_GID))
+
+/* Name, target (or list) and extended attributes, in one piece of memory. */
+static bool keep_text(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
+{
+	bool pack = e->kind == IW_XFER_PACK;
+	const void *target = pack ? (const void *)e->list : e->target;
+	size_t target_len = pack ? e->list_len : e->target_len;
+
+	f->text_len = e->name_len + target_len + e->xattr_len + 1;
+	f->text = iw_mem_alloc(x->mem, f->text_len);
+	if (!f->text)
+		return false;
+	f->meta.name = f->text;
+	f->meta.name_len = e->name_len;
+	memcpy(f->text, e->name, e->name_len);
+	f->meta.target = f->text + e->name_len;
+	f->meta.target_len = target_len;
+	if (target_len > 0)
+		memcpy(f->text + e->name_len, target, target_len);
+	if (!(e->has & IW_XBIT(IW_XF_XATTR)))
+		return true;
+	f->meta.xattr = (uint8_t *)f->text + e->name_len + target_len;
+	f->meta.xattr_len = e->xattr_len;
+	if (e->xattr_len > 0)
+		memcpy(f->text + e->name_len + target_len, e->xattr, e->xattr_len);
+	return true;
+}
+
+/* A part of a file: whole chunks, but for its end. */
+static int take_part(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
+{
+	uint64_t size = f->meta.size;
+
+	if (e->kind != IW_XFER_FILE || e->share == 0 || e->len == 0 || e->off > size ||
+	    e->len > size - e->off || e->off % IW_XFER_CHUNK != 0 ||
+	    (e->off + e->len != size && e->len % IW_XFER_CHUNK != 0))
+		return iw_xf_breach(x, "FILES: part of %U octets at %U of file %u", e->len, e->off,
+				    e->id);
+	f->meta.share = e->share;
+	f->meta.part_off = e->off;
+	f->meta.part_len = e->len;
+	f->asked_to = e->off;
+	return 0;
+}
+
+static int take_list(struct iw_xfer *x, struct file *f)
+{
+	struct iw_fault why;
+
+	if (iw_xpack_check((const uint8_t *)f->meta.target, f->meta.target_len, &f->meta.members,
+			   &why) != 0)
+		return iw_xf_breach(x, "FILES: pack %u: %s", f->id, why.text);
+	return 0;
+}
 
 static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 {
@@ -26,11 +83,17 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 				     .top = e->top,
 				     .size = e->has & IW_XBIT(IW_XF_SIZE) ? e->size
 									  : IW_XFER_SIZE_UNKNOWN,
-				     .mode = e->mode & 0777,
+				     .mode = e->mode & 07777,
 				     .mtime_s = e->mtime_s,
-				     .mtime_ns = e->mtime_ns };
-	f->name = iw_mem_alloc(x->mem, e->name_len > 0 ? e->name_len : 1);
-	if (!f->name) {
+				     .mtime_ns = e->mtime_ns,
+				     .owned = (e->has & OWNER) == OWNER,
+				     .uid = e->uid,
+				     .gid = e->gid,
+				     .ident_len = (uint8_t)e->ident_len };
+	iw_list_init(&f->haves);
+	if (e->ident_len > 0)
+		memcpy(f->meta.ident, e->ident, e->ident_len);
+	if (!keep_text(x, f, e)) {
 		struct iw_fault why;
 
 		f->state = FREE;
@@ -38,21 +101,26 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 		iw_xfer_fail(x, &why);
 		return IW_E_NOMEM;
 	}
-	memcpy(f->name, e->name, e->name_len);
-	f->meta.name = f->name;
-	f->meta.name_len = e->name_len;
 	s->next_id++;
 	s->nfiles++;
 	if (e->kind != IW_XFER_FILE)
-		f->meta.size = e->kind == IW_XFER_STREAM ? IW_XFER_SIZE_UNKNOWN : 0;
+		f->meta.size = e->kind < IW_XFER_KINDS && iw_xfer_is_stream(f->meta.kind)
+				       ? IW_XFER_SIZE_UNKNOWN
+				       : 0;
+	if (e->has & IW_XBIT(IW_XF_SHARE) && take_part(x, f, e) != 0)
+		return IW_E_FORMAT;
+	if (e->kind == IW_XFER_PACK && take_list(x, f) != 0)
+		return IW_E_FORMAT;
 	if (e->has & IW_XBIT(IW_XF_CODE)) {
 		iw_xsnk_settle_len(x, f, e->code == IW_XC_OK ? (uint32_t)IW_XC_PROTOCOL : e->code,
 				   e->text, e->text_len, true);
 		return 0;
 	}
-	if (f->meta.size != IW_XFER_SIZE_UNKNOWN)
-		x->counts.announced += f->meta.size;
-	fault = iw_xfer_name_fault(e->name, e->name_len);
+	x->counts.announced += iw_xf_size(&f->meta);
+	/* A pack has no name but those of its members, which their maker judges. */
+	fault = e->kind == IW_XFER_PACK ? NULL : iw_xfer_name_fault(e->name, e->name_len);
+	if (!fault && e->kind == IW_XFER_HARDLINK)
+		fault = iw_xfer_name_fault(e->target, e->target_len);
 	if (fault) {
 		char buf[64];
 		struct iw_text t;
@@ -60,12 +128,18 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 		iw_text_init(&t, buf, sizeof(buf));
 		iw_text_fmt(&t, "the name %s", fault);
 		iw_xsnk_settle(x, f, IW_XC_NAME, buf);
-	} else if (e->kind > IW_XFER_STREAM) {
+	} else if (e->kind >= IW_XFER_KINDS) {
 		iw_xsnk_settle(x, f, IW_XC_KIND, NULL);
 	} else if (e->kind == IW_XFER_FILE && !(e->has & IW_XBIT(IW_XF_SIZE))) {
 		iw_xsnk_settle(x, f, IW_XC_PROTOCOL, "a file without a size");
 	}
 	return 0;
+}
+
+/* Where its data must end. */
+static uint64_t limit_of(const struct file *f)
+{
+	return f->meta.kind == IW_XFER_PACK ? IW_XFER_CHUNK : iw_xf_end(&f->meta);
 }
 
 static int on_want(struct iw_xfer *x, const struct iw_xentry *e)
@@ -82,9 +156,10 @@ static int on_want(struct iw_xfer *x, const struct iw_xentry *e)
 		return iw_xf_breach(x, "WANT for file %u, which is not announced", e->id);
 	if (f->state == SETTLED)
 		return 0;
-	limit = f->meta.size == IW_XFER_SIZE_UNKNOWN ? IW_XFER_SIZE_MAX : f->meta.size;
-	if (f->ended || f->meta.kind == IW_XFER_DIR || e->len == 0 || e->off % IW_XFER_CHUNK != 0 ||
-	    e->off < f->asked_to || e->off > limit || e->len > limit - e->off ||
+	limit = limit_of(f);
+	if (f->ended || !iw_xfer_has_data(f->meta.kind) || e->len == 0 ||
+	    e->off % IW_XFER_CHUNK != 0 || e->off < f->asked_to || e->off > limit ||
+	    e->len > limit - e->off ||
 	    (e->off + e->len != limit && (e->off + e->len) % IW_XFER_CHUNK != 0))
 		return iw_xf_breach(x, "WANT of %U octets at %U of file %u", e->len, e->off, e->id);
 	iw_xsnk_trim_ranges(s);
@@ -101,9 +176,10 @@ static int on_want(struct iw_xfer *x, const struct iw_xentry *e)
 static int take_range(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t len,
 		      const char *what)
 {
-	uint64_t limit = f->meta.size == IW_XFER_SIZE_UNKNOWN ? IW_XFER_SIZE_MAX : f->meta.size;
+	uint64_t limit = limit_of(f);
 
-	if (f->ended || f->meta.kind == IW_XFER_DIR || len == 0 || len > IW_XFER_CHUNK ||
+	if (f->ended || !iw_xfer_has_data(f->meta.kind) ||
+	    (f->meta.share && off < f->meta.part_off) || len == 0 || len > IW_XFER_CHUNK ||
 	    off % IW_XFER_CHUNK != 0 || off > limit || len > limit - off)
 		return iw_xf_breach(x, "%s: %U octets at %U of file %u", what, len, off, f->id);
 	f->asked += len;
@@ -231,7 +307,7 @@ static int done_window(struct iw_xfer *x, struct file *f, const struct iw_xentry
 			continue;
 		/* Only a stream may end in mid-window. */
 		if (e->len > sl->len || e->len == 0 ||
-		    (e->len < sl->len && f->meta.kind != IW_XFER_STREAM))
+		    (e->len < sl->len && !iw_xfer_is_stream(f->meta.kind)))
 			return iw_xf_breach(x,
 					    "DONE of %U octets at %U of file %u: the window has %u",
 					    e->len, e->off, e->id, sl->len);
@@ -323,7 +399,7 @@ static int on_bye(struct iw_xfer *x, const struct iw_xmsg *m)
 	if (iw_cbor_get_uint(&m->rec, IW_XKEY_FAILED, UINT64_MAX, &x->counts.peer_failed, &why) !=
 	    0)
 		return iw_xf_breach(x, "%s", why.text);
-	s->bye_due = true;
+	s->bye = BYE_HEARD;
 	iw_xf_set_state(x, ST_BYE);
 	return 0;
 }

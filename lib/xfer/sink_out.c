@@ -48,6 +48,65 @@ bool iw_xsnk_send_get(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	return true;
 }
 
+/* As many chunks of h as there is room for. */
+static bool put_have(struct draft *d, uint32_t id, struct have *h, size_t digest)
+{
+	size_t all = (size_t)((h->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK), n = all - h->told;
+	uint64_t off = (uint64_t)h->told * IW_XFER_CHUNK;
+	size_t room = d->o.cap - d->o.len;
+	struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_OFF) | IW_XBIT(IW_XF_LEN) |
+				      IW_XBIT(IW_XF_CHUNKS),
+			       .id = id,
+			       .off = h->off + off,
+			       .chunks = h->octets + h->told * digest };
+
+	/* Keys, numbers and heads of an entry take less than 48 octets. */
+	if (digest > 0)
+		n = IW_MIN(n, room > 48 ? (room - 48) / digest : 0);
+	e.chunks_len = n * digest;
+	e.len = IW_MIN((uint64_t)n * IW_XFER_CHUNK, h->len - off);
+	if (n == 0 || !iw_xdraft_entry(d, &e))
+		return false;
+	h->told += n;
+	return true;
+}
+
+/* What is held of a file is told before its GO. */
+bool iw_xsnk_send_haves(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+{
+	struct sink *s = x->snk;
+	size_t digest = iw_xfer_digest_len(x->cfg.mine.digest);
+
+	for (uint32_t i = 0; i < TABLE; i++) {
+		struct file *f = &s->file[i];
+		struct iw_list *l;
+		struct draft d;
+		size_t place, n = 0;
+
+		if (f->state == FREE || !f->go_due || iw_list_empty(&f->haves))
+			continue;
+		if (!iw_xdraft_begin(x, &d, IW_XMSG_HAVE, 1, true))
+			return false;
+		iw_cbor_uint(&d.o, IW_XKEY_LIST);
+		place = iw_cbor_array_begin(&d.o);
+		while ((l = iw_list_first(&f->haves)) != NULL) {
+			struct have *h = iw_container_of(l, struct have, link);
+
+			if (!put_have(&d, f->id, h, digest))
+				break;
+			n++;
+			if ((uint64_t)h->told * IW_XFER_CHUNK < h->len)
+				break;
+			iw_list_del(l);
+			iw_mem_free(x->mem, h, sizeof(*h) + h->octets_len);
+		}
+		iw_cbor_array_end(&d.o, place, n);
+		iw_xdraft_send(x, &d, act, now);
+		return true;
+	}
+	return false;
+}
+
 bool iw_xsnk_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct sink *s = x->snk;
@@ -56,7 +115,7 @@ bool iw_xsnk_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	bool due = false;
 
 	for (uint32_t i = 0; i < TABLE && !due; i++)
-		due = s->file[i].go_due;
+		due = s->file[i].go_due && iw_list_empty(&s->file[i].haves);
 	if (!due || !iw_xdraft_begin(x, &d, IW_XMSG_GO, 1, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
@@ -65,8 +124,13 @@ bool iw_xsnk_send_go(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		struct file *f = &s->file[i];
 		struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID), .id = f->id };
 
-		if (!f->go_due)
+		if (!f->go_due || !iw_list_empty(&f->haves))
 			continue;
+		if (f->meta.kind == IW_XFER_PACK) {
+			e.has |= IW_XBIT(IW_XF_WANTED);
+			e.wanted = f->wanted;
+			e.wanted_len = f->nwanted;
+		}
 		if (!iw_xdraft_entry(&d, &e))
 			break;
 		f->go_due = false;
@@ -169,6 +233,11 @@ bool iw_xsnk_send_results(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		if (f->state != SETTLED || f->told)
 			continue;
 		iw_xf_outcome_entry(&e, &f->outcome);
+		if (f->ncodes > 0) {
+			e.has |= IW_XBIT(IW_XF_CODES);
+			e.codes = f->codes;
+			e.codes_len = f->ncodes;
+		}
 		if (!iw_xdraft_entry(&d, &e))
 			break;
 		f->told = true;
@@ -184,13 +253,15 @@ bool iw_xsnk_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	struct sink *s = x->snk;
 	struct draft d;
 
-	if (!s->bye_due || s->nfiles > 0 || !iw_xdraft_begin(x, &d, IW_XMSG_BYE, 2, true))
+	if (s->bye != BYE_DUE || !iw_xdraft_begin(x, &d, IW_XMSG_BYE, 3, true))
 		return false;
-	s->bye_due = false;
+	s->bye = BYE_SAID;
 	iw_cbor_uint(&d.o, IW_XKEY_FILES);
 	iw_cbor_uint(&d.o, s->next_id - 1);
 	iw_cbor_uint(&d.o, IW_XKEY_FAILED);
 	iw_cbor_uint(&d.o, x->counts.files_failed);
+	iw_cbor_uint(&d.o, IW_XKEY_GONE);
+	iw_cbor_uint(&d.o, x->counts.gone);
 	iw_xdraft_send(x, &d, act, now);
 	iw_xf_set_state(x, ST_CLOSING);
 	return true;

@@ -11,6 +11,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "util/text.h"
+
 int iw_xsrc_new(struct iw_xfer *x)
 {
 	struct source *s = iw_mem_alloc(x->mem, sizeof(*s));
@@ -18,10 +20,76 @@ int iw_xsrc_new(struct iw_xfer *x)
 	if (!s)
 		return IW_E_NOMEM;
 	iw_list_init(&s->paths);
+	iw_list_init(&s->notes);
 	s->next_id = s->oldest_id = s->scan_id = 1;
 	s->loading = IW_XFER_WINDOWS;
 	x->src = s;
 	return 0;
+}
+
+/* --- notes --- */
+
+static struct note *take_note(struct source *s)
+{
+	struct iw_list *l = iw_list_first(&s->notes);
+
+	if (!l)
+		return NULL;
+	iw_list_del(l);
+	return iw_container_of(l, struct note, link);
+}
+
+static void free_note(struct iw_xfer *x, struct note *n)
+{
+	if (n)
+		iw_mem_free(x->mem, n, sizeof(*n) + n->len);
+}
+
+int iw_xsrc_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xentry *e,
+		 const uint8_t *octets, size_t len)
+{
+	struct note *n = iw_mem_alloc(x->mem, sizeof(*n) + len);
+	struct iw_fault why;
+
+	if (!n) {
+		iw_fail(&why, IW_E_NOMEM, "no memory for what the sink says");
+		iw_xfer_fail(x, &why);
+		return IW_E_NOMEM;
+	}
+	n->type = type;
+	n->id = e->id;
+	n->off = e->off;
+	n->chunks_len = e->len;
+	n->len = len;
+	if (len > 0)
+		memcpy(n->octets, octets, len);
+	iw_list_add_tail(&x->src->notes, &n->link);
+	return 0;
+}
+
+/* Those about files that have ended meanwhile are passed over. */
+static bool show_note(struct iw_xfer *x, struct iw_xact *act)
+{
+	struct source *s = x->src;
+	struct file *f;
+
+	do {
+		if (iw_list_empty(&s->notes))
+			return false;
+		f = find(s, iw_container_of(iw_list_first(&s->notes), struct note, link)->id);
+		if (f && f->state == ASKED)
+			return false; /* its GO follows */
+		free_note(x, s->noted);
+		s->noted = take_note(s);
+	} while (!f || f->state != GOING);
+	act->type = s->noted->type;
+	act->id = f->id;
+	act->file = f->user;
+	act->off = s->noted->off;
+	act->len = s->noted->chunks_len;
+	act->name = (const char *)s->noted->octets;
+	act->name_len = s->noted->len;
+	return true;
 }
 
 void iw_xsrc_free(struct iw_xfer *x)
@@ -32,6 +100,12 @@ void iw_xsrc_free(struct iw_xfer *x)
 	while ((p = iw_xf_path_take(&s->paths)) != NULL)
 		iw_xf_path_free(x, p);
 	iw_xf_path_free(x, s->shown);
+	while (!iw_list_empty(&s->notes))
+		free_note(x, take_note(s));
+	free_note(x, s->noted);
+	for (uint32_t i = 0; i < FILES; i++)
+		iw_mem_free(x->mem, s->file[i].codes, s->file[i].ncodes);
+	iw_mem_free(x->mem, s->gone_codes, s->gone_ncodes);
 	iw_mem_free(x->mem, s, sizeof(*s));
 	x->src = NULL;
 }
@@ -166,11 +240,13 @@ static struct file *new_file(struct iw_xfer *x, const struct iw_xmeta *meta, voi
 		return NULL;
 	s->next_asked = false;
 	*f = (struct file){ .state = NEW, .id = s->next_id++, .user = user, .meta = *meta };
-	f->scanned = meta->kind == IW_XFER_DIR || (meta->kind == IW_XFER_FILE && meta->size == 0);
-	if (meta->kind == IW_XFER_STREAM)
+	f->scanned = !iw_xfer_has_data(meta->kind) ||
+		     (meta->kind == IW_XFER_FILE && meta->size == 0);
+	if (iw_xfer_is_stream(meta->kind))
 		f->meta.size = IW_XFER_SIZE_UNKNOWN;
 	else
-		x->counts.announced += meta->size;
+		x->counts.announced += iw_xf_size(&f->meta);
+	f->cursor = meta->share ? meta->part_off : 0;
 	s->nfiles++;
 	return f;
 }
@@ -220,7 +296,7 @@ void iw_xfer_range(struct iw_xfer *x, uint32_t id, uint64_t off, uint64_t len, b
 	s->untold++;
 	f->ranges++;
 	f->cursor = off + len;
-	if (f->meta.size != IW_XFER_SIZE_UNKNOWN && f->cursor >= f->meta.size)
+	if (f->meta.size != IW_XFER_SIZE_UNKNOWN && f->cursor >= iw_xf_end(&f->meta))
 		f->scanned = true;
 }
 
@@ -230,26 +306,34 @@ static uint64_t ahead(const struct file *f)
 	return f->cursor - f->size;
 }
 
+static bool may_be_had(const struct iw_xmeta *m)
+{
+	return m->kind == IW_XFER_FILE && m->size > IW_XFER_CHUNK;
+}
+
 static bool ask_range(struct iw_xfer *x, struct iw_xact *act)
 {
 	struct source *s = x->src;
 	uint32_t cap = mode(x) == IW_XFER_WRITE ? IW_MIN(x->cfg.peer.ranges, RANGES) : RANGES;
 
-	while (s->scan_id < s->next_id) {
-		struct file *f = find(s, s->scan_id);
+	for (uint32_t id = s->scan_id; id < s->next_id; id++) {
+		struct file *f = find(s, id);
 
-		if (f && !f->scanned) {
-			if (s->nranges >= cap)
-				return false;
-			if (f->meta.kind == IW_XFER_STREAM && ahead(f) >= STREAM_AHEAD)
-				return false;
-			act->type = IW_XACT_NEXT_RANGE;
-			act->id = f->id;
-			act->file = f->user;
-			act->off = f->cursor;
-			return true;
+		if (!f || f->scanned) {
+			s->scan_id += id == s->scan_id;
+			continue;
 		}
-		s->scan_id++;
+		/* The sink may have some of a large file: one round trip more is worth it. */
+		if (may_be_had(&f->meta) && f->state != GOING)
+			continue;
+		if (s->nranges >= cap ||
+		    (f->meta.kind == IW_XFER_STREAM && ahead(f) >= STREAM_AHEAD))
+			return false;
+		act->type = IW_XACT_NEXT_RANGE;
+		act->id = f->id;
+		act->file = f->user;
+		act->off = f->cursor;
+		return true;
 	}
 	return false;
 }
@@ -303,7 +387,7 @@ static bool check(struct iw_xfer *x, struct iw_xact *act)
 		act->type = IW_XACT_FINISH;
 		act->id = f->id;
 		act->file = f->user;
-		act->size = f->meta.kind == IW_XFER_STREAM ? f->size : f->meta.size;
+		act->size = iw_xfer_is_stream(f->meta.kind) ? f->size : f->meta.size;
 		return true;
 	}
 	return false;
@@ -326,12 +410,19 @@ static void close_file(struct iw_xfer *x, struct file *f, const struct outcome *
 {
 	struct source *s = x->src;
 
-	iw_xf_count_result(x, o, f->meta.size, f->settled);
+	iw_mem_free(x->mem, s->gone_codes, s->gone_ncodes);
+	s->gone_codes = f->codes;
+	s->gone_ncodes = f->ncodes;
+	f->codes = NULL;
+	f->ncodes = 0;
 	s->bye_files++;
-	s->bye_failed += o->code != IW_XC_OK && o->code != IW_XC_SAME;
+	s->bye_failed +=
+		iw_xf_count_result(x, o, &f->meta, f->settled, s->gone_codes, s->gone_ncodes);
 	s->gone = f->meta;
 	s->gone_outcome = *o;
 	iw_xf_result_act(act, f->id, f->user, &s->gone, &s->gone_outcome);
+	act->codes = s->gone_codes;
+	act->ncodes = s->gone_ncodes;
 	iw_xsrc_drop_rest(s, f);
 	f->state = FREE;
 	s->nfiles--;
@@ -360,7 +451,8 @@ bool iw_xsrc_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	struct source *s = x->src;
 
 	/* What makes room and what the peer waits for comes first; new work last. */
-	return iw_xsrc_revoke(x, act) || show_path(x, act) || iw_xsrc_move(x, act, now) ||
+	return iw_xsrc_revoke(x, act) || show_path(x, act) || show_note(x, act) ||
+	       iw_xsrc_move(x, act, now) ||
 	       (s->done_octets >= IW_XFER_CHUNK && iw_xsrc_send_done(x, act, now)) ||
 	       (s->offers.n >= 2 && iw_xsrc_send_offers(x, act, now)) || iw_xsrc_load(x, act) ||
 	       check(x, act) || result(x, act) || iw_xsrc_send_offers(x, act, now) ||

@@ -22,9 +22,12 @@ struct file {
 	uint64_t cursor;                /* from here on it is not known where data are */
 	uint64_t size;                  /* of a stream: as far as it has been loaded */
 	uint64_t settled;               /* octets moved or found to be zero */
+	uint64_t had;                   /* octets that the sink had before */
 	uint32_t ranges, grants, slots; /* in the rings, and in use, for this file */
 	struct iw_xdigest digest;
 	struct outcome mine, result; /* what went wrong here; what the sink says */
+	uint8_t *codes;              /* of a pack's members. Owned */
+	size_t ncodes;
 };
 
 /* Data of a file that wait for a window (mode write) or for a slot. */
@@ -61,6 +64,16 @@ struct done {
 	struct iw_xdigest digest;
 };
 
+/* What the sink says of a file before GO, to be shown to the driver. */
+struct note {
+	struct iw_list link;
+	enum iw_xact_type type; /* HAVE, WANTED */
+	uint32_t id;
+	uint64_t off, chunks_len;
+	size_t len;
+	uint8_t octets[];
+};
+
 struct source {
 	struct file file[FILES];             /* number id is in place id % FILES */
 	uint32_t next_id, oldest_id, nfiles; /* oldest_id: none before it is open */
@@ -85,9 +98,13 @@ struct source {
 	struct iw_list paths; /* pull: wanted, not handed out yet */
 	uint32_t npaths;
 	struct path *shown; /* the one that the last PATH showed */
+	struct iw_list notes;
+	struct note *noted; /* the one that was shown last */
 	bool paths_end;
 	struct iw_xmeta gone; /* of the file that the last RESULT was about */
 	struct outcome gone_outcome;
+	uint8_t *gone_codes;
+	size_t gone_ncodes;
 };
 
 static inline struct file *find(struct source *s, uint32_t id)
@@ -120,6 +137,9 @@ void iw_xsrc_drop_rest(struct source *s, struct file *f);
 void iw_xsrc_push_done(struct source *s, const struct done *d);
 void iw_xsrc_free_slot(struct iw_xfer *x, uint32_t i);
 void iw_xsrc_end_file(struct iw_xfer *x, struct file *f, enum iw_xcode code, const char *text);
+/* A note of len octets for f is queued. IW_E_NOMEM has failed the transfer. */
+int iw_xsrc_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xentry *e,
+		 const uint8_t *octets, size_t len);
 
 /* --- source_load.c: steps of iw_xsrc_next --- */
 bool iw_xsrc_load(struct iw_xfer *x, struct iw_xact *act);

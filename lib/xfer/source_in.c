@@ -43,6 +43,11 @@ static int on_go(struct iw_xfer *x, const struct iw_xentry *e)
 
 	if (!f || f->state == NEW)
 		return iw_xf_breach(x, "GO for file %u, which is not announced", e->id);
+	if ((f->meta.kind == IW_XFER_PACK) != ((e->has & IW_XBIT(IW_XF_WANTED)) != 0))
+		return iw_xf_breach(x, "GO for file %u %s the members that are wanted", e->id,
+				    f->meta.kind == IW_XFER_PACK ? "without" : "with");
+	if (e->wanted_len > 0 && iw_xsrc_note(x, IW_XACT_WANTED, e, e->wanted, e->wanted_len) != 0)
+		return IW_E_NOMEM;
 	/* A file that failed here meanwhile has its END on the way. */
 	if (f->state == ASKED)
 		f->state = GOING;
@@ -51,8 +56,32 @@ static int on_go(struct iw_xfer *x, const struct iw_xentry *e)
 	return 0;
 }
 
-/* The range of that file which the next GRANT must be about; those of other files may be settled
- * without one. */
+static int on_have(struct iw_xfer *x, const struct iw_xentry *e)
+{
+	struct file *f = find(x->src, e->id);
+	uint64_t n = (e->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK;
+	uint64_t begin, end;
+
+	if (!f || f->state == NEW)
+		return iw_xf_breach(x, "HAVE for file %u, which is not announced", e->id);
+	if (f->mine.known)
+		return 0;
+	begin = f->meta.share ? f->meta.part_off : 0;
+	end = iw_xf_end(&f->meta);
+	if (f->state != ASKED || f->meta.kind != IW_XFER_FILE || e->len == 0 || e->off < begin ||
+	    e->off % IW_XFER_CHUNK != 0 || e->off > end || e->len > end - e->off ||
+	    (e->off + e->len != end && e->len % IW_XFER_CHUNK != 0) ||
+	    e->chunks_len != n * iw_xfer_digest_len(x->cfg.mine.digest))
+		return iw_xf_breach(x, "HAVE of %U octets at %U of file %u", e->len, e->off, e->id);
+	if (e->len > iw_xf_size(&f->meta) - f->had)
+		return iw_xf_breach(x, "HAVE of more than all of file %u", e->id);
+	f->had += e->len;
+	x->counts.settled += e->len;
+	f->settled += e->len;
+	return iw_xsrc_note(x, IW_XACT_HAVE, e, e->chunks, e->chunks_len);
+}
+
+/* The range of that file which the next GRANT must be about; those of other files may be settled without one. */
 static struct range *first_told(struct source *s, uint32_t id)
 {
 	for (uint32_t i = 0; i < s->nranges - s->untold; i++)
@@ -73,7 +102,7 @@ static int on_grant(struct iw_xfer *x, const struct iw_xentry *e)
 		return 0; /* it was on the way when the file came to its end */
 	if (!f || f->state == NEW || f->state == ASKED)
 		return iw_xf_breach(x, "GRANT for file %u before GO", e->id);
-	if (f->state != GOING || (f->meta.kind == IW_XFER_STREAM && f->scanned && f->ranges == 0))
+	if (f->state != GOING || (iw_xfer_is_stream(f->meta.kind) && f->scanned && f->ranges == 0))
 		return 0; /* likewise */
 	r = first_told(s, e->id);
 	if (!r || r->next != e->off || e->len == 0 || e->len > IW_XFER_CHUNK ||
@@ -124,8 +153,16 @@ static int on_result(struct iw_xfer *x, const struct iw_xentry *e)
 	if (!f || f->state == NEW || f->result.known)
 		return iw_xf_breach(x, "RESULT for file %u, which is %s", e->id,
 				    f && f->result.known ? "settled" : "not announced");
-	if (e->code == IW_XC_OK && f->meta.kind != IW_XFER_DIR && f->state != ENDED)
+	if (e->code == IW_XC_OK && f->meta.kind != IW_XFER_PACK && iw_xfer_has_data(f->meta.kind) &&
+	    f->state != ENDED)
 		return iw_xf_breach(x, "RESULT: file %u is done, before it has ended", e->id);
+	if (e->codes_len > 0) {
+		if (f->meta.kind != IW_XFER_PACK || e->codes_len != f->meta.members || f->codes)
+			return iw_xf_breach(x, "RESULT of %U members of file %u",
+					    (uint64_t)e->codes_len, e->id);
+		f->codes = iw_xf_copy(x, e->codes, e->codes_len);
+		f->ncodes = f->codes ? e->codes_len : 0;
+	}
 	iw_xf_outcome(&f->result, e->code, e->text, e->text_len, true);
 	if (f->state == ASKED) {
 		/* No GO, so no END. */
@@ -147,6 +184,9 @@ static int on_bye(struct iw_xfer *x, const struct iw_xmsg *m)
 	if (iw_cbor_get_uint(&m->rec, IW_XKEY_FAILED, UINT64_MAX, &x->counts.peer_failed, &why) !=
 	    0)
 		return iw_xf_breach(x, "%s", why.text);
+	if (iw_cbor_has(&m->rec, IW_XKEY_GONE) &&
+	    iw_cbor_get_uint(&m->rec, IW_XKEY_GONE, UINT64_MAX, &x->counts.gone, &why) != 0)
+		return iw_xf_breach(x, "%s", why.text);
 	iw_xf_set_state(x, ST_CLOSING);
 	return 0;
 }
@@ -159,6 +199,8 @@ int iw_xsrc_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 		return on_get(x, m);
 	case IW_XMSG_GO:
 		return iw_xf_each(x, m, IW_XKEY_LIST, on_go);
+	case IW_XMSG_HAVE:
+		return iw_xf_each(x, m, IW_XKEY_LIST, on_have);
 	case IW_XMSG_GRANT:
 		return iw_xf_each(x, m, IW_XKEY_LIST, on_grant);
 	case IW_XMSG_RELEASE:

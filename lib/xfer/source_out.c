@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "xfer/pack.h"
+
 /* --- messages out --- */
 
 static void put_digest(struct iw_xentry *e, const struct iw_xdigest *d)
@@ -31,16 +33,18 @@ static bool put_file(struct draft *d, struct file *f)
 		iw_xf_outcome_entry(&e, &f->mine);
 		return iw_xdraft_entry(d, &e);
 	}
-	e.has |= IW_XBIT(IW_XF_MODE);
-	e.mode = m->mode;
-	if (m->kind == IW_XFER_FILE) {
-		e.has |= IW_XBIT(IW_XF_SIZE);
-		e.size = m->size;
+	iw_xpack_entry(&e, m);
+	e.has |= IW_XBIT(IW_XF_ID);
+	e.id = f->id;
+	if (m->top) {
+		e.has |= IW_XBIT(IW_XF_TOP);
+		e.top = true;
 	}
-	if (m->kind != IW_XFER_STREAM) {
-		e.has |= IW_XBIT(IW_XF_MTIME) | IW_XBIT(IW_XF_MTIME_NS);
-		e.mtime_s = m->mtime_s;
-		e.mtime_ns = m->mtime_ns;
+	if (m->share) {
+		e.has |= IW_XBIT(IW_XF_SHARE) | IW_XBIT(IW_XF_OFF) | IW_XBIT(IW_XF_LEN);
+		e.share = m->share;
+		e.off = m->part_off;
+		e.len = m->part_len;
 	}
 	return iw_xdraft_entry(d, &e);
 }
@@ -165,7 +169,7 @@ static size_t put_ends(struct iw_xfer *x, struct draft *d)
 			iw_xf_outcome_entry(&e, &f->mine);
 		} else {
 			e.has |= IW_XBIT(IW_XF_SIZE);
-			e.size = f->meta.kind == IW_XFER_STREAM ? f->size : f->meta.size;
+			e.size = iw_xfer_is_stream(f->meta.kind) ? f->size : f->meta.size;
 			put_digest(&e, &f->digest);
 		}
 		if (!iw_xdraft_entry(d, &e))

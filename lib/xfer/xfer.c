@@ -21,6 +21,9 @@ static const char *const act_names[] = {
 	[IW_XACT_DROP] = "drop",
 	[IW_XACT_PATH] = "path",
 	[IW_XACT_NEXT_FILE] = "next-file",
+	[IW_XACT_HAVE] = "have",
+	[IW_XACT_WANTED] = "wanted",
+	[IW_XACT_FINAL] = "final",
 	[IW_XACT_NEXT_RANGE] = "next-range",
 	[IW_XACT_LOAD] = "load",
 	[IW_XACT_FINISH] = "finish",
@@ -241,23 +244,45 @@ void iw_xf_outcome_entry(struct iw_xentry *e, const struct outcome *o)
 	e->text_len = strlen(o->text);
 }
 
-void iw_xf_count_result(struct iw_xfer *x, const struct outcome *o, uint64_t size, uint64_t settled)
+uint8_t *iw_xf_copy(struct iw_xfer *x, const void *p, size_t len)
 {
-	struct iw_xfer_counts *c = &x->counts;
+	uint8_t *copy = len > 0 ? iw_mem_alloc(x->mem, len) : NULL;
 
-	if (size == IW_XFER_SIZE_UNKNOWN)
-		size = 0;
-	if (o->code == IW_XC_OK) {
-		c->files_done++;
-		c->settled += size - IW_MIN(size, settled); /* its holes */
-		return;
-	}
-	if (o->code == IW_XC_SAME)
+	if (copy)
+		memcpy(copy, p, len);
+	return copy;
+}
+
+static uint64_t count_one(struct iw_xfer_counts *c, uint32_t code)
+{
+	if (iw_xcode_is_skip(code))
 		c->files_same++;
+	else if (iw_xcode_is_fine(code))
+		c->files_done++;
 	else
 		c->files_failed++;
+	return !iw_xcode_is_fine(code);
+}
+
+uint64_t iw_xf_count_result(struct iw_xfer *x, const struct outcome *o, const struct iw_xmeta *m,
+			    uint64_t settled, const uint8_t *codes, size_t ncodes)
+{
+	struct iw_xfer_counts *c = &x->counts;
+	uint64_t size = iw_xf_size(m), failed = 0;
+
+	if (m->kind == IW_XFER_PACK)
+		for (uint32_t i = 0; i < m->members; i++)
+			failed += count_one(c, i < ncodes ? codes[i] : o->code);
+	/* A file in parts is counted with its first one. */
+	else if (!m->share || m->part_off == 0 || !iw_xcode_is_fine(o->code))
+		failed += count_one(c, o->code);
+	if (o->code == IW_XC_OK) {
+		c->settled += size - IW_MIN(size, settled); /* its holes */
+		return failed;
+	}
 	c->announced -= IW_MIN(c->announced, size);
 	c->settled -= IW_MIN(c->settled, settled);
+	return failed;
 }
 
 void iw_xf_result_act(struct iw_xact *act, uint32_t id, void *file, const struct iw_xmeta *meta,
@@ -419,16 +444,16 @@ static bool send_open(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	bool push = x->cfg.role == IW_XFER_SOURCE;
 	struct draft d;
 
-	if (!iw_xdraft_begin(x, &d, IW_XMSG_OPEN, push ? 3 : 0, true))
+	if (!iw_xdraft_begin(x, &d, IW_XMSG_OPEN, push ? 3 : 2, true))
 		return false;
 	if (push) {
 		iw_cbor_uint(&d.o, IW_XKEY_PATH);
 		iw_cbor_bytes(&d.o, x->path, x->path_len);
-		iw_cbor_uint(&d.o, IW_XKEY_FORCE);
-		iw_cbor_bool(&d.o, x->cfg.force);
-		iw_cbor_uint(&d.o, IW_XKEY_MANY);
-		iw_cbor_bool(&d.o, x->cfg.many);
 	}
+	iw_cbor_uint(&d.o, IW_XKEY_OPTS);
+	iw_cbor_uint(&d.o, x->cfg.opts);
+	iw_cbor_uint(&d.o, IW_XKEY_CONNS);
+	iw_cbor_uint(&d.o, iw_xfer_conns(x));
 	iw_xdraft_send(x, &d, act, now);
 	iw_xf_set_state(x, ST_RUN);
 	return true;
@@ -517,11 +542,13 @@ static int on_open(struct iw_xfer *x, const struct iw_xmsg *m)
 	if (x->cfg.role == IW_XFER_SINK) {
 		err = iw_cbor_get_string(&m->rec, IW_XKEY_PATH, IW_CBOR_BYTES, IW_XFER_PATH_MAX,
 					 &path, &len, &why);
-		if (!err)
-			err = iw_cbor_get_bool(&m->rec, IW_XKEY_FORCE, &x->cfg.force, &why);
-		if (!err)
-			err = iw_cbor_get_bool(&m->rec, IW_XKEY_MANY, &x->cfg.many, &why);
 	}
+	/* What is not known is refused: it may have been asked for with good reason. */
+	if (!err)
+		err = iw_cbor_get_u32(&m->rec, IW_XKEY_OPTS, IW_XOPT_ALL, &x->cfg.opts, &why);
+	if (!err)
+		err = iw_cbor_get_u32(&m->rec, IW_XKEY_CONNS, IW_XFER_CONNS_MAX, &x->cfg.conns,
+				      &why);
 	if (err)
 		return iw_xf_breach(x, "%s", why.text);
 	if (!keep_path(x, path, len)) {
@@ -695,6 +722,16 @@ bool iw_xfer_is_idle(const struct iw_xfer *x)
 	if (x->state == ST_NEW || x->state == ST_OPENING || x->state == ST_OVER)
 		return true;
 	return x->src ? iw_xsrc_idle(x) : x->snk ? iw_xsnk_idle(x) : true;
+}
+
+uint32_t iw_xfer_conns(const struct iw_xfer *x)
+{
+	return IW_MAX(x->cfg.conns, 1u);
+}
+
+uint32_t iw_xfer_opts(const struct iw_xfer *x)
+{
+	return x->cfg.opts;
 }
 
 const struct iw_xfer_counts *iw_xfer_counts(const struct iw_xfer *x)

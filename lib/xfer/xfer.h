@@ -31,7 +31,27 @@
 
 struct iw_xfer;
 
-enum iw_xfer_kind { IW_XFER_FILE = 0, IW_XFER_DIR = 1, IW_XFER_STREAM = 2 };
+enum iw_xfer_kind {
+	IW_XFER_FILE = 0,
+	IW_XFER_DIR = 1,
+	IW_XFER_STREAM = 2,
+	IW_XFER_SYMLINK = 3,
+	IW_XFER_HARDLINK = 4, /* another name of a file that was sent */
+	IW_XFER_PACK = 5,     /* many small files as one stream of a chunk at most: see pack.h */
+	IW_XFER_KINDS
+};
+
+/* Whether octets of such a file are moved at all. */
+static inline bool iw_xfer_has_data(enum iw_xfer_kind k)
+{
+	return k == IW_XFER_FILE || k == IW_XFER_STREAM || k == IW_XFER_PACK;
+}
+
+/* Whether its length is known only at its end. */
+static inline bool iw_xfer_is_stream(enum iw_xfer_kind k)
+{
+	return k == IW_XFER_STREAM || k == IW_XFER_PACK;
+}
 
 /* What a source announces of a file. */
 struct iw_xmeta {
@@ -41,27 +61,41 @@ struct iw_xmeta {
 	/* named by the user, not found below a directory: a single one takes the target's name */
 	bool top;
 	uint64_t size;   /* IW_XFER_SIZE_UNKNOWN: a stream's */
-	uint32_t mode;   /* permission bits, 0777 at most */
+	uint32_t mode;   /* permission bits; with an owner also set-id and sticky bits */
 	int64_t mtime_s; /* seconds since 1970 */
 	uint32_t mtime_ns;
+	const char *
+		target; /* SYMLINK: what it says; HARDLINK: the name that was sent; PACK: the list */
+	size_t target_len;
+	bool owned; /* uid and gid count */
+	uint32_t uid, gid;
+	const uint8_t *xattr; /* NULL: they do not travel; else as file/attr.h packs them */
+	size_t xattr_len;
+	uint8_t ident[IW_XFER_IDENT_MAX];
+	uint8_t ident_len;
+	/* A part of a file, as others of it travel on other connections: share is not 0, and chunks from off on, len octets, are meant. */
+	uint32_t share;
+	uint64_t part_off, part_len;
+	uint32_t members; /* of a pack; a sink's machine has looked at each of them */
 };
 
 struct iw_xfer_cfg {
 	const struct iw_mem *mem; /* borrowed for life */
 	enum iw_xfer_role role;
 	bool initiator;
-	/* buffers of IW_XFER_CHUNK octets it may use at once: 1 to IW_XFER_WINDOWS */
-	uint32_t slots;
+	uint32_t
+		/* buffers of IW_XFER_CHUNK octets it may use at once: 1 to IW_XFER_WINDOWS */
+		slots;
 	uint32_t sq_depth; /* operations posted and not completed: at least 4 */
 	uint64_t stall_ns; /* without progress for so long: failed */
 	struct iw_hello mine,
 		peer; /* what both sides said; for the initiator peer follows with iw_xfer_start */
 	/* What the initiator's OPEN says. */
-	bool force; /* push: a target of same size and time is written all the same */
-	bool many;  /* push: more than one source: the target must be a directory */
-	/* push: the target's path, at most IW_XFER_PATH_MAX octets; borrowed until started.
-	 * NULL: "" */
-	const char *path;
+	uint32_t opts;  /* set of enum iw_xopt */
+	uint32_t conns; /* connections that make the transfer, this one among them; 0: 1 */
+	const char *
+		/* push: the target's path, at most IW_XFER_PATH_MAX octets; borrowed until started. NULL: "" */
+		path;
 };
 
 /* IW_E_NOMEM, IW_E_INVAL. */
@@ -69,8 +103,7 @@ IW_MUST_CHECK int iw_xfer_new(struct iw_xfer **out, const struct iw_xfer_cfg *cf
 			      struct iw_fault *why);
 void iw_xfer_free(struct iw_xfer *x);
 
-/* The connection is up. peer: what the Reply said, for the initiator; NULL for the responder,
- * who knew it before. */
+/* The connection is up. peer: what the Reply said, for the initiator; NULL for the responder, who knew it before. */
 void iw_xfer_start(struct iw_xfer *x, const struct iw_hello *peer, uint64_t now);
 
 /* ---------------------------------------------------------------- actions */
@@ -93,30 +126,30 @@ enum iw_xact_type {
 	/* A source's files. */
 	IW_XACT_PATH, /* pull: the peer wants this: name, name_len (kept until the next action) */
 	IW_XACT_NEXT_FILE, /* iw_xfer_add, iw_xfer_add_failed or iw_xfer_no_more, now or later */
+	/* the sink holds len octets of file from off on, in whole chunks: name, name_len are their digests */
+	IW_XACT_HAVE,
+	/* the members of a pack that the sink wants: name, name_len, a bit each */
+	IW_XACT_WANTED,
 	/* where are data in file at or behind off? iw_xfer_range or iw_xfer_file_failed, at once */
 	IW_XACT_NEXT_RANGE,
-	/* read len octets of file at off into slot: iw_xfer_loaded or iw_xfer_file_failed, now
-	 * or later */
+	/* read len octets of file at off into slot: iw_xfer_loaded or iw_xfer_file_failed, now or later */
 	IW_XACT_LOAD,
-	/* all of file is read, it has size octets: is it still what it was? iw_xfer_finished or
-	 * iw_xfer_file_failed */
+	/* all of file is read, it has size octets: is it still what it was? iw_xfer_finished or iw_xfer_file_failed */
 	IW_XACT_FINISH,
 	/* A sink's files. */
-	/* push: the peer's OPEN: name (the target's path), force, many. Nothing to answer;
-	 * iw_xfer_fail if it cannot be */
+	/* the peer's OPEN: name (the target's path), opts. Nothing to answer; iw_xfer_fail if it cannot be */
 	IW_XACT_OPENED,
 	/* meta: iw_xfer_created, iw_xfer_made or iw_xfer_file_failed (also IW_XC_SAME), at once */
 	IW_XACT_CREATE,
 	IW_XACT_STORE, /* part[0..nparts) are len octets of file at off, zeros when nparts is 0; digest is what they must have:
 			     * iw_xfer_stored or iw_xfer_file_failed, now or later. The parts are the driver's again then. */
-	/* file is whole, has size octets, and digest: iw_xfer_committed or iw_xfer_file_failed,
-	 * now or later */
+	/* file is whole, has size octets, and digest: iw_xfer_committed or iw_xfer_file_failed, now or later */
 	IW_XACT_COMMIT,
-	IW_XACT_ABANDON, /* file will not become whole: remove what there is */
+	IW_XACT_ABANDON, /* file will not become whole, for the reason code: remove what is of no use */
+	IW_XACT_FINAL, /* the source has no more: times of directories, removals: iw_xfer_final, now or later */
 	/* Both. */
 	IW_XACT_RESULT, /* file (may be NULL), id, meta: code, text; the machine forgets it */
-	/* the whole transfer: fault.err is IW_OK when it came to its end. Once, before CLOSE or
-	 * DROP */
+	/* the whole transfer: fault.err is IW_OK when it came to its end. Once, before CLOSE or DROP */
 	IW_XACT_END,
 };
 const char *iw_xact_name(enum iw_xact_type t);
@@ -144,17 +177,19 @@ struct iw_xact {
 	uint32_t count, size32; /* POST_RECVS */
 	uint32_t id;            /* the file's number */
 	void *file;             /* the driver's word for it */
-	/* CREATE, RESULT; owned by the machine, until the next action after RESULT */
-	const struct iw_xmeta *meta;
+	const struct iw_xmeta *
+		meta; /* CREATE, RESULT; owned by the machine, until the next action after RESULT */
 	uint64_t off, len;
 	uint64_t size; /* FINISH, COMMIT */
 	struct iw_xdigest digest;
 	struct iw_xpart part[IW_XPARTS];
 	size_t nparts;
-	/* PATH, OPENED: not terminated, owned by the machine until the next action */
-	const char *name;
+	const char *
+		name; /* PATH, OPENED: not terminated, owned by the machine until the next action */
 	size_t name_len;
-	bool force, many;      /* OPENED */
+	uint32_t opts;        /* OPENED */
+	const uint8_t *codes; /* RESULT of a pack: of its members; NULL: all as code */
+	size_t ncodes;
 	uint32_t code;         /* RESULT: enum iw_xcode, or a newer peer's number */
 	const char *text;      /* RESULT: more about it, or "" */
 	bool told_by_peer;     /* RESULT: code and text are the peer's words */
@@ -172,8 +207,7 @@ enum iw_xverdict {
 	IW_XRECV_RETIRE, /* do not post it again */
 };
 
-/* A Send has arrived in receive buffer recv: len octets at msg (borrowed, but for HOLD). A
- * breach of the protocol fails the transfer. */
+/* A Send has arrived in receive buffer recv: len octets at msg (borrowed, but for HOLD). A breach of the protocol fails the transfer. */
 enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_t *msg, size_t len,
 				  uint64_t now);
 /* A posted operation is complete; status as in struct iw_wc. */
@@ -181,8 +215,7 @@ void iw_xfer_completed(struct iw_xfer *x, uint64_t cookie, int status, uint64_t 
 void iw_xfer_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
 /* Octets have moved, though no message is complete: the stall watchdog begins anew. */
 void iw_xfer_touch(struct iw_xfer *x, uint64_t now);
-/* This side gives the transfer up; the peer is told when it can be. Everything unfinished ends;
- * END and DROP follow. */
+/* This side gives the transfer up; the peer is told when it can be. Everything unfinished ends; END and DROP follow. */
 void iw_xfer_fail(struct iw_xfer *x, const struct iw_fault *why);
 /* The connection has ended, with this fault (err IW_OK: orderly). */
 void iw_xfer_lost(struct iw_xfer *x, const struct iw_fault *why);
@@ -195,8 +228,7 @@ bool iw_xfer_is_idle(const struct iw_xfer *x);
 
 /* ---------------------------------------------------------------- answers */
 
-/* Pull, the sink: paths wanted from the source, copied; before or after start. IW_E_NOMEM,
- * IW_E_LIMIT: above IW_XFER_NAME_MAX octets. */
+/* Pull, the sink: paths wanted from the source, copied; before or after start. IW_E_NOMEM, IW_E_LIMIT: above IW_XFER_NAME_MAX octets. */
 IW_MUST_CHECK int iw_xfer_want_path(struct iw_xfer *x, const char *path, size_t len);
 void iw_xfer_want_end(struct iw_xfer *x);
 
@@ -206,8 +238,7 @@ void iw_xfer_add(struct iw_xfer *x, const struct iw_xmeta *meta, void *file, uin
 void iw_xfer_add_failed(struct iw_xfer *x, const struct iw_xmeta *meta, void *file,
 			enum iw_xcode code, const char *text, uint64_t now);
 void iw_xfer_no_more(struct iw_xfer *x, uint64_t now);
-/* NEXT_RANGE: len octets of data from off on (off as asked or above); last: none behind. len 0:
- * none at all. */
+/* NEXT_RANGE: len octets of data from off on (off as asked or above); last: none behind. len 0: none at all. */
 void iw_xfer_range(struct iw_xfer *x, uint32_t id, uint64_t off, uint64_t len, bool last);
 
 /* LOAD: len octets are there; fewer than asked only at the end of a stream. */
@@ -221,15 +252,26 @@ void iw_xfer_loaded(struct iw_xfer *x, uint32_t slot, const struct iw_xloaded *l
 void iw_xfer_finished(struct iw_xfer *x, uint32_t id, const struct iw_xdigest *digest,
 		      uint64_t now);
 
+/*
+ * CREATE, before iw_xfer_created: digests of n chunks from octet off on that are there from an earlier transfer (copied). False: no memory:
+ * they will be sent again.
+ */
+bool iw_xfer_have(struct iw_xfer *x, uint32_t id, uint64_t off, const uint8_t *digests, size_t n);
+/* CREATE of a pack, before iw_xfer_created: which members are wanted (copied). */
+void iw_xfer_wanted(struct iw_xfer *x, uint32_t id, const uint8_t *bits, size_t len);
+/* A pack, before its iw_xfer_committed, iw_xfer_made or iw_xfer_file_failed: what became of its members (copied). */
+void iw_xfer_codes(struct iw_xfer *x, uint32_t id, const uint8_t *codes, size_t n);
+/* FINAL */
+void iw_xfer_final(struct iw_xfer *x, uint64_t gone, uint64_t failed, uint64_t now);
+
 /* CREATE: data are wanted. */
 void iw_xfer_created(struct iw_xfer *x, uint32_t id, void *file, uint64_t now);
-/* CREATE: it is there and needs no data (a directory). */
-void iw_xfer_made(struct iw_xfer *x, uint32_t id, uint64_t now);
+/* CREATE: it is there and needs no data (a directory, a link). file may be NULL. */
+void iw_xfer_made(struct iw_xfer *x, uint32_t id, void *file, uint64_t now);
 void iw_xfer_stored(struct iw_xfer *x, uint64_t now);
 void iw_xfer_committed(struct iw_xfer *x, uint32_t id, uint64_t now);
 
-/* Answer to CREATE, LOAD, FINISH, STORE, NEXT_RANGE, COMMIT, or at any time: this file will not
- * be. text is copied, cut at IW_XFER_TEXT_MAX. */
+/* Answer to CREATE, LOAD, FINISH, STORE, NEXT_RANGE, COMMIT, or at any time: this file will not be. text is copied, cut at IW_XFER_TEXT_MAX. */
 void iw_xfer_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text,
 			 uint64_t now);
 
@@ -237,13 +279,18 @@ struct iw_xfer_counts {
 	uint64_t files_done, files_same, files_failed; /* with a RESULT */
 	uint64_t octets;                               /* of files, moved */
 	uint64_t zeros; /* not moved because they are zeros inside a wanted range */
-	/* octets of all files announced so far whose size is known, less those of files skipped
-	 * or failed */
-	uint64_t announced;
+	uint64_t
+		/* octets of all files announced so far whose size is known, less those of files skipped or failed */
+		announced;
 	uint64_t settled; /* octets of them that need nothing more: moved, holes passed over */
 	uint64_t msgs_sent, msgs_received;
 	uint64_t peer_failed; /* what the peer counts as failed in its BYE */
+	uint64_t gone;        /* removed at the target */
 };
+/* The initiator's wishes: a set of enum iw_xopt. A responder knows them from its first action on. */
+uint32_t iw_xfer_opts(const struct iw_xfer *x);
+uint32_t iw_xfer_conns(const struct iw_xfer *x);
+
 const struct iw_xfer_counts *iw_xfer_counts(const struct iw_xfer *x);
 
 #endif

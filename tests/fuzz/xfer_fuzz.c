@@ -136,15 +136,26 @@ static void do_create(struct run *r, const struct iw_xact *a)
 	uint8_t how = take(r);
 	struct fake_file *f;
 
-	must(a->meta->name_len > 0 && !memchr(a->meta->name, 0, a->meta->name_len));
-	must(a->meta->name[0] != '/');
+	if (a->meta->kind == IW_XFER_PACK) {
+		must(a->meta->members > 0 && a->meta->members <= IW_XFER_MEMBERS);
+	} else {
+		must(a->meta->name_len > 0 && !memchr(a->meta->name, 0, a->meta->name_len));
+		must(a->meta->name[0] != '/');
+	}
 	if (how >= 0xe0 || r->nfiles > FILES - 10) {
 		iw_xfer_file_failed(r->x, a->id, how & 1 ? IW_XC_SAME : IW_XC_PERM, NULL, r->now);
-	} else if (a->meta->kind == IW_XFER_DIR) {
-		iw_xfer_made(r->x, a->id, r->now);
+	} else if (!iw_xfer_has_data(a->meta->kind)) {
+		iw_xfer_made(r->x, a->id, NULL, r->now);
 	} else {
+		static const uint8_t octets[8 * 32];
+
 		f = new_file(r);
 		f->created = true;
+		if (a->meta->kind == IW_XFER_PACK)
+			iw_xfer_wanted(r->x, a->id, octets, 1);
+		else if (a->meta->kind == IW_XFER_FILE && how & 16 &&
+			 a->meta->size > 8 * IW_XFER_CHUNK)
+			must(iw_xfer_have(r->x, a->id, a->meta->part_off, octets, 1));
 		iw_xfer_created(r->x, a->id, f, r->now);
 	}
 }
@@ -235,6 +246,13 @@ static void act(struct run *r, const struct iw_xact *a)
 		break;
 	}
 	case IW_XACT_OPENED:
+	case IW_XACT_WANTED:
+		break;
+	case IW_XACT_HAVE:
+		must(a->len > 0 && a->name_len % 16 == 0);
+		break;
+	case IW_XACT_FINAL:
+		iw_xfer_final(r->x, 0, 0, r->now);
 		break;
 	case IW_XACT_CREATE:
 		do_create(r, a);
@@ -322,8 +340,9 @@ static uint64_t some_offset(struct run *r)
 static struct iw_xentry some_entry(struct run *r)
 {
 	static const char name[] = "a/b/c/..";
+	static const uint8_t list[] = "\x81\xa3\x06\x01\x09\x41z\x0a\x00", octets[64];
 	struct iw_xentry e = { .has = 0x7fff };
-	uint8_t how = take(r);
+	uint8_t how = take(r), more = take(r);
 
 	e.id = take(r) % 16;
 	e.off = some_offset(r) & (how & 1 ? ~(uint64_t)(IW_XFER_CHUNK - 1) : UINT64_MAX);
@@ -331,7 +350,21 @@ static struct iw_xentry some_entry(struct run *r)
 	e.size = how & 4 ? 10 * IW_XFER_CHUNK : some_offset(r);
 	e.stag = 5;
 	e.digest.len = 16;
-	e.kind = how >> 6;
+	e.kind = (how >> 6) + (more & 1 ? 3 : 0);
+	/* The younger half of the fields, each by a bit. */
+	for (unsigned f = IW_XF_TARGET; f < IW_XF_COUNT; f++)
+		if (more >> (f % 8) & 1)
+			e.has |= IW_XBIT(f);
+	e.target = name;
+	e.target_len = 3;
+	e.list = list;
+	e.list_len = sizeof(list) - 1;
+	e.xattr = e.ident = e.wanted = e.codes = e.chunks = octets;
+	e.xattr_len = more % 9;
+	e.ident_len = more % 17;
+	e.wanted_len = e.codes_len = 1;
+	e.chunks_len = (size_t)(more % 5) * 16;
+	e.share = more % 3;
 	e.name = name;
 	e.name_len = 1 + take(r) % 8;
 	e.text = "t";
@@ -361,10 +394,10 @@ static void made_message(struct run *r)
 	if (type == IW_XMSG_OPEN) {
 		iw_cbor_uint(&o, IW_XKEY_PATH);
 		iw_cbor_bytes(&o, "p", 1);
-		iw_cbor_uint(&o, IW_XKEY_FORCE);
-		iw_cbor_bool(&o, n & 1);
-		iw_cbor_uint(&o, IW_XKEY_MANY);
-		iw_cbor_bool(&o, n & 2);
+		iw_cbor_uint(&o, IW_XKEY_OPTS);
+		iw_cbor_uint(&o, n);
+		iw_cbor_uint(&o, IW_XKEY_CONNS);
+		iw_cbor_uint(&o, 1);
 	} else if (type == IW_XMSG_BYE || type == IW_XMSG_ABORT) {
 		iw_cbor_uint(&o, 4);
 		iw_cbor_uint(&o, n);

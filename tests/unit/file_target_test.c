@@ -100,8 +100,8 @@ static void a_file_appears_when_it_is_whole(void **state)
 
 	(void)state;
 	put_file("in/f", "old", 3);
-	assert_int_equal(iw_target_create(&t, &p, &m, &why), IW_CREATED);
-	assert_int_equal(fstat(t.fd, &st), 0);
+	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
+	assert_int_equal(fstat(t.part->fd, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(store(&t, 0, "octets", 6, &why), 0);
 	assert_file_is("in/f", "old");
@@ -114,11 +114,11 @@ static void a_file_appears_when_it_is_whole(void **state)
 	assert_int_equal(st.st_mtim.tv_sec, 1234567890);
 	assert_int_equal(st.st_mtim.tv_nsec, 987654321);
 	/* The same again is not needed; with force it is. */
-	assert_int_equal(iw_target_create(&t, &p, &m, &why), IW_CREATE_FAILED);
+	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
 	assert_int_equal(why.code, IW_XC_SAME);
-	p.force = true;
-	assert_int_equal(iw_target_create(&t, &p, &m, &why), IW_CREATED);
-	iw_target_abandon(&t);
+	p.opts |= IW_XOPT_FORCE;
+	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
+	iw_target_abandon(&t, IW_XC_DIGEST);
 	assert_file_is("in/f", "octets");
 	assert_int_equal(parts_in("in"), 0);
 	iw_place_close(&p);
@@ -134,7 +134,7 @@ static void wrong_digests_are_refused(void **state)
 	struct iw_target t;
 
 	(void)state;
-	assert_int_equal(iw_target_create(&t, &p, &m, &why), IW_CREATED);
+	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	memset(buf, 1, 10);
 	assert_int_equal(iw_hasher_chunk(&hasher, &iov, 1, &d), 0);
 	buf[3] ^= 1;
@@ -145,7 +145,7 @@ static void wrong_digests_are_refused(void **state)
 	/* The list's digest is not that of the chunk. */
 	assert_int_equal(iw_target_commit(&t, &hasher, 10, &d, &why), -1);
 	assert_int_equal(why.code, IW_XC_DIGEST);
-	iw_target_abandon(&t);
+	iw_target_abandon(&t, IW_XC_DIGEST);
 	assert_false(is_there("in/f"));
 	assert_int_equal(parts_in("in"), 0);
 	iw_place_close(&p);
@@ -162,7 +162,7 @@ static void zeros_become_holes(void **state)
 	char *all;
 
 	(void)state;
-	assert_int_equal(iw_target_create(&t, &p, &m, &why), IW_CREATED);
+	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	memset(buf, 0, sizeof(buf));
 	buf[5] = 1;
 	buf[sizeof(buf) / 2] = 2;
@@ -195,10 +195,12 @@ static void nothing_outside_the_base_is_touched(void **state)
 	for (size_t i = 0; i < IW_ARRAY_LEN(names); i++) {
 		struct iw_xmeta m = meta(names[i], 1);
 
-		assert_int_equal(iw_target_create(&t, &p, &m, &why), IW_CREATE_FAILED);
+		assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why),
+				 IW_CREATE_FAILED);
 		assert_int_equal(why.code, IW_XC_TARGET);
 		m.kind = IW_XFER_DIR;
-		assert_int_equal(iw_target_create(&t, &p, &m, &why), IW_CREATE_FAILED);
+		assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why),
+				 IW_CREATE_FAILED);
 	}
 	iw_place_close(&p);
 	root = openat(tmp_fd, "in", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -222,7 +224,7 @@ static void a_link_in_place_of_the_file_is_replaced(void **state)
 	(void)state;
 	put_link("../out/f", "in/link");
 	p = place("", false);
-	assert_int_equal(iw_target_create(&t, &p, &m, &why), IW_CREATED);
+	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	assert_int_equal(store(&t, 0, "new", 3, &why), 0);
 	assert_int_equal(commit(&t, 3, &why), 0);
 	assert_int_equal(fstatat(tmp_fd, "in/link", &st, AT_SYMLINK_NOFOLLOW), 0);
@@ -247,7 +249,8 @@ static void what_is_no_file_stays(void **state)
 	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
 		struct iw_xmeta m = meta(rows[i].name, 3);
 
-		assert_int_equal(iw_target_create(&t, &p, &m, &why), IW_CREATE_FAILED);
+		assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why),
+				 IW_CREATE_FAILED);
 		assert_int_equal(why.code, IW_XC_TARGET);
 		assert_non_null(strstr(why.text, rows[i].text));
 	}
@@ -269,18 +272,18 @@ static void scp_rules_of_the_target(void **state)
 	put_file("in/file", "x", 1);
 	/* Into a directory: under their own names. */
 	p = place("sub/", false);
-	assert_int_equal(iw_target_create(&t, &p, &m, &why), IW_CREATED);
+	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	assert_int_equal(commit(&t, 1, &why), 0);
 	assert_true(is_there("in/sub/name"));
 	stream.kind = IW_XFER_STREAM;
-	assert_int_equal(iw_target_create(&t, &p, &stream, &why), IW_CREATE_FAILED);
+	assert_int_equal(iw_target_create(&t, &p, &stream, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
 	iw_place_close(&p);
 	/* Under another name, one alone. */
 	p = place("sub/other", false);
-	assert_int_equal(iw_target_create(&t, &p, &m, &why), IW_CREATED);
+	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	assert_int_equal(commit(&t, 1, &why), 0);
 	assert_true(is_there("in/sub/other"));
-	assert_int_equal(iw_target_create(&t, &p, &m, &why), IW_CREATE_FAILED);
+	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
 	assert_int_equal(why.code, IW_XC_TARGET);
 	iw_place_close(&p);
 	/* Several need a directory; its own directory must be there. */
@@ -295,11 +298,11 @@ static void scp_rules_of_the_target(void **state)
 	p = place("made", false);
 	dir.kind = IW_XFER_DIR;
 	below.top = false;
-	assert_int_equal(iw_target_create(&t, &p, &dir, &why), IW_MADE);
-	assert_int_equal(iw_target_create(&t, &p, &below, &why), IW_CREATED);
+	assert_int_equal(iw_target_create(&t, &p, &dir, IW_XFER_XXH3, &why), IW_MADE);
+	assert_int_equal(iw_target_create(&t, &p, &below, IW_XFER_XXH3, &why), IW_CREATED);
 	assert_int_equal(commit(&t, 1, &why), 0);
 	assert_true(is_there("in/made/tree/x"));
-	assert_int_equal(iw_target_create(&t, &p, &dir, &why), IW_MADE);
+	assert_int_equal(iw_target_create(&t, &p, &dir, IW_XFER_XXH3, &why), IW_MADE);
 	iw_place_close(&p);
 	close(root);
 }
@@ -315,13 +318,13 @@ static void the_local_users_target_may_lie_anywhere(void **state)
 	(void)state;
 	snprintf(path, sizeof(path), "%s/in/../out", tmp_name);
 	assert_int_equal(iw_place_local(&p, path, true, &why), 0);
-	assert_int_equal(iw_target_create(&t, &p, &m, &why), IW_CREATED);
+	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	assert_int_equal(commit(&t, 1, &why), 0);
 	assert_true(is_there("out/name"));
 	iw_place_close(&p);
 	snprintf(path, sizeof(path), "%s/out/other", tmp_name);
 	assert_int_equal(iw_place_local(&p, path, false, &why), 0);
-	assert_int_equal(iw_target_create(&t, &p, &m, &why), IW_CREATED);
+	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	assert_int_equal(commit(&t, 1, &why), 0);
 	assert_true(is_there("out/other"));
 	iw_place_close(&p);
@@ -344,13 +347,13 @@ static void a_file_that_cannot_grow_fails_and_is_gone(void **state)
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
 	small = old;
 	small.rlim_cur = 100000;
-	assert_int_equal(iw_target_create(&t, &p, &m, &why), IW_CREATED);
+	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	memset(buf, 7, sizeof(buf));
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
 	assert_int_equal(store(&t, 0, buf, sizeof(buf), &why), -1);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	assert_int_equal(why.code, IW_XC_SPACE);
-	iw_target_abandon(&t);
+	iw_target_abandon(&t, IW_XC_DIGEST);
 	assert_int_equal(parts_in("in"), 0);
 	iw_place_close(&p);
 }

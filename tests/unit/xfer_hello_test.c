@@ -102,7 +102,7 @@ static void what_cannot_be_agreed_is_rejected_with_the_reason(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
-		static const char *const texts[] = { "protocol versions 2 to 3", "use ddp-send",
+		static const char *const texts[] = { "protocol versions 3 to 4", "use ddp-send",
 						     "transfer mode 9",          "digest sha256",
 						     "digest unknown",           "cannot reject" };
 		static const uint32_t codes[] = { IW_XC_VERSION, IW_XC_REFUSED, IW_XC_REFUSED,
@@ -111,8 +111,8 @@ static void what_cannot_be_agreed_is_rejected_with_the_reason(void **state)
 
 		h = request();
 		if (i == 0) {
-			h.major_min = 2;
-			h.major_max = 3;
+			h.major_min = IW_XFER_MAJOR + 1;
+			h.major_max = IW_XFER_MAJOR + 2;
 		}
 		if (i == 1)
 			h.role = IW_XFER_SINK;
@@ -151,7 +151,7 @@ static void a_reply_that_does_not_fit_the_request_is_refused(void **state)
 		if (i == 3)
 			answer.id[3] ^= 1;
 		if (i == 4)
-			answer.major_max = answer.major_min = 2;
+			answer.major_max = answer.major_min = IW_XFER_MAJOR + 1;
 		if (i == 5)
 			answer.major_min = 0;
 		assert_int_equal(iw_hello_check(&answer, &h, &why), IW_E_FORMAT);

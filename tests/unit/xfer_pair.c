@@ -110,9 +110,11 @@ static struct iw_hello make_hello(const struct xpair_opts *o, enum iw_xfer_role 
 				  bool initiator)
 {
 	bool big = initiator && role == IW_XFER_SINK && o->mode == IW_XFER_SEND;
-	struct iw_hello h = {
-		.major_max = 1, .major_min = 1, .role = role, .mode = o->mode, .digest = o->digest
-	};
+	struct iw_hello h = { .major_max = IW_XFER_MAJOR,
+			      .major_min = IW_XFER_MAJOR_MIN,
+			      .role = role,
+			      .mode = o->mode,
+			      .digest = o->digest };
 
 	h.recvs = !initiator ? 2 : big ? 64 : 16;
 	h.recv_size = !initiator ? IW_XFER_MSG_FIRST
@@ -215,6 +217,14 @@ static void next_file(struct xpair *p)
 			       .size = f->kind == IW_XFER_FILE ? f->size : 0,
 			       .mtime_s = -5,
 			       .mtime_ns = 7 };
+	if (f->kind == IW_XFER_PACK) {
+		m.target = (const char *)f->list;
+		m.target_len = f->list_len;
+		m.members = 3;
+	} else if (f->kind == IW_XFER_SYMLINK) {
+		m.target = "to";
+		m.target_len = 2;
+	}
 	if (f->mishap == CANNOT_OPEN)
 		iw_xfer_add_failed(p->source.x, &m, f, IW_XC_NOENT, "gone", p->now);
 	else
@@ -230,8 +240,15 @@ static void next_range(struct xpair *p, const struct iw_xact *a)
 		iw_xfer_range(p->source.x, a->id, a->off, 2 * IW_XFER_CHUNK, false);
 		return;
 	}
+	if (f->kind == IW_XFER_PACK) {
+		iw_xfer_range(p->source.x, a->id, 0, IW_XFER_CHUNK, true);
+		return;
+	}
 	if (f->data_every == 0) {
-		iw_xfer_range(p->source.x, a->id, a->off, f->size - a->off, true);
+		uint64_t off = IW_MAX(a->off, f->source_had * IW_XFER_CHUNK);
+
+		assert_int_equal(f->source_had, f->had);
+		iw_xfer_range(p->source.x, a->id, off, f->size - off, true);
 		return;
 	}
 	chunk = (chunk + f->data_every - 1) / f->data_every * f->data_every;
@@ -256,7 +273,7 @@ static void do_load(struct xpair *p, const struct iw_xact *a)
 		iw_xfer_file_failed(p->source.x, a->id, IW_XC_CHANGED, "shrank", p->now);
 		return;
 	}
-	if (f->kind == IW_XFER_STREAM)
+	if (iw_xfer_is_stream(f->kind))
 		l.len = (uint32_t)(f->size > a->off ? IW_MIN(f->size - a->off, a->len) : 0);
 	else
 		assert_true(a->off + a->len <= f->size);
@@ -269,6 +286,28 @@ static void do_load(struct xpair *p, const struct iw_xact *a)
 		f->source_fold = fold(f->source_fold, a->off, h);
 	}
 	iw_xfer_loaded(p->source.x, a->slot, &l, p->now);
+}
+
+/* Chunks count for the digest as if they were moved. */
+static void do_have(struct xpair *p, const struct iw_xact *a)
+{
+	struct xpair_file *f = a->file;
+	size_t n = (size_t)((a->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK);
+
+	assert_int_equal(a->off, f->source_had * IW_XFER_CHUNK);
+	assert_int_equal(a->name_len, n * iw_xfer_digest_len(p->source_cfg.mine.digest));
+	for (size_t i = 0; i < n; i++, f->source_had++)
+		f->source_fold = fold(f->source_fold, f->source_had * IW_XFER_CHUNK, 77 + i);
+}
+
+static void have(struct xpair *p, struct xpair_file *f, uint32_t id)
+{
+	uint8_t digests[64 * IW_XFER_DIGEST_MAX] = { 0 };
+
+	assert_true(f->had <= 64);
+	assert_true(iw_xfer_have(p->sink.x, id, 0, digests, (size_t)f->had));
+	for (uint64_t i = 0; i < f->had; i++)
+		f->sink_fold = fold(f->sink_fold, i * IW_XFER_CHUNK, 77 + i);
 }
 
 static void do_store(struct xpair *p, const struct iw_xact *a)
@@ -331,9 +370,13 @@ static void do_create(struct xpair *p, const struct iw_xact *a)
 		iw_xfer_file_failed(p->sink.x, a->id, IW_XC_SAME, NULL, p->now);
 	else if (f->mishap == CANNOT_CREATE)
 		iw_xfer_file_failed(p->sink.x, a->id, IW_XC_PERM, "no", p->now);
-	else if (f->kind == IW_XFER_DIR)
-		iw_xfer_made(p->sink.x, a->id, p->now);
+	else if (!iw_xfer_has_data(f->kind))
+		iw_xfer_made(p->sink.x, a->id, NULL, p->now);
 	else {
+		if (f->had > 0)
+			have(p, f, a->id);
+		if (f->kind == IW_XFER_PACK)
+			iw_xfer_wanted(p->sink.x, a->id, &f->want, 1);
 		f->created = true;
 		iw_xfer_created(p->sink.x, a->id, f, p->now);
 	}
@@ -471,8 +514,23 @@ static void act(struct xpair *p, bool source, const struct iw_xact *a)
 			iw_xfer_finished(p->source.x, a->id, &d, p->now);
 		break;
 	}
+	case IW_XACT_HAVE:
+		do_have(p, a);
+		break;
+	case IW_XACT_WANTED: {
+		struct xpair_file *f = a->file;
+
+		assert_int_equal(a->name_len, 1);
+		f->wanted = (uint8_t)a->name[0];
+		break;
+	}
+	case IW_XACT_FINAL:
+		p->finals++;
+		iw_xfer_final(p->sink.x, 3, 0, p->now);
+		break;
 	case IW_XACT_OPENED:
 		assert_false(p->opened);
+		p->opts = a->opts;
 		p->opened = true;
 		memcpy(p->path, a->name, a->name_len);
 		break;

@@ -34,7 +34,13 @@ struct xpair_file {
 	uint64_t size;
 	/* 0: all data; else only each such chunk holds data, the others are holes */
 	uint64_t data_every;
-	bool zeros; /* data, but all of them zero */
+	bool zeros;          /* data, but all of them zero */
+	uint64_t source_had; /* as the source heard */
+	uint64_t had;        /* chunks from the first on that the sink has already */
+	uint8_t list[64];    /* of a pack */
+	size_t list_len;
+	uint8_t want,
+		wanted; /* members of a pack, a bit each: what the sink says, and what the source hears */
 	enum mishap mishap;
 	/* what came of it */
 	bool source_done, sink_done;
@@ -108,7 +114,8 @@ struct xpair {
 	bool lone;
 	bool any_meta;       /* what FILES says of mode and time is not looked at */
 	uint64_t stop_after; /* steps; 0: no limit */
-	unsigned creates;
+	unsigned creates, finals;
+	uint32_t opts;                        /* of OPENED */
 	char last_text[IW_XFER_TEXT_MAX + 1]; /* of the last RESULT */
 };
 

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -14,6 +15,7 @@
 #include "unit/xfer_pair.h"
 #include "util/num.h"
 #include "xfer/msg.h"
+#include "xfer/pack.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -49,7 +51,7 @@ static void assert_all_well(void)
 		const struct xpair_file *f = &pair.file[i];
 
 		assert_true(f->source_done && f->sink_done);
-		if (f->mishap == FINE && f->kind != IW_XFER_DIR)
+		if (f->mishap == FINE && iw_xfer_has_data(f->kind))
 			assert_true(f->committed);
 		if (f->mishap == FINE) {
 			assert_int_equal(f->source_code, IW_XC_OK);
@@ -303,6 +305,71 @@ static void open_carries_path_and_flags(void **state)
 	xpair_fini(&pair);
 }
 
+/* What the target's chunks are worth was settled in an earlier transfer: they are told, not moved. */
+static void fill_resumed(void)
+{
+	xpair_add(&pair, IW_XFER_FILE, "half", 9 * MIB + 77)->had = 5;
+	xpair_add(&pair, IW_XFER_FILE, "all", 3 * MIB)->had = 3;
+	xpair_add(&pair, IW_XFER_FILE, "none", 4 * MIB);
+	xpair_add(&pair, IW_XFER_SYMLINK, "link", 0);
+}
+
+static void check_resumed(void)
+{
+	assert_all_well();
+	assert_int_equal(pair.file[0].stores, 5);
+	assert_int_equal(pair.file[1].stores, 0);
+	assert_int_equal(pair.file[2].stores, 4);
+	assert_int_equal(iw_xfer_counts(pair.source.x)->settled,
+			 iw_xfer_counts(pair.source.x)->announced);
+	assert_int_equal(pair.finals, 1);
+	assert_int_equal(iw_xfer_counts(pair.source.x)->gone, 3);
+}
+
+static void what_the_sink_has_is_not_moved_again(void **state)
+{
+	(void)state;
+	each_way(fill_resumed, check_resumed);
+}
+
+static void fill_packs(void)
+{
+	for (unsigned i = 0; i < 100; i++) {
+		char name[16];
+		struct xpair_file *f;
+		struct iw_xpack_out o;
+		struct iw_xmeta m = {
+			.kind = IW_XFER_FILE, .name = "m", .name_len = 1, .size = 99
+		};
+
+		snprintf(name, sizeof(name), "p%u", i);
+		f = xpair_add(&pair, IW_XFER_PACK, name, 1 + i * 1000);
+		iw_xpack_begin(&o, f->list, sizeof(f->list));
+		for (int n = 0; n < 3; n++)
+			assert_true(iw_xpack_add(&o, &m));
+		f->list_len = iw_xpack_end(&o);
+		f->want = (uint8_t)(i << 5);
+	}
+}
+
+static void check_packs(void)
+{
+	const struct iw_xfer_counts *c = iw_xfer_counts(pair.source.x);
+
+	assert_all_well();
+	for (unsigned i = 0; i < 100; i++)
+		assert_int_equal(pair.file[i].wanted, (uint8_t)(i << 5));
+	/* Three members each. */
+	assert_int_equal(c->files_done, 300);
+	assert_int_equal(iw_xfer_counts(pair.sink.x)->files_done, 300);
+}
+
+static void packs_move_what_is_wanted_of_them(void **state)
+{
+	(void)state;
+	each_way(fill_packs, check_packs);
+}
+
 /* --- time --- */
 
 /* SEC-29 */
@@ -490,10 +557,10 @@ static void open_sink(enum iw_xfer_mode mode)
 	iw_cbor_uint(&o, 1000);
 	iw_cbor_uint(&o, IW_XKEY_PATH);
 	iw_cbor_bytes(&o, "x", 1);
-	iw_cbor_uint(&o, IW_XKEY_FORCE);
-	iw_cbor_bool(&o, false);
-	iw_cbor_uint(&o, IW_XKEY_MANY);
-	iw_cbor_bool(&o, false);
+	iw_cbor_uint(&o, IW_XKEY_OPTS);
+	iw_cbor_uint(&o, 0);
+	iw_cbor_uint(&o, IW_XKEY_CONNS);
+	iw_cbor_uint(&o, 1);
 	xpair_inject(&pair, victim, buf, o.len);
 	let(victim);
 	assert_true(pair.opened);
@@ -1020,6 +1087,8 @@ int main(void)
 		cmocka_unit_test(slow_files_hold_the_transfer_not_break_it),
 		cmocka_unit_test(one_slot_and_no_digest),
 		cmocka_unit_test(a_digest_that_differs_fails_the_file),
+		cmocka_unit_test(what_the_sink_has_is_not_moved_again),
+		cmocka_unit_test(packs_move_what_is_wanted_of_them),
 		cmocka_unit_test(open_carries_path_and_flags),
 		cmocka_unit_test(a_peer_that_says_nothing_is_given_up),
 		cmocka_unit_test(who_waits_for_its_own_files_is_not_given_up),

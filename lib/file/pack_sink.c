@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Packs at the sink. */
+#include "file/pack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file/target.h"
+#include "os/os.h"
+#include "util/num.h"
+#include "xfer/name.h"
+
+static void member_failed(struct iw_pack_sink *p, uint32_t i, const struct iw_file_fault *why)
+{
+	p->codes[i] = (uint8_t)why->code;
+	if (!iw_xcode_is_fine(why->code) && p->why.code == IW_XC_OK)
+		p->why = *why;
+}
+
+/* Wanted, made, or why not. */
+static int judge(struct iw_pack_sink *p, const struct iw_xmeta *m, bool *wanted,
+		 struct iw_file_fault *why)
+{
+	const char *fault = iw_xfer_name_fault(m->name, m->name_len), *leaf;
+	char name[PATH_MAX];
+	bool there;
+	int parent;
+
+	*wanted = false;
+	if (!fault && m->kind == IW_XFER_HARDLINK)
+		fault = iw_xfer_name_fault(m->target, m->target_len);
+	if (fault)
+		return iw_file_fail(why, IW_XC_NAME, fault);
+	if (iw_place_admit(p->place, m, name, sizeof(name), why) != 0)
+		return -1;
+	if (m->kind != IW_XFER_FILE)
+		return iw_place_make(p->place, name, m, why);
+	parent = iw_place_parent(p->place, name, &leaf, why);
+	if (parent < 0 || iw_place_look(p->place, parent, leaf, m, &there, why) != 0)
+		return -1;
+	*wanted = true;
+	return 0;
+}
+
+int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const struct iw_xmeta *m,
+		      struct iw_file_fault *why)
+{
+	struct iw_file_fault one;
+	struct iw_xentry e;
+	struct iw_xlist l;
+	struct iw_fault f;
+	int r;
+
+	memset(p, 0, sizeof(*p));
+	p->place = place;
+	if (place->to_stdout)
+		return iw_file_fail(why, IW_XC_TARGET, "the target takes one file alone");
+	r = iw_xpack_open(&l, (const uint8_t *)m->target, m->target_len, &f);
+	while (r >= 0 && (r = iw_xlist_next(&l, &e, &f)) > 0) {
+		uint32_t i = p->n++;
+		bool wanted;
+
+		iw_xpack_meta(&p->member[i], &e);
+		if (judge(p, &p->member[i], &wanted, &one) != 0) {
+			member_failed(p, i, &one);
+		} else if (wanted) {
+			p->wanted[i / 8] |= (uint8_t)(0x80u >> i % 8);
+			p->nwanted++;
+		}
+	}
+	return r < 0 ? iw_file_fail(why, IW_XC_PROTOCOL, f.text) : 0;
+}
+
+/* --- writing --- */
+
+/* A member on its way from nothing to its name. */
+struct newborn {
+	uint32_t i;
+	int fd;
+	char temp[IW_TEMP_NAME]; /* "": it has no name yet */
+};
+
+/* Without a name if the file system can do that: then nothing is left behind whatever happens. */
+static int open_newborn(struct newborn *b, int parent, bool there, struct iw_file_fault *why)
+{
+	uint64_t number;
+
+	b->temp[0] = '\0';
+	b->fd = there ? -1 : openat(parent, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (b->fd >= 0)
+		return 0;
+	if (iw_os_random(&number, sizeof(number)) != 0)
+		return iw_file_fail(why, IW_XC_IO, "no random number for the temporary file");
+	snprintf(b->temp, sizeof(b->temp), ".iw-%016llx.part", (unsigned long long)number);
+	b->fd = openat(parent, b->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return b->fd >= 0 ? 0 : iw_file_errno(why, errno, "create the temporary file");
+}
+
+static int name_newborn(struct newborn *b, int parent, const char *leaf, struct iw_file_fault *why)
+{
+	char path[40], temp[IW_TEMP_NAME];
+	uint64_t number;
+
+	if (b->temp[0]) {
+		if (renameat(parent, b->temp, parent, leaf) == 0)
+			return 0;
+		iw_file_errno(why, errno, "give it its name");
+		(void)unlinkat(parent, b->temp, 0);
+		return -1;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", b->fd);
+	if (linkat(AT_FDCWD, path, parent, leaf, AT_SYMLINK_FOLLOW) == 0)
+		return 0;
+	if (errno != EEXIST || iw_os_random(&number, sizeof(number)) != 0)
+		return iw_file_errno(why, errno, "give it its name");
+	/* Somebody made one meanwhile: what was sent takes its place. */
+	snprintf(temp, sizeof(temp), ".iw-%016llx.part", (unsigned long long)number);
+	if (linkat(AT_FDCWD, path, parent, temp, AT_SYMLINK_FOLLOW) < 0)
+		return iw_file_errno(why, errno, "give it its name");
+	if (renameat(parent, temp, parent, leaf) == 0)
+		return 0;
+	iw_file_errno(why, errno, "give it its name");
+	(void)unlinkat(parent, temp, 0);
+	return -1;
+}
+
+/* Its directory; leaf points into name. */
+static int find_place(struct iw_pack_sink *p, const struct iw_xmeta *m, char name[static PATH_MAX],
+		      const char **leaf, struct iw_file_fault *why)
+{
+	memcpy(name, m->name, m->name_len);
+	name[m->name_len] = '\0';
+	return iw_place_parent(p->place, name, leaf, why);
+}
+
+static int write_member(struct iw_pack_sink *p, struct newborn *b, const uint8_t *octets,
+			struct iw_file_fault *why)
+{
+	const struct iw_xmeta *m = &p->member[b->i];
+	char name[PATH_MAX];
+	uint64_t high = 0;
+	const char *leaf;
+	int parent = find_place(p, m, name, &leaf, why), err;
+	bool there;
+
+	if (parent < 0)
+		return -1;
+	/* A member may stand twice in a pack, and others write here too. */
+	there = faccessat(parent, leaf, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	if (open_newborn(b, parent, there, why) != 0)
+		return -1;
+	err = iw_write_holes(b->fd, octets, (size_t)m->size, 0, &high, why);
+	if (!err && high < m->size && ftruncate(b->fd, (off_t)m->size) < 0)
+		err = iw_file_errno(why, errno, "make it as long as it is");
+	if (!err)
+		err = iw_place_dress(p->place, b->fd, m, why);
+	if (err) {
+		close(b->fd);
+		if (b->temp[0])
+			(void)unlinkat(parent, b->temp, 0);
+	}
+	return err;
+}
+
+/* The content, octet by octet of codes, file by file. */
+static int write_all(struct iw_pack_sink *p, const uint8_t *c, size_t len, struct newborn *born,
+		     uint32_t *n, struct iw_file_fault *why)
+{
+	struct iw_file_fault one;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		size_t size = (size_t)p->member[i].size;
+
+		if (!(p->wanted[i / 8] & 0x80u >> i % 8))
+			continue;
+		if (len == 0)
+			return iw_file_fail(why, IW_XC_PROTOCOL, "a pack that ends early");
+		len--;
+		if (*c++ != IW_XC_OK) {
+			/* Why is the source's to tell. */
+			p->codes[i] = c[-1];
+			continue;
+		}
+		if (len < size)
+			return iw_file_fail(why, IW_XC_PROTOCOL, "a pack that ends early");
+		born[*n].i = i;
+		if (write_member(p, &born[*n], c, &one) == 0)
+			++*n;
+		else
+			member_failed(p, i, &one);
+		c += size;
+		len -= size;
+	}
+	return len == 0 ? 0
+			: iw_file_fail(why, IW_XC_PROTOCOL, "a pack that goes on behind its end");
+}
+
+/* All on storage, then all named, then the names on storage. */
+static void name_all(struct iw_pack_sink *p, struct newborn *born, uint32_t n)
+{
+	int parent = -1, last = -1;
+	struct iw_file_fault why;
+	char name[PATH_MAX];
+	const char *leaf;
+
+	if (n > 0 && syncfs(born[0].fd) < 0) {
+		iw_file_errno(&why, errno, "put it on storage");
+		for (uint32_t k = 0; k < n; k++)
+			member_failed(p, born[k].i, &why);
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t i = born[k].i;
+
+		parent = find_place(p, &p->member[i], name, &leaf, &why);
+		if (p->codes[i] == IW_XC_OK &&
+		    (parent < 0 || name_newborn(&born[k], parent, leaf, &why) != 0))
+			member_failed(p, i, &why);
+		else if (p->codes[i] != IW_XC_OK && born[k].temp[0] && parent >= 0)
+			(void)unlinkat(parent, born[k].temp, 0);
+		close(born[k].fd);
+		if (parent >= 0 && parent != last)
+			last = parent;
+	}
+	/* A file system that was told to sync has no more to do than for the names. */
+	if (last >= 0 && n > 0)
+		(void)syncfs(last);
+}
+
+int iw_pack_sink_store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off,
+		       const struct iovec *iov, size_t n, const struct iw_xdigest *digest,
+		       struct iw_file_fault *why)
+{
+	struct newborn born[IW_XFER_MEMBERS];
+	struct iw_xdigest own;
+	uint8_t *copy = NULL;
+	uint32_t nborn = 0;
+	size_t len = 0;
+	int err;
+
+	if (p->stored || off != 0)
+		return iw_file_fail(why, IW_XC_PROTOCOL, "a pack of more than a chunk");
+	if (iw_hasher_chunk(h, iov, n, &own) != 0)
+		return iw_file_fail(why, IW_XC_IO, "no digest could be made");
+	if (!iw_xdigest_equal(&own, digest))
+		return iw_file_fail(why, IW_XC_DIGEST, "a chunk did not arrive as it was sent");
+	if (iw_chunk_list_add(&p->chunks, off, &own) != 0)
+		return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
+	p->stored = true;
+	for (size_t i = 0; i < n; i++)
+		len += iov[i].iov_len;
+	if (n > 1) {
+		size_t at = 0;
+
+		copy = malloc(len);
+		if (!copy)
+			return iw_file_fail(why, IW_XC_LIMIT, "no memory for a pack");
+		for (size_t i = 0; i < n; at += iov[i].iov_len, i++)
+			memcpy(copy + at, iov[i].iov_base, iov[i].iov_len);
+	}
+	err = write_all(p, copy ? copy : iov[0].iov_base, len, born, &nborn, why);
+	name_all(p, born, nborn);
+	free(copy);
+	return err;
+}
+
+int iw_pack_sink_commit(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t size,
+			const struct iw_xdigest *digest, struct iw_file_fault *why)
+{
+	struct iw_xdigest own;
+
+	if (iw_chunk_list_digest(&p->chunks, h, size, &own) != 0)
+		return iw_file_fail(why, IW_XC_IO, "no digest could be made");
+	if (!iw_xdigest_equal(&own, digest))
+		return iw_file_fail(why, IW_XC_DIGEST, "its digest differs from the source's");
+	if (p->nwanted > 0 && !p->stored)
+		return iw_file_fail(why, IW_XC_PROTOCOL, "a pack without content");
+	return 0;
+}
+
+void iw_pack_sink_close(struct iw_pack_sink *p)
+{
+	iw_chunk_list_free(&p->chunks);
+}

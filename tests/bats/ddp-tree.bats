@@ -1,0 +1,358 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Trees: what travels beside octets, what is left out or left alone, what is removed; and trees that are meant to do harm.
+
+# Each test is a shell of its own, and fail_with shows what looks unused.
+# shellcheck disable=SC2030,SC2031,SC2034
+
+load helpers
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir src dst
+    PORT=$(free_port)
+}
+
+listen() {
+    serve_here ddp-recv -p "$PORT" "$@" dst
+}
+
+push() {
+    run_here ddp-send -p "$PORT" "$@"
+}
+
+# Every kind, many small files, odd modes and times.
+make_tree() {
+    local i
+
+    mkdir -p "$1/deep/er" "$1/empty" "$1/many"
+    for i in $(seq 300); do
+        printf '%s' "$i" >"$1/many/$i"
+    done
+    : >"$1/many/nothing"
+    random_file "$1/deep/er/big" 2500000
+    truncate -s 5M "$1/deep/hole"
+    printf end >>"$1/deep/hole"
+    ln -s deep/er/big "$1/link"
+    ln -s /no/where "$1/dangling"
+    ln "$1/deep/er/big" "$1/deep/other"
+    ln "$1/many/7" "$1/seven"
+    chmod 750 "$1/many"
+    chmod 640 "$1/many/1"
+    chmod 500 "$1/deep/er"
+    touch -h -d '2001-02-03 04:05:06.123456789 UTC' "$1/link"
+    touch -d '2002-02-03 04:05:06.987654321 UTC' "$1/empty" "$1/many/1" "$1/deep/er"
+}
+
+# All that is known of a tree but for the numbers of its inodes.
+picture() {
+    (cd "$1" && find . -printf '%p %y %m %T@ %n %l\n' | sed 's/^\(.* d [0-7]* [0-9.]*\) [0-9]* /\1 /' | sort)
+}
+
+assert_same_tree() {
+    diff -r --no-dereference "$1" "$2" || fail_with "trees differ: $1 $2"
+    diff <(picture "$1") <(picture "$2") || fail_with "trees look different: $1 $2"
+}
+
+teardown() {
+    chmod -R u+rwX src dst 2>/dev/null
+    helpers_teardown
+}
+
+@test "a tree arrives with links, holes, modes and times, in every mode and over several connections" {
+    local options
+
+    make_tree src/tree
+    listen
+    for options in '-m write' '-m read' '-m send' '-j 4' '-j 3 -m read' '--verify' '--digest none'; do
+        chmod -R u+w dst
+        rm -rf dst/tree
+        # shellcheck disable=SC2086
+        push $options src/tree 127.0.0.1:
+        assert_status 0
+        assert_same_tree src/tree dst/tree
+        assert_equal "$(stat -c %i dst/tree/deep/er/big)" "$(stat -c %i dst/tree/deep/other)"
+        [ "$(du -k dst/tree/deep/hole | cut -f 1)" -le 16 ] || fail_with 'the hole was filled'
+    done
+    # Once more: nothing moves, nothing changes.
+    push --json src/tree 127.0.0.1:
+    assert_status 0
+    assert_jsonl '.[] | select(.event=="result") | .moved_octets' 0
+    assert_same_tree src/tree dst/tree
+    assert_equal "$(find dst -name '.iw-*')" ''
+}
+
+@test "a tree is pulled the same way" {
+    local options
+
+    make_tree src/tree
+    serve_here ddp-send -p "$PORT" --listen src
+    for options in '' '-m read' '-m send' '-j 3'; do
+        chmod -R u+w dst
+        rm -rf dst/tree
+        # shellcheck disable=SC2086
+        run_here ddp-recv -p "$PORT" $options 127.0.0.1:tree dst
+        assert_status 0
+        assert_same_tree src/tree dst/tree
+    done
+    run_here ddp-recv -p "$PORT" -j 2 127.0.0.1:tree dst/renamed
+    assert_status 0
+    assert_same_tree src/tree dst/renamed/tree
+}
+
+@test "a file in many parts is one file" {
+    random_file src/big 300M
+    listen
+    push -j 4 src/big 127.0.0.1:
+    assert_status 0
+    assert_output_has '1 file,'
+    assert_same_file src/big dst/big
+    assert_equal "$(find dst -name '.iw-*')" ''
+    serve_end
+    PORT=$(free_port)
+    serve_here ddp-send -p "$PORT" --listen src
+    mkdir got
+    run_here ddp-recv -p "$PORT" -j 3 --verify 127.0.0.1:big got
+    assert_status 0
+    assert_same_file src/big got/big
+}
+
+@test "owners and attributes travel when both ends say so" {
+    require_root
+    require_tool setfattr getfattr
+    mkdir src/t
+    printf 1 >src/t/f
+    chown 12345:23456 src/t/f src/t
+    chmod 4755 src/t/f
+    setfattr -n user.colour -v blue src/t/f 2>/dev/null || skip 'needs xattr: this file system has none'
+    listen
+    push --owner --xattr src/t 127.0.0.1:
+    assert_status 1
+    assert_stderr_has 'this listener does not take'
+    # Set-id bits are worth nothing without their owner.
+    push src/t 127.0.0.1:
+    assert_status 0
+    assert_equal "$(stat -c '%a %u' dst/t/f)" "755 $(id -u)"
+    serve_end
+    rm -rf dst/t
+    PORT=$(free_port)
+    listen --owner --xattr
+    push --owner --xattr src/t 127.0.0.1:
+    assert_status 0
+    assert_equal "$(stat -c '%a %u %g' dst/t/f)" '4755 12345 23456'
+    assert_equal "$(stat -c '%u %g' dst/t)" '12345 23456'
+    assert_equal "$(getfattr --only-values -n user.colour dst/t/f)" blue
+    # What is there already gets them too, and what is gone at the source goes.
+    setfattr -x user.colour src/t/f
+    push --owner --xattr src/t 127.0.0.1:
+    assert_status 0
+    run_here getfattr -n user.colour dst/t/f
+    assert_status 1
+}
+
+@test "include and exclude choose by name, at either end" {
+    local options=(--include keep.o --exclude '*.o' --exclude cache/ --exclude 't/a/**')
+
+    mkdir -p src/t/a/b src/t/cache src/t/x
+    touch src/t/{f.o,keep.o,f.c} src/t/a/{one,b/two} src/t/cache/c src/t/x/cache
+    listen
+    push "${options[@]}" src/t 127.0.0.1:
+    assert_status 0
+    assert_equal "$(cd dst && find t -type f | sort | tr '\n' ' ')" 't/f.c t/keep.o t/x/cache '
+    serve_end
+    rm -rf dst/t
+    PORT=$(free_port)
+    serve_here ddp-send -p "$PORT" --listen src
+    run_here ddp-recv -p "$PORT" "${options[@]}" 127.0.0.1:t dst
+    assert_status 0
+    assert_equal "$(cd dst && find t -type f | sort | tr '\n' ' ')" 't/f.c t/keep.o t/x/cache '
+}
+
+@test "--dry-run changes nothing and tells what would be" {
+    make_tree src/tree
+    mkdir -p dst/tree/stale
+    printf old >dst/tree/seven
+    listen --delete
+    push --dry-run --delete --json src/tree 127.0.0.1:
+    assert_status 0
+    assert_jsonl '[.[] | select(.name=="tree/deep/er/big") | .outcome][0]' would
+    assert_jsonl '[.[] | select(.event=="result") | .moved_octets][0]' 0
+    assert_jsonl '[.[] | select(.event=="result") | .removed][0]' 1
+    assert_equal "$(find dst | sort | tr '\n' ' ')" 'dst dst/tree dst/tree/seven dst/tree/stale '
+    assert_equal "$(cat dst/tree/seven)" old
+    push -n src/tree 127.0.0.1:new
+    assert_status 0
+    [ ! -e dst/new ] || fail_with 'dst/new was made'
+}
+
+@test "--no-clobber leaves what exists, --update what is newer" {
+    mkdir src/t
+    printf new >src/t/a
+    printf new >src/t/b
+    listen
+    mkdir dst/t
+    printf older >dst/t/a
+    printf newer >dst/t/b
+    touch -d '1 hour ago' dst/t/a
+    touch -d '1 hour' dst/t/b
+    push --no-clobber src/t 127.0.0.1:
+    assert_status 0
+    assert_equal "$(cat dst/t/a) $(cat dst/t/b)" 'older newer'
+    push --update src/t 127.0.0.1:
+    assert_status 0
+    assert_equal "$(cat dst/t/a) $(cat dst/t/b)" 'new newer'
+    push src/t 127.0.0.1:
+    assert_status 0
+    assert_equal "$(cat dst/t/a) $(cat dst/t/b)" 'new new'
+}
+
+@test "--delete removes what directories hold beside what is sent, and nothing else" {
+    mkdir -p src/t/sub src/t/cache dst/t/sub dst/t/gone/deep dst/t/cache dst/beside outside
+    touch src/t/a src/t/sub/b src/t/cache/mine dst/t/{sub/old,gone/deep/x,stale} dst/t/cache/theirs dst/beside/f outside/f
+    ln -s "$PWD/outside" dst/t/link
+    listen
+    push --delete --yes src/t 127.0.0.1:
+    assert_status 1
+    assert_stderr_has 'it lacks --delete'
+    serve_end
+    PORT=$(free_port)
+    listen --delete
+    push --delete src/t 127.0.0.1:
+    assert_status 2
+    assert_stderr_has 'standard input is no terminal'
+    push --delete --yes --exclude cache src/t 127.0.0.1:
+    assert_status 0
+    assert_output_has '6 removed'
+    assert_equal "$(cd dst && find . -type f | sort | tr '\n' ' ')" './beside/f ./t/a ./t/cache/theirs ./t/sub/b '
+    [ -e outside/f ] || fail_with 'a link was followed'
+    # What could not be sent is not taken for gone.
+    if [ "$(id -u)" -ne 0 ]; then
+        chmod 0 src/t/sub
+        push --delete --yes src/t 127.0.0.1:
+        assert_status 1
+        [ -e dst/t/sub/b ] || fail_with 'what could not be read was removed'
+    fi
+}
+
+@test "planted links lead nowhere, whatever is sent through them" {
+    mkdir -p src/t/d outside dst/t
+    printf evil >src/t/d/f
+    printf precious >outside/f
+    listen
+    ln -s ../../outside dst/t/d
+    push src/t 127.0.0.1:
+    assert_status 1
+    assert_equal "$(cat outside/f)" precious
+    assert_equal "$(ls outside)" f
+    # Sent as a link first, and through it then.
+    rm -rf dst/t
+    mkdir -p src/u
+    ln -s "$PWD/outside" src/u/d
+    push src/u 127.0.0.1:
+    assert_status 0
+    rm -rf src/u
+    mkdir -p src/u/d
+    printf evil >src/u/d/f
+    push src/u 127.0.0.1:
+    assert_status 1
+    assert_equal "$(cat outside/f)" precious
+    # A link in the place of a file is replaced, not followed.
+    ln -s "$PWD/outside/f" dst/plain
+    printf new >src/plain
+    push src/plain 127.0.0.1:
+    assert_status 0
+    assert_equal "$(cat outside/f)" precious
+    assert_equal "$(cat dst/plain)" new
+}
+
+@test "what a receiver takes has limits" {
+    local i
+
+    mkdir -p src/t/a/b/c
+    random_file src/t/large 3M
+    printf 1 >src/t/a/b/c/deep
+    printf 1 >src/t/a-name-that-is-too-long
+    for i in 1 2 3 4; do random_file src/t/f$i 400K; done
+    listen --max-size 2M --max-depth 4 --max-name 20
+    push src/t 127.0.0.1:
+    assert_status 1
+    assert_stderr_has 't/large: the peer says: above a limit: larger than a file may be here'
+    [ -e dst/t/f1 ] && [ ! -e dst/t/large ] && [ ! -e dst/t/a/b/c/deep ] && [ ! -e dst/t/a-name-that-is-too-long ] ||
+        fail_with "$(find dst)"
+    serve_end
+    rm -rf dst/t
+    PORT=$(free_port)
+    listen --quota 1M --max-files 100
+    push src/t/f1 src/t/f2 src/t/f3 src/t/f4 127.0.0.1:
+    assert_status 1
+    assert_output_has '2 FAILED'
+    IW_STDIN=src/t/large push - 127.0.0.1:stream
+    assert_status 1
+    assert_stderr_has 'more octets than are taken here'
+    serve_end
+    PORT=$(free_port)
+    listen --max-files 3
+    push src/t 127.0.0.1:
+    assert_status 1
+    assert_equal "$(find dst/t | wc -l)" 3
+    serve_end
+    PORT=$(free_port)
+    listen --max-connections 2
+    push -j 5 src/t/large 127.0.0.1:
+    assert_status 0
+    assert_same_file src/t/large dst/large
+}
+
+@test "--bwlimit holds the rate" {
+    local began
+
+    random_file src/f 8M
+    listen
+    began=$EPOCHREALTIME
+    push --bwlimit 32M src/f 127.0.0.1:
+    assert_status 0
+    assert_same_file src/f dst/f
+    # 64 Mb at 32 Mb/s; the last chunk is not waited for.
+    ((${EPOCHREALTIME/[.,]/} - ${began/[.,]/} > 1600000)) || fail_with 'it was faster than that'
+}
+
+@test "sources that vanish, shrink or cannot be read fail alone, also in packs" {
+    mkdir src/t
+    for i in $(seq 50); do printf '%s' "$i" >"src/t/$i"; done
+    random_file src/t/zz 1M
+    listen
+    # The walk has found them when the sink stops; then they change.
+    kill -STOP "$SERVE_PID"
+    ddp-send -p "$PORT" src/t 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
+    pid=$!
+    sleep 0.5
+    rm src/t/7
+    printf longer-than-it-was >src/t/8
+    kill -CONT "$SERVE_PID"
+    status=0
+    wait $pid || status=$?
+    output=$(cat send.out) stderr=$(cat send.err)
+    case $status in
+    0) [ ! -e dst/t/7 ] && assert_same_file src/t/8 dst/t/8 ;; # it was slower than we were
+    *)
+        assert_status 1
+        assert_stderr_has 't/8: changed while it was being sent'
+        assert_output_has '2 FAILED'
+        ;;
+    esac
+    assert_same_file src/t/9 dst/t/9
+    assert_same_file src/t/zz dst/t/zz
+}
+
+@test "temporaries that nobody went on with are removed after --max-age" {
+    mkdir src/t
+    printf 1 >src/t/f
+    listen --max-age 1h
+    mkdir dst/t
+    touch -d '2 hours ago' dst/t/.iw-0123456789abcdef.part dst/t/.iw-0123456789abcdef.journal dst/t/.iw-mine
+    touch dst/t/.iw-fedcba9876543210.part
+    push src/t 127.0.0.1:
+    assert_status 0
+    assert_equal "$(cd dst/t && echo .iw-*)" '.iw-fedcba9876543210.part .iw-mine'
+}
