@@ -75,7 +75,8 @@ struct path *iw_sctp_by_addr(const struct iw_sctp *s, const struct iw_sctp_addr 
 	for (; l; l = iw_sctp_table_next(l)) {
 		struct path *p = container(l, struct path, by_addr);
 
-		if (p->a->peer_port == port && memcmp(p->addr.ip, addr->ip, 16) == 0)
+		if (p->a->peer_port == port && p->state != IW_SCTP_PATH_UNCONFIRMED &&
+		    memcmp(p->addr.ip, addr->ip, 16) == 0)
 			return p;
 	}
 	return NULL;
@@ -334,6 +335,8 @@ void iw_sctp_facts(const struct iw_sctp_assoc *a, struct iw_sctp_facts *out)
 	*out = a->count;
 	out->initiator = a->initiator;
 	out->peer_port = a->peer_port;
+	out->tag = a->my_tag;
+	out->peer_tag = a->peer_tag;
 	out->streams_out = a->streams_out;
 	out->streams_in = a->streams_in;
 	out->peer_has_adaptation = a->peer_has_adaptation;

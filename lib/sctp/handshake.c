@@ -473,7 +473,7 @@ static bool open_association(struct iw_sctp *s, const struct cookie *c)
 
 	if (from < 0)
 		return false;
-	if (!s->cfg.listen || s->count >= s->cfg.assocs_max || iw_sctp_by_tag(s, c->my_tag) ||
+	if (!s->cfg.listen || s->count >= s->cfg.assocs_max ||
 	    iw_sctp_assoc_new(&a, s, c->my_tag, c->my_tsn, c->peer, c->npeers, c->peer_port,
 			      s->cur.now) < 0) {
 		refuse_init(s, c->peer_tag, IW_SCTP_CAUSE_RESOURCE, NULL, 0);
@@ -539,6 +539,7 @@ static bool cookie_for(struct iw_sctp *s, struct iw_sctp_assoc *a, const struct 
 bool iw_sctp_on_cookie_echo(struct iw_sctp *s, const struct iw_sctp_chunk *chunk)
 {
 	const struct iw_sctp_hdr *h = &s->cur.hdr;
+	struct iw_sctp_assoc *a;
 	struct path *path;
 	struct cookie c;
 
@@ -548,8 +549,9 @@ bool iw_sctp_on_cookie_echo(struct iw_sctp *s, const struct iw_sctp_chunk *chunk
 		return false;
 	c.peer[0].udp_port = s->cur.pkt.peer.udp_port;
 	path = iw_sctp_by_addr(s, &s->cur.pkt.peer, h->sport);
-	if (path)
-		return cookie_for(s, path->a, &c);
+	a = path ? path->a : iw_sctp_by_tag(s, c.my_tag); /* again, from another of its addresses */
+	if (a)
+		return cookie_for(s, a, &c);
 	if (is_stale(s, &c)) {
 		say_stale(s, &c);
 		return false;

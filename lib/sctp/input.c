@@ -71,6 +71,8 @@ static void demultiplex(struct iw_sctp *s, const struct iw_sctp_chunk *first, bo
 		if (!iw_sctp_on_cookie_echo(s, first))
 			return;
 		cur->path = iw_sctp_path_of(cur->a, &cur->pkt.peer);
+		if (!cur->path)
+			return;
 		cur->pos += (size_t)first->len + iw_sctp_pad(first->len);
 		begin(s, cur->a);
 		return;

@@ -241,6 +241,13 @@ void iw_sctp_inq_packet_done(struct iw_sctp_assoc *a, uint64_t now)
 		if (q->high == q->cum && q->ndups == 0)
 			return;
 	}
+	/* 6.4: nothing but repeats: our SACKs may be lost on the way to where they come from, so every other one
+	 * goes elsewhere. */
+	if (!q->new_seen) {
+		q->detour = !q->detour;
+		if (q->detour)
+			a->from = iw_sctp_other_path(a, &a->paths[a->from])->index;
+	}
 	if (!q->new_seen || q->high != q->cum || q->packets >= 2)
 		q->sack_now = true;
 	if (q->sack_now) {

@@ -98,6 +98,7 @@ struct inq {
 	unsigned packets; /* with DATA since the last SACK */
 	bool any;         /* DATA has been received: the first was acknowledged at once */
 	bool sack_now;
+	bool detour; /* the last SACK for repeats went to another address than theirs */
 	bool data_seen, new_seen; /* in the packet under way */
 	uint64_t sack_at;         /* the delayed SACK */
 	uint32_t held;            /* by the user */
@@ -264,8 +265,8 @@ struct cursor {
 	struct iw_sctp_assoc *a;
 	struct path *path;
 	uint64_t now;
-	bool open; /* a packet is under way */
-	bool first;
+	bool open;       /* a packet is under way */
+	bool complained; /* an ERROR answers it already */
 };
 
 struct iw_sctp {
@@ -308,6 +309,7 @@ void iw_sctp_established(struct iw_sctp_assoc *a, uint64_t now);
 int iw_sctp_set_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *peer, unsigned n,
 		      uint64_t now);
 struct iw_sctp_assoc *iw_sctp_by_tag(const struct iw_sctp *s, uint32_t tag);
+/* Only verified paths: who lists somebody else's address does not stand in that host's way (RFC 5062 3). */
 struct path *iw_sctp_by_addr(const struct iw_sctp *s, const struct iw_sctp_addr *addr,
 			     uint16_t port);
 struct path *iw_sctp_path_of(const struct iw_sctp_assoc *a, const struct iw_sctp_addr *addr);

@@ -344,11 +344,11 @@ static void tell_room(struct iw_sctp_assoc *a)
 	iw_sctp_raise(a, IW_SCTP_EV_ROOM);
 }
 
-/* A path with a HEARTBEAT due; NULL. */
-static struct path *asks(struct iw_sctp_assoc *a)
+/* A path with a HEARTBEAT due, or one that asks for the path MTU; NULL. */
+static struct path *asks(struct iw_sctp_assoc *a, bool probe)
 {
 	for (unsigned i = 0; i < a->npaths && a->state != IW_SCTP_SHUTDOWN_ACK_SENT; i++)
-		if (a->paths[i].hb_due || a->paths[i].probe_due)
+		if (probe ? a->paths[i].probe_due : a->paths[i].hb_due)
 			return &a->paths[i];
 	return NULL;
 }
@@ -368,8 +368,7 @@ size_t iw_sctp_assoc_output(struct iw_sctp_assoc *a, uint8_t *buf, size_t cap,
 		return cookie_packet(a, buf, cap, out);
 	if (a->state < IW_SCTP_ESTABLISHED)
 		return 0;
-	/* Answers go before questions: a probe of the path MTU may fill a small queue on the way. */
-	if (a->tx == 0 && (p = asks(a)))
+	if (a->tx == 0 && (p = asks(a, false)))
 		return heartbeat_packet(p, buf, cap, out, now);
 	if (sends_data(a)) {
 		data = choose(a, &seq, now);
@@ -379,8 +378,10 @@ size_t iw_sctp_assoc_output(struct iw_sctp_assoc *a, uint8_t *buf, size_t cap,
 	/* 6.1: what has arrived and is not acknowledged yet is acknowledged with the DATA. */
 	if (data == from && a->in.packets > 0)
 		a->tx |= TX_SACK;
+	/* Last of all the probes of the path MTU: one may fill a small queue on the way, and keep out what comes
+	 * behind it, each time again. */
 	if (a->tx == 0 && !data)
-		return 0;
+		return (p = asks(a, true)) ? heartbeat_packet(p, buf, cap, out, now) : 0;
 	begin(&k, a, a->tx ? from : data, buf, cap, a->peer_tag);
 	put_control(&k, a);
 	if (data == k.path && put_data(&k, a, now))

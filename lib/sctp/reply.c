@@ -71,6 +71,9 @@ void iw_sctp_assoc_error(struct iw_sctp_assoc *a, uint16_t cause, const void *in
 {
 	struct iw_sctp_packet to;
 
+	if (a->s->cur.complained) /* one answer for a packet, however much is wrong with it */
+		return;
+	a->s->cur.complained = true;
 	iw_sctp_address(a, &a->paths[a->from], &to);
 	iw_sctp_reply_cause(a->s, &to, a->peer_port, a->peer_tag, IW_SCTP_ERROR, 0, cause, info,
 			    len);

@@ -243,6 +243,7 @@ const struct iw_fault *iw_sctp_why(const struct iw_sctp_assoc *a);
 struct iw_sctp_facts {
 	bool initiator;
 	uint16_t peer_port;
+	uint32_t tag, peer_tag; /* Verification Tags: of packets to us, of packets to the peer */
 	uint16_t streams_out, streams_in; /* agreed; ids below */
 	bool peer_has_adaptation;
 	uint32_t peer_adaptation;

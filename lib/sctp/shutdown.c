@@ -56,6 +56,7 @@ void iw_sctp_shutdown_timeout(struct iw_sctp_assoc *a, uint64_t now)
 		return;
 	}
 	a->tx |= a->state == IW_SCTP_SHUTDOWN_SENT ? TX_SHUTDOWN : TX_SHUTDOWN_ACK;
+	a->from = iw_sctp_other_path(a, &a->paths[a->from])->index; /* 6.4 */
 	a->setup_rto = IW_MIN(2 * a->setup_rto, t->rto_max);
 	a->setup_at = iw_time_add(now, a->setup_rto);
 }

@@ -5,6 +5,8 @@
  *   - one that is reported acknowledged has come up; each is reported exactly once, in the order of sending;
  *   - the association ends in order with everything delivered, or it fails as RFC 9260 5.1.4 and 8.1 say, which
  *     a link that loses little gives no reason for;
+ *   - when a loses its memory and calls again, b's association ends, what it had not acknowledged is reported so,
+ *     another stands, and nothing of the first comes up in it;
  *   - nothing stalls beyond the timers, no packet is larger than it may be, nothing is left allocated.
  */
 #include "sim/sctp.h"
@@ -19,12 +21,10 @@
 
 enum { MSGS = 400, MSG_MAX = 9000, LOSS_MILD = 100 };
 
-enum scenario { LOSSY, MTU, WINDOWS, ENDS, SCENARIOS };
+enum scenario { LOSSY, MTU, WINDOWS, ENDS, RESTARTS, HOMES, SCENARIOS };
 static const char *const names[] = {
-	[LOSSY] = "lossy",
-	[MTU] = "path-mtu",
-	[WINDOWS] = "small-windows",
-	[ENDS] = "ends",
+	[LOSSY] = "lossy", [MTU] = "path-mtu",      [WINDOWS] = "small-windows",
+	[ENDS] = "ends",   [RESTARTS] = "restarts", [HOMES] = "several-addresses",
 };
 
 const char *sim_sctp_name(unsigned i)
@@ -50,6 +50,9 @@ struct side {
 	uint32_t held;
 	bool ended, gone;
 	struct iw_fault why;
+	/* Restarts: the association after it, and the first message of it. */
+	struct iw_sctp_assoc *live;
+	unsigned first;
 };
 
 struct run {
@@ -59,6 +62,8 @@ struct run {
 	struct side a, b;
 	unsigned loss; /* the worst of both directions, corruption included */
 	bool aborted;  /* somebody was told to */
+	bool restarted;
+	unsigned restart_at; /* in steps */
 	char failure[300];
 };
 
@@ -115,6 +120,8 @@ static void on_message(struct net_end *e, const struct iw_sctp_recv *m)
 		fail(r, "%s: message %u was never sent", e->name, id);
 		return;
 	}
+	if (m->assoc == s->live && id < from->first)
+		fail(r, "%s: message %u is from before the restart", e->name, id);
 	sent = &from->msg[id];
 	if (sent->came++ > 0)
 		fail(r, "%s: message %u came up twice", e->name, id);
@@ -157,6 +164,18 @@ static void collect(struct side *s, struct iw_sctp_assoc *a)
 	}
 }
 
+/* b's association with a's. */
+static bool is_with(const struct iw_sctp_assoc *b, const struct iw_sctp_assoc *a)
+{
+	struct iw_sctp_facts fa, fb;
+
+	if (!a)
+		return false;
+	iw_sctp_facts(a, &fa);
+	iw_sctp_facts(b, &fb);
+	return fb.peer_tag == fa.tag;
+}
+
 static void on_event(struct net_end *e, const struct iw_sctp_event *ev)
 {
 	struct side *s = e->user;
@@ -170,6 +189,18 @@ static void on_event(struct net_end *e, const struct iw_sctp_event *ev)
 		e->a = NULL;
 		return;
 	}
+	if (ev->kind == IW_SCTP_EV_UP && s == &s->r->b && s->r->restarted && !s->live &&
+	    is_with(ev->assoc, s->peer->live)) {
+		s->live = ev->assoc;
+		s->first = s->nmsgs;
+	}
+	if (ev->kind == IW_SCTP_EV_DOWN && s->r->what == RESTARTS && s->live != ev->assoc &&
+	    s == &s->r->b) {
+		collect(s, ev->assoc); /* the one before the restart */
+		iw_sctp_assoc_free(ev->assoc);
+		e->a = s->live;
+		return;
+	}
 	if (ev->kind == IW_SCTP_EV_DONE)
 		collect(s, ev->assoc);
 	if (ev->kind == IW_SCTP_EV_ENDING)
@@ -179,7 +210,7 @@ static void on_event(struct net_end *e, const struct iw_sctp_event *ev)
 		s->gone = s->ended = true;
 		collect(s, ev->assoc);
 		iw_sctp_assoc_free(ev->assoc);
-		e->a = NULL;
+		e->a = s->live = NULL;
 	}
 }
 
@@ -283,15 +314,28 @@ static void configure_end(struct run *r, struct net_end *e)
 		c->rwnd = (uint32_t)(1500 + rng_below(&r->rng, 20000));
 }
 
+/* Ends with several IPv4 addresses that they list. */
+static void give_homes(struct run *r, struct net_end *e, unsigned host)
+{
+	e->naddrs = 2 + (unsigned)rng_below(&r->rng, 2);
+	e->lists = true;
+	for (unsigned i = 0; i < e->naddrs; i++)
+		e->addr[i] = net_addr(host + i);
+}
+
 static void configure(struct run *r)
 {
 	struct net *n = &r->n;
 
-	if (rng_below(&r->rng, 3) == 0)
+	if (r->what != HOMES && rng_below(&r->rng, 3) == 0)
 		n->a.addr[0].udp_port = n->b.addr[0].udp_port = IW_SCTP_UDP_PORT;
-	if (rng_below(&r->rng, 3) == 0) {
+	if (r->what != HOMES && rng_below(&r->rng, 3) == 0) {
 		n->a.addr[0].ip[0] = n->b.addr[0].ip[0] = 0x20; /* IPv6 */
 		n->a.addr[0].ip[10] = n->b.addr[0].ip[10] = 1;
+	}
+	if (r->what == HOMES) {
+		give_homes(r, &n->a, 10);
+		give_homes(r, &n->b, 20);
 	}
 	configure_link(r, &n->ab);
 	configure_link(r, &n->ba);
@@ -329,6 +373,14 @@ static void disturb(struct run *r)
 
 	if (rng_below(&r->rng, 300))
 		return;
+	if (r->what == HOMES) { /* one address at most of both */
+		struct net_end *e = rng_below(&r->rng, 2) ? &n->a : &n->b;
+
+		n->a.dead = n->b.dead = 0;
+		if (is_up(&r->a) && is_up(&r->b) && rng_below(&r->rng, 2))
+			e->dead = 1u << rng_below(&r->rng, e->naddrs);
+		return;
+	}
 	if (r->what == MTU) {
 		l->mtu = 1280 + (uint32_t)rng_below(&r->rng, 3000);
 		l->icmp = rng_below(&r->rng, 2);
@@ -389,6 +441,25 @@ static const char *state_of(const struct side *s)
 			 : "not there";
 }
 
+/* a forgets all it knew and calls again, from the same port. */
+static void restart(struct run *r)
+{
+	struct side *a = &r->a;
+
+	iw_sctp_free(r->n.a.s);
+	net_make(&r->n.a);
+	r->n.a.a = NULL;
+	for (; a->done < a->nmsgs; a->done++) {
+		free(a->msg[a->done].mem);
+		a->msg[a->done].mem = NULL;
+	}
+	a->first = a->nmsgs;
+	r->restarted = true;
+	a->gone = a->ended = r->b.ended = false;
+	net_connect(&r->n);
+	a->live = r->n.a.a;
+}
+
 static bool over(const struct run *r)
 {
 	return r->a.gone && (r->b.gone || !r->n.b.a);
@@ -400,6 +471,7 @@ static bool work(struct run *r)
 	bool ending = false;
 	unsigned early = r->what == ENDS ? (unsigned)rng_below(&r->rng, 2000) : UINT32_MAX;
 
+	r->restart_at = (unsigned)rng_below(&r->rng, 3000);
 	net_connect(&r->n);
 	if (r->what == ENDS && r->a.e->cfg.listen && rng_below(&r->rng, 2) &&
 	    iw_sctp_connect(r->n.b.s, &r->n.b.a, &r->n.a.addr[0], r->n.a.cfg.port, NULL, r->n.now) <
@@ -407,6 +479,9 @@ static bool work(struct run *r)
 		return fail(r, "b cannot call");
 	for (unsigned steps = 0; r->failure[0] == '\0'; steps++) {
 		bool moved = !over(r) && net_step(&r->n);
+
+		if (r->what == RESTARTS && !r->restarted && over(r))
+			restart(r);
 
 		if (over(r))
 			break;
@@ -418,6 +493,12 @@ static bool work(struct run *r)
 		let_go(&r->b);
 		if (!busy(&r->a) || !busy(&r->b))
 			return false;
+		if (r->what == RESTARTS && !r->restarted &&
+		    (steps >= r->restart_at || r->a.gone ||
+		     (has_all(&r->a) && has_all(&r->b) && is_up(&r->a))))
+			restart(r);
+		if (r->what == RESTARTS && (!r->restarted || !r->b.live))
+			continue;
 		if (!ending && (steps > early || (has_all(&r->a) && has_all(&r->b) &&
 						  (is_up(&r->a) || is_up(&r->b)))))
 			ending = end_it(r);
@@ -436,7 +517,7 @@ static bool judge_side(struct run *r, struct side *s)
 
 	if (s->done != s->nmsgs)
 		return fail(r, "%s: %u of %u messages reported", s->e->name, s->done, s->nmsgs);
-	for (unsigned i = 0; i < s->nmsgs && in_order; i++)
+	for (unsigned i = s->first; i < s->nmsgs && in_order; i++)
 		if (s->msg[i].status != 0 || s->msg[i].came != 1)
 			return fail(r, "%s: message %u was not delivered, and all ended in order",
 				    s->e->name, i);

@@ -256,6 +256,50 @@ static void listed_addresses_are_recorded_and_taken(void **state)
 	hand_close(&h);
 }
 
+/* SX-34: who lists another host's address in its INIT keeps nobody out (RFC 5062 3, address camping). */
+static void a_listed_address_keeps_its_owner_not_out(void **state)
+{
+	struct iw_sctp_assoc *camper;
+
+	(void)state;
+	open_up_with_two_more();
+	camper = h.n.b.a;
+	h.src = net_addr(50);
+	h.tag = 0x33333333;
+	h.tsn = 7;
+	hand_up(&h);
+	assert_ptr_not_equal(h.n.b.a, camper);
+	assert_int_equal(iw_sctp_assoc_state(camper), IW_SCTP_ESTABLISHED);
+	hand_begin(&h, h.peer_tag);
+	hand_data(&h, 7, 7, 0, "x", 1);
+	hand_send(&h);
+	assert_int_equal(h.n.b.messages, 1);
+	hand_close(&h);
+}
+
+/* One packet full of nonsense gets one answer. */
+static void a_packet_full_of_unknown_chunks_gets_one_error(void **state)
+{
+	unsigned errors = 0;
+	const struct caught *p;
+
+	(void)state;
+	open_up();
+	hand_begin(&h, h.peer_tag);
+	for (int i = 0; i < 300; i++)
+		hand_chunk(&h, 0xc1, 0, NULL, 0);
+	for (uint32_t i = 0; i < 20; i++)
+		hand_data(&h, 7, HAND_TSN + i, 99, "x", 1);
+	hand_send(&h);
+	while ((p = hand_take(&h))) {
+		struct iw_sctp_chunk c;
+
+		errors += chunk_of(p, 0, &c) && c.type == IW_SCTP_ERROR;
+	}
+	assert_int_equal(errors, 1);
+	hand_close(&h);
+}
+
 /* SX-34: unverified until a HEARTBEAT with a nonce has come back; forged ones count for nothing. */
 static void a_listed_address_is_verified_before_it_is_used(void **state)
 {
@@ -493,6 +537,8 @@ int main(void)
 		cmocka_unit_test(a_heartbeat_is_echoed),
 		cmocka_unit_test(malformed_chunks_are_passed_over),
 		cmocka_unit_test(listed_addresses_are_recorded_and_taken),
+		cmocka_unit_test(a_listed_address_keeps_its_owner_not_out),
+		cmocka_unit_test(a_packet_full_of_unknown_chunks_gets_one_error),
 		cmocka_unit_test(a_listed_address_is_verified_before_it_is_used),
 		cmocka_unit_test(data_goes_by_another_path_when_one_fails),
 		cmocka_unit_test(the_udp_port_follows_the_peer),

@@ -51,7 +51,7 @@ void net_init(struct net *n, uint64_t seed)
 	end_init(n, &n->b, "b", NET_PORT_B, 2);
 }
 
-static void make(struct net_end *e)
+void net_make(struct net_end *e)
 {
 	struct iw_fault why;
 
@@ -63,8 +63,8 @@ static void make(struct net_end *e)
 
 void net_start(struct net *n)
 {
-	make(&n->a);
-	make(&n->b);
+	net_make(&n->a);
+	net_make(&n->b);
 }
 
 static void end_free(struct net_end *e)
@@ -143,12 +143,27 @@ static bool chance(struct net *n, unsigned in_a_thousand)
 	return in_a_thousand && rng_below(&n->rng, 1000) < in_a_thousand;
 }
 
-static bool has_addr(const struct net_end *e, const struct iw_sctp_addr *addr)
+static bool reaches(const struct net_end *e, const struct iw_sctp_addr *addr)
 {
 	for (unsigned i = 0; i < e->naddrs; i++)
 		if (iw_sctp_addr_same_ip(&e->addr[i], addr))
-			return true;
+			return !(e->dead & 1u << i);
 	return false;
+}
+
+/* Adds e's IPv4 addresses to an INIT or INIT ACK, which is the only chunk of its packet; its new length. */
+static size_t list_addresses(const struct net_end *e, uint8_t *data, size_t len)
+{
+	if (data[12] != IW_SCTP_INIT && data[12] != IW_SCTP_INIT_ACK)
+		return len;
+	for (unsigned i = 0; i < e->naddrs; i++, len += 8) {
+		iw_put_be16(data + len, IW_SCTP_PARAM_IPV4);
+		iw_put_be16(data + len + 2, 8);
+		memcpy(data + len + 4, e->addr[i].ip + 12, 4);
+	}
+	iw_put_be16(data + 14, (uint16_t)(len - IW_SCTP_HDR_LEN));
+	iw_put_le32(data + 8, iw_sctp_checksum(data, len));
+	return len;
 }
 
 static void fly(struct net *n, struct net_end *from, struct net_link *l,
@@ -161,8 +176,11 @@ static void fly(struct net *n, struct net_end *from, struct net_link *l,
 			  (p->peer.udp_port ? 8 : 0);
 
 	f.src = memcmp(&p->local, &unset, sizeof(unset)) ? p->local : from->addr[0];
+	/* Where an interface is down, the system takes another. */
+	for (unsigned i = 0; i < from->naddrs && !reaches(from, &f.src); i++)
+		f.src = from->addr[i];
 	f.src.udp_port = from->addr[0].udp_port;
-	if (l->cut || !has_addr(to, &p->peer) || chance(n, l->loss))
+	if (l->cut || !reaches(to, &p->peer) || chance(n, l->loss))
 		return;
 	if (l->mtu && ip_len > l->mtu && !p->fragment) {
 		if (l->icmp)
@@ -202,6 +220,8 @@ static bool flush(struct net *n, struct net_end *e, struct net_link *l)
 		n->last_move = n->now;
 		e->packets++;
 		e->octets += len;
+		if (e->lists)
+			len = list_addresses(e, buf, len);
 		if (n->tap && !n->tap(n, e, buf, len))
 			continue;
 		fly(n, e, l, &out, buf, len);

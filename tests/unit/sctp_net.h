@@ -38,6 +38,8 @@ struct net_end {
 	struct counting_mem mem;
 	struct iw_sctp_addr addr[NET_ADDRS];
 	unsigned naddrs;
+	bool lists;    /* its INIT and INIT ACK list addr, as those of a multihomed stack do */
+	unsigned dead; /* bits of the addresses that nothing reaches */
 	struct rng random;
 	struct iw_sctp_assoc *a; /* the one that came up last, or that was opened */
 	struct iw_sctp_event event[NET_EVENTS];
@@ -75,6 +77,8 @@ struct net {
 /* Both ends configured as net_cfg says, not made yet: change cfg, then net_start. */
 void net_init(struct net *n, uint64_t seed);
 void net_start(struct net *n);
+/* An endpoint as e->cfg says: net_start does it for both. */
+void net_make(struct net_end *e);
 /* Frees all; aborts when an engine left memory behind. */
 void net_free(struct net *n);
 /* a opens an association to b. */
