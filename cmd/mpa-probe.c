@@ -473,14 +473,10 @@ static void make_shim(struct iw_shim *shim, struct opts *o,
 				  .report_ctx = o };
 }
 
-static void connection_json(struct iw_json *w, const struct iw_qp_info *i)
+/* What start-up came to. Behind an emulated personality the engine has heard another Request. */
+static void agreed_json(struct iw_json *w, const struct iw_qp_info *i)
 {
-	iw_json_str(w, "local", i->local);
-	iw_json_str(w, "peer", i->peer);
 	iw_json_u64(w, "rev", i->rev);
-	iw_json_bool(w, "crc", i->crc);
-	iw_json_bool(w, "markers_to_peer", i->tx_markers);
-	iw_json_bool(w, "markers_from_peer", i->rx_markers);
 	iw_json_u64(w, "ird", i->ird);
 	iw_json_u64(w, "ord", i->ord);
 	iw_json_str(w, "rtr_sent",
@@ -488,6 +484,15 @@ static void connection_json(struct iw_json *w, const struct iw_qp_info *i)
 		    : i->rtr == IW_RTR_FORM_WRITE ? "write"
 		    : i->rtr == IW_RTR_FORM_READ  ? "read"
 						  : "none");
+}
+
+static void connection_json(struct iw_json *w, const struct iw_qp_info *i)
+{
+	iw_json_str(w, "local", i->local);
+	iw_json_str(w, "peer", i->peer);
+	iw_json_bool(w, "crc", i->crc);
+	iw_json_bool(w, "markers_to_peer", i->tx_markers);
+	iw_json_bool(w, "markers_from_peer", i->rx_markers);
 	iw_json_u64(w, "mss_octets", i->emss);
 	iw_json_u64(w, "mulpdu_octets", i->mulpdu);
 	iw_json_u64(w, "tx_fpdus", i->tx_fpdus);
@@ -540,6 +545,7 @@ static int ping_json(struct opts *o, const struct ping *p, int status)
 	iw_json_u64(w, "round_mean_ns", average(r));
 	iw_json_u64(w, "round_max_ns", r->max_ns);
 	connection_json(w, &p->left.info);
+	agreed_json(w, &p->left.info);
 	fault_json(w, &p->left.fault);
 	iw_json_i64(w, "exit_status", status);
 	return iw_json_end(w);
@@ -751,6 +757,8 @@ static void say_left(struct opts *o, const struct iw_qp_info *info, const struct
 		iw_json_begin(w, "closed");
 		persona_json(w, persona_of(o));
 		connection_json(w, info);
+		if (persona_of(o)->native)
+			agreed_json(w, info);
 		if (r) {
 			iw_json_u64(w, "rounds", r->rounds);
 			if (!o->no_verify)

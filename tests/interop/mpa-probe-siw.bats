@@ -38,6 +38,11 @@ mtu() {
     assert_status 0
 }
 
+teardown() {
+    helpers_teardown
+    [ -z "${TUNED:-}" ] || "$PEER_VM" siw stock 3>&-
+}
+
 probe() {
     run_beside mpa-probe "$GUEST_IP" -p 7174 "$@"
 }
@@ -125,6 +130,18 @@ pinged() {
     guest_is_well
 }
 
+@test "a first FPDU that siw does not notice is followed by one that it does" {
+    local i
+
+    # Without that one connection in ten hangs, in a busy guest one in two.
+    for ((i = 0; i < 12; i++)); do
+        run_beside mpa-probe --app rping "$GUEST_IP" -p 7174 -c 2 --json
+        assert_status 0
+        assert_jsonl '.[-1] | [.rounds_verified, .nudges <= 3]' '[2,true]'
+    done
+    guest_is_well
+}
+
 @test "many rounds of 65535 octets from our client, verified" {
     IW_TIMEOUT=$((30 + IW_ROUNDS / 5))
     run_beside mpa-probe --app rping "$GUEST_IP" -p 7174 -c "$IW_ROUNDS" -s 65535 --json
@@ -172,6 +189,18 @@ told() {
     guest_is_well
 }
 
+@test "Linux's rping client, our server behind other people's answers" {
+    local personality
+
+    for personality in siw chelsio; do
+        serve_rping --personality $personality
+        ping_us "$HOST_IP" 5
+        told '.[] | [.personality, .emulated, .rounds_verified]' "[\"$personality\",true,5]"
+        assert_jsonl 'map(select(.event == "request")) | .[] | [.verdict, .reply.rev, .reply.ird]' '["accept",2,1]'
+    done
+    guest_is_well
+}
+
 @test "many rounds of 65535 octets from Linux's client, verified at both ends" {
     IW_TIMEOUT=$((30 + IW_ROUNDS / 5))
     IW_SERVE_TIMEOUT=$((60 + IW_ROUNDS / 5)) serve_rping
@@ -182,10 +211,11 @@ told() {
 }
 
 @test "Linux's client with the switches that Debian's siw has not: RTR, Rev 1, CRC required, large FPDUs" {
-    local form
+    local form personality
 
     # The servers of the other tests hold the module that is changed here.
     run_guest pkill -KILL rping
+    TUNED=yes
     run_here "$PEER_VM" siw tunable 'peer_to_peer=1'
     assert_status 0
     for form in write read; do
@@ -199,6 +229,12 @@ told() {
     ping_us "$HOST_IP" 5
     ping_us "$HOST_IP6" 5
     told 'map([.rounds_verified, .rev, .rtr_sent])' '[[5,1,"none"],[5,1,"none"]]'
+    for personality in windows plain; do
+        serve_rping --personality $personality
+        ping_us "$HOST_IP" 5
+        told '.[] | [.personality, .emulated, .rounds_verified]' "[\"$personality\",true,5]"
+        assert_jsonl 'map(select(.event == "request")) | .[] | [.verdict, .request.rev, .reply.rev]' '["accept",1,1]'
+    done
     run_here "$PEER_VM" siw tunable 'mpa_crc_required=1'
     assert_status 0
     serve_rping --crc off
@@ -210,8 +246,6 @@ told() {
     serve_rping
     ping_us "$HOST_IP" 5
     told '.[] | .rounds_verified' 5
-    run_here "$PEER_VM" siw stock
-    assert_status 0
     guest_is_well
 }
 
