@@ -421,6 +421,19 @@ static void an_answer_forgets_what_is_gone(void **state)
 	until(a.seen[IW_EV_CLOSED] && iw_list_empty(&rm->domains));
 	assert_null(at->peer);
 	assert_null(at->domain);
+	/* One peer alone, the oldest of those that are remembered. */
+	b = add_named("");
+	d = iw_rm_find(rm, b.stag)->domain;
+	for (unsigned i = 0; i < IW_RM_ENDED_MAX + 1; i++) {
+		reopen(&a);
+		claim(&a, &b);
+		*at = (struct cursor){
+			.domain = d, .peer = iw_container_of(d->peers.next, struct peer, in_domain)
+		};
+		iw_disconnect(a.qp);
+		until(a.seen[IW_EV_CLOSED] && d->live == 0);
+	}
+	assert_ptr_equal(at->peer, iw_container_of(d->peers.next, struct peer, in_domain));
 	close(fd);
 }
 
