@@ -99,8 +99,7 @@ static void drop_paths(struct iw_sctp_assoc *a)
 	a->npaths = 0;
 }
 
-int iw_sctp_set_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *peer, unsigned n,
-		      uint64_t now)
+int iw_sctp_set_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *peer, unsigned n)
 {
 	struct path *paths = iw_mem_array(a->s->cfg.mem, n, sizeof(*paths));
 
@@ -110,7 +109,7 @@ int iw_sctp_set_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *peer, 
 	a->paths = paths;
 	a->npaths = n;
 	for (unsigned i = 0; i < n; i++) {
-		iw_sctp_path_init(&paths[i], a, &peer[i], i, now);
+		iw_sctp_path_init(&paths[i], a, &peer[i], i);
 		if (a->linked)
 			iw_sctp_table_add(&a->s->addrs, &paths[i].by_addr,
 					  addr_hash(a->s, &peer[i], a->peer_port));
@@ -154,7 +153,7 @@ static void link_out(struct iw_sctp_assoc *a)
 
 int iw_sctp_assoc_new(struct iw_sctp_assoc **out, struct iw_sctp *s, uint32_t my_tag,
 		      uint32_t my_tsn, const struct iw_sctp_addr *peer, unsigned npeers,
-		      uint16_t peer_port, uint64_t now)
+		      uint16_t peer_port)
 {
 	struct iw_sctp_assoc *a = iw_mem_alloc(s->cfg.mem, sizeof(*a));
 
@@ -175,7 +174,7 @@ int iw_sctp_assoc_new(struct iw_sctp_assoc **out, struct iw_sctp *s, uint32_t my
 		iw_mem_free(s->cfg.mem, a, sizeof(*a));
 		return IW_E_NOMEM;
 	}
-	if (iw_sctp_set_paths(a, peer, npeers, now) < 0) {
+	if (iw_sctp_set_paths(a, peer, npeers) < 0) {
 		iw_heap_del(&s->timers, &a->timer);
 		iw_mem_free(s->cfg.mem, a, sizeof(*a));
 		return IW_E_NOMEM;

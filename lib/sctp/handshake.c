@@ -89,7 +89,7 @@ int iw_sctp_connect(struct iw_sctp *s, struct iw_sctp_assoc **out, const struct 
 	if (err == 0)
 		err = iw_sctp_random32(s, &tsn);
 	if (err == 0)
-		err = iw_sctp_assoc_new(&a, s, tag, tsn, peer, 1, port, now);
+		err = iw_sctp_assoc_new(&a, s, tag, tsn, peer, 1, port);
 	if (err < 0)
 		return err;
 	a->initiator = true;
@@ -119,8 +119,7 @@ void iw_sctp_setup_timeout(struct iw_sctp_assoc *a, uint64_t now)
 }
 
 /* The address that we called stays the first; those that the peer says follow. */
-static int learn_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *said, unsigned nsaid,
-		       uint64_t now)
+static int learn_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *said, unsigned nsaid)
 {
 	struct iw_sctp_addr peer[IW_SCTP_PATHS_MAX];
 	unsigned n = 1;
@@ -136,7 +135,7 @@ static int learn_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *said,
 		a->paths[0].addr.udp_port = peer[0].udp_port;
 		return 0;
 	}
-	if (iw_sctp_set_paths(a, peer, n, now) < 0)
+	if (iw_sctp_set_paths(a, peer, n) < 0)
 		return IW_E_NOMEM;
 	a->paths[0].state = IW_SCTP_PATH_ACTIVE;
 	return 0;
@@ -199,7 +198,7 @@ void iw_sctp_on_init_ack(struct iw_sctp *s, const struct iw_sctp_chunk *c)
 			p.adaptation, s->cfg.adaptation);
 		return;
 	}
-	if (learn_paths(a, p.peer, p.npeers, s->cur.now) < 0)
+	if (learn_paths(a, p.peer, p.npeers) < 0)
 		return; /* the INIT is sent again, and memory may be there then */
 	a->cookie = copy_of(s->cfg.mem, p.cookie, p.cookie_len);
 	if (!a->cookie)
@@ -474,8 +473,7 @@ static bool open_association(struct iw_sctp *s, const struct cookie *c)
 	if (from < 0)
 		return false;
 	if (!s->cfg.listen || s->count >= s->cfg.assocs_max ||
-	    iw_sctp_assoc_new(&a, s, c->my_tag, c->my_tsn, c->peer, c->npeers, c->peer_port,
-			      s->cur.now) < 0) {
+	    iw_sctp_assoc_new(&a, s, c->my_tag, c->my_tsn, c->peer, c->npeers, c->peer_port) < 0) {
 		refuse_init(s, c->peer_tag, IW_SCTP_CAUSE_RESOURCE, NULL, 0);
 		return false;
 	}
@@ -522,7 +520,7 @@ static bool cookie_for(struct iw_sctp *s, struct iw_sctp_assoc *a, const struct 
 		return true;
 	}
 	if (local && setting_up) { /* B */
-		if (learn_paths(a, c->peer, c->npeers, s->cur.now) < 0)
+		if (learn_paths(a, c->peer, c->npeers) < 0)
 			return false;
 		s->cur.a = a;
 		take_cookie(a, c);

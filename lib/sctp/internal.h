@@ -179,7 +179,7 @@ struct path {
 	struct iw_sctp_cc cc;
 	uint32_t flight, nflight; /* octets with headers and padding, chunks */
 	uint64_t t3_at;
-	uint64_t last_sent; /* DATA */
+	uint64_t last_sent; /* DATA; 0: none yet */
 	int64_t tokens;     /* octets that pacing lets go now */
 	uint64_t tokens_at;
 	uint64_t pace_at;
@@ -298,7 +298,7 @@ void iw_sctp_reschedule(struct iw_sctp_assoc *a);
 /* assoc.c */
 int iw_sctp_assoc_new(struct iw_sctp_assoc **out, struct iw_sctp *s, uint32_t my_tag,
 		      uint32_t my_tsn, const struct iw_sctp_addr *peer, unsigned npeers,
-		      uint16_t peer_port, uint64_t now);
+		      uint16_t peer_port);
 void iw_sctp_set_state(struct iw_sctp_assoc *a, enum iw_sctp_state to);
 /* Ends it: out of the tables, DOWN for its user. err 0: in order. fmt as iw_text_fmt has it. */
 void iw_sctp_down(struct iw_sctp_assoc *a, int err, const char *fmt, ...);
@@ -306,8 +306,7 @@ void iw_sctp_down(struct iw_sctp_assoc *a, int err, const char *fmt, ...);
 void iw_sctp_kill(struct iw_sctp_assoc *a, uint16_t cause, const void *info, size_t info_len,
 		  int err, const char *fmt, ...);
 void iw_sctp_established(struct iw_sctp_assoc *a, uint64_t now);
-int iw_sctp_set_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *peer, unsigned n,
-		      uint64_t now);
+int iw_sctp_set_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *peer, unsigned n);
 struct iw_sctp_assoc *iw_sctp_by_tag(const struct iw_sctp *s, uint32_t tag);
 /* Only verified paths: who lists somebody else's address does not stand in that host's way (RFC 5062 3). */
 struct path *iw_sctp_by_addr(const struct iw_sctp *s, const struct iw_sctp_addr *addr,
@@ -429,7 +428,7 @@ void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now);
 
 /* path.c */
 void iw_sctp_path_init(struct path *p, struct iw_sctp_assoc *a, const struct iw_sctp_addr *addr,
-		       unsigned index, uint64_t now);
+		       unsigned index);
 void iw_sctp_rtt(struct path *p, uint64_t rtt);
 void iw_sctp_path_alive(struct path *p);
 /* One more thing was not answered. False: that was the association's last. */

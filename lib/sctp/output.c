@@ -216,12 +216,13 @@ static bool path_allows(struct path *p, uint64_t now)
 	       (p->flight < p->cc.cwnd && iw_sctp_pace_allows(p, now));
 }
 
-/* 7.2.1: a path that rested for some RTOs has lost its claim to the window. */
+/* 7.2.1: a path that rested for some RTOs has lost its claim to the window; one that has not begun has none, and
+ * begins with slow start whenever it does. */
 static void after_rest(struct path *p, uint64_t now)
 {
 	uint64_t rtos = (now - p->last_sent) / p->rto;
 
-	if (p->nflight > 0 || rtos == 0)
+	if (p->last_sent == 0 || p->nflight > 0 || rtos == 0)
 		return;
 	for (unsigned i = 0; i < IW_MIN(rtos, (uint64_t)16); i++)
 		iw_sctp_cc_idle(&p->cc, i == 0);

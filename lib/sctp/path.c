@@ -8,7 +8,7 @@
 #define INFO_LEN 12 /* path, kind, nonce */
 
 void iw_sctp_path_init(struct path *p, struct iw_sctp_assoc *a, const struct iw_sctp_addr *addr,
-		       unsigned index, uint64_t now)
+		       unsigned index)
 {
 	*p = (struct path){
 		.a = a,
@@ -16,7 +16,6 @@ void iw_sctp_path_init(struct path *p, struct iw_sctp_assoc *a, const struct iw_
 		.index = (uint8_t)index,
 		.rto = a->s->cfg.times.rto_initial,
 		.rtt_min = UINT64_MAX,
-		.last_sent = now,
 		.t3_at = IW_TIME_NEVER,
 		.pace_at = IW_TIME_NEVER,
 		.hb_at = IW_TIME_NEVER,

@@ -268,10 +268,28 @@ static void gaps_and_duplicates_are_reported_at_once(void **state)
 	assert_true(take_sack(&s));
 	assert_int_equal(s.cum, HAND_TSN + 3);
 	assert_int_equal(s.ndups, 0);
-	/* Further than a gap block reaches: not taken. */
-	data(7, HAND_TSN + 3 + 70000, 0, "far");
+	/* Without any gap as well: a repeat alone. */
+	hand_forget(&h);
+	data(7, HAND_TSN + 4, 0, "e");
+	data(7, HAND_TSN + 5, 0, "f");
+	while (take_sack(&s))
+		;
+	for (uint32_t t = HAND_TSN + 6; t < HAND_TSN + 700; t++) {
+		hand_begin(&h, h.peer_tag);
+		hand_data(&h, 7, t, 0, "x", 1);
+		hand_send(&h);
+		hand_forget(&h);
+	}
+	h.n.b.messages = 5;
+	data(7, HAND_TSN, 0, "a");
 	assert_true(take_sack(&s));
-	assert_int_equal(s.ngaps, 1);
+	assert_int_equal(s.cum, HAND_TSN + 700);
+	assert_int_equal(s.ngaps, 0);
+	assert_int_equal(s.ndups, 1);
+	/* Further than a gap block reaches: not taken. */
+	data(7, HAND_TSN + 700 + 70000, 0, "far");
+	assert_true(take_sack(&s));
+	assert_int_equal(s.ngaps, 0);
 	assert_int_equal(h.n.b.messages, 5);
 	hand_close(&h);
 }
@@ -398,6 +416,9 @@ static void a_shut_window_drops_and_tells_when_it_opens(void **state)
 	iw_sctp_set_held(h.n.b.a, (1 << 20) - 1000);
 	net_run(&h.n, h.n.now);
 	assert_false(take_sack(&s));
+	data(7, HAND_TSN, 0, "a");
+	assert_true(take_sack(&s));
+	assert_int_equal(s.a_rwnd, 0);
 	iw_sctp_set_held(h.n.b.a, 1 << 19);
 	net_run(&h.n, h.n.now);
 	assert_true(take_sack(&s));
@@ -530,6 +551,7 @@ static void three_misses_bring_a_fast_retransmission(void **state)
 {
 	static const uint16_t one[] = { 2, 2 }, two[] = { 2, 3 }, three[] = { 2, 4 };
 	struct iw_sctp_facts f;
+	struct iw_sctp_path p;
 	uint32_t t[64];
 
 	(void)state;
@@ -548,6 +570,8 @@ static void three_misses_bring_a_fast_retransmission(void **state)
 	iw_sctp_facts(h.n.b.a, &f);
 	assert_int_equal(f.fast_retransmits, 1);
 	assert_int_equal(f.timeouts, 0);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.ssthresh, 4 * 1168); /* 7.2.3: no less than that */
 	acknowledge(h.peer_tsn + 3, 100000, NULL, 0);
 	assert_int_equal(iw_sctp_acked(h.n.b.a), 4);
 	hand_close(&h);
@@ -637,6 +661,159 @@ static void timeouts_back_off_and_end_the_association(void **state)
 		canceled++;
 	}
 	assert_int_equal(canceled, 30);
+	hand_close(&h);
+}
+
+/* SX-23: Karn: a chunk sent twice measures nothing; SX-21: after a timeout one chunk, and slow start. */
+static void a_retransmitted_chunk_measures_no_round_trip(void **state)
+{
+	struct iw_sctp_path p;
+	uint32_t t[8];
+
+	(void)state;
+	open_up();
+	assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now + IW_MSEC(1500));
+	assert_int_equal(tsns(t, 8), 2);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.cwnd, 1168); /* what the path takes in one packet of 1200 */
+	assert_int_equal(p.ssthresh, 4 * 1168);
+	acknowledge(h.peer_tsn, 100000, NULL, 0);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.srtt, 0);
+	assert_int_equal(p.rto, IW_SEC(2)); /* backed off until something measures */
+	hand_close(&h);
+}
+
+/* An association whose window has grown, with nothing outstanding. */
+static void open_wide(void)
+{
+	uint32_t t[256];
+	unsigned n;
+
+	hand_open(&h);
+	h.n.b.cfg.burst = 64;
+	h.n.b.cfg.abc_l = 64;
+	net_start(&h.n);
+	hand_up(&h);
+	answer_probes();
+	for (int round = 0; round < 4; round++)
+		do {
+			while (round < 3 && send_octets(h.n.b.a, 1400) == 0)
+				;
+			net_run(&h.n, h.n.now + IW_MSEC(5)); /* sooner than any tail-loss probe */
+			n = tsns(t, 256);
+			if (n)
+				acknowledge(t[n - 1], 1 << 20, NULL, 0);
+		} while (round == 3 && n);
+}
+
+/* SX-21: RFC 9260 7.2.1: a path that rests loses its claim to a large window. */
+static void a_rest_takes_the_window_back(void **state)
+{
+	struct iw_sctp_path p;
+	uint32_t cwnd;
+
+	(void)state;
+	open_wide();
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	cwnd = p.cwnd;
+	assert_true(cwnd > 16 * 1468);
+	net_run(&h.n, h.n.now + IW_MSEC(1500));
+	assert_int_equal(send_octets(h.n.b.a, 1400), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.cwnd, cwnd / 2);
+	hand_close(&h);
+}
+
+/* SX-21: RFC 9260 7.2.3, 7.2.4: a loss halves the window, once a recovery. */
+static void each_recovery_halves_the_window_once(void **state)
+{
+	static const uint16_t gaps[3][2] = { { 3, 4 }, { 3, 5 }, { 3, 6 } };
+	struct iw_sctp_facts f;
+	struct iw_sctp_path p;
+	uint32_t cwnd, t[64];
+
+	(void)state;
+	open_wide();
+	for (int loss = 0; loss < 2; loss++) {
+		uint32_t last;
+
+		assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+		cwnd = p.cwnd;
+		iw_sctp_facts(h.n.b.a, &f);
+		last = h.peer_tsn + (uint32_t)f.sent - 1;
+		for (int n = 0; n < 6; n++)
+			assert_int_equal(send_octets(h.n.b.a, 1400), 0);
+		net_run(&h.n, h.n.now);
+		assert_int_equal(tsns(t, 64), 6);
+		for (int n = 0; n < 3; n++) /* two are missing */
+			acknowledge(last, 1 << 20, gaps[n], 1);
+		assert_int_equal(tsns(t, 64), 2);
+		assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+		assert_int_equal(p.cwnd, cwnd / 2);
+		acknowledge(last + 6, 1 << 20, NULL, 0);
+		assert_int_equal(iw_sctp_acked(h.n.b.a), f.sent + 6);
+	}
+	hand_close(&h);
+}
+
+/* SX-37: what ICMP says about a packet of ours counts at once, what it says about others never. */
+static void icmp_too_big_is_believed_for_our_own_packets_only(void **state)
+{
+	uint8_t head[8];
+	struct iw_sctp_path p;
+	uint32_t t[8];
+
+	(void)state;
+	open_up();
+	answer_probes();
+	assert_int_equal(send_octets(h.n.b.a, 1400), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(tsns(t, 8), 1);
+	iw_put_be16(head, NET_PORT_B);
+	iw_put_be16(head + 2, h.port);
+	iw_put_be32(head + 4, HAND_TAG ^ 1);
+	iw_sctp_too_big(h.n.b.s, &h.src, head, 8, 1300, h.n.now);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.mtu, 1500);
+	iw_put_be32(head + 4, HAND_TAG);
+	iw_sctp_too_big(h.n.b.s, &h.src, head, 7, 1300, h.n.now);
+	iw_sctp_too_big(h.n.b.s, &h.src, head, 8, 1300, h.n.now);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.mtu, 1300);
+	assert_true(net_has_event(&h.n.b, IW_SCTP_EV_MTU));
+	net_run(&h.n, h.n.now);
+	assert_int_equal(tsns(t, 8), 1); /* again, without waiting for a timer, and no congestion */
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.cwnd, 4404);
+	/* No less than IPv4 promises. */
+	iw_sctp_too_big(h.n.b.s, &h.src, head, 8, 68, h.n.now);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.mtu, IW_SCTP_MTU_MIN);
+	/* SCTP-51: at least 516 octets of DDP segment, and the DDP-SSN. */
+	assert_int_equal(iw_sctp_max_message(h.n.b.a), 518);
+	hand_close(&h);
+}
+
+/* SX-34: an answer to a probe that does not know its nonce proves no path MTU. */
+static void a_forged_probe_answer_proves_nothing(void **state)
+{
+	struct iw_sctp_path p;
+	struct iw_sctp_chunk c;
+	uint8_t copy[64];
+
+	(void)state;
+	open_up();
+	assert_true(hand_wait(&h, IW_SCTP_HEARTBEAT, IW_MSEC(1010), &c));
+	memcpy(copy, c.value, c.value_len);
+	copy[15] ^= 1;
+	hand_begin(&h, h.peer_tag);
+	hand_chunk(&h, IW_SCTP_HEARTBEAT_ACK, 0, copy, c.value_len);
+	hand_send(&h);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.mtu, IW_SCTP_MTU_BASE);
 	hand_close(&h);
 }
 
@@ -864,6 +1041,11 @@ int main(void)
 		cmocka_unit_test(what_the_peer_takes_back_is_sent_again),
 		cmocka_unit_test(a_sack_for_data_never_sent_ends_the_association),
 		cmocka_unit_test(timeouts_back_off_and_end_the_association),
+		cmocka_unit_test(a_retransmitted_chunk_measures_no_round_trip),
+		cmocka_unit_test(a_rest_takes_the_window_back),
+		cmocka_unit_test(each_recovery_halves_the_window_once),
+		cmocka_unit_test(icmp_too_big_is_believed_for_our_own_packets_only),
+		cmocka_unit_test(a_forged_probe_answer_proves_nothing),
 		cmocka_unit_test(a_lost_tail_is_found_long_before_the_timeout),
 		cmocka_unit_test(a_chunk_lost_three_times_needs_no_timeout),
 		cmocka_unit_test(a_burst_is_limited_and_the_rest_is_paced),

@@ -419,6 +419,103 @@ static void unknown_parameters_do_what_their_top_bits_say(void **state)
 	hand_close(&h);
 }
 
+/* The engine calls; the test answers. */
+static void open_called(void)
+{
+	hand_open(&h);
+	h.e = &h.n.a;
+	h.src = h.n.b.addr[0];
+	h.port = NET_PORT_B;
+	net_start(&h.n);
+	net_connect(&h.n);
+	net_run(&h.n, h.n.now);
+	h.peer_tag = iw_get_be32(hand_expect(&h, IW_SCTP_INIT, 0).value);
+}
+
+static void answer_init(uint32_t tag, const uint8_t *params, size_t len)
+{
+	struct iw_sctp_init i = hand_init(&h);
+
+	i.tag = tag;
+	i.params = params;
+	i.params_len = len;
+	hand_begin(&h, h.peer_tag);
+	hand_init_chunk(&h, IW_SCTP_INIT_ACK, &i);
+	hand_send(&h);
+}
+
+/* SX-04: what an INIT ACK brings and nobody knows is reported behind the COOKIE ECHO; SX-10: which comes first. */
+static void unknown_parameters_of_an_init_ack_are_reported_with_the_cookie(void **state)
+{
+	static const uint8_t params[] = { 0xc0, 6, 0,   8,   0,   0,   0,    1, 0, 7,
+					  0,    8, 'c', 'o', 'o', 'k', 0xc0, 0, 0, 4 };
+	struct iw_sctp_chunk c;
+	const struct caught *p;
+
+	(void)state;
+	open_called();
+	answer_init(HAND_TAG, params, sizeof(params));
+	p = hand_take(&h);
+	assert_non_null(p);
+	assert_true(chunk_of(p, 0, &c));
+	assert_int_equal(c.type, IW_SCTP_COOKIE_ECHO);
+	assert_int_equal(c.value_len, 4);
+	assert_memory_equal(c.value, "cook", 4);
+	assert_true(chunk_of(p, 1, &c));
+	assert_int_equal(c.type, IW_SCTP_ERROR);
+	assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_PARAMS);
+	assert_memory_equal(c.value + 4, params + 16, 4);
+	/* A second INIT ACK is too late (5.2.3). */
+	answer_init(HAND_TAG + 1, params, sizeof(params));
+	hand_expect_nothing(&h);
+	/* RFC 9260 5.2.6: a stale cookie: from the beginning, with the same tag. */
+	hand_begin(&h, h.peer_tag);
+	hand_chunk(&h, IW_SCTP_ERROR, 0, "\0\3\0\10\0\0\0\1", 8);
+	hand_send(&h);
+	assert_int_equal(iw_get_be32(hand_expect(&h, IW_SCTP_INIT, 0).value), h.peer_tag);
+	assert_int_equal(iw_sctp_assoc_state(h.n.a.a), IW_SCTP_COOKIE_WAIT);
+	hand_close(&h);
+}
+
+/* SX-07: what no association can come of ends it, with an ABORT that says why; SX-14: SHUTDOWN ACK before it stands. */
+static void an_init_ack_that_makes_no_sense_ends_the_attempt(void **state)
+{
+	static const uint8_t no_cookie[] = { 0xc0, 6, 0, 8, 0, 0, 0, 1 };
+	static const uint8_t named[] = { 0xc0, 6, 0, 8, 0, 0,  0, 1, 0,   7, 0, 8,
+					 1,    2, 3, 4, 0, 11, 0, 8, 'h', 0, 0, 0 };
+	static const uint8_t broken[] = { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0, 7, 0, 9, 1, 2, 3, 4 };
+	struct iw_sctp_chunk c;
+
+	(void)state;
+	open_called();
+	answer_init(HAND_TAG, no_cookie, sizeof(no_cookie));
+	c = hand_expect(&h, IW_SCTP_ABORT, HAND_TAG);
+	assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_MISSING_PARAM);
+	hand_close(&h);
+	open_called();
+	answer_init(HAND_TAG, named, sizeof(named));
+	c = hand_expect(&h, IW_SCTP_ABORT, HAND_TAG);
+	assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_ADDRESS);
+	hand_close(&h);
+	open_called();
+	answer_init(HAND_TAG, broken, sizeof(broken));
+	c = hand_expect(&h, IW_SCTP_ABORT, HAND_TAG);
+	assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_PROTOCOL);
+	hand_close(&h);
+	open_called();
+	answer_init(0, named, 16);
+	hand_expect_nothing(&h);
+	assert_int_equal(iw_sctp_assoc_state(h.n.a.a), IW_SCTP_CLOSED);
+	hand_close(&h);
+	open_called();
+	hand_begin(&h, h.peer_tag);
+	hand_chunk(&h, IW_SCTP_SHUTDOWN_ACK, 0, NULL, 0);
+	hand_send(&h);
+	assert_int_equal(hand_expect(&h, IW_SCTP_SHUTDOWN_COMPLETE, h.peer_tag).flags, IW_SCTP_T);
+	assert_int_equal(iw_sctp_assoc_state(h.n.a.a), IW_SCTP_COOKIE_WAIT);
+	hand_close(&h);
+}
+
 /* SX-33: both call at once; one association comes of it, whatever is lost on the way. */
 static void two_that_call_each_other_meet_in_one_association(void **state)
 {
@@ -641,6 +738,8 @@ int main(void)
 		cmocka_unit_test(both_see_the_adaptation_indication),
 		cmocka_unit_test(an_adaptation_that_is_not_ours_is_refused),
 		cmocka_unit_test(unknown_parameters_do_what_their_top_bits_say),
+		cmocka_unit_test(unknown_parameters_of_an_init_ack_are_reported_with_the_cookie),
+		cmocka_unit_test(an_init_ack_that_makes_no_sense_ends_the_attempt),
 		cmocka_unit_test(two_that_call_each_other_meet_in_one_association),
 		cmocka_unit_test(a_repeated_cookie_echo_gets_another_cookie_ack),
 		cmocka_unit_test(a_peer_that_restarted_gets_a_new_association),

@@ -95,6 +95,14 @@ static void a_wrong_tag_is_dropped_in_silence(void **state)
 	hand_send(&h);
 	hand_expect_nothing(&h);
 	assert_int_equal(h.n.b.messages, 0);
+	/* The right tag from another port is somebody else's. */
+	h.port++;
+	hand_begin(&h, h.peer_tag);
+	hand_data(&h, 7, HAND_TSN, 0, "x", 1);
+	hand_send(&h);
+	hand_expect(&h, IW_SCTP_ABORT, h.peer_tag);
+	assert_int_equal(h.n.b.messages, 0);
+	h.port--;
 	say(h.peer_tag ^ 1, IW_SCTP_ABORT, 0, NULL, 0);
 	say(HAND_TAG, IW_SCTP_ABORT, 0, NULL, 0);
 	say(h.peer_tag, IW_SCTP_ABORT, IW_SCTP_T, NULL, 0);
@@ -385,6 +393,7 @@ static void the_udp_port_follows_the_peer(void **state)
 	assert_int_equal(iw_sctp_max_message(h.n.b.a), 1200 - 20 - 8 - 12 - 16 - 16);
 	h.src.udp_port = 1234;
 	say(h.peer_tag ^ 1, IW_SCTP_HEARTBEAT, 0, "\0\1\0\5x", 5);
+	say(HAND_TAG ^ 1, IW_SCTP_ABORT, IW_SCTP_T, NULL, 0);
 	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
 	assert_int_equal(p.addr.udp_port, 9899);
 	say(h.peer_tag, IW_SCTP_HEARTBEAT, 0, "\0\1\0\5x", 5);
@@ -514,6 +523,22 @@ static void a_shutdown_of_the_peer_is_acknowledged_until_complete(void **state)
 	hand_close(&h);
 }
 
+/* SX-27: T2 has a limit of its own. */
+static void a_shutdown_is_repeated_so_often_and_no_more(void **state)
+{
+	(void)state;
+	hand_open(&h);
+	h.n.b.cfg.times.assoc_max_retrans = 3;
+	net_start(&h.n);
+	hand_up(&h);
+	iw_sctp_shutdown(h.n.b.a, h.n.now);
+	net_run(&h.n, h.n.now + IW_MSEC(14900));
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_SHUTDOWN_SENT);
+	net_run(&h.n, h.n.now + IW_MSEC(200)); /* 1 + 2 + 4 + 8 */
+	assert_int_equal(iw_sctp_why(h.n.b.a)->err, IW_E_TIMEOUT);
+	hand_close(&h);
+}
+
 /* SX-27: T5 and the count of T2: a peer that is gone does not keep it for ever. */
 static void a_shutdown_that_nobody_answers_ends_too(void **state)
 {
@@ -545,6 +570,7 @@ int main(void)
 		cmocka_unit_test(an_idle_association_with_a_dead_peer_ends),
 		cmocka_unit_test(shutdown_waits_for_the_data_and_goes_its_three_steps),
 		cmocka_unit_test(a_shutdown_of_the_peer_is_acknowledged_until_complete),
+		cmocka_unit_test(a_shutdown_is_repeated_so_often_and_no_more),
 		cmocka_unit_test(a_shutdown_that_nobody_answers_ends_too),
 	};
 

@@ -215,6 +215,7 @@ static bool flush(struct net *n, struct net_end *e, struct net_link *l)
 	bool moved = false;
 	size_t len;
 
+	memset(buf, 0xee, e->cfg.mtu); /* whatever was there does not go out */
 	while ((len = iw_sctp_output(e->s, buf, e->cfg.mtu, &out, n->now)) > 0) {
 		moved = true;
 		n->last_move = n->now;
