@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "unit/sctp_hand.h"
+#include "vectors/sctp.h"
 
 static struct hand h;
 
@@ -419,6 +420,56 @@ static void unknown_parameters_do_what_their_top_bits_say(void **state)
 	hand_close(&h);
 }
 
+/* SX-04: what others really send: address types, extensions that we have not, forward TSN to be reported. */
+static void the_inits_of_other_stacks_are_answered(void **state)
+{
+	static const struct {
+		const uint8_t *packet;
+		size_t len;
+		unsigned paths;
+	} rows[] = { { sctp_kernel_init, sizeof(sctp_kernel_init), 3 },
+		     { sctp_usrsctp_init, sizeof(sctp_usrsctp_init), 1 } };
+
+	(void)state;
+	for (size_t r = 0; r < IW_ARRAY_LEN(rows); r++) {
+		uint8_t copy[256];
+		struct iw_sctp_param p;
+		struct iw_sctp_init i;
+		struct iw_sctp_chunk c;
+		struct iw_sctp_facts f;
+		unsigned reported = 0;
+		int n;
+
+		hand_open(&h);
+		memcpy(copy, rows[r].packet, rows[r].len);
+		h.port = iw_get_be16(copy);
+		h.n.b.cfg.port = iw_get_be16(copy + 2);
+		h.tag = iw_get_be32(copy + 16);
+		net_start(&h.n);
+		net_inject(&h.n, h.e, &h.src, copy, rows[r].len);
+		assert_memory_equal(copy, rows[r].packet, rows[r].len); /* its checksum was right */
+		net_run(&h.n, h.n.now);
+		c = hand_expect(&h, IW_SCTP_INIT_ACK, h.tag);
+		p = hand_read_init_ack(&h, &c);
+		echo(h.peer_tag, p.value, p.value_len);
+		assert_non_null(h.n.b.a);
+		iw_sctp_facts(h.n.b.a, &f);
+		assert_int_equal(f.paths, rows[r].paths);
+		assert_true(f.peer_has_adaptation && f.peer_adaptation == 1);
+		assert_true(iw_sctp_init_decode(&i, c.value, c.value_len) > 0);
+		for (; i.params_len; i.params += n, i.params_len -= (size_t)n) {
+			n = iw_sctp_param_decode(&p, i.params, i.params_len);
+			assert_true(n > 0);
+			if (p.type == IW_SCTP_PARAM_UNRECOGNIZED) {
+				assert_int_equal(iw_get_be16(p.value), 0xc000);
+				reported++;
+			}
+		}
+		assert_int_equal(reported, 1);
+		hand_close(&h);
+	}
+}
+
 /* The engine calls; the test answers. */
 static void open_called(void)
 {
@@ -738,6 +789,7 @@ int main(void)
 		cmocka_unit_test(both_see_the_adaptation_indication),
 		cmocka_unit_test(an_adaptation_that_is_not_ours_is_refused),
 		cmocka_unit_test(unknown_parameters_do_what_their_top_bits_say),
+		cmocka_unit_test(the_inits_of_other_stacks_are_answered),
 		cmocka_unit_test(unknown_parameters_of_an_init_ack_are_reported_with_the_cookie),
 		cmocka_unit_test(an_init_ack_that_makes_no_sense_ends_the_attempt),
 		cmocka_unit_test(two_that_call_each_other_meet_in_one_association),
