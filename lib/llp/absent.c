@@ -11,8 +11,8 @@
 int iw_llp_absent(const char *name, struct iw_fault *why)
 {
 	return iw_fail(why, IW_E_NOTSUP,
-		       "transport %s: not built in this version: use tcp, udp or raw, or a later "
-		       "libiwarp that has it",
+		       "transport %s: not built in this version: use tcp, sctp, udp or raw, or a "
+		       "later libiwarp that has it",
 		       name);
 }
 

@@ -32,6 +32,12 @@ static void add_address(struct init_params *out, const struct iw_sctp_param *p)
 		addr.scope = out->peer[0].scope;
 	if (!is_unicast(&addr))
 		return;
+	/*
+	 * We list no addresses, so of ours the peer knows the one that we send from. What comes from an
+	 * address of the other family is out of the blue to it, and Linux answers that with ABORT.
+	 */
+	if (iw_sctp_addr_is_ipv4(&addr) != iw_sctp_addr_is_ipv4(&out->peer[0]))
+		return;
 	for (unsigned i = 0; i < out->npeers; i++)
 		if (memcmp(out->peer[i].ip, addr.ip, 16) == 0)
 			return;

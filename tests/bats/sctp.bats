@@ -66,3 +66,10 @@ setup() {
     assert_status 3
     assert_stderr_has 'CAP_NET_RAW'
 }
+
+@test "sctp where the kernel has none says so" {
+    ! grep -qs . /proc/net/sctp/snmp || skip 'needs no-sctp: this kernel has SCTP'
+    run_here ddp-recv -t sctp -p "$PORT" dst
+    assert_status 3
+    assert_stderr_has 'not in this kernel'
+}

@@ -220,9 +220,12 @@ static void malformed_chunks_are_passed_over(void **state)
 
 /* --- several addresses ------------------------------------------------------------------------ */
 
-static const uint8_t two_more[] = { 0xc0, 6, 0, 8, 0,  0,    0, 1,  0,    5, 0,   8, 192, 0, 2,
-				    50,   0, 6, 0, 20, 0x20, 1, 13, 0xb8, 0, 0,   0, 0,   0, 0,
-				    0,    0, 0, 0, 0,  1,    0, 5,  0,    8, 224, 0, 0,   1 };
+/* Two of the packets' family, one of the other, which does not count, and a multicast address. */
+static const uint8_t two_more[] = {
+	0xc0, 6,    0, 8, 0,   0, 0, 1, /* adaptation */
+	0,    5,    0, 8, 192, 0, 2, 50, 0, 5, 0, 8, 192, 0, 2, 52, 0, 6, 0,   20, 0x20, 1,
+	13,   0xb8, 0, 0, 0,   0, 0, 0,  0, 0, 0, 0, 0,   1, 0, 5,  0, 8, 224, 0,  0,    1,
+};
 
 static void open_up_with_two_more(void)
 {
@@ -236,7 +239,8 @@ static void open_up_with_two_more(void)
 	hand_up_with(&h, &i);
 }
 
-/* SX-32: those listed and the source, but no multicast address. */
+/* SX-32: those listed and the source, but no multicast address, nor one that our packets cannot come
+ * from: we list no address of that family. */
 static void listed_addresses_are_recorded_and_taken(void **state)
 {
 	struct iw_sctp_facts f;

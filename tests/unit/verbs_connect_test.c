@@ -539,10 +539,10 @@ static void struct_of_a_newer_version_is_refused_when_it_asks_for_more(void **st
 
 static void transports_not_built_say_so(void **state)
 {
-	static const char *const names[] = { "sctp", "xdp" };
+	static const char *const names[] = { "xdp" };
 
 	(void)state;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 1; i++) {
 		struct iw_conn_param p = {
 			.size = sizeof(p), .transport = names[i], .host = "127.0.0.1", .port = 1
 		};

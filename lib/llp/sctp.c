@@ -1,0 +1,857 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The port of kernel SCTP: one-to-one sockets (RFC 6458), a listener and one for each association,
+ * behind one descriptor that is polled. Messages are unordered and unfragmented; that they were
+ * acknowledged is known only when all were (the sender dry event, 6.1.9).
+ */
+#include "llp/port.h"
+
+#include "llp/internal.h"
+#include "os/os.h"
+#include "os/probe.h"
+#include "util/text.h"
+
+#ifndef IW_HAVE_SCTP
+
+static int kernel_available(struct iw_fault *why)
+{
+	return iw_fail(why, IW_E_NOTSUP, "transport sctp: built without libsctp");
+}
+
+static int kernel_open(struct iw_port **out, const struct iw_port_cfg *cfg, struct iw_fault *why)
+{
+	(void)out;
+	(void)cfg;
+	return kernel_available(why);
+}
+
+const struct iw_port_ops iw_port_sctp_ops = {
+	.name = "sctp",
+	.available = kernel_available,
+	.open = kernel_open,
+};
+
+#else
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/sctp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "os/addr.h"
+#include "os/sock.h"
+#include "util/list.h"
+#include "util/num.h"
+
+#define ADDR_MAX  8            /* addresses of one host that are tried */
+#define BUF_LEN   (128 * 1024) /* a message, or a notification, whole */
+#define BUFFERS   (2 * 1024 * 1024)
+#define READY_MAX 64
+#define READ_MAX  256 /* messages of one association a turn */
+/* An initiator of sessions waits for acknowledgements, so they must not wait long. */
+#define SACK_MS   10
+/* Room for a SACK beside a chunk (RFC 5043 9). */
+#define SACK_ROOM 16
+
+enum { NEWS_UP = 1, NEWS_MTU = 2, NEWS_ROOM = 4, NEWS_ALL_ACKED = 8, NEWS_DOWN = 16 };
+
+struct kassoc {
+	struct iw_assoc assoc;
+	struct iw_list all, ready, news;
+	int fd;
+	bool connecting, told_up, comm_up, full;
+	unsigned pending; /* set of NEWS_* */
+	unsigned budget;
+	uint32_t armed;
+};
+
+struct kport {
+	struct iw_port port;
+	struct iw_port_cfg cfg; /* no texts */
+	int listener;           /* -1: none */
+	struct iw_addr target[ADDR_MAX], bind;
+	size_t ntargets, next_target;
+	char interface[32];
+	struct iw_list assocs, ready, news;
+	struct kassoc *whose; /* the message in buf */
+	bool stashed;         /* its association's UP comes first */
+	struct iw_port_msg stash;
+	size_t got; /* octets of a message whose end has not come yet */
+	uint8_t *buf;
+};
+
+static struct kport *port_of(struct iw_port *p)
+{
+	return iw_container_of(p, struct kport, port);
+}
+
+static struct kassoc *assoc_of(struct iw_assoc *a)
+{
+	return iw_container_of(a, struct kassoc, assoc);
+}
+
+static void note(struct kport *k, struct kassoc *x, unsigned what)
+{
+	x->pending |= what;
+	if (iw_list_empty(&x->news))
+		iw_list_add_tail(&k->news, &x->news);
+}
+
+/* --- sockets ---------------------------------------------------------------------------------- */
+
+static int set(int fd, int option, const void *value, socklen_t len, const char *name,
+	       struct iw_fault *why)
+{
+	if (setsockopt(fd, IPPROTO_SCTP, option, value, len) == 0)
+		return 0;
+	return iw_os_fail(why, errno, "sctp: set %s", name);
+}
+
+static int subscribe(int fd, uint16_t type, struct iw_fault *why)
+{
+	struct sctp_event e = { .se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = type, .se_on = 1 };
+
+	return set(fd, SCTP_EVENT, &e, sizeof(e), "SCTP_EVENT", why);
+}
+
+/* The system caps what it gives; more is no error, and facts are read back by who asks. */
+static void set_buffers(int fd, const struct iw_llp_cfg *cfg)
+{
+	(void)!iw_sock_set_buffers(fd, cfg->sndbuf ? cfg->sndbuf : BUFFERS,
+				   cfg->rcvbuf ? cfg->rcvbuf : BUFFERS);
+}
+
+static int prepare(int fd, const struct iw_port_cfg *cfg, struct iw_fault *why)
+{
+	static const uint16_t events[] = { SCTP_ASSOC_CHANGE, SCTP_ADAPTATION_INDICATION,
+					   SCTP_SENDER_DRY_EVENT };
+	struct sctp_initmsg init = {
+		.sinit_num_ostreams = cfg->llp.streams,
+		.sinit_max_instreams = cfg->llp.streams,
+	};
+	/* Host order: the stack converts it. */
+	struct sctp_setadaptation ind = { .ssb_adaptation_ind = cfg->adaptation };
+	struct sctp_sack_info sack = { .sack_delay = SACK_MS, .sack_freq = 2 };
+	const int on = 1;
+	int err;
+
+	set_buffers(fd, &cfg->llp);
+	err = set(fd, SCTP_INITMSG, &init, sizeof(init), "SCTP_INITMSG", why);
+	if (!err)
+		err = set(fd, SCTP_ADAPTATION_LAYER, &ind, sizeof(ind), "SCTP_ADAPTATION_LAYER",
+			  why);
+	if (!err)
+		err = set(fd, SCTP_NODELAY, &on, sizeof(on), "SCTP_NODELAY", why);
+	if (!err)
+		err = set(fd, SCTP_DISABLE_FRAGMENTS, &on, sizeof(on), "SCTP_DISABLE_FRAGMENTS",
+			  why);
+	if (!err)
+		err = set(fd, SCTP_DELAYED_SACK, &sack, sizeof(sack), "SCTP_DELAYED_SACK", why);
+	if (!err)
+		err = set(fd, SCTP_RECVRCVINFO, &on, sizeof(on), "SCTP_RECVRCVINFO", why);
+	for (size_t i = 0; i < IW_ARRAY_LEN(events) && !err; i++)
+		err = subscribe(fd, events[i], why);
+	return err;
+}
+
+static int new_socket(int *fd, const struct kport *k, int family, struct iw_fault *why)
+{
+	int err;
+
+	*fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_SCTP);
+	if (*fd < 0)
+		return iw_os_fail(why, errno, "sctp: open a socket");
+	err = prepare(*fd, &k->cfg, why);
+	if (!err && k->interface[0] &&
+	    setsockopt(*fd, SOL_SOCKET, SO_BINDTODEVICE, k->interface,
+		       (socklen_t)strlen(k->interface)) < 0)
+		err = iw_os_fail(why, errno, "sctp: bind to interface %s", k->interface);
+	if (err) {
+		close(*fd);
+		*fd = -1;
+	}
+	return err;
+}
+
+static int watch(struct kport *k, int fd, void *whose, uint32_t events, bool add)
+{
+	struct epoll_event ev = { .events = events, .data.ptr = whose };
+
+	return epoll_ctl(k->port.fd, add ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &ev);
+}
+
+static void watch_assoc(struct kport *k, struct kassoc *x)
+{
+	uint32_t events = EPOLLIN | (x->full || x->connecting ? EPOLLOUT : 0);
+
+	if (x->fd >= 0 && events != x->armed && watch(k, x->fd, x, events, false) == 0)
+		x->armed = events;
+}
+
+/* --- open ------------------------------------------------------------------------------------- */
+
+static int kernel_available(struct iw_fault *why)
+{
+	return iw_os_probe_sctp(why);
+}
+
+static int open_listener(struct kport *k, const struct iw_llp_cfg *cfg, struct iw_fault *why)
+{
+	struct iw_addr addr[ADDR_MAX], local;
+	char text[IW_ADDR_TEXT];
+	const int on = 1;
+	size_t n = 0;
+	int err;
+
+	err = iw_addr_resolve(addr, ADDR_MAX, &n, cfg->bind_addr ? cfg->bind_addr : cfg->host,
+			      cfg->port, why);
+	if (!err)
+		err = new_socket(&k->listener, k, addr[0].sa.sa_family, why);
+	if (err)
+		return err;
+	(void)setsockopt(k->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(k->listener, &addr[0].sa, addr[0].len) < 0)
+		return iw_os_fail(why, errno, "sctp: bind to %s", iw_addr_format(text, &addr[0]));
+	if (listen(k->listener, (int)IW_MIN(cfg->backlog, 65535u)) < 0)
+		return iw_os_fail(why, errno, "sctp: listen on %s", iw_addr_format(text, &addr[0]));
+	if (iw_sock_local(k->listener, &local) != 0)
+		return iw_os_fail(why, errno, "sctp: read the listener's address");
+	k->port.local_port = iw_addr_port(&local);
+	snprintf(k->port.local, sizeof(k->port.local), "%s", iw_addr_format(text, &local));
+	if (watch(k, k->listener, NULL, EPOLLIN, true) < 0)
+		return iw_os_fail(why, errno, "sctp: watch the listener");
+	return 0;
+}
+
+static int plan(struct kport *k, const struct iw_llp_cfg *cfg, struct iw_fault *why)
+{
+	struct iw_addr bind[ADDR_MAX];
+	size_t n = 0;
+	int err = iw_addr_resolve(k->target, ADDR_MAX, &k->ntargets, cfg->host, cfg->port, why);
+
+	if (err || !cfg->bind_addr)
+		return err;
+	err = iw_addr_resolve(bind, ADDR_MAX, &n, cfg->bind_addr, 0, why);
+	if (!err)
+		k->bind = bind[0];
+	return err;
+}
+
+static void kernel_close(struct iw_port *p);
+
+static int kernel_open(struct iw_port **out, const struct iw_port_cfg *cfg, struct iw_fault *why)
+{
+	struct kport *k;
+	int err = kernel_available(why);
+
+	if (err)
+		return err;
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return iw_fail(why, IW_E_NOMEM, "sctp: no memory");
+	k->port.ops = &iw_port_sctp_ops;
+	k->cfg = *cfg;
+	k->listener = -1;
+	iw_list_init(&k->assocs);
+	iw_list_init(&k->ready);
+	iw_list_init(&k->news);
+	if (cfg->llp.interface)
+		snprintf(k->interface, sizeof(k->interface), "%s", cfg->llp.interface);
+	k->buf = malloc(BUF_LEN);
+	k->port.fd = epoll_create1(EPOLL_CLOEXEC);
+	if (!k->buf || k->port.fd < 0)
+		err = iw_os_fail(why, k->buf ? errno : ENOMEM, "sctp: make a port");
+	if (!err)
+		err = cfg->llp.listen ? open_listener(k, &cfg->llp, why) : plan(k, &cfg->llp, why);
+	k->cfg.llp.host = k->cfg.llp.bind_addr = k->cfg.llp.interface = k->cfg.llp.cc = NULL;
+	if (!err && cfg->llp.cc)
+		err = iw_fail(why, IW_E_NOTSUP,
+			      "sctp: the kernel's SCTP has one congestion control");
+	if (err) {
+		kernel_close(&k->port);
+		return err;
+	}
+	*out = &k->port;
+	return 0;
+}
+
+/* --- associations ----------------------------------------------------------------------------- */
+
+static struct kassoc *assoc_new(struct kport *k, int fd)
+{
+	struct kassoc *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return NULL;
+	x->assoc.port = &k->port;
+	x->fd = fd;
+	iw_list_init(&x->ready);
+	iw_list_init(&x->news);
+	iw_list_add_tail(&k->assocs, &x->all);
+	return x;
+}
+
+static void shut_socket(struct kassoc *x)
+{
+	if (x->fd >= 0)
+		close(x->fd);
+	x->fd = -1;
+	x->armed = 0;
+}
+
+static void kernel_release(struct iw_assoc *a)
+{
+	struct kassoc *x = assoc_of(a);
+	struct kport *k = port_of(a->port);
+
+	if (k->whose == x) {
+		k->whose = NULL;
+		k->stashed = false;
+		k->got = 0;
+	}
+	shut_socket(x);
+	iw_list_del(&x->all);
+	iw_list_del(&x->ready);
+	iw_list_del(&x->news);
+	free(x);
+}
+
+static void kernel_close(struct iw_port *p)
+{
+	struct kport *k = port_of(p);
+
+	while (iw_list_first(&k->assocs))
+		kernel_release(
+			&iw_container_of(iw_list_first(&k->assocs), struct kassoc, all)->assoc);
+	if (k->listener >= 0)
+		close(k->listener);
+	if (p->fd >= 0)
+		close(p->fd);
+	free(k->buf);
+	free(k);
+}
+
+/* Begins with the next address that lets itself be begun with. */
+static int connect_next(struct kport *k, struct kassoc *x, struct iw_fault *why)
+{
+	int err = iw_fail(why, IW_E_NOENT, "connect: no address");
+
+	while (k->next_target < k->ntargets) {
+		const struct iw_addr *t = &k->target[k->next_target++];
+		char text[IW_ADDR_TEXT];
+
+		shut_socket(x);
+		err = new_socket(&x->fd, k, t->sa.sa_family, why);
+		if (err)
+			continue;
+		snprintf(x->assoc.peer, sizeof(x->assoc.peer), "%s", iw_addr_format(text, t));
+		if ((k->bind.len > 0 && bind(x->fd, &k->bind.sa, k->bind.len) < 0) ||
+		    (connect(x->fd, &t->sa, t->len) < 0 && errno != EINPROGRESS)) {
+			err = iw_os_fail(why, errno, "connect to %s", text);
+			continue;
+		}
+		if (watch(k, x->fd, x, EPOLLIN | EPOLLOUT, true) < 0) {
+			err = iw_os_fail(why, errno, "sctp: watch a socket");
+			continue;
+		}
+		x->armed = EPOLLIN | EPOLLOUT;
+		return 0;
+	}
+	shut_socket(x);
+	return err;
+}
+
+static int kernel_connect(struct iw_port *p, struct iw_assoc **out, uint64_t now,
+			  struct iw_fault *why)
+{
+	struct kport *k = port_of(p);
+	struct kassoc *x = assoc_new(k, -1);
+	int err;
+
+	(void)now;
+	if (!x)
+		return iw_fail(why, IW_E_NOMEM, "sctp: no memory");
+	x->connecting = true;
+	err = connect_next(k, x, why);
+	if (err) {
+		kernel_release(&x->assoc);
+		return err;
+	}
+	*out = &x->assoc;
+	return 0;
+}
+
+static void went_down(struct kport *k, struct kassoc *x, const struct iw_fault *why)
+{
+	struct iw_fault next;
+
+	if (x->pending & NEWS_DOWN)
+		return;
+	if (x->connecting && k->next_target < k->ntargets && connect_next(k, x, &next) == 0)
+		return;
+	x->assoc.why = *why;
+	x->assoc.up = false;
+	iw_list_del(&x->ready);
+	shut_socket(x);
+	note(k, x, NEWS_DOWN);
+}
+
+static void broken(struct kport *k, struct kassoc *x, const char *step, int errnum)
+{
+	struct iw_fault why = { 0 };
+
+	iw_os_fail(&why, errnum, "sctp: %s %s", step, x->assoc.peer);
+	if (errnum == ECONNRESET || errnum == EPIPE)
+		why.err = IW_E_CLOSED;
+	went_down(k, x, &why);
+}
+
+static void accept_all(struct kport *k)
+{
+	for (int budget = READY_MAX; budget > 0; budget--) {
+		struct iw_addr peer = { .len = sizeof(peer.in6) };
+		char text[IW_ADDR_TEXT];
+		struct kassoc *x;
+		int fd = accept4(k->listener, &peer.sa, &peer.len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd < 0)
+			return;
+		x = prepare(fd, &k->cfg, NULL) == 0 ? assoc_new(k, fd) : NULL;
+		if (!x) {
+			close(fd);
+			continue;
+		}
+		snprintf(x->assoc.peer, sizeof(x->assoc.peer), "%s", iw_addr_format(text, &peer));
+		x->armed = EPOLLIN;
+		if (watch(k, fd, x, EPOLLIN, true) < 0)
+			kernel_release(&x->assoc);
+	}
+}
+
+/* --- what the stack tells --------------------------------------------------------------------- */
+
+static void know_size(struct kassoc *x)
+{
+	struct sctp_status s = { 0 };
+	socklen_t len = sizeof(s);
+
+	if (getsockopt(x->fd, IPPROTO_SCTP, SCTP_STATUS, &s, &len) == 0 &&
+	    s.sstat_fragmentation_point > SACK_ROOM)
+		x->assoc.max_message = s.sstat_fragmentation_point - SACK_ROOM;
+}
+
+static void association_changed(struct kport *k, struct kassoc *x,
+				const struct sctp_assoc_change *c)
+{
+	struct iw_fault why = { 0 };
+	struct iw_addr local;
+	char text[IW_ADDR_TEXT];
+
+	switch (c->sac_state) {
+	case SCTP_COMM_UP:
+	case SCTP_RESTART:
+		x->comm_up = true;
+		x->connecting = false;
+		x->assoc.in = c->sac_inbound_streams;
+		x->assoc.out = c->sac_outbound_streams;
+		if (iw_sock_local(x->fd, &local) == 0)
+			snprintf(x->assoc.local, sizeof(x->assoc.local), "%s",
+				 iw_addr_format(text, &local));
+		know_size(x);
+		/* Sessions of an association that was begun anew are not those of the old one. */
+		if (c->sac_state == SCTP_RESTART) {
+			iw_fail(&why, IW_E_CLOSED, "sctp: %s has restarted", x->assoc.peer);
+			went_down(k, x, &why);
+		}
+		break;
+	case SCTP_SHUTDOWN_COMP:
+		went_down(k, x, &why);
+		break;
+	case SCTP_COMM_LOST:
+		iw_fail(&why, IW_E_CLOSED, "sctp: association with %s lost (cause %u)",
+			x->assoc.peer, (uint32_t)ntohs(c->sac_error));
+		went_down(k, x, &why);
+		break;
+	case SCTP_CANT_STR_ASSOC:
+		iw_fail(&why, IW_E_OS, "connect to %s: no association (cause %u)", x->assoc.peer,
+			(uint32_t)ntohs(c->sac_error));
+		went_down(k, x, &why);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Nothing is outstanding now: more may have been sent since the event was made. */
+static bool all_acked(int fd)
+{
+	uint32_t mem[SK_MEMINFO_VARS] = { 0 };
+	socklen_t len = sizeof(mem);
+
+	return getsockopt(fd, SOL_SOCKET, SO_MEMINFO, mem, &len) == 0 &&
+	       mem[SK_MEMINFO_WMEM_QUEUED] == 0;
+}
+
+static void notified(struct kport *k, struct kassoc *x, const uint8_t *data, size_t len)
+{
+	union sctp_notification n;
+
+	memset(&n, 0, sizeof(n));
+	memcpy(&n, data, IW_MIN(len, sizeof(n)));
+	if (len < sizeof(n.sn_header))
+		return;
+	switch (n.sn_header.sn_type) {
+	case SCTP_ASSOC_CHANGE:
+		association_changed(k, x, &n.sn_assoc_change);
+		break;
+	case SCTP_ADAPTATION_INDICATION:
+		x->assoc.indicated = true;
+		x->assoc.adaptation = n.sn_adaptation_event.sai_adaptation_ind;
+		break;
+	case SCTP_SENDER_DRY_EVENT:
+		if (all_acked(x->fd))
+			note(k, x, NEWS_ALL_ACKED);
+		break;
+	default:
+		break;
+	}
+}
+
+/* What the peer indicated is told right behind COMM_UP: when neither more notifications nor data are
+ * left it has been told or was not said. */
+static void settle_up(struct kport *k, struct kassoc *x)
+{
+	if (!x->comm_up || x->told_up || x->pending & NEWS_DOWN)
+		return;
+	x->told_up = x->assoc.up = true;
+	note(k, x, NEWS_UP);
+	watch_assoc(k, x);
+}
+
+/* --- in --------------------------------------------------------------------------------------- */
+
+static int kernel_input(struct iw_port *p, uint64_t now, struct iw_fault *why)
+{
+	struct kport *k = port_of(p);
+	struct epoll_event ev[READY_MAX];
+	int n = epoll_wait(p->fd, ev, READY_MAX, 0);
+
+	(void)now;
+	if (n < 0)
+		return errno == EINTR ? 0 : iw_os_fail(why, errno, "sctp: wait for sockets");
+	for (int i = 0; i < n; i++) {
+		struct kassoc *x = ev[i].data.ptr;
+
+		if (!x) {
+			accept_all(k);
+			continue;
+		}
+		if (ev[i].events & EPOLLOUT && x->full) {
+			x->full = false;
+			note(k, x, NEWS_ROOM);
+			watch_assoc(k, x);
+		}
+		if (ev[i].events & ~(uint32_t)EPOLLOUT || x->connecting) {
+			x->budget = READ_MAX;
+			if (iw_list_empty(&x->ready))
+				iw_list_add_tail(&k->ready, &x->ready);
+		}
+	}
+	return n > 0;
+}
+
+static bool find_info(struct msghdr *m, struct sctp_rcvinfo *info)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
+		if (c->cmsg_level == IPPROTO_SCTP && c->cmsg_type == SCTP_RCVINFO) {
+			memcpy(info, CMSG_DATA(c), sizeof(*info));
+			return true;
+		}
+	return false;
+}
+
+static void ordered(struct kport *k, struct kassoc *x)
+{
+	struct iw_fault why = { 0 };
+
+	iw_fail(&why, IW_E_DSS_ILLEGAL, "sctp: %s sent ordered data (RFC 5043 10)", x->assoc.peer);
+	went_down(k, x, &why);
+}
+
+enum got { GOT_NONE, GOT_MORE, GOT_MSG };
+
+/* One message, or what the stack tells, of x. */
+static enum got read_one(struct kport *k, struct kassoc *x)
+{
+	union {
+		struct cmsghdr align;
+		uint8_t octets[CMSG_SPACE(sizeof(struct sctp_rcvinfo)) + 64];
+	} control;
+	struct iovec iov = { k->buf + k->got, BUF_LEN - k->got };
+	struct msghdr m = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.octets,
+		.msg_controllen = sizeof(control.octets),
+	};
+	struct sctp_rcvinfo info;
+	struct iw_fault none = { 0 };
+	ssize_t n = recvmsg(x->fd, &m, MSG_DONTWAIT);
+	size_t len;
+
+	if (n < 0 && errno == EINTR)
+		return GOT_MORE;
+	if (n < 0) {
+		if (errno != EAGAIN && errno != ENOTCONN)
+			broken(k, x, "receive from", errno);
+		return GOT_NONE;
+	}
+	if (n == 0) {
+		went_down(k, x, &none);
+		return GOT_NONE;
+	}
+	k->port.recvs++;
+	len = k->got + (size_t)n;
+	k->got = 0;
+	if (!(m.msg_flags & MSG_EOR) && len < BUF_LEN) {
+		k->got = len;
+		return GOT_MORE;
+	}
+	if (m.msg_flags & MSG_NOTIFICATION) {
+		notified(k, x, k->buf, len);
+		return GOT_MORE;
+	}
+	if (!find_info(&m, &info))
+		return GOT_MORE;
+	if (!(info.rcv_flags & SCTP_UNORDERED)) {
+		ordered(k, x);
+		return GOT_NONE;
+	}
+	k->stash = (struct iw_port_msg){
+		.assoc = &x->assoc,
+		.stream = info.rcv_sid,
+		.ppid = ntohl(info.rcv_ppid),
+		.data = k->buf,
+		.len = len,
+	};
+	return GOT_MSG;
+}
+
+static bool kernel_next_msg(struct iw_port *p, struct iw_port_msg *out)
+{
+	struct kport *k = port_of(p);
+	struct iw_list *n;
+
+	if (k->stashed) {
+		k->stashed = false;
+		if (k->stash.assoc->user) {
+			*out = k->stash;
+			return true;
+		}
+	}
+	while ((n = iw_list_first(&k->ready))) {
+		struct kassoc *x = iw_container_of(n, struct kassoc, ready);
+		enum got got = GOT_NONE;
+
+		k->whose = x;
+		while (x->budget > 0 && x->fd >= 0 && (got = read_one(k, x)) == GOT_MORE)
+			x->budget--;
+		if (got == GOT_MSG) {
+			x->budget--;
+			settle_up(k, x);
+			*out = k->stash;
+			k->stashed = !x->assoc.user;
+			return !k->stashed;
+		}
+		/* A part of a message waits in the buffer: it comes first. */
+		if (k->got > 0 && x->fd >= 0)
+			return false;
+		k->got = 0;
+		settle_up(k, x);
+		iw_list_del(&x->ready);
+	}
+	k->whose = NULL;
+	return false;
+}
+
+static bool kernel_next_event(struct iw_port *p, struct iw_assoc_event *out)
+{
+	static const struct {
+		unsigned bit;
+		enum iw_assoc_news what;
+	} order[] = {
+		{ NEWS_UP, IW_ASSOC_UP },
+		{ NEWS_MTU, IW_ASSOC_MTU },
+		{ NEWS_ALL_ACKED, IW_ASSOC_ALL_ACKED },
+		{ NEWS_ROOM, IW_ASSOC_ROOM },
+		{ NEWS_DOWN, IW_ASSOC_DOWN },
+	};
+	struct kport *k = port_of(p);
+	struct iw_list *n = iw_list_first(&k->news);
+	struct kassoc *x;
+
+	if (!n)
+		return false;
+	x = iw_container_of(n, struct kassoc, news);
+	for (size_t i = 0; i < IW_ARRAY_LEN(order); i++) {
+		if (!(x->pending & order[i].bit))
+			continue;
+		x->pending &= ~order[i].bit;
+		if (!x->pending)
+			iw_list_del(&x->news);
+		*out = (struct iw_assoc_event){ .what = order[i].what, .assoc = &x->assoc };
+		/* Nobody has heard of it, nor will. */
+		if (out->what == IW_ASSOC_DOWN && !x->assoc.user) {
+			kernel_release(&x->assoc);
+			return kernel_next_event(p, out);
+		}
+		return true;
+	}
+	iw_list_del(&x->news);
+	return false;
+}
+
+/* --- out -------------------------------------------------------------------------------------- */
+
+static ssize_t send_msg(struct kassoc *x, const struct iw_port_out *m)
+{
+	union {
+		struct cmsghdr align;
+		uint8_t octets[CMSG_SPACE(sizeof(struct sctp_sndinfo))];
+	} control;
+	struct sctp_sndinfo info = {
+		.snd_sid = m->stream,
+		.snd_flags = SCTP_UNORDERED,
+		.snd_ppid = htonl(m->ppid),
+	};
+	struct iovec iov[8];
+	struct msghdr h = {
+		.msg_iov = iov,
+		.msg_control = control.octets,
+		.msg_controllen = sizeof(control.octets),
+	};
+	struct cmsghdr *c;
+
+	if (m->hdr_len)
+		iov[h.msg_iovlen++] = (struct iovec){ (void *)(uintptr_t)m->hdr, m->hdr_len };
+	for (size_t i = 0; i < m->nvec; i++)
+		iov[h.msg_iovlen++] = (struct iovec){ m->vec[i].base, m->vec[i].len };
+	memset(&control, 0, sizeof(control));
+	c = CMSG_FIRSTHDR(&h);
+	c->cmsg_level = IPPROTO_SCTP;
+	c->cmsg_type = SCTP_SNDINFO;
+	c->cmsg_len = CMSG_LEN(sizeof(info));
+	memcpy(CMSG_DATA(c), &info, sizeof(info));
+	return sendmsg(x->fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* The path has become narrower than the segment: it goes in fragments, the next one is cut to fit. */
+static ssize_t send_fragmented(struct kport *k, struct kassoc *x, const struct iw_port_out *m)
+{
+	const int off = 0, on = 1;
+	ssize_t n = -1;
+
+	if (set(x->fd, SCTP_DISABLE_FRAGMENTS, &off, sizeof(off), "SCTP_DISABLE_FRAGMENTS", NULL) ==
+	    0)
+		n = send_msg(x, m);
+	(void)!set(x->fd, SCTP_DISABLE_FRAGMENTS, &on, sizeof(on), "SCTP_DISABLE_FRAGMENTS", NULL);
+	know_size(x);
+	note(k, x, NEWS_MTU);
+	return n;
+}
+
+static int kernel_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t now)
+{
+	struct kassoc *x = assoc_of(a);
+	struct kport *k = port_of(a->port);
+	ssize_t n;
+
+	(void)now;
+	if (x->fd < 0)
+		return IW_E_STATE;
+	do
+		n = send_msg(x, m);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == EMSGSIZE)
+		n = send_fragmented(k, x, m);
+	k->port.sends++;
+	if (n >= 0)
+		return 0;
+	if (errno != EAGAIN && errno != ENOMEM) {
+		broken(k, x, "send to", errno);
+		return IW_E_CLOSED;
+	}
+	x->full = true;
+	watch_assoc(k, x);
+	return IW_E_AGAIN;
+}
+
+/* The kernel sends by itself. */
+static int kernel_output(struct iw_port *p, uint64_t now)
+{
+	(void)p;
+	(void)now;
+	return 0;
+}
+
+static uint64_t kernel_deadline(struct iw_port *p)
+{
+	(void)p;
+	return IW_TIME_NEVER;
+}
+
+static void kernel_timeout(struct iw_port *p, uint64_t now)
+{
+	(void)p;
+	(void)now;
+}
+
+static void kernel_shutdown(struct iw_assoc *a, uint64_t now)
+{
+	(void)now;
+	if (assoc_of(a)->fd >= 0)
+		(void)shutdown(assoc_of(a)->fd, SHUT_WR);
+}
+
+static void kernel_abort(struct iw_assoc *a, uint64_t now)
+{
+	static const struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
+	struct iw_fault why = { 0 };
+	struct kassoc *x = assoc_of(a);
+
+	(void)now;
+	if (x->fd < 0)
+		return;
+	/* Closing with no time to linger is an ABORT (RFC 6458 4.1.8). */
+	(void)setsockopt(x->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	x->connecting = false;
+	iw_fail(&why, IW_E_CANCELED, "sctp: aborted by this end");
+	went_down(port_of(a->port), x, &why);
+}
+
+const struct iw_port_ops iw_port_sctp_ops = {
+	.name = "sctp",
+	.available = kernel_available,
+	.open = kernel_open,
+	.connect = kernel_connect,
+	.input = kernel_input,
+	.next_msg = kernel_next_msg,
+	.next_event = kernel_next_event,
+	.send = kernel_send,
+	.output = kernel_output,
+	.deadline = kernel_deadline,
+	.timeout = kernel_timeout,
+	.shutdown = kernel_shutdown,
+	.abort = kernel_abort,
+	.release = kernel_release,
+	.close = kernel_close,
+};
+
+#endif

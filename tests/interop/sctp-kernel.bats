@@ -1,0 +1,108 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# DDP over the SCTP of Linux, in the guest: against the library's own SCTP outside, on IP and in UDP, both
+# directions, and against itself. The guest has an address of each family, and lists both.
+#
+# run_guest and its kin set the variables; each @test is a subshell of its own:
+# shellcheck disable=SC2030,SC2031,SC2034
+
+load ../bats/helpers
+load guest
+
+setup_file() {
+    guest_up --siw none
+    "$PEER_VM" run modprobe sctp 3>&-
+    "$PEER_VM" program "$IW_BUILD/ddp-bench" "$IW_BUILD/ddp-send" "$IW_BUILD/ddp-recv" 3>&-
+    # SCTP in UDP (RFC 6951) beside SCTP on IP: a socket has what these say when it is made.
+    "$PEER_VM" run sysctl -q -w net.sctp.udp_port=9899 3>&-
+    "$PEER_VM" run -b ddp-bench -t sctp --listen --bind '*' -p 7471 3>&-
+    "$PEER_VM" run sysctl -q -w net.sctp.encap_port=9899 3>&-
+    "$PEER_VM" run -b ddp-bench -t sctp --listen --bind '*' -p 7472 3>&-
+    "$PEER_VM" run sysctl -q -w net.sctp.encap_port=0 3>&-
+}
+
+teardown_file() {
+    guest_down
+}
+
+# listening PORT: an SCTP socket in the guest does. The file tells the port in decimal.
+listening() {
+    guest_does grep -qE "^ *[0-9a-f]+ +[0-9a-f]+ +2 +10 +[0-9]+ +$1 " /proc/net/sctp/eps
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    [ "$BATS_TEST_NUMBER" -gt 1 ] || { wait_until 60 listening 7471 && wait_until 60 listening 7472; }
+}
+
+# every_mode RUN HOST [OPTION...]: a short, verified run of each
+every_mode() {
+    local run=$1 mode
+    shift
+
+    for mode in pingpong write read send; do
+        $run ddp-bench "$@" $mode --time 300ms -w 100ms --interval 0 --json
+        assert_status 0
+        assert_jsonl '.[0] | [.mode, .verified]' "[\"$mode\",true]"
+    done
+}
+
+@test "raw outside begins, kernel SCTP in the guest answers: IPv4 and IPv6" {
+    every_mode run_beside "$GUEST_IP" -t raw -p 7471
+    assert_jsonl '.[0].mulpdu >= 516 and .[0].mulpdu <= 1450' true
+    every_mode run_beside "$GUEST_IP6" -t raw -p 7471
+}
+
+@test "kernel SCTP in the guest begins, raw outside answers: IPv4 and IPv6" {
+    serve_beside ddp-bench --listen -t raw --bind '*' -p 7473
+    every_mode run_guest "$HOST_IP" -t sctp -p 7473
+    every_mode run_guest "$HOST_IP6" -t sctp -p 7473
+}
+
+@test "udp outside against the guest's SCTP in UDP" {
+    every_mode run_beside "$GUEST_IP" -t udp -p 7472
+}
+
+@test "kernel SCTP against itself" {
+    every_mode run_guest 127.0.0.1 -t sctp -p 7471
+}
+
+@test "a file goes into the guest and comes back the same" {
+    random_file here 3M
+    run_guest mkdir -p /tmp/in
+    guest_job ddp-recv -t sctp --bind '*' -p 7474 /tmp/in
+    wait_until 60 listening 7474
+    run_beside ddp-send -t raw -p 7474 here "$GUEST_IP:"
+    assert_status 0
+    guest_kill
+    guest_job ddp-send --listen -t sctp --bind '*' -p 7475 /tmp/in
+    wait_until 60 listening 7475
+    run_beside ddp-recv -t raw -p 7475 "$GUEST_IP:here" back
+    assert_status 0
+    assert_same_file here back
+    guest_kill
+}
+
+@test "tshark reads the whole of it, checksums good" {
+    local bad
+
+    require_tool tshark tcpdump
+    "$PEER_VM" host tcpdump -U -i vm0 -w "$BATS_TEST_TMPDIR/all.pcap" sctp >/dev/null 2>tcpdump.err 3>&- &
+    wait_until 20 grep -q 'listening on' tcpdump.err
+    run_beside ddp-bench "$GUEST_IP" send -t raw -p 7471 -n 20 -s 4K -w 0 --json
+    assert_status 0
+    wait_until 20 sh -c "tshark -r '$BATS_TEST_TMPDIR/all.pcap' -Y 'sctp.chunk_type == 14 || sctp.chunk_type == 6' 2>/dev/null | grep -q ."
+    kill %1
+    bad=$(tshark -o 'sctp.checksum:CRC 32c' -r all.pcap -Y '_ws.malformed || sctp.checksum.status == "Bad"' 2>/dev/null)
+    [ -z "$bad" ] || fail_with 'tshark finds fault' "$bad"
+    # Both ends indicate DDP (RFC 5043 5.1), and every chunk of data is unordered and of one of the two kinds.
+    [ "$(tshark -r all.pcap -Y sctp.adaptation_layer_indication -T fields -e sctp.adaptation_layer_indication 2>/dev/null | sort -u)" = 0x00000001 ] ||
+        fail_with 'the adaptation indications'
+    bad=$(tshark -r all.pcap -Y 'sctp.chunk_type == 0 && (sctp.data_u_bit == 0 || sctp.data_payload_proto_id < 16 || sctp.data_payload_proto_id > 17)' 2>/dev/null)
+    [ -z "$bad" ] || fail_with 'chunks that RFC 5043 does not know' "$bad"
+}
+
+@test "the guest is well" {
+    guest_is_well
+}
