@@ -227,6 +227,8 @@ static int user_open(struct iw_port **out, const struct iw_port_cfg *cfg,
 	if (!err && port == 0)
 		err = random_port(&port);
 	pc.sctp_port = port;
+	if (u->ntargets > 0)
+		pc.peer = u->target[0];
 	if (!err)
 		err = carrier->open(&u->pkt, &pc, why);
 	if (!err)
@@ -624,10 +626,19 @@ static int user_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t n
 
 static bool send_batch(struct user_port *u)
 {
+	struct iw_sctp_addr peer;
+	uint32_t mtu = 0;
+	int err;
+
 	if (u->tx.len == 0)
 		return true;
 	u->tx.data = u->out;
-	u->stuck = u->pkt->ops->send(u->pkt, &u->tx) == IW_E_AGAIN;
+	err = u->pkt->ops->send(u->pkt, &u->tx, &mtu);
+	u->stuck = err == IW_E_AGAIN;
+	if (err == IW_E_LIMIT) {
+		to_engine(&peer, &u->tx.peer, u->pkt->udp_port != 0);
+		iw_sctp_too_big(u->sctp, &peer, u->out, u->tx.seg, mtu, u->now);
+	}
 	u->port.sends = u->pkt->sends;
 	if (u->stuck)
 		return false;

@@ -99,7 +99,25 @@ static bool has_address(const struct ifaddrs *i, const struct iw_addr *a)
 	       memcmp(&in6->sin6_addr, ip, 16) == 0;
 }
 
-uint32_t iw_pkt_mtu(const struct iw_addr *a)
+/* 0: no way there, or not known. */
+static uint32_t mtu_to(const struct iw_addr *peer)
+{
+	bool v4 = peer->sa.sa_family == AF_INET;
+	int fd = socket(peer->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	socklen_t len = sizeof(int);
+	int mtu = 0;
+
+	/* Nothing is sent by connecting. */
+	if (fd >= 0 && (connect(fd, &peer->sa, peer->len) < 0 ||
+			getsockopt(fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_MTU : IPV6_MTU, &mtu,
+				   &len) < 0))
+		mtu = 0;
+	if (fd >= 0)
+		close(fd);
+	return mtu > 0 ? (uint32_t)mtu : 0;
+}
+
+static uint32_t mtu_at(const struct iw_addr *a)
 {
 	bool any = a->len == 0 || iw_addr_is_any(a);
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -117,7 +135,16 @@ uint32_t iw_pkt_mtu(const struct iw_addr *a)
 	/* An address of 127/8 is on the loopback interface, whoever lists it. */
 	if (most == 0)
 		most = iw_addr_is_loopback(a) ? IW_PKT_MAX : 1500;
-	return IW_MIN(most, (uint32_t)IW_PKT_MAX);
+	return most;
+}
+
+uint32_t iw_pkt_mtu(const struct iw_pkt_cfg *cfg)
+{
+	uint32_t mtu = cfg->peer.len > 0 ? mtu_to(&cfg->peer) : 0;
+
+	if (mtu == 0)
+		mtu = mtu_at(&cfg->bind);
+	return IW_MIN(mtu, (uint32_t)IW_PKT_MAX);
 }
 
 /* --- the addresses of a packet ---------------------------------------------------------------- */
@@ -219,4 +246,12 @@ bool iw_pkt_take_error(int fd, struct iw_pkt_error *out)
 					   e.ee_errno == ENOPROTOOPT;
 	}
 	return true;
+}
+
+uint32_t iw_pkt_said_mtu(int fd)
+{
+	struct iw_pkt_error e;
+
+	/* Of a packet that never left it quotes nothing, so it is of no use to anybody else. */
+	return iw_pkt_take_error(fd, &e) ? e.mtu : 0;
 }

@@ -16,8 +16,11 @@ IW_MUST_CHECK int iw_pkt_prepare(int fd, int family, const struct iw_pkt_cfg *cf
 				 struct iw_fault *why);
 /* Octets that may wait for us, as the system counts them. */
 size_t iw_pkt_rcvbuf(int fd);
-/* MTU of the interface that has the address; of the largest when it is any. */
-uint32_t iw_pkt_mtu(const struct iw_addr *a);
+/* MTU of the way to cfg's peer; else of the interface that has the address, of the largest when it is
+ * any. */
+uint32_t iw_pkt_mtu(const struct iw_pkt_cfg *cfg);
+/* What the system has just said about a packet of ours that it did not take. */
+uint32_t iw_pkt_said_mtu(int fd);
 /* Whether DF is set on what is sent now: fragment clears it. */
 void iw_pkt_set_df(int fd, int family, bool on);
 /* The address that a packet came to, from its control messages; len 0: not told. */

@@ -24,6 +24,7 @@
 
 struct iw_pkt_cfg {
 	struct iw_addr bind;   /* the address alone; any: all of both families */
+	struct iw_addr peer;   /* whom it will call, for the MTU of the way there; len 0: anybody */
 	uint16_t udp_port;     /* ours; 0: the system's choice */
 	uint16_t sctp_port;    /* ours: others' packets are none of ours */
 	const char *interface; /* borrowed; NULL: any */
@@ -63,8 +64,12 @@ struct iw_pkt_ops {
 	/* So many runs into rx; 0: none now; IW_E_OS: the carrier is broken. */
 	int (*recv)(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 		    struct iw_fault *why);
-	/* 0: taken or lost, as packets may be; IW_E_AGAIN: not now, wait until it is writable. */
-	int (*send)(struct iw_pkt *c, const struct iw_pkt_tx *tx);
+	/*
+	 * 0: taken or lost, as packets may be; IW_E_AGAIN: not now, wait until it is writable;
+	 * IW_E_LIMIT: too big for the interface or the path as this host knows it, *mtu is the
+	 * largest IP packet (0: not said).
+	 */
+	int (*send)(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu);
 	/* False: nothing more. */
 	bool (*next_error)(struct iw_pkt *c, struct iw_pkt_error *out);
 	void (*close)(struct iw_pkt *c);

@@ -154,7 +154,7 @@ static int raw_open(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw
 		r->pkt.ops->close(&r->pkt);
 		return err;
 	}
-	r->pkt.mtu = iw_pkt_mtu(&cfg->bind);
+	r->pkt.mtu = iw_pkt_mtu(cfg);
 	r->pkt.rcvbuf = iw_pkt_rcvbuf(r->sock[0] >= 0 ? r->sock[0] : r->sock[1]);
 	*out = &r->pkt;
 	return 0;
@@ -267,7 +267,7 @@ static bool raw_next_error(struct iw_pkt *c, struct iw_pkt_error *out)
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-static int raw_send(struct iw_pkt *c, const struct iw_pkt_tx *tx)
+static int raw_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 {
 	struct raw *r = raw_of(c);
 	int i = tx->peer.sa.sa_family == AF_INET6;
@@ -305,6 +305,10 @@ static int raw_send(struct iw_pkt *c, const struct iw_pkt_tx *tx)
 		c->sends++;
 		if (got < 0 && (errno == EAGAIN || errno == ENOBUFS))
 			return sent > 0 ? 0 : IW_E_AGAIN;
+		if (got < 0 && errno == EMSGSIZE) {
+			*mtu = iw_pkt_said_mtu(r->sock[i]);
+			return IW_E_LIMIT;
+		}
 		/* Any other error is the network's word on some packet: that one is lost. */
 		sent += got > 0 ? (unsigned)got : 1;
 	}

@@ -149,7 +149,7 @@ static int udp_open(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw
 		u->pkt.ops->close(&u->pkt);
 		return err;
 	}
-	u->pkt.mtu = iw_pkt_mtu(&cfg->bind);
+	u->pkt.mtu = iw_pkt_mtu(cfg);
 	u->pkt.rcvbuf = iw_pkt_rcvbuf(u->pkt.fd);
 	*out = &u->pkt;
 	return 0;
@@ -341,7 +341,7 @@ static int send_run(struct udp *u, const struct iw_pkt_tx *tx)
 	return err;
 }
 
-static int udp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx)
+static int udp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 {
 	struct udp *u = udp_of(c);
 	int err, tries = 4;
@@ -354,6 +354,10 @@ static int udp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx)
 	do
 		err = send_run(u, tx);
 	while (err == EINTR || ((err == ECONNREFUSED || err == EHOSTUNREACH) && tries-- > 0));
+	if (err == EMSGSIZE) {
+		*mtu = iw_pkt_said_mtu(c->fd);
+		return IW_E_LIMIT;
+	}
 	return err == EAGAIN || err == ENOBUFS ? IW_E_AGAIN : 0;
 }
 

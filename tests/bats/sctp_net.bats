@@ -66,3 +66,25 @@ push() {
     run_in right ddp-send -t raw -p "$PORT" --timeout 2s src/f "$LEFT_IP:"
     assert_status 4
 }
+
+@test "the dissector for Wireshark reads sessions and hands DDP on" {
+    local file=$BATS_TEST_TMPDIR/all.pcap fields
+
+    require_tool tshark tcpdump
+    serve_in left ddp-bench --listen -t raw -p "$PORT" --bind '*'
+    capture_in left "$file" sctp
+    run_in right ddp-bench "$LEFT_IP" send -t raw -p "$PORT" -n 5 -s 4K -w 0 --json
+    assert_status 0
+    capture_end
+    # Initiate and Accept with their depths, and both ends' Terminate
+    fields=$(tshark -X lua_script:"$IW_TOP/scripts/ddp-sctp.lua" -r "$file" -Y ddp_sctp.function -T fields \
+        -e ddp_sctp.function -e ddp_sctp.ird -E occurrence=f 2>/dev/null)
+    assert_equal "$(cut -f1 <<<"$fields" | sort | tr '\n' ' ')" '4 4 5 6 '
+    assert_equal "$(awk '$1 == 5 { print ($2 > 0) }' <<<"$fields")" 1
+    # Sends, as Wireshark's own dissector reads them
+    [ -n "$(tshark -X lua_script:"$IW_TOP/scripts/ddp-sctp.lua" -r "$file" -Y 'ddp_sctp.ssn && iwarp_rdma.opcode' 2>/dev/null)" ] ||
+        fail_with 'no DDP segment was decoded'
+    [ -z "$(tshark -o 'sctp.checksum:CRC 32c' -X lua_script:"$IW_TOP/scripts/ddp-sctp.lua" -r "$file" \
+        -Y '_ws.malformed || sctp.checksum.status == "Bad" || ddp_sctp.short || ddp_sctp.unknown' 2>/dev/null)" ] ||
+        fail_with 'malformed packets'
+}
