@@ -43,6 +43,7 @@ struct maker {
 	uint16_t udp_port[2]; /* 0: on IP */
 	uint8_t other_addr;   /* of end 0: it sends from another address */
 	uint32_t tag[2], tsn[2];
+	uint16_t streams_in[2];  /* of an INIT; 0: as many as out */
 	uint32_t checksum_error; /* what is added to the checksum */
 	void (*each)(const struct iw_cap_event
 			     *ev); /* sees every event with what it borrows; may be NULL */
@@ -423,7 +424,7 @@ static inline void say_init(struct maker *m, unsigned from, uint8_t type, uint16
 	iw_put_be32(v, m->tag[from]);
 	iw_put_be32(v + 4, 131072);
 	iw_put_be16(v + 8, streams);
-	iw_put_be16(v + 10, streams);
+	iw_put_be16(v + 10, m->streams_in[from] ? m->streams_in[from] : streams);
 	iw_put_be32(v + 12, m->tsn[from]);
 	iw_put_be32(v + 16, 0xc0060008);
 	iw_put_be32(v + 20, adaptation);

@@ -144,23 +144,26 @@ static void advance(struct way *w)
 	}
 }
 
-/* Fragments of which a neighbour is lost. Runs of them, in the order of their TSNs. */
+/* Fragments of which a neighbour is lost. They lie in runs, each of one message. */
 static void drop_lost_fragments(struct iw_cap *c, struct way *w)
 {
 	struct iw_list *l = iw_list_first(&w->fragments);
 
 	while (l) {
 		struct iw_list *next = l->next;
-		uint32_t first = held_of(l)->tsn, last = first;
-		bool begins = held_of(l)->flags & IW_SCTP_DATA_B;
+		struct held *first = held_of(l), *last = first;
 		bool dead;
 
-		while (next != &w->fragments && held_of(next)->tsn == last + 1) {
-			last++;
+		while (next != &w->fragments && held_of(next)->tsn == last->tsn + 1 &&
+		       !(last->flags & IW_SCTP_DATA_E) &&
+		       !(held_of(next)->flags & IW_SCTP_DATA_B)) {
+			last = held_of(next);
 			next = next->next;
 		}
-		dead = (!begins && iw_seq32_before(first - 1, w->cum + 1)) ||
-		       iw_seq32_before(last, w->cum);
+		/* Up to cum what is not there will not come. */
+		dead = (!(first->flags & IW_SCTP_DATA_B) &&
+			!iw_seq32_before(w->cum, first->tsn - 1)) ||
+		       (!(last->flags & IW_SCTP_DATA_E) && !iw_seq32_before(w->cum, last->tsn + 1));
 		while (l != next) {
 			struct held *h = held_of(l);
 

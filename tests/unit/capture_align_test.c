@@ -58,6 +58,25 @@ static void fpdus_are_counted_by_offset_and_by_segments(void **state)
 	assert_true(maker_fini(&m));
 }
 
+static void nothing_is_told_unasked(void **state)
+{
+	struct iw_cap_cfg cfg = { .seed = 1 };
+	uint8_t p[400];
+	struct maker m;
+
+	(void)state;
+	maker_init(&m, NULL);
+	iw_cap_free(m.cap);
+	cfg.mem = &m.mem.mem;
+	assert_int_equal(iw_cap_new(&m.cap, &cfg), 0);
+	set_up(&m, 0, 0);
+	say(&m, 0, p, build(p, 1));
+	maker_finish(&m);
+	assert_int_equal(count_kind(&m, IW_CAP_DDP), 1);
+	assert_int_equal(count_kind(&m, IW_CAP_ALIGN), 0);
+	assert_true(maker_fini(&m));
+}
+
 /* Its place is that in the segment as it was sent, wherever the new octets begin. */
 static void an_overlap_does_not_move_the_start(void **state)
 {
@@ -113,6 +132,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fpdus_are_counted_by_offset_and_by_segments),
+		cmocka_unit_test(nothing_is_told_unasked),
 		cmocka_unit_test(an_overlap_does_not_move_the_start),
 		cmocka_unit_test(the_picture_leaves_out_what_is_zero),
 	};

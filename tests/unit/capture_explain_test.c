@@ -211,6 +211,42 @@ static void atomics_and_immediate_data_are_explained(void **state)
 	end(&m);
 }
 
+/* RFC 5040 4.8 */
+static void a_terminate_is_explained_with_what_it_copies(void **state)
+{
+	uint8_t ulpdu[100];
+	struct iw_ddp h = {
+		.last = true, .dv = 1, .rv = 1, .opcode = IW_OP_TERM, .qn = IW_QN_TERM, .msn = 1
+	};
+	struct iw_ddp bad = { .last = true, .dv = 1, .rv = 1, .opcode = IW_OP_RREQ, .qn = 1 };
+	struct iw_terminate term = { .etype = 1,
+				     .m = true,
+				     .d = true,
+				     .r = true,
+				     .ddp_len = 46,
+				     .ddp_hdr_len = IW_DDP_UNTAGGED_LEN,
+				     .has_rreq = true,
+				     .rreq = { .src_stag = 0xdead } };
+	struct maker m;
+	int n;
+
+	(void)state;
+	begin(&m, 0, 0);
+	assert_int_equal(iw_ddp_encode(term.ddp, sizeof(term.ddp), &bad), IW_DDP_UNTAGGED_LEN);
+	n = iw_ddp_encode(ulpdu, sizeof(ulpdu), &h);
+	n += iw_terminate_encode(ulpdu + n, sizeof(ulpdu) - (size_t)n, &term);
+	say_fpdu(&m, false, false, ulpdu, (size_t)n);
+	assert_string_equal(named("RDMAP Terminate", "Layer")->meaning, "RDMAP");
+	assert_string_equal(named("RDMAP Terminate", "Error Code")->meaning,
+			    "RDMAP remote protection error: invalid STag");
+	assert_int_equal(named("RDMAP Terminate", "R")->value, 1);
+	assert_int_equal(named("RDMAP Terminate", "DDP Segment Length")->value, 46);
+	assert_int_equal(named("its DDP header", "Opcode")->value, IW_OP_RREQ);
+	assert_int_equal(named("its DDP header", "QN")->off, 2 + 18 + 4 + 2 + 6);
+	assert_int_equal(named("its Read Request", "Data Source STag")->value, 0xdead);
+	end(&m);
+}
+
 static void over_sctp_the_packet_comes_first(void **state)
 {
 	uint8_t segment[64];
@@ -268,6 +304,7 @@ int main(void)
 		cmocka_unit_test(the_greatest_fpdu_has_room_for_all_of_its_markers),
 		cmocka_unit_test(set_up_frames_are_explained_with_the_enhanced_data),
 		cmocka_unit_test(atomics_and_immediate_data_are_explained),
+		cmocka_unit_test(a_terminate_is_explained_with_what_it_copies),
 		cmocka_unit_test(over_sctp_the_packet_comes_first),
 		cmocka_unit_test(what_has_no_header_has_no_fields),
 		cmocka_unit_test(no_more_fields_than_there_is_room_for),

@@ -48,6 +48,7 @@ static const struct row rows[] = {
 	{ NULL,           { { 0, 0, ENH_INITIATE }, { 1, 0, ENH_REJECT } } },
 	{ NULL,           { { 0, 0, INITIATE }, { 1, 0, TERMINATE } } },
 	{ NULL,           { { 0, 0, INITIATE }, { 1, 0, TERMINATE }, { 0, 1, TERMINATE } } },
+	{ NULL,           { { 0, 0, INITIATE }, { 1, 0, TERMINATE }, { 0, 0, INITIATE }, { 1, 0, ACCEPT } } },
 	/* one session after the other; 6.1: the DDP-SSN begins at 0 again */
 	{ NULL,           { { 0, 0, INITIATE }, { 1, 0, ACCEPT }, { 0, 1, SEGMENT }, { 0, 2, TERMINATE }, { 1, 1, TERMINATE },
 			    { 0, 0, INITIATE }, { 1, 0, ACCEPT }, { 0, 1, SEGMENT } } },
@@ -133,6 +134,9 @@ static void nothing_is_said_of_a_session_that_began_before_the_capture(void **st
 	play(&m, &(struct step){ 0, 0, INITIATE });
 	play(&m, &(struct step){ 1, 0, SEGMENT });
 	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 1);
+	/* its end may not have been captured */
+	play(&m, &(struct step){ 0, 0, INITIATE });
+	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 1);
 	maker_finish(&m);
 	assert_true(maker_fini(&m));
 }
@@ -167,6 +171,10 @@ static void msn_and_mo_are_judged_in_the_order_of_the_ddp_ssn(void **state)
 	assert_int_equal(nth(&m, IW_CAP_ERROR, 0)->ev.error.err, IW_E_DDP_MSN);
 	assert_int_equal(nth(&m, IW_CAP_ERROR, 0)->ev.frame, m.frame - 1);
 	assert_int_equal(nth(&m, IW_CAP_ERROR, 0)->ev.error.offset, m.tsn[0] - 2);
+	/* the first MSN of a session is 1 */
+	say_control(&m, 0, 9, 0, INITIATE, NULL, 0);
+	say_segment(&m, 0, 9, 1, segment, make_send(segment, 2, 0, true, 10));
+	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 2);
 	maker_finish(&m);
 	assert_true(maker_fini(&m));
 }
