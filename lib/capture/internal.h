@@ -93,8 +93,10 @@ struct dir {
 	uint64_t fin_time_ns, fin_frame;
 	bool hole_watched;
 	/* flow.packets when the peer was seen to have acknowledged the hole */
-	uint32_t hole_packets;
+	uint32_t hole_packets, hole_acked;
 	uint64_t hole_time_ns;
+	bool lost_known; /* every hole before lost_to is lost */
+	uint32_t lost_to;
 	struct iw_list queue; /* struct piece */
 	uint32_t blocks;      /* in queue */
 	/* SEARCH */

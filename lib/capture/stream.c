@@ -60,12 +60,21 @@ void tell_loss(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw
 	ev->tcp.where = where;
 }
 
+/* The direction has come n octets further. */
+static void go_on(struct dir *s, size_t n)
+{
+	s->next += (uint32_t)n;
+	s->hole_watched = false;
+	/* It must not last until the sequence numbers come round. */
+	if (s->lost_known && !iw_seq32_before(s->next, s->lost_to))
+		s->lost_known = false;
+}
+
 /* n octets from s->next on will not come. */
 static void lose(struct iw_cap *c, struct flow *f, unsigned d, uint32_t n, enum iw_cap_why why)
 {
 	struct dir *s = &f->dir[d];
 
-	s->hole_watched = false;
 	switch (s->phase) {
 	case PHASE_SEARCH:
 	case PHASE_FRAME:
@@ -81,7 +90,7 @@ static void lose(struct iw_cap *c, struct flow *f, unsigned d, uint32_t n, enum 
 	case PHASE_COUNT:
 		break;
 	}
-	s->next += n;
+	go_on(s, n);
 }
 
 /* Octets taken; 0: the direction waits for the other one. */
@@ -107,10 +116,8 @@ static size_t consume(struct iw_cap *c, struct flow *f, unsigned d, const struct
 			c->totals.undecoded_octets += n;
 		break;
 	}
-	if (n) {
-		s->next += (uint32_t)n;
-		s->hole_watched = false;
-	}
+	if (n)
+		go_on(s, n);
 	return n;
 }
 
@@ -247,23 +254,32 @@ static bool step_plain(struct iw_cap *c, struct flow *f, struct dir *s)
 	return true;
 }
 
-/* Whether the octets between next and the first piece are to be given up. */
-static bool is_lost(struct iw_cap *c, struct flow *f, struct dir *s, enum iw_cap_why *why)
+/* Whether the octets between next and the first piece, which begins at to, are to be given up. */
+static bool is_lost(struct iw_cap *c, struct flow *f, struct dir *s, uint32_t to,
+		    enum iw_cap_why *why)
 {
 	*why = IW_CAP_WHY_END;
 	if (f->flush)
 		return true;
 	*why = IW_CAP_WHY_GAP;
+	if (s->lost_known && !iw_seq32_before(s->lost_to, to))
+		return true;
 	if (!s->acked_known || !iw_seq32_before(s->next, s->acked))
 		return false;
 	if (!s->hole_watched) {
 		s->hole_watched = true;
+		s->hole_acked = s->acked;
 		s->hole_packets = f->packets;
 		s->hole_time_ns = c->now_ns;
 		return false;
 	}
-	return f->packets - s->hole_packets >= HOLE_PACKETS ||
-	       (c->now_ns > s->hole_time_ns && c->now_ns - s->hole_time_ns >= HOLE_NS);
+	if (f->packets - s->hole_packets < HOLE_PACKETS &&
+	    (c->now_ns <= s->hole_time_ns || c->now_ns - s->hole_time_ns < HOLE_NS))
+		return false;
+	/* And so is every other that was acknowledged by then. */
+	s->lost_known = true;
+	s->lost_to = s->hole_acked;
+	return true;
 }
 
 static bool step_queue(struct iw_cap *c, struct flow *f, unsigned d, struct piece *p)
@@ -275,7 +291,7 @@ static bool step_queue(struct iw_cap *c, struct flow *f, unsigned d, struct piec
 	if (s->phase == PHASE_WAIT)
 		return false;
 	if (iw_seq32_before(s->next, p->seq)) {
-		if (!is_lost(c, f, s, &why))
+		if (!is_lost(c, f, s, p->seq, &why))
 			return false;
 		lose(c, f, d, p->seq - s->next, why);
 		return true;

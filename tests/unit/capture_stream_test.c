@@ -774,6 +774,37 @@ static void the_order_of_calls_is_kept(void **state)
 	assert_int_equal(mem.blocks, 0);
 }
 
+/* One in three segments is missing, and the peer has acknowledged all: what waits stays a window. */
+static void many_holes_are_given_up_together(void **state)
+{
+	struct stream *s = new_stream(false, 25);
+	size_t before, holes = 0;
+	struct maker m;
+
+	(void)state;
+	begin(&m, NULL, false);
+	before = m.mem.bytes;
+	for (size_t at = 0, i = 0; at < s->len; at += 100, i++) {
+		if (i % 3 == 1) {
+			holes++;
+			continue;
+		}
+		(void)tcp(&m, 0, ACK, m.seq[0] + (uint32_t)at, m.seq[1], s->octets + at,
+			  IW_MIN((size_t)100, s->len - at));
+		(void)tcp(&m, 1, ACK, m.seq[1], m.seq[0] + (uint32_t)at, NULL, 0);
+	}
+	assert_true(holes > 100);
+	assert_true(m.mem.bytes < before + 80 * 2048);
+	maker_finish(&m);
+	assert_int_equal(count_tcp(&m, IW_CAP_TCP_LOSS), iw_cap_totals(m.cap)->losses);
+	assert_true(iw_cap_totals(m.cap)->losses >= holes - 1);
+	for (size_t i = 0; i < m.n; i++)
+		if (m.told[i].ev.kind == IW_CAP_TCP)
+			assert_int_not_equal(m.told[i].ev.tcp.why, IW_CAP_WHY_LIMIT);
+	assert_true(maker_fini(&m));
+	free(s);
+}
+
 static void what_is_sent_again_while_it_waits_is_kept_once(void **state)
 {
 	static const struct iw_cap_limits limits = { .direction_octets = 16 * 1024 };
@@ -860,6 +891,7 @@ int main(void)
 		cmocka_unit_test(cut_frames_out_of_order_are_put_in_order_too),
 		cmocka_unit_test(a_frame_cut_in_its_tcp_header_loses_the_payload_only),
 		cmocka_unit_test(the_order_of_calls_is_kept),
+		cmocka_unit_test(many_holes_are_given_up_together),
 		cmocka_unit_test(what_is_sent_again_while_it_waits_is_kept_once),
 	};
 
