@@ -62,6 +62,7 @@ static void look_at_fields(const struct iw_cap_event *ev)
 	for (size_t i = 0; i < x.n; i++)
 		for (size_t k = 0; field[i].octets && k < field[i].len; k++)
 			read ^= field[i].octets[k];
+	(void)read;
 	iw_text_init(&t, line, sizeof(line));
 	iw_cap_event_json_explained(&t, ev, field, x.n);
 	must(t.len + 1 < t.cap && line[t.len - 1] == '}');
