@@ -71,17 +71,16 @@ static int handle_sigbus(struct iw_fault *why)
 	return 0;
 }
 
-static int check_file(int fd, uint64_t off, uint64_t *len, struct iw_fault *why)
+static int check_file(int fd, struct stat *st, uint64_t off, uint64_t *len, struct iw_fault *why)
 {
-	struct stat st;
 	uint64_t size;
 
-	if (fstat(fd, &st) < 0)
+	if (fstat(fd, st) < 0)
 		return iw_os_fail(why, errno, "look at the file");
-	if (!S_ISREG(st.st_mode))
+	if (!S_ISREG(st->st_mode))
 		return iw_fail(why, IW_E_INVAL,
 			       "not a regular file, which alone can be registered");
-	size = (uint64_t)st.st_size;
+	size = (uint64_t)st->st_size;
 	if (size == 0)
 		return iw_fail(why, IW_E_INVAL,
 			       "the file is empty: give it its size before (truncate -s)");
@@ -97,8 +96,9 @@ int iw_map_file(struct iw_map *m, int fd, uint64_t off, uint64_t len, bool writa
 		struct iw_fault *why)
 {
 	uint64_t lead = 0;
+	struct stat st;
 	void *p;
-	int err = check_file(fd, off, &len, why);
+	int err = check_file(fd, &st, off, &len, why);
 
 	if (!err)
 		err = handle_sigbus(why);
@@ -120,7 +120,9 @@ int iw_map_file(struct iw_map *m, int fd, uint64_t off, uint64_t len, bool writa
 			      .addr = (uint8_t *)p + lead,
 			      .len = (size_t)len,
 			      .fd = fd,
-			      .end = off + len };
+			      .end = off + len,
+			      .dev = st.st_dev,
+			      .ino = st.st_ino };
 	iw_list_add_tail(&maps, &m->all);
 	return 0;
 fail:
@@ -167,4 +169,10 @@ bool iw_map_whole(const struct iw_map *m)
 
 	return !m->lost &&
 	       (m->fd < 0 || (fstat(m->fd, &st) == 0 && (uint64_t)st.st_size >= m->end));
+}
+
+bool iw_map_overlaps(const struct iw_map *a, const struct iw_map *b)
+{
+	return a->fd >= 0 && b->fd >= 0 && a->dev == b->dev && a->ino == b->ino &&
+	       a->end - a->len < b->end && b->end - b->len < a->end;
 }

@@ -30,6 +30,7 @@ struct iw_map {
 	size_t span;   /* octets mapped */
 	int fd;        /* owned; -1: new memory */
 	uint64_t end;  /* of the range in the file */
+	uint64_t dev, ino;
 	volatile sig_atomic_t lost;
 };
 
@@ -52,5 +53,7 @@ bool iw_map_lost_any(void);
  * system call for files.
  */
 bool iw_map_whole(const struct iw_map *m);
+/* Some octet of a file is in both. */
+bool iw_map_overlaps(const struct iw_map *a, const struct iw_map *b);
 
 #endif

@@ -184,6 +184,27 @@ static int map_buffer(struct buffer *b, const struct iw_rm_request *r, int file,
 	return iw_map_memory(&b->map, r->len, why);
 }
 
+/*
+ * RFC 5042 6.3.6: peers that do not trust each other, and those of two domains need not, must not
+ * write to one buffer through two STags.
+ */
+static int check_alias(struct iw_rm *rm, const struct buffer *b, struct iw_fault *why)
+{
+	if (!(b->access & IW_CLAIM_WRITE))
+		return 0;
+	for (struct iw_list *l = rm->buffers.next; l != &rm->buffers; l = l->next) {
+		const struct buffer *other = iw_container_of(l, struct buffer, all);
+
+		if (other->domain != b->domain && other->access & IW_CLAIM_WRITE &&
+		    iw_map_overlaps(&b->map, &other->map))
+			return iw_xfer_fault(
+				why, IW_E_BUSY,
+				"STag %x lets peers of another protection domain write there: revoke it, or share a domain (--pd)",
+				other->stag);
+	}
+	return 0;
+}
+
 static int register_buffer(struct iw_rm *rm, struct buffer *b, const struct iw_rm_request *r,
 			   struct iw_fault *why)
 {
@@ -195,8 +216,10 @@ static int register_buffer(struct iw_rm *rm, struct buffer *b, const struct iw_r
 				   .lifetime_ns = IW_MSEC(r->lifetime_ms),
 				   .uses = b->uses };
 	struct iw_tally from_here;
-	int err = 0;
+	int err = check_alias(rm, b, why);
 
+	if (err)
+		return err;
 	if (b->key.set)
 		err = iw_os_random(b->key.octets, sizeof(b->key.octets));
 	if (err)

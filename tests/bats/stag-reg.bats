@@ -168,6 +168,11 @@ no_buffer() {
     put data
     assert_status 1
     assert_stderr_has 'registered for reading alone'
+    # Nobody else writes there meanwhile.
+    reg add board --access w
+    assert_status 4
+    assert_stderr_has 'lets peers of another protection domain write there'
+    reg revoke --all
     register board --access w
     get
     assert_status 1

@@ -51,6 +51,7 @@ static void a_mapping_is_the_file_at_any_offset(void **state)
 	}
 }
 
+/* SEC-16 */
 static void what_cannot_be_mapped_is_refused_and_its_descriptor_closed(void **state)
 {
 	const uint64_t ranges[][2] = {
@@ -72,7 +73,7 @@ static void what_cannot_be_mapped_is_refused_and_its_descriptor_closed(void **st
 	assert_int_equal(iw_map_file(&m, fd, 0, 0, false, &why), IW_E_INVAL);
 	fd = open("/dev/zero", O_RDWR | O_CLOEXEC);
 	assert_int_equal(iw_map_file(&m, fd, 0, 1, true, &why), IW_E_INVAL);
-	/* Rights are the descriptor's, not the server's: SEC-16 */
+	/* Rights are the descriptor's, not the server's. */
 	close(make("f", 100));
 	fd = openat(tmp_fd, "f", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(iw_map_file(&m, fd, 0, 0, true, &why), IW_E_PERM);

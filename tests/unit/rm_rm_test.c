@@ -248,6 +248,32 @@ static void who_has_no_key_learns_nothing(void **state)
 	assert_non_null(strstr(last.text, "version"));
 }
 
+static int add_file(const char *domain, unsigned access, uint64_t off, uint64_t len)
+{
+	struct iw_rm_request r = { .op = IW_RM_ADD, .access = access, .off = off, .len = len };
+	int fd = openat(tmp_fd, "f", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct iw_rm_buffer b;
+	struct iw_fault why;
+
+	snprintf(r.domain, sizeof(r.domain), "%s", domain);
+	assert_int_equal(ftruncate(fd, 1000), 0);
+	return iw_rm_add(rm, &r, fd, &b, &why);
+}
+
+/* SEC-26 */
+static void peers_of_two_domains_cannot_write_to_the_same_octets(void **state)
+{
+	(void)state;
+	assert_int_equal(add_file("team", IW_CLAIM_WRITE, 100, 100), 0);
+	assert_int_equal(add_file("", IW_CLAIM_WRITE, 199, 1), IW_E_BUSY);
+	assert_int_equal(add_file("other", IW_CLAIM_RIGHTS, 0, 101), IW_E_BUSY);
+	assert_int_equal(add_file("", IW_CLAIM_WRITE, 0, 100), 0);
+	assert_int_equal(add_file("", IW_CLAIM_WRITE, 200, 800), 0);
+	assert_int_equal(add_file("", IW_CLAIM_READ, 0, 1000), 0);
+	assert_int_equal(add_file("team", IW_CLAIM_WRITE, 150, 10), 0);
+	assert_int_equal(rm->nbuffers, 5);
+}
+
 /* --- ends --- */
 
 /* The last use of a buffer may take as long as it takes. */
@@ -577,6 +603,7 @@ int main(void)
 		test(buffers_of_one_name_are_for_the_same_peers),
 		test(a_buffer_of_one_connection_is_nobody_elses_and_ends_with_it),
 		test(who_has_no_key_learns_nothing),
+		test(peers_of_two_domains_cannot_write_to_the_same_octets),
 		test(an_operation_that_is_under_way_is_not_cut_off_as_spent),
 		test(who_has_no_buffer_left_is_dropped_a_little_later),
 		test(lives_end_in_time_whoever_is_connected),
