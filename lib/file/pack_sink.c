@@ -86,12 +86,12 @@ struct newborn {
 };
 
 /* Without a name if the file system can do that: then nothing is left behind whatever happens. */
-static int open_newborn(struct newborn *b, int parent, bool there, struct iw_file_fault *why)
+static int open_newborn(struct newborn *b, int parent, struct iw_file_fault *why)
 {
 	uint64_t number;
 
 	b->temp[0] = '\0';
-	b->fd = there ? -1 : openat(parent, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	b->fd = openat(parent, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 	if (b->fd >= 0)
 		return 0;
 	if (iw_os_random(&number, sizeof(number)) != 0)
@@ -101,9 +101,22 @@ static int open_newborn(struct newborn *b, int parent, bool there, struct iw_fil
 	return b->fd >= 0 ? 0 : iw_file_errno(why, errno, "create the temporary file");
 }
 
+/* The file behind fd gets a name. Newer kernels let who opened it do so at once, older ones by way of /proc. */
+static int link_fd(int fd, int parent, const char *name)
+{
+	char path[40];
+
+	if (linkat(fd, "", parent, name, AT_EMPTY_PATH) == 0)
+		return 0;
+	if (errno != ENOENT && errno != EPERM)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, path, parent, name, AT_SYMLINK_FOLLOW);
+}
+
 static int name_newborn(struct newborn *b, int parent, const char *leaf, struct iw_file_fault *why)
 {
-	char path[40], temp[IW_TEMP_NAME];
+	char temp[IW_TEMP_NAME];
 	uint64_t number;
 
 	if (b->temp[0]) {
@@ -113,14 +126,13 @@ static int name_newborn(struct newborn *b, int parent, const char *leaf, struct 
 		(void)unlinkat(parent, b->temp, 0);
 		return -1;
 	}
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", b->fd);
-	if (linkat(AT_FDCWD, path, parent, leaf, AT_SYMLINK_FOLLOW) == 0)
+	if (link_fd(b->fd, parent, leaf) == 0)
 		return 0;
 	if (errno != EEXIST || iw_os_random(&number, sizeof(number)) != 0)
 		return iw_file_errno(why, errno, "give it its name");
-	/* Somebody made one meanwhile: what was sent takes its place. */
+	/* An older one: what was sent takes its place. */
 	snprintf(temp, sizeof(temp), ".iw-%016llx.part", (unsigned long long)number);
-	if (linkat(AT_FDCWD, path, parent, temp, AT_SYMLINK_FOLLOW) < 0)
+	if (link_fd(b->fd, parent, temp) < 0)
 		return iw_file_errno(why, errno, "give it its name");
 	if (renameat(parent, temp, parent, leaf) == 0)
 		return 0;
@@ -146,13 +158,8 @@ static int write_member(struct iw_pack_sink *p, struct newborn *b, const uint8_t
 	uint64_t high = 0;
 	const char *leaf;
 	int parent = find_place(p, m, name, &leaf, why), err;
-	bool there;
 
-	if (parent < 0)
-		return -1;
-	/* A member may stand twice in a pack, and others write here too. */
-	there = faccessat(parent, leaf, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-	if (open_newborn(b, parent, there, why) != 0)
+	if (parent < 0 || open_newborn(b, parent, why) != 0)
 		return -1;
 	err = iw_write_holes(b->fd, octets, (size_t)m->size, 0, &high, why);
 	if (!err && high < m->size && ftruncate(b->fd, (off_t)m->size) < 0)
