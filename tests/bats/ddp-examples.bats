@@ -1,0 +1,92 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# The examples of ddp-send(1) and ddp-recv(1), as they stand there, on the default port: so in a network of their own.
+
+# Each test is a shell of its own, and fail_with shows what looks unused.
+# shellcheck disable=SC2030,SC2031,SC2034
+
+load helpers
+load net
+
+setup_file() {
+    net_setup
+}
+
+teardown_file() {
+    net_teardown
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir -p incoming photos project/.git incoming/archive
+    random_file report.pdf 100K
+    random_file photos/one 2M
+    random_file photos/two 10K
+    printf x >project/x.o
+    printf x >project/x.c
+    printf x >project/.git/x
+}
+
+# The commands of a page's examples, one a line.
+examples() {
+    sed -n '/^\.SH EXAMPLES/,/^\.SH STANDARDS/p' "$IW_TOP/man/$1" | sed -n 's/\\-/-/g; s/^\$ //p'
+}
+
+@test "the examples of ddp-send" {
+    local line n=0
+
+    serve_in left ddp-recv --delete --owner --xattr incoming
+    while IFS= read -r line; do
+        case $line in *--listen*) continue ;; esac
+        run_in left bash -c "$line"
+        assert_status 0
+        n=$((n + 1))
+    done < <(examples ddp-send.1)
+    [ "$n" -ge 11 ] || fail_with "only $n examples were found"
+    assert_same_file report.pdf incoming/report.pdf
+    assert_same_file report.pdf incoming/archive/2026.pdf
+    diff -r photos incoming/photos
+    tar tf incoming/photos.tar >/dev/null
+    serve_end
+    line=$(examples ddp-send.1 | grep -e --listen)
+    serve_in left bash -c "exec $line"
+    run_in left ddp-recv "$LEFT_IP:one" got
+    assert_status 0
+    assert_same_file photos/one got
+}
+
+@test "the examples of ddp-recv" {
+    local line n=0
+
+    while IFS= read -r line; do
+        case $line in
+        *'| tar x')
+            IW_READY='listening on' serve_in left bash -c "cd incoming && $line"
+            run_in left bash -c "tar c photos | ddp-send - '$LEFT_IP:'"
+            assert_status 0
+            wait_served
+            assert_status 0
+            diff -r photos incoming/photos
+            ;;
+        *localhost:*)
+            serve_in left ddp-send --listen .
+            mkdir -p got/incoming
+            run_in left bash -c "cd got && $line"
+            assert_status 0
+            serve_end
+            ;;
+        *)
+            serve_in left bash -c "exec $line"
+            run_in left ddp-send report.pdf localhost:
+            assert_status 0
+            serve_end
+            assert_same_file report.pdf incoming/report.pdf
+            ;;
+        esac
+        n=$((n + 1))
+    done < <(examples ddp-recv.1)
+    [ "$n" -ge 6 ] || fail_with "only $n examples were found"
+    assert_same_file report.pdf got/report.pdf
+    assert_same_file project/x.c got/incoming/project/x.c
+}
