@@ -146,17 +146,13 @@ bench() {
     assert_jsonl '.[0].server.cc' reno
 }
 
-@test "transports that are not built are refused with exit 3 and a reason, at both ends" {
-    local t
-
-    for t in sctp udp raw xdp; do
-        run_here ddp-bench --listen -t $t
-        assert_status 3
-        assert_stderr_has "$t"
-        run_here ddp-bench 127.0.0.1 write -t $t --json
-        assert_status 3
-        assert_jsonl '.[0] | [.event, .error, .exit_status]' '["error","NOTSUP",3]'
-    done
+@test "a transport that is not built is refused with exit 3 and a reason, at both ends" {
+    run_here ddp-bench --listen -t xdp
+    assert_status 3
+    assert_stderr_has xdp
+    run_here ddp-bench 127.0.0.1 write -t xdp --json
+    assert_status 3
+    assert_jsonl '.[0] | [.event, .error, .exit_status]' '["error","NOTSUP",3]'
 }
 
 @test "what makes no sense is wrong usage" {
