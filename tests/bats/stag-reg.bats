@@ -540,7 +540,7 @@ no_buffer() {
         run_here ddp-send --to "$bad"
         assert_status 2
     done
-    run_here ddp-recv --from 'ddp+udp://127.0.0.1:1/stag/00000001?to=0&len=1&access=r'
+    run_here ddp-recv --from 'ddp+xdp://127.0.0.1:1/stag/00000001?to=0&len=1&access=r'
     assert_status 3
     run_here ddp-send --to 'ddp+tcp://127.0.0.1:1/stag/00000001?to=0&len=1&access=r' x
     assert_status 2
