@@ -246,7 +246,7 @@ void iw_sctp_inq_packet_done(struct iw_sctp_assoc *a, uint64_t now)
 	if (!q->new_seen) {
 		q->detour = !q->detour;
 		if (q->detour)
-			a->from = iw_sctp_other_path(a, &a->paths[a->from])->index;
+			a->from = iw_sctp_turn_path(a, a->from);
 	}
 	if (!q->new_seen || q->high != q->cum || q->packets >= 2)
 		q->sack_now = true;

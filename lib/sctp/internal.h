@@ -183,7 +183,8 @@ struct path {
 	int64_t tokens;     /* octets that pacing lets go now */
 	uint64_t tokens_at;
 	uint64_t pace_at;
-	bool rtx_pass; /* the retransmission of one packet that no window holds back */
+	bool one_packet; /* in flight at most: since a timeout nothing was acknowledged (7.2.1) */
+	bool rtx_pass;   /* the retransmission of one packet that no window holds back */
 	/* RACK: of the chunk sent last among those acknowledged: when, its seq, its round trip. */
 	uint64_t rack_sent, rack_seq, rack_rtt;
 	/* Of the SACK under way: octets acknowledged, flight before it, a round trip (0: none). */
@@ -406,6 +407,7 @@ static inline uint8_t *state_at(const struct outq *q, uint64_t seq)
 	return &q->state[seq & (q->size - 1)];
 }
 void iw_sctp_release(struct iw_sctp_assoc *a, struct out_chunk *c);
+void iw_sctp_tell_room(struct iw_sctp_assoc *a);
 /* FLIGHT becomes LOST. */
 void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq);
 /* A chunk leaves FLIGHT or LOST because the peer has it. */
@@ -440,6 +442,9 @@ void iw_sctp_path_timeouts(struct path *p, uint64_t now);
 struct path *iw_sctp_data_path(struct iw_sctp_assoc *a);
 /* Another one that works, or the same. */
 struct path *iw_sctp_other_path(struct iw_sctp_assoc *a, struct path *p);
+/* The next verified path round the table, also one that seems to have failed: for control chunks that nobody
+ * answers. Its number. */
+unsigned iw_sctp_turn_path(const struct iw_sctp_assoc *a, unsigned from);
 void iw_sctp_path_verified(struct path *p, uint64_t now);
 /* The HEARTBEAT that is due, with a PAD when it probes: octets, 0: none. */
 size_t iw_sctp_put_heartbeat(struct path *p, uint8_t *dst, size_t cap, bool probe, uint64_t now);

@@ -212,8 +212,11 @@ static struct path *choose(struct iw_sctp_assoc *a, uint64_t *seq, uint64_t now)
 /* 6.1 B, and pacing. */
 static bool path_allows(struct path *p, uint64_t now)
 {
-	return (p->rtx_pass && p->a->out.nlost > 0) ||
-	       (p->flight < p->cc.cwnd && iw_sctp_pace_allows(p, now));
+	if (p->rtx_pass && p->a->out.nlost > 0)
+		return true;
+	if (p->flight >= p->cc.cwnd || (p->one_packet && p->nflight > 0))
+		return false;
+	return iw_sctp_pace_allows(p, now);
 }
 
 /* 7.2.1: a path that rested for some RTOs has lost its claim to the window; one that has not begun has none, and
@@ -313,7 +316,8 @@ static bool put_data(struct packet *k, struct iw_sctp_assoc *a, uint64_t now)
 	bool any = false, fresh = false;
 	uint64_t seq;
 
-	while (choose(a, &seq, now) == k->path && path_allows(k->path, now)) {
+	/* A packet that has begun is filled: cwnd is passed by one packet at most. */
+	while (choose(a, &seq, now) == k->path && (any || path_allows(k->path, now))) {
 		size_t room = k->limit - k->len, need = chunk_octets(chunk_at(&a->out, seq)->len);
 
 		/* One that outgrew the path goes alone, in IP fragments (6.9). */
@@ -334,15 +338,6 @@ static bool put_data(struct packet *k, struct iw_sctp_assoc *a, uint64_t now)
 	if (fresh)
 		iw_sctp_arm_tlp(a, now);
 	return true;
-}
-
-/* ROOM is told when half of what may wait has gone, so that it is told once a batch. */
-static void tell_room(struct iw_sctp_assoc *a)
-{
-	if (!a->out.wanted || a->out.unsent_octets > 32768 || !iw_sctp_writable(a))
-		return;
-	a->out.wanted = false;
-	iw_sctp_raise(a, IW_SCTP_EV_ROOM);
 }
 
 /* A path with a HEARTBEAT due, or one that asks for the path MTU; NULL. */
@@ -386,7 +381,7 @@ size_t iw_sctp_assoc_output(struct iw_sctp_assoc *a, uint8_t *buf, size_t cap,
 	begin(&k, a, a->tx ? from : data, buf, cap, a->peer_tag);
 	put_control(&k, a);
 	if (data == k.path && put_data(&k, a, now))
-		tell_room(a);
+		iw_sctp_tell_room(a);
 	if (is_empty(&k))
 		return 0;
 	return finish(&k, a, out);

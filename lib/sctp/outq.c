@@ -173,6 +173,15 @@ int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_send *m, uint64_t
 	return 0;
 }
 
+/* Told when half of what may wait has gone, so that it is told once a batch. */
+void iw_sctp_tell_room(struct iw_sctp_assoc *a)
+{
+	if (!a->out.wanted || a->out.unsent_octets > UNSENT_MAX / 2 || !iw_sctp_writable(a))
+		return;
+	a->out.wanted = false;
+	iw_sctp_raise(a, IW_SCTP_EV_ROOM);
+}
+
 bool iw_sctp_next_done(struct iw_sctp_assoc *a, struct iw_sctp_done *out)
 {
 	struct outq *q = &a->out;
@@ -191,6 +200,7 @@ bool iw_sctp_next_done(struct iw_sctp_assoc *a, struct iw_sctp_done *out)
 	};
 	iw_sctp_release(a, c);
 	q->first++;
+	iw_sctp_tell_room(a); /* a full ring has room now */
 	return true;
 }
 

@@ -99,6 +99,17 @@ struct path *iw_sctp_other_path(struct iw_sctp_assoc *a, struct path *p)
 	return p;
 }
 
+unsigned iw_sctp_turn_path(const struct iw_sctp_assoc *a, unsigned from)
+{
+	for (unsigned i = 1; i < a->npaths; i++) {
+		unsigned next = (from + i) % a->npaths;
+
+		if (a->paths[next].state != IW_SCTP_PATH_UNCONFIRMED)
+			return next;
+	}
+	return from;
+}
+
 struct path *iw_sctp_data_path(struct iw_sctp_assoc *a)
 {
 	struct path *p = &a->paths[a->primary];

@@ -19,7 +19,7 @@ void iw_sctp_shutdown(struct iw_sctp_assoc *a, uint64_t now)
 static void start_t2(struct iw_sctp_assoc *a, uint64_t now)
 {
 	a->tries = 0;
-	a->setup_rto = a->paths[a->primary].rto;
+	a->setup_rto = a->paths[a->from].rto;
 	a->setup_at = iw_time_add(now, a->setup_rto);
 	if (a->guard_at == IW_TIME_NEVER)
 		a->guard_at = iw_time_add(now, GUARD_RTOS * a->s->cfg.times.rto_max);
@@ -56,7 +56,7 @@ void iw_sctp_shutdown_timeout(struct iw_sctp_assoc *a, uint64_t now)
 		return;
 	}
 	a->tx |= a->state == IW_SCTP_SHUTDOWN_SENT ? TX_SHUTDOWN : TX_SHUTDOWN_ACK;
-	a->from = iw_sctp_other_path(a, &a->paths[a->from])->index; /* 6.4 */
+	a->from = iw_sctp_turn_path(a, a->from); /* 6.4 */
 	a->setup_rto = IW_MIN(2 * a->setup_rto, t->rto_max);
 	a->setup_at = iw_time_add(now, a->setup_rto);
 }

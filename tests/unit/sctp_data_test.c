@@ -708,6 +708,82 @@ static void open_wide(void)
 		} while (round == 3 && n);
 }
 
+/* SX-21: RFC 9260 7.2.1, 7.2.3: one packet after a timeout, until something is acknowledged. */
+static void one_packet_goes_out_after_a_timeout(void **state)
+{
+	uint32_t t[64];
+
+	(void)state;
+	open_up();
+	for (int n = 0; n < 6; n++)
+		assert_int_equal(send_octets(h.n.b.a, n < 2 ? 500 : 700), 0);
+	net_run(&h.n, h.n.now + IW_MSEC(900));
+	assert_int_equal(tsns(t, 64), 6);
+	net_run(&h.n, h.n.now + IW_MSEC(900));
+	assert_int_equal(tsns(t, 64), 2); /* of 500 each: one packet, not full */
+	acknowledge(h.peer_tsn, 100000, NULL, 0);
+	assert_true(tsns(t, 64) >= 1);
+	hand_close(&h);
+}
+
+/* SX-23: RFC 9260 6.3.2 R2: the timer is off while nothing is outstanding, and begins anew with the next chunk. */
+static void the_timer_begins_anew_with_the_next_chunk(void **state)
+{
+	uint32_t t[64];
+
+	(void)state;
+	open_up();
+	assert_int_equal(send_octets(h.n.b.a, 500), 0);
+	net_run(&h.n, h.n.now);
+	acknowledge(h.peer_tsn, 100000, NULL, 0);
+	answer_probes(); /* a second passes, no round trip is measured from here on */
+	net_run(&h.n, h.n.now);
+	hand_forget(&h);
+	assert_int_equal(send_octets(h.n.b.a, 500), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(tsns(t, 64), 1);
+	acknowledge(h.peer_tsn + 1, 100000, NULL, 0);
+	net_run(&h.n, h.n.now + IW_MSEC(900));
+	assert_int_equal(send_octets(h.n.b.a, 500), 0);
+	net_run(&h.n, h.n.now + IW_MSEC(150)); /* before any probe of the tail */
+	assert_int_equal(tsns(t, 64), 1);
+	hand_close(&h);
+}
+
+/* SCTP-58 needs it: a caller that takes no completions is held up, and told when there is room again. */
+static void room_is_told_also_when_completions_were_what_filled_it(void **state)
+{
+	struct iw_sctp_done d;
+	struct net n;
+	unsigned sent = 0;
+
+	(void)state;
+	net_init(&n, 9);
+	n.a.cfg.burst = n.a.cfg.abc_l = 64;
+	net_start(&n);
+	assert_true(net_up(&n));
+	for (;;) {
+		int err = send_octets(n.a.a, 1);
+
+		if (err == 0) {
+			sent++;
+			continue;
+		}
+		assert_int_equal(err, IW_E_AGAIN);
+		net_run(&n, n.now + IW_MSEC(100));
+		n.a.nevents = 0;
+		if (iw_sctp_acked(n.a.a) == sent && !iw_sctp_writable(n.a.a))
+			break;
+	}
+	assert_int_equal(sent, 65536);
+	assert_int_equal(send_octets(n.a.a, 1), IW_E_AGAIN);
+	assert_true(iw_sctp_next_done(n.a.a, &d));
+	net_run(&n, n.now);
+	assert_true(net_has_event(&n.a, IW_SCTP_EV_ROOM));
+	assert_int_equal(send_octets(n.a.a, 1), 0);
+	net_free(&n);
+}
+
 /* SX-21: RFC 9260 7.2.1: a path that rests loses its claim to a large window. */
 static void a_rest_takes_the_window_back(void **state)
 {
@@ -1042,6 +1118,9 @@ int main(void)
 		cmocka_unit_test(a_sack_for_data_never_sent_ends_the_association),
 		cmocka_unit_test(timeouts_back_off_and_end_the_association),
 		cmocka_unit_test(a_retransmitted_chunk_measures_no_round_trip),
+		cmocka_unit_test(one_packet_goes_out_after_a_timeout),
+		cmocka_unit_test(the_timer_begins_anew_with_the_next_chunk),
+		cmocka_unit_test(room_is_told_also_when_completions_were_what_filled_it),
 		cmocka_unit_test(a_rest_takes_the_window_back),
 		cmocka_unit_test(each_recovery_halves_the_window_once),
 		cmocka_unit_test(icmp_too_big_is_believed_for_our_own_packets_only),
