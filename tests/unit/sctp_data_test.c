@@ -454,7 +454,8 @@ static void what_cannot_be_sent_is_refused(void **state)
 	hand_close(&h);
 }
 
-/* SCTP-05, SCTP-55: U, B and E on every chunk, SSN 0; SX-03: padded with zeros. */
+/* SCTP-05, SCTP-55: U, B and E on every chunk, SSN 0; SCTP-52: never a fragment; SCTP-69: small as it is, it goes at
+ * once; SX-03: padded with zeros. */
 static void every_chunk_is_unordered_and_whole(void **state)
 {
 	struct iw_sctp_chunk c;
@@ -621,7 +622,8 @@ static void a_sack_for_data_never_sent_ends_the_association(void **state)
 	hand_close(&h);
 }
 
-/* SX-23: the first sample, RTO.Min, back-off by two, Karn; SX-38: errors count up to the end, all is reported. */
+/* SX-23: the first sample, RTO.Min, back-off by two, Karn; SX-38, SCTP-71: errors count up to the
+ * end, all is reported. */
 static void timeouts_back_off_and_end_the_association(void **state)
 {
 	struct iw_sctp_path p;

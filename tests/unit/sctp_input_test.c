@@ -348,7 +348,7 @@ static void a_listed_address_is_verified_before_it_is_used(void **state)
 	hand_close(&h);
 }
 
-/* SX-38: a path that does not answer goes out of use, data goes by another; RFC 9260 6.4. */
+/* SX-38: a path that does not answer is left for another (RFC 9260 6.4); SCTP-46: for that alone, not to share the load. */
 static void data_goes_by_another_path_when_one_fails(void **state)
 {
 	struct iw_sctp_send m = { .hdr = (const uint8_t *)"hello", .hdr_len = 5 };
@@ -371,6 +371,9 @@ static void data_goes_by_another_path_when_one_fails(void **state)
 		}
 	}
 	assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_true(p.flight > 0);
 	net_run(&h.n, h.n.now + IW_MSEC(1500));
 	assert_int_equal(iw_sctp_path(h.n.b.a, 1, &p), 0);
 	assert_true(p.flight > 0); /* after the first timeout it goes there */
@@ -408,7 +411,7 @@ static void the_udp_port_follows_the_peer(void **state)
 	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
 	assert_int_equal(p.addr.udp_port, 0);
 	hand_close(&h);
-	/* SX-31: no address parameter in what we send, ever. */
+	/* SX-31, SCTP-43: no address parameter in what we send, ever: an endpoint is one address. */
 	hand_open(&h);
 	net_start(&h.n);
 	hand_begin(&h, 0);
