@@ -84,6 +84,8 @@ void iw_xsnk_finish_job(struct iw_xfer *x, const struct job *j, bool stored)
 		f->settled += j->len;
 		f->high = IW_MAX(f->high, j->off + j->len);
 		x->counts.settled += j->len;
+		if (f->meta.kind == IW_XFER_PACK)
+			x->counts.announced += j->len;
 		x->counts.octets += j->len;
 	}
 	if (!j->part[0].in_recv) {

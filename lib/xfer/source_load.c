@@ -116,6 +116,9 @@ void iw_xfer_loaded(struct iw_xfer *x, uint32_t i, const struct iw_xloaded *l, u
 		return;
 	}
 	x->counts.octets += l->len;
+	/* Of a pack it is known now how much is wanted. */
+	if (f->meta.kind == IW_XFER_PACK)
+		x->counts.announced += l->len;
 	sl->state = S_LOADED;
 	fifo_put(&s->loaded, i);
 }

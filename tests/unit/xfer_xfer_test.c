@@ -906,6 +906,77 @@ static void ends_that_break_the_rules(void **state)
 	xpair_fini(&pair);
 }
 
+/* What a sink says that it has is believed within the file, once, and before GO. */
+static void haves_that_break_the_rules(void **state)
+{
+	const unsigned has = RANGE | IW_XBIT(IW_XF_CHUNKS);
+	static const uint8_t octets[4 * IW_XFER_DIGEST_MAX];
+	static const uint64_t offs[] = { 1, 0, MIB, 4 * MIB, 0, 0 },
+			      lens[] = { MIB, 4 * MIB, MIB + 1, MIB, 0, MIB };
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		size_t digest;
+		struct iw_xentry e = { .has = has, .id = 1, .off = offs[i], .len = lens[i] };
+
+		open_source(IW_XFER_WRITE, 3 * MIB);
+		digest = iw_xfer_digest_len(pair.source_cfg.mine.digest);
+		e.chunks = octets;
+		e.chunks_len = (size_t)((lens[i] + MIB - 1) / MIB) * digest;
+		/* The last one is right but for its digests. */
+		e.chunks_len += i == 5;
+		send_to(victim, IW_XMSG_HAVE, &e, 1, NULL, 0);
+		assert_breach("HAVE of");
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		struct iw_xentry e = { .has = has, .id = 1 + i, .len = 2 * MIB };
+
+		open_source(IW_XFER_WRITE, 3 * MIB);
+		e.chunks = octets;
+		e.chunks_len = 2 * iw_xfer_digest_len(pair.source_cfg.mine.digest);
+		send_to(victim, IW_XMSG_HAVE, (const struct iw_xentry[]){ e, e }, 2, NULL, 0);
+		assert_breach(i == 0 ? "HAVE of more than all" : "not announced");
+	}
+}
+
+static void parts_and_packs_that_break_the_rules(void **state)
+{
+	static const uint64_t offs[] = { 1, 0, MIB, 9 * MIB }, lens[] = { MIB, 0, MIB + 1, MIB };
+	struct iw_xentry e, go = { .has = ID | IW_XBIT(IW_XF_WANTED), .id = 1 };
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		open_sink(IW_XFER_WRITE);
+		e = file_entry(1, "f", 5 * MIB);
+		e.has |= RANGE | IW_XBIT(IW_XF_SHARE);
+		e.share = 1;
+		e.off = offs[i];
+		e.len = lens[i];
+		send_to(victim, IW_XMSG_FILES, &e, 1, NULL, 0);
+		assert_breach("FILES: part of");
+	}
+	open_sink(IW_XFER_WRITE);
+	e = file_entry(1, "p", 0);
+	e.kind = IW_XFER_PACK;
+	e.has |= IW_XBIT(IW_XF_LIST);
+	e.list = (const uint8_t *)"\x80";
+	e.list_len = 1;
+	send_to(victim, IW_XMSG_FILES, &e, 1, NULL, 0);
+	assert_breach("FILES: pack 1: its list");
+	go.wanted = (const uint8_t *)"\xff";
+	go.wanted_len = 1;
+	open_source(IW_XFER_WRITE, 1);
+	send_to(victim, IW_XMSG_GO, &go, 1, NULL, 0);
+	assert_breach("GO for file 1 with the members");
+	open_source(IW_XFER_WRITE, 1);
+	go.has = ID | IW_XBIT(IW_XF_CODE) | IW_XBIT(IW_XF_CODES);
+	go.code = IW_XC_PERM;
+	go.codes = go.wanted;
+	go.codes_len = 1;
+	send_to(victim, IW_XMSG_RESULT, &go, 1, NULL, 0);
+	assert_breach("RESULT of 1 members");
+}
+
 static void farewells_that_break_the_rules(void **state)
 {
 	uint8_t buf[64];
@@ -1103,6 +1174,8 @@ int main(void)
 		cmocka_unit_test(ranges_that_break_the_rules),
 		cmocka_unit_test(dones_that_break_the_rules),
 		cmocka_unit_test(ends_that_break_the_rules),
+		cmocka_unit_test(haves_that_break_the_rules),
+		cmocka_unit_test(parts_and_packs_that_break_the_rules),
 		cmocka_unit_test(farewells_that_break_the_rules),
 		cmocka_unit_test(sends_that_break_the_rules),
 		cmocka_unit_test(offers_that_break_the_rules),
