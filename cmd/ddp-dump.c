@@ -23,7 +23,6 @@
 #define SNAPLEN_MAX 262144
 #define BUFFER_MIN  (64 << 10)
 #define BUFFER_MAX  (1 << 30)
-#define OUT_BUFFER  (64 << 10)
 
 struct opts {
 	struct iw_cli cli;
@@ -320,6 +319,7 @@ static int report(struct opts *o, const struct result *r, int err, struct iw_fau
 
 static int run(struct opts *o)
 {
+	static char out_buffer[64 << 10];
 	struct iw_cap_cfg cfg = { .mem = &heap, .udp_port = o->udp_port, .align = o->align };
 	struct iw_cap_source *source = NULL;
 	struct iw_cap *cap = NULL;
@@ -327,9 +327,9 @@ static int run(struct opts *o)
 	struct result result = { .complete = false };
 	int status, err;
 
-	/* Before the first line; when there is no memory for it the small buffer does. */
+	/* Before the first line. */
 	if (!isatty(STDOUT_FILENO))
-		(void)setvbuf(stdout, NULL, _IOFBF, OUT_BUFFER);
+		(void)setvbuf(stdout, out_buffer, _IOFBF, sizeof(out_buffer));
 	if (iw_os_random(&cfg.seed, sizeof(cfg.seed)) < 0)
 		cfg.seed = iw_os_now();
 	if (iw_cap_open(&source, &o->source, &why) < 0)

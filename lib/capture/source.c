@@ -18,6 +18,7 @@
 struct iw_cap_source {
 	pcap_t *pcap;
 	pcap_dumper_t *save;
+	char *buffer; /* of the file's stream */
 	enum iw_cap_link link;
 	bool live;
 	uint64_t number;
@@ -57,7 +58,7 @@ static bool link_of(int dlt, enum iw_cap_link *out)
 /* Big reads: a capture holds millions of small frames. */
 #define READ_BUFFER (1u << 20)
 
-static FILE *open_stream(const char *path, struct iw_fault *why)
+static FILE *open_stream(struct iw_cap_source *s, const char *path, struct iw_fault *why)
 {
 	FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rbe");
 
@@ -65,9 +66,15 @@ static FILE *open_stream(const char *path, struct iw_fault *why)
 		(void)iw_os_fail(why, errno, "open %s", path);
 		return NULL;
 	}
-	/* When there is no memory for it the small buffer does; and a pipe that holds more makes
-	 * fewer of the switches between its ends, if this is one and the system allows it. */
-	(void)setvbuf(f, NULL, _IOFBF, READ_BUFFER);
+	/* glibc takes the size of a buffer only with the buffer. When there is no memory for it the
+	 * small one does; and a pipe that holds more makes fewer of the switches between its ends,
+	 * if this is one and the system allows it. */
+	s->buffer = malloc(READ_BUFFER);
+	if (s->buffer)
+		(void)setvbuf(f, s->buffer, _IOFBF, READ_BUFFER);
+	/* Standard input stays open, and keeps it. */
+	if (f == stdin)
+		s->buffer = NULL;
 	(void)fcntl(fileno(f), F_SETPIPE_SZ, READ_BUFFER);
 	return f;
 }
@@ -75,7 +82,7 @@ static FILE *open_stream(const char *path, struct iw_fault *why)
 static int open_file(struct iw_cap_source *s, const char *path, struct iw_fault *why)
 {
 	char text[PCAP_ERRBUF_SIZE] = "";
-	FILE *f = open_stream(path, why);
+	FILE *f = open_stream(s, path, why);
 	int err;
 
 	if (!f)
@@ -261,6 +268,7 @@ void iw_cap_close(struct iw_cap_source *s)
 		pcap_dump_close(s->save);
 	if (s->pcap)
 		pcap_close(s->pcap);
+	free(s->buffer);
 	free(s);
 }
 
