@@ -371,7 +371,8 @@ static inline size_t make_sctp(const struct maker *m, uint8_t *p, unsigned from,
 	iw_put_be16(p + 2, m->port[1 - from]);
 	iw_put_be32(p + 4, tag);
 	iw_put_be32(p + 8, 0);
-	memcpy(p + 12, chunks, len);
+	if (len)
+		memcpy(p + 12, chunks, len);
 	iw_put_le32(p + 8, iw_crc32c(0, p, 12 + len) + m->checksum_error);
 	return 12 + len;
 }
