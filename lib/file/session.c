@@ -241,6 +241,18 @@ static int want_paths(struct session *s, struct iw_fault *why)
 	return err;
 }
 
+/* Over SCTP the connections of a transfer are streams of one association: that of this one. */
+static const struct iw_qp *companion(const struct session *s)
+{
+	for (struct iw_list *n = s->hub->sessions.next; n != &s->hub->sessions; n = n->next) {
+		const struct session *other = iw_container_of(n, struct session, all);
+
+		if (other != s && other->group == s->group && other->qp && !other->closed)
+			return other->qp;
+	}
+	return NULL;
+}
+
 int iw_session_connect(struct session *s, bool first, struct iw_fault *why)
 {
 	struct hub *h = s->hub;
@@ -265,6 +277,7 @@ int iw_session_connect(struct session *s, bool first, struct iw_fault *why)
 	if (err)
 		return err;
 	snprintf(s->peer_text, sizeof(s->peer_text), "%.63s", param.host);
+	param.beside = companion(s);
 	param.private_data = pd;
 	param.private_data_len = iw_hello_encode(pd, &s->mine);
 	return iw_connect(s->qp, &param, why);

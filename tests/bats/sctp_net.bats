@@ -62,6 +62,23 @@ push() {
     done
 }
 
+@test "-j N is N streams of one association" {
+    local file=$BATS_TEST_TMPDIR/j.pcap i
+
+    require_tool tshark tcpdump
+    for i in 1 2 3 4 5 6; do random_file "src/f$i" 300K; done
+    listen -t raw
+    capture_in left "$file" sctp
+    run_in right ddp-send -t raw -p "$PORT" -j 4 src/f1 src/f2 src/f3 src/f4 src/f5 src/f6 "$LEFT_IP:"
+    assert_status 0
+    capture_end
+    for i in 1 2 3 4 5 6; do assert_same_file "src/f$i" "dst/f$i"; done
+    # RFC 5043 8: streams 0 to 3, paired; one INIT
+    [ "$(tshark -r "$file" -Y 'sctp.chunk_type == 1' 2>/dev/null | wc -l)" -eq 1 ] || fail_with 'more than one association'
+    assert_equal "$(tshark -r "$file" -Y 'sctp.data_payload_proto_id == 17' -T fields -e sctp.data_sid 2>/dev/null | tr ',' '\n' | sort -u | tr '\n' ' ')" \
+        '0x0000 0x0001 0x0002 0x0003 '
+}
+
 @test "a host that is not there takes the time for set-up, no longer" {
     run_in right ddp-send -t raw -p "$PORT" --timeout 2s src/f "$LEFT_IP:"
     assert_status 4
