@@ -347,7 +347,6 @@ static bool cut(struct iw_conn *c, uint64_t now)
 		memcpy(m->vec, seg.payload, seg.npayload * sizeof(seg.payload[0]));
 		m->bytes = m->hdr_len + seg.payload_len;
 		iw_rdmap_pulled(c->rdmap, iw_dss_sent(o->session) + 1);
-		iw_rdmap_hold(c->rdmap, true);
 		c->last_tx = now;
 	}
 	/* The source of a Response was revoked: that was found on the way out. */

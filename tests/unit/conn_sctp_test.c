@@ -272,6 +272,63 @@ static void message_stays_until_it_is_taken(void **state)
 	pair_free(p);
 }
 
+/* RFC 5040 5.5: what a message that may still go refers to is not given back to its poster. */
+static void operation_of_a_message_under_way_does_not_fail_before_it_was_taken(void **state)
+{
+	struct iw_ddp h = { .last = true, .dv = 1, .rv = 1, .opcode = IW_OP_SEND, .msn = 1 };
+	struct pair *p = open_pair();
+	struct iw_completion done;
+	uint8_t out[2000] = { 0 }, seg[IW_SCTP_SSN_LEN + IW_DDP_UNTAGGED_LEN];
+
+	(void)state;
+	post_send(p, &p->a, out, sizeof(out), 1);
+	assert_non_null(iw_conn_next_msg(p->a.conn, p->now));
+	/* A Send of the peer's for which there is no buffer. */
+	iw_put_be16(seg, 1);
+	assert_true(iw_ddp_encode(seg + IW_SCTP_SSN_LEN, IW_DDP_UNTAGGED_LEN, &h) > 0);
+	(void)iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_SEGMENT, seg, sizeof(seg));
+	iw_conn_arrived(p->a.conn, p->now);
+	assert_int_equal(iw_conn_state(p->a.conn), IW_CONN_TERMINATING);
+	assert_false(iw_rdmap_next_completion(p->a.rdmap, &done));
+	iw_conn_msg_taken(p->a.conn, p->now);
+	assert_true(iw_rdmap_next_completion(p->a.rdmap, &done));
+	assert_true(done.status < 0);
+	pair_free(p);
+}
+
+/* SCTP-56, SCTP-57, SCTP-60: the first of 200 segments comes last, and they are still one message */
+static void segments_far_ahead_are_placed_and_wait_for_the_first(void **state)
+{
+	enum { N = 200, LEN = N * (1450 - IW_DDP_UNTAGGED_LEN), FIRST = 50 };
+	static uint8_t out[LEN], in[LEN];
+	struct wire_msg order[N];
+	struct pair *p = open_pair();
+	struct wire *w = &p->ab;
+
+	(void)state;
+	pattern_fill(out, LEN, 3, 0);
+	assert_int_equal(iw_rdmap_post_recv(p->b.rdmap, 1, in, LEN), 0);
+	post_send(p, &p->a, out, LEN, 1);
+	w->not_before = UINT64_MAX;
+	for (int i = 0; i < 1000; i++)
+		(void)pair_step(p);
+	assert_int_equal(w->nmsgs, N);
+	/* 50 to 199, 1 to 49, 0 */
+	for (size_t i = 0; i < N; i++)
+		order[i] = w->msgs[i < N - FIRST ? i + FIRST : (i + 1 + FIRST) % N];
+	order[N - 1] = w->msgs[0];
+	memcpy(w->msgs, order, sizeof(order));
+	w->not_before = 0;
+	while (w->nmsgs > 1)
+		assert_true(pair_step(p));
+	assert_int_equal(p->b.ndone, 0);
+	pair_run(p);
+	assert_int_equal(p->b.ndone, 1);
+	assert_int_equal(p->b.done[0].status, 0);
+	assert_true(pattern_is(in, LEN, 3, 0));
+	pair_free(p);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -285,6 +342,9 @@ int main(void)
 		cmocka_unit_test(initiator_waits_ten_seconds_for_an_answer),
 		cmocka_unit_test(silence_of_the_association_is_a_stall),
 		cmocka_unit_test(message_stays_until_it_is_taken),
+		cmocka_unit_test(
+			operation_of_a_message_under_way_does_not_fail_before_it_was_taken),
+		cmocka_unit_test(segments_far_ahead_are_placed_and_wait_for_the_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

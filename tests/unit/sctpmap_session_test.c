@@ -549,6 +549,34 @@ static void stream_of_a_session_that_is_over_takes_another(void **state)
 	iw_dss_release(pas.last);
 }
 
+/* SCTP-37: both have said their last, but a segment of ours may still arrive */
+static void stream_is_not_free_before_all_is_acknowledged(void **state)
+{
+	struct iw_dss *a, *p;
+
+	(void)state;
+	open_one(&a, &p);
+	map_end_sends(&act, a, 'x', 10);
+	iw_dss_terminate(a);
+	map_end_flush(&act);
+	for (size_t i = 0; i < 2; i++)
+		map_end_gets(&pas, 0, act.line[i].ppid, act.line[i].data, act.line[i].len);
+	act.nline = 0;
+	iw_dss_terminate(p);
+	line_all(&act, &pas);
+	assert_int_equal(act.told[0].kind, IW_DSS_TERMINATED);
+	assert_true(iw_dss_over(p));
+	assert_false(iw_dss_over(a));
+	(void)iw_sctpmap_acked(act.a, 0, 1);
+	assert_false(iw_dss_over(a));
+	assert_int_equal(iw_sctpmap_sessions(act.a), 1);
+	(void)iw_sctpmap_acked(act.a, 0, 1);
+	assert_true(iw_dss_over(a));
+	assert_int_equal(iw_sctpmap_sessions(act.a), 0);
+	iw_dss_release(a);
+	iw_dss_release(p);
+}
+
 /* SCTP-77: one that was released is answered for */
 static void terminate_of_the_peer_is_answered_though_nobody_holds_the_session(void **state)
 {
@@ -933,6 +961,7 @@ int main(void)
 		TEST(terminate_waits_until_our_first_message_has_arrived),
 		TEST(session_given_up_before_its_initiate_went_is_gone),
 		TEST(stream_is_free_when_nothing_of_the_session_is_outstanding),
+		TEST(stream_is_not_free_before_all_is_acknowledged),
 		TEST(stream_of_a_session_that_is_over_takes_another),
 		TEST(terminate_of_the_peer_is_answered_though_nobody_holds_the_session),
 		TEST(terminate_without_a_session_is_not_answered),
