@@ -184,6 +184,17 @@ static int map_buffer(struct buffer *b, const struct iw_rm_request *r, int file,
 	return iw_map_memory(&b->map, r->len, why);
 }
 
+static int tell_alias(struct iw_fault *why, uint32_t stag)
+{
+	char text[9];
+
+	snprintf(text, sizeof(text), "%08x", stag);
+	return iw_xfer_fault(
+		why, IW_E_BUSY,
+		"STag %s lets peers of another protection domain write there: revoke it, or share a domain (--pd)",
+		text);
+}
+
 /*
  * RFC 5042 6.3.6: peers that do not trust each other, and those of two domains need not, must not
  * write to one buffer through two STags.
@@ -197,10 +208,7 @@ static int check_alias(struct iw_rm *rm, const struct buffer *b, struct iw_fault
 
 		if (other->domain != b->domain && other->access & IW_CLAIM_WRITE &&
 		    iw_map_overlaps(&b->map, &other->map))
-			return iw_xfer_fault(
-				why, IW_E_BUSY,
-				"STag %x lets peers of another protection domain write there: revoke it, or share a domain (--pd)",
-				other->stag);
+			return tell_alias(why, other->stag);
 	}
 	return 0;
 }
