@@ -138,6 +138,24 @@ no_buffer() {
     assert_output_has "ddp+tcp://board.example:$PORT/"
 }
 
+@test "the same over udp, which the URI says" {
+    require_transport udp
+    random_file data 3000001
+    truncate -s 3000001 board
+    serve_here ddp-recv -t udp -p "$PORT" --control ctl in
+    register board --access rw
+    [[ $URI == ddp+udp://* ]]
+    put data
+    assert_status 0
+    assert_same_file data board
+    get
+    assert_status 0
+    assert_same_file data "$OUTPUT_FILE"
+    reg revoke "$STAG"
+    get
+    assert_status 1
+}
+
 # DDP-112, SEC-03, SEC-25
 @test "a range is what it says: its offsets, its end, its rights" {
     letters board 10000 A
@@ -540,7 +558,7 @@ no_buffer() {
         run_here ddp-send --to "$bad"
         assert_status 2
     done
-    run_here ddp-recv --from 'ddp+xdp://127.0.0.1:1/stag/00000001?to=0&len=1&access=r'
+    run_here ddp-recv --from 'ddp+xyz://127.0.0.1:1/stag/00000001?to=0&len=1&access=r'
     assert_status 3
     run_here ddp-send --to 'ddp+tcp://127.0.0.1:1/stag/00000001?to=0&len=1&access=r' x
     assert_status 2
