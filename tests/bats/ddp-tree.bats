@@ -366,3 +366,22 @@ teardown() {
     assert_status 0
     assert_equal "$(cd dst/t && echo .iw-*)" '.iw-fedcba9876543210.part .iw-mine'
 }
+
+@test "the same file twice is one file, and a target that cannot be written fails file by file" {
+    random_file src/f 5M
+    printf 1 >src/g
+    listen
+    push --force -j 2 src/f src/g src/f src/g src/f 127.0.0.1:
+    assert_status 0
+    assert_same_file src/f dst/f
+    assert_same_file src/g dst/g
+    assert_equal "$(find dst -name '.iw-*')" ''
+    serve_end
+    unshare --mount true 2>/dev/null || skip 'needs root: no mount namespace'
+    PORT=$(free_port)
+    serve_here unshare --mount --propagation private bash -c "mount -t tmpfs -o ro none dst && exec ddp-recv -p $PORT dst"
+    push src/f src/g 127.0.0.1:
+    assert_status 1
+    assert_stderr_has 'f: the peer says: permission denied: create the temporary file: read-only file system'
+    assert_output_has '2 FAILED'
+}
