@@ -90,6 +90,9 @@ void iw_group_wake(struct group *g)
 {
 	struct hub *h = g->hub;
 
+	/* A listener may hold thousands of connections of others. */
+	if (g->waiting == 0)
+		return;
 	for (struct iw_list *l = h->sessions.next; l != &h->sessions; l = l->next) {
 		struct session *s = iw_container_of(l, struct session, all);
 
@@ -143,6 +146,8 @@ void iw_group_leave(struct group *g, struct session *s)
 		g->ended_well = true;
 	else if (s->ended)
 		g->fault = s->fault;
+	if (s->work && s->work->next_waits)
+		g->waiting--;
 	s->group = NULL;
 	if (--g->sessions > 0) {
 		if (s->ended && s->fault.err != IW_OK)

@@ -68,7 +68,7 @@ struct group {
 	bool ended_well; /* a connection came to its orderly end: everything is settled */
 	uint32_t opts, conns;
 	unsigned sessions; /* connections there are */
-	unsigned redials;  /* connections made in the place of lost ones */
+	unsigned waiting;  /* of them, those whose machine wants a file when there is one */
 	uint64_t began_at, moved_at;
 	struct iw_xfer_counts counts; /* of connections that have ended */
 	struct iw_fault fault;

@@ -380,6 +380,8 @@ void iw_source_next(struct session *s)
 	struct group *g = s->group;
 	struct iw_walk *w = walk_of(s);
 
+	if (s->work->next_waits)
+		g->waiting--;
 	s->work->next_waits = false;
 	s->work->next_open = true;
 	if (!w)
@@ -404,6 +406,7 @@ void iw_source_next(struct session *s)
 	/* Nothing now; but who knows what comes back from other connections, or what the peer still asks for. */
 	if (!g->walked || !iw_list_empty(&g->later) || (g->conns > 1 && g->out > 0)) {
 		s->work->next_waits = true;
+		g->waiting++;
 		return;
 	}
 	iw_xfer_no_more(s->x, s->hub->now);
