@@ -199,7 +199,10 @@ static void watch_assoc(struct kport *k, struct kassoc *x)
 
 static int kernel_available(struct iw_fault *why)
 {
-	return iw_os_probe_sctp(why);
+	struct iw_fault no;
+	int err = iw_os_probe_sctp(&no);
+
+	return err ? iw_fail(why, err, "transport sctp: %s", no.text) : 0;
 }
 
 static int open_listener(struct kport *k, const struct iw_llp_cfg *cfg, struct iw_fault *why)
