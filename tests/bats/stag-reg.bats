@@ -331,7 +331,7 @@ no_buffer() {
         # shellcheck disable=SC2154
         wait "$pid1" "$pid2" "$pid3" || true
         assert_equal "$(tr -d Z <board | wc -c)" 0 'octets placed after revoke had returned'
-        ! grep -l 'STag' w?.err || hit=$((hit + 1))
+        ! grep -l 'sent Terminate' w?.err || hit=$((hit + 1))
     done
     # At least once it came in mid-operation, or this has shown nothing.
     [ $hit -gt 0 ]
@@ -362,7 +362,7 @@ no_buffer() {
         wait "$pid1" "$pid2" "$pid3" || true
         # What is no A was not there before.
         assert_equal "$(cat r?.out | wc -c)" 0 'octets read after revoke had returned'
-        ! grep -l 'STag' r?.err || hit=$((hit + 1))
+        ! grep -l 'sent Terminate' r?.err || hit=$((hit + 1))
     done
     [ $hit -gt 0 ]
 }
