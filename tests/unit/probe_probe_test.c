@@ -273,7 +273,8 @@ static void listener_that_goes_away_ends_the_grid(void **state)
 	probe(&cfg);
 	assert_true(r.iwarp);
 	assert_true(r.gone);
-	assert_true(r.ncells <= IW_ARRAY_LEN(s) + 2);
+	/* Some more may have come before the socket was closed; the whole grid has over thirty. */
+	assert_true(r.ncells <= 2 * IW_ARRAY_LEN(s));
 	assert_int_equal(r.cells[r.ncells - 1].purpose, IW_FOR_CHECK);
 	/* What nobody was there to answer says nothing of anybody. */
 	assert_false(says(&r.verdict, IW_FACT_REV3_RESET, true));
