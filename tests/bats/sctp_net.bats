@@ -105,3 +105,22 @@ push() {
         -Y '_ws.malformed || sctp.checksum.status == "Bad" || ddp_sctp.short || ddp_sctp.unknown' 2>/dev/null)" ] ||
         fail_with 'malformed packets'
 }
+
+@test "ddp-dump reads what udp and raw carry: every octet of the file, every CRC" {
+    local file=$BATS_TEST_TMPDIR/live.pcap t
+
+    require_tool tcpdump
+    truncate -s 300000 src/f
+    for t in udp raw; do
+        serve_in left ddp-recv -t "$t" -p "$PORT" --bind '*' --once dst
+        capture_in left "$file" 'udp port 9899 or sctp'
+        run_in right ddp-send -p "$PORT" -t "$t" src/f "$LEFT_IP:"
+        assert_status 0
+        capture_end
+        run_here ddp-dump -r "$file" --json
+        assert_status 0
+        assert_jsonl '[.[] | select(.op == "RDMA Write") | .length] | add' 300000
+        assert_jsonl '[.[] | select(.event == "ddp") | .crc] | unique' '["good"]'
+        rm dst/f
+    done
+}
