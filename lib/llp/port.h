@@ -41,6 +41,14 @@ struct iw_assoc {
 	struct iw_fault why; /* from DOWN on: err 0 after an orderly end */
 };
 
+/* An address of the peer. */
+struct iw_assoc_path {
+	char addr[64];
+	bool active, primary;
+	uint32_t mtu;     /* octets of an IP packet that passes; 0: not known */
+	uint64_t srtt_ns; /* 0: not measured yet */
+};
+
 struct iw_port_msg {
 	struct iw_assoc *assoc;
 	uint16_t stream;
@@ -102,6 +110,8 @@ struct iw_port_ops {
 	/* Frees it. */
 	void (*release)(struct iw_assoc *a);
 	void (*facts)(struct iw_assoc *a, struct iw_llp_facts *out);
+	/* The peer's addresses, up to cap of them; how many were told, 0 when it is gone. Costs system calls. */
+	unsigned (*paths)(struct iw_assoc *a, struct iw_assoc_path *out, unsigned cap);
 	/* With all associations. */
 	void (*close)(struct iw_port *p);
 };

@@ -839,10 +839,64 @@ static void kernel_abort(struct iw_assoc *a, uint64_t now)
 	went_down(port_of(a->port), x, &why);
 }
 
+/* Where the kernel tells of one address. */
+static void know_path(int fd, struct sockaddr *sa, socklen_t salen, struct iw_assoc_path *out)
+{
+	struct sctp_paddrinfo info = { 0 };
+	struct iw_addr addr = { .len = salen };
+	socklen_t len = sizeof(info);
+	char text[IW_ADDR_TEXT];
+
+	memcpy(&addr, sa, salen);
+	snprintf(out->addr, sizeof(out->addr), "%s", iw_addr_format(text, &addr));
+	memcpy(&info.spinfo_address, sa, salen);
+	if (getsockopt(fd, IPPROTO_SCTP, SCTP_GET_PEER_ADDR_INFO, &info, &len) < 0)
+		return;
+	out->active = info.spinfo_state == SCTP_ACTIVE;
+	out->mtu = info.spinfo_mtu;
+	out->srtt_ns = IW_MSEC(info.spinfo_srtt);
+}
+
+static unsigned kernel_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsigned cap)
+{
+	struct kassoc *x = assoc_of(a);
+	struct sctp_status s = { 0 };
+	struct iw_assoc_path primary = { 0 };
+	socklen_t len = sizeof(s);
+	struct sockaddr *all;
+	char *at;
+	int n;
+
+	if (x->fd < 0 || getsockopt(x->fd, IPPROTO_SCTP, SCTP_STATUS, &s, &len) < 0)
+		return 0;
+	n = sctp_getpaddrs(x->fd, 0, &all);
+	if (n <= 0)
+		return 0;
+	len = ((struct sockaddr *)&s.sstat_primary.spinfo_address)->sa_family == AF_INET
+		      ? sizeof(struct sockaddr_in)
+		      : sizeof(struct sockaddr_in6);
+	know_path(x->fd, (struct sockaddr *)&s.sstat_primary.spinfo_address, len, &primary);
+	at = (char *)all;
+	n = IW_MIN(n, (int)cap);
+	for (int i = 0; i < n; i++) {
+		struct sockaddr *sa = (struct sockaddr *)(void *)at;
+
+		len = sa->sa_family == AF_INET ? sizeof(struct sockaddr_in)
+					       : sizeof(struct sockaddr_in6);
+		out[i] = (struct iw_assoc_path){ 0 };
+		know_path(x->fd, sa, len, &out[i]);
+		out[i].primary = strcmp(out[i].addr, primary.addr) == 0;
+		at += len;
+	}
+	sctp_freepaddrs(all);
+	return (unsigned)n;
+}
+
 const struct iw_port_ops iw_port_sctp_ops = {
 	.name = "sctp",
 	.available = kernel_available,
 	.open = kernel_open,
+	.paths = kernel_paths,
 	.connect = kernel_connect,
 	.input = kernel_input,
 	.next_msg = kernel_next_msg,

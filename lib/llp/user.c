@@ -351,6 +351,34 @@ static void user_facts(struct iw_assoc *a, struct iw_llp_facts *out)
 	out->retransmits = f.resent;
 }
 
+static unsigned user_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsigned cap)
+{
+	struct user_assoc *x = assoc_of(a);
+	struct iw_sctp_facts f;
+	struct iw_sctp_path p;
+	struct iw_addr addr;
+	char text[IW_ADDR_TEXT];
+	unsigned n = 0;
+
+	if (!x->a)
+		return 0;
+	iw_sctp_facts(x->a, &f);
+	while (n < f.paths && n < cap && iw_sctp_path(x->a, n, &p) == 0) {
+		out[n] = (struct iw_assoc_path){
+			.active = p.state == IW_SCTP_PATH_ACTIVE,
+			.primary = n == f.primary,
+			.mtu = p.mtu,
+			.srtt_ns = p.srtt,
+		};
+		from_engine(&addr, &p.addr, f.peer_port);
+		if (addr.len)
+			snprintf(out[n].addr, sizeof(out[n].addr), "%s",
+				 iw_addr_format(text, &addr));
+		n++;
+	}
+	return n;
+}
+
 /* --- in --------------------------------------------------------------------------------------- */
 
 static void take_errors(struct user_port *u, uint64_t now)
@@ -756,6 +784,7 @@ const struct iw_port_ops iw_port_udp_ops = {
 	.abort = user_abort,
 	.release = user_release,
 	.facts = user_facts,
+	.paths = user_paths,
 	.close = user_close,
 };
 
@@ -785,5 +814,6 @@ const struct iw_port_ops iw_port_raw_ops = {
 	.abort = user_abort,
 	.release = user_release,
 	.facts = user_facts,
+	.paths = user_paths,
 	.close = user_close,
 };

@@ -153,6 +153,11 @@ struct iw_sctpmap *iw_trunk_map(struct iw_trunk *t)
 	return t->map;
 }
 
+struct iw_assoc *iw_trunk_assoc(const struct iw_trunk *t)
+{
+	return t->assoc && t->assoc->up ? t->assoc : NULL;
+}
+
 /* What the outside sees of the transport, as far as it is known now. */
 static void know_assoc(struct iw_trunk *t)
 {

@@ -110,6 +110,8 @@ struct iw_sctpmap *iw_trunk_map(struct iw_trunk *t);
  * caller's. */
 IW_MUST_CHECK int iw_link_on(struct iw_link **out, struct iw_trunk *t, struct iw_conn *conn,
 			     void *owner, struct iw_fault *why);
+/* The association as its port knows it; NULL: it is gone, or not up yet. */
+struct iw_assoc *iw_trunk_assoc(const struct iw_trunk *t);
 /* The association of a link; NULL: it has a transport of its own. */
 struct iw_trunk *iw_link_trunk(const struct iw_link *k);
 

@@ -74,6 +74,7 @@ static int number_of(struct iw_dss *s, uint16_t ssn, uint64_t *number)
 /* It is here. */
 static void note(struct iw_dss *s, uint64_t number)
 {
+	s->late += number + 1 < s->rx_behind;
 	s->rx_behind = IW_MAX(s->rx_behind, number + 1);
 	if (number != s->rx_next) {
 		flip(s, number);

@@ -53,6 +53,7 @@ struct iw_dss {
 	/* In. */
 	uint64_t rx_next;   /* the lowest number missing */
 	uint64_t rx_behind; /* behind the highest one seen */
+	uint64_t late;      /* that came behind one of a higher number */
 	uint64_t rx_last;   /* of the peer's Terminate; NEVER: not seen */
 	bool rx_done;       /* the peer has said its last, and all before it is here */
 	uint32_t early;     /* numbers seen above rx_next */

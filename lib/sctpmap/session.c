@@ -406,6 +406,11 @@ uint64_t iw_dss_acked(const struct iw_dss *s)
 	return s->tx_acked > 0 ? s->tx_acked - 1 : 0;
 }
 
+uint64_t iw_dss_late(const struct iw_dss *s)
+{
+	return s->late;
+}
+
 bool iw_dss_outstanding(const struct iw_dss *s)
 {
 	return s->tx_acked < s->tx_next;

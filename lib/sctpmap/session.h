@@ -109,6 +109,9 @@ bool iw_dss_next(struct iw_dss *s, struct iw_dss_unit *u);
 
 /* Segments may be given to SCTP now: so many, 0: none. */
 uint32_t iw_dss_room(const struct iw_dss *s);
+/* Messages that came behind one which was sent later: reordered on the way, or lost and sent again
+ * (RFC 4737 3.3). */
+uint64_t iw_dss_late(const struct iw_dss *s);
 /* The DDP-SSN of the next segment. */
 uint16_t iw_dss_ssn(const struct iw_dss *s);
 /* SCTP has taken that segment: only when there was room (asserted). */

@@ -77,6 +77,47 @@ void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info)
 	info->private_data_len = p->pd_len;
 }
 
+static void take_paths(struct iw_assoc *a, struct iw_assoc_info *out)
+{
+	struct iw_assoc_path p[IW_ASSOC_PATHS];
+	unsigned n = a->port->ops->paths(a, p, IW_ASSOC_PATHS);
+
+	_Static_assert(sizeof(p->addr) == sizeof(out->path->addr), "addresses");
+	out->npaths = n;
+	for (unsigned i = 0; i < n; i++) {
+		memcpy(out->path[i].addr, p[i].addr, sizeof(p[i].addr));
+		out->path[i].active = p[i].active;
+		out->path[i].primary = p[i].primary;
+		out->path[i].mtu = p[i].mtu;
+		out->path[i].srtt_ns = p[i].srtt_ns;
+	}
+}
+
+int iw_qp_assoc(const struct iw_qp *qp, struct iw_assoc_info *info)
+{
+	struct iw_trunk *t = qp->link ? iw_link_trunk(qp->link) : NULL;
+	struct iw_assoc *a = t ? iw_trunk_assoc(t) : NULL;
+	struct iw_dss *session = a ? iw_conn_session(qp->conn) : NULL;
+	struct iw_assoc_info all = { .size = info->size };
+	struct iw_llp_facts facts;
+
+	if (info->size <= sizeof(info->size) || info->size > sizeof(all))
+		return IW_E_INVAL;
+	if (!session)
+		return IW_E_STATE;
+	iw_link_facts(qp->link, &facts);
+	all.in = a->in;
+	all.out = a->out;
+	all.stream = iw_dss_stream(session);
+	all.indicated = a->indicated;
+	all.adaptation = a->adaptation;
+	all.late = iw_dss_late(session);
+	all.retransmits = facts.retransmits;
+	take_paths(a, &all);
+	memcpy(info, &all, info->size);
+	return 0;
+}
+
 void iw_verbs_tally(struct iw_tally *out, const struct iw_stag_tally *t)
 {
 	*out = (struct iw_tally){ .writes = t->writes,

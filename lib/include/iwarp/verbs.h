@@ -338,6 +338,31 @@ struct iw_qp_info {
 };
 /* Makes two system calls for the last two fields: not for every turn of a busy loop. */
 IW_API void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info);
+
+#define IW_ASSOC_PATHS 16
+/* The association under a queue pair over SCTP. */
+struct iw_assoc_info {
+	size_t size;         /* sizeof(struct iw_assoc_info), set by the caller */
+	uint16_t in, out;    /* streams agreed on */
+	uint16_t stream;     /* that of this queue pair, the same both ways (RFC 5043 8) */
+	bool indicated;      /* the peer sent an Adaptation Layer Indication (RFC 5061 4.2.6) */
+	uint32_t adaptation; /* that one */
+	/* segments of this queue pair that came behind one which was sent later: reordered on the way, or
+	 * lost and sent again (RFC 4737 3.3) */
+	uint64_t late;
+	uint64_t retransmits; /* of the association: DATA chunks sent again */
+	unsigned npaths;      /* addresses of the peer */
+	struct iw_assoc_path_info {
+		char addr[64]; /* as in iw_qp_info */
+		bool active;   /* it has answered, and answers */
+		bool primary;  /* data goes there */
+		uint32_t mtu;  /* path MTU as it is known now, octets; 0: not known */
+		uint64_t srtt_ns; /* smoothed round-trip time; 0: not measured yet */
+	} path[IW_ASSOC_PATHS];
+};
+/* While the association is up. IW_E_STATE: there is none; IW_E_INVAL: size. Makes system calls where the
+ * kernel has the association. */
+IW_API IW_MUST_CHECK int iw_qp_assoc(const struct iw_qp *qp, struct iw_assoc_info *info);
 /* What this peer did with memory of this side: octets as they move, operations when they came to
  * their end. */
 IW_API void iw_qp_tally(const struct iw_qp *qp, struct iw_tally *out);
