@@ -121,6 +121,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!cli->doctor)
 			return 0;
 		status = iw_cli_doctor(cli, stdout);
+		if (cli->doctor_also)
+			status = cli->doctor_also(cli, status);
 		exit(iw_cli_finish(cli, status));
 	default:
 		return set_option(key, arg, state, cli);

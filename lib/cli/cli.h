@@ -60,6 +60,9 @@ struct iw_cli {
 	bool json;
 	bool quiet;
 	bool doctor;
+	/* What a tool's --doctor does behind the common checks, whose exit status it is given: returns the
+	 * one to end with. NULL: nothing. */
+	int (*doctor_also)(struct iw_cli *cli, int status);
 	enum iw_log_level level;
 	const char *trace_path; /* NULL: not given */
 

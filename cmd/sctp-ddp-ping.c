@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* sctp-ddp-ping: round trips of DDP messages over SCTP, and what answers where there are none. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/option.h"
+#include "llp/llp.h"
+#include "ping/ping.h"
+#include "ping/show.h"
+#include "util/num.h"
+
+#define SIZE_DEFAULT  64
+#define COUNT_MAX     UINT64_C(1000000000000)
+#define INTERVAL_MIN  UINT64_C(1000) /* ns */
+#define INTERVAL_MAX  IW_SEC(24 * 3600)
+#define DOCTOR_NS     IW_SEC(3) /* a look at the far end, without --timeout */
+#define STREAMS_USUAL 1000
+
+struct opts {
+	struct iw_cli cli;
+	const char *host;
+	bool listen, once, flood, pmtu;
+	uint32_t streams; /* 0: not given */
+	uint32_t size;
+	uint64_t count, interval_ns, memory;
+	uint16_t udp_port;
+	bool client_given, server_given; /* an option of one of them */
+};
+
+/* Those that carry DDP over SCTP, the best first: the kernel's has every address of the host, raw IP needs
+ * no UDP port that the peer must know of. */
+static const char *const transports[] = { "sctp", "raw", "udp", NULL };
+
+static const char *best_transport(void)
+{
+	for (const char *const *name = transports; *name; name++)
+		if (iw_llp_available(*name, NULL) == 0)
+			return *name;
+	return "udp";
+}
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+enum {
+	KEY_PMTU = 0x9001, /* no character: long only; not those of the common options */
+	KEY_ONCE,
+	KEY_MEMORY,
+	KEY_UDP_PORT,
+};
+
+/* clang-format off */
+static const struct argp_option options[] = {
+	{ "streams", 'n', "COUNT", 0, "DDP streams, each with a session of its own (default 1); with --listen the most that an association may have (default 1000)", 1 },
+	{ "size", 's', "SIZE", 0, "Octets of a message, 0 to 16M (default 64)", 1 },
+	{ "count", 'c', "COUNT", 0, "Messages of each stream, then stop; 0, the default, is no end", 1 },
+	{ "interval", 'i', "TIME", 0, "Between two messages of a stream (default 1s)", 1 },
+	{ "flood", 'f', NULL, 0, "The next message as soon as the reply is here; statistics alone are printed", 1 },
+	{ "pmtu", KEY_PMTU, NULL, 0, "Tell the path MTU whenever it changes, and that of each address at the end", 1 },
+	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899)", 1 },
+
+	{ "listen", 'l', NULL, 0, "Send back what comes, until interrupted", 2 },
+	{ "once", KEY_ONCE, NULL, 0, "End when somebody was here and nobody is any more", 2 },
+	{ "memory", KEY_MEMORY, "SIZE", 0, "Memory for all sessions (default 256M); those that need more are refused", 2 },
+	{ 0 },
+};
+/* clang-format on */
+
+static error_t client_option(int key, char *arg, const struct argp_state *state, struct opts *o)
+{
+	switch (key) {
+	case 's':
+		o->size = (uint32_t)iw_cli_size(state, "--size", arg, 0, IW_PING_SIZE_MAX);
+		break;
+	case 'c':
+		o->count = iw_cli_u64(state, "--count", arg, 0, COUNT_MAX);
+		break;
+	case 'i':
+		o->interval_ns =
+			iw_cli_duration(state, "--interval", arg, INTERVAL_MIN, INTERVAL_MAX);
+		break;
+	case 'f':
+		o->flood = true;
+		break;
+	case KEY_PMTU:
+		o->pmtu = true;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	o->client_given = true;
+	return 0;
+}
+
+static error_t other_option(int key, char *arg, const struct argp_state *state, struct opts *o)
+{
+	switch (key) {
+	case 'n':
+		o->streams =
+			(uint32_t)iw_cli_u64(state, "--streams", arg, 1, IW_PING_STREAMS_MAX);
+		return 0;
+	case KEY_UDP_PORT:
+		o->udp_port = (uint16_t)iw_cli_u64(state, "--udp-port", arg, 1, UINT16_MAX);
+		return 0;
+	case 'l':
+		o->listen = true;
+		return 0;
+	case KEY_ONCE:
+		o->once = o->server_given = true;
+		return 0;
+	case KEY_MEMORY:
+		o->memory = iw_cli_size(state, "--memory", arg, 1, UINT64_MAX);
+		o->server_given = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void check_options(const struct argp_state *state, const struct opts *o)
+{
+	if (strcmp(o->cli.transport, "tcp") == 0 || strcmp(o->cli.transport, "xdp") == 0)
+		argp_error(state, "--transport %s: expected sctp, raw or udp, which carry SCTP",
+			   o->cli.transport);
+	if (o->listen) {
+		if (o->host)
+			argp_error(
+				state,
+				"--listen takes no argument: \"%s\"; --bind names an address",
+				o->host);
+		if (o->client_given)
+			argp_error(state, "--size, --count, --interval, --flood and --pmtu are for"
+					  " what connects");
+		return;
+	}
+	if (!o->host)
+		argp_error(state, "expected the HOST to ping, or --listen");
+	if (o->cli.port == 0)
+		argp_error(state, "--port 0: not a port that can be reached");
+	if (o->server_given)
+		argp_error(state, "--once and --memory go with --listen");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct opts *o = state->input;
+	error_t err;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->cli;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (o->host)
+			argp_error(state, "\"%s\": one argument too many", arg);
+		if (arg[0] == '\0')
+			argp_error(state, "\"\": expected the name or address of a host");
+		o->host = arg;
+		return 0;
+	case ARGP_KEY_END:
+		check_options(state, o);
+		return 0;
+	default:
+		err = client_option(key, arg, state, o);
+		return err == ARGP_ERR_UNKNOWN ? other_option(key, arg, state, o) : err;
+	}
+}
+
+/* --- both ends -------------------------------------------------------------------------------- */
+
+static void trace_line(void *ctx, const char *line)
+{
+	iw_cli_trace_line(ctx, line, strlen(line));
+}
+
+static struct iw_ping_show show_of(struct opts *o)
+{
+	return (struct iw_ping_show){
+		.json = o->cli.json ? &o->cli.out : NULL,
+		.transport = o->cli.transport,
+		.host = o->host,
+		.size = o->size,
+		.quiet = o->cli.quiet,
+		.replies = !o->flood,
+		.mtu = o->pmtu,
+	};
+}
+
+static struct iw_conn_param param_of(const struct opts *o)
+{
+	return (struct iw_conn_param){
+		.size = sizeof(struct iw_conn_param),
+		.transport = o->cli.transport,
+		.host = o->listen ? o->cli.bind : o->host,
+		.bind_addr = o->listen ? NULL : o->cli.bind,
+		.interface = o->cli.interface,
+		.port = o->cli.port,
+		.udp_port = o->udp_port,
+	};
+}
+
+/* --- the client ------------------------------------------------------------------------------- */
+
+static struct iw_ping_cfg cfg_of(struct opts *o)
+{
+	return (struct iw_ping_cfg){
+		.conn = param_of(o),
+		.streams = o->streams ? o->streams : 1,
+		.size = o->size,
+		.count = o->count,
+		.interval_ns = o->interval_ns,
+		.flood = o->flood,
+		.setup_ns = o->cli.setup_timeout_ns,
+		.timeout_ns = o->cli.timeout_ns,
+		.trace = o->cli.trace.f ? trace_line : NULL,
+		.trace_ctx = &o->cli.trace,
+	};
+}
+
+/* No reply is an answer here, whatever the reason: 1, unless it lies on this side. */
+static int status_of(const struct iw_fault *why, const struct iw_ping *p)
+{
+	bool associated = iw_ping_assoc(p)->npaths > 0;
+
+	if (!why->err)
+		return iw_ping_stat_all(p)->received ? IW_EXIT_OK : IW_EXIT_NO;
+	if (iw_ping_stat_all(p)->received || why->err == IW_E_LIMIT)
+		return iw_exit_status(why->err);
+	return iw_ping_far_end(why, associated) == IW_FAR_NOT_TRIED ? iw_exit_status(why->err)
+								    : IW_EXIT_NO;
+}
+
+static int ping(struct opts *o, struct iw_ping *p)
+{
+	struct iw_ping_show show = show_of(o);
+	struct iw_ping_news news;
+	struct iw_fault why = { 0 };
+	const uint8_t *pd;
+	size_t pd_len;
+	int err, status, lost = 0;
+
+	do {
+		err = iw_ping_next(p, &news, &why);
+		if (!err)
+			lost = iw_ping_show_news(&show, p, &news);
+	} while (!err && !lost && news.kind != IW_PING_DONE);
+	if (err)
+		(void)iw_cli_fail(&o->cli, &why);
+	status = status_of(&why, p);
+	pd = iw_ping_private_data(p, &pd_len);
+	if (!lost && pd)
+		lost = iw_ping_show_rejected(&show, pd, pd_len);
+	if (!lost)
+		lost = iw_ping_show_result(&show, p, status);
+	return lost ? IW_EXIT_FAILED : status;
+}
+
+static int run_client(struct opts *o)
+{
+	struct iw_ping_cfg cfg = cfg_of(o);
+	struct iw_fault why = { 0 };
+	struct iw_ping *p;
+	int status;
+
+	iw_log_info("%s port %u over %s", o->host, o->cli.port, o->cli.transport);
+	if (iw_ping_new(&p, &cfg, &why) < 0)
+		return iw_cli_fail(&o->cli, &why);
+	status = ping(o, p);
+	iw_ping_free(p);
+	return status;
+}
+
+/* --- a listener ------------------------------------------------------------------------------- */
+
+static int tell_listening(struct opts *o, const struct iw_ping_server *s)
+{
+	if (o->cli.json) {
+		iw_json_begin(&o->cli.out, "listening");
+		iw_json_str(&o->cli.out, "transport", o->cli.transport);
+		iw_json_str(&o->cli.out, "address", iw_ping_server_addr(s));
+		iw_json_u64(&o->cli.out, "port", iw_ping_server_port(s));
+		return iw_json_end(&o->cli.out);
+	}
+	if (!o->cli.quiet)
+		printf("listening on %s over %s%s\n", iw_ping_server_addr(s), o->cli.transport,
+		       o->cli.bind ? "" : ", for clients of this machine: --bind ADDR for others");
+	fflush(stdout);
+	return 0;
+}
+
+static int serve(struct opts *o, struct iw_ping_server *s)
+{
+	struct iw_ping_show show = show_of(o);
+	struct iw_ping_visit visit = { .kind = IW_PING_CAME };
+	struct iw_fault why = { 0 };
+	int lost = tell_listening(o, s);
+
+	while (!lost && visit.kind != IW_PING_STOPPED) {
+		if (iw_ping_server_next(s, &visit, &why) < 0)
+			return iw_cli_fail(&o->cli, &why);
+		lost = iw_ping_show_visit(&show, &visit);
+	}
+	return lost ? IW_EXIT_FAILED : IW_EXIT_OK;
+}
+
+static int run_listener(struct opts *o)
+{
+	struct iw_ping_server_cfg cfg = {
+		.conn = param_of(o),
+		.memory = o->memory,
+		.once = o->once,
+		.setup_ns = o->cli.setup_timeout_ns,
+		.timeout_ns = o->cli.timeout_ns,
+		.trace = o->cli.trace.f ? trace_line : NULL,
+		.trace_ctx = &o->cli.trace,
+	};
+	struct iw_ping_server *s;
+	struct iw_fault why = { 0 };
+	int status;
+
+	cfg.conn.streams = (uint16_t)(o->streams ? o->streams : STREAMS_USUAL);
+	/* All streams of an association may ask at once. */
+	cfg.conn.backlog = cfg.conn.streams;
+	if (iw_ping_server_new(&s, &cfg, &why) < 0)
+		return iw_cli_fail(&o->cli, &why);
+	status = serve(o, s);
+	iw_ping_server_free(s);
+	return status;
+}
+
+/* --- --doctor HOST ---------------------------------------------------------------------------- */
+
+/* Behind what this host can run: what answers there, over each of the transports. */
+static int look_around(struct iw_cli *cli, int status)
+{
+	struct opts *o = iw_container_of(cli, struct opts, cli);
+	struct iw_ping_show show = show_of(o);
+	bool answers = false;
+
+	if (!o->host || o->listen)
+		return status;
+	for (const char *const *name = transports; *name; name++) {
+		struct iw_ping_cfg cfg = cfg_of(o);
+		struct iw_far_look look;
+
+		cfg.conn.transport = *name;
+		if (cli->timeout_ns != cli->setup_timeout_ns)
+			cfg.setup_ns = DOCTOR_NS;
+		if (iw_llp_available(*name, NULL) != 0)
+			continue;
+		iw_ping_look(&look, &cfg);
+		if (iw_ping_show_look(&show, &look) != 0)
+			return IW_EXIT_FAILED;
+		answers = answers || look.what == IW_FAR_ANSWERS;
+	}
+	return answers ? IW_EXIT_OK : IW_EXIT_NO;
+}
+
+/* --- main ------------------------------------------------------------------------------------- */
+
+static const struct argp_child kids[] = { { &iw_cli_argp, 0, "Common options:", -2 }, { 0 } };
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "HOST\n--listen",
+	.doc = "Send DDP messages over SCTP to a listening sctp-ddp-ping, and tell how long their"
+	       " replies take.\v"
+	       "With --doctor HOST: what answers there, over each transport that this machine can"
+	       " run.\n\n"
+	       "Exit status: 0 replies; 1 no reply, or what answers does not speak DDP; 2 usage;"
+	       " 3 cannot run here; 4 failed on the way.",
+	.children = kids,
+};
+
+static int work(struct opts *o)
+{
+	int status = iw_cli_check_transport(&o->cli);
+
+	if (status != IW_EXIT_OK)
+		return status;
+	return o->listen ? run_listener(o) : run_client(o);
+}
+
+int main(int argc, char **argv)
+{
+	struct opts o = { .size = SIZE_DEFAULT, .interval_ns = IW_SEC(1) };
+	int status;
+
+	iw_cli_init(&o.cli, "sctp-ddp-ping", best_transport());
+	o.cli.doctor_also = look_around;
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	status = iw_cli_start(&o.cli);
+	if (status == IW_EXIT_OK)
+		status = work(&o);
+	return iw_cli_finish(&o.cli, status);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What sctp-ddp-ping prints, for people and as JSON lines. */
+#ifndef IW_PING_SHOW_H
+#define IW_PING_SHOW_H
+
+#include <stdio.h>
+
+#include "cli/json.h"
+#include "ping/ping.h"
+
+struct iw_ping_show {
+	struct iw_json *json; /* NULL: for people, on standard output */
+	const char *transport, *host;
+	uint32_t size;
+	bool quiet;   /* statistics alone */
+	bool replies; /* a line for each reply */
+	bool mtu;     /* one whenever the path MTU changes, and one for each address at the end */
+};
+
+/* One piece of news but DONE. 0, or what iw_json_end() says. */
+IW_MUST_CHECK int iw_ping_show_news(const struct iw_ping_show *s, const struct iw_ping *p,
+				    const struct iw_ping_news *n);
+/* Statistics of each stream and of all. As above, or IW_E_NOMEM. */
+IW_MUST_CHECK int iw_ping_show_result(const struct iw_ping_show *s, const struct iw_ping *p,
+				      int status);
+/* How a session was rejected: the octets that came with it, as text and in base64. */
+IW_MUST_CHECK int iw_ping_show_rejected(const struct iw_ping_show *s, const uint8_t *pd,
+					size_t len);
+/* What a visitor of a server did. */
+IW_MUST_CHECK int iw_ping_show_visit(const struct iw_ping_show *s, const struct iw_ping_visit *v);
+/* What answers at the far end, over one transport. */
+IW_MUST_CHECK int iw_ping_show_look(const struct iw_ping_show *s, const struct iw_far_look *l);
+
+#endif
