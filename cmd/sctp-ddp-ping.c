@@ -246,13 +246,15 @@ static int ping(struct opts *o, struct iw_ping *p)
 			lost = iw_ping_show_news(&show, p, &news);
 	} while (!err && !lost && news.kind != IW_PING_DONE);
 	if (err)
-		(void)iw_cli_fail(&o->cli, &why);
+		iw_log_error("%s", why.text[0] ? why.text : iw_err_text(why.err));
+	else
+		why = (struct iw_fault){ 0 };
 	status = status_of(&why, p);
 	pd = iw_ping_private_data(p, &pd_len);
 	if (!lost && pd)
 		lost = iw_ping_show_rejected(&show, pd, pd_len);
 	if (!lost)
-		lost = iw_ping_show_result(&show, p, status);
+		lost = iw_ping_show_result(&show, p, &why, status);
 	return lost ? IW_EXIT_FAILED : status;
 }
 

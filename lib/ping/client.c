@@ -59,7 +59,7 @@ struct iw_ping {
 	struct iw_qp_info session;
 	size_t pd_len;
 	uint8_t private_data[512];
-	struct iw_ping_news news[POLL + 4];
+	struct iw_ping_news news[POLL + 8];
 	unsigned nnews, first_news;
 	struct iw_ping_stat *all;
 	struct stream *streams;
@@ -422,7 +422,7 @@ static int turn(struct iw_ping *p, struct iw_fault *why)
 		on_event(p, &ev);
 	if (!err && p->failed) {
 		*why = p->fault;
-		err = why->err;
+		return why->err;
 	}
 	return err ? err : look_at_clock(p, why);
 }
@@ -430,19 +430,19 @@ static int turn(struct iw_ping *p, struct iw_fault *why)
 int iw_ping_next(struct iw_ping *p, struct iw_ping_news *news, struct iw_fault *why)
 {
 	while (!p->nnews) {
-		int err;
-
+		if (p->failed) {
+			*why = p->fault;
+			return why->err;
+		}
 		if (iw_signals_stop() && p->phase != OVER)
 			end(p);
 		if (p->phase == OVER) {
 			*news = (struct iw_ping_news){ .kind = IW_PING_DONE };
 			return 0;
 		}
-		err = turn(p, why);
-		if (err) {
+		if (turn(p, why) < 0) {
+			fail(p, why);
 			end(p);
-			p->failed = true;
-			return err;
 		}
 	}
 	*news = p->news[p->first_news];

@@ -181,7 +181,8 @@ static void figures_json(struct iw_json *w, const struct iw_ping_figures *f)
 	iw_json_u64(w, "jitter_ns", f->jitter);
 }
 
-static int result_json(const struct iw_ping_show *s, const struct iw_ping *p, int status)
+static int result_json(const struct iw_ping_show *s, const struct iw_ping *p,
+		       const struct iw_fault *why, int status)
 {
 	const struct iw_assoc_info *a = iw_ping_assoc(p);
 	struct iw_json *w = s->json;
@@ -204,6 +205,12 @@ static int result_json(const struct iw_ping_show *s, const struct iw_ping *p, in
 	if (a->npaths) {
 		iw_json_u64(w, "chunks_resent", a->retransmits);
 		assoc_json(w, a);
+	}
+	if (why->err) {
+		iw_json_str(w, "answer",
+			    iw_far_end_name(iw_ping_far_end(why, a->npaths > 0)));
+		iw_json_str(w, "error", iw_err_name(why->err));
+		iw_json_str(w, "text", why->text);
 	}
 	iw_json_i64(w, "exit_status", status);
 	return iw_json_end(w);
@@ -246,13 +253,14 @@ static int show_table(const struct iw_ping *p)
 	return err;
 }
 
-int iw_ping_show_result(const struct iw_ping_show *s, const struct iw_ping *p, int status)
+int iw_ping_show_result(const struct iw_ping_show *s, const struct iw_ping *p,
+			const struct iw_fault *why, int status)
 {
 	const struct iw_assoc_info *a = iw_ping_assoc(p);
 	int err;
 
 	if (s->json)
-		return result_json(s, p, status);
+		return result_json(s, p, why, status);
 	if (iw_ping_streams(p) == 0)
 		return 0;
 	printf("--- %s over %s ---\n", s->host, s->transport);

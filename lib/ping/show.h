@@ -20,9 +20,10 @@ struct iw_ping_show {
 /* One piece of news but DONE. 0, or what iw_json_end() says. */
 IW_MUST_CHECK int iw_ping_show_news(const struct iw_ping_show *s, const struct iw_ping *p,
 				    const struct iw_ping_news *n);
-/* Statistics of each stream and of all. As above, or IW_E_NOMEM. */
+/* Statistics of each stream and of all; as JSON also @why, if it failed (err is not 0). As above, or
+ * IW_E_NOMEM. */
 IW_MUST_CHECK int iw_ping_show_result(const struct iw_ping_show *s, const struct iw_ping *p,
-				      int status);
+				      const struct iw_fault *why, int status);
 /* How a session was rejected: the octets that came with it, as text and in base64. */
 IW_MUST_CHECK int iw_ping_show_rejected(const struct iw_ping_show *s, const uint8_t *pd,
 					size_t len);

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# fish completion for sctp-ddp-ping
+
+complete -c sctp-ddp-ping -f
+complete -c sctp-ddp-ping -a '(__fish_print_hostnames)'
+complete -c sctp-ddp-ping -s n -l streams -x -d 'DDP streams, each with a session'
+complete -c sctp-ddp-ping -s s -l size -x -d 'Octets of a message'
+complete -c sctp-ddp-ping -s c -l count -x -d 'Messages of each stream'
+complete -c sctp-ddp-ping -s i -l interval -x -d 'Between two messages of a stream'
+complete -c sctp-ddp-ping -s f -l flood -d 'The next message as soon as the reply is here'
+complete -c sctp-ddp-ping -l pmtu -d 'Tell the path MTU whenever it changes'
+complete -c sctp-ddp-ping -l udp-port -x -d 'UDP port of the listener, for -t udp'
+complete -c sctp-ddp-ping -s l -l listen -d 'Send back what comes'
+complete -c sctp-ddp-ping -l once -d 'End when somebody was here and nobody is any more'
+complete -c sctp-ddp-ping -l memory -x -d 'Memory for all sessions'
+complete -c sctp-ddp-ping -s t -l transport -x -a 'sctp raw udp' -d 'Transport'
+complete -c sctp-ddp-ping -s p -l port -x -d 'Port'
+complete -c sctp-ddp-ping -s b -l bind -x -a '(__fish_print_hostnames)' -d 'Local address'
+complete -c sctp-ddp-ping -s I -l interface -x -a '(__fish_print_interfaces)' -d 'Network interface'
+complete -c sctp-ddp-ping -l timeout -x -d 'Give up after so long without progress'
+complete -c sctp-ddp-ping -l json -d 'Results as JSON'
+complete -c sctp-ddp-ping -s v -l verbose -d 'Say more'
+complete -c sctp-ddp-ping -s q -l quiet -d 'Say nothing but statistics and errors'
+complete -c sctp-ddp-ping -l trace -r -d 'Protocol events into a file'
+complete -c sctp-ddp-ping -l doctor -d 'What this machine can run, and what the host answers'
+complete -c sctp-ddp-ping -s '?' -l help -d 'List of options'
+complete -c sctp-ddp-ping -l usage -d 'Short list of options'
+complete -c sctp-ddp-ping -s V -l version -d 'Version'
