@@ -1,0 +1,241 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# sctp-ddp-ping over udp on this machine, over udp and raw between two hosts, and at ends that do not answer as they should.
+
+# Each test is a shell of its own, and fail_with shows what looks unused.
+# shellcheck disable=SC2030,SC2031,SC2034
+
+load helpers
+load net
+
+setup_file() {
+    # Without namespaces the tests that need them skip, not all.
+    if net_probe; then net_setup; fi
+}
+
+teardown_file() {
+    net_teardown
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    PORT=$(free_port)
+    UDP_PORT=$(free_port)
+    UDP=(-t udp -p "$PORT" --udp-port "$UDP_PORT")
+}
+
+ping_here() {
+    run_here sctp-ddp-ping 127.0.0.1 "${UDP[@]}" "$@"
+}
+
+# doctor_says ANSWER: of the far end over udp
+doctor_says() {
+    run_here sctp-ddp-ping --doctor --json --timeout 1s 127.0.0.1 "${UDP[@]}"
+    assert_jsonl '[.[] | select(.event == "far_end" and .transport == "udp") | .answer]' "[\"$1\"]"
+}
+
+# --- replies -----------------------------------------------------------------------------------------------------------------
+
+@test "a line for each reply, and the association it came over" {
+    serve_here sctp-ddp-ping --listen "${UDP[@]}"
+    ping_here -c 3 -i 10ms
+    assert_status 0
+    assert_output_has 'over udp: 1000 streams out, 1000 in, adaptation indication 0x00000001 (DDP)'
+    assert_output_has "address 127.0.0.1:$PORT, primary, path MTU "
+    assert_equal "$(grep -c "^64 octets from 127.0.0.1:$PORT: stream=0 seq=[123] time=" <<<"$output")" 3
+    assert_output_has 'chunks sent again: 0'
+}
+
+@test "a session for each stream, and statistics of each and of all" {
+    serve_here sctp-ddp-ping --listen "${UDP[@]}"
+    ping_here -n 3 -c 5 -i 10ms -s 5000 --json
+    assert_status 0
+    assert_jsonl '[.[] | select(.event == "sessions") | .sessions]' '[3]'
+    assert_jsonl '[.[] | select(.event == "reply") | .stream] | group_by(.) | map(length)' '[5,5,5]'
+    assert_jsonl '.[-1] | [.event, .sent, .replies, .lost, .exit_status]' '["result",15,15,0,0]'
+    assert_jsonl '.[-1].streams | map([.stream, .sent, .replies, .lost])' '[[0,5,5,0],[1,5,5,0],[2,5,5,0]]'
+    assert_jsonl '.[-1] | .min_ns > 0 and .min_ns <= .p50_ns and .p50_ns <= .p99_ns and .p99_ns <= .max_ns
+        and .min_ns <= .avg_ns and .avg_ns <= .max_ns' true
+}
+
+@test "a thousand streams in one association, and not one more than were agreed on" {
+    serve_here sctp-ddp-ping --listen "${UDP[@]}"
+    ping_here -n 1000 -c 2 -f --json
+    assert_status 0
+    assert_jsonl '.[-1] | [.sent, .replies, (.streams | length)]' '[2000,2000,1000]'
+    ping_here -n 1001 -c 1
+    assert_status 4
+    assert_stderr_has '1001 streams wanted: the peer agreed to 1000 out and 1000 in'
+}
+
+@test "messages of any size: none, one segment, many" {
+    local size
+
+    serve_here sctp-ddp-ping --listen "${UDP[@]}"
+    for size in 0 1 8 100K 16M; do
+        ping_here -c 2 -i 1ms -s $size --json
+        assert_status 0
+        assert_jsonl '.[-1] | [.replies, .lost]' '[2,0]'
+    done
+}
+
+@test "flood sends when the reply is here, and prints statistics alone" {
+    serve_here sctp-ddp-ping --listen "${UDP[@]}"
+    ping_here -c 1000 -n 2 -f
+    assert_status 0
+    assert_output_lacks 'seq='
+    [[ $output =~ all\ +2000\ +2000\ +0 ]] || fail_with 'not 2000 replies'
+}
+
+@test "an interrupt ends it with statistics" {
+    serve_here sctp-ddp-ping --listen "${UDP[@]}"
+    IW_READY='seq=2 ' serve_here sctp-ddp-ping 127.0.0.1 "${UDP[@]}" -i 50ms
+    serve_end "$SERVED" INT
+    assert_status 0
+    assert_output_has 'chunks sent again: 0'
+    [[ $output =~ all\ +[0-9]+\ +[0-9]+\ +0 ]] || fail_with 'no statistics'
+}
+
+@test "a listener tells who was there, and with --once ends behind them" {
+    serve_here sctp-ddp-ping --listen --once --json "${UDP[@]}"
+    ping_here -n 2 -c 4 -i 1ms
+    assert_status 0
+    wait_served
+    assert_status 0
+    assert_jsonl '[.[] | select(.event == "served") | [.stream, .messages, .error]] | sort' '[[0,4,null],[1,4,null]]'
+    assert_jsonl '.[-1].event' '"stopped"'
+}
+
+@test "the listener is gone: failed on the way, with statistics" {
+    serve_here sctp-ddp-ping --listen "${UDP[@]}"
+    IW_READY='seq=2 ' serve_here sctp-ddp-ping 127.0.0.1 "${UDP[@]}" -i 50ms --timeout 2s
+    serve_end 1
+    wait_served 2
+    assert_status 4
+    assert_output_has 'chunks sent again'
+}
+
+# --- between hosts -----------------------------------------------------------------------------------------------------------
+
+@test "udp and raw between hosts, IPv4 and IPv6: the path MTU is found" {
+    local t
+
+    require_netns
+    for t in udp raw; do
+        serve_in left sctp-ddp-ping --listen -t $t -p "$PORT" --bind '*'
+        run_in right sctp-ddp-ping "$LEFT_IP" -t $t -p "$PORT" -n 4 -c 20 -i 50ms -s 4K --pmtu --json
+        assert_status 0
+        assert_jsonl '.[-1] | [.transport, .replies, .lost, .streams_in]' "[\"$t\",80,0,1000]"
+        assert_jsonl '.[-1].addresses | map([.address, .primary, .active, .path_mtu])' "[[\"$LEFT_IP:$PORT\",true,true,1500]]"
+        run_in right sctp-ddp-ping "$LEFT_IP6" -t $t -p "$PORT" -c 2 -i 10ms
+        assert_status 0
+        assert_output_has "64 octets from [$LEFT_IP6]:$PORT: stream=0 seq=2 "
+        serve_end
+    done
+}
+
+@test "the path becomes narrower: --pmtu tells, and nothing is lost" {
+    require_netns
+    serve_in left sctp-ddp-ping --listen -t udp -p "$PORT" --bind '*'
+    IW_READY='seq=3 ' serve_in right sctp-ddp-ping "$LEFT_IP" -t udp -p "$PORT" -c 20 -i 100ms -s 4K --pmtu
+    net_ip right link set "$RIGHT_IF" mtu 1300
+    wait_served
+    net_ip right link set "$RIGHT_IF" mtu 1500
+    assert_status 0
+    [[ $output == *'path MTU 1300'*'path MTU 1300'* ]] || fail_with 'not told when it changed, and at the end'
+    [[ $output =~ all\ +20\ +20\ +0 ]] || fail_with 'not 20 replies'
+}
+
+@test "the best transport that can run is the default, and is named" {
+    local drop=()
+
+    require_netns
+    [ ! -e /proc/net/sctp ] || skip 'needs no-sctp: this kernel has SCTP'
+    serve_in left sctp-ddp-ping --listen -p "$PORT" --bind '*'
+    run_in right sctp-ddp-ping "$LEFT_IP" -p "$PORT" -c 1
+    assert_status 0
+    assert_output_has 'over raw: '
+    [ "$(id -u)" -ne 0 ] || drop=(setpriv --bounding-set -net_raw --inh-caps -net_raw)
+    run_here "${drop[@]}" sctp-ddp-ping --doctor --json
+    assert_jsonl '.[-1] | [.transport, .can_run]' '["udp",true]'
+}
+
+@test "raw: a host without SCTP, and one that is not there" {
+    require_netns
+    [ ! -e /proc/net/sctp ] || skip 'needs no-sctp: this kernel has SCTP'
+    run_in right sctp-ddp-ping "$LEFT_IP" -t raw -p "$PORT" -c 1 --timeout 5s --json
+    assert_status 1
+    assert_jsonl '.[-1] | [.event, .answer, .exit_status]' '["result","icmp",1]'
+    run_in right sctp-ddp-ping "${LEFT_IP%.*}.9" -t raw -p "$PORT" -c 1 --timeout 1s --json
+    assert_status 1
+    assert_jsonl '.[-1] | [.event, .answer, .exit_status]' '["result","silent",1]'
+}
+
+# --- no replies --------------------------------------------------------------------------------------------------------------
+
+@test "nobody at the UDP port: ICMP says so at once" {
+    ping_here -c 1 --timeout 10s --json
+    assert_status 1
+    assert_jsonl '.[-1] | [.answer, .sent, .exit_status]' '["icmp",0,1]'
+    assert_stderr_has 'ICMP'
+    doctor_says icmp
+    assert_status 1
+}
+
+@test "a session rejected: its Private Data is shown" {
+    mkdir dst
+    serve_here ddp-recv "${UDP[@]}" dst
+    ping_here -c 1
+    assert_status 1
+    assert_output_has 'session rejected, with '
+    assert_output_has 'ddp-transfer'
+    doctor_says rejected
+    assert_status 1
+    run_here sctp-ddp-ping --doctor --timeout 1s 127.0.0.1 "${UDP[@]}"
+    assert_output_has 'speaks DDP, and rejected the session with Private Data: '
+}
+
+@test "a listener refuses what needs more memory than it has" {
+    serve_here sctp-ddp-ping --listen --memory 64K "${UDP[@]}"
+    ping_here -c 1 -s 1M
+    assert_status 1
+    assert_output_has 'octets of memory, 65536 of 65536 are free'
+    ping_here -c 1 -s 100
+    assert_status 0
+}
+
+@test "silence, ABORT, no adaptation indication, another one: each is told" {
+    local row mode answer text
+
+    require_tool python3
+    for row in 'silent silent nothing answers' 'abort abort aborted the association' \
+        'plain no-ddp no adaptation indication' '0x2a no-ddp indication is 0x0000002a'; do
+        read -r mode answer text <<<"$row"
+        serve_here python3 "$IW_TOP/tests/bats/sctp_answer.py" "$UDP_PORT" "$mode"
+        ping_here -c 1 --timeout 1s --json
+        assert_status 1
+        assert_jsonl '.[-1] | [.answer, .replies, .exit_status]' "[\"$answer\",0,1]"
+        assert_stderr_has "$text"
+        doctor_says "$answer"
+        assert_status 1
+        serve_end
+    done
+}
+
+@test "doctor: the far end answers" {
+    serve_here sctp-ddp-ping --listen "${UDP[@]}"
+    doctor_says answers
+    assert_status 0
+    assert_jsonl '.[-1] | [.streams_in, .adaptation_indication, (.addresses | length)]' '[1000,1,1]'
+}
+
+@test "bad usage is 2" {
+    local args
+
+    for args in '' '--listen host' 'a b' '-t tcp host' '-t xdp host' '-s 17M host' '-n 0 host' '--once host' '--listen -c 1' '-p 0 host'; do
+        # shellcheck disable=SC2086
+        run_here sctp-ddp-ping $args
+        assert_status 2
+    done
+}
