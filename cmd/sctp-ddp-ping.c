@@ -97,8 +97,7 @@ static error_t other_option(int key, char *arg, const struct argp_state *state, 
 {
 	switch (key) {
 	case 'n':
-		o->streams =
-			(uint32_t)iw_cli_u64(state, "--streams", arg, 1, IW_PING_STREAMS_MAX);
+		o->streams = (uint32_t)iw_cli_u64(state, "--streams", arg, 1, IW_PING_STREAMS_MAX);
 		return 0;
 	case KEY_UDP_PORT:
 		o->udp_port = (uint16_t)iw_cli_u64(state, "--udp-port", arg, 1, UINT16_MAX);
@@ -125,10 +124,9 @@ static void check_options(const struct argp_state *state, const struct opts *o)
 			   o->cli.transport);
 	if (o->listen) {
 		if (o->host)
-			argp_error(
-				state,
-				"--listen takes no argument: \"%s\"; --bind names an address",
-				o->host);
+			argp_error(state,
+				   "--listen takes no argument: \"%s\"; --bind names an address",
+				   o->host);
 		if (o->client_given)
 			argp_error(state, "--size, --count, --interval, --flood and --pmtu are for"
 					  " what connects");

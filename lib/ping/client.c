@@ -280,8 +280,7 @@ static uint64_t due_at(const struct iw_ping *p, uint64_t m)
 {
 	uint64_t round = m / p->cfg.streams, part = m % p->cfg.streams;
 
-	return p->start + round * p->cfg.interval_ns +
-	       part * (p->cfg.interval_ns / p->cfg.streams);
+	return p->start + round * p->cfg.interval_ns + part * (p->cfg.interval_ns / p->cfg.streams);
 }
 
 static bool all_sent(const struct iw_ping *p)
@@ -364,8 +363,7 @@ static uint64_t deadline(const struct iw_ping *p)
 		return at; /* set-up is the library's to end */
 	if (p->all->sent > p->all->received)
 		at = IW_MIN(at, iw_time_add(p->heard, p->cfg.timeout_ns));
-	if (!p->cfg.flood && !all_sent(p) &&
-	    may_send(p, &p->streams[p->due % p->cfg.streams]))
+	if (!p->cfg.flood && !all_sent(p) && may_send(p, &p->streams[p->due % p->cfg.streams]))
 		at = IW_MIN(at, due_at(p, p->due));
 	return at;
 }
@@ -392,8 +390,7 @@ static int look_at_clock(struct iw_ping *p, struct iw_fault *why)
 	}
 	if (p->phase != FLOWING)
 		return 0;
-	if (p->all->sent > p->all->received &&
-	    p->now >= iw_time_add(p->heard, p->cfg.timeout_ns))
+	if (p->all->sent > p->all->received && p->now >= iw_time_add(p->heard, p->cfg.timeout_ns))
 		return iw_fail(why, IW_E_TIMEOUT, "no reply for %U ms",
 			       (p->now - p->heard) / 1000000);
 	if (all_sent(p) && p->all->received == p->all->sent) {

@@ -6,9 +6,10 @@
 #include <string.h>
 
 static const char *const names[] = {
-	[IW_FAR_ANSWERS] = "answers", [IW_FAR_OTHER] = "other",	  [IW_FAR_REJECTED] = "rejected",
-	[IW_FAR_NO_DDP] = "no-ddp",   [IW_FAR_ABORT] = "abort",	  [IW_FAR_ICMP] = "icmp",
-	[IW_FAR_SILENT] = "silent",   [IW_FAR_NOT_TRIED] = "not-tried",
+	[IW_FAR_ANSWERS] = "answers",   [IW_FAR_OTHER] = "other",
+	[IW_FAR_REJECTED] = "rejected", [IW_FAR_NO_DDP] = "no-ddp",
+	[IW_FAR_ABORT] = "abort",       [IW_FAR_ICMP] = "icmp",
+	[IW_FAR_SILENT] = "silent",     [IW_FAR_NOT_TRIED] = "not-tried",
 };
 
 const char *iw_far_end_name(enum iw_far_end e)

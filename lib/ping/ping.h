@@ -42,9 +42,10 @@ struct iw_ping_cfg {
 	struct iw_conn_param conn;
 	uint32_t streams;
 	uint32_t size;
-	uint64_t count;       /* messages of a stream; 0: no end */
-	uint64_t interval_ns; /* between two messages of a stream, which take turns; flood: no matter */
-	bool flood;           /* the next one when the reply is here */
+	uint64_t count; /* messages of a stream; 0: no end */
+	uint64_t
+		interval_ns; /* between two messages of a stream, which take turns; flood: no matter */
+	bool flood;          /* the next one when the reply is here */
 	uint64_t setup_ns, timeout_ns;
 	void (*trace)(void *trace_ctx, const char *line);
 	void *trace_ctx;
@@ -80,7 +81,7 @@ IW_MUST_CHECK int iw_ping_next(struct iw_ping *p, struct iw_ping_news *news, str
 /* As it was known last; npaths 0: it never was up. */
 const struct iw_assoc_info *iw_ping_assoc(const struct iw_ping *p);
 const struct iw_qp_info *iw_ping_session(const struct iw_ping *p); /* of the first stream */
-uint32_t iw_ping_streams(const struct iw_ping *p);                  /* those with a session */
+uint32_t iw_ping_streams(const struct iw_ping *p);                 /* those with a session */
 const struct iw_ping_stat *iw_ping_stat_of(const struct iw_ping *p, uint32_t stream);
 const struct iw_ping_stat *iw_ping_stat_all(const struct iw_ping *p);
 /* Octets of Private Data that the peer answered with; NULL: none. Borrowed until it is freed. */
@@ -126,8 +127,8 @@ void iw_ping_server_free(struct iw_ping_server *s);
 /* --- a look at the far end --- */
 
 enum iw_far_end {
-	IW_FAR_ANSWERS,   /* association, session, reply */
-	IW_FAR_OTHER,     /* DDP, but the session was accepted by something that does not reply, or ended it */
+	IW_FAR_ANSWERS, /* association, session, reply */
+	IW_FAR_OTHER, /* DDP, but the session was accepted by something that does not reply, or ended it */
 	IW_FAR_REJECTED,  /* DDP; the session was rejected, private_data says more */
 	IW_FAR_NO_DDP,    /* SCTP without adaptation indication, or with another one */
 	IW_FAR_ABORT,     /* SCTP, but nobody there at this port */

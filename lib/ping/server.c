@@ -42,8 +42,8 @@ struct iw_ping_server {
 	struct iw_cq *cq;
 	struct iw_listener *listener;
 	struct iw_list visitors;
-	uint64_t memory; /* in use */
-	bool served;     /* somebody was here */
+	uint64_t memory;     /* in use */
+	bool served;         /* somebody was here */
 	struct iw_list news; /* of struct news */
 };
 

@@ -207,8 +207,7 @@ static int result_json(const struct iw_ping_show *s, const struct iw_ping *p,
 		assoc_json(w, a);
 	}
 	if (why->err) {
-		iw_json_str(w, "answer",
-			    iw_far_end_name(iw_ping_far_end(why, a->npaths > 0)));
+		iw_json_str(w, "answer", iw_far_end_name(iw_ping_far_end(why, a->npaths > 0)));
 		iw_json_str(w, "error", iw_err_name(why->err));
 		iw_json_str(w, "text", why->text);
 	}
@@ -232,7 +231,7 @@ static void add_row(struct iw_table *t, const struct iw_ping_figures *f)
 static int show_table(const struct iw_ping *p)
 {
 	static const char *const heads[] = { "stream", "sent", "replies", "lost", "late",  "min",
-					     "avg",    "p50",  "p99",	  "max",  "jitter" };
+					     "avg",    "p50",  "p99",     "max",  "jitter" };
 	struct iw_ping_figures f;
 	struct iw_table t;
 	int err;
@@ -368,8 +367,8 @@ int iw_ping_show_look(const struct iw_ping_show *s, const struct iw_far_look *l)
 	if (l->what == IW_FAR_ANSWERS)
 		printf(", round trip %s", iw_human_latency(rtt, l->rtt_ns));
 	if (l->private_data_len) {
-		iw_printable(text, sizeof(text), (const char *)l->private_data,
-			     l->private_data_len, true);
+		iw_printable(text, sizeof(text), (const char *)l->private_data, l->private_data_len,
+			     true);
 		printf(" with Private Data: %s", text);
 	} else if (l->fault.err) {
 		printf(" (%s)", l->fault.text);

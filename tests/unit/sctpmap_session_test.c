@@ -350,9 +350,11 @@ static void terminate_that_overtakes_segments_counts_behind_them(void **state)
 	map_end_flush(&act);
 	line_arrives(&act, 3, &pas);
 	assert_int_equal(pas.ntold, 0);
+	assert_int_equal(iw_dss_late(p), 0);
 	line_arrives(&act, 2, &pas);
 	line_arrives(&act, 0, &pas);
 	assert_int_equal(pas.ntold, 2);
+	assert_int_equal(iw_dss_late(p), 2);
 	expect_told(&pas, 0, IW_DSS_SEGMENT, 2, 'c');
 	line_arrives(&act, 0, &pas);
 	expect_told(&pas, 2, IW_DSS_SEGMENT, 1, 'b');

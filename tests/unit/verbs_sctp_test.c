@@ -228,6 +228,50 @@ static void end_of_the_peer_is_told_to_all_queue_pairs(void **state)
 	end_open(&b);
 }
 
+/* SCTP-02: what the peer indicated, what was agreed on, where it is; nothing before and nothing after. */
+static void an_association_is_told_of_while_it_is_up(void **state)
+{
+	struct iw_assoc_info i = { .size = sizeof(i) }, theirs = { .size = sizeof(theirs) };
+	struct iw_conn_param p;
+	struct iw_qp *second;
+
+	(void)state;
+	assert_int_equal(iw_qp_assoc(a.qp, &i), IW_E_STATE);
+	establish((struct iw_conn_param){ .streams = 7 });
+	b.qp = end_add_qp(&b, 4, 4);
+	second = end_add_qp(&a, 4, 4);
+	p = to_b();
+	p.beside = a.qp;
+	connect_qp(second, p);
+	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] == 2 && b.seen[IW_EV_ESTABLISHED] == 2);
+	assert_int_equal(iw_qp_assoc(second, &i), 0);
+	assert_int_equal(i.in, 7);
+	assert_int_equal(i.out, 7);
+	assert_int_equal(i.stream, 1);
+	assert_true(i.indicated);
+	assert_int_equal(i.adaptation, 1);
+	assert_int_equal(i.late, 0);
+	assert_int_equal(i.npaths, 1);
+	assert_true(i.path[0].primary && i.path[0].active);
+	assert_true(i.path[0].mtu >= 576);
+	assert_non_null(strstr(i.path[0].addr, "127.0.0.1:"));
+	assert_int_equal(iw_qp_assoc(b.qp, &theirs), 0);
+	assert_int_equal(theirs.stream, 1);
+	/* An older program asks for less, and gets no more. */
+	memset(&i, 0xaa, sizeof(i));
+	i.size = offsetof(struct iw_assoc_info, indicated);
+	assert_int_equal(iw_qp_assoc(a.qp, &i), 0);
+	assert_int_equal(i.stream, 0);
+	assert_int_equal(i.adaptation, 0xaaaaaaaa);
+	i.size = sizeof(i) + 1;
+	assert_int_equal(iw_qp_assoc(a.qp, &i), IW_E_INVAL);
+	i.size = sizeof(i);
+	end_close(&b);
+	end_until(&a, NULL, a.seen[IW_EV_CLOSED] == 2);
+	assert_int_equal(iw_qp_assoc(a.qp, &i), IW_E_STATE);
+	end_open(&b);
+}
+
 /* Nobody is there: ICMP says so, at once. */
 static void nobody_listens(void **state)
 {
@@ -285,6 +329,7 @@ int main(void)
 		TEST(rejection_reaches_who_asked_with_its_private_data),
 		TEST(queue_pairs_share_an_association_and_end_alone),
 		TEST(end_of_the_peer_is_told_to_all_queue_pairs),
+		TEST(an_association_is_told_of_while_it_is_up),
 		TEST(nobody_listens),
 		TEST(beside_needs_an_association),
 		TEST(ipv6_works_too),

@@ -353,10 +353,10 @@ struct iw_assoc_info {
 	uint64_t retransmits; /* of the association: DATA chunks sent again */
 	unsigned npaths;      /* addresses of the peer */
 	struct iw_assoc_path_info {
-		char addr[64]; /* as in iw_qp_info */
-		bool active;   /* it has answered, and answers */
-		bool primary;  /* data goes there */
-		uint32_t mtu;  /* path MTU as it is known now, octets; 0: not known */
+		char addr[64];    /* as in iw_qp_info */
+		bool active;      /* it has answered, and answers */
+		bool primary;     /* data goes there */
+		uint32_t mtu;     /* path MTU as it is known now, octets; 0: not known */
 		uint64_t srtt_ns; /* smoothed round-trip time; 0: not measured yet */
 	} path[IW_ASSOC_PATHS];
 };
