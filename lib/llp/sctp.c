@@ -50,15 +50,16 @@ const struct iw_port_ops iw_port_sctp_ops = {
 #include "util/list.h"
 #include "util/num.h"
 
-#define ADDR_MAX  8            /* addresses of one host that are tried */
-#define BUF_LEN   (128 * 1024) /* a message, or a notification, whole */
-#define BUFFERS   (2 * 1024 * 1024)
-#define READY_MAX 64
-#define READ_MAX  256 /* messages of one association a turn */
+#define ADDR_MAX   8            /* addresses of one host that are tried */
+#define BUF_LEN    (128 * 1024) /* a message, or a notification, whole */
+#define BUFFERS    (2 * 1024 * 1024)
+#define READY_MAX  64
+#define PEER_ADDRS 64  /* of one peer that are told of */
+#define READ_MAX   256 /* messages of one association a turn */
 /* An initiator of sessions waits for acknowledgements, so they must not wait long. */
-#define SACK_MS   10
+#define SACK_MS    10
 /* Room for a SACK beside a chunk (RFC 5043 9). */
-#define SACK_ROOM 16
+#define SACK_ROOM  16
 
 enum { NEWS_UP = 1, NEWS_MTU = 2, NEWS_ROOM = 4, NEWS_ALL_ACKED = 8, NEWS_DOWN = 16 };
 
@@ -456,6 +457,8 @@ static void association_changed(struct kport *k, struct kassoc *x,
 	struct iw_fault why = { 0 };
 	struct iw_addr local;
 	char text[IW_ADDR_TEXT];
+	int errnum = 0;
+	socklen_t len = sizeof(errnum);
 
 	switch (c->sac_state) {
 	case SCTP_COMM_UP:
@@ -483,8 +486,12 @@ static void association_changed(struct kport *k, struct kassoc *x,
 		went_down(k, x, &why);
 		break;
 	case SCTP_CANT_STR_ASSOC:
-		iw_fail(&why, IW_E_OS, "connect to %s: no association (cause %u)", x->assoc.peer,
-			(uint32_t)ntohs(c->sac_error));
+		/* ABORT, ICMP or silence: the socket knows which. */
+		if (getsockopt(x->fd, SOL_SOCKET, SO_ERROR, &errnum, &len) == 0 && errnum != 0)
+			iw_os_fail(&why, errnum, "sctp: connect to %s", x->assoc.peer);
+		else
+			iw_fail(&why, IW_E_CLOSED, "sctp: connect to %s: no association (cause %u)",
+				x->assoc.peer, (uint32_t)ntohs(c->sac_error));
 		went_down(k, x, &why);
 		break;
 	default:
@@ -857,39 +864,40 @@ static void know_path(int fd, struct sockaddr *sa, socklen_t salen, struct iw_as
 	out->srtt_ns = IW_MSEC(info.spinfo_srtt);
 }
 
+static socklen_t sockaddr_len(const struct sockaddr *sa)
+{
+	return sa->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+}
+
+/* Asked of the kernel directly: libsctp's own function is this call and a copy. */
 static unsigned kernel_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsigned cap)
 {
+	union {
+		struct sctp_getaddrs head;
+		char octets[sizeof(struct sctp_getaddrs) +
+			    PEER_ADDRS * sizeof(struct sockaddr_in6)];
+	} all = { 0 };
 	struct kassoc *x = assoc_of(a);
 	struct sctp_status s = { 0 };
 	struct iw_assoc_path primary = { 0 };
-	socklen_t len = sizeof(s);
-	struct sockaddr *all;
-	char *at;
-	int n;
+	struct sockaddr *sa = (struct sockaddr *)&s.sstat_primary.spinfo_address;
+	socklen_t status_len = sizeof(s), all_len = sizeof(all);
+	char *at = (char *)all.head.addrs;
+	unsigned n;
 
-	if (x->fd < 0 || getsockopt(x->fd, IPPROTO_SCTP, SCTP_STATUS, &s, &len) < 0)
+	if (x->fd < 0 || getsockopt(x->fd, IPPROTO_SCTP, SCTP_STATUS, &s, &status_len) < 0 ||
+	    getsockopt(x->fd, IPPROTO_SCTP, SCTP_GET_PEER_ADDRS, &all, &all_len) < 0)
 		return 0;
-	n = sctp_getpaddrs(x->fd, 0, &all);
-	if (n <= 0)
-		return 0;
-	len = ((struct sockaddr *)&s.sstat_primary.spinfo_address)->sa_family == AF_INET
-		      ? sizeof(struct sockaddr_in)
-		      : sizeof(struct sockaddr_in6);
-	know_path(x->fd, (struct sockaddr *)&s.sstat_primary.spinfo_address, len, &primary);
-	at = (char *)all;
-	n = IW_MIN(n, (int)cap);
-	for (int i = 0; i < n; i++) {
-		struct sockaddr *sa = (struct sockaddr *)(void *)at;
-
-		len = sa->sa_family == AF_INET ? sizeof(struct sockaddr_in)
-					       : sizeof(struct sockaddr_in6);
+	know_path(x->fd, sa, sockaddr_len(sa), &primary);
+	n = IW_MIN(all.head.addr_num, cap);
+	for (unsigned i = 0; i < n; i++) {
+		sa = (struct sockaddr *)(void *)at;
 		out[i] = (struct iw_assoc_path){ 0 };
-		know_path(x->fd, sa, len, &out[i]);
+		know_path(x->fd, sa, sockaddr_len(sa), &out[i]);
 		out[i].primary = strcmp(out[i].addr, primary.addr) == 0;
-		at += len;
+		at += sockaddr_len(sa);
 	}
-	sctp_freepaddrs(all);
-	return (unsigned)n;
+	return n;
 }
 
 const struct iw_port_ops iw_port_sctp_ops = {

@@ -13,7 +13,8 @@ load guest
 setup_file() {
     guest_up --siw none
     "$PEER_VM" run modprobe sctp 3>&-
-    "$PEER_VM" program "$IW_BUILD/ddp-bench" "$IW_BUILD/ddp-send" "$IW_BUILD/ddp-recv" 3>&-
+    "$PEER_VM" program "$IW_BUILD/ddp-bench" "$IW_BUILD/ddp-send" "$IW_BUILD/ddp-recv" \
+        "$IW_BUILD/sctp-ddp-ping" 3>&-
     # SCTP in UDP (RFC 6951) beside SCTP on IP: a socket has what these say when it is made.
     "$PEER_VM" run sysctl -q -w net.sctp.udp_port=9899 3>&-
     "$PEER_VM" run -b ddp-bench -t sctp --listen --bind '*' -p 7471 3>&-
@@ -105,4 +106,29 @@ every_mode() {
 
 @test "the guest is well" {
     guest_is_well
+}
+
+@test "sctp-ddp-ping both ways: addresses, path MTU and the peer's indication" {
+    guest_job sctp-ddp-ping --listen -t sctp --bind '*' -p 7476
+    wait_until 60 listening 7476
+    run_beside sctp-ddp-ping "$GUEST_IP" -t raw -p 7476 -n 2 -c 3 -i 50ms --json
+    assert_status 0
+    assert_jsonl '.[-1] | [.replies, .lost, .adaptation_indication]' '[6,0,1]'
+    assert_jsonl '.[-1].addresses[0] | [.address, .primary, .active, .path_mtu]' "[\"$GUEST_IP:7476\",true,true,1500]"
+    guest_kill "$JOB"
+    serve_beside sctp-ddp-ping --listen -t raw --bind '*' -p 7477
+    run_guest sctp-ddp-ping "$HOST_IP" -t sctp -p 7477 -c 3 -i 50ms -s 4K --json
+    assert_status 0
+    assert_jsonl '.[-1] | [.replies, .streams_in, .adaptation_indication]' '[3,1000,1]'
+    assert_jsonl '.[-1].addresses | map([.address, .primary, .active, .path_mtu > 576, .srtt_ns >= 0])' \
+        "[[\"$HOST_IP:7477\",true,true,true,true]]"
+}
+
+@test "sctp-ddp-ping: kernel SCTP says ABORT where nobody listens, and knows one when it gets it" {
+    run_beside sctp-ddp-ping "$GUEST_IP" -t raw -p 7999 -c 1 --timeout 5s --json
+    assert_status 1
+    assert_jsonl '.[-1] | [.answer, .exit_status]' '["abort",1]'
+    run_guest sctp-ddp-ping 127.0.0.1 -t sctp -p 7999 -c 1 --timeout 5s --json
+    assert_status 1
+    assert_jsonl '.[-1] | [.answer, .exit_status]' '["abort",1]'
 }
