@@ -104,7 +104,7 @@ doctor_says() {
     wait_served
     assert_status 0
     assert_jsonl '[.[] | select(.event == "served") | [.stream, .messages, .error]] | sort' '[[0,4,null],[1,4,null]]'
-    assert_jsonl '.[-1].event' '"stopped"'
+    assert_jsonl '.[-1].event' stopped
 }
 
 @test "the listener is gone: failed on the way, with statistics" {
