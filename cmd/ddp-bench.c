@@ -216,11 +216,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static void trace_line(void *ctx, const char *line)
-{
-	iw_cli_trace_line(ctx, line, strlen(line));
-}
-
 /* --- a client's results ----------------------------------------------------------------------- */
 
 static double cpu_seconds(const struct iw_bench_end *e)
@@ -444,7 +439,7 @@ static int run_size(struct opts *o, uint64_t size)
 		.setup_ns = o->cli.setup_timeout_ns,
 		.timeout_ns = o->cli.timeout_ns,
 		.spin_ns = o->spin_ns,
-		.trace = o->cli.trace.f ? trace_line : NULL,
+		.trace = o->cli.trace.f ? iw_cli_trace_line : NULL,
 		.trace_ctx = &o->cli.trace,
 	};
 	struct iw_bench_client *c;
@@ -577,7 +572,7 @@ static int run_listener(struct opts *o)
 		.setup_ns = o->cli.setup_timeout_ns,
 		.timeout_ns = o->cli.timeout_ns,
 		.spin_ns = o->spin_ns,
-		.trace = o->cli.trace.f ? trace_line : NULL,
+		.trace = o->cli.trace.f ? iw_cli_trace_line : NULL,
 		.trace_ctx = &o->cli.trace,
 	};
 	struct iw_bench_server *s;

@@ -322,11 +322,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static void trace_line(void *ctx, const char *line)
-{
-	iw_cli_trace_line(ctx, line, strlen(line));
-}
-
 /* --- the probe --- */
 
 struct progress {
@@ -418,7 +413,7 @@ static int run_probe(struct opts *o)
 	if (o->cli.timeout_ns == o->cli.setup_timeout_ns)
 		cfg.timeout_ns = o->cli.timeout_ns;
 	if (o->cli.trace_path) {
-		cfg.trace = trace_line;
+		cfg.trace = iw_cli_trace_line;
 		cfg.trace_ctx = &o->cli.trace;
 	}
 	err = iw_probe(&r, &cfg, &why);
@@ -627,7 +622,7 @@ static int run_ping(struct opts *o)
 		cfg.ping.size = IW_RPING_SIZE_NONE;
 	connection_param(&cfg.conn, o);
 	if (o->cli.trace_path) {
-		cfg.trace = trace_line;
+		cfg.trace = iw_cli_trace_line;
 		cfg.trace_ctx = &o->cli.trace;
 	}
 	err = iw_rping_run_new(&run, &cfg, &why);
@@ -819,7 +814,7 @@ static int serve_sink(struct opts *o, struct iw_shim *shim)
 	connection_param(&cfg.conn, o);
 	iw_persona_engine(&cfg.conn, &shim->persona);
 	if (o->cli.trace_path) {
-		cfg.trace = trace_line;
+		cfg.trace = iw_cli_trace_line;
 		cfg.trace_ctx = &o->cli.trace;
 	}
 	err = iw_sink_new(&s, &cfg, &why);
@@ -856,7 +851,7 @@ static int serve_rping(struct opts *o, struct iw_shim *shim)
 	connection_param(&cfg.conn, o);
 	iw_persona_engine(&cfg.conn, &shim->persona);
 	if (o->cli.trace_path) {
-		cfg.trace = trace_line;
+		cfg.trace = iw_cli_trace_line;
 		cfg.trace_ctx = &o->cli.trace;
 	}
 	err = iw_rping_run_new(&run, &cfg, &why);

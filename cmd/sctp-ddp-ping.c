@@ -167,11 +167,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* --- both ends -------------------------------------------------------------------------------- */
 
-static void trace_line(void *ctx, const char *line)
-{
-	iw_cli_trace_line(ctx, line, strlen(line));
-}
-
 static struct iw_ping_show show_of(struct opts *o)
 {
 	return (struct iw_ping_show){
@@ -211,7 +206,7 @@ static struct iw_ping_cfg cfg_of(struct opts *o)
 		.flood = o->flood,
 		.setup_ns = o->cli.setup_timeout_ns,
 		.timeout_ns = o->cli.timeout_ns,
-		.trace = o->cli.trace.f ? trace_line : NULL,
+		.trace = o->cli.trace.f ? iw_cli_trace_line : NULL,
 		.trace_ctx = &o->cli.trace,
 	};
 }
@@ -312,7 +307,7 @@ static int run_listener(struct opts *o)
 		.once = o->once,
 		.setup_ns = o->cli.setup_timeout_ns,
 		.timeout_ns = o->cli.timeout_ns,
-		.trace = o->cli.trace.f ? trace_line : NULL,
+		.trace = o->cli.trace.f ? iw_cli_trace_line : NULL,
 		.trace_ctx = &o->cli.trace,
 	};
 	struct iw_ping_server *s;

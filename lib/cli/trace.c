@@ -12,7 +12,7 @@ int iw_cli_trace_open(struct iw_trace_file *t, const char *path, struct iw_fault
 	return t->f ? 0 : iw_os_fail(why, errno, "open trace file %s", path);
 }
 
-void iw_cli_trace_line(void *ctx, const char *line, size_t len)
+void iw_cli_trace_line(void *ctx, const char *line)
 {
 	struct iw_trace_file *t = ctx;
 
@@ -20,7 +20,7 @@ void iw_cli_trace_line(void *ctx, const char *line, size_t len)
 		return;
 	/* One lock for the line and its end, should threads share the file. */
 	flockfile(t->f);
-	if ((fwrite_unlocked(line, 1, len, t->f) < len || putc_unlocked('\n', t->f) == EOF) &&
+	if ((fputs_unlocked(line, t->f) == EOF || putc_unlocked('\n', t->f) == EOF) &&
 	    t->os_errno == 0)
 		t->os_errno = errno;
 	funlockfile(t->f);

@@ -3,7 +3,6 @@
 #ifndef IW_CLI_TRACE_H
 #define IW_CLI_TRACE_H
 
-#include <stddef.h>
 #include <stdio.h>
 
 #include <iwarp/err.h>
@@ -22,10 +21,10 @@ IW_MUST_CHECK int iw_cli_trace_open(struct iw_trace_file *t, const char *path,
 				    struct iw_fault *why);
 
 /*
- * Adds a line of @len octets without its newline. A failure to write shows at the end, in
+ * Adds a line, given without its newline. A failure to write shows at the end, in
  * iw_cli_trace_close(). @ctx is a struct iw_trace_file, so that this can serve as a sink.
  */
-void iw_cli_trace_line(void *ctx, const char *line, size_t len);
+void iw_cli_trace_line(void *ctx, const char *line);
 
 /* 0, or IW_E_OS and the like when any line was not written: the trace is not whole. */
 IW_MUST_CHECK int iw_cli_trace_close(struct iw_trace_file *t, struct iw_fault *why);

@@ -426,17 +426,12 @@ static int loop(struct hub *h)
 
 /* --- beginning and end --- */
 
-static void trace_line(void *ctx, const char *line)
-{
-	iw_cli_trace_line(ctx, line, strlen(line));
-}
-
 static int open_context(struct hub *h, struct iw_fault *why)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr),
 				    .setup_ns = h->cli->setup_timeout_ns,
 				    .stall_ns = h->cli->timeout_ns,
-				    .trace = h->cli->trace.f ? trace_line : NULL,
+				    .trace = h->cli->trace.f ? iw_cli_trace_line : NULL,
 				    .trace_ctx = &h->cli->trace };
 	struct epoll_event ev = { .events = EPOLLIN, .data.fd = iw_signals_fd() };
 	int err = iw_ctx_new(&h->ctx, &attr, why);

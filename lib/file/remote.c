@@ -446,18 +446,13 @@ static int open_memory(struct remote *m, struct iw_fault *why)
 	return 0;
 }
 
-static void trace_line(void *ctx, const char *line)
-{
-	iw_cli_trace_line(ctx, line, strlen(line));
-}
-
 static int open_all(struct remote *m, struct iw_fault *why)
 {
 	struct iw_cli *cli = m->cfg->cli;
 	struct iw_ctx_attr attr = { .size = sizeof(attr),
 				    .setup_ns = cli->setup_timeout_ns,
 				    .stall_ns = cli->timeout_ns,
-				    .trace = cli->trace.f ? trace_line : NULL,
+				    .trace = cli->trace.f ? iw_cli_trace_line : NULL,
 				    .trace_ctx = &cli->trace };
 	struct iw_qp_attr qp = { .size = sizeof(qp), .sq_depth = SLOTS + 1, .rq_depth = 1 };
 	struct epoll_event ev = { .events = EPOLLIN, .data.fd = iw_signals_fd() };

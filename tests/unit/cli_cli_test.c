@@ -134,7 +134,7 @@ static int start_with_trace(const void *arg)
 		return iw_cli_finish(&cli, status);
 	if (!iw_log_on(IW_LOG_INFO) || iw_signals_fd() < 0)
 		return 99;
-	iw_cli_trace_line(&cli.trace, "{}", 2);
+	iw_cli_trace_line(&cli.trace, "{}");
 	return iw_cli_finish(&cli, IW_EXIT_OK);
 }
 

@@ -24,9 +24,9 @@ static void lines_stand_in_the_file_after_close(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "old text that goes", 18), 18);
 	assert_int_equal(iw_cli_trace_open(&t, path, &why), 0);
-	iw_cli_trace_line(&t, "{\"a\":1}", 7);
-	iw_cli_trace_line(&t, "{\"b\":2}junk", 7);
-	iw_cli_trace_line(&t, "", 0);
+	iw_cli_trace_line(&t, "{\"a\":1}");
+	iw_cli_trace_line(&t, "{\"b\":2}");
+	iw_cli_trace_line(&t, "");
 	assert_int_equal(iw_cli_trace_close(&t, &why), 0);
 	assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
 	assert_string_equal(text, "{\"a\":1}\n{\"b\":2}\n\n");
@@ -39,7 +39,7 @@ static void no_trace_takes_lines_and_forgets_them(void **state)
 	struct iw_trace_file t = { 0 };
 
 	(void)state;
-	iw_cli_trace_line(&t, "x", 1);
+	iw_cli_trace_line(&t, "x");
 	assert_int_equal(iw_cli_trace_close(&t, NULL), 0);
 	assert_int_equal(iw_cli_trace_close(&t, NULL), 0);
 }
@@ -61,7 +61,8 @@ static void full_disk_shows_at_close(void **state)
 	char big[8192];
 
 	(void)state;
-	memset(big, 'x', sizeof(big));
+	memset(big, 'x', sizeof(big) - 1);
+	big[sizeof(big) - 1] = '\0';
 	/* One line is still in the buffer at the end; a thousand are not. */
 	for (int lines = 1; lines <= 1000; lines += 999) {
 		struct iw_trace_file t;
@@ -69,7 +70,7 @@ static void full_disk_shows_at_close(void **state)
 
 		assert_int_equal(iw_cli_trace_open(&t, "/dev/full", &why), 0);
 		for (int i = 0; i < lines; i++)
-			iw_cli_trace_line(&t, big, lines == 1 ? 10 : sizeof(big));
+			iw_cli_trace_line(&t, big, lines == 1 ? "0123456789" : big);
 		assert_int_not_equal(iw_cli_trace_close(&t, &why), 0);
 		assert_string_equal(why.text,
 				    "write trace file /dev/full: no space left on device");
