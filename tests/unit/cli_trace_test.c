@@ -70,7 +70,7 @@ static void full_disk_shows_at_close(void **state)
 
 		assert_int_equal(iw_cli_trace_open(&t, "/dev/full", &why), 0);
 		for (int i = 0; i < lines; i++)
-			iw_cli_trace_line(&t, big, lines == 1 ? "0123456789" : big);
+			iw_cli_trace_line(&t, lines == 1 ? "0123456789" : big);
 		assert_int_not_equal(iw_cli_trace_close(&t, &why), 0);
 		assert_string_equal(why.text,
 				    "write trace file /dev/full: no space left on device");
