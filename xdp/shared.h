@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What an XDP program and user space both see: maps, keys, values, the metadata in front of a frame.
+ *
+ * Fixed-width types only, no padding that a compiler could choose. Numbers are in host order unless
+ * it says "wire": then they lie as they do in the packet. Each map says who writes and who reads it:
+ *   program   the steering program, for every packet
+ *   loader    lib/pkt/steer.c, on behalf of a carrier
+ *   status    ddp-xdp status, which only looks
+ */
+#ifndef IW_XDP_SHARED_H
+#define IW_XDP_SHARED_H
+
+#ifdef __bpf__
+#include <linux/types.h>
+typedef __u8 uint8_t;
+typedef __u16 uint16_t;
+typedef __u32 uint32_t;
+typedef __u64 uint64_t;
+#else
+#include <stdint.h>
+#endif
+
+/* Of maps, keys and values: who finds a resident program of another number does not touch it. */
+#define IW_XDP_VERSION 1
+
+#define IW_XDP_WORKERS 64 /* at once on one interface; a worker has one socket for each queue */
+#define IW_XDP_HEAD    64 /* octets of a packet that a sampled event shows */
+
+/* --- map "endpoints": hash. loader writes; program reads, for every packet -------------------- */
+
+/*
+ * An SCTP port of ours. Looked up twice: with the packet's destination address, then with the
+ * address of all zeroes, which stands for any. What matches is ours, whatever its Verification Tag:
+ * INITs (tag 0), cookies, ABORTs with a reflected tag. What does not goes to the kernel.
+ */
+struct iw_xdp_endpoint_key {
+	uint8_t addr[16];   /* IPv6; IPv4 as ::ffff:a.b.c.d; zeroes: any of both */
+	uint16_t sctp_port; /* wire: destination */
+	uint16_t udp_port;  /* wire: destination; 0: SCTP straight on IP */
+};
+struct iw_xdp_endpoint {
+	uint32_t id;     /* never 0, never used again by this program */
+	uint32_t worker; /* gets what no association's tag matches */
+};
+
+/* --- map "assocs": hash. loader writes; program reads, for every packet that is ours ----------- */
+
+/* The tag picks the worker and nothing else. */
+struct iw_xdp_assoc_key {
+	uint32_t endpoint; /* id */
+	uint32_t tag;      /* Verification Tag of packets to us */
+};
+struct iw_xdp_assoc {
+	uint32_t worker;
+	uint32_t scope; /* whose STags are known to it; 0: they are not looked up */
+};
+
+/* --- map "stags": hash. loader writes; program reads, for every tagged segment ----------------- */
+
+/* A scope is what associations share that see the same STags; its number is the carrier's choice. */
+struct iw_xdp_stag_key {
+	uint32_t scope;
+	uint32_t stag;
+};
+/* The value is a uint32_t and means nothing: what is there is known. */
+
+/* --- map "xsks": XSKMAP. loader writes; program redirects through it --------------------------- */
+
+/* AF_XDP takes frames of the socket's own queue only, so a worker has one socket for each. The kernel
+ * takes a closed socket out by itself; then packets go to the kernel and are counted as no_socket. */
+#define IW_XDP_XSK(queue, worker) ((queue)*IW_XDP_WORKERS + (worker))
+
+/* --- map "sockets": array, indexed like xsks. the carrier writes through the loader; status reads -- */
+
+enum iw_xdp_sock_flag {
+	IW_XDP_SOCK_ZEROCOPY = 1, /* what was obtained, not what was asked for */
+	IW_XDP_SOCK_NEED_WAKEUP = 2,
+	IW_XDP_SOCK_SG = 4, /* frames of several descriptors */
+	IW_XDP_SOCK_BUSY_POLL = 8,
+};
+/* What the program cannot know: the kernel tells it to the socket's owner alone. */
+struct iw_xdp_sock {
+	uint32_t pid; /* 0: no socket */
+	uint32_t flags;
+	uint64_t rx, tx; /* packets */
+	/* XDP_STATISTICS: no descriptor or too long; ring full; no frame in the fill ring; bad transmit
+	 * descriptor */
+	uint64_t rx_dropped, rx_ring_full, rx_fill_empty, tx_invalid;
+};
+
+/* --- map "counters": per-CPU array of one. program writes; status and the carrier add up ------- */
+
+/* clang-format off */
+/* Why a packet went to the kernel.    name            meaning */
+#define IW_XDP_PASS_LIST(X)                                                                            \
+	X(ETHER,        "ether",        "neither IPv4 nor IPv6, or too many VLAN tags")                \
+	X(IP_BAD,       "ip_bad",       "IP header cut short or contradicting itself")                 \
+	X(IP_OPTIONS,   "ip_options",   "more IPv6 extension headers than are looked at")              \
+	X(FRAGMENT,     "fragment",     "part of an IP datagram: the kernel puts it together")         \
+	X(PROTOCOL,     "protocol",     "neither SCTP nor UDP")                                        \
+	X(UDP_BAD,      "udp_bad",      "UDP header cut short or contradicting itself")                \
+	X(SCTP_SHORT,   "sctp_short",   "no room for an SCTP common header")                           \
+	X(ENDPOINT,     "endpoint",     "no endpoint of ours")                                         \
+	X(SOCKET,       "no_socket",    "ours, but its worker has no socket on this queue")
+
+/* What was seen in packets that are ours; none of it keeps them from the worker. */
+#define IW_XDP_SEEN_LIST(X)                                                                            \
+	X(NO_ASSOC,     "no_assoc",     "no known Verification Tag: set-up, or somebody else's")       \
+	X(NO_META,      "no_meta",      "the driver has no room for metadata")                         \
+	X(CHUNK_BAD,    "chunk_bad",    "a chunk that ends behind its packet, or below 4 octets")      \
+	X(CHUNK_MORE,   "chunk_more",   "more chunks than are looked at")                              \
+	X(DATA_SHORT,   "data_short",   "a DATA chunk without room for its header")                    \
+	X(DDP_SHORT,    "ddp_short",    "a segment without room for its DDP header")                   \
+	X(DATA_PART,    "data_part",    "a fragment of a user message")                                \
+	X(STAG_UNKNOWN, "stag_unknown", "a tagged segment for an STag that is not registered")         \
+	X(MULTI_BUFFER, "multi_buffer", "a frame of several buffers")
+/* clang-format on */
+
+enum iw_xdp_pass {
+#define IW_X_(name, key, text) IW_XDP_PASS_##name,
+	IW_XDP_PASS_LIST(IW_X_)
+#undef IW_X_
+		IW_XDP_PASS_COUNT
+};
+enum iw_xdp_seen {
+#define IW_X_(name, key, text) IW_XDP_SEEN_##name,
+	IW_XDP_SEEN_LIST(IW_X_)
+#undef IW_X_
+		IW_XDP_SEEN_COUNT
+};
+
+struct iw_xdp_counters {
+	uint64_t packets, octets;                /* steered to a socket; octets of whole frames */
+	uint64_t passed[IW_XDP_PASS_COUNT];      /* to the kernel, by enum iw_xdp_pass */
+	uint64_t seen[IW_XDP_SEEN_COUNT];        /* by enum iw_xdp_seen */
+	uint64_t chunks, data;                   /* all chunks; DATA chunks of any PPID */
+	uint64_t segments, controls, foreign;    /* DATA with PPID 16; 17; any other */
+	uint64_t tl[4];                          /* segments by T and L: 2 * T + L */
+	uint64_t opcode[16];                     /* segments by RDMAP opcode */
+	uint64_t tagged_octets, untagged_octets; /* of user data behind the DDP headers */
+	uint64_t events_lost;                    /* the ring buffer was full */
+};
+
+/* --- map "streams": LRU per-CPU hash. program writes; status adds up ---------------------------- */
+
+struct iw_xdp_stream_key {
+	uint32_t endpoint, tag;
+	uint16_t stream, zero;
+};
+struct iw_xdp_stream {
+	uint64_t segments,
+		octets; /* DATA with PPID 16; octets of user data behind the DDP header */
+};
+
+/* --- map "events": ring buffer. program writes; ddp-xdp status --events reads -------------------- */
+
+enum iw_xdp_event_kind {
+	IW_XDP_EV_STAG = 1, /* segments for unknown STags */
+	IW_XDP_EV_CHUNK,    /* packets whose chunk lengths lie */
+	IW_XDP_EV_FRAGMENT, /* fragments that went to the kernel */
+};
+struct iw_xdp_event {
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint32_t kind;
+	uint32_t every; /* this one stands for about so many of its kind */
+	uint32_t endpoint, tag;
+	uint32_t stag;
+	uint16_t stream;
+	uint16_t len; /* octets of the frame */
+	/* The frame's first octets, from the IP header on; of an STag's event from the DATA chunk on. */
+	uint8_t head[IW_XDP_HEAD];
+	uint16_t head_len;
+	uint16_t zero[3];
+};
+
+/* --- metadata: in front of a frame's first octet. program writes; the carrier reads -------------- */
+
+/*
+ * Where things lie, so that the carrier does not parse again. A frame's metadata is there when magic
+ * is IW_XDP_META_MAGIC and self-evident only if the owner of the UMEM wipes magic before a frame goes
+ * back into the fill ring: AF_XDP does not tell how much metadata a frame has. The offsets are within
+ * the frame; whoever acts on them checks that anew.
+ */
+#define IW_XDP_META_MAGIC 0x69578d01u
+
+enum iw_xdp_meta_flag {
+	IW_XDP_META_IPV6 = 1,
+	IW_XDP_META_UDP = 2,    /* SCTP in UDP: its header is the 8 octets before sctp */
+	IW_XDP_META_ASSOC = 4,  /* tag is of an association that the map knows */
+	IW_XDP_META_CHUNKS = 8, /* all chunks lie within the packet, and all were looked at */
+	IW_XDP_META_MIXED = 16, /* there are other chunks than DATA with PPID 16 */
+};
+struct iw_xdp_meta {
+	uint32_t magic;
+	uint16_t ip;       /* offset of the IP header */
+	uint16_t sctp;     /* offset of the SCTP common header */
+	uint16_t sctp_len; /* octets from there to the packet's end as IP and UDP tell it */
+	uint16_t flags;    /* enum iw_xdp_meta_flag */
+	uint16_t chunks;   /* looked at */
+	uint16_t segments; /* DATA chunks with PPID 16 among them */
+	uint16_t first;    /* offset of the first such chunk; 0: none */
+	uint16_t unknown;  /* tagged segments with an unknown STag */
+	uint32_t endpoint; /* id */
+	uint32_t tag;
+	uint32_t hash; /* of addresses and ports: the same for all packets of one sender */
+};
+
+/* --- the observing program for MPA over TCP ------------------------------------------------------- */
+
+/* map "flows": LRU hash. program writes; status reads. One direction of a connection. */
+struct iw_xdp_flow_key {
+	uint8_t src[16], dst[16]; /* as in iw_xdp_endpoint_key */
+	uint16_t sport, dport;    /* wire */
+};
+enum iw_xdp_flow_state {
+	IW_XDP_FLOW_NEW, /* no MPA Request or Reply seen yet */
+	IW_XDP_FLOW_MPA, /* FPDUs are followed */
+	IW_XDP_FLOW_LOST, /* a hole, or an impossible length: not followed any more until it restarts */
+	IW_XDP_FLOW_OTHER, /* its first octets are no MPA */
+};
+struct iw_xdp_flow {
+	uint32_t state;
+	uint32_t next;    /* sequence number at which the next FPDU or frame begins */
+	uint32_t markers; /* agreed: positions are counted with them */
+	uint32_t start;   /* sequence number of the first octet behind the start-up frame */
+	uint64_t segments, octets; /* TCP segments with payload; of that payload */
+	uint64_t aligned;          /* segments of full operation that begin with an FPDU */
+	uint64_t followed;         /* segments of full operation that were followed */
+	uint64_t fpdus, resent, holes;
+};
+
+/* map "mpa_counters": per-CPU array of one. program writes; status adds up. */
+struct iw_xdp_mpa {
+	uint64_t packets, segments, octets; /* TCP at all; those with payload; of that payload */
+	uint64_t flows, fpdus, aligned, followed, holes, resent, bad_length, not_parsed;
+};
+
+#endif
