@@ -4,7 +4,7 @@
 
 # No system call, no clock, no printing, no global state: scripts/check-layers looks at their objects.
 IW_PURE_ROOMS := util wire mpa sctpmap sctp ddp rdmap conn
-IW_PURE_TOOL_ROOMS := xfer
+IW_PURE_TOOL_ROOMS := xfer impair
 
 IW_LIB_ROOMS := $(IW_PURE_ROOMS) verbs llp pkt os loop trace
 IW_TOOL_ROOMS := cli $(IW_PURE_TOOL_ROOMS) file rm bench probe ping capture

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # Test programs. Each tests/unit/<room>_<file>_test.c is one cmocka program; tests/sim/*.c make one program; each
-# tests/fuzz/<target>_fuzz.c is one fuzz target, linked with a main that replays files, or with libFuzzer when FUZZ=1.
+# tests/fuzz/<target>_fuzz.c is one fuzz target, linked with a main that replays files, or with libFuzzer when FUZZ=1; tests/relay/
+# is the bad link that BATS tests and scripts/bench put between two namespaces.
 
 IW_CPPFLAGS_tests := -Itests
 
@@ -14,7 +15,8 @@ sim_srcs := $(sort $(wildcard tests/sim/*.c)) tests/unit/pair.c tests/unit/sctp_
 IW_UNIT_BINS := $(addprefix $(O)/tests/unit/,$(unit_names))
 IW_FUZZ_BINS := $(addprefix $(O)/tests/fuzz/,$(fuzz_names))
 IW_SIM_BIN := $(if $(sim_srcs),$(O)/tests/sim/sim)
-IW_ALL_OBJS += $(call objs,$(wildcard tests/unit/*.c tests/fuzz/*.c tests/sim/*.c))
+IW_RELAY_BIN := $(O)/tests/relay/relay
+IW_ALL_OBJS += $(call objs,$(wildcard tests/unit/*.c tests/fuzz/*.c tests/sim/*.c tests/relay/*.c))
 
 link_test = $(CC) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(IW_TOOLS_A) $(IW_LIB_A) $(1) $(IW_TOOL_LDLIBS) \
 	$(IW_LIB_LDLIBS) $(LDLIBS)
@@ -42,6 +44,12 @@ $(O)/tests/sim/sim: $(call objs,$(sim_srcs)) $(IW_TOOLS_A) $(IW_LIB_A)
 	$(call say,LD,$@)
 	$(Q)$(call link_test,)
 
+# The bad link between two namespaces.
+$(IW_RELAY_BIN): $(call objs,$(wildcard tests/relay/*.c)) $(IW_TOOLS_A) $(IW_LIB_A)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(call link_test,)
+
 # The programs of libiwarp.3, as a user would compile them: with the public headers alone.
 IW_EXAMPLE_BINS := $(addprefix $(O)/,$(basename $(sort $(wildcard tests/examples/*.c))))
 
@@ -64,11 +72,12 @@ $(IW_CROSS_UNIT_BINS): $(O)/tests/cross/%: $(O)/obj/tests/unit/%.o $(call objs,$
 thread_names := $(basename $(notdir $(shell grep -l pthread_create tests/unit/*_test.c 2>/dev/null)))
 IW_THREAD_BINS := $(addprefix $(O)/tests/unit/,$(thread_names))
 
-.PHONY: example-bins thread-bins test-bins unit-bins fuzz-bins sim-bin cross-bins
-test-bins: $(if $(IW_HAVE_CMOCKA),unit-bins) fuzz-bins sim-bin example-bins
+.PHONY: example-bins thread-bins test-bins unit-bins fuzz-bins sim-bin relay-bin cross-bins
+test-bins: $(if $(IW_HAVE_CMOCKA),unit-bins) fuzz-bins sim-bin relay-bin example-bins
 example-bins: $(IW_EXAMPLE_BINS)
 thread-bins: $(IW_THREAD_BINS)
 cross-bins: $(IW_CROSS_UNIT_BINS)
 unit-bins: $(IW_UNIT_BINS)
 fuzz-bins: $(IW_FUZZ_BINS)
 sim-bin: $(IW_SIM_BIN)
+relay-bin: $(IW_RELAY_BIN)

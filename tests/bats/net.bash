@@ -12,6 +12,11 @@
 #   LEFT_IP RIGHT_IP LEFT_IP6 RIGHT_IP6 LEFT_IF RIGHT_IF
 #   capture_in left FILE   capture_end
 #
+# With net_setup --relay the two veth ends meet in a third namespace, middle, where nothing is carried until a test says how:
+#
+#   relay_start --both loss=1%,delay=10ms      what becomes of frames: tests/relay/relay.c; A is left, B is right
+#   relay_end                                  the relay did what it was told and nothing else; $output: a line of JSON for each direction
+#
 # Each namespace is held by a process that dies with the file's own process; with the last process the kernel takes the namespace and
 # its interfaces away, so nothing stays behind, not even after kill -9. Without root a user namespace gives the right to do all this.
 
@@ -34,6 +39,7 @@ net_into() {
     here) ;;
     left) echo "nsenter $NET_ENTER -t $NET_LEFT_PID --net" ;;
     right) echo "nsenter $NET_ENTER -t $NET_RIGHT_PID --net" ;;
+    middle) echo "nsenter $NET_ENTER -t $NET_MIDDLE_PID --net" ;;
     *)
         echo "net: no such place: $1" >&2
         return 1
@@ -58,12 +64,18 @@ net_is_apart() {
 }
 
 net_setup() {
-    local mtu=1500 offloads=on own prefix='' user=() side
+    local mtu=1500 offloads=on relay='' own prefix='' user=() side
 
     while [ $# -gt 0 ]; do
         case $1 in
         --mtu) mtu=$2 ;;
         --offloads) offloads=$2 ;;
+        --relay)
+            # One frame is one packet.
+            relay=yes offloads=off
+            shift
+            continue
+            ;;
         *)
             echo "net_setup: unknown option $1" >&2
             return 1
@@ -86,13 +98,24 @@ net_setup() {
     net_hold "$prefix" --net
     NET_RIGHT_PID=$!
     wait_until 5 net_is_apart "$NET_RIGHT_PID" "$own"
+    NET_MIDDLE_PID=
+    if [ -n "$relay" ]; then
+        net_hold "$prefix" --net
+        NET_MIDDLE_PID=$!
+        wait_until 5 net_is_apart "$NET_MIDDLE_PID" "$own"
+    fi
 
     LEFT_IF=left0 RIGHT_IF=right0
     LEFT_IP=10.77.0.1 RIGHT_IP=10.77.0.2
     LEFT_IP6=fd77::1 RIGHT_IP6=fd77::2
-    export NET_ENTER NET_LEFT_PID NET_RIGHT_PID LEFT_IF RIGHT_IF LEFT_IP RIGHT_IP LEFT_IP6 RIGHT_IP6
+    export NET_ENTER NET_LEFT_PID NET_RIGHT_PID NET_MIDDLE_PID LEFT_IF RIGHT_IF LEFT_IP RIGHT_IP LEFT_IP6 RIGHT_IP6
 
-    net_ip left link add $LEFT_IF mtu "$mtu" type veth peer name $RIGHT_IF mtu "$mtu" netns "$NET_RIGHT_PID"
+    if [ -n "$relay" ]; then
+        net_wire left $LEFT_IF "$mtu"
+        net_wire right $RIGHT_IF "$mtu"
+    else
+        net_ip left link add $LEFT_IF mtu "$mtu" type veth peer name $RIGHT_IF mtu "$mtu" netns "$NET_RIGHT_PID"
+    fi
     for side in left right; do
         net_ip $side link set lo up
         if [ $side = left ]; then
@@ -110,6 +133,17 @@ net_setup() {
     fi
     # The link is there when both ends have found each other.
     wait_until 5 net_is_up
+}
+
+# net_wire SIDE IF MTU: from there to middle, where nobody answers
+net_wire() {
+    net_ip middle link add "$1" mtu "$3" type veth peer name "$2" mtu "$3" netns "$(net_holder "$1")"
+    net_ip middle link set "$1" addrgenmode none
+    net_ip middle link set "$1" up
+}
+
+net_holder() {
+    if [ "$1" = left ]; then echo "$NET_LEFT_PID"; else echo "$NET_RIGHT_PID"; fi
 }
 
 net_ip() {
@@ -134,6 +168,7 @@ net_offloads() {
 }
 
 net_teardown() {
+    [ -z "${NET_MIDDLE_PID:-}" ] || kill -KILL "$NET_MIDDLE_PID" 2>/dev/null || echo "net: the holder of middle was gone" >&2
     [ -z "${NET_RIGHT_PID:-}" ] || kill -KILL "$NET_RIGHT_PID" 2>/dev/null || echo "net: the holder of right was gone" >&2
     [ -z "${NET_LEFT_PID:-}" ] || kill -KILL "$NET_LEFT_PID" 2>/dev/null || echo "net: the holder of left was gone" >&2
 }
@@ -172,4 +207,16 @@ capture_end() {
     serve_end "${1:-$CAPTURE}" INT
     # shellcheck disable=SC2154
     [[ $'\n'$stderr == *$'\n0 packets dropped by kernel'* ]] || fail_with 'the capture lost packets'
+}
+
+# relay_start [OPTION...]: see tests/relay/relay.c
+relay_start() {
+    IW_READY='^relaying ' serve_in middle "$IW_BUILD/tests/relay/relay" --json "$@" left right
+    RELAY=$SERVED
+}
+
+# Ends it; it kept up, and every frame was a whole one.
+relay_end() {
+    serve_end "$RELAY" INT
+    assert_status 0
 }

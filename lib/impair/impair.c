@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* One direction of a bad link: fates from a seed, a rate, a heap of frames by the time they are due. */
+#include "impair/impair.h"
+
+#include <string.h>
+
+#include "util/heap.h"
+#include "util/num.h"
+
+#define ETHERNET 14
+/* Behind Ethernet and the longest headers that address a datagram, IPv6 and UDP: even, seen from the IP header, as the
+ * words of the Internet checksum are. */
+#define PAYLOAD  (ETHERNET + 40 + 8)
+
+struct held {
+	struct iw_timer timer;
+	struct iw_impair_frame frame;
+	uint8_t data[];
+};
+
+struct iw_impair {
+	struct iw_impair_cfg cfg;
+	const struct iw_mem *mem;
+	struct iw_heap due;
+	uint64_t counted;   /* frames that the chances are for */
+	uint64_t link_free; /* when the last frame has left for the wire */
+	uint64_t last_due;  /* of the frames that nobody overtakes */
+	uint64_t held;      /* octets */
+	struct iw_impair_stat stat;
+};
+
+/* --- fates ------------------------------------------------------------------------------------ */
+
+/* What is drawn for a frame: the order is part of what a seed means. */
+enum draw {
+	DRAW_LOSS,
+	DRAW_DUPLICATE,
+	DRAW_CORRUPT,
+	DRAW_SWAP,
+	DRAW_LATE,
+	DRAW_JITTER,
+	DRAW_WHERE,
+	DRAWS
+};
+
+/* splitmix64: its n-th number depends on the seed and n alone. */
+static uint64_t draw(const struct iw_impair *im, enum draw what)
+{
+	uint64_t z = im->cfg.seed + (im->counted * DRAWS + what) * 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
+
+/* 0..n-1 */
+static uint64_t draw_below(const struct iw_impair *im, enum draw what, uint64_t n)
+{
+	return draw(im, what) % n;
+}
+
+static bool happens(const struct iw_impair *im, enum draw what, uint32_t chance)
+{
+	return draw_below(im, what, IW_IMPAIR_ALL) < chance;
+}
+
+static bool is_lost(const struct iw_impair *im)
+{
+	return im->counted == im->cfg.drop_nth || happens(im, DRAW_LOSS, im->cfg.loss);
+}
+
+static bool turn_bit(const struct iw_impair *im, struct held *h)
+{
+	uint64_t bit;
+
+	if (h->frame.len <= ETHERNET)
+		return false;
+	bit = draw_below(im, DRAW_WHERE, (h->frame.len - ETHERNET) * 8);
+	h->data[ETHERNET + bit / 8] ^= (uint8_t)(1u << bit % 8);
+	return true;
+}
+
+/* The first two words that differ, seen from a place that is drawn, around the end. */
+static bool swap_words(const struct iw_impair *im, struct held *h)
+{
+	size_t pairs = h->frame.len < PAYLOAD + 4 ? 0 : (h->frame.len - PAYLOAD) / 2 - 1;
+	size_t first = pairs ? (size_t)draw_below(im, DRAW_WHERE, pairs) : 0;
+
+	for (size_t i = 0; i < pairs; i++) {
+		uint8_t *p = h->data + PAYLOAD + (first + i) % pairs * 2;
+		uint8_t word[2];
+
+		if (memcmp(p, p + 2, 2) == 0)
+			continue;
+		memcpy(word, p, 2);
+		memmove(p, p + 2, 2);
+		memcpy(p + 2, word, 2);
+		return true;
+	}
+	return false;
+}
+
+/* --- frames that are held --------------------------------------------------------------------- */
+
+static size_t size_of(const struct held *h)
+{
+	return sizeof(*h) + h->frame.len;
+}
+
+static struct held *hold(struct iw_impair *im, const void *frame, size_t len)
+{
+	struct held *h = NULL;
+
+	if (im->held + len <= im->cfg.hold_bytes)
+		h = iw_mem_alloc(im->mem, sizeof(*h) + len);
+	if (!h) {
+		im->stat.hold_full++;
+		return NULL;
+	}
+	h->timer.at = IW_TIME_NEVER;
+	h->frame = (struct iw_impair_frame){ h->data, len };
+	memcpy(h->data, frame, len);
+	im->held += len;
+	return h;
+}
+
+static void let_go(struct iw_impair *im, struct held *h)
+{
+	im->held -= h->frame.len;
+	iw_mem_free(im->mem, h, size_of(h));
+}
+
+static void send_off(struct iw_impair *im, struct held *h, uint64_t due)
+{
+	if (iw_heap_set(&im->due, &h->timer, due) < 0) {
+		im->stat.hold_full++;
+		let_go(im, h);
+	}
+}
+
+/* --- in --------------------------------------------------------------------------------------- */
+
+static uint64_t wire_ns(const struct iw_impair *im, uint64_t bytes)
+{
+	return im->cfg.rate_bits ? bytes * 8 * IW_SEC(1) / im->cfg.rate_bits : 0;
+}
+
+/* When a frame that came now has left for the wire; IW_TIME_NEVER: too many wait before it. */
+static uint64_t leaves(struct iw_impair *im, size_t len, uint64_t now)
+{
+	uint64_t from = IW_MAX(now, im->link_free);
+
+	if (im->cfg.rate_bits && from - now > wire_ns(im, im->cfg.queue_bytes))
+		return IW_TIME_NEVER;
+	im->link_free = from + wire_ns(im, len);
+	return im->link_free;
+}
+
+/* In its place behind those before it, however much the delays differ. */
+static uint64_t in_order(struct iw_impair *im, uint64_t due)
+{
+	im->last_due = IW_MAX(due, im->last_due + 1);
+	return im->last_due;
+}
+
+static uint64_t delay_of(const struct iw_impair *im)
+{
+	return im->cfg.delay_ns + draw_below(im, DRAW_JITTER, im->cfg.jitter_ns + 1);
+}
+
+/* A frame that the chances are for, and that is not lost. */
+static void pass(struct iw_impair *im, const void *frame, size_t len, uint64_t left)
+{
+	struct held *h = hold(im, frame, len), *copy = NULL;
+	uint64_t due = left + delay_of(im);
+
+	if (!h)
+		return;
+	if (happens(im, DRAW_CORRUPT, im->cfg.corrupt) && turn_bit(im, h))
+		im->stat.corrupted++;
+	if (happens(im, DRAW_SWAP, im->cfg.swap) && swap_words(im, h))
+		im->stat.swapped++;
+	if (happens(im, DRAW_DUPLICATE, im->cfg.duplicate))
+		copy = hold(im, h->data, len);
+	if (happens(im, DRAW_LATE, im->cfg.late)) {
+		im->stat.late++;
+		send_off(im, h, due + im->cfg.late_ns);
+	} else {
+		send_off(im, h, in_order(im, due));
+	}
+	if (copy) {
+		im->stat.duplicated++;
+		send_off(im, copy, in_order(im, due));
+	}
+}
+
+void iw_impair_push(struct iw_impair *im, const void *frame, size_t len, uint64_t now)
+{
+	uint64_t left = leaves(im, len, now);
+	struct held *h;
+
+	im->stat.frames++;
+	im->stat.bytes += len;
+	if (left == IW_TIME_NEVER) {
+		im->stat.queue_full++;
+		return;
+	}
+	if (len < im->cfg.min_len) {
+		h = hold(im, frame, len);
+		if (h)
+			send_off(im, h, in_order(im, left + im->cfg.delay_ns));
+		return;
+	}
+	im->counted++;
+	if (is_lost(im))
+		im->stat.lost++;
+	else
+		pass(im, frame, len, left);
+}
+
+/* --- out -------------------------------------------------------------------------------------- */
+
+struct iw_impair_frame *iw_impair_pop(struct iw_impair *im, uint64_t now)
+{
+	struct iw_timer *t = iw_heap_first(&im->due);
+	struct held *h;
+
+	if (!t || t->at > now)
+		return NULL;
+	h = iw_container_of(t, struct held, timer);
+	iw_heap_del(&im->due, t);
+	im->stat.passed++;
+	im->stat.passed_bytes += h->frame.len;
+	return &h->frame;
+}
+
+void iw_impair_put(struct iw_impair *im, struct iw_impair_frame *f)
+{
+	let_go(im, iw_container_of(f, struct held, frame));
+}
+
+uint64_t iw_impair_deadline(const struct iw_impair *im)
+{
+	const struct iw_timer *t = iw_heap_first(&im->due);
+
+	return t ? t->at : IW_TIME_NEVER;
+}
+
+const struct iw_impair_stat *iw_impair_stat(const struct iw_impair *im)
+{
+	return &im->stat;
+}
+
+/* --- begin and end ---------------------------------------------------------------------------- */
+
+int iw_impair_new(struct iw_impair **out, const struct iw_impair_cfg *cfg, const struct iw_mem *mem)
+{
+	struct iw_impair *im;
+
+	if (cfg->loss > IW_IMPAIR_ALL || cfg->duplicate > IW_IMPAIR_ALL ||
+	    cfg->corrupt > IW_IMPAIR_ALL || cfg->swap > IW_IMPAIR_ALL ||
+	    cfg->late > IW_IMPAIR_ALL || cfg->queue_bytes > IW_IMPAIR_QUEUE_MAX)
+		return IW_E_INVAL;
+	im = iw_mem_alloc(mem, sizeof(*im));
+	if (!im)
+		return IW_E_NOMEM;
+	im->cfg = *cfg;
+	im->mem = mem;
+	iw_heap_init(&im->due, mem);
+	*out = im;
+	return 0;
+}
+
+void iw_impair_free(struct iw_impair *im)
+{
+	struct iw_timer *t;
+
+	if (!im)
+		return;
+	while ((t = iw_heap_first(&im->due))) {
+		iw_heap_del(&im->due, t);
+		let_go(im, iw_container_of(t, struct held, timer));
+	}
+	iw_heap_fini(&im->due);
+	iw_mem_free(im->mem, im, sizeof(*im));
+}

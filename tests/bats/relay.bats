@@ -1,0 +1,139 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Transfers over a link that loses, delays, reorders, doubles and corrupts frames: kernel TCP and our SCTP alike, every octet compared.
+
+# Each test is a shell of its own, and fail_with shows what looks unused.
+# shellcheck disable=SC2030,SC2031,SC2034
+
+load helpers
+load net
+
+setup_file() {
+    net_setup --relay
+}
+
+teardown_file() {
+    net_teardown
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir src dst
+    PORT=$(free_port)
+    random_file src/f 3M
+}
+
+# A file to the right, over tcp and over udp, under what the relay does.
+carries() {
+    local t
+
+    for t in tcp udp; do
+        relay_start "$@"
+        serve_in right ddp-recv -t $t -p "$PORT" --bind '*' --once dst
+        run_in left ddp-send -t $t -p "$PORT" src/f "$RIGHT_IP:"
+        assert_status 0
+        wait_served
+        assert_status 0
+        assert_same_file src/f dst/f
+        rm dst/f
+        relay_end
+        RELAYED[${#RELAYED[@]}]=$output
+    done
+}
+
+# did PROGRAM: a truth about each of the relay's runs, of .ab and .ba
+did() {
+    local i
+
+    for i in "${!RELAYED[@]}"; do
+        output=${RELAYED[i]}
+        assert_jsonl "{ ab: .[0], ba: .[1] } | $1" true
+    done
+}
+
+@test "a link without settings passes everything" {
+    carries
+    did '[.ab, .ba] | all(.frames > 0 and .frames == .passed and .octets == .passed_octets)'
+}
+
+@test "one frame in fifty is lost, each way" {
+    carries --seed 2 --both loss=2%
+    did '.ab.lost > 10 and .ba.lost > 0 and .ab.passed + .ab.lost == .ab.frames'
+}
+
+@test "frames overtake each other" {
+    carries --seed 3 --both late=5%,late-by=3ms,delay=1ms
+    did '.ab.late > 10'
+}
+
+@test "frames come twice" {
+    carries --seed 4 --both duplicate=10%
+    did '.ab.duplicated > 10 and .ab.passed == .ab.frames + .ab.duplicated'
+}
+
+@test "single bits are turned" {
+    carries --seed 5 --both corrupt=2%
+    did '.ab.corrupted > 10'
+}
+
+@test "all of it at once, with delay and jitter, behind a slow router" {
+    carries --seed 6 --both loss=1%,late=1%,late-by=4ms,duplicate=1%,corrupt=1%,delay=2ms,jitter=1ms,rate=100M,queue=64K
+    did '.ab.lost > 0 and .ab.late > 0 and .ab.duplicated > 0 and .ab.corrupted > 0'
+}
+
+# RFC 9260 6.8: CRC32c finds what the checksums of IP and UDP do not.
+@test "swapped words pass the Internet checksum, and no wrong octet arrives over udp" {
+    relay_start --seed 7 --both swap=2%
+    serve_in right ddp-recv -t udp -p "$PORT" --bind '*' --once dst
+    run_in left ddp-send -t udp -p "$PORT" src/f "$RIGHT_IP:"
+    assert_status 0
+    wait_served
+    assert_status 0
+    assert_same_file src/f dst/f
+    relay_end
+    RELAYED=("$output")
+    did '.ab.swapped > 10'
+}
+
+@test "a seed has the same fates in every run, also over IPv6" {
+    local i
+
+    require_ipv6
+    for i in 1 2; do
+        relay_start --seed 8 --ab loss=5%,min=1000
+        serve_in right ddp-recv -t udp -p "$PORT" --bind '*' --once dst
+        run_in left ddp-send -t udp -p "$PORT" src/f "[$RIGHT_IP6]:"
+        assert_status 0
+        wait_served
+        rm dst/f
+        relay_end
+        RELAYED[i]=$output
+    done
+    # Which frames those are differs with the timing; that the first 100 of them fared alike is tests/unit/impair_impair_test.c's.
+    did '.ab.lost > 10 and .ba.lost == 0'
+}
+
+@test "frames of an end with offloads on are refused, with the command that helps" {
+    net_offloads on
+    relay_start
+    serve_in right ddp-recv -p "$PORT" --bind '*' --once dst
+    run_in left ddp-send -p "$PORT" --timeout 2s src/f "$RIGHT_IP:"
+    net_offloads off
+    assert_status 4
+    serve_end
+    serve_end "$RELAY" INT
+    assert_status 1
+    assert_stderr_has 'no frames yet: switch offloads off at the other end of it (ethtool -K IF tso off gso off tx off)'
+}
+
+@test "settings that make no sense are refused" {
+    local what
+
+    for what in loss loss=2 loss=101% delay=1x rate=0 speed=1 min=-1; do
+        run_here "$IW_BUILD/tests/relay/relay" --both $what left right
+        assert_status 2
+    done
+    run_here "$IW_BUILD/tests/relay/relay" left
+    assert_status 2
+}
