@@ -19,7 +19,8 @@ tshark_lines() {
     tshark -r "$BATS_TEST_TMPDIR/c.pcap" $TSHARK_OPTIONS -T fields -e "$1" 2>/dev/null | tr ',' '\n' | grep -v '^$' || true
 }
 
-# traffic MODE OPTIONS...: a little of it between the namespaces, captured whole
+# traffic MODE OPTIONS...: a little of it between the namespaces, captured whole. Less than the first window takes (64 KiB): where the
+# reader is slow and the window full, TCP cuts a segment at its edge, and neither alignment nor tshark's reading of it survives that.
 traffic() {
     local mode=$1
     shift
@@ -27,7 +28,7 @@ traffic() {
     require_tool tshark tcpdump
     capture_in left "$BATS_TEST_TMPDIR/c.pcap" -s 0 tcp port 7471
     IW_READY=listening serve_in left ddp-bench --listen --once --bind "$LEFT_IP" "$@"
-    run_in right ddp-bench "$@" -w 0 --interval 0 --depth 2 -n 20 -s 20011 "$LEFT_IP" "$mode"
+    run_in right ddp-bench "$@" -w 0 --interval 0 --depth 2 -n 3 -s 20011 "$LEFT_IP" "$mode"
     assert_status 0
     wait_served
     capture_end "$CAPTURE"
@@ -89,7 +90,7 @@ both_read() {
     [ "$good" -gt 3 ] || fail_with "tshark finds only $good good CRCs"
     grep -q 'Marker' "$BATS_TEST_TMPDIR/c.txt" || fail_with 'tshark sees no marker'
     # ddp-dump follows the stream to its end.
-    assert_jsonl 'map(select(.event=="ddp" and .markers=="good")) | length > 200' true
+    assert_jsonl 'map(select(.event=="ddp" and .markers=="good")) | length > 40' true
 }
 
 # ENH-02
