@@ -154,6 +154,7 @@ $(O)/obj/%.o: %.c $(O)/config.h $(O)/flags.key
 	$(Q)$(CC) $(IW_CPPFLAGS) $(IW_CPPFLAGS_$(firstword $(subst /, ,$*))) $(CPPFLAGS) $(IW_CFLAGS) $(IW_DEP_CFLAGS) $(CFLAGS) \
 		-MMD -MP -c -o $@ $<
 
+include xdp/xdp.mk
 include lib/lib.mk
 include cmd/cmd.mk
 include tests/tests.mk

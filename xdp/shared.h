@@ -22,7 +22,9 @@ typedef __u64 uint64_t;
 #endif
 
 /* Of maps, keys and values: who finds a resident program of another number does not touch it. */
-#define IW_XDP_VERSION 1
+#define IW_XDP_VERSION  1
+#define IW_XDP_PROGRAM  "iw_steer_1" /* names in the kernel: the version is their end */
+#define IW_XDP_OBSERVER "iw_observe_1"
 
 #define IW_XDP_WORKERS 64 /* at once on one interface; a worker has one socket for each queue */
 #define IW_XDP_HEAD    64 /* octets of a packet that a sampled event shows */
@@ -96,7 +98,7 @@ struct iw_xdp_sock {
 #define IW_XDP_PASS_LIST(X)                                                                            \
 	X(ETHER,        "ether",        "neither IPv4 nor IPv6, or too many VLAN tags")                \
 	X(IP_BAD,       "ip_bad",       "IP header cut short or contradicting itself")                 \
-	X(IP_OPTIONS,   "ip_options",   "more IPv6 extension headers than are looked at")              \
+	X(IP_EXTENSION, "ip_extension", "IPv6 extension headers that are the kernel's, or too many")   \
 	X(FRAGMENT,     "fragment",     "part of an IP datagram: the kernel puts it together")         \
 	X(PROTOCOL,     "protocol",     "neither SCTP nor UDP")                                        \
 	X(UDP_BAD,      "udp_bad",      "UDP header cut short or contradicting itself")                \
@@ -177,10 +179,10 @@ struct iw_xdp_event {
 /* --- metadata: in front of a frame's first octet. program writes; the carrier reads -------------- */
 
 /*
- * Where things lie, so that the carrier does not parse again. A frame's metadata is there when magic
- * is IW_XDP_META_MAGIC and self-evident only if the owner of the UMEM wipes magic before a frame goes
- * back into the fill ring: AF_XDP does not tell how much metadata a frame has. The offsets are within
- * the frame; whoever acts on them checks that anew.
+ * Where things lie, so that the carrier does not parse again: these octets end where the frame begins.
+ * They are there when magic is IW_XDP_META_MAGIC, which holds only if the owner of the UMEM wipes it
+ * before a frame goes back into the fill ring: AF_XDP does not tell how much metadata a frame has. The
+ * offsets count from the frame's first octet; whoever acts on them checks that they lie within it.
  */
 #define IW_XDP_META_MAGIC 0x69578d01u
 
@@ -203,7 +205,6 @@ struct iw_xdp_meta {
 	uint16_t unknown;  /* tagged segments with an unknown STag */
 	uint32_t endpoint; /* id */
 	uint32_t tag;
-	uint32_t hash; /* of addresses and ports: the same for all packets of one sender */
 };
 
 /* --- the observing program for MPA over TCP ------------------------------------------------------- */

@@ -23,17 +23,12 @@
 #include <iwarp/err.h>
 
 #include "os/addr.h"
+#include "pkt/attach.h"
 #include "xdp/shared.h"
-
-enum iw_steer_mode {
-	IW_STEER_ANY,     /* native, and generic where the driver has none */
-	IW_STEER_NATIVE,  /* or an error: IW_E_NOTSUP */
-	IW_STEER_GENERIC, /* in the network stack, for any interface */
-};
 
 struct iw_steer_cfg {
 	const char *interface; /* borrowed for the call */
-	enum iw_steer_mode mode;
+	enum iw_xdp_mode mode;
 	/* 0: 65,536 associations, 1,048,576 STags, 1,024 endpoints. Memory is taken as they come. */
 	uint32_t assocs_max, stags_max, endpoints_max;
 	uint32_t sample; /* one event for so many occurrences; 0: 256 */
@@ -51,7 +46,6 @@ struct iw_steer_facts {
 	uint32_t program;  /* id, as bpftool shows it */
 	uint32_t link;     /* id; 0: attached without one */
 	uint32_t insns;    /* that the verifier went through; 0: not told */
-	uint32_t mtu_max;  /* the driver's limit for this program, 0: not known */
 };
 
 struct iw_steer;
@@ -76,8 +70,8 @@ IW_MUST_CHECK int iw_steer_check(const struct iw_steer *s, struct iw_fault *why)
 /*
  * A worker with its sockets: xsk[q] is that of queue q, n of them (facts.queues, or the caller misses
  * packets); -1: none on that queue. The descriptors stay the caller's. *worker is its number.
- * IW_E_FULL: IW_XDP_WORKERS are there; IW_E_INVAL: n above facts.queues, or no AF_XDP socket with
- * rings; IW_E_OS.
+ * IW_E_FULL: IW_XDP_WORKERS are there; IW_E_INVAL: n is 0 or above facts.queues, or none of them is
+ * an AF_XDP socket with a receive ring; IW_E_OS.
  */
 IW_MUST_CHECK int iw_steer_worker_add(struct iw_steer *s, uint32_t *worker, const int *xsk,
 				      unsigned n, struct iw_fault *why);

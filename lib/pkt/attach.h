@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Who has an XDP program on an interface, and how to get rid of it.
+ *
+ * Job: what `ddp-xdp` and error texts tell of an interface. Neighbours: steer.h has the program itself.
+ * Built without libxdp each function answers IW_E_NOTSUP. Threads: no state.
+ */
+#ifndef IW_PKT_ATTACH_H
+#define IW_PKT_ATTACH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <iwarp/err.h>
+
+enum iw_xdp_mode {
+	IW_XDP_ANY,     /* native, and generic where the driver has none */
+	IW_XDP_NATIVE,  /* or an error: IW_E_NOTSUP */
+	IW_XDP_GENERIC, /* in the network stack, for any interface */
+};
+
+enum iw_xdp_owner {
+	IW_XDP_NOBODY,
+	IW_XDP_STEER,      /* the steering program */
+	IW_XDP_OBSERVE,    /* the one that follows MPA */
+	IW_XDP_STRANGE,    /* ours, of a version that this library does not know */
+	IW_XDP_DISPATCHER, /* libxdp's, which calls several */
+	IW_XDP_FOREIGN,
+};
+/* "nobody", "iw_steer", "dispatcher", ... */
+const char *iw_xdp_owner_name(enum iw_xdp_owner owner);
+
+struct iw_xdp_attached {
+	enum iw_xdp_owner owner;
+	uint32_t program; /* id; 0: nothing attached */
+	uint32_t
+		link; /* id of the link that holds it; 0: attached without one: it stays until detached */
+	bool native;
+	char name[16];
+	uint64_t run_ns, runs; /* with kernel.bpf_stats_enabled */
+	uint32_t insns;        /* that the verifier went through */
+};
+/* 0, with program 0 when there is none; IW_E_NOENT: no such interface; IW_E_PERM, IW_E_OS. */
+IW_MUST_CHECK int iw_xdp_attached(struct iw_xdp_attached *out, unsigned ifindex,
+				  struct iw_fault *why);
+
+/* Index of an interface. IW_E_NOENT: there is none of that name. */
+IW_MUST_CHECK int iw_xdp_ifindex(unsigned *out, const char *interface, struct iw_fault *why);
+/* Queues that packets may arrive on; at least 1. */
+unsigned iw_xdp_queues(const char *interface);
+
+/*
+ * Takes away what is attached, as `a` tells it: by its link, or if there is none as it is; nothing is
+ * done when it is another program by then. A process that holds the link keeps a link to nothing.
+ * IW_E_PERM, IW_E_NOENT (gone already), IW_E_OS.
+ */
+IW_MUST_CHECK int iw_xdp_detach(const struct iw_xdp_attached *a, unsigned ifindex,
+				struct iw_fault *why);
+
+#endif

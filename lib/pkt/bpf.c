@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Programs into the kernel and onto an interface, and why they do not get there. */
+#include "pkt/bpf.h"
+
+#ifdef IW_HAVE_XDP
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/capability.h>
+#include <linux/if_link.h>
+#include <xdp/libxdp.h>
+
+#include "os/os.h"
+#include "os/probe.h"
+#include "util/text.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Under the lock. */
+static libbpf_print_fn_t libbpf_before;
+static libxdp_print_fn_t libxdp_before;
+static char complaint[120];
+
+static void keep(const char *fmt, va_list ap)
+{
+	if (complaint[0])
+		return;
+	vsnprintf(complaint, sizeof(complaint), fmt, ap);
+	complaint[strcspn(complaint, "\n")] = '\0';
+}
+
+static int keep_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (level == LIBBPF_WARN)
+		keep(fmt, ap);
+	return 0;
+}
+
+static int keep_libxdp(enum libxdp_print_level level, const char *fmt, va_list ap)
+{
+	if (level == LIBXDP_WARN)
+		keep(fmt, ap);
+	return 0;
+}
+
+void iw_bpf_begin(void)
+{
+	pthread_mutex_lock(&lock);
+	complaint[0] = '\0';
+	libbpf_before = libbpf_set_print(keep_libbpf);
+	libxdp_before = libxdp_set_print(keep_libxdp);
+}
+
+void iw_bpf_end(void)
+{
+	libbpf_set_print(libbpf_before);
+	libxdp_set_print(libxdp_before);
+	pthread_mutex_unlock(&lock);
+}
+
+static const char *missing(void)
+{
+	if (!iw_os_has_cap(CAP_NET_ADMIN))
+		return ": needs CAP_NET_ADMIN: be root";
+	if (!iw_os_has_cap(CAP_BPF) && !iw_os_has_cap(CAP_SYS_ADMIN))
+		return ": needs CAP_BPF: be root";
+	return "";
+}
+
+int iw_bpf_fail(struct iw_fault *why, int errnum, const char *fmt, ...)
+{
+	char text[120];
+	va_list ap;
+
+	errnum = errnum < 0 ? -errnum : errnum;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (complaint[0] && errnum != EPERM)
+		return iw_os_fail(why, errnum, "%s (%s)", text, complaint);
+	return iw_os_fail(why, errnum, "%s%s", text, errnum == EPERM ? missing() : "");
+}
+
+int iw_bpf_load(struct bpf_object *o, const char *what, struct iw_fault *why)
+{
+	int err = bpf_object__load(o);
+
+	if (err == 0)
+		return 0;
+	/* The verifier of a kernel that lacks a function it is asked for says EINVAL. */
+	if (err == -EINVAL || err == -ENOTSUP)
+		return iw_fail(
+			why, IW_E_NOTSUP,
+			"xdp: this kernel does not take the program %s: it needs Linux 5.18 or "
+			"later (%s)",
+			what, complaint);
+	if (err == -EPERM && iw_os_has_cap(CAP_BPF) && iw_os_has_cap(CAP_NET_ADMIN))
+		return iw_fail(
+			why, IW_E_PERM,
+			"xdp: load the program %s: not permitted, although CAP_BPF and "
+			"CAP_NET_ADMIN are there: locked memory may be too little (ulimit -l)",
+			what);
+	return iw_bpf_fail(why, err, "xdp: load the program %s", what);
+}
+
+static int try_attach(int prog, unsigned ifindex, uint32_t flags)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = flags);
+
+	return bpf_link_create(prog, (int)ifindex, BPF_XDP, &opts);
+}
+
+static int busy(const char *interface, unsigned ifindex, struct iw_fault *why)
+{
+	struct iw_xdp_attached a;
+
+	if (iw_xdp_attached(&a, ifindex, NULL) < 0 || a.program == 0)
+		return iw_os_fail(why, EBUSY, "xdp: attach to %s", interface);
+	return iw_fail(
+		why, IW_E_BUSY,
+		"xdp: %s has the program %s (id %u) already: end who attached it, or `ddp-xdp "
+		"detach -I %s --force-clean`",
+		interface, a.name, a.program, interface);
+}
+
+int iw_bpf_attach(int *link, bool *native, int prog, const char *interface, unsigned ifindex,
+		  enum iw_xdp_mode mode, struct iw_fault *why)
+{
+	int fd = -EOPNOTSUPP;
+
+	if (mode != IW_XDP_GENERIC)
+		fd = try_attach(prog, ifindex, XDP_FLAGS_DRV_MODE);
+	*native = fd >= 0;
+	/* EBUSY and EPERM would be the same once more. */
+	if (fd < 0 && mode != IW_XDP_NATIVE && fd != -EBUSY && fd != -EPERM)
+		fd = try_attach(prog, ifindex, XDP_FLAGS_SKB_MODE);
+	if (fd >= 0) {
+		*link = fd;
+		return 0;
+	}
+	if (fd == -EBUSY || fd == -EEXIST)
+		return busy(interface, ifindex, why);
+	if (fd == -EOPNOTSUPP)
+		return iw_fail(why, IW_E_NOTSUP,
+			       "xdp: the driver of %s has no native XDP: use generic", interface);
+	if (fd == -ERANGE || fd == -EINVAL)
+		return iw_fail(
+			why, IW_E_LIMIT,
+			"xdp: the driver of %s does not take the program: its MTU, queues or "
+			"offloads (LRO) may not allow it: lower the MTU, or use generic",
+			interface);
+	return iw_bpf_fail(why, fd, "xdp: attach to %s", interface);
+}
+
+int iw_bpf_prog_info(int fd, struct bpf_prog_info *out, uint32_t *maps, uint32_t *nmaps)
+{
+	uint32_t len = sizeof(*out);
+
+	memset(out, 0, sizeof(*out));
+	out->map_ids = (uintptr_t)maps;
+	out->nr_map_ids = maps ? *nmaps : 0;
+	if (bpf_obj_get_info_by_fd(fd, out, &len) < 0)
+		return -1;
+	if (maps && out->nr_map_ids < *nmaps)
+		*nmaps = out->nr_map_ids;
+	return 0;
+}
+
+uint32_t iw_bpf_link_id(int link)
+{
+	struct bpf_link_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(link, &info, &len) < 0 ? 0 : info.id;
+}
+
+#endif

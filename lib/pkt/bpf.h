@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Inside pkt: what everybody needs who loads an XDP program. Only where libxdp is. */
+#ifndef IW_PKT_BPF_H
+#define IW_PKT_BPF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <iwarp/err.h>
+
+#include "pkt/attach.h"
+
+struct bpf_object;
+struct bpf_prog_info;
+
+/*
+ * Between these two, what libbpf and libxdp would print is kept, and its first complaint goes into the
+ * text of iw_bpf_fail. They have one print function for the whole process: it gets back what it had.
+ * One thread at a time; others wait.
+ */
+void iw_bpf_begin(void);
+void iw_bpf_end(void);
+/* As iw_os_fail (errnum may be negative), with that complaint, and with what is missing for EPERM. */
+int iw_bpf_fail(struct iw_fault *why, int errnum, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Loads an object that was opened; what names it. To be called between begin and end. */
+IW_MUST_CHECK int iw_bpf_load(struct bpf_object *o, const char *what, struct iw_fault *why);
+/* Attaches by a link: *link is a descriptor with which the program goes. */
+IW_MUST_CHECK int iw_bpf_attach(int *link, bool *native, int prog, const char *interface,
+				unsigned ifindex, enum iw_xdp_mode mode, struct iw_fault *why);
+/* The kernel's facts about a program, and ids of up to *nmaps maps. 0, or -1 and errno. */
+int iw_bpf_prog_info(int fd, struct bpf_prog_info *out, uint32_t *maps, uint32_t *nmaps);
+/* The id of a link. 0: not told. */
+uint32_t iw_bpf_link_id(int link);
+
+#endif

@@ -1,0 +1,671 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The steering program's loader. What it knows stands in the program's maps and nowhere else: so a
+ * resident program can be joined, and what a killed process left in it is found by who comes next.
+ */
+#include "pkt/steer.h"
+
+#include "util/text.h"
+
+#ifndef IW_HAVE_XDP
+
+static int absent(struct iw_fault *why)
+{
+	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
+}
+
+int iw_steer_open(struct iw_steer **out, const struct iw_steer_cfg *cfg, struct iw_fault *why)
+{
+	(void)out;
+	(void)cfg;
+	return absent(why);
+}
+
+void iw_steer_close(struct iw_steer *s)
+{
+	(void)s;
+}
+
+const struct iw_steer_facts *iw_steer_facts(const struct iw_steer *s)
+{
+	static const struct iw_steer_facts none;
+
+	(void)s;
+	return &none;
+}
+
+int iw_steer_check(const struct iw_steer *s, struct iw_fault *why)
+{
+	(void)s;
+	return absent(why);
+}
+
+int iw_steer_worker_add(struct iw_steer *s, uint32_t *worker, const int *xsk, unsigned n,
+			struct iw_fault *why)
+{
+	(void)s;
+	(void)worker;
+	(void)xsk;
+	(void)n;
+	return absent(why);
+}
+
+void iw_steer_worker_remove(struct iw_steer *s, uint32_t worker)
+{
+	(void)s;
+	(void)worker;
+}
+
+int iw_steer_tell_socket(struct iw_steer *s, uint32_t worker, unsigned queue,
+			 const struct iw_xdp_sock *now)
+{
+	(void)s;
+	(void)worker;
+	(void)queue;
+	(void)now;
+	return absent(NULL);
+}
+
+int iw_steer_endpoint_add(struct iw_steer *s, uint32_t *id, const struct iw_addr *addr,
+			  uint16_t sctp_port, uint16_t udp_port, uint32_t worker,
+			  struct iw_fault *why)
+{
+	(void)s;
+	(void)id;
+	(void)addr;
+	(void)sctp_port;
+	(void)udp_port;
+	(void)worker;
+	return absent(why);
+}
+
+void iw_steer_endpoint_remove(struct iw_steer *s, uint32_t id)
+{
+	(void)s;
+	(void)id;
+}
+
+int iw_steer_assoc_add(struct iw_steer *s, uint32_t endpoint, uint32_t tag, uint32_t worker,
+		       uint32_t scope, struct iw_fault *why)
+{
+	(void)s;
+	(void)endpoint;
+	(void)tag;
+	(void)worker;
+	(void)scope;
+	return absent(why);
+}
+
+void iw_steer_assoc_remove(struct iw_steer *s, uint32_t endpoint, uint32_t tag)
+{
+	(void)s;
+	(void)endpoint;
+	(void)tag;
+}
+
+int iw_steer_stag_add(struct iw_steer *s, uint32_t scope, uint32_t stag)
+{
+	(void)s;
+	(void)scope;
+	(void)stag;
+	return absent(NULL);
+}
+
+void iw_steer_stag_remove(struct iw_steer *s, uint32_t scope, uint32_t stag)
+{
+	(void)s;
+	(void)scope;
+	(void)stag;
+}
+
+int iw_steer_counters(const struct iw_steer *s, struct iw_xdp_counters *out)
+{
+	(void)s;
+	(void)out;
+	return absent(NULL);
+}
+
+int iw_steer_prog_fd(const struct iw_steer *s)
+{
+	(void)s;
+	return -1;
+}
+
+#else
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "os/os.h"
+#include "pkt/bpf.h"
+#include "util/num.h"
+
+#include <steer.skel.h>
+
+#define SAMPLE_DEFAULT 256
+#define MAPS_MAX       16 /* of a program, with those that the compiler makes */
+
+enum map { ENDPOINTS, ASSOCS, STAGS, XSKS, SOCKETS, COUNTERS, STREAMS, EVENTS, MAPS };
+
+/* The kernel cuts names at 15 octets. */
+static const struct {
+	const char *name;
+	uint32_t key, value;
+} shape[MAPS] = {
+	[ENDPOINTS] = { "endpoints", sizeof(struct iw_xdp_endpoint_key),
+			sizeof(struct iw_xdp_endpoint) },
+	[ASSOCS] = { "assocs", sizeof(struct iw_xdp_assoc_key), sizeof(struct iw_xdp_assoc) },
+	[STAGS] = { "stags", sizeof(struct iw_xdp_stag_key), sizeof(uint32_t) },
+	[XSKS] = { "xsks", sizeof(uint32_t), sizeof(uint32_t) },
+	[SOCKETS] = { "sockets", sizeof(uint32_t), sizeof(struct iw_xdp_sock) },
+	[COUNTERS] = { "counters", sizeof(uint32_t), sizeof(struct iw_xdp_counters) },
+	[STREAMS] = { "streams", sizeof(struct iw_xdp_stream_key), sizeof(struct iw_xdp_stream) },
+	[EVENTS] = { "events", 0, 0 },
+};
+
+struct iw_steer {
+	struct steer_bpf *skel; /* NULL: the program is somebody else's */
+	int prog, link;         /* -1: none */
+	int map[MAPS];
+	char interface[16];
+	struct iw_steer_facts facts;
+};
+
+/* --- a program of our own ---------------------------------------------------------------------- */
+
+static void set_sizes(struct steer_bpf *b, const struct iw_steer_cfg *cfg, unsigned queues)
+{
+	struct {
+		struct bpf_map *map;
+		uint32_t entries;
+	} size[] = {
+		{ b->maps.endpoints, cfg->endpoints_max },
+		{ b->maps.assocs, cfg->assocs_max },
+		{ b->maps.stags, cfg->stags_max },
+		{ b->maps.xsks, queues * IW_XDP_WORKERS },
+		{ b->maps.sockets, queues * IW_XDP_WORKERS },
+	};
+
+	/* It fails only when the map is in the kernel. */
+	for (size_t i = 0; i < IW_ARRAY_LEN(size); i++)
+		if (size[i].entries > 0)
+			(void)bpf_map__set_max_entries(size[i].map, size[i].entries);
+}
+
+static int load_own(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct iw_fault *why)
+{
+	int err;
+
+	s->skel = steer_bpf__open();
+	if (!s->skel)
+		return iw_bpf_fail(why, errno, "xdp: open the program steer");
+	set_sizes(s->skel, cfg, s->facts.queues);
+	s->skel->rodata->sample_every = cfg->sample ? cfg->sample : SAMPLE_DEFAULT;
+	err = iw_bpf_load(s->skel->obj, "steer", why);
+	if (err)
+		return err;
+	s->prog = bpf_program__fd(s->skel->progs.iw_steer_1);
+	for (int i = 0; i < MAPS; i++)
+		s->map[i] = bpf_object__find_map_fd_by_name(s->skel->obj, shape[i].name);
+	return 0;
+}
+
+/* --- somebody else's --------------------------------------------------------------------------- */
+
+static int take_map(struct iw_steer *s, uint32_t id)
+{
+	struct bpf_map_info info = { 0 };
+	uint32_t len = sizeof(info);
+	int fd = bpf_map_get_fd_by_id(id);
+
+	if (fd < 0)
+		return -errno;
+	if (bpf_obj_get_info_by_fd(fd, &info, &len) == 0)
+		for (int i = 0; i < MAPS; i++)
+			if (s->map[i] < 0 && strcmp(info.name, shape[i].name) == 0 &&
+			    info.key_size == shape[i].key && info.value_size == shape[i].value) {
+				s->map[i] = fd;
+				return 0;
+			}
+	close(fd);
+	return 0;
+}
+
+static int join(struct iw_steer *s, const struct iw_xdp_attached *a, struct iw_fault *why)
+{
+	struct bpf_prog_info info;
+	uint32_t id[MAPS_MAX], n = MAPS_MAX;
+	int err = 0;
+
+	s->prog = bpf_prog_get_fd_by_id(a->program);
+	if (s->prog < 0)
+		return iw_os_fail(why, errno, "xdp: join the program on %s", s->interface);
+	if (iw_bpf_prog_info(s->prog, &info, id, &n) < 0)
+		return iw_os_fail(why, errno, "xdp: ask for the maps of the program on %s",
+				  s->interface);
+	for (uint32_t i = 0; i < n && err == 0; i++)
+		err = take_map(s, id[i]);
+	if (err)
+		return iw_os_fail(why, -err, "xdp: open a map of the program on %s", s->interface);
+	for (int i = 0; i < MAPS; i++)
+		if (s->map[i] < 0)
+			return iw_fail(why, IW_E_BUSY,
+				       "xdp: the program on %s has no map %s as this version "
+				       "knows it: `ddp-xdp detach -I %s`, then attach anew",
+				       s->interface, shape[i].name, s->interface);
+	s->facts.resident = true;
+	s->facts.native = a->native;
+	s->facts.link = a->link;
+	return 0;
+}
+
+/* --- open and close ---------------------------------------------------------------------------- */
+
+static int attach_own(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct iw_fault *why)
+{
+	int err = load_own(s, cfg, why);
+
+	if (err || cfg->load_only)
+		return err;
+	err = iw_bpf_attach(&s->link, &s->facts.native, s->prog, s->interface, s->facts.ifindex,
+			    cfg->mode, why);
+	if (!err)
+		s->facts.link = iw_bpf_link_id(s->link);
+	return err;
+}
+
+static int get_program(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct iw_fault *why)
+{
+	struct iw_xdp_attached a;
+	int err = 0;
+
+	memset(&a, 0, sizeof(a));
+	if (!cfg->load_only)
+		err = iw_xdp_attached(&a, s->facts.ifindex, why);
+	if (err)
+		return err;
+	if (a.owner != IW_XDP_STEER || cfg->alone)
+		return attach_own(s, cfg, why);
+	err = join(s, &a, why);
+	if (!err && cfg->mode == IW_XDP_NATIVE && !a.native)
+		return iw_fail(why, IW_E_NOTSUP,
+			       "xdp: the program that is resident on %s is in generic mode",
+			       s->interface);
+	return err;
+}
+
+static void tell_facts(struct iw_steer *s)
+{
+	struct bpf_prog_info info;
+	struct bpf_map_info map = { 0 };
+	uint32_t len = sizeof(map);
+
+	if (iw_bpf_prog_info(s->prog, &info, NULL, NULL) == 0) {
+		s->facts.program = info.id;
+		s->facts.insns = info.verified_insns;
+	}
+	/* The maps were made for the queues that there were then. */
+	if (s->facts.resident && bpf_obj_get_info_by_fd(s->map[XSKS], &map, &len) == 0)
+		s->facts.queues = IW_MIN(s->facts.queues, map.max_entries / IW_XDP_WORKERS);
+}
+
+int iw_steer_open(struct iw_steer **out, const struct iw_steer_cfg *cfg, struct iw_fault *why)
+{
+	struct iw_steer *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
+	s->prog = s->link = -1;
+	for (int i = 0; i < MAPS; i++)
+		s->map[i] = -1;
+	memcpy(s->interface, cfg->interface,
+	       IW_MIN(strlen(cfg->interface), sizeof(s->interface) - 1));
+	err = iw_xdp_ifindex(&s->facts.ifindex, cfg->interface, why);
+	if (!err) {
+		s->facts.queues = iw_xdp_queues(cfg->interface);
+		iw_bpf_begin();
+		err = get_program(s, cfg, why);
+		iw_bpf_end();
+	}
+	if (err) {
+		iw_steer_close(s);
+		return err;
+	}
+	tell_facts(s);
+	*out = s;
+	return 0;
+}
+
+void iw_steer_close(struct iw_steer *s)
+{
+	if (!s)
+		return;
+	if (s->link >= 0)
+		close(s->link);
+	if (s->skel) {
+		steer_bpf__destroy(s->skel);
+	} else {
+		for (int i = 0; i < MAPS; i++)
+			if (s->map[i] >= 0)
+				close(s->map[i]);
+		if (s->prog >= 0)
+			close(s->prog);
+	}
+	free(s);
+}
+
+const struct iw_steer_facts *iw_steer_facts(const struct iw_steer *s)
+{
+	return &s->facts;
+}
+
+int iw_steer_prog_fd(const struct iw_steer *s)
+{
+	return s->prog;
+}
+
+int iw_steer_check(const struct iw_steer *s, struct iw_fault *why)
+{
+	struct iw_xdp_attached a;
+	int err = iw_xdp_attached(&a, s->facts.ifindex, why);
+
+	if (err)
+		return err;
+	if (a.program != s->facts.program)
+		return iw_fail(why, IW_E_NOENT, "xdp: the program on %s was detached",
+			       s->interface);
+	return 0;
+}
+
+/* --- sweeping ---------------------------------------------------------------------------------- */
+
+/* Deletes what `match` says of a hash. A deletion may make the walk begin anew, so the next key is asked
+ * for first; who adds at the same time can lengthen it, and the bound ends it. */
+static void sweep(int map, bool (*match)(const void *value, const void *key, uint32_t),
+		  uint32_t which)
+{
+	uint8_t key[2][sizeof(struct iw_xdp_endpoint_key)], value[sizeof(struct iw_xdp_endpoint)];
+	bool more = bpf_map_get_next_key(map, NULL, key[0]) == 0;
+	unsigned at = 0;
+
+	_Static_assert(sizeof(struct iw_xdp_assoc_key) <= sizeof(struct iw_xdp_endpoint_key) &&
+			       sizeof(struct iw_xdp_assoc) <= sizeof(struct iw_xdp_endpoint),
+		       "one room for both");
+	for (uint32_t n = 0; more && n < UINT32_MAX; n++, at ^= 1) {
+		more = bpf_map_get_next_key(map, key[at], key[at ^ 1]) == 0;
+		if (bpf_map_lookup_elem(map, key[at], value) == 0 && match(value, key[at], which))
+			(void)bpf_map_delete_elem(map, key[at]);
+	}
+}
+
+static bool endpoint_of_worker(const void *value, const void *key, uint32_t worker)
+{
+	struct iw_xdp_endpoint e;
+
+	(void)key;
+	memcpy(&e, value, sizeof(e));
+	return e.worker == worker;
+}
+
+static bool endpoint_is(const void *value, const void *key, uint32_t id)
+{
+	struct iw_xdp_endpoint e;
+
+	(void)key;
+	memcpy(&e, value, sizeof(e));
+	return e.id == id;
+}
+
+static bool assoc_of_worker(const void *value, const void *key, uint32_t worker)
+{
+	struct iw_xdp_assoc a;
+
+	(void)key;
+	memcpy(&a, value, sizeof(a));
+	return a.worker == worker;
+}
+
+static bool assoc_of_endpoint(const void *value, const void *key, uint32_t id)
+{
+	struct iw_xdp_assoc_key k;
+
+	(void)value;
+	memcpy(&k, key, sizeof(k));
+	return k.endpoint == id;
+}
+
+/* --- workers ----------------------------------------------------------------------------------- */
+
+static void forget_worker(struct iw_steer *s, uint32_t worker)
+{
+	static const struct iw_xdp_sock none;
+
+	sweep(s->map[ENDPOINTS], endpoint_of_worker, worker);
+	sweep(s->map[ASSOCS], assoc_of_worker, worker);
+	for (unsigned q = 0; q < s->facts.queues; q++) {
+		uint32_t slot = IW_XDP_XSK(q, worker);
+
+		(void)bpf_map_update_elem(s->map[SOCKETS], &slot, &none, BPF_ANY);
+	}
+}
+
+/* Somebody lives who said that it has a socket there. */
+static bool is_taken(struct iw_steer *s, uint32_t worker)
+{
+	for (unsigned q = 0; q < s->facts.queues; q++) {
+		uint32_t slot = IW_XDP_XSK(q, worker);
+		struct iw_xdp_sock sock;
+
+		if (bpf_map_lookup_elem(s->map[SOCKETS], &slot, &sock) == 0 && sock.pid != 0 &&
+		    (kill((pid_t)sock.pid, 0) == 0 || errno != ESRCH))
+			return true;
+	}
+	return false;
+}
+
+static void drop_sockets(struct iw_steer *s, uint32_t worker, unsigned n)
+{
+	for (unsigned q = 0; q < n; q++) {
+		uint32_t slot = IW_XDP_XSK(q, worker);
+
+		(void)bpf_map_delete_elem(s->map[XSKS], &slot);
+	}
+}
+
+/* 0, -EEXIST: the number is somebody's; another errno, negative. */
+static int put_sockets(struct iw_steer *s, uint32_t worker, const int *xsk, unsigned n)
+{
+	for (unsigned q = 0; q < n; q++) {
+		uint32_t slot = IW_XDP_XSK(q, worker);
+		int err;
+
+		if (xsk[q] < 0)
+			continue;
+		err = bpf_map_update_elem(s->map[XSKS], &slot, &xsk[q], BPF_NOEXIST);
+		if (err < 0) {
+			drop_sockets(s, worker, q);
+			return err;
+		}
+	}
+	return 0;
+}
+
+static int tell_owner(struct iw_steer *s, uint32_t worker, const int *xsk, unsigned n)
+{
+	struct iw_xdp_sock sock = { .pid = (uint32_t)getpid() };
+
+	for (unsigned q = 0; q < n; q++)
+		if (xsk[q] >= 0 && iw_steer_tell_socket(s, worker, q, &sock) < 0)
+			return IW_E_OS;
+	return 0;
+}
+
+int iw_steer_worker_add(struct iw_steer *s, uint32_t *worker, const int *xsk, unsigned n,
+			struct iw_fault *why)
+{
+	bool any = false;
+	int err = -EEXIST;
+	uint32_t w;
+
+	for (unsigned q = 0; q < n; q++)
+		any = any || xsk[q] >= 0;
+	if (!any || n > s->facts.queues)
+		return iw_fail(why, IW_E_INVAL, "xdp: %u sockets for the %u queues of %s", n,
+			       s->facts.queues, s->interface);
+	for (w = 0; w < IW_XDP_WORKERS && err == -EEXIST; w++)
+		if (!is_taken(s, w))
+			err = put_sockets(s, w, xsk, n);
+	if (err == -EEXIST)
+		return iw_fail(why, IW_E_FULL, "xdp: %s has %u workers already", s->interface,
+			       (uint32_t)IW_XDP_WORKERS);
+	if (err == -EINVAL || err == -EOPNOTSUPP || err == -EBADF)
+		return iw_fail(why, IW_E_INVAL, "xdp: no AF_XDP socket with a receive ring");
+	if (err < 0)
+		return iw_os_fail(why, -err, "xdp: steer to a socket of %s", s->interface);
+	*worker = w - 1;
+	/* What one before us left, who was killed. */
+	forget_worker(s, *worker);
+	err = tell_owner(s, *worker, xsk, n);
+	if (err) {
+		iw_steer_worker_remove(s, *worker);
+		return iw_fail(why, err, "xdp: tell of the sockets of %s", s->interface);
+	}
+	return 0;
+}
+
+void iw_steer_worker_remove(struct iw_steer *s, uint32_t worker)
+{
+	forget_worker(s, worker);
+	drop_sockets(s, worker, s->facts.queues);
+}
+
+int iw_steer_tell_socket(struct iw_steer *s, uint32_t worker, unsigned queue,
+			 const struct iw_xdp_sock *now)
+{
+	uint32_t slot = IW_XDP_XSK(queue, worker);
+
+	if (worker >= IW_XDP_WORKERS || queue >= s->facts.queues)
+		return IW_E_INVAL;
+	return bpf_map_update_elem(s->map[SOCKETS], &slot, now, BPF_ANY) < 0 ? IW_E_OS : 0;
+}
+
+/* --- endpoints, associations, STags ------------------------------------------------------------ */
+
+static void endpoint_key(struct iw_xdp_endpoint_key *key, const struct iw_addr *addr,
+			 uint16_t sctp_port, uint16_t udp_port)
+{
+	memset(key, 0, sizeof(*key));
+	iw_put_be16((uint8_t *)&key->sctp_port, sctp_port);
+	iw_put_be16((uint8_t *)&key->udp_port, udp_port);
+	if (addr->len == 0 || iw_addr_is_any(addr))
+		return;
+	if (addr->sa.sa_family == AF_INET6) {
+		memcpy(key->addr, &addr->in6.sin6_addr, 16);
+		return;
+	}
+	key->addr[10] = key->addr[11] = 0xff;
+	memcpy(key->addr + 12, &addr->in.sin_addr, 4);
+}
+
+int iw_steer_endpoint_add(struct iw_steer *s, uint32_t *id, const struct iw_addr *addr,
+			  uint16_t sctp_port, uint16_t udp_port, uint32_t worker,
+			  struct iw_fault *why)
+{
+	struct iw_xdp_endpoint e = { .worker = worker };
+	struct iw_xdp_endpoint_key key;
+	int err = 0;
+
+	/* Drawn at random, so that nobody who joins has to know what the others had. */
+	while (e.id == 0 && err == 0)
+		err = iw_os_random(&e.id, sizeof(e.id));
+	if (err)
+		return iw_fail(why, err, "xdp: no random number for an endpoint");
+	endpoint_key(&key, addr, sctp_port, udp_port);
+	err = bpf_map_update_elem(s->map[ENDPOINTS], &key, &e, BPF_NOEXIST);
+	*id = e.id;
+	if (err == -EEXIST)
+		return iw_fail(why, IW_E_BUSY,
+			       "xdp: SCTP port %u on %s is taken by another endpoint",
+			       (uint32_t)sctp_port, s->interface);
+	if (err == -E2BIG)
+		return iw_fail(why, IW_E_FULL, "xdp: no room for another endpoint on %s",
+			       s->interface);
+	return err < 0 ? iw_os_fail(why, -err, "xdp: add an endpoint on %s", s->interface) : 0;
+}
+
+void iw_steer_endpoint_remove(struct iw_steer *s, uint32_t id)
+{
+	sweep(s->map[ENDPOINTS], endpoint_is, id);
+	sweep(s->map[ASSOCS], assoc_of_endpoint, id);
+}
+
+int iw_steer_assoc_add(struct iw_steer *s, uint32_t endpoint, uint32_t tag, uint32_t worker,
+		       uint32_t scope, struct iw_fault *why)
+{
+	struct iw_xdp_assoc_key key = { endpoint, tag };
+	struct iw_xdp_assoc a = { worker, scope };
+	int err = bpf_map_update_elem(s->map[ASSOCS], &key, &a, BPF_ANY);
+
+	if (err == -E2BIG)
+		return iw_fail(why, IW_E_FULL, "xdp: no room for another association on %s",
+			       s->interface);
+	return err < 0 ? iw_os_fail(why, -err, "xdp: add an association on %s", s->interface) : 0;
+}
+
+void iw_steer_assoc_remove(struct iw_steer *s, uint32_t endpoint, uint32_t tag)
+{
+	struct iw_xdp_assoc_key key = { endpoint, tag };
+
+	(void)bpf_map_delete_elem(s->map[ASSOCS], &key);
+}
+
+int iw_steer_stag_add(struct iw_steer *s, uint32_t scope, uint32_t stag)
+{
+	struct iw_xdp_stag_key key = { scope, stag };
+	uint32_t known = 1;
+	int err = bpf_map_update_elem(s->map[STAGS], &key, &known, BPF_ANY);
+
+	return err == -E2BIG ? IW_E_FULL : err < 0 ? IW_E_OS : 0;
+}
+
+void iw_steer_stag_remove(struct iw_steer *s, uint32_t scope, uint32_t stag)
+{
+	struct iw_xdp_stag_key key = { scope, stag };
+
+	(void)bpf_map_delete_elem(s->map[STAGS], &key);
+}
+
+/* --- counters ---------------------------------------------------------------------------------- */
+
+int iw_steer_counters(const struct iw_steer *s, struct iw_xdp_counters *out)
+{
+	int cpus = libbpf_num_possible_cpus();
+	struct iw_xdp_counters *each;
+	uint64_t *sum = (uint64_t *)out;
+	uint32_t zero = 0;
+	int err = IW_E_OS;
+
+	_Static_assert(sizeof(*out) % sizeof(*sum) == 0, "nothing but counters");
+	memset(out, 0, sizeof(*out));
+	if (cpus <= 0)
+		return IW_E_OS;
+	each = calloc((size_t)cpus, sizeof(*each));
+	if (!each)
+		return IW_E_NOMEM;
+	if (bpf_map_lookup_elem(s->map[COUNTERS], &zero, each) == 0) {
+		for (size_t i = 0; i < (size_t)cpus * (sizeof(*out) / sizeof(*sum)); i++)
+			sum[i % (sizeof(*out) / sizeof(*sum))] += ((uint64_t *)each)[i];
+		err = 0;
+	}
+	free(each);
+	return err;
+}
+
+#endif

@@ -1,0 +1,628 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The steering program: packets of our SCTP endpoints to the AF_XDP socket of the worker that owns
+ * their association, everything else to the kernel as it came.
+ *
+ * It decides nothing about the protocol and drops nothing: a DATA chunk that is lost leaves a hole in
+ * the TSNs that kills the association, and RFC 5041 7.1 wants an unknown STag reported. What is wrong
+ * within a packet of ours is counted, sampled, and left to the engine.
+ *
+ * Headers are looked at in the packet where they lie in its first buffer, and through
+ * bpf_xdp_load_bytes where a frame of several buffers has them further behind.
+ */
+#include "xdp/shared.h"
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+/* Set by the loader before the program is loaded. */
+const volatile uint32_t sample_every = 256;
+
+#define VLANS_MAX      4
+#define EXTENSIONS_MAX 8
+#define CHUNKS_MAX     512
+#define FRAME_MAX      0xffff /* what the verifier believes an offset in a packet can be */
+
+#define ETHERTYPE_IPV4        0x0800
+#define ETHERTYPE_IPV6        0x86dd
+#define ETHERTYPE_VLAN        0x8100 /* IEEE 802.1Q */
+#define ETHERTYPE_SERVICE     0x88a8 /* IEEE 802.1ad, the outer tag */
+#define ETHERTYPE_SERVICE_OLD 0x9100
+
+#define PROTO_HOPOPTS  0
+#define PROTO_UDP      17
+#define PROTO_ROUTING  43
+#define PROTO_FRAGMENT 44
+#define PROTO_DSTOPTS  60
+#define PROTO_SCTP     132
+
+#define PPID_SEGMENT 16 /* RFC 5043 5.2 */
+#define PPID_CONTROL 17
+
+#define CHUNK_DATA   0
+#define DATA_E       1
+#define DATA_B       2
+#define SSN_LEN      2
+#define TAGGED_LEN   14
+#define UNTAGGED_LEN 18
+
+/* The program's view of headers: fields of the kernel's own size, because nothing in here may be read
+ * octet by octet where one load does. All of them are as on the wire. */
+struct ether {
+	uint16_t mac[6], type;
+};
+struct vlan {
+	uint16_t tci, type;
+};
+struct ipv4 {
+	uint8_t version_ihl, tos;
+	uint16_t total, id, fragment;
+	uint8_t ttl, protocol;
+	uint16_t checksum;
+	uint32_t src, dst;
+};
+struct ipv6 {
+	uint32_t version;
+	uint16_t payload;
+	uint8_t next, hops;
+	uint32_t src[4], dst[4];
+};
+struct extension {
+	uint8_t next, len;
+	uint16_t
+		fragment; /* of a fragment header; of a routing header its type and segments left */
+	uint32_t more;
+};
+struct udp {
+	uint16_t sport, dport, len, checksum;
+};
+struct sctp {
+	uint16_t sport, dport;
+	uint32_t tag, checksum;
+};
+/* A DATA chunk up to the octets behind the STag. */
+struct chunk {
+	uint8_t type, flags;
+	uint16_t len;
+	uint32_t tsn;
+	uint16_t stream, ssn;
+	uint32_t ppid;
+	uint16_t ddp_ssn;
+	uint8_t ddp, rdmap;
+	uint32_t stag, rest[2];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1024);
+	__type(key, struct iw_xdp_endpoint_key);
+	__type(value, struct iw_xdp_endpoint);
+} endpoints SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, struct iw_xdp_assoc_key);
+	__type(value, struct iw_xdp_assoc);
+} assocs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1048576);
+	__type(key, struct iw_xdp_stag_key);
+	__type(value, uint32_t);
+} stags SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_XSKMAP);
+	__uint(max_entries, IW_XDP_WORKERS);
+	__type(key, uint32_t);
+	__type(value, uint32_t);
+} xsks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IW_XDP_WORKERS);
+	__type(key, uint32_t);
+	__type(value, struct iw_xdp_sock);
+} sockets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct iw_xdp_counters);
+} counters SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_PERCPU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct iw_xdp_stream_key);
+	__type(value, struct iw_xdp_stream);
+} streams SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 256 * 1024);
+} events SEC(".maps");
+
+/* Where we are in the packet. */
+struct cursor {
+	struct xdp_md *ctx;
+	uint32_t off; /* from the frame's first octet */
+	uint32_t
+		left; /* octets behind off, as the last header that knew told; the frame has them */
+};
+
+/* What has been learned about the packet. */
+struct found {
+	struct iw_xdp_endpoint_key to;
+	uint32_t ip, sctp, sctp_len, flags;
+};
+
+typedef _Bool bool;
+#define true 1
+#define false 0
+
+#define OURS (-1) /* of functions that return an enum iw_xdp_pass: no reason to pass it on */
+
+/*
+ * The header of that type at off, copied: false when the frame ends before. The types are multiples
+ * of their own alignment, so each is a few loads.
+ */
+#define LOAD(ctx, offset, header)                                                                  \
+	({                                                                                         \
+		void *start_ = (void *)(long)(ctx)->data, *end_ = (void *)(long)(ctx)->data_end;   \
+		uint32_t off_ = (offset);                                                          \
+		bool got_ = false;                                                                 \
+		if (off_ <= FRAME_MAX - sizeof(*(header))) {                                       \
+			typeof(header) p_ = start_ + off_;                                         \
+			if ((void *)(p_ + 1) <= end_) {                                            \
+				*(header) = *p_;                                                   \
+				got_ = true;                                                       \
+			} else {                                                                   \
+				got_ = bpf_xdp_load_bytes((ctx), off_, (header),                   \
+							  sizeof(*(header))) == 0;                 \
+			}                                                                          \
+		}                                                                                  \
+		got_;                                                                              \
+	})
+
+static __always_inline void skip(struct cursor *c, uint32_t n)
+{
+	c->off += n;
+	c->left -= n;
+}
+
+/* --- from the frame to the SCTP header ---------------------------------------------------------- */
+
+static __always_inline int parse_ipv4(struct cursor *c, struct found *f, uint8_t *protocol)
+{
+	struct ipv4 h;
+	uint32_t len, total;
+
+	if (c->left < sizeof(h) || !LOAD(c->ctx, c->off, &h))
+		return IW_XDP_PASS_IP_BAD;
+	len = (uint32_t)(h.version_ihl & 0xf) * 4;
+	total = bpf_ntohs(h.total);
+	if (h.version_ihl >> 4 != 4 || len < sizeof(h) || total < len || total > c->left)
+		return IW_XDP_PASS_IP_BAD;
+	/* MF, or an offset. */
+	if (h.fragment & bpf_htons(0x3fff))
+		return IW_XDP_PASS_FRAGMENT;
+	f->to.addr[10] = f->to.addr[11] = 0xff;
+	__builtin_memcpy(f->to.addr + 12, &h.dst, 4);
+	*protocol = h.protocol;
+	c->left = total;
+	skip(c, len);
+	return OURS;
+}
+
+/* Headers that say nothing to a host that is the last of the route (RFC 8200 4). */
+static __always_inline int parse_extensions(struct cursor *c, uint8_t next, uint8_t *protocol)
+{
+	for (int i = 0; i < EXTENSIONS_MAX; i++) {
+		struct extension h;
+		uint32_t len;
+
+		if (next == PROTO_SCTP || next == PROTO_UDP) {
+			*protocol = next;
+			return OURS;
+		}
+		if (next != PROTO_HOPOPTS && next != PROTO_DSTOPTS && next != PROTO_ROUTING &&
+		    next != PROTO_FRAGMENT)
+			return IW_XDP_PASS_PROTOCOL;
+		if (c->left < sizeof(h) || !LOAD(c->ctx, c->off, &h))
+			return IW_XDP_PASS_IP_BAD;
+		len = next == PROTO_FRAGMENT ? sizeof(h) : ((uint32_t)h.len + 1) * 8;
+		/* An offset, or more to come; else it is the whole datagram (RFC 6946). */
+		if (next == PROTO_FRAGMENT && h.fragment & bpf_htons(0xfff9))
+			return IW_XDP_PASS_FRAGMENT;
+		/* Segments left: it is for somebody else in the end. */
+		if (next == PROTO_ROUTING && h.fragment & bpf_htons(0x00ff))
+			return IW_XDP_PASS_IP_EXTENSION;
+		if (len > c->left)
+			return IW_XDP_PASS_IP_BAD;
+		skip(c, len);
+		next = h.next;
+	}
+	return IW_XDP_PASS_IP_EXTENSION;
+}
+
+static __always_inline int parse_ipv6(struct cursor *c, struct found *f, uint8_t *protocol)
+{
+	struct ipv6 h;
+	uint32_t payload;
+
+	if (c->left < sizeof(h) || !LOAD(c->ctx, c->off, &h))
+		return IW_XDP_PASS_IP_BAD;
+	/* A payload of 0 octets is a jumbogram's (RFC 2675), and the kernel's affair. */
+	payload = bpf_ntohs(h.payload);
+	if ((bpf_ntohl(h.version) >> 28) != 6 || payload == 0 || payload > c->left - sizeof(h))
+		return IW_XDP_PASS_IP_BAD;
+	__builtin_memcpy(f->to.addr, h.dst, 16);
+	f->flags |= IW_XDP_META_IPV6;
+	skip(c, sizeof(h));
+	c->left = payload;
+	return parse_extensions(c, h.next, protocol);
+}
+
+static __always_inline int parse_ip(struct cursor *c, struct found *f, uint8_t *protocol)
+{
+	struct ether e;
+	struct vlan v;
+	uint16_t type;
+
+	if (!LOAD(c->ctx, 0, &e))
+		return IW_XDP_PASS_ETHER;
+	skip(c, sizeof(e));
+	type = e.type;
+	for (int i = 0; i < VLANS_MAX; i++) {
+		if (type != bpf_htons(ETHERTYPE_VLAN) && type != bpf_htons(ETHERTYPE_SERVICE) &&
+		    type != bpf_htons(ETHERTYPE_SERVICE_OLD))
+			break;
+		if (!LOAD(c->ctx, c->off, &v))
+			return IW_XDP_PASS_ETHER;
+		skip(c, sizeof(v));
+		type = v.type;
+	}
+	f->ip = c->off;
+	if (type == bpf_htons(ETHERTYPE_IPV4))
+		return parse_ipv4(c, f, protocol);
+	if (type == bpf_htons(ETHERTYPE_IPV6))
+		return parse_ipv6(c, f, protocol);
+	return IW_XDP_PASS_ETHER;
+}
+
+/* Up to the SCTP header, which is left where it is. */
+static __always_inline int parse_below(struct cursor *c, struct found *f, struct sctp *h)
+{
+	uint8_t protocol = 0;
+	struct udp u;
+	int pass = parse_ip(c, f, &protocol);
+
+	if (pass != OURS)
+		return pass;
+	if (protocol == PROTO_UDP) {
+		uint32_t len;
+
+		if (c->left < sizeof(u) || !LOAD(c->ctx, c->off, &u))
+			return IW_XDP_PASS_UDP_BAD;
+		len = bpf_ntohs(u.len);
+		if (len < sizeof(u) || len > c->left)
+			return IW_XDP_PASS_UDP_BAD;
+		f->to.udp_port = u.dport;
+		f->flags |= IW_XDP_META_UDP;
+		c->left = len;
+		skip(c, sizeof(u));
+	} else if (protocol != PROTO_SCTP) {
+		return IW_XDP_PASS_PROTOCOL;
+	}
+	if (c->left < sizeof(*h) || !LOAD(c->ctx, c->off, h))
+		return IW_XDP_PASS_SCTP_SHORT;
+	f->to.sctp_port = h->dport;
+	f->sctp = c->off;
+	f->sctp_len = c->left;
+	return OURS;
+}
+
+static __always_inline struct iw_xdp_endpoint *find_endpoint(struct found *f)
+{
+	struct iw_xdp_endpoint *e = bpf_map_lookup_elem(&endpoints, &f->to);
+
+	if (e)
+		return e;
+	__builtin_memset(f->to.addr, 0, sizeof(f->to.addr));
+	return bpf_map_lookup_elem(&endpoints, &f->to);
+}
+
+/* --- samples ------------------------------------------------------------------------------------- */
+
+struct occasion {
+	uint32_t kind, endpoint, tag, stag;
+	uint16_t stream;
+	uint32_t from; /* offset of the first octet to be shown */
+};
+
+/* count is how many there were of the kind on this CPU, this one included. */
+static __always_inline void sample(struct xdp_md *ctx, struct iw_xdp_counters *n, uint64_t count,
+				   const struct occasion *o)
+{
+	uint32_t every = sample_every, len = bpf_xdp_get_buff_len(ctx);
+	struct iw_xdp_event *e;
+	uint32_t shown;
+
+	if (every == 0 || (count - 1) % every != 0)
+		return;
+	e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
+	if (!e) {
+		n->events_lost++;
+		return;
+	}
+	__builtin_memset(e, 0, sizeof(*e));
+	e->time_ns = bpf_ktime_get_ns();
+	e->kind = o->kind;
+	e->every = every;
+	e->endpoint = o->endpoint;
+	e->tag = o->tag;
+	e->stag = o->stag;
+	e->stream = o->stream;
+	e->len = len;
+	shown = o->from < len ? len - o->from : 0;
+	if (shown > IW_XDP_HEAD)
+		shown = IW_XDP_HEAD;
+	if (shown > 0 && bpf_xdp_load_bytes(ctx, o->from, e->head, shown) == 0)
+		e->head_len = shown;
+	bpf_ringbuf_submit(e, 0);
+}
+
+/* --- chunks -------------------------------------------------------------------------------------- */
+
+struct walk {
+	struct cursor at;
+	struct iw_xdp_counters *n;
+	struct iw_xdp_stream_key stream;
+	uint32_t scope;
+	uint32_t known; /* the tag is of an association: its streams are counted */
+	uint32_t chunks, segments, first, unknown, flags;
+	uint32_t bad;
+};
+
+static __always_inline void count_stream(struct walk *w, uint32_t octets)
+{
+	struct iw_xdp_stream *s = bpf_map_lookup_elem(&streams, &w->stream);
+	struct iw_xdp_stream one = { 1, octets };
+
+	if (s) {
+		s->segments++;
+		s->octets += octets;
+	} else {
+		bpf_map_update_elem(&streams, &w->stream, &one, BPF_ANY);
+	}
+}
+
+static __always_inline void look_up_stag(struct walk *w, const struct chunk *c)
+{
+	struct iw_xdp_stag_key key = { w->scope, bpf_ntohl(c->stag) };
+	struct occasion o = {
+		.kind = IW_XDP_EV_STAG,
+		.endpoint = w->stream.endpoint,
+		.tag = w->stream.tag,
+		.stag = key.stag,
+		.stream = w->stream.stream,
+		.from = w->at.off,
+	};
+
+	if (w->scope == 0 || bpf_map_lookup_elem(&stags, &key))
+		return;
+	w->unknown++;
+	sample(w->at.ctx, w->n, ++w->n->seen[IW_XDP_SEEN_STAG_UNKNOWN], &o);
+}
+
+/* user: octets of user data of a DATA chunk with PPID 16. */
+static __always_inline void look_at_segment(struct walk *w, const struct chunk *c, uint32_t user)
+{
+	bool tagged = c->ddp & 0x80;
+	uint32_t head = SSN_LEN + (tagged ? TAGGED_LEN : UNTAGGED_LEN);
+
+	w->n->segments++;
+	if (w->segments++ == 0)
+		w->first = w->at.off;
+	if ((c->flags & (DATA_B | DATA_E)) != (DATA_B | DATA_E)) {
+		w->n->seen[IW_XDP_SEEN_DATA_PART]++;
+		/* Only the first one has the header. */
+		if (!(c->flags & DATA_B))
+			return;
+	}
+	if (user < SSN_LEN + 1 || user < head) {
+		w->n->seen[IW_XDP_SEEN_DDP_SHORT]++;
+		return;
+	}
+	w->n->tl[c->ddp >> 6]++;
+	w->n->opcode[c->rdmap & 0xf]++;
+	if (tagged)
+		w->n->tagged_octets += user - head;
+	else
+		w->n->untagged_octets += user - head;
+	if (w->known)
+		count_stream(w, user - head);
+	if (tagged)
+		look_up_stag(w, c);
+}
+
+static __always_inline void look_at_data(struct walk *w, const struct chunk *c, uint32_t len)
+{
+	uint32_t ppid = bpf_ntohl(c->ppid);
+
+	w->n->data++;
+	if (len < __builtin_offsetof(struct chunk, ddp_ssn)) {
+		w->n->seen[IW_XDP_SEEN_DATA_SHORT]++;
+		w->flags |= IW_XDP_META_MIXED;
+		return;
+	}
+	w->stream.stream = bpf_ntohs(c->stream);
+	if (ppid == PPID_SEGMENT) {
+		look_at_segment(w, c, len - __builtin_offsetof(struct chunk, ddp_ssn));
+		return;
+	}
+	w->flags |= IW_XDP_META_MIXED;
+	if (ppid == PPID_CONTROL)
+		w->n->controls++;
+	else
+		w->n->foreign++;
+}
+
+/* 1: the walk is over. */
+static long next_chunk(uint32_t index, void *ctx)
+{
+	struct walk *w = ctx;
+	struct chunk c = { 0 };
+	uint32_t len, left = w->at.left;
+
+	if (left == 0)
+		return 1;
+	/* Octets behind the packet's end may be read along: what they are is decided by len. */
+	if (left < sizeof(c) || !LOAD(w->at.ctx, w->at.off, &c)) {
+		uint32_t n = left < sizeof(c) ? left : sizeof(c);
+
+		/* The verifier has to see both bounds of what it lets a helper write. */
+		if (n == 0 || n > sizeof(c) || bpf_xdp_load_bytes(w->at.ctx, w->at.off, &c, n) < 0)
+			n = 0;
+		if (n < 4) {
+			w->bad = 1;
+			return 1;
+		}
+	}
+	len = bpf_ntohs(c.len);
+	if (len < 4 || len > left) {
+		w->bad = 1;
+		return 1;
+	}
+	w->chunks++;
+	w->n->chunks++;
+	if (c.type == CHUNK_DATA)
+		look_at_data(w, &c, len);
+	else
+		w->flags |= IW_XDP_META_MIXED;
+	/* The last one's padding may be missing (RFC 9260 3.2 wants it, and we do not judge). */
+	len = (len + 3) & ~3u;
+	if (len > left)
+		len = left;
+	skip(&w->at, len);
+	return 0;
+}
+
+static __always_inline void walk_chunks(struct walk *w, const struct found *f)
+{
+	struct occasion o = {
+		.kind = IW_XDP_EV_CHUNK,
+		.endpoint = w->stream.endpoint,
+		.tag = w->stream.tag,
+		.from = f->ip,
+	};
+
+	bpf_loop(CHUNKS_MAX, next_chunk, w, 0);
+	if (w->bad)
+		sample(w->at.ctx, w->n, ++w->n->seen[IW_XDP_SEEN_CHUNK_BAD], &o);
+	else if (w->at.left > 0)
+		w->n->seen[IW_XDP_SEEN_CHUNK_MORE]++;
+	else
+		w->flags |= IW_XDP_META_CHUNKS;
+}
+
+/* --- the program --------------------------------------------------------------------------------- */
+
+static __always_inline void write_meta(struct xdp_md *ctx, struct iw_xdp_counters *n,
+				       const struct found *f, const struct walk *w)
+{
+	struct iw_xdp_meta *m;
+
+	if (bpf_xdp_adjust_meta(ctx, -(int)sizeof(*m)) < 0) {
+		n->seen[IW_XDP_SEEN_NO_META]++;
+		return;
+	}
+	m = (void *)(long)ctx->data_meta;
+	if ((void *)(m + 1) > (void *)(long)ctx->data)
+		return;
+	m->magic = IW_XDP_META_MAGIC;
+	m->ip = f->ip;
+	m->sctp = f->sctp;
+	m->sctp_len = f->sctp_len;
+	m->flags = f->flags | w->flags | (w->known ? IW_XDP_META_ASSOC : 0);
+	m->chunks = w->chunks;
+	m->segments = w->segments;
+	m->first = w->first;
+	m->unknown = w->unknown;
+	m->endpoint = w->stream.endpoint;
+	m->tag = w->stream.tag;
+}
+
+static __always_inline int steer_to(struct xdp_md *ctx, struct iw_xdp_counters *n,
+				    const struct found *f, const struct iw_xdp_endpoint *e,
+				    const struct sctp *h)
+{
+	struct walk w = {
+		.at = { ctx, f->sctp + sizeof(*h), f->sctp_len - sizeof(*h) },
+		.n = n,
+		.stream = { .endpoint = e->id, .tag = bpf_ntohl(h->tag) },
+	};
+	struct iw_xdp_assoc_key key = { w.stream.endpoint, w.stream.tag };
+	struct iw_xdp_assoc *a = bpf_map_lookup_elem(&assocs, &key);
+	uint32_t slot = IW_XDP_XSK(ctx->rx_queue_index, a ? a->worker : e->worker);
+	uint32_t len = bpf_xdp_get_buff_len(ctx);
+
+	if (!bpf_map_lookup_elem(&xsks, &slot)) {
+		n->passed[IW_XDP_PASS_SOCKET]++;
+		return XDP_PASS;
+	}
+	if (a) {
+		w.known = 1;
+		w.scope = a->scope;
+	} else {
+		n->seen[IW_XDP_SEEN_NO_ASSOC]++;
+	}
+	if (len > (uint32_t)((long)ctx->data_end - (long)ctx->data))
+		n->seen[IW_XDP_SEEN_MULTI_BUFFER]++;
+	n->packets++;
+	n->octets += len;
+	walk_chunks(&w, f);
+	write_meta(ctx, n, f, &w);
+	return bpf_redirect_map(&xsks, slot, XDP_PASS);
+}
+
+SEC("xdp.frags")
+int iw_steer_1(struct xdp_md *ctx)
+{
+	uint32_t zero = 0;
+	struct iw_xdp_counters *n = bpf_map_lookup_elem(&counters, &zero);
+	struct cursor c = { ctx, 0, bpf_xdp_get_buff_len(ctx) };
+	struct iw_xdp_endpoint *e;
+	struct found f = { 0 };
+	struct sctp h;
+	int pass;
+
+	if (!n)
+		return XDP_PASS;
+	pass = parse_below(&c, &f, &h);
+	if (pass == OURS) {
+		e = find_endpoint(&f);
+		if (e)
+			return steer_to(ctx, n, &f, e, &h);
+		pass = IW_XDP_PASS_ENDPOINT;
+	}
+	if (pass >= 0 && pass < IW_XDP_PASS_COUNT) {
+		uint64_t count = ++n->passed[pass];
+		struct occasion o = { .kind = IW_XDP_EV_FRAGMENT, .from = f.ip };
+
+		if (pass == IW_XDP_PASS_FRAGMENT)
+			sample(ctx, n, count, &o);
+	}
+	return XDP_PASS;
+}
+
+char _license[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Each xdp/<name>.bpf.c becomes $(O)/xdp/<name>.skel.h, a header with the program in it: nothing is looked for at run time.
+# Without libxdp, libbpf, clang or bpftool there is no such header, and lib/pkt says so when it is asked.
+
+IW_BPF_NAMES := $(sort $(basename $(basename $(notdir $(wildcard xdp/*.bpf.c)))))
+IW_BPF_SKELS := $(addprefix $(O)/xdp/,$(addsuffix .skel.h,$(IW_BPF_NAMES)))
+IW_BPF_CC ?= clang
+# v3: 32-bit arithmetic, in kernels from 5.1. BTF, which the maps need, comes with -g.
+IW_BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) -I. $(IW_BPF_INCLUDES)
+
+ifneq ($(IW_HAVE_XDP),)
+# The generated code keeps to no warnings of ours.
+IW_CPPFLAGS += -isystem $(O)/xdp
+$(call objs,$(wildcard lib/pkt/*.c)): | $(IW_BPF_SKELS)
+-include $(IW_BPF_SKELS:.skel.h=.d)
+endif
+
+$(O)/xdp/%.bpf.o: xdp/%.bpf.c $(O)/flags.key
+	@mkdir -p $(@D)
+	$(call say,BPF,$@)
+	$(Q)$(IW_BPF_CC) $(IW_BPF_CFLAGS) -MMD -MP -MF $(O)/xdp/$*.d -MT $@ -c -o $@.tmp $<
+	$(Q)$(IW_BPFTOOL) gen object $@ $@.tmp && rm -f $@.tmp
+
+$(O)/xdp/%.skel.h: $(O)/xdp/%.bpf.o
+	$(call say,GEN,$@)
+	$(Q)$(IW_BPFTOOL) gen skeleton $< name $*_bpf >$@
