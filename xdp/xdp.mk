@@ -12,7 +12,7 @@ IW_BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter
 ifneq ($(IW_HAVE_XDP),)
 # The generated code keeps to no warnings of ours.
 IW_CPPFLAGS += -isystem $(O)/xdp
-$(call objs,$(wildcard lib/pkt/*.c)): | $(IW_BPF_SKELS)
+$(call objs,$(wildcard lib/pkt/*.c)): $(IW_BPF_SKELS)
 -include $(IW_BPF_SKELS:.skel.h=.d)
 endif
 

@@ -26,7 +26,7 @@ static libbpf_print_fn_t libbpf_before;
 static libxdp_print_fn_t libxdp_before;
 static char complaint[120];
 
-static void keep(const char *fmt, va_list ap)
+__attribute__((format(printf, 1, 0))) static void keep(const char *fmt, va_list ap)
 {
 	if (complaint[0])
 		return;
@@ -34,14 +34,16 @@ static void keep(const char *fmt, va_list ap)
 	complaint[strcspn(complaint, "\n")] = '\0';
 }
 
-static int keep_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static int keep_libbpf(enum libbpf_print_level level,
+							     const char *fmt, va_list ap)
 {
 	if (level == LIBBPF_WARN)
 		keep(fmt, ap);
 	return 0;
 }
 
-static int keep_libxdp(enum libxdp_print_level level, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static int keep_libxdp(enum libxdp_print_level level,
+							     const char *fmt, va_list ap)
 {
 	if (level == LIBXDP_WARN)
 		keep(fmt, ap);
@@ -66,10 +68,10 @@ void iw_bpf_end(void)
 static const char *missing(void)
 {
 	if (!iw_os_has_cap(CAP_NET_ADMIN))
-		return ": needs CAP_NET_ADMIN: be root";
+		return "it needs CAP_NET_ADMIN: be root";
 	if (!iw_os_has_cap(CAP_BPF) && !iw_os_has_cap(CAP_SYS_ADMIN))
-		return ": needs CAP_BPF: be root";
-	return "";
+		return "it needs CAP_BPF: be root";
+	return "something forbids it: a security module, or a user namespace";
 }
 
 int iw_bpf_fail(struct iw_fault *why, int errnum, const char *fmt, ...)
@@ -81,9 +83,11 @@ int iw_bpf_fail(struct iw_fault *why, int errnum, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (complaint[0] && errnum != EPERM)
+	if (errnum == EPERM)
+		return iw_fail(why, IW_E_PERM, "%s: not permitted: %s", text, missing());
+	if (complaint[0])
 		return iw_os_fail(why, errnum, "%s (%s)", text, complaint);
-	return iw_os_fail(why, errnum, "%s%s", text, errnum == EPERM ? missing() : "");
+	return iw_os_fail(why, errnum, "%s", text);
 }
 
 int iw_bpf_load(struct bpf_object *o, const char *what, struct iw_fault *why)

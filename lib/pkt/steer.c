@@ -525,7 +525,7 @@ int iw_steer_worker_add(struct iw_steer *s, uint32_t *worker, const int *xsk, un
 	if (err == -EEXIST)
 		return iw_fail(why, IW_E_FULL, "xdp: %s has %u workers already", s->interface,
 			       (uint32_t)IW_XDP_WORKERS);
-	if (err == -EINVAL || err == -EOPNOTSUPP || err == -EBADF)
+	if (err == -EINVAL || err == -EOPNOTSUPP || err == -EBADF || err == -ENOTSOCK)
 		return iw_fail(why, IW_E_INVAL, "xdp: no AF_XDP socket with a receive ring");
 	if (err < 0)
 		return iw_os_fail(why, -err, "xdp: steer to a socket of %s", s->interface);

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The steering program beside the decoders of lib/wire: both are given the same frames, good, cut and
+ * lying, and must say the same of them. IW_STEER_INPUTS: so many random ones (20,000).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "pkt/steer.h"
+
+#include "rng.h"
+#include "steer_ref.h"
+
+static struct steer_rig rig;
+static struct iw_fault refused;
+
+static int set_up(void **state)
+{
+	(void)state;
+	if (steer_rig_open(&rig, &refused) == 0)
+		return 0;
+	/* Told by each test: this is no failure where it is not allowed. */
+	steer_rig_close(&rig);
+	rig.steer = NULL;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	if (rig.steer)
+		steer_rig_close(&rig);
+	return 0;
+}
+
+#define NEEDS_XDP()                                                                                \
+	do {                                                                                       \
+		if (!rig.steer) {                                                                  \
+			print_message("# needs xdp: %s\n", refused.text);                          \
+			skip();                                                                    \
+		}                                                                                  \
+	} while (0)
+
+static struct steer_frame f;
+
+static void agree(void)
+{
+	assert_true(steer_agree(&rig, f.p, f.len));
+}
+
+/* What one frame adds to a counter. */
+#define ADDS(member, n)                                                                            \
+	do {                                                                                       \
+		struct iw_xdp_counters b_ = rig.before;                                            \
+		agree();                                                                           \
+		assert_int_equal(rig.before.member - b_.member, n);                                \
+	} while (0)
+
+static void segment_frame(uint8_t family, unsigned vlans, unsigned options, bool udp)
+{
+	steer_begin(&f, family, vlans, options, udp);
+	steer_sctp(&f, STEER_PORT, STEER_TAG);
+	steer_segment(&f, true, STEER_STAG, 3, 100);
+	steer_finish(&f);
+}
+
+static void segment_is_found_behind_tags_options_and_udp(void **state)
+{
+	(void)state;
+	NEEDS_XDP();
+	for (unsigned vlans = 0; vlans <= STEER_VLANS; vlans++)
+		for (unsigned options = 0; options <= 40; options += 8)
+			for (int udp = 0; udp < 2; udp++) {
+				segment_frame(4, vlans, options, udp);
+				ADDS(packets, 1);
+				segment_frame(6, vlans, options / 8, udp);
+				ADDS(packets, 1);
+			}
+}
+
+static void one_tag_or_extension_too_many_is_the_kernels(void **state)
+{
+	(void)state;
+	NEEDS_XDP();
+	segment_frame(4, STEER_VLANS + 1, 0, false);
+	ADDS(passed[IW_XDP_PASS_ETHER], 1);
+	segment_frame(6, 0, STEER_EXTS, false);
+	ADDS(passed[IW_XDP_PASS_IP_EXTENSION], 1);
+}
+
+static void every_cut_of_a_frame_is_told_the_same(void **state)
+{
+	(void)state;
+	NEEDS_XDP();
+	for (int v = 0; v < 4; v++) {
+		segment_frame(v & 1 ? 6 : 4, 1, 8, v & 2);
+		for (size_t whole = f.len; f.len >= 14; f.len--)
+			if (f.len < whole)
+				agree();
+	}
+}
+
+/* The frame ends where its headers say that it goes on, or the other way round. */
+static void every_length_field_may_lie(void **state)
+{
+	(void)state;
+	NEEDS_XDP();
+	for (int v = 0; v < 4; v++) {
+		size_t at[4], n = 0;
+
+		segment_frame(v & 1 ? 6 : 4, 0, 0, v & 2);
+		at[n++] = f.ip + (v & 1 ? 4 : 2);
+		at[n++] = f.sctp + 12 + 2;
+		if (v & 2)
+			at[n++] = f.l4 + 4;
+		for (size_t i = 0; i < n; i++) {
+			uint16_t good = iw_get_be16(f.p + at[i]);
+
+			for (unsigned lie = 0; lie < 400; lie++) {
+				iw_put_be16(f.p + at[i], (uint16_t)lie);
+				agree();
+			}
+			iw_put_be16(f.p + at[i], 0xffff);
+			agree();
+			iw_put_be16(f.p + at[i], good);
+		}
+	}
+}
+
+static void fragments_are_the_kernels(void **state)
+{
+	static const uint16_t bits[] = { 0x2000, 0x0001, 0x1fff };
+
+	(void)state;
+	NEEDS_XDP();
+	for (size_t i = 0; i < 3; i++) {
+		segment_frame(4, 0, 0, false);
+		iw_put_be16(f.p + f.ip + 6, bits[i]);
+		ADDS(passed[IW_XDP_PASS_FRAGMENT], 1);
+	}
+	/* DF is no fragment. */
+	segment_frame(4, 0, 0, false);
+	iw_put_be16(f.p + f.ip + 6, 0x4000);
+	ADDS(packets, 1);
+	/* RFC 6946: an IPv6 fragment header on a whole datagram. */
+	segment_frame(6, 0, 1, false);
+	f.p[f.ip + 6] = 44;
+	iw_put_be16(f.p + f.ip + 42, 0);
+	ADDS(packets, 1);
+	iw_put_be16(f.p + f.ip + 42, 1);
+	ADDS(passed[IW_XDP_PASS_FRAGMENT], 1);
+	iw_put_be16(f.p + f.ip + 42, 8);
+	ADDS(passed[IW_XDP_PASS_FRAGMENT], 1);
+}
+
+static void route_that_goes_on_is_the_kernels(void **state)
+{
+	(void)state;
+	NEEDS_XDP();
+	segment_frame(6, 0, 1, false);
+	f.p[f.ip + 6] = 43;
+	f.p[f.ip + 43] = 1;
+	ADDS(passed[IW_XDP_PASS_IP_EXTENSION], 1);
+	f.p[f.ip + 43] = 0;
+	ADDS(packets, 1);
+}
+
+/* INITs, cookies, reflected tags: the endpoint is ours, whatever the tag. */
+static void any_tag_reaches_the_endpoint(void **state)
+{
+	(void)state;
+	NEEDS_XDP();
+	steer_begin(&f, 4, 0, 0, false);
+	steer_sctp(&f, STEER_PORT, 0);
+	steer_chunk(&f, IW_SCTP_INIT, 0, "0123456789abcdef", 16);
+	steer_finish(&f);
+	ADDS(seen[IW_XDP_SEEN_NO_ASSOC], 1);
+	steer_begin(&f, 6, 0, 0, true);
+	steer_sctp(&f, STEER_PORT, 0xdeadbeef);
+	steer_chunk(&f, IW_SCTP_ABORT, IW_SCTP_T, "", 0);
+	steer_finish(&f);
+	ADDS(packets, 1);
+}
+
+static void other_ports_and_addresses_are_the_kernels(void **state)
+{
+	(void)state;
+	NEEDS_XDP();
+	steer_begin(&f, 4, 0, 0, false);
+	steer_sctp(&f, STEER_PORT + 1, STEER_TAG);
+	steer_finish(&f);
+	ADDS(passed[IW_XDP_PASS_ENDPOINT], 1);
+	steer_begin(&f, 4, 0, 0, false);
+	steer_sctp(&f, STEER_HOST, 0);
+	steer_finish(&f);
+	ADDS(packets, 1);
+	f.p[f.ip + 19] ^= 1;
+	ADDS(passed[IW_XDP_PASS_ENDPOINT], 1);
+	/* Other people's UDP. */
+	segment_frame(4, 0, 0, true);
+	iw_put_be16(f.p + f.l4 + 2, 53);
+	ADDS(passed[IW_XDP_PASS_ENDPOINT], 1);
+}
+
+static void unknown_stags_are_counted_and_reach_us(void **state)
+{
+	(void)state;
+	NEEDS_XDP();
+	steer_begin(&f, 4, 0, 0, false);
+	steer_sctp(&f, STEER_PORT, STEER_TAG);
+	steer_segment(&f, true, STEER_STAG, 0, 10);
+	steer_segment(&f, true, STEER_STAG + 1, 0, 10);
+	steer_segment(&f, false, 0, 0, 10);
+	steer_finish(&f);
+	ADDS(seen[IW_XDP_SEEN_STAG_UNKNOWN], 1);
+	iw_steer_stag_remove(rig.steer, STEER_SCOPE, STEER_STAG);
+	assert_int_equal(iw_steer_stag_add(rig.steer, STEER_SCOPE, STEER_STAG), 0);
+	/* Without a scope nothing is looked up. */
+	iw_put_be32(f.p + f.sctp + 4, STEER_TAG2);
+	ADDS(seen[IW_XDP_SEEN_STAG_UNKNOWN], 0);
+}
+
+static void bundles_are_walked_to_their_end_and_no_further(void **state)
+{
+	(void)state;
+	NEEDS_XDP();
+	for (int n = STEER_CHUNKS - 1; n <= STEER_CHUNKS + 1; n++) {
+		steer_begin(&f, 4, 0, 0, false);
+		steer_sctp(&f, STEER_PORT, STEER_TAG);
+		for (int i = 0; i < n; i++)
+			steer_chunk(&f, IW_SCTP_SACK, 0, "", 0);
+		steer_finish(&f);
+		ADDS(seen[IW_XDP_SEEN_CHUNK_MORE], n > STEER_CHUNKS);
+	}
+}
+
+static void fragments_of_messages_count_once(void **state)
+{
+	(void)state;
+	NEEDS_XDP();
+	for (uint8_t be = 0; be < 4; be++) {
+		segment_frame(4, 0, 0, false);
+		f.p[f.sctp + 13] = be;
+		ADDS(seen[IW_XDP_SEEN_DATA_PART], be != 3);
+		/* With a few octets of DDP header only. */
+		f.p[f.sctp + 15] = 20;
+		agree();
+	}
+}
+
+/* Jumbo frames: the headers of later chunks lie in other buffers. */
+static void chunks_in_further_buffers_are_found(void **state)
+{
+	(void)state;
+	NEEDS_XDP();
+	for (size_t payload = 3300; payload < 3600; payload++) {
+		steer_begin(&f, 4, 0, 0, false);
+		steer_sctp(&f, STEER_PORT, STEER_TAG);
+		steer_segment(&f, true, STEER_STAG, 0, payload);
+		steer_segment(&f, true, STEER_STAG + 1, 0, 100);
+		steer_segment(&f, false, 0, 1, 4000);
+		steer_segment(&f, true, STEER_STAG + 2, 0, 3);
+		steer_finish(&f);
+		ADDS(segments, 4);
+	}
+}
+
+static void random_frame(struct rng *r)
+{
+	static const uint32_t tag[] = { STEER_TAG, STEER_TAG, STEER_TAG2, 0 };
+	static const uint16_t port[] = { STEER_PORT, STEER_PORT, STEER_PORT, STEER_HOST, 1 };
+	uint8_t family = rng_below(r, 2) ? 4 : 6, junk[64];
+	unsigned options = (unsigned)rng_below(r, 4) ? 0 : (unsigned)rng_below(r, 10);
+
+	rng_fill(r, junk, sizeof(junk));
+	steer_begin(&f, family, rng_below(r, 4) ? 0 : (unsigned)rng_below(r, 6),
+		    family == 4 ? options * 4 : options, rng_below(r, 2));
+	steer_sctp(&f, port[rng_below(r, 5)], tag[rng_below(r, 4)]);
+	for (size_t n = rng_below(r, 6); n > 0; n--) {
+		size_t long_one = rng_below(r, 20) == 0 ? 3000 : 200;
+
+		switch (rng_below(r, 4)) {
+		case 0:
+			steer_chunk(&f, (uint8_t)rng_below(r, 16), (uint8_t)rng_next(r), junk,
+				    rng_below(r, sizeof(junk)));
+			break;
+		case 1:
+			steer_chunk(&f, IW_SCTP_DATA, (uint8_t)rng_next(r), junk,
+				    rng_below(r, sizeof(junk)));
+			break;
+		default:
+			steer_segment(&f, rng_below(r, 2), STEER_STAG + (uint32_t)rng_below(r, 2),
+				      (uint16_t)rng_below(r, 9), rng_below(r, long_one));
+		}
+	}
+	steer_finish(&f);
+}
+
+/* Octets changed where headers are, and the end cut off. */
+static void spoil(struct rng *r)
+{
+	for (size_t n = rng_below(r, 5); n > 0; n--) {
+		size_t near = rng_below(r, 2) && f.len > 120 ? 120 : f.len;
+
+		f.p[rng_below(r, near)] = rng_below(r, 2) ? (uint8_t)rng_next(r)
+							  : (uint8_t)rng_below(r, 8);
+	}
+	if (rng_below(r, 8) == 0)
+		f.len = 14 + rng_below(r, f.len - 13);
+}
+
+static void random_frames_are_told_the_same_by_both(void **state)
+{
+	const char *wanted = getenv("IW_STEER_INPUTS");
+	size_t n = wanted ? strtoul(wanted, NULL, 10) : 20000, ours = 0;
+	struct rng r = { 5041 };
+
+	(void)state;
+	NEEDS_XDP();
+	for (size_t i = 0; i < n; i++) {
+		uint64_t before = rig.before.packets;
+
+		random_frame(&r);
+		spoil(&r);
+		agree();
+		ours += rig.before.packets > before;
+	}
+	print_message("# %zu random frames, %zu of them ours\n", n, ours);
+	/* Random does not mean that nothing is reached. */
+	assert_true(ours > n / 5 && ours < n * 19 / 20);
+}
+
+static void worker_without_a_socket_leaves_packets_to_the_kernel(void **state)
+{
+	struct iw_xdp_counters before, after;
+	uint8_t out[2048];
+	size_t len = sizeof(out);
+	uint32_t action = 0;
+
+	(void)state;
+	NEEDS_XDP();
+	segment_frame(4, 0, 0, false);
+	iw_steer_worker_remove(rig.steer, rig.worker);
+	assert_int_equal(iw_steer_counters(rig.steer, &before), 0);
+	assert_int_equal(
+		steer_run(iw_steer_prog_fd(rig.steer), f.p, f.len, out, &len, &action, 1, NULL), 0);
+	assert_int_equal(action, XDP_PASS);
+	assert_int_equal(iw_steer_counters(rig.steer, &after), 0);
+	/* The endpoints went with their worker. */
+	assert_int_equal(after.passed[IW_XDP_PASS_ENDPOINT] - before.passed[IW_XDP_PASS_ENDPOINT],
+			 1);
+	assert_int_equal(iw_steer_worker_add(rig.steer, &rig.worker, &rig.xsk, 1, &refused), 0);
+	assert_int_equal(steer_rig_endpoints(&rig, &refused), 0);
+	/* A socket that is closed is taken out by the kernel. */
+	close(rig.xsk);
+	len = sizeof(out);
+	assert_int_equal(
+		steer_run(iw_steer_prog_fd(rig.steer), f.p, f.len, out, &len, &action, 1, NULL), 0);
+	assert_int_equal(action, XDP_PASS);
+	assert_int_equal(iw_steer_counters(rig.steer, &after), 0);
+	assert_int_equal(after.passed[IW_XDP_PASS_SOCKET] - before.passed[IW_XDP_PASS_SOCKET], 1);
+	rig.xsk = steer_rig_socket();
+	iw_steer_worker_remove(rig.steer, rig.worker);
+	assert_int_equal(iw_steer_worker_add(rig.steer, &rig.worker, &rig.xsk, 1, &refused), 0);
+	assert_int_equal(steer_rig_endpoints(&rig, &refused), 0);
+	assert_int_equal(iw_steer_counters(rig.steer, &rig.before), 0);
+	ADDS(packets, 1);
+}
+
+static void every_worker_gets_a_number_until_there_are_none(void **state)
+{
+	uint32_t worker[IW_XDP_WORKERS];
+	int xsk[IW_XDP_WORKERS], none = -1;
+	struct iw_fault why;
+
+	(void)state;
+	NEEDS_XDP();
+	for (int i = 1; i < IW_XDP_WORKERS; i++) {
+		xsk[i] = steer_rig_socket();
+		assert_int_equal(iw_steer_worker_add(rig.steer, &worker[i], &xsk[i], 1, &why), 0);
+		assert_int_not_equal(worker[i], rig.worker);
+	}
+	xsk[0] = steer_rig_socket();
+	assert_int_equal(iw_steer_worker_add(rig.steer, &worker[0], &xsk[0], 1, &why), IW_E_FULL);
+	iw_steer_worker_remove(rig.steer, worker[9]);
+	assert_int_equal(iw_steer_worker_add(rig.steer, &worker[0], &xsk[0], 1, &why), 0);
+	assert_int_equal(worker[0], worker[9]);
+	for (int i = 0; i < IW_XDP_WORKERS; i++) {
+		if (i != 9)
+			iw_steer_worker_remove(rig.steer, worker[i]);
+		close(xsk[i]);
+	}
+	assert_int_equal(iw_steer_worker_add(rig.steer, &worker[0], &none, 1, &why), IW_E_INVAL);
+	/* No AF_XDP socket. */
+	none = STDERR_FILENO;
+	assert_int_equal(iw_steer_worker_add(rig.steer, &worker[0], &none, 1, &why), IW_E_INVAL);
+}
+
+static void endpoint_is_added_once(void **state)
+{
+	struct iw_addr any = { .len = 0 };
+	struct iw_fault why;
+	uint32_t id, again;
+
+	(void)state;
+	NEEDS_XDP();
+	assert_int_equal(iw_steer_endpoint_add(rig.steer, &id, &any, STEER_PORT, 0, rig.worker,
+					       &why),
+			 IW_E_BUSY);
+	assert_int_equal(iw_steer_endpoint_add(rig.steer, &id, &any, 9, 0, rig.worker, &why), 0);
+	steer_begin(&f, 4, 0, 0, false);
+	steer_sctp(&f, 9, 1);
+	iw_steer_endpoint_remove(rig.steer, id);
+	assert_int_equal(iw_steer_endpoint_add(rig.steer, &again, &any, 9, 0, rig.worker, &why), 0);
+	assert_int_not_equal(id, again);
+	iw_steer_endpoint_remove(rig.steer, again);
+}
+
+static void what_cannot_be_opened_says_why(void **state)
+{
+	struct iw_steer_cfg cfg = { .interface = "no-such-if0" };
+	struct iw_steer *s = NULL;
+	struct iw_fault why;
+
+	(void)state;
+	NEEDS_XDP();
+	assert_int_equal(iw_steer_open(&s, &cfg, &why), IW_E_NOENT);
+	assert_non_null(strstr(why.text, "no-such-if0"));
+	/* The loopback interface has no native XDP. */
+	cfg.interface = "lo";
+	cfg.mode = IW_XDP_NATIVE;
+	assert_int_equal(iw_steer_open(&s, &cfg, &why), IW_E_NOTSUP);
+	assert_non_null(strstr(why.text, "native"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(segment_is_found_behind_tags_options_and_udp),
+		cmocka_unit_test(one_tag_or_extension_too_many_is_the_kernels),
+		cmocka_unit_test(every_cut_of_a_frame_is_told_the_same),
+		cmocka_unit_test(every_length_field_may_lie),
+		cmocka_unit_test(fragments_are_the_kernels),
+		cmocka_unit_test(route_that_goes_on_is_the_kernels),
+		cmocka_unit_test(any_tag_reaches_the_endpoint),
+		cmocka_unit_test(other_ports_and_addresses_are_the_kernels),
+		cmocka_unit_test(unknown_stags_are_counted_and_reach_us),
+		cmocka_unit_test(bundles_are_walked_to_their_end_and_no_further),
+		cmocka_unit_test(fragments_of_messages_count_once),
+		cmocka_unit_test(chunks_in_further_buffers_are_found),
+		cmocka_unit_test(random_frames_are_told_the_same_by_both),
+		cmocka_unit_test(worker_without_a_socket_leaves_packets_to_the_kernel),
+		cmocka_unit_test(every_worker_gets_a_number_until_there_are_none),
+		cmocka_unit_test(endpoint_is_added_once),
+		cmocka_unit_test(what_cannot_be_opened_says_why),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
