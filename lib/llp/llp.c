@@ -25,7 +25,7 @@ const struct iw_llp_ops *iw_llp_find(const char *name)
 
 /* Message transports. */
 static const struct iw_port_ops *const ports[] = { &iw_port_sctp_ops, &iw_port_udp_ops,
-						   &iw_port_raw_ops, NULL };
+						   &iw_port_raw_ops, &iw_port_xdp_ops, NULL };
 
 const struct iw_port_ops *iw_port_find(const char *name)
 {

@@ -261,11 +261,23 @@ static void user_close(struct iw_port *p)
 
 /* --- associations ----------------------------------------------------------------------------- */
 
+/* For a carrier that looks at packets before we do. */
+static void tell_carrier(struct user_port *u, const struct iw_sctp_assoc *a, bool up)
+{
+	struct iw_sctp_facts f;
+
+	if (!u->pkt->ops->assoc)
+		return;
+	iw_sctp_facts(a, &f);
+	u->pkt->ops->assoc(u->pkt, f.tag, up);
+}
+
 /* The engine's association goes: nothing of it is told any more. */
 static void free_engines(struct user_port *u, struct iw_sctp_assoc *a)
 {
 	if (u->stashed && u->stash.assoc == a)
 		u->stashed = false;
+	tell_carrier(u, a, false);
 	iw_sctp_assoc_free(a);
 }
 
@@ -586,6 +598,7 @@ static bool translate(struct user_port *u, const struct iw_sctp_event *e, struct
 		x->connecting = false;
 		x->assoc.up = true;
 		know_peer(x);
+		tell_carrier(u, x->a, true);
 		ev->what = IW_ASSOC_UP;
 		return true;
 	case IW_SCTP_EV_MTU:
@@ -802,6 +815,36 @@ const struct iw_port_ops iw_port_raw_ops = {
 	.name = "raw",
 	.available = raw_available,
 	.open = raw_open,
+	.connect = user_connect,
+	.input = user_input,
+	.next_msg = user_next_msg,
+	.next_event = user_next_event,
+	.send = user_send,
+	.output = user_output,
+	.deadline = user_deadline,
+	.timeout = user_timeout,
+	.shutdown = user_shutdown,
+	.abort = user_abort,
+	.release = user_release,
+	.facts = user_facts,
+	.paths = user_paths,
+	.close = user_close,
+};
+
+static int xdp_open(struct iw_port **out, const struct iw_port_cfg *cfg, struct iw_fault *why)
+{
+	return user_open(out, cfg, &iw_port_xdp_ops, &iw_pkt_xdp_ops, why);
+}
+
+static int xdp_available(struct iw_fault *why)
+{
+	return iw_pkt_xdp_ops.available(why);
+}
+
+const struct iw_port_ops iw_port_xdp_ops = {
+	.name = "xdp",
+	.available = xdp_available,
+	.open = xdp_open,
 	.connect = user_connect,
 	.input = user_input,
 	.next_msg = user_next_msg,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Packet carriers: what the user-space SCTP engine stands on. "udp" puts SCTP packets into UDP (RFC
- * 6951) with the kernel's segmentation offload both ways; "raw" gives them to IP as they are.
+ * 6951) with the kernel's segmentation offload both ways; "raw" gives them to IP as they are; "xdp" puts them
+ * into Ethernet frames and those into the rings of AF_XDP.
  *
  * Job: batches of whole SCTP packets in and out. Neighbours: lib/llp joins them to the engine.
  * Threads: none, no locks; a carrier belongs to one thread at a time.
@@ -72,6 +73,8 @@ struct iw_pkt_ops {
 	int (*send)(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu);
 	/* False: nothing more. */
 	bool (*next_error)(struct iw_pkt *c, struct iw_pkt_error *out);
+	/* May be NULL: an association with this Verification Tag of ours has come up, or is gone. */
+	void (*assoc)(struct iw_pkt *c, uint32_t tag, bool up);
 	void (*close)(struct iw_pkt *c);
 };
 
@@ -85,6 +88,6 @@ struct iw_pkt {
 	uint64_t sends, recvs;
 };
 
-extern const struct iw_pkt_ops iw_pkt_udp_ops, iw_pkt_raw_ops;
+extern const struct iw_pkt_ops iw_pkt_udp_ops, iw_pkt_raw_ops, iw_pkt_xdp_ops;
 
 #endif

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Frames for AF_XDP: their memory, who has them. */
+#include "pkt/umem.h"
+
+#include <assert.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "os/os.h"
+#include "os/probe.h"
+#include "util/num.h"
+#include "util/text.h"
+
+#define HUGE_PAGE ((size_t)2 * 1024 * 1024)
+
+/* Who may lock memory without limit is not held to RLIMIT_MEMLOCK (xdp_umem_account_pages). */
+static uint64_t lockable(void)
+{
+	uint64_t soft;
+
+	if (iw_os_has_cap(CAP_IPC_LOCK))
+		return UINT64_MAX;
+	iw_os_memlock(&soft, NULL);
+	return soft;
+}
+
+static int too_little(uint64_t have, uint64_t need, struct iw_fault *why)
+{
+	return iw_fail(why, IW_E_LIMIT,
+		       "xdp: locked memory is limited to %U octets and the frames need %U: run it "
+		       "behind ulimit -l %U, or with CAP_IPC_LOCK",
+		       have, need, (need + 1023) / 1024);
+}
+
+static void map_area(struct iw_umem *u)
+{
+	size_t huge = (u->len + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+
+	u->area = mmap(NULL, huge, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	if (u->area != MAP_FAILED) {
+		u->huge = true;
+		u->len = huge;
+		return;
+	}
+	u->area = mmap(NULL, u->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (u->area == MAP_FAILED)
+		u->area = NULL;
+}
+
+int iw_umem_new(struct iw_umem **out, uint32_t frames, uint32_t share, uint32_t frame_size,
+		struct iw_fault *why)
+{
+	uint64_t most = lockable(), one = (uint64_t)share * frame_size;
+	struct iw_umem *u;
+
+	assert(share > 0 && frames >= share && (frame_size & (frame_size - 1)) == 0);
+	if (most < one)
+		return too_little(most, one, why);
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
+	u->refs = 1;
+	u->frame_size = frame_size;
+	u->frames = (uint32_t)IW_MIN((uint64_t)(frames / share), most / one) * share;
+	u->len = (size_t)u->frames * frame_size;
+	map_area(u);
+	u->free = malloc(u->frames * sizeof(*u->free));
+	u->owner = calloc(u->frames, 1);
+	if (!u->area || !u->free || !u->owner) {
+		iw_umem_put(u);
+		return iw_fail(why, IW_E_NOMEM, "xdp: no memory for %u frames of %u octets",
+			       (unsigned)frames, (unsigned)frame_size);
+	}
+	while (u->nfree < u->frames) {
+		u->free[u->nfree] = u->frames - 1 - u->nfree;
+		u->nfree++;
+	}
+	*out = u;
+	return 0;
+}
+
+struct iw_umem *iw_umem_get(struct iw_umem *u)
+{
+	u->refs++;
+	return u;
+}
+
+void iw_umem_put(struct iw_umem *u)
+{
+	if (!u || --u->refs > 0)
+		return;
+	if (u->area)
+		munmap(u->area, u->len);
+	free(u->free);
+	free(u->owner);
+	free(u);
+}
+
+void iw_umem_pass(struct iw_umem *u, uint64_t addr, enum iw_frame_owner from,
+		  enum iw_frame_owner to)
+{
+#ifndef NDEBUG
+	uint32_t frame = iw_umem_frame(u, addr);
+
+	assert(frame < u->frames && u->owner[frame] == from);
+	u->owner[frame] = (uint8_t)to;
+#else
+	(void)u;
+	(void)addr;
+	(void)from;
+	(void)to;
+#endif
+}
+
+uint32_t iw_umem_take(struct iw_umem *u, uint64_t *addr, uint32_t n, enum iw_frame_owner to)
+{
+	n = IW_MIN(n, u->nfree);
+	for (uint32_t i = 0; i < n; i++) {
+		addr[i] = (uint64_t)u->free[--u->nfree] * u->frame_size;
+		iw_umem_pass(u, addr[i], IW_FRAME_FREE, to);
+	}
+	return n;
+}
+
+void iw_umem_give(struct iw_umem *u, uint64_t addr, enum iw_frame_owner from)
+{
+	iw_umem_pass(u, addr, from, IW_FRAME_FREE);
+	u->free[u->nfree++] = iw_umem_frame(u, addr);
+}
+
+void iw_umem_census(const struct iw_umem *u, uint32_t out[static IW_FRAME_OWNERS])
+{
+	memset(out, 0, IW_FRAME_OWNERS * sizeof(out[0]));
+#ifndef NDEBUG
+	for (uint32_t i = 0; i < u->frames; i++)
+		out[u->owner[i]]++;
+#else
+	(void)u;
+#endif
+}

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * SCTP packets in Ethernet frames through AF_XDP. Beside the fast way there is the kernel's, a raw carrier on the
+ * same endpoint: it keeps the kernel from answering for us with ICMP, brings ICMP errors and datagrams that came
+ * in fragments, and sends what has no direct way yet (the kernel then resolves the neighbour), what must be
+ * fragmented, and now and then a packet by which the kernel sees that the neighbour is still there.
+ */
+#include "pkt/pkt.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "os/os.h"
+#include "os/probe.h"
+#include "pkt/frame.h"
+#include "pkt/neigh.h"
+#include "pkt/xsk.h"
+#include "util/num.h"
+#include "util/text.h"
+
+#ifdef IW_HAVE_XDP
+
+#define SEGS_MAX  64 /* packets of one send */
+#define ETHER_MAX 18 /* with a VLAN tag */
+
+/* What an event of the inner epoll descriptor is about. */
+enum source { FROM_SOCKET, FROM_SENDER, FROM_KERNEL, FROM_NETLINK };
+
+struct xdp {
+	struct iw_pkt pkt;
+	struct iw_pkt *kernel;
+	struct iw_neigh *neigh;
+	struct iw_xsk *xsk;
+	uint32_t endpoint;
+	bool kernel_ready; /* it may have packets or errors */
+	bool waiting;      /* for room to send */
+	bool broken;
+	struct iw_fault why; /* from broken on */
+	uint64_t now;
+	char interface[16];
+};
+
+static struct xdp *xdp_of(struct iw_pkt *c)
+{
+	return iw_container_of(c, struct xdp, pkt);
+}
+
+/* --- open ------------------------------------------------------------------------------------- */
+
+static int xdp_available(struct iw_fault *why)
+{
+	int err = iw_pkt_raw_ops.available(why);
+
+	return err ? err : iw_os_probe_xdp(why);
+}
+
+static int watch(struct xdp *x, int op, int fd, uint32_t events, enum source from,
+		 struct iw_fault *why)
+{
+	struct epoll_event ev = { .events = events, .data.u32 = from };
+
+	return epoll_ctl(x->pkt.fd, op, fd, &ev) < 0 ? iw_os_fail(why, errno, "xdp: watch a socket")
+						     : 0;
+}
+
+/* One descriptor to be polled. */
+static int join(struct xdp *x, struct iw_fault *why)
+{
+	const int *fd;
+	unsigned n = iw_xsk_fds(x->xsk, &fd);
+	int err;
+
+	x->pkt.fd = epoll_create1(EPOLL_CLOEXEC);
+	if (x->pkt.fd < 0)
+		return iw_os_fail(why, errno, "xdp: make an epoll descriptor");
+	err = watch(x, EPOLL_CTL_ADD, x->kernel->fd, EPOLLIN, FROM_KERNEL, why);
+	if (!err)
+		err = watch(x, EPOLL_CTL_ADD, iw_neigh_fd(x->neigh), EPOLLIN, FROM_NETLINK, why);
+	for (unsigned i = 0; i < n && !err; i++)
+		err = watch(x, EPOLL_CTL_ADD, fd[i], EPOLLIN, i == 0 ? FROM_SENDER : FROM_SOCKET,
+			    why);
+	return err;
+}
+
+static int check_mtu(struct xdp *x, const struct iw_xsk_facts *f, struct iw_fault *why)
+{
+	if (iw_neigh_mtu(x->neigh) + ETHER_MAX <= f->packet_max)
+		return 0;
+	return iw_fail(
+		why, IW_E_NOTSUP,
+		"xdp: interface %s has an MTU of %u, and without frames of several buffers "
+		"(Linux 6.6, and a driver that has them) %u is the most: ip link set %s mtu %u",
+		x->interface, iw_neigh_mtu(x->neigh), f->packet_max - ETHER_MAX, x->interface,
+		f->packet_max - ETHER_MAX);
+}
+
+static int open_all(struct xdp *x, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
+{
+	struct iw_xsk_cfg xc = { .interface = cfg->interface };
+	struct iw_xsk_facts facts;
+	int err = iw_neigh_open(&x->neigh, cfg->interface, why);
+
+	if (!err)
+		err = iw_pkt_raw_ops.open(&x->kernel, cfg, why);
+	if (err)
+		return err;
+	xc.mtu = iw_neigh_mtu(x->neigh);
+	err = iw_xsk_open(&x->xsk, &xc, why);
+	if (err)
+		return err;
+	iw_xsk_facts(x->xsk, &facts);
+	err = check_mtu(x, &facts, why);
+	if (!err)
+		err = join(x, why);
+	/* The last step: from now on packets come. */
+	if (!err)
+		err = iw_steer_endpoint_add(iw_xsk_steer(x->xsk), &x->endpoint, &cfg->bind,
+					    cfg->sctp_port, 0, iw_xsk_worker(x->xsk), why);
+	if (err)
+		return err;
+	x->pkt.mtu = IW_MIN(x->kernel->mtu, xc.mtu);
+	/* Half of it becomes the window: full packets of that many octets find a descriptor each. */
+	x->pkt.rcvbuf = (size_t)facts.ring_rx * 2048;
+	return 0;
+}
+
+static int xdp_open(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
+{
+	struct xdp *x;
+	int err;
+
+	if (!cfg->interface)
+		return iw_fail(why, IW_E_INVAL,
+			       "transport xdp: on which interface? Name it with -I");
+	x = calloc(1, sizeof(*x));
+	if (!x)
+		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
+	x->pkt.ops = &iw_pkt_xdp_ops;
+	x->pkt.fd = -1;
+	x->pkt.seg_max = SEGS_MAX;
+	strncpy(x->interface, cfg->interface, sizeof(x->interface) - 1);
+	err = open_all(x, cfg, why);
+	if (err) {
+		x->pkt.ops->close(&x->pkt);
+		return err;
+	}
+	*out = &x->pkt;
+	return 0;
+}
+
+static void xdp_close(struct iw_pkt *c)
+{
+	struct xdp *x = xdp_of(c);
+
+	/* First the program forgets the endpoint, then the sockets go, then the kernel is free to answer. */
+	iw_xsk_close(x->xsk);
+	if (x->kernel)
+		x->kernel->ops->close(x->kernel);
+	iw_neigh_close(x->neigh);
+	if (c->fd >= 0)
+		close(c->fd);
+	free(x);
+}
+
+static void xdp_assoc(struct iw_pkt *c, uint32_t tag, bool up)
+{
+	struct xdp *x = xdp_of(c);
+	struct iw_steer *s = iw_xsk_steer(x->xsk);
+
+	/* Where the map is full the packets reach the endpoint's worker all the same, and that is us. */
+	if (up)
+		(void)!iw_steer_assoc_add(s, x->endpoint, tag, iw_xsk_worker(x->xsk), 0, NULL);
+	else
+		iw_steer_assoc_remove(s, x->endpoint, tag);
+	iw_xsk_tell(x->xsk);
+}
+
+/* --- in --------------------------------------------------------------------------------------- */
+
+static int broken(struct xdp *x, struct iw_fault *why)
+{
+	if (why)
+		*why = x->why;
+	return x->why.err;
+}
+
+static void follow(struct xdp *x)
+{
+	if (iw_neigh_follow(x->neigh) != IW_NEIGH_GONE)
+		return;
+	x->broken = true;
+	iw_fail(&x->why, IW_E_OS, "xdp: interface %s is gone", x->interface);
+}
+
+/* What there is beside the rings. */
+static void look_around(struct xdp *x)
+{
+	struct epoll_event ev[8];
+	int n = epoll_wait(x->pkt.fd, ev, IW_ARRAY_LEN(ev), 0);
+
+	for (int i = 0; i < n; i++) {
+		if (ev[i].data.u32 == FROM_KERNEL)
+			x->kernel_ready = true;
+		/* A socket whose interface is gone says so before netlink does. */
+		else if (ev[i].data.u32 == FROM_NETLINK || ev[i].events & (EPOLLERR | EPOLLHUP))
+			follow(x);
+	}
+}
+
+static int take_batch(struct xdp *x, struct iw_pkt_rx rx[static IW_PKT_BATCH])
+{
+	struct iw_xsk_rx got[IW_PKT_BATCH];
+	unsigned n;
+	int kept = 0;
+
+	do {
+		n = iw_xsk_recv(x->xsk, got, IW_PKT_BATCH);
+		for (unsigned i = 0; i < n; i++) {
+			struct iw_frame f;
+
+			if (!iw_frame_parse(&f, got[i].data, got[i].len))
+				continue;
+			rx[kept].peer = f.src;
+			rx[kept].local = f.dst;
+			rx[kept].data = got[i].data + f.at;
+			rx[kept].len = rx[kept].seg = f.len;
+			kept++;
+		}
+		/* The program lets only SCTP packets through; but if none was one, more may wait. */
+	} while (n > 0 && kept == 0);
+	return kept;
+}
+
+static int xdp_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
+		    struct iw_fault *why)
+{
+	struct xdp *x = xdp_of(c);
+	int n = take_batch(x, rx);
+
+	if (n > 0) {
+		c->recvs++;
+		return n;
+	}
+	look_around(x);
+	if (iw_unlikely(x->broken))
+		return broken(x, why);
+	if (!x->kernel_ready)
+		return 0;
+	n = x->kernel->ops->recv(x->kernel, rx, why);
+	return n;
+}
+
+static bool xdp_next_error(struct iw_pkt *c, struct iw_pkt_error *out)
+{
+	struct xdp *x = xdp_of(c);
+
+	if (!x->kernel_ready)
+		return false;
+	x->kernel_ready = x->kernel->ops->next_error(x->kernel, out);
+	return x->kernel_ready;
+}
+
+/* --- out -------------------------------------------------------------------------------------- */
+
+static void wait_for_room(struct xdp *x, bool on)
+{
+	const int *fd;
+
+	if (x->waiting == on)
+		return;
+	(void)iw_xsk_fds(x->xsk, &fd);
+	if (watch(x, EPOLL_CTL_MOD, fd[0], on ? EPOLLIN | EPOLLOUT : EPOLLIN, FROM_SENDER, NULL) ==
+	    0)
+		x->waiting = on;
+}
+
+static int send_direct(struct xdp *x, const struct iw_pkt_tx *tx, const struct iw_hop *hop,
+		       const struct iw_addr *peer)
+{
+	uint8_t full[IW_FRAME_HEAD_MAX], last[IW_FRAME_HEAD_MAX];
+	size_t tail = tx->len % tx->seg;
+	size_t head_len = iw_frame_head(full, hop->ether, &hop->local, peer, tx->seg);
+	struct iw_xsk_tx out[SEGS_MAX];
+	unsigned n = 0;
+	int err;
+
+	if (tail > 0)
+		iw_frame_head(last, hop->ether, &hop->local, peer, tail);
+	for (size_t at = 0; at < tx->len && n < SEGS_MAX; at += tx->seg, n++) {
+		size_t len = IW_MIN(tx->seg, tx->len - at);
+
+		out[n] = (struct iw_xsk_tx){
+			.head = len == tx->seg ? full : last,
+			.head_len = head_len,
+			.data = tx->data + at,
+			.len = len,
+		};
+	}
+	err = iw_xsk_send(x->xsk, out, n, &x->why);
+	wait_for_room(x, err == IW_E_AGAIN);
+	if (err == IW_E_OS) {
+		x->broken = true;
+		follow(x);
+		return 0;
+	}
+	return err;
+}
+
+static int xdp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
+{
+	struct xdp *x = xdp_of(c);
+	struct iw_addr peer = tx->peer, local = tx->local;
+	const struct iw_hop *hop;
+	size_t ip;
+
+	c->sends++;
+	if (x->broken)
+		return 0;
+	iw_addr_set_port(&peer, 0);
+	if (local.len > 0)
+		iw_addr_set_port(&local, 0);
+	x->now = iw_os_now();
+	hop = iw_neigh_hop(x->neigh, &peer, &local, x->now);
+	if (tx->fragment || !hop->direct || iw_neigh_nudge(x->neigh, &peer, x->now))
+		return x->kernel->ops->send(x->kernel, tx, mtu);
+	ip = peer.sa.sa_family == AF_INET ? 20 : 40;
+	if (ip + tx->seg > hop->mtu) {
+		*mtu = hop->mtu;
+		return IW_E_LIMIT;
+	}
+	return send_direct(x, tx, hop, &peer);
+}
+
+const struct iw_pkt_ops iw_pkt_xdp_ops = {
+	.name = "xdp",
+	.available = xdp_available,
+	.open = xdp_open,
+	.recv = xdp_recv,
+	.send = xdp_send,
+	.next_error = xdp_next_error,
+	.assoc = xdp_assoc,
+	.close = xdp_close,
+};
+
+#else
+
+static int xdp_available(struct iw_fault *why)
+{
+	return iw_fail(why, IW_E_NOTSUP,
+		       "transport xdp: built without libxdp, libbpf or clang: use udp or raw");
+}
+
+static int xdp_open(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
+{
+	(void)out;
+	(void)cfg;
+	return xdp_available(why);
+}
+
+const struct iw_pkt_ops iw_pkt_xdp_ops = {
+	.name = "xdp",
+	.available = xdp_available,
+	.open = xdp_open,
+};
+
+#endif

@@ -1,0 +1,844 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* AF_XDP sockets: an interface that the workers of this process share, and their rings. */
+#include "pkt/xsk.h"
+
+#ifdef IW_HAVE_XDP
+
+#include <assert.h>
+#include <errno.h>
+#include <linux/if_xdp.h>
+#include <net/if.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <xdp/xsk.h>
+
+#include "os/os.h"
+#include "pkt/umem.h"
+#include "util/list.h"
+#include "util/num.h"
+#include "util/text.h"
+
+/* Linux 6.6; older headers lack them. */
+#ifndef XDP_USE_SG
+#define XDP_USE_SG (1 << 4)
+#endif
+#ifndef XDP_PKT_CONTD
+#define XDP_PKT_CONTD (1 << 0)
+#endif
+/* Linux 6.17: packets that one call sends in copy mode, 32 unless said otherwise. */
+#ifndef XDP_MAX_TX_SKB_BUDGET
+#define XDP_MAX_TX_SKB_BUDGET 9
+#endif
+/* Linux 5.11 */
+#ifndef SO_PREFER_BUSY_POLL
+#define SO_PREFER_BUSY_POLL 69
+#endif
+#ifndef SO_BUSY_POLL_BUDGET
+#define SO_BUSY_POLL_BUDGET 70
+#endif
+
+#define QUEUES_MAX   64
+#define WORKERS_MAX  8                  /* of one process on one interface */
+#define UMEM_MOST    (24 * 1024 * 1024) /* octets; workers become fewer, not frames */
+#define RING_RX      2048               /* of all queues of one worker */
+#define RING_RX_MIN  256                /* of one */
+/* In front of each received frame: XDP_PACKET_HEADROOM, and what the program notes. */
+#define HEAD         (256 + sizeof(struct iw_xdp_meta))
+#define ETHER_LEN    18                /* with a VLAN tag */
+#define SNDBUF       (8 * 1024 * 1024) /* copy mode: skbs on their way count against it */
+#define TX_BUDGET    256
+#define BIND_TRIES   100 /* a queue is free only some time after its last socket was closed */
+#define BIND_WAIT_NS 10000000
+
+struct queue {
+	/* Under the lock: */
+	struct xsk_ring_prod fill;
+	struct xsk_ring_cons comp;
+	uint32_t frames; /* in the fill ring, in receive rings, being read */
+};
+
+struct dev {
+	struct iw_list all;
+	struct stat ns; /* network namespace: interface numbers mean nothing without */
+	unsigned ifindex;
+	char name[IF_NAMESIZE];
+	unsigned refs; /* under devs_lock */
+	struct iw_steer *steer;
+	struct iw_umem *umem;
+	struct xsk_umem *reg;
+	unsigned queues, workers_max;
+	uint32_t ring_rx; /* of one worker on one queue */
+	uint32_t packet_max;
+	uint16_t bind_flags;
+	enum iw_xsk_mode mode;
+	bool sg;
+	pthread_mutex_t lock;
+	struct iw_xsk *worker[WORKERS_MAX];
+	uint32_t in_flight[WORKERS_MAX]; /* frames of each share on their way out */
+	uint8_t *sender;                 /* of each frame on its way out: whose share it is of */
+	struct queue queue[QUEUES_MAX];
+};
+
+struct iw_xsk {
+	struct dev *dev;
+	unsigned share; /* our place in dev->worker */
+	uint32_t worker;
+	bool steered, busy_poll;
+	unsigned nsocks, next; /* next: the queue that is read first */
+	struct xsk_socket *sock[QUEUES_MAX];
+	int fd[QUEUES_MAX];
+	struct xsk_ring_cons rx[QUEUES_MAX];
+	struct xsk_ring_prod tx; /* on queue tx_queue, whose descriptor is fd[0] */
+	unsigned tx_queue;
+	bool broken;
+	/* Frames of the last batch, by queue. */
+	uint64_t *held[QUEUES_MAX];
+	uint32_t nheld[QUEUES_MAX];
+	uint8_t *joined; /* IW_XSK_BATCH packets of several frames, put together */
+	size_t joined_len;
+	uint64_t nrx, ntx;
+};
+
+static pthread_mutex_t devs_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct iw_list devs = { &devs, &devs };
+
+/* --- sizes ------------------------------------------------------------------------------------ */
+
+static uint32_t ring_of(unsigned queues)
+{
+	uint32_t n = RING_RX;
+
+	while (n > RING_RX_MIN && n * queues > RING_RX)
+		n /= 2;
+	return n;
+}
+
+/* A frame for each packet where that fits; else pages, so that packets are of few frames. */
+static uint32_t frame_size_for(const struct iw_xsk_cfg *cfg)
+{
+	if (cfg->frame_size)
+		return cfg->frame_size;
+	return cfg->mtu + ETHER_LEN + HEAD <= 2048 ? 2048 : 4096;
+}
+
+/* --- the interface ---------------------------------------------------------------------------- */
+
+static int make_umem(struct dev *d, uint32_t frame_size, struct iw_fault *why)
+{
+	uint32_t share = d->queues * d->ring_rx + IW_XSK_TX;
+	uint32_t workers = UMEM_MOST / (share * frame_size);
+	struct xsk_umem_config cfg = {
+		/* All frames fit, whoever gives them back. */
+		.fill_size = WORKERS_MAX * d->ring_rx,
+		.comp_size = WORKERS_MAX * IW_XSK_TX,
+		.frame_size = frame_size,
+	};
+	int err;
+
+	workers = IW_MAX(IW_MIN(workers, (uint32_t)WORKERS_MAX), 1u);
+	err = iw_umem_new(&d->umem, workers * share, share, frame_size, why);
+	if (err)
+		return err;
+	d->workers_max = d->umem->frames / share;
+	d->sender = calloc(d->umem->frames, 1);
+	if (!d->sender)
+		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
+	err = -xsk_umem__create(&d->reg, d->umem->area, (uint64_t)d->umem->frames * frame_size,
+				&d->queue[0].fill, &d->queue[0].comp, &cfg);
+	if (err == ENOBUFS)
+		return iw_fail(
+			why, IW_E_LIMIT,
+			"xdp: locked memory is limited (RLIMIT_MEMLOCK) and %U octets are too "
+			"much: raise it with ulimit -l",
+			(uint64_t)d->umem->len);
+	return err ? iw_os_fail(why, err, "xdp: register %zu octets with AF_XDP", d->umem->len) : 0;
+}
+
+static void dev_free(struct dev *d)
+{
+	/* Sockets first: the UMEM's own descriptor holds the first one. */
+	if (d->reg)
+		(void)xsk_umem__delete(d->reg);
+	iw_steer_close(d->steer);
+	iw_umem_put(d->umem);
+	pthread_mutex_destroy(&d->lock);
+	free(d->sender);
+	free(d);
+}
+
+static int dev_new(struct dev **out, const struct iw_xsk_cfg *cfg, struct iw_fault *why)
+{
+	struct iw_steer_cfg sc = { .interface = cfg->interface, .mode = cfg->attached };
+	const struct iw_steer_facts *f;
+	struct dev *d = calloc(1, sizeof(*d));
+	uint32_t frame_size = frame_size_for(cfg);
+	int err;
+
+	if (!d)
+		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
+	pthread_mutex_init(&d->lock, NULL);
+	strncpy(d->name, cfg->interface, sizeof(d->name) - 1);
+	d->mode = cfg->mode;
+	err = iw_steer_open(&d->steer, &sc, why);
+	if (err) {
+		dev_free(d);
+		return err;
+	}
+	f = iw_steer_facts(d->steer);
+	d->ifindex = f->ifindex;
+	d->queues = IW_MIN(f->queues, (unsigned)QUEUES_MAX);
+	d->ring_rx = ring_of(d->queues);
+	d->sg = f->multi_buffer;
+	if (f->queues > QUEUES_MAX)
+		err = iw_fail(
+			why, IW_E_LIMIT,
+			"xdp: interface %s has %u queues and %u are taken care of: ethtool -L %s "
+			"combined %u",
+			cfg->interface, (unsigned)f->queues, (unsigned)QUEUES_MAX, cfg->interface,
+			(unsigned)QUEUES_MAX);
+	if (!err)
+		err = make_umem(d, frame_size, why);
+	if (err) {
+		dev_free(d);
+		return err;
+	}
+	*out = d;
+	return 0;
+}
+
+static struct dev *dev_find(const char *name, const struct stat *ns)
+{
+	for (struct iw_list *n = devs.next; n != &devs; n = n->next) {
+		struct dev *d = iw_container_of(n, struct dev, all);
+
+		if (strcmp(d->name, name) == 0 && d->ns.st_ino == ns->st_ino &&
+		    d->ns.st_dev == ns->st_dev)
+			return d;
+	}
+	return NULL;
+}
+
+static int dev_get(struct dev **out, const struct iw_xsk_cfg *cfg, struct iw_fault *why)
+{
+	struct stat ns = { 0 };
+	struct dev *d;
+	int err = 0;
+
+	(void)stat("/proc/thread-self/ns/net", &ns);
+	pthread_mutex_lock(&devs_lock);
+	d = dev_find(cfg->interface, &ns);
+	if (!d) {
+		err = dev_new(&d, cfg, why);
+		if (!err) {
+			d->ns = ns;
+			iw_list_add_tail(&devs, &d->all);
+		}
+	}
+	if (!err) {
+		d->refs++;
+		*out = d;
+	}
+	pthread_mutex_unlock(&devs_lock);
+	return err;
+}
+
+static void dev_put(struct dev *d)
+{
+	pthread_mutex_lock(&devs_lock);
+	if (--d->refs == 0) {
+		iw_list_del(&d->all);
+		dev_free(d);
+	}
+	pthread_mutex_unlock(&devs_lock);
+}
+
+/* --- frames, under the lock ------------------------------------------------------------------- */
+
+static void fill(struct dev *d, unsigned q, const uint64_t *addr, uint32_t n,
+		 enum iw_frame_owner from)
+{
+	struct xsk_ring_prod *r = &d->queue[q].fill;
+	uint32_t at;
+
+	if (n == 0)
+		return;
+	/* It has room for all frames there are. */
+	if (xsk_ring_prod__reserve(r, n, &at) != n) {
+		assert(!"the fill ring has room");
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t base = addr[i] & ~(uint64_t)(d->umem->frame_size - 1);
+
+		iw_umem_pass(d->umem, base, from, IW_FRAME_KERNEL);
+		*xsk_ring_prod__fill_addr(r, at + i) = base;
+	}
+	xsk_ring_prod__submit(r, n);
+}
+
+static void reap(struct dev *d, unsigned q)
+{
+	struct xsk_ring_cons *r = &d->queue[q].comp;
+	uint32_t at, n = xsk_ring_cons__peek(r, UINT32_MAX, &at);
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t addr = *xsk_ring_cons__comp_addr(r, at + i);
+
+		d->in_flight[d->sender[iw_umem_frame(d->umem, addr)]]--;
+		iw_umem_give(d->umem, addr, IW_FRAME_TX);
+	}
+	if (n > 0)
+		xsk_ring_cons__release(r, n);
+}
+
+/* --- a worker --------------------------------------------------------------------------------- */
+
+static void pause_ns(long ns)
+{
+	const struct timespec t = { .tv_nsec = ns };
+
+	(void)nanosleep(&t, NULL);
+}
+
+/* What the kernel does not have is left out, and what it was is told afterwards. */
+static int create(struct iw_xsk *x, unsigned i, unsigned q, uint16_t flags)
+{
+	struct dev *d = x->dev;
+	struct xsk_socket_config cfg = {
+		.rx_size = d->ring_rx,
+		.tx_size = IW_XSK_TX,
+		.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD,
+		.bind_flags = flags,
+	};
+
+	return -xsk_socket__create_shared(&x->sock[i], d->name, q, d->reg, &x->rx[i],
+					  i == 0 ? &x->tx : NULL, &d->queue[q].fill,
+					  &d->queue[q].comp, &cfg);
+}
+
+static int bind_queue(struct iw_xsk *x, unsigned i, unsigned q, struct iw_fault *why)
+{
+	static const uint16_t modes[] = {
+		[IW_XSK_ANY] = 0, [IW_XSK_COPY] = XDP_COPY, [IW_XSK_ZEROCOPY] = XDP_ZEROCOPY
+	};
+	struct dev *d = x->dev;
+	uint16_t flags = (uint16_t)(modes[d->mode] | XDP_USE_NEED_WAKEUP);
+	int err, tries = BIND_TRIES;
+
+	do {
+		err = create(x, i, q, (uint16_t)(flags | (d->sg ? XDP_USE_SG : 0)));
+		/* Before Linux 6.6 no packet is of several frames. */
+		if (err == EINVAL && d->sg) {
+			d->sg = false;
+			err = create(x, i, q, flags);
+		}
+		if (err == EBUSY)
+			pause_ns(BIND_WAIT_NS);
+	} while (err == EBUSY && --tries > 0);
+	if (err == EBUSY)
+		return iw_fail(
+			why, IW_E_BUSY,
+			"xdp: queue %u of interface %s is taken: another program has an AF_XDP "
+			"socket on it; one process at a time can have a queue",
+			(unsigned)q, d->name);
+	if (err == EOPNOTSUPP && d->mode == IW_XSK_ZEROCOPY)
+		return iw_fail(why, IW_E_NOTSUP,
+			       "xdp: interface %s: its driver has no zero-copy%s: leave it out",
+			       d->name, d->sg ? " for frames of several buffers" : "");
+	if (err == ENETDOWN)
+		return iw_fail(why, IW_E_OS, "xdp: interface %s is down: ip link set %s up",
+			       d->name, d->name);
+	if (err)
+		return iw_os_fail(why, err, "xdp: bind a socket to queue %u of %s", q, d->name);
+	x->fd[i] = xsk_socket__fd(x->sock[i]);
+	return 0;
+}
+
+static void set_options(struct iw_xsk *x, int fd, bool busy_poll)
+{
+	const int sndbuf = SNDBUF, budget = TX_BUDGET, yes = 1, us = 20, polls = 64;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &sndbuf, sizeof(sndbuf)) < 0)
+		(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof(sndbuf));
+	(void)setsockopt(fd, SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &budget, sizeof(budget));
+	if (busy_poll)
+		x->busy_poll =
+			setsockopt(fd, SOL_SOCKET, SO_PREFER_BUSY_POLL, &yes, sizeof(yes)) == 0 &&
+			setsockopt(fd, SOL_SOCKET, SO_BUSY_POLL, &us, sizeof(us)) == 0 &&
+			setsockopt(fd, SOL_SOCKET, SO_BUSY_POLL_BUDGET, &polls, sizeof(polls)) == 0;
+}
+
+static int take_share(struct iw_xsk *x, struct iw_fault *why)
+{
+	struct dev *d = x->dev;
+
+	for (unsigned i = 0; i < d->workers_max; i++)
+		if (!d->worker[i]) {
+			d->worker[i] = x;
+			x->share = i;
+			return 0;
+		}
+	return iw_fail(
+		why, IW_E_LIMIT,
+		"xdp: %u workers of this process use interface %s, and its frames are shared "
+		"out: use fewer at once",
+		(unsigned)d->workers_max, d->name);
+}
+
+/* The frames that its receive ring can hold, unless a worker that left has left them there. */
+static void bring_frames(struct iw_xsk *x, unsigned q)
+{
+	struct dev *d = x->dev;
+	uint64_t addr[RING_RX];
+	uint32_t want = 0, n;
+
+	for (unsigned i = 0; i < d->workers_max; i++)
+		want += d->worker[i] ? d->ring_rx : 0;
+	pthread_mutex_lock(&d->lock);
+	n = want - IW_MIN(want, d->queue[q].frames);
+	n = iw_umem_take(d->umem, addr, IW_MIN(n, d->ring_rx), IW_FRAME_ENGINE);
+	d->queue[q].frames += n;
+	fill(d, q, addr, n, IW_FRAME_ENGINE);
+	pthread_mutex_unlock(&d->lock);
+}
+
+static int open_sockets(struct iw_xsk *x, const struct iw_xsk_cfg *cfg, struct iw_fault *why)
+{
+	struct dev *d = x->dev;
+	int by_queue[QUEUES_MAX], err;
+
+	x->tx_queue = x->share % d->queues;
+	for (unsigned i = 0; i < d->queues; i++) {
+		/* The one that sends comes first. */
+		unsigned q = (x->tx_queue + i) % d->queues;
+
+		x->held[i] = malloc((d->ring_rx + IW_XSK_FRAGS) * sizeof(*x->held[i]));
+		if (!x->held[i])
+			return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
+		err = bind_queue(x, i, q, why);
+		if (err)
+			return err;
+		x->nsocks++;
+		by_queue[q] = x->fd[i];
+		set_options(x, x->fd[i], cfg->busy_poll);
+		bring_frames(x, q);
+	}
+	/* A packet of several frames is put together here. */
+	x->joined_len = d->sg ? (size_t)IW_XSK_FRAGS * d->umem->frame_size : 0;
+	x->joined = d->sg ? malloc(IW_XSK_BATCH * x->joined_len) : NULL;
+	if (d->sg && !x->joined)
+		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
+	d->packet_max = (d->umem->frame_size - (uint32_t)HEAD) * (d->sg ? IW_XSK_FRAGS : 1);
+	err = iw_steer_worker_add(d->steer, &x->worker, by_queue, d->queues, why);
+	x->steered = err == 0;
+	return err;
+}
+
+int iw_xsk_open(struct iw_xsk **out, const struct iw_xsk_cfg *cfg, struct iw_fault *why)
+{
+	struct iw_xsk *x = calloc(1, sizeof(*x));
+	int err;
+
+	if (!x)
+		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
+	x->share = WORKERS_MAX;
+	err = dev_get(&x->dev, cfg, why);
+	if (err) {
+		free(x);
+		return err;
+	}
+	pthread_mutex_lock(&devs_lock);
+	err = take_share(x, why);
+	if (!err)
+		err = open_sockets(x, cfg, why);
+	pthread_mutex_unlock(&devs_lock);
+	if (err) {
+		iw_xsk_close(x);
+		return err;
+	}
+	*out = x;
+	return 0;
+}
+
+static unsigned queue_of(const struct iw_xsk *x, unsigned i)
+{
+	return (x->tx_queue + i) % x->dev->queues;
+}
+
+static void return_held(struct iw_xsk *x)
+{
+	struct dev *d = x->dev;
+	bool any = false;
+
+	for (unsigned i = 0; i < x->nsocks; i++)
+		any |= x->nheld[i] > 0;
+	if (!any)
+		return;
+	pthread_mutex_lock(&d->lock);
+	for (unsigned i = 0; i < x->nsocks; i++) {
+		fill(d, queue_of(x, i), x->held[i], x->nheld[i], IW_FRAME_ENGINE);
+		x->nheld[i] = 0;
+	}
+	pthread_mutex_unlock(&d->lock);
+}
+
+/* Takes what lies in the receive ring back, of packets that nobody will read. */
+static void drain(struct iw_xsk *x, unsigned i)
+{
+	struct dev *d = x->dev;
+	uint32_t at, n = xsk_ring_cons__peek(&x->rx[i], d->ring_rx, &at);
+
+	for (uint32_t k = 0; k < n; k++) {
+		x->held[i][k] = xsk_ring_cons__rx_desc(&x->rx[i], at + k)->addr;
+		iw_umem_pass(d->umem, x->held[i][k], IW_FRAME_KERNEL, IW_FRAME_ENGINE);
+	}
+	x->nheld[i] = n;
+	xsk_ring_cons__release(&x->rx[i], n);
+}
+
+/* What the kernel has not taken from the transmit ring would be lost to the UMEM. */
+static void flush(struct iw_xsk *x)
+{
+	for (int tries = 64; tries > 0 && xsk_prod_nb_free(&x->tx, IW_XSK_TX) < IW_XSK_TX; tries--)
+		if (sendto(x->fd[0], NULL, 0, MSG_DONTWAIT, NULL, 0) < 0 && errno != EAGAIN &&
+		    errno != EBUSY && errno != ENOBUFS)
+			return;
+}
+
+void iw_xsk_close(struct iw_xsk *x)
+{
+	struct dev *d;
+
+	if (!x)
+		return;
+	d = x->dev;
+	if (x->nsocks > 0 && !x->broken)
+		flush(x);
+	if (x->steered)
+		iw_steer_worker_remove(d->steer, x->worker);
+	/* Packets that were on their way into a ring when it was taken off the map have a poll of their
+	 * driver to get there. */
+	if (d->refs > 1)
+		pause_ns(1000000);
+	return_held(x);
+	for (unsigned i = 0; i < x->nsocks; i++)
+		drain(x, i);
+	return_held(x);
+	for (unsigned i = 0; i < x->nsocks; i++)
+		xsk_socket__delete(x->sock[i]);
+	for (unsigned i = 0; i < QUEUES_MAX; i++)
+		free(x->held[i]);
+	free(x->joined);
+	pthread_mutex_lock(&devs_lock);
+	if (x->share < WORKERS_MAX)
+		d->worker[x->share] = NULL;
+	pthread_mutex_unlock(&devs_lock);
+	dev_put(d);
+	free(x);
+}
+
+/* --- what there is to tell -------------------------------------------------------------------- */
+
+struct iw_steer *iw_xsk_steer(struct iw_xsk *x)
+{
+	return x->dev->steer;
+}
+
+uint32_t iw_xsk_worker(const struct iw_xsk *x)
+{
+	return x->worker;
+}
+
+unsigned iw_xsk_fds(const struct iw_xsk *x, const int **fd)
+{
+	*fd = x->fd;
+	return x->nsocks;
+}
+
+static bool has_zerocopy(int fd)
+{
+	struct xdp_options o = { 0 };
+	socklen_t len = sizeof(o);
+
+	return getsockopt(fd, SOL_XDP, XDP_OPTIONS, &o, &len) == 0 &&
+	       o.flags & XDP_OPTIONS_ZEROCOPY;
+}
+
+static void socket_counts(int fd, struct xdp_statistics *s)
+{
+	socklen_t len = sizeof(*s);
+
+	memset(s, 0, sizeof(*s));
+	(void)getsockopt(fd, SOL_XDP, XDP_STATISTICS, s, &len);
+}
+
+void iw_xsk_facts(struct iw_xsk *x, struct iw_xsk_facts *out)
+{
+	struct dev *d = x->dev;
+
+	*out = (struct iw_xsk_facts){
+		.native = iw_steer_facts(d->steer)->native,
+		.zerocopy = has_zerocopy(x->fd[0]),
+		.multi_buffer = d->sg,
+		.need_wakeup = true,
+		.busy_poll = x->busy_poll,
+		.huge_pages = d->umem->huge,
+		.queues = d->queues,
+		.workers_max = d->workers_max,
+		.frame_size = d->umem->frame_size,
+		.frames = d->umem->frames,
+		.ring_rx = d->ring_rx,
+		.packet_max = d->packet_max,
+		.rx = x->nrx,
+		.tx = x->ntx,
+	};
+	for (unsigned i = 0; i < x->nsocks; i++) {
+		struct xdp_statistics s;
+
+		socket_counts(x->fd[i], &s);
+		out->rx_dropped += s.rx_dropped;
+		out->rx_ring_full += s.rx_ring_full;
+		out->rx_fill_empty += s.rx_fill_ring_empty_descs;
+		out->tx_invalid += s.tx_invalid_descs;
+	}
+}
+
+void iw_xsk_tell(struct iw_xsk *x)
+{
+	struct dev *d = x->dev;
+
+	for (unsigned i = 0; i < x->nsocks; i++) {
+		struct iw_xdp_sock now = {
+			.pid = (uint32_t)getpid(),
+			.flags = IW_XDP_SOCK_NEED_WAKEUP | (d->sg ? IW_XDP_SOCK_SG : 0) |
+				 (x->busy_poll ? IW_XDP_SOCK_BUSY_POLL : 0) |
+				 (has_zerocopy(x->fd[i]) ? IW_XDP_SOCK_ZEROCOPY : 0),
+			.rx = i == 0 ? x->nrx : 0,
+			.tx = i == 0 ? x->ntx : 0,
+		};
+		struct xdp_statistics s;
+
+		socket_counts(x->fd[i], &s);
+		now.rx_dropped = s.rx_dropped;
+		now.rx_ring_full = s.rx_ring_full;
+		now.rx_fill_empty = s.rx_fill_ring_empty_descs;
+		now.tx_invalid = s.tx_invalid_descs;
+		(void)!iw_steer_tell_socket(d->steer, x->worker, queue_of(x, i), &now);
+	}
+}
+
+/* --- in --------------------------------------------------------------------------------------- */
+
+/* The program's notes lie in front of the frame; a frame of before has none, its magic was wiped. */
+static const struct iw_xdp_meta *take_meta(const uint8_t *data)
+{
+	const struct iw_xdp_meta *m =
+		(const struct iw_xdp_meta *)(const void *)(data - sizeof(struct iw_xdp_meta));
+
+	return m->magic == IW_XDP_META_MAGIC ? m : NULL;
+}
+
+static void wipe_meta(struct dev *d, uint64_t addr)
+{
+	memset(iw_umem_at(d->umem, addr) - sizeof(struct iw_xdp_meta), 0, sizeof(uint32_t));
+}
+
+/* One packet: of k descriptors from at on. */
+static void take_packet(struct iw_xsk *x, unsigned i, uint32_t at, uint32_t k, unsigned slot,
+			struct iw_xsk_rx *out)
+{
+	const struct xdp_desc *first = xsk_ring_cons__rx_desc(&x->rx[i], at);
+	struct iw_umem *u = x->dev->umem;
+	uint8_t *to;
+
+	out->data = iw_umem_at(u, first->addr);
+	out->len = first->len;
+	out->meta = take_meta(out->data);
+	if (iw_likely(k == 1))
+		return;
+	to = x->joined + slot * x->joined_len;
+	out->data = to;
+	out->len = 0;
+	for (uint32_t j = 0; j < k; j++) {
+		const struct xdp_desc *d = xsk_ring_cons__rx_desc(&x->rx[i], at + j);
+
+		if (d->len > x->joined_len - out->len)
+			continue;
+		memcpy(to + out->len, iw_umem_at(u, d->addr), d->len);
+		out->len += d->len;
+	}
+}
+
+static unsigned recv_from(struct iw_xsk *x, unsigned i, struct iw_xsk_rx *out, unsigned got,
+			  unsigned cap)
+{
+	struct xsk_ring_cons *r = &x->rx[i];
+	struct iw_umem *u = x->dev->umem;
+	/* All that is there: the kernel shows whole packets, and so none is cut. */
+	uint32_t at, n = xsk_ring_cons__peek(r, UINT32_MAX, &at), used = 0;
+
+	while (used < n && got < cap) {
+		uint32_t k = 1;
+
+		while (used + k < n &&
+		       xsk_ring_cons__rx_desc(r, at + used + k - 1)->options & XDP_PKT_CONTD)
+			k++;
+		take_packet(x, i, at + used, k, got, &out[got]);
+		for (uint32_t j = 0; j < k; j++) {
+			uint64_t addr = xsk_ring_cons__rx_desc(r, at + used + j)->addr;
+
+			iw_umem_pass(u, addr, IW_FRAME_KERNEL, IW_FRAME_ENGINE);
+			x->held[i][x->nheld[i]++] = addr;
+		}
+		used += k;
+		got++;
+	}
+	if (used < n)
+		xsk_ring_cons__cancel(r, n - used);
+	if (used > 0)
+		xsk_ring_cons__release(r, used);
+	return got;
+}
+
+static void wake_fill(struct iw_xsk *x, unsigned i)
+{
+	if (x->busy_poll || xsk_ring_prod__needs_wakeup(&x->dev->queue[queue_of(x, i)].fill))
+		(void)recvfrom(x->fd[i], NULL, 0, MSG_DONTWAIT, NULL, NULL);
+}
+
+unsigned iw_xsk_recv(struct iw_xsk *x, struct iw_xsk_rx *out, unsigned cap)
+{
+	unsigned got = 0;
+
+	cap = IW_MIN(cap, (unsigned)IW_XSK_BATCH);
+	for (unsigned i = 0; i < x->nsocks; i++)
+		for (uint32_t k = 0; k < x->nheld[i]; k++)
+			wipe_meta(x->dev, x->held[i][k]);
+	return_held(x);
+	for (unsigned k = 0; k < x->nsocks && got < cap; k++) {
+		unsigned i = (x->next + k) % x->nsocks;
+
+		got = recv_from(x, i, out, got, cap);
+		if (got == 0)
+			wake_fill(x, i);
+	}
+	x->next = x->nsocks > 1 ? (x->next + 1) % x->nsocks : 0;
+	x->nrx += got;
+	return got;
+}
+
+/* --- out -------------------------------------------------------------------------------------- */
+
+/* From both pieces of a packet, as one. */
+static void copy_piece(uint8_t *to, const struct iw_xsk_tx *t, size_t at, size_t len)
+{
+	if (at < t->head_len) {
+		size_t n = IW_MIN(len, t->head_len - at);
+
+		memcpy(to, t->head + at, n);
+		to += n;
+		at += n;
+		len -= n;
+	}
+	if (len > 0)
+		memcpy(to, t->data + (at - t->head_len), len);
+}
+
+static uint32_t frames_of(const struct dev *d, const struct iw_xsk_tx *t)
+{
+	return (uint32_t)((t->head_len + t->len + d->umem->frame_size - 1) / d->umem->frame_size);
+}
+
+/* Room in the ring and so many frames of our share; false: not now. */
+static bool take_frames(struct iw_xsk *x, uint64_t *addr, uint32_t need)
+{
+	struct dev *d = x->dev;
+	bool ok;
+
+	pthread_mutex_lock(&d->lock);
+	reap(d, x->tx_queue);
+	ok = d->in_flight[x->share] + need <= IW_XSK_TX && xsk_prod_nb_free(&x->tx, need) >= need &&
+	     d->umem->nfree >= need;
+	if (ok) {
+		(void)iw_umem_take(d->umem, addr, need, IW_FRAME_TX);
+		d->in_flight[x->share] += need;
+		for (uint32_t i = 0; i < need; i++)
+			d->sender[iw_umem_frame(d->umem, addr[i])] = (uint8_t)x->share;
+	}
+	pthread_mutex_unlock(&d->lock);
+	return ok;
+}
+
+/* Copy mode: the call does the sending, a budget of packets at a time. */
+static int kick(struct iw_xsk *x, struct iw_fault *why)
+{
+	for (int tries = IW_XSK_TX / 32 + 2; tries > 0; tries--) {
+		if (!xsk_ring_prod__needs_wakeup(&x->tx))
+			return 0;
+		if (sendto(x->fd[0], NULL, 0, MSG_DONTWAIT, NULL, 0) >= 0)
+			return 0;
+		if (errno == EAGAIN && xsk_prod_nb_free(&x->tx, IW_XSK_TX) < IW_XSK_TX)
+			continue;
+		if (errno == EAGAIN || errno == EBUSY || errno == ENOBUFS || errno == ENETDOWN)
+			return 0;
+		x->broken = true;
+		return iw_os_fail(why, errno, "xdp: send on %s", x->dev->name);
+	}
+	return 0;
+}
+
+int iw_xsk_send(struct iw_xsk *x, const struct iw_xsk_tx *tx, unsigned n, struct iw_fault *why)
+{
+	struct iw_umem *u = x->dev->umem;
+	uint64_t addr[IW_XSK_TX];
+	uint32_t need = 0, at = 0, k = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t frames = frames_of(x->dev, &tx[i]);
+
+		if (frames > (x->dev->sg ? IW_XSK_FRAGS : 1))
+			return iw_fail(why, IW_E_LIMIT,
+				       "xdp: a packet of %U octets takes %u frames of %u octets",
+				       (uint64_t)(tx[i].head_len + tx[i].len), frames,
+				       u->frame_size);
+		need += frames;
+	}
+	if (need > IW_XSK_TX)
+		return IW_E_AGAIN;
+	if (!take_frames(x, addr, need)) {
+		int err = kick(x, why);
+
+		if (err)
+			return err;
+		if (!take_frames(x, addr, need))
+			return IW_E_AGAIN;
+	}
+	(void)xsk_ring_prod__reserve(&x->tx, need, &at);
+	for (unsigned i = 0; i < n; i++) {
+		size_t len = tx[i].head_len + tx[i].len;
+
+		for (size_t done = 0; done < len; k++) {
+			struct xdp_desc *d = xsk_ring_prod__tx_desc(&x->tx, at + k);
+			uint32_t piece = (uint32_t)IW_MIN(len - done, (size_t)u->frame_size);
+
+			copy_piece(iw_umem_at(u, addr[k]), &tx[i], done, piece);
+			done += piece;
+			*d = (struct xdp_desc){
+				.addr = addr[k],
+				.len = piece,
+				.options = done < len ? XDP_PKT_CONTD : 0,
+			};
+		}
+	}
+	xsk_ring_prod__submit(&x->tx, need);
+	x->ntx += n;
+	return kick(x, why);
+}
+
+#endif

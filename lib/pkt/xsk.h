@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * AF_XDP sockets of this process on one interface.
+ *
+ * Job: frames in and out, in batches on all four rings. An interface (struct dev, in xsk.c) is opened by the
+ * first worker and closed by the last: a queue takes one UMEM alone (the kernel refuses a second with EBUSY),
+ * so the workers of a process share it, with the steering program in front. Neighbours: pkt/xdp.c stands on
+ * it, pkt/steer.h loads the program, pkt/umem.h has the frames.
+ * Threads: a worker belongs to one thread at a time. What workers share is the fill and completion rings and
+ * the free frames; one lock a UMEM is held while a batch of addresses is moved and across no system call.
+ *
+ * The shares, so that no worker can starve another: each brings ring_rx frames a queue into the fill rings when
+ * it comes, and no worker's receive ring holds more than as many; a worker that reads nothing has its own
+ * share stuck there and no more, and what arrives for it then is dropped and counted. Each has IW_XSK_TX frames
+ * to send with and no more.
+ */
+#ifndef IW_PKT_XSK_H
+#define IW_PKT_XSK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <iwarp/err.h>
+
+#include "pkt/steer.h"
+
+#define IW_XSK_BATCH 64  /* packets of one receive, at most */
+#define IW_XSK_TX    512 /* frames of one worker on their way out, at most */
+#define IW_XSK_FRAGS 17  /* frames of one packet, at most (MAX_SKB_FRAGS) */
+
+enum iw_xsk_mode { IW_XSK_ANY, IW_XSK_COPY, IW_XSK_ZEROCOPY };
+
+/* The first worker's settings hold; a later one that demands others is refused. */
+struct iw_xsk_cfg {
+	const char *interface;       /* borrowed for the call */
+	enum iw_xsk_mode mode;       /* ZEROCOPY: or an error */
+	enum iw_xdp_mode attached; /* where the program runs */
+	bool busy_poll;
+	uint32_t mtu;
+	uint32_t frame_size; /* 2048 or 4096; 0: 2048 when a packet of the MTU fits one frame */
+};
+
+struct iw_xsk_facts {
+	bool native, zerocopy, multi_buffer, need_wakeup, busy_poll, huge_pages;
+	unsigned queues, workers_max;
+	uint32_t frame_size, frames;
+	uint32_t ring_rx;    /* packets of one frame that can wait for a worker, on one queue */
+	uint32_t packet_max; /* octets of a frame on the wire that can come in */
+	uint64_t rx, tx;     /* packets */
+	/* XDP_STATISTICS, of all queues */
+	uint64_t rx_dropped, rx_ring_full, rx_fill_empty, tx_invalid;
+};
+
+/* A packet that came: in the UMEM when it is of one frame, else put together. */
+struct iw_xsk_rx {
+	const uint8_t *data; /* from the Ethernet header on; borrowed until the next receive */
+	size_t len;
+	const struct iw_xdp_meta *meta; /* NULL: none */
+};
+/* A packet to go: two pieces, both borrowed for the call. */
+struct iw_xsk_tx {
+	const uint8_t *head, *data;
+	size_t head_len, len;
+};
+
+struct iw_xsk;
+
+/*
+ * A worker with a socket for each queue. *why says what was seen and what would help: IW_E_NOTSUP, IW_E_PERM,
+ * IW_E_NOENT as iw_steer_open; IW_E_BUSY: a queue is another's; IW_E_LIMIT: locked memory, or more workers than
+ * the UMEM has shares for; IW_E_NOMEM, IW_E_OS.
+ */
+IW_MUST_CHECK int iw_xsk_open(struct iw_xsk **out, const struct iw_xsk_cfg *cfg,
+			      struct iw_fault *why);
+void iw_xsk_close(struct iw_xsk *x); /* x may be NULL */
+
+struct iw_steer *iw_xsk_steer(struct iw_xsk *x);
+uint32_t iw_xsk_worker(const struct iw_xsk *x);
+void iw_xsk_facts(struct iw_xsk *x, struct iw_xsk_facts *out);
+/* Tells ddp-xdp status what the kernel counted. Costs system calls. */
+void iw_xsk_tell(struct iw_xsk *x);
+
+/* Descriptors to be polled, n of them; the first one is that which sends. */
+unsigned iw_xsk_fds(const struct iw_xsk *x, const int **fd);
+
+/* Up to @cap packets, IW_XSK_BATCH at most; the frames of the last batch go back to the kernel first. */
+unsigned iw_xsk_recv(struct iw_xsk *x, struct iw_xsk_rx *out, unsigned cap);
+/*
+ * Packets into the transmit ring, all or none, and on their way. 0; IW_E_AGAIN: no room: poll the first
+ * descriptor for output; IW_E_LIMIT: a packet of too many frames; IW_E_OS: the socket is broken.
+ */
+IW_MUST_CHECK int iw_xsk_send(struct iw_xsk *x, const struct iw_xsk_tx *tx, unsigned n,
+			      struct iw_fault *why);
+
+#endif
