@@ -119,9 +119,9 @@ static error_t other_option(int key, char *arg, const struct argp_state *state, 
 
 static void check_options(const struct argp_state *state, const struct opts *o)
 {
-	if (strcmp(o->cli.transport, "tcp") == 0 || strcmp(o->cli.transport, "xdp") == 0)
-		argp_error(state, "--transport %s: expected sctp, raw or udp, which carry SCTP",
-			   o->cli.transport);
+	if (strcmp(o->cli.transport, "tcp") == 0)
+		argp_error(state,
+			   "--transport tcp: expected sctp, raw, udp or xdp, which carry SCTP");
 	if (o->listen) {
 		if (o->host)
 			argp_error(state,

@@ -13,7 +13,7 @@ complete -c sctp-ddp-ping -l udp-port -x -d 'UDP port of the listener, for -t ud
 complete -c sctp-ddp-ping -s l -l listen -d 'Send back what comes'
 complete -c sctp-ddp-ping -l once -d 'End when somebody was here and nobody is any more'
 complete -c sctp-ddp-ping -l memory -x -d 'Memory for all sessions'
-complete -c sctp-ddp-ping -s t -l transport -x -a 'sctp raw udp' -d 'Transport'
+complete -c sctp-ddp-ping -s t -l transport -x -a 'sctp raw udp xdp' -d 'Transport'
 complete -c sctp-ddp-ping -s p -l port -x -d 'Port'
 complete -c sctp-ddp-ping -s b -l bind -x -a '(__fish_print_hostnames)' -d 'Local address'
 complete -c sctp-ddp-ping -s I -l interface -x -a '(__fish_print_interfaces)' -d 'Network interface'

@@ -103,6 +103,12 @@ static int open_all(struct xdp *x, const struct iw_pkt_cfg *cfg, struct iw_fault
 	struct iw_xsk_facts facts;
 	int err = iw_neigh_open(&x->neigh, cfg->interface, why);
 
+	if (!err && iw_addr_is_loopback(&cfg->bind))
+		err = iw_fail(
+			why, IW_E_INVAL,
+			"transport xdp: nobody of this machine alone can be reached through %s: "
+			"name an address of it with --bind, or * for all",
+			cfg->interface);
 	if (!err)
 		err = iw_pkt_raw_ops.open(&x->kernel, cfg, why);
 	if (err)

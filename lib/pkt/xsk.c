@@ -194,7 +194,7 @@ static int dev_new(struct dev **out, const struct iw_xsk_cfg *cfg, struct iw_fau
 	d->ifindex = f->ifindex;
 	d->queues = IW_MIN(f->queues, (unsigned)QUEUES_MAX);
 	d->ring_rx = ring_of(d->queues);
-	d->sg = f->multi_buffer;
+	d->sg = true; /* until the kernel says no */
 	if (f->queues > QUEUES_MAX)
 		err = iw_fail(
 			why, IW_E_LIMIT,

@@ -33,8 +33,8 @@ enum iw_xsk_mode { IW_XSK_ANY, IW_XSK_COPY, IW_XSK_ZEROCOPY };
 
 /* The first worker's settings hold; a later one that demands others is refused. */
 struct iw_xsk_cfg {
-	const char *interface;       /* borrowed for the call */
-	enum iw_xsk_mode mode;       /* ZEROCOPY: or an error */
+	const char *interface;     /* borrowed for the call */
+	enum iw_xsk_mode mode;     /* ZEROCOPY: or an error */
 	enum iw_xdp_mode attached; /* where the program runs */
 	bool busy_poll;
 	uint32_t mtu;

@@ -245,7 +245,8 @@ struct iw_sctp_assoc {
 	unsigned tries;
 	uint64_t setup_rto;
 	uint32_t errors;
-	uint32_t told_max; /* iw_sctp_max_message as the user knows it */
+	uint32_t told_max;  /* iw_sctp_max_message as the user knows it */
+	uint32_t most_told; /* the largest that it was */
 	struct inq in;
 	struct outq out;
 	struct iw_fault why;

@@ -93,6 +93,7 @@ void iw_sctp_check_max(struct iw_sctp_assoc *a)
 	if (a->state < IW_SCTP_ESTABLISHED || max == a->told_max)
 		return;
 	a->told_max = max;
+	a->most_told = IW_MAX(a->most_told, max);
 	iw_sctp_raise(a, IW_SCTP_EV_MTU);
 }
 
@@ -139,7 +140,8 @@ int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_send *m, uint64_t
 			return IW_E_LIMIT;
 	if (len == 0 || m->hdr_len > IW_SCTP_SEND_HDR_MAX || m->stream >= a->streams_out)
 		return IW_E_INVAL;
-	if (len > iw_sctp_max_message(a))
+	/* One that was cut before its sender could hear of a smaller MTU goes in IP fragments. */
+	if (len > a->most_told && len > iw_sctp_max_message(a))
 		return IW_E_LIMIT;
 	if (!iw_sctp_writable(a)) {
 		q->wanted = true;

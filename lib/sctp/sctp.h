@@ -294,7 +294,8 @@ bool iw_sctp_writable(const struct iw_sctp_assoc *a);
  * Queues a message as one chunk. It goes out with iw_sctp_output when the peer's window, congestion control
  * and pacing allow.
  * IW_E_AGAIN: not now, ROOM tells when; IW_E_INVAL: no octets, stream id not below facts.streams_out, hdr_len;
- * IW_E_LIMIT: larger than iw_sctp_max_message; IW_E_STATE: not up, or ending; IW_E_NOMEM: try later.
+ * IW_E_LIMIT: larger than iw_sctp_max_message ever was (one that fits no more, because the MTU has become
+ * smaller since it was cut, goes in IP fragments); IW_E_STATE: not up, or ending; IW_E_NOMEM: try later.
  * *seq (may be NULL): its number, counted from 0 on this association.
  */
 IW_MUST_CHECK int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_send *m,

@@ -146,11 +146,12 @@ bench() {
     assert_jsonl '.[0].server.cc' reno
 }
 
-@test "a transport that is not built is refused with exit 3 and a reason, at both ends" {
-    run_here ddp-bench --listen -t xdp
+@test "a transport that cannot run is refused with exit 3 and a reason, at both ends" {
+    # No Ethernet there, or no right to look, or built without it.
+    run_here ddp-bench --listen -t xdp -I lo
     assert_status 3
     assert_stderr_has xdp
-    run_here ddp-bench 127.0.0.1 write -t xdp --json
+    run_here ddp-bench 127.0.0.1 write -t xdp -I lo --json
     assert_status 3
     assert_jsonl '.[0] | [.event, .error, .exit_status]' '["error","NOTSUP",3]'
 }

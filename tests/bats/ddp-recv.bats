@@ -326,7 +326,7 @@ some_parts() {
     run_here ddp-recv nowhere
     assert_status 4
     assert_stderr_has 'nowhere'
-    run_here ddp-recv -t xdp dst
+    run_here ddp-recv -t xdp -I lo dst
     assert_status 3
 }
 

@@ -235,7 +235,7 @@ doctor_says() {
 @test "bad usage is 2" {
     local args
 
-    for args in '' '--listen host' 'a b' '-t tcp host' '-t xdp host' '-s 17M host' '-n 0 host' '--once host' '--listen -c 1' '-p 0 host'; do
+    for args in '' '--listen host' 'a b' '-t tcp host' '-t nosuch host' '-s 17M host' '-n 0 host' '--once host' '--listen -c 1' '-p 0 host'; do
         # shellcheck disable=SC2086
         run_here sctp-ddp-ping $args
         assert_status 2

@@ -875,6 +875,29 @@ static void icmp_too_big_is_believed_for_our_own_packets_only(void **state)
 	hand_close(&h);
 }
 
+/* A message that its sender cut before it could hear of the smaller MTU would else wait for ever. */
+static void what_was_cut_for_a_larger_mtu_is_taken_and_goes(void **state)
+{
+	uint8_t head[8];
+	uint32_t t[8];
+	size_t max;
+
+	(void)state;
+	open_up();
+	answer_probes();
+	max = iw_sctp_max_message(h.n.b.a);
+	iw_put_be16(head, NET_PORT_B);
+	iw_put_be16(head + 2, h.port);
+	iw_put_be32(head + 4, HAND_TAG);
+	iw_sctp_too_big(h.n.b.s, &h.src, head, 8, 1300, h.n.now);
+	assert_true(iw_sctp_max_message(h.n.b.a) < max);
+	assert_int_equal(send_octets(h.n.b.a, max + 1), IW_E_LIMIT);
+	assert_int_equal(send_octets(h.n.b.a, max), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(tsns(t, 8), 1);
+	hand_close(&h);
+}
+
 /* SX-34: an answer to a probe that does not know its nonce proves no path MTU. */
 static void a_forged_probe_answer_proves_nothing(void **state)
 {
@@ -1126,6 +1149,7 @@ int main(void)
 		cmocka_unit_test(a_rest_takes_the_window_back),
 		cmocka_unit_test(each_recovery_halves_the_window_once),
 		cmocka_unit_test(icmp_too_big_is_believed_for_our_own_packets_only),
+		cmocka_unit_test(what_was_cut_for_a_larger_mtu_is_taken_and_goes),
 		cmocka_unit_test(a_forged_probe_answer_proves_nothing),
 		cmocka_unit_test(a_lost_tail_is_found_long_before_the_timeout),
 		cmocka_unit_test(a_chunk_lost_three_times_needs_no_timeout),

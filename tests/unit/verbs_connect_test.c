@@ -537,23 +537,21 @@ static void struct_of_a_newer_version_is_refused_when_it_asks_for_more(void **st
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED]);
 }
 
-static void transports_not_built_say_so(void **state)
+/* AF_XDP has no use for a loopback interface, and without libxdp for none. */
+static void a_transport_that_cannot_run_says_so(void **state)
 {
-	static const char *const names[] = { "xdp" };
+	struct iw_conn_param p = { .size = sizeof(p),
+				   .transport = "xdp",
+				   .host = "127.0.0.1",
+				   .interface = "lo",
+				   .port = 1 };
+	struct iw_listener *l;
 
 	(void)state;
-	for (size_t i = 0; i < 1; i++) {
-		struct iw_conn_param p = {
-			.size = sizeof(p), .transport = names[i], .host = "127.0.0.1", .port = 1
-		};
-		struct iw_listener *l;
-
-		assert_int_equal(iw_connect(a.qp, &p, &a.why), IW_E_NOTSUP);
-		assert_non_null(strstr(a.why.text, names[i]));
-		assert_non_null(strstr(a.why.text, "not built in this version"));
-		assert_int_equal(iw_listen(&l, a.ctx, &p, &a.why), IW_E_NOTSUP);
-		assert_non_null(strstr(a.why.text, names[i]));
-	}
+	assert_int_equal(iw_connect(a.qp, &p, &a.why), IW_E_NOTSUP);
+	assert_non_null(strstr(a.why.text, "xdp"));
+	assert_int_equal(iw_listen(&l, a.ctx, &p, &a.why), IW_E_NOTSUP);
+	assert_non_null(strstr(a.why.text, "xdp"));
 }
 
 /* ENH-13, ENH-14, ENH-16 */
@@ -870,7 +868,7 @@ int main(void)
 		test(queue_pair_is_used_once),
 		test(impossible_wishes_are_refused_with_a_reason),
 		test(struct_of_a_newer_version_is_refused_when_it_asks_for_more),
-		test(transports_not_built_say_so),
+		test(a_transport_that_cannot_run_says_so),
 		test(each_rtr_form_is_agreed_on),
 		test(large_fpdus_are_agreed_on_between_two_of_us),
 		test(large_fpdus_are_not_used_when_one_side_does_not_want_them),

@@ -1,0 +1,232 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# DDP/SCTP through AF_XDP between two hosts, and beside raw IP: who it speaks to, what it leaves behind, what happens to the
+# interface under it.
+
+load helpers
+load net
+
+setup_file() {
+    net_setup
+}
+
+teardown_file() {
+    net_teardown
+}
+
+# What takes BPF cannot run in a user namespace: the tool's own words are the reason.
+require_xdp() {
+    run_in left sctp-ddp-ping 192.0.2.1 -t xdp -I "$LEFT_IF" -c 1 --timeout 100ms
+    # shellcheck disable=SC2154
+    [ "$status" -ne 3 ] || skip "needs xdp: ${stderr##*: }"
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    require_xdp
+    mkdir src dst
+    PORT=$(free_port)
+    random_file src/f 5M
+}
+
+# The program goes with the process that had it.
+no_program() {
+    local side
+
+    for side in left right; do
+        ! net_ip $side link show | grep -q 'prog/xdp' || return 1
+    done
+}
+
+# listen TRANSPORT [OPTION...]: a listener of every address
+listen() {
+    local t=$1
+    shift
+
+    [ "$t" != xdp ] || set -- -I "$LEFT_IF" "$@"
+    IW_READY='listening on' serve_in left ddp-recv -t "$t" -p "$PORT" --bind '*' "$@" dst
+}
+
+# push HOST TRANSPORT [OPTION...]
+push() {
+    local host=$1 t=$2
+    shift 2
+
+    [ "$t" != xdp ] || set -- -I "$RIGHT_IF" "$@"
+    rm -f dst/f
+    run_in right ddp-send -t "$t" -p "$PORT" "$@" src/f "$host:"
+    assert_status 0
+    assert_same_file src/f dst/f
+}
+
+# IP packets that the kernel has sent on behalf of that side.
+kernel_sent() {
+    # shellcheck disable=SC2046,SC2016
+    $(net_into "$1") awk '/^Ip: [0-9]/ { print $11 }' /proc/net/snmp
+}
+
+@test "a file over IPv4 and over IPv6, past the kernel" {
+    local before
+
+    listen xdp
+    push "$LEFT_IP" xdp
+    push "[$LEFT_IP6]" xdp
+    # The way is known now: the kernel sends next to nothing of it.
+    before=$(kernel_sent right)
+    push "$LEFT_IP" xdp
+    [ $(($(kernel_sent right) - before)) -le 20 ] || fail_with "the kernel sent $(($(kernel_sent right) - before)) packets"
+    serve_end
+    wait_until 5 no_program || fail_with 'a program stays attached'
+}
+
+@test "xdp and raw are one on the wire, whoever begins" {
+    listen raw
+    push "$LEFT_IP" xdp
+    push "[$LEFT_IP6]" xdp
+    serve_end
+    listen xdp
+    push "$LEFT_IP" raw
+    push "[$LEFT_IP6]" raw
+}
+
+@test "figures of every mode, verified, none sent again for want of a frame" {
+    local mode
+
+    IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP"
+    for mode in write read send pingpong; do
+        run_in right ddp-bench "$LEFT_IP" $mode -t xdp -I "$RIGHT_IF" -p "$PORT" --time 300ms --warmup 200ms --json --interval 0
+        assert_status 0
+        assert_jsonl '.[0] | [.mode, .transport, .verified]' "[\"$mode\",\"xdp\",true]"
+    done
+}
+
+@test "round trips of many DDP streams, with xdp at one end and at both" {
+    IW_READY='listening on' serve_in left sctp-ddp-ping --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind '*'
+    run_in right sctp-ddp-ping "$LEFT_IP" -t xdp -I "$RIGHT_IF" -p "$PORT" -n 20 -c 5 -i 10ms --json
+    assert_status 0
+    assert_jsonl '.[-1] | [.replies, .lost]' '[100,0]'
+    run_in right sctp-ddp-ping "$LEFT_IP6" -t raw -p "$PORT" -n 20 -c 5 -i 10ms --json
+    assert_status 0
+    assert_jsonl '.[-1] | [.replies, .lost]' '[100,0]'
+}
+
+@test "tshark reads what xdp sends, checksums good" {
+    local bad
+
+    require_tool tshark
+    listen xdp
+    capture_in right "$BATS_TEST_TMPDIR/all.pcap" sctp
+    push "$LEFT_IP" raw
+    push "[$LEFT_IP6]" raw
+    wait_until 20 sh -c "tshark -r all.pcap -Y 'ipv6 && (sctp.chunk_type == 14 || sctp.chunk_type == 6)' 2>/dev/null | grep -q ."
+    capture_end
+    bad=$(tshark -o 'sctp.checksum:CRC 32c' -o ip.check_checksum:TRUE -r all.pcap \
+        -Y '_ws.malformed || sctp.checksum.status == "Bad" || ip.checksum.status == "Bad"' 2>/dev/null | head -5)
+    [ -z "$bad" ] || fail_with 'tshark finds fault' "$bad"
+    # Both ends indicate DDP (RFC 5043 5.1).
+    [ "$(tshark -r all.pcap -Y "ip.src == $LEFT_IP && sctp.adaptation_layer_indication" -T fields -e sctp.adaptation_layer_indication 2>/dev/null | sort -u)" = 0x00000001 ] ||
+        fail_with 'the adaptation indication of xdp'
+}
+
+@test "kill -9 leaves no program, and the next one has every queue at once" {
+    local try
+
+    for try in 1 2 3; do
+        listen xdp
+        push "$LEFT_IP" xdp
+        kill -KILL "$SERVE_PID"
+        wait_served
+        wait_until 5 no_program || fail_with "a program stays attached ($try)"
+    done
+}
+
+@test "a second process cannot have the queue, and is told so" {
+    listen xdp
+    run_in left ddp-recv -t xdp -I "$LEFT_IF" -p "$(free_port)" --bind "$LEFT_IP" dst
+    assert_status 4
+    assert_stderr_has "$LEFT_IF"
+    # It did the first one no harm.
+    push "$LEFT_IP" xdp
+}
+
+@test "the interface must be Ethernet, there, and named" {
+    run_in left ddp-recv -t xdp -I lo --bind '*' dst
+    assert_status 3
+    assert_stderr_has 'no Ethernet'
+    run_in left ddp-recv -t xdp -I nosuch0 --bind '*' dst
+    assert_status 4
+    assert_stderr_has nosuch0
+    run_in left ddp-recv -t xdp --bind '*' dst
+    assert_status 2
+    assert_stderr_has '-I'
+    run_in left ddp-recv -t xdp -I "$LEFT_IF" dst
+    assert_status 2
+    assert_stderr_has '--bind'
+    no_program
+}
+
+@test "a neighbour that moves to another MAC address is found again" {
+    local old
+
+    old=$(net_ip left -o link show "$LEFT_IF" | sed 's/.*link.ether \([^ ]*\).*/\1/')
+    listen xdp
+    push "$LEFT_IP" xdp
+    serve_end
+    net_ip left link set "$LEFT_IF" address 02:00:00:00:77:01
+    listen xdp
+    push "$LEFT_IP" xdp
+    serve_end
+    net_ip left link set "$LEFT_IF" address "$old"
+}
+
+@test "frames of several buffers: an MTU of 9000" {
+    net_ip left link set "$LEFT_IF" mtu 9000
+    net_ip right link set "$RIGHT_IF" mtu 9000
+    IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind '*'
+    for host in "$LEFT_IP" "$LEFT_IP6"; do
+        run_in right ddp-bench "$host" write -t xdp -I "$RIGHT_IF" -p "$PORT" --time 300ms --warmup 200ms --json --interval 0
+        assert_status 0
+        assert_jsonl '.[0] | [.verified, .mulpdu > 8800]' '[true,true]'
+    done
+    run_in right ddp-bench "$LEFT_IP" write -t raw -p "$PORT" --time 300ms --warmup 200ms --json --interval 0
+    assert_status 0
+    assert_jsonl '.[0] | [.verified, .mulpdu > 8800]' '[true,true]'
+    serve_end
+    net_ip left link set "$LEFT_IF" mtu 1500
+    net_ip right link set "$RIGHT_IF" mtu 1500
+}
+
+@test "the MTU becomes smaller in mid-transfer, and what was sent goes through in fragments" {
+    IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP"
+    IW_READY='1.0 s' serve_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" --time 3s -w 0 --interval 500ms
+    net_ip right link set "$RIGHT_IF" mtu 1280
+    wait_served
+    assert_status 0
+    assert_output_has verified
+    net_ip right link set "$RIGHT_IF" mtu 1500
+}
+
+@test "an interface that goes down and comes back costs nothing but time" {
+    IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP"
+    IW_READY='0.5 s' serve_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" --time 4s -w 0 --interval 500ms
+    net_ip left link set "$LEFT_IF" down
+    net_ip left link set "$LEFT_IF" up
+    wait_served
+    assert_status 0
+    assert_output_has verified
+}
+
+@test "an interface that is gone ends the run, with its name" {
+    net_ip left link add gone0 mtu 1500 type veth peer name gone1 netns "$NET_RIGHT_PID"
+    net_ip left address add 10.79.0.1/24 dev gone0
+    net_ip left link set gone0 up
+    net_ip right address add 10.79.0.2/24 dev gone1
+    net_ip right link set gone1 up
+    IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I gone0 -p "$PORT" --bind 10.79.0.1 --timeout 5s
+    IW_READY='0.5 s' serve_in right ddp-bench 10.79.0.1 write -t xdp -I gone1 -p "$PORT" --time 20s -w 0 --interval 500ms --timeout 5s
+    net_ip left link delete gone0
+    wait_served
+    assert_status 4
+    assert_stderr_has 'gone1'
+}

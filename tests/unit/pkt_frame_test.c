@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Ethernet frames around SCTP. */
+#include "pkt/frame.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "util/num.h"
+
+static const uint8_t ether4[14] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x08, 0x00 };
+static const uint8_t ether6[14] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x86, 0xdd };
+
+/* A frame with 20 octets that stand for SCTP; its length. */
+static size_t frame_of(uint8_t frame[static 128], struct iw_addr *src, struct iw_addr *dst,
+		       const char *from, const char *to)
+{
+	size_t n;
+
+	assert_int_equal(iw_addr_parse(src, from, 0), 0);
+	assert_int_equal(iw_addr_parse(dst, to, 0), 0);
+	memset(frame, 0, 128);
+	n = iw_frame_head(frame, src->sa.sa_family == AF_INET ? ether4 : ether6, src, dst, 20);
+	memset(frame + n, 0x5c, 20);
+	return n + 20;
+}
+
+static void what_is_built_is_taken_apart(void **state)
+{
+	static const char *const pair[][2] = { { "10.0.0.1", "10.0.0.2" },
+					       { "fd00::1", "fd00::2" } };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct iw_addr src, dst;
+		uint8_t frame[128];
+		size_t n = frame_of(frame, &src, &dst, pair[i][0], pair[i][1]);
+		struct iw_frame f;
+
+		assert_int_equal(n, 14 + (i ? 40 : 20) + 20);
+		assert_true(iw_frame_parse(&f, frame, n));
+		assert_true(iw_addr_equal(&f.src, &src));
+		assert_true(iw_addr_equal(&f.dst, &dst));
+		assert_int_equal(f.len, 20);
+		assert_int_equal(frame[f.at], 0x5c);
+		/* Ethernet pads short frames: what IP says counts. */
+		assert_true(iw_frame_parse(&f, frame, n + 6));
+		assert_int_equal(f.len, 20);
+		for (size_t cut = 0; cut < n; cut++)
+			assert_false(iw_frame_parse(&f, frame, cut));
+	}
+}
+
+/* RFC 791 3.1, by hand: the checksum, DF and no fragment. */
+static void an_ipv4_head_is_right_to_the_octet(void **state)
+{
+	static const uint8_t ip[20] = { 0x45, 0,    0,  40, 0x00, 0, 0x40, 0, 64, 132,
+					0x26, 0x50, 10, 0,  0,    1, 10,   0, 0,  2 };
+	struct iw_addr src, dst;
+	uint8_t frame[128];
+
+	(void)state;
+	frame_of(frame, &src, &dst, "10.0.0.1", "10.0.0.2");
+	assert_memory_equal(frame, ether4, 14);
+	assert_memory_equal(frame + 14, ip, 20);
+}
+
+static void vlan_tags_are_skipped_up_to_two(void **state)
+{
+	struct iw_addr src, dst;
+	uint8_t frame[128], tagged[140];
+	size_t n = frame_of(frame, &src, &dst, "10.0.0.1", "10.0.0.2");
+	struct iw_frame f;
+
+	(void)state;
+	for (size_t tags = 1; tags <= 3; tags++) {
+		memcpy(tagged, frame, 12);
+		for (size_t i = 0; i < tags; i++) {
+			iw_put_be16(tagged + 12 + 4 * i, i + 1 < tags ? 0x88a8 : 0x8100);
+			iw_put_be16(tagged + 14 + 4 * i, 7);
+		}
+		memcpy(tagged + 12 + 4 * tags, frame + 12, n - 12);
+		assert_int_equal(iw_frame_parse(&f, tagged, n + 4 * tags), tags <= 2);
+		if (tags <= 2)
+			assert_int_equal(f.at, 34 + 4 * tags);
+	}
+}
+
+static void headers_that_lie_are_refused(void **state)
+{
+	static const struct {
+		size_t at;
+		uint8_t value;
+	} bad[] = {
+		{ 12, 0x09 }, /* another type */
+		{ 14, 0x55 }, /* version 5 */
+		{ 14, 0x44 }, /* a header of 16 octets */
+		{ 17, 19 },   /* total length below the header's */
+		{ 17, 41 },   /* and above what is there */
+		{ 20, 0x60 }, /* MF */
+		{ 21, 1 },    /* an offset */
+		{ 23, 17 },   /* UDP */
+		{ 24, 0 },    /* the checksum */
+		{ 26, 11 },   /* an octet that it covers */
+	};
+	struct iw_addr src, dst;
+	uint8_t frame[128];
+	size_t n = frame_of(frame, &src, &dst, "10.0.0.1", "10.0.0.2");
+	struct iw_frame f;
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(bad); i++) {
+		uint8_t was = frame[bad[i].at];
+
+		frame[bad[i].at] = bad[i].value;
+		assert_false(iw_frame_parse(&f, frame, n));
+		frame[bad[i].at] = was;
+	}
+	assert_true(iw_frame_parse(&f, frame, n));
+}
+
+static void ipv6_extension_headers_are_walked_within_bounds(void **state)
+{
+	struct iw_addr src, dst;
+	uint8_t frame[128], longer[128] = { 0 };
+	size_t n = frame_of(frame, &src, &dst, "fd00::1", "fd00::2");
+	struct iw_frame f;
+
+	(void)state;
+	/* Destination options of 8 octets before SCTP. */
+	memcpy(longer, frame, 54);
+	longer[54] = 132;
+	memcpy(longer + 62, frame + 54, 20);
+	longer[20] = 60;
+	iw_put_be16(longer + 18, 28);
+	assert_true(iw_frame_parse(&f, longer, n + 8));
+	assert_int_equal(f.at, 62);
+	assert_int_equal(f.len, 20);
+	longer[55] = 3; /* longer than the packet */
+	assert_false(iw_frame_parse(&f, longer, n + 8));
+	longer[55] = 0;
+	longer[20] = 44; /* a fragment */
+	assert_false(iw_frame_parse(&f, longer, n + 8));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_built_is_taken_apart),
+		cmocka_unit_test(an_ipv4_head_is_right_to_the_octet),
+		cmocka_unit_test(vlan_tags_are_skipped_up_to_two),
+		cmocka_unit_test(headers_that_lie_are_refused),
+		cmocka_unit_test(ipv6_extension_headers_are_walked_within_bounds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
