@@ -12,8 +12,6 @@
 #include "os/os.h"
 #include "util/text.h"
 
-/* Batches that one port may read before others have their turn. */
-#define RX_BUDGET 16
 /* Messages that one connection may send before the next one of the association has its turn. */
 #define TX_BUDGET 256
 /* How long a port that found no memory keeps still. */
@@ -504,16 +502,16 @@ void iw_dock_ready(struct iw_dock *d, uint32_t events, uint64_t now)
 {
 	struct iw_port_msg m;
 	struct iw_fault why;
-	int err = 1;
+	int err;
 
 	(void)events;
-	for (int budget = RX_BUDGET; budget > 0 && err > 0; budget--) {
-		err = d->port->ops->input(d->port, now, &why);
-		do
-			while (d->port->ops->next_msg(d->port, &m))
-				take_msg(&m, now);
-		while (take_events(d, now));
-	}
+	/* One batch a turn, which the flush acknowledges while the peer sends the next one: what is left is
+	 * still to be read in the next turn. */
+	err = d->port->ops->input(d->port, now, &why);
+	do
+		while (d->port->ops->next_msg(d->port, &m))
+			take_msg(&m, now);
+	while (take_events(d, now));
 	if (err < 0)
 		broken(d, &why, now);
 	iw_dock_mark(d);

@@ -4,9 +4,10 @@
 
 #include <string.h>
 
-#define MTU_MAX     65535
-#define TURN        64 /* packets that one association sends before the next gets its turn */
-#define COPIES_KEPT 256
+#define MTU_MAX    65535
+#define TURN       64 /* packets that one association sends before the next gets its turn */
+#define COPIES_LEN (4 * 1024 * 1024) /* octets of spare copies that are kept: a window's worth */
+#define COPIES_MIN 64u
 
 static uint64_t or_default(uint64_t value, uint64_t otherwise)
 {
@@ -67,7 +68,7 @@ int iw_sctp_new(struct iw_sctp **out, const struct iw_sctp_cfg *cfg, struct iw_f
 	iw_list_init(&s->ready);
 	iw_list_init(&s->pending);
 	iw_heap_init(&s->timers, cfg->mem);
-	iw_pool_init(&s->copies, cfg->mem, cfg->mtu, 0, COPIES_KEPT);
+	iw_pool_init(&s->copies, cfg->mem, cfg->mtu, 0, IW_MAX(COPIES_LEN / cfg->mtu, COPIES_MIN));
 	s->reply = iw_mem_array(cfg->mem, REPLIES_MAX, sizeof(struct reply));
 	s->reply_data = iw_mem_array(cfg->mem, REPLIES_MAX, cfg->mtu);
 	err = IW_E_NOMEM;

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #define RING_MIN   16
-#define RING_MAX   65536 /* more could not be reported in gap blocks */
-#define UNSENT_MAX 65536 /* octets that wait behind the windows */
+#define RING_MAX   65536       /* more could not be reported in gap blocks */
+#define UNSENT_MAX (4 * 65536) /* octets that wait behind the windows */
 
 void iw_sctp_outq_init(struct outq *q, uint32_t tsn)
 {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Pacing, in place of Max.Burst (RFC 9260 6.1 D): a bucket of cfg.burst packets that fills at a little more
- * than cwnd a round trip, twice that in slow start. What a SACK sets free goes out in one burst of that size at
- * most; the rest follows as the bucket fills.
+ * Pacing, in place of Max.Burst (RFC 9260 6.1 D): a bucket that fills at a little more than cwnd a round trip,
+ * twice that in slow start. What a SACK sets free goes out in one burst at most; the rest follows as the
+ * bucket fills. A burst is cfg.burst packets, or what flows in a millisecond: timers are no finer than that
+ * in the end, and where a window crosses the network in less, pacing would only keep the sender waiting.
  */
 #include "sctp/internal.h"
 
-#define US 1000u /* in a microsecond, ns: what is counted here fits 64 bits that way */
+#define BURST_US 1000u
+#define US       1000u /* in a microsecond, ns: what is counted here fits 64 bits that way */
 
 /* Octets that flow in us microseconds. */
 static uint64_t flow(const struct path *p, uint64_t us)
@@ -18,11 +20,12 @@ static uint64_t flow(const struct path *p, uint64_t us)
 
 bool iw_sctp_pace_allows(struct path *p, uint64_t now)
 {
-	int64_t full = (int64_t)p->a->s->cfg.burst * p->pmtu;
 	uint64_t us = (now - p->tokens_at) / US, need, rate;
+	int64_t full;
 
 	if (p->srtt == 0)
 		return true;
+	full = (int64_t)IW_MAX((uint64_t)p->a->s->cfg.burst * p->pmtu, flow(p, BURST_US));
 	if (p->tokens_at == 0 || us * US > p->srtt) {
 		p->tokens = full;
 		p->tokens_at = now;
