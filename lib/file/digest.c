@@ -4,7 +4,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#ifdef IW_HAVE_XXH_DISPATCH
+#include <xxh_x86dispatch.h> /* the same names, for the widest registers that there are */
+#else
 #include <xxhash.h>
+#endif
 #ifdef IW_HAVE_OPENSSL
 #include <openssl/evp.h>
 #endif

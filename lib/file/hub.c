@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The hub: one context, one completion queue, one thread. Each turn takes events and completions for all sessions, then lets each
+ * The hub: one context, one completion queue, one thread, and a worker for what is written to files. Each turn takes events and completions for all sessions, then lets each
  * session that has work do a chunk's worth of it, then waits for whatever comes first: octets, a deadline, a signal, standard input or output.
  */
 #include "file/transfer.h"
@@ -148,6 +148,8 @@ static void look_at_descriptors(struct hub *h)
 			begin_to_stop(h);
 		else if (h->rm && ev[i].data.fd == iw_rm_fd(h->rm))
 			iw_rm_serve(h->rm, h->now);
+		else if (ev[i].data.fd == iw_worker_fd(&h->worker))
+			continue; /* every turn looks at it */
 		else
 			all_ready(h);
 	}
@@ -280,6 +282,14 @@ static void take_completions(struct hub *h)
 	} while (n == COMPLETIONS);
 }
 
+static void take_stores(struct hub *h)
+{
+	struct iw_task *t;
+
+	while (h->stores > 0 && (t = iw_worker_take(&h->worker)) != NULL)
+		iw_sink_stored(h, t);
+}
+
 static void run_one(struct hub *h, struct session *s)
 {
 	bool more;
@@ -396,6 +406,7 @@ static void turn(struct hub *h)
 	while (iw_next_event(h->ctx, &ev))
 		on_event(h, &ev);
 	take_completions(h);
+	take_stores(h);
 	/* While there is work, a look at signals and pipes now and then is enough. */
 	if (h->turns++ % 16 == 0 || iw_list_empty(&h->ready))
 		look_at_descriptors(h);
@@ -446,6 +457,11 @@ static int open_context(struct hub *h, struct iw_fault *why)
 	h->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (h->epoll < 0 || epoll_ctl(h->epoll, EPOLL_CTL_ADD, iw_signals_fd(), &ev) < 0)
 		return iw_os_fail(why, errno, "watch for signals");
+	if (iw_worker_init(&h->worker) < 0)
+		return iw_os_fail(why, errno, "make an eventfd");
+	ev.data.fd = iw_worker_fd(&h->worker);
+	if (epoll_ctl(h->epoll, EPOLL_CTL_ADD, ev.data.fd, &ev) < 0)
+		return iw_os_fail(why, errno, "watch for the worker");
 	err = iw_ctx_wake_fd(h->ctx, h->epoll);
 	return err ? iw_fail(why, err, "watch for signals: %s", iw_err_text(err)) : 0;
 }
@@ -577,6 +593,7 @@ static void close_hub(struct hub *h)
 	while (!iw_list_empty(&h->sessions))
 		iw_session_free(iw_container_of(iw_list_first(&h->sessions), struct session, all));
 	iw_listener_free(h->listener);
+	iw_worker_fini(&h->worker);
 	if (h->ctx)
 		iw_ctx_free(h->ctx);
 	iw_pool_fini(&h->slots);
@@ -596,7 +613,8 @@ int iw_transfer_run(const struct iw_transfer_cfg *cfg)
 			 .root = -1,
 			 .epoll = -1,
 			 .watched_in = -1,
-			 .watched_out = -1 };
+			 .watched_out = -1,
+			 .worker.fd = -1 };
 	struct iw_fault why = { .err = IW_OK };
 	int status;
 

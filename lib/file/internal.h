@@ -13,6 +13,7 @@
 #include "file/target.h"
 #include "file/transfer.h"
 #include "file/walk.h"
+#include "file/worker.h"
 #include "rm/rm.h"
 #include "util/heap.h"
 #include "util/list.h"
@@ -25,8 +26,22 @@
 #define SLOTS      8    /* windows, or offers, open at once */
 #define SLOTS_MOST 1024 /* of all sessions together; each may have one in any case */
 #define TURN_COST  IW_XFER_CHUNK /* octets of file input or output in one turn of a session */
-#define GRACE      IW_SEC(10)    /* a listener told to stop lets transfers go on that long */
-#define LEAVE      IW_SEC(5)     /* for the peer's part of the end of a connection */
+#define STORES     4 /* chunks on their way to files: beside the windows, in memory of their own */
+#define GRACE      IW_SEC(10) /* a listener told to stop lets transfers go on that long */
+#define LEAVE      IW_SEC(5)  /* for the peer's part of the end of a connection */
+
+/* A chunk on its way into a file, or a pack into many, in the worker's hands. */
+struct store {
+	struct iw_task task;
+	struct session *s; /* NULL: free */
+	struct file *file;
+	uint32_t id, len;
+	uint64_t off;
+	void *buf; /* of the hub's slots */
+	struct iw_xdigest digest;
+	int r; /* when it is done */
+	struct iw_file_fault why;
+};
 
 struct hub {
 	const struct iw_transfer_cfg *cfg;
@@ -39,6 +54,9 @@ struct hub {
 	struct iw_rm *rm; /* listening sink: registered buffers; NULL: none here */
 	struct iw_heap timers;
 	struct iw_pool slots;
+	struct iw_worker worker;
+	struct store store[STORES];
+	unsigned stores; /* in use */
 	struct iw_list sessions, ready, starved, groups;
 	size_t nsessions;
 	int root;                    /* listener: the served directory */
@@ -98,13 +116,15 @@ enum phase {
 /* What a session has once its peer has asked for something; an idle one is kept small. */
 struct work {
 	struct iw_hasher hasher;
+	struct iw_hasher far; /* the worker's */
 	void *slot[IW_XFER_WINDOWS];
 	struct iw_mr *mr[IW_XFER_WINDOWS];
-	uint32_t nslots;                         /* that have memory */
-	struct iw_xact load, store, commit, reg; /* waiting to be done */
-	bool load_waits, store_waits, commit_waits, reg_waits;
-	bool next_open;  /* source: the machine's NEXT_FILE has no answer yet */
-	bool next_waits; /* source: the machine wants a file, and there is none yet */
+	uint32_t nslots;                 /* that have memory */
+	struct iw_xact load, store, reg; /* waiting to be done */
+	bool load_waits, store_waits, reg_waits;
+	struct iw_list commits; /* files that wait to be committed */
+	bool next_open;         /* source: the machine's NEXT_FILE has no answer yet */
+	bool next_waits;        /* source: the machine wants a file, and there is none yet */
 };
 
 struct recv {
@@ -140,6 +160,7 @@ struct session {
 	uint64_t seen_octets; /* by the watchdog */
 	uint64_t leave_by;
 	uint64_t pace_at;  /* --bwlimit: when it may go on */
+	unsigned stores;   /* of its chunks, in the worker's hands */
 	uint64_t requeued; /* files that its machine counted as failed, and others have now */
 	const char *name;  /* of a file that moves, for the progress line */
 	char peer_text[64];
@@ -147,7 +168,7 @@ struct session {
 
 /* One file in the machine's hands. */
 struct file {
-	struct iw_list link; /* in a group's list */
+	struct iw_list link; /* source: in a group's list; sink: in a session's, of commits */
 	char *name;          /* owned */
 	/* source */
 	struct iw_xmeta meta; /* points to what is owned here */
@@ -160,6 +181,9 @@ struct file {
 	/* sink */
 	struct iw_target target;
 	struct iw_pack_sink *packed; /* owned */
+	unsigned stores;             /* of its chunks, in the worker's hands */
+	bool dropped;                /* what becomes of them does not matter any more */
+	struct iw_xact commit;       /* that waits */
 };
 
 /* --- hub.c --- */
@@ -203,6 +227,8 @@ void iw_session_set_timer(struct session *s);
 void iw_session_stop(struct session *s, const char *text);
 void iw_session_make_ready(struct session *s);
 bool iw_session_slot(struct session *s, uint32_t i);
+/* Receives whose octets are not needed any more. */
+void iw_session_repost(struct session *s, const struct iw_xact *a);
 struct work *iw_session_work(struct session *s);
 
 /* --- source_side.c, sink_side.c: what the machine wants of files; octets of input and output
@@ -217,7 +243,12 @@ void iw_source_next(struct session *s);
 bool iw_source_result(struct session *s, const struct iw_xact *a);
 uint64_t iw_sink_act(struct session *s, const struct iw_xact *a);
 uint64_t iw_sink_store(struct session *s, const struct iw_xact *a);
-uint64_t iw_sink_commit(struct session *s, const struct iw_xact *a);
+/* Those commits that had to wait. */
+uint64_t iw_sink_commits(struct session *s);
+/* The worker has come back with it. */
+void iw_sink_stored(struct hub *h, struct iw_task *t);
+/* Waits for those chunks of f that the worker has, and forgets what became of them. */
+void iw_sink_drop(struct hub *h, struct file *f);
 /* An initiator's own wishes for the place that it found. */
 void iw_sink_place(struct session *s);
 void iw_file_free(struct file *f);

@@ -75,12 +75,16 @@ struct iw_pack_sink {
 	bool stored;
 	struct iw_chunk_list chunks;
 	struct iw_file_fault why; /* of the first member that failed */
+	/* Directories of the members that are wanted, while they are written. */
+	struct iw_dir_ref *parent[IW_XFER_MEMBERS];
 };
 
 /* What m's members come to: directories and links are made, codes and wanted filled. -1: *why. */
 IW_MUST_CHECK int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place,
 				    const struct iw_xmeta *m, struct iw_file_fault *why);
-/* The content is there. What fails of single members stands in codes; -1: *why, all of it. */
+/* The content is there: before it is stored the members' directories are opened. What fails of single ones stands in codes. */
+void iw_pack_sink_prepare(struct iw_pack_sink *p);
+/* The worker's (file/worker.h): touches nothing but p. What fails of single members stands in codes; -1: *why, all of it. */
 IW_MUST_CHECK int iw_pack_sink_store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off,
 				     const struct iovec *iov, size_t n,
 				     const struct iw_xdigest *digest, struct iw_file_fault *why);

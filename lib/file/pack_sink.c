@@ -141,25 +141,88 @@ static int name_newborn(struct newborn *b, int parent, const char *leaf, struct 
 	return -1;
 }
 
-/* Its directory; leaf points into name. */
-static int find_place(struct iw_pack_sink *p, const struct iw_xmeta *m, char name[static PATH_MAX],
-		      const char **leaf, struct iw_file_fault *why)
+static size_t dir_len(const struct iw_xmeta *m)
 {
+	const char *slash = memrchr(m->name, '/', m->name_len);
+
+	return slash ? (size_t)(slash - m->name) : 0;
+}
+
+static struct iw_dir_ref *open_parent(struct iw_pack_sink *p, const struct iw_xmeta *m,
+				      struct iw_file_fault *why)
+{
+	struct iw_dir_ref *d = malloc(sizeof(*d));
+	char name[PATH_MAX];
+	const char *leaf;
+	int fd;
+
+	if (!d) {
+		iw_file_fail(why, IW_XC_LIMIT, "no memory for a directory");
+		return NULL;
+	}
 	memcpy(name, m->name, m->name_len);
 	name[m->name_len] = '\0';
-	return iw_place_parent(p->place, name, leaf, why);
+	fd = iw_place_parent(p->place, name, &leaf, why);
+	*d = (struct iw_dir_ref){ .fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3) };
+	if (d->fd >= 0)
+		return d;
+	if (fd >= 0)
+		iw_file_errno(why, errno, "keep its directory");
+	free(d);
+	return NULL;
+}
+
+/* Members of one directory follow one another: they have its descriptor in common. */
+void iw_pack_sink_prepare(struct iw_pack_sink *p)
+{
+	const struct iw_xmeta *of = NULL;
+	struct iw_dir_ref *last = NULL;
+	struct iw_file_fault why;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct iw_xmeta *m = &p->member[i];
+
+		if (!(p->wanted[i / 8] & 0x80u >> i % 8) || p->parent[i])
+			continue;
+		if (!last || dir_len(m) != dir_len(of) ||
+		    memcmp(m->name, of->name, dir_len(m)) != 0)
+			last = open_parent(p, m, &why);
+		if (!last) {
+			member_failed(p, i, &why);
+			continue;
+		}
+		of = m;
+		last->refs++;
+		p->parent[i] = last;
+	}
+}
+
+static void let_parents_go(struct iw_pack_sink *p)
+{
+	for (uint32_t i = 0; i < p->n; i++) {
+		iw_dir_put(p->parent[i]);
+		p->parent[i] = NULL;
+	}
+}
+
+/* The last component of the member's name. */
+static const char *leaf_of(const struct iw_xmeta *m, char leaf[static NAME_MAX + 1])
+{
+	size_t dir = dir_len(m), from = dir > 0 ? dir + 1 : 0, len = m->name_len - from;
+
+	memcpy(leaf, m->name + from, len);
+	leaf[len] = '\0';
+	return leaf;
 }
 
 static int write_member(struct iw_pack_sink *p, struct newborn *b, const uint8_t *octets,
 			struct iw_file_fault *why)
 {
 	const struct iw_xmeta *m = &p->member[b->i];
-	char name[PATH_MAX];
+	int parent = p->parent[b->i]->fd, err;
 	uint64_t high = 0;
-	const char *leaf;
-	int parent = find_place(p, m, name, &leaf, why), err;
 
-	if (parent < 0 || open_newborn(b, parent, why) != 0)
+	if (open_newborn(b, parent, why) != 0)
 		return -1;
 	err = iw_write_holes(b->fd, octets, (size_t)m->size, 0, &high, why);
 	if (!err && high < m->size && ftruncate(b->fd, (off_t)m->size) < 0)
@@ -196,10 +259,12 @@ static int write_all(struct iw_pack_sink *p, const uint8_t *c, size_t len, struc
 		if (len < size)
 			return iw_file_fail(why, IW_XC_PROTOCOL, "a pack that ends early");
 		born[*n].i = i;
-		if (write_member(p, &born[*n], c, &one) == 0)
-			++*n;
-		else
-			member_failed(p, i, &one);
+		if (p->parent[i]) {
+			if (write_member(p, &born[*n], c, &one) == 0)
+				++*n;
+			else
+				member_failed(p, i, &one);
+		}
 		c += size;
 		len -= size;
 	}
@@ -210,32 +275,29 @@ static int write_all(struct iw_pack_sink *p, const uint8_t *c, size_t len, struc
 /* All on storage, then all named, then the names on storage. */
 static void name_all(struct iw_pack_sink *p, struct newborn *born, uint32_t n)
 {
-	int parent = -1, last = -1;
 	struct iw_file_fault why;
-	char name[PATH_MAX];
-	const char *leaf;
+	char leaf[NAME_MAX + 1];
 
-	if (n > 0 && syncfs(born[0].fd) < 0) {
+	if (n == 0)
+		return;
+	if (syncfs(born[0].fd) < 0) {
 		iw_file_errno(&why, errno, "put it on storage");
 		for (uint32_t k = 0; k < n; k++)
 			member_failed(p, born[k].i, &why);
 	}
 	for (uint32_t k = 0; k < n; k++) {
 		uint32_t i = born[k].i;
+		int parent = p->parent[i]->fd;
 
-		parent = find_place(p, &p->member[i], name, &leaf, &why);
 		if (p->codes[i] == IW_XC_OK &&
-		    (parent < 0 || name_newborn(&born[k], parent, leaf, &why) != 0))
+		    name_newborn(&born[k], parent, leaf_of(&p->member[i], leaf), &why) != 0)
 			member_failed(p, i, &why);
-		else if (p->codes[i] != IW_XC_OK && born[k].temp[0] && parent >= 0)
+		else if (p->codes[i] != IW_XC_OK && born[k].temp[0])
 			(void)unlinkat(parent, born[k].temp, 0);
 		close(born[k].fd);
-		if (parent >= 0 && parent != last)
-			last = parent;
 	}
 	/* A file system that was told to sync has no more to do than for the names. */
-	if (last >= 0 && n > 0)
-		(void)syncfs(last);
+	(void)syncfs(p->parent[born[n - 1].i]->fd);
 }
 
 int iw_pack_sink_store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off,
@@ -271,6 +333,7 @@ int iw_pack_sink_store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off
 	}
 	err = write_all(p, copy ? copy : iov[0].iov_base, len, born, &nborn, why);
 	name_all(p, born, nborn);
+	let_parents_go(p);
 	free(copy);
 	return err;
 }
@@ -291,5 +354,6 @@ int iw_pack_sink_commit(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t si
 
 void iw_pack_sink_close(struct iw_pack_sink *p)
 {
+	let_parents_go(p);
 	iw_chunk_list_free(&p->chunks);
 }

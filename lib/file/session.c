@@ -62,7 +62,10 @@ struct work *iw_session_work(struct session *s)
 	s->work = calloc(1, sizeof(*s->work));
 	if (!s->work)
 		return NULL;
-	if (iw_hasher_init(&s->work->hasher, s->mine.digest, &s->fault) != 0) {
+	iw_list_init(&s->work->commits);
+	if (iw_hasher_init(&s->work->hasher, s->mine.digest, &s->fault) != 0 ||
+	    iw_hasher_init(&s->work->far, s->mine.digest, &s->fault) != 0) {
+		iw_hasher_fini(&s->work->hasher);
 		free(s->work);
 		s->work = NULL;
 	}
@@ -84,6 +87,7 @@ static void free_work(struct session *s)
 			iw_pool_put(&s->hub->slots, w->slot[i]);
 	}
 	iw_hasher_fini(&w->hasher);
+	iw_hasher_fini(&w->far);
 	free(w);
 	s->work = NULL;
 }
@@ -313,6 +317,8 @@ void iw_session_free(struct session *s)
 {
 	struct hub *h = s->hub;
 
+	while (s->stores > 0)
+		iw_sink_stored(h, iw_worker_await(&h->worker));
 	if (s->group)
 		iw_group_leave(s->group, s);
 	iw_list_del(&s->all);
@@ -481,7 +487,7 @@ static void post_read(struct session *s, const struct iw_xact *a)
 	post(s, &wr);
 }
 
-static void repost(struct session *s, const struct iw_xact *a)
+void iw_session_repost(struct session *s, const struct iw_xact *a)
 {
 	for (size_t i = 0; i < a->nparts; i++) {
 		struct recv *r = &s->recv[a->part[i].recv];
@@ -592,7 +598,10 @@ static void tell_result(struct session *s, const struct iw_xact *a)
 	/* What it waited for does not matter any more. */
 	w->load_waits = w->load_waits && w->load.file != file;
 	w->store_waits = w->store_waits && w->store.file != file;
-	w->commit_waits = w->commit_waits && w->commit.file != file;
+	if (s->mine.role == IW_XFER_SINK) {
+		iw_list_del(&file->link);
+		iw_sink_drop(s->hub, file);
+	}
 	if (!again)
 		iw_file_free(file);
 }
@@ -620,7 +629,7 @@ static uint64_t perform(struct session *s, const struct iw_xact *a)
 		}
 		return 0;
 	case IW_XACT_REPOST:
-		repost(s, a);
+		iw_session_repost(s, a);
 		return 0;
 	case IW_XACT_SEND:
 	case IW_XACT_DATA:
@@ -696,14 +705,9 @@ static uint64_t retry_waiting(struct session *s)
 
 		cost += iw_sink_store(s, &a);
 		if (!w->store_waits)
-			repost(s, &a);
+			iw_session_repost(s, &a);
 	}
-	if (w->commit_waits) {
-		const struct iw_xact a = w->commit;
-
-		cost += iw_sink_commit(s, &a);
-	}
-	return cost;
+	return cost + iw_sink_commits(s);
 }
 
 bool iw_session_run(struct session *s)
@@ -716,7 +720,7 @@ bool iw_session_run(struct session *s)
 	while (cost < TURN_COST && s->phase != PH_GONE && iw_xfer_next(s->x, &a, h->now)) {
 		cost += perform(s, &a);
 		if (a.type == IW_XACT_STORE && !s->work->store_waits)
-			repost(s, &a);
+			iw_session_repost(s, &a);
 		if (cost > 0)
 			h->now = iw_os_now();
 	}

@@ -165,7 +165,16 @@ static void wait_for_output(struct session *s, bool waits)
 		iw_session_make_ready(s);
 }
 
-uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
+/* --- chunks --- */
+
+static struct iovec piece_of(const struct session *s, const struct iw_xpart *p)
+{
+	uint8_t *at = p->in_recv ? s->recv[p->recv].p + IW_XFER_DATA_HDR : s->work->slot[p->recv];
+
+	return (struct iovec){ .iov_base = at, .iov_len = p->len };
+}
+
+static uint64_t store_stdout(struct session *s, const struct iw_xact *a)
 {
 	struct work *w = s->work;
 	struct file *f = a->file;
@@ -173,27 +182,144 @@ uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
 	struct iovec iov[IW_XPARTS];
 	int r;
 
-	s->name = f->name;
-	for (size_t i = 0; i < a->nparts; i++) {
-		const struct iw_xpart *p = &a->part[i];
-
-		iov[i].iov_base = p->in_recv ? s->recv[p->recv].p + IW_XFER_DATA_HDR
-					     : (uint8_t *)w->slot[p->recv];
-		iov[i].iov_len = p->len;
-	}
-	w->store = *a;
-	r = f->packed ? iw_pack_sink_store(f->packed, &w->hasher, a->off, iov, a->nparts,
-					   &a->digest, &why)
-		      : iw_target_store(&f->target, &w->hasher, a->off, iov, a->nparts, &a->digest,
-					&why);
+	for (size_t i = 0; i < a->nparts; i++)
+		iov[i] = piece_of(s, &a->part[i]);
+	r = iw_target_store(&f->target, &w->hasher, a->off, iov, a->nparts, &a->digest, &why);
 	w->store_waits = r == 1;
-	if (f->target.to_stdout)
-		wait_for_output(s, r == 1);
+	wait_for_output(s, r == 1);
 	if (r < 0)
 		iw_xfer_file_failed(s->x, a->id, why.code, why.text, s->hub->now);
 	else if (r == 0)
 		iw_xfer_stored(s->x, s->hub->now);
 	return r == 1 ? 0 : a->len;
+}
+
+/* In the worker. */
+static void store_now(struct iw_task *task)
+{
+	struct store *st = iw_container_of(task, struct store, task);
+	struct iw_hasher *h = &st->s->work->far;
+	const struct iovec iov = { .iov_base = st->buf, .iov_len = st->len };
+
+	st->r = st->file->packed ? iw_pack_sink_store(st->file->packed, h, st->off, &iov, 1,
+						      &st->digest, &st->why)
+				 : iw_target_write(&st->file->target, h, st->off, &iov, 1,
+						   &st->digest, &st->why);
+}
+
+/* The memory of the chunk, in one piece: that of its slot, which gets other memory when it needs some, or a copy. */
+static void *take_chunk(struct session *s, const struct iw_xact *a)
+{
+	struct work *w = s->work;
+	uint8_t *buf, *at;
+
+	if (!a->part[0].in_recv) {
+		buf = w->slot[a->part[0].recv];
+		w->slot[a->part[0].recv] = NULL;
+		w->nslots--;
+		return buf;
+	}
+	at = buf = iw_pool_get(&s->hub->slots);
+	for (size_t i = 0; buf && i < a->nparts; i++) {
+		const struct iovec piece = piece_of(s, &a->part[i]);
+
+		memcpy(at, piece.iov_base, piece.iov_len);
+		at += piece.iov_len;
+	}
+	return buf;
+}
+
+static struct store *free_store(struct hub *h)
+{
+	for (size_t i = 0; i < STORES; i++)
+		if (!h->store[i].s)
+			return &h->store[i];
+	return NULL;
+}
+
+/*
+ * The chunk goes to the worker, and counts as stored: if it turns out that it cannot be, the file fails then. Nothing is told of it
+ * before its COMMIT, which waits for the worker.
+ */
+uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
+{
+	struct hub *h = s->hub;
+	struct work *w = s->work;
+	struct file *f = a->file;
+	struct store *st = free_store(h);
+	void *buf;
+
+	s->name = f->name;
+	w->store = *a;
+	if (f->target.to_stdout)
+		return store_stdout(s, a);
+	buf = st ? take_chunk(s, a) : NULL;
+	w->store_waits = !buf;
+	if (w->store_waits) {
+		if (iw_list_empty(&s->starved))
+			iw_list_add_tail(&h->starved, &s->starved);
+		return 0;
+	}
+	if (f->packed)
+		iw_pack_sink_prepare(f->packed);
+	*st = (struct store){ .task.run = store_now,
+			      .s = s,
+			      .file = f,
+			      .id = a->id,
+			      .len = (uint32_t)a->len,
+			      .off = a->off,
+			      .buf = buf,
+			      .digest = a->digest };
+	h->stores++;
+	s->stores++;
+	f->stores++;
+	iw_worker_give(&h->worker, &st->task);
+	iw_xfer_stored(s->x, h->now);
+	return a->len;
+}
+
+/* Another chunk of f that waits for the worker waits in vain: the machine takes the file's failure for its answer. */
+static void fail_file(struct session *s, struct file *f, uint32_t id,
+		      const struct iw_file_fault *why)
+{
+	struct work *w = s->work;
+
+	if (w->store_waits && w->store.file == f) {
+		w->store_waits = false;
+		iw_session_repost(s, &w->store);
+	}
+	iw_xfer_file_failed(s->x, id, why->code, why->text, s->hub->now);
+}
+
+void iw_sink_stored(struct hub *h, struct iw_task *t)
+{
+	struct store *st = iw_container_of(t, struct store, task);
+	struct session *s = st->s;
+	struct file *f = st->file;
+
+	f->stores--;
+	s->stores--;
+	h->stores--;
+	st->s = NULL;
+	iw_pool_put(&h->slots, st->buf);
+	if (!f->dropped) {
+		if (st->r == 0 && !f->packed)
+			st->r = iw_target_wrote(&f->target, st->off, st->len, &st->digest,
+						&st->why);
+		if (st->r != 0)
+			fail_file(s, f, st->id, &st->why);
+		else
+			iw_xfer_touch(s->x, h->now);
+	}
+	iw_session_make_ready(s);
+	iw_hub_slot_freed(h);
+}
+
+void iw_sink_drop(struct hub *h, struct file *f)
+{
+	f->dropped = true;
+	while (f->stores > 0)
+		iw_sink_stored(h, iw_worker_await(&h->worker));
 }
 
 static void tell_pack(struct session *s, const struct iw_xact *a, const struct iw_pack_sink *p)
@@ -225,18 +351,19 @@ static void final(struct session *s)
 	iw_xfer_final(s->x, gone, failed, s->hub->now);
 }
 
-uint64_t iw_sink_commit(struct session *s, const struct iw_xact *a)
+/* 1: it is to be tried again. */
+static int commit(struct session *s, struct file *f)
 {
-	struct work *w = s->work;
-	struct file *f = a->file;
+	struct iw_hasher *h = &s->work->hasher;
+	const struct iw_xact *a = &f->commit;
 	struct iw_file_fault why;
-	bool to_stdout = f->target.to_stdout;
-	int r = f->packed ? iw_pack_sink_commit(f->packed, &w->hasher, a->size, &a->digest, &why)
-			  : iw_target_commit(&f->target, &w->hasher, a->size, &a->digest, &why);
+	int r;
 
-	w->commit = *a;
-	w->commit_waits = r == 1;
-	if (to_stdout)
+	if (f->stores > 0)
+		return 1; /* the worker's coming back makes the session ready */
+	r = f->packed ? iw_pack_sink_commit(f->packed, h, a->size, &a->digest, &why)
+		      : iw_target_commit(&f->target, h, a->size, &a->digest, &why);
+	if (f->target.to_stdout)
 		wait_for_output(s, r == 1);
 	else if (r == 1)
 		iw_session_make_ready(s); /* there is more to be verified */
@@ -246,7 +373,33 @@ uint64_t iw_sink_commit(struct session *s, const struct iw_xact *a)
 		iw_xfer_file_failed(s->x, a->id, why.code, why.text, s->hub->now);
 	else if (r == 0)
 		iw_xfer_committed(s->x, a->id, s->hub->now);
-	return r == 1 ? 0 : COMMIT_COST;
+	return r == 1;
+}
+
+uint64_t iw_sink_commits(struct session *s)
+{
+	struct iw_list *l, *next, *head = &s->work->commits;
+	uint64_t cost = 0;
+
+	for (l = head->next; l != head; l = next) {
+		next = l->next;
+		if (commit(s, iw_container_of(l, struct file, link)) == 1)
+			continue;
+		iw_list_del(l);
+		cost += COMMIT_COST;
+	}
+	return cost;
+}
+
+static uint64_t begin_commit(struct session *s, const struct iw_xact *a)
+{
+	struct file *f = a->file;
+
+	f->commit = *a;
+	if (commit(s, f) == 0)
+		return COMMIT_COST;
+	iw_list_add_tail(&s->work->commits, &f->link);
+	return 0;
 }
 
 uint64_t iw_sink_act(struct session *s, const struct iw_xact *a)
@@ -271,8 +424,9 @@ uint64_t iw_sink_act(struct session *s, const struct iw_xact *a)
 	case IW_XACT_STORE:
 		return iw_sink_store(s, a);
 	case IW_XACT_COMMIT:
-		return iw_sink_commit(s, a);
+		return begin_commit(s, a);
 	case IW_XACT_ABANDON:
+		iw_sink_drop(s->hub, f);
 		if (!f->packed)
 			iw_target_abandon(&f->target, a->code);
 		return 0;

@@ -300,8 +300,8 @@ static void flush_behind(struct iw_part *t)
 	t->flushing = t->high;
 }
 
-static int check(struct iw_target *t, struct iw_hasher *h, uint64_t off, const struct iovec *iov,
-		 size_t n, const struct iw_xdigest *digest, struct iw_file_fault *why)
+static int check(struct iw_hasher *h, const struct iovec *iov, size_t n,
+		 const struct iw_xdigest *digest, struct iw_file_fault *why)
 {
 	struct iw_xdigest own;
 
@@ -309,7 +309,13 @@ static int check(struct iw_target *t, struct iw_hasher *h, uint64_t off, const s
 		return iw_file_fail(why, IW_XC_IO, "no digest could be made");
 	if (!iw_xdigest_equal(&own, digest))
 		return iw_file_fail(why, IW_XC_DIGEST, "a chunk did not arrive as it was sent");
-	if (iw_chunk_list_add(&t->chunks, off, &own) != 0)
+	return 0;
+}
+
+static int keep(struct iw_target *t, uint64_t off, const struct iw_xdigest *digest,
+		struct iw_file_fault *why)
+{
+	if (iw_chunk_list_add(&t->chunks, off, digest) != 0)
 		return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
 	return 0;
 }
@@ -358,43 +364,58 @@ static int store_stdout(struct iw_target *t, uint64_t off, const struct iovec *i
 	return 0;
 }
 
-static int write_chunk(struct iw_target *t, uint64_t off, const struct iovec *iov, size_t n,
-		       const struct iw_xdigest *digest, struct iw_file_fault *why)
+int iw_target_write(struct iw_target *t, struct iw_hasher *h, uint64_t off, const struct iovec *iov,
+		    size_t n, const struct iw_xdigest *digest, struct iw_file_fault *why)
+{
+	struct iw_part *part = t->part;
+
+	if (check(h, iov, n, digest, why) != 0)
+		return -1;
+	for (size_t i = 0; i < n; off += iov[i].iov_len, i++)
+		if (iw_write_holes(part->fd, iov[i].iov_base, iov[i].iov_len, off, &part->high,
+				   why) != 0)
+			return -1;
+	flush_behind(part);
+	return 0;
+}
+
+int iw_target_wrote(struct iw_target *t, uint64_t off, size_t len, const struct iw_xdigest *digest,
+		    struct iw_file_fault *why)
 {
 	const struct iw_limits *l = t->place->limits;
 	struct iw_part *part = t->part;
-	uint64_t at = off;
 
-	for (size_t i = 0; i < n; at += iov[i].iov_len, i++)
-		if (iw_write_holes(part->fd, iov[i].iov_base, iov[i].iov_len, at, &part->high,
-				   why) != 0)
-			return -1;
+	if (keep(t, off, digest, why) != 0)
+		return -1;
 	/* A stream says nothing of its size before it is there. */
 	if (t->meta->kind == IW_XFER_STREAM && l) {
-		t->place->octets += at - off;
-		if ((l->size && at > l->size) || (l->quota && t->place->octets > l->quota))
+		t->place->octets += len;
+		if ((l->size && off + len > l->size) || (l->quota && t->place->octets > l->quota))
 			return iw_file_fail(why, IW_XC_LIMIT, "more octets than are taken here");
 	}
 	if (part->journal.fd >= 0 && iw_chunk_list_add(&part->chunks, off, digest) == 0)
 		iw_journal_note(&part->journal, off, digest);
-	flush_behind(part);
 	return 0;
 }
 
 int iw_target_store(struct iw_target *t, struct iw_hasher *h, uint64_t off, const struct iovec *iov,
 		    size_t n, const struct iw_xdigest *digest, struct iw_file_fault *why)
 {
+	size_t len = 0;
 	int r;
 
-	if (!t->checked && check(t, h, off, iov, n, digest, why) != 0)
+	for (size_t i = 0; i < n; i++)
+		len += iov[i].iov_len;
+	if (!t->to_stdout)
+		return iw_target_write(t, h, off, iov, n, digest, why) != 0
+			       ? -1
+			       : iw_target_wrote(t, off, len, digest, why);
+	if (!t->checked && (check(h, iov, n, digest, why) != 0 || keep(t, off, digest, why) != 0))
 		return -1;
-	if (t->to_stdout) {
-		t->checked = true;
-		r = store_stdout(t, off, iov, n, why);
-		t->checked = r == 1;
-		return r;
-	}
-	return write_chunk(t, off, iov, n, digest, why);
+	t->checked = true;
+	r = store_stdout(t, off, iov, n, why);
+	t->checked = r == 1;
+	return r;
 }
 
 /* --- the end --- */

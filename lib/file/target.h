@@ -32,9 +32,11 @@ struct iw_part {
 	char name[IW_TEMP_NAME], journal_name[IW_TEMP_NAME];
 	struct iw_journal journal;
 	struct iw_chunk_list chunks; /* those that are there: journaled, or of this transfer */
-	uint64_t high;               /* end of what has been written */
-	uint64_t flushed, flushing;  /* what has been asked to go to storage */
-	uint64_t *done;              /* offsets of the parts that are whole */
+	/* The worker's while it writes: */
+	uint64_t high;              /* end of what has been written */
+	uint64_t flushed, flushing; /* what has been asked to go to storage */
+	/* The first thread's: */
+	uint64_t *done; /* offsets of the parts that are whole */
 	size_t ndone;
 	uint64_t done_octets;
 	bool useless; /* it failed in a way that going on does not mend */
@@ -72,6 +74,16 @@ IW_MUST_CHECK enum iw_created iw_target_create(struct iw_target *t, struct iw_pl
  */
 IW_MUST_CHECK int iw_target_store(struct iw_target *t, struct iw_hasher *h, uint64_t off,
 				  const struct iovec *iov, size_t n,
+				  const struct iw_xdigest *digest, struct iw_file_fault *why);
+
+/*
+ * The two halves of it, for files: the first one is the worker's (file/worker.h), and touches nothing of t but its temporary's descriptor
+ * and how far that is written; the second one keeps what was written in mind. len: octets of iov.
+ */
+IW_MUST_CHECK int iw_target_write(struct iw_target *t, struct iw_hasher *h, uint64_t off,
+				  const struct iovec *iov, size_t n,
+				  const struct iw_xdigest *digest, struct iw_file_fault *why);
+IW_MUST_CHECK int iw_target_wrote(struct iw_target *t, uint64_t off, size_t len,
 				  const struct iw_xdigest *digest, struct iw_file_fault *why);
 
 /*

@@ -3,8 +3,8 @@
  * file: trees, temporaries, digests, holes, and the driver that joins them, lib/xfer and the public API into what ddp-send and ddp-recv
  * do. The tools fill struct iw_transfer_cfg and call one function.
  *
- * Rooms: lib/xfer decides, this room acts. One context, one thread: a listener serves all its peers in turns of a chunk each, so that
- * none of them holds up the others by more than the time a disk takes for that.
+ * Rooms: lib/xfer decides, this room acts. One context, one thread: a listener serves all its peers in turns of a chunk each. A second
+ * thread takes chunks, digests them and writes them (worker.h), so that a disk does not hold up the network.
  */
 #ifndef IW_FILE_TRANSFER_H
 #define IW_FILE_TRANSFER_H
