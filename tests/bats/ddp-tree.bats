@@ -118,6 +118,18 @@ teardown() {
     assert_same_file src/big got/big
 }
 
+@test "several long files are verified at the same time" {
+    local f
+
+    mkdir -p src/t
+    for f in a b c; do random_file src/t/$f 12M; done
+    listen
+    push --timeout 5s --verify src/t 127.0.0.1:
+    assert_status 0
+    assert_output_has '4 files'
+    diff -r src/t dst/t || fail_with 'the trees differ'
+}
+
 @test "owners travel when both ends say so, and set-id bits with them alone" {
     require_root
     mkdir src/t
