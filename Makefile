@@ -300,7 +300,7 @@ help:
 #| Switches
 #|   BUILD=folder    where everything goes (build); each of the next three builds into a folder of its own below it
 #|   SANITIZE=address,undefined   FUZZ=1   COVERAGE=1
-#|   WITHOUT="isal sctp xdp openssl pcap"   build as if these libraries were absent
+#|   WITHOUT="isal sctp xdp openssl pcap usrsctp"   build as if these libraries were absent
 #|   V=1             whole command lines
 #|   WERROR=1        warnings are errors
 #|   CC CFLAGS CPPFLAGS LDFLAGS LDLIBS   yours

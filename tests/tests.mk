@@ -50,6 +50,15 @@ $(IW_RELAY_BIN): $(call objs,$(wildcard tests/relay/*.c)) $(IW_TOOLS_A) $(IW_LIB
 	$(call say,LD,$@)
 	$(Q)$(call link_test,)
 
+# Another SCTP in user space, with a DDP of its own.
+IW_USRSCTP_BIN := $(if $(IW_HAVE_USRSCTP),$(O)/tests/interop/usrsctp-peer)
+IW_ALL_OBJS += $(if $(IW_HAVE_USRSCTP),$(call objs,$(wildcard tests/interop/usrsctp/*.c)))
+
+$(O)/tests/interop/usrsctp-peer: $(call objs,$(wildcard tests/interop/usrsctp/*.c)) $(IW_TOOLS_A) $(IW_LIB_A)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(call link_test,$(IW_USRSCTP_LDLIBS))
+
 # The programs of libiwarp.3, as a user would compile them: with the public headers alone.
 IW_EXAMPLE_BINS := $(addprefix $(O)/,$(basename $(sort $(wildcard tests/examples/*.c))))
 
@@ -72,8 +81,8 @@ $(IW_CROSS_UNIT_BINS): $(O)/tests/cross/%: $(O)/obj/tests/unit/%.o $(call objs,$
 thread_names := $(basename $(notdir $(shell grep -l pthread_create tests/unit/*_test.c 2>/dev/null)))
 IW_THREAD_BINS := $(addprefix $(O)/tests/unit/,$(thread_names))
 
-.PHONY: example-bins thread-bins test-bins unit-bins fuzz-bins sim-bin relay-bin cross-bins
-test-bins: $(if $(IW_HAVE_CMOCKA),unit-bins) fuzz-bins sim-bin relay-bin example-bins
+.PHONY: example-bins thread-bins test-bins unit-bins fuzz-bins sim-bin relay-bin usrsctp-bin cross-bins
+test-bins: $(if $(IW_HAVE_CMOCKA),unit-bins) fuzz-bins sim-bin relay-bin usrsctp-bin example-bins
 example-bins: $(IW_EXAMPLE_BINS)
 thread-bins: $(IW_THREAD_BINS)
 cross-bins: $(IW_CROSS_UNIT_BINS)
@@ -81,3 +90,4 @@ unit-bins: $(IW_UNIT_BINS)
 fuzz-bins: $(IW_FUZZ_BINS)
 sim-bin: $(IW_SIM_BIN)
 relay-bin: $(IW_RELAY_BIN)
+usrsctp-bin: $(IW_USRSCTP_BIN)

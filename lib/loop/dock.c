@@ -5,6 +5,7 @@
  */
 #include "loop/loop.h"
 
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -13,9 +14,12 @@
 #include "util/text.h"
 
 /* Messages that one connection may send before the next one of the association has its turn. */
-#define TX_BUDGET 256
+#define TX_BUDGET    256
 /* How long a port that found no memory keeps still. */
-#define REST_NS   IW_MSEC(10)
+#define REST_NS      IW_MSEC(10)
+/* How long the end of all waits for peers to agree to the end of theirs, looking that often. */
+#define PART_NS      IW_MSEC(250)
+#define PART_STEP_MS 10
 
 /* The owner of a session that waits at a gate. */
 static char asked_mark;
@@ -71,11 +75,45 @@ int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port, s
 	return 0;
 }
 
+/* Begins the end of every association on which all is said; false: there is none. */
+static bool part(struct iw_dock *d, uint64_t now)
+{
+	bool any = false;
+
+	for (struct iw_list *n = d->trunks.next; n != &d->trunks; n = n->next) {
+		struct iw_trunk *t = iw_container_of(n, struct iw_trunk, all);
+
+		if (!t->assoc || !t->assoc->up || !iw_sctpmap_all_said(t->map))
+			continue;
+		d->port->ops->shutdown(t->assoc, now);
+		any = true;
+	}
+	(void)d->port->ops->output(d->port, now);
+	return any;
+}
+
+/*
+ * They end in order, whoever begins that, and not by the ABORT that the peer would take for a failure: RFC 9260
+ * 9.2, in the time that it takes where packets arrive.
+ */
+static void part_in_order(struct iw_dock *d)
+{
+	struct pollfd port = { .fd = d->port->fd, .events = POLLIN };
+	uint64_t now = iw_os_now(), until = now + PART_NS;
+
+	for (; now < until && part(d, now); now = iw_os_now()) {
+		(void)poll(&port, 1, PART_STEP_MS);
+		iw_dock_ready(d, EPOLLIN, iw_os_now());
+	}
+}
+
 void iw_dock_free(struct iw_dock *d)
 {
-	uint64_t now = iw_os_now();
+	uint64_t now;
 	struct iw_list *n;
 
+	part_in_order(d);
+	now = iw_os_now();
 	while ((n = iw_list_first(&d->trunks))) {
 		struct iw_trunk *t = iw_container_of(n, struct iw_trunk, all);
 

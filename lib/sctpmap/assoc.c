@@ -93,6 +93,17 @@ uint32_t iw_sctpmap_sessions(const struct iw_sctpmap *a)
 	return a->sessions;
 }
 
+bool iw_sctpmap_all_said(const struct iw_sctpmap *a)
+{
+	for (struct iw_list *n = a->all.next; n != &a->all; n = n->next) {
+		const struct iw_dss *s = iw_container_of(n, struct iw_dss, all);
+
+		if (!s->tx_last || !s->rx_done)
+			return false;
+	}
+	return true;
+}
+
 void iw_sctpmap_set_chunk(struct iw_sctpmap *a, size_t user_data)
 {
 	a->mulpdu = IW_MAX(user_data, IW_SCTPMAP_SEGMENT_MIN + IW_SCTP_SSN_LEN) - IW_SCTP_SSN_LEN;

@@ -103,6 +103,8 @@ void iw_sctpmap_down(struct iw_sctpmap *a);
 uint16_t iw_sctpmap_streams(const struct iw_sctpmap *a);
 /* Sessions not free yet, those included that were released before their end. */
 uint32_t iw_sctpmap_sessions(const struct iw_sctpmap *a);
+/* Both ends have said their last on every session: only acknowledgements are missing, perhaps. */
+bool iw_sctpmap_all_said(const struct iw_sctpmap *a);
 
 /* The most user data of one chunk that fits a packet of the path, whenever that changes. Before the
  * first call: 518. */

@@ -164,11 +164,17 @@ static void accepted_session_runs_from_initiate_to_both_terminates(void **state)
 	line_arrives(&act, 0, &pas);
 	expect_told(&pas, 3, IW_DSS_TERMINATED, 0, 0);
 	assert_false(iw_dss_over(p));
+	/* One of them has not said its last. */
+	assert_false(iw_sctpmap_all_said(act.a));
+	assert_false(iw_sctpmap_all_said(pas.a));
 	iw_dss_terminate(p);
 	map_end_flush(&pas);
+	assert_true(iw_sctpmap_all_said(pas.a));
+	assert_false(iw_sctpmap_all_said(act.a));
 	expect_control(&pas.line[0], 2, IW_SCTP_FN_TERMINATE, "");
 	line_all(&act, &pas);
 	expect_told(&act, 2, IW_DSS_TERMINATED, 0, 0);
+	assert_true(iw_sctpmap_all_said(act.a));
 	assert_true(iw_dss_over(a));
 	assert_true(iw_dss_over(p));
 	iw_dss_release(a);

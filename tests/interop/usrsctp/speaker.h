@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Somebody else who speaks DDP over SCTP (RFC 5043), with RDMAP's Sends, Writes and Reads on it: read from the RFCs
+ * once more, with nothing of the library but the layouts of lib/wire. It judges what it is sent: whatever is against
+ * the RFCs ends it with a line on standard error.
+ *
+ * No I/O: messages in, messages out; SCTP is the caller's. One association.
+ */
+#ifndef TESTS_INTEROP_USRSCTP_SPEAKER_H
+#define TESTS_INTEROP_USRSCTP_SPEAKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum speaker_job {
+	JOB_SERVE, /* takes sessions: sends messages back, or has a buffer to write to and read from */
+	JOB_PING,   /* sends messages to somebody who sends them back, and compares */
+	JOB_BUFFER, /* fills somebody's buffer by RDMA Write, reads it by RDMA Read, and compares */
+};
+
+struct speaker_cfg {
+	enum speaker_job job;
+	bool plain;       /* knows nothing of RFC 6581's additions to RFC 5043 */
+	uint16_t streams; /* JOB_PING: sessions */
+	uint32_t count;   /* JOB_PING: messages of each */
+	uint32_t size;    /* octets of a message, or of the buffer */
+	uint32_t stag;    /* of the buffer */
+	uint8_t *buffer;  /* JOB_SERVE: kept; size octets */
+	bool has_key;     /* JOB_BUFFER */
+	uint8_t key[16];
+	size_t mulpdu; /* octets of the longest segment it sends; 60,000 at most */
+};
+
+struct speaker;
+
+/* Ends the program when there is no memory, as everything here does. @streams: what SCTP agreed on. */
+struct speaker *speaker_new(const struct speaker_cfg *cfg, uint16_t streams);
+void speaker_free(struct speaker *s);
+
+/* A message came. false: it, or one before it, is against the RFCs. */
+bool speaker_message(struct speaker *s, uint16_t stream, uint32_t ppid, bool unordered,
+		     const uint8_t *data, size_t len);
+
+struct speaker_out {
+	uint16_t stream;
+	uint32_t ppid;
+	const uint8_t *data;
+	size_t len;
+};
+/* The next message to send, unordered; false: none now. */
+bool speaker_next(struct speaker *s, struct speaker_out *out);
+void speaker_taken(struct speaker *s);
+
+/* All is said, also by the other side. */
+bool speaker_finished(const struct speaker *s);
+/* What was done, for a line of text. */
+struct speaker_facts {
+	unsigned sessions, rejected, refused; /* refused: enhanced Initiates, by a plain speaker */
+	uint64_t messages, octets;            /* that came, of Sends, Writes and Read Responses */
+	uint64_t early;                       /* messages that came before one of a lower DDP-SSN */
+	uint64_t said, heard;                 /* chunks' worth of messages, to SCTP and from it */
+};
+void speaker_facts(const struct speaker *s, struct speaker_facts *out);
+
+#endif
