@@ -276,11 +276,11 @@ static void move(double seconds)
 int main(int argc, char **argv)
 {
 	if (argc == 4 && strcmp(argv[1], "listen") == 0) {
-		open_udp(argv[2], atoi(argv[3]), true);
+		open_udp(argv[2], (int)strtol(argv[3], NULL, 10), true);
 		serve();
 	} else if (argc == 5 && strcmp(argv[1], "send") == 0) {
-		open_udp(argv[2], atoi(argv[3]), false);
-		move(atof(argv[4]));
+		open_udp(argv[2], (int)strtol(argv[3], NULL, 10), false);
+		move(strtod(argv[4], NULL));
 	} else {
 		fprintf(stderr, "usage: usrsctp_bench listen ADDR PORT | send ADDR PORT SECONDS\n");
 		return 2;
