@@ -2,7 +2,7 @@
 #
 # Test programs. Each tests/unit/<room>_<file>_test.c is one cmocka program; tests/sim/*.c make one program; each
 # tests/fuzz/<target>_fuzz.c is one fuzz target, linked with a main that replays files, or with libFuzzer when FUZZ=1; tests/relay/
-# is the bad link that BATS tests and scripts/bench put between two namespaces.
+# is the bad link that BATS tests and scripts/bench put between two namespaces, tests/crowd/ many associations with one listener.
 
 IW_CPPFLAGS_tests := -Itests
 
@@ -16,7 +16,8 @@ IW_UNIT_BINS := $(addprefix $(O)/tests/unit/,$(unit_names))
 IW_FUZZ_BINS := $(addprefix $(O)/tests/fuzz/,$(fuzz_names))
 IW_SIM_BIN := $(if $(sim_srcs),$(O)/tests/sim/sim)
 IW_RELAY_BIN := $(O)/tests/relay/relay
-IW_ALL_OBJS += $(call objs,$(wildcard tests/unit/*.c tests/fuzz/*.c tests/sim/*.c tests/relay/*.c))
+IW_CROWD_BIN := $(O)/tests/crowd/crowd
+IW_ALL_OBJS += $(call objs,$(wildcard tests/unit/*.c tests/fuzz/*.c tests/sim/*.c tests/relay/*.c tests/crowd/*.c))
 
 link_test = $(CC) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(IW_TOOLS_A) $(IW_LIB_A) $(1) $(IW_TOOL_LDLIBS) \
 	$(IW_LIB_LDLIBS) $(LDLIBS)
@@ -44,8 +45,8 @@ $(O)/tests/sim/sim: $(call objs,$(sim_srcs)) $(IW_TOOLS_A) $(IW_LIB_A)
 	$(call say,LD,$@)
 	$(Q)$(call link_test,)
 
-# The bad link between two namespaces.
-$(IW_RELAY_BIN): $(call objs,$(wildcard tests/relay/*.c)) $(IW_TOOLS_A) $(IW_LIB_A)
+# A program of one file each, which tests and scripts/bench run.
+$(IW_RELAY_BIN) $(IW_CROWD_BIN): $(O)/%: $(O)/obj/%.o $(IW_TOOLS_A) $(IW_LIB_A)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(call link_test,)
@@ -81,8 +82,8 @@ $(IW_CROSS_UNIT_BINS): $(O)/tests/cross/%: $(O)/obj/tests/unit/%.o $(call objs,$
 thread_names := $(basename $(notdir $(shell grep -l pthread_create tests/unit/*_test.c 2>/dev/null)))
 IW_THREAD_BINS := $(addprefix $(O)/tests/unit/,$(thread_names))
 
-.PHONY: example-bins thread-bins test-bins unit-bins fuzz-bins sim-bin relay-bin usrsctp-bin cross-bins
-test-bins: $(if $(IW_HAVE_CMOCKA),unit-bins) fuzz-bins sim-bin relay-bin usrsctp-bin example-bins
+.PHONY: example-bins thread-bins test-bins unit-bins fuzz-bins sim-bin relay-bin crowd-bin usrsctp-bin cross-bins
+test-bins: $(if $(IW_HAVE_CMOCKA),unit-bins) fuzz-bins sim-bin relay-bin crowd-bin usrsctp-bin example-bins
 example-bins: $(IW_EXAMPLE_BINS)
 thread-bins: $(IW_THREAD_BINS)
 cross-bins: $(IW_CROSS_UNIT_BINS)
@@ -90,4 +91,5 @@ unit-bins: $(IW_UNIT_BINS)
 fuzz-bins: $(IW_FUZZ_BINS)
 sim-bin: $(IW_SIM_BIN)
 relay-bin: $(IW_RELAY_BIN)
+crowd-bin: $(IW_CROWD_BIN)
 usrsctp-bin: $(IW_USRSCTP_BIN)

@@ -73,3 +73,18 @@ setup() {
     assert_status 3
     assert_stderr_has 'not in this kernel'
 }
+
+# 5,000 are scripts/bench's (P12u), with what each of them costs.
+@test "a thousand associations with one listener, and it serves the next one as ever" {
+    random_file src/f 1M
+    serve_here ddp-recv -t udp -p "$PORT" --udp-port "$UDP_PORT" dst
+    # The Private Data of a source (ddp-transfer(7)).
+    printf '\xab\x00\x6cddp-transfer\x01\x02\x02\x02\x03\x01\x04\x01\x05\x01\x06\x500123456789abcdef\x07\x02\x08\x19\x10\x00\x09\x01\x0a\x01' >hello
+    IW_STDIN=hello IW_READY='^held' IW_READY_TIMEOUT=60 serve_here "$IW_BUILD/tests/crowd/crowd" 127.0.0.1 "$PORT" "$UDP_PORT" 1000
+    run_here ddp-send -t udp -p "$PORT" --udp-port "$UDP_PORT" src/f 127.0.0.1:
+    assert_status 0
+    assert_same_file src/f dst/f
+    serve_end 2 INT
+    assert_status 0
+    assert_equal "$output" 'held 1000'
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Many SCTP associations with one listener, from one UDP socket (RFC 6951): each has a port of its own and a DDP stream
+ * session on its first stream, all are held until the program is interrupted.
+ *
+ *   crowd ADDR PORT UDP-PORT N < PRIVATE-DATA
+ *
+ * The octets on standard input are the Private Data of each Initiate. Says "held N" when N sessions are accepted, or how
+ * many are when no more come for ten seconds, and ends then with 1.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cli/parse.h"
+#include "cli/signals.h"
+#include "os/os.h"
+#include "sctp/sctp.h"
+#include "util/num.h"
+#include "wire/sctpddp.h"
+
+enum { PORT_FIRST = 10000, MEMBERS_MAX = 50000, AT_ONCE = 64, MTU = 1400, LATE_S = 10 };
+
+struct member {
+	struct iw_sctp *s;
+	struct iw_sctp_assoc *a;
+	bool accepted;
+};
+
+struct crowd {
+	int fd;
+	uint16_t port;
+	struct iw_sctp_addr listener;
+	uint8_t initiate[IW_SCTP_PD_MAX + 4];
+	size_t initiate_len;
+	struct member *member;
+	uint32_t wanted, begun, accepted, lost;
+};
+
+static void die(const char *what)
+{
+	fprintf(stderr, "crowd: %s: %s\n", what, strerror(errno));
+	exit(4);
+}
+
+static void *mem_alloc(void *ctx, size_t size)
+{
+	(void)ctx;
+	return calloc(1, size);
+}
+
+static void mem_free(void *ctx, void *p, size_t size)
+{
+	(void)ctx;
+	(void)size;
+	free(p);
+}
+
+static const struct iw_mem heap = { mem_alloc, mem_free, NULL };
+
+static int randomness(void *ctx, void *buf, size_t len)
+{
+	(void)ctx;
+	return iw_os_random(buf, len);
+}
+
+/* --- one of them ------------------------------------------------------------------------------ */
+
+static void give_out(const struct crowd *c, struct member *m, uint64_t now)
+{
+	struct iw_sctp_packet p;
+	uint8_t packet[MTU];
+	size_t n;
+
+	/* What the kernel does not take is lost, as on any wire. */
+	while ((n = iw_sctp_output(m->s, packet, sizeof(packet), &p, now)) > 0)
+		(void)!send(c->fd, packet, n, 0);
+}
+
+static void take_events(struct crowd *c, struct member *m)
+{
+	const struct iw_vec octets = { c->initiate, c->initiate_len };
+	const struct iw_sctp_send initiate = {
+		.ppid = IW_SCTP_PPID_CONTROL, .vec = &octets, .nvec = 1, .copy = true
+	};
+	struct iw_sctp_event ev;
+	struct iw_sctp_done done;
+
+	while (iw_sctp_next_event(m->s, &ev)) {
+		if (ev.kind == IW_SCTP_EV_UP && iw_sctp_send(m->a, &initiate, NULL) < 0)
+			die("send");
+		if (ev.kind == IW_SCTP_EV_DONE)
+			while (iw_sctp_next_done(m->a, &done))
+				continue;
+		if (ev.kind == IW_SCTP_EV_DOWN) {
+			c->lost++;
+			iw_sctp_assoc_free(m->a);
+			m->a = NULL;
+		}
+	}
+}
+
+static void begin(struct crowd *c, uint64_t now)
+{
+	struct member *m = &c->member[c->begun];
+	const struct iw_sctp_cfg cfg = { .mem = &heap,
+					 .random = randomness,
+					 .port = (uint16_t)(PORT_FIRST + c->begun),
+					 .streams = 1,
+					 .adaptation = IW_SCTP_ADAPTATION_DDP,
+					 .adaptation_required = true,
+					 .rwnd = 1 << 16,
+					 .mtu = MTU,
+					 .assocs_max = 1 };
+	struct iw_fault why;
+
+	if (iw_sctp_new(&m->s, &cfg, &why) < 0 ||
+	    iw_sctp_connect(m->s, &m->a, &c->listener, c->port, NULL, now) < 0)
+		die("association");
+	c->begun++;
+	give_out(c, m, now);
+}
+
+static void take_in(struct crowd *c, const uint8_t *packet, size_t len, uint64_t now)
+{
+	const struct iw_sctp_packet p = { .peer = c->listener, .data = packet, .len = len };
+	struct iw_sctp_control said;
+	struct iw_sctp_recv msg;
+	struct member *m;
+	unsigned i;
+
+	if (len < 4)
+		return;
+	i = iw_get_be16(packet + 2) - PORT_FIRST;
+	if (i >= c->begun)
+		return;
+	m = &c->member[i];
+	iw_sctp_input(m->s, &p, now);
+	while (iw_sctp_next(m->s, &msg)) {
+		if (m->accepted || msg.ppid != IW_SCTP_PPID_CONTROL ||
+		    iw_sctp_control_decode(&said, msg.data, msg.len) <= 0)
+			continue;
+		m->accepted = said.fn == IW_SCTP_FN_ACCEPT;
+		c->accepted += m->accepted;
+	}
+	take_events(c, m);
+	give_out(c, m, now);
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+static void read_packets(struct crowd *c)
+{
+	static uint8_t packet[1 << 16];
+	ssize_t n;
+
+	while ((n = recv(c->fd, packet, sizeof(packet), MSG_DONTWAIT)) >= 0)
+		take_in(c, packet, (size_t)n, iw_os_now());
+}
+
+static void look_at_clock(struct crowd *c, uint64_t now)
+{
+	for (uint32_t i = 0; i < c->begun; i++) {
+		struct member *m = &c->member[i];
+
+		if (iw_sctp_deadline(m->s) > now)
+			continue;
+		iw_sctp_timeout(m->s, now);
+		take_events(c, m);
+		give_out(c, m, now);
+	}
+}
+
+static bool gather(struct crowd *c)
+{
+	struct pollfd fds[] = { { .fd = c->fd, .events = POLLIN },
+				{ .fd = iw_signals_fd(), .events = POLLIN } };
+	uint64_t late = iw_os_now() + IW_SEC(LATE_S), now;
+	uint32_t before = 0;
+
+	while (c->accepted < c->wanted && !c->lost && !iw_signals_stop()) {
+		now = iw_os_now();
+		if (c->accepted > before)
+			late = now + IW_SEC(LATE_S);
+		else if (now > late)
+			break;
+		before = c->accepted;
+		while (c->begun < c->wanted && c->begun - c->accepted < AT_ONCE)
+			begin(c, now);
+		(void)poll(fds, IW_ARRAY_LEN(fds), 100);
+		read_packets(c);
+		look_at_clock(c, iw_os_now());
+	}
+	printf("held %" PRIu32 "\n", c->accepted);
+	fflush(stdout);
+	return c->accepted == c->wanted;
+}
+
+/* They answer heartbeats, and must not be lost. */
+static bool stay(struct crowd *c)
+{
+	struct pollfd fds[] = { { .fd = c->fd, .events = POLLIN },
+				{ .fd = iw_signals_fd(), .events = POLLIN } };
+
+	while (!iw_signals_stop() && !c->lost) {
+		(void)poll(fds, IW_ARRAY_LEN(fds), 1000);
+		read_packets(c);
+		look_at_clock(c, iw_os_now());
+	}
+	if (c->lost)
+		fprintf(stderr, "crowd: %" PRIu32 " were lost\n", c->lost);
+	return !c->lost;
+}
+
+static void part(struct crowd *c)
+{
+	for (uint32_t i = 0; i < c->begun; i++) {
+		if (c->member[i].a)
+			iw_sctp_abort(c->member[i].a, NULL, iw_os_now());
+		give_out(c, &c->member[i], iw_os_now());
+		iw_sctp_free(c->member[i].s);
+	}
+}
+
+static uint64_t number(const char *text, uint64_t max)
+{
+	const char *why;
+	uint64_t v;
+
+	if (iw_parse_u64(&v, text, 1, max, &why) == 0)
+		return v;
+	fprintf(stderr, "crowd: \"%s\": %s\n", text, why);
+	exit(2);
+}
+
+int main(int argc, char **argv)
+{
+	static struct crowd c;
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	struct iw_sctp_control initiate = { .fn = IW_SCTP_FN_INITIATE };
+	uint8_t pd[IW_SCTP_PD_MAX];
+	struct iw_fault why;
+	ssize_t n;
+	bool good;
+
+	if (argc != 5 || inet_pton(AF_INET, argv[1], &at.sin_addr) != 1) {
+		fprintf(stderr, "usage: crowd ADDR PORT UDP-PORT N <PRIVATE-DATA\n");
+		return 2;
+	}
+	c.port = (uint16_t)number(argv[2], UINT16_MAX);
+	at.sin_port = htons((uint16_t)number(argv[3], UINT16_MAX));
+	c.wanted = (uint32_t)number(argv[4], MEMBERS_MAX);
+	n = read(STDIN_FILENO, pd, sizeof(pd));
+	if (n < 0 || iw_signals_init(&why) < 0)
+		die("begin");
+	initiate.pd = pd;
+	initiate.pd_len = (size_t)n;
+	c.initiate_len = (size_t)iw_sctp_control_encode(c.initiate, sizeof(c.initiate), &initiate);
+
+	c.listener = (struct iw_sctp_addr){ .ip = { [10] = 0xff, [11] = 0xff } };
+	memcpy(c.listener.ip + 12, &at.sin_addr, 4);
+	c.listener.udp_port = ntohs(at.sin_port);
+	c.member = calloc(c.wanted, sizeof(*c.member));
+	c.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (!c.member || c.fd < 0 || connect(c.fd, (struct sockaddr *)&at, sizeof(at)) < 0)
+		die("UDP socket");
+	good = gather(&c) && stay(&c);
+	part(&c);
+	free(c.member);
+	close(c.fd);
+	return good ? 0 : 1;
+}
