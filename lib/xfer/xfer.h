@@ -132,7 +132,10 @@ enum iw_xact_type {
 	IW_XACT_WANTED,
 	/* where are data in file at or behind off? iw_xfer_range or iw_xfer_file_failed, at once */
 	IW_XACT_NEXT_RANGE,
-	/* read len octets of file at off into slot: iw_xfer_loaded or iw_xfer_file_failed, now or later */
+	/*
+	 * read len octets of file at off into slot: iw_xfer_loaded or iw_xfer_file_failed, now or later. One at a time: where the
+	 * file of the last one has ended meanwhile, this one takes its place, and the last one is not answered any more
+	 */
 	IW_XACT_LOAD,
 	/* all of file is read, it has size octets: is it still what it was? iw_xfer_finished or iw_xfer_file_failed */
 	IW_XACT_FINISH,

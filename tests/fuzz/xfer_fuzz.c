@@ -230,7 +230,9 @@ static void act(struct run *r, const struct iw_xact *a)
 		break;
 	}
 	case IW_XACT_LOAD:
-		must(!r->loading && f->used && !r->registered[a->slot]);
+		/* Only the load of a file that has ended is given up. */
+		must(!r->loading || a->file != r->load.file);
+		must(f->used && !r->registered[a->slot]);
 		r->load = *a;
 		r->loading = true;
 		if (take(r) < 200)
