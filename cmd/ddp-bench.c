@@ -286,17 +286,40 @@ static void write_end_json(struct iw_json *w, const char *key, const struct iw_b
 	iw_json_close(w);
 }
 
-static void write_connection_json(struct iw_json *w, const struct iw_qp_info *i)
+/* The path that data goes by. */
+static const struct iw_assoc_path_info *primary(const struct iw_assoc_info *a)
 {
+	for (unsigned i = 0; i < IW_MIN(a->npaths, (unsigned)IW_ASSOC_PATHS); i++)
+		if (a->path[i].primary)
+			return &a->path[i];
+	return &a->path[0];
+}
+
+static void write_association_json(struct iw_json *w, const struct iw_assoc_info *a)
+{
+	iw_json_u64(w, "streams", a->out);
+	iw_json_u64(w, "stream", a->stream);
+	iw_json_u64(w, "path_mtu", primary(a)->mtu);
+	iw_json_u64(w, "srtt_ns", primary(a)->srtt_ns);
+}
+
+static void write_connection_json(struct iw_json *w, const struct iw_bench_result *r)
+{
+	const struct iw_qp_info *i = &r->info;
+
 	iw_json_str(w, "local", i->local);
 	iw_json_str(w, "peer", i->peer);
-	iw_json_u64(w, "rev", i->rev);
 	iw_json_bool(w, "crc", i->crc);
-	iw_json_bool(w, "tx_markers", i->tx_markers);
-	iw_json_bool(w, "rx_markers", i->rx_markers);
-	iw_json_bool(w, "large_fpdus", i->large_fpdus);
+	if (r->assoc.in) {
+		write_association_json(w, &r->assoc);
+	} else {
+		iw_json_u64(w, "rev", i->rev);
+		iw_json_bool(w, "tx_markers", i->tx_markers);
+		iw_json_bool(w, "rx_markers", i->rx_markers);
+		iw_json_bool(w, "large_fpdus", i->large_fpdus);
+		iw_json_u64(w, "emss", i->emss);
+	}
 	iw_json_u64(w, "mulpdu", i->mulpdu);
-	iw_json_u64(w, "emss", i->emss);
 	iw_json_u64(w, "ird", i->ird);
 	iw_json_u64(w, "ord", i->ord);
 }
@@ -328,7 +351,7 @@ static int write_result_json(struct iw_json *w, const struct opts *o,
 	write_end_json(w, "client", &r->client);
 	write_end_json(w, "server", &r->server);
 	iw_json_u64(w, "server_clients", r->server_clients);
-	write_connection_json(w, &r->info);
+	write_connection_json(w, r);
 	if (r->verdict != IW_BENCH_UNCHECKED)
 		iw_json_bool(w, "verified", r->verdict == IW_BENCH_GOOD);
 	iw_json_str(w, "mismatch", r->verdict == IW_BENCH_BAD ? r->mismatch : NULL);
@@ -336,10 +359,37 @@ static int write_result_json(struct iw_json *w, const struct opts *o,
 	return iw_json_end(w);
 }
 
+static void add_connection(struct iw_table *t, const struct opts *o,
+			   const struct iw_bench_result *r)
+{
+	const struct iw_qp_info *i = &r->info;
+	char rtt[IW_HUMAN_TEXT];
+
+	if (r->assoc.in) {
+		const struct iw_assoc_path_info *p = primary(&r->assoc);
+
+		iw_table_add(t, "association");
+		iw_table_addf(t,
+			      "%s, stream %u of %u, path MTU %u, MULPDU %u, round trip %s,"
+			      " congestion control %s and %s",
+			      o->cli.transport, r->assoc.stream, r->assoc.out, p->mtu, i->mulpdu,
+			      iw_human_latency(rtt, p->srtt_ns),
+			      r->client.cc[0] ? r->client.cc : "the kernel's",
+			      r->server.cc[0] ? r->server.cc : "the kernel's");
+		return;
+	}
+	iw_table_add(t, "connection");
+	iw_table_addf(t,
+		      "%s, MPA rev %u, CRC %s, markers %s, MULPDU %u, EMSS %u,"
+		      " congestion control %s and %s",
+		      o->cli.transport, i->rev, i->crc ? "on" : "off",
+		      i->tx_markers || i->rx_markers ? "on" : "off", i->mulpdu, i->emss,
+		      r->client.cc, r->server.cc);
+}
+
 static int write_result_human(const struct opts *o, const struct iw_bench_result *r)
 {
 	static const char *const verdicts[] = { "not verified", "verified", "WRONG DATA" };
-	const struct iw_qp_info *i = &r->info;
 	char a[IW_HUMAN_TEXT], b[IW_HUMAN_TEXT];
 	struct iw_table t;
 	int err;
@@ -374,22 +424,17 @@ static int write_result_human(const struct opts *o, const struct iw_bench_result
 		iw_table_add(&t, "");
 		iw_table_addf(&t, "the server's is for %" PRIu64 " clients", r->server_clients);
 	}
-	iw_table_add(&t, "FPDUs");
+	iw_table_add(&t, r->assoc.in ? "segments" : "FPDUs");
 	iw_table_addf(&t,
 		      "%" PRIu64 " out, %" PRIu64 " in; system calls %" PRIu64 " and %" PRIu64
 		      "; at the server %" PRIu64 " and %" PRIu64,
 		      r->client.used.tx_fpdus, r->client.used.rx_fpdus, r->client.used.tx_calls,
 		      r->client.used.rx_calls, r->server.used.tx_calls, r->server.used.rx_calls);
-	iw_table_add(&t, "connection");
-	iw_table_addf(&t,
-		      "%s, MPA rev %u, CRC %s, markers %s, MULPDU %u, EMSS %u,"
-		      " congestion control %s and %s",
-		      o->cli.transport, i->rev, i->crc ? "on" : "off",
-		      i->tx_markers || i->rx_markers ? "on" : "off", i->mulpdu, i->emss,
-		      r->client.cc, r->server.cc);
+	add_connection(&t, o, r);
 	iw_table_add(&t, "sent again");
-	iw_table_addf(&t, "%" PRIu64 " segments by the client, %" PRIu64 " by the server",
-		      r->client.used.retransmits, r->server.used.retransmits);
+	iw_table_addf(&t, "%" PRIu64 " %s by the client, %" PRIu64 " by the server",
+		      r->client.used.retransmits, r->assoc.in ? "chunks" : "segments",
+		      r->server.used.retransmits);
 	err = iw_table_write(&t, stdout, iw_term_columns(1));
 	iw_table_fini(&t);
 	return err;

@@ -93,6 +93,7 @@ struct iw_bench_result {
 	struct iw_bench_end client, server;
 	struct iw_hist *round_trips; /* pingpong, ns; owned by the client object; else NULL */
 	struct iw_qp_info info;      /* of the client, at the window's end; no private_data */
+	struct iw_assoc_info assoc;  /* over SCTP; in 0: over TCP */
 };
 
 struct iw_bench_client;

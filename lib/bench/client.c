@@ -267,6 +267,9 @@ static void make_result(struct iw_bench_client *c, const struct mark *last)
 	r->info.private_data = NULL;
 	r->info.private_data_len = 0;
 	memcpy(r->client.cc, r->info.cc, sizeof(r->client.cc));
+	r->assoc.size = sizeof(r->assoc);
+	if (iw_qp_assoc(c->qp, &r->assoc) != 0)
+		r->assoc.in = 0;
 }
 
 static int begin_check(struct iw_bench_client *c, struct iw_fault *why)

@@ -138,11 +138,12 @@ static int answer(struct session *k, const struct iw_bench_msg *m, struct iw_fau
 
 /* --- asked for by the Private Data ------------------------------------------------------------ */
 
-static int check_cc(const char *name, struct iw_fault *why)
+static int check_cc(const char *name, const char *transport, struct iw_fault *why)
 {
 	int fd, err;
 
-	if (name[0] == '\0')
+	/* Over SCTP it is the association's, which says when it is told whether it has that one. */
+	if (name[0] == '\0' || (transport && strcmp(transport, "tcp") != 0))
 		return 0;
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -186,7 +187,7 @@ static int judge(struct session *k, const struct iw_req_info *req, struct iw_ben
 			       need, s->cfg.memory - s->memory, s->cfg.memory);
 	k->need = need;
 	s->memory += need;
-	return check_cc(m->text, why);
+	return check_cc(m->text, s->cfg.conn.transport, why);
 }
 
 static int admit(struct session *k, struct iw_conn_req *req, const struct iw_bench_msg *m,
@@ -255,11 +256,10 @@ static void on_request(struct iw_bench_server *s, struct iw_conn_req *req)
 	err = judge(k, &info, &m, &why);
 	if (!err)
 		err = make_queues(k, &why);
-	if (err)
-		turn_away(req, &why);
-	else
+	if (!err)
 		err = admit(k, req, &m, &why);
 	if (err) {
+		turn_away(req, &why);
 		report(s, IW_BENCH_TURNED_AWAY, peer, NULL, &why);
 		session_free(k);
 	}

@@ -21,7 +21,7 @@ enum {
 
 /* clang-format off */
 static const struct argp_option options[] = {
-	{ "cc", KEY_CC, "NAME", 0, "TCP congestion control (default the system's)", 0 },
+	{ "cc", KEY_CC, "NAME", 0, "Congestion control: TCP's (default the system's), or rfc9260 (default) or cubic over udp, raw and xdp", 0 },
 	{ "mulpdu", KEY_MULPDU, "auto|emss|N", 0,
 	  "Longest segment: auto lets an FPDU span TCP segments, emss makes each FPDU one TCP segment"
 	  " as RNICs need, N is an upper bound in octets (512 to 64768)", 0 },

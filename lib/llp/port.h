@@ -110,6 +110,8 @@ struct iw_port_ops {
 	/* Frees it. */
 	void (*release)(struct iw_assoc *a);
 	void (*facts)(struct iw_assoc *a, struct iw_llp_facts *out);
+	/* NULL: there is no choice. IW_E_NOTSUP: no such controller. */
+	int (*set_cc)(struct iw_assoc *a, const char *name, struct iw_fault *why);
 	/* The peer's addresses, up to cap of them; how many were told, 0 when it is gone. Costs system calls. */
 	unsigned (*paths)(struct iw_assoc *a, struct iw_assoc_path *out, unsigned cap);
 	/* With all associations. */

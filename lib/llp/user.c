@@ -361,6 +361,17 @@ static void user_facts(struct iw_assoc *a, struct iw_llp_facts *out)
 		return;
 	iw_sctp_facts(assoc_of(a)->a, &f);
 	out->retransmits = f.resent;
+	snprintf(out->cc, sizeof(out->cc), "%s", f.cc);
+}
+
+static int user_set_cc(struct iw_assoc *a, const char *name, struct iw_fault *why)
+{
+	const struct iw_sctp_cc_ops *cc;
+	int err = pick_cc(&cc, name, why);
+
+	if (!err && assoc_of(a)->a)
+		iw_sctp_set_cc(assoc_of(a)->a, cc);
+	return err;
 }
 
 static unsigned user_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsigned cap)
@@ -797,6 +808,7 @@ const struct iw_port_ops iw_port_udp_ops = {
 	.abort = user_abort,
 	.release = user_release,
 	.facts = user_facts,
+	.set_cc = user_set_cc,
 	.paths = user_paths,
 	.close = user_close,
 };
@@ -827,6 +839,7 @@ const struct iw_port_ops iw_port_raw_ops = {
 	.abort = user_abort,
 	.release = user_release,
 	.facts = user_facts,
+	.set_cc = user_set_cc,
 	.paths = user_paths,
 	.close = user_close,
 };
@@ -857,6 +870,7 @@ const struct iw_port_ops iw_port_xdp_ops = {
 	.abort = user_abort,
 	.release = user_release,
 	.facts = user_facts,
+	.set_cc = user_set_cc,
 	.paths = user_paths,
 	.close = user_close,
 };

@@ -631,6 +631,17 @@ void iw_trunk_facts(const struct iw_trunk *t, struct iw_llp_facts *out)
 		t->dock->port->ops->facts(t->assoc, out);
 }
 
+int iw_trunk_set_cc(struct iw_trunk *t, const char *name, struct iw_fault *why)
+{
+	const struct iw_port_ops *ops = t->dock->port->ops;
+
+	if (!t->assoc || !ops->set_cc)
+		return iw_fail(why, IW_E_NOTSUP,
+			       "congestion control %s: transport %s has no choice", name,
+			       ops->name);
+	return ops->set_cc(t->assoc, name, why);
+}
+
 /* --- a listener's ----------------------------------------------------------------------------- */
 
 bool iw_gate_next_session(struct iw_gate *g, struct iw_trunk **trunk, struct iw_dss **session)

@@ -169,6 +169,7 @@ void iw_trunk_add(struct iw_trunk *t, struct iw_link *k);
 void iw_trunk_remove(struct iw_link *k);
 void iw_trunk_serve(struct iw_link *k, uint64_t now);
 void iw_trunk_facts(const struct iw_trunk *t, struct iw_llp_facts *out);
+int iw_trunk_set_cc(struct iw_trunk *t, const char *name, struct iw_fault *why);
 
 /* gate.c */
 void iw_gate_ready(struct iw_gate *g);

@@ -603,6 +603,8 @@ void iw_link_facts(const struct iw_link *k, struct iw_llp_facts *out)
 
 int iw_link_set_cc(struct iw_link *k, const char *name, struct iw_fault *why)
 {
+	if (k->trunk)
+		return iw_trunk_set_cc(k->trunk, name, why);
 	if (!k->llp->ops->set_cc)
 		return iw_fail(why, IW_E_NOTSUP,
 			       "congestion control %s: transport %s has no choice", name,

@@ -160,6 +160,7 @@ int iw_sctp_assoc_new(struct iw_sctp_assoc **out, struct iw_sctp *s, uint32_t my
 	if (!a)
 		return IW_E_NOMEM;
 	a->s = s;
+	a->cc = s->cfg.cc;
 	a->my_tag = my_tag;
 	a->my_tsn = my_tsn;
 	a->peer_port = peer_port;
@@ -332,6 +333,7 @@ void iw_sctp_facts(const struct iw_sctp_assoc *a, struct iw_sctp_facts *out)
 	uint32_t flight = a->out.flight_data;
 
 	*out = a->count;
+	out->cc = a->cc->name;
 	out->initiator = a->initiator;
 	out->peer_port = a->peer_port;
 	out->tag = a->my_tag;
@@ -345,6 +347,11 @@ void iw_sctp_facts(const struct iw_sctp_assoc *a, struct iw_sctp_facts *out)
 	out->primary = a->primary;
 	out->acked = a->out.una;
 	out->memory = memory_of(a);
+}
+
+void iw_sctp_set_cc(struct iw_sctp_assoc *a, const struct iw_sctp_cc_ops *cc)
+{
+	a->cc = cc;
 }
 
 int iw_sctp_path(const struct iw_sctp_assoc *a, unsigned i, struct iw_sctp_path *out)

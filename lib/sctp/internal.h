@@ -249,6 +249,7 @@ struct iw_sctp_assoc {
 	uint32_t most_told; /* the largest that it was */
 	struct inq in;
 	struct outq out;
+	const struct iw_sctp_cc_ops *cc;
 	struct iw_fault why;
 	struct iw_sctp_facts count; /* its counters alone are kept here */
 };

@@ -21,7 +21,7 @@ void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit)
 
 		if (!(paths_hit & 1u << i))
 			continue;
-		a->s->cfg.cc->loss(&p->cc);
+		a->cc->loss(&p->cc);
 		p->rtx_pass = true; /* 7.2.4, 3: one packet whatever cwnd says */
 	}
 	if (!q->in_recovery) {
@@ -136,7 +136,7 @@ void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now)
 	if (!iw_sctp_path_failed(p, !probing))
 		return;
 	if (!probing)
-		a->s->cfg.cc->timeout(&p->cc);                /* E1 */
+		a->cc->timeout(&p->cc);                       /* E1 */
 	p->rto = IW_MIN(2 * p->rto, a->s->cfg.times.rto_max); /* E2 */
 	p->one_packet = !probing;
 	to = iw_sctp_other_path(a, p);

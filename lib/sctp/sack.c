@@ -178,7 +178,7 @@ static void end_ack(struct iw_sctp_assoc *a, const struct told *t)
 			ack.srtt = p->srtt;
 			p->one_packet = false;
 			iw_sctp_path_alive(p);
-			a->s->cfg.cc->ack(&p->cc, &ack);
+			a->cc->ack(&p->cc, &ack);
 		}
 		if (p->nflight == 0)
 			p->t3_at = IW_TIME_NEVER; /* R2 */

@@ -254,9 +254,13 @@ struct iw_sctp_facts {
 		acked; /* DATA chunks: first transmissions, further ones, acknowledged */
 	uint64_t received, duplicates; /* DATA chunks that came up, and that came again */
 	uint64_t fast_retransmits, timeouts, tail_probes;
+	const char *cc; /* the controller's name */
 	size_t memory; /* octets held for it now */
 };
 void iw_sctp_facts(const struct iw_sctp_assoc *a, struct iw_sctp_facts *out);
+
+/* Another controller than the endpoint's, which goes on from where the windows are. Borrowed for life. */
+void iw_sctp_set_cc(struct iw_sctp_assoc *a, const struct iw_sctp_cc_ops *cc);
 
 enum iw_sctp_path_state { IW_SCTP_PATH_UNCONFIRMED, IW_SCTP_PATH_ACTIVE, IW_SCTP_PATH_INACTIVE };
 struct iw_sctp_path {

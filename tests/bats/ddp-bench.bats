@@ -287,6 +287,24 @@ END
     [ "$(jq -s length <"$BATS_TEST_TMPDIR/trace")" -gt 3 ]
 }
 
+@test "over SCTP the result tells of the association, and either controller of its own is used at both ends" {
+    serve -t udp --udp-port "$PORT"
+    for cc in rfc9260 cubic; do
+        bench write -t udp --udp-port "$PORT" "${SHORT[@]}" --json --interval 0 --cc $cc
+        assert_status 0
+        assert_jsonl '.[0] | [.transport, .verified, .client.cc, .server.cc, .stream]' "[\"udp\",true,\"$cc\",\"$cc\",0]"
+        assert_jsonl '.[0] | [has("rev") or has("rx_markers") or has("emss") or has("large_fpdus")]' '[false]'
+        assert_jsonl '.[0] | .streams >= 1 and .path_mtu >= 1200 and .srtt_ns > 0 and .mulpdu < .path_mtu' true
+    done
+    bench write -t udp --udp-port "$PORT" "${SHORT[@]}" --interval 0
+    assert_status 0
+    assert_output_has 'association  udp, stream 0 of '
+    assert_output_has 'chunks by the client'
+    assert_output_lacks 'MPA'
+    bench write -t udp --udp-port "$PORT" "${SHORT[@]}" --cc bbr
+    assert_stderr_has 'SCTP here has rfc9260 and cubic'
+}
+
 @test "stag compares a million registrations with a thousand" {
     run_here ddp-bench stag --json
     assert_status 0
