@@ -255,7 +255,7 @@ struct iw_sctp_facts {
 	uint64_t received, duplicates; /* DATA chunks that came up, and that came again */
 	uint64_t fast_retransmits, timeouts, tail_probes;
 	const char *cc; /* the controller's name */
-	size_t memory; /* octets held for it now */
+	size_t memory;  /* octets held for it now */
 };
 void iw_sctp_facts(const struct iw_sctp_assoc *a, struct iw_sctp_facts *out);
 
