@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/conn.h"
 #include "cli/option.h"
 #include "llp/llp.h"
 #include "ping/ping.h"
@@ -26,6 +27,7 @@ struct opts {
 	uint32_t size;
 	uint64_t count, interval_ns, memory;
 	uint16_t udp_port;
+	const char *profile;
 	bool client_given, server_given; /* an option of one of them */
 };
 
@@ -48,6 +50,7 @@ enum {
 	KEY_ONCE,
 	KEY_MEMORY,
 	KEY_UDP_PORT,
+	KEY_PROFILE,
 };
 
 /* clang-format off */
@@ -59,6 +62,7 @@ static const struct argp_option options[] = {
 	{ "flood", 'f', NULL, 0, "The next message as soon as the reply is here; statistics alone are printed", 1 },
 	{ "pmtu", KEY_PMTU, NULL, 0, "Tell the path MTU whenever it changes, and that of each address at the end", 1 },
 	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899)", 1 },
+	{ "profile", KEY_PROFILE, "rfc|sctp-draft-02", 0, "Edition of DDP over SCTP (default rfc, which is RFC 5043)", 1 },
 
 	{ "listen", 'l', NULL, 0, "Send back what comes, until interrupted", 2 },
 	{ "once", KEY_ONCE, NULL, 0, "End when somebody was here and nobody is any more", 2 },
@@ -101,6 +105,9 @@ static error_t other_option(int key, char *arg, const struct argp_state *state, 
 		return 0;
 	case KEY_UDP_PORT:
 		o->udp_port = (uint16_t)iw_cli_u64(state, "--udp-port", arg, 1, UINT16_MAX);
+		return 0;
+	case KEY_PROFILE:
+		o->profile = iw_cli_profile(state, arg);
 		return 0;
 	case 'l':
 		o->listen = true;
@@ -190,6 +197,7 @@ static struct iw_conn_param param_of(const struct opts *o)
 		.interface = o->cli.interface,
 		.port = o->cli.port,
 		.udp_port = o->udp_port,
+		.profile = o->profile,
 	};
 }
 

@@ -17,6 +17,7 @@ enum {
 	KEY_MARKERS,
 	KEY_REV,
 	KEY_UDP_PORT,
+	KEY_PROFILE,
 };
 
 /* clang-format off */
@@ -30,6 +31,8 @@ static const struct argp_option options[] = {
 	{ "markers", KEY_MARKERS, NULL, 0, "Demand MPA markers in what this end receives", 0 },
 	{ "rev", KEY_REV, "1|2", 0, "MPA revision (default 2, falling back to 1)", 0 },
 	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899)", 0 },
+	{ "profile", KEY_PROFILE, "rfc|sctp-draft-02", 0,
+	  "Edition of DDP over SCTP (default rfc, which is RFC 5043)", 0 },
 	{ 0 },
 };
 /* clang-format on */
@@ -48,6 +51,13 @@ static const char *parse_cc(const struct argp_state *state, const char *arg)
 	if (arg[0] == '\0' || strlen(arg) > 15)
 		argp_error(state, "--cc \"%s\": expected a name of 1 to 15 characters", arg);
 	return arg;
+}
+
+const char *iw_cli_profile(const struct argp_state *state, const char *arg)
+{
+	static const char *const profiles[] = { "rfc", "sctp-draft-02", NULL };
+
+	return profiles[iw_cli_enum(state, "--profile", arg, profiles)];
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -73,6 +83,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_UDP_PORT:
 		o->udp_port = (uint16_t)iw_cli_u64(state, "--udp-port", arg, 1, UINT16_MAX);
+		break;
+	case KEY_PROFILE:
+		o->profile = iw_cli_profile(state, arg);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -104,5 +117,6 @@ void iw_conn_opts_param(const struct iw_conn_opts *o, const struct iw_cli *cli, 
 		.markers = o->markers,
 		.rev = o->rev,
 		.udp_port = o->udp_port,
+		.profile = o->profile,
 	};
 }

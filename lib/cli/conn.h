@@ -16,12 +16,16 @@ struct iw_conn_opts {
 	enum iw_crc_policy crc;
 	bool markers;
 	int rev;
-	uint16_t udp_port; /* 0: the usual one */
-	bool given;        /* any of them was */
+	uint16_t udp_port;   /* 0: the usual one */
+	const char *profile; /* NULL: RFC 5043 */
+	bool given;          /* any of them was */
 };
 
 /* Its input is a struct iw_conn_opts. */
 extern const struct argp iw_conn_argp;
+
+/* The argument of --profile: "rfc" or "sctp-draft-02". */
+const char *iw_cli_profile(const struct argp_state *state, const char *arg);
 
 /* Before parsing. */
 void iw_conn_opts_init(struct iw_conn_opts *o);

@@ -9,7 +9,8 @@
 #include "cli/table.h"
 #include "cli/text.h"
 
-#define DDP_INDICATION 1 /* RFC 5043 7.1 */
+#define DDP_INDICATION   1 /* RFC 5043 7.1 */
+#define DRAFT_INDICATION 2 /* draft-ietf-rddp-sctp-02: and RDMA */
 
 /* --- the association -------------------------------------------------------------------------- */
 
@@ -57,7 +58,10 @@ static void show_indication(const struct iw_assoc_info *a)
 		printf("no adaptation indication\n");
 	else
 		printf("adaptation indication 0x%08x%s\n", a->adaptation,
-		       a->adaptation == DDP_INDICATION ? " (DDP)" : "");
+		       a->adaptation == DDP_INDICATION ? " (DDP)"
+		       : a->adaptation == DRAFT_INDICATION
+			       ? " (DDP and RDMA, draft-ietf-rddp-sctp-02)"
+			       : "");
 }
 
 static int show_up(const struct iw_ping_show *s, const struct iw_ping *p)

@@ -50,6 +50,9 @@ int iw_verbs_take_param(struct iw_conn_param *out, const struct iw_conn_param *p
 			       (uint64_t)out->private_data_len, (uint32_t)IW_MPA_PD_MAX);
 	if (out->private_data_len && !out->private_data)
 		return iw_fail(why, IW_E_INVAL, "%s: private_data is NULL", what);
+	if (out->profile && !iw_sctpmap_profile_find(out->profile))
+		return iw_fail(why, IW_E_INVAL, "%s: profile %s: there are rfc and sctp-draft-02",
+			       what, out->profile);
 	return 0;
 }
 
@@ -125,9 +128,14 @@ void iw_verbs_llp_cfg(struct iw_llp_cfg *out, const struct iw_conn_param *param,
 	};
 }
 
+static const struct iw_sctpmap_profile *profile_of(const struct iw_conn_param *param)
+{
+	return param->profile ? iw_sctpmap_profile_find(param->profile) : &iw_sctpmap_rfc;
+}
+
 void iw_verbs_port_cfg(struct iw_port_cfg *out, const struct iw_conn_param *param, bool listen)
 {
-	*out = (struct iw_port_cfg){ .adaptation = iw_sctpmap_rfc.adaptation };
+	*out = (struct iw_port_cfg){ .adaptation = profile_of(param)->adaptation };
 	iw_verbs_llp_cfg(&out->llp, param, listen);
 }
 
@@ -137,6 +145,7 @@ void iw_verbs_map_cfg(struct iw_sctpmap_cfg *out, struct iw_ctx *ctx,
 	*out = (struct iw_sctpmap_cfg){
 		.mem = &ctx->mem,
 		.hold = iw_loop_spill(ctx->loop),
+		.profile = profile_of(param),
 		.initiator = initiator,
 		.streams = param->streams ? param->streams : STREAMS,
 		.backlog = param->backlog,

@@ -116,6 +116,29 @@ doctor_says() {
     assert_output_has 'chunks sent again'
 }
 
+# --- editions ----------------------------------------------------------------------------------------------------------------
+
+@test "the edition of draft-02: its indication, between ends that both speak it" {
+    local other=(--profile sctp-draft-02)
+
+    serve_here sctp-ddp-ping --listen "${UDP[@]}" "${other[@]}"
+    ping_here -c 3 -i 1ms -s 20K -n 2 "${other[@]}"
+    assert_status 0
+    assert_output_has 'adaptation indication 0x00000002 (DDP and RDMA, draft-ietf-rddp-sctp-02)'
+    [[ $output =~ all\ +6\ +6\ +0 ]] || fail_with 'not 6 replies'
+    # Ends of two editions are not of one mind, whoever begins, and whoever aborts first.
+    ping_here -c 1 --json
+    assert_status 1
+    assert_jsonl '.[-1].answer | . == "no-ddp" or . == "abort"' true
+    serve_end
+    serve_here sctp-ddp-ping --listen "${UDP[@]}"
+    ping_here -c 1 --json "${other[@]}"
+    assert_status 1
+    assert_jsonl '.[-1].answer | . == "no-ddp" or . == "abort"' true
+    ping_here --profile sctp-draft-03
+    assert_status 2
+}
+
 # --- between hosts -----------------------------------------------------------------------------------------------------------
 
 @test "udp and raw between hosts, IPv4 and IPv6: the path MTU is found" {

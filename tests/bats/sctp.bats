@@ -53,6 +53,24 @@ setup() {
     assert_same_file src/f dst/f
 }
 
+@test "a file and a figure in the edition of draft-02" {
+    local udp=(-t udp -p "$PORT" --udp-port "$UDP_PORT")
+
+    random_file src/f 1M
+    serve_here ddp-recv "${udp[@]}" --profile sctp-draft-02 dst
+    run_here ddp-send "${udp[@]}" --profile sctp-draft-02 src/f 127.0.0.1:
+    assert_status 0
+    assert_same_file src/f dst/f
+    run_here ddp-send "${udp[@]}" --profile rfc src/f 127.0.0.1:g
+    [ "$status" -ne 0 ] || fail_with 'two editions understood each other'
+    [ ! -e dst/g ] || fail_with 'a file came'
+    serve_end
+    serve_here ddp-bench --listen "${udp[@]}" --profile sctp-draft-02
+    run_here ddp-bench 127.0.0.1 write "${udp[@]}" --profile sctp-draft-02 --time 100ms --warmup 0 --json --interval 0
+    assert_status 0
+    assert_jsonl '.[0].verified' true
+}
+
 @test "nobody listens: udp says so at once" {
     run_here ddp-send -t udp -p "$PORT" --udp-port "$UDP_PORT" --timeout 5s /etc/hostname 127.0.0.1:
     assert_status 4

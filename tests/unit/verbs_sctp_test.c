@@ -320,11 +320,45 @@ static void ipv6_works_too(void **state)
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED]);
 }
 
+static void editions_that_nobody_knows_are_refused(void **state)
+{
+	struct iw_conn_param p = { .size = sizeof(p),
+				   .transport = "udp",
+				   .profile = "sctp-draft-99" };
+
+	(void)state;
+	assert_int_equal(iw_listen(&b.listener, b.ctx, &p, &b.why), IW_E_INVAL);
+	assert_non_null(strstr(b.why.text, "sctp-draft-99"));
+	listen_at((struct iw_conn_param){ .profile = "rfc" });
+	p = to_b();
+	p.profile = "";
+	assert_int_equal(iw_connect(a.qp, &p, &a.why), IW_E_INVAL);
+}
+
+/* What the editions differ in, at both ends. */
+static void an_earlier_edition_moves_the_same_octets(void **state)
+{
+	struct iw_conn_param p;
+	struct iw_assoc_info info = { .size = sizeof(info) };
+
+	(void)state;
+	listen_at((struct iw_conn_param){ .profile = "sctp-draft-02" });
+	p = to_b();
+	p.profile = "sctp-draft-02";
+	connect_qp(a.qp, p);
+	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
+	assert_int_equal(iw_qp_assoc(a.qp, &info), 0);
+	assert_true(info.indicated);
+	assert_int_equal(info.adaptation, 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		TEST(editions_that_nobody_knows_are_refused),
+		TEST(an_earlier_edition_moves_the_same_octets),
 		TEST(data_move_both_ways_and_the_end_is_orderly),
 		TEST(rejection_reaches_who_asked_with_its_private_data),
 		TEST(queue_pairs_share_an_association_and_end_alone),

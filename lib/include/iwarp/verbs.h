@@ -268,6 +268,9 @@ struct iw_conn_param {
 	const struct iw_qp
 		*beside; /* connect: on the association of that one, which was begun here;
 				     * NULL: on one of its own */
+	/* over SCTP, the edition of the mapping: NULL or "rfc": RFC 5043; "sctp-draft-02": the draft of
+	 * August 2005, with other numbers (ddp-sctp(7)); both ends must use the same one */
+	const char *profile;
 };
 
 /* Starts to connect; IW_EV_ESTABLISHED, IW_EV_REJECTED or IW_EV_CLOSED follows within the context's setup_ns. Where a host has several addresses
