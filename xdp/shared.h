@@ -207,34 +207,48 @@ struct iw_xdp_meta {
 	uint32_t tag;
 };
 
-/* --- the observing program for MPA over TCP ------------------------------------------------------- */
+/* --- the observing program for MPA over TCP: map "flows", LRU hash. program writes; status reads -- */
 
-/* map "flows": LRU hash. program writes; status reads. One direction of a connection. */
+/* One direction of a connection, from its MPA Request or Reply on. */
 struct iw_xdp_flow_key {
-	uint8_t src[16], dst[16]; /* as in iw_xdp_endpoint_key */
+	uint8_t src[16], dst[16]; /* as in struct iw_xdp_endpoint_key */
 	uint16_t sport, dport;    /* wire */
 };
-enum iw_xdp_flow_state {
-	IW_XDP_FLOW_NEW, /* no MPA Request or Reply seen yet */
-	IW_XDP_FLOW_MPA, /* FPDUs are followed */
-	IW_XDP_FLOW_LOST, /* a hole, or an impossible length: not followed any more until it restarts */
-	IW_XDP_FLOW_OTHER, /* its first octets are no MPA */
-};
 struct iw_xdp_flow {
-	uint32_t state;
-	uint32_t next;    /* sequence number at which the next FPDU or frame begins */
-	uint32_t markers; /* agreed: positions are counted with them */
-	uint32_t start;   /* sequence number of the first octet behind the start-up frame */
-	uint64_t segments, octets; /* TCP segments with payload; of that payload */
-	uint64_t aligned;          /* segments of full operation that begin with an FPDU */
-	uint64_t followed;         /* segments of full operation that were followed */
-	uint64_t fpdus, resent, holes;
+	uint32_t next; /* sequence number at which the next FPDU begins */
+	uint32_t end;  /* behind the last octet that was seen */
+	/* An FPDU begins with the last octet seen: 256 and that octet; else 0. */
+	uint32_t half;
+	uint32_t lost; /* 1: where FPDUs begin is not known any more */
+	uint64_t segments,
+		octets;    /* TCP segments with payload behind the start-up frame; their payload */
+	uint64_t followed; /* of these segments, those in which it was known where FPDUs begin */
+	uint64_t aligned;  /* of those, the ones that begin with an FPDU */
+	uint64_t fpdus;
+	uint64_t resent; /* segments that brought nothing new */
+	uint64_t holes;  /* segments behind octets that were not seen */
 };
 
-/* map "mpa_counters": per-CPU array of one. program writes; status adds up. */
+/* --- map "mpa": per-CPU array of one. program writes; status adds up ------------------------------- */
+
+/* clang-format off */
+#define IW_XDP_MPA_LIST(X)                                                                             \
+	X(packets,  "TCP segments")                                                                    \
+	X(flows,    "directions of connections that were seen to begin with MPA")                      \
+	X(segments, "TCP segments with payload in them, behind the start-up frame")                    \
+	X(octets,   "of that payload")                                                                 \
+	X(followed, "of these segments, those in which it was known where FPDUs begin")                \
+	X(aligned,  "of those, the ones that begin with an FPDU")                                      \
+	X(fpdus,    "FPDUs that begin in them")                                                        \
+	X(resent,   "segments that brought nothing new")                                               \
+	X(holes,    "segments behind octets that were not seen")                                       \
+	X(lost,     "flows whose FPDUs could not be followed any more")
+/* clang-format on */
+
 struct iw_xdp_mpa {
-	uint64_t packets, segments, octets; /* TCP at all; those with payload; of that payload */
-	uint64_t flows, fpdus, aligned, followed, holes, resent, bad_length, not_parsed;
+#define IW_X_(name, text) uint64_t name;
+	IW_XDP_MPA_LIST(IW_X_)
+#undef IW_X_
 };
 
 #endif

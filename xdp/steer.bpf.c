@@ -6,37 +6,13 @@
  * It decides nothing about the protocol and drops nothing: a DATA chunk that is lost leaves a hole in
  * the TSNs that kills the association, and RFC 5041 7.1 wants an unknown STag reported. What is wrong
  * within a packet of ours is counted, sampled, and left to the engine.
- *
- * Headers are looked at in the packet where they lie in its first buffer, and through
- * bpf_xdp_load_bytes where a frame of several buffers has them further behind.
  */
-#include "xdp/shared.h"
-
-#include <linux/bpf.h>
-
-#include <bpf/bpf_endian.h>
-#include <bpf/bpf_helpers.h>
+#include "xdp/parse.h"
 
 /* Set by the loader before the program is loaded. */
 const volatile uint32_t sample_every = 256;
 
-#define VLANS_MAX      4
-#define EXTENSIONS_MAX 8
-#define CHUNKS_MAX     512
-#define FRAME_MAX      0xffff /* what the verifier believes an offset in a packet can be */
-
-#define ETHERTYPE_IPV4        0x0800
-#define ETHERTYPE_IPV6        0x86dd
-#define ETHERTYPE_VLAN        0x8100 /* IEEE 802.1Q */
-#define ETHERTYPE_SERVICE     0x88a8 /* IEEE 802.1ad, the outer tag */
-#define ETHERTYPE_SERVICE_OLD 0x9100
-
-#define PROTO_HOPOPTS  0
-#define PROTO_UDP      17
-#define PROTO_ROUTING  43
-#define PROTO_FRAGMENT 44
-#define PROTO_DSTOPTS  60
-#define PROTO_SCTP     132
+#define CHUNKS_MAX 512
 
 #define PPID_SEGMENT 16 /* RFC 5043 5.2 */
 #define PPID_CONTROL 17
@@ -48,33 +24,7 @@ const volatile uint32_t sample_every = 256;
 #define TAGGED_LEN   14
 #define UNTAGGED_LEN 18
 
-/* The program's view of headers: fields of the kernel's own size, because nothing in here may be read
- * octet by octet where one load does. All of them are as on the wire. */
-struct ether {
-	uint16_t mac[6], type;
-};
-struct vlan {
-	uint16_t tci, type;
-};
-struct ipv4 {
-	uint8_t version_ihl, tos;
-	uint16_t total, id, fragment;
-	uint8_t ttl, protocol;
-	uint16_t checksum;
-	uint32_t src, dst;
-};
-struct ipv6 {
-	uint32_t version;
-	uint16_t payload;
-	uint8_t next, hops;
-	uint32_t src[4], dst[4];
-};
-struct extension {
-	uint8_t next, len;
-	uint16_t
-		fragment; /* of a fragment header; of a routing header its type and segments left */
-	uint32_t more;
-};
+/* As in parse.h. */
 struct udp {
 	uint16_t sport, dport, len, checksum;
 };
@@ -151,164 +101,27 @@ struct {
 	__uint(max_entries, 256 * 1024);
 } events SEC(".maps");
 
-/* Where we are in the packet. */
-struct cursor {
-	struct xdp_md *ctx;
-	uint32_t off; /* from the frame's first octet */
-	uint32_t
-		left; /* octets behind off, as the last header that knew told; the frame has them */
-};
-
 /* What has been learned about the packet. */
 struct found {
 	struct iw_xdp_endpoint_key to;
 	uint32_t ip, sctp, sctp_len, flags;
 };
 
-typedef _Bool bool;
-#define true 1
-#define false 0
-
-#define OURS (-1) /* of functions that return an enum iw_xdp_pass: no reason to pass it on */
-
-/*
- * The header of that type at off, copied: false when the frame ends before. The types are multiples
- * of their own alignment, so each is a few loads.
- */
-#define LOAD(ctx, offset, header)                                                                  \
-	({                                                                                         \
-		void *start_ = (void *)(long)(ctx)->data, *end_ = (void *)(long)(ctx)->data_end;   \
-		uint32_t off_ = (offset);                                                          \
-		bool got_ = false;                                                                 \
-		if (off_ <= FRAME_MAX - sizeof(*(header))) {                                       \
-			typeof(header) p_ = start_ + off_;                                         \
-			if ((void *)(p_ + 1) <= end_) {                                            \
-				*(header) = *p_;                                                   \
-				got_ = true;                                                       \
-			} else {                                                                   \
-				got_ = bpf_xdp_load_bytes((ctx), off_, (header),                   \
-							  sizeof(*(header))) == 0;                 \
-			}                                                                          \
-		}                                                                                  \
-		got_;                                                                              \
-	})
-
-static __always_inline void skip(struct cursor *c, uint32_t n)
-{
-	c->off += n;
-	c->left -= n;
-}
-
 /* --- from the frame to the SCTP header ---------------------------------------------------------- */
-
-static __always_inline int parse_ipv4(struct cursor *c, struct found *f, uint8_t *protocol)
-{
-	struct ipv4 h;
-	uint32_t len, total;
-
-	if (c->left < sizeof(h) || !LOAD(c->ctx, c->off, &h))
-		return IW_XDP_PASS_IP_BAD;
-	len = (uint32_t)(h.version_ihl & 0xf) * 4;
-	total = bpf_ntohs(h.total);
-	if (h.version_ihl >> 4 != 4 || len < sizeof(h) || total < len || total > c->left)
-		return IW_XDP_PASS_IP_BAD;
-	/* MF, or an offset. */
-	if (h.fragment & bpf_htons(0x3fff))
-		return IW_XDP_PASS_FRAGMENT;
-	f->to.addr[10] = f->to.addr[11] = 0xff;
-	__builtin_memcpy(f->to.addr + 12, &h.dst, 4);
-	*protocol = h.protocol;
-	c->left = total;
-	skip(c, len);
-	return OURS;
-}
-
-/* Headers that say nothing to a host that is the last of the route (RFC 8200 4). */
-static __always_inline int parse_extensions(struct cursor *c, uint8_t next, uint8_t *protocol)
-{
-	for (int i = 0; i < EXTENSIONS_MAX; i++) {
-		struct extension h;
-		uint32_t len;
-
-		if (next == PROTO_SCTP || next == PROTO_UDP) {
-			*protocol = next;
-			return OURS;
-		}
-		if (next != PROTO_HOPOPTS && next != PROTO_DSTOPTS && next != PROTO_ROUTING &&
-		    next != PROTO_FRAGMENT)
-			return IW_XDP_PASS_PROTOCOL;
-		if (c->left < sizeof(h) || !LOAD(c->ctx, c->off, &h))
-			return IW_XDP_PASS_IP_BAD;
-		len = next == PROTO_FRAGMENT ? sizeof(h) : ((uint32_t)h.len + 1) * 8;
-		/* An offset, or more to come; else it is the whole datagram (RFC 6946). */
-		if (next == PROTO_FRAGMENT && h.fragment & bpf_htons(0xfff9))
-			return IW_XDP_PASS_FRAGMENT;
-		/* Segments left: it is for somebody else in the end. */
-		if (next == PROTO_ROUTING && h.fragment & bpf_htons(0x00ff))
-			return IW_XDP_PASS_IP_EXTENSION;
-		if (len > c->left)
-			return IW_XDP_PASS_IP_BAD;
-		skip(c, len);
-		next = h.next;
-	}
-	return IW_XDP_PASS_IP_EXTENSION;
-}
-
-static __always_inline int parse_ipv6(struct cursor *c, struct found *f, uint8_t *protocol)
-{
-	struct ipv6 h;
-	uint32_t payload;
-
-	if (c->left < sizeof(h) || !LOAD(c->ctx, c->off, &h))
-		return IW_XDP_PASS_IP_BAD;
-	/* A payload of 0 octets is a jumbogram's (RFC 2675), and the kernel's affair. */
-	payload = bpf_ntohs(h.payload);
-	if ((bpf_ntohl(h.version) >> 28) != 6 || payload == 0 || payload > c->left - sizeof(h))
-		return IW_XDP_PASS_IP_BAD;
-	__builtin_memcpy(f->to.addr, h.dst, 16);
-	f->flags |= IW_XDP_META_IPV6;
-	skip(c, sizeof(h));
-	c->left = payload;
-	return parse_extensions(c, h.next, protocol);
-}
-
-static __always_inline int parse_ip(struct cursor *c, struct found *f, uint8_t *protocol)
-{
-	struct ether e;
-	struct vlan v;
-	uint16_t type;
-
-	if (!LOAD(c->ctx, 0, &e))
-		return IW_XDP_PASS_ETHER;
-	skip(c, sizeof(e));
-	type = e.type;
-	for (int i = 0; i < VLANS_MAX; i++) {
-		if (type != bpf_htons(ETHERTYPE_VLAN) && type != bpf_htons(ETHERTYPE_SERVICE) &&
-		    type != bpf_htons(ETHERTYPE_SERVICE_OLD))
-			break;
-		if (!LOAD(c->ctx, c->off, &v))
-			return IW_XDP_PASS_ETHER;
-		skip(c, sizeof(v));
-		type = v.type;
-	}
-	f->ip = c->off;
-	if (type == bpf_htons(ETHERTYPE_IPV4))
-		return parse_ipv4(c, f, protocol);
-	if (type == bpf_htons(ETHERTYPE_IPV6))
-		return parse_ipv6(c, f, protocol);
-	return IW_XDP_PASS_ETHER;
-}
 
 /* Up to the SCTP header, which is left where it is. */
 static __always_inline int parse_below(struct cursor *c, struct found *f, struct sctp *h)
 {
-	uint8_t protocol = 0;
+	struct ip ip = { .protocol = 0 };
 	struct udp u;
-	int pass = parse_ip(c, f, &protocol);
+	int pass = parse_ip(c, &ip);
 
+	f->ip = ip.off;
 	if (pass != OURS)
 		return pass;
-	if (protocol == PROTO_UDP) {
+	__builtin_memcpy(f->to.addr, ip.dst, sizeof(f->to.addr));
+	f->flags = ip.v6 ? IW_XDP_META_IPV6 : 0;
+	if (ip.protocol == PROTO_UDP) {
 		uint32_t len;
 
 		if (c->left < sizeof(u) || !LOAD(c->ctx, c->off, &u))
@@ -320,7 +133,7 @@ static __always_inline int parse_below(struct cursor *c, struct found *f, struct
 		f->flags |= IW_XDP_META_UDP;
 		c->left = len;
 		skip(c, sizeof(u));
-	} else if (protocol != PROTO_SCTP) {
+	} else if (ip.protocol != PROTO_SCTP) {
 		return IW_XDP_PASS_PROTOCOL;
 	}
 	if (c->left < sizeof(*h) || !LOAD(c->ctx, c->off, h))

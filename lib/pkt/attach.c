@@ -75,6 +75,36 @@ int iw_xdp_detach(const struct iw_xdp_attached *a, unsigned ifindex, struct iw_f
 	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
 }
 
+int iw_xdp_pin(int link, const char *dir, const char *interface, struct iw_fault *why)
+{
+	(void)link;
+	(void)dir;
+	(void)interface;
+	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
+}
+
+enum iw_xdp_pinned iw_xdp_pinned(const char *dir, const char *interface)
+{
+	(void)dir;
+	(void)interface;
+	return IW_XDP_NO_PIN;
+}
+
+int iw_xdp_unpin(const char *dir, const char *interface, struct iw_fault *why)
+{
+	(void)dir;
+	(void)interface;
+	(void)why;
+	return 0;
+}
+
+int iw_xdp_clean_dispatchers(unsigned ifindex, struct iw_fault *why)
+{
+	(void)ifindex;
+	(void)why;
+	return 0;
+}
+
 #else
 
 #include <stdio.h>
@@ -82,6 +112,10 @@ int iw_xdp_detach(const struct iw_xdp_attached *a, unsigned ifindex, struct iw_f
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/if_link.h>
+#include <linux/limits.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <xdp/libxdp.h>
 
 #include "pkt/bpf.h"
 #include "xdp/shared.h"
@@ -122,6 +156,32 @@ static int link_of(uint32_t program)
 		close(fd);
 	}
 	return -1;
+}
+
+/* Our program in an array of those that a dispatcher calls. */
+static struct xdp_program *ours_in(struct xdp_multiprog *m)
+{
+	struct xdp_program *p = NULL;
+
+	while ((p = xdp_multiprog__next_prog(p, m)))
+		if (strcmp(xdp_program__name(p), IW_XDP_PROGRAM) == 0)
+			return p;
+	return NULL;
+}
+
+static void ask_dispatcher(struct iw_xdp_attached *a, unsigned ifindex)
+{
+	struct xdp_multiprog *m;
+	struct xdp_program *p;
+
+	iw_bpf_begin();
+	m = xdp_multiprog__get_from_ifindex((int)ifindex);
+	p = libxdp_get_error(m) ? NULL : ours_in(m);
+	if (p)
+		a->inside = xdp_program__id(p);
+	if (!libxdp_get_error(m))
+		xdp_multiprog__close(m);
+	iw_bpf_end();
 }
 
 /* What may be known of it needs CAP_SYS_ADMIN; that it is there does not. */
@@ -168,7 +228,32 @@ int iw_xdp_attached(struct iw_xdp_attached *out, unsigned ifindex, struct iw_fau
 		return 0;
 	out->owner = IW_XDP_FOREIGN;
 	ask_program(out);
+	if (out->owner == IW_XDP_DISPATCHER)
+		ask_dispatcher(out, ifindex);
 	return 0;
+}
+
+static int detach_inside(const struct iw_xdp_attached *a, unsigned ifindex, struct iw_fault *why)
+{
+	struct xdp_multiprog *m;
+	struct xdp_program *p;
+	int err;
+
+	iw_bpf_begin();
+	m = xdp_multiprog__get_from_ifindex((int)ifindex);
+	err = libxdp_get_error(m) ? -ENOENT : 0;
+	if (err == 0) {
+		p = ours_in(m);
+		err = p ? xdp_program__detach(p, (int)ifindex,
+					      a->native ? XDP_MODE_NATIVE : XDP_MODE_SKB, 0)
+			: -ENOENT;
+		xdp_multiprog__close(m);
+	}
+	if (err)
+		err = iw_bpf_fail(why, err, "xdp: take the program %u out of the dispatcher",
+				  a->inside);
+	iw_bpf_end();
+	return err;
 }
 
 int iw_xdp_detach(const struct iw_xdp_attached *a, unsigned ifindex, struct iw_fault *why)
@@ -176,6 +261,8 @@ int iw_xdp_detach(const struct iw_xdp_attached *a, unsigned ifindex, struct iw_f
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
 	int fd, err;
 
+	if (a->inside)
+		return detach_inside(a, ifindex, why);
 	if (a->link) {
 		fd = bpf_link_get_fd_by_id(a->link);
 		if (fd < 0)
@@ -194,6 +281,88 @@ int iw_xdp_detach(const struct iw_xdp_attached *a, unsigned ifindex, struct iw_f
 	return err < 0 ? iw_bpf_fail(why, err, "xdp: detach the program %s (id %u)", a->name,
 				     a->program)
 		       : 0;
+}
+
+/* --- pins -------------------------------------------------------------------------------------- */
+
+#define BPF_FS_MAGIC_ 0xcafe4a11 /* linux/magic.h, where older ones lack it */
+
+/* "/sys/fs/bpf/iwarp" is made where "/sys/fs/bpf" is. */
+static int make_dir(const char *dir, struct iw_fault *why)
+{
+	struct statfs fs;
+
+	if (mkdir(dir, 0700) < 0 && errno != EEXIST && errno != ENOENT)
+		return iw_os_fail(why, errno, "xdp: make the directory %s", dir);
+	if (statfs(dir, &fs) == 0 && (uint32_t)fs.f_type == BPF_FS_MAGIC_)
+		return 0;
+	return iw_fail(why, IW_E_NOTSUP,
+		       "xdp: %s is on no BPF file system: mount -t bpf bpf /sys/fs/bpf", dir);
+}
+
+static void pin_path(char path[static PATH_MAX], const char *dir, const char *interface)
+{
+	snprintf(path, PATH_MAX, "%s/%s", dir, interface);
+}
+
+int iw_xdp_pin(int link, const char *dir, const char *interface, struct iw_fault *why)
+{
+	char path[PATH_MAX];
+	int err = make_dir(dir, why);
+
+	if (err)
+		return err;
+	pin_path(path, dir, interface);
+	err = bpf_obj_pin(link, path);
+	if (err == -EEXIST)
+		return iw_fail(why, IW_E_BUSY,
+			       "xdp: %s is there already: `ddp-xdp detach -I %s --force-clean`",
+			       path, interface);
+	return err < 0 ? iw_bpf_fail(why, err, "xdp: pin the link as %s", path) : 0;
+}
+
+enum iw_xdp_pinned iw_xdp_pinned(const char *dir, const char *interface)
+{
+	struct bpf_link_info info = { 0 };
+	uint32_t len = sizeof(info);
+	enum iw_xdp_pinned ret = IW_XDP_STALE;
+	char path[PATH_MAX];
+	int fd;
+
+	pin_path(path, dir, interface);
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		return access(path, F_OK) == 0 ? IW_XDP_PINNED : IW_XDP_NO_PIN;
+	if (bpf_obj_get_info_by_fd(fd, &info, &len) == 0 && info.type == BPF_LINK_TYPE_XDP &&
+	    info.xdp.ifindex != 0)
+		ret = IW_XDP_PINNED;
+	close(fd);
+	return ret;
+}
+
+int iw_xdp_unpin(const char *dir, const char *interface, struct iw_fault *why)
+{
+	char path[PATH_MAX];
+
+	pin_path(path, dir, interface);
+	if (unlink(path) < 0 && errno != ENOENT && errno != ENOTDIR)
+		return iw_os_fail(why, errno, "xdp: remove %s", path);
+	return 0;
+}
+
+int iw_xdp_clean_dispatchers(unsigned ifindex, struct iw_fault *why)
+{
+	struct statfs fs;
+	int err;
+
+	if (statfs("/sys/fs/bpf", &fs) < 0 || (uint32_t)fs.f_type != BPF_FS_MAGIC_)
+		return 0;
+	iw_bpf_begin();
+	err = libxdp_clean_references((int)ifindex);
+	iw_bpf_end();
+	if (err == -ENOENT)
+		return 0;
+	return err < 0 ? iw_os_fail(why, -err, "xdp: clean up behind dispatchers") : 0;
 }
 
 #endif

@@ -33,6 +33,7 @@ const char *iw_xdp_owner_name(enum iw_xdp_owner owner);
 struct iw_xdp_attached {
 	enum iw_xdp_owner owner;
 	uint32_t program; /* id; 0: nothing attached */
+	uint32_t inside;  /* of a dispatcher: the steering program that it calls; 0: none */
 	uint32_t
 		link; /* id of the link that holds it; 0: attached without one: it stays until detached */
 	bool native;
@@ -56,5 +57,21 @@ unsigned iw_xdp_queues(const char *interface);
  */
 IW_MUST_CHECK int iw_xdp_detach(const struct iw_xdp_attached *a, unsigned ifindex,
 				struct iw_fault *why);
+
+/* --- links that outlive their process ----------------------------------------------------------- */
+
+#define IW_XDP_PINS "/sys/fs/bpf/iwarp" /* where links are pinned if nobody says otherwise */
+
+/* Pins a link as dir/interface; the directory is made. IW_E_NOTSUP: dir is on no BPF file system;
+ * IW_E_BUSY: there is one of that name; IW_E_PERM, IW_E_OS. */
+IW_MUST_CHECK int iw_xdp_pin(int link, const char *dir, const char *interface,
+			     struct iw_fault *why);
+enum iw_xdp_pinned { IW_XDP_NO_PIN, IW_XDP_PINNED, IW_XDP_STALE }; /* stale: of a link to nothing */
+enum iw_xdp_pinned iw_xdp_pinned(const char *dir, const char *interface);
+/* Removes the pin of that name, whatever it holds. 0: there is none any more; IW_E_PERM, IW_E_OS. */
+IW_MUST_CHECK int iw_xdp_unpin(const char *dir, const char *interface, struct iw_fault *why);
+/* What libxdp's dispatchers left on the BPF file system for an interface that has them no more. 0, or
+ * an error when there is something and it cannot be removed. */
+IW_MUST_CHECK int iw_xdp_clean_dispatchers(unsigned ifindex, struct iw_fault *why);
 
 #endif

@@ -8,7 +8,9 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -20,8 +22,11 @@
 #include "os/probe.h"
 #include "util/text.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+#define MAPS_MAX 16 /* of a program, with those that the compiler makes */
+
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 /* Under the lock. */
+static unsigned depth;
 static libbpf_print_fn_t libbpf_before;
 static libxdp_print_fn_t libxdp_before;
 static char complaint[120];
@@ -53,6 +58,8 @@ __attribute__((format(printf, 2, 0))) static int keep_libxdp(enum libxdp_print_l
 void iw_bpf_begin(void)
 {
 	pthread_mutex_lock(&lock);
+	if (depth++ > 0)
+		return;
 	complaint[0] = '\0';
 	libbpf_before = libbpf_set_print(keep_libbpf);
 	libxdp_before = libxdp_set_print(keep_libxdp);
@@ -60,8 +67,10 @@ void iw_bpf_begin(void)
 
 void iw_bpf_end(void)
 {
-	libbpf_set_print(libbpf_before);
-	libxdp_set_print(libxdp_before);
+	if (--depth == 0) {
+		libbpf_set_print(libbpf_before);
+		libxdp_set_print(libxdp_before);
+	}
 	pthread_mutex_unlock(&lock);
 }
 
@@ -173,6 +182,71 @@ int iw_bpf_prog_info(int fd, struct bpf_prog_info *out, uint32_t *maps, uint32_t
 	if (maps && out->nr_map_ids < *nmaps)
 		*nmaps = out->nr_map_ids;
 	return 0;
+}
+
+/* Keeps the map's descriptor when it is one of those. The kernel cuts names at 15 octets. */
+static int take_map(uint32_t id, int *fd, const struct iw_bpf_shape *shape, unsigned n)
+{
+	struct bpf_map_info info = { 0 };
+	uint32_t len = sizeof(info);
+	int map = bpf_map_get_fd_by_id(id);
+
+	if (map < 0)
+		return -errno;
+	if (bpf_obj_get_info_by_fd(map, &info, &len) == 0)
+		for (unsigned i = 0; i < n; i++)
+			if (fd[i] < 0 && strcmp(info.name, shape[i].name) == 0 &&
+			    info.key_size == shape[i].key && info.value_size == shape[i].value) {
+				fd[i] = map;
+				return 0;
+			}
+	close(map);
+	return 0;
+}
+
+int iw_bpf_join(int prog, int *fd, const struct iw_bpf_shape *shape, unsigned n,
+		const char *interface, struct iw_fault *why)
+{
+	struct bpf_prog_info info;
+	uint32_t id[MAPS_MAX], nmaps = MAPS_MAX;
+	int err = 0;
+
+	if (iw_bpf_prog_info(prog, &info, id, &nmaps) < 0)
+		return iw_os_fail(why, errno, "xdp: ask for the maps of the program on %s",
+				  interface);
+	for (uint32_t i = 0; i < nmaps && err == 0; i++)
+		err = take_map(id[i], fd, shape, n);
+	if (err)
+		return iw_os_fail(why, -err, "xdp: open a map of the program on %s", interface);
+	for (unsigned i = 0; i < n; i++)
+		if (fd[i] < 0)
+			return iw_fail(why, IW_E_BUSY,
+				       "xdp: the program on %s has no map %s as this version "
+				       "knows it: `ddp-xdp detach -I %s`, then attach anew",
+				       interface, shape[i].name, interface);
+	return 0;
+}
+
+int iw_bpf_sum(void *out, size_t size, int map, const void *key)
+{
+	int cpus = libbpf_num_possible_cpus();
+	size_t n = size / sizeof(uint64_t);
+	uint64_t *each, *sum = out;
+	int err = IW_E_OS;
+
+	memset(out, 0, size);
+	if (cpus <= 0)
+		return IW_E_OS;
+	each = calloc((size_t)cpus, size);
+	if (!each)
+		return IW_E_NOMEM;
+	if (bpf_map_lookup_elem(map, key, each) == 0) {
+		for (size_t i = 0; i < (size_t)cpus * n; i++)
+			sum[i % n] += each[i];
+		err = 0;
+	}
+	free(each);
+	return err;
 }
 
 uint32_t iw_bpf_link_id(int link)

@@ -131,6 +131,37 @@ int iw_steer_prog_fd(const struct iw_steer *s)
 	return -1;
 }
 
+int iw_steer_look(struct iw_steer **out, const char *interface, struct iw_fault *why)
+{
+	(void)out;
+	(void)interface;
+	return absent(why);
+}
+
+int iw_steer_link_fd(const struct iw_steer *s)
+{
+	(void)s;
+	return -1;
+}
+
+int iw_steer_each(const struct iw_steer *s, enum iw_steer_what what,
+		  int (*each)(void *ctx, const void *key, const void *value), void *ctx)
+{
+	(void)s;
+	(void)what;
+	(void)each;
+	(void)ctx;
+	return absent(NULL);
+}
+
+int iw_steer_events(struct iw_steer *s, struct iw_xdp_event *out, size_t cap)
+{
+	(void)s;
+	(void)out;
+	(void)cap;
+	return absent(NULL);
+}
+
 #else
 
 #include <errno.h>
@@ -141,6 +172,7 @@ int iw_steer_prog_fd(const struct iw_steer *s)
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <xdp/libxdp.h>
 
 #include "os/os.h"
 #include "pkt/bpf.h"
@@ -149,15 +181,11 @@ int iw_steer_prog_fd(const struct iw_steer *s)
 #include <steer.skel.h>
 
 #define SAMPLE_DEFAULT 256
-#define MAPS_MAX       16 /* of a program, with those that the compiler makes */
+#define EACH_MAX       (1u << 20)
 
 enum map { ENDPOINTS, ASSOCS, STAGS, XSKS, SOCKETS, COUNTERS, STREAMS, EVENTS, MAPS };
 
-/* The kernel cuts names at 15 octets. */
-static const struct {
-	const char *name;
-	uint32_t key, value;
-} shape[MAPS] = {
+static const struct iw_bpf_shape shape[MAPS] = {
 	[ENDPOINTS] = { "endpoints", sizeof(struct iw_xdp_endpoint_key),
 			sizeof(struct iw_xdp_endpoint) },
 	[ASSOCS] = { "assocs", sizeof(struct iw_xdp_assoc_key), sizeof(struct iw_xdp_assoc) },
@@ -169,12 +197,20 @@ static const struct {
 	[EVENTS] = { "events", 0, 0 },
 };
 
+/* Where events go as they are read. */
+struct basket {
+	struct iw_xdp_event *out;
+	size_t n, cap;
+};
+
 struct iw_steer {
 	struct steer_bpf *skel; /* NULL: the program is somebody else's */
 	int prog, link;         /* -1: none */
 	int map[MAPS];
 	char interface[16];
 	struct iw_steer_facts facts;
+	struct ring_buffer *ring; /* NULL: nobody has asked for events */
+	struct basket basket;
 };
 
 /* --- a program of our own ---------------------------------------------------------------------- */
@@ -198,67 +234,35 @@ static void set_sizes(struct steer_bpf *b, const struct iw_steer_cfg *cfg, unsig
 			(void)bpf_map__set_max_entries(size[i].map, size[i].entries);
 }
 
-static int load_own(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct iw_fault *why)
+static int open_own(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct iw_fault *why)
 {
-	int err;
-
 	s->skel = steer_bpf__open();
 	if (!s->skel)
 		return iw_bpf_fail(why, errno, "xdp: open the program steer");
 	set_sizes(s->skel, cfg, s->facts.queues);
 	s->skel->rodata->sample_every = cfg->sample ? cfg->sample : SAMPLE_DEFAULT;
-	err = iw_bpf_load(s->skel->obj, "steer", why);
-	if (err)
-		return err;
+	return 0;
+}
+
+static void own_loaded(struct iw_steer *s)
+{
 	s->prog = bpf_program__fd(s->skel->progs.iw_steer_1);
 	for (int i = 0; i < MAPS; i++)
 		s->map[i] = bpf_object__find_map_fd_by_name(s->skel->obj, shape[i].name);
-	return 0;
 }
 
 /* --- somebody else's --------------------------------------------------------------------------- */
 
-static int take_map(struct iw_steer *s, uint32_t id)
-{
-	struct bpf_map_info info = { 0 };
-	uint32_t len = sizeof(info);
-	int fd = bpf_map_get_fd_by_id(id);
-
-	if (fd < 0)
-		return -errno;
-	if (bpf_obj_get_info_by_fd(fd, &info, &len) == 0)
-		for (int i = 0; i < MAPS; i++)
-			if (s->map[i] < 0 && strcmp(info.name, shape[i].name) == 0 &&
-			    info.key_size == shape[i].key && info.value_size == shape[i].value) {
-				s->map[i] = fd;
-				return 0;
-			}
-	close(fd);
-	return 0;
-}
-
 static int join(struct iw_steer *s, const struct iw_xdp_attached *a, struct iw_fault *why)
 {
-	struct bpf_prog_info info;
-	uint32_t id[MAPS_MAX], n = MAPS_MAX;
-	int err = 0;
+	int err;
 
-	s->prog = bpf_prog_get_fd_by_id(a->program);
+	s->prog = bpf_prog_get_fd_by_id(a->inside ? a->inside : a->program);
 	if (s->prog < 0)
 		return iw_os_fail(why, errno, "xdp: join the program on %s", s->interface);
-	if (iw_bpf_prog_info(s->prog, &info, id, &n) < 0)
-		return iw_os_fail(why, errno, "xdp: ask for the maps of the program on %s",
-				  s->interface);
-	for (uint32_t i = 0; i < n && err == 0; i++)
-		err = take_map(s, id[i]);
+	err = iw_bpf_join(s->prog, s->map, shape, MAPS, s->interface, why);
 	if (err)
-		return iw_os_fail(why, -err, "xdp: open a map of the program on %s", s->interface);
-	for (int i = 0; i < MAPS; i++)
-		if (s->map[i] < 0)
-			return iw_fail(why, IW_E_BUSY,
-				       "xdp: the program on %s has no map %s as this version "
-				       "knows it: `ddp-xdp detach -I %s`, then attach anew",
-				       s->interface, shape[i].name, s->interface);
+		return err;
 	s->facts.resident = true;
 	s->facts.native = a->native;
 	s->facts.link = a->link;
@@ -267,12 +271,51 @@ static int join(struct iw_steer *s, const struct iw_xdp_attached *a, struct iw_f
 
 /* --- open and close ---------------------------------------------------------------------------- */
 
+/* libxdp makes a program of its kind of ours, so it loads it. When it cannot do that it attaches ours
+ * alone and says nothing, and that is not what was asked for. */
+static int dispatch(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct iw_fault *why)
+{
+	static const enum xdp_attach_mode mode[] = { [IW_XDP_ANY] = XDP_MODE_UNSPEC,
+						     [IW_XDP_NATIVE] = XDP_MODE_NATIVE,
+						     [IW_XDP_GENERIC] = XDP_MODE_SKB };
+	struct xdp_program *p = xdp_program__from_bpf_obj(s->skel->obj, "xdp.frags");
+	struct iw_xdp_attached a;
+	int err = (int)libxdp_get_error(p);
+
+	if (!err)
+		err = xdp_program__set_xdp_frags_support(p, true);
+	if (!err)
+		err = xdp_program__attach(p, (int)s->facts.ifindex, mode[cfg->mode], 0);
+	if (err)
+		return iw_bpf_fail(why, err, "xdp: attach to %s through the dispatcher",
+				   s->interface);
+	own_loaded(s);
+	err = iw_xdp_attached(&a, s->facts.ifindex, why);
+	if (err)
+		return err;
+	s->facts.native = a.native;
+	if (a.owner == IW_XDP_DISPATCHER)
+		return 0;
+	err = iw_xdp_detach(&a, s->facts.ifindex, why);
+	if (err)
+		return err;
+	return iw_bpf_fail(why, EOPNOTSUPP, "xdp: libxdp cannot use its dispatcher on this kernel");
+}
+
 static int attach_own(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct iw_fault *why)
 {
-	int err = load_own(s, cfg, why);
+	int err = open_own(s, cfg, why);
 
-	if (err || cfg->load_only)
+	if (err)
 		return err;
+	if (cfg->dispatcher)
+		return dispatch(s, cfg, why);
+	err = iw_bpf_load(s->skel->obj, "steer", why);
+	if (err)
+		return err;
+	own_loaded(s);
+	if (cfg->load_only)
+		return 0;
 	err = iw_bpf_attach(&s->link, &s->facts.native, s->prog, s->interface, s->facts.ifindex,
 			    cfg->mode, why);
 	if (!err)
@@ -290,7 +333,7 @@ static int get_program(struct iw_steer *s, const struct iw_steer_cfg *cfg, struc
 		err = iw_xdp_attached(&a, s->facts.ifindex, why);
 	if (err)
 		return err;
-	if (a.owner != IW_XDP_STEER || cfg->alone)
+	if ((a.owner != IW_XDP_STEER && !a.inside) || cfg->alone)
 		return attach_own(s, cfg, why);
 	err = join(s, &a, why);
 	if (!err && cfg->mode == IW_XDP_NATIVE && !a.native)
@@ -306,6 +349,7 @@ static void tell_facts(struct iw_steer *s)
 	struct bpf_map_info map = { 0 };
 	uint32_t len = sizeof(map);
 
+	s->facts.multi_buffer = true;
 	if (iw_bpf_prog_info(s->prog, &info, NULL, NULL) == 0) {
 		s->facts.program = info.id;
 		s->facts.insns = info.verified_insns;
@@ -347,6 +391,7 @@ void iw_steer_close(struct iw_steer *s)
 {
 	if (!s)
 		return;
+	ring_buffer__free(s->ring);
 	if (s->link >= 0)
 		close(s->link);
 	if (s->skel) {
@@ -378,7 +423,7 @@ int iw_steer_check(const struct iw_steer *s, struct iw_fault *why)
 
 	if (err)
 		return err;
-	if (a.program != s->facts.program)
+	if (a.program != s->facts.program && a.inside != s->facts.program)
 		return iw_fail(why, IW_E_NOENT, "xdp: the program on %s was detached",
 			       s->interface);
 	return 0;
@@ -646,26 +691,94 @@ void iw_steer_stag_remove(struct iw_steer *s, uint32_t scope, uint32_t stag)
 
 int iw_steer_counters(const struct iw_steer *s, struct iw_xdp_counters *out)
 {
-	int cpus = libbpf_num_possible_cpus();
-	struct iw_xdp_counters *each;
-	uint64_t *sum = (uint64_t *)out;
 	uint32_t zero = 0;
-	int err = IW_E_OS;
 
-	_Static_assert(sizeof(*out) % sizeof(*sum) == 0, "nothing but counters");
-	memset(out, 0, sizeof(*out));
-	if (cpus <= 0)
-		return IW_E_OS;
-	each = calloc((size_t)cpus, sizeof(*each));
-	if (!each)
-		return IW_E_NOMEM;
-	if (bpf_map_lookup_elem(s->map[COUNTERS], &zero, each) == 0) {
-		for (size_t i = 0; i < (size_t)cpus * (sizeof(*out) / sizeof(*sum)); i++)
-			sum[i % (sizeof(*out) / sizeof(*sum))] += ((uint64_t *)each)[i];
-		err = 0;
+	_Static_assert(sizeof(*out) % sizeof(uint64_t) == 0, "nothing but counters");
+	return iw_bpf_sum(out, sizeof(*out), s->map[COUNTERS], &zero);
+}
+
+/* --- for those who look ------------------------------------------------------------------------ */
+
+int iw_steer_look(struct iw_steer **out, const char *interface, struct iw_fault *why)
+{
+	struct iw_steer_cfg cfg = { .interface = interface };
+	struct iw_xdp_attached a;
+	unsigned ifindex;
+	int err = iw_xdp_ifindex(&ifindex, interface, why);
+
+	if (!err)
+		err = iw_xdp_attached(&a, ifindex, why);
+	if (!err && a.owner != IW_XDP_STEER && !a.inside)
+		err = iw_fail(why, IW_E_NOENT, "xdp: no steering program on %s", interface);
+	return err ? err : iw_steer_open(out, &cfg, why);
+}
+
+int iw_steer_link_fd(const struct iw_steer *s)
+{
+	return s->link;
+}
+
+/* A socket's entry that nobody uses is none. */
+static bool is_told(enum iw_steer_what what, const void *value)
+{
+	struct iw_xdp_sock sock;
+
+	if (what != IW_STEER_SOCKETS)
+		return true;
+	memcpy(&sock, value, sizeof(sock));
+	return sock.pid != 0;
+}
+
+int iw_steer_each(const struct iw_steer *s, enum iw_steer_what what,
+		  int (*each)(void *ctx, const void *key, const void *value), void *ctx)
+{
+	static const enum map map_of[] = { [IW_STEER_ENDPOINTS] = ENDPOINTS,
+					   [IW_STEER_ASSOCS] = ASSOCS,
+					   [IW_STEER_SOCKETS] = SOCKETS,
+					   [IW_STEER_STREAMS] = STREAMS };
+	int map = s->map[map_of[what]], ret = 0;
+	union {
+		uint64_t align;
+		uint8_t octets[64];
+	} key = { 0 }, value;
+	void *before = NULL;
+
+	/* When a key goes as we stand on it the walk begins anew: not for ever. */
+	for (uint32_t n = 0;
+	     n < EACH_MAX && ret == 0 && bpf_map_get_next_key(map, before, key.octets) == 0; n++) {
+		bool got = what == IW_STEER_STREAMS
+				   ? iw_bpf_sum(value.octets, sizeof(struct iw_xdp_stream), map,
+						key.octets) == 0
+				   : bpf_map_lookup_elem(map, key.octets, value.octets) == 0;
+
+		if (got && is_told(what, value.octets))
+			ret = each(ctx, key.octets, value.octets);
+		before = key.octets;
 	}
-	free(each);
-	return err;
+	return ret;
+}
+
+static int take_event(void *ctx, void *data, size_t size)
+{
+	struct basket *b = ctx;
+
+	if (size >= sizeof(*b->out))
+		memcpy(&b->out[b->n++], data, sizeof(*b->out));
+	/* This one is taken all the same. */
+	return b->n == b->cap ? -1 : 0;
+}
+
+int iw_steer_events(struct iw_steer *s, struct iw_xdp_event *out, size_t cap)
+{
+	struct basket b = { out, 0, cap };
+
+	if (!s->ring)
+		s->ring = ring_buffer__new(s->map[EVENTS], take_event, &s->basket, NULL);
+	if (!s->ring)
+		return IW_E_OS;
+	s->basket = b;
+	(void)ring_buffer__consume(s->ring);
+	return (int)s->basket.n;
 }
 
 #endif

@@ -34,6 +34,8 @@ struct iw_steer_cfg {
 	uint32_t sample; /* one event for so many occurrences; 0: 256 */
 	/* An error rather than using a program of ours that is resident on the interface. */
 	bool alone;
+	/* Through libxdp's dispatcher, beside other programs: then it stays until it is detached. */
+	bool dispatcher;
 	bool load_only; /* into the kernel, and attached to nothing: for tests, or by other means */
 };
 
@@ -110,5 +112,24 @@ IW_MUST_CHECK int iw_steer_counters(const struct iw_steer *s, struct iw_xdp_coun
 
 /* Of the program, for BPF_PROG_RUN; borrowed. */
 int iw_steer_prog_fd(const struct iw_steer *s);
+
+/* --- for those who look: ddp-xdp ---------------------------------------------------------------- */
+
+/* Joins the program of ours that is there. IW_E_NOENT: there is none. */
+IW_MUST_CHECK int iw_steer_look(struct iw_steer **out, const char *interface, struct iw_fault *why);
+/* Of the link that holds our own program; borrowed. -1: somebody else holds it. */
+int iw_steer_link_fd(const struct iw_steer *s);
+
+enum iw_steer_what {
+	IW_STEER_ENDPOINTS, /* key, value: struct iw_xdp_endpoint_key, struct iw_xdp_endpoint */
+	IW_STEER_ASSOCS,
+	IW_STEER_SOCKETS, /* uint32_t, as IW_XDP_XSK makes it; struct iw_xdp_sock */
+	IW_STEER_STREAMS, /* of all CPUs together */
+};
+/* Calls each for what is there, in no order, until it does not return 0; returns what it returned. */
+int iw_steer_each(const struct iw_steer *s, enum iw_steer_what what,
+		  int (*each)(void *ctx, const void *key, const void *value), void *ctx);
+/* Takes up to cap events out of the ring: who takes one has it alone. Their number, or an error. */
+int iw_steer_events(struct iw_steer *s, struct iw_xdp_event *out, size_t cap);
 
 #endif

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The observing program: follows ULPDU_Length through the TCP segments of MPA connections (RFC 5044),
+ * and counts how many of them begin with an FPDU, which is what an RNIC wants and what only the receiver
+ * sees. Every packet goes on to the kernel.
+ *
+ * It sees one direction of a connection, from its start-up frame on. Markers it does not know of: whether
+ * they are there was said in the other direction. A flow with markers is soon lost, and counted as such.
+ * It is no program for frames of several buffers, on purpose: for those a sender's segmentation offload
+ * stays on in front of it, and what it saw were no TCP segments.
+ */
+#include "xdp/parse.h"
+
+#define MPA_FRAME 20 /* key, flags, Rev, PD_Length: RFC 5044 7.1.1 */
+#define MPA_HEAD  2
+#define MPA_CRC   4
+#define ULPDU_MIN 14 /* a DDP tagged header */
+#define ULPDU_MAX 64768
+#define FPDUS_MAX 1024 /* in one segment */
+
+struct tcp {
+	uint16_t sport, dport;
+	uint32_t seq, ack;
+	uint8_t offset, flags;
+	uint16_t window, checksum, urgent;
+};
+#define TCP_SYN 0x02
+struct start_up {
+	uint32_t key[4];
+	uint8_t flags, rev;
+	uint16_t pd_len;
+};
+/* ULPDU_Length, which may begin anywhere. */
+struct length {
+	uint8_t high, low;
+};
+struct fpdu {
+	struct length len;
+	uint8_t ddp, rdmap;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct iw_xdp_flow_key);
+	__type(value, struct iw_xdp_flow);
+} flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct iw_xdp_mpa);
+} mpa SEC(".maps");
+
+struct segment {
+	struct cursor at; /* at.left: payload octets from at.off on */
+	uint32_t seq;     /* of the octet at at.off */
+	struct iw_xdp_flow_key key;
+};
+
+/* The first word of a Request's and a Reply's key is the same; the last one is, too. */
+static __always_inline bool is_start_up(const struct start_up *s)
+{
+	return s->key[0] == bpf_htonl(0x4d504120) /* "MPA " */ &&
+	       (s->key[1] == bpf_htonl(0x49442052)) /* "ID R" */ &&
+	       (s->key[2] == bpf_htonl(0x65712046) ||
+		s->key[2] == bpf_htonl(0x65702046))   /* "eq F", "ep F" */
+	       && s->key[3] == bpf_htonl(0x72616d65); /* "rame" */
+}
+
+struct walk {
+	struct cursor at;
+	struct iw_xdp_flow *f;
+	uint32_t fpdus, bad;
+};
+
+static __always_inline uint32_t fpdu_len(uint32_t ulpdu)
+{
+	return ((MPA_HEAD + ulpdu + 3) & ~3u) + MPA_CRC;
+}
+
+/* 1: the walk is over. at.off is where an FPDU begins. */
+static long next_fpdu(uint32_t index, void *ctx)
+{
+	struct walk *w = ctx;
+	struct length len = { 0, 0 };
+	uint32_t ulpdu, whole;
+
+	if (w->at.left == 0)
+		return 1;
+	w->fpdus++;
+	if (w->at.left == 1) {
+		if (!LOAD(w->at.ctx, w->at.off, &len.high))
+			w->bad = 1;
+		w->f->half = 256 + len.high;
+		w->at.off++;
+		w->at.left = 0;
+		return 1;
+	}
+	if (!LOAD(w->at.ctx, w->at.off, &len)) {
+		w->bad = 1;
+		return 1;
+	}
+	ulpdu = (uint32_t)len.high << 8 | len.low;
+	if (ulpdu < ULPDU_MIN || ulpdu > ULPDU_MAX) {
+		w->bad = 1;
+		return 1;
+	}
+	whole = fpdu_len(ulpdu);
+	w->at.off += whole;
+	w->at.left = whole < w->at.left ? w->at.left - whole : 0;
+	return w->at.left == 0;
+}
+
+/* Whether the payload may begin with an FPDU: length, DDP and RDMAP version, reserved bits. */
+static __always_inline bool looks_like_fpdu(const struct segment *s)
+{
+	struct fpdu h;
+	uint32_t ulpdu;
+
+	if (s->at.left < sizeof(h) || !LOAD(s->at.ctx, s->at.off, &h))
+		return false;
+	ulpdu = (uint32_t)h.len.high << 8 | h.len.low;
+	return ulpdu >= ULPDU_MIN && ulpdu <= ULPDU_MAX && (h.ddp & 0x3f) == 1 &&
+	       (h.rdmap & 0xf0) == 0x40;
+}
+
+static __always_inline void lose(struct iw_xdp_flow *f, struct iw_xdp_mpa *n)
+{
+	f->lost = 1;
+	n->lost++;
+}
+
+/* The FPDUs that begin behind `skip` octets of the segment's payload. */
+static __always_inline void walk_fpdus(const struct segment *s, struct iw_xdp_flow *f,
+				       struct iw_xdp_mpa *n, uint32_t skip_octets)
+{
+	struct walk w = {
+		.at = { s->at.ctx, s->at.off + skip_octets, s->at.left - skip_octets },
+		.f = f,
+	};
+
+	bpf_loop(FPDUS_MAX, next_fpdu, &w, 0);
+	if (w.bad || w.at.left > 0) {
+		lose(f, n);
+		return;
+	}
+	f->fpdus += w.fpdus;
+	n->fpdus += w.fpdus;
+	f->next = s->seq + (w.at.off - s->at.off);
+}
+
+/* A length whose first octet was the last one of the segment before. */
+static __always_inline void join_halves(const struct segment *s, struct iw_xdp_flow *f,
+					struct iw_xdp_mpa *n)
+{
+	uint8_t low = 0;
+	uint32_t ulpdu;
+
+	if (!LOAD(s->at.ctx, s->at.off, &low)) {
+		lose(f, n);
+		return;
+	}
+	ulpdu = (f->half - 256) << 8 | low;
+	f->half = 0;
+	if (ulpdu < ULPDU_MIN || ulpdu > ULPDU_MAX)
+		lose(f, n);
+	else
+		f->next = s->seq - 1 + fpdu_len(ulpdu);
+}
+
+static __always_inline void follow(const struct segment *s, struct iw_xdp_flow *f,
+				   struct iw_xdp_mpa *n)
+{
+	uint32_t len = s->at.left, end = s->seq + len;
+	int32_t ahead;
+
+	if ((int32_t)(end - f->end) <= 0) {
+		f->resent++;
+		n->resent++;
+		return;
+	}
+	f->segments++;
+	f->octets += len;
+	n->segments++;
+	n->octets += len;
+	if (s->seq != f->end) {
+		f->holes++;
+		n->holes++;
+		f->half = 0;
+		/* Where segments are aligned, this one tells where FPDUs begin; else nobody does. */
+		if (!f->lost && !looks_like_fpdu(s))
+			lose(f, n);
+		f->next = s->seq;
+	}
+	f->end = end;
+	if (!f->lost && f->half)
+		join_halves(s, f, n);
+	if (f->lost)
+		return;
+	f->followed++;
+	n->followed++;
+	ahead = (int32_t)(f->next - s->seq);
+	if (ahead == 0) {
+		f->aligned++;
+		n->aligned++;
+	}
+	if (ahead >= 0 && (uint32_t)ahead < len)
+		walk_fpdus(s, f, n, ahead);
+}
+
+static __always_inline void begin_flow(const struct segment *s, struct iw_xdp_mpa *n)
+{
+	struct iw_xdp_flow new = { .end = s->seq + s->at.left }, *f;
+	struct start_up h;
+	uint32_t len;
+
+	if (s->at.left < sizeof(h) || !LOAD(s->at.ctx, s->at.off, &h) || !is_start_up(&h))
+		return;
+	len = sizeof(h) + bpf_ntohs(h.pd_len);
+	new.next = s->seq + len;
+	n->flows++;
+	bpf_map_update_elem(&flows, &s->key, &new, BPF_ANY);
+	f = bpf_map_lookup_elem(&flows, &s->key);
+	/* FPDUs in the same segment. */
+	if (f && len < s->at.left)
+		walk_fpdus(s, f, n, len);
+}
+
+static __always_inline bool parse_segment(struct xdp_md *ctx, struct segment *s, struct tcp *h)
+{
+	struct ip ip = { .protocol = 0 };
+	uint32_t hdr;
+
+	s->at = (struct cursor){ ctx, 0, (uint32_t)((long)ctx->data_end - (long)ctx->data) };
+	if (parse_ip(&s->at, &ip) != OURS || ip.protocol != PROTO_TCP || s->at.left < sizeof(*h) ||
+	    !LOAD(ctx, s->at.off, h))
+		return false;
+	hdr = (uint32_t)(h->offset >> 4) * 4;
+	if (hdr < sizeof(*h) || hdr > s->at.left)
+		return false;
+	skip(&s->at, hdr);
+	s->seq = bpf_ntohl(h->seq);
+	__builtin_memcpy(s->key.src, ip.src, sizeof(ip.src));
+	__builtin_memcpy(s->key.dst, ip.dst, sizeof(ip.dst));
+	s->key.sport = h->sport;
+	s->key.dport = h->dport;
+	return true;
+}
+
+SEC("xdp")
+int iw_observe_1(struct xdp_md *ctx)
+{
+	uint32_t zero = 0;
+	struct iw_xdp_mpa *n = bpf_map_lookup_elem(&mpa, &zero);
+	struct segment s = { .seq = 0 };
+	struct iw_xdp_flow *f;
+	struct tcp h;
+
+	if (!n || !parse_segment(ctx, &s, &h))
+		return XDP_PASS;
+	n->packets++;
+	/* The same ports once more. */
+	if (h.flags & TCP_SYN) {
+		bpf_map_delete_elem(&flows, &s.key);
+		return XDP_PASS;
+	}
+	if (s.at.left == 0)
+		return XDP_PASS;
+	f = bpf_map_lookup_elem(&flows, &s.key);
+	if (f)
+		follow(&s, f, n);
+	else
+		begin_flow(&s, n);
+	return XDP_PASS;
+}
+
+char _license[] SEC("license") = "Dual BSD/GPL";
