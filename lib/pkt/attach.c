@@ -2,16 +2,21 @@
 /* What is attached to an interface. */
 #include "pkt/attach.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <linux/ethtool.h>
+#include <linux/limits.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "os/os.h"
+#include "os/probe.h"
 #include "util/num.h"
 #include "util/text.h"
 
@@ -43,20 +48,118 @@ int iw_xdp_ifindex(unsigned *out, const char *interface, struct iw_fault *why)
 	return 0;
 }
 
+static bool ask_ethtool(const char *interface, void *cmd)
+{
+	struct ifreq r = { .ifr_data = cmd };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool ok;
+
+	memcpy(r.ifr_name, interface, IW_MIN(strlen(interface), sizeof(r.ifr_name) - 1));
+	ok = fd >= 0 && ioctl(fd, SIOCETHTOOL, &r) == 0;
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
 unsigned iw_xdp_queues(const char *interface)
 {
 	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
-	struct ifreq r = { .ifr_data = (char *)&channels };
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	unsigned n = 0;
 
-	memcpy(r.ifr_name, interface, IW_MIN(strlen(interface), sizeof(r.ifr_name) - 1));
-	if (fd >= 0 && ioctl(fd, SIOCETHTOOL, &r) == 0)
+	if (ask_ethtool(interface, &channels))
 		n = channels.rx_count + channels.combined_count;
-	if (fd >= 0)
-		close(fd);
 	/* A driver that has no channels to set has one queue. */
 	return IW_MAX(n, 1u);
+}
+
+static const struct {
+	enum iw_xdp_offload bit;
+	uint32_t cmd, mask;
+	const char *name;
+} offloads[] = {
+	{ IW_XDP_TSO, ETHTOOL_GTSO, 1, "tso" },
+	{ IW_XDP_GSO, ETHTOOL_GGSO, 1, "gso" },
+	{ IW_XDP_GRO, ETHTOOL_GGRO, 1, "gro" },
+	{ IW_XDP_LRO, ETHTOOL_GFLAGS, ETH_FLAG_LRO, "lro" },
+	{ IW_XDP_RX_CSUM, ETHTOOL_GRXCSUM, 1, "rx-checksum" },
+	{ IW_XDP_TX_CSUM, ETHTOOL_GTXCSUM, 1, "tx-checksum" },
+};
+
+unsigned iw_xdp_offloads(const char *interface)
+{
+	unsigned on = 0;
+
+	for (size_t i = 0; i < IW_ARRAY_LEN(offloads); i++) {
+		struct ethtool_value v = { .cmd = offloads[i].cmd };
+
+		if (ask_ethtool(interface, &v) && v.data & offloads[i].mask)
+			on |= offloads[i].bit;
+	}
+	return on;
+}
+
+const char *iw_xdp_offload_name(enum iw_xdp_offload offload)
+{
+	for (size_t i = 0; i < IW_ARRAY_LEN(offloads); i++)
+		if (offloads[i].bit == offload)
+			return offloads[i].name;
+	return "unknown";
+}
+
+/* "link_id:\t7" among the lines of what the kernel tells of a descriptor. */
+static bool fd_is_link(const char *path, uint32_t link)
+{
+	FILE *f = fopen(path, "re");
+	char line[128];
+	unsigned id;
+	bool is = false;
+
+	while (f && !is && fgets(line, sizeof(line), f))
+		is = sscanf(line, "link_id: %u", &id) == 1 && id == link;
+	if (f)
+		fclose(f);
+	return is;
+}
+
+static bool process_has_link(const char *pid, uint32_t link)
+{
+	char path[PATH_MAX];
+	const struct dirent *e;
+	bool has = false;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%s/fdinfo", pid);
+	d = opendir(path);
+	while (d && !has && (e = readdir(d))) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/fdinfo/%s", pid, e->d_name);
+		has = fd_is_link(path, link);
+	}
+	if (d)
+		closedir(d);
+	return has;
+}
+
+int iw_xdp_holder(uint32_t link, char name[static 16])
+{
+	DIR *d = link ? opendir("/proc") : NULL;
+	const struct dirent *e;
+	char path[64];
+	int pid = 0;
+
+	name[0] = '\0';
+	while (d && !pid && (e = readdir(d)))
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && process_has_link(e->d_name, link))
+			pid = (int)strtol(e->d_name, NULL, 10);
+	if (d)
+		closedir(d);
+	if (pid) {
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		if (iw_os_read_line(name, 16, path, NULL) < 0)
+			name[0] = '\0';
+	}
+	return pid;
 }
 
 #ifndef IW_HAVE_XDP
@@ -73,6 +176,12 @@ int iw_xdp_detach(const struct iw_xdp_attached *a, unsigned ifindex, struct iw_f
 	(void)a;
 	(void)ifindex;
 	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
+}
+
+bool iw_xdp_link_holds(int link)
+{
+	(void)link;
+	return false;
 }
 
 int iw_xdp_pin(int link, const char *dir, const char *interface, struct iw_fault *why)
@@ -107,12 +216,9 @@ int iw_xdp_clean_dispatchers(unsigned ifindex, struct iw_fault *why)
 
 #else
 
-#include <stdio.h>
-
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/if_link.h>
-#include <linux/limits.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <xdp/libxdp.h>
@@ -321,10 +427,19 @@ int iw_xdp_pin(int link, const char *dir, const char *interface, struct iw_fault
 	return err < 0 ? iw_bpf_fail(why, err, "xdp: pin the link as %s", path) : 0;
 }
 
-enum iw_xdp_pinned iw_xdp_pinned(const char *dir, const char *interface)
+bool iw_xdp_link_holds(int link)
 {
 	struct bpf_link_info info = { 0 };
 	uint32_t len = sizeof(info);
+
+	/* Older kernels do not tell it to who has no capability any more. */
+	if (bpf_obj_get_info_by_fd(link, &info, &len) < 0)
+		return errno == EPERM;
+	return info.type == BPF_LINK_TYPE_XDP && info.xdp.ifindex != 0;
+}
+
+enum iw_xdp_pinned iw_xdp_pinned(const char *dir, const char *interface)
+{
 	enum iw_xdp_pinned ret = IW_XDP_STALE;
 	char path[PATH_MAX];
 	int fd;
@@ -333,8 +448,7 @@ enum iw_xdp_pinned iw_xdp_pinned(const char *dir, const char *interface)
 	fd = bpf_obj_get(path);
 	if (fd < 0)
 		return access(path, F_OK) == 0 ? IW_XDP_PINNED : IW_XDP_NO_PIN;
-	if (bpf_obj_get_info_by_fd(fd, &info, &len) == 0 && info.type == BPF_LINK_TYPE_XDP &&
-	    info.xdp.ifindex != 0)
+	if (iw_xdp_link_holds(fd))
 		ret = IW_XDP_PINNED;
 	close(fd);
 	return ret;

@@ -45,6 +45,23 @@ struct iw_xdp_attached {
 IW_MUST_CHECK int iw_xdp_attached(struct iw_xdp_attached *out, unsigned ifindex,
 				  struct iw_fault *why);
 
+/* Who has a link open: a process, 0 when there is none that we may look at. name: of that process. */
+int iw_xdp_holder(uint32_t link, char name[static 16]);
+/* Whether a link still holds a program on an interface: not when somebody detached it. */
+bool iw_xdp_link_holds(int link);
+
+enum iw_xdp_offload {
+	IW_XDP_TSO = 1,
+	IW_XDP_GSO = 2,
+	IW_XDP_GRO = 4,
+	IW_XDP_LRO = 8,
+	IW_XDP_RX_CSUM = 16,
+	IW_XDP_TX_CSUM = 32,
+};
+/* Those that are on, as bits; "tso", ...: the name of one. */
+unsigned iw_xdp_offloads(const char *interface);
+const char *iw_xdp_offload_name(enum iw_xdp_offload offload);
+
 /* Index of an interface. IW_E_NOENT: there is none of that name. */
 IW_MUST_CHECK int iw_xdp_ifindex(unsigned *out, const char *interface, struct iw_fault *why);
 /* Queues that packets may arrive on; at least 1. */

@@ -160,7 +160,8 @@ int iw_bpf_attach(int *link, bool *native, int prog, const char *interface, unsi
 		return busy(interface, ifindex, why);
 	if (fd == -EOPNOTSUPP)
 		return iw_fail(why, IW_E_NOTSUP,
-			       "xdp: the driver of %s has no native XDP: use generic", interface);
+			       "xdp: the driver of %s has no native XDP, only generic mode",
+			       interface);
 	if (fd == -ERANGE || fd == -EINVAL)
 		return iw_fail(
 			why, IW_E_LIMIT,

@@ -244,11 +244,15 @@ static int open_own(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct i
 	return 0;
 }
 
-static void own_loaded(struct iw_steer *s)
+static int own_loaded(struct iw_steer *s, struct iw_fault *why)
 {
 	s->prog = bpf_program__fd(s->skel->progs.iw_steer_1);
 	for (int i = 0; i < MAPS; i++)
 		s->map[i] = bpf_object__find_map_fd_by_name(s->skel->obj, shape[i].name);
+	/* The program does not touch it, and would not be known to have it by those who join. */
+	return bpf_prog_bind_map(s->prog, s->map[SOCKETS], NULL) < 0
+		       ? iw_os_fail(why, errno, "xdp: bind the map of sockets")
+		       : 0;
 }
 
 /* --- somebody else's --------------------------------------------------------------------------- */
@@ -289,8 +293,9 @@ static int dispatch(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct i
 	if (err)
 		return iw_bpf_fail(why, err, "xdp: attach to %s through the dispatcher",
 				   s->interface);
-	own_loaded(s);
-	err = iw_xdp_attached(&a, s->facts.ifindex, why);
+	err = own_loaded(s, why);
+	if (!err)
+		err = iw_xdp_attached(&a, s->facts.ifindex, why);
 	if (err)
 		return err;
 	s->facts.native = a.native;
@@ -311,11 +316,10 @@ static int attach_own(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct
 	if (cfg->dispatcher)
 		return dispatch(s, cfg, why);
 	err = iw_bpf_load(s->skel->obj, "steer", why);
-	if (err)
+	if (!err)
+		err = own_loaded(s, why);
+	if (err || cfg->load_only)
 		return err;
-	own_loaded(s);
-	if (cfg->load_only)
-		return 0;
 	err = iw_bpf_attach(&s->link, &s->facts.native, s->prog, s->interface, s->facts.ifindex,
 			    cfg->mode, why);
 	if (!err)

@@ -1,0 +1,253 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# ddp-xdp: programs on the interfaces of two namespaces. What the steering program makes of a packet is in tests/unit/pkt_steer_test.c.
+
+# Each test is a shell of its own, and fail_with shows what looks unused.
+# shellcheck disable=SC2030,SC2031,SC2034
+
+load helpers
+load net
+
+setup_file() {
+    net_setup
+}
+
+teardown_file() {
+    net_teardown
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    # A user namespace gives no right to load programs.
+    run_in left ddp-xdp attach -I lo --mode generic
+    # shellcheck disable=SC2154
+    [ "$status" -ne 3 ] || skip "needs xdp: ${stderr##*ddp-xdp: }"
+    assert_status 0
+    run_in left ddp-xdp detach -I lo
+    assert_status 0
+}
+
+teardown() {
+    # Nobody keeps a namespace that the file gives back.
+    for i in lo "$LEFT_IF"; do
+        run_in left ddp-xdp detach -I "$i" --force-clean
+    done
+    helpers_teardown
+}
+
+holder() {
+    run_in left ddp-xdp status -I "$LEFT_IF" --json
+    assert_status 0
+    jq -r 'select(.event == "status") | .holder_pid // empty' <<<"$output"
+}
+
+nothing_attached() {
+    run_in left ddp-xdp status -I "$LEFT_IF" --json
+    [ "$(jq -r 'select(.event == "status") | .owner' <<<"$output")" = nobody ]
+}
+
+# in_bpffs COMMANDS: by a shell that has a BPF file system of its own
+in_bpffs() {
+    run_in left unshare --mount sh -c "mount -t bpf bpf /sys/fs/bpf && $1"
+}
+
+@test "a process in the background keeps the program until it is detached" {
+    local pid
+
+    run_in left ddp-xdp attach -I "$LEFT_IF" --json
+    assert_status 0
+    assert_jsonl '.[0] | [.event, .interface, .program, .mode, .kept_by, .multi_buffer, .offloads_lost]' \
+        "[\"attached\",\"$LEFT_IF\",\"steer\",\"native\",\"holder\",true,[]]"
+    assert_jsonl '.[0] | .verified_insns > 1000' true
+    pid=$(holder)
+    [ "$(cat "/proc/$pid/comm")" = ddp-xdp ]
+    # It needs no rights, and gives them up.
+    [ "$(sed -n 's/^CapEff:[[:space:]]*//p' "/proc/$pid/status")" = 0000000000000000 ]
+    run_in left ddp-xdp status -I "$LEFT_IF"
+    assert_status 0
+    assert_output_has "steer (iw_steer_1), native mode"
+    assert_output_has "kept by process $pid (ddp-xdp)"
+    run_in left ddp-xdp detach -I "$LEFT_IF"
+    assert_status 0
+    nothing_attached
+    wait_until 5 iw_gone "$pid"
+}
+
+@test "the program goes with its process, whatever ends that" {
+    local pid
+
+    run_in left ddp-xdp attach -I "$LEFT_IF"
+    assert_status 0
+    pid=$(holder)
+    kill -KILL "$pid"
+    wait_until 5 nothing_attached
+}
+
+@test "in the foreground it stays until asked to stop, and says when somebody took it away" {
+    IW_READY=attached serve_in left ddp-xdp attach -I "$LEFT_IF" --foreground
+    serve_end
+    assert_status 0
+    nothing_attached
+    IW_READY=attached serve_in left ddp-xdp attach -I "$LEFT_IF" --foreground
+    run_in left ddp-xdp detach -I "$LEFT_IF"
+    assert_status 0
+    wait_served
+    assert_status 4
+    assert_stderr_has 'was detached'
+}
+
+@test "the holder ends when its interface goes away" {
+    local pid
+
+    net_ip left link add gone0 type veth peer name gone1
+    net_ip left link set gone0 up
+    run_in left ddp-xdp attach -I gone0 --json
+    assert_status 0
+    pid=$(jq .holder_pid <<<"$output")
+    net_ip left link del gone0
+    wait_until 5 iw_gone "$pid"
+}
+
+@test "a pinned program needs no process, and its pin goes with it" {
+    run_in left ddp-xdp attach -I "$LEFT_IF" --pin
+    assert_status 3
+    assert_stderr_has 'mount -t bpf'
+    nothing_attached
+    in_bpffs "ddp-xdp attach -I $LEFT_IF --pin && ddp-xdp status -I $LEFT_IF --json && ddp-xdp detach -I $LEFT_IF &&
+        test ! -e /sys/fs/bpf/iwarp/$LEFT_IF"
+    assert_status 0
+    assert_output_has 'pinned in /sys/fs/bpf/iwarp'
+    output=$(grep '^{' <<<"$output")
+    assert_jsonl '.[0] | [.owner, .pin, .pin_stale, .holder_pid]' '["steer","/sys/fs/bpf/iwarp",false,null]'
+    nothing_attached
+}
+
+@test "a pin of a link to nothing is found, and cleaned away by force" {
+    local elsewhere="ddp-xdp detach -I $LEFT_IF --pin /sys/fs/bpf/elsewhere -q"
+
+    in_bpffs "ddp-xdp attach -I $LEFT_IF --pin -q; $elsewhere; ddp-xdp status -I $LEFT_IF; ddp-xdp attach -I $LEFT_IF; $elsewhere
+        ddp-xdp detach -I $LEFT_IF; echo \"status \$?\"; ddp-xdp detach -I $LEFT_IF --force-clean && ls /sys/fs/bpf/iwarp"
+    assert_status 0
+    assert_output_has 'left behind, of a link to nothing'
+    assert_output_has 'status 1'
+    assert_output_has "/sys/fs/bpf/iwarp/$LEFT_IF removed"
+    assert_stderr_has 'left behind'
+    assert_stderr_has 'a pin is left'
+}
+
+@test "a second program is refused, and the first one named" {
+    run_in left ddp-xdp attach -I "$LEFT_IF"
+    assert_status 0
+    run_in left ddp-xdp attach -I "$LEFT_IF"
+    assert_status 4
+    assert_stderr_has 'has the program iw_steer_1'
+    run_in left ddp-xdp attach -I "$LEFT_IF" --program mpa
+    assert_status 4
+    assert_stderr_has 'has the program iw_steer_1'
+}
+
+@test "somebody else's program is told, left alone, and goes by force only" {
+    local object
+
+    object=$(ls /usr/lib/*/bpf/xdpfilt_alw_all.o)
+    [ -e "$object" ] || skip 'needs libxdp: there is no program of other people here'
+    in_bpffs "ip link set dev $LEFT_IF xdpgeneric obj $object sec xdp"
+    [ "$status" -eq 0 ] || skip "needs libxdp: ip cannot attach its program: $stderr"
+    run_in left ddp-xdp status -I "$LEFT_IF" --json
+    assert_status 0
+    assert_jsonl '.[0] | [.owner, .mode, .link_id]' '["foreign","generic",0]'
+    run_in left ddp-xdp attach -I "$LEFT_IF"
+    assert_status 4
+    assert_stderr_has 'has the program'
+    run_in left ddp-xdp detach -I "$LEFT_IF"
+    assert_status 1
+    assert_stderr_has 'is not ours'
+    run_in left ddp-xdp detach -I "$LEFT_IF" --force-clean
+    assert_status 0
+    nothing_attached
+}
+
+@test "native mode where there is none, and a dispatcher without its file system, cannot be" {
+    run_in left ddp-xdp attach -I lo --mode native
+    assert_status 3
+    assert_stderr_has 'no native XDP'
+    run_in left ddp-xdp attach -I lo --program mpa
+    assert_status 3
+    run_in left ddp-xdp attach -I "$LEFT_IF" --dispatcher
+    [ "$status" -ne 0 ] || fail_with 'attached through no dispatcher'
+    nothing_attached
+    run_in left ddp-xdp attach -I no-such-if
+    assert_status 4
+    run_in left ddp-xdp detach -I "$LEFT_IF"
+    assert_status 1
+}
+
+@test "what is not ours goes through the steering program and is counted" {
+    random_file f 3M
+    run_in left ddp-xdp attach -I "$LEFT_IF"
+    assert_status 0
+    serve_in left ddp-recv -b "$LEFT_IP" .
+    mkdir dst && mv f dst/f
+    run_in right ddp-send dst/f "$LEFT_IP:"
+    assert_status 0
+    assert_same_file f dst/f
+    run_in left ddp-xdp status -I "$LEFT_IF" --json
+    assert_jsonl '.[0] | [.packets, .passed.protocol > 100, .passed.ip_bad]' '[0,true,0]'
+    run_in left ddp-xdp status -I "$LEFT_IF" --json --interval 50ms -c 2
+    assert_jsonl '[.[] | select(.event == "status")] | [length, (.[0] | has("packets_per_second")), .[1].packets_per_second]' \
+        '[2,false,0]'
+}
+
+@test "fragments are sampled as events" {
+    run_in left ddp-xdp attach -I "$LEFT_IF" --sample 1
+    assert_status 0
+    require_tool socat
+    run_in right sh -c "head -c 4000 /dev/zero | socat -b 4000 - UDP4-SENDTO:$LEFT_IP:9"
+    assert_status 0
+    run_in left ddp-xdp status -I "$LEFT_IF" --json --events
+    assert_status 0
+    assert_jsonl '[.[] | select(.event == "sample" and .kind == "fragment" and .every == 1)] | [length, (.[0].head | startswith("45"))]' \
+        '[3,true]'
+}
+
+@test "the mpa program tells what share of TCP segments begins with an FPDU" {
+    run_in left ddp-xdp attach -I "$LEFT_IF" --program mpa
+    assert_status 0
+    assert_output_has 'sends without segmentation offload'
+    serve_in left ddp-bench --listen -b "$LEFT_IP"
+    # One FPDU, one segment: each begins with one, but for those that end a message or that TCP cut.
+    run_in right ddp-bench "$LEFT_IP" write --mulpdu emss --time 300ms -w 50ms --interval 0 -q
+    assert_status 0
+    run_in left ddp-xdp status -I "$LEFT_IF" --json
+    assert_jsonl '.[0].mpa | [.flows, .lost, .aligned_share > 0.8, .fpdus > 1000, (.connections | length)]' '[1,0,true,true,1]'
+    # Large ones span many.
+    run_in right ddp-bench "$LEFT_IP" write --mulpdu auto --time 300ms -w 50ms --interval 0 -q
+    assert_status 0
+    run_in left ddp-xdp status -I "$LEFT_IF" --json
+    assert_jsonl '[.[0].mpa.connections[] | .aligned / .followed] | [length, min < 0.2]' '[2,true]'
+    run_in left ddp-xdp status -I "$LEFT_IF"
+    assert_output_has 'TCP segments begin with one'
+}
+
+@test "options that exclude each other, and those that are missing, are usage" {
+    local args
+
+    for args in '' 'attach' 'detach' 'attach -I lo --pin --foreground' 'attach -I lo --program mpa --mode generic' \
+        'attach -I lo --program mpa --dispatcher' 'attach -I lo --pin=here' 'attach -I lo --mode fast' 'status lo' 'status -c 0' \
+        'attach -I lo --sample 0' 'attach -I lo --stags 100000000'; do
+        # shellcheck disable=SC2086
+        run_in left ddp-xdp $args
+        assert_status 2
+    done
+}
+
+@test "the doctor loads the program and tells who is attached" {
+    run_in left ddp-xdp attach -I "$LEFT_IF"
+    assert_status 0
+    run_in left ddp-xdp --doctor
+    assert_output_has 'instructions verified'
+    assert_output_has "$LEFT_IF: steer (iw_steer_1)"
+    run_in left ddp-xdp --doctor --json
+    assert_jsonl '[.[] | select(.subject == "steering program")] | .[0].verdict' ok
+}
