@@ -87,7 +87,7 @@ static const struct argp_option attach_options[] = {
 	  "any, native or generic (default any: native, and generic where the driver has none)", 0 },
 	{ "foreground", KEY_FOREGROUND, NULL, 0, "Stay, and keep it until interrupted", 1 },
 	{ "pin", KEY_PIN, "DIR", OPTION_ARG_OPTIONAL,
-	  "No process keeps it: it is pinned in DIR on a BPF file system (default " IW_XDP_PINS ")", 1 },
+	  "No process keeps it: it is pinned in DIR on a mounted bpf (default " IW_XDP_PINS ")", 1 },
 	{ "dispatcher", KEY_DISPATCHER, NULL, 0,
 	  "Through libxdp's dispatcher, beside other programs; needs /sys/fs/bpf", 1 },
 	{ "sample", KEY_SAMPLE, "N", 0, "Tell one event of N (default 256)", 2 },
@@ -596,6 +596,9 @@ static uint64_t how_many(const struct look *l, enum iw_steer_what what)
 static const char *const pass_keys[] = { IW_XDP_PASS_LIST(IW_X_) };
 static const char *const seen_keys[] = { IW_XDP_SEEN_LIST(IW_X_) };
 #undef IW_X_
+#define IW_X_(name, text) #name,
+static const char *const mpa_keys[] = { IW_XDP_MPA_LIST(IW_X_) };
+#undef IW_X_
 #define IW_X_(name, key, text) text,
 static const char *const pass_texts[] = { IW_XDP_PASS_LIST(IW_X_) };
 static const char *const seen_texts[] = { IW_XDP_SEEN_LIST(IW_X_) };
@@ -690,10 +693,13 @@ static double aligned_share(const struct iw_xdp_mpa *m)
 
 static void put_mpa_json(struct iw_json *w, const struct look *l)
 {
+	const uint64_t *value = (const uint64_t *)&l->mpa;
+
+	_Static_assert(sizeof(l->mpa) == sizeof(mpa_keys) / sizeof(mpa_keys[0]) * sizeof(*value),
+		       "a key for each");
 	iw_json_open_object(w, "mpa");
-#define IW_X_(name, text) iw_json_u64(w, #name, l->mpa.name);
-	IW_XDP_MPA_LIST(IW_X_)
-#undef IW_X_
+	for (size_t i = 0; i < IW_ARRAY_LEN(mpa_keys); i++)
+		iw_json_u64(w, mpa_keys[i], value[i]);
 	iw_json_f64(w, "aligned_share", aligned_share(&l->mpa));
 	iw_json_open_array(w, "connections");
 	(void)iw_observe_each(l->observe, flow_json, w);
