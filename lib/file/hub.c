@@ -133,7 +133,7 @@ static void begin_to_stop(struct hub *h)
 		struct session *s = iw_container_of(l, struct session, all);
 
 		next = l->next;
-		if (!h->cfg->listen || iw_xfer_is_idle(s->x))
+		if (!h->cfg->listen || !s->x || iw_xfer_is_idle(s->x))
 			iw_session_stop(s, text);
 	}
 }
@@ -157,6 +157,13 @@ static void look_at_descriptors(struct hub *h)
 
 /* --- sessions that come and go --- */
 
+static void bury(struct session *s)
+{
+	if (iw_group_mends(s->group, s))
+		iw_group_mend(s->group, s);
+	iw_session_free(s);
+}
+
 static void reject(struct hub *h, struct iw_conn_req *req, const char *peer, enum iw_xcode code,
 		   const struct iw_fault *why)
 {
@@ -179,10 +186,58 @@ static int find_place(const struct hub *h, const struct iw_hello *request, struc
 	    (h->over || (h->taken && memcmp(h->taken->id, request->id, sizeof(request->id)) != 0)))
 		return iw_xfer_fault(why, IW_E_REJECTED,
 				     "this listener takes one transfer (--once), and has it");
-	if (l->conns && h->nsessions >= l->conns)
+	if (l->conns && h->nsessions - h->nwaiting >= l->conns)
 		return iw_xfer_fault(why, IW_E_REJECTED,
 				     "this listener takes %U connections at once, and has them",
 				     l->conns);
+	return 0;
+}
+
+/* The one whose place the new one takes may not have noticed yet that it was lost; what it has in hand is needed. */
+static void give_up(struct session *s)
+{
+	iw_xfer_fault(&s->closed_why, IW_E_CLOSED, "the peer has set the connection up again");
+	s->closed = true;
+	iw_session_closed(s);
+	while (s->phase != PH_GONE)
+		(void)iw_session_run(s);
+	bury(s);
+}
+
+static void make_way(struct hub *h, const struct group *g, uint32_t conn)
+{
+	for (struct iw_list *l = h->sessions.next, *next; l != &h->sessions; l = next) {
+		struct session *s = iw_container_of(l, struct session, all);
+
+		next = l->next;
+		if (s->group == g && s->x && s->peer.conn == conn && s->phase != PH_GONE)
+			give_up(s);
+	}
+}
+
+/* It has come. */
+static void end_wait(struct hub *h, const struct group *g)
+{
+	for (struct iw_list *l = h->sessions.next, *next; l != &h->sessions; l = next) {
+		struct session *s = iw_container_of(l, struct session, all);
+
+		next = l->next;
+		if (s->group == g && s->phase == PH_WAITING)
+			iw_session_free(s);
+	}
+}
+
+/* A connection that takes the place of one: what it belongs to must be known. */
+static int find_again(struct hub *h, const struct iw_hello *request, struct iw_fault *why)
+{
+	const struct group *g = iw_group_find(h, request->id, false);
+
+	if (!g)
+		return iw_xfer_fault(
+			why, IW_E_REJECTED,
+			"this side does not know the transfer any more: begin it again");
+	if (request->conn > 0)
+		make_way(h, g, request->conn);
 	return 0;
 }
 
@@ -209,7 +264,8 @@ static void on_request(struct hub *h, struct iw_conn_req *req)
 		reject(h, req, peer, (enum iw_xcode)answer.code, &why);
 		return;
 	}
-	if (find_place(h, &request, &why) != 0) {
+	if ((request.again && find_again(h, &request, &why) != 0) ||
+	    find_place(h, &request, &why) != 0) {
 		reject(h, req, peer, IW_XC_REFUSED, &why);
 		return;
 	}
@@ -223,14 +279,10 @@ static void on_request(struct hub *h, struct iw_conn_req *req)
 		iw_session_free(s);
 		return;
 	}
+	end_wait(h, s->group);
+	s->group->redials += request.again;
 	if (h->cfg->once && !h->taken)
 		h->taken = s->group;
-}
-
-static void bury(struct hub *h, struct session *s)
-{
-	(void)h;
-	iw_session_free(s);
 }
 
 static void on_event(struct hub *h, struct iw_async_event *ev)
@@ -290,7 +342,7 @@ static void take_stores(struct hub *h)
 		iw_sink_stored(h, t);
 }
 
-static void run_one(struct hub *h, struct session *s)
+static void run_one(struct session *s)
 {
 	bool more;
 
@@ -304,7 +356,7 @@ static void run_one(struct hub *h, struct session *s)
 		iw_session_closed(s);
 	more = iw_session_run(s);
 	if (s->phase == PH_GONE) {
-		bury(h, s);
+		bury(s);
 		return;
 	}
 	iw_session_set_timer(s);
@@ -324,7 +376,7 @@ static void run_ready(struct hub *h)
 	}
 	while ((l = iw_list_first(&now)) != NULL) {
 		iw_list_del(l);
-		run_one(h, iw_container_of(l, struct session, ready));
+		run_one(iw_container_of(l, struct session, ready));
 	}
 }
 
@@ -341,7 +393,7 @@ static void look_at_timers(struct hub *h)
 		iw_heap_del(&h->timers, t);
 		iw_session_timeout(s);
 		if (s->phase == PH_GONE)
-			bury(h, s);
+			bury(s);
 		else
 			iw_session_set_timer(s);
 	}
@@ -569,6 +621,7 @@ static int open_initiator(struct hub *h, struct iw_fault *why)
 		err = iw_session_new(&s, h, iw_group_get(h, id, true), true, why);
 		if (err)
 			return err;
+		s->conn = i + 1;
 		if (i == 0 && cfg->role == IW_XFER_SINK) {
 			/* Nothing of the group's own is in it yet. */
 			s->group->place = h->place;

@@ -22,13 +22,17 @@
 #include "xfer/xfer.h"
 
 #define SLOTS_SOURCE_WRITE                                                                         \
-	4               /* chunks read ahead of the socket: few, so that they stay in the cache */
-#define SLOTS      8    /* windows, or offers, open at once */
-#define SLOTS_MOST 1024 /* of all sessions together; each may have one in any case */
-#define TURN_COST  IW_XFER_CHUNK /* octets of file input or output in one turn of a session */
-#define STORES     4 /* chunks on their way to files: beside the windows, in memory of their own */
-#define GRACE      IW_SEC(10) /* a listener told to stop lets transfers go on that long */
-#define LEAVE      IW_SEC(5)  /* for the peer's part of the end of a connection */
+	4                 /* chunks read ahead of the socket: few, so that they stay in the cache */
+#define SLOTS        8    /* windows, or offers, open at once */
+#define SLOTS_MOST   1024 /* of all sessions together; each may have one in any case */
+#define TURN_COST    IW_XFER_CHUNK /* octets of file input or output in one turn of a session */
+#define STORES       4 /* chunks on their way to files: beside the windows, in memory of their own */
+#define GRACE        IW_SEC(10) /* a listener told to stop lets transfers go on that long */
+#define LEAVE        IW_SEC(5)  /* for the peer's part of the end of a connection */
+/* A lost connection is set up again after that long, then twice as long, and so on up to: */
+#define REDIAL_FIRST IW_MSEC(100)
+#define REDIAL_MOST  IW_SEC(5)
+#define WAITING_MOST 256 /* transfers that a listener keeps for those whose connections were lost */
 
 /* A chunk on its way into a file, or a pack into many, in the worker's hands. */
 struct store {
@@ -59,6 +63,7 @@ struct hub {
 	unsigned stores; /* in use */
 	struct iw_list sessions, ready, starved, groups;
 	size_t nsessions;
+	size_t nwaiting;             /* of them, those without a connection */
 	int root;                    /* listener: the served directory */
 	int epoll;                   /* signals, standard input and output */
 	int watched_in, watched_out; /* in it, or -1 */
@@ -84,12 +89,20 @@ struct group {
 	bool opened;     /* what is wanted is known: opts, conns, and a sink's place */
 	bool final_done; /* a sink has given directories their times */
 	bool ended_well; /* a connection came to its orderly end: everything is settled */
+	bool stream;     /* a stream was in hand: it cannot be begun anew */
+	bool answered;   /* sink: a file was announced */
 	uint32_t opts, conns;
 	unsigned sessions; /* connections there are */
 	unsigned waiting;  /* of them, those whose machine wants a file when there is one */
 	uint64_t began_at, moved_at;
 	struct iw_xfer_counts counts; /* of connections that have ended */
-	struct iw_fault fault;
+	/* Of the connection that ended last. */
+	struct iw_transfer_report end;
+	char peer[64];
+	/* Connections set up again: in all, and in a row without anything having moved since lost_at. */
+	uint64_t redials;
+	unsigned attempts;
+	uint64_t lost_at, moved_then;
 	/* sink */
 	struct iw_place place;
 	/* source */
@@ -108,6 +121,7 @@ struct group {
 
 enum phase {
 	PH_CONNECTING, /* the connection is being set up */
+	PH_WAITING, /* there is none: an initiator is about to set it up again, a responder waits for that */
 	PH_UP,
 	PH_LEAVING, /* disconnected, the peer's end is awaited */
 	PH_GONE,    /* closed: to be freed */
@@ -151,6 +165,9 @@ struct session {
 	bool ended;       /* END has been handed out */
 	bool stuck;       /* posting failed: CLOSED is on its way */
 	bool initiator;
+	bool stood;    /* the connection did */
+	bool mended;   /* another one will take its place */
+	uint32_t conn; /* initiator: which one of the transfer's, from 1 on */
 	struct iw_fault closed_why, fault;
 	struct iw_hello mine, peer;
 	struct work *work;
@@ -197,6 +214,14 @@ bool iw_hub_pace(struct hub *h, struct session *s, uint64_t n);
 /* --- group.c --- */
 /* The one with that id, made if there is none; NULL: no memory. The session is counted. */
 struct group *iw_group_get(struct hub *h, const uint8_t id[static IW_XFER_ID_LEN], bool initiator);
+/* The one with that id, if there is one. */
+struct group *iw_group_find(struct hub *h, const uint8_t id[static IW_XFER_ID_LEN], bool initiator);
+/* s has ended: will another connection take its place? */
+bool iw_group_mends(const struct group *g, const struct session *s);
+/* Makes the session that waits for it. */
+void iw_group_mend(struct group *g, struct session *s);
+/* Transfers whose connections were lost hold that temporary no longer: somebody else goes on with it. ctx: the group. */
+void iw_group_let_go(void *ctx, const char *temp);
 /* The session has ended; the last one ends the group, of which everybody is told. */
 void iw_group_leave(struct group *g, struct session *s);
 /* A file is settled, or has come back: those that wait for files may go on. */
@@ -215,6 +240,10 @@ int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct i
 		      struct iw_fault *why);
 void iw_session_free(struct session *s);
 void iw_session_up(struct session *s);
+/* PH_WAITING: the time has come. */
+void iw_session_redial(struct session *s);
+/* What it has in hand will be done by another connection. */
+bool iw_session_hands_on(const struct session *s);
 void iw_session_rejected(struct session *s, const struct iw_fault *why);
 void iw_session_completion(struct session *s, const struct iw_wc *wc);
 /* CLOSED has come, and all completions were taken. */
@@ -241,6 +270,7 @@ int iw_source_path(struct session *s, const char *path);
 void iw_source_next(struct session *s);
 /* A file's RESULT. True: others will send it, and nobody is to be told. */
 bool iw_source_result(struct session *s, const struct iw_xact *a);
+bool iw_sink_result(struct session *s, const struct iw_xact *a);
 uint64_t iw_sink_act(struct session *s, const struct iw_xact *a);
 uint64_t iw_sink_store(struct session *s, const struct iw_xact *a);
 /* Those commits that had to wait. */

@@ -33,6 +33,7 @@ enum {
 	KEY_MAX_CONNS,
 	KEY_MAX_AGE,
 	KEY_ONCE,
+	KEY_REDIAL,
 };
 
 /* clang-format off */
@@ -67,6 +68,8 @@ static const struct argp_option options[] = {
 	{ "max-connections", KEY_MAX_CONNS, "N", 0, "Listening: hold at most N connections", 1 },
 	{ "max-age", KEY_MAX_AGE, "TIME", 0,
 	  "Receiving: remove temporaries that nobody went on with for so long (default 7d; 0: never)", 1 },
+	{ "redial", KEY_REDIAL, "N", 0,
+	  "Set a lost connection up again, up to N times without progress (default 5; 0: never)", 1 },
 	{ "once", KEY_ONCE, NULL, 0, "Listening: take one transfer, then exit with its status", 1 },
 	{ 0 },
 };
@@ -180,6 +183,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_BWLIMIT:
 		cfg->rate = iw_cli_rate(state, "--bwlimit", arg, 1, UINT64_MAX);
 		return 0;
+	case KEY_REDIAL:
+		cfg->redials = (unsigned)iw_cli_u64(state, "--redial", arg, 0, 1000);
+		o->choice = "--redial";
+		return 0;
 	case KEY_ONCE:
 		cfg->once = true;
 		return 0;
@@ -283,6 +290,7 @@ int iw_transfer_main(int argc, char **argv, const struct argp *argp, const char 
 					       .mode = IW_XFER_WRITE,
 					       .digest = IW_XFER_XXH3,
 					       .jobs = 1,
+					       .redials = 5,
 					       .limits = { .max_age_ns = MAX_AGE } } };
 	int status;
 

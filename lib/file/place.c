@@ -206,6 +206,16 @@ int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name, siz
 	return 0;
 }
 
+void iw_place_return(struct iw_place *p, const struct iw_xmeta *m)
+{
+	uint64_t size = m->kind != IW_XFER_FILE ? 0 : m->share ? m->part_len : m->size;
+
+	p->files -= IW_MIN(p->files, (uint64_t)1);
+	p->octets -= IW_MIN(p->octets, size);
+	if (p->as && m->top)
+		p->used_up = false;
+}
+
 /* --- directories --- */
 
 bool iw_is_temp(const char *name)

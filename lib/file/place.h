@@ -42,6 +42,9 @@ struct iw_place {
 	const struct iw_limits *limits; /* likewise */
 	uint64_t files, octets;         /* taken so far */
 	struct iw_list parts;           /* files that come in parts, see target.h */
+	/* A temporary is locked: another place, to which nobody may come back, is to let it go. NULL: there is none */
+	void (*let_go)(void *ctx, const char *temp);
+	void *let_go_ctx;
 	/* The directory that was used last. */
 	int parent;
 	char *parent_name;
@@ -69,6 +72,8 @@ void iw_place_close(struct iw_place *p);
  */
 IW_MUST_CHECK int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name,
 				 size_t cap, struct iw_file_fault *why);
+/* What was admitted will come again: it does not count any more. */
+void iw_place_return(struct iw_place *p, const struct iw_xmeta *m);
 /* A name that was announced, though nothing may come of it: --delete leaves it. */
 void iw_place_seen(struct iw_place *p, const char *name, size_t len);
 /*

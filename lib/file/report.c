@@ -214,6 +214,7 @@ static void transfer_json(struct iw_report *r, const struct iw_transfer_report *
 	iw_json_u64(w, "moved_octets", t->counts.octets);
 	iw_json_u64(w, "zero_octets", t->counts.zeros);
 	iw_json_u64(w, "duration_ns", t->duration_ns);
+	iw_json_u64(w, "redials", t->redials);
 	iw_json_u64(w, "bits_per_second", iw_bits_per_second(t->counts.octets, t->duration_ns));
 	iw_json_u64(w, "messages_sent", t->counts.msgs_sent);
 	iw_json_u64(w, "messages_received", t->counts.msgs_received);

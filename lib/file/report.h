@@ -44,6 +44,7 @@ struct iw_transfer_report {
 	enum iw_xfer_digest digest;
 	struct iw_xfer_counts counts;
 	uint64_t duration_ns;
+	uint64_t redials; /* connections set up again */
 	struct iw_qp_info info;
 	struct iw_fault fault;
 };

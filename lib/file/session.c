@@ -266,6 +266,8 @@ int iw_session_connect(struct session *s, bool first, struct iw_fault *why)
 
 	s->mine = own_hello(s, h->cfg->role);
 	memcpy(s->mine.id, s->group->id, sizeof(s->mine.id));
+	s->mine.conn = s->conn;
+	s->mine.again = s->group->redials > 0;
 	err = set_up(s, why);
 	if (err)
 		return err;
@@ -313,12 +315,44 @@ int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct i
 	return iw_accept(req, s->qp, &param, why);
 }
 
+void iw_session_redial(struct session *s)
+{
+	struct iw_fault why;
+
+	s->hub->nwaiting--;
+	s->leave_by = IW_TIME_NEVER;
+	if (!s->initiator) {
+		s->phase = PH_GONE; /* nobody came */
+		return;
+	}
+	s->phase = PH_CONNECTING;
+	s->group->redials++;
+	/* A sink that has had no answer to its wishes may not have been heard. */
+	if (iw_session_connect(s, s->hub->cfg->role == IW_XFER_SINK && !s->group->answered, &why) !=
+	    0) {
+		s->closed_why = why;
+		s->closed = true;
+		if (!s->x)
+			s->phase = PH_GONE;
+	}
+	iw_session_make_ready(s);
+}
+
+bool iw_session_hands_on(const struct session *s)
+{
+	const struct group *g = s->group;
+
+	return !s->hub->stopping && (g->sessions > 1 || iw_group_mends(g, s));
+}
+
 void iw_session_free(struct session *s)
 {
 	struct hub *h = s->hub;
 
 	while (s->stores > 0)
 		iw_sink_stored(h, iw_worker_await(&h->worker));
+	if (s->phase == PH_WAITING)
+		h->nwaiting--;
 	if (s->group)
 		iw_group_leave(s->group, s);
 	iw_list_del(&s->all);
@@ -371,6 +405,7 @@ void iw_session_up(struct session *s)
 	if (s->phase != PH_CONNECTING)
 		return;
 	s->phase = PH_UP;
+	s->stood = true;
 	iw_qp_info(s->qp, &info);
 	snprintf(s->peer_text, sizeof(s->peer_text), "%s", info.peer);
 	iw_log_info("%s: connected, rev %u, CRC %s, mulpdu %u", info.peer, info.rev,
@@ -588,7 +623,7 @@ static void tell_result(struct session *s, const struct iw_xact *a)
 	if (s->mine.role == IW_XFER_SOURCE)
 		again = iw_source_result(s, a);
 	else
-		iw_place_seen(&s->group->place, a->meta->name, a->meta->name_len);
+		again = iw_sink_result(s, a);
 	if (!again)
 		report_result(s, a);
 	if (!file)
@@ -602,7 +637,7 @@ static void tell_result(struct session *s, const struct iw_xact *a)
 		iw_list_del(&file->link);
 		iw_sink_drop(s->hub, file);
 	}
-	if (!again)
+	if (!again || s->mine.role == IW_XFER_SINK)
 		iw_file_free(file);
 }
 
@@ -713,9 +748,12 @@ static uint64_t retry_waiting(struct session *s)
 bool iw_session_run(struct session *s)
 {
 	struct hub *h = s->hub;
-	uint64_t cost = retry_waiting(s);
+	uint64_t cost;
 	struct iw_xact a;
 
+	if (!s->x)
+		return false;
+	cost = retry_waiting(s);
 	/* The machine knows the role's part of it from OPEN on; it needs memory of ours then. */
 	while (cost < TURN_COST && s->phase != PH_GONE && iw_xfer_next(s->x, &a, h->now)) {
 		cost += perform(s, &a);
@@ -734,7 +772,12 @@ void iw_session_stop(struct session *s, const char *text)
 	struct iw_fault why;
 
 	iw_xfer_fault(&why, IW_E_CANCELED, "%s", text);
-	iw_xfer_fail(s->x, &why);
+	if (s->x) {
+		iw_xfer_fail(s->x, &why);
+	} else {
+		s->leave_by = 0; /* nobody is waited for any more */
+		iw_session_set_timer(s);
+	}
 	iw_session_make_ready(s);
 }
 
@@ -757,7 +800,10 @@ void iw_session_timeout(struct session *s)
 	struct iw_qp_info info;
 
 	if (now >= s->leave_by) {
-		s->phase = PH_GONE;
+		if (s->phase == PH_WAITING && !s->hub->stopping)
+			iw_session_redial(s);
+		else
+			s->phase = PH_GONE;
 		return;
 	}
 	s->pace_at = IW_TIME_NEVER;

@@ -19,6 +19,8 @@ static void set_place(struct group *g)
 	g->place.opts = g->opts;
 	g->place.filter = g->initiator ? &g->hub->cfg->filter : NULL;
 	g->place.limits = &g->hub->cfg->limits;
+	g->place.let_go = iw_group_let_go;
+	g->place.let_go_ctx = g;
 }
 
 static int find_place(struct session *s, const struct iw_xact *a, struct iw_fault *f)
@@ -129,6 +131,7 @@ static void create(struct session *s, const struct iw_xact *a)
 	struct file *f = calloc(1, sizeof(*f));
 	struct iw_file_fault why;
 
+	s->group->answered = true;
 	if (f) {
 		iw_list_init(&f->link);
 		f->name = iw_name_terminated(a->meta->name, a->meta->name_len);
@@ -400,6 +403,27 @@ static uint64_t begin_commit(struct session *s, const struct iw_xact *a)
 		return COMMIT_COST;
 	iw_list_add_tail(&s->work->commits, &f->link);
 	return 0;
+}
+
+/* What was in hand when the connection was lost comes again, and has not been taken. */
+bool iw_sink_result(struct session *s, const struct iw_xact *a)
+{
+	struct group *g = s->group;
+	struct file *f = a->file;
+
+	iw_place_seen(&g->place, a->meta->name, a->meta->name_len);
+	if (a->code != IW_XC_CANCELED || a->told_by_peer)
+		return false;
+	g->stream |= a->meta->kind == IW_XFER_STREAM;
+	if (!iw_session_hands_on(s))
+		return false;
+	if (f && f->packed)
+		for (uint32_t i = 0; i < f->packed->n; i++)
+			iw_place_return(&g->place, &f->packed->member[i]);
+	else if (f)
+		iw_place_return(&g->place, a->meta);
+	s->requeued += a->meta->kind == IW_XFER_PACK ? a->meta->members : 1;
+	return true;
 }
 
 uint64_t iw_sink_act(struct session *s, const struct iw_xact *a)

@@ -295,6 +295,7 @@ static void announce_entry(struct session *s, struct iw_entry *e)
 			e->what = IW_WALKED_FAILED;
 	} else if (e->what == IW_WALKED_STREAM) {
 		iw_src_open_stream(&f->src, e->fd);
+		g->stream = true;
 		f->has_src = true;
 		iw_src_meta(&f->src, &f->meta);
 	}
@@ -522,12 +523,12 @@ bool iw_source_result(struct session *s, const struct iw_xact *a)
 {
 	struct group *g = s->group;
 	struct file *f = a->file;
-	bool lost = a->code == IW_XC_CANCELED && !a->told_by_peer && g->sessions > 1 &&
-		    !s->hub->stopping && !(f->has_src && f->src.stream);
+	bool lost = a->code == IW_XC_CANCELED && !a->told_by_peer && iw_session_hands_on(s) &&
+		    !(f->has_src && f->src.stream);
 
 	g->out--;
 	if (lost) {
-		/* Its connection was lost, and there are others. */
+		/* Its connection was lost, and there are others, or will be. */
 		iw_src_again(&f->src);
 		iw_list_add_tail(&g->again, &f->link);
 		s->requeued += f->pack ? f->pack->n

@@ -41,7 +41,8 @@ static bool is_ours(int fd)
 }
 
 /* The temporary that every transfer of this name finds again, unless another one is working with it at this moment. */
-static bool open_again(struct iw_part *t, const struct iw_xmeta *m, enum iw_xfer_digest digest)
+static bool open_again(struct iw_part *t, const struct iw_place *p, const struct iw_xmeta *m,
+		       enum iw_xfer_digest digest)
 {
 	struct stat st;
 
@@ -50,6 +51,8 @@ static bool open_again(struct iw_part *t, const struct iw_xmeta *m, enum iw_xfer
 		       0600);
 	if (t->fd < 0)
 		return false;
+	if (!is_ours(t->fd) && p->let_go)
+		p->let_go(p->let_go_ctx, t->name);
 	if (!is_ours(t->fd) || fstat(t->fd, &st) < 0) {
 		close(t->fd);
 		t->fd = -1;
@@ -95,12 +98,10 @@ static void remove_part(struct iw_part *t)
 	(void)unlinkat(t->parent, t->journal_name, 0);
 }
 
-static void part_put(struct iw_part *t)
+static void end_part(struct iw_part *t)
 {
 	bool keep = !t->useless && t->journal.fd >= 0 && t->chunks.n > 0;
 
-	if (--t->refs > 0)
-		return;
 	iw_list_del(&t->link);
 	if (!t->named && !keep && t->name[0])
 		remove_part(t);
@@ -112,6 +113,32 @@ static void part_put(struct iw_part *t)
 	iw_chunk_list_free(&t->chunks);
 	free(t->done);
 	free(t);
+}
+
+static void part_put(struct iw_part *t)
+{
+	if (--t->refs > 0)
+		return;
+	/* Which parts of the file are done is known here alone; the others will come. */
+	if (t->ndone > 0 && !t->named && !t->useless)
+		return;
+	end_part(t);
+}
+
+void iw_target_forget(struct iw_place *p)
+{
+	struct iw_list *l;
+
+	while ((l = iw_list_first(&p->parts)) != NULL)
+		end_part(iw_container_of(l, struct iw_part, link));
+}
+
+bool iw_target_holds(struct iw_place *p, const char *temp)
+{
+	for (struct iw_list *l = p->parts.next; l != &p->parts; l = l->next)
+		if (strcmp(iw_container_of(l, struct iw_part, link)->name, temp) == 0)
+			return true;
+	return false;
 }
 
 static struct iw_part *find_part(struct iw_place *p, uint32_t share)
@@ -150,7 +177,7 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 	t->parent = fcntl(parent, F_DUPFD_CLOEXEC, 3);
 	if (t->parent < 0)
 		iw_file_errno(why, errno, "keep its directory");
-	if (t->parent < 0 || (!(again && open_again(t, m, digest)) && open_part(t, why) != 0)) {
+	if (t->parent < 0 || (!(again && open_again(t, p, m, digest)) && open_part(t, why) != 0)) {
 		t->name[0] = '\0';
 		part_put(t);
 		return NULL;

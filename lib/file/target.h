@@ -95,6 +95,11 @@ IW_MUST_CHECK int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uin
 /* What there is stays for another time if the reason, an enum iw_xcode, lets it be of use then; else it goes. */
 void iw_target_abandon(struct iw_target *t, uint32_t code);
 
+/* Files of which parts are still missing: what there is of them stays for another time. Before the place is closed. */
+void iw_target_forget(struct iw_place *p);
+/* Is that temporary of a file that comes in parts to p? */
+bool iw_target_holds(struct iw_place *p, const char *temp);
+
 /* Writes octets at off of fd; blocks of zeros become holes. */
 IW_MUST_CHECK int iw_write_holes(int fd, const uint8_t *p, size_t len, uint64_t off, uint64_t *high,
 				 struct iw_file_fault *why);

@@ -27,6 +27,8 @@ struct iw_transfer_cfg {
 	uint32_t
 		opts; /* set of enum iw_xopt; a listener: those that it lets others choose, of owners, attributes and removal */
 	unsigned jobs; /* connections */
+	/* initiator: attempts, without progress, to set a lost connection up again; 0: its loss is the end */
+	unsigned redials;
 	uint64_t rate; /* bits a second at most; 0: no limit */
 	struct iw_filter filter;
 	struct iw_limits limits;

@@ -22,6 +22,8 @@ enum {
 	KEY_FILES = 9,
 	KEY_RANGES = 10,
 	KEY_PATIENCE = 11,
+	KEY_CONN = 12,
+	KEY_AGAIN = 13,
 	KEY_CODE = 14,
 	KEY_TEXT = 15,
 };
@@ -91,7 +93,7 @@ size_t iw_hello_encode(uint8_t pd[static IW_XFER_PD_MAX], const struct iw_hello 
 	struct iw_cbor_out o;
 
 	iw_cbor_out_init(&o, pd, IW_XFER_PD_MAX);
-	iw_cbor_map(&o, h->code != IW_XC_OK ? 5 : 12);
+	iw_cbor_map(&o, h->code != IW_XC_OK ? 5 : 12 + (h->conn > 0) + h->again);
 	iw_cbor_uint(&o, KEY_MAGIC);
 	iw_cbor_text(&o, IW_XFER_MAGIC, strlen(IW_XFER_MAGIC));
 	iw_cbor_uint(&o, KEY_MAJOR_MAX);
@@ -124,6 +126,14 @@ size_t iw_hello_encode(uint8_t pd[static IW_XFER_PD_MAX], const struct iw_hello 
 	iw_cbor_uint(&o, h->ranges);
 	iw_cbor_uint(&o, KEY_PATIENCE);
 	iw_cbor_uint(&o, h->patience_ms);
+	if (h->conn > 0) {
+		iw_cbor_uint(&o, KEY_CONN);
+		iw_cbor_uint(&o, h->conn);
+	}
+	if (h->again) {
+		iw_cbor_uint(&o, KEY_AGAIN);
+		iw_cbor_bool(&o, true);
+	}
 	return o.len;
 }
 
@@ -174,6 +184,10 @@ static int decode_terms(struct iw_hello *out, const struct iw_cbor_rec *rec, str
 	out->patience_ms = IW_XFER_PATIENCE_MS;
 	if (!err && iw_cbor_has(rec, KEY_PATIENCE))
 		err = iw_cbor_get_u32(rec, KEY_PATIENCE, UINT32_MAX, &out->patience_ms, why);
+	if (!err && iw_cbor_has(rec, KEY_CONN))
+		err = iw_cbor_get_u32(rec, KEY_CONN, IW_XFER_CONNS_MAX, &out->conn, why);
+	if (!err && iw_cbor_has(rec, KEY_AGAIN))
+		err = iw_cbor_get_bool(rec, KEY_AGAIN, &out->again, why);
 	if (err)
 		return err;
 	if (role < IW_XFER_SOURCE)

@@ -128,6 +128,10 @@ struct iw_hello {
 	uint32_t recvs, recv_size; /* receives posted before the first message, octets of each */
 	uint32_t files, ranges;    /* a sink's limits */
 	uint32_t patience_ms;      /* without a sign of life for so long the speaker gives up */
+	/* A Request's: which of the transfer's connections it is, from 1 on (0: not said), and whether it takes the place of one that was
+	 * lost: the responder then knows the transfer. */
+	uint32_t conn;
+	bool again;
 	/* Only in a Reply that rejects: */
 	uint32_t code; /* enum iw_xcode; IW_XC_OK: no rejection */
 	char text[IW_XFER_TEXT_MAX + 1];

@@ -102,6 +102,7 @@ struct iw_xfer {
 	bool abort_due;       /* FAILING: the peer is to be told */
 	bool told_peer;       /* the ABORT is on its way: close in an orderly manner */
 	bool end_given;
+	bool lost; /* FAILING: because the connection was lost */
 	struct iw_fault fault;
 	struct iw_xfer_counts counts;
 	uint32_t nfree;

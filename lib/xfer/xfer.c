@@ -324,7 +324,13 @@ void iw_xfer_lost(struct iw_xfer *x, const struct iw_fault *why)
 	if (own.err == IW_OK)
 		iw_xfer_fault(&own, IW_E_CLOSED,
 			      "the peer closed the connection before the transfer was over");
+	x->lost |= x->state != ST_FAILING;
 	fail(x, &own, false);
+}
+
+bool iw_xfer_was_lost(const struct iw_xfer *x)
+{
+	return x->lost;
 }
 
 int iw_xf_breach(struct iw_xfer *x, const char *fmt, ...)

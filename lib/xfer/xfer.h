@@ -222,6 +222,8 @@ void iw_xfer_touch(struct iw_xfer *x, uint64_t now);
 void iw_xfer_fail(struct iw_xfer *x, const struct iw_fault *why);
 /* The connection has ended, with this fault (err IW_OK: orderly). */
 void iw_xfer_lost(struct iw_xfer *x, const struct iw_fault *why);
+/* That is what ended the transfer here; whoever has the files may go on with another connection. */
+bool iw_xfer_was_lost(const struct iw_xfer *x);
 uint64_t iw_xfer_deadline(const struct iw_xfer *x);
 void iw_xfer_timeout(struct iw_xfer *x, uint64_t now);
 /* The last END has been handed out: nothing is left to do but to forget the machine. */

@@ -64,7 +64,7 @@ has_kib() {
     make_mixed_tree
     total=$(du -bs src | cut -f 1)
     for ((n = 0; n < IW_KILLS; n++)); do
-        options=$([ $((n % 3)) -eq 2 ] && echo '-j 3' || true)
+        options="--redial 0 $([ $((n % 3)) -eq 2 ] && echo '-j 3' || true)"
         if [ $((n % 6)) -eq 0 ]; then
             rm -rf dst/t dst/.iw-*
             rounds=$((rounds + 1))
@@ -163,7 +163,119 @@ has_kib() {
     wait $pid || status=$?
     output=$(cat send.out) stderr=$(cat send.err)
     assert_status 0
-    assert_stderr_has 'the others go on'
+    assert_stderr_has 'connecting again'
+    assert_jsonl '[.[] | select(.event=="result")][0].redials' 1
     assert_same_file src/f dst/f
     assert_jsonl '[.[] | select(.event=="result")][0].files_failed' 0
+}
+
+# Of a result: the octets that were moved more than the file has.
+octets_again() {
+    jq -s '[.[] | select(.event=="result")][0].moved_octets - 25165824' <<<"$output"
+}
+
+# relayed TRANSPORT push|pull OPTION...: 24 MiB through a relay that cuts everything after 8 and after 16 MiB. Windows are 8 MiB.
+relayed() {
+    local t=$1 way=$2 listener relay again there here
+    shift 2
+
+    PORT=$(free_port)
+    listener=$(free_port)
+    relay=$(free_port)
+    if [ "$t" = tcp ]; then
+        there=(-p "$listener") here=(-p "$relay")
+    else
+        there=(-t udp -p "$PORT" --udp-port "$listener") here=(-t udp -p "$PORT" --udp-port "$relay")
+    fi
+    rm -rf dst/*
+    IW_READY=listening serve_here python3 "$IW_TOP/tests/bats/cut_relay.py" "$t" "$relay" "$listener" 8388608 16777216
+    if [ "$way" = push ]; then
+        serve_here ddp-recv --once --json "${there[@]}" dst
+        run_here ddp-send --json "${here[@]}" --bwlimit 400M "$@" src/f 127.0.0.1:
+        again=$(octets_again)
+    else
+        serve_here ddp-send --listen --once --json "${there[@]}" --bwlimit 400M src
+        run_here ddp-recv --json "${here[@]}" "$@" 127.0.0.1:f dst
+    fi
+    assert_status 0
+    assert_stderr_has 'connecting again'
+    assert_same_file src/f dst/f
+    assert_equal "$(find dst -name '.iw-*')" ''
+    assert_jsonl '[.[] | select(.event=="result")][0] | [.complete, .files_done, .files_same, .files_failed, .redials > 1]' '[true,1,0,0,true]'
+    # The listener had one transfer, and knows its end.
+    wait_served
+    assert_status 0
+    assert_jsonl '[.[] | select(.event=="result")] | [length, .[0].complete, .[0].files_failed]' '[1,true,0]'
+    [ "$way" = push ] || again=$(octets_again)
+    [ "$again" -le $((2 * 8388608)) ] || fail_with "$t, $way $*: $again octets were sent again"
+    echo "# $t, $way $*: $again octets again after two cuts" >&3
+    serve_end $((SERVED - 1))
+}
+
+@test "a lost connection is set up again and costs what was under way, pushing and pulling" {
+    command -v python3 >/dev/null || skip 'needs python3: the relay that cuts'
+    random_file src/f 24M
+    relayed tcp push
+    relayed tcp pull
+    relayed tcp push -m read
+    relayed tcp pull -m send
+    relayed tcp pull -j 3
+}
+
+@test "a lost association is set up again likewise, with one stream and with several" {
+    command -v python3 >/dev/null || skip 'needs python3: the relay that cuts'
+    random_file src/f 24M
+    relayed udp push
+    relayed udp pull
+    relayed udp push -j 3
+}
+
+@test "a lost connection of a tree costs no file, and --redial 0 makes it the end" {
+    command -v python3 >/dev/null || skip 'needs python3: the relay that cuts'
+    local relay i
+
+    relay=$(free_port)
+    mkdir -p src/t/small src/t/empty
+    for ((i = 0; i < 500; i++)); do head -c 9000 /dev/urandom >src/t/small/$i; done
+    random_file src/t/large 8M
+    ln src/t/large src/t/other
+    ln -s large src/t/link
+    IW_READY=listening serve_here python3 "$IW_TOP/tests/bats/cut_relay.py" tcp "$relay" "$PORT" 2000000 4000000 9000000
+    serve_here ddp-recv --once --delete -p "$PORT" dst
+    mkdir -p dst/t
+    : >dst/t/stranger
+    run_here ddp-send --json -p "$relay" --delete --yes --bwlimit 400M src/t 127.0.0.1:
+    assert_status 0
+    assert_jsonl '[.[] | select(.event=="result")][0] | [.files_done + .files_same, .files_failed, .redials > 2, .removed]' '[506,0,true,1]'
+    diff -r src/t dst/t || fail_with 'the trees differ'
+    assert_equal "$(stat -c %i dst/t/large)" "$(stat -c %i dst/t/other)"
+    wait_served
+    assert_status 0
+    serve_end 1
+    relay=$(free_port)
+    IW_READY=listening serve_here python3 "$IW_TOP/tests/bats/cut_relay.py" tcp "$relay" "$PORT" 2000000
+    serve_here ddp-recv -p "$PORT" dst
+    run_here ddp-send --force --redial 0 -p "$relay" src/t 127.0.0.1:
+    assert_status 4
+}
+
+@test "a listener that does not know a transfer any more says so" {
+    command -v python3 >/dev/null || skip 'needs python3: the relay that cuts'
+    local relay pid first
+
+    relay=$(free_port)
+    random_file src/f 24M
+    IW_READY=listening serve_here python3 "$IW_TOP/tests/bats/cut_relay.py" tcp "$relay" "$PORT"
+    listen
+    first=$SERVED
+    ddp-send -p "$relay" --bwlimit 100M src/f 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
+    pid=$!
+    wait_until 10 has_kib 3000 || fail_with 'nothing arrives'
+    serve_end "$first" KILL
+    listen
+    status=0
+    wait $pid || status=$?
+    assert_status 1
+    stderr=$(cat send.err)
+    assert_stderr_has 'this side does not know the transfer any more: begin it again'
 }

@@ -25,7 +25,9 @@ static struct iw_hello request(void)
 			      .recv_size = IW_XFER_MSG_MAX,
 			      .files = 64,
 			      .ranges = 128,
-			      .patience_ms = 5 };
+			      .patience_ms = 5,
+			      .conn = 256,
+			      .again = true };
 
 	memset(h.id, 0x5a, sizeof(h.id));
 	return h;
