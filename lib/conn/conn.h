@@ -17,7 +17,7 @@
  * feeds and which sends what control messages they need):
  *   in:   s = iw_sctpmap_receive(...)           -> iw_conn_arrived(the conn of s, now)
  *         s = iw_sctpmap_acked(...)             -> iw_conn_acked(the conn of s, now)
- *   out:  m = iw_conn_next_msg(c, now)          -> send *m   -> iw_conn_msg_taken(c, now)
+ *   out:  m = iw_conn_next_msg(c, now)          -> send *m   -> iw_conn_msg_taken(c, kept, now)
  *         iw_sctpmap_control(...)
  * Both:
  *   time: iw_conn_deadline(c)                   -> iw_conn_timeout(c, now)
@@ -126,8 +126,10 @@ struct iw_conn_msg {
 	bool untagged; /* not to be delayed for bundling (RFC 5043 11.2) */
 	uint8_t hdr[IW_CONN_MSG_HDR];
 	size_t hdr_len;
-	/* The memory behind it is the poster's; it may change or be revoked as soon as the message
-	 * was taken, so the transport copies it then. */
+	/* The memory behind it is the poster's. Not kept: it may change or be revoked as soon as the
+	 * message was taken, so the transport copies it then. */
+	bool kept;
+	bool last; /* of an operation, which may wait for its acknowledgement to complete */
 	struct iw_vec vec[IW_RDMAP_SGE_MAX];
 	size_t nvec;
 	size_t bytes; /* of both */
@@ -190,9 +192,11 @@ bool iw_conn_fin_due(struct iw_conn *c, uint64_t now);
 /* Over SCTP: the next message, the same until it was taken; NULL: none now. When everything is out
  * that is to go, the session's Terminate is due, which the association sends. */
 const struct iw_conn_msg *iw_conn_next_msg(struct iw_conn *c, uint64_t now);
-/* The transport has taken, and copied, the message given last. */
-void iw_conn_msg_taken(struct iw_conn *c, uint64_t now);
-/* Over SCTP: a message of the session's was taken that is not a segment, or some were acknowledged. */
+/* The transport has taken the message given last. kept: it refers to its memory until that is acknowledged, and the
+ * operation completes then. When the connection ends before, the transport must be done with the memory before
+ * completions are asked for. */
+void iw_conn_msg_taken(struct iw_conn *c, bool kept, uint64_t now);
+/* Over SCTP: some messages of the session were acknowledged. */
 void iw_conn_acked(struct iw_conn *c, uint64_t now);
 
 /* --- time and events -------------------------------------------------------------------------- */

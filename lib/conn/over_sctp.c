@@ -11,6 +11,9 @@
 #include "conn/internal.h"
 
 #define SETUP_NS IW_SEC(10)
+/* RFC 5041 4.1 */
+#define DDP_T    0x80
+#define DDP_L    0x40
 
 struct over_sctp {
 	struct iw_dss *session; /* NULL: closed */
@@ -20,6 +23,7 @@ struct over_sctp {
 	uint64_t setup_at; /* initiator: an answer is expected by then */
 	bool refused;      /* the peer's layer did not want the session */
 	bool pending;      /* msg holds a segment that was not taken yet */
+	uint64_t kept;     /* segments up to the last one whose memory the association refers to */
 	struct iw_conn_msg msg;
 };
 
@@ -183,9 +187,12 @@ static size_t mulpdu(const struct iw_conn *c)
 	return o->mulpdu;
 }
 
+/* The association refers to memory of operations, or is about to. */
 static bool has_batch(const struct iw_conn *c)
 {
-	return c->sctp->pending;
+	const struct over_sctp *o = c->sctp;
+
+	return o->pending || (o->session != NULL && iw_dss_acked(o->session) < o->kept);
 }
 
 static void drop_batch(struct iw_conn *c)
@@ -310,9 +317,21 @@ void iw_conn_arrived(struct iw_conn *c, uint64_t now)
 		take_unit(c, &u, now);
 }
 
+/* What was copied is done with when it was taken, but operations complete in their order. */
+static void tell_sent(struct iw_conn *c)
+{
+	struct over_sctp *o = c->sctp;
+	uint64_t sent = iw_dss_sent(o->session);
+
+	iw_rdmap_hold(c->rdmap, has_batch(c));
+	iw_rdmap_sent(c->rdmap, sent, has_batch(c) ? iw_dss_acked(o->session) : sent);
+}
+
 void iw_conn_acked(struct iw_conn *c, uint64_t now)
 {
 	c->last_tx = now;
+	if (c->sctp->kept > 0 && c->sctp->session != NULL)
+		tell_sent(c);
 }
 
 /* --- out -------------------------------------------------------------------------------------- */
@@ -344,7 +363,9 @@ static bool cut(struct iw_conn *c, uint64_t now)
 		iw_put_be16(m->hdr, iw_dss_ssn(o->session));
 		memcpy(m->hdr + IW_SCTP_SSN_LEN, seg.hdr, seg.hdr_len);
 		m->hdr_len = IW_SCTP_SSN_LEN + seg.hdr_len;
-		m->untagged = !(seg.hdr[0] & 0x80);
+		m->untagged = !(seg.hdr[0] & DDP_T);
+		m->last = seg.hdr[0] & DDP_L;
+		m->kept = !seg.copy;
 		m->nvec = seg.npayload;
 		memcpy(m->vec, seg.payload, seg.npayload * sizeof(seg.payload[0]));
 		m->bytes = m->hdr_len + seg.payload_len;
@@ -383,7 +404,7 @@ const struct iw_conn_msg *iw_conn_next_msg(struct iw_conn *c, uint64_t now)
 	return NULL;
 }
 
-void iw_conn_msg_taken(struct iw_conn *c, uint64_t now)
+void iw_conn_msg_taken(struct iw_conn *c, bool kept, uint64_t now)
 {
 	struct over_sctp *o = c->sctp;
 
@@ -393,6 +414,7 @@ void iw_conn_msg_taken(struct iw_conn *c, uint64_t now)
 	c->counts.tx_octets += o->msg.bytes;
 	c->counts.tx_fpdus++;
 	iw_dss_taken(o->session);
-	iw_rdmap_hold(c->rdmap, false);
-	iw_rdmap_sent(c->rdmap, iw_dss_sent(o->session));
+	if (kept)
+		o->kept = iw_dss_sent(o->session);
+	tell_sent(c);
 }

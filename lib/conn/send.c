@@ -123,7 +123,7 @@ void iw_conn_sent(struct iw_conn *c, size_t bytes, uint64_t now)
 		iw_conn_drop_batch(c);
 	else
 		c->tx_cut_short = true;
-	iw_rdmap_sent(c->rdmap, c->sent_pos);
+	iw_rdmap_sent(c->rdmap, c->sent_pos, c->sent_pos);
 }
 
 bool iw_conn_fin_due(struct iw_conn *c, uint64_t now)

@@ -78,10 +78,14 @@ struct iw_port_out {
 	uint32_t ppid;
 	const uint8_t *hdr; /* its first octets */
 	size_t hdr_len;
-	const struct iw_vec *vec; /* the others; copied before send returns */
+	const struct iw_vec *vec; /* the others; copied before send returns, or kept */
 	size_t nvec;
+	bool keep;    /* they may be kept until they are acknowledged: see send */
+	bool last;    /* somebody will wait for the acknowledgement then */
 	bool at_once; /* not to be delayed for bundling */
 };
+
+#define IW_PORT_KEPT 1
 
 struct iw_port_ops {
 	const char *name;
@@ -97,8 +101,11 @@ struct iw_port_ops {
 	int (*input)(struct iw_port *p, uint64_t now, struct iw_fault *why);
 	bool (*next_msg)(struct iw_port *p, struct iw_port_msg *out);
 	bool (*next_event)(struct iw_port *p, struct iw_assoc_event *out);
-	/* 0: taken; IW_E_AGAIN: ROOM tells when; IW_E_NOMEM: later; others: DOWN comes. */
+	/* 0: taken and copied; IW_PORT_KEPT: taken, vec's memory is referred to until it is acknowledged;
+	 * IW_E_AGAIN: ROOM tells when; IW_E_NOMEM: later; others: DOWN comes. */
 	int (*send)(struct iw_assoc *a, const struct iw_port_out *m, uint64_t now);
+	/* No memory of messages of that stream is referred to any more. NULL: none ever was. */
+	void (*give_back)(struct iw_assoc *a, uint16_t stream, uint64_t now);
 	/* What is to go goes. 0; IW_E_AGAIN: the port must become writable first. */
 	int (*output)(struct iw_port *p, uint64_t now);
 	uint64_t (*deadline)(struct iw_port *p);

@@ -29,6 +29,8 @@
  * grow by as much (RFC 9260 7.2.1). */
 #define BURST      44
 #define ABC_L      8
+/* Copying less is cheaper than an operation that has to wait for an acknowledgement. */
+#define KEEP_MIN   512
 #define OUT_LEN    (2 * IW_PKT_MAX)
 #define OUT_MAX    65000 /* octets of one batch */
 
@@ -655,10 +657,10 @@ static int user_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t n
 		.hdr_len = m->hdr_len,
 		.vec = m->vec,
 		.nvec = m->nvec,
-		.copy = true,
 	};
-
 	struct iw_vec all[8];
+	size_t len = 0;
+	int err;
 
 	(void)now;
 	if (!assoc_of(a)->a)
@@ -673,7 +675,21 @@ static int user_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t n
 		s.vec = all;
 		s.nvec = m->nvec + 1;
 	}
-	return iw_sctp_send(assoc_of(a)->a, &s, NULL);
+	for (size_t i = 0; i < s.nvec; i++)
+		len += s.vec[i].len;
+	s.copy = !m->keep || len < KEEP_MIN || s.nvec > IW_SCTP_SEND_VECS;
+	s.sack_now = !s.copy && m->last;
+	err = iw_sctp_send(assoc_of(a)->a, &s, NULL);
+	return err || s.copy ? err : IW_PORT_KEPT;
+}
+
+static void user_give_back(struct iw_assoc *a, uint16_t stream, uint64_t now)
+{
+	struct iw_sctp_assoc *engine = assoc_of(a)->a;
+
+	/* Nothing of it is sent again then. */
+	if (engine && iw_sctp_give_back(engine, stream) < 0)
+		iw_sctp_abort(engine, "out of memory", now);
 }
 
 static bool send_batch(struct user_port *u)
@@ -801,6 +817,7 @@ const struct iw_port_ops iw_port_udp_ops = {
 	.next_msg = user_next_msg,
 	.next_event = user_next_event,
 	.send = user_send,
+	.give_back = user_give_back,
 	.output = user_output,
 	.deadline = user_deadline,
 	.timeout = user_timeout,
@@ -832,6 +849,7 @@ const struct iw_port_ops iw_port_raw_ops = {
 	.next_msg = user_next_msg,
 	.next_event = user_next_event,
 	.send = user_send,
+	.give_back = user_give_back,
 	.output = user_output,
 	.deadline = user_deadline,
 	.timeout = user_timeout,
@@ -863,6 +881,7 @@ const struct iw_port_ops iw_port_xdp_ops = {
 	.next_msg = user_next_msg,
 	.next_event = user_next_event,
 	.send = user_send,
+	.give_back = user_give_back,
 	.output = user_output,
 	.deadline = user_deadline,
 	.timeout = user_timeout,

@@ -328,6 +328,7 @@ static void acked(struct iw_trunk *t, const struct iw_assoc_event *ev, uint64_t 
 	if (!owner || owner == &asked_mark)
 		return;
 	iw_conn_acked(k->conn, now);
+	iw_loop_note(&t->dock->loop->news, &k->news);
 	if (iw_conn_wants_tx(k->conn))
 		iw_link_kick(k);
 }
@@ -463,17 +464,19 @@ static void send_segments(struct iw_link *k, uint64_t now)
 			.hdr_len = c->hdr_len,
 			.vec = c->vec,
 			.nvec = c->nvec,
+			.keep = c->kept,
+			.last = c->last,
 			.at_once = c->untagged,
 		};
 		int err = t->dock->port->ops->send(t->assoc, &m, now);
 
-		if (err != 0) {
+		if (err < 0) {
 			t->blocked = true;
 			if (err == IW_E_NOMEM)
 				t->dock->rest_until = now + REST_NS;
 			break;
 		}
-		iw_conn_msg_taken(k->conn, now);
+		iw_conn_msg_taken(k->conn, err == IW_PORT_KEPT, now);
 		if (--budget == 0) {
 			iw_link_kick(k);
 			return;
@@ -609,6 +612,7 @@ void iw_trunk_add(struct iw_trunk *t, struct iw_link *k)
 	k->trunk = t;
 	k->llp = &t->face;
 	k->connecting = !t->assoc || !t->assoc->up;
+	k->stream = iw_dss_stream(iw_conn_session(k->conn));
 	iw_list_add_tail(&t->links, &k->on_trunk);
 	iw_dss_set_owner(iw_conn_session(k->conn), k);
 }
@@ -616,7 +620,11 @@ void iw_trunk_add(struct iw_trunk *t, struct iw_link *k)
 void iw_trunk_remove(struct iw_link *k)
 {
 	struct iw_dss *s = iw_conn_session(k->conn);
+	const struct iw_port_ops *ops = k->trunk->dock->port->ops;
 
+	/* Its operations complete from now on, and their memory is their owner's. */
+	if (k->trunk->assoc && ops->give_back)
+		ops->give_back(k->trunk->assoc, k->stream, iw_os_now());
 	/* The conn may live on without a transport, to be asked what it was. */
 	if (s)
 		iw_dss_set_owner(s, NULL);

@@ -90,6 +90,7 @@ struct iw_link {
 	struct iw_conn *conn;
 	void *owner;
 	struct iw_trunk *trunk; /* over messages; then llp is its face */
+	uint16_t stream;        /* that of its session there */
 	struct iw_list on_trunk, waiting;
 	struct iw_list kicked, news;
 	uint32_t armed; /* epoll events watched for */

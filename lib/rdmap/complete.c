@@ -183,12 +183,12 @@ void iw_rdmap_hold(struct iw_rdmap *r, bool held)
 	r->held = held;
 }
 
-void iw_rdmap_sent(struct iw_rdmap *r, uint64_t pos)
+void iw_rdmap_sent(struct iw_rdmap *r, uint64_t pos, uint64_t done)
 {
 	while (r->sq_untaken != r->sq_unsent) {
 		struct sq_slot *s = sq_at(r, r->sq_untaken);
 
-		if (s->end_pos > pos)
+		if (s->end_pos > done)
 			break;
 		s->taken = true;
 		r->sq_untaken++;

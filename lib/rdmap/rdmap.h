@@ -189,10 +189,10 @@ bool iw_rdmap_wants_tx(const struct iw_rdmap *r);
 int iw_rdmap_pull(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg, uint64_t now);
 /* The segment last pulled ends at this position of the LLP's outgoing stream. Once for each. */
 void iw_rdmap_pulled(struct iw_rdmap *r, uint64_t end_pos);
-/* The LLP has taken (TCP) or has had acknowledged (others) everything before pos: operations
- * complete, IRD slots are free. */
-void iw_rdmap_sent(struct iw_rdmap *r, uint64_t pos);
-/* A batch that is not sent yet refers to the memory of operations: their completions in error wait
+/* The LLP has taken everything before pos: IRD slots are free. It refers to the memory of no operation that ends
+ * before done any more, and needs it not again: those complete. */
+void iw_rdmap_sent(struct iw_rdmap *r, uint64_t pos, uint64_t done);
+/* What is not sent yet, or not acknowledged, refers to the memory of operations: their completions in error wait
  * until held is false again (or iw_rdmap_flush). */
 void iw_rdmap_hold(struct iw_rdmap *r, bool held);
 /* A Terminate is queued, and the LLP has not taken it. */

@@ -111,17 +111,18 @@ uint64_t iw_sctp_acked(const struct iw_sctp_assoc *a)
 }
 
 /* The slices into memory of ours, one behind the other. */
-static bool copy_slices(struct iw_sctp_assoc *a, struct out_chunk *c, const struct iw_sctp_send *m)
+static bool copy_slices(struct iw_sctp_assoc *a, struct out_chunk *c, const struct iw_vec *vec,
+			size_t nvec)
 {
 	size_t at = 0;
 
 	c->copy = iw_pool_get(&a->s->copies);
 	if (!c->copy)
 		return false;
-	for (size_t i = 0; i < m->nvec; i++) {
-		if (m->vec[i].len)
-			memcpy(c->copy + at, m->vec[i].base, m->vec[i].len);
-		at += m->vec[i].len;
+	for (size_t i = 0; i < nvec; i++) {
+		if (vec[i].len)
+			memcpy(c->copy + at, vec[i].base, vec[i].len);
+		at += vec[i].len;
 	}
 	c->vec[0] = (struct iw_vec){ c->copy, at };
 	return true;
@@ -161,7 +162,7 @@ int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_send *m, uint64_t
 	if (m->hdr_len)
 		memcpy(c->hdr, m->hdr, m->hdr_len);
 	if (m->copy || m->nvec > IW_SCTP_SEND_VECS) {
-		if (!copy_slices(a, c, m))
+		if (!copy_slices(a, c, m->vec, m->nvec))
 			return IW_E_NOMEM;
 	} else if (m->nvec) {
 		memcpy(c->vec, m->vec, m->nvec * sizeof(*m->vec));
@@ -172,6 +173,24 @@ int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_send *m, uint64_t
 	q->end++;
 	q->unsent_octets += chunk_octets(c->len);
 	iw_sctp_touch(a);
+	return 0;
+}
+
+int iw_sctp_give_back(struct iw_sctp_assoc *a, uint16_t stream)
+{
+	struct outq *q = &a->out;
+
+	for (uint64_t seq = q->una; seq < q->end; seq++) {
+		struct out_chunk *c = chunk_at(q, seq);
+		size_t n = 0, rest = c->len - c->hdr_len;
+
+		if (c->stream != stream || c->copy)
+			continue;
+		for (; rest > 0; n++)
+			rest -= c->vec[n].len;
+		if (n > 0 && !copy_slices(a, c, c->vec, n))
+			return IW_E_NOMEM;
+	}
 	return 0;
 }
 

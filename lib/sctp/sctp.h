@@ -304,6 +304,11 @@ bool iw_sctp_writable(const struct iw_sctp_assoc *a);
  */
 IW_MUST_CHECK int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_send *m,
 			       uint64_t *seq);
+/*
+ * The memory that messages of that stream refer to is wanted back: what of them is not acknowledged yet is copied now.
+ * IW_E_NOMEM: not all could be: the association must end before the memory is the caller's again.
+ */
+IW_MUST_CHECK int iw_sctp_give_back(struct iw_sctp_assoc *a, uint16_t stream);
 /* So many messages, the first ones, are cumulatively acknowledged: message seq is when seq < this. Final: the
  * peer cannot take it back (gap blocks could be, RFC 9260 6.2). */
 uint64_t iw_sctp_acked(const struct iw_sctp_assoc *a);

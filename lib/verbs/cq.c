@@ -151,7 +151,7 @@ static void feed_starved(struct iw_cq *cq)
 
 	while (!iw_verbs_cq_full(cq) && (n = iw_list_first(&cq->starved))) {
 		iw_list_del(n);
-		iw_verbs_qp_complete(iw_container_of(n, struct iw_qp, starved));
+		iw_verbs_qp_news(iw_container_of(n, struct iw_qp, starved));
 	}
 }
 

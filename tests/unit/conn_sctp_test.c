@@ -241,7 +241,7 @@ static void silence_of_the_association_is_a_stall(void **state)
 	(void)state;
 	post_send(p, &p->a, out, sizeof(out), 1);
 	assert_non_null(iw_conn_next_msg(p->a.conn, p->now));
-	iw_conn_msg_taken(p->a.conn, p->now);
+	iw_conn_msg_taken(p->a.conn, false, p->now);
 	assert_int_equal(iw_conn_deadline(p->a.conn), p->now + IW_SEC(30));
 	assert_true(pair_tick(p));
 	assert_int_equal(end_closed_fault(&p->a)->err, IW_E_TIMEOUT);
@@ -290,9 +290,35 @@ static void operation_of_a_message_under_way_does_not_fail_before_it_was_taken(v
 	iw_conn_arrived(p->a.conn, p->now);
 	assert_int_equal(iw_conn_state(p->a.conn), IW_CONN_TERMINATING);
 	assert_false(iw_rdmap_next_completion(p->a.rdmap, &done));
-	iw_conn_msg_taken(p->a.conn, p->now);
+	iw_conn_msg_taken(p->a.conn, false, p->now);
 	assert_true(iw_rdmap_next_completion(p->a.rdmap, &done));
 	assert_true(done.status < 0);
+	pair_free(p);
+}
+
+/* What the association refers to until it is acknowledged completes then, and all that is behind it. */
+static void operation_whose_memory_is_kept_completes_with_its_acknowledgement(void **state)
+{
+	struct pair *p = open_pair();
+	struct iw_completion done;
+	uint8_t out[1000] = { 0 };
+	uint16_t stream;
+
+	(void)state;
+	post_send(p, &p->a, out, sizeof(out), 1);
+	post_send(p, &p->a, out, sizeof(out), 2);
+	stream = iw_conn_next_msg(p->a.conn, p->now)->stream;
+	iw_conn_msg_taken(p->a.conn, true, p->now);
+	assert_non_null(iw_conn_next_msg(p->a.conn, p->now));
+	iw_conn_msg_taken(p->a.conn, false, p->now);
+	assert_false(iw_rdmap_next_completion(p->a.rdmap, &done));
+	(void)iw_sctpmap_acked(p->a.assoc, stream, 1);
+	iw_conn_acked(p->a.conn, p->now);
+	for (uint64_t n = 1; n <= 2; n++) {
+		assert_true(iw_rdmap_next_completion(p->a.rdmap, &done));
+		assert_int_equal(done.cookie, n);
+		assert_int_equal(done.status, 0);
+	}
 	pair_free(p);
 }
 
@@ -344,6 +370,7 @@ int main(void)
 		cmocka_unit_test(message_stays_until_it_is_taken),
 		cmocka_unit_test(
 			operation_of_a_message_under_way_does_not_fail_before_it_was_taken),
+		cmocka_unit_test(operation_whose_memory_is_kept_completes_with_its_acknowledgement),
 		cmocka_unit_test(segments_far_ahead_are_placed_and_wait_for_the_first),
 	};
 

@@ -245,7 +245,7 @@ static bool end_send_msgs(struct pair *p, struct end *e)
 	       (m = iw_conn_next_msg(e->conn, p->now)) != NULL) {
 		CHECK(m->bytes <= IW_SCTP_SSN_LEN + iw_conn_mulpdu(e->conn));
 		msg_put(e->out, m->stream, m->ppid, m->hdr, m->hdr_len, m->vec, m->nvec);
-		iw_conn_msg_taken(e->conn, p->now);
+		iw_conn_msg_taken(e->conn, false, p->now);
 		p->cut = e->out->sent >= e->out->cut_at;
 		end_poll(p, e);
 		moved = true;

@@ -173,9 +173,9 @@ static void nothing_completes_before_the_llp_has_taken_it(void **state)
 	assert_int_equal(post(f, 1, IW_OPK_SEND, 0, 2000), 0);
 	assert_int_equal(pull(f, 1442, &seg), IW_OP_SEND);
 	assert_int_equal(pull(f, 1442, &seg), IW_OP_SEND);
-	iw_rdmap_sent(f->r, f->pos - 1);
+	iw_rdmap_sent(f->r, f->pos - 1, f->pos - 1);
 	assert_int_equal(next(f), -1);
-	iw_rdmap_sent(f->r, f->pos);
+	iw_rdmap_sent(f->r, f->pos, f->pos);
 	assert_int_equal(next(f), 1);
 	assert_int_equal(next(f), -1);
 	done(f);
@@ -194,7 +194,7 @@ static void operations_complete_in_the_order_of_posting(void **state)
 	assert_int_equal(opcode(f), IW_OP_RREQ);
 	assert_int_equal(opcode(f), IW_OP_SEND); /* it is not held back, only its completion is */
 	assert_int_equal(opcode(f), IW_OP_WRITE);
-	iw_rdmap_sent(f->r, f->pos);
+	iw_rdmap_sent(f->r, f->pos, f->pos);
 	assert_int_equal(next(f), -1);
 	respond(f, 100);
 	assert_true(iw_rdmap_next_completion(f->r, &c));
@@ -222,7 +222,7 @@ static void queues_go_on_where_their_numbers_wrap(void **state)
 		assert_int_equal(opcode(f), IW_OP_RRESP);
 		assert_int_equal(opcode(f), IW_OP_RREQ);
 		assert_int_equal(opcode(f), IW_OP_SEND);
-		iw_rdmap_sent(f->r, f->pos);
+		iw_rdmap_sent(f->r, f->pos, f->pos);
 		assert_int_equal(next(f), -1);
 		respond(f, 8);
 		assert_int_equal(next(f), i);
@@ -305,7 +305,7 @@ static void quiet_operations_complete_without_a_word_unless_they_fail(void **sta
 	assert_int_equal(post(f, 3, IW_OPK_WRITE, IW_OPF_QUIET, 8), 0);
 	assert_int_equal(opcode(f), IW_OP_WRITE);
 	assert_int_equal(opcode(f), IW_OP_WRITE);
-	iw_rdmap_sent(f->r, f->pos);
+	iw_rdmap_sent(f->r, f->pos, f->pos);
 	assert_int_equal(next(f), 2);
 	assert_int_equal(next(f), -1);
 	iw_rdmap_flush(f->r, IW_E_CANCELED);
@@ -406,14 +406,14 @@ static void read_slot_is_free_when_the_llp_has_taken_its_response(void **state)
 	request(f, 8);
 	request(f, 8);
 	assert_int_equal(opcode(f), IW_OP_RRESP);
-	iw_rdmap_sent(f->r, f->pos - 1);
+	iw_rdmap_sent(f->r, f->pos - 1, f->pos - 1);
 	assert_int_equal(request_of(f, 8), IW_E_DDP_NOBUF);
 	done(f);
 	f = started(2);
 	request(f, 8);
 	request(f, 8);
 	assert_int_equal(opcode(f), IW_OP_RRESP);
-	iw_rdmap_sent(f->r, f->pos);
+	iw_rdmap_sent(f->r, f->pos, f->pos);
 	request(f, 8);
 	assert_int_equal(request_of(f, 8), IW_E_DDP_NOBUF);
 	done(f);
@@ -455,13 +455,13 @@ static void close_drains_and_refuses(void **state)
 	assert_false(iw_rdmap_drained(f->r));
 	assert_int_equal(opcode(f), IW_OP_SEND);
 	assert_int_equal(opcode(f), IW_OP_RREQ);
-	iw_rdmap_sent(f->r, f->pos);
+	iw_rdmap_sent(f->r, f->pos, f->pos);
 	assert_false(iw_rdmap_drained(f->r)); /* the Read is still out */
 	request(f, 4);
 	respond(f, 8);
 	assert_false(iw_rdmap_drained(f->r)); /* the peer's Read is answered first */
 	assert_int_equal(opcode(f), IW_OP_RRESP);
-	iw_rdmap_sent(f->r, f->pos);
+	iw_rdmap_sent(f->r, f->pos, f->pos);
 	assert_true(iw_rdmap_drained(f->r));
 	done(f);
 }
@@ -479,7 +479,7 @@ static void flush_completes_everything_once(void **state)
 	assert_int_equal(post(f, 2, IW_OPK_WRITE, 0, 8), 0);
 	assert_int_equal(post(f, 3, IW_OPK_WRITE, 0, 8), 0);
 	assert_int_equal(opcode(f), IW_OP_WRITE);
-	iw_rdmap_sent(f->r, f->pos);
+	iw_rdmap_sent(f->r, f->pos, f->pos);
 	assert_int_equal(opcode(f), IW_OP_WRITE); /* in a batch that is not sent yet */
 	iw_fail(&why, IW_E_MPA_CRC, "test");
 	iw_rdmap_hold(f->r, true);
@@ -509,7 +509,7 @@ static void read_of_no_octets_counts_nowhere(void **state)
 	request(f, 4);
 	assert_int_equal(opcode(f), IW_OP_RRESP);
 	assert_int_equal(opcode(f), IW_OP_RRESP);
-	iw_rdmap_sent(f->r, f->pos); /* both slots were used */
+	iw_rdmap_sent(f->r, f->pos, f->pos); /* both slots were used */
 	request(f, 0);
 	request(f, 4);
 	assert_int_equal(iw_stag_get(f->stags, f->sink)->busy, 1);
@@ -573,10 +573,10 @@ static void terminate_is_due_until_the_llp_has_it(void **state)
 	iw_rdmap_fail(f->r, &why);
 	assert_true(iw_rdmap_terminate_due(f->r));
 	assert_int_equal(opcode(f), IW_OP_TERM);
-	iw_rdmap_sent(f->r, f->pos - 1);
+	iw_rdmap_sent(f->r, f->pos - 1, f->pos - 1);
 	assert_true(iw_rdmap_terminate_due(f->r));
 	assert_false(iw_rdmap_terminate_sent(f->r));
-	iw_rdmap_sent(f->r, f->pos);
+	iw_rdmap_sent(f->r, f->pos, f->pos);
 	assert_false(iw_rdmap_terminate_due(f->r));
 	assert_true(iw_rdmap_terminate_sent(f->r));
 	done(f);
@@ -587,7 +587,7 @@ static void terminate_is_due_until_the_llp_has_it(void **state)
 	assert_false(iw_rdmap_terminate_due(f->r));
 	assert_false(iw_rdmap_wants_tx(f->r));
 	assert_int_equal(opcode(f), -1);
-	iw_rdmap_sent(f->r, f->pos);
+	iw_rdmap_sent(f->r, f->pos, f->pos);
 	assert_false(iw_rdmap_terminate_sent(f->r));
 	done(f);
 }

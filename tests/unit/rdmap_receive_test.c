@@ -164,7 +164,7 @@ static bool pull(struct fixture *f, struct iw_segment *seg, struct iw_ddp *h)
 	assert_true(iw_ddp_decode(h, seg->hdr, seg->hdr_len) > 0);
 	pos += seg->hdr_len + seg->payload_len;
 	iw_rdmap_pulled(f->r, pos);
-	iw_rdmap_sent(f->r, pos);
+	iw_rdmap_sent(f->r, pos, pos);
 	return true;
 }
 

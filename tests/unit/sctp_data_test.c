@@ -667,6 +667,32 @@ static void timeouts_back_off_and_end_the_association(void **state)
 }
 
 /* SX-23: Karn: a chunk sent twice measures nothing; SX-21: after a timeout one chunk, and slow start. */
+static void memory_that_was_given_back_is_not_read_again(void **state)
+{
+	uint8_t text[2][8] = { "theirs", "others" };
+	struct iw_vec v[2] = { { text[0], 7 }, { text[1], 7 } };
+	struct iw_sctp_chunk c;
+	struct iw_sctp_data d;
+
+	(void)state;
+	open_up();
+	for (uint16_t i = 0; i < 2; i++) {
+		struct iw_sctp_send m = { .stream = i, .ppid = 16, .vec = &v[i], .nvec = 1 };
+
+		assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), 0);
+	}
+	net_run(&h.n, h.n.now);
+	hand_forget(&h);
+	assert_int_equal(iw_sctp_give_back(h.n.b.a, 0), 0);
+	memset(text, '-', sizeof(text));
+	/* Nothing is acknowledged: it goes again. */
+	assert_true(hand_wait(&h, IW_SCTP_DATA, IW_SEC(2), &c));
+	assert_true(iw_sctp_data_decode(&d, c.value, c.value_len) > 0);
+	assert_int_equal(d.stream, 0);
+	assert_memory_equal(d.data, "theirs", 7);
+	hand_close(&h);
+}
+
 static void a_retransmitted_chunk_measures_no_round_trip(void **state)
 {
 	struct iw_sctp_path p;
@@ -1142,6 +1168,7 @@ int main(void)
 		cmocka_unit_test(what_the_peer_takes_back_is_sent_again),
 		cmocka_unit_test(a_sack_for_data_never_sent_ends_the_association),
 		cmocka_unit_test(timeouts_back_off_and_end_the_association),
+		cmocka_unit_test(memory_that_was_given_back_is_not_read_again),
 		cmocka_unit_test(a_retransmitted_chunk_measures_no_round_trip),
 		cmocka_unit_test(one_packet_goes_out_after_a_timeout),
 		cmocka_unit_test(the_timer_begins_anew_with_the_next_chunk),

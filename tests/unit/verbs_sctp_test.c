@@ -208,6 +208,58 @@ static void queue_pairs_share_an_association_and_end_alone(void **state)
 	assert_int_equal(a.seen[IW_EV_CLOSED], 1);
 }
 
+/* A queue pair is aborted with data under way while its association lives on: the data is the poster's as soon as it
+ * is told, which it changes and frees. */
+static void memory_is_the_posters_again_when_a_queue_pair_is_aborted(void **state)
+{
+	struct iw_qp *second;
+	struct iw_conn_param p;
+	enum { LEN = 1000000 };
+	uint8_t *out = malloc(LEN), *in = calloc(1, LEN), *is = malloc(LEN), msg[16] = { 0 };
+	struct iw_qp_info info;
+	struct iw_mr *target;
+
+	(void)state;
+	fill(is, LEN, 3);
+	memcpy(out, is, LEN);
+	establish((struct iw_conn_param){ 0 });
+	second = end_add_qp(&a, 4, 4);
+	b.qp = end_add_qp(&b, 4, 4);
+	p = to_b();
+	p.beside = a.qp;
+	connect_qp(second, p);
+	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] == 2 && b.seen[IW_EV_ESTABLISHED] == 2);
+	assert_int_equal(iw_mr_reg(&target, b.pd,
+				   &(struct iw_mr_attr){ .addr = in,
+							 .len = LEN,
+							 .access = IW_ACCESS_REMOTE_WRITE },
+				   &b.why),
+			 0);
+	post(a.qp, IW_WR_WRITE, out, LEN, iw_mr_stag(target));
+	do {
+		end_step(&a, 0);
+		iw_qp_info(a.qp, &info);
+	} while (info.tx_fpdus < 3);
+	iw_abort(a.qp);
+	end_until(&a, NULL, a.seen[IW_EV_CLOSED]);
+	assert_int_equal(a.nwc, 1);
+	assert_int_equal(a.wc[0].status, IW_E_CANCELED);
+	a.nwc = 0;
+	memset(out, 0xee, LEN);
+	assert_int_equal(iw_post_recv(b.qp, 1, msg, sizeof(msg)), 0);
+	post(second, IW_WR_SEND, "still here", 11, 0);
+	end_until(&a, &b, done(&b, IW_WC_RECV) == 1 && in[2 * info.mulpdu]);
+	assert_string_equal((char *)msg, "still here");
+	/* What came of the Write is what it was. */
+	assert_true(info.mulpdu * 2 < LEN);
+	assert_memory_equal(in, is, info.mulpdu);
+	for (size_t i = 0; i < LEN; i++)
+		assert_true(in[i] == 0 || in[i] == is[i]);
+	free(out);
+	free(in);
+	free(is);
+}
+
 /* SCTP-73: everybody on an association learns that the peer is gone */
 static void end_of_the_peer_is_told_to_all_queue_pairs(void **state)
 {
@@ -362,6 +414,7 @@ int main(void)
 		TEST(data_move_both_ways_and_the_end_is_orderly),
 		TEST(rejection_reaches_who_asked_with_its_private_data),
 		TEST(queue_pairs_share_an_association_and_end_alone),
+		TEST(memory_is_the_posters_again_when_a_queue_pair_is_aborted),
 		TEST(end_of_the_peer_is_told_to_all_queue_pairs),
 		TEST(an_association_is_told_of_while_it_is_up),
 		TEST(nobody_listens),
