@@ -7,6 +7,7 @@
 
 #include "bench/bench.h"
 #include "bench/stag_bench.h"
+#include "bench/xdp_bench.h"
 #include "cli/cli.h"
 #include "cli/conn.h"
 #include "cli/human.h"
@@ -27,7 +28,7 @@
 #define DEPTH_LEAST  2
 #define DEPTH_MOST   64
 #define TIME_MAX     IW_SEC(24 * 3600)
-enum task { TASK_RUN, TASK_LISTEN, TASK_STAG };
+enum task { TASK_RUN, TASK_LISTEN, TASK_STAG, TASK_XDP };
 
 struct opts {
 	struct iw_cli cli;
@@ -175,9 +176,15 @@ static void check_options(const struct argp_state *state, struct opts *o)
 		o->task = TASK_STAG;
 		return;
 	}
+	if (o->host && !o->mode_name && strcmp(o->host, "xdp") == 0) {
+		if (o->run_option && !o->time_ns)
+			argp_error(state, "xdp: takes --time alone, the length of each run");
+		o->task = TASK_XDP;
+		return;
+	}
 	if (!o->host || !o->mode_name)
-		argp_error(state,
-			   "expected HOST and write, read, send or pingpong; or --listen; or stag");
+		argp_error(state, "expected HOST and write, read, send or pingpong; or --listen;"
+				  " or stag; or xdp");
 	o->mode = iw_cli_enum(state, "MODE", o->mode_name, iw_bench_mode_names);
 	if (o->count && o->time_ns)
 		argp_error(state, "--count and --time: expected one of them");
@@ -661,6 +668,100 @@ static int run_stag(struct opts *o)
 	return iw_json_end(&o->cli.out) ? IW_EXIT_FAILED : IW_EXIT_OK;
 }
 
+/* --- the fast path and its baselines ------------------------------------------------------------ */
+
+static void tell_pair(void *ctx, const struct iw_xdp_figure *f, const struct iw_xdp_pair *p)
+{
+	struct opts *o = ctx;
+	struct iw_json *w = &o->cli.out;
+
+	if (!o->cli.json) {
+		if (!o->cli.quiet)
+			printf("%s %-6s  %6.2f Gb/s, bare AF_XDP %6.2f Gb/s, ratio %.2f, lost %" PRIu64
+			       "\n",
+			       f->id, f->buffers, p->ours / 1e9, p->bare / 1e9, p->ours / p->bare,
+			       p->lost);
+		fflush(stdout);
+		return;
+	}
+	iw_json_begin(w, "pair");
+	iw_json_str(w, "figure", f->id);
+	iw_json_str(w, "buffers", f->buffers);
+	iw_json_u64(w, "mtu_octets", f->mtu);
+	iw_json_u64(w, "frame_octets", f->frame);
+	iw_json_f64(w, "bits_per_second", p->ours);
+	iw_json_f64(w, "frames_per_second", p->ours_frames);
+	iw_json_f64(w, "bare_bits_per_second", p->bare);
+	iw_json_f64(w, "bare_frames_per_second", p->bare_frames);
+	iw_json_u64(w, "lost", p->lost);
+	(void)!iw_json_end(w);
+}
+
+static void tell_baseline(void *ctx, const struct iw_xdp_baseline *b)
+{
+	struct opts *o = ctx;
+
+	if (!o->cli.json) {
+		if (!o->cli.quiet)
+			printf("%-20s %6.2f Gb/s\n", b->name, b->bits / 1e9);
+		fflush(stdout);
+		return;
+	}
+	iw_json_begin(&o->cli.out, "baseline");
+	iw_json_str(&o->cli.out, "name", b->name);
+	iw_json_f64(&o->cli.out, "bits_per_second", b->bits);
+	(void)!iw_json_end(&o->cli.out);
+}
+
+static void write_figure(struct iw_json *w, const struct iw_xdp_figure *f)
+{
+	iw_json_open_object(w, f->buffers);
+	iw_json_f64(w, "ratio", f->ratio);
+	iw_json_f64(w, "ratio_min", f->ratio_min);
+	iw_json_f64(w, "ratio_max", f->ratio_max);
+	iw_json_u64(w, "pairs", f->pairs);
+	iw_json_u64(w, "mtu_octets", f->mtu);
+	iw_json_u64(w, "frame_octets", f->frame);
+	iw_json_bool(w, "pass", f->ratio >= IW_XDP_BENCH_BAR);
+	iw_json_close(w);
+}
+
+static int run_xdp(struct opts *o)
+{
+	struct iw_xdp_bench_cfg cfg = {
+		.window_ns = o->time_ns,
+		.ctx = o,
+		.on_pair = tell_pair,
+		.on_baseline = tell_baseline,
+	};
+	struct iw_json *w = &o->cli.out;
+	struct iw_xdp_bench r;
+	struct iw_fault why = { 0 };
+
+	if (iw_xdp_bench(&r, &cfg, &why) < 0)
+		return iw_cli_fail(&o->cli, &why);
+	if (!o->cli.json) {
+		for (size_t i = 0; i < IW_ARRAY_LEN(r.figure); i++)
+			printf("%s %-6s  ratio %.2f (%.2f to %.2f), bar %.2f\n", r.figure[i].id,
+			       r.figure[i].buffers, r.figure[i].ratio, r.figure[i].ratio_min,
+			       r.figure[i].ratio_max, IW_XDP_BENCH_BAR);
+		return IW_EXIT_OK;
+	}
+	iw_json_begin(w, "result");
+	iw_json_str(w, "mode", "xdp");
+	iw_json_f64(w, "bar", IW_XDP_BENCH_BAR);
+	iw_json_open_object(w, "p5");
+	write_figure(w, &r.figure[0]);
+	write_figure(w, &r.figure[1]);
+	iw_json_close(w);
+	iw_json_open_object(w, "p6");
+	write_figure(w, &r.figure[2]);
+	write_figure(w, &r.figure[3]);
+	iw_json_close(w);
+	iw_json_str(w, "version", iw_version());
+	return iw_json_end(w) ? IW_EXIT_FAILED : IW_EXIT_OK;
+}
+
 /* --- main ------------------------------------------------------------------------------------- */
 
 static const struct argp_child kids[] = { { &iw_conn_argp, 0, NULL, 3 },
@@ -669,9 +770,11 @@ static const struct argp_child kids[] = { { &iw_conn_argp, 0, NULL, 3 },
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "HOST write|read|send|pingpong\n--listen\nstag",
+	.args_doc = "HOST write|read|send|pingpong\n--listen\nstag\nxdp",
 	.doc = "Measure DDP from memory to memory: RDMA Write, RDMA Read, Send, or a Send there"
-	       " and back; or, with stag, what a look-up among a million STags costs.\v"
+	       " and back; or, with stag, what a look-up among a million STags costs; or, with"
+	       " xdp, what -t xdp is worth beside bare AF_XDP and the other transports, in two"
+	       " network namespaces of its own.\v"
 	       "Figures are the receiver's, on the receiver's clock, between two marks in the"
 	       " data; what arrived is compared with what was sent afterwards.\n\n"
 	       "Exit status: 0 measured, data verified; 1 the server refused, or the data is wrong;"
@@ -685,6 +788,8 @@ static int work(struct opts *o)
 
 	if (o->task == TASK_STAG)
 		return run_stag(o);
+	if (o->task == TASK_XDP)
+		return run_xdp(o);
 	status = iw_cli_check_transport(&o->cli);
 	if (status != IW_EXIT_OK)
 		return status;

@@ -8,6 +8,7 @@ end
 complete -c ddp-bench -f
 complete -c ddp-bench -n 'test (__ddp_bench_words) -eq 1' -a '(__fish_print_hostnames)'
 complete -c ddp-bench -n 'test (__ddp_bench_words) -eq 1' -a stag -d 'cost of a look-up among a million STags'
+complete -c ddp-bench -n 'test (__ddp_bench_words) -eq 1' -a xdp -d 'what -t xdp is worth beside bare AF_XDP'
 complete -c ddp-bench -n 'test (__ddp_bench_words) -gt 1' -a 'write read send pingpong'
 complete -c ddp-bench -s s -l size -x -d 'Octets of a message'
 complete -c ddp-bench -l time -x -d 'Length of the measurement'

@@ -52,6 +52,7 @@ struct iw_llp_cfg {
 	bool listen;
 	/* Message transports: */
 	uint16_t streams, udp_port;
+	unsigned xdp; /* set of enum iw_xdp_want */
 };
 
 /* How a connection is doing, as far as its transport can tell. */

@@ -214,6 +214,7 @@ static int user_open(struct iw_port **out, const struct iw_port_cfg *cfg,
 		.udp_port = cfg->llp.listen ? cfg->llp.udp_port : 0,
 		.sndbuf = cfg->llp.sndbuf,
 		.rcvbuf = cfg->llp.rcvbuf,
+		.xdp = cfg->llp.xdp,
 	};
 	int err;
 

@@ -21,7 +21,7 @@
 /* The largest packet of a carrier, with its IP header; buffers for packets are of that size. */
 #define IW_PKT_MAX   65535
 /* Runs that one receive brings at most. */
-#define IW_PKT_BATCH 16
+#define IW_PKT_BATCH 64
 
 struct iw_pkt_cfg {
 	struct iw_addr bind;   /* the address alone; any: all of both families */
@@ -30,6 +30,7 @@ struct iw_pkt_cfg {
 	uint16_t sctp_port;    /* ours: others' packets are none of ours */
 	const char *interface; /* borrowed; NULL: any */
 	uint32_t sndbuf, rcvbuf;
+	unsigned xdp; /* "xdp": set of enum iw_xdp_want */
 };
 
 /* Packets of one peer, seg octets each, the last one perhaps less. */

@@ -13,6 +13,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <iwarp/verbs.h>
+
 #include "os/os.h"
 #include "os/probe.h"
 #include "pkt/frame.h"
@@ -97,9 +99,24 @@ static int check_mtu(struct xdp *x, const struct iw_xsk_facts *f, struct iw_faul
 		f->packet_max - ETHER_MAX);
 }
 
+static struct iw_xsk_cfg settings(const struct iw_pkt_cfg *cfg)
+{
+	return (struct iw_xsk_cfg){
+		.interface = cfg->interface,
+		.attached = cfg->xdp & IW_XDP_WANT_NATIVE    ? IW_XDP_NATIVE
+			    : cfg->xdp & IW_XDP_WANT_GENERIC ? IW_XDP_GENERIC
+							     : IW_XDP_ANY,
+		.mode = cfg->xdp & IW_XDP_WANT_ZEROCOPY ? IW_XSK_ZEROCOPY
+			: cfg->xdp & IW_XDP_WANT_COPY   ? IW_XSK_COPY
+							: IW_XSK_ANY,
+		.busy_poll = (cfg->xdp & IW_XDP_WANT_BUSY_POLL) != 0,
+		.frame_size = cfg->xdp & IW_XDP_WANT_SMALL_FRAMES ? 2048 : 0,
+	};
+}
+
 static int open_all(struct xdp *x, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
 {
-	struct iw_xsk_cfg xc = { .interface = cfg->interface };
+	struct iw_xsk_cfg xc = settings(cfg);
 	struct iw_xsk_facts facts;
 	int err = iw_neigh_open(&x->neigh, cfg->interface, why);
 

@@ -77,6 +77,7 @@ struct dev {
 	uint32_t packet_max;
 	uint16_t bind_flags;
 	enum iw_xsk_mode mode;
+	enum iw_xdp_mode attached;
 	bool sg;
 	pthread_mutex_t lock;
 	struct iw_xsk *worker[WORKERS_MAX];
@@ -185,6 +186,7 @@ static int dev_new(struct dev **out, const struct iw_xsk_cfg *cfg, struct iw_fau
 	pthread_mutex_init(&d->lock, NULL);
 	strncpy(d->name, cfg->interface, sizeof(d->name) - 1);
 	d->mode = cfg->mode;
+	d->attached = cfg->attached;
 	err = iw_steer_open(&d->steer, &sc, why);
 	if (err) {
 		dev_free(d);
@@ -240,6 +242,11 @@ static int dev_get(struct dev **out, const struct iw_xsk_cfg *cfg, struct iw_fau
 			iw_list_add_tail(&devs, &d->all);
 		}
 	}
+	if (!err && (d->mode != cfg->mode || d->attached != cfg->attached))
+		err = iw_fail(why, IW_E_BUSY,
+			      "xdp: this process uses interface %s otherwise already: all of its "
+			      "connections there want the same",
+			      cfg->interface);
 	if (!err) {
 		d->refs++;
 		*out = d;
@@ -746,7 +753,7 @@ static void copy_piece(uint8_t *to, const struct iw_xsk_tx *t, size_t at, size_t
 		at += n;
 		len -= n;
 	}
-	if (len > 0)
+	if (len > 0 && t->data)
 		memcpy(to, t->data + (at - t->head_len), len);
 }
 

@@ -58,7 +58,8 @@ struct iw_xsk_rx {
 	size_t len;
 	const struct iw_xdp_meta *meta; /* NULL: none */
 };
-/* A packet to go: two pieces, both borrowed for the call. */
+/* A packet to go: two pieces, both borrowed for the call. data NULL: what the frame holds goes again, for
+ * measuring what it costs to send and nothing else. */
 struct iw_xsk_tx {
 	const uint8_t *head, *data;
 	size_t head_len, len;

@@ -125,6 +125,7 @@ void iw_verbs_llp_cfg(struct iw_llp_cfg *out, const struct iw_conn_param *param,
 		.listen = listen,
 		.streams = param->streams ? param->streams : STREAMS,
 		.udp_port = param->udp_port ? param->udp_port : UDP_PORT,
+		.xdp = param->xdp,
 	};
 }
 

@@ -216,6 +216,16 @@ enum iw_rtr { IW_RTR_FORM_SEND = 1, IW_RTR_FORM_WRITE = 2, IW_RTR_FORM_READ = 4 
 #define IW_ORD_NO_NEGOTIATION 0x3fff
 /* What is done about something that a peer does wrong. AUTO: when the peer seems to do it. */
 enum iw_quirk { IW_QUIRK_AUTO = 0, IW_QUIRK_ON, IW_QUIRK_OFF };
+/* What transport "xdp" is to have; where nothing is said, the best that there is. */
+enum iw_xdp_want {
+	IW_XDP_WANT_NATIVE = 1,     /* the program runs in the driver, or IW_E_NOTSUP */
+	IW_XDP_WANT_GENERIC = 2,    /* in the network stack, whatever the driver can */
+	IW_XDP_WANT_ZEROCOPY = 4,   /* the driver reads and writes our frames, or IW_E_NOTSUP */
+	IW_XDP_WANT_COPY = 8,       /* it never does */
+	IW_XDP_WANT_BUSY_POLL = 16, /* this process drives the driver's queues while it waits */
+	IW_XDP_WANT_SMALL_FRAMES =
+		32, /* of 2,048 octets for any MTU; long packets are of several */
+};
 
 /* Zero-initialised is the sensible default: tcp, CRC on, no markers, Rev 2 with fallback to Rev
  * 1, IRD = ORD = 16. */
@@ -265,6 +275,7 @@ struct iw_conn_param {
 	 */
 	uint16_t streams;  /* each way; 0: 1000 */
 	uint16_t udp_port; /* "udp" (RFC 6951): connect: the peer's; listen: ours; 0: 9899 */
+	unsigned xdp;      /* "xdp": set of enum iw_xdp_want */
 	const struct iw_qp
 		*beside; /* connect: on the association of that one, which was begun here;
 				     * NULL: on one of its own */

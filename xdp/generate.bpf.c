@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Frames for measuring, made where no sender is the limit: run on live frames (BPF_F_TEST_XDP_LIVE_FRAMES) this
+ * turns each into the next tagged segment of a DDP stream and sends it off, out of the interface it is run on.
+ * TSN, DDP-SSN and TO count on; the checksum follows from them by tables, for CRC32c is linear: that of a packet
+ * is that of the packet with zeroes in those places, and for each of their octets what that octet adds.
+ */
+#include <linux/bpf.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "xdp/shared.h"
+
+#define CRC_AT 8  /* in the SCTP common header */
+#define TSN_AT 16 /* behind it the DATA chunk: its header, DDP-SSN, DDP header with control, STag and TO */
+#define SSN_AT 28
+#define TO_AT  36
+
+const volatile struct iw_xdp_generate cfg;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, __u64);
+} gate SEC(".maps");
+
+/* One CPU at a time runs it. */
+__u64 sent;
+__u32 tsn;
+__u16 ssn;
+__u64 to, slot;
+
+static __always_inline __u32 adds(__u32 row, __u64 value, int octets)
+{
+	__u32 crc = 0;
+
+#pragma unroll
+	for (int i = 0; i < octets; i++)
+		crc ^= cfg.crc[row + i][value >> (8 * (octets - 1 - i)) & 0xff];
+	return crc;
+}
+
+SEC("xdp")
+int iw_generate(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u8 *sctp = data + IW_XDP_GENERATE_AT;
+	__u64 at = to, *arrived;
+	__u32 crc, zero = 0;
+
+	/* Nobody could take it: no segment is made, and none is lost. */
+	arrived = bpf_map_lookup_elem(&gate, &zero);
+	if (!arrived || sent - *(volatile __u64 *)arrived >= cfg.ahead ||
+	    (void *)(sctp + TO_AT + 8) > end)
+		return XDP_DROP;
+	sent++;
+	crc = cfg.base ^ adds(0, tsn, 4) ^ adds(4, ssn, 2) ^ adds(6, at, 8);
+	*(__u32 *)(sctp + TSN_AT) = bpf_htonl(tsn);
+	*(__u16 *)(sctp + SSN_AT) = bpf_htons(ssn);
+	*(__u32 *)(sctp + TO_AT) = bpf_htonl((__u32)(at >> 32));
+	*(__u32 *)(sctp + TO_AT + 4) = bpf_htonl((__u32)at);
+	sctp[CRC_AT] = (__u8)crc;
+	sctp[CRC_AT + 1] = (__u8)(crc >> 8);
+	sctp[CRC_AT + 2] = (__u8)(crc >> 16);
+	sctp[CRC_AT + 3] = (__u8)(crc >> 24);
+	tsn++;
+	ssn++;
+	if (++slot < cfg.slots) {
+		to = at + cfg.payload;
+	} else {
+		slot = 0;
+		to = cfg.to;
+	}
+	return XDP_TX;
+}
+
+char _license[] SEC("license") = "Dual BSD/GPL";
