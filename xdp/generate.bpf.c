@@ -12,8 +12,9 @@
 
 #include "xdp/shared.h"
 
-#define CRC_AT 8  /* in the SCTP common header */
-#define TSN_AT 16 /* behind it the DATA chunk: its header, DDP-SSN, DDP header with control, STag and TO */
+#define CRC_AT 8 /* in the SCTP common header */
+#define TSN_AT                                                                                     \
+	16 /* behind it the DATA chunk: its header, DDP-SSN, DDP header with control, STag and TO */
 #define SSN_AT 28
 #define TO_AT  36
 

@@ -253,16 +253,19 @@ struct iw_xdp_mpa {
 
 /* --- the generator: constants, set before it is loaded ------------------------------------------- */
 
-#define IW_XDP_GENERATE_AT (14 + 20) /* where SCTP begins: behind Ethernet and IPv4 without options */
+#define IW_XDP_GENERATE_AT                                                                         \
+	(14 + 20) /* where SCTP begins: behind Ethernet and IPv4 without options */
 struct iw_xdp_generate {
-	uint64_t to;      /* where the first segment goes, and again each slots segments */
+	uint64_t to; /* where the first segment goes, and again each slots segments */
 	uint64_t slots;
 	uint64_t payload; /* octets of a segment */
-	uint64_t ahead;   /* segments under way, at most: map "gate", array of one uint64_t, says how many
+	uint64_t
+		ahead; /* segments under way, at most: map "gate", array of one uint64_t, says how many
 			   * have arrived. the receiver writes; program reads */
-	uint32_t base;    /* CRC32c with zeroes for TSN, DDP-SSN and TO */
+	uint32_t base; /* CRC32c with zeroes for TSN, DDP-SSN and TO */
 	uint32_t zero;
-	uint32_t crc[14][256]; /* what an octet adds: of TSN, DDP-SSN and TO, the first ones first */
+	uint32_t crc[14]
+		    [256]; /* what an octet adds: of TSN, DDP-SSN and TO, the first ones first */
 };
 
 #endif

@@ -34,7 +34,7 @@
 /* Frames on their way from the generator: what the ring of a veth interface holds (256), less a batch. */
 #define AHEAD      192
 /* One run of the generator: most tries find the gate closed. */
-#define TRIES      400000
+#define TRIES      1500000
 /* Nobody sleeps before he has looked that long in vain, neither ours nor the bare receiver (LOOKS take about as long). */
 #define SPIN       IW_MSEC(1)
 #define LOOKS      20000
@@ -684,7 +684,7 @@ static int by_value(const void *a, const void *b)
 
 static void conclude(struct iw_xdp_figure *f)
 {
-	double r[IW_XDP_BENCH_PAIRS];
+	double r[IW_XDP_BENCH_PAIRS] = { 0 };
 
 	for (unsigned i = 0; i < f->pairs; i++)
 		r[i] = f->pair[i].bare > 0 ? f->pair[i].ours / f->pair[i].bare : 0;
