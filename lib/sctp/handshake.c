@@ -399,7 +399,7 @@ void iw_sctp_on_init(struct iw_sctp *s, const struct iw_sctp_chunk *chunk)
 	}
 	a = init_concerns(s, &p);
 	if (!a && !s->cfg.listen) {
-		iw_sctp_reply(s, &cur->pkt, cur->hdr.sport, i.tag, IW_SCTP_ABORT, 0, NULL, 0);
+		iw_sctp_nobody_listens(s, chunk);
 		return;
 	}
 	if (!adaptation_fits(s, &p)) {

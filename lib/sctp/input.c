@@ -98,6 +98,7 @@ void iw_sctp_input(struct iw_sctp *s, const struct iw_sctp_packet *p, uint64_t n
 {
 	struct cursor *cur = &s->cur;
 	struct iw_sctp_chunk first;
+	bool alone;
 	int n;
 
 	*cur = (struct cursor){ .pkt = *p, .now = now, .pos = IW_SCTP_HDR_LEN };
@@ -109,10 +110,13 @@ void iw_sctp_input(struct iw_sctp *s, const struct iw_sctp_packet *p, uint64_t n
 	n = iw_sctp_chunk_decode(&first, p->data + cur->pos, p->len - cur->pos);
 	if (n <= 0)
 		return;
+	alone = cur->pos + (size_t)n == p->len;
 	if (cur->hdr.dport == s->cfg.port)
-		demultiplex(s, &first, cur->pos + (size_t)n == p->len);
+		demultiplex(s, &first, alone);
 	else if (cur->hdr.vtag != 0)
 		iw_sctp_out_of_the_blue(s, p, &cur->hdr);
+	else if (first.type == IW_SCTP_INIT && alone)
+		iw_sctp_nobody_listens(s, &first);
 }
 
 /* --- chunk after chunk ------------------------------------------------------------------------ */

@@ -285,6 +285,7 @@ struct iw_sctp {
 	struct reply *reply;
 	uint8_t *reply_data; /* REPLIES_MAX * cfg.mtu */
 	unsigned reply_first, replies;
+	uint64_t strangers_at; /* when all that were answered are paid for */
 	struct cursor cur;
 	unsigned turn; /* packets that the first ready association has had in a row */
 };
@@ -365,6 +366,8 @@ void iw_sctp_assoc_error(struct iw_sctp_assoc *a, uint16_t cause, const void *in
 /* A packet that no association takes (RFC 9260 8.4). */
 void iw_sctp_out_of_the_blue(struct iw_sctp *s, const struct iw_sctp_packet *pkt,
 			     const struct iw_sctp_hdr *h);
+/* 8.4 (3): an INIT that is alone in the packet s->cur is at, and for a port where nobody listens. */
+void iw_sctp_nobody_listens(struct iw_sctp *s, const struct iw_sctp_chunk *init);
 size_t iw_sctp_take_reply(struct iw_sctp *s, uint8_t *buf, size_t cap, struct iw_sctp_packet *out);
 /* Where a packet of a goes: to that path. */
 void iw_sctp_address(const struct iw_sctp_assoc *a, const struct path *p,

@@ -9,20 +9,22 @@
 
 #include <string.h>
 
+#define STRANGERS_BURST 100
+#define STRANGERS_GAP   IW_MSEC(1)
+
 void iw_sctp_address(const struct iw_sctp_assoc *a, const struct path *p, struct iw_sctp_packet *to)
 {
 	*to = (struct iw_sctp_packet){ .peer = p->addr, .local = a->local };
 }
 
-static void add(struct iw_sctp *s, const struct iw_sctp_packet *to, uint16_t peer_port,
-		uint32_t vtag, const struct iw_sctp_chunk *c)
+static void add(struct iw_sctp *s, const struct iw_sctp_packet *to, const struct iw_sctp_hdr *h,
+		const struct iw_sctp_chunk *c)
 {
 	unsigned at = (s->reply_first + s->replies) % REPLIES_MAX;
-	struct iw_sctp_hdr h = { .sport = s->cfg.port, .dport = peer_port, .vtag = vtag };
 	uint8_t *p = s->reply_data + (size_t)at * s->cfg.mtu;
 	int n;
 
-	if (s->replies == REPLIES_MAX || iw_sctp_hdr_encode(p, s->cfg.mtu, &h) < 0)
+	if (s->replies == REPLIES_MAX || iw_sctp_hdr_encode(p, s->cfg.mtu, h) < 0)
 		return;
 	n = iw_sctp_chunk_encode(p + IW_SCTP_HDR_LEN, s->cfg.mtu - IW_SCTP_HDR_LEN, c);
 	if (n < 0)
@@ -38,8 +40,9 @@ void iw_sctp_reply(struct iw_sctp *s, const struct iw_sctp_packet *to, uint16_t 
 		   uint32_t vtag, uint8_t type, uint8_t flags, const void *value, size_t len)
 {
 	struct iw_sctp_chunk c = { .type = type, .flags = flags, .value = value, .value_len = len };
+	struct iw_sctp_hdr h = { .sport = s->cfg.port, .dport = peer_port, .vtag = vtag };
 
-	add(s, to, peer_port, vtag, &c);
+	add(s, to, &h, &c);
 }
 
 void iw_sctp_reply_cause(struct iw_sctp *s, const struct iw_sctp_packet *to, uint16_t peer_port,
@@ -117,6 +120,28 @@ static struct contents look_through(const struct iw_sctp_packet *pkt)
 	return has;
 }
 
+/* So many in a row, then one for each so much time: what has no association costs its sender more than us. */
+static bool may_answer_strangers(struct iw_sctp *s)
+{
+	uint64_t at = IW_MAX(s->strangers_at, s->cur.now);
+
+	if (at - s->cur.now >= STRANGERS_BURST * STRANGERS_GAP)
+		return false;
+	s->strangers_at = at + STRANGERS_GAP;
+	return true;
+}
+
+/* From the port that the packet was for, whether or not that is ours. */
+static void answer_stranger(struct iw_sctp *s, const struct iw_sctp_packet *pkt,
+			    const struct iw_sctp_hdr *h, uint32_t vtag, uint8_t type, uint8_t flags)
+{
+	struct iw_sctp_chunk c = { .type = type, .flags = flags };
+	struct iw_sctp_hdr back = { .sport = h->dport, .dport = h->sport, .vtag = vtag };
+
+	if (may_answer_strangers(s))
+		add(s, pkt, &back, &c);
+}
+
 void iw_sctp_out_of_the_blue(struct iw_sctp *s, const struct iw_sctp_packet *pkt,
 			     const struct iw_sctp_hdr *h)
 {
@@ -125,8 +150,15 @@ void iw_sctp_out_of_the_blue(struct iw_sctp *s, const struct iw_sctp_packet *pkt
 	if (has.abort)
 		return;
 	if (has.shutdown_ack)
-		iw_sctp_reply(s, pkt, h->sport, h->vtag, IW_SCTP_SHUTDOWN_COMPLETE, IW_SCTP_T, NULL,
-			      0);
+		answer_stranger(s, pkt, h, h->vtag, IW_SCTP_SHUTDOWN_COMPLETE, IW_SCTP_T);
 	else if (!has.ignore)
-		iw_sctp_reply(s, pkt, h->sport, h->vtag, IW_SCTP_ABORT, IW_SCTP_T, NULL, 0);
+		answer_stranger(s, pkt, h, h->vtag, IW_SCTP_ABORT, IW_SCTP_T);
+}
+
+void iw_sctp_nobody_listens(struct iw_sctp *s, const struct iw_sctp_chunk *init)
+{
+	struct iw_sctp_init i;
+
+	if (iw_sctp_init_decode(&i, init->value, init->value_len) > 0 && i.tag != 0)
+		answer_stranger(s, &s->cur.pkt, &s->cur.hdr, i.tag, IW_SCTP_ABORT, 0);
 }

@@ -96,6 +96,22 @@ did() {
     did '.ab.swapped > 10'
 }
 
+@test "sctp-ddp-ping under loss: every reply comes, and it tells what was sent again" {
+    local t
+
+    require_raw
+    for t in udp raw; do
+        relay_start --seed 9 --both loss=5%,min=70,delay=1ms
+        serve_in right sctp-ddp-ping --listen -t $t -p "$PORT" --bind '*'
+        run_in left sctp-ddp-ping "$RIGHT_IP" -t $t -p "$PORT" -n 4 -c 50 -i 5ms -s 2K --json
+        assert_status 0
+        assert_jsonl '.[-1] | [.replies, .lost]' '[200,0]'
+        assert_jsonl '.[-1].chunks_resent > 0' true
+        serve_end
+        relay_end
+    done
+}
+
 @test "a seed has the same fates in every run, also over IPv6" {
     local i
 

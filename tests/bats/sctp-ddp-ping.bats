@@ -116,6 +116,14 @@ doctor_says() {
     assert_output_has 'chunks sent again'
 }
 
+# SX-15: RFC 9260 8.4; the UDP port is the listener's, the SCTP port is nobody's.
+@test "another SCTP port of a listener answers with ABORT" {
+    serve_here sctp-ddp-ping --listen "${UDP[@]}"
+    run_here sctp-ddp-ping 127.0.0.1 -t udp -p $((PORT + 1)) --udp-port "$UDP_PORT" -c 1 --json
+    assert_status 1
+    assert_jsonl '.[-1] | [.answer, .exit_status]' '["abort",1]'
+}
+
 # --- editions ----------------------------------------------------------------------------------------------------------------
 
 @test "the edition of draft-02: its indication, between ends that both speak it" {

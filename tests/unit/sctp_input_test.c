@@ -71,7 +71,16 @@ static void packets_out_of_the_blue_get_what_the_rfc_says(void **state)
 	hand_close(&h);
 }
 
-/* Another port of ours: nobody there. */
+/* The ports of the latest answer: the other way round. */
+static void answered_from(uint16_t port)
+{
+	const struct caught *c = &h.caught[(h.taken - 1) % CAUGHT];
+
+	assert_int_equal(iw_get_be16(c->data), port);
+	assert_int_equal(iw_get_be16(c->data + 2), h.port);
+}
+
+/* SX-15: another port of ours, where nobody is. */
 static void a_packet_to_another_port_is_out_of_the_blue(void **state)
 {
 	(void)state;
@@ -81,6 +90,67 @@ static void a_packet_to_another_port_is_out_of_the_blue(void **state)
 	hand_chunk(&h, IW_SCTP_SHUTDOWN_ACK, 0, NULL, 0);
 	hand_send(&h);
 	hand_expect(&h, IW_SCTP_SHUTDOWN_COMPLETE, h.peer_tag);
+	answered_from(9);
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
+	hand_close(&h);
+}
+
+static void init_to(uint16_t port, bool alone)
+{
+	struct iw_sctp_init i = hand_init(&h);
+
+	hand_begin(&h, 0);
+	iw_put_be16(h.out + 2, port);
+	hand_init_chunk(&h, IW_SCTP_INIT, &i);
+	if (!alone)
+		hand_chunk(&h, IW_SCTP_COOKIE_ACK, 0, NULL, 0);
+	hand_send(&h);
+}
+
+/* SX-15: RFC 9260 8.4 (3): ABORT with the Initiate Tag, and no T bit; SX-14: an INIT is alone. */
+static void an_init_to_a_port_where_nobody_listens_gets_abort(void **state)
+{
+	size_t before;
+
+	(void)state;
+	hand_open(&h);
+	net_start(&h.n);
+	before = h.n.b.mem.blocks;
+	init_to(9, true);
+	assert_int_equal(hand_expect(&h, IW_SCTP_ABORT, HAND_TAG).flags, 0);
+	answered_from(9);
+	init_to(9, false);
+	hand_expect_nothing(&h);
+	assert_int_equal(h.n.b.mem.blocks, before);
+	hand_close(&h);
+	/* The same of an endpoint that only connects, on its own port. */
+	hand_open(&h);
+	h.n.b.cfg.listen = false;
+	net_start(&h.n);
+	init_to(h.e->cfg.port, true);
+	assert_int_equal(hand_expect(&h, IW_SCTP_ABORT, HAND_TAG).flags, 0);
+	hand_close(&h);
+}
+
+/* Whoever asks all ports gets answers for a while, then one a millisecond. */
+static void strangers_are_answered_at_a_bounded_rate(void **state)
+{
+	unsigned answers;
+
+	(void)state;
+	hand_open(&h);
+	net_start(&h.n);
+	for (unsigned i = 0; i < 1000; i++)
+		init_to((uint16_t)(9 + i % 90), true);
+	answers = h.ncaught;
+	assert_in_range(answers, 90, 110);
+	h.n.now += IW_MSEC(10);
+	for (unsigned i = 0; i < 100; i++)
+		say(0xabcd, IW_SCTP_SACK, 0, "123456789012", 12);
+	assert_in_range(h.ncaught - answers, 9, 11);
+	/* Who is welcome is not held up. */
+	hand_forget(&h);
+	hand_up(&h);
 	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
 	hand_close(&h);
 }
@@ -562,6 +632,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(packets_out_of_the_blue_get_what_the_rfc_says),
 		cmocka_unit_test(a_packet_to_another_port_is_out_of_the_blue),
+		cmocka_unit_test(an_init_to_a_port_where_nobody_listens_gets_abort),
+		cmocka_unit_test(strangers_are_answered_at_a_bounded_rate),
 		cmocka_unit_test(a_wrong_tag_is_dropped_in_silence),
 		cmocka_unit_test(an_abort_ends_it_with_the_reason_of_the_peer),
 		cmocka_unit_test(aborting_tells_the_peer_why),
