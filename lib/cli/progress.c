@@ -59,7 +59,6 @@ static void draw(struct iw_progress *p, uint64_t now)
 	unsigned int columns = iw_term_columns(p->fd);
 	char line[LINE_MAX_];
 
-	p->drawn_at = now;
 	if (columns < 2 || !foreground(p->fd))
 		return;
 	/* The last column stays free: some terminals wrap as soon as it is filled. */
@@ -96,10 +95,18 @@ void iw_progress_begin(struct iw_progress *p, int fd, const char *what, uint64_t
 void iw_progress_update(struct iw_progress *p, uint64_t done, uint64_t now)
 {
 	p->done = done;
-	if (!p->on || now - p->drawn_at < DRAW_EVERY)
+	if (now - p->drawn_at < DRAW_EVERY)
 		return;
+	p->drawn_at = now;
 	sample(p, now);
-	draw(p, now);
+	if (p->on)
+		draw(p, now);
+}
+
+uint64_t iw_progress_rate(const struct iw_progress *p, uint64_t now)
+{
+	return iw_bits_per_second(p->done - p->samples[p->oldest].done,
+				  now - p->samples[p->oldest].at);
 }
 
 void iw_progress_what(struct iw_progress *p, const char *what)
@@ -150,8 +157,7 @@ static void add(char *buf, size_t cap, const char *text, unsigned int columns)
 void iw_progress_line(const struct iw_progress *p, char *buf, size_t cap, unsigned int columns,
 		      uint64_t now)
 {
-	uint64_t since = now - p->samples[p->oldest].at;
-	uint64_t rate = iw_bits_per_second(p->done - p->samples[p->oldest].done, since);
+	uint64_t rate = iw_progress_rate(p, now);
 	char part[96], a[IW_HUMAN_TEXT], b[IW_HUMAN_TEXT], numbers[256] = "";
 	uint64_t left;
 

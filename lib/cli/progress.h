@@ -43,6 +43,8 @@ void iw_progress_begin(struct iw_progress *p, int fd, const char *what, uint64_t
  * the line goes on telling the old rate.
  */
 void iw_progress_update(struct iw_progress *p, uint64_t done, uint64_t now);
+/* Bits a second, over the last samples: also where there is no terminal. */
+uint64_t iw_progress_rate(const struct iw_progress *p, uint64_t now);
 /* Other work from here on; the counts go on. */
 void iw_progress_what(struct iw_progress *p, const char *what);
 /* Wipes the line. */

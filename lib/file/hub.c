@@ -407,19 +407,34 @@ static void look_at_timers(struct hub *h)
 	}
 }
 
+/* An initiator has one transfer. */
 static void tell_progress(struct hub *h)
 {
+	struct iw_progress_report p = { .name = NULL };
 	struct iw_xfer_counts c;
-	struct session *s;
+	const struct group *g;
 
-	if (h->cfg->listen || iw_list_empty(&h->sessions))
+	if (h->cfg->listen || iw_list_empty(&h->groups))
 		return;
-	s = iw_container_of(iw_list_first(&h->sessions), struct session, all);
-	if (s->phase != PH_UP)
-		return;
-	c = iw_group_counts(s->group);
-	iw_report_progress(&h->report, s->name, c.settled, IW_MAX(c.announced, h->total_hint),
-			   c.octets, h->now);
+	g = iw_container_of(iw_list_first(&h->groups), struct group, link);
+	if (g->moved_at == 0)
+		return; /* no connection stood yet */
+	for (struct iw_list *l = h->sessions.next; l != &h->sessions && !p.name; l = l->next) {
+		const struct file *f = iw_container_of(l, struct session, all)->moving;
+
+		/* Of a file in parts nobody knows how far all of them are. */
+		if (f && f->name[0]) {
+			p.name = f->name;
+			p.file_done = f->share ? 0 : f->done;
+			p.file_total = f->share ? 0 : f->size;
+		}
+	}
+	c = iw_group_counts(g);
+	p.files = c.files_done + c.files_same;
+	p.done = c.settled;
+	p.total = IW_MAX(c.announced, h->total_hint);
+	p.moved = c.octets;
+	iw_report_progress(&h->report, &p, h->now);
 }
 
 static int64_t wait_time(struct hub *h)

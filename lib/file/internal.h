@@ -176,10 +176,10 @@ struct session {
 	struct slab *slabs;
 	uint64_t seen_octets; /* by the watchdog */
 	uint64_t leave_by;
-	uint64_t pace_at;  /* --bwlimit: when it may go on */
-	unsigned stores;   /* of its chunks, in the worker's hands */
-	uint64_t requeued; /* files that its machine counted as failed, and others have now */
-	const char *name;  /* of a file that moves, for the progress line */
+	uint64_t pace_at;    /* --bwlimit: when it may go on */
+	unsigned stores;     /* of its chunks, in the worker's hands */
+	uint64_t requeued;   /* files that its machine counted as failed, and others have now */
+	struct file *moving; /* of which a chunk was had in hand last, for the progress line */
 	char peer_text[64];
 };
 
@@ -187,6 +187,8 @@ struct session {
 struct file {
 	struct iw_list link; /* source: in a group's list; sink: in a session's, of commits */
 	char *name;          /* owned */
+	uint64_t done, size; /* octets moved or there before, and of how many; size 0: not known */
+	bool share;          /* a part of it */
 	/* source */
 	struct iw_xmeta meta; /* points to what is owned here */
 	struct iw_src src;

@@ -144,42 +144,86 @@ void iw_report_gone(struct iw_report *r, const char *peer, const char *name, boo
 	end_object(r);
 }
 
-/* The name may be gone before the line is drawn again: keeps a copy. */
-static void name_bar(struct iw_report *r, const char *what)
+/* 0: nobody can say. */
+static uint64_t time_left(uint64_t done, uint64_t total, uint64_t rate)
 {
-	const char *name = what ? what : "";
-
-	if (strncmp(r->raw, name, sizeof(r->raw) - 1) == 0)
-		return;
-	snprintf(r->raw, sizeof(r->raw), "%s", name);
-	iw_printable(r->what, sizeof(r->what), r->raw, strlen(r->raw), true);
-	iw_progress_what(&r->bar, r->what);
+	return rate == 0 || total <= done
+		       ? 0
+		       : (uint64_t)((long double)(total - done) * 8e9L / (long double)rate);
 }
 
-void iw_report_progress(struct iw_report *r, const char *what, uint64_t done, uint64_t total,
-			uint64_t moved, uint64_t now)
+static bool has_share(const struct iw_progress_report *p)
 {
-	if (r->cli->json) {
-		if (now < r->json_at)
-			return;
-		r->json_at = iw_time_add(now, JSON_BEAT);
-		iw_json_begin(&r->cli->out, "progress");
-		iw_json_u64(&r->cli->out, "done_octets", done);
-		if (total > 0)
-			iw_json_u64(&r->cli->out, "total_octets", total);
-		iw_json_u64(&r->cli->out, "moved_octets", moved);
-		end_object(r);
+	/* Of a file that is all there is the line tells already. */
+	return p->file_total > 0 && p->file_total != p->total;
+}
+
+/* "t/large 45% 0:12 left": in front of what the line says of the whole, which cuts the beginning of what does not fit. */
+static void name_bar(struct iw_report *r, const struct iw_progress_report *p, uint64_t now)
+{
+	uint64_t left = time_left(p->file_done, p->file_total, iw_progress_rate(&r->bar, now));
+	char name[96], more[64] = "", time[IW_HUMAN_TEXT];
+	size_t len;
+
+	if (!p->name) {
+		snprintf(r->what, sizeof(r->what), "%" PRIu64 " file%s", p->files,
+			 p->files == 1 ? "" : "s");
 		return;
 	}
-	if (r->cli->quiet || !r->on_terminal)
+	/* Its end is what tells files apart. */
+	len = strlen(p->name);
+	iw_printable(name, sizeof(name), p->name + (len > 90 ? len - 90 : 0), len > 90 ? 90 : len,
+		     true);
+	if (has_share(p))
+		snprintf(more, sizeof(more), " %u%%%s%s",
+			 (unsigned)((long double)p->file_done * 100 / (long double)p->file_total),
+			 left ? " " : "", left ? iw_human_time(time, left) : "");
+	snprintf(r->what, sizeof(r->what), "%s%s", name, more);
+}
+
+static void progress_json(struct iw_report *r, const struct iw_progress_report *p, uint64_t now)
+{
+	uint64_t rate = iw_progress_rate(&r->bar, now), left = time_left(p->done, p->total, rate);
+	struct iw_json *w = &r->cli->out;
+
+	iw_json_begin(w, "progress");
+	iw_json_u64(w, "done_octets", p->done);
+	if (p->total > 0)
+		iw_json_u64(w, "total_octets", p->total);
+	iw_json_u64(w, "moved_octets", p->moved);
+	iw_json_u64(w, "files_done", p->files);
+	iw_json_u64(w, "bits_per_second", rate);
+	if (left > 0)
+		iw_json_u64(w, "left_ns", left);
+	if (p->name)
+		iw_json_text(w, "name", p->name, strlen(p->name));
+	if (p->name && p->file_total > 0) {
+		left = time_left(p->file_done, p->file_total, rate);
+		iw_json_u64(w, "file_done_octets", p->file_done);
+		iw_json_u64(w, "file_total_octets", p->file_total);
+		if (left > 0)
+			iw_json_u64(w, "file_left_ns", left);
+	}
+	end_object(r);
+}
+
+void iw_report_progress(struct iw_report *r, const struct iw_progress_report *p, uint64_t now)
+{
+	if (!r->cli->json && (r->cli->quiet || !r->on_terminal))
 		return;
 	if (!r->bar_on) {
-		iw_progress_begin(&r->bar, STDERR_FILENO, r->what, 0, total, now);
+		iw_progress_begin(&r->bar, r->cli->json ? -1 : STDERR_FILENO, r->what, 0, p->total,
+				  now);
 		r->bar_on = true;
 	}
-	name_bar(r, what);
-	r->bar.total = total;
-	iw_progress_update(&r->bar, done, now);
+	if (!r->cli->json)
+		name_bar(r, p, now);
+	r->bar.total = p->total;
+	iw_progress_update(&r->bar, p->done, now);
+	if (r->cli->json && now >= r->json_at) {
+		r->json_at = iw_time_add(now, JSON_BEAT);
+		progress_json(r, p, now);
+	}
 }
 
 uint64_t iw_report_deadline(const struct iw_report *r, uint64_t now)

@@ -22,9 +22,17 @@ struct iw_report {
 	bool lost;           /* standard output failed: nobody listens any more */
 	struct iw_progress bar;
 	bool bar_on;
-	char what[128];   /* of the bar, fit for a terminal */
-	char raw[128];    /* the name that what was made of */
+	char what[192];   /* of the bar */
 	uint64_t json_at; /* the next "progress" event */
+};
+
+/* How far a transfer is, and the file that moves. */
+struct iw_progress_report {
+	const char *name;               /* NULL: none, or many small ones together */
+	uint64_t file_done, file_total; /* octets; total 0: not known */
+	uint64_t files;                 /* done, or found to be there */
+	uint64_t done, total;           /* octets of all files; total 0: not known */
+	uint64_t moved;
 };
 
 /* One file's end. */
@@ -59,10 +67,8 @@ void iw_report_rejected(struct iw_report *r, const char *peer, const struct iw_f
 void iw_report_file(struct iw_report *r, const struct iw_file_report *f);
 /* --delete: name is no more at the target, or would not be. */
 void iw_report_gone(struct iw_report *r, const char *peer, const char *name, bool would);
-/* what: the file that moves, or NULL; total: 0 when it is not known. Cheap when it is not time
- * to draw. */
-void iw_report_progress(struct iw_report *r, const char *what, uint64_t done, uint64_t total,
-			uint64_t moved, uint64_t now);
+/* Cheap when it is not time to draw. */
+void iw_report_progress(struct iw_report *r, const struct iw_progress_report *p, uint64_t now);
 /* When iw_report_progress wants to be called again; IW_TIME_NEVER: not at all. */
 uint64_t iw_report_deadline(const struct iw_report *r, uint64_t now);
 void iw_report_transfer(struct iw_report *r, const struct iw_transfer_report *t);

@@ -628,8 +628,8 @@ static void tell_result(struct session *s, const struct iw_xact *a)
 		report_result(s, a);
 	if (!file)
 		return;
-	if (file->name == s->name)
-		s->name = NULL;
+	if (file == s->moving)
+		s->moving = NULL;
 	/* What it waited for does not matter any more. */
 	w->load_waits = w->load_waits && w->load.file != file;
 	w->store_waits = w->store_waits && w->store.file != file;

@@ -147,6 +147,9 @@ static void create(struct session *s, const struct iw_xact *a)
 	}
 	switch (iw_target_create(&f->target, &s->group->place, a->meta, s->mine.digest, &why)) {
 	case IW_CREATED:
+		f->size = a->meta->kind == IW_XFER_FILE ? a->meta->size : 0;
+		f->share = a->meta->share != 0;
+		f->done = IW_MIN((uint64_t)f->target.had * IW_XFER_CHUNK, f->size);
 		tell_had(s, a, &f->target);
 		iw_xfer_created(s->x, a->id, f, s->hub->now);
 		return;
@@ -252,7 +255,7 @@ uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
 	struct store *st = free_store(h);
 	void *buf;
 
-	s->name = f->name;
+	s->moving = f;
 	w->store = *a;
 	if (f->target.to_stdout)
 		return store_stdout(s, a);
@@ -309,6 +312,7 @@ void iw_sink_stored(struct hub *h, struct iw_task *t)
 		if (st->r == 0 && !f->packed)
 			st->r = iw_target_wrote(&f->target, st->off, st->len, &st->digest,
 						&st->why);
+		f->done += st->len;
 		if (st->r != 0)
 			fail_file(s, f, st->id, &st->why);
 		else

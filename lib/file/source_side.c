@@ -97,6 +97,9 @@ static void announce(struct session *s, struct file *f, const struct iw_file_fau
 	}
 	s->work->next_open = false;
 	s->group->out++;
+	f->done = 0;
+	f->size = f->meta.kind == IW_XFER_FILE ? f->meta.size : 0;
+	f->share = f->meta.share != 0;
 	if (why && why->code != IW_XC_OK)
 		iw_xfer_add_failed(s->x, &f->meta, f, why->code, why->text, s->hub->now);
 	else if (fault)
@@ -452,7 +455,7 @@ uint64_t iw_source_load(struct session *s, const struct iw_xact *a)
 	struct iw_xloaded l;
 	int r;
 
-	s->name = f->name;
+	s->moving = f;
 	w->load = *a;
 	w->load_waits = !iw_session_slot(s, a->slot);
 	if (w->load_waits) {
@@ -473,6 +476,8 @@ uint64_t iw_source_load(struct session *s, const struct iw_xact *a)
 		iw_xfer_file_failed(s->x, a->id, why.code, why.text, s->hub->now);
 	else if (r == 0)
 		iw_xfer_loaded(s->x, a->slot, &l, s->hub->now);
+	if (r == 0)
+		f->done += l.len;
 	return r == 1 ? 0 : IW_MAX(a->len, (uint64_t)1);
 }
 
@@ -500,6 +505,7 @@ static void take_have(struct session *s, const struct iw_xact *a)
 	struct file *f = a->file;
 	size_t n = (size_t)((a->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK);
 
+	f->done += a->len;
 	if (iw_src_have(&f->src, a->off, (const uint8_t *)a->name,
 			iw_xfer_digest_len(s->mine.digest), n) != 0)
 		out_of_memory(s, "what the sink has");

@@ -417,3 +417,20 @@ end_slowly() {
     output=$(cat trace.jsonl)
     assert_jsonl 'length > 5' true
 }
+
+@test "progress tells of the whole and of the file that moves, as objects and on a terminal" {
+    mkdir src/t
+    random_file src/t/a 30M
+    random_file src/t/b 30M
+    listen
+    push --json --bwlimit 200M src/t 127.0.0.1:
+    assert_status 0
+    assert_jsonl '[.[] | select(.event=="progress" and .file_total_octets==31457280 and (.name=="t/a" or .name=="t/b")
+        and .file_done_octets <= 31457280 and .done_octets <= .total_octets and .bits_per_second > 0)] | length > 0' true
+    assert_jsonl '[.[] | select(.event=="progress" and .left_ns > 0 and .file_left_ns > 0 and .left_ns >= .file_left_ns)] | length > 0' true
+    command -v script >/dev/null || return 0
+    rm -r dst/t
+    run_here script -qec "stty cols 100; ddp-send -p $PORT --bwlimit 200M src/t 127.0.0.1:" /dev/null
+    assert_status 0
+    grep -aqE 't/[ab] [0-9]+% 0:0[0-9]  +[0-9]+%  [0-9.]+ MiB of 60.0 MiB .* left' <<<"$output" || fail_with 'no line of both'
+}
