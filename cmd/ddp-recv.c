@@ -2,14 +2,19 @@
 /* ddp-recv: the Data Sink. Takes the files that are pushed to it, or pulls them from a listening
  * ddp-send. */
 #include <string.h>
+#include <unistd.h>
 
+#include "cli/option.h"
 #include "file/options.h"
 
-enum { KEY_CONTROL = 0xb001, KEY_FROM }; /* no character: long only */
+enum { KEY_CONTROL = 0xb001, KEY_FROM, KEY_MAX_MEMORY }; /* no character: long only */
 
 static const struct argp_option options[] = {
 	{ "control", KEY_CONTROL, "PATH", 0,
 	  "Listening: where stag-reg asks for registered buffers; none: nowhere", 1 },
+	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0,
+	  "Listening: new memory that stag-reg may have, all together (default a quarter of the machine's)",
+	  1 },
 	{ "from", KEY_FROM, "URI", 0,
 	  "Write a buffer registered by stag-reg to standard output; @FILE: the URI is in FILE",
 	  1 },
@@ -54,6 +59,8 @@ static void check_args(struct iw_transfer_opts *o, const struct argp_state *stat
 	cfg->listen = o->nargs == 1;
 	if (cfg->control && !cfg->listen)
 		argp_error(state, "--control is for listeners");
+	if (o->max_memory && !cfg->listen)
+		argp_error(state, "--max-memory is for listeners");
 	if (!cfg->listen)
 		check_puller(o, state);
 	if (cfg->to_stdout && cfg->npaths > 1)
@@ -63,6 +70,13 @@ static void check_args(struct iw_transfer_opts *o, const struct argp_state *stat
 	cfg->once = cfg->once || (cfg->listen && cfg->to_stdout);
 }
 
+static uint64_t quarter_of_memory(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 4 : UINT64_C(1) << 30;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct iw_transfer_opts *o = state->input;
@@ -70,6 +84,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = o;
+		o->cfg.memory = quarter_of_memory();
+		return 0;
+	case KEY_MAX_MEMORY:
+		o->cfg.memory = iw_cli_size(state, "--max-memory", arg, 1, UINT64_MAX);
+		o->max_memory = true;
 		return 0;
 	case KEY_FROM:
 		o->cfg.to_stdout = true;

@@ -554,7 +554,8 @@ static int open_manager(struct hub *h, struct iw_fault *why)
 	struct iw_rm_cfg cfg = { .ctx = h->ctx,
 				 .transport = h->cli->transport,
 				 .addr = iw_listener_addr(h->listener),
-				 .port = iw_listener_port(h->listener) };
+				 .port = iw_listener_port(h->listener),
+				 .memory = h->cfg->memory };
 	struct epoll_event ev = { .events = EPOLLIN };
 	char by_default[IW_RM_PATH_MAX];
 	int err;

@@ -22,6 +22,7 @@ struct iw_transfer_opts {
 	size_t nargs, cap;
 	bool yes; /* --delete: not to be asked */
 	/* the first option given that is the initiator's alone, for complaints; NULL: none */
+	bool max_memory; /* was given */
 	const char *choice;
 	/* --to or --from: a registered buffer in place of a transfer; NULL: neither */
 	const char *uri_option;

@@ -42,6 +42,7 @@ struct iw_transfer_cfg {
 	bool to_stdout; /* sink: standard output is the target */
 	/* listening sink: path of the control socket, "none"; NULL: the default if that can be */
 	const char *control;
+	uint64_t memory; /* octets that stag-reg may have of it, together */
 };
 
 /* Runs it to its end. Returns the exit status; the user has been told everything. */

@@ -86,6 +86,8 @@ struct iw_rm {
 	struct iw_list domains, buffers;
 	struct iw_list buffers_by_stag[BUCKETS], peers_by_qp[BUCKETS];
 	unsigned nbuffers, npeers;
+	uint64_t memory,
+		memory_max; /* octets of new memory: registered, and the most; 0: no limit */
 	uint32_t last_stream;
 	struct iw_heap expiries, leaves, patience; /* of buffers, domains, clients */
 	uint64_t beat_at; /* while peers are connected: the next look at all buffers */

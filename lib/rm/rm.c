@@ -170,8 +170,8 @@ static struct domain *domain_for(struct iw_rm *rm, const struct iw_rm_request *r
 	return d ? d : new_domain(rm, r->domain, why);
 }
 
-static int map_buffer(struct buffer *b, const struct iw_rm_request *r, int file,
-		      struct iw_fault *why)
+static int map_buffer(const struct iw_rm *rm, struct buffer *b, const struct iw_rm_request *r,
+		      int file, struct iw_fault *why)
 {
 	if (!r->memory && file >= 0)
 		return iw_map_file(&b->map, file, r->off, r->len, r->access & IW_CLAIM_WRITE, why);
@@ -181,6 +181,10 @@ static int map_buffer(struct buffer *b, const struct iw_rm_request *r, int file,
 		return iw_fail(why, IW_E_INVAL, "no file came with the request");
 	if (r->off != 0)
 		return iw_fail(why, IW_E_INVAL, "new memory has no offset");
+	if (rm->memory_max && r->len > rm->memory_max - rm->memory)
+		return iw_fail(why, IW_E_LIMIT,
+			       "%U octets of new memory: %U of %U are registered (--max-memory)",
+			       r->len, rm->memory, rm->memory_max);
 	return iw_map_memory(&b->map, r->len, why);
 }
 
@@ -275,7 +279,7 @@ static struct buffer *make_buffer(struct iw_rm *rm, const struct iw_rm_request *
 		iw_fail(why, IW_E_NOMEM, "no memory for a buffer");
 		return NULL;
 	}
-	if (map_buffer(b, r, file, why) != 0) {
+	if (map_buffer(rm, b, r, file, why) != 0) {
 		free(b);
 		return NULL;
 	}
@@ -319,6 +323,7 @@ int iw_rm_add(struct iw_rm *rm, const struct iw_rm_request *r, int file, struct 
 	iw_list_add_tail(&d->buffers, &b->in_domain);
 	iw_list_add_tail(stag_bucket(rm, b->stag), &b->by_stag);
 	rm->nbuffers++;
+	rm->memory += b->map.fd < 0 ? b->map.len : 0;
 	settle_domain(rm, d);
 	iw_log_info("STag %08x: registered, %llu octets of %s", b->stag,
 		    (unsigned long long)b->map.len, b->map.fd < 0 ? "new memory" : b->label);
@@ -338,6 +343,7 @@ void iw_rm_drop(struct iw_rm *rm, struct buffer *b, const char *why)
 	iw_list_del(&b->by_stag);
 	iw_list_del(&b->in_domain);
 	rm->nbuffers--;
+	rm->memory -= b->map.fd < 0 ? b->map.len : 0;
 	iw_map_close(&b->map);
 	free(b);
 	settle_domain(rm, d);
@@ -732,6 +738,7 @@ int iw_rm_new(struct iw_rm **out, const struct iw_rm_cfg *cfg, struct iw_fault *
 	rm->transport = cfg->transport;
 	take_host(rm, cfg->addr);
 	rm->port = cfg->port;
+	rm->memory_max = cfg->memory;
 	rm->now = iw_os_now();
 	rm->beat_at = rm->rest_until = IW_TIME_NEVER;
 	rm->sock = -1;

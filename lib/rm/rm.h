@@ -42,6 +42,7 @@ struct iw_rm_cfg {
 	const char *transport; /* kept */
 	const char *addr;      /* the listener's, "127.0.0.1:7471"; copied */
 	uint16_t port;
+	uint64_t memory; /* octets of new memory that may be registered, together; 0: no limit */
 };
 
 /* IW_E_NOMEM, IW_E_OS, IW_E_LIMIT. */

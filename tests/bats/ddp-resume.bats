@@ -130,6 +130,32 @@ has_kib() {
     done
 }
 
+@test "over udp, too, the same command goes on with what is there" {
+    local there moved side
+
+    there=(-t udp -p "$PORT" --udp-port "$(free_port)")
+    random_file src/f 60M
+    for side in source sink; do
+        rm -rf dst/f dst/.iw-*
+        serve_here ddp-recv "${there[@]}" dst
+        ddp-send "${there[@]}" --redial 0 --timeout 3s --bwlimit 200M src/f 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
+        pid=$!
+        wait_until 20 has_kib 20000 || fail_with 'nothing arrives'
+        if [ $side = source ]; then kill -KILL $pid; else kill -KILL "$SERVE_PID"; fi
+        wait $pid || true
+        serve_end "$SERVED" KILL
+        [ ! -e dst/f ] || fail_with 'it was too fast'
+        serve_here ddp-recv "${there[@]}" dst
+        run_here ddp-send "${there[@]}" --json src/f 127.0.0.1:
+        assert_status 0
+        moved=$(jq -s '[.[] | select(.event=="result")][0].moved_octets' <<<"$output")
+        [ "$moved" -lt 50000000 ] || fail_with "$side killed: $moved octets were moved"
+        assert_same_file src/f dst/f
+        assert_equal "$(find dst -name '.iw-*')" ''
+        serve_end
+    done
+}
+
 @test "a source that changed meanwhile begins anew" {
     random_file src/f 100M
     listen

@@ -605,3 +605,21 @@ no_buffer() {
     assert_equal $n 3
     assert_output_has 'revoked 1'
 }
+
+@test "new memory is limited, all of it together" {
+    serve_here ddp-recv -p "$PORT" --control ctl --max-memory 1M in
+    register --size 600K
+    reg add --size 600K
+    assert_status 4
+    assert_stderr_has '614400 octets of new memory: 614400 of 1048576 are registered (--max-memory)'
+    # What is there of files does not count.
+    letters in/f 2000000 a
+    reg add in/f
+    assert_status 0
+    reg revoke "$STAG"
+    assert_status 0
+    reg add --size 1M
+    assert_status 0
+    run_here ddp-recv --max-memory 1M 127.0.0.1:x in
+    assert_status 2
+}
