@@ -496,19 +496,19 @@ static uint64_t per_second(const struct look *l, uint64_t n)
 
 /* --- status: JSON ------------------------------------------------------------------------------ */
 
-static const char *address_text(char buf[static IW_ADDR_TEXT], const uint8_t addr[16])
+static const char *address_text(char buf[static IW_ADDR_TEXT], const void *addr)
 {
 	static const uint8_t any[16];
 	struct iw_addr a = { .in6 = { .sin6_family = AF_INET6 }, .len = sizeof(a.in6) };
 
-	if (memcmp(addr, any, 16) == 0) {
+	if (memcmp(addr, any, sizeof(any)) == 0) {
 		snprintf(buf, IW_ADDR_TEXT, "*");
 		return buf;
 	}
 	memcpy(&a.in6.sin6_addr, addr, 16);
 	if (IN6_IS_ADDR_V4MAPPED(&a.in6.sin6_addr)) {
 		a.in = (struct sockaddr_in){ .sin_family = AF_INET };
-		memcpy(&a.in.sin_addr, addr + 12, 4);
+		memcpy(&a.in.sin_addr, (const uint8_t *)addr + 12, 4);
 		a.len = sizeof(a.in);
 	}
 	return iw_addr_host(buf, &a);

@@ -37,7 +37,7 @@ typedef __u64 uint64_t;
  * INITs (tag 0), cookies, ABORTs with a reflected tag. What does not goes to the kernel.
  */
 struct iw_xdp_endpoint_key {
-	uint8_t addr[16];   /* IPv6; IPv4 as ::ffff:a.b.c.d; zeroes: any of both */
+	uint32_t addr[4];   /* wire: IPv6; IPv4 as ::ffff:a.b.c.d; zeroes: any of both */
 	uint16_t sctp_port; /* wire: destination */
 	uint16_t udp_port;  /* wire: destination; 0: SCTP straight on IP */
 };
@@ -154,6 +154,28 @@ struct iw_xdp_stream {
 	uint64_t segments,
 		octets; /* DATA with PPID 16; octets of user data behind the DDP header */
 };
+
+/* --- map "recent": per-CPU array of one. program writes; status reads ----------------------------- */
+
+/*
+ * Packets come in runs of one association, and a run is looked up once. What is here holds as long as
+ * the map "generation" has the number that it had then.
+ */
+struct iw_xdp_recent {
+	uint64_t generation;
+	struct iw_xdp_endpoint_key to;
+	uint32_t tag, endpoint, worker;
+	uint32_t known;       /* tag is of an association, and these are its: */
+	uint32_t scope, stag; /* an STag that is known in its scope */
+	uint32_t has_stag;
+	uint32_t has_stream;
+	/* What is not yet in the map "streams", which has an entry for it. */
+	struct iw_xdp_stream_key stream;
+	struct iw_xdp_stream pending;
+};
+
+/* --- map "generation": array of one uint64_t. loader writes, behind every change of endpoints, of assocs,
+ * and behind every STag that goes: a number that was not there before; program reads ---------------- */
 
 /* --- map "events": ring buffer. program writes; ddp-xdp status --events reads -------------------- */
 

@@ -97,6 +97,20 @@ struct {
 } streams SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct iw_xdp_recent);
+} recent SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} generation SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 256 * 1024);
 } events SEC(".maps");
@@ -144,14 +158,65 @@ static __always_inline int parse_below(struct cursor *c, struct found *f, struct
 	return OURS;
 }
 
-static __always_inline struct iw_xdp_endpoint *find_endpoint(struct found *f)
-{
-	struct iw_xdp_endpoint *e = bpf_map_lookup_elem(&endpoints, &f->to);
+/* --- whose it is --------------------------------------------------------------------------------- */
 
-	if (e)
-		return e;
-	__builtin_memset(f->to.addr, 0, sizeof(f->to.addr));
-	return bpf_map_lookup_elem(&endpoints, &f->to);
+static __always_inline struct iw_xdp_endpoint *find_endpoint(const struct iw_xdp_endpoint_key *to)
+{
+	struct iw_xdp_endpoint *e = bpf_map_lookup_elem(&endpoints, to);
+	struct iw_xdp_endpoint_key any = { .sctp_port = to->sctp_port, .udp_port = to->udp_port };
+
+	return e ? e : bpf_map_lookup_elem(&endpoints, &any);
+}
+
+static __always_inline bool is_recent(const struct iw_xdp_recent *r,
+				      const struct iw_xdp_endpoint_key *to, uint32_t tag,
+				      uint64_t now)
+{
+	return r->tag == tag && r->generation == now && r->to.addr[3] == to->addr[3] &&
+	       r->to.sctp_port == to->sctp_port && r->to.udp_port == to->udp_port &&
+	       r->to.addr[0] == to->addr[0] && r->to.addr[1] == to->addr[1] &&
+	       r->to.addr[2] == to->addr[2];
+}
+
+/* What was counted for a stream goes to its entry; an entry that had to make room begins anew. */
+static __always_inline void flush_stream(struct iw_xdp_recent *r)
+{
+	struct iw_xdp_stream *s;
+
+	if (!r->has_stream)
+		return;
+	s = bpf_map_lookup_elem(&streams, &r->stream);
+	if (s) {
+		s->segments += r->pending.segments;
+		s->octets += r->pending.octets;
+	} else {
+		bpf_map_update_elem(&streams, &r->stream, &r->pending, BPF_ANY);
+	}
+	r->has_stream = 0;
+}
+
+/* False: no endpoint of ours. */
+static __always_inline bool look_up(struct iw_xdp_recent *r, const struct iw_xdp_endpoint_key *to,
+				    uint32_t tag, uint64_t now)
+{
+	struct iw_xdp_assoc_key key = { .tag = tag };
+	struct iw_xdp_endpoint *e = find_endpoint(to);
+	struct iw_xdp_assoc *a;
+
+	if (!e)
+		return false;
+	flush_stream(r);
+	key.endpoint = e->id;
+	a = bpf_map_lookup_elem(&assocs, &key);
+	r->generation = now;
+	r->to = *to;
+	r->tag = tag;
+	r->endpoint = e->id;
+	r->worker = a ? a->worker : e->worker;
+	r->known = a ? 1 : 0;
+	r->scope = a ? a->scope : 0;
+	r->has_stag = 0;
+	return true;
 }
 
 /* --- samples ------------------------------------------------------------------------------------- */
@@ -199,40 +264,48 @@ static __always_inline void sample(struct xdp_md *ctx, struct iw_xdp_counters *n
 struct walk {
 	struct cursor at;
 	struct iw_xdp_counters *n;
-	struct iw_xdp_stream_key stream;
-	uint32_t scope;
-	uint32_t known; /* the tag is of an association: its streams are counted */
+	struct iw_xdp_recent *r;
 	uint32_t chunks, segments, first, unknown, flags;
 	uint32_t bad;
 };
 
-static __always_inline void count_stream(struct walk *w, uint32_t octets)
+static __always_inline void count_stream(struct iw_xdp_recent *r, uint16_t stream, uint32_t octets)
 {
-	struct iw_xdp_stream *s = bpf_map_lookup_elem(&streams, &w->stream);
-	struct iw_xdp_stream one = { 1, octets };
+	static const struct iw_xdp_stream none;
+	struct iw_xdp_stream_key key = { r->endpoint, r->tag, stream, 0 };
 
-	if (s) {
-		s->segments++;
-		s->octets += octets;
-	} else {
-		bpf_map_update_elem(&streams, &w->stream, &one, BPF_ANY);
+	if (!r->has_stream || r->stream.stream != stream) {
+		flush_stream(r);
+		if (!bpf_map_lookup_elem(&streams, &key))
+			bpf_map_update_elem(&streams, &key, &none, BPF_NOEXIST);
+		r->has_stream = 1;
+		r->stream = key;
+		r->pending = none;
 	}
+	r->pending.segments++;
+	r->pending.octets += octets;
 }
 
 static __always_inline void look_up_stag(struct walk *w, const struct chunk *c)
 {
-	struct iw_xdp_stag_key key = { w->scope, bpf_ntohl(c->stag) };
+	struct iw_xdp_recent *r = w->r;
+	struct iw_xdp_stag_key key = { r->scope, bpf_ntohl(c->stag) };
 	struct occasion o = {
 		.kind = IW_XDP_EV_STAG,
-		.endpoint = w->stream.endpoint,
-		.tag = w->stream.tag,
+		.endpoint = r->endpoint,
+		.tag = r->tag,
 		.stag = key.stag,
-		.stream = w->stream.stream,
+		.stream = bpf_ntohs(c->stream),
 		.from = w->at.off,
 	};
 
-	if (w->scope == 0 || bpf_map_lookup_elem(&stags, &key))
+	if (r->scope == 0 || (r->has_stag && r->stag == key.stag))
 		return;
+	if (bpf_map_lookup_elem(&stags, &key)) {
+		r->stag = key.stag;
+		r->has_stag = 1;
+		return;
+	}
 	w->unknown++;
 	sample(w->at.ctx, w->n, ++w->n->seen[IW_XDP_SEEN_STAG_UNKNOWN], &o);
 }
@@ -262,8 +335,8 @@ static __always_inline void look_at_segment(struct walk *w, const struct chunk *
 		w->n->tagged_octets += user - head;
 	else
 		w->n->untagged_octets += user - head;
-	if (w->known)
-		count_stream(w, user - head);
+	if (w->r->known)
+		count_stream(w->r, bpf_ntohs(c->stream), user - head);
 	if (tagged)
 		look_up_stag(w, c);
 }
@@ -278,7 +351,6 @@ static __always_inline void look_at_data(struct walk *w, const struct chunk *c, 
 		w->flags |= IW_XDP_META_MIXED;
 		return;
 	}
-	w->stream.stream = bpf_ntohs(c->stream);
 	if (ppid == PPID_SEGMENT) {
 		look_at_segment(w, c, len - __builtin_offsetof(struct chunk, ddp_ssn));
 		return;
@@ -334,8 +406,8 @@ static __always_inline void walk_chunks(struct walk *w, const struct found *f)
 {
 	struct occasion o = {
 		.kind = IW_XDP_EV_CHUNK,
-		.endpoint = w->stream.endpoint,
-		.tag = w->stream.tag,
+		.endpoint = w->r->endpoint,
+		.tag = w->r->tag,
 		.from = f->ip,
 	};
 
@@ -366,39 +438,32 @@ static __always_inline void write_meta(struct xdp_md *ctx, struct iw_xdp_counter
 	m->ip = f->ip;
 	m->sctp = f->sctp;
 	m->sctp_len = f->sctp_len;
-	m->flags = f->flags | w->flags | (w->known ? IW_XDP_META_ASSOC : 0);
+	m->flags = f->flags | w->flags | (w->r->known ? IW_XDP_META_ASSOC : 0);
 	m->chunks = w->chunks;
 	m->segments = w->segments;
 	m->first = w->first;
 	m->unknown = w->unknown;
-	m->endpoint = w->stream.endpoint;
-	m->tag = w->stream.tag;
+	m->endpoint = w->r->endpoint;
+	m->tag = w->r->tag;
 }
 
 static __always_inline int steer_to(struct xdp_md *ctx, struct iw_xdp_counters *n,
-				    const struct found *f, const struct iw_xdp_endpoint *e,
-				    const struct sctp *h)
+				    const struct found *f, struct iw_xdp_recent *r)
 {
 	struct walk w = {
-		.at = { ctx, f->sctp + sizeof(*h), f->sctp_len - sizeof(*h) },
+		.at = { ctx, f->sctp + sizeof(struct sctp), f->sctp_len - sizeof(struct sctp) },
 		.n = n,
-		.stream = { .endpoint = e->id, .tag = bpf_ntohl(h->tag) },
+		.r = r,
 	};
-	struct iw_xdp_assoc_key key = { w.stream.endpoint, w.stream.tag };
-	struct iw_xdp_assoc *a = bpf_map_lookup_elem(&assocs, &key);
-	uint32_t slot = IW_XDP_XSK(ctx->rx_queue_index, a ? a->worker : e->worker);
+	uint32_t slot = IW_XDP_XSK(ctx->rx_queue_index, r->worker);
 	uint32_t len = bpf_xdp_get_buff_len(ctx);
 
 	if (!bpf_map_lookup_elem(&xsks, &slot)) {
 		n->passed[IW_XDP_PASS_SOCKET]++;
 		return XDP_PASS;
 	}
-	if (a) {
-		w.known = 1;
-		w.scope = a->scope;
-	} else {
+	if (!r->known)
 		n->seen[IW_XDP_SEEN_NO_ASSOC]++;
-	}
 	if (len > (uint32_t)((long)ctx->data_end - (long)ctx->data))
 		n->seen[IW_XDP_SEEN_MULTI_BUFFER]++;
 	n->packets++;
@@ -413,19 +478,23 @@ int iw_steer_1(struct xdp_md *ctx)
 {
 	uint32_t zero = 0;
 	struct iw_xdp_counters *n = bpf_map_lookup_elem(&counters, &zero);
+	struct iw_xdp_recent *r = bpf_map_lookup_elem(&recent, &zero);
+	uint64_t *now = bpf_map_lookup_elem(&generation, &zero);
 	struct cursor c = { ctx, 0, bpf_xdp_get_buff_len(ctx) };
-	struct iw_xdp_endpoint *e;
 	struct found f = { 0 };
 	struct sctp h;
 	int pass;
 
-	if (!n)
+	if (!n || !r || !now)
 		return XDP_PASS;
 	pass = parse_below(&c, &f, &h);
 	if (pass == OURS) {
-		e = find_endpoint(&f);
-		if (e)
-			return steer_to(ctx, n, &f, e, &h);
+		uint32_t tag = bpf_ntohl(h.tag);
+		uint64_t generation_now = *now;
+
+		if (is_recent(r, &f.to, tag, generation_now) ||
+		    look_up(r, &f.to, tag, generation_now))
+			return steer_to(ctx, n, &f, r);
 		pass = IW_XDP_PASS_ENDPOINT;
 	}
 	if (pass >= 0 && pass < IW_XDP_PASS_COUNT) {

@@ -13,6 +13,11 @@ int iw_observe_open(struct iw_observe **out, const char *interface, struct iw_fa
 	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
 }
 
+int iw_observe_load(struct iw_observe **out, struct iw_fault *why)
+{
+	return iw_observe_open(out, NULL, why);
+}
+
 int iw_observe_look(struct iw_observe **out, const char *interface, struct iw_fault *why)
 {
 	return iw_observe_open(out, interface, why);
@@ -83,12 +88,13 @@ struct iw_observe {
 	int map[MAPS];
 };
 
-static int attach_own(struct iw_observe *o, const char *interface, unsigned ifindex,
-		      struct iw_fault *why)
+static int load_own(struct iw_observe *o, const char *interface, unsigned ifindex,
+		    struct iw_fault *why)
 {
-	bool native;
 	int err;
 
+	(void)interface;
+	(void)ifindex;
 	o->skel = observe_bpf__open();
 	if (!o->skel)
 		return iw_bpf_fail(why, errno, "xdp: open the program observe");
@@ -98,7 +104,18 @@ static int attach_own(struct iw_observe *o, const char *interface, unsigned ifin
 	o->prog = bpf_program__fd(o->skel->progs.iw_observe_1);
 	for (int i = 0; i < MAPS; i++)
 		o->map[i] = bpf_object__find_map_fd_by_name(o->skel->obj, shape[i].name);
-	return iw_bpf_attach(&o->link, &native, o->prog, interface, ifindex, IW_XDP_NATIVE, why);
+	return 0;
+}
+
+static int attach_own(struct iw_observe *o, const char *interface, unsigned ifindex,
+		      struct iw_fault *why)
+{
+	int err = load_own(o, interface, ifindex, why);
+	bool native;
+
+	return err ? err
+		   : iw_bpf_attach(&o->link, &native, o->prog, interface, ifindex, IW_XDP_NATIVE,
+				   why);
 }
 
 static int join(struct iw_observe *o, const char *interface, unsigned ifindex, struct iw_fault *why)
@@ -121,13 +138,14 @@ static int open_one(struct iw_observe **out, const char *interface,
 		    struct iw_fault *why)
 {
 	struct iw_observe *o = calloc(1, sizeof(*o));
-	unsigned ifindex;
-	int err;
+	unsigned ifindex = 0;
+	int err = 0;
 
 	if (!o)
 		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
 	o->prog = o->link = o->map[FLOWS] = o->map[MPA] = -1;
-	err = iw_xdp_ifindex(&ifindex, interface, why);
+	if (interface)
+		err = iw_xdp_ifindex(&ifindex, interface, why);
 	if (!err) {
 		iw_bpf_begin();
 		err = get(o, interface, ifindex, why);
@@ -144,6 +162,11 @@ static int open_one(struct iw_observe **out, const char *interface,
 int iw_observe_open(struct iw_observe **out, const char *interface, struct iw_fault *why)
 {
 	return open_one(out, interface, attach_own, why);
+}
+
+int iw_observe_load(struct iw_observe **out, struct iw_fault *why)
+{
+	return open_one(out, NULL, load_own, why);
 }
 
 int iw_observe_look(struct iw_observe **out, const char *interface, struct iw_fault *why)

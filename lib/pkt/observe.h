@@ -21,6 +21,8 @@ struct iw_observe;
 /* Loads and attaches it by a link; errors as iw_steer_open. */
 IW_MUST_CHECK int iw_observe_open(struct iw_observe **out, const char *interface,
 				  struct iw_fault *why);
+/* Into the kernel, attached to nothing: for tests. */
+IW_MUST_CHECK int iw_observe_load(struct iw_observe **out, struct iw_fault *why);
 /* Joins the one that is there. IW_E_NOENT: there is none. */
 IW_MUST_CHECK int iw_observe_look(struct iw_observe **out, const char *interface,
 				  struct iw_fault *why);

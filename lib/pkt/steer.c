@@ -183,7 +183,19 @@ int iw_steer_events(struct iw_steer *s, struct iw_xdp_event *out, size_t cap)
 #define SAMPLE_DEFAULT 256
 #define EACH_MAX       (1u << 20)
 
-enum map { ENDPOINTS, ASSOCS, STAGS, XSKS, SOCKETS, COUNTERS, STREAMS, EVENTS, MAPS };
+enum map {
+	ENDPOINTS,
+	ASSOCS,
+	STAGS,
+	XSKS,
+	SOCKETS,
+	COUNTERS,
+	STREAMS,
+	RECENT,
+	GENERATION,
+	EVENTS,
+	MAPS
+};
 
 static const struct iw_bpf_shape shape[MAPS] = {
 	[ENDPOINTS] = { "endpoints", sizeof(struct iw_xdp_endpoint_key),
@@ -194,6 +206,8 @@ static const struct iw_bpf_shape shape[MAPS] = {
 	[SOCKETS] = { "sockets", sizeof(uint32_t), sizeof(struct iw_xdp_sock) },
 	[COUNTERS] = { "counters", sizeof(uint32_t), sizeof(struct iw_xdp_counters) },
 	[STREAMS] = { "streams", sizeof(struct iw_xdp_stream_key), sizeof(struct iw_xdp_stream) },
+	[RECENT] = { "recent", sizeof(uint32_t), sizeof(struct iw_xdp_recent) },
+	[GENERATION] = { "generation", sizeof(uint32_t), sizeof(uint64_t) },
 	[EVENTS] = { "events", 0, 0 },
 };
 
@@ -433,6 +447,18 @@ int iw_steer_check(const struct iw_steer *s, struct iw_fault *why)
 	return 0;
 }
 
+/* What the program remembers of its last packet holds no more. The number is drawn, so that no two who do
+ * this at once make one that was there before. */
+static void forget_recent(struct iw_steer *s)
+{
+	uint32_t zero = 0;
+	uint64_t number;
+
+	if (iw_os_random(&number, sizeof(number)) < 0)
+		number = iw_os_now();
+	(void)bpf_map_update_elem(s->map[GENERATION], &zero, &number, BPF_ANY);
+}
+
 /* --- sweeping ---------------------------------------------------------------------------------- */
 
 /* Deletes what `match` says of a hash. A deletion may make the walk begin anew, so the next key is asked
@@ -498,6 +524,7 @@ static void forget_worker(struct iw_steer *s, uint32_t worker)
 
 	sweep(s->map[ENDPOINTS], endpoint_of_worker, worker);
 	sweep(s->map[ASSOCS], assoc_of_worker, worker);
+	forget_recent(s);
 	for (unsigned q = 0; q < s->facts.queues; q++) {
 		uint32_t slot = IW_XDP_XSK(q, worker);
 
@@ -619,8 +646,8 @@ static void endpoint_key(struct iw_xdp_endpoint_key *key, const struct iw_addr *
 		memcpy(key->addr, &addr->in6.sin6_addr, 16);
 		return;
 	}
-	key->addr[10] = key->addr[11] = 0xff;
-	memcpy(key->addr + 12, &addr->in.sin_addr, 4);
+	iw_put_be16((uint8_t *)&key->addr[2] + 2, 0xffff);
+	memcpy(&key->addr[3], &addr->in.sin_addr, 4);
 }
 
 int iw_steer_endpoint_add(struct iw_steer *s, uint32_t *id, const struct iw_addr *addr,
@@ -638,6 +665,7 @@ int iw_steer_endpoint_add(struct iw_steer *s, uint32_t *id, const struct iw_addr
 		return iw_fail(why, err, "xdp: no random number for an endpoint");
 	endpoint_key(&key, addr, sctp_port, udp_port);
 	err = bpf_map_update_elem(s->map[ENDPOINTS], &key, &e, BPF_NOEXIST);
+	forget_recent(s);
 	*id = e.id;
 	if (err == -EEXIST)
 		return iw_fail(why, IW_E_BUSY,
@@ -653,6 +681,7 @@ void iw_steer_endpoint_remove(struct iw_steer *s, uint32_t id)
 {
 	sweep(s->map[ENDPOINTS], endpoint_is, id);
 	sweep(s->map[ASSOCS], assoc_of_endpoint, id);
+	forget_recent(s);
 }
 
 int iw_steer_assoc_add(struct iw_steer *s, uint32_t endpoint, uint32_t tag, uint32_t worker,
@@ -662,6 +691,7 @@ int iw_steer_assoc_add(struct iw_steer *s, uint32_t endpoint, uint32_t tag, uint
 	struct iw_xdp_assoc a = { worker, scope };
 	int err = bpf_map_update_elem(s->map[ASSOCS], &key, &a, BPF_ANY);
 
+	forget_recent(s);
 	if (err == -E2BIG)
 		return iw_fail(why, IW_E_FULL, "xdp: no room for another association on %s",
 			       s->interface);
@@ -673,6 +703,7 @@ void iw_steer_assoc_remove(struct iw_steer *s, uint32_t endpoint, uint32_t tag)
 	struct iw_xdp_assoc_key key = { endpoint, tag };
 
 	(void)bpf_map_delete_elem(s->map[ASSOCS], &key);
+	forget_recent(s);
 }
 
 int iw_steer_stag_add(struct iw_steer *s, uint32_t scope, uint32_t stag)
@@ -689,6 +720,7 @@ void iw_steer_stag_remove(struct iw_steer *s, uint32_t scope, uint32_t stag)
 	struct iw_xdp_stag_key key = { scope, stag };
 
 	(void)bpf_map_delete_elem(s->map[STAGS], &key);
+	forget_recent(s);
 }
 
 /* --- counters ---------------------------------------------------------------------------------- */
@@ -722,6 +754,27 @@ int iw_steer_link_fd(const struct iw_steer *s)
 	return s->link;
 }
 
+/* With what the CPUs have not yet added to a stream's entry. */
+static bool sum_stream(const struct iw_steer *s, void *out, const void *key)
+{
+	struct iw_xdp_stream sum;
+	uint32_t zero = 0;
+	int cpus = libbpf_num_possible_cpus();
+	struct iw_xdp_recent *r = cpus > 0 ? calloc((size_t)cpus, sizeof(*r)) : NULL;
+	bool got = r && iw_bpf_sum(&sum, sizeof(sum), s->map[STREAMS], key) == 0 &&
+		   bpf_map_lookup_elem(s->map[RECENT], &zero, r) == 0;
+
+	for (int i = 0; got && i < cpus; i++)
+		if (r[i].has_stream && memcmp(&r[i].stream, key, sizeof(r[i].stream)) == 0) {
+			sum.segments += r[i].pending.segments;
+			sum.octets += r[i].pending.octets;
+		}
+	if (got)
+		memcpy(out, &sum, sizeof(sum));
+	free(r);
+	return got;
+}
+
 /* A socket's entry that nobody uses is none. */
 static bool is_told(enum iw_steer_what what, const void *value)
 {
@@ -751,8 +804,7 @@ int iw_steer_each(const struct iw_steer *s, enum iw_steer_what what,
 	for (uint32_t n = 0;
 	     n < EACH_MAX && ret == 0 && bpf_map_get_next_key(map, before, key.octets) == 0; n++) {
 		bool got = what == IW_STEER_STREAMS
-				   ? iw_bpf_sum(value.octets, sizeof(struct iw_xdp_stream), map,
-						key.octets) == 0
+				   ? sum_stream(s, value.octets, key.octets)
 				   : bpf_map_lookup_elem(map, key.octets, value.octets) == 0;
 
 		if (got && is_told(what, value.octets))

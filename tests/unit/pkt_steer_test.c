@@ -334,6 +334,150 @@ static void random_frames_are_told_the_same_by_both(void **state)
 	assert_true(ours > n / 5 && ours < n * 19 / 20);
 }
 
+/* What the frame adds to the counters, whatever the reference says. */
+static void run_frame(struct iw_xdp_counters *delta)
+{
+	static uint8_t out[STEER_FRAME_MAX + 64];
+	const uint64_t *before = (const uint64_t *)&rig.before;
+	struct iw_xdp_counters now;
+	size_t len = sizeof(out);
+	uint32_t action = 0;
+
+	assert_int_equal(
+		steer_run(iw_steer_prog_fd(rig.steer), f.p, f.len, out, &len, &action, 1, NULL), 0);
+	assert_int_equal(iw_steer_counters(rig.steer, &now), 0);
+	for (size_t i = 0; i < sizeof(now) / sizeof(uint64_t); i++)
+		((uint64_t *)delta)[i] = ((uint64_t *)&now)[i] - before[i];
+	rig.before = now;
+}
+
+/* The program remembers whose the last packet was: not beyond a change. */
+static void changes_hold_for_the_next_packet(void **state)
+{
+	struct iw_addr any = { .len = 0 };
+	struct iw_xdp_counters d;
+	struct iw_fault why;
+
+	(void)state;
+	NEEDS_XDP();
+	segment_frame(4, 0, 0, false);
+	for (int i = 0; i < 2; i++) {
+		run_frame(&d);
+		assert_int_equal(d.packets, 1);
+		assert_int_equal(d.seen[IW_XDP_SEEN_STAG_UNKNOWN], 0);
+		assert_int_equal(d.seen[IW_XDP_SEEN_NO_ASSOC], 0);
+	}
+	iw_steer_stag_remove(rig.steer, STEER_SCOPE, STEER_STAG);
+	run_frame(&d);
+	assert_int_equal(d.seen[IW_XDP_SEEN_STAG_UNKNOWN], 1);
+	assert_int_equal(iw_steer_stag_add(rig.steer, STEER_SCOPE, STEER_STAG), 0);
+	run_frame(&d);
+	assert_int_equal(d.seen[IW_XDP_SEEN_STAG_UNKNOWN], 0);
+	iw_steer_assoc_remove(rig.steer, rig.endpoint[0], STEER_TAG);
+	run_frame(&d);
+	assert_int_equal(d.seen[IW_XDP_SEEN_NO_ASSOC], 1);
+	assert_int_equal(iw_steer_assoc_add(rig.steer, rig.endpoint[0], STEER_TAG, rig.worker,
+					    STEER_SCOPE + 1, &why),
+			 0);
+	run_frame(&d);
+	assert_int_equal(d.seen[IW_XDP_SEEN_NO_ASSOC], 0);
+	assert_int_equal(d.seen[IW_XDP_SEEN_STAG_UNKNOWN], 1);
+	iw_steer_endpoint_remove(rig.steer, rig.endpoint[0]);
+	run_frame(&d);
+	assert_int_equal(d.packets, 0);
+	assert_int_equal(d.passed[IW_XDP_PASS_ENDPOINT], 1);
+	assert_int_equal(iw_steer_endpoint_add(rig.steer, &rig.endpoint[0], &any, STEER_PORT, 0,
+					       rig.worker, &why),
+			 0);
+	run_frame(&d);
+	assert_int_equal(d.packets, 1);
+	/* The association went with the endpoint. */
+	assert_int_equal(d.seen[IW_XDP_SEEN_NO_ASSOC], 1);
+	assert_int_equal(iw_steer_assoc_add(rig.steer, rig.endpoint[0], STEER_TAG, rig.worker,
+					    STEER_SCOPE, &why),
+			 0);
+	assert_int_equal(
+		iw_steer_assoc_add(rig.steer, rig.endpoint[0], STEER_TAG2, rig.worker, 0, &why), 0);
+	agree();
+}
+
+struct tally {
+	uint64_t segments[3], octets[3];
+};
+
+static int add_stream(void *ctx, const void *key, const void *value)
+{
+	const struct iw_xdp_stream_key *k = key;
+	const struct iw_xdp_stream *s = value;
+	struct tally *t = ctx;
+
+	if (k->tag == STEER_TAG && k->endpoint == rig.endpoint[0] && k->stream >= 100 &&
+	    k->stream < 103) {
+		t->segments[k->stream - 100] += s->segments;
+		t->octets[k->stream - 100] += s->octets;
+	}
+	return 0;
+}
+
+static void streams_add_up(void **state)
+{
+	struct rng r = { 5043 };
+	struct tally sent = { { 0 }, { 0 } }, told = { { 0 }, { 0 } };
+
+	(void)state;
+	NEEDS_XDP();
+	for (int i = 0; i < 200; i++) {
+		size_t which = rng_below(&r, 3), n = 1 + rng_below(&r, 3);
+
+		steer_begin(&f, 4, 0, 0, false);
+		steer_sctp(&f, STEER_PORT, STEER_TAG);
+		for (size_t k = 0; k < n; k++) {
+			steer_segment(&f, true, STEER_STAG, (uint16_t)(100 + which), 10 * i);
+			sent.segments[which]++;
+			sent.octets[which] += 10 * (uint64_t)i;
+			which = rng_below(&r, 8) ? which : rng_below(&r, 3);
+		}
+		steer_finish(&f);
+		agree();
+		memset(&told, 0, sizeof(told));
+		assert_int_equal(iw_steer_each(rig.steer, IW_STEER_STREAMS, add_stream, &told), 0);
+		assert_memory_equal(&told, &sent, sizeof(told));
+	}
+}
+
+static void events_tell_one_of_so_many(void **state)
+{
+	struct iw_xdp_event e[4];
+	size_t unknown = 0;
+
+	(void)state;
+	NEEDS_XDP();
+	while (iw_steer_events(rig.steer, e, 4) == 4)
+		;
+	for (int i = 0; i < 1024; i++) {
+		steer_begin(&f, 4, 0, 0, false);
+		steer_sctp(&f, STEER_PORT, STEER_TAG);
+		steer_segment(&f, true, STEER_STAG + 9, 8, 10);
+		steer_finish(&f);
+		agree();
+	}
+	/* The rig's program tells one of 256; the test may have been moved to another CPU. */
+	for (int n; (n = iw_steer_events(rig.steer, e, 4)) > 0;)
+		for (int i = 0; i < n; i++) {
+			assert_int_equal(e[i].kind, IW_XDP_EV_STAG);
+			assert_int_equal(e[i].every, 256);
+			assert_int_equal(e[i].stag, STEER_STAG + 9);
+			assert_int_equal(e[i].tag, STEER_TAG);
+			assert_int_equal(e[i].stream, 8);
+			assert_int_equal(e[i].len, f.len);
+			assert_int_equal(e[i].head_len,
+					 IW_MIN((size_t)IW_XDP_HEAD, f.len - f.sctp - 12));
+			assert_memory_equal(e[i].head, f.p + f.sctp + 12, e[i].head_len);
+			unknown++;
+		}
+	assert_in_range(unknown, 3, 3 + 2 * 64);
+}
+
 static void worker_without_a_socket_leaves_packets_to_the_kernel(void **state)
 {
 	struct iw_xdp_counters before, after;
@@ -453,6 +597,9 @@ int main(void)
 		cmocka_unit_test(fragments_of_messages_count_once),
 		cmocka_unit_test(chunks_in_further_buffers_are_found),
 		cmocka_unit_test(random_frames_are_told_the_same_by_both),
+		cmocka_unit_test(changes_hold_for_the_next_packet),
+		cmocka_unit_test(streams_add_up),
+		cmocka_unit_test(events_tell_one_of_so_many),
 		cmocka_unit_test(worker_without_a_socket_leaves_packets_to_the_kernel),
 		cmocka_unit_test(every_worker_gets_a_number_until_there_are_none),
 		cmocka_unit_test(endpoint_is_added_once),
