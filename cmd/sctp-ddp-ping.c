@@ -28,6 +28,7 @@ struct opts {
 	uint64_t count, interval_ns, memory;
 	uint16_t udp_port;
 	const char *profile;
+	unsigned xdp;
 	bool client_given, server_given; /* an option of one of them */
 };
 
@@ -51,6 +52,8 @@ enum {
 	KEY_MEMORY,
 	KEY_UDP_PORT,
 	KEY_PROFILE,
+	KEY_REQUIRE,
+	KEY_XDP,
 };
 
 /* clang-format off */
@@ -62,6 +65,8 @@ static const struct argp_option options[] = {
 	{ "flood", 'f', NULL, 0, "The next message as soon as the reply is here; statistics alone are printed", 1 },
 	{ "pmtu", KEY_PMTU, NULL, 0, "Tell the path MTU whenever it changes, and that of each address at the end", 1 },
 	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899)", 1 },
+	{ "require", KEY_REQUIRE, "native,zerocopy", 0, IW_CLI_REQUIRE_HELP, 1 },
+	{ "xdp", KEY_XDP, "generic,copy,busy-poll", 0, IW_CLI_XDP_HELP, 1 },
 	{ "profile", KEY_PROFILE, "rfc|sctp-draft-02", 0, "Edition of DDP over SCTP (default rfc, which is RFC 5043)", 1 },
 
 	{ "listen", 'l', NULL, 0, "Send back what comes, until interrupted", 2 },
@@ -105,6 +110,12 @@ static error_t other_option(int key, char *arg, const struct argp_state *state, 
 		return 0;
 	case KEY_UDP_PORT:
 		o->udp_port = (uint16_t)iw_cli_u64(state, "--udp-port", arg, 1, UINT16_MAX);
+		return 0;
+	case KEY_REQUIRE:
+		o->xdp = iw_cli_xdp(state, "--require", arg, o->xdp);
+		return 0;
+	case KEY_XDP:
+		o->xdp = iw_cli_xdp(state, "--xdp", arg, o->xdp);
 		return 0;
 	case KEY_PROFILE:
 		o->profile = iw_cli_profile(state, arg);
@@ -198,6 +209,7 @@ static struct iw_conn_param param_of(const struct opts *o)
 		.port = o->cli.port,
 		.udp_port = o->udp_port,
 		.profile = o->profile,
+		.xdp = o->xdp,
 	};
 }
 

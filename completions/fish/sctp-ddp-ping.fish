@@ -10,6 +10,8 @@ complete -c sctp-ddp-ping -s i -l interval -x -d 'Between two messages of a stre
 complete -c sctp-ddp-ping -s f -l flood -d 'The next message as soon as the reply is here'
 complete -c sctp-ddp-ping -l pmtu -d 'Tell the path MTU whenever it changes'
 complete -c sctp-ddp-ping -l udp-port -x -d 'UDP port of the listener, for -t udp'
+complete -c sctp-ddp-ping -l require -x -a 'native zerocopy' -d 'What -t xdp must have'
+complete -c sctp-ddp-ping -l xdp -x -a 'generic copy busy-poll' -d 'How -t xdp is to be'
 complete -c sctp-ddp-ping -l profile -x -a 'rfc sctp-draft-02' -d 'Edition of DDP over SCTP'
 complete -c sctp-ddp-ping -s l -l listen -d 'Send back what comes'
 complete -c sctp-ddp-ping -l once -d 'End when somebody was here and nobody is any more'

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/option.h"
+#include "util/num.h"
 
 #define MULPDU_LEAST 512 /* as <iwarp/verbs.h> has it */
 #define MULPDU_MOST  64768
@@ -18,6 +19,8 @@ enum {
 	KEY_REV,
 	KEY_UDP_PORT,
 	KEY_PROFILE,
+	KEY_REQUIRE,
+	KEY_XDP,
 };
 
 /* clang-format off */
@@ -31,6 +34,8 @@ static const struct argp_option options[] = {
 	{ "markers", KEY_MARKERS, NULL, 0, "Demand MPA markers in what this end receives", 0 },
 	{ "rev", KEY_REV, "1|2", 0, "MPA revision (default 2, falling back to 1)", 0 },
 	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899)", 0 },
+	{ "require", KEY_REQUIRE, "native,zerocopy", 0, IW_CLI_REQUIRE_HELP, 0 },
+	{ "xdp", KEY_XDP, "generic,copy,busy-poll", 0, IW_CLI_XDP_HELP, 0 },
 	{ "profile", KEY_PROFILE, "rfc|sctp-draft-02", 0,
 	  "Edition of DDP over SCTP (default rfc, which is RFC 5043)", 0 },
 	{ 0 },
@@ -51,6 +56,48 @@ static const char *parse_cc(const struct argp_state *state, const char *arg)
 	if (arg[0] == '\0' || strlen(arg) > 15)
 		argp_error(state, "--cc \"%s\": expected a name of 1 to 15 characters", arg);
 	return arg;
+}
+
+/* clang-format off */
+static const struct {
+	const char *option, *word;
+	unsigned want, against;
+} xdp_words[] = {
+	{ "--require", "native",    IW_XDP_WANT_NATIVE,    IW_XDP_WANT_GENERIC },
+	{ "--require", "zerocopy",  IW_XDP_WANT_ZEROCOPY,  IW_XDP_WANT_COPY },
+	{ "--xdp",     "generic",   IW_XDP_WANT_GENERIC,   IW_XDP_WANT_NATIVE },
+	{ "--xdp",     "copy",      IW_XDP_WANT_COPY,      IW_XDP_WANT_ZEROCOPY },
+	{ "--xdp",     "busy-poll", IW_XDP_WANT_BUSY_POLL, 0 },
+};
+/* clang-format on */
+
+unsigned iw_cli_xdp(const struct argp_state *state, const char *option, const char *arg,
+		    unsigned want)
+{
+	const char *at = arg;
+
+	for (;;) {
+		size_t len = strcspn(at, ","), i = 0;
+
+		while (i < IW_ARRAY_LEN(xdp_words) && !(strcmp(xdp_words[i].option, option) == 0 &&
+							strlen(xdp_words[i].word) == len &&
+							memcmp(xdp_words[i].word, at, len) == 0))
+			i++;
+		if (i == IW_ARRAY_LEN(xdp_words)) {
+			argp_error(state, "%s \"%s\": \"%.*s\" is not one of %s", option, arg,
+				   (int)len, at,
+				   strcmp(option, "--xdp") == 0 ? "generic, copy and busy-poll"
+								: "native and zerocopy");
+			return want;
+		}
+		if (want & xdp_words[i].against)
+			argp_error(state, "--require and --xdp contradict each other: %s",
+				   xdp_words[i].word);
+		want |= xdp_words[i].want;
+		if (at[len] == '\0')
+			return want;
+		at += len + 1;
+	}
 }
 
 const char *iw_cli_profile(const struct argp_state *state, const char *arg)
@@ -83,6 +130,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_UDP_PORT:
 		o->udp_port = (uint16_t)iw_cli_u64(state, "--udp-port", arg, 1, UINT16_MAX);
+		break;
+	case KEY_REQUIRE:
+		o->xdp = iw_cli_xdp(state, "--require", arg, o->xdp);
+		break;
+	case KEY_XDP:
+		o->xdp = iw_cli_xdp(state, "--xdp", arg, o->xdp);
 		break;
 	case KEY_PROFILE:
 		o->profile = iw_cli_profile(state, arg);
@@ -118,5 +171,6 @@ void iw_conn_opts_param(const struct iw_conn_opts *o, const struct iw_cli *cli, 
 		.rev = o->rev,
 		.udp_port = o->udp_port,
 		.profile = o->profile,
+		.xdp = o->xdp,
 	};
 }

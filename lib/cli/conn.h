@@ -18,12 +18,20 @@ struct iw_conn_opts {
 	int rev;
 	uint16_t udp_port;   /* 0: the usual one */
 	const char *profile; /* NULL: RFC 5043 */
+	unsigned xdp;        /* set of enum iw_xdp_want */
 	bool given;          /* any of them was */
 };
 
 /* Its input is a struct iw_conn_opts. */
 extern const struct argp iw_conn_argp;
 
+/* What @want is when --require or --xdp (@option) with @arg, words between commas, is added to it. */
+unsigned iw_cli_xdp(const struct argp_state *state, const char *option, const char *arg,
+		    unsigned want);
+#define IW_CLI_REQUIRE_HELP                                                                        \
+	"With -t xdp, what must be there, or the tool ends with status 3: native (the program runs in the driver), zerocopy (the driver reads and writes this process's frames)"
+#define IW_CLI_XDP_HELP                                                                            \
+	"With -t xdp: generic (the program runs in the network stack), copy (never zero-copy), busy-poll (this process drives the driver's queues)"
 /* The argument of --profile: "rfc" or "sctp-draft-02". */
 const char *iw_cli_profile(const struct argp_state *state, const char *arg);
 

@@ -231,6 +231,29 @@ kernel_sent() {
     assert_stderr_has 'gone1'
 }
 
+@test "--require is kept or refused with 3; --xdp generic runs in the stack, with every mode's data right" {
+    local words
+
+    run_in left ddp-recv -t xdp -I "$LEFT_IF" --bind "$LEFT_IP" --require zerocopy dst
+    assert_status 3
+    assert_stderr_has zero-copy
+    no_program || fail_with 'a program stays attached'
+    for words in --require=native --xdp=generic --xdp=copy,busy-poll; do
+        listen xdp $words
+        push "$LEFT_IP" xdp $words
+        net_ip left link show "$LEFT_IF" >shown
+        case $words in
+        *generic) grep -q xdpgeneric shown ;;
+        *) grep -q 'xdp ' shown ;;
+        esac
+        serve_end
+    done
+    run_in left ddp-recv --require nothing dst
+    assert_status 2
+    run_in left sctp-ddp-ping --require native --xdp generic host
+    assert_status 2
+}
+
 @test "ddp-bench xdp: both figures, of one buffer and of several, and the baselines, all of it verified" {
     require_root
     IW_TIMEOUT=90 run_here ddp-bench xdp --time 100ms --json

@@ -61,6 +61,27 @@ every_mode() {
     every_mode run_guest "$HOST_IP6" -t sctp -p 7473
 }
 
+# The interface is a tap device: the program runs in its driver.
+require_xdp() {
+    run_beside sctp-ddp-ping 192.0.2.1 -t xdp -I vm0 -c 1 --timeout 100ms
+    # shellcheck disable=SC2154
+    [ "$status" -ne 3 ] || skip "needs xdp: ${stderr##*: }"
+}
+
+@test "xdp outside begins, kernel SCTP in the guest answers: IPv4 and IPv6" {
+    require_xdp
+    every_mode run_beside "$GUEST_IP" -t xdp -I vm0 -p 7471
+    assert_jsonl '.[0].mulpdu >= 516 and .[0].mulpdu <= 1450' true
+    every_mode run_beside "$GUEST_IP6" -t xdp -I vm0 -p 7471
+}
+
+@test "kernel SCTP in the guest begins, xdp outside answers: IPv4 and IPv6" {
+    require_xdp
+    IW_READY='listening on' serve_beside ddp-bench --listen -t xdp -I vm0 --bind '*' -p 7478
+    every_mode run_guest "$HOST_IP" -t sctp -p 7478
+    every_mode run_guest "$HOST_IP6" -t sctp -p 7478
+}
+
 @test "udp outside against the guest's SCTP in UDP" {
     every_mode run_beside "$GUEST_IP" -t udp -p 7472
 }
