@@ -64,7 +64,8 @@ struct user_port {
 	/* The batch that is being put together: packets of one size to one peer. */
 	struct iw_pkt_tx tx;
 	size_t npackets;
-	bool stuck; /* the carrier did not take it */
+	struct iw_sctp_packet to; /* whom the batch goes to, in the engine's words */
+	bool stuck;               /* the carrier did not take it */
 	uint64_t now;
 	uint8_t out[OUT_LEN];
 };
@@ -717,29 +718,26 @@ static bool send_batch(struct user_port *u)
 }
 
 /* The batch takes a packet of its own size, or a shorter one as its last. */
-static bool fits(const struct user_port *u, const struct iw_addr *peer, const struct iw_addr *local,
-		 size_t len)
+static bool fits(const struct user_port *u, const struct iw_sctp_packet *p, size_t len)
 {
 	const struct iw_pkt_tx *t = &u->tx;
 
 	return len <= t->seg && t->len % t->seg == 0 && u->npackets < u->pkt->seg_max &&
-	       t->len + len <= OUT_MAX && !t->fragment && iw_addr_equal(&t->peer, peer) &&
-	       t->local.len == local->len && (local->len == 0 || iw_addr_equal(&t->local, local));
+	       t->len + len <= OUT_MAX && !t->fragment && !p->fragment &&
+	       memcmp(&u->to.peer, &p->peer, sizeof(p->peer)) == 0 &&
+	       memcmp(&u->to.local, &p->local, sizeof(p->local)) == 0;
 }
 
 /* True: one more packet lies in the batch, or the batch went and it is the first of the next. */
 static bool add_packet(struct user_port *u, uint64_t now)
 {
-	struct iw_sctp_packet p = { 0 };
-	struct iw_addr peer, local;
+	struct iw_sctp_packet p;
 	size_t at = u->tx.len;
 	size_t len = iw_sctp_output(u->sctp, u->out + at, OUT_LEN - at, &p, now);
 
 	if (len == 0)
 		return false;
-	from_engine(&peer, &p.peer, p.peer.udp_port);
-	from_engine(&local, &p.local, 0);
-	if (at > 0 && !p.fragment && fits(u, &peer, &local, len)) {
+	if (at > 0 && fits(u, &p, len)) {
 		u->tx.len += len;
 		u->npackets++;
 		return true;
@@ -750,13 +748,10 @@ static bool add_packet(struct user_port *u, uint64_t now)
 			return false;
 		memmove(u->out, u->out + at, len);
 	}
-	u->tx = (struct iw_pkt_tx){
-		.peer = peer,
-		.local = local,
-		.len = len,
-		.seg = len,
-		.fragment = p.fragment,
-	};
+	u->to = p;
+	u->tx = (struct iw_pkt_tx){ .len = len, .seg = len, .fragment = p.fragment };
+	from_engine(&u->tx.peer, &p.peer, p.peer.udp_port);
+	from_engine(&u->tx.local, &p.local, 0);
 	u->npackets = 1;
 	return true;
 }

@@ -151,14 +151,17 @@ int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_send *m, uint64_t
 	if (q->end - q->first == q->size && !grow(a))
 		return IW_E_NOMEM;
 	c = chunk_at(q, q->end);
-	*c = (struct out_chunk){
-		.cookie = m->cookie,
-		.ppid = m->ppid,
-		.stream = m->stream,
-		.len = (uint16_t)len,
-		.hdr_len = (uint8_t)m->hdr_len,
-		.sack_now = m->sack_now,
-	};
+	/* Field by field: hdr and vec are most of it, and what is not used of them need not be zero. */
+	c->cookie = m->cookie;
+	c->copy = NULL;
+	c->sent_at = 0;
+	c->ppid = m->ppid;
+	c->stream = m->stream;
+	c->len = (uint16_t)len;
+	c->hdr_len = (uint8_t)m->hdr_len;
+	c->path = 0;
+	c->sends = 0;
+	c->sack_now = m->sack_now;
 	if (m->hdr_len)
 		memcpy(c->hdr, m->hdr, m->hdr_len);
 	if (m->copy || m->nvec > IW_SCTP_SEND_VECS) {
