@@ -27,14 +27,15 @@ teardown_file() {
     guest_down
 }
 
-# listening PORT: an SCTP socket in the guest does. The file tells the port in decimal.
-listening() {
-    guest_does grep -qE "^ *[0-9a-f]+ +[0-9a-f]+ +2 +10 +[0-9]+ +$1 " /proc/net/sctp/eps
+# sctp_listens PORT: waits until an SCTP socket in the guest does. The file tells the port in decimal. One call that waits there: each
+# look from here would keep a busy guest from what it is awaited for.
+sctp_listens() {
+    guest_does sh -c "until grep -qE '^ *[0-9a-f]+ +[0-9a-f]+ +2 +10 +[0-9]+ +$1 ' /proc/net/sctp/eps; do sleep 0.1; done"
 }
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
-    [ "$BATS_TEST_NUMBER" -gt 1 ] || { wait_until 60 listening 7471 && wait_until 60 listening 7472; }
+    [ "$BATS_TEST_NUMBER" -gt 1 ] || { sctp_listens 7471 && sctp_listens 7472; }
 }
 
 # every_mode RUN HOST [OPTION...]: a short, verified run of each
@@ -94,12 +95,12 @@ require_xdp() {
     random_file here 3M
     run_guest mkdir -p /tmp/in
     guest_job ddp-recv -t sctp --bind '*' -p 7474 /tmp/in
-    wait_until 60 listening 7474
+    sctp_listens 7474
     run_beside ddp-send -t raw -p 7474 here "$GUEST_IP:"
     assert_status 0
     guest_kill
     guest_job ddp-send --listen -t sctp --bind '*' -p 7475 /tmp/in
-    wait_until 60 listening 7475
+    sctp_listens 7475
     run_beside ddp-recv -t raw -p 7475 "$GUEST_IP:here" back
     assert_status 0
     assert_same_file here back
@@ -130,12 +131,15 @@ require_xdp() {
 }
 
 @test "sctp-ddp-ping both ways: addresses, path MTU and the peer's indication" {
+    "$PEER_VM" run ip address replace 10.78.0.3/24 dev eth0 3>&-
     guest_job sctp-ddp-ping --listen -t sctp --bind '*' -p 7476
-    wait_until 60 listening 7476
+    sctp_listens 7476
     run_beside sctp-ddp-ping "$GUEST_IP" -t raw -p 7476 -n 2 -c 3 -i 50ms --json
     assert_status 0
     assert_jsonl '.[-1] | [.replies, .lost, .adaptation_indication]' '[6,0,1]'
     assert_jsonl '.[-1].addresses[0] | [.address, .primary, .active, .path_mtu]' "[\"$GUEST_IP:7476\",true,true,1500]"
+    # The guest lists both of its addresses (RFC 9260 5.1.2).
+    assert_jsonl '.[-1].addresses | map(.address) | sort' "[\"$GUEST_IP:7476\",\"10.78.0.3:7476\"]"
     guest_kill "$JOB"
     serve_beside sctp-ddp-ping --listen -t raw --bind '*' -p 7477
     run_guest sctp-ddp-ping "$HOST_IP" -t sctp -p 7477 -c 3 -i 50ms -s 4K --json
@@ -143,6 +147,17 @@ require_xdp() {
     assert_jsonl '.[-1] | [.replies, .streams_in, .adaptation_indication]' '[3,1000,1]'
     assert_jsonl '.[-1].addresses | map([.address, .primary, .active, .path_mtu > 576, .srtt_ns >= 0])' \
         "[[\"$HOST_IP:7477\",true,true,true,true]]"
+}
+
+@test "sctp-ddp-ping over udp to the guest's SCTP in UDP" {
+    "$PEER_VM" run sysctl -q -w net.sctp.encap_port=9899 3>&-
+    guest_job sctp-ddp-ping --listen -t sctp --bind '*' -p 7478
+    sctp_listens 7478
+    "$PEER_VM" run sysctl -q -w net.sctp.encap_port=0 3>&-
+    run_beside sctp-ddp-ping "$GUEST_IP" -t udp -p 7478 -n 3 -c 5 -i 20ms -s 3K --json
+    assert_status 0
+    assert_jsonl '.[-1] | [.replies, .lost, .adaptation_indication]' '[15,0,1]'
+    guest_kill
 }
 
 @test "sctp-ddp-ping: kernel SCTP says ABORT where nobody listens, and knows one when it gets it" {

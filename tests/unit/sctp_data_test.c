@@ -513,6 +513,35 @@ static void windows_hold_data_back(void **state)
 	hand_close(&h);
 }
 
+/* SX-19: RFC 9260 6.2.1: a window that shrinks below what is under way holds everything else back. */
+static void a_window_that_shrinks_takes_nothing_more(void **state)
+{
+	uint32_t t[64], cum;
+	unsigned n;
+
+	(void)state;
+	open_up();
+	answer_probes();
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now);
+	n = tsns(t, 64);
+	assert_in_range(n, 4, 6);
+	cum = t[0];
+	/* One is acknowledged each time, and the window is a thousand octets smaller than what is under way. */
+	for (unsigned left = n - 1; left > 0; left--) {
+		acknowledge(cum++, 1000 * (left - 1), NULL, 0);
+		assert_int_equal(tsns(t, 64), 0);
+	}
+	/* Larger again, by less than a chunk, then by more. */
+	acknowledge(cum - 1, 1000 + 999, NULL, 0);
+	assert_int_equal(tsns(t, 64), 0);
+	acknowledge(cum - 1, 1000 + 1000, NULL, 0);
+	assert_int_equal(tsns(t, 64), 1);
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
+	hand_close(&h);
+}
+
 /* SX-36: a shut window is probed after an RTO, then less and less often, and is no failure while it answers. */
 static void a_shut_window_is_probed_for_ever(void **state)
 {
@@ -1163,6 +1192,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_sent_is_refused),
 		cmocka_unit_test(every_chunk_is_unordered_and_whole),
 		cmocka_unit_test(windows_hold_data_back),
+		cmocka_unit_test(a_window_that_shrinks_takes_nothing_more),
 		cmocka_unit_test(a_shut_window_is_probed_for_ever),
 		cmocka_unit_test(three_misses_bring_a_fast_retransmission),
 		cmocka_unit_test(what_the_peer_takes_back_is_sent_again),

@@ -627,9 +627,68 @@ static void a_shutdown_that_nobody_answers_ends_too(void **state)
 	hand_close(&h);
 }
 
+/* A chunk of any type with any octets in it, of a plausible length or not. */
+static void nonsense(struct rng *r)
+{
+	static const uint8_t types[] = { 0,  1,  2,  3,    4,    5,    6,    7,    8,   9,
+					 10, 11, 14, 0x3f, 0x80, 0x84, 0xc0, 0xc1, 0xff };
+	uint8_t value[200];
+	size_t len = rng_below(r, sizeof(value)), at = h.len;
+
+	rng_fill(r, value, len);
+	/* At times near what is expected. */
+	if (rng_below(r, 4) == 0 && len >= 4)
+		iw_put_be32(value, HAND_TSN + (uint32_t)rng_below(r, 100));
+	hand_chunk(&h, types[rng_below(r, sizeof(types))], (uint8_t)rng_next(r), value, len);
+	if (rng_below(r, 8) == 0)
+		iw_put_be16(h.out + at + 2, (uint16_t)rng_next(r));
+}
+
+static size_t caught_since(unsigned first)
+{
+	size_t octets = 0;
+
+	assert_true(h.ncaught - first < CAUGHT);
+	for (unsigned i = first; i < h.ncaught; i++)
+		octets += h.caught[i % CAUGHT].len;
+	return octets;
+}
+
+/* Bundled nonsense with the right tag and checksum: whatever becomes of the association, what is kept and what is
+ * answered stays in proportion to what came. */
+static void nonsense_costs_its_sender_more_than_us(void **state)
+{
+	struct rng r = { 11 };
+	size_t in = 0, out = 0, most = 0;
+
+	(void)state;
+	for (int round = 0; round < 300; round++) {
+		open_up();
+		hand_forget(&h);
+		for (int n = 0; n < 60; n++) {
+			unsigned first = h.ncaught;
+
+			hand_begin(&h, rng_below(&r, 8) ? h.peer_tag : 0);
+			for (size_t k = 1 + rng_below(&r, 6); k > 0; k--)
+				nonsense(&r);
+			in += h.len;
+			hand_send(&h);
+			/* SACK, ERROR and HEARTBEAT ACK, each at most once and none of them long. */
+			assert_true(h.ncaught - first <= 8);
+			out += caught_since(first);
+			most = IW_MAX(most, h.n.b.mem.bytes);
+		}
+		hand_close(&h);
+	}
+	assert_true(out < in / 4);
+	/* The endpoint with its ring of answers, an association, 64 KiB of fragments at most. */
+	assert_true(most < 256 * 1024);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nonsense_costs_its_sender_more_than_us),
 		cmocka_unit_test(packets_out_of_the_blue_get_what_the_rfc_says),
 		cmocka_unit_test(a_packet_to_another_port_is_out_of_the_blue),
 		cmocka_unit_test(an_init_to_a_port_where_nobody_listens_gets_abort),
