@@ -234,6 +234,8 @@ static void tell_end(struct group *g)
 	} else if (ours) {
 		h->status = iw_report_status(t);
 	}
+	if (h->cfg->look)
+		*h->cfg->look = t->counts.gone;
 	/* Who connected and asked for nothing made no transfer. */
 	if (g->initiator || t->counts.msgs_received > 0)
 		iw_report_transfer(&h->report, t);

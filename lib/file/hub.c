@@ -697,6 +697,7 @@ int iw_transfer_run(const struct iw_transfer_cfg *cfg)
 	iw_heap_init(&h.timers, &iw_file_heap);
 	iw_pool_init(&h.slots, &map_mem, IW_XFER_CHUNK, 0, SLOTS * 2);
 	iw_report_init(&h.report, cfg->cli, cfg->to_stdout);
+	h.report.silent = cfg->look != NULL;
 	/* A limit on the size of files is an error of write, not the end of the process. */
 	signal(SIGXFSZ, SIG_IGN);
 	if (cfg->to_stdout)

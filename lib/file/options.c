@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/option.h"
+#include "cli/signals.h"
 #include "file/digest.h"
 #include "file/remote.h"
 #include "util/num.h"
@@ -247,18 +248,34 @@ void iw_transfer_endpoint(struct iw_endpoint *e, const char *text, const struct 
 		argp_error(state, "\"%s\": %s", text, why);
 }
 
-/* --delete: is it meant? */
-static bool confirm(const struct iw_transfer_opts *o)
+static bool confirm(uint64_t n)
 {
 	char answer[16];
 
-	if (!(o->cfg.opts & IW_XOPT_DELETE) || o->cfg.listen || o->yes ||
-	    o->cfg.opts & IW_XOPT_DRY_RUN)
-		return true;
-	fprintf(stderr,
-		"What is not at the source will be removed from the directories at the target."
-		" --dry-run tells what. Go on? [y/N] ");
+	fprintf(stderr, "%llu %s not at the source would be removed from the target. Go on? [y/N] ",
+		(unsigned long long)n,
+		n == 1 ? "file or directory that is" : "files and directories that are");
 	return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+/* --delete: first a look at what would go, then the question whether it is meant. */
+static int run_asking(struct iw_transfer_opts *o)
+{
+	struct iw_transfer_cfg look = o->cfg;
+	uint64_t gone = 0;
+	int status;
+
+	look.opts |= IW_XOPT_DRY_RUN;
+	look.look = &gone;
+	status = iw_transfer_run(&look);
+	/* What fails for single files is told when they are sent. */
+	if ((status != IW_EXIT_OK && status != IW_EXIT_NO) || iw_signals_stop())
+		return status;
+	if (gone == 0)
+		o->cfg.opts &= ~(uint32_t)IW_XOPT_DELETE; /* nothing that was asked about */
+	else if (!confirm(gone))
+		return IW_EXIT_NO;
+	return iw_transfer_run(&o->cfg);
 }
 
 void iw_transfer_opts_uri(struct iw_transfer_opts *o, const char *option, const char *arg,
@@ -280,7 +297,9 @@ static int run(struct iw_transfer_opts *o)
 	iw_conn_opts_param(&o->conn, &o->cli, listen ? NULL : o->peer.host, &o->cfg.conn);
 	/* As many as can connect in the same moment. */
 	o->cfg.conn.backlog = 1024;
-	return confirm(o) ? iw_transfer_run(&o->cfg) : IW_EXIT_NO;
+	if (o->cfg.opts & IW_XOPT_DELETE && !listen && !o->yes && !(o->cfg.opts & IW_XOPT_DRY_RUN))
+		return run_asking(o);
+	return iw_transfer_run(&o->cfg);
 }
 
 int iw_transfer_main(int argc, char **argv, const struct argp *argp, const char *tool,

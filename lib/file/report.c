@@ -37,7 +37,12 @@ void iw_report_fini(struct iw_report *r)
 
 static bool human(const struct iw_report *r)
 {
-	return !r->cli->json && !r->cli->quiet && !r->data_on_stdout;
+	return !r->cli->json && !r->cli->quiet && !r->data_on_stdout && !r->silent;
+}
+
+static bool json(const struct iw_report *r)
+{
+	return r->cli->json && !r->silent;
 }
 
 static void end_object(struct iw_report *r)
@@ -113,6 +118,8 @@ void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
 {
 	char name[4096];
 
+	if (r->silent)
+		return;
 	iw_printable(name, sizeof(name), f->meta->name, f->meta->name_len, true);
 	/* Canceled is what the end of the whole transfer made of it: that is told by itself. */
 	if (f->code == IW_XC_WOULD && human(r))
@@ -130,6 +137,8 @@ void iw_report_gone(struct iw_report *r, const char *peer, const char *name, boo
 {
 	char text[4096];
 
+	if (r->silent)
+		return;
 	iw_printable(text, sizeof(text), name, strlen(name), true);
 	if (would && human(r))
 		printf("%s: would be removed\n", text);
@@ -209,7 +218,7 @@ static void progress_json(struct iw_report *r, const struct iw_progress_report *
 
 void iw_report_progress(struct iw_report *r, const struct iw_progress_report *p, uint64_t now)
 {
-	if (!r->cli->json && (r->cli->quiet || !r->on_terminal))
+	if (r->silent || (!r->cli->json && (r->cli->quiet || !r->on_terminal)))
 		return;
 	if (!r->bar_on) {
 		iw_progress_begin(&r->bar, r->cli->json ? -1 : STDERR_FILENO, r->what, 0, p->total,
@@ -228,7 +237,7 @@ void iw_report_progress(struct iw_report *r, const struct iw_progress_report *p,
 
 uint64_t iw_report_deadline(const struct iw_report *r, uint64_t now)
 {
-	if (r->cli->json)
+	if (json(r))
 		return r->json_at;
 	return r->bar_on && r->bar.on ? iw_time_add(now, BEAT) : IW_TIME_NEVER;
 }
@@ -296,7 +305,7 @@ void iw_report_transfer(struct iw_report *r, const struct iw_transfer_report *t)
 	char files[128], size[IW_HUMAN_TEXT], rate[IW_HUMAN_TEXT];
 
 	bar_end(r);
-	if (r->cli->json) {
+	if (json(r)) {
 		transfer_json(r, t);
 	} else if (human(r) && t->fault.err == IW_OK) {
 		count_files(files, sizeof(files), &t->counts);

@@ -18,6 +18,7 @@
 struct iw_report {
 	struct iw_cli *cli;
 	bool data_on_stdout; /* results would be in the way of the data */
+	bool silent;         /* a look that nobody is told of */
 	bool on_terminal;    /* standard error is one: a progress line makes sense */
 	bool lost;           /* standard output failed: nobody listens any more */
 	struct iw_progress bar;

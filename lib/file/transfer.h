@@ -30,6 +30,8 @@ struct iw_transfer_cfg {
 	/* initiator: attempts, without progress, to set a lost connection up again; 0: its loss is the end */
 	unsigned redials;
 	uint64_t rate; /* bits a second at most; 0: no limit */
+	/* A look alone (with IW_XOPT_DRY_RUN): nobody is told anything but why it failed; how many would be removed goes here. NULL: none */
+	uint64_t *look;
 	struct iw_filter filter;
 	struct iw_limits limits;
 	struct iw_conn_param conn; /* but for the Private Data */

@@ -229,6 +229,28 @@ teardown() {
     assert_equal "$(cat dst/t/a) $(cat dst/t/b)" 'new new'
 }
 
+@test "--delete asks when it knows how many would go, and does nothing when the answer is no" {
+    command -v script >/dev/null || skip 'needs script: a terminal to be asked on'
+    mkdir -p src/t dst/t/old/deep
+    printf 1 >src/t/a
+    touch dst/t/stale dst/t/old/deep/x
+    listen --delete
+    printf 'n\n' >answer
+    IW_STDIN=answer run_here script -qec "ddp-send -p $PORT --delete src/t 127.0.0.1:" /dev/null
+    assert_status 1
+    assert_output_has '4 files and directories that are not at the source would be removed from the target. Go on?'
+    [ -e dst/t/stale ] && [ ! -e dst/t/a ] || fail_with 'something was done'
+    printf 'y\n' >answer
+    IW_STDIN=answer run_here script -qec "ddp-send -p $PORT --delete src/t 127.0.0.1:" /dev/null
+    assert_status 0
+    assert_output_has '4 removed'
+    assert_equal "$(cd dst && find . | sort | tr '\n' ' ')" '. ./t ./t/a '
+    # Nothing would go: nothing is asked.
+    IW_STDIN=/dev/null run_here script -qec "ddp-send -p $PORT --delete src/t 127.0.0.1:" /dev/null
+    assert_status 0
+    [[ $output != *'Go on?'* ]] || fail_with 'it asks'
+}
+
 @test "--delete removes what directories hold beside what is sent, and nothing else" {
     mkdir -p src/t/sub src/t/cache dst/t/sub dst/t/gone/deep dst/t/cache dst/beside outside
     touch src/t/a src/t/sub/b src/t/cache/mine dst/t/{sub/old,gone/deep/x,stale} dst/t/cache/theirs dst/beside/f outside/f
