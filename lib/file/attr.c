@@ -47,7 +47,7 @@ static int add(int fd, const char *name, uint8_t *buf, size_t *at, struct iw_fil
 	v = fgetxattr(fd, name, buf + *at + HEAD + n, room - HEAD - n);
 	if (v < 0 && errno == ENODATA)
 		return 0;
-	if (v < 0 && errno == ERANGE)
+	if ((v < 0 && errno == ERANGE) || v > UINT16_MAX)
 		return iw_file_fail(why, IW_XC_LIMIT, "too much in its extended attributes");
 	if (v < 0)
 		return iw_file_errno(why, errno, "read an extended attribute");
@@ -85,7 +85,10 @@ int iw_attr_read(int fd, uint8_t **out, size_t *len, struct iw_file_fault *why)
 		*len = 0;
 		return err;
 	}
-	*out = buf;
+	/* Most have little: the rest of the memory goes back. */
+	*out = realloc(buf, *len);
+	if (!*out)
+		*out = buf;
 	return 0;
 }
 

@@ -28,10 +28,11 @@
 #define IW_XFER_TEXT_MAX     200u   /* octets of a reason */
 #define IW_XFER_DIGEST_MAX   32u    /* octets of the longest digest */
 #define IW_XFER_IDENT_MAX    16u    /* octets that tell one state of a source file from another */
-#define IW_XFER_XATTR_MAX    32768u /* octets of a file's extended attributes, as they travel */
-#define IW_XFER_LIST_MAX     32768u /* octets of a pack's list */
-#define IW_XFER_MEMBERS      256u   /* files in a pack */
-#define IW_XFER_CONNS_MAX    256u   /* connections of one transfer */
+#define IW_XFER_XATTR_MAX    262144u /* octets of a file's extended attributes, as they travel */
+#define IW_XFER_XATTR_PIECE  32768u  /* of them, in one message */
+#define IW_XFER_LIST_MAX     32768u  /* octets of a pack's list */
+#define IW_XFER_MEMBERS      256u    /* files in a pack */
+#define IW_XFER_CONNS_MAX    256u    /* connections of one transfer */
 #define IW_XFER_ID_LEN       16u
 #define IW_XFER_SIZE_MAX     ((uint64_t)INT64_MAX) /* octets of a file */
 #define IW_XFER_SIZE_UNKNOWN UINT64_MAX            /* a stream's, until it ends */

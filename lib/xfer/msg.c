@@ -33,6 +33,7 @@ static const struct msg_row rows[IW_XMSG_COUNT] = {
 	[IW_XMSG_BYE]     = { "BYE",     NULL,            NULL,         0,                                    0 },
 	[IW_XMSG_ABORT]   = { "ABORT",   NULL,            NULL,         0,                                    0 },
 	[IW_XMSG_HAVE]    = { "HAVE",    "HAVE entry",    NULL,         B(ID) | B(OFF) | B(CHUNKS),           0 },
+	[IW_XMSG_ATTRS]   = { "ATTRS",   "ATTRS entry",   NULL,         B(ID) | B(XATTR),                     0 },
 };
 
 enum field_type { U32, U64, I64, FLAG, BYTES, TEXT, DIGEST };
@@ -64,7 +65,7 @@ static const struct field_row fields[IW_XF_COUNT] = {
 	[IW_XF_TARGET]   = { BYTES,  AT(target),   AT(target_len), IW_XFER_NAME_MAX },
 	[IW_XF_UID]      = { U32,    AT(uid),      0,            UINT32_MAX },
 	[IW_XF_GID]      = { U32,    AT(gid),      0,            UINT32_MAX },
-	[IW_XF_XATTR]    = { BYTES,  AT(xattr),    AT(xattr_len), IW_XFER_XATTR_MAX },
+	[IW_XF_XATTR]    = { BYTES,  AT(xattr),    AT(xattr_len), IW_XFER_XATTR_PIECE },
 	[IW_XF_IDENT]    = { BYTES,  AT(ident),    AT(ident_len), IW_XFER_IDENT_MAX },
 	[IW_XF_LIST]     = { BYTES,  AT(list),     AT(list_len), IW_XFER_LIST_MAX },
 	[IW_XF_WANTED]   = { BYTES,  AT(wanted),   AT(wanted_len), IW_XFER_MEMBERS / 8 },

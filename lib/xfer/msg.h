@@ -32,6 +32,8 @@ enum iw_xmsg_type {
 	IW_XMSG_BYE = 11,    /* source: that was all; sink: agreed */
 	IW_XMSG_ABORT = 12,  /* either: the transfer is given up */
 	IW_XMSG_HAVE = 13,   /* sink, before GO: chunks that it holds from an earlier transfer */
+	IW_XMSG_ATTRS =
+		14, /* source: extended attributes of the file that it announces next, when they are many */
 	IW_XMSG_COUNT
 };
 #define IW_XMSG_OPTIONAL 128u

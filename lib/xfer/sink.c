@@ -49,6 +49,7 @@ void iw_xsnk_free(struct iw_xfer *x)
 
 	while ((p = iw_xf_path_take(&s->paths)) != NULL)
 		iw_xf_path_free(x, p);
+	iw_mem_free(x->mem, s->attrs, s->attrs_len);
 	for (uint32_t i = 0; i < TABLE; i++)
 		if (s->file[i].state != FREE)
 			free_file(x, &s->file[i]);

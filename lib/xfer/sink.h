@@ -119,7 +119,9 @@ struct sink {
 	uint32_t nreleases;
 	struct job job[JOBS];
 	uint32_t job_head, njobs;
-	bool storing; /* STORE of the first job is unanswered */
+	bool storing;   /* STORE of the first job is unanswered */
+	uint8_t *attrs; /* that have come ahead of file next_id. Owned */
+	size_t attrs_len;
 	bool opened_due;
 	enum { NO_BYE, BYE_HEARD, FINAL_ASKED, BYE_DUE, BYE_SAID } bye;
 	struct iw_list paths; /* pull: to be asked for */

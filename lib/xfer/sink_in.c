@@ -18,8 +18,9 @@ static bool keep_text(struct iw_xfer *x, struct file *f, const struct iw_xentry 
 	bool pack = e->kind == IW_XFER_PACK;
 	const void *target = pack ? (const void *)e->list : e->target;
 	size_t target_len = pack ? e->list_len : e->target_len;
+	uint8_t *xattr;
 
-	f->text_len = e->name_len + target_len + e->xattr_len + 1;
+	f->text_len = e->name_len + target_len + x->snk->attrs_len + e->xattr_len + 1;
 	f->text = iw_mem_alloc(x->mem, f->text_len);
 	if (!f->text)
 		return false;
@@ -32,11 +33,49 @@ static bool keep_text(struct iw_xfer *x, struct file *f, const struct iw_xentry 
 		memcpy(f->text + e->name_len, target, target_len);
 	if (!(e->has & IW_XBIT(IW_XF_XATTR)))
 		return true;
-	f->meta.xattr = (uint8_t *)f->text + e->name_len + target_len;
-	f->meta.xattr_len = e->xattr_len;
+	xattr = (uint8_t *)f->text + e->name_len + target_len;
+	f->meta.xattr = xattr;
+	f->meta.xattr_len = x->snk->attrs_len + e->xattr_len;
+	if (x->snk->attrs_len > 0)
+		memcpy(xattr, x->snk->attrs, x->snk->attrs_len);
 	if (e->xattr_len > 0)
-		memcpy(f->text + e->name_len + target_len, e->xattr, e->xattr_len);
+		memcpy(xattr + x->snk->attrs_len, e->xattr, e->xattr_len);
 	return true;
+}
+
+static void forget_attrs(struct iw_xfer *x)
+{
+	iw_mem_free(x->mem, x->snk->attrs, x->snk->attrs_len);
+	x->snk->attrs = NULL;
+	x->snk->attrs_len = 0;
+}
+
+/* Extended attributes ahead of the file that they are of. */
+static int take_attrs(struct iw_xfer *x, const struct iw_xentry *e)
+{
+	struct sink *s = x->snk;
+	size_t len = s->attrs_len + e->xattr_len;
+	uint8_t *all;
+
+	if (e->id != s->next_id)
+		return iw_xf_breach(x, "ATTRS: file %u, expected %u", e->id, s->next_id);
+	if (e->xattr_len == 0 || len > IW_XFER_XATTR_MAX)
+		return iw_xf_breach(x, "ATTRS: %U octets for file %u", (uint64_t)len, e->id);
+	all = iw_mem_alloc(x->mem, len);
+	if (!all) {
+		struct iw_fault why;
+
+		iw_fail(&why, IW_E_NOMEM, "no memory for extended attributes");
+		iw_xfer_fail(x, &why);
+		return IW_E_NOMEM;
+	}
+	if (s->attrs_len > 0)
+		memcpy(all, s->attrs, s->attrs_len);
+	memcpy(all + s->attrs_len, e->xattr, e->xattr_len);
+	forget_attrs(x);
+	s->attrs = all;
+	s->attrs_len = len;
+	return 0;
 }
 
 /* A part of a file: whole chunks, but for its end. */
@@ -101,6 +140,7 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 		iw_xfer_fail(x, &why);
 		return IW_E_NOMEM;
 	}
+	forget_attrs(x);
 	s->next_id++;
 	s->nfiles++;
 	if (e->kind != IW_XFER_FILE)
@@ -412,6 +452,8 @@ int iw_xsnk_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 	switch (m->type) {
 	case IW_XMSG_FILES:
 		return iw_xf_each(x, m, IW_XKEY_LIST, take_file);
+	case IW_XMSG_ATTRS:
+		return iw_xf_each(x, m, IW_XKEY_LIST, take_attrs);
 	case IW_XMSG_WANT:
 		return iw_xf_each(x, m, IW_XKEY_LIST, on_want);
 	case IW_XMSG_OFFER:

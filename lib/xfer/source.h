@@ -26,7 +26,8 @@ struct file {
 	uint32_t ranges, grants, slots; /* in the rings, and in use, for this file */
 	struct iw_xdigest digest;
 	struct outcome mine, result; /* what went wrong here; what the sink says */
-	uint8_t *codes;              /* of a pack's members. Owned */
+	size_t attrs_told; /* octets of its extended attributes, ahead of the announcement */
+	uint8_t *codes;    /* of a pack's members. Owned */
 	size_t ncodes;
 };
 

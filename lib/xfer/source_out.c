@@ -34,6 +34,10 @@ static bool put_file(struct draft *d, struct file *f)
 		return iw_xdraft_entry(d, &e);
 	}
 	iw_xpack_entry(&e, m);
+	if (f->attrs_told > 0) {
+		e.xattr += f->attrs_told;
+		e.xattr_len -= f->attrs_told;
+	}
 	e.has |= IW_XBIT(IW_XF_ID);
 	e.id = f->id;
 	if (m->top) {
@@ -47,6 +51,25 @@ static bool put_file(struct draft *d, struct file *f)
 		e.len = m->part_len;
 	}
 	return iw_xdraft_entry(d, &e);
+}
+
+/* More extended attributes than one message takes go ahead of the announcement. */
+static bool has_attrs_ahead(const struct file *f)
+{
+	return !f->mine.known && f->meta.xattr_len - f->attrs_told > IW_XFER_XATTR_PIECE;
+}
+
+static bool put_attrs(struct draft *d, struct file *f)
+{
+	const struct iw_xentry e = { .has = IW_XBIT(IW_XF_ID) | IW_XBIT(IW_XF_XATTR),
+				     .id = f->id,
+				     .xattr = f->meta.xattr + f->attrs_told,
+				     .xattr_len = IW_XFER_XATTR_PIECE };
+
+	if (!iw_xdraft_entry(d, &e))
+		return false;
+	f->attrs_told += IW_XFER_XATTR_PIECE;
+	return true;
 }
 
 /* The oldest file that has not been announced. */
@@ -69,14 +92,20 @@ bool iw_xsrc_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	struct file *f = first_new(s);
 	struct draft d;
 	size_t place, n = 0;
+	bool ahead;
 
-	if (!f || !iw_xdraft_begin(x, &d, IW_XMSG_FILES, 1, true))
+	if (!f)
+		return false;
+	ahead = has_attrs_ahead(f);
+	if (!iw_xdraft_begin(x, &d, ahead ? IW_XMSG_ATTRS : IW_XMSG_FILES, 1, true))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_LIST);
 	place = iw_cbor_array_begin(&d.o);
-	for (uint32_t id = f->id; id < s->next_id; id++, n++) {
+	if (ahead)
+		n = put_attrs(&d, f);
+	for (uint32_t id = f->id; id < s->next_id && !ahead; id++, n++) {
 		f = find(s, id);
-		if (!put_file(&d, f))
+		if (has_attrs_ahead(f) || !put_file(&d, f))
 			break;
 		f->state = ASKED;
 	}

@@ -58,6 +58,7 @@ assert_same_tree() {
 teardown() {
     chmod -R u+rwX src dst 2>/dev/null
     helpers_teardown
+    [ -z "${MANY:-}" ] || rm -rf "$MANY"
 }
 
 @test "a tree arrives with links, holes, modes and times, in every mode and over several connections" {
@@ -227,6 +228,31 @@ teardown() {
     push src/t 127.0.0.1:
     assert_status 0
     assert_equal "$(cat dst/t/a) $(cat dst/t/b)" 'new new'
+}
+
+@test "extended attributes travel up to 256 KiB of a file, and what has more fails alone" {
+    local many i
+
+    command -v setfattr >/dev/null || skip 'needs setfattr: extended attributes'
+    many=$(mktemp -d /dev/shm/iw-attrs.XXXXXX) || skip 'needs /dev/shm: a file system with large attributes'
+    MANY=$many
+    mkdir -p "$many/src/t" "$many/dst"
+    for i in large more; do
+        echo $i >"$many/src/t/$i"
+        setfattr -n user.one -v "$(head -c 60000 /dev/zero | tr '\0' a)" "$many/src/t/$i" 2>/dev/null ||
+            skip 'needs xattr: this file system has no large ones'
+    done
+    # 240,000 octets are fewer than that, 300,000 are not.
+    for i in two three four; do setfattr -n user.$i -v "$(head -c 60000 /dev/zero | tr '\0' b)" "$many/src/t/large"; done
+    for i in two three four five; do setfattr -n user.$i -v "$(head -c 60000 /dev/zero | tr '\0' c)" "$many/src/t/more"; done
+    printf small >"$many/src/t/small"
+    serve_here ddp-recv -p "$PORT" --xattr "$many/dst"
+    push --xattr "$many/src/t" 127.0.0.1:
+    assert_status 1
+    assert_stderr_has 't/more: above a limit: too much in its extended attributes'
+    assert_output_has '3 files, 1 FAILED'
+    assert_equal "$(cd "$many/src/t" && getfattr -d large)" "$(cd "$many/dst/t" && getfattr -d large)"
+    assert_same_file "$many/src/t/small" "$many/dst/t/small"
 }
 
 @test "--delete asks when it knows how many would go, and does nothing when the answer is no" {

@@ -939,6 +939,33 @@ static void haves_that_break_the_rules(void **state)
 	}
 }
 
+/* Attributes that come ahead are of the file that comes next, in pieces, and within the limit. */
+static void attributes_that_break_the_rules(void **state)
+{
+	static const uint8_t octets[IW_XFER_XATTR_PIECE];
+	struct iw_xentry e = { .has = ID | IW_XBIT(IW_XF_XATTR), .id = 2, .xattr = octets };
+
+	(void)state;
+	e.xattr_len = 1;
+	open_sink(IW_XFER_WRITE);
+	send_to(victim, IW_XMSG_ATTRS, &e, 1, NULL, 0);
+	assert_breach("ATTRS: file 2, expected 1");
+	e.id = 1;
+	e.xattr_len = 0;
+	open_sink(IW_XFER_WRITE);
+	send_to(victim, IW_XMSG_ATTRS, &e, 1, NULL, 0);
+	assert_breach("ATTRS: 0 octets");
+	e.xattr_len = sizeof(octets);
+	open_sink(IW_XFER_WRITE);
+	send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0); /* in the last small receive */
+	for (unsigned i = 0; i < IW_XFER_XATTR_MAX / IW_XFER_XATTR_PIECE; i++) {
+		send_to(victim, IW_XMSG_ATTRS, &e, 1, NULL, 0);
+		assert_false(victim->ended);
+	}
+	send_to(victim, IW_XMSG_ATTRS, &e, 1, NULL, 0);
+	assert_breach("ATTRS: 294912 octets");
+}
+
 static void parts_and_packs_that_break_the_rules(void **state)
 {
 	static const uint64_t offs[] = { 1, 0, MIB, 9 * MIB }, lens[] = { MIB, 0, MIB + 1, MIB };
@@ -1175,6 +1202,7 @@ int main(void)
 		cmocka_unit_test(dones_that_break_the_rules),
 		cmocka_unit_test(ends_that_break_the_rules),
 		cmocka_unit_test(haves_that_break_the_rules),
+		cmocka_unit_test(attributes_that_break_the_rules),
 		cmocka_unit_test(parts_and_packs_that_break_the_rules),
 		cmocka_unit_test(farewells_that_break_the_rules),
 		cmocka_unit_test(sends_that_break_the_rules),
