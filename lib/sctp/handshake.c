@@ -233,7 +233,7 @@ void iw_sctp_on_stale_cookie(struct iw_sctp_assoc *a)
 {
 	if (a->state != IW_SCTP_COOKIE_ECHOED)
 		return;
-	if (a->tries++ >= a->s->cfg.times.max_init_retransmits) {
+	if (a->stale++ >= a->s->cfg.times.max_init_retransmits) {
 		iw_sctp_down(a, IW_E_TIMEOUT, "sctp: the peer takes every cookie for stale");
 		return;
 	}

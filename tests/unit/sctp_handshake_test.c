@@ -528,6 +528,30 @@ static void unknown_parameters_of_an_init_ack_are_reported_with_the_cookie(void 
 	hand_close(&h);
 }
 
+/* RFC 9260 5.2.6, SX-24: each new attempt counts. */
+static void a_peer_to_whom_every_cookie_is_stale_is_given_up(void **state)
+{
+	static const uint8_t params[] = {
+		0xc0, 6, 0, 8, 0, 0, 0, 1, 0, 7, 0, 8, 'c', 'o', 'o', 'k'
+	};
+	unsigned inits = 1;
+
+	(void)state;
+	open_called();
+	while (iw_sctp_assoc_state(h.n.a.a) == IW_SCTP_COOKIE_WAIT && inits < 100) {
+		hand_forget(&h);
+		answer_init(HAND_TAG, params, sizeof(params));
+		hand_begin(&h, h.peer_tag);
+		hand_chunk(&h, IW_SCTP_ERROR, 0, "\0\3\0\10\0\0\0\1", 8);
+		hand_send(&h);
+		inits++;
+	}
+	assert_int_equal(iw_sctp_assoc_state(h.n.a.a), IW_SCTP_CLOSED);
+	assert_int_equal(iw_sctp_why(h.n.a.a)->err, IW_E_TIMEOUT);
+	assert_int_equal(inits, 1 + 9); /* Max.Init.Retransmits is 8 */
+	hand_close(&h);
+}
+
 /* SX-07: what no association can come of ends it, with an ABORT that says why; SX-14: SHUTDOWN ACK before it stands. */
 static void an_init_ack_that_makes_no_sense_ends_the_attempt(void **state)
 {
@@ -791,6 +815,7 @@ int main(void)
 		cmocka_unit_test(unknown_parameters_do_what_their_top_bits_say),
 		cmocka_unit_test(the_inits_of_other_stacks_are_answered),
 		cmocka_unit_test(unknown_parameters_of_an_init_ack_are_reported_with_the_cookie),
+		cmocka_unit_test(a_peer_to_whom_every_cookie_is_stale_is_given_up),
 		cmocka_unit_test(an_init_ack_that_makes_no_sense_ends_the_attempt),
 		cmocka_unit_test(two_that_call_each_other_meet_in_one_association),
 		cmocka_unit_test(a_repeated_cookie_echo_gets_another_cookie_ack),
