@@ -143,7 +143,7 @@ static void any_cut_finds_the_same_fpdus(void **state)
 		start = stream_len;
 		for (uint16_t i = 0; i < 8; i++) {
 			begins[i] = stream_len;
-			put_fpdu((uint16_t)(30 + 17 * i));
+			put_fpdu((uint16_t)(30 + 70 * i));
 		}
 		segment(0, start);
 		for (size_t at = start; at < stream_len; at += cut, n++) {
