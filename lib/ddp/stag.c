@@ -32,6 +32,8 @@ struct iw_stag_table {
 	void *random_ctx;
 	uint32_t drawn[BATCH]; /* the last `left` of them are still to be used */
 	size_t left;
+	void (*told)(void *ctx, uint32_t stag, bool known); /* NULL: nobody */
+	void *told_ctx;
 };
 
 static size_t slots_of(unsigned bits)
@@ -87,6 +89,13 @@ void iw_stag_table_free(struct iw_stag_table *t)
 		return;
 	iw_mem_free(t->mem, t->raw, raw_count(t->bits) * sizeof(*t->slots));
 	iw_mem_free(t->mem, t, sizeof(*t));
+}
+
+void iw_stag_watch(struct iw_stag_table *t, void (*told)(void *ctx, uint32_t stag, bool known),
+		   void *ctx)
+{
+	t->told = told;
+	t->told_ctx = ctx;
 }
 
 size_t iw_stag_count(const struct iw_stag_table *t)
@@ -232,6 +241,8 @@ int iw_stag_add(struct iw_stag_table *t, const struct iw_region *r, uint32_t *st
 	slot->live = true;
 	slot->busy = 0;
 	t->count++;
+	if (t->told)
+		t->told(t->told_ctx, *stag, true);
 	return 0;
 }
 
@@ -240,6 +251,8 @@ static void revoke(struct iw_stag_table *t, struct iw_region *r)
 {
 	*r = (struct iw_region){ .stag = r->stag };
 	t->count--;
+	if (t->told)
+		t->told(t->told_ctx, r->stag, false);
 }
 
 int iw_stag_del(struct iw_stag_table *t, uint32_t stag)

@@ -106,6 +106,8 @@ struct iw_port_ops {
 	int (*send)(struct iw_assoc *a, const struct iw_port_out *m, uint64_t now);
 	/* No memory of messages of that stream is referred to any more. NULL: none ever was. */
 	void (*give_back)(struct iw_assoc *a, uint16_t stream, uint64_t now);
+	/* An STag is registered, or is no more: for who looks at segments before we do. NULL: nobody. */
+	void (*stag)(struct iw_port *p, uint32_t stag, bool known);
 	/* What is to go goes. 0; IW_E_AGAIN: the port must become writable first. */
 	int (*output)(struct iw_port *p, uint64_t now);
 	uint64_t (*deadline)(struct iw_port *p);

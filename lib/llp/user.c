@@ -863,6 +863,14 @@ static int xdp_open(struct iw_port **out, const struct iw_port_cfg *cfg, struct 
 	return user_open(out, cfg, &iw_port_xdp_ops, &iw_pkt_xdp_ops, why);
 }
 
+static void user_stag(struct iw_port *p, uint32_t stag, bool known)
+{
+	struct user_port *u = port_of(p);
+
+	if (u->pkt->ops->stag)
+		u->pkt->ops->stag(u->pkt, stag, known);
+}
+
 static int xdp_available(struct iw_fault *why)
 {
 	return iw_pkt_xdp_ops.available(why);
@@ -878,6 +886,7 @@ const struct iw_port_ops iw_port_xdp_ops = {
 	.next_event = user_next_event,
 	.send = user_send,
 	.give_back = user_give_back,
+	.stag = user_stag,
 	.output = user_output,
 	.deadline = user_deadline,
 	.timeout = user_timeout,

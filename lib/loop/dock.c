@@ -63,6 +63,7 @@ int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port, s
 	iw_list_init(&d->trunks);
 	iw_list_init(&d->dirty);
 	iw_list_add_tail(&l->docks, &d->all);
+	l->knowing += port->ops->stag != NULL;
 	err = iw_loop_add_timer(l, &d->watch, FAR_AWAY, why);
 	if (!err)
 		err = iw_loop_watch(l, port->fd, EPOLLIN, &d->watch, true, why);
@@ -73,6 +74,18 @@ int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port, s
 	d->armed = EPOLLIN;
 	*out = d;
 	return 0;
+}
+
+void iw_loop_stag(struct iw_loop *l, uint32_t stag, bool known)
+{
+	if (l->knowing == 0)
+		return;
+	for (struct iw_list *n = l->docks.next; n != &l->docks; n = n->next) {
+		const struct iw_dock *d = iw_container_of(n, struct iw_dock, all);
+
+		if (d->port->ops->stag)
+			d->port->ops->stag(d->port, stag, known);
+	}
 }
 
 /* Begins the end of every association on which all is said; false: there is none. */
@@ -112,6 +125,7 @@ void iw_dock_free(struct iw_dock *d)
 	uint64_t now;
 	struct iw_list *n;
 
+	d->loop->knowing -= d->port->ops->stag != NULL;
 	part_in_order(d);
 	now = iw_os_now();
 	while ((n = iw_list_first(&d->trunks))) {

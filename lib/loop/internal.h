@@ -33,6 +33,7 @@ struct iw_loop {
 	struct iw_pool txbufs, spill;
 	uint8_t *scratch;
 	unsigned links, gates;
+	unsigned knowing; /* docks whose ports are told of STags */
 
 	struct iw_link *hot; /* the link whose octets were all that the last wait found, or NULL */
 	uint64_t polled_at;  /* when everything was last looked at */

@@ -66,6 +66,10 @@ IW_MUST_CHECK int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_faul
 struct iw_link *iw_loop_next_link(struct iw_loop *l);
 struct iw_gate *iw_loop_next_gate(struct iw_loop *l);
 
+/* An STag of the context is registered, or is no more: for ports that tell those who look at segments before
+ * us. */
+void iw_loop_stag(struct iw_loop *l, uint32_t stag, bool known);
+
 /*
  * Another descriptor (borrowed until replaced) that ends the wait when it is readable; -1: none.
  * IW_E_PERM: it cannot be polled (a regular file); IW_E_OS: no descriptor.

@@ -480,15 +480,6 @@ static void sweep(int map, bool (*match)(const void *value, const void *key, uin
 	}
 }
 
-static bool endpoint_of_worker(const void *value, const void *key, uint32_t worker)
-{
-	struct iw_xdp_endpoint e;
-
-	(void)key;
-	memcpy(&e, value, sizeof(e));
-	return e.worker == worker;
-}
-
 static bool endpoint_is(const void *value, const void *key, uint32_t id)
 {
 	struct iw_xdp_endpoint e;
@@ -516,13 +507,40 @@ static bool assoc_of_endpoint(const void *value, const void *key, uint32_t id)
 	return k.endpoint == id;
 }
 
+static bool stag_of_scope(const void *value, const void *key, uint32_t scope)
+{
+	struct iw_xdp_stag_key k;
+
+	(void)value;
+	memcpy(&k, key, sizeof(k));
+	return k.scope == scope;
+}
+
 /* --- workers ----------------------------------------------------------------------------------- */
+
+struct endpoint_of {
+	uint32_t worker, id;
+};
+
+static int find_endpoint(void *ctx, const void *key, const void *value)
+{
+	struct endpoint_of *of = ctx;
+	struct iw_xdp_endpoint e;
+
+	(void)key;
+	memcpy(&e, value, sizeof(e));
+	of->id = e.id;
+	return e.worker == of->worker;
+}
 
 static void forget_worker(struct iw_steer *s, uint32_t worker)
 {
 	static const struct iw_xdp_sock none;
+	struct endpoint_of of = { .worker = worker };
 
-	sweep(s->map[ENDPOINTS], endpoint_of_worker, worker);
+	for (uint32_t n = 0;
+	     n < EACH_MAX && iw_steer_each(s, IW_STEER_ENDPOINTS, find_endpoint, &of); n++)
+		iw_steer_endpoint_remove(s, of.id);
 	sweep(s->map[ASSOCS], assoc_of_worker, worker);
 	forget_recent(s);
 	for (unsigned q = 0; q < s->facts.queues; q++) {
@@ -681,6 +699,7 @@ void iw_steer_endpoint_remove(struct iw_steer *s, uint32_t id)
 {
 	sweep(s->map[ENDPOINTS], endpoint_is, id);
 	sweep(s->map[ASSOCS], assoc_of_endpoint, id);
+	sweep(s->map[STAGS], stag_of_scope, id);
 	forget_recent(s);
 }
 

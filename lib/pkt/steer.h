@@ -102,7 +102,7 @@ IW_MUST_CHECK int iw_steer_assoc_add(struct iw_steer *s, uint32_t endpoint, uint
 				     uint32_t worker, uint32_t scope, struct iw_fault *why);
 void iw_steer_assoc_remove(struct iw_steer *s, uint32_t endpoint, uint32_t tag);
 
-/* An STag of a scope (above 0) is registered. IW_E_FULL: stags_max: its segments will count as unknown;
+/* An STag of a scope (above 0) is registered. Those of a scope that is an endpoint's id go with it. IW_E_FULL: stags_max: its segments will count as unknown;
  * IW_E_OS. */
 IW_MUST_CHECK int iw_steer_stag_add(struct iw_steer *s, uint32_t scope, uint32_t stag);
 void iw_steer_stag_remove(struct iw_steer *s, uint32_t scope, uint32_t stag);

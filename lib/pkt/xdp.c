@@ -195,10 +195,22 @@ static void xdp_assoc(struct iw_pkt *c, uint32_t tag, bool up)
 
 	/* Where the map is full the packets reach the endpoint's worker all the same, and that is us. */
 	if (up)
-		(void)!iw_steer_assoc_add(s, x->endpoint, tag, iw_xsk_worker(x->xsk), 0, NULL);
+		(void)!iw_steer_assoc_add(s, x->endpoint, tag, iw_xsk_worker(x->xsk), x->endpoint,
+					  NULL);
 	else
 		iw_steer_assoc_remove(s, x->endpoint, tag);
 	iw_xsk_tell(x->xsk);
+}
+
+/* Where the map is full its segments count as unknown, and come all the same. */
+static void xdp_stag(struct iw_pkt *c, uint32_t stag, bool known)
+{
+	struct xdp *x = xdp_of(c);
+
+	if (known)
+		(void)!iw_steer_stag_add(iw_xsk_steer(x->xsk), x->endpoint, stag);
+	else
+		iw_steer_stag_remove(iw_xsk_steer(x->xsk), x->endpoint, stag);
 }
 
 /* --- in --------------------------------------------------------------------------------------- */
@@ -365,6 +377,7 @@ const struct iw_pkt_ops iw_pkt_xdp_ops = {
 	.send = xdp_send,
 	.next_error = xdp_next_error,
 	.assoc = xdp_assoc,
+	.stag = xdp_stag,
 	.close = xdp_close,
 };
 

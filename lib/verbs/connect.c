@@ -33,6 +33,7 @@ static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
 		err = ops->open(&port, &to, why);
 		if (err)
 			return err;
+		iw_verbs_tell_stags(ctx, port);
 		iw_verbs_map_cfg(&map, ctx, param, true);
 		err = iw_trunk_connect(&trunk, ctx->loop, port, &map, why);
 		if (err)

@@ -23,6 +23,13 @@ static void heap_free(void *ctx, void *p, size_t size)
 	free(p);
 }
 
+static void stag_told(void *arg, uint32_t stag, bool known)
+{
+	struct iw_ctx *ctx = arg;
+
+	iw_loop_stag(ctx->loop, stag, known);
+}
+
 static int random_octets(void *ctx, void *buf, size_t len)
 {
 	(void)ctx;
@@ -71,6 +78,7 @@ int iw_verbs_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr, const 
 		iw_fail(why, err, "context: make the table of STags: %s", iw_err_text(err));
 		goto fail_loop;
 	}
+	iw_stag_watch(ctx->stags, stag_told, ctx);
 	*out = ctx;
 	return 0;
 fail_loop:

@@ -189,6 +189,9 @@ static inline void iw_verbs_free(struct iw_ctx *ctx, void *p, size_t size)
  */
 struct iw_llp *iw_verbs_wrapped(struct iw_ctx *ctx, struct iw_llp *llp, bool initiator);
 
+/* pd_mr.c: what is registered already, to a port that has just been opened. */
+void iw_verbs_tell_stags(struct iw_ctx *ctx, struct iw_port *port);
+
 /*
  * progress.c: one turn: serves what was posted, waits so long (0: not at all, negative: no limit)
  * unless there is an event to be taken or a completion to be polled from cq (NULL: from any), serves

@@ -302,6 +302,7 @@ static int listen_on_port(struct iw_listener *l, const struct iw_port_ops *ops,
 	err = ops->open(&port, &cfg, why);
 	if (err)
 		return err;
+	iw_verbs_tell_stags(l->ctx, port);
 	iw_verbs_map_cfg(&map, l->ctx, &l->param, false);
 	l->sessions = true;
 	return iw_gate_new_port(&l->gate, l->ctx->loop, port, &map, l, why);

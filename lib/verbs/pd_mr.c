@@ -2,6 +2,7 @@
 /* Protection domains, and the Tagged Buffers registered in them. */
 #include "verbs/internal.h"
 
+#include "llp/port.h"
 #include "os/os.h"
 
 _Static_assert((int)IW_ACCESS_REMOTE_READ == IW_RIGHT_REMOTE_READ &&
@@ -77,6 +78,17 @@ int iw_mr_reg(struct iw_mr **out, struct iw_pd *pd, const struct iw_mr_attr *att
 	iw_list_add_tail(&ctx->mrs, &mr->all);
 	*out = mr;
 	return 0;
+}
+
+void iw_verbs_tell_stags(struct iw_ctx *ctx, struct iw_port *port)
+{
+	const struct iw_region *r;
+	size_t pos = 0;
+
+	if (!port->ops->stag)
+		return;
+	while ((r = iw_stag_each(ctx->stags, &pos)))
+		port->ops->stag(port, r->stag, true);
 }
 
 uint32_t iw_mr_stag(const struct iw_mr *mr)

@@ -230,6 +230,38 @@ in_bpffs() {
     assert_output_has 'TCP segments begin with one'
 }
 
+@test "a tool with -t xdp uses the program that is there, and its counters add up" {
+    local port
+
+    port=$(free_port)
+    random_file f 5M
+    mkdir src && mv f src/f
+    run_in left ddp-xdp attach -I "$LEFT_IF"
+    assert_status 0
+    IW_READY='listening on' serve_in left ddp-recv -t xdp -I "$LEFT_IF" -p "$port" -b '*' .
+    run_in left ddp-xdp detach -I "$LEFT_IF"
+    assert_status 1
+    assert_stderr_has 'receives through it'
+    run_in right ddp-send -t raw -p "$port" src/f "$LEFT_IP:"
+    assert_status 0
+    assert_same_file src/f f
+    run_in left ddp-xdp status -I "$LEFT_IF" --json
+    assert_jsonl ".[0] | [.endpoints[0].sctp_port == $port, (.sockets | length), .sockets[0].pid > 0]" '[true,1,true]'
+    # Every segment is of a stream, and named an STag that the sink had registered.
+    assert_jsonl '.[0] | [.tl.tagged > 3000, .tagged_octets >= 5242880, .seen.stag_unknown, .seen.data_part, .seen.chunk_bad, .foreign]' \
+        '[true,true,0,0,0,0]'
+    assert_jsonl '.[0] | (.segments == ([.streams[].segments] | add)) and (.segments == ([.tl[]] | add)) and
+        (.segments == ([.opcodes[].segments] | add)) and (.tagged_octets + .untagged_octets == ([.streams[].octets] | add))' true
+    # For people, with names.
+    run_in left ddp-xdp status -I "$LEFT_IF"
+    assert_output_has 'segments of RDMA Write'
+    assert_output_has "endpoint *, SCTP port $port"
+    serve_end
+    # Nothing of it is left in the program that stays.
+    run_in left ddp-xdp status -I "$LEFT_IF" --json
+    assert_jsonl '.[0] | [.owner, (.endpoints | length), .associations, (.sockets | length)]' '["steer",0,0,0]'
+}
+
 @test "options that exclude each other, and those that are missing, are usage" {
     local args
 

@@ -36,6 +36,52 @@ static void registration_is_found_until_it_is_revoked(void **state)
 	fixture_fini(&f);
 }
 
+struct heard {
+	uint32_t stag;
+	unsigned known, gone;
+};
+
+static void hear(void *ctx, uint32_t stag, bool known)
+{
+	struct heard *h = ctx;
+
+	h->stag = stag;
+	if (known)
+		h->known++;
+	else
+		h->gone++;
+}
+
+static void who_watches_is_told_of_every_stag_that_comes_and_goes(void **state)
+{
+	struct heard h = { 0 };
+	struct iw_region r;
+	struct fixture f;
+	uint32_t stag;
+
+	(void)state;
+	fixture_table(&f);
+	(void)add(&f, region(&f, 0, 100, 0, IW_RIGHT_REMOTE_READ));
+	iw_stag_watch(f.stags, hear, &h);
+	stag = add(&f, region(&f, 0, 100, 0, IW_RIGHT_REMOTE_READ));
+	assert_int_equal(h.known, 1);
+	assert_int_equal(h.stag, stag);
+	assert_int_equal(iw_stag_del(f.stags, stag), 0);
+	assert_int_equal(h.gone, 1);
+	assert_int_equal(h.stag, stag);
+	assert_int_equal(iw_stag_del(f.stags, stag), IW_E_NOENT);
+	assert_int_equal(h.gone, 1);
+	/* Used up. */
+	r = region(&f, 0, 100, 0, IW_RIGHT_REMOTE_WRITE);
+	r.uses = 1;
+	stag = add(&f, r);
+	assert_true(iw_stag_used(f.stags, stag));
+	assert_int_equal(h.known, 2);
+	assert_int_equal(h.gone, 2);
+	assert_int_equal(h.stag, stag);
+	fixture_fini(&f);
+}
+
 static void table_grows_and_every_registration_is_still_found(void **state)
 {
 	enum { N = 100000 };
@@ -748,6 +794,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(registration_is_found_until_it_is_revoked),
+		cmocka_unit_test(who_watches_is_told_of_every_stag_that_comes_and_goes),
 		cmocka_unit_test(table_grows_and_every_registration_is_still_found),
 		cmocka_unit_test(without_memory_nothing_changes),
 		cmocka_unit_test(listing_meets_each_registration_once),
