@@ -28,6 +28,7 @@
 #define DEPTH_LEAST  2
 #define DEPTH_MOST   64
 #define TIME_MAX     IW_SEC(24 * 3600)
+#define WARMUP       IW_SEC(1)
 enum task { TASK_RUN, TASK_LISTEN, TASK_STAG, TASK_XDP };
 
 struct opts {
@@ -177,8 +178,11 @@ static void check_options(const struct argp_state *state, struct opts *o)
 		return;
 	}
 	if (o->host && !o->mode_name && strcmp(o->host, "xdp") == 0) {
-		if (o->run_option && !o->time_ns)
-			argp_error(state, "xdp: takes --time alone, the length of each run");
+		if (o->nsizes || o->depth || o->warmup_ns != WARMUP || o->no_verify ||
+		    o->count > IW_XDP_BENCH_PAIRS)
+			argp_error(state,
+				   "xdp: takes --time, the length of each run, and --count, the "
+				   "pairs of runs, up to 5; and none of the others");
 		o->task = TASK_XDP;
 		return;
 	}
@@ -720,6 +724,11 @@ static void write_figure(struct iw_json *w, const struct iw_xdp_figure *f)
 	iw_json_f64(w, "ratio_min", f->ratio_min);
 	iw_json_f64(w, "ratio_max", f->ratio_max);
 	iw_json_u64(w, "pairs", f->pairs);
+	iw_json_f64(w, "bits_per_second", f->median.ours);
+	iw_json_f64(w, "frames_per_second", f->median.ours_frames);
+	iw_json_f64(w, "bare_bits_per_second", f->median.bare);
+	iw_json_f64(w, "bare_frames_per_second", f->median.bare_frames);
+	iw_json_u64(w, "lost", f->median.lost);
 	iw_json_u64(w, "mtu_octets", f->mtu);
 	iw_json_u64(w, "frame_octets", f->frame);
 	iw_json_bool(w, "pass", f->ratio >= IW_XDP_BENCH_BAR);
@@ -730,6 +739,7 @@ static int run_xdp(struct opts *o)
 {
 	struct iw_xdp_bench_cfg cfg = {
 		.window_ns = o->time_ns,
+		.pairs = (unsigned)o->count,
 		.ctx = o,
 		.on_pair = tell_pair,
 		.on_baseline = tell_baseline,
@@ -799,7 +809,7 @@ static int work(struct opts *o)
 int main(int argc, char **argv)
 {
 	struct opts o = {
-		.warmup_ns = IW_SEC(1),
+		.warmup_ns = WARMUP,
 		.interval_ns = IW_SEC(1),
 	};
 	int status;

@@ -31,6 +31,7 @@ struct iw_xdp_figure {
 	struct iw_xdp_pair pair[IW_XDP_BENCH_PAIRS];
 	unsigned pairs;
 	double ratio, ratio_min, ratio_max; /* of the pairs; ratio is the median */
+	struct iw_xdp_pair median;          /* each of its values by itself; lost is the sum */
 };
 struct iw_xdp_baseline {
 	const char *name;
@@ -43,6 +44,7 @@ struct iw_xdp_bench {
 
 struct iw_xdp_bench_cfg {
 	uint64_t window_ns; /* of one run; 0: 500 ms */
+	unsigned pairs;     /* of each figure; 0: IW_XDP_BENCH_PAIRS, which are the most */
 	void *ctx;
 	/* Each as soon as it is known; may be NULL. */
 	void (*on_pair)(void *ctx, const struct iw_xdp_figure *f, const struct iw_xdp_pair *p);

@@ -108,6 +108,7 @@ struct iw_xsk {
 
 static pthread_mutex_t devs_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct iw_list devs = { &devs, &devs };
+static volatile uint64_t *counted; /* iw_xsk_count_at */
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
@@ -719,6 +720,11 @@ static void wake_fill(struct iw_xsk *x, unsigned i)
 		(void)recvfrom(x->fd[i], NULL, 0, MSG_DONTWAIT, NULL, NULL);
 }
 
+void iw_xsk_count_at(volatile uint64_t *packets)
+{
+	counted = packets;
+}
+
 unsigned iw_xsk_recv(struct iw_xsk *x, struct iw_xsk_rx *out, unsigned cap)
 {
 	unsigned got = 0;
@@ -737,6 +743,8 @@ unsigned iw_xsk_recv(struct iw_xsk *x, struct iw_xsk_rx *out, unsigned cap)
 	}
 	x->next = x->nsocks > 1 ? (x->next + 1) % x->nsocks : 0;
 	x->nrx += got;
+	if (iw_unlikely(counted != NULL) && got > 0)
+		*counted += got;
 	return got;
 }
 

@@ -85,6 +85,9 @@ void iw_xsk_tell(struct iw_xsk *x);
 /* Descriptors to be polled, n of them; the first one is that which sends. */
 unsigned iw_xsk_fds(const struct iw_xsk *x, const int **fd);
 
+/* For measurements: from now on all packets that workers of this process receive are counted there as well. */
+void iw_xsk_count_at(volatile uint64_t *packets);
+
 /* Up to @cap packets, IW_XSK_BATCH at most; the frames of the last batch go back to the kernel first. */
 unsigned iw_xsk_recv(struct iw_xsk *x, struct iw_xsk_rx *out, unsigned cap);
 /*
