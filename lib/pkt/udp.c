@@ -212,12 +212,12 @@ static int udp_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 		    struct iw_fault *why)
 {
 	struct udp *u = udp_of(c);
-	union control control[IW_PKT_BATCH] = { 0 };
-	struct mmsghdr m[IW_PKT_BATCH] = { 0 };
-	struct iovec iov[IW_PKT_BATCH] = { 0 };
-	int n;
+	union control control[IW_PKT_BATCH];
+	struct mmsghdr m[IW_PKT_BATCH];
+	struct iovec iov[IW_PKT_BATCH];
+	int n, most = u->gro ? GRO_BATCH : IW_PKT_BATCH;
 
-	for (int i = 0; i < IW_PKT_BATCH; i++) {
+	for (int i = 0; i < most; i++) {
 		iov[i] = (struct iovec){ u->buf + (size_t)i * GRO_LEN, GRO_LEN };
 		m[i].msg_hdr = (struct msghdr){
 			.msg_name = &rx[i].peer.in6,
@@ -228,7 +228,7 @@ static int udp_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 			.msg_controllen = sizeof(control[i].octets),
 		};
 	}
-	n = receive_many(u, m, u->gro ? GRO_BATCH : IW_PKT_BATCH);
+	n = receive_many(u, m, (unsigned)most);
 	if (n < 0)
 		return errno == EAGAIN || passing(errno) ? 0
 							 : iw_os_fail(why, errno, "udp: receive");
