@@ -18,7 +18,7 @@
 /* How long a port that found no memory keeps still. */
 #define REST_NS      IW_MSEC(10)
 /* How long the end of all waits for peers to agree to the end of theirs, looking that often. */
-#define PART_NS      IW_MSEC(250)
+#define PART_NS      IW_SEC(1)
 #define PART_STEP_MS 10
 
 /* The owner of a session that waits at a gate. */
@@ -116,7 +116,9 @@ static void part_in_order(struct iw_dock *d)
 
 	for (; now < until && part(d, now); now = iw_os_now()) {
 		(void)poll(&port, 1, PART_STEP_MS);
-		iw_dock_ready(d, EPOLLIN, iw_os_now());
+		now = iw_os_now();
+		d->port->ops->timeout(d->port, now);
+		iw_dock_ready(d, EPOLLIN, now);
 	}
 }
 

@@ -21,7 +21,7 @@
 #define SEED         UINT64_C(0x69775070696e67)
 #define LOOK_NS      IW_MSEC(100)
 /* How long the peer may take for its side of the end. */
-#define CLOSE_NS     IW_SEC(1)
+#define CLOSE_NS     IW_SEC(3)
 
 enum phase { CONNECTING, OPENING, FLOWING, OVER };
 
