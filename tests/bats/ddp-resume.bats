@@ -3,14 +3,15 @@
 #
 # Transfers that are interrupted, and the same command that goes on: processes killed at random moments, connections cut.
 #
-#   IW_KILLS=200 IW_KILL_SIZE=1G IW_KILL_FILES=5000   kills, the large file's size, small files; by default few and small
+#   IW_KILLS=200 IW_KILL_SIZE=1G IW_KILL_FILES=5000 IW_KILL_WITHIN=2000   kills, the large file's size, small files, ms that a run has at
+#   most before it is killed; by default few, small and 400. IW_SEED chooses the moments.
 
 # Each test is a shell of its own, and fail_with shows what looks unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load helpers
 
-: "${IW_KILLS:=6}" "${IW_KILL_SIZE:=96M}" "${IW_KILL_FILES:=300}"
+: "${IW_KILLS:=6}" "${IW_KILL_SIZE:=96M}" "${IW_KILL_FILES:=300}" "${IW_KILL_WITHIN:=400}"
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
@@ -55,7 +56,7 @@ has_kib() {
 }
 
 @test "killed at random moments, on either side, the same command ends with the same tree" {
-    local n pid again=0 total moved rounds=0 hits=0 options status_wanted
+    local n pid again=0 total moved rounds=0 hits=0 options status_wanted after
     local IW_SERVE_TIMEOUT=3000 IW_TIMEOUT=120
 
     RANDOM=${IW_SEED:-$$}
@@ -72,7 +73,8 @@ has_kib() {
         # shellcheck disable=SC2086
         ddp-send -p "$PORT" $options --json src/t 127.0.0.1: >send.out 2>&1 </dev/null 3>&- &
         pid=$!
-        sleep "0.$((RANDOM % 4))$((RANDOM % 10))"
+        after=$((RANDOM % IW_KILL_WITHIN))
+        sleep "$(printf '%d.%03d' $((after / 1000)) $((after % 1000)))"
         # Killed before its end, the source dies of it (137); a killed sink fails it (4).
         if [ $((n % 2)) -eq 0 ]; then
             kill -KILL $pid 2>/dev/null || true
