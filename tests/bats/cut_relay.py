@@ -60,7 +60,12 @@ def tcp(port, to, cuts):
             for key, _ in events.select():
                 s = key.fileobj
                 if s is door:
-                    a, b = door.accept()[0], socket.create_connection(("127.0.0.1", to))
+                    a = door.accept()[0]
+                    try:
+                        b = socket.create_connection(("127.0.0.1", to))
+                    except OSError:
+                        a.close()  # nobody listens there now
+                        continue
                     other[a], other[b] = b, a
                     events.register(a, selectors.EVENT_READ)
                     events.register(b, selectors.EVENT_READ)
