@@ -147,6 +147,7 @@ static int open_all(struct xdp *x, const struct iw_pkt_cfg *cfg, struct iw_fault
 	x->pkt.mtu = IW_MIN(x->kernel->mtu, xc.mtu);
 	/* Half of it becomes the window: full packets of that many octets find a descriptor each. */
 	x->pkt.rcvbuf = (size_t)facts.ring_rx * 2048;
+	iw_xsk_tell(x->xsk);
 	return 0;
 }
 

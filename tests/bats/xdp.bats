@@ -231,6 +231,16 @@ kernel_sent() {
     assert_stderr_has 'gone1'
 }
 
+@test "ddp-xdp status tells what a listener has obtained, and counts what it was sent" {
+    listen xdp
+    run_in left ddp-xdp status -I "$LEFT_IF" --json
+    assert_jsonl '.[0] | [.mode, (.sockets | length), .sockets[0].zerocopy, .endpoints[0].udp_port]' '["native",1,false,0]'
+    push "$LEFT_IP" xdp
+    run_in left ddp-xdp status -I "$LEFT_IF" --json
+    # The file's octets, all in tagged segments (RDMA Write); the association is gone by now or goes.
+    assert_jsonl '.[0] | [.tagged_octets >= 5242880, .seen.chunk_bad, .passed.no_socket]' '[true,0,0]'
+}
+
 @test "--require is kept or refused with 3; --xdp generic runs in the stack, with every mode's data right" {
     local words
 
