@@ -172,19 +172,26 @@ static __always_inline bool is_recent(const struct iw_xdp_recent *r,
 				      const struct iw_xdp_endpoint_key *to, uint32_t tag,
 				      uint64_t now)
 {
-	return r->tag == tag && r->generation == now && r->to.addr[3] == to->addr[3] &&
-	       r->to.sctp_port == to->sctp_port && r->to.udp_port == to->udp_port &&
-	       r->to.addr[0] == to->addr[0] && r->to.addr[1] == to->addr[1] &&
-	       r->to.addr[2] == to->addr[2];
+	uint64_t differs = r->generation ^ now;
+
+	/* One branch: each of seven would double the paths that the verifier follows. */
+	differs |= (r->tag ^ tag) | (uint32_t)(r->to.sctp_port ^ to->sctp_port) |
+		   (uint32_t)(r->to.udp_port ^ to->udp_port);
+	for (int i = 0; i < 4; i++)
+		differs |= r->to.addr[i] ^ to->addr[i];
+	return differs == 0;
 }
 
-/* What was counted for a stream goes to its entry; an entry that had to make room begins anew. */
-static __always_inline void flush_stream(struct iw_xdp_recent *r)
+/*
+ * What was counted for a stream goes to its entry; an entry that had to make room begins anew. This and
+ * count_stream are functions of their own, which the verifier looks at once and not on every path to them.
+ */
+__noinline int flush_stream(struct iw_xdp_recent *r)
 {
 	struct iw_xdp_stream *s;
 
-	if (!r->has_stream)
-		return;
+	if (!r || !r->has_stream)
+		return 0;
 	s = bpf_map_lookup_elem(&streams, &r->stream);
 	if (s) {
 		s->segments += r->pending.segments;
@@ -193,18 +200,22 @@ static __always_inline void flush_stream(struct iw_xdp_recent *r)
 		bpf_map_update_elem(&streams, &r->stream, &r->pending, BPF_ANY);
 	}
 	r->has_stream = 0;
+	return 0;
 }
 
-/* False: no endpoint of ours. */
-static __always_inline bool look_up(struct iw_xdp_recent *r, const struct iw_xdp_endpoint_key *to,
-				    uint32_t tag, uint64_t now)
+/* 0: no endpoint of ours. */
+__noinline int look_up(struct iw_xdp_recent *r, const struct iw_xdp_endpoint_key *to, uint32_t tag,
+		       uint64_t now)
 {
 	struct iw_xdp_assoc_key key = { .tag = tag };
-	struct iw_xdp_endpoint *e = find_endpoint(to);
+	struct iw_xdp_endpoint *e;
 	struct iw_xdp_assoc *a;
 
+	if (!r || !to)
+		return 0;
+	e = find_endpoint(to);
 	if (!e)
-		return false;
+		return 0;
 	flush_stream(r);
 	key.endpoint = e->id;
 	a = bpf_map_lookup_elem(&assocs, &key);
@@ -216,7 +227,7 @@ static __always_inline bool look_up(struct iw_xdp_recent *r, const struct iw_xdp
 	r->known = a ? 1 : 0;
 	r->scope = a ? a->scope : 0;
 	r->has_stag = 0;
-	return true;
+	return 1;
 }
 
 /* --- samples ------------------------------------------------------------------------------------- */
@@ -269,11 +280,15 @@ struct walk {
 	uint32_t bad;
 };
 
-static __always_inline void count_stream(struct iw_xdp_recent *r, uint16_t stream, uint32_t octets)
+__noinline int count_stream(struct iw_xdp_recent *r, uint32_t stream, uint32_t octets)
 {
 	static const struct iw_xdp_stream none;
-	struct iw_xdp_stream_key key = { r->endpoint, r->tag, stream, 0 };
+	struct iw_xdp_stream_key key = { .stream = stream };
 
+	if (!r)
+		return 0;
+	key.endpoint = r->endpoint;
+	key.tag = r->tag;
 	if (!r->has_stream || r->stream.stream != stream) {
 		flush_stream(r);
 		if (!bpf_map_lookup_elem(&streams, &key))
@@ -284,6 +299,7 @@ static __always_inline void count_stream(struct iw_xdp_recent *r, uint16_t strea
 	}
 	r->pending.segments++;
 	r->pending.octets += octets;
+	return 0;
 }
 
 static __always_inline void look_up_stag(struct walk *w, const struct chunk *c)
