@@ -3,6 +3,19 @@
  * in memory that all share. */
 #include "bench/xdp_bench.h"
 
+#include "util/text.h"
+
+#ifndef IW_HAVE_XDP
+
+int iw_xdp_bench(struct iw_xdp_bench *out, const struct iw_xdp_bench_cfg *cfg, struct iw_fault *why)
+{
+	(void)out;
+	(void)cfg;
+	return iw_fail(why, IW_E_NOTSUP, "ddp-bench xdp: built without libxdp");
+}
+
+#else
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_packet.h>
@@ -25,7 +38,6 @@
 #include "pkt/generate.h"
 #include "pkt/xsk.h"
 #include "util/num.h"
-#include "util/text.h"
 
 #define PORT       7471
 #define WINDOW     IW_MSEC(500)
@@ -798,3 +810,5 @@ int iw_xdp_bench(struct iw_xdp_bench *out, const struct iw_xdp_bench_cfg *cfg, s
 	munmap(b.s, sizeof(*b.s));
 	return err;
 }
+
+#endif
