@@ -9,21 +9,26 @@
 #include "util/num.h"
 #include "util/text.h"
 
-static const struct iw_llp_ops *const transports[] = {
-	&iw_llp_tcp_ops, &iw_llp_sctp_ops, &iw_llp_udp_ops, &iw_llp_raw_ops, &iw_llp_xdp_ops,
-};
-
 static const char *const names[] = { "tcp", "sctp", "udp", "raw", "xdp", NULL };
+
+/* Message transports are ports; here they have only their names. */
+static const struct iw_llp_ops messages[] = {
+	{ .name = "sctp", .traits = IW_LLP_MESSAGE },
+	{ .name = "udp", .traits = IW_LLP_MESSAGE },
+	{ .name = "raw", .traits = IW_LLP_MESSAGE },
+	{ .name = "xdp", .traits = IW_LLP_MESSAGE },
+};
 
 const struct iw_llp_ops *iw_llp_find(const char *name)
 {
-	for (size_t i = 0; i < IW_ARRAY_LEN(transports); i++)
-		if (strcmp(transports[i]->name, name) == 0)
-			return transports[i];
+	if (strcmp(name, iw_llp_tcp_ops.name) == 0)
+		return &iw_llp_tcp_ops;
+	for (size_t i = 0; i < IW_ARRAY_LEN(messages); i++)
+		if (strcmp(messages[i].name, name) == 0)
+			return &messages[i];
 	return NULL;
 }
 
-/* Message transports. */
 static const struct iw_port_ops *const ports[] = { &iw_port_sctp_ops, &iw_port_udp_ops,
 						   &iw_port_raw_ops, &iw_port_xdp_ops, NULL };
 
@@ -37,16 +42,14 @@ const struct iw_port_ops *iw_port_find(const char *name)
 
 int iw_llp_available(const char *name, struct iw_fault *why)
 {
-	const struct iw_llp_ops *ops = iw_llp_find(name);
-	const struct iw_port_ops *port;
+	const struct iw_port_ops *port = iw_port_find(name);
 
-	if (!ops)
-		return iw_fail(why, IW_E_INVAL,
-			       "transport \"%s\": there are tcp, sctp, udp, raw and xdp", name);
-	if (ops == &iw_llp_tcp_ops)
+	if (port)
+		return port->available(why);
+	if (iw_llp_find(name))
 		return 0;
-	port = iw_port_find(name);
-	return port ? port->available(why) : iw_llp_absent(name, why);
+	return iw_fail(why, IW_E_INVAL, "transport \"%s\": there are tcp, sctp, udp, raw and xdp",
+		       name);
 }
 
 const char *const *iw_llp_names(void)

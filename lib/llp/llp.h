@@ -4,7 +4,7 @@
  *
  * Job: octets or messages in and out of the operating system; no protocol of ours. Neighbours:
  * lib/loop drives it, lib/os does the system calls, lib/conn sees only octets. What was not built
- * or is not allowed is still listed: its open fails with IW_E_NOTSUP and a reason.
+ * or is not allowed is still listed, and iw_llp_available() says why not.
  */
 #ifndef IW_LLP_LLP_H
 #define IW_LLP_LLP_H
@@ -133,7 +133,10 @@ struct iw_llp {
 	uint64_t sends, recvs; /* system calls that moved octets */
 };
 
-/* Never NULL for the five names; NULL for others. */
+/*
+ * Never NULL for the five names; NULL for others. A message transport's has its name and traits
+ * alone: what it does, a port does (llp/port.h).
+ */
 const struct iw_llp_ops *iw_llp_find(const char *name);
 /*
  * 0 when the transport can run here; else IW_E_NOTSUP or IW_E_PERM with the reason and what would
