@@ -238,20 +238,24 @@ static void announce_part(struct session *s)
 		out_of_memory(s, "a file");
 		return;
 	}
+	if (whole->xattr) {
+		f->xattr = malloc(whole->meta.xattr_len);
+		if (!f->xattr) {
+			iw_file_free(f);
+			out_of_memory(s, "a file's attributes");
+			return;
+		}
+		memcpy(f->xattr, whole->xattr, whole->meta.xattr_len);
+	}
 	name = f->name;
 	f->meta = whole->meta;
 	f->meta.name = name;
+	if (f->xattr)
+		f->meta.xattr = f->xattr;
 	f->linked = whole->linked;
 	f->src = whole->src;
 	f->src.fd = fcntl(whole->src.fd, F_DUPFD_CLOEXEC, 3);
 	f->has_src = true;
-	if (whole->xattr) {
-		f->xattr = malloc(whole->meta.xattr_len);
-		if (f->xattr)
-			memcpy(f->xattr, whole->xattr, whole->meta.xattr_len);
-		f->meta.xattr = f->xattr;
-		f->meta.xattr_len = f->xattr ? whole->meta.xattr_len : 0;
-	}
 	f->meta.part_off = g->split_at;
 	/* A short rest goes with the last one. */
 	f->meta.part_len = left < 2u * PART ? left : PART;
