@@ -136,6 +136,7 @@ struct work {
 	uint32_t nslots;                 /* that have memory */
 	struct iw_xact load, store, reg; /* waiting to be done */
 	bool load_waits, store_waits, reg_waits;
+	bool store_paced; /* --bwlimit has let the store through that waits for something else */
 	struct iw_list commits; /* files that wait to be committed */
 	bool next_open;         /* source: the machine's NEXT_FILE has no answer yet */
 	bool next_waits;        /* source: the machine wants a file, and there is none yet */

@@ -192,6 +192,7 @@ static uint64_t store_stdout(struct session *s, const struct iw_xact *a)
 		iov[i] = piece_of(s, &a->part[i]);
 	r = iw_target_store(&f->target, &w->hasher, a->off, iov, a->nparts, &a->digest, &why);
 	w->store_waits = r == 1;
+	w->store_paced = w->store_paced && w->store_waits;
 	wait_for_output(s, r == 1);
 	if (r < 0)
 		iw_xfer_file_failed(s->x, a->id, why.code, why.text, s->hub->now);
@@ -257,6 +258,13 @@ uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
 
 	s->moving = f;
 	w->store = *a;
+	/* What comes by Sends is under way already: the next one waits for its credit. */
+	if (a->nparts > 0 && a->part[0].in_recv && !w->store_paced) {
+		w->store_paced = iw_hub_pace(h, s, a->len);
+		w->store_waits = !w->store_paced;
+		if (w->store_waits)
+			return 0;
+	}
 	if (f->target.to_stdout)
 		return store_stdout(s, a);
 	buf = st ? take_chunk(s, a) : NULL;
@@ -276,6 +284,7 @@ uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
 			      .off = a->off,
 			      .buf = buf,
 			      .digest = a->digest };
+	w->store_paced = false;
 	h->stores++;
 	s->stores++;
 	f->stores++;
@@ -291,7 +300,7 @@ static void fail_file(struct session *s, struct file *f, uint32_t id,
 	struct work *w = s->work;
 
 	if (w->store_waits && w->store.file == f) {
-		w->store_waits = false;
+		w->store_waits = w->store_paced = false;
 		iw_session_repost(s, &w->store);
 	}
 	iw_xfer_file_failed(s->x, id, why->code, why->text, s->hub->now);

@@ -375,7 +375,7 @@ teardown() {
 }
 
 @test "--bwlimit holds the rate" {
-    local began
+    local began mode
 
     random_file src/f 8M
     listen
@@ -385,6 +385,18 @@ teardown() {
     assert_same_file src/f dst/f
     # 64 Mb at 32 Mb/s; the last chunk is not waited for.
     ((${EPOCHREALTIME/[.,]/} - ${began/[.,]/} > 1600000)) || fail_with 'it was faster than that'
+
+    # Also where the one who asks for it is not the one who sends.
+    PORT=$(free_port)
+    serve_here ddp-send -p "$PORT" --listen src
+    for mode in write read send; do
+        rm -f dst/f
+        began=$EPOCHREALTIME
+        run_here ddp-recv -p "$PORT" -m $mode --bwlimit 64M 127.0.0.1:f dst
+        assert_status 0
+        assert_same_file src/f dst/f
+        ((${EPOCHREALTIME/[.,]/} - ${began/[.,]/} > 800000)) || fail_with "pulled by $mode it was faster than that"
+    done
 }
 
 @test "sources that vanish, shrink or cannot be read fail alone, also in packs" {
