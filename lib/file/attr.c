@@ -86,9 +86,13 @@ int iw_attr_read(int fd, uint8_t **out, size_t *len, struct iw_file_fault *why)
 		return err;
 	}
 	/* Most have little: the rest of the memory goes back. */
-	*out = realloc(buf, *len);
-	if (!*out)
+	*out = malloc(*len);
+	if (!*out) {
 		*out = buf;
+		return 0;
+	}
+	memcpy(*out, buf, *len);
+	free(buf);
 	return 0;
 }
 
