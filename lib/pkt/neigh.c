@@ -77,9 +77,9 @@ static const void *address_of(const struct iw_addr *a, size_t *len)
 }
 
 /* The answer in n->reply; NULL: none, errno says why. */
-static const struct nlmsghdr *ask(struct iw_neigh *n, struct request *r)
+static struct nlmsghdr *ask(struct iw_neigh *n, struct request *r)
 {
-	const struct nlmsghdr *h = &n->reply.align;
+	struct nlmsghdr *h = &n->reply.align;
 	ssize_t got;
 
 	r->h.nlmsg_seq = ++n->seq;
@@ -103,30 +103,29 @@ static const struct nlmsghdr *ask(struct iw_neigh *n, struct request *r)
 }
 
 /* The attribute of that type among len octets; NULL: none. */
-static const struct rtattr *find(const void *at, size_t len, uint16_t type)
+static struct rtattr *find(void *at, size_t len, uint16_t type)
 {
-	const struct rtattr *a = at;
+	struct rtattr *a = at;
 
 	while (RTA_OK(a, len)) {
 		if ((a->rta_type & NLA_TYPE_MASK) == type)
 			return a;
 		len -= RTA_ALIGN(a->rta_len);
-		a = (const struct rtattr *)(const void *)((const uint8_t *)a +
-							  RTA_ALIGN(a->rta_len));
+		a = (struct rtattr *)(void *)((uint8_t *)a + RTA_ALIGN(a->rta_len));
 	}
 	return NULL;
 }
 
-static const struct rtattr *attr(const struct nlmsghdr *h, size_t body, uint16_t type)
+static struct rtattr *attr(struct nlmsghdr *h, size_t body, uint16_t type)
 {
 	size_t skip = NLMSG_LENGTH(NLMSG_ALIGN(body));
 
 	if (h->nlmsg_len < skip)
 		return NULL;
-	return find((const uint8_t *)h + skip, h->nlmsg_len - skip, type);
+	return find((uint8_t *)h + skip, h->nlmsg_len - skip, type);
 }
 
-static bool take_u32(uint32_t *out, const struct rtattr *a)
+static bool take_u32(uint32_t *out, struct rtattr *a)
 {
 	if (!a || RTA_PAYLOAD(a) < sizeof(*out))
 		return false;
@@ -151,10 +150,10 @@ static bool take_address(struct iw_addr *out, int family, const void *data, size
 
 /* --- the interface ---------------------------------------------------------------------------- */
 
-static void take_link(struct iw_neigh *n, const struct nlmsghdr *h)
+static void take_link(struct iw_neigh *n, struct nlmsghdr *h)
 {
 	const struct ifinfomsg *i = NLMSG_DATA(h);
-	const struct rtattr *mac = attr(h, sizeof(*i), IFLA_ADDRESS);
+	struct rtattr *mac = attr(h, sizeof(*i), IFLA_ADDRESS);
 
 	(void)take_u32(&n->mtu, attr(h, sizeof(*i), IFLA_MTU));
 	if (mac && RTA_PAYLOAD(mac) == sizeof(n->mac))
@@ -164,7 +163,7 @@ static void take_link(struct iw_neigh *n, const struct nlmsghdr *h)
 
 static int look_at_link(struct iw_neigh *n, struct iw_fault *why)
 {
-	const struct nlmsghdr *h;
+	struct nlmsghdr *h;
 	const struct ifinfomsg *i;
 	struct request r;
 
@@ -251,7 +250,7 @@ bool iw_neigh_up(const struct iw_neigh *n)
 	return n->up;
 }
 
-static void take_news(struct iw_neigh *n, const struct nlmsghdr *h)
+static void take_news(struct iw_neigh *n, struct nlmsghdr *h)
 {
 	const struct ifinfomsg *i = NLMSG_DATA(h);
 
@@ -273,7 +272,7 @@ enum iw_neigh_news iw_neigh_follow(struct iw_neigh *n)
 
 	while (!n->gone) {
 		ssize_t got = recv(n->told, n->reply.octets, sizeof(n->reply), MSG_DONTWAIT);
-		const struct nlmsghdr *h = &n->reply.align;
+		struct nlmsghdr *h = &n->reply.align;
 		size_t left = got > 0 ? (size_t)got : 0;
 
 		/* More was told than the socket could hold: everything is asked anew. */
@@ -307,8 +306,8 @@ enum iw_neigh_news iw_neigh_follow(struct iw_neigh *n)
 static bool ask_route(struct iw_neigh *n, struct iw_hop *h, struct iw_addr *next)
 {
 	int family = h->peer.sa.sa_family;
-	const struct rtattr *a, *mtu;
-	const struct nlmsghdr *m;
+	struct rtattr *a, *mtu;
+	struct nlmsghdr *m;
 	const struct rtmsg *route;
 	uint32_t oif = n->ifindex;
 	struct request r;
@@ -361,9 +360,9 @@ static bool ask_route(struct iw_neigh *n, struct iw_hop *h, struct iw_addr *next
 
 static bool ask_neighbour(struct iw_neigh *n, struct iw_hop *h, const struct iw_addr *next)
 {
-	const struct nlmsghdr *m;
+	struct nlmsghdr *m;
 	const struct ndmsg *d;
-	const struct rtattr *mac;
+	struct rtattr *mac;
 	struct request r;
 	const void *ip;
 	size_t len;

@@ -6,7 +6,7 @@
 
 #include <iwarp/verbs.h>
 
-static void die(const char *what, const struct iw_fault *why)
+static _Noreturn void die(const char *what, const struct iw_fault *why)
 {
 	fprintf(stderr, "initiator: %s: %s\n", what, why->text);
 	exit(1);

@@ -8,7 +8,7 @@
 static char board[4096]; /* what the peer may write into */
 static char note[64];    /* its Send */
 
-static void die(const char *what, const struct iw_fault *why)
+static _Noreturn void die(const char *what, const struct iw_fault *why)
 {
 	fprintf(stderr, "responder: %s: %s\n", what, why->text);
 	exit(1);
