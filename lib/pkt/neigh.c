@@ -289,7 +289,7 @@ enum iw_neigh_news iw_neigh_follow(struct iw_neigh *n)
 			break;
 		for (; NLMSG_OK(h, left);
 		     left -= NLMSG_ALIGN(h->nlmsg_len),
-		     h = (const void *)((const uint8_t *)h + NLMSG_ALIGN(h->nlmsg_len))) {
+		     h = (void *)((uint8_t *)h + NLMSG_ALIGN(h->nlmsg_len))) {
 			take_news(n, h);
 			if (NLMSG_ALIGN(h->nlmsg_len) > left)
 				break;
