@@ -287,9 +287,8 @@ enum iw_neigh_news iw_neigh_follow(struct iw_neigh *n)
 			continue;
 		if (got <= 0)
 			break;
-		for (; NLMSG_OK(h, left);
-		     left -= NLMSG_ALIGN(h->nlmsg_len),
-		     h = (void *)((uint8_t *)h + NLMSG_ALIGN(h->nlmsg_len))) {
+		for (; NLMSG_OK(h, left); left -= NLMSG_ALIGN(h->nlmsg_len),
+					  h = (void *)((uint8_t *)h + NLMSG_ALIGN(h->nlmsg_len))) {
 			take_news(n, h);
 			if (NLMSG_ALIGN(h->nlmsg_len) > left)
 				break;
