@@ -199,7 +199,7 @@ kernel_sent() {
 
 @test "the MTU becomes smaller in mid-transfer, and what was sent goes through in fragments" {
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP"
-    IW_READY='1.0 s' serve_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" --time 3s -w 0 --interval 500ms
+    IW_READY='messages' serve_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" --time 3s -w 0 --interval 500ms
     net_ip right link set "$RIGHT_IF" mtu 1280
     wait_served
     assert_status 0
@@ -209,7 +209,7 @@ kernel_sent() {
 
 @test "an interface that goes down and comes back costs nothing but time" {
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP"
-    IW_READY='0.5 s' serve_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" --time 4s -w 0 --interval 500ms
+    IW_READY='messages' serve_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" --time 4s -w 0 --interval 500ms
     net_ip left link set "$LEFT_IF" down
     net_ip left link set "$LEFT_IF" up
     wait_served
@@ -224,7 +224,7 @@ kernel_sent() {
     net_ip right address add 10.79.0.2/24 dev gone1
     net_ip right link set gone1 up
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I gone0 -p "$PORT" --bind 10.79.0.1 --timeout 5s
-    IW_READY='0.5 s' serve_in right ddp-bench 10.79.0.1 write -t xdp -I gone1 -p "$PORT" --time 20s -w 0 --interval 500ms --timeout 5s
+    IW_READY='messages' serve_in right ddp-bench 10.79.0.1 write -t xdp -I gone1 -p "$PORT" --time 20s -w 0 --interval 500ms --timeout 5s
     net_ip left link delete gone0
     wait_served
     assert_status 4

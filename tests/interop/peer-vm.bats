@@ -168,19 +168,22 @@ teardown_file() {
 
     for program in ib_write_bw ib_read_bw ib_send_bw; do
         # perftest sends at once when it is connected, and siw loses a first FPDU that comes too soon, so now and then its ends
-        # wait for each other; and its client may find the server's second connection refused, and crashes. Neither is ours to mend.
+        # wait for each other; its client may find the server's second connection refused, and crashes; and each end refuses to report
+        # where it cannot measure the processor's clock, as with an emulated one on a busy host. None of it is ours to mend.
         for try in 1 2 3 4 5 6 7 8; do
             guest_job "$program" -R -d siw0 -n 100 -s 4096
             wait_listening 18515
             IW_TIMEOUT=10 run_guest "$program" -R -d siw0 -n 100 -s 4096 "$GUEST_IP"
-            [ "$status" -ne 0 ] || break
-            # shellcheck disable=SC2154
+            if [ "$status" -eq 0 ]; then
+                assert_output_has '4096       100'
+                guest_wait
+                # shellcheck disable=SC2154
+                [[ $status -ne 0 && $stderr == *'Correlation coefficient'* ]] || break
+            else
+                guest_kill "$JOB" KILL
+            fi
             echo "$program: try $try: status $status: $(tail -n 1 <<<"$stderr")"
-            guest_kill "$JOB" KILL
         done
-        assert_status 0
-        assert_output_has '4096       100'
-        guest_wait
         assert_status 0
     done
     guest_is_well
