@@ -275,7 +275,8 @@ void iw_sctp_established(struct iw_sctp_assoc *a, uint64_t now)
 	a->errors = 0;
 	a->tx &= ~(unsigned)(TX_INIT | TX_COOKIE_ECHO);
 	forget_setup(a);
-	a->told_max = a->most_told = (uint32_t)iw_sctp_max_message(a);
+	iw_sctp_know_max(a, (uint32_t)iw_sctp_max_message(a));
+	a->most_told = a->told_max;
 	for (unsigned i = 0; i < a->npaths; i++) {
 		struct path *p = &a->paths[i];
 

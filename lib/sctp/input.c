@@ -101,7 +101,12 @@ void iw_sctp_input(struct iw_sctp *s, const struct iw_sctp_packet *p, uint64_t n
 	bool alone;
 	int n;
 
-	*cur = (struct cursor){ .pkt = *p, .now = now, .pos = IW_SCTP_HDR_LEN };
+	cur->pkt = *p;
+	cur->pos = IW_SCTP_HDR_LEN;
+	cur->a = NULL;
+	cur->path = NULL;
+	cur->now = now;
+	cur->open = cur->complained = false;
 	if (iw_sctp_hdr_decode(&cur->hdr, p->data, p->len) == 0 ||
 	    cur->hdr.checksum != iw_sctp_checksum(p->data, p->len))
 		return;

@@ -149,6 +149,7 @@ struct outq {
 	uint32_t nlost;
 	uint32_t flight_data;   /* user data in flight: counts against the peer's window */
 	uint32_t unsent_octets; /* chunks queued and never sent */
+	uint32_t unsent_max;    /* no more are taken then */
 	bool wanted;            /* somebody got IW_E_AGAIN */
 	/* Loss recovery. */
 	bool in_recovery;
@@ -418,6 +419,8 @@ void iw_sctp_tell_room(struct iw_sctp_assoc *a);
 void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq);
 /* A chunk leaves FLIGHT or LOST because the peer has it. */
 void iw_sctp_leave(struct iw_sctp_assoc *a, uint64_t seq);
+/* iw_sctp_max_message is max from now on, as the user is told. */
+void iw_sctp_know_max(struct iw_sctp_assoc *a, uint32_t max);
 /* After a change of path MTU or path state: tells the user when iw_sctp_max_message is another. */
 void iw_sctp_check_max(struct iw_sctp_assoc *a);
 

@@ -8,9 +8,11 @@
 
 #include <string.h>
 
-#define RING_MIN   16
-#define RING_MAX   65536       /* more could not be reported in gap blocks */
-#define UNSENT_MAX (4 * 65536) /* octets that wait behind the windows */
+#define RING_MIN  16
+#define RING_MAX  65536 /* more could not be reported in gap blocks */
+/* What waits behind the windows: so many sends of a carrier, each of so many octets at most. */
+#define SENDS_MAX 4
+#define SEND_MAX  65000
 
 void iw_sctp_outq_init(struct outq *q, uint32_t tsn)
 {
@@ -86,13 +88,22 @@ size_t iw_sctp_max_message(const struct iw_sctp_assoc *a)
 	return IW_MAX(least - beside, 518u);
 }
 
+void iw_sctp_know_max(struct iw_sctp_assoc *a, uint32_t max)
+{
+	uint32_t chunk = chunk_octets(max), packets = SEND_MAX / (IW_SCTP_HDR_LEN + chunk);
+
+	a->told_max = max;
+	/* Whole sends: a few packets more would be one of their own. */
+	a->out.unsent_max = SENDS_MAX * IW_MAX(packets, 1u) * chunk;
+}
+
 void iw_sctp_check_max(struct iw_sctp_assoc *a)
 {
 	uint32_t max = (uint32_t)iw_sctp_max_message(a);
 
 	if (a->state < IW_SCTP_ESTABLISHED || max == a->told_max)
 		return;
-	a->told_max = max;
+	iw_sctp_know_max(a, max);
 	a->most_told = IW_MAX(a->most_told, max);
 	iw_sctp_raise(a, IW_SCTP_EV_MTU);
 }
@@ -101,7 +112,7 @@ bool iw_sctp_writable(const struct iw_sctp_assoc *a)
 {
 	const struct outq *q = &a->out;
 
-	return a->state == IW_SCTP_ESTABLISHED && q->unsent_octets < UNSENT_MAX &&
+	return a->state == IW_SCTP_ESTABLISHED && q->unsent_octets < q->unsent_max &&
 	       q->end - q->first < RING_MAX;
 }
 
@@ -200,9 +211,11 @@ int iw_sctp_give_back(struct iw_sctp_assoc *a, uint16_t stream)
 /* Told when half of what may wait has gone, so that it is told once a batch. */
 void iw_sctp_tell_room(struct iw_sctp_assoc *a)
 {
-	if (!a->out.wanted || a->out.unsent_octets > UNSENT_MAX / 2 || !iw_sctp_writable(a))
+	struct outq *q = &a->out;
+
+	if (!q->wanted || q->unsent_octets > q->unsent_max / 2 || !iw_sctp_writable(a))
 		return;
-	a->out.wanted = false;
+	q->wanted = false;
 	iw_sctp_raise(a, IW_SCTP_EV_ROOM);
 }
 

@@ -25,6 +25,9 @@ bool iw_sctp_pace_allows(struct path *p, uint64_t now)
 
 	if (p->srtt == 0)
 		return true;
+	/* Nothing flowed in since it was asked last: most packets of a burst, which need no division. */
+	if (us == 0 && p->tokens > 0)
+		return true;
 	full = (int64_t)IW_MAX((uint64_t)p->a->s->cfg.burst * p->pmtu, flow(p, BURST_US));
 	if (p->tokens_at == 0 || us * US > p->srtt) {
 		p->tokens = full;

@@ -454,6 +454,32 @@ static void what_cannot_be_sent_is_refused(void **state)
 	hand_close(&h);
 }
 
+/* A few packets more than a carrier sends at once would cost a send of their own. */
+static void what_waits_makes_whole_batches_at_any_mtu(void **state)
+{
+	static const uint32_t mtus[] = { 1280, 1500, 9000 };
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(mtus); i++) {
+		size_t max;
+		unsigned n = 0;
+		struct net net;
+
+		net_init(&net, 11);
+		net.a.cfg.mtu = net.b.cfg.mtu = mtus[i];
+		net_start(&net);
+		assert_true(net_up(&net));
+		net_run(&net, net.now + IW_SEC(5)); /* the search for the path MTU has ended */
+		max = iw_sctp_max_message(net.a.a);
+		assert_true(max > mtus[i] - 100);
+		while (send_octets(net.a.a, max) == 0)
+			n++;
+		/* As a carrier puts packets together: 12 octets of common header, 16 of the chunk's. */
+		assert_int_equal(n, 4 * (65000 / (12 + 16 + ((max + 3) & ~(size_t)3))));
+		net_free(&net);
+	}
+}
+
 /* SCTP-05, SCTP-55: U, B and E on every chunk, SSN 0; SCTP-52: never a fragment; SCTP-69: small as it is, it goes at
  * once; SX-03: padded with zeros. */
 static void every_chunk_is_unordered_and_whole(void **state)
@@ -1190,6 +1216,7 @@ int main(void)
 		cmocka_unit_test(fragments_are_kept_within_a_bound),
 		cmocka_unit_test(a_shut_window_drops_and_tells_when_it_opens),
 		cmocka_unit_test(what_cannot_be_sent_is_refused),
+		cmocka_unit_test(what_waits_makes_whole_batches_at_any_mtu),
 		cmocka_unit_test(every_chunk_is_unordered_and_whole),
 		cmocka_unit_test(windows_hold_data_back),
 		cmocka_unit_test(a_window_that_shrinks_takes_nothing_more),
