@@ -108,15 +108,17 @@ require_xdp() {
 }
 
 @test "tshark reads the whole of it, checksums good" {
-    local bad
+    local bad capture
 
     require_tool tshark tcpdump
     "$PEER_VM" host tcpdump -U -i vm0 -w "$BATS_TEST_TMPDIR/all.pcap" sctp >/dev/null 2>tcpdump.err 3>&- &
+    capture=$!
     wait_until 20 grep -q 'listening on' tcpdump.err
     run_beside ddp-bench "$GUEST_IP" send -t raw -p 7471 -n 20 -s 4K -w 0 --json
     assert_status 0
     wait_until 20 sh -c "tshark -r '$BATS_TEST_TMPDIR/all.pcap' -Y 'sctp.chunk_type == 14 || sctp.chunk_type == 6' 2>/dev/null | grep -q ."
-    kill %1
+    kill "$capture"
+    wait "$capture" || true
     bad=$(tshark -o 'sctp.checksum:CRC 32c' -r all.pcap -Y '_ws.malformed || sctp.checksum.status == "Bad"' 2>/dev/null)
     [ -z "$bad" ] || fail_with 'tshark finds fault' "$bad"
     # Both ends indicate DDP (RFC 5043 5.1), and every chunk of data is unordered and of one of the two kinds.
