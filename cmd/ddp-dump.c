@@ -200,21 +200,6 @@ static void write_result_human(const struct opts *o, const struct result *r)
 
 /* --- work --- */
 
-static void *heap_alloc(void *ctx, size_t size)
-{
-	(void)ctx;
-	return calloc(1, size);
-}
-
-static void heap_free(void *ctx, void *p, size_t size)
-{
-	(void)ctx;
-	(void)size;
-	free(p);
-}
-
-static const struct iw_mem heap = { heap_alloc, heap_free, NULL };
-
 static void tell_events(struct opts *o, struct iw_cap *c)
 {
 	const struct iw_cap_event *ev;
@@ -320,7 +305,7 @@ static int report(struct opts *o, const struct result *r, int err, struct iw_fau
 static int run(struct opts *o)
 {
 	static char out_buffer[64 << 10];
-	struct iw_cap_cfg cfg = { .mem = &heap, .udp_port = o->udp_port, .align = o->align };
+	struct iw_cap_cfg cfg = { .mem = &iw_os_heap, .udp_port = o->udp_port, .align = o->align };
 	struct iw_cap_source *source = NULL;
 	struct iw_cap *cap = NULL;
 	struct iw_fault why = { 0 };

@@ -33,21 +33,6 @@
 #define PAIRS_MIN   5
 #define PAIRS_MAX   101
 
-static void *mem_alloc(void *ctx, size_t size)
-{
-	(void)ctx;
-	return calloc(1, size);
-}
-
-static void mem_free(void *ctx, void *p, size_t size)
-{
-	(void)ctx;
-	(void)size;
-	free(p);
-}
-
-static const struct iw_mem heap = { mem_alloc, mem_free, NULL };
-
 static int os_random(void *ctx, void *buf, size_t len)
 {
 	(void)ctx;
@@ -83,8 +68,8 @@ static uint64_t next_random(struct bench *b)
 
 static int side_init(struct side *s, size_t n, const struct bench *b, struct iw_fault *why)
 {
-	struct iw_ddp_cfg cfg = { .mem = &heap, .pd = 1, .stream = 1, .dv = 1 };
-	int ret = iw_stag_table_new(&s->stags, &heap, os_random, NULL);
+	struct iw_ddp_cfg cfg = { .mem = &iw_os_heap, .pd = 1, .stream = 1, .dv = 1 };
+	int ret = iw_stag_table_new(&s->stags, &iw_os_heap, os_random, NULL);
 
 	if (ret < 0)
 		return iw_fail(why, ret, "bench: no memory for a table");

@@ -43,22 +43,7 @@ static void map_free(void *ctx, void *p, size_t size)
 		munmap(p, size);
 }
 
-static void *libc_alloc(void *ctx, size_t size)
-{
-	(void)ctx;
-	return calloc(1, size ? size : 1);
-}
-
-static void libc_free(void *ctx, void *p, size_t size)
-{
-	(void)ctx;
-	(void)size;
-	free(p);
-}
-
 static const struct iw_mem map_mem = { map_alloc, map_free, NULL };
-const struct iw_mem iw_file_heap = { libc_alloc, libc_free, NULL };
-
 /* Those that had to wait for memory may try again. */
 void iw_hub_slot_freed(struct hub *h)
 {
@@ -694,7 +679,7 @@ int iw_transfer_run(const struct iw_transfer_cfg *cfg)
 	iw_list_init(&h.ready);
 	iw_list_init(&h.starved);
 	iw_list_init(&h.groups);
-	iw_heap_init(&h.timers, &iw_file_heap);
+	iw_heap_init(&h.timers, &iw_os_heap);
 	iw_pool_init(&h.slots, &map_mem, IW_XFER_CHUNK, 0, SLOTS * 2);
 	iw_report_init(&h.report, cfg->cli, cfg->to_stdout);
 	h.report.silent = cfg->look != NULL;

@@ -207,7 +207,6 @@ struct file {
 };
 
 /* --- hub.c --- */
-extern const struct iw_mem iw_file_heap;     /* the C library's */
 void iw_hub_watch_in(struct hub *h, int fd); /* standard input is waited for; -1: not */
 void iw_hub_watch_out(struct hub *h, int fd);
 void iw_hub_slot_freed(struct hub *h);

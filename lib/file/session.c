@@ -203,7 +203,7 @@ static int set_up(struct session *s, struct iw_fault *why)
 					       RECVS_FIRST,
 				   .user = s };
 	struct iw_xfer_cfg cfg = {
-		.mem = &iw_file_heap,
+		.mem = &iw_os_heap,
 		.role = s->mine.role,
 		.initiator = s->initiator,
 		.slots = !sink && s->mine.mode == IW_XFER_WRITE ? SLOTS_SOURCE_WRITE : SLOTS,

@@ -127,19 +127,6 @@ static int engine_random(void *ctx, void *buf, size_t len)
 	return iw_os_random(buf, len);
 }
 
-static void *heap_alloc(void *ctx, size_t size)
-{
-	(void)ctx;
-	return calloc(1, size);
-}
-
-static void heap_free(void *ctx, void *p, size_t size)
-{
-	(void)ctx;
-	(void)size;
-	free(p);
-}
-
 /* A port that nobody is likely to have: private ones (RFC 6335). */
 static int random_port(uint16_t *out)
 {
@@ -162,10 +149,9 @@ static int pick_cc(const struct iw_sctp_cc_ops **out, const char *name, struct i
 static int open_engine(struct user_port *u, const struct iw_port_cfg *cfg, uint16_t port,
 		       struct iw_fault *why)
 {
-	static const struct iw_mem heap = { heap_alloc, heap_free, NULL };
 	size_t rwnd = u->pkt->rcvbuf / 2;
 	struct iw_sctp_cfg sc = {
-		.mem = &heap,
+		.mem = &iw_os_heap,
 		.random = engine_random,
 		.port = port,
 		.listen = cfg->llp.listen,
@@ -794,75 +780,6 @@ static void user_timeout(struct iw_port *p, uint64_t now)
 
 /* --- the ports -------------------------------------------------------------------------------- */
 
-static int udp_open(struct iw_port **out, const struct iw_port_cfg *cfg, struct iw_fault *why)
-{
-	return user_open(out, cfg, &iw_port_udp_ops, &iw_pkt_udp_ops, why);
-}
-
-static int udp_available(struct iw_fault *why)
-{
-	return iw_pkt_udp_ops.available(why);
-}
-
-const struct iw_port_ops iw_port_udp_ops = {
-	.name = "udp",
-	.available = udp_available,
-	.open = udp_open,
-	.connect = user_connect,
-	.input = user_input,
-	.next_msg = user_next_msg,
-	.next_event = user_next_event,
-	.send = user_send,
-	.give_back = user_give_back,
-	.output = user_output,
-	.deadline = user_deadline,
-	.timeout = user_timeout,
-	.shutdown = user_shutdown,
-	.abort = user_abort,
-	.release = user_release,
-	.facts = user_facts,
-	.set_cc = user_set_cc,
-	.paths = user_paths,
-	.close = user_close,
-};
-
-static int raw_open(struct iw_port **out, const struct iw_port_cfg *cfg, struct iw_fault *why)
-{
-	return user_open(out, cfg, &iw_port_raw_ops, &iw_pkt_raw_ops, why);
-}
-
-static int raw_available(struct iw_fault *why)
-{
-	return iw_pkt_raw_ops.available(why);
-}
-
-const struct iw_port_ops iw_port_raw_ops = {
-	.name = "raw",
-	.available = raw_available,
-	.open = raw_open,
-	.connect = user_connect,
-	.input = user_input,
-	.next_msg = user_next_msg,
-	.next_event = user_next_event,
-	.send = user_send,
-	.give_back = user_give_back,
-	.output = user_output,
-	.deadline = user_deadline,
-	.timeout = user_timeout,
-	.shutdown = user_shutdown,
-	.abort = user_abort,
-	.release = user_release,
-	.facts = user_facts,
-	.set_cc = user_set_cc,
-	.paths = user_paths,
-	.close = user_close,
-};
-
-static int xdp_open(struct iw_port **out, const struct iw_port_cfg *cfg, struct iw_fault *why)
-{
-	return user_open(out, cfg, &iw_port_xdp_ops, &iw_pkt_xdp_ops, why);
-}
-
 static void user_stag(struct iw_port *p, uint32_t stag, bool known)
 {
 	struct user_port *u = port_of(p);
@@ -871,30 +788,43 @@ static void user_stag(struct iw_port *p, uint32_t stag, bool known)
 		u->pkt->ops->stag(u->pkt, stag, known);
 }
 
-static int xdp_available(struct iw_fault *why)
-{
-	return iw_pkt_xdp_ops.available(why);
-}
+/* One for each carrier: they differ in their names, in what is below, and in who wants to know of STags. */
+#define USER_PORT(carrier, on_stag)                                                                \
+	static int carrier##_open(struct iw_port **out, const struct iw_port_cfg *cfg,             \
+				  struct iw_fault *why)                                            \
+	{                                                                                          \
+		return user_open(out, cfg, &iw_port_##carrier##_ops, &iw_pkt_##carrier##_ops,      \
+				 why);                                                             \
+	}                                                                                          \
+                                                                                                   \
+	static int carrier##_available(struct iw_fault *why)                                       \
+	{                                                                                          \
+		return iw_pkt_##carrier##_ops.available(why);                                      \
+	}                                                                                          \
+                                                                                                   \
+	const struct iw_port_ops iw_port_##carrier##_ops = {                                       \
+		.name = #carrier,                                                                  \
+		.available = carrier##_available,                                                  \
+		.open = carrier##_open,                                                            \
+		.connect = user_connect,                                                           \
+		.input = user_input,                                                               \
+		.next_msg = user_next_msg,                                                         \
+		.next_event = user_next_event,                                                     \
+		.send = user_send,                                                                 \
+		.give_back = user_give_back,                                                       \
+		.stag = on_stag,                                                                   \
+		.output = user_output,                                                             \
+		.deadline = user_deadline,                                                         \
+		.timeout = user_timeout,                                                           \
+		.shutdown = user_shutdown,                                                         \
+		.abort = user_abort,                                                               \
+		.release = user_release,                                                           \
+		.facts = user_facts,                                                               \
+		.set_cc = user_set_cc,                                                             \
+		.paths = user_paths,                                                               \
+		.close = user_close,                                                               \
+	}
 
-const struct iw_port_ops iw_port_xdp_ops = {
-	.name = "xdp",
-	.available = xdp_available,
-	.open = xdp_open,
-	.connect = user_connect,
-	.input = user_input,
-	.next_msg = user_next_msg,
-	.next_event = user_next_event,
-	.send = user_send,
-	.give_back = user_give_back,
-	.stag = user_stag,
-	.output = user_output,
-	.deadline = user_deadline,
-	.timeout = user_timeout,
-	.shutdown = user_shutdown,
-	.abort = user_abort,
-	.release = user_release,
-	.facts = user_facts,
-	.set_cc = user_set_cc,
-	.paths = user_paths,
-	.close = user_close,
-};
+USER_PORT(udp, NULL);
+USER_PORT(raw, NULL);
+USER_PORT(xdp, user_stag);

@@ -5,7 +5,7 @@
  * what this kernel can.
  *
  * Neighbours: verbs, loop, llp, pkt and the tools call it; it calls libc and nothing of ours but
- * util/text.h. Threads: no state of its own, so every function may be called from any thread.
+ * util/text.h and util/mem.h. Threads: no state of its own, so every function may be called from any thread.
  * Errors: a failed call into the system becomes a negative enum iw_err by iw_os_err(), the number
  * stays in iw_fault.os_errno, and the text names the step and the object: "connect to 10.0.0.1 port
  * 7471: connection refused".
@@ -17,6 +17,8 @@
 #include <stdint.h>
 
 #include <iwarp/err.h>
+
+#include "util/mem.h"
 
 /*
  * Nanoseconds of CLOCK_MONOTONIC: what every `now` and every deadline in the library counts in.
@@ -33,6 +35,9 @@ uint64_t iw_os_cpu(void);
  * STag or key made of it could be guessed).
  */
 IW_MUST_CHECK int iw_os_random(void *buf, size_t len);
+
+/* The C library's heap; any thread. */
+extern const struct iw_mem iw_os_heap;
 
 /*
  * The enum iw_err for an errno: IW_E_PERM, IW_E_NOMEM, IW_E_NOTSUP, IW_E_AGAIN, IW_E_TIMEOUT,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "mpa/mpa.h"
+#include "os/os.h"
 #include "util/mem.h"
 #include "util/num.h"
 #include "util/pool.h"
@@ -33,21 +34,6 @@ struct iw_codec {
 	struct unit *units;
 	size_t nunits, units_cap, next;
 };
-
-static void *heap_alloc(void *ctx, size_t size)
-{
-	(void)ctx;
-	return calloc(1, size);
-}
-
-static void heap_free(void *ctx, void *p, size_t size)
-{
-	(void)ctx;
-	(void)size;
-	free(p);
-}
-
-static const struct iw_mem heap = { heap_alloc, heap_free, NULL };
 
 /* Octets into the engine, as far as it takes them. */
 static int push(struct iw_codec *c, const uint8_t *octets, size_t len, size_t *taken)
@@ -99,7 +85,7 @@ int iw_codec_new(struct iw_codec **out, const struct iw_codec_cfg *cfg, struct i
 	*out = NULL;
 	if (!c)
 		return iw_fail(why, IW_E_NOMEM, "out of memory");
-	iw_pool_init(&c->spill, &heap, IW_MPA_SPILL_LEN, 0, 1);
+	iw_pool_init(&c->spill, &iw_os_heap, IW_MPA_SPILL_LEN, 0, 1);
 	c->mpa = calloc(1, iw_mpa_size());
 	c->tx = malloc(sizeof(*c->tx));
 	c->scratch = malloc(SCRATCH);

@@ -22,21 +22,6 @@ _Static_assert((int)IW_CLAIM_READ == IW_ACCESS_REMOTE_READ &&
 		       (int)IW_CLAIM_WRITE == IW_ACCESS_REMOTE_WRITE,
 	       "rights");
 
-static void *libc_alloc(void *ctx, size_t size)
-{
-	(void)ctx;
-	return calloc(1, size ? size : 1);
-}
-
-static void libc_free(void *ctx, void *p, size_t size)
-{
-	(void)ctx;
-	(void)size;
-	free(p);
-}
-
-static const struct iw_mem libc_mem = { libc_alloc, libc_free, NULL };
-
 /* --- looking things up --- */
 
 /* STags are random in their high bits as in all others. */
@@ -749,9 +734,9 @@ int iw_rm_new(struct iw_rm **out, const struct iw_rm_cfg *cfg, struct iw_fault *
 		iw_list_init(&rm->buffers_by_stag[i]);
 		iw_list_init(&rm->peers_by_qp[i]);
 	}
-	iw_heap_init(&rm->expiries, &libc_mem);
-	iw_heap_init(&rm->leaves, &libc_mem);
-	iw_heap_init(&rm->patience, &libc_mem);
+	iw_heap_init(&rm->expiries, &iw_os_heap);
+	iw_heap_init(&rm->leaves, &iw_os_heap);
+	iw_heap_init(&rm->patience, &iw_os_heap);
 	rm->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (rm->epoll < 0)
 		err = iw_os_fail(why, errno, "epoll for a resource manager");

@@ -10,19 +10,6 @@
 #define SETUP_NS IW_SEC(10)
 #define STALL_NS IW_SEC(30)
 
-static void *heap_alloc(void *ctx, size_t size)
-{
-	(void)ctx;
-	return calloc(1, size);
-}
-
-static void heap_free(void *ctx, void *p, size_t size)
-{
-	(void)ctx;
-	(void)size;
-	free(p);
-}
-
 static void stag_told(void *arg, uint32_t stag, bool known)
 {
 	struct iw_ctx *ctx = arg;
@@ -90,9 +77,7 @@ fail_ctx:
 
 int iw_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr, struct iw_fault *why)
 {
-	static const struct iw_mem heap = { heap_alloc, heap_free, NULL };
-
-	return iw_verbs_ctx_new(out, attr, &heap, why);
+	return iw_verbs_ctx_new(out, attr, &iw_os_heap, why);
 }
 
 void iw_ctx_free(struct iw_ctx *ctx)

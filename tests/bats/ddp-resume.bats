@@ -50,6 +50,16 @@ assert_none_torn() {
     [ -z "$torn" ] || fail_with "torn: $torn"
 }
 
+# await_killed PID source|sink: the source dies of the signal, or fails for want of its sink.
+await_killed() {
+    local expected=137
+
+    [ "$2" = source ] || expected=4
+    status=0
+    wait "$1" || status=$?
+    assert_equal "$status" $expected "$2 killed"
+}
+
 # More than so many KiB have arrived.
 has_kib() {
     [ "$(du -ks --apparent-size dst | cut -f 1)" -gt "$1" ]
@@ -116,7 +126,7 @@ has_kib() {
             pid=$!
             wait_until 10 has_kib 60000 || fail_with 'nothing arrives'
             if [ $side = source ]; then kill -KILL $pid; else kill -KILL "$SERVE_PID"; fi
-            wait $pid || true
+            await_killed $pid $side
             serve_end "$SERVED" KILL
             [ ! -e dst/f ] || fail_with 'it was too fast'
             listen
@@ -143,7 +153,7 @@ has_kib() {
         pid=$!
         wait_until 20 has_kib 20000 || fail_with 'nothing arrives'
         if [ $side = source ]; then kill -KILL $pid; else kill -KILL "$SERVE_PID"; fi
-        wait $pid || true
+        await_killed $pid $side
         serve_end "$SERVED" KILL
         [ ! -e dst/f ] || fail_with 'it was too fast'
         serve_here ddp-recv "${there[@]}" dst
@@ -164,7 +174,7 @@ has_kib() {
     pid=$!
     wait_until 10 has_kib 20000 || fail_with 'nothing arrives'
     kill -KILL $pid
-    wait $pid || true
+    await_killed $pid source
     touch -r src/f stamp
     printf changed | dd of=src/f conv=notrunc status=none
     # Even the old time does not hide it.

@@ -51,21 +51,6 @@ static void die(const char *what)
 	exit(4);
 }
 
-static void *mem_alloc(void *ctx, size_t size)
-{
-	(void)ctx;
-	return calloc(1, size);
-}
-
-static void mem_free(void *ctx, void *p, size_t size)
-{
-	(void)ctx;
-	(void)size;
-	free(p);
-}
-
-static const struct iw_mem heap = { mem_alloc, mem_free, NULL };
-
 static int randomness(void *ctx, void *buf, size_t len)
 {
 	(void)ctx;
@@ -111,7 +96,7 @@ static void take_events(struct crowd *c, struct member *m)
 static void begin(struct crowd *c, uint64_t now)
 {
 	struct member *m = &c->member[c->begun];
-	const struct iw_sctp_cfg cfg = { .mem = &heap,
+	const struct iw_sctp_cfg cfg = { .mem = &iw_os_heap,
 					 .random = randomness,
 					 .port = (uint16_t)(PORT_FIRST + c->begun),
 					 .streams = 1,

@@ -234,21 +234,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* --- frames in and out ------------------------------------------------------------------------ */
 
-static void *mem_alloc(void *ctx, size_t size)
-{
-	(void)ctx;
-	return calloc(1, size);
-}
-
-static void mem_free(void *ctx, void *p, size_t size)
-{
-	(void)ctx;
-	(void)size;
-	free(p);
-}
-
-static const struct iw_mem heap = { mem_alloc, mem_free, NULL };
-
 static int open_socket(const char *name, struct iw_fault *why)
 {
 	struct sockaddr_ll at = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
@@ -486,7 +471,7 @@ int main(int argc, char **argv)
 		side[i].fd = open_socket(o.name[i], &why);
 		if (side[i].fd < 0)
 			return fail(&why);
-		if (iw_impair_new(&side[i].link, &o.cfg[i], &heap) < 0)
+		if (iw_impair_new(&side[i].link, &o.cfg[i], &iw_os_heap) < 0)
 			return IW_EXIT_FAILED;
 	}
 	fprintf(stderr, "relaying between %s and %s\n", o.name[0], o.name[1]);

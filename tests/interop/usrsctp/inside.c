@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/os.h"
 #include "rng.h"
 #include "sctp/sctp.h"
 #include "util/num.h"
@@ -26,21 +27,6 @@ struct inside {
 	bool shut, ended, failed;
 };
 
-static void *mem_alloc(void *ctx, size_t size)
-{
-	(void)ctx;
-	return calloc(1, size);
-}
-
-static void mem_free(void *ctx, void *p, size_t size)
-{
-	(void)ctx;
-	(void)size;
-	free(p);
-}
-
-static const struct iw_mem heap = { mem_alloc, mem_free, NULL };
-
 static int seeded(void *ctx, void *buf, size_t len)
 {
 	rng_fill(ctx, buf, len);
@@ -59,7 +45,7 @@ static void fail(struct inside *in, const char *what, const char *why)
 struct inside *inside_new(const struct inside_cfg *cfg)
 {
 	struct inside *in = calloc(1, sizeof(*in));
-	struct iw_sctp_cfg sctp = { .mem = &heap,
+	struct iw_sctp_cfg sctp = { .mem = &iw_os_heap,
 				    .random = seeded,
 				    .port = (uint16_t)(cfg->listen ? cfg->port : cfg->port + 1),
 				    .listen = cfg->listen,
@@ -79,8 +65,9 @@ struct inside *inside_new(const struct inside_cfg *cfg)
 	in->rng.state = cfg->link.seed;
 	sctp.random_ctx = &in->rng;
 	back.seed++;
-	if (iw_impair_new(&in->to, &cfg->link, &heap) < 0 ||
-	    iw_impair_new(&in->from, &back, &heap) < 0 || iw_sctp_new(&in->s, &sctp, &why) < 0 ||
+	if (iw_impair_new(&in->to, &cfg->link, &iw_os_heap) < 0 ||
+	    iw_impair_new(&in->from, &back, &iw_os_heap) < 0 ||
+	    iw_sctp_new(&in->s, &sctp, &why) < 0 ||
 	    (!cfg->listen && iw_sctp_connect(in->s, &in->a, &there, cfg->port, NULL, in->now) < 0))
 		fail(in, "begin", why.text);
 	return in;
