@@ -3,15 +3,16 @@
 #
 # Transfers that are interrupted, and the same command that goes on: processes killed at random moments, connections cut.
 #
-#   IW_KILLS=200 IW_KILL_SIZE=1G IW_KILL_FILES=5000 IW_KILL_WITHIN=2000   kills, the large file's size, small files, ms that a run has at
-#   most before it is killed; by default few, small and 400. IW_SEED chooses the moments.
+#   IW_KILLS=200 IW_KILL_SIZE=1G IW_KILL_FILES=5000 IW_KILL_WITHIN=2000 IW_KILL_RATE=40G   kills, the large file's size, small files, ms
+#   that a run has at most before it is killed, its --bwlimit; by default few, small, 400 and 1G, so that most kills hit a running
+#   transfer. IW_SEED chooses the moments.
 
 # Each test is a shell of its own, and fail_with shows what looks unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load helpers
 
-: "${IW_KILLS:=6}" "${IW_KILL_SIZE:=96M}" "${IW_KILL_FILES:=300}" "${IW_KILL_WITHIN:=400}"
+: "${IW_KILLS:=6}" "${IW_KILL_SIZE:=96M}" "${IW_KILL_FILES:=300}" "${IW_KILL_WITHIN:=400}" "${IW_KILL_RATE:=1G}"
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
@@ -73,9 +74,11 @@ has_kib() {
     echo "seed ${IW_SEED:-$$}"
     make_mixed_tree
     total=$(du -bs src | cut -f 1)
+    status=0
     for ((n = 0; n < IW_KILLS; n++)); do
-        options="--redial 0 $([ $((n % 3)) -eq 2 ] && echo '-j 3' || true)"
-        if [ $((n % 6)) -eq 0 ]; then
+        options="--redial 0 --bwlimit $IW_KILL_RATE $([ $((n % 3)) -eq 2 ] && echo '-j 3' || true)"
+        # A round ends with its sixth kill, or earlier where a run came to its end before its kill.
+        if [ $((n % 6)) -eq 0 ] || [ "$status" -eq 0 ]; then
             rm -rf dst/t dst/.iw-*
             rounds=$((rounds + 1))
         fi
@@ -99,7 +102,7 @@ has_kib() {
         [ "$status" -eq 0 ] || hits=$((hits + 1))
         serve_end "$SERVED" KILL
         assert_none_torn
-        if [ $((n % 6)) -eq 5 ] || [ $((n + 1)) -eq "$IW_KILLS" ]; then
+        if [ $((n % 6)) -eq 5 ] || [ $((n + 1)) -eq "$IW_KILLS" ] || [ "$status" -eq 0 ]; then
             listen
             push --json src/t 127.0.0.1:
             assert_status 0
