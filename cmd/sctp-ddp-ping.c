@@ -168,11 +168,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &o->cli;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (o->host)
-			argp_error(state, "\"%s\": one argument too many", arg);
-		if (arg[0] == '\0')
-			argp_error(state, "\"\": expected the name or address of a host");
-		o->host = arg;
+		iw_cli_host(state, arg, &o->host);
 		return 0;
 	case ARGP_KEY_END:
 		check_options(state, o);

@@ -98,3 +98,12 @@ size_t iw_cli_enum(const struct argp_state *state, const char *option, const cha
 	complain(state, option, arg, why, expected);
 	return 0;
 }
+
+void iw_cli_host(const struct argp_state *state, const char *arg, const char **host)
+{
+	if (*host)
+		argp_error(state, "\"%s\": one argument too many", arg);
+	if (arg[0] == '\0')
+		argp_error(state, "\"\": expected the name or address of a host");
+	*host = arg;
+}

@@ -37,4 +37,7 @@ uint16_t iw_cli_port(const struct argp_state *state, const char *option, const c
 size_t iw_cli_enum(const struct argp_state *state, const char *option, const char *arg,
 		   const char *const *names);
 
+/* The one argument of a tool that takes a host: *host is NULL before. */
+void iw_cli_host(const struct argp_state *state, const char *arg, const char **host);
+
 #endif

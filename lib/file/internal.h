@@ -261,6 +261,8 @@ bool iw_session_slot(struct session *s, uint32_t i);
 /* Receives whose octets are not needed any more. */
 void iw_session_repost(struct session *s, const struct iw_xact *a);
 struct work *iw_session_work(struct session *s);
+/* There is such memory; else the transfer has failed for want of it. */
+bool iw_session_may_act(struct session *s);
 
 /* --- source_side.c, sink_side.c: what the machine wants of files; octets of input and output
  * that it cost --- */

@@ -72,6 +72,19 @@ struct work *iw_session_work(struct session *s)
 	return s->work;
 }
 
+bool iw_session_may_act(struct session *s)
+{
+	struct iw_fault why;
+
+	if (iw_session_work(s))
+		return true;
+	why = s->fault;
+	if (!why.err)
+		iw_fail(&why, IW_E_NOMEM, "no memory for a transfer");
+	iw_xfer_fail(s->x, &why);
+	return false;
+}
+
 static void free_work(struct session *s)
 {
 	struct work *w = s->work;

@@ -553,15 +553,8 @@ bool iw_source_result(struct session *s, const struct iw_xact *a)
 
 uint64_t iw_source_act(struct session *s, const struct iw_xact *a)
 {
-	struct iw_fault why;
-
-	if (!iw_session_work(s)) {
-		why = s->fault;
-		if (!why.err)
-			iw_fail(&why, IW_E_NOMEM, "no memory for a transfer");
-		iw_xfer_fail(s->x, &why);
+	if (!iw_session_may_act(s))
 		return 0;
-	}
 	switch (a->type) {
 	case IW_XACT_PATH:
 		take_path(s, a);

@@ -7,6 +7,7 @@
 #include "util/num.h"
 #include "util/text.h"
 #include "xfer/cbor.h"
+#include "xfer/reject.h"
 
 /* Keys of the map; those that a transfer's Private Data has too mean the same. */
 enum {
@@ -18,8 +19,6 @@ enum {
 	KEY_TO = 5,
 	KEY_LEN = 6,
 	KEY_RIGHTS = 7,
-	KEY_CODE = 14,
-	KEY_TEXT = 15,
 };
 
 static bool magic_fits(const struct iw_cbor_rec *rec)
@@ -104,10 +103,7 @@ size_t iw_claim_encode(uint8_t pd[static IW_XFER_PD_MAX], const struct iw_claim 
 		put_uint(&o, KEY_RIGHTS, c->rights);
 		break;
 	case IW_CLAIM_REJECT:
-		put_uint(&o, KEY_CODE, c->code);
-		iw_cbor_uint(&o, KEY_TEXT);
-		/* Its head takes two octets at this length. */
-		iw_cbor_text(&o, c->text, iw_cbor_cut(c->text, IW_XFER_PD_MAX - o.len - 2));
+		iw_xreject_encode(&o, c->code, c->text);
 		break;
 	}
 	return o.len;
@@ -131,26 +127,6 @@ static int decode_request(struct iw_claim *out, const struct iw_cbor_rec *rec, s
 			       (uint32_t)len, (uint32_t)IW_CLAIM_KEY_LEN);
 	out->key.set = true;
 	memcpy(out->key.octets, key, len);
-	return 0;
-}
-
-static int decode_reject(struct iw_claim *out, const struct iw_cbor_rec *rec, struct iw_fault *why)
-{
-	const uint8_t *text;
-	size_t len;
-	int err = iw_cbor_get_u32(rec, KEY_CODE, UINT32_MAX, &out->code, why);
-
-	if (err)
-		return err;
-	if (out->code == IW_XC_OK)
-		return iw_fail(why, IW_E_FORMAT, "Private Data: a rejection with code 0");
-	if (!iw_cbor_has(rec, KEY_TEXT))
-		return 0;
-	err = iw_cbor_get_string(rec, KEY_TEXT, IW_CBOR_TEXT, IW_XFER_TEXT_MAX, &text, &len, why);
-	if (err)
-		return err;
-	memcpy(out->text, text, len);
-	out->text[len] = '\0';
 	return 0;
 }
 
@@ -197,9 +173,9 @@ int iw_claim_decode(struct iw_claim *out, bool reply, const uint8_t *pd, size_t 
 		out->form = IW_CLAIM_REQUEST;
 		return iw_claim_speaks(out) ? decode_request(out, &rec, why) : 0;
 	}
-	out->form = iw_cbor_has(&rec, KEY_CODE) ? IW_CLAIM_REJECT : IW_CLAIM_ACCEPT;
+	out->form = iw_cbor_has(&rec, IW_XREJECT_CODE) ? IW_CLAIM_REJECT : IW_CLAIM_ACCEPT;
 	if (out->form == IW_CLAIM_REJECT)
-		return decode_reject(out, &rec, why);
+		return iw_xreject_decode(&rec, &out->code, out->text, why);
 	if (!iw_claim_speaks(out))
 		return iw_fail(why, IW_E_FORMAT, "Private Data: the peer chose version %u to %u",
 			       out->version_min, out->version_max);

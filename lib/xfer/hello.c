@@ -7,6 +7,7 @@
 #include "util/num.h"
 #include "util/text.h"
 #include "xfer/cbor.h"
+#include "xfer/reject.h"
 
 /* Keys of the map. */
 enum {
@@ -23,9 +24,7 @@ enum {
 	KEY_RANGES = 10,
 	KEY_PATIENCE = 11,
 	KEY_CONN = 12,
-	KEY_AGAIN = 13,
-	KEY_CODE = 14,
-	KEY_TEXT = 15,
+	KEY_AGAIN = 13, /* IW_XREJECT_CODE is the next one */
 };
 
 static const char *const role_names[] = { [IW_XFER_SOURCE] = "source", [IW_XFER_SINK] = "sink" };
@@ -101,11 +100,7 @@ size_t iw_hello_encode(uint8_t pd[static IW_XFER_PD_MAX], const struct iw_hello 
 	iw_cbor_uint(&o, KEY_MAJOR_MIN);
 	iw_cbor_uint(&o, h->major_min);
 	if (h->code != IW_XC_OK) {
-		iw_cbor_uint(&o, KEY_CODE);
-		iw_cbor_uint(&o, h->code);
-		iw_cbor_uint(&o, KEY_TEXT);
-		/* Its head takes two octets at this length. */
-		iw_cbor_text(&o, h->text, iw_cbor_cut(h->text, IW_XFER_PD_MAX - o.len - 2));
+		iw_xreject_encode(&o, h->code, h->text);
 		return o.len;
 	}
 	iw_cbor_uint(&o, KEY_ROLE);
@@ -135,27 +130,6 @@ size_t iw_hello_encode(uint8_t pd[static IW_XFER_PD_MAX], const struct iw_hello 
 		iw_cbor_bool(&o, true);
 	}
 	return o.len;
-}
-
-static int decode_rejection(struct iw_hello *out, const struct iw_cbor_rec *rec,
-			    struct iw_fault *why)
-{
-	const uint8_t *text;
-	size_t len;
-	int err = iw_cbor_get_u32(rec, KEY_CODE, UINT32_MAX, &out->code, why);
-
-	if (err)
-		return err;
-	if (out->code == IW_XC_OK)
-		return iw_fail(why, IW_E_FORMAT, "Private Data: a rejection with code 0");
-	if (!iw_cbor_has(rec, KEY_TEXT))
-		return 0;
-	err = iw_cbor_get_string(rec, KEY_TEXT, IW_CBOR_TEXT, IW_XFER_TEXT_MAX, &text, &len, why);
-	if (err)
-		return err;
-	memcpy(out->text, text, len);
-	out->text[len] = '\0';
-	return 0;
 }
 
 static int decode_terms(struct iw_hello *out, const struct iw_cbor_rec *rec, struct iw_fault *why)
@@ -238,8 +212,8 @@ int iw_hello_decode(struct iw_hello *out, const uint8_t *pd, size_t len, struct 
 	if (out->major_min > out->major_max)
 		return iw_fail(why, IW_E_FORMAT, "Private Data: versions %u to %u", out->major_min,
 			       out->major_max);
-	if (iw_cbor_has(&rec, KEY_CODE))
-		return decode_rejection(out, &rec, why);
+	if (iw_cbor_has(&rec, IW_XREJECT_CODE))
+		return iw_xreject_decode(&rec, &out->code, out->text, why);
 	return speaks(out) ? decode_terms(out, &rec, why) : 0;
 }
 
