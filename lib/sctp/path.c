@@ -204,8 +204,10 @@ void iw_sctp_on_heartbeat_ack(struct iw_sctp_assoc *a, const struct iw_sctp_chun
 		return;
 	p = &a->paths[index];
 	if (iw_get_be16(param.value + 2)) {
-		if (p->probe_size && memcmp(p->probe_nonce, param.value + 4, 8) == 0)
+		if (p->probe_size && memcmp(p->probe_nonce, param.value + 4, 8) == 0) {
+			iw_sctp_path_alive(p); /* 8.1: whatever it was sent for */
 			iw_sctp_pmtu_answered(p, now);
+		}
 		return;
 	}
 	if (!p->hb_out || memcmp(p->hb_nonce, param.value + 4, 8) != 0)

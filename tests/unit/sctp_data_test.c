@@ -999,6 +999,29 @@ static void a_forged_probe_answer_proves_nothing(void **state)
 	hand_close(&h);
 }
 
+/* SX-38: a probe of the path MTU that is answered is a HEARTBEAT ACK as any other: the peer is alive (RFC 9260 8.1). */
+static void an_answered_probe_clears_the_error_count(void **state)
+{
+	struct iw_sctp_path p;
+	struct iw_sctp_chunk c;
+	uint8_t copy[64];
+
+	(void)state;
+	open_up();
+	assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	do { /* of the probes on the way some are lost: the one behind the first T3 counts */
+		assert_true(hand_wait(&h, IW_SCTP_HEARTBEAT, IW_SEC(3), &c));
+		assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	} while (p.errors == 0);
+	memcpy(copy, c.value, c.value_len);
+	hand_begin(&h, h.peer_tag);
+	hand_chunk(&h, IW_SCTP_HEARTBEAT_ACK, 0, copy, c.value_len);
+	hand_send(&h);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.errors, 0);
+	hand_close(&h);
+}
+
 /* RFC 8985: a tail that is lost costs two round trips, not an RTO; so does a chunk lost twice. */
 static void a_lost_tail_is_found_long_before_the_timeout(void **state)
 {
@@ -1235,6 +1258,7 @@ int main(void)
 		cmocka_unit_test(icmp_too_big_is_believed_for_our_own_packets_only),
 		cmocka_unit_test(what_was_cut_for_a_larger_mtu_is_taken_and_goes),
 		cmocka_unit_test(a_forged_probe_answer_proves_nothing),
+		cmocka_unit_test(an_answered_probe_clears_the_error_count),
 		cmocka_unit_test(a_lost_tail_is_found_long_before_the_timeout),
 		cmocka_unit_test(a_chunk_lost_three_times_needs_no_timeout),
 		cmocka_unit_test(a_burst_is_limited_and_the_rest_is_paced),
