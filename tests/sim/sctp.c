@@ -3,10 +3,12 @@
  * Two SCTP engines, a seeded link between them. Whatever the link does:
  *   - a message comes up at most once, with the octets and on the stream it was sent with;
  *   - one that is reported acknowledged has come up; each is reported exactly once, in the order of sending;
+ *   - the memory of a message is its sender's again when it is reported, or given back: it is spoilt then;
  *   - the association ends in order with everything delivered, or it fails as RFC 9260 5.1.4 and 8.1 say, which
  *     a link that loses little gives no reason for;
  *   - when a loses its memory and calls again, b's association ends, what it had not acknowledged is reported so,
  *     another stands, and nothing of the first comes up in it;
+ *   - it fails no earlier than its timers allow, counted from the peer's last sign of life;
  *   - nothing stalls beyond the timers, no packet is larger than it may be, nothing is left allocated.
  */
 #include "sim/sctp.h"
@@ -20,6 +22,12 @@
 #include "unit/sctp_net.h"
 
 enum { MSGS = 400, MSG_MAX = 9000, LOSS_MILD = 100 };
+/* RTO.Max and half a HB.interval more: no end that waits for something says nothing for longer. */
+#define SILENCE_MAX    IW_SEC(120)
+/* Association.Max.Retrans timeouts and one, 1 s the first and 60 s the last, of one address. */
+#define PATIENCE_8_1   IW_SEC(1 + 2 + 4 + 8 + 16 + 32 + 5 * 60)
+/* The same for Max.Init.Retransmits. */
+#define PATIENCE_5_1_4 IW_SEC(1 + 2 + 4 + 8 + 16 + 32 + 3 * 60)
 
 enum scenario { LOSSY, MTU, WINDOWS, ENDS, RESTARTS, HOMES, SCENARIOS };
 static const char *const names[] = {
@@ -48,7 +56,8 @@ struct side {
 	struct message msg[MSGS]; /* sent by this side */
 	unsigned nmsgs, want, done, came;
 	uint32_t held;
-	bool ended, gone;
+	bool ended, gone, up;
+	uint64_t heard; /* the peer's last sign of life that is known for certain */
 	struct iw_fault why;
 	/* Restarts: the association after it, and the first message of it. */
 	struct iw_sctp_assoc *live;
@@ -136,6 +145,15 @@ static void on_message(struct net_end *e, const struct iw_sctp_recv *m)
 	}
 }
 
+/* Whoever still sends from it is found out. */
+static void spoil(struct message *m)
+{
+	if (m->mem)
+		memset(m->mem, 0x5a, m->len);
+	free(m->mem);
+	m->mem = NULL;
+}
+
 static void collect(struct side *s, struct iw_sctp_assoc *a)
 {
 	struct iw_sctp_done d;
@@ -151,16 +169,15 @@ static void collect(struct side *s, struct iw_sctp_assoc *a)
 		m = &s->msg[d.cookie];
 		m->done++;
 		m->status = d.status;
+		if (d.status == 0)
+			s->heard = s->e->net->now;
 		if (d.status == 0 && m->came == 0)
 			fail(s->r, "%s: message %u acknowledged, but it never came", s->e->name,
 			     (unsigned)d.cookie);
 		if (!d.sent && m->came)
 			fail(s->r, "%s: message %u came and was never sent", s->e->name,
 			     (unsigned)d.cookie);
-		if (m->mem)
-			memset(m->mem, 0x5a, m->len); /* whoever still sends from it is found out */
-		free(m->mem);
-		m->mem = NULL;
+		spoil(m);
 	}
 }
 
@@ -174,6 +191,17 @@ static bool is_with(const struct iw_sctp_assoc *b, const struct iw_sctp_assoc *a
 	iw_sctp_facts(a, &fa);
 	iw_sctp_facts(b, &fb);
 	return fb.peer_tag == fa.tag;
+}
+
+/* RFC 9260 5.1.4, 8.1: who has several addresses to try may end sooner. */
+static void patient(struct side *s)
+{
+	uint64_t waited = s->e->net->now - s->heard;
+
+	if (s->why.err == IW_E_TIMEOUT && s->r->what != HOMES &&
+	    waited < (s->up ? PATIENCE_8_1 : PATIENCE_5_1_4))
+		fail(s->r, "%s: %s, after %llu ms", s->e->name, s->why.text,
+		     (unsigned long long)(waited / 1000000));
 }
 
 static void on_event(struct net_end *e, const struct iw_sctp_event *ev)
@@ -201,12 +229,17 @@ static void on_event(struct net_end *e, const struct iw_sctp_event *ev)
 		e->a = s->live;
 		return;
 	}
+	if (ev->kind == IW_SCTP_EV_UP) {
+		s->heard = e->net->now;
+		s->up = true;
+	}
 	if (ev->kind == IW_SCTP_EV_DONE)
 		collect(s, ev->assoc);
 	if (ev->kind == IW_SCTP_EV_ENDING)
 		s->ended = true;
 	if (ev->kind == IW_SCTP_EV_DOWN) {
 		s->why = *iw_sctp_why(ev->assoc);
+		patient(s);
 		s->gone = s->ended = true;
 		collect(s, ev->assoc);
 		iw_sctp_assoc_free(ev->assoc);
@@ -257,11 +290,8 @@ static bool post(struct side *s)
 	}
 	if (err < 0)
 		return fail(r, "%s: send of %u octets: %d", s->e->name, m->len, err);
-	if (send.copy || send.nvec == 3) { /* it is ours again */
-		memset(m->mem, 0x66, m->len);
-		free(m->mem);
-		m->mem = NULL;
-	}
+	if (send.copy || send.nvec == 3) /* it is ours again */
+		spoil(m);
 	s->nmsgs++;
 	return true;
 }
@@ -357,6 +387,7 @@ static void side_init(struct run *r, struct side *s, struct net_end *e, struct s
 	e->user = s;
 	e->on_message = on_message;
 	e->on_event = on_event;
+	s->heard = e->net->now;
 	s->want = (unsigned)rng_below(&r->rng, rng_below(&r->rng, 4) ? 60 : MSGS);
 }
 
@@ -409,6 +440,21 @@ static bool has_all(const struct side *s)
 	return s->gone || s->ended || (s->nmsgs == s->want && s->done == s->nmsgs);
 }
 
+/* Now and then the memory that messages of a stream refer to is wanted back. */
+static void want_back(struct side *s)
+{
+	uint16_t stream;
+
+	if (!is_up(s) || s->done == s->nmsgs || rng_below(&s->r->rng, 50))
+		return;
+	stream = s->msg[s->done + rng_below(&s->r->rng, s->nmsgs - s->done)].stream;
+	if (iw_sctp_give_back(s->e->a, stream) < 0)
+		fail(s->r, "%s: memory is not given back", s->e->name);
+	for (unsigned i = s->done; i < s->nmsgs; i++)
+		if (s->msg[i].stream == stream)
+			spoil(&s->msg[i]);
+}
+
 /* False: nobody is in a state to do so. */
 static bool end_it(struct run *r)
 {
@@ -449,13 +495,12 @@ static void restart(struct run *r)
 	iw_sctp_free(r->n.a.s);
 	net_make(&r->n.a);
 	r->n.a.a = NULL;
-	for (; a->done < a->nmsgs; a->done++) {
-		free(a->msg[a->done].mem);
-		a->msg[a->done].mem = NULL;
-	}
+	for (; a->done < a->nmsgs; a->done++)
+		spoil(&a->msg[a->done]);
 	a->first = a->nmsgs;
 	r->restarted = true;
-	a->gone = a->ended = r->b.ended = false;
+	a->gone = a->ended = a->up = r->b.ended = false;
+	a->heard = r->n.now;
 	net_connect(&r->n);
 	a->live = r->n.a.a;
 }
@@ -488,9 +533,13 @@ static bool work(struct run *r)
 		if (!moved)
 			return fail(r, "a stall: nothing is going to happen (a %s, b %s)",
 				    state_of(&r->a), state_of(&r->b));
+		if (r->n.now - r->n.last_move > SILENCE_MAX)
+			return fail(r, "a stall: nobody has said anything for two minutes");
 		disturb(r);
 		let_go(&r->a);
 		let_go(&r->b);
+		want_back(&r->a);
+		want_back(&r->b);
 		if (!busy(&r->a) || !busy(&r->b))
 			return false;
 		if (r->what == RESTARTS && !r->restarted &&

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The simulator: two engines, a seeded stream between them, or messages that arrive in any order, time as
- * a variable. Each seed picks a
- * configuration, a load and a misfortune, and then these must hold:
+ * The simulator: two engines, a seeded stream between them, messages that arrive in any order, or SCTP over
+ * a bad link, time as a variable. Each seed picks a configuration, a load and a misfortune, and then these
+ * must hold:
  *   - every operation completes exactly once, whatever happens;
- *   - no octet is wrong, none lands where it does not belong, none lands after a revocation, none
- *     is taken from an operation that has completed;
+ *   - no octet is wrong, none lands where it does not belong, none lands after a revocation, none is taken
+ *     from an operation that has completed, also when a packet is lost and sent again;
  *   - without a misfortune everything succeeds and both ends close in order; with one, both ends
  *     end;
  *   - nothing is left allocated.
@@ -18,7 +18,9 @@
 #include <string.h>
 
 #include "sim/sctp.h"
+#include "sctp/cc.h"
 #include "unit/pair.h"
+#include "unit/sctp_net.h"
 #include "util/num.h"
 
 enum { REGION = 16384, SENDS = 40, OPS = 60, RECV_CAP = 6000 };
@@ -61,10 +63,19 @@ struct side {
 	unsigned seen; /* completions looked at */
 };
 
+/* What lies between the two. */
+enum joint { STREAMS, MESSAGES, ASSOCIATIONS, JOINTS };
+static const char *const joint_names[] = {
+	[STREAMS] = "streams", [MESSAGES] = "messages", [ASSOCIATIONS] = "associations"
+};
+
 struct run {
-	uint64_t seed, rng;
+	uint64_t seed;
+	struct rng rng;
 	enum misfortune what;
+	enum joint joint;
 	struct pair p;
+	struct net n; /* below an association */
 	struct side a, b;
 	bool struck;                 /* the misfortune has happened */
 	uint8_t frozen[REGION + 32]; /* REVOKE_TARGET: b's target at that moment */
@@ -93,6 +104,49 @@ static uint32_t some_length(struct run *r, uint32_t max)
 			     : (uint32_t)rng_below(&r->rng, 1 + rng_below(&r->rng, max + 1));
 
 	return n <= max ? n : max;
+}
+
+/* A link that loses, repeats, turns and delays packets, and never for so long that SCTP would give up. */
+static void bad_link(struct run *r, struct net_link *l)
+{
+	static const uint64_t delays[] = { 20000, IW_MSEC(1), IW_MSEC(10), IW_MSEC(100) };
+
+	*l = (struct net_link){
+		.loss = 10 * (unsigned)rng_below(&r->rng, 6),
+		.dup = (unsigned)rng_below(&r->rng, 100),
+		.corrupt = (unsigned)rng_below(&r->rng, 20),
+		.late = (unsigned)rng_below(&r->rng, 30),
+		.late_by = IW_MSEC(1 + rng_below(&r->rng, 1000)),
+		.delay = delays[rng_below(&r->rng, IW_ARRAY_LEN(delays))],
+	};
+	if (rng_below(&r->rng, 2))
+		l->jitter = 1 + rng_below(&r->rng, 2 * l->delay);
+	if (rng_below(&r->rng, 3) == 0) {
+		l->mtu = 1280 + (uint32_t)rng_below(&r->rng, 3000);
+		l->icmp = true;
+	}
+}
+
+static void configure_sctp(struct run *r)
+{
+	net_init(&r->n, rng_next(&r->rng));
+	bad_link(r, &r->n.ab);
+	bad_link(r, &r->n.ba);
+	for (struct net_end *e = &r->n.a;; e = &r->n.b) {
+		e->cfg.burst = (uint32_t)(1 + rng_below(&r->rng, 64));
+		e->cfg.abc_l = (uint32_t)(1 + rng_below(&r->rng, 64));
+		e->cfg.cc = iw_sctp_cc_find(rng_below(&r->rng, 2) ? "cubic" : "rfc9260");
+		e->cfg.mtu = IW_SCTP_MTU_BASE + (uint32_t)rng_below(&r->rng, 8000);
+		if (rng_below(&r->rng, 3) == 0)
+			e->cfg.rwnd = (uint32_t)(1500 + rng_below(&r->rng, 20000));
+		if (e == &r->n.b)
+			break;
+	}
+	/* Time is no reason to end. */
+	r->p.a.cfg.stall_ns = r->p.b.cfg.stall_ns = IW_SEC(3600);
+	r->p.a.cfg.linger_ns = r->p.b.cfg.linger_ns = IW_SEC(3600);
+	r->p.a.cfg.mpa.timeout_ns = r->p.b.cfg.mpa.timeout_ns = IW_SEC(3600);
+	r->p.net = &r->n;
 }
 
 static void configure(struct run *r)
@@ -131,6 +185,8 @@ static void configure(struct run *r)
 		r->p.ab.window = r->p.ba.window = 64 + rng_below(&r->rng, 20000);
 	if (bits & 2048)
 		r->p.delay_ns = IW_MSEC(50);
+	if (r->joint == ASSOCIATIONS)
+		configure_sctp(r);
 	pair_start(&r->p);
 	iw_conn_set_emss(r->p.a.conn, emss[rng_below(&r->rng, IW_ARRAY_LEN(emss))]);
 	iw_conn_set_emss(r->p.b.conn, emss[rng_below(&r->rng, IW_ARRAY_LEN(emss))]);
@@ -323,6 +379,24 @@ static bool look(struct run *r, struct side *s)
 	return true;
 }
 
+/* Nothing arrives any more, one way or both; or one end gives up. */
+static void cut_association(struct run *r)
+{
+	struct net_end *e = rng_below(&r->rng, 2) ? &r->n.a : &r->n.b;
+
+	switch (rng_below(&r->rng, 3)) {
+	case 0:
+		if (e->a)
+			iw_sctp_abort(e->a, "test", r->n.now);
+		return;
+	case 1:
+		r->n.ab.cut = true;
+		/* fall through */
+	default:
+		r->n.ba.cut = true;
+	}
+}
+
 static void strike(struct run *r)
 {
 	struct pair *p = &r->p;
@@ -332,6 +406,10 @@ static void strike(struct run *r)
 	case MISFORTUNES:
 		return;
 	case CUT:
+		if (p->net) {
+			cut_association(r);
+			break;
+		}
 		p->cut_loses = rng_below(&r->rng, 2);
 		p->ab.cut_at = p->ab.sent + rng_below(&r->rng, 5000);
 		p->ba.cut_at = p->ba.sent + rng_below(&r->rng, 5000);
@@ -376,7 +454,7 @@ static bool up(const struct run *r)
 
 static bool work(struct run *r)
 {
-	unsigned strike_at = (unsigned)rng_below(&r->rng, 200), steps = 0;
+	unsigned strike_at = (unsigned)rng_below(&r->rng, r->p.net ? 2000 : 200), steps = 0;
 
 	for (;;) {
 		bool moved = pair_step(&r->p);
@@ -495,17 +573,18 @@ static bool judge(struct run *r)
 	return true;
 }
 
-static bool simulate(uint64_t seed, enum misfortune what, bool sctp, char failure[300])
+static bool simulate(uint64_t seed, enum misfortune what, enum joint joint, char failure[300])
 {
 	static struct run r;
 	bool ok;
 
 	memset(&r, 0, sizeof(r));
 	r.seed = seed;
-	r.rng = seed * MISFORTUNES + (uint64_t)what;
+	r.rng.state = seed * MISFORTUNES + (uint64_t)what;
 	r.what = what;
+	r.joint = joint;
 	pair_init(&r.p, seed);
-	r.p.sctp = sctp;
+	r.p.sctp = joint != STREAMS;
 	r.p.reorder = rng_below(&r.rng, 200);
 	r.a.e = &r.p.a;
 	r.b.e = &r.p.b;
@@ -540,20 +619,21 @@ static uint64_t number(const char *text)
 	return n;
 }
 
-/* One seed of a test: an enum misfortune of streams, then of messages, then a scenario of sctp.c. */
+/* One seed of a test: an enum misfortune of each joint, then a scenario of sctp.c. */
 static bool run_seed(uint64_t seed, unsigned what, char failure[300])
 {
-	if (what >= 2 * MISFORTUNES)
-		return sim_sctp(seed, what - 2 * MISFORTUNES, failure);
-	return simulate(seed, (enum misfortune)(what % MISFORTUNES), what >= MISFORTUNES, failure);
+	if (what >= JOINTS * MISFORTUNES)
+		return sim_sctp(seed, what - JOINTS * MISFORTUNES, failure);
+	return simulate(seed, (enum misfortune)(what % MISFORTUNES),
+			(enum joint)(what / MISFORTUNES), failure);
 }
 
 static bool run_seeds(unsigned test, unsigned what, uint64_t first, uint64_t seeds)
 {
-	bool link = what >= 2 * MISFORTUNES;
-	const char *name = link ? sim_sctp_name(what - 2 * MISFORTUNES)
+	bool link = what >= JOINTS * MISFORTUNES;
+	const char *name = link ? sim_sctp_name(what - JOINTS * MISFORTUNES)
 				: misfortune_names[what % MISFORTUNES];
-	const char *joint = link ? "link" : what >= MISFORTUNES ? "messages" : "streams";
+	const char *joint = link ? "link" : joint_names[what / MISFORTUNES];
 	unsigned long long seed;
 	char failure[300];
 	bool ok = true;
@@ -573,7 +653,7 @@ static bool run_seeds(unsigned test, unsigned what, uint64_t first, uint64_t see
 int main(int argc, char **argv)
 {
 	uint64_t seeds = 1000, first = 1;
-	unsigned failed = 0, test = 0, tests = 2 * MISFORTUNES, what;
+	unsigned failed = 0, test = 0, tests = JOINTS * MISFORTUNES, what;
 	int i;
 
 	for (i = 1; i + 1 < argc; i += 2) {
@@ -588,12 +668,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: sim [--seeds N] [--first SEED]\n");
 		return 2;
 	}
-	while (sim_sctp_name(tests - 2 * MISFORTUNES))
+	while (sim_sctp_name(tests - JOINTS * MISFORTUNES))
 		tests++;
 	/* SCTP itself finds what was corrupted. */
-	printf("1..%u\n", tests - 1);
+	printf("1..%u\n", tests - 2);
 	for (what = 0; what < tests; what++)
-		if (what != MISFORTUNES + CORRUPT)
+		if (what != MESSAGES * MISFORTUNES + CORRUPT &&
+		    what != ASSOCIATIONS * MISFORTUNES + CORRUPT)
 			failed += !run_seeds(++test, what, first, seeds);
 	return failed ? 1 : 0;
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Two engines joined by a stream in memory. */
+/* Two engines joined in memory: by a stream, by messages in any order, by SCTP. */
 #include "pair.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/sctp_net.h"
 #include "util/num.h"
 #include "util/txbuf.h"
 
@@ -14,20 +15,6 @@
 		if (!(x))                                                                          \
 			abort();                                                                   \
 	} while (0)
-
-uint64_t rng_next(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
-
-uint64_t rng_below(uint64_t *state, uint64_t n)
-{
-	return n == 0 ? 0 : rng_next(state) % n;
-}
 
 uint8_t pattern_octet(uint32_t id, uint64_t i)
 {
@@ -96,11 +83,7 @@ void test_mem_init(struct test_mem *t)
 
 static int seeded_random(void *ctx, void *buf, size_t len)
 {
-	uint8_t *p = buf;
-	size_t i;
-
-	for (i = 0; i < len; i++)
-		p[i] = (uint8_t)rng_next(ctx);
+	rng_fill(ctx, buf, len);
 	return 0;
 }
 
@@ -114,6 +97,7 @@ static void end_init(struct pair *p, struct end *e, const char *name, struct wir
 	CHECK(iw_stag_table_new(&e->stags, &e->mem.mem, seeded_random, &p->rng) == 0);
 	iw_pool_init(&e->spill, &e->mem.mem, IW_MPA_SPILL_LEN, 0, 2);
 	iw_pool_init(&e->txbufs, &e->mem.mem, sizeof(struct iw_txbuf), 0, 2);
+	e->pair = p;
 	e->out = out;
 	e->in = in;
 	e->scratch_len = sizeof(e->scratch);
@@ -139,7 +123,7 @@ static void end_init(struct pair *p, struct end *e, const char *name, struct wir
 void pair_init(struct pair *p, uint64_t seed)
 {
 	memset(p, 0, sizeof(*p));
-	p->rng = seed;
+	p->rng.state = seed;
 	p->now = IW_SEC(1000);
 	p->chunk = SIZE_MAX;
 	p->ab.window = p->ba.window = 1 << 20;
@@ -305,8 +289,206 @@ static void pair_start_sctp(struct pair *p)
 	end_poll(p, &p->b);
 }
 
+/* --- association of two engines: what lib/loop and lib/llp do with one --- */
+
+/* As user_send of lib/llp: what is in front and too long for that is sent as memory, and copied. */
+static bool give(struct end *e, const struct iw_conn_msg *m, bool keep)
+{
+	struct iw_sctp_send s = {
+		.stream = m->stream,
+		.ppid = m->ppid,
+		.hdr = m->hdr,
+		.hdr_len = m->hdr_len,
+		.vec = m->vec,
+		.nvec = m->nvec,
+		.copy = !keep,
+	};
+	struct iw_vec all[1 + IW_RDMAP_SGE_MAX];
+
+	if (m->hdr_len > IW_SCTP_SEND_HDR_MAX) {
+		all[0] = (struct iw_vec){ (void *)(uintptr_t)m->hdr, m->hdr_len };
+		memcpy(all + 1, m->vec, m->nvec * sizeof(all[0]));
+		s.hdr_len = 0;
+		s.vec = all;
+		s.nvec = m->nvec + 1;
+	}
+	if (!e->carrier->a || iw_sctp_send(e->carrier->a, &s, NULL) < 0)
+		return false;
+	e->given++;
+	e->lent |= keep;
+	e->stream = m->stream;
+	return true;
+}
+
+static bool engine_control(struct end *e)
+{
+	struct iw_sctpmap_msg m;
+	bool moved = false;
+
+	while (iw_sctpmap_control(e->assoc, &m)) {
+		struct iw_sctp_send s = { .stream = m.stream,
+					  .ppid = m.ppid,
+					  .vec = &(struct iw_vec){ (void *)(uintptr_t)m.data,
+								   m.len },
+					  .nvec = 1,
+					  .copy = true };
+
+		if (!e->carrier->a || iw_sctp_send(e->carrier->a, &s, NULL) < 0)
+			break;
+		e->given++;
+		iw_sctpmap_control_taken(e->assoc, m.stream);
+		moved = true;
+	}
+	return moved;
+}
+
+static bool engine_send(struct pair *p, struct end *e)
+{
+	const struct iw_conn_msg *m;
+	bool moved = engine_control(e);
+
+	while ((m = iw_conn_next_msg(e->conn, p->now)) != NULL) {
+		bool keep = m->kept && m->nvec > 0 && m->nvec <= IW_SCTP_SEND_VECS &&
+			    rng_below(&p->rng, 4) != 0;
+
+		CHECK(m->bytes <= IW_SCTP_SSN_LEN + iw_conn_mulpdu(e->conn));
+		if (!give(e, m, keep))
+			break;
+		iw_conn_msg_taken(e->conn, keep, p->now);
+		end_poll(p, e);
+		moved = true;
+		if (rng_below(&p->rng, 4) == 0)
+			break;
+	}
+	moved |= engine_control(e);
+	end_poll(p, e);
+	return moved;
+}
+
+static void engine_message(struct net_end *carrier, const struct iw_sctp_recv *m)
+{
+	struct end *e = carrier->user;
+	struct iw_dss *s = iw_sctpmap_receive(e->assoc, m->stream, m->ppid, m->data, m->len);
+
+	e->pair->now = carrier->net->now;
+	if (!s)
+		return;
+	if (!e->conn) { /* the Initiate: a responder's connection begins with it */
+		e->cfg.session = s;
+		end_start(e->pair, e);
+	}
+	CHECK(s == iw_conn_session(e->conn));
+	iw_conn_arrived(e->conn, e->pair->now);
+	end_poll(e->pair, e);
+}
+
+static void engine_down(struct end *e, struct iw_sctp_assoc *a)
+{
+	struct iw_fault why = *iw_sctp_why(a);
+	struct iw_sctp_done d;
+
+	while (iw_sctp_next_done(a, &d))
+		continue;
+	iw_sctp_assoc_free(a);
+	e->carrier->a = NULL;
+	iw_sctpmap_down(e->assoc);
+	if (why.err == 0)
+		iw_fail(&why, IW_E_CLOSED, "test: the association was shut down");
+	iw_conn_lost(e->conn, &why, e->pair->now);
+	end_poll(e->pair, e);
+}
+
+static void engine_event(struct net_end *carrier, const struct iw_sctp_event *ev)
+{
+	struct end *e = carrier->user;
+	struct iw_sctp_done d;
+
+	e->pair->now = carrier->net->now;
+	if (!e->assoc || !e->conn)
+		return;
+	if (ev->kind == IW_SCTP_EV_DONE) {
+		while (iw_sctp_next_done(ev->assoc, &d))
+			if (d.status == 0 && iw_sctpmap_acked(e->assoc, d.stream, 1))
+				iw_conn_acked(e->conn, e->pair->now);
+		end_poll(e->pair, e);
+	}
+	if (ev->kind == IW_SCTP_EV_MTU)
+		iw_sctpmap_set_chunk(e->assoc, iw_sctp_max_message(ev->assoc));
+	if (ev->kind == IW_SCTP_EV_DOWN)
+		engine_down(e, ev->assoc);
+}
+
+static void carrier_init(struct end *e, struct net_end *carrier)
+{
+	e->carrier = carrier;
+	carrier->cfg.streams = 3;
+	carrier->cfg.adaptation = IW_SCTP_ADAPTATION_DDP;
+	carrier->on_message = engine_message;
+	carrier->on_event = engine_event;
+	carrier->user = e;
+}
+
+/* The link turns bad when the Initiate has arrived. */
+static void pair_start_engines(struct pair *p)
+{
+	struct net *n = p->net;
+	struct net_link ab = n->ab, ba = n->ba;
+
+	n->ab = n->ba = (struct net_link){ .delay = IW_MSEC(1) };
+	carrier_init(&p->a, &n->a);
+	carrier_init(&p->b, &n->b);
+	net_start(n);
+	CHECK(net_up(n));
+	assoc_start(&p->a, iw_sctp_max_message(n->a.a));
+	assoc_start(&p->b, iw_sctp_max_message(n->b.a));
+	p->now = n->now;
+	p->a.cfg.assoc = p->a.assoc;
+	end_start(p, &p->a);
+	CHECK(engine_control(&p->a));
+	while (!p->b.conn)
+		CHECK(net_step(n));
+	n->ab = ab;
+	n->ba = ba;
+}
+
+static bool all_acked(const struct end *e)
+{
+	struct iw_sctp_facts f;
+
+	if (!e->carrier->a)
+		return true;
+	iw_sctp_facts(e->carrier->a, &f);
+	return f.acked == e->given;
+}
+
+/* Heartbeats would go on for ever: when everything is acknowledged, nothing moves. */
+static bool engines_step(struct pair *p)
+{
+	bool moved;
+
+	p->net->now = IW_MAX(p->net->now, p->now);
+	moved = engine_send(p, &p->a) | engine_send(p, &p->b);
+	if (p->net->nfly == 0 && all_acked(&p->a) && all_acked(&p->b))
+		return moved;
+	moved |= net_step(p->net);
+	p->now = p->net->now;
+	return moved;
+}
+
+/* The connection has ended: its operations complete now, and their memory is their owner's. */
+static void give_back(struct end *e)
+{
+	e->lent = false;
+	if (e->carrier->a)
+		CHECK(iw_sctp_give_back(e->carrier->a, e->stream) == 0);
+}
+
 void pair_start(struct pair *p)
 {
+	if (p->net) {
+		pair_start_engines(p);
+		return;
+	}
 	if (p->sctp) {
 		pair_start_sctp(p);
 		return;
@@ -338,6 +520,8 @@ void pair_free(struct pair *p)
 {
 	end_free(&p->a);
 	end_free(&p->b);
+	if (p->net)
+		net_free(p->net);
 	wire_free(&p->ab);
 	wire_free(&p->ba);
 }
@@ -470,6 +654,8 @@ void end_poll(struct pair *p, struct end *e)
 	struct iw_completion c;
 	struct iw_event ev;
 
+	if (e->lent && iw_conn_state(e->conn) == IW_CONN_CLOSED)
+		give_back(e);
 	while (iw_conn_next_event(e->conn, &ev)) {
 		CHECK(e->nevents < IW_ARRAY_LEN(e->events));
 		e->events[e->nevents++] = ev;
@@ -501,6 +687,8 @@ bool pair_step(struct pair *p)
 
 	if (p->cut)
 		return false;
+	if (p->net)
+		return engines_step(p);
 	moved = p->sctp ? end_send_msgs(p, &p->a) : end_send(p, &p->a);
 	moved |= p->sctp ? end_send_msgs(p, &p->b) : end_send(p, &p->b);
 	if (p->cut) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Two engines joined in memory, by a stream or by an association whose messages arrive in any order:
- * what the unit tests of conn and the simulator share. Time is a variable; chunk sizes, delays,
+ * Two engines joined in memory, by a stream, by an association whose messages arrive in any order, or by two SCTP
+ * engines with a bad link between them: what the unit tests of conn and the simulator share. Time is a variable; chunk sizes, delays,
  * orders and cuts come from one seed.
  */
 #ifndef TESTS_UNIT_PAIR_H
@@ -12,12 +12,9 @@
 #include <stdint.h>
 
 #include "conn/conn.h"
+#include "rng.h"
 #include "util/heap.h"
 
-/* splitmix64: a seed replays a run. */
-uint64_t rng_next(uint64_t *state);
-/* 0..n-1 */
-uint64_t rng_below(uint64_t *state, uint64_t n);
 /* Octet i of pattern number id. */
 uint8_t pattern_octet(uint32_t id, uint64_t i);
 void pattern_fill(void *buf, size_t len, uint32_t id, uint64_t from);
@@ -54,6 +51,9 @@ struct wire {
 	uint32_t arrived; /* not acknowledged yet */
 };
 
+struct net;
+struct net_end;
+
 #define LOG_MAX 4096
 struct end {
 	const char *name;
@@ -69,6 +69,12 @@ struct end {
 	size_t scratch_len; /* how much of it is used */
 	struct wire *out, *in;
 	bool shut;
+	/* Over an engine: */
+	struct pair *pair;
+	struct net_end *carrier;
+	uint64_t given;  /* messages that it took */
+	bool lent;       /* it refers to memory of operations */
+	uint16_t stream; /* of the DDP stream session */
 
 	/* The responder's answer. */
 	bool reject, no_answer;
@@ -86,13 +92,17 @@ struct end {
 struct pair {
 	struct end a, b; /* a: initiator */
 	struct wire ab, ba;
-	uint64_t now, rng;
+	uint64_t now;
+	struct rng rng;    /* a seed replays a run */
 	size_t chunk;      /* octets a read gets at most; 0: random */
 	uint64_t delay_ns; /* most delay of a chunk; 0: none */
 	bool cut;          /* the connection was lost */
 	bool cut_loses;    /* and with it what was on its way */
 	bool sctp;         /* set before pair_start */
-	size_t reorder;    /* a message overtakes at most so many */
+	/* Set before pair_start, with sctp: messages go through its two SCTP engines and its link, which are
+	 * initialised (net_init) and configured, and not started. */
+	struct net *net;
+	size_t reorder; /* a message overtakes at most so many */
 };
 
 /* Defaults: Rev 2, CRC, no markers, EMSS 1448, IRD = ORD = 4, queues of 64. Change cfg of the ends,

@@ -18,7 +18,8 @@
 
 struct fixture {
 	struct test_mem mem;
-	uint64_t rng, pos;
+	struct rng rng;
+	uint64_t pos;
 	struct iw_stag_table *stags;
 	struct iw_rdmap *r;
 	uint8_t buf[4096];

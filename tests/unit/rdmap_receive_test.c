@@ -21,7 +21,7 @@
 
 struct fixture {
 	struct test_mem mem;
-	uint64_t rng;
+	struct rng rng;
 	struct iw_stag_table *stags;
 	struct iw_rdmap *r;
 	uint8_t buf[4096]; /* registered by tests, guarded on both sides by what is in it */
