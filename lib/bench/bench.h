@@ -34,14 +34,15 @@ enum iw_bench_mode {
 	IW_BENCH_READ,     /* RDMA Reads of the client from the server's memory */
 	IW_BENCH_SEND,     /* Sends of the client into buffers that the server posted */
 	IW_BENCH_PINGPONG, /* a Send there, the same one back */
+	IW_BENCH_RATE,     /* as send; the server, which is asked for send, does not know it */
 };
-#define IW_BENCH_MODES 4
+#define IW_BENCH_MODES 5
 /* "write", ...; NULL-terminated, in the order of the enum. */
 extern const char *const iw_bench_mode_names[IW_BENCH_MODES + 1];
 
 #define IW_BENCH_SIZE_MAX  ((uint64_t)1 << 30)
 #define IW_BENCH_DEPTH_MAX 4096
-#define IW_BENCH_MEMORY    ((uint64_t)1 << 30) /* of a server, where nothing is said */
+#define IW_BENCH_LANES     1024 /* connections times streams */
 
 /* --- the client --- */
 
@@ -50,8 +51,10 @@ struct iw_bench_cfg {
 	/* private_data is ours; cc is asked of the server as well. Strings kept. */
 	struct iw_conn_param conn;
 	uint64_t size;        /* octets of an operation */
-	uint32_t depth;       /* operations outstanding; pingpong: 1 */
-	uint64_t count;       /* operations in the window; 0: time_ns counts */
+	uint32_t depth;       /* operations outstanding on each stream; pingpong: 1 */
+	uint32_t connections; /* or associations; 0: 1 */
+	uint32_t streams;     /* in each association; 0: 1 */
+	uint64_t count;       /* operations in the window, of all streams; 0: time_ns counts */
 	uint64_t time_ns;     /* length of the window */
 	uint64_t warmup_ns;   /* before it */
 	uint64_t interval_ns; /* between intermediate results; 0: none */
@@ -83,16 +86,20 @@ enum iw_bench_verdict {
 struct iw_bench_result {
 	enum iw_bench_mode mode;
 	uint64_t size;
-	uint32_t depth;
+	uint32_t depth, connections, streams;
 	uint64_t octets, messages; /* in the window, confirmed by the receiver */
 	uint64_t duration_ns;      /* on the receiver's clock */
 	bool receiver_is_server;
-	uint64_t server_clients; /* most that the server had at once: its CPU time is for all */
+	/* most connections and streams that the server had at once: its CPU time is for all */
+	uint64_t server_clients;
 	enum iw_bench_verdict verdict;
 	char mismatch[160]; /* BAD: what differs */
 	struct iw_bench_end client, server;
-	struct iw_hist *round_trips; /* pingpong, ns; owned by the client object; else NULL */
-	struct iw_qp_info info;      /* of the client, at the window's end; no private_data */
+	/* ns; owned by the client object. pingpong: there and back, or NULL; others: from posting an
+	 * operation to its completion, as this program sees it, or NULL. */
+	struct iw_hist *round_trips, *completions;
+	/* of the client's first connection, at the window's end; no private_data */
+	struct iw_qp_info info;
 	struct iw_assoc_info assoc;  /* over SCTP; in 0: over TCP */
 };
 
@@ -122,9 +129,9 @@ void iw_bench_client_free(struct iw_bench_client *c);
 
 struct iw_bench_server_cfg {
 	struct iw_conn_param conn; /* listen; private_data is ours */
-	uint64_t memory;           /* octets for all clients together; 0: IW_BENCH_MEMORY */
-	uint32_t clients;          /* at once; 0: 64 */
-	bool once;                 /* one client, then no more */
+	uint64_t memory;           /* octets for all clients together; 0: half of the machine's */
+	uint32_t clients;          /* connections and streams at once; 0: 1024 */
+	bool once;                 /* one client with all its connections, then no more */
 	uint64_t setup_ns, timeout_ns, spin_ns;
 	void (*trace)(void *trace_ctx, const char *line);
 	void *trace_ctx;

@@ -1,432 +1,281 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The client of a run: moves the data, puts MARKs between it, makes the result of them. */
+/* The client of a run: takes its lanes from phase to phase, makes the result of their MARKs. */
 #include "bench/bench.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/internal.h"
-#include "bench/pattern.h"
+#include "bench/lane.h"
+#include "cli/context.h"
 #include "cli/signals.h"
 #include "os/os.h"
 
 /* Completions taken at once. */
 #define POLL 64
-/* Of what the server's memory is to hold, and ours. Any will do; the same in each run, so that
- * a failure can be repeated. */
-#define SEED UINT64_C(0x6977617270626e63)
 
-enum phase {
-	CONNECTING,
-	PREPARING, /* the server fills its memory */
-	FLOWING,
-	CHECKING, /* the server makes its digest */
-	CLOSING,
-	OVER,
-};
-
-enum stage {
-	WARM,   /* before the first MARK */
-	WINDOW, /* behind it */
-	TAIL,   /* behind the last one: nothing more is posted */
-};
-
-/* A MARK is complete when it has been sent, which says how far we are, and answered, which says
- * how far the server is. */
-struct mark {
-	bool sent, answered;
-	uint64_t messages; /* posted before it */
-	struct iw_bench_sample mine;
-	struct iw_bench_report theirs;
-};
-
-struct iw_bench_client {
-	struct iw_bench_cfg cfg;
-	struct iw_ctx *ctx;
-	struct iw_pd *pd;
-	struct iw_cq *cq;
-	struct iw_qp *qp;
-	struct iw_mr *mr;   /* read: the sink */
-	struct memory data; /* depth slots of size octets */
-	struct inbox inbox;
-	struct outbox outbox;
-	enum phase phase;
-	bool failed;        /* an operation has: the event that says why is on its way */
-	uint64_t now, seen; /* seen: when something moved last */
-	uint32_t stag;
-	uint64_t to;
-
-	enum stage stage;
-	uint64_t posted, done; /* operations */
-	uint64_t first;        /* of the window */
-	uint64_t credited;     /* send: those whose buffers the server has posted again */
-	uint64_t warm_end, window_end, next_tick;
-	bool ball_out; /* pingpong: it is with the server */
-	uint64_t served_at, ball_at;
-
-	struct mark marks[MARKS_MAX];
-	uint64_t next_mark;         /* number of the next to be posted */
-	uint64_t settled;           /* of the first that is not complete */
-	struct mark origin, before; /* the window's first, the last settled one */
-	bool told;                  /* an interval waits to be taken */
-	struct iw_bench_interval interval;
-
-	struct iw_hist round_trips;
-	struct iw_bench_result result;
-};
-
-static uint8_t *slot_of(const struct iw_bench_client *c, uint64_t message)
+static struct lane *lanes_end(const struct iw_bench_client *c)
 {
-	return c->data.base + message % c->cfg.depth * c->cfg.size;
+	return c->lanes + c->nlanes;
 }
 
-/* --- operations ------------------------------------------------------------------------------- */
+#define EACH_LANE(l, c) (struct lane * l = (c)->lanes; l < lanes_end(c); l++)
 
-static int post_failed(const char *what, int err, struct iw_fault *why)
+/* Whether it is the first of its association or connection. */
+static bool leads(const struct lane *l)
 {
-	return iw_fail(why, err, "post %s: %s", what, iw_err_text(err));
+	return (uint32_t)(l - l->client->lanes) % l->client->cfg.streams == 0;
 }
 
-static int tell(struct iw_bench_client *c, const struct iw_bench_msg *m, unsigned flags,
-		uint64_t mark, struct iw_fault *why)
+/* One more lane has done what the phase waits for: true for the last of them. */
+static bool all_did(struct iw_bench_client *c)
 {
-	int err = iw_bench_tell(&c->outbox, c->qp, m, flags, mark);
-
-	return err ? post_failed(iw_bench_type_name(m->type), err, why) : 0;
-}
-
-/* The first and the last MARK overtake no Read, so that both ends count the same ones. Those
- * between would stop the flow for a round trip. */
-static int post_mark(struct iw_bench_client *c, struct iw_fault *why)
-{
-	struct iw_bench_msg m = { .type = IW_BENCH_MARK };
-	uint64_t number = c->next_mark++;
-	struct mark *k = &c->marks[number % MARKS_MAX];
-	unsigned flags = number == 0 || c->stage == TAIL ? IW_WR_FENCE : 0;
-
-	*k = (struct mark){ .messages = c->posted };
-	m.mark.number = number;
-	m.mark.octets = c->posted * c->cfg.size;
-	m.mark.last = c->stage == TAIL;
-	/* 0 is no MARK. */
-	return tell(c, &m, flags, number + 1, why);
-}
-
-static int post_data(struct iw_bench_client *c, struct iw_fault *why)
-{
-	struct iw_sge sge = { slot_of(c, c->posted), c->cfg.size };
-	struct iw_send_wr wr = {
-		.wr_id = c->posted,
-		/* A ball that came back has gone out. */
-		.flags = c->cfg.mode == IW_BENCH_PINGPONG ? IW_WR_QUIET : 0,
-		.remote_stag = c->stag,
-		.remote_to = c->to + c->posted % c->cfg.depth * c->cfg.size,
-	};
-	int err;
-
-	if (c->cfg.mode == IW_BENCH_READ) {
-		wr.op = IW_WR_READ;
-		wr.sink = c->mr;
-		wr.sink_to = c->posted % c->cfg.depth * c->cfg.size;
-		wr.len = (uint32_t)c->cfg.size;
-		/* What it must not hold afterwards. */
-		iw_bench_stamp(slot_of(c, c->posted), c->cfg.size, UINT64_MAX);
-	} else {
-		wr.op = c->cfg.mode == IW_BENCH_WRITE ? IW_WR_WRITE : IW_WR_SEND;
-		wr.sge = &sge;
-		wr.nsge = 1;
-		/* The operation that used this slot before is complete: the octets are ours
-		 * again. */
-		iw_bench_stamp(slot_of(c, c->posted), c->cfg.size, c->posted);
-	}
-	err = iw_post_send(c->qp, &wr);
-	if (err)
-		return post_failed("an operation", err, why);
-	c->posted++;
-	return 0;
-}
-
-static bool marks_pending(const struct iw_bench_client *c)
-{
-	return c->settled < c->next_mark;
-}
-
-/* --- the flow --------------------------------------------------------------------------------- */
-
-static bool window_full(const struct iw_bench_client *c)
-{
-	if (c->stage != WINDOW)
+	if (++c->steps < c->nlanes)
 		return false;
-	if (c->cfg.count)
-		return c->posted - c->first >= c->cfg.count;
-	return c->window_end && c->now >= c->window_end;
-}
-
-static bool tick_due(const struct iw_bench_client *c)
-{
-	return c->stage == WINDOW && c->next_tick && c->now >= c->next_tick && !marks_pending(c);
-}
-
-/* Between two operations: the MARK that is due there, if one is. */
-static int mark_if_due(struct iw_bench_client *c, struct iw_fault *why)
-{
-	if (c->stage == WARM && c->now >= c->warm_end) {
-		c->stage = WINDOW;
-		c->first = c->posted;
-		return post_mark(c, why);
-	}
-	if (window_full(c)) {
-		c->stage = TAIL;
-		return post_mark(c, why);
-	}
-	if (tick_due(c)) {
-		/* Those missed while the system had no time for us are not made up for. */
-		c->next_tick += (c->now - c->next_tick) / c->cfg.interval_ns * c->cfg.interval_ns +
-				c->cfg.interval_ns;
-		return post_mark(c, why);
-	}
-	return 0;
-}
-
-static bool may_post(const struct iw_bench_client *c)
-{
-	if (c->stage == TAIL || c->posted - c->done >= c->cfg.depth || window_full(c))
-		return false;
-	/* What came before both ends have seen the window begin would be in no figure. */
-	if (c->stage == WINDOW && c->settled == 0)
-		return false;
-	return c->cfg.mode != IW_BENCH_SEND || c->posted - c->credited < c->cfg.depth;
-}
-
-static int stream(struct iw_bench_client *c, struct iw_fault *why)
-{
-	int err = mark_if_due(c, why);
-
-	while (!err && may_post(c)) {
-		err = post_data(c, why);
-		if (!err && window_full(c))
-			err = mark_if_due(c, why);
-	}
-	return err;
-}
-
-/* One ball. MARKs go while it is at home, and it stays there until they are answered. */
-static int volley(struct iw_bench_client *c, struct iw_fault *why)
-{
-	int err;
-
-	if (c->ball_out || marks_pending(c))
-		return 0;
-	err = mark_if_due(c, why);
-	if (err || c->stage == TAIL || marks_pending(c))
-		return err;
-	c->ball_out = true;
-	c->served_at = c->now;
-	return post_data(c, why);
-}
-
-static int flow(struct iw_bench_client *c, struct iw_fault *why)
-{
-	if (c->phase != FLOWING || c->failed)
-		return 0;
-	return c->cfg.mode == IW_BENCH_PINGPONG ? volley(c, why) : stream(c, why);
+	c->steps = 0;
+	return true;
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-static void count_between(const struct iw_bench_client *c, const struct mark *a,
-			  const struct mark *b, struct iw_bench_interval *iv)
+/* A MARK by the clock of who receives. */
+static uint64_t time_of(const struct iw_bench_client *c, const struct mark *k)
 {
-	bool server = c->result.receiver_is_server;
-	const struct mark *o = &c->origin;
-
-	iv->start_ns = server ? a->theirs.sample.at_ns - o->theirs.sample.at_ns
-			      : a->mine.at_ns - o->mine.at_ns;
-	iv->end_ns = server ? b->theirs.sample.at_ns - o->theirs.sample.at_ns
-			    : b->mine.at_ns - o->mine.at_ns;
-	/* Writes are not counted by who receives them, but their octets are confirmed. */
-	iv->messages = c->cfg.mode == IW_BENCH_SEND ? b->theirs.messages - a->theirs.messages
-						    : b->messages - a->messages;
-	iv->octets = server ? b->theirs.octets - a->theirs.octets : iv->messages * c->cfg.size;
+	return c->result.receiver_is_server ? k->theirs.sample.at_ns : k->mine.at_ns;
 }
 
-static void make_result(struct iw_bench_client *c, const struct mark *last)
+/* Writes are not counted by who receives them, but their octets are confirmed. */
+static uint64_t messages_of(const struct iw_bench_client *c, const struct mark *k)
+{
+	return operation(&c->cfg) == IW_BENCH_SEND ? k->theirs.messages : k->messages;
+}
+
+static uint64_t octets_of(const struct iw_bench_client *c, const struct mark *k)
+{
+	return c->result.receiver_is_server ? k->theirs.octets : k->messages * c->cfg.size;
+}
+
+/* What the process used from the last lane's first MARK to the last lane's last one; what lanes count
+ * for themselves is put in by the caller. */
+static void span(struct iw_bench_sample *out, const struct iw_bench_sample *first,
+		 const struct iw_bench_sample *last)
+{
+	iw_bench_sample_diff(out, first, last);
+	out->tx_octets = out->rx_octets = out->tx_fpdus = out->rx_fpdus = out->retransmits = 0;
+}
+
+static void add_calls(struct iw_bench_sample *to, const struct iw_bench_sample *part)
+{
+	to->tx_calls += part->tx_calls;
+	to->rx_calls += part->rx_calls;
+}
+
+/*
+ * What each lane says of itself is added up. Over SCTP that is the association's where it is of
+ * segments sent again and of our system calls, so it is taken once for all its streams; the server's
+ * system calls are those of its port, for all lanes together.
+ */
+static void add_lanes(struct iw_bench_client *c)
+{
+	struct iw_bench_end *ends[2] = { &c->result.client, &c->result.server };
+	bool sctp = c->result.assoc.in > 0;
+
+	if (!sctp)
+		ends[1]->used.tx_calls = ends[1]->used.rx_calls = 0;
+	ends[0]->used.tx_calls = ends[0]->used.rx_calls = 0;
+	for EACH_LANE (l, c) {
+		struct iw_bench_sample part[2];
+
+		iw_bench_sample_diff(&part[0], &l->origin.mine, &l->final.mine);
+		iw_bench_sample_diff(&part[1], &l->origin.theirs.sample, &l->final.theirs.sample);
+		for (int i = 0; i < 2; i++) {
+			struct iw_bench_sample *u = &ends[i]->used;
+
+			u->tx_octets += part[i].tx_octets;
+			u->rx_octets += part[i].rx_octets;
+			u->tx_fpdus += part[i].tx_fpdus;
+			u->rx_fpdus += part[i].rx_fpdus;
+			if (leads(l))
+				u->retransmits += part[i].retransmits;
+			if (sctp ? i == 0 && leads(l) : true)
+				add_calls(u, &part[i]);
+		}
+	}
+}
+
+static void make_result(struct iw_bench_client *c)
 {
 	struct iw_bench_result *r = &c->result;
-	struct iw_bench_interval all;
+	const struct lane *first = c->lanes, *last = c->lanes;
+	const struct lane *their_first = c->lanes, *their_last = c->lanes;
 
-	count_between(c, &c->origin, last, &all);
-	r->octets = all.octets;
-	r->messages = all.messages;
-	r->duration_ns = all.end_ns;
-	iw_bench_sample_diff(&r->client.used, &c->origin.mine, &last->mine);
-	iw_bench_sample_diff(&r->server.used, &c->origin.theirs.sample, &last->theirs.sample);
-	iw_qp_info(c->qp, &r->info);
+	r->duration_ns = c->told_end;
+	for EACH_LANE (l, c) {
+		r->octets += octets_of(c, &l->final) - octets_of(c, &l->origin);
+		r->messages += messages_of(c, &l->final) - messages_of(c, &l->origin);
+		if (l->origin.mine.at_ns > first->origin.mine.at_ns)
+			first = l;
+		if (l->final.mine.at_ns > last->final.mine.at_ns)
+			last = l;
+		if (l->origin.theirs.sample.at_ns > their_first->origin.theirs.sample.at_ns)
+			their_first = l;
+		if (l->final.theirs.sample.at_ns > their_last->final.theirs.sample.at_ns)
+			their_last = l;
+	}
+	span(&r->client.used, &first->origin.mine, &last->final.mine);
+	span(&r->server.used, &their_first->origin.theirs.sample, &their_last->final.theirs.sample);
+	iw_qp_info(c->lanes->qp, &r->info);
 	r->info.private_data = NULL;
 	r->info.private_data_len = 0;
 	memcpy(r->client.cc, r->info.cc, sizeof(r->client.cc));
 	r->assoc.size = sizeof(r->assoc);
-	if (iw_qp_assoc(c->qp, &r->assoc) != 0)
+	if (iw_qp_assoc(c->lanes->qp, &r->assoc) != 0)
 		r->assoc.in = 0;
+	add_lanes(c);
 }
 
-static int begin_check(struct iw_bench_client *c, struct iw_fault *why)
+/* --- rounds ----------------------------------------------------------------------------------- */
+
+static bool has_mark(const struct lane *l, uint64_t round)
 {
-	struct iw_bench_msg m = { .type = IW_BENCH_CHECK };
+	return l->next_mark > round;
+}
+
+/* Nothing is under way, and nothing waits to be. */
+static bool quiet(const struct iw_bench_client *c)
+{
+	for EACH_LANE (l, c)
+		if (has_mark(l, c->round) || l->mark_wanted)
+			return false;
+	return true;
+}
+
+/* Lanes that have ended have no part in it. */
+static bool round_complete(const struct iw_bench_client *c)
+{
+	bool any = false;
+
+	for EACH_LANE (l, c) {
+		const struct mark *k = &l->marks[c->round % MARKS_MAX];
+
+		if (!has_mark(l, c->round)) {
+			if (l->stage == TAIL)
+				continue;
+			return false;
+		}
+		if (!k->sent || !k->answered)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static bool last_round(const struct iw_bench_client *c)
+{
+	for EACH_LANE (l, c)
+		if (l->stage != TAIL || has_mark(l, c->round + 1))
+			return false;
+	return true;
+}
+
+static void window_began(struct iw_bench_client *c)
+{
+	uint64_t mine = 0;
+
+	for EACH_LANE (l, c) {
+		l->origin = l->final = l->marks[0];
+		c->began_at = IW_MAX(c->began_at, time_of(c, &l->origin));
+		mine = IW_MAX(mine, l->origin.mine.at_ns);
+	}
+	c->window_end = mine + c->cfg.time_ns;
+	c->next_tick = c->cfg.interval_ns ? mine + c->cfg.interval_ns : 0;
+}
+
+/* What was moved in a round that is complete. */
+static void add_round(struct iw_bench_client *c)
+{
+	/* In order and never empty, though a lane may have ended before the others' round did. */
+	uint64_t end = c->told_end + 1;
+
+	c->interval = (struct iw_bench_interval){ .start_ns = c->told_end };
+	for EACH_LANE (l, c) {
+		const struct mark *k = &l->marks[c->round % MARKS_MAX];
+
+		if (!has_mark(l, c->round))
+			continue;
+		c->interval.octets += octets_of(c, k) - octets_of(c, &l->final);
+		c->interval.messages += messages_of(c, k) - messages_of(c, &l->final);
+		if (time_of(c, k) > c->began_at + end)
+			end = time_of(c, k) - c->began_at;
+		l->final = *k;
+	}
+	c->interval.end_ns = c->told_end = end;
+}
+
+static int ask_all(struct iw_bench_client *c, struct iw_fault *why)
+{
+	int err = 0;
 
 	c->phase = CHECKING;
-	m.check.slots = IW_MIN(c->posted, (uint64_t)c->cfg.depth);
-	return tell(c, &m, 0, 0, why);
+	for EACH_LANE (l, c)
+		if (!err)
+			err = iw_bench_lane_ask(l, why);
+	return err;
 }
 
-static void begin_close(struct iw_bench_client *c)
+static void close_all(struct iw_bench_client *c)
 {
 	c->phase = CLOSING;
-	iw_disconnect(c->qp);
+	for EACH_LANE (l, c)
+		iw_disconnect(l->qp);
 }
 
-static void verdict(struct iw_bench_client *c, const char *mismatch)
-{
-	struct iw_bench_result *r = &c->result;
-
-	if (r->verdict == IW_BENCH_BAD)
-		return;
-	r->verdict = mismatch ? IW_BENCH_BAD : IW_BENCH_GOOD;
-	snprintf(r->mismatch, sizeof(r->mismatch), "%s", mismatch ? mismatch : "");
-}
-
-static void window_began(struct iw_bench_client *c, const struct mark *k)
-{
-	c->origin = c->before = *k;
-	c->window_end = c->cfg.count ? 0 : k->mine.at_ns + c->cfg.time_ns;
-	c->next_tick = c->cfg.interval_ns ? k->mine.at_ns + c->cfg.interval_ns : 0;
-}
-
-/* MARKs that are complete, in their order. The window ends with the last one. */
+/* Rounds that are complete, in their order. The window ends with the last one. */
 static int settle(struct iw_bench_client *c, struct iw_fault *why)
 {
-	while (marks_pending(c) && !c->told) {
-		struct mark *k = &c->marks[c->settled % MARKS_MAX];
-		bool last = c->stage == TAIL && c->settled + 1 == c->next_mark;
+	while (c->phase == FLOWING && !c->told && round_complete(c)) {
+		bool last = last_round(c);
 
-		if (!k->sent || !k->answered)
-			return 0;
-		c->result.server_clients = IW_MAX(c->result.server_clients, k->theirs.clients);
-		if (c->settled++ == 0) {
-			window_began(c, k);
-			continue;
+		if (c->round == 0) {
+			window_began(c);
+		} else {
+			add_round(c);
+			/* One that is the whole window would say what the result says. */
+			c->told = c->cfg.interval_ns && !(last && c->round == 1);
 		}
-		/* One that is the whole window would say what the result says. */
-		if (c->cfg.interval_ns && !(last && c->settled == 2)) {
-			count_between(c, &c->before, k, &c->interval);
-			c->told = true;
-		}
-		c->before = *k;
+		c->round++;
 		if (!last)
 			continue;
-		make_result(c, k);
+		make_result(c);
 		if (c->cfg.verify)
-			return begin_check(c, why);
-		begin_close(c);
+			return ask_all(c, why);
+		close_all(c);
 	}
 	return 0;
 }
 
-/* --- verification ----------------------------------------------------------------------------- */
-
-/* What the server's memory must hold, as a digest. */
-static bool digest_of_slots(const struct iw_bench_client *c, uint64_t *out)
+static void tick(struct iw_bench_client *c)
 {
-	struct iw_bench_digest d;
-
-	if (!iw_bench_digest_init(&d))
-		return false;
-	iw_bench_digest_add(&d, c->data.base,
-			    IW_MIN(c->posted, (uint64_t)c->cfg.depth) * c->cfg.size);
-	*out = iw_bench_digest_end(&d);
-	return true;
-}
-
-/* Messages first..last-1 as they were when they were sent. */
-static bool digest_of_messages(const struct iw_bench_client *c, uint64_t first, uint64_t last,
-			       uint64_t *out)
-{
-	struct iw_bench_digest d;
-
-	if (!iw_bench_digest_init(&d))
-		return false;
-	for (uint64_t i = first; i < last; i++) {
-		iw_bench_stamp(slot_of(c, i), c->cfg.size, i);
-		iw_bench_digest_add(&d, slot_of(c, i), c->cfg.size);
-	}
-	*out = iw_bench_digest_end(&d);
-	return true;
-}
-
-static const char *compare(struct iw_bench_client *c, const struct iw_bench_checked *k,
-			   char text[static 160])
-{
-	uint64_t expected;
-	bool made;
-
-	if (c->cfg.mode == IW_BENCH_SEND) {
-		if (k->wrong || k->last != c->posted || k->first > k->last ||
-		    k->last - k->first > c->cfg.depth + MSG_RECEIVES) {
-			snprintf(text, 160,
-				 "server received %" PRIu64 " messages, %" PRIu64
-				 " of them wrong: sent %" PRIu64,
-				 k->last, k->wrong, c->posted);
-			return text;
-		}
-		made = digest_of_messages(c, k->first, k->last, &expected);
-	} else {
-		made = digest_of_slots(c, &expected);
-	}
-	if (!made)
-		return "no memory for the digest";
-	if (k->digest == expected)
-		return NULL;
-	snprintf(text, 160, "digest of the server's memory %016" PRIx64 ", of ours %016" PRIx64,
-		 k->digest, expected);
-	return text;
-}
-
-/* A Read is done: its first octets are what the server has there. The rest is looked at
- * afterwards. */
-static void look_at_read(struct iw_bench_client *c, uint64_t message)
-{
-	size_t len = IW_MIN(c->cfg.size, (uint64_t)IW_BENCH_STAMP);
-	char text[100];
-
-	if (!c->cfg.verify ||
-	    iw_bench_holds(slot_of(c, message), len, SEED, message % c->cfg.depth * c->cfg.size))
+	if (c->round == 0 || !c->next_tick || c->now < c->next_tick || !quiet(c))
 		return;
-	snprintf(text, sizeof(text), "RDMA Read %" PRIu64 " completed without its first octets",
-		 message);
-	verdict(c, text);
+	/* Those missed while the system had no time for us are not made up for. */
+	c->next_tick += (c->now - c->next_tick) / c->cfg.interval_ns * c->cfg.interval_ns +
+			c->cfg.interval_ns;
+	for EACH_LANE (l, c)
+		l->mark_wanted = l->stage == WINDOW;
 }
 
-static void look_at_ball(struct iw_bench_client *c, const struct iw_wc *wc)
+static int flow(struct iw_bench_client *c, struct iw_fault *why)
 {
-	char text[100];
+	int err = 0;
 
-	if (!c->cfg.verify)
-		return;
-	if (wc->len == c->cfg.size &&
-	    iw_bench_stamped(inbox_at(&c->inbox, wc->wr_id), wc->len, c->done))
-		return;
-	snprintf(text, sizeof(text), "answer %" PRIu64 ": %u octets that are not those sent",
-		 c->done, wc->len);
-	verdict(c, text);
-}
-
-static void look_at_last_ball(struct iw_bench_client *c)
-{
-	if (c->done &&
-	    memcmp(inbox_at(&c->inbox, c->ball_at), slot_of(c, c->done - 1), c->cfg.size) != 0)
-		verdict(c, "the last answer differs from what was sent");
+	if (c->phase != FLOWING)
+		return 0;
+	tick(c);
+	for EACH_LANE (l, c)
+		if (!err)
+			err = iw_bench_lane_flow(l, why);
+	return err;
 }
 
 /* --- messages of the server ------------------------------------------------------------------- */
@@ -437,72 +286,77 @@ static int unexpected(const struct iw_bench_msg *m, struct iw_fault *why)
 		       iw_bench_type_name(m->type));
 }
 
-static int on_ready(struct iw_bench_client *c, const struct iw_bench_msg *m, struct iw_fault *why)
+static int on_ready(struct lane *l, const struct iw_bench_msg *m, struct iw_fault *why)
 {
-	if (c->phase != PREPARING || m->ready.stag > UINT32_MAX)
+	struct iw_bench_client *c = l->client;
+
+	if (c->phase > PREPARING || l->ready || m->ready.stag > UINT32_MAX)
 		return unexpected(m, why);
-	c->stag = (uint32_t)m->ready.stag;
-	c->to = m->ready.to;
+	l->ready = true;
+	l->stag = (uint32_t)m->ready.stag;
+	l->to = m->ready.to;
 	snprintf(c->result.server.kernel, sizeof(c->result.server.kernel), "%.*s",
 		 (int)sizeof(c->result.server.kernel) - 1, m->text);
-	c->warm_end = iw_time_add(c->now, c->cfg.warmup_ns);
-	c->phase = FLOWING;
+	if (all_did(c)) {
+		c->warm_end = iw_time_add(c->now, c->cfg.warmup_ns);
+		c->phase = FLOWING;
+	}
 	return 0;
 }
 
-static int on_report(struct iw_bench_client *c, const struct iw_bench_msg *m, struct iw_fault *why)
+static int on_report(struct lane *l, const struct iw_bench_msg *m, struct iw_fault *why)
 {
-	struct mark *k = &c->marks[m->report.number % MARKS_MAX];
+	struct iw_bench_client *c = l->client;
+	struct mark *k = &l->marks[m->report.number % MARKS_MAX];
 
-	if (c->phase != FLOWING || m->report.number < c->settled ||
-	    m->report.number >= c->next_mark || k->answered)
+	if (c->phase != FLOWING || m->report.number < c->round ||
+	    !has_mark(l, m->report.number) || k->answered)
 		return unexpected(m, why);
 	k->answered = true;
 	k->theirs = m->report;
+	c->result.server_clients = IW_MAX(c->result.server_clients, k->theirs.clients);
 	snprintf(c->result.server.cc, sizeof(c->result.server.cc), "%.*s",
 		 (int)sizeof(c->result.server.cc) - 1, m->text);
 	return settle(c, why);
 }
 
-static int on_credit(struct iw_bench_client *c, const struct iw_bench_msg *m, struct iw_fault *why)
+static int on_credit(struct lane *l, const struct iw_bench_msg *m, struct iw_fault *why)
 {
-	if (m->credit.messages > c->posted || m->credit.messages < c->credited)
+	if (m->credit.messages > l->posted || m->credit.messages < l->credited)
 		return unexpected(m, why);
-	c->credited = m->credit.messages;
+	l->credited = m->credit.messages;
 	return 0;
 }
 
-static int on_checked(struct iw_bench_client *c, const struct iw_bench_msg *m, struct iw_fault *why)
+static int on_checked(struct lane *l, const struct iw_bench_msg *m, struct iw_fault *why)
 {
-	char text[160];
+	struct iw_bench_client *c = l->client;
 
-	if (c->phase != CHECKING)
+	if (c->phase != CHECKING || l->checked)
 		return unexpected(m, why);
-	if (c->cfg.mode == IW_BENCH_PINGPONG)
-		look_at_last_ball(c);
-	else
-		verdict(c, compare(c, &m->checked, text));
-	verdict(c, NULL);
-	begin_close(c);
+	l->checked = true;
+	iw_bench_lane_verify(l, &m->checked);
+	if (all_did(c))
+		close_all(c);
 	return 0;
 }
 
-static int on_message(struct iw_bench_client *c, const struct iw_wc *wc, struct iw_fault *why)
+static int on_message(struct lane *l, const struct iw_wc *wc, struct iw_fault *why)
 {
 	struct iw_bench_msg m;
-	int err = iw_bench_msg_decode(&m, inbox_at(&c->inbox, wc->wr_id), wc->len, why);
+	int err = iw_bench_msg_decode(&m, inbox_at(&l->inbox, wc->wr_id), wc->len, why);
 
 	if (err)
 		return err;
 	switch (m.type) {
 	case IW_BENCH_READY:
-		return on_ready(c, &m, why);
+		return on_ready(l, &m, why);
 	case IW_BENCH_REPORT:
-		return on_report(c, &m, why);
+		return on_report(l, &m, why);
 	case IW_BENCH_CREDIT:
-		return on_credit(c, &m, why);
+		return on_credit(l, &m, why);
 	case IW_BENCH_CHECKED:
-		return on_checked(c, &m, why);
+		return on_checked(l, &m, why);
 	case IW_BENCH_REFUSED:
 		return iw_fail(why, IW_E_REJECTED, "the server refused: %s", m.text);
 	case IW_BENCH_RUN:
@@ -516,63 +370,49 @@ static int on_message(struct iw_bench_client *c, const struct iw_wc *wc, struct 
 
 /* --- completions and events ------------------------------------------------------------------- */
 
-static int on_ball(struct iw_bench_client *c, const struct iw_wc *wc, struct iw_fault *why)
-{
-	if (!c->ball_out)
-		return iw_fail(why, IW_E_FORMAT, "the server sent data that nobody asked for");
-	c->ball_out = false;
-	c->ball_at = wc->wr_id;
-	look_at_ball(c, wc);
-	c->done++;
-	if (c->stage == WINDOW)
-		iw_hist_add(&c->round_trips, c->now - c->served_at);
-	return 0;
-}
-
-static int on_sent(struct iw_bench_client *c, const struct iw_wc *wc, struct iw_fault *why)
+static int on_sent(struct lane *l, const struct iw_wc *wc, struct iw_fault *why)
 {
 	uint64_t number = WR_MARK(wc->wr_id);
 	struct mark *k;
 
-	outbox_done(&c->outbox, wc->wr_id);
+	outbox_done(&l->outbox, wc->wr_id);
 	if (number-- == 0)
 		return 0;
-	k = &c->marks[number % MARKS_MAX];
+	k = &l->marks[number % MARKS_MAX];
 	k->sent = true;
-	iw_bench_sample_take(&k->mine, c->qp, NULL);
-	return settle(c, why);
+	iw_bench_sample_take(&k->mine, l->qp, NULL);
+	return settle(l->client, why);
 }
 
 static int on_completion(struct iw_bench_client *c, const struct iw_wc *wc, struct iw_fault *why)
 {
+	struct lane *l = iw_qp_user(wc->qp);
 	int err;
 
 	if (wc->status != IW_OK) {
-		c->failed = true;
+		l->failed = true;
 		return 0;
 	}
 	c->seen = c->now;
 	if (wc->op == IW_WC_RECV) {
-		err = wc->solicited ? on_message(c, wc, why) : on_ball(c, wc, why);
-		if (!err && inbox_post(&c->inbox, c->qp, wc->wr_id) != 0)
-			c->failed = true;
+		err = wc->solicited ? on_message(l, wc, why) : iw_bench_lane_ball(l, wc, why);
+		if (!err && inbox_post(&l->inbox, l->qp, wc->wr_id) != 0)
+			l->failed = true;
 		return err;
 	}
 	if (wc->wr_id & WR_MSG)
-		return on_sent(c, wc, why);
-	if (wc->op == IW_WC_READ)
-		look_at_read(c, wc->wr_id);
-	c->done++;
+		return on_sent(l, wc, why);
+	iw_bench_lane_done(l, wc);
 	return 0;
 }
 
 /* The server's words, if it is one. */
-static int rejected(struct iw_bench_client *c, const struct iw_fault *fault, struct iw_fault *why)
+static int rejected(const struct lane *l, const struct iw_fault *fault, struct iw_fault *why)
 {
 	struct iw_bench_msg m;
 	struct iw_qp_info info;
 
-	iw_qp_info(c->qp, &info);
+	iw_qp_info(l->qp, &info);
 	if (iw_bench_msg_decode(&m, info.private_data, info.private_data_len, NULL) == 0 &&
 	    m.type == IW_BENCH_REFUSED)
 		return iw_fail(why, IW_E_REJECTED, "the server refused: %s", m.text);
@@ -580,29 +420,56 @@ static int rejected(struct iw_bench_client *c, const struct iw_fault *fault, str
 	return fault->err;
 }
 
+/* The other streams of an association follow when it is up. */
+static int follow(struct lane *leader, struct iw_fault *why)
+{
+	uint32_t streams = leader->client->cfg.streams;
+	struct iw_assoc_info a = { .size = sizeof(a) };
+	int err = 0;
+
+	if (streams == 1)
+		return 0;
+	if (iw_qp_assoc(leader->qp, &a) != 0 || a.in < streams || a.out < streams)
+		return iw_fail(why, IW_E_LIMIT,
+			       "%u streams wanted: the peer agreed to %u out and %u in", streams,
+			       (uint32_t)a.out, (uint32_t)a.in);
+	for (uint32_t i = 1; i < streams && !err; i++)
+		err = iw_bench_lane_connect(leader + i, leader, why);
+	return err;
+}
+
+static int on_established(struct lane *l, struct iw_fault *why)
+{
+	struct iw_bench_msg go = { .type = IW_BENCH_GO };
+	int err;
+
+	l->client->phase = PREPARING;
+	l->client->seen = l->client->now;
+	err = iw_bench_lane_tell(l, &go, 0, why);
+	return !err && leads(l) ? follow(l, why) : err;
+}
+
 static int on_event(struct iw_bench_client *c, const struct iw_async_event *ev,
 		    struct iw_fault *why)
 {
-	struct iw_bench_msg go = { .type = IW_BENCH_GO };
+	struct lane *l = ev->qp ? iw_qp_user(ev->qp) : NULL;
 
 	switch (ev->type) {
 	case IW_EV_CONNECT_REQUEST: /* a listener's */
 		return 0;
 	case IW_EV_ESTABLISHED:
-		c->phase = PREPARING;
-		c->seen = c->now;
-		return tell(c, &go, 0, 0, why);
+		return on_established(l, why);
 	case IW_EV_REJECTED:
-		return rejected(c, &ev->fault, why);
+		return rejected(l, &ev->fault, why);
 	case IW_EV_PEER_CLOSED:
 		if (c->phase == CLOSING)
 			return 0;
-		iw_disconnect(c->qp);
+		iw_disconnect(l->qp);
 		return iw_fail(why, IW_E_CLOSED,
 			       "the server closed the connection in the middle of the run");
 	case IW_EV_CLOSED:
 		if (c->phase == CLOSING && ev->fault.err == IW_OK) {
-			c->phase = OVER;
+			c->phase = all_did(c) ? OVER : CLOSING;
 			return 0;
 		}
 		*why = ev->fault;
@@ -627,12 +494,12 @@ static int64_t time_to_wait(const struct iw_bench_client *c)
 {
 	uint64_t until = deadline(c);
 
-	if (c->phase == FLOWING) {
-		if (c->stage == WARM)
-			until = IW_MIN(until, c->warm_end);
-		if (c->stage == WINDOW && c->window_end)
+	if (c->phase == FLOWING && c->round == 0 && c->now < c->warm_end)
+		until = IW_MIN(until, c->warm_end);
+	if (c->phase == FLOWING && c->round > 0) {
+		if (!c->cfg.count && c->now < c->window_end)
 			until = IW_MIN(until, c->window_end);
-		if (c->stage == WINDOW && c->next_tick && !marks_pending(c))
+		if (c->next_tick && quiet(c))
 			until = IW_MIN(until, c->next_tick);
 	}
 	return until > c->now ? (int64_t)IW_MIN(until - c->now, (uint64_t)INT64_MAX) : 0;
@@ -701,8 +568,12 @@ int iw_bench_client_next(struct iw_bench_client *c, struct iw_bench_interval *iv
 
 static int check_cfg(struct iw_bench_cfg *cfg, struct iw_fault *why)
 {
+	const char *via = cfg->conn.transport ? cfg->conn.transport : "tcp";
+
 	if (cfg->mode == IW_BENCH_PINGPONG)
 		cfg->depth = 1;
+	cfg->connections = IW_MAX(cfg->connections, 1u);
+	cfg->streams = IW_MAX(cfg->streams, 1u);
 	if (cfg->size > IW_BENCH_SIZE_MAX)
 		return iw_fail(why, IW_E_INVAL, "size %U: at most %U", cfg->size,
 			       IW_BENCH_SIZE_MAX);
@@ -711,95 +582,58 @@ static int check_cfg(struct iw_bench_cfg *cfg, struct iw_fault *why)
 			       (uint32_t)IW_BENCH_DEPTH_MAX);
 	if (!cfg->count && !cfg->time_ns)
 		return iw_fail(why, IW_E_INVAL, "neither a count nor a time is given");
+	if (cfg->connections > IW_BENCH_LANES || cfg->streams > IW_BENCH_LANES ||
+	    cfg->connections * cfg->streams > IW_BENCH_LANES)
+		return iw_fail(why, IW_E_INVAL, "%u connections of %u streams: at most %u in all",
+			       cfg->connections, cfg->streams, (uint32_t)IW_BENCH_LANES);
+	if (cfg->streams > 1 && strcmp(via, "tcp") == 0)
+		return iw_fail(why, IW_E_INVAL, "TCP has no streams: they are of SCTP");
 	return 0;
 }
 
-/* Filled before the connection begins, so that nobody waits for it in the middle of the set-up. */
-static int make_memory(struct iw_bench_client *c, struct iw_fault *why)
+/* Memory first, so that no connection waits for another one's. */
+static int open_lanes(struct iw_bench_client *c, struct iw_fault *why)
 {
-	uint64_t len = iw_bench_memory_need(c->cfg.size, c->cfg.depth);
-	int err = iw_bench_memory_get(&c->data, len, why);
+	uint64_t n = c->cfg.connections * c->cfg.streams;
+	int err = 0;
 
-	if (err)
-		return err;
-	if (c->cfg.mode == IW_BENCH_READ)
-		/* Touched, so that no page is new in the window. */
-		memset(c->data.base, 0, c->data.len);
-	else
-		iw_bench_fill(c->data.base, c->data.len, ~SEED, 0);
-	return 0;
+	c->lanes = calloc(n, sizeof(*c->lanes));
+	if (!c->lanes)
+		return iw_fail(why, IW_E_NOMEM, "out of memory");
+	for (; c->nlanes < n && !err; c->nlanes++) {
+		struct lane *l = &c->lanes[c->nlanes];
+
+		l->client = c;
+		l->count = c->cfg.count / n + (c->nlanes < c->cfg.count % n);
+		err = iw_bench_lane_open(l, why);
+	}
+	for (uint64_t i = 0; i < n && !err; i += c->cfg.streams)
+		err = iw_bench_lane_connect(&c->lanes[i], NULL, why);
+	return err;
 }
 
-static int make_queues(struct iw_bench_client *c, struct iw_fault *why)
+static int start(struct iw_bench_client *c, struct iw_fault *why)
 {
-	struct iw_ctx_attr ctx = {
-		.size = sizeof(ctx),
+	struct iw_ctx_attr attr = {
+		.size = sizeof(attr),
 		.setup_ns = c->cfg.setup_ns,
 		.stall_ns = c->cfg.timeout_ns,
 		.spin_ns = c->cfg.spin_ns,
 		.trace = c->cfg.trace,
 		.trace_ctx = c->cfg.trace_ctx,
 	};
-	struct iw_qp_attr qp = { .size = sizeof(qp), .sq_depth = c->cfg.depth + OUTBOX };
-	int err;
+	int err = check_cfg(&c->cfg, why);
 
-	iw_bench_inbox_shape(&c->inbox, false, c->cfg.mode, c->cfg.size, c->cfg.depth);
-	qp.rq_depth = c->inbox.n;
-	err = iw_ctx_new(&c->ctx, &ctx, why);
-	if (err)
-		return err;
-	err = iw_ctx_wake_fd(c->ctx, iw_signals_fd());
 	if (!err)
-		err = iw_pd_new(&c->pd, c->ctx);
-	if (!err)
-		err = iw_cq_new(&c->cq, c->ctx);
-	if (err)
-		return iw_fail(why, err, "set up: %s", iw_err_text(err));
-	qp.send_cq = qp.recv_cq = c->cq;
-	err = iw_qp_new(&c->qp, c->pd, &qp, why);
-	if (err)
-		return err;
-	return iw_bench_inbox_open(&c->inbox, c->qp, why);
-}
-
-static int make_sink(struct iw_bench_client *c, struct iw_fault *why)
-{
-	struct iw_mr_attr mr = {
-		.addr = c->data.base,
-		.len = c->data.len,
-		.access = IW_ACCESS_READ_SINK,
-		.qp = c->qp,
-	};
-
-	return c->cfg.mode == IW_BENCH_READ ? iw_mr_reg(&c->mr, c->pd, &mr, why) : 0;
-}
-
-static int begin(struct iw_bench_client *c, struct iw_fault *why)
-{
-	struct iw_bench_msg run = {
-		.type = IW_BENCH_RUN,
-		.run = {
-			.version = IW_BENCH_VERSION,
-			.mode = c->cfg.mode,
-			.size = c->cfg.size,
-			.depth = c->cfg.depth,
-			.seed = SEED,
-		},
-	};
-	uint8_t private_data[IW_BENCH_MSG_MAX];
-	struct iw_conn_param param = c->cfg.conn;
-
-	snprintf(run.text, sizeof(run.text), "%s", param.cc ? param.cc : "");
-	param.ord = iw_bench_reads(c->cfg.depth);
-	param.private_data = private_data;
-	param.private_data_len = iw_bench_msg_encode(private_data, &run);
-	return iw_connect(c->qp, &param, why);
+		err = iw_cli_context(&c->ctx, &c->pd, &c->cq, &attr, why);
+	return err ? err : open_lanes(c, why);
 }
 
 int iw_bench_client_new(struct iw_bench_client **out, const struct iw_bench_cfg *cfg,
 			struct iw_fault *why)
 {
 	struct iw_bench_client *c = calloc(1, sizeof(*c));
+	struct iw_bench_result *r;
 	int err;
 
 	*out = NULL;
@@ -807,26 +641,22 @@ int iw_bench_client_new(struct iw_bench_client **out, const struct iw_bench_cfg 
 		return iw_fail(why, IW_E_NOMEM, "out of memory");
 	c->cfg = *cfg;
 	iw_hist_init(&c->round_trips);
-	err = check_cfg(&c->cfg, why);
-	if (!err)
-		err = make_memory(c, why);
-	if (!err)
-		err = make_queues(c, why);
-	if (!err)
-		err = make_sink(c, why);
-	if (!err)
-		err = begin(c, why);
+	iw_hist_init(&c->completions);
+	err = start(c, why);
 	if (err) {
 		iw_bench_client_free(c);
 		return err;
 	}
-	c->result.mode = c->cfg.mode;
-	c->result.size = c->cfg.size;
-	c->result.depth = c->cfg.depth;
-	c->result.receiver_is_server = c->cfg.mode == IW_BENCH_WRITE ||
-				       c->cfg.mode == IW_BENCH_SEND;
-	c->result.round_trips = c->cfg.mode == IW_BENCH_PINGPONG ? &c->round_trips : NULL;
-	iw_bench_kernel(c->result.client.kernel, sizeof(c->result.client.kernel));
+	r = &c->result;
+	r->mode = c->cfg.mode;
+	r->size = c->cfg.size;
+	r->depth = c->cfg.depth;
+	r->connections = c->cfg.connections;
+	r->streams = c->cfg.streams;
+	r->receiver_is_server = r->mode != IW_BENCH_READ && r->mode != IW_BENCH_PINGPONG;
+	r->round_trips = r->mode == IW_BENCH_PINGPONG ? &c->round_trips : NULL;
+	r->completions = r->mode == IW_BENCH_PINGPONG ? NULL : &c->completions;
+	iw_bench_kernel(r->client.kernel, sizeof(r->client.kernel));
 	c->now = c->seen = iw_os_now();
 	*out = c;
 	return 0;
@@ -842,9 +672,9 @@ void iw_bench_client_free(struct iw_bench_client *c)
 	if (!c)
 		return;
 	/* With everything made from it; the memory goes behind those who refer to it. */
-	if (c->ctx)
-		iw_ctx_free(c->ctx);
-	iw_bench_memory_put(&c->data);
-	iw_bench_memory_put(&c->inbox.mem);
+	iw_ctx_free(c->ctx);
+	for EACH_LANE (l, c)
+		iw_bench_lane_close(l);
+	free(c->lanes);
 	free(c);
 }

@@ -10,8 +10,8 @@
 
 #include "os/os.h"
 
-const char *const iw_bench_mode_names[IW_BENCH_MODES + 1] = { "write", "read", "send", "pingpong",
-							      NULL };
+const char *const iw_bench_mode_names[IW_BENCH_MODES + 1] = { "write",    "read", "send",
+							      "pingpong", "rate", NULL };
 
 uint64_t iw_bench_memory_need(uint64_t size, uint64_t depth)
 {
@@ -67,7 +67,7 @@ void iw_bench_inbox_shape(struct inbox *in, bool server, enum iw_bench_mode mode
 {
 	bool data = mode == IW_BENCH_PINGPONG || (mode == IW_BENCH_SEND && server);
 
-	in->n = MSG_RECEIVES + (data ? depth : 0);
+	in->n = (server ? MSG_RECEIVES_SERVER : MSG_RECEIVES) + (data ? depth : 0);
 	in->cap = data ? (uint32_t)IW_MAX(size, (uint64_t)IW_BENCH_MSG_MAX) : IW_BENCH_MSG_MAX;
 }
 

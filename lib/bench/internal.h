@@ -61,9 +61,12 @@ static inline IW_MUST_CHECK int inbox_post(const struct inbox *in, struct iw_qp 
 	return iw_post_recv(qp, i, inbox_at(in, i), in->cap);
 }
 
-/* Receives for messages beside those for data: MARKs that may be outstanding, and CHECK. */
+/* MARKs that may be outstanding: a tick's, and the last. */
 #define MARKS_MAX    4
-#define MSG_RECEIVES (2 * MARKS_MAX)
+/* Receives for messages beside those for data. A client's: an answer to each MARK, and as many CREDITs
+ * as it has messages out for. A server's, where each may be as long as a message: MARKs and CHECK. */
+#define MSG_RECEIVES 8
+#define MSG_RECEIVES_SERVER 4
 
 /* RDMA Reads outstanding that the ends agree on for that depth. */
 static inline uint16_t iw_bench_reads(uint64_t depth)

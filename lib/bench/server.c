@@ -12,13 +12,14 @@
 
 #include "bench/internal.h"
 #include "bench/pattern.h"
+#include "cli/context.h"
 #include "cli/signals.h"
 #include "os/cc.h"
 #include "os/os.h"
 #include "util/list.h"
 
 #define POLL      64
-#define CLIENTS   64
+#define CLIENTS   1024
 /* News kept until the caller takes them: as many as one turn can make for each client, or they
  * are dropped, eldest last. */
 #define NEWS      64
@@ -167,7 +168,7 @@ static int judge(struct session *k, const struct iw_req_info *req, struct iw_ben
 	if (m->run.version != IW_BENCH_VERSION)
 		return iw_fail(why, IW_E_FORMAT, "version %U of ddp-bench's protocol: expected %u",
 			       m->run.version, (uint32_t)IW_BENCH_VERSION);
-	if (m->run.mode >= IW_BENCH_MODES)
+	if (m->run.mode > IW_BENCH_PINGPONG)
 		return iw_fail(why, IW_E_INVAL, "mode %U is not known here", m->run.mode);
 	if (m->run.size > IW_BENCH_SIZE_MAX || m->run.depth < 1 ||
 	    m->run.depth > IW_BENCH_DEPTH_MAX)
@@ -610,7 +611,8 @@ int iw_bench_server_next(struct iw_bench_server *s, struct iw_bench_news *news,
 	while (!s->nnews) {
 		int err;
 
-		if (iw_signals_stop() || (s->cfg.once && s->served)) {
+		if (iw_signals_stop() ||
+		    (s->cfg.once && s->served && iw_list_empty(&s->sessions))) {
 			*news = (struct iw_bench_news){ .kind = IW_BENCH_STOPPED };
 			return 0;
 		}
@@ -636,18 +638,17 @@ static int start(struct iw_bench_server *s, struct iw_fault *why)
 		.trace = s->cfg.trace,
 		.trace_ctx = s->cfg.trace_ctx,
 	};
-	int err = iw_ctx_new(&s->ctx, &attr, why);
+	int err = iw_cli_context(&s->ctx, &s->pd, &s->cq, &attr, why);
 
-	if (err)
-		return err;
-	err = iw_ctx_wake_fd(s->ctx, iw_signals_fd());
-	if (!err)
-		err = iw_pd_new(&s->pd, s->ctx);
-	if (!err)
-		err = iw_cq_new(&s->cq, s->ctx);
-	if (err)
-		return iw_fail(why, err, "set up: %s", iw_err_text(err));
-	return iw_listen(&s->listener, s->ctx, &s->cfg.conn, why);
+	return err ? err : iw_listen(&s->listener, s->ctx, &s->cfg.conn, why);
+}
+
+/* Half of the machine's. It is taken when a client asks for it, not before. */
+static uint64_t default_memory(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && size > 0 ? (uint64_t)pages / 2 * (uint64_t)size : (uint64_t)1 << 30;
 }
 
 int iw_bench_server_new(struct iw_bench_server **out, const struct iw_bench_server_cfg *cfg,
@@ -660,7 +661,7 @@ int iw_bench_server_new(struct iw_bench_server **out, const struct iw_bench_serv
 	if (!s)
 		return iw_fail(why, IW_E_NOMEM, "out of memory");
 	s->cfg = *cfg;
-	s->cfg.memory = s->cfg.memory ? s->cfg.memory : IW_BENCH_MEMORY;
+	s->cfg.memory = s->cfg.memory ? s->cfg.memory : default_memory();
 	s->cfg.clients = s->cfg.clients ? s->cfg.clients : CLIENTS;
 	iw_list_init(&s->sessions);
 	s->now = iw_os_now();
@@ -691,7 +692,6 @@ void iw_bench_server_free(struct iw_bench_server *s)
 		return;
 	while ((n = iw_list_first(&s->sessions)))
 		session_free(iw_container_of(n, struct session, all));
-	if (s->ctx)
-		iw_ctx_free(s->ctx);
+	iw_ctx_free(s->ctx);
 	free(s);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/pattern.h"
+#include "cli/context.h"
 #include "cli/signals.h"
 #include "os/os.h"
 #include "util/num.h"
@@ -525,17 +526,8 @@ static int start(struct iw_ping *p, struct iw_fault *why)
 	int err = make_memory(p, why);
 
 	if (!err)
-		err = iw_ctx_new(&p->ctx, &attr, why);
-	if (err)
-		return err;
-	err = iw_ctx_wake_fd(p->ctx, iw_signals_fd());
-	if (!err)
-		err = iw_pd_new(&p->pd, p->ctx);
-	if (!err)
-		err = iw_cq_new(&p->cq, p->ctx);
-	if (err)
-		return iw_fail(why, err, "set up: %s", iw_err_text(err));
-	return open_session(p, 0, why);
+		err = iw_cli_context(&p->ctx, &p->pd, &p->cq, &attr, why);
+	return err ? err : open_session(p, 0, why);
 }
 
 int iw_ping_new(struct iw_ping **out, const struct iw_ping_cfg *cfg, struct iw_fault *why)

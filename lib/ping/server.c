@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/context.h"
 #include "cli/signals.h"
 #include "os/os.h"
 #include "util/list.h"
@@ -310,18 +311,9 @@ static int start(struct iw_ping_server *s, struct iw_fault *why)
 		.trace = s->cfg.trace,
 		.trace_ctx = s->cfg.trace_ctx,
 	};
-	int err = iw_ctx_new(&s->ctx, &attr, why);
+	int err = iw_cli_context(&s->ctx, &s->pd, &s->cq, &attr, why);
 
-	if (err)
-		return err;
-	err = iw_ctx_wake_fd(s->ctx, iw_signals_fd());
-	if (!err)
-		err = iw_pd_new(&s->pd, s->ctx);
-	if (!err)
-		err = iw_cq_new(&s->cq, s->ctx);
-	if (err)
-		return iw_fail(why, err, "set up: %s", iw_err_text(err));
-	return iw_listen(&s->listener, s->ctx, &s->cfg.conn, why);
+	return err ? err : iw_listen(&s->listener, s->ctx, &s->cfg.conn, why);
 }
 
 int iw_ping_server_new(struct iw_ping_server **out, const struct iw_ping_server_cfg *cfg,

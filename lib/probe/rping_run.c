@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/context.h"
 #include "cli/signals.h"
 #include "os/os.h"
 #include "util/num.h"
@@ -351,15 +352,10 @@ static int open_run(struct iw_rping_run *run, struct iw_fault *why)
 				    .trace_ctx = run->cfg.trace_ctx };
 	struct iw_conn_param *conn = &run->cfg.conn;
 	struct talk *t;
-	int err;
+	int err = iw_cli_context(&run->ctx, &run->pd, &run->cq, &attr, why);
 
-	iw_fail(why, IW_E_NOMEM, "rping: out of memory");
-	if ((err = iw_ctx_new(&run->ctx, &attr, why)) || (err = iw_pd_new(&run->pd, run->ctx)) ||
-	    (err = iw_cq_new(&run->cq, run->ctx)))
-		return err;
-	err = iw_ctx_wake_fd(run->ctx, iw_signals_fd());
 	if (err)
-		return iw_fail(why, err, "rping: %s", iw_err_text(err));
+		return err;
 	if (run->cfg.shim)
 		iw_ctx_wrap_llp(run->ctx, iw_shim_wrap, run->cfg.shim);
 	conn->size = sizeof(*conn);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/context.h"
 #include "cli/signals.h"
 #include "os/os.h"
 #include "util/list.h"
@@ -276,15 +277,9 @@ static int open_sink(struct iw_sink *s, struct iw_fault *why)
 	s->scrap = malloc(RECV_CAP);
 	if (!s->scrap)
 		return iw_fail(why, IW_E_NOMEM, "sink: out of memory");
-	err = iw_ctx_new(&s->ctx, &attr, why);
+	err = iw_cli_context(&s->ctx, &s->pd, &s->cq, &attr, why);
 	if (err)
 		return err;
-	(void)iw_fail(why, IW_E_NOMEM, "sink: out of memory");
-	if ((err = iw_pd_new(&s->pd, s->ctx)) || (err = iw_cq_new(&s->cq, s->ctx)))
-		return err;
-	err = iw_ctx_wake_fd(s->ctx, iw_signals_fd());
-	if (err)
-		return iw_fail(why, err, "sink: %s", iw_err_text(err));
 	if (s->cfg.shim)
 		iw_ctx_wrap_llp(s->ctx, iw_shim_wrap, s->cfg.shim);
 	return iw_listen(&s->listener, s->ctx, &s->cfg.conn, why);

@@ -147,7 +147,8 @@ static void counted_run(enum iw_bench_mode mode, uint64_t size, uint64_t count)
 	assert_int_equal(intervals, 0);
 	assert_int_equal(t.came, 1);
 	assert_int_equal(t.left.fault.err, IW_OK);
-	assert_int_equal(t.left.mode, mode);
+	/* The server knows no rate. */
+	assert_int_equal(t.left.mode, mode == IW_BENCH_RATE ? IW_BENCH_SEND : mode);
 	/* The octets of both ends: what one sent in the window the other received, data and
 	 * more. */
 	assert_true(r.client.used.tx_octets + r.client.used.rx_octets >= r.octets);
@@ -233,6 +234,90 @@ static void pingpong_measures_every_round_trip(void **state)
 	assert_true(r->round_trips->max <= r->duration_ns);
 	iw_bench_client_free(c);
 	end_server(&t);
+}
+
+/* --- several connections and streams ---------------------------------------------------------- */
+
+static void lanes_run(enum iw_bench_mode mode, const char *transport, uint32_t connections,
+		      uint32_t streams, uint64_t count)
+{
+	struct iw_bench_server_cfg like = { .conn = { .transport = transport } };
+	struct served t;
+	struct iw_bench_cfg cfg = run_of(start_server(&t, &like), mode, 5000, count);
+	const struct iw_bench_result *r;
+	uint64_t client_end, told = 0;
+	struct iw_bench_interval iv;
+	struct iw_bench_client *c;
+	struct iw_fault why = { 0 };
+	int ret;
+
+	cfg.conn.transport = transport;
+	cfg.connections = connections;
+	cfg.streams = streams;
+	cfg.warmup_ns = IW_MSEC(20);
+	cfg.interval_ns = IW_MSEC(20);
+	cfg.time_ns = count ? 0 : IW_MSEC(150);
+	assert_int_equal(iw_bench_client_new(&c, &cfg, &why), 0);
+	client_end = 0;
+	while ((ret = iw_bench_client_next(c, &iv, &why)) == IW_BENCH_INTERVAL) {
+		assert_true(iv.start_ns == client_end && iv.end_ns > iv.start_ns);
+		client_end = iv.end_ns;
+		told += iv.octets;
+	}
+	if (ret != IW_BENCH_DONE)
+		fail_msg("%s", why.text);
+	r = iw_bench_client_result(c);
+	assert_int_equal(r->verdict, IW_BENCH_GOOD);
+	if (count)
+		assert_int_equal(r->messages, count);
+	assert_true(r->messages > 0 && r->octets == r->messages * 5000);
+	assert_true(told == 0 || (told == r->octets && client_end == r->duration_ns));
+	assert_true(r->server_clients == connections * streams);
+	assert_true(r->client.used.tx_octets + r->client.used.rx_octets >= r->octets);
+	assert_int_equal(mode == IW_BENCH_PINGPONG ? r->round_trips->n : r->completions->n,
+			 r->messages);
+	iw_bench_client_free(c);
+	end_server(&t);
+	/* --once waits for all of them. */
+	assert_int_equal(t.came, connections * streams);
+	assert_int_equal(t.left.fault.err, IW_OK);
+}
+
+static void several_connections_are_one_result(void **state)
+{
+	(void)state;
+	for (int mode = 0; mode < IW_BENCH_MODES; mode++) {
+		lanes_run((enum iw_bench_mode)mode, "tcp", 3, 1, 0);
+		lanes_run((enum iw_bench_mode)mode, "tcp", 5, 1, 101);
+	}
+	/* Lanes without a message of their own. */
+	lanes_run(IW_BENCH_WRITE, "tcp", 4, 1, 2);
+	lanes_run(IW_BENCH_READ, "tcp", 40, 1, 400);
+}
+
+/* RFC 5043 8: each stream of the association is a DDP stream by itself. */
+static void several_streams_of_associations_are_one_result(void **state)
+{
+	(void)state;
+	for (int mode = 0; mode < IW_BENCH_MODES; mode++)
+		lanes_run((enum iw_bench_mode)mode, "udp", 1, 4, 103);
+	lanes_run(IW_BENCH_WRITE, "udp", 2, 3, 0);
+}
+
+static void streams_that_nobody_has_are_refused(void **state)
+{
+	struct iw_bench_cfg tcp = run_of(1, IW_BENCH_WRITE, 1, 1);
+	struct iw_bench_cfg many = run_of(1, IW_BENCH_WRITE, 1, 1);
+	struct iw_bench_client *c;
+	struct iw_fault why;
+
+	(void)state;
+	tcp.streams = 2;
+	many.connections = UINT32_MAX;
+	many.streams = 2;
+	many.conn.transport = "udp";
+	assert_int_equal(iw_bench_client_new(&c, &tcp, &why), IW_E_INVAL);
+	assert_int_equal(iw_bench_client_new(&c, &many, &why), IW_E_INVAL);
 }
 
 /* --- what is refused -------------------------------------------------------------------------- */
@@ -437,7 +522,8 @@ static void wishes_beyond_every_bound_are_refused_with_a_reason(void **state)
 		{ 1, 0, 1, 1, "../../../etc/passwd", "congestion control" },
 	};
 	struct served t;
-	uint16_t port = start_server(&t, &plain_server);
+	struct iw_bench_server_cfg bounded = { .memory = 1 << 30 };
+	uint16_t port = start_server(&t, &bounded);
 	struct iw_bench_cfg good = run_of(port, IW_BENCH_WRITE, 1, 1);
 	unsigned intervals = 0;
 
@@ -914,6 +1000,9 @@ int main(void)
 		cmocka_unit_test(a_timed_run_has_warm_up_and_intervals),
 		cmocka_unit_test(a_client_of_the_server_chooses_its_congestion_control),
 		cmocka_unit_test(pingpong_measures_every_round_trip),
+		cmocka_unit_test(several_connections_are_one_result),
+		cmocka_unit_test(several_streams_of_associations_are_one_result),
+		cmocka_unit_test(streams_that_nobody_has_are_refused),
 		cmocka_unit_test(more_memory_than_the_server_gives_is_refused),
 		cmocka_unit_test(a_congestion_control_that_the_server_lacks_is_refused),
 		cmocka_unit_test(impossible_runs_are_refused_before_anything_is_sent),
