@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/plot.h"
+#include "bench/show.h"
 #include "bench/stag_bench.h"
 #include "bench/xdp_bench.h"
 #include "cli/cli.h"
@@ -20,15 +22,22 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define SIZES_MAX    64
-#define SIZE_DEFAULT ((uint64_t)1 << 20)
-#define BALL_DEFAULT 64
+#define SIZES_MAX     64
+#define SIZE_DEFAULT  ((uint64_t)1 << 20)
+#define SMALL_DEFAULT 64
 /* Enough to keep TCP busy, and little more memory than caches hold. */
-#define DEPTH_OCTETS ((uint64_t)2 << 20)
-#define DEPTH_LEAST  2
-#define DEPTH_MOST   64
-#define TIME_MAX     IW_SEC(24 * 3600)
-#define WARMUP       IW_SEC(1)
+#define DEPTH_OCTETS  ((uint64_t)2 << 20)
+#define DEPTH_LEAST   2
+#define DEPTH_MOST    64
+#define DEPTH_RATE    1024
+#define SIZE_ALONE    ((uint64_t)256 << 20)
+#define TIME_MAX      IW_SEC(24 * 3600)
+#define WARMUP        IW_SEC(1)
+#define TIME          IW_SEC(10)
+/* Of each of several sizes. */
+#define WARMUP_EACH   IW_MSEC(200)
+#define TIME_LEAST    IW_SEC(1)
+
 enum task { TASK_RUN, TASK_LISTEN, TASK_STAG, TASK_XDP };
 
 struct opts {
@@ -41,7 +50,8 @@ struct opts {
 	size_t nsizes;
 	bool run_option;    /* one that only a client has */
 	bool listen_option; /* one that only a listener has */
-	uint32_t depth;
+	const char *plot;
+	uint32_t depth, connections, streams;
 	uint64_t count, time_ns, warmup_ns, interval_ns, spin_ns, memory;
 	bool no_verify;
 	struct iw_conn_opts conn;
@@ -57,6 +67,8 @@ enum {
 	KEY_NO_VERIFY,
 	KEY_ONCE,
 	KEY_MEMORY,
+	KEY_STREAMS,
+	KEY_PLOT,
 };
 
 /* clang-format off */
@@ -65,14 +77,24 @@ static const struct argp_option options[] = {
 	{ "once", KEY_ONCE, NULL, 0, "Serve one client, then exit with the status of its run", 1 },
 	{ "memory", KEY_MEMORY, "SIZE", 0, "Memory for all clients together (default 1G)", 1 },
 
-	{ "size", 's', "SIZE[,SIZE...]", 0,
-	  "Octets of a message (default 1M, for pingpong 64); several are run one after another,"
-	  " each over a connection of its own", 2 },
-	{ "time", KEY_TIME, "TIME", 0, "Length of the measurement (default 10s)", 2 },
+	{ "size", 's', "SIZE[-SIZE][,...]", 0,
+	  "Octets of a message (default 1M, for pingpong and rate 64); several are run one after"
+	  " another, each over connections of its own; 64-1M is 64, 128, 256 and so on", 2 },
+	{ "time", KEY_TIME, "TIME", 0,
+	  "Length of the measurement (default 10s; of several sizes together, but at least 1s"
+	  " for each)", 2 },
 	{ "count", 'n', "COUNT", 0, "Measure so many messages instead", 2 },
-	{ "warmup", 'w', "TIME", 0, "Move data that long before the measurement (default 1s)", 2 },
+	{ "warmup", 'w', "TIME", 0,
+	  "Move data that long before the measurement (default 1s, with several sizes 200ms)", 2 },
 	{ "depth", KEY_DEPTH, "COUNT", 0,
-	  "Messages outstanding (default as many as make 2M, from 2 to 64)", 2 },
+	  "Messages outstanding on each stream (default as many as make 2M, from 2 to 64, for"
+	  " rate 1024)", 2 },
+	{ "connections", 'j', "COUNT", 0,
+	  "Connections, or associations, at once (default 1)", 2 },
+	{ "streams", KEY_STREAMS, "COUNT", 0,
+	  "Over SCTP: DDP streams in each association (default 1)", 2 },
+	{ "plot", KEY_PLOT, "FILE.svg", 0,
+	  "Draw throughput and latency against the size (needs gnuplot)", 2 },
 	{ "interval", KEY_INTERVAL, "TIME", 0,
 	  "Between intermediate results (default 1s); 0 for none", 2 },
 	{ "no-verify", KEY_NO_VERIFY, NULL, 0,
@@ -84,24 +106,44 @@ static const struct argp_option options[] = {
 };
 /* clang-format on */
 
-/* "64,1K,1M" */
+static void add_size(struct opts *o, const struct argp_state *state, const char *arg, uint64_t size)
+{
+	if (o->nsizes == SIZES_MAX)
+		argp_error(state, "--size \"%s\": expected at most %d sizes", arg, SIZES_MAX);
+	o->sizes[o->nsizes++] = size;
+}
+
+/* "64", or "64-1M": doubled until the last one, which is in it in any case. */
+static void add_range(struct opts *o, const struct argp_state *state, const char *arg, char *range)
+{
+	char *dash = strchr(range, '-');
+	uint64_t at, last;
+
+	if (dash)
+		*dash = '\0';
+	at = last = iw_cli_size(state, "--size", range, 0, IW_BENCH_SIZE_MAX);
+	if (dash)
+		last = iw_cli_size(state, "--size", dash + 1, at, IW_BENCH_SIZE_MAX);
+	for (; at < last; at = at ? 2 * at : 1)
+		add_size(o, state, arg, at);
+	add_size(o, state, arg, last);
+}
+
+/* "64,1K-64K,1M" */
 static void parse_sizes(struct opts *o, const struct argp_state *state, const char *arg)
 {
-	const char *p = arg;
-
-	for (;;) {
+	for (const char *p = arg;; p++) {
 		size_t len = strcspn(p, ",");
-		char one[32];
+		char one[64];
 
-		if (len >= sizeof(one) || o->nsizes == SIZES_MAX)
-			argp_error(state, "--size \"%s\": expected at most %d sizes", arg,
-				   SIZES_MAX);
+		if (len >= sizeof(one))
+			argp_error(state, "--size \"%s\": expected sizes", arg);
 		memcpy(one, p, len);
 		one[len] = '\0';
-		o->sizes[o->nsizes++] = iw_cli_size(state, "--size", one, 0, IW_BENCH_SIZE_MAX);
-		if (p[len] == '\0')
+		add_range(o, state, arg, one);
+		p += len;
+		if (*p == '\0')
 			return;
-		p += len + 1;
 	}
 }
 
@@ -122,6 +164,16 @@ static error_t run_option(int key, const char *arg, const struct argp_state *sta
 		break;
 	case KEY_DEPTH:
 		o->depth = (uint32_t)iw_cli_u64(state, "--depth", arg, 1, IW_BENCH_DEPTH_MAX);
+		break;
+	case 'j':
+		o->connections =
+			(uint32_t)iw_cli_u64(state, "--connections", arg, 1, IW_BENCH_LANES);
+		break;
+	case KEY_STREAMS:
+		o->streams = (uint32_t)iw_cli_u64(state, "--streams", arg, 1, IW_BENCH_LANES);
+		break;
+	case KEY_PLOT:
+		o->plot = arg;
 		break;
 	case KEY_INTERVAL:
 		o->interval_ns = iw_cli_duration(state, "--interval", arg, 0, TIME_MAX);
@@ -178,7 +230,8 @@ static void check_options(const struct argp_state *state, struct opts *o)
 		return;
 	}
 	if (o->host && !o->mode_name && strcmp(o->host, "xdp") == 0) {
-		if (o->nsizes || o->depth || o->warmup_ns != WARMUP || o->no_verify ||
+		if (o->nsizes || o->depth || o->warmup_ns != UINT64_MAX || o->no_verify ||
+		    o->connections > 1 || o->streams > 1 || o->plot ||
 		    o->count > IW_XDP_BENCH_PAIRS)
 			argp_error(state,
 				   "xdp: takes --time, the length of each run, and --count, the "
@@ -187,17 +240,26 @@ static void check_options(const struct argp_state *state, struct opts *o)
 		return;
 	}
 	if (!o->host || !o->mode_name)
-		argp_error(state, "expected HOST and write, read, send or pingpong; or --listen;"
-				  " or stag; or xdp");
+		argp_error(state,
+			   "expected HOST and write, read, send, pingpong or rate; or --listen;"
+			   " or stag; or xdp");
 	o->mode = iw_cli_enum(state, "MODE", o->mode_name, iw_bench_mode_names);
 	if (o->count && o->time_ns)
 		argp_error(state, "--count and --time: expected one of them");
 	if (o->cli.port == 0)
 		argp_error(state, "--port 0: a client needs the server's");
+	if (o->streams > 1 && strcmp(o->cli.transport, "tcp") == 0)
+		argp_error(state, "--streams: TCP has none; with -t sctp, udp, raw or xdp");
+	if (o->connections * o->streams > IW_BENCH_LANES)
+		argp_error(state, "--connections times --streams: at most %d", IW_BENCH_LANES);
 	if (!o->nsizes)
-		o->sizes[o->nsizes++] = o->mode == IW_BENCH_PINGPONG ? BALL_DEFAULT : SIZE_DEFAULT;
+		o->sizes[o->nsizes++] = o->mode == IW_BENCH_PINGPONG || o->mode == IW_BENCH_RATE
+						? SMALL_DEFAULT
+						: SIZE_DEFAULT;
 	if (!o->count && !o->time_ns)
-		o->time_ns = IW_SEC(10);
+		o->time_ns = IW_MAX(TIME / o->nsizes, TIME_LEAST);
+	if (o->warmup_ns == UINT64_MAX)
+		o->warmup_ns = o->nsizes > 1 ? WARMUP_EACH : WARMUP;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -227,253 +289,31 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* --- a client's results ----------------------------------------------------------------------- */
-
-static double cpu_seconds(const struct iw_bench_end *e)
-{
-	return (double)(e->used.user_ns + e->used.sys_ns) / 1e9;
-}
-
-/* Of both ends; 0 where nothing was moved. */
-static double cpu_seconds_per_gib(const struct iw_bench_result *r)
-{
-	if (!r->octets)
-		return 0;
-	return (cpu_seconds(&r->client) + cpu_seconds(&r->server)) * 1073741824.0 /
-	       (double)r->octets;
-}
-
-static double messages_per_second(const struct iw_bench_result *r)
-{
-	return r->duration_ns ? (double)r->messages * 1e9 / (double)r->duration_ns : 0;
-}
-
-static const struct {
-	const char *name, *key;
-	uint32_t millionths;
-} percentiles[] = {
-	{ "p50", "p50_ns", 500000 },    { "p90", "p90_ns", 900000 },  { "p99", "p99_ns", 990000 },
-	{ "p99.9", "p999_ns", 999000 }, { "max", "max_ns", 1000000 },
-};
-
-static int write_interval_json(struct iw_json *w, const struct iw_bench_interval *iv)
-{
-	iw_json_begin(w, "interval");
-	iw_json_u64(w, "start_ns", iv->start_ns);
-	iw_json_u64(w, "end_ns", iv->end_ns);
-	iw_json_u64(w, "octets", iv->octets);
-	iw_json_u64(w, "messages", iv->messages);
-	iw_json_u64(w, "bits_per_second",
-		    iw_bits_per_second(iv->octets, iv->end_ns - iv->start_ns));
-	return iw_json_end(w);
-}
-
-static void write_interval_human(const struct iw_bench_interval *iv)
-{
-	char size[IW_HUMAN_TEXT], rate[IW_HUMAN_TEXT];
-
-	printf("%6.1f s  %10s  %10" PRIu64 " messages  %s\n", (double)iv->end_ns / 1e9,
-	       iw_human_size(size, iv->octets), iv->messages,
-	       iw_human_rate(rate, iw_bits_per_second(iv->octets, iv->end_ns - iv->start_ns)));
-	fflush(stdout);
-}
-
-static void write_end_json(struct iw_json *w, const char *key, const struct iw_bench_end *e)
-{
-	iw_json_open_object(w, key);
-	iw_json_u64(w, "window_ns", e->used.at_ns);
-	iw_json_u64(w, "cpu_user_ns", e->used.user_ns);
-	iw_json_u64(w, "cpu_sys_ns", e->used.sys_ns);
-	iw_json_u64(w, "sleeps", e->used.switches);
-	iw_json_u64(w, "tx_octets", e->used.tx_octets);
-	iw_json_u64(w, "rx_octets", e->used.rx_octets);
-	iw_json_u64(w, "tx_fpdus", e->used.tx_fpdus);
-	iw_json_u64(w, "rx_fpdus", e->used.rx_fpdus);
-	iw_json_u64(w, "tx_calls", e->used.tx_calls);
-	iw_json_u64(w, "rx_calls", e->used.rx_calls);
-	iw_json_u64(w, "retransmits", e->used.retransmits);
-	iw_json_str(w, "cc", e->cc[0] ? e->cc : NULL);
-	iw_json_str(w, "kernel", e->kernel);
-	iw_json_close(w);
-}
-
-/* The path that data goes by. */
-static const struct iw_assoc_path_info *primary(const struct iw_assoc_info *a)
-{
-	for (unsigned i = 0; i < IW_MIN(a->npaths, (unsigned)IW_ASSOC_PATHS); i++)
-		if (a->path[i].primary)
-			return &a->path[i];
-	return &a->path[0];
-}
-
-static void write_association_json(struct iw_json *w, const struct iw_assoc_info *a)
-{
-	iw_json_u64(w, "streams", a->out);
-	iw_json_u64(w, "stream", a->stream);
-	iw_json_u64(w, "path_mtu", primary(a)->mtu);
-	iw_json_u64(w, "srtt_ns", primary(a)->srtt_ns);
-}
-
-static void write_connection_json(struct iw_json *w, const struct iw_bench_result *r)
-{
-	const struct iw_qp_info *i = &r->info;
-
-	iw_json_str(w, "local", i->local);
-	iw_json_str(w, "peer", i->peer);
-	iw_json_bool(w, "crc", i->crc);
-	if (r->assoc.in) {
-		write_association_json(w, &r->assoc);
-	} else {
-		iw_json_u64(w, "rev", i->rev);
-		iw_json_bool(w, "tx_markers", i->tx_markers);
-		iw_json_bool(w, "rx_markers", i->rx_markers);
-		iw_json_bool(w, "large_fpdus", i->large_fpdus);
-		iw_json_u64(w, "emss", i->emss);
-	}
-	iw_json_u64(w, "mulpdu", i->mulpdu);
-	iw_json_u64(w, "ird", i->ird);
-	iw_json_u64(w, "ord", i->ord);
-}
-
-static int write_result_json(struct iw_json *w, const struct opts *o,
-			     const struct iw_bench_result *r)
-{
-	iw_json_begin(w, "result");
-	iw_json_str(w, "mode", iw_bench_mode_names[r->mode]);
-	iw_json_str(w, "transport", o->cli.transport);
-	iw_json_u64(w, "size_octets", r->size);
-	iw_json_u64(w, "depth", r->depth);
-	iw_json_str(w, "receiver", r->receiver_is_server ? "server" : "client");
-	iw_json_u64(w, "duration_ns", r->duration_ns);
-	iw_json_u64(w, "octets", r->octets);
-	iw_json_u64(w, "messages", r->messages);
-	iw_json_u64(w, "bits_per_second", iw_bits_per_second(r->octets, r->duration_ns));
-	iw_json_f64(w, "messages_per_second", messages_per_second(r));
-	if (r->round_trips && r->round_trips->n) {
-		iw_json_open_object(w, "half_round_trip");
-		for (size_t i = 0; i < IW_ARRAY_LEN(percentiles); i++)
-			iw_json_u64(w, percentiles[i].key,
-				    iw_hist_at(r->round_trips, percentiles[i].millionths) / 2);
-		iw_json_u64(w, "round_trips", r->round_trips->n);
-		iw_json_close(w);
-	}
-	if (r->octets)
-		iw_json_f64(w, "cpu_seconds_per_gib", cpu_seconds_per_gib(r));
-	write_end_json(w, "client", &r->client);
-	write_end_json(w, "server", &r->server);
-	iw_json_u64(w, "server_clients", r->server_clients);
-	write_connection_json(w, r);
-	if (r->verdict != IW_BENCH_UNCHECKED)
-		iw_json_bool(w, "verified", r->verdict == IW_BENCH_GOOD);
-	iw_json_str(w, "mismatch", r->verdict == IW_BENCH_BAD ? r->mismatch : NULL);
-	iw_json_str(w, "version", iw_version());
-	return iw_json_end(w);
-}
-
-static void add_connection(struct iw_table *t, const struct opts *o,
-			   const struct iw_bench_result *r)
-{
-	const struct iw_qp_info *i = &r->info;
-	char rtt[IW_HUMAN_TEXT];
-
-	if (r->assoc.in) {
-		const struct iw_assoc_path_info *p = primary(&r->assoc);
-
-		iw_table_add(t, "association");
-		iw_table_addf(t,
-			      "%s, stream %u of %u, path MTU %u, MULPDU %u, round trip %s,"
-			      " congestion control %s and %s",
-			      o->cli.transport, r->assoc.stream, r->assoc.out, p->mtu, i->mulpdu,
-			      iw_human_latency(rtt, p->srtt_ns),
-			      r->client.cc[0] ? r->client.cc : "the kernel's",
-			      r->server.cc[0] ? r->server.cc : "the kernel's");
-		return;
-	}
-	iw_table_add(t, "connection");
-	iw_table_addf(t,
-		      "%s, MPA rev %u, CRC %s, markers %s, MULPDU %u, EMSS %u,"
-		      " congestion control %s and %s",
-		      o->cli.transport, i->rev, i->crc ? "on" : "off",
-		      i->tx_markers || i->rx_markers ? "on" : "off", i->mulpdu, i->emss,
-		      r->client.cc, r->server.cc);
-}
-
-static int write_result_human(const struct opts *o, const struct iw_bench_result *r)
-{
-	static const char *const verdicts[] = { "not verified", "verified", "WRONG DATA" };
-	char a[IW_HUMAN_TEXT], b[IW_HUMAN_TEXT];
-	struct iw_table t;
-	int err;
-
-	iw_table_init(&t, "ll");
-	iw_table_add(&t, iw_bench_mode_names[r->mode]);
-	iw_table_addf(&t, "%s, %" PRIu64 " messages a second: %" PRIu64 " of %s in %.3f s, %s",
-		      iw_human_rate(a, iw_bits_per_second(r->octets, r->duration_ns)),
-		      (uint64_t)messages_per_second(r), r->messages, iw_human_size(b, r->size),
-		      (double)r->duration_ns / 1e9, verdicts[r->verdict]);
-	iw_table_add(&t, "receiver");
-	iw_table_addf(&t, "the %s: its clock and its counts",
-		      r->receiver_is_server ? "server" : "client");
-	if (r->round_trips && r->round_trips->n) {
-		iw_table_add(&t, "half round trip");
-		for (size_t k = 0; k < IW_ARRAY_LEN(percentiles); k++) {
-			char part[64];
-
-			snprintf(part, sizeof(part), "%s %s", percentiles[k].name,
-				 iw_human_latency(a, iw_hist_at(r->round_trips,
-								percentiles[k].millionths) /
-							     2));
-			if (k)
-				iw_table_add(&t, "");
-			iw_table_add(&t, part);
-		}
-	}
-	iw_table_add(&t, "CPU");
-	iw_table_addf(&t, "client %.3f s, server %.3f s, %.3f s/GiB", cpu_seconds(&r->client),
-		      cpu_seconds(&r->server), cpu_seconds_per_gib(r));
-	if (r->server_clients > 1) {
-		iw_table_add(&t, "");
-		iw_table_addf(&t, "the server's is for %" PRIu64 " clients", r->server_clients);
-	}
-	iw_table_add(&t, r->assoc.in ? "segments" : "FPDUs");
-	iw_table_addf(&t,
-		      "%" PRIu64 " out, %" PRIu64 " in; system calls %" PRIu64 " and %" PRIu64
-		      "; at the server %" PRIu64 " and %" PRIu64,
-		      r->client.used.tx_fpdus, r->client.used.rx_fpdus, r->client.used.tx_calls,
-		      r->client.used.rx_calls, r->server.used.tx_calls, r->server.used.rx_calls);
-	add_connection(&t, o, r);
-	iw_table_add(&t, "sent again");
-	iw_table_addf(&t, "%" PRIu64 " %s by the client, %" PRIu64 " by the server",
-		      r->client.used.retransmits, r->assoc.in ? "chunks" : "segments",
-		      r->server.used.retransmits);
-	err = iw_table_write(&t, stdout, iw_term_columns(1));
-	iw_table_fini(&t);
-	return err;
-}
-
 /* --- a client --------------------------------------------------------------------------------- */
 
-static uint32_t default_depth(uint64_t size)
+static struct iw_bench_show show_of(struct opts *o)
 {
+	return (struct iw_bench_show){
+		.json = o->cli.json ? &o->cli.out : NULL,
+		.transport = o->cli.transport,
+		.quiet = o->cli.quiet,
+	};
+}
+
+static uint32_t default_depth(size_t mode, uint64_t size)
+{
+	uint64_t most = mode == IW_BENCH_RATE ? DEPTH_RATE : DEPTH_MOST;
 	uint64_t n = DEPTH_OCTETS / IW_MAX(size, (uint64_t)1);
 
-	return (uint32_t)IW_MAX((uint64_t)DEPTH_LEAST, IW_MIN(n, (uint64_t)DEPTH_MOST));
+	/* What is longer than this takes so long that one by one is no slower. */
+	if (size > SIZE_ALONE)
+		return 1;
+	return (uint32_t)IW_MAX((uint64_t)DEPTH_LEAST, IW_MIN(n, most));
 }
 
-static int tell_interval(struct opts *o, const struct iw_bench_interval *iv)
+static int tell_result(const struct iw_bench_show *show, const struct iw_bench_result *r)
 {
-	if (o->cli.json)
-		return write_interval_json(&o->cli.out, iv);
-	if (!o->cli.quiet)
-		write_interval_human(iv);
-	return 0;
-}
-
-static int tell_result(struct opts *o, const struct iw_bench_result *r)
-{
-	int err = o->cli.json ? write_result_json(&o->cli.out, o, r) : write_result_human(o, r);
-
-	if (err)
+	if (iw_bench_show_result(show, r) != 0)
 		return IW_EXIT_FAILED;
 	if (r->verdict != IW_BENCH_BAD)
 		return IW_EXIT_OK;
@@ -481,12 +321,27 @@ static int tell_result(struct opts *o, const struct iw_bench_result *r)
 	return IW_EXIT_NO;
 }
 
-static int run_size(struct opts *o, uint64_t size)
+static void keep_point(struct iw_bench_point *p, const struct iw_bench_result *r)
+{
+	*p = (struct iw_bench_point){
+		.size = r->size,
+		.bits = (double)iw_bits_per_second(r->octets, r->duration_ns),
+		.messages = iw_bench_messages_per_second(r),
+		.p50 = iw_bench_latency(r, 500000),
+		.p99 = iw_bench_latency(r, 990000),
+		.p9999 = iw_bench_latency(r, 999900),
+	};
+}
+
+static int run_size(struct opts *o, const struct iw_bench_show *show, uint64_t size,
+		    struct iw_bench_point *point)
 {
 	struct iw_bench_cfg cfg = {
 		.mode = (enum iw_bench_mode)o->mode,
 		.size = size,
-		.depth = o->depth ? o->depth : default_depth(size),
+		.depth = o->depth ? o->depth : default_depth(o->mode, size),
+		.connections = o->connections,
+		.streams = o->streams,
 		.count = o->count,
 		.time_ns = o->time_ns,
 		.warmup_ns = o->warmup_ns,
@@ -503,115 +358,75 @@ static int run_size(struct opts *o, uint64_t size)
 	struct iw_fault why = { 0 };
 	int err, status;
 
-	iw_conn_opts_param(&o->conn, &o->cli, o->listen ? NULL : o->host, &cfg.conn);
+	iw_conn_opts_param(&o->conn, &o->cli, o->host, &cfg.conn);
+	cfg.conn.streams = (uint16_t)IW_MAX((uint32_t)cfg.conn.streams, o->streams);
 	iw_log_info("%s to %s port %u: messages of %" PRIu64 " octets, %u outstanding",
 		    iw_bench_mode_names[cfg.mode], o->host, o->cli.port, size, cfg.depth);
 	if (iw_bench_client_new(&c, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
 	do {
 		err = iw_bench_client_next(c, &iv, &why);
-		if (err == IW_BENCH_INTERVAL && tell_interval(o, &iv) != 0)
+		if (err == IW_BENCH_INTERVAL && iw_bench_show_interval(show, &iv) != 0)
 			err = iw_fail(&why, IW_E_OS, "standard output takes no more");
 	} while (err == IW_BENCH_INTERVAL);
-	status = err ? iw_cli_fail(&o->cli, &why) : tell_result(o, iw_bench_client_result(c));
+	if (err) {
+		status = iw_cli_fail(&o->cli, &why);
+	} else {
+		status = tell_result(show, iw_bench_client_result(c));
+		keep_point(point, iw_bench_client_result(c));
+	}
 	iw_bench_client_free(c);
 	return status;
 }
 
+static int draw(struct opts *o, const struct iw_bench_point *points)
+{
+	struct iw_fault why = { 0 };
+	char title[160];
+
+	snprintf(title, sizeof(title),
+		 "ddp-bench %s, %s: %u connection%s of %u stream%s, libiwarp %s", o->mode_name,
+		 o->cli.transport, o->connections, o->connections == 1 ? "" : "s", o->streams,
+		 o->streams == 1 ? "" : "s", iw_version());
+	if (iw_bench_plot(o->plot, title,
+			  o->mode == IW_BENCH_PINGPONG ? "half a round trip"
+						       : "from posting to completion",
+			  points, o->nsizes, &why) < 0)
+		return iw_cli_fail(&o->cli, &why);
+	return IW_EXIT_OK;
+}
+
 static int run_client(struct opts *o)
 {
+	struct iw_bench_show show = show_of(o);
+	struct iw_bench_point points[SIZES_MAX];
+	struct iw_fault why = { 0 };
 	int status = IW_EXIT_OK;
 
+	if (o->plot && iw_bench_plot_can(&why) < 0)
+		return iw_cli_fail(&o->cli, &why);
+	show.rows = o->nsizes > 1;
+	iw_bench_show_head(&show);
 	for (size_t i = 0; i < o->nsizes && status == IW_EXIT_OK; i++)
-		status = run_size(o, o->sizes[i]);
-	return status;
+		status = run_size(o, &show, o->sizes[i], &points[i]);
+	return status == IW_EXIT_OK && o->plot ? draw(o, points) : status;
 }
 
 /* --- a listener ------------------------------------------------------------------------------- */
 
-static int write_news_json(struct iw_json *w, const struct iw_bench_news *n)
-{
-	static const char *const events[] = { "stopped", "client", "served", "refused" };
-
-	iw_json_begin(w, events[n->kind]);
-	if (n->kind != IW_BENCH_STOPPED)
-		iw_json_str(w, "peer", n->peer);
-	if (n->kind == IW_BENCH_CAME || n->kind == IW_BENCH_LEFT) {
-		iw_json_str(w, "mode", iw_bench_mode_names[n->mode]);
-		iw_json_u64(w, "size_octets", n->size);
-		iw_json_u64(w, "depth", n->depth);
-	}
-	if (n->kind == IW_BENCH_LEFT) {
-		iw_json_u64(w, "rx_octets", n->rx_octets);
-		iw_json_u64(w, "tx_octets", n->tx_octets);
-	}
-	if (n->fault.err) {
-		iw_json_str(w, "error", iw_err_name(n->fault.err));
-		iw_json_str(w, "text", n->fault.text);
-	}
-	return iw_json_end(w);
-}
-
-static void write_news_human(const struct iw_bench_news *n)
-{
-	char size[IW_HUMAN_TEXT], rx[IW_HUMAN_TEXT], tx[IW_HUMAN_TEXT];
-
-	switch (n->kind) {
-	case IW_BENCH_STOPPED:
-		return;
-	case IW_BENCH_CAME:
-		printf("%s: %s, %u outstanding of %s\n", n->peer, iw_bench_mode_names[n->mode],
-		       n->depth, iw_human_size(size, n->size));
-		break;
-	case IW_BENCH_LEFT:
-		printf("%s: %s in, %s out%s%s\n", n->peer, iw_human_size(rx, n->rx_octets),
-		       iw_human_size(tx, n->tx_octets), n->fault.err ? "; " : "", n->fault.text);
-		break;
-	case IW_BENCH_TURNED_AWAY:
-		printf("%s: refused: %s\n", n->peer, n->fault.text);
-		break;
-	}
-	fflush(stdout);
-}
-
-static int tell_news(struct opts *o, const struct iw_bench_news *n)
-{
-	if (o->cli.json)
-		return write_news_json(&o->cli.out, n);
-	if (!o->cli.quiet)
-		write_news_human(n);
-	return 0;
-}
-
-static int tell_listening(struct opts *o, const struct iw_bench_server *s)
-{
-	if (!o->cli.json) {
-		if (!o->cli.quiet)
-			printf("listening on %s%s\n", iw_bench_server_addr(s),
-			       o->cli.bind
-				       ? ""
-				       : ", for clients of this machine: --bind ADDR for others");
-		fflush(stdout);
-		return 0;
-	}
-	iw_json_begin(&o->cli.out, "listening");
-	iw_json_str(&o->cli.out, "address", iw_bench_server_addr(s));
-	iw_json_u64(&o->cli.out, "port", iw_bench_server_port(s));
-	return iw_json_end(&o->cli.out);
-}
-
 static int serve(struct opts *o, struct iw_bench_server *s)
 {
 	struct iw_bench_news news = { .kind = IW_BENCH_CAME };
+	struct iw_bench_show show = show_of(o);
 	struct iw_fault why = { 0 };
 	int status = IW_EXIT_OK;
 
-	if (tell_listening(o, s) != 0)
+	if (iw_bench_show_listening(&show, s, o->cli.bind) != 0)
 		return IW_EXIT_FAILED;
 	while (news.kind != IW_BENCH_STOPPED) {
 		if (iw_bench_server_next(s, &news, &why) < 0)
 			return iw_cli_fail(&o->cli, &why);
-		if (tell_news(o, &news) != 0)
+		if (iw_bench_show_news(&show, &news) != 0)
 			return IW_EXIT_FAILED;
 		/* A server that goes on does not fail with a client. */
 		if (o->once && news.kind == IW_BENCH_LEFT && news.fault.err)
@@ -635,7 +450,7 @@ static int run_listener(struct opts *o)
 	struct iw_fault why = { 0 };
 	int status;
 
-	iw_conn_opts_param(&o->conn, &o->cli, o->listen ? NULL : o->host, &cfg.conn);
+	iw_conn_opts_param(&o->conn, &o->cli, NULL, &cfg.conn);
 	if (iw_bench_server_new(&s, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
 	status = serve(o, s);
@@ -780,9 +595,9 @@ static const struct argp_child kids[] = { { &iw_conn_argp, 0, NULL, 3 },
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "HOST write|read|send|pingpong\n--listen\nstag\nxdp",
-	.doc = "Measure DDP from memory to memory: RDMA Write, RDMA Read, Send, or a Send there"
-	       " and back; or, with stag, what a look-up among a million STags costs; or, with"
+	.args_doc = "HOST write|read|send|pingpong|rate\n--listen\nstag\nxdp",
+	.doc = "Measure DDP from memory to memory: RDMA Write, RDMA Read, Send, a Send there"
+	       " and back, or many small Sends; or, with stag, what a look-up among a million STags costs; or, with"
 	       " xdp, what -t xdp is worth beside bare AF_XDP and the other transports, in two"
 	       " network namespaces of its own.\v"
 	       "Figures are the receiver's, on the receiver's clock, between two marks in the"
@@ -809,7 +624,9 @@ static int work(struct opts *o)
 int main(int argc, char **argv)
 {
 	struct opts o = {
-		.warmup_ns = WARMUP,
+		.connections = 1,
+		.streams = 1,
+		.warmup_ns = UINT64_MAX, /* not said */
 		.interval_ns = IW_SEC(1),
 	};
 	int status;

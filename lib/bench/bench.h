@@ -26,6 +26,7 @@
 
 #include <iwarp/verbs.h>
 
+#include "bench/environment.h"
 #include "bench/hist.h"
 #include "bench/sample.h"
 
@@ -100,7 +101,8 @@ struct iw_bench_result {
 	struct iw_hist *round_trips, *completions;
 	/* of the client's first connection, at the window's end; no private_data */
 	struct iw_qp_info info;
-	struct iw_assoc_info assoc;  /* over SCTP; in 0: over TCP */
+	struct iw_assoc_info assoc;              /* over SCTP; in 0: over TCP */
+	struct iw_bench_environment environment; /* of the client */
 };
 
 struct iw_bench_client;

@@ -19,8 +19,6 @@ static struct lane *lanes_end(const struct iw_bench_client *c)
 	return c->lanes + c->nlanes;
 }
 
-#define EACH_LANE(l, c) (struct lane * l = (c)->lanes; l < lanes_end(c); l++)
-
 /* Whether it is the first of its association or connection. */
 static bool leads(const struct lane *l)
 {
@@ -83,7 +81,7 @@ static void add_lanes(struct iw_bench_client *c)
 	if (!sctp)
 		ends[1]->used.tx_calls = ends[1]->used.rx_calls = 0;
 	ends[0]->used.tx_calls = ends[0]->used.rx_calls = 0;
-	for EACH_LANE (l, c) {
+	for (struct lane *l = c->lanes; l < lanes_end(c); l++) {
 		struct iw_bench_sample part[2];
 
 		iw_bench_sample_diff(&part[0], &l->origin.mine, &l->final.mine);
@@ -110,7 +108,7 @@ static void make_result(struct iw_bench_client *c)
 	const struct lane *their_first = c->lanes, *their_last = c->lanes;
 
 	r->duration_ns = c->told_end;
-	for EACH_LANE (l, c) {
+	for (struct lane *l = c->lanes; l < lanes_end(c); l++) {
 		r->octets += octets_of(c, &l->final) - octets_of(c, &l->origin);
 		r->messages += messages_of(c, &l->final) - messages_of(c, &l->origin);
 		if (l->origin.mine.at_ns > first->origin.mine.at_ns)
@@ -132,6 +130,8 @@ static void make_result(struct iw_bench_client *c)
 	if (iw_qp_assoc(c->lanes->qp, &r->assoc) != 0)
 		r->assoc.in = 0;
 	add_lanes(c);
+	iw_bench_environment(&r->environment, c->cfg.conn.transport, c->cfg.conn.interface,
+			     r->info.peer);
 }
 
 /* --- rounds ----------------------------------------------------------------------------------- */
@@ -144,7 +144,7 @@ static bool has_mark(const struct lane *l, uint64_t round)
 /* Nothing is under way, and nothing waits to be. */
 static bool quiet(const struct iw_bench_client *c)
 {
-	for EACH_LANE (l, c)
+	for (struct lane *l = c->lanes; l < lanes_end(c); l++)
 		if (has_mark(l, c->round) || l->mark_wanted)
 			return false;
 	return true;
@@ -155,7 +155,7 @@ static bool round_complete(const struct iw_bench_client *c)
 {
 	bool any = false;
 
-	for EACH_LANE (l, c) {
+	for (struct lane *l = c->lanes; l < lanes_end(c); l++) {
 		const struct mark *k = &l->marks[c->round % MARKS_MAX];
 
 		if (!has_mark(l, c->round)) {
@@ -172,7 +172,7 @@ static bool round_complete(const struct iw_bench_client *c)
 
 static bool last_round(const struct iw_bench_client *c)
 {
-	for EACH_LANE (l, c)
+	for (struct lane *l = c->lanes; l < lanes_end(c); l++)
 		if (l->stage != TAIL || has_mark(l, c->round + 1))
 			return false;
 	return true;
@@ -182,7 +182,7 @@ static void window_began(struct iw_bench_client *c)
 {
 	uint64_t mine = 0;
 
-	for EACH_LANE (l, c) {
+	for (struct lane *l = c->lanes; l < lanes_end(c); l++) {
 		l->origin = l->final = l->marks[0];
 		c->began_at = IW_MAX(c->began_at, time_of(c, &l->origin));
 		mine = IW_MAX(mine, l->origin.mine.at_ns);
@@ -198,7 +198,7 @@ static void add_round(struct iw_bench_client *c)
 	uint64_t end = c->told_end + 1;
 
 	c->interval = (struct iw_bench_interval){ .start_ns = c->told_end };
-	for EACH_LANE (l, c) {
+	for (struct lane *l = c->lanes; l < lanes_end(c); l++) {
 		const struct mark *k = &l->marks[c->round % MARKS_MAX];
 
 		if (!has_mark(l, c->round))
@@ -217,7 +217,7 @@ static int ask_all(struct iw_bench_client *c, struct iw_fault *why)
 	int err = 0;
 
 	c->phase = CHECKING;
-	for EACH_LANE (l, c)
+	for (struct lane *l = c->lanes; l < lanes_end(c); l++)
 		if (!err)
 			err = iw_bench_lane_ask(l, why);
 	return err;
@@ -226,7 +226,7 @@ static int ask_all(struct iw_bench_client *c, struct iw_fault *why)
 static void close_all(struct iw_bench_client *c)
 {
 	c->phase = CLOSING;
-	for EACH_LANE (l, c)
+	for (struct lane *l = c->lanes; l < lanes_end(c); l++)
 		iw_disconnect(l->qp);
 }
 
@@ -261,7 +261,7 @@ static void tick(struct iw_bench_client *c)
 	/* Those missed while the system had no time for us are not made up for. */
 	c->next_tick += (c->now - c->next_tick) / c->cfg.interval_ns * c->cfg.interval_ns +
 			c->cfg.interval_ns;
-	for EACH_LANE (l, c)
+	for (struct lane *l = c->lanes; l < lanes_end(c); l++)
 		l->mark_wanted = l->stage == WINDOW;
 }
 
@@ -272,7 +272,7 @@ static int flow(struct iw_bench_client *c, struct iw_fault *why)
 	if (c->phase != FLOWING)
 		return 0;
 	tick(c);
-	for EACH_LANE (l, c)
+	for (struct lane *l = c->lanes; l < lanes_end(c); l++)
 		if (!err)
 			err = iw_bench_lane_flow(l, why);
 	return err;
@@ -309,8 +309,8 @@ static int on_report(struct lane *l, const struct iw_bench_msg *m, struct iw_fau
 	struct iw_bench_client *c = l->client;
 	struct mark *k = &l->marks[m->report.number % MARKS_MAX];
 
-	if (c->phase != FLOWING || m->report.number < c->round ||
-	    !has_mark(l, m->report.number) || k->answered)
+	if (c->phase != FLOWING || m->report.number < c->round || !has_mark(l, m->report.number) ||
+	    k->answered)
 		return unexpected(m, why);
 	k->answered = true;
 	k->theirs = m->report;
@@ -673,7 +673,7 @@ void iw_bench_client_free(struct iw_bench_client *c)
 		return;
 	/* With everything made from it; the memory goes behind those who refer to it. */
 	iw_ctx_free(c->ctx);
-	for EACH_LANE (l, c)
+	for (struct lane *l = c->lanes; l < lanes_end(c); l++)
 		iw_bench_lane_close(l);
 	free(c->lanes);
 	free(c);

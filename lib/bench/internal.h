@@ -62,10 +62,10 @@ static inline IW_MUST_CHECK int inbox_post(const struct inbox *in, struct iw_qp 
 }
 
 /* MARKs that may be outstanding: a tick's, and the last. */
-#define MARKS_MAX    4
+#define MARKS_MAX           4
 /* Receives for messages beside those for data. A client's: an answer to each MARK, and as many CREDITs
  * as it has messages out for. A server's, where each may be as long as a message: MARKs and CHECK. */
-#define MSG_RECEIVES 8
+#define MSG_RECEIVES        8
 #define MSG_RECEIVES_SERVER 4
 
 /* RDMA Reads outstanding that the ends agree on for that depth. */

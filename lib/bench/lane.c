@@ -199,8 +199,8 @@ static void look_at_read(struct lane *l, uint64_t message)
 	size_t len = IW_MIN(cfg->size, (uint64_t)IW_BENCH_STAMP);
 	char text[100];
 
-	if (!cfg->verify || iw_bench_holds(slot_of(l, message), len, SEED,
-					   slot_number(l, message) * cfg->size))
+	if (!cfg->verify ||
+	    iw_bench_holds(slot_of(l, message), len, SEED, slot_number(l, message) * cfg->size))
 		return;
 	snprintf(text, sizeof(text), "RDMA Read %" PRIu64 " completed without its first octets",
 		 message);

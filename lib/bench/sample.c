@@ -34,6 +34,7 @@ void iw_bench_sample_take(struct iw_bench_sample *s, const struct iw_qp *qp, cha
 		.tx_calls = info.tx_sends,
 		.rx_calls = info.rx_sends,
 		.retransmits = info.retransmits,
+		.waits = info.waits,
 	};
 	if (cc)
 		memcpy(cc, info.cc, sizeof(info.cc));
@@ -54,5 +55,6 @@ void iw_bench_sample_diff(struct iw_bench_sample *d, const struct iw_bench_sampl
 		.tx_calls = b->tx_calls - a->tx_calls,
 		.rx_calls = b->rx_calls - a->rx_calls,
 		.retransmits = b->retransmits - a->retransmits,
+		.waits = b->waits - a->waits,
 	};
 }

@@ -16,6 +16,7 @@ struct iw_bench_sample {
 	uint64_t tx_fpdus, rx_fpdus;
 	uint64_t tx_calls, rx_calls; /* system calls that moved octets */
 	uint64_t retransmits;
+	uint64_t waits; /* system calls that waited, or told the kernel what for; of the process */
 };
 
 /* Takes it now. @cc (may be NULL) is set to the congestion control in force. */

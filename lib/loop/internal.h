@@ -38,6 +38,7 @@ struct iw_loop {
 	struct iw_link *hot; /* the link whose octets were all that the last wait found, or NULL */
 	uint64_t polled_at;  /* when everything was last looked at */
 	uint64_t flushed_at; /* the flush before this wait found work then; 0: none */
+	uint64_t waits;      /* system calls that waited, or told the kernel what for */
 
 	int wake_fd; /* -1: none */
 	struct watch wake, kick, timer;

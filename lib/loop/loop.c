@@ -119,6 +119,7 @@ static void arm_timer(struct iw_loop *l, uint64_t at)
 	if (l->timer_at <= at)
 		return;
 	l->timer_at = at;
+	l->waits++;
 	/*
 	 * It fails for bad numbers only; all-zero would disarm it, but that moment has long passed.
 	 */
@@ -159,6 +160,7 @@ int iw_loop_watch(struct iw_loop *l, int fd, uint32_t events, struct watch *w, b
 {
 	struct epoll_event ev = { .events = events, .data.ptr = w };
 
+	l->waits++;
 	if (epoll_ctl(l->epoll, add ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &ev) == 0)
 		return 0;
 	return iw_os_fail(why, errno, "loop: watch a descriptor");
@@ -184,6 +186,11 @@ int iw_loop_wake_fd(struct iw_loop *l, int fd, struct iw_fault *why)
 		iw_loop_unwatch(l, l->wake_fd);
 	l->wake_fd = fd;
 	return 0;
+}
+
+uint64_t iw_loop_waits(const struct iw_loop *l)
+{
+	return l->waits;
 }
 
 /* ---------------------------------------------------------------- a turn */
@@ -255,6 +262,7 @@ static int poll_for(const struct iw_loop *l, struct epoll_event *ev, uint64_t ns
  */
 static int poll_until(struct iw_loop *l, struct epoll_event *ev, uint64_t until, uint64_t now)
 {
+	l->waits++;
 	if (until == 0)
 		return epoll_wait(l->epoll, ev, EVENTS, 0);
 	if (until < FAR_AWAY) {
@@ -304,6 +312,7 @@ static int serve(struct iw_loop *l, const struct epoll_event *ev, uint64_t now)
 		return IW_LOOP_WOKEN;
 	case WATCH_TIMER:
 		iw_loop_drain(l->timer_fd);
+		l->waits++;
 		l->timer_at = IW_TIME_NEVER;
 		return 0;
 	case WATCH_KICK: /* the next flush stops it */

@@ -62,6 +62,9 @@ enum { IW_LOOP_WOKEN = 1 };
  */
 IW_MUST_CHECK int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why);
 
+/* System calls of the loop itself: those that waited, and those that told the kernel what for. */
+uint64_t iw_loop_waits(const struct iw_loop *l);
+
 /* Takes the next link or gate that has perhaps got news since it was taken last; NULL: no more. */
 struct iw_link *iw_loop_next_link(struct iw_loop *l);
 struct iw_gate *iw_loop_next_gate(struct iw_loop *l);

@@ -219,10 +219,10 @@ static int receive_from(struct raw *r, int i, struct iw_pkt_rx *rx, int room)
 		};
 	}
 	/* An error of the network may be told first: it is in the error queue. */
-	do
+	do {
 		n = recvmmsg(r->sock[i], m, (unsigned)room, MSG_DONTWAIT, NULL);
-	while (n < 0 && errno != EAGAIN && tries-- > 0);
-	r->pkt.recvs += n > 0;
+		r->pkt.recvs++;
+	} while (n < 0 && errno != EAGAIN && tries-- > 0);
 	for (int k = 0; k < n; k++) {
 		struct iw_pkt_rx x = {
 			.peer = rx[k].peer,

@@ -229,10 +229,10 @@ static int udp_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 		};
 	}
 	n = receive_many(u, m, (unsigned)most);
+	c->recvs++;
 	if (n < 0)
 		return errno == EAGAIN || passing(errno) ? 0
 							 : iw_os_fail(why, errno, "udp: receive");
-	c->recvs += n > 0;
 	for (int i = 0; i < n; i++) {
 		rx[i].peer.len = m[i].msg_hdr.msg_namelen;
 		back_to_v4(&rx[i].peer);

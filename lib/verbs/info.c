@@ -53,6 +53,7 @@ void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info)
 	memset(info, 0, sizeof(*info));
 	info->state = state_of(qp);
 	transport_facts(qp, info);
+	info->waits = iw_loop_waits(qp->ctx->loop);
 	if (!qp->conn)
 		return;
 	p = iw_conn_params(qp->conn);

@@ -28,20 +28,22 @@ bench() {
 @test "every mode tells one result, verified, with the figures of both ends" {
     local mode keys
 
-    keys='["client","cpu_seconds_per_gib","crc","depth","duration_ns","emss","event","ird","large_fpdus","local","messages","messages_per_second","mode","mulpdu","octets","ord","peer","receiver","rev","rx_markers","schema","server","server_clients","size_octets","transport","tx_markers","verified","version","bits_per_second"]'
+    keys='["calls_per_mib","client","connections","cpu_seconds_per_gib","environment","streams_used","crc","depth","duration_ns","emss","event","ird","large_fpdus","local","messages","messages_per_second","mode","mulpdu","octets","ord","peer","receiver","rev","rx_markers","schema","server","server_clients","size_octets","transport","tx_markers","verified","version","bits_per_second"]'
     serve
-    for mode in write read send pingpong; do
+    for mode in write read send pingpong rate; do
         bench $mode "${SHORT[@]}" --json --interval 0
         assert_status 0
         assert_jsonl 'map(.event) | unique' '["result"]'
         assert_jsonl ".[0] | [.mode, .transport, .crc, .rev, .verified]" "[\"$mode\",\"tcp\",true,2,true]"
-        assert_jsonl ".[0] | (del(.half_round_trip) | keys) == ($keys | sort)" true
+        assert_jsonl ".[0] | (del(.half_round_trip, .completion) | keys) == ($keys | sort)" true
         assert_jsonl '.[0] | .octets == .messages * .size_octets and .octets > 0 and .bits_per_second > 0' true
-        assert_jsonl '.[0] | [.client, .server] | map(.cpu_user_ns + .cpu_sys_ns > 0 and .window_ns > 0 and .tx_calls > 0 and .kernel != "") | all' true
+        assert_jsonl '.[0] | [.client, .server] | map(.cpu_user_ns + .cpu_sys_ns > 0 and .window_ns > 0 and .tx_calls > 0 and .waits >= 0 and .kernel != "") | all' true
+        assert_jsonl '.[0] | (.calls_per_mib * .octets / 1048576 - ([.client, .server] | map(.tx_calls + .rx_calls + .waits) | add)) | fabs < 1' true
+        assert_jsonl '.[0] | .half_round_trip // .completion | .p50_ns > 0 and .p50_ns <= .p90_ns and .p90_ns <= .p99_ns and .p99_ns <= .p999_ns and .p999_ns <= .p9999_ns and .p9999_ns <= .max_ns' true
+        assert_jsonl '.[0] | has("completion") == (.mode != "pingpong") and has("half_round_trip") == (.mode == "pingpong")' true
         assert_jsonl '.[0] | (.bits_per_second - .octets * 8e9 / .duration_ns) | fabs < 2' true
     done
     bench pingpong "${SHORT[@]}" --json --interval 0
-    assert_jsonl '.[0].half_round_trip | .p50_ns > 0 and .p50_ns <= .p90_ns and .p90_ns <= .p99_ns and .p99_ns <= .p999_ns and .p999_ns <= .max_ns' true
     assert_jsonl '.[0] | .half_round_trip.round_trips == .messages' true
 }
 
@@ -72,6 +74,86 @@ bench() {
     bench write -n 100 -w 0 -s 1,64K,0 --json
     assert_status 0
     assert_jsonl 'map([.size_octets, .messages, .octets])' '[[1,100,100],[65536,100,6553600],[0,100,0]]'
+}
+
+@test "a sweep doubles the size, and people get a row for each" {
+    serve
+    bench write -n 20 -w 0 -s 0-8,100-300 --json
+    assert_status 0
+    assert_jsonl 'map(.size_octets)' '[0,1,2,4,8,100,200,300]'
+    bench pingpong -n 20 -w 0 -s 64-256
+    assert_status 0
+    assert_output_has 'calls/MiB'
+    [ "$(grep -c ' B ' <<<"$output")" -eq 3 ] || fail_with 'not a row for each size'
+    [ "$(wc -l <<<"$output")" -eq 4 ] || fail_with 'more than rows'
+}
+
+@test "long messages of every mode" {
+    serve
+    for mode in write read send pingpong; do
+        bench $mode -n 1 -w 0 -s 64M --depth 1 --json
+        assert_status 0
+        assert_jsonl 'map([.octets, .verified])' '[[67108864,true]]'
+    done
+}
+
+@test "several connections are one result, counted together" {
+    serve --once --json
+    bench write -j 3 -n 100 -w 0 -s 1000 --json
+    assert_status 0
+    assert_jsonl '.[0] | [.messages, .octets, .connections, .streams_used, .server_clients, .verified]' '[100,100000,3,1,3,true]'
+    assert_jsonl '.[0] | .client.tx_octets >= .octets and .server.rx_octets >= .octets' true
+    wait_served
+    assert_status 0
+    assert_jsonl 'map(.event) | [index("listening"), (map(select(. == "client")) | length), (map(select(. == "served")) | length)]' '[0,3,3]'
+}
+
+@test "several streams of several associations are one result" {
+    serve -t udp --udp-port "$PORT" --json
+    bench rate -t udp --udp-port "$PORT" -j 2 --streams 3 -n 600 -w 0 --json --interval 0
+    assert_status 0
+    assert_jsonl '.[0] | [.mode, .messages, .connections, .streams_used, .streams >= 3, .verified]' '["rate",600,2,3,true,true]'
+    serve_end
+    assert_jsonl '[.[] | select(.event == "client") | .peer] | [length, (unique | length)]' '[6,2]'
+    bench write -j 2 --streams 2
+    assert_status 2
+    assert_stderr_has 'TCP has none'
+}
+
+@test "a result tells where it was measured" {
+    serve
+    bench write -n 10 -w 0 --json
+    assert_jsonl '.[0].environment | [.kernel, .machine, .interface]' "[\"$(uname -r)\",\"$(uname -m)\",\"lo\"]"
+    assert_jsonl '.[0].environment | .mtu_octets' "$(cat /sys/class/net/lo/mtu)"
+    assert_jsonl '.[0].environment | .cpus >= 1 and (.offloads | type) == "object" and (has("xdp_mode") | not)' true
+}
+
+@test "--plot draws what was measured, or says at once that there is no gnuplot" {
+    local bin=$BATS_TEST_TMPDIR/bin svg="$BATS_TEST_TMPDIR/a picture.svg"
+
+    serve
+    mkdir "$bin"
+    run_here env "PATH=$bin" "$IW_BUILD/ddp-bench" 127.0.0.1 write -p "$PORT" -n 1 --plot "$svg" --json
+    assert_status 3
+    assert_jsonl '[.[].event]' '["error"]'
+    assert_stderr_has 'install gnuplot-nox'
+
+    # One that fails leaves nothing behind; one that only repeats what it is told shows what that is.
+    printf '#!/bin/sh\ncat >/dev/null\nexit 1\n' >"$bin/gnuplot"
+    chmod +x "$bin/gnuplot"
+    PATH=$bin:$PATH bench write -n 5 -w 0 -s 1K-4K --plot "$svg"
+    assert_status 4
+    [ -z "$(find "$BATS_TEST_TMPDIR" -name '*picture*')" ] || fail_with 'a failed picture is left'
+    printf '#!/bin/sh\nexec cat\n' >"$bin/gnuplot"
+    PATH=$bin:$PATH bench write -n 5 -w 0 -s 1K-4K --plot "$svg"
+    assert_status 0
+    [ "$(sed -n '/^\$points/,/^END/p' "$svg" | cut -d ' ' -f 1 | tr '\n' ' ')" = '$points 1024 2048 4096 END ' ] || fail_with 'other points'
+
+    require_tool gnuplot
+    bench pingpong -n 5 -w 0 -s 1-4K --plot "$svg"
+    assert_status 0
+    grep -q '</svg>' "$svg" || fail_with 'no picture'
+    [ ! -e "$svg.part" ]
 }
 
 @test "people get a table, and with -q nothing in between" {
@@ -176,6 +258,15 @@ bench() {
 127.0.0.1 write -n 0
 127.0.0.1 write -s 2G
 127.0.0.1 write -s 1,
+127.0.0.1 write -s 2-1
+127.0.0.1 write -s 1-2G
+127.0.0.1 write -s 1-
+127.0.0.1 write -j 0
+127.0.0.1 write -j 2000
+127.0.0.1 write --streams 2
+127.0.0.1 write -t udp -j 100 --streams 100
+xdp -j 2
+xdp --plot x.svg
 127.0.0.1 write --depth 0
 127.0.0.1 write --depth 5000
 127.0.0.1 write --mulpdu 100
@@ -189,7 +280,7 @@ stag --cc cubic
 END
     run_here ddp-bench
     assert_status 2
-    assert_stderr_has 'expected HOST and write, read, send or pingpong'
+    assert_stderr_has 'expected HOST and write, read, send, pingpong or rate'
 }
 
 @test "without a server it fails on the way" {
@@ -298,7 +389,7 @@ END
     done
     bench write -t udp --udp-port "$PORT" "${SHORT[@]}" --interval 0
     assert_status 0
-    assert_output_has 'association  udp, stream 0 of '
+    assert_output_has ' udp, stream 0 of '
     assert_output_has 'chunks by the client'
     assert_output_lacks 'MPA'
     bench write -t udp --udp-port "$PORT" "${SHORT[@]}" --cc bbr

@@ -343,12 +343,15 @@ struct iw_qp_info {
 	uint32_t emss, mulpdu;         /* of this moment */
 	uint64_t tx_octets, rx_octets; /* of the LLP */
 	uint64_t tx_fpdus, rx_fpdus;
-	uint64_t tx_sends, rx_sends; /* system calls */
+	/* system calls that moved octets, or tried to; over SCTP those of the port, which all of its
+	 * associations share */
+	uint64_t tx_sends, rx_sends;
 	uint64_t retransmits;        /* TCP segments sent again */
 	char cc[16];                 /* congestion control in force; "" not known */
 	uint64_t nudges;             /* RDMA Writes of no octets that siw_first_fpdu was good for */
 	const uint8_t *private_data; /* the peer's, owned by the queue pair */
 	size_t private_data_len;
+	uint64_t waits; /* of the context: system calls that waited, or told the kernel what for */
 };
 /* Makes two system calls for the last two fields: not for every turn of a busy loop. */
 IW_API void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info);
