@@ -147,7 +147,7 @@ bench() {
     printf '#!/bin/sh\nexec cat\n' >"$bin/gnuplot"
     PATH=$bin:$PATH bench write -n 5 -w 0 -s 1K-4K --plot "$svg"
     assert_status 0
-    [ "$(sed -n '/^\$points/,/^END/p' "$svg" | cut -d ' ' -f 1 | tr '\n' ' ')" = '$points 1024 2048 4096 END ' ] || fail_with 'other points'
+    [ "$(awk '/^END/ { exit } on { print $1 } /points <</ { on = 1 }' "$svg" | xargs)" = '1024 2048 4096' ] || fail_with 'other points'
 
     require_tool gnuplot
     bench pingpong -n 5 -w 0 -s 1-4K --plot "$svg"
