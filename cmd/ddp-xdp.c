@@ -399,6 +399,17 @@ static int stay(const struct done *d, const char *interface, struct iw_fault *wh
 	return 0;
 }
 
+static void warn_of_leftovers(const char *name, unsigned ifindex)
+{
+	struct iw_xdp_attached a;
+
+	if (iw_xdp_attached(&a, ifindex, NULL) == 0 &&
+	    iw_xdp_dispatchers_left(ifindex, a.program) > 0)
+		iw_log_warn("/sys/fs/bpf/xdp: left behind, of a dispatcher that %s has no more: "
+			    "`ddp-xdp detach -I %s --force-clean`",
+			    name, name);
+}
+
 static int work_attach(struct opts *o, int *status, struct iw_fault *why)
 {
 	const char *name = o->cli->interface;
@@ -408,6 +419,7 @@ static int work_attach(struct opts *o, int *status, struct iw_fault *why)
 	(void)status;
 	if (err)
 		return err;
+	warn_of_leftovers(name, d.ifindex);
 	if (iw_xdp_pinned(o->pins, name) == IW_XDP_STALE)
 		iw_log_warn("%s/%s: left behind, of a link to nothing: `ddp-xdp detach -I %s "
 			    "--force-clean`",
@@ -440,6 +452,7 @@ struct look {
 	int holder;
 	char holder_name[16];
 	enum iw_xdp_pinned pinned;
+	unsigned dispatchers_left;
 	struct iw_steer *steer; /* NULL: not ours, or not to be looked into */
 	struct iw_observe *observe;
 	struct iw_xdp_counters count, before;
@@ -461,6 +474,7 @@ static int open_look(const struct opts *o, struct look *l, struct iw_fault *why)
 	l->queues = iw_xdp_queues(l->name);
 	l->holder = iw_xdp_holder(l->a.link, l->holder_name);
 	l->pinned = iw_xdp_pinned(o->pins, l->name);
+	l->dispatchers_left = iw_xdp_dispatchers_left(l->ifindex, l->a.program);
 	if (l->a.owner == IW_XDP_STEER || l->a.inside)
 		err = iw_steer_look(&l->steer, l->name, why);
 	else if (l->a.owner == IW_XDP_OBSERVE)
@@ -733,6 +747,8 @@ static int look_json(struct opts *o, const struct look *l, struct iw_fault *why)
 		iw_json_str(w, "pin", o->pins);
 		iw_json_bool(w, "pin_stale", l->pinned == IW_XDP_STALE);
 	}
+	if (l->dispatchers_left)
+		iw_json_u64(w, "dispatchers_left", l->dispatchers_left);
 	if (l->steer)
 		put_steer_json(w, l);
 	if (l->observe)
@@ -886,6 +902,10 @@ static int print_look(const struct opts *o, const struct look *l, struct iw_faul
 	if (l->pinned == IW_XDP_STALE)
 		printf("  %s/%s: left behind, of a link to nothing: `ddp-xdp detach -I %s --force-clean`\n",
 		       o->pins, l->name, l->name);
+	if (l->dispatchers_left)
+		printf("  /sys/fs/bpf/xdp: left behind by dispatchers that it has no more (%u): "
+		       "`ddp-xdp detach -I %s --force-clean`\n",
+		       l->dispatchers_left, l->name);
 	if (l->steer)
 		err = print_steer(l, why);
 	if (l->observe)
@@ -1101,7 +1121,8 @@ static bool may_go(const struct opts *o, const struct iw_xdp_attached *a)
 	return true;
 }
 
-static int tell_detached(struct opts *o, const struct iw_xdp_attached *a, bool pin,
+/* left: dispatchers that had left something behind. */
+static int tell_detached(struct opts *o, const struct iw_xdp_attached *a, bool pin, unsigned left,
 			 struct iw_fault *why)
 {
 	struct iw_json *w = &o->cli->out;
@@ -1112,6 +1133,9 @@ static int tell_detached(struct opts *o, const struct iw_xdp_attached *a, bool p
 		if (pin && !o->cli->quiet)
 			printf("%s: %s/%s removed\n", o->cli->interface, o->pins,
 			       o->cli->interface);
+		if (left && !o->cli->quiet)
+			printf("%s: what dispatchers (%u) left in /sys/fs/bpf/xdp removed\n",
+			       o->cli->interface, left);
 		return 0;
 	}
 	iw_json_begin(w, "result");
@@ -1120,6 +1144,7 @@ static int tell_detached(struct opts *o, const struct iw_xdp_attached *a, bool p
 	if (a->program)
 		iw_json_str(w, "name", a->name);
 	iw_json_bool(w, "pin_removed", pin);
+	iw_json_u64(w, "dispatchers_removed", left);
 	return end_line(o, why);
 }
 
@@ -1128,7 +1153,8 @@ static int work_detach(struct opts *o, int *status, struct iw_fault *why)
 	const char *name = o->cli->interface;
 	enum iw_xdp_pinned pinned;
 	struct iw_xdp_attached a;
-	unsigned ifindex;
+	unsigned ifindex, left;
+	bool is_left;
 	int err = iw_xdp_ifindex(&ifindex, name, why);
 
 	if (!err)
@@ -1136,11 +1162,15 @@ static int work_detach(struct opts *o, int *status, struct iw_fault *why)
 	if (err)
 		return err;
 	pinned = iw_xdp_pinned(o->pins, name);
-	if (a.program == 0 && !(o->force && pinned != IW_XDP_NO_PIN)) {
+	left = iw_xdp_dispatchers_left(ifindex, a.program);
+	is_left = pinned != IW_XDP_NO_PIN || left > 0;
+	if (a.program == 0 && !(o->force && is_left)) {
 		iw_log_error("%s: no XDP program is attached%s", name,
-			     pinned == IW_XDP_NO_PIN ? "" : ", but a pin is left: --force-clean");
+			     pinned != IW_XDP_NO_PIN ? ", but a pin is left: --force-clean"
+			     : left > 0 ? ", but a dispatcher has left something: --force-clean"
+					: "");
 		*status = IW_EXIT_NO;
-		return o->force ? iw_xdp_clean_dispatchers(ifindex, why) : 0;
+		return 0;
 	}
 	if (a.program && !may_go(o, &a)) {
 		*status = IW_EXIT_NO;
@@ -1152,7 +1182,7 @@ static int work_detach(struct opts *o, int *status, struct iw_fault *why)
 		err = iw_xdp_unpin(o->pins, name, why);
 	if (!err && o->force)
 		err = iw_xdp_clean_dispatchers(ifindex, why);
-	return err ? err : tell_detached(o, &a, pinned != IW_XDP_NO_PIN, why);
+	return err ? err : tell_detached(o, &a, pinned != IW_XDP_NO_PIN, o->force ? left : 0, why);
 }
 
 /* --- doctor ------------------------------------------------------------------------------------ */

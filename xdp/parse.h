@@ -104,6 +104,17 @@ struct ip {
 		got_;                                                                              \
 	})
 
+/*
+ * n, which is from 1 to most, a power of two; so that every verifier sees that, for those before Linux 6.6
+ * learn nothing from a comparison with 0.
+ */
+static __always_inline uint32_t one_to(uint32_t most, uint32_t n)
+{
+	/* The compiler knows as much as we do and would leave the rest out. */
+	asm volatile("" : "+r"(n));
+	return ((n - 1) & (most - 1)) + 1;
+}
+
 static __always_inline void skip(struct cursor *c, uint32_t n)
 {
 	c->off += n;

@@ -185,19 +185,24 @@ static __always_inline bool is_recent(const struct iw_xdp_recent *r,
 /*
  * What was counted for a stream goes to its entry; an entry that had to make room begins anew. This and
  * count_stream are functions of their own, which the verifier looks at once and not on every path to them.
+ * What they are given by address it believes to be memory of no kind, which before Linux 6.2 is no key and
+ * no value of a map: so these are copied to the stack.
  */
 __noinline int flush_stream(struct iw_xdp_recent *r)
 {
-	struct iw_xdp_stream *s;
+	struct iw_xdp_stream_key key;
+	struct iw_xdp_stream *s, pending;
 
 	if (!r || !r->has_stream)
 		return 0;
-	s = bpf_map_lookup_elem(&streams, &r->stream);
+	key = r->stream;
+	pending = r->pending;
+	s = bpf_map_lookup_elem(&streams, &key);
 	if (s) {
-		s->segments += r->pending.segments;
-		s->octets += r->pending.octets;
+		s->segments += pending.segments;
+		s->octets += pending.octets;
 	} else {
-		bpf_map_update_elem(&streams, &r->stream, &r->pending, BPF_ANY);
+		bpf_map_update_elem(&streams, &key, &pending, BPF_ANY);
 	}
 	r->has_stream = 0;
 	return 0;
@@ -208,19 +213,21 @@ __noinline int look_up(struct iw_xdp_recent *r, const struct iw_xdp_endpoint_key
 		       uint64_t now)
 {
 	struct iw_xdp_assoc_key key = { .tag = tag };
+	struct iw_xdp_endpoint_key own;
 	struct iw_xdp_endpoint *e;
 	struct iw_xdp_assoc *a;
 
 	if (!r || !to)
 		return 0;
-	e = find_endpoint(to);
+	own = *to;
+	e = find_endpoint(&own);
 	if (!e)
 		return 0;
 	flush_stream(r);
 	key.endpoint = e->id;
 	a = bpf_map_lookup_elem(&assocs, &key);
 	r->generation = now;
-	r->to = *to;
+	r->to = own;
 	r->tag = tag;
 	r->endpoint = e->id;
 	r->worker = a ? a->worker : e->worker;
@@ -265,7 +272,7 @@ static __always_inline void sample(struct xdp_md *ctx, struct iw_xdp_counters *n
 	shown = o->from < len ? len - o->from : 0;
 	if (shown > IW_XDP_HEAD)
 		shown = IW_XDP_HEAD;
-	if (shown > 0 && bpf_xdp_load_bytes(ctx, o->from, e->head, shown) == 0)
+	if (shown > 0 && bpf_xdp_load_bytes(ctx, o->from, e->head, one_to(IW_XDP_HEAD, shown)) == 0)
 		e->head_len = shown;
 	bpf_ringbuf_submit(e, 0);
 }
@@ -391,8 +398,7 @@ static long next_chunk(uint32_t index, void *ctx)
 	if (left < sizeof(c) || !LOAD(w->at.ctx, w->at.off, &c)) {
 		uint32_t n = left < sizeof(c) ? left : sizeof(c);
 
-		/* The verifier has to see both bounds of what it lets a helper write. */
-		if (n == 0 || n > sizeof(c) || bpf_xdp_load_bytes(w->at.ctx, w->at.off, &c, n) < 0)
+		if (bpf_xdp_load_bytes(w->at.ctx, w->at.off, &c, one_to(sizeof(c), n)) < 0)
 			n = 0;
 		if (n < 4) {
 			w->bad = 1;

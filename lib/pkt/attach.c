@@ -207,6 +207,18 @@ int iw_xdp_unpin(const char *dir, const char *interface, struct iw_fault *why)
 	return 0;
 }
 
+int iw_xdp_check_dispatcher(struct iw_fault *why)
+{
+	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
+}
+
+unsigned iw_xdp_dispatchers_left(unsigned ifindex, uint32_t program)
+{
+	(void)ifindex;
+	(void)program;
+	return 0;
+}
+
 int iw_xdp_clean_dispatchers(unsigned ifindex, struct iw_fault *why)
 {
 	(void)ifindex;
@@ -218,6 +230,7 @@ int iw_xdp_clean_dispatchers(unsigned ifindex, struct iw_fault *why)
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <linux/capability.h>
 #include <linux/if_link.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -462,6 +475,51 @@ int iw_xdp_unpin(const char *dir, const char *interface, struct iw_fault *why)
 	if (unlink(path) < 0 && errno != ENOENT && errno != ENOTDIR)
 		return iw_os_fail(why, errno, "xdp: remove %s", path);
 	return 0;
+}
+
+/* --- dispatchers -------------------------------------------------------------------------------- */
+
+int iw_xdp_check_dispatcher(struct iw_fault *why)
+{
+	/* return 0 */
+	static const struct bpf_insn nothing[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K },
+						   { .code = BPF_JMP | BPF_EXIT } };
+	struct statfs fs;
+	int fd = bpf_prog_load(BPF_PROG_TYPE_EXT, "iw_replace", "GPL", nothing, 2, NULL);
+
+	if (fd >= 0)
+		close(fd);
+	/* Where it is EINVAL the kernel misses what to replace, and has looked at the program. */
+	if (fd >= 0 || errno != EPERM)
+		return statfs("/sys/fs/bpf", &fs) == 0 && (uint32_t)fs.f_type == BPF_FS_MAGIC_
+			       ? 0
+			       : iw_fail(why, IW_E_NOTSUP,
+					 "xdp: the dispatcher needs a BPF file system: mount -t "
+					 "bpf bpf /sys/fs/bpf");
+	if (!iw_os_has_cap(CAP_SYS_ADMIN) &&
+	    !(iw_os_has_cap(CAP_NET_ADMIN) && iw_os_has_cap(CAP_BPF) && iw_os_has_cap(CAP_PERFMON)))
+		return iw_fail(why, IW_E_PERM,
+			       "xdp: the dispatcher needs CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON: "
+			       "be root");
+	return iw_fail(why, IW_E_NOTSUP,
+		       "xdp: this kernel lets nobody load programs that replace functions of "
+		       "another (type EXT), and libxdp's dispatcher is made of them");
+}
+
+/* libxdp pins what belongs to a dispatcher in a directory of its own: dispatch-IFINDEX-PROGRAM. */
+unsigned iw_xdp_dispatchers_left(unsigned ifindex, uint32_t program)
+{
+	DIR *d = opendir("/sys/fs/bpf/xdp");
+	const struct dirent *e;
+	unsigned left = 0, of, id;
+
+	while (d && (e = readdir(d)))
+		if (sscanf(e->d_name, "dispatch-%u-%u", &of, &id) == 2 && of == ifindex &&
+		    id != program)
+			left++;
+	if (d)
+		closedir(d);
+	return left;
 }
 
 int iw_xdp_clean_dispatchers(unsigned ifindex, struct iw_fault *why)

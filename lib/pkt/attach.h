@@ -87,6 +87,13 @@ enum iw_xdp_pinned { IW_XDP_NO_PIN, IW_XDP_PINNED, IW_XDP_STALE }; /* stale: of 
 enum iw_xdp_pinned iw_xdp_pinned(const char *dir, const char *interface);
 /* Removes the pin of that name, whatever it holds. 0: there is none any more; IW_E_PERM, IW_E_OS. */
 IW_MUST_CHECK int iw_xdp_unpin(const char *dir, const char *interface, struct iw_fault *why);
+/* --- the dispatcher of libxdp, which calls several programs ------------------------------------- */
+
+/* 0: programs can go through it here; IW_E_NOTSUP, IW_E_PERM: why says what is missing. */
+IW_MUST_CHECK int iw_xdp_check_dispatcher(struct iw_fault *why);
+/* How many dispatchers of libxdp have left something on the BPF file system for an interface that has them no more; @program: the
+ * one that it has, 0: none. */
+unsigned iw_xdp_dispatchers_left(unsigned ifindex, uint32_t program);
 /* What libxdp's dispatchers left on the BPF file system for an interface that has them no more. 0, or
  * an error when there is something and it cannot be removed. */
 IW_MUST_CHECK int iw_xdp_clean_dispatchers(unsigned ifindex, struct iw_fault *why);

@@ -105,11 +105,12 @@ int iw_bpf_load(struct bpf_object *o, const char *what, struct iw_fault *why)
 
 	if (err == 0)
 		return 0;
-	/* The verifier of a kernel that lacks a function it is asked for says EINVAL. */
-	if (err == -EINVAL || err == -ENOTSUP)
+	/* The verifier of a kernel that lacks a function it is asked for says EINVAL; one that cannot see
+	 * that an access is good, EACCES; one that gives up, E2BIG. */
+	if (err == -EINVAL || err == -ENOTSUP || err == -EACCES || err == -E2BIG)
 		return iw_fail(
 			why, IW_E_NOTSUP,
-			"xdp: this kernel does not take the program %s: it needs Linux 5.18 or "
+			"xdp: this kernel does not take the program %s: it needs Linux 6.1 or "
 			"later (%s)",
 			what, complaint);
 	if (err == -EPERM && iw_os_has_cap(CAP_BPF) && iw_os_has_cap(CAP_NET_ADMIN))

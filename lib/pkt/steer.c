@@ -298,8 +298,11 @@ static int dispatch(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct i
 						     [IW_XDP_GENERIC] = XDP_MODE_SKB };
 	struct xdp_program *p = xdp_program__from_bpf_obj(s->skel->obj, "xdp.frags");
 	struct iw_xdp_attached a;
-	int err = (int)libxdp_get_error(p);
+	int err = iw_xdp_check_dispatcher(why);
 
+	if (err)
+		return err;
+	err = (int)libxdp_get_error(p);
 	if (!err)
 		err = xdp_program__set_xdp_frags_support(p, true);
 	if (!err)

@@ -136,6 +136,22 @@ in_bpffs() {
     assert_stderr_has 'a pin is left'
 }
 
+@test "what a dispatcher has left is told at the next start, and cleaned away by force" {
+    local left="/sys/fs/bpf/xdp/dispatch-\$(cat /sys/class/net/$LEFT_IF/ifindex)-4711"
+
+    # /sys is of the namespace that mounts it.
+    run_in left unshare --mount sh -c "mount -t sysfs sysfs /sys && mount -t bpf bpf /sys/fs/bpf && mkdir -p $left &&
+        ddp-xdp attach -I $LEFT_IF; ddp-xdp status -I $LEFT_IF; ddp-xdp detach -I $LEFT_IF -q; ddp-xdp detach -I $LEFT_IF
+        echo \"status \$?\"; ddp-xdp detach -I $LEFT_IF --force-clean && ! test -e $left"
+    assert_status 0
+    assert_stderr_has 'left behind, of a dispatcher'
+    assert_output_has 'left behind by dispatchers that it has no more (1)'
+    assert_stderr_has 'but a dispatcher has left something'
+    assert_output_has 'status 1'
+    assert_output_has 'left in /sys/fs/bpf/xdp removed'
+    nothing_attached
+}
+
 @test "a second program is refused, and the first one named" {
     run_in left ddp-xdp attach -I "$LEFT_IF"
     assert_status 0
@@ -174,8 +190,10 @@ in_bpffs() {
     assert_stderr_has 'no native XDP'
     run_in left ddp-xdp attach -I lo --program mpa
     assert_status 3
+    # tests/interop/xdp-guest.bats has one that works.
     run_in left ddp-xdp attach -I "$LEFT_IF" --dispatcher
-    [ "$status" -ne 0 ] || fail_with 'attached through no dispatcher'
+    assert_status 3
+    assert_stderr_has dispatcher
     nothing_attached
     run_in left ddp-xdp attach -I no-such-if
     assert_status 4

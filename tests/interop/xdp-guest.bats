@@ -1,0 +1,137 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# The XDP programs and -t xdp on another kernel than the one outside: the guest's, which is Linux 6.1 with Debian 12. Its verifier is
+# an older one, it has no AF_XDP frames of several buffers, and it lets programs be replaced, as libxdp's dispatcher wants.
+#
+# run_guest and its kin set the variables; each @test is a subshell of its own:
+# shellcheck disable=SC2030,SC2031,SC2034
+
+load ../bats/helpers
+load guest
+
+setup_file() {
+    [ -e "$IW_BUILD/tests/beside/beside" ] || skip 'needs libxdp: built without it'
+    guest_up --siw none
+    "$PEER_VM" program "$IW_BUILD/ddp-xdp" "$IW_BUILD/ddp-bench" "$IW_BUILD/ddp-recv" "$IW_BUILD/tests/beside/beside" 3>&-
+    # What libxdp looks for by its name.
+    find /usr/lib/*/bpf -name xdp-dispatcher.o -o -name xdpfilt_alw_all.o | tar -c -P -T - | "$PEER_VM" run -i tar -x -P 3>&-
+    # Two hosts: the guest, which has va, and one in a namespace, which has vb.
+    "$PEER_VM" run sh -c 'modprobe veth && mount -t bpf bpf /sys/fs/bpf && ip netns add far &&
+        ip link add va type veth peer name vb netns far && ip netns exec far sh -c "ip link set lo up
+            ip address add 10.77.0.2/24 dev vb; ip address add fd77::2/64 dev vb nodad; ip link set vb up" &&
+        ip address add 10.77.0.1/24 dev va && ip address add fd77::1/64 dev va nodad && ip link set va up' 3>&-
+    # Nothing of the test is to load SCTP of the kernel's own: it would abort our associations.
+    "$PEER_VM" run sh -c 'mkdir -p /etc/modprobe.d && echo install sctp /bin/false >/etc/modprobe.d/sctp.conf' 3>&-
+}
+
+teardown_file() {
+    guest_down
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+teardown() {
+    run_guest ddp-xdp detach -I va --force-clean
+    helpers_teardown
+}
+
+@test "both programs go through the verifier" {
+    run_guest ddp-xdp attach -I va --json
+    assert_status 0
+    assert_jsonl '.[0] | [.program, .mode, .multi_buffer, .verified_insns > 1000]' '["steer","native",true,true]'
+    run_guest ddp-xdp detach -I va
+    assert_status 0
+    run_guest ddp-xdp attach -I va --program mpa --json
+    assert_status 0
+    assert_jsonl '.[0] | [.program, .mode]' '["mpa","native"]'
+}
+
+# through WHAT: writes over IPv4 and IPv6 to a listener on va
+through() {
+    local host
+
+    guest_job ddp-bench --listen -t xdp -I va -p 7471 --bind '*'
+    # shellcheck disable=SC2016
+    guest_does sh -c 'until [ "$(ddp-xdp status -I va --json | grep -c "\"sctp_port\":7471")" -gt 0 ]; do sleep 0.1; done'
+    for host in 10.77.0.1 fd77::1; do
+        run_guest ip netns exec far ddp-bench $host write -t xdp -I vb -p 7471 -n 4 --warmup 0 --json --interval 0
+        assert_status 0
+        assert_jsonl '.[0] | [.transport, .verified]' '["xdp",true]'
+    done
+    run_guest ddp-xdp status -I va --json
+    assert_jsonl '.[0] | [.opcodes[] | select(.opcode == 0) | .segments > 5000][0]' true
+    guest_kill
+}
+
+@test "xdp to xdp in the guest" {
+    through
+    run_guest ddp-xdp status -I va --json
+    assert_jsonl '.[0].owner' nobody
+}
+
+@test "frames of several buffers, which this kernel has not, are refused and the MTU that can be is named" {
+    # shellcheck disable=SC2016
+    run_guest sh -c 'case $(uname -r) in [0-5].* | 6.[0-5].*) ;; *) exit 9 ;; esac'
+    [ "$status" -ne 9 ] || skip 'needs another guest: its kernel has them'
+    run_guest ip link set va mtu 9000
+    assert_status 0
+    run_guest ddp-recv -t xdp -I va --bind 10.77.0.1 /tmp
+    run_status=$status run_stderr=$stderr
+    run_guest ip link set va mtu 1500
+    status=$run_status stderr=$run_stderr
+    assert_status 3
+    assert_stderr_has 'interface va has an MTU of 9000, and without frames of several buffers (Linux 6.6, and a driver that has them)'
+    assert_stderr_has 'ip link set va mtu'
+    # No program stays.
+    run_guest ddp-xdp status -I va --json
+    assert_jsonl '.[0].owner' nobody
+}
+
+@test "through the dispatcher, beside somebody else's program" {
+    run_guest beside va "$(find /usr/lib/*/bpf -name xdpfilt_alw_all.o)"
+    assert_status 0
+    run_guest ddp-xdp attach -I va
+    assert_status 4
+    assert_stderr_has xdp_dispatcher
+    run_guest ddp-xdp attach -I va --dispatcher --json
+    assert_status 0
+    assert_jsonl '.[0] | [.mode, .kept_by]' '["native","dispatcher"]'
+    run_guest beside -l va
+    assert_equal "$(sort <<<"$output" | tr '\n' ' ')" 'iw_steer_1 xdpfilt_alw_all '
+    through
+    # Ours goes, the other one stays.
+    run_guest ddp-xdp detach -I va
+    assert_status 0
+    run_guest beside -l va
+    assert_output_is xdpfilt_alw_all
+    run_guest ddp-xdp detach -I va
+    assert_status 1
+    assert_stderr_has 'is not ours'
+}
+
+@test "what a dispatcher has left is told at the next start, and goes by force" {
+    run_guest ddp-xdp attach -I va --dispatcher
+    assert_status 0
+    # Somebody takes it away who knows nothing of dispatchers.
+    run_guest ip link set va xdp off
+    assert_status 0
+    run_guest ddp-xdp attach -I va
+    assert_status 0
+    assert_stderr_has 'left behind'
+    run_guest ddp-xdp status -I va --json
+    assert_jsonl '.[0] | [.owner, .dispatchers_left]' '["steer",1]'
+    run_guest ddp-xdp detach -I va --force-clean
+    assert_status 0
+    assert_output_has '/sys/fs/bpf/xdp removed'
+    run_guest find /sys/fs/bpf/xdp -name 'dispatch-*'
+    assert_output_is ''
+    run_guest ddp-xdp detach -I va --force-clean
+    assert_status 1
+}
+
+@test "the guest is well" {
+    guest_is_well
+}
