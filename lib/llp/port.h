@@ -99,6 +99,16 @@ struct iw_port_ops {
 	/* Reads one batch: 1: something came, perhaps; 0: nothing is left; negative: the port is
 	 * broken. */
 	int (*input)(struct iw_port *p, uint64_t now, struct iw_fault *why);
+	/*
+	 * Of a port over rings in memory, else NULL: whether input would find something, told without a system
+	 * call. Costs little; to be asked again and again.
+	 */
+	bool (*peek)(struct iw_port *p);
+	/*
+	 * With peek. on, as after open: fd becomes readable for what comes, so that one can sleep on it; peek
+	 * once more afterwards. off: fd says nothing about the rings, and what comes wakes nobody.
+	 */
+	void (*rest)(struct iw_port *p, bool on);
 	bool (*next_msg)(struct iw_port *p, struct iw_port_msg *out);
 	bool (*next_event)(struct iw_port *p, struct iw_assoc_event *out);
 	/* 0: taken and copied; IW_PORT_KEPT: taken, vec's memory is referred to until it is acknowledged;

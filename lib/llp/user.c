@@ -427,6 +427,20 @@ static int user_input(struct iw_port *p, uint64_t now, struct iw_fault *why)
 	return n > 0;
 }
 
+static bool user_peek(struct iw_port *p)
+{
+	struct iw_pkt *c = port_of(p)->pkt;
+
+	return c->ops->peek(c);
+}
+
+static void user_rest(struct iw_port *p, bool on)
+{
+	struct iw_pkt *c = port_of(p)->pkt;
+
+	c->ops->rest(c, on);
+}
+
 /* The next packet of the batch goes to the engine. */
 static bool next_packet(struct user_port *u)
 {
@@ -788,8 +802,9 @@ static void user_stag(struct iw_port *p, uint32_t stag, bool known)
 		u->pkt->ops->stag(u->pkt, stag, known);
 }
 
-/* One for each carrier: they differ in their names, in what is below, and in who wants to know of STags. */
-#define USER_PORT(carrier, on_stag)                                                                \
+/* One for each carrier: they differ in their names, in what is below, in who wants to know of STags, and in who
+ * can be looked at without a system call. */
+#define USER_PORT(carrier, on_stag, on_peek, on_rest)                                              \
 	static int carrier##_open(struct iw_port **out, const struct iw_port_cfg *cfg,             \
 				  struct iw_fault *why)                                            \
 	{                                                                                          \
@@ -812,6 +827,8 @@ static void user_stag(struct iw_port *p, uint32_t stag, bool known)
 		.next_event = user_next_event,                                                     \
 		.send = user_send,                                                                 \
 		.give_back = user_give_back,                                                       \
+		.peek = on_peek,                                                                   \
+		.rest = on_rest,                                                                   \
 		.stag = on_stag,                                                                   \
 		.output = user_output,                                                             \
 		.deadline = user_deadline,                                                         \
@@ -825,6 +842,6 @@ static void user_stag(struct iw_port *p, uint32_t stag, bool known)
 		.close = user_close,                                                               \
 	}
 
-USER_PORT(udp, NULL);
-USER_PORT(raw, NULL);
-USER_PORT(xdp, user_stag);
+USER_PORT(udp, NULL, NULL, NULL);
+USER_PORT(raw, NULL, NULL, NULL);
+USER_PORT(xdp, user_stag, user_peek, user_rest);

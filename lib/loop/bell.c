@@ -62,6 +62,7 @@ static int stand_for_all(struct iw_loop *l, struct iw_fault *why)
 		return err;
 	}
 	iw_loop_cool_down(l);
+	(void)iw_loop_rest(l);
 	if (!iw_list_empty(&l->kicked))
 		iw_loop_kick_bell(l);
 	iw_loop_time_bells(l);

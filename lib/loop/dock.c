@@ -64,6 +64,9 @@ int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port, s
 	iw_list_init(&d->dirty);
 	iw_list_add_tail(&l->docks, &d->all);
 	l->knowing += port->ops->stag != NULL;
+	l->ringed += port->ops->peek != NULL;
+	if (port->ops->peek && l->awake)
+		port->ops->rest(port, false);
 	err = iw_loop_add_timer(l, &d->watch, FAR_AWAY, why);
 	if (!err)
 		err = iw_loop_watch(l, port->fd, EPOLLIN, &d->watch, true, why);
@@ -128,6 +131,9 @@ void iw_dock_free(struct iw_dock *d)
 	struct iw_list *n;
 
 	d->loop->knowing -= d->port->ops->stag != NULL;
+	d->loop->ringed -= d->port->ops->peek != NULL;
+	if (d->port->ops->peek)
+		d->port->ops->rest(d->port, true);
 	part_in_order(d);
 	now = iw_os_now();
 	while ((n = iw_list_first(&d->trunks))) {

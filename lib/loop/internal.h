@@ -34,6 +34,9 @@ struct iw_loop {
 	uint8_t *scratch;
 	unsigned links, gates;
 	unsigned knowing; /* docks whose ports are told of STags */
+	unsigned ringed;  /* docks over rings that can be peeked into */
+	bool awake;       /* these rings wake nobody: they are looked at */
+	uint64_t ring_at; /* when there was last something in one */
 
 	struct iw_link *hot; /* the link whose octets were all that the last wait found, or NULL */
 	uint64_t polled_at;  /* when everything was last looked at */
@@ -173,6 +176,23 @@ void iw_trunk_remove(struct iw_link *k);
 void iw_trunk_serve(struct iw_link *k, uint64_t now);
 void iw_trunk_facts(const struct iw_trunk *t, struct iw_llp_facts *out);
 int iw_trunk_set_cc(struct iw_trunk *t, const char *name, struct iw_fault *why);
+
+/* ring.c */
+enum iw_ring_turn {
+	IW_RING_DONE,  /* that was all for this turn */
+	IW_RING_LOOK,  /* but for a look at everything else, without waiting */
+	IW_RING_AGAIN, /* nothing came, and after such a look the rings are looked at again */
+	IW_RING_WAIT,  /* nothing has come for a while */
+};
+/* Docks over rings: what is in them, or comes soon, until the wait must end. */
+enum iw_ring_turn iw_loop_turn_rings(struct iw_loop *l, uint64_t until);
+/* Before a wait: they wake us again. False: something has come meanwhile. */
+bool iw_loop_rest(struct iw_loop *l);
+
+/* loop.c */
+uint64_t iw_loop_wait_end(const struct iw_loop *l, uint64_t until);
+bool iw_loop_look_round_due(const struct iw_loop *l, uint64_t now);
+bool iw_loop_fire_timers(struct iw_loop *l, uint64_t now);
 
 /* gate.c */
 void iw_gate_ready(struct iw_gate *g);

@@ -227,7 +227,7 @@ void iw_loop_flush(struct iw_loop *l)
 }
 
 /* When the wait must end at the latest: 0 at once. */
-static uint64_t wait_end(const struct iw_loop *l, uint64_t until)
+uint64_t iw_loop_wait_end(const struct iw_loop *l, uint64_t until)
 {
 	const struct iw_timer *first = iw_heap_first(&l->timers);
 
@@ -273,7 +273,7 @@ static int poll_until(struct iw_loop *l, struct epoll_event *ev, uint64_t until,
 	return epoll_wait(l->epoll, ev, EVENTS, -1);
 }
 
-static bool fire_timers(struct iw_loop *l, uint64_t now)
+bool iw_loop_fire_timers(struct iw_loop *l, uint64_t now)
 {
 	bool fired = false;
 	struct iw_timer *t;
@@ -337,7 +337,7 @@ static bool hot_one_alone(const struct iw_loop *l)
 	return l->hot && l->links == 1 && l->kick_fd < 0 && iw_link_can_wait(l->hot);
 }
 
-static bool look_round_due(const struct iw_loop *l, uint64_t now)
+bool iw_loop_look_round_due(const struct iw_loop *l, uint64_t now)
 {
 	return now >= l->polled_at + LOOK_ROUND_NS;
 }
@@ -355,9 +355,9 @@ static bool serve_hot_one(struct iw_loop *l, uint64_t end, uint64_t now, int *re
 	*ret = 0;
 	if (end == 0) {
 		iw_link_ready(l->hot, EPOLLIN, now);
-		return !look_round_due(l, now);
+		return !iw_loop_look_round_due(l, now);
 	}
-	if (look_round_due(l, now) || end < now + HOT_WAIT_NS)
+	if (iw_loop_look_round_due(l, now) || end < now + HOT_WAIT_NS)
 		return false;
 	*ret = iw_link_wait(l->hot, now);
 	if (*ret == IW_E_AGAIN)
@@ -394,10 +394,20 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 	 * Who posts and polls in turn has just been served; the sockets are looked at when it is
 	 * time, or when there is nothing else to do.
 	 */
-	if (until == 0 && l->flushed_at && !look_round_due(l, l->flushed_at))
+	if (until == 0 && l->flushed_at && l->ringed == 0 &&
+	    !iw_loop_look_round_due(l, l->flushed_at))
 		return 0;
 	do {
-		end = wait_end(l, until);
+		enum iw_ring_turn turn = IW_RING_WAIT;
+
+		if (l->ringed > 0)
+			turn = iw_loop_turn_rings(l, until);
+		if (turn == IW_RING_DONE)
+			return 0;
+		end = turn == IW_RING_WAIT ? iw_loop_wait_end(l, until) : 0;
+		/* What came while they were told to wake us is there already. */
+		if (end > 0 && !iw_loop_rest(l))
+			end = 0;
 		now = iw_os_now();
 		if (hot_one_alone(l) && serve_hot_one(l, end, now, &ret))
 			return ret;
@@ -411,10 +421,11 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 		}
 		now = l->polled_at = iw_os_now();
 		/* The timer was armed for an earlier wait. */
-		early = only_one_of(ev, n, WATCH_TIMER) && now < end;
+		early = (only_one_of(ev, n, WATCH_TIMER) && now < end) ||
+			(n == 0 && turn == IW_RING_AGAIN);
 		for (int i = 0; i < n; i++)
 			ret |= serve(l, &ev[i], now);
-		if (fire_timers(l, now))
+		if (iw_loop_fire_timers(l, now))
 			early = false;
 		/* What arrived is acknowledged, what waited for room goes. */
 		if (iw_unlikely(!iw_list_empty(&l->dirty)))

@@ -27,6 +27,11 @@
 
 #define SEGS_MAX  64 /* packets of one send */
 #define ETHER_MAX 18 /* with a VLAN tag */
+/* Of looks at a ring, some 100 ns each: packets are dense that come so soon behind a batch; a batch is over when
+ * nothing came that long, or when there are enough. */
+#define DENSE     100
+#define PAUSE     40
+#define ENOUGH    32
 
 /* What an event of the inner epoll descriptor is about. */
 enum source { FROM_SOCKET, FROM_SENDER, FROM_KERNEL, FROM_NETLINK };
@@ -38,7 +43,11 @@ struct xdp {
 	struct iw_xsk *xsk;
 	uint32_t endpoint;
 	bool kernel_ready; /* it may have packets or errors */
+	bool resting;      /* the sockets are in the epoll set */
 	bool waiting;      /* for room to send */
+	/* While they are not, how often they were looked at since the last batch, and what was there. */
+	unsigned looks, pause, shown;
+	bool dense;
 	bool broken;
 	struct iw_fault why; /* from broken on */
 	uint64_t now;
@@ -68,11 +77,25 @@ static int watch(struct xdp *x, int op, int fd, uint32_t events, enum source fro
 						     : 0;
 }
 
-/* One descriptor to be polled. */
-static int join(struct xdp *x, struct iw_fault *why)
+static int watch_rings(struct xdp *x, struct iw_fault *why)
 {
 	const int *fd;
 	unsigned n = iw_xsk_fds(x->xsk, &fd);
+	int err = 0;
+
+	for (unsigned i = 0; i < n && !err; i++) {
+		uint32_t events = i == 0 && x->waiting ? EPOLLIN | EPOLLOUT : EPOLLIN;
+
+		err = watch(x, EPOLL_CTL_ADD, fd[i], events, i == 0 ? FROM_SENDER : FROM_SOCKET,
+			    why);
+	}
+	x->resting = true;
+	return err;
+}
+
+/* One descriptor to be polled. */
+static int join(struct xdp *x, struct iw_fault *why)
+{
 	int err;
 
 	x->pkt.fd = epoll_create1(EPOLL_CLOEXEC);
@@ -81,10 +104,7 @@ static int join(struct xdp *x, struct iw_fault *why)
 	err = watch(x, EPOLL_CTL_ADD, x->kernel->fd, EPOLLIN, FROM_KERNEL, why);
 	if (!err)
 		err = watch(x, EPOLL_CTL_ADD, iw_neigh_fd(x->neigh), EPOLLIN, FROM_NETLINK, why);
-	for (unsigned i = 0; i < n && !err; i++)
-		err = watch(x, EPOLL_CTL_ADD, fd[i], EPOLLIN, i == 0 ? FROM_SENDER : FROM_SOCKET,
-			    why);
-	return err;
+	return err ? err : watch_rings(x, why);
 }
 
 static int check_mtu(struct xdp *x, const struct iw_xsk_facts *f, struct iw_fault *why)
@@ -270,11 +290,57 @@ static int take_batch(struct xdp *x, struct iw_pkt_rx rx[static IW_PKT_BATCH])
 	return kept;
 }
 
+static void xdp_rest(struct iw_pkt *c, bool on)
+{
+	struct xdp *x = xdp_of(c);
+	const int *fd;
+	unsigned n = iw_xsk_fds(x->xsk, &fd);
+
+	if (on == x->resting)
+		return;
+	if (on) {
+		/* Failing, for want of memory, the timers go on. */
+		(void)!watch_rings(x, NULL);
+		return;
+	}
+	for (unsigned i = 0; i < n; i++)
+		(void)watch(x, EPOLL_CTL_DEL, fd[i], 0, FROM_SOCKET, NULL);
+	x->resting = false;
+}
+
+/*
+ * Packets that follow each other closely are left until they are some, or the next one keeps away: each batch
+ * costs its acknowledgement, at both ends.
+ */
+static bool xdp_peek(struct iw_pkt *c)
+{
+	struct xdp *x = xdp_of(c);
+	unsigned n = iw_xsk_waiting(x->xsk);
+
+	if (x->waiting && !x->resting && iw_xsk_retry(x->xsk))
+		return true;
+	if (n == 0) {
+		x->looks++;
+		return false;
+	}
+	if (n >= ENOUGH || x->resting)
+		return true;
+	if (x->shown == 0)
+		x->dense = x->looks < DENSE;
+	if (n != x->shown) {
+		x->shown = n;
+		x->pause = 0;
+	}
+	return !x->dense || ++x->pause > PAUSE;
+}
+
 static int xdp_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 		    struct iw_fault *why)
 {
 	struct xdp *x = xdp_of(c);
 	int n = take_batch(x, rx);
+
+	x->shown = x->looks = 0;
 
 	if (n > 0) {
 		c->recvs++;
@@ -285,8 +351,7 @@ static int xdp_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 		return broken(x, why);
 	if (!x->kernel_ready)
 		return 0;
-	n = x->kernel->ops->recv(x->kernel, rx, why);
-	return n;
+	return x->kernel->ops->recv(x->kernel, rx, why);
 }
 
 static bool xdp_next_error(struct iw_pkt *c, struct iw_pkt_error *out)
@@ -307,6 +372,10 @@ static void wait_for_room(struct xdp *x, bool on)
 
 	if (x->waiting == on)
 		return;
+	if (!x->resting) {
+		x->waiting = on;
+		return;
+	}
 	(void)iw_xsk_fds(x->xsk, &fd);
 	if (watch(x, EPOLL_CTL_MOD, fd[0], on ? EPOLLIN | EPOLLOUT : EPOLLIN, FROM_SENDER, NULL) ==
 	    0)
@@ -375,6 +444,8 @@ const struct iw_pkt_ops iw_pkt_xdp_ops = {
 	.available = xdp_available,
 	.open = xdp_open,
 	.recv = xdp_recv,
+	.peek = xdp_peek,
+	.rest = xdp_rest,
 	.send = xdp_send,
 	.next_error = xdp_next_error,
 	.assoc = xdp_assoc,

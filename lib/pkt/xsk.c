@@ -720,6 +720,15 @@ static void wake_fill(struct iw_xsk *x, unsigned i)
 		(void)recvfrom(x->fd[i], NULL, 0, MSG_DONTWAIT, NULL, NULL);
 }
 
+unsigned iw_xsk_waiting(const struct iw_xsk *x)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < x->nsocks; i++)
+		n += __atomic_load_n(x->rx[i].producer, __ATOMIC_ACQUIRE) - x->rx[i].cached_cons;
+	return n;
+}
+
 void iw_xsk_count_at(volatile uint64_t *packets)
 {
 	counted = packets;
@@ -806,6 +815,20 @@ static int kick(struct iw_xsk *x, struct iw_fault *why)
 		return iw_os_fail(why, errno, "xdp: send on %s", x->dev->name);
 	}
 	return 0;
+}
+
+bool iw_xsk_retry(struct iw_xsk *x)
+{
+	struct dev *d = x->dev;
+	bool room;
+
+	pthread_mutex_lock(&d->lock);
+	reap(d, x->tx_queue);
+	room = d->in_flight[x->share] < IW_XSK_TX / 2;
+	pthread_mutex_unlock(&d->lock);
+	if (!room && kick(x, NULL) < 0)
+		return true;
+	return room;
 }
 
 int iw_xsk_send(struct iw_xsk *x, const struct iw_xsk_tx *tx, unsigned n, struct iw_fault *why)

@@ -88,6 +88,8 @@ unsigned iw_xsk_fds(const struct iw_xsk *x, const int **fd);
 /* For measurements: from now on all packets that workers of this process receive are counted there as well. */
 void iw_xsk_count_at(volatile uint64_t *packets);
 
+/* Descriptors that wait to be received, as the kernel has shown them by now. */
+unsigned iw_xsk_waiting(const struct iw_xsk *x);
 /* Up to @cap packets, IW_XSK_BATCH at most; the frames of the last batch go back to the kernel first. */
 unsigned iw_xsk_recv(struct iw_xsk *x, struct iw_xsk_rx *out, unsigned cap);
 /*
@@ -96,5 +98,8 @@ unsigned iw_xsk_recv(struct iw_xsk *x, struct iw_xsk_rx *out, unsigned cap);
  */
 IW_MUST_CHECK int iw_xsk_send(struct iw_xsk *x, const struct iw_xsk_tx *tx, unsigned n,
 			      struct iw_fault *why);
+/* For who does not poll: whether there is room again, at least for half of what can be on its way; what waits in
+ * the ring is sent as far as it goes. */
+bool iw_xsk_retry(struct iw_xsk *x);
 
 #endif

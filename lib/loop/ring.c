@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Ports over rings in memory. To be woken for each packet costs whoever sends it, on this machine the kernel's
+ * receive path, more than the packet itself. So while packets come the rings are looked at and wake nobody;
+ * when none has come for a while they are watched like any other descriptor, and the loop sleeps.
+ */
+#include "loop/loop.h"
+
+#include "loop/internal.h"
+#include "os/os.h"
+
+/* Some round trips of a network that is worth rings. */
+#define RING_NS UINT64_C(50000)
+
+static void rest(struct iw_loop *l, bool on)
+{
+	l->awake = !on;
+	for (struct iw_list *n = l->docks.next; n != &l->docks; n = n->next) {
+		struct iw_dock *d = iw_container_of(n, struct iw_dock, all);
+
+		if (d->port->ops->peek)
+			d->port->ops->rest(d->port, on);
+	}
+}
+
+static bool peek(const struct iw_dock *d)
+{
+	return d->port->ops->peek && d->port->ops->peek(d->port);
+}
+
+bool iw_loop_rest(struct iw_loop *l)
+{
+	bool any = false;
+
+	if (!l->awake)
+		return true;
+	rest(l, true);
+	for (struct iw_list *n = l->docks.next; n != &l->docks; n = n->next)
+		any |= peek(iw_container_of(n, struct iw_dock, all));
+	return !any;
+}
+
+static bool serve_rings(struct iw_loop *l, uint64_t now)
+{
+	bool any = false;
+
+	for (struct iw_list *n = l->docks.next; n != &l->docks; n = n->next) {
+		struct iw_dock *d = iw_container_of(n, struct iw_dock, all);
+
+		if (!peek(d))
+			continue;
+		iw_dock_ready(d, EPOLLIN, now);
+		any = true;
+	}
+	if (!any)
+		return false;
+	l->ring_at = now;
+	/* Who polls our descriptor himself is woken by it. */
+	if (!l->awake && l->kick_fd < 0)
+		rest(l, false);
+	return true;
+}
+
+enum iw_ring_turn iw_loop_turn_rings(struct iw_loop *l, uint64_t until)
+{
+	bool served, lively;
+
+	do {
+		uint64_t now = iw_os_now();
+
+		served = serve_rings(l, now);
+		served |= iw_loop_fire_timers(l, now);
+		if (!iw_list_empty(&l->dirty))
+			iw_dock_flush_all(l, now);
+		lively = l->awake && now < l->ring_at + RING_NS;
+		if (iw_loop_look_round_due(l, now))
+			return served ? IW_RING_LOOK : lively ? IW_RING_AGAIN : IW_RING_WAIT;
+		if (now >= iw_loop_wait_end(l, until))
+			served = true;
+	} while (!served && lively);
+	return served ? IW_RING_DONE : IW_RING_WAIT;
+}
