@@ -756,11 +756,50 @@ static bool add_packet(struct user_port *u, uint64_t now)
 	return true;
 }
 
+static void address(struct user_port *u, const struct iw_sctp_packet *p)
+{
+	if (u->tx.peer.len > 0 && memcmp(&u->to.peer, &p->peer, sizeof(p->peer)) == 0 &&
+	    memcmp(&u->to.local, &p->local, sizeof(p->local)) == 0)
+		return;
+	u->to = *p;
+	from_engine(&u->tx.peer, &p->peer, p->peer.udp_port);
+	from_engine(&u->tx.local, &p->local, 0);
+}
+
+/* Each packet is written where the carrier sends it from. */
+static int output_in_place(struct user_port *u, uint64_t now)
+{
+	const struct iw_pkt_ops *ops = u->pkt->ops;
+	struct iw_sctp_packet p;
+	uint32_t mtu;
+	uint8_t *to;
+	size_t cap;
+
+	while ((to = ops->room(u->pkt, &cap)) != NULL) {
+		size_t len = iw_sctp_output(u->sctp, to, cap, &p, now);
+
+		if (len == 0)
+			break;
+		address(u, &p);
+		u->tx.data = to;
+		u->tx.len = u->tx.seg = len;
+		u->tx.fragment = p.fragment;
+		mtu = 0;
+		if (ops->send(u->pkt, &u->tx, &mtu) == IW_E_LIMIT)
+			iw_sctp_too_big(u->sctp, &p.peer, to, len, mtu, now);
+	}
+	ops->flush(u->pkt);
+	u->port.sends = u->pkt->sends;
+	return to ? 0 : IW_E_AGAIN;
+}
+
 static int user_output(struct iw_port *p, uint64_t now)
 {
 	struct user_port *u = port_of(p);
 
 	u->now = now;
+	if (u->pkt->ops->room)
+		return output_in_place(u, now);
 	if (u->stuck && !send_batch(u))
 		return IW_E_AGAIN;
 	for (;;) {

@@ -70,6 +70,13 @@ struct iw_pkt_ops {
 	int (*recv)(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 		    struct iw_fault *why);
 	/*
+	 * NULL: packets are gathered in the caller's memory, and what send takes is on its way. Else the next
+	 * packet is to be written there, up to *cap octets, those of the MTU at least, and to be sent from there,
+	 * alone; what was sent goes with flush. NULL: no room now: wait until it is writable.
+	 */
+	uint8_t *(*room)(struct iw_pkt *c, size_t *cap);
+	void (*flush)(struct iw_pkt *c); /* NULL with room */
+	/*
 	 * 0: taken or lost, as packets may be; IW_E_AGAIN: not now, wait until it is writable;
 	 * IW_E_LIMIT: too big for the interface or the path as this host knows it, *mtu is the
 	 * largest IP packet (0: not said).

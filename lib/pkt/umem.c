@@ -125,6 +125,13 @@ uint32_t iw_umem_take(struct iw_umem *u, uint64_t *addr, uint32_t n, enum iw_fra
 	return n;
 }
 
+void iw_umem_set_apart(struct iw_umem *u, uint32_t n, enum iw_frame_owner to)
+{
+	assert(u->nfree == u->frames && n <= u->frames);
+	for (uint32_t i = 0; i < n; i++)
+		iw_umem_pass(u, (uint64_t)u->free[--u->nfree] * u->frame_size, IW_FRAME_FREE, to);
+}
+
 void iw_umem_give(struct iw_umem *u, uint64_t addr, enum iw_frame_owner from)
 {
 	iw_umem_pass(u, addr, from, IW_FRAME_FREE);

@@ -20,6 +20,7 @@ enum iw_frame_owner {
 	IW_FRAME_FREE,   /* in the free list */
 	IW_FRAME_KERNEL, /* fill ring, or a receive ring and not looked at yet */
 	IW_FRAME_ENGINE, /* received, and somebody reads it */
+	IW_FRAME_SENDER, /* set apart for one who sends, who writes packets into it */
 	IW_FRAME_TX,     /* transmit or completion ring */
 	IW_FRAME_OWNERS,
 };
@@ -50,6 +51,8 @@ void iw_umem_put(struct iw_umem *u);
 
 /* Up to @n free frames, as addresses in the UMEM; they are @to's now. How many. */
 uint32_t iw_umem_take(struct iw_umem *u, uint64_t *addr, uint32_t n, enum iw_frame_owner to);
+/* The first @n frames, one behind the other, of a UMEM that nothing was taken from yet. */
+void iw_umem_set_apart(struct iw_umem *u, uint32_t n, enum iw_frame_owner to);
 /* A frame goes back; any address in it will do. */
 void iw_umem_give(struct iw_umem *u, uint64_t addr, enum iw_frame_owner from);
 /* A frame passes from one owner to another. */

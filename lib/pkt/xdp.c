@@ -25,7 +25,6 @@
 
 #ifdef IW_HAVE_XDP
 
-#define SEGS_MAX  64 /* packets of one send */
 #define ETHER_MAX 18 /* with a VLAN tag */
 /* Of looks at a ring, some 100 ns each: packets are dense that come so soon behind a batch; a batch is over when
  * nothing came that long, or when there are enough. */
@@ -51,6 +50,11 @@ struct xdp {
 	bool broken;
 	struct iw_fault why; /* from broken on */
 	uint64_t now;
+	/* The way of the last packet that was sent since the flush, NULL: none; and its head, for so many octets. */
+	struct iw_pkt_tx to;
+	const struct iw_hop *hop;
+	uint8_t head[IW_FRAME_HEAD_MAX];
+	size_t head_len, head_for;
 	char interface[16];
 };
 
@@ -184,7 +188,7 @@ static int xdp_open(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw
 		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
 	x->pkt.ops = &iw_pkt_xdp_ops;
 	x->pkt.fd = -1;
-	x->pkt.seg_max = SEGS_MAX;
+	x->pkt.seg_max = 1;
 	strncpy(x->interface, cfg->interface, sizeof(x->interface) - 1);
 	err = open_all(x, cfg, why);
 	if (err) {
@@ -382,61 +386,73 @@ static void wait_for_room(struct xdp *x, bool on)
 		x->waiting = on;
 }
 
-static int send_direct(struct xdp *x, const struct iw_pkt_tx *tx, const struct iw_hop *hop,
-		       const struct iw_addr *peer)
+static uint8_t *xdp_room(struct iw_pkt *c, size_t *cap)
 {
-	uint8_t full[IW_FRAME_HEAD_MAX], last[IW_FRAME_HEAD_MAX];
-	size_t tail = tx->len % tx->seg;
-	size_t head_len = iw_frame_head(full, hop->ether, &hop->local, peer, tx->seg);
-	struct iw_xsk_tx out[SEGS_MAX];
-	unsigned n = 0;
-	int err;
+	struct xdp *x = xdp_of(c);
+	uint8_t *room = iw_xsk_room(x->xsk, cap);
 
-	if (tail > 0)
-		iw_frame_head(last, hop->ether, &hop->local, peer, tail);
-	for (size_t at = 0; at < tx->len && n < SEGS_MAX; at += tx->seg, n++) {
-		size_t len = IW_MIN(tx->seg, tx->len - at);
+	wait_for_room(x, room == NULL);
+	return room;
+}
 
-		out[n] = (struct iw_xsk_tx){
-			.head = len == tx->seg ? full : last,
-			.head_len = head_len,
-			.data = tx->data + at,
-			.len = len,
-		};
-	}
-	err = iw_xsk_send(x->xsk, out, n, &x->why);
-	wait_for_room(x, err == IW_E_AGAIN);
-	if (err == IW_E_OS) {
-		x->broken = true;
-		follow(x);
-		return 0;
-	}
-	return err;
+/* Where the packet goes, as it was for the one before it since the flush. */
+static const struct iw_hop *find_hop(struct xdp *x, const struct iw_pkt_tx *tx)
+{
+	struct iw_addr peer = tx->peer, local = tx->local;
+
+	if (x->hop && memcmp(&tx->peer, &x->to.peer, sizeof(peer)) == 0 &&
+	    memcmp(&tx->local, &x->to.local, sizeof(local)) == 0)
+		return x->hop;
+	iw_addr_set_port(&peer, 0);
+	if (local.len > 0)
+		iw_addr_set_port(&local, 0);
+	x->now = iw_os_now();
+	x->to = *tx;
+	x->head_for = 0;
+	x->hop = iw_neigh_hop(x->neigh, &peer, &local, x->now);
+	/* Now and then the kernel's way. */
+	if (!x->hop->direct || iw_neigh_nudge(x->neigh, &peer, x->now))
+		x->hop = NULL;
+	return x->hop;
 }
 
 static int xdp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 {
 	struct xdp *x = xdp_of(c);
-	struct iw_addr peer = tx->peer, local = tx->local;
+	size_t ip = tx->peer.sa.sa_family == AF_INET ? 20 : 40;
 	const struct iw_hop *hop;
-	size_t ip;
 
-	c->sends++;
 	if (x->broken)
 		return 0;
-	iw_addr_set_port(&peer, 0);
-	if (local.len > 0)
-		iw_addr_set_port(&local, 0);
-	x->now = iw_os_now();
-	hop = iw_neigh_hop(x->neigh, &peer, &local, x->now);
-	if (tx->fragment || !hop->direct || iw_neigh_nudge(x->neigh, &peer, x->now))
+	hop = tx->fragment ? NULL : find_hop(x, tx);
+	if (!hop) {
+		c->sends++;
 		return x->kernel->ops->send(x->kernel, tx, mtu);
-	ip = peer.sa.sa_family == AF_INET ? 20 : 40;
-	if (ip + tx->seg > hop->mtu) {
+	}
+	if (ip + tx->len > hop->mtu) {
 		*mtu = hop->mtu;
 		return IW_E_LIMIT;
 	}
-	return send_direct(x, tx, hop, &peer);
+	if (x->head_for != tx->len) {
+		x->head_len = iw_frame_head(x->head, hop->ether, &hop->local, &tx->peer, tx->len);
+		x->head_for = tx->len;
+	}
+	iw_xsk_put(x->xsk, x->head, x->head_len, tx->len);
+	return 0;
+}
+
+static void xdp_flush(struct iw_pkt *c)
+{
+	struct xdp *x = xdp_of(c);
+
+	x->hop = NULL;
+	if (x->broken || !iw_xsk_unsent(x->xsk))
+		return;
+	c->sends++;
+	if (iw_xsk_flush(x->xsk, &x->why) == IW_E_OS) {
+		x->broken = true;
+		follow(x);
+	}
 }
 
 const struct iw_pkt_ops iw_pkt_xdp_ops = {
@@ -446,6 +462,8 @@ const struct iw_pkt_ops iw_pkt_xdp_ops = {
 	.recv = xdp_recv,
 	.peek = xdp_peek,
 	.rest = xdp_rest,
+	.room = xdp_room,
+	.flush = xdp_flush,
 	.send = xdp_send,
 	.next_error = xdp_next_error,
 	.assoc = xdp_assoc,

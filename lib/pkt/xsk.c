@@ -81,8 +81,9 @@ struct dev {
 	bool sg;
 	pthread_mutex_t lock;
 	struct iw_xsk *worker[WORKERS_MAX];
-	uint32_t in_flight[WORKERS_MAX]; /* frames of each share on their way out */
-	uint8_t *sender;                 /* of each frame on its way out: whose share it is of */
+	/* Of each frame that is set apart for sending, IW_XSK_TX for each share: on its way. Its owner sets it, and
+	 * whoever finds it in a completion ring clears it. */
+	uint8_t *busy;
 	struct queue queue[QUEUES_MAX];
 };
 
@@ -97,6 +98,9 @@ struct iw_xsk {
 	struct xsk_ring_cons rx[QUEUES_MAX];
 	struct xsk_ring_prod tx; /* on queue tx_queue, whose descriptor is fd[0] */
 	unsigned tx_queue;
+	uint32_t room_frames; /* that room() gives at once */
+	uint32_t at,
+		put; /* the frame, of our share, that room() is at; descriptors since the flush */
 	bool broken;
 	/* Frames of the last batch, by queue. */
 	uint64_t *held[QUEUES_MAX];
@@ -148,9 +152,10 @@ static int make_umem(struct dev *d, uint32_t frame_size, struct iw_fault *why)
 	if (err)
 		return err;
 	d->workers_max = d->umem->frames / share;
-	d->sender = calloc(d->umem->frames, 1);
-	if (!d->sender)
+	d->busy = calloc(d->workers_max, IW_XSK_TX);
+	if (!d->busy)
 		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
+	iw_umem_set_apart(d->umem, d->workers_max * IW_XSK_TX, IW_FRAME_SENDER);
 	err = -xsk_umem__create(&d->reg, d->umem->area, (uint64_t)d->umem->frames * frame_size,
 				&d->queue[0].fill, &d->queue[0].comp, &cfg);
 	if (err == ENOBUFS)
@@ -170,7 +175,7 @@ static void dev_free(struct dev *d)
 	iw_steer_close(d->steer);
 	iw_umem_put(d->umem);
 	pthread_mutex_destroy(&d->lock);
-	free(d->sender);
+	free(d->busy);
 	free(d);
 }
 
@@ -298,8 +303,8 @@ static void reap(struct dev *d, unsigned q)
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t addr = *xsk_ring_cons__comp_addr(r, at + i);
 
-		d->in_flight[d->sender[iw_umem_frame(d->umem, addr)]]--;
-		iw_umem_give(d->umem, addr, IW_FRAME_TX);
+		iw_umem_pass(d->umem, addr, IW_FRAME_TX, IW_FRAME_SENDER);
+		__atomic_store_n(&d->busy[iw_umem_frame(d->umem, addr)], 0, __ATOMIC_RELEASE);
 	}
 	if (n > 0)
 		xsk_ring_cons__release(r, n);
@@ -443,6 +448,8 @@ static int open_sockets(struct iw_xsk *x, const struct iw_xsk_cfg *cfg, struct i
 	if (d->sg && !x->joined)
 		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
 	d->packet_max = (d->umem->frame_size - (uint32_t)HEAD) * (d->sg ? IW_XSK_FRAGS : 1);
+	x->room_frames = (IW_XSK_HEAD + cfg->mtu + d->umem->frame_size - 1) / d->umem->frame_size;
+	x->room_frames = IW_MIN(x->room_frames, d->sg ? (uint32_t)IW_XSK_FRAGS : 1u);
 	err = iw_steer_worker_add(d->steer, &x->worker, by_queue, d->queues, why);
 	x->steered = err == 0;
 	return err;
@@ -510,13 +517,21 @@ static void drain(struct iw_xsk *x, unsigned i)
 	xsk_ring_cons__release(&x->rx[i], n);
 }
 
-/* What the kernel has not taken from the transmit ring would be lost to the UMEM. */
+/* What lies in the transmit ring goes on its way. */
 static void flush(struct iw_xsk *x)
 {
 	for (int tries = 64; tries > 0 && xsk_prod_nb_free(&x->tx, IW_XSK_TX) < IW_XSK_TX; tries--)
 		if (sendto(x->fd[0], NULL, 0, MSG_DONTWAIT, NULL, 0) < 0 && errno != EAGAIN &&
 		    errno != EBUSY && errno != ENOBUFS)
-			return;
+			break;
+	/* What it did not take stays ours. */
+	for (uint32_t at = __atomic_load_n(x->tx.consumer, __ATOMIC_ACQUIRE);
+	     at != x->tx.cached_prod; at++) {
+		uint64_t addr = xsk_ring_prod__tx_desc(&x->tx, at)->addr;
+
+		iw_umem_pass(x->dev->umem, addr, IW_FRAME_TX, IW_FRAME_SENDER);
+		x->dev->busy[iw_umem_frame(x->dev->umem, addr)] = 0;
+	}
 }
 
 void iw_xsk_close(struct iw_xsk *x)
@@ -526,7 +541,7 @@ void iw_xsk_close(struct iw_xsk *x)
 	if (!x)
 		return;
 	d = x->dev;
-	if (x->nsocks > 0 && !x->broken)
+	if (x->nsocks > 0)
 		flush(x);
 	if (x->steered)
 		iw_steer_worker_remove(d->steer, x->worker);
@@ -759,46 +774,6 @@ unsigned iw_xsk_recv(struct iw_xsk *x, struct iw_xsk_rx *out, unsigned cap)
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-/* From both pieces of a packet, as one. */
-static void copy_piece(uint8_t *to, const struct iw_xsk_tx *t, size_t at, size_t len)
-{
-	if (at < t->head_len) {
-		size_t n = IW_MIN(len, t->head_len - at);
-
-		memcpy(to, t->head + at, n);
-		to += n;
-		at += n;
-		len -= n;
-	}
-	if (len > 0 && t->data)
-		memcpy(to, t->data + (at - t->head_len), len);
-}
-
-static uint32_t frames_of(const struct dev *d, const struct iw_xsk_tx *t)
-{
-	return (uint32_t)((t->head_len + t->len + d->umem->frame_size - 1) / d->umem->frame_size);
-}
-
-/* Room in the ring and so many frames of our share; false: not now. */
-static bool take_frames(struct iw_xsk *x, uint64_t *addr, uint32_t need)
-{
-	struct dev *d = x->dev;
-	bool ok;
-
-	pthread_mutex_lock(&d->lock);
-	reap(d, x->tx_queue);
-	ok = d->in_flight[x->share] + need <= IW_XSK_TX && xsk_prod_nb_free(&x->tx, need) >= need &&
-	     d->umem->nfree >= need;
-	if (ok) {
-		(void)iw_umem_take(d->umem, addr, need, IW_FRAME_TX);
-		d->in_flight[x->share] += need;
-		for (uint32_t i = 0; i < need; i++)
-			d->sender[iw_umem_frame(d->umem, addr[i])] = (uint8_t)x->share;
-	}
-	pthread_mutex_unlock(&d->lock);
-	return ok;
-}
-
 /* Copy mode: the call does the sending, a budget of packets at a time. */
 static int kick(struct iw_xsk *x, struct iw_fault *why)
 {
@@ -817,66 +792,140 @@ static int kick(struct iw_xsk *x, struct iw_fault *why)
 	return 0;
 }
 
+/* So many frames of ours from there on are free. */
+static bool is_free(const struct iw_xsk *x, uint32_t at, uint32_t n)
+{
+	const uint8_t *busy = x->dev->busy + x->share * IW_XSK_TX;
+
+	for (uint32_t i = at; i < at + n; i++)
+		if (__atomic_load_n(&busy[i], __ATOMIC_ACQUIRE))
+			return false;
+	return true;
+}
+
+static void reap_own(struct iw_xsk *x)
+{
+	pthread_mutex_lock(&x->dev->lock);
+	reap(x->dev, x->tx_queue);
+	pthread_mutex_unlock(&x->dev->lock);
+}
+
+/* Frames of ours in a row; false: not now. */
+static bool find_room(struct iw_xsk *x, uint32_t n)
+{
+	if (x->at + n > IW_XSK_TX)
+		x->at = 0;
+	if (iw_likely(is_free(x, x->at, n)))
+		return true;
+	reap_own(x);
+	if (is_free(x, x->at, n))
+		return true;
+	/* Whatever else is free is as good. */
+	for (uint32_t at = 0; at + n <= IW_XSK_TX; at += n)
+		if (is_free(x, at, n)) {
+			x->at = at;
+			return true;
+		}
+	return false;
+}
+
+static uint64_t addr_at(const struct iw_xsk *x)
+{
+	return (uint64_t)(x->share * IW_XSK_TX + x->at) * x->dev->umem->frame_size;
+}
+
+uint8_t *iw_xsk_room(struct iw_xsk *x, size_t *cap)
+{
+	*cap = (size_t)x->room_frames * x->dev->umem->frame_size - IW_XSK_HEAD;
+	if (!find_room(x, x->room_frames))
+		return NULL;
+	return iw_umem_at(x->dev->umem, addr_at(x)) + IW_XSK_HEAD;
+}
+
+void iw_xsk_put(struct iw_xsk *x, const uint8_t *head, size_t head_len, size_t len)
+{
+	struct iw_umem *u = x->dev->umem;
+	uint64_t base = addr_at(x), addr = base + IW_XSK_HEAD - head_len;
+	size_t left = head_len + len;
+	uint32_t at = 0;
+
+	memcpy(iw_umem_at(u, addr), head, head_len);
+	while (left > 0) {
+		uint32_t n = (uint32_t)IW_MIN(left, (size_t)(base + u->frame_size - addr));
+
+		/* It has room for all of our frames. */
+		(void)xsk_ring_prod__reserve(&x->tx, 1, &at);
+		left -= n;
+		*xsk_ring_prod__tx_desc(&x->tx, at) = (struct xdp_desc){
+			.addr = addr, .len = n, .options = left > 0 ? XDP_PKT_CONTD : 0
+		};
+		iw_umem_pass(u, base, IW_FRAME_SENDER, IW_FRAME_TX);
+		x->dev->busy[iw_umem_frame(u, base)] = 1;
+		x->put++;
+		x->at++;
+		base += u->frame_size;
+		addr = base;
+	}
+	x->ntx++;
+}
+
+bool iw_xsk_unsent(const struct iw_xsk *x)
+{
+	return x->put > 0;
+}
+
+int iw_xsk_flush(struct iw_xsk *x, struct iw_fault *why)
+{
+	int err;
+
+	if (x->put == 0)
+		return 0;
+	xsk_ring_prod__submit(&x->tx, x->put);
+	x->put = 0;
+	err = kick(x, why);
+	/* What has come back is written to again first: it is still in the cache. */
+	reap_own(x);
+	x->at = 0;
+	return err;
+}
+
 bool iw_xsk_retry(struct iw_xsk *x)
 {
-	struct dev *d = x->dev;
-	bool room;
-
-	pthread_mutex_lock(&d->lock);
-	reap(d, x->tx_queue);
-	room = d->in_flight[x->share] < IW_XSK_TX / 2;
-	pthread_mutex_unlock(&d->lock);
-	if (!room && kick(x, NULL) < 0)
+	reap_own(x);
+	if (find_room(x, IW_XSK_TX / 2))
 		return true;
-	return room;
+	return kick(x, NULL) < 0;
 }
 
 int iw_xsk_send(struct iw_xsk *x, const struct iw_xsk_tx *tx, unsigned n, struct iw_fault *why)
 {
-	struct iw_umem *u = x->dev->umem;
-	uint64_t addr[IW_XSK_TX];
-	uint32_t need = 0, at = 0, k = 0;
+	uint32_t fs = x->dev->umem->frame_size, need = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		uint32_t frames = frames_of(x->dev, &tx[i]);
+		uint32_t frames = (uint32_t)((IW_XSK_HEAD + tx[i].len + fs - 1) / fs);
 
 		if (frames > (x->dev->sg ? IW_XSK_FRAGS : 1))
 			return iw_fail(why, IW_E_LIMIT,
 				       "xdp: a packet of %U octets takes %u frames of %u octets",
-				       (uint64_t)(tx[i].head_len + tx[i].len), frames,
-				       u->frame_size);
+				       (uint64_t)(tx[i].head_len + tx[i].len), frames, fs);
 		need += frames;
 	}
-	if (need > IW_XSK_TX)
-		return IW_E_AGAIN;
-	if (!take_frames(x, addr, need)) {
+	if (need > IW_XSK_TX || !find_room(x, need)) {
 		int err = kick(x, why);
 
 		if (err)
 			return err;
-		if (!take_frames(x, addr, need))
+		if (need > IW_XSK_TX || !find_room(x, need))
 			return IW_E_AGAIN;
 	}
-	(void)xsk_ring_prod__reserve(&x->tx, need, &at);
 	for (unsigned i = 0; i < n; i++) {
-		size_t len = tx[i].head_len + tx[i].len;
+		uint8_t *to = iw_umem_at(x->dev->umem, addr_at(x)) + IW_XSK_HEAD;
 
-		for (size_t done = 0; done < len; k++) {
-			struct xdp_desc *d = xsk_ring_prod__tx_desc(&x->tx, at + k);
-			uint32_t piece = (uint32_t)IW_MIN(len - done, (size_t)u->frame_size);
-
-			copy_piece(iw_umem_at(u, addr[k]), &tx[i], done, piece);
-			done += piece;
-			*d = (struct xdp_desc){
-				.addr = addr[k],
-				.len = piece,
-				.options = done < len ? XDP_PKT_CONTD : 0,
-			};
-		}
+		if (tx[i].data)
+			memcpy(to, tx[i].data, tx[i].len);
+		iw_xsk_put(x, tx[i].head, tx[i].head_len, tx[i].len);
 	}
-	xsk_ring_prod__submit(&x->tx, need);
-	x->ntx += n;
-	return kick(x, why);
+	return iw_xsk_flush(x, why);
 }
 
 #endif

@@ -28,6 +28,7 @@
 #define IW_XSK_BATCH 64  /* packets of one receive, at most */
 #define IW_XSK_TX    512 /* frames of one worker on their way out, at most */
 #define IW_XSK_FRAGS 17  /* frames of one packet, at most (MAX_SKB_FRAGS) */
+#define IW_XSK_HEAD  64  /* octets of a packet's head, at most */
 
 enum iw_xsk_mode { IW_XSK_ANY, IW_XSK_COPY, IW_XSK_ZEROCOPY };
 
@@ -93,7 +94,18 @@ unsigned iw_xsk_waiting(const struct iw_xsk *x);
 /* Up to @cap packets, IW_XSK_BATCH at most; the frames of the last batch go back to the kernel first. */
 unsigned iw_xsk_recv(struct iw_xsk *x, struct iw_xsk_rx *out, unsigned cap);
 /*
- * Packets into the transmit ring, all or none, and on their way. 0; IW_E_AGAIN: no room: poll the first
+ * The way out in place: room() for a packet, written there; put() with its head, which goes in front; then room()
+ * for the next one, and in the end flush().
+ * room: memory for @cap octets of a packet behind its head, those of the MTU at least; the same until put. NULL:
+ * all is on its way: poll the first descriptor for output, or ask retry().
+ */
+uint8_t *iw_xsk_room(struct iw_xsk *x, size_t *cap);
+void iw_xsk_put(struct iw_xsk *x, const uint8_t *head, size_t head_len, size_t len);
+bool iw_xsk_unsent(const struct iw_xsk *x); /* something was put since the flush */
+/* All that was put goes on its way, as far as the kernel takes it. 0; IW_E_OS: the socket is broken. */
+IW_MUST_CHECK int iw_xsk_flush(struct iw_xsk *x, struct iw_fault *why);
+/*
+ * Packets from elsewhere into the transmit ring, all or none, and on their way. 0; IW_E_AGAIN: no room: poll the first
  * descriptor for output; IW_E_LIMIT: a packet of too many frames; IW_E_OS: the socket is broken.
  */
 IW_MUST_CHECK int iw_xsk_send(struct iw_xsk *x, const struct iw_xsk_tx *tx, unsigned n,
