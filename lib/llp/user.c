@@ -198,6 +198,7 @@ static int user_open(struct iw_port **out, const struct iw_port_cfg *cfg,
 	uint16_t port = cfg->llp.listen ? cfg->llp.port : 0;
 	struct iw_pkt_cfg pc = {
 		.interface = cfg->llp.interface,
+		.udp = cfg->llp.udp_port != 0,
 		.udp_port = cfg->llp.listen ? cfg->llp.udp_port : 0,
 		.sndbuf = cfg->llp.sndbuf,
 		.rcvbuf = cfg->llp.rcvbuf,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Ethernet and IP (RFC 791, RFC 8200) around SCTP. */
+/* Ethernet, IP (RFC 791, RFC 8200) and UDP (RFC 768, RFC 6951) around SCTP. */
 #include "pkt/frame.h"
 
 #include <string.h>
@@ -10,20 +10,33 @@
 #define VLAN_TAGS  2
 #define IPV4_LEN   20
 #define IPV6_LEN   40
+#define UDP_LEN    8
+#define PROTO_UDP  17
 #define PROTO_SCTP 132
 #define TTL        64
 #define EXTENSIONS 8 /* headers between IPv6 and SCTP that are looked at */
 
-/* RFC 1071; 0 of a header whose checksum is right. */
+/* RFC 1071: octets added to a sum that is not folded yet. An odd one ends the datagram. */
+static uint64_t add_up(uint64_t sum, const uint8_t *p, size_t len)
+{
+	for (; len >= 8; p += 8, len -= 8)
+		sum += (uint64_t)iw_get_be32(p) + iw_get_be32(p + 4);
+	for (; len >= 2; p += 2, len -= 2)
+		sum += iw_get_be16(p);
+	return len ? sum + (uint64_t)(p[0] << 8) : sum;
+}
+
+static uint16_t fold(uint64_t sum)
+{
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)~sum;
+}
+
+/* 0 of a header whose checksum is right. */
 static uint16_t checksum(const uint8_t *p, size_t len)
 {
-	uint32_t sum = 0;
-
-	for (size_t i = 0; i + 1 < len; i += 2)
-		sum += iw_get_be16(p + i);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum += sum >> 16;
-	return (uint16_t)~sum;
+	return fold(add_up(0, p, len));
 }
 
 static void set_v4(struct iw_addr *a, const uint8_t *ip)
@@ -40,8 +53,34 @@ static void set_v6(struct iw_addr *a, const uint8_t *ip)
 	a->len = sizeof(a->in6);
 }
 
-static bool parse_v4(struct iw_frame *f, const uint8_t *ip, size_t at, size_t len)
+/* What is behind IP: end octets of the frame are the packet. */
+static bool parse_inner(struct iw_frame *f, const uint8_t *data, size_t at, size_t end,
+			uint8_t proto)
 {
+	if (proto == PROTO_UDP) {
+		size_t len;
+
+		if (end - at < UDP_LEN)
+			return false;
+		len = iw_get_be16(data + at + 4);
+		/* Port 0 is nobody's; and here it stands for packets without UDP. */
+		if (len < UDP_LEN || len > end - at || iw_get_be16(data + at + 2) == 0)
+			return false;
+		iw_addr_set_port(&f->src, iw_get_be16(data + at));
+		iw_addr_set_port(&f->dst, iw_get_be16(data + at + 2));
+		end = at + len;
+		at += UDP_LEN;
+	} else if (proto != PROTO_SCTP) {
+		return false;
+	}
+	f->at = at;
+	f->len = end - at;
+	return true;
+}
+
+static bool parse_v4(struct iw_frame *f, const uint8_t *data, size_t at, size_t len)
+{
+	const uint8_t *ip = data + at;
 	size_t head, total;
 
 	if (len < IPV4_LEN)
@@ -50,17 +89,16 @@ static bool parse_v4(struct iw_frame *f, const uint8_t *ip, size_t at, size_t le
 	total = iw_get_be16(ip + 2);
 	/* MF or an offset: the kernel puts fragments together. */
 	if (ip[0] >> 4 != 4 || head < IPV4_LEN || total < head || len < total ||
-	    iw_get_be16(ip + 6) & 0x3fff || ip[9] != PROTO_SCTP || checksum(ip, head) != 0)
+	    iw_get_be16(ip + 6) & 0x3fff || checksum(ip, head) != 0)
 		return false;
 	set_v4(&f->src, ip + 12);
 	set_v4(&f->dst, ip + 16);
-	f->at = at + head;
-	f->len = total - head;
-	return true;
+	return parse_inner(f, data, at + head, at + total, ip[9]);
 }
 
-static bool parse_v6(struct iw_frame *f, const uint8_t *ip, size_t at, size_t len)
+static bool parse_v6(struct iw_frame *f, const uint8_t *data, size_t at, size_t len)
 {
+	const uint8_t *ip = data + at;
 	size_t end, head = IPV6_LEN;
 	uint8_t next;
 
@@ -70,22 +108,16 @@ static bool parse_v6(struct iw_frame *f, const uint8_t *ip, size_t at, size_t le
 	if (len < end)
 		return false;
 	next = ip[6];
-	for (int i = 0; i < EXTENSIONS && next != PROTO_SCTP; i++) {
-		/* Hop-by-hop options, routing, destination options: RFC 8200 4.3, 4.4, 4.6. */
-		if (next != 0 && next != 43 && next != 60)
-			return false;
+	/* Hop-by-hop options, routing, destination options: RFC 8200 4.3, 4.4, 4.6. */
+	for (int i = 0; i < EXTENSIONS && (next == 0 || next == 43 || next == 60); i++) {
 		if (end - head < 8 || end - head < ((size_t)ip[head + 1] + 1) * 8)
 			return false;
 		next = ip[head];
 		head += ((size_t)ip[head + 1] + 1) * 8;
 	}
-	if (next != PROTO_SCTP)
-		return false;
 	set_v6(&f->src, ip + 8);
 	set_v6(&f->dst, ip + 24);
-	f->at = at + head;
-	f->len = end - head;
-	return true;
+	return parse_inner(f, data, at + head, at + end, next);
 }
 
 bool iw_frame_parse(struct iw_frame *out, const uint8_t *data, size_t len)
@@ -103,25 +135,53 @@ bool iw_frame_parse(struct iw_frame *out, const uint8_t *data, size_t len)
 		at += 4;
 	}
 	if (type == 0x0800)
-		return parse_v4(out, data + at, at, len - at);
-	return type == 0x86dd && parse_v6(out, data + at, at, len - at);
+		return parse_v4(out, data, at, len - at);
+	return type == 0x86dd && parse_v6(out, data, at, len - at);
 }
 
-size_t iw_frame_head(uint8_t head[static IW_FRAME_HEAD_MAX], const uint8_t ether[static 14],
-		     const struct iw_addr *src, const struct iw_addr *dst, size_t len)
+bool iw_frame_noted(struct iw_frame *out, const uint8_t *data, size_t len,
+		    const struct iw_xdp_meta *notes)
 {
-	uint8_t *ip = head + ETHER_LEN;
+	size_t udp = notes->flags & IW_XDP_META_UDP ? UDP_LEN : 0;
+	bool v6 = notes->flags & IW_XDP_META_IPV6;
+	const uint8_t *ip = data + notes->ip;
 
-	memcpy(head, ether, ETHER_LEN);
+	if (notes->sctp < notes->ip + (v6 ? IPV6_LEN : IPV4_LEN) + udp || len < notes->sctp ||
+	    len - notes->sctp < notes->sctp_len || ip[0] >> 4 != (v6 ? 6 : 4))
+		return false;
+	if (v6) {
+		set_v6(&out->src, ip + 8);
+		set_v6(&out->dst, ip + 24);
+	} else {
+		if (notes->sctp != notes->ip + (size_t)(ip[0] & 0xf) * 4 + udp ||
+		    checksum(ip, (size_t)(ip[0] & 0xf) * 4) != 0)
+			return false;
+		set_v4(&out->src, ip + 12);
+		set_v4(&out->dst, ip + 16);
+	}
+	if (udp) {
+		if (iw_get_be16(data + notes->sctp - UDP_LEN + 2) == 0)
+			return false;
+		iw_addr_set_port(&out->src, iw_get_be16(data + notes->sctp - UDP_LEN));
+		iw_addr_set_port(&out->dst, iw_get_be16(data + notes->sctp - UDP_LEN + 2));
+	}
+	out->at = notes->sctp;
+	out->len = notes->sctp_len;
+	return true;
+}
+
+static size_t put_ip(uint8_t *ip, const struct iw_addr *src, const struct iw_addr *dst,
+		     uint8_t proto, size_t len)
+{
 	if (dst->sa.sa_family == AF_INET6) {
 		memset(ip, 0, IPV6_LEN);
 		ip[0] = 6 << 4;
 		iw_put_be16(ip + 4, (uint16_t)len);
-		ip[6] = PROTO_SCTP;
+		ip[6] = proto;
 		ip[7] = TTL;
 		memcpy(ip + 8, &src->in6.sin6_addr, 16);
 		memcpy(ip + 24, &dst->in6.sin6_addr, 16);
-		return ETHER_LEN + IPV6_LEN;
+		return IPV6_LEN;
 	}
 	memset(ip, 0, IPV4_LEN);
 	ip[0] = 4 << 4 | IPV4_LEN / 4;
@@ -129,9 +189,41 @@ size_t iw_frame_head(uint8_t head[static IW_FRAME_HEAD_MAX], const uint8_t ether
 	/* DF; never a fragment, so the identification says nothing (RFC 6864 4.1). */
 	iw_put_be16(ip + 6, 0x4000);
 	ip[8] = TTL;
-	ip[9] = PROTO_SCTP;
+	ip[9] = proto;
 	memcpy(ip + 12, &src->in.sin_addr, 4);
 	memcpy(ip + 16, &dst->in.sin_addr, 4);
 	iw_put_be16(ip + 10, checksum(ip, IPV4_LEN));
-	return ETHER_LEN + IPV4_LEN;
+	return IPV4_LEN;
+}
+
+/* The addresses lie in front of it, at the end of IP's header. */
+static void put_udp(uint8_t *udp, size_t addresses, uint16_t from, uint16_t to, const uint8_t *sctp,
+		    size_t len)
+{
+	uint64_t sum = PROTO_UDP + UDP_LEN + len;
+	uint16_t folded;
+
+	iw_put_be16(udp, from);
+	iw_put_be16(udp + 2, to);
+	iw_put_be16(udp + 4, (uint16_t)(UDP_LEN + len));
+	iw_put_be16(udp + 6, 0);
+	sum = add_up(add_up(sum, udp - addresses, addresses + UDP_LEN), sctp, len);
+	folded = fold(sum);
+	/* 0 would say that there is none. */
+	iw_put_be16(udp + 6, folded ? folded : 0xffff);
+}
+
+size_t iw_frame_head(uint8_t head[static IW_FRAME_HEAD_MAX], const uint8_t ether[static 14],
+		     const struct iw_addr *src, const struct iw_addr *dst, const uint8_t *sctp,
+		     size_t len)
+{
+	bool v6 = dst->sa.sa_family == AF_INET6, udp = iw_addr_port(dst) != 0;
+	size_t n = ETHER_LEN;
+
+	memcpy(head, ether, ETHER_LEN);
+	n += put_ip(head + n, src, dst, udp ? PROTO_UDP : PROTO_SCTP, len + (udp ? UDP_LEN : 0));
+	if (!udp)
+		return n;
+	put_udp(head + n, v6 ? 32 : 8, iw_addr_port(src), iw_addr_port(dst), sctp, len);
+	return n + UDP_LEN;
 }

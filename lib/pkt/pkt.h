@@ -26,6 +26,7 @@
 struct iw_pkt_cfg {
 	struct iw_addr bind;   /* the address alone; any: all of both families */
 	struct iw_addr peer;   /* whom it will call, for the MTU of the way there; len 0: anybody */
+	bool udp;              /* "xdp": in UDP; "udp" is, and "raw" is not */
 	uint16_t udp_port;     /* ours; 0: the system's choice */
 	uint16_t sctp_port;    /* ours: others' packets are none of ours */
 	const char *interface; /* borrowed; NULL: any */

@@ -151,7 +151,7 @@ static int open_all(struct xdp *x, const struct iw_pkt_cfg *cfg, struct iw_fault
 			"name an address of it with --bind, or * for all",
 			cfg->interface);
 	if (!err)
-		err = iw_pkt_raw_ops.open(&x->kernel, cfg, why);
+		err = (cfg->udp ? &iw_pkt_udp_ops : &iw_pkt_raw_ops)->open(&x->kernel, cfg, why);
 	if (err)
 		return err;
 	xc.mtu = iw_neigh_mtu(x->neigh);
@@ -165,9 +165,11 @@ static int open_all(struct xdp *x, const struct iw_pkt_cfg *cfg, struct iw_fault
 	/* The last step: from now on packets come. */
 	if (!err)
 		err = iw_steer_endpoint_add(iw_xsk_steer(x->xsk), &x->endpoint, &cfg->bind,
-					    cfg->sctp_port, 0, iw_xsk_worker(x->xsk), why);
+					    cfg->sctp_port, x->kernel->udp_port,
+					    iw_xsk_worker(x->xsk), why);
 	if (err)
 		return err;
+	x->pkt.udp_port = x->kernel->udp_port;
 	x->pkt.mtu = IW_MIN(x->kernel->mtu, xc.mtu);
 	/* Half of it becomes the window: full packets of that many octets find a descriptor each. */
 	x->pkt.rcvbuf = (size_t)facts.ring_rx * 2048;
@@ -270,6 +272,14 @@ static void look_around(struct xdp *x)
 	}
 }
 
+static bool take_apart(const struct xdp *x, struct iw_frame *f, const struct iw_xsk_rx *got)
+{
+	bool ok = got->meta ? iw_frame_noted(f, got->data, got->len, got->meta)
+			    : iw_frame_parse(f, got->data, got->len);
+
+	return ok && iw_addr_port(&f->dst) == x->pkt.udp_port;
+}
+
 static int take_batch(struct xdp *x, struct iw_pkt_rx rx[static IW_PKT_BATCH])
 {
 	struct iw_xsk_rx got[IW_PKT_BATCH];
@@ -281,7 +291,7 @@ static int take_batch(struct xdp *x, struct iw_pkt_rx rx[static IW_PKT_BATCH])
 		for (unsigned i = 0; i < n; i++) {
 			struct iw_frame f;
 
-			if (!iw_frame_parse(&f, got[i].data, got[i].len))
+			if (!take_apart(x, &f, &got[i]))
 				continue;
 			rx[kept].peer = f.src;
 			rx[kept].local = f.dst;
@@ -419,7 +429,7 @@ static const struct iw_hop *find_hop(struct xdp *x, const struct iw_pkt_tx *tx)
 static int xdp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 {
 	struct xdp *x = xdp_of(c);
-	size_t ip = tx->peer.sa.sa_family == AF_INET ? 20 : 40;
+	size_t ip = (tx->peer.sa.sa_family == AF_INET ? 20 : 40) + (c->udp_port ? 8 : 0);
 	const struct iw_hop *hop;
 
 	if (x->broken)
@@ -433,8 +443,13 @@ static int xdp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 		*mtu = hop->mtu;
 		return IW_E_LIMIT;
 	}
-	if (x->head_for != tx->len) {
-		x->head_len = iw_frame_head(x->head, hop->ether, &hop->local, &tx->peer, tx->len);
+	/* With UDP it has a checksum of what is behind it. */
+	if (x->head_for != tx->len || c->udp_port) {
+		struct iw_addr from = hop->local;
+
+		iw_addr_set_port(&from, c->udp_port);
+		x->head_len =
+			iw_frame_head(x->head, hop->ether, &from, &tx->peer, tx->data, tx->len);
 		x->head_for = tx->len;
 	}
 	iw_xsk_put(x->xsk, x->head, x->head_len, tx->len);

@@ -167,8 +167,26 @@ static int make_umem(struct dev *d, uint32_t frame_size, struct iw_fault *why)
 	return err ? iw_os_fail(why, err, "xdp: register %zu octets with AF_XDP", d->umem->len) : 0;
 }
 
+/* When the last worker has gone nobody reads a frame, and each is where it is said to be. */
+static void check_frames(const struct dev *d)
+{
+	uint32_t has[IW_FRAME_OWNERS], kernel = 0, apart = d->workers_max * IW_XSK_TX;
+
+	iw_umem_census(d->umem, has);
+	for (unsigned q = 0; q < d->queues; q++)
+		kernel += d->queue[q].frames;
+	assert(has[IW_FRAME_ENGINE] == 0);
+	assert(has[IW_FRAME_KERNEL] == kernel);
+	assert(has[IW_FRAME_SENDER] + has[IW_FRAME_TX] == apart);
+	assert(has[IW_FRAME_FREE] == d->umem->nfree);
+	(void)kernel;
+	(void)apart;
+}
+
 static void dev_free(struct dev *d)
 {
+	if (d->reg)
+		check_frames(d);
 	/* Sockets first: the UMEM's own descriptor holds the first one. */
 	if (d->reg)
 		(void)xsk_umem__delete(d->reg);

@@ -113,6 +113,8 @@ void iw_verbs_conn_cfg(struct iw_conn_cfg *out, struct iw_ctx *ctx,
 
 void iw_verbs_llp_cfg(struct iw_llp_cfg *out, const struct iw_conn_param *param, bool listen)
 {
+	bool xdp = param->transport && strcmp(param->transport, "xdp") == 0;
+
 	*out = (struct iw_llp_cfg){
 		.host = param->host,
 		.port = param->port,
@@ -124,7 +126,7 @@ void iw_verbs_llp_cfg(struct iw_llp_cfg *out, const struct iw_conn_param *param,
 		.backlog = param->backlog,
 		.listen = listen,
 		.streams = param->streams ? param->streams : STREAMS,
-		.udp_port = param->udp_port ? param->udp_port : UDP_PORT,
+		.udp_port = param->udp_port || xdp ? param->udp_port : UDP_PORT,
 		.xdp = param->xdp,
 	};
 }

@@ -22,7 +22,8 @@ static size_t frame_of(uint8_t frame[static 128], struct iw_addr *src, struct iw
 	assert_int_equal(iw_addr_parse(src, from, 0), 0);
 	assert_int_equal(iw_addr_parse(dst, to, 0), 0);
 	memset(frame, 0, 128);
-	n = iw_frame_head(frame, src->sa.sa_family == AF_INET ? ether4 : ether6, src, dst, 20);
+	n = iw_frame_head(frame, src->sa.sa_family == AF_INET ? ether4 : ether6, src, dst, NULL,
+			  20);
 	memset(frame + n, 0x5c, 20);
 	return n + 20;
 }
@@ -145,6 +146,77 @@ static void ipv6_extension_headers_are_walked_within_bounds(void **state)
 	assert_false(iw_frame_parse(&f, longer, n + 8));
 }
 
+/* RFC 768: the sum of the pseudo header, UDP's header and what it carries comes out as all ones. */
+static void in_udp_ports_lengths_and_the_checksum_are_right(void **state)
+{
+	static const char *const pair[][2] = { { "10.0.0.1", "10.0.0.2" },
+					       { "fd00::1", "fd00::2" } };
+	uint8_t sctp[33];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sctp); i++)
+		sctp[i] = (uint8_t)(i * 37);
+	for (size_t i = 0; i < 2; i++) {
+		size_t n, ip = 14, addresses = i ? 32 : 8;
+		struct iw_addr src, dst;
+		uint8_t frame[128] = { 0 };
+		struct iw_frame f;
+		uint32_t sum = 17 + 8 + sizeof(sctp);
+
+		assert_int_equal(iw_addr_parse(&src, pair[i][0], 5000), 0);
+		assert_int_equal(iw_addr_parse(&dst, pair[i][1], 9899), 0);
+		n = iw_frame_head(frame, i ? ether6 : ether4, &src, &dst, sctp, sizeof(sctp));
+		assert_int_equal(n, ip + (i ? 40 : 20) + 8);
+		memcpy(frame + n, sctp, sizeof(sctp));
+		for (size_t k = n - 8 - addresses; k < n + sizeof(sctp); k += 2)
+			sum += iw_get_be16(frame + k); /* behind the last octet lies a zero */
+		sum = (sum & 0xffff) + (sum >> 16);
+		assert_int_equal((sum & 0xffff) + (sum >> 16), 0xffff);
+		assert_true(iw_frame_parse(&f, frame, n + sizeof(sctp)));
+		assert_true(iw_addr_equal(&f.src, &src) && iw_addr_port(&f.src) == 5000);
+		assert_true(iw_addr_equal(&f.dst, &dst) && iw_addr_port(&f.dst) == 9899);
+		assert_int_equal(f.at, n);
+		assert_int_equal(f.len, sizeof(sctp));
+		iw_put_be16(frame + n - 4, 7); /* a length below its header's */
+		assert_false(iw_frame_parse(&f, frame, n + sizeof(sctp)));
+		iw_put_be16(frame + n - 4, 8 + sizeof(sctp) + 1); /* and above what is there */
+		assert_false(iw_frame_parse(&f, frame, n + sizeof(sctp)));
+	}
+}
+
+/* What the steering program notes leads to the same; what it cannot have noted is refused. */
+static void notes_that_do_not_fit_the_frame_are_refused(void **state)
+{
+	struct iw_addr src, dst;
+	uint8_t frame[128];
+	size_t n = frame_of(frame, &src, &dst, "10.0.0.1", "10.0.0.2");
+	const struct iw_xdp_meta right = { .ip = 14, .sctp = 34, .sctp_len = 20 };
+	const struct iw_xdp_meta wrong[] = {
+		{ .ip = 15, .sctp = 34, .sctp_len = 20 },
+		{ .ip = 14, .sctp = 33, .sctp_len = 20 },
+		{ .ip = 14, .sctp = 38, .sctp_len = 16 }, /* options that are none */
+		{ .ip = 14, .sctp = 34, .sctp_len = 21 },
+		{ .ip = 14, .sctp = 34, .sctp_len = UINT16_MAX },
+		{ .ip = 14, .sctp = UINT16_MAX, .sctp_len = 20 },
+		{ .ip = UINT16_MAX, .sctp = 34, .sctp_len = 20 },
+		{ .ip = 14, .sctp = 34, .sctp_len = 20, .flags = IW_XDP_META_IPV6 },
+		{ .ip = 14, .sctp = 34, .sctp_len = 20, .flags = IW_XDP_META_UDP },
+	};
+	struct iw_frame f;
+
+	(void)state;
+	assert_true(iw_frame_noted(&f, frame, n, &right));
+	assert_true(iw_addr_equal(&f.src, &src) && iw_addr_equal(&f.dst, &dst));
+	assert_int_equal(f.at, 34);
+	assert_int_equal(f.len, 20);
+	for (size_t i = 0; i < IW_ARRAY_LEN(wrong); i++)
+		assert_false(iw_frame_noted(&f, frame, n, &wrong[i]));
+	for (size_t cut = 0; cut < n; cut++)
+		assert_false(iw_frame_noted(&f, frame, cut, &right));
+	frame[26]++; /* an octet that the header's checksum covers */
+	assert_false(iw_frame_noted(&f, frame, n, &right));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +225,8 @@ int main(void)
 		cmocka_unit_test(vlan_tags_are_skipped_up_to_two),
 		cmocka_unit_test(headers_that_lie_are_refused),
 		cmocka_unit_test(ipv6_extension_headers_are_walked_within_bounds),
+		cmocka_unit_test(in_udp_ports_lengths_and_the_checksum_are_right),
+		cmocka_unit_test(notes_that_do_not_fit_the_frame_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -273,9 +273,10 @@ struct iw_conn_param {
 	 * there, rev 2 means an enhanced session (RFC 6581 7), and private_data may be 512 octets less
 	 * 4.
 	 */
-	uint16_t streams;  /* each way; 0: 1000 */
-	uint16_t udp_port; /* "udp" (RFC 6951): connect: the peer's; listen: ours; 0: 9899 */
-	unsigned xdp;      /* "xdp": set of enum iw_xdp_want */
+	uint16_t streams; /* each way; 0: 1000 */
+	/* "udp" (RFC 6951): connect: the peer's; listen: ours; 0: 9899. "xdp" as well; 0: straight on IP. */
+	uint16_t udp_port;
+	unsigned xdp; /* "xdp": set of enum iw_xdp_want */
 	const struct iw_qp
 		*beside; /* connect: on the association of that one, which was begun here;
 				     * NULL: on one of its own */
