@@ -64,7 +64,7 @@ static const struct argp_option options[] = {
 	{ "interval", 'i', "TIME", 0, "Between two messages of a stream (default 1s)", 1 },
 	{ "flood", 'f', NULL, 0, "The next message as soon as the reply is here; statistics alone are printed", 1 },
 	{ "pmtu", KEY_PMTU, NULL, 0, "Tell the path MTU whenever it changes, and that of each address at the end", 1 },
-	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899)", 1 },
+	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899) and -t xdp (default: no UDP)", 1 },
 	{ "require", KEY_REQUIRE, "native,zerocopy", 0, IW_CLI_REQUIRE_HELP, 1 },
 	{ "xdp", KEY_XDP, "generic,copy,busy-poll", 0, IW_CLI_XDP_HELP, 1 },
 	{ "profile", KEY_PROFILE, "rfc|sctp-draft-02", 0, "Edition of DDP over SCTP (default rfc, which is RFC 5043)", 1 },

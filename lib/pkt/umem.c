@@ -51,9 +51,9 @@ static void map_area(struct iw_umem *u)
 }
 
 int iw_umem_new(struct iw_umem **out, uint32_t frames, uint32_t share, uint32_t frame_size,
-		struct iw_fault *why)
+		unsigned times, struct iw_fault *why)
 {
-	uint64_t most = lockable(), one = (uint64_t)share * frame_size;
+	uint64_t most = lockable(), one = (uint64_t)share * frame_size * times;
 	struct iw_umem *u;
 
 	assert(share > 0 && frames >= share && (frame_size & (frame_size - 1)) == 0);

@@ -39,12 +39,13 @@ struct iw_umem {
 };
 
 /*
- * Frames, as many as asked for or as RLIMIT_MEMLOCK allows, in whole shares of @share frames. @out is owned
+ * Frames, as many as asked for or as RLIMIT_MEMLOCK allows, in whole shares of @share frames; they will be
+ * registered @times times, and each counts. @out is owned
  * by the caller, who gives it back with iw_umem_put. Huge pages when the system has some to give.
  * IW_E_LIMIT: not one share fits the limit, *why says what to set; IW_E_NOMEM.
  */
 IW_MUST_CHECK int iw_umem_new(struct iw_umem **out, uint32_t frames, uint32_t share,
-			      uint32_t frame_size, struct iw_fault *why);
+			      uint32_t frame_size, unsigned times, struct iw_fault *why);
 /* Another holder; the memory goes with the last one. u may be NULL for put. */
 struct iw_umem *iw_umem_get(struct iw_umem *u);
 void iw_umem_put(struct iw_umem *u);

@@ -56,7 +56,12 @@
 #define BIND_TRIES   100 /* a queue is free only some time after its last socket was closed */
 #define BIND_WAIT_NS 10000000
 
+/*
+ * The UMEM is registered for each queue. libxdp lets a further socket share it by the descriptor that registered
+ * it, and the kernel takes a socket of the same queue there and no other.
+ */
 struct queue {
+	struct xsk_umem *reg;
 	/* Under the lock: */
 	struct xsk_ring_prod fill;
 	struct xsk_ring_cons comp;
@@ -71,7 +76,6 @@ struct dev {
 	unsigned refs; /* under devs_lock */
 	struct iw_steer *steer;
 	struct iw_umem *umem;
-	struct xsk_umem *reg;
 	unsigned queues, workers_max;
 	uint32_t ring_rx; /* of one worker on one queue */
 	uint32_t packet_max;
@@ -139,16 +143,10 @@ static int make_umem(struct dev *d, uint32_t frame_size, struct iw_fault *why)
 {
 	uint32_t share = d->queues * d->ring_rx + IW_XSK_TX;
 	uint32_t workers = UMEM_MOST / (share * frame_size);
-	struct xsk_umem_config cfg = {
-		/* All frames fit, whoever gives them back. */
-		.fill_size = WORKERS_MAX * d->ring_rx,
-		.comp_size = WORKERS_MAX * IW_XSK_TX,
-		.frame_size = frame_size,
-	};
 	int err;
 
 	workers = IW_MAX(IW_MIN(workers, (uint32_t)WORKERS_MAX), 1u);
-	err = iw_umem_new(&d->umem, workers * share, share, frame_size, why);
+	err = iw_umem_new(&d->umem, workers * share, share, frame_size, d->queues, why);
 	if (err)
 		return err;
 	d->workers_max = d->umem->frames / share;
@@ -156,8 +154,21 @@ static int make_umem(struct dev *d, uint32_t frame_size, struct iw_fault *why)
 	if (!d->busy)
 		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
 	iw_umem_set_apart(d->umem, d->workers_max * IW_XSK_TX, IW_FRAME_SENDER);
-	err = -xsk_umem__create(&d->reg, d->umem->area, (uint64_t)d->umem->frames * frame_size,
-				&d->queue[0].fill, &d->queue[0].comp, &cfg);
+	return 0;
+}
+
+static int register_umem(struct dev *d, struct queue *q, struct iw_fault *why)
+{
+	struct xsk_umem_config cfg = {
+		/* All frames fit, whoever gives them back. */
+		.fill_size = WORKERS_MAX * d->ring_rx,
+		.comp_size = WORKERS_MAX * IW_XSK_TX,
+		.frame_size = d->umem->frame_size,
+	};
+	int err = -xsk_umem__create(&q->reg, d->umem->area,
+				    (uint64_t)d->umem->frames * d->umem->frame_size, &q->fill,
+				    &q->comp, &cfg);
+
 	if (err == ENOBUFS)
 		return iw_fail(
 			why, IW_E_LIMIT,
@@ -165,6 +176,15 @@ static int make_umem(struct dev *d, uint32_t frame_size, struct iw_fault *why)
 			"much: raise it with ulimit -l",
 			(uint64_t)d->umem->len);
 	return err ? iw_os_fail(why, err, "xdp: register %zu octets with AF_XDP", d->umem->len) : 0;
+}
+
+static void free_umem(struct dev *d)
+{
+	/* Sockets first: the UMEM's own descriptor holds the first one. */
+	for (unsigned q = 0; q < d->queues; q++)
+		if (d->queue[q].reg)
+			(void)xsk_umem__delete(d->queue[q].reg);
+	iw_umem_put(d->umem);
 }
 
 /* When the last worker has gone nobody reads a frame, and each is where it is said to be. */
@@ -185,13 +205,10 @@ static void check_frames(const struct dev *d)
 
 static void dev_free(struct dev *d)
 {
-	if (d->reg)
+	if (d->busy)
 		check_frames(d);
-	/* Sockets first: the UMEM's own descriptor holds the first one. */
-	if (d->reg)
-		(void)xsk_umem__delete(d->reg);
+	free_umem(d);
 	iw_steer_close(d->steer);
-	iw_umem_put(d->umem);
 	pthread_mutex_destroy(&d->lock);
 	free(d->busy);
 	free(d);
@@ -348,7 +365,7 @@ static int create(struct iw_xsk *x, unsigned i, unsigned q, uint16_t flags)
 		.bind_flags = flags,
 	};
 
-	return -xsk_socket__create_shared(&x->sock[i], d->name, q, d->reg, &x->rx[i],
+	return -xsk_socket__create_shared(&x->sock[i], d->name, q, d->queue[q].reg, &x->rx[i],
 					  i == 0 ? &x->tx : NULL, &d->queue[q].fill,
 					  &d->queue[q].comp, &cfg);
 }
@@ -360,8 +377,12 @@ static int bind_queue(struct iw_xsk *x, unsigned i, unsigned q, struct iw_fault 
 	};
 	struct dev *d = x->dev;
 	uint16_t flags = (uint16_t)(modes[d->mode] | XDP_USE_NEED_WAKEUP);
-	int err, tries = BIND_TRIES;
+	int err = 0, tries = BIND_TRIES;
 
+	if (!d->queue[q].reg)
+		err = register_umem(d, &d->queue[q], why);
+	if (err)
+		return err;
 	do {
 		err = create(x, i, q, (uint16_t)(flags | (d->sg ? XDP_USE_SG : 0)));
 		/* Before Linux 6.6 no packet is of several frames. */
@@ -867,6 +888,7 @@ void iw_xsk_put(struct iw_xsk *x, const uint8_t *head, size_t head_len, size_t l
 	size_t left = head_len + len;
 	uint32_t at = 0;
 
+	assert(head_len <= IW_XSK_HEAD);
 	memcpy(iw_umem_at(u, addr), head, head_len);
 	while (left > 0) {
 		uint32_t n = (uint32_t)IW_MIN(left, (size_t)(base + u->frame_size - addr));

@@ -28,7 +28,7 @@
 #define IW_XSK_BATCH 64  /* packets of one receive, at most */
 #define IW_XSK_TX    512 /* frames of one worker on their way out, at most */
 #define IW_XSK_FRAGS 17  /* frames of one packet, at most (MAX_SKB_FRAGS) */
-#define IW_XSK_HEAD  64  /* octets of a packet's head, at most */
+#define IW_XSK_HEAD  128 /* octets of a packet's head, at most */
 
 enum iw_xsk_mode { IW_XSK_ANY, IW_XSK_COPY, IW_XSK_ZEROCOPY };
 

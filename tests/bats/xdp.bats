@@ -90,6 +90,48 @@ kernel_sent() {
     push "[$LEFT_IP6]" raw
 }
 
+@test "in UDP (--udp-port), with xdp at both ends and with udp at either" {
+    listen xdp --udp-port 9955
+    run_in left ddp-xdp status -I "$LEFT_IF" --json
+    assert_jsonl '.[0] | .endpoints[0].udp_port' 9955
+    push "$LEFT_IP" xdp --udp-port 9955
+    push "[$LEFT_IP6]" xdp --udp-port 9955
+    push "$LEFT_IP" udp --udp-port 9955
+    push "[$LEFT_IP6]" udp --udp-port 9955
+    run_in left ddp-xdp status -I "$LEFT_IF" --json
+    assert_jsonl '.[0] | [.tagged_octets >= 20971520, .seen.chunk_bad, .passed.no_socket]' '[true,0,0]'
+    serve_end
+    # The kernel's UDP looks at the checksums of what xdp sends.
+    listen udp --udp-port 9956
+    push "$LEFT_IP" xdp --udp-port 9956
+    push "[$LEFT_IP6]" xdp --udp-port 9956
+    serve_end
+    # Without UDP it is another endpoint, and nobody listens there.
+    listen xdp --udp-port 9957
+    run_in right ddp-send -t xdp -I "$RIGHT_IF" -p "$PORT" --timeout 500ms src/f "$LEFT_IP:"
+    [ "$status" -ne 0 ] || fail_with 'connected without UDP to an endpoint in UDP'
+}
+
+@test "an interface of two queues: several connections of one process share its frames" {
+    local two=two$$
+
+    net_ip left link add "l$two" numtxqueues 2 numrxqueues 2 type veth peer name "r$two" numtxqueues 2 numrxqueues 2 netns "$NET_RIGHT_PID"
+    net_ip left address add 10.78.0.1/24 dev "l$two"
+    net_ip right address add 10.78.0.2/24 dev "r$two"
+    net_ip left link set "l$two" up
+    net_ip right link set "r$two" up
+    IW_READY='listening on' serve_in left ddp-recv -t xdp -I "l$two" -p "$PORT" --bind 10.78.0.1 dst
+    run_in left ddp-xdp status -I "l$two" --json
+    assert_jsonl '.[0] | .sockets | map(.queue)' '[0,1]'
+    run_in right ddp-send -t xdp -I "r$two" -p "$PORT" -j 4 src/f 10.78.0.1:
+    assert_status 0
+    assert_same_file src/f dst/f
+    run_in left ddp-xdp status -I "l$two" --json
+    assert_jsonl '.[0] | [.tagged_octets >= 5242880, .passed.no_socket]' '[true,0]'
+    serve_end
+    net_ip left link del "l$two"
+}
+
 @test "figures of every mode, verified, none sent again for want of a frame" {
     local mode
 

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Workers of one process on one interface with two queues: what each receives, whichever queue it came on, and
+ * what the others lose when one reads nothing. In a network namespace of its own; debug builds count the frames
+ * when the last worker closes.
+ */
+#include "pkt/xsk.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "os/os.h"
+#include "os/probe.h"
+#include "pkt/frame.h"
+#include "util/num.h"
+#include "util/text.h"
+
+#define PORT    7471
+#define WORKERS 2
+#define SCTP_AT 34
+#define LEN     200 /* of an SCTP packet */
+
+static struct iw_fault refused;
+static bool ready;
+
+/* ip with these arguments. */
+#define IP(...) run((const char *[]){ "ip", __VA_ARGS__, NULL })
+
+static int run(const char **argv)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		execvp(argv[0], (char **)(uintptr_t)argv);
+		_exit(127);
+	}
+	return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status)
+		       ? WEXITSTATUS(status)
+		       : -1;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	if (iw_os_probe_xdp(&refused) != 0)
+		return 0;
+	ready = unshare(CLONE_NEWNET) == 0 &&
+		IP("link", "add", "one", "numtxqueues", "2", "numrxqueues", "2", "type", "veth",
+		   "peer", "name", "two", "numtxqueues", "2", "numrxqueues", "2") == 0 &&
+		IP("link", "set", "one", "up") == 0 && IP("link", "set", "two", "up") == 0;
+	if (!ready)
+		(void)iw_fail(&refused, IW_E_NOTSUP, "no network namespace with a veth pair in it");
+	return 0;
+}
+
+#define NEEDS_XDP()                                                                                \
+	do {                                                                                       \
+		if (!ready) {                                                                      \
+			print_message("# needs xdp: %s\n", refused.text);                          \
+			skip();                                                                    \
+		}                                                                                  \
+	} while (0)
+
+struct net {
+	struct iw_xsk *in[WORKERS];  /* on "one"; tag i + 1 is worker i's */
+	struct iw_xsk *out[WORKERS]; /* on "two"; worker i sends on queue i */
+	uint8_t head[IW_FRAME_HEAD_MAX];
+};
+
+static void must(int err)
+{
+	if (err)
+		fail_msg("%s", refused.text);
+}
+
+static void open_net(struct net *n)
+{
+	struct iw_xsk_cfg cfg = { .interface = "one", .mtu = 1500 };
+	struct iw_addr src, dst, any = { 0 };
+	const uint8_t ether[14] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x08, 0x00 };
+	uint32_t endpoint;
+
+	for (int i = 0; i < WORKERS; i++)
+		must(iw_xsk_open(&n->in[i], &cfg, &refused));
+	cfg.interface = "two";
+	for (int i = 0; i < WORKERS; i++)
+		must(iw_xsk_open(&n->out[i], &cfg, &refused));
+	assert_int_equal(iw_steer_endpoint_add(iw_xsk_steer(n->in[0]), &endpoint, &any, PORT, 0,
+					       iw_xsk_worker(n->in[0]), &refused),
+			 0);
+	for (uint32_t i = 0; i < WORKERS; i++)
+		assert_int_equal(iw_steer_assoc_add(iw_xsk_steer(n->in[0]), endpoint, i + 1,
+						    iw_xsk_worker(n->in[i]), 0, &refused),
+				 0);
+	assert_int_equal(iw_addr_parse(&src, "10.0.0.2", 0), 0);
+	assert_int_equal(iw_addr_parse(&dst, "10.0.0.1", 0), 0);
+	assert_int_equal(iw_frame_head(n->head, ether, &src, &dst, NULL, LEN), SCTP_AT);
+}
+
+static void close_net(struct net *n)
+{
+	for (int i = 0; i < WORKERS; i++) {
+		iw_xsk_close(n->out[i]);
+		iw_xsk_close(n->in[i]);
+	}
+}
+
+/* A packet with that tag and number on its way, on that queue. */
+static void send_one(struct net *n, int queue, uint32_t tag, uint32_t number)
+{
+	uint8_t *room, sctp[LEN] = { 0 };
+	size_t cap;
+
+	iw_put_be16(sctp + 2, PORT);
+	iw_put_be32(sctp + 4, tag);
+	iw_put_be32(sctp + 12, number);
+	while ((room = iw_xsk_room(n->out[queue], &cap)) == NULL)
+		(void)iw_xsk_retry(n->out[queue]);
+	assert_true(cap >= LEN);
+	memcpy(room, sctp, LEN);
+	iw_xsk_put(n->out[queue], n->head, SCTP_AT, LEN);
+	assert_int_equal(iw_xsk_flush(n->out[queue], &refused), 0);
+}
+
+/* What a worker has received: numbers with its own tag, in the order of each queue. */
+struct got {
+	struct net *net;
+	uint32_t tag, want; /* packets of each queue */
+	uint32_t next[WORKERS];
+	atomic_uint wrong;
+};
+
+/* Numbers of queue q are odd when q is. */
+static void *receive(void *arg)
+{
+	struct got *g = arg;
+	uint64_t end = iw_os_now() + IW_SEC(20);
+	struct iw_xsk_rx rx[IW_XSK_BATCH];
+	uint32_t left = WORKERS * g->want;
+
+	while (left > 0 && iw_os_now() < end) {
+		unsigned n = iw_xsk_recv(g->net->in[g->tag - 1], rx, IW_XSK_BATCH);
+
+		for (unsigned i = 0; i < n; i++) {
+			struct iw_frame f;
+			uint32_t number, q;
+
+			if (!rx[i].meta || !iw_frame_noted(&f, rx[i].data, rx[i].len, rx[i].meta) ||
+			    f.len != LEN || iw_get_be32(rx[i].data + f.at + 4) != g->tag) {
+				g->wrong++;
+				continue;
+			}
+			number = iw_get_be32(rx[i].data + f.at + 12);
+			q = number & 1;
+			if (number >> 1 != g->next[q]++)
+				g->wrong++;
+			left--;
+		}
+		if (n == 0)
+			sched_yield();
+	}
+	return NULL;
+}
+
+/* Two threads, a packet of each in turn on each queue: more than all frames there are. */
+static void each_worker_gets_what_is_its_own_from_either_queue(void **state)
+{
+	enum { EACH = 6000, WINDOW = 100 };
+	struct net n;
+	struct got g[WORKERS];
+	pthread_t t[WORKERS];
+
+	(void)state;
+	NEEDS_XDP();
+	open_net(&n);
+	for (uint32_t i = 0; i < WORKERS; i++) {
+		g[i] = (struct got){ .net = &n, .tag = i + 1, .want = EACH };
+		assert_int_equal(pthread_create(&t[i], NULL, receive, &g[i]), 0);
+	}
+	for (uint32_t k = 0; k < EACH; k++) {
+		for (uint32_t tag = 1; tag <= WORKERS; tag++)
+			for (int q = 0; q < WORKERS; q++)
+				send_one(&n, q, tag, k << 1 | (uint32_t)q);
+		/* Never more than their rings hold. */
+		if (k % WINDOW == 0)
+			usleep(2000);
+	}
+	for (int i = 0; i < WORKERS; i++) {
+		assert_int_equal(pthread_join(t[i], NULL), 0);
+		assert_int_equal(g[i].wrong, 0);
+		for (int q = 0; q < WORKERS; q++)
+			assert_int_equal(g[i].next[q], EACH);
+	}
+	close_net(&n);
+}
+
+/* Takes what is there; how many with that tag. */
+static uint32_t take_all(struct iw_xsk *x, uint32_t tag)
+{
+	struct iw_xsk_rx rx[IW_XSK_BATCH];
+	uint32_t got = 0;
+	unsigned n;
+
+	while ((n = iw_xsk_recv(x, rx, IW_XSK_BATCH)) > 0)
+		for (unsigned i = 0; i < n; i++)
+			got += iw_get_be32(rx[i].data + SCTP_AT + 4) == tag;
+	return got;
+}
+
+/* Its share of the frames is stuck, and no more: what comes for it then is dropped and counted, and afterwards it
+ * receives as before. */
+static void a_worker_that_reads_nothing_starves_no_other(void **state)
+{
+	struct iw_xsk_facts f;
+	uint32_t got = 0, sent = 0;
+	struct net n;
+
+	(void)state;
+	NEEDS_XDP();
+	open_net(&n);
+	iw_xsk_facts(n.in[0], &f);
+	assert_int_equal(f.queues, WORKERS);
+	for (uint32_t k = 0; k < 3 * f.ring_rx; k++)
+		for (int q = 0; q < WORKERS; q++) {
+			send_one(&n, q, 2, k);
+			send_one(&n, q, 1, k);
+			sent++;
+			got += take_all(n.in[0], 1);
+		}
+	assert_int_equal(got, sent);
+	iw_xsk_facts(n.in[1], &f);
+	assert_int_equal(f.rx_ring_full, WORKERS * 2 * f.ring_rx);
+	assert_int_equal(take_all(n.in[1], 2), WORKERS * f.ring_rx);
+	send_one(&n, 0, 2, 0);
+	send_one(&n, 1, 2, 0);
+	assert_int_equal(take_all(n.in[1], 2), 2);
+	close_net(&n);
+}
+
+/* The other goes on, and whoever takes the place that has become free. */
+static void a_worker_that_closes_takes_nothing_with_it(void **state)
+{
+	struct iw_xsk_cfg cfg = { .interface = "two", .mtu = 1500 };
+	struct net n;
+
+	(void)state;
+	NEEDS_XDP();
+	open_net(&n);
+	for (uint32_t k = 0; k < 21; k++) {
+		/* Unread packets, and frames on their way out, go with it. */
+		send_one(&n, 1, 2, k);
+		iw_xsk_close(n.out[1]);
+		must(iw_xsk_open(&n.out[1], &cfg, &refused));
+		send_one(&n, 0, 1, k);
+		assert_int_equal(take_all(n.in[0], 1), 1);
+	}
+	assert_int_equal(take_all(n.in[1], 2), 21);
+	close_net(&n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_worker_gets_what_is_its_own_from_either_queue),
+		cmocka_unit_test(a_worker_that_reads_nothing_starves_no_other),
+		cmocka_unit_test(a_worker_that_closes_takes_nothing_with_it),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}
