@@ -26,7 +26,9 @@ enum { MSGS = 400, MSG_MAX = 9000, LOSS_MILD = 100 };
 #define SILENCE_MAX    IW_SEC(120)
 /* Association.Max.Retrans timeouts and one, 1 s the first and 60 s the last, of one address. */
 #define PATIENCE_8_1   IW_SEC(1 + 2 + 4 + 8 + 16 + 32 + 5 * 60)
-/* The same for Max.Init.Retransmits. */
+/* The guard of an orderly end (9.2, T5): five times RTO.Max. */
+#define PATIENCE_9_2   IW_SEC(5 * 60)
+/* As 8.1, for Max.Init.Retransmits. */
 #define PATIENCE_5_1_4 IW_SEC(1 + 2 + 4 + 8 + 16 + 32 + 3 * 60)
 
 enum scenario { LOSSY, MTU, WINDOWS, ENDS, RESTARTS, HOMES, SCENARIOS };
@@ -193,13 +195,13 @@ static bool is_with(const struct iw_sctp_assoc *b, const struct iw_sctp_assoc *a
 	return fb.peer_tag == fa.tag;
 }
 
-/* RFC 9260 5.1.4, 8.1: who has several addresses to try may end sooner. */
+/* RFC 9260 5.1.4, 8.1, 9.2: who has several addresses to try may end sooner. */
 static void patient(struct side *s)
 {
 	uint64_t waited = s->e->net->now - s->heard;
+	uint64_t patience = !s->up ? PATIENCE_5_1_4 : s->ended ? PATIENCE_9_2 : PATIENCE_8_1;
 
-	if (s->why.err == IW_E_TIMEOUT && s->r->what != HOMES &&
-	    waited < (s->up ? PATIENCE_8_1 : PATIENCE_5_1_4))
+	if (s->why.err == IW_E_TIMEOUT && s->r->what != HOMES && waited < patience)
 		fail(s->r, "%s: %s, after %llu ms", s->e->name, s->why.text,
 		     (unsigned long long)(waited / 1000000));
 }
@@ -324,7 +326,8 @@ static void configure_link(struct run *r, struct net_link *l)
 	}
 	if (rng_below(&r->rng, 3) == 0) {
 		l->ns_per_octet = 1 + rng_below(&r->rng, 10000);
-		l->queue = IW_MSEC(20 + rng_below(&r->rng, 200));
+		/* One packet at least: a queue too short for that keeps out whoever calls in step with another's timer. */
+		l->queue = IW_MSEC(20 + rng_below(&r->rng, 200)) + MSG_MAX * l->ns_per_octet;
 	}
 	r->loss = IW_MAX(r->loss, l->loss + l->corrupt);
 }

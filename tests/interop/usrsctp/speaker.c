@@ -42,7 +42,7 @@ struct session {
 	uint32_t send_msn, recv_msn;  /* QN 0 */
 	uint32_t rreq_msn;            /* QN 1 */
 	uint8_t *mem;                 /* a Send as it comes together */
-	size_t got;
+	size_t got, room;
 	uint32_t sent, back; /* pings */
 	uint64_t written, asked, read;
 };
@@ -491,6 +491,24 @@ static bool on_whole_send(struct speaker *s, struct session *d)
 	return true;
 }
 
+/* Many sessions have small messages: none is given room for the longest. */
+static void make_room(struct session *d, size_t want)
+{
+	size_t room = IW_MAX(d->room, (size_t)64);
+	uint8_t *mem;
+
+	while (room < want)
+		room *= 2;
+	if (room == d->room)
+		return;
+	mem = need(room);
+	if (d->got)
+		memcpy(mem, d->mem, d->got);
+	free(d->mem);
+	d->mem = mem;
+	d->room = room;
+}
+
 static bool on_send(struct speaker *s, struct session *d, const struct iw_ddp *h, const uint8_t *p,
 		    size_t len)
 {
@@ -501,8 +519,7 @@ static bool on_send(struct speaker *s, struct session *d, const struct iw_ddp *h
 		return wrong(s,
 			     "stream %u: Send MSN %u MO %u of %zu octets, MSN %u MO %zu expected",
 			     d->id, h->msn, h->mo, len, d->recv_msn + 1, d->got);
-	if (!d->mem)
-		d->mem = need(most);
+	make_room(d, d->got + len);
 	if (len)
 		memcpy(d->mem + d->got, p, len);
 	d->got += len;
