@@ -3,7 +3,7 @@
 # Test programs. Each tests/unit/<room>_<file>_test.c is one cmocka program; tests/sim/*.c make one program; each
 # tests/fuzz/<target>_fuzz.c is one fuzz target, linked with a main that replays files, or with libFuzzer when FUZZ=1; tests/relay/
 # is the bad link that BATS tests and scripts/bench put between two namespaces, tests/crowd/ many associations with one listener,
-# tests/beside/ somebody else's XDP program.
+# tests/lanes/ eight DDP streams of small messages beside each other, tests/beside/ somebody else's XDP program.
 
 IW_CPPFLAGS_tests := -Itests
 
@@ -18,8 +18,9 @@ IW_FUZZ_BINS := $(addprefix $(O)/tests/fuzz/,$(fuzz_names))
 IW_SIM_BIN := $(if $(sim_srcs),$(O)/tests/sim/sim)
 IW_RELAY_BIN := $(O)/tests/relay/relay
 IW_CROWD_BIN := $(O)/tests/crowd/crowd
+IW_LANES_BIN := $(O)/tests/lanes/lanes
 IW_BESIDE_BIN := $(if $(IW_HAVE_XDP),$(O)/tests/beside/beside)
-IW_ALL_OBJS += $(call objs,$(wildcard tests/unit/*.c tests/fuzz/*.c tests/sim/*.c tests/relay/*.c tests/crowd/*.c \
+IW_ALL_OBJS += $(call objs,$(wildcard tests/unit/*.c tests/fuzz/*.c tests/sim/*.c tests/relay/*.c tests/crowd/*.c tests/lanes/*.c \
 	$(if $(IW_HAVE_XDP),tests/beside/*.c)))
 
 link_test = $(CC) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(IW_TOOLS_A) $(IW_LIB_A) $(1) $(IW_TOOL_LDLIBS) \
@@ -49,7 +50,7 @@ $(O)/tests/sim/sim: $(call objs,$(sim_srcs)) $(IW_TOOLS_A) $(IW_LIB_A)
 	$(Q)$(call link_test,)
 
 # A program of one file each, which tests and scripts/bench run.
-$(IW_RELAY_BIN) $(IW_CROWD_BIN) $(IW_BESIDE_BIN): $(O)/%: $(O)/obj/%.o $(IW_TOOLS_A) $(IW_LIB_A)
+$(IW_RELAY_BIN) $(IW_CROWD_BIN) $(IW_LANES_BIN) $(IW_BESIDE_BIN): $(O)/%: $(O)/obj/%.o $(IW_TOOLS_A) $(IW_LIB_A)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(call link_test,)
@@ -85,8 +86,8 @@ $(IW_CROSS_UNIT_BINS): $(O)/tests/cross/%: $(O)/obj/tests/unit/%.o $(call objs,$
 thread_names := $(basename $(notdir $(shell grep -l pthread_create tests/unit/*_test.c 2>/dev/null)))
 IW_THREAD_BINS := $(addprefix $(O)/tests/unit/,$(thread_names))
 
-.PHONY: example-bins thread-bins test-bins unit-bins fuzz-bins sim-bin relay-bin crowd-bin beside-bin usrsctp-bin cross-bins
-test-bins: $(if $(IW_HAVE_CMOCKA),unit-bins) fuzz-bins sim-bin relay-bin crowd-bin beside-bin usrsctp-bin example-bins
+.PHONY: example-bins thread-bins test-bins unit-bins fuzz-bins sim-bin relay-bin crowd-bin lanes-bin beside-bin usrsctp-bin cross-bins
+test-bins: $(if $(IW_HAVE_CMOCKA),unit-bins) fuzz-bins sim-bin relay-bin crowd-bin lanes-bin beside-bin usrsctp-bin example-bins
 example-bins: $(IW_EXAMPLE_BINS)
 thread-bins: $(IW_THREAD_BINS)
 cross-bins: $(IW_CROSS_UNIT_BINS)
@@ -95,5 +96,6 @@ fuzz-bins: $(IW_FUZZ_BINS)
 sim-bin: $(IW_SIM_BIN)
 relay-bin: $(IW_RELAY_BIN)
 crowd-bin: $(IW_CROWD_BIN)
+lanes-bin: $(IW_LANES_BIN)
 beside-bin: $(IW_BESIDE_BIN)
 usrsctp-bin: $(IW_USRSCTP_BIN)

@@ -205,7 +205,7 @@ void iw_impair_push(struct iw_impair *im, const void *frame, size_t len, uint64_
 		im->stat.queue_full++;
 		return;
 	}
-	if (len < im->cfg.min_len) {
+	if (len < im->cfg.min_len || (im->cfg.max_len > 0 && len > im->cfg.max_len)) {
 		h = hold(im, frame, len);
 		if (h)
 			send_off(im, h, in_order(im, left + im->cfg.delay_ns));

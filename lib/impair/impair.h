@@ -37,7 +37,8 @@ struct iw_impair_cfg {
 			* and UDP stay right, a CRC does not; a payload of equal words stays as it is */
 	uint32_t late;     /* held back for late_ns, so that others overtake it */
 	uint64_t drop_nth; /* this frame is lost for certain, counted from 1; 0: none */
-	uint32_t min_len;  /* octets: shorter frames are spared all of the above and not counted */
+	/* Octets: shorter and longer frames are spared all of the above and not counted. max_len 0: none is too long. */
+	uint32_t min_len, max_len;
 
 	uint64_t delay_ns;
 	uint64_t jitter_ns; /* up to so much is added to the delay of each frame */

@@ -112,6 +112,40 @@ did() {
     done
 }
 
+@test "1 % loss and 20 ms: a second of RDMA Write goes through, every octet verified" {
+    relay_start --seed 3 --both loss=1%,delay=10ms
+    serve_in right ddp-bench --listen -t udp -p "$PORT" --bind '*'
+    run_in left ddp-bench "$RIGHT_IP" write -t udp -p "$PORT" --cc cubic -s 64K --time 1s --warmup 0 --json --interval 0
+    assert_status 0
+    assert_jsonl '.[0] | [.verified, .octets > 0]' '[true,true]'
+    serve_end
+    relay_end
+    assert_jsonl '[.[].lost > 0] | any' true
+}
+
+# A frame of another length holds no message, or several.
+@test "a message that is lost is late, and the other seven DDP streams are not; on a TCP connection all are" {
+    local t lanes=$IW_BUILD/tests/lanes/lanes
+    declare -A late
+
+    for t in udp tcp; do
+        relay_start --ab drop=60,min=150,max=250,delay=100ms --ba delay=100ms
+        IW_READY='"listening"' serve_in right "$lanes" serve $t "$RIGHT_IP" "$PORT"
+        run_in left "$lanes" send $t "$RIGHT_IP" "$PORT" 20 100
+        assert_status 0
+        cp "$OUTPUT_FILE" sent
+        wait_served
+        assert_status 0
+        jq -c -s -f "$IW_TOP/tests/lanes/late.jq" sent "$OUTPUT_FILE" >late
+        relay_end
+        assert_jsonl '.[0].lost' 1
+        output=$(cat late)
+        assert_jsonl '.[0] | [.posted, .delivered]' '[160,160]'
+        late[$t]=$(jq .late late)
+    done
+    assert_equal "${late[udp]} ${late[tcp]}" '1 8'
+}
+
 @test "a seed has the same fates in every run, also over IPv6" {
     local i
 

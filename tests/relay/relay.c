@@ -7,7 +7,7 @@
  *   relay [--seed N] [--both WHAT] [--ab WHAT] [--ba WHAT] [--seconds N] [--json] A B
  *
  * WHAT is a list: loss=1%,delay=10ms,jitter=1ms,late=2%,late-by=5ms,duplicate=1%,corrupt=0.1%,swap=0.1%,
- *                 rate=100M,queue=64K,drop=17,min=200,hold=64M
+ *                 rate=100M,queue=64K,drop=17,min=200,max=400,hold=64M
  *
  * Says "relaying" when it does, and what it did when it ends: by SIGINT or SIGTERM, or after --seconds. The ends'
  * interfaces must have segmentation and checksum offload switched off, or what they send are no frames yet: those are
@@ -76,6 +76,7 @@ enum word {
 	W_QUEUE,
 	W_DROP,
 	W_MIN,
+	W_MAX,
 	W_HOLD,
 	WORDS,
 };
@@ -84,7 +85,7 @@ static const char *const words[WORDS] = {
 	[W_SWAP] = "swap",     [W_LATE] = "late",           [W_DELAY] = "delay",
 	[W_JITTER] = "jitter", [W_LATE_BY] = "late-by",     [W_RATE] = "rate",
 	[W_QUEUE] = "queue",   [W_DROP] = "drop",           [W_MIN] = "min",
-	[W_HOLD] = "hold",
+	[W_MAX] = "max",       [W_HOLD] = "hold",
 };
 
 /* "2%", "0.05%" */
@@ -138,6 +139,8 @@ static int parse_word(struct iw_impair_cfg *c, enum word w, const char *text, co
 		return iw_parse_u64(&c->drop_nth, text, 1, UINT64_MAX, why);
 	case W_MIN:
 		return parse_octets(&c->min_len, text, why);
+	case W_MAX:
+		return parse_octets(&c->max_len, text, why);
 	case W_HOLD:
 		return parse_octets(&c->hold_bytes, text, why);
 	case WORDS:

@@ -132,15 +132,18 @@ static void the_nth_frame_of_some_length_is_lost_and_no_other(void **state)
 	end_of(im);
 }
 
-static void short_frames_are_spared(void **state)
+static void short_and_long_frames_are_spared(void **state)
 {
-	struct iw_impair *im =
-		link_of((struct iw_impair_cfg){ .seed = 1, .loss = IW_IMPAIR_ALL, .min_len = 101 });
+	struct iw_impair *im = link_of((struct iw_impair_cfg){
+		.seed = 1, .loss = IW_IMPAIR_ALL, .min_len = 101, .max_len = 200 });
 
 	(void)state;
 	push(im, 1, 100, 0);
 	push(im, 2, 101, 0);
+	push(im, 3, 200, 0);
+	push(im, 4, 201, 0);
 	assert_int_equal(pop(im, 100), 1);
+	assert_int_equal(pop(im, 100), 4);
 	assert_int_equal(pop(im, 100), UINT32_MAX);
 	end_of(im);
 }
@@ -397,7 +400,7 @@ int main(void)
 		cmocka_unit_test(without_settings_everything_passes_at_once_and_in_order),
 		cmocka_unit_test(a_seed_has_the_same_fates_whatever_else_is_set),
 		cmocka_unit_test(the_nth_frame_of_some_length_is_lost_and_no_other),
-		cmocka_unit_test(short_frames_are_spared),
+		cmocka_unit_test(short_and_long_frames_are_spared),
 		cmocka_unit_test(delay_is_exact_and_jitter_keeps_the_order),
 		cmocka_unit_test(only_late_frames_are_overtaken),
 		cmocka_unit_test(a_copy_is_like_the_frame_and_right_behind_it),

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Eight lanes of small messages from one end to the other, one message each turn, and what both ends see of them. Over SCTP
+ * a lane is a DDP stream of one association; over TCP all lanes are on one connection, which has one DDP stream. A
+ * message that is lost holds up what is behind it on its stream: how many lanes that is, the trace tells.
+ *
+ *   lanes serve TRANSPORT ADDR PORT                    says "listening", ends when the sender has gone
+ *   lanes send  TRANSPORT ADDR PORT MESSAGES MS        so many on each lane, one in MS milliseconds
+ *
+ * The trace is on standard output, on a clock that both ends share: "posted" and "delivered" with lane and number, and
+ * the library's own events. Exit status: 0 all were delivered as they were sent.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <iwarp/verbs.h>
+
+#include "cli/parse.h"
+#include "os/os.h"
+#include "util/num.h"
+
+enum { LANES = 8, LEN = 100, RECVS = 64, LIMIT_S = 60 };
+
+struct message {
+	uint8_t octets[LEN]; /* lane, number, and the lane again and again */
+};
+
+struct stream {
+	struct iw_qp *qp;
+	struct message in[RECVS];
+	bool up;
+};
+
+struct ends {
+	struct iw_ctx *ctx;
+	struct iw_pd *pd;
+	struct iw_cq *cq;
+	struct iw_conn_param param;
+	struct stream stream[LANES];
+	unsigned nstreams, up, gone; /* nstreams: made */
+	uint32_t next[LANES];        /* number expected of the lane */
+	bool failed;
+};
+
+static _Noreturn void die(const char *what, const char *why)
+{
+	fprintf(stderr, "lanes: %s: %s\n", what, why);
+	exit(4);
+}
+
+static void trace(void *ctx, const char *line)
+{
+	(void)ctx;
+	puts(line);
+}
+
+static void say(const char *event, unsigned lane, uint32_t number)
+{
+	printf("{\"event\":\"%s\",\"t_ns\":%" PRIu64 ",\"lane\":%u,\"number\":%" PRIu32 "}\n",
+	       event, iw_os_now(), lane, number);
+}
+
+static void make_message(struct message *m, unsigned lane, uint32_t number)
+{
+	memset(m->octets, (int)lane, LEN);
+	iw_put_be32(m->octets + 1, number);
+}
+
+static struct stream *make_stream(struct ends *e)
+{
+	struct stream *s = &e->stream[e->nstreams];
+	struct iw_qp_attr attr = { .size = sizeof(attr),
+				   .send_cq = e->cq,
+				   .recv_cq = e->cq,
+				   .sq_depth = 1024,
+				   .user = s };
+	struct iw_fault why;
+
+	if (e->nstreams == LANES)
+		die("streams", "more than eight");
+	if (iw_qp_new(&s->qp, e->pd, &attr, &why) < 0)
+		die("queue pair", why.text);
+	for (unsigned i = 0; i < RECVS; i++)
+		if (iw_post_recv(s->qp, i, &s->in[i], LEN) < 0)
+			die("queue pair", "no receive");
+	e->nstreams++;
+	return s;
+}
+
+/* --- what happens ----------------------------------------------------------------------------- */
+
+static void delivered(struct ends *e, const struct iw_wc *wc)
+{
+	struct stream *s = iw_qp_user(wc->qp);
+	struct message *m = &s->in[wc->wr_id], want;
+	unsigned lane = m->octets[0];
+
+	if (lane >= LANES || wc->len != LEN)
+		die("message", "not one of ours");
+	make_message(&want, lane, e->next[lane]);
+	if (memcmp(m, &want, LEN) != 0)
+		die("message", "not the next of its lane");
+	say("delivered", lane, e->next[lane]++);
+	if (iw_post_recv(s->qp, wc->wr_id, m, LEN) < 0)
+		die("message", "no receive");
+}
+
+static void happened(struct ends *e, const struct iw_async_event *ev)
+{
+	struct iw_conn_param answer = { .size = sizeof(answer) };
+	struct iw_fault why;
+
+	switch (ev->type) {
+	case IW_EV_CONNECT_REQUEST:
+		if (iw_accept(ev->req, make_stream(e)->qp, &answer, &why) < 0)
+			die("accept", why.text);
+		break;
+	case IW_EV_ESTABLISHED:
+		e->up++;
+		break;
+	case IW_EV_PEER_CLOSED:
+		iw_disconnect(ev->qp);
+		break;
+	case IW_EV_CLOSED:
+	case IW_EV_REJECTED:
+		e->gone++;
+		if (ev->fault.err != IW_OK) {
+			fprintf(stderr, "lanes: %s\n", ev->fault.text);
+			e->failed = true;
+		}
+		break;
+	}
+}
+
+/* Until then, or until something happens. */
+static void look(struct ends *e, uint64_t until)
+{
+	uint64_t now = iw_os_now();
+	struct iw_async_event ev;
+	struct iw_wc wc[16];
+	int n;
+
+	if (iw_cq_wait(e->cq, until > now ? (int64_t)(until - now) : 0) < 0)
+		die("wait", "failed");
+	while ((n = iw_cq_poll(e->cq, wc, IW_ARRAY_LEN(wc))) > 0)
+		for (int i = 0; i < n; i++)
+			if (wc[i].op == IW_WC_RECV && wc[i].status == IW_OK)
+				delivered(e, &wc[i]);
+	while (iw_next_event(e->ctx, &ev))
+		happened(e, &ev);
+}
+
+/* --- the two ends ----------------------------------------------------------------------------- */
+
+static void serve(struct ends *e, uint64_t limit)
+{
+	struct iw_listener *l;
+	struct iw_fault why;
+
+	if (iw_listen(&l, e->ctx, &e->param, &why) < 0)
+		die("listen", why.text);
+	puts("{\"event\":\"listening\"}");
+	fflush(stdout);
+	while ((e->nstreams == 0 || e->gone < e->nstreams) && iw_os_now() < limit)
+		look(e, limit);
+}
+
+static void connect_all(struct ends *e, unsigned streams, uint64_t limit)
+{
+	struct iw_fault why;
+
+	for (unsigned i = 0; i < streams; i++) {
+		e->param.beside = i ? e->stream[0].qp : NULL;
+		if (iw_connect(make_stream(e)->qp, &e->param, &why) < 0)
+			die("connect", why.text);
+	}
+	while (e->up < streams && e->gone == 0 && iw_os_now() < limit)
+		look(e, limit);
+}
+
+static void send_all(struct ends *e, uint32_t messages, uint64_t interval, uint64_t limit)
+{
+	uint64_t began = iw_os_now();
+	struct message *m = calloc((size_t)messages * LANES, sizeof(*m));
+
+	if (!m)
+		die("messages", "no memory");
+	for (uint64_t i = 0; i < (uint64_t)messages * LANES && e->gone == 0; i++) {
+		unsigned lane = i % LANES;
+		struct iw_sge sge = { &m[i], LEN };
+		struct iw_send_wr wr = { .op = IW_WR_SEND, .sge = &sge, .nsge = 1 };
+
+		while (iw_os_now() < began + i * interval / LANES)
+			look(e, began + i * interval / LANES);
+		make_message(&m[i], lane, (uint32_t)(i / LANES));
+		say("posted", lane, (uint32_t)(i / LANES));
+		if (iw_post_send(e->stream[lane % e->nstreams].qp, &wr) < 0)
+			die("send", "refused");
+	}
+	for (unsigned i = 0; i < e->nstreams; i++)
+		iw_disconnect(e->stream[i].qp);
+	while (e->gone < e->nstreams && iw_os_now() < limit)
+		look(e, limit);
+	free(m);
+}
+
+static uint64_t number(const char *text, uint64_t max)
+{
+	const char *why;
+	uint64_t v;
+
+	if (iw_parse_u64(&v, text, 1, max, &why) < 0)
+		die(text, why);
+	return v;
+}
+
+int main(int argc, char **argv)
+{
+	static struct ends e;
+	struct iw_ctx_attr attr = { .size = sizeof(attr), .trace = trace };
+	uint64_t limit = iw_os_now() + IW_SEC(LIMIT_S);
+	struct iw_fault why;
+	bool server, good;
+
+	if (argc < 5 || (strcmp(argv[1], "serve") == 0 ? argc != 5 : argc != 7)) {
+		fprintf(stderr, "usage: lanes serve TRANSPORT ADDR PORT\n"
+				"       lanes send  TRANSPORT ADDR PORT MESSAGES MS\n");
+		return 2;
+	}
+	server = argc == 5;
+	e.param = (struct iw_conn_param){ .size = sizeof(e.param),
+					  .transport = argv[2],
+					  .host = argv[3],
+					  .port = (uint16_t)number(argv[4], UINT16_MAX) };
+	if (iw_ctx_new(&e.ctx, &attr, &why) < 0 || iw_pd_new(&e.pd, e.ctx) < 0 ||
+	    iw_cq_new(&e.cq, e.ctx) < 0)
+		die("begin", why.text);
+	if (server) {
+		serve(&e, limit);
+	} else {
+		connect_all(&e, strcmp(argv[2], "tcp") == 0 ? 1 : LANES, limit);
+		send_all(&e, (uint32_t)number(argv[5], 10000), IW_MSEC(number(argv[6], 10000)),
+			 limit);
+	}
+	good = !e.failed && e.nstreams > 0 && e.gone == e.nstreams;
+	iw_ctx_free(e.ctx);
+	return good ? 0 : 1;
+}

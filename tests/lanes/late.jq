@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# From the traces of both ends of tests/lanes (jq -s), what one lost message held up: a lane is late when one of its messages took
+# longer, beyond what the quickest took, than half of what the slowest did.
+[.[] | select(.event == "posted" or .event == "delivered")]
+| (map(select(.event == "posted")) | length) as $posted
+| group_by([.lane, .number])
+| map(select(length == 2) | { lane: .[0].lane, took: (map(.t_ns) | max - min) })
+| (map(.took) | min) as $least | (map(.took) | max) as $most
+| {
+	posted: $posted, delivered: length, least_ns: $least, most_ns: $most,
+	late: (map(select(.took - $least > ($most - $least) / 2) | .lane) | unique | length)
+}
