@@ -292,7 +292,7 @@ help:
 #|   fuzz            libFuzzer over all targets: FUZZ_SECONDS=600 each, TARGETS="name..."
 #|   sim             the simulator: SEEDS=20000 FIRST=1
 #|   soak            unit, simulator, fuzz and tools again and again: SOAK_MINUTES=60
-#|   bench           the figures, beside the peers
+#|   bench           the figures, beside the peers, and pictures of throughput and latency
 #|   install uninstall   PREFIX=/usr/local DESTDIR=
 #|   dist            a tarball in BUILD
 #|   clean help

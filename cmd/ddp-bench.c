@@ -491,100 +491,30 @@ static int run_stag(struct opts *o)
 
 static void tell_pair(void *ctx, const struct iw_xdp_figure *f, const struct iw_xdp_pair *p)
 {
-	struct opts *o = ctx;
-	struct iw_json *w = &o->cli.out;
-
-	if (!o->cli.json) {
-		if (!o->cli.quiet)
-			printf("%s %-6s  %6.2f Gb/s, bare AF_XDP %6.2f Gb/s, ratio %.2f, lost %" PRIu64
-			       "\n",
-			       f->id, f->buffers, p->ours / 1e9, p->bare / 1e9, p->ours / p->bare,
-			       p->lost);
-		fflush(stdout);
-		return;
-	}
-	iw_json_begin(w, "pair");
-	iw_json_str(w, "figure", f->id);
-	iw_json_str(w, "buffers", f->buffers);
-	iw_json_u64(w, "mtu_octets", f->mtu);
-	iw_json_u64(w, "frame_octets", f->frame);
-	iw_json_f64(w, "bits_per_second", p->ours);
-	iw_json_f64(w, "frames_per_second", p->ours_frames);
-	iw_json_f64(w, "bare_bits_per_second", p->bare);
-	iw_json_f64(w, "bare_frames_per_second", p->bare_frames);
-	iw_json_u64(w, "lost", p->lost);
-	(void)!iw_json_end(w);
+	iw_bench_show_pair(ctx, f, p);
 }
 
 static void tell_baseline(void *ctx, const struct iw_xdp_baseline *b)
 {
-	struct opts *o = ctx;
-
-	if (!o->cli.json) {
-		if (!o->cli.quiet)
-			printf("%-20s %6.2f Gb/s\n", b->name, b->bits / 1e9);
-		fflush(stdout);
-		return;
-	}
-	iw_json_begin(&o->cli.out, "baseline");
-	iw_json_str(&o->cli.out, "name", b->name);
-	iw_json_f64(&o->cli.out, "bits_per_second", b->bits);
-	(void)!iw_json_end(&o->cli.out);
-}
-
-static void write_figure(struct iw_json *w, const struct iw_xdp_figure *f)
-{
-	iw_json_open_object(w, f->buffers);
-	iw_json_f64(w, "ratio", f->ratio);
-	iw_json_f64(w, "ratio_min", f->ratio_min);
-	iw_json_f64(w, "ratio_max", f->ratio_max);
-	iw_json_u64(w, "pairs", f->pairs);
-	iw_json_f64(w, "bits_per_second", f->median.ours);
-	iw_json_f64(w, "frames_per_second", f->median.ours_frames);
-	iw_json_f64(w, "bare_bits_per_second", f->median.bare);
-	iw_json_f64(w, "bare_frames_per_second", f->median.bare_frames);
-	iw_json_u64(w, "lost", f->median.lost);
-	iw_json_u64(w, "mtu_octets", f->mtu);
-	iw_json_u64(w, "frame_octets", f->frame);
-	iw_json_bool(w, "pass", f->ratio >= IW_XDP_BENCH_BAR);
-	iw_json_close(w);
+	iw_bench_show_baseline(ctx, b);
 }
 
 static int run_xdp(struct opts *o)
 {
+	struct iw_bench_show show = show_of(o);
 	struct iw_xdp_bench_cfg cfg = {
 		.window_ns = o->time_ns,
 		.pairs = (unsigned)o->count,
-		.ctx = o,
+		.ctx = &show,
 		.on_pair = tell_pair,
 		.on_baseline = tell_baseline,
 	};
-	struct iw_json *w = &o->cli.out;
 	struct iw_xdp_bench r;
 	struct iw_fault why = { 0 };
 
 	if (iw_xdp_bench(&r, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
-	if (!o->cli.json) {
-		for (size_t i = 0; i < IW_ARRAY_LEN(r.figure); i++)
-			printf("%s %-6s  ratio %.2f (%.2f to %.2f), bar %.2f\n", r.figure[i].id,
-			       r.figure[i].buffers, r.figure[i].ratio, r.figure[i].ratio_min,
-			       r.figure[i].ratio_max, IW_XDP_BENCH_BAR);
-		return IW_EXIT_OK;
-	}
-	iw_json_begin(w, "result");
-	iw_json_str(w, "mode", "xdp");
-	iw_json_f64(w, "bar", IW_XDP_BENCH_BAR);
-	iw_json_open_object(w, "p5");
-	write_figure(w, &r.figure[0]);
-	write_figure(w, &r.figure[1]);
-	iw_json_close(w);
-	iw_json_open_object(w, "p6");
-	write_figure(w, &r.figure[2]);
-	write_figure(w, &r.figure[3]);
-	iw_json_close(w);
-	iw_json_str(w, "version", iw_version());
-	return iw_json_end(w) ? IW_EXIT_FAILED : IW_EXIT_OK;
+	return iw_bench_show_xdp(&show, &r) ? IW_EXIT_FAILED : IW_EXIT_OK;
 }
 
 /* --- main ------------------------------------------------------------------------------------- */

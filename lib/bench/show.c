@@ -145,7 +145,7 @@ static void text_json(struct iw_json *w, const char *key, const char *text)
 	iw_json_str(w, key, text[0] ? text : NULL);
 }
 
-static void environment_json(struct iw_json *w, const struct iw_bench_environment *e)
+void iw_bench_show_environment(struct iw_json *w, const struct iw_bench_environment *e)
 {
 	iw_json_open_object(w, "environment");
 	text_json(w, "kernel", e->kernel);
@@ -211,7 +211,7 @@ static int result_json(const struct iw_bench_show *s, const struct iw_bench_resu
 	end_json(w, "server", &r->server);
 	iw_json_u64(w, "server_clients", r->server_clients);
 	connection_json(w, r);
-	environment_json(w, &r->environment);
+	iw_bench_show_environment(w, &r->environment);
 	if (r->verdict != IW_BENCH_UNCHECKED)
 		iw_json_bool(w, "verified", r->verdict == IW_BENCH_GOOD);
 	iw_json_str(w, "mismatch", r->verdict == IW_BENCH_BAD ? r->mismatch : NULL);

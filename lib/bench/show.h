@@ -4,6 +4,7 @@
 #define IW_BENCH_SHOW_H
 
 #include "bench/bench.h"
+#include "bench/xdp_bench.h"
 #include "cli/json.h"
 
 struct iw_bench_show {
@@ -28,6 +29,15 @@ IW_MUST_CHECK int iw_bench_show_interval(const struct iw_bench_show *s,
 void iw_bench_show_head(const struct iw_bench_show *s);
 IW_MUST_CHECK int iw_bench_show_result(const struct iw_bench_show *s,
 				       const struct iw_bench_result *r);
+/* As objects of a line that was begun. */
+void iw_bench_show_environment(struct iw_json *w, const struct iw_bench_environment *e);
+
+/* Of `ddp-bench xdp`: each as soon as it is known, and all of it. */
+void iw_bench_show_pair(const struct iw_bench_show *s, const struct iw_xdp_figure *f,
+			const struct iw_xdp_pair *p);
+void iw_bench_show_baseline(const struct iw_bench_show *s, const struct iw_xdp_baseline *b);
+IW_MUST_CHECK int iw_bench_show_xdp(const struct iw_bench_show *s, const struct iw_xdp_bench *r);
+
 IW_MUST_CHECK int iw_bench_show_listening(const struct iw_bench_show *s,
 					  const struct iw_bench_server *server, bool reachable);
 IW_MUST_CHECK int iw_bench_show_news(const struct iw_bench_show *s, const struct iw_bench_news *n);

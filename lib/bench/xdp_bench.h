@@ -6,7 +6,8 @@
  * P5: goodput of RDMA Writes / a bare sender and receiver of as many octets a frame. P6: segments from a
  * generator, received, checked and placed / the same frames received by AF_XDP and no more. Both pairs run one
  * after the other, in turn; frames of one buffer (MTU 1500) and of several (P5: MTU 9000; P6: MTU 3000 in frames
- * of 2,048 octets). Neighbours: lab.h makes the network; cmd/ddp-bench.c writes.
+ * of 2,048 octets). Beside them what a run of the steering program takes, by the kernel's own count, and what kernel
+ * TCP moves without DDP, from plain sockets. Neighbours: lab.h makes the network; cmd/ddp-bench.c writes.
  */
 #ifndef IW_BENCH_XDP_BENCH_H
 #define IW_BENCH_XDP_BENCH_H
@@ -16,8 +17,10 @@
 
 #include <iwarp/err.h>
 
+#include "bench/environment.h"
+
 #define IW_XDP_BENCH_PAIRS     5
-#define IW_XDP_BENCH_BASELINES 4
+#define IW_XDP_BENCH_BASELINES 6
 #define IW_XDP_BENCH_BAR       0.85
 
 struct iw_xdp_pair {
@@ -30,8 +33,9 @@ struct iw_xdp_figure {
 	uint32_t mtu, frame;      /* octets of a full frame on the wire */
 	struct iw_xdp_pair pair[IW_XDP_BENCH_PAIRS];
 	unsigned pairs;
-	double ratio, ratio_min, ratio_max; /* of the pairs; ratio is the median */
-	struct iw_xdp_pair median;          /* each of its values by itself; lost is the sum */
+	double ratio, ratio_min, ratio_max;      /* of the pairs; ratio is the median */
+	struct iw_xdp_pair median;               /* each of its values by itself; lost is the sum */
+	struct iw_bench_environment environment; /* p5: the sender's */
 };
 struct iw_xdp_baseline {
 	const char *name;
@@ -40,10 +44,13 @@ struct iw_xdp_baseline {
 struct iw_xdp_bench {
 	struct iw_xdp_figure figure[4]; /* P5 single and multi, P6 single and multi */
 	struct iw_xdp_baseline baseline[IW_XDP_BENCH_BASELINES];
+	double steering_ns; /* a run of the program; 0: the kernel did not tell */
+	uint64_t steered;   /* packets of that */
+	uint64_t ns;        /* that all of it took */
 };
 
 struct iw_xdp_bench_cfg {
-	uint64_t window_ns; /* of one run; 0: 500 ms */
+	uint64_t window_ns; /* of one run; 0: 400 ms */
 	unsigned pairs;     /* of each figure; 0: IW_XDP_BENCH_PAIRS, which are the most */
 	void *ctx;
 	/* Each as soon as it is known; may be NULL. */

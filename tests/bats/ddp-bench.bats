@@ -430,6 +430,14 @@ END
     assert_jsonl '.[0].figures | map(.ratio > 0 and .ratio == .values[0].ratio and (.values | length == 1)) | all' true
 }
 
+@test "scripts/bench draws pictures" {
+    require_tool gnuplot chrt
+    require_netns
+    IW_TIMEOUT=100 run_here "$IW_TOP/scripts/bench" --quick --only plot --out "$BATS_TEST_TMPDIR/bench.json"
+    assert_status 0
+    [ "$(grep -l '</svg>' "$BATS_TEST_TMPDIR"/*.svg | wc -l)" -eq 4 ] || fail_with 'not four pictures'
+}
+
 @test "scripts/bench leaves nothing behind when it is ended" {
     local pid pids=
 

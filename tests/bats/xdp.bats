@@ -314,8 +314,14 @@ kernel_sent() {
     assert_jsonl '[.[] | select(.event == "pair") | .bits_per_second > 0 and .bare_bits_per_second > 0] | all' true
     # How many a busy machine loses at full rate is a figure and no test; that they are told is one.
     assert_jsonl '[.[] | select(.event == "pair" and .figure == "p6") | .lost >= 0] | all' true
-    assert_jsonl '[.[] | select(.event == "baseline") | .name]' '["tcp","tcp_without_offloads","udp","raw"]'
+    assert_jsonl '[.[] | select(.event == "baseline") | .name]' '["kernel_tcp","tcp","kernel_tcp_without_offloads","tcp_without_offloads","udp","raw"]'
+    assert_jsonl '[.[] | select(.event == "baseline") | .bits_per_second > 0] | all' true
     assert_jsonl '.[-1] | [.event, .mode, (.p5, .p6 | .single.pairs, .multi.pairs)]' '["result","xdp",1,1,1,1]'
+    assert_jsonl '.[-1].placement | map(.million_segments_per_second > 0 and .bits_per_second > 0 and .segment_ns > 0) | [length, all]' '[2,true]'
+    # Each packet of the generator went through it, and it takes more than nothing and less than placing.
+    assert_jsonl '.[-1].steering | .packets > 1000 and .packet_ns > 1 and .packet_ns < 20000' true
+    assert_jsonl '.[-1].environment | [.mtu_octets, .driver, .xdp_mode != null]' '[1500,"veth",true]'
+    assert_jsonl '.[-1] | .baselines.kernel_tcp > 0 and .duration_ns > 1000000000' true
     # The namespaces went with it.
     run_here ip link show left0
     [ "$status" -ne 0 ] || fail_with "an interface stays behind"

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The two writers of `ddp-bench xdp`. */
+#include "bench/show.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "util/num.h"
+
+void iw_bench_show_pair(const struct iw_bench_show *s, const struct iw_xdp_figure *f,
+			const struct iw_xdp_pair *p)
+{
+	struct iw_json *w = s->json;
+
+	if (!w) {
+		if (!s->quiet)
+			printf("%s %-6s  %6.2f Gb/s, %5.2f Mpps; bare AF_XDP %6.2f Gb/s; ratio %.2f,"
+			       " lost %" PRIu64 "\n",
+			       f->id, f->buffers, p->ours / 1e9, p->ours_frames / 1e6,
+			       p->bare / 1e9, p->ours / p->bare, p->lost);
+		fflush(stdout);
+		return;
+	}
+	iw_json_begin(w, "pair");
+	iw_json_str(w, "figure", f->id);
+	iw_json_str(w, "buffers", f->buffers);
+	iw_json_u64(w, "mtu_octets", f->mtu);
+	iw_json_u64(w, "frame_octets", f->frame);
+	iw_json_f64(w, "bits_per_second", p->ours);
+	iw_json_f64(w, "frames_per_second", p->ours_frames);
+	iw_json_f64(w, "bare_bits_per_second", p->bare);
+	iw_json_f64(w, "bare_frames_per_second", p->bare_frames);
+	iw_json_u64(w, "lost", p->lost);
+	/* The failure sticks, and is told with the result. */
+	(void)!iw_json_end(w);
+}
+
+void iw_bench_show_baseline(const struct iw_bench_show *s, const struct iw_xdp_baseline *b)
+{
+	struct iw_json *w = s->json;
+
+	if (!w) {
+		if (!s->quiet)
+			printf("%-27s %6.2f Gb/s\n", b->name, b->bits / 1e9);
+		fflush(stdout);
+		return;
+	}
+	iw_json_begin(w, "baseline");
+	iw_json_str(w, "name", b->name);
+	iw_json_f64(w, "bits_per_second", b->bits);
+	(void)!iw_json_end(w);
+}
+
+static void figure_json(struct iw_json *w, const struct iw_xdp_figure *f)
+{
+	iw_json_open_object(w, f->buffers);
+	iw_json_f64(w, "ratio", f->ratio);
+	iw_json_f64(w, "ratio_min", f->ratio_min);
+	iw_json_f64(w, "ratio_max", f->ratio_max);
+	iw_json_u64(w, "pairs", f->pairs);
+	iw_json_f64(w, "bits_per_second", f->median.ours);
+	iw_json_f64(w, "frames_per_second", f->median.ours_frames);
+	iw_json_f64(w, "bare_bits_per_second", f->median.bare);
+	iw_json_f64(w, "bare_frames_per_second", f->median.bare_frames);
+	iw_json_u64(w, "lost", f->median.lost);
+	iw_json_u64(w, "mtu_octets", f->mtu);
+	iw_json_u64(w, "frame_octets", f->frame);
+	iw_json_bool(w, "pass", f->ratio >= IW_XDP_BENCH_BAR);
+	iw_json_close(w);
+}
+
+/* The receive and placement path alone is what p6 measures. */
+static void placement_json(struct iw_json *w, const struct iw_xdp_figure *f)
+{
+	iw_json_open_object(w, f->buffers);
+	iw_json_f64(w, "million_segments_per_second", f->median.ours_frames / 1e6);
+	iw_json_f64(w, "bits_per_second", f->median.ours);
+	iw_json_f64(w, "segment_ns", f->median.ours_frames > 0 ? 1e9 / f->median.ours_frames : 0);
+	iw_json_u64(w, "lost", f->median.lost);
+	iw_json_close(w);
+}
+
+static int result_json(struct iw_json *w, const struct iw_xdp_bench *r)
+{
+	iw_json_begin(w, "result");
+	iw_json_str(w, "mode", "xdp");
+	iw_json_f64(w, "bar", IW_XDP_BENCH_BAR);
+	iw_json_open_object(w, "p5");
+	figure_json(w, &r->figure[0]);
+	figure_json(w, &r->figure[1]);
+	iw_json_close(w);
+	iw_json_open_object(w, "p6");
+	figure_json(w, &r->figure[2]);
+	figure_json(w, &r->figure[3]);
+	iw_json_close(w);
+	iw_json_open_object(w, "placement");
+	placement_json(w, &r->figure[2]);
+	placement_json(w, &r->figure[3]);
+	iw_json_close(w);
+	iw_json_open_object(w, "steering");
+	iw_json_f64(w, "packet_ns", r->steering_ns);
+	iw_json_u64(w, "packets", r->steered);
+	iw_json_close(w);
+	iw_json_open_object(w, "baselines");
+	for (size_t i = 0; i < IW_ARRAY_LEN(r->baseline); i++)
+		iw_json_f64(w, r->baseline[i].name, r->baseline[i].bits);
+	iw_json_close(w);
+	iw_bench_show_environment(w, &r->figure[0].environment);
+	iw_json_u64(w, "duration_ns", r->ns);
+	iw_json_str(w, "version", iw_version());
+	return iw_json_end(w);
+}
+
+int iw_bench_show_xdp(const struct iw_bench_show *s, const struct iw_xdp_bench *r)
+{
+	if (s->json)
+		return result_json(s->json, r);
+	for (size_t i = 0; i < IW_ARRAY_LEN(r->figure); i++)
+		printf("%s %-6s  ratio %.2f (%.2f to %.2f), bar %.2f\n", r->figure[i].id,
+		       r->figure[i].buffers, r->figure[i].ratio, r->figure[i].ratio_min,
+		       r->figure[i].ratio_max, IW_XDP_BENCH_BAR);
+	for (size_t i = 2; i < 4; i++)
+		printf("placement %-6s  %.2f million segments a second, %.2f Gb/s, lost %" PRIu64
+		       "\n",
+		       r->figure[i].buffers, r->figure[i].median.ours_frames / 1e6,
+		       r->figure[i].median.ours / 1e9, r->figure[i].median.lost);
+	printf("steering  %.0f ns a packet, of %" PRIu64 " packets\n", r->steering_ns, r->steered);
+	printf("%.1f s in all\n", (double)r->ns / 1e9);
+	return 0;
+}
