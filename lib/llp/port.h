@@ -109,6 +109,12 @@ struct iw_port_ops {
 	 * once more afterwards. off: fd says nothing about the rings, and what comes wakes nobody.
 	 */
 	void (*rest)(struct iw_port *p, bool on);
+	/*
+	 * Only where waits is set: as input, but waits for something to come, some 10 ms (IW_E_AGAIN: nothing
+	 * did) or until a signal comes (IW_E_CANCELED). *now is the time afterwards. Where one port is all there
+	 * is, this wakes up sooner than polling does.
+	 */
+	int (*input_wait)(struct iw_port *p, uint64_t *now, struct iw_fault *why);
 	bool (*next_msg)(struct iw_port *p, struct iw_port_msg *out);
 	bool (*next_event)(struct iw_port *p, struct iw_assoc_event *out);
 	/* 0: taken and copied; IW_PORT_KEPT: taken, vec's memory is referred to until it is acknowledged;
@@ -140,6 +146,7 @@ struct iw_port_ops {
 struct iw_port {
 	const struct iw_port_ops *ops;
 	int fd;         /* to be polled */
+	bool waits;     /* input_wait may be called */
 	char local[64]; /* listener */
 	uint16_t local_port;
 	uint64_t sends, recvs; /* system calls that moved octets */

@@ -229,6 +229,7 @@ static int user_open(struct iw_port **out, const struct iw_port_cfg *cfg,
 		return err;
 	}
 	u->port.fd = u->pkt->fd;
+	u->port.waits = u->pkt->ops->recv_wait != NULL;
 	u->port.local_port = port;
 	if (pc.bind.len == 0) {
 		pc.bind.in = (struct sockaddr_in){ .sin_family = AF_INET };
@@ -410,22 +411,33 @@ static void take_errors(struct user_port *u, uint64_t now)
 	}
 }
 
+/* The carrier has read n runs into rx, or failed to. */
+static int begin_batch(struct user_port *u, int n, uint64_t now)
+{
+	u->now = now;
+	u->nrx = IW_MAX(n, 0);
+	u->irx = 0;
+	u->at = 0;
+	u->port.recvs = u->pkt->recvs;
+	if (n == 0)
+		take_errors(u, now);
+	return IW_MIN(n, 1);
+}
+
 static int user_input(struct iw_port *p, uint64_t now, struct iw_fault *why)
 {
 	struct user_port *u = port_of(p);
-	int n;
 
-	u->now = now;
-	u->nrx = u->irx = 0;
-	u->at = 0;
-	n = u->pkt->ops->recv(u->pkt, u->rx, why);
-	if (n < 0)
-		return n;
-	u->nrx = n;
-	p->recvs = u->pkt->recvs;
-	if (n == 0)
-		take_errors(u, now);
-	return n > 0;
+	return begin_batch(u, u->pkt->ops->recv(u->pkt, u->rx, why), now);
+}
+
+static int user_input_wait(struct iw_port *p, uint64_t *now, struct iw_fault *why)
+{
+	struct user_port *u = port_of(p);
+	int n = u->pkt->ops->recv_wait(u->pkt, u->rx, why);
+
+	*now = iw_os_now();
+	return begin_batch(u, n, *now);
 }
 
 static bool user_peek(struct iw_port *p)
@@ -863,6 +875,7 @@ static void user_stag(struct iw_port *p, uint32_t stag, bool known)
 		.open = carrier##_open,                                                            \
 		.connect = user_connect,                                                           \
 		.input = user_input,                                                               \
+		.input_wait = user_input_wait,                                                     \
 		.next_msg = user_next_msg,                                                         \
 		.next_event = user_next_event,                                                     \
 		.send = user_send,                                                                 \

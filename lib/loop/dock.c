@@ -41,11 +41,13 @@ static void watch_for(struct iw_dock *d, uint32_t events)
 {
 	struct iw_fault why;
 
-	if (events == d->armed)
+	if (d->direct ? events == EPOLLIN : events == d->armed)
 		return;
 	/* Failing, the timers go on, and the next turn tries again. */
-	if (iw_loop_watch(d->loop, d->port->fd, events, &d->watch, false, &why) == 0)
-		d->armed = events;
+	if (iw_loop_watch(d->loop, d->port->fd, events, &d->watch, d->direct, &why) != 0)
+		return;
+	d->direct = false;
+	d->armed = events;
 }
 
 int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port, struct iw_fault *why)
@@ -62,6 +64,7 @@ int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port, s
 	d->port = port;
 	iw_list_init(&d->trunks);
 	iw_list_init(&d->dirty);
+	iw_loop_cool_down(l);
 	iw_list_add_tail(&l->docks, &d->all);
 	l->knowing += port->ops->stag != NULL;
 	l->ringed += port->ops->peek != NULL;
@@ -121,7 +124,7 @@ static void part_in_order(struct iw_dock *d)
 		(void)poll(&port, 1, PART_STEP_MS);
 		now = iw_os_now();
 		d->port->ops->timeout(d->port, now);
-		iw_dock_ready(d, EPOLLIN, now);
+		iw_dock_ready(d, now);
 	}
 }
 
@@ -144,6 +147,8 @@ void iw_dock_free(struct iw_dock *d)
 		iw_trunk_free(t);
 	}
 	(void)d->port->ops->output(d->port, now);
+	if (d->loop->hot == &d->watch)
+		d->loop->hot = NULL;
 	d->port->ops->close(d->port);
 	iw_heap_del(&d->loop->timers, &d->watch.timer);
 	iw_list_del(&d->dirty);
@@ -561,23 +566,61 @@ static void broken(struct iw_dock *d, const struct iw_fault *why, uint64_t now)
 		trunk_lost(iw_container_of(n, struct iw_trunk, all), why, now);
 }
 
-void iw_dock_ready(struct iw_dock *d, uint32_t events, uint64_t now)
+/* One batch a turn, which the flush acknowledges while the peer sends the next one: what is left is still to
+ * be read in the next turn. err: what reading it returned. */
+static void take_batch(struct iw_dock *d, int err, const struct iw_fault *why, uint64_t now)
 {
 	struct iw_port_msg m;
-	struct iw_fault why;
-	int err;
 
-	(void)events;
-	/* One batch a turn, which the flush acknowledges while the peer sends the next one: what is left is
-	 * still to be read in the next turn. */
-	err = d->port->ops->input(d->port, now, &why);
 	do
 		while (d->port->ops->next_msg(d->port, &m))
 			take_msg(&m, now);
 	while (take_events(d, now));
 	if (err < 0)
-		broken(d, &why, now);
+		broken(d, why, now);
 	iw_dock_mark(d);
+}
+
+void iw_dock_ready(struct iw_dock *d, uint64_t now)
+{
+	struct iw_fault why;
+	int err = d->port->ops->input(d->port, now, &why);
+
+	take_batch(d, err, &why, now);
+}
+
+bool iw_dock_can_wait(const struct iw_dock *d)
+{
+	return d->port->waits && d->armed == EPOLLIN && !d->blocked && !d->rest_until;
+}
+
+int iw_dock_wait(struct iw_dock *d)
+{
+	struct iw_fault why;
+	uint64_t now;
+	int err;
+
+	/* An epoll set would have to be told of each arrival as well. */
+	if (!d->direct)
+		iw_loop_unwatch(d->loop, d->port->fd);
+	d->direct = true;
+	err = d->port->ops->input_wait(d->port, &now, &why);
+	if (err == IW_E_AGAIN || err == IW_E_CANCELED)
+		return err;
+	take_batch(d, err, &why, now);
+	iw_dock_flush_all(d->loop, now);
+	return 0;
+}
+
+void iw_dock_leave(struct iw_dock *d)
+{
+	struct iw_fault why;
+
+	if (!d->direct)
+		return;
+	d->direct = false;
+	if (iw_loop_watch(d->loop, d->port->fd, d->armed, &d->watch, true, &why) != 0)
+		broken(d, &why, iw_os_now());
 }
 
 void iw_dock_timer(struct iw_dock *d, uint64_t now)

@@ -33,12 +33,14 @@ struct iw_loop {
 	struct iw_pool txbufs, spill;
 	uint8_t *scratch;
 	unsigned links, gates;
+	unsigned sockets; /* links that have one of their own */
 	unsigned knowing; /* docks whose ports are told of STags */
 	unsigned ringed;  /* docks over rings that can be peeked into */
 	bool awake;       /* these rings wake nobody: they are looked at */
 	uint64_t ring_at; /* when there was last something in one */
 
-	struct iw_link *hot; /* the link whose octets were all that the last wait found, or NULL */
+	struct watch *
+		hot; /* of the link or port whose octets were all that the last wait found, or NULL */
 	uint64_t polled_at;  /* when everything was last looked at */
 	uint64_t flushed_at; /* the flush before this wait found work then; 0: none */
 	uint64_t waits;      /* system calls that waited, or told the kernel what for */
@@ -64,6 +66,7 @@ struct iw_dock {
 	struct iw_gate *gate; /* that listens on it; NULL: none, or no more */
 	struct iw_list all, dirty, trunks;
 	uint32_t armed;
+	bool direct;         /* not in the epoll set, because the wait is in the socket itself */
 	bool blocked;        /* the socket takes no more */
 	uint64_t rest_until; /* out of memory; 0: no */
 };
@@ -165,7 +168,11 @@ IW_MUST_CHECK int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw
 			      struct iw_fault *why);
 /* With its trunks, which have no links any more; their peers are told. */
 void iw_dock_free(struct iw_dock *d);
-void iw_dock_ready(struct iw_dock *d, uint32_t events, uint64_t now);
+void iw_dock_ready(struct iw_dock *d, uint64_t now);
+/* As iw_link_wait, iw_link_leave, iw_link_can_wait. */
+int iw_dock_wait(struct iw_dock *d);
+void iw_dock_leave(struct iw_dock *d);
+bool iw_dock_can_wait(const struct iw_dock *d);
 void iw_dock_timer(struct iw_dock *d, uint64_t now);
 /* What is to go from ports goes; those that nobody needs any more go too. */
 void iw_dock_flush_all(struct iw_loop *l, uint64_t now);

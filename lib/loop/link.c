@@ -487,6 +487,7 @@ int iw_link_new(struct iw_link **out, struct iw_loop *l, struct iw_llp *llp, str
 	iw_list_init(&k->news);
 	iw_loop_cool_down(l);
 	l->links++;
+	l->sockets++;
 	if (connecting) {
 		k->connecting = true;
 		time_attempt(k, now);
@@ -558,9 +559,10 @@ void iw_link_free(struct iw_link *k, bool abort)
 	iw_heap_del(&k->loop->timers, &k->watch.timer);
 	iw_list_del(&k->kicked);
 	iw_list_del(&k->news);
-	if (k->loop->hot == k)
+	if (k->loop->hot == &k->watch)
 		k->loop->hot = NULL;
 	k->loop->links--;
+	k->loop->sockets -= !k->trunk;
 	iw_mem_free(k->loop->mem, k, sizeof(*k));
 }
 

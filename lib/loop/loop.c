@@ -306,7 +306,7 @@ static int serve(struct iw_loop *l, const struct epoll_event *ev, uint64_t now)
 		iw_gate_ready(iw_container_of(w, struct iw_gate, watch));
 		return 0;
 	case WATCH_DOCK:
-		iw_dock_ready(iw_container_of(w, struct iw_dock, watch), ev->events, now);
+		iw_dock_ready(iw_container_of(w, struct iw_dock, watch), now);
 		return 0;
 	case WATCH_WAKE:
 		return IW_LOOP_WOKEN;
@@ -321,20 +321,36 @@ static int serve(struct iw_loop *l, const struct epoll_event *ev, uint64_t now)
 	return 0;
 }
 
-static bool only_one_of(const struct epoll_event *ev, int n, enum watch_kind kind)
+/* What is ready when it is one thing; NULL. */
+static struct watch *only_one(const struct epoll_event *ev, int n)
 {
-	return n == 1 && ((const struct watch *)ev->data.ptr)->kind == kind;
+	return n == 1 ? ev->data.ptr : NULL;
+}
+
+static struct iw_link *hot_link(const struct iw_loop *l)
+{
+	return iw_container_of(l->hot, struct iw_link, watch);
+}
+
+static struct iw_dock *hot_dock(const struct iw_loop *l)
+{
+	return iw_container_of(l->hot, struct iw_dock, watch);
 }
 
 /*
  * The way of a ping-pong over one connection. Blocking in the socket wakes up sooner than blocking
  * in epoll and then reading, by a tenth of the whole latency. So where the only link's octets were
- * all that the last wait found, the next wait is for them. Everything else (a listener, the wake
- * descriptor) is looked at each ms, and when nothing came in the few that such a read waits.
+ * all that the last wait found, or those of the only port on which all links are, the next wait is
+ * for them. Everything else (a listener, the wake descriptor) is looked at each ms, and when nothing
+ * came in the few that such a read waits.
  */
 static bool hot_one_alone(const struct iw_loop *l)
 {
-	return l->hot && l->links == 1 && l->kick_fd < 0 && iw_link_can_wait(l->hot);
+	if (!l->hot || l->kick_fd >= 0)
+		return false;
+	if (l->hot->kind == WATCH_LINK)
+		return l->links == 1 && iw_link_can_wait(hot_link(l));
+	return l->sockets == 0 && l->docks.next == l->docks.prev && iw_dock_can_wait(hot_dock(l));
 }
 
 bool iw_loop_look_round_due(const struct iw_loop *l, uint64_t now)
@@ -344,22 +360,37 @@ bool iw_loop_look_round_due(const struct iw_loop *l, uint64_t now)
 
 void iw_loop_cool_down(struct iw_loop *l)
 {
-	if (l->hot)
-		iw_link_leave(l->hot);
+	struct watch *hot = l->hot;
+
 	l->hot = NULL;
+	if (hot && hot->kind == WATCH_LINK)
+		iw_link_leave(iw_container_of(hot, struct iw_link, watch));
+	else if (hot)
+		iw_dock_leave(iw_container_of(hot, struct iw_dock, watch));
 }
 
-/* Serves the hot link alone. True: that was all for this turn, and *ret its result. */
+static void hot_one_ready(struct iw_loop *l, uint64_t now)
+{
+	if (l->hot->kind == WATCH_LINK) {
+		iw_link_ready(hot_link(l), EPOLLIN, now);
+		return;
+	}
+	iw_dock_ready(hot_dock(l), now);
+	iw_dock_flush_all(l, now);
+}
+
+/* Serves the hot link or port alone. True: that was all for this turn, and *ret its result. */
 static bool serve_hot_one(struct iw_loop *l, uint64_t end, uint64_t now, int *ret)
 {
 	*ret = 0;
 	if (end == 0) {
-		iw_link_ready(l->hot, EPOLLIN, now);
+		hot_one_ready(l, now);
 		return !iw_loop_look_round_due(l, now);
 	}
 	if (iw_loop_look_round_due(l, now) || end < now + HOT_WAIT_NS)
 		return false;
-	*ret = iw_link_wait(l->hot, now);
+	*ret = l->hot->kind == WATCH_LINK ? iw_link_wait(hot_link(l), now)
+					  : iw_dock_wait(hot_dock(l));
 	if (*ret == IW_E_AGAIN)
 		return false;
 	if (*ret == IW_E_CANCELED)
@@ -370,6 +401,7 @@ static bool serve_hot_one(struct iw_loop *l, uint64_t end, uint64_t now, int *re
 /* What is ready by @end. Negative: errno tells. */
 static int look_round(struct iw_loop *l, struct epoll_event *ev, uint64_t end, uint64_t now)
 {
+	struct watch *one;
 	int n;
 
 	if (end)
@@ -377,8 +409,10 @@ static int look_round(struct iw_loop *l, struct epoll_event *ev, uint64_t end, u
 	n = poll_until(l, ev, end, now);
 	if (n > 0) {
 		iw_loop_cool_down(l);
-		if (only_one_of(ev, n, WATCH_LINK) && ev->events == EPOLLIN)
-			l->hot = iw_container_of(ev->data.ptr, struct iw_link, watch);
+		one = only_one(ev, n);
+		if (one && (one->kind == WATCH_LINK || one->kind == WATCH_DOCK) &&
+		    ev->events == EPOLLIN)
+			l->hot = one;
 	}
 	return n;
 }
@@ -386,6 +420,7 @@ static int look_round(struct iw_loop *l, struct epoll_event *ev, uint64_t end, u
 int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 {
 	struct epoll_event ev[EVENTS];
+	const struct watch *one;
 	uint64_t now, end;
 	bool early;
 	int n, ret;
@@ -421,7 +456,8 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 		}
 		now = l->polled_at = iw_os_now();
 		/* The timer was armed for an earlier wait. */
-		early = (only_one_of(ev, n, WATCH_TIMER) && now < end) ||
+		one = only_one(ev, n);
+		early = (one && one->kind == WATCH_TIMER && now < end) ||
 			(n == 0 && turn == IW_RING_AGAIN);
 		for (int i = 0; i < n; i++)
 			ret |= serve(l, &ev[i], now);

@@ -49,7 +49,7 @@ static bool serve_rings(struct iw_loop *l, uint64_t now)
 
 		if (!peek(d))
 			continue;
-		iw_dock_ready(d, EPOLLIN, now);
+		iw_dock_ready(d, now);
 		any = true;
 	}
 	if (!any)

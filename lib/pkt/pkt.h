@@ -70,6 +70,10 @@ struct iw_pkt_ops {
 	/* So many runs into rx; 0: none now; IW_E_OS: the carrier is broken. */
 	int (*recv)(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 		    struct iw_fault *why);
+	/* May be NULL: as recv, but waits for the first packet, some 10 ms. IW_E_AGAIN: none came;
+	 * IW_E_CANCELED: a signal did. */
+	int (*recv_wait)(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
+			 struct iw_fault *why);
 	/*
 	 * NULL: packets are gathered in the caller's memory, and what send takes is on its way. Else the next
 	 * packet is to be written there, up to *cap octets, those of the MTU at least, and to be sent from there,

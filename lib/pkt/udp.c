@@ -32,6 +32,7 @@
 #define GRO_LEN   65536
 /* More would not stay in the second-level cache until it is looked at. */
 #define GRO_BATCH 3
+#define WAIT_US   10000 /* of a receive that waits */
 
 struct udp {
 	struct iw_pkt pkt;
@@ -107,18 +108,22 @@ static int bind_to(struct udp *u, const struct iw_pkt_cfg *cfg, int fd, struct i
 
 static int open_socket(struct udp *u, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
 {
+	static const struct timeval limit = { .tv_usec = WAIT_US };
 	const int yes = 1, seg = 0;
 	struct iw_addr local;
 	int err;
 
 	u->family = AF_INET6;
-	u->pkt.fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* Blocking: every call but the one that waits says MSG_DONTWAIT. */
+	u->pkt.fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (u->pkt.fd < 0 && errno == EAFNOSUPPORT) {
 		u->family = AF_INET;
-		u->pkt.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		u->pkt.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	}
 	if (u->pkt.fd < 0)
 		return iw_os_fail(why, errno, "udp: open a socket");
+	if (setsockopt(u->pkt.fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) < 0)
+		return iw_os_fail(why, errno, "udp: set SO_RCVTIMEO");
 	err = iw_pkt_prepare(u->pkt.fd, u->family, cfg, why);
 	if (!err)
 		err = bind_to(u, cfg, u->pkt.fd, why);
@@ -198,51 +203,84 @@ static bool passing(int errnum)
 	       errnum != EINVAL;
 }
 
-static int receive_many(struct udp *u, struct mmsghdr *m, unsigned n)
-{
-	int got, tries = 8;
+struct slot {
+	union control control;
+	struct iovec iov;
+};
 
-	do
-		got = recvmmsg(u->pkt.fd, m, n, MSG_DONTWAIT, NULL);
-	while (got < 0 && (errno == EINTR || (passing(errno) && tries-- > 0)));
-	return got;
+/* Where the packets of rx[i] are to lie. */
+static struct msghdr prepare(struct udp *u, struct slot *s, struct iw_pkt_rx *rx, int i)
+{
+	s->iov = (struct iovec){ u->buf + (size_t)i * GRO_LEN, GRO_LEN };
+	return (struct msghdr){
+		.msg_name = &rx[i].peer.in6,
+		.msg_namelen = sizeof(rx[i].peer.in6),
+		.msg_iov = &s->iov,
+		.msg_iovlen = 1,
+		.msg_control = s->control.octets,
+		.msg_controllen = sizeof(s->control.octets),
+	};
+}
+
+static void take(struct iw_pkt_rx *rx, struct msghdr *m, size_t len)
+{
+	rx->peer.len = m->msg_namelen;
+	back_to_v4(&rx->peer);
+	iw_pkt_local(&rx->local, m);
+	back_to_v4(&rx->local);
+	rx->data = m->msg_iov->iov_base;
+	rx->len = len;
+	rx->seg = segment_size(m, len);
+}
+
+/* Into rx from `from` on, to its end as far as there are packets; how many, -1: errno. */
+static int receive_many(struct udp *u, struct iw_pkt_rx *rx, int from)
+{
+	struct slot slots[IW_PKT_BATCH];
+	struct mmsghdr m[IW_PKT_BATCH];
+	int n, tries = 8, end = u->gro ? GRO_BATCH : IW_PKT_BATCH;
+
+	for (int i = from; i < end; i++)
+		m[i].msg_hdr = prepare(u, &slots[i], rx, i);
+	do {
+		u->pkt.recvs++;
+		n = recvmmsg(u->pkt.fd, m + from, (unsigned)(end - from), MSG_DONTWAIT, NULL);
+	} while (n < 0 && (errno == EINTR || (passing(errno) && tries-- > 0)));
+	for (int i = from; i < from + n; i++)
+		take(&rx[i], &m[i].msg_hdr, m[i].msg_len);
+	return n;
 }
 
 static int udp_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 		    struct iw_fault *why)
 {
-	struct udp *u = udp_of(c);
-	union control control[IW_PKT_BATCH];
-	struct mmsghdr m[IW_PKT_BATCH];
-	struct iovec iov[IW_PKT_BATCH];
-	int n, most = u->gro ? GRO_BATCH : IW_PKT_BATCH;
+	int n = receive_many(udp_of(c), rx, 0);
 
-	for (int i = 0; i < most; i++) {
-		iov[i] = (struct iovec){ u->buf + (size_t)i * GRO_LEN, GRO_LEN };
-		m[i].msg_hdr = (struct msghdr){
-			.msg_name = &rx[i].peer.in6,
-			.msg_namelen = sizeof(rx[i].peer.in6),
-			.msg_iov = &iov[i],
-			.msg_iovlen = 1,
-			.msg_control = control[i].octets,
-			.msg_controllen = sizeof(control[i].octets),
-		};
-	}
-	n = receive_many(u, m, (unsigned)most);
+	if (n >= 0)
+		return n;
+	return errno == EAGAIN || passing(errno) ? 0 : iw_os_fail(why, errno, "udp: receive");
+}
+
+static int udp_recv_wait(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
+			 struct iw_fault *why)
+{
+	struct udp *u = udp_of(c);
+	struct slot slot;
+	struct msghdr m = prepare(u, &slot, rx, 0);
+	ssize_t len = recvmsg(c->fd, &m, 0);
+
 	c->recvs++;
-	if (n < 0)
-		return errno == EAGAIN || passing(errno) ? 0
-							 : iw_os_fail(why, errno, "udp: receive");
-	for (int i = 0; i < n; i++) {
-		rx[i].peer.len = m[i].msg_hdr.msg_namelen;
-		back_to_v4(&rx[i].peer);
-		iw_pkt_local(&rx[i].local, &m[i].msg_hdr);
-		back_to_v4(&rx[i].local);
-		rx[i].data = iov[i].iov_base;
-		rx[i].len = m[i].msg_len;
-		rx[i].seg = segment_size(&m[i].msg_hdr, rx[i].len);
-	}
-	return n;
+	if (len < 0 && errno == EINTR)
+		return IW_E_CANCELED;
+	if (len < 0 && errno == EAGAIN)
+		return IW_E_AGAIN;
+	if (len < 0)
+		return passing(errno) ? 0 : iw_os_fail(why, errno, "udp: receive");
+	take(&rx[0], &m, (size_t)len);
+	/* A packet alone is answered at once; behind a run there may be more. */
+	if (rx[0].len == rx[0].seg)
+		return 1;
+	return 1 + IW_MAX(receive_many(u, rx, 1), 0);
 }
 
 static bool udp_next_error(struct iw_pkt *c, struct iw_pkt_error *out)
@@ -366,6 +404,7 @@ const struct iw_pkt_ops iw_pkt_udp_ops = {
 	.available = udp_available,
 	.open = udp_open,
 	.recv = udp_recv,
+	.recv_wait = udp_recv_wait,
 	.send = udp_send,
 	.next_error = udp_next_error,
 	.close = udp_close,

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Where the loop waits for a port of a message transport: in epoll, or in the port itself. */
+#include "loop/loop.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "counting_mem.h"
+#include "os/os.h"
+#include "util/num.h"
+
+struct fake {
+	struct iw_port port;
+	int peer; /* what is written there arrives */
+	unsigned inputs, waits, outputs;
+	bool full;      /* the port must become writable first */
+	bool interrupt; /* a signal ends the next wait in the port */
+};
+
+static struct fake *fake_of(struct iw_port *p)
+{
+	return iw_container_of(p, struct fake, port);
+}
+
+static int take(struct fake *f, int flags)
+{
+	char octet;
+
+	if (recv(f->port.fd, &octet, 1, flags) == 1)
+		return 1;
+	return errno == EAGAIN ? IW_E_AGAIN : IW_E_OS;
+}
+
+static int fake_input(struct iw_port *p, uint64_t now, struct iw_fault *why)
+{
+	int got = take(fake_of(p), MSG_DONTWAIT);
+
+	(void)now;
+	(void)why;
+	fake_of(p)->inputs++;
+	return got == IW_E_AGAIN ? 0 : got;
+}
+
+static int fake_input_wait(struct iw_port *p, uint64_t *now, struct iw_fault *why)
+{
+	struct fake *f = fake_of(p);
+
+	(void)why;
+	f->waits++;
+	*now = iw_os_now();
+	if (f->interrupt) {
+		f->interrupt = false;
+		return IW_E_CANCELED;
+	}
+	return take(f, MSG_DONTWAIT);
+}
+
+static bool fake_next_msg(struct iw_port *p, struct iw_port_msg *out)
+{
+	(void)p;
+	(void)out;
+	return false;
+}
+
+static bool fake_next_event(struct iw_port *p, struct iw_assoc_event *out)
+{
+	(void)p;
+	(void)out;
+	return false;
+}
+
+static int fake_output(struct iw_port *p, uint64_t now)
+{
+	(void)now;
+	fake_of(p)->outputs++;
+	return fake_of(p)->full ? IW_E_AGAIN : 0;
+}
+
+static uint64_t fake_deadline(struct iw_port *p)
+{
+	(void)p;
+	return IW_TIME_NEVER;
+}
+
+static void fake_timeout(struct iw_port *p, uint64_t now)
+{
+	(void)p;
+	(void)now;
+}
+
+static void fake_close(struct iw_port *p)
+{
+	close(p->fd);
+}
+
+static const struct iw_port_ops ops = {
+	.name = "udp",
+	.input = fake_input,
+	.input_wait = fake_input_wait,
+	.next_msg = fake_next_msg,
+	.next_event = fake_next_event,
+	.output = fake_output,
+	.deadline = fake_deadline,
+	.timeout = fake_timeout,
+	.close = fake_close,
+};
+
+static struct counting_mem mem;
+static struct iw_loop *loop;
+
+static struct iw_gate *listen_on(struct fake *f)
+{
+	static const struct iw_sctpmap_cfg cfg = { .streams = 1 };
+	struct iw_gate *g;
+	int fd[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
+	*f = (struct fake){ .port = { .ops = &ops, .fd = fd[0], .waits = true }, .peer = fd[1] };
+	assert_int_equal(iw_gate_new_port(&g, loop, &f->port, &cfg, NULL, NULL), 0);
+	return g;
+}
+
+static void stop(struct fake *f, struct iw_gate *g)
+{
+	iw_gate_free(g);
+	iw_loop_flush(loop);
+	close(f->peer);
+}
+
+static int arrive(struct fake *f)
+{
+	assert_int_equal(write(f->peer, "", 1), 1);
+	return iw_loop_wait(loop, iw_os_now() + IW_SEC(1), NULL);
+}
+
+/* Everything else is looked at each ms, so on a slow machine epoll has its turn in between. */
+static void until_it_waits_there(struct fake *f)
+{
+	unsigned before = f->waits;
+
+	for (int i = 0; i < 10000 && f->waits == before; i++)
+		assert_int_equal(arrive(f), 0);
+	assert_true(f->waits > before);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	counting_mem_init(&mem);
+	return iw_loop_new(&loop, &mem.mem, NULL);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	iw_loop_free(loop);
+	return mem.blocks == 0 && mem.wrong_size == 0 ? 0 : -1;
+}
+
+static void the_only_port_is_waited_for_in_itself_and_answers_at_once(void **state)
+{
+	struct fake f;
+	struct iw_gate *g = listen_on(&f);
+	unsigned arrivals;
+
+	(void)state;
+	until_it_waits_there(&f);
+	arrivals = f.inputs + f.waits;
+	assert_true(f.outputs >= arrivals);
+	stop(&f, g);
+}
+
+static void a_port_that_is_full_is_waited_for_in_epoll(void **state)
+{
+	struct fake f;
+	struct iw_gate *g = listen_on(&f);
+	unsigned waits;
+
+	(void)state;
+	until_it_waits_there(&f);
+	f.full = true;
+	assert_int_equal(arrive(&f), 0);
+	waits = f.waits;
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(arrive(&f), 0);
+	assert_int_equal(f.waits, waits);
+	f.full = false;
+	until_it_waits_there(&f);
+	stop(&f, g);
+}
+
+static void with_two_ports_none_keeps_the_other_waiting(void **state)
+{
+	struct fake one, two;
+	struct iw_gate *g = listen_on(&one), *h;
+	unsigned waits;
+
+	(void)state;
+	until_it_waits_there(&one);
+	h = listen_on(&two);
+	waits = one.waits;
+	for (int i = 0; i < 100; i++) {
+		unsigned before = two.inputs;
+
+		assert_int_equal(arrive(&one), 0);
+		while (two.inputs == before)
+			assert_int_equal(arrive(&two), 0);
+	}
+	assert_int_equal(one.waits + two.waits, waits);
+	stop(&two, h);
+	until_it_waits_there(&one);
+	stop(&one, g);
+}
+
+static void a_signal_ends_the_wait_in_a_port(void **state)
+{
+	struct fake f;
+	struct iw_gate *g = listen_on(&f);
+	int ret = 0;
+
+	(void)state;
+	until_it_waits_there(&f);
+	f.interrupt = true;
+	for (int i = 0; i < 10000 && ret == 0; i++)
+		ret = arrive(&f);
+	assert_int_equal(ret, IW_LOOP_WOKEN);
+	assert_false(f.interrupt);
+	stop(&f, g);
+}
+
+static void nothing_arriving_ends_the_wait_when_it_should_end(void **state)
+{
+	struct fake f;
+	struct iw_gate *g = listen_on(&f);
+	unsigned inputs;
+	uint64_t until;
+
+	(void)state;
+	until_it_waits_there(&f);
+	until = iw_os_now() + IW_MSEC(50);
+	while (iw_os_now() < until)
+		assert_int_equal(iw_loop_wait(loop, until, NULL), 0);
+	/* And it is watched again. */
+	inputs = f.inputs;
+	while (f.inputs == inputs)
+		assert_int_equal(arrive(&f), 0);
+	stop(&f, g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			the_only_port_is_waited_for_in_itself_and_answers_at_once, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(a_port_that_is_full_is_waited_for_in_epoll, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(with_two_ports_none_keeps_the_other_waiting, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_signal_ends_the_wait_in_a_port, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(nothing_arriving_ends_the_wait_when_it_should_end,
+						set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
