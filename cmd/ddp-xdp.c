@@ -1187,40 +1187,21 @@ static int work_detach(struct opts *o, int *status, struct iw_fault *why)
 
 /* --- doctor ------------------------------------------------------------------------------------ */
 
-/* Whether the program goes into this kernel, and who is on which interface. */
+/* Behind what this machine can run: who is on which interface. */
 static int doctor_also(struct iw_cli *cli, int status)
 {
-	const struct iw_steer_cfg cfg = { .interface = "lo", .load_only = true };
 	struct opts o = { .cli = cli, .pins = IW_XDP_PINS };
-	struct iw_steer *s = NULL;
 	struct iw_fault why = { 0 };
 	struct look *l = NULL;
 	size_t n = 0;
-	int err = iw_steer_open(&s, &cfg, &why);
 
-	if (cli->json) {
-		iw_json_begin(&cli->out, "check");
-		iw_json_str(&cli->out, "subject", "steering program");
-		iw_json_str(&cli->out, "verdict", err ? "no" : "ok");
-		iw_json_str(&cli->out, "seen", err ? why.text : "loads");
-		if (!err)
-			iw_json_u64(&cli->out, "verified_insns", iw_steer_facts(s)->insns);
-		if (end_line(&o, &why) < 0)
-			status = IW_EXIT_FAILED;
-	} else if (err) {
-		printf("steering program: %s\n", why.text);
-	} else {
-		printf("steering program: loads, %u instructions verified\n",
-		       iw_steer_facts(s)->insns);
-	}
-	iw_steer_close(s);
 	o.cli->interface = NULL;
-	if (!err && find_looks(&o, &l, &n, &why) == 0 && tell_looks(&o, l, n, &why) < 0)
+	if (find_looks(&o, &l, &n, &why) == 0 && tell_looks(&o, l, n, &why) < 0)
 		status = IW_EXIT_FAILED;
 	for (size_t i = 0; i < n; i++)
 		close_look(&l[i]);
 	free(l);
-	return status == IW_EXIT_OK && err ? (int)iw_exit_status(err) : status;
+	return status;
 }
 
 /* --- commands ---------------------------------------------------------------------------------- */

@@ -20,6 +20,8 @@
 #include "os/cc.h"
 #include "os/probe.h"
 #include "os/sock.h"
+#include "pkt/attach.h"
+#include "pkt/steer.h"
 #include "wire/crc32c.h"
 
 #define BPF_FS_MAGIC_ 0xcafe4a11 /* linux/magic.h, where older ones lack it */
@@ -69,12 +71,21 @@ static const char *reason(const struct iw_fault *why, const char *subject)
 	return why->text[0] ? why->text : iw_err_text(why->err);
 }
 
+/* -t xdp stands on a program, too. */
+static int can_run(const char *transport, struct iw_fault *why)
+{
+	int err = iw_llp_available(transport, why);
+	uint32_t insns;
+
+	return err || strcmp(transport, "xdp") != 0 ? err : iw_steer_try(&insns, why);
+}
+
 static void check_transports(struct iw_doctor *d)
 {
 	for (const char *const *name = iw_llp_names(); *name; name++) {
 		struct iw_fault why = { 0 };
 		char subject[24];
-		int err = iw_llp_available(*name, &why);
+		int err = can_run(*name, &why);
 
 		snprintf(subject, sizeof(subject), "transport %s", *name);
 		seen(add(d, subject, err ? IW_VERDICT_NO : IW_VERDICT_OK), "%s",
@@ -136,6 +147,73 @@ static void check_bpf(struct iw_doctor *d)
 	     can ? "mounted" : "not mounted: no sharing of an interface with other XDP programs");
 	if (!can)
 		advise(c, "mount -t bpf bpf /sys/fs/bpf");
+}
+
+static void check_program(struct iw_doctor *d)
+{
+	struct iw_fault why = { 0 };
+	uint32_t insns;
+	int err = iw_steer_try(&insns, &why);
+	struct iw_check *c = add(d, "steering program", err ? IW_VERDICT_NO : IW_VERDICT_OK);
+
+	if (err)
+		seen(c, "%s", reason(&why, "xdp"));
+	else
+		seen(c, "loads, %" PRIu32 " instructions verified", insns);
+	if (err == IW_E_PERM)
+		advise(c, "run as root");
+	err = iw_xdp_check_dispatcher(&why);
+	c = add(d, "XDP dispatcher", err ? IW_VERDICT_WARN : IW_VERDICT_OK);
+	seen(c, "%s", err ? reason(&why, "xdp") : "programs can share an interface");
+}
+
+static const char *with_or_no(bool has)
+{
+	return has ? "with" : "no";
+}
+
+/* For -t xdp on that interface. Who does not have it as his own cannot run there. */
+static void check_interface(struct iw_doctor *d, const char *name)
+{
+	struct iw_xdp_attached a = { .program = 0 };
+	struct iw_fault why = { 0 };
+	struct iw_xdp_driver can;
+	struct iw_check *c;
+	char subject[32];
+	unsigned ifindex;
+	int err = iw_xdp_ifindex(&ifindex, name, &why);
+	bool told, ours;
+	unsigned queues;
+
+	snprintf(subject, sizeof(subject), "interface %s", name);
+	if (!err)
+		err = iw_xdp_attached(&a, ifindex, &why);
+	if (err) {
+		seen(add(d, subject, IW_VERDICT_NO), "%s", reason(&why, subject));
+		d->can_run = d->can_run && strcmp(d->transport, "xdp") != 0;
+		return;
+	}
+	told = iw_xdp_driver(&can, ifindex);
+	queues = iw_xdp_queues(name);
+	ours = a.program == 0 || a.owner == IW_XDP_STEER || a.inside;
+	c = add(d, subject, !ours ? IW_VERDICT_NO : can.native ? IW_VERDICT_OK : IW_VERDICT_WARN);
+	if (!ours) {
+		seen(c, "it has the program %s (id %u) already", a.name, a.program);
+		advise(c, "ddp-xdp detach -I %s --force-clean", name);
+		d->can_run = d->can_run && strcmp(d->transport, "xdp") != 0;
+	} else if (!told) {
+		seen(c,
+		     "%u queue%s; this kernel does not tell what its driver can do with XDP "
+		     "(Linux 6.3)",
+		     queues, queues == 1 ? "" : "s");
+	} else if (!can.native) {
+		seen(c, "%u queue%s; its driver has no XDP: generic mode, which is slower", queues,
+		     queues == 1 ? "" : "s");
+	} else {
+		seen(c, "%u queue%s; native XDP, %s frames of several buffers, %s zero-copy",
+		     queues, queues == 1 ? "" : "s", with_or_no(can.multi_buffer),
+		     with_or_no(can.zerocopy));
+	}
 }
 
 static void check_memlock(struct iw_doctor *d)
@@ -268,13 +346,17 @@ static void check_crc32c(struct iw_doctor *d)
 	     fast ? "" : "; this processor has no instruction for it, so it is slow");
 }
 
-void iw_doctor_examine(struct iw_doctor *d, const char *tool, const char *transport)
+void iw_doctor_examine(struct iw_doctor *d, const char *tool, const char *transport,
+		       const char *interface)
 {
 	*d = (struct iw_doctor){ .tool = tool, .transport = transport };
 	check_transports(d);
 	check_kernel(d);
 	check_features(d);
 	check_bpf(d);
+	check_program(d);
+	if (interface)
+		check_interface(d, interface);
 	check_memlock(d);
 	check_nofile(d);
 	check_buffer(d, "receive buffer", "net/core/rmem_max", "net.core.rmem_max",
@@ -349,7 +431,7 @@ int iw_cli_doctor(struct iw_cli *cli, FILE *f)
 	struct iw_doctor d;
 	int err;
 
-	iw_doctor_examine(&d, cli->tool, cli->transport);
+	iw_doctor_examine(&d, cli->tool, cli->transport, cli->interface);
 	if (cli->json)
 		err = iw_doctor_write_json(&d, &cli->out);
 	else

@@ -35,8 +35,12 @@ struct iw_doctor {
 	} checks[IW_DOCTOR_CHECKS];
 };
 
-/* Asks everything. @tool and @transport are kept. Touches the network only by opening sockets. */
-void iw_doctor_examine(struct iw_doctor *d, const char *tool, const char *transport);
+/*
+ * Asks everything; @interface: of that, too, NULL: of none. @tool and @transport are kept. Touches the
+ * network only by opening sockets; the steering program is loaded and let go again.
+ */
+void iw_doctor_examine(struct iw_doctor *d, const char *tool, const char *transport,
+		       const char *interface);
 
 /* The table for people; @columns as in iw_table_write(). 0 or IW_E_NOMEM. */
 IW_MUST_CHECK int iw_doctor_write_human(const struct iw_doctor *d, FILE *f, unsigned int columns);

@@ -62,6 +62,14 @@ enum iw_xdp_offload {
 unsigned iw_xdp_offloads(const char *interface);
 const char *iw_xdp_offload_name(enum iw_xdp_offload offload);
 
+/* What an interface's driver can do with XDP, as it says itself. */
+struct iw_xdp_driver {
+	bool native; /* and redirect */
+	bool zerocopy, multi_buffer;
+};
+/* False: it is not told, by Linux before 6.3. */
+bool iw_xdp_driver(struct iw_xdp_driver *out, unsigned ifindex);
+
 /* Index of an interface. IW_E_NOENT: there is none of that name. */
 IW_MUST_CHECK int iw_xdp_ifindex(unsigned *out, const char *interface, struct iw_fault *why);
 /* Queues that packets may arrive on; at least 1. */

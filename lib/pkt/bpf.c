@@ -105,6 +105,9 @@ int iw_bpf_load(struct bpf_object *o, const char *what, struct iw_fault *why)
 
 	if (err == 0)
 		return 0;
+	if (err == -ENOSYS)
+		return iw_fail(why, IW_E_NOTSUP,
+			       "xdp: this kernel has no BPF (CONFIG_BPF_SYSCALL)");
 	/* The verifier of a kernel that lacks a function it is asked for says EINVAL; one that cannot see
 	 * that an access is good, EACCES; one that gives up, E2BIG. */
 	if (err == -EINVAL || err == -ENOTSUP || err == -EACCES || err == -E2BIG)

@@ -26,6 +26,12 @@ void iw_steer_close(struct iw_steer *s)
 	(void)s;
 }
 
+int iw_steer_try(uint32_t *insns, struct iw_fault *why)
+{
+	*insns = 0;
+	return absent(why);
+}
+
 const struct iw_steer_facts *iw_steer_facts(const struct iw_steer *s)
 {
 	static const struct iw_steer_facts none;
@@ -425,6 +431,19 @@ void iw_steer_close(struct iw_steer *s)
 			close(s->prog);
 	}
 	free(s);
+}
+
+int iw_steer_try(uint32_t *insns, struct iw_fault *why)
+{
+	const struct iw_steer_cfg cfg = { .interface = "lo", .load_only = true };
+	struct iw_steer *s;
+	int err = iw_steer_open(&s, &cfg, why);
+
+	if (err)
+		return err;
+	*insns = s->facts.insns;
+	iw_steer_close(s);
+	return 0;
 }
 
 const struct iw_steer_facts *iw_steer_facts(const struct iw_steer *s)

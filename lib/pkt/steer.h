@@ -66,6 +66,11 @@ IW_MUST_CHECK int iw_steer_open(struct iw_steer **out, const struct iw_steer_cfg
 void iw_steer_close(struct iw_steer *s);
 /* Borrowed, valid as long as s. */
 const struct iw_steer_facts *iw_steer_facts(const struct iw_steer *s);
+/*
+ * Whether the program goes into this kernel: it is loaded and let go, attached to nothing. *insns: what the
+ * verifier went through. Errors as iw_steer_open.
+ */
+IW_MUST_CHECK int iw_steer_try(uint32_t *insns, struct iw_fault *why);
 /* Still attached? IW_E_NOENT: somebody detached it, or the interface is gone; IW_E_OS. */
 IW_MUST_CHECK int iw_steer_check(const struct iw_steer *s, struct iw_fault *why);
 

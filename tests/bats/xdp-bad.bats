@@ -1,0 +1,235 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# What can be wrong around -t xdp: rights, limits, other programs, a receiver that stands still, an MTU that grows, what the kernel
+# does beside it. Each is told with its reason, and leaves no program behind. tests/bats/xdp.bats has interfaces that go, and queues;
+# tests/interop/xdp-guest.bats a kernel without frames of several buffers; tests/unit/pkt_xdp_test.c one without AF_XDP or BPF.
+
+# Each test is a shell of its own.
+# shellcheck disable=SC2030,SC2031,SC2034
+
+load helpers
+load net
+
+setup_file() {
+    net_setup
+}
+
+teardown_file() {
+    net_teardown
+}
+
+require_xdp() {
+    run_in left sctp-ddp-ping 192.0.2.1 -t xdp -I "$LEFT_IF" -c 1 --timeout 100ms
+    # shellcheck disable=SC2154
+    [ "$status" -ne 3 ] || skip "needs xdp: ${stderr##*: }"
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    require_xdp
+    mkdir src dst
+    PORT=$(free_port)
+}
+
+no_program() {
+    local side
+
+    for side in left right; do
+        ! net_ip $side link show | grep -q 'prog/xdp' || return 1
+    done
+}
+
+listen() {
+    IW_READY='listening on' serve_in left ddp-recv -t xdp -I "$LEFT_IF" -p "$PORT" --bind '*' dst
+}
+
+bench_listen() {
+    IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind '*'
+}
+
+# refused STATUS TEXT CMD...: the reason is told, no program stays, and the next one has all of it
+refused() {
+    local want=$1 text=$2
+    shift 2
+
+    run_in left "$@" ddp-recv -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP" dst
+    assert_status "$want"
+    assert_stderr_has "$text"
+    no_program || fail_with 'a program stays attached'
+}
+
+@test "a right that is missing is named" {
+    refused 3 'CAP_NET_RAW' setpriv --bounding-set -net_raw
+    refused 3 'CAP_BPF' setpriv --bounding-set -bpf,-sys_admin
+    refused 3 'CAP_NET_ADMIN' setpriv --bounding-set -net_admin,-sys_admin
+    refused 3 'CAP_NET_RAW' setpriv --bounding-set -all
+}
+
+@test "locked memory that is too little is told with what it takes; less of it means fewer frames" {
+    refused 4 'locked memory is limited to 65536 octets' setpriv --bounding-set -ipc_lock prlimit --memlock=65536
+    [[ $stderr =~ ulimit\ -l\ ([0-9]+) ]] || fail_with 'no limit is named'
+    # With so much, in KiB, and not an octet more, it runs.
+    random_file src/f 3M
+    IW_READY='listening on' serve_in left setpriv --bounding-set -ipc_lock prlimit --memlock=$((BASH_REMATCH[1] * 1024)) \
+        ddp-recv -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP" dst
+    run_in right ddp-send -t xdp -I "$RIGHT_IF" -p "$PORT" src/f "$LEFT_IP:"
+    assert_status 0
+    assert_same_file src/f dst/f
+}
+
+@test "a program that is there already is named, and lives on" {
+    run_in left ddp-xdp attach -I "$LEFT_IF" --program mpa
+    assert_status 0
+    run_in left ddp-recv -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP" dst
+    assert_status 4
+    assert_stderr_has 'has the program iw_observe_1'
+    assert_stderr_has "ddp-xdp detach -I $LEFT_IF"
+    run_in left ddp-xdp status -I "$LEFT_IF" --json
+    assert_jsonl '.[0].owner' observe
+    run_in left ddp-xdp detach -I "$LEFT_IF"
+    assert_status 0
+}
+
+@test "a program that is taken away from under a listener takes nobody else's packets along" {
+    random_file src/f 3M
+    listen
+    run_in left ddp-xdp detach -I "$LEFT_IF" --force-clean
+    assert_status 0
+    # What comes now comes through the kernel: the raw socket that keeps it from answering brings it.
+    run_in right ddp-send -t xdp -I "$RIGHT_IF" -p "$PORT" src/f "$LEFT_IP:"
+    assert_status 0
+    assert_same_file src/f dst/f
+}
+
+@test "a receiver that stands still with its rings full loses nothing, and the kernel's traffic goes on beside it" {
+    bench_listen
+    local stuck=$SERVE_PID
+    # The window is as large as half the ring, so it is packets of little payload that fill it.
+    IW_READY='messages' serve_in right ddp-bench "$LEFT_IP" send -t xdp -I "$RIGHT_IF" -p "$PORT" -s 64 --depth 16 --time 6s -w 0 --interval 200ms \
+        --timeout 20s --json
+    local sender=$SERVED
+    kill -STOP "$stuck"
+    random_file src/g 2M
+    serve_in left ddp-recv -b "$LEFT_IP" -p "$PORT" --once dst
+    local other=$SERVED
+    run_in right ddp-send -p "$PORT" src/g "$LEFT_IP:"
+    assert_status 0
+    assert_same_file src/g dst/g
+    wait_served "$other"
+    kill -CONT "$stuck"
+    wait_served "$sender"
+    assert_status 0
+    assert_jsonl '[.[] | select(.event == "result")][0] | [.verified, .messages > 100]' '[true,true]'
+    # The rings are whole: what they hold at most goes through again, many times over.
+    run_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" -n 32 -w 0 --interval 0 --json
+    assert_status 0
+    assert_jsonl '.[0].verified' true
+}
+
+@test "a flood into a full ring of a receiver that stands still is dropped and counted, and then all is as before" {
+    require_tool python3
+    random_file src/f 3M
+    listen
+    local stuck=$SERVE_PID
+    kill -STOP "$stuck"
+    # More packets to its endpoint than it has frames, from nobody's association.
+    run_in right python3 -c '
+import socket, struct, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_RAW, 132)
+p = struct.pack("!HHII", 7, int(sys.argv[2]), 0x12345678, 0)
+for i in range(6000):
+    s.sendto(p, (sys.argv[1], 0))' "$LEFT_IP" "$PORT"
+    assert_status 0
+    kill -CONT "$stuck"
+    run_in right ddp-send -t xdp -I "$RIGHT_IF" -p "$PORT" src/f "$LEFT_IP:"
+    assert_status 0
+    assert_same_file src/f dst/f
+    run_in left ddp-xdp status -I "$LEFT_IF" --json
+    # The ring holds 2,048 of one worker's frames.
+    assert_jsonl '.[0].sockets[0] | .rx_ring_full + .rx_fill_empty + .rx_dropped > 1000' true
+}
+
+@test "an MTU that grows in mid-run does no harm, and the next association uses it" {
+    bench_listen
+    IW_READY='messages' serve_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" --time 2s -w 0 --interval 200ms --json
+    net_ip left link set "$LEFT_IF" mtu 9000
+    net_ip right link set "$RIGHT_IF" mtu 9000
+    wait_served
+    status_was=$status output_was=$output
+    run_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" -n 16 -w 0 --interval 0 --json
+    net_ip left link set "$LEFT_IF" mtu 1500
+    net_ip right link set "$RIGHT_IF" mtu 1500
+    assert_status 0
+    assert_jsonl '.[0] | [.verified, .mulpdu > 1400]' '[true,true]'
+    status=$status_was output=$output_was
+    assert_status 0
+    assert_jsonl '[.[] | select(.event == "result")][0].verified' true
+}
+
+@test "the doctor of each tool tells whether -t xdp runs on an interface, and why not" {
+    local tool
+
+    for tool in ddp-send ddp-recv ddp-bench sctp-ddp-ping ddp-xdp; do
+        run_in left $tool --doctor -t xdp -I "$LEFT_IF" --json
+        assert_status 0
+        assert_jsonl "[.[] | select(.subject == \"transport xdp\" or .subject == \"steering program\") | .verdict] | unique" '["ok"]'
+        assert_jsonl "[.[] | select(.subject == \"interface $LEFT_IF\") | .verdict != \"no\"]" '[true]'
+    done
+    # Linux 6.3 and later tell it.
+    run_in left ddp-recv --doctor -t xdp -I lo
+    assert_output_has 'XDP'
+    run_in left ddp-recv --doctor -t xdp -I nosuch0
+    assert_status 3
+    assert_output_has 'there is none of that name'
+    run_in left setpriv --bounding-set -bpf,-sys_admin sctp-ddp-ping --doctor -t xdp --json
+    assert_status 3
+    assert_jsonl '[.[] | select(.subject == "steering program")][0] | [.verdict, (.seen | contains("CAP_BPF"))]' '["no",true]'
+    run_in left ddp-xdp attach -I "$LEFT_IF" --program mpa
+    run_in left sctp-ddp-ping --doctor -t xdp -I "$LEFT_IF"
+    assert_status 3
+    assert_output_has 'it has the program iw_observe_1'
+    run_in left ddp-xdp detach -I "$LEFT_IF"
+    assert_status 0
+}
+
+# ICMP that a side has sent to say that nobody is there.
+unreachables() {
+    # shellcheck disable=SC2046,SC2016
+    $(net_into "$1") awk '/^Icmp: / { for (i = 1; i <= NF; i++) if ($i == "OutDestUnreachs") n = i; if ($2 ~ /^[0-9]/) print $n }' /proc/net/snmp
+}
+
+# fragments PORT: an SCTP packet to that port of left, in IP fragments
+fragments() {
+    run_in right python3 -c '
+import socket, struct, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_RAW, 132)
+s.setsockopt(socket.IPPROTO_IP, 10, 0)
+s.sendto(struct.pack("!HHII", 7, int(sys.argv[2]), 0x12345678, 0) + bytes(4000), (sys.argv[1], 0))' "$LEFT_IP" "$1"
+    assert_status 0
+}
+
+@test "the kernel, which gets fragments, does not answer them with ICMP while a listener is there" {
+    local before
+
+    require_tool python3
+    before=$(unreachables left)
+    fragments "$PORT"
+    [ "$(unreachables left)" -gt "$before" ] || fail_with 'nobody is there, and the kernel says nothing: this test cannot show a thing'
+    listen
+    before=$(unreachables left)
+    fragments "$PORT"
+    assert_equal "$(unreachables left)" "$before" 'ICMP for a packet to an endpoint of ours'
+}
+
+@test "ICMP from the other side ends a set-up at once, over IPv4 and IPv6" {
+    local host began
+
+    for host in "$LEFT_IP" "$LEFT_IP6"; do
+        began=$SECONDS
+        run_in right sctp-ddp-ping "$host" -t xdp -I "$RIGHT_IF" -p "$PORT" -c 1 --timeout 25s
+        assert_status 1
+        assert_stderr_has 'ICMP says that nobody answers'
+        [ $((SECONDS - began)) -lt 20 ] || fail_with 'it took its time'
+    done
+}
