@@ -11,12 +11,14 @@
 
 #include "capture/capture.h"
 #include "cli/cli.h"
+#include "cli/conn.h"
 #include "cli/option.h"
 #include "cli/parse.h"
 #include "cli/signals.h"
 #include "cli/text.h"
 #include "os/os.h"
 #include "os/priv.h"
+#include "sctpmap/sctpmap.h"
 #include "util/num.h"
 
 #define SNAPLEN_MIN 64 /* an Ethernet, an IPv4 and a TCP header with little more */
@@ -31,6 +33,7 @@ struct opts {
 	char *expression; /* the arguments, joined: owned; source.filter is this */
 	uint64_t count;   /* frames; 0: all */
 	uint16_t udp_port;
+	const struct iw_sctpmap_profile *profile;
 	bool explain, align;
 };
 
@@ -305,7 +308,10 @@ static int report(struct opts *o, const struct result *r, int err, struct iw_fau
 static int run(struct opts *o)
 {
 	static char out_buffer[64 << 10];
-	struct iw_cap_cfg cfg = { .mem = &iw_os_heap, .udp_port = o->udp_port, .align = o->align };
+	struct iw_cap_cfg cfg = { .mem = &iw_os_heap,
+				  .udp_port = o->udp_port,
+				  .align = o->align,
+				  .profile = o->profile };
 	struct iw_cap_source *source = NULL;
 	struct iw_cap *cap = NULL;
 	struct iw_fault why = { 0 };
@@ -348,6 +354,7 @@ enum {
 	KEY_STREAM,
 	KEY_ERRORS,
 	KEY_UDP_PORT,
+	KEY_PROFILE,
 	KEY_NO_PROMISCUOUS,
 };
 
@@ -480,6 +487,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_UDP_PORT:
 		o->udp_port = iw_cli_port(state, "--udp-port", arg, 1);
 		return 0;
+	case KEY_PROFILE:
+		o->profile = iw_sctpmap_profile_find(iw_cli_profile(state, arg));
+		return 0;
 	case KEY_EXPLAIN:
 		o->explain = true;
 		return 0;
@@ -519,6 +529,8 @@ static const struct argp_option options[] = {
 	  "Live: only frames to and from this machine", 0 },
 	{ "udp-port", KEY_UDP_PORT, "PORT", 0,
 	  "Look for SCTP in UDP on PORT too, beside 9899", 0 },
+	{ "profile", KEY_PROFILE, "rfc|sctp-draft-02", 0,
+	  "Edition of DDP over SCTP where the INIT was not captured, which tells it (default rfc)", 0 },
 	{ NULL, 0, NULL, 0, "What is shown:", 2 },
 	{ "explain", KEY_EXPLAIN, NULL, 0,
 	  "Each header field with its octets, value, meaning and the RFC's section", 0 },

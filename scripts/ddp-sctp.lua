@@ -6,6 +6,8 @@
 --
 -- PPID 16: the DDP-SSN, then a DDP segment, for Wireshark's own dissector of DDP and RDMAP.
 -- PPID 17: session control, with the IRD, ORD and RTR of the enhanced forms (RFC 6581 section 9).
+--
+-- draft-ietf-rddp-sctp-02 had PPIDs 1 and 2, which are others' by now: -o ddp_sctp.draft_02:TRUE takes them for DDP.
 
 local functions = {
     [1] = "Initiate", [2] = "Accept", [3] = "Reject", [4] = "Terminate",
@@ -90,3 +92,20 @@ end
 local ppids = DissectorTable.get("sctp.ppi")
 ppids:add(16, segment)
 ppids:add(17, control)
+
+-- A preference is known after this file was read.
+ddp_sctp.prefs.draft_02 = Pref.bool("Draft -02", false, "PPIDs 1 and 2 are those of draft-ietf-rddp-sctp-02, not IUA and M2UA")
+local taken = false
+function ddp_sctp.prefs_changed()
+    if ddp_sctp.prefs.draft_02 == taken then
+        return
+    end
+    taken = ddp_sctp.prefs.draft_02
+    for ppid, dissector in pairs({ [1] = segment, [2] = control }) do
+        if taken then
+            ppids:add(ppid, dissector)
+        else
+            ppids:remove(ppid, dissector)
+        end
+    end
+end

@@ -177,9 +177,10 @@ static inline void handshake(struct maker *m)
 	(void)tcp(m, 0, ACK, m->seq[0], m->seq[1], NULL, 0);
 }
 
-static inline void maker_init(struct maker *m, const struct iw_cap_limits *limits)
+static inline void maker_init_of(struct maker *m, const struct iw_cap_limits *limits,
+				 const struct iw_sctpmap_profile *profile)
 {
-	struct iw_cap_cfg cfg = { .seed = 1, .align = true };
+	struct iw_cap_cfg cfg = { .seed = 1, .align = true, .profile = profile };
 	int err;
 
 	memset(m, 0, sizeof(*m));
@@ -200,6 +201,11 @@ static inline void maker_init(struct maker *m, const struct iw_cap_limits *limit
 	m->seq[0] = 0xfffffff0;
 	m->seq[1] = 0xffffff00;
 	m->now_ns = 1700000000000000000u;
+}
+
+static inline void maker_init(struct maker *m, const struct iw_cap_limits *limits)
+{
+	maker_init_of(m, limits, NULL);
 }
 
 static inline void maker_finish(struct maker *m)

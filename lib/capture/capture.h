@@ -423,12 +423,16 @@ struct iw_cap_limits {
 	uint64_t search_octets;
 };
 
+struct iw_sctpmap_profile;
 struct iw_cap_cfg {
 	const struct iw_mem *mem; /* borrowed for life */
 	uint64_t seed; /* random, so that nobody can make connections that collide in the table */
 	/* SCTP is looked for in UDP to or from this port and from or to 9899; 0: 9899 alone */
 	uint16_t udp_port;
 	bool align; /* tell an align event for each direction of an iWARP connection at its end */
+	/* Edition of DDP over SCTP of associations whose INIT was not captured; those whose was have the one that
+	 * their adaptation indication says. NULL: RFC 5043. */
+	const struct iw_sctpmap_profile *profile;
 	struct iw_cap_limits limits;
 };
 

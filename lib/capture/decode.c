@@ -23,6 +23,7 @@ int iw_cap_new(struct iw_cap **out, const struct iw_cap_cfg *cfg)
 	c->mem = cfg->mem;
 	c->seed = cfg->seed;
 	c->udp_port = cfg->udp_port;
+	c->profile = cfg->profile ? cfg->profile : &iw_sctpmap_rfc;
 	c->align = cfg->align;
 	c->limits = cfg->limits;
 	if (!c->limits.flows)

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "sctpmap/sctpmap.h"
 #include "util/num.h"
 
 typedef void say_fn(struct iw_text *t, uint64_t v, const struct iw_cap_event *ev);
@@ -116,7 +117,9 @@ static void say_chunk_type(struct iw_text *t, uint64_t v, const struct iw_cap_ev
 static void say_ppid(struct iw_text *t, uint64_t v, const struct iw_cap_event *ev)
 {
 	(void)ev;
-	iw_text_str(t, v == IW_SCTP_PPID_SEGMENT ? "DDP Segment" : "DDP Stream Session Control");
+	iw_text_str(t, v == iw_sctpmap_rfc.ppid_segment || v == iw_sctpmap_draft_02.ppid_segment
+			       ? "DDP Segment"
+			       : "DDP Stream Session Control");
 }
 
 static void say_aop(struct iw_text *t, uint64_t v, const struct iw_cap_event *ev)
@@ -282,11 +285,11 @@ static const struct def init_chunk[] = {
 };
 
 static const struct def ddp_ssn[] = {
-	{ "DDP-SSN", 0, 2, 0, 0, "RFC 5043 5.2.1", "place of the message in its session, from 0", NULL, NULL },
+	{ "DDP-SSN", 0, 2, 0, 0, "RFC 5043 5.2.1", "place of the message in its session, from 0 (draft -02: from 1)", NULL, NULL },
 };
 
 static const struct def session[] = {
-	{ "DDP-SSN",       0, 2, 0, 0, "RFC 5043 5.2.1", "place of the message in its session, from 0", NULL, NULL },
+	{ "DDP-SSN",       0, 2, 0, 0, "RFC 5043 5.2.1", "place of the message in its session, from 0 (draft -02: from 1)", NULL, NULL },
 	{ "Function Code", 2, 2, 0, 0, "RFC 5043 5.2.3", NULL, NULL, say_fn_code },
 };
 

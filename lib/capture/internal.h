@@ -26,6 +26,7 @@
 #define IW_CAPTURE_INTERNAL_H
 
 #include "capture/capture.h"
+#include "sctpmap/sctpmap.h"
 #include "util/list.h"
 #include "util/num.h"
 #include "util/pool.h"
@@ -201,7 +202,7 @@ struct follow {
  * DDP-SSNs before it. One block of the pool. */
 struct held {
 	struct iw_list link; /* way.fragments by TSN, side.early by DDP-SSN */
-	uint32_t tsn, ppid;
+	uint32_t tsn, ppid;  /* ppid: as in struct msg */
 	uint16_t sid, ssn;
 	uint8_t flags;
 	uint32_t len; /* octets of user data it had on the wire */
@@ -243,10 +244,11 @@ struct way {
 /* An SCTP association that carries DDP, or whose INIT says that it may. */
 struct assoc {
 	struct way way[2];
-	bool ddp_told;          /* counted among the iWARP flows */
-	bool shut;              /* it ended in good order: nothing is missing */
-	struct iw_list streams; /* struct stream, all of this association */
-	struct iw_list waiting; /* those that hold early messages */
+	const struct iw_sctpmap_profile *profile; /* edition of DDP over SCTP */
+	bool ddp_told;                            /* counted among the iWARP flows */
+	bool shut;                                /* it ended in good order: nothing is missing */
+	struct iw_list streams;                   /* struct stream, all of this association */
+	struct iw_list waiting;                   /* those that hold early messages */
 };
 
 enum session_state {
@@ -283,7 +285,8 @@ struct stream {
 /* A message of DATA chunks that is whole. */
 struct msg {
 	uint16_t sid;
-	uint32_t tsn, ppid;
+	uint32_t tsn;
+	uint32_t ppid; /* RFC 5043's, whatever the edition */
 	const uint8_t *p;
 	size_t have, len; /* octets captured (or kept of it); octets it has */
 	uint64_t first_frame;
@@ -325,6 +328,7 @@ struct iw_cap {
 	struct iw_list stream_lru;
 	uint16_t udp_port;
 	bool align;
+	const struct iw_sctpmap_profile *profile;
 	struct iw_list lru[LRU_COUNT];
 	struct iw_list closing; /* taken out of the table, to be flushed and freed */
 	struct iw_pool pool;

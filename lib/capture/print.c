@@ -331,6 +331,8 @@ static void print_sctp(struct iw_text *t, const struct iw_cap_sctp *e)
 			iw_text_str(t, ", no adaptation indication");
 		else if (e->adaptation == IW_SCTP_ADAPTATION_DDP)
 			iw_text_str(t, ", adaptation indication DDP");
+		else if (e->adaptation == IW_SCTP_ADAPTATION_DDP_RDMA_02)
+			iw_text_str(t, ", adaptation indication DDP and RDMA (draft -02)");
 		else
 			iw_text_fmt(t, ", adaptation indication %x", e->adaptation);
 		return;

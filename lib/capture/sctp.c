@@ -71,6 +71,7 @@ static struct assoc *assoc_of(struct iw_cap *c, struct flow *f)
 		c->totals.forgotten++;
 		return NULL;
 	}
+	a->profile = c->profile;
 	iw_list_init(&a->streams);
 	iw_list_init(&a->waiting);
 	for (unsigned d = 0; d < 2; d++) {
@@ -294,7 +295,8 @@ static void on_init(struct iw_cap *c, struct flow *f, unsigned d, uint8_t type,
 	read_adaptation(&probe, in->params, in->params_len);
 	if (f->pub.initiator < 0)
 		f->pub.initiator = (int)(type == IW_SCTP_INIT ? d : 1 - d);
-	if (!f->assoc && probe.adaptation != IW_SCTP_ADAPTATION_DDP)
+	if (!f->assoc && probe.adaptation != IW_SCTP_ADAPTATION_DDP &&
+	    probe.adaptation != IW_SCTP_ADAPTATION_DDP_RDMA_02)
 		return;
 	a = assoc_of(c, f);
 	if (!a || (a->way[d].init_seen && a->way[d].tag == in->tag))
@@ -305,6 +307,9 @@ static void on_init(struct iw_cap *c, struct flow *f, unsigned d, uint8_t type,
 	w->mis = in->mis;
 	w->has_adaptation = probe.has_adaptation;
 	w->adaptation = probe.adaptation;
+	if (w->has_adaptation)
+		a->profile = w->adaptation == IW_SCTP_ADAPTATION_DDP_RDMA_02 ? &iw_sctpmap_draft_02
+									     : &iw_sctpmap_rfc;
 	flow_set_tag(c, w, in->tag);
 	if (!w->tsn_known) {
 		w->tsn_known = true;
@@ -328,12 +333,22 @@ static void on_init(struct iw_cap *c, struct flow *f, unsigned d, uint8_t type,
 	e->head_len = sizeof(c->pkt.head);
 }
 
+/* What DDP's PPID is in RFC 5043; 0: it is none. */
+static uint32_t ppid_of(const struct iw_cap *c, const struct flow *f, uint32_t ppid)
+{
+	const struct iw_sctpmap_profile *p = f->assoc ? f->assoc->profile : c->profile;
+
+	return ppid == p->ppid_segment   ? IW_SCTP_PPID_SEGMENT
+	       : ppid == p->ppid_control ? IW_SCTP_PPID_CONTROL
+					 : 0;
+}
+
 /* RFC 5043 5.1: such an association carries nothing else, and DDP is carried by no other. */
 static void check_ppid(struct iw_cap *c, struct flow *f, unsigned d, uint32_t ppid, bool is_ddp)
 {
 	struct way *w = &f->assoc->way[d], *back = &f->assoc->way[1 - d];
-	bool agreed = w->adaptation == IW_SCTP_ADAPTATION_DDP &&
-		      back->adaptation == IW_SCTP_ADAPTATION_DDP;
+	const struct iw_sctpmap_profile *p = f->assoc->profile;
+	bool agreed = w->adaptation == p->adaptation && back->adaptation == p->adaptation;
 	bool known = w->init_seen && back->init_seen;
 	struct iw_fault *why;
 
@@ -346,7 +361,8 @@ static void check_ppid(struct iw_cap *c, struct flow *f, unsigned d, uint32_t pp
 			"sctp: DDP without the adaptation indication of both ends");
 	else
 		iw_fail(why, IW_E_FORMAT,
-			"sctp: PPID %u in an association for DDP, expected 16 or 17", ppid);
+			"sctp: PPID %u in an association for DDP, expected %u or %u", ppid,
+			p->ppid_segment, p->ppid_control);
 	why->clause = "RFC 5043 5.1";
 }
 
@@ -411,7 +427,7 @@ static void join(struct iw_cap *c, struct flow *f, unsigned d, struct held *firs
 }
 
 static void on_fragment(struct iw_cap *c, struct flow *f, unsigned d, uint8_t flags,
-			const struct iw_sctp_data *data, size_t len)
+			const struct iw_sctp_data *data, uint32_t ppid, size_t len)
 {
 	struct way *w = &f->assoc->way[d];
 	struct iw_list *at = w->fragments.prev;
@@ -431,7 +447,7 @@ static void on_fragment(struct iw_cap *c, struct flow *f, unsigned d, uint8_t fl
 	at->next->prev = &h->link;
 	at->next = &h->link;
 	h->tsn = data->tsn;
-	h->ppid = data->ppid;
+	h->ppid = ppid;
 	h->sid = data->stream;
 	h->ssn = 0;
 	h->flags = flags;
@@ -449,11 +465,12 @@ static void on_data(struct iw_cap *c, struct flow *f, unsigned d, uint8_t flags,
 		    const struct iw_sctp_data *data, size_t len)
 {
 	const uint8_t whole = IW_SCTP_DATA_B | IW_SCTP_DATA_E;
-	bool is_ddp = data->ppid == IW_SCTP_PPID_SEGMENT || data->ppid == IW_SCTP_PPID_CONTROL;
+	uint32_t ppid = ppid_of(c, f, data->ppid);
+	bool is_ddp = ppid != 0;
 	struct assoc *a = is_ddp ? assoc_of(c, f) : f->assoc;
 	struct msg m = { .sid = data->stream,
 			 .tsn = data->tsn,
-			 .ppid = data->ppid,
+			 .ppid = ppid,
 			 .p = data->data,
 			 .have = data->len,
 			 .len = len,
@@ -477,7 +494,7 @@ static void on_data(struct iw_cap *c, struct flow *f, unsigned d, uint8_t flags,
 		return;
 	}
 	if ((flags & whole) != whole) {
-		on_fragment(c, f, d, flags, data, len);
+		on_fragment(c, f, d, flags, data, ppid, len);
 		return;
 	}
 	if (!(flags & IW_SCTP_DATA_U))

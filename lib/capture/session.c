@@ -80,7 +80,7 @@ static void begin_session(struct stream *st, enum session_state state)
 	st->state = state;
 	for (unsigned d = 0; d < 2; d++) {
 		st->side[d].known = true;
-		st->side[d].next = 0;
+		st->side[d].next = st->f->assoc->profile->first_ssn;
 		st->side[d].ended = false;
 		st->side[d].losses = st->f->assoc->way[d].losses;
 		order_start(&st->side[d].order);
@@ -379,6 +379,7 @@ static int on_initiate(struct iw_cap *c, struct iw_fault *why, struct stream *st
 		       uint16_t ssn)
 {
 	bool lossy = st->f->assoc->way[0].lossy || st->f->assoc->way[1].lossy;
+	uint16_t first = st->f->assoc->profile->first_ssn;
 	bool open = st->state == SESSION_ASKED ||
 		    (st->state == SESSION_OPEN && !st->side[0].ended && !st->side[1].ended);
 
@@ -387,8 +388,11 @@ static int on_initiate(struct iw_cap *c, struct iw_fault *why, struct stream *st
 	st->active = d;
 	st->side[d].next = (uint16_t)(ssn + 1);
 	c->totals.sessions++;
-	if (ssn != 0)
-		return illegal(why, "the DDP-SSN of an Initiate is not 0", "RFC 5043 6.1");
+	if (ssn != first)
+		return illegal(why,
+			       first ? "the DDP-SSN of an Initiate is not 1"
+				     : "the DDP-SSN of an Initiate is not 0",
+			       first ? "draft-ietf-rddp-sctp-02" : "RFC 5043 6.1");
 	if (open && !lossy)
 		return illegal(why, "an Initiate inside of a session", "RFC 5043 6.2");
 	return 0;

@@ -25,8 +25,10 @@
  *
  * Deviations, on purpose: one SACK for a batch of packets (RFC 9260 6.2: at least every second packet);
  * losses are also found by time (RACK, with a tail-loss probe, as in RFC 8985), because RTO.Min is a second;
- * bursts are limited by pacing (RFC 9260 6.1 D leaves the means open) and L (7.2.1) is a setting; packets from
- * more than IW_SCTP_PATHS_MAX addresses are not the association's.
+ * bursts are limited by pacing, not by Max.Burst (RFC 9260 6.1 D leaves the means open): cwnd goes out over a round
+ * trip, a quarter faster, twice as fast in slow start, in bursts of cfg.burst packets or of what flows in a
+ * millisecond, whichever is more; L (7.2.1) is a setting; packets from more than IW_SCTP_PATHS_MAX addresses are not
+ * the association's.
  */
 #ifndef IW_SCTP_SCTP_H
 #define IW_SCTP_SCTP_H

@@ -21,7 +21,7 @@ const struct iw_sctpmap_profile iw_sctpmap_draft_02 = {
 	.name = "sctp-draft-02",
 	.ppid_segment = 1,
 	.ppid_control = 2,
-	.adaptation = 2,
+	.adaptation = IW_SCTP_ADAPTATION_DDP_RDMA_02,
 	.first_ssn = 1,
 };
 

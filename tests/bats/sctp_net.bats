@@ -106,6 +106,33 @@ push() {
         fail_with 'malformed packets'
 }
 
+@test "draft -02: ddp-dump knows it by the adaptation indication, or is told; the dissector is told" {
+    local file=$BATS_TEST_TMPDIR/draft.pcap fields
+
+    require_tool tshark tcpdump
+    serve_in left sctp-ddp-ping --listen -t raw -p "$PORT" --bind '*' --profile sctp-draft-02
+    capture_in left "$file" sctp
+    run_in right sctp-ddp-ping "$LEFT_IP" -t raw -p "$PORT" --profile sctp-draft-02 -c 3 -i 1ms
+    assert_status 0
+    capture_end
+    run_here ddp-dump -r "$file" --json
+    assert_status 0
+    assert_jsonl '[map(select(.event == "sctp" and .adaptation != null).adaptation), map(select(.event == "session").ddp_ssn)[:2]]' '[[2,2],[1,1]]'
+    assert_jsonl 'map(select(.event == "ddp")) | length >= 6' true
+    assert_jsonl '[.[] | select(.event == "error")] | length' 0
+    # The handshake cut off: PPIDs 1 and 2 may be anybody's then.
+    tcpdump -r "$file" -w late.pcap 'sctp[12] != 1 and sctp[12] != 2' 2>/dev/null
+    run_here ddp-dump -r late.pcap --json
+    assert_jsonl 'map(select(.event == "ddp")) | length' 0
+    run_here ddp-dump -r late.pcap --json --profile sctp-draft-02
+    assert_jsonl 'map(select(.event == "ddp")) | length >= 6' true
+    for fields in TRUE FALSE; do
+        tshark -X lua_script:"$IW_TOP/scripts/ddp-sctp.lua" -o "ddp_sctp.draft_02:$fields" -r "$file" -Y 'ddp_sctp.ssn && iwarp_rdma.opcode' \
+            >"$fields" 2>/dev/null
+    done
+    [ -s TRUE ] && [ ! -s FALSE ] || fail_with 'the dissector does not do as the preference says'
+}
+
 @test "ddp-dump reads what udp and raw carry: every octet of the file, every CRC" {
     local file=$BATS_TEST_TMPDIR/live.pcap t
 

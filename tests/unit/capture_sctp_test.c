@@ -10,14 +10,20 @@
 #include <cmocka.h>
 
 #include "capture_maker.h"
+#include "sctpmap/sctpmap.h"
 #include "vectors/sctp.h"
+
+static void begin_with(struct maker *m)
+{
+	sctp_set_up(m);
+	say_control(m, 0, 0, 0, 1, NULL, 0);
+	say_control(m, 1, 0, 0, 2, NULL, 0);
+}
 
 static void begin(struct maker *m)
 {
 	maker_init(m, NULL);
-	sctp_set_up(m);
-	say_control(m, 0, 0, 0, 1, NULL, 0);
-	say_control(m, 1, 0, 0, 2, NULL, 0);
+	begin_with(m);
 }
 
 static void end(struct maker *m)
@@ -273,6 +279,71 @@ static void ddp_without_the_indication_of_both_is_an_error(void **state)
 	say_control(&m, 0, 0, 0, 1, NULL, 0);
 	assert_true(count_kind(&m, IW_CAP_ERROR) >= 1);
 	assert_string_equal(nth(&m, IW_CAP_ERROR, 0)->ev.error.clause, "RFC 5043 5.1");
+	end(&m);
+}
+
+/* Session control and a segment of draft -02: PPIDs 2 and 1, DDP-SSN from @first. */
+static void say_02(struct maker *m, uint16_t first)
+{
+	uint8_t control[] = { 0, (uint8_t)first, 0, 1 }, msg[64] = { 0, (uint8_t)(first + 1) };
+
+	say_data(m, 0, 0, 2, control, sizeof(control));
+	control[3] = 2;
+	say_data(m, 1, 0, 2, control, sizeof(control));
+	say_data(m, 0, 0, 1, msg, 2 + make_send(msg + 2, 1, 0, true, 5));
+}
+
+static void the_indication_of_draft_02_gives_its_numbers(void **state)
+{
+	struct maker m;
+
+	(void)state;
+	maker_init(&m, NULL);
+	say_init(&m, 0, 1, 16, 2);
+	say_init(&m, 1, 2, 16, 2);
+	say_02(&m, 1);
+	assert_int_equal(count_kind(&m, IW_CAP_SESSION), 2);
+	assert_int_equal(count_kind(&m, IW_CAP_DDP), 1);
+	assert_int_equal(ddp(&m, 0)->ddp.chunk.ssn, 2);
+	assert_int_equal(totals(&m)->out_of_order, 0);
+	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 0);
+	/* There PPID 17 is somebody else's. */
+	say_data(&m, 0, 0, 17, "x", 1);
+	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 1);
+	end(&m);
+
+	/* From 0, as in RFC 5043, which it is not. */
+	maker_init(&m, NULL);
+	say_init(&m, 0, 1, 16, 2);
+	say_init(&m, 1, 2, 16, 2);
+	say_02(&m, 0);
+	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 2);
+	end(&m);
+}
+
+static void without_an_init_the_edition_is_the_one_that_was_asked_for(void **state)
+{
+	struct maker m;
+
+	(void)state;
+	maker_init(&m, NULL);
+	say_02(&m, 1);
+	assert_int_equal(m.n, 0);
+	end(&m);
+
+	maker_init_of(&m, NULL, &iw_sctpmap_draft_02);
+	say_02(&m, 1);
+	assert_int_equal(count_kind(&m, IW_CAP_SESSION), 2);
+	assert_int_equal(count_kind(&m, IW_CAP_DDP), 1);
+	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 0);
+	end(&m);
+
+	/* An INIT knows better. */
+	maker_init_of(&m, NULL, &iw_sctpmap_draft_02);
+	begin_with(&m);
+	say_send(&m, 0, 1);
+	assert_int_equal(count_kind(&m, IW_CAP_DDP), 1);
+	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 0);
 	end(&m);
 }
 
@@ -656,6 +727,8 @@ int main(void)
 		cmocka_unit_test(chunks_that_do_not_fit_are_an_error),
 		cmocka_unit_test(other_ppids_in_a_ddp_association_are_one_error),
 		cmocka_unit_test(ddp_without_the_indication_of_both_is_an_error),
+		cmocka_unit_test(the_indication_of_draft_02_gives_its_numbers),
+		cmocka_unit_test(without_an_init_the_edition_is_the_one_that_was_asked_for),
 		cmocka_unit_test(other_associations_cost_a_flow_and_say_nothing),
 		cmocka_unit_test(streams_that_differ_are_named),
 		cmocka_unit_test(
