@@ -11,13 +11,13 @@
 
 #include "util/text.h"
 
-#define IW_SCTP_PPID_SEGMENT   16
-#define IW_SCTP_PPID_CONTROL   17
-#define IW_SCTP_ADAPTATION_DDP 1
+#define IW_SCTP_PPID_SEGMENT           16
+#define IW_SCTP_PPID_CONTROL           17
+#define IW_SCTP_ADAPTATION_DDP         1
 /* draft-ietf-rddp-sctp-02: "DDP and RDMA" */
 #define IW_SCTP_ADAPTATION_DDP_RDMA_02 2
-#define IW_SCTP_PD_MAX         512
-#define IW_SCTP_SSN_LEN        2
+#define IW_SCTP_PD_MAX                 512
+#define IW_SCTP_SSN_LEN                2
 
 enum iw_sctp_fn {
 	IW_SCTP_FN_INITIATE = 1,
