@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* mpa-probe: what listens at a TCP port, whether it speaks iWARP, and whose iWARP that is; or be
  * one. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/human.h"
 #include "cli/option.h"
 #include "cli/parse.h"
 #include "cli/signals.h"
-#include "cli/table.h"
 #include "cli/term.h"
 #include "mpa/mpa.h"
+#include "probe/conn_show.h"
 #include "probe/probe.h"
 #include "probe/rping_run.h"
+#include "probe/serve.h"
 #include "probe/show.h"
-#include "probe/sink.h"
-#include "util/num.h"
-#include "util/text.h"
 
 #define COUNT_DEFAULT 10
 #define SIZE_DEFAULT  64 /* rping's own */
@@ -329,17 +325,11 @@ struct progress {
 static void on_cell(void *ctx, const struct iw_cell *c)
 {
 	struct progress *p = ctx;
-	char line[256];
-	struct iw_text t;
 
 	p->number++;
 	if (p->o->cli.json && !p->err)
 		p->err = iw_cell_write_json(&p->o->cli.out, p->number, c);
-	iw_text_init(&t, line, sizeof(line));
-	iw_ask_print(&t, &c->ask);
-	iw_log_info("connection %u (%s): %s: %s%s%s", p->number, iw_purpose_name(c->purpose), line,
-		    iw_outcome_name(c->answer.outcome), c->answer.why.text[0] ? ": " : "",
-		    c->answer.why.text);
+	iw_cell_log(p->number, c);
 }
 
 /* The one Request that options spell out. */
@@ -358,14 +348,6 @@ static bool own_request(const struct opts *o, struct iw_ask *ask)
 	if (!o->peer_to_peer)
 		ask->rtr = 0;
 	return o->rev_given || o->crc_given || o->markers || o->peer_to_peer;
-}
-
-static int status_of(const struct iw_probe_result *r)
-{
-	if (r->iwarp)
-		return IW_EXIT_OK;
-	/* Nobody can tell a host that does not answer from a cut link. */
-	return r->main->answer.outcome == IW_OUT_UNREACHABLE ? IW_EXIT_FAILED : IW_EXIT_NO;
 }
 
 static int show(struct opts *o, const struct iw_probe_result *r, int status)
@@ -418,7 +400,7 @@ static int run_probe(struct opts *o)
 		iw_probe_free(&r);
 		return status;
 	}
-	status = status_of(&r);
+	status = iw_probe_status(&r);
 	if (show(o, &r, status) != 0 || p.err)
 		status = IW_EXIT_FAILED;
 	iw_probe_free(&r);
@@ -447,161 +429,13 @@ static enum iw_persona_crc persona_crc(enum iw_crc_policy crc)
 	return crc == IW_CRC_OFF ? IW_PERSONA_CRC_NEVER : IW_PERSONA_CRC_ALWAYS;
 }
 
-static void make_shim(struct iw_shim *shim, struct opts *o,
-		      void (*report)(void *ctx, const struct iw_shim_report *r))
-{
-	*shim = (struct iw_shim){ .persona = { .persona = &iw_personas[o->persona],
-					       .set_crc = o->crc_given,
-					       .crc = persona_crc(o->crc),
-					       .markers = o->markers,
-					       .rev_most = o->rev,
-					       .rtr = o->rtr,
-					       .reject = o->reject,
-					       .pd = o->pd,
-					       .pd_len = o->pd_len },
-				  .deaf = o->quirk == IW_QUIRK_ON,
-				  .report = report,
-				  .report_ctx = o };
-}
-
-/* What start-up came to. Behind an emulated personality the engine has heard another Request. */
-static void agreed_json(struct iw_json *w, const struct iw_qp_info *i)
-{
-	iw_json_u64(w, "rev", i->rev);
-	iw_json_u64(w, "ird", i->ird);
-	iw_json_u64(w, "ord", i->ord);
-	iw_json_str(w, "rtr_sent",
-		    i->rtr == IW_RTR_FORM_SEND    ? "send"
-		    : i->rtr == IW_RTR_FORM_WRITE ? "write"
-		    : i->rtr == IW_RTR_FORM_READ  ? "read"
-						  : "none");
-}
-
-static void connection_json(struct iw_json *w, const struct iw_qp_info *i)
-{
-	iw_json_str(w, "local", i->local);
-	iw_json_str(w, "peer", i->peer);
-	iw_json_bool(w, "crc", i->crc);
-	iw_json_bool(w, "markers_to_peer", i->tx_markers);
-	iw_json_bool(w, "markers_from_peer", i->rx_markers);
-	iw_json_u64(w, "mss_octets", i->emss);
-	iw_json_u64(w, "mulpdu_octets", i->mulpdu);
-	iw_json_u64(w, "tx_fpdus", i->tx_fpdus);
-	iw_json_u64(w, "rx_fpdus", i->rx_fpdus);
-	iw_json_u64(w, "nudges", i->nudges);
-}
-
-static void fault_json(struct iw_json *w, const struct iw_fault *f)
-{
-	if (!f->err)
-		return;
-	iw_json_str(w, "error", iw_err_name(f->err));
-	iw_json_str(w, "text", f->text);
-	if (f->clause && f->clause[0])
-		iw_json_str(w, "clause", f->clause);
-}
-
-/* What a peer did or said against the protocol is an answer; FORMAT is rping's word for it. */
-static int status_of_fault(const struct iw_fault *f)
-{
-	return f->err == IW_E_FORMAT ? IW_EXIT_NO : iw_exit_status(f->err);
-}
-
-/* --- rping's client --- */
-
-struct ping {
-	struct iw_rping_news up, left; /* info.private_data is not used */
-};
-
-static uint64_t average(const struct iw_rping_result *r)
-{
-	return r->rounds ? r->sum_ns / r->rounds : 0;
-}
-
-static int ping_json(struct opts *o, const struct ping *p, int status)
-{
-	struct iw_json *w = &o->cli.out;
-	const struct iw_rping_result *r = &p->left.result;
-
-	iw_json_begin(w, "result");
-	iw_json_str(w, "app", "rping");
-	iw_json_u64(w, "rounds", r->rounds);
-	iw_json_u64(w, "size_octets", r->size);
-	if (!o->no_verify)
-		iw_json_u64(w, "rounds_verified", r->verified);
-	iw_json_u64(w, "octets_read", r->read);
-	iw_json_u64(w, "octets_written", r->written);
-	iw_json_u64(w, "setup_ns", p->up.setup_ns);
-	iw_json_u64(w, "round_min_ns", r->min_ns);
-	iw_json_u64(w, "round_mean_ns", average(r));
-	iw_json_u64(w, "round_max_ns", r->max_ns);
-	connection_json(w, &p->left.info);
-	agreed_json(w, &p->left.info);
-	fault_json(w, &p->left.fault);
-	iw_json_i64(w, "exit_status", status);
-	return iw_json_end(w);
-}
-
-static void ping_human(const struct opts *o, const struct ping *p)
-{
-	const struct iw_rping_result *r = &p->left.result;
-	const struct iw_qp_info *i = &p->left.info;
-	char a[IW_HUMAN_TEXT], b[IW_HUMAN_TEXT], c[IW_HUMAN_TEXT];
-
-	if (!r->rounds && p->left.fault.err) {
-		printf("no round was complete\n");
-		return;
-	}
-	if (i->rev)
-		printf("%s: MPA Rev %u, CRC %s, markers %s, IRD %u, ORD %u, RTR %s\n", i->peer,
-		       i->rev, i->crc ? "on" : "off", i->tx_markers || i->rx_markers ? "on" : "off",
-		       i->ird, i->ord,
-		       i->rtr == IW_RTR_FORM_SEND    ? "Send"
-		       : i->rtr == IW_RTR_FORM_WRITE ? "Write"
-		       : i->rtr == IW_RTR_FORM_READ  ? "Read"
-						     : "none");
-	printf("%" PRIu64 " rounds of %u octets: %" PRIu64 " octets by RDMA Read, %" PRIu64
-	       " by RDMA Write, %s\n",
-	       r->rounds, r->size, r->read, r->written,
-	       o->no_verify               ? "not verified"
-	       : r->verified == r->rounds ? "verified"
-					  : "NOT VERIFIED");
-	if (r->rounds)
-		printf("a round takes %s at least, %s on average, %s at most\n",
-		       iw_human_latency(a, r->min_ns), iw_human_latency(b, average(r)),
-		       iw_human_latency(c, r->max_ns));
-}
-
-/* Until the client is done. */
-static int ping_loop(struct iw_rping_run *run, struct ping *p, struct iw_fault *why)
-{
-	for (;;) {
-		struct iw_rping_news news;
-		int err = iw_rping_run_next(run, &news, why);
-
-		if (err)
-			return err;
-		switch (news.kind) {
-		case IW_RPING_STOPPED:
-			return 0;
-		case IW_RPING_UP:
-			p->up = news;
-			break;
-		case IW_RPING_ROUND:
-			iw_log_debug("round %" PRIu64 ": %s", news.result.rounds, news.result.text);
-			break;
-		case IW_RPING_LEFT:
-			p->left = news;
-			break;
-		}
-	}
-}
-
 static int run_ping(struct opts *o)
 {
 	struct iw_rping_run_cfg cfg = {
 		.ping = { .client = true,
-			  .size = o->size_given ? o->size : SIZE_DEFAULT,
+			  .size = !o->size_given ? SIZE_DEFAULT
+				  : o->size      ? o->size
+						 : IW_RPING_SIZE_NONE,
 			  .count = o->count_given ? o->count : COUNT_DEFAULT,
 			  .verify = !o->no_verify },
 		.tell_rounds = true,
@@ -609,13 +443,10 @@ static int run_ping(struct opts *o)
 		.timeout_ns = o->cli.timeout_ns,
 	};
 	struct iw_rping_run *run = NULL;
-	const struct iw_fault *fault;
+	struct iw_rping_outcome out;
 	struct iw_fault why = { 0 };
-	struct ping p = { 0 };
 	int err, status;
 
-	if (o->size_given && o->size == 0)
-		cfg.ping.size = IW_RPING_SIZE_NONE;
 	connection_param(&cfg.conn, o);
 	if (o->cli.trace_path) {
 		cfg.trace = iw_cli_trace_line;
@@ -623,257 +454,44 @@ static int run_ping(struct opts *o)
 	}
 	err = iw_rping_run_new(&run, &cfg, &why);
 	if (!err)
-		err = ping_loop(run, &p, &why);
+		err = iw_rping_run_to_end(run, &out, &why);
 	iw_rping_run_free(run);
 	if (err)
 		return iw_cli_fail(&o->cli, &why);
-	fault = &p.left.fault;
-	status = fault->err ? status_of_fault(fault) : IW_EXIT_OK;
-	if (p.left.info.nudges)
-		iw_log_info("quirk siw-first-fpdu: %" PRIu64
-			    " RDMA Writes of no octets were sent to"
-			    " have the first FPDU noticed",
-			    p.left.info.nudges);
-	if (fault->err)
-		iw_log_error("%s", fault->text);
-	if (fault->err == IW_E_MPA_LOST && o->peer_to_peer && !p.up.info.rev)
-		iw_log_warn("a peer that ends the connection so may know MPA Rev 1 alone:"
-			    " leave --rtr and --peer-to-peer away");
-	if (fault->err && p.left.info.rev == 1 && !p.left.result.rounds)
-		iw_log_warn("the rping server of Linux siw cannot read over MPA Rev 1");
-	if (!o->cli.json)
-		ping_human(o, &p);
-	else if (ping_json(o, &p, status) != 0)
+	status = iw_conn_status(&out.left.fault);
+	if (iw_rping_show(o->cli.json ? &o->cli.out : NULL, &cfg, &out, status) != 0)
 		status = IW_EXIT_FAILED;
 	return status;
 }
 
-/* --- listeners --- */
-
-static const struct iw_persona *persona_of(const struct opts *o)
-{
-	return &iw_personas[o->persona];
-}
-
-static void persona_json(struct iw_json *w, const struct iw_persona *p)
-{
-	iw_json_str(w, "personality", p->name);
-	iw_json_bool(w, "emulated", !p->native);
-}
-
-/* An output that fails ends the listener at its next event. */
-static int listener_err;
-
-static void lines_end(struct opts *o)
-{
-	if (iw_json_end(&o->cli.out) != 0)
-		listener_err = IW_E_OS;
-}
-
-static const char *emulated(const struct iw_persona *p)
-{
-	return p->native ? "" : " (emulated)";
-}
-
-static void on_request(void *ctx, const struct iw_shim_report *r)
-{
-	struct opts *o = ctx;
-	struct iw_json *w = &o->cli.out;
-	char asked[1600], answered[1600];
-	struct iw_text t;
-
-	if (o->cli.json) {
-		iw_json_begin(w, "request");
-		iw_json_str(w, "peer", r->peer);
-		persona_json(w, r->persona);
-		iw_json_str(w, "verdict", iw_persona_verdict_name(r->verdict));
-		if (r->text[0])
-			iw_json_str(w, "text", r->text);
-		if (r->request) {
-			iw_json_open_object(w, "request");
-			iw_frame_write_json(w, r->request, r->request_len);
-			iw_json_close(w);
-		}
-		if (r->reply) {
-			iw_json_open_object(w, "reply");
-			iw_frame_write_json(w, r->reply, r->reply_len);
-			iw_json_close(w);
-		}
-		lines_end(o);
-		return;
-	}
-	if (o->cli.quiet)
-		return;
-	iw_text_init(&t, asked, sizeof(asked));
-	iw_frame_show(&t, r->request, r->request_len);
-	iw_text_init(&t, answered, sizeof(answered));
-	if (r->reply)
-		iw_frame_show(&t, r->reply, r->reply_len);
-	printf("%s: Request %s\n", r->peer, asked);
-	printf("%s: %s%s: %s%s%s%s%s\n", r->peer, r->persona->name, emulated(r->persona),
-	       iw_persona_verdict_name(r->verdict), r->reply ? ", Reply " : "",
-	       r->reply ? answered : "", r->text[0] ? ": " : "", r->text);
-	fflush(stdout);
-}
-
-static void say_listening(struct opts *o, const char *addr, uint16_t port, const char *app)
-{
-	struct iw_json *w = &o->cli.out;
-
-	if (o->cli.json) {
-		iw_json_begin(w, "listening");
-		iw_json_str(w, "address", addr);
-		iw_json_u64(w, "port", port);
-		iw_json_str(w, "app", app);
-		persona_json(w, persona_of(o));
-		lines_end(o);
-		return;
-	}
-	if (o->cli.quiet)
-		return;
-	printf("listening on %s as %s%s, %s\n", addr, persona_of(o)->name, emulated(persona_of(o)),
-	       app);
-	if (!o->cli.bind)
-		iw_log_warn(
-			"only this machine can connect: --bind ADDR, or --bind '*', for others");
-	fflush(stdout);
-}
-
-static void say_left(struct opts *o, const struct iw_qp_info *info, const struct iw_fault *f,
-		     const struct iw_rping_result *r, const struct iw_sink_news *s)
-{
-	struct iw_json *w = &o->cli.out;
-
-	if (o->cli.json) {
-		iw_json_begin(w, "closed");
-		persona_json(w, persona_of(o));
-		connection_json(w, info);
-		if (persona_of(o)->native)
-			agreed_json(w, info);
-		if (r) {
-			iw_json_u64(w, "rounds", r->rounds);
-			if (!o->no_verify)
-				iw_json_u64(w, "rounds_verified", r->verified);
-			iw_json_u64(w, "octets_read", r->read);
-			iw_json_u64(w, "octets_written", r->written);
-		} else {
-			iw_json_u64(w, "sends", s->sends);
-			iw_json_u64(w, "send_octets", s->octets);
-		}
-		fault_json(w, f);
-		lines_end(o);
-		return;
-	}
-	if (o->cli.quiet)
-		return;
-	if (r)
-		printf("%s: %" PRIu64 " rounds, %" PRIu64 " octets by RDMA Read%s, %" PRIu64
-		       " by RDMA Write; ",
-		       info->peer, r->rounds, r->read, o->no_verify ? "" : ", verified",
-		       r->written);
-	else
-		printf("%s: %" PRIu64 " Sends of %" PRIu64 " octets, %" PRIu64 " FPDUs in, %" PRIu64
-		       " out; ",
-		       info->peer, s->sends, s->octets, info->rx_fpdus, info->tx_fpdus);
-	printf("%s\n", f->err ? f->text : "closed");
-	fflush(stdout);
-}
-
-static int say_stopped(struct opts *o, int status)
-{
-	if (o->cli.json) {
-		iw_json_begin(&o->cli.out, "stopped");
-		iw_json_i64(&o->cli.out, "exit_status", status);
-		lines_end(o);
-	}
-	return listener_err ? IW_EXIT_FAILED : status;
-}
-
-/* once: the one to be served was turned away, which nobody had asked for. */
-static bool turned_away(const struct opts *o, const struct iw_shim *shim, unsigned served)
-{
-	return o->once && !o->reject && !served && shim->turned_away;
-}
-
-static int serve_sink(struct opts *o, struct iw_shim *shim)
-{
-	struct iw_sink_cfg cfg = { .shim = shim,
-				   .once = o->once,
-				   .setup_ns = persona_of(o)->request_ns,
-				   .idle_ns = o->cli.timeout_ns };
-	struct iw_fault why = { 0 };
-	struct iw_sink_news news;
-	struct iw_sink *s;
-	unsigned served = 0;
-	int err, status = IW_EXIT_OK;
-
-	connection_param(&cfg.conn, o);
-	iw_persona_engine(&cfg.conn, &shim->persona);
-	if (o->cli.trace_path) {
-		cfg.trace = iw_cli_trace_line;
-		cfg.trace_ctx = &o->cli.trace;
-	}
-	err = iw_sink_new(&s, &cfg, &why);
-	if (err)
-		return iw_cli_fail(&o->cli, &why);
-	say_listening(o, iw_sink_addr(s), iw_sink_port(s), "sink");
-	while ((err = iw_sink_next(s, &news, &why)) == 0 && news.kind != IW_SINK_STOPPED &&
-	       !listener_err) {
-		if (news.kind != IW_SINK_LEFT)
-			continue;
-		served++;
-		say_left(o, &news.info, &news.fault, NULL, &news);
-		if (o->once && news.fault.err)
-			status = status_of_fault(&news.fault);
-	}
-	iw_sink_free(s);
-	return err ? iw_cli_fail(&o->cli, &why)
-		   : say_stopped(o, turned_away(o, shim, served) ? IW_EXIT_NO : status);
-}
-
-static int serve_rping(struct opts *o, struct iw_shim *shim)
-{
-	struct iw_rping_run_cfg cfg = { .ping = { .size = o->size, .verify = !o->no_verify },
-					.shim = shim,
-					.once = o->once,
-					.setup_ns = persona_of(o)->request_ns,
-					.timeout_ns = o->cli.timeout_ns };
-	struct iw_rping_run *run = NULL;
-	struct iw_rping_news news;
-	struct iw_fault why = { 0 };
-	unsigned served = 0;
-	int err, status = IW_EXIT_OK;
-
-	connection_param(&cfg.conn, o);
-	iw_persona_engine(&cfg.conn, &shim->persona);
-	if (o->cli.trace_path) {
-		cfg.trace = iw_cli_trace_line;
-		cfg.trace_ctx = &o->cli.trace;
-	}
-	err = iw_rping_run_new(&run, &cfg, &why);
-	if (err)
-		return iw_cli_fail(&o->cli, &why);
-	say_listening(o, iw_rping_run_addr(run), iw_rping_run_port(run), "rping");
-	while ((err = iw_rping_run_next(run, &news, &why)) == 0 && news.kind != IW_RPING_STOPPED &&
-	       !listener_err) {
-		if (news.kind != IW_RPING_LEFT)
-			continue;
-		served++;
-		say_left(o, &news.info, &news.fault, &news.result, NULL);
-		if (o->once && news.fault.err)
-			status = status_of_fault(&news.fault);
-	}
-	iw_rping_run_free(run);
-	return err ? iw_cli_fail(&o->cli, &why)
-		   : say_stopped(o, turned_away(o, shim, served) ? IW_EXIT_NO : status);
-}
-
 static int run_listener(struct opts *o)
 {
-	static struct iw_shim shim;
+	const struct iw_rping_cfg rping = { .size = o->size, .verify = !o->no_verify };
+	struct iw_serve_cfg cfg = { .persona = { .persona = &iw_personas[o->persona],
+						 .set_crc = o->crc_given,
+						 .crc = persona_crc(o->crc),
+						 .markers = o->markers,
+						 .rev_most = o->rev,
+						 .rtr = o->rtr,
+						 .reject = o->reject,
+						 .pd = o->pd,
+						 .pd_len = o->pd_len },
+				    .deaf = o->quirk == IW_QUIRK_ON,
+				    .rping = o->app == APP_RPING ? &rping : NULL,
+				    .once = o->once,
+				    .idle_ns = o->cli.timeout_ns };
+	struct iw_serve_show show = { .json = o->cli.json ? &o->cli.out : NULL,
+				      .quiet = o->cli.quiet,
+				      .persona = cfg.persona.persona };
+	struct iw_fault why = { 0 };
+	int status;
 
-	make_shim(&shim, o, on_request);
-	return o->app == APP_RPING ? serve_rping(o, &shim) : serve_sink(o, &shim);
+	connection_param(&cfg.conn, o);
+	if (o->cli.trace_path) {
+		cfg.trace = iw_cli_trace_line;
+		cfg.trace_ctx = &o->cli.trace;
+	}
+	return iw_serve(&cfg, &show, &status, &why) == 0 ? status : iw_cli_fail(&o->cli, &why);
 }
 
 /* --- main --- */

@@ -2,10 +2,12 @@
 /* Connections for rping's conversation, and the loop around them. */
 #include "probe/rping_run.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/context.h"
+#include "cli/log.h"
 #include "cli/signals.h"
 #include "os/os.h"
 #include "util/num.h"
@@ -383,6 +385,32 @@ int iw_rping_run_new(struct iw_rping_run **out, const struct iw_rping_run_cfg *c
 	}
 	*out = run;
 	return 0;
+}
+
+int iw_rping_run_to_end(struct iw_rping_run *run, struct iw_rping_outcome *out,
+			struct iw_fault *why)
+{
+	*out = (struct iw_rping_outcome){ 0 };
+	for (;;) {
+		struct iw_rping_news news;
+		int err = iw_rping_run_next(run, &news, why);
+
+		if (err)
+			return err;
+		switch (news.kind) {
+		case IW_RPING_STOPPED:
+			return 0;
+		case IW_RPING_UP:
+			out->up = news;
+			break;
+		case IW_RPING_ROUND:
+			iw_log_debug("round %" PRIu64 ": %s", news.result.rounds, news.result.text);
+			break;
+		case IW_RPING_LEFT:
+			out->left = news;
+			break;
+		}
+	}
 }
 
 void iw_rping_run_free(struct iw_rping_run *run)

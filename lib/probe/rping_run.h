@@ -56,6 +56,13 @@ uint16_t iw_rping_run_port(const struct iw_rping_run *run);
  */
 IW_MUST_CHECK int iw_rping_run_next(struct iw_rping_run *run, struct iw_rping_news *news,
 				    struct iw_fault *why);
+/* A client's connection: when it was up, and when it was over; private_data is not to be used. */
+struct iw_rping_outcome {
+	struct iw_rping_news up, left;
+};
+/* Client: until it is done, logging each round that is told. *out, and errors, as of iw_rping_run_next. */
+IW_MUST_CHECK int iw_rping_run_to_end(struct iw_rping_run *run, struct iw_rping_outcome *out,
+				      struct iw_fault *why);
 /* NULL is fine. */
 void iw_rping_run_free(struct iw_rping_run *run);
 

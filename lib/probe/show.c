@@ -4,7 +4,9 @@
 
 #include <string.h>
 
+#include "cli/exit.h"
 #include "cli/human.h"
+#include "cli/log.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "mpa/mpa.h"
@@ -230,6 +232,18 @@ static void cell_json(struct iw_json *w, const struct iw_cell *c)
 		iw_json_text(w, "received", a->raw, a->raw_len);
 }
 
+void iw_cell_log(unsigned number, const struct iw_cell *c)
+{
+	char line[256];
+	struct iw_text t;
+
+	iw_text_init(&t, line, sizeof(line));
+	iw_ask_print(&t, &c->ask);
+	iw_log_info("connection %u (%s): %s: %s%s%s", number, iw_purpose_name(c->purpose), line,
+		    iw_outcome_name(c->answer.outcome), c->answer.why.text[0] ? ": " : "",
+		    c->answer.why.text);
+}
+
 int iw_cell_write_json(struct iw_json *w, unsigned number, const struct iw_cell *c)
 {
 	iw_json_begin(w, "attempt");
@@ -251,6 +265,14 @@ static void evidence_json(struct iw_json *w, const char *key, const struct iw_ev
 		iw_json_close(w);
 	}
 	iw_json_close(w);
+}
+
+int iw_probe_status(const struct iw_probe_result *r)
+{
+	if (r->iwarp)
+		return IW_EXIT_OK;
+	/* Nobody can tell a host that does not answer from a cut link. */
+	return r->main->answer.outcome == IW_OUT_UNREACHABLE ? IW_EXIT_FAILED : IW_EXIT_NO;
 }
 
 int iw_probe_write_json(struct iw_json *w, const struct iw_probe_result *r, int exit_status)

@@ -15,8 +15,12 @@ IW_MUST_CHECK int iw_probe_show(const struct iw_probe_result *r, FILE *f, unsign
 /* The grid: a row for each connection, what it asked and what came of it. 0 or IW_E_NOMEM. */
 IW_MUST_CHECK int iw_probe_show_grid(const struct iw_probe_result *r, FILE *f, unsigned columns);
 
+/* One connection of the probe, as a message. */
+void iw_cell_log(unsigned number, const struct iw_cell *c);
 /* An "attempt" event. 0, or what iw_json_end says. */
 IW_MUST_CHECK int iw_cell_write_json(struct iw_json *w, unsigned number, const struct iw_cell *c);
+/* The exit status for what was found. */
+int iw_probe_status(const struct iw_probe_result *r);
 /* The "result" event. */
 IW_MUST_CHECK int iw_probe_write_json(struct iw_json *w, const struct iw_probe_result *r,
 				      int exit_status);
