@@ -268,6 +268,7 @@ static int udp_recv_wait(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BAT
 	struct slot slot;
 	struct msghdr m = prepare(u, &slot, rx, 0);
 	ssize_t len = recvmsg(c->fd, &m, 0);
+	int more;
 
 	c->recvs++;
 	if (len < 0 && errno == EINTR)
@@ -280,7 +281,8 @@ static int udp_recv_wait(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BAT
 	/* A packet alone is answered at once; behind a run there may be more. */
 	if (rx[0].len == rx[0].seg)
 		return 1;
-	return 1 + IW_MAX(receive_many(u, rx, 1), 0);
+	more = receive_many(u, rx, 1);
+	return more > 0 ? 1 + more : 1;
 }
 
 static bool udp_next_error(struct iw_pkt *c, struct iw_pkt_error *out)

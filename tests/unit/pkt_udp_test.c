@@ -96,6 +96,30 @@ static void waiting_takes_all_of_a_run(void **state)
 	b->ops->close(b);
 }
 
+/* All there is lies there before it is waited for, and nothing of it gets lost. */
+static void what_waits_behind_a_run_comes_with_it(void **state)
+{
+	static const uint8_t run[3 * SEG], alone[SEG / 2];
+	struct iw_pkt *a = open_one(), *b = open_one();
+	struct iw_pkt_rx rx[IW_PKT_BATCH];
+	size_t got = 0, all = 2 * sizeof(run) + sizeof(alone);
+
+	(void)state;
+	send_to(a, b, run, sizeof(run));
+	send_to(a, b, alone, sizeof(alone));
+	send_to(a, b, run, sizeof(run));
+	while (got < all) {
+		int n = wait_for(b, rx);
+
+		assert_true(n > 0);
+		for (int i = 0; i < n; i++)
+			got += rx[i].len;
+	}
+	assert_int_equal(got, all);
+	a->ops->close(a);
+	b->ops->close(b);
+}
+
 static void waiting_for_nothing_ends_and_reading_never_waits(void **state)
 {
 	struct iw_pkt *a = open_one();
@@ -113,6 +137,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waiting_brings_a_packet_with_its_sender),
 		cmocka_unit_test(waiting_takes_all_of_a_run),
+		cmocka_unit_test(what_waits_behind_a_run_comes_with_it),
 		cmocka_unit_test(waiting_for_nothing_ends_and_reading_never_waits),
 	};
 
