@@ -62,42 +62,57 @@ static void span(struct iw_bench_sample *out, const struct iw_bench_sample *firs
 	out->tx_octets = out->rx_octets = out->tx_fpdus = out->rx_fpdus = out->retransmits = 0;
 }
 
-static void add_calls(struct iw_bench_sample *to, const struct iw_bench_sample *part)
+/* Of an association: as the last of its streams was told. */
+static void latest(struct iw_bench_sample *to, const struct iw_bench_sample *s)
 {
-	to->tx_calls += part->tx_calls;
-	to->rx_calls += part->rx_calls;
+	to->tx_calls = IW_MAX(to->tx_calls, s->tx_calls);
+	to->rx_calls = IW_MAX(to->rx_calls, s->rx_calls);
+	to->retransmits = IW_MAX(to->retransmits, s->retransmits);
 }
 
-/*
- * What each lane says of itself is added up. Over SCTP that is the association's where it is of
- * segments sent again and of our system calls, so it is taken once for all its streams; the server's
- * system calls are those of its port, for all lanes together.
- */
+/* Of connections alone, or once for all streams of an association: what it counts as one. */
+static void add_shared(struct iw_bench_client *c, const struct lane *leader)
+{
+	struct iw_bench_sample first[2] = { 0 }, last[2] = { 0 };
+	struct iw_bench_sample *u[2] = { &c->result.client.used, &c->result.server.used };
+
+	for (const struct lane *l = leader; l < leader + c->cfg.streams; l++) {
+		latest(&first[0], &l->origin.mine);
+		latest(&first[1], &l->origin.theirs.sample);
+		latest(&last[0], &l->final.mine);
+		latest(&last[1], &l->final.theirs.sample);
+	}
+	for (int i = 0; i < 2; i++) {
+		u[i]->retransmits += last[i].retransmits - first[i].retransmits;
+		/* Over SCTP those of a server are its port's: span has them, for all lanes. */
+		if (i == 1 && c->result.assoc.in)
+			continue;
+		u[i]->tx_calls += last[i].tx_calls - first[i].tx_calls;
+		u[i]->rx_calls += last[i].rx_calls - first[i].rx_calls;
+	}
+}
+
+static void add_own(struct iw_bench_sample *to, const struct iw_bench_sample *first,
+		    const struct iw_bench_sample *last)
+{
+	to->tx_octets += last->tx_octets - first->tx_octets;
+	to->rx_octets += last->rx_octets - first->rx_octets;
+	to->tx_fpdus += last->tx_fpdus - first->tx_fpdus;
+	to->rx_fpdus += last->rx_fpdus - first->rx_fpdus;
+}
+
 static void add_lanes(struct iw_bench_client *c)
 {
-	struct iw_bench_end *ends[2] = { &c->result.client, &c->result.server };
-	bool sctp = c->result.assoc.in > 0;
+	struct iw_bench_result *r = &c->result;
 
-	if (!sctp)
-		ends[1]->used.tx_calls = ends[1]->used.rx_calls = 0;
-	ends[0]->used.tx_calls = ends[0]->used.rx_calls = 0;
+	r->client.used.tx_calls = r->client.used.rx_calls = 0;
+	if (!r->assoc.in)
+		r->server.used.tx_calls = r->server.used.rx_calls = 0;
 	for (struct lane *l = c->lanes; l < lanes_end(c); l++) {
-		struct iw_bench_sample part[2];
-
-		iw_bench_sample_diff(&part[0], &l->origin.mine, &l->final.mine);
-		iw_bench_sample_diff(&part[1], &l->origin.theirs.sample, &l->final.theirs.sample);
-		for (int i = 0; i < 2; i++) {
-			struct iw_bench_sample *u = &ends[i]->used;
-
-			u->tx_octets += part[i].tx_octets;
-			u->rx_octets += part[i].rx_octets;
-			u->tx_fpdus += part[i].tx_fpdus;
-			u->rx_fpdus += part[i].rx_fpdus;
-			if (leads(l))
-				u->retransmits += part[i].retransmits;
-			if (sctp ? i == 0 && leads(l) : true)
-				add_calls(u, &part[i]);
-		}
+		add_own(&r->client.used, &l->origin.mine, &l->final.mine);
+		add_own(&r->server.used, &l->origin.theirs.sample, &l->final.theirs.sample);
+		if (leads(l))
+			add_shared(c, l);
 	}
 }
 

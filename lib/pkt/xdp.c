@@ -77,6 +77,7 @@ static int watch(struct xdp *x, int op, int fd, uint32_t events, enum source fro
 {
 	struct epoll_event ev = { .events = events, .data.u32 = from };
 
+	x->pkt.recvs++;
 	return epoll_ctl(x->pkt.fd, op, fd, &ev) < 0 ? iw_os_fail(why, errno, "xdp: watch a socket")
 						     : 0;
 }
@@ -155,6 +156,8 @@ static int open_all(struct xdp *x, const struct iw_pkt_cfg *cfg, struct iw_fault
 	if (err)
 		return err;
 	xc.mtu = iw_neigh_mtu(x->neigh);
+	xc.sends = &x->pkt.sends;
+	xc.recvs = &x->pkt.recvs;
 	err = iw_xsk_open(&x->xsk, &xc, why);
 	if (err)
 		return err;
@@ -263,6 +266,7 @@ static void look_around(struct xdp *x)
 	struct epoll_event ev[8];
 	int n = epoll_wait(x->pkt.fd, ev, IW_ARRAY_LEN(ev), 0);
 
+	x->pkt.recvs++;
 	for (int i = 0; i < n; i++) {
 		if (ev[i].data.u32 == FROM_KERNEL)
 			x->kernel_ready = true;
@@ -356,15 +360,14 @@ static int xdp_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 
 	x->shown = x->looks = 0;
 
-	if (n > 0) {
-		c->recvs++;
+	if (n > 0)
 		return n;
-	}
 	look_around(x);
 	if (iw_unlikely(x->broken))
 		return broken(x, why);
 	if (!x->kernel_ready)
 		return 0;
+	c->recvs++;
 	return x->kernel->ops->recv(x->kernel, rx, why);
 }
 
@@ -463,7 +466,6 @@ static void xdp_flush(struct iw_pkt *c)
 	x->hop = NULL;
 	if (x->broken || !iw_xsk_unsent(x->xsk))
 		return;
-	c->sends++;
 	if (iw_xsk_flush(x->xsk, &x->why) == IW_E_OS) {
 		x->broken = true;
 		follow(x);

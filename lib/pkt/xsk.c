@@ -112,6 +112,7 @@ struct iw_xsk {
 	uint8_t *joined; /* IW_XSK_BATCH packets of several frames, put together */
 	size_t joined_len;
 	uint64_t nrx, ntx;
+	uint64_t *sends, *recvs; /* the caller's counts of system calls */
 };
 
 static pthread_mutex_t devs_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -502,6 +503,8 @@ int iw_xsk_open(struct iw_xsk **out, const struct iw_xsk_cfg *cfg, struct iw_fau
 	if (!x)
 		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
 	x->share = WORKERS_MAX;
+	x->sends = cfg->sends;
+	x->recvs = cfg->recvs;
 	err = dev_get(&x->dev, cfg, why);
 	if (err) {
 		free(x);
@@ -770,8 +773,11 @@ static unsigned recv_from(struct iw_xsk *x, unsigned i, struct iw_xsk_rx *out, u
 
 static void wake_fill(struct iw_xsk *x, unsigned i)
 {
-	if (x->busy_poll || xsk_ring_prod__needs_wakeup(&x->dev->queue[queue_of(x, i)].fill))
-		(void)recvfrom(x->fd[i], NULL, 0, MSG_DONTWAIT, NULL, NULL);
+	if (!x->busy_poll && !xsk_ring_prod__needs_wakeup(&x->dev->queue[queue_of(x, i)].fill))
+		return;
+	if (x->recvs)
+		++*x->recvs;
+	(void)recvfrom(x->fd[i], NULL, 0, MSG_DONTWAIT, NULL, NULL);
 }
 
 unsigned iw_xsk_waiting(const struct iw_xsk *x)
@@ -819,6 +825,8 @@ static int kick(struct iw_xsk *x, struct iw_fault *why)
 	for (int tries = IW_XSK_TX / 32 + 2; tries > 0; tries--) {
 		if (!xsk_ring_prod__needs_wakeup(&x->tx))
 			return 0;
+		if (x->sends)
+			++*x->sends;
 		if (sendto(x->fd[0], NULL, 0, MSG_DONTWAIT, NULL, 0) >= 0)
 			return 0;
 		if (errno == EAGAIN && xsk_prod_nb_free(&x->tx, IW_XSK_TX) < IW_XSK_TX)

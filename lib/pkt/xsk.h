@@ -39,6 +39,8 @@ struct iw_xsk_cfg {
 	enum iw_xdp_mode attached; /* where the program runs */
 	bool busy_poll;
 	uint32_t mtu;
+	uint64_t *sends,
+		*recvs; /* system calls that send or ask for frames are counted there; kept; may be NULL */
 	uint32_t frame_size; /* 2048 or 4096; 0: 2048 when a packet of the MTU fits one frame */
 };
 
