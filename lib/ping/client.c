@@ -23,6 +23,8 @@
 #define LOOK_NS      IW_MSEC(100)
 /* How long the peer may take for its side of the end. */
 #define CLOSE_NS     IW_SEC(3)
+/* How long replies that are under way may take when a signal asks for the end. */
+#define LAST_NS      IW_SEC(1)
 
 enum phase { CONNECTING, OPENING, FLOWING, OVER };
 
@@ -53,6 +55,7 @@ struct iw_ping {
 	uint64_t heard;      /* the latest reply, or the first message that waits for one */
 	uint64_t next_look;  /* at the association */
 	uint32_t mtu;
+	uint64_t stop_at; /* a signal asked for the end; 0: none has */
 	bool told_up;
 	bool failed;
 	struct iw_fault fault;
@@ -286,7 +289,7 @@ static uint64_t due_at(const struct iw_ping *p, uint64_t m)
 
 static bool all_sent(const struct iw_ping *p)
 {
-	return p->cfg.count && p->all->sent == p->cfg.count * p->cfg.streams;
+	return p->stop_at || (p->cfg.count && p->all->sent == p->cfg.count * p->cfg.streams);
 }
 
 /* A message that finds the window full is sent as soon as that opens, the others behind it: none is
@@ -362,6 +365,8 @@ static uint64_t deadline(const struct iw_ping *p)
 
 	if (p->phase != FLOWING)
 		return at; /* set-up is the library's to end */
+	if (p->stop_at)
+		at = IW_MIN(at, p->stop_at);
 	if (p->all->sent > p->all->received)
 		at = IW_MIN(at, iw_time_add(p->heard, p->cfg.timeout_ns));
 	if (!p->cfg.flood && !all_sent(p) && may_send(p, &p->streams[p->due % p->cfg.streams]))
@@ -383,6 +388,18 @@ static void end(struct iw_ping *p)
 	p->phase = OVER;
 }
 
+/* Nothing more is sent, but what is under way is not lost yet. */
+static void stop(struct iw_ping *p)
+{
+	if (p->phase != FLOWING) {
+		end(p);
+	} else if (!p->stop_at) {
+		p->stop_at = p->now + LAST_NS;
+		/* It stays readable once a signal has come. */
+		(void)!iw_ctx_wake_fd(p->ctx, -1);
+	}
+}
+
 static int look_at_clock(struct iw_ping *p, struct iw_fault *why)
 {
 	if (p->now >= p->next_look) {
@@ -394,10 +411,13 @@ static int look_at_clock(struct iw_ping *p, struct iw_fault *why)
 	if (p->all->sent > p->all->received && p->now >= iw_time_add(p->heard, p->cfg.timeout_ns))
 		return iw_fail(why, IW_E_TIMEOUT, "no reply for %U ms",
 			       (p->now - p->heard) / 1000000);
-	if (all_sent(p) && p->all->received == p->all->sent) {
+	if ((all_sent(p) && p->all->received == p->all->sent) ||
+	    (p->stop_at && p->now >= p->stop_at)) {
 		end(p);
 		return 0;
 	}
+	if (p->stop_at)
+		return 0;
 	return p->cfg.flood ? send_at_once(p, why) : send_by_clock(p, why);
 }
 
@@ -433,7 +453,7 @@ int iw_ping_next(struct iw_ping *p, struct iw_ping_news *news, struct iw_fault *
 			return why->err;
 		}
 		if (iw_signals_stop() && p->phase != OVER)
-			end(p);
+			stop(p);
 		if (p->phase == OVER) {
 			*news = (struct iw_ping_news){ .kind = IW_PING_DONE };
 			return 0;
