@@ -17,8 +17,9 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define RCVBUF (4 * 1024 * 1024)
-#define SNDBUF (1024 * 1024)
+#define RCVBUF   (4 * 1024 * 1024)
+#define SNDBUF   (1024 * 1024)
+#define REFUSALS 16
 
 static int on(int fd, int level, int option)
 {
@@ -254,4 +255,14 @@ uint32_t iw_pkt_said_mtu(int fd)
 
 	/* Of a packet that never left it quotes nothing, so it is of no use to anybody else. */
 	return iw_pkt_take_error(fd, &e) ? e.mtu : 0;
+}
+
+bool iw_pkt_try_again(struct iw_pkt *c, int err)
+{
+	if (err == EAGAIN)
+		return true;
+	if (err == ENOBUFS && ++c->refused < REFUSALS)
+		return true;
+	c->refused = 0;
+	return false;
 }

@@ -21,6 +21,12 @@ size_t iw_pkt_rcvbuf(int fd);
 uint32_t iw_pkt_mtu(const struct iw_pkt_cfg *cfg);
 /* What the system has just said about a packet of ours that it did not take. */
 uint32_t iw_pkt_said_mtu(int fd);
+/*
+ * Whether a packet that was not taken is to be tried again, by errno of its send: when there was no room, yes. When a queue of
+ * this machine dropped it (ENOBUFS, told with IP_RECVERR), a few times in a row: the queue may be full, or never take it, as a veth
+ * whose other end has a smaller MTU. No: it is lost. What was taken sets c->refused to 0.
+ */
+bool iw_pkt_try_again(struct iw_pkt *c, int err);
 /* Whether DF is set on what is sent now: fragment clears it. */
 void iw_pkt_set_df(int fd, int family, bool on);
 /* The address that a packet came to, from its control messages; len 0: not told. */

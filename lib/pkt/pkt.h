@@ -82,7 +82,7 @@ struct iw_pkt_ops {
 	uint8_t *(*room)(struct iw_pkt *c, size_t *cap);
 	void (*flush)(struct iw_pkt *c); /* NULL with room */
 	/*
-	 * 0: taken or lost, as packets may be; IW_E_AGAIN: not now, wait until it is writable;
+	 * 0: taken or lost, as packets may be; IW_E_AGAIN: not now, the same run again when it is writable;
 	 * IW_E_LIMIT: too big for the interface or the path as this host knows it, *mtu is the
 	 * largest IP packet (0: not said).
 	 */
@@ -103,6 +103,8 @@ struct iw_pkt {
 	size_t seg_max;    /* packets of one size that one send takes */
 	uint32_t mtu;      /* of the interface, or of the largest that it may use */
 	size_t rcvbuf;     /* octets that wait for us at most */
+	unsigned begun;    /* packets taken of the run that is to be sent again */
+	unsigned refused;  /* times in a row that a queue of this machine dropped what was sent */
 	uint64_t sends, recvs;
 };
 

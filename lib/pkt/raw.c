@@ -28,6 +28,7 @@ struct raw {
 	struct iw_pkt pkt;
 	int sock[2]; /* of IPv4, of IPv6; -1: none */
 	bool df[2];
+	bool waiting[2]; /* for room to send */
 	uint8_t *buf;
 };
 
@@ -267,6 +268,14 @@ static bool raw_next_error(struct iw_pkt *c, struct iw_pkt_error *out)
 
 /* --- out -------------------------------------------------------------------------------------- */
 
+static void wait_for_room(struct raw *r, int i, bool on)
+{
+	struct epoll_event ev = { .events = on ? EPOLLIN | EPOLLOUT : EPOLLIN };
+
+	if (r->waiting[i] != on && epoll_ctl(r->pkt.fd, EPOLL_CTL_MOD, r->sock[i], &ev) == 0)
+		r->waiting[i] = on;
+}
+
 static int raw_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 {
 	struct raw *r = raw_of(c);
@@ -281,7 +290,7 @@ static int raw_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 		.msg_iovlen = 1,
 		.msg_control = control.octets,
 	};
-	unsigned n = 0, sent = 0;
+	unsigned n = 0, sent = c->begun;
 
 	if (r->sock[i] < 0)
 		return 0;
@@ -303,15 +312,21 @@ static int raw_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 		int got = sendmmsg(r->sock[i], many + sent, n - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
 
 		c->sends++;
-		if (got < 0 && (errno == EAGAIN || errno == ENOBUFS))
-			return sent > 0 ? 0 : IW_E_AGAIN;
+		if (got < 0 && iw_pkt_try_again(c, errno)) {
+			c->begun = sent;
+			wait_for_room(r, i, true);
+			return IW_E_AGAIN;
+		}
+		c->begun = 0;
 		if (got < 0 && errno == EMSGSIZE) {
 			*mtu = iw_pkt_said_mtu(r->sock[i]);
 			return IW_E_LIMIT;
 		}
 		/* Any other error is the network's word on some packet: that one is lost. */
 		sent += got > 0 ? (unsigned)got : 1;
+		c->refused = 0;
 	}
+	wait_for_room(r, i, false);
 	return 0;
 }
 

@@ -323,7 +323,7 @@ static int send_singly(struct udp *u, const struct msghdr *m, size_t seg)
 	struct iovec iov[SEGS_MAX];
 	uint8_t *at = m->msg_iov->iov_base;
 	size_t left = m->msg_iov->iov_len;
-	unsigned n = 0, sent = 0;
+	unsigned n = 0, sent = u->pkt.begun;
 
 	for (; left > 0 && n < SEGS_MAX; n++) {
 		size_t len = IW_MIN(seg, left);
@@ -340,10 +340,12 @@ static int send_singly(struct udp *u, const struct msghdr *m, size_t seg)
 		int got = sendmmsg(u->pkt.fd, many + sent, n - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
 
 		u->pkt.sends++;
-		/* What the socket had no room for is lost, once some of the batch has gone. */
-		if (got <= 0)
-			return sent > 0 ? 0 : errno;
+		if (got <= 0) {
+			u->pkt.begun = sent;
+			return errno;
+		}
 		sent += (unsigned)got;
+		u->pkt.refused = 0;
 	}
 	return 0;
 }
@@ -395,10 +397,15 @@ static int udp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 		err = send_run(u, tx);
 	while (err == EINTR || ((err == ECONNREFUSED || err == EHOSTUNREACH) && tries-- > 0));
 	if (err == EMSGSIZE) {
+		c->begun = 0;
 		*mtu = iw_pkt_said_mtu(c->fd);
 		return IW_E_LIMIT;
 	}
-	return err == EAGAIN || err == ENOBUFS ? IW_E_AGAIN : 0;
+	if (err && iw_pkt_try_again(c, err))
+		return IW_E_AGAIN;
+	c->begun = 0;
+	c->refused = 0;
+	return 0;
 }
 
 const struct iw_pkt_ops iw_pkt_udp_ops = {

@@ -49,6 +49,23 @@ push() {
     push "[$LEFT_IP6]" -t raw
 }
 
+# RFC 8899 4.3: nothing tells the sender, and its own device drops what the other end would not take (ENOBUFS).
+@test "a black hole for full packets: udp and raw find what goes through, each way" {
+    local t
+
+    net_ip left link set "$LEFT_IF" mtu 1300
+    for t in udp raw; do
+        listen -t $t
+        push "$LEFT_IP" -t $t
+        run_in right ddp-send -p "$PORT" -t $t -m read src/f "$LEFT_IP:back"
+        assert_status 0
+        assert_same_file src/f dst/back
+        serve_end
+        rm dst/back
+    done
+    net_ip left link set "$LEFT_IF" mtu 1500
+}
+
 @test "udp: figures of every mode, verified, with segments that fit the path" {
     local mode
 
