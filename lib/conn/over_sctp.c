@@ -416,5 +416,9 @@ void iw_conn_msg_taken(struct iw_conn *c, bool kept, uint64_t now)
 	iw_dss_taken(o->session);
 	if (kept)
 		o->kept = iw_dss_sent(o->session);
-	tell_sent(c);
+	/* Operations are told of at the end of their messages, or when they are acknowledged. */
+	if (kept && !o->msg.last)
+		iw_rdmap_hold(c->rdmap, true);
+	else
+		tell_sent(c);
 }

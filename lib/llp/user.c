@@ -38,9 +38,6 @@ struct user_assoc {
 	struct iw_assoc assoc;
 	struct iw_sctp_assoc *a;
 	bool connecting;
-	/* Acknowledgements that were counted and not told yet. */
-	uint16_t acked_stream;
-	uint32_t acked;
 };
 
 struct user_port {
@@ -56,6 +53,7 @@ struct user_port {
 	struct iw_pkt_rx rx[IW_PKT_BATCH];
 	int nrx, irx;
 	size_t at; /* octets of rx[irx] that were given to the engine */
+	struct iw_sctp_packet in;
 	bool in_packet;
 	/* A message of an association that nobody has heard of yet: its UP comes first. */
 	bool stashed;
@@ -457,8 +455,8 @@ static void user_rest(struct iw_port *p, bool on)
 /* The next packet of the batch goes to the engine. */
 static bool next_packet(struct user_port *u)
 {
+	struct iw_sctp_packet *p = &u->in;
 	struct iw_pkt_rx *r;
-	struct iw_sctp_packet p = { 0 };
 
 	while (u->irx < u->nrx && u->at >= u->rx[u->irx].len) {
 		u->irx++;
@@ -467,12 +465,14 @@ static bool next_packet(struct user_port *u)
 	if (u->irx == u->nrx)
 		return false;
 	r = &u->rx[u->irx];
-	to_engine(&p.peer, &r->peer, u->pkt->udp_port != 0);
-	to_engine(&p.local, &r->local, false);
-	p.data = r->data + u->at;
-	p.len = IW_MIN(r->seg, r->len - u->at);
-	u->at += p.len;
-	iw_sctp_input(u->sctp, &p, u->now);
+	if (u->at == 0) {
+		to_engine(&p->peer, &r->peer, u->pkt->udp_port != 0);
+		to_engine(&p->local, &r->local, false);
+	}
+	p->data = r->data + u->at;
+	p->len = IW_MIN(r->seg, r->len - u->at);
+	u->at += p->len;
+	iw_sctp_input(u->sctp, p, u->now);
 	return true;
 }
 
@@ -539,32 +539,17 @@ static void know_peer(struct user_assoc *x)
 	snprintf(x->assoc.local, sizeof(x->assoc.local), "%s", x->assoc.port->local);
 }
 
-/* Acknowledgements of one stream in a row are one event. */
 static bool next_acked(struct user_port *u, struct iw_assoc_event *ev)
 {
 	struct user_assoc *x = u->done;
-	struct iw_sctp_done d;
+	uint16_t stream = 0;
+	uint32_t n = x && x->a ? iw_sctp_next_acked(x->a, &stream) : 0;
 
-	while (x && x->a && iw_sctp_next_done(x->a, &d)) {
-		uint32_t n = x->acked;
-		uint16_t stream = x->acked_stream;
-
-		if (d.status != 0)
-			continue;
-		x->acked_stream = d.stream;
-		if (n > 0 && stream != d.stream) {
-			x->acked = 1;
-			*ev = (struct iw_assoc_event){ IW_ASSOC_ACKED, &x->assoc, stream, n };
-			return true;
-		}
-		x->acked++;
-	}
-	if (!x)
-		return false;
-	u->done = NULL;
-	*ev = (struct iw_assoc_event){ IW_ASSOC_ACKED, &x->assoc, x->acked_stream, x->acked };
-	x->acked = 0;
-	return ev->n > 0;
+	if (n == 0)
+		u->done = NULL;
+	else
+		*ev = (struct iw_assoc_event){ IW_ASSOC_ACKED, &x->assoc, stream, n };
+	return n > 0;
 }
 
 /* True: there is another address, and it is being tried. */

@@ -19,7 +19,8 @@ struct packet {
 	size_t summed; /* octets that crc covers */
 	uint32_t crc;
 	struct path *path;
-	size_t limit; /* len at most, so that it fits the path */
+	size_t fits;  /* octets that the path takes */
+	size_t limit; /* len at most */
 };
 
 static void begin(struct packet *k, struct iw_sctp_assoc *a, struct path *p, uint8_t *buf,
@@ -28,7 +29,8 @@ static void begin(struct packet *k, struct iw_sctp_assoc *a, struct path *p, uin
 	struct iw_sctp_hdr h = { .sport = a->s->cfg.port, .dport = a->peer_port, .vtag = vtag };
 
 	*k = (struct packet){ .buf = buf, .cap = cap, .path = p };
-	k->limit = IW_MIN((size_t)IW_SCTP_HDR_LEN + iw_sctp_payload(p), cap);
+	k->fits = (size_t)IW_SCTP_HDR_LEN + iw_sctp_payload(p);
+	k->limit = IW_MIN(k->fits, cap);
 	(void)iw_sctp_hdr_encode(buf, cap, &h);
 	k->len = IW_SCTP_HDR_LEN;
 }
@@ -44,7 +46,7 @@ static size_t finish(struct packet *k, const struct iw_sctp_assoc *a, struct iw_
 	sum_up(k);
 	iw_put_le32(k->buf + CHECKSUM_POS, k->crc);
 	iw_sctp_address(a, k->path, out);
-	out->fragment = k->len > (size_t)IW_SCTP_HDR_LEN + iw_sctp_payload(k->path);
+	out->fragment = k->len > k->fits;
 	return k->len;
 }
 
@@ -167,7 +169,6 @@ static bool sends_data(const struct iw_sctp_assoc *a)
 static bool window_allows(struct iw_sctp_assoc *a, const struct out_chunk *c, uint64_t now)
 {
 	struct outq *q = &a->out;
-	struct path *p = iw_sctp_data_path(a);
 
 	if (a->peer_rwnd >= q->flight_data && a->peer_rwnd - q->flight_data >= c->len) {
 		q->persist_at = IW_TIME_NEVER;
@@ -179,9 +180,11 @@ static bool window_allows(struct iw_sctp_assoc *a, const struct out_chunk *c, ui
 		return false;
 	if (q->probe_window)
 		return true;
-	if (q->persist_at == IW_TIME_NEVER)
-		q->persist_at = iw_time_add(now, IW_MIN(p->rto << IW_MIN(q->persists, 6u),
-							a->s->cfg.times.rto_max));
+	if (q->persist_at == IW_TIME_NEVER) {
+		uint64_t rto = iw_sctp_data_path(a)->rto << IW_MIN(q->persists, 6u);
+
+		q->persist_at = iw_time_add(now, IW_MIN(rto, a->s->cfg.times.rto_max));
+	}
 	return false;
 }
 
@@ -223,10 +226,11 @@ static bool path_allows(struct path *p, uint64_t now)
  * begins with slow start whenever it does. */
 static void after_rest(struct path *p, uint64_t now)
 {
-	uint64_t rtos = (now - p->last_sent) / p->rto;
+	uint64_t rtos;
 
-	if (p->last_sent == 0 || p->nflight > 0 || rtos == 0)
+	if (p->last_sent == 0 || p->nflight > 0)
 		return;
+	rtos = (now - p->last_sent) / p->rto;
 	for (unsigned i = 0; i < IW_MIN(rtos, (uint64_t)16); i++)
 		iw_sctp_cc_idle(&p->cc, i == 0);
 }
@@ -310,14 +314,13 @@ static void sent(struct iw_sctp_assoc *a, struct path *p, uint64_t seq, uint64_t
 		p->t3_at = iw_time_add(now, p->rto);
 }
 
-/* As many chunks as fit, all by the packet's path; true when there was one. */
-static bool put_data(struct packet *k, struct iw_sctp_assoc *a, uint64_t now)
+/* The chunk that was chosen, and as many more as fit, all by the packet's path; true when there was one. */
+static bool put_data(struct packet *k, struct iw_sctp_assoc *a, uint64_t seq, uint64_t now)
 {
 	bool any = false, fresh = false;
-	uint64_t seq;
 
 	/* A packet that has begun is filled: cwnd is passed by one packet at most. */
-	while (choose(a, &seq, now) == k->path && (any || path_allows(k->path, now))) {
+	do {
 		size_t room = k->limit - k->len, need = chunk_octets(chunk_at(&a->out, seq)->len);
 
 		/* One that outgrew the path goes alone, in IP fragments (6.9). */
@@ -329,9 +332,7 @@ static bool put_data(struct packet *k, struct iw_sctp_assoc *a, uint64_t now)
 		fresh |= chunk_at(&a->out, seq)->sends == 0;
 		sent(a, k->path, seq, now);
 		any = true;
-		if (k->len >= k->limit)
-			break;
-	}
+	} while (k->len + IW_SCTP_DATA_HDR_LEN < k->limit && choose(a, &seq, now) == k->path);
 	if (!any)
 		return false;
 	k->path->rtx_pass = false;
@@ -380,7 +381,7 @@ size_t iw_sctp_assoc_output(struct iw_sctp_assoc *a, uint8_t *buf, size_t cap,
 		return (p = asks(a, true)) ? heartbeat_packet(p, buf, cap, out, now) : 0;
 	begin(&k, a, a->tx ? from : data, buf, cap, a->peer_tag);
 	put_control(&k, a);
-	if (data == k.path && put_data(&k, a, now))
+	if (data == k.path && put_data(&k, a, seq, now))
 		iw_sctp_tell_room(a);
 	if (is_empty(&k))
 		return 0;

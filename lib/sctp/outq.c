@@ -241,6 +241,21 @@ bool iw_sctp_next_done(struct iw_sctp_assoc *a, struct iw_sctp_done *out)
 	return true;
 }
 
+uint32_t iw_sctp_next_acked(struct iw_sctp_assoc *a, uint16_t *stream)
+{
+	struct outq *q = &a->out;
+	uint64_t from = q->first;
+
+	if (from == q->una)
+		return 0;
+	*stream = chunk_at(q, from)->stream;
+	/* Their copies went when they were acknowledged. */
+	while (q->first < q->una && chunk_at(q, q->first)->stream == *stream)
+		q->first++;
+	iw_sctp_tell_room(a);
+	return (uint32_t)(q->first - from);
+}
+
 /* --- the engine's side ------------------------------------------------------------------------ */
 
 void iw_sctp_release(struct iw_sctp_assoc *a, struct out_chunk *c)

@@ -1223,6 +1223,37 @@ static void an_idle_association_holds_little(void **state)
 	net_free(&n);
 }
 
+/* SCTP-77 */
+static void acknowledged_in_a_row_on_a_stream_is_told_at_once(void **state)
+{
+	static const uint16_t order[] = { 1, 1, 1, 2, 2, 1 };
+	static uint8_t octets[100];
+	struct iw_vec vec = { octets, sizeof(octets) };
+	struct net n;
+	uint16_t stream;
+
+	(void)state;
+	net_init(&n, 7);
+	net_start(&n);
+	assert_true(net_up(&n));
+	for (size_t i = 0; i < IW_ARRAY_LEN(order); i++) {
+		struct iw_sctp_send m = { .stream = order[i], .vec = &vec, .nvec = 1 };
+
+		assert_int_equal(iw_sctp_send(n.a.a, &m, NULL), 0);
+	}
+	assert_int_equal(iw_sctp_next_acked(n.a.a, &stream), 0);
+	while (iw_sctp_acked(n.a.a) < IW_ARRAY_LEN(order))
+		assert_true(net_step(&n));
+	assert_int_equal(iw_sctp_next_acked(n.a.a, &stream), 3);
+	assert_int_equal(stream, 1);
+	assert_int_equal(iw_sctp_next_acked(n.a.a, &stream), 2);
+	assert_int_equal(stream, 2);
+	assert_int_equal(iw_sctp_next_acked(n.a.a, &stream), 1);
+	assert_int_equal(stream, 1);
+	assert_int_equal(iw_sctp_next_acked(n.a.a, &stream), 0);
+	net_free(&n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1265,6 +1296,7 @@ int main(void)
 		cmocka_unit_test(chunks_that_outgrew_the_path_go_in_ip_fragments),
 		cmocka_unit_test(the_path_mtu_is_found_by_probing),
 		cmocka_unit_test(an_idle_association_holds_little),
+		cmocka_unit_test(acknowledged_in_a_row_on_a_stream_is_told_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
