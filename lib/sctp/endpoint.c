@@ -69,6 +69,7 @@ int iw_sctp_new(struct iw_sctp **out, const struct iw_sctp_cfg *cfg, struct iw_f
 	iw_list_init(&s->pending);
 	iw_heap_init(&s->timers, cfg->mem);
 	iw_pool_init(&s->copies, cfg->mem, cfg->mtu, 0, IW_MAX(COPIES_LEN / cfg->mtu, COPIES_MIN));
+	iw_pool_init(&s->shorts, cfg->mem, SHORT_LEN, 0, COPIES_LEN / SHORT_LEN);
 	s->reply = iw_mem_array(cfg->mem, REPLIES_MAX, sizeof(struct reply));
 	s->reply_data = iw_mem_array(cfg->mem, REPLIES_MAX, cfg->mtu);
 	err = IW_E_NOMEM;
@@ -99,6 +100,7 @@ void iw_sctp_free(struct iw_sctp *s)
 		iw_sctp_assoc_free(container(l, struct iw_sctp_assoc, all));
 	iw_heap_fini(&s->timers);
 	iw_pool_fini(&s->copies);
+	iw_pool_fini(&s->shorts);
 	iw_sctp_table_fini(&s->tags);
 	iw_sctp_table_fini(&s->addrs);
 	iw_mem_free(s->cfg.mem, s->reply, REPLIES_MAX * sizeof(struct reply));

@@ -123,11 +123,14 @@ enum chunk_state {
 #define MISSES_OF(octet) ((octet) >> 2)
 #define MISSES_MAX       3
 
+/* What is so short is copied into a buffer of that length, not of a packet's: there may be many. */
+#define SHORT_LEN 512
+
 struct out_chunk {
 	uint64_t cookie;
 	uint64_t sent_at; /* the last time */
 	struct iw_vec vec[IW_SCTP_SEND_VECS];
-	uint8_t *copy; /* a buffer of the endpoint's pool, or NULL */
+	uint8_t *copy; /* a buffer of one of the endpoint's pools, or NULL */
 	uint32_t ppid;
 	uint16_t stream, len; /* len: all user data */
 	uint16_t sends;       /* how often; saturates */
@@ -282,8 +285,8 @@ struct iw_sctp {
 	unsigned count; /* associations linked */
 	struct cookie_keys keys;
 	uint8_t hash_key[SIP_KEY_LEN];
-	uint32_t jitter; /* a cheap generator, seeded: nothing secret comes from it */
-	struct iw_pool copies;
+	uint32_t jitter;               /* a cheap generator, seeded: nothing secret comes from it */
+	struct iw_pool copies, shorts; /* of any chunk, of those up to SHORT_LEN */
 	struct reply *reply;
 	uint8_t *reply_data; /* REPLIES_MAX * cfg.mtu */
 	unsigned reply_first, replies;

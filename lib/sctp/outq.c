@@ -121,13 +121,18 @@ uint64_t iw_sctp_acked(const struct iw_sctp_assoc *a)
 	return a->out.una;
 }
 
+static struct iw_pool *copies_of(const struct iw_sctp_assoc *a, const struct out_chunk *c)
+{
+	return c->len <= SHORT_LEN ? &a->s->shorts : &a->s->copies;
+}
+
 /* The slices into memory of ours, one behind the other. */
 static bool copy_slices(struct iw_sctp_assoc *a, struct out_chunk *c, const struct iw_vec *vec,
 			size_t nvec)
 {
 	size_t at = 0;
 
-	c->copy = iw_pool_get(&a->s->copies);
+	c->copy = iw_pool_get(copies_of(a, c));
 	if (!c->copy)
 		return false;
 	for (size_t i = 0; i < nvec; i++) {
@@ -261,7 +266,7 @@ uint32_t iw_sctp_next_acked(struct iw_sctp_assoc *a, uint16_t *stream)
 void iw_sctp_release(struct iw_sctp_assoc *a, struct out_chunk *c)
 {
 	if (c->copy)
-		iw_pool_put(&a->s->copies, c->copy);
+		iw_pool_put(copies_of(a, c), c->copy);
 	c->copy = NULL;
 }
 

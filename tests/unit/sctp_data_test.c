@@ -768,6 +768,29 @@ static void a_retransmitted_chunk_measures_no_round_trip(void **state)
 	hand_close(&h);
 }
 
+/* So that many of them wait in little memory: a packet's length may be 65,536 octets. */
+static void copies_of_short_messages_are_short(void **state)
+{
+	static uint8_t octets[600];
+	struct iw_vec v = { octets, 500 };
+	struct iw_sctp_send m = { .ppid = 16, .vec = &v, .nvec = 1, .copy = true };
+	size_t before, after_short;
+
+	(void)state;
+	open_up();
+	/* With the first one comes the room for what is told of messages. */
+	assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), 0);
+	before = h.n.b.mem.bytes;
+	for (unsigned i = 0; i < 6; i++)
+		assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), 0);
+	after_short = h.n.b.mem.bytes;
+	assert_true(after_short - before < 6 * 600);
+	v.len = 600;
+	assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), 0);
+	assert_true(h.n.b.mem.bytes - after_short >= h.n.b.cfg.mtu);
+	hand_close(&h);
+}
+
 /* An association whose window has grown, with nothing outstanding. */
 static void open_wide(void)
 {
@@ -1280,6 +1303,7 @@ int main(void)
 		cmocka_unit_test(a_sack_for_data_never_sent_ends_the_association),
 		cmocka_unit_test(timeouts_back_off_and_end_the_association),
 		cmocka_unit_test(memory_that_was_given_back_is_not_read_again),
+		cmocka_unit_test(copies_of_short_messages_are_short),
 		cmocka_unit_test(a_retransmitted_chunk_measures_no_round_trip),
 		cmocka_unit_test(one_packet_goes_out_after_a_timeout),
 		cmocka_unit_test(the_timer_begins_anew_with_the_next_chunk),
