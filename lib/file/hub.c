@@ -203,7 +203,8 @@ static void make_way(struct hub *h, const struct group *g, uint32_t conn)
 /* It has come. */
 static void end_wait(struct hub *h, const struct group *g)
 {
-	for (struct iw_list *l = h->sessions.next, *next; l != &h->sessions; l = next) {
+	for (struct iw_list *l = h->sessions.next, *next; h->nwaiting > 0 && l != &h->sessions;
+	     l = next) {
 		struct session *s = iw_container_of(l, struct session, all);
 
 		next = l->next;

@@ -64,6 +64,7 @@ int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port, s
 	d->port = port;
 	iw_list_init(&d->trunks);
 	iw_list_init(&d->dirty);
+	iw_list_init(&d->touched);
 	iw_loop_cool_down(l);
 	iw_list_add_tail(&l->docks, &d->all);
 	l->knowing += port->ops->stag != NULL;
@@ -161,6 +162,13 @@ void iw_dock_mark(struct iw_dock *d)
 	iw_loop_note(&d->loop->dirty, &d->dirty);
 }
 
+/* It may have something to say, or be at its end: the flush looks at no others, there may be thousands. */
+static void touch(struct iw_trunk *t)
+{
+	iw_loop_note(&t->dock->touched, &t->touched);
+	iw_dock_mark(t->dock);
+}
+
 /* Nobody needs it any more: it goes at the end of the turn, when no descriptor of it is looked at. */
 static bool deserted(const struct iw_dock *d)
 {
@@ -178,6 +186,7 @@ static int trunk_new(struct iw_trunk **out, struct iw_dock *d, const struct iw_s
 	if (!t)
 		return iw_fail(why, IW_E_NOMEM, "loop: no memory for an association");
 	t->dock = d;
+	iw_list_init(&t->touched);
 	iw_list_init(&t->links);
 	iw_list_init(&t->asked);
 	iw_list_init(&t->waiting);
@@ -207,6 +216,7 @@ void iw_trunk_free(struct iw_trunk *t)
 	if (t->assoc)
 		t->dock->port->ops->release(t->assoc);
 	iw_sctpmap_free(t->map);
+	iw_list_del(&t->touched);
 	iw_list_del(&t->all);
 	iw_mem_free(t->dock->loop->mem, t, sizeof(*t));
 }
@@ -250,6 +260,7 @@ static void trunk_lost(struct iw_trunk *t, const struct iw_fault *why, uint64_t 
 	if (t->assoc)
 		t->dock->port->ops->release(t->assoc);
 	t->assoc = NULL;
+	touch(t);
 }
 
 /* The one who began an association ends it when no session is left on it. */
@@ -276,6 +287,7 @@ static void kick_waiting(struct iw_trunk *t)
 	struct iw_list *n;
 
 	t->blocked = false;
+	touch(t);
 	while ((n = iw_list_first(&t->waiting))) {
 		iw_list_del(n);
 		iw_link_kick(iw_container_of(n, struct iw_link, waiting));
@@ -326,6 +338,7 @@ static void take_msg(const struct iw_port_msg *m, uint64_t now)
 
 	if (iw_unlikely(!t))
 		return;
+	touch(t);
 	s = iw_sctpmap_receive(t->map, m->stream, m->ppid, m->data, m->len);
 	if (!s)
 		return;
@@ -438,7 +451,7 @@ static void take_event(struct iw_dock *d, const struct iw_assoc_event *ev, uint6
 		trunk_lost(t, &ev->assoc->why, now);
 		break;
 	}
-	leave_if_idle(t, now);
+	touch(t);
 }
 
 /* False: there was none. */
@@ -514,7 +527,7 @@ static void send_segments(struct iw_link *k, uint64_t now)
 }
 
 /* Of the port, which its connections share. */
-static void count_calls(struct iw_trunk *t)
+void iw_trunk_count(struct iw_trunk *t)
 {
 	t->face.sends = t->dock->port->sends;
 	t->face.recvs = t->dock->port->recvs;
@@ -523,13 +536,13 @@ static void count_calls(struct iw_trunk *t)
 /* All that is to go from the port goes; what its being gone changes is taken note of. */
 static void flush_dock(struct iw_dock *d, uint64_t now)
 {
-	struct iw_list *n, *next;
+	struct iw_list *n;
 	int err;
 
-	for (n = d->trunks.next; n != &d->trunks; n = next) {
-		struct iw_trunk *t = iw_container_of(n, struct iw_trunk, all);
+	while ((n = iw_list_first(&d->touched))) {
+		struct iw_trunk *t = iw_container_of(n, struct iw_trunk, touched);
 
-		next = n->next;
+		iw_list_del(n);
 		send_control(t, now);
 		leave_if_idle(t, now);
 	}
@@ -538,8 +551,6 @@ static void flush_dock(struct iw_dock *d, uint64_t now)
 	if (err == IW_E_NOMEM)
 		d->rest_until = now + REST_NS;
 	(void)take_events(d, now);
-	for (n = d->trunks.next; n != &d->trunks; n = n->next)
-		count_calls(iw_container_of(n, struct iw_trunk, all));
 	watch_for(d, EPOLLIN | (d->blocked ? EPOLLOUT : 0));
 	look_at_clock(d, now);
 }
@@ -641,7 +652,7 @@ void iw_trunk_serve(struct iw_link *k, uint64_t now)
 {
 	if (iw_conn_state(k->conn) != IW_CONN_CLOSED)
 		send_segments(k, now);
-	iw_dock_mark(k->trunk->dock);
+	touch(k->trunk);
 }
 
 /* --- connections on an association ------------------------------------------------------------ */
@@ -667,7 +678,7 @@ int iw_trunk_connect(struct iw_trunk **out, struct iw_loop *l, struct iw_port *p
 	t->active = true;
 	t->assoc->user = t;
 	know_assoc(t);
-	iw_dock_mark(d);
+	touch(t);
 	*out = t;
 	return 0;
 }
@@ -695,7 +706,7 @@ void iw_trunk_remove(struct iw_link *k)
 		iw_dss_set_owner(s, NULL);
 	iw_list_del(&k->on_trunk);
 	iw_list_del(&k->waiting);
-	iw_dock_mark(k->trunk->dock);
+	touch(k->trunk);
 }
 
 void iw_trunk_facts(const struct iw_trunk *t, struct iw_llp_facts *out)
@@ -728,6 +739,7 @@ bool iw_gate_next_session(struct iw_gate *g, struct iw_trunk **trunk, struct iw_
 	*trunk = q->trunk;
 	*session = q->session;
 	iw_dss_set_owner(q->session, NULL);
+	touch(q->trunk); /* whatever becomes of it */
 	iw_list_del(&q->of_gate);
 	iw_list_del(&q->of_trunk);
 	iw_mem_free(g->loop->mem, q, sizeof(*q));

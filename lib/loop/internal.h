@@ -65,6 +65,7 @@ struct iw_dock {
 	struct iw_port *port;
 	struct iw_gate *gate; /* that listens on it; NULL: none, or no more */
 	struct iw_list all, dirty, trunks;
+	struct iw_list touched; /* trunks on which something happened since the last flush */
 	uint32_t armed;
 	bool direct;         /* not in the epoll set, because the wait is in the socket itself */
 	bool blocked;        /* the socket takes no more */
@@ -74,7 +75,7 @@ struct iw_dock {
 /* An association on it. */
 struct iw_trunk {
 	struct iw_dock *dock;
-	struct iw_list all;
+	struct iw_list all, touched;
 	struct iw_assoc *assoc; /* NULL: gone */
 	struct iw_sctpmap *map;
 	struct iw_list links;   /* its connections */
@@ -177,6 +178,8 @@ void iw_dock_timer(struct iw_dock *d, uint64_t now);
 /* What is to go from ports goes; those that nobody needs any more go too. */
 void iw_dock_flush_all(struct iw_loop *l, uint64_t now);
 void iw_dock_mark(struct iw_dock *d);
+/* What its face shows of the port is as new. */
+void iw_trunk_count(struct iw_trunk *t);
 void iw_trunk_free(struct iw_trunk *t);
 void iw_trunk_add(struct iw_trunk *t, struct iw_link *k);
 void iw_trunk_remove(struct iw_link *k);

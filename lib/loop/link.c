@@ -586,6 +586,8 @@ void iw_link_set_owner(struct iw_link *k, void *owner)
 
 const struct iw_llp *iw_link_llp(const struct iw_link *k)
 {
+	if (k->trunk)
+		iw_trunk_count(k->trunk);
 	return k->llp;
 }
 
