@@ -473,7 +473,9 @@ void iw_sctp_pmtu_start(struct path *p, uint64_t now);
 void iw_sctp_pmtu_answered(struct path *p, uint64_t now);
 void iw_sctp_pmtu_timeout(struct path *p, uint64_t now);
 void iw_sctp_pmtu_lower(struct path *p, uint32_t mtu, uint64_t now);
-void iw_sctp_pmtu_black_hole(struct path *p, uint64_t now);
+/* RFC 8899 4.3, a black hole: after a timeout of the path, and after a chunk that went so often was lost once more. */
+void iw_sctp_pmtu_timed_out(struct path *p, uint64_t now);
+void iw_sctp_pmtu_lost(struct path *p, unsigned sends, uint64_t now);
 
 /* output.c */
 size_t iw_sctp_assoc_output(struct iw_sctp_assoc *a, uint8_t *buf, size_t cap,

@@ -64,6 +64,7 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 		hit |= 1u << c->path;
 		a->count.fast_retransmits++;
 		iw_sctp_mark_lost(a, seq);
+		iw_sctp_pmtu_lost(p, c->sends, now);
 	}
 	for (unsigned i = 0; i < a->npaths; i++)
 		if (a->paths[i].nflight == 0)
@@ -151,5 +152,5 @@ void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now)
 	to->rtx_pass = true; /* E3: one packet at once */
 	q->in_recovery = false;
 	q->tlp_at = q->rack_at = IW_TIME_NEVER;
-	iw_sctp_pmtu_black_hole(p, now);
+	iw_sctp_pmtu_timed_out(p, now);
 }

@@ -2,13 +2,15 @@
 /*
  * The path MTU (RFC 9260 7.3, RFC 8899): it begins where every path works, and is raised by HEARTBEATs padded
  * to the size that is tried: first the largest that the carrier can send, which is usually right, then halfway
- * between what is known to work and what is known to fail. ICMP lowers it; so do two timeouts in a row.
+ * between what is known to work and what is known to fail. ICMP lowers it; so do two timeouts in a row, and a chunk
+ * that is lost again and again while others, in smaller packets perhaps, are acknowledged.
  */
 #include "sctp/internal.h"
 
 #define TRIES       3  /* probes of one size before it is taken to fail */
 #define FINE        16 /* octets between working and failing that end the search */
 #define BLACK_HOLES 2  /* timeouts in a row */
+#define BLACK_SENDS 5  /* of one chunk, while others get through */
 
 uint32_t iw_sctp_overhead(const struct path *p)
 {
@@ -132,14 +134,26 @@ void iw_sctp_pmtu_lower(struct path *p, uint32_t mtu, uint64_t now)
 		search(p, now);
 }
 
-void iw_sctp_pmtu_black_hole(struct path *p, uint64_t now)
+static void black_hole(struct path *p, uint64_t now)
 {
 	uint32_t base = iw_sctp_addr_is_ipv4(&p->addr) ? IW_SCTP_MTU_BASE : 1280;
 
-	if (p->errors < BLACK_HOLES || p->pmtu <= base)
+	if (p->pmtu <= base)
 		return;
 	p->probe_fails = p->pmtu;
 	set_pmtu(p, base);
 	p->probe_size = 0;
 	search(p, now);
+}
+
+void iw_sctp_pmtu_timed_out(struct path *p, uint64_t now)
+{
+	if (p->errors >= BLACK_HOLES)
+		black_hole(p, now);
+}
+
+void iw_sctp_pmtu_lost(struct path *p, unsigned sends, uint64_t now)
+{
+	if (sends >= BLACK_SENDS)
+		black_hole(p, now);
 }

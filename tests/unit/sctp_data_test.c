@@ -1189,6 +1189,28 @@ static void chunks_that_outgrew_the_path_go_in_ip_fragments(void **state)
 	net_free(&n);
 }
 
+/* SX-37: the timeouts need not come in a row while small packets go through, and are answered. */
+static void a_black_hole_is_found_though_small_packets_get_through(void **state)
+{
+	struct net n;
+
+	(void)state;
+	net_init(&n, 6);
+	net_start(&n);
+	assert_true(net_up(&n));
+	net_run(&n, n.now + IW_SEC(1));
+	n.ab.mtu = 1300;
+	assert_int_equal(send_octets(n.a.a, 1436), 0);
+	for (unsigned i = 0; i < 200; i++) {
+		assert_int_equal(send_octets(n.a.a, 64), 0);
+		net_run(&n, n.now + IW_MSEC(50));
+	}
+	assert_true(iw_sctp_acked(n.a.a) > 195);
+	net_run(&n, n.now + IW_SEC(1));
+	assert_int_equal(iw_sctp_acked(n.a.a), 201);
+	net_free(&n);
+}
+
 /* SCTP-50, SCTP-51, SCTP-53: the path MTU is found by probing; the maximum follows it, less a SACK's room. */
 static void the_path_mtu_is_found_by_probing(void **state)
 {
@@ -1318,6 +1340,7 @@ int main(void)
 		cmocka_unit_test(a_chunk_lost_three_times_needs_no_timeout),
 		cmocka_unit_test(a_burst_is_limited_and_the_rest_is_paced),
 		cmocka_unit_test(chunks_that_outgrew_the_path_go_in_ip_fragments),
+		cmocka_unit_test(a_black_hole_is_found_though_small_packets_get_through),
 		cmocka_unit_test(the_path_mtu_is_found_by_probing),
 		cmocka_unit_test(an_idle_association_holds_little),
 		cmocka_unit_test(acknowledged_in_a_row_on_a_stream_is_told_at_once),
