@@ -152,6 +152,13 @@ struct iw_port {
 	uint64_t sends, recvs; /* system calls that moved octets */
 };
 
+/* Memory that "xdp" sends from where it lies: as iw_xdp_memory_new of <iwarp/verbs.h>. */
+struct iw_xdp_memory;
+IW_MUST_CHECK int iw_port_memory_new(struct iw_xdp_memory **out, const struct iw_llp_cfg *cfg,
+				     size_t len, struct iw_fault *why);
+void *iw_port_memory_addr(struct iw_xdp_memory *m);
+void iw_port_memory_free(struct iw_xdp_memory *m);
+
 /* NULL: not the name of a message transport. */
 const struct iw_port_ops *iw_port_find(const char *name);
 

@@ -648,6 +648,14 @@ static bool user_next_event(struct iw_port *p, struct iw_assoc_event *out)
 
 /* --- out -------------------------------------------------------------------------------------- */
 
+/* Its last octets can be sent from where they are. */
+static bool can_stay(struct iw_pkt *c, const struct iw_sctp_send *s)
+{
+	const struct iw_vec *last = s->vec + s->nvec - 1;
+
+	return c->ops->owns && s->nvec > 0 && c->ops->owns(c, last->base, last->len);
+}
+
 static int user_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t now)
 {
 	struct iw_sctp_send s = {
@@ -679,6 +687,7 @@ static int user_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t n
 		len += s.vec[i].len;
 	s.copy = !m->keep || len < KEEP_MIN || s.nvec > IW_SCTP_SEND_VECS;
 	s.sack_now = !s.copy && m->last;
+	s.in_place = !s.copy && can_stay(port_of(a->port)->pkt, &s);
 	err = iw_sctp_send(assoc_of(a)->a, &s, NULL);
 	return err || s.copy ? err : IW_PORT_KEPT;
 }
@@ -687,9 +696,13 @@ static void user_give_back(struct iw_assoc *a, uint16_t stream, uint64_t now)
 {
 	struct iw_sctp_assoc *engine = assoc_of(a)->a;
 
+	struct iw_pkt *c = port_of(a->port)->pkt;
+
 	/* Nothing of it is sent again then. */
 	if (engine && iw_sctp_give_back(engine, stream) < 0)
 		iw_sctp_abort(engine, "out of memory", now);
+	if (c->ops->settle)
+		c->ops->settle(c);
 }
 
 static bool send_batch(struct user_port *u)
@@ -780,7 +793,9 @@ static int output_in_place(struct user_port *u, uint64_t now)
 			break;
 		address(u, &p);
 		u->tx.data = to;
-		u->tx.len = u->tx.seg = len;
+		u->tx.len = u->tx.seg = len + p.rest_len;
+		u->tx.rest = p.rest;
+		u->tx.rest_len = p.rest_len;
 		u->tx.fragment = p.fragment;
 		mtu = 0;
 		if (ops->send(u->pkt, &u->tx, &mtu) == IW_E_LIMIT)
@@ -827,6 +842,26 @@ static void user_timeout(struct iw_port *p, uint64_t now)
 {
 	port_of(p)->now = now;
 	iw_sctp_timeout(port_of(p)->sctp, now);
+}
+
+/* --- memory that is sent from where it lies --------------------------------------------------- */
+
+int iw_port_memory_new(struct iw_xdp_memory **out, const struct iw_llp_cfg *cfg, size_t len,
+		       struct iw_fault *why)
+{
+	const struct iw_pkt_cfg pc = { .interface = cfg->interface, .xdp = cfg->xdp };
+
+	return iw_pkt_memory_new(out, &pc, len, why);
+}
+
+void *iw_port_memory_addr(struct iw_xdp_memory *m)
+{
+	return iw_pkt_memory_addr(m);
+}
+
+void iw_port_memory_free(struct iw_xdp_memory *m)
+{
+	iw_pkt_memory_free(m);
 }
 
 /* --- the ports -------------------------------------------------------------------------------- */

@@ -45,6 +45,9 @@ struct iw_pkt_tx {
 	struct iw_addr peer, local; /* local.len 0: the system's choice */
 	const uint8_t *data;
 	size_t len, seg;
+	/* The last rest_len of those octets lie there, and not in data: only where owns said so. */
+	const uint8_t *rest;
+	size_t rest_len;
 	bool fragment; /* larger than the path takes: without DF */
 };
 
@@ -81,6 +84,10 @@ struct iw_pkt_ops {
 	 */
 	uint8_t *(*room)(struct iw_pkt *c, size_t *cap);
 	void (*flush)(struct iw_pkt *c); /* NULL with room */
+	/* With room: whether this memory can be sent from where it lies. */
+	bool (*owns)(struct iw_pkt *c, const void *p, size_t len);
+	/* With owns: returns when nothing that was sent is read any more. */
+	void (*settle)(struct iw_pkt *c);
 	/*
 	 * 0: taken or lost, as packets may be; IW_E_AGAIN: not now, the same run again when it is writable;
 	 * IW_E_LIMIT: too big for the interface or the path as this host knows it, *mtu is the
@@ -107,6 +114,17 @@ struct iw_pkt {
 	unsigned refused;  /* times in a row that a queue of this machine dropped what was sent */
 	uint64_t sends, recvs;
 };
+
+/*
+ * Memory of the program's own that "xdp" sends from where it lies, to be had before the first carrier on cfg's
+ * interface: pkt/xsk.h. Errors as of open, and IW_E_BUSY. Given back with free (NULL does nothing); the memory goes with
+ * the last carrier on the interface.
+ */
+struct iw_xdp_memory;
+IW_MUST_CHECK int iw_pkt_memory_new(struct iw_xdp_memory **out, const struct iw_pkt_cfg *cfg,
+				    size_t len, struct iw_fault *why);
+void *iw_pkt_memory_addr(struct iw_xdp_memory *m);
+void iw_pkt_memory_free(struct iw_xdp_memory *m);
 
 extern const struct iw_pkt_ops iw_pkt_udp_ops, iw_pkt_raw_ops, iw_pkt_xdp_ops;
 

@@ -50,29 +50,34 @@ static void map_area(struct iw_umem *u)
 		u->area = NULL;
 }
 
-int iw_umem_new(struct iw_umem **out, uint32_t frames, uint32_t share, uint32_t frame_size,
-		unsigned times, struct iw_fault *why)
+int iw_umem_new(struct iw_umem **out, const struct iw_umem_cfg *cfg, struct iw_fault *why)
 {
-	uint64_t most = lockable(), one = (uint64_t)share * frame_size * times;
+	uint64_t one = (uint64_t)cfg->share * cfg->frame_size * cfg->times;
+	uint64_t most = lockable(), lent = (uint64_t)cfg->lent * cfg->frame_size * cfg->times;
 	struct iw_umem *u;
 
-	assert(share > 0 && frames >= share && (frame_size & (frame_size - 1)) == 0);
-	if (most < one)
-		return too_little(most, one, why);
+	assert(cfg->share > 0 && cfg->frames >= cfg->share &&
+	       (cfg->frame_size & (cfg->frame_size - 1)) == 0);
+	if (most < lent + one)
+		return too_little(most, lent + one, why);
 	u = calloc(1, sizeof(*u));
 	if (!u)
 		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
 	u->refs = 1;
-	u->frame_size = frame_size;
-	u->frames = (uint32_t)IW_MIN((uint64_t)(frames / share), most / one) * share;
-	u->len = (size_t)u->frames * frame_size;
+	u->frame_size = cfg->frame_size;
+	u->frames = (uint32_t)IW_MIN((uint64_t)(cfg->frames / cfg->share), (most - lent) / one) *
+		    cfg->share;
+	u->frames += cfg->lent;
+	u->len = (size_t)u->frames * cfg->frame_size;
 	map_area(u);
 	u->free = malloc(u->frames * sizeof(*u->free));
 	u->owner = calloc(u->frames, 1);
 	if (!u->area || !u->free || !u->owner) {
+		int err = iw_fail(why, IW_E_NOMEM, "xdp: no memory for %u frames of %u octets",
+				  (unsigned)u->frames, (unsigned)cfg->frame_size);
+
 		iw_umem_put(u);
-		return iw_fail(why, IW_E_NOMEM, "xdp: no memory for %u frames of %u octets",
-			       (unsigned)frames, (unsigned)frame_size);
+		return err;
 	}
 	while (u->nfree < u->frames) {
 		u->free[u->nfree] = u->frames - 1 - u->nfree;
@@ -125,11 +130,16 @@ uint32_t iw_umem_take(struct iw_umem *u, uint64_t *addr, uint32_t n, enum iw_fra
 	return n;
 }
 
-void iw_umem_set_apart(struct iw_umem *u, uint32_t n, enum iw_frame_owner to)
+uint64_t iw_umem_set_apart(struct iw_umem *u, uint32_t n, enum iw_frame_owner to)
 {
-	assert(u->nfree == u->frames && n <= u->frames);
-	for (uint32_t i = 0; i < n; i++)
+	uint32_t first = u->frames - u->nfree;
+
+	assert(n <= u->nfree);
+	for (uint32_t i = 0; i < n; i++) {
+		assert(u->free[u->nfree - 1] == first + i);
 		iw_umem_pass(u, (uint64_t)u->free[--u->nfree] * u->frame_size, IW_FRAME_FREE, to);
+	}
+	return (uint64_t)first * u->frame_size;
 }
 
 void iw_umem_give(struct iw_umem *u, uint64_t addr, enum iw_frame_owner from)

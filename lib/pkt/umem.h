@@ -21,6 +21,7 @@ enum iw_frame_owner {
 	IW_FRAME_KERNEL, /* fill ring, or a receive ring and not looked at yet */
 	IW_FRAME_ENGINE, /* received, and somebody reads it */
 	IW_FRAME_SENDER, /* set apart for one who sends, who writes packets into it */
+	IW_FRAME_LENT,   /* set apart for good, as memory of the program's */
 	IW_FRAME_TX,     /* transmit or completion ring */
 	IW_FRAME_OWNERS,
 };
@@ -38,22 +39,27 @@ struct iw_umem {
 	unsigned refs;
 };
 
+struct iw_umem_cfg {
+	uint32_t frames,
+		share; /* as many as asked for or as RLIMIT_MEMLOCK allows, in whole shares */
+	uint32_t lent; /* and so many more, or none at all */
+	uint32_t frame_size;
+	unsigned times; /* it will be registered so often, and each counts for the limit */
+};
 /*
- * Frames, as many as asked for or as RLIMIT_MEMLOCK allows, in whole shares of @share frames; they will be
- * registered @times times, and each counts. @out is owned
- * by the caller, who gives it back with iw_umem_put. Huge pages when the system has some to give.
- * IW_E_LIMIT: not one share fits the limit, *why says what to set; IW_E_NOMEM.
+ * @out is owned by the caller, who gives it back with iw_umem_put. Huge pages when the system has some to give.
+ * IW_E_LIMIT: what is lent and one share do not fit the limit, *why says what to set; IW_E_NOMEM.
  */
-IW_MUST_CHECK int iw_umem_new(struct iw_umem **out, uint32_t frames, uint32_t share,
-			      uint32_t frame_size, unsigned times, struct iw_fault *why);
+IW_MUST_CHECK int iw_umem_new(struct iw_umem **out, const struct iw_umem_cfg *cfg,
+			      struct iw_fault *why);
 /* Another holder; the memory goes with the last one. u may be NULL for put. */
 struct iw_umem *iw_umem_get(struct iw_umem *u);
 void iw_umem_put(struct iw_umem *u);
 
 /* Up to @n free frames, as addresses in the UMEM; they are @to's now. How many. */
 uint32_t iw_umem_take(struct iw_umem *u, uint64_t *addr, uint32_t n, enum iw_frame_owner to);
-/* The first @n frames, one behind the other, of a UMEM that nothing was taken from yet. */
-void iw_umem_set_apart(struct iw_umem *u, uint32_t n, enum iw_frame_owner to);
+/* The next @n frames, one behind the other from where it says, of a UMEM that nothing was given back to yet. */
+uint64_t iw_umem_set_apart(struct iw_umem *u, uint32_t n, enum iw_frame_owner to);
 /* A frame goes back; any address in it will do. */
 void iw_umem_give(struct iw_umem *u, uint64_t addr, enum iw_frame_owner from);
 /* A frame passes from one owner to another. */

@@ -429,6 +429,31 @@ static const struct iw_hop *find_hop(struct xdp *x, const struct iw_pkt_tx *tx)
 	return x->hop;
 }
 
+static int send_by_kernel(struct xdp *x, const struct iw_pkt_tx *tx, uint32_t *mtu)
+{
+	/* It is in our memory. */
+	uint8_t *data = (uint8_t *)(uintptr_t)tx->data;
+
+	if (tx->rest_len > 0)
+		memcpy(data + tx->len - tx->rest_len, tx->rest, tx->rest_len);
+	x->pkt.sends++;
+	return x->kernel->ops->send(x->kernel, tx, mtu);
+}
+
+static bool xdp_owns(struct iw_pkt *c, const void *p, size_t len)
+{
+	/* UDP's checksum would be made of all octets. */
+	return c->udp_port == 0 && iw_xsk_owns(xdp_of(c)->xsk, p, len);
+}
+
+static void xdp_settle(struct iw_pkt *c)
+{
+	struct xdp *x = xdp_of(c);
+
+	if (!x->broken && iw_xsk_settle(x->xsk, &x->why) < 0)
+		x->broken = true;
+}
+
 static int xdp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 {
 	struct xdp *x = xdp_of(c);
@@ -438,10 +463,8 @@ static int xdp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 	if (x->broken)
 		return 0;
 	hop = tx->fragment ? NULL : find_hop(x, tx);
-	if (!hop) {
-		c->sends++;
-		return x->kernel->ops->send(x->kernel, tx, mtu);
-	}
+	if (!hop)
+		return send_by_kernel(x, tx, mtu);
 	if (ip + tx->len > hop->mtu) {
 		*mtu = hop->mtu;
 		return IW_E_LIMIT;
@@ -455,7 +478,7 @@ static int xdp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 			iw_frame_head(x->head, hop->ether, &from, &tx->peer, tx->data, tx->len);
 		x->head_for = tx->len;
 	}
-	iw_xsk_put(x->xsk, x->head, x->head_len, tx->len);
+	iw_xsk_put(x->xsk, x->head, x->head_len, tx->len - tx->rest_len, tx->rest, tx->rest_len);
 	return 0;
 }
 
@@ -472,6 +495,34 @@ static void xdp_flush(struct iw_pkt *c)
 	}
 }
 
+int iw_pkt_memory_new(struct iw_xdp_memory **out, const struct iw_pkt_cfg *cfg, size_t len,
+		      struct iw_fault *why)
+{
+	struct iw_xsk_cfg xc = settings(cfg);
+	struct iw_neigh *neigh = NULL;
+	int err = xdp_available(why);
+
+	if (!err && !cfg->interface)
+		err = iw_fail(why, IW_E_INVAL, "memory for transport xdp: on which interface?");
+	if (!err)
+		err = iw_neigh_open(&neigh, cfg->interface, why);
+	if (err)
+		return err;
+	xc.mtu = iw_neigh_mtu(neigh);
+	iw_neigh_close(neigh);
+	return iw_xsk_memory_new(out, &xc, len, why);
+}
+
+void *iw_pkt_memory_addr(struct iw_xdp_memory *m)
+{
+	return iw_xsk_memory_at(m);
+}
+
+void iw_pkt_memory_free(struct iw_xdp_memory *m)
+{
+	iw_xsk_memory_free(m);
+}
+
 const struct iw_pkt_ops iw_pkt_xdp_ops = {
 	.name = "xdp",
 	.available = xdp_available,
@@ -481,6 +532,8 @@ const struct iw_pkt_ops iw_pkt_xdp_ops = {
 	.rest = xdp_rest,
 	.room = xdp_room,
 	.flush = xdp_flush,
+	.owns = xdp_owns,
+	.settle = xdp_settle,
 	.send = xdp_send,
 	.next_error = xdp_next_error,
 	.assoc = xdp_assoc,
@@ -501,6 +554,25 @@ static int xdp_open(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw
 	(void)out;
 	(void)cfg;
 	return xdp_available(why);
+}
+
+int iw_pkt_memory_new(struct iw_xdp_memory **out, const struct iw_pkt_cfg *cfg, size_t len,
+		      struct iw_fault *why)
+{
+	(void)out;
+	(void)cfg;
+	(void)len;
+	return xdp_available(why);
+}
+
+void *iw_pkt_memory_addr(struct iw_xdp_memory *m)
+{
+	return m;
+}
+
+void iw_pkt_memory_free(struct iw_xdp_memory *m)
+{
+	(void)m;
 }
 
 const struct iw_pkt_ops iw_pkt_xdp_ops = {

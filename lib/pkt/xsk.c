@@ -43,16 +43,21 @@
 #define SO_BUSY_POLL_BUDGET 70
 #endif
 
-#define QUEUES_MAX   64
-#define WORKERS_MAX  8                  /* of one process on one interface */
-#define UMEM_MOST    (24 * 1024 * 1024) /* octets; workers become fewer, not frames */
-#define RING_RX      2048               /* of all queues of one worker */
-#define RING_RX_MIN  256                /* of one */
+#define QUEUES_MAX  64
+#define WORKERS_MAX 8                  /* of one process on one interface */
+#define UMEM_MOST   (24 * 1024 * 1024) /* octets; workers become fewer, not frames */
+#define RING_RX     2048               /* of all queues of one worker */
+#define RING_TX                                                                                    \
+	(2 *                                                                                       \
+	 IW_XSK_TX) /* descriptors: a packet that is sent in place has more of them than frames */
+#define RING_RX_MIN  256 /* of one */
 /* In front of each received frame: XDP_PACKET_HEADROOM, and what the program notes. */
 #define HEAD         (256 + sizeof(struct iw_xdp_meta))
 #define ETHER_LEN    18                /* with a VLAN tag */
 #define SNDBUF       (8 * 1024 * 1024) /* copy mode: skbs on their way count against it */
 #define TX_BUDGET    256
+#define MEMORY_MOST  ((size_t)1 << 30) /* of the program's own */
+#define SETTLE_TIME  IW_SEC(1)
 #define BIND_TRIES   100 /* a queue is free only some time after its last socket was closed */
 #define BIND_WAIT_NS 10000000
 
@@ -88,6 +93,9 @@ struct dev {
 	/* Of each frame that is set apart for sending, IW_XSK_TX for each share: on its way. Its owner sets it, and
 	 * whoever finds it in a completion ring clears it. */
 	uint8_t *busy;
+	/* Memory of the program's own. */
+	uint64_t lent_at;
+	size_t lent_len;
 	struct queue queue[QUEUES_MAX];
 };
 
@@ -111,8 +119,12 @@ struct iw_xsk {
 	uint32_t nheld[QUEUES_MAX];
 	uint8_t *joined; /* IW_XSK_BATCH packets of several frames, put together */
 	size_t joined_len;
-	uint64_t nrx, ntx;
+	uint64_t nrx, ntx, in_place;
 	uint64_t *sends, *recvs; /* the caller's counts of system calls */
+};
+
+struct iw_xdp_memory {
+	struct dev *dev;
 };
 
 static pthread_mutex_t devs_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -140,21 +152,28 @@ static uint32_t frame_size_for(const struct iw_xsk_cfg *cfg)
 
 /* --- the interface ---------------------------------------------------------------------------- */
 
-static int make_umem(struct dev *d, uint32_t frame_size, struct iw_fault *why)
+static int make_umem(struct dev *d, uint32_t frame_size, size_t lent, struct iw_fault *why)
 {
 	uint32_t share = d->queues * d->ring_rx + IW_XSK_TX;
 	uint32_t workers = UMEM_MOST / (share * frame_size);
-	int err;
+	struct iw_umem_cfg cfg = {
+		.frames = IW_MAX(IW_MIN(workers, (uint32_t)WORKERS_MAX), 1u) * share,
+		.share = share,
+		.lent = (uint32_t)((lent + frame_size - 1) / frame_size),
+		.frame_size = frame_size,
+		.times = d->queues,
+	};
+	int err = iw_umem_new(&d->umem, &cfg, why);
 
-	workers = IW_MAX(IW_MIN(workers, (uint32_t)WORKERS_MAX), 1u);
-	err = iw_umem_new(&d->umem, workers * share, share, frame_size, d->queues, why);
 	if (err)
 		return err;
-	d->workers_max = d->umem->frames / share;
+	d->workers_max = (d->umem->frames - cfg.lent) / share;
 	d->busy = calloc(d->workers_max, IW_XSK_TX);
 	if (!d->busy)
 		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
-	iw_umem_set_apart(d->umem, d->workers_max * IW_XSK_TX, IW_FRAME_SENDER);
+	(void)iw_umem_set_apart(d->umem, d->workers_max * IW_XSK_TX, IW_FRAME_SENDER);
+	d->lent_at = iw_umem_set_apart(d->umem, cfg.lent, IW_FRAME_LENT);
+	d->lent_len = lent;
 	return 0;
 }
 
@@ -163,7 +182,7 @@ static int register_umem(struct dev *d, struct queue *q, struct iw_fault *why)
 	struct xsk_umem_config cfg = {
 		/* All frames fit, whoever gives them back. */
 		.fill_size = WORKERS_MAX * d->ring_rx,
-		.comp_size = WORKERS_MAX * IW_XSK_TX,
+		.comp_size = WORKERS_MAX * RING_TX,
 		.frame_size = d->umem->frame_size,
 	};
 	int err = -xsk_umem__create(&q->reg, d->umem->area,
@@ -200,6 +219,7 @@ static void check_frames(const struct dev *d)
 	assert(has[IW_FRAME_KERNEL] == kernel);
 	assert(has[IW_FRAME_SENDER] + has[IW_FRAME_TX] == apart);
 	assert(has[IW_FRAME_FREE] == d->umem->nfree);
+	assert(has[IW_FRAME_LENT] == (d->lent_len + d->umem->frame_size - 1) / d->umem->frame_size);
 	(void)kernel;
 	(void)apart;
 }
@@ -215,7 +235,8 @@ static void dev_free(struct dev *d)
 	free(d);
 }
 
-static int dev_new(struct dev **out, const struct iw_xsk_cfg *cfg, struct iw_fault *why)
+static int dev_new(struct dev **out, const struct iw_xsk_cfg *cfg, size_t lent,
+		   struct iw_fault *why)
 {
 	struct iw_steer_cfg sc = { .interface = cfg->interface, .mode = cfg->attached };
 	const struct iw_steer_facts *f;
@@ -247,7 +268,7 @@ static int dev_new(struct dev **out, const struct iw_xsk_cfg *cfg, struct iw_fau
 			cfg->interface, (unsigned)f->queues, (unsigned)QUEUES_MAX, cfg->interface,
 			(unsigned)QUEUES_MAX);
 	if (!err)
-		err = make_umem(d, frame_size, why);
+		err = make_umem(d, frame_size, lent, why);
 	if (err) {
 		dev_free(d);
 		return err;
@@ -268,7 +289,8 @@ static struct dev *dev_find(const char *name, const struct stat *ns)
 	return NULL;
 }
 
-static int dev_get(struct dev **out, const struct iw_xsk_cfg *cfg, struct iw_fault *why)
+static int dev_get(struct dev **out, const struct iw_xsk_cfg *cfg, size_t lent,
+		   struct iw_fault *why)
 {
 	struct stat ns = { 0 };
 	struct dev *d;
@@ -277,8 +299,14 @@ static int dev_get(struct dev **out, const struct iw_xsk_cfg *cfg, struct iw_fau
 	(void)stat("/proc/thread-self/ns/net", &ns);
 	pthread_mutex_lock(&devs_lock);
 	d = dev_find(cfg->interface, &ns);
+	if (d && lent > 0)
+		err = iw_fail(
+			why, IW_E_BUSY,
+			"xdp: this process uses interface %s already: memory in its UMEM is to "
+			"be had before the first connection there",
+			cfg->interface);
 	if (!d) {
-		err = dev_new(&d, cfg, why);
+		err = dev_new(&d, cfg, lent, why);
 		if (!err) {
 			d->ns = ns;
 			iw_list_add_tail(&devs, &d->all);
@@ -305,6 +333,39 @@ static void dev_put(struct dev *d)
 		dev_free(d);
 	}
 	pthread_mutex_unlock(&devs_lock);
+}
+
+int iw_xsk_memory_new(struct iw_xdp_memory **out, const struct iw_xsk_cfg *cfg, size_t len,
+		      struct iw_fault *why)
+{
+	struct iw_xdp_memory *m = calloc(1, sizeof(*m));
+	int err = m ? 0 : IW_E_NOMEM;
+
+	if (err)
+		return iw_fail(why, err, "xdp: no memory");
+	if (len == 0 || len > MEMORY_MOST)
+		err = iw_fail(why, IW_E_INVAL, "xdp: %U octets of memory in the UMEM: 1 to %U",
+			      (uint64_t)len, (uint64_t)MEMORY_MOST);
+	if (!err)
+		err = dev_get(&m->dev, cfg, len, why);
+	if (err) {
+		free(m);
+		return err;
+	}
+	*out = m;
+	return 0;
+}
+
+void *iw_xsk_memory_at(struct iw_xdp_memory *m)
+{
+	return iw_umem_at(m->dev->umem, m->dev->lent_at);
+}
+
+void iw_xsk_memory_free(struct iw_xdp_memory *m)
+{
+	if (m)
+		dev_put(m->dev);
+	free(m);
 }
 
 /* --- frames, under the lock ------------------------------------------------------------------- */
@@ -339,6 +400,9 @@ static void reap(struct dev *d, unsigned q)
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t addr = *xsk_ring_cons__comp_addr(r, at + i);
 
+		/* Of the program's own memory nothing is to be told. */
+		if (iw_umem_frame(d->umem, addr) >= d->workers_max * IW_XSK_TX)
+			continue;
 		iw_umem_pass(d->umem, addr, IW_FRAME_TX, IW_FRAME_SENDER);
 		__atomic_store_n(&d->busy[iw_umem_frame(d->umem, addr)], 0, __ATOMIC_RELEASE);
 	}
@@ -361,7 +425,7 @@ static int create(struct iw_xsk *x, unsigned i, unsigned q, uint16_t flags)
 	struct dev *d = x->dev;
 	struct xsk_socket_config cfg = {
 		.rx_size = d->ring_rx,
-		.tx_size = IW_XSK_TX,
+		.tx_size = RING_TX,
 		.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD,
 		.bind_flags = flags,
 	};
@@ -505,7 +569,7 @@ int iw_xsk_open(struct iw_xsk **out, const struct iw_xsk_cfg *cfg, struct iw_fau
 	x->share = WORKERS_MAX;
 	x->sends = cfg->sends;
 	x->recvs = cfg->recvs;
-	err = dev_get(&x->dev, cfg, why);
+	err = dev_get(&x->dev, cfg, 0, why);
 	if (err) {
 		free(x);
 		return err;
@@ -562,7 +626,8 @@ static void drain(struct iw_xsk *x, unsigned i)
 /* What lies in the transmit ring goes on its way. */
 static void flush(struct iw_xsk *x)
 {
-	for (int tries = 64; tries > 0 && xsk_prod_nb_free(&x->tx, IW_XSK_TX) < IW_XSK_TX; tries--)
+	for (int tries = 64; tries > 0 && !x->broken && xsk_prod_nb_free(&x->tx, RING_TX) < RING_TX;
+	     tries--)
 		if (sendto(x->fd[0], NULL, 0, MSG_DONTWAIT, NULL, 0) < 0 && errno != EAGAIN &&
 		    errno != EBUSY && errno != ENOBUFS)
 			break;
@@ -571,6 +636,8 @@ static void flush(struct iw_xsk *x)
 	     at != x->tx.cached_prod; at++) {
 		uint64_t addr = xsk_ring_prod__tx_desc(&x->tx, at)->addr;
 
+		if (iw_umem_frame(x->dev->umem, addr) >= x->dev->workers_max * IW_XSK_TX)
+			continue;
 		iw_umem_pass(x->dev->umem, addr, IW_FRAME_TX, IW_FRAME_SENDER);
 		x->dev->busy[iw_umem_frame(x->dev->umem, addr)] = 0;
 	}
@@ -662,6 +729,7 @@ void iw_xsk_facts(struct iw_xsk *x, struct iw_xsk_facts *out)
 		.packet_max = d->packet_max,
 		.rx = x->nrx,
 		.tx = x->ntx,
+		.in_place = x->in_place,
 	};
 	for (unsigned i = 0; i < x->nsocks; i++) {
 		struct xdp_statistics s;
@@ -829,7 +897,7 @@ static int kick(struct iw_xsk *x, struct iw_fault *why)
 			++*x->sends;
 		if (sendto(x->fd[0], NULL, 0, MSG_DONTWAIT, NULL, 0) >= 0)
 			return 0;
-		if (errno == EAGAIN && xsk_prod_nb_free(&x->tx, IW_XSK_TX) < IW_XSK_TX)
+		if (errno == EAGAIN && xsk_prod_nb_free(&x->tx, RING_TX) < RING_TX)
 			continue;
 		if (errno == EAGAIN || errno == EBUSY || errno == ENOBUFS || errno == ENETDOWN)
 			return 0;
@@ -860,6 +928,9 @@ static void reap_own(struct iw_xsk *x)
 /* Frames of ours in a row; false: not now. */
 static bool find_room(struct iw_xsk *x, uint32_t n)
 {
+	/* And descriptors for them, and for the most that a packet has beside its own frames. */
+	if (xsk_prod_nb_free(&x->tx, n + IW_XSK_FRAGS) < n + IW_XSK_FRAGS)
+		return false;
 	if (x->at + n > IW_XSK_TX)
 		x->at = 0;
 	if (iw_likely(is_free(x, x->at, n)))
@@ -889,32 +960,77 @@ uint8_t *iw_xsk_room(struct iw_xsk *x, size_t *cap)
 	return iw_umem_at(x->dev->umem, addr_at(x)) + IW_XSK_HEAD;
 }
 
-void iw_xsk_put(struct iw_xsk *x, const uint8_t *head, size_t head_len, size_t len)
+bool iw_xsk_owns(const struct iw_xsk *x, const void *p, size_t len)
+{
+	const struct dev *d = x->dev;
+	const uint8_t *from = iw_umem_at(d->umem, d->lent_at), *at = p;
+
+	return d->lent_len > 0 && d->sg && at >= from && at - from <= (ptrdiff_t)d->lent_len &&
+	       len <= d->lent_len - (size_t)(at - from) &&
+	       len <= (IW_XSK_FRAGS - 3) * (size_t)d->umem->frame_size;
+}
+
+static void describe(struct iw_xsk *x, uint64_t addr, size_t len, bool more)
+{
+	uint32_t at = 0;
+
+	/* There is one: find_room has seen to it. */
+	(void)xsk_ring_prod__reserve(&x->tx, 1, &at);
+	*xsk_ring_prod__tx_desc(&x->tx, at) = (struct xdp_desc){
+		.addr = addr, .len = (uint32_t)len, .options = more ? XDP_PKT_CONTD : 0
+	};
+	x->put++;
+}
+
+void iw_xsk_put(struct iw_xsk *x, const uint8_t *head, size_t head_len, size_t len,
+		const uint8_t *rest, size_t rest_len)
 {
 	struct iw_umem *u = x->dev->umem;
 	uint64_t base = addr_at(x), addr = base + IW_XSK_HEAD - head_len;
-	size_t left = head_len + len;
-	uint32_t at = 0;
+	size_t n, left = head_len + len;
 
 	assert(head_len <= IW_XSK_HEAD);
 	memcpy(iw_umem_at(u, addr), head, head_len);
-	while (left > 0) {
-		uint32_t n = (uint32_t)IW_MIN(left, (size_t)(base + u->frame_size - addr));
-
-		/* It has room for all of our frames. */
-		(void)xsk_ring_prod__reserve(&x->tx, 1, &at);
-		left -= n;
-		*xsk_ring_prod__tx_desc(&x->tx, at) = (struct xdp_desc){
-			.addr = addr, .len = n, .options = left > 0 ? XDP_PKT_CONTD : 0
-		};
+	for (; left > 0; left -= n) {
+		n = IW_MIN(left, (size_t)(base + u->frame_size - addr));
+		describe(x, addr, n, left > n || rest_len > 0);
 		iw_umem_pass(u, base, IW_FRAME_SENDER, IW_FRAME_TX);
 		x->dev->busy[iw_umem_frame(u, base)] = 1;
-		x->put++;
 		x->at++;
 		base += u->frame_size;
 		addr = base;
 	}
+	/* No descriptor may cross a frame's end. */
+	addr = rest_len > 0 ? (uint64_t)(rest - u->area) : 0;
+	for (left = rest_len; left > 0; left -= n) {
+		n = IW_MIN(left, (size_t)(u->frame_size - addr % u->frame_size));
+		describe(x, addr, n, left > n);
+		addr += n;
+	}
+	x->in_place += rest_len;
 	x->ntx++;
+}
+
+int iw_xsk_settle(struct iw_xsk *x, struct iw_fault *why)
+{
+	uint64_t end = iw_os_now() + SETTLE_TIME;
+
+	while (x->dev->lent_len > 0) {
+		int err;
+
+		reap_own(x);
+		/* A packet's own frame comes back when all of it has been read. */
+		if (is_free(x, 0, IW_XSK_TX))
+			break;
+		err = kick(x, why);
+		if (err)
+			return err;
+		if (iw_os_now() < end)
+			continue;
+		x->broken = true;
+		return iw_fail(why, IW_E_OS, "xdp: interface %s takes no packets", x->dev->name);
+	}
+	return 0;
 }
 
 bool iw_xsk_unsent(const struct iw_xsk *x)
@@ -928,6 +1044,8 @@ int iw_xsk_flush(struct iw_xsk *x, struct iw_fault *why)
 
 	if (x->put == 0)
 		return 0;
+	if (x->broken)
+		return iw_fail(why, IW_E_OS, "xdp: the socket on %s is broken", x->dev->name);
 	xsk_ring_prod__submit(&x->tx, x->put);
 	x->put = 0;
 	err = kick(x, why);
@@ -971,7 +1089,7 @@ int iw_xsk_send(struct iw_xsk *x, const struct iw_xsk_tx *tx, unsigned n, struct
 
 		if (tx[i].data)
 			memcpy(to, tx[i].data, tx[i].len);
-		iw_xsk_put(x, tx[i].head, tx[i].head_len, tx[i].len);
+		iw_xsk_put(x, tx[i].head, tx[i].head_len, tx[i].len, NULL, 0);
 	}
 	return iw_xsk_flush(x, why);
 }

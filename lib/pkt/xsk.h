@@ -51,6 +51,7 @@ struct iw_xsk_facts {
 	uint32_t ring_rx;    /* packets of one frame that can wait for a worker, on one queue */
 	uint32_t packet_max; /* octets of a frame on the wire that can come in */
 	uint64_t rx, tx;     /* packets */
+	uint64_t in_place;   /* octets that were sent from where the program has them */
 	/* XDP_STATISTICS, of all queues */
 	uint64_t rx_dropped, rx_ring_full, rx_fill_empty, tx_invalid;
 };
@@ -79,6 +80,18 @@ IW_MUST_CHECK int iw_xsk_open(struct iw_xsk **out, const struct iw_xsk_cfg *cfg,
 			      struct iw_fault *why);
 void iw_xsk_close(struct iw_xsk *x); /* x may be NULL */
 
+/*
+ * Memory of the program's own, @len octets, in the UMEM of an interface: what lies there is sent without a copy in
+ * user space. To be had before the first worker on the interface, which then stays open, program and all, until
+ * this is given back. IW_E_BUSY: the interface is in use already; else as iw_xsk_open.
+ */
+struct iw_xdp_memory;
+IW_MUST_CHECK int iw_xsk_memory_new(struct iw_xdp_memory **out, const struct iw_xsk_cfg *cfg,
+				    size_t len, struct iw_fault *why);
+void *iw_xsk_memory_at(struct iw_xdp_memory *m);
+/* The memory itself goes with the last worker. m may be NULL. */
+void iw_xsk_memory_free(struct iw_xdp_memory *m);
+
 struct iw_steer *iw_xsk_steer(struct iw_xsk *x);
 uint32_t iw_xsk_worker(const struct iw_xsk *x);
 void iw_xsk_facts(struct iw_xsk *x, struct iw_xsk_facts *out);
@@ -96,13 +109,20 @@ unsigned iw_xsk_waiting(const struct iw_xsk *x);
 /* Up to @cap packets, IW_XSK_BATCH at most; the frames of the last batch go back to the kernel first. */
 unsigned iw_xsk_recv(struct iw_xsk *x, struct iw_xsk_rx *out, unsigned cap);
 /*
- * The way out in place: room() for a packet, written there; put() with its head, which goes in front; then room()
+ * The way out in place: room() for a packet, written there; put() with its head, which goes in front, and its last
+ * octets, which may lie in memory of iw_xsk_memory_new (rest NULL: there are none); then room()
  * for the next one, and in the end flush().
  * room: memory for @cap octets of a packet behind its head, those of the MTU at least; the same until put. NULL:
  * all is on its way: poll the first descriptor for output, or ask retry().
  */
 uint8_t *iw_xsk_room(struct iw_xsk *x, size_t *cap);
-void iw_xsk_put(struct iw_xsk *x, const uint8_t *head, size_t head_len, size_t len);
+void iw_xsk_put(struct iw_xsk *x, const uint8_t *head, size_t head_len, size_t len,
+		const uint8_t *rest, size_t rest_len);
+/* Whether that can be the rest of a packet. */
+bool iw_xsk_owns(const struct iw_xsk *x, const void *p, size_t len);
+/* Waits until nothing that was put is read any more. IW_E_OS: the interface takes nothing: the socket sends no more,
+ * so that this holds all the same. */
+IW_MUST_CHECK int iw_xsk_settle(struct iw_xsk *x, struct iw_fault *why);
 bool iw_xsk_unsent(const struct iw_xsk *x); /* something was put since the flush */
 /* All that was put goes on its way, as far as the kernel takes it. 0; IW_E_OS: the socket is broken. */
 IW_MUST_CHECK int iw_xsk_flush(struct iw_xsk *x, struct iw_fault *why);

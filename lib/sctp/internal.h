@@ -136,7 +136,7 @@ struct out_chunk {
 	uint16_t sends;       /* how often; saturates */
 	uint8_t path;         /* it was sent on last */
 	uint8_t hdr_len;
-	bool sack_now;
+	bool sack_now, in_place;
 	uint8_t hdr[IW_SCTP_SEND_HDR_MAX];
 };
 

@@ -18,6 +18,8 @@ struct packet {
 	size_t cap, len;
 	size_t summed; /* octets that crc covers */
 	uint32_t crc;
+	const uint8_t *rest; /* behind the len octets in buf; the packet's end */
+	size_t rest_len;
 	struct path *path;
 	size_t fits;  /* octets that the path takes */
 	size_t limit; /* len at most */
@@ -46,7 +48,9 @@ static size_t finish(struct packet *k, const struct iw_sctp_assoc *a, struct iw_
 	sum_up(k);
 	iw_put_le32(k->buf + CHECKSUM_POS, k->crc);
 	iw_sctp_address(a, k->path, out);
-	out->fragment = k->len > k->fits;
+	out->rest = k->rest;
+	out->rest_len = k->rest_len;
+	out->fragment = k->len + k->rest_len > k->fits;
 	return k->len;
 }
 
@@ -248,6 +252,15 @@ static void put_octets(struct packet *k, const void *src, size_t len)
 	k->summed = k->len;
 }
 
+/* The last octets of a packet, where they lie. */
+static void leave_octets(struct packet *k, const void *src, size_t len)
+{
+	sum_up(k);
+	k->crc = iw_crc32c(k->crc, src, len);
+	k->rest = src;
+	k->rest_len = len;
+}
+
 /* I bit (RFC 7053): when the sender waits for what the SACK will say. */
 static bool wants_sack(const struct iw_sctp_assoc *a, const struct path *p,
 		       const struct out_chunk *c)
@@ -274,9 +287,11 @@ static void put_chunk(struct packet *k, struct iw_sctp_assoc *a, uint64_t seq)
 	if (c->hdr_len)
 		put_octets(k, c->hdr, c->hdr_len);
 	for (unsigned i = 0; rest > 0; i++) {
-		if (c->vec[i].len)
-			put_octets(k, c->vec[i].base, c->vec[i].len);
 		rest -= c->vec[i].len;
+		if (c->in_place && rest == 0 && pad == 0 && c->vec[i].len >= COPY_MIN)
+			leave_octets(k, c->vec[i].base, c->vec[i].len);
+		else if (c->vec[i].len)
+			put_octets(k, c->vec[i].base, c->vec[i].len);
 	}
 	memset(k->buf + k->len, 0, pad);
 	k->len += pad;
@@ -332,7 +347,8 @@ static bool put_data(struct packet *k, struct iw_sctp_assoc *a, uint64_t seq, ui
 		fresh |= chunk_at(&a->out, seq)->sends == 0;
 		sent(a, k->path, seq, now);
 		any = true;
-	} while (k->len + IW_SCTP_DATA_HDR_LEN < k->limit && choose(a, &seq, now) == k->path);
+	} while (!k->rest && k->len + IW_SCTP_DATA_HDR_LEN < k->limit &&
+		 choose(a, &seq, now) == k->path);
 	if (!any)
 		return false;
 	k->path->rtx_pass = false;

@@ -141,6 +141,7 @@ static bool copy_slices(struct iw_sctp_assoc *a, struct out_chunk *c, const stru
 		at += vec[i].len;
 	}
 	c->vec[0] = (struct iw_vec){ c->copy, at };
+	c->in_place = false;
 	return true;
 }
 
@@ -178,6 +179,7 @@ int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_send *m, uint64_t
 	c->path = 0;
 	c->sends = 0;
 	c->sack_now = m->sack_now;
+	c->in_place = m->in_place;
 	if (m->hdr_len)
 		memcpy(c->hdr, m->hdr, m->hdr_len);
 	if (m->copy || m->nvec > IW_SCTP_SEND_VECS) {

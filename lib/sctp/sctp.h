@@ -72,6 +72,10 @@ struct iw_sctp_packet {
 	struct iw_sctp_addr local; /* our end of it; all zero: not known, the carrier's choice */
 	const uint8_t *data;       /* from the SCTP common header on; received only */
 	size_t len;
+	/* To send: octets behind those that were written, left where their sender has them; the checksum is
+	 * theirs as well. NULL unless a message was sent so. */
+	const uint8_t *rest;
+	size_t rest_len;
 	/* To send: larger than the path MTU, so it must go with IP fragmentation (RFC 9260 6.9):
 	 * without DF. */
 	bool fragment;
@@ -166,7 +170,7 @@ void iw_sctp_unreachable(struct iw_sctp *s, const struct iw_sctp_addr *peer, con
 /*
  * Writes one whole packet, checksum included, to buf (cap octets, at least cfg.mtu), and says in *out where
  * it goes (data and len are not set). The octets that a message refers to are copied and summed in one pass.
- * Its length; 0: nothing is to be sent now. Consecutive packets of one length to one destination make a
+ * The length of what was written, rest not counted; 0: nothing is to be sent now. Consecutive packets of one length to one destination make a
  * batch for segmentation offload.
  */
 size_t iw_sctp_output(struct iw_sctp *s, uint8_t *buf, size_t cap, struct iw_sctp_packet *out,
@@ -286,7 +290,10 @@ struct iw_sctp_send {
 	 * unless copy. */
 	const struct iw_vec *vec;
 	size_t nvec;
-	bool copy;       /* copy those octets now: somebody may change or revoke them */
+	bool copy; /* copy those octets now: somebody may change or revoke them */
+	/* Those octets, when they are kept, need not be copied into the packet: whoever sends it reads them where
+	 * they lie (iw_sctp_packet.rest). */
+	bool in_place;
 	bool sack_now;   /* I bit: ask for an acknowledgement without delay */
 	uint64_t cookie; /* comes back when the message is done */
 };

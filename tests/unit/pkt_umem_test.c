@@ -18,6 +18,16 @@
 
 #include "os/probe.h"
 
+static int new (struct iw_umem **u, uint32_t frames, uint32_t share, uint32_t size,
+		struct iw_fault *why)
+{
+	const struct iw_umem_cfg cfg = {
+		.frames = frames, .share = share, .frame_size = size, .times = 1
+	};
+
+	return iw_umem_new(u, &cfg, why);
+}
+
 static void every_frame_is_taken_once_and_comes_back(void **state)
 {
 	uint32_t census[IW_FRAME_OWNERS];
@@ -26,7 +36,7 @@ static void every_frame_is_taken_once_and_comes_back(void **state)
 	uint64_t seen = 0;
 
 	(void)state;
-	assert_int_equal(iw_umem_new(&u, 64, 16, 2048, 1, NULL), 0);
+	assert_int_equal(new (&u, 64, 16, 2048, NULL), 0);
 	assert_int_equal(u->frames, 64);
 	assert_int_equal(iw_umem_take(u, addr, 100, IW_FRAME_TX), 64);
 	assert_int_equal(iw_umem_take(u, addr, 1, IW_FRAME_TX), 0);
@@ -53,7 +63,7 @@ static void frames_become_fewer_shares_where_they_do_not_fit(void **state)
 	struct iw_umem *u;
 
 	(void)state;
-	assert_int_equal(iw_umem_new(&u, 50, 16, 4096, 1, NULL), 0);
+	assert_int_equal(new (&u, 50, 16, 4096, NULL), 0);
 	assert_int_equal(u->frames, 48);
 	iw_umem_put(u);
 }
@@ -80,12 +90,12 @@ static void a_low_memlock_limit_means_fewer_shares_or_a_clear_refusal(void **sta
 			_exit(2);
 		if (setrlimit(RLIMIT_MEMLOCK, &two) != 0)
 			_exit(3);
-		if (iw_umem_new(&u, 64, 16, 2048, 1, &why) != 0 || u->frames != 32)
+		if (new (&u, 64, 16, 2048, &why) != 0 || u->frames != 32)
 			_exit(4);
 		iw_umem_put(u);
 		if (setrlimit(RLIMIT_MEMLOCK, &none) != 0)
 			_exit(5);
-		if (iw_umem_new(&u, 64, 16, 2048, 1, &why) != IW_E_LIMIT)
+		if (new (&u, 64, 16, 2048, &why) != IW_E_LIMIT)
 			_exit(6);
 		_exit(strstr(why.text, "1000 octets") && strstr(why.text, "ulimit -l 32") ? 0 : 7);
 	}
@@ -109,8 +119,7 @@ static void a_frame_given_twice_is_caught(void **state)
 
 		(void)setrlimit(RLIMIT_CORE, &no_core);
 		(void)signal(SIGABRT, SIG_DFL);
-		if (!freopen("/dev/null", "w", stderr) ||
-		    iw_umem_new(&u, 16, 16, 2048, 1, NULL) != 0 ||
+		if (!freopen("/dev/null", "w", stderr) || new (&u, 16, 16, 2048, NULL) != 0 ||
 		    iw_umem_take(u, &addr, 1, IW_FRAME_TX) != 1)
 			_exit(2);
 		iw_umem_give(u, addr, IW_FRAME_TX);

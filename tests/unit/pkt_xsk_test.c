@@ -128,7 +128,7 @@ static void send_one(struct net *n, int queue, uint32_t tag, uint32_t number)
 		(void)iw_xsk_retry(n->out[queue]);
 	assert_true(cap >= LEN);
 	memcpy(room, sctp, LEN);
-	iw_xsk_put(n->out[queue], n->head, SCTP_AT, LEN);
+	iw_xsk_put(n->out[queue], n->head, SCTP_AT, LEN, NULL, 0);
 	assert_int_equal(iw_xsk_flush(n->out[queue], &refused), 0);
 }
 

@@ -285,6 +285,25 @@ struct iw_conn_param {
 	const char *profile;
 };
 
+/*
+ * Memory that transport "xdp" sends from where it lies: what an RDMA Write, a Send or the answer to a Read takes from
+ * there goes without a copy in this process, as a descriptor of its own behind the headers (Linux 6.6, and not in
+ * UDP). It is part of the UMEM of param's interface, param->xdp as the connections there will have it, so it must be had
+ * before the first of them; the steering program stays attached until it is freed. len: up to 1 GiB, of locked
+ * memory; zeroes at first. Else it is memory like any other: register it, receive into it.
+ * IW_E_INVAL: no interface, len; IW_E_BUSY: the interface is in use by this process already; IW_E_LIMIT: locked
+ * memory; others as iw_connect.
+ */
+struct iw_xdp_memory;
+IW_API IW_MUST_CHECK int iw_xdp_memory_new(struct iw_xdp_memory **out,
+					   const struct iw_conn_param *param, size_t len,
+					   struct iw_fault *why);
+/* Borrowed, page-aligned. */
+IW_API void *iw_xdp_memory_addr(struct iw_xdp_memory *m);
+/* After that it must not be touched. Connections that still send from it keep it until they are closed. NULL does
+ * nothing. */
+IW_API void iw_xdp_memory_free(struct iw_xdp_memory *m);
+
 /* Starts to connect; IW_EV_ESTABLISHED, IW_EV_REJECTED or IW_EV_CLOSED follows within the context's setup_ns. Where a host has several addresses
  * they are tried in turn. With rev 0 a peer that does not know Rev 2 is tried once more with Rev 1, unseen (not with peer_to_peer,
  * which Rev 1 does not have). Name resolution may block (addresses do not).

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Memory that a transport sends from where it lies. */
+#include "verbs/internal.h"
+
+#include "verbs/wrap.h"
+
+int iw_xdp_memory_new(struct iw_xdp_memory **out, const struct iw_conn_param *param, size_t len,
+		      struct iw_fault *why)
+{
+	struct iw_conn_param p;
+	struct iw_llp_cfg cfg;
+	int err;
+
+	*out = NULL;
+	err = iw_verbs_take(&p, sizeof(p), param, param ? param->size : 0, "struct iw_conn_param",
+			    why);
+	if (err)
+		return err;
+	iw_verbs_llp_cfg(&cfg, &p, false);
+	return iw_port_memory_new(out, &cfg, len, why);
+}
+
+void *iw_xdp_memory_addr(struct iw_xdp_memory *m)
+{
+	return iw_port_memory_addr(m);
+}
+
+void iw_xdp_memory_free(struct iw_xdp_memory *m)
+{
+	iw_port_memory_free(m);
+}
