@@ -273,12 +273,74 @@ static void a_worker_that_closes_takes_nothing_with_it(void **state)
 	close_net(&n);
 }
 
+/* What lies in the program's own memory arrives, across frames' ends too, and is nowhere else in the UMEM; its own
+ * frame has the headers alone. */
+static void octets_in_the_umem_are_sent_from_there(void **state)
+{
+	enum { MEMORY = 3 * 2048, AT = 1500, REST = 1000, HEAD = 32 };
+	struct iw_xsk_cfg cfg = { .interface = "two", .mtu = 1500 };
+	struct iw_xdp_memory *m, *again;
+	struct iw_xsk_rx rx = { 0 };
+	struct iw_xsk_facts facts;
+	uint64_t end = iw_os_now() + TIME;
+	uint8_t *memory, *room, head[IW_FRAME_HEAD_MAX];
+	struct iw_addr src, dst;
+	struct iw_frame f;
+	struct net n;
+	size_t cap;
+
+	(void)state;
+	NEEDS_XDP();
+	must(iw_xsk_memory_new(&m, &cfg, MEMORY, &refused));
+	memory = iw_xsk_memory_at(m);
+	for (size_t i = 0; i < MEMORY; i++)
+		memory[i] = (uint8_t)(i * 7 + i / 256);
+	open_net(&n);
+	assert_int_equal(iw_xsk_memory_new(&again, &cfg, MEMORY, &refused), IW_E_BUSY);
+	iw_xsk_facts(n.out[0], &facts);
+	if (!facts.multi_buffer) {
+		close_net(&n);
+		iw_xsk_memory_free(m);
+		print_message("# needs xdp: frames of several buffers\n");
+		skip();
+	}
+	assert_true(iw_xsk_owns(n.out[0], memory + AT, REST));
+	assert_false(iw_xsk_owns(n.out[0], memory + AT, MEMORY));
+	assert_false(iw_xsk_owns(n.out[0], memory - 1, 1));
+	assert_false(iw_xsk_owns(n.out[0], head, 1));
+	assert_int_equal(iw_addr_parse(&src, "10.0.0.2", 0), 0);
+	assert_int_equal(iw_addr_parse(&dst, "10.0.0.1", 0), 0);
+	assert_int_equal(iw_frame_head(head, n.head, &src, &dst, NULL, HEAD + REST), SCTP_AT);
+	room = iw_xsk_room(n.out[0], &cap);
+	assert_non_null(room);
+	memset(room, 0, cap);
+	iw_put_be16(room + 2, PORT);
+	iw_put_be32(room + 4, 1);
+	iw_xsk_put(n.out[0], head, SCTP_AT, HEAD, memory + AT, REST);
+	assert_int_equal(iw_xsk_flush(n.out[0], &refused), 0);
+	while (iw_xsk_recv(n.in[0], &rx, 1) == 0)
+		assert_true(iw_os_now() < end);
+	assert_true(iw_frame_parse(&f, rx.data, rx.len));
+	assert_int_equal(f.len, HEAD + REST);
+	assert_memory_equal(rx.data + f.at + HEAD, memory + AT, REST);
+	must(iw_xsk_settle(n.out[0], &refused));
+	for (size_t i = HEAD; i < cap; i++)
+		assert_int_equal(room[i], 0);
+	iw_xsk_facts(n.out[0], &facts);
+	assert_int_equal(facts.in_place, REST);
+	/* Whoever still sends from it keeps it. */
+	iw_xsk_memory_free(m);
+	memory[0]++;
+	close_net(&n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_worker_gets_what_is_its_own_from_either_queue),
 		cmocka_unit_test(a_worker_that_reads_nothing_starves_no_other),
 		cmocka_unit_test(a_worker_that_closes_takes_nothing_with_it),
+		cmocka_unit_test(octets_in_the_umem_are_sent_from_there),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);

@@ -1299,6 +1299,121 @@ static void acknowledged_in_a_row_on_a_stream_is_told_at_once(void **state)
 	net_free(&n);
 }
 
+/* --- octets that stay where they lie ---------------------------------------------------------- */
+
+enum { KEPT = 1000 };
+static uint8_t kept[KEPT], packet[NET_MTU];
+static struct net net;
+
+static void up(void)
+{
+	net_init(&net, 1);
+	net_start(&net);
+	assert_true(net_up(&net));
+	net_run(&net, net.now + IW_SEC(2));
+	for (size_t i = 0; i < KEPT; i++)
+		kept[i] = (uint8_t)(i * 31);
+}
+
+/* The next packet with a message in it; octets behind those that were written are as they were. */
+static size_t output(struct iw_sctp_packet *out, size_t len)
+{
+	struct iw_vec v = { kept, len };
+	struct iw_sctp_send m = {
+		.ppid = 16,
+		.hdr = (const uint8_t *)"head",
+		.hdr_len = 4,
+		.vec = &v,
+		.nvec = 1,
+		.in_place = true,
+	};
+	size_t n;
+
+	if (len > 0)
+		assert_int_equal(iw_sctp_send(net.a.a, &m, NULL), 0);
+	memset(packet, 0xee, sizeof(packet));
+	n = iw_sctp_output(net.a.s, packet, sizeof(packet), out, net.now);
+	for (size_t i = n; i < sizeof(packet); i++)
+		assert_int_equal(packet[i], 0xee);
+	return n;
+}
+
+/* What the peer makes of the packet, whole. */
+static void arrives(const struct iw_sctp_packet *out, size_t written, size_t len)
+{
+	struct iw_sctp_packet p = { .peer = net.a.addr[0], .data = packet };
+	struct iw_sctp_recv m;
+
+	p.len = written + out->rest_len;
+	if (out->rest_len > 0)
+		memcpy(packet + written, out->rest, out->rest_len);
+	iw_sctp_input(net.b.s, &p, net.now);
+	assert_true(iw_sctp_next(net.b.s, &m));
+	assert_int_equal(m.len, 4 + len);
+	assert_memory_equal(m.data, "head", 4);
+	for (size_t i = 0; i < len; i++)
+		assert_int_equal(m.data[4 + i], (uint8_t)(i * 31));
+	assert_false(iw_sctp_next(net.b.s, &m));
+}
+
+/* Common header, DATA header and the message's head are all that is written; the checksum is of it all. */
+static void octets_in_place_are_summed_and_not_copied(void **state)
+{
+	struct iw_sctp_packet out;
+	size_t n;
+
+	(void)state;
+	up();
+	n = output(&out, KEPT);
+	assert_int_equal(n, 12 + 16 + 4);
+	assert_ptr_equal(out.rest, kept);
+	assert_int_equal(out.rest_len, KEPT);
+	arrives(&out, n, KEPT);
+	net_free(&net);
+}
+
+/* Padding would have to follow them, and short ones are cheaper copied. */
+static void octets_that_cannot_end_a_packet_are_copied(void **state)
+{
+	struct iw_sctp_packet out;
+	size_t n;
+
+	(void)state;
+	up();
+	n = output(&out, KEPT - 1);
+	assert_null(out.rest);
+	assert_int_equal(out.rest_len, 0);
+	arrives(&out, n, KEPT - 1);
+	n = output(&out, 8);
+	assert_null(out.rest);
+	arrives(&out, n, 8);
+	net_free(&net);
+}
+
+/* RFC 5042 6.2.2: nothing more is read from there, not by a retransmission either. */
+static void octets_given_back_are_not_read_again(void **state)
+{
+	struct iw_sctp_packet out;
+	uint64_t end;
+	size_t n;
+
+	(void)state;
+	up();
+	end = net.now + IW_SEC(100);
+	(void)output(&out, KEPT);
+	assert_ptr_equal(out.rest, kept);
+	assert_int_equal(iw_sctp_give_back(net.a.a, 0), 0);
+	memset(kept, 0x5a, KEPT);
+	while ((n = output(&out, 0)) < KEPT) {
+		net.now = iw_sctp_deadline(net.a.s);
+		assert_true(net.now < end);
+		iw_sctp_timeout(net.a.s, net.now);
+	}
+	assert_null(out.rest);
+	arrives(&out, n, KEPT);
+	net_free(&net);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1344,6 +1459,9 @@ int main(void)
 		cmocka_unit_test(the_path_mtu_is_found_by_probing),
 		cmocka_unit_test(an_idle_association_holds_little),
 		cmocka_unit_test(acknowledged_in_a_row_on_a_stream_is_told_at_once),
+		cmocka_unit_test(octets_in_place_are_summed_and_not_copied),
+		cmocka_unit_test(octets_that_cannot_end_a_packet_are_copied),
+		cmocka_unit_test(octets_given_back_are_not_read_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

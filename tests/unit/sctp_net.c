@@ -219,6 +219,9 @@ static bool flush(struct net *n, struct net_end *e, struct net_link *l)
 	while ((len = iw_sctp_output(e->s, buf, e->cfg.mtu, &out, n->now)) > 0) {
 		moved = true;
 		n->last_move = n->now;
+		if (out.rest_len > 0)
+			memcpy(buf + len, out.rest, out.rest_len);
+		len += out.rest_len;
 		e->packets++;
 		e->octets += len;
 		if (e->lists)
