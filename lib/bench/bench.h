@@ -60,6 +60,7 @@ struct iw_bench_cfg {
 	uint64_t warmup_ns;   /* before it */
 	uint64_t interval_ns; /* between intermediate results; 0: none */
 	bool verify;
+	bool umem; /* over "xdp", one stream: what is sent lies in the UMEM and is sent from there */
 	uint64_t setup_ns, timeout_ns, spin_ns;
 	void (*trace)(void *trace_ctx, const char *line); /* as in struct iw_ctx_attr */
 	void *trace_ctx;

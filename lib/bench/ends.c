@@ -35,9 +35,23 @@ int iw_bench_memory_get(struct memory *m, uint64_t len, struct iw_fault *why)
 	return 0;
 }
 
+int iw_bench_memory_get_umem(struct memory *m, const struct iw_conn_param *conn, uint64_t len,
+			     struct iw_fault *why)
+{
+	int err = iw_xdp_memory_new(&m->umem, conn, len ? (size_t)len : 1, why);
+
+	if (err)
+		return err;
+	m->len = len ? (size_t)len : 1;
+	m->base = iw_xdp_memory_addr(m->umem);
+	return 0;
+}
+
 void iw_bench_memory_put(struct memory *m)
 {
-	if (m->base)
+	if (m->umem)
+		iw_xdp_memory_free(m->umem);
+	else if (m->base)
 		munmap(m->base, m->len);
 	*m = (struct memory){ 0 };
 }

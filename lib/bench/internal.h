@@ -13,8 +13,12 @@
 struct memory {
 	uint8_t *base;
 	size_t len;
+	struct iw_xdp_memory *umem; /* NULL: it is none of it */
 };
 IW_MUST_CHECK int iw_bench_memory_get(struct memory *m, uint64_t len, struct iw_fault *why);
+/* The same in the UMEM of conn's interface, where "xdp" sends from it without a copy of ours. */
+IW_MUST_CHECK int iw_bench_memory_get_umem(struct memory *m, const struct iw_conn_param *conn,
+					   uint64_t len, struct iw_fault *why);
 void iw_bench_memory_put(struct memory *m);
 /* Octets that an end needs for depth operations of size octets: UINT64_MAX when that is above
  * any bound. */

@@ -329,7 +329,9 @@ void iw_bench_lane_verify(struct lane *l, const struct iw_bench_checked *k)
 static int make_memory(struct lane *l, struct iw_fault *why)
 {
 	const struct iw_bench_cfg *cfg = &l->client->cfg;
-	int err = iw_bench_memory_get(&l->data, iw_bench_memory_need(cfg->size, cfg->depth), why);
+	uint64_t need = iw_bench_memory_need(cfg->size, cfg->depth);
+	int err = cfg->umem ? iw_bench_memory_get_umem(&l->data, &cfg->conn, need, why)
+			    : iw_bench_memory_get(&l->data, need, why);
 
 	if (err)
 		return err;

@@ -143,6 +143,27 @@ kernel_sent() {
     done
 }
 
+@test "written and sent from memory in the UMEM, as pieces behind the headers" {
+    local mode
+
+    IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP"
+    for mode in write send; do
+        run_in right ddp-bench "$LEFT_IP" $mode -t xdp -I "$RIGHT_IF" -p "$PORT" --umem -s 1000003 --time 300ms --warmup 100ms --json --interval 0
+        assert_status 0
+        assert_jsonl '.[0] | [.mode, .transport, .verified]' "[\"$mode\",\"xdp\",true]"
+    done
+    # In UDP, whose checksum is made of every octet, all is copied, and as right.
+    serve_end
+    IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP" --udp-port 9958
+    run_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" --udp-port 9958 --umem --count 10 --json --interval 0
+    assert_status 0
+    assert_jsonl '.[0] | .verified' true
+    run_in right ddp-bench "$LEFT_IP" read -t xdp -I "$RIGHT_IF" -p "$PORT" --umem
+    assert_status 2
+    run_in right ddp-bench "$LEFT_IP" write -t udp -p "$PORT" --umem
+    assert_status 2
+}
+
 @test "round trips of many DDP streams, with xdp at one end and at both" {
     IW_READY='listening on' serve_in left sctp-ddp-ping --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind '*'
     run_in right sctp-ddp-ping "$LEFT_IP" -t xdp -I "$RIGHT_IF" -p "$PORT" -n 20 -c 5 -i 10ms --json
