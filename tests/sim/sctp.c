@@ -281,6 +281,7 @@ static bool post(struct side *s)
 	if (rng_below(&r->rng, 2)) { /* referred to, not copied */
 		v[1] = v[2];
 		send.nvec = 2;
+		send.in_place = rng_below(&r->rng, 2);
 	} else {
 		send.copy = rng_below(&r->rng, 2);
 	}
