@@ -38,6 +38,7 @@ struct udp {
 	struct iw_pkt pkt;
 	int family;
 	bool gso, gro;
+	bool runs; /* what was waited for last was one */
 	bool df;
 	uint8_t *buf; /* IW_PKT_BATCH of GRO_LEN */
 };
@@ -233,20 +234,18 @@ static void take(struct iw_pkt_rx *rx, struct msghdr *m, size_t len)
 	rx->seg = segment_size(m, len);
 }
 
-/* Into rx from `from` on, to its end as far as there are packets; how many, -1: errno. */
-static int receive_many(struct udp *u, struct iw_pkt_rx *rx, int from)
+/* Up to `room` of them; how many, -1: errno. */
+static int receive(struct udp *u, struct iw_pkt_rx *rx, int room, int flags)
 {
 	struct slot slots[IW_PKT_BATCH];
 	struct mmsghdr m[IW_PKT_BATCH];
-	int n, tries = 8, end = u->gro ? GRO_BATCH : IW_PKT_BATCH;
+	int n;
 
-	for (int i = from; i < end; i++)
+	for (int i = 0; i < room; i++)
 		m[i].msg_hdr = prepare(u, &slots[i], rx, i);
-	do {
-		u->pkt.recvs++;
-		n = recvmmsg(u->pkt.fd, m + from, (unsigned)(end - from), MSG_DONTWAIT, NULL);
-	} while (n < 0 && (errno == EINTR || (passing(errno) && tries-- > 0)));
-	for (int i = from; i < from + n; i++)
+	n = recvmmsg(u->pkt.fd, m, (unsigned)room, flags, NULL);
+	u->pkt.recvs++;
+	for (int i = 0; i < n; i++)
 		take(&rx[i], &m[i].msg_hdr, m[i].msg_len);
 	return n;
 }
@@ -254,8 +253,12 @@ static int receive_many(struct udp *u, struct iw_pkt_rx *rx, int from)
 static int udp_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 		    struct iw_fault *why)
 {
-	int n = receive_many(udp_of(c), rx, 0);
+	struct udp *u = udp_of(c);
+	int n, tries = 8;
 
+	do
+		n = receive(u, rx, u->gro ? GRO_BATCH : IW_PKT_BATCH, MSG_DONTWAIT);
+	while (n < 0 && (errno == EINTR || (passing(errno) && tries-- > 0)));
 	if (n >= 0)
 		return n;
 	return errno == EAGAIN || passing(errno) ? 0 : iw_os_fail(why, errno, "udp: receive");
@@ -265,24 +268,21 @@ static int udp_recv_wait(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BAT
 			 struct iw_fault *why)
 {
 	struct udp *u = udp_of(c);
-	struct slot slot;
-	struct msghdr m = prepare(u, &slot, rx, 0);
-	ssize_t len = recvmsg(c->fd, &m, 0);
-	int more;
+	int n, room = u->gro ? GRO_BATCH : IW_PKT_BATCH;
 
-	c->recvs++;
-	if (len < 0 && errno == EINTR)
+	/* A packet alone is answered at once; where runs come, there may be more behind. */
+	if (u->gro && !u->runs)
+		room = 1;
+	n = receive(u, rx, room, MSG_WAITFORONE);
+	if (n > 0) {
+		u->runs = rx[0].len > rx[0].seg;
+		return n;
+	}
+	if (errno == EINTR)
 		return IW_E_CANCELED;
-	if (len < 0 && errno == EAGAIN)
+	if (errno == EAGAIN)
 		return IW_E_AGAIN;
-	if (len < 0)
-		return passing(errno) ? 0 : iw_os_fail(why, errno, "udp: receive");
-	take(&rx[0], &m, (size_t)len);
-	/* A packet alone is answered at once; behind a run there may be more. */
-	if (rx[0].len == rx[0].seg)
-		return 1;
-	more = receive_many(u, rx, 1);
-	return more > 0 ? 1 + more : 1;
+	return passing(errno) ? 0 : iw_os_fail(why, errno, "udp: receive");
 }
 
 static bool udp_next_error(struct iw_pkt *c, struct iw_pkt_error *out)
