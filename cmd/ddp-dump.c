@@ -3,19 +3,17 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "capture/capture.h"
+#include "capture/show.h"
 #include "cli/cli.h"
 #include "cli/conn.h"
 #include "cli/option.h"
 #include "cli/parse.h"
 #include "cli/signals.h"
-#include "cli/text.h"
 #include "os/os.h"
 #include "os/priv.h"
 #include "sctpmap/sctpmap.h"
@@ -34,7 +32,8 @@ struct opts {
 	uint64_t count;   /* frames; 0: all */
 	uint16_t udp_port;
 	const struct iw_sctpmap_profile *profile;
-	bool explain, align;
+	bool align;
+	struct iw_cap_show show;
 };
 
 struct result {
@@ -42,189 +41,24 @@ struct result {
 	bool complete; /* the whole capture was read, or as much as was asked for */
 };
 
-/* --- lines --- */
-
-static int lost; /* errno of the first line that could not be written */
-
-static void put_line(const char *line)
-{
-	if (puts(line) < 0 && !lost)
-		lost = errno;
-}
-
-/* Local time of day, as tcpdump has it. The hour and minute change seldom, so they are kept. */
-static void print_time(struct iw_text *t, uint64_t time_ns)
-{
-	static char hms[16];
-	static time_t of = -1;
-	time_t sec = (time_t)(time_ns / 1000000000u);
-	uint32_t us = (uint32_t)(time_ns % 1000000000u / 1000);
-	char digits[] = ".000000 ";
-
-	if (sec != of) {
-		struct tm tm;
-
-		if (!localtime_r(&sec, &tm) || strftime(hms, sizeof(hms), "%H:%M:%S", &tm) == 0)
-			hms[0] = '\0';
-		of = sec;
-	}
-	for (size_t i = 6; i > 0; i--, us /= 10)
-		digits[i] = (char)('0' + us % 10);
-	iw_text_str(t, hms);
-	iw_text_str(t, digits);
-}
-
-static size_t explain(const struct iw_cap_event *ev, const struct iw_cap_field **out)
-{
-	static struct iw_cap_field field[IW_CAP_FIELDS_MAX];
-	static struct iw_cap_scratch scratch;
-
-	*out = field;
-	return iw_cap_explain(field, IW_ARRAY_LEN(field), &scratch, ev);
-}
-
-static void write_explanation(const struct iw_cap_event *ev)
-{
-	struct iw_cap_explanation x = { 0 };
-	char line[IW_CAP_LINE];
-	struct iw_text t;
-
-	x.n = explain(ev, &x.field);
-	for (;;) {
-		iw_text_init(&t, line, sizeof(line));
-		if (!iw_cap_explain_line(&x, &t))
-			return;
-		put_line(line);
-	}
-}
-
-static void write_picture(const struct iw_cap_align *a)
-{
-	char line[IW_CAP_LINE];
-	struct iw_text t;
-	unsigned at = 0;
-
-	for (;;) {
-		iw_text_init(&t, line, sizeof(line));
-		if (!iw_cap_align_line(a, &at, &t))
-			return;
-		put_line(line);
-	}
-}
-
-static void write_human(const struct opts *o, const struct iw_cap_event *ev)
-{
-	char line[IW_CAP_LINE];
-	struct iw_text t;
-
-	iw_text_init(&t, line, sizeof(line));
-	if (ev->kind != IW_CAP_ALIGN) {
-		print_time(&t, ev->time_ns);
-		iw_text_fmt(&t, "%U ", ev->frame);
-	}
-	iw_text_fmt(&t, "#%u %s > %s ", ev->flow->id, ev->flow->name[ev->from],
-		    ev->flow->name[1 - ev->from]);
-	if (ev->kind == IW_CAP_ALIGN) {
-		iw_text_fmt(&t, "%U FPDUs", ev->align.fpdus);
-		put_line(line);
-		write_picture(&ev->align);
-		return;
-	}
-	iw_cap_event_print(&t, ev);
-	put_line(line);
-	if (o->explain)
-		write_explanation(ev);
-}
-
-static void write_json(const struct opts *o, const struct iw_cap_event *ev)
-{
-	static char line[IW_CAP_LINE_EXPLAINED];
-	struct iw_text t;
-
-	iw_text_init(&t, line, sizeof(line));
-	if (o->explain) {
-		const struct iw_cap_field *field;
-		size_t n = explain(ev, &field);
-
-		iw_cap_event_json_explained(&t, ev, field, n);
-	} else {
-		iw_cap_event_json(&t, ev);
-	}
-	put_line(line);
-}
-
-/* --- result --- */
-
-static int status_of(const struct result *r)
-{
-	return r->totals.iwarp_flows && !r->totals.errors ? IW_EXIT_OK : IW_EXIT_NO;
-}
-
-static void write_result_json(const struct result *r, int status)
-{
-	char line[IW_CAP_LINE];
-	struct iw_text t;
-
-	iw_text_init(&t, line, sizeof(line));
-	iw_cap_totals_json(&t, &r->totals, r->complete, status);
-	put_line(line);
-}
-
-/* The summary is talk, so that standard output holds the events alone. What is zero and usually
- * is stays unsaid, but what was dropped of a live capture. */
-static void write_result_human(const struct opts *o, const struct result *r)
-{
-	static const struct {
-		const char *text;
-		size_t offset;
-	} rows[] = {
-#define IW_X_(name, what) { what, offsetof(struct iw_cap_totals, name) },
-		IW_CAP_TOTALS_LIST(IW_X_)
-#undef IW_X_
-	};
-	bool live = !o->source.file;
-
-	if (!iw_log_on(IW_LOG_WARN))
-		return;
-	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
-		uint64_t v = *(const uint64_t *)(const void *)((const char *)&r->totals +
-							       rows[i].offset);
-		bool drops = rows[i].offset == offsetof(struct iw_cap_totals, kernel_dropped) ||
-			     rows[i].offset == offsetof(struct iw_cap_totals, interface_dropped);
-
-		if (v || iw_log_on(IW_LOG_INFO) || (live && drops))
-			fprintf(stderr, "%12llu %s\n", (unsigned long long)v, rows[i].text);
-	}
-	if (!r->totals.iwarp_flows)
-		fputs("nothing iWARP found: no TCP connection with an MPA Request or Reply, "
-		      "no DDP over SCTP\n",
-		      stderr);
-}
-
 /* --- work --- */
 
 static void tell_events(struct opts *o, struct iw_cap *c)
 {
 	const struct iw_cap_event *ev;
 
-	while ((ev = iw_cap_next(c)) && !ferror(stdout)) {
-		if (!iw_cap_filter(&o->filter, ev) || (o->align && ev->kind != IW_CAP_ALIGN))
-			continue;
-		if (o->cli.json)
-			write_json(o, ev);
-		else
-			write_human(o, ev);
-	}
+	while ((ev = iw_cap_next(c)) && !ferror(stdout))
+		if (iw_cap_filter(&o->filter, ev) && (!o->align || ev->kind == IW_CAP_ALIGN))
+			iw_cap_show_event(&o->show, ev);
 }
 
 /* Until frames are there, or somebody asks to stop. What was told so far can be seen meanwhile. */
-static int wait_for_frames(struct iw_cap_source *s, struct iw_fault *why)
+static int wait_for_frames(struct opts *o, struct iw_cap_source *s, struct iw_fault *why)
 {
 	struct pollfd fds[] = { { .fd = iw_cap_source_fd(s), .events = POLLIN },
 				{ .fd = iw_signals_fd(), .events = POLLIN } };
 
-	if (fflush(stdout) != 0 && !lost)
-		lost = errno;
+	iw_cap_show_flush(&o->show);
 	if (iw_cap_source_flush(s, why) < 0)
 		return IW_E_OS;
 	if (poll(fds, IW_ARRAY_LEN(fds), -1) < 0 && errno != EINTR)
@@ -239,7 +73,7 @@ static int step(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, struc
 	int ret = iw_cap_read(s, &frame, why);
 
 	if (ret == IW_E_AGAIN)
-		return wait_for_frames(s, why) < 0 ? IW_E_OS : 1;
+		return wait_for_frames(o, s, why) < 0 ? IW_E_OS : 1;
 	if (ret <= 0)
 		return ret;
 	ret = iw_cap_push(c, &frame);
@@ -274,23 +108,16 @@ static int decode(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, str
 	return ret < 0 ? ret : 0;
 }
 
-/* Whoever read the output has seen enough: that is no failure, and there is nobody to tell more. */
-static bool is_cut(void)
+static int status_of(const struct result *r)
 {
-	if (!lost && fflush(stdout) != 0)
-		lost = errno;
-	if (lost != EPIPE)
-		return false;
-	__fpurge(stdout);
-	clearerr(stdout);
-	return true;
+	return r->totals.iwarp_flows && !r->totals.errors ? IW_EXIT_OK : IW_EXIT_NO;
 }
 
 static int report(struct opts *o, const struct result *r, int err, struct iw_fault *why)
 {
 	int status = status_of(r);
 
-	if (is_cut())
+	if (iw_cap_show_cut(&o->show))
 		return status;
 	if (err < 0) {
 		/* The writer of the error line knows nothing of the lines that wait in stdio's
@@ -298,10 +125,7 @@ static int report(struct opts *o, const struct result *r, int err, struct iw_fau
 		(void)fflush(stdout);
 		status = iw_cli_fail(&o->cli, why);
 	}
-	if (o->cli.json)
-		write_result_json(r, status);
-	else
-		write_result_human(o, r);
+	iw_cap_show_totals(&o->show, &r->totals, !o->source.file, r->complete, status);
 	return status;
 }
 
@@ -318,6 +142,7 @@ static int run(struct opts *o)
 	struct result result = { .complete = false };
 	int status, err;
 
+	o->show.json = o->cli.json;
 	/* Before the first line. */
 	if (!isatty(STDOUT_FILENO))
 		(void)setvbuf(stdout, out_buffer, _IOFBF, sizeof(out_buffer));
@@ -447,7 +272,7 @@ static void check(struct argp_state *state, struct opts *o)
 			   "nothing to read: name a capture by -r FILE or an interface by -i IF");
 	if (o->source.file && o->source.interface)
 		argp_error(state, "-r FILE and -i IF: a file or an interface, not both");
-	if (o->align && (o->explain || f->errors || f->stags))
+	if (o->align && (o->show.explain || f->errors || f->stags))
 		argp_error(state, "--align counts all FPDUs: it goes with --stream alone");
 }
 
@@ -491,7 +316,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->profile = iw_sctpmap_profile_find(iw_cli_profile(state, arg));
 		return 0;
 	case KEY_EXPLAIN:
-		o->explain = true;
+		o->show.explain = true;
 		return 0;
 	case KEY_ALIGN:
 		o->align = true;
@@ -558,7 +383,7 @@ static const struct argp argp = {
 
 int main(int argc, char **argv)
 {
-	struct opts o = { 0 };
+	static struct opts o;
 	int status;
 
 	iw_cli_init(&o.cli, "ddp-dump", "tcp");

@@ -284,28 +284,12 @@ static int run_client(struct opts *o)
 
 /* --- a listener ------------------------------------------------------------------------------- */
 
-static int tell_listening(struct opts *o, const struct iw_ping_server *s)
-{
-	if (o->cli.json) {
-		iw_json_begin(&o->cli.out, "listening");
-		iw_json_str(&o->cli.out, "transport", o->cli.transport);
-		iw_json_str(&o->cli.out, "address", iw_ping_server_addr(s));
-		iw_json_u64(&o->cli.out, "port", iw_ping_server_port(s));
-		return iw_json_end(&o->cli.out);
-	}
-	if (!o->cli.quiet)
-		printf("listening on %s over %s%s\n", iw_ping_server_addr(s), o->cli.transport,
-		       o->cli.bind ? "" : ", for clients of this machine: --bind ADDR for others");
-	fflush(stdout);
-	return 0;
-}
-
 static int serve(struct opts *o, struct iw_ping_server *s)
 {
 	struct iw_ping_show show = show_of(o);
 	struct iw_ping_visit visit = { .kind = IW_PING_CAME };
 	struct iw_fault why = { 0 };
-	int lost = tell_listening(o, s);
+	int lost = iw_ping_show_listening(&show, s, !o->cli.bind);
 
 	while (!lost && visit.kind != IW_PING_STOPPED) {
 		if (iw_ping_server_next(s, &visit, &why) < 0)

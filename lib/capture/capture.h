@@ -15,8 +15,8 @@
  *     iw_cap_totals(c)
  *
  * Neighbours: lib/wire decodes headers; ddp-dump and the tests call it. The decoder (all files but
- * source.c) makes no system call and prints nothing, so tests and fuzzers drive it; source.c reads
- * capture files through libpcap.
+ * source.c and show.c) makes no system call and prints nothing, so tests and fuzzers drive it; source.c
+ * reads capture files through libpcap, show.c (capture/show.h) writes what was decoded.
  * Threads: none, no locks; one decoder belongs to one thread at a time.
  * Memory: bounded by struct iw_cap_limits. In the steady state nothing is allocated: a frame that
  * arrives in order is decoded where it lies; only what comes ahead of its turn is copied, into

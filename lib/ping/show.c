@@ -291,6 +291,23 @@ int iw_ping_show_rejected(const struct iw_ping_show *s, const uint8_t *pd, size_
 	return 0;
 }
 
+int iw_ping_show_listening(const struct iw_ping_show *s, const struct iw_ping_server *server,
+			   bool by_default)
+{
+	if (s->json) {
+		iw_json_begin(s->json, "listening");
+		iw_json_str(s->json, "transport", s->transport);
+		iw_json_str(s->json, "address", iw_ping_server_addr(server));
+		iw_json_u64(s->json, "port", iw_ping_server_port(server));
+		return iw_json_end(s->json);
+	}
+	if (!s->quiet)
+		printf("listening on %s over %s%s\n", iw_ping_server_addr(server), s->transport,
+		       by_default ? ", for clients of this machine: --bind ADDR for others" : "");
+	fflush(stdout);
+	return 0;
+}
+
 int iw_ping_show_visit(const struct iw_ping_show *s, const struct iw_ping_visit *v)
 {
 	static const char *const events[] = { "stopped", "session", "served", "refused" };

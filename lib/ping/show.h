@@ -27,6 +27,9 @@ IW_MUST_CHECK int iw_ping_show_result(const struct iw_ping_show *s, const struct
 /* How a session was rejected: the octets that came with it, as text and in base64. */
 IW_MUST_CHECK int iw_ping_show_rejected(const struct iw_ping_show *s, const uint8_t *pd,
 					size_t len);
+/* Where a server listens; by_default: nobody named the address. */
+IW_MUST_CHECK int iw_ping_show_listening(const struct iw_ping_show *s,
+					 const struct iw_ping_server *server, bool by_default);
 /* What a visitor of a server did. */
 IW_MUST_CHECK int iw_ping_show_visit(const struct iw_ping_show *s, const struct iw_ping_visit *v);
 /* What answers at the far end, over one transport. */
