@@ -33,6 +33,8 @@ struct iw_xdp_figure {
 	uint32_t mtu, frame;      /* octets of a full frame on the wire */
 	struct iw_xdp_pair pair[IW_XDP_BENCH_PAIRS];
 	unsigned pairs;
+	unsigned
+		repeated; /* p6: runs made again, because the generator's own queue had lost a segment */
 	double ratio, ratio_min, ratio_max;      /* of the pairs; ratio is the median */
 	struct iw_xdp_pair median;               /* each of its values by itself; lost is the sum */
 	struct iw_bench_environment environment; /* p5: the sender's */

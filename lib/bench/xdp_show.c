@@ -63,6 +63,7 @@ static void figure_json(struct iw_json *w, const struct iw_xdp_figure *f)
 	iw_json_f64(w, "bare_bits_per_second", f->median.bare);
 	iw_json_f64(w, "bare_frames_per_second", f->median.bare_frames);
 	iw_json_u64(w, "lost", f->median.lost);
+	iw_json_u64(w, "repeated", f->repeated);
 	iw_json_u64(w, "mtu_octets", f->mtu);
 	iw_json_u64(w, "frame_octets", f->frame);
 	iw_json_bool(w, "pass", f->ratio >= IW_XDP_BENCH_BAR);
