@@ -7,8 +7,9 @@
  * behind the data, in the data's own order. The server answers each with a REPORT of its clock,
  * its CPU time and its counts at that moment. All figures are differences between two MARKs, so
  * what lies before the first (set-up, warm-up) and behind the last (verification) is in none of
- * them. The end that receives the data is the one whose clock counts: the server for write and
- * send, the client for read and pingpong.
+ * them. The end that receives the data is the one whose clock counts: the server for write, send
+ * and rate, the client for read and pingpong. Over several connections and streams (lane.h) the
+ * window begins when the last of them has begun, and is one result.
  *
  * Afterwards the receiving memory is compared with what was sent, by digest. Messages of eight
  * octets and more carry their number, so that memory that was not written last by the last message
