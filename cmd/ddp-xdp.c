@@ -695,6 +695,7 @@ static int flow_json(void *ctx, const struct iw_xdp_flow_key *k, const struct iw
 	iw_json_u64(w, "fpdus", f->fpdus);
 	iw_json_u64(w, "holes", f->holes);
 	iw_json_u64(w, "resent", f->resent);
+	iw_json_bool(w, "markers", f->markers == IW_XDP_MARKERS);
 	iw_json_bool(w, "lost", f->lost);
 	iw_json_close(w);
 	return 0;
@@ -872,9 +873,10 @@ static int print_flow(void *ctx, const struct iw_xdp_flow_key *k, const struct i
 	if (++*n > STREAMS_MAX)
 		return 1;
 	printf("  %s port %u to %s port %u: %" PRIu64 " of %" PRIu64
-	       " segments begin with one of %" PRIu64 " FPDUs%s\n",
+	       " segments begin with one of %" PRIu64 " FPDUs%s%s\n",
 	       address_text(a, k->src), wire_port(&k->sport), address_text(b, k->dst),
 	       wire_port(&k->dport), f->aligned, f->followed, f->fpdus,
+	       f->markers == IW_XDP_MARKERS ? ", with markers" : "",
 	       f->lost ? "; not followed any more" : "");
 	return 0;
 }

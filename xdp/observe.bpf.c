@@ -4,8 +4,10 @@
  * and counts how many of them begin with an FPDU, which is what an RNIC wants and what only the receiver
  * sees. Every packet goes on to the kernel.
  *
- * It sees one direction of a connection, from its start-up frame on. Markers it does not know of: whether
- * they are there was said in the other direction. A flow with markers is soon lost, and counted as such.
+ * It sees one direction of a connection, the one that arrives, from its start-up frame on. Whether there are
+ * markers in it was said in the other direction, so it looks: the first marker, four octets of zeroes, stands in
+ * front of the first FPDU (RFC 5044 4.3), whose length is not zero. Only an FPDU without a ULPDU, with which a
+ * connection between equals may begin (RFC 6581), looks like that, too, and is told by its CRC.
  * It is no program for frames of several buffers, on purpose: for those a sender's segmentation offload
  * stays on in front of it, and what it saw were no TCP segments.
  */
@@ -17,6 +19,10 @@
 #define ULPDU_MIN 14 /* a DDP tagged header */
 #define ULPDU_MAX 64768
 #define FPDUS_MAX 1024 /* in one segment */
+
+#define MARKER       4
+#define MARKER_EVERY 512    /* octets of the stream, the marker among them */
+#define EMPTY_CRC    0xc74b /* how the CRC of an FPDU without a ULPDU begins */
 
 struct tcp {
 	uint16_t sport, dport;
@@ -69,57 +75,101 @@ static __always_inline bool is_start_up(const struct start_up *s)
 	       && s->key[3] == bpf_htonl(0x72616d65); /* "rame" */
 }
 
-struct walk {
-	struct cursor at;
-	struct iw_xdp_flow *f;
-	uint32_t fpdus, bad;
-};
-
 static __always_inline uint32_t fpdu_len(uint32_t ulpdu)
 {
 	return ((MPA_HEAD + ulpdu + 3) & ~3u) + MPA_CRC;
 }
 
-/* 1: the walk is over. at.off is where an FPDU begins. */
+static __always_inline bool is_marker(const struct iw_xdp_flow *f, uint32_t seq)
+{
+	return f->markers == IW_XDP_MARKERS && (seq - f->start) % MARKER_EVERY == 0;
+}
+
+/* The next FPDU, which a marker that is due belongs to. */
+static __always_inline void begins_at(struct iw_xdp_flow *f, uint32_t seq)
+{
+	f->next = seq;
+	f->length = is_marker(f, seq) ? seq + MARKER : seq;
+}
+
+enum taken { FPDU, NOT_YET, NO_LENGTH };
+
+/* What stands at f->length. NOT_YET: it was a marker, and f->length is behind that. */
+static __always_inline enum taken take_length(struct iw_xdp_flow *f, uint32_t ulpdu)
+{
+	bool first = f->next == f->start, empty = false;
+	uint32_t len, to_marker;
+
+	if (first && f->markers == IW_XDP_MARKERS_UNKNOWN) {
+		f->markers = ulpdu ? IW_XDP_MARKERS_NONE : IW_XDP_MARKERS;
+		if (!ulpdu) {
+			f->length += MARKER;
+			return NOT_YET;
+		}
+	} else if (first && f->markers == IW_XDP_MARKERS) {
+		empty = ulpdu == 0 || ulpdu == EMPTY_CRC;
+		/* It was no marker but that FPDU, and this is its CRC. */
+		if (ulpdu == EMPTY_CRC) {
+			f->markers = IW_XDP_MARKERS_NONE;
+			f->length -= MARKER;
+		}
+	}
+	if (empty)
+		ulpdu = 0;
+	else if (ulpdu < ULPDU_MIN || ulpdu > ULPDU_MAX)
+		return NO_LENGTH;
+	len = fpdu_len(ulpdu);
+	to_marker = MARKER_EVERY - (f->length - f->start) % MARKER_EVERY;
+	/* One that is due right behind it belongs to the next. */
+	if (f->markers == IW_XDP_MARKERS && len > to_marker)
+		len += MARKER * (1 + (len - to_marker - 1) / (MARKER_EVERY - MARKER));
+	begins_at(f, f->length + len);
+	return FPDU;
+}
+
+struct walk {
+	struct xdp_md *ctx;
+	struct iw_xdp_flow *f;
+	uint32_t off, seq, len; /* the segment's payload: where, from which octet, how many */
+	uint32_t fpdus, bad;
+};
+
+/* 1: the walk is over. */
 static long next_fpdu(uint32_t index, void *ctx)
 {
 	struct walk *w = ctx;
+	uint32_t at = w->f->length - w->seq;
 	struct length len = { 0, 0 };
-	uint32_t ulpdu, whole;
+	enum taken taken;
 
-	if (w->at.left == 0)
+	if (at >= w->len)
 		return 1;
-	w->fpdus++;
-	if (w->at.left == 1) {
-		if (!LOAD(w->at.ctx, w->at.off, &len.high))
-			w->bad = 1;
+	if (at == w->len - 1) {
+		w->bad = !LOAD(w->ctx, w->off + at, &len.high);
 		w->f->half = 256 + len.high;
-		w->at.off++;
-		w->at.left = 0;
 		return 1;
 	}
-	if (!LOAD(w->at.ctx, w->at.off, &len)) {
+	if (!LOAD(w->ctx, w->off + at, &len)) {
 		w->bad = 1;
 		return 1;
 	}
-	ulpdu = (uint32_t)len.high << 8 | len.low;
-	if (ulpdu < ULPDU_MIN || ulpdu > ULPDU_MAX) {
+	taken = take_length(w->f, (uint32_t)len.high << 8 | len.low);
+	w->bad = taken == NO_LENGTH;
+	/* The rest of what should be a marker. */
+	if (taken == NOT_YET && at + MARKER <= w->len &&
+	    (!LOAD(w->ctx, w->off + at + sizeof(len), &len) || len.high || len.low))
 		w->bad = 1;
-		return 1;
-	}
-	whole = fpdu_len(ulpdu);
-	w->at.off += whole;
-	w->at.left = whole < w->at.left ? w->at.left - whole : 0;
-	return w->at.left == 0;
+	w->fpdus += taken == FPDU;
+	return w->bad;
 }
 
 /* Whether the payload may begin with an FPDU: length, DDP and RDMAP version, reserved bits. */
-static __always_inline bool looks_like_fpdu(const struct segment *s)
+static __always_inline bool looks_like_fpdu(const struct segment *s, const struct iw_xdp_flow *f)
 {
+	uint32_t marker = is_marker(f, s->seq) ? MARKER : 0, ulpdu;
 	struct fpdu h;
-	uint32_t ulpdu;
 
-	if (s->at.left < sizeof(h) || !LOAD(s->at.ctx, s->at.off, &h))
+	if (s->at.left < sizeof(h) + marker || !LOAD(s->at.ctx, s->at.off + marker, &h))
 		return false;
 	ulpdu = (uint32_t)h.len.high << 8 | h.len.low;
 	return ulpdu >= ULPDU_MIN && ulpdu <= ULPDU_MAX && (h.ddp & 0x3f) == 1 &&
@@ -132,49 +182,45 @@ static __always_inline void lose(struct iw_xdp_flow *f, struct iw_xdp_mpa *n)
 	n->lost++;
 }
 
-/* The FPDUs that begin behind `skip` octets of the segment's payload. */
+/* The FPDUs whose length stands in the segment's payload. */
 static __always_inline void walk_fpdus(const struct segment *s, struct iw_xdp_flow *f,
-				       struct iw_xdp_mpa *n, uint32_t skip_octets)
+				       struct iw_xdp_mpa *n)
 {
 	struct walk w = {
-		.at = { s->at.ctx, s->at.off + skip_octets, s->at.left - skip_octets },
+		.ctx = s->at.ctx,
 		.f = f,
+		.off = s->at.off,
+		.seq = s->seq,
+		.len = s->at.left,
 	};
 
 	bpf_loop(FPDUS_MAX, next_fpdu, &w, 0);
-	if (w.bad || w.at.left > 0) {
-		lose(f, n);
-		return;
-	}
 	f->fpdus += w.fpdus;
 	n->fpdus += w.fpdus;
-	f->next = s->seq + (w.at.off - s->at.off);
+	if (w.bad || (!f->half && f->length - w.seq < w.len))
+		lose(f, n);
 }
 
 /* A length whose first octet was the last one of the segment before. */
 static __always_inline void join_halves(const struct segment *s, struct iw_xdp_flow *f,
 					struct iw_xdp_mpa *n)
 {
+	enum taken taken = NO_LENGTH;
 	uint8_t low = 0;
-	uint32_t ulpdu;
 
-	if (!LOAD(s->at.ctx, s->at.off, &low)) {
-		lose(f, n);
-		return;
-	}
-	ulpdu = (f->half - 256) << 8 | low;
+	if (LOAD(s->at.ctx, s->at.off, &low))
+		taken = take_length(f, (f->half - 256) << 8 | low);
 	f->half = 0;
-	if (ulpdu < ULPDU_MIN || ulpdu > ULPDU_MAX)
+	if (taken == NO_LENGTH)
 		lose(f, n);
-	else
-		f->next = s->seq - 1 + fpdu_len(ulpdu);
+	f->fpdus += taken == FPDU;
+	n->fpdus += taken == FPDU;
 }
 
 static __always_inline void follow(const struct segment *s, struct iw_xdp_flow *f,
 				   struct iw_xdp_mpa *n)
 {
 	uint32_t len = s->at.left, end = s->seq + len;
-	int32_t ahead;
 
 	if ((int32_t)(end - f->end) <= 0) {
 		f->resent++;
@@ -190,9 +236,9 @@ static __always_inline void follow(const struct segment *s, struct iw_xdp_flow *
 		n->holes++;
 		f->half = 0;
 		/* Where segments are aligned, this one tells where FPDUs begin; else nobody does. */
-		if (!f->lost && !looks_like_fpdu(s))
+		if (!f->lost && !looks_like_fpdu(s, f))
 			lose(f, n);
-		f->next = s->seq;
+		begins_at(f, s->seq);
 	}
 	f->end = end;
 	if (!f->lost && f->half)
@@ -201,13 +247,11 @@ static __always_inline void follow(const struct segment *s, struct iw_xdp_flow *
 		return;
 	f->followed++;
 	n->followed++;
-	ahead = (int32_t)(f->next - s->seq);
-	if (ahead == 0) {
+	if (f->next == s->seq) {
 		f->aligned++;
 		n->aligned++;
 	}
-	if (ahead >= 0 && (uint32_t)ahead < len)
-		walk_fpdus(s, f, n, ahead);
+	walk_fpdus(s, f, n);
 }
 
 static __always_inline void begin_flow(const struct segment *s, struct iw_xdp_mpa *n)
@@ -219,13 +263,14 @@ static __always_inline void begin_flow(const struct segment *s, struct iw_xdp_mp
 	if (s->at.left < sizeof(h) || !LOAD(s->at.ctx, s->at.off, &h) || !is_start_up(&h))
 		return;
 	len = sizeof(h) + bpf_ntohs(h.pd_len);
-	new.next = s->seq + len;
+	new.start = s->seq + len;
+	begins_at(&new, new.start);
 	n->flows++;
 	bpf_map_update_elem(&flows, &s->key, &new, BPF_ANY);
 	f = bpf_map_lookup_elem(&flows, &s->key);
 	/* FPDUs in the same segment. */
-	if (f && len < s->at.left)
-		walk_fpdus(s, f, n, len);
+	if (f)
+		walk_fpdus(s, f, n);
 }
 
 static __always_inline bool parse_segment(struct xdp_md *ctx, struct segment *s, struct tcp *h)

@@ -236,12 +236,18 @@ struct iw_xdp_flow_key {
 	uint8_t src[16], dst[16]; /* as in struct iw_xdp_endpoint_key */
 	uint16_t sport, dport;    /* wire */
 };
+enum iw_xdp_markers { IW_XDP_MARKERS_UNKNOWN, IW_XDP_MARKERS_NONE, IW_XDP_MARKERS };
 struct iw_xdp_flow {
-	uint32_t next; /* sequence number at which the next FPDU begins */
-	uint32_t end;  /* behind the last octet that was seen */
-	/* An FPDU begins with the last octet seen: 256 and that octet; else 0. */
+	/* Sequence numbers: */
+	uint32_t start;  /* of full operation, behind the start-up frame */
+	uint32_t next;   /* at which the next FPDU begins, with its marker if one is due there */
+	uint32_t length; /* of that FPDU's ULPDU_Length */
+	uint32_t end;    /* behind the last octet that was seen */
+	/* A length begins with the last octet seen: 256 and that octet; else 0. */
 	uint32_t half;
-	uint32_t lost; /* 1: where FPDUs begin is not known any more */
+	uint32_t lost;    /* 1: where FPDUs begin is not known any more */
+	uint32_t markers; /* enum iw_xdp_markers */
+	uint32_t zero;
 	uint64_t segments,
 		octets;    /* TCP segments with payload behind the start-up frame; their payload */
 	uint64_t followed; /* of these segments, those in which it was known where FPDUs begin */

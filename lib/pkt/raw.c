@@ -203,9 +203,9 @@ union control {
 
 static int receive_from(struct raw *r, int i, struct iw_pkt_rx *rx, int room)
 {
-	union control control[IW_PKT_BATCH] = { 0 };
-	struct mmsghdr m[IW_PKT_BATCH] = { 0 };
-	struct iovec iov[IW_PKT_BATCH] = { 0 };
+	union control control[IW_PKT_BATCH];
+	struct mmsghdr m[IW_PKT_BATCH];
+	struct iovec iov[IW_PKT_BATCH];
 	int n, kept = 0, tries = 8;
 
 	for (int k = 0; k < room; k++) {

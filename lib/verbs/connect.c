@@ -15,7 +15,7 @@ static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
 			 struct iw_fault *why)
 {
 	struct iw_ctx *ctx = qp->ctx;
-	uint64_t now = iw_os_now();
+	uint64_t began = iw_os_now(), now;
 	struct iw_sctpmap_cfg map;
 	struct iw_port_cfg to;
 	struct iw_conn_cfg cfg;
@@ -42,7 +42,9 @@ static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
 	iw_verbs_conn_cfg(&cfg, ctx, param, true, rev);
 	cfg.assoc = iw_trunk_map(trunk);
 	cfg.rdmap = qp->rdmap;
-	cfg.mpa.timeout_ns = end > now ? end - now : 1;
+	/* To open a carrier may take its time, which is not the peer's: xdp has a program verified. */
+	now = iw_os_now();
+	cfg.mpa.timeout_ns = end > began ? end - began : 1;
 	err = iw_conn_new(&qp->conn, &cfg, now, why);
 	if (!err)
 		err = iw_link_on(&qp->link, trunk, qp->conn, &qp->party, why);

@@ -246,6 +246,14 @@ in_bpffs() {
     assert_jsonl '[.[0].mpa.connections[] | .aligned / .followed] | [length, min < 0.2]' '[2,true]'
     run_in left ddp-xdp status -I "$LEFT_IF"
     assert_output_has 'TCP segments begin with one'
+    # Markers, which this end wants in what arrives.
+    serve_end
+    serve_in left ddp-bench --listen -b "$LEFT_IP" --markers
+    run_in right ddp-bench "$LEFT_IP" write --mulpdu emss --time 300ms -w 50ms --interval 0 -q
+    assert_status 0
+    run_in left ddp-xdp status -I "$LEFT_IF" --json
+    assert_jsonl '[.[0].mpa.connections[] | select(.markers)] | [length, .[0].lost, .[0].fpdus > 1000, .[0].aligned / .[0].followed > 0.8]' \
+        '[1,false,true,true]'
 }
 
 @test "a tool with -t xdp uses the program that is there, and its counters add up" {

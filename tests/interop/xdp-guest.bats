@@ -34,6 +34,8 @@ setup() {
 }
 
 teardown() {
+    # A test that failed has left its listener.
+    [ -z "${JOB:-}" ] || guest_kill "$JOB" KILL
     run_guest ddp-xdp detach -I va --force-clean
     helpers_teardown
 }
@@ -57,13 +59,14 @@ through() {
     # shellcheck disable=SC2016
     guest_does sh -c 'until [ "$(ddp-xdp status -I va --json | grep -c "\"sctp_port\":7471")" -gt 0 ]; do sleep 0.1; done'
     for host in 10.77.0.1 fd77::1; do
-        run_guest ip netns exec far ddp-bench $host write -t xdp -I vb -p 7471 -n 4 --warmup 0 --json --interval 0
+        run_guest ip netns exec far ddp-bench $host write -t xdp -I vb -p 7471 -n 4 --warmup 0 --timeout 40s --json --interval 0
         assert_status 0
         assert_jsonl '.[0] | [.transport, .verified]' '["xdp",true]'
     done
     run_guest ddp-xdp status -I va --json
     assert_jsonl '.[0] | [.opcodes[] | select(.opcode == 0) | .segments > 5000][0]' true
     guest_kill
+    JOB=
 }
 
 @test "xdp to xdp in the guest" {

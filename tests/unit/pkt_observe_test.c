@@ -58,6 +58,40 @@ static void put_fpdu(uint16_t ulpdu)
 	stream_len += whole;
 }
 
+static size_t full_from; /* where full operation begins, and with it the first marker */
+
+/* RFC 5044 4.3: a marker each 512 octets, itself among them, from the first FPDU on. */
+static void put_marked(const uint8_t *octets, size_t len)
+{
+	size_t begin = stream_len;
+
+	for (size_t i = 0; i < len; i++) {
+		if ((stream_len - full_from) % 512 == 0) {
+			size_t back = stream_len > begin ? stream_len - begin : 0;
+
+			iw_put_be32(stream + stream_len, (uint32_t)back);
+			stream_len += 4;
+			begin += back ? 0 : 4;
+		}
+		stream[stream_len++] = octets[i];
+	}
+}
+
+static void put_marked_fpdu(uint16_t ulpdu)
+{
+	size_t whole = (((size_t)2 + ulpdu + 3) & ~(size_t)3) + 4;
+	uint8_t octets[4096];
+
+	memset(octets, 0xee, whole);
+	iw_put_be16(octets, ulpdu);
+	octets[2] = 0xc1;
+	octets[3] = 0x40;
+	put_marked(octets, whole);
+}
+
+/* RFC 6581: without a ULPDU, to say that one is ready. */
+static const uint8_t empty_fpdu[8] = { 0, 0, 0, 0, 0xc7, 0x4b, 0x67, 0x48 };
+
 /* A connection of its own for each test. */
 static void begin(size_t pd_len)
 {
@@ -65,7 +99,7 @@ static void begin(size_t pd_len)
 	memset(stream, 0, sizeof(stream));
 	memcpy(stream, "MPA ID Req Frame\x40\x01", 18);
 	iw_put_be16(stream + 18, (uint16_t)pd_len);
-	stream_len = 20 + pd_len;
+	stream_len = full_from = 20 + pd_len;
 	if (o)
 		assert_int_equal(iw_observe_counters(o, &before), 0);
 }
@@ -157,6 +191,91 @@ static void any_cut_finds_the_same_fpdus(void **state)
 		assert_int_equal(d.aligned, aligned);
 		assert_int_equal(d.lost, 0);
 	}
+}
+
+/* MPA-11, MPA-45: also where a segment ends in a marker, and where an FPDU ends just before one. */
+static void markers_are_found_and_any_cut_finds_the_same_fpdus(void **state)
+{
+	/* Behind the first one, and behind the second, a marker is due at once. */
+	static const uint16_t ulpdu[] = { 502, 1010, 30, 100, 1434, 14, 15, 600 };
+
+	(void)state;
+	NEEDS_XDP();
+	for (size_t cut = 1; cut <= 1100; cut += cut < 140 ? 1 : 31) {
+		size_t aligned = 0, n = 0, begins[IW_ARRAY_LEN(ulpdu)];
+		struct iw_xdp_mpa d;
+
+		begin(0);
+		for (size_t i = 0; i < IW_ARRAY_LEN(ulpdu); i++) {
+			begins[i] = stream_len;
+			put_marked_fpdu(ulpdu[i]);
+		}
+		segment(0, full_from);
+		for (size_t at = full_from; at < stream_len; at += cut, n++) {
+			segment(at, IW_MIN(at + cut, stream_len));
+			for (size_t i = 0; i < IW_ARRAY_LEN(ulpdu); i++)
+				aligned += begins[i] == at;
+		}
+		told(&d);
+		assert_int_equal(d.fpdus, IW_ARRAY_LEN(ulpdu));
+		assert_int_equal(d.followed, n);
+		assert_int_equal(d.aligned, aligned);
+		assert_int_equal(d.lost, 0);
+	}
+}
+
+static void hole_in_front_of_a_marker_is_passed_over(void **state)
+{
+	struct iw_xdp_mpa d;
+	size_t a, b;
+
+	(void)state;
+	NEEDS_XDP();
+	begin(0);
+	put_marked_fpdu(502);
+	segment(0, stream_len);
+	put_marked_fpdu(502);
+	a = stream_len;
+	/* A marker stands in front of this one, and it is another that begins behind. */
+	assert_int_equal((a - full_from) % 512, 0);
+	put_marked_fpdu(200);
+	b = stream_len;
+	put_marked_fpdu(201);
+	segment(a, b);
+	segment(b, stream_len);
+	told(&d);
+	assert_int_equal(d.holes, 1);
+	assert_int_equal(d.lost, 0);
+	assert_int_equal(d.aligned, 2);
+	assert_int_equal(d.fpdus, 3);
+}
+
+static void connection_between_equals_begins_with_an_empty_fpdu(void **state)
+{
+	(void)state;
+	NEEDS_XDP();
+	for (int markers = 0; markers < 2; markers++)
+		for (size_t cut = 1; cut <= 40; cut++) {
+			struct iw_xdp_mpa d;
+
+			begin(0);
+			if (markers) {
+				put_marked(empty_fpdu, sizeof(empty_fpdu));
+				put_marked_fpdu(100);
+				put_marked_fpdu(700);
+			} else {
+				memcpy(stream + stream_len, empty_fpdu, sizeof(empty_fpdu));
+				stream_len += sizeof(empty_fpdu);
+				put_fpdu(100);
+				put_fpdu(700);
+			}
+			segment(0, full_from);
+			for (size_t at = full_from; at < stream_len; at += cut)
+				segment(at, IW_MIN(at + cut, stream_len));
+			told(&d);
+			assert_int_equal(d.fpdus, 3);
+			assert_int_equal(d.lost, 0);
+		}
 }
 
 static void start_up_and_first_fpdu_in_one_segment(void **state)
@@ -284,6 +403,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(segments_that_begin_with_an_fpdu_are_aligned),
 		cmocka_unit_test(any_cut_finds_the_same_fpdus),
+		cmocka_unit_test(markers_are_found_and_any_cut_finds_the_same_fpdus),
+		cmocka_unit_test(hole_in_front_of_a_marker_is_passed_over),
+		cmocka_unit_test(connection_between_equals_begins_with_an_empty_fpdu),
 		cmocka_unit_test(start_up_and_first_fpdu_in_one_segment),
 		cmocka_unit_test(segment_again_counts_once),
 		cmocka_unit_test(hole_is_passed_over_where_segments_are_aligned),
