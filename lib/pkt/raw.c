@@ -24,12 +24,21 @@
 #define PACKET_LEN (IW_PKT_MAX + 1)
 #define SEGS_MAX   64 /* packets of one send */
 
+union control {
+	struct cmsghdr align;
+	uint8_t octets[IW_PKT_CONTROL];
+};
+
 struct raw {
 	struct iw_pkt pkt;
 	int sock[2]; /* of IPv4, of IPv6; -1: none */
 	bool df[2];
 	bool waiting[2]; /* for room to send */
 	uint8_t *buf;
+	/* Of one receive; here, for the stack would have to be cleared for each. */
+	union control control[IW_PKT_BATCH];
+	struct mmsghdr m[IW_PKT_BATCH];
+	struct iovec iov[IW_PKT_BATCH];
 };
 
 static struct raw *raw_of(struct iw_pkt *c)
@@ -196,16 +205,11 @@ static bool strip(struct iw_pkt_rx *rx, int i)
 	return rx->len > 0;
 }
 
-union control {
-	struct cmsghdr align;
-	uint8_t octets[IW_PKT_CONTROL];
-};
-
 static int receive_from(struct raw *r, int i, struct iw_pkt_rx *rx, int room)
 {
-	union control control[IW_PKT_BATCH];
-	struct mmsghdr m[IW_PKT_BATCH];
-	struct iovec iov[IW_PKT_BATCH];
+	union control *control = r->control;
+	struct mmsghdr *m = r->m;
+	struct iovec *iov = r->iov;
 	int n, kept = 0, tries = 8;
 
 	for (int k = 0; k < room; k++) {

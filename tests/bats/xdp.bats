@@ -243,6 +243,22 @@ kernel_sent() {
     net_ip left link set "$LEFT_IF" address "$old"
 }
 
+@test "a neighbour that moves in mid-run is followed at once" {
+    local old new=02:00:00:00:77:02
+
+    old=$(net_ip left -o link show "$LEFT_IF" | sed 's/.*link.ether \([^ ]*\).*/\1/')
+    # Under raw the kernel looks at the address that frames come to.
+    IW_READY='listening on' serve_in left ddp-bench --listen -t raw -p "$PORT" --bind "$LEFT_IP"
+    IW_READY='messages' serve_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" --time 3s -w 0 --interval 200ms --timeout 7s
+    net_ip left link set "$LEFT_IF" address $new
+    net_ip right neighbour replace "$LEFT_IP" lladdr $new dev "$RIGHT_IF" nud reachable
+    wait_served
+    net_ip left link set "$LEFT_IF" address "$old"
+    net_ip right neighbour flush dev "$RIGHT_IF"
+    assert_status 0
+    assert_output_has verified
+}
+
 @test "frames of several buffers: an MTU of 9000" {
     net_ip left link set "$LEFT_IF" mtu 9000
     net_ip right link set "$RIGHT_IF" mtu 9000
