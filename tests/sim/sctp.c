@@ -24,8 +24,9 @@
 enum { MSGS = 400, MSG_MAX = 9000, LOSS_MILD = 100 };
 /* RTO.Max and half a HB.interval more: no end that waits for something says nothing for longer. */
 #define SILENCE_MAX    IW_SEC(120)
-/* Association.Max.Retrans timeouts and one, 1 s the first and 60 s the last, of one address. */
-#define PATIENCE_8_1   IW_SEC(1 + 2 + 4 + 8 + 16 + 32 + 5 * 60)
+/* Association.Max.Retrans timeouts and one, 1 s the first and 60 s the last, of one address; one of them may be that of a
+ * heartbeat, which counts too and runs beside T3. */
+#define PATIENCE_8_1   IW_SEC(1 + 2 + 4 + 8 + 16 + 32 + 4 * 60)
 /* The guard of an orderly end (9.2, T5): five times RTO.Max. */
 #define PATIENCE_9_2   IW_SEC(5 * 60)
 /* As 8.1, for Max.Init.Retransmits. */
