@@ -226,13 +226,13 @@ same_options() {
     assert_status 0
     printf '%s\n' '#include <stdio.h>' '#include <iwarp/verbs.h>' 'int main(void) { puts(iw_version()); return 0; }' >"$BATS_TEST_TMPDIR/p.c"
     export PKG_CONFIG_PATH=$root/lib/pkgconfig
-    # shellcheck disable=SC2046
-    "${CC:-gcc}" -o "$BATS_TEST_TMPDIR/p" "$BATS_TEST_TMPDIR/p.c" $(pkg-config --cflags --libs libiwarp)
+    # shellcheck disable=SC2046,SC2086
+    ${CC:-gcc} -o "$BATS_TEST_TMPDIR/p" "$BATS_TEST_TMPDIR/p.c" $(pkg-config --cflags --libs libiwarp)
     LD_LIBRARY_PATH=$root/lib run_here "$BATS_TEST_TMPDIR/p"
     assert_status 0
     assert_output_is "$(cat VERSION)"
-    # shellcheck disable=SC2046
-    "${CC:-gcc}" -o "$BATS_TEST_TMPDIR/s" "$BATS_TEST_TMPDIR/p.c" $(pkg-config --cflags libiwarp) "$root/lib/libiwarp.a" \
+    # shellcheck disable=SC2046,SC2086
+    ${CC:-gcc} -o "$BATS_TEST_TMPDIR/s" "$BATS_TEST_TMPDIR/p.c" $(pkg-config --cflags libiwarp) "$root/lib/libiwarp.a" \
         $(pkg-config --static --libs-only-l libiwarp | sed 's/-liwarp//')
     run_here "$BATS_TEST_TMPDIR/s"
     assert_status 0
