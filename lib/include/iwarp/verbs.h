@@ -286,10 +286,11 @@ struct iw_conn_param {
 };
 
 /*
- * Memory that transport "xdp" sends from where it lies: what an RDMA Write or a Send takes from there goes without a copy in this process, as a descriptor of its own behind the headers (Linux 6.6, and not in
- * UDP). It is part of the UMEM of param's interface, param->xdp as the connections there will have it, so it must be had
- * before the first of them; the steering program stays attached until it is freed. len: up to 1 GiB, of locked
- * memory; zeroes at first. Else it is memory like any other: register it, receive into it.
+ * Memory that transport "xdp" sends from where it lies: what an RDMA Write or a Send takes from there goes without a
+ * copy in this process, as a descriptor of its own behind the headers (Linux 6.6, and not in UDP). It is part of the
+ * UMEM of param's interface, param->xdp as the connections there will have it, so it must be had before the first of
+ * them; the steering program stays attached until it is freed. len: up to 1 GiB, of locked memory; zeroes at first.
+ * Else it is memory like any other: register it, receive into it.
  * IW_E_INVAL: no interface, len; IW_E_BUSY: the interface is in use by this process already; IW_E_LIMIT: locked
  * memory; others as iw_connect.
  */
