@@ -302,17 +302,21 @@ static int dispatch(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct i
 	static const enum xdp_attach_mode mode[] = { [IW_XDP_ANY] = XDP_MODE_UNSPEC,
 						     [IW_XDP_NATIVE] = XDP_MODE_NATIVE,
 						     [IW_XDP_GENERIC] = XDP_MODE_SKB };
-	struct xdp_program *p = xdp_program__from_bpf_obj(s->skel->obj, "xdp.frags");
+	struct xdp_program *p;
 	struct iw_xdp_attached a;
 	int err = iw_xdp_check_dispatcher(why);
 
 	if (err)
 		return err;
+	p = xdp_program__from_bpf_obj(s->skel->obj, "xdp.frags");
 	err = (int)libxdp_get_error(p);
-	if (!err)
+	if (!err) {
 		err = xdp_program__set_xdp_frags_support(p, true);
-	if (!err)
-		err = xdp_program__attach(p, (int)s->facts.ifindex, mode[cfg->mode], 0);
+		if (!err)
+			err = xdp_program__attach(p, (int)s->facts.ifindex, mode[cfg->mode], 0);
+		/* The object with the loaded program stays ours. */
+		xdp_program__close(p);
+	}
 	if (err)
 		return iw_bpf_fail(why, err, "xdp: attach to %s through the dispatcher",
 				   s->interface);

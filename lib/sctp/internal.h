@@ -247,7 +247,8 @@ struct iw_sctp_assoc {
 	size_t report_len;
 	uint64_t setup_at, guard_at; /* T1 or T2; T5 */
 	unsigned tries;
-	unsigned stale; /* cookies of the peer's that it then called so */
+	unsigned shutdown_path; /* where SHUTDOWN, or SHUTDOWN ACK, was sent last */
+	unsigned stale;         /* cookies of the peer's that it then called so */
 	uint64_t setup_rto;
 	uint32_t errors;
 	uint32_t told_max;  /* iw_sctp_max_message as the user knows it */

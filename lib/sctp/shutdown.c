@@ -19,6 +19,7 @@ void iw_sctp_shutdown(struct iw_sctp_assoc *a, uint64_t now)
 static void start_t2(struct iw_sctp_assoc *a, uint64_t now)
 {
 	a->tries = 0;
+	a->shutdown_path = a->from;
 	a->setup_rto = a->paths[a->from].rto;
 	a->setup_at = iw_time_add(now, a->setup_rto);
 	if (a->guard_at == IW_TIME_NEVER)
@@ -56,7 +57,9 @@ void iw_sctp_shutdown_timeout(struct iw_sctp_assoc *a, uint64_t now)
 		return;
 	}
 	a->tx |= a->state == IW_SCTP_SHUTDOWN_SENT ? TX_SHUTDOWN : TX_SHUTDOWN_ACK;
-	a->from = iw_sctp_turn_path(a, a->from); /* 6.4 */
+	/* 6.4: another address than the last time, wherever the peer was heard from meanwhile. */
+	a->shutdown_path = iw_sctp_turn_path(a, a->shutdown_path);
+	a->from = a->shutdown_path;
 	a->setup_rto = IW_MIN(2 * a->setup_rto, t->rto_max);
 	a->setup_at = iw_time_add(now, a->setup_rto);
 }

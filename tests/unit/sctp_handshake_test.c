@@ -796,6 +796,32 @@ static void a_set_up_survives_every_failure_of_memory(void **state)
 	}
 }
 
+/* RFC 9260 6.4, 9.2: SHUTDOWN goes round the addresses, also when the peer is heard from one of them all the time. */
+static void shutdown_reaches_the_address_that_lives(void **state)
+{
+	struct net n;
+
+	(void)state;
+	net_init(&n, 3);
+	n.a.naddrs = 2;
+	n.a.lists = true;
+	n.a.addr[0] = net_addr(10);
+	n.a.addr[1] = net_addr(11);
+	n.a.cfg.times.hb_interval = IW_MSEC(200);
+	net_start(&n);
+	assert_true(net_up(&n));
+	net_run(&n, n.now + IW_SEC(5));
+	n.a.dead = 1u << 1;
+	n.ba.cut = true;
+	iw_sctp_shutdown(n.b.a, n.now);
+	net_run(&n, n.now + IW_MSEC(1));
+	n.ba.cut = false;
+	net_run(&n, n.now + IW_SEC(20));
+	assert_true(net_has_event(&n.a, IW_SCTP_EV_DOWN));
+	assert_true(net_has_event(&n.b, IW_SCTP_EV_DOWN));
+	net_free(&n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -826,6 +852,7 @@ int main(void)
 		cmocka_unit_test(more_associations_than_allowed_are_refused_for_lack_of_resources),
 		cmocka_unit_test(icmp_unreachable_ends_a_set_up_only),
 		cmocka_unit_test(a_set_up_survives_every_failure_of_memory),
+		cmocka_unit_test(shutdown_reaches_the_address_that_lives),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
