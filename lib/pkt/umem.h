@@ -20,6 +20,7 @@ enum iw_frame_owner {
 	IW_FRAME_FREE,   /* in the free list */
 	IW_FRAME_KERNEL, /* fill ring, or a receive ring and not looked at yet */
 	IW_FRAME_ENGINE, /* received, and somebody reads it */
+	IW_FRAME_LOAN,   /* received, and the program reads it, until it gives it back */
 	IW_FRAME_SENDER, /* set apart for one who sends, who writes packets into it */
 	IW_FRAME_LENT,   /* set apart for good, as memory of the program's */
 	IW_FRAME_TX,     /* transmit or completion ring */

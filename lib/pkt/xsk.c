@@ -20,6 +20,7 @@
 
 #include "os/os.h"
 #include "pkt/umem.h"
+#include "util/lend.h"
 #include "util/list.h"
 #include "util/num.h"
 #include "util/text.h"
@@ -51,6 +52,7 @@
 	(2 *                                                                                       \
 	 IW_XSK_TX) /* descriptors: a packet that is sent in place has more of them than frames */
 #define RING_RX_MIN  256 /* of one */
+#define LOANS        4   /* one of so many frames of a ring can be lent */
 /* In front of each received frame: XDP_PACKET_HEADROOM, and what the program notes. */
 #define HEAD         (256 + sizeof(struct iw_xdp_meta))
 #define ETHER_LEN    18                /* with a VLAN tag */
@@ -73,6 +75,13 @@ struct queue {
 	uint32_t frames; /* in the fill ring, in receive rings, being read */
 };
 
+/* A frame whose octets the program reads where they are; the thread of its worker alone looks at it. */
+struct loan {
+	uint16_t times; /* lent, and not given back yet */
+	uint8_t sock;   /* of the worker's, from when its batch is over and the frame is not */
+	bool apart;     /* it is over */
+};
+
 struct dev {
 	struct iw_list all;
 	struct stat ns; /* network namespace: interface numbers mean nothing without */
@@ -93,6 +102,7 @@ struct dev {
 	/* Of each frame that is set apart for sending, IW_XSK_TX for each share: on its way. Its owner sets it, and
 	 * whoever finds it in a completion ring clears it. */
 	uint8_t *busy;
+	struct loan *loan; /* of each frame */
 	/* Memory of the program's own. */
 	uint64_t lent_at;
 	size_t lent_len;
@@ -100,6 +110,7 @@ struct dev {
 };
 
 struct iw_xsk {
+	struct iw_lender lender;
 	struct dev *dev;
 	unsigned share; /* our place in dev->worker */
 	uint32_t worker;
@@ -117,6 +128,11 @@ struct iw_xsk {
 	/* Frames of the last batch, by queue. */
 	uint64_t *held[QUEUES_MAX];
 	uint32_t nheld[QUEUES_MAX];
+	/* Frames that are lent: all, by queue those whose batch is over, and those of the latter that came back. */
+	uint32_t lent, lent_max, apart[QUEUES_MAX];
+	uint64_t *back;
+	uint32_t nback;
+	bool closed;     /* and waits for them */
 	uint8_t *joined; /* IW_XSK_BATCH packets of several frames, put together */
 	size_t joined_len;
 	uint64_t nrx, ntx, in_place;
@@ -169,7 +185,8 @@ static int make_umem(struct dev *d, uint32_t frame_size, size_t lent, struct iw_
 		return err;
 	d->workers_max = (d->umem->frames - cfg.lent) / share;
 	d->busy = calloc(d->workers_max, IW_XSK_TX);
-	if (!d->busy)
+	d->loan = calloc(d->umem->frames, sizeof(*d->loan));
+	if (!d->busy || !d->loan)
 		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
 	(void)iw_umem_set_apart(d->umem, d->workers_max * IW_XSK_TX, IW_FRAME_SENDER);
 	d->lent_at = iw_umem_set_apart(d->umem, cfg.lent, IW_FRAME_LENT);
@@ -198,13 +215,18 @@ static int register_umem(struct dev *d, struct queue *q, struct iw_fault *why)
 	return err ? iw_os_fail(why, err, "xdp: register %zu octets with AF_XDP", d->umem->len) : 0;
 }
 
-static void free_umem(struct dev *d)
+/* Sockets first: the UMEM's own descriptor holds the first one. */
+static void unregister_umem(struct dev *d)
 {
-	/* Sockets first: the UMEM's own descriptor holds the first one. */
 	for (unsigned q = 0; q < d->queues; q++)
 		if (d->queue[q].reg)
 			(void)xsk_umem__delete(d->queue[q].reg);
-	iw_umem_put(d->umem);
+}
+
+/* Of the program's own memory. */
+static uint32_t memory_frames(const struct dev *d)
+{
+	return (uint32_t)((d->lent_len + d->umem->frame_size - 1) / d->umem->frame_size);
 }
 
 /* When the last worker has gone nobody reads a frame, and each is where it is said to be. */
@@ -215,23 +237,25 @@ static void check_frames(const struct dev *d)
 	iw_umem_census(d->umem, has);
 	for (unsigned q = 0; q < d->queues; q++)
 		kernel += d->queue[q].frames;
-	assert(has[IW_FRAME_ENGINE] == 0);
+	assert(has[IW_FRAME_ENGINE] == 0 && has[IW_FRAME_LOAN] == 0);
 	assert(has[IW_FRAME_KERNEL] == kernel);
 	assert(has[IW_FRAME_SENDER] + has[IW_FRAME_TX] == apart);
 	assert(has[IW_FRAME_FREE] == d->umem->nfree);
-	assert(has[IW_FRAME_LENT] == (d->lent_len + d->umem->frame_size - 1) / d->umem->frame_size);
+	assert(has[IW_FRAME_LENT] == memory_frames(d));
 	(void)kernel;
 	(void)apart;
 }
 
 static void dev_free(struct dev *d)
 {
-	if (d->busy)
+	if (d->loan)
 		check_frames(d);
-	free_umem(d);
+	unregister_umem(d);
+	iw_umem_put(d->umem);
 	iw_steer_close(d->steer);
 	pthread_mutex_destroy(&d->lock);
 	free(d->busy);
+	free(d->loan);
 	free(d);
 }
 
@@ -410,6 +434,101 @@ static void reap(struct dev *d, unsigned q)
 		xsk_ring_cons__release(r, n);
 }
 
+/* --- loans ------------------------------------------------------------------------------------ */
+
+static struct loan *loan_of(const struct dev *d, uint64_t addr)
+{
+	return &d->loan[iw_umem_frame(d->umem, addr)];
+}
+
+struct iw_lender *iw_xsk_lend(struct iw_xsk *x, const uint8_t *data)
+{
+	struct dev *d = x->dev;
+	uint64_t addr = (uint64_t)(data - d->umem->area);
+	struct loan *l = loan_of(d, addr);
+
+	assert(!l->apart && l->times < UINT16_MAX);
+	if (l->times++ == 0) {
+		assert(x->lent < x->lent_max);
+		iw_umem_pass(d->umem, addr, IW_FRAME_ENGINE, IW_FRAME_LOAN);
+		x->lent++;
+	}
+	return &x->lender;
+}
+
+/* Of the last batch's frames those that are lent stay behind when the others go. */
+static void set_apart(struct iw_xsk *x, unsigned i)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t k = 0; k < x->nheld[i]; k++) {
+		struct loan *l = loan_of(x->dev, x->held[i][k]);
+
+		if (l->times > 0) {
+			l->apart = true;
+			l->sock = (uint8_t)i;
+			x->apart[i]++;
+		} else {
+			x->held[i][kept++] = x->held[i][k];
+		}
+	}
+	x->nheld[i] = kept;
+}
+
+/* Those that came back go with them. */
+static void rejoin(struct iw_xsk *x)
+{
+	for (uint32_t k = 0; k < x->nback; k++) {
+		unsigned i = loan_of(x->dev, x->back[k])->sock;
+
+		x->held[i][x->nheld[i]++] = x->back[k];
+	}
+	x->nback = 0;
+}
+
+/* True: it is not lent any more, and its batch, with which it would have gone, is over. */
+static bool is_back(struct iw_xsk *x, uint64_t addr)
+{
+	struct loan *l = loan_of(x->dev, addr);
+
+	assert(l->times > 0);
+	if (--l->times > 0)
+		return false;
+	iw_umem_pass(x->dev->umem, addr, IW_FRAME_LOAN, IW_FRAME_ENGINE);
+	x->lent--;
+	if (!l->apart)
+		return false;
+	l->apart = false;
+	x->apart[l->sock]--;
+	return true;
+}
+
+/* Its worker has left, and took it out of the count of its queue. */
+static void take_back_late(struct iw_xsk *x, uint64_t addr)
+{
+	struct dev *d = x->dev;
+
+	pthread_mutex_lock(&d->lock);
+	if (is_back(x, addr))
+		iw_umem_give(d->umem, addr, IW_FRAME_ENGINE);
+	pthread_mutex_unlock(&d->lock);
+	if (x->lent > 0)
+		return;
+	free(x);
+	dev_put(d);
+}
+
+static void take_back(struct iw_lender *lender, const uint8_t *data)
+{
+	struct iw_xsk *x = iw_container_of(lender, struct iw_xsk, lender);
+	uint64_t addr = (uint64_t)(data - x->dev->umem->area);
+
+	if (x->closed)
+		take_back_late(x, addr);
+	else if (is_back(x, addr))
+		x->back[x->nback++] = addr;
+}
+
 /* --- a worker --------------------------------------------------------------------------------- */
 
 static void pause_ns(long ns)
@@ -508,8 +627,9 @@ static int take_share(struct iw_xsk *x, struct iw_fault *why)
 		(unsigned)d->workers_max, d->name);
 }
 
-/* The frames that its receive ring can hold, unless a worker that left has left them there. */
-static void bring_frames(struct iw_xsk *x, unsigned q)
+/* The frames that its receive ring can hold, unless a worker that left has left them there. False: there are not so
+ * many, because workers that left have lent theirs. */
+static bool bring_frames(struct iw_xsk *x, unsigned q)
 {
 	struct dev *d = x->dev;
 	uint64_t addr[RING_RX];
@@ -518,24 +638,28 @@ static void bring_frames(struct iw_xsk *x, unsigned q)
 	for (unsigned i = 0; i < d->workers_max; i++)
 		want += d->worker[i] ? d->ring_rx : 0;
 	pthread_mutex_lock(&d->lock);
-	n = want - IW_MIN(want, d->queue[q].frames);
-	n = iw_umem_take(d->umem, addr, IW_MIN(n, d->ring_rx), IW_FRAME_ENGINE);
+	want -= IW_MIN(want, d->queue[q].frames);
+	n = iw_umem_take(d->umem, addr, IW_MIN(want, d->ring_rx), IW_FRAME_ENGINE);
 	d->queue[q].frames += n;
 	fill(d, q, addr, n, IW_FRAME_ENGINE);
 	pthread_mutex_unlock(&d->lock);
+	return n == want;
 }
 
 static int open_sockets(struct iw_xsk *x, const struct iw_xsk_cfg *cfg, struct iw_fault *why)
 {
 	struct dev *d = x->dev;
 	int by_queue[QUEUES_MAX], err;
+	bool all = true;
 
 	x->tx_queue = x->share % d->queues;
 	for (unsigned i = 0; i < d->queues; i++) {
 		/* The one that sends comes first. */
 		unsigned q = (x->tx_queue + i) % d->queues;
 
-		x->held[i] = malloc((d->ring_rx + IW_XSK_FRAGS) * sizeof(*x->held[i]));
+		/* All of a ring, and all that come back. */
+		x->held[i] = malloc((d->ring_rx + d->ring_rx / LOANS + IW_XSK_FRAGS) *
+				    sizeof(*x->held[i]));
 		if (!x->held[i])
 			return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
 		err = bind_queue(x, i, q, why);
@@ -544,8 +668,12 @@ static int open_sockets(struct iw_xsk *x, const struct iw_xsk_cfg *cfg, struct i
 		x->nsocks++;
 		by_queue[q] = x->fd[i];
 		set_options(x, x->fd[i], cfg->busy_poll);
-		bring_frames(x, q);
+		all &= bring_frames(x, q);
 	}
+	x->lent_max = all ? d->ring_rx / LOANS : 0;
+	x->back = malloc(d->ring_rx / LOANS * sizeof(*x->back));
+	if (!x->back)
+		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
 	/* A packet of several frames is put together here. */
 	x->joined_len = d->sg ? (size_t)IW_XSK_FRAGS * d->umem->frame_size : 0;
 	x->joined = d->sg ? malloc(IW_XSK_BATCH * x->joined_len) : NULL;
@@ -566,6 +694,7 @@ int iw_xsk_open(struct iw_xsk **out, const struct iw_xsk_cfg *cfg, struct iw_fau
 
 	if (!x)
 		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
+	x->lender.take_back = take_back;
 	x->share = WORKERS_MAX;
 	x->sends = cfg->sends;
 	x->recvs = cfg->recvs;
@@ -592,15 +721,21 @@ static unsigned queue_of(const struct iw_xsk *x, unsigned i)
 	return (x->tx_queue + i) % x->dev->queues;
 }
 
+/* --- the end of a batch, and of a worker ------------------------------------------------------ */
+
 static void return_held(struct iw_xsk *x)
 {
 	struct dev *d = x->dev;
-	bool any = false;
+	bool any = x->nback > 0;
 
 	for (unsigned i = 0; i < x->nsocks; i++)
 		any |= x->nheld[i] > 0;
 	if (!any)
 		return;
+	if (x->lent > 0)
+		for (unsigned i = 0; i < x->nsocks; i++)
+			set_apart(x, i);
+	rejoin(x);
 	pthread_mutex_lock(&d->lock);
 	for (unsigned i = 0; i < x->nsocks; i++) {
 		fill(d, queue_of(x, i), x->held[i], x->nheld[i], IW_FRAME_ENGINE);
@@ -643,6 +778,53 @@ static void flush(struct iw_xsk *x)
 	}
 }
 
+/*
+ * The last worker has left, and somebody holds the interface: its queues are as they were before the first one came.
+ * The UMEM is registered anew for the next one, because libxdp has the rings that belong to it no more.
+ */
+static void forget_queues(struct dev *d)
+{
+	struct iw_umem *u = d->umem;
+	uint32_t f, apart = d->workers_max * IW_XSK_TX;
+	uint64_t addr[IW_XSK_BATCH];
+
+	unregister_umem(d);
+	memset(d->queue, 0, sizeof(d->queue));
+	for (f = 0; f < apart; f++)
+		if (d->busy[f]) {
+			iw_umem_pass(u, (uint64_t)f * u->frame_size, IW_FRAME_TX, IW_FRAME_SENDER);
+			d->busy[f] = 0;
+		}
+	/* All that are neither apart nor lent are the kernel's, and then free. */
+	pthread_mutex_lock(&d->lock);
+	while (iw_umem_take(u, addr, IW_ARRAY_LEN(addr), IW_FRAME_KERNEL) > 0)
+		continue;
+	for (f = apart + memory_frames(d); f < u->frames; f++)
+		if (d->loan[f].times == 0)
+			iw_umem_give(u, (uint64_t)f * u->frame_size, IW_FRAME_KERNEL);
+	pthread_mutex_unlock(&d->lock);
+}
+
+static bool has_workers(const struct dev *d)
+{
+	for (unsigned i = 0; i < d->workers_max; i++)
+		if (d->worker[i])
+			return true;
+	return false;
+}
+
+/* Frames that are lent come home later, and x goes with the last of them. */
+static void leave_loans(struct iw_xsk *x)
+{
+	struct dev *d = x->dev;
+
+	pthread_mutex_lock(&d->lock);
+	for (unsigned i = 0; i < x->nsocks; i++)
+		d->queue[queue_of(x, i)].frames -= x->apart[i];
+	pthread_mutex_unlock(&d->lock);
+	x->closed = true;
+}
+
 void iw_xsk_close(struct iw_xsk *x)
 {
 	struct dev *d;
@@ -662,15 +844,22 @@ void iw_xsk_close(struct iw_xsk *x)
 	for (unsigned i = 0; i < x->nsocks; i++)
 		drain(x, i);
 	return_held(x);
+	if (x->lent > 0)
+		leave_loans(x);
 	for (unsigned i = 0; i < x->nsocks; i++)
 		xsk_socket__delete(x->sock[i]);
 	for (unsigned i = 0; i < QUEUES_MAX; i++)
 		free(x->held[i]);
 	free(x->joined);
+	free(x->back);
 	pthread_mutex_lock(&devs_lock);
 	if (x->share < WORKERS_MAX)
 		d->worker[x->share] = NULL;
+	if (d->refs > 1 && !has_workers(d))
+		forget_queues(d);
 	pthread_mutex_unlock(&devs_lock);
+	if (x->closed)
+		return;
 	dev_put(d);
 	free(x);
 }
@@ -793,6 +982,8 @@ static void take_packet(struct iw_xsk *x, unsigned i, uint32_t at, uint32_t k, u
 	out->data = iw_umem_at(u, first->addr);
 	out->len = first->len;
 	out->meta = take_meta(out->data);
+	/* Each packet of this batch before it may be lent as well. */
+	out->lendable = k == 1 && x->lent + slot < x->lent_max;
 	if (iw_likely(k == 1))
 		return;
 	to = x->joined + slot * x->joined_len;

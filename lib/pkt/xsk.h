@@ -12,7 +12,7 @@
  * The shares, so that no worker can starve another: each brings ring_rx frames a queue into the fill rings when
  * it comes, and no worker's receive ring holds more than as many; a worker that reads nothing has its own
  * share stuck there and no more, and what arrives for it then is dropped and counted. Each has IW_XSK_TX frames
- * to send with and no more.
+ * to send with and no more. What it lends is of its own share, and a quarter of that at most.
  */
 #ifndef IW_PKT_XSK_H
 #define IW_PKT_XSK_H
@@ -24,6 +24,7 @@
 #include <iwarp/err.h>
 
 #include "pkt/steer.h"
+#include "util/lend.h"
 
 #define IW_XSK_BATCH 64  /* packets of one receive, at most */
 #define IW_XSK_TX    512 /* frames of one worker on their way out, at most */
@@ -61,6 +62,7 @@ struct iw_xsk_rx {
 	const uint8_t *data; /* from the Ethernet header on; borrowed until the next receive */
 	size_t len;
 	const struct iw_xdp_meta *meta; /* NULL: none */
+	bool lendable;                  /* iw_xsk_lend takes it */
 };
 /* A packet to go: two pieces, both borrowed for the call. data NULL: what the frame holds goes again, for
  * measuring what it costs to send and nothing else. */
@@ -108,6 +110,11 @@ void iw_xsk_count_at(volatile uint64_t *packets);
 unsigned iw_xsk_waiting(const struct iw_xsk *x);
 /* Up to @cap packets, IW_XSK_BATCH at most; the frames of the last batch go back to the kernel first. */
 unsigned iw_xsk_recv(struct iw_xsk *x, struct iw_xsk_rx *out, unsigned cap);
+/*
+ * What lies at @data, in a packet of the last batch that is lendable, stays there until the lender has it back, each
+ * time that it was lent. A worker that is closed meanwhile keeps the interface open until then, the program too.
+ */
+struct iw_lender *iw_xsk_lend(struct iw_xsk *x, const uint8_t *data);
 /*
  * The way out in place: room() for a packet, written there; put() with its head, which goes in front, and its last
  * octets, which may lie in memory of iw_xsk_memory_new (rest NULL: there are none); then room()

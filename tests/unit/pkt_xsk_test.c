@@ -334,6 +334,141 @@ static void octets_in_the_umem_are_sent_from_there(void **state)
 	close_net(&n);
 }
 
+/* What one loan must say as long as it is one. */
+struct lent {
+	struct iw_lender *from;
+	const uint8_t *data;
+	uint32_t number;
+};
+
+static void must_hold(const struct lent *l)
+{
+	assert_int_equal(iw_get_be32(l->data), l->number);
+}
+
+static void give_back(const struct lent *l)
+{
+	must_hold(l);
+	l->from->take_back(l->from, l->data);
+}
+
+/* Packets number..number + count - 1 for worker w, sent and received one by one; those that are lendable are lent, up
+ * to cap of them into out: how many. */
+static uint32_t lend(struct net *n, uint32_t w, uint32_t number, uint32_t count, struct lent *out,
+		     uint32_t cap)
+{
+	uint64_t end = iw_os_now() + TIME;
+	struct iw_xsk_rx rx;
+	uint32_t lent = 0;
+
+	for (uint32_t i = number; i < number + count; i++) {
+		send_one(n, (int)(i % WORKERS), w + 1, i);
+		while (iw_xsk_recv(n->in[w], &rx, 1) == 0)
+			assert_true(iw_os_now() < end);
+		assert_int_equal(iw_get_be32(rx.data + SCTP_AT + 12), i);
+		if (lent == cap || !rx.lendable)
+			continue;
+		out[lent] = (struct lent){ .data = rx.data + SCTP_AT + 12, .number = i };
+		out[lent].from = iw_xsk_lend(n->in[w], out[lent].data);
+		lent++;
+	}
+	return lent;
+}
+
+/* By the program's own memory, while no worker is there. */
+static void an_interface_that_is_held_takes_workers_again(void **state)
+{
+	struct iw_xsk_cfg cfg = { .interface = "one", .mtu = 1500 };
+	struct iw_xdp_memory *m;
+	struct lent l;
+	struct net n;
+
+	(void)state;
+	NEEDS_XDP();
+	must(iw_xsk_memory_new(&m, &cfg, 1, &refused));
+	for (int i = 0; i < 2; i++) {
+		open_net(&n);
+		assert_int_equal(lend(&n, 0, 0, 10, &l, 0), 0);
+		close_net(&n);
+	}
+	iw_xsk_memory_free(m);
+}
+
+/* While the worker goes on, through all frames that it has; given back, they are frames like others. */
+static void what_is_lent_stays_as_it_is(void **state)
+{
+	struct iw_xsk_facts f;
+	struct lent l[5];
+	struct net n;
+
+	(void)state;
+	NEEDS_XDP();
+	open_net(&n);
+	iw_xsk_facts(n.in[0], &f);
+	assert_int_equal(lend(&n, 0, 0, 4, l, 4), 4);
+	/* Twice: it is away until it has come back as often. */
+	l[4] = l[3];
+	assert_ptr_equal(iw_xsk_lend(n.in[0], l[4].data), l[3].from);
+	/* While its batch is not over yet. */
+	give_back(&l[4]);
+	assert_int_equal(lend(&n, 0, 4, WORKERS * 2 * f.ring_rx, NULL, 0), 0);
+	for (int i = 0; i < 4; i++)
+		give_back(&l[i]);
+	assert_int_equal(lend(&n, 0, 7, WORKERS * 2 * f.ring_rx, NULL, 0), 0);
+	close_net(&n);
+}
+
+/* A quarter of a ring, and no more; as many frames go on to bring what comes. */
+static void who_hoards_loans_gets_no_more_and_starves_nobody(void **state)
+{
+	static struct lent l[1024];
+	struct iw_xsk_facts f;
+	uint32_t most;
+	struct net n;
+
+	(void)state;
+	NEEDS_XDP();
+	open_net(&n);
+	iw_xsk_facts(n.in[0], &f);
+	most = f.ring_rx / 4;
+	assert_true(most < IW_ARRAY_LEN(l));
+	assert_int_equal(lend(&n, 0, 0, most + 10, l, IW_ARRAY_LEN(l)), most);
+	assert_int_equal(lend(&n, 0, 5000, WORKERS * 2 * f.ring_rx, l, IW_ARRAY_LEN(l)), 0);
+	/* For each that comes back there is one to be had, and one before its batch is over. */
+	give_back(&l[0]);
+	assert_int_equal(lend(&n, 0, 9000, 2, l, 2), 1);
+	for (uint32_t i = 0; i < most; i++)
+		give_back(&l[i]);
+	close_net(&n);
+}
+
+/* Whoever has the loan reads on, and the frames are the others' again when they come back. */
+static void loans_outlive_their_worker(void **state)
+{
+	struct iw_xsk_cfg cfg = { .interface = "one", .mtu = 1500 };
+	struct iw_xsk_facts f;
+	struct lent l[3];
+	struct net n;
+
+	(void)state;
+	NEEDS_XDP();
+	open_net(&n);
+	iw_xsk_facts(n.in[0], &f);
+	assert_int_equal(lend(&n, 1, 0, 3, l, 3), 3);
+	iw_xsk_close(n.in[1]);
+	assert_int_equal(lend(&n, 0, 3, WORKERS * 2 * f.ring_rx, NULL, 0), 0);
+	give_back(&l[0]);
+	/* The last worker of all. */
+	iw_xsk_close(n.in[0]);
+	give_back(&l[1]);
+	must_hold(&l[2]);
+	/* And one that comes while nothing else holds the interface. */
+	must(iw_xsk_open(&n.in[0], &cfg, &refused));
+	must(iw_xsk_open(&n.in[1], &cfg, &refused));
+	give_back(&l[2]);
+	close_net(&n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +476,10 @@ int main(void)
 		cmocka_unit_test(a_worker_that_reads_nothing_starves_no_other),
 		cmocka_unit_test(a_worker_that_closes_takes_nothing_with_it),
 		cmocka_unit_test(octets_in_the_umem_are_sent_from_there),
+		cmocka_unit_test(an_interface_that_is_held_takes_workers_again),
+		cmocka_unit_test(what_is_lent_stays_as_it_is),
+		cmocka_unit_test(who_hoards_loans_gets_no_more_and_starves_nobody),
+		cmocka_unit_test(loans_outlive_their_worker),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);
