@@ -7,7 +7,7 @@ IW_PURE_ROOMS := util wire mpa sctpmap sctp ddp rdmap conn
 IW_PURE_TOOL_ROOMS := xfer impair
 
 IW_LIB_ROOMS := $(IW_PURE_ROOMS) verbs llp pkt os loop trace
-IW_TOOL_ROOMS := cli $(IW_PURE_TOOL_ROOMS) file rm bench probe ping capture
+IW_TOOL_ROOMS := cli $(IW_PURE_TOOL_ROOMS) file rm bench probe ping capture keeper
 
 IW_LIB_SRCS := $(sort $(foreach room,$(IW_LIB_ROOMS),$(wildcard lib/$(room)/*.c)))
 IW_TOOL_SRCS := $(sort $(foreach room,$(IW_TOOL_ROOMS),$(wildcard lib/$(room)/*.c)))

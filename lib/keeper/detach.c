@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* A program goes, if it may. */
+#include "keeper/detach.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "cli/log.h"
+#include "keeper/internal.h"
+
+/* A process that lives and has a socket there. */
+static int find_user(void *ctx, const void *key, const void *value)
+{
+	const struct iw_xdp_sock *s = value;
+
+	(void)key;
+	if (kill((pid_t)s->pid, 0) < 0 && errno == ESRCH)
+		return 0;
+	*(uint32_t *)ctx = s->pid;
+	return 1;
+}
+
+static uint32_t used_by(const char *interface)
+{
+	struct iw_steer *s = NULL;
+	struct iw_fault why;
+	uint32_t pid = 0;
+
+	if (iw_steer_look(&s, interface, &why) == 0)
+		(void)iw_steer_each(s, IW_STEER_SOCKETS, find_user, &pid);
+	iw_steer_close(s);
+	return pid;
+}
+
+/* Whether it may go: true, or the user has been told. */
+static bool may_go(const char *name, const struct iw_xdp_attached *a)
+{
+	uint32_t pid = a->owner == IW_XDP_STEER || a->inside ? used_by(name) : 0;
+
+	if (pid) {
+		iw_log_error("%s: process %u receives through it: end that first, or --force-clean",
+			     name, pid);
+		return false;
+	}
+	if (a->owner == IW_XDP_FOREIGN || (a->owner == IW_XDP_DISPATCHER && !a->inside)) {
+		iw_log_error(
+			"%s: the program %s (id %u) is not ours: --force-clean takes it away all "
+			"the same",
+			name, a->name, a->program);
+		return false;
+	}
+	return true;
+}
+
+int iw_keep_detach(struct iw_detached *out, bool *done, const char *name, const char *pins,
+		   bool force, struct iw_fault *why)
+{
+	enum iw_xdp_pinned pinned;
+	unsigned ifindex, left;
+	int err = iw_xdp_ifindex(&ifindex, name, why);
+
+	*out = (struct iw_detached){ .pin = false };
+	*done = false;
+	if (!err)
+		err = iw_xdp_attached(&out->a, ifindex, why);
+	if (err)
+		return err;
+	pinned = iw_xdp_pinned(pins, name);
+	left = iw_xdp_dispatchers_left(ifindex, out->a.program);
+	if (out->a.program == 0 && !(force && (pinned != IW_XDP_NO_PIN || left > 0))) {
+		iw_log_error("%s: no XDP program is attached%s", name,
+			     pinned != IW_XDP_NO_PIN ? ", but a pin is left: --force-clean"
+			     : left > 0 ? ", but a dispatcher has left something: --force-clean"
+					: "");
+		return 0;
+	}
+	if (out->a.program && !force && !may_go(name, &out->a))
+		return 0;
+	if (out->a.program)
+		err = iw_xdp_detach(&out->a, ifindex, why);
+	if (!err && pinned != IW_XDP_NO_PIN)
+		err = iw_xdp_unpin(pins, name, why);
+	if (!err && force)
+		err = iw_xdp_clean_dispatchers(ifindex, why);
+	out->pin = pinned != IW_XDP_NO_PIN;
+	out->left = force ? left : 0;
+	*done = err == 0;
+	return err;
+}
+
+int iw_detached_json(struct iw_json *w, const struct iw_detached *d, const char *interface,
+		     struct iw_fault *why)
+{
+	iw_json_begin(w, "result");
+	iw_json_str(w, "interface", interface);
+	iw_json_u64(w, "program_id", d->a.program);
+	if (d->a.program)
+		iw_json_str(w, "name", d->a.name);
+	iw_json_bool(w, "pin_removed", d->pin);
+	iw_json_u64(w, "dispatchers_removed", d->left);
+	return iw_keeper_end_line(w, why);
+}
+
+void iw_detached_print(const struct iw_detached *d, const char *interface, const char *pins)
+{
+	if (d->a.program)
+		printf("%s: %s detached\n", interface, d->a.name);
+	if (d->pin)
+		printf("%s: %s/%s removed\n", interface, pins, interface);
+	if (d->left)
+		printf("%s: what dispatchers (%u) left in /sys/fs/bpf/xdp removed\n", interface,
+		       d->left);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Takes away what is attached, and what was left behind. */
+#ifndef IW_KEEPER_DETACH_H
+#define IW_KEEPER_DETACH_H
+
+#include <stdbool.h>
+
+#include "cli/json.h"
+#include "pkt/attach.h"
+
+struct iw_detached {
+	struct iw_xdp_attached a; /* program 0: nothing was attached */
+	bool pin;                 /* a pin went, too */
+	unsigned left;            /* dispatchers that had left something behind, and it went */
+};
+
+/*
+ * The program on the interface with its pin in @pins. @force: whatever it is, whoever uses it, and what others left behind.
+ * *done false: there is nothing to take away, or it may not go; the log has told the user why. Errors as iw_xdp_detach,
+ * iw_xdp_unpin and iw_xdp_clean_dispatchers.
+ */
+IW_MUST_CHECK int iw_keep_detach(struct iw_detached *out, bool *done, const char *interface,
+				 const char *pins, bool force, struct iw_fault *why);
+
+/* The "result" event. IW_E_CLOSED: standard output takes nothing more. */
+IW_MUST_CHECK int iw_detached_json(struct iw_json *w, const struct iw_detached *d,
+				   const char *interface, struct iw_fault *why);
+void iw_detached_print(const struct iw_detached *d, const char *interface, const char *pins);
+
+#endif
