@@ -11,7 +11,8 @@
  * lib/sctp, behind a bad link (--seed, --bad).
  *
  * Exit status 0: all went as the RFCs say, every octet is right, the association was shut down in order; 1: not;
- * 5: nor did it, but usrsctp alone is to blame (inside_waits).
+ * 5: nor did it, but usrsctp alone is to blame (inside_waits); 6: all went so, and the other end's SHUTDOWN came, but
+ * what follows it (RFC 9260 9.2) was lost for as long as the other end was there to say it again.
  */
 #include <argp.h>
 #include <arpa/inet.h>
@@ -41,7 +42,8 @@
 enum { RAW, UDP, CONN, INSIDE, CARRIERS };
 static const char *const carriers[CARRIERS] = { "raw", "udp", "conn", "inside" };
 
-enum { ADAPTATION_DDP = 1, STEP_MS = 10, MESSAGE = 1 << 20, EXIT_STALLED = 5 };
+enum { ADAPTATION_DDP = 1, STEP_MS = 10, MESSAGE = 1 << 20, EXIT_STALLED = 5, EXIT_CUT = 6 };
+#define PART_NS IW_SEC(5) /* from a SHUTDOWN to the end; inside, nobody leaves before */
 
 struct opts {
 	size_t carrier;
@@ -66,8 +68,9 @@ struct peer {
 	socklen_t far_len;
 	uint32_t adaptation;
 	uint16_t streams;
-	bool shut; /* we have said so */
-	bool over, failed, stalled;
+	bool shut;     /* we have said so */
+	uint64_t part; /* when to give up: the other end has said so; UINT64_MAX: it has not */
+	bool over, failed, stalled, cut;
 };
 
 static void die(const char *what)
@@ -299,6 +302,17 @@ static void fail(struct peer *p, const char *why)
 	p->failed = p->over = true;
 }
 
+/* The association was not shut down in order. */
+static void lose(struct peer *p, const char *why)
+{
+	if (p->part == UINT64_MAX || !p->speaker || !speaker_finished(p->speaker)) {
+		fail(p, why);
+		return;
+	}
+	fprintf(stderr, "peer: behind the SHUTDOWN: %s\n", why);
+	p->cut = p->over = true;
+}
+
 static void on_change(struct peer *p, const struct sctp_assoc_change *c)
 {
 	switch (c->sac_state) {
@@ -309,7 +323,7 @@ static void on_change(struct peer *p, const struct sctp_assoc_change *c)
 		p->over = true;
 		break;
 	case SCTP_COMM_LOST:
-		fail(p, "the association is lost");
+		lose(p, "the association is lost");
 		break;
 	case SCTP_CANT_STR_ASSOC:
 		fail(p, "no association");
@@ -328,6 +342,10 @@ static void on_notification(struct peer *p, const union sctp_notification *n)
 		break;
 	case SCTP_ADAPTATION_INDICATION:
 		p->adaptation = n->sn_adaptation_event.sai_adaptation_ind;
+		break;
+	case SCTP_SHUTDOWN_EVENT:
+		if (!p->inside)
+			p->part = time_of(p) + PART_NS;
 		break;
 	case SCTP_SEND_FAILED_EVENT:
 		fail(p, "a message could not be sent");
@@ -618,14 +636,17 @@ static void one(struct peer *p)
 	uint64_t end = time_of(p) + p->o->timeout_ns;
 
 	p->over = p->shut = false;
-	while (!is_over(p) && time_of(p) < end) {
+	p->part = UINT64_MAX;
+	while (!is_over(p) && time_of(p) < IW_MIN(end, p->part)) {
 		go_on(p);
 		if (!is_over(p))
 			wait_for(p);
 	}
 	if (p->speaker)
 		speaker_facts(p->speaker, &f);
-	if (!is_over(p)) {
+	if (!is_over(p) && p->part != UINT64_MAX) {
+		lose(p, "no SHUTDOWN COMPLETE");
+	} else if (!is_over(p)) {
 		p->stalled = p->inside && inside_waits(p->inside, f.said);
 		fail(p, p->stalled ? "usrsctp keeps back what it was given" : "time ran out");
 	}
@@ -674,5 +695,5 @@ int main(int argc, char **argv)
 		one(&p);
 	finish(&p);
 	free(o.speaker.buffer);
-	return p.stalled ? EXIT_STALLED : p.failed ? 1 : 0;
+	return p.stalled ? EXIT_STALLED : p.failed ? 1 : p.cut ? EXIT_CUT : 0;
 }
