@@ -33,6 +33,22 @@ require_netns() {
     require_tool ip ss nsenter setpriv
 }
 
+# -t xdp can run in left. What takes BPF cannot run in a user namespace: the tool's own words are the reason.
+require_xdp() {
+    run_in left sctp-ddp-ping 192.0.2.1 -t xdp -I "$LEFT_IF" -c 1 --timeout 100ms
+    # shellcheck disable=SC2154
+    [ "$status" -ne 3 ] || skip "needs xdp: ${stderr##*: }"
+}
+
+# Neither end has an XDP program: it goes with the process that had it.
+no_program() {
+    local side
+
+    for side in left right; do
+        ! net_ip $side link show | grep -q 'prog/xdp' || return 1
+    done
+}
+
 # How to get into a place: words to put before a command.
 net_into() {
     case $1 in

@@ -6,7 +6,7 @@
 # tests/interop/xdp-guest.bats a kernel without frames of several buffers; tests/unit/pkt_xdp_test.c one without AF_XDP or BPF.
 
 # Each test is a shell of its own.
-# shellcheck disable=SC2030,SC2031,SC2034
+# shellcheck disable=SC2030,SC2031,SC2034,SC2154
 
 load helpers
 load net
@@ -19,25 +19,11 @@ teardown_file() {
     net_teardown
 }
 
-require_xdp() {
-    run_in left sctp-ddp-ping 192.0.2.1 -t xdp -I "$LEFT_IF" -c 1 --timeout 100ms
-    # shellcheck disable=SC2154
-    [ "$status" -ne 3 ] || skip "needs xdp: ${stderr##*: }"
-}
-
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     require_xdp
     mkdir src dst
     PORT=$(free_port)
-}
-
-no_program() {
-    local side
-
-    for side in left right; do
-        ! net_ip $side link show | grep -q 'prog/xdp' || return 1
-    done
 }
 
 listen() {

@@ -15,28 +15,12 @@ teardown_file() {
     net_teardown
 }
 
-# What takes BPF cannot run in a user namespace: the tool's own words are the reason.
-require_xdp() {
-    run_in left sctp-ddp-ping 192.0.2.1 -t xdp -I "$LEFT_IF" -c 1 --timeout 100ms
-    # shellcheck disable=SC2154
-    [ "$status" -ne 3 ] || skip "needs xdp: ${stderr##*: }"
-}
-
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     require_xdp
     mkdir src dst
     PORT=$(free_port)
     random_file src/f 5M
-}
-
-# The program goes with the process that had it.
-no_program() {
-    local side
-
-    for side in left right; do
-        ! net_ip $side link show | grep -q 'prog/xdp' || return 1
-    done
 }
 
 # listen TRANSPORT [OPTION...]: a listener of every address

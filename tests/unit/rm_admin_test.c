@@ -10,44 +10,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-static struct iw_rm_admin admin;
-static int manager;
+#include "rm_far_end.h"
+
 static char dir[] = "/tmp/rm_admin_XXXXXX", file[sizeof(dir) + 8];
 static struct iw_fault why;
 
 static int set_up(void **state)
 {
-	int sv[2];
-
 	(void)state;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv) < 0)
-		return -1;
-	admin = (struct iw_rm_admin){ .timeout_ns = 1000000, .fd = sv[0] };
-	manager = sv[1];
 	why = (struct iw_fault){ 0 };
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	iw_rm_admin_close(&admin);
-	close(manager);
-	return 0;
-}
-
-/* It will be read when it is asked for. */
-static void answer(const struct iw_rm_reply *r)
-{
-	uint8_t msg[IW_RM_MSG_MAX];
-	size_t len = iw_rm_reply_encode(msg, r);
-
-	assert_int_equal(send(manager, msg, len, 0), len);
+	return join_far_end(1000000);
 }
 
 static void answer_buffer(uint32_t stag)
@@ -63,11 +39,6 @@ static void answer_buffer(uint32_t stag)
 					  .host = "127.0.0.1",
 					  .port = 7471 };
 	answer(&r);
-}
-
-static void answer_end(uint64_t count)
-{
-	answer(&(struct iw_rm_reply){ .kind = IW_RM_END, .count = count });
 }
 
 /* The next request; false: there is none. *fd: what came along, or -1. */
@@ -255,7 +226,7 @@ static int remove_file(void **state)
 	return unlink(file) < 0 || rmdir(dir) < 0 ? -1 : 0;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, leave_far_end)
 
 int main(void)
 {

@@ -7,42 +7,18 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include <cmocka.h>
 
 #include "cli_capture.h"
+#include "rm_far_end.h"
 
-static struct iw_rm_admin admin;
-static int manager;
 static struct capture c;
 
 static int set_up(void **state)
 {
-	int sv[2];
-
 	(void)state;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv) < 0)
-		return -1;
-	admin = (struct iw_rm_admin){ .timeout_ns = UINT64_C(5000000000), .fd = sv[0] };
-	manager = sv[1];
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	iw_rm_admin_close(&admin);
-	close(manager);
-	return 0;
-}
-
-static void answer(const struct iw_rm_reply *r)
-{
-	uint8_t msg[IW_RM_MSG_MAX];
-	size_t len = iw_rm_reply_encode(msg, r);
-
-	assert_int_equal(send(manager, msg, len, 0), len);
+	return join_far_end(UINT64_C(5000000000));
 }
 
 static struct iw_rm_buffer buffer(uint32_t stag)
@@ -72,11 +48,6 @@ static void tell_peer(uint32_t stream, uint64_t writes, bool ended)
 			  .addr = "192.0.2.1:5",
 			  .tally = { .writes = writes, .write_octets = 1024 * writes },
 			  .ended = ended } });
-}
-
-static void tell_end(uint64_t count)
-{
-	answer(&(struct iw_rm_reply){ .kind = IW_RM_END, .count = count });
 }
 
 struct job {
@@ -109,22 +80,22 @@ static void only_news_is_told(void **state)
 	(void)state;
 	tell_buffer(0xa);
 	tell_peer(1, 1, false);
-	tell_end(1);
+	answer_end(1);
 	/* the same, and another */
 	tell_buffer(0xa);
 	tell_peer(1, 1, false);
 	tell_buffer(0xb);
-	tell_end(2);
+	answer_end(2);
 	/* one has done something in the other */
 	tell_buffer(0xa);
 	tell_peer(1, 1, false);
 	tell_buffer(0xb);
 	tell_peer(1, 3, true);
-	tell_end(2);
+	answer_end(2);
 	/* gone, without a word of its peers */
 	tell_buffer(0xb);
 	tell_peer(1, 3, true);
-	tell_end(1);
+	answer_end(1);
 	capture_run(&c, watch, &job);
 	assert_string_equal(c.err, "");
 	assert_int_equal(c.status, 0);
@@ -147,10 +118,10 @@ static void json_tells_what_is_new_of_all(void **state)
 	(void)state;
 	tell_buffer(0xa);
 	tell_peer(1, 1, false);
-	tell_end(1);
+	answer_end(1);
 	tell_buffer(0xa);
 	tell_peer(1, 3, false);
-	tell_end(1);
+	answer_end(1);
 	capture_run(&c, watch, &job);
 	assert_int_equal(c.status, 0);
 	assert_non_null(strstr(c.out,
@@ -168,8 +139,8 @@ static void the_end_of_the_one_buffer_is_the_end(void **state)
 
 	(void)state;
 	tell_buffer(0xa);
-	tell_end(1);
-	tell_end(0);
+	answer_end(1);
+	answer_end(0);
 	capture_run(&c, watch, &job);
 	assert_int_equal(c.status, 0);
 	assert_string_equal(c.out, "0000000a  registered: rw, 2.0 KiB of board\n0000000a  gone\n");
@@ -180,7 +151,7 @@ static void one_that_was_never_there_is_not_found(void **state)
 	const struct job job = { .cfg = { .interval_ns = 1, .stag = 0xa } };
 
 	(void)state;
-	tell_end(0);
+	answer_end(0);
 	capture_run(&c, watch, &job);
 	assert_int_equal(c.status, 9);
 	assert_string_equal(c.out, "");
@@ -191,9 +162,9 @@ static void no_buffer_at_all_is_waited_for(void **state)
 	const struct job job = { .cfg = { .interval_ns = 1, .count = 2 } };
 
 	(void)state;
-	tell_end(0);
+	answer_end(0);
 	tell_buffer(0xa);
-	tell_end(1);
+	answer_end(1);
 	capture_run(&c, watch, &job);
 	assert_int_equal(c.status, 0);
 	assert_string_equal(c.out, "0000000a  registered: rw, 2.0 KiB of board\n");
@@ -205,14 +176,14 @@ static void a_manager_that_goes_away_is_an_error(void **state)
 
 	(void)state;
 	tell_buffer(0xa);
-	tell_end(1);
+	answer_end(1);
 	shutdown(manager, SHUT_WR);
 	capture_run(&c, watch, &job);
 	assert_int_equal(c.status, 8);
 	assert_non_null(strstr(c.err, "closed the control socket"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, leave_far_end)
 
 int main(void)
 {
