@@ -17,8 +17,9 @@
 #define TX_BUDGET    256
 /* How long a port that found no memory keeps still. */
 #define REST_NS      IW_MSEC(10)
-/* How long the end of all waits for peers to agree to the end of theirs, looking that often. */
-#define PART_NS      IW_SEC(1)
+/* How long the end of all waits for peers to agree to the end of theirs, looking that often. A SHUTDOWN that was lost is said
+ * again when an RTO has passed, which is a second at least (RFC 9260 16); the peer takes an ABORT in its place for a failure. */
+#define PART_NS      IW_SEC(3)
 #define PART_STEP_MS 10
 
 /* The owner of a session that waits at a gate. */

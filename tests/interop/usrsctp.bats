@@ -231,6 +231,18 @@ peer_saw_all() {
     done
 }
 
+# RFC 9260 9.2: 62 octets with all headers, which nothing else in a ping has; the first of them is lost.
+@test "a SHUTDOWN that is lost is said again before the tool goes" {
+    relay_end
+    relay_start --ab drop=1,min=62,max=62
+    peer_listens udp --bind "$RIGHT_IP"
+    run_in left sctp-ddp-ping "$RIGHT_IP" "${OURS[@]}" -c 3 -i 1ms
+    assert_status 0
+    peer_was_content
+    relay_end
+    assert_jsonl '[.[].lost]' '[1,0]'
+}
+
 # In one program, with time as a number: what usrsctp and the engine make of a link that also turns bits. usrsctp at times keeps back for good
 # what it was given (its issue 750); that is told apart (5), and everything else is a failure of ours.
 @test "inside one program: the engine and usrsctp over bad links, both roles" {
