@@ -27,7 +27,8 @@
 #define PORT    7471
 #define WORKERS 2
 #define SCTP_AT 34
-#define LEN     200 /* of an SCTP packet */
+#define LEN     200        /* of an SCTP packet */
+#define TIME    IW_SEC(20) /* nothing here takes that long */
 
 static struct iw_fault refused;
 static bool ready;
@@ -118,21 +119,23 @@ static void close_net(struct net *n)
 /* A packet with that tag and number on its way, on that queue. */
 static void send_one(struct net *n, int queue, uint32_t tag, uint32_t number)
 {
+	uint64_t end = iw_os_now() + TIME;
 	uint8_t *room, sctp[LEN] = { 0 };
 	size_t cap;
 
 	iw_put_be16(sctp + 2, PORT);
 	iw_put_be32(sctp + 4, tag);
 	iw_put_be32(sctp + 12, number);
-	while ((room = iw_xsk_room(n->out[queue], &cap)) == NULL)
+	while ((room = iw_xsk_room(n->out[queue], &cap)) == NULL) {
+		assert_true(iw_os_now() < end);
 		(void)iw_xsk_retry(n->out[queue]);
+	}
 	assert_true(cap >= LEN);
 	memcpy(room, sctp, LEN);
 	iw_xsk_put(n->out[queue], n->head, SCTP_AT, LEN, NULL, 0);
 	assert_int_equal(iw_xsk_flush(n->out[queue], &refused), 0);
 }
 
-#define TIME  IW_SEC(20)
 #define EACH  6000 /* packets of each queue for each worker: more than all frames there are */
 #define AHEAD 400  /* of those, never more on their way than a ring holds */
 
