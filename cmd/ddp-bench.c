@@ -256,10 +256,9 @@ static void check_options(const struct argp_state *state, struct opts *o)
 		argp_error(state, "--port 0: a client needs the server's");
 	if (o->streams > 1 && strcmp(o->cli.transport, "tcp") == 0)
 		argp_error(state, "--streams: TCP has none; with -t sctp, udp, raw or xdp");
-	if (o->umem && (strcmp(o->cli.transport, "xdp") != 0 || o->connections * o->streams > 1 ||
+	if (o->umem && (strcmp(o->cli.transport, "xdp") != 0 ||
 			(o->mode != IW_BENCH_WRITE && o->mode != IW_BENCH_SEND)))
-		argp_error(state,
-			   "--umem: goes with -t xdp, write or send, one connection and stream");
+		argp_error(state, "--umem: goes with -t xdp, write or send");
 	if (o->connections * o->streams > IW_BENCH_LANES)
 		argp_error(state, "--connections times --streams: at most %d", IW_BENCH_LANES);
 	if (!o->nsizes)

@@ -61,7 +61,7 @@ struct iw_bench_cfg {
 	uint64_t warmup_ns;   /* before it */
 	uint64_t interval_ns; /* between intermediate results; 0: none */
 	bool verify;
-	bool umem; /* over "xdp", one stream: what is sent lies in the UMEM and is sent from there */
+	bool umem; /* over "xdp": what is sent lies in the UMEM and is sent from there */
 	uint64_t setup_ns, timeout_ns, spin_ns;
 	void (*trace)(void *trace_ctx, const char *line); /* as in struct iw_ctx_attr */
 	void *trace_ctx;
@@ -97,6 +97,9 @@ struct iw_bench_result {
 	uint64_t server_clients;
 	enum iw_bench_verdict verdict;
 	char mismatch[160]; /* BAD: what differs */
+	/* umem: octets that all connections sent from where they lie, since they began */
+	bool umem;
+	uint64_t in_place;
 	struct iw_bench_end client, server;
 	/* ns; owned by the client object. pingpong: there and back, or NULL; others: from posting an
 	 * operation to its completion, as this program sees it, or NULL. */

@@ -103,6 +103,7 @@ static void add_own(struct iw_bench_sample *to, const struct iw_bench_sample *fi
 
 static void add_lanes(struct iw_bench_client *c)
 {
+	struct iw_assoc_info a = { .size = sizeof(a) };
 	struct iw_bench_result *r = &c->result;
 
 	r->client.used.tx_calls = r->client.used.rx_calls = 0;
@@ -111,8 +112,11 @@ static void add_lanes(struct iw_bench_client *c)
 	for (struct lane *l = c->lanes; l < lanes_end(c); l++) {
 		add_own(&r->client.used, &l->origin.mine, &l->final.mine);
 		add_own(&r->server.used, &l->origin.theirs.sample, &l->final.theirs.sample);
-		if (leads(l))
-			add_shared(c, l);
+		if (!leads(l))
+			continue;
+		add_shared(c, l);
+		if (iw_qp_assoc(l->qp, &a) == 0)
+			r->in_place += a.in_place_octets;
 	}
 }
 
@@ -606,6 +610,20 @@ static int check_cfg(struct iw_bench_cfg *cfg, struct iw_fault *why)
 	return 0;
 }
 
+/* The UMEM is to be had once, before the first connection, and all of them share it. */
+static int get_umem(struct iw_bench_client *c, uint64_t lanes, struct iw_fault *why)
+{
+	uint64_t each = iw_bench_memory_need(c->cfg.size, c->cfg.depth);
+
+	if (each > IW_BENCH_SIZE_MAX || each * lanes > IW_BENCH_SIZE_MAX)
+		return iw_fail(
+			why, IW_E_INVAL,
+			"memory in the UMEM: %u streams of %u messages of %U octets are more "
+			"than %U: take fewer of them, or smaller ones",
+			(uint32_t)lanes, c->cfg.depth, c->cfg.size, IW_BENCH_SIZE_MAX);
+	return iw_bench_memory_get_umem(&c->umem, &c->cfg.conn, each * lanes, why);
+}
+
 /* Memory first, so that no connection waits for another one's. */
 static int open_lanes(struct iw_bench_client *c, struct iw_fault *why)
 {
@@ -615,6 +633,8 @@ static int open_lanes(struct iw_bench_client *c, struct iw_fault *why)
 	c->lanes = calloc(n, sizeof(*c->lanes));
 	if (!c->lanes)
 		return iw_fail(why, IW_E_NOMEM, "out of memory");
+	if (c->cfg.umem)
+		err = get_umem(c, n, why);
 	for (; c->nlanes < n && !err; c->nlanes++) {
 		struct lane *l = &c->lanes[c->nlanes];
 
@@ -668,6 +688,7 @@ int iw_bench_client_new(struct iw_bench_client **out, const struct iw_bench_cfg 
 	r->depth = c->cfg.depth;
 	r->connections = c->cfg.connections;
 	r->streams = c->cfg.streams;
+	r->umem = c->cfg.umem;
 	r->receiver_is_server = r->mode != IW_BENCH_READ && r->mode != IW_BENCH_PINGPONG;
 	r->round_trips = r->mode == IW_BENCH_PINGPONG ? &c->round_trips : NULL;
 	r->completions = r->mode == IW_BENCH_PINGPONG ? NULL : &c->completions;
@@ -690,6 +711,7 @@ void iw_bench_client_free(struct iw_bench_client *c)
 	iw_ctx_free(c->ctx);
 	for (struct lane *l = c->lanes; l < lanes_end(c); l++)
 		iw_bench_lane_close(l);
+	iw_bench_memory_put(&c->umem);
 	free(c->lanes);
 	free(c);
 }

@@ -47,11 +47,16 @@ int iw_bench_memory_get_umem(struct memory *m, const struct iw_conn_param *conn,
 	return 0;
 }
 
+void iw_bench_memory_part(struct memory *m, const struct memory *all, uint64_t at, uint64_t len)
+{
+	*m = (struct memory){ .base = all->base + at, .len = (size_t)len, .borrowed = true };
+}
+
 void iw_bench_memory_put(struct memory *m)
 {
 	if (m->umem)
 		iw_xdp_memory_free(m->umem);
-	else if (m->base)
+	else if (m->base && !m->borrowed)
 		munmap(m->base, m->len);
 	*m = (struct memory){ 0 };
 }

@@ -14,11 +14,14 @@ struct memory {
 	uint8_t *base;
 	size_t len;
 	struct iw_xdp_memory *umem; /* NULL: it is none of it */
+	bool borrowed;              /* a part of another one's */
 };
 IW_MUST_CHECK int iw_bench_memory_get(struct memory *m, uint64_t len, struct iw_fault *why);
 /* The same in the UMEM of conn's interface, where "xdp" sends from it without a copy of ours. */
 IW_MUST_CHECK int iw_bench_memory_get_umem(struct memory *m, const struct iw_conn_param *conn,
 					   uint64_t len, struct iw_fault *why);
+/* @len octets of @all from @at on, for as long as that is there. */
+void iw_bench_memory_part(struct memory *m, const struct memory *all, uint64_t at, uint64_t len);
 void iw_bench_memory_put(struct memory *m);
 /* Octets that an end needs for depth operations of size octets: UINT64_MAX when that is above
  * any bound. */

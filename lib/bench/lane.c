@@ -330,9 +330,13 @@ static int make_memory(struct lane *l, struct iw_fault *why)
 {
 	const struct iw_bench_cfg *cfg = &l->client->cfg;
 	uint64_t need = iw_bench_memory_need(cfg->size, cfg->depth);
-	int err = cfg->umem ? iw_bench_memory_get_umem(&l->data, &cfg->conn, need, why)
-			    : iw_bench_memory_get(&l->data, need, why);
+	int err = 0;
 
+	if (cfg->umem)
+		iw_bench_memory_part(&l->data, &l->client->umem,
+				     need * (uint64_t)(l - l->client->lanes), need);
+	else
+		err = iw_bench_memory_get(&l->data, need, why);
 	if (err)
 		return err;
 	if (cfg->mode == IW_BENCH_READ)

@@ -76,6 +76,7 @@ struct iw_bench_client {
 	struct iw_cq *cq;
 	struct lane *lanes;
 	uint32_t nlanes;
+	struct memory umem; /* with cfg.umem: that of all lanes' data */
 	enum phase phase;
 	uint32_t steps;     /* lanes that have done what the phase waits for */
 	uint64_t now, seen; /* seen: when something moved last */

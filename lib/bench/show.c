@@ -211,6 +211,8 @@ static int result_json(const struct iw_bench_show *s, const struct iw_bench_resu
 	end_json(w, "server", &r->server);
 	iw_json_u64(w, "server_clients", r->server_clients);
 	connection_json(w, r);
+	if (r->umem)
+		iw_json_u64(w, "in_place_octets", r->in_place);
 	iw_bench_show_environment(w, &r->environment);
 	if (r->verdict != IW_BENCH_UNCHECKED)
 		iw_json_bool(w, "verified", r->verdict == IW_BENCH_GOOD);

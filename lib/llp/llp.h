@@ -59,6 +59,8 @@ struct iw_llp_cfg {
 struct iw_llp_facts {
 	char cc[16];          /* congestion control in force; "" not known */
 	uint64_t retransmits; /* segments or chunks sent again */
+	/* "xdp": octets that the port has sent from the program's memory, where they lie */
+	uint64_t in_place;
 };
 
 struct iw_llp;

@@ -113,6 +113,7 @@ struct iw_pkt {
 	unsigned begun;    /* packets taken of the run that is to be sent again */
 	unsigned refused;  /* times in a row that a queue of this machine dropped what was sent */
 	uint64_t sends, recvs;
+	uint64_t in_place; /* octets of rest that were described where they lie, and not copied */
 };
 
 /*

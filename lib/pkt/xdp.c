@@ -479,6 +479,7 @@ static int xdp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 		x->head_for = tx->len;
 	}
 	iw_xsk_put(x->xsk, x->head, x->head_len, tx->len - tx->rest_len, tx->rest, tx->rest_len);
+	c->in_place = iw_xsk_in_place(x->xsk);
 	return 0;
 }
 

@@ -918,7 +918,6 @@ void iw_xsk_facts(struct iw_xsk *x, struct iw_xsk_facts *out)
 		.packet_max = d->packet_max,
 		.rx = x->nrx,
 		.tx = x->ntx,
-		.in_place = x->in_place,
 	};
 	for (unsigned i = 0; i < x->nsocks; i++) {
 		struct xdp_statistics s;
@@ -1159,6 +1158,11 @@ bool iw_xsk_owns(const struct iw_xsk *x, const void *p, size_t len)
 	return d->lent_len > 0 && d->sg && at >= from && at - from <= (ptrdiff_t)d->lent_len &&
 	       len <= d->lent_len - (size_t)(at - from) &&
 	       len <= (IW_XSK_FRAGS - 3) * (size_t)d->umem->frame_size;
+}
+
+uint64_t iw_xsk_in_place(const struct iw_xsk *x)
+{
+	return x->in_place;
 }
 
 static void describe(struct iw_xsk *x, uint64_t addr, size_t len, bool more)

@@ -52,7 +52,6 @@ struct iw_xsk_facts {
 	uint32_t ring_rx;    /* packets of one frame that can wait for a worker, on one queue */
 	uint32_t packet_max; /* octets of a frame on the wire that can come in */
 	uint64_t rx, tx;     /* packets */
-	uint64_t in_place;   /* octets that were sent from where the program has them */
 	/* XDP_STATISTICS, of all queues */
 	uint64_t rx_dropped, rx_ring_full, rx_fill_empty, tx_invalid;
 };
@@ -127,6 +126,8 @@ void iw_xsk_put(struct iw_xsk *x, const uint8_t *head, size_t head_len, size_t l
 		const uint8_t *rest, size_t rest_len);
 /* Whether that can be the rest of a packet. */
 bool iw_xsk_owns(const struct iw_xsk *x, const void *p, size_t len);
+/* Octets of such rests that descriptors were written for, so far. */
+uint64_t iw_xsk_in_place(const struct iw_xsk *x);
 /* Waits until nothing that was put is read any more. IW_E_OS: the interface takes nothing: the socket sends no more,
  * so that this holds all the same. */
 IW_MUST_CHECK int iw_xsk_settle(struct iw_xsk *x, struct iw_fault *why);

@@ -114,6 +114,7 @@ int iw_qp_assoc(const struct iw_qp *qp, struct iw_assoc_info *info)
 	all.adaptation = a->adaptation;
 	all.late = iw_dss_late(session);
 	all.retransmits = facts.retransmits;
+	all.in_place_octets = facts.in_place;
 	take_paths(a, &all);
 	memcpy(info, &all, info->size);
 	return 0;

@@ -127,21 +127,34 @@ kernel_sent() {
     done
 }
 
-@test "written and sent from memory in the UMEM, as pieces behind the headers" {
-    local mode
+# What is measured moves 100 messages of whole segments, so that no octet of it is a segment's odd end: as many are on their
+# way from where they lie, at least, if none is copied.
+@test "written and sent from memory in the UMEM, each segment by a descriptor that names it" {
+    local mode head segment
 
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP"
+    set -- -t xdp -I "$RIGHT_IF" -p "$PORT" --umem --warmup 0 --json --interval 0
     for mode in write send; do
-        run_in right ddp-bench "$LEFT_IP" $mode -t xdp -I "$RIGHT_IF" -p "$PORT" --umem -s 1000003 --time 300ms --warmup 100ms --json --interval 0
+        run_in right ddp-bench "$LEFT_IP" $mode "$@" -s 1000003 --count 20
         assert_status 0
-        assert_jsonl '.[0] | [.mode, .transport, .verified]' "[\"$mode\",\"xdp\",true]"
+        assert_jsonl '.[0] | [.mode, .transport, .verified, .in_place_octets >= 0.99 * .octets]' "[\"$mode\",\"xdp\",true,true]"
+        # The headers of a tagged segment and of an untagged one (RFC 5041 4.3, 4.4).
+        head=14
+        [ $mode = write ] || head=18
+        segment=$(($(jq -r 'select(.event == "result").mulpdu' <<<"$output") - head))
+        run_in right ddp-bench "$LEFT_IP" $mode "$@" -s $((100 * segment)) --count 100 -j 2 --streams 2
+        assert_status 0
+        assert_jsonl '.[0] | [.connections, .streams_used, .verified, .in_place_octets >= .octets]' '[2,2,true,true]'
     done
+    run_in right ddp-bench "$LEFT_IP" write "$@" -s 1G --depth 1 -j 2
+    assert_status 2
+    assert_stderr_has 'take fewer of them, or smaller ones'
     # In UDP, whose checksum is made of every octet, all is copied, and as right.
     serve_end
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP" --udp-port 9958
-    run_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" --udp-port 9958 --umem --count 10 --json --interval 0
+    run_in right ddp-bench "$LEFT_IP" write "$@" --udp-port 9958 --count 10
     assert_status 0
-    assert_jsonl '.[0] | .verified' true
+    assert_jsonl '.[0] | [.verified, .in_place_octets]' '[true,0]'
     run_in right ddp-bench "$LEFT_IP" read -t xdp -I "$RIGHT_IF" -p "$PORT" --umem
     assert_status 2
     run_in right ddp-bench "$LEFT_IP" write -t udp -p "$PORT" --umem

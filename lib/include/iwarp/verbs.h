@@ -290,7 +290,9 @@ struct iw_conn_param {
  * copy in this process, as a descriptor of its own behind the headers (Linux 6.6, and not in UDP). It is part of the
  * UMEM of param's interface, param->xdp as the connections there will have it, so it must be had before the first of
  * them; the steering program stays attached until it is freed. len: up to 1 GiB, of locked memory; zeroes at first.
- * Else it is memory like any other: register it, receive into it.
+ * All connections of this process on that interface, of whatever context, share the UMEM, and so each of them sends from
+ * it: one piece for all of them, and any number of regions and work requests in it. A connection on another interface
+ * copies what it sends from there. Else it is memory like any other: register it, receive into it.
  * IW_E_INVAL: no interface, len; IW_E_BUSY: the interface is in use by this process already; IW_E_LIMIT: locked
  * memory; others as iw_connect.
  */
@@ -396,6 +398,9 @@ struct iw_assoc_info {
 		uint32_t mtu;     /* path MTU as it is known now, octets; 0: not known */
 		uint64_t srtt_ns; /* smoothed round-trip time; 0: not measured yet */
 	} path[IW_ASSOC_PATHS];
+	/* "xdp": octets that went from memory of iw_xdp_memory_new by descriptors that name it, those sent again
+	 * included: the copies that were not made. Of a listener those of all its associations. */
+	uint64_t in_place_octets;
 };
 /* While the association is up. IW_E_STATE: there is none; IW_E_INVAL: size. Makes system calls where the
  * kernel has the association. */
