@@ -14,8 +14,7 @@
 
 #if defined(__x86_64__)
 #define HAVE_SSE42 1
-#include <nmmintrin.h>
-#include <wmmintrin.h>
+#include <immintrin.h>
 #endif
 #if defined(__ARM_FEATURE_CRC32)
 #define HAVE_ARMV8 1
@@ -226,6 +225,27 @@ static uint32_t run_armv8(uint32_t crc, const void *data, size_t len)
  */
 #define ISAL_CHUNK ((size_t)1 << 30)
 
+/*
+ * Where it works with 256 or 512 bits it leaves the upper halves of the vector registers in use, and instructions
+ * for 128 bits, of which all code here is full, are slow until they are cleared.
+ */
+#if defined(__x86_64__)
+__attribute__((target("avx"))) static void zero_upper(void)
+{
+	_mm256_zeroupper();
+}
+
+static inline void clear_upper_halves(void)
+{
+	if (iw_likely(__builtin_cpu_supports("avx")))
+		zero_upper();
+}
+#else
+static inline void clear_upper_halves(void)
+{
+}
+#endif
+
 static uint32_t run_isal(uint32_t crc, const void *data, size_t len)
 {
 	union {
@@ -241,6 +261,7 @@ static uint32_t run_isal(uint32_t crc, const void *data, size_t len)
 		p.out += n;
 		len -= n;
 	}
+	clear_upper_halves();
 	return ~reg;
 }
 #endif
