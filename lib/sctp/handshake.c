@@ -164,7 +164,7 @@ void iw_sctp_on_init_ack(struct iw_sctp *s, const struct iw_sctp_chunk *c)
 		iw_sctp_down(a, IW_E_FORMAT, "sctp: INIT ACK with Initiate Tag 0");
 		return;
 	}
-	iw_sctp_params_read(&p, &i, &s->cur.pkt);
+	iw_sctp_params_read(&p, &i, s->cur.pkt);
 	a->peer_tag = i.tag;
 	if (!acceptable(&i)) {
 		iw_sctp_kill(a, IW_SCTP_CAUSE_INVALID_PARAM, NULL, 0, IW_E_FORMAT,
@@ -211,7 +211,7 @@ void iw_sctp_on_init_ack(struct iw_sctp *s, const struct iw_sctp_chunk *c)
 	a->streams_in = IW_MIN(s->cfg.streams, i.os);
 	iw_sctp_inq_init(&a->in, i.tsn);
 	a->in.advertised = s->cfg.rwnd;
-	from = iw_sctp_path_of(a, &s->cur.pkt.peer);
+	from = iw_sctp_path_of(a, &s->cur.pkt->peer);
 	a->from = from ? from->index : 0;
 	s->cur.path = &a->paths[a->from];
 	iw_sctp_set_state(a, IW_SCTP_COOKIE_ECHOED);
@@ -252,7 +252,7 @@ void iw_sctp_on_stale_cookie(struct iw_sctp_assoc *a)
 static void refuse_init(struct iw_sctp *s, uint32_t tag, uint16_t cause, const void *info,
 			size_t len)
 {
-	iw_sctp_reply_cause(s, &s->cur.pkt, s->cur.hdr.sport, tag, IW_SCTP_ABORT, 0, cause, info,
+	iw_sctp_reply_cause(s, s->cur.pkt, s->cur.hdr.sport, tag, IW_SCTP_ABORT, 0, cause, info,
 			    len);
 }
 
@@ -335,7 +335,7 @@ static void send_init_ack(struct iw_sctp *s, const struct cookie *c, const struc
 	init.params_len = len;
 	n = iw_sctp_init_encode(value, sizeof(value), &init);
 	if (n > 0)
-		iw_sctp_reply(s, &s->cur.pkt, s->cur.hdr.sport, c->peer_tag, IW_SCTP_INIT_ACK, 0,
+		iw_sctp_reply(s, s->cur.pkt, s->cur.hdr.sport, c->peer_tag, IW_SCTP_INIT_ACK, 0,
 			      value, (size_t)n);
 }
 
@@ -356,7 +356,7 @@ static bool tie(struct iw_sctp *s, struct cookie *c, struct iw_sctp_assoc *a,
 		c->my_tag = a->my_tag;
 		c->my_tsn = a->my_tsn;
 		/* 5.2.1: only to an address that the user has named. */
-		return iw_sctp_path_of(a, &s->cur.pkt.peer) != NULL;
+		return iw_sctp_path_of(a, &s->cur.pkt->peer) != NULL;
 	}
 	if (len > 0) {
 		refuse_init(s, c->peer_tag, IW_SCTP_CAUSE_RESTART_ADDRESS, added, len);
@@ -388,7 +388,7 @@ void iw_sctp_on_init(struct iw_sctp *s, const struct iw_sctp_chunk *chunk)
 		refuse_init(s, i.tag, IW_SCTP_CAUSE_INVALID_PARAM, NULL, 0);
 		return;
 	}
-	iw_sctp_params_read(&p, &i, &cur->pkt);
+	iw_sctp_params_read(&p, &i, cur->pkt);
 	if (p.host_name) {
 		refuse_init(s, i.tag, IW_SCTP_CAUSE_ADDRESS, NULL, 0);
 		return;
@@ -440,7 +440,7 @@ static void say_stale(struct iw_sctp *s, const struct cookie *c)
 	uint8_t info[4];
 
 	iw_put_be32(info, us > UINT32_MAX ? UINT32_MAX : (uint32_t)us);
-	iw_sctp_reply_cause(s, &s->cur.pkt, s->cur.hdr.sport, c->peer_tag, IW_SCTP_ERROR, 0,
+	iw_sctp_reply_cause(s, s->cur.pkt, s->cur.hdr.sport, c->peer_tag, IW_SCTP_ERROR, 0,
 			    IW_SCTP_CAUSE_STALE_COOKIE, info, sizeof(info));
 }
 
@@ -467,7 +467,7 @@ static int source_in(const struct cookie *c, const struct iw_sctp_packet *pkt)
 
 static bool open_association(struct iw_sctp *s, const struct cookie *c)
 {
-	int from = source_in(c, &s->cur.pkt);
+	int from = source_in(c, s->cur.pkt);
 	struct iw_sctp_assoc *a;
 
 	if (from < 0)
@@ -491,7 +491,7 @@ static bool restarted(struct iw_sctp *s, struct iw_sctp_assoc *a, const struct c
 {
 	if (a->state == IW_SCTP_SHUTDOWN_ACK_SENT) {
 		a->tx |= TX_SHUTDOWN_ACK;
-		iw_sctp_reply_cause(s, &s->cur.pkt, s->cur.hdr.sport, c->peer_tag, IW_SCTP_ERROR, 0,
+		iw_sctp_reply_cause(s, s->cur.pkt, s->cur.hdr.sport, c->peer_tag, IW_SCTP_ERROR, 0,
 				    IW_SCTP_CAUSE_SHUTTING_DOWN, NULL, 0);
 		iw_sctp_touch(a);
 		return false;
@@ -545,8 +545,8 @@ bool iw_sctp_on_cookie_echo(struct iw_sctp *s, const struct iw_sctp_chunk *chunk
 		return false;
 	if (c.my_port != h->dport || c.peer_port != h->sport || c.my_tag != h->vtag)
 		return false;
-	c.peer[0].udp_port = s->cur.pkt.peer.udp_port;
-	path = iw_sctp_by_addr(s, &s->cur.pkt.peer, h->sport);
+	c.peer[0].udp_port = s->cur.pkt->peer.udp_port;
+	path = iw_sctp_by_addr(s, &s->cur.pkt->peer, h->sport);
 	a = path ? path->a : iw_sctp_by_tag(s, c.my_tag); /* again, from another of its addresses */
 	if (a)
 		return cookie_for(s, a, &c);

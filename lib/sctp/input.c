@@ -26,7 +26,7 @@ static struct iw_sctp_assoc *find(struct iw_sctp *s, const struct iw_sctp_chunk 
 
 	if (!a || a->peer_port != cur->hdr.sport)
 		return NULL;
-	cur->path = iw_sctp_path_of(a, &cur->pkt.peer);
+	cur->path = iw_sctp_path_of(a, &cur->pkt->peer);
 	/* An INIT ACK may come from an address that it lists itself (5.1.2). */
 	if (!cur->path && a->state == IW_SCTP_COOKIE_WAIT && first->type == IW_SCTP_INIT_ACK)
 		cur->path = &a->paths[0];
@@ -48,11 +48,11 @@ static void begin(struct iw_sctp *s, struct iw_sctp_assoc *a)
 
 	cur->a = a;
 	cur->open = true;
-	a->local = cur->pkt.local;
+	a->local = cur->pkt->local;
 	a->from = cur->path->index;
 	/* RFC 6951 5.4: the port that the peer's last packet came from, or none any more. */
-	if (iw_sctp_addr_same_ip(&cur->path->addr, &cur->pkt.peer))
-		cur->path->addr.udp_port = cur->pkt.peer.udp_port;
+	if (iw_sctp_addr_same_ip(&cur->path->addr, &cur->pkt->peer))
+		cur->path->addr.udp_port = cur->pkt->peer.udp_port;
 	a->in.data_seen = a->in.new_seen = false;
 }
 
@@ -70,7 +70,7 @@ static void demultiplex(struct iw_sctp *s, const struct iw_sctp_chunk *first, bo
 	if (first->type == IW_SCTP_COOKIE_ECHO) {
 		if (!iw_sctp_on_cookie_echo(s, first))
 			return;
-		cur->path = iw_sctp_path_of(cur->a, &cur->pkt.peer);
+		cur->path = iw_sctp_path_of(cur->a, &cur->pkt->peer);
 		if (!cur->path)
 			return;
 		cur->pos += (size_t)first->len + iw_sctp_pad(first->len);
@@ -82,16 +82,16 @@ static void demultiplex(struct iw_sctp *s, const struct iw_sctp_chunk *first, bo
 		begin(s, a);
 		return;
 	}
-	path = iw_sctp_by_addr(s, &cur->pkt.peer, cur->hdr.sport);
+	path = iw_sctp_by_addr(s, &cur->pkt->peer, cur->hdr.sport);
 	if (!path) {
-		iw_sctp_out_of_the_blue(s, &cur->pkt, &cur->hdr);
+		iw_sctp_out_of_the_blue(s, cur->pkt, &cur->hdr);
 		return;
 	}
 	cur->path = path;
 	if (is_reflected(s, first, path->a))
 		begin(s, path->a);
 	else if (first->type == IW_SCTP_SHUTDOWN_ACK && SET_UP & IN(path->a->state))
-		iw_sctp_out_of_the_blue(s, &cur->pkt, &cur->hdr); /* 8.5.1 E */
+		iw_sctp_out_of_the_blue(s, cur->pkt, &cur->hdr); /* 8.5.1 E */
 }
 
 void iw_sctp_input(struct iw_sctp *s, const struct iw_sctp_packet *p, uint64_t now)
@@ -101,7 +101,7 @@ void iw_sctp_input(struct iw_sctp *s, const struct iw_sctp_packet *p, uint64_t n
 	bool alone;
 	int n;
 
-	cur->pkt = *p;
+	cur->pkt = p;
 	cur->pos = IW_SCTP_HDR_LEN;
 	cur->a = NULL;
 	cur->path = NULL;
@@ -204,7 +204,7 @@ static enum next on_chunk(struct iw_sctp *s, const struct iw_sctp_chunk *c,
 		return NEXT_CHUNK;
 	case IW_SCTP_SHUTDOWN_ACK:
 		if (SET_UP & IN(a->state))
-			iw_sctp_out_of_the_blue(s, &s->cur.pkt, &s->cur.hdr);
+			iw_sctp_out_of_the_blue(s, s->cur.pkt, &s->cur.hdr);
 		else
 			iw_sctp_on_shutdown_ack(a);
 		return NEXT_PACKET;
@@ -235,9 +235,9 @@ bool iw_sctp_next(struct iw_sctp *s, struct iw_sctp_recv *out)
 		enum next next = NEXT_PACKET;
 		int n = 0;
 
-		if (cur->pos < cur->pkt.len)
-			n = iw_sctp_chunk_decode(&c, cur->pkt.data + cur->pos,
-						 cur->pkt.len - cur->pos);
+		if (cur->pos < cur->pkt->len)
+			n = iw_sctp_chunk_decode(&c, cur->pkt->data + cur->pos,
+						 cur->pkt->len - cur->pos);
 		if (n > 0) {
 			cur->pos += (size_t)n;
 			next = on_chunk(s, &c, out);

@@ -268,7 +268,7 @@ struct reply {
 #define REPLIES_MAX 64
 
 struct cursor {
-	struct iw_sctp_packet pkt;
+	const struct iw_sctp_packet *pkt; /* the caller's */
 	struct iw_sctp_hdr hdr;
 	size_t pos; /* of the next chunk; pkt.len: done */
 	struct iw_sctp_assoc *a;

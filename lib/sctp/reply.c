@@ -160,5 +160,5 @@ void iw_sctp_nobody_listens(struct iw_sctp *s, const struct iw_sctp_chunk *init)
 	struct iw_sctp_init i;
 
 	if (iw_sctp_init_decode(&i, init->value, init->value_len) > 0 && i.tag != 0)
-		answer_stranger(s, &s->cur.pkt, &s->cur.hdr, i.tag, IW_SCTP_ABORT, 0);
+		answer_stranger(s, s->cur.pkt, &s->cur.hdr, i.tag, IW_SCTP_ABORT, 0);
 }

@@ -132,7 +132,7 @@ void iw_sctp_free(struct iw_sctp *s);
 /* --- packets in ------------------------------------------------------------------------------- */
 
 /*
- * A packet arrived. Its octets are borrowed until iw_sctp_next returns false; what it holds takes effect as
+ * A packet arrived. It and its octets are borrowed until iw_sctp_next returns false; what it holds takes effect as
  * iw_sctp_next goes through it, so call that until it does. Nothing that is wrong with a packet is the
  * caller's concern: what must be answered is answered by iw_sctp_output.
  */
