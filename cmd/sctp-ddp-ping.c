@@ -39,7 +39,7 @@ static const char *const transports[] = { "sctp", "raw", "udp", NULL };
 static const char *best_transport(void)
 {
 	for (const char *const *name = transports; *name; name++)
-		if (iw_llp_available(*name, NULL) == 0)
+		if (iw_llp_look(*name, NULL) >= 0)
 			return *name;
 	return "udp";
 }
@@ -342,7 +342,7 @@ static int look_around(struct iw_cli *cli, int status)
 		cfg.conn.transport = *name;
 		if (cli->timeout_ns != cli->setup_timeout_ns)
 			cfg.setup_ns = DOCTOR_NS;
-		if (iw_llp_available(*name, NULL) != 0)
+		if (iw_llp_look(*name, NULL) != 0)
 			continue;
 		iw_ping_look(&look, &cfg);
 		if (iw_ping_show_look(&show, &look) != 0)

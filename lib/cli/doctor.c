@@ -74,7 +74,7 @@ static const char *reason(const struct iw_fault *why, const char *subject)
 /* -t xdp stands on a program, too. */
 static int can_run(const char *transport, struct iw_fault *why)
 {
-	int err = iw_llp_available(transport, why);
+	int err = iw_llp_look(transport, why);
 	uint32_t insns;
 
 	return err || strcmp(transport, "xdp") != 0 ? err : iw_steer_try(&insns, why);
@@ -88,10 +88,10 @@ static void check_transports(struct iw_doctor *d)
 		int err = can_run(*name, &why);
 
 		snprintf(subject, sizeof(subject), "transport %s", *name);
-		seen(add(d, subject, err ? IW_VERDICT_NO : IW_VERDICT_OK), "%s",
+		seen(add(d, subject, err < 0 ? IW_VERDICT_NO : IW_VERDICT_OK), "%s",
 		     err ? reason(&why, subject) : "ready");
 		if (strcmp(*name, d->transport) == 0)
-			d->can_run = err == 0;
+			d->can_run = err >= 0;
 	}
 }
 
@@ -109,7 +109,7 @@ static void check_probe(struct iw_doctor *d, const char *subject, int (*probe)(s
 {
 	struct iw_fault why = { 0 };
 	int err = probe(&why);
-	struct iw_check *c = add(d, subject, err ? IW_VERDICT_NO : IW_VERDICT_OK);
+	struct iw_check *c = add(d, subject, err < 0 ? IW_VERDICT_NO : IW_VERDICT_OK);
 
 	seen(c, "%s", err ? reason(&why, subject) : "there");
 	if (err == IW_E_PERM)
@@ -120,7 +120,7 @@ static void check_probe(struct iw_doctor *d, const char *subject, int (*probe)(s
 
 static void check_features(struct iw_doctor *d)
 {
-	check_probe(d, "kernel SCTP", iw_os_probe_sctp,
+	check_probe(d, "kernel SCTP", iw_os_look_sctp,
 		    "modprobe sctp, where the kernel has the module");
 	check_probe(d, "raw IP sockets", iw_os_probe_raw, "a kernel with IPv4");
 	check_probe(d, "AF_XDP sockets", iw_os_probe_xdp, "a kernel with CONFIG_XDP_SOCKETS");

@@ -52,6 +52,13 @@ int iw_llp_available(const char *name, struct iw_fault *why)
 		       name);
 }
 
+int iw_llp_look(const char *name, struct iw_fault *why)
+{
+	const struct iw_port_ops *port = iw_port_find(name);
+
+	return port && port->look ? port->look(why) : iw_llp_available(name, why);
+}
+
 const char *const *iw_llp_names(void)
 {
 	return names;

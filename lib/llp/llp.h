@@ -145,6 +145,11 @@ const struct iw_llp_ops *iw_llp_find(const char *name);
  * change it. IW_E_INVAL: no such name.
  */
 int iw_llp_available(const char *name, struct iw_fault *why);
+/*
+ * The same, and nothing changes by being asked, as a module that would be loaded. 1: it can run here, and its first use changes
+ * this machine: why says how.
+ */
+int iw_llp_look(const char *name, struct iw_fault *why);
 /* The names in the order users see them; NULL-terminated. */
 const char *const *iw_llp_names(void);
 

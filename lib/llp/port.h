@@ -91,6 +91,8 @@ struct iw_port_ops {
 	const char *name;
 	/* 0 when it can run here; else IW_E_NOTSUP or IW_E_PERM with the reason and what would change it. */
 	int (*available)(struct iw_fault *why);
+	/* As iw_llp_look. NULL: available changes nothing. */
+	int (*look)(struct iw_fault *why);
 	/* A listener, or a socket to connect from. IW_E_NOTSUP, IW_E_PERM: not here, and why. */
 	int (*open)(struct iw_port **out, const struct iw_port_cfg *cfg, struct iw_fault *why);
 	/* Begins the association that cfg was about: UP or DOWN follows. */

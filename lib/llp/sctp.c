@@ -206,6 +206,16 @@ static int kernel_available(struct iw_fault *why)
 	return err ? iw_fail(why, err, "transport sctp: %s", no.text) : 0;
 }
 
+static int kernel_look(struct iw_fault *why)
+{
+	struct iw_fault told;
+	int err = iw_os_look_sctp(&told);
+
+	if (err)
+		(void)iw_fail(why, err < 0 ? err : 0, "transport sctp: %s", told.text);
+	return err;
+}
+
 static int open_listener(struct kport *k, const struct iw_llp_cfg *cfg, struct iw_fault *why)
 {
 	struct iw_addr addr[ADDR_MAX], local;
@@ -903,6 +913,7 @@ static unsigned kernel_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsi
 const struct iw_port_ops iw_port_sctp_ops = {
 	.name = "sctp",
 	.available = kernel_available,
+	.look = kernel_look,
 	.open = kernel_open,
 	.paths = kernel_paths,
 	.connect = kernel_connect,

@@ -8,10 +8,12 @@
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "os/os.h"
@@ -69,6 +71,45 @@ static int probe_socket(int family, int type, int protocol, const char *what, st
 int iw_os_probe_sctp(struct iw_fault *why)
 {
 	return probe_socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP, "kernel SCTP", why);
+}
+
+/* Whether modules.dep has /sctp.ko, maybe compressed, in front of what it depends on. */
+static bool has_module(const char *release)
+{
+	char path[sizeof("/lib/modules//modules.dep") + sizeof(((struct utsname *)0)->release)];
+	char *line = NULL, *at;
+	bool found = false;
+	size_t cap = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/lib/modules/%s/modules.dep", release);
+	f = fopen(path, "re");
+	while (f && !found && getline(&line, &cap, f) > 0) {
+		at = strchr(line, ':');
+		if (at)
+			*at = '\0';
+		found = strstr(line, "/sctp.ko") != NULL;
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+int iw_os_look_sctp(struct iw_fault *why)
+{
+	struct utsname u = { .release = "" };
+
+	if (access("/proc/net/sctp", F_OK) == 0)
+		return iw_os_probe_sctp(why);
+	(void)uname(&u);
+	if (!has_module(u.release))
+		return iw_fail(
+			why, IW_E_NOTSUP,
+			"kernel SCTP: not in this kernel, and no module of it in /lib/modules/%s",
+			u.release);
+	(void)iw_fail(why, 0, "kernel SCTP: not loaded; the first -t sctp loads it");
+	return 1;
 }
 
 int iw_os_probe_raw(struct iw_fault *why)

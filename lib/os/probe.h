@@ -27,6 +27,12 @@ IW_MUST_CHECK int
 iw_os_probe_udp_gso(struct iw_fault *why); /* UDP segmentation offload, both ways */
 
 /*
+ * Whether kernel SCTP can be had, without the load of its module, which would take -t raw and xdp away. 0: it is there;
+ * 1: its module is not loaded, and the first socket loads it (*why says so); else as iw_os_probe_sctp.
+ */
+IW_MUST_CHECK int iw_os_look_sctp(struct iw_fault *why);
+
+/*
  * RLIMIT_MEMLOCK and RLIMIT_NOFILE in octets and descriptors; UINT64_MAX: no limit. Either pointer
  * may be NULL.
  */

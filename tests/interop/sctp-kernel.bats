@@ -12,9 +12,13 @@ load guest
 
 setup_file() {
     guest_up --siw none
-    "$PEER_VM" run modprobe sctp 3>&-
     "$PEER_VM" program "$IW_BUILD/ddp-bench" "$IW_BUILD/ddp-send" "$IW_BUILD/ddp-recv" \
         "$IW_BUILD/sctp-ddp-ping" 3>&-
+    # What looks around while nobody has used SCTP yet, and what that left; a far end does not answer.
+    "$PEER_VM" run sh -c 'ddp-bench --doctor --json; sctp-ddp-ping --doctor --json; sctp-ddp-ping -t raw --doctor --json 127.0.0.1 --timeout 1s
+        sctp-ddp-ping -t raw -c 1 --timeout 1s 127.0.0.1 >/dev/null; echo "{\"raw_status\":$?}"
+        [ ! -e /proc/net/sctp ] || echo "{\"loaded\":true}"' >"$BATS_FILE_TMPDIR/looked" 2>/dev/null 3>&-
+    "$PEER_VM" run modprobe sctp 3>&-
     # SCTP in UDP (RFC 6951) beside SCTP on IP: a socket has what these say when it is made.
     "$PEER_VM" run sysctl -q -w net.sctp.udp_port=9899 3>&-
     "$PEER_VM" run -b ddp-bench -t sctp --listen --bind '*' -p 7471 3>&-
@@ -48,6 +52,17 @@ every_mode() {
         assert_status 0
         assert_jsonl '.[0] | [.mode, .verified]' "[\"$mode\",true]"
     done
+}
+
+@test "the doctor tells that SCTP's module is not loaded, and does not load it; nor does a ping over raw" {
+    output=$(cat "$BATS_FILE_TMPDIR/looked")
+    assert_jsonl 'map(select(.subject == "transport sctp") | [.verdict, (.seen | contains("not loaded"))])' '[["ok",true],["ok",true],["ok",true]]'
+    assert_jsonl 'map(select(.subject == "kernel SCTP") | [.verdict, (.seen | contains("not loaded"))])' '[["ok",true],["ok",true],["ok",true]]'
+    assert_jsonl 'map(select(.subject == "transport raw") | .verdict)' '["ok","ok","ok"]'
+    assert_jsonl 'map(select(.event == "far_end") | .transport)' '["raw","udp"]'
+    assert_jsonl '[map(.raw_status // empty), any(.loaded)]' '[[1],false]'
+    run_guest ddp-bench --doctor --json
+    assert_jsonl 'map(select(.subject == "transport sctp" or .subject == "transport raw") | .verdict)' '["ok","no"]'
 }
 
 @test "raw outside begins, kernel SCTP in the guest answers: IPv4 and IPv6" {

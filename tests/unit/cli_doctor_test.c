@@ -64,7 +64,7 @@ static void every_transport_and_fact_has_a_check(void **state)
 
 static int can_run(const char *transport, struct iw_fault *why)
 {
-	int err = iw_llp_available(transport, why);
+	int err = iw_llp_look(transport, why);
 	uint32_t insns;
 
 	/* It stands on a program, which a kernel or a user namespace may refuse. */

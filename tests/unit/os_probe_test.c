@@ -86,6 +86,23 @@ static void sctp_probe_agrees_with_a_socket_call(void **state)
 	}
 }
 
+/* tests/interop/sctp-kernel.bats has a module that is not loaded. */
+static void looking_at_sctp_agrees_with_the_probe_and_loads_nothing(void **state)
+{
+	bool before = access("/proc/net/sctp", F_OK) == 0;
+	struct iw_fault why = { 0 };
+	int err = iw_os_look_sctp(&why);
+
+	(void)state;
+	assert_int_equal(access("/proc/net/sctp", F_OK) == 0, before);
+	if (err == 1)
+		assert_false(before);
+	else
+		assert_int_equal(err, iw_os_probe_sctp(NULL));
+	if (err)
+		assert_int_equal(strncmp(why.text, "kernel SCTP: not ", 17), 0);
+}
+
 static void probes_leave_no_descriptor_open(void **state)
 {
 	struct iw_fault why;
@@ -94,7 +111,7 @@ static void probes_leave_no_descriptor_open(void **state)
 	(void)state;
 	close(before);
 	for (int i = 0; i < 3; i++) {
-		int errs[] = { iw_os_probe_sctp(&why), iw_os_probe_raw(&why), iw_os_probe_xdp(&why),
+		int errs[] = { iw_os_look_sctp(&why), iw_os_probe_raw(&why), iw_os_probe_xdp(&why),
 			       iw_os_probe_udp_gso(&why) };
 
 		for (size_t j = 0; j < sizeof(errs) / sizeof(errs[0]); j++)
@@ -160,6 +177,7 @@ int main(void)
 		cmocka_unit_test(capability_bits_are_those_of_proc),
 		cmocka_unit_test(raw_sockets_need_the_capability_that_is_named),
 		cmocka_unit_test(sctp_probe_agrees_with_a_socket_call),
+		cmocka_unit_test(looking_at_sctp_agrees_with_the_probe_and_loads_nothing),
 		cmocka_unit_test(probes_leave_no_descriptor_open),
 		cmocka_unit_test(limits_are_those_of_the_process),
 		cmocka_unit_test(sysctls_read_as_text_and_number),
