@@ -3,7 +3,7 @@
  * Connections through the public API: set-up, its failures and time-outs, over real sockets on the
  * loopback.
  */
-#include "verbs_end.h"
+#include "verbs_both.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,24 +14,6 @@
 
 #include "os/sock.h"
 #include "wire/mpa.h"
-
-static struct end a, b;
-
-static int open_both(void **state)
-{
-	(void)state;
-	end_open(&a);
-	end_open(&b);
-	return 0;
-}
-
-static int close_both(void **state)
-{
-	(void)state;
-	end_close(&a);
-	end_close(&b);
-	return 0;
-}
 
 static bool have_ipv6(void)
 {

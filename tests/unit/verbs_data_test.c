@@ -3,27 +3,9 @@
  * Data and its completions through the public API, over real sockets: the three operations,
  * accounting, ends, revocation.
  */
-#include "verbs_end.h"
+#include "verbs_both.h"
 
 #include <errno.h>
-
-static struct end a, b;
-
-static int open_both(void **state)
-{
-	(void)state;
-	end_open(&a);
-	end_open(&b);
-	return 0;
-}
-
-static int close_both(void **state)
-{
-	(void)state;
-	end_close(&a);
-	end_close(&b);
-	return 0;
-}
 
 /* a anew, with short queues and a completion queue that was never larger. */
 static void shorten_a(uint32_t sq, uint32_t rq)

@@ -3,30 +3,12 @@
  * Waiting: in iw_progress and iw_cq_wait, in other people's event loops by poll(), woken by a
  * descriptor of one's own.
  */
-#include "verbs_end.h"
+#include "verbs_both.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
-
-static struct end a, b;
-
-static int open_both(void **state)
-{
-	(void)state;
-	end_open(&a);
-	end_open(&b);
-	return 0;
-}
-
-static int close_both(void **state)
-{
-	(void)state;
-	end_close(&a);
-	end_close(&b);
-	return 0;
-}
 
 static bool readable(int fd, int ms)
 {

@@ -2,26 +2,9 @@
 /* Queue pairs over SCTP in UDP, through the public API: two contexts on the loopback. */
 #include <iwarp/verbs.h>
 
-#include "verbs_end.h"
+#include "verbs_both.h"
 
-static struct end a, b;
 static uint16_t udp_port;
-
-static int set_up(void **state)
-{
-	(void)state;
-	end_open(&a);
-	end_open(&b);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	end_close(&a);
-	end_close(&b);
-	return 0;
-}
 
 /* A UDP port of its own for each test, so that nothing of the one before can be in it. */
 static void listen_at(struct iw_conn_param p)
@@ -404,7 +387,7 @@ static void an_earlier_edition_moves_the_same_octets(void **state)
 	assert_int_equal(info.adaptation, 2);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_both, close_both)
 
 int main(void)
 {
