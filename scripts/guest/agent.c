@@ -87,8 +87,8 @@ static int send_exit(struct port *p, int status)
 	return send_frame(p, FRAME_EXIT, payload, sizeof(payload));
 }
 
-/* Waits for a caller's hello and says it back. A port without a caller is readable at once and
- * for ever, so only changes wake us. */
+/* Waits for a caller's hello and says it back; it may be in the buffer already, behind what was
+ * no frame. A port without a caller is readable at once and for ever, so only changes wake us. */
 static void await_hello(struct port *p)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLHUP | EPOLLET };
@@ -97,8 +97,7 @@ static void await_hello(struct port *p)
 
 	if (ep < 0 || epoll_ctl(ep, EPOLL_CTL_ADD, p->fd, &ev) != 0)
 		_exit(1);
-	for (;;) {
-		ssize_t n = read(p->fd, p->buf, sizeof(p->buf));
+	for (ssize_t n = (ssize_t)p->len;; n = read(p->fd, p->buf, sizeof(p->buf))) {
 		bool any = false;
 
 		/* The last one counts: a caller that says another one has not heard the answer
@@ -336,9 +335,12 @@ static int drain(struct port *p, struct command *c)
 static void attend(struct port *p, struct command *c)
 {
 	size_t fed = 0;
-	int full = 0;
 
 	for (;;) {
+		/* Before the wait: what came with the command in one read makes the port
+		 * readable no more. */
+		int full = feed(p, c, &fed);
+
 		/* A full buffer waits for the command to read; then only the end of the caller
 		 * is looked for. */
 		short want = p->len < sizeof(p->buf) ? POLLIN : 0;
@@ -351,15 +353,14 @@ static void attend(struct port *p, struct command *c)
 		};
 		int64_t left = c->limit < 0 ? -1 : c->limit - now_ms();
 
+		if (full < 0)
+			break;
 		if (poll(pfd, 5, c->limit < 0 ? -1 : (int)(left < 0 ? 0 : left)) < 0 &&
 		    errno != EINTR)
 			break;
 		enforce_limit(c);
 		if ((pfd[0].revents & (POLLHUP | POLLERR)) ||
 		    ((pfd[0].revents & POLLIN) && port_fill(p) != 0))
-			break;
-		full = feed(p, c, &fed);
-		if (full < 0)
 			break;
 		if (pass_on(p, &c->out, FRAME_STDOUT) < 0 || pass_on(p, &c->err, FRAME_STDERR) < 0)
 			break;

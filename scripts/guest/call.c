@@ -142,44 +142,74 @@ static int greet(int fd, int64_t until)
 	}
 }
 
-static bool send_frame(int fd, enum frame_type type, const uint8_t *payload, size_t len,
-		       int64_t until)
+static void set_head(uint8_t *frame, enum frame_type type, size_t len)
 {
-	uint8_t head[FRAME_HEAD];
-
-	head[0] = (uint8_t)type;
-	put32(head + 1, (uint32_t)len);
-	return write_all(fd, head, sizeof(head), until) && write_all(fd, payload, len, until);
+	frame[0] = (uint8_t)type;
+	put32(frame + 1, (uint32_t)len);
 }
 
 static bool send_command(int fd, char **argv, uint32_t limit_ms, int64_t until)
 {
-	static uint8_t payload[FRAME_MAX];
-	size_t len = 4;
+	static uint8_t frame[FRAME_HEAD + FRAME_MAX];
+	size_t len = FRAME_HEAD + 4;
 
-	put32(payload, limit_ms);
+	put32(frame + FRAME_HEAD, limit_ms);
 	for (; *argv; argv++) {
 		size_t n = strlen(*argv) + 1;
 
-		if (len + n > sizeof(payload))
+		if (len + n > sizeof(frame))
 			give_up("the command is too long");
-		memcpy(payload + len, *argv, n);
+		memcpy(frame + len, *argv, n);
 		len += n;
 	}
-	return send_frame(fd, FRAME_RUN, payload, len, until);
+	set_head(frame, FRAME_RUN, len - FRAME_HEAD);
+	return write_all(fd, frame, len, until);
 }
 
-/* One piece of our standard input; *open is false when that was its end. */
-static bool send_input(int fd, bool *open, int64_t until)
+/* Our standard input on its way: the frame that the port has not taken whole. */
+struct input {
+	uint8_t frame[FRAME_HEAD + FRAME_MAX];
+	size_t len, sent;
+	bool open;
+};
+
+static void input_end(struct input *in)
 {
-	uint8_t octets[FRAME_MAX];
-	ssize_t n = read(STDIN_FILENO, octets, sizeof(octets));
+	set_head(in->frame, FRAME_STDIN, 0);
+	in->len = FRAME_HEAD;
+	in->sent = 0;
+	in->open = false;
+}
+
+/* The next piece, when the last one is gone. */
+static void input_read(struct input *in)
+{
+	ssize_t n = read(STDIN_FILENO, in->frame + FRAME_HEAD, FRAME_MAX);
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
-		return true;
-	if (n <= 0)
-		*open = false;
-	return send_frame(fd, FRAME_STDIN, octets, n > 0 ? (size_t)n : 0, until);
+		return;
+	if (n <= 0) {
+		input_end(in);
+		return;
+	}
+	set_head(in->frame, FRAME_STDIN, (size_t)n);
+	in->len = FRAME_HEAD + (size_t)n;
+	in->sent = 0;
+}
+
+/* As much as the port takes. Who waited here for all of it would not hear the command, which may be waiting for just
+ * that. */
+static void input_send(struct input *in, int fd)
+{
+	ssize_t n = send(fd, in->frame + in->sent, in->len - in->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (n > 0) {
+		in->sent += (size_t)n;
+	} else if (n < 0 && errno != EAGAIN && errno != EINTR) {
+		/* A guest that is gone: what it said last tells. */
+		in->open = false;
+		in->sent = in->len;
+	}
 }
 
 static void say(int to, const uint8_t *octets, size_t len)
@@ -231,14 +261,18 @@ static size_t take_frames(uint8_t *buf, size_t len, int *status)
 static int converse(int fd, bool input, int64_t until)
 {
 	static uint8_t buf[2 * (FRAME_HEAD + FRAME_MAX)];
+	static struct input in = { .open = true };
 	size_t len = 0;
 	int status = -1;
 
-	if (!input && !send_frame(fd, FRAME_STDIN, buf, 0, until))
-		give_up("the guest is gone");
+	if (!input)
+		input_end(&in);
 	while (status < 0) {
-		struct pollfd pfd[2] = { { .fd = fd, .events = POLLIN },
-					 { .fd = input ? STDIN_FILENO : -1, .events = POLLIN } };
+		bool sending = in.sent < in.len;
+		struct pollfd pfd[2] = {
+			{ .fd = fd, .events = (short)(POLLIN | (sending ? POLLOUT : 0)) },
+			{ .fd = in.open && !sending ? STDIN_FILENO : -1, .events = POLLIN },
+		};
 		int64_t left = until - now_ms();
 		ssize_t n;
 
@@ -246,15 +280,16 @@ static int converse(int fd, bool input, int64_t until)
 			give_up("the guest does not answer");
 		if (poll(pfd, 2, left > 60000 ? 60000 : (int)left) < 0 && errno != EINTR)
 			give_up("poll failed");
-		if (pfd[0].revents) {
+		if (pfd[0].revents & ~POLLOUT) {
 			n = recv(fd, buf + len, sizeof(buf) - len, MSG_DONTWAIT);
 			if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 				give_up("the guest is gone");
 			if (n > 0)
 				len = take_frames(buf, len + (size_t)n, &status);
-		} else if (pfd[1].revents && !send_input(fd, &input, until)) {
-			/* A command that has ended reads no more: its last frames tell. */
-			input = false;
+		} else if (sending) {
+			input_send(&in, fd);
+		} else if (pfd[1].revents) {
+			input_read(&in);
 		}
 	}
 	return status;

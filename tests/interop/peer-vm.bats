@@ -48,6 +48,36 @@ teardown_file() {
     assert_equal "$(stat -c %s "$OUTPUT_FILE")" 5
 }
 
+@test "input of any length arrives, whole and with its end" {
+    local size
+
+    for size in 0 1 399 400 401 4095 4096 4097 65536; do
+        random_file "$BATS_TEST_TMPDIR/there" $size
+        IW_STDIN=$BATS_TEST_TMPDIR/there run_here "$PEER_VM" run -i -t 20 cat
+        assert_status 0
+        assert_same_file "$BATS_TEST_TMPDIR/there" "$OUTPUT_FILE"
+    done
+}
+
+# scripts/guest/frame.h. A busy host makes one piece of what the caller sends one by one; here they are one by intent.
+@test "a command that comes in one piece with its input reads it" {
+    local state
+
+    require_tool python3
+    state=$("$PEER_VM" info 3>&- | sed -n 's/^console=\(.*\)\/console$/\1/p')
+    run_here python3 "$BATS_TEST_DIRNAME/one_piece.py" "$state/agent.7"
+    assert_status 0
+    assert_output_is "$(printf '%0400d' 0)"
+}
+
+@test "a command that speaks before it reads gets all of its input, and is heard" {
+    random_file "$BATS_TEST_TMPDIR/there" 3000001
+    IW_STDIN=$BATS_TEST_TMPDIR/there run_here "$PEER_VM" run -i -t 20 sh -c 'head -c 5000000 /dev/zero; wc -c >&2'
+    assert_status 0
+    assert_equal "$(stat -c %s "$OUTPUT_FILE")" 5000000
+    assert_stderr_is 3000001
+}
+
 @test "a time limit ends a command and what it started" {
     run_here "$PEER_VM" run -t 1 sh -c 'trap "" TERM; sleep 4711 & wait; wait'
     assert_status 124
