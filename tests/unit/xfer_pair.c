@@ -43,6 +43,13 @@ static bool chunk_is_data(const struct xpair_file *f, uint64_t chunk)
 	return f->data_every == 0 || chunk % f->data_every == 0;
 }
 
+/* No octet of it is zero. */
+static uint64_t next_data(uint64_t v)
+{
+	return (v * 0xbf58476d1ce4e5b9u + 0x9e3779b97f4a7c15u) | 0x0101010101010101u;
+}
+
+/* Whole words by a length that the compiler knows: most of what these tests do is this and hash(). */
 static void make_data(const struct xpair *p, const struct xpair_file *f, uint64_t off, uint8_t *buf,
 		      uint32_t len)
 {
@@ -52,21 +59,32 @@ static void make_data(const struct xpair *p, const struct xpair_file *f, uint64_
 		memset(buf, 0, len);
 		return;
 	}
-	for (uint32_t i = 0; i < len; i += 8) {
-		v = v * 0xbf58476d1ce4e5b9u + 0x9e3779b97f4a7c15u;
-		v |= 0x0101010101010101u; /* no octet is zero */
-		memcpy(buf + i, &v, IW_MIN(len - i, 8u));
+	for (; len >= 8; buf += 8, len -= 8) {
+		v = next_data(v);
+		memcpy(buf, &v, 8);
 	}
+	v = next_data(v);
+	memcpy(buf, &v, len);
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x100000001b3u;
+	return h ^ h >> 32;
 }
 
 static uint64_t hash(uint64_t h, const uint8_t *p, size_t len)
 {
-	for (size_t i = 0; i < len; i += 8) {
-		uint64_t v = 0;
+	uint64_t v;
 
-		memcpy(&v, p + i, IW_MIN(len - i, (size_t)8));
-		h = (h ^ v) * 0x100000001b3u;
-		h ^= h >> 32;
+	for (; len >= 8; p += 8, len -= 8) {
+		memcpy(&v, p, 8);
+		h = mix(h, v);
+	}
+	if (len > 0) {
+		v = 0;
+		memcpy(&v, p, len);
+		h = mix(h, v);
 	}
 	return h;
 }
