@@ -422,16 +422,6 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_stderr_has 'standard output'
 }
 
-@test "without libpcap the answer is 3 and the reason" {
-    local out=$BATS_TEST_TMPDIR/b
-
-    BATS_TEST_TIMEOUT='' IW_TIMEOUT=170 run_here make --no-print-directory -C "$IW_TOP" -j2 BUILD="$out" CFLAGS=-O0 WITHOUT=pcap "$out/ddp-dump"
-    assert_status 0
-    run_here "$out/ddp-dump" -r "$TRACES/rping.pcap"
-    assert_status 3
-    assert_stderr_has 'built without libpcap'
-}
-
 # The examples as printed in the page; each is one command line, which may go on over several lines.
 @test "the examples of the man page run" {
     local n=0 example

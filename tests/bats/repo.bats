@@ -252,3 +252,13 @@ same_options() {
     run_here bash -c "ldd '$top/build/libiwarp.so' | grep -vE 'libc\.so|linux-vdso|ld-linux'"
     assert_output_is ''
 }
+
+@test "without libpcap the answer of ddp-dump is 3 and the reason" {
+    local out=$BATS_TEST_TMPDIR/b
+
+    BATS_TEST_TIMEOUT='' IW_TIMEOUT=170 run_here make --no-print-directory -j2 BUILD="$out" CFLAGS=-O0 WITHOUT=pcap "$out/ddp-dump"
+    assert_status 0
+    run_here "$out/ddp-dump" -r "tests/vectors/traces/rping.pcap"
+    assert_status 3
+    assert_stderr_has 'built without libpcap'
+}
