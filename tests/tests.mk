@@ -73,9 +73,10 @@ $(IW_EXAMPLE_BINS): $(O)/%: %.c $(wildcard lib/include/iwarp/*.h) $(IW_LIB_A) $(
 	$(Q)$(CC) -Ilib/include $(CPPFLAGS) $(IW_CFLAGS) $(CFLAGS) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $< $(IW_LIB_A) $(IW_LIB_LDLIBS) \
 		$(LDLIBS)
 
-# The unit tests of pure rooms, for another machine (CROSS): their names begin with the room's.
-cross_names := $(foreach room,$(IW_PURE_ROOMS) $(IW_PURE_TOOL_ROOMS),$(filter $(room)_%,$(unit_names)))
-IW_CROSS_UNIT_BINS := $(addprefix $(O)/tests/cross/,$(cross_names))
+# The unit tests of pure rooms: their names begin with the room's. They run beside each other, and on another machine (CROSS).
+pure_names := $(foreach room,$(IW_PURE_ROOMS) $(IW_PURE_TOOL_ROOMS),$(filter $(room)_%,$(unit_names)))
+IW_PURE_UNIT_BINS := $(addprefix $(O)/tests/unit/,$(pure_names))
+IW_CROSS_UNIT_BINS := $(addprefix $(O)/tests/cross/,$(pure_names))
 
 $(IW_CROSS_UNIT_BINS): $(O)/tests/cross/%: $(O)/obj/tests/unit/%.o $(call objs,$(unit_support)) $(IW_CROSS_A)
 	@mkdir -p $(@D)
