@@ -173,8 +173,9 @@ void iw_conn_eof(struct iw_conn *c, uint64_t now);
 void iw_conn_lost(struct iw_conn *c, const struct iw_fault *why, uint64_t now);
 /* False while nothing is to be read: the transport need not be watched for reading. */
 bool iw_conn_wants_rx(const struct iw_conn *c);
-/* Over SCTP: takes what has come up for the session. */
-void iw_conn_arrived(struct iw_conn *c, uint64_t now);
+/* Over SCTP: takes what has come up for the session. lend (NULL: no): the message that iw_sctpmap_receive was given may
+ * stay where it is; as in iw_rdmap_receive_seq. */
+void iw_conn_arrived(struct iw_conn *c, struct iw_lend *lend, uint64_t now);
 
 /* --- out -------------------------------------------------------------------------------------- */
 

@@ -240,7 +240,8 @@ const struct below iw_conn_over_sctp = {
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-static void take_segment(struct iw_conn *c, const struct iw_dss_unit *u, uint64_t now)
+static void take_segment(struct iw_conn *c, const struct iw_dss_unit *u, struct iw_lend *lend,
+			 uint64_t now)
 {
 	struct iw_fault why;
 
@@ -249,7 +250,8 @@ static void take_segment(struct iw_conn *c, const struct iw_dss_unit *u, uint64_
 		return;
 	iw_fault_none(&why);
 	c->counts.rx_fpdus++;
-	if (iw_rdmap_receive_seq(c->rdmap, u->seq, u->data, u->len, now, &why) < 0)
+	if (iw_rdmap_receive_seq(c->rdmap, u->seq, u->data, u->len, u->in_place ? lend : NULL, now,
+				 &why) < 0)
 		iw_conn_fault(c, &why, now);
 }
 
@@ -277,11 +279,12 @@ static void refused(struct iw_conn *c)
 	iw_conn_closed(c, &why, false);
 }
 
-static void take_unit(struct iw_conn *c, const struct iw_dss_unit *u, uint64_t now)
+static void take_unit(struct iw_conn *c, const struct iw_dss_unit *u, struct iw_lend *lend,
+		      uint64_t now)
 {
 	switch (u->kind) {
 	case IW_DSS_SEGMENT:
-		take_segment(c, u, now);
+		take_segment(c, u, lend, now);
 		return;
 	case IW_DSS_REQUEST:
 		take_params(c->sctp);
@@ -308,13 +311,13 @@ static void take_unit(struct iw_conn *c, const struct iw_dss_unit *u, uint64_t n
 	}
 }
 
-void iw_conn_arrived(struct iw_conn *c, uint64_t now)
+void iw_conn_arrived(struct iw_conn *c, struct iw_lend *lend, uint64_t now)
 {
 	struct iw_dss_unit u;
 
 	c->last_rx = now;
 	while (c->sctp->session != NULL && iw_dss_next(c->sctp->session, &u))
-		take_unit(c, &u, now);
+		take_unit(c, &u, lend, now);
 }
 
 /* What was copied is done with when it was taken, but operations complete in their order. */

@@ -126,6 +126,12 @@ IW_MUST_CHECK int iw_ddp_check(struct iw_ddp_stream *d, const struct iw_ddp *h, 
  */
 IW_MUST_CHECK int iw_ddp_arrive(struct iw_ddp_stream *d, uint64_t seq, const struct iw_ddp *h,
 				size_t len, struct iw_fault *why);
+/*
+ * The segment is an untagged message by itself whose turn has come: if nothing is wrong with it, it is what
+ * iw_ddp_deliver gives next behind its iw_ddp_arrive. Then iw_ddp_check can stand for iw_ddp_place, because its octets
+ * may be delivered from where they are.
+ */
+bool iw_ddp_is_next(const struct iw_ddp_stream *d, uint64_t seq, const struct iw_ddp *h);
 /* The place of the first segment that has not arrived. */
 uint64_t iw_ddp_next_seq(const struct iw_ddp_stream *d);
 /* For an LLP that keeps order, before iw_ddp_place: version, QN and the rules of order, so that nothing

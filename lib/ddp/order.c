@@ -227,6 +227,12 @@ int iw_ddp_arrive(struct iw_ddp_stream *d, uint64_t seq, const struct iw_ddp *h,
 	return keep(d, seq, h, len, why);
 }
 
+bool iw_ddp_is_next(const struct iw_ddp_stream *d, uint64_t seq, const struct iw_ddp *h)
+{
+	return !h->tagged && h->last && h->mo == 0 && seq == d->next_seq && !d->complete &&
+	       !d->msg.open && !is_kept(d, seq);
+}
+
 uint64_t iw_ddp_next_seq(const struct iw_ddp_stream *d)
 {
 	return d->next_seq;

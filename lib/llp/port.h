@@ -19,6 +19,7 @@
 #define IW_LLP_PORT_H
 
 #include "llp/llp.h"
+#include "util/lend.h"
 
 struct iw_port;
 
@@ -55,6 +56,7 @@ struct iw_port_msg {
 	uint32_t ppid;       /* host order */
 	const uint8_t *data; /* borrowed */
 	size_t len;
+	bool lendable; /* lend takes it */
 };
 
 enum iw_assoc_news {
@@ -118,6 +120,8 @@ struct iw_port_ops {
 	 */
 	int (*input_wait)(struct iw_port *p, uint64_t *now, struct iw_fault *why);
 	bool (*next_msg)(struct iw_port *p, struct iw_port_msg *out);
+	/* NULL: none is lendable. data, in the message that came last, stays until the lender has it back. */
+	struct iw_lender *(*lend)(struct iw_port *p, const uint8_t *data);
 	bool (*next_event)(struct iw_port *p, struct iw_assoc_event *out);
 	/* 0: taken and copied; IW_PORT_KEPT: taken, vec's memory is referred to until it is acknowledged;
 	 * IW_E_AGAIN: ROOM tells when; IW_E_NOMEM: later; others: DOWN comes. */
@@ -151,6 +155,7 @@ struct iw_port {
 	bool waits;     /* input_wait may be called */
 	char local[64]; /* listener */
 	uint16_t local_port;
+	unsigned loans; /* messages that can be lent at once; of a port that does not lend: 0 */
 	uint64_t sends, recvs; /* system calls that moved octets */
 };
 

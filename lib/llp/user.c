@@ -54,7 +54,7 @@ struct user_port {
 	int nrx, irx;
 	size_t at; /* octets of rx[irx] that were given to the engine */
 	struct iw_sctp_packet in;
-	bool in_packet;
+	bool in_packet, lendable;
 	/* A message of an association that nobody has heard of yet: its UP comes first. */
 	bool stashed;
 	struct iw_sctp_recv stash;
@@ -228,6 +228,7 @@ static int user_open(struct iw_port **out, const struct iw_port_cfg *cfg,
 	}
 	u->port.fd = u->pkt->fd;
 	u->port.waits = u->pkt->ops->recv_wait != NULL;
+	u->port.loans = u->pkt->loans;
 	u->port.local_port = port;
 	if (pc.bind.len == 0) {
 		pc.bind.in = (struct sockaddr_in){ .sin_family = AF_INET };
@@ -473,11 +474,19 @@ static bool next_packet(struct user_port *u)
 	p->data = r->data + u->at;
 	p->len = IW_MIN(r->seg, r->len - u->at);
 	u->at += p->len;
+	u->lendable = r->lendable;
 	iw_sctp_input(u->sctp, p, u->now);
 	return true;
 }
 
-static bool give_msg(const struct iw_sctp_recv *m, struct iw_port_msg *out)
+/* In the packet, and not where fragments were put together. */
+static bool is_in_packet(const struct iw_sctp_packet *p, const uint8_t *data)
+{
+	return data >= p->data && data < p->data + p->len;
+}
+
+static bool give_msg(const struct user_port *u, const struct iw_sctp_recv *m,
+		     struct iw_port_msg *out)
 {
 	struct user_assoc *x = iw_sctp_user(m->assoc);
 
@@ -489,6 +498,7 @@ static bool give_msg(const struct iw_sctp_recv *m, struct iw_port_msg *out)
 		.ppid = m->ppid,
 		.data = m->data,
 		.len = m->len,
+		.lendable = u->lendable && is_in_packet(&u->in, m->data),
 	};
 	return true;
 }
@@ -500,12 +510,12 @@ static bool user_next_msg(struct iw_port *p, struct iw_port_msg *out)
 	if (iw_unlikely(u->stashed)) {
 		u->stashed = false;
 		/* If it is not known even now, it is not wanted. */
-		if (give_msg(&u->stash, out))
+		if (give_msg(u, &u->stash, out))
 			return true;
 	}
 	for (;;) {
 		while (u->in_packet && iw_sctp_next(u->sctp, &u->stash)) {
-			if (iw_likely(give_msg(&u->stash, out)))
+			if (iw_likely(give_msg(u, &u->stash, out)))
 				return true;
 			u->stashed = true;
 			return false;
@@ -514,6 +524,13 @@ static bool user_next_msg(struct iw_port *p, struct iw_port_msg *out)
 		if (!u->in_packet)
 			return false;
 	}
+}
+
+static struct iw_lender *user_lend(struct iw_port *p, const uint8_t *data)
+{
+	struct iw_pkt *c = port_of(p)->pkt;
+
+	return c->ops->lend(c, data);
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -898,6 +915,7 @@ static void user_stag(struct iw_port *p, uint32_t stag, bool known)
 		.input = user_input,                                                               \
 		.input_wait = user_input_wait,                                                     \
 		.next_msg = user_next_msg,                                                         \
+		.lend = user_lend,                                                                 \
 		.next_event = user_next_event,                                                     \
 		.send = user_send,                                                                 \
 		.give_back = user_give_back,                                                       \

@@ -15,6 +15,8 @@
 
 /* Messages that one connection may send before the next one of the association has its turn. */
 #define TX_BUDGET    256
+/* Octets of a message with a Send of 512. */
+#define LEND_MIN     (512 + IW_SCTP_SSN_LEN + IW_DDP_UNTAGGED_LEN)
 /* How long a port that found no memory keeps still. */
 #define REST_NS      IW_MSEC(10)
 /* How long the end of all waits for peers to agree to the end of theirs, looking that often. A SHUTDOWN that was lost is said
@@ -73,6 +75,10 @@ int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port, s
 	if (port->ops->peek && l->awake)
 		port->ops->rest(port, false);
 	err = iw_loop_add_timer(l, &d->watch, FAR_AWAY, why);
+	if (!err)
+		err = iw_loop_loans_reserve(l, port->loans, why);
+	if (err)
+		port->loans = 0;
 	if (!err)
 		err = iw_loop_watch(l, port->fd, EPOLLIN, &d->watch, true, why);
 	if (err) {
@@ -137,6 +143,7 @@ void iw_dock_free(struct iw_dock *d)
 
 	d->loop->knowing -= d->port->ops->stag != NULL;
 	d->loop->ringed -= d->port->ops->peek != NULL;
+	iw_loop_loans_unreserve(d->loop, d->port->loans);
 	if (d->port->ops->peek)
 		d->port->ops->rest(d->port, true);
 	part_in_order(d);
@@ -330,6 +337,20 @@ static void drop_units(struct iw_dss *s)
 		continue;
 }
 
+/* What of it is a Send may stay where it is: copying less is cheaper than a packet that is away. */
+static void arrived(struct iw_link *k, const struct iw_port_msg *m, uint64_t now)
+{
+	struct iw_loop *l = k->loop;
+	struct iw_port *p = m->assoc->port;
+	struct iw_lend lend = { 0 };
+
+	if (m->lendable && m->len >= LEND_MIN)
+		lend.loan = iw_loop_next_loan(l);
+	iw_conn_arrived(k->conn, lend.loan ? &lend : NULL, now);
+	if (lend.taken)
+		iw_loop_lend(l, p->ops->lend(p, m->data), m->data);
+}
+
 static void take_msg(const struct iw_port_msg *m, uint64_t now)
 {
 	struct iw_trunk *t = m->assoc->user;
@@ -355,7 +376,7 @@ static void take_msg(const struct iw_port_msg *m, uint64_t now)
 		return;
 	}
 	k = owner;
-	iw_conn_arrived(k->conn, now);
+	arrived(k, m, now);
 	iw_loop_note(&t->dock->loop->news, &k->news);
 	iw_link_kick(k);
 }

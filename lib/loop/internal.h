@@ -23,6 +23,20 @@ struct watch {
 	struct iw_timer timer;
 };
 
+/* loan.c. Slots are numbered from 1 on. */
+struct loan {
+	struct iw_lender *from; /* NULL: it is free */
+	const uint8_t *data;
+	uint32_t turn; /* loans that had the slot before */
+	uint32_t next; /* free one; 0: none */
+};
+struct loans {
+	struct loan *slot;
+	uint32_t cap, free;
+	uint32_t out;
+	uint32_t reserved; /* by ports that are open */
+};
+
 struct iw_loop {
 	const struct iw_mem *mem;
 	int epoll;
@@ -32,6 +46,7 @@ struct iw_loop {
 	struct iw_list docks, dirty; /* ports; those with something to send, perhaps */
 	struct iw_pool txbufs, spill;
 	uint8_t *scratch;
+	struct loans loans;
 	unsigned links, gates;
 	unsigned sockets; /* links that have one of their own */
 	unsigned knowing; /* docks whose ports are told of STags */
@@ -186,6 +201,18 @@ void iw_trunk_remove(struct iw_link *k);
 void iw_trunk_serve(struct iw_link *k, uint64_t now);
 void iw_trunk_facts(const struct iw_trunk *t, struct iw_llp_facts *out);
 int iw_trunk_set_cc(struct iw_trunk *t, const char *name, struct iw_fault *why);
+
+/* loan.c */
+/* Slots for a port, as long as it is open. */
+IW_MUST_CHECK int iw_loop_loans_reserve(struct iw_loop *l, unsigned n, struct iw_fault *why);
+static inline void iw_loop_loans_unreserve(struct iw_loop *l, unsigned n)
+{
+	l->loans.reserved -= n;
+}
+/* How the next loan will be called; 0: there can be none now. And it is one. */
+uint64_t iw_loop_next_loan(const struct iw_loop *l);
+void iw_loop_lend(struct iw_loop *l, struct iw_lender *from, const uint8_t *data);
+void iw_loop_loans_free(struct iw_loop *l);
 
 /* ring.c */
 enum iw_ring_turn {

@@ -536,7 +536,7 @@ int iw_link_on(struct iw_link **out, struct iw_trunk *t, struct iw_conn *conn, v
 	l->links++;
 	iw_trunk_add(t, k);
 	/* What the peer has said meanwhile. */
-	iw_conn_arrived(conn, iw_os_now());
+	iw_conn_arrived(conn, NULL, iw_os_now());
 	iw_link_kick(k);
 	*out = k;
 	return 0;

@@ -84,6 +84,7 @@ void iw_loop_free(struct iw_loop *l)
 		return;
 	while (iw_list_first(&l->docks))
 		iw_dock_free(iw_container_of(iw_list_first(&l->docks), struct iw_dock, all));
+	iw_loop_loans_free(l);
 	iw_pool_fini(&l->txbufs);
 	iw_pool_fini(&l->spill);
 	iw_mem_free(l->mem, l->scratch, IW_LOOP_SCRATCH);

@@ -73,6 +73,10 @@ struct iw_gate *iw_loop_next_gate(struct iw_loop *l);
  * us. */
 void iw_loop_stag(struct iw_loop *l, uint32_t stag, bool known);
 
+/* The octets of a loan (struct iw_completion) are their lender's again. IW_E_INVAL: there is no such loan, or not any
+ * more. Loans that are out when the loop is freed come back then. */
+IW_MUST_CHECK int iw_loop_loan_return(struct iw_loop *l, uint64_t loan, struct iw_fault *why);
+
 /*
  * Another descriptor (borrowed until replaced) that ends the wait when it is readable; -1: none.
  * IW_E_PERM: it cannot be polled (a regular file); IW_E_OS: no descriptor.

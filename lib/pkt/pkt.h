@@ -17,6 +17,7 @@
 #include <iwarp/err.h>
 
 #include "os/addr.h"
+#include "util/lend.h"
 
 /* The largest packet of a carrier, with its IP header; buffers for packets are of that size. */
 #define IW_PKT_MAX   65535
@@ -39,6 +40,7 @@ struct iw_pkt_rx {
 	struct iw_addr peer, local; /* with UDP ports; local.len 0: not told */
 	const uint8_t *data;        /* borrowed until the next receive */
 	size_t len, seg;
+	bool lendable; /* lend takes what lies there */
 };
 
 struct iw_pkt_tx {
@@ -77,6 +79,8 @@ struct iw_pkt_ops {
 	 * IW_E_CANCELED: a signal did. */
 	int (*recv_wait)(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 			 struct iw_fault *why);
+	/* NULL: none is lendable. The octets at data, of the last receive, stay until the lender has them back. */
+	struct iw_lender *(*lend)(struct iw_pkt *c, const uint8_t *data);
 	/*
 	 * NULL: packets are gathered in the caller's memory, and what send takes is on its way. Else the next
 	 * packet is to be written there, up to *cap octets, those of the MTU at least, and to be sent from there,
@@ -110,6 +114,7 @@ struct iw_pkt {
 	size_t seg_max;    /* packets of one size that one send takes */
 	uint32_t mtu;      /* of the interface, or of the largest that it may use */
 	size_t rcvbuf;     /* octets that wait for us at most */
+	unsigned loans;    /* packets that can be lent at once */
 	unsigned begun;    /* packets taken of the run that is to be sent again */
 	unsigned refused;  /* times in a row that a queue of this machine dropped what was sent */
 	uint64_t sends, recvs;

@@ -176,6 +176,7 @@ static int open_all(struct xdp *x, const struct iw_pkt_cfg *cfg, struct iw_fault
 	x->pkt.mtu = IW_MIN(x->kernel->mtu, xc.mtu);
 	/* Half of it becomes the window: full packets of that many octets find a descriptor each. */
 	x->pkt.rcvbuf = (size_t)facts.ring_rx * 2048;
+	x->pkt.loans = facts.loans;
 	iw_xsk_tell(x->xsk);
 	return 0;
 }
@@ -301,6 +302,7 @@ static int take_batch(struct xdp *x, struct iw_pkt_rx rx[static IW_PKT_BATCH])
 			rx[kept].local = f.dst;
 			rx[kept].data = got[i].data + f.at;
 			rx[kept].len = rx[kept].seg = f.len;
+			rx[kept].lendable = got[i].lendable;
 			kept++;
 		}
 		/* The program lets only SCTP packets through; but if none was one, more may wait. */
@@ -369,6 +371,11 @@ static int xdp_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 		return 0;
 	c->recvs++;
 	return x->kernel->ops->recv(x->kernel, rx, why);
+}
+
+static struct iw_lender *xdp_lend(struct iw_pkt *c, const uint8_t *data)
+{
+	return iw_xsk_lend(xdp_of(c)->xsk, data);
 }
 
 static bool xdp_next_error(struct iw_pkt *c, struct iw_pkt_error *out)
@@ -529,6 +536,7 @@ const struct iw_pkt_ops iw_pkt_xdp_ops = {
 	.available = xdp_available,
 	.open = xdp_open,
 	.recv = xdp_recv,
+	.lend = xdp_lend,
 	.peek = xdp_peek,
 	.rest = xdp_rest,
 	.room = xdp_room,

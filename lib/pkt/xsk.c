@@ -915,6 +915,7 @@ void iw_xsk_facts(struct iw_xsk *x, struct iw_xsk_facts *out)
 		.frame_size = d->umem->frame_size,
 		.frames = d->umem->frames,
 		.ring_rx = d->ring_rx,
+		.loans = x->lent_max,
 		.packet_max = d->packet_max,
 		.rx = x->nrx,
 		.tx = x->ntx,

@@ -50,6 +50,7 @@ struct iw_xsk_facts {
 	unsigned queues, workers_max;
 	uint32_t frame_size, frames;
 	uint32_t ring_rx;    /* packets of one frame that can wait for a worker, on one queue */
+	uint32_t loans;      /* packets that can be lent at once */
 	uint32_t packet_max; /* octets of a frame on the wire that can come in */
 	uint64_t rx, tx;     /* packets */
 	/* XDP_STATISTICS, of all queues */

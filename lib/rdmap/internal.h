@@ -63,6 +63,10 @@ struct iw_rdmap {
 	bool held;     /* a batch refers to the memory of operations: error completions wait */
 	int flush_err; /* for the oldest one; 0 once used */
 
+	/* A Send that was left where it came, until it is delivered; NULL: none. */
+	struct iw_lend *lend;
+	const uint8_t *lent;
+
 	/* Receive queue: completions not yet polled. */
 	struct iw_completion *done;
 	uint32_t done_cap, done_head, done_len;

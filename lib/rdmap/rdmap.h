@@ -24,6 +24,7 @@
 #include <iwarp/err.h>
 
 #include "ddp/ddp.h"
+#include "util/lend.h"
 #include "util/mem.h"
 #include "util/vec.h"
 
@@ -37,6 +38,7 @@ struct iw_rdmap_cfg {
 	uint32_t pd, stream;         /* stream: this queue pair's own number, never 0 */
 	uint32_t sq_depth, rq_depth; /* 1..2^20 */
 	uint32_t early_max;          /* see struct iw_ddp_cfg */
+	bool loans;                  /* Sends are left where they came, where that is offered */
 };
 
 enum iw_op_kind { IW_OPK_SEND, IW_OPK_WRITE, IW_OPK_READ, IW_OPK_RECV };
@@ -69,6 +71,9 @@ struct iw_completion {
 	uint32_t len; /* RECV, READ */
 	bool solicited, invalidated;
 	uint32_t inval_stag;
+	/* RECV: above 0: the octets lie there, and not in the buffer that was posted */
+	uint64_t loan;
+	const void *data;
 };
 
 /* One segment to be sent: a header and the slices of memory behind it. */
@@ -156,9 +161,11 @@ bool iw_rdmap_waiting(const struct iw_rdmap *r);
  */
 IW_MUST_CHECK int iw_rdmap_receive(struct iw_rdmap *r, const uint8_t *ulpdu, size_t len,
 				   uint64_t now, struct iw_fault *why);
-/* As above for a LLP that does not keep order: seq is the segment's place in the sender's order. */
+/* As above for a LLP that does not keep order: seq is the segment's place in the sender's order. lend (NULL: no): the
+ * octets may stay where they are; taken says that they are to, because a completion refers to them. */
 IW_MUST_CHECK int iw_rdmap_receive_seq(struct iw_rdmap *r, uint64_t seq, const uint8_t *ulpdu,
-				       size_t len, uint64_t now, struct iw_fault *why);
+				       size_t len, struct iw_lend *lend, uint64_t now,
+				       struct iw_fault *why);
 /* Hint: the tagged segment that begins at ulpdu will be checked soon. */
 void iw_rdmap_prefetch(const struct iw_rdmap *r, const uint8_t *ulpdu, size_t len);
 

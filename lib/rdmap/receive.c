@@ -79,6 +79,12 @@ static int on_send(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, struc
 		c->status = invalidate(r, m->inval_stag, why);
 		c->invalidated = c->status == 0;
 	}
+	if (r->lend && c->status == 0) {
+		c->loan = r->lend->loan;
+		c->data = r->lent;
+		r->lend->taken = true;
+	}
+	r->lend = NULL;
 	return c->status;
 }
 
@@ -319,9 +325,31 @@ static int check_response(struct iw_rdmap *r, const struct iw_ddp *h, size_t len
 	return 0;
 }
 
+/*
+ * RFC 5041 5.1: into the buffer. A Send whose turn has come is left where it is where that is wanted: it is checked as
+ * any other, and uses its buffer up.
+ */
+static int place(struct iw_rdmap *r, uint64_t seq, const struct iw_ddp *h, const uint8_t *payload,
+		 size_t len, struct iw_lend *lend, uint64_t now, struct iw_fault *why)
+{
+	const struct rdmap_row *row = &rows[h->opcode];
+	uint8_t *where;
+	int err;
+
+	if (!lend || !r->cfg.loans || row->deliver != on_send || !iw_ddp_is_next(r->ddp, seq, h))
+		return iw_ddp_place(r->ddp, h, payload, len, row->right, now, why);
+	err = iw_ddp_check(r->ddp, h, len, row->right, now, &where, why);
+	if (err == 0) {
+		r->lend = lend;
+		r->lent = payload;
+	}
+	return err;
+}
+
 /* One segment, all the way to where it is placed. 1: a Send as RTR, nothing is left to be done. */
 static int take_segment(struct iw_rdmap *r, bool in_order, uint64_t seq, const struct iw_ddp *h,
-			const uint8_t *payload, size_t len, uint64_t now, struct iw_fault *why)
+			const uint8_t *payload, size_t len, struct iw_lend *lend, uint64_t now,
+			struct iw_fault *why)
 {
 	int err = judge(r, h, len, now, why);
 
@@ -333,7 +361,7 @@ static int take_segment(struct iw_rdmap *r, bool in_order, uint64_t seq, const s
 	if (err == 0 && in_order)
 		err = iw_ddp_in_order(r->ddp, h, len, why);
 	if (err == 0)
-		err = iw_ddp_place(r->ddp, h, payload, len, rows[h->opcode].right, now, why);
+		err = place(r, seq, h, payload, len, lend, now, why);
 	if (err == 0 && h->opcode == IW_OP_WRITE)
 		r->tally.write_octets += len;
 	if (err == 0)
@@ -342,7 +370,7 @@ static int take_segment(struct iw_rdmap *r, bool in_order, uint64_t seq, const s
 }
 
 static int receive(struct iw_rdmap *r, bool in_order, uint64_t seq, const uint8_t *ulpdu,
-		   size_t len, uint64_t now, struct iw_fault *why)
+		   size_t len, struct iw_lend *lend, uint64_t now, struct iw_fault *why)
 {
 	struct iw_ddp h;
 	int hdr, err;
@@ -356,22 +384,23 @@ static int receive(struct iw_rdmap *r, bool in_order, uint64_t seq, const uint8_
 		iw_rdmap_local_fault(r, why, NULL, 0, NULL);
 		return err;
 	}
-	err = take_segment(r, in_order, seq, &h, ulpdu + hdr, len - (size_t)hdr, now, why);
-	if (err < 0) {
+	err = take_segment(r, in_order, seq, &h, ulpdu + hdr, len - (size_t)hdr, lend, now, why);
+	if (err < 0)
 		iw_rdmap_local_fault(r, why, &h, len, NULL);
-		return err;
-	}
-	return err > 0 ? 0 : deliver_all(r, now, why);
+	else
+		err = err > 0 ? 0 : deliver_all(r, now, why);
+	r->lend = NULL;
+	return err;
 }
 
 int iw_rdmap_receive(struct iw_rdmap *r, const uint8_t *ulpdu, size_t len, uint64_t now,
 		     struct iw_fault *why)
 {
-	return receive(r, true, 0, ulpdu, len, now, why);
+	return receive(r, true, 0, ulpdu, len, NULL, now, why);
 }
 
 int iw_rdmap_receive_seq(struct iw_rdmap *r, uint64_t seq, const uint8_t *ulpdu, size_t len,
-			 uint64_t now, struct iw_fault *why)
+			 struct iw_lend *lend, uint64_t now, struct iw_fault *why)
 {
-	return receive(r, false, seq, ulpdu, len, now, why);
+	return receive(r, false, seq, ulpdu, len, lend, now, why);
 }

@@ -299,6 +299,7 @@ bool iw_dss_next(struct iw_dss *s, struct iw_dss_unit *u)
 				.seq = s->seq,
 				.data = s->data,
 				.len = s->len,
+				.in_place = true,
 			};
 			s->data = NULL;
 			return true;

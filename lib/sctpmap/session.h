@@ -100,6 +100,7 @@ struct iw_dss_unit {
 	uint64_t seq;        /* of the segment in the sender's order: 0, 1, 2, ... */
 	const uint8_t *data; /* borrowed until the next call */
 	size_t len;
+	bool in_place; /* data lies in the message that iw_sctpmap_receive was given last */
 	const struct iw_fault *why;
 };
 /* False: no more now. */

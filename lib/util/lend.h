@@ -6,7 +6,14 @@
 #ifndef IW_UTIL_LEND_H
 #define IW_UTIL_LEND_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* That octets which came may stay: whoever has a use for that says so. */
+struct iw_lend {
+	uint64_t loan; /* how it will be called, above 0 */
+	bool taken;
+};
 
 struct iw_lender {
 	/* data: as it was lent, once for each time. The lender may be gone afterwards. */

@@ -87,6 +87,8 @@ void iw_verbs_cq_unreserve(struct iw_cq *cq, struct iw_qp *qp, uint32_t depth)
 
 		if (from->qp != qp)
 			cq->ring[place(cq, kept++)] = *from;
+		else if (from->loan)
+			(void)!iw_loop_loan_return(cq->ctx->loop, from->loan, NULL);
 	}
 	cq->ctx->ncompletions -= cq->len - kept;
 	cq->len = kept;
@@ -120,6 +122,8 @@ void iw_verbs_cq_push(struct iw_cq *cq, struct iw_qp *qp, const struct iw_comple
 		.solicited = c->solicited,
 		.invalidated = c->invalidated,
 		.inval_stag = c->inval_stag,
+		.loan = c->loan,
+		.data = c->data,
 	};
 	cq->len++;
 	cq->ctx->ncompletions++;

@@ -103,6 +103,11 @@ int iw_post_send(struct iw_qp *qp, const struct iw_send_wr *wr)
 	return err;
 }
 
+int iw_loan_return(struct iw_ctx *ctx, uint64_t loan, struct iw_fault *why)
+{
+	return iw_loop_loan_return(ctx->loop, loan, why);
+}
+
 int iw_post_recv(struct iw_qp *qp, uint64_t wr_id, void *addr, uint32_t cap)
 {
 	if (!addr && cap)

@@ -90,6 +90,7 @@ int iw_qp_new(struct iw_qp **out, struct iw_pd *pd, const struct iw_qp_attr *att
 				   /* What transport it will have is not known yet; places are
 				    * made when a segment comes early. */
 				   .early_max = IW_SCTPMAP_WINDOW,
+				   .loans = a.loans,
 			   },
 			   why);
 	if (err)
@@ -108,6 +109,16 @@ fail_qp:
 	return err;
 }
 
+/* Of completions for which there was no room in their queue. */
+static void return_loans(struct iw_qp *qp)
+{
+	struct iw_completion c;
+
+	while (iw_rdmap_next_completion(qp->rdmap, &c))
+		if (c.loan)
+			(void)!iw_loop_loan_return(qp->ctx->loop, c.loan, NULL);
+}
+
 void iw_qp_free(struct iw_qp *qp)
 {
 	struct iw_ctx *ctx;
@@ -117,6 +128,7 @@ void iw_qp_free(struct iw_qp *qp)
 	ctx = qp->ctx;
 	iw_link_free(qp->link, true);
 	iw_conn_free(qp->conn);
+	return_loans(qp);
 	iw_rdmap_free(qp->rdmap);
 	iw_verbs_drop_plan(qp);
 	iw_verbs_forget_events(ctx, &qp->party.events);

@@ -143,7 +143,7 @@ static void refusal_of_the_layer_allows_another_try_without_enhancement(void **s
 	pair_start(p);
 	assert_ptr_equal(iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_CONTROL, terminate, 4),
 			 iw_conn_session(p->a.conn));
-	iw_conn_arrived(p->a.conn, p->now);
+	iw_conn_arrived(p->a.conn, NULL, p->now);
 	end_poll(p, &p->a);
 	assert_int_equal(end_closed_fault(&p->a)->err, IW_E_REJECTED);
 	assert_true(iw_conn_retry_rev1(p->a.conn));
@@ -205,7 +205,7 @@ static void illegal_message_ends_the_connection(void **state)
 
 	(void)state;
 	(void)iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_CONTROL, reject, 4);
-	iw_conn_arrived(p->a.conn, p->now);
+	iw_conn_arrived(p->a.conn, NULL, p->now);
 	end_poll(p, &p->a);
 	assert_int_equal(end_closed_fault(&p->a)->err, IW_E_DSS_ILLEGAL);
 	pair_run(p);
@@ -287,7 +287,7 @@ static void operation_of_a_message_under_way_does_not_fail_before_it_was_taken(v
 	iw_put_be16(seg, 1);
 	assert_true(iw_ddp_encode(seg + IW_SCTP_SSN_LEN, IW_DDP_UNTAGGED_LEN, &h) > 0);
 	(void)iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_SEGMENT, seg, sizeof(seg));
-	iw_conn_arrived(p->a.conn, p->now);
+	iw_conn_arrived(p->a.conn, NULL, p->now);
 	assert_int_equal(iw_conn_state(p->a.conn), IW_CONN_TERMINATING);
 	assert_false(iw_rdmap_next_completion(p->a.rdmap, &done));
 	iw_conn_msg_taken(p->a.conn, false, p->now);

@@ -261,7 +261,7 @@ static bool end_receive_msg(struct pair *p, struct end *e)
 	w->arrived++;
 	if (s) {
 		CHECK(s == iw_conn_session(e->conn));
-		iw_conn_arrived(e->conn, p->now);
+		iw_conn_arrived(e->conn, NULL, p->now);
 	}
 	free(m.data); /* it was lent: nothing may be kept of it */
 	end_poll(p, e);
@@ -285,7 +285,7 @@ static void pair_start_sctp(struct pair *p)
 	free(m.data);
 	p->ab.arrived++;
 	end_start(p, &p->b);
-	iw_conn_arrived(p->b.conn, p->now);
+	iw_conn_arrived(p->b.conn, NULL, p->now);
 	end_poll(p, &p->b);
 }
 
@@ -378,7 +378,7 @@ static void engine_message(struct net_end *carrier, const struct iw_sctp_recv *m
 		end_start(e->pair, e);
 	}
 	CHECK(s == iw_conn_session(e->conn));
-	iw_conn_arrived(e->conn, e->pair->now);
+	iw_conn_arrived(e->conn, NULL, e->pair->now);
 	end_poll(e->pair, e);
 }
 

@@ -39,7 +39,7 @@ static int test_random(void *ctx, void *buf, size_t len)
 	return 0;
 }
 
-static struct fixture *fresh(uint32_t early_max)
+static struct fixture *fresh_with(uint32_t early_max, bool loans)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 	struct iw_rdmap_cfg cfg;
@@ -53,11 +53,17 @@ static struct fixture *fresh(uint32_t early_max)
 				     .stream = STREAM,
 				     .sq_depth = 8,
 				     .rq_depth = 8,
-				     .early_max = early_max };
+				     .early_max = early_max,
+				     .loans = loans };
 	assert_int_equal(iw_rdmap_new(&f->r, &cfg, &f->why), 0);
 	f->msn[0] = f->msn[1] = f->msn[2] = 1;
 	memset(f->buf, 0xee, sizeof(f->buf));
 	return f;
+}
+
+static struct fixture *fresh(uint32_t early_max)
+{
+	return fresh_with(early_max, false);
 }
 
 static struct fixture *with(struct iw_rdmap_params p)
@@ -1364,7 +1370,25 @@ static int feed_seq(struct fixture *f, uint64_t seq, const struct iw_ddp *h, con
 	int n = iw_ddp_encode(ulpdu, sizeof(ulpdu), h);
 
 	memcpy(ulpdu + n, payload, len);
-	return iw_rdmap_receive_seq(f->r, seq, ulpdu, (size_t)n + len, NOW, &f->why);
+	return iw_rdmap_receive_seq(f->r, seq, ulpdu, (size_t)n + len, NULL, NOW, &f->why);
+}
+
+/* A segment that may stay where it is, in ulpdu; payload is a text. */
+struct lendable {
+	uint8_t ulpdu[512];
+	size_t hdr;
+	struct iw_lend lend;
+};
+
+static int feed_lendable(struct fixture *f, uint64_t seq, const struct iw_ddp *h,
+			 const char *payload, struct lendable *l)
+{
+	size_t len = strlen(payload);
+
+	*l = (struct lendable){ .lend = { .loan = 7 + seq } };
+	l->hdr = (size_t)iw_ddp_encode(l->ulpdu, sizeof(l->ulpdu), h);
+	memcpy(l->ulpdu + l->hdr, payload, len);
+	return iw_rdmap_receive_seq(f->r, seq, l->ulpdu, l->hdr + len, &l->lend, NOW, &f->why);
 }
 
 static struct fixture *unordered(void)
@@ -1403,6 +1427,124 @@ static void early_segments_are_placed_and_wait_for_their_turn(void **state)
 	assert_int_equal(next(f).len, 3);
 	assert_true(pull(f, &seg, &h));
 	assert_memory_equal(seg.payload[0].base, "data", 4);
+	done(f);
+}
+
+static struct fixture *lending(bool loans)
+{
+	struct fixture *f = fresh_with(64, loans);
+	struct iw_rdmap_params p = { .dv = 1, .ird = 2, .ord = 2 };
+
+	assert_int_equal(iw_rdmap_start(f->r, &p, &f->why), 0);
+	for (unsigned i = 0; i < 4; i++)
+		post(f, i, 8);
+	return f;
+}
+
+/* The next completion is of that receive, and says where the octets are: in the segment, and nothing in the buffer, or
+ * the other way round. */
+static void must_come(struct fixture *f, unsigned i, const char *payload, const struct lendable *l)
+{
+	static const uint8_t nothing[8];
+	struct iw_completion c = next(f);
+
+	assert_int_equal(c.cookie, 100 + i);
+	assert_int_equal(c.status, 0);
+	assert_int_equal(c.len, strlen(payload));
+	if (!l) {
+		assert_int_equal(c.loan, 0);
+		assert_memory_equal(f->recv[i], payload, c.len);
+		return;
+	}
+	assert_int_equal(c.loan, l->lend.loan);
+	assert_ptr_equal(c.data, l->ulpdu + l->hdr);
+	assert_memory_equal(c.data, payload, c.len);
+	assert_memory_equal(f->recv[i], nothing, sizeof(nothing));
+}
+
+/* DDP-68: it has used its buffer up all the same; what overtook it was copied, for it had to wait */
+static void a_send_in_its_turn_can_stay_where_it_came(void **state)
+{
+	struct fixture *f = lending(true);
+	struct lendable l[4];
+	struct iw_ddp h[4];
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		h[i] = untagged(f, IW_OP_SEND, IW_QN_SEND);
+	assert_int_equal(feed_lendable(f, 0, &h[0], "one", &l[0]), 0);
+	assert_int_equal(feed_lendable(f, 2, &h[2], "three", &l[2]), 0);
+	/* It is there already, copied. */
+	assert_int_equal(feed_lendable(f, 2, &h[2], "three", &l[3]), 0);
+	assert_false(l[2].lend.taken || l[3].lend.taken);
+	assert_int_equal(feed_lendable(f, 1, &h[1], "two", &l[1]), 0);
+	assert_int_equal(feed_lendable(f, 3, &h[3], "four", &l[3]), 0);
+	assert_true(l[0].lend.taken && l[1].lend.taken && l[3].lend.taken);
+	must_come(f, 0, "one", &l[0]);
+	must_come(f, 1, "two", &l[1]);
+	must_come(f, 2, "three", NULL);
+	must_come(f, 3, "four", &l[3]);
+	done(f);
+}
+
+static void only_whole_sends_stay_and_only_where_that_is_wanted(void **state)
+{
+	struct fixture *f = lending(false);
+	struct iw_ddp h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+	struct lendable l;
+	uint32_t w;
+
+	(void)state;
+	assert_int_equal(feed_lendable(f, 0, &h, "one", &l), 0);
+	assert_false(l.lend.taken);
+	must_come(f, 0, "one", NULL);
+	done(f);
+	f = lending(true);
+	h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+	h.last = false;
+	assert_int_equal(feed_lendable(f, 0, &h, "on", &l), 0);
+	assert_false(l.lend.taken);
+	h.last = true;
+	h.mo = 2;
+	assert_int_equal(feed_lendable(f, 1, &h, "e", &l), 0);
+	assert_false(l.lend.taken);
+	must_come(f, 0, "one", NULL);
+	w = reg(f, IW_RIGHT_REMOTE_WRITE, PD, STREAM);
+	h = tagged(IW_OP_WRITE, w, 0x1000);
+	assert_int_equal(feed_lendable(f, 2, &h, "data", &l), 0);
+	assert_false(l.lend.taken);
+	assert_memory_equal(f->buf + 1024, "data", 4);
+	done(f);
+}
+
+/* DDP-87 ff.: the checks come first, as for what is copied */
+static void what_is_at_fault_does_not_stay(void **state)
+{
+	struct fixture *f = lending(true);
+	struct iw_ddp h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+	struct iw_completion c;
+	struct lendable l;
+
+	(void)state;
+	assert_int_equal(feed_lendable(f, 0, &h, "too long", &l), 0); /* as long as its buffer */
+	h.msn++;
+	assert_int_equal(feed_lendable(f, 1, &h, "too long.", &l), IW_E_DDP_TOOLONG);
+	assert_false(l.lend.taken);
+	done(f);
+	f = lending(true);
+	h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+	h.msn = 2; /* it has a buffer; it is not its turn */
+	assert_int_equal(feed_lendable(f, 0, &h, "one", &l), IW_E_DDP_MSN);
+	assert_false(l.lend.taken);
+	done(f);
+	f = lending(true);
+	h = untagged(f, IW_OP_SEND_INV, IW_QN_SEND);
+	h.inval_stag = 0x12345678;
+	assert_int_equal(feed_lendable(f, 0, &h, "one", &l), IW_E_RO_INVAL);
+	assert_false(l.lend.taken);
+	c = next(f);
+	assert_int_equal(c.status, IW_E_RO_INVAL);
+	assert_int_equal(c.loan, 0);
 	done(f);
 }
 
@@ -1592,6 +1734,9 @@ int main(void)
 		cmocka_unit_test(rtr_of_each_form_is_hidden_from_the_ulp),
 		cmocka_unit_test(first_frame_that_is_no_rtr_terminates),
 		cmocka_unit_test(early_segments_are_placed_and_wait_for_their_turn),
+		cmocka_unit_test(a_send_in_its_turn_can_stay_where_it_came),
+		cmocka_unit_test(only_whole_sends_stay_and_only_where_that_is_wanted),
+		cmocka_unit_test(what_is_at_fault_does_not_stay),
 		cmocka_unit_test(responses_may_interleave_on_an_unordered_llp),
 		cmocka_unit_test(repeated_response_segments_are_harmless),
 		cmocka_unit_test(responses_in_another_order_than_their_requests_terminate),

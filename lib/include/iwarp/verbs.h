@@ -135,6 +135,10 @@ struct iw_wc {
 	bool solicited;   /* RECV: Send with Solicited Event */
 	bool invalidated; /* RECV: the peer invalidated inval_stag */
 	uint32_t inval_stag;
+	/* RECV on a queue pair with loans: above 0: the octets lie at data (borrowed until
+	 * iw_loan_return), and the posted buffer is as it was; 0: they are in the buffer */
+	uint64_t loan;
+	const void *data;
 };
 
 /* Room for everything posted on the queue pairs that use it is made when they are created: it
@@ -160,6 +164,15 @@ struct iw_qp_attr {
 	uint32_t sq_depth;               /* work requests posted and not completed; 0: 64 */
 	uint32_t rq_depth;               /* receives likewise; 0: 64 */
 	void *user;                      /* iw_qp_user() gives it back */
+	/*
+	 * Received Sends may be left where they came, without a copy: see struct iw_wc. Over "xdp", a
+	 * Send of 512 octets or more in one DATA chunk of a packet that fits a frame of the UMEM, which
+	 * came in its turn; all others are copied. A receive is used up either way, and the Send
+	 * must fit its buffer (RFC 5041 5.1). So are those beyond a quarter of what the interface's
+	 * receive ring holds (512 packets of a worker where there is one queue), until some have been
+	 * returned. Elsewhere it has no effect.
+	 */
+	bool loans;
 };
 
 IW_API IW_MUST_CHECK int iw_qp_new(struct iw_qp **out, struct iw_pd *pd,
@@ -208,6 +221,12 @@ IW_API IW_MUST_CHECK int iw_post_send(struct iw_qp *qp, const struct iw_send_wr 
 /* Queues an Untagged Buffer for one incoming Send (kept). Also before the connection is up.
  * IW_E_FULL, IW_E_STATE. */
 IW_API IW_MUST_CHECK int iw_post_recv(struct iw_qp *qp, uint64_t wr_id, void *addr, uint32_t cap);
+
+/* Gives back what a completion lent: loan is that of its iw_wc. Until then, or until the context is freed, its octets
+ * stay as they are, also when the queue pair is closed or freed; the interface, with its steering program, is in use as long.
+ * Completions that were not polled when their queue pair is freed are given back with it. IW_E_INVAL: given back before, or
+ * not of this context. */
+IW_API IW_MUST_CHECK int iw_loan_return(struct iw_ctx *ctx, uint64_t loan, struct iw_fault *why);
 
 /* ---------------------------------------------------------------- connections */
 
