@@ -32,12 +32,14 @@
 #define STEER_UDP_PORT 9899
 #define STEER_HOST     5000 /* the SCTP port of an endpoint with one address */
 #define STEER_TAG      0x11223344u
-#define STEER_TAG2     0x55667788u /* its association's STags are not looked at */
-#define STEER_SCOPE    7
-#define STEER_STAG     0xabcdef01u
-#define STEER_VLANS    4
-#define STEER_EXTS     8
-#define STEER_CHUNKS   512
+#define STEER_TAG2     0x55667788u /* another association, of another Protection Domain */
+#define STEER_STAG                                                                                 \
+	0xabcdef01u     /* of every stream of STEER_TAG's domain; the next one is of one stream */
+#define STEER_ONE     3 /* that one */
+#define STEER_STREAMS 8 /* with a session, of each of the two */
+#define STEER_VLANS   4
+#define STEER_EXTS    8
+#define STEER_CHUNKS  512
 
 static const uint8_t steer_v4[16] = { [10] = 0xff, [11] = 0xff, 10, 77, 0, 1 };
 static const uint8_t steer_v6[16] = { 0xfd, 0x77, [15] = 1 };
@@ -124,9 +126,21 @@ static inline int steer_ref_ipv6(struct steer_slice *s, uint8_t dst[16], uint8_t
 	return -1;
 }
 
-static inline void steer_ref_segment(struct steer_told *t, const struct iw_sctp_data *d,
-				     uint8_t flags, bool known, uint32_t scope)
+/* 0: what is known says that it is right; else what is counted. RFC 5041 8.2. */
+static inline int steer_ref_stag(uint32_t tag, uint16_t stream, uint32_t stag)
 {
+	if (stream >= STEER_STREAMS)
+		return IW_XDP_SEEN_NO_SESSION;
+	if (tag == STEER_TAG &&
+	    (stag == STEER_STAG || (stag == STEER_STAG + 1 && stream == STEER_ONE)))
+		return 0;
+	return IW_XDP_SEEN_STAG_UNKNOWN;
+}
+
+static inline void steer_ref_segment(struct steer_told *t, const struct iw_sctp_data *d,
+				     uint8_t flags, bool known)
+{
+	int seen;
 	struct iw_xdp_counters *n = &t->count;
 	struct iw_ddp ddp;
 	uint16_t ssn;
@@ -148,14 +162,13 @@ static inline void steer_ref_segment(struct steer_told *t, const struct iw_sctp_
 		n->tagged_octets += d->len - 2 - iw_ddp_hdr_len(true);
 	else
 		n->untagged_octets += d->len - 2 - iw_ddp_hdr_len(false);
-	if (ddp.tagged && known && scope && ddp.stag != STEER_STAG) {
-		n->seen[IW_XDP_SEEN_STAG_UNKNOWN]++;
-		t->meta.unknown++;
-	}
+	seen = ddp.tagged && known ? steer_ref_stag(t->meta.tag, d->stream, ddp.stag) : 0;
+	n->seen[seen] += seen != 0;
+	t->meta.unknown += seen == IW_XDP_SEEN_STAG_UNKNOWN;
 }
 
 static inline void steer_ref_chunks(struct steer_told *t, const struct steer_slice *packet,
-				    bool known, uint32_t scope)
+				    bool known)
 {
 	struct iw_xdp_counters *n = &t->count;
 	size_t at = packet->at + IW_SCTP_HDR_LEN, had = 0;
@@ -180,7 +193,7 @@ static inline void steer_ref_chunks(struct steer_told *t, const struct steer_sli
 		} else if (d.ppid == IW_SCTP_PPID_SEGMENT) {
 			if (t->meta.segments == 0)
 				t->meta.first = (uint16_t)at;
-			steer_ref_segment(t, &d, c.flags, known, scope);
+			steer_ref_segment(t, &d, c.flags, known);
 		} else {
 			t->meta.flags |= IW_XDP_META_MIXED;
 			if (d.ppid == IW_SCTP_PPID_CONTROL)
@@ -291,7 +304,7 @@ static inline void steer_ref(struct steer_told *t, const uint8_t *frame, size_t 
 	t->meta.sctp = (uint16_t)s.at;
 	t->meta.sctp_len = (uint16_t)(s.end - s.at);
 	t->meta.tag = h.vtag;
-	steer_ref_chunks(t, &s, known, h.vtag == STEER_TAG ? STEER_SCOPE : 0);
+	steer_ref_chunks(t, &s, known);
 }
 
 /* --- the program ------------------------------------------------------------------------------- */
@@ -314,6 +327,26 @@ static inline int steer_rig_socket(void)
 	return fd;
 }
 
+/* The two associations of an endpoint, their sessions, and the STags. */
+static inline int steer_rig_assocs(struct steer_rig *r, uint32_t endpoint, struct iw_fault *why)
+{
+	static const struct iw_xdp_home all = { 1, 0 }, one = { 1, 100 + STEER_ONE };
+	int err = iw_steer_assoc_add(r->steer, endpoint, STEER_TAG, r->worker, why);
+
+	if (!err)
+		err = iw_steer_assoc_add(r->steer, endpoint, STEER_TAG2, r->worker, why);
+	for (uint16_t i = 0; i < STEER_STREAMS && !err; i++) {
+		const struct iw_xdp_home a = { 1, 100u + i }, b = { 2, 200u + i };
+
+		err = iw_steer_session_add(r->steer, endpoint, STEER_TAG, i, &a);
+		if (!err)
+			err = iw_steer_session_add(r->steer, endpoint, STEER_TAG2, i, &b);
+	}
+	if (!err)
+		err = iw_steer_stag_add(r->steer, endpoint, STEER_STAG, &all);
+	return err ? err : iw_steer_stag_add(r->steer, endpoint, STEER_STAG + 1, &one);
+}
+
 static inline int steer_rig_endpoints(struct steer_rig *r, struct iw_fault *why)
 {
 	struct iw_addr none = { .len = 0 };
@@ -333,14 +366,9 @@ static inline int steer_rig_endpoints(struct steer_rig *r, struct iw_fault *why)
 	for (int i = 0; i < 4 && !err; i++)
 		err = iw_steer_endpoint_add(r->steer, &r->endpoint[i], e[i].addr, e[i].port,
 					    e[i].udp, r->worker, why);
-	for (int i = 0; i < 2 && !err; i++) {
-		err = iw_steer_assoc_add(r->steer, r->endpoint[i], STEER_TAG, r->worker,
-					 STEER_SCOPE, why);
-		if (!err)
-			err = iw_steer_assoc_add(r->steer, r->endpoint[i], STEER_TAG2, r->worker, 0,
-						 why);
-	}
-	return err ? err : iw_steer_stag_add(r->steer, STEER_SCOPE, STEER_STAG);
+	for (int i = 0; i < 2 && !err; i++)
+		err = steer_rig_assocs(r, r->endpoint[i], why);
+	return err;
 }
 
 /* 0; else why tells, and there is nothing to close. */

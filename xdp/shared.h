@@ -22,8 +22,8 @@ typedef __u64 uint64_t;
 #endif
 
 /* Of maps, keys and values: who finds a resident program of another number does not touch it. */
-#define IW_XDP_VERSION  1
-#define IW_XDP_PROGRAM  "iw_steer_1" /* names in the kernel: the version is their end */
+#define IW_XDP_VERSION  2
+#define IW_XDP_PROGRAM  "iw_steer_2" /* names in the kernel: the version is their end */
 #define IW_XDP_OBSERVER "iw_observe_1"
 
 #define IW_XDP_WORKERS 64 /* at once on one interface; a worker has one socket for each queue */
@@ -55,17 +55,23 @@ struct iw_xdp_assoc_key {
 };
 struct iw_xdp_assoc {
 	uint32_t worker;
-	uint32_t scope; /* whose STags are known to it; 0: they are not looked up */
 };
 
 /* --- map "stags": hash. loader writes; program reads, for every tagged segment ----------------- */
 
-/* A scope is what associations share that see the same STags; its number is the carrier's choice. */
 struct iw_xdp_stag_key {
-	uint32_t scope;
+	uint32_t endpoint; /* id */
 	uint32_t stag;
 };
-/* The value is a uint32_t and means nothing: what is there is known. */
+/* Whose it is: a DDP stream and its Protection Domain, by the numbers of the endpoint's owner. */
+struct iw_xdp_home {
+	uint32_t pd;
+	uint32_t stream; /* of an STag, 0: every stream of the domain may name it */
+};
+
+/* --- map "sessions": hash, struct iw_xdp_stream_key to struct iw_xdp_home. loader writes; program reads, for
+ * tagged segments. The DDP stream that a pair of SCTP streams of an association carries (RFC 5043 6): an STag
+ * is known on it when the domain is its own and the stream, too, or 0 (RFC 5041 8.2) ------------------- */
 
 /* --- map "xsks": XSKMAP. loader writes; program redirects through it --------------------------- */
 
@@ -115,7 +121,8 @@ struct iw_xdp_sock {
 	X(DATA_SHORT,   "data_short",   "a DATA chunk without room for its header")                    \
 	X(DDP_SHORT,    "ddp_short",    "a segment without room for its DDP header")                   \
 	X(DATA_PART,    "data_part",    "a fragment of a user message")                                \
-	X(STAG_UNKNOWN, "stag_unknown", "a tagged segment for an STag that is not registered")         \
+	X(STAG_UNKNOWN, "stag_unknown", "a tagged segment for an STag not registered for its stream")  \
+	X(NO_SESSION,   "no_session",   "a tagged segment on a stream that carries no DDP stream")      \
 	X(MULTI_BUFFER, "multi_buffer", "a frame of several buffers")
 /* clang-format on */
 
@@ -148,7 +155,7 @@ struct iw_xdp_counters {
 
 struct iw_xdp_stream_key {
 	uint32_t endpoint, tag;
-	uint16_t stream, zero;
+	uint16_t stream, zero; /* of SCTP */
 };
 struct iw_xdp_stream {
 	uint64_t segments,
@@ -165,17 +172,17 @@ struct iw_xdp_recent {
 	uint64_t generation;
 	struct iw_xdp_endpoint_key to;
 	uint32_t tag, endpoint, worker;
-	uint32_t known;       /* tag is of an association, and these are its: */
-	uint32_t scope, stag; /* an STag that is known in its scope */
+	uint32_t known;             /* tag is of an association, and these are its: */
+	uint32_t stag, stag_stream; /* an STag that is known on an SCTP stream */
 	uint32_t has_stag;
-	uint32_t has_stream;
+	uint32_t has_stream, zero;
 	/* What is not yet in the map "streams", which has an entry for it. */
 	struct iw_xdp_stream_key stream;
 	struct iw_xdp_stream pending;
 };
 
-/* --- map "generation": array of one uint64_t. loader writes, behind every change of endpoints, of assocs,
- * and behind every STag that goes: a number that was not there before; program reads ---------------- */
+/* --- map "generation": array of one uint64_t. loader writes, behind every change of endpoints, of assocs and of
+ * sessions, and behind every STag that goes: a number that was not there before; program reads -------- */
 
 /* --- map "events": ring buffer. program writes; ddp-xdp status --events reads -------------------- */
 

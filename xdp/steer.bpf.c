@@ -65,8 +65,16 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 1048576);
 	__type(key, struct iw_xdp_stag_key);
-	__type(value, uint32_t);
+	__type(value, struct iw_xdp_home);
 } stags SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 131072);
+	__type(key, struct iw_xdp_stream_key);
+	__type(value, struct iw_xdp_home);
+} sessions SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_XSKMAP);
@@ -232,7 +240,6 @@ __noinline int look_up(struct iw_xdp_recent *r, const struct iw_xdp_endpoint_key
 	r->endpoint = e->id;
 	r->worker = a ? a->worker : e->worker;
 	r->known = a ? 1 : 0;
-	r->scope = a ? a->scope : 0;
 	r->has_stag = 0;
 	return 1;
 }
@@ -309,26 +316,47 @@ __noinline int count_stream(struct iw_xdp_recent *r, uint32_t stream, uint32_t o
 	return 0;
 }
 
+/* What is seen of an STag on that stream of the association; IW_XDP_SEEN_COUNT: it is known there. */
+__noinline int judge_stag(struct iw_xdp_recent *r, uint32_t stream, uint32_t stag)
+{
+	struct iw_xdp_stream_key on = { .stream = stream };
+	struct iw_xdp_stag_key key = { .stag = stag };
+	struct iw_xdp_home *session, *home;
+
+	if (!r || (r->has_stag && r->stag == stag && r->stag_stream == stream))
+		return IW_XDP_SEEN_COUNT;
+	on.endpoint = key.endpoint = r->endpoint;
+	on.tag = r->tag;
+	session = bpf_map_lookup_elem(&sessions, &on);
+	if (!session)
+		return IW_XDP_SEEN_NO_SESSION;
+	home = bpf_map_lookup_elem(&stags, &key);
+	/* RFC 5041 8.2 */
+	if (!home || home->pd != session->pd ||
+	    (home->stream != 0 && home->stream != session->stream))
+		return IW_XDP_SEEN_STAG_UNKNOWN;
+	r->stag = stag;
+	r->stag_stream = stream;
+	r->has_stag = 1;
+	return IW_XDP_SEEN_COUNT;
+}
+
 static __always_inline void look_up_stag(struct walk *w, const struct chunk *c)
 {
-	struct iw_xdp_recent *r = w->r;
-	struct iw_xdp_stag_key key = { r->scope, bpf_ntohl(c->stag) };
 	struct occasion o = {
 		.kind = IW_XDP_EV_STAG,
-		.endpoint = r->endpoint,
-		.tag = r->tag,
-		.stag = key.stag,
+		.endpoint = w->r->endpoint,
+		.tag = w->r->tag,
+		.stag = bpf_ntohl(c->stag),
 		.stream = bpf_ntohs(c->stream),
 		.from = w->at.off,
 	};
+	int seen = judge_stag(w->r, o.stream, o.stag);
 
-	if (r->scope == 0 || (r->has_stag && r->stag == key.stag))
+	if (seen == IW_XDP_SEEN_NO_SESSION)
+		w->n->seen[IW_XDP_SEEN_NO_SESSION]++;
+	if (seen != IW_XDP_SEEN_STAG_UNKNOWN)
 		return;
-	if (bpf_map_lookup_elem(&stags, &key)) {
-		r->stag = key.stag;
-		r->has_stag = 1;
-		return;
-	}
 	w->unknown++;
 	sample(w->at.ctx, w->n, ++w->n->seen[IW_XDP_SEEN_STAG_UNKNOWN], &o);
 }
@@ -358,8 +386,9 @@ static __always_inline void look_at_segment(struct walk *w, const struct chunk *
 		w->n->tagged_octets += user - head;
 	else
 		w->n->untagged_octets += user - head;
-	if (w->r->known)
-		count_stream(w->r, bpf_ntohs(c->stream), user - head);
+	if (!w->r->known)
+		return;
+	count_stream(w->r, bpf_ntohs(c->stream), user - head);
 	if (tagged)
 		look_up_stag(w, c);
 }
@@ -496,7 +525,7 @@ static __always_inline int steer_to(struct xdp_md *ctx, struct iw_xdp_counters *
 }
 
 SEC("xdp.frags")
-int iw_steer_1(struct xdp_md *ctx)
+int iw_steer_2(struct xdp_md *ctx)
 {
 	uint32_t zero = 0;
 	struct iw_xdp_counters *n = bpf_map_lookup_elem(&counters, &zero);

@@ -316,6 +316,11 @@ void iw_conn_shut(struct iw_conn *c, uint64_t now)
 		iw_conn_set_state(c, IW_CONN_FIN_SENT);
 }
 
+const struct iw_rdmap *iw_conn_rdmap(const struct iw_conn *c)
+{
+	return c->rdmap;
+}
+
 /* --- the responder's answer ------------------------------------------------------------------- */
 
 int iw_conn_accept(struct iw_conn *c, struct iw_rdmap *rdmap, uint16_t ird, uint16_t ord,

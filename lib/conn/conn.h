@@ -147,6 +147,8 @@ enum iw_conn_state iw_conn_state(const struct iw_conn *c);
 const struct iw_mpa_params *iw_conn_params(const struct iw_conn *c);
 /* The driver marks it as it likes (iw_dss_set_owner). NULL: over TCP, or closed. */
 struct iw_dss *iw_conn_session(const struct iw_conn *c);
+/* NULL: a responder that has not been accepted. */
+const struct iw_rdmap *iw_conn_rdmap(const struct iw_conn *c);
 size_t iw_conn_mulpdu(const struct iw_conn *c);
 /* Initiator: the form of RTR that it sends first, one of enum iw_mpa_rtr; responder: the set agreed
  * on; IW_RTR_NONE: none. */

@@ -32,7 +32,7 @@ struct iw_stag_table {
 	void *random_ctx;
 	uint32_t drawn[BATCH]; /* the last `left` of them are still to be used */
 	size_t left;
-	void (*told)(void *ctx, uint32_t stag, bool known); /* NULL: nobody */
+	void (*told)(void *ctx, uint32_t stag, const struct iw_region *r); /* NULL: nobody */
 	void *told_ctx;
 };
 
@@ -91,8 +91,8 @@ void iw_stag_table_free(struct iw_stag_table *t)
 	iw_mem_free(t->mem, t, sizeof(*t));
 }
 
-void iw_stag_watch(struct iw_stag_table *t, void (*told)(void *ctx, uint32_t stag, bool known),
-		   void *ctx)
+void iw_stag_watch(struct iw_stag_table *t,
+		   void (*told)(void *ctx, uint32_t stag, const struct iw_region *r), void *ctx)
 {
 	t->told = told;
 	t->told_ctx = ctx;
@@ -242,7 +242,7 @@ int iw_stag_add(struct iw_stag_table *t, const struct iw_region *r, uint32_t *st
 	slot->busy = 0;
 	t->count++;
 	if (t->told)
-		t->told(t->told_ctx, *stag, true);
+		t->told(t->told_ctx, *stag, slot);
 	return 0;
 }
 
@@ -252,7 +252,7 @@ static void revoke(struct iw_stag_table *t, struct iw_region *r)
 	*r = (struct iw_region){ .stag = r->stag };
 	t->count--;
 	if (t->told)
-		t->told(t->told_ctx, r->stag, false);
+		t->told(t->told_ctx, r->stag, NULL);
 }
 
 int iw_stag_del(struct iw_stag_table *t, uint32_t stag)

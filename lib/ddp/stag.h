@@ -69,11 +69,11 @@ IW_MUST_CHECK int iw_stag_table_new(struct iw_stag_table **out, const struct iw_
 /* t may be NULL. What was registered stays its owners' memory. */
 void iw_stag_table_free(struct iw_stag_table *t);
 /*
- * told is called for every STag that is registered from now on (known), and for every one that is not any
- * more, however it goes. NULL: nobody wants to know.
+ * told is called for every STag that is registered from now on, with its registration (borrowed), and for every
+ * one that is not any more, however it goes, with NULL. told NULL: nobody wants to know.
  */
-void iw_stag_watch(struct iw_stag_table *t, void (*told)(void *ctx, uint32_t stag, bool known),
-		   void *ctx);
+void iw_stag_watch(struct iw_stag_table *t,
+		   void (*told)(void *ctx, uint32_t stag, const struct iw_region *r), void *ctx);
 /* Registrations that were neither revoked nor used up; expired ones count. */
 size_t iw_stag_count(const struct iw_stag_table *t);
 

@@ -106,6 +106,8 @@ static void put_steer_json(struct iw_json *w, const struct iw_look *l)
 	(void)iw_steer_each(l->steer, IW_STEER_ENDPOINTS, endpoint_json, w);
 	iw_json_close(w);
 	iw_json_u64(w, "associations", iw_look_count(l, IW_STEER_ASSOCS));
+	iw_json_u64(w, "sessions", iw_look_count(l, IW_STEER_SESSIONS));
+	iw_json_u64(w, "stags", iw_look_count(l, IW_STEER_STAGS));
 	iw_json_open_array(w, "sockets");
 	(void)iw_steer_each(l->steer, IW_STEER_SOCKETS, socket_json, w);
 	iw_json_close(w);

@@ -102,8 +102,10 @@ static int print_steer(const struct iw_look *l, struct iw_fault *why)
 
 	(void)iw_steer_each(l->steer, IW_STEER_ENDPOINTS, print_endpoint, NULL);
 	(void)iw_steer_each(l->steer, IW_STEER_SOCKETS, print_socket, NULL);
-	printf("  %" PRIu64 " associations; steered %" PRIu64 " packets, %s",
-	       iw_look_count(l, IW_STEER_ASSOCS), c->packets, iw_human_size(size, c->octets));
+	printf("  %" PRIu64 " associations, %" PRIu64 " sessions on them, %" PRIu64
+	       " STags; steered %" PRIu64 " packets, %s",
+	       iw_look_count(l, IW_STEER_ASSOCS), iw_look_count(l, IW_STEER_SESSIONS),
+	       iw_look_count(l, IW_STEER_STAGS), c->packets, iw_human_size(size, c->octets));
 	if (l->at_before)
 		printf(" (%" PRIu64 "/s, %s)", iw_look_rate(l, c->packets - l->before.packets),
 		       iw_human_rate(rate, 8 * iw_look_rate(l, c->octets - l->before.octets)));

@@ -128,8 +128,13 @@ struct iw_port_ops {
 	int (*send)(struct iw_assoc *a, const struct iw_port_out *m, uint64_t now);
 	/* No memory of messages of that stream is referred to any more. NULL: none ever was. */
 	void (*give_back)(struct iw_assoc *a, uint16_t stream, uint64_t now);
-	/* An STag is registered, or is no more: for who looks at segments before we do. NULL: nobody. */
-	void (*stag)(struct iw_port *p, uint32_t stag, bool known);
+	/*
+	 * For who looks at segments before we do; both NULL: nobody. An STag is registered for that DDP stream of
+	 * that Protection Domain (stream 0: for all of them; RFC 5041 8.2), or is no more (pd 0).
+	 */
+	void (*stag)(struct iw_port *p, uint32_t stag, uint32_t pd, uint32_t stream);
+	/* The session on these SCTP streams of an association that is up is that DDP stream, or ends (pd 0). */
+	void (*session)(struct iw_assoc *a, uint16_t number, uint32_t pd, uint32_t stream);
 	/* What is to go goes. 0; IW_E_AGAIN: the port must become writable first. */
 	int (*output)(struct iw_port *p, uint64_t now);
 	uint64_t (*deadline)(struct iw_port *p);

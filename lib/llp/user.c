@@ -37,6 +37,7 @@
 struct user_assoc {
 	struct iw_assoc assoc;
 	struct iw_sctp_assoc *a;
+	uint32_t tag; /* from UP on: ours, which outlives a */
 	bool connecting;
 };
 
@@ -253,14 +254,14 @@ static void user_close(struct iw_port *p)
 /* --- associations ----------------------------------------------------------------------------- */
 
 /* For a carrier that looks at packets before we do. */
-static void tell_carrier(struct user_port *u, const struct iw_sctp_assoc *a, bool up)
+static uint32_t tell_carrier(struct user_port *u, const struct iw_sctp_assoc *a, bool up)
 {
 	struct iw_sctp_facts f;
 
-	if (!u->pkt->ops->assoc)
-		return;
 	iw_sctp_facts(a, &f);
-	u->pkt->ops->assoc(u->pkt, f.tag, up);
+	if (u->pkt->ops->assoc)
+		u->pkt->ops->assoc(u->pkt, f.tag, up);
+	return f.tag;
 }
 
 /* The engine's association goes: nothing of it is told any more. */
@@ -268,7 +269,7 @@ static void free_engines(struct user_port *u, struct iw_sctp_assoc *a)
 {
 	if (u->stashed && u->stash.assoc == a)
 		u->stashed = false;
-	tell_carrier(u, a, false);
+	(void)tell_carrier(u, a, false);
 	iw_sctp_assoc_free(a);
 }
 
@@ -629,7 +630,7 @@ static bool translate(struct user_port *u, const struct iw_sctp_event *e, struct
 		x->connecting = false;
 		x->assoc.up = true;
 		know_peer(x);
-		tell_carrier(u, x->a, true);
+		x->tag = tell_carrier(u, x->a, true);
 		ev->what = IW_ASSOC_UP;
 		return true;
 	case IW_SCTP_EV_MTU:
@@ -884,17 +885,23 @@ void iw_port_memory_free(struct iw_xdp_memory *m)
 
 /* --- the ports -------------------------------------------------------------------------------- */
 
-static void user_stag(struct iw_port *p, uint32_t stag, bool known)
+static void user_stag(struct iw_port *p, uint32_t stag, uint32_t pd, uint32_t stream)
 {
-	struct user_port *u = port_of(p);
+	struct iw_pkt *c = port_of(p)->pkt;
 
-	if (u->pkt->ops->stag)
-		u->pkt->ops->stag(u->pkt, stag, known);
+	c->ops->stag(c, stag, pd, stream);
 }
 
-/* One for each carrier: they differ in their names, in what is below, in who wants to know of STags, and in who
- * can be looked at without a system call. */
-#define USER_PORT(carrier, on_stag, on_peek, on_rest)                                              \
+static void user_session(struct iw_assoc *a, uint16_t number, uint32_t pd, uint32_t stream)
+{
+	struct iw_pkt *c = port_of(a->port)->pkt;
+
+	c->ops->session(c, assoc_of(a)->tag, number, pd, stream);
+}
+
+/* One for each carrier: they differ in their names, in what is below, in who wants to know of STags and sessions,
+ * and in who can be looked at without a system call. */
+#define USER_PORT(carrier, on_stag, on_session, on_peek, on_rest)                                  \
 	static int carrier##_open(struct iw_port **out, const struct iw_port_cfg *cfg,             \
 				  struct iw_fault *why)                                            \
 	{                                                                                          \
@@ -922,6 +929,7 @@ static void user_stag(struct iw_port *p, uint32_t stag, bool known)
 		.peek = on_peek,                                                                   \
 		.rest = on_rest,                                                                   \
 		.stag = on_stag,                                                                   \
+		.session = on_session,                                                             \
 		.output = user_output,                                                             \
 		.deadline = user_deadline,                                                         \
 		.timeout = user_timeout,                                                           \
@@ -934,6 +942,6 @@ static void user_stag(struct iw_port *p, uint32_t stag, bool known)
 		.close = user_close,                                                               \
 	}
 
-USER_PORT(udp, NULL, NULL, NULL);
-USER_PORT(raw, NULL, NULL, NULL);
-USER_PORT(xdp, user_stag, user_peek, user_rest);
+USER_PORT(udp, NULL, NULL, NULL, NULL);
+USER_PORT(raw, NULL, NULL, NULL, NULL);
+USER_PORT(xdp, user_stag, user_session, user_peek, user_rest);

@@ -90,7 +90,7 @@ int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port, s
 	return 0;
 }
 
-void iw_loop_stag(struct iw_loop *l, uint32_t stag, bool known)
+void iw_loop_stag(struct iw_loop *l, uint32_t stag, uint32_t pd, uint32_t stream)
 {
 	if (l->knowing == 0)
 		return;
@@ -98,7 +98,7 @@ void iw_loop_stag(struct iw_loop *l, uint32_t stag, bool known)
 		const struct iw_dock *d = iw_container_of(n, struct iw_dock, all);
 
 		if (d->port->ops->stag)
-			d->port->ops->stag(d->port, stag, known);
+			d->port->ops->stag(d->port, stag, pd, stream);
 	}
 }
 
@@ -251,6 +251,19 @@ static void know_assoc(struct iw_trunk *t)
 	iw_sctpmap_set_chunk(t->map, a->max_message);
 }
 
+/* The port is told whose STags count on the session's stream, or that none do there any more. */
+static void tell_session(const struct iw_link *k, bool on)
+{
+	const struct iw_rdmap *r = iw_conn_rdmap(k->conn);
+	struct iw_assoc *a = k->trunk->assoc;
+	const struct iw_port_ops *ops = k->trunk->dock->port->ops;
+
+	/* Before the responder's answer it is nobody's; before UP it has no streams. */
+	if (!ops->session || !a || !r || (on && !a->up))
+		return;
+	ops->session(a, k->stream, on ? iw_rdmap_pd(r) : 0, on ? iw_rdmap_stream(r) : 0);
+}
+
 /* The association is gone, or it is one that must not be used: everybody on it is told. */
 static void trunk_lost(struct iw_trunk *t, const struct iw_fault *why, uint64_t now)
 {
@@ -262,6 +275,7 @@ static void trunk_lost(struct iw_trunk *t, const struct iw_fault *why, uint64_t 
 	for (struct iw_list *n = t->links.next; n != &t->links; n = n->next) {
 		struct iw_link *k = iw_container_of(n, struct iw_link, on_trunk);
 
+		tell_session(k, false);
 		iw_conn_lost(k->conn, &gone, now);
 		iw_loop_note(&t->dock->loop->news, &k->news);
 	}
@@ -425,6 +439,7 @@ static void came_up(struct iw_trunk *t, uint64_t now)
 		struct iw_link *k = iw_container_of(n, struct iw_link, on_trunk);
 
 		k->connecting = false;
+		tell_session(k, true);
 		iw_loop_note(&t->dock->loop->news, &k->news);
 	}
 	kick_all(t);
@@ -713,6 +728,13 @@ void iw_trunk_add(struct iw_trunk *t, struct iw_link *k)
 	k->stream = iw_dss_stream(iw_conn_session(k->conn));
 	iw_list_add_tail(&t->links, &k->on_trunk);
 	iw_dss_set_owner(iw_conn_session(k->conn), k);
+	tell_session(k, true);
+}
+
+void iw_link_accepted(struct iw_link *k)
+{
+	if (k->trunk)
+		tell_session(k, true);
 }
 
 void iw_trunk_remove(struct iw_link *k)
@@ -720,6 +742,7 @@ void iw_trunk_remove(struct iw_link *k)
 	struct iw_dss *s = iw_conn_session(k->conn);
 	const struct iw_port_ops *ops = k->trunk->dock->port->ops;
 
+	tell_session(k, false);
 	/* Its operations complete from now on, and their memory is their owner's. */
 	if (k->trunk->assoc && ops->give_back)
 		ops->give_back(k->trunk->assoc, k->stream, iw_os_now());

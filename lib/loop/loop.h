@@ -69,9 +69,8 @@ uint64_t iw_loop_waits(const struct iw_loop *l);
 struct iw_link *iw_loop_next_link(struct iw_loop *l);
 struct iw_gate *iw_loop_next_gate(struct iw_loop *l);
 
-/* An STag of the context is registered, or is no more: for ports that tell those who look at segments before
- * us. */
-void iw_loop_stag(struct iw_loop *l, uint32_t stag, bool known);
+/* To every port that wants to know: as stag of struct iw_port_ops. */
+void iw_loop_stag(struct iw_loop *l, uint32_t stag, uint32_t pd, uint32_t stream);
 
 /* The octets of a loan (struct iw_completion) are their lender's again. IW_E_INVAL: there is no such loan, or not any
  * more. Loans that are out when the loop is freed come back then. */
@@ -121,6 +120,8 @@ struct iw_sctpmap *iw_trunk_map(struct iw_trunk *t);
  * caller's. */
 IW_MUST_CHECK int iw_link_on(struct iw_link **out, struct iw_trunk *t, struct iw_conn *conn,
 			     void *owner, struct iw_fault *why);
+/* Its conn was accepted: for ports that want to know whose a session is, before the answer goes out. */
+void iw_link_accepted(struct iw_link *k);
 /* The association as its port knows it; NULL: it is gone, or not up yet. */
 struct iw_assoc *iw_trunk_assoc(const struct iw_trunk *t);
 /* The association of a link; NULL: it has a transport of its own. */

@@ -92,13 +92,12 @@ void iw_steer_endpoint_remove(struct iw_steer *s, uint32_t id)
 }
 
 int iw_steer_assoc_add(struct iw_steer *s, uint32_t endpoint, uint32_t tag, uint32_t worker,
-		       uint32_t scope, struct iw_fault *why)
+		       struct iw_fault *why)
 {
 	(void)s;
 	(void)endpoint;
 	(void)tag;
 	(void)worker;
-	(void)scope;
 	return absent(why);
 }
 
@@ -109,19 +108,40 @@ void iw_steer_assoc_remove(struct iw_steer *s, uint32_t endpoint, uint32_t tag)
 	(void)tag;
 }
 
-int iw_steer_stag_add(struct iw_steer *s, uint32_t scope, uint32_t stag)
+int iw_steer_stag_add(struct iw_steer *s, uint32_t endpoint, uint32_t stag,
+		      const struct iw_xdp_home *home)
 {
 	(void)s;
-	(void)scope;
+	(void)endpoint;
 	(void)stag;
+	(void)home;
 	return absent(NULL);
 }
 
-void iw_steer_stag_remove(struct iw_steer *s, uint32_t scope, uint32_t stag)
+void iw_steer_stag_remove(struct iw_steer *s, uint32_t endpoint, uint32_t stag)
 {
 	(void)s;
-	(void)scope;
+	(void)endpoint;
 	(void)stag;
+}
+
+int iw_steer_session_add(struct iw_steer *s, uint32_t endpoint, uint32_t tag, uint16_t number,
+			 const struct iw_xdp_home *home)
+{
+	(void)s;
+	(void)endpoint;
+	(void)tag;
+	(void)number;
+	(void)home;
+	return absent(NULL);
+}
+
+void iw_steer_session_remove(struct iw_steer *s, uint32_t endpoint, uint32_t tag, uint16_t number)
+{
+	(void)s;
+	(void)endpoint;
+	(void)tag;
+	(void)number;
 }
 
 int iw_steer_counters(const struct iw_steer *s, struct iw_xdp_counters *out)
@@ -193,6 +213,7 @@ enum map {
 	ENDPOINTS,
 	ASSOCS,
 	STAGS,
+	SESSIONS,
 	XSKS,
 	SOCKETS,
 	COUNTERS,
@@ -207,7 +228,8 @@ static const struct iw_bpf_shape shape[MAPS] = {
 	[ENDPOINTS] = { "endpoints", sizeof(struct iw_xdp_endpoint_key),
 			sizeof(struct iw_xdp_endpoint) },
 	[ASSOCS] = { "assocs", sizeof(struct iw_xdp_assoc_key), sizeof(struct iw_xdp_assoc) },
-	[STAGS] = { "stags", sizeof(struct iw_xdp_stag_key), sizeof(uint32_t) },
+	[STAGS] = { "stags", sizeof(struct iw_xdp_stag_key), sizeof(struct iw_xdp_home) },
+	[SESSIONS] = { "sessions", sizeof(struct iw_xdp_stream_key), sizeof(struct iw_xdp_home) },
 	[XSKS] = { "xsks", sizeof(uint32_t), sizeof(uint32_t) },
 	[SOCKETS] = { "sockets", sizeof(uint32_t), sizeof(struct iw_xdp_sock) },
 	[COUNTERS] = { "counters", sizeof(uint32_t), sizeof(struct iw_xdp_counters) },
@@ -243,6 +265,7 @@ static void set_sizes(struct steer_bpf *b, const struct iw_steer_cfg *cfg, unsig
 	} size[] = {
 		{ b->maps.endpoints, cfg->endpoints_max },
 		{ b->maps.assocs, cfg->assocs_max },
+		{ b->maps.sessions, 2 * cfg->assocs_max },
 		{ b->maps.stags, cfg->stags_max },
 		{ b->maps.xsks, queues * IW_XDP_WORKERS },
 		{ b->maps.sockets, queues * IW_XDP_WORKERS },
@@ -266,7 +289,7 @@ static int open_own(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct i
 
 static int own_loaded(struct iw_steer *s, struct iw_fault *why)
 {
-	s->prog = bpf_program__fd(s->skel->progs.iw_steer_1);
+	s->prog = bpf_program__fd(s->skel->progs.iw_steer_2);
 	for (int i = 0; i < MAPS; i++)
 		s->map[i] = bpf_object__find_map_fd_by_name(s->skel->obj, shape[i].name);
 	/* The program does not touch it, and would not be known to have it by those who join. */
@@ -533,13 +556,22 @@ static bool assoc_of_endpoint(const void *value, const void *key, uint32_t id)
 	return k.endpoint == id;
 }
 
-static bool stag_of_scope(const void *value, const void *key, uint32_t scope)
+static bool stag_of_endpoint(const void *value, const void *key, uint32_t id)
 {
 	struct iw_xdp_stag_key k;
 
 	(void)value;
 	memcpy(&k, key, sizeof(k));
-	return k.scope == scope;
+	return k.endpoint == id;
+}
+
+static bool session_of_endpoint(const void *value, const void *key, uint32_t id)
+{
+	struct iw_xdp_stream_key k;
+
+	(void)value;
+	memcpy(&k, key, sizeof(k));
+	return k.endpoint == id;
 }
 
 /* --- workers ----------------------------------------------------------------------------------- */
@@ -725,15 +757,16 @@ void iw_steer_endpoint_remove(struct iw_steer *s, uint32_t id)
 {
 	sweep(s->map[ENDPOINTS], endpoint_is, id);
 	sweep(s->map[ASSOCS], assoc_of_endpoint, id);
-	sweep(s->map[STAGS], stag_of_scope, id);
+	sweep(s->map[SESSIONS], session_of_endpoint, id);
+	sweep(s->map[STAGS], stag_of_endpoint, id);
 	forget_recent(s);
 }
 
 int iw_steer_assoc_add(struct iw_steer *s, uint32_t endpoint, uint32_t tag, uint32_t worker,
-		       uint32_t scope, struct iw_fault *why)
+		       struct iw_fault *why)
 {
 	struct iw_xdp_assoc_key key = { endpoint, tag };
-	struct iw_xdp_assoc a = { worker, scope };
+	struct iw_xdp_assoc a = { worker };
 	int err = bpf_map_update_elem(s->map[ASSOCS], &key, &a, BPF_ANY);
 
 	forget_recent(s);
@@ -751,20 +784,38 @@ void iw_steer_assoc_remove(struct iw_steer *s, uint32_t endpoint, uint32_t tag)
 	forget_recent(s);
 }
 
-int iw_steer_stag_add(struct iw_steer *s, uint32_t scope, uint32_t stag)
+int iw_steer_stag_add(struct iw_steer *s, uint32_t endpoint, uint32_t stag,
+		      const struct iw_xdp_home *home)
 {
-	struct iw_xdp_stag_key key = { scope, stag };
-	uint32_t known = 1;
-	int err = bpf_map_update_elem(s->map[STAGS], &key, &known, BPF_ANY);
+	struct iw_xdp_stag_key key = { endpoint, stag };
+	int err = bpf_map_update_elem(s->map[STAGS], &key, home, BPF_ANY);
 
 	return err == -E2BIG ? IW_E_FULL : err < 0 ? IW_E_OS : 0;
 }
 
-void iw_steer_stag_remove(struct iw_steer *s, uint32_t scope, uint32_t stag)
+void iw_steer_stag_remove(struct iw_steer *s, uint32_t endpoint, uint32_t stag)
 {
-	struct iw_xdp_stag_key key = { scope, stag };
+	struct iw_xdp_stag_key key = { endpoint, stag };
 
 	(void)bpf_map_delete_elem(s->map[STAGS], &key);
+	forget_recent(s);
+}
+
+int iw_steer_session_add(struct iw_steer *s, uint32_t endpoint, uint32_t tag, uint16_t number,
+			 const struct iw_xdp_home *home)
+{
+	struct iw_xdp_stream_key key = { .endpoint = endpoint, .tag = tag, .stream = number };
+	int err = bpf_map_update_elem(s->map[SESSIONS], &key, home, BPF_ANY);
+
+	forget_recent(s);
+	return err == -E2BIG ? IW_E_FULL : err < 0 ? IW_E_OS : 0;
+}
+
+void iw_steer_session_remove(struct iw_steer *s, uint32_t endpoint, uint32_t tag, uint16_t number)
+{
+	struct iw_xdp_stream_key key = { .endpoint = endpoint, .tag = tag, .stream = number };
+
+	(void)bpf_map_delete_elem(s->map[SESSIONS], &key);
 	forget_recent(s);
 }
 
@@ -834,10 +885,11 @@ static bool is_told(enum iw_steer_what what, const void *value)
 int iw_steer_each(const struct iw_steer *s, enum iw_steer_what what,
 		  int (*each)(void *ctx, const void *key, const void *value), void *ctx)
 {
-	static const enum map map_of[] = { [IW_STEER_ENDPOINTS] = ENDPOINTS,
-					   [IW_STEER_ASSOCS] = ASSOCS,
-					   [IW_STEER_SOCKETS] = SOCKETS,
-					   [IW_STEER_STREAMS] = STREAMS };
+	static const enum map map_of[] = {
+		[IW_STEER_ENDPOINTS] = ENDPOINTS, [IW_STEER_ASSOCS] = ASSOCS,
+		[IW_STEER_SOCKETS] = SOCKETS,     [IW_STEER_STREAMS] = STREAMS,
+		[IW_STEER_SESSIONS] = SESSIONS,   [IW_STEER_STAGS] = STAGS
+	};
 	int map = s->map[map_of[what]], ret = 0;
 	union {
 		uint64_t align;

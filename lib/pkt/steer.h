@@ -10,7 +10,8 @@
  * one system call and holds for the next packet.
  *
  * The order of things: open; sockets made, their fill rings filled; iw_steer_worker_add;
- * iw_steer_endpoint_add; iw_steer_assoc_add as associations come up. And back: iw_steer_worker_remove
+ * iw_steer_endpoint_add, iw_steer_stag_add; iw_steer_assoc_add as associations come up, iw_steer_session_add as DDP streams
+ * begin on them. And back: iw_steer_worker_remove
  * takes all of that away, then the sockets are closed, then iw_steer_close.
  */
 #ifndef IW_PKT_STEER_H
@@ -29,7 +30,8 @@
 struct iw_steer_cfg {
 	const char *interface; /* borrowed for the call */
 	enum iw_xdp_mode mode;
-	/* 0: 65,536 associations, 1,048,576 STags, 1,024 endpoints. Memory is taken as they come. */
+	/* 0: 65,536 associations, 1,048,576 STags, 1,024 endpoints. There is room for twice as many sessions as
+	 * associations. Memory is taken as they come. */
 	uint32_t assocs_max, stags_max, endpoints_max;
 	uint32_t sample; /* one event for so many occurrences; 0: 256 */
 	/* An error rather than using a program of ours that is resident on the interface. */
@@ -99,18 +101,28 @@ IW_MUST_CHECK int iw_steer_endpoint_add(struct iw_steer *s, uint32_t *id,
 void iw_steer_endpoint_remove(struct iw_steer *s, uint32_t id);
 
 /*
- * Packets to endpoint with this Verification Tag (struct iw_sctp_facts.tag) go to worker. scope is
- * whose STags they may name; 0: not looked at. Again: changes it. IW_E_FULL: assocs_max: packets go to
- * the endpoint's worker; IW_E_OS.
+ * Packets to endpoint with this Verification Tag (struct iw_sctp_facts.tag) go to worker. Again: changes it.
+ * IW_E_FULL: assocs_max: packets go to the endpoint's worker, and their STags are not looked up; IW_E_OS.
  */
 IW_MUST_CHECK int iw_steer_assoc_add(struct iw_steer *s, uint32_t endpoint, uint32_t tag,
-				     uint32_t worker, uint32_t scope, struct iw_fault *why);
+				     uint32_t worker, struct iw_fault *why);
 void iw_steer_assoc_remove(struct iw_steer *s, uint32_t endpoint, uint32_t tag);
 
-/* An STag of a scope (above 0) is registered. Those of a scope that is an endpoint's id go with it. IW_E_FULL: stags_max: its segments will count as unknown;
- * IW_E_OS. */
-IW_MUST_CHECK int iw_steer_stag_add(struct iw_steer *s, uint32_t scope, uint32_t stag);
-void iw_steer_stag_remove(struct iw_steer *s, uint32_t scope, uint32_t stag);
+/*
+ * An STag is registered, for those whose it is: DDP streams on associations of the endpoint, with which it goes
+ * at the latest. IW_E_FULL: stags_max: its segments will count as unknown; IW_E_OS.
+ */
+IW_MUST_CHECK int iw_steer_stag_add(struct iw_steer *s, uint32_t endpoint, uint32_t stag,
+				    const struct iw_xdp_home *home);
+void iw_steer_stag_remove(struct iw_steer *s, uint32_t endpoint, uint32_t stag);
+
+/*
+ * The session on SCTP streams number of that association is this DDP stream. It goes with the endpoint at the
+ * latest, not with the association. IW_E_FULL: its STags are not looked up, which is counted; IW_E_OS.
+ */
+IW_MUST_CHECK int iw_steer_session_add(struct iw_steer *s, uint32_t endpoint, uint32_t tag,
+				       uint16_t number, const struct iw_xdp_home *home);
+void iw_steer_session_remove(struct iw_steer *s, uint32_t endpoint, uint32_t tag, uint16_t number);
 
 /* Of all CPUs together since the program was loaded. 0 or IW_E_OS. */
 IW_MUST_CHECK int iw_steer_counters(const struct iw_steer *s, struct iw_xdp_counters *out);
@@ -130,6 +142,8 @@ enum iw_steer_what {
 	IW_STEER_ASSOCS,
 	IW_STEER_SOCKETS, /* uint32_t, as IW_XDP_XSK makes it; struct iw_xdp_sock */
 	IW_STEER_STREAMS, /* of all CPUs together */
+	IW_STEER_SESSIONS,
+	IW_STEER_STAGS,
 };
 /* Calls each for what is there, in no order, until it does not return 0; returns what it returned. */
 int iw_steer_each(const struct iw_steer *s, enum iw_steer_what what,

@@ -226,22 +226,35 @@ static void xdp_assoc(struct iw_pkt *c, uint32_t tag, bool up)
 
 	/* Where the map is full the packets reach the endpoint's worker all the same, and that is us. */
 	if (up)
-		(void)!iw_steer_assoc_add(s, x->endpoint, tag, iw_xsk_worker(x->xsk), x->endpoint,
-					  NULL);
+		(void)!iw_steer_assoc_add(s, x->endpoint, tag, iw_xsk_worker(x->xsk), NULL);
 	else
 		iw_steer_assoc_remove(s, x->endpoint, tag);
 	iw_xsk_tell(x->xsk);
 }
 
 /* Where the map is full its segments count as unknown, and come all the same. */
-static void xdp_stag(struct iw_pkt *c, uint32_t stag, bool known)
+static void xdp_stag(struct iw_pkt *c, uint32_t stag, uint32_t pd, uint32_t stream)
 {
 	struct xdp *x = xdp_of(c);
+	const struct iw_xdp_home home = { pd, stream };
 
-	if (known)
-		(void)!iw_steer_stag_add(iw_xsk_steer(x->xsk), x->endpoint, stag);
+	if (pd)
+		(void)!iw_steer_stag_add(iw_xsk_steer(x->xsk), x->endpoint, stag, &home);
 	else
 		iw_steer_stag_remove(iw_xsk_steer(x->xsk), x->endpoint, stag);
+}
+
+/* Where the map is full its segments count as such of no session, and come all the same. */
+static void xdp_session(struct iw_pkt *c, uint32_t tag, uint16_t number, uint32_t pd,
+			uint32_t stream)
+{
+	struct xdp *x = xdp_of(c);
+	const struct iw_xdp_home home = { pd, stream };
+
+	if (pd)
+		(void)!iw_steer_session_add(iw_xsk_steer(x->xsk), x->endpoint, tag, number, &home);
+	else
+		iw_steer_session_remove(iw_xsk_steer(x->xsk), x->endpoint, tag, number);
 }
 
 /* --- in --------------------------------------------------------------------------------------- */
@@ -547,6 +560,7 @@ const struct iw_pkt_ops iw_pkt_xdp_ops = {
 	.next_error = xdp_next_error,
 	.assoc = xdp_assoc,
 	.stag = xdp_stag,
+	.session = xdp_session,
 	.close = xdp_close,
 };
 

@@ -10,11 +10,11 @@
 #define SETUP_NS IW_SEC(10)
 #define STALL_NS IW_SEC(30)
 
-static void stag_told(void *arg, uint32_t stag, bool known)
+static void stag_told(void *arg, uint32_t stag, const struct iw_region *r)
 {
 	struct iw_ctx *ctx = arg;
 
-	iw_loop_stag(ctx->loop, stag, known);
+	iw_loop_stag(ctx->loop, stag, r ? r->pd : 0, r ? r->stream : 0);
 }
 
 static int random_octets(void *ctx, void *buf, size_t len)

@@ -253,6 +253,7 @@ static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_
 	req->conn = NULL;
 	req->link = NULL;
 	iw_link_set_owner(qp->link, &qp->party);
+	iw_link_accepted(qp->link);
 	iw_link_kick(qp->link);
 	return 0;
 }

@@ -37,19 +37,22 @@ static void registration_is_found_until_it_is_revoked(void **state)
 }
 
 struct heard {
-	uint32_t stag;
+	uint32_t stag, pd, stream;
 	unsigned known, gone;
 };
 
-static void hear(void *ctx, uint32_t stag, bool known)
+static void hear(void *ctx, uint32_t stag, const struct iw_region *r)
 {
 	struct heard *h = ctx;
 
 	h->stag = stag;
-	if (known)
-		h->known++;
-	else
+	if (!r) {
 		h->gone++;
+		return;
+	}
+	h->known++;
+	h->pd = r->pd;
+	h->stream = r->stream;
 }
 
 static void who_watches_is_told_of_every_stag_that_comes_and_goes(void **state)
@@ -63,9 +66,15 @@ static void who_watches_is_told_of_every_stag_that_comes_and_goes(void **state)
 	fixture_table(&f);
 	(void)add(&f, region(&f, 0, 100, 0, IW_RIGHT_REMOTE_READ));
 	iw_stag_watch(f.stags, hear, &h);
-	stag = add(&f, region(&f, 0, 100, 0, IW_RIGHT_REMOTE_READ));
+	r = region(&f, 0, 100, 0, IW_RIGHT_REMOTE_READ);
+	r.pd = 77;
+	r.stream = 78;
+	stag = add(&f, r);
 	assert_int_equal(h.known, 1);
 	assert_int_equal(h.stag, stag);
+	/* Whose it is (RFC 5041 8.2). */
+	assert_int_equal(h.pd, 77);
+	assert_int_equal(h.stream, 78);
 	assert_int_equal(iw_stag_del(f.stags, stag), 0);
 	assert_int_equal(h.gone, 1);
 	assert_int_equal(h.stag, stag);

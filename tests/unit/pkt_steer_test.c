@@ -206,22 +206,133 @@ static void other_ports_and_addresses_are_the_kernels(void **state)
 	ADDS(passed[IW_XDP_PASS_ENDPOINT], 1);
 }
 
+/* A packet of the association with one segment for each: it goes to the socket, whatever they name. */
+static void name_stags(uint32_t tag, uint16_t stream, const uint32_t *stag, size_t n)
+{
+	steer_begin(&f, 4, 0, 0, false);
+	steer_sctp(&f, STEER_PORT, tag);
+	for (size_t i = 0; i < n; i++)
+		steer_segment(&f, true, stag[i], stream, 10);
+	steer_segment(&f, false, 0, stream, 10);
+	steer_finish(&f);
+}
+
 static void unknown_stags_are_counted_and_reach_us(void **state)
 {
+	static const uint32_t stag[] = { STEER_STAG, STEER_STAG + 2, STEER_STAG, 0, STEER_STAG };
+
 	(void)state;
 	NEEDS_XDP();
-	steer_begin(&f, 4, 0, 0, false);
-	steer_sctp(&f, STEER_PORT, STEER_TAG);
-	steer_segment(&f, true, STEER_STAG, 0, 10);
-	steer_segment(&f, true, STEER_STAG + 1, 0, 10);
-	steer_segment(&f, false, 0, 0, 10);
-	steer_finish(&f);
-	ADDS(seen[IW_XDP_SEEN_STAG_UNKNOWN], 1);
-	iw_steer_stag_remove(rig.steer, STEER_SCOPE, STEER_STAG);
-	assert_int_equal(iw_steer_stag_add(rig.steer, STEER_SCOPE, STEER_STAG), 0);
-	/* Without a scope nothing is looked up. */
-	iw_put_be32(f.p + f.sctp + 4, STEER_TAG2);
+	name_stags(STEER_TAG, 0, stag, 5);
+	ADDS(seen[IW_XDP_SEEN_STAG_UNKNOWN], 2);
+}
+
+/* RFC 5041 8.2: an STag is of a Protection Domain, and of one of its streams or of all. */
+static void stag_of_one_association_is_unknown_on_another(void **state)
+{
+	static const uint32_t stag[] = { STEER_STAG, STEER_STAG + 1 };
+
+	(void)state;
+	NEEDS_XDP();
+	name_stags(STEER_TAG, STEER_ONE, stag, 2);
 	ADDS(seen[IW_XDP_SEEN_STAG_UNKNOWN], 0);
+	/* One right behind the other: what is remembered of the first is not for the second. */
+	name_stags(STEER_TAG, STEER_ONE + 1, stag, 2);
+	ADDS(seen[IW_XDP_SEEN_STAG_UNKNOWN], 1);
+	name_stags(STEER_TAG2, STEER_ONE, stag, 2);
+	ADDS(seen[IW_XDP_SEEN_STAG_UNKNOWN], 2);
+	name_stags(STEER_TAG, STEER_STREAMS, stag, 2);
+	ADDS(seen[IW_XDP_SEEN_NO_SESSION], 2);
+}
+
+/* What the frame adds to the counters, whatever the reference says. */
+static void run_frame(struct iw_xdp_counters *delta)
+{
+	static uint8_t out[STEER_FRAME_MAX + 64];
+	const uint64_t *before = (const uint64_t *)&rig.before;
+	struct iw_xdp_counters now;
+	size_t len = sizeof(out);
+	uint32_t action = 0;
+
+	assert_int_equal(
+		steer_run(iw_steer_prog_fd(rig.steer), f.p, f.len, out, &len, &action, 1, NULL), 0);
+	assert_int_equal(iw_steer_counters(rig.steer, &now), 0);
+	for (size_t i = 0; i < sizeof(now) / sizeof(uint64_t); i++)
+		((uint64_t *)delta)[i] = ((uint64_t *)&now)[i] - before[i];
+	rig.before = now;
+}
+
+static int count_one(void *ctx, const void *key, const void *value)
+{
+	(void)key;
+	(void)value;
+	++*(uint64_t *)ctx;
+	return 0;
+}
+
+static uint64_t count_of(enum iw_steer_what what)
+{
+	uint64_t n = 0;
+
+	assert_int_equal(iw_steer_each(rig.steer, what, count_one, &n), 0);
+	return n;
+}
+
+/* Nothing is dropped for want of room, and what is not known is told. */
+static void full_maps_cost_knowledge_and_no_packet(void **state)
+{
+	const struct iw_steer_cfg cfg = {
+		.interface = "lo", .load_only = true, .assocs_max = 2, .stags_max = 2
+	};
+	static const struct iw_xdp_home home = { 1, 0 };
+	static const uint32_t stag[] = { 1, 2, 3 };
+	struct steer_rig whole = rig;
+	struct iw_addr any = { .len = 0 };
+	struct iw_xdp_counters d;
+	struct iw_fault why;
+	uint32_t e;
+
+	(void)state;
+	NEEDS_XDP();
+	rig = (struct steer_rig){ .xsk = -1 };
+	assert_int_equal(iw_steer_open(&rig.steer, &cfg, &why), 0);
+	rig.xsk = steer_rig_socket();
+	assert_int_equal(iw_steer_worker_add(rig.steer, &rig.worker, &rig.xsk, 1, &why), 0);
+	assert_int_equal(
+		iw_steer_endpoint_add(rig.steer, &e, &any, STEER_PORT, 0, rig.worker, &why), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(iw_steer_assoc_add(rig.steer, e, i + 1, rig.worker, &why), 0);
+		assert_int_equal(iw_steer_stag_add(rig.steer, e, stag[i], &home), 0);
+	}
+	assert_int_equal(iw_steer_assoc_add(rig.steer, e, 3, rig.worker, &why), IW_E_FULL);
+	assert_int_equal(iw_steer_stag_add(rig.steer, e, stag[2], &home), IW_E_FULL);
+	for (uint16_t i = 0; i < 4; i++)
+		assert_int_equal(iw_steer_session_add(rig.steer, e, 1, i, &home), 0);
+	assert_int_equal(iw_steer_session_add(rig.steer, e, 1, 4, &home), IW_E_FULL);
+	assert_int_equal(count_of(IW_STEER_SESSIONS), 4);
+	assert_int_equal(count_of(IW_STEER_STAGS), 2);
+	name_stags(1, 3, stag, 3);
+	run_frame(&d);
+	assert_int_equal(d.packets, 1);
+	assert_int_equal(d.seen[IW_XDP_SEEN_STAG_UNKNOWN], 1);
+	name_stags(1, 4, stag, 3);
+	run_frame(&d);
+	assert_int_equal(d.packets, 1);
+	assert_int_equal(d.seen[IW_XDP_SEEN_STAG_UNKNOWN], 0);
+	assert_int_equal(d.seen[IW_XDP_SEEN_NO_SESSION], 3);
+	name_stags(3, 0, stag, 3);
+	run_frame(&d);
+	assert_int_equal(d.packets, 1);
+	assert_int_equal(d.seen[IW_XDP_SEEN_NO_ASSOC], 1);
+	/* Room that is given back is room, and the endpoint takes all with it. */
+	iw_steer_session_remove(rig.steer, e, 1, 0);
+	assert_int_equal(iw_steer_session_add(rig.steer, e, 1, 4, &home), 0);
+	iw_steer_endpoint_remove(rig.steer, e);
+	assert_int_equal(count_of(IW_STEER_ASSOCS), 0);
+	assert_int_equal(count_of(IW_STEER_SESSIONS), 0);
+	assert_int_equal(count_of(IW_STEER_STAGS), 0);
+	steer_rig_close(&rig);
+	rig = whole;
 }
 
 static void bundles_are_walked_to_their_end_and_no_further(void **state)
@@ -334,26 +445,10 @@ static void random_frames_are_told_the_same_by_both(void **state)
 	assert_true(ours > n / 5 && ours < n * 19 / 20);
 }
 
-/* What the frame adds to the counters, whatever the reference says. */
-static void run_frame(struct iw_xdp_counters *delta)
-{
-	static uint8_t out[STEER_FRAME_MAX + 64];
-	const uint64_t *before = (const uint64_t *)&rig.before;
-	struct iw_xdp_counters now;
-	size_t len = sizeof(out);
-	uint32_t action = 0;
-
-	assert_int_equal(
-		steer_run(iw_steer_prog_fd(rig.steer), f.p, f.len, out, &len, &action, 1, NULL), 0);
-	assert_int_equal(iw_steer_counters(rig.steer, &now), 0);
-	for (size_t i = 0; i < sizeof(now) / sizeof(uint64_t); i++)
-		((uint64_t *)delta)[i] = ((uint64_t *)&now)[i] - before[i];
-	rig.before = now;
-}
-
 /* The program remembers whose the last packet was: not beyond a change. */
 static void changes_hold_for_the_next_packet(void **state)
 {
+	static const struct iw_xdp_home home = { 1, 0 }, other = { 2, 1 };
 	struct iw_addr any = { .len = 0 };
 	struct iw_xdp_counters d;
 	struct iw_fault why;
@@ -367,21 +462,30 @@ static void changes_hold_for_the_next_packet(void **state)
 		assert_int_equal(d.seen[IW_XDP_SEEN_STAG_UNKNOWN], 0);
 		assert_int_equal(d.seen[IW_XDP_SEEN_NO_ASSOC], 0);
 	}
-	iw_steer_stag_remove(rig.steer, STEER_SCOPE, STEER_STAG);
+	iw_steer_stag_remove(rig.steer, rig.endpoint[0], STEER_STAG);
 	run_frame(&d);
 	assert_int_equal(d.seen[IW_XDP_SEEN_STAG_UNKNOWN], 1);
-	assert_int_equal(iw_steer_stag_add(rig.steer, STEER_SCOPE, STEER_STAG), 0);
+	assert_int_equal(iw_steer_stag_add(rig.steer, rig.endpoint[0], STEER_STAG, &home), 0);
 	run_frame(&d);
 	assert_int_equal(d.seen[IW_XDP_SEEN_STAG_UNKNOWN], 0);
 	iw_steer_assoc_remove(rig.steer, rig.endpoint[0], STEER_TAG);
 	run_frame(&d);
 	assert_int_equal(d.seen[IW_XDP_SEEN_NO_ASSOC], 1);
-	assert_int_equal(iw_steer_assoc_add(rig.steer, rig.endpoint[0], STEER_TAG, rig.worker,
-					    STEER_SCOPE + 1, &why),
-			 0);
+	assert_int_equal(
+		iw_steer_assoc_add(rig.steer, rig.endpoint[0], STEER_TAG, rig.worker, &why), 0);
 	run_frame(&d);
 	assert_int_equal(d.seen[IW_XDP_SEEN_NO_ASSOC], 0);
+	assert_int_equal(d.seen[IW_XDP_SEEN_STAG_UNKNOWN], 0);
+	/* The next session on the same streams may be of another domain. */
+	assert_int_equal(iw_steer_session_add(rig.steer, rig.endpoint[0], STEER_TAG, 3, &other), 0);
+	run_frame(&d);
 	assert_int_equal(d.seen[IW_XDP_SEEN_STAG_UNKNOWN], 1);
+	assert_int_equal(iw_steer_session_add(rig.steer, rig.endpoint[0], STEER_TAG, 3, &home), 0);
+	run_frame(&d);
+	assert_int_equal(d.seen[IW_XDP_SEEN_STAG_UNKNOWN], 0);
+	iw_steer_session_remove(rig.steer, rig.endpoint[0], STEER_TAG, 3);
+	run_frame(&d);
+	assert_int_equal(d.seen[IW_XDP_SEEN_NO_SESSION], 1);
 	iw_steer_endpoint_remove(rig.steer, rig.endpoint[0]);
 	run_frame(&d);
 	assert_int_equal(d.packets, 0);
@@ -393,11 +497,7 @@ static void changes_hold_for_the_next_packet(void **state)
 	assert_int_equal(d.packets, 1);
 	/* The association went with the endpoint. */
 	assert_int_equal(d.seen[IW_XDP_SEEN_NO_ASSOC], 1);
-	assert_int_equal(iw_steer_assoc_add(rig.steer, rig.endpoint[0], STEER_TAG, rig.worker,
-					    STEER_SCOPE, &why),
-			 0);
-	assert_int_equal(
-		iw_steer_assoc_add(rig.steer, rig.endpoint[0], STEER_TAG2, rig.worker, 0, &why), 0);
+	assert_int_equal(steer_rig_assocs(&rig, rig.endpoint[0], &why), 0);
 	agree();
 }
 
@@ -457,7 +557,7 @@ static void events_tell_one_of_so_many(void **state)
 	for (int i = 0; i < 1024; i++) {
 		steer_begin(&f, 4, 0, 0, false);
 		steer_sctp(&f, STEER_PORT, STEER_TAG);
-		steer_segment(&f, true, STEER_STAG + 9, 8, 10);
+		steer_segment(&f, true, STEER_STAG + 9, 6, 10);
 		steer_finish(&f);
 		agree();
 	}
@@ -468,7 +568,7 @@ static void events_tell_one_of_so_many(void **state)
 			assert_int_equal(e[i].every, 256);
 			assert_int_equal(e[i].stag, STEER_STAG + 9);
 			assert_int_equal(e[i].tag, STEER_TAG);
-			assert_int_equal(e[i].stream, 8);
+			assert_int_equal(e[i].stream, 6);
 			assert_int_equal(e[i].len, f.len);
 			assert_int_equal(e[i].head_len,
 					 IW_MIN((size_t)IW_XDP_HEAD, f.len - f.sctp - 12));
@@ -593,6 +693,8 @@ int main(void)
 		cmocka_unit_test(any_tag_reaches_the_endpoint),
 		cmocka_unit_test(other_ports_and_addresses_are_the_kernels),
 		cmocka_unit_test(unknown_stags_are_counted_and_reach_us),
+		cmocka_unit_test(stag_of_one_association_is_unknown_on_another),
+		cmocka_unit_test(full_maps_cost_knowledge_and_no_packet),
 		cmocka_unit_test(bundles_are_walked_to_their_end_and_no_further),
 		cmocka_unit_test(fragments_of_messages_count_once),
 		cmocka_unit_test(chunks_in_further_buffers_are_found),

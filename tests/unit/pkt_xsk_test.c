@@ -101,7 +101,7 @@ static void open_net(struct net *n)
 			 0);
 	for (uint32_t i = 0; i < WORKERS; i++)
 		assert_int_equal(iw_steer_assoc_add(iw_xsk_steer(n->in[0]), endpoint, i + 1,
-						    iw_xsk_worker(n->in[i]), 0, &refused),
+						    iw_xsk_worker(n->in[i]), &refused),
 				 0);
 	assert_int_equal(iw_addr_parse(&src, "10.0.0.2", 0), 0);
 	assert_int_equal(iw_addr_parse(&dst, "10.0.0.1", 0), 0);
