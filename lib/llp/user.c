@@ -692,15 +692,9 @@ static int user_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t n
 	(void)now;
 	if (!assoc_of(a)->a)
 		return IW_E_STATE;
-	/* A Terminate that tells of a Read Request is longer than the engine takes in front. */
 	if (iw_unlikely(m->hdr_len > IW_SCTP_SEND_HDR_MAX)) {
 		assert(m->nvec < IW_ARRAY_LEN(all));
-		all[0] = (struct iw_vec){ (void *)(uintptr_t)m->hdr, m->hdr_len };
-		for (size_t i = 0; i < m->nvec; i++)
-			all[i + 1] = m->vec[i];
-		s.hdr_len = 0;
-		s.vec = all;
-		s.nvec = m->nvec + 1;
+		iw_sctp_send_long_hdr(&s, all);
 	}
 	for (size_t i = 0; i < s.nvec; i++)
 		len += s.vec[i].len;

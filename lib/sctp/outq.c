@@ -145,6 +145,16 @@ static bool copy_slices(struct iw_sctp_assoc *a, struct out_chunk *c, const stru
 	return true;
 }
 
+void iw_sctp_send_long_hdr(struct iw_sctp_send *m, struct iw_vec *all)
+{
+	all[0] = (struct iw_vec){ (void *)(uintptr_t)m->hdr, m->hdr_len };
+	for (size_t i = 0; i < m->nvec; i++)
+		all[i + 1] = m->vec[i];
+	m->hdr_len = 0;
+	m->vec = all;
+	m->nvec++;
+}
+
 int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_send *m, uint64_t *seq)
 {
 	struct outq *q = &a->out;

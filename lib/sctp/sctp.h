@@ -297,6 +297,9 @@ struct iw_sctp_send {
 	bool sack_now;   /* I bit: ask for an acknowledgement without delay */
 	uint64_t cookie; /* comes back when the message is done */
 };
+/* For a message whose hdr is too long, as that of a Terminate which tells of a Read Request: hdr becomes the first of its slices, in
+ * @all, which is borrowed as m->vec and has room for one more than that. */
+void iw_sctp_send_long_hdr(struct iw_sctp_send *m, struct iw_vec *all);
 /* Octets of the largest message that needs no fragmentation, never less than 518 (RFC 5043 9); a
  * SACK without gap blocks fits beside it. */
 size_t iw_sctp_max_message(const struct iw_sctp_assoc *a);

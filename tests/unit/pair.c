@@ -291,7 +291,6 @@ static void pair_start_sctp(struct pair *p)
 
 /* --- association of two engines: what lib/loop and lib/llp do with one --- */
 
-/* As user_send of lib/llp: what is in front and too long for that is sent as memory, and copied. */
 static bool give(struct end *e, const struct iw_conn_msg *m, bool keep)
 {
 	struct iw_sctp_send s = {
@@ -305,13 +304,8 @@ static bool give(struct end *e, const struct iw_conn_msg *m, bool keep)
 	};
 	struct iw_vec all[1 + IW_RDMAP_SGE_MAX];
 
-	if (m->hdr_len > IW_SCTP_SEND_HDR_MAX) {
-		all[0] = (struct iw_vec){ (void *)(uintptr_t)m->hdr, m->hdr_len };
-		memcpy(all + 1, m->vec, m->nvec * sizeof(all[0]));
-		s.hdr_len = 0;
-		s.vec = all;
-		s.nvec = m->nvec + 1;
-	}
+	if (m->hdr_len > IW_SCTP_SEND_HDR_MAX)
+		iw_sctp_send_long_hdr(&s, all);
 	if (!e->carrier->a || iw_sctp_send(e->carrier->a, &s, NULL) < 0)
 		return false;
 	e->given++;
