@@ -287,8 +287,8 @@ some_parts() {
 
 @test "who reads standard output slowly is waited for, longer than --timeout" {
     random_file stream 30M
-    IW_READY='listening on' serve_here bash -c "ddp-recv --timeout 2s -p $PORT - | { sleep 5; cat >slow.out; }"
-    IW_STDIN=stream push --timeout 2s - 127.0.0.1:
+    IW_READY='listening on' serve_here bash -c "ddp-recv --timeout 1s -p $PORT - | { sleep 2.5; cat >slow.out; }"
+    IW_STDIN=stream push --timeout 1s - 127.0.0.1:
     assert_status 0
     wait_served
     assert_same_file stream slow.out
@@ -305,8 +305,8 @@ some_parts() {
 }
 
 @test "a source that waits for its pipe for longer than --timeout is not given up" {
-    listen --timeout 2s
-    run_here bash -c "{ printf one; sleep 5; printf two; } | ddp-send --timeout 2s -p $PORT - 127.0.0.1:slow"
+    listen --timeout 1s
+    run_here bash -c "{ printf one; sleep 2.5; printf two; } | ddp-send --timeout 1s -p $PORT - 127.0.0.1:slow"
     assert_status 0
     assert_equal "$(cat dst/slow)" onetwo
 }
