@@ -3,6 +3,8 @@
 #
 # ddp-dump over captures of other people's iWARP, whole and damaged.
 
+# bats file_tags=beside
+
 load helpers
 load net
 

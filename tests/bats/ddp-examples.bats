@@ -3,6 +3,8 @@
 #
 # The examples of ddp-send(1) and ddp-recv(1), as they stand there, on the default port: so in a network of their own.
 
+# bats file_tags=beside
+
 # Each test is a shell of its own, and fail_with shows what looks unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 

@@ -3,6 +3,8 @@
 #
 # ddp-recv as a server of many senders, its target against what peers, disks and signals do, and ddp-recv pulling from ddp-send --listen.
 
+# bats file_tags=beside
+
 load helpers
 
 setup() {

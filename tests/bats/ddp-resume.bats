@@ -7,6 +7,8 @@
 #   that a run has at most before it is killed, its --bwlimit; by default few, small, 400 and 1G, so that most kills hit a running
 #   transfer. IW_SEED chooses the moments.
 
+# bats file_tags=beside
+
 # Each test is a shell of its own, and fail_with shows what looks unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 

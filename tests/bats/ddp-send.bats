@@ -3,6 +3,8 @@
 #
 # ddp-send pushing to a listening ddp-recv: every mode and size, streams, odd names, scp's rules, and what goes wrong at the source.
 
+# bats file_tags=beside
+
 # Each test is a shell of its own, and fail_with shows what looks unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 

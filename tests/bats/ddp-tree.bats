@@ -3,6 +3,8 @@
 #
 # Trees: what travels beside octets, what is left out or left alone, what is removed; and trees that are meant to do harm.
 
+# bats file_tags=beside
+
 # Each test is a shell of its own, and fail_with shows what looks unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 

@@ -3,6 +3,8 @@
 #
 # The library's manual page: what it shows is what there is, and its example programs do what they say.
 
+# bats file_tags=beside
+
 load helpers
 
 setup() {

@@ -3,6 +3,8 @@
 #
 # mpa-probe: what it says of each kind of listener, its personalities, rping against itself, what it refuses.
 
+# bats file_tags=beside
+
 load helpers
 
 setup() {

@@ -3,6 +3,8 @@
 #
 # The repository itself: what must agree does agree, and what is installed can be taken away again.
 
+# bats file_tags=beside
+
 load helpers
 
 setup() {
