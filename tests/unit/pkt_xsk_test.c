@@ -471,6 +471,24 @@ static void loans_outlive_their_worker(void **state)
 	close_net(&n);
 }
 
+/* Whoever takes its place has a whole share; debug builds count the frames of both when the interface is closed. */
+static void the_place_of_a_worker_with_loans_is_whole(void **state)
+{
+	struct iw_xsk_cfg cfg = { .interface = "one", .mtu = 1500 };
+	struct lent l[3];
+	struct net n;
+
+	(void)state;
+	NEEDS_XDP();
+	open_net(&n);
+	assert_int_equal(lend(&n, 1, 0, 3, l, 3), 3);
+	iw_xsk_close(n.in[1]);
+	must(iw_xsk_open(&n.in[1], &cfg, &refused));
+	for (int i = 0; i < 3; i++)
+		give_back(&l[i]);
+	close_net(&n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -482,6 +500,7 @@ int main(void)
 		cmocka_unit_test(what_is_lent_stays_as_it_is),
 		cmocka_unit_test(who_hoards_loans_gets_no_more_and_starves_nobody),
 		cmocka_unit_test(loans_outlive_their_worker),
+		cmocka_unit_test(the_place_of_a_worker_with_loans_is_whole),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);

@@ -1373,22 +1373,26 @@ static int feed_seq(struct fixture *f, uint64_t seq, const struct iw_ddp *h, con
 	return iw_rdmap_receive_seq(f->r, seq, ulpdu, (size_t)n + len, NULL, NOW, &f->why);
 }
 
-/* A segment that may stay where it is, in ulpdu; payload is a text. */
+/* A segment that may stay where it is, in ulpdu. */
 struct lendable {
 	uint8_t ulpdu[512];
 	size_t hdr;
 	struct iw_lend lend;
 };
 
-static int feed_lendable(struct fixture *f, uint64_t seq, const struct iw_ddp *h,
-			 const char *payload, struct lendable *l)
+static int feed_octets(struct fixture *f, uint64_t seq, const struct iw_ddp *h, const void *payload,
+		       size_t len, struct lendable *l)
 {
-	size_t len = strlen(payload);
-
 	*l = (struct lendable){ .lend = { .loan = 7 + seq } };
 	l->hdr = (size_t)iw_ddp_encode(l->ulpdu, sizeof(l->ulpdu), h);
 	memcpy(l->ulpdu + l->hdr, payload, len);
 	return iw_rdmap_receive_seq(f->r, seq, l->ulpdu, l->hdr + len, &l->lend, NOW, &f->why);
+}
+
+static int feed_lendable(struct fixture *f, uint64_t seq, const struct iw_ddp *h, const char *text,
+			 struct lendable *l)
+{
+	return feed_octets(f, seq, h, text, strlen(text), l);
 }
 
 static struct fixture *unordered(void)
@@ -1491,6 +1495,9 @@ static void only_whole_sends_stay_and_only_where_that_is_wanted(void **state)
 {
 	struct fixture *f = lending(false);
 	struct iw_ddp h = untagged(f, IW_OP_SEND, IW_QN_SEND);
+	struct iw_rreq q = { .sink_stag = 1, .size = 4, .src_to = 0x1000 };
+	uint8_t body[IW_RDMAP_RREQ_LEN];
+	struct iw_segment seg;
 	struct lendable l;
 	uint32_t w;
 
@@ -1509,9 +1516,16 @@ static void only_whole_sends_stay_and_only_where_that_is_wanted(void **state)
 	assert_int_equal(feed_lendable(f, 1, &h, "e", &l), 0);
 	assert_false(l.lend.taken);
 	must_come(f, 0, "one", NULL);
-	w = reg(f, IW_RIGHT_REMOTE_WRITE, PD, STREAM);
+	w = reg(f, IW_RIGHT_REMOTE_WRITE | IW_RIGHT_REMOTE_READ, PD, STREAM);
+	h = untagged(f, IW_OP_RREQ, IW_QN_RREQ);
+	q.src_stag = w;
+	iw_rreq_encode(body, sizeof(body), &q);
+	assert_int_equal(feed_octets(f, 2, &h, body, sizeof(body), &l), 0);
+	assert_false(l.lend.taken);
+	assert_true(pull(f, &seg, &h));
+	assert_int_equal(h.stag, q.sink_stag);
 	h = tagged(IW_OP_WRITE, w, 0x1000);
-	assert_int_equal(feed_lendable(f, 2, &h, "data", &l), 0);
+	assert_int_equal(feed_lendable(f, 3, &h, "data", &l), 0);
 	assert_false(l.lend.taken);
 	assert_memory_equal(f->buf + 1024, "data", 4);
 	done(f);
