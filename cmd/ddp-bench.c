@@ -53,7 +53,7 @@ struct opts {
 	const char *plot;
 	uint32_t depth, connections, streams;
 	uint64_t count, time_ns, warmup_ns, interval_ns, spin_ns, memory;
-	bool no_verify, umem;
+	bool no_verify, umem, loan;
 	struct iw_conn_opts conn;
 };
 
@@ -65,6 +65,7 @@ enum {
 	KEY_INTERVAL,
 	KEY_SPIN,
 	KEY_UMEM,
+	KEY_LOAN,
 	KEY_NO_VERIFY,
 	KEY_ONCE,
 	KEY_MEMORY,
@@ -105,6 +106,8 @@ static const struct argp_option options[] = {
 	  "Poll that long before sleeping: shorter latency for CPU time (default 0)", 3 },
 	{ "umem", KEY_UMEM, NULL, 0,
 	  "With -t xdp, write or send from memory in the UMEM: no copy in this process", 3 },
+	{ "loan", KEY_LOAN, NULL, 0,
+	  "With -t xdp, the server of send, rate or pingpong reads messages where they came", 3 },
 	{ 0 },
 };
 /* clang-format on */
@@ -187,6 +190,9 @@ static error_t run_option(int key, const char *arg, const struct argp_state *sta
 	case KEY_UMEM:
 		o->umem = true;
 		break;
+	case KEY_LOAN:
+		o->loan = true;
+		break;
 	case KEY_SPIN:
 		o->spin_ns = iw_cli_duration(state, "--spin", arg, 0, IW_SEC(10));
 		return 0;
@@ -230,14 +236,14 @@ static void check_options(const struct argp_state *state, struct opts *o)
 	if (o->listen_option)
 		argp_error(state, "--once and --memory go with --listen");
 	if (o->host && !o->mode_name && strcmp(o->host, "stag") == 0) {
-		if (o->run_option || o->conn.given || o->spin_ns || o->umem)
+		if (o->run_option || o->conn.given || o->spin_ns || o->umem || o->loan)
 			argp_error(state, "stag: takes no options of its own");
 		o->task = TASK_STAG;
 		return;
 	}
 	if (o->host && !o->mode_name && strcmp(o->host, "xdp") == 0) {
 		if (o->nsizes || o->depth || o->warmup_ns != UINT64_MAX || o->no_verify ||
-		    o->umem || o->connections > 1 || o->streams > 1 || o->plot ||
+		    o->umem || o->loan || o->connections > 1 || o->streams > 1 || o->plot ||
 		    o->count > IW_XDP_BENCH_PAIRS)
 			argp_error(state,
 				   "xdp: takes --time, the length of each run, and --count, the "
@@ -259,6 +265,9 @@ static void check_options(const struct argp_state *state, struct opts *o)
 	if (o->umem && (strcmp(o->cli.transport, "xdp") != 0 ||
 			(o->mode != IW_BENCH_WRITE && o->mode != IW_BENCH_SEND)))
 		argp_error(state, "--umem: goes with -t xdp, write or send");
+	if (o->loan && (strcmp(o->cli.transport, "xdp") != 0 || o->mode == IW_BENCH_WRITE ||
+			o->mode == IW_BENCH_READ))
+		argp_error(state, "--loan: goes with -t xdp, send, rate or pingpong");
 	if (o->connections * o->streams > IW_BENCH_LANES)
 		argp_error(state, "--connections times --streams: at most %d", IW_BENCH_LANES);
 	if (!o->nsizes)
@@ -357,6 +366,7 @@ static int run_size(struct opts *o, const struct iw_bench_show *show, uint64_t s
 		.interval_ns = o->interval_ns,
 		.verify = !o->no_verify,
 		.umem = o->umem,
+		.loan = o->loan,
 		.setup_ns = o->cli.setup_timeout_ns,
 		.timeout_ns = o->cli.timeout_ns,
 		.spin_ns = o->spin_ns,

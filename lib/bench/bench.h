@@ -62,6 +62,7 @@ struct iw_bench_cfg {
 	uint64_t interval_ns; /* between intermediate results; 0: none */
 	bool verify;
 	bool umem; /* over "xdp": what is sent lies in the UMEM and is sent from there */
+	bool loan; /* over "xdp": the server reads Sends where they came, as loans */
 	uint64_t setup_ns, timeout_ns, spin_ns;
 	void (*trace)(void *trace_ctx, const char *line); /* as in struct iw_ctx_attr */
 	void *trace_ctx;
@@ -100,6 +101,9 @@ struct iw_bench_result {
 	/* umem: octets that all connections sent from where they lie, since they began */
 	bool umem;
 	uint64_t in_place;
+	/* loan: messages in the window that the server read where they came; the others were copied */
+	bool loan;
+	uint64_t loans;
 	struct iw_bench_end client, server;
 	/* ns; owned by the client object. pingpong: there and back, or NULL; others: from posting an
 	 * operation to its completion, as this program sees it, or NULL. */

@@ -130,6 +130,7 @@ static void make_result(struct iw_bench_client *c)
 	for (struct lane *l = c->lanes; l < lanes_end(c); l++) {
 		r->octets += octets_of(c, &l->final) - octets_of(c, &l->origin);
 		r->messages += messages_of(c, &l->final) - messages_of(c, &l->origin);
+		r->loans += l->final.theirs.loans - l->origin.theirs.loans;
 		if (l->origin.mine.at_ns > first->origin.mine.at_ns)
 			first = l;
 		if (l->final.mine.at_ns > last->final.mine.at_ns)
@@ -689,6 +690,7 @@ int iw_bench_client_new(struct iw_bench_client **out, const struct iw_bench_cfg 
 	r->connections = c->cfg.connections;
 	r->streams = c->cfg.streams;
 	r->umem = c->cfg.umem;
+	r->loan = c->cfg.loan;
 	r->receiver_is_server = r->mode != IW_BENCH_READ && r->mode != IW_BENCH_PINGPONG;
 	r->round_trips = r->mode == IW_BENCH_PINGPONG ? &c->round_trips : NULL;
 	r->completions = r->mode == IW_BENCH_PINGPONG ? NULL : &c->completions;

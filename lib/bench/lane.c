@@ -394,6 +394,7 @@ int iw_bench_lane_connect(struct lane *l, const struct lane *beside, struct iw_f
 			.size = cfg->size,
 			.depth = cfg->depth,
 			.seed = SEED,
+			.loan = cfg->loan,
 		},
 	};
 	uint8_t private_data[IW_BENCH_MSG_MAX];

@@ -47,6 +47,7 @@ struct iw_bench_run {
 	uint64_t size;    /* octets of an operation */
 	uint64_t depth;   /* operations outstanding, each with memory of its own at both ends */
 	uint64_t seed;    /* read: of what the server's memory is to hold */
+	uint64_t loan;    /* 1: Sends are read where they came, if that can be */
 };
 
 struct iw_bench_ready {
@@ -64,6 +65,7 @@ struct iw_bench_report {
 	uint64_t messages, octets; /* write: octets alone, what MARK said; send: received */
 	uint64_t clients;          /* of this server at the moment, this one included */
 	struct iw_bench_sample sample;
+	uint64_t loans; /* messages that were read where they came */
 };
 
 struct iw_bench_credit {

@@ -33,6 +33,13 @@ enum session_state {
 	LEAVING, /* disconnect or abort was called: CLOSED is due */
 };
 
+/* What a receive holds: until the next one of its number, as its buffer would. */
+struct holding {
+	uint64_t message; /* send: its number, plus 1; 0: none */
+	const uint8_t *data;
+	uint64_t loan; /* 0: it lies in the inbox */
+};
+
 struct session {
 	struct iw_bench_server *server;
 	struct iw_list all;
@@ -55,7 +62,9 @@ struct session {
 	uint64_t wrong;
 	bool ready;            /* GO has come */
 	bool done;             /* the last MARK has come */
-	uint64_t *holds;       /* send: which message each receive holds, plus 1; 0: none */
+	bool loan;             /* Sends may stay where they came */
+	uint64_t loans;        /* those that did */
+	struct holding *holds; /* by receive */
 	struct iw_fault fault; /* why it was ended by us */
 };
 
@@ -102,6 +111,14 @@ static void report(struct iw_bench_server *s, enum iw_bench_news_kind kind, cons
 
 /* --- sessions --------------------------------------------------------------------------------- */
 
+static void put_back(const struct session *k, struct holding *h)
+{
+	/* It is out, so that cannot fail. */
+	if (h->loan)
+		(void)!iw_loan_return(k->server->ctx, h->loan, NULL);
+	h->loan = 0;
+}
+
 static void session_free(struct session *k)
 {
 	struct iw_bench_server *s = k->server;
@@ -110,6 +127,8 @@ static void session_free(struct session *k)
 	iw_mr_revoke(k->mr);
 	iw_bench_memory_put(&k->data);
 	iw_bench_memory_put(&k->inbox.mem);
+	for (uint32_t i = 0; k->holds && i < k->inbox.n; i++)
+		put_back(k, &k->holds[i]);
 	free(k->holds);
 	iw_list_del(&k->all);
 	s->nsessions--;
@@ -179,6 +198,7 @@ static int judge(struct session *k, const struct iw_req_info *req, struct iw_ben
 	k->size = m->run.size;
 	k->depth = (uint32_t)m->run.depth;
 	k->seed = m->run.seed;
+	k->loan = m->run.loan != 0;
 	iw_bench_inbox_shape(&k->inbox, true, k->mode, k->size, k->depth);
 	need = iw_bench_memory_need(k->size, k->depth) + (uint64_t)k->inbox.n * k->inbox.cap;
 	if (s->nsessions > s->cfg.clients)
@@ -210,16 +230,15 @@ static int make_queues(struct session *k, struct iw_fault *why)
 		.sq_depth = 2 * OUTBOX,
 		.rq_depth = k->inbox.n,
 		.user = k,
+		.loans = k->loan,
 	};
 	int err = iw_qp_new(&k->qp, s->pd, &qa, why);
 
 	if (err)
 		return err;
-	if (k->mode == IW_BENCH_SEND) {
-		k->holds = calloc(k->inbox.n, sizeof(*k->holds));
-		if (!k->holds)
-			return iw_fail(why, IW_E_NOMEM, "out of memory");
-	}
+	k->holds = calloc(k->inbox.n, sizeof(*k->holds));
+	if (!k->holds)
+		return iw_fail(why, IW_E_NOMEM, "out of memory");
 	return iw_bench_inbox_open(&k->inbox, k->qp, why);
 }
 
@@ -338,6 +357,7 @@ static int on_mark(struct session *k, const struct iw_bench_msg *mark, struct iw
 	} else {
 		r->messages = k->messages;
 		r->octets = k->messages * k->size;
+		r->loans = k->loans;
 	}
 	return answer(k, &m, why);
 }
@@ -349,15 +369,15 @@ static void digest_messages(const struct session *k, struct iw_bench_digest *d,
 	uint64_t first = k->messages;
 
 	for (uint32_t i = 0; i < k->inbox.n; i++)
-		if (k->holds[i])
-			first = IW_MIN(first, k->holds[i] - 1);
+		if (k->holds[i].message)
+			first = IW_MIN(first, k->holds[i].message - 1);
 	out->first = first;
 	out->last = k->messages;
 	out->wrong = k->wrong;
 	for (uint64_t n = first; n < k->messages; n++)
 		for (uint32_t i = 0; i < k->inbox.n; i++)
-			if (k->holds[i] == n + 1)
-				iw_bench_digest_add(d, inbox_at(&k->inbox, i), k->size);
+			if (k->holds[i].message == n + 1)
+				iw_bench_digest_add(d, k->holds[i].data, k->size);
 }
 
 static int on_check(struct session *k, const struct iw_bench_msg *check, struct iw_fault *why)
@@ -381,7 +401,7 @@ static int on_check(struct session *k, const struct iw_bench_msg *check, struct 
 static int on_message(struct session *k, const struct iw_wc *wc, struct iw_fault *why)
 {
 	struct iw_bench_msg m;
-	int err = iw_bench_msg_decode(&m, inbox_at(&k->inbox, wc->wr_id), wc->len, why);
+	int err = iw_bench_msg_decode(&m, k->holds[wc->wr_id].data, wc->len, why);
 
 	if (err)
 		return err;
@@ -422,7 +442,7 @@ static int repost(struct session *k, uint64_t i, struct iw_fault *why)
  * then the receive can be posted again. */
 static int echo(struct session *k, const struct iw_wc *wc, struct iw_fault *why)
 {
-	struct iw_sge sge = { inbox_at(&k->inbox, wc->wr_id), wc->len };
+	struct iw_sge sge = { k->holds[wc->wr_id].data, wc->len };
 	struct iw_send_wr wr = { .op = IW_WR_SEND, .flags = IW_WR_QUIET, .sge = &sge, .nsge = 1 };
 	int err = iw_post_send(k->qp, &wr);
 	uint64_t before = k->echoed;
@@ -453,13 +473,25 @@ static int on_data(struct session *k, const struct iw_wc *wc, struct iw_fault *w
 		return iw_fail(why, IW_E_FORMAT, "the client sent data that has no place here");
 	if (k->mode == IW_BENCH_PINGPONG)
 		return echo(k, wc, why);
-	if (wc->len != k->size ||
-	    !iw_bench_stamped(inbox_at(&k->inbox, wc->wr_id), wc->len, k->messages))
+	if (wc->len != k->size || !iw_bench_stamped(k->holds[wc->wr_id].data, wc->len, k->messages))
 		k->wrong++;
 	k->messages++;
-	k->holds[wc->wr_id] = k->messages;
+	k->loans += wc->loan > 0;
+	k->holds[wc->wr_id].message = k->messages;
 	err = repost(k, wc->wr_id, why);
 	return err ? err : credit_if_due(k, why);
+}
+
+/* The octets of a receive that has completed, in place of those that it held before. */
+static void hold(struct session *k, const struct iw_wc *wc)
+{
+	struct holding *h = &k->holds[wc->wr_id];
+
+	put_back(k, h);
+	*h = (struct holding){
+		.data = wc->loan ? wc->data : inbox_at(&k->inbox, wc->wr_id),
+		.loan = wc->loan,
+	};
 }
 
 static void on_completion(struct iw_bench_server *s, const struct iw_wc *wc)
@@ -469,14 +501,18 @@ static void on_completion(struct iw_bench_server *s, const struct iw_wc *wc)
 	int err = 0;
 
 	/* Of a failure tells the event that follows. */
-	if (wc->status != IW_OK || k->state == LEAVING)
+	if (wc->status != IW_OK)
+		return;
+	if (wc->op == IW_WC_RECV)
+		hold(k, wc);
+	if (k->state == LEAVING)
 		return;
 	k->seen = s->now;
 	if (wc->op != IW_WC_RECV) {
 		outbox_done(&k->outbox, wc->wr_id);
-	} else if (wc->solicited) {
-		if (k->holds)
-			k->holds[wc->wr_id] = 0;
+		return;
+	}
+	if (wc->solicited) {
 		err = on_message(k, wc, &why);
 		if (!err)
 			err = repost(k, wc->wr_id, &why);

@@ -213,6 +213,10 @@ static int result_json(const struct iw_bench_show *s, const struct iw_bench_resu
 	connection_json(w, r);
 	if (r->umem)
 		iw_json_u64(w, "in_place_octets", r->in_place);
+	if (r->loan) {
+		iw_json_u64(w, "loans", r->loans);
+		iw_json_u64(w, "copies", r->messages - r->loans);
+	}
 	iw_bench_show_environment(w, &r->environment);
 	if (r->verdict != IW_BENCH_UNCHECKED)
 		iw_json_bool(w, "verified", r->verdict == IW_BENCH_GOOD);
@@ -325,6 +329,11 @@ static int result_human(const struct iw_bench_show *s, const struct iw_bench_res
 	iw_table_add(&t, r->assoc.in ? "segments" : "FPDUs");
 	iw_table_addf(&t, "%" PRIu64 " out, %" PRIu64 " in", r->client.used.tx_fpdus,
 		      r->client.used.rx_fpdus);
+	if (r->loan) {
+		iw_table_add(&t, "loans");
+		iw_table_addf(&t, "%" PRIu64 " read where they came, %" PRIu64 " copied", r->loans,
+			      r->messages - r->loans);
+	}
 	iw_table_add(&t, "system calls");
 	iw_table_addf(&t,
 		      "%.1f/MiB; out, in, waits: %" PRIu64 ", %" PRIu64 ", %" PRIu64

@@ -161,6 +161,36 @@ kernel_sent() {
     assert_status 2
 }
 
+# Each Send of a segment is read where it came, with more of them outstanding than can be lent the rest is copied, and what
+# is longer or shorter always is.
+@test "Sends are read in the UMEM, up to a bound, and given back" {
+    IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP"
+    set -- -t xdp -I "$RIGHT_IF" -p "$PORT" --loan --warmup 0 --json --interval 0
+    run_in right ddp-bench "$LEFT_IP" send "$@" -s 1K --count 20000 --depth 64
+    assert_status 0
+    assert_jsonl '.[0] | [.mode, .verified, .loans, .copies]' '["send",true,20000,0]'
+    run_in right ddp-bench "$LEFT_IP" send "$@" -s 1K --count 20000 --depth 2000
+    assert_status 0
+    assert_jsonl '.[0] | [.verified, .loans > 0, .copies > 0, .loans + .copies]' '[true,true,true,20000]'
+    run_in right ddp-bench "$LEFT_IP" send "$@" -s 511,4K --count 1000
+    assert_status 0
+    assert_jsonl 'map(select(.event == "result") | [.verified, .loans, .copies])' '[[true,0,1000],[true,0,1000]]'
+    run_in right ddp-bench "$LEFT_IP" pingpong "$@" -s 1K --count 1000
+    assert_status 0
+    assert_jsonl '.[0].verified' true
+    # What one that goes away in the middle has lent is nothing to the next one.
+    run_in right timeout -s KILL 1 ddp-bench "$LEFT_IP" send "$@" -s 1K --time 30s
+    run_in right ddp-bench "$LEFT_IP" send "$@" -s 1K --count 20000 --depth 64
+    assert_status 0
+    assert_jsonl '.[0] | [.verified, .loans, .copies]' '[true,20000,0]'
+    run_in right ddp-bench "$LEFT_IP" write -t xdp -I "$RIGHT_IF" -p "$PORT" --loan
+    assert_status 2
+    run_in right ddp-bench "$LEFT_IP" send -t udp -p "$PORT" --loan
+    assert_status 2
+    # Debug builds count the frames when it closes the interface.
+    serve_end
+}
+
 @test "round trips of many DDP streams, with xdp at one end and at both" {
     IW_READY='listening on' serve_in left sctp-ddp-ping --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind '*'
     run_in right sctp-ddp-ping "$LEFT_IP" -t xdp -I "$RIGHT_IF" -p "$PORT" -n 20 -c 5 -i 10ms --json
