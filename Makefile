@@ -73,6 +73,8 @@ AR := ar
 endif
 PKG_CONFIG ?= pkg-config
 CFLAGS ?= $(if $(SANITIZE)$(FUZZ),-O1,$(if $(COVERAGE),-O0,-O2)) -g
+# The tools and libiwarp.so are optimized as wholes; that a check sees each file as it was written is worth more there.
+LTO ?= $(if $(SANITIZE)$(FUZZ)$(COVERAGE)$(CROSS)$(filter -O0,$(CFLAGS)),,1)
 
 IW_WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wundef -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
 	-Wpointer-arith -Wwrite-strings -Wcast-qual -Wformat=2 -Wswitch -Wmissing-field-initializers -Wredundant-decls \
@@ -119,7 +121,7 @@ ifneq ($(if $(MAKECMDGOALS),$(filter-out $(NO_CONFIG_GOALS),$(MAKECMDGOALS)),all
 CONFIGURED := 1
 endif
 
-config_key := CC=$(CC) CFLAGS=$(CFLAGS) CPPFLAGS=$(CPPFLAGS) LDFLAGS=$(LDFLAGS) WITHOUT=$(WITHOUT) VERSION=$(VERSION) FUZZ=$(FUZZ)
+config_key := CC=$(CC) CFLAGS=$(CFLAGS) CPPFLAGS=$(CPPFLAGS) LDFLAGS=$(LDFLAGS) WITHOUT=$(WITHOUT) VERSION=$(VERSION) FUZZ=$(FUZZ) LTO=$(LTO)
 
 ifdef CONFIGURED
 ifneq ($(shell cat $(O)/config.key 2>/dev/null),$(strip $(config_key)))
@@ -132,7 +134,7 @@ $(O)/config.mk: scripts/configure VERSION
 	@mkdir -p $(O)
 	@echo 'libraries$(if $(filter-out $(BUILD),$(O)), for $(patsubst $(BUILD)/%,%,$(O))):' >&2
 	@CC='$(CC)' CFLAGS='$(CFLAGS)' CPPFLAGS='$(CPPFLAGS)' LDFLAGS='$(IW_CROSS_LDFLAGS) $(LDFLAGS)' PKG_CONFIG='$(PKG_CONFIG)' \
-		WITHOUT='$(WITHOUT)' scripts/configure $(O) >&2
+		WITHOUT='$(WITHOUT)' LTO='$(LTO)' scripts/configure $(O) >&2
 	@printf '%s\n' '$(strip $(config_key))' >$(O)/config.key
 
 $(O)/config.h: $(O)/config.mk ;
@@ -140,7 +142,7 @@ $(O)/config.h: $(O)/config.mk ;
 # What was compiled with other flags is compiled again.
 keep_text = $(shell mkdir -p $(dir $(1)); printf '%s\n' '$(2)' | cmp -s - $(1) || printf '%s\n' '$(2)' >$(1))
 ifdef CONFIGURED
-$(call keep_text,$(O)/flags.key,$(strip $(CC) $(IW_CPPFLAGS) $(CPPFLAGS) $(filter-out -Werror,$(IW_CFLAGS)) $(CFLAGS) $(IW_LDFLAGS) $(LDFLAGS)))
+$(call keep_text,$(O)/flags.key,$(strip $(CC) $(IW_CPPFLAGS) $(CPPFLAGS) $(filter-out -Werror,$(IW_CFLAGS)) $(CFLAGS) $(IW_LTO_CFLAGS) $(IW_LDFLAGS) $(LDFLAGS)))
 endif
 
 # --- rules -------------------------------------------------------------------------------------------------------------
@@ -151,8 +153,8 @@ objs = $(patsubst %.c,$(O)/obj/%.o,$(1))
 $(O)/obj/%.o: %.c $(O)/config.h $(O)/flags.key
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(CC) $(IW_CPPFLAGS) $(IW_CPPFLAGS_$(firstword $(subst /, ,$*))) $(CPPFLAGS) $(IW_CFLAGS) $(IW_DEP_CFLAGS) $(CFLAGS) \
-		-MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(IW_CPPFLAGS) $(IW_CPPFLAGS_$(firstword $(subst /, ,$*))) $(CPPFLAGS) $(IW_CFLAGS) $(IW_DEP_CFLAGS) \
+		$(if $(filter lib/% cmd/%,$<),$(IW_LTO_CFLAGS)) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 include xdp/xdp.mk
 include lib/lib.mk
@@ -236,9 +238,11 @@ D = $(DESTDIR)
 to = $(if $(strip $(3)),install -d '$(D)$(1)' && install -m $(2) $(3) '$(D)$(1)')
 
 .PHONY: install uninstall dist
+# Of libiwarp.a the machine code alone is installed: what link-time optimization reads is for this very compiler.
 install: all
 	$(Q)$(call to,$(BINDIR),755,$(IW_TOOL_BINS))
 	$(Q)$(call to,$(LIBDIR),644,$(IW_LIB_A))
+	$(Q)$(if $(IW_LTO_CFLAGS),objcopy -D -w -R '.gnu.lto_*' -R '.gnu.debuglto_*' '$(D)$(LIBDIR)/$(notdir $(IW_LIB_A))')
 	$(Q)$(call to,$(LIBDIR),755,$(IW_LIB_SO))
 	$(Q)ln -sf $(notdir $(IW_LIB_SO)) '$(D)$(LIBDIR)/libiwarp.so.$(IW_SOVERSION)'
 	$(Q)ln -sf libiwarp.so.$(IW_SOVERSION) '$(D)$(LIBDIR)/libiwarp.so'
@@ -301,6 +305,7 @@ help:
 #|   BUILD=folder    where everything goes (build); each of the next three builds into a folder of its own below it
 #|   SANITIZE=address,undefined   FUZZ=1   COVERAGE=1
 #|   WITHOUT="isal sctp xdp openssl pcap usrsctp"   build as if these libraries were absent
+#|   LTO=            without link-time optimization, which is on where CC has it, but for the builds that check (above)
 #|   V=1             whole command lines
 #|   WERROR=1        warnings are errors
 #|   CC CFLAGS CPPFLAGS LDFLAGS LDLIBS   yours

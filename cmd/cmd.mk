@@ -11,7 +11,7 @@ tools: $(IW_TOOL_BINS)
 
 $(IW_TOOL_BINS): $(O)/%: $(O)/obj/cmd/%.o $(IW_TOOLS_A) $(IW_LIB_A)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $< $(IW_TOOLS_A) $(IW_LIB_A) $(IW_TOOL_LDLIBS) $(IW_LIB_LDLIBS) $(LDLIBS)
+	$(Q)$(CC) $(IW_LTO_LDFLAGS) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $< $(IW_TOOLS_A) $(IW_LIB_A) $(IW_TOOL_LDLIBS) $(IW_LIB_LDLIBS) $(LDLIBS)
 
 # Said once, before a compiler says it of every file. Another machine's objects (CROSS) are those of pure rooms, which need less.
 ifneq ($(IW_MISSING),)

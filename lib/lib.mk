@@ -52,7 +52,7 @@ endif
 $(IW_LIB_SO): $(IW_LIB_OBJS) $(O)/libiwarp.list lib/libiwarp.map
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -Wl,-soname,libiwarp.so.$(IW_SOVERSION) -Wl,--version-script=lib/libiwarp.map \
-		$(IW_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(IW_LIB_LDLIBS) $(LDLIBS)
+		$(IW_LTO_LDFLAGS) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(IW_LIB_LDLIBS) $(LDLIBS)
 
 $(O)/libiwarp.so.$(IW_SOVERSION): $(IW_LIB_SO)
 	@ln -sf $(notdir $<) $@

@@ -23,7 +23,8 @@ IW_BESIDE_BIN := $(if $(IW_HAVE_XDP),$(O)/tests/beside/beside)
 IW_ALL_OBJS += $(call objs,$(wildcard tests/unit/*.c tests/fuzz/*.c tests/sim/*.c tests/relay/*.c tests/crowd/*.c tests/lanes/*.c \
 	$(if $(IW_HAVE_XDP),tests/beside/*.c)))
 
-link_test = $(CC) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(IW_TOOLS_A) $(IW_LIB_A) $(1) $(IW_TOOL_LDLIBS) \
+# Hundreds of programs: they take the machine code of the objects as it is, also where link-time optimization is on.
+link_test = $(CC) $(IW_NO_LTO) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(IW_TOOLS_A) $(IW_LIB_A) $(1) $(IW_TOOL_LDLIBS) \
 	$(IW_LIB_LDLIBS) $(LDLIBS)
 
 $(IW_UNIT_BINS): $(O)/tests/unit/%: $(O)/obj/tests/unit/%.o $(call objs,$(unit_support)) $(IW_TOOLS_A) $(IW_LIB_A)
@@ -70,7 +71,7 @@ IW_EXAMPLE_BINS := $(addprefix $(O)/,$(basename $(sort $(wildcard tests/examples
 $(IW_EXAMPLE_BINS): $(O)/%: %.c $(wildcard lib/include/iwarp/*.h) $(IW_LIB_A) $(O)/flags.key
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)
-	$(Q)$(CC) -Ilib/include $(CPPFLAGS) $(IW_CFLAGS) $(CFLAGS) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $< $(IW_LIB_A) $(IW_LIB_LDLIBS) \
+	$(Q)$(CC) -Ilib/include $(CPPFLAGS) $(IW_CFLAGS) $(CFLAGS) $(IW_NO_LTO) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $< $(IW_LIB_A) $(IW_LIB_LDLIBS) \
 		$(LDLIBS)
 
 # The unit tests of pure rooms: their names begin with the room's. They run beside each other, and on another machine (CROSS).

@@ -538,7 +538,7 @@ static void end_peer(struct iw_rm *rm, struct peer *p, const struct iw_fault *wh
 	size_t len = 0;
 
 	if (why->err)
-		len = iw_cbor_cut(why->text, IW_XFER_TEXT_MAX);
+		len = iw_cbor_cut(why->text, sizeof(why->text) - 1);
 	memcpy(p->why, why->text, len);
 	iw_log_info("%s: stream %u ended%s%s", p->addr, p->stream, len ? ": " : "", p->why);
 	/* The domain has a peer as long as this goes on, so it stays. */

@@ -228,6 +228,10 @@ same_options() {
     assert_status 0
     printf '%s\n' '#include <stdio.h>' '#include <iwarp/verbs.h>' 'int main(void) { puts(iw_version()); return 0; }' >"$BATS_TEST_TMPDIR/p.c"
     export PKG_CONFIG_PATH=$root/lib/pkgconfig
+    # What link-time optimization reads would be for one compiler alone.
+    run_here readelf -SW "$root/lib/libiwarp.a"
+    assert_status 0
+    assert_output_lacks '.gnu.lto_'
     # shellcheck disable=SC2046,SC2086
     ${CC:-gcc} -o "$BATS_TEST_TMPDIR/p" "$BATS_TEST_TMPDIR/p.c" $(pkg-config --cflags --libs libiwarp)
     LD_LIBRARY_PATH=$root/lib run_here "$BATS_TEST_TMPDIR/p"
