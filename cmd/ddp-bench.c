@@ -247,7 +247,8 @@ static void check_options(const struct argp_state *state, struct opts *o)
 		    o->count > IW_XDP_BENCH_PAIRS)
 			argp_error(state,
 				   "xdp: takes --time, the length of each run, and --count, the "
-				   "pairs of runs, up to 5; and none of the others");
+				   "pairs of runs, up to %d; and none of the others",
+				   IW_XDP_BENCH_PAIRS);
 		o->task = TASK_XDP;
 		return;
 	}

@@ -18,6 +18,8 @@
 #include "util/num.h"
 #include "util/text.h"
 
+#define BATCH IW_XSK_BATCH /* packets of a receive, or of a send; ours takes as many */
+
 /* --- bare AF_XDP ------------------------------------------------------------------------------ */
 
 static int open_bare(struct bench *b, enum iw_lab_side side, struct iw_xsk **x)
@@ -48,7 +50,7 @@ int iw_xdp_bare_receiver(void *arg)
 	struct iw_xsk *x;
 	struct pollfd p;
 	const int *fd;
-	unsigned looks = 0;
+	uint64_t now, busy_at = 0;
 
 	iw_xsk_count_at(b->gate.arrived);
 	if (open_bare(b, IW_LAB_LEFT, &x))
@@ -57,15 +59,15 @@ int iw_xdp_bare_receiver(void *arg)
 	p = (struct pollfd){ .fd = fd[0], .events = POLLIN };
 	atomic_store(&s->ready, 1);
 	while (!atomic_load_explicit(&s->stop, memory_order_relaxed)) {
-		unsigned n = iw_xsk_recv(x, rx, BATCH);
-
-		if (n == 0) {
-			if (++looks > LOOKS)
+		/* As ours looks at its rings. */
+		now = iw_os_now();
+		if (!iw_xsk_ripe(x, now)) {
+			if (now - busy_at > SPIN && iw_xsk_waiting(x) == 0)
 				(void)poll(&p, 1, 10);
 			continue;
 		}
-		looks = 0;
-		seen += n;
+		busy_at = now;
+		seen += iw_xsk_recv(x, rx, BATCH);
 		atomic_store_explicit(&s->frames, seen, memory_order_release);
 		atomic_store_explicit(&s->octets, seen * (b->frame - HEAD_LEN),
 				      memory_order_release);

@@ -4,8 +4,8 @@
  * kernel TCP, udp and raw.
  *
  * P5: goodput of RDMA Writes / a bare sender and receiver of as many octets a frame. P6: segments from a
- * generator, received, checked and placed / the same frames received by AF_XDP and no more. Both pairs run one
- * after the other, in turn; frames of one buffer (MTU 1500) and of several (P5: MTU 9000; P6: MTU 3000 in frames
+ * generator, received, checked and placed / the same frames received by AF_XDP and no more. Short runs of the two
+ * follow each other, and begin in turn; frames of one buffer (MTU 1500) and of several (P5: MTU 9000; P6: MTU 3000 in frames
  * of 2,048 octets). Beside them what a run of the steering program takes, by the kernel's own count, and what kernel
  * TCP moves without DDP, from plain sockets. Neighbours: lab.h makes the network; cmd/ddp-bench.c writes.
  */
@@ -19,7 +19,7 @@
 
 #include "bench/environment.h"
 
-#define IW_XDP_BENCH_PAIRS     5
+#define IW_XDP_BENCH_PAIRS     7
 #define IW_XDP_BENCH_BASELINES 6
 #define IW_XDP_BENCH_BAR       0.85
 
@@ -52,7 +52,7 @@ struct iw_xdp_bench {
 };
 
 struct iw_xdp_bench_cfg {
-	uint64_t window_ns; /* of one run; 0: 400 ms */
+	uint64_t window_ns; /* of one run; 0: 200 ms */
 	unsigned pairs;     /* of each figure; 0: IW_XDP_BENCH_PAIRS, which are the most */
 	void *ctx;
 	/* Each as soon as it is known; may be NULL. */

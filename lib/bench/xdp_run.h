@@ -21,12 +21,10 @@
 #include "pkt/generate.h"
 
 #define PORT       7471
-#define WINDOW     IW_MSEC(400)
+#define WINDOW     IW_MSEC(200)
 #define WARMUP     IW_MSEC(100)
-#define BATCH      32
-/* Nobody sleeps before he has looked that long in vain, neither ours nor the bare receiver (LOOKS take about as long). */
+/* Nobody sleeps before he has looked that long in vain, neither ours nor the bare receiver. */
 #define SPIN       IW_MSEC(1)
-#define LOOKS      20000
 /* Octets of a frame before the payload of a tagged segment: Ethernet, IPv4, SCTP, DATA, DDP-SSN, DDP. */
 #define SCTP_AT    34
 #define HEAD_LEN   (SCTP_AT + 12 + 16 + 2 + 14)

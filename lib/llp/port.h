@@ -107,7 +107,7 @@ struct iw_port_ops {
 	 * Of a port over rings in memory, else NULL: whether input would find something, told without a system
 	 * call. Costs little; to be asked again and again.
 	 */
-	bool (*peek)(struct iw_port *p);
+	bool (*peek)(struct iw_port *p, uint64_t now);
 	/*
 	 * With peek. on, as after open: fd becomes readable for what comes, so that one can sleep on it; peek
 	 * once more afterwards. off: fd says nothing about the rings, and what comes wakes nobody.

@@ -441,11 +441,11 @@ static int user_input_wait(struct iw_port *p, uint64_t *now, struct iw_fault *wh
 	return begin_batch(u, n, *now);
 }
 
-static bool user_peek(struct iw_port *p)
+static bool user_peek(struct iw_port *p, uint64_t now)
 {
 	struct iw_pkt *c = port_of(p)->pkt;
 
-	return c->ops->peek(c);
+	return c->ops->peek(c, now);
 }
 
 static void user_rest(struct iw_port *p, bool on)

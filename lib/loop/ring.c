@@ -23,20 +23,22 @@ static void rest(struct iw_loop *l, bool on)
 	}
 }
 
-static bool peek(const struct iw_dock *d)
+static bool peek(const struct iw_dock *d, uint64_t now)
 {
-	return d->port->ops->peek && d->port->ops->peek(d->port);
+	return d->port->ops->peek && d->port->ops->peek(d->port, now);
 }
 
 bool iw_loop_rest(struct iw_loop *l)
 {
+	uint64_t now;
 	bool any = false;
 
 	if (!l->awake)
 		return true;
+	now = iw_os_now();
 	rest(l, true);
 	for (struct iw_list *n = l->docks.next; n != &l->docks; n = n->next)
-		any |= peek(iw_container_of(n, struct iw_dock, all));
+		any |= peek(iw_container_of(n, struct iw_dock, all), now);
 	return !any;
 }
 
@@ -47,7 +49,7 @@ static bool serve_rings(struct iw_loop *l, uint64_t now)
 	for (struct iw_list *n = l->docks.next; n != &l->docks; n = n->next) {
 		struct iw_dock *d = iw_container_of(n, struct iw_dock, all);
 
-		if (!peek(d))
+		if (!peek(d, now))
 			continue;
 		iw_dock_ready(d, now);
 		any = true;

@@ -70,7 +70,7 @@ struct iw_pkt_ops {
 	/* IW_E_PERM, IW_E_NOTSUP, IW_E_OS, ...: why says what would help. */
 	int (*open)(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw_fault *why);
 	/* Both NULL, or as in struct iw_port_ops. */
-	bool (*peek)(struct iw_pkt *c);
+	bool (*peek)(struct iw_pkt *c, uint64_t now);
 	void (*rest)(struct iw_pkt *c, bool on);
 	/* So many runs into rx; 0: none now; IW_E_OS: the carrier is broken. */
 	int (*recv)(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],

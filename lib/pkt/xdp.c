@@ -26,11 +26,6 @@
 #ifdef IW_HAVE_XDP
 
 #define ETHER_MAX 18 /* with a VLAN tag */
-/* Of looks at a ring, some 100 ns each: packets are dense that come so soon behind a batch; a batch is over when
- * nothing came that long, or when there are enough. */
-#define DENSE     100
-#define PAUSE     40
-#define ENOUGH    32
 
 /* What an event of the inner epoll descriptor is about. */
 enum source { FROM_SOCKET, FROM_SENDER, FROM_KERNEL, FROM_NETLINK };
@@ -44,9 +39,6 @@ struct xdp {
 	bool kernel_ready; /* it may have packets or errors */
 	bool resting;      /* the sockets are in the epoll set */
 	bool waiting;      /* for room to send */
-	/* While they are not, how often they were looked at since the last batch, and what was there. */
-	unsigned looks, pause, shown;
-	bool dense;
 	bool broken;
 	struct iw_fault why; /* from broken on */
 	uint64_t now;
@@ -341,30 +333,14 @@ static void xdp_rest(struct iw_pkt *c, bool on)
 	x->resting = false;
 }
 
-/*
- * Packets that follow each other closely are left until they are some, or the next one keeps away: each batch
- * costs its acknowledgement, at both ends.
- */
-static bool xdp_peek(struct iw_pkt *c)
+/* Each batch costs its acknowledgement as well, at both ends. */
+static bool xdp_peek(struct iw_pkt *c, uint64_t now)
 {
 	struct xdp *x = xdp_of(c);
-	unsigned n = iw_xsk_waiting(x->xsk);
 
-	if (x->waiting && !x->resting && iw_xsk_retry(x->xsk))
-		return true;
-	if (n == 0) {
-		x->looks++;
-		return false;
-	}
-	if (n >= ENOUGH || x->resting)
-		return true;
-	if (x->shown == 0)
-		x->dense = x->looks < DENSE;
-	if (n != x->shown) {
-		x->shown = n;
-		x->pause = 0;
-	}
-	return !x->dense || ++x->pause > PAUSE;
+	if (x->resting)
+		return iw_xsk_waiting(x->xsk) > 0;
+	return (x->waiting && iw_xsk_retry(x->xsk)) || iw_xsk_ripe(x->xsk, now);
 }
 
 static int xdp_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
@@ -372,8 +348,6 @@ static int xdp_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 {
 	struct xdp *x = xdp_of(c);
 	int n = take_batch(x, rx);
-
-	x->shown = x->looks = 0;
 
 	if (n > 0)
 		return n;

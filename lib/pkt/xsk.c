@@ -60,6 +60,11 @@
 #define TX_BUDGET    256
 #define MEMORY_MOST  ((size_t)1 << 30) /* of the program's own */
 #define SETTLE_TIME  IW_SEC(1)
+/* Packets are dense when the first comes so soon behind a batch; their batch is over when none came for so long, or when
+ * there are enough. */
+#define DENSE_NS     10000
+#define PAUSE_NS     4000
+#define ENOUGH       32
 #define BIND_TRIES   100 /* a queue is free only some time after its last socket was closed */
 #define BIND_WAIT_NS 10000000
 
@@ -125,6 +130,11 @@ struct iw_xsk {
 	uint32_t at,
 		put; /* the frame, of our share, that room() is at; descriptors since the flush */
 	bool broken;
+	/* iw_xsk_ripe: of the batch that gathers, what was there at the last look, and since when; when the first look behind
+	 * the last batch was. */
+	unsigned shown;
+	bool took, dense;
+	uint64_t took_at, grew_at;
 	/* Frames of the last batch, by queue. */
 	uint64_t *held[QUEUES_MAX];
 	uint32_t nheld[QUEUES_MAX];
@@ -1048,6 +1058,28 @@ unsigned iw_xsk_waiting(const struct iw_xsk *x)
 	return n;
 }
 
+bool iw_xsk_ripe(struct iw_xsk *x, uint64_t now)
+{
+	unsigned n = iw_xsk_waiting(x);
+
+	if (x->took) {
+		x->took = false;
+		x->took_at = now;
+		x->shown = 0;
+	}
+	if (n == 0)
+		return false;
+	if (x->shown == 0)
+		x->dense = now - x->took_at < DENSE_NS;
+	if (n >= ENOUGH || !x->dense)
+		return true;
+	if (n != x->shown) {
+		x->shown = n;
+		x->grew_at = now;
+	}
+	return now - x->grew_at > PAUSE_NS;
+}
+
 void iw_xsk_count_at(volatile uint64_t *packets)
 {
 	counted = packets;
@@ -1057,6 +1089,7 @@ unsigned iw_xsk_recv(struct iw_xsk *x, struct iw_xsk_rx *out, unsigned cap)
 {
 	unsigned got = 0;
 
+	x->took = true;
 	cap = IW_MIN(cap, (unsigned)IW_XSK_BATCH);
 	for (unsigned i = 0; i < x->nsocks; i++)
 		for (uint32_t k = 0; k < x->nheld[i]; k++)

@@ -108,6 +108,12 @@ void iw_xsk_count_at(volatile uint64_t *packets);
 
 /* Descriptors that wait to be received, as the kernel has shown them by now. */
 unsigned iw_xsk_waiting(const struct iw_xsk *x);
+/*
+ * For who looks at the rings again and again, @now being the time of this look: whether to receive. Packets that
+ * follow each other closely are left until they are some, or the next one keeps away: who takes each as soon as it
+ * comes takes the rings' cache lines from who fills them, packet by packet, and slows him down.
+ */
+bool iw_xsk_ripe(struct iw_xsk *x, uint64_t now);
 /* Up to @cap packets, IW_XSK_BATCH at most; the frames of the last batch go back to the kernel first. */
 unsigned iw_xsk_recv(struct iw_xsk *x, struct iw_xsk_rx *out, unsigned cap);
 /*

@@ -489,6 +489,53 @@ static void the_place_of_a_worker_with_loans_is_whole(void **state)
 	close_net(&n);
 }
 
+/* So many packets wait for worker 0. */
+static void gather(struct net *n, unsigned many)
+{
+	uint64_t end = iw_os_now() + TIME;
+
+	for (uint32_t k = iw_xsk_waiting(n->in[0]); k < many; k++)
+		send_one(n, 0, 1, k);
+	while (iw_xsk_waiting(n->in[0]) < many)
+		assert_true(iw_os_now() < end);
+}
+
+/* The times are said, and nobody waits for them to pass. */
+static void packets_that_come_closely_are_left_until_they_are_some(void **state)
+{
+	enum { MANY = 64 };
+	struct iw_xsk_rx rx[IW_XSK_BATCH];
+	uint64_t t = IW_SEC(1);
+	struct iw_xsk *x;
+	struct net n;
+
+	(void)state;
+	NEEDS_XDP();
+	open_net(&n);
+	x = n.in[0];
+	/* Some time after the last batch: at once. */
+	assert_false(iw_xsk_ripe(x, t));
+	gather(&n, 1);
+	assert_true(iw_xsk_ripe(x, t + IW_MSEC(1)));
+	assert_int_equal(iw_xsk_recv(x, rx, IW_XSK_BATCH), 1);
+	/* Closely behind it: when no other has come for a while. */
+	assert_false(iw_xsk_ripe(x, t + IW_MSEC(2)));
+	gather(&n, 1);
+	assert_false(iw_xsk_ripe(x, t + IW_MSEC(2) + 1000));
+	assert_false(iw_xsk_ripe(x, t + IW_MSEC(2) + 3000));
+	gather(&n, 2);
+	assert_false(iw_xsk_ripe(x, t + IW_MSEC(2) + 6000));
+	assert_true(iw_xsk_ripe(x, t + IW_MSEC(3)));
+	assert_int_equal(iw_xsk_recv(x, rx, IW_XSK_BATCH), 2);
+	/* Or when there are enough. */
+	assert_false(iw_xsk_ripe(x, t + IW_MSEC(4)));
+	gather(&n, MANY);
+	assert_true(iw_xsk_ripe(x, t + IW_MSEC(4) + 1000));
+	assert_int_equal(iw_xsk_recv(x, rx, IW_XSK_BATCH), MANY);
+	assert_false(iw_xsk_ripe(x, t + IW_MSEC(5)));
+	close_net(&n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -496,6 +543,7 @@ int main(void)
 		cmocka_unit_test(a_worker_that_reads_nothing_starves_no_other),
 		cmocka_unit_test(a_worker_that_closes_takes_nothing_with_it),
 		cmocka_unit_test(octets_in_the_umem_are_sent_from_there),
+		cmocka_unit_test(packets_that_come_closely_are_left_until_they_are_some),
 		cmocka_unit_test(an_interface_that_is_held_takes_workers_again),
 		cmocka_unit_test(what_is_lent_stays_as_it_is),
 		cmocka_unit_test(who_hoards_loans_gets_no_more_and_starves_nobody),
