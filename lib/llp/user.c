@@ -33,6 +33,7 @@
 #define KEEP_MIN   512
 #define OUT_LEN    (2 * IW_PKT_MAX)
 #define OUT_MAX    65000 /* octets of one batch */
+#define FETCH_MAX  2048  /* octets of a packet that are fetched before its turn */
 
 struct user_assoc {
 	struct iw_assoc assoc;
@@ -455,6 +456,18 @@ static void user_rest(struct iw_port *p, bool on)
 	c->ops->rest(c, on);
 }
 
+/* Octets in a ring were written by another processor: those of the next packet are on their way here while this one
+ * is dealt with. Of a long one the processor fetches the rest unasked. */
+static void expect_next(const struct user_port *u)
+{
+	const struct iw_pkt_rx *r = &u->rx[u->irx + 1];
+
+	if (!u->pkt->ops->peek || u->irx + 1 >= u->nrx)
+		return;
+	for (size_t at = 0; at < IW_MIN(r->len, (size_t)FETCH_MAX); at += 64)
+		__builtin_prefetch(r->data + at);
+}
+
 /* The next packet of the batch goes to the engine. */
 static bool next_packet(struct user_port *u)
 {
@@ -476,6 +489,7 @@ static bool next_packet(struct user_port *u)
 	p->len = IW_MIN(r->seg, r->len - u->at);
 	u->at += p->len;
 	u->lendable = r->lendable;
+	expect_next(u);
 	iw_sctp_input(u->sctp, p, u->now);
 	return true;
 }
