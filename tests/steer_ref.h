@@ -230,6 +230,7 @@ static inline int steer_ref_below(struct steer_slice *s, struct steer_told *t, u
 				  uint16_t *udp, bool *in_udp)
 {
 	uint8_t protocol = 0;
+	bool vlan = false;
 	uint16_t type = iw_get_be16(s->p + 12);
 	int pass = IW_XDP_PASS_ETHER;
 
@@ -239,6 +240,8 @@ static inline int steer_ref_below(struct steer_slice *s, struct steer_told *t, u
 			break;
 		if (!steer_has(s, 4))
 			return pass;
+		/* A VLAN ID of 0 is none: the tag tells a priority (IEEE 802.1Q). */
+		vlan |= (iw_get_be16(s->p + s->at) & 0xfff) != 0;
 		type = iw_get_be16(s->p + s->at + 2);
 		s->at += 4;
 	}
@@ -249,6 +252,8 @@ static inline int steer_ref_below(struct steer_slice *s, struct steer_told *t, u
 		pass = steer_ref_ipv6(s, dst, &protocol);
 	if (pass >= 0)
 		return pass;
+	if (vlan)
+		return IW_XDP_PASS_VLAN;
 	if (type == 0x86dd)
 		t->meta.flags |= IW_XDP_META_IPV6;
 	if (protocol == 17) {
@@ -497,13 +502,13 @@ static inline void steer_put(struct steer_frame *f, const void *p, size_t len)
 	f->len += len;
 }
 
-/* Ethernet with that many VLAN tags, and an IP header with IPv4 options (octets, a multiple of 4) or IPv6
+/* Ethernet with that many VLAN tags, of a priority and no VLAN, and an IP header with IPv4 options (octets, a multiple of 4) or IPv6
  * destination options (a number of headers). Lengths come with steer_finish. */
 static inline void steer_begin(struct steer_frame *f, uint8_t family, unsigned vlans,
 			       unsigned options, bool udp)
 {
 	static const uint8_t mac[12] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2 };
-	static const uint8_t vlan[2][4] = { { 0x81, 0, 0, 5 }, { 0x88, 0xa8, 0, 9 } };
+	static const uint8_t vlan[2][4] = { { 0x81, 0, 0xe0, 0 }, { 0x88, 0xa8, 0x30, 0 } };
 	uint8_t protocol = udp ? 17 : 132;
 	uint8_t type[2] = { family == 4 ? 0x08 : 0x86, family == 4 ? 0x00 : 0xdd };
 

@@ -78,6 +78,7 @@ struct ip {
 	uint32_t off;             /* of its header, in the frame */
 	uint8_t protocol;
 	bool v6;
+	uint16_t vlan; /* wire: the VLAN IDs of its tags, or-ed; 0: none of them is of a VLAN */
 };
 
 #define OURS (-1) /* of functions that return an enum iw_xdp_pass: no reason to pass it on */
@@ -219,6 +220,7 @@ static __always_inline int parse_ip(struct cursor *c, struct ip *ip)
 			return IW_XDP_PASS_ETHER;
 		skip(c, sizeof(v));
 		type = v.type;
+		ip->vlan |= v.tci & bpf_htons(0xfff);
 	}
 	ip->off = c->off;
 	if (type == bpf_htons(ETHERTYPE_IPV4))

@@ -103,6 +103,7 @@ struct iw_xdp_sock {
 /* Why a packet went to the kernel.    name            meaning */
 #define IW_XDP_PASS_LIST(X)                                                                            \
 	X(ETHER,        "ether",        "neither IPv4 nor IPv6, or too many VLAN tags")                \
+	X(VLAN,         "vlan",         "tagged for a VLAN, which is an interface of its own")         \
 	X(IP_BAD,       "ip_bad",       "IP header cut short or contradicting itself")                 \
 	X(IP_EXTENSION, "ip_extension", "IPv6 extension headers that are the kernel's, or too many")   \
 	X(FRAGMENT,     "fragment",     "part of an IP datagram: the kernel puts it together")         \

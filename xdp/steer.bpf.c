@@ -141,6 +141,9 @@ static __always_inline int parse_below(struct cursor *c, struct found *f, struct
 	f->ip = ip.off;
 	if (pass != OURS)
 		return pass;
+	/* We would answer without the tag: to nobody, or into somebody else's network. */
+	if (ip.vlan)
+		return IW_XDP_PASS_VLAN;
 	__builtin_memcpy(f->to.addr, ip.dst, sizeof(f->to.addr));
 	f->flags = ip.v6 ? IW_XDP_META_IPV6 : 0;
 	if (ip.protocol == PROTO_UDP) {

@@ -82,6 +82,21 @@ static void segment_is_found_behind_tags_options_and_udp(void **state)
 			}
 }
 
+/* IEEE 802.1Q, 802.1ad: in whichever of the tags the VLAN ID is. */
+static void what_is_tagged_for_a_vlan_is_the_kernels(void **state)
+{
+	(void)state;
+	NEEDS_XDP();
+	for (unsigned vlans = 1; vlans <= STEER_VLANS; vlans++)
+		for (unsigned tagged = 0; tagged < vlans; tagged++)
+			for (unsigned bit = 0; bit < 12; bit++) {
+				segment_frame(bit & 1 ? 6 : 4, vlans, 0, bit & 2);
+				f.p[14 + 4 * tagged] |= (uint8_t)(1u << bit >> 8);
+				f.p[15 + 4 * tagged] |= (uint8_t)(1u << bit);
+				ADDS(passed[IW_XDP_PASS_VLAN], 1);
+			}
+}
+
 static void one_tag_or_extension_too_many_is_the_kernels(void **state)
 {
 	(void)state;
@@ -685,6 +700,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(segment_is_found_behind_tags_options_and_udp),
+		cmocka_unit_test(what_is_tagged_for_a_vlan_is_the_kernels),
 		cmocka_unit_test(one_tag_or_extension_too_many_is_the_kernels),
 		cmocka_unit_test(every_cut_of_a_frame_is_told_the_same),
 		cmocka_unit_test(every_length_field_may_lie),
