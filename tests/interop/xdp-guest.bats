@@ -135,6 +135,37 @@ through() {
     assert_status 1
 }
 
+# The interface below serves all addresses, and what is tagged is none of its business, where the tag is in the frame.
+@test "over VLAN interfaces, beside an endpoint of the interface below" {
+    local below above
+
+    run_guest sh -c 'modprobe 8021q && ip link add link va name va.5 type vlan id 5 && ip address add 10.77.5.1/24 dev va.5 &&
+        ip link set va.5 up && ip netns exec far sh -c "ip link add link vb name vb.5 type vlan id 5 &&
+            ip address add 10.77.5.2/24 dev vb.5 && ip link set vb.5 up && ethtool -K vb txvlan off"'
+    assert_status 0
+    guest_job ddp-bench --listen -t xdp -I va -p 7471 --bind '*'
+    below=$JOB
+    guest_job ddp-bench --listen -t xdp -I va.5 -p 7471 --bind 10.77.5.1
+    above=$JOB
+    # shellcheck disable=SC2016
+    guest_does sh -c 'for i in va va.5; do until ddp-xdp status -I $i --json | grep -q "\"sctp_port\":7471"; do sleep 0.1; done; done'
+    for kind in 'xdp -I vb.5' raw; do
+        # shellcheck disable=SC2086
+        run_guest ip netns exec far ddp-bench 10.77.5.1 write -t $kind -p 7471 -n 4 --warmup 0 --timeout 40s --json --interval 0
+        assert_status 0
+        assert_jsonl '.[0] | [.transport, .verified]' "[\"${kind%% *}\",true]"
+    done
+    run_guest ddp-xdp status -I va.5 --json
+    assert_jsonl '.[0] | [.mode, (.opcodes[] | select(.opcode == 0) | .segments > 5000)]' '["generic",true]'
+    run_guest ddp-xdp status -I va --json
+    assert_jsonl '.[0] | [.mode, (.passed.vlan > 5000)]' '["native",true]'
+    guest_kill "$above"
+    guest_kill "$below"
+    JOB=
+    run_guest ip link del va.5
+    assert_status 0
+}
+
 @test "the guest is well" {
     guest_is_well
 }
