@@ -1477,8 +1477,9 @@ static void a_send_in_its_turn_can_stay_where_it_came(void **state)
 	for (int i = 0; i < 4; i++)
 		h[i] = untagged(f, IW_OP_SEND, IW_QN_SEND);
 	assert_int_equal(feed_lendable(f, 0, &h[0], "one", &l[0]), 0);
+	/* Early: copied at once, so that it is there when it comes again. */
 	assert_int_equal(feed_lendable(f, 2, &h[2], "three", &l[2]), 0);
-	/* It is there already, copied. */
+	assert_memory_equal(f->recv[2], "three", 5);
 	assert_int_equal(feed_lendable(f, 2, &h[2], "three", &l[3]), 0);
 	assert_false(l[2].lend.taken || l[3].lend.taken);
 	assert_int_equal(feed_lendable(f, 1, &h[1], "two", &l[1]), 0);

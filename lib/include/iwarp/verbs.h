@@ -167,10 +167,10 @@ struct iw_qp_attr {
 	/*
 	 * Received Sends may be left where they came, without a copy: see struct iw_wc. Over "xdp", a
 	 * Send of 512 octets or more in one DATA chunk of a packet that fits a frame of the UMEM, which
-	 * came in its turn; all others are copied. A receive is used up either way, and the Send
-	 * must fit its buffer (RFC 5041 5.1). So are those beyond a quarter of what the interface's
-	 * receive ring holds (512 packets of a worker where there is one queue), until some have been
-	 * returned. Elsewhere it has no effect.
+	 * came in its turn. All others are copied, and so is what comes while a quarter of what the
+	 * interface's receive ring holds is out (512 packets of a worker where there is one queue).
+	 * A receive is used up either way, and the Send must fit its buffer (RFC 5041 5.1). Elsewhere
+	 * it has no effect.
 	 */
 	bool loans;
 };
