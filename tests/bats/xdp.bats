@@ -180,6 +180,7 @@ kernel_sent() {
     assert_jsonl '.[0].verified' true
     # What one that goes away in the middle has lent is nothing to the next one.
     run_in right timeout -s KILL 1 ddp-bench "$LEFT_IP" send "$@" -s 1K --time 30s
+    assert_status 137
     run_in right ddp-bench "$LEFT_IP" send "$@" -s 1K --count 20000 --depth 64
     assert_status 0
     assert_jsonl '.[0] | [.verified, .loans, .copies]' '[true,20000,0]'

@@ -13,7 +13,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -24,6 +23,8 @@
 #include "util/num.h"
 #include "util/text.h"
 
+#include "ip_command.h"
+
 #define PORT    7471
 #define WORKERS 2
 #define SCTP_AT 34
@@ -32,23 +33,6 @@
 
 static struct iw_fault refused;
 static bool ready;
-
-/* ip with these arguments. */
-#define IP(...) run((const char *[]){ "ip", __VA_ARGS__, NULL })
-
-static int run(const char **argv)
-{
-	int status = -1;
-	pid_t child = fork();
-
-	if (child == 0) {
-		execvp(argv[0], (char **)(uintptr_t)argv);
-		_exit(127);
-	}
-	return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status)
-		       ? WEXITSTATUS(status)
-		       : -1;
-}
 
 static int set_up(void **state)
 {

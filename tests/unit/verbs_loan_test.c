@@ -7,10 +7,11 @@
 
 #include <fcntl.h>
 #include <sched.h>
-#include <sys/wait.h>
 
 #include "os/probe.h"
 #include "util/text.h"
+
+#include "ip_command.h"
 
 #define LEFT  "10.77.0.1"
 #define RIGHT "10.77.0.2"
@@ -20,23 +21,6 @@
 static struct iw_fault refused;
 static bool ready;
 static int here, there; /* network namespaces of b, who receives, and of a */
-
-/* ip with these arguments. */
-#define IP(...) run((const char *[]){ "ip", __VA_ARGS__, NULL })
-
-static int run(const char **argv)
-{
-	int status = -1;
-	pid_t child = fork();
-
-	if (child == 0) {
-		execvp(argv[0], (char **)(uintptr_t)argv);
-		_exit(127);
-	}
-	return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status)
-		       ? WEXITSTATUS(status)
-		       : -1;
-}
 
 static void go(int ns)
 {
