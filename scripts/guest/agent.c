@@ -88,18 +88,19 @@ static int send_exit(struct port *p, int status)
 }
 
 /* Waits for a caller's hello and says it back; it may be in the buffer already, behind what was
- * no frame. A port without a caller is readable at once and for ever, so only changes wake us. */
+ * no frame. A port without a caller is readable at once and for ever, so only changes wake us. What
+ * a caller says can be here before the kernel tells that there is one: until then the port refuses
+ * the answer, and the hello waits. */
 static void await_hello(struct port *p)
 {
-	struct epoll_event ev = { .events = EPOLLIN | EPOLLHUP | EPOLLET };
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT | EPOLLHUP | EPOLLET };
 	struct hello hello = { { 0 } }, found;
 	int ep = epoll_create1(EPOLL_CLOEXEC);
+	bool any = false;
 
 	if (ep < 0 || epoll_ctl(ep, EPOLL_CTL_ADD, p->fd, &ev) != 0)
 		_exit(1);
 	for (ssize_t n = (ssize_t)p->len;; n = read(p->fd, p->buf, sizeof(p->buf))) {
-		bool any = false;
-
 		/* The last one counts: a caller that says another one has not heard the answer
 		 * to those before. */
 		for (ssize_t i = 0; i < n; i++) {
