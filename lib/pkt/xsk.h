@@ -2,7 +2,7 @@
 /*
  * AF_XDP sockets of this process on one interface.
  *
- * Job: frames in and out, in batches on all four rings. An interface (struct dev, in xsk.c) is opened by the
+ * Job: frames in and out, in batches on all four rings. An interface (pkt/xsk_dev.h) is opened by the
  * first worker and closed by the last: a queue takes one UMEM alone (the kernel refuses a second with EBUSY),
  * so the workers of a process share it, with the steering program in front. Neighbours: pkt/xdp.c stands on
  * it, pkt/steer.h loads the program, pkt/umem.h has the frames.
