@@ -41,6 +41,7 @@
 #define SNDBUF       (8 * 1024 * 1024) /* copy mode: skbs on their way count against it */
 #define TX_BUDGET    256
 #define SETTLE_TIME  IW_SEC(1)
+#define SETTLE_SOON  IW_MSEC(10) /* a kernel that takes anything has taken it by then */
 /* Packets are dense when the first comes so soon behind a batch; their batch is over when none came for so long, or when
  * there are enough. */
 #define DENSE_NS     10000
@@ -65,6 +66,9 @@ struct iw_xsk {
 	uint32_t at,
 		put; /* the frame, of our share, that room() is at; descriptors since the flush */
 	bool broken;
+	uint32_t
+		voided; /* end of the last descriptors that were taken back; passed when the consumer is there */
+	bool voids; /* it is not, as far as is known */
 	/* iw_xsk_ripe: of the batch that gathers, what was there at the last look, and since when; when the first look behind
 	 * the last batch was. */
 	unsigned shown;
@@ -584,16 +588,32 @@ struct iw_lender *iw_xsk_lend(struct iw_xsk *x, const uint8_t *data)
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-/* Copy mode: the call does the sending, a budget of packets at a time. */
+/* Whether descriptors that were taken back are in front of what is to be sent. */
+static bool has_voids(struct iw_xsk *x)
+{
+	if (x->voids)
+		x->voids = (int32_t)(x->voided -
+				     __atomic_load_n(x->tx.consumer, __ATOMIC_ACQUIRE)) > 0;
+	return x->voids;
+}
+
+/* Copy mode: the call does the sending, a budget of packets at a time, or passes by one that was taken back. */
 static int kick(struct iw_xsk *x, struct iw_fault *why)
 {
-	for (int tries = IW_XSK_TX / 32 + 2; tries > 0; tries--) {
+	int tries = IW_XSK_TX / 32 + 2 + (x->voids ? IW_XSK_RING_TX : 0);
+
+	for (; tries > 0; tries--) {
+		bool voids = has_voids(x);
+
 		if (!xsk_ring_prod__needs_wakeup(&x->tx))
 			return 0;
 		if (x->sends)
 			++*x->sends;
-		if (sendto(x->fd[0], NULL, 0, MSG_DONTWAIT, NULL, 0) >= 0)
-			return 0;
+		if (sendto(x->fd[0], NULL, 0, MSG_DONTWAIT, NULL, 0) >= 0) {
+			if (!voids)
+				return 0;
+			continue;
+		}
 		if (errno == EAGAIN && xsk_prod_nb_free(&x->tx, IW_XSK_RING_TX) < IW_XSK_RING_TX)
 			continue;
 		if (errno == EAGAIN || errno == EBUSY || errno == ENOBUFS || errno == ENETDOWN)
@@ -713,9 +733,30 @@ void iw_xsk_put(struct iw_xsk *x, const uint8_t *head, size_t head_len, size_t l
 	x->ntx++;
 }
 
+/*
+ * What the kernel has not looked at is not sent: the interface is down, or full. In copy mode only our own calls make
+ * it look, and so nobody does now; but it may have seen how far the ring is filled, so the places stay, with
+ * descriptors that it passes by and counts as invalid. Zero-copy drivers look when they like.
+ */
+static void take_back_unread(struct iw_xsk *x)
+{
+	uint32_t at = __atomic_load_n(x->tx.consumer, __ATOMIC_ACQUIRE);
+
+	if (at == x->tx.cached_prod || has_zerocopy(x->fd[0]))
+		return;
+	for (; at != x->tx.cached_prod; at++) {
+		struct xdp_desc *d = xsk_ring_prod__tx_desc(&x->tx, at);
+
+		iw_xsk_dev_sent(x->dev, d->addr);
+		*d = (struct xdp_desc){ .addr = UINT64_MAX };
+	}
+	x->voided = at;
+	x->voids = true;
+}
+
 int iw_xsk_settle(struct iw_xsk *x, struct iw_fault *why)
 {
-	uint64_t end = iw_os_now() + SETTLE_TIME;
+	uint64_t begun = iw_os_now(), now = begun;
 
 	while (x->dev->lent_len > 0) {
 		int err;
@@ -724,13 +765,19 @@ int iw_xsk_settle(struct iw_xsk *x, struct iw_fault *why)
 		/* A packet's own frame comes back when all of it has been read. */
 		if (is_free(x, 0, IW_XSK_TX))
 			break;
+		if (now - begun > SETTLE_TIME) {
+			x->broken = true;
+			return iw_fail(why, IW_E_OS, "xdp: interface %s takes no packets",
+				       x->dev->name);
+		}
 		err = kick(x, why);
 		if (err)
 			return err;
-		if (iw_os_now() < end)
+		now = iw_os_now();
+		if (now - begun <= SETTLE_SOON)
 			continue;
-		x->broken = true;
-		return iw_fail(why, IW_E_OS, "xdp: interface %s takes no packets", x->dev->name);
+		take_back_unread(x);
+		pause_ns(100000);
 	}
 	return 0;
 }

@@ -135,8 +135,9 @@ void iw_xsk_put(struct iw_xsk *x, const uint8_t *head, size_t head_len, size_t l
 bool iw_xsk_owns(const struct iw_xsk *x, const void *p, size_t len);
 /* Octets of such rests that descriptors were written for, so far. */
 uint64_t iw_xsk_in_place(const struct iw_xsk *x);
-/* Waits until nothing that was put is read any more. IW_E_OS: the interface takes nothing: the socket sends no more,
- * so that this holds all the same. */
+/* Waits until nothing that was put is read any more; what an interface that is down does not take is lost. IW_E_OS: that
+ * cannot be had (zero-copy), or what it took does not come back: the socket sends no more, so that this holds all the
+ * same. */
 IW_MUST_CHECK int iw_xsk_settle(struct iw_xsk *x, struct iw_fault *why);
 bool iw_xsk_unsent(const struct iw_xsk *x); /* something was put since the flush */
 /* All that was put goes on its way, as far as the kernel takes it. 0; IW_E_OS: the socket is broken. */

@@ -195,6 +195,22 @@ static struct iw_xsk_dev *dev_find(const char *name, const struct stat *ns)
 	return NULL;
 }
 
+/* The UMEM is of one size from when it was made on: sockets of a queue share one, and cannot change to another. */
+static int refuse_memory(const struct iw_xsk_dev *d, size_t len, struct iw_fault *why)
+{
+	if (d->lent_len > 0)
+		return iw_fail(
+			why, IW_E_BUSY,
+			"xdp: interface %s has %U octets of memory in its UMEM already, the one piece for all connections "
+			"there: use that, or free it and ask for %U at once",
+			d->name, (uint64_t)d->lent_len, (uint64_t)(d->lent_len + len));
+	return iw_fail(
+		why, IW_E_BUSY,
+		"xdp: this process uses interface %s already: memory in its UMEM is to be had "
+		"before the first connection there: close those that there are, and ask again",
+		d->name);
+}
+
 static int dev_get(struct iw_xsk_dev **out, const struct iw_xsk_cfg *cfg, size_t lent,
 		   struct iw_fault *why)
 {
@@ -206,11 +222,7 @@ static int dev_get(struct iw_xsk_dev **out, const struct iw_xsk_cfg *cfg, size_t
 	pthread_mutex_lock(&devs_lock);
 	d = dev_find(cfg->interface, &ns);
 	if (d && lent > 0)
-		err = iw_fail(
-			why, IW_E_BUSY,
-			"xdp: this process uses interface %s already: memory in its UMEM is to "
-			"be had before the first connection there",
-			cfg->interface);
+		err = refuse_memory(d, lent, why);
 	if (!d) {
 		err = dev_new(&d, cfg, lent, why);
 		if (!err) {

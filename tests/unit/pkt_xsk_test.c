@@ -34,6 +34,7 @@
 static struct iw_fault refused;
 static bool ready;
 
+/* A network of its own for each case: what one that failed has left open is in nobody's way. */
 static int set_up(void **state)
 {
 	(void)state;
@@ -266,7 +267,7 @@ static void octets_in_the_umem_are_sent_from_there(void **state)
 {
 	enum { MEMORY = 3 * 2048, AT = 1500, REST = 1000, HEAD = 32 };
 	struct iw_xsk_cfg cfg = { .interface = "two", .mtu = 1500 };
-	struct iw_xdp_memory *m, *again;
+	struct iw_xdp_memory *m;
 	struct iw_xsk_rx rx = { 0 };
 	struct iw_xsk_facts facts;
 	uint64_t end = iw_os_now() + TIME;
@@ -283,7 +284,6 @@ static void octets_in_the_umem_are_sent_from_there(void **state)
 	for (size_t i = 0; i < MEMORY; i++)
 		memory[i] = (uint8_t)(i * 7 + i / 256);
 	open_net(&n);
-	assert_int_equal(iw_xsk_memory_new(&again, &cfg, MEMORY, &refused), IW_E_BUSY);
 	iw_xsk_facts(n.out[0], &facts);
 	if (!facts.multi_buffer) {
 		close_net(&n);
@@ -318,6 +318,96 @@ static void octets_in_the_umem_are_sent_from_there(void **state)
 	iw_xsk_memory_free(m);
 	memory[0]++;
 	close_net(&n);
+}
+
+/* Of the program's own memory len octets behind a head of our own, on their way as far as the interface is up. */
+static void send_from(struct net *n, const uint8_t *memory, size_t len)
+{
+	uint8_t *room, head[IW_FRAME_HEAD_MAX];
+	struct iw_addr src, dst;
+	size_t cap;
+
+	assert_int_equal(iw_addr_parse(&src, "10.0.0.2", 0), 0);
+	assert_int_equal(iw_addr_parse(&dst, "10.0.0.1", 0), 0);
+	assert_int_equal(iw_frame_head(head, n->head, &src, &dst, NULL, LEN + len), SCTP_AT);
+	room = iw_xsk_room(n->out[0], &cap);
+	assert_non_null(room);
+	memset(room, 0, LEN);
+	iw_put_be16(room + 2, PORT);
+	iw_put_be32(room + 4, 1);
+	iw_xsk_put(n->out[0], head, SCTP_AT, LEN, memory, len);
+	assert_int_equal(iw_xsk_flush(n->out[0], &refused), 0);
+}
+
+/* Soon, and for good: what was put is not sent when the interface is up again, and what is put then is, before and behind
+ * each other, as often as that happens. */
+static void an_interface_that_is_down_keeps_no_memory(void **state)
+{
+	enum { MEMORY = 8192, PACKETS = 40 };
+	struct iw_xsk_cfg cfg = { .interface = "two", .mtu = 1500 };
+	struct iw_xdp_memory *m;
+	struct iw_xsk_facts facts;
+	uint8_t *memory;
+	struct net n;
+
+	(void)state;
+	NEEDS_XDP();
+	must(iw_xsk_memory_new(&m, &cfg, MEMORY, &refused));
+	memory = iw_xsk_memory_at(m);
+	open_net(&n);
+	iw_xsk_facts(n.out[0], &facts);
+	if (!facts.multi_buffer) {
+		print_message("# needs xdp: frames of several buffers\n");
+		skip();
+	}
+	for (uint32_t round = 0; round < 5; round++) {
+		uint64_t begun;
+
+		send_one(&n, 0, 1, 0);
+		assert_int_equal(take(n.in[0], 1, 1), 1);
+		assert_int_equal(IP("link", "set", "two", "down"), 0);
+		for (int i = 0; i < PACKETS; i++)
+			send_from(&n, memory + 100 * i, 1000);
+		begun = iw_os_now();
+		must(iw_xsk_settle(n.out[0], &refused));
+		assert_true(iw_os_now() - begun < IW_MSEC(900));
+		assert_int_equal(IP("link", "set", "two", "up"), 0);
+		/* The carrier takes a while to be there; then one goes at once, and alone. */
+		begun = iw_os_now();
+		do {
+			assert_true(iw_os_now() - begun < TIME);
+			send_one(&n, 1, 2, round);
+			usleep(1000);
+		} while (take(n.in[1], 2, 0) == 0);
+		send_one(&n, 0, 1, round);
+		assert_int_equal(take(n.in[0], 1, 1), 1);
+	}
+	iw_xsk_memory_free(m);
+	close_net(&n);
+}
+
+/* Who comes later is told which of both it is, and what to do. */
+static void memory_is_one_piece_and_had_first(void **state)
+{
+	struct iw_xsk_cfg cfg = { .interface = "two", .mtu = 1500 };
+	struct iw_xdp_memory *m, *again;
+	struct net n;
+
+	(void)state;
+	NEEDS_XDP();
+	must(iw_xsk_memory_new(&m, &cfg, 3000, &refused));
+	assert_int_equal(iw_xsk_memory_new(&again, &cfg, 4000, &refused), IW_E_BUSY);
+	assert_non_null(strstr(refused.text, "has 3000 octets of memory"));
+	assert_non_null(strstr(refused.text, "ask for 7000 at once"));
+	iw_xsk_memory_free(m);
+	must(iw_xsk_memory_new(&m, &cfg, 7000, &refused));
+	iw_xsk_memory_free(m);
+	open_net(&n);
+	assert_int_equal(iw_xsk_memory_new(&m, &cfg, 7000, &refused), IW_E_BUSY);
+	assert_non_null(strstr(refused.text, "before the first connection there"));
+	close_net(&n);
+	must(iw_xsk_memory_new(&m, &cfg, 7000, &refused));
+	iw_xsk_memory_free(m);
 }
 
 /* What one loan must say as long as it is one. */
@@ -520,20 +610,24 @@ static void packets_that_come_closely_are_left_until_they_are_some(void **state)
 	close_net(&n);
 }
 
+#define IN_NET(test) cmocka_unit_test_setup(test, set_up)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_worker_gets_what_is_its_own_from_either_queue),
-		cmocka_unit_test(a_worker_that_reads_nothing_starves_no_other),
-		cmocka_unit_test(a_worker_that_closes_takes_nothing_with_it),
-		cmocka_unit_test(octets_in_the_umem_are_sent_from_there),
-		cmocka_unit_test(packets_that_come_closely_are_left_until_they_are_some),
-		cmocka_unit_test(an_interface_that_is_held_takes_workers_again),
-		cmocka_unit_test(what_is_lent_stays_as_it_is),
-		cmocka_unit_test(who_hoards_loans_gets_no_more_and_starves_nobody),
-		cmocka_unit_test(loans_outlive_their_worker),
-		cmocka_unit_test(the_place_of_a_worker_with_loans_is_whole),
+		IN_NET(each_worker_gets_what_is_its_own_from_either_queue),
+		IN_NET(a_worker_that_reads_nothing_starves_no_other),
+		IN_NET(a_worker_that_closes_takes_nothing_with_it),
+		IN_NET(octets_in_the_umem_are_sent_from_there),
+		IN_NET(an_interface_that_is_down_keeps_no_memory),
+		IN_NET(memory_is_one_piece_and_had_first),
+		IN_NET(packets_that_come_closely_are_left_until_they_are_some),
+		IN_NET(an_interface_that_is_held_takes_workers_again),
+		IN_NET(what_is_lent_stays_as_it_is),
+		IN_NET(who_hoards_loans_gets_no_more_and_starves_nobody),
+		IN_NET(loans_outlive_their_worker),
+		IN_NET(the_place_of_a_worker_with_loans_is_whole),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

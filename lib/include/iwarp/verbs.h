@@ -312,8 +312,9 @@ struct iw_conn_param {
  * All connections of this process on that interface, of whatever context, share the UMEM, and so each of them sends from
  * it: one piece for all of them, and any number of regions and work requests in it. A connection on another interface
  * copies what it sends from there. Else it is memory like any other: register it, receive into it.
- * IW_E_INVAL: no interface, len; IW_E_BUSY: the interface is in use by this process already; IW_E_LIMIT: locked
- * memory; others as iw_connect.
+ * IW_E_INVAL: no interface, len; IW_E_BUSY: this process has such memory on the interface already (share that among
+ * contexts, or have one piece that is as long as all of them), or connections (close them first): the UMEM cannot
+ * grow; IW_E_LIMIT: locked memory; others as iw_connect.
  */
 struct iw_xdp_memory;
 IW_API IW_MUST_CHECK int iw_xdp_memory_new(struct iw_xdp_memory **out,
