@@ -14,6 +14,8 @@ ifneq ($(IW_HAVE_XDP),)
 IW_CPPFLAGS += -isystem $(O)/xdp
 $(call objs,$(wildcard lib/pkt/*.c)): $(IW_BPF_SKELS)
 -include $(IW_BPF_SKELS:.skel.h=.d)
+# make would remove them as intermediate, and the .d files would ask for them anew: a second make compiled and linked all again.
+.SECONDARY: $(IW_BPF_SKELS:.skel.h=.bpf.o)
 endif
 
 $(O)/xdp/%.bpf.o: xdp/%.bpf.c $(O)/flags.key

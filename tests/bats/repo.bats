@@ -267,4 +267,9 @@ same_options() {
     run_here "$out/ddp-dump" -r "tests/vectors/traces/rping.pcap"
     assert_status 3
     assert_stderr_has 'built without libpcap'
+    # What is built is not built again.
+    touch "$BATS_TEST_TMPDIR/then"
+    run_here make --no-print-directory BUILD="$out" CFLAGS=-O0 WITHOUT=pcap "$out/ddp-dump"
+    assert_status 0
+    [ "$BATS_TEST_TMPDIR/then" -nt "$out/ddp-dump" ] || fail_with 'built again'
 }
