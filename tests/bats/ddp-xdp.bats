@@ -3,6 +3,8 @@
 #
 # ddp-xdp: programs on the interfaces of two namespaces. What the steering program makes of a packet is in tests/unit/pkt_steer_test.c.
 
+# bats file_tags=beside
+
 # Each test is a shell of its own, and fail_with shows what looks unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 

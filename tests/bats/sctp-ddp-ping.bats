@@ -3,6 +3,8 @@
 #
 # sctp-ddp-ping over udp on this machine, over udp and raw between two hosts, and at ends that do not answer as they should.
 
+# bats file_tags=beside
+
 # Each test is a shell of its own, and fail_with shows what looks unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 

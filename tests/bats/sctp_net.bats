@@ -3,6 +3,8 @@
 #
 # DDP/SCTP between two hosts: udp and raw, IPv4 and IPv6, packets of 1,500 octets.
 
+# bats file_tags=beside
+
 load helpers
 load net
 

@@ -4,6 +4,8 @@
 # stag-reg with a running ddp-recv, and what others do with what it registers: ddp-send --to, ddp-recv --from. Namespaces where a network in
 # between matters.
 
+# bats file_tags=beside
+
 load helpers
 load net
 

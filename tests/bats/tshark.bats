@@ -4,6 +4,8 @@
 # What this suite itself sends, read by somebody else: tshark finds MPA, DDP and RDMAP in captures of every mode, all CRCs good,
 # nothing malformed, and exactly the FPDUs that ddp-dump finds.
 
+# bats file_tags=beside
+
 bats_require_minimum_version 1.5.0
 load helpers
 load net

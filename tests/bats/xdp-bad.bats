@@ -5,6 +5,8 @@
 # does beside it. Each is told with its reason, and leaves no program behind. tests/bats/xdp.bats has interfaces that go, and queues;
 # tests/interop/xdp-guest.bats a kernel without frames of several buffers; tests/unit/pkt_xdp_test.c one without AF_XDP or BPF.
 
+# bats file_tags=beside
+
 # Each test is a shell of its own.
 # shellcheck disable=SC2030,SC2031,SC2034,SC2154
 

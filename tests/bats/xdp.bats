@@ -4,6 +4,8 @@
 # DDP/SCTP through AF_XDP between two hosts, and beside raw IP: who it speaks to, what it leaves behind, what happens to the
 # interface under it.
 
+# bats file_tags=beside
+
 load helpers
 load net
 

@@ -5,6 +5,8 @@
 # inside one program with our engine (AF_CONN); a DDP of its own on it (usrsctp/speaker.c), that compares every octet. Then usrsctp's own
 # programs, as far as they can go with an end that takes DDP alone.
 
+# bats file_tags=beside
+
 # Each test is a shell of its own, and fail_with shows what looks unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
