@@ -36,12 +36,16 @@ struct opts {
  * no UDP port that the peer must know of. */
 static const char *const transports[] = { "sctp", "raw", "udp", NULL };
 
-static const char *best_transport(void)
+/* The best behind @name, or of all with NULL. NULL: there is none. */
+static const char *best_transport(const char *name)
 {
-	for (const char *const *name = transports; *name; name++)
-		if (iw_llp_look(*name, NULL) >= 0)
-			return *name;
-	return "udp";
+	const char *const *next = transports;
+
+	while (name && strcmp(*next++, name) != 0)
+		;
+	while (*next && iw_llp_look(*next, NULL) < 0)
+		next++;
+	return *next;
 }
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -368,9 +372,25 @@ static const struct argp argp = {
 	.children = kids,
 };
 
+/* A look cannot tell that modprobe.d forbids kernel SCTP: its use does, and where nobody has asked for it the next best is taken. */
+static int check_transport(struct iw_cli *cli)
+{
+	struct iw_fault why = { 0 };
+	const char *next;
+
+	while (!cli->transport_given && iw_llp_available(cli->transport, &why) < 0) {
+		next = best_transport(cli->transport);
+		if (!next)
+			break;
+		iw_log_warn("%s; taking -t %s", why.text, next);
+		cli->transport = next;
+	}
+	return iw_cli_check_transport(cli);
+}
+
 static int work(struct opts *o)
 {
-	int status = iw_cli_check_transport(&o->cli);
+	int status = check_transport(&o->cli);
 
 	if (status != IW_EXIT_OK)
 		return status;
@@ -382,7 +402,9 @@ int main(int argc, char **argv)
 	struct opts o = { .size = SIZE_DEFAULT, .interval_ns = IW_SEC(1) };
 	int status;
 
-	iw_cli_init(&o.cli, "sctp-ddp-ping", best_transport());
+	const char *best = best_transport(NULL);
+
+	iw_cli_init(&o.cli, "sctp-ddp-ping", best ? best : "udp");
 	o.cli.doctor_also = look_around;
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	status = iw_cli_start(&o.cli);

@@ -74,6 +74,7 @@ static error_t set_option(int key, char *arg, struct argp_state *state, struct i
 	switch (key) {
 	case 't':
 		cli->transport = names[iw_cli_enum(state, "--transport", arg, names)];
+		cli->transport_given = true;
 		return 0;
 	case 'p':
 		cli->port = iw_cli_port(state, "--port", arg, 0);

@@ -52,6 +52,7 @@
 struct iw_cli {
 	const char *tool;          /* "ddp-send" */
 	const char *transport;     /* "tcp", "sctp", "udp", "raw" or "xdp" */
+	bool transport_given;      /* the user has named it */
 	uint16_t port;             /* 0: the system's choice, for listeners */
 	const char *bind;          /* address, name or "*"; NULL: not given */
 	const char *interface;     /* NULL: not given */

@@ -68,11 +68,6 @@ static int probe_socket(int family, int type, int protocol, const char *what, st
 	return 0;
 }
 
-int iw_os_probe_sctp(struct iw_fault *why)
-{
-	return probe_socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP, "kernel SCTP", why);
-}
-
 /* Whether modules.dep has /sctp.ko, maybe compressed, in front of what it depends on. */
 static bool has_module(const char *release)
 {
@@ -96,6 +91,22 @@ static bool has_module(const char *release)
 	return found;
 }
 
+int iw_os_probe_sctp(struct iw_fault *why)
+{
+	int err = probe_socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP, "kernel SCTP", why);
+	struct utsname u = { .release = "" };
+
+	(void)uname(&u);
+	if (err == IW_E_NOTSUP && has_module(u.release))
+		return iw_fail(
+			why, err,
+			"kernel SCTP: not loaded when it was asked for, though its module is in "
+			"/lib/modules/%s: modprobe.d forbids it, or this kernel takes no more modules; "
+			"`modprobe sctp` as root tells which",
+			u.release);
+	return err;
+}
+
 int iw_os_look_sctp(struct iw_fault *why)
 {
 	struct utsname u = { .release = "" };
@@ -108,7 +119,9 @@ int iw_os_look_sctp(struct iw_fault *why)
 			why, IW_E_NOTSUP,
 			"kernel SCTP: not in this kernel, and no module of it in /lib/modules/%s",
 			u.release);
-	(void)iw_fail(why, 0, "kernel SCTP: not loaded; the first -t sctp loads it");
+	(void)iw_fail(
+		why, 0,
+		"kernel SCTP: not loaded; the first -t sctp loads it, unless modprobe.d forbids that");
 	return 1;
 }
 

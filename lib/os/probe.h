@@ -28,7 +28,7 @@ iw_os_probe_udp_gso(struct iw_fault *why); /* UDP segmentation offload, both way
 
 /*
  * Whether kernel SCTP can be had, without the load of its module, which would take -t raw and xdp away. 0: it is there;
- * 1: its module is not loaded, and the first socket loads it (*why says so); else as iw_os_probe_sctp.
+ * 1: its module is not loaded, and the first socket loads it unless modprobe.d forbids that (*why says so); else as iw_os_probe_sctp.
  */
 IW_MUST_CHECK int iw_os_look_sctp(struct iw_fault *why);
 

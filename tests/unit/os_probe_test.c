@@ -82,7 +82,7 @@ static void sctp_probe_agrees_with_a_socket_call(void **state)
 		assert_int_equal(err, 0);
 	} else {
 		assert_int_equal(err, IW_E_NOTSUP);
-		assert_string_equal(why.text, "kernel SCTP: not in this kernel");
+		assert_int_equal(strncmp(why.text, "kernel SCTP: not ", 17), 0);
 	}
 }
 
