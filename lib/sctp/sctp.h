@@ -229,8 +229,14 @@ const char *iw_sctp_state_name(enum iw_sctp_state state);
 IW_MUST_CHECK int iw_sctp_connect(struct iw_sctp *s, struct iw_sctp_assoc **out,
 				  const struct iw_sctp_addr *peer, uint16_t port, void *user,
 				  uint64_t now);
-/* No more messages are taken; the association ends when all are acknowledged on both sides, with DOWN and a why
- * that is no failure. Again, or later: no effect. */
+/*
+ * No more messages are taken; the association ends when all are acknowledged on both sides, with DOWN and a why
+ * that is no failure. Again, or later: no effect. While messages of ours are outstanding that lasts as long as the peer acknowledges
+ * (a peer that does and never takes them is the caller's to abort); a silent one ends it, with IW_E_TIMEOUT, after assoc_max_retrans
+ * retransmissions (RFC 9260 8.1), six minutes with the usual times. From the first SHUTDOWN or SHUTDOWN ACK on it is over within
+ * 5 rto_max, five minutes, whatever is lost and whatever the peer sends (9.2: T2 and T5): IW_E_TIMEOUT, or IW_E_CLOSED when the peer
+ * aborts it. The same holds of the peer's shutdown, which IW_SCTP_EV_ENDING tells of.
+ */
 void iw_sctp_shutdown(struct iw_sctp_assoc *a, uint64_t now);
 /* Ends it at once: the peer gets an ABORT with cause 12 and reason (text, NULL: none). DOWN
  * follows. */

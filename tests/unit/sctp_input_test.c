@@ -627,6 +627,137 @@ static void a_shutdown_that_nobody_answers_ends_too(void **state)
 	hand_close(&h);
 }
 
+/* Which packets are lost on their way: those that begin with type, the first so many of them. */
+struct loses {
+	uint8_t type;
+	unsigned left;
+};
+
+static bool lose(struct net *n, struct net_end *from, uint8_t *data, size_t len)
+{
+	struct loses *l = n->tap_user;
+
+	(void)from;
+	if (len <= IW_SCTP_HDR_LEN || data[IW_SCTP_HDR_LEN] != l->type || l->left == 0)
+		return true;
+	l->left--;
+	return false;
+}
+
+/* a shuts down while the first @lost packets with @type are lost; returns when both are told, or after T5 and some. */
+static uint64_t end_with_loss(struct net *n, uint8_t type, unsigned lost)
+{
+	struct loses l = { type, lost };
+	uint64_t begun;
+
+	net_init(n, 11);
+	net_start(n);
+	assert_true(net_up(n));
+	net_run(n, n->now + IW_SEC(5));
+	n->tap = lose;
+	n->tap_user = &l;
+	begun = n->now;
+	iw_sctp_shutdown(n->a.a, n->now);
+	while (n->now < begun + IW_SEC(310) &&
+	       !(net_has_event(&n->a, IW_SCTP_EV_DOWN) && net_has_event(&n->b, IW_SCTP_EV_DOWN)))
+		net_run(n, n->now + IW_MSEC(100));
+	n->tap = NULL;
+	return n->now - begun;
+}
+
+/* SX-27: SHUTDOWN, its ACK or its COMPLETE lost a few times: T2 says it again, and the end is orderly on both sides. */
+static void each_step_of_the_end_may_be_lost_and_lost_again(void **state)
+{
+	static const uint8_t steps[] = { IW_SCTP_SHUTDOWN, IW_SCTP_SHUTDOWN_ACK,
+					 IW_SCTP_SHUTDOWN_COMPLETE };
+	struct net n;
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(steps); i++)
+		for (unsigned lost = 1; lost <= 7; lost += 2) {
+			uint64_t took = end_with_loss(&n, steps[i], lost);
+
+			/* 1, 2, 4 ... s, 60 s at most */
+			assert_true(took < IW_SEC(1 << lost));
+			assert_int_equal(iw_sctp_why(n.a.a)->err, 0);
+			assert_int_equal(iw_sctp_why(n.b.a)->err, 0);
+			net_free(&n);
+		}
+}
+
+/* SX-27: the same lost always: T5, five times RTO.Max, ends both sides; who has heard the other's last word ends in order. */
+static void a_step_of_the_end_that_never_arrives_ends_both_sides_after_t5(void **state)
+{
+	static const struct {
+		uint8_t step;
+		int a, b; /* why it is over there */
+	} rows[] = {
+		{ IW_SCTP_SHUTDOWN, IW_E_TIMEOUT, IW_E_CLOSED }, /* a's ABORT */
+		{ IW_SCTP_SHUTDOWN_ACK, IW_E_TIMEOUT, 0 }, /* b has all, and hears the ABORT */
+		{ IW_SCTP_SHUTDOWN_COMPLETE, 0, IW_E_TIMEOUT },
+	};
+	struct net n;
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
+		uint64_t took = end_with_loss(&n, rows[i].step, UINT32_MAX);
+
+		assert_in_range(took, IW_SEC(299), IW_SEC(301));
+		assert_int_equal(iw_sctp_why(n.a.a)->err, rows[i].a);
+		assert_int_equal(iw_sctp_why(n.b.a)->err, rows[i].b);
+		net_free(&n);
+	}
+}
+
+/* SX-27: DATA starts T2 again and again; T5 does not mind it, and the peer gets an ABORT. */
+static void a_peer_that_sends_on_and_on_does_not_keep_the_end_from_coming(void **state)
+{
+	uint32_t tsn = HAND_TSN;
+	struct iw_sctp_chunk c;
+
+	(void)state;
+	open_up();
+	iw_sctp_shutdown(h.n.b.a, h.n.now);
+	for (unsigned s = 0; s < 299; s++) {
+		hand_begin(&h, h.peer_tag);
+		hand_data(&h, 7, tsn++, 0, "more", 4);
+		hand_send(&h);
+		net_run(&h.n, h.n.now + IW_SEC(1));
+		assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_SHUTDOWN_SENT);
+	}
+	hand_forget(&h);
+	assert_true(hand_wait(&h, IW_SCTP_ABORT, IW_SEC(2), &c));
+	assert_int_equal(iw_sctp_why(h.n.b.a)->err, IW_E_TIMEOUT);
+	assert_true(net_has_event(&h.n.b, IW_SCTP_EV_DOWN));
+	hand_close(&h);
+}
+
+/* RFC 9260 8.1, 9.2: with data outstanding the end waits for the peer's word, as often as its retransmissions go unanswered; whoever
+ * began it. */
+static void an_end_that_waits_for_a_peer_that_is_gone_is_over_with_its_retransmissions(void **state)
+{
+	struct iw_sctp_send m = { .hdr = (const uint8_t *)"hello", .hdr_len = 5 };
+	uint8_t cum[4];
+
+	(void)state;
+	for (int peers = 0; peers < 2; peers++) {
+		open_up();
+		assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), 0);
+		net_run(&h.n, h.n.now);
+		iw_put_be32(cum, h.peer_tsn - 1);
+		if (peers)
+			say(h.peer_tag, IW_SCTP_SHUTDOWN, 0, cum, 4);
+		else
+			iw_sctp_shutdown(h.n.b.a, h.n.now);
+		assert_int_equal(iw_sctp_assoc_state(h.n.b.a),
+				 peers ? IW_SCTP_SHUTDOWN_RECEIVED : IW_SCTP_SHUTDOWN_PENDING);
+		net_run(&h.n, h.n.now + IW_SEC(400));
+		assert_true(net_has_event(&h.n.b, IW_SCTP_EV_DOWN));
+		assert_int_equal(iw_sctp_why(h.n.b.a)->err, IW_E_TIMEOUT);
+		hand_close(&h);
+	}
+}
+
 /* A chunk of any type with any octets in it, of a plausible length or not. */
 static void nonsense(struct rng *r)
 {
@@ -710,6 +841,11 @@ int main(void)
 		cmocka_unit_test(a_shutdown_of_the_peer_is_acknowledged_until_complete),
 		cmocka_unit_test(a_shutdown_is_repeated_so_often_and_no_more),
 		cmocka_unit_test(a_shutdown_that_nobody_answers_ends_too),
+		cmocka_unit_test(each_step_of_the_end_may_be_lost_and_lost_again),
+		cmocka_unit_test(a_step_of_the_end_that_never_arrives_ends_both_sides_after_t5),
+		cmocka_unit_test(a_peer_that_sends_on_and_on_does_not_keep_the_end_from_coming),
+		cmocka_unit_test(
+			an_end_that_waits_for_a_peer_that_is_gone_is_over_with_its_retransmissions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
