@@ -430,6 +430,38 @@ END
     assert_jsonl '.[0].figures | map(.ratio > 0 and .ratio == .values[0].ratio and (.values | length == 1)) | all' true
 }
 
+@test "scripts/bench compares with the congestion control that is faster for TCP by the median" {
+    local has
+
+    require_tool iperf3 chrt
+    require_netns
+    has=$(tr ' ' '\n' </proc/sys/net/ipv4/tcp_available_congestion_control | grep -cxE 'cubic|bbr')
+    [ "$has" -eq 2 ] || skip 'needs bbr: cubic and bbr are not both here'
+    cd "$BATS_TEST_TMPDIR" || return 1
+    # An iperf3 with two speeds over cubic and one over bbr, that takes no time.
+    mkdir bin
+    cat >bin/iperf3 <<EOF
+#!/bin/bash
+[ "\$1" = -c ] || exec $(command -v iperf3) "\$@"
+echo >>"$PWD/calls.\$7"
+case \$7.\$(wc -l <"$PWD/calls.\$7") in
+cubic.[145]) b=12e9 ;;
+cubic.*) b=41e9 ;;
+*) b=22e9 ;;
+esac
+$(command -v iperf3) -c "\$2" -p "\$4" -J -C "\$7" -n 1M | jq --argjson b \$b '.end.sum_received.bits_per_second = \$b'
+EOF
+    chmod +x bin/iperf3
+    PATH=$PWD/bin:$PATH IW_TIMEOUT=100 run_here "$IW_TOP/scripts/bench" --pairs 3 --time 1 --only P1,P3 --out "$PWD/bench.json"
+    [ "$status" -le 1 ] || fail_with 'bench does not run'
+    assert_output_has 'P1: beside cubic; iperf3, medians: bbr 22 Gb/s, cubic 41 Gb/s'
+    assert_output_has 'P3: beside bbr; iperf3, medians: bbr 22 Gb/s, cubic 12 Gb/s'
+    output=$(jq -c . bench.json)
+    assert_jsonl '.[0].congestion_control.P1' '{"cc":"cubic","peer_bits_per_second":{"bbr":22000000000,"cubic":41000000000}}'
+    assert_jsonl '.[0].figures | map(.values | map(.peer / 1e9))' '[[12,41,41],[22,22,22]]'
+    assert_jsonl '.[0].runs[0] | [.pairs, .others] | map(map(.ours.cc[]) | unique)' '[["cubic"],["bbr"]]'
+}
+
 @test "scripts/bench draws pictures" {
     require_tool gnuplot chrt
     require_netns
