@@ -40,6 +40,11 @@ no_parts() {
     [ -z "$(find "$1" -name '.iw-*')" ]
 }
 
+# More than so many KiB have arrived.
+has_kib() {
+    [ "$(du -ks --apparent-size dst | cut -f 1)" -gt "$1" ]
+}
+
 some_parts() {
     [ -n "$(find "$1" -name '.iw-*')" ]
 }
@@ -127,7 +132,7 @@ some_parts() {
     for i in 1 2 3 4 5 6; do
         random_file src/f$i 8M
     done
-    random_file src/slow 300M
+    random_file src/slow 64M
     listen --timeout 60s
     # Garbage in place of an MPA Request, half of one, nothing at all.
     (printf 'GET / HTTP/1.0\r\n\r\n' >&5; sleep 20) 5<>/dev/tcp/127.0.0.1/"$PORT" 3>&- &
@@ -136,7 +141,7 @@ some_parts() {
     pids+=($!)
     (sleep 20) 5<>/dev/tcp/127.0.0.1/"$PORT" 3>&- &
     pids+=($!)
-    ddp-send -p "$PORT" src/slow 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
+    ddp-send -p "$PORT" --bwlimit 400M src/slow 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
     staller=$!
     wait_until 10 some_parts dst
     kill -STOP $staller
@@ -159,17 +164,18 @@ some_parts() {
 @test "a sender that is killed, or stops for longer than --timeout, leaves the old file as it was" {
     local pid
 
-    random_file src/big 400M
+    random_file src/big 64M
     printf old >dst/big
     listen --timeout 2s
-    ddp-send -p "$PORT" src/big 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
+    ddp-send -p "$PORT" --bwlimit 200M src/big 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
     pid=$!
     wait_until 10 some_parts dst
     kill -KILL $pid
     assert_equal "$(cat dst/big)" old
-    ddp-send -p "$PORT" src/big 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
+    ddp-send -p "$PORT" --bwlimit 200M src/big 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
     pid=$!
-    sleep 0.2
+    # More than the first can have left.
+    wait_until 10 has_kib 30000 || fail_with 'nothing arrives'
     kill -STOP $pid
     wait_until 15 grep -q 'no progress for 2 s' "$BATS_TEST_TMPDIR/serve.1.err" || fail_with 'it is not given up'
     kill -KILL $pid
@@ -262,10 +268,10 @@ some_parts() {
     listen
     serve_end
     assert_status 0
-    random_file src/big 200M
+    random_file src/big 64M
     # Busy: what is under way is finished.
     listen
-    ddp-send -p "$PORT" src/big 127.0.0.1: >send.out 2>&1 </dev/null 3>&- &
+    ddp-send -p "$PORT" --bwlimit 400M src/big 127.0.0.1: >send.out 2>&1 </dev/null 3>&- &
     pid=$!
     wait_until 10 some_parts dst
     kill -TERM "$SERVE_PID"
@@ -275,8 +281,8 @@ some_parts() {
     assert_same_file src/big dst/big
     rm dst/big
     # Stuck: not for longer than the time it allows.
-    listen
-    ddp-send -p "$PORT" src/big 127.0.0.1: >send.out 2>&1 </dev/null 3>&- &
+    listen --timeout 3s
+    ddp-send -p "$PORT" --bwlimit 400M src/big 127.0.0.1: >send.out 2>&1 </dev/null 3>&- &
     pid=$!
     wait_until 10 some_parts dst
     kill -STOP $pid

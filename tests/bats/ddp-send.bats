@@ -76,11 +76,33 @@ mode_and_time() {
     done
 }
 
+# What FILE holds that is not zero: a line of offset and octets for each of its extents. Reading holes takes as long as reading data.
+data_of() {
+    python3 - "$1" <<'END'
+import os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+at, end = 0, os.fstat(fd).st_size
+while at < end:
+    try:
+        at = os.lseek(fd, at, os.SEEK_DATA)
+    except OSError:
+        break
+    hole = os.lseek(fd, at, os.SEEK_HOLE)
+    piece = os.pread(fd, hole - at, at).lstrip(b'\0')
+    if piece:
+        print(hole - len(piece), piece.rstrip(b'\0').decode())
+    at = hole
+END
+}
+
 @test "a sparse file of 5 GiB stays sparse and moves what it holds" {
     local mode
 
+    require_tool python3
     truncate -s 5G src/sparse
-    printf data | dd of=src/sparse bs=1 seek=3000000000 conv=notrunc status=none
+    # On both sides of where 32 bits end.
+    printf low | dd of=src/sparse bs=1 seek=3000000000 conv=notrunc status=none
+    printf high | dd of=src/sparse bs=1 seek=5000000000 conv=notrunc status=none
     # Zeros that are allocated become holes too.
     dd if=/dev/zero of=src/zeros bs=1M count=9 status=none
     printf end >>src/zeros
@@ -93,11 +115,9 @@ mode_and_time() {
         assert_equal "$(stat -c %s dst/sparse)" 5368709120
         [ "$(du -k dst/sparse | cut -f 1)" -le 1024 ] || fail_with "dst/sparse takes $(du -k dst/sparse) KiB"
         [ "$(du -k dst/zeros | cut -f 1)" -le 1024 ] || fail_with "dst/zeros takes $(du -k dst/zeros) KiB"
-        assert_equal "$(dd if=dst/sparse bs=1 skip=3000000000 count=4 status=none)" data
+        assert_equal "$(data_of dst/sparse)" $'3000000000 low\n5000000000 high'
         assert_same_file src/zeros dst/zeros
     done
-    # Once in full; cmp reads holes fast enough for that.
-    assert_same_file src/sparse dst/sparse
 }
 
 @test "a stream from standard input goes into a named file" {
@@ -258,7 +278,7 @@ begin_slowly() {
 
     listen
     receiver=$SERVE_PID
-    ddp-send -p "$PORT" --timeout 20s "$@" 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
+    ddp-send -p "$PORT" --timeout 20s --bwlimit 400M "$@" 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
     SEND_PID=$!
     wait_until 10 eval 'compgen -G "dst/.iw-*.part"' || fail_with 'the transfer did not begin'
     kill -STOP "$receiver"
@@ -285,7 +305,7 @@ end_slowly() {
 
     for change in 'truncate -s 1M src/big' 'printf more >>src/big' 'printf x | dd of=src/big bs=1 seek=5 conv=notrunc status=none'; do
         PORT=$(free_port)
-        random_file src/big 600M
+        random_file src/big 64M
         printf old >dst/big
         printf small >src/small
         rm -f dst/small
@@ -302,7 +322,7 @@ end_slowly() {
 }
 
 @test "a source that is removed while it is sent arrives whole" {
-    random_file src/big 300M
+    random_file src/big 64M
     cp --reflink=auto src/big copy
     begin_slowly src/big
     rm src/big
@@ -312,7 +332,7 @@ end_slowly() {
 }
 
 @test "a receiver that stops answering is given up after --timeout" {
-    random_file src/big 200M
+    random_file src/big 64M
     listen
     kill -STOP "$SERVE_PID"
     # Before the set-up is over, and in the middle of a file.
@@ -320,7 +340,7 @@ end_slowly() {
     assert_status 4
     kill -CONT "$SERVE_PID"
     begin_on_listener() {
-        ddp-send -p "$PORT" --timeout 2s src/big 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
+        ddp-send -p "$PORT" --timeout 2s --bwlimit 400M src/big 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
         SEND_PID=$!
         wait_until 10 eval 'compgen -G "dst/.iw-*.part"'
         kill -STOP "$SERVE_PID"
@@ -336,7 +356,7 @@ end_slowly() {
 }
 
 @test "a receiver that is killed leaves the old file as it was" {
-    random_file src/big 400M
+    random_file src/big 64M
     printf old >dst/big
     begin_slowly src/big
     kill -KILL "$RECEIVER"
