@@ -385,6 +385,22 @@ buffer() {
     wait_until 20 no_association || fail_with 'associations that have ended' "$(told .)"
 }
 
+# Read Responses come to who has begun the association, and name an STag of his. The program that stays shows what it saw.
+@test "the sessions of who connects are known as well, from the first segment on" {
+    local port
+
+    port=$(free_port)
+    run_in right ddp-xdp attach -I "$RIGHT_IF"
+    assert_status 0
+    IW_READY='listening on' serve_in left ddp-bench --listen -t raw -p "$port" -b "$LEFT_IP"
+    run_in right ddp-bench "$LEFT_IP" read -t xdp -I "$RIGHT_IF" -p "$port" -j 3 --time 300ms -w 50ms --interval 0 -q
+    assert_status 0
+    run_in right ddp-xdp status -I "$RIGHT_IF" --json
+    assert_jsonl '.[0] | [.tl.tagged > 1000, .seen.no_session, .seen.stag_unknown, .sessions, .stags]' '[true,0,0,0,0]'
+    run_in right ddp-xdp detach -I "$RIGHT_IF"
+    assert_status 0
+}
+
 @test "options that exclude each other, and those that are missing, are usage" {
     local args
 

@@ -99,8 +99,9 @@ kernel_sent() {
 }
 
 @test "an interface of two queues: several connections of one process share its frames" {
-    local two=two$$
+    local two=two$$ q came
 
+    require_tool ethtool
     net_ip left link add "l$two" numtxqueues 2 numrxqueues 2 type veth peer name "r$two" numtxqueues 2 numrxqueues 2 netns "$NET_RIGHT_PID"
     net_ip left address add 10.78.0.1/24 dev "l$two"
     net_ip right address add 10.78.0.2/24 dev "r$two"
@@ -114,6 +115,17 @@ kernel_sent() {
     assert_same_file src/f dst/f
     run_in left ddp-xdp status -I "l$two" --json
     assert_jsonl '.[0] | [.tagged_octets >= 5242880, .passed.no_socket]' '[true,0]'
+    serve_end
+    # A worker sends on one queue; the kernel spreads associations over both.
+    IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "l$two" -p "$PORT" --bind 10.78.0.1
+    run_in right ddp-bench 10.78.0.1 write -t raw -p "$PORT" -j 8 --time 500ms -w 0 --interval 0 --json
+    assert_status 0
+    assert_jsonl '.[0].verified' true
+    run_in left ethtool -S "l$two"
+    for q in 0 1; do
+        came=$(sed -n "s/^ *rx_queue_${q}_xdp_packets: //p" <<<"$output")
+        [ "${came:-0}" -gt 1000 ] || fail_with "$came packets came on queue $q" "$output"
+    done
     serve_end
     net_ip left link del "l$two"
 }
