@@ -335,13 +335,15 @@ static inline int steer_rig_socket(void)
 /* The two associations of an endpoint, their sessions, and the STags. */
 static inline int steer_rig_assocs(struct steer_rig *r, uint32_t endpoint, struct iw_fault *why)
 {
-	static const struct iw_xdp_home all = { 1, 0 }, one = { 1, 100 + STEER_ONE };
+	static const struct iw_xdp_home all = { .pd = 1 },
+					one = { .pd = 1, .stream = 100 + STEER_ONE };
 	int err = iw_steer_assoc_add(r->steer, endpoint, STEER_TAG, r->worker, why);
 
 	if (!err)
 		err = iw_steer_assoc_add(r->steer, endpoint, STEER_TAG2, r->worker, why);
 	for (uint16_t i = 0; i < STEER_STREAMS && !err; i++) {
-		const struct iw_xdp_home a = { 1, 100u + i }, b = { 2, 200u + i };
+		const struct iw_xdp_home a = { .pd = 1, .stream = 100u + i };
+		const struct iw_xdp_home b = { .pd = 2, .stream = 200u + i };
 
 		err = iw_steer_session_add(r->steer, endpoint, STEER_TAG, i, &a);
 		if (!err)

@@ -67,6 +67,8 @@ struct iw_xdp_stag_key {
 struct iw_xdp_home {
 	uint32_t pd;
 	uint32_t stream; /* of an STag, 0: every stream of the domain may name it */
+	/* Of an STag: CLOCK_MONOTONIC in ns, from then on it is not known; 0: until it is removed. */
+	uint64_t expires;
 };
 
 /* --- map "sessions": hash, struct iw_xdp_stream_key to struct iw_xdp_home. loader writes; program reads, for

@@ -338,6 +338,10 @@ __noinline int judge_stag(struct iw_xdp_recent *r, uint32_t stream, uint32_t sta
 	if (!home || home->pd != session->pd ||
 	    (home->stream != 0 && home->stream != session->stream))
 		return IW_XDP_SEEN_STAG_UNKNOWN;
+	/* Not remembered: the next segment may be too late. */
+	if (home->expires)
+		return bpf_ktime_get_ns() < home->expires ? IW_XDP_SEEN_COUNT
+							  : IW_XDP_SEEN_STAG_UNKNOWN;
 	r->stag = stag;
 	r->stag_stream = stream;
 	r->has_stag = 1;

@@ -130,9 +130,11 @@ struct iw_port_ops {
 	void (*give_back)(struct iw_assoc *a, uint16_t stream, uint64_t now);
 	/*
 	 * For who looks at segments before we do; both NULL: nobody. An STag is registered for that DDP stream of
-	 * that Protection Domain (stream 0: for all of them; RFC 5041 8.2), or is no more (pd 0).
+	 * that Protection Domain (stream 0: for all of them; RFC 5041 8.2), or is no more (pd 0); it is none from
+	 * expires on (monotonic ns; IW_TIME_NEVER), of which nobody is told then.
 	 */
-	void (*stag)(struct iw_port *p, uint32_t stag, uint32_t pd, uint32_t stream);
+	void (*stag)(struct iw_port *p, uint32_t stag, uint32_t pd, uint32_t stream,
+		     uint64_t expires);
 	/* The session on these SCTP streams of an association that is up is that DDP stream, or ends (pd 0). */
 	void (*session)(struct iw_assoc *a, uint16_t number, uint32_t pd, uint32_t stream);
 	/* What is to go goes. 0; IW_E_AGAIN: the port must become writable first. */

@@ -893,11 +893,12 @@ void iw_port_memory_free(struct iw_xdp_memory *m)
 
 /* --- the ports -------------------------------------------------------------------------------- */
 
-static void user_stag(struct iw_port *p, uint32_t stag, uint32_t pd, uint32_t stream)
+static void user_stag(struct iw_port *p, uint32_t stag, uint32_t pd, uint32_t stream,
+		      uint64_t expires)
 {
 	struct iw_pkt *c = port_of(p)->pkt;
 
-	c->ops->stag(c, stag, pd, stream);
+	c->ops->stag(c, stag, pd, stream, expires);
 }
 
 static void user_session(struct iw_assoc *a, uint16_t number, uint32_t pd, uint32_t stream)

@@ -90,7 +90,7 @@ int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port, s
 	return 0;
 }
 
-void iw_loop_stag(struct iw_loop *l, uint32_t stag, uint32_t pd, uint32_t stream)
+void iw_loop_stag(struct iw_loop *l, uint32_t stag, uint32_t pd, uint32_t stream, uint64_t expires)
 {
 	if (l->knowing == 0)
 		return;
@@ -98,7 +98,7 @@ void iw_loop_stag(struct iw_loop *l, uint32_t stag, uint32_t pd, uint32_t stream
 		const struct iw_dock *d = iw_container_of(n, struct iw_dock, all);
 
 		if (d->port->ops->stag)
-			d->port->ops->stag(d->port, stag, pd, stream);
+			d->port->ops->stag(d->port, stag, pd, stream, expires);
 	}
 }
 

@@ -70,7 +70,7 @@ struct iw_link *iw_loop_next_link(struct iw_loop *l);
 struct iw_gate *iw_loop_next_gate(struct iw_loop *l);
 
 /* To every port that wants to know: as stag of struct iw_port_ops. */
-void iw_loop_stag(struct iw_loop *l, uint32_t stag, uint32_t pd, uint32_t stream);
+void iw_loop_stag(struct iw_loop *l, uint32_t stag, uint32_t pd, uint32_t stream, uint64_t expires);
 
 /* The octets of a loan (struct iw_completion) are their lender's again. IW_E_INVAL: there is no such loan, or not any
  * more. Loans that are out when the loop is freed come back then. */

@@ -103,7 +103,8 @@ struct iw_pkt_ops {
 	/* May be NULL: an association with this Verification Tag of ours has come up, or is gone. */
 	void (*assoc)(struct iw_pkt *c, uint32_t tag, bool up);
 	/* Of "xdp": as in struct iw_port_ops, of the association with that Verification Tag of ours. */
-	void (*stag)(struct iw_pkt *c, uint32_t stag, uint32_t pd, uint32_t stream);
+	void (*stag)(struct iw_pkt *c, uint32_t stag, uint32_t pd, uint32_t stream,
+		     uint64_t expires);
 	void (*session)(struct iw_pkt *c, uint32_t tag, uint16_t number, uint32_t pd,
 			uint32_t stream);
 	void (*close)(struct iw_pkt *c);

@@ -515,13 +515,14 @@ static void forget_recent(struct iw_steer *s)
 static void sweep(int map, bool (*match)(const void *value, const void *key, uint32_t),
 		  uint32_t which)
 {
-	uint8_t key[2][sizeof(struct iw_xdp_endpoint_key)], value[sizeof(struct iw_xdp_endpoint)];
+	uint8_t key[2][sizeof(struct iw_xdp_endpoint_key)], value[sizeof(struct iw_xdp_home)];
 	bool more = bpf_map_get_next_key(map, NULL, key[0]) == 0;
 	unsigned at = 0;
 
 	_Static_assert(sizeof(struct iw_xdp_assoc_key) <= sizeof(struct iw_xdp_endpoint_key) &&
-			       sizeof(struct iw_xdp_assoc) <= sizeof(struct iw_xdp_endpoint),
-		       "one room for both");
+			       sizeof(struct iw_xdp_assoc) <= sizeof(struct iw_xdp_home) &&
+			       sizeof(struct iw_xdp_endpoint) <= sizeof(struct iw_xdp_home),
+		       "one room for all");
 	for (uint32_t n = 0; more && n < UINT32_MAX; n++, at ^= 1) {
 		more = bpf_map_get_next_key(map, key[at], key[at ^ 1]) == 0;
 		if (bpf_map_lookup_elem(map, key[at], value) == 0 && match(value, key[at], which))

@@ -225,10 +225,11 @@ static void xdp_assoc(struct iw_pkt *c, uint32_t tag, bool up)
 }
 
 /* Where the map is full its segments count as unknown, and come all the same. */
-static void xdp_stag(struct iw_pkt *c, uint32_t stag, uint32_t pd, uint32_t stream)
+static void xdp_stag(struct iw_pkt *c, uint32_t stag, uint32_t pd, uint32_t stream,
+		     uint64_t expires)
 {
 	struct xdp *x = xdp_of(c);
-	const struct iw_xdp_home home = { pd, stream };
+	const struct iw_xdp_home home = { pd, stream, expires == IW_TIME_NEVER ? 0 : expires };
 
 	if (pd)
 		(void)!iw_steer_stag_add(iw_xsk_steer(x->xsk), x->endpoint, stag, &home);
@@ -241,7 +242,7 @@ static void xdp_session(struct iw_pkt *c, uint32_t tag, uint16_t number, uint32_
 			uint32_t stream)
 {
 	struct xdp *x = xdp_of(c);
-	const struct iw_xdp_home home = { pd, stream };
+	const struct iw_xdp_home home = { .pd = pd, .stream = stream };
 
 	if (pd)
 		(void)!iw_steer_session_add(iw_xsk_steer(x->xsk), x->endpoint, tag, number, &home);

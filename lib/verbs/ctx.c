@@ -14,7 +14,10 @@ static void stag_told(void *arg, uint32_t stag, const struct iw_region *r)
 {
 	struct iw_ctx *ctx = arg;
 
-	iw_loop_stag(ctx->loop, stag, r ? r->pd : 0, r ? r->stream : 0);
+	if (r)
+		iw_loop_stag(ctx->loop, stag, r->pd, r->stream, r->expires);
+	else
+		iw_loop_stag(ctx->loop, stag, 0, 0, 0);
 }
 
 static int random_octets(void *ctx, void *buf, size_t len)

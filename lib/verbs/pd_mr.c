@@ -88,7 +88,7 @@ void iw_verbs_tell_stags(struct iw_ctx *ctx, struct iw_port *port)
 	if (!port->ops->stag)
 		return;
 	while ((r = iw_stag_each(ctx->stags, &pos)))
-		port->ops->stag(port, r->stag, r->pd, r->stream);
+		port->ops->stag(port, r->stag, r->pd, r->stream, r->expires);
 }
 
 uint32_t iw_mr_stag(const struct iw_mr *mr)

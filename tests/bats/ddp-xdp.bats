@@ -322,11 +322,11 @@ known() {
     [ "$(told '[.sessions, .stags]')" = "[$1,$2]" ]
 }
 
-# buffer N: STAG[N], in a Protection Domain of its own; and who writes into it, on an association of its own: TAG[N], STREAM[N]
+# buffer N [OPTION...]: STAG[N], in a Protection Domain of its own; and who writes into it, on an association of its own: TAG[N], STREAM[N]
 buffer() {
     local uri old new
 
-    run_in left stag-reg add --size 64K --access w --json --control ctl
+    run_in left stag-reg add --size 64K --access w --json --control ctl "${@:2}"
     assert_status 0
     uri=$(jq -r .uri <<<"$output")
     # On the wire they are one, and there is one interface fewer to look at.
@@ -399,6 +399,29 @@ buffer() {
     assert_jsonl '.[0] | [.tl.tagged > 1000, .seen.no_session, .seen.stag_unknown, .sessions, .stags]' '[true,0,0,0,0]'
     run_in right ddp-xdp detach -I "$RIGHT_IF"
     assert_status 0
+}
+
+@test "an STag that has expired is unknown, also while nobody removes it" {
+    local -a STAG TAG STREAM
+    local pid
+
+    require_tool python3
+    PORT=$(free_port)
+    run_in left ddp-xdp attach -I "$LEFT_IF"
+    assert_status 0
+    IW_READY='listening on' serve_in left ddp-recv -t xdp -I "$LEFT_IF" -p "$PORT" -b "$LEFT_IP" --control ctl .
+    buffer 1 --expires 5s
+    name_stag "${TAG[1]}" "${STREAM[1]}" "${STAG[1]}"
+    assert_seen 0 0
+    pid=$(told '.sockets[0].pid')
+    kill -STOP "$pid"
+    expired() {
+        name_stag "${TAG[1]}" "${STREAM[1]}" "${STAG[1]}"
+        [ "$(told '[.stags, .seen.stag_unknown > 0, .seen.no_session]')" = '[1,true,0]' ]
+    }
+    wait_until 10 expired || { kill -CONT "$pid"; fail_with 'it is known' "$(told .)"; }
+    kill -CONT "$pid"
+    wait_until 20 known 0 0 || fail_with 'it is not removed' "$(told .)"
 }
 
 @test "options that exclude each other, and those that are missing, are usage" {

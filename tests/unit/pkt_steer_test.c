@@ -10,7 +10,9 @@
 
 #include <cmocka.h>
 
+#include "os/os.h"
 #include "pkt/steer.h"
+#include "util/num.h"
 
 #include "rng.h"
 #include "steer_ref.h"
@@ -299,7 +301,7 @@ static void full_maps_cost_knowledge_and_no_packet(void **state)
 	const struct iw_steer_cfg cfg = {
 		.interface = "lo", .load_only = true, .assocs_max = 2, .stags_max = 2
 	};
-	static const struct iw_xdp_home home = { 1, 0 };
+	static const struct iw_xdp_home home = { .pd = 1 };
 	static const uint32_t stag[] = { 1, 2, 3 };
 	struct steer_rig whole = rig;
 	struct iw_addr any = { .len = 0 };
@@ -463,7 +465,8 @@ static void random_frames_are_told_the_same_by_both(void **state)
 /* The program remembers whose the last packet was: not beyond a change. */
 static void changes_hold_for_the_next_packet(void **state)
 {
-	static const struct iw_xdp_home home = { 1, 0 }, other = { 2, 1 };
+	static const struct iw_xdp_home home = { .pd = 1 }, other = { .pd = 2, .stream = 1 };
+	struct iw_xdp_home until = home;
 	struct iw_addr any = { .len = 0 };
 	struct iw_xdp_counters d;
 	struct iw_fault why;
@@ -483,6 +486,19 @@ static void changes_hold_for_the_next_packet(void **state)
 	assert_int_equal(iw_steer_stag_add(rig.steer, rig.endpoint[0], STEER_STAG, &home), 0);
 	run_frame(&d);
 	assert_int_equal(d.seen[IW_XDP_SEEN_STAG_UNKNOWN], 0);
+	/* It may expire with nobody to say so. */
+	iw_steer_stag_remove(rig.steer, rig.endpoint[0], STEER_STAG);
+	until.expires = iw_os_now() + IW_MSEC(200);
+	assert_int_equal(iw_steer_stag_add(rig.steer, rig.endpoint[0], STEER_STAG, &until), 0);
+	run_frame(&d);
+	if (iw_os_now() < until.expires)
+		assert_int_equal(d.seen[IW_XDP_SEEN_STAG_UNKNOWN], 0);
+	while (iw_os_now() < until.expires)
+		usleep(1000);
+	run_frame(&d);
+	assert_int_equal(d.seen[IW_XDP_SEEN_STAG_UNKNOWN], 1);
+	iw_steer_stag_remove(rig.steer, rig.endpoint[0], STEER_STAG);
+	assert_int_equal(iw_steer_stag_add(rig.steer, rig.endpoint[0], STEER_STAG, &home), 0);
 	iw_steer_assoc_remove(rig.steer, rig.endpoint[0], STEER_TAG);
 	run_frame(&d);
 	assert_int_equal(d.seen[IW_XDP_SEEN_NO_ASSOC], 1);
