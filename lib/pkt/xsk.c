@@ -47,6 +47,7 @@
 #define DENSE_NS     10000
 #define PAUSE_NS     4000
 #define ENOUGH       32
+#define EXPECTED     8   /* the frame so many descriptors ahead is fetched */
 #define BIND_TRIES   100 /* a queue is free only some time after its last socket was closed */
 #define BIND_WAIT_NS 10000000
 
@@ -495,6 +496,14 @@ static unsigned recv_from(struct iw_xsk *x, unsigned i, struct iw_xsk_rx *out, u
 		while (used + k < n &&
 		       xsk_ring_cons__rx_desc(r, at + used + k - 1)->options & XDP_PKT_CONTD)
 			k++;
+		/* The program's notes, and the heads. */
+		if (used + EXPECTED < n) {
+			const uint8_t *data = iw_umem_at(
+				u, xsk_ring_cons__rx_desc(r, at + used + EXPECTED)->addr);
+
+			__builtin_prefetch(data - sizeof(struct iw_xdp_meta));
+			__builtin_prefetch(data);
+		}
 		take_packet(x, i, at + used, k, got, &out[got]);
 		for (uint32_t j = 0; j < k; j++) {
 			uint64_t addr = xsk_ring_cons__rx_desc(r, at + used + j)->addr;
