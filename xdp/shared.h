@@ -22,8 +22,8 @@ typedef __u64 uint64_t;
 #endif
 
 /* Of maps, keys and values: who finds a resident program of another number does not touch it. */
-#define IW_XDP_VERSION  2
-#define IW_XDP_PROGRAM  "iw_steer_2" /* names in the kernel: the version is their end */
+#define IW_XDP_VERSION  3
+#define IW_XDP_PROGRAM  "iw_steer_3" /* names in the kernel: the version is their end */
 #define IW_XDP_OBSERVER "iw_observe_1"
 
 #define IW_XDP_WORKERS 64 /* at once on one interface; a worker has one socket for each queue */
@@ -94,9 +94,39 @@ struct iw_xdp_sock {
 	uint32_t pid; /* 0: no socket */
 	uint32_t flags;
 	uint64_t rx, tx; /* packets */
+	uint64_t live;   /* of tx: those that the program sent */
 	/* XDP_STATISTICS: no descriptor or too long; ring full; no frame in the fill ring; bad transmit
 	 * descriptor */
 	uint64_t rx_dropped, rx_ring_full, rx_fill_empty, tx_invalid;
+};
+
+/* --- map "live": array of arrays, by worker; of struct iw_xdp_live, which the worker writes and the program reads -- */
+
+/*
+ * Packets that the program itself sends when a worker runs it on live frames (BPF_PROG_RUN): each run takes the
+ * next one, writes it into its frame and has the driver send that. Such a frame begins with an order, which the cookie
+ * tells from anything that came from the wire. Frames are used again within a call, so the order must outlive
+ * them: behind it there is room for the metadata that a program at the far end puts in front of the packet.
+ */
+#define IW_XDP_LIVE_ORDER 64     /* octets from the order to the packet */
+#define IW_XDP_LIVE_TYPE  0xb588 /* wire: an EtherType for local experiments (IEEE 802) */
+#define IW_XDP_LIVE_HEAD                                                                           \
+	128 /* octets of a packet's head, which lies in front of the packet, at most */
+#define IW_XDP_LIVE_FRAME 3200 /* octets of a frame, at most: a live frame is part of a page */
+#define IW_XDP_LIVE_BURST 256
+
+struct iw_xdp_order {
+	uint64_t cookie;
+	uint32_t worker;
+	uint16_t type; /* IW_XDP_LIVE_TYPE, where a frame has its EtherType */
+	uint16_t zero;
+};
+/* The first of them, 0, has no packet but what is common to all; an odd number of cache lines. */
+struct iw_xdp_live {
+	uint64_t cookie;
+	uint32_t next, bad; /* the packet whose turn it is; runs that did not send it */
+	uint32_t at, len;   /* the frame */
+	uint8_t octets[3368];
 };
 
 /* --- map "counters": per-CPU array of one. program writes; status and the carrier add up ------- */

@@ -13,6 +13,7 @@
 const volatile uint32_t sample_every = 256;
 
 #define CHUNKS_MAX 512
+#define ETHER_LEN  14
 
 #define PPID_SEGMENT 16 /* RFC 5043 5.2 */
 #define PPID_CONTROL 17
@@ -89,6 +90,21 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct iw_xdp_sock);
 } sockets SEC(".maps");
+
+struct packets {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 + IW_XDP_LIVE_BURST);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(key_size, sizeof(uint32_t));
+	__uint(value_size, sizeof(struct iw_xdp_live));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, IW_XDP_WORKERS);
+	__type(key, uint32_t);
+	__array(values, struct packets);
+} live SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -531,9 +547,59 @@ static __always_inline int steer_to(struct xdp_md *ctx, struct iw_xdp_counters *
 	return bpf_redirect_map(&xsks, slot, XDP_PASS);
 }
 
-SEC("xdp.frags")
-int iw_steer_2(struct xdp_md *ctx)
+/* --- out ----------------------------------------------------------------------------------------- */
+
+static __always_inline bool has_order(struct xdp_md *ctx, struct iw_xdp_order *o)
 {
+	struct iw_xdp_order *at = (void *)(long)ctx->data;
+
+	if ((void *)(at + 1) > (void *)(long)ctx->data_end || at->type != IW_XDP_LIVE_TYPE)
+		return false;
+	*o = *at;
+	return true;
+}
+
+static __always_inline bool write_frame(struct xdp_md *ctx, const struct iw_xdp_live *p)
+{
+	uint32_t at = p->at, len = p->len;
+	int grows;
+
+	if (at > IW_XDP_LIVE_HEAD || len < ETHER_LEN || len > IW_XDP_LIVE_FRAME)
+		return false;
+	if (bpf_xdp_adjust_head(ctx, IW_XDP_LIVE_ORDER) < 0)
+		return false;
+	grows = (int)len - (int)(ctx->data_end - ctx->data);
+	if (grows && bpf_xdp_adjust_tail(ctx, grows) < 0)
+		return false;
+	return bpf_xdp_store_bytes(ctx, 0, (void *)(p->octets + at), len) == 0;
+}
+
+/* The next packet of a worker; -1: that is no order. */
+static __always_inline int send_next(struct xdp_md *ctx, const struct iw_xdp_order *o)
+{
+	uint32_t zero = 0, next;
+	void *packets = bpf_map_lookup_elem(&live, &o->worker);
+	struct iw_xdp_live *common, *p;
+
+	if (!packets)
+		return -1;
+	common = bpf_map_lookup_elem(packets, &zero);
+	if (!common || common->cookie != o->cookie)
+		return -1;
+	next = common->next;
+	p = bpf_map_lookup_elem(packets, &next);
+	if (!p || !write_frame(ctx, p)) {
+		common->bad++;
+		return XDP_DROP;
+	}
+	common->next = next + 1;
+	return XDP_TX;
+}
+
+SEC("xdp.frags")
+int iw_steer_3(struct xdp_md *ctx)
+{
+	struct iw_xdp_order o;
 	uint32_t zero = 0;
 	struct iw_xdp_counters *n = bpf_map_lookup_elem(&counters, &zero);
 	struct iw_xdp_recent *r = bpf_map_lookup_elem(&recent, &zero);
@@ -543,6 +609,12 @@ int iw_steer_2(struct xdp_md *ctx)
 	struct sctp h;
 	int pass;
 
+	if (has_order(ctx, &o)) {
+		int verdict = send_next(ctx, &o);
+
+		if (verdict >= 0)
+			return verdict;
+	}
 	if (!n || !r || !now)
 		return XDP_PASS;
 	pass = parse_below(&c, &f, &h);

@@ -50,6 +50,7 @@ static int socket_json(void *ctx, const void *key, const void *value)
 	iw_json_bool(w, "busy_poll", s->flags & IW_XDP_SOCK_BUSY_POLL);
 	iw_json_u64(w, "rx_packets", s->rx);
 	iw_json_u64(w, "tx_packets", s->tx);
+	iw_json_u64(w, "tx_live", s->live);
 	iw_json_u64(w, "rx_dropped", s->rx_dropped);
 	iw_json_u64(w, "rx_ring_full", s->rx_ring_full);
 	iw_json_u64(w, "rx_fill_empty", s->rx_fill_empty);

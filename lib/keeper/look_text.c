@@ -42,12 +42,13 @@ static int print_socket(void *ctx, const void *key, const void *value)
 	(void)ctx;
 	memcpy(&slot, key, sizeof(slot));
 	printf("  socket of process %u: queue %u, worker %u, %s%s%s; %" PRIu64 " in, %" PRIu64
-	       " out; lost: %" PRIu64 " ring full, %" PRIu64 " no frame, %" PRIu64 " other\n",
+	       " out (%" PRIu64 " by the program); lost: %" PRIu64 " ring full, %" PRIu64
+	       " no frame, %" PRIu64 " other\n",
 	       s->pid, slot / IW_XDP_WORKERS, slot % IW_XDP_WORKERS,
 	       s->flags & IW_XDP_SOCK_ZEROCOPY ? "zero-copy" : "copy",
 	       s->flags & IW_XDP_SOCK_SG ? ", multi-buffer" : "",
-	       s->flags & IW_XDP_SOCK_BUSY_POLL ? ", busy-poll" : "", s->rx, s->tx, s->rx_ring_full,
-	       s->rx_fill_empty, s->rx_dropped);
+	       s->flags & IW_XDP_SOCK_BUSY_POLL ? ", busy-poll" : "", s->rx, s->tx, s->live,
+	       s->rx_ring_full, s->rx_fill_empty, s->rx_dropped);
 	return 0;
 }
 

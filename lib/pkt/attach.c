@@ -61,6 +61,13 @@ static bool ask_ethtool(const char *interface, void *cmd)
 	return ok;
 }
 
+bool iw_xdp_is_veth(const char *interface)
+{
+	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
+
+	return ask_ethtool(interface, &info) && strcmp(info.driver, "veth") == 0;
+}
+
 unsigned iw_xdp_queues(const char *interface)
 {
 	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };

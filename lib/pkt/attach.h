@@ -65,6 +65,7 @@ const char *iw_xdp_offload_name(enum iw_xdp_offload offload);
 /* What an interface's driver can do with XDP, as it says itself. */
 struct iw_xdp_driver {
 	bool native; /* and redirect */
+	bool transmit; /* it sends frames that programs redirect to it; of veth: now, for its far end takes them */
 	bool zerocopy, multi_buffer;
 };
 /* False: it is not told, by Linux before 6.3. */
@@ -72,6 +73,8 @@ bool iw_xdp_driver(struct iw_xdp_driver *out, unsigned ifindex);
 
 /* Index of an interface. IW_E_NOENT: there is none of that name. */
 IW_MUST_CHECK int iw_xdp_ifindex(unsigned *out, const char *interface, struct iw_fault *why);
+/* One end of a pair. */
+bool iw_xdp_is_veth(const char *interface);
 /* Queues that packets may arrive on; at least 1. */
 unsigned iw_xdp_queues(const char *interface);
 

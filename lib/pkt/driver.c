@@ -16,6 +16,7 @@
 #define NETDEV_A_DEV_XDP_FEATURES 3
 #define NETDEV_XDP_ACT_BASIC      (1 << 0)
 #define NETDEV_XDP_ACT_REDIRECT   (1 << 1)
+#define NETDEV_XDP_ACT_NDO_XMIT   (1 << 2)
 #define NETDEV_XDP_ACT_ZEROCOPY   (1 << 3)
 #define NETDEV_XDP_ACT_RX_SG      (1 << 5)
 
@@ -96,6 +97,7 @@ bool iw_xdp_driver(struct iw_xdp_driver *out, unsigned ifindex)
 		close(fd);
 	*out = (struct iw_xdp_driver){
 		.native = can & NETDEV_XDP_ACT_BASIC && can & NETDEV_XDP_ACT_REDIRECT,
+		.transmit = (can & NETDEV_XDP_ACT_NDO_XMIT) != 0,
 		.zerocopy = (can & NETDEV_XDP_ACT_ZEROCOPY) != 0,
 		.multi_buffer = (can & NETDEV_XDP_ACT_RX_SG) != 0,
 	};

@@ -72,6 +72,20 @@ int iw_steer_tell_socket(struct iw_steer *s, uint32_t worker, unsigned queue,
 	return absent(NULL);
 }
 
+int iw_steer_live_add(struct iw_steer *s, uint32_t worker, int packets)
+{
+	(void)s;
+	(void)worker;
+	(void)packets;
+	return absent(NULL);
+}
+
+void iw_steer_live_remove(struct iw_steer *s, uint32_t worker)
+{
+	(void)s;
+	(void)worker;
+}
+
 int iw_steer_endpoint_add(struct iw_steer *s, uint32_t *id, const struct iw_addr *addr,
 			  uint16_t sctp_port, uint16_t udp_port, uint32_t worker,
 			  struct iw_fault *why)
@@ -216,6 +230,7 @@ enum map {
 	SESSIONS,
 	XSKS,
 	SOCKETS,
+	LIVE,
 	COUNTERS,
 	STREAMS,
 	RECENT,
@@ -232,6 +247,7 @@ static const struct iw_bpf_shape shape[MAPS] = {
 	[SESSIONS] = { "sessions", sizeof(struct iw_xdp_stream_key), sizeof(struct iw_xdp_home) },
 	[XSKS] = { "xsks", sizeof(uint32_t), sizeof(uint32_t) },
 	[SOCKETS] = { "sockets", sizeof(uint32_t), sizeof(struct iw_xdp_sock) },
+	[LIVE] = { "live", sizeof(uint32_t), sizeof(uint32_t) },
 	[COUNTERS] = { "counters", sizeof(uint32_t), sizeof(struct iw_xdp_counters) },
 	[STREAMS] = { "streams", sizeof(struct iw_xdp_stream_key), sizeof(struct iw_xdp_stream) },
 	[RECENT] = { "recent", sizeof(uint32_t), sizeof(struct iw_xdp_recent) },
@@ -289,7 +305,7 @@ static int open_own(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct i
 
 static int own_loaded(struct iw_steer *s, struct iw_fault *why)
 {
-	s->prog = bpf_program__fd(s->skel->progs.iw_steer_2);
+	s->prog = bpf_program__fd(s->skel->progs.iw_steer_3);
 	for (int i = 0; i < MAPS; i++)
 		s->map[i] = bpf_object__find_map_fd_by_name(s->skel->obj, shape[i].name);
 	/* The program does not touch it, and would not be known to have it by those who join. */
@@ -311,6 +327,7 @@ static int join(struct iw_steer *s, const struct iw_xdp_attached *a, struct iw_f
 	if (err)
 		return err;
 	s->facts.resident = true;
+	s->facts.dispatched = a->inside != 0;
 	s->facts.native = a->native;
 	s->facts.link = a->link;
 	return 0;
@@ -349,7 +366,8 @@ static int dispatch(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct i
 	if (err)
 		return err;
 	s->facts.native = a.native;
-	if (a.owner == IW_XDP_DISPATCHER)
+	s->facts.dispatched = a.owner == IW_XDP_DISPATCHER;
+	if (s->facts.dispatched)
 		return 0;
 	err = iw_xdp_detach(&a, s->facts.ifindex, why);
 	if (err)
@@ -597,6 +615,7 @@ static void forget_worker(struct iw_steer *s, uint32_t worker)
 	static const struct iw_xdp_sock none;
 	struct endpoint_of of = { .worker = worker };
 
+	iw_steer_live_remove(s, worker);
 	for (uint32_t n = 0;
 	     n < EACH_MAX && iw_steer_each(s, IW_STEER_ENDPOINTS, find_endpoint, &of); n++)
 		iw_steer_endpoint_remove(s, of.id);
@@ -691,6 +710,18 @@ int iw_steer_worker_add(struct iw_steer *s, uint32_t *worker, const int *xsk, un
 		return iw_fail(why, err, "xdp: tell of the sockets of %s", s->interface);
 	}
 	return 0;
+}
+
+int iw_steer_live_add(struct iw_steer *s, uint32_t worker, int packets)
+{
+	if (s->facts.dispatched)
+		return IW_E_NOTSUP;
+	return bpf_map_update_elem(s->map[LIVE], &worker, &packets, BPF_ANY) < 0 ? IW_E_OS : 0;
+}
+
+void iw_steer_live_remove(struct iw_steer *s, uint32_t worker)
+{
+	(void)bpf_map_delete_elem(s->map[LIVE], &worker);
 }
 
 void iw_steer_worker_remove(struct iw_steer *s, uint32_t worker)

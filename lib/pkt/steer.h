@@ -47,6 +47,7 @@ struct iw_steer_facts {
 	bool native;       /* else generic */
 	bool multi_buffer; /* the kernel took it as able to see frames of several buffers */
 	bool resident;     /* somebody else keeps it attached: it stays when we close */
+	bool dispatched;   /* libxdp's dispatcher calls it */
 	uint32_t program;  /* id, as bpftool shows it */
 	uint32_t link;     /* id; 0: attached without one */
 	uint32_t insns;    /* that the verifier went through; 0: not told */
@@ -84,6 +85,12 @@ IW_MUST_CHECK int iw_steer_check(const struct iw_steer *s, struct iw_fault *why)
  */
 IW_MUST_CHECK int iw_steer_worker_add(struct iw_steer *s, uint32_t *worker, const int *xsk,
 				      unsigned n, struct iw_fault *why);
+/*
+ * The packets that a worker has the program send: a map of arrays' kind that "live" in xdp/shared.h is of. They go with
+ * the worker, or before it. IW_E_NOTSUP: a program within a dispatcher cannot be run by itself; IW_E_OS.
+ */
+IW_MUST_CHECK int iw_steer_live_add(struct iw_steer *s, uint32_t worker, int packets);
+void iw_steer_live_remove(struct iw_steer *s, uint32_t worker);
 /* With its endpoints and associations. What was on its way into a ring may still arrive there. */
 void iw_steer_worker_remove(struct iw_steer *s, uint32_t worker);
 /* What ddp-xdp status shows of a socket. 0 or IW_E_INVAL, IW_E_OS. */

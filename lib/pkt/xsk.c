@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "os/os.h"
+#include "pkt/live.h"
 #include "pkt/xsk_dev.h"
 #include "pkt/xsk_loan.h"
 #include "util/num.h"
@@ -66,6 +67,8 @@ struct iw_xsk {
 	uint32_t room_frames; /* that room() gives at once */
 	uint32_t at,
 		put; /* the frame, of our share, that room() is at; descriptors since the flush */
+	struct iw_live *live; /* NULL: everything goes through the rings */
+	bool room_live;       /* the last room is one of that way */
 	bool broken;
 	uint32_t
 		voided; /* end of the last descriptors that were taken back; passed when the consumer is there */
@@ -80,7 +83,7 @@ struct iw_xsk {
 	uint32_t nheld[IW_XSK_QUEUES_MAX];
 	uint8_t *joined; /* IW_XSK_BATCH packets of several frames, put together */
 	size_t joined_len;
-	uint64_t nrx, ntx, in_place;
+	uint64_t nrx, ntx, nlive, in_place;
 	uint64_t *sends, *recvs; /* the caller's counts of system calls */
 };
 
@@ -201,8 +204,13 @@ static int open_sockets(struct iw_xsk *x, const struct iw_xsk_cfg *cfg, struct i
 	x->room_frames = (IW_XSK_HEAD + cfg->mtu + d->umem->frame_size - 1) / d->umem->frame_size;
 	x->room_frames = IW_MIN(x->room_frames, d->sg ? (uint32_t)IW_XSK_FRAGS : 1u);
 	err = iw_steer_worker_add(d->steer, &x->worker, by_queue, d->queues, why);
-	x->steered = err == 0;
-	return err;
+	if (err)
+		return err;
+	x->steered = true;
+	/* What lies in memory of the program's own is sent from where it lies. */
+	if (d->lent_len == 0)
+		x->live = iw_live_new(d->steer, x->worker, d->name, cfg->mtu);
+	return 0;
 }
 
 int iw_xsk_open(struct iw_xsk **out, const struct iw_xsk_cfg *cfg, struct iw_fault *why)
@@ -324,6 +332,7 @@ void iw_xsk_close(struct iw_xsk *x)
 	d = x->dev;
 	if (x->nsocks > 0)
 		flush(x);
+	iw_live_free(x->live);
 	if (x->steered)
 		iw_steer_worker_remove(d->steer, x->worker);
 	/* Packets that were on their way into a ring when it was taken off the map have a poll of their
@@ -402,6 +411,7 @@ void iw_xsk_facts(struct iw_xsk *x, struct iw_xsk_facts *out)
 		.packet_max = d->packet_max,
 		.rx = x->nrx,
 		.tx = x->ntx,
+		.live = x->nlive,
 	};
 	for (unsigned i = 0; i < x->nsocks; i++) {
 		struct xdp_statistics s;
@@ -426,6 +436,7 @@ void iw_xsk_tell(struct iw_xsk *x)
 				 (has_zerocopy(x->fd[i]) ? IW_XDP_SOCK_ZEROCOPY : 0),
 			.rx = i == 0 ? x->nrx : 0,
 			.tx = i == 0 ? x->ntx : 0,
+			.live = i == 0 ? x->nlive : 0,
 		};
 		struct xdp_statistics s;
 
@@ -678,8 +689,28 @@ static uint64_t addr_at(const struct iw_xsk *x)
 	return (uint64_t)(x->share * IW_XSK_TX + x->at) * x->dev->umem->frame_size;
 }
 
+/* Packets on their way in the program's memory; false: not now. */
+static bool goes_live(struct iw_xsk *x)
+{
+	if (!x->live)
+		return false;
+	/* A burst is of one kind. */
+	return iw_live_waiting(x->live) > 0 || (x->put == 0 && iw_live_ready(x->live, iw_os_now()));
+}
+
+static void flush_live(struct iw_xsk *x);
+
 uint8_t *iw_xsk_room(struct iw_xsk *x, size_t *cap)
 {
+	x->room_live = goes_live(x);
+	if (x->room_live) {
+		uint8_t *to = iw_live_room(x->live, cap);
+
+		if (to)
+			return to;
+		flush_live(x);
+		return iw_live_room(x->live, cap);
+	}
 	*cap = (size_t)x->room_frames * x->dev->umem->frame_size - IW_XSK_HEAD;
 	if (!find_room(x, x->room_frames))
 		return NULL;
@@ -713,8 +744,9 @@ static void describe(struct iw_xsk *x, uint64_t addr, size_t len, bool more)
 	x->put++;
 }
 
-void iw_xsk_put(struct iw_xsk *x, const uint8_t *head, size_t head_len, size_t len,
-		const uint8_t *rest, size_t rest_len)
+/* What was written where the frames at addr_at have room for it. */
+static void put_frames(struct iw_xsk *x, const uint8_t *head, size_t head_len, size_t len,
+		       const uint8_t *rest, size_t rest_len)
 {
 	struct iw_umem *u = x->dev->umem;
 	uint64_t base = addr_at(x), addr = base + IW_XSK_HEAD - head_len;
@@ -763,6 +795,46 @@ static void take_back_unread(struct iw_xsk *x)
 	x->voids = true;
 }
 
+void iw_xsk_put(struct iw_xsk *x, const uint8_t *head, size_t head_len, size_t len,
+		const uint8_t *rest, size_t rest_len)
+{
+	if (x->room_live)
+		iw_live_put(x->live, head, head_len, len);
+	else
+		put_frames(x, head, head_len, len, rest, rest_len);
+}
+
+/* A packet that was to go live, into the transmit ring; without room for it, it is lost. */
+static void put_whole(struct iw_xsk *x, const uint8_t *packet, size_t len)
+{
+	size_t head = IW_MIN(len, (size_t)IW_XSK_HEAD);
+
+	if (!find_room(x, x->room_frames))
+		return;
+	memcpy(iw_umem_at(x->dev->umem, addr_at(x)) + IW_XSK_HEAD, packet + head, len - head);
+	put_frames(x, packet, head, len - head, NULL, 0);
+}
+
+static void flush_live(struct iw_xsk *x)
+{
+	unsigned n = iw_live_waiting(x->live), sent = 0;
+
+	if (n >= IW_LIVE_LEAST || !find_room(x, n * x->room_frames)) {
+		if (x->sends)
+			++*x->sends;
+		sent = iw_live_send(x->live);
+		x->ntx += sent;
+		x->nlive += sent;
+	}
+	for (; sent < n; sent++) {
+		size_t len;
+		const uint8_t *packet = iw_live_packet(x->live, sent, &len);
+
+		put_whole(x, packet, len);
+	}
+	iw_live_clear(x->live);
+}
+
 int iw_xsk_settle(struct iw_xsk *x, struct iw_fault *why)
 {
 	uint64_t begun = iw_os_now(), now = begun;
@@ -793,13 +865,15 @@ int iw_xsk_settle(struct iw_xsk *x, struct iw_fault *why)
 
 bool iw_xsk_unsent(const struct iw_xsk *x)
 {
-	return x->put > 0;
+	return x->put > 0 || (x->live && iw_live_waiting(x->live) > 0);
 }
 
 int iw_xsk_flush(struct iw_xsk *x, struct iw_fault *why)
 {
 	int err;
 
+	if (x->live && iw_live_waiting(x->live) > 0)
+		flush_live(x);
 	if (x->put == 0)
 		return 0;
 	if (x->broken)
@@ -847,7 +921,7 @@ int iw_xsk_send(struct iw_xsk *x, const struct iw_xsk_tx *tx, unsigned n, struct
 
 		if (tx[i].data)
 			memcpy(to, tx[i].data, tx[i].len);
-		iw_xsk_put(x, tx[i].head, tx[i].head_len, tx[i].len, NULL, 0);
+		put_frames(x, tx[i].head, tx[i].head_len, tx[i].len, NULL, 0);
 	}
 	return iw_xsk_flush(x, why);
 }

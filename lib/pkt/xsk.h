@@ -53,6 +53,7 @@ struct iw_xsk_facts {
 	uint32_t loans;      /* packets that can be lent at once */
 	uint32_t packet_max; /* octets of a frame on the wire that can come in */
 	uint64_t rx, tx;     /* packets */
+	uint64_t live;       /* of tx: sent by the program, in bursts (pkt/live.h) */
 	/* XDP_STATISTICS, of all queues */
 	uint64_t rx_dropped, rx_ring_full, rx_fill_empty, tx_invalid;
 };

@@ -68,7 +68,7 @@ in_bpffs() {
     [ "$(sed -n 's/^CapEff:[[:space:]]*//p' "/proc/$pid/status")" = 0000000000000000 ]
     run_in left ddp-xdp status -I "$LEFT_IF"
     assert_status 0
-    assert_output_has "steer (iw_steer_2), native mode"
+    assert_output_has "steer (iw_steer_3), native mode"
     assert_output_has "kept by process $pid (ddp-xdp)"
     run_in left ddp-xdp detach -I "$LEFT_IF"
     assert_status 0
@@ -159,10 +159,10 @@ in_bpffs() {
     assert_status 0
     run_in left ddp-xdp attach -I "$LEFT_IF"
     assert_status 4
-    assert_stderr_has 'has the program iw_steer_2'
+    assert_stderr_has 'has the program iw_steer_3'
     run_in left ddp-xdp attach -I "$LEFT_IF" --program mpa
     assert_status 4
-    assert_stderr_has 'has the program iw_steer_2'
+    assert_stderr_has 'has the program iw_steer_3'
 }
 
 @test "somebody else's program is told, left alone, and goes by force only" {
@@ -441,7 +441,7 @@ buffer() {
     assert_status 0
     run_in left ddp-xdp --doctor
     assert_output_has 'instructions verified'
-    assert_output_has "$LEFT_IF: steer (iw_steer_2)"
+    assert_output_has "$LEFT_IF: steer (iw_steer_3)"
     run_in left ddp-xdp --doctor --json
     assert_jsonl '[.[] | select(.subject == "steering program")] | .[0].verdict' ok
 }

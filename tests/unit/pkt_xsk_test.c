@@ -101,8 +101,8 @@ static void close_net(struct net *n)
 	}
 }
 
-/* A packet with that tag and number on its way, on that queue. */
-static void send_one(struct net *n, int queue, uint32_t tag, uint32_t number)
+/* A packet with that tag and number, put on that queue. */
+static void put_one(struct net *n, int queue, uint32_t tag, uint32_t number)
 {
 	uint64_t end = iw_os_now() + TIME;
 	uint8_t *room, sctp[LEN] = { 0 };
@@ -118,6 +118,12 @@ static void send_one(struct net *n, int queue, uint32_t tag, uint32_t number)
 	assert_true(cap >= LEN);
 	memcpy(room, sctp, LEN);
 	iw_xsk_put(n->out[queue], n->head, SCTP_AT, LEN, NULL, 0);
+}
+
+/* And on its way. */
+static void send_one(struct net *n, int queue, uint32_t tag, uint32_t number)
+{
+	put_one(n, queue, tag, number);
 	assert_int_equal(iw_xsk_flush(n->out[queue], &refused), 0);
 }
 
@@ -258,6 +264,103 @@ static void a_worker_that_closes_takes_nothing_with_it(void **state)
 		assert_int_equal(take(n.in[0], 1, 1), 1);
 	}
 	assert_int_equal(take(n.in[1], 2, TIMES), TIMES);
+	close_net(&n);
+}
+
+/* Every octet of them, in their order, whether they are few or more than go at once. */
+static void bursts_are_sent_by_the_program_whole_and_in_order(void **state)
+{
+	static const unsigned burst[] = { 1, 15, 16, 17, 64, 255, 256, 257, 400 };
+	struct iw_xsk_facts before, after;
+	struct iw_xsk_rx rx[IW_XSK_BATCH];
+	struct net n;
+
+	(void)state;
+	NEEDS_XDP();
+	open_net(&n);
+	for (size_t b = 0; b < IW_ARRAY_LEN(burst); b++) {
+		uint64_t end = iw_os_now() + TIME;
+		uint32_t number = 0;
+
+		iw_xsk_facts(n.out[0], &before);
+		for (uint32_t k = 0; k < burst[b]; k++)
+			put_one(&n, 0, 1, k);
+		assert_true(iw_xsk_unsent(n.out[0]));
+		assert_int_equal(iw_xsk_flush(n.out[0], &refused), 0);
+		assert_false(iw_xsk_unsent(n.out[0]));
+		iw_xsk_facts(n.out[0], &after);
+		assert_int_equal(after.tx - before.tx, burst[b]);
+		if (!after.live && burst[b] >= 16) {
+			close_net(&n);
+			print_message("# needs xdp: a kernel that tells what drivers send\n");
+			skip();
+		}
+		/* What is left behind a whole burst may be too little for a call. */
+		assert_int_equal(after.live - before.live, burst[b] < 16     ? 0
+							   : burst[b] == 257 ? 256
+									     : burst[b]);
+		while (number < burst[b]) {
+			unsigned got = iw_xsk_recv(n.in[0], rx, IW_XSK_BATCH);
+
+			for (unsigned i = 0; i < got; i++, number++) {
+				static const uint8_t zeroes[LEN];
+				const uint8_t *sctp = rx[i].data + SCTP_AT;
+
+				assert_int_equal(rx[i].len, SCTP_AT + LEN);
+				assert_memory_equal(rx[i].data, n.head, SCTP_AT);
+				assert_int_equal(iw_get_be32(sctp + 4), 1);
+				assert_int_equal(iw_get_be32(sctp + 12), number);
+				assert_memory_equal(sctp + 16, zeroes, LEN - 16);
+			}
+			assert_true(got > 0 || iw_os_now() < end);
+		}
+	}
+	close_net(&n);
+}
+
+/* Lengths of a burst may differ: from an ACK's to the MTU's. */
+static void a_burst_may_have_packets_of_any_length(void **state)
+{
+	enum { MANY = 100 };
+	struct iw_xsk_rx rx[IW_XSK_BATCH];
+	uint64_t end = iw_os_now() + TIME;
+	uint8_t head[MANY][IW_FRAME_HEAD_MAX];
+	struct iw_addr src, dst;
+	struct net n;
+	uint32_t number = 0;
+
+	(void)state;
+	NEEDS_XDP();
+	open_net(&n);
+	assert_int_equal(iw_addr_parse(&src, "10.0.0.2", 0), 0);
+	assert_int_equal(iw_addr_parse(&dst, "10.0.0.1", 0), 0);
+	for (uint32_t k = 0; k < MANY; k++) {
+		size_t cap, len = 28 + k * 7919 % (1480 - 28 + 1);
+		uint8_t *room = iw_xsk_room(n.out[0], &cap);
+
+		assert_non_null(room);
+		assert_true(cap >= 1480);
+		for (size_t i = 0; i < len; i++)
+			room[i] = (uint8_t)(i + k);
+		iw_put_be16(room + 2, PORT);
+		iw_put_be32(room + 4, 1);
+		assert_int_equal(iw_frame_head(head[k], n.head, &src, &dst, NULL, len), SCTP_AT);
+		iw_xsk_put(n.out[0], head[k], SCTP_AT, len, NULL, 0);
+	}
+	assert_int_equal(iw_xsk_flush(n.out[0], &refused), 0);
+	while (number < MANY) {
+		unsigned got = iw_xsk_recv(n.in[0], rx, IW_XSK_BATCH);
+
+		for (unsigned g = 0; g < got; g++, number++) {
+			size_t len = 28 + number * 7919 % (1480 - 28 + 1);
+
+			assert_int_equal(rx[g].len, SCTP_AT + len);
+			assert_memory_equal(rx[g].data, head[number], SCTP_AT);
+			for (size_t i = 8; i < len; i++)
+				assert_int_equal(rx[g].data[SCTP_AT + i], (uint8_t)(i + number));
+		}
+		assert_true(got > 0 || iw_os_now() < end);
+	}
 	close_net(&n);
 }
 
@@ -618,6 +721,8 @@ int main(void)
 		IN_NET(each_worker_gets_what_is_its_own_from_either_queue),
 		IN_NET(a_worker_that_reads_nothing_starves_no_other),
 		IN_NET(a_worker_that_closes_takes_nothing_with_it),
+		IN_NET(bursts_are_sent_by_the_program_whole_and_in_order),
+		IN_NET(a_burst_may_have_packets_of_any_length),
 		IN_NET(octets_in_the_umem_are_sent_from_there),
 		IN_NET(an_interface_that_is_down_keeps_no_memory),
 		IN_NET(memory_is_one_piece_and_had_first),
