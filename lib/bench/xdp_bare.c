@@ -17,6 +17,7 @@
 #include "pkt/xsk.h"
 #include "util/num.h"
 #include "util/text.h"
+#include "wire/crc32c.h"
 
 #define BATCH IW_XSK_BATCH /* packets of a receive, or of a send; ours takes as many */
 
@@ -46,6 +47,8 @@ int iw_xdp_bare_receiver(void *arg)
 	struct shared *s = b->s;
 	struct window w = { 0 };
 	uint64_t seen = 0;
+	uint32_t read = 0;
+	unsigned got;
 	struct iw_xsk_rx rx[BATCH];
 	struct iw_xsk *x;
 	struct pollfd p;
@@ -67,13 +70,17 @@ int iw_xdp_bare_receiver(void *arg)
 			continue;
 		}
 		busy_at = now;
-		seen += iw_xsk_recv(x, rx, BATCH);
+		got = iw_xsk_recv(x, rx, BATCH);
+		seen += got;
+		for (unsigned i = 0; i < got && b->reads; i++)
+			read ^= iw_crc32c(0, rx[i].data, rx[i].len);
 		atomic_store_explicit(&s->frames, seen, memory_order_release);
 		atomic_store_explicit(&s->octets, seen * (b->frame - HEAD_LEN),
 				      memory_order_release);
 		(void)iw_xdp_run_window(b, &w);
 	}
 	iw_xsk_close(x);
+	atomic_store(&s->read, read);
 	return 0;
 }
 

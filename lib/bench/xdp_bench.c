@@ -162,12 +162,26 @@ static int p5_ours(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 	return 0;
 }
 
+static int p5_read(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair *p,
+		   struct iw_fault *why)
+{
+	int err;
+
+	(void)f;
+	b->reads = true;
+	err = run_pair(b, iw_xdp_bare_receiver, iw_xdp_bare_sender, why);
+	p->read = bits(b->s);
+	return err;
+}
+
 static int p5_bare(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair *p,
 		   struct iw_fault *why)
 {
-	int err = run_pair(b, iw_xdp_bare_receiver, iw_xdp_bare_sender, why);
+	int err;
 
 	(void)f;
+	b->reads = false;
+	err = run_pair(b, iw_xdp_bare_receiver, iw_xdp_bare_sender, why);
 	p->bare = bits(b->s);
 	p->bare_frames = frames(b->s, b->frame - HEAD_LEN);
 	return err;
@@ -211,12 +225,25 @@ static int p6_ours(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 	return 0;
 }
 
+static int p6_read(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair *p,
+		   struct iw_fault *why)
+{
+	int err;
+
+	b->bare = b->reads = true;
+	err = run_lossless(b, iw_xdp_bare_receiver, &f->repeated, why);
+	p->read = bits(b->s);
+	p->lost += b->s->lost;
+	return err;
+}
+
 static int p6_bare(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair *p,
 		   struct iw_fault *why)
 {
 	int err;
 
 	b->bare = true;
+	b->reads = false;
 	err = run_lossless(b, iw_xdp_bare_receiver, &f->repeated, why);
 	p->bare = bits(b->s);
 	p->bare_frames = frames(b->s, b->frame - HEAD_LEN);
@@ -239,7 +266,7 @@ static double median(double *v, unsigned n)
 
 static void conclude(struct iw_xdp_figure *f)
 {
-	double v[5][IW_XDP_BENCH_PAIRS] = { { 0 } };
+	double v[7][IW_XDP_BENCH_PAIRS] = { { 0 } };
 
 	for (unsigned i = 0; i < f->pairs; i++) {
 		const struct iw_xdp_pair *p = &f->pair[i];
@@ -249,6 +276,8 @@ static void conclude(struct iw_xdp_figure *f)
 		v[2][i] = p->bare;
 		v[3][i] = p->ours_frames;
 		v[4][i] = p->bare_frames;
+		v[5][i] = p->read > 0 ? p->ours / p->read : 0;
+		v[6][i] = p->read;
 		f->median.lost += p->lost;
 	}
 	f->ratio = median(v[0], f->pairs);
@@ -258,6 +287,8 @@ static void conclude(struct iw_xdp_figure *f)
 	f->median.bare = median(v[2], f->pairs);
 	f->median.ours_frames = median(v[3], f->pairs);
 	f->median.bare_frames = median(v[4], f->pairs);
+	f->read_ratio = median(v[5], f->pairs);
+	f->median.read = median(v[6], f->pairs);
 }
 
 typedef int half(struct bench *, struct iw_xdp_figure *, struct iw_xdp_pair *, struct iw_fault *);
@@ -265,23 +296,25 @@ typedef int half(struct bench *, struct iw_xdp_figure *, struct iw_xdp_pair *, s
 static const struct {
 	const char *id, *buffers;
 	uint32_t mtu, frame_size;
-	half *ours, *bare;
+	half *ours, *bare, *read;
 } plan[4] = {
-	{ "p5", "single", 1500, 0, p5_ours, p5_bare },
-	{ "p5", "multi", 9000, 0, p5_ours, p5_bare },
-	{ "p6", "single", 1500, 0, p6_ours, p6_bare },
-	{ "p6", "multi", 3000, 2048, p6_ours, p6_bare },
+	{ "p5", "single", 1500, 0, p5_ours, p5_bare, p5_read },
+	{ "p5", "multi", 3000, 2048, p5_ours, p5_bare, p5_read },
+	{ "p6", "single", 1500, 0, p6_ours, p6_bare, p6_read },
+	{ "p6", "multi", 3000, 2048, p6_ours, p6_bare, p6_read },
 };
 
 /* They begin in turn, so that what the machine does meanwhile is in favour of neither. The first time it is ours, which
  * says what the frames are like. */
-static int run_both(struct bench *b, struct iw_xdp_figure *f, size_t k, struct iw_xdp_pair *p,
-		    struct iw_fault *why)
+static int run_all(struct bench *b, struct iw_xdp_figure *f, size_t k, struct iw_xdp_pair *p,
+		   struct iw_fault *why)
 {
 	bool ours_first = f->pairs % 2 == 0;
 	int err = (ours_first ? plan[k].ours : plan[k].bare)(b, f, p, why);
 
-	return err ? err : (ours_first ? plan[k].bare : plan[k].ours)(b, f, p, why);
+	if (!err)
+		err = (ours_first ? plan[k].bare : plan[k].ours)(b, f, p, why);
+	return err ? err : plan[k].read(b, f, p, why);
 }
 
 static int figure(struct bench *b, struct iw_xdp_figure *f, size_t k, struct iw_fault *why)
@@ -297,7 +330,7 @@ static int figure(struct bench *b, struct iw_xdp_figure *f, size_t k, struct iw_
 	while (!err && f->pairs < (b->cfg->pairs ? b->cfg->pairs : IW_XDP_BENCH_PAIRS)) {
 		struct iw_xdp_pair *p = &f->pair[f->pairs];
 
-		err = run_both(b, f, k, p, why);
+		err = run_all(b, f, k, p, why);
 		if (err)
 			break;
 		f->pairs++;

@@ -39,6 +39,7 @@ struct shared {
 	/* Of the window. */
 	uint64_t ns, in_frames, in_octets, lost;
 	uint32_t mulpdu;
+	atomic_uint read;                  /* something that all octets went into */
 	uint64_t program_runs, program_ns; /* with counting on */
 	struct iw_bench_environment environment;
 	struct iw_fault why; /* of the child that failed */
@@ -59,7 +60,7 @@ struct bench {
 	const char *transport;
 	unsigned xdp;
 	uint32_t mtu, frame, frame_size;
-	bool bare;
+	bool bare, reads; /* reads: the bare receiver does */
 };
 
 /* --- for the processes: each returns what the process exits with -------------------------------- */

@@ -15,9 +15,9 @@ void iw_bench_show_pair(const struct iw_bench_show *s, const struct iw_xdp_figur
 	if (!w) {
 		if (!s->quiet)
 			printf("%s %-6s  %6.2f Gb/s, %5.2f Mpps; bare AF_XDP %6.2f Gb/s; ratio %.2f,"
-			       " lost %" PRIu64 "\n",
+			       " lost %" PRIu64 "; bare that reads %6.2f Gb/s\n",
 			       f->id, f->buffers, p->ours / 1e9, p->ours_frames / 1e6,
-			       p->bare / 1e9, p->ours / p->bare, p->lost);
+			       p->bare / 1e9, p->ours / p->bare, p->lost, p->read / 1e9);
 		fflush(stdout);
 		return;
 	}
@@ -30,6 +30,7 @@ void iw_bench_show_pair(const struct iw_bench_show *s, const struct iw_xdp_figur
 	iw_json_f64(w, "frames_per_second", p->ours_frames);
 	iw_json_f64(w, "bare_bits_per_second", p->bare);
 	iw_json_f64(w, "bare_frames_per_second", p->bare_frames);
+	iw_json_f64(w, "read_bits_per_second", p->read);
 	iw_json_u64(w, "lost", p->lost);
 	/* The failure sticks, and is told with the result. */
 	(void)!iw_json_end(w);
@@ -62,6 +63,8 @@ static void figure_json(struct iw_json *w, const struct iw_xdp_figure *f)
 	iw_json_f64(w, "frames_per_second", f->median.ours_frames);
 	iw_json_f64(w, "bare_bits_per_second", f->median.bare);
 	iw_json_f64(w, "bare_frames_per_second", f->median.bare_frames);
+	iw_json_f64(w, "read_ratio", f->read_ratio);
+	iw_json_f64(w, "read_bits_per_second", f->median.read);
 	iw_json_u64(w, "lost", f->median.lost);
 	iw_json_u64(w, "repeated", f->repeated);
 	iw_json_u64(w, "mtu_octets", f->mtu);
@@ -117,9 +120,10 @@ int iw_bench_show_xdp(const struct iw_bench_show *s, const struct iw_xdp_bench *
 	if (s->json)
 		return result_json(s->json, r);
 	for (size_t i = 0; i < IW_ARRAY_LEN(r->figure); i++)
-		printf("%s %-6s  ratio %.2f (%.2f to %.2f), bar %.2f\n", r->figure[i].id,
-		       r->figure[i].buffers, r->figure[i].ratio, r->figure[i].ratio_min,
-		       r->figure[i].ratio_max, IW_XDP_BENCH_BAR);
+		printf("%s %-6s  ratio %.2f (%.2f to %.2f), bar %.2f; to bare that reads %.2f\n",
+		       r->figure[i].id, r->figure[i].buffers, r->figure[i].ratio,
+		       r->figure[i].ratio_min, r->figure[i].ratio_max, IW_XDP_BENCH_BAR,
+		       r->figure[i].read_ratio);
 	for (size_t i = 2; i < 4; i++)
 		printf("placement %-6s  %.2f million segments a second, %.2f Gb/s, lost %" PRIu64
 		       "\n",
