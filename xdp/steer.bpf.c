@@ -561,15 +561,19 @@ static __always_inline bool has_order(struct xdp_md *ctx, struct iw_xdp_order *o
 
 static __always_inline bool write_frame(struct xdp_md *ctx, const struct iw_xdp_live *p)
 {
-	uint32_t at = p->at, len = p->len;
+	uint32_t at, len = p->len;
 	int grows;
 
-	if (at > IW_XDP_LIVE_HEAD || len < ETHER_LEN || len > IW_XDP_LIVE_FRAME)
+	if (len < ETHER_LEN || len > IW_XDP_LIVE_FRAME)
 		return false;
 	if (bpf_xdp_adjust_head(ctx, IW_XDP_LIVE_ORDER) < 0)
 		return false;
 	grows = (int)len - (int)(ctx->data_end - ctx->data);
 	if (grows && bpf_xdp_adjust_tail(ctx, grows) < 0)
+		return false;
+	/* Read here: the verifier of Linux 6.1 forgets what it knew of it when it goes by the stack. */
+	at = *(const volatile uint32_t *)&p->at;
+	if (at > IW_XDP_LIVE_HEAD)
 		return false;
 	return bpf_xdp_store_bytes(ctx, 0, (void *)(p->octets + at), len) == 0;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -28,6 +29,7 @@
 
 #define BATCH   32 /* frames that are made before the far end gets them: its queue holds 256 */
 #define ASK_NS  IW_SEC(1) /* the far end may come and go */
+#define OWN_NS  "/proc/thread-self/ns/net"
 #define PACKETS (1 + IW_XDP_LIVE_BURST)
 
 struct iw_live {
@@ -40,6 +42,7 @@ struct iw_live {
 	unsigned n; /* that wait: 1 .. n */
 	bool ready, failed;
 	uint64_t ask_at;
+	struct stat ns; /* network namespace, in which ifindex is meant */
 	/* What the frames begin as. */
 	struct {
 		struct iw_xdp_order order;
@@ -93,7 +96,7 @@ struct iw_live *iw_live_new(struct iw_steer *s, uint32_t worker, const char *int
 	*l = (struct iw_live){
 		.steer = s, .worker = worker, .ifindex = iw_steer_facts(s)->ifindex, .map = -1
 	};
-	if (make_packets(l) && can_run(l))
+	if (stat(OWN_NS, &l->ns) == 0 && make_packets(l) && can_run(l))
 		return l;
 	iw_live_free(l);
 	return NULL;
@@ -111,6 +114,14 @@ void iw_live_free(struct iw_live *l)
 	free(l);
 }
 
+/* The call looks the interface up by its number, in the caller's namespace; a socket goes on in any. */
+static bool is_at_home(const struct iw_live *l)
+{
+	struct stat ns;
+
+	return stat(OWN_NS, &ns) == 0 && ns.st_ino == l->ns.st_ino && ns.st_dev == l->ns.st_dev;
+}
+
 bool iw_live_ready(struct iw_live *l, uint64_t now)
 {
 	struct iw_xdp_driver can;
@@ -118,7 +129,7 @@ bool iw_live_ready(struct iw_live *l, uint64_t now)
 	if (l->failed || now < l->ask_at)
 		return l->ready && !l->failed;
 	l->ask_at = now + ASK_NS;
-	l->ready = iw_xdp_driver(&can, l->ifindex) && can.transmit;
+	l->ready = is_at_home(l) && iw_xdp_driver(&can, l->ifindex) && can.transmit;
 	return l->ready;
 }
 

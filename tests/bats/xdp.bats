@@ -221,7 +221,7 @@ kernel_sent() {
 
     require_tool tshark
     listen xdp
-    capture_in right "$BATS_TEST_TMPDIR/all.pcap" sctp
+    capture_in right "$BATS_TEST_TMPDIR/all.pcap" -s 4096 sctp
     push "$LEFT_IP" raw
     push "[$LEFT_IP6]" raw
     wait_until 20 sh -c "tshark -r all.pcap -Y 'ipv6 && (sctp.chunk_type == 14 || sctp.chunk_type == 6)' 2>/dev/null | grep -q ."

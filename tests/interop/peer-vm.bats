@@ -68,7 +68,7 @@ teardown_file() {
 
     require_tool python3
     state=$("$PEER_VM" info 3>&- | sed -n 's/^console=\(.*\)\/console$/\1/p')
-    for round in 1 2 3; do
+    for ((round = 0; round < 3; round++)); do
         for port in 3 4 5 6 7; do
             run_here python3 "$BATS_TEST_DIRNAME/one_piece.py" "$state/agent.$port"
             assert_status 0

@@ -6,6 +6,8 @@
  */
 #include "pkt/xsk.h"
 
+#include <linux/if_packet.h>
+#include <net/if.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -13,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -267,8 +270,9 @@ static void a_worker_that_closes_takes_nothing_with_it(void **state)
 	close_net(&n);
 }
 
-/* Every octet of them, in their order, whether they are few or more than go at once. */
-static void bursts_are_sent_by_the_program_whole_and_in_order(void **state)
+/* Every octet of them, once, whether they are few or more than go at once. On which queue they come, and so in what
+ * order, is up to the processor that sends. */
+static void bursts_are_sent_by_the_program_whole_and_once(void **state)
 {
 	static const unsigned burst[] = { 1, 15, 16, 17, 64, 255, 256, 257, 400 };
 	struct iw_xsk_facts before, after;
@@ -281,6 +285,7 @@ static void bursts_are_sent_by_the_program_whole_and_in_order(void **state)
 	for (size_t b = 0; b < IW_ARRAY_LEN(burst); b++) {
 		uint64_t end = iw_os_now() + TIME;
 		uint32_t number = 0;
+		uint8_t has[400] = { 0 };
 
 		iw_xsk_facts(n.out[0], &before);
 		for (uint32_t k = 0; k < burst[b]; k++)
@@ -309,12 +314,68 @@ static void bursts_are_sent_by_the_program_whole_and_in_order(void **state)
 				assert_int_equal(rx[i].len, SCTP_AT + LEN);
 				assert_memory_equal(rx[i].data, n.head, SCTP_AT);
 				assert_int_equal(iw_get_be32(sctp + 4), 1);
-				assert_int_equal(iw_get_be32(sctp + 12), number);
+				assert_true(iw_get_be32(sctp + 12) < burst[b]);
+				assert_int_equal(has[iw_get_be32(sctp + 12)]++, 0);
 				assert_memory_equal(sctp + 16, zeroes, LEN - 16);
 			}
 			assert_true(got > 0 || iw_os_now() < end);
 		}
 	}
+	close_net(&n);
+}
+
+/* Whatever comes from the wire, the program sends nothing for it, though a packet waits; the kernel gets it. */
+static void an_order_from_the_wire_is_none(void **state)
+{
+	struct sockaddr_ll to = { .sll_family = AF_PACKET };
+	struct iw_xdp_order order[4] = { { 0 } };
+	struct iw_xdp_counters before, after;
+	uint64_t end = iw_os_now() + TIME;
+	struct net n;
+	int fd;
+
+	(void)state;
+	NEEDS_XDP();
+	open_net(&n);
+	put_one(&n, 0, 1, 0);
+	to.sll_ifindex = (int)if_nametoindex("one");
+	fd = socket(AF_PACKET, SOCK_RAW, 0);
+	assert_true(fd >= 0);
+	assert_int_equal(iw_steer_counters(iw_xsk_steer(n.out[0]), &before), 0);
+	for (unsigned i = 0; i < 8; i++) {
+		order[0].cookie = i & 1;
+		order[0].worker = (const uint32_t[]){ iw_xsk_worker(n.out[0]), IW_XDP_WORKERS - 1,
+						      IW_XDP_WORKERS, UINT32_MAX }[i / 2];
+		order[0].type = IW_XDP_LIVE_TYPE;
+		assert_int_equal(sendto(fd, order, sizeof(order), 0, (struct sockaddr *)&to,
+					sizeof(to)),
+				 sizeof(order));
+	}
+	do {
+		assert_int_equal(iw_steer_counters(iw_xsk_steer(n.out[0]), &after), 0);
+		assert_true(iw_os_now() < end);
+	} while (after.passed[IW_XDP_PASS_ETHER] - before.passed[IW_XDP_PASS_ETHER] < 8);
+	close(fd);
+	close_net(&n);
+}
+
+/* A thread that is in another network namespace by then means another interface by the same number. */
+static void a_burst_from_elsewhere_does_not_go_astray(void **state)
+{
+	enum { MANY = 64 };
+	struct iw_xsk_facts facts;
+	struct net n;
+
+	(void)state;
+	NEEDS_XDP();
+	open_net(&n);
+	assert_int_equal(unshare(CLONE_NEWNET), 0);
+	for (uint32_t k = 0; k < MANY; k++)
+		put_one(&n, 0, 1, k);
+	assert_int_equal(iw_xsk_flush(n.out[0], &refused), 0);
+	iw_xsk_facts(n.out[0], &facts);
+	assert_int_equal(facts.live, 0);
+	assert_int_equal(take(n.in[0], 1, MANY), MANY);
 	close_net(&n);
 }
 
@@ -327,6 +388,7 @@ static void a_burst_may_have_packets_of_any_length(void **state)
 	uint8_t head[MANY][IW_FRAME_HEAD_MAX];
 	struct iw_addr src, dst;
 	struct net n;
+	uint8_t has[MANY] = { 0 };
 	uint32_t number = 0;
 
 	(void)state;
@@ -344,6 +406,7 @@ static void a_burst_may_have_packets_of_any_length(void **state)
 			room[i] = (uint8_t)(i + k);
 		iw_put_be16(room + 2, PORT);
 		iw_put_be32(room + 4, 1);
+		iw_put_be32(room + 12, k);
 		assert_int_equal(iw_frame_head(head[k], n.head, &src, &dst, NULL, len), SCTP_AT);
 		iw_xsk_put(n.out[0], head[k], SCTP_AT, len, NULL, 0);
 	}
@@ -352,12 +415,16 @@ static void a_burst_may_have_packets_of_any_length(void **state)
 		unsigned got = iw_xsk_recv(n.in[0], rx, IW_XSK_BATCH);
 
 		for (unsigned g = 0; g < got; g++, number++) {
-			size_t len = 28 + number * 7919 % (1480 - 28 + 1);
+			uint32_t k = iw_get_be32(rx[g].data + SCTP_AT + 12);
+			size_t len;
 
+			assert_true(k < MANY);
+			assert_int_equal(has[k]++, 0);
+			len = 28 + k * 7919 % (1480 - 28 + 1);
 			assert_int_equal(rx[g].len, SCTP_AT + len);
-			assert_memory_equal(rx[g].data, head[number], SCTP_AT);
-			for (size_t i = 8; i < len; i++)
-				assert_int_equal(rx[g].data[SCTP_AT + i], (uint8_t)(i + number));
+			assert_memory_equal(rx[g].data, head[k], SCTP_AT);
+			for (size_t i = 16; i < len; i++)
+				assert_int_equal(rx[g].data[SCTP_AT + i], (uint8_t)(i + k));
 		}
 		assert_true(got > 0 || iw_os_now() < end);
 	}
@@ -721,7 +788,9 @@ int main(void)
 		IN_NET(each_worker_gets_what_is_its_own_from_either_queue),
 		IN_NET(a_worker_that_reads_nothing_starves_no_other),
 		IN_NET(a_worker_that_closes_takes_nothing_with_it),
-		IN_NET(bursts_are_sent_by_the_program_whole_and_in_order),
+		IN_NET(bursts_are_sent_by_the_program_whole_and_once),
+		IN_NET(an_order_from_the_wire_is_none),
+		IN_NET(a_burst_from_elsewhere_does_not_go_astray),
 		IN_NET(a_burst_may_have_packets_of_any_length),
 		IN_NET(octets_in_the_umem_are_sent_from_there),
 		IN_NET(an_interface_that_is_down_keeps_no_memory),
