@@ -105,7 +105,7 @@ static inline int steer_ref_ipv6(struct steer_slice *s, uint8_t dst[16], uint8_t
 		/* The last one allowed may have SCTP behind it, and is then not known to. */
 		if (i == STEER_EXTS)
 			return IW_XDP_PASS_IP_EXTENSION;
-		if (next == 132 || next == 17)
+		if (next == 132 || next == 17 || next == 6)
 			break;
 		if (next != 0 && next != 43 && next != 44 && next != 60)
 			return IW_XDP_PASS_PROTOCOL;
