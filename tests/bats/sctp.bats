@@ -3,8 +3,6 @@
 #
 # The tools over DDP/SCTP: what they do over tcp they do over udp.
 
-# bats file_tags=beside
-
 # Each test is a shell of its own, and fail_with shows what looks unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 

@@ -3,8 +3,6 @@
 #
 # scripts/peer-vm: the guest boots, its peers work among themselves, commands behave as here, and it leaves nothing behind.
 
-# bats file_tags=beside
-
 load ../bats/helpers
 load guest
 
@@ -110,7 +108,7 @@ teardown_file() {
     local pids=() i
 
     for ((i = 0; i < 12; i++)); do
-        timeout 30 "$PEER_VM" run sh -c "sleep 0.5; echo $i" >"$BATS_TEST_TMPDIR/$i" 3>&- &
+        timeout 120 "$PEER_VM" run sh -c "sleep 0.5; echo $i" >"$BATS_TEST_TMPDIR/$i" 3>&- &
         pids+=($!)
     done
     for ((i = 0; i < 12; i++)); do

@@ -7,8 +7,6 @@
 # run_guest and its kin set the variables; each @test is a subshell of its own:
 # shellcheck disable=SC2030,SC2031,SC2034
 
-# bats file_tags=beside
-
 load ../bats/helpers
 load guest
 
