@@ -302,7 +302,7 @@ static void send_init_ack(struct iw_sctp *s, const struct cookie *c, const struc
 		.tag = c->my_tag,
 		.a_rwnd = s->cfg.rwnd,
 		.os = c->streams_out,
-		.mis = s->cfg.streams,
+		.mis = c->streams_in,
 		.tsn = c->my_tsn,
 		.params = params,
 	};
@@ -414,8 +414,8 @@ void iw_sctp_on_init(struct iw_sctp *s, const struct iw_sctp_chunk *chunk)
 	c.peer_rwnd = i.a_rwnd;
 	c.my_port = s->cfg.port;
 	c.peer_port = cur->hdr.sport;
-	c.streams_out = IW_MIN(s->cfg.streams, i.mis);
-	c.streams_in = IW_MIN(s->cfg.streams, i.os);
+	/* RFC 5043 8: as many streams in one direction as in the other. */
+	c.streams_out = c.streams_in = IW_MIN(s->cfg.streams, IW_MIN(i.mis, i.os));
 	c.peer_has_adaptation = p.has_adaptation;
 	c.peer_adaptation = p.adaptation;
 	c.npeers = p.npeers;
@@ -500,6 +500,23 @@ static bool restarted(struct iw_sctp *s, struct iw_sctp_assoc *a, const struct c
 	return open_association(s, c);
 }
 
+/* Nothing has been received, and no output is pending. */
+static bool is_unused(const struct iw_sctp_assoc *a)
+{
+	return a->count.received == 0 && !a->in.map && a->out.end == 0 &&
+	       iw_list_empty(&a->in.fragments);
+}
+
+/* RFC 9260 5.2.4, action B, on an established association: it stays up, with the peer's new tag. */
+static void change_peer_tag(struct iw_sctp_assoc *a, const struct cookie *c)
+{
+	if (is_unused(a))
+		take_cookie(a, c);
+	a->peer_tag = c->peer_tag;
+	a->tx |= TX_COOKIE_ACK;
+	iw_sctp_touch(a);
+}
+
 /* Table 12 of RFC 9260 5.2.4. */
 static bool cookie_for(struct iw_sctp *s, struct iw_sctp_assoc *a, const struct cookie *c)
 {
@@ -526,6 +543,11 @@ static bool cookie_for(struct iw_sctp *s, struct iw_sctp_assoc *a, const struct 
 		take_cookie(a, c);
 		a->tx = TX_COOKIE_ACK;
 		iw_sctp_established(a, s->cur.now);
+		return true;
+	}
+	if (local) { /* B */
+		s->cur.a = a;
+		change_peer_tag(a, c);
 		return true;
 	}
 	if (!local && !peer && a->tie_local != 0 && c->tie_local == a->tie_local &&

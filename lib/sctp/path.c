@@ -77,9 +77,9 @@ bool iw_sctp_path_failed(struct path *p, bool counts)
 
 	if (!counts)
 		return true;
-	if (++p->errors > t->path_max_retrans)
+	/* 5.4, 8.1: an address that was never verified stays unverified, and does not count as a failure of the peer. */
+	if (++p->errors > t->path_max_retrans && p->state == IW_SCTP_PATH_ACTIVE)
 		set_path_state(p, IW_SCTP_PATH_INACTIVE);
-	/* 5.4, 8.1: an address that was never verified says nothing about the peer. */
 	if (p->state == IW_SCTP_PATH_UNCONFIRMED || ++a->errors <= t->assoc_max_retrans)
 		return true;
 	iw_sctp_down(a, IW_E_TIMEOUT, "sctp: the peer does not answer any more (RFC 9260 8.1)");
@@ -124,7 +124,9 @@ static uint64_t hb_pause(struct path *p)
 {
 	uint64_t jitter = p->rto * (iw_sctp_jitter(p->a->s) & 0xff) / 256;
 
-	if (p->state == IW_SCTP_PATH_UNCONFIRMED)
+	/* 5.4: one RTO until an address is verified, unless it has left too many HEARTBEATs unanswered. */
+	if (p->state == IW_SCTP_PATH_UNCONFIRMED &&
+	    p->errors <= p->a->s->cfg.times.path_max_retrans)
 		return p->rto;
 	return p->a->s->cfg.times.hb_interval + p->rto / 2 + jitter;
 }

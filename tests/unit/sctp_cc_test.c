@@ -157,6 +157,28 @@ static void cubic_comes_back_to_its_window_after_k_and_goes_on(void **state)
 	assert_in_range(c.cwnd, 1400 * PMDCS, 1700 * PMDCS);
 }
 
+/* RFC 9438 4.2: however long ago the loss was, the target is one and a half windows at most. */
+static void cubic_grows_by_half_a_window_a_round_trip_at_most(void **state)
+{
+	struct iw_sctp_cc c = with(100 * PMDCS, 10);
+	struct iw_sctp_cc_ack ack = {
+		.flight_before = UINT32_MAX, .l = 1, .srtt = IW_MSEC(10), .now = IW_SEC(5)
+	};
+	uint32_t before;
+
+	(void)state;
+	iw_sctp_cc_cubic.loss(&c);
+	iw_sctp_cc_cubic.ack(&c, &ack); /* at ssthresh: slow start still */
+	ack.octets = PMDCS;
+	iw_sctp_cc_cubic.ack(&c, &ack);
+	iw_sctp_cc_cubic.ack(&c, &ack);
+	before = c.cwnd;
+	ack.now += IW_SEC(60);
+	ack.octets = c.cwnd;
+	iw_sctp_cc_cubic.ack(&c, &ack);
+	assert_in_range(c.cwnd, before + before / 3, before + before / 2);
+}
+
 static void cubic_is_no_slower_than_reno_on_short_paths(void **state)
 {
 	struct iw_sctp_cc c = with(20 * PMDCS, 10);
@@ -205,6 +227,7 @@ int main(void)
 		cmocka_unit_test(a_loss_halves_the_window_and_a_timeout_leaves_one_chunk),
 		cmocka_unit_test(an_idle_path_gives_back_half_its_window_but_four_chunks),
 		cmocka_unit_test(cubic_comes_back_to_its_window_after_k_and_goes_on),
+		cmocka_unit_test(cubic_grows_by_half_a_window_a_round_trip_at_most),
 		cmocka_unit_test(cubic_is_no_slower_than_reno_on_short_paths),
 		cmocka_unit_test(cubic_falls_to_seven_tenths_and_remembers_less_when_losing_twice),
 		cmocka_unit_test(controllers_are_found_by_name),

@@ -102,7 +102,7 @@ static void remember(struct net_end *e, const struct iw_sctp_recv *m)
 	assert_non_null(m->assoc);
 }
 
-/* SX-06, SCTP-56: each message comes up when it arrives, whatever is missing before it, and once. */
+/* SX-06, SCTP-56, DDP-13: each message is passed up when it arrives, once, whatever is missing before it. */
 static void messages_come_up_as_they_arrive_and_once(void **state)
 {
 	struct iw_sctp_sack s;
@@ -568,6 +568,48 @@ static void a_window_that_shrinks_takes_nothing_more(void **state)
 	hand_close(&h);
 }
 
+/* SX-19: at most cwnd + PMDCS - 1 octets in flight: with exactly cwnd in flight no new packet is sent. */
+static void a_window_that_is_exactly_full_takes_nothing_more(void **state)
+{
+	struct iw_sctp_path p;
+	uint32_t t[8];
+
+	(void)state;
+	open_up();
+	for (int n = 0; n < 3; n++)
+		assert_int_equal(send_octets(h.n.b.a, 1152 - 16), 0);
+	assert_int_equal(send_octets(h.n.b.a, 4404 - 3 * 1152 - 16), 0);
+	assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.cwnd, 4404);
+	assert_int_equal(p.flight, 4404);
+	assert_int_equal(tsns(t, 8), 4);
+	hand_close(&h);
+}
+
+/* SX-19: the exception, a probe of a closed window, applies only if nothing is in flight (RFC 9260 6.1 A). */
+static void a_closed_window_is_not_probed_while_data_is_in_flight(void **state)
+{
+	uint32_t t[64];
+	unsigned n;
+
+	(void)state;
+	open_up();
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(tsns(t, 64), 2);
+	acknowledge(h.peer_tsn, 0, NULL, 0);
+	assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now + IW_SEC(20));
+	n = tsns(t, 64);
+	assert_in_range(n, 3, 10);
+	while (n > 0)
+		assert_int_equal(t[--n], h.peer_tsn + 1);
+	hand_close(&h);
+}
+
 /* SX-36: a shut window is probed after an RTO, then less and less often, and is no failure while it answers. */
 static void a_shut_window_is_probed_for_ever(void **state)
 {
@@ -630,6 +672,98 @@ static void three_misses_bring_a_fast_retransmission(void **state)
 	assert_int_equal(p.ssthresh, 4 * 1168); /* 7.2.3: no less than that */
 	acknowledge(h.peer_tsn + 3, 100000, NULL, 0);
 	assert_int_equal(iw_sctp_acked(h.n.b.a), 4);
+	hand_close(&h);
+}
+
+/* SX-20: a chunk is fast retransmitted once; if that is lost too, the timer expires (RFC 9260 7.2.4). */
+static void a_chunk_is_fast_retransmitted_once(void **state)
+{
+	struct iw_sctp_facts f;
+	uint32_t t[64];
+
+	(void)state;
+	open_up();
+	for (int n = 0; n < 10; n++)
+		assert_int_equal(send_octets(h.n.b.a, 100), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(tsns(t, 64), 10);
+	for (uint16_t to = 2; to <= 10; to++) {
+		acknowledge(h.peer_tsn - 1, 100000, (const uint16_t[]){ 2, to }, 1);
+		assert_int_equal(tsns(t, 64), to == 4);
+	}
+	iw_sctp_facts(h.n.b.a, &f);
+	assert_int_equal(f.fast_retransmits, 1);
+	hand_close(&h);
+}
+
+/* SX-20: in Fast Recovery a SACK that moves the Cumulative TSN Ack Point counts for every TSN that it reports missing. */
+static void in_recovery_each_missing_tsn_gets_an_indication(void **state)
+{
+	static const uint16_t gaps[][4] = { { 2, 2 },       { 2, 3 },       { 2, 4 },
+					    { 2, 4, 6, 6 }, { 2, 4, 6, 7 }, { 2, 3 } };
+	uint32_t t[64];
+
+	(void)state;
+	open_up();
+	for (int n = 0; n < 10; n++)
+		assert_int_equal(send_octets(h.n.b.a, 100), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(tsns(t, 64), 10);
+	for (int i = 0; i < 3; i++) /* the first is lost */
+		acknowledge(h.peer_tsn - 1, 100000, gaps[i], 1);
+	assert_int_equal(tsns(t, 64), 1);
+	for (int i = 3; i < 5; i++) /* so is the fifth: two indications */
+		acknowledge(h.peer_tsn - 1, 100000, gaps[i], 2);
+	assert_int_equal(tsns(t, 64), 0);
+	/* The first has arrived now, and nothing above the fifth is new. */
+	acknowledge(h.peer_tsn + 3, 100000, gaps[5], 1);
+	assert_int_equal(tsns(t, 64), 1);
+	assert_int_equal(t[0], h.peer_tsn + 4);
+	hand_close(&h);
+}
+
+/* RFC 9260 3.3.4: gap blocks ascend and do not overlap; one that does not follow acknowledges nothing. */
+static void gap_blocks_out_of_order_acknowledge_nothing(void **state)
+{
+	static const uint16_t gaps[] = { 6, 7, 2, 3 };
+	struct iw_sctp_path p;
+	uint32_t flight;
+
+	(void)state;
+	open_up();
+	for (int n = 0; n < 8; n++)
+		assert_int_equal(send_octets(h.n.b.a, 100), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	flight = p.flight;
+	acknowledge(h.peer_tsn - 1, 100000, gaps, 2);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.flight, flight - flight / 8 * 2);
+	acknowledge(h.peer_tsn + 7, 100000, NULL, 0);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.flight, 0);
+	hand_close(&h);
+}
+
+/* SX-23: SRTT and RTTVAR of RFC 9260 6.3.1, C3. */
+static void round_trips_are_smoothed(void **state)
+{
+	static const uint64_t trip[] = { IW_MSEC(100), IW_MSEC(200) };
+	struct iw_sctp_path p;
+
+	(void)state;
+	hand_open(&h);
+	h.n.b.cfg.times.rto_min = IW_MSEC(1);
+	net_start(&h.n);
+	hand_up(&h);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(send_octets(h.n.b.a, 100), 0);
+		net_run(&h.n, h.n.now + trip[i]);
+		acknowledge(h.peer_tsn + i, 100000, NULL, 0);
+	}
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.srtt, 112500000);               /* 7/8 * 100 + 1/8 * 200 ms */
+	assert_int_equal(p.rto, 112500000 + 4 * 62500000); /* 3/4 * 50 + 1/4 * 100 ms */
 	hand_close(&h);
 }
 
@@ -909,6 +1043,71 @@ static void a_rest_takes_the_window_back(void **state)
 	hand_close(&h);
 }
 
+/* SX-21: a path with DATA in flight is not idle, however long ago it was sent. */
+static void a_path_with_data_in_flight_is_not_idle(void **state)
+{
+	struct iw_sctp_path p;
+	uint32_t t[8];
+
+	(void)state;
+	open_up();
+	for (int n = 0; n < 2; n++)
+		assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now + IW_MSEC(900));
+	acknowledge(h.peer_tsn, 100000, NULL, 0); /* RTO is 2.7 s now */
+	net_run(&h.n, h.n.now + IW_MSEC(1850));
+	assert_int_equal(tsns(t, 8), 2);
+	assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(tsns(t, 8), 1);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.ssthresh, UINT32_MAX);
+	hand_close(&h);
+}
+
+/* RFC 8985 6.2: of a burst, chunks that were sent before the one that arrived are lost; chunks that were sent after it are not. */
+static void only_chunks_sent_before_count_as_lost(void **state)
+{
+	uint32_t t[8];
+
+	(void)state;
+	open_up();
+	answer_probes();
+	for (int n = 0; n < 4; n++)
+		assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(tsns(t, 8), 4);
+	acknowledge(h.peer_tsn - 1, 100000, (const uint16_t[]){ 2, 2 }, 1);
+	net_run(&h.n, h.n.now + IW_MSEC(5));
+	assert_int_equal(tsns(t, 8), 1);
+	assert_int_equal(t[0], h.peer_tsn);
+	hand_close(&h);
+}
+
+/* RFC 8985 7.4.2: a tail-loss probe that is acknowledged, and not as a duplicate, has repaired a loss: that counts. */
+static void a_tail_loss_probe_that_repaired_a_loss_halves_the_window(void **state)
+{
+	struct iw_sctp_facts f;
+	struct iw_sctp_path p;
+	uint32_t cwnd, t[8], last;
+
+	(void)state;
+	open_wide();
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	cwnd = p.cwnd;
+	iw_sctp_facts(h.n.b.a, &f);
+	last = h.peer_tsn + (uint32_t)f.sent - 1;
+	assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now + IW_MSEC(500));
+	assert_int_equal(tsns(t, 8), 2);
+	iw_sctp_facts(h.n.b.a, &f);
+	assert_int_equal(f.tail_probes, 1);
+	acknowledge(last + 1, 1 << 20, NULL, 0);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.cwnd, cwnd / 2);
+	hand_close(&h);
+}
+
 /* SX-21: RFC 9260 7.2.3, 7.2.4: a loss halves the window, once a recovery. */
 static void each_recovery_halves_the_window_once(void **state)
 {
@@ -938,6 +1137,34 @@ static void each_recovery_halves_the_window_once(void **state)
 		acknowledge(last + 6, 1 << 20, NULL, 0);
 		assert_int_equal(iw_sctp_acked(h.n.b.a), f.sent + 6);
 	}
+	hand_close(&h);
+}
+
+/* SX-20: one packet is retransmitted at once, whatever the halved window is (RFC 9260 7.2.4, 3). */
+static void a_fast_retransmission_does_not_wait_for_the_window(void **state)
+{
+	struct iw_sctp_facts f;
+	struct iw_sctp_path p;
+	uint32_t t[256], last;
+	unsigned n = 0;
+
+	(void)state;
+	open_wide();
+	iw_sctp_facts(h.n.b.a, &f);
+	last = h.peer_tsn + (uint32_t)f.sent - 1;
+	while (send_octets(h.n.b.a, 1400) == 0 && n < 200)
+		n++;
+	net_run(&h.n, h.n.now);
+	n = tsns(t, 256);
+	assert_true(n > 12);
+	for (uint16_t to = 2; to <= 4; to++) {
+		acknowledge(last, 1 << 20, (const uint16_t[]){ 2, to }, 1);
+		n = tsns(t, 256);
+	}
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_true(p.flight > p.cwnd + 1500);
+	assert_int_equal(n, 1);
+	assert_int_equal(t[0], last + 1);
 	hand_close(&h);
 }
 
@@ -1269,7 +1496,7 @@ static void an_idle_association_holds_little(void **state)
 }
 
 /* SCTP-77 */
-static void acknowledged_in_a_row_on_a_stream_is_told_at_once(void **state)
+static void messages_acknowledged_in_a_row_on_a_stream_are_reported_at_once(void **state)
 {
 	static const uint16_t order[] = { 1, 1, 1, 2, 2, 1 };
 	static uint8_t octets[100];
@@ -1297,6 +1524,29 @@ static void acknowledged_in_a_row_on_a_stream_is_told_at_once(void **state)
 	assert_int_equal(stream, 1);
 	assert_int_equal(iw_sctp_next_acked(n.a.a, &stream), 0);
 	net_free(&n);
+}
+
+/* SCTP-37, SCTP-77: an unacknowledged message is not reported as sent, though earlier ones of its stream are. */
+static void messages_that_are_not_acknowledged_are_not_reported(void **state)
+{
+	struct iw_sctp_done d;
+	uint16_t stream;
+
+	(void)state;
+	open_up();
+	for (int n = 0; n < 3; n++)
+		assert_int_equal(send_octets(h.n.b.a, 100), 0);
+	net_run(&h.n, h.n.now);
+	acknowledge(h.peer_tsn, 100000, NULL, 0);
+	assert_int_equal(iw_sctp_next_acked(h.n.b.a, &stream), 1);
+	assert_int_equal(iw_sctp_next_acked(h.n.b.a, &stream), 0);
+	/* Nor a message in a gap block: the peer may renege. */
+	acknowledge(h.peer_tsn, 100000, (const uint16_t[]){ 2, 2 }, 1);
+	assert_int_equal(iw_sctp_next_acked(h.n.b.a, &stream), 0);
+	assert_false(iw_sctp_next_done(h.n.b.a, &d));
+	acknowledge(h.peer_tsn + 2, 100000, NULL, 0);
+	assert_int_equal(iw_sctp_next_acked(h.n.b.a, &stream), 2);
+	hand_close(&h);
 }
 
 /* --- octets that stay where they lie ---------------------------------------------------------- */
@@ -1434,7 +1684,15 @@ int main(void)
 		cmocka_unit_test(every_chunk_is_unordered_and_whole),
 		cmocka_unit_test(windows_hold_data_back),
 		cmocka_unit_test(a_window_that_shrinks_takes_nothing_more),
+		cmocka_unit_test(a_window_that_is_exactly_full_takes_nothing_more),
+		cmocka_unit_test(a_closed_window_is_not_probed_while_data_is_in_flight),
 		cmocka_unit_test(a_shut_window_is_probed_for_ever),
+		cmocka_unit_test(a_chunk_is_fast_retransmitted_once),
+		cmocka_unit_test(in_recovery_each_missing_tsn_gets_an_indication),
+		cmocka_unit_test(gap_blocks_out_of_order_acknowledge_nothing),
+		cmocka_unit_test(round_trips_are_smoothed),
+		cmocka_unit_test(a_fast_retransmission_does_not_wait_for_the_window),
+		cmocka_unit_test(messages_that_are_not_acknowledged_are_not_reported),
 		cmocka_unit_test(three_misses_bring_a_fast_retransmission),
 		cmocka_unit_test(what_the_peer_takes_back_is_sent_again),
 		cmocka_unit_test(a_sack_for_data_never_sent_ends_the_association),
@@ -1446,6 +1704,9 @@ int main(void)
 		cmocka_unit_test(the_timer_begins_anew_with_the_next_chunk),
 		cmocka_unit_test(room_is_told_also_when_completions_were_what_filled_it),
 		cmocka_unit_test(a_rest_takes_the_window_back),
+		cmocka_unit_test(a_path_with_data_in_flight_is_not_idle),
+		cmocka_unit_test(only_chunks_sent_before_count_as_lost),
+		cmocka_unit_test(a_tail_loss_probe_that_repaired_a_loss_halves_the_window),
 		cmocka_unit_test(each_recovery_halves_the_window_once),
 		cmocka_unit_test(icmp_too_big_is_believed_for_our_own_packets_only),
 		cmocka_unit_test(what_was_cut_for_a_larger_mtu_is_taken_and_goes),
@@ -1458,7 +1719,7 @@ int main(void)
 		cmocka_unit_test(a_black_hole_is_found_though_small_packets_get_through),
 		cmocka_unit_test(the_path_mtu_is_found_by_probing),
 		cmocka_unit_test(an_idle_association_holds_little),
-		cmocka_unit_test(acknowledged_in_a_row_on_a_stream_is_told_at_once),
+		cmocka_unit_test(messages_acknowledged_in_a_row_on_a_stream_are_reported_at_once),
 		cmocka_unit_test(octets_in_place_are_summed_and_not_copied),
 		cmocka_unit_test(octets_that_cannot_end_a_packet_are_copied),
 		cmocka_unit_test(octets_given_back_are_not_read_again),

@@ -19,6 +19,7 @@ enum { CAUGHT = 256, HAND_TAG = 0x11111111, HAND_TSN = 1000 };
 struct caught {
 	uint8_t data[2048];
 	size_t len;
+	struct iw_sctp_addr to;
 };
 
 struct hand {
@@ -45,6 +46,7 @@ static inline bool hand_tap(struct net *n, struct net_end *from, uint8_t *data, 
 	assert_int_equal(iw_get_le32(data + 8), iw_sctp_checksum(data, len));
 	memcpy(c->data, data, len);
 	c->len = len;
+	c->to = n->tap_to;
 	h->ncaught++;
 	return false;
 }

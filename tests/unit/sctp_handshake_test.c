@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "sctp/internal.h"
+
 #include "unit/sctp_hand.h"
 #include "vectors/sctp.h"
 
@@ -27,6 +29,19 @@ static void echo(uint32_t vtag, const uint8_t *cookie, size_t len)
 	hand_begin(&h, vtag);
 	hand_chunk(&h, IW_SCTP_COOKIE_ECHO, 0, cookie, len);
 	hand_send(&h);
+}
+
+/* Keeps the cookie of the INIT ACK that answers an INIT of h.tag; its length. */
+static size_t get_cookie(uint8_t *copy)
+{
+	struct iw_sctp_chunk c;
+	struct iw_sctp_param cookie;
+
+	send_init(hand_init(&h));
+	c = hand_expect(&h, IW_SCTP_INIT_ACK, h.tag);
+	cookie = hand_read_init_ack(&h, &c);
+	memcpy(copy, cookie.value, cookie.value_len);
+	return cookie.value_len;
 }
 
 /* SX-09: no state before COOKIE ECHO; SX-10: INIT ACK travels alone; SX-08: its tag is not 0. */
@@ -130,7 +145,7 @@ static void an_init_comes_alone_with_tag_0(void **state)
 	hand_close(&h);
 }
 
-/* SX-01: before anything else; SX-02. */
+/* SX-01, APP-11: before anything else; SX-02. */
 static void a_bad_checksum_and_port_0_are_dropped_in_silence(void **state)
 {
 	struct iw_sctp_init i;
@@ -273,10 +288,50 @@ static void streams_are_the_lesser_of_both_wishes(void **state)
 	hand_up_with(&h, &i);
 	iw_sctp_facts(h.n.b.a, &f);
 	assert_int_equal(f.streams_out, 5);
-	assert_int_equal(f.streams_in, 16);
+	assert_int_equal(f.streams_in, 5);
 	assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), IW_E_INVAL);
 	m.stream = 4;
 	assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), 0);
+	hand_close(&h);
+}
+
+/* SCTP-48: an INIT requests as many outbound as inbound streams, an INIT ACK grants the same number. */
+static void both_directions_get_the_same_number_of_streams(void **state)
+{
+	static const uint16_t wishes[][2] = { { 10, 10 }, { 3, 9 }, { 9, 3 }, { 40000, 40000 } };
+	struct iw_sctp_init i;
+	struct iw_sctp_chunk c;
+
+	(void)state;
+	for (size_t n = 0; n < IW_ARRAY_LEN(wishes); n++) {
+		struct iw_sctp_facts f;
+
+		open_hand();
+		i = hand_init(&h);
+		i.os = wishes[n][0];
+		i.mis = wishes[n][1];
+		send_init(i);
+		c = hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
+		assert_true(iw_sctp_init_decode(&i, c.value, c.value_len) > 0);
+		assert_int_equal(i.os, i.mis);
+		assert_int_equal(i.os, IW_MIN(16, IW_MIN(wishes[n][0], wishes[n][1])));
+		i = hand_init(&h);
+		i.os = wishes[n][0];
+		i.mis = wishes[n][1];
+		hand_up_with(&h, &i);
+		iw_sctp_facts(h.n.b.a, &f);
+		assert_int_equal(f.streams_in, f.streams_out);
+		hand_close(&h);
+	}
+	hand_open(&h);
+	h.e = &h.n.a;
+	net_start(&h.n);
+	net_connect(&h.n);
+	net_run(&h.n, h.n.now);
+	c = hand_expect(&h, IW_SCTP_INIT, 0);
+	assert_true(iw_sctp_init_decode(&i, c.value, c.value_len) > 0);
+	assert_int_equal(i.os, 16);
+	assert_int_equal(i.mis, 16);
 	hand_close(&h);
 }
 
@@ -368,6 +423,17 @@ static void an_adaptation_that_is_not_ours_is_refused(void **state)
 	net_start(&n);
 	assert_true(net_up(&n));
 	net_free(&n);
+
+	/* Indication 0 is also an indication, different from none. */
+	hand_open(&h);
+	h.n.b.cfg.adaptation = 0;
+	net_start(&h.n);
+	i = hand_init(&h);
+	i.params = NULL;
+	i.params_len = 0;
+	send_init(i);
+	hand_expect(&h, IW_SCTP_ABORT, HAND_TAG);
+	hand_close(&h);
 }
 
 /* SX-04: parameters nobody knows, by their top two bits; SX-28: one of a wrong length is no indication. */
@@ -591,6 +657,39 @@ static void an_init_ack_that_makes_no_sense_ends_the_attempt(void **state)
 	hand_close(&h);
 }
 
+static const uint8_t with_cookie[] = { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0, 7, 0, 8, 'c', 'o', 'o', 'k' };
+
+static void cookie_ack(void)
+{
+	hand_begin(&h, h.peer_tag);
+	hand_chunk(&h, IW_SCTP_COOKIE_ACK, 0, NULL, 0);
+	hand_send(&h);
+}
+
+/* SX-13: the initiator uses the streams that the INIT ACK grants. */
+static void the_initiator_keeps_to_the_streams_of_the_init_ack(void **state)
+{
+	struct iw_sctp_init i;
+	struct iw_sctp_facts f;
+
+	(void)state;
+	open_called();
+	i = hand_init(&h);
+	i.os = 3;
+	i.mis = 5;
+	i.params = with_cookie;
+	i.params_len = sizeof(with_cookie);
+	hand_begin(&h, h.peer_tag);
+	hand_init_chunk(&h, IW_SCTP_INIT_ACK, &i);
+	hand_send(&h);
+	cookie_ack();
+	assert_int_equal(iw_sctp_assoc_state(h.n.a.a), IW_SCTP_ESTABLISHED);
+	iw_sctp_facts(h.n.a.a, &f);
+	assert_int_equal(f.streams_out, 5);
+	assert_int_equal(f.streams_in, 3);
+	hand_close(&h);
+}
+
 /* SX-33: both call at once; one association comes of it, whatever is lost on the way. */
 static void two_that_call_each_other_meet_in_one_association(void **state)
 {
@@ -671,6 +770,24 @@ static void a_peer_that_restarted_gets_a_new_association(void **state)
 	hand_close(&h);
 }
 
+/* SX-11: until the first key changes there is no previous key that a peer could guess. */
+static void a_cookie_sealed_with_the_key_before_the_first_is_dropped(void **state)
+{
+	static const uint8_t no_key[SIP_KEY_LEN];
+	uint8_t copy[1024];
+	size_t len;
+
+	(void)state;
+	open_hand();
+	len = get_cookie(copy);
+	copy[SIP_MAC_LEN]--; /* the number of the key */
+	iw_sctp_siphash(copy, no_key, copy + SIP_MAC_LEN, len - SIP_MAC_LEN);
+	echo(h.peer_tag, copy, len);
+	assert_null(h.n.b.a);
+	hand_expect_nothing(&h);
+	hand_close(&h);
+}
+
 /* SX-33: an INIT alone changes nothing. */
 static void an_init_alone_leaves_the_association_as_it_is(void **state)
 {
@@ -691,6 +808,118 @@ static void an_init_alone_leaves_the_association_as_it_is(void **state)
 	hand_send(&h);
 	assert_int_equal(h.n.b.messages, 1);
 	hand_close(&h);
+}
+
+/* SX-33, not in table 12: the peer's tag matches and ours does not, as after a repeated INIT. */
+static void a_cookie_with_the_old_tag_of_the_peer_and_a_new_one_of_ours_is_dropped(void **state)
+{
+	struct iw_sctp_assoc *a;
+	uint8_t copy[1024];
+	size_t len;
+	uint32_t tag;
+
+	(void)state;
+	open_hand();
+	hand_up(&h);
+	a = h.n.b.a;
+	tag = h.peer_tag;
+	len = get_cookie(copy); /* with tie-tags that fit */
+	assert_int_not_equal(h.peer_tag, tag);
+	echo(h.peer_tag, copy, len);
+	hand_expect_nothing(&h);
+	assert_ptr_equal(h.n.b.a, a);
+	assert_int_equal(iw_sctp_assoc_state(a), IW_SCTP_ESTABLISHED);
+	assert_int_equal(h.n.b.nevents, 1);
+	hand_close(&h);
+}
+
+/* SX-33, action C: two INITs of one tag; the later cookie has no tie-tags, since there was no association. */
+static void a_late_cookie_without_tie_tags_is_dropped(void **state)
+{
+	uint8_t first[1024], second[1024];
+	struct iw_sctp_assoc *a;
+	size_t len[2];
+	uint32_t tag;
+
+	(void)state;
+	open_hand();
+	len[0] = get_cookie(first);
+	tag = h.peer_tag;
+	len[1] = get_cookie(second);
+	echo(tag, first, len[0]);
+	a = h.n.b.a;
+	assert_int_equal(iw_sctp_assoc_state(a), IW_SCTP_ESTABLISHED);
+	hand_forget(&h);
+	echo(h.peer_tag, second, len[1]);
+	assert_ptr_equal(h.n.b.a, a);
+	assert_int_equal(iw_sctp_assoc_state(a), IW_SCTP_ESTABLISHED);
+	assert_int_equal(h.n.b.nevents, 1);
+	/* And one with another tag of the peer's: no tie-tags either, so no restart. */
+	hand_close(&h);
+	open_hand();
+	len[0] = get_cookie(first);
+	tag = h.peer_tag;
+	h.tag = 0x22222222;
+	len[1] = get_cookie(second);
+	echo(tag, first, len[0]);
+	a = h.n.b.a;
+	hand_forget(&h);
+	echo(h.peer_tag, second, len[1]);
+	assert_ptr_equal(h.n.b.a, a);
+	assert_int_equal(iw_sctp_assoc_state(a), IW_SCTP_ESTABLISHED);
+	hand_close(&h);
+}
+
+/* SX-33, action B: our tag matches and the peer's is new, chosen after it had answered our INIT. The association
+ * stays up, with the new tag. used: DATA has arrived meanwhile. */
+static void cookie_with_our_tag(bool used)
+{
+	const uint32_t before = 0x22222222;
+	struct iw_sctp_facts f;
+	struct iw_sctp_chunk c;
+	uint8_t copy[1024];
+	size_t len;
+
+	hand_open(&h);
+	h.n.a.cfg.listen = true;
+	h.e = &h.n.a;
+	h.src = h.n.b.addr[0];
+	h.port = NET_PORT_B;
+	net_start(&h.n);
+	net_connect(&h.n);
+	net_run(&h.n, h.n.now);
+	hand_forget(&h);
+	len = get_cookie(copy);
+	answer_init(before, with_cookie, sizeof(with_cookie));
+	cookie_ack();
+	iw_sctp_facts(h.n.a.a, &f);
+	assert_int_equal(f.peer_tag, before);
+	for (uint32_t i = 0; i < 2; i++) {
+		if (i > 0) {
+			hand_forget(&h);
+			echo(h.peer_tag, copy, len);
+			assert_true(hand_wait(&h, IW_SCTP_COOKIE_ACK, 0, &c));
+		} else if (!used) {
+			continue;
+		}
+		hand_begin(&h, h.peer_tag);
+		hand_data(&h, 7, h.tsn++, 0, "x", 1);
+		hand_send(&h);
+	}
+	iw_sctp_facts(h.n.a.a, &f);
+	assert_int_equal(f.peer_tag, HAND_TAG);
+	assert_int_equal(iw_sctp_assoc_state(h.n.a.a), IW_SCTP_ESTABLISHED);
+	assert_int_equal(h.n.a.messages, used ? 2 : 1);
+	assert_false(net_has_event(&h.n.a, IW_SCTP_EV_DOWN));
+	hand_close(&h);
+}
+
+/* SX-33 */
+static void a_cookie_with_our_tag_sets_the_peers_new_one(void **state)
+{
+	(void)state;
+	cookie_with_our_tag(false);
+	cookie_with_our_tag(true);
 }
 
 /* SX-33: a restart that brings new addresses is refused with cause 11, and the addresses. */
@@ -832,8 +1061,15 @@ int main(void)
 		cmocka_unit_test(a_bad_checksum_and_port_0_are_dropped_in_silence),
 		cmocka_unit_test(a_cookie_that_is_not_ours_is_dropped_in_silence),
 		cmocka_unit_test(a_stale_cookie_is_reported),
+		cmocka_unit_test(a_cookie_sealed_with_the_key_before_the_first_is_dropped),
 		cmocka_unit_test(data_behind_the_cookie_is_taken_and_acknowledged_at_once),
 		cmocka_unit_test(streams_are_the_lesser_of_both_wishes),
+		cmocka_unit_test(both_directions_get_the_same_number_of_streams),
+		cmocka_unit_test(the_initiator_keeps_to_the_streams_of_the_init_ack),
+		cmocka_unit_test(
+			a_cookie_with_the_old_tag_of_the_peer_and_a_new_one_of_ours_is_dropped),
+		cmocka_unit_test(a_late_cookie_without_tie_tags_is_dropped),
+		cmocka_unit_test(a_cookie_with_our_tag_sets_the_peers_new_one),
 		cmocka_unit_test(an_init_without_answer_is_given_up_after_eight_repeats),
 		cmocka_unit_test(a_cookie_echo_without_answer_is_repeated_too),
 		cmocka_unit_test(both_see_the_adaptation_indication),

@@ -506,6 +506,71 @@ static void the_udp_port_follows_the_peer(void **state)
 	hand_close(&h);
 }
 
+/* SX-30, APP-11: the SCTP checksum is checked over UDP as well, whatever the UDP checksum is; 0 does not disable it. */
+static void the_checksum_counts_under_udp_too(void **state)
+{
+	struct iw_sctp_recv m;
+
+	(void)state;
+	hand_open(&h);
+	h.src.udp_port = 9899;
+	net_start(&h.n);
+	hand_up(&h);
+	for (uint32_t wrong = 0; wrong < 3; wrong++) {
+		struct iw_sctp_packet p = { .peer = h.src, .local = h.n.b.addr[0], .data = h.out };
+		uint32_t sum;
+
+		hand_begin(&h, h.peer_tag);
+		hand_data(&h, 7, HAND_TSN, 0, "x", 1);
+		p.len = h.len;
+		sum = iw_sctp_checksum(h.out, h.len);
+		iw_put_le32(h.out + 8, wrong == 0 ? 0 : wrong == 1 ? sum ^ 1 : sum);
+		iw_sctp_input(h.n.b.s, &p, h.n.now);
+		assert_int_equal(iw_sctp_next(h.n.b.s, &m), wrong == 2);
+		assert_false(iw_sctp_next(h.n.b.s, &m));
+	}
+	hand_close(&h);
+}
+
+static unsigned inits_seen, addresses_seen;
+
+static bool look_for_addresses(struct net *n, struct net_end *from, uint8_t *data, size_t len)
+{
+	struct iw_sctp_param one;
+	size_t pos = IW_SCTP_HDR_LEN + IW_SCTP_CHUNK_HDR_LEN + IW_SCTP_INIT_LEN;
+	int got;
+
+	(void)n;
+	(void)from;
+	assert_int_equal(n->tap_to.udp_port, 9899);
+	if (data[12] != IW_SCTP_INIT && data[12] != IW_SCTP_INIT_ACK)
+		return true;
+	inits_seen++;
+	for (; pos < len; pos += (size_t)got) {
+		got = iw_sctp_param_decode(&one, data + pos, len - pos);
+		assert_true(got > 0);
+		addresses_seen += one.type == IW_SCTP_PARAM_IPV4 || one.type == IW_SCTP_PARAM_IPV6;
+	}
+	return true;
+}
+
+/* SX-31, SCTP-43: neither INIT nor INIT ACK lists an address: an endpoint has only the source address of its packets. */
+static void no_address_is_listed_in_either_direction(void **state)
+{
+	struct net n;
+
+	(void)state;
+	net_init(&n, 3);
+	n.tap = look_for_addresses;
+	n.a.addr[0].udp_port = n.b.addr[0].udp_port = 9899;
+	inits_seen = addresses_seen = 0;
+	net_start(&n);
+	assert_true(net_up(&n));
+	assert_int_equal(inits_seen, 2);
+	assert_int_equal(addresses_seen, 0);
+	net_free(&n);
+}
+
 /* SX-38: heartbeats that nobody answers end an idle association; RFC 9260 8.1. */
 static void an_idle_association_with_a_dead_peer_ends(void **state)
 {
@@ -836,6 +901,8 @@ int main(void)
 		cmocka_unit_test(a_listed_address_is_verified_before_it_is_used),
 		cmocka_unit_test(data_goes_by_another_path_when_one_fails),
 		cmocka_unit_test(the_udp_port_follows_the_peer),
+		cmocka_unit_test(the_checksum_counts_under_udp_too),
+		cmocka_unit_test(no_address_is_listed_in_either_direction),
 		cmocka_unit_test(an_idle_association_with_a_dead_peer_ends),
 		cmocka_unit_test(shutdown_waits_for_the_data_and_goes_its_three_steps),
 		cmocka_unit_test(a_shutdown_of_the_peer_is_acknowledged_until_complete),

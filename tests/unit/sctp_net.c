@@ -226,6 +226,7 @@ static bool flush(struct net *n, struct net_end *e, struct net_link *l)
 		e->octets += len;
 		if (e->lists)
 			len = list_addresses(e, buf, len);
+		n->tap_to = out.peer;
 		if (n->tap && !n->tap(n, e, buf, len))
 			continue;
 		fly(n, e, l, &out, buf, len);

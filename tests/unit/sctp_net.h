@@ -71,7 +71,8 @@ struct net {
 	/* Sees each packet that is sent, may change it, may drop it (false). */
 	bool (*tap)(struct net *n, struct net_end *from, uint8_t *data, size_t len);
 	void *tap_user;
-	uint64_t last_move; /* when a packet was sent last */
+	struct iw_sctp_addr tap_to; /* the destination of the packet that tap sees */
+	uint64_t last_move;         /* when a packet was sent last */
 };
 
 /* Both ends configured as net_cfg says, not made yet: change cfg, then net_start. */
