@@ -23,7 +23,7 @@ typedef __u64 uint64_t;
 
 /* Of maps, keys and values: who finds a resident program of another number does not touch it. */
 #define IW_XDP_VERSION  3
-#define IW_XDP_PROGRAM  "iw_steer_3" /* names in the kernel: the version is their end */
+#define IW_XDP_PROGRAM  "iw_steer_4" /* names in the kernel: the version is their end */
 #define IW_XDP_OBSERVER "iw_observe_1"
 
 #define IW_XDP_WORKERS 64 /* at once on one interface; a worker has one socket for each queue */
@@ -104,11 +104,15 @@ struct iw_xdp_sock {
 
 /*
  * Packets that the program itself sends when a worker runs it on live frames (BPF_PROG_RUN): each run takes the
- * next one, writes it into its frame and has the driver send that. Such a frame begins with an order, which the cookie
- * tells from anything that came from the wire. Frames are used again within a call, so the order must outlive
- * them: behind it there is room for the metadata that a program at the far end puts in front of the packet.
+ * next one, writes it into its frame and redirects that to the interface. Such a frame begins with an order, which names the
+ * worker. Frames are used again within a call, so the order must outlive them: after it there is room for the metadata
+ * that a program at the far end puts in front of the packet. That program can read and write the order, so an order
+ * contains no secret. The kernel reports that live frames arrive on IW_XDP_LIVE_INGRESS, and frames from the wire never do: so no
+ * other sender can forge an order. One that names another worker sends nothing unless that worker has a packet pending.
  */
-#define IW_XDP_LIVE_ORDER 64     /* octets from the order to the packet */
+#define IW_XDP_LIVE_INGRESS                                                                        \
+	1                    /* loopback, in every network namespace; its xdp_md::ingress_ifindex */
+#define IW_XDP_LIVE_ORDER 64 /* octets from the order to the packet */
 #define IW_XDP_LIVE_TYPE  0xb588 /* wire: an EtherType for local experiments (IEEE 802) */
 #define IW_XDP_LIVE_HEAD                                                                           \
 	128 /* octets of a packet's head, which lies in front of the packet, at most */
@@ -116,14 +120,15 @@ struct iw_xdp_sock {
 #define IW_XDP_LIVE_BURST 256
 
 struct iw_xdp_order {
-	uint64_t cookie;
+	uint8_t unused[8];
 	uint32_t worker;
 	uint16_t type; /* IW_XDP_LIVE_TYPE, where a frame has its EtherType */
 	uint16_t zero;
 };
 /* The first of them, 0, has no packet but what is common to all; an odd number of cache lines. */
 struct iw_xdp_live {
-	uint64_t cookie;
+	uint32_t ifindex;   /* where packets leave */
+	uint32_t last;      /* pending are next .. last */
 	uint32_t next, bad; /* the packet whose turn it is; runs that did not send it */
 	uint32_t at, len;   /* the frame */
 	uint8_t octets[3368];

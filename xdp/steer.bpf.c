@@ -553,6 +553,8 @@ static __always_inline bool has_order(struct xdp_md *ctx, struct iw_xdp_order *o
 {
 	struct iw_xdp_order *at = (void *)(long)ctx->data;
 
+	if (ctx->ingress_ifindex != IW_XDP_LIVE_INGRESS)
+		return false;
 	if ((void *)(at + 1) > (void *)(long)ctx->data_end || at->type != IW_XDP_LIVE_TYPE)
 		return false;
 	*o = *at;
@@ -588,20 +590,20 @@ static __always_inline int send_next(struct xdp_md *ctx, const struct iw_xdp_ord
 	if (!packets)
 		return -1;
 	common = bpf_map_lookup_elem(packets, &zero);
-	if (!common || common->cookie != o->cookie)
+	if (!common)
 		return -1;
 	next = common->next;
 	p = bpf_map_lookup_elem(packets, &next);
-	if (!p || !write_frame(ctx, p)) {
+	if (!p || next > common->last || !write_frame(ctx, p)) {
 		common->bad++;
 		return XDP_DROP;
 	}
 	common->next = next + 1;
-	return XDP_TX;
+	return bpf_redirect(common->ifindex, 0);
 }
 
 SEC("xdp.frags")
-int iw_steer_3(struct xdp_md *ctx)
+int iw_steer_4(struct xdp_md *ctx)
 {
 	struct iw_xdp_order o;
 	uint32_t zero = 0;

@@ -17,7 +17,6 @@
 
 #include <bpf/bpf.h>
 
-#include "os/os.h"
 #include "pkt/attach.h"
 #include "util/num.h"
 
@@ -77,9 +76,7 @@ static bool make_packets(struct iw_live *l)
 	l->packet = at;
 	l->data.order.worker = l->worker;
 	l->data.order.type = IW_XDP_LIVE_TYPE;
-	if (iw_os_random(&l->data.order.cookie, sizeof(l->data.order.cookie)) < 0)
-		return false;
-	l->packet[0].cookie = l->data.order.cookie;
+	l->packet[0].ifindex = l->ifindex;
 	return iw_steer_live_add(l->steer, l->worker, l->map) == 0;
 }
 
@@ -164,11 +161,12 @@ static int run(struct iw_live *l, uint32_t next, unsigned n)
 {
 	/* The most common length of a burst: those alone of another one are cut or made longer. */
 	uint32_t len = IW_XDP_LIVE_ORDER + IW_MAX(l->packet[1].len, 64u);
-	struct xdp_md ctx = { .data_end = len, .ingress_ifindex = l->ifindex };
-	LIBBPF_OPTS(bpf_test_run_opts, o, .data_in = &l->data, .data_size_in = len, .ctx_in = &ctx,
-		    .ctx_size_in = sizeof(ctx), .repeat = (int)n,
-		    .flags = BPF_F_TEST_XDP_LIVE_FRAMES, .batch_size = IW_MIN(n, (unsigned)BATCH));
+	/* Without a context frames arrive on the loopback interface: IW_XDP_LIVE_INGRESS. */
+	LIBBPF_OPTS(bpf_test_run_opts, o, .data_in = &l->data, .data_size_in = len,
+		    .repeat = (int)n, .flags = BPF_F_TEST_XDP_LIVE_FRAMES,
+		    .batch_size = IW_MIN(n, (unsigned)BATCH));
 
+	l->packet[0].last = l->n;
 	l->packet[0].next = next;
 	return bpf_prog_test_run_opts(iw_steer_prog_fd(l->steer), &o);
 }

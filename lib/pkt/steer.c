@@ -305,7 +305,7 @@ static int open_own(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct i
 
 static int own_loaded(struct iw_steer *s, struct iw_fault *why)
 {
-	s->prog = bpf_program__fd(s->skel->progs.iw_steer_3);
+	s->prog = bpf_program__fd(s->skel->progs.iw_steer_4);
 	for (int i = 0; i < MAPS; i++)
 		s->map[i] = bpf_object__find_map_fd_by_name(s->skel->obj, shape[i].name);
 	/* The program does not touch it, and would not be known to have it by those who join. */

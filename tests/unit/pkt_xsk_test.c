@@ -6,6 +6,8 @@
  */
 #include "pkt/xsk.h"
 
+#include <linux/if_ether.h>
+#include <linux/if_link.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <pthread.h>
@@ -19,6 +21,11 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#ifdef IW_HAVE_XDP
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#endif
 
 #include "os/os.h"
 #include "os/probe.h"
@@ -297,7 +304,7 @@ static void bursts_are_sent_by_the_program_whole_and_once(void **state)
 		assert_int_equal(after.tx - before.tx, burst[b]);
 		if (!after.live && burst[b] >= 16) {
 			close_net(&n);
-			print_message("# needs xdp: a kernel that tells what drivers send\n");
+			print_message("# needs xdp: a kernel that reports what drivers send\n");
 			skip();
 		}
 		/* What is left behind a whole burst may be too little for a call. */
@@ -328,7 +335,7 @@ static void bursts_are_sent_by_the_program_whole_and_once(void **state)
 static void an_order_from_the_wire_is_none(void **state)
 {
 	struct sockaddr_ll to = { .sll_family = AF_PACKET };
-	struct iw_xdp_order order[4] = { { 0 } };
+	struct iw_xdp_order order[4] = { { .worker = 0 } };
 	struct iw_xdp_counters before, after;
 	uint64_t end = iw_os_now() + TIME;
 	struct net n;
@@ -343,7 +350,7 @@ static void an_order_from_the_wire_is_none(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(iw_steer_counters(iw_xsk_steer(n.out[0]), &before), 0);
 	for (unsigned i = 0; i < 8; i++) {
-		order[0].cookie = i & 1;
+		memset(order[0].unused, (int)i & 1, sizeof(order[0].unused));
 		order[0].worker = (const uint32_t[]){ iw_xsk_worker(n.out[0]), IW_XDP_WORKERS - 1,
 						      IW_XDP_WORKERS, UINT32_MAX }[i / 2];
 		order[0].type = IW_XDP_LIVE_TYPE;
@@ -357,6 +364,94 @@ static void an_order_from_the_wire_is_none(void **state)
 	} while (after.passed[IW_XDP_PASS_ETHER] - before.passed[IW_XDP_PASS_ETHER] < 8);
 	close(fd);
 	close_net(&n);
+}
+
+/* On the far end: recovers the memory before a frame, and passes all of it to the kernel. */
+static void read_headroom(const char *interface)
+{
+#ifdef IW_HAVE_XDP
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2, .imm = -IW_XDP_LIVE_ORDER },
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_xdp_adjust_head },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = XDP_PASS },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_XDP, "far_end", "GPL", insns, IW_ARRAY_LEN(insns),
+			       NULL);
+
+	assert_true(fd >= 0);
+	assert_int_equal(
+		bpf_xdp_attach((int)if_nametoindex(interface), fd, XDP_FLAGS_DRV_MODE, NULL), 0);
+	close(fd);
+#else
+	(void)interface;
+#endif
+}
+
+static int packet_socket(const char *interface)
+{
+	struct sockaddr_ll a = { .sll_family = AF_PACKET,
+				 .sll_protocol = htons(ETH_P_ALL),
+				 .sll_ifindex = (int)if_nametoindex(interface) };
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, htons(ETH_P_ALL));
+
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	return fd;
+}
+
+/* A frame that the program has sent, with the memory before it. */
+static void take_whole(int fd, uint8_t buf[static IW_XDP_LIVE_ORDER + SCTP_AT + LEN])
+{
+	uint64_t end = iw_os_now() + TIME;
+	ssize_t n;
+
+	do {
+		n = recv(fd, buf, IW_XDP_LIVE_ORDER + SCTP_AT + LEN, 0);
+		assert_true(iw_os_now() < end);
+	} while (n != IW_XDP_LIVE_ORDER + SCTP_AT + LEN);
+}
+
+/* The far end's own program reads the memory before a frame: sent back, that is not an order. */
+static void octets_read_by_the_far_end_do_not_make_an_order(void **state)
+{
+	enum { MANY = 32, BACK = 8 };
+	struct iw_xsk_cfg cfg = { .interface = "two", .mtu = 1500 };
+	const uint8_t ether[14] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x08, 0x00 };
+	uint8_t whole[IW_XDP_LIVE_ORDER + SCTP_AT + LEN];
+	struct iw_xdp_counters before, after;
+	uint64_t end = iw_os_now() + TIME;
+	struct iw_addr src, dst;
+	struct iw_xsk_facts facts;
+	struct net n = { .in = { NULL } };
+	int fd;
+
+	(void)state;
+	NEEDS_XDP();
+	read_headroom("one");
+	fd = packet_socket("one");
+	must(iw_xsk_open(&n.out[0], &cfg, &refused));
+	assert_int_equal(iw_addr_parse(&src, "10.0.0.2", 0), 0);
+	assert_int_equal(iw_addr_parse(&dst, "10.0.0.1", 0), 0);
+	assert_int_equal(iw_frame_head(n.head, ether, &src, &dst, NULL, LEN), SCTP_AT);
+	for (uint32_t k = 0; k < MANY; k++)
+		put_one(&n, 0, 1, k);
+	assert_int_equal(iw_xsk_flush(n.out[0], &refused), 0);
+	iw_xsk_facts(n.out[0], &facts);
+	if (facts.live == 0) {
+		print_message("# needs xdp: a kernel that reports what drivers send\n");
+		skip();
+	}
+	take_whole(fd, whole);
+	assert_int_equal(iw_steer_counters(iw_xsk_steer(n.out[0]), &before), 0);
+	for (unsigned i = 0; i < BACK; i++)
+		assert_int_equal(send(fd, whole, sizeof(whole), 0), sizeof(whole));
+	do {
+		assert_int_equal(iw_steer_counters(iw_xsk_steer(n.out[0]), &after), 0);
+		assert_true(iw_os_now() < end);
+	} while (after.passed[IW_XDP_PASS_ETHER] - before.passed[IW_XDP_PASS_ETHER] < BACK);
+	iw_xsk_close(n.out[0]);
+	close(fd);
 }
 
 /* A thread that is in another network namespace by then means another interface by the same number. */
@@ -790,6 +885,7 @@ int main(void)
 		IN_NET(a_worker_that_closes_takes_nothing_with_it),
 		IN_NET(bursts_are_sent_by_the_program_whole_and_once),
 		IN_NET(an_order_from_the_wire_is_none),
+		IN_NET(octets_read_by_the_far_end_do_not_make_an_order),
 		IN_NET(a_burst_from_elsewhere_does_not_go_astray),
 		IN_NET(a_burst_may_have_packets_of_any_length),
 		IN_NET(octets_in_the_umem_are_sent_from_there),
