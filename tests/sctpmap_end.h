@@ -33,7 +33,6 @@ struct told {
 
 struct map_end {
 	struct counting_mem mem;
-	struct iw_pool hold;
 	struct iw_sctpmap *a;
 	size_t nline, ntold;
 	struct iw_dss *last;            /* the session that was told of last */
@@ -54,9 +53,7 @@ static inline void map_end_init(struct map_end *e, bool initiator, uint16_t stre
 
 	memset(e, 0, offsetof(struct map_end, line));
 	counting_mem_init(&e->mem);
-	iw_pool_init(&e->hold, &e->mem.mem, IW_SCTPMAP_HOLD_LEN, 0, 0);
 	cfg.mem = &e->mem.mem;
-	cfg.hold = &e->hold;
 	err = iw_sctpmap_new(&e->a, &cfg, NULL);
 	assert(err == 0);
 	(void)err;
@@ -78,8 +75,6 @@ static inline int map_end_up(struct map_end *e, uint16_t in, uint16_t out)
 static inline void map_end_fini(struct map_end *e)
 {
 	iw_sctpmap_free(e->a);
-	assert(e->hold.out == 0);
-	iw_pool_fini(&e->hold);
 	assert(e->mem.blocks == 0 && e->mem.wrong_size == 0);
 }
 

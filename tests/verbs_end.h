@@ -30,6 +30,7 @@ struct end {
 	struct iw_qp *qp;
 	struct iw_listener *listener;
 	struct iw_conn_req *req;         /* the last one that asked */
+	struct iw_qp *req_qp;            /* and its queue pair, on an adopted connection */
 	struct iw_fault why;             /* of a failed call */
 	unsigned seen[IW_EV_CLOSED + 1]; /* events by type */
 	struct iw_fault fault;           /* of the last REJECTED or CLOSED */
@@ -130,6 +131,7 @@ static inline void end_take(struct end *e)
 		}
 		if (ev.type == IW_EV_CONNECT_REQUEST) {
 			e->req = ev.req;
+			e->req_qp = ev.qp;
 			if (!e->keep_requests)
 				end_accept(e);
 		}

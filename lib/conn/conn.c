@@ -101,8 +101,9 @@ int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cfg, uint64_t no
 	if (c->cfg.linger_ns == 0)
 		c->cfg.linger_ns = LINGER_NS;
 	c->decide_at = c->linger_at = c->nudge_at = IW_TIME_NEVER;
-	c->last_rx = c->last_tx = now;
+	c->moved_at = c->last_tx = now;
 	err = below->init(c, now, why);
+	c->cfg.mpa.pd = NULL; /* borrowed for the call */
 	if (err < 0) {
 		iw_mem_free(cfg->mem, c, size);
 		return err;
@@ -229,7 +230,7 @@ void iw_conn_close(struct iw_conn *c, uint64_t now)
 	} else if (c->state == IW_CONN_OPEN) {
 		iw_rdmap_close(c->rdmap);
 		iw_conn_set_state(c, IW_CONN_CLOSING);
-		c->last_tx = c->last_rx = now;
+		c->last_tx = c->moved_at = now;
 	}
 }
 
@@ -352,8 +353,7 @@ void iw_conn_reject(struct iw_conn *c, const uint8_t *pd, size_t pd_len, uint64_
 	iw_fail(&c->fault, IW_E_REJECTED, "conn: rejected by this end");
 	c->decide_at = IW_TIME_NEVER;
 	c->last_tx = now;
-	/* MPA would leave TCP to the ULP (RFC 5044 7.1.2); here the connection is ours alone: the
-	 * Reply, then our end of it. */
+	/* The Reply, then our FIN, unless the ULP gets TCP back (RFC 5044 7.1.2 rule 2). */
 	iw_conn_terminating(c, now);
 }
 
@@ -364,13 +364,47 @@ static bool reading(const struct iw_conn *c)
 	return c->rdmap != NULL && iw_rdmap_waiting(c->rdmap);
 }
 
+bool iw_conn_moved(struct iw_conn *c, uint64_t now)
+{
+	uint64_t steps = c->rdmap != NULL ? iw_rdmap_moved(c->rdmap)->steps : 0;
+	bool moved = steps != c->seen_steps;
+	uint64_t part;
+
+	if (c->counts.rx_fpdus != c->seen_fpdus) {
+		c->part_from = c->counts.rx_octets;
+		c->part = 0;
+	}
+	part = (c->counts.rx_octets - c->part_from) / IW_CONN_PART * IW_CONN_PART;
+	moved = moved || part > c->part;
+	c->part = part;
+	c->seen_steps = steps;
+	c->seen_fpdus = c->counts.rx_fpdus;
+	if (moved)
+		c->moved_at = now;
+	return moved;
+}
+
+void iw_conn_payload(const struct iw_conn *c, struct iw_conn_payload *out)
+{
+	const struct iw_rdmap_moved *m = c->rdmap != NULL ? iw_rdmap_moved(c->rdmap) : NULL;
+	uint64_t taken = c->tx != NULL ? c->tx_bytes - c->tx->bytes : 0;
+
+	*out = (struct iw_conn_payload){ .rx_part = c->part };
+	if (m == NULL)
+		return;
+	out->rx = m->rx_payload;
+	out->tx = m->tx_payload;
+	if (c->tx != NULL)
+		out->tx -= c->tx_payload - IW_MIN(c->tx_payload, taken);
+}
+
 /* Something is outstanding: how long may it stand still? */
 static uint64_t stall_deadline(const struct iw_conn *c)
 {
 	if (c->below->sending(c))
 		return iw_time_add(c->last_tx, c->cfg.stall_ns);
 	if (reading(c) || c->state == IW_CONN_CLOSING)
-		return iw_time_add(IW_MAX(c->last_rx, c->last_tx), c->cfg.stall_ns);
+		return iw_time_add(c->moved_at, c->cfg.stall_ns);
 	return IW_TIME_NEVER;
 }
 
@@ -383,13 +417,13 @@ static const char *stalled(const struct iw_conn *c)
 	return c->below->stalled(c);
 }
 
-/* Behind an orderly end what still comes is wanted (RFC 5041 6.2.1): the time counts from there.
- * Otherwise a peer that goes on sending must not keep us. */
+/* After an orderly end payload is still wanted (RFC 5041 6.2.1), and extends the time. Nothing else
+ * that the peer sends does. */
 static uint64_t linger_deadline(const struct iw_conn *c)
 {
 	if (c->linger_at == IW_TIME_NEVER || c->fault.err != 0)
 		return c->linger_at;
-	return IW_MAX(c->linger_at, iw_time_add(c->last_rx, c->cfg.linger_ns));
+	return IW_MAX(c->linger_at, iw_time_add(c->moved_at, c->cfg.linger_ns));
 }
 
 uint64_t iw_conn_deadline(const struct iw_conn *c)

@@ -78,7 +78,9 @@ struct iw_conn_cfg {
 	uint16_t unnegotiated_reads;
 	/* Responder: the ULP must have answered a Request by then; 0: 10 s */
 	uint64_t decide_ns;
-	uint64_t stall_ns; /* octets or Reads outstanding and nothing moves; 0: 30 s */
+	/* octets or Reads outstanding and no progress, of which zero-length RDMA Writes and Reads of
+	 * the peer's are none; 0: 30 s */
+	uint64_t stall_ns;
 	/* Initiator, for a responder that may not notice a first FPDU that comes soon behind its
 	 * Reply (Linux siw): how long it may say nothing to what was sent before a zero-length RDMA
 	 * Write follows, doubled each time, and how often. 0: never. insist: also when something
@@ -91,6 +93,8 @@ struct iw_conn_cfg {
 	/* How long the peer's FIN is awaited: behind an orderly end from our FIN on, or from the
 	 * last octets that came; behind any other from its cause on. 0: 10 s */
 	uint64_t linger_ns;
+	/* Over TCP: no FIN if set-up ends without RDMA: the ULP continues to use the stream. */
+	bool keep_stream;
 };
 
 enum iw_event_type {
@@ -212,13 +216,18 @@ bool iw_conn_next_event(struct iw_conn *c, struct iw_event *ev);
 
 /* --- the ULP ---------------------------------------------------------------------------------- */
 
+/* True for a closed connection with keep_stream whose two ends are in streaming mode: a rejecting
+ * Reply was received or sent (RFC 5044 7.1.2 rules 2 and 3), or a responder got no valid Request
+ * and sent nothing. *octets: the octets that this responder has read (borrowed). */
+bool iw_conn_is_streaming(const struct iw_conn *c, struct iw_vec *octets);
 /* The responder's answer to IW_EVENT_REQUEST. rdmap: in state IDLE. ird, ord, pd as in
  * iw_mpa_accept. IW_E_STATE: no Request waits, the connection has ended perhaps; IW_E_INVAL: as
  * iw_mpa_accept: decide again. 0 and IW_EVENT_CLOSED: accepted, but there was no memory. */
 IW_MUST_CHECK int iw_conn_accept(struct iw_conn *c, struct iw_rdmap *rdmap, uint16_t ird,
 				 uint16_t ord, const uint8_t *pd, size_t pd_len, uint64_t now,
 				 struct iw_fault *why);
-/* The other answer. IW_EVENT_CLOSED follows: with IW_E_REJECTED when the peer has taken it; at
+/* The other answer. IW_EVENT_CLOSED follows: with IW_E_REJECTED when the peer has taken it (with
+ * keep_stream: when the transport has, and no octet after the Request is read before that); at
  * once, and without a Reply, when there is no Request to answer or pd is too long. */
 void iw_conn_reject(struct iw_conn *c, const uint8_t *pd, size_t pd_len, uint64_t now);
 /* Graceful end; see iw_rdmap_close. During set-up as iw_conn_abort. */
@@ -232,5 +241,13 @@ struct iw_conn_counts {
 	uint64_t nudges;
 };
 const struct iw_conn_counts *iw_conn_counts(const struct iw_conn *c);
+/* Octets of Sends, RDMA Writes and Read Responses, without headers. */
+struct iw_conn_payload {
+	uint64_t tx; /* that the transport has taken */
+	uint64_t rx; /* that were placed */
+	uint64_t
+		rx_part; /* over TCP: of an FPDU that is still incomplete, in steps of 512, headers included */
+};
+void iw_conn_payload(const struct iw_conn *c, struct iw_conn_payload *out);
 
 #endif

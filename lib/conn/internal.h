@@ -11,6 +11,8 @@
 #include "util/text.h"
 #include "util/txbuf.h"
 
+#define IW_CONN_PART 512u
+
 /*
  * What the life of a connection asks of the adaptation below. The two ways of octets and messages
  * are not in it: they are called from outside, over_tcp.c and over_sctp.c have each their own.
@@ -62,7 +64,14 @@ struct iw_conn {
 	bool starved;              /* no batch buffer was to be had */
 	uint64_t starved_at;
 
-	uint64_t last_rx, last_tx; /* when octets last moved */
+	uint64_t last_tx;  /* when the transport last took octets */
+	uint64_t moved_at; /* when there was progress: see iw_conn_moved */
+	uint64_t seen_steps, seen_fpdus;
+	uint64_t part_from,
+		part;    /* where the incomplete FPDU began, or later; octets of it that count */
+	bool tx_moves;   /* the batch under way is progress */
+	size_t tx_bytes; /* of that batch, when it was new */
+	uint64_t tx_payload; /* in it */
 	uint64_t decide_at, linger_at;
 	uint64_t nudge_at, nudge_ns; /* the next one, and how long the one behind it waits */
 	unsigned nudges_left;
@@ -83,6 +92,13 @@ void iw_conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now);
 void iw_conn_terminating(struct iw_conn *c, uint64_t now);
 /* The end. why: NULL, or what counts when there was no fault before. */
 void iw_conn_closed(struct iw_conn *c, const struct iw_fault *why, bool abort);
+
+/*
+ * Call it after anything was received or pulled. Returns true, and sets moved_at, if that was progress:
+ * what struct iw_rdmap_moved counts, and each IW_CONN_PART octets of an incomplete FPDU. A slow path can
+ * need long for one FPDU; a peer gains little by it, because an FPDU has at most 65535 octets.
+ */
+bool iw_conn_moved(struct iw_conn *c, uint64_t now);
 
 /* The peer's FIN, or its session's end. */
 void iw_conn_peer_ended(struct iw_conn *c, uint64_t now);
@@ -114,5 +130,7 @@ void iw_conn_established(struct iw_conn *c, uint64_t now);
 void iw_conn_unacceptable(struct iw_conn *c, const struct iw_fault *why, uint64_t now);
 /* The peer's ULP said no: c->fault says so. */
 void iw_conn_rejected(struct iw_conn *c);
+/* A Reply ended MPA, and the ULP continues to use the TCP connection: send no FIN, and read no octet. */
+bool iw_conn_leaves_stream(const struct iw_conn *c);
 
 #endif

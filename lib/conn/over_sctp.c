@@ -23,6 +23,8 @@ struct over_sctp {
 	uint64_t setup_at; /* initiator: an answer is expected by then */
 	bool refused;      /* the peer's layer did not want the session */
 	bool pending;      /* msg holds a segment that was not taken yet */
+	uint64_t moves;    /* segments up to the last one that is progress: see iw_conn_moved */
+	uint64_t acked;    /* when progress was last looked for */
 	uint64_t kept;     /* segments up to the last one whose memory the association refers to */
 	struct iw_conn_msg msg;
 };
@@ -315,9 +317,9 @@ void iw_conn_arrived(struct iw_conn *c, struct iw_lend *lend, uint64_t now)
 {
 	struct iw_dss_unit u;
 
-	c->last_rx = now;
 	while (c->sctp->session != NULL && iw_dss_next(c->sctp->session, &u))
 		take_unit(c, &u, lend, now);
+	(void)iw_conn_moved(c, now);
 }
 
 /* What was copied is done with when it was taken, but operations complete in their order. */
@@ -333,6 +335,10 @@ static void tell_sent(struct iw_conn *c)
 void iw_conn_acked(struct iw_conn *c, uint64_t now)
 {
 	c->last_tx = now;
+	if (c->sctp->session != NULL && c->sctp->acked < c->sctp->moves) {
+		c->moved_at = now;
+		c->sctp->acked = iw_dss_acked(c->sctp->session);
+	}
 	if (c->sctp->kept > 0 && c->sctp->session != NULL)
 		tell_sent(c);
 }
@@ -374,6 +380,8 @@ static bool cut(struct iw_conn *c, uint64_t now)
 		m->bytes = m->hdr_len + seg.payload_len;
 		iw_rdmap_pulled(c->rdmap, iw_dss_sent(o->session) + 1);
 		c->last_tx = now;
+		if (iw_conn_moved(c, now))
+			o->moves = iw_dss_sent(o->session) + 1;
 	}
 	/* The source of a Response was revoked: that was found on the way out. */
 	why = iw_rdmap_fault(c->rdmap);
@@ -414,6 +422,8 @@ void iw_conn_msg_taken(struct iw_conn *c, bool kept, uint64_t now)
 	assert(o->pending);
 	o->pending = false;
 	c->last_tx = now;
+	if (o->acked < o->moves)
+		c->moved_at = now;
 	c->counts.tx_octets += o->msg.bytes;
 	c->counts.tx_fpdus++;
 	iw_dss_taken(o->session);

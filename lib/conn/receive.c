@@ -8,8 +8,11 @@ bool iw_conn_wants_rx(const struct iw_conn *c)
 {
 	if (c->state == IW_CONN_CLOSED || c->peer_fin)
 		return false;
-	return c->state != IW_CONN_SETUP || c->mpa == NULL ||
-	       iw_mpa_state(c->mpa) != IW_MPA_DECIDING;
+	if (c->mpa == NULL)
+		return true;
+	if (c->state == IW_CONN_SETUP)
+		return iw_mpa_state(c->mpa) != IW_MPA_DECIDING;
+	return c->state != IW_CONN_TERMINATING || !iw_conn_leaves_stream(c);
 }
 
 int iw_conn_rx_vec(struct iw_conn *c, struct iw_vec scratch, struct iw_vec vec[2])
@@ -51,7 +54,10 @@ static void take_unit(struct iw_conn *c, const struct iw_mpa_unit *u, uint64_t n
 		return;
 	case IW_MPA_UNIT_REJECT:
 		iw_conn_rejected(c);
-		iw_conn_terminating(c, now);
+		if (c->cfg.keep_stream)
+			iw_conn_closed(c, NULL, false);
+		else
+			iw_conn_terminating(c, now);
 		return;
 	case IW_MPA_UNIT_ULPDU:
 		take_ulpdu(c, u, now);
@@ -68,10 +74,8 @@ void iw_conn_received(struct iw_conn *c, size_t bytes, uint64_t now)
 	if (c->state == IW_CONN_CLOSED)
 		return;
 	iw_fault_none(&why);
-	if (bytes > 0) {
-		c->last_rx = now;
+	if (bytes > 0)
 		iw_conn_nudge_heard(c);
-	}
 	c->counts.rx_octets += bytes;
 	if (c->draining)
 		return;
@@ -85,4 +89,5 @@ void iw_conn_received(struct iw_conn *c, size_t bytes, uint64_t now)
 			iw_conn_fault(c, &why, now);
 	}
 	iw_mpa_rx_end(c->mpa);
+	(void)iw_conn_moved(c, now);
 }

@@ -20,6 +20,7 @@ static void fill_batch(struct iw_conn *c, uint64_t now)
 	const struct iw_fault *why;
 	struct iw_segment seg;
 	size_t n, room;
+	uint64_t before = iw_rdmap_moved(c->rdmap)->tx_payload;
 
 	while ((room = iw_mpa_room(c->mpa, c->tx)) > 0) {
 		if (iw_rdmap_pull(c->rdmap, room, &seg, now) <= 0)
@@ -31,6 +32,9 @@ static void fill_batch(struct iw_conn *c, uint64_t now)
 		c->counts.tx_fpdus++;
 		iw_rdmap_pulled(c->rdmap, c->tx_pos);
 	}
+	c->tx_moves = iw_conn_moved(c, now);
+	c->tx_bytes = c->tx->bytes;
+	c->tx_payload = iw_rdmap_moved(c->rdmap)->tx_payload - before;
 	/* The source of a Response was revoked: that was found on the way out. */
 	why = iw_rdmap_fault(c->rdmap);
 	if (why != NULL)
@@ -116,6 +120,8 @@ void iw_conn_sent(struct iw_conn *c, size_t bytes, uint64_t now)
 		iw_mpa_tx_startup_sent(c->mpa, bytes);
 		return;
 	}
+	if (c->tx_moves)
+		c->moved_at = now;
 	iw_txbuf_sent(c->tx, bytes);
 	c->sent_pos += bytes;
 	iw_conn_nudge_sent(c, now);
@@ -130,6 +136,10 @@ bool iw_conn_fin_due(struct iw_conn *c, uint64_t now)
 {
 	if (c->tx != NULL || iw_mpa_tx_startup(c->mpa).len > 0 || !iw_conn_all_out(c))
 		return false;
+	if (iw_conn_leaves_stream(c)) {
+		iw_conn_closed(c, NULL, false);
+		return false;
+	}
 	iw_conn_shut(c, now);
 	return true;
 }

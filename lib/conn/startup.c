@@ -48,7 +48,7 @@ void iw_conn_established(struct iw_conn *c, uint64_t now)
 {
 	struct iw_fault why = { 0 }, local = { 0 };
 
-	c->last_rx = c->last_tx = now;
+	c->moved_at = c->last_tx = now;
 	if (start_rdmap(c, &why) < 0) {
 		/* RFC 6581 9.3: no reason with a number of its own */
 		iw_fail(&local, IW_E_MPA_LOCAL, "conn: %s", why.text);
@@ -75,4 +75,24 @@ void iw_conn_rejected(struct iw_conn *c)
 		"%s: the peer rejected the connection (%u octets of Private Data)",
 		c->mpa != NULL ? "mpa" : "sctp", (uint32_t)iw_conn_params(c)->pd_len);
 	iw_conn_event(c, IW_EVENT_REJECTED, &c->fault, false);
+}
+
+bool iw_conn_leaves_stream(const struct iw_conn *c)
+{
+	return c->cfg.keep_stream && c->mpa != NULL && iw_mpa_state(c->mpa) == IW_MPA_STREAMING;
+}
+
+bool iw_conn_is_streaming(const struct iw_conn *c, struct iw_vec *octets)
+{
+	*octets = (struct iw_vec){ 0 };
+	if (!c->cfg.keep_stream || c->mpa == NULL || c->state != IW_CONN_CLOSED || c->peer_fin)
+		return false;
+	if (iw_conn_leaves_stream(c))
+		return iw_mpa_tx_startup(c->mpa).len == 0;
+	/* Without a Reply, the initiator of a valid Request is not in streaming mode. */
+	if (c->cfg.mpa.initiator || iw_mpa_state(c->mpa) == IW_MPA_DECIDING ||
+	    !iw_mpa_is_mute(c->mpa))
+		return false;
+	*octets = iw_mpa_startup_in(c->mpa);
+	return true;
 }

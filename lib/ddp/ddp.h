@@ -147,8 +147,13 @@ struct iw_ddp_msg {
 	uint32_t stag;       /* tagged; as it stands in the header, unchecked, when len is 0 */
 	uint64_t to;         /* tagged: of the message's first octet */
 	uint64_t len;        /* octets of the message */
-	uint32_t qn, msn;    /* untagged */
-	void *base;          /* untagged: the buffer, now the poster's again */
+	/*
+	 * tagged: a segment did not begin where the previous one (in the sender's order) ended, which RFC 5041 5.3 permits. Such
+	 * segments may overlap, and leave gaps in the len octets from to.
+	 */
+	bool scattered;
+	uint32_t qn, msn; /* untagged */
+	void *base;       /* untagged: the buffer, now the poster's again */
 	uint64_t cookie;
 	struct iw_ddp last; /* header of the last segment, for a Terminate */
 	size_t last_len;    /* its payload octets */

@@ -42,10 +42,27 @@ struct untagged_buf iw_ddp_take_buf(struct queue *q);
 
 /* A segment that came ahead of its turn: the octets of its header say it most compactly. */
 struct early {
-	uint8_t hdr[IW_DDP_HDR_MAX];
-	bool here;
+	uint32_t seq; /* the low 32 bits of its number, which are unique within early_max */
+	uint32_t next;
 	uint32_t len;
+	uint8_t hdr[IW_DDP_HDR_MAX];
 };
+
+/* early.c: all early segments. */
+struct early_set {
+	/* size entries, then size chain heads; NULL: not needed yet */
+	struct early *entry;
+	uint32_t size; /* 0, or a power of two */
+	uint32_t held;
+	uint32_t spare; /* entries that are free, as a chain */
+};
+/* NULL: that segment is not held. */
+struct early *iw_ddp_early_find(const struct early_set *s, uint64_t seq);
+/* An entry for a segment that is not held; hdr and len are the caller's to fill. NULL: no memory. */
+struct early *iw_ddp_early_add(struct early_set *s, const struct iw_mem *mem, uint64_t seq);
+/* The segment is held. */
+void iw_ddp_early_remove(struct early_set *s, const struct iw_mem *mem, uint64_t seq);
+void iw_ddp_early_free(struct early_set *s, const struct iw_mem *mem);
 
 /* The message under way, as far as the sender's order is known: between its first and its L
  * segment. */
@@ -58,6 +75,7 @@ struct under_way {
 	uint64_t octets; /* payload so far */
 	uint64_t low;    /* lowest TO of payload; untagged messages begin at 0 */
 	uint64_t high;   /* the end of the highest payload: TO or MO + length */
+	bool scattered;  /* tagged: a payload did not begin where the previous one ended */
 };
 
 struct iw_ddp_stream {
@@ -71,9 +89,7 @@ struct iw_ddp_stream {
 	struct iw_ddp last;
 	size_t last_len;
 
-	struct early *
-		early; /* early_size of them, indexed by seq; none until one is needed, then more as needed */
-	uint32_t early_size; /* a power of two */
+	struct early_set early;
 };
 
 /* NULL when the stream has no such queue. */

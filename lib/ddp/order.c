@@ -9,8 +9,6 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define EARLY_FIRST 64u /* places at first */
-
 /* --- the rules of order -------------------------------------------------------------------- */
 
 /*
@@ -113,6 +111,7 @@ static void add_to_message(struct iw_ddp_stream *d, const struct iw_ddp *h, size
 		return;
 	/* STag and TO of segments without payload mean nothing (RFC 5041 5.2). */
 	m->stag = h->stag;
+	m->scattered = m->scattered || (h->tagged && m->octets > 0 && at != m->high);
 	m->low = IW_MIN(m->low, at);
 	m->high = IW_MAX(m->high, at + len);
 	m->octets += len;
@@ -157,36 +156,9 @@ int iw_ddp_in_order(struct iw_ddp_stream *d, const struct iw_ddp *h, size_t len,
 /* --- segments that came early
  * --------------------------------------------------------------------- */
 
-static struct early *early_at(const struct iw_ddp_stream *d, uint64_t seq)
-{
-	return &d->early[seq & (d->early_size - 1)];
-}
-
 static bool is_kept(const struct iw_ddp_stream *d, uint64_t seq)
 {
-	return d->early && early_at(d, seq)->here;
-}
-
-/* Places for segments so far ahead: as many as the path's disorder asks for, not as early_max allows. */
-static int make_places(struct iw_ddp_stream *d, uint64_t ahead, struct iw_fault *why)
-{
-	uint32_t size = d->early ? d->early_size
-				 : IW_MIN(EARLY_FIRST, power_of_two(d->cfg.early_max + 1));
-	struct early *places;
-
-	while (size <= ahead)
-		size *= 2;
-	if (d->early && size == d->early_size)
-		return 0;
-	places = iw_mem_array(d->cfg.mem, size, sizeof(*places));
-	if (!places)
-		return iw_fail(why, IW_E_NOMEM, "ddp: no memory for %u early segments", size);
-	for (uint32_t i = 0; d->early && i < d->early_size; i++)
-		places[(d->next_seq + i) & (size - 1)] = *early_at(d, d->next_seq + i);
-	iw_mem_free(d->cfg.mem, d->early, d->early_size * sizeof(*d->early));
-	d->early = places;
-	d->early_size = size;
-	return 0;
+	return d->early.held > 0 && iw_ddp_early_find(&d->early, seq);
 }
 
 static int keep(struct iw_ddp_stream *d, uint64_t seq, const struct iw_ddp *h, size_t len,
@@ -203,17 +175,16 @@ static int keep(struct iw_ddp_stream *d, uint64_t seq, const struct iw_ddp *h, s
 	if (ahead > d->cfg.early_max)
 		return iw_fail(why, IW_E_LIMIT, "ddp: segment %U, expected %U: more than %u ahead",
 			       seq, d->next_seq, d->cfg.early_max);
-	if (make_places(d, ahead, why) != 0)
-		return IW_E_NOMEM;
-	/* Places from next_seq to next_seq + early_max: each has a slot of its own. */
-	e = early_at(d, seq);
-	if (e->here)
+	if (is_kept(d, seq))
 		return 0;
+	e = iw_ddp_early_add(&d->early, d->cfg.mem, seq);
+	if (!e)
+		return iw_fail(why, IW_E_NOMEM, "ddp: no memory for %u early segments",
+			       d->early.held + 1);
 	written = iw_ddp_encode(e->hdr, sizeof(e->hdr), h);
 	assert(written > 0);
 	(void)written;
 	e->len = (uint32_t)len;
-	e->here = true;
 	return 0;
 }
 
@@ -256,6 +227,7 @@ static void hand_over(struct iw_ddp_stream *d, struct iw_ddp_msg *m)
 		m->stag = u->octets > 0 ? u->stag : last->stag;
 		m->to = u->octets > 0 ? u->low : last->to;
 		m->len = u->octets;
+		m->scattered = u->scattered;
 		m->qn = m->msn = 0;
 		m->base = NULL;
 		m->cookie = 0;
@@ -263,6 +235,7 @@ static void hand_over(struct iw_ddp_stream *d, struct iw_ddp_msg *m)
 		struct untagged_buf b = iw_ddp_take_buf(&d->queues[last->qn]);
 
 		m->inval_stag = last->inval_stag;
+		m->scattered = false;
 		m->stag = 0;
 		m->to = 0;
 		m->len = (uint64_t)last->mo + d->last_len; /* RFC 5041 5.4 */
@@ -278,19 +251,21 @@ static void hand_over(struct iw_ddp_stream *d, struct iw_ddp_msg *m)
 int iw_ddp_deliver(struct iw_ddp_stream *d, struct iw_ddp_msg *m, struct iw_fault *why)
 {
 	while (!d->complete) {
-		struct early *e;
+		const struct early *e = d->failed ? NULL
+						  : iw_ddp_early_find(&d->early, d->next_seq);
 		struct iw_ddp h;
+		size_t len;
 		int ret;
 
-		if (d->failed || !is_kept(d, d->next_seq))
+		if (!e)
 			return 0;
-		e = early_at(d, d->next_seq);
+		len = e->len;
 		ret = iw_ddp_decode(&h, e->hdr, sizeof(e->hdr));
 		assert(ret > 0);
-		e->here = false;
-		ret = take(d, &h, e->len, why);
+		iw_ddp_early_remove(&d->early, d->cfg.mem, d->next_seq);
+		ret = take(d, &h, len, why);
 		if (ret < 0) {
-			*m = (struct iw_ddp_msg){ .last = h, .last_len = e->len };
+			*m = (struct iw_ddp_msg){ .last = h, .last_len = len };
 			return ret;
 		}
 	}

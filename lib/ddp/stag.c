@@ -356,6 +356,20 @@ void iw_stag_tally(struct iw_stag_table *t, uint32_t stag, uint8_t right, uint64
 	}
 }
 
+void iw_stag_covered(struct iw_stag_table *t, uint32_t stag, uint64_t to, uint64_t len)
+{
+	const struct iw_region *r = iw_stag_get(t, stag);
+	struct iw_stag_tally *tally;
+
+	if (!r || iw_likely(!r->tallied))
+		return;
+	tally = r->owner;
+	/* The STag may belong to a new registration by now, where nothing was placed. */
+	if (to < r->to || len > r->len || to - r->to > r->len - len || to - r->to > tally->covered)
+		return;
+	tally->covered = IW_MAX(tally->covered, to - r->to + len);
+}
+
 /* --- what to say
  * ---------------------------------------------------------------------------------- */
 

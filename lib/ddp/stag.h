@@ -55,6 +55,7 @@ struct iw_region {
 struct iw_stag_tally {
 	uint64_t writes, write_octets;
 	uint64_t reads, read_octets;
+	uint64_t covered; /* see iw_stag_covered */
 };
 
 struct iw_stag_table;
@@ -150,5 +151,13 @@ bool iw_stag_end(struct iw_stag_table *t, uint32_t stag);
  * revoke it. An STag that is not registered is ignored.
  */
 void iw_stag_tally(struct iw_stag_table *t, uint32_t stag, uint8_t right, uint64_t len);
+
+/*
+ * An RDMA Write of the len octets from to is complete, without gaps. If the registration is tallied, updates covered: the
+ * number of octets at its start that are written without a gap. A Write that begins after them adds nothing, so Writes
+ * in ascending order cover everything, and octets that are written twice are counted once. Call it before iw_stag_used,
+ * like iw_stag_tally.
+ */
+void iw_stag_covered(struct iw_stag_table *t, uint32_t stag, uint64_t to, uint64_t len);
 
 #endif

@@ -60,7 +60,7 @@ void iw_ddp_free(struct iw_ddp_stream *d)
 
 		iw_mem_free(d->cfg.mem, q->ring, q->size * sizeof(*q->ring));
 	}
-	iw_mem_free(d->cfg.mem, d->early, d->early_size * sizeof(*d->early));
+	iw_ddp_early_free(&d->early, d->cfg.mem);
 	iw_mem_free(d->cfg.mem, d, sizeof(*d));
 }
 

@@ -136,6 +136,13 @@ struct iw_llp {
 };
 
 /*
+ * An established TCP connection, over a duplicate of fd (borrowed). Before iw_llp_tcp_keep, closing it
+ * leaves the connection as it was. IW_E_INVAL: not a connected TCP socket; IW_E_NOMEM, IW_E_OS.
+ */
+IW_MUST_CHECK int iw_llp_tcp_adopt(struct iw_llp **out, int fd, struct iw_fault *why);
+void iw_llp_tcp_keep(struct iw_llp *l);
+
+/*
  * Never NULL for the five names; NULL for others. A message transport's has its name and traits
  * alone: what it does, a port does (llp/port.h).
  */

@@ -162,7 +162,8 @@ struct iw_port {
 	bool waits;     /* input_wait may be called */
 	char local[64]; /* listener */
 	uint16_t local_port;
-	unsigned loans; /* messages that can be lent at once; of a port that does not lend: 0 */
+	uint32_t window; /* for receiving, octets, of each association; 0: not known */
+	unsigned loans;  /* messages that can be lent at once; of a port that does not lend: 0 */
 	uint64_t sends, recvs; /* system calls that moved octets */
 };
 

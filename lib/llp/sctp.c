@@ -51,7 +51,8 @@ const struct iw_port_ops iw_port_sctp_ops = {
 #include "util/num.h"
 
 #define ADDR_MAX   8            /* addresses of one host that are tried */
-#define BUF_LEN    (128 * 1024) /* a message, or a notification, whole */
+#define BUF_LEN    (128 * 1024) /* of a message: twice the longest DDP segment */
+#define NOTE_LEN   sizeof(union sctp_notification)
 #define BUFFERS    (2 * 1024 * 1024)
 #define READY_MAX  64
 #define PEER_ADDRS 64  /* of one peer that are told of */
@@ -67,6 +68,15 @@ struct kassoc {
 	struct iw_assoc assoc;
 	struct iw_list all, ready, news;
 	int fd;
+	/*
+	 * The part of an incomplete message or notification that has arrived. The stack delivers a long message in parts
+	 * when its memory is short (partial delivery, RFC 6458 6.1.7); messages of other associations and
+	 * notifications can arrive in between.
+	 */
+	uint8_t *part; /* of a message; owned */
+	size_t part_len, part_cap;
+	uint8_t note[NOTE_LEN]; /* a notification; truncated if longer */
+	size_t note_len;
 	bool connecting, told_up, comm_up, full;
 	unsigned pending; /* set of NEWS_* */
 	unsigned budget;
@@ -81,11 +91,10 @@ struct kport {
 	size_t ntargets, next_target;
 	char interface[32];
 	struct iw_list assocs, ready, news;
-	struct kassoc *whose; /* the message in buf */
+	struct kassoc *whose; /* the message handed out last, and the stash */
 	bool stashed;         /* its association's UP comes first */
 	struct iw_port_msg stash;
-	size_t got; /* octets of a message whose end has not come yet */
-	uint8_t *buf;
+	uint8_t *buf; /* BUF_LEN octets: the last receive */
 };
 
 static struct kport *port_of(struct iw_port *p)
@@ -132,7 +141,7 @@ static void set_buffers(int fd, const struct iw_llp_cfg *cfg)
 static int prepare(int fd, const struct iw_port_cfg *cfg, struct iw_fault *why)
 {
 	static const uint16_t events[] = { SCTP_ASSOC_CHANGE, SCTP_ADAPTATION_INDICATION,
-					   SCTP_SENDER_DRY_EVENT };
+					   SCTP_SENDER_DRY_EVENT, SCTP_PARTIAL_DELIVERY_EVENT };
 	struct sctp_initmsg init = {
 		.sinit_num_ostreams = cfg->llp.streams,
 		.sinit_max_instreams = cfg->llp.streams,
@@ -162,14 +171,17 @@ static int prepare(int fd, const struct iw_port_cfg *cfg, struct iw_fault *why)
 	return err;
 }
 
-static int new_socket(int *fd, const struct kport *k, int family, struct iw_fault *why)
+static int new_socket(int *fd, struct kport *k, int family, struct iw_fault *why)
 {
+	size_t sndbuf, rcvbuf;
 	int err;
 
 	*fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_SCTP);
 	if (*fd < 0)
 		return iw_os_fail(why, errno, "sctp: open a socket");
 	err = prepare(*fd, &k->cfg, why);
+	if (iw_sock_buffers(*fd, &sndbuf, &rcvbuf) == 0)
+		k->port.window = (uint32_t)IW_MIN(rcvbuf, (size_t)UINT32_MAX);
 	if (!err && k->interface[0] &&
 	    setsockopt(*fd, SOL_SOCKET, SO_BINDTODEVICE, k->interface,
 		       (socklen_t)strlen(k->interface)) < 0)
@@ -328,12 +340,12 @@ static void kernel_release(struct iw_assoc *a)
 	if (k->whose == x) {
 		k->whose = NULL;
 		k->stashed = false;
-		k->got = 0;
 	}
 	shut_socket(x);
 	iw_list_del(&x->all);
 	iw_list_del(&x->ready);
 	iw_list_del(&x->news);
+	free(x->part);
 	free(x);
 }
 
@@ -539,6 +551,10 @@ static void notified(struct kport *k, struct kassoc *x, const uint8_t *data, siz
 		if (all_acked(x->fd))
 			note(k, x, NEWS_ALL_ACKED);
 		break;
+	case SCTP_PARTIAL_DELIVERY_EVENT:
+		/* Its only meaning: the rest of the message will not arrive. */
+		x->part_len = 0;
+		break;
 	default:
 		break;
 	}
@@ -607,24 +623,85 @@ static void ordered(struct kport *k, struct kassoc *x)
 
 enum got { GOT_NONE, GOT_MORE, GOT_MSG };
 
-/* One message, or what the stack tells, of x. */
+static enum got take_notification(struct kport *k, struct kassoc *x, size_t len, bool end)
+{
+	size_t n = IW_MIN(len, sizeof(x->note) - x->note_len), whole = x->note_len + n;
+
+	memcpy(x->note + x->note_len, k->buf, n);
+	x->note_len = end ? 0 : whole;
+	if (end)
+		notified(k, x, x->note, whole);
+	return GOT_MORE;
+}
+
+/* Appends buf to the incomplete message of x. */
+static int keep_part(struct kport *k, struct kassoc *x, size_t len, struct iw_fault *why)
+{
+	size_t need = x->part_len + len, cap = IW_MIN(need * 2, (size_t)BUF_LEN);
+	uint8_t *more;
+
+	if (need > BUF_LEN)
+		return iw_fail(why, IW_E_DSS_ILLEGAL,
+			       "sctp: %s sent a message of more than %u octets", x->assoc.peer,
+			       (uint32_t)BUF_LEN);
+	if (need > x->part_cap) {
+		more = realloc(x->part, cap);
+		if (!more)
+			return iw_fail(why, IW_E_NOMEM, "sctp: no memory for a message of %s",
+				       x->assoc.peer);
+		x->part = more;
+		x->part_cap = cap;
+	}
+	memcpy(x->part + x->part_len, k->buf, len);
+	x->part_len = need;
+	return 0;
+}
+
+static enum got take_data(struct kport *k, struct kassoc *x, size_t len, struct msghdr *m)
+{
+	bool end = m->msg_flags & MSG_EOR, whole = end && x->part_len == 0;
+	struct sctp_rcvinfo info;
+	struct iw_fault why = { 0 };
+
+	if (!whole && keep_part(k, x, len, &why) != 0) {
+		went_down(k, x, &why);
+		return GOT_NONE;
+	}
+	if (!end)
+		return GOT_MORE;
+	k->stash = (struct iw_port_msg){
+		.assoc = &x->assoc,
+		.data = whole ? k->buf : x->part,
+		.len = whole ? len : x->part_len,
+	};
+	x->part_len = 0;
+	if (!find_info(m, &info))
+		return GOT_MORE;
+	if (!(info.rcv_flags & SCTP_UNORDERED)) {
+		ordered(k, x);
+		return GOT_NONE;
+	}
+	k->stash.stream = info.rcv_sid;
+	k->stash.ppid = ntohl(info.rcv_ppid);
+	return GOT_MSG;
+}
+
+/* Handles a message, a part of one, or a notification of x. */
 static enum got read_one(struct kport *k, struct kassoc *x)
 {
 	union {
 		struct cmsghdr align;
 		uint8_t octets[CMSG_SPACE(sizeof(struct sctp_rcvinfo)) + 64];
 	} control;
-	struct iovec iov = { k->buf + k->got, BUF_LEN - k->got };
+	struct iovec iov = { k->buf, BUF_LEN };
 	struct msghdr m = {
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
 		.msg_control = control.octets,
 		.msg_controllen = sizeof(control.octets),
 	};
-	struct sctp_rcvinfo info;
 	struct iw_fault none = { 0 };
 	ssize_t n = recvmsg(x->fd, &m, MSG_DONTWAIT);
-	size_t len;
 
 	if (n < 0 && errno == EINTR)
 		return GOT_MORE;
@@ -638,30 +715,9 @@ static enum got read_one(struct kport *k, struct kassoc *x)
 		return GOT_NONE;
 	}
 	k->port.recvs++;
-	len = k->got + (size_t)n;
-	k->got = 0;
-	if (!(m.msg_flags & MSG_EOR) && len < BUF_LEN) {
-		k->got = len;
-		return GOT_MORE;
-	}
-	if (m.msg_flags & MSG_NOTIFICATION) {
-		notified(k, x, k->buf, len);
-		return GOT_MORE;
-	}
-	if (!find_info(&m, &info))
-		return GOT_MORE;
-	if (!(info.rcv_flags & SCTP_UNORDERED)) {
-		ordered(k, x);
-		return GOT_NONE;
-	}
-	k->stash = (struct iw_port_msg){
-		.assoc = &x->assoc,
-		.stream = info.rcv_sid,
-		.ppid = ntohl(info.rcv_ppid),
-		.data = k->buf,
-		.len = len,
-	};
-	return GOT_MSG;
+	if (m.msg_flags & MSG_NOTIFICATION)
+		return take_notification(k, x, (size_t)n, m.msg_flags & MSG_EOR);
+	return take_data(k, x, (size_t)n, &m);
 }
 
 static bool kernel_next_msg(struct iw_port *p, struct iw_port_msg *out)
@@ -690,10 +746,6 @@ static bool kernel_next_msg(struct iw_port *p, struct iw_port_msg *out)
 			k->stashed = !x->assoc.user;
 			return !k->stashed;
 		}
-		/* A part of a message waits in the buffer: it comes first. */
-		if (k->got > 0 && x->fd >= 0)
-			return false;
-		k->got = 0;
 		settle_up(k, x);
 		iw_list_del(&x->ready);
 	}

@@ -53,6 +53,8 @@ struct tcp {
 	struct attempts *left; /* while connecting */
 	bool emss_changed, connected_news;
 	bool waits; /* a receive without MSG_DONTWAIT waits, WAIT_US at most */
+	bool lent;  /* the program owns the connection: closing does not end it */
+	bool delay; /* lent, and TCP_NODELAY was off */
 };
 
 static struct tcp *tcp_of(struct iw_llp *l)
@@ -354,6 +356,59 @@ static int tcp_accept(struct iw_llp *l, struct iw_llp **out, struct iw_fault *wh
 	return 0;
 }
 
+/* ---------------------------------------------------------------- adopting */
+
+static int sock_option(int fd, int level, int name)
+{
+	socklen_t len = sizeof(int);
+	int value = 0;
+
+	return getsockopt(fd, level, name, &value, &len) == 0 ? value : -1;
+}
+
+/* MSG_DONTWAIT is set per call, because the flags of the socket are shared with the program. */
+static int adopt(struct tcp *t, int fd, struct iw_fault *why)
+{
+	t->peer.len = sizeof(t->peer.in6);
+	if (sock_option(fd, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP ||
+	    getpeername(fd, &t->peer.sa, &t->peer.len) != 0)
+		return iw_fail(why, IW_E_INVAL, "adopt: descriptor %u: not a connected TCP socket",
+			       (uint32_t)fd);
+	t->llp.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (t->llp.fd < 0)
+		return iw_os_fail(why, errno, "duplicate a socket");
+	t->lent = true;
+	t->delay = sock_option(fd, IPPROTO_TCP, TCP_NODELAY) == 0;
+	if (iw_tcp_nodelay(t->llp.fd, true) != 0)
+		return iw_os_fail(why, errno, "set TCP_NODELAY");
+	return 0;
+}
+
+int iw_llp_tcp_adopt(struct iw_llp **out, int fd, struct iw_fault *why)
+{
+	struct tcp *t = tcp_alloc(why);
+	int err;
+
+	*out = NULL;
+	if (!t)
+		return IW_E_NOMEM;
+	err = adopt(t, fd, why);
+	if (err) {
+		t->llp.ops->close(&t->llp, false);
+		return err;
+	}
+	note_addresses(t);
+	tcp_refresh(&t->llp);
+	t->connected_news = true;
+	*out = &t->llp;
+	return 0;
+}
+
+void iw_llp_tcp_keep(struct iw_llp *l)
+{
+	tcp_of(l)->lent = false;
+}
+
 /* ---------------------------------------------------------------- octets */
 
 /* recv or send failed with errnum, which is not EAGAIN. */
@@ -491,7 +546,11 @@ static void tcp_close(struct iw_llp *l, bool abort)
 	static const struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
 	struct tcp *t = tcp_of(l);
 
-	if (l->fd >= 0) {
+	if (l->fd >= 0 && t->lent) {
+		if (t->delay)
+			(void)!iw_tcp_nodelay(l->fd, false);
+		close(l->fd);
+	} else if (l->fd >= 0) {
 		/*
 		 * Without it the kernel would go on sending what it has to a peer that may never
 		 * read it. A failure changes nothing but that.

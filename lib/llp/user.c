@@ -167,6 +167,7 @@ static int open_engine(struct user_port *u, const struct iw_port_cfg *cfg, uint1
 	};
 	int err = pick_cc(&sc.cc, cfg->llp.cc, why);
 
+	u->port.window = sc.rwnd;
 	return err ? err : iw_sctp_new(&u->sctp, &sc, why);
 }
 

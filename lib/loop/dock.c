@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include "loop/internal.h"
 #include "os/os.h"
@@ -119,21 +120,59 @@ static bool part(struct iw_dock *d, uint64_t now)
 	return any;
 }
 
-/*
- * They end in order, whoever begins that, and not by the ABORT that the peer would take for a failure: RFC 9260
- * 9.2, in the time that it takes where packets arrive.
- */
-static void part_in_order(struct iw_dock *d)
+static bool part_all(struct iw_loop *l, uint64_t now)
 {
-	struct pollfd port = { .fd = d->port->fd, .events = POLLIN };
-	uint64_t now = iw_os_now(), until = now + PART_NS;
+	bool any = false;
 
-	for (; now < until && part(d, now); now = iw_os_now()) {
-		(void)poll(&port, 1, PART_STEP_MS);
-		now = iw_os_now();
+	for (struct iw_list *n = l->docks.next; n != &l->docks; n = n->next)
+		any |= part(iw_container_of(n, struct iw_dock, all), now);
+	return any;
+}
+
+/* An epoll descriptor that is readable while one of the ports is. -1: only the time-out ends the wait. */
+static int watch_all(struct iw_loop *l)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+
+	for (struct iw_list *n = l->docks.next; fd >= 0 && n != &l->docks; n = n->next)
+		(void)epoll_ctl(fd, EPOLL_CTL_ADD,
+				iw_container_of(n, struct iw_dock, all)->port->fd, &ev);
+	return fd;
+}
+
+static void turn_all(struct iw_loop *l, uint64_t now)
+{
+	for (struct iw_list *n = l->docks.next; n != &l->docks; n = n->next) {
+		struct iw_dock *d = iw_container_of(n, struct iw_dock, all);
+
 		d->port->ops->timeout(d->port, now);
 		iw_dock_ready(d, now);
 	}
+}
+
+/* RFC 9260 9.2. One deadline for all ports, so that many unreachable peers delay the end no longer than one. */
+void iw_docks_part(struct iw_loop *l)
+{
+	uint64_t now = iw_os_now(), until = now + PART_NS;
+	struct pollfd ports = { .events = POLLIN };
+
+	for (struct iw_list *n = l->docks.next; n != &l->docks; n = n->next) {
+		struct iw_port *p = iw_container_of(n, struct iw_dock, all)->port;
+
+		if (p->ops->peek)
+			p->ops->rest(p, true);
+	}
+	if (!part_all(l, now))
+		return;
+	ports.fd = watch_all(l);
+	do {
+		(void)poll(&ports, 1, PART_STEP_MS);
+		turn_all(l, iw_os_now());
+		now = iw_os_now();
+	} while (now < until && part_all(l, now));
+	if (ports.fd >= 0)
+		close(ports.fd);
 }
 
 void iw_dock_free(struct iw_dock *d)
@@ -144,9 +183,6 @@ void iw_dock_free(struct iw_dock *d)
 	d->loop->knowing -= d->port->ops->stag != NULL;
 	d->loop->ringed -= d->port->ops->peek != NULL;
 	iw_loop_loans_unreserve(d->loop, d->port->loans);
-	if (d->port->ops->peek)
-		d->port->ops->rest(d->port, true);
-	part_in_order(d);
 	now = iw_os_now();
 	while ((n = iw_list_first(&d->trunks))) {
 		struct iw_trunk *t = iw_container_of(n, struct iw_trunk, all);
@@ -232,6 +268,29 @@ void iw_trunk_free(struct iw_trunk *t)
 struct iw_sctpmap *iw_trunk_map(struct iw_trunk *t)
 {
 	return t->map;
+}
+
+/* The memory of the association, without the sessions that belong to connections. */
+static size_t trunk_memory(const struct iw_trunk *t)
+{
+	size_t all = sizeof(*t) + iw_sctpmap_memory(t->map);
+
+	for (struct iw_list *n = t->links.next; n != &t->links; n = n->next) {
+		const struct iw_link *k = iw_container_of(n, struct iw_link, on_trunk);
+		const struct iw_dss *s = iw_conn_session(k->conn);
+
+		all -= s ? iw_dss_memory(s) : 0;
+	}
+	return all;
+}
+
+size_t iw_dock_memory(const struct iw_dock *d)
+{
+	size_t all = 0;
+
+	for (struct iw_list *n = d->trunks.next; n != &d->trunks; n = n->next)
+		all += trunk_memory(iw_container_of(n, struct iw_trunk, all));
+	return all;
 }
 
 struct iw_assoc *iw_trunk_assoc(const struct iw_trunk *t)
@@ -425,6 +484,7 @@ static void came_up(struct iw_trunk *t, uint64_t now)
 		.adaptation = a->adaptation,
 		.in = a->in,
 		.out = a->out,
+		.window = a->port->window,
 	};
 	struct iw_fault why;
 

@@ -124,6 +124,11 @@ static void leave_dock(struct iw_gate *g)
 	iw_dock_mark(g->dock);
 }
 
+size_t iw_gate_memory(const struct iw_gate *g)
+{
+	return g->dock ? iw_dock_memory(g->dock) : 0;
+}
+
 void iw_gate_free(struct iw_gate *g)
 {
 	if (!g)

@@ -56,6 +56,7 @@ struct iw_loop {
 
 	struct watch *
 		hot; /* of the link or port whose octets were all that the last wait found, or NULL */
+	unsigned unwoken;    /* waits that found only octets, since the last wake */
 	uint64_t polled_at;  /* when everything was last looked at */
 	uint64_t flushed_at; /* the flush before this wait found work then; 0: none */
 	uint64_t waits;      /* system calls that waited, or told the kernel what for */
@@ -182,8 +183,12 @@ void iw_link_timer(struct iw_link *k, uint64_t now);
 /* dock.c */
 IW_MUST_CHECK int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port,
 			      struct iw_fault *why);
-/* With its trunks, which have no links any more; their peers are told. */
+/* Shuts down every association without pending output, and waits up to 3 s in all for the peers to confirm. */
+void iw_docks_part(struct iw_loop *l);
+/* With its trunks, which have no links any more; associations that are still up are aborted. */
 void iw_dock_free(struct iw_dock *d);
+/* As iw_gate_memory. */
+size_t iw_dock_memory(const struct iw_dock *d);
 void iw_dock_ready(struct iw_dock *d, uint64_t now);
 /* As iw_link_wait, iw_link_leave, iw_link_can_wait. */
 int iw_dock_wait(struct iw_dock *d);

@@ -551,7 +551,9 @@ void iw_link_free(struct iw_link *k, bool abort)
 {
 	if (!k)
 		return;
-	/* Closing takes the descriptor out of the epoll set. */
+	/* Closing the descriptor does not do that if the socket has another descriptor. */
+	if (k->watched)
+		iw_loop_unwatch(k->loop, k->llp->fd);
 	if (k->trunk)
 		iw_trunk_remove(k);
 	else

@@ -18,11 +18,12 @@
 /* Waits below that are timed by the call that waits. */
 #define SHORT_WAIT_NS IW_MSEC(5)
 /*
- * See only_hot_one_matters(): longer than a receive that waits, and how often everything else is
+ * See hot_one_alone(): longer than a receive that waits, and how often everything else is
  * looked at.
  */
 #define HOT_WAIT_NS   IW_MSEC(20)
 #define LOOK_ROUND_NS IW_MSEC(1)
+#define HOT_AFTER     64 /* waits, see hot_one_alone() */
 /* Buffers kept when connections give them back: enough for the few that are busy at once. */
 #define SPARE_TXBUFS  8
 #define SPARE_SPILLS  32
@@ -82,6 +83,7 @@ void iw_loop_free(struct iw_loop *l)
 {
 	if (!l)
 		return;
+	iw_docks_part(l);
 	while (iw_list_first(&l->docks))
 		iw_dock_free(iw_container_of(iw_list_first(&l->docks), struct iw_dock, all));
 	iw_loop_loans_free(l);
@@ -310,6 +312,7 @@ static int serve(struct iw_loop *l, const struct epoll_event *ev, uint64_t now)
 		iw_dock_ready(iw_container_of(w, struct iw_dock, watch), now);
 		return 0;
 	case WATCH_WAKE:
+		l->unwoken = 0;
 		return IW_LOOP_WOKEN;
 	case WATCH_TIMER:
 		iw_loop_drain(l->timer_fd);
@@ -343,7 +346,8 @@ static struct iw_dock *hot_dock(const struct iw_loop *l)
  * in epoll and then reading, by a tenth of the whole latency. So where the only link's octets were
  * all that the last wait found, or those of the only port on which all links are, the next wait is
  * for them. Everything else (a listener, the wake descriptor) is looked at each ms, and when nothing
- * came in the few that such a read waits.
+ * came in the few that such a read waits. A program that is woken often by the wake descriptor
+ * (because its threads work for it) would be delayed each time: it gets no waits of this kind.
  */
 static bool hot_one_alone(const struct iw_loop *l)
 {
@@ -412,7 +416,7 @@ static int look_round(struct iw_loop *l, struct epoll_event *ev, uint64_t end, u
 		iw_loop_cool_down(l);
 		one = only_one(ev, n);
 		if (one && (one->kind == WATCH_LINK || one->kind == WATCH_DOCK) &&
-		    ev->events == EPOLLIN)
+		    ev->events == EPOLLIN && ++l->unwoken > HOT_AFTER)
 			l->hot = one;
 	}
 	return n;

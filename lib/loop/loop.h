@@ -43,7 +43,10 @@ struct iw_gate;  /* a listener in the loop */
 
 /* mem is borrowed for life. IW_E_NOMEM, IW_E_OS, IW_E_LIMIT. */
 IW_MUST_CHECK int iw_loop_new(struct iw_loop **out, const struct iw_mem *mem, struct iw_fault *why);
-/* Every link, gate and bell has been freed before. NULL does nothing. */
+/*
+ * Every link, gate and bell must have been freed before. NULL does nothing. Blocks for at most 3 s in all while peers
+ * confirm the shutdown of their associations.
+ */
 void iw_loop_free(struct iw_loop *l);
 
 /* The pools that its connections borrow batches and spill buffers from. */
@@ -141,6 +144,8 @@ bool iw_gate_next_session(struct iw_gate *g, struct iw_trunk **trunk, struct iw_
 /* Puts a listener into the loop; llp becomes the gate's own (on failure too). */
 IW_MUST_CHECK int iw_gate_new(struct iw_gate **out, struct iw_loop *l, struct iw_llp *llp,
 			      void *owner, struct iw_fault *why);
+/* Octets that the associations of its port hold, without the sessions that belong to connections; over TCP: 0. */
+size_t iw_gate_memory(const struct iw_gate *g);
 void iw_gate_free(struct iw_gate *g);
 /*
  * The next connection (given). IW_E_AGAIN: none; IW_E_LIMIT: no descriptors or memory, the gate now

@@ -206,6 +206,10 @@ IW_MUST_CHECK int iw_mpa_reject_ord(struct iw_mpa *m, uint16_t ord, const uint8_
 /* Start-up octets still to be sent (borrowed until _sent), len 0: none. */
 struct iw_vec iw_mpa_tx_startup(const struct iw_mpa *m);
 void iw_mpa_tx_startup_sent(struct iw_mpa *m, size_t bytes);
+/* True if no octet of start-up was queued: for the peer this side is still in streaming mode. */
+bool iw_mpa_is_mute(const struct iw_mpa *m);
+/* The raw octets received during start-up (borrowed). */
+struct iw_vec iw_mpa_startup_in(const struct iw_mpa *m);
 /* FPDUs may go: full operation was reached (responder: a valid FPDU came first, RFC 5044 7.1.2
  * rule 4) and the start-up octets are all sent. Stays true after a fault of the receiving half,
  * for the ULP's last message (RFC 5044 8). */

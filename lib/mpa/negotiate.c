@@ -263,11 +263,16 @@ static int check_request_rev(struct iw_mpa *m, const struct iw_mpa_frame *f, str
 		      (struct iw_mpa_frame){
 			      .kind = IW_MPA_REPLY, .flags = own_flags(cfg) | IW_MPA_R, .rev = 1 },
 		      NULL, false, NULL, 0);
-		return iw_fail(why, IW_E_MPA_FRAME,
-			       "mpa: the Request is of Rev 0 (RDMAC), which is not enabled here");
+		return iw_fail(
+			why, IW_E_MPA_FRAME,
+			"mpa: the Request has Rev 0 (RDMA Consortium): expected Rev 1 or 2; use profile rdmac for this peer");
 	}
 	if (f->rev <= cfg->rev)
 		return 0;
+	if (cfg->rev == 0)
+		return iw_fail(why, IW_E_MPA_FRAME,
+			       "mpa: the Request has Rev %u: expected Rev 0 (profile rdmac)",
+			       (uint32_t)f->rev);
 	return iw_fail(why, IW_E_MPA_FRAME,
 		       "mpa: the Request is of Rev %u: at most %u is supported here",
 		       (uint32_t)f->rev, (uint32_t)cfg->rev);
@@ -284,11 +289,12 @@ static int check_reply_rev(struct iw_mpa *m, const struct iw_mpa_frame *f, struc
 	if (f->rev > 0 && cfg->rev == 0)
 		return iw_fail(
 			why, IW_E_MPA_FRAME,
-			"mpa: the Reply to our Rev 0 (RDMAC) is of Rev %u: the peer does not do it",
+			"mpa: the Reply has Rev %u: expected Rev 0 (profile rdmac); use profile rfc for this peer",
 			(uint32_t)f->rev);
 	if (f->rev == 0 && !cfg->rdmac)
-		return iw_fail(why, IW_E_MPA_FRAME,
-			       "mpa: the Reply is of Rev 0 (RDMAC), which is not enabled here");
+		return iw_fail(
+			why, IW_E_MPA_FRAME,
+			"mpa: the Reply has Rev 0 (RDMA Consortium): expected Rev 1 or 2; use profile rdmac for this peer");
 	if (f->rev == 0)
 		return check_rdmac(f, why);
 	return 0;

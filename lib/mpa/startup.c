@@ -174,3 +174,18 @@ void iw_mpa_tx_startup_sent(struct iw_mpa *m, size_t bytes)
 	assert(bytes <= m->out_len - m->out_sent);
 	m->out_sent += bytes;
 }
+
+bool iw_mpa_is_mute(const struct iw_mpa *m)
+{
+	return m->out_len == 0;
+}
+
+struct iw_vec iw_mpa_startup_in(const struct iw_mpa *m)
+{
+	union {
+		const uint8_t *in;
+		void *out;
+	} p = { .in = m->in }; /* as above */
+
+	return (struct iw_vec){ .base = p.out, .len = m->in_len };
+}

@@ -84,6 +84,7 @@ struct iw_rdmap {
 	uint8_t rtr_expected; /* responder: set of forms one of which must come first */
 
 	struct iw_stag_tally tally; /* of the peer's operations; octets as they move */
+	struct iw_rdmap_moved moved;
 
 	uint8_t term_buf[IW_RDMAP_TERM_MAX]; /* the QN 2 buffer: always ready */
 	struct iw_terminate term;
@@ -124,8 +125,9 @@ void iw_rdmap_release_sources(struct iw_rdmap *r);
 
 /* terminate.c */
 /* Records the first fault and queues its Terminate if it has one. h, seg_len: header and length of
- * the segment at fault (NULL: none); rreq: the Read Request at fault (NULL: none). */
-void iw_rdmap_local_fault(struct iw_rdmap *r, const struct iw_fault *why, const struct iw_ddp *h,
+ * the segment at fault (NULL: none); rreq: the Read Request at fault (NULL: none). Sets why->term to the Terminate
+ * that the peer gets. */
+void iw_rdmap_local_fault(struct iw_rdmap *r, struct iw_fault *why, const struct iw_ddp *h,
 			  size_t seg_len, const struct iw_rreq *rreq);
 /* The peer's Terminate was delivered: fills why, ends the stream. */
 void iw_rdmap_peer_terminate(struct iw_rdmap *r, const struct iw_ddp_msg *m, struct iw_fault *why);

@@ -153,6 +153,11 @@ const struct iw_stag_tally *iw_rdmap_tally(const struct iw_rdmap *r)
 	return &r->tally;
 }
 
+const struct iw_rdmap_moved *iw_rdmap_moved(const struct iw_rdmap *r)
+{
+	return &r->moved;
+}
+
 const struct iw_fault *iw_rdmap_fault(const struct iw_rdmap *r)
 {
 	return r->fault.err != 0 ? &r->fault : NULL;

@@ -210,5 +210,14 @@ bool iw_rdmap_terminate_sent(const struct iw_rdmap *r);
 const struct iw_fault *iw_rdmap_fault(const struct iw_rdmap *r);
 /* What the peer did with memory of this side: octets as they move, operations at their end. */
 const struct iw_stag_tally *iw_rdmap_tally(const struct iw_rdmap *r);
+struct iw_rdmap_moved {
+	/* octets of Sends, RDMA Writes and Read Responses, without headers */
+	uint64_t rx_payload, tx_payload;
+	/* Grows with all payload and all operations of this side, not with zero-length RDMA Writes and
+	 * Reads of the peer's: it may send any number of them. */
+	uint64_t steps;
+};
+/* Segments are counted when they were placed, and when they were pulled. */
+const struct iw_rdmap_moved *iw_rdmap_moved(const struct iw_rdmap *r);
 
 #endif

@@ -44,14 +44,17 @@ static bool is_solicited(uint8_t opcode)
 
 /* --- when a message is delivered -------------------------------------------------------------- */
 
-/* RFC 5040 5.3 and 8.1.1 (7): only an STag that is valid on this one stream; one shared by a
- * protection domain stays. */
+/*
+ * RFC 5040 5.3 and 8.1.1 (7): only an STag that is valid on this one stream; one shared by a
+ * protection domain stays. An unknown STag and one of another stream get the same code: with both
+ * codes of figure 9 a peer could find out which STags exist.
+ */
 static int invalidate(struct iw_rdmap *r, uint32_t stag, struct iw_fault *why)
 {
 	const struct iw_region *g = iw_stag_get(r->cfg.stags, stag);
 
 	if (g == NULL)
-		return iw_fail(why, IW_E_RO_INVAL,
+		return iw_fail(why, IW_E_RP_INVAL,
 			       "rdmap: Send with Invalidate of STag %x: no such STag", stag);
 	if (g->stream != r->cfg.stream || g->pd != r->cfg.pd)
 		return iw_fail(why, IW_E_RP_INVAL,
@@ -97,6 +100,8 @@ static int on_write(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, stru
 		return 0;
 	r->tally.writes++;
 	iw_stag_tally(r->cfg.stags, m->stag, IW_RIGHT_REMOTE_WRITE, m->len);
+	if (!m->scattered)
+		iw_stag_covered(r->cfg.stags, m->stag, m->to, m->len);
 	iw_stag_used(r->cfg.stags, m->stag);
 	return 0;
 }
@@ -166,9 +171,15 @@ static int on_rresp(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, stru
 			why, m->stag != o->stag ? IW_E_DDP_STAG : IW_E_DDP_BOUNDS,
 			"rdmap: Read Response to STag %x TO %X: the oldest RDMA Read has STag %x TO %X",
 			m->stag, m->to, o->stag, o->to);
+	/* Segments that overlap can add up to the length, and leave octets that were not written (RFC 5042 6.3.2). */
+	if (m->scattered)
+		return iw_fail(why, IW_E_DDP_BOUNDS,
+			       "rdmap: Read Response to STag %x TO %X: its segments do not ascend",
+			       m->stag, m->to);
 	if (!o->rtr)
 		sq_at(r, o->slot)->answered = true;
 	r->outr_head++;
+	r->moved.steps++;
 	return 0;
 }
 
@@ -182,7 +193,7 @@ static int on_term(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, struc
 /* A message at fault, or the segment of it that came early. The peer's Terminate is none: it has
  * ended the stream already. */
 static int fault_of(struct iw_rdmap *r, const struct iw_ddp_msg *m, const struct iw_rreq *rreq,
-		    const struct iw_fault *why)
+		    struct iw_fault *why)
 {
 	iw_rdmap_local_fault(r, why, &m->last, iw_ddp_hdr_len(m->last.tagged) + m->last_len, rreq);
 	return why->err;
@@ -346,6 +357,15 @@ static int place(struct iw_rdmap *r, uint64_t seq, const struct iw_ddp *h, const
 	return err;
 }
 
+/* A Read Request has no payload: its octets are another header. */
+static void count_payload(struct iw_rdmap *r, const struct iw_ddp *h, size_t len)
+{
+	if (len == 0 || h->opcode == IW_OP_RREQ || h->opcode == IW_OP_TERM)
+		return;
+	r->moved.rx_payload += len;
+	r->moved.steps++;
+}
+
 /* One segment, all the way to where it is placed. 1: a Send as RTR, nothing is left to be done. */
 static int take_segment(struct iw_rdmap *r, bool in_order, uint64_t seq, const struct iw_ddp *h,
 			const uint8_t *payload, size_t len, struct iw_lend *lend, uint64_t now,
@@ -364,6 +384,8 @@ static int take_segment(struct iw_rdmap *r, bool in_order, uint64_t seq, const s
 		err = place(r, seq, h, payload, len, lend, now, why);
 	if (err == 0 && h->opcode == IW_OP_WRITE)
 		r->tally.write_octets += len;
+	if (err == 0)
+		count_payload(r, h, len);
 	if (err == 0)
 		err = iw_ddp_arrive(r->ddp, in_order ? iw_ddp_next_seq(r->ddp) : seq, h, len, why);
 	return err;

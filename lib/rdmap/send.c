@@ -165,6 +165,7 @@ static void pull_op(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg)
 	uint32_t off, len;
 
 	seg->hdr_len = iw_ddp_cut(&s->out, mulpdu, seg->hdr, &off, &len);
+	r->moved.steps++;
 	if (op->kind == IW_OPK_READ) {
 		append_rreq(seg, &(struct iw_rreq){
 					 .sink_stag = op->sink_stag,
@@ -177,6 +178,7 @@ static void pull_op(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg)
 	}
 	slice(seg, op, off, len);
 	seg->payload_len = len;
+	r->moved.tx_payload += len;
 }
 
 /* The source is checked again for every segment: what was revoked meanwhile is not read any more
@@ -209,6 +211,8 @@ static bool pull_response(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *
 		seg->payload_len = len;
 		seg->copy = true;
 		r->tally.read_octets += len;
+		r->moved.tx_payload += len;
+		r->moved.steps++;
 		return true;
 	}
 	/* RFC 5040 4.8: the copied request is advanced to where it stopped. */

@@ -26,13 +26,31 @@ static void attach_headers(struct iw_terminate *t, const struct iw_ddp *h, size_
 	}
 }
 
-void iw_rdmap_local_fault(struct iw_rdmap *r, const struct iw_fault *why, const struct iw_ddp *h,
+/*
+ * The error that the peer gets. An STag of another protection domain or stream gets the code of an STag
+ * that is not registered: with codes of their own (RFC 5041 7.2, RFC 5040 figure 9) a peer could
+ * search for the STags of others. The local fault keeps the difference (RFC 5041 8.2).
+ */
+static uint32_t term_for_peer(int err)
+{
+	switch (err) {
+	case IW_E_DDP_ASSOC:
+		return iw_err_term(IW_E_DDP_STAG);
+	case IW_E_RP_ASSOC:
+		return iw_err_term(IW_E_RP_STAG);
+	default:
+		return iw_err_term(err);
+	}
+}
+
+void iw_rdmap_local_fault(struct iw_rdmap *r, struct iw_fault *why, const struct iw_ddp *h,
 			  size_t seg_len, const struct iw_rreq *rreq)
 {
-	uint32_t term = iw_err_term(why->err);
+	uint32_t term = term_for_peer(why->err);
 
 	if (r->fault.err != 0 || r->state == IW_RDMAP_CLOSED)
 		return; /* the first error is the one reported (RFC 5040 7.1) */
+	why->term = term;
 	r->fault = *why;
 	iw_rdmap_start_flush(r, why->err);
 	iw_rdmap_set_state(r, IW_RDMAP_TERMINATING);
@@ -52,7 +70,9 @@ void iw_rdmap_local_fault(struct iw_rdmap *r, const struct iw_fault *why, const 
 
 void iw_rdmap_fail(struct iw_rdmap *r, const struct iw_fault *why)
 {
-	iw_rdmap_local_fault(r, why, NULL, 0, NULL);
+	struct iw_fault own = *why;
+
+	iw_rdmap_local_fault(r, &own, NULL, 0, NULL);
 }
 
 bool iw_rdmap_terminate_sent(const struct iw_rdmap *r)
@@ -68,14 +88,18 @@ bool iw_rdmap_terminate_due(const struct iw_rdmap *r)
 /* RFC 5040 5.4: its receiver need not answer it, and sends nothing more here. */
 void iw_rdmap_peer_terminate(struct iw_rdmap *r, const struct iw_ddp_msg *m, struct iw_fault *why)
 {
-	struct iw_terminate t;
+	struct iw_terminate t, meant;
 	struct iw_text text;
 	char said[sizeof(why->text)];
+	bool siw;
 
 	if (iw_terminate_decode(&t, m->base, m->len) > 0) {
+		siw = iw_terminate_decode_siw(&meant, &t, m->base, m->len);
+		t = siw ? meant : t;
 		iw_text_init(&text, said, sizeof(said));
 		iw_terminate_print(&text, &t);
-		iw_fail(why, IW_E_PEER_TERMINATE, "rdmap: the peer sent %s", said);
+		iw_fail(why, IW_E_PEER_TERMINATE, "rdmap: the peer%s sent %s",
+			siw ? " (siw: layer and type exchanged)" : "", said);
 		why->term = IW_TERM(t.layer, t.etype, t.code);
 	} else {
 		iw_fail(why, IW_E_PEER_TERMINATE,

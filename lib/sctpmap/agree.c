@@ -84,7 +84,7 @@ static size_t put_pd(struct iw_dss *s, const struct iw_mpa_enhanced *e, const ui
 
 void iw_dss_build_initiate(struct iw_dss *s)
 {
-	const struct iw_dss_offer *o = &s->offer;
+	const struct iw_dss_offer *o = &s->talk->offer;
 	struct iw_mpa_enhanced e = {
 		.peer_to_peer = o->peer_to_peer,
 		.ird = o->ird,
@@ -94,9 +94,9 @@ void iw_dss_build_initiate(struct iw_dss *s)
 	/* RFC 6581 9.2: with A = 0, B, C and D are 0 as well. */
 	if (o->peer_to_peer)
 		set_rtr(&e, rtr_of(o));
-	s->params.enhanced = o->enhanced;
-	s->params.ird = o->ird;
-	s->params.ord = o->ord;
+	s->talk->params.enhanced = o->enhanced;
+	s->talk->params.ird = o->ird;
+	s->talk->params.ord = o->ord;
 	iw_dss_say(s, o->enhanced ? IW_SCTP_FN_ENH_INITIATE : IW_SCTP_FN_INITIATE,
 		   put_pd(s, o->enhanced ? &e : NULL, o->pd, o->pd_len));
 }
@@ -105,7 +105,7 @@ void iw_dss_build_initiate(struct iw_dss *s)
 static void take_pd(struct iw_dss *s, const struct iw_sctp_control *c, bool enhanced,
 		    struct iw_mpa_enhanced *e)
 {
-	struct iw_dss_params *p = &s->params;
+	struct iw_dss_params *p = &s->talk->params;
 	size_t skip = 0;
 
 	if (enhanced && iw_mpa_enhanced_decode(e, c->pd, c->pd_len) > 0) {
@@ -122,10 +122,10 @@ void iw_dss_take_initiate(struct iw_dss *s, const struct iw_sctp_control *c)
 {
 	struct iw_mpa_enhanced e = { 0 };
 
-	s->params.enhanced = c->fn == IW_SCTP_FN_ENH_INITIATE;
-	take_pd(s, c, s->params.enhanced, &e);
-	s->params.peer_to_peer = e.peer_to_peer;
-	s->params.rtr = get_rtr(&e);
+	s->talk->params.enhanced = c->fn == IW_SCTP_FN_ENH_INITIATE;
+	take_pd(s, c, s->talk->params.enhanced, &e);
+	s->talk->params.peer_to_peer = e.peer_to_peer;
+	s->talk->params.rtr = get_rtr(&e);
 }
 
 /* RFC 6581 9.1: what is not to be negotiated is mirrored as such. */
@@ -141,7 +141,7 @@ static uint16_t ord_within(uint16_t ord, uint16_t peer_ird)
 
 int iw_dss_build_accept(struct iw_dss *s, const struct iw_dss_offer *o, struct iw_fault *why)
 {
-	struct iw_dss_params *p = &s->params;
+	struct iw_dss_params *p = &s->talk->params;
 	struct iw_mpa_enhanced e = { .peer_to_peer = p->peer_to_peer };
 	int err = check_pd(o->pd_len, p->enhanced, why);
 
@@ -173,7 +173,7 @@ int iw_dss_build_reject(struct iw_dss *s, const uint8_t *pd, size_t pd_len, stru
 
 	if (err < 0)
 		return err;
-	iw_dss_say(s, s->params.enhanced ? IW_SCTP_FN_ENH_REJECT : IW_SCTP_FN_REJECT,
+	iw_dss_say(s, s->talk->params.enhanced ? IW_SCTP_FN_ENH_REJECT : IW_SCTP_FN_REJECT,
 		   put_pd(s, NULL, pd, pd_len));
 	return 0;
 }
@@ -186,17 +186,17 @@ void iw_dss_take_reject(struct iw_dss *s, const struct iw_sctp_control *c)
 /* RFC 6581 9.1, the initiator's part: ORD at most the responder's IRD, IRD at least its ORD. */
 static int fit_depths(struct iw_dss *s, const struct iw_mpa_enhanced *e, struct iw_fault *why)
 {
-	struct iw_dss_params *p = &s->params;
+	struct iw_dss_params *p = &s->talk->params;
 
 	p->ord = ord_within(p->ord, e->ird);
 	if (e->ord == IW_DSS_DEPTH_MAX || e->ord <= p->ird)
 		return 0;
-	if (e->ord > s->offer.ird_max)
+	if (e->ord > s->talk->offer.ird_max)
 		return iw_fail(
 			why, IW_E_MPA_IRD,
 			"sctp: the responder's ORD is %u: our IRD is %u and may be raised to %u",
 			(uint32_t)e->ord, (uint32_t)p->ird,
-			(uint32_t)IW_MAX(s->offer.ird_max, p->ird));
+			(uint32_t)IW_MAX(s->talk->offer.ird_max, p->ird));
 	p->ird = e->ord;
 	return 0;
 }
@@ -204,17 +204,17 @@ static int fit_depths(struct iw_dss *s, const struct iw_mpa_enhanced *e, struct 
 /* RFC 6581 9.2, the initiator's part. */
 static int fit_rtr(struct iw_dss *s, const struct iw_mpa_enhanced *e, struct iw_fault *why)
 {
-	struct iw_dss_params *p = &s->params;
+	struct iw_dss_params *p = &s->talk->params;
 
-	if (e->peer_to_peer != s->offer.peer_to_peer)
+	if (e->peer_to_peer != s->talk->offer.peer_to_peer)
 		return iw_fail(why, IW_E_MPA_RTR,
 			       "sctp: we asked for the %s model, the Accept says %s",
-			       s->offer.peer_to_peer ? "peer-to-peer" : "client-server",
+			       s->talk->offer.peer_to_peer ? "peer-to-peer" : "client-server",
 			       e->peer_to_peer ? "peer-to-peer" : "client-server");
 	p->peer_to_peer = e->peer_to_peer;
 	if (!e->peer_to_peer)
 		return 0;
-	p->rtr = get_rtr(e) & rtr_of(&s->offer);
+	p->rtr = get_rtr(e) & rtr_of(&s->talk->offer);
 	/* A Read needs a place at the responder, and one of ours to count it (RFC 6581 9.1). */
 	if (e->ird == 0)
 		p->rtr &= (uint8_t)~IW_DSS_RTR_READ;
@@ -225,7 +225,7 @@ static int fit_rtr(struct iw_dss *s, const struct iw_mpa_enhanced *e, struct iw_
 	return iw_fail(
 		why, IW_E_MPA_RTR,
 		"sctp: RTR of the Accept %b, ours %b, its IRD %u: none fits (Write 2, Read 4)",
-		(uint32_t)get_rtr(e), (uint32_t)rtr_of(&s->offer), (uint32_t)e->ird);
+		(uint32_t)get_rtr(e), (uint32_t)rtr_of(&s->talk->offer), (uint32_t)e->ird);
 }
 
 int iw_dss_take_accept(struct iw_dss *s, const struct iw_sctp_control *c, struct iw_fault *why)
@@ -233,8 +233,8 @@ int iw_dss_take_accept(struct iw_dss *s, const struct iw_sctp_control *c, struct
 	struct iw_mpa_enhanced e = { 0 };
 	int err;
 
-	take_pd(s, c, s->offer.enhanced, &e);
-	if (!s->offer.enhanced)
+	take_pd(s, c, s->talk->offer.enhanced, &e);
+	if (!s->talk->offer.enhanced)
 		return 0;
 	err = fit_depths(s, &e, why);
 	if (err == 0)

@@ -9,6 +9,8 @@
 
 #include "sctpmap/internal.h"
 
+#define HELD_FIRST 256 /* octets of the buffer for the first segment that is held */
+
 /* In front of each segment that is held. */
 struct held {
 	uint64_t seq;
@@ -22,18 +24,50 @@ static size_t held_size(size_t len)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-static bool seen(const struct iw_dss *s, uint64_t number)
+static uint64_t *page_of(const struct iw_dss *s, uint64_t number)
 {
-	uint64_t bit = number % SEEN_BITS;
-
-	return s->seen && s->seen[bit / 64] >> bit % 64 & 1;
+	return s->seen ? s->seen[number % SEEN_BITS / PAGE_BITS] : NULL;
 }
 
+static bool seen(const struct iw_dss *s, uint64_t number)
+{
+	const uint64_t *page = page_of(s, number);
+	uint64_t bit = number % PAGE_BITS;
+
+	return page && page[bit / 64] >> bit % 64 & 1;
+}
+
+/* need_page() has allocated its page. */
 static void flip(struct iw_dss *s, uint64_t number)
 {
-	uint64_t bit = number % SEEN_BITS;
+	uint64_t bit = number % PAGE_BITS;
 
-	s->seen[bit / 64] ^= (uint64_t)1 << bit % 64;
+	page_of(s, number)[bit / 64] ^= (uint64_t)1 << bit % 64;
+}
+
+static int no_memory(struct iw_dss *s)
+{
+	return iw_fail(&s->fault, IW_E_NOMEM,
+		       "sctp: stream %u: no memory for messages out of order", (uint32_t)s->stream);
+}
+
+static int need_page(struct iw_dss *s, uint64_t number)
+{
+	size_t head = SEEN_PAGES * sizeof(*s->seen), size = PAGE_WORDS * sizeof(**s->seen);
+	uint64_t **page;
+
+	if (!iw_dss_may_hold(s, size + (s->seen ? 0 : head)))
+		return iw_fail(
+			&s->fault, IW_E_LIMIT,
+			"sctp: stream %u: messages out of order of sessions not accepted yet need more than %u octets of memory",
+			(uint32_t)s->stream, (uint32_t)s->a->window);
+	if (!s->seen)
+		s->seen = iw_dss_alloc(s, head);
+	if (!s->seen)
+		return no_memory(s);
+	page = &s->seen[number % SEEN_BITS / PAGE_BITS];
+	*page = iw_dss_alloc(s, size);
+	return *page ? 0 : no_memory(s);
 }
 
 static int fail_number(struct iw_dss *s, uint16_t ssn, const char *what)
@@ -61,13 +95,8 @@ static int number_of(struct iw_dss *s, uint16_t ssn, uint64_t *number)
 		return fail_number(s, ssn, "was here before");
 	if (*number > s->rx_last)
 		return fail_number(s, ssn, "comes behind the peer's Terminate");
-	if (ahead > 0 && !s->seen) {
-		s->seen = iw_mem_array(s->a->cfg.mem, SEEN_WORDS, sizeof(*s->seen));
-		if (!s->seen)
-			return iw_fail(&s->fault, IW_E_NOMEM,
-				       "sctp: stream %u: no memory for messages out of order",
-				       (uint32_t)s->stream);
-	}
+	if (iw_unlikely(ahead > 0 && !page_of(s, *number)))
+		return need_page(s, *number);
 	return 0;
 }
 
@@ -90,13 +119,36 @@ static void note(struct iw_dss *s, uint64_t number)
 
 /* --- segments --------------------------------------------------------------------------------- */
 
+/* Room for n more octets: the buffer grows with the octets received, up to a limit for each session and one for all sessions. */
+static bool grow_held(struct iw_dss *s, size_t n)
+{
+	size_t need = s->held_len + n, size = IW_MAX(s->held_size, (size_t)HELD_FIRST);
+	uint8_t *to;
+
+	if (need > IW_SCTPMAP_HOLD_LEN)
+		return false;
+	while (size < need)
+		size *= 2;
+	if (size == s->held_size)
+		return true;
+	if (!iw_dss_may_hold(s, size - s->held_size))
+		return false;
+	to = iw_dss_alloc(s, size);
+	if (!to)
+		return false;
+	if (s->held)
+		memcpy(to, s->held, s->held_len);
+	iw_dss_give_back(s, s->held, s->held_size);
+	s->held = to;
+	s->held_size = size;
+	return true;
+}
+
 static int hold(struct iw_dss *s, uint64_t seq, const uint8_t *data, size_t len)
 {
 	struct held h = { seq, len };
 
-	if (!s->held)
-		s->held = iw_pool_get(s->a->cfg.hold);
-	if (!s->held || held_size(len) > IW_SCTPMAP_HOLD_LEN - s->held_len)
+	if (!grow_held(s, held_size(len)))
 		return iw_fail(
 			&s->fault, IW_E_LIMIT,
 			"sctp: stream %u: more segments than can be held came before the session "
@@ -114,6 +166,9 @@ void iw_dss_segment_arrived(struct iw_dss *s, const uint8_t *data, size_t len)
 	uint16_t ssn;
 	int err;
 
+	/* The session has ended for the peer: allocate nothing for its segments. */
+	if (iw_unlikely(s->rx_done && s->state == IW_DSS_ENDING))
+		return;
 	if (iw_sctp_segment_decode(&ssn, data, len) == 0) {
 		iw_fail(&s->fault, IW_E_DSS_ILLEGAL, "sctp: stream %u: a segment of %u octets",
 			(uint32_t)s->stream, (uint32_t)len);
@@ -171,9 +226,9 @@ static int take_accept(struct iw_dss *s, const struct iw_sctp_control *c)
 {
 	struct iw_fault *why = &s->fault;
 
-	if (c->fn != (s->offer.enhanced ? IW_SCTP_FN_ENH_ACCEPT : IW_SCTP_FN_ACCEPT))
+	if (c->fn != (s->talk->offer.enhanced ? IW_SCTP_FN_ENH_ACCEPT : IW_SCTP_FN_ACCEPT))
 		return illegal(s, c, "it does not answer our Initiate");
-	if (s->offer.enhanced && c->pd_len < IW_DSS_ENHANCED_LEN)
+	if (s->talk->offer.enhanced && c->pd_len < IW_DSS_ENHANCED_LEN)
 		return illegal(s, c, "without its IRD and ORD");
 	/* What it says may not do for us, but the session is open. */
 	if (iw_dss_take_accept(s, c, why) == 0)
@@ -238,6 +293,8 @@ void iw_dss_control_arrived(struct iw_dss *s, const uint8_t *data, size_t len)
 	int err;
 
 	s->data = NULL;
+	if (s->rx_done && s->state == IW_DSS_ENDING)
+		return;
 	if (iw_sctp_control_decode(&c, data, len) > 0)
 		err = take_control(s, &c);
 	else
@@ -289,9 +346,7 @@ bool iw_dss_next(struct iw_dss *s, struct iw_dss_unit *u)
 		if (iw_unlikely(s->held != NULL)) {
 			if (next_held(s, u))
 				return true;
-			iw_pool_put(s->a->cfg.hold, s->held);
-			s->held = NULL;
-			s->held_len = s->held_at = 0;
+			iw_dss_drop_held(s);
 		}
 		if (s->data) {
 			*u = (struct iw_dss_unit){

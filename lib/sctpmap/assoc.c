@@ -43,10 +43,9 @@ int iw_sctpmap_new(struct iw_sctpmap **out, const struct iw_sctpmap_cfg *cfg, st
 	struct iw_sctpmap *a;
 
 	*out = NULL;
-	if (cfg->streams == 0 || !cfg->hold || cfg->hold->size < IW_SCTPMAP_HOLD_LEN)
+	if (cfg->streams == 0)
 		return iw_fail(why, IW_E_INVAL,
-			       "sctp: an association has streams and buffers of %u octets",
-			       (uint32_t)IW_SCTPMAP_HOLD_LEN);
+			       "sctp: an association with 0 streams: use at least 1");
 	a = iw_mem_alloc(cfg->mem, sizeof(*a));
 	if (!a)
 		return iw_fail(why, IW_E_NOMEM, "sctp: no memory for an association");
@@ -56,6 +55,8 @@ int iw_sctpmap_new(struct iw_sctpmap **out, const struct iw_sctpmap_cfg *cfg, st
 		a->cfg.backlog = BACKLOG;
 	a->streams = cfg->streams;
 	a->mulpdu = IW_SCTPMAP_SEGMENT_MIN;
+	a->window = IW_SCTPMAP_PENDING_MAX;
+	a->bytes = sizeof(*a) + cfg->streams * sizeof(struct iw_dss *);
 	iw_list_init(&a->all);
 	iw_list_init(&a->due);
 	a->by_stream = iw_mem_array(cfg->mem, cfg->streams, sizeof(struct iw_dss *));
@@ -86,6 +87,11 @@ const struct iw_sctpmap_profile *iw_sctpmap_profile(const struct iw_sctpmap *a)
 uint16_t iw_sctpmap_streams(const struct iw_sctpmap *a)
 {
 	return a->streams;
+}
+
+size_t iw_sctpmap_memory(const struct iw_sctpmap *a)
+{
+	return a->bytes;
 }
 
 uint32_t iw_sctpmap_sessions(const struct iw_sctpmap *a)
@@ -139,6 +145,8 @@ int iw_sctpmap_up(struct iw_sctpmap *a, const struct iw_sctpmap_peer *peer, stru
 	if (err < 0)
 		return err;
 	a->streams = IW_MIN(a->cfg.streams, IW_MIN(peer->in, peer->out));
+	if (peer->window > 0)
+		a->window = peer->window;
 	a->up = true;
 	for (n = a->all.next; n != &a->all; n = next) {
 		struct iw_dss *s = iw_container_of(n, struct iw_dss, all);
@@ -177,9 +185,9 @@ void iw_sctpmap_down(struct iw_sctpmap *a)
 /* A session that is there to be ended: with our Terminate, which answers what came. */
 static void refuse(struct iw_sctpmap *a, uint16_t stream)
 {
-	struct iw_dss *s = iw_dss_new(a, stream, false);
+	struct iw_dss *s = iw_dss_new(a, stream, DSS_REFUSED);
 
-	/* Without memory the peer gets no answer; what it waits for has a time-out. */
+	/* Without memory, or after too many unacknowledged refusals, the peer gets no answer, and times out. */
 	if (!s)
 		return;
 	s->rx_done = true;
@@ -197,9 +205,11 @@ static struct iw_dss *begin(struct iw_sctpmap *a, uint16_t stream, const struct 
 		refuse(a, stream);
 		return NULL;
 	}
-	s = iw_dss_new(a, stream, false);
-	if (!s)
+	s = iw_dss_new(a, stream, DSS_PASSIVE);
+	if (!s) {
+		refuse(a, stream);
 		return NULL;
+	}
 	s->rx_next = s->rx_behind = 1;
 	iw_dss_take_initiate(s, c);
 	iw_dss_tell(s, IW_DSS_REQUEST);

@@ -9,9 +9,14 @@
 #include "util/num.h"
 #include "util/text.h"
 
-/* Which early messages are here: a bit for each place of the window. */
+/*
+ * A bit for each number in the window: set if that message arrived early. A page of bits is allocated when the first
+ * early message that belongs to it arrives, and kept until the session ends.
+ */
 #define SEEN_BITS  32768
-#define SEEN_WORDS (SEEN_BITS / 64)
+#define SEEN_PAGES 32
+#define PAGE_BITS  (SEEN_BITS / SEEN_PAGES)
+#define PAGE_WORDS (PAGE_BITS / 64)
 #define NEVER      UINT64_MAX
 
 _Static_assert(SEEN_BITS > IW_SCTPMAP_WINDOW, "a place for each number of the window");
@@ -24,8 +29,19 @@ struct iw_sctpmap {
 	size_t mulpdu;
 	struct iw_dss **by_stream; /* cfg.streams places */
 	uint32_t sessions, deciding;
+	size_t bytes;   /* allocated, this object included */
+	size_t pending; /* of that: held for the peer by sessions that are not accepted */
+	size_t objects; /* of that: the objects of those sessions, at most IW_SCTPMAP_PENDING_MAX */
+	size_t window; /* receive window of the association, octets: the limit of pending without objects */
 	struct iw_list all;
 	struct iw_list due; /* sessions with a control message that may go */
+};
+
+/* The state of set-up. A session that exists only to be refused has none. */
+struct talk {
+	struct iw_dss_offer offer;
+	struct iw_dss_params params;
+	uint8_t out[IW_SCTPMAP_CONTROL_MAX];
 };
 
 /*
@@ -38,17 +54,19 @@ struct iw_dss {
 	void *owner;
 	uint16_t stream;
 	enum iw_dss_state state;
-	bool active, released;
-	struct iw_dss_offer offer;
-	struct iw_dss_params params;
+	bool active, accepted, released;
+	struct talk *talk; /* NULL: refused */
+	size_t bytes;      /* allocated for it, this object included */
+	size_t pending;    /* its part of a->pending */
+	size_t object;     /* its part of a->objects */
 
 	/* Out. */
 	uint64_t tx_next, tx_acked;
 	bool ending;   /* our last message is a Terminate that was not taken yet */
 	bool tx_last;  /* our last message was taken */
 	bool answered; /* active: by the peer */
-	uint8_t out[IW_SCTPMAP_CONTROL_MAX];
-	size_t out_len; /* Initiate or answer, not taken yet; 0: none */
+	uint8_t bye[IW_SCTPMAP_CONTROL_MAX - IW_SCTP_PD_MAX]; /* our Terminate */
+	size_t out_len; /* in talk->out: Initiate or answer, not taken yet; 0: none */
 
 	/* In. */
 	uint64_t rx_next;   /* the lowest number missing */
@@ -57,9 +75,9 @@ struct iw_dss {
 	uint64_t rx_last;   /* of the peer's Terminate; NEVER: not seen */
 	bool rx_done;       /* the peer has said its last, and all before it is here */
 	uint32_t early;     /* numbers seen above rx_next */
-	uint64_t *seen;     /* SEEN_WORDS; NULL: nothing came early so far */
+	uint64_t **seen;    /* SEEN_PAGES; NULL: no message arrived early so far */
 	uint8_t *held;      /* segments that came before the session was agreed on; NULL: none */
-	size_t held_len, held_at;
+	size_t held_size, held_len, held_at;
 
 	/* To be told. */
 	bool news, told_end;
@@ -71,8 +89,19 @@ struct iw_dss {
 };
 
 /* session.c */
-/* A session on the stream, which has none. NULL: no memory. */
-struct iw_dss *iw_dss_new(struct iw_sctpmap *a, uint16_t stream, bool active);
+/*
+ * A new session on a stream without one: begun here, begun by the peer, or begun by the peer and to be refused. NULL: no memory, or the
+ * peer has reached the limit of the association.
+ */
+enum iw_dss_kind { DSS_ACTIVE, DSS_PASSIVE, DSS_REFUSED };
+struct iw_dss *iw_dss_new(struct iw_sctpmap *a, uint16_t stream, enum iw_dss_kind kind);
+/* True if n more octets may be allocated for messages of the peer. Always true in an accepted session. */
+bool iw_dss_may_hold(const struct iw_dss *s, size_t n);
+/* Zeroed memory that is charged to the session; NULL: no memory. */
+void *iw_dss_alloc(struct iw_dss *s, size_t n);
+void iw_dss_give_back(struct iw_dss *s, void *p, size_t n);
+/* The segments held are no longer needed. */
+void iw_dss_drop_held(struct iw_dss *s);
 /* At once, whatever is outstanding. */
 void iw_dss_free(struct iw_dss *s);
 void iw_dss_set_state(struct iw_dss *s, enum iw_dss_state to);

@@ -31,7 +31,6 @@
 #include <iwarp/err.h>
 
 #include "util/mem.h"
-#include "util/pool.h"
 #include "wire/sctpddp.h"
 
 /* RFC 5043 10: chunks of one stream that are not acknowledged. */
@@ -41,10 +40,16 @@
 /* User data of a chunk: the longest control message. */
 #define IW_SCTPMAP_CONTROL_MAX (4 + IW_SCTP_PD_MAX)
 /*
- * One buffer of cfg.hold: what a session keeps of segments that came before it was agreed on. An
- * initial window of SCTP is 4,380 octets; a peer that says more before it was answered is cut off.
+ * The octets of segments that a session holds at most before it is established. An initial window of SCTP is 4,380 octets;
+ * a session whose peer sends more before the answer fails.
  */
 #define IW_SCTPMAP_HOLD_LEN    (66 * 1024)
+/*
+ * The objects of sessions that the peer has begun and this end has not accepted use at most this many bytes for each association:
+ * further sessions are refused as above the backlog. A peer may begin a thousand sessions in one batch of packets, before this
+ * end has processed the first one. The early segments of all sessions not accepted yet use at most the receive window.
+ */
+#define IW_SCTPMAP_PENDING_MAX (2 * 1024 * 1024)
 
 /* The numbers of one edition of the mapping. */
 struct iw_sctpmap_profile {
@@ -62,8 +67,7 @@ struct iw_sctpmap;
 struct iw_dss;
 
 struct iw_sctpmap_cfg {
-	const struct iw_mem *mem;                 /* borrowed for life, as is hold */
-	struct iw_pool *hold;                     /* buffers of IW_SCTPMAP_HOLD_LEN or more */
+	const struct iw_mem *mem;                 /* borrowed for life */
 	const struct iw_sctpmap_profile *profile; /* static; NULL: RFC 5043 */
 	/*
 	 * This end initiates the sessions, on every stream; else it answers. Simultaneous Initiates
@@ -88,6 +92,7 @@ struct iw_sctpmap_peer {
 	bool indicated; /* INIT or INIT ACK had an Adaptation Layer Indication */
 	uint32_t adaptation;
 	uint16_t in, out; /* streams that SCTP agreed on */
+	uint32_t window;  /* ours for receiving, octets; 0: IW_SCTPMAP_PENDING_MAX */
 };
 /*
  * The association stands. IW_E_DSS_NODDP: the peer indicated nothing, or something else: DDP must
@@ -101,6 +106,8 @@ IW_MUST_CHECK int iw_sctpmap_up(struct iw_sctpmap *a, const struct iw_sctpmap_pe
 void iw_sctpmap_down(struct iw_sctpmap *a);
 /* Usable streams: wanted, then agreed on. */
 uint16_t iw_sctpmap_streams(const struct iw_sctpmap *a);
+/* Octets allocated for the association and its sessions. */
+size_t iw_sctpmap_memory(const struct iw_sctpmap *a);
 /* Sessions not free yet, those included that were released before their end. */
 uint32_t iw_sctpmap_sessions(const struct iw_sctpmap *a);
 /* Both ends have said their last on every session: only acknowledgements are missing, perhaps. */

@@ -34,14 +34,89 @@ static const unsigned next_states[] = {
 
 #undef TO
 
-/* Of what came before the session was agreed on nothing is needed now. */
-static void drop_held(struct iw_dss *s)
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* Until a session is accepted, the peer determines how much memory it needs. */
+static bool is_pending(const struct iw_dss *s)
 {
-	if (s->held)
-		iw_pool_put(s->a->cfg.hold, s->held);
-	s->held = NULL;
-	s->held_len = s->held_at = 0;
+	return s->state != IW_DSS_OPEN && !s->accepted;
 }
+
+bool iw_dss_may_hold(const struct iw_dss *s, size_t n)
+{
+	const struct iw_sctpmap *a = s->a;
+
+	return !is_pending(s) || a->pending - a->objects + n <= a->window;
+}
+
+static void charge(struct iw_dss *s, size_t n)
+{
+	s->bytes += n;
+	s->a->bytes += n;
+}
+
+static void charge_pending(struct iw_dss *s, size_t n)
+{
+	s->pending += n;
+	s->a->pending += n;
+}
+
+static void settle_pending(struct iw_dss *s)
+{
+	s->a->pending -= s->pending;
+	s->a->objects -= s->object;
+	s->pending = s->object = 0;
+}
+
+void *iw_dss_alloc(struct iw_dss *s, size_t n)
+{
+	void *p = iw_mem_alloc(s->a->cfg.mem, n);
+
+	if (!p)
+		return NULL;
+	charge(s, n);
+	if (is_pending(s))
+		charge_pending(s, n);
+	return p;
+}
+
+void iw_dss_give_back(struct iw_dss *s, void *p, size_t n)
+{
+	size_t pending = IW_MIN(n, s->pending);
+
+	if (!p)
+		return;
+	iw_mem_free(s->a->cfg.mem, p, n);
+	s->bytes -= n;
+	s->a->bytes -= n;
+	s->pending -= pending;
+	s->a->pending -= pending;
+}
+
+size_t iw_dss_memory(const struct iw_dss *s)
+{
+	return s->bytes;
+}
+
+/* Of what came before the session was agreed on nothing is needed now. */
+void iw_dss_drop_held(struct iw_dss *s)
+{
+	iw_dss_give_back(s, s->held, s->held_size);
+	s->held = NULL;
+	s->held_size = s->held_len = s->held_at = 0;
+}
+
+static void drop_seen(struct iw_dss *s)
+{
+	if (!s->seen)
+		return;
+	for (size_t i = 0; i < SEEN_PAGES; i++)
+		iw_dss_give_back(s, s->seen[i], PAGE_WORDS * sizeof(**s->seen));
+	iw_dss_give_back(s, s->seen, SEEN_PAGES * sizeof(*s->seen));
+	s->seen = NULL;
+}
+
+/* --- states ----------------------------------------------------------------------------------- */
 
 void iw_dss_set_state(struct iw_dss *s, enum iw_dss_state to)
 {
@@ -49,17 +124,47 @@ void iw_dss_set_state(struct iw_dss *s, enum iw_dss_state to)
 	if (s->state == IW_DSS_DECIDING)
 		s->a->deciding--;
 	if (to == IW_DSS_ENDING)
-		drop_held(s);
+		iw_dss_drop_held(s);
+	if (to == IW_DSS_OPEN) {
+		s->accepted = true;
+		settle_pending(s);
+	}
 	s->state = to;
 }
 
-struct iw_dss *iw_dss_new(struct iw_sctpmap *a, uint16_t stream, bool active)
+/* Requests cannot use the whole limit: without memory for a refusal the peer gets no answer. */
+static bool peer_may_begin(const struct iw_sctpmap *a, enum iw_dss_kind kind)
 {
-	struct iw_dss *s = iw_mem_alloc(a->cfg.mem, sizeof(*s));
+	const size_t most = IW_SCTPMAP_PENDING_MAX;
 
+	if (kind == DSS_PASSIVE)
+		return a->objects + sizeof(struct iw_dss) + sizeof(struct talk) <= most - most / 4;
+	return a->objects + sizeof(struct iw_dss) <= most;
+}
+
+struct iw_dss *iw_dss_new(struct iw_sctpmap *a, uint16_t stream, enum iw_dss_kind kind)
+{
+	size_t talk_size = kind == DSS_REFUSED ? 0 : sizeof(struct talk);
+	bool active = kind == DSS_ACTIVE;
+	struct iw_dss *s = NULL;
+
+	if (active || peer_may_begin(a, kind))
+		s = iw_mem_alloc(a->cfg.mem, sizeof(*s));
 	if (!s)
 		return NULL;
+	if (talk_size > 0)
+		s->talk = iw_mem_alloc(a->cfg.mem, talk_size);
+	if (talk_size > 0 && !s->talk) {
+		iw_mem_free(a->cfg.mem, s, sizeof(*s));
+		return NULL;
+	}
 	s->a = a;
+	charge(s, sizeof(*s) + talk_size);
+	if (!active) {
+		charge_pending(s, s->bytes);
+		s->object = s->bytes;
+		a->objects += s->object;
+	}
 	s->stream = stream;
 	s->active = active;
 	s->state = active ? IW_DSS_INITIATING : IW_DSS_DECIDING;
@@ -87,11 +192,14 @@ void iw_dss_free(struct iw_dss *s)
 
 	if (s->state == IW_DSS_DECIDING)
 		s->a->deciding--;
-	drop_held(s);
-	iw_mem_free(mem, s->seen, s->seen ? SEEN_WORDS * sizeof(*s->seen) : 0);
+	iw_dss_drop_held(s);
+	drop_seen(s);
+	settle_pending(s);
+	s->a->bytes -= s->bytes;
 	iw_list_del(&s->due);
 	iw_list_del(&s->all);
 	leave_stream(s);
+	iw_mem_free(mem, s->talk, sizeof(*s->talk));
 	iw_mem_free(mem, s, sizeof(*s));
 }
 
@@ -112,7 +220,7 @@ enum iw_dss_state iw_dss_state(const struct iw_dss *s)
 
 const struct iw_dss_params *iw_dss_params(const struct iw_dss *s)
 {
-	return &s->params;
+	return &s->talk->params;
 }
 
 void iw_dss_set_owner(struct iw_dss *s, void *owner)
@@ -154,12 +262,12 @@ int iw_dss_initiate(struct iw_dss **out, struct iw_sctpmap *a, const struct iw_d
 	if (free_stream(a, &stream) != 0)
 		return iw_fail(why, IW_E_LIMIT, "sctp: all %u streams have sessions",
 			       (uint32_t)a->streams);
-	s = iw_dss_new(a, stream, true);
+	s = iw_dss_new(a, stream, DSS_ACTIVE);
 	if (!s)
 		return iw_fail(why, IW_E_NOMEM, "sctp: no memory for a session");
-	s->offer = *o;
+	s->talk->offer = *o;
 	iw_dss_build_initiate(s);
-	s->offer.pd = NULL;
+	s->talk->offer.pd = NULL;
 	iw_dss_look(s);
 	*out = s;
 	return 0;
@@ -303,21 +411,21 @@ static uint16_t ssn_of(const struct iw_dss *s, uint64_t number)
 
 uint8_t *iw_dss_pd_space(struct iw_dss *s)
 {
-	return s->out + IW_SCTPMAP_CONTROL_MAX - IW_SCTP_PD_MAX;
+	return s->talk->out + IW_SCTPMAP_CONTROL_MAX - IW_SCTP_PD_MAX;
 }
 
-static size_t encode(struct iw_dss *s, enum iw_sctp_fn fn, size_t pd_len)
+static size_t encode_head(const struct iw_dss *s, uint8_t *to, size_t size, enum iw_sctp_fn fn)
 {
 	struct iw_sctp_control c = { .ssn = ssn_of(s, s->tx_next), .fn = (uint16_t)fn };
-	int head = iw_sctp_control_encode(s->out, sizeof(s->out), &c);
+	int head = iw_sctp_control_encode(to, size, &c);
 
 	assert(head > 0);
-	return (size_t)head + pd_len;
+	return (size_t)head;
 }
 
 void iw_dss_say(struct iw_dss *s, enum iw_sctp_fn fn, size_t pd_len)
 {
-	s->out_len = encode(s, fn, pd_len);
+	s->out_len = encode_head(s, s->talk->out, sizeof(s->talk->out), fn) + pd_len;
 }
 
 /* RFC 5043 6.6: not if it could arrive before another control message of ours. */
@@ -329,18 +437,19 @@ static bool may_terminate(const struct iw_dss *s)
 bool iw_dss_control(struct iw_dss *s, struct iw_sctpmap_msg *m)
 {
 	size_t len = s->out_len;
+	const uint8_t *data = len > 0 ? s->talk->out : s->bye;
 
 	if (!s->a->up || s->a->down)
 		return false;
 	if (len == 0) {
 		if (!s->ending || !may_terminate(s))
 			return false;
-		len = encode(s, IW_SCTP_FN_TERMINATE, 0);
+		len = encode_head(s, s->bye, sizeof(s->bye), IW_SCTP_FN_TERMINATE);
 	}
 	*m = (struct iw_sctpmap_msg){
 		.stream = s->stream,
 		.ppid = s->a->profile->ppid_control,
-		.data = s->out,
+		.data = data,
 		.len = len,
 	};
 	return true;

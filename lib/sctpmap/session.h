@@ -62,6 +62,8 @@ IW_MUST_CHECK int iw_dss_initiate(struct iw_dss **out, struct iw_sctpmap *a,
  * free when it has. NULL does nothing. */
 void iw_dss_release(struct iw_dss *s);
 
+/* Octets allocated for the session, part of iw_sctpmap_memory. */
+size_t iw_dss_memory(const struct iw_dss *s);
 struct iw_sctpmap *iw_dss_assoc(const struct iw_dss *s);
 uint16_t iw_dss_stream(const struct iw_dss *s);
 enum iw_dss_state iw_dss_state(const struct iw_dss *s);

@@ -32,6 +32,51 @@ int iw_verbs_take(void *to, size_t cap, const void *from, size_t size, const cha
 	return 0;
 }
 
+static const char *transport_of(const struct iw_conn_param *p)
+{
+	return p->transport ? p->transport : "tcp";
+}
+
+/* RFC 5044 appendix C: Rev 0 with its markers and CRC, and versions 0 of DDP and RDMAP. */
+static int take_rdmac(struct iw_conn_param *p, const char *what, struct iw_fault *why)
+{
+	if (strcmp(transport_of(p), "tcp") != 0)
+		return iw_fail(why, IW_E_INVAL, "%s: profile rdmac: it needs transport tcp, not %s",
+			       what, p->transport);
+	if (p->rev > 0)
+		return iw_fail(why, IW_E_INVAL,
+			       "%s: profile rdmac: it uses MPA Rev 0; Rev %u needs profile rfc",
+			       what, (uint32_t)p->rev);
+	if (p->crc == IW_CRC_OFF)
+		return iw_fail(why, IW_E_INVAL, "%s: profile rdmac: the CRC is always on", what);
+	p->rev = -1;
+	p->rdmac = true;
+	p->profile = NULL;
+	return 0;
+}
+
+static int take_profile(struct iw_conn_param *p, const char *what, struct iw_fault *why)
+{
+	const struct iw_sctpmap_profile *known;
+
+	if (!p->profile)
+		return 0;
+	if (strcmp(p->profile, "rdmac") == 0)
+		return take_rdmac(p, what, why);
+	known = iw_sctpmap_profile_find(p->profile);
+	if (!known)
+		return iw_fail(why, IW_E_INVAL,
+			       "%s: profile %s: unknown; use rfc, rdmac or sctp-draft-02", what,
+			       p->profile);
+	if (known != &iw_sctpmap_rfc && strcmp(transport_of(p), "tcp") == 0)
+		return iw_fail(why, IW_E_INVAL,
+			       "%s: profile %s: it needs transport sctp, udp, raw or xdp", what,
+			       p->profile);
+	/* Copies of param outlive the call; the caller's string does not. */
+	p->profile = known->name;
+	return 0;
+}
+
 int iw_verbs_take_param(struct iw_conn_param *out, const struct iw_conn_param *param,
 			const char *what, struct iw_fault *why)
 {
@@ -50,10 +95,7 @@ int iw_verbs_take_param(struct iw_conn_param *out, const struct iw_conn_param *p
 			       (uint64_t)out->private_data_len, (uint32_t)IW_MPA_PD_MAX);
 	if (out->private_data_len && !out->private_data)
 		return iw_fail(why, IW_E_INVAL, "%s: private_data is NULL", what);
-	if (out->profile && !iw_sctpmap_profile_find(out->profile))
-		return iw_fail(why, IW_E_INVAL, "%s: profile %s: there are rfc and sctp-draft-02",
-			       what, out->profile);
-	return 0;
+	return take_profile(out, what, why);
 }
 
 /* The public names are the engine's, so that no table is needed between them. */
@@ -147,7 +189,6 @@ void iw_verbs_map_cfg(struct iw_sctpmap_cfg *out, struct iw_ctx *ctx,
 {
 	*out = (struct iw_sctpmap_cfg){
 		.mem = &ctx->mem,
-		.hold = iw_loop_spill(ctx->loop),
 		.profile = profile_of(param),
 		.initiator = initiator,
 		.streams = param->streams ? param->streams : STREAMS,

@@ -142,6 +142,8 @@ static int make_plan(struct iw_qp *qp, const struct iw_conn_param *p, uint64_t e
 	plan->param = *p;
 	at = plan->text + PEER_ROOM;
 	plan->param.host = plan->text;
+	/* The association may have ended with its last connection: the second attempt opens another one. */
+	plan->param.beside = NULL;
 	plan->param.transport = keep(&at, p->transport);
 	plan->param.bind_addr = keep(&at, p->bind_addr);
 	plan->param.interface = keep(&at, p->interface);
@@ -177,8 +179,6 @@ bool iw_verbs_fall_back(struct iw_qp *qp)
 	if (colon)
 		*colon = '\0';
 	qp->plan = NULL;
-	/* Its own one may be the association's last connection, and begins another. */
-	plan->param.beside = NULL;
 	iw_link_free(qp->link, true);
 	iw_conn_free(qp->conn);
 	qp->link = NULL;

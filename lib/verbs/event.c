@@ -43,6 +43,8 @@ bool iw_next_event(struct iw_ctx *ctx, struct iw_async_event *ev)
 		ev->qp = iw_container_of(p, struct iw_qp, party);
 		if (ev->type == IW_EV_REJECTED || ev->type == IW_EV_CLOSED)
 			ev->fault = ev->qp->fault;
+		else if (ev->type == IW_EV_CONNECT_REQUEST)
+			ev->req = &ev->qp->adoption->req;
 	} else {
 		ev->req = iw_container_of(p, struct iw_conn_req, party);
 		ev->req->taken = true;

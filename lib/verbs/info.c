@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "verbs/wrap.h"
+
 static enum iw_qp_state state_of(const struct iw_qp *qp)
 {
 	if (qp->ended)
@@ -47,6 +49,7 @@ static void transport_facts(const struct iw_qp *qp, struct iw_qp_info *info)
 
 void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info)
 {
+	struct iw_conn_payload moved;
 	const struct iw_conn_counts *n;
 	const struct iw_mpa_params *p;
 
@@ -74,6 +77,10 @@ void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info)
 	info->tx_fpdus = n->tx_fpdus;
 	info->rx_fpdus = n->rx_fpdus;
 	info->nudges = n->nudges;
+	iw_conn_payload(qp->conn, &moved);
+	info->tx_payload = moved.tx;
+	info->rx_payload = moved.rx;
+	info->rx_part = moved.rx_part;
 	info->private_data = p->pd;
 	info->private_data_len = p->pd_len;
 }
@@ -126,6 +133,18 @@ void iw_verbs_tally(struct iw_tally *out, const struct iw_stag_tally *t)
 				  .write_octets = t->write_octets,
 				  .reads = t->reads,
 				  .read_octets = t->read_octets };
+}
+
+size_t iw_qp_memory(const struct iw_qp *qp)
+{
+	const struct iw_dss *session = qp->conn ? iw_conn_session(qp->conn) : NULL;
+
+	return sizeof(*qp) + qp->held + (session ? iw_dss_memory(session) : 0);
+}
+
+uint64_t iw_qp_rx_payload(const struct iw_qp *qp)
+{
+	return iw_rdmap_moved(qp->rdmap)->rx_payload;
 }
 
 void iw_qp_tally(const struct iw_qp *qp, struct iw_tally *out)

@@ -105,9 +105,12 @@ struct iw_qp {
 	struct iw_cq *send_cq, *recv_cq;
 	uint32_t sq_depth, rq_depth;
 	void *user;
+	struct iw_mem mem; /* the context's, counted in held */
+	size_t held;
 	struct iw_rdmap *rdmap;
 	struct iw_conn *conn;      /* from connect or accept to the end of the queue pair */
 	struct iw_link *link;      /* while there is a transport */
+	struct adoption *adoption; /* NULL: the library opened the connection */
 	struct connect_plan *plan; /* initiator that may fall back to Rev 1, while in set-up */
 	bool initiator;
 	bool traced_connected;
@@ -123,8 +126,10 @@ struct iw_qp {
 	struct iw_llp_facts facts;
 };
 
+/* On an adopted connection only adopter, conn and peer are set: the queue pair has the rest. */
 struct iw_conn_req {
 	struct party party;
+	struct iw_qp *adopter; /* NULL: the request of a listener */
 	struct iw_listener *listener;
 	struct iw_list all; /* in listener->reqs */
 	struct iw_conn *conn;
@@ -135,6 +140,14 @@ struct iw_conn_req {
 	bool answered;        /* rejected: it lives on until its Reply is out */
 	char peer[64];
 	struct iw_fault fault;
+};
+
+/* The program's own TCP connection, on which RDMA is set up. */
+struct adoption {
+	struct iw_llp *llp; /* the link's */
+	struct iw_conn_req req;
+	struct iw_conn_param param; /* responder: for its answer; strings are not copied */
+	uint8_t private_data[IW_MPA_PD_MAX];
 };
 
 struct iw_listener {
@@ -240,6 +253,13 @@ void iw_verbs_qp_end(struct iw_qp *qp, const struct iw_fault *why, bool abort);
 bool iw_verbs_fall_back(struct iw_qp *qp);
 void iw_verbs_drop_plan(struct iw_qp *qp);
 
+/* adopt.c */
+void iw_verbs_adopt_request(struct iw_qp *qp);
+IW_MUST_CHECK int iw_verbs_adopt_accept(struct iw_qp *qp, const struct iw_qp *chosen,
+					const struct iw_conn_param *param, struct iw_fault *why);
+void iw_verbs_adopt_reject(struct iw_qp *qp, const void *private_data, size_t len);
+void iw_verbs_adopt_kept(struct iw_qp *qp);
+
 /* listen.c */
 void iw_verbs_req_news(struct iw_conn_req *req);
 void iw_verbs_listener_news(struct iw_listener *l);
@@ -251,7 +271,7 @@ static inline bool iw_verbs_traced(const struct iw_ctx *ctx)
 }
 void iw_verbs_trace_connected(struct iw_ctx *ctx, uint32_t stream, const struct iw_llp *llp,
 			      bool initiator);
-void iw_verbs_trace_request(const struct iw_conn_req *req);
+void iw_verbs_trace_request(struct iw_ctx *ctx, uint32_t stream, const struct iw_conn_req *req);
 void iw_verbs_trace_established(const struct iw_qp *qp);
 void iw_verbs_trace_rejected(const struct iw_qp *qp);
 void iw_verbs_trace_retry(const struct iw_qp *qp);

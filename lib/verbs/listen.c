@@ -194,7 +194,7 @@ void iw_verbs_req_news(struct iw_conn_req *req)
 			iw_verbs_event(req->listener->ctx, &req->party.events,
 				       IW_EV_CONNECT_REQUEST);
 			if (iw_verbs_traced(req->listener->ctx))
-				iw_verbs_trace_request(req);
+				iw_verbs_trace_request(req->listener->ctx, 0, req);
 		} else if (ev.type == IW_EVENT_CLOSED) {
 			req_over(req, &ev);
 			return;
@@ -261,10 +261,14 @@ static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_
 int iw_accept(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_conn_param *param,
 	      struct iw_fault *why)
 {
-	struct iw_ctx *ctx = req->listener->ctx;
-	struct iw_conn_param p = req->listener->param;
+	struct iw_conn_param p;
+	struct iw_ctx *ctx;
 	int err = 0;
 
+	if (req->adopter)
+		return iw_verbs_adopt_accept(req->adopter, qp, param, why);
+	ctx = req->listener->ctx;
+	p = req->listener->param;
 	if (param)
 		err = iw_verbs_take_param(&p, param, "accept", why);
 	if (!err)
@@ -276,8 +280,13 @@ int iw_accept(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_conn_pa
 
 void iw_reject(struct iw_conn_req *req, const void *private_data, size_t len)
 {
-	struct iw_ctx *ctx = req->listener->ctx;
+	struct iw_ctx *ctx;
 
+	if (req->adopter) {
+		iw_verbs_adopt_reject(req->adopter, private_data, len);
+		return;
+	}
+	ctx = req->listener->ctx;
 	if (!req->link) {
 		req_free(req, true);
 	} else {
@@ -363,6 +372,7 @@ int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_conn
 	l->param.private_data = l->private_data;
 	l->param.transport = l->param.host = l->param.bind_addr = l->param.interface = l->param.cc =
 		NULL;
+	l->param.beside = NULL;
 	iw_list_add_tail(&ctx->listeners, &l->all);
 	*out = l;
 	return 0;
@@ -379,6 +389,11 @@ uint16_t iw_listener_port(const struct iw_listener *l)
 const char *iw_listener_addr(const struct iw_listener *l)
 {
 	return l->addr;
+}
+
+size_t iw_listener_memory(const struct iw_listener *l)
+{
+	return iw_gate_memory(l->gate);
 }
 
 void iw_listener_free(struct iw_listener *l)

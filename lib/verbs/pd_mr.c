@@ -35,6 +35,42 @@ int iw_pd_free(struct iw_pd *pd)
 	return 0;
 }
 
+static bool is_valid(const struct iw_region *r, uint64_t now)
+{
+	return r->uses > 0 && now < r->expires;
+}
+
+static bool overlaps(const struct iw_region *a, const struct iw_region *b)
+{
+	const uintptr_t at = (uintptr_t)a->base, bt = (uintptr_t)b->base;
+
+	return a->len > 0 && b->len > 0 && at < bt + b->len && bt < at + a->len;
+}
+
+/* RFC 5042 6.3.6: peers of different domains access the same octets, and one of them may write there. */
+static bool is_alias(const struct iw_region *a, const struct iw_region *b)
+{
+	const uint8_t places = IW_RIGHT_REMOTE_WRITE | IW_RIGHT_READ_SINK;
+
+	return (a->pd != b->pd || a->stream != b->stream) && (a->rights | b->rights) & places &&
+	       overlaps(a, b);
+}
+
+static int refuse_aliases(struct iw_ctx *ctx, const struct iw_region *r, struct iw_fault *why)
+{
+	const uint64_t now = iw_os_now();
+	const struct iw_region *other;
+	size_t pos = 0;
+
+	while ((other = iw_stag_each(ctx->stags, &pos)))
+		if (is_valid(other, now) && is_alias(r, other))
+			return iw_fail(
+				why, IW_E_BUSY,
+				"memory region: STag %x of another domain or queue pair shares octets with it (RFC 5042 6.3.6): revoke that one first",
+				other->stag);
+	return 0;
+}
+
 int iw_mr_reg(struct iw_mr **out, struct iw_pd *pd, const struct iw_mr_attr *attr,
 	      struct iw_fault *why)
 {
@@ -65,7 +101,9 @@ int iw_mr_reg(struct iw_mr **out, struct iw_pd *pd, const struct iw_mr_attr *att
 	if (attr->qp)
 		r.stream = iw_rdmap_stream(attr->qp->rdmap);
 	r.owner = &mr->tally;
-	err = iw_stag_add(ctx->stags, &r, &mr->stag, why);
+	err = attr->exclusive ? refuse_aliases(ctx, &r, why) : 0;
+	if (!err)
+		err = iw_stag_add(ctx->stags, &r, &mr->stag, why);
 	if (err) {
 		iw_verbs_free(ctx, mr, sizeof(*mr));
 		return err;
@@ -122,7 +160,16 @@ bool iw_mr_valid(const struct iw_mr *mr)
 {
 	const struct iw_region *r = region_of(mr);
 
-	return r && r->uses > 0 && (r->expires == IW_TIME_NEVER || iw_os_now() < r->expires);
+	return r && is_valid(r, iw_os_now());
+}
+
+uint64_t iw_mr_written(struct iw_mr *mr)
+{
+	struct iw_region *r = region_of(mr);
+
+	if (r)
+		r->tallied = true;
+	return mr->tally.covered;
 }
 
 void iw_mr_tally(struct iw_mr *mr, struct iw_tally *out)

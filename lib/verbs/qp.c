@@ -51,6 +51,23 @@ static void unreserve(struct iw_qp *qp)
 	iw_verbs_cq_unreserve(qp->recv_cq, qp, qp->rq_depth);
 }
 
+static void *counted_alloc(void *ctx, size_t size)
+{
+	struct iw_qp *qp = ctx;
+	void *p = iw_mem_alloc(&qp->ctx->mem, size);
+
+	qp->held += p ? size : 0;
+	return p;
+}
+
+static void counted_free(void *ctx, void *p, size_t size)
+{
+	struct iw_qp *qp = ctx;
+
+	qp->held -= p ? size : 0;
+	iw_mem_free(&qp->ctx->mem, p, size);
+}
+
 int iw_qp_new(struct iw_qp **out, struct iw_pd *pd, const struct iw_qp_attr *attr,
 	      struct iw_fault *why)
 {
@@ -73,6 +90,7 @@ int iw_qp_new(struct iw_qp **out, struct iw_pd *pd, const struct iw_qp_attr *att
 	iw_list_init(&qp->party.events.link);
 	iw_list_init(&qp->starved);
 	qp->ctx = ctx;
+	qp->mem = (struct iw_mem){ counted_alloc, counted_free, qp };
 	qp->pd = pd;
 	qp->user = a.user;
 	qp->send_cq = a.send_cq;
@@ -81,7 +99,7 @@ int iw_qp_new(struct iw_qp **out, struct iw_pd *pd, const struct iw_qp_attr *att
 	qp->rq_depth = a.rq_depth ? a.rq_depth : DEPTH;
 	err = iw_rdmap_new(&qp->rdmap,
 			   &(struct iw_rdmap_cfg){
-				   .mem = &ctx->mem,
+				   .mem = &qp->mem,
 				   .stags = ctx->stags,
 				   .pd = pd->number,
 				   .stream = new_stream(ctx),
@@ -131,6 +149,8 @@ void iw_qp_free(struct iw_qp *qp)
 	return_loans(qp);
 	iw_rdmap_free(qp->rdmap);
 	iw_verbs_drop_plan(qp);
+	if (qp->adoption)
+		iw_verbs_free(ctx, qp->adoption, sizeof(*qp->adoption));
 	iw_verbs_forget_events(ctx, &qp->party.events);
 	iw_list_del(&qp->starved);
 	unreserve(qp);
@@ -212,9 +232,11 @@ static void take_event(struct iw_qp *qp, const struct iw_event *ev)
 	struct iw_ctx *ctx = qp->ctx;
 
 	switch (ev->type) {
-	case IW_EVENT_REQUEST: /* a request's, before there is a queue pair */
+	case IW_EVENT_REQUEST: /* adopted; requests of a listener have no queue pair */
+		iw_verbs_adopt_request(qp);
 		break;
 	case IW_EVENT_ESTABLISHED:
+		iw_verbs_adopt_kept(qp);
 		iw_verbs_drop_plan(qp);
 		iw_verbs_event(ctx, &qp->party.events, IW_EV_ESTABLISHED);
 		if (iw_verbs_traced(ctx))

@@ -33,7 +33,7 @@ void iw_verbs_trace_connected(struct iw_ctx *ctx, uint32_t stream, const struct 
 	emit(ctx, stream, &ev);
 }
 
-void iw_verbs_trace_request(const struct iw_conn_req *req)
+void iw_verbs_trace_request(struct iw_ctx *ctx, uint32_t stream, const struct iw_conn_req *req)
 {
 	const struct iw_mpa_params *p = iw_conn_params(req->conn);
 	struct iw_trace_event ev = { .kind = IW_TRACE_request };
@@ -46,7 +46,7 @@ void iw_verbs_trace_request(const struct iw_conn_req *req)
 	ev.request.peer_ird = p->peer_ird;
 	ev.request.peer_ord = p->peer_ord;
 	ev.request.private_data_octets = p->pd_len;
-	emit(req->listener->ctx, 0, &ev);
+	emit(ctx, stream, &ev);
 }
 
 void iw_verbs_trace_established(const struct iw_qp *qp)

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * For this project's own tools, not for users of the library: a layer of theirs between the engine
- * and the transport of each connection. It sees and may change every octet, so a program can say in
- * MPA's start-up what the engine never would (mpa-probe's personalities).
+ * For this project's own tools, not for users of the library:
+ *
+ * A layer of theirs between the engine and the transport of each connection. It sees and may change
+ * every octet, so a program can say in MPA's start-up what the engine never would (mpa-probe's
+ * personalities).
+ *
+ * A count that separates peers that transfer data from peers that only keep a connection busy.
  */
 #ifndef IW_VERBS_WRAP_H
 #define IW_VERBS_WRAP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <iwarp/verbs.h>
 
@@ -22,5 +27,12 @@
 void iw_ctx_wrap_llp(struct iw_ctx *ctx,
 		     struct iw_llp *(*wrap)(void *wrap_ctx, struct iw_llp *llp, bool initiator),
 		     void *wrap_ctx);
+
+/*
+ * Octets of payload that the peer's Sends, RDMA Writes and Read Responses brought so far, counted as
+ * their segments are placed. Zero-length operations, Read Requests, Terminates, and FPDUs that are
+ * not complete add nothing.
+ */
+uint64_t iw_qp_rx_payload(const struct iw_qp *qp);
 
 #endif

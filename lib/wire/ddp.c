@@ -237,6 +237,39 @@ int iw_terminate_decode(struct iw_terminate *out, const uint8_t *src, size_t len
 	return (int)used;
 }
 
+/* True if this is valid by RFC 5040 4.8. */
+static bool is_sensible(const struct iw_terminate *t)
+{
+	uint32_t term = IW_TERM((uint32_t)t->layer, (uint32_t)t->etype, (uint32_t)t->code);
+
+	return !t->rsvd_bits && !t->rsvd && iw_err_from_term(term) != IW_E_PEER_TERMINATE;
+}
+
+/* Turns a control field in siw's order into that of RFC 5040 4.8. */
+static void exchange(uint8_t *control)
+{
+	uint8_t flags = control[2];
+
+	control[0] = (uint8_t)(control[0] << 4 | control[0] >> 4);
+	/* M, D, R: 0x01, 0x02, 0x04 for 0x80, 0x40, 0x20. Other bits stay reserved bits. */
+	control[2] = (uint8_t)((flags & 1) << 7 | (flags & 2) << 5 | (flags & 4) << 3 |
+			       (flags >> 3 & 0x1f));
+}
+
+bool iw_terminate_decode_siw(struct iw_terminate *out, const struct iw_terminate *as_is,
+			     const uint8_t *src, size_t len)
+{
+	uint8_t turned[IW_RDMAP_TERM_MAX];
+
+	len = IW_MIN(len, sizeof(turned));
+	if (is_sensible(as_is))
+		return false;
+	memcpy(turned, src, len);
+	if (len >= IW_RDMAP_TERM_MIN)
+		exchange(turned);
+	return iw_terminate_decode(out, turned, len) > 0 && is_sensible(out);
+}
+
 int iw_terminate_encode(uint8_t *dst, size_t cap, const struct iw_terminate *in)
 {
 	size_t len_len = (in->m || in->d) && !in->len_absent ? TERM_LEN_LEN : 0;

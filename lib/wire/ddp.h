@@ -98,6 +98,15 @@ struct iw_terminate {
  */
 int iw_terminate_decode(struct iw_terminate *out, const uint8_t *src, size_t len);
 /*
+ * Quirk siw-terminate: Linux siw on a little-endian machine fills the control field from the low bits: layer in the
+ * low half of octet 0; M, D and R in the low bits of octet 2. True: the len octets of src, which iw_terminate_decode
+ * decoded to *as_is, have that form, and *out is their corrected decoding. This applies only if the RFC's reading is
+ * invalid (reserved bits, or an error that no RFC defines) and the other reading is valid; a field that is valid in
+ * both is read by RFC 5040 4.8.
+ */
+bool iw_terminate_decode_siw(struct iw_terminate *out, const struct iw_terminate *as_is,
+			     const uint8_t *src, size_t len);
+/*
  * Octets written: the control field, DDP Segment Length with m or d, ddp_hdr_len octets of ddp with
  * d, rreq with r and has_rreq. IW_E_INVAL when cap is too small or ddp_hdr_len above
  * IW_DDP_HDR_MAX.

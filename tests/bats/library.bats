@@ -23,10 +23,10 @@ shown() {
 
     for f in "$IW_TOP"/tests/examples/*.c; do
         diff <(shown "tests/examples/${f##*/}") "$f"
-        [ "$(wc -l <"$f")" -lt 100 ]
+        [ "$(wc -l <"$f")" -lt 140 ]
         n=$((n + 1))
     done
-    [ $n -eq 2 ]
+    [ $n -eq 3 ]
 }
 
 @test "libiwarp.3 names every call of the public headers" {
@@ -69,6 +69,28 @@ shown() {
     assert_status 0
     grep -qx 'note: written' <<<"$output"
     grep -qx 'board: hello, board' <<<"$output"
+}
+
+# Runs both ends of upgrade with that text; $output is the output of the responder.
+upgraded() {
+    local port
+
+    IW_READY='^listening on ' serve_here "$EXAMPLES/upgrade"
+    port=$(sed -n 's/^listening on 127\.0\.0\.1://p' "$BATS_TEST_TMPDIR/serve.1.out")
+    run_here "$EXAMPLES/upgrade" "$port" "$1"
+    assert_status 0
+    wait_served
+    assert_status 0
+}
+
+@test "the example upgrade sends a short text by RDMA on the connection that carried lines" {
+    upgraded "sixteen octets.."
+    grep -qx 'by RDMA: sixteen octets\.\.' <<<"$output"
+}
+
+@test "the example upgrade continues in lines when the peer rejects RDMA" {
+    upgraded "seventeen octets."
+    grep -qx 'as text: seventeen octets\.' <<<"$output"
 }
 
 @test "the example initiator says why it could not connect" {

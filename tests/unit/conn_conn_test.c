@@ -13,6 +13,7 @@
 #include "pair.h"
 #include "util/num.h"
 #include "util/txbuf.h"
+#include "wire/crc32c.h"
 
 static struct pair *fresh(void)
 {
@@ -185,12 +186,14 @@ static void each_rtr_form_opens_the_responders_way(void **state)
 	unsigned form;
 
 	(void)state;
-	for (form = 1; form <= 4; form <<= 1) {
+	/* If several are agreed on, one of them is sent. */
+	for (form = 1; form <= 7; form++) {
 		struct pair *p = fresh();
 
 		p->a.cfg.mpa.peer_to_peer = true;
 		p->a.cfg.mpa.rtr = p->b.cfg.mpa.rtr = (uint8_t)form;
 		up(p);
+		assert_int_equal(iw_conn_counts(p->a.conn)->tx_fpdus, 1);
 		assert_true(iw_conn_params(p->b.conn)->peer_to_peer);
 		/* The responder speaks first: the RTR has opened its way. */
 		exchange(p);
@@ -517,6 +520,42 @@ static void rejection_carries_private_data_both_ways(void **state)
 	assert_int_equal(iw_conn_params(p->b.conn)->peer_ord, 3);
 	assert_int_equal(iw_conn_params(p->a.conn)->peer_ird, 6);
 	assert_int_equal(iw_conn_params(p->a.conn)->peer_ord, 2);
+	done(p);
+}
+
+/* MPA-41: an ULP that continues to use TCP finds in it every octet after the Request, and no FIN is sent. */
+static void rejection_with_keep_stream_keeps_the_connection(void **state)
+{
+	struct pair *p = fresh();
+	struct iw_vec octets, vec[2];
+	struct iw_tx tx;
+
+	(void)state;
+	p->b.reject = true;
+	p->b.cfg.keep_stream = true;
+	p->ba.window = 7;
+	pair_start(p);
+	while (p->ba.sent == 0)
+		assert_true(pair_step(p));
+	/* A part of the Reply has been sent. */
+	assert_int_equal(iw_conn_state(p->b.conn), IW_CONN_TERMINATING);
+	assert_false(iw_conn_wants_rx(p->b.conn));
+	assert_int_equal(iw_conn_rx_vec(p->b.conn,
+					(struct iw_vec){ p->b.scratch, p->b.scratch_len }, vec),
+			 0);
+	assert_false(iw_conn_is_streaming(p->b.conn, &octets));
+	assert_false(iw_conn_fin_due(p->b.conn, p->now));
+	assert_int_equal(iw_conn_state(p->b.conn), IW_CONN_TERMINATING);
+	assert_true(iw_conn_send(p->b.conn, &tx, p->now));
+	assert_int_equal(tx.bytes, 24 - p->ba.sent);
+	iw_conn_sent(p->b.conn, tx.bytes, p->now);
+	assert_false(iw_conn_send(p->b.conn, &tx, p->now));
+	assert_false(iw_conn_fin_due(p->b.conn, p->now));
+	end_poll(p, &p->b);
+	assert_closed(&p->b, IW_E_REJECTED);
+	assert_false(p->b.events[p->b.nevents - 1].abort);
+	assert_true(iw_conn_is_streaming(p->b.conn, &octets));
+	assert_int_equal(octets.len, 0);
 	done(p);
 }
 
@@ -1131,6 +1170,69 @@ static void peer_may_go_on_sending_behind_our_orderly_end(void **state)
 	done(p);
 }
 
+/* RFC 5041 5.2: a zero-length RDMA Write, of which a peer may send any number. */
+static void inject_empty_write(struct pair *p, struct end *to)
+{
+	uint8_t fpdu[20] = { 0, 14, 0xc1, 0x40 };
+	uint32_t crc = iw_crc32c(0, fpdu, 16);
+
+	for (unsigned i = 0; i < 4; i++)
+		fpdu[16 + i] = (uint8_t)(crc >> 8 * i);
+	pair_inject(p, to, fpdu, sizeof(fpdu));
+}
+
+/* The start of a Write of 60000 octets, one octet in each call. */
+static void inject_octet(struct pair *p, struct end *to)
+{
+	static const uint8_t start[] = { 60000 >> 8, 60000 & 255, 0xc1, 0x40 };
+	static unsigned n;
+
+	pair_inject(p, to, n < sizeof(start) ? &start[n] : (const uint8_t *)"", 1);
+	n++;
+}
+
+/* SEC-29 */
+static void octets_without_payload_do_not_extend_a_deadline(void **state)
+{
+	static void (*const inject[])(struct pair *, struct end *) = { inject_empty_write,
+								       inject_octet };
+	static uint8_t buf[8];
+	unsigned i, n;
+
+	(void)state;
+	for (i = 0; i < IW_ARRAY_LEN(inject); i++) {
+		struct pair *p = fresh();
+
+		/* An RDMA Read. */
+		p->a.cfg.stall_ns = IW_SEC(1);
+		up(p);
+		p->ba.window = 0;
+		post_read(p, &p->a, end_register(&p->a, buf, 8, 0, IW_RIGHT_READ_SINK, true), 0, 8,
+			  end_register(&p->b, buf, 8, 0, IW_RIGHT_REMOTE_READ, true), 0);
+		for (n = 0; n < 20 && !end_closed_fault(&p->a); n++) {
+			inject[i](p, &p->a);
+			pass(p, IW_MSEC(300));
+		}
+		assert_closed(&p->a, IW_E_TIMEOUT);
+		assert_non_null(strstr(end_closed_fault(&p->a)->text, "answers no RDMA Read"));
+		done(p);
+	}
+
+	/* The peer's end, after ours. */
+	struct pair *p = fresh();
+
+	p->a.cfg.linger_ns = IW_SEC(1);
+	up(p);
+	iw_conn_close(p->a.conn, p->now);
+	for (n = 0; n < 20 && !end_closed_fault(&p->a); n++) {
+		inject_empty_write(p, &p->a);
+		pass(p, IW_MSEC(300));
+	}
+	assert_closed(&p->a, IW_E_TIMEOUT);
+	assert_non_null(strstr(end_closed_fault(&p->a)->text, "did not close its side"));
+	done(p);
+}
+
 /* SEC-29: behind a fault the time is short, whatever comes */
 static void peer_cannot_keep_a_failed_connection_by_sending(void **state)
 {
@@ -1153,6 +1255,36 @@ static void peer_cannot_keep_a_failed_connection_by_sending(void **state)
 	pair_inject(p, &p->b, octets, 100);
 	pass(p, IW_MSEC(2));
 	assert_closed(&p->b, IW_E_DDP_STAG); /* the first fault is the one that is told */
+	done(p);
+}
+
+/* SEC-29: nor by taking slowly what was sent before the fault */
+static void peer_cannot_keep_a_failed_connection_by_taking_octets(void **state)
+{
+	static uint8_t src[50000], dst[50000];
+	struct pair *p = fresh();
+	unsigned i;
+
+	(void)state;
+	p->b.cfg.linger_ns = IW_SEC(1);
+	p->chunk = 100;
+	up(p);
+	post_write(p, &p->a, src, 10, /* opens the responder's way */
+		   end_register(&p->b, dst, sizeof(dst), 0, IW_RIGHT_REMOTE_WRITE, false), 0);
+	pair_run(p);
+	p->b.out->window = 100;
+	post_write(p, &p->b, src, sizeof(src),
+		   end_register(&p->a, dst, sizeof(dst), 0, IW_RIGHT_REMOTE_WRITE, false), 0);
+	assert_true(pair_step(p));
+	post_write(p, &p->a, src, 100, 0x1234, 0);
+	while (iw_conn_state(p->b.conn) == IW_CONN_OPEN)
+		assert_true(pair_step(p));
+	for (i = 0; i < 2; i++) {
+		pass(p, IW_MSEC(499));
+		assert_null(end_closed_fault(&p->b));
+	}
+	pass(p, IW_MSEC(2));
+	assert_closed(&p->b, IW_E_DDP_STAG);
 	done(p);
 }
 
@@ -1848,7 +1980,7 @@ static void rdmac_peers_are_served_when_permitted(void **state)
 	assert_int_equal(p->ba.sent, 20); /* a last Reply that says so (RFC 5044 C.2.1) */
 	assert_false(p->b.events[p->b.nevents - 1].abort);
 	assert_closed(&p->a, IW_E_MPA_FRAME);
-	assert_non_null(strstr(end_closed_fault(&p->a)->text, "Reply to our Rev 0"));
+	assert_non_null(strstr(end_closed_fault(&p->a)->text, "expected Rev 0 (profile rdmac)"));
 	done(p);
 }
 
@@ -1883,6 +2015,7 @@ int main(void)
 		cmocka_unit_test(two_initiators_find_out),
 		cmocka_unit_test(silent_peers_time_out_in_every_state),
 		cmocka_unit_test(rejection_carries_private_data_both_ways),
+		cmocka_unit_test(rejection_with_keep_stream_keeps_the_connection),
 		cmocka_unit_test(fin_waits_for_the_last_octet),
 		cmocka_unit_test(rejection_that_cannot_be_built_closes),
 		cmocka_unit_test(reply_that_needs_more_ird_than_there_is_terminates),
@@ -1911,7 +2044,9 @@ int main(void)
 		cmocka_unit_test(close_waits_for_what_was_posted),
 		cmocka_unit_test(long_read_may_outlast_the_close),
 		cmocka_unit_test(peer_may_go_on_sending_behind_our_orderly_end),
+		cmocka_unit_test(octets_without_payload_do_not_extend_a_deadline),
 		cmocka_unit_test(peer_cannot_keep_a_failed_connection_by_sending),
+		cmocka_unit_test(peer_cannot_keep_a_failed_connection_by_taking_octets),
 		cmocka_unit_test(garbage_before_the_request_is_out_closes_at_once),
 		cmocka_unit_test(nothing_behind_a_fault_is_looked_at),
 		cmocka_unit_test(reads_are_refused_when_the_peer_has_closed_its_side),

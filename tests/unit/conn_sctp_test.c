@@ -112,6 +112,60 @@ static void other_side_may_go_on_behind_the_peers_terminate(void **state)
 	pair_free(p);
 }
 
+/* SCTP-47: a session sends on the stream that has its number */
+static void second_session_of_an_association_sends_on_its_own_stream(void **state)
+{
+	static const uint8_t accept[] = { 0, 0, 0, 2 };
+	uint8_t octet = 'x';
+	struct iw_op op = { .kind = IW_OPK_SEND, .nsge = 1, .sge = { { &octet, 1 } } };
+	struct pair *p = open_pair();
+	struct iw_conn_cfg cfg = p->a.cfg;
+	struct iw_rdmap *rdmap;
+	struct iw_sctpmap_msg m;
+	struct iw_conn *conn;
+
+	(void)state;
+	assert_int_equal(iw_rdmap_new(&rdmap, &p->a.rcfg, NULL), 0);
+	cfg.rdmap = rdmap;
+	cfg.mpa.rev = 1;
+	assert_int_equal(iw_conn_new(&conn, &cfg, p->now, NULL), 0);
+	assert_int_equal(iw_dss_stream(iw_conn_session(conn)), 1);
+	assert_true(iw_sctpmap_control(p->a.assoc, &m));
+	assert_int_equal(m.stream, 1);
+	iw_sctpmap_control_taken(p->a.assoc, 1);
+	assert_ptr_equal(iw_sctpmap_receive(p->a.assoc, 1, IW_SCTP_PPID_CONTROL, accept, 4),
+			 iw_conn_session(conn));
+	iw_conn_arrived(conn, NULL, p->now);
+	assert_int_equal(iw_conn_state(conn), IW_CONN_OPEN);
+	assert_int_equal(iw_rdmap_post(rdmap, &op, p->now), 0);
+	assert_int_equal(iw_conn_next_msg(conn, p->now)->stream, 1);
+	iw_conn_free(conn);
+	iw_rdmap_free(rdmap);
+	pair_free(p);
+}
+
+/* DDP-76: DATA after the peer's Terminate ends the connection abortively */
+static void segment_after_the_peers_terminate_ends_the_connection(void **state)
+{
+	static const uint8_t segment[] = {
+		0, 3, 0x81, 0x40, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 'x'
+	};
+	struct pair *p = open_pair();
+
+	(void)state;
+	iw_conn_close(p->a.conn, p->now);
+	pair_run(p);
+	assert_true(end_has_event(&p->b, IW_EVENT_PEER_CLOSED));
+	assert_null(end_closed_fault(&p->b));
+	assert_ptr_equal(iw_sctpmap_receive(p->b.assoc, 0, IW_SCTP_PPID_SEGMENT, segment,
+					    sizeof(segment)),
+			 iw_conn_session(p->b.conn));
+	iw_conn_arrived(p->b.conn, NULL, p->now);
+	pair_run(p);
+	assert_int_equal(end_closed_fault(&p->b)->err, IW_E_DSS_ILLEGAL);
+	pair_free(p);
+}
+
 /* SCTP-28, SCTP-13 */
 static void rejection_brings_its_private_data(void **state)
 {
@@ -360,6 +414,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(session_is_set_up_used_and_closed),
 		cmocka_unit_test(other_side_may_go_on_behind_the_peers_terminate),
+		cmocka_unit_test(second_session_of_an_association_sends_on_its_own_stream),
+		cmocka_unit_test(segment_after_the_peers_terminate_ends_the_connection),
 		cmocka_unit_test(rejection_brings_its_private_data),
 		cmocka_unit_test(refusal_of_the_layer_allows_another_try_without_enhancement),
 		cmocka_unit_test(fault_is_told_by_a_segment_and_then_the_session_ends),

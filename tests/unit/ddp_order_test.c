@@ -419,6 +419,63 @@ static void early_segments_are_kept_again_and_again(void **state)
 	}
 }
 
+/* SEC-14: a segment at the far end of the window needs memory for one segment. */
+static void early_segments_use_memory_for_those_held_not_for_the_gap(void **state)
+{
+	enum { FAR = 32767, EACH = 72, FIRST = 1024 };
+	struct fixture f;
+	struct iw_ddp h = tagged(0, 0, true);
+	struct iw_ddp_msg m;
+	size_t before, n;
+
+	(void)state;
+	fixture_init(&f, FAR);
+	before = f.mem.bytes;
+	assert_int_equal(iw_ddp_arrive(f.d, FAR, &h, 0, &f.why), 0);
+	assert_true(f.mem.bytes - before <= FIRST);
+	for (n = 1; n < FAR; n++) {
+		assert_int_equal(iw_ddp_arrive(f.d, FAR - n, &h, 0, &f.why), 0);
+		assert_true(f.mem.bytes - before <= FIRST + (n + 1) * EACH);
+	}
+	assert_int_equal(iw_ddp_arrive(f.d, 0, &h, 0, &f.why), 0);
+	for (n = 0; deliver(&f, &m) > 0; n++)
+		continue;
+	assert_int_equal(n, FAR + 1);
+	/* The memory of a burst of reordering is freed. */
+	assert_true(f.mem.bytes - before <= FIRST);
+	fixture_fini(&f);
+}
+
+/* DDP-63, DDP-66: numbers that share their low bits are found and removed one by one. */
+static void early_segments_with_equal_low_bits_are_kept_apart(void **state)
+{
+	struct fixture f;
+	struct iw_ddp_msg m;
+	uint64_t seq;
+
+	(void)state;
+	fixture_init(&f, 32767);
+	for (int round = 0; round < 3; round++) {
+		uint64_t from = iw_ddp_next_seq(f.d);
+
+		for (seq = from + 64; seq < from + 4096; seq += 64) {
+			struct iw_ddp h = tagged((uint32_t)seq, 0, true);
+
+			assert_int_equal(iw_ddp_arrive(f.d, seq, &h, 0, &f.why), 0);
+			assert_int_equal(iw_ddp_arrive(f.d, seq, &h, 0, &f.why), 0);
+		}
+		for (seq = from; seq < from + 4096; seq++) {
+			struct iw_ddp h = tagged((uint32_t)seq, 0, true);
+
+			if (seq == from || seq % 64 != from % 64)
+				assert_int_equal(iw_ddp_arrive(f.d, seq, &h, 0, &f.why), 0);
+			assert_int_equal(deliver(&f, &m), 1);
+			assert_int_equal(m.stag, (uint32_t)seq);
+		}
+	}
+	fixture_fini(&f);
+}
+
 static void without_memory_for_early_segments_the_stream_goes_on(void **state)
 {
 	struct fixture f;
@@ -564,6 +621,48 @@ static void segments_of_a_message_may_be_sent_in_any_order_before_the_last(void 
 	assert_int_equal(deliver(&f, &m), 1);
 	assert_int_equal(m.to, 0x1010);
 	assert_int_equal(m.len, 0x38);
+	assert_true(m.scattered);
+	fixture_fini(&f);
+}
+
+/*
+ * Segments that overlap can add up to the length of the message and leave a gap: scattered reports that. It depends on the sender's order,
+ * not on that of arrival; segments without payload are ignored.
+ */
+static void message_with_a_gap_under_an_overlap_is_scattered(void **state)
+{
+	static const struct {
+		uint32_t seq, at, len;
+	} fine[] = { { 2, 0x20, 8 }, { 0, 0, 0x10 }, { 1, 0x10, 0x10 } },
+	  bad[] = { { 3, 0, 0x10 }, { 4, 0, 0x10 }, { 5, 0x20, 8 } };
+	struct iw_ddp h;
+	struct fixture f;
+	struct iw_ddp_msg m;
+	uint32_t stag;
+
+	(void)state;
+	fixture_init(&f, 8);
+	stag = add(&f, region(&f, 0, 64, 0, IW_RIGHT_REMOTE_WRITE));
+	for (size_t i = 0; i < 3; i++) {
+		h = tagged(stag, fine[i].at, fine[i].seq == 2);
+		assert_int_equal(iw_ddp_arrive(f.d, fine[i].seq, &h, fine[i].len, &f.why), 0);
+	}
+	assert_int_equal(deliver(&f, &m), 1);
+	assert_int_equal(m.len, 0x28);
+	assert_false(m.scattered);
+	for (size_t i = 0; i < 3; i++) {
+		h = tagged(stag, bad[i].at, bad[i].seq == 5);
+		assert_int_equal(iw_ddp_arrive(f.d, bad[i].seq, &h, bad[i].len, &f.why), 0);
+	}
+	assert_int_equal(deliver(&f, &m), 1);
+	assert_int_equal(m.len, 0x28); /* the announced length, though 0x10..0x20 never arrived */
+	assert_true(m.scattered);
+	h = tagged(stag, 0, false);
+	assert_int_equal(iw_ddp_arrive(f.d, 6, &h, 8, &f.why), 0);
+	h = tagged(0, 0xffff, true);
+	assert_int_equal(iw_ddp_arrive(f.d, 7, &h, 0, &f.why), 0);
+	assert_int_equal(deliver(&f, &m), 1);
+	assert_false(m.scattered);
 	fixture_fini(&f);
 }
 
@@ -847,12 +946,15 @@ int main(void)
 		cmocka_unit_test(whole_message_waits_for_all_before_it),
 		cmocka_unit_test(early_segments_are_kept_as_far_ahead_as_was_set),
 		cmocka_unit_test(early_segments_are_kept_again_and_again),
+		cmocka_unit_test(early_segments_use_memory_for_those_held_not_for_the_gap),
+		cmocka_unit_test(early_segments_with_equal_low_bits_are_kept_apart),
 		cmocka_unit_test(without_memory_for_early_segments_the_stream_goes_on),
 		cmocka_unit_test(order_that_is_kept_allocates_nothing),
 		cmocka_unit_test(segment_that_comes_twice_counts_once),
 		cmocka_unit_test(early_segment_that_comes_again_at_its_turn_counts_once),
 		cmocka_unit_test(kept_order_wants_each_message_delivered_before_the_next),
 		cmocka_unit_test(segments_of_a_message_may_be_sent_in_any_order_before_the_last),
+		cmocka_unit_test(message_with_a_gap_under_an_overlap_is_scattered),
 		cmocka_unit_test(broken_order_is_a_fault_and_nothing_of_it_is_placed),
 		cmocka_unit_test(early_segment_that_breaks_the_order_is_told_at_its_turn),
 		cmocka_unit_test(order_is_looked_at_behind_version_and_queue),

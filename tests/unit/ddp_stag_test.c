@@ -623,6 +623,41 @@ static void registration_expires_at_its_time(void **state)
 	fixture_fini(&f);
 }
 
+/* SEC-23: octets that are written twice are counted once, and octets after a gap are not counted. */
+static void covered_octets_have_no_gap(void **state)
+{
+	static const struct {
+		uint64_t to, len, covered;
+	} steps[] = {
+		{ 0x1010, 16, 0 },                              /* its first octets are missing */
+		{ 0x1000, 8, 8 },           { 0x1000, 8, 8 },   /* the same ones again */
+		{ 0x1004, 2, 8 },           { 0x1004, 12, 16 }, /* overlaps */
+		{ 0x1018, 8, 16 },          { 0x1010, 16, 32 }, /* after a gap; closes it */
+		{ 0xff0, 64, 32 },          { 0x1020, 64, 32 }, /* not within the registration */
+		{ 0x1000, UINT64_MAX, 32 }, { 0x1020, 32, 64 },
+	};
+	struct iw_stag_tally tally = { 0 };
+	struct fixture f;
+	struct iw_region r;
+	uint32_t stag;
+
+	(void)state;
+	fixture_table(&f);
+	r = region(&f, 0, 64, 0x1000, IW_RIGHT_REMOTE_WRITE);
+	r.owner = &tally;
+	stag = add(&f, r);
+	iw_stag_covered(f.stags, stag, 0x1000, 64); /* not tallied yet */
+	assert_int_equal(tally.covered, 0);
+	iw_stag_get(f.stags, stag)->tallied = true;
+	for (size_t i = 0; i < IW_ARRAY_LEN(steps); i++) {
+		iw_stag_covered(f.stags, stag, steps[i].to, steps[i].len);
+		assert_int_equal(tally.covered, steps[i].covered);
+	}
+	iw_stag_del(f.stags, stag);
+	iw_stag_covered(f.stags, stag, 0x1000, 64);
+	fixture_fini(&f);
+}
+
 static void last_use_revokes(void **state)
 {
 	struct fixture f;
@@ -820,6 +855,7 @@ int main(void)
 		cmocka_unit_test(each_right_allows_its_own_access_only),
 		cmocka_unit_test(checks_come_in_their_order),
 		cmocka_unit_test(registration_expires_at_its_time),
+		cmocka_unit_test(covered_octets_have_no_gap),
 		cmocka_unit_test(last_use_revokes),
 		cmocka_unit_test(what_has_begun_may_end_when_no_use_is_left),
 		cmocka_unit_test(each_verdict_has_its_error),

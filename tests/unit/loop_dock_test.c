@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,6 +18,11 @@
 
 struct fake {
 	struct iw_port port;
+	struct iw_assoc assoc; /* of connect */
+	bool asked;            /* its shutdown was requested */
+	bool down;             /* its end is not reported yet */
+	/* The peer confirms when the shutdown of this one was requested. NULL: the peer is unreachable. */
+	const struct fake *waits_for;
 	int peer; /* what is written there arrives */
 	unsigned inputs, waits, outputs;
 	bool full;      /* the port must become writable first */
@@ -98,6 +104,71 @@ static void fake_close(struct iw_port *p)
 {
 	close(p->fd);
 }
+
+static int fake_connect(struct iw_port *p, struct iw_assoc **out, uint64_t now,
+			struct iw_fault *why)
+{
+	struct fake *f = fake_of(p);
+
+	(void)now;
+	(void)why;
+	f->assoc =
+		(struct iw_assoc){ .port = p, .up = true, .in = 1, .out = 1, .max_message = 1000 };
+	*out = &f->assoc;
+	return 0;
+}
+
+static void fake_shutdown(struct iw_assoc *a, uint64_t now)
+{
+	(void)now;
+	fake_of(a->port)->asked = true;
+}
+
+static void fake_abort(struct iw_assoc *a, uint64_t now)
+{
+	(void)now;
+	a->up = false;
+}
+
+static void fake_release(struct iw_assoc *a)
+{
+	a->port = NULL;
+}
+
+/* Its peer confirms only when the shutdown of another association has begun too. */
+static void parting_timeout(struct iw_port *p, uint64_t now)
+{
+	struct fake *f = fake_of(p);
+
+	(void)now;
+	f->down = f->assoc.up && f->asked && f->waits_for && f->waits_for->asked;
+}
+
+static bool parting_next_event(struct iw_port *p, struct iw_assoc_event *out)
+{
+	struct fake *f = fake_of(p);
+
+	if (!f->down)
+		return false;
+	f->down = f->assoc.up = false;
+	*out = (struct iw_assoc_event){ .what = IW_ASSOC_DOWN, .assoc = &f->assoc };
+	return true;
+}
+
+static const struct iw_port_ops parting_ops = {
+	.name = "udp",
+	.connect = fake_connect,
+	.input = fake_input,
+	.next_msg = fake_next_msg,
+	.next_event = parting_next_event,
+	.output = fake_output,
+	.deadline = fake_deadline,
+	.timeout = parting_timeout,
+	.shutdown = fake_shutdown,
+	.abort = fake_abort,
+	.release = fake_release,
+	.close = fake_close,
+};
 
 static const struct iw_port_ops ops = {
 	.name = "udp",
@@ -253,6 +324,79 @@ static void nothing_arriving_ends_the_wait_when_it_should_end(void **state)
 	stop(&f, g);
 }
 
+/* A wait in the port would report the wake descriptor up to 20 ms late, to a program whose threads wake it for each message. */
+static void a_program_that_is_woken_often_does_not_wait_in_a_port(void **state)
+{
+	struct fake f;
+	struct iw_gate *g = listen_on(&f);
+	int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	uint64_t count;
+
+	(void)state;
+	assert_int_equal(iw_loop_wake_fd(loop, wake, NULL), 0);
+	for (int i = 0; i < 200; i++) {
+		assert_int_equal(arrive(&f), 0);
+		assert_int_equal(eventfd_write(wake, 1), 0);
+		assert_int_equal(iw_loop_wait(loop, iw_os_now() + IW_SEC(1), NULL), IW_LOOP_WOKEN);
+		assert_int_equal(read(wake, &count, sizeof(count)), sizeof(count));
+	}
+	assert_int_equal(f.waits, 0);
+	until_it_waits_there(&f);
+	assert_int_equal(iw_loop_wake_fd(loop, -1, NULL), 0);
+	close(wake);
+	stop(&f, g);
+}
+
+static void connect_by(struct fake *f, const struct fake *waits_for)
+{
+	const struct iw_sctpmap_cfg cfg = { .mem = &mem.mem, .streams = 1, .initiator = true };
+	struct iw_trunk *t;
+	int fd[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
+	*f = (struct fake){ .port = { .ops = &parting_ops, .fd = fd[0] },
+			    .peer = fd[1],
+			    .waits_for = waits_for };
+	assert_int_equal(iw_trunk_connect(&t, loop, &f->port, &cfg, NULL), 0);
+}
+
+/* Returns the time until all have ended. */
+static uint64_t free_loop(struct fake *f, size_t n)
+{
+	uint64_t began = iw_os_now();
+
+	iw_loop_free(loop);
+	loop = NULL;
+	for (size_t i = 0; i < n; i++) {
+		assert_true(f[i].asked);
+		close(f[i].peer);
+	}
+	return iw_os_now() - began;
+}
+
+static void the_end_of_all_associations_begins_at_once(void **state)
+{
+	struct fake f[4] = { { .peer = -1 } };
+
+	(void)state;
+	/* The first port's peer confirms only when the last port has begun too. */
+	for (size_t i = 0; i < IW_ARRAY_LEN(f); i++)
+		connect_by(&f[i], &f[IW_ARRAY_LEN(f) - 1 - i]);
+	assert_true(free_loop(f, IW_ARRAY_LEN(f)) < IW_SEC(2));
+}
+
+static void unreachable_peers_are_awaited_in_the_same_three_seconds(void **state)
+{
+	struct fake f[4] = { { .peer = -1 } };
+	uint64_t took;
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(f); i++)
+		connect_by(&f[i], NULL);
+	took = free_loop(f, IW_ARRAY_LEN(f));
+	assert_in_range(took, IW_SEC(2), IW_SEC(5));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,6 +411,12 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(nothing_arriving_ends_the_wait_when_it_should_end,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_program_that_is_woken_often_does_not_wait_in_a_port, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_end_of_all_associations_begins_at_once, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(
+			unreachable_peers_are_awaited_in_the_same_three_seconds, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -446,7 +446,7 @@ static void rdmac_and_ietf_peers_meet_as_appendix_c_says(void **state)
 			if (close) {
 				/* It is the initiator who finds out, from the Rev of the Reply. */
 				assert_int_equal(a.err, IW_E_MPA_FRAME);
-				assert_non_null(strstr(a.why.text, "RDMAC"));
+				assert_non_null(strstr(a.why.text, "profile rdmac"));
 				assert_int_equal(iw_mpa_state(a.m), IW_MPA_FAILED);
 				assert_int_equal(b.err, kinds[r].rev ? IW_E_MPA_FRAME : 0);
 			} else {

@@ -148,10 +148,9 @@ static void end_start(struct pair *p, struct end *e)
 static void assoc_start(struct end *e, size_t chunk)
 {
 	struct iw_sctpmap_cfg cfg = { .mem = &e->mem.mem,
-				      .hold = &e->spill,
 				      .initiator = e->cfg.mpa.initiator,
 				      .streams = 3 };
-	struct iw_sctpmap_peer peer = { true, IW_SCTP_ADAPTATION_DDP, 3, 3 };
+	struct iw_sctpmap_peer peer = { true, IW_SCTP_ADAPTATION_DDP, 3, 3, 0 };
 
 	CHECK(iw_sctpmap_new(&e->assoc, &cfg, NULL) == 0);
 	CHECK(iw_sctpmap_up(e->assoc, &peer, NULL) == 0);
@@ -567,6 +566,7 @@ static bool end_send(struct pair *p, struct end *e)
 		for (i = 0; i < tx.nvec && taken < room; i++) {
 			size_t n = IW_MIN(tx.vec[i].len, room - taken);
 
+			CHECK(!e->shut); /* the FIN follows the last octet */
 			wire_put(e->out, tx.vec[i].base, n);
 			taken += n;
 		}

@@ -322,16 +322,15 @@ static void invalidate_of_a_stag_that_is_not_this_streams_alone_terminates(void 
 		struct fixture *f = started();
 		uint32_t stag = i == 0 ? 0x1234
 				       : reg(f, IW_RIGHT_REMOTE_WRITE, PD, i == 1 ? 0 : STREAM + 1);
-		int err = i == 0 ? IW_E_RO_INVAL : IW_E_RP_INVAL;
 		struct iw_ddp h = untagged(f, IW_OP_SEND_INV, IW_QN_SEND);
 
 		post(f, 0, 256);
 		h.inval_stag = stag;
-		assert_int_equal(feed(f, &h, "x", 1), err);
-		assert_int_equal(next(f).status, err);
+		assert_int_equal(feed(f, &h, "x", 1), IW_E_RP_INVAL);
+		assert_int_equal(next(f).status, IW_E_RP_INVAL);
 		if (i > 0)
 			assert_non_null(iw_stag_get(f->stags, stag));
-		assert_terminates(f, err, i == 0 ? IW_TERM(0, 2, 9) : IW_TERM(0, 1, 9));
+		assert_terminates(f, IW_E_RP_INVAL, IW_TERM(0, 1, 9)); /* one code for all */
 		done(f);
 	}
 }
@@ -523,9 +522,9 @@ static void writes_outside_what_was_granted_terminate(void **state)
 		{ IW_RIGHT_REMOTE_READ, PD, 0, 0x1000, 8, IW_E_DDP_STAG, IW_TERM(1, 1, 0) },
 		{ IW_RIGHT_READ_SINK, PD, 0, 0x1000, 8, IW_E_DDP_STAG,
 		  IW_TERM(1, 1, 0) }, /* a read sink is no target of Writes */
-		{ IW_RIGHT_REMOTE_WRITE, PD + 1, 0, 0x1000, 8, IW_E_DDP_ASSOC, IW_TERM(1, 1, 2) },
+		{ IW_RIGHT_REMOTE_WRITE, PD + 1, 0, 0x1000, 8, IW_E_DDP_ASSOC, IW_TERM(1, 1, 0) },
 		{ IW_RIGHT_REMOTE_WRITE, PD, STREAM + 1, 0x1000, 8, IW_E_DDP_ASSOC,
-		  IW_TERM(1, 1, 2) },
+		  IW_TERM(1, 1, 0) },
 		{ IW_RIGHT_REMOTE_WRITE, PD, 0, 0x0fff, 8, IW_E_DDP_BOUNDS, IW_TERM(1, 1, 1) },
 		{ IW_RIGHT_REMOTE_WRITE, PD, 0, 0x13f9, 8, IW_E_DDP_BOUNDS, IW_TERM(1, 1, 1) },
 		{ IW_RIGHT_REMOTE_WRITE, PD, 0, 0x1400, 1, IW_E_DDP_BOUNDS, IW_TERM(1, 1, 1) },
@@ -633,9 +632,9 @@ static void reads_of_what_was_not_granted_terminate(void **state)
 	} bad[] = {
 		{ 0, 0, 0, 0x1000, 1, IW_E_RP_STAG, IW_TERM(0, 1, 0) },
 		{ IW_RIGHT_REMOTE_WRITE, PD, 0, 0x1000, 8, IW_E_RP_RIGHTS, IW_TERM(0, 1, 2) },
-		{ IW_RIGHT_REMOTE_READ, PD + 1, 0, 0x1000, 8, IW_E_RP_ASSOC, IW_TERM(0, 1, 3) },
+		{ IW_RIGHT_REMOTE_READ, PD + 1, 0, 0x1000, 8, IW_E_RP_ASSOC, IW_TERM(0, 1, 0) },
 		{ IW_RIGHT_REMOTE_READ, PD, STREAM + 1, 0x1000, 8, IW_E_RP_ASSOC,
-		  IW_TERM(0, 1, 3) },
+		  IW_TERM(0, 1, 0) },
 		{ IW_RIGHT_REMOTE_READ, PD, 0, 0x1000, 1025, IW_E_RP_BOUNDS, IW_TERM(0, 1, 1) },
 		{ IW_RIGHT_REMOTE_READ, PD, 0, UINT64_MAX - 1, 8, IW_E_RP_WRAP, IW_TERM(0, 1, 4) },
 	};
@@ -657,6 +656,56 @@ static void reads_of_what_was_not_granted_terminate(void **state)
 		assert_int_equal(t.rreq.size, bad[i].size);
 		done(f);
 	}
+}
+
+/*
+ * A peer that tries STags gets the same octets for one that is not registered and for one of another
+ * domain or stream, in bounds, out of bounds, and wrapping. SEC-01, SEC-02, SEC-09
+ */
+static void foreign_stag_and_unknown_stag_get_the_same_terminate(void **state)
+{
+	static const uint64_t tos[] = { 0x1000, 0, UINT64_MAX - 3 };
+	enum { WRITE, READ, INVALIDATE, WAYS };
+
+	(void)state;
+	for (int way = 0; way < WAYS; way++)
+		for (size_t i = 0; i < IW_ARRAY_LEN(tos); i++) {
+			struct iw_terminate said[3];
+
+			for (int who = 0; who < 3; who++) { /* unknown, of a domain, of a stream */
+				struct fixture *f = started();
+				struct iw_ddp h = untagged(f, IW_OP_SEND_INV, IW_QN_SEND);
+				const uint8_t rights = IW_RIGHT_REMOTE_READ | IW_RIGHT_REMOTE_WRITE;
+				uint32_t stag = who == 0   ? 0xbad
+						: who == 1 ? reg(f, rights, PD + 1, 0)
+							   : reg(f, rights, PD, STREAM + 1);
+				struct iw_segment seg;
+
+				post(f, 0, 256);
+				h.inval_stag = stag;
+				if (way == WRITE)
+					assert_true(feed_write(f, stag, tos[i], 8) < 0);
+				else if (way == READ)
+					assert_true(feed_rreq(f, stag, tos[i], 8) < 0);
+				else
+					assert_true(feed(f, &h, "x", 1) < 0);
+				assert_true(pull(f, &seg, &h));
+				assert_int_equal(h.opcode, IW_OP_TERM);
+				assert_true(iw_terminate_decode(
+						    &said[who], seg.hdr + IW_DDP_UNTAGGED_LEN,
+						    seg.hdr_len - IW_DDP_UNTAGGED_LEN) > 0);
+				assert_int_equal(iw_rdmap_fault(f->r)->term,
+						 IW_TERM(said[who].layer, said[who].etype,
+							 said[who].code));
+				assert_int_equal(said[who].layer, said[0].layer);
+				assert_int_equal(said[who].etype, said[0].etype);
+				assert_int_equal(said[who].code, said[0].code);
+				assert_int_equal(said[who].m, said[0].m);
+				assert_int_equal(said[who].d, said[0].d);
+				assert_int_equal(said[who].r, said[0].r);
+				done(f);
+			}
+		}
 }
 
 /* RDMAP-42, SEC-24: a source is good until its time is over, in the middle of a Response, too */
@@ -1006,6 +1055,38 @@ static void terminate_is_taken_in_the_middle_of_a_message(void **state)
 	done(f);
 }
 
+/* Linux siw on a little-endian machine; the octets are those of traces/term-badread, term-norecv and term-oobwrite. */
+static void terminate_of_siw_is_reported_with_its_meaning(void **state)
+{
+	static const struct {
+		const char *body;
+		size_t len;
+		uint32_t term;
+		const char *text;
+	} rows[] = {
+		{ "\x10\x00\x07\x00\x00\x00\x41\x41\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x10\x00\x00\x00\x00"
+		  "\x7d\x8a\xfc\x00\x00\x00\x55\xb0\xdb\x90\xc0\x00\x00\x00\x00\x10\x12\x21\xae\x00\x00\x00\x55\xc1"
+		  "\xde\x0c\x50\x00",
+		  52, IW_TERM(0, 1, 0), "RDMAP remote protection error: invalid STag M D R" },
+		{ "\x21\x02\x03\x00\x00\x10\x41\x43\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00",
+		  24, IW_TERM(1, 2, 2), "DDP untagged buffer error: " },
+		{ "\x11\x01\x03\x00\x00\x10\xc1\x40\x77\xb4\xf9\x00\x00\x00\x56\x25\xeb\xdd\xef\xf1",
+		  20, IW_TERM(1, 1, 1), "DDP tagged buffer error: base or bounds violation M D" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
+		struct fixture *f = started();
+		struct iw_ddp h = untagged(f, IW_OP_TERM, IW_QN_TERM);
+
+		assert_int_equal(feed(f, &h, rows[i].body, rows[i].len), IW_E_PEER_TERMINATE);
+		assert_int_equal(f->why.term, rows[i].term);
+		assert_non_null(strstr(f->why.text, "(siw: layer and type exchanged)"));
+		assert_non_null(strstr(f->why.text, rows[i].text));
+		done(f);
+	}
+}
+
 /* RDMAP-26 */
 static void terminate_of_three_octets_ends_the_stream_too(void **state)
 {
@@ -1320,6 +1401,28 @@ static void rtr_of_each_form_is_hidden_from_the_ulp(void **state)
 	}
 }
 
+/* ENH-16: nothing is sent before it, not even the answer to a Read Request that arrived too early */
+static void rtr_is_sent_before_everything_else(void **state)
+{
+	struct fixture *f = with((struct iw_rdmap_params){
+		.initiator = true, .dv = 1, .ird = 2, .ord = 2, .rtr = IW_RDMAP_RTR_WRITE });
+	struct iw_op op = { .kind = IW_OPK_SEND };
+	struct iw_segment seg;
+	struct iw_ddp h;
+
+	(void)state;
+	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), 0);
+	assert_int_equal(feed_rreq(f, reg(f, IW_RIGHT_REMOTE_READ, PD, 0), 0x1000, 1), 0);
+	assert_true(pull(f, &seg, &h));
+	assert_int_equal(h.opcode, IW_OP_WRITE);
+	assert_int_equal(seg.payload_len, 0);
+	assert_true(pull(f, &seg, &h));
+	assert_int_equal(h.opcode, IW_OP_RRESP);
+	assert_true(pull(f, &seg, &h));
+	assert_int_equal(h.opcode, IW_OP_SEND);
+	done(f);
+}
+
 /* ENH-17: the responder takes none but those agreed on */
 static void first_frame_that_is_no_rtr_terminates(void **state)
 {
@@ -1346,6 +1449,16 @@ static void first_frame_that_is_no_rtr_terminates(void **state)
 	f = with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2, .rtr = 7 });
 	assert_int_equal(feed_rreq(f, reg(f, IW_RIGHT_REMOTE_READ, PD, 0), 0x1000, 1),
 			 IW_E_MPA_RTR); /* a Read of octets */
+	done(f);
+	f = with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2, .rtr = 7 });
+	h = (struct iw_ddp){ .tagged = true,
+			     .dv = 1,
+			     .rv = 1,
+			     .last = true,
+			     .opcode = IW_OP_WRITE,
+			     .stag = reg(f, IW_RIGHT_REMOTE_WRITE, PD, 0),
+			     .to = 0x1000 };
+	assert_int_equal(feed(f, &h, "data", 4), IW_E_MPA_RTR);
 	done(f);
 }
 
@@ -1555,10 +1668,10 @@ static void what_is_at_fault_does_not_stay(void **state)
 	f = lending(true);
 	h = untagged(f, IW_OP_SEND_INV, IW_QN_SEND);
 	h.inval_stag = 0x12345678;
-	assert_int_equal(feed_lendable(f, 0, &h, "one", &l), IW_E_RO_INVAL);
+	assert_int_equal(feed_lendable(f, 0, &h, "one", &l), IW_E_RP_INVAL);
 	assert_false(l.lend.taken);
 	c = next(f);
-	assert_int_equal(c.status, IW_E_RO_INVAL);
+	assert_int_equal(c.status, IW_E_RP_INVAL);
 	assert_int_equal(c.loan, 0);
 	done(f);
 }
@@ -1585,6 +1698,29 @@ static void responses_may_interleave_on_an_unordered_llp(void **state)
 	assert_int_equal(next(f).len, 8);
 	assert_int_equal(next(f).len, 4);
 	assert_memory_equal(f->buf + 1024, "ABCDEFGHIJKL", 12);
+	done(f);
+}
+
+/* SEC-23: segments that overlap add up to the requested length, and the octets in the gap are unchanged. */
+static void response_with_a_gap_under_an_overlap_terminates(void **state)
+{
+	static const struct {
+		uint64_t to;
+		bool last;
+	} pieces[] = { { 0x1000, false }, { 0x1000, false }, { 0x1008, true } };
+	struct fixture *f = unordered();
+	uint32_t sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
+	struct iw_ddp h;
+
+	(void)state;
+	start_read(f, sink, 0x1000, 12);
+	for (uint64_t i = 0; i < 3; i++) {
+		h = tagged(IW_OP_RRESP, sink, pieces[i].to);
+		h.last = pieces[i].last;
+		assert_int_equal(feed_seq(f, i, &h, "ABCD", 4), i < 2 ? 0 : IW_E_DDP_BOUNDS);
+	}
+	assert_terminates(f, IW_E_DDP_BOUNDS, IW_TERM(1, 1, 1));
+	assert_int_equal(next(f).status, IW_E_DDP_BOUNDS);
 	done(f);
 }
 
@@ -1733,6 +1869,7 @@ int main(void)
 		cmocka_unit_test(reads_are_answered_in_order_with_the_sinks_stag),
 		cmocka_unit_test(zero_length_read_is_answered_without_looking_at_the_source),
 		cmocka_unit_test(reads_of_what_was_not_granted_terminate),
+		cmocka_unit_test(foreign_stag_and_unknown_stag_get_the_same_terminate),
 		cmocka_unit_test(more_reads_than_ird_find_no_buffer),
 		cmocka_unit_test(read_request_with_ird_zero_finds_no_buffer),
 		cmocka_unit_test(read_request_of_another_length_terminates),
@@ -1744,15 +1881,18 @@ int main(void)
 		cmocka_unit_test(response_to_a_revoked_sink_terminates),
 		cmocka_unit_test(peers_terminate_is_understood_and_ends_everything),
 		cmocka_unit_test(terminate_is_taken_in_the_middle_of_a_message),
+		cmocka_unit_test(terminate_of_siw_is_reported_with_its_meaning),
 		cmocka_unit_test(terminate_of_three_octets_ends_the_stream_too),
 		cmocka_unit_test(segment_shorter_than_its_header_ends_the_stream),
 		cmocka_unit_test(rtr_of_each_form_is_hidden_from_the_ulp),
 		cmocka_unit_test(first_frame_that_is_no_rtr_terminates),
+		cmocka_unit_test(rtr_is_sent_before_everything_else),
 		cmocka_unit_test(early_segments_are_placed_and_wait_for_their_turn),
 		cmocka_unit_test(a_send_in_its_turn_can_stay_where_it_came),
 		cmocka_unit_test(only_whole_sends_stay_and_only_where_that_is_wanted),
 		cmocka_unit_test(what_is_at_fault_does_not_stay),
 		cmocka_unit_test(responses_may_interleave_on_an_unordered_llp),
+		cmocka_unit_test(response_with_a_gap_under_an_overlap_terminates),
 		cmocka_unit_test(repeated_response_segments_are_harmless),
 		cmocka_unit_test(responses_in_another_order_than_their_requests_terminate),
 		cmocka_unit_test(response_beyond_every_read_is_refused_on_an_unordered_llp),

@@ -12,6 +12,9 @@
 #include "sctpmap_end.h"
 #include "wire/sctpddp.h"
 
+/* The most memory that one early message needs. */
+#define SEEN_PAGE 512
+
 static struct map_end act, pas;
 
 static void two_ends(uint16_t streams, uint32_t backlog, const struct iw_sctpmap_profile *p)
@@ -279,11 +282,13 @@ static void initiate_with_too_much_private_data_is_refused(void **state)
 static void segment_that_overtakes_the_accept_waits_for_it(void **state)
 {
 	struct iw_dss *a = initiate(NULL), *p;
+	size_t idle;
 
 	(void)state;
 	line_arrives(&act, 0, &pas);
 	p = pas.last;
 	accept_plain(p);
+	idle = act.mem.bytes + SEEN_PAGE;
 	segment_to(&act, 0, 2, 'y', 9);
 	segment_to(&act, 0, 1, 'x', 16);
 	assert_int_equal(act.ntold, 0);
@@ -295,7 +300,7 @@ static void segment_that_overtakes_the_accept_waits_for_it(void **state)
 	assert_int_equal(act.told[1].len, 9);
 	expect_told(&act, 2, IW_DSS_SEGMENT, 0, 'x');
 	assert_int_equal(act.told[2].len, 16);
-	assert_int_equal(act.hold.out, 0);
+	assert_in_range(act.mem.bytes, 1, idle);
 	iw_dss_release(a);
 	iw_dss_release(p);
 }
@@ -304,14 +309,16 @@ static void segment_that_overtakes_the_accept_waits_for_it(void **state)
 static void segments_wait_for_the_decision_and_go_with_a_reject(void **state)
 {
 	struct iw_dss *a = initiate(NULL);
+	size_t idle;
 
 	(void)state;
 	line_arrives(&act, 0, &pas);
+	idle = pas.mem.bytes;
 	segment_to(&pas, 0, 1, 'x', 100);
 	assert_int_equal(pas.ntold, 1);
-	assert_int_equal(pas.hold.out, 1);
+	assert_true(pas.mem.bytes > idle);
 	assert_int_equal(iw_dss_reject(pas.last, NULL, 0, NULL), 0);
-	assert_int_equal(pas.hold.out, 0);
+	assert_int_equal(pas.mem.bytes, idle);
 	map_end_take_units(&pas, pas.last);
 	assert_int_equal(pas.ntold, 1);
 	segment_to(&pas, 0, 2, 'y', 100);
@@ -332,6 +339,7 @@ static void segments_wait_for_the_decision_and_go_with_a_reject(void **state)
 static void more_segments_than_can_be_held_end_the_session(void **state)
 {
 	struct iw_dss *a = initiate(NULL);
+	size_t idle = act.mem.bytes + SEEN_PAGE;
 	uint16_t ssn = 1;
 
 	(void)state;
@@ -339,7 +347,7 @@ static void more_segments_than_can_be_held_end_the_session(void **state)
 		segment_to(&act, 0, ssn++, 'x', 1442);
 	expect_fault(&act, IW_E_LIMIT);
 	assert_in_range(ssn, 40, 50); /* 66 KiB */
-	assert_int_equal(act.hold.out, 0);
+	assert_in_range(act.mem.bytes, 1, idle);
 	iw_dss_release(a);
 }
 
@@ -634,7 +642,7 @@ static void on_a_dead_association_nothing_is_sent(void **state)
 
 /* --- what fits no sequence -------------------------------------------------------------------- */
 
-/* SCTP-22, SCTP-62 */
+/* SCTP-22, SCTP-62, DDP-08, DDP-09: and nothing more is taken from the stream */
 static void message_that_fits_no_sequence_ends_the_session(void **state)
 {
 	/* clang-format off */
@@ -693,7 +701,7 @@ static void messages_of_a_few_octets_end_the_session(void **state)
 	iw_dss_release(p);
 }
 
-/* SCTP-22, SCTP-16: each number once; nothing behind the last message */
+/* SCTP-22, SCTP-16, DDP-13: each number once; DDP-76: nothing after the last message */
 static void numbers_twice_and_messages_behind_the_terminate_end_the_session(void **state)
 {
 	struct iw_dss *a, *p;
@@ -907,6 +915,26 @@ static void wrong_numbers_take_no_memory(void **state)
 	iw_dss_release(p);
 }
 
+/* SCTP-61: nor for one that follows the peer's last message */
+static void numbers_after_the_terminate_use_no_memory(void **state)
+{
+	struct iw_dss *a, *p;
+	size_t calls;
+
+	(void)state;
+	open_one(&a, &p);
+	control_to(&pas, 0, 1, IW_SCTP_FN_TERMINATE, 0);
+	expect_told(&pas, 0, IW_DSS_TERMINATED, 0, 0);
+	calls = pas.mem.calls;
+	segment_to(&pas, 0, 3, 'x', 1);
+	assert_int_equal(pas.ntold, 2);
+	expect_told(&pas, 1, IW_DSS_FAULT, 0, 0);
+	assert_int_equal(pas.told[1].err, IW_E_DSS_ILLEGAL);
+	assert_int_equal(pas.mem.calls, calls);
+	iw_dss_release(a);
+	iw_dss_release(p);
+}
+
 static void without_memory_for_what_comes_early_the_session_ends(void **state)
 {
 	struct iw_dss *a, *p;
@@ -923,6 +951,111 @@ static void without_memory_for_what_comes_early_the_session_ends(void **state)
 	pas.mem.fail_from = 0;
 	iw_dss_release(a);
 	iw_dss_release(p);
+}
+
+/* The octets that the peer has sent for it, chunk headers of 16 octets and padding included. */
+#define INITIATE_LEN 20
+#define SEGMENT_LEN  36
+
+/* SEC-14: many sessions that are not accepted, each with one segment that is early, or held */
+static void memory_of_sessions_not_accepted_is_bounded(void **state)
+{
+	static const uint16_t ssns[] = { 1, 2, 32000 };
+
+	for (size_t i = 0; i < IW_ARRAY_LEN(ssns); i++) {
+		size_t idle, sent = 0;
+
+		tear_down(state);
+		two_ends(900, 0, NULL);
+		idle = pas.mem.bytes;
+		for (uint16_t stream = 0; stream < 900; stream++) {
+			pas.ntold = 0;
+			control_to(&pas, stream, 0, IW_SCTP_FN_INITIATE, 0);
+			segment_to(&pas, stream, ssns[i], 'x', 14);
+			sent += INITIATE_LEN + SEGMENT_LEN;
+			pas.nline = 0;
+		}
+		/* The objects of the sessions, with space for the longest Private Data, and little more. */
+		assert_in_range(pas.mem.bytes - idle, 900, 32 * sent);
+		assert_int_equal(iw_sctpmap_memory(pas.a), pas.mem.bytes);
+	}
+}
+
+/* SEC-14: memory that the peer determines stays below the limit for sessions plus the association's first window */
+static void sessions_not_accepted_fit_the_receive_window(void **state)
+{
+	static const size_t window = 40000;
+	const size_t most = IW_SCTPMAP_PENDING_MAX + window;
+	struct iw_sctpmap_peer peer = { true, IW_SCTP_ADAPTATION_DDP, 4000, 4000, window };
+	size_t idle, accepted = 0;
+
+	tear_down(state);
+	map_end_init(&act, true, 4000, 0, NULL);
+	map_end_init(&pas, false, 4000, 0, NULL);
+	assert_int_equal(iw_sctpmap_up(pas.a, &peer, NULL), 0);
+	idle = pas.mem.bytes;
+	for (uint16_t stream = 0; stream < 4000; stream++) {
+		pas.ntold = pas.nline = 0;
+		control_to(&pas, stream, 0, IW_SCTP_FN_INITIATE, 0);
+		accepted += pas.ntold;
+		for (uint16_t ssn = 1; ssn <= 40; ssn++)
+			segment_to(&pas, stream, ssn, 'x', 1000);
+		assert_in_range(pas.mem.bytes - idle, 1, most);
+	}
+	assert_in_range(accepted, 1000, 1500);
+	/* The last ones get no answer. The peer acknowledges the refusals: new ones are answered. */
+	iw_sctpmap_all_acked(pas.a);
+	pas.ntold = pas.nline = 0;
+	control_to(&pas, 3999, 0, IW_SCTP_FN_INITIATE, 0);
+	assert_int_equal(pas.nline, 1);
+	expect_control(&pas.line[0], 0, IW_SCTP_FN_TERMINATE, "");
+}
+
+/* SEC-14: the limit applies to pending sessions, not to accepted ones */
+static void accepted_sessions_leave_the_limit(void **state)
+{
+	struct iw_sctpmap_peer peer = { true, IW_SCTP_ADAPTATION_DDP, 200, 200, 20000 };
+
+	tear_down(state);
+	map_end_init(&act, true, 200, 0, NULL);
+	map_end_init(&pas, false, 200, 0, NULL);
+	assert_int_equal(iw_sctpmap_up(pas.a, &peer, NULL), 0);
+	for (uint16_t stream = 0; stream < 200; stream++) {
+		pas.ntold = pas.nline = 0;
+		control_to(&pas, stream, 0, IW_SCTP_FN_INITIATE, 0);
+		segment_to(&pas, stream, 2, 'x', 1000);
+		assert_int_equal(pas.ntold, 1);
+		accept_plain(pas.last);
+		assert_int_equal(pas.ntold, 2);
+		segment_to(&pas, stream, 3000, 'x', 1000);
+		assert_int_equal(pas.ntold, 3);
+	}
+}
+
+/* SEC-14: the charge of a session ends with it, and the memory of an accepted one is charged to its owner */
+static void memory_of_sessions_is_counted(void **state)
+{
+	size_t idle = pas.mem.bytes, before;
+	struct iw_dss *a, *p;
+
+	(void)state;
+	open_one(&a, &p);
+	before = iw_dss_memory(p);
+	assert_int_equal(iw_sctpmap_memory(pas.a), idle + before);
+	segment_to(&pas, 0, 2, 'x', 1);
+	segment_to(&pas, 0, 30000, 'x', 1);
+	assert_in_range(iw_dss_memory(p), before + 1, before + 1024);
+	assert_int_equal(iw_sctpmap_memory(pas.a), pas.mem.bytes);
+	for (uint16_t ssn = 3; ssn < 30000; ssn++) {
+		pas.ntold = 0;
+		segment_to(&pas, 0, ssn, 'x', 1);
+	}
+	assert_in_range(iw_dss_memory(p), before + 1, before + 4096 + 512);
+	iw_dss_release(p);
+	iw_dss_release(a);
+	line_all(&act, &pas);
+	line_all(&pas, &act);
+	line_all(&act, &pas);
 }
 
 /* Draft 02: other numbers, DDP-SSN from 1 */
@@ -986,6 +1119,11 @@ int main(void)
 		TEST(accept_that_this_end_cannot_live_with_is_told_so),
 		TEST(answers_of_the_wrong_kind_end_the_session),
 		TEST(wrong_numbers_take_no_memory),
+		TEST(numbers_after_the_terminate_use_no_memory),
+		TEST(memory_of_sessions_not_accepted_is_bounded),
+		TEST(sessions_not_accepted_fit_the_receive_window),
+		TEST(accepted_sessions_leave_the_limit),
+		TEST(memory_of_sessions_is_counted),
 		TEST(without_memory_for_what_comes_early_the_session_ends),
 		TEST(profile_of_the_draft_counts_from_one),
 	};

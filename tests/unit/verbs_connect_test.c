@@ -34,6 +34,49 @@ static void part(void)
 	assert_int_equal(b.fault.err, IW_OK);
 }
 
+static void profile_rdmac_is_revision_0_with_markers_and_crc(void **state)
+{
+	struct iw_qp_info ia, ib;
+
+	(void)state;
+	end_join_with(&a, &b, (struct iw_conn_param){ .profile = "rdmac" });
+	iw_qp_info(a.qp, &ia);
+	iw_qp_info(b.qp, &ib);
+	assert_int_equal(ia.rev, 0);
+	assert_int_equal(ib.rev, 0);
+	assert_true(ia.crc && ia.tx_markers && ia.rx_markers);
+	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0), 0);
+	assert_int_equal(end_send(&a, 1, NULL, 0, 0), 0);
+	end_until(&a, &b, end_wc(&b, 1));
+	part();
+}
+
+static void profile_must_match_transport_revision_and_crc(void **state)
+{
+	static const struct {
+		struct iw_conn_param p;
+		const char *text;
+	} bad[] = {
+		{ { .profile = "rdmac", .transport = "udp" }, "transport tcp, not udp" },
+		{ { .profile = "rdmac", .rev = 1 }, "Rev 1 needs profile rfc" },
+		{ { .profile = "rdmac", .crc = IW_CRC_OFF }, "always on" },
+		{ { .profile = "sctp-draft-02" }, "transport sctp, udp, raw or xdp" },
+		{ { .profile = "rdma" }, "use rfc, rdmac or sctp-draft-02" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct iw_conn_param p = bad[i].p;
+
+		p.size = sizeof(p);
+		p.host = "127.0.0.1";
+		p.port = 1;
+		assert_int_equal(iw_connect(a.qp, &p, &a.why), IW_E_INVAL);
+		assert_non_null(strstr(a.why.text, bad[i].text));
+		assert_int_equal(iw_listen(&a.listener, a.ctx, &p, &a.why), IW_E_INVAL);
+	}
+}
+
 /* APP-01, APP-02, MPA-36, ENH-07 */
 static void both_ends_learn_private_data_and_what_is_in_force(void **state)
 {
@@ -830,6 +873,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		test(both_ends_learn_private_data_and_what_is_in_force),
+		test(profile_rdmac_is_revision_0_with_markers_and_crc),
+		test(profile_must_match_transport_revision_and_crc),
 		test(request_tells_what_the_peer_wants),
 		test(connects_over_ipv6),
 		test(connects_to_the_address_that_answers),

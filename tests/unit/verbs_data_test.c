@@ -7,6 +7,8 @@
 
 #include <errno.h>
 
+#include "verbs/wrap.h"
+
 /* a anew, with short queues and a completion queue that was never larger. */
 static void shorten_a(uint32_t sq, uint32_t rq)
 {
@@ -247,7 +249,10 @@ static void region_of_another_stream_or_domain_is_refused(void **state)
 		}
 		assert_int_equal(end_write(&a, 1, "x", 1, iw_mr_stag(mr), 0, 0), 0);
 		end_until(&a, &b, a.seen[IW_EV_CLOSED] && b.seen[IW_EV_CLOSED]);
+		/* This side reports the real error; the peer gets the one of an unknown STag. */
 		assert_int_equal(b.fault.err, IW_E_DDP_ASSOC);
+		assert_int_equal(b.fault.term, iw_err_term(IW_E_DDP_STAG));
+		assert_int_equal(a.fault.term, iw_err_term(IW_E_DDP_STAG));
 		assert_int_equal(board[0], '\0');
 	}
 }
@@ -278,12 +283,70 @@ static void region_with_a_lifetime_or_a_number_of_uses_ends(void **state)
 	assert_int_equal(board[0], 'x');
 }
 
+/* SEC-23: whether a peer has written a buffer can be checked, over every transport. */
+static void octets_written_without_a_gap_are_counted_from_the_first_on(void **state)
+{
+	const size_t len = 3000001;
+	unsigned char *src = octets(len, 1), *board = octets(len, 0);
+	struct iw_mr *mr, *empty, *late;
+	struct iw_tally t;
+
+	(void)state;
+	end_join(&a, &b);
+	mr = end_reg(&b, board, len, IW_ACCESS_REMOTE_WRITE);
+	empty = end_reg(&b, board, len, IW_ACCESS_REMOTE_WRITE);
+	late = end_reg(&b, board, len, IW_ACCESS_REMOTE_WRITE);
+	assert_int_equal(iw_mr_written(mr) + iw_mr_written(empty), 0);
+	assert_int_equal(end_write(&a, 1, src, 1000, iw_mr_stag(mr), 0, 0), 0);
+	assert_int_equal(end_write(&a, 2, src, 1000, iw_mr_stag(mr), 0, 0), 0);
+	assert_int_equal(end_write(&a, 3, src, len - 2000, iw_mr_stag(mr), 2000, 0), 0);
+	assert_int_equal(end_write(&a, 4, src, 5, iw_mr_stag(late), 0, 0), 0);
+	end_until(&a, &b, (iw_qp_tally(b.qp, &t), t.writes == 4));
+	assert_int_equal(iw_mr_written(mr), 1000);
+	assert_int_equal(iw_mr_written(late), 0); /* not counted before this first call */
+	assert_int_equal(end_write(&a, 5, src, len - 1000, iw_mr_stag(mr), 1000, 0), 0);
+	end_until(&a, &b, (iw_qp_tally(b.qp, &t), t.writes == 5));
+	assert_int_equal(iw_mr_written(mr), len);
+	assert_int_equal(iw_mr_written(empty), 0);
+	free(src);
+	free(board);
+}
+
+/* Of each kind the data alone: zero-length operations and Read Requests have no payload. */
+static void payload_is_counted_without_zero_length_operations(void **state)
+{
+	unsigned char *src = octets(5000, 1), *board = octets(5000, 0);
+	struct iw_mr *mr, *sink;
+
+	(void)state;
+	end_join(&a, &b);
+	mr = end_reg(&b, board, 5000, IW_ACCESS_REMOTE_READ | IW_ACCESS_REMOTE_WRITE);
+	sink = end_reg(&a, src, 5000, IW_ACCESS_READ_SINK);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(iw_post_recv(b.qp, 10 + i, board, 5000), 0);
+	assert_int_equal(end_write(&a, 1, src, 0, 1, 0, 0), 0);
+	assert_int_equal(end_read(&a, 2, sink, 0, 0, 1, 0), 0);
+	assert_int_equal(end_send(&a, 3, src, 0, 0), 0);
+	end_until(&a, &b, end_wc(&a, 2) && end_wc(&b, 10));
+	assert_int_equal(iw_qp_rx_payload(a.qp), 0);
+	assert_int_equal(iw_qp_rx_payload(b.qp), 0);
+	assert_int_equal(end_write(&a, 4, src, 5000, iw_mr_stag(mr), 0, 0), 0);
+	assert_int_equal(end_send(&a, 5, src, 3000, 0), 0);
+	assert_int_equal(end_read(&a, 6, sink, 0, 1000, iw_mr_stag(mr), 0), 0);
+	end_until(&a, &b, end_wc(&a, 6) && end_wc(&b, 11));
+	assert_int_equal(iw_qp_rx_payload(b.qp), 8000);
+	assert_int_equal(iw_qp_rx_payload(a.qp), 1000);
+	free(src);
+	free(board);
+}
+
 /* Whole operations by region, octets as they move by peer; those of no octets do not count. */
 static void what_a_peer_did_is_tallied_by_region_and_by_peer(void **state)
 {
 	const size_t len = 3000001;
 	unsigned char *src = octets(len, 1), *board = octets(len, 0);
 	struct iw_tally t;
+	size_t memory;
 	struct iw_mr *mr, *other, *sink;
 
 	(void)state;
@@ -291,6 +354,7 @@ static void what_a_peer_did_is_tallied_by_region_and_by_peer(void **state)
 	mr = end_reg(&b, board, len, IW_ACCESS_REMOTE_READ | IW_ACCESS_REMOTE_WRITE);
 	other = end_reg(&b, board, len, IW_ACCESS_REMOTE_WRITE);
 	sink = end_reg(&a, src, len, IW_ACCESS_READ_SINK);
+	memory = iw_qp_memory(b.qp);
 	iw_mr_tally(mr, &t);
 	assert_int_equal(t.writes + t.reads, 0);
 	assert_int_equal(end_write(&a, 1, src, len, iw_mr_stag(mr), 0, 0), 0);
@@ -314,6 +378,8 @@ static void what_a_peer_did_is_tallied_by_region_and_by_peer(void **state)
 	assert_int_equal(t.read_octets, 1000);
 	iw_qp_tally(a.qp, &t);
 	assert_int_equal(t.writes + t.reads, 0);
+	/* Segments in order need no record. */
+	assert_in_range(iw_qp_memory(b.qp), 1, memory + 4096);
 	free(src);
 	free(board);
 }
@@ -384,6 +450,75 @@ static void impossible_regions_are_refused(void **state)
 		assert_int_equal(iw_mr_reg(&mr, a.pd, &bad[i], &a.why), IW_E_INVAL);
 		assert_null(mr);
 	}
+}
+
+/* SEC-26: an octet that one peer may write is neither written nor read by another one. */
+static void exclusive_region_refuses_aliases_of_other_peers(void **state)
+{
+	enum { R = IW_ACCESS_REMOTE_READ, W = IW_ACCESS_REMOTE_WRITE, SINK = IW_ACCESS_READ_SINK };
+	static const struct {
+		unsigned there, here;
+		size_t at, len;
+		bool same_domain;
+		int err;
+	} rows[] = {
+		{ W, W, 0, 8, false, IW_E_BUSY },
+		{ W, R, 0, 8, false, IW_E_BUSY },
+		{ R, W, 0, 8, false, IW_E_BUSY },
+		{ R, R, 0, 8, false, 0 },
+		{ SINK, R, 0, 8, false, IW_E_BUSY },
+		{ R, SINK, 0, 8, false, IW_E_BUSY },
+		{ W, W, 0, 8, true, 0 },
+		{ W, W, 7, 8, false, IW_E_BUSY },
+		{ W, W, 8, 8, false, 0 },
+		{ W, W, 4, 0, false, 0 },
+	};
+	char memory[16];
+	struct iw_pd *other;
+
+	(void)state;
+	assert_int_equal(iw_pd_new(&other, b.ctx), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct iw_mr_attr ma = { .addr = memory, .len = 8, .access = rows[i].there };
+		struct iw_mr *there, *here;
+
+		assert_int_equal(iw_mr_reg(&there, rows[i].same_domain ? b.pd : other, &ma, &b.why),
+				 0);
+		ma = (struct iw_mr_attr){ .addr = memory + rows[i].at,
+					  .len = rows[i].len,
+					  .access = rows[i].here,
+					  .exclusive = true };
+		assert_int_equal(iw_mr_reg(&here, b.pd, &ma, &b.why), rows[i].err);
+		iw_mr_revoke(there);
+		if (rows[i].err) {
+			assert_null(here);
+			assert_non_null(strstr(b.why.text, "RFC 5042 6.3.6"));
+			/* A revoked region does not block a registration. */
+			assert_int_equal(iw_mr_reg(&here, b.pd, &ma, &b.why), 0);
+		}
+		iw_mr_revoke(here);
+	}
+	assert_int_equal(iw_pd_free(other), 0);
+}
+
+/* SEC-26: one domain, but two connections; and an expired region does not block. */
+static void exclusive_region_belongs_to_one_connection(void **state)
+{
+	char memory[8];
+	struct iw_mr_attr ma = { .addr = memory,
+				 .len = sizeof(memory),
+				 .access = IW_ACCESS_REMOTE_WRITE,
+				 .qp = b.qp,
+				 .exclusive = true,
+				 .lifetime_ns = MS(50) };
+	struct iw_mr *one, *two;
+
+	(void)state;
+	assert_int_equal(iw_mr_reg(&one, b.pd, &ma, &b.why), 0);
+	ma.qp = end_add_qp(&b, 1, 1);
+	assert_int_equal(iw_mr_reg(&two, b.pd, &ma, &b.why), IW_E_BUSY);
+	end_until(&a, &b, !iw_mr_valid(one));
+	assert_int_equal(iw_mr_reg(&two, b.pd, &ma, &b.why), 0);
 }
 
 static void impossible_work_is_refused(void **state)
@@ -853,9 +988,13 @@ int main(void)
 		test(write_after_revocation_is_refused_and_places_nothing),
 		test(region_of_another_stream_or_domain_is_refused),
 		test(region_with_a_lifetime_or_a_number_of_uses_ends),
+		test(octets_written_without_a_gap_are_counted_from_the_first_on),
+		test(payload_is_counted_without_zero_length_operations),
 		test(what_a_peer_did_is_tallied_by_region_and_by_peer),
 		test(revocation_in_mid_operation_is_final),
 		test(impossible_regions_are_refused),
+		test(exclusive_region_refuses_aliases_of_other_peers),
+		test(exclusive_region_belongs_to_one_connection),
 		test(impossible_work_is_refused),
 		test(reads_are_refused_where_none_were_agreed_on),
 		test(full_send_queue_takes_more_when_completions_were_polled),

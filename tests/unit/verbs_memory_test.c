@@ -162,9 +162,45 @@ static void steady_state_allocates_nothing(void **state)
 	assert_int_equal(mem.blocks, 0);
 }
 
+/* A second attempt and a listener copy the caller's parameters. */
+static void nothing_refers_to_the_callers_parameters_later(void **state)
+{
+	char profile[] = "rfc", host[] = "127.0.0.1", data[] = "pd";
+	struct iw_conn_param p = { .size = sizeof(p),
+				   .host = host,
+				   .bind_addr = host,
+				   .profile = profile,
+				   .private_data = data,
+				   .private_data_len = 2 };
+	struct iw_listener *l;
+	struct end a;
+
+	(void)state;
+	end_open(&a);
+	p.beside = a.qp;
+	assert_int_equal(iw_listen(&l, a.ctx, &p, &a.why), 0);
+	p.port = iw_listener_port(l);
+	assert_int_equal(iw_connect(a.qp, &p, &a.why), 0);
+	memset(profile, 'x', sizeof(profile));
+	memset(host, 'x', sizeof(host));
+	memset(data, 'x', sizeof(data));
+	assert_non_null(a.qp->plan);
+	assert_string_equal(a.qp->plan->param.profile, "rfc");
+	assert_string_equal(a.qp->plan->param.bind_addr, "127.0.0.1");
+	assert_memory_equal(a.qp->plan->param.private_data, "pd", 2);
+	assert_null(a.qp->plan->param.beside);
+	assert_string_equal(l->param.profile, "rfc");
+	assert_memory_equal(l->param.private_data, "pd", 2);
+	assert_null(l->param.beside);
+	assert_null(l->param.host);
+	assert_null(l->param.bind_addr);
+	end_close(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_refers_to_the_callers_parameters_later),
 		cmocka_unit_test(lack_of_memory_is_told_and_leaves_nothing_behind),
 		cmocka_unit_test(listener_without_memory_goes_on_when_there_is_some),
 		cmocka_unit_test(steady_state_allocates_nothing),

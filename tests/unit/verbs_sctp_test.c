@@ -2,6 +2,11 @@
 /* Queue pairs over SCTP in UDP, through the public API: two contexts on the loopback. */
 #include <iwarp/verbs.h>
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "wire/sctp.h"
+
 #include "verbs_both.h"
 
 static uint16_t udp_port;
@@ -122,6 +127,91 @@ static void data_move_both_ways_and_the_end_is_orderly(void **state)
 	free(back);
 }
 
+/* --- an observed wire between them --- */
+
+static struct {
+	int fd;
+	uint16_t port;
+	struct sockaddr_in caller;
+	unsigned completes; /* SHUTDOWN COMPLETEs: associations that have ended in order */
+} wire;
+
+static void wire_open(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(at);
+
+	wire.completes = 0;
+	wire.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_true(wire.fd >= 0);
+	assert_int_equal(bind(wire.fd, (struct sockaddr *)&at, len), 0);
+	assert_int_equal(getsockname(wire.fd, (struct sockaddr *)&at, &len), 0);
+	wire.port = ntohs(at.sin_port);
+}
+
+/* Forwards received packets to the other end. */
+static void wire_carry(void)
+{
+	struct sockaddr_in to_b = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+				    .sin_port = htons(udp_port) };
+	static uint8_t packet[65536];
+	struct sockaddr_in from;
+	socklen_t len = sizeof(from);
+	ssize_t n;
+
+	while ((n = recvfrom(wire.fd, packet, sizeof(packet), MSG_DONTWAIT,
+			     (struct sockaddr *)&from, &len)) > 0) {
+		bool forth = from.sin_port != to_b.sin_port;
+
+		if (forth)
+			wire.caller = from;
+		wire.completes += packet[12] == IW_SCTP_SHUTDOWN_COMPLETE;
+		(void)!sendto(wire.fd, packet, (size_t)n, 0,
+			      (const struct sockaddr *)(forth ? &to_b : &wire.caller), len);
+	}
+}
+
+#define carry_until(cond) end_until(&a, &b, (wire_carry(), (cond)))
+
+/* DDP-12: of its two streams the first ends in order, the second in error; then the association ends. */
+static void association_ends_with_its_last_stream(void **state)
+{
+	struct iw_conn_param p;
+	struct iw_qp *first, *second;
+	double end;
+
+	(void)state;
+	wire_open();
+	listen_at((struct iw_conn_param){ 0 });
+	p = to_b();
+	p.udp_port = wire.port;
+	connect_qp(a.qp, p);
+	carry_until(a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
+	first = b.qp;
+	b.qp = end_add_qp(&b, 4, 4);
+	second = end_add_qp(&a, 4, 4);
+	p.beside = a.qp;
+	connect_qp(second, p);
+	carry_until(a.seen[IW_EV_ESTABLISHED] == 2 && b.seen[IW_EV_ESTABLISHED] == 2);
+	iw_disconnect(a.qp);
+	carry_until(b.seen[IW_EV_PEER_CLOSED]);
+	iw_disconnect(first);
+	carry_until(a.seen[IW_EV_CLOSED] == 1 && b.seen[IW_EV_CLOSED] == 1);
+	for (end = end_clock() + 0.2; end_clock() < end;) {
+		end_step(&a, 10000);
+		end_step(&b, 10000);
+		wire_carry();
+	}
+	assert_int_equal(wire.completes, 0);
+	post(second, IW_WR_SEND, "x", 2, 0); /* there is no buffer */
+	carry_until(a.seen[IW_EV_CLOSED] == 2 && b.seen[IW_EV_CLOSED] == 2);
+	assert_int_equal(b.fault.err, IW_E_DDP_NOBUF);
+	carry_until(wire.completes > 0);
+	close(wire.fd);
+}
+
 /* SCTP-13, SCTP-28 */
 static void rejection_reaches_who_asked_with_its_private_data(void **state)
 {
@@ -141,7 +231,7 @@ static void rejection_reaches_who_asked_with_its_private_data(void **state)
 	assert_memory_equal(info.private_data, "no room", 7);
 }
 
-/* SCTP-47, SCTP-49, SCTP-74: queue pairs on one association, one of which ends in error */
+/* SCTP-47, SCTP-49, SCTP-74, DDP-08: queue pairs on one association, one of which ends in error */
 static void queue_pairs_share_an_association_and_end_alone(void **state)
 {
 	enum { N = 20 };
@@ -370,7 +460,7 @@ static void editions_that_nobody_knows_are_refused(void **state)
 	assert_int_equal(iw_connect(a.qp, &p, &a.why), IW_E_INVAL);
 }
 
-/* What the editions differ in, at both ends. */
+/* SCTP-39: the differences of the editions, at both ends: the caller of the API chooses the Adaptation Indication. */
 static void an_earlier_edition_moves_the_same_octets(void **state)
 {
 	struct iw_conn_param p;
@@ -395,6 +485,7 @@ int main(void)
 		TEST(editions_that_nobody_knows_are_refused),
 		TEST(an_earlier_edition_moves_the_same_octets),
 		TEST(data_move_both_ways_and_the_end_is_orderly),
+		TEST(association_ends_with_its_last_stream),
 		TEST(rejection_reaches_who_asked_with_its_private_data),
 		TEST(queue_pairs_share_an_association_and_end_alone),
 		TEST(memory_is_the_posters_again_when_a_queue_pair_is_aborted),

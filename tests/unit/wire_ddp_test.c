@@ -342,6 +342,47 @@ static void terminate_control_is_where_the_rfc_has_it(void **state)
 	}
 }
 
+/* A quirk of Linux siw: layer and error type are exchanged. */
+static void terminate_in_the_order_of_siw_is_distinguished_from_that_of_the_rfc(void **state)
+{
+	static const struct {
+		uint8_t octets[4];
+		bool siw;
+		uint8_t layer, etype;
+	} rows[] = {
+		{ { 0x10, 0x00, 0x07, 0x00 }, true, 0, 1 },
+		{ { 0x21, 0x02, 0x03, 0x00 }, true, 1, 2 },
+		{ { 0x21, 0x02, 0x00, 0x00 }, true, 1, 2 },
+		{ { 0x11, 0x01, 0x03, 0x00 }, true, 1, 1 },
+		{ { 0x00, 0xff, 0x03, 0x00 }, true, 0, 0 },
+		/* Both readings are valid. */
+		{ { 0x01, 0x00, 0xe0, 0x00 }, false, 0, 0 },
+		{ { 0x10, 0x00, 0x00, 0x00 }, false, 0, 0 },
+		{ { 0x20, 0x07, 0x00, 0x00 }, false, 0, 0 },
+		/* Neither is. */
+		{ { 0x21, 0x77, 0x07, 0x00 }, false, 0, 0 },
+		{ { 0x21, 0x02, 0x0b, 0x00 }, false, 0, 0 },
+		{ { 0x21, 0x02, 0x03, 0x01 }, false, 0, 0 },
+	};
+	struct iw_terminate m, meant;
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
+		assert_int_equal(iw_terminate_decode(&m, rows[i].octets, 4), 4);
+		assert_int_equal(iw_terminate_decode_siw(&meant, &m, rows[i].octets, 4),
+				 rows[i].siw);
+		if (!rows[i].siw)
+			continue;
+		assert_int_equal(meant.layer, rows[i].layer);
+		assert_int_equal(meant.etype, rows[i].etype);
+		assert_int_equal(meant.code, rows[i].octets[1]);
+		assert_int_equal(meant.m, rows[i].octets[2] & 1);
+	}
+	/* Too short for a decision. */
+	assert_int_equal(iw_terminate_decode(&m, rows[0].octets, 3), 0);
+	assert_false(iw_terminate_decode_siw(&meant, &m, rows[0].octets, 3));
+}
+
 /* RDMAP-07, RDMAP-08: what M, D and R announce, in that order and without gaps. */
 static void terminate_carries_what_its_bits_announce(void **state)
 {
@@ -554,6 +595,8 @@ int main(void)
 		cmocka_unit_test(read_requests_come_back_as_they_went),
 		cmocka_unit_test(terminate_control_is_where_the_rfc_has_it),
 		cmocka_unit_test(terminate_carries_what_its_bits_announce),
+		cmocka_unit_test(
+			terminate_in_the_order_of_siw_is_distinguished_from_that_of_the_rfc),
 		cmocka_unit_test(headers_announced_but_missing_are_absent),
 		cmocka_unit_test(terminate_cut_anywhere_gives_its_whole_parts),
 		cmocka_unit_test(terminates_come_back_as_they_went),

@@ -44,7 +44,9 @@ struct iw_ctx_attr {
 	size_t size; /* sizeof(struct iw_ctx_attr) */
 	/* connection and MPA set-up; and behind our FIN the peer's next octet or FIN; 0: 10 s */
 	uint64_t setup_ns;
-	uint64_t stall_ns; /* no octet moved while something is outstanding; 0: 30 s */
+	/* no progress while something is outstanding; zero-length RDMA Writes and Reads of the peer's
+	 * are none. 0: 30 s */
+	uint64_t stall_ns;
 	/* iw_cq_wait polls that long before it sleeps: latency for CPU time; 0: none */
 	uint64_t spin_ns;
 	/* One line of JSON (no newline) per protocol event, for plots and labs; NULL: none. Called inside progress; must not call
@@ -56,7 +58,8 @@ struct iw_ctx_attr {
 /* attr NULL: defaults. IW_E_NOMEM, IW_E_OS: why says which step. */
 IW_API IW_MUST_CHECK int iw_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr,
 				    struct iw_fault *why);
-/* Frees everything made from the context as well; connections still up are aborted (iw_abort).
+/* Frees everything made from the context as well; connections still up are aborted (iw_abort). Over SCTP it blocks until the peers
+ * have confirmed the shutdown of their associations (RFC 9260 9.2), at most 3 s for all of the context together, and then aborts the others.
  * NULL does nothing. */
 IW_API void iw_ctx_free(struct iw_ctx *ctx);
 /* Moves octets and timers, waiting at most timeout_ns for the first of them (0: not at all, negative: no limit of its own, the
@@ -97,10 +100,18 @@ struct iw_mr_attr {
 	struct iw_qp *qp;
 	uint64_t lifetime_ns; /* refused after that; 0: no limit */
 	uint32_t uses;        /* operations, then revoked; 0: no limit */
+	/*
+	 * Refuse (IW_E_BUSY) if a valid region of another protection domain or queue pair overlaps this one
+	 * and peers may write to either of them: peers that do not trust each other must not share a
+	 * buffer (RFC 5042 6.3.6). The check is made only in this call, against all regions of the context,
+	 * in time proportional to their number: set it in every registration for such peers. It compares
+	 * addresses: two mappings of one file are not detected.
+	 */
+	bool exclusive;
 };
 
 /* Registers a Tagged Buffer under an unpredictable STag. IW_E_INVAL (no rights, addr NULL with
- * len, to + len wraps), IW_E_NOMEM. */
+ * len, to + len wraps), IW_E_NOMEM, IW_E_BUSY (exclusive). */
 IW_API IW_MUST_CHECK int iw_mr_reg(struct iw_mr **out, struct iw_pd *pd,
 				   const struct iw_mr_attr *attr, struct iw_fault *why);
 IW_API uint32_t iw_mr_stag(const struct iw_mr *mr);
@@ -119,6 +130,12 @@ struct iw_tally {
 /* Of a memory region, by operations that came to their end, from the first call on: call it once behind iw_mr_reg. What was counted
  * stays when the region is not valid any more. */
 IW_API void iw_mr_tally(struct iw_mr *mr, struct iw_tally *out);
+/*
+ * Returns the number of octets at the start of a memory region that the peers' RDMA Writes have filled without a gap. Counting starts with
+ * the first call, as for iw_mr_tally. A complete Write is counted if it begins at or before the end of the octets counted so far and its
+ * segments arrive in ascending order. Use it when a peer reports that it has filled a buffer (RFC 5042 6.3.2).
+ */
+IW_API uint64_t iw_mr_written(struct iw_mr *mr);
 
 /* ---------------------------------------------------------------- completion queue */
 
@@ -299,8 +316,11 @@ struct iw_conn_param {
 	const struct iw_qp
 		*beside; /* connect: on the association of that one, which was begun here;
 				     * NULL: on one of its own */
-	/* over SCTP, the edition of the mapping: NULL or "rfc": RFC 5043; "sctp-draft-02": the draft of
-	 * August 2005, with other numbers (ddp-sctp(7)); both ends must use the same one */
+	/*
+	 * The edition of the wire protocols; both ends must use the same one. NULL or "rfc": the RFCs. "rdmac", over
+	 * tcp: the RDMA Consortium's (sets rev -1 and rdmac: MPA Rev 0, DDP and RDMAP version 0).
+	 * "sctp-draft-02", over SCTP: the draft of August 2005, with other numbers (ddp-sctp(7)).
+	 */
 	const char *profile;
 };
 
@@ -333,6 +353,40 @@ IW_API void iw_xdp_memory_free(struct iw_xdp_memory *m);
  * IW_E_NOMEM, IW_E_OS: why tells (a refusal that is known at once is one of them). */
 IW_API IW_MUST_CHECK int iw_connect(struct iw_qp *qp, const struct iw_conn_param *param,
 				    struct iw_fault *why);
+struct iw_adopt {
+	size_t size; /* sizeof(struct iw_adopt) */
+	int fd;      /* a connected TCP socket, borrowed until IW_EV_ESTABLISHED or IW_EV_CLOSED */
+	bool responder;     /* waits for the peer's MPA Request; else sends one */
+	const void *octets; /* responder: octets of that Request already read (borrowed) */
+	size_t len;
+};
+/*
+ * Sets up RDMA on a TCP connection that already carries octets of the program's own protocol, at an
+ * octet on which both programs have agreed (RFC 5044 7.1, RFC 5045 6.9.2): one of them is the
+ * initiator, the other one the responder. The program must have read all octets that the peer sent
+ * before its MPA frame, and must have no pending output. param: the fields of the transport are
+ * ignored. There is no second attempt with Rev 1, because that needs another connection.
+ * A responder gets IW_EV_CONNECT_REQUEST with qp and req, which belongs to qp, and answers it with
+ * iw_accept on that qp, or with iw_reject.
+ * The library uses a duplicate of fd. After IW_EV_ESTABLISHED the queue pair owns the connection:
+ * close fd. After an IW_EV_CLOSED without IW_EV_ESTABLISHED, call iw_adopt_streaming: the connection
+ * continues without RDMA if either end rejected it. setup_ns limits each wait.
+ * After an error nothing has been sent, and qp and fd are unchanged: IW_E_STATE: qp was used before;
+ * IW_E_INVAL: fd, octets or param; IW_E_MPA_FRAME: the octets are not an MPA Request; IW_E_NOMEM,
+ * IW_E_OS.
+ */
+IW_API IW_MUST_CHECK int iw_adopt(struct iw_qp *qp, const struct iw_adopt *how,
+				  const struct iw_conn_param *param, struct iw_fault *why);
+/*
+ * After IW_EV_CLOSED of an adopted connection. 0: both ends are in streaming mode, and the program
+ * continues with fd: either end rejected RDMA (initiator: after IW_EV_REJECTED; responder: after its
+ * iw_reject, with IW_E_REJECTED in IW_EV_CLOSED), or a responder got no valid MPA Request and has
+ * sent nothing. *octets (owned by qp): the len octets that were read from fd and are not a Request;
+ * they come before the octets that are still to be read from fd.
+ * IW_E_STATE: RDMA was set up, set-up failed half-way, or a Request was not answered: close fd.
+ */
+IW_API IW_MUST_CHECK int iw_adopt_streaming(const struct iw_qp *qp, const void **octets,
+					    size_t *len);
 /* Errors as of iw_connect. While backlog requests wait for the peer or for an answer, further
  * connections wait in the system's queue. */
 IW_API IW_MUST_CHECK int iw_listen(struct iw_listener **out, struct iw_ctx *ctx,
@@ -340,11 +394,15 @@ IW_API IW_MUST_CHECK int iw_listen(struct iw_listener **out, struct iw_ctx *ctx,
 IW_API uint16_t iw_listener_port(const struct iw_listener *l);
 /* "127.0.0.1:7471", "[::1]:7471" (owned) */
 IW_API const char *iw_listener_addr(const struct iw_listener *l);
+/* Octets of the library's memory that associations (SCTP) of this listener hold now, beyond what iw_qp_memory counts: sessions that were not
+ * accepted yet or were refused, and the messages that arrived on them. Over TCP 0. */
+IW_API size_t iw_listener_memory(const struct iw_listener *l);
 /* Requests not answered yet are dropped and must not be used any more; accepted connections
  * stay. NULL does nothing. */
 IW_API void iw_listener_free(struct iw_listener *l);
 
-/* The request of an IW_EV_CONNECT_REQUEST: answer it once, within setup_ns. */
+/* The request of an IW_EV_CONNECT_REQUEST: answer it once, within setup_ns. On an adopted connection
+ * it is valid until qp is freed. */
 struct iw_req_info {
 	const char *peer;            /* "192.0.2.1:40000" (owned by the request) */
 	const uint8_t *private_data; /* owned by the request */
@@ -354,14 +412,20 @@ struct iw_req_info {
 	bool crc, markers, peer_to_peer;
 };
 IW_API void iw_req_info(const struct iw_conn_req *req, struct iw_req_info *info);
-/* Consumes req, also when it fails. param: ird, ord, no_reads, cc, private_data count; NULL: the listener's. IW_EV_ESTABLISHED or IW_EV_CLOSED
- * follows for qp. Receives should have been posted before: the peer may send at once.
- * After an error the connection is closed and qp is as before: IW_E_CLOSED, IW_E_TIMEOUT and others that connections end with: the peer has gone, or
- * nobody answered it in time; IW_E_STATE: qp was used before; IW_E_INVAL: the Private Data is too long, qp is of another context;
- * IW_E_NOTSUP, IW_E_PERM: cc. */
+/*
+ * Consumes req, also when it fails. param: ird, ord, no_reads, cc, private_data apply; NULL: the
+ * listener's, or those of iw_adopt. IW_EV_ESTABLISHED or IW_EV_CLOSED follows for qp. Receives should
+ * have been posted before: the peer may send at once.
+ * After an error the connection is closed and qp is unchanged; on an adopted connection the adopting
+ * qp ends with the error, and IW_EV_CLOSED follows. IW_E_CLOSED, IW_E_TIMEOUT and others that
+ * connections end with: the peer has closed it, or the answer was too late; IW_E_STATE: qp was
+ * used before; IW_E_INVAL: the Private Data is too long, qp is of another context or not the one that
+ * adopted the connection; IW_E_NOTSUP, IW_E_PERM: cc.
+ */
 IW_API IW_MUST_CHECK int iw_accept(struct iw_conn_req *req, struct iw_qp *qp,
 				   const struct iw_conn_param *param, struct iw_fault *why);
-/* Consumes req. Private Data that is too long closes the connection without a Reply. */
+/* Consumes req. Private Data that is too long closes the connection without a Reply. On an adopted
+ * connection IW_EV_CLOSED with IW_E_REJECTED follows. */
 IW_API void iw_reject(struct iw_conn_req *req, const void *private_data, size_t len);
 
 /* Graceful: everything posted is sent, then FIN; the peer's data is still received. Posting sends ends. IW_EV_CLOSED follows when both
@@ -385,6 +449,9 @@ struct iw_qp_info {
 	uint32_t emss, mulpdu;         /* of this moment */
 	uint64_t tx_octets, rx_octets; /* of the LLP */
 	uint64_t tx_fpdus, rx_fpdus;
+	/* octets of Sends, RDMA Writes and Read Responses, without headers: taken by the LLP, placed */
+	uint64_t tx_payload, rx_payload;
+	uint64_t rx_part; /* MPA: octets of an FPDU that is still incomplete, in steps of 512 */
 	/* system calls that moved octets, or tried to; over SCTP those of the port, which all of its
 	 * associations share */
 	uint64_t tx_sends, rx_sends;
@@ -428,11 +495,14 @@ IW_API IW_MUST_CHECK int iw_qp_assoc(const struct iw_qp *qp, struct iw_assoc_inf
 /* What this peer did with memory of this side: octets as they move, operations when they came to
  * their end. */
 IW_API void iw_qp_tally(const struct iw_qp *qp, struct iw_tally *out);
+/* Octets of the library's memory that the queue pair holds now: its queues, its session on an association, and its records
+ * of segments that arrived out of order (over SCTP). Not the caller's buffers. For limits on what a peer makes this side hold (RFC 5042 6.4). */
+IW_API size_t iw_qp_memory(const struct iw_qp *qp);
 
 /* ---------------------------------------------------------------- asynchronous events */
 
 enum iw_ev_type {
-	IW_EV_CONNECT_REQUEST, /* listener, req */
+	IW_EV_CONNECT_REQUEST, /* listener, req; on an adopted connection qp, req */
 	IW_EV_ESTABLISHED,     /* qp; a completion may be polled before this has been taken */
 	/* qp: the peer's Private Data is in iw_qp_info; fault says IW_E_REJECTED. IW_EV_CLOSED
 	 * follows. */
