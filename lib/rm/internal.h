@@ -4,6 +4,7 @@
 #define IW_RM_INTERNAL_H
 
 #include "rm/control.h"
+#include "rm/guess.h"
 #include "rm/map.h"
 #include "rm/msg.h"
 #include "rm/rm.h"
@@ -11,7 +12,7 @@
 #include "util/list.h"
 #include "util/num.h"
 
-#define BUCKETS 1024u /* of buffers by STag, and of peers by queue pair */
+#define BUCKETS 1024u /* of buffers by STag and by file, and of peers by queue pair */
 
 /* A protection domain with the buffers in it and the peers connected to it. */
 struct domain {
@@ -26,6 +27,7 @@ struct domain {
 
 struct buffer {
 	struct iw_list all, by_stag, in_domain;
+	struct iw_list by_file; /* buffers of files only, not of new memory */
 	struct iw_timer expiry;
 	struct domain *domain;
 	struct peer *peer; /* of this connection alone; NULL: of the domain */
@@ -84,12 +86,14 @@ struct iw_rm {
 	uint64_t now;
 
 	struct iw_list domains, buffers;
-	struct iw_list buffers_by_stag[BUCKETS], peers_by_qp[BUCKETS];
+	struct iw_list buffers_by_stag[BUCKETS], buffers_by_file[BUCKETS], peers_by_qp[BUCKETS];
 	unsigned nbuffers, npeers;
 	uint64_t memory,
 		memory_max; /* octets of new memory: registered, and the most; 0: no limit */
+	uint64_t peers_max;
 	uint32_t last_stream;
 	struct iw_heap expiries, leaves, patience; /* of buffers, domains, clients */
+	struct iw_guesses guesses;
 	uint64_t beat_at; /* while peers are connected: the next look at all buffers */
 
 	int epoll, sock; /* sock -1: no control socket */

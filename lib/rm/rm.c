@@ -173,31 +173,40 @@ static int map_buffer(const struct iw_rm *rm, struct buffer *b, const struct iw_
 	return iw_map_memory(&b->map, r->len, why);
 }
 
-static int tell_alias(struct iw_fault *why, uint32_t stag)
+static int report_alias(struct iw_fault *why, const struct buffer *b, const struct buffer *other)
 {
 	char text[9];
 
-	snprintf(text, sizeof(text), "%08x", stag);
+	snprintf(text, sizeof(text), "%08x", other->stag);
 	return iw_xfer_fault(
 		why, IW_E_BUSY,
-		"STag %s lets peers of another protection domain write there: revoke it, or share a domain (--pd)",
-		text);
+		"STag %s lets peers of another protection domain %s, and this one lets its peers %s: revoke it, or register both in one protection domain",
+		text, other->access & IW_CLAIM_WRITE ? "write there" : "read there",
+		b->access & IW_CLAIM_WRITE ? "write there" : "read there");
+}
+
+static struct iw_list *file_bucket(struct iw_rm *rm, const struct iw_map *m)
+{
+	return &rm->buffers_by_file[(m->dev ^ m->ino) % BUCKETS];
 }
 
 /*
- * RFC 5042 6.3.6: peers that do not trust each other, and those of two domains need not, must not
- * write to one buffer through two STags.
+ * RFC 5042 6.3.6: peers of two domains need not trust each other. Where one of them writes to an
+ * octet, the other must neither write there (it would overwrite) nor read there (it would see what
+ * the first one wrote). Only files can be mapped twice: new memory belongs to one buffer.
  */
 static int check_alias(struct iw_rm *rm, const struct buffer *b, struct iw_fault *why)
 {
-	if (!(b->access & IW_CLAIM_WRITE))
-		return 0;
-	for (struct iw_list *l = rm->buffers.next; l != &rm->buffers; l = l->next) {
-		const struct buffer *other = iw_container_of(l, struct buffer, all);
+	struct iw_list *bucket = file_bucket(rm, &b->map);
 
-		if (other->domain != b->domain && other->access & IW_CLAIM_WRITE &&
+	if (b->map.fd < 0)
+		return 0;
+	for (struct iw_list *l = bucket->next; l != bucket; l = l->next) {
+		const struct buffer *other = iw_container_of(l, struct buffer, by_file);
+
+		if (other->domain != b->domain && (other->access | b->access) & IW_CLAIM_WRITE &&
 		    iw_map_overlaps(&b->map, &other->map))
-			return tell_alias(why, other->stag);
+			return report_alias(why, b, other);
 	}
 	return 0;
 }
@@ -248,6 +257,7 @@ static struct buffer *new_buffer(const struct iw_rm_request *r, struct domain *d
 	b->to = r->off;
 	b->key.set = !r->open;
 	b->expiry.at = IW_TIME_NEVER;
+	iw_list_init(&b->by_file);
 	memcpy(b->label, r->label, sizeof(b->label));
 	return b;
 }
@@ -307,6 +317,8 @@ int iw_rm_add(struct iw_rm *rm, const struct iw_rm_request *r, int file, struct 
 	iw_list_add_tail(&rm->buffers, &b->all);
 	iw_list_add_tail(&d->buffers, &b->in_domain);
 	iw_list_add_tail(stag_bucket(rm, b->stag), &b->by_stag);
+	if (b->map.fd >= 0)
+		iw_list_add_tail(file_bucket(rm, &b->map), &b->by_file);
 	rm->nbuffers++;
 	rm->memory += b->map.fd < 0 ? b->map.len : 0;
 	settle_domain(rm, d);
@@ -326,6 +338,7 @@ void iw_rm_drop(struct iw_rm *rm, struct buffer *b, const char *why)
 	iw_heap_del(&rm->expiries, &b->expiry);
 	iw_list_del(&b->all);
 	iw_list_del(&b->by_stag);
+	iw_list_del(&b->by_file);
 	iw_list_del(&b->in_domain);
 	rm->nbuffers--;
 	rm->memory -= b->map.fd < 0 ? b->map.len : 0;
@@ -475,11 +488,29 @@ static int let_in(struct iw_rm *rm, struct iw_conn_req *req, const struct buffer
 	return 0;
 }
 
+/* The buffer has a key, and the claim names it. */
+static bool has_right_key(const struct buffer *b, const struct iw_claim *claim)
+{
+	return b && b->key.set && iw_claim_key_fits(&b->key, &claim->key);
+}
+
+/* Rejects the claim without a check: the answer is the same for every claim. */
+static int hold_off(struct iw_conn_req *req, uint64_t wait, struct iw_fault *why)
+{
+	char text[IW_XFER_TEXT_MAX + 1];
+
+	snprintf(text, sizeof(text), "too many wrong claims: try again in %llu s",
+		 (unsigned long long)((wait + IW_SEC(1) - 1) / IW_SEC(1)));
+	(void)reject(req, why, IW_XC_LIMIT, text);
+	return iw_xfer_fault(why, IW_E_LIMIT, "%s", text);
+}
+
 int iw_rm_claim(struct iw_rm *rm, struct iw_conn_req *req, struct iw_fault *why)
 {
 	struct iw_req_info info;
 	struct iw_claim claim;
 	struct buffer *b;
+	uint64_t wait = 0;
 	char addr[64];
 
 	rm->now = iw_os_now();
@@ -494,14 +525,20 @@ int iw_rm_claim(struct iw_rm *rm, struct iw_conn_req *req, struct iw_fault *why)
 	if (!iw_claim_speaks(&claim))
 		return reject(req, why, IW_XC_VERSION, "no common version of claims on buffers");
 	b = iw_rm_find(rm, claim.stag);
+	if (!has_right_key(b, &claim))
+		wait = iw_guess_wait(&rm->guesses, addr, rm->now);
+	if (wait > 0)
+		return hold_off(req, wait, why);
 	if (b && !look_at(rm, b))
 		b = NULL;
-	/* One answer for all three, so that nobody learns which STags there are. */
-	if (!b || b->peer || !iw_claim_key_fits(&b->key, &claim.key))
+	/* One answer for all three, so that no peer learns which STags there are. */
+	if (!b || b->peer || !iw_claim_key_fits(&b->key, &claim.key)) {
+		iw_guess_wrong(&rm->guesses, addr, rm->now);
 		return reject(req, why, IW_XC_REFUSED,
 			      "no buffer is registered under that STag and key, or not any more");
-	if (rm->npeers >= IW_RM_PEERS_MAX)
-		return reject(req, why, IW_XC_LIMIT, "too many connections");
+	}
+	if (rm->npeers >= rm->peers_max)
+		return reject(req, why, IW_XC_LIMIT, "too many connections to registered buffers");
 	return let_in(rm, req, b, addr, why);
 }
 
@@ -681,6 +718,16 @@ static uint64_t first_at(const struct iw_heap *h)
 	return t ? t->at : IW_TIME_NEVER;
 }
 
+uint64_t iw_rm_memory(const struct iw_rm *rm)
+{
+	return rm->memory;
+}
+
+unsigned iw_rm_peers(const struct iw_rm *rm)
+{
+	return rm->npeers;
+}
+
 uint64_t iw_rm_deadline(const struct iw_rm *rm)
 {
 	uint64_t at = IW_MIN(first_at(&rm->expiries), first_at(&rm->leaves));
@@ -689,6 +736,11 @@ uint64_t iw_rm_deadline(const struct iw_rm *rm)
 	at = IW_MIN(at, patience);
 	at = IW_MIN(at, rm->rest_until);
 	return IW_MIN(at, rm->beat_at);
+}
+
+const char *iw_rm_path(const struct iw_rm *rm)
+{
+	return rm->path;
 }
 
 int iw_rm_fd(const struct iw_rm *rm)
@@ -724,6 +776,7 @@ int iw_rm_new(struct iw_rm **out, const struct iw_rm_cfg *cfg, struct iw_fault *
 	take_host(rm, cfg->addr);
 	rm->port = cfg->port;
 	rm->memory_max = cfg->memory;
+	rm->peers_max = IW_MIN(cfg->peers, IW_RM_PEERS_MAX);
 	rm->now = iw_os_now();
 	rm->beat_at = rm->rest_until = IW_TIME_NEVER;
 	rm->sock = -1;
@@ -732,8 +785,10 @@ int iw_rm_new(struct iw_rm **out, const struct iw_rm_cfg *cfg, struct iw_fault *
 	iw_list_init(&rm->clients);
 	for (size_t i = 0; i < BUCKETS; i++) {
 		iw_list_init(&rm->buffers_by_stag[i]);
+		iw_list_init(&rm->buffers_by_file[i]);
 		iw_list_init(&rm->peers_by_qp[i]);
 	}
+	iw_guesses_init(&rm->guesses, rm->now);
 	iw_heap_init(&rm->expiries, &iw_os_heap);
 	iw_heap_init(&rm->leaves, &iw_os_heap);
 	iw_heap_init(&rm->patience, &iw_os_heap);
@@ -767,6 +822,7 @@ void iw_rm_free(struct iw_rm *rm)
 			end_peer(rm, iw_container_of(l, struct peer, by_qp), &none);
 	while ((l = iw_list_first(&rm->buffers)) != NULL)
 		iw_rm_drop(rm, iw_container_of(l, struct buffer, all), "the server ends");
+	iw_guesses_fini(&rm->guesses);
 	iw_heap_fini(&rm->expiries);
 	iw_heap_fini(&rm->leaves);
 	iw_heap_fini(&rm->patience);

@@ -15,7 +15,8 @@
  * are in a domain of their own, in which nothing is ever registered here.
  *
  * Admission: a Request names an STag and the key of its Advertisement, 128 random bits; a wrong key
- * and an STag that is not there get the same answer. A buffer registered as open has no key.
+ * and an STag that is not there get the same answer. A buffer registered as open has no key. Claims
+ * without the right key are limited in number (rm/guess.h).
  *
  * End: revoked (takes effect before the answer), life over, uses spent, the connection it belongs
  * to gone, or its file lost (rm/map.h). Who is connected to a domain that has no buffer left is
@@ -43,6 +44,7 @@ struct iw_rm_cfg {
 	const char *addr;      /* the listener's, "127.0.0.1:7471"; copied */
 	uint16_t port;
 	uint64_t memory; /* octets of new memory that may be registered, together; 0: no limit */
+	uint64_t peers;  /* peers connected at once; at most IW_RM_PEERS_MAX */
 };
 
 /* IW_E_NOMEM, IW_E_OS, IW_E_LIMIT. */
@@ -52,7 +54,8 @@ void iw_rm_free(struct iw_rm *rm);
 
 /*
  * Answers to a request whose Private Data iw_claim_is of this kind (req is consumed). 0: let in.
- * IW_E_REJECTED: turned away, *why tells; others: it could not be answered.
+ * IW_E_REJECTED: rejected, for the reason in *why; IW_E_LIMIT: rejected without a check, after too many
+ * wrong claims (rm/guess.h), which was logged once; others: it could not be answered.
  */
 IW_MUST_CHECK int iw_rm_claim(struct iw_rm *rm, struct iw_conn_req *req, struct iw_fault *why);
 /* True: the event is of a queue pair of the manager, which has dealt with it. */
@@ -64,6 +67,12 @@ bool iw_rm_event(struct iw_rm *rm, const struct iw_async_event *ev);
  */
 void iw_rm_turn(struct iw_rm *rm, uint64_t now);
 uint64_t iw_rm_deadline(const struct iw_rm *rm);
+/* The path of the control socket; "": none. Owned. */
+const char *iw_rm_path(const struct iw_rm *rm);
+/* Octets of new memory that are registered. */
+uint64_t iw_rm_memory(const struct iw_rm *rm);
+/* Peers that are connected. */
+unsigned iw_rm_peers(const struct iw_rm *rm);
 /* Readable while the control socket has something to do: call iw_rm_serve then. Owned. */
 int iw_rm_fd(const struct iw_rm *rm);
 void iw_rm_serve(struct iw_rm *rm, uint64_t now);

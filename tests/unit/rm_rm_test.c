@@ -52,7 +52,7 @@ static int set_up(void **state)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = MS(2000) };
 	struct iw_conn_param p = { .size = sizeof(p), .host = "127.0.0.1" };
-	struct iw_rm_cfg cfg = { .transport = "tcp" };
+	struct iw_rm_cfg cfg = { .transport = "tcp", .peers = IW_RM_PEERS_MAX };
 	struct iw_fault why;
 	char path[80];
 
@@ -170,7 +170,8 @@ static void who_is_let_in_for_one_buffer_can_use_no_other(void **state)
 	write_x(&a, 2, other.stag);
 	until(a.seen[IW_EV_CLOSED]);
 	assert_int_equal(a.fault.err, IW_E_PEER_TERMINATE);
-	assert_int_equal(a.fault.term, iw_err_term(IW_E_DDP_ASSOC));
+	assert_int_equal(a.fault.term,
+			 iw_err_term(IW_E_DDP_STAG)); /* as for an STag that does not exist */
 	assert_int_equal(memory_of(other.stag)[0], 0);
 }
 
@@ -203,7 +204,7 @@ static void a_buffer_of_one_connection_is_nobody_elses_and_ends_with_it(void **s
 	until(memory_of(own.stag)[0] == 'x');
 	write_x(&c, 1, own.stag);
 	until(c.seen[IW_EV_CLOSED]);
-	assert_int_equal(c.fault.term, iw_err_term(IW_E_DDP_ASSOC));
+	assert_int_equal(c.fault.term, iw_err_term(IW_E_DDP_STAG));
 	/* Nor can anybody be let in for it. */
 	reopen(&c);
 	claim(&c, &own);
@@ -248,6 +249,42 @@ static void who_has_no_key_learns_nothing(void **state)
 	assert_non_null(strstr(last.text, "version"));
 }
 
+/* SEC-09: an open buffer's STag cannot be searched for, and a right key still connects. */
+static void wrong_claims_are_limited_and_the_right_key_is_not(void **state)
+{
+	struct iw_rm_buffer keyed = add_named(""),
+			    open = add((struct iw_rm_request){ .len = 100, .open = true }),
+			    wrong = keyed;
+
+	(void)state;
+	wrong.stag ^= 1;
+	for (unsigned i = 0; i < IW_GUESS_FREE; i++) {
+		reopen(&a);
+		claim(&a, &wrong);
+		assert_int_equal(a.seen[IW_EV_REJECTED], 1);
+		assert_int_equal(last.err, IW_E_REJECTED);
+	}
+	reopen(&a);
+	claim(&a, &wrong);
+	assert_int_equal(a.seen[IW_EV_REJECTED], 1);
+	assert_int_equal(last.err, IW_E_LIMIT);
+	assert_non_null(strstr(last.text, "too many wrong claims"));
+	/* The answer is the same for an existing STag, and for an almost right key. */
+	reopen(&a);
+	claim(&a, &open);
+	assert_int_equal(a.seen[IW_EV_REJECTED], 1);
+	assert_int_equal(last.err, IW_E_LIMIT);
+	wrong = keyed;
+	wrong.key.octets[15] ^= 1;
+	reopen(&a);
+	claim(&a, &wrong);
+	assert_int_equal(a.seen[IW_EV_REJECTED], 1);
+	assert_int_equal(last.err, IW_E_LIMIT);
+	reopen(&a);
+	claim(&a, &keyed);
+	assert_int_equal(a.seen[IW_EV_ESTABLISHED], 1);
+}
+
 static int add_file(const char *domain, unsigned access, uint64_t off, uint64_t len)
 {
 	struct iw_rm_request r = { .op = IW_RM_ADD, .access = access, .off = off, .len = len };
@@ -269,9 +306,29 @@ static void peers_of_two_domains_cannot_write_to_the_same_octets(void **state)
 	assert_int_equal(add_file("other", IW_CLAIM_RIGHTS, 0, 101), IW_E_BUSY);
 	assert_int_equal(add_file("", IW_CLAIM_WRITE, 0, 100), 0);
 	assert_int_equal(add_file("", IW_CLAIM_WRITE, 200, 800), 0);
-	assert_int_equal(add_file("", IW_CLAIM_READ, 0, 1000), 0);
 	assert_int_equal(add_file("team", IW_CLAIM_WRITE, 150, 10), 0);
-	assert_int_equal(rm->nbuffers, 5);
+	assert_int_equal(rm->nbuffers, 4);
+}
+
+/* SEC-26: nor read octets that the others write, whichever was registered first */
+static void peers_of_one_domain_cannot_read_what_those_of_another_write(void **state)
+{
+	(void)state;
+	assert_int_equal(add_file("team", IW_CLAIM_WRITE, 100, 100), 0);
+	assert_int_equal(add_file("", IW_CLAIM_READ, 0, 101), IW_E_BUSY);
+	assert_int_equal(add_file("team", IW_CLAIM_READ, 0, 1000), 0);
+	assert_int_equal(add_file("", IW_CLAIM_READ, 500, 100), 0);
+	assert_int_equal(add_file("other", IW_CLAIM_READ, 500, 100),
+			 0); /* only reading is permitted */
+	assert_int_equal(add_file("team", IW_CLAIM_WRITE, 599, 1), IW_E_BUSY);
+	assert_int_equal(rm->nbuffers, 4);
+	/* It succeeds after the conflicting buffer is revoked. */
+	for (int i = 0; i < 2; i++) {
+		struct buffer *last_one = iw_container_of(rm->buffers.prev, struct buffer, all);
+
+		iw_rm_drop(rm, last_one, "test");
+	}
+	assert_int_equal(add_file("team", IW_CLAIM_WRITE, 599, 1), 0);
 }
 
 /* --- ends --- */
@@ -580,18 +637,83 @@ static void more_askers_than_there_is_room_for_wait(void **state)
 	assert_int_equal(rm->nclients, 0);
 }
 
-/* SEC-14: what is scarce has a limit */
+/* SEC-14, SEC-16: each resource has a limit, is charged when it is really used, and is free again when it is released */
 static void there_are_not_more_buffers_than_the_limit(void **state)
+{
+	struct iw_rm_request q = { .op = IW_RM_ADD, .memory = true, .len = 1, .access = 1 };
+	const uint32_t left = 3;
+	struct iw_rm_buffer b;
+	struct iw_fault why;
+	uint32_t stag = 0;
+
+	(void)state;
+	rm->nbuffers = IW_RM_BUFFERS_MAX - left;
+	for (uint32_t i = 0; i < left; i++)
+		stag = add((struct iw_rm_request){ .len = 1 }).stag;
+	assert_int_equal(iw_rm_add(rm, &q, -1, &b, &why), IW_E_LIMIT);
+	iw_rm_drop(rm, iw_rm_find(rm, stag), "for the test");
+	(void)add((struct iw_rm_request){ .len = 1 });
+	assert_int_equal(iw_rm_add(rm, &q, -1, &b, &why), IW_E_LIMIT);
+	rm->nbuffers = left;
+}
+
+/* SEC-14, SEC-16: likewise the octets of new memory */
+static void new_memory_is_limited(void **state)
 {
 	struct iw_rm_request q = { .op = IW_RM_ADD, .memory = true, .len = 1, .access = 1 };
 	struct iw_rm_buffer b;
 	struct iw_fault why;
+	uint32_t stag;
 
 	(void)state;
-	rm->nbuffers = IW_RM_BUFFERS_MAX;
+	rm->memory_max = 10000;
+	(void)add((struct iw_rm_request){ .len = 6000 });
+	stag = add((struct iw_rm_request){ .len = 4000 }).stag;
 	assert_int_equal(iw_rm_add(rm, &q, -1, &b, &why), IW_E_LIMIT);
-	rm->nbuffers = 0;
-	assert_true(iw_list_empty(&rm->domains));
+	iw_rm_drop(rm, iw_rm_find(rm, stag), "for the test");
+	q.len = 4001;
+	assert_int_equal(iw_rm_add(rm, &q, -1, &b, &why), IW_E_LIMIT);
+	q.len = 4000;
+	assert_int_equal(iw_rm_add(rm, &q, -1, &b, &why), 0);
+}
+
+/* SEC-16: an STag gets only the rights of the requester's own descriptor, whatever the server may do with the file */
+static void rights_beyond_those_of_the_descriptor_get_no_stag(void **state)
+{
+	static const struct {
+		int flags;
+		uint8_t access;
+		int err;
+	} rows[] = {
+		{ O_RDONLY, IW_CLAIM_READ, 0 },
+		{ O_RDONLY, IW_CLAIM_WRITE, IW_E_PERM },
+		{ O_RDONLY, IW_CLAIM_READ | IW_CLAIM_WRITE, IW_E_PERM },
+		{ O_RDWR, IW_CLAIM_READ | IW_CLAIM_WRITE, 0 },
+		{ O_WRONLY, IW_CLAIM_READ, IW_E_PERM },
+	};
+	int keep;
+
+	(void)state;
+	keep = openat(tmp_fd, "f", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(ftruncate(keep, 5000), 0);
+	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
+		int file = openat(tmp_fd, "f", rows[i].flags | O_CLOEXEC), fd = asker();
+		struct iw_rm_request q = { .op = IW_RM_ADD,
+					   .access = rows[i].access,
+					   .label = "f" };
+		struct iw_rm_reply r;
+		struct iw_fault why;
+
+		ask(fd, q, file);
+		assert_int_equal(answer(fd, &r, &why), rows[i].err);
+		assert_int_equal(rm->nbuffers, rows[i].err == 0);
+		if (rm->nbuffers > 0)
+			iw_rm_drop(rm, iw_rm_find(rm, r.buffer.stag), "for the test");
+		assert_true(iw_list_empty(&rm->buffers));
+		close(file);
+		close(fd);
+	}
+	close(keep);
 }
 
 #define test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -603,7 +725,9 @@ int main(void)
 		test(buffers_of_one_name_are_for_the_same_peers),
 		test(a_buffer_of_one_connection_is_nobody_elses_and_ends_with_it),
 		test(who_has_no_key_learns_nothing),
+		test(wrong_claims_are_limited_and_the_right_key_is_not),
 		test(peers_of_two_domains_cannot_write_to_the_same_octets),
+		test(peers_of_one_domain_cannot_read_what_those_of_another_write),
 		test(an_operation_that_is_under_way_is_not_cut_off_as_spent),
 		test(who_has_no_buffer_left_is_dropped_a_little_later),
 		test(lives_end_in_time_whoever_is_connected),
@@ -615,6 +739,8 @@ int main(void)
 		test(garbage_is_answered_with_an_error_and_the_end),
 		test(more_askers_than_there_is_room_for_wait),
 		test(there_are_not_more_buffers_than_the_limit),
+		test(new_memory_is_limited),
+		test(rights_beyond_those_of_the_descriptor_get_no_stag),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
