@@ -22,6 +22,7 @@ int iw_cap_new(struct iw_cap **out, const struct iw_cap_cfg *cfg)
 		return IW_E_NOMEM;
 	c->mem = cfg->mem;
 	c->seed = cfg->seed;
+	c->lane_rng = cfg->seed | 1;
 	c->udp_port = cfg->udp_port;
 	c->profile = cfg->profile ? cfg->profile : &iw_sctpmap_rfc;
 	c->align = cfg->align;
@@ -251,7 +252,7 @@ static void flow_end(struct iw_cap *c, struct flow *f)
 static bool is_stalled(const struct flow *f)
 {
 	for (int d = 0; d < 2; d++)
-		if (f->dir[d].phase == PHASE_WAIT && !iw_list_empty(&f->dir[d].queue))
+		if (f->dir[d].phase == PHASE_WAIT && !iw_list_empty(&f->dir[d].queue.list))
 			return true;
 	return false;
 }

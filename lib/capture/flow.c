@@ -184,7 +184,7 @@ struct flow *flow_add(struct iw_cap *c, enum iw_cap_over over, const struct iw_c
 		.id = c->next_id++, .over = over, .end = { end[0], end[1] }, .initiator = -1
 	};
 	for (int d = 0; d < 2; d++)
-		iw_list_init(&f->dir[d].queue);
+		queue_init(&f->dir[d].queue);
 	f->bucket = bucket_of(c, end);
 	f->hash_next = c->bucket[f->bucket];
 	c->bucket[f->bucket] = f;

@@ -5,6 +5,7 @@
  *     packet.c    link, IP, UDP and TCP headers
  *     decode.c    the decoder: which connection; one step after another until an event is there
  *     flow.c      the table of connections and associations
+ *     queue.c     sorted queues of data that arrived out of order
  *       over TCP
  *     stream.c    one direction of TCP in order; holes, and when they are given up
  *     startup.c   the MPA key, Request and Reply, and what they negotiate
@@ -41,10 +42,28 @@
 /* From a marker to behind the next one. */
 #define BLOCK_MARKED (IW_MPA_MARKER_SPACING + IW_MPA_MARKER_LEN)
 
+/* Lanes over a queue: each has about a quarter of the elements of the one below it. */
+#define LANES 5
+
+/*
+ * A queue sorted by key, and an element of it. The peer chooses the order in which elements arrive;
+ * a place is found in a few steps in every order. Keys are compared as serial numbers (RFC 1982).
+ */
+struct queue {
+	struct iw_list list;
+	struct iw_list lane[LANES];
+};
+struct queued {
+	struct iw_list link;        /* queue.list */
+	struct iw_list lane[LANES]; /* queue.lane */
+	unsigned lanes;             /* it is in this many, from the lowest up */
+	uint64_t key;
+};
+
 /* TCP payload that came ahead of its turn, or that waits for the other direction; one block of
  * the pool. */
 struct piece {
-	struct iw_list link; /* dir.queue, in the order of seq, without overlap */
+	struct queued q; /* dir.queue, in the order of seq, without overlap */
 	uint32_t seq, len;
 	uint32_t missing; /* octets behind it that the snap length cut */
 	uint32_t off;     /* of its first octet in its TCP segment */
@@ -98,8 +117,8 @@ struct dir {
 	uint64_t hole_time_ns;
 	bool lost_known; /* every hole before lost_to is lost */
 	uint32_t lost_to;
-	struct iw_list queue; /* struct piece */
-	uint32_t blocks;      /* in queue */
+	struct queue queue; /* struct piece */
+	uint32_t blocks;    /* in queue */
 	/* SEARCH */
 	uint8_t match;    /* octets of the key seen */
 	bool match_reply; /* it is the Reply's */
@@ -201,8 +220,9 @@ struct follow {
 /* A DATA chunk that waits: a fragment for the rest of its message, or a whole message for the
  * DDP-SSNs before it. One block of the pool. */
 struct held {
-	struct iw_list link; /* way.fragments by TSN, side.early by DDP-SSN */
-	uint32_t tsn, ppid;  /* ppid: as in struct msg */
+	struct queued q;    /* way.fragments by TSN, side.early by DDP-SSN */
+	struct held *other; /* fragments: the other end of its run, if it is at an end */
+	uint32_t tsn, ppid; /* ppid: as in struct msg */
 	uint16_t sid, ssn;
 	uint8_t flags;
 	uint32_t len; /* octets of user data it had on the wire */
@@ -236,9 +256,11 @@ struct way {
 	bool hole_watched;
 	uint32_t hole_packets, hole_acked;
 	uint64_t hole_time_ns;
-	struct iw_list fragments; /* struct held */
-	uint32_t blocks;          /* of the pool, fragments and early messages */
-	uint32_t look_at; /* the TSN that must be passed before a lost DDP-SSN can be told */
+	/* cum as a number that does not wrap, so that old fragments stay before new ones */
+	uint64_t cum_wide;
+	struct queue fragments; /* struct held */
+	uint32_t blocks;        /* of the pool, fragments and early messages */
+	uint32_t look_at; /* the TSN that must be passed before a lost DDP-SSN can be reported */
 };
 
 /* An SCTP association that carries DDP, or whose INIT says that it may. */
@@ -267,7 +289,7 @@ struct side {
 		losses; /* of its way, when the last message was in turn: more since, and next may be lost */
 	bool ended; /* Session Terminate */
 	struct order order;
-	struct iw_list early; /* struct held */
+	struct queue early; /* struct held */
 };
 
 /* A pair of SCTP streams of one id (RFC 5043 6). */
@@ -333,6 +355,9 @@ struct iw_cap {
 	struct iw_list closing; /* taken out of the table, to be flushed and freed */
 	struct iw_pool pool;
 	uint32_t dir_blocks; /* most that one direction may hold */
+	uint64_t lane_rng;   /* which elements of queues are in which lanes; not 0 */
+	/* queue elements visited: the cost of data that arrives out of order */
+	uint64_t steps;
 
 	/* the frame at hand */
 	struct flow *cur;
@@ -399,6 +424,15 @@ void flow_touch(struct iw_cap *c, struct flow *f);
 /* Out of the table, into c->closing. */
 void flow_close(struct iw_cap *c, struct flow *f);
 void flow_free(struct iw_cap *c, struct flow *f);
+
+/* queue.c */
+void queue_init(struct queue *q);
+/* The last element whose key is at most key, or q->list. */
+struct iw_list *queue_seek(struct iw_cap *c, struct queue *q, uint64_t key);
+/* Inserts e after at, which queue_seek() returned for this key. */
+void queue_add(struct iw_cap *c, struct queue *q, struct iw_list *at, struct queued *e,
+	       uint64_t key);
+void queue_del(struct queued *e);
 
 /* stream.c */
 /* Does one step of work on a direction; false: there is none. */

@@ -78,7 +78,7 @@ static struct assoc *assoc_of(struct iw_cap *c, struct flow *f)
 		a->way[d].f = f;
 		a->way[d].d = d;
 		a->way[d].lossy = true;
-		iw_list_init(&a->way[d].fragments);
+		queue_init(&a->way[d].fragments);
 	}
 	f->assoc = a;
 	flow_name(f);
@@ -119,14 +119,14 @@ struct held *held_new(struct iw_cap *c, struct way *w)
 
 void held_free(struct iw_cap *c, struct way *w, struct held *h)
 {
-	iw_list_del(&h->link);
+	queue_del(&h->q);
 	iw_pool_put(&c->pool, h);
 	w->blocks--;
 }
 
 static struct held *held_of(struct iw_list *l)
 {
-	return iw_container_of(l, struct held, link);
+	return iw_container_of(l, struct held, q.link);
 }
 
 /* --- TSNs --- */
@@ -145,36 +145,53 @@ static void advance(struct way *w)
 	}
 }
 
-/* Fragments of which a neighbour is lost. They lie in runs, each of one message. */
+/* Called for each chunk and each loss: in between cum moves by less than 2^32. */
+static void follow_cum(struct way *w)
+{
+	w->cum_wide += (uint32_t)(w->cum - (uint32_t)w->cum_wide);
+}
+
+static uint64_t key_of(const struct way *w, uint32_t tsn)
+{
+	return w->cum_wide + (uint64_t)(int32_t)(tsn - (uint32_t)w->cum_wide);
+}
+
+/* A run: consecutive TSNs, fragments of one message. b follows a in a run. */
+static bool follows(const struct held *a, const struct held *b)
+{
+	return b->q.key == a->q.key + 1 && !(a->flags & IW_SCTP_DATA_E) &&
+	       !(b->flags & IW_SCTP_DATA_B);
+}
+
+/* Missing TSNs up to cum will not arrive. */
+static bool is_dead(const struct way *w, const struct held *first, const struct held *last)
+{
+	return (!(first->flags & IW_SCTP_DATA_B) && first->q.key <= w->cum_wide + 1) ||
+	       (!(last->flags & IW_SCTP_DATA_E) && last->q.key + 1 <= w->cum_wide);
+}
+
+/*
+ * Drops runs of which a neighbour is lost. None begins after cum + 1, and of those that begin
+ * before at most two stay: one that ends at cum or later, and one that begins at cum + 1.
+ */
 static void drop_lost_fragments(struct iw_cap *c, struct way *w)
 {
-	struct iw_list *l = iw_list_first(&w->fragments);
+	struct iw_list *l = w->fragments.list.next;
 
-	while (l) {
-		struct iw_list *next = l->next;
-		struct held *first = held_of(l), *last = first;
-		bool dead;
+	while (l != &w->fragments.list && held_of(l)->q.key <= w->cum_wide + 1) {
+		struct held *first = held_of(l), *last = first->other;
+		struct iw_list *next = last->q.link.next;
 
-		while (next != &w->fragments && held_of(next)->tsn == last->tsn + 1 &&
-		       !(last->flags & IW_SCTP_DATA_E) &&
-		       !(held_of(next)->flags & IW_SCTP_DATA_B)) {
-			last = held_of(next);
-			next = next->next;
-		}
-		/* Up to cum what is not there will not come. */
-		dead = (!(first->flags & IW_SCTP_DATA_B) &&
-			!iw_seq32_before(w->cum, first->tsn - 1)) ||
-		       (!(last->flags & IW_SCTP_DATA_E) && !iw_seq32_before(w->cum, last->tsn + 1));
-		while (l != next) {
+		c->steps++;
+		for (bool dead = is_dead(w, first, last); dead && l != next;) {
 			struct held *h = held_of(l);
 
 			l = l->next;
-			if (dead) {
-				c->totals.undecoded_octets += h->len;
-				held_free(c, w, h);
-			}
+			c->totals.undecoded_octets += h->len;
+			held_free(c, w, h);
+			c->steps++;
 		}
-		l = next == &w->fragments ? NULL : next;
+		l = next;
 	}
 }
 
@@ -193,13 +210,19 @@ static void give_up(struct iw_cap *c, struct flow *f, unsigned d, uint32_t to, e
 		w->cum = to;
 	}
 	while (w->cum != to) {
-		w->cum++;
-		lost -= has_tsn(w, w->cum);
-		w->seen[w->cum % TSN_WINDOW / 64] &= ~(1ull << w->cum % 64);
+		uint32_t at = w->cum + 1, n = IW_MIN(64 - at % 64, to - w->cum);
+		uint64_t mask = ~0ull >> (64 - n) << at % 64;
+		uint64_t *word = &w->seen[at % TSN_WINDOW / 64];
+
+		lost -= (uint32_t)__builtin_popcountll(*word & mask);
+		*word &= ~mask;
+		w->cum += n;
+		c->steps++;
 	}
 	if (iw_seq32_before(w->high, to))
 		w->high = to;
 	advance(w);
+	follow_cum(w);
 	w->hole_watched = false;
 	w->lossy = true;
 	w->losses++;
@@ -231,6 +254,7 @@ static bool note_tsn(struct iw_cap *c, struct flow *f, unsigned d, uint32_t tsn)
 	if (iw_seq32_before(w->high, tsn))
 		w->high = tsn;
 	advance(w);
+	follow_cum(w);
 	return true;
 }
 
@@ -366,24 +390,21 @@ static void check_ppid(struct iw_cap *c, struct flow *f, unsigned d, uint32_t pp
 	why->clause = "RFC 5043 5.1";
 }
 
-/* A run of fragments from B to E around h that is whole: its ends; else false. */
-static bool find_run(const struct way *w, struct held *h, struct held **first, struct held **last)
+/* The ends of the run that h, which is new, is in. True: the message is whole. */
+static bool find_run(struct iw_cap *c, const struct way *w, struct held *h, struct held **first,
+		     struct held **last)
 {
-	for (*first = h; !((*first)->flags & IW_SCTP_DATA_B);) {
-		struct iw_list *l = (*first)->link.prev;
+	struct iw_list *prev = h->q.link.prev, *next = h->q.link.next;
 
-		if (l == &w->fragments || held_of(l)->tsn != (*first)->tsn - 1)
-			return false;
-		*first = held_of(l);
-	}
-	for (*last = h; !((*last)->flags & IW_SCTP_DATA_E);) {
-		struct iw_list *l = (*last)->link.next;
-
-		if (l == &w->fragments || held_of(l)->tsn != (*last)->tsn + 1)
-			return false;
-		*last = held_of(l);
-	}
-	return true;
+	*first = *last = h;
+	if (prev != &w->fragments.list && follows(held_of(prev), h))
+		*first = held_of(prev)->other;
+	if (next != &w->fragments.list && follows(h, held_of(next)))
+		*last = held_of(next)->other;
+	(*first)->other = *last;
+	(*last)->other = *first;
+	c->steps++;
+	return (*first)->flags & IW_SCTP_DATA_B && (*last)->flags & IW_SCTP_DATA_E;
 }
 
 /* Its front is put together in the first of them, which has room for all that is looked at. */
@@ -403,7 +424,7 @@ static void join(struct iw_cap *c, struct flow *f, unsigned d, struct held *firs
 	if (!(first->flags & IW_SCTP_DATA_U))
 		m.deviations |= IW_CAP_DEV_ORDERED;
 	for (struct held *h = first; h != last; m.fragments++) {
-		h = held_of(h->link.next);
+		h = held_of(h->q.link.next);
 		/* Nothing behind a hole belongs to the front. */
 		if (first->head_len == m.len) {
 			size_t n =
@@ -420,7 +441,7 @@ static void join(struct iw_cap *c, struct flow *f, unsigned d, struct held *firs
 	while (from != m.tsn + 1) {
 		struct held *h = first;
 
-		first = held_of(h->link.next);
+		first = held_of(h->q.link.next);
 		held_free(c, w, h);
 		from++;
 	}
@@ -430,8 +451,8 @@ static void on_fragment(struct iw_cap *c, struct flow *f, unsigned d, uint8_t fl
 			const struct iw_sctp_data *data, uint32_t ppid, size_t len)
 {
 	struct way *w = &f->assoc->way[d];
-	struct iw_list *at = w->fragments.prev;
 	struct held *h = held_new(c, w), *first, *last;
+	uint64_t key = key_of(w, data->tsn);
 
 	if (!h) {
 		/* Its message will never be whole. */
@@ -440,12 +461,7 @@ static void on_fragment(struct iw_cap *c, struct flow *f, unsigned d, uint8_t fl
 		c->totals.undecoded_octets += len;
 		return;
 	}
-	while (at != &w->fragments && iw_seq32_before(data->tsn, held_of(at)->tsn))
-		at = at->prev;
-	h->link.prev = at;
-	h->link.next = at->next;
-	at->next->prev = &h->link;
-	at->next = &h->link;
+	queue_add(c, &w->fragments, queue_seek(c, &w->fragments, key), &h->q, key);
 	h->tsn = data->tsn;
 	h->ppid = ppid;
 	h->sid = data->stream;
@@ -456,7 +472,7 @@ static void on_fragment(struct iw_cap *c, struct flow *f, unsigned d, uint8_t fl
 	h->frame = c->frame;
 	h->head_len = (uint16_t)IW_MIN(data->len, sizeof(h->head));
 	memcpy(h->head, data->data, h->head_len);
-	if (find_run(w, h, &first, &last))
+	if (find_run(c, w, h, &first, &last))
 		join(c, f, d, first, last);
 }
 
@@ -707,7 +723,7 @@ void sctp_drop(struct iw_cap *c, struct flow *f)
 	for (unsigned d = 0; d < 2; d++) {
 		struct way *w = &f->assoc->way[d];
 
-		while ((l = iw_list_first(&w->fragments)))
+		while ((l = iw_list_first(&w->fragments.list)))
 			held_free(c, w, held_of(l));
 		flow_drop_tag(c, w);
 	}

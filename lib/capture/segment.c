@@ -76,29 +76,6 @@ enum shape segment_shape(const uint8_t *head, size_t head_len, uint16_t ulpdu_le
 
 /* --- Terminate --- */
 
-/*
- * Linux siw on a little-endian machine lays the control field out from the low bits: layer in the
- * low half of octet 0, M, D and R in the low bits of octet 2. This turns such octets into those of
- * RFC 5040 4.8, and back.
- */
-static void exchange(uint8_t *control)
-{
-	uint8_t flags = control[2];
-
-	control[0] = (uint8_t)(control[0] << 4 | control[0] >> 4);
-	/* M, D, R: 0x01, 0x02, 0x04 for 0x80, 0x40, 0x20. What else is set stays a reserved bit. */
-	control[2] = (uint8_t)((flags & 1) << 7 | (flags & 2) << 5 | (flags & 4) << 3 |
-			       (flags >> 3 & 0x1f));
-}
-
-/* Could RFC 5040 4.8 have written this? */
-static bool is_sensible(const struct iw_terminate *t)
-{
-	uint32_t term = IW_TERM((uint32_t)t->layer, (uint32_t)t->etype, (uint32_t)t->code);
-
-	return !t->rsvd_bits && !t->rsvd && iw_err_from_term(term) != IW_E_PEER_TERMINATE;
-}
-
 /* Headers that its control field announces and that are not there. */
 static bool lacks_headers(const struct iw_terminate *t)
 {
@@ -109,21 +86,15 @@ static void decode_terminate(struct iw_cap *c, struct iw_cap_event *ev, const ui
 			     size_t len)
 {
 	struct iw_cap_ddp *e = &ev->ddp;
-	uint8_t turned[IW_RDMAP_TERM_MAX];
 	const struct iw_terminate *t = &c->term;
 
-	len = IW_MIN(len, sizeof(turned));
+	len = IW_MIN(len, (size_t)IW_RDMAP_TERM_MAX);
 	if (iw_terminate_decode(&c->term, p, len) <= 0)
 		return;
 	e->term = &c->term;
-	if (!is_sensible(t)) {
-		memcpy(turned, p, len);
-		exchange(turned);
-		if (iw_terminate_decode(&c->term_exchanged, turned, len) > 0 &&
-		    is_sensible(&c->term_exchanged)) {
-			e->term_exchanged = t = &c->term_exchanged;
-			ev->deviations |= IW_CAP_DEV_TERM_BITS;
-		}
+	if (iw_terminate_decode_siw(&c->term_exchanged, t, p, len)) {
+		e->term_exchanged = t = &c->term_exchanged;
+		ev->deviations |= IW_CAP_DEV_TERM_BITS;
 	}
 	if (t->d && t->ddp_hdr_len && t->ddp_len < t->ddp_hdr_len)
 		ev->deviations |= IW_CAP_DEV_TERM_LEN;

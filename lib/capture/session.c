@@ -37,7 +37,7 @@ static size_t bucket_of(const struct iw_cap *c, const struct flow *f, uint16_t s
 
 static struct held *held_of(struct iw_list *l)
 {
-	return iw_container_of(l, struct held, link);
+	return iw_container_of(l, struct held, q.link);
 }
 
 static void drop_early(struct iw_cap *c, struct stream *st)
@@ -45,7 +45,7 @@ static void drop_early(struct iw_cap *c, struct stream *st)
 	struct iw_list *l;
 
 	for (unsigned d = 0; d < 2; d++)
-		while ((l = iw_list_first(&st->side[d].early)))
+		while ((l = iw_list_first(&st->side[d].early.list)))
 			held_free(c, &st->f->assoc->way[d], held_of(l));
 	iw_list_del(&st->waiting);
 	iw_list_init(&st->waiting);
@@ -103,7 +103,7 @@ static struct stream *stream_new(struct iw_cap *c, struct flow *f, uint16_t sid)
 	st->f = f;
 	st->sid = sid;
 	for (unsigned d = 0; d < 2; d++)
-		iw_list_init(&st->side[d].early);
+		queue_init(&st->side[d].early);
 	iw_list_init(&st->waiting);
 	iw_list_init(&st->lru);
 	iw_list_init(&st->of_flow);
@@ -246,19 +246,13 @@ static bool is_before(uint16_t a, uint16_t b)
 static bool keep(struct iw_cap *c, struct stream *st, unsigned d, const struct msg *m, uint16_t ssn)
 {
 	struct way *w = &st->f->assoc->way[d];
-	struct side *side = &st->side[d];
-	struct iw_list *at = side->early.prev;
-	struct held *h;
+	struct queue *early = &st->side[d].early;
+	uint64_t key = (uint64_t)ssn << 48; /* compares as it does in 16 bits */
+	struct held *h = held_new(c, w);
 
-	while (at != &side->early && is_before(ssn, held_of(at)->ssn))
-		at = at->prev;
-	h = held_new(c, w);
 	if (!h)
 		return false;
-	h->link.prev = at;
-	h->link.next = at->next;
-	at->next->prev = &h->link;
-	at->next = &h->link;
+	queue_add(c, early, queue_seek(c, early, key), &h->q, key);
 	h->tsn = m->tsn;
 	h->ppid = m->ppid;
 	h->sid = m->sid;
@@ -298,7 +292,7 @@ static int again(struct iw_fault *why, uint16_t ssn, uint16_t next)
 static void take_early(struct iw_cap *c, struct stream *st, unsigned d)
 {
 	struct side *side = &st->side[d];
-	struct held *h = held_of(iw_list_first(&side->early));
+	struct held *h = held_of(iw_list_first(&side->early.list));
 	bool control = h->ppid == IW_SCTP_PPID_CONTROL;
 	struct iw_cap_event ev = { .kind = IW_CAP_DDP };
 	struct iw_fault why = { 0 };
@@ -314,7 +308,7 @@ static void take_early(struct iw_cap *c, struct stream *st, unsigned d)
 	if ((h->ssn == side->next ? take(&why, st, d, &t) : again(&why, h->ssn, side->next)) < 0)
 		tell_fault(c, st, d, h->time_ns, h->frame, &why, h->tsn);
 	held_free(c, &st->f->assoc->way[d], h);
-	if (iw_list_empty(&st->side[0].early) && iw_list_empty(&st->side[1].early)) {
+	if (iw_list_empty(&st->side[0].early.list) && iw_list_empty(&st->side[1].early.list)) {
 		iw_list_del(&st->waiting);
 		iw_list_init(&st->waiting);
 	}
@@ -325,7 +319,7 @@ bool session_drain(struct iw_cap *c)
 	struct stream *st = c->drain;
 
 	for (unsigned d = 0; st && d < 2; d++) {
-		struct iw_list *l = iw_list_first(&st->side[d].early);
+		struct iw_list *l = iw_list_first(&st->side[d].early.list);
 
 		if (l && !is_before(st->side[d].next, held_of(l)->ssn)) {
 			take_early(c, st, d);
@@ -345,7 +339,7 @@ bool session_give_up(struct iw_cap *c, struct flow *f, unsigned d, bool end)
 		return false;
 	for (struct iw_list *l = f->assoc->waiting.next; l != &f->assoc->waiting; l = l->next) {
 		struct stream *st = iw_container_of(l, struct stream, waiting);
-		struct iw_list *first = iw_list_first(&st->side[d].early);
+		struct iw_list *first = iw_list_first(&st->side[d].early.list);
 		struct held *h = first ? held_of(first) : NULL;
 
 		if (!h || (!end && st->side[d].losses == w->losses))

@@ -11,19 +11,25 @@
 
 static struct piece *piece_of(struct iw_list *l)
 {
-	return iw_container_of(l, struct piece, link);
+	return iw_container_of(l, struct piece, q.link);
 }
 
 static struct piece *first_piece(const struct dir *s)
 {
-	struct iw_list *l = iw_list_first(&s->queue);
+	struct iw_list *l = iw_list_first(&s->queue.list);
 
 	return l ? piece_of(l) : NULL;
 }
 
+/* Sequence numbers in the upper half compare as they do in 32 bits. */
+static uint64_t key_of(uint32_t seq)
+{
+	return (uint64_t)seq << 32;
+}
+
 static void piece_free(struct iw_cap *c, struct dir *s, struct piece *p)
 {
-	iw_list_del(&p->link);
+	queue_del(&p->q);
 	iw_pool_put(&c->pool, p);
 	s->blocks--;
 }
@@ -133,11 +139,8 @@ static struct piece *piece_new(struct iw_cap *c, struct dir *s, struct iw_list *
 	if (!p)
 		return NULL;
 	s->blocks++;
-	p->link.prev = at;
-	p->link.next = at->next;
-	at->next->prev = &p->link;
-	at->next = &p->link;
 	p->seq = c->cur_seq;
+	queue_add(c, &s->queue, at, &p->q, key_of(p->seq));
 	p->len = p->missing = 0;
 	p->off = c->cur_run.off;
 	p->time_ns = c->cur_run.time_ns;
@@ -174,16 +177,49 @@ void tell_again(struct iw_cap *c, struct flow *f, unsigned d)
 	e->where = phase_text(f->dir[d].phase);
 }
 
+/*
+ * If one segment covers at least this many pieces, they become one. Otherwise a sender that begins with thousands of single octets would cause
+ * a visit of each of them for every later segment over them. The frame and offset of the first piece apply to all.
+ */
+#define COVERED_MOST 16
+
+/* Appends the next n octets of the current segment to p, if they fit. */
+static bool append(struct iw_cap *c, struct piece *p, size_t n)
+{
+	if (p->missing || n > PIECE_MAX - p->len)
+		return false;
+	memcpy(p->data + p->len, c->cur_run.p, n);
+	p->len += (uint32_t)n;
+	cur_skip(c, n);
+	return true;
+}
+
+/* The current segment covers next, or its first octets. True: next is removed, p has its octets. */
+static bool cover(struct iw_cap *c, struct dir *s, struct piece *p, struct piece *next)
+{
+	size_t again = IW_MIN(c->cur_run.len, (size_t)next->len);
+	bool fits = p && !p->missing && again == next->len && next->len <= PIECE_MAX - p->len;
+
+	c->steps++;
+	cur_again(c, again, next->data);
+	if (!fits)
+		return false;
+	memcpy(p->data + p->len, next->data, next->len);
+	p->len += next->len;
+	p->missing = next->missing;
+	piece_free(c, s, next);
+	return true;
+}
+
 /* Copies what is new of the current segment into the queue. False: no room; what did go in is
  * gone from the current segment. */
 static bool hold(struct iw_cap *c, struct dir *s)
 {
-	struct iw_list *at = s->queue.prev;
 	struct piece *p = NULL;
+	struct iw_list *at = queue_seek(c, &s->queue, key_of(c->cur_seq));
+	unsigned covered = 0;
 
-	while (at != &s->queue && iw_seq32_before(c->cur_seq, piece_of(at)->seq))
-		at = at->prev;
-	if (at != &s->queue) {
+	if (at != &s->queue.list) {
 		uint32_t in = c->cur_seq - piece_of(at)->seq;
 
 		if (in < piece_of(at)->len) {
@@ -198,22 +234,27 @@ static bool hold(struct iw_cap *c, struct dir *s)
 			return false;
 	}
 	while (c->cur_run.len) {
-		struct piece *next = at->next == &s->queue ? NULL : piece_of(at->next);
+		struct piece *next = at->next == &s->queue.list ? NULL : piece_of(at->next);
+		struct piece *into = covered >= COVERED_MOST ? piece_of(at) : NULL;
 		uint32_t room = next ? next->seq - c->cur_seq : UINT32_MAX;
+		size_t n = IW_MIN(c->cur_run.len, (size_t)IW_MIN(room, PIECE_MAX));
 
 		if (room == 0) {
-			size_t again = IW_MIN(c->cur_run.len, (size_t)next->len);
-
-			cur_again(c, again, next->data);
-			at = &next->link;
+			covered++;
+			if (!cover(c, s, into, next))
+				at = &next->q.link;
 			p = NULL;
+			continue;
+		}
+		if (into && append(c, into, n)) {
+			p = into;
 			continue;
 		}
 		p = piece_new(c, s, at);
 		if (!p)
 			return false;
-		at = &p->link;
-		p->len = (uint32_t)IW_MIN(c->cur_run.len, (size_t)IW_MIN(room, PIECE_MAX));
+		at = &p->q.link;
+		p->len = (uint32_t)n;
 		memcpy(p->data, c->cur_run.p, p->len);
 		cur_skip(c, p->len);
 	}
@@ -303,10 +344,10 @@ static bool step_queue(struct iw_cap *c, struct flow *f, unsigned d, struct piec
 		return true;
 	}
 	if (in - p->len < p->missing) {
-		struct iw_list *l = p->link.next;
+		struct iw_list *l = p->q.link.next;
 		uint32_t n = p->missing - (in - p->len);
 
-		if (l != &s->queue)
+		if (l != &s->queue.list)
 			n = IW_MIN(n, piece_of(l)->seq - s->next);
 		if (n) {
 			lose(c, f, d, n, IW_CAP_WHY_SNAP);
