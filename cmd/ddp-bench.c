@@ -11,6 +11,7 @@
 #include "bench/stag_bench.h"
 #include "bench/xdp_bench.h"
 #include "cli/cli.h"
+#include "cli/confine.h"
 #include "cli/conn.h"
 #include "cli/human.h"
 #include "cli/option.h"
@@ -352,6 +353,14 @@ static void keep_point(struct iw_bench_point *p, const struct iw_bench_result *r
 	};
 }
 
+/* Each size opens its own connections; gnuplot draws the picture. */
+static unsigned confine_how(const struct opts *o)
+{
+	unsigned again = IW_CONFINE_REOPENS | (o->conn.cc ? IW_CONFINE_CC : 0);
+
+	return (o->nsizes > 1 ? again : 0) | (o->plot ? IW_CONFINE_RUNS : 0);
+}
+
 static int run_size(struct opts *o, const struct iw_bench_show *show, uint64_t size,
 		    struct iw_bench_point *point)
 {
@@ -385,6 +394,10 @@ static int run_size(struct opts *o, const struct iw_bench_show *show, uint64_t s
 		    iw_bench_mode_names[cfg.mode], o->host, o->cli.port, size, cfg.depth);
 	if (iw_bench_client_new(&c, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
+	if (iw_confine_plain(&o->cli, confine_how(o), &why) != 0) {
+		iw_bench_client_free(c);
+		return iw_cli_fail(&o->cli, &why);
+	}
 	do {
 		err = iw_bench_client_next(c, &iv, &why);
 		if (err == IW_BENCH_INTERVAL && iw_bench_show_interval(show, &iv) != 0)
@@ -474,7 +487,10 @@ static int run_listener(struct opts *o)
 	iw_conn_opts_param(&o->conn, &o->cli, NULL, &cfg.conn);
 	if (iw_bench_server_new(&s, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
-	status = serve(o, s);
+	/* Clients choose the congestion control. */
+	status = iw_confine_plain(&o->cli, IW_CONFINE_LISTENS | IW_CONFINE_CC, &why) == 0
+			 ? serve(o, s)
+			 : iw_cli_fail(&o->cli, &why);
 	iw_bench_server_free(s);
 	return status;
 }
@@ -572,6 +588,16 @@ static int work(struct opts *o)
 	return o->task == TASK_LISTEN ? run_listener(o) : run_client(o);
 }
 
+/* For --doctor. Without operands it is about a listener. */
+static unsigned doctor_confine(struct iw_cli *cli, uint64_t *caps)
+{
+	const struct opts *o = iw_container_of(cli, struct opts, cli);
+
+	(void)caps;
+	/* Clients choose the congestion control. */
+	return o->listen || !o->host ? IW_CONFINE_LISTENS | IW_CONFINE_CC : confine_how(o);
+}
+
 int main(int argc, char **argv)
 {
 	struct opts o = {
@@ -583,6 +609,7 @@ int main(int argc, char **argv)
 	int status;
 
 	iw_cli_init(&o.cli, "ddp-bench", "tcp");
+	o.cli.confine = doctor_confine;
 	iw_conn_opts_init(&o.conn);
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	status = iw_cli_start(&o.cli);

@@ -10,12 +10,12 @@
 #include "capture/capture.h"
 #include "capture/show.h"
 #include "cli/cli.h"
+#include "cli/confine.h"
 #include "cli/conn.h"
 #include "cli/option.h"
 #include "cli/parse.h"
 #include "cli/signals.h"
 #include "os/os.h"
-#include "os/priv.h"
 #include "sctpmap/sctpmap.h"
 #include "util/num.h"
 
@@ -150,8 +150,8 @@ static int run(struct opts *o)
 		cfg.seed = iw_os_now();
 	if (iw_cap_open(&source, &o->source, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
-	/* Nothing of what follows needs them, and what comes now was sent by others. */
-	if (!o->source.file && iw_os_priv_drop(&why) < 0) {
+	/* The files are open; from now on the tool reads data from peers. */
+	if (iw_confine_plain(&o->cli, IW_CONFINE_LISTENS, &why) < 0) {
 		status = iw_cli_fail(&o->cli, &why);
 		goto out;
 	}
@@ -387,6 +387,7 @@ int main(int argc, char **argv)
 	int status;
 
 	iw_cli_init(&o.cli, "ddp-dump", "tcp");
+	o.cli.confine = iw_confine_listener;
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)

@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "cli/option.h"
 #include "cli/signals.h"
 #include "keeper/detach.h"
@@ -221,6 +222,8 @@ static int work_attach(struct opts *o, int *status, struct iw_fault *why)
 		err = iw_keep_json(&o->cli->out, &o->keep, &kept, why);
 	else if (!err && !o->cli->quiet)
 		iw_keep_print(&o->keep, &kept);
+	if (!err && o->keep.by == IW_KEEP_FOREGROUND)
+		err = iw_confine_plain(o->cli, IW_CONFINE_LISTENS, why);
 	if (!err && o->keep.by == IW_KEEP_FOREGROUND)
 		err = iw_keep_stay(&kept, o->cli->interface, why);
 	iw_keep_free(&kept);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/confine.h"
 #include "cli/conn.h"
 #include "cli/option.h"
 #include "llp/llp.h"
@@ -281,7 +282,7 @@ static int run_client(struct opts *o)
 	iw_log_info("%s port %u over %s", o->host, o->cli.port, o->cli.transport);
 	if (iw_ping_new(&p, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
-	status = ping(o, p);
+	status = iw_confine_plain(&o->cli, 0, &why) == 0 ? ping(o, p) : iw_cli_fail(&o->cli, &why);
 	iw_ping_free(p);
 	return status;
 }
@@ -323,7 +324,9 @@ static int run_listener(struct opts *o)
 	cfg.conn.backlog = cfg.conn.streams;
 	if (iw_ping_server_new(&s, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
-	status = serve(o, s);
+	status = iw_confine_plain(&o->cli, IW_CONFINE_LISTENS, &why) == 0
+			 ? serve(o, s)
+			 : iw_cli_fail(&o->cli, &why);
 	iw_ping_server_free(s);
 	return status;
 }
@@ -405,6 +408,7 @@ int main(int argc, char **argv)
 	const char *best = best_transport(NULL);
 
 	iw_cli_init(&o.cli, "sctp-ddp-ping", best ? best : "udp");
+	o.cli.confine = iw_confine_listener;
 	o.cli.doctor_also = look_around;
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	status = iw_cli_start(&o.cli);

@@ -148,7 +148,9 @@ int iw_bench_plot(const char *path, const char *title, const char *latency,
 
 	if ((size_t)snprintf(part, sizeof(part), "%s.part", path) >= sizeof(part))
 		return iw_fail(why, IW_E_INVAL, "--plot: the file's name is too long");
-	fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	/* Removes the file of an earlier run, and never writes to a file or link that another user created there. */
+	(void)unlink(part);
+	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return iw_os_fail(why, errno, "--plot: create %s", part);
 	err = draw(fd, title, latency, p, n, why);

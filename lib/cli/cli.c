@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/confine.h"
 #include "cli/signals.h"
 #include "llp/llp.h"
 #include "os/os.h"
@@ -57,7 +58,9 @@ int iw_cli_start(struct iw_cli *cli)
 	int err;
 
 	iw_log_setup(cli->tool, cli->level);
-	err = iw_signals_init(&why);
+	err = iw_confine_early(&why);
+	if (!err)
+		err = iw_signals_init(&why);
 	if (!err && cli->trace_path)
 		err = iw_cli_trace_open(&cli->trace, cli->trace_path, &why);
 	return err ? iw_cli_fail(cli, &why) : IW_EXIT_OK;

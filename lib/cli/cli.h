@@ -26,7 +26,7 @@
  * has run and ended the tool by then. Results go to standard output, talk to standard error
  * (cli/log.h). The other headers of the room: option.h and parse.h (numbers), endpoint.h
  * (HOST:PATH), command.h (subcommands), json.h, table.h, human.h, progress.h, trace.h, doctor.h,
- * signals.h, exit.h.
+ * signals.h, confine.h, exit.h.
  *
  * Threads: options and the log's settings are set before threads start and only read afterwards.
  */
@@ -64,6 +64,10 @@ struct iw_cli {
 	/* What a tool's --doctor does behind the common checks, whose exit status it is given: returns the
 	 * one to end with. NULL: nothing. */
 	int (*doctor_also)(struct iw_cli *cli, int status);
+	/* What --doctor tries, after all options are parsed: returns a set of enum iw_confine_how (cli/confine.h), and
+	 * adds to *caps what the tool keeps beside that. NULL: the tool is not confined. */
+	unsigned (*confine)(struct iw_cli *cli, uint64_t *caps);
+	bool confined; /* by iw_confine() */
 	enum iw_log_level level;
 	const char *trace_path; /* NULL: not given */
 

@@ -36,8 +36,9 @@ static const struct argp_option options[] = {
 	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899) and -t xdp (default: no UDP)", 0 },
 	{ "require", KEY_REQUIRE, "native,zerocopy", 0, IW_CLI_REQUIRE_HELP, 0 },
 	{ "xdp", KEY_XDP, "generic,copy,busy-poll", 0, IW_CLI_XDP_HELP, 0 },
-	{ "profile", KEY_PROFILE, "rfc|sctp-draft-02", 0,
-	  "Edition of DDP over SCTP (default rfc, which is RFC 5043)", 0 },
+	{ "profile", KEY_PROFILE, "rfc|rdmac|sctp-draft-02", 0,
+	  "Edition of the wire protocols: rfc (default); over tcp rdmac (RDMA Consortium, version 0 of MPA, DDP and RDMAP);"
+	  " over SCTP sctp-draft-02", 0 },
 	{ 0 },
 };
 /* clang-format on */
@@ -107,6 +108,14 @@ const char *iw_cli_profile(const struct argp_state *state, const char *arg)
 	return profiles[iw_cli_enum(state, "--profile", arg, profiles)];
 }
 
+/* Whether it applies to the transport is checked after all options. */
+static const char *any_profile(const struct argp_state *state, const char *arg)
+{
+	static const char *const profiles[] = { "rfc", "rdmac", "sctp-draft-02", NULL };
+
+	return profiles[iw_cli_enum(state, "--profile", arg, profiles)];
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	static const char *const crc[] = { "wanted", "required", "off", NULL };
@@ -138,7 +147,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->xdp = iw_cli_xdp(state, "--xdp", arg, o->xdp);
 		break;
 	case KEY_PROFILE:
-		o->profile = iw_cli_profile(state, arg);
+		o->profile = any_profile(state, arg);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -17,7 +17,7 @@ struct iw_conn_opts {
 	bool markers;
 	int rev;
 	uint16_t udp_port;   /* 0: the usual one */
-	const char *profile; /* NULL: RFC 5043 */
+	const char *profile; /* NULL: the RFCs */
 	unsigned xdp;        /* set of enum iw_xdp_want */
 	bool given;          /* any of them was */
 };
@@ -32,7 +32,7 @@ unsigned iw_cli_xdp(const struct argp_state *state, const char *option, const ch
 	"With -t xdp, what must be there, or the tool ends with status 3: native (the program runs in the driver), zerocopy (the driver reads and writes this process's frames)"
 #define IW_CLI_XDP_HELP                                                                            \
 	"With -t xdp: generic (the program runs in the network stack), copy (never zero-copy), busy-poll (this process drives the driver's queues)"
-/* The argument of --profile: "rfc" or "sctp-draft-02". */
+/* The argument of --profile of a tool that uses only SCTP: "rfc" or "sctp-draft-02". */
 const char *iw_cli_profile(const struct argp_state *state, const char *arg);
 
 /* Before parsing. */

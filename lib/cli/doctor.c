@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/confine.h"
 #include "cli/human.h"
 #include "cli/table.h"
 #include "cli/term.h"
@@ -346,10 +347,60 @@ static void check_crc32c(struct iw_doctor *d)
 	     fast ? "" : "; this processor has no instruction for it, so it is slow");
 }
 
-void iw_doctor_examine(struct iw_doctor *d, const char *tool, const char *transport,
-		       const char *interface)
+static void check_user(struct iw_doctor *d, const struct iw_confine_state *s)
 {
-	*d = (struct iw_doctor){ .tool = tool, .transport = transport };
+	struct iw_check *c = add(d, "user when confined", IW_VERDICT_OK);
+
+	seen(c, "uid %" PRIu32 ", gid %" PRIu32, s->uid, s->gid);
+	c = add(d, "capabilities kept", IW_VERDICT_OK);
+	iw_confine_caps(c->seen, sizeof(c->seen), s->caps);
+	c = add(d, "no new privileges", s->no_new_privs ? IW_VERDICT_OK : IW_VERDICT_WARN);
+	seen(c, "%s", s->no_new_privs ? "in force" : "not in force");
+}
+
+static void check_limits(struct iw_doctor *d, const struct iw_confine_state *s)
+{
+	struct iw_check *c = add(d, "Landlock", s->landlock ? IW_VERDICT_OK : IW_VERDICT_WARN);
+
+	if (s->landlock)
+		seen(c, "in force, ABI %d", s->landlock);
+	else
+		seen(c, "not in force");
+	if (!s->landlock && iw_landlock_abi() == 0)
+		advise(c,
+		       "a kernel with CONFIG_SECURITY_LANDLOCK, Linux 5.19 or later, and landlock "
+		       "in its lsm= list");
+	c = add(d, "system call filter", s->filtered ? IW_VERDICT_OK : IW_VERDICT_WARN);
+	seen(c, "%s", s->filtered ? "in force" : "not in force");
+	if (s->left_out[0])
+		seen(add(d, "not given up", IW_VERDICT_WARN), "%.190s", s->left_out);
+}
+
+/* The privileges that the tool gives up before it reads from the network. */
+static void check_confinement(struct iw_doctor *d, struct iw_cli *cli)
+{
+	struct iw_confine_state s;
+	struct iw_fault why = { 0 };
+	uint64_t caps = 0;
+	unsigned how;
+
+	if (!cli->confine)
+		return;
+	how = cli->confine(cli, &caps);
+	if (iw_confine_try(&s, cli, how, caps, &why) != 0) {
+		seen(add(d, "confinement", IW_VERDICT_NO), "%.190s", why.text);
+		d->can_run = false;
+		return;
+	}
+	check_user(d, &s);
+	check_limits(d, &s);
+}
+
+void iw_doctor_examine(struct iw_doctor *d, struct iw_cli *cli)
+{
+	const char *interface = cli->interface;
+
+	*d = (struct iw_doctor){ .tool = cli->tool, .transport = cli->transport };
 	check_transports(d);
 	check_kernel(d);
 	check_features(d);
@@ -367,6 +418,7 @@ void iw_doctor_examine(struct iw_doctor *d, const char *tool, const char *transp
 	check_ipv6(d);
 	check_clock(d);
 	check_crc32c(d);
+	check_confinement(d, cli);
 }
 
 static const char *verdict_name(enum iw_verdict v)
@@ -431,7 +483,7 @@ int iw_cli_doctor(struct iw_cli *cli, FILE *f)
 	struct iw_doctor d;
 	int err;
 
-	iw_doctor_examine(&d, cli->tool, cli->transport, cli->interface);
+	iw_doctor_examine(&d, cli);
 	if (cli->json)
 		err = iw_doctor_write_json(&d, &cli->out);
 	else

@@ -21,11 +21,11 @@ enum iw_verdict {
 	IW_VERDICT_NO,   /* not here */
 };
 
-#define IW_DOCTOR_CHECKS 32
+#define IW_DOCTOR_CHECKS 40
 
 struct iw_doctor {
 	const char *tool, *transport;
-	bool can_run; /* the chosen transport */
+	bool can_run; /* the chosen transport, and the tool can be confined */
 	size_t n;
 	struct iw_check {
 		char subject[32]; /* "transport tcp", "locked memory" */
@@ -36,11 +36,11 @@ struct iw_doctor {
 };
 
 /*
- * Asks everything; @interface: of that, too, NULL: of none. @tool and @transport are kept. Touches the
- * network only by opening sockets; the steering program is loaded and let go again.
+ * Checks everything, and the interface cli->interface unless it is NULL. The tool's name and transport are kept. Touches
+ * the network only by opening sockets; the steering program is loaded and unloaded again. Privileges are given up in a
+ * child process.
  */
-void iw_doctor_examine(struct iw_doctor *d, const char *tool, const char *transport,
-		       const char *interface);
+void iw_doctor_examine(struct iw_doctor *d, struct iw_cli *cli);
 
 /* The table for people; @columns as in iw_table_write(). 0 or IW_E_NOMEM. */
 IW_MUST_CHECK int iw_doctor_write_human(const struct iw_doctor *d, FILE *f, unsigned int columns);

@@ -40,10 +40,15 @@ static const struct unit rate_units[] = {
 };
 
 static const struct unit duration_units[] = {
-	{ "", UINT64_C(1000000000) },     { "ns", 1 },
-	{ "us", UINT64_C(1000) },         { "ms", UINT64_C(1000000) },
-	{ "s", UINT64_C(1000000000) },    { "m", UINT64_C(60000000000) },
-	{ "h", UINT64_C(3600000000000) }, { NULL, 0 },
+	{ "", UINT64_C(1000000000) },
+	{ "ns", 1 },
+	{ "us", UINT64_C(1000) },
+	{ "ms", UINT64_C(1000000) },
+	{ "s", UINT64_C(1000000000) },
+	{ "m", UINT64_C(60000000000) },
+	{ "h", UINT64_C(3600000000000) },
+	{ "d", UINT64_C(86400000000000) },
+	{ NULL, 0 },
 };
 
 static const struct scale sizes = { size_units, true, "not a whole number of octets" };

@@ -189,7 +189,7 @@ static void bad_values_end_with_2_and_name_option_text_and_range(void **state)
 		{ { "-I", "a-name-of-sixteen" },
 		  "ddp-test: --interface \"a-name-of-sixteen\": expected a name of 1 to 15 characters" },
 		{ { "--timeout", "0" },
-		  "ddp-test: --timeout \"0\": too small; expected a time, such as 500ms, 10s or 2m, from 1ms to 24h\n" },
+		  "ddp-test: --timeout \"0\": too small; expected a time, such as 500ms, 10s or 2m, from 1ms to 1d\n" },
 		{ { "--trace", "-" }, "ddp-test: --trace \"-\": results go there" },
 		{ { "--trace=" }, "ddp-test: --trace \"\": empty" },
 		{ { "-c", "1\033[2J\n" },

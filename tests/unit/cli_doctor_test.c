@@ -54,9 +54,11 @@ static void every_transport_and_fact_has_a_check(void **state)
 		"CRC32c",
 	};
 	struct iw_doctor d;
+	struct iw_cli cli;
 
 	(void)state;
-	iw_doctor_examine(&d, "ddp-test", "tcp", NULL);
+	iw_cli_init(&cli, "ddp-test", "tcp");
+	iw_doctor_examine(&d, &cli);
 	assert_int_equal(d.n, sizeof(subjects) / sizeof(subjects[0]));
 	for (size_t i = 0; i < sizeof(subjects) / sizeof(subjects[0]); i++)
 		assert_true(find(&d, subjects[i])->seen[0] != '\0');
@@ -79,9 +81,11 @@ static void chosen_transport_decides(void **state)
 		int err = can_run(*name, &why);
 		const struct iw_check *c;
 		struct iw_doctor d;
+		struct iw_cli cli;
 		char subject[40];
 
-		iw_doctor_examine(&d, "ddp-test", *name, NULL);
+		iw_cli_init(&cli, "ddp-test", *name);
+		iw_doctor_examine(&d, &cli);
 		snprintf(subject, sizeof(subject), "transport %s", *name);
 		c = find(&d, subject);
 		assert_int_equal(d.can_run, err == 0);

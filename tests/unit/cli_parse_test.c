@@ -199,6 +199,7 @@ static void durations_come_out_in_nanoseconds(void **state)
 		{ "10s", UINT64_C(10000000000) },
 		{ "2m", UINT64_C(120000000000) },
 		{ "1h", UINT64_C(3600000000000) },
+		{ "7d", UINT64_C(604800000000000) },
 		{ "0.5", 500000000 },
 		{ "1.5m", UINT64_C(90000000000) },
 		{ "0.000000001", 1 },
@@ -226,6 +227,7 @@ static void durations_come_out_in_nanoseconds(void **state)
 		{ "1.5ns", IW_E_INVAL, "finer than a nanosecond" },
 		{ "18446744073.709551616", BIG },
 		{ "5124096h", BIG },
+		{ "213504d", BIG },
 	};
 
 	(void)state;
