@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/confine.h"
 #include "cli/option.h"
 #include "cli/parse.h"
 #include "cli/signals.h"
@@ -16,6 +17,7 @@
 #include "probe/rping_run.h"
 #include "probe/serve.h"
 #include "probe/show.h"
+#include "util/num.h"
 
 #define COUNT_DEFAULT 10
 #define SIZE_DEFAULT  64 /* rping's own */
@@ -37,7 +39,7 @@ struct opts {
 	unsigned rate;
 	enum iw_quirk quirk;
 	/* What the Request says, or what a listener answers. */
-	bool rev_given, crc_given, markers, peer_to_peer;
+	bool rev_given, crc_given, markers, peer_to_peer, rdmac;
 	uint8_t rev, rtr;
 	enum iw_crc_policy crc;
 	uint8_t pd[IW_MPA_PD_MAX];
@@ -56,6 +58,7 @@ enum {
 	KEY_VERIFY,
 	KEY_NO_VERIFY,
 	KEY_REV,
+	KEY_PROFILE,
 	KEY_CRC,
 	KEY_MARKERS,
 	KEY_RTR,
@@ -82,6 +85,7 @@ static const struct argp_option options[] = {
 	{ "once", KEY_ONCE, NULL, 0, "Serve one connection, then exit with its status", 3 },
 
 	{ "rev", KEY_REV, "0..255", 0, "MPA revision: of the one Request that is tried; of a listener the highest that it takes", 4 },
+	{ "profile", KEY_PROFILE, "rfc|rdmac", 0, "Edition of the wire protocols: rfc (default), or rdmac (RDMA Consortium): version 0 of DDP, RDMAP, and MPA with markers and CRC", 4 },
 	{ "crc", KEY_CRC, "wanted|required|off", 0, "C of the Request, or of a listener's Reply (default wanted); rping: required refuses a Reply with C = 0", 4 },
 	{ "markers", KEY_MARKERS, NULL, 0, "M = 1: demand markers in what comes", 4 },
 	{ "rtr", KEY_RTR, "FORM[,FORM...]", 0, "Offer these RTR forms, send, write and read, in the peer-to-peer model; of a listener those that it agrees to", 4 },
@@ -201,12 +205,16 @@ static error_t task_option(int key, char *arg, const struct argp_state *state, s
 static error_t mpa_option(int key, char *arg, const struct argp_state *state, struct opts *o)
 {
 	static const char *const crc[] = { "wanted", "required", "off", NULL };
+	static const char *const profiles[] = { "rfc", "rdmac", NULL };
 	static const char *const quirks[] = { "siw-first-fpdu", "none", NULL };
 
 	switch (key) {
 	case KEY_REV:
 		o->rev = (uint8_t)iw_cli_u64(state, "--rev", arg, 0, 255);
 		o->rev_given = true;
+		return 0;
+	case KEY_PROFILE:
+		o->rdmac = iw_cli_enum(state, "--profile", arg, profiles) == 1;
 		return 0;
 	case KEY_CRC:
 		o->crc = (enum iw_crc_policy)iw_cli_enum(state, "--crc", arg, crc);
@@ -247,8 +255,10 @@ static void check_listen(const struct argp_state *state, const struct opts *o)
 		argp_error(state, "--size is for --app rping");
 	if (o->app == APP_RPING && o->reject)
 		argp_error(state, "--reject: nobody would be left for rping");
-	if (o->rev_given && (o->rev < 1 || o->rev > 2) && p->native)
-		argp_error(state, "--rev %u: a listener takes 1 or 2", o->rev);
+	if (o->rev_given && o->rev > 2 && p->native)
+		argp_error(state, "--rev %u: a listener supports 0, 1 and 2", o->rev);
+	if (o->rdmac && !p->native)
+		argp_error(state, "--profile rdmac needs --personality rfc");
 	if (o->peer_to_peer && !o->rtr)
 		argp_error(state,
 			   "--peer-to-peer is the initiator's wish; a listener's forms are --rtr");
@@ -259,16 +269,35 @@ static void check_rping(const struct argp_state *state, const struct opts *o)
 	if (o->all || o->single || o->rate)
 		argp_error(state,
 			   "--all, --single and --rate are for probing, not for --app rping");
-	if (o->rev_given && (o->rev < 1 || o->rev > 2))
-		argp_error(state, "--rev %u: rping runs over 1 or 2", o->rev);
-	if (o->peer_to_peer && o->rev_given && o->rev == 1)
+	if (o->rev_given && o->rev > 2)
+		argp_error(state, "--rev %u: rping supports 0, 1 and 2", o->rev);
+	if (o->peer_to_peer && o->rev_given && o->rev < 2)
 		argp_error(state, "--rtr and --peer-to-peer need revision 2 (RFC 6581 9.2)");
 	if (o->pd_len)
 		argp_error(state, "--private-data: rping has none");
 }
 
+/* RFC 5044 appendix C: Rev 0, with markers. */
+static void check_rdmac(const struct argp_state *state, struct opts *o)
+{
+	if (o->rev_given && o->rev != 0)
+		argp_error(state, "--profile rdmac implies --rev 0, not --rev %u", o->rev);
+	if (o->crc_given && o->crc == IW_CRC_OFF)
+		argp_error(state, "--profile rdmac: the CRC is always on");
+	if (o->peer_to_peer)
+		argp_error(
+			state,
+			"--rtr and --peer-to-peer need revision 2 (RFC 6581 9.2); --profile rdmac uses 0");
+	if (o->all)
+		argp_error(state, "--all tries every revision: not with --profile rdmac");
+	o->rev_given = true;
+	o->markers = true;
+}
+
 static void check_options(const struct argp_state *state, struct opts *o)
 {
+	if (o->rdmac)
+		check_rdmac(state, o);
 	if (strcmp(o->cli.transport, "tcp") != 0)
 		argp_error(state, "--transport %s: MPA is spoken over tcp alone", o->cli.transport);
 	if (o->listen) {
@@ -417,6 +446,7 @@ static void connection_param(struct iw_conn_param *p, const struct opts *o)
 				     .interface = o->cli.interface,
 				     .port = o->cli.port,
 				     .rev = o->rev_given ? o->rev : 0,
+				     .profile = o->rev_given && o->rev == 0 ? "rdmac" : NULL,
 				     .crc = o->crc,
 				     .markers = o->markers,
 				     .peer_to_peer = !o->listen && o->peer_to_peer,
@@ -467,7 +497,8 @@ static int run_ping(struct opts *o)
 static int run_listener(struct opts *o)
 {
 	const struct iw_rping_cfg rping = { .size = o->size, .verify = !o->no_verify };
-	struct iw_serve_cfg cfg = { .persona = { .persona = &iw_personas[o->persona],
+	struct iw_serve_cfg cfg = { .cli = &o->cli,
+				    .persona = { .persona = &iw_personas[o->persona],
 						 .set_crc = o->crc_given,
 						 .crc = persona_crc(o->crc),
 						 .markers = o->markers,
@@ -509,9 +540,23 @@ static const struct argp argp = {
 
 static int run(struct opts *o)
 {
+	struct iw_fault why = { 0 };
+
 	if (o->listen)
 		return run_listener(o);
+	/* TCP connections need no privileges. */
+	if (iw_confine_plain(&o->cli, IW_CONFINE_REOPENS, &why) != 0)
+		return iw_cli_fail(&o->cli, &why);
 	return o->app == APP_RPING ? run_ping(o) : run_probe(o);
+}
+
+/* For --doctor. Without a host it is about a listener. TCP connections need no privileges. */
+static unsigned confine_how(struct iw_cli *cli, uint64_t *caps)
+{
+	const struct opts *o = iw_container_of(cli, struct opts, cli);
+
+	(void)caps;
+	return o->listen || !o->host ? IW_CONFINE_LISTENS : IW_CONFINE_REOPENS;
 }
 
 int main(int argc, char **argv)
@@ -520,6 +565,7 @@ int main(int argc, char **argv)
 	int status;
 
 	iw_cli_init(&o.cli, "mpa-probe", "tcp");
+	o.cli.confine = confine_how;
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)

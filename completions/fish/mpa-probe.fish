@@ -20,6 +20,7 @@ complete -c mpa-probe -l personality -x -a 'rfc siw chelsio windows plain' -d 'W
 complete -c mpa-probe -l reject -d 'Refuse every Request'
 complete -c mpa-probe -l once -d 'Serve one connection'
 complete -c mpa-probe -l rev -x -a '0 1 2 3' -d 'MPA revision'
+complete -c mpa-probe -l profile -x -a 'rfc rdmac' -d 'Edition of the wire protocols'
 complete -c mpa-probe -l crc -x -a 'wanted required off' -d 'CRC32c'
 complete -c mpa-probe -l markers -d 'Demand MPA markers'
 complete -c mpa-probe -l rtr -x -a 'send write read' -d 'RTR forms'

@@ -230,6 +230,32 @@ static int cut_short(struct trial *t)
 	return no_reply(t, IW_OUT_RESET);
 }
 
+/* True: the header is there, and says what no Reply may say; t->out->why has it. */
+static bool is_malformed(struct trial *t, const struct iw_mpa_frame *f)
+{
+	struct iw_fault *why = &t->out->why;
+
+	if (t->play.rx_len < IW_MPA_FRAME_LEN)
+		return false;
+	if (f->pd_len > IW_MPA_PD_MAX) {
+		(void)iw_fail(why, IW_E_MPA_FRAME,
+			      "PD_Length of the Reply is %u: at most %u (RFC 5044 7.1.1)",
+			      (uint32_t)f->pd_len, (uint32_t)IW_MPA_PD_MAX);
+		return true;
+	}
+	/* A refusal is one without IRD and ORD, too. */
+	if (f->rev >= 2 && f->flags & IW_MPA_S && !(f->flags & IW_MPA_R) &&
+	    f->pd_len < IW_MPA_ENHANCED_LEN) {
+		(void)iw_fail(
+			why, IW_E_MPA_FRAME,
+			"PD_Length of the enhanced Reply is %u: at least %u, for IRD and ORD (RFC 6581 9)",
+			(uint32_t)f->pd_len, (uint32_t)IW_MPA_ENHANCED_LEN);
+		why->clause = "RFC 6581 9";
+		return true;
+	}
+	return false;
+}
+
 /* 1: the whole frame is in play.rx; 0: what came instead is told; negative. The limit is for a pause
  * between octets: who sends them one by one is not silent. */
 static int await_reply(struct trial *t, struct iw_mpa_frame *f)
@@ -241,14 +267,10 @@ static int await_reply(struct trial *t, struct iw_mpa_frame *f)
 
 		if (is_foreign(p))
 			return foreign(t);
+		if (is_malformed(t, f))
+			return no_reply(t, IW_OUT_BAD_REPLY);
 		if (ret > 0)
 			return 1;
-		if (p->rx_len >= IW_MPA_FRAME_LEN && f->pd_len > IW_MPA_PD_MAX) {
-			(void)iw_fail(&t->out->why, IW_E_MPA_FRAME,
-				      "PD_Length of the Reply is %u: at most %u",
-				      (uint32_t)f->pd_len, (uint32_t)IW_MPA_PD_MAX);
-			return no_reply(t, IW_OUT_BAD_REPLY);
-		}
 		if (iw_play_over(p))
 			return cut_short(t);
 		ret = iw_play_wait(p, p->rx_len + 1, t->cfg->reply_ns);
@@ -330,22 +352,9 @@ static void began_a_read(struct trial *t, uint64_t pos)
 			t->out->aligned++;
 }
 
-/* Linux siw on little-endian machines lays the control field out from the low end of each octet: layer and
- * type change places, and M, D and R stand where RFC 5040 4.8 has reserved bits. */
-static bool in_siw_order(struct iw_terminate *m)
-{
-	uint8_t layer = m->layer;
-
-	if (m->m || m->d || m->r || !(m->rsvd_bits & 0x07))
-		return false;
-	m->layer = m->etype;
-	m->etype = layer;
-	return true;
-}
-
 static void terminate_came(struct trial *t, const uint8_t *payload, size_t len)
 {
-	struct iw_terminate *m = &t->out->terminate;
+	struct iw_terminate *m = &t->out->terminate, meant;
 	struct iw_fault why = { 0 };
 	char what[120];
 	struct iw_text text;
@@ -353,12 +362,14 @@ static void terminate_came(struct trial *t, const uint8_t *payload, size_t len)
 	t->out->terminated = iw_terminate_decode(m, payload, len) > 0;
 	iw_text_init(&text, what, sizeof(what));
 	if (t->out->terminated) {
-		t->out->siw_order = in_siw_order(m);
+		t->out->siw_order = iw_terminate_decode_siw(&meant, m, payload, len);
+		if (t->out->siw_order)
+			*m = meant;
 		iw_term_print(&text, IW_TERM((uint32_t)m->layer, (uint32_t)m->etype, m->code));
 	}
 	(void)iw_fail(&why, IW_E_PEER_TERMINATE, "the peer sent a Terminate: %s%s",
 		      t->out->terminated ? what : "too short to be one",
-		      t->out->siw_order ? " (in siw's bit order)" : "");
+		      t->out->siw_order ? " (siw: layer and type exchanged)" : "");
 	broken(t, &why);
 }
 

@@ -96,7 +96,7 @@ static void rping_human(const struct iw_rping_run_cfg *cfg, const struct iw_rpin
 		printf("no round was complete\n");
 		return;
 	}
-	if (i->rev)
+	if (i->peer[0])
 		printf("%s: MPA Rev %u, CRC %s, markers %s, IRD %u, ORD %u, RTR %s\n", i->peer,
 		       i->rev, i->crc ? "on" : "off", i->tx_markers || i->rx_markers ? "on" : "off",
 		       i->ird, i->ord,

@@ -40,6 +40,8 @@ static const struct {
 	[IW_IMPL_WINDOWS] = { "windows", "Windows SMB Direct over iWARP of Rev 1",
 			      "[MS-SMBD] 6.1; Wireshark 4.6 iwarp_mpa.legacy" },
 	[IW_IMPL_PLAIN] = { "plain", "an RFC 5044 endpoint of Rev 1 alone", "RFC 5044 7.1" },
+	[IW_IMPL_RDMAC] = { "rdmac", "an endpoint of the RDMA Consortium (use --profile rdmac)",
+			    "draft-culley-iwarp-mpa-v1.0; RFC 5044 Appendix C.1" },
 };
 
 const char *iw_impl_name(enum iw_impl i)
@@ -124,6 +126,9 @@ static const struct clue clues[] = {
 	{ IW_IMPL_PLAIN,    IW_FACT_C_NEVER,         IW_YES,  1, false },
 	{ IW_IMPL_PLAIN,    IW_FACT_MARKERS_OBEYED,  IW_YES,  1, false },
 	{ IW_IMPL_PLAIN,    IW_FACT_SMBD_HEADER,     IW_NO,   0, true  },
+	{ IW_IMPL_PLAIN,    IW_FACT_REPLY_REV0,      IW_NO,   0, true  },
+
+	{ IW_IMPL_RDMAC,    IW_FACT_REPLY_REV0,      IW_YES, 10, true  },
 };
 /* clang-format on */
 

@@ -32,6 +32,7 @@ enum iw_known { IW_NOT_KNOWN, IW_NO, IW_YES };
 	X(REV1_ONLY,       "rev1_only",             "Rev 1 is accepted, Rev 2 is not")                           \
 	X(REV0_ACCEPTED,   "rev0_accepted",         "Rev 0 is accepted without markers and CRC")                 \
 	X(REV0_ANSWERED_1, "rev0_answered_by_rev1", "Rev 0 is answered by Rev 1 with R = 1")                     \
+	X(REPLY_REV0,      "reply_rev0",            "its Reply to a Request of another revision is of Rev 0")    \
 	X(REV3_RESET,      "rev3_reset",            "Rev 3 is answered by a reset")                              \
 	X(REV3_CLOSED,     "rev3_closed",           "Rev 3 is answered by closing")                              \
 	X(STAG0_FATAL,     "stag0_fatal",           "an RDMA Write of no octets to STag 0 ends the connection")  \
@@ -64,8 +65,9 @@ enum iw_impl {
 	IW_IMPL_INTEL,
 	IW_IMPL_WINDOWS,
 	IW_IMPL_PLAIN,
+	IW_IMPL_RDMAC,
 };
-#define IW_IMPLS 7
+#define IW_IMPLS 8
 /* "siw"; "Linux siw (software iWARP)"; where what is known of it comes from. */
 const char *iw_impl_name(enum iw_impl i);
 const char *iw_impl_text(enum iw_impl i);

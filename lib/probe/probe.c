@@ -133,6 +133,16 @@ static struct iw_ask usual(const struct survey *s)
 
 /* --- the main one --- */
 
+static bool replied(const struct iw_cell *c)
+{
+	return c && (c->answer.outcome == IW_OUT_ACCEPTED || c->answer.outcome == IW_OUT_REFUSED);
+}
+
+static bool accepted(const struct iw_cell *c)
+{
+	return c && c->answer.outcome == IW_OUT_ACCEPTED;
+}
+
 /* A peer that ends the connection without a Reply may not know what it was asked (RFC 6581 10); one
  * that refuses may mean the Request or its Private Data. The rest would be answered no better. */
 static bool worth_another(enum iw_outcome o)
@@ -185,8 +195,11 @@ static int try_main(struct survey *s)
 		ask.enhanced = false;
 		err = try(s, IW_FOR_MAIN, &ask, &c);
 	}
-	/* When none is accepted the first one is the report: it says most. */
-	if (!err && c->answer.outcome == IW_OUT_ACCEPTED)
+	/* When none is accepted the first Reply is the report; without any, the first connection. */
+	for (size_t i = 0; i < s->out->ncells && !err && !replied(s->out->main); i++)
+		if (replied(&s->out->cells[i]))
+			s->out->main = &s->out->cells[i];
+	if (!err && accepted(c))
 		s->out->main = c;
 	return err;
 }
@@ -294,16 +307,6 @@ static void know(struct iw_facts *f, enum iw_fact fact, bool is)
 	f->is[fact] = is ? IW_YES : IW_NO;
 }
 
-static bool replied(const struct iw_cell *c)
-{
-	return c && (c->answer.outcome == IW_OUT_ACCEPTED || c->answer.outcome == IW_OUT_REFUSED);
-}
-
-static bool accepted(const struct iw_cell *c)
-{
-	return c && c->answer.outcome == IW_OUT_ACCEPTED;
-}
-
 static bool dropped(const struct iw_cell *c)
 {
 	return c && (c->answer.outcome == IW_OUT_CLOSED || c->answer.outcome == IW_OUT_RESET);
@@ -332,6 +335,7 @@ static void learn_from_main(struct iw_facts *f, const struct iw_cell *c)
 
 	if (!replied(c))
 		return;
+	know(f, IW_FACT_REPLY_REV0, a->rev == 0 && c->ask.rev != 0);
 	if (of_own_tool(pd, a->pd_len))
 		know(f, IW_FACT_OWN_TOOL, true);
 	if (!accepted(c))

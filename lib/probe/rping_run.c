@@ -14,17 +14,21 @@
 #include "util/text.h"
 #include "verbs/wrap.h"
 
-#define LOOK_NS     IW_MSEC(50) /* who is turned away in start-up makes no event */
-#define CLIENTS_MAX 32          /* of a server at once; who comes above that is refused */
-#define STALL_NS    UINT64_C(30000000000)
+#define LOOK_NS     IW_MSEC(50)       /* who is turned away in start-up makes no event */
+#define CLIENTS_MAX 32                /* of a server at once; a request above that is rejected */
+#define TALKS_MAX   (2 * CLIENTS_MAX) /* with those that yielded, until their end is reported */
+#define STALL_NS    IW_SEC(30)
+#define YIELD_NS    IW_SEC(5)  /* no progress for so long: ends early if its place is needed */
+#define CLOSE_NS    IW_SEC(10) /* for the peer to end its side after us */
 
 /* One connection. */
 struct talk {
 	struct iw_rping_run *run;
 	struct iw_qp *qp;
 	struct iw_rping *ping;
-	bool up, closing;
-	uint64_t began, seen;  /* seen: when something happened last */
+	bool up, closing, aborted;
+	uint64_t began, seen;  /* seen: when it made progress last, or began to close */
+	uint64_t payload;      /* octets that had arrived then */
 	struct iw_fault fault; /* ours; the connection's own comes with its end */
 };
 
@@ -34,7 +38,7 @@ struct iw_rping_run {
 	struct iw_pd *pd;
 	struct iw_cq *cq;
 	struct iw_listener *listener;
-	struct talk *talks[CLIENTS_MAX];
+	struct talk *talks[TALKS_MAX];
 	struct talk *left; /* its news was told; freed by the next call, since info is of it */
 	bool done;
 };
@@ -59,7 +63,7 @@ static int new_talk(struct iw_rping_run *run, struct talk **out, struct iw_fault
 	struct talk *t;
 	int err;
 
-	for (int i = 0; i < CLIENTS_MAX; i++) {
+	for (int i = 0; i < TALKS_MAX; i++) {
 		if (run->talks[i])
 			continue;
 		t = calloc(1, sizeof(*t));
@@ -79,13 +83,14 @@ static int new_talk(struct iw_rping_run *run, struct talk **out, struct iw_fault
 		*out = t;
 		return 0;
 	}
-	return iw_fail(why, IW_E_LIMIT, "rping: %u clients are here already",
-		       (uint32_t)CLIENTS_MAX);
+	return iw_fail(why, IW_E_LIMIT,
+		       "rping: %u connections have not ended yet: no room for another",
+		       (uint32_t)TALKS_MAX);
 }
 
 static bool empty(const struct iw_rping_run *run)
 {
-	for (int i = 0; i < CLIENTS_MAX; i++)
+	for (int i = 0; i < TALKS_MAX; i++)
 		if (run->talks[i])
 			return false;
 	return true;
@@ -93,7 +98,7 @@ static bool empty(const struct iw_rping_run *run)
 
 static void forget_talk(struct talk *t)
 {
-	for (int i = 0; i < CLIENTS_MAX; i++)
+	for (int i = 0; i < TALKS_MAX; i++)
 		if (t->run->talks[i] == t)
 			t->run->talks[i] = NULL;
 	t->run->left = t;
@@ -111,6 +116,15 @@ static void tell(struct talk *t, enum iw_rping_news_kind kind, struct iw_rping_n
 		iw_qp_info(t->qp, &news->info);
 }
 
+static void go_home(struct talk *t)
+{
+	if (t->closing)
+		return;
+	t->closing = true;
+	t->seen = iw_os_now();
+	iw_disconnect(t->qp);
+}
+
 /*
  * The conversation cannot go on; the end of the connection tells of it. rping has no words for that, and
  * RDMAP's Terminate is for RDMAP's own errors (RFC 5040 7.1), so a peer that talks is told by an orderly
@@ -120,18 +134,12 @@ static void break_off(struct talk *t, const struct iw_fault *why)
 {
 	if (t->fault.err == 0)
 		t->fault = *why;
-	t->closing = true;
-	if (why->err == IW_E_TIMEOUT)
+	if (why->err == IW_E_TIMEOUT) {
+		t->closing = t->aborted = true;
 		iw_abort(t->qp);
-	else
-		iw_disconnect(t->qp);
-}
-
-static void go_home(struct talk *t)
-{
-	if (!t->closing)
-		iw_disconnect(t->qp);
-	t->closing = true;
+	} else {
+		go_home(t);
+	}
 }
 
 /* True: *news. */
@@ -139,14 +147,15 @@ static bool on_completion(struct iw_rping_run *run, const struct iw_wc *wc,
 			  struct iw_rping_news *news)
 {
 	struct talk *t = iw_qp_user(wc->qp);
-	uint64_t before = iw_rping_result(t->ping)->rounds;
+	uint64_t before = iw_rping_result(t->ping)->rounds, now = iw_os_now();
 	struct iw_fault why = { 0 };
 
 	/* What failed did so because the connection ended, which has an event of its own. */
 	if (wc->status != IW_OK || t->fault.err)
 		return false;
-	t->seen = iw_os_now();
-	if (iw_rping_done(t->ping, wc, t->seen, &why) != 0) {
+	if (!t->closing)
+		t->seen = now;
+	if (iw_rping_done(t->ping, wc, now, &why) != 0) {
 		break_off(t, &why);
 		return false;
 	}
@@ -158,12 +167,66 @@ static bool on_completion(struct iw_rping_run *run, const struct iw_wc *wc,
 	return true;
 }
 
+/*
+ * A server counts parts of long messages as progress. A client does not: its peer could write to its
+ * sink for ever.
+ */
+static void note_payload(struct talk *t, uint64_t now)
+{
+	uint64_t payload = iw_qp_rx_payload(t->qp);
+
+	if (t->run->cfg.ping.client || payload == t->payload)
+		return;
+	t->payload = payload;
+	t->seen = now;
+}
+
+static uint64_t timeout_ns(const struct iw_rping_run *run)
+{
+	return run->cfg.timeout_ns ? run->cfg.timeout_ns : STALL_NS;
+}
+
+/* Server. False: all places are taken by connections that make progress. */
+static bool has_room(struct iw_rping_run *run)
+{
+	uint32_t most = run->cfg.clients ? IW_MIN(run->cfg.clients, (uint32_t)CLIENTS_MAX)
+					 : CLIENTS_MAX;
+	uint64_t yield = run->cfg.yield_ns ? run->cfg.yield_ns : YIELD_NS;
+	uint64_t now = iw_os_now(), least = IW_MIN(timeout_ns(run), yield);
+	struct iw_fault why = { 0 };
+	struct talk *idlest = NULL;
+	unsigned taken = 0;
+
+	for (int i = 0; i < TALKS_MAX; i++) {
+		struct talk *t = run->talks[i];
+
+		if (!t || t->aborted)
+			continue;
+		taken++;
+		if (!t->up || t->closing)
+			continue;
+		note_payload(t, now);
+		if (!idlest || t->seen < idlest->seen)
+			idlest = t;
+	}
+	if (taken < most)
+		return true;
+	if (!idlest || now < iw_time_add(idlest->seen, least))
+		return false;
+	(void)iw_fail(
+		&why, IW_E_TIMEOUT,
+		"rping: round %U: no progress for %U ms, and a new connection needs the place",
+		iw_rping_result(idlest->ping)->rounds, (now - idlest->seen) / 1000000);
+	break_off(idlest, &why);
+	return true;
+}
+
 static int on_request(struct iw_rping_run *run, struct iw_conn_req *req, struct iw_fault *why)
 {
 	struct talk *t;
 	int err;
 
-	if (run->cfg.once && !empty(run)) {
+	if (run->cfg.once ? !empty(run) : !has_room(run)) {
 		iw_reject(req, NULL, 0);
 		return 0;
 	}
@@ -233,24 +296,33 @@ static int on_event(struct iw_rping_run *run, struct iw_async_event *ev, struct 
 /* --- time
  * ------------------------------------------------------------------------------------------------------------------ */
 
-/* A peer that has to do something in this conversation and does not. */
-static uint64_t patience_of(const struct talk *t)
+/*
+ * When the connection ends unless it makes progress. The limit also applies between two rounds, since
+ * an idle client keeps others from its place.
+ */
+static uint64_t deadline_of(const struct talk *t)
 {
-	uint64_t ns = t->run->cfg.timeout_ns ? t->run->cfg.timeout_ns : STALL_NS;
+	uint64_t ns = timeout_ns(t->run);
 
-	if (!t->up || t->closing || (!t->run->cfg.ping.client && iw_rping_over(t->ping)))
-		return UINT64_MAX;
-	return iw_time_add(t->seen, ns);
+	if (!t->up || t->aborted)
+		return IW_TIME_NEVER;
+	return iw_time_add(t->seen, t->closing ? IW_MIN(ns, CLOSE_NS) : ns);
 }
 
 static void on_time(struct talk *t, uint64_t now)
 {
 	struct iw_fault why = { 0 };
+	uint64_t rounds = iw_rping_result(t->ping)->rounds;
 
-	if (now < patience_of(t))
+	if (now < deadline_of(t))
 		return;
-	iw_fail(&why, IW_E_TIMEOUT, "rping: round %U: the peer says nothing for %U ms",
-		(uint64_t)iw_rping_result(t->ping)->rounds, (uint64_t)((now - t->seen) / 1000000));
+	if (!t->closing)
+		note_payload(t, now);
+	if (t->seen == now)
+		return;
+	(void)iw_fail(&why, IW_E_TIMEOUT, "rping: round %U: %s for %U ms", rounds,
+		      t->closing ? "the peer did not end its side" : "no progress",
+		      (now - t->seen) / 1000000);
 	break_off(t, &why);
 }
 
@@ -259,13 +331,13 @@ static int64_t keep_time(struct iw_rping_run *run)
 {
 	uint64_t now = iw_os_now(), next = UINT64_MAX;
 
-	for (int i = 0; i < CLIENTS_MAX; i++) {
+	for (int i = 0; i < TALKS_MAX; i++) {
 		struct talk *t = run->talks[i];
 
 		if (!t)
 			continue;
 		on_time(t, now);
-		next = IW_MIN(next, patience_of(t));
+		next = IW_MIN(next, deadline_of(t));
 	}
 	if (run->cfg.once)
 		next = IW_MIN(next, now + LOOK_NS);
@@ -284,7 +356,7 @@ static void stop(struct iw_rping_run *run)
 
 	/* The descriptor stays readable, and would end every wait from now on. */
 	(void)!iw_ctx_wake_fd(run->ctx, -1);
-	for (int i = 0; i < CLIENTS_MAX; i++) {
+	for (int i = 0; i < TALKS_MAX; i++) {
 		struct talk *t = run->talks[i];
 
 		if (!t)
@@ -417,7 +489,7 @@ void iw_rping_run_free(struct iw_rping_run *run)
 {
 	if (!run)
 		return;
-	for (int i = 0; i < CLIENTS_MAX; i++)
+	for (int i = 0; i < TALKS_MAX; i++)
 		free_talk(run->talks[i]);
 	free_talk(run->left);
 	if (run->ctx)

@@ -17,10 +17,21 @@ struct iw_rping_run_cfg {
 	/* to connect or to listen; strings and private_data kept. rping's own IRD and ORD are 1 */
 	struct iw_conn_param conn;
 	struct iw_shim *shim; /* server: in front of each connection (borrowed); NULL: none */
+	/*
+	 * server: connections at once, at most 32; 0: 32. A request above that is rejected, unless an
+	 * established connection has made no progress for yield_ns: then the one that has made none for
+	 * the longest time is ended. `once` never ends one for another.
+	 */
+	uint32_t clients;
+	uint64_t yield_ns; /* server: at most timeout_ns; 0: 5 s */
 	/* server: one conversation, or a client turned away, then no more */
 	bool once;
-	bool tell_rounds;                                 /* IW_RPING_ROUND after each */
-	uint64_t setup_ns, timeout_ns;                    /* 0: the library's own */
+	bool tell_rounds; /* IW_RPING_ROUND after each */
+	/*
+	 * 0: 10 s for set-up, 30 s without progress. Then a connection is ended. Progress is a complete
+	 * message of rping; a server also counts octets of payload.
+	 */
+	uint64_t setup_ns, timeout_ns;
 	void (*trace)(void *trace_ctx, const char *line); /* as in struct iw_ctx_attr */
 	void *trace_ctx;
 };

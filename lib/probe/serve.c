@@ -2,6 +2,7 @@
 /* A listener from its first connection to its last. */
 #include "probe/serve.h"
 
+#include "cli/confine.h"
 #include "cli/exit.h"
 #include "probe/rping_run.h"
 #include "probe/shim.h"
@@ -46,6 +47,11 @@ static int serve_sink(struct server *s, struct iw_fault *why)
 
 	if (err)
 		return err;
+	err = iw_confine_plain(s->cfg->cli, IW_CONFINE_LISTENS, why);
+	if (err) {
+		iw_sink_free(sink);
+		return err;
+	}
 	iw_serve_show_listening(s->show, iw_sink_addr(sink), iw_sink_port(sink), "sink",
 				!s->conn.host);
 	while ((err = iw_sink_next(sink, &news, why)) == 0 && news.kind != IW_SINK_STOPPED &&
@@ -75,6 +81,11 @@ static int serve_rping(struct server *s, struct iw_fault *why)
 
 	if (err)
 		return err;
+	err = iw_confine_plain(s->cfg->cli, IW_CONFINE_LISTENS, why);
+	if (err) {
+		iw_rping_run_free(run);
+		return err;
+	}
 	iw_serve_show_listening(s->show, iw_rping_run_addr(run), iw_rping_run_port(run), "rping",
 				!s->conn.host);
 	while ((err = iw_rping_run_next(run, &news, why)) == 0 && news.kind != IW_RPING_STOPPED &&
@@ -102,6 +113,7 @@ int iw_serve(const struct iw_serve_cfg *cfg, struct iw_serve_show *show, int *st
 	int err;
 
 	iw_persona_engine(&s.conn, &cfg->persona);
+	s.shim.rev_most = s.conn.rev > 0 ? (uint8_t)s.conn.rev : 0;
 	err = cfg->rping ? serve_rping(&s, why) : serve_sink(&s, why);
 	if (err)
 		return err;

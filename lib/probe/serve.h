@@ -14,17 +14,20 @@
 
 #include <iwarp/verbs.h>
 
+#include "cli/cli.h"
 #include "probe/conn_show.h"
 #include "probe/persona.h"
 #include "probe/rping.h"
 
 struct iw_serve_cfg {
+	struct iw_cli *cli;               /* confined as soon as it listens (cli/confine.h); kept */
 	struct iw_conn_param conn;        /* to listen; strings kept */
 	struct iw_persona_cfg persona;    /* persona.persona is set */
 	bool deaf;                        /* as in struct iw_shim */
 	const struct iw_rping_cfg *rping; /* NULL: the sink */
-	bool once;        /* one connection, or one that is turned away, then no more */
-	uint64_t idle_ns; /* without anything coming */
+	bool once; /* one connection, or one that is turned away, then no more */
+	/* without payload, or without progress of rping, a connection ends after that; 0: 30 s */
+	uint64_t idle_ns;
 	void (*trace)(void *trace_ctx, const char *line); /* as in struct iw_ctx_attr */
 	void *trace_ctx;
 };

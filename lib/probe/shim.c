@@ -45,6 +45,7 @@ struct shim_llp {
 	uint64_t deaf_until;
 	int deaf_to;            /* octets that lie there unnoticed; 0: none */
 	struct iw_codec *watch; /* looks for STag 0 */
+	bool left;              /* the peer ended the connection */
 	bool reported;
 };
 
@@ -129,6 +130,7 @@ static int64_t inner_recv(struct shim_llp *s, struct iw_msg *m, struct iw_fault 
 {
 	int64_t n = s->inner->ops->recv(s->inner, m, 1, why);
 
+	s->left |= n <= 0 && n != IW_E_AGAIN;
 	mirror(s);
 	return n;
 }
@@ -432,12 +434,35 @@ static void shim_facts(struct iw_llp *l, struct iw_llp_facts *out)
 	shim_of(l)->inner->ops->facts(shim_of(l)->inner, out);
 }
 
+/* The engine ended its start-up without a Reply: reports the reason, if the Request shows it. */
+static void report_no_reply(struct shim_llp *s)
+{
+	uint8_t most = s->shim->rev_most ? s->shim->rev_most : 2;
+	struct iw_mpa_frame f;
+	char text[80] = "the start-up ended without a Reply";
+	struct iw_text t;
+	int whole;
+
+	if (s->reported || s->request_len == 0)
+		return;
+	whole = iw_mpa_frame_decode(&f, s->request, s->request_len);
+	iw_text_init(&t, text, sizeof(text));
+	if (s->native && f.kind == IW_MPA_REQUEST && f.rev > most)
+		/* The header was rejected: the rest is not read. */
+		iw_text_fmt(&t, "Rev %u is above the highest accepted here, %u", (uint32_t)f.rev,
+			    (uint32_t)most);
+	else if (s->left && whole <= 0)
+		iw_text_str(&t, "the peer left before its Request was complete");
+	else
+		iw_text_str(&t, "the start-up ended without a Reply");
+	report(s, IW_PERSONA_CLOSE, text);
+}
+
 static void shim_close(struct iw_llp *l, bool abort)
 {
 	struct shim_llp *s = shim_of(l);
 
-	if (s->request_len)
-		report(s, IW_PERSONA_CLOSE, "it came to no Reply");
+	report_no_reply(s);
 	/* What was said to a peer that is turned away must reach it. */
 	s->inner->ops->close(s->inner, s->phase == PHASE_OVER ? s->reset : abort);
 	iw_codec_free(s->watch);

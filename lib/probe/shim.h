@@ -32,7 +32,8 @@ struct iw_shim_report {
 
 struct iw_shim {
 	struct iw_persona_cfg persona; /* persona.persona is set */
-	bool deaf;                     /* to FPDUs that come too soon */
+	uint8_t rev_most; /* highest Rev that the engine accepts if it answers by itself; 0: 2 */
+	bool deaf;        /* ignores FPDUs that arrive too soon */
 	void (*report)(void *report_ctx, const struct iw_shim_report *r); /* or NULL */
 	void *report_ctx;
 	/* Counted here: connections whose Request came, or began to, and was not accepted. */

@@ -19,6 +19,7 @@
 
 struct view {
 	struct iw_mpa_frame f;
+	bool header; /* f is valid; its Private Data may be incomplete */
 	bool enhanced;
 	struct iw_mpa_enhanced e;
 	const uint8_t *pd;
@@ -27,8 +28,12 @@ struct view {
 
 static bool view(struct view *v, const uint8_t *frame, size_t len)
 {
+	bool whole;
+
 	*v = (struct view){ .enhanced = false };
-	if (iw_mpa_frame_decode(&v->f, frame, len) <= 0)
+	whole = iw_mpa_frame_decode(&v->f, frame, len) > 0;
+	v->header = whole || v->f.kind != IW_MPA_OTHER;
+	if (!whole)
 		return false;
 	v->pd = v->f.pd;
 	v->pd_len = v->f.pd_len;
@@ -63,9 +68,15 @@ static void show_pd(struct iw_text *t, const uint8_t *pd, size_t len)
 void iw_frame_show(struct iw_text *t, const uint8_t *frame, size_t len)
 {
 	struct view v;
+	bool whole = view(&v, frame, len);
 
-	if (!view(&v, frame, len)) {
-		iw_text_str(t, "no whole frame");
+	if (!v.header && len < IW_MPA_FRAME_LEN) {
+		iw_text_fmt(t, "incomplete: %U octets of at least %u", (uint64_t)len,
+			    (uint32_t)IW_MPA_FRAME_LEN);
+		return;
+	}
+	if (!v.header) {
+		iw_text_str(t, "no MPA frame");
 		return;
 	}
 	iw_text_fmt(t, "Rev %u C=%u M=%u R=%u", (uint32_t)v.f.rev,
@@ -83,6 +94,9 @@ void iw_frame_show(struct iw_text *t, const uint8_t *frame, size_t len)
 		iw_text_str(t, " Private Data ");
 		show_pd(t, v.pd, v.pd_len);
 	}
+	if (!whole)
+		iw_text_fmt(t, ", %U of its %u octets", (uint64_t)len,
+			    (uint32_t)(IW_MPA_FRAME_LEN + v.f.pd_len));
 }
 
 static void rtr_json(struct iw_json *w, const char *key, uint8_t rtr)
@@ -126,7 +140,9 @@ void iw_frame_write_json(struct iw_json *w, const uint8_t *frame, size_t len)
 {
 	struct view v;
 
-	if (!view(&v, frame, len))
+	bool whole = view(&v, frame, len);
+
+	if (!v.header)
 		return;
 	iw_json_u64(w, "rev", v.f.rev);
 	iw_json_bool(w, "m", v.f.flags & IW_MPA_M);
@@ -140,7 +156,8 @@ void iw_frame_write_json(struct iw_json *w, const uint8_t *frame, size_t len)
 		iw_json_u64(w, "ird", v.e.ird);
 		iw_json_u64(w, "ord", v.e.ord);
 	}
-	pd_json(w, v.pd, v.pd_len);
+	if (whole)
+		pd_json(w, v.pd, v.pd_len);
 }
 
 /* --- one attempt --- */

@@ -17,6 +17,7 @@
 #define RECEIVES 1024  /* nothing slows a sender down but TCP: so many may come between two looks */
 #define RECV_CAP 65536 /* a longer Send ends its connection by a Terminate */
 #define IDLE_NS  IW_SEC(30)
+#define YIELD_NS IW_SEC(5) /* without payload for so long: ends early if its place is needed */
 #define STOP_NS  IW_SEC(1)
 #define LOOK_NS  IW_MSEC(50) /* who is turned away in start-up makes no event */
 
@@ -24,8 +25,9 @@ struct guest {
 	struct iw_list all;
 	struct iw_sink *sink;
 	struct iw_qp *qp;
-	uint64_t seen; /* when something came last */
-	uint64_t sends, octets, rx_octets;
+	uint64_t seen;    /* when the connection began, or payload was noticed last */
+	uint64_t payload; /* octets that had arrived then */
+	uint64_t sends, octets;
 	bool up, leaving;
 	struct iw_fault fault; /* ours */
 };
@@ -87,10 +89,70 @@ static struct guest *new_guest(struct iw_sink *s)
 	return g;
 }
 
+static void send_away(struct guest *g, const struct iw_fault *why)
+{
+	if (g->leaving)
+		return;
+	g->leaving = true;
+	g->fault = *why;
+	iw_abort(g->qp);
+}
+
+static uint64_t idle_ns(const struct iw_sink *s)
+{
+	return s->cfg.idle_ns ? s->cfg.idle_ns : IDLE_NS;
+}
+
+/* Zero-length FPDUs, and parts of FPDUs, are not progress: a peer can send them for ever. */
+static void note_payload(struct guest *g, uint64_t now)
+{
+	uint64_t payload = iw_qp_rx_payload(g->qp);
+
+	if (payload == g->payload)
+		return;
+	g->payload = payload;
+	g->seen = now;
+}
+
+/* The established connection that has been without payload for the longest time; NULL: there is none. */
+static struct guest *idlest(struct iw_sink *s, uint64_t now)
+{
+	struct guest *found = NULL;
+
+	for (struct iw_list *n = s->guests.next; n != &s->guests; n = n->next) {
+		struct guest *g = iw_container_of(n, struct guest, all);
+
+		if (g->leaving || !g->up)
+			continue;
+		note_payload(g, now);
+		if (!found || g->seen < found->seen)
+			found = g;
+	}
+	return found;
+}
+
+/* All places are taken. True: one of them is free now. */
+static bool make_room(struct iw_sink *s)
+{
+	uint64_t yield = s->cfg.yield_ns ? s->cfg.yield_ns : YIELD_NS;
+	uint64_t now = iw_os_now(), least = IW_MIN(idle_ns(s), yield);
+	struct guest *g = idlest(s, now);
+	struct iw_fault why = { 0 };
+
+	if (!g || now < iw_time_add(g->seen, least))
+		return false;
+	(void)iw_fail(&why, IW_E_TIMEOUT,
+		      "sink: no payload came for %U ms, and a new connection needs the place",
+		      (now - g->seen) / 1000000);
+	send_away(g, &why);
+	return true;
+}
+
 static void on_request(struct iw_sink *s, struct iw_conn_req *req)
 {
 	uint32_t most = s->cfg.once ? 1 : s->cfg.clients ? s->cfg.clients : CLIENTS;
-	struct guest *g = s->nguests < most ? new_guest(s) : NULL;
+	bool room = s->nguests < most || (!s->cfg.once && make_room(s));
+	struct guest *g = room ? new_guest(s) : NULL;
 
 	if (!g) {
 		iw_reject(req, NULL, 0);
@@ -102,15 +164,6 @@ static void on_request(struct iw_sink *s, struct iw_conn_req *req)
 	}
 	iw_list_add_tail(&s->guests, &g->all);
 	s->nguests++;
-}
-
-static void send_away(struct guest *g, const struct iw_fault *why)
-{
-	if (g->leaving)
-		return;
-	g->leaving = true;
-	g->fault = *why;
-	iw_abort(g->qp);
 }
 
 static void tell(struct guest *g, enum iw_sink_news_kind kind, struct iw_sink_news *news)
@@ -128,7 +181,7 @@ static void on_completion(const struct iw_wc *wc)
 	/* What failed did so because the connection ended, which has an event of its own. */
 	if (wc->op != IW_WC_RECV || wc->status != IW_OK)
 		return;
-	g->seen = iw_os_now();
+	note_payload(g, iw_os_now());
 	g->sends++;
 	g->octets += wc->len;
 	/* There is room for it; what else it may fail for is that the connection has ended
@@ -169,24 +222,20 @@ static bool on_event(struct iw_sink *s, struct iw_async_event *ev, struct iw_sin
 	return false;
 }
 
-/* Who sends nothing for long leaves. Returns when to look again. */
+/* Ends a connection that is without payload for too long. Returns when to look again. */
 static uint64_t patience(struct guest *g, uint64_t idle, uint64_t now)
 {
 	struct iw_fault why = { 0 };
-	struct iw_qp_info info;
 
 	if (g->leaving || !g->up)
 		return IW_TIME_NEVER;
 	if (now < iw_time_add(g->seen, idle))
 		return iw_time_add(g->seen, idle);
-	/* Not all that comes is a Send. */
-	iw_qp_info(g->qp, &info);
-	if (info.rx_octets != g->rx_octets) {
-		g->rx_octets = info.rx_octets;
-		g->seen = now;
+	/* A long Send counts before it is complete. */
+	note_payload(g, now);
+	if (g->seen == now)
 		return iw_time_add(now, idle);
-	}
-	(void)iw_fail(&why, IW_E_TIMEOUT, "sink: nothing came for %U ms", idle / 1000000);
+	(void)iw_fail(&why, IW_E_TIMEOUT, "sink: no payload came for %U ms", idle / 1000000);
 	send_away(g, &why);
 	return IW_TIME_NEVER;
 }
@@ -194,8 +243,7 @@ static uint64_t patience(struct guest *g, uint64_t idle, uint64_t now)
 /* How long until somebody's patience may end; negative: for ever. */
 static int64_t keep_time(struct iw_sink *s)
 {
-	uint64_t idle = s->cfg.idle_ns ? s->cfg.idle_ns : IDLE_NS;
-	uint64_t now = iw_os_now(), next = s->stop_at;
+	uint64_t idle = idle_ns(s), now = iw_os_now(), next = s->stop_at;
 
 	for (struct iw_list *n = s->guests.next; n != &s->guests; n = n->next)
 		next = IW_MIN(next, patience(iw_container_of(n, struct guest, all), idle, now));

@@ -18,11 +18,18 @@
 #include "probe/shim.h"
 
 struct iw_sink_cfg {
-	struct iw_conn_param conn;  /* to listen; strings kept */
-	struct iw_shim *shim;       /* in front of each connection (borrowed); NULL: none */
-	uint32_t clients;           /* at once; 0: 256. Who comes above that is refused */
-	bool once;                  /* one connection, or one that is turned away, then no more */
-	uint64_t setup_ns, idle_ns; /* 0: 10 s for set-up; 30 s without anything coming */
+	struct iw_conn_param conn; /* to listen; strings kept */
+	struct iw_shim *shim;      /* in front of each connection (borrowed); NULL: none */
+	/*
+	 * Connections at once; 0: 256. A request above that is rejected, unless an established connection
+	 * has been without payload for yield_ns: then the one that has been so for the longest time is
+	 * ended. `once` never ends one for another.
+	 */
+	uint32_t clients;
+	bool once; /* one connection, or one that is turned away, then no more */
+	/* 0: 10 s for set-up; 30 s without payload, then a connection is ended */
+	uint64_t setup_ns, idle_ns;
+	uint64_t yield_ns;                                /* at most idle_ns; 0: 5 s */
 	void (*trace)(void *trace_ctx, const char *line); /* as in struct iw_ctx_attr */
 	void *trace_ctx;
 };

@@ -150,7 +150,7 @@ says() {
     listen --personality plain --reject --private-data 'members only'
     probe --json
     assert_status 1
-    assert_jsonl '.[-1] | [.outcome, .iwarp, .exit_status]' '["closed",false,1]'
+    assert_jsonl '.[-1] | [.outcome, .iwarp, .exit_status]' '["refused",false,1]'
     probe --rev 1
     assert_status 1
     assert_output_has 'Rev 1 C=0 M=0 R=1 Private Data 12 "members only"'
@@ -257,6 +257,21 @@ while True:
     assert_jsonl '.[-1].outcome' bad_reply
 }
 
+@test "a Reply with more than 512 octets of Private Data is malformed, not an endpoint" {
+    says 'head -c 20 >/dev/null; printf "MPA ID Rep Frame\100\001\002\001"; head -c 513 /dev/zero; cat >/dev/null'
+    probe --rev 1
+    assert_status 1
+    assert_output_is "127.0.0.1:$PORT: not an iWARP endpoint: PD_Length of the Reply is 513: at most 512 (RFC 5044 7.1.1)"
+    probe --rev 1 --json
+    assert_status 1
+    assert_jsonl '.[-1] | [.iwarp, .outcome]' '[false,"bad_reply"]'
+    another_port
+    says 'head -c 20 >/dev/null; printf "MPA ID Rep Frame\100\001\002\000"; head -c 512 /dev/zero; cat >/dev/null'
+    probe --rev 1 --json
+    assert_status 0
+    assert_jsonl '.[-1] | [.outcome, .reply.private_data_octets]' '["accepted",512]'
+}
+
 @test "a host that is not there or has no name is a failure, not an answer" {
     run_here mpa-probe no.such.host.invalid
     assert_status 4
@@ -283,6 +298,24 @@ while True:
     assert_status 0
     assert_jsonl 'map(select(.event == "closed") | [.rounds, .rounds_verified, has("error")]) | unique' '[[5,5,false]]'
     assert_jsonl 'map(select(.event == "closed").octets_written)' '[0,5,85,320,7240,150055,327675]'
+}
+
+@test "a listener that accepts only Rev 1 reports the Rev that it rejected" {
+    listen --app rping --rev 1
+    rping -c 1 --rev 2
+    assert_status 4
+    rping -c 1
+    assert_status 0
+    serve_end
+    assert_output_has 'Request Rev 2 C=1 M=0 R=0, 20 of its 24 octets'
+    assert_output_has 'close: Rev 2 is above the highest accepted here, 1'
+    assert_output_lacks 'no whole frame'
+    another_port
+    listen --app rping --rev 1 --json
+    rping -c 1 --rev 2
+    serve_end
+    assert_jsonl '[.[] | select(.event == "request")][0] | [.verdict, .text, .request.rev]' \
+        '["close","Rev 2 is above the highest accepted here, 1",2]'
 }
 
 @test "rping over every kind of connection" {
@@ -362,7 +395,7 @@ while True:
     # What it is like without: the first FPDU lies there.
     rping -c 2 --quirk none --timeout 800ms
     assert_status 4
-    assert_stderr_has 'the peer says nothing for'
+    assert_stderr_has 'round 0: no progress for'
     probe --json
     assert_status 0
     assert_jsonl '.[-1].looks_like.name' siw
@@ -417,6 +450,37 @@ while True:
     serve_end
     assert_status 0
     assert_jsonl 'map(select(.verdict == "close" or .verdict == "reset")) | length >= 3' true
+}
+
+# all_end COUNT: the listener ends connections that it accepted and that bring no payload
+all_end() {
+    local mode
+
+    require_tool python3
+    for mode in silent writes drip; do
+        run_here python3 "$BATS_TEST_DIRNAME/mpa_idle.py" "$PORT" "$1" "$mode"
+        assert_status 0
+    done
+}
+
+@test "a listener ends connections without payload after --timeout" {
+    listen --timeout 1s --json
+    all_end 3
+    probe
+    assert_status 0
+    serve_end
+    assert_status 0
+    assert_jsonl 'map(select(.event == "closed" and .error == "TIMEOUT")) | length' 9
+}
+
+@test "rping's server ends connections without progress after --timeout, and serves the next client" {
+    listen --app rping --timeout 1s --json
+    all_end 32
+    rping -c 2
+    assert_status 0
+    serve_end
+    assert_status 0
+    assert_jsonl 'map(select(.event == "closed" and .error == "TIMEOUT")) | length' 96
 }
 
 @test "Ctrl-C and SIGTERM end a listener with status 0, with somebody there too" {
@@ -477,7 +541,7 @@ while True:
 --listen --app rping --reject
 --listen --size 5
 --app rping
---app rping 127.0.0.1 --rev 0
+--app rping 127.0.0.1 --rev 3
 --app rping 127.0.0.1 --rev 1 --rtr send
 --app rping 127.0.0.1 --size 65536
 --app rping 127.0.0.1 --private-data x

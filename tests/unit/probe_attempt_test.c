@@ -191,6 +191,36 @@ static void replies_that_are_none(void **state)
 	assert_non_null(strstr(a.why.text, "PD_Length of the Reply is 513"));
 }
 
+/* MPA-37, MPA-48 */
+static void malformed_reply_is_not_accepted_when_it_is_complete(void **state)
+{
+	static char octets[20 + 2046];
+	static const struct iw_step steps[] = {
+		{ .kind = IW_STEP_WAIT, .want = 20, .for_ns = PEER_LIMIT },
+		{ .kind = IW_STEP_SEND,
+		  .octets = octets,
+		  .len = sizeof(octets),
+		  .for_ns = PEER_LIMIT },
+		{ .kind = IW_STEP_QUIET, .for_ns = PEER_LIMIT },
+	};
+	static const struct script large = SCRIPT(steps);
+	SAYS(small, REP "\x50\x02\0\3abc");
+	SAYS(refusal, REP "\x70\x02\0\0");
+
+	(void)state;
+	memcpy(octets, REP "\x40\x01\x07\xfe", 20);
+	attempt(&large, &rev1);
+	assert_int_equal(a.outcome, IW_OUT_BAD_REPLY);
+	assert_string_equal(a.why.text,
+			    "PD_Length of the Reply is 2046: at most 512 (RFC 5044 7.1.1)");
+	assert_int_equal(a.raw_len, sizeof(a.raw));
+	attempt(&small, &p2p);
+	assert_int_equal(a.outcome, IW_OUT_BAD_REPLY);
+	assert_non_null(strstr(a.why.text, "PD_Length of the enhanced Reply is 3: at least 4"));
+	attempt(&refusal, &p2p);
+	assert_int_equal(a.outcome, IW_OUT_REFUSED);
+}
+
 /* --- Replies --- */
 
 static void reply_of_single_octets_is_a_reply(void **state)
@@ -553,6 +583,7 @@ int main(void)
 		cmocka_unit_test(who_speaks_first_is_named_at_once),
 		cmocka_unit_test(server_that_answers_only_our_fin_is_still_named),
 		cmocka_unit_test(replies_that_are_none),
+		cmocka_unit_test(malformed_reply_is_not_accepted_when_it_is_complete),
 		cmocka_unit_test(reply_of_single_octets_is_a_reply),
 		cmocka_unit_test(refusal_has_its_private_data_and_what_follows),
 		cmocka_unit_test(reads_prove_that_a_connection_works),

@@ -151,6 +151,21 @@ static void windows_is_known_by_its_header_and_plain_by_its_lack(void **state)
 	looks_like(IW_IMPL_PLAIN);
 }
 
+static void rdmac_is_known_by_the_revision_of_its_reply(void **state)
+{
+	(void)state;
+	is(IW_FACT_REV1_ONLY);
+	is_not(IW_FACT_ECHOES_RESERVED);
+	is(IW_FACT_MARKERS_OBEYED);
+	is_not(IW_FACT_REPLY_REV0);
+	looks_like(IW_IMPL_PLAIN);
+	is(IW_FACT_REPLY_REV0);
+	looks_like(IW_IMPL_RDMAC);
+	/* Its Private Data says more. */
+	is(IW_FACT_OWN_TOOL);
+	looks_like(IW_IMPL_LIBIWARP);
+}
+
 static void unknown_tells_what_was_found(void **state)
 {
 	(void)state;
@@ -187,6 +202,7 @@ int main(void)
 		cmocka_unit_test_setup(without_our_block_the_sum_of_our_habits_decides, fresh),
 		cmocka_unit_test_setup(chelsio_and_intel_differ_in_the_model_they_need, fresh),
 		cmocka_unit_test_setup(windows_is_known_by_its_header_and_plain_by_its_lack, fresh),
+		cmocka_unit_test_setup(rdmac_is_known_by_the_revision_of_its_reply, fresh),
 		cmocka_unit_test_setup(unknown_tells_what_was_found, fresh),
 		cmocka_unit_test_setup(every_fact_and_implementation_has_its_words, fresh),
 	};

@@ -3,9 +3,11 @@
 #include "probe/rping_run.h"
 
 #include <pthread.h>
+#include <signal.h>
 
 #include "verbs_end.h"
 
+#include "cli/signals.h"
 #include "util/num.h"
 
 #define ROUNDS 40
@@ -162,11 +164,75 @@ static void server_that_says_nothing_is_given_up(void **state)
 	end_until(&e, NULL, e.seen[IW_EV_CLOSED]);
 	served(&s);
 	assert_int_equal(s.last.fault.err, IW_E_TIMEOUT);
-	assert_non_null(strstr(s.last.fault.text, "rping: round 0: the peer says nothing for 3"));
+	assert_non_null(strstr(s.last.fault.text, "rping: round 0: no progress for 3"));
 	end_close(&e);
 }
 
-/* A server waits for a client's next round as long as it takes, but not in the middle of one. */
+static void join_server(struct end *e, const struct served *s)
+{
+	end_open(e);
+	end_connect_to(e, "127.0.0.1", iw_rping_run_port(s->run), (struct iw_conn_param){ 0 });
+	end_until(e, NULL, e->seen[IW_EV_ESTABLISHED]);
+}
+
+static void client_that_never_begins_a_round_is_given_up(void **state)
+{
+	struct served s;
+	struct end e;
+
+	(void)state;
+	serve_once(&s, (struct iw_rping_cfg){ 0 }, MS(300));
+	join_server(&e, &s);
+	end_until(&e, NULL, e.seen[IW_EV_CLOSED]);
+	served(&s);
+	assert_int_equal(s.last.fault.err, IW_E_TIMEOUT);
+	assert_non_null(strstr(s.last.fault.text, "rping: round 0: no progress for 3"));
+	end_close(&e);
+}
+
+/* A zero-length RDMA Write every 20 ms, until the connection ends. */
+static void write_nothing_until_closed(struct end *e)
+{
+	double limit = end_clock() + 10;
+
+	for (unsigned i = 0; !e->seen[IW_EV_CLOSED]; i++) {
+		assert_true(end_clock() < limit);
+		if (e->nwc < END_WCS - 64)
+			(void)!end_write(e, 1000 + i, NULL, 0, 1, 0, 0);
+		end_run(e, NULL, 20);
+	}
+}
+
+static void zero_length_writes_of_a_client_are_not_progress(void **state)
+{
+	struct served s;
+	struct end e;
+
+	(void)state;
+	serve_once(&s, (struct iw_rping_cfg){ 0 }, MS(300));
+	join_server(&e, &s);
+	write_nothing_until_closed(&e);
+	served(&s);
+	assert_int_equal(s.last.fault.err, IW_E_TIMEOUT);
+	end_close(&e);
+}
+
+/* After a message that is not rping's the server closes its side, and the peer never does. */
+static void client_that_does_not_end_its_side_is_given_up(void **state)
+{
+	struct served s;
+	struct end e;
+
+	(void)state;
+	serve_once(&s, (struct iw_rping_cfg){ 0 }, MS(300));
+	join_server(&e, &s);
+	assert_int_equal(end_send(&e, 1, "12345", 5, 0), 0);
+	write_nothing_until_closed(&e);
+	served(&s);
+	assert_int_equal(s.last.fault.err, IW_E_FORMAT);
+	end_close(&e);
+}
+
 static void client_that_stops_in_a_round_is_given_up(void **state)
 {
 	uint8_t advert[16] = { 0 }, source[8] = "ping", room[64];
@@ -179,8 +245,6 @@ static void client_that_stops_in_a_round_is_given_up(void **state)
 	assert_int_equal(iw_post_recv(e.qp, 2, room, sizeof(room)), 0);
 	end_connect_to(&e, "127.0.0.1", iw_rping_run_port(s.run), (struct iw_conn_param){ 0 });
 	end_until(&e, NULL, e.seen[IW_EV_ESTABLISHED]);
-	end_run(&e, NULL, 600);
-	assert_int_equal(e.seen[IW_EV_CLOSED], 0);
 	iw_put_be32(advert + 8,
 		    iw_mr_stag(end_reg(&e, source, sizeof(source), IW_ACCESS_REMOTE_READ)));
 	iw_put_be32(advert + 12, sizeof(source));
@@ -217,14 +281,51 @@ static void client_that_leaves_in_a_round_is_told(void **state)
 	end_close(&e);
 }
 
+/* One place, and a client in it that says nothing. The last test: a process is asked to stop for good. */
+static void silent_client_yields_its_place_to_a_new_one(void **state)
+{
+	const struct iw_rping_run_cfg cfg = {
+		.clients = 1, .setup_ns = MS(5000), .timeout_ns = MS(20000), .yield_ns = MS(1000)
+	};
+	double limit = end_clock() + 15;
+	struct iw_rping_run_cfg client;
+	struct iw_rping_news news;
+	struct served s = { 0 };
+	unsigned rounds;
+	struct end e;
+
+	(void)state;
+	assert_int_equal(iw_signals_init(&s.why), 0);
+	assert_int_equal(iw_rping_run_new(&s.run, &cfg, &s.why), 0);
+	assert_int_equal(pthread_create(&s.thread, NULL, serve, &s), 0);
+	join_server(&e, &s);
+	client = client_of(iw_rping_run_port(s.run), 64, 3);
+	do {
+		assert_true(end_clock() < limit);
+		news = run_client(&client, &rounds);
+	} while (news.fault.err == IW_E_REJECTED);
+	assert_string_equal(news.fault.text, "");
+	assert_int_equal(news.result.rounds, 3);
+	end_until(&e, NULL, e.seen[IW_EV_CLOSED]);
+	end_close(&e);
+	assert_int_equal(raise(SIGTERM), 0);
+	served(&s);
+	assert_int_equal(s.up, 2);
+	assert_int_equal(s.left, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(client_and_server_agree_on_every_round),
 		cmocka_unit_test(nobody_there_is_told),
 		cmocka_unit_test(server_that_says_nothing_is_given_up),
+		cmocka_unit_test(client_that_never_begins_a_round_is_given_up),
+		cmocka_unit_test(zero_length_writes_of_a_client_are_not_progress),
+		cmocka_unit_test(client_that_does_not_end_its_side_is_given_up),
 		cmocka_unit_test(client_that_stops_in_a_round_is_given_up),
 		cmocka_unit_test(client_that_leaves_in_a_round_is_told),
+		cmocka_unit_test(silent_client_yields_its_place_to_a_new_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

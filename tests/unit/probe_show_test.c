@@ -286,8 +286,10 @@ static void frames_in_a_line(void **state)
 	assert_string_equal(frame(REP "\x10\x02\0\x04\0\x01\0\x02", 24),
 			    "Rev 2 C=0 M=0 R=0 client-server IRD 1 ORD 2");
 	assert_string_equal(frame(REP "\x40\x01\0\0", 20), "Rev 1 C=1 M=0 R=0");
-	assert_string_equal(frame(REP "\x40\x01\0\x01", 20), "no whole frame");
-	assert_string_equal(frame("GET / HTTP/1.1\r\n\r\n\r\n", 20), "no whole frame");
+	assert_string_equal(frame(REP "\x40\x01\0\x01", 20),
+			    "Rev 1 C=1 M=0 R=0, 20 of its 21 octets");
+	assert_string_equal(frame(REP "\x40", 17), "incomplete: 17 octets of at least 20");
+	assert_string_equal(frame("GET / HTTP/1.1\r\n\r\n\r\n", 20), "no MPA frame");
 	/* The longest Private Data there is. */
 	memset(long_frame + 20, 'x', 512);
 	frame(long_frame, sizeof(long_frame));

@@ -123,10 +123,11 @@ static void who_says_nothing_has_to_go(void **state)
 	assert_non_null(strstr(left[0].fault.text, "100 ms"));
 }
 
-/* What comes need not be a Send to be something. */
-static void who_sends_now_and_then_stays(void **state)
+/* Zero-length operations work, and do not keep a connection. */
+static void zero_length_operations_are_not_progress(void **state)
 {
-	const struct iw_sink_cfg cfg = { .once = true, .idle_ns = MS(200) };
+	const struct iw_sink_cfg cfg = { .once = true, .idle_ns = MS(300) };
+	double limit = end_clock() + 10;
 	struct iw_conn_param p;
 	struct end e;
 
@@ -136,11 +137,38 @@ static void who_sends_now_and_then_stays(void **state)
 	p = to_sink();
 	assert_int_equal(iw_connect(e.qp, &p, &why), 0);
 	end_until(&e, NULL, e.seen[IW_EV_ESTABLISHED]);
-	for (unsigned i = 0; i < 12; i++) {
-		assert_int_equal(end_read(&e, i, NULL, 0, 0, 1, 0), 0);
+	assert_int_equal(end_read(&e, 1, NULL, 0, 0, 1, 0), 0);
+	end_until(&e, NULL, end_wc(&e, 1));
+	assert_int_equal(end_wc(&e, 1)->status, IW_OK);
+	for (unsigned i = 0; !e.seen[IW_EV_CLOSED]; i += 3) {
+		assert_true(end_clock() < limit);
+		(void)!end_read(&e, 10 + i, NULL, 0, 0, 1, 0);
+		(void)!end_write(&e, 11 + i, NULL, 0, 1, 0, 0);
+		(void)!end_send(&e, 12 + i, NULL, 0, 0);
+		end_run(&e, NULL, 20);
+	}
+	end_close(&e);
+	sink_end();
+	assert_int_equal(left[0].fault.err, IW_E_TIMEOUT);
+	assert_non_null(strstr(left[0].fault.text, "no payload came for 300 ms"));
+}
+
+static void sends_with_payload_keep_a_connection(void **state)
+{
+	const struct iw_sink_cfg cfg = { .once = true, .idle_ns = MS(1000) };
+	struct iw_conn_param p;
+	struct end e;
+
+	(void)state;
+	sink_start(&cfg);
+	end_open(&e);
+	p = to_sink();
+	assert_int_equal(iw_connect(e.qp, &p, &why), 0);
+	end_until(&e, NULL, e.seen[IW_EV_ESTABLISHED]);
+	for (unsigned i = 0; i < 15; i++) {
+		assert_int_equal(end_send(&e, i, "x", 1, 0), 0);
 		end_until(&e, NULL, e.nwc == i + 1);
-		assert_int_equal(e.wc[i].status, IW_OK);
-		end_run(&e, NULL, 50);
+		end_run(&e, NULL, 100);
 	}
 	iw_disconnect(e.qp);
 	end_until(&e, NULL, e.seen[IW_EV_CLOSED]);
@@ -177,30 +205,55 @@ static void once_is_one_at_a_time_as_well(void **state)
 	assert_string_equal(left[0].fault.text, "");
 }
 
-/* The last one: a process is asked to stop for good. */
-static void guests_above_the_limit_are_refused_and_stopping_tells_the_others(void **state)
+static bool is_let_in(struct end *e)
 {
-	const struct iw_sink_cfg cfg = { .clients = 2, .setup_ns = MS(200) };
-	static struct end e[3];
-	struct iw_conn_param p;
+	struct iw_conn_param p = to_sink();
+
+	end_open(e);
+	assert_int_equal(iw_connect(e->qp, &p, &why), 0);
+	end_until(e, NULL, e->seen[IW_EV_ESTABLISHED] || e->seen[IW_EV_REJECTED]);
+	return e->seen[IW_EV_ESTABLISHED];
+}
+
+/*
+ * Of two guests one sends payload: the other one has to yield. The last test, since a process is
+ * asked to stop for good.
+ */
+static void guest_above_the_limit_is_refused_until_an_idle_one_yields(void **state)
+{
+	const struct iw_sink_cfg cfg = { .clients = 2, .setup_ns = MS(200), .yield_ns = MS(1500) };
+	static struct end busy, idle, late;
+	double limit = end_clock() + 20;
+	unsigned refused = 0, n = 0;
 
 	(void)state;
 	assert_int_equal(iw_signals_init(&why), 0);
 	sink_start(&cfg);
-	for (int i = 0; i < 3; i++) {
-		end_open(&e[i]);
-		p = to_sink();
-		assert_int_equal(iw_connect(e[i].qp, &p, &why), 0);
-		end_until(&e[i], NULL, e[i].seen[IW_EV_ESTABLISHED] || e[i].seen[IW_EV_REJECTED]);
-		assert_int_equal(e[i].seen[IW_EV_REJECTED], i == 2);
+	assert_true(is_let_in(&busy));
+	assert_true(is_let_in(&idle));
+	while (!is_let_in(&late)) {
+		end_close(&late);
+		refused++;
+		assert_true(end_clock() < limit);
+		assert_int_equal(end_send(&busy, n++, "x", 1, 0), 0);
+		end_until(&busy, NULL, busy.nwc == n);
+		end_run(&busy, &idle, 50);
 	}
+	assert_true(refused > 0);
+	end_until(&idle, &busy, idle.seen[IW_EV_CLOSED]);
+	assert_int_equal(busy.seen[IW_EV_CLOSED], 0);
+
+	/* Stopping ends the others. */
 	assert_int_equal(raise(SIGTERM), 0);
-	for (int i = 0; i < 2; i++)
-		end_until(&e[i], NULL, e[i].seen[IW_EV_PEER_CLOSED] || e[i].seen[IW_EV_CLOSED]);
-	for (int i = 0; i < 3; i++)
-		end_close(&e[i]);
+	end_until(&busy, NULL, busy.seen[IW_EV_PEER_CLOSED] || busy.seen[IW_EV_CLOSED]);
+	end_until(&late, NULL, late.seen[IW_EV_PEER_CLOSED] || late.seen[IW_EV_CLOSED]);
+	end_close(&busy);
+	end_close(&idle);
+	end_close(&late);
 	sink_end();
-	assert_int_equal(up, 2);
+	assert_int_equal(up, 3);
+	assert_int_equal(left[0].fault.err, IW_E_TIMEOUT);
+	assert_non_null(strstr(left[0].fault.text, "a new connection needs the place"));
 }
 
 int main(void)
@@ -209,9 +262,10 @@ int main(void)
 		cmocka_unit_test(sends_are_counted_and_forgotten),
 		cmocka_unit_test(longer_send_than_it_takes_ends_that_connection),
 		cmocka_unit_test(who_says_nothing_has_to_go),
-		cmocka_unit_test(who_sends_now_and_then_stays),
+		cmocka_unit_test(zero_length_operations_are_not_progress),
+		cmocka_unit_test(sends_with_payload_keep_a_connection),
 		cmocka_unit_test(once_is_one_at_a_time_as_well),
-		cmocka_unit_test(guests_above_the_limit_are_refused_and_stopping_tells_the_others),
+		cmocka_unit_test(guest_above_the_limit_is_refused_until_an_idle_one_yields),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
