@@ -110,7 +110,8 @@ enum iw_xopt {
 	IW_XOPT_OWNER = 64,     /* owners and groups, by number */
 	IW_XOPT_XATTR = 128,    /* extended attributes */
 	IW_XOPT_VERIFY = 256,   /* the target is read again from storage */
-	IW_XOPT_ALL = 511
+	IW_XOPT_SETID = 512,    /* with OWNER: set-user-ID and set-group-ID bits */
+	IW_XOPT_ALL = 1023
 };
 
 struct iw_xdigest {

@@ -98,9 +98,12 @@ struct iw_xfer {
 	char *path;         /* OPEN's: to be sent, or received. Owned; NULL when it is empty */
 	size_t path_len;
 	uint64_t progress_at; /* when something moved last */
-	bool open_seen;       /* responder */
-	bool abort_due;       /* FAILING: the peer is to be told */
-	bool told_peer;       /* the ABORT is on its way: close in an orderly manner */
+	uint64_t payload_at;  /* when octets of a file did so last */
+	/* sink, mode write: when windows began to fill, or none was partly filled */
+	uint64_t windows_at;
+	bool open_seen; /* responder */
+	bool abort_due; /* FAILING: an ABORT must be sent */
+	bool aborted;   /* an ABORT was sent or received: close in an orderly manner */
 	bool end_given;
 	bool lost; /* FAILING: because the connection was lost */
 	struct iw_fault fault;
@@ -117,6 +120,10 @@ int iw_xf_breach(struct iw_xfer *x, const char *fmt, ...);
 static inline void iw_xf_progress(struct iw_xfer *x, uint64_t now)
 {
 	x->progress_at = now;
+}
+static inline void iw_xf_moved(struct iw_xfer *x, uint64_t now)
+{
+	x->progress_at = x->payload_at = now;
 }
 bool iw_xf_slot_get(struct iw_xfer *x, uint32_t *slot);
 void iw_xf_slot_put(struct iw_xfer *x, uint32_t slot);
@@ -236,6 +243,8 @@ void iw_xsnk_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
 void iw_xsnk_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, const char *text);
 bool iw_xsnk_cleanup(struct iw_xfer *x, struct iw_xact *act);
 bool iw_xsnk_busy_here(const struct iw_xfer *x);
+/* A part of a chunk has been received, and only the peer can complete it. */
+bool iw_xsnk_amid_chunk(const struct iw_xfer *x);
 bool iw_xsnk_idle(const struct iw_xfer *x);
 
 #endif

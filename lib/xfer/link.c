@@ -108,6 +108,7 @@ void iw_xdraft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uin
 	x->link.size_due = false;
 	x->link.nop_due = false;
 	x->counts.msgs_sent++;
+	x->counts.control_octets += d->o.len;
 	count_sent(x, now);
 }
 

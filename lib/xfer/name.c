@@ -59,6 +59,33 @@ const char *iw_xfer_name_fault(const char *name, size_t len)
 	}
 }
 
+bool iw_xfer_link_leaves(const char *name, size_t name_len, const char *to, size_t to_len,
+			 size_t top)
+{
+	size_t dirs = 0;
+	bool down = false;
+
+	for (size_t i = 0; i < name_len; i++)
+		dirs += name[i] == '/';
+	if (to_len == 0 || to[0] == '/' || dirs < top)
+		return true;
+	for (dirs -= top; to_len > 0;) {
+		size_t n = component(to, to_len);
+
+		if (is_dots(to, n, 2)) {
+			/* The component before it may be a link itself. */
+			if (down || dirs-- == 0)
+				return true;
+		} else if (n > 0 && !is_dots(to, n, 1)) {
+			down = true;
+		}
+		n += n < to_len;
+		to += n;
+		to_len -= n;
+	}
+	return false;
+}
+
 const char *iw_xfer_path_fault(const char *path, size_t len)
 {
 	const char *fault = common_fault(path, len, IW_XFER_PATH_MAX);

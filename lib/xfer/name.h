@@ -19,4 +19,12 @@ const char *iw_xfer_name_fault(const char *name, size_t len);
  */
 const char *iw_xfer_path_fault(const char *path, size_t len);
 
+/*
+ * True if a symbolic link of that name and with the target to can lead out of its tree, whose root is the first top
+ * components of its name: to is absolute or empty, or has ".." after another component, or begins with more ".." than
+ * the link has directories above it in the tree.
+ */
+bool iw_xfer_link_leaves(const char *name, size_t name_len, const char *to, size_t to_len,
+			 size_t top);
+
 #endif

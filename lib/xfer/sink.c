@@ -404,12 +404,23 @@ bool iw_xsnk_busy_here(const struct iw_xfer *x)
 {
 	const struct sink *s = x->snk;
 
-	if (s->storing || s->registering < IW_XFER_WINDOWS || s->bye == FINAL_ASKED)
+	struct file *creating = find(x->snk, x->snk->create_id);
+
+	if (s->storing || s->registering < IW_XFER_WINDOWS || s->bye == FINAL_ASKED ||
+	    (creating && creating->creating))
 		return true;
 	for (uint32_t i = 0; i < TABLE && s->nopen > 0; i++)
 		if (s->file[i].state == COMMITTING)
 			return true;
 	return false;
+}
+
+bool iw_xsnk_amid_chunk(const struct iw_xfer *x)
+{
+	struct sink *s = x->snk;
+
+	/* A chunk after the first may wait for credit, which this side grants. */
+	return s->nreading > 0 || s->in_windows > 0 || (s->njobs > 0 && job_at(s, 0)->open);
 }
 
 bool iw_xsnk_idle(const struct iw_xfer *x)

@@ -93,6 +93,7 @@ struct job {
 	uint32_t len;
 	bool open;       /* mode send: its DONE has yet to come */
 	bool registered; /* its slot: to be revoked before anybody looks at it (RFC 5042 6.2.2) */
+	bool written;    /* mode write: the peer has written all of it (RFC 5042 6.3.2) */
 	struct iw_xdigest digest;
 	struct iw_xpart part[IW_XPARTS];
 	uint32_t nparts;
@@ -112,6 +113,8 @@ struct sink {
 	uint32_t registering; /* the slot, or IW_XFER_WINDOWS */
 	uint32_t ngrants;     /* slots with grant_due */
 	struct fifo readable; /* slots in state READABLE */
+	uint32_t nreading;    /* slots in state READING */
+	uint64_t in_windows;  /* mode write: octets in windows without DONE, at the last report */
 	struct fifo revoking;
 	struct offer offer[IW_XFER_WINDOWS];
 	uint32_t offer_head, noffers;
@@ -120,8 +123,9 @@ struct sink {
 	struct job job[JOBS];
 	uint32_t job_head, njobs;
 	bool storing;   /* STORE of the first job is unanswered */
-	uint8_t *attrs; /* that have come ahead of file next_id. Owned */
-	size_t attrs_len;
+	uint8_t *attrs; /* received before file next_id. Owned */
+	size_t attrs_len,
+		attrs_announced; /* octets kept; octets announced: more, if they are not accepted */
 	bool opened_due;
 	enum { NO_BYE, BYE_HEARD, FINAL_ASKED, BYE_DUE, BYE_SAID } bye;
 	struct iw_list paths; /* pull: to be asked for */
@@ -170,6 +174,8 @@ void iw_xsnk_drop_window(struct sink *s, uint32_t i);
 void iw_xsnk_drop_windows(struct sink *s, const struct file *f, bool all);
 void iw_xsnk_push_job(struct sink *s, struct file *f, const struct job *j);
 void iw_xsnk_put_release(struct sink *s, uint32_t id, uint64_t off);
+/* len octets at off are stored, or zero. */
+void iw_xsnk_settled(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t len);
 void iw_xsnk_finish_job(struct iw_xfer *x, const struct job *j, bool stored);
 bool iw_xsnk_next_register(struct iw_xfer *x, struct iw_xact *act);
 bool iw_xsnk_next_read(struct iw_xfer *x, struct iw_xact *act);

@@ -12,15 +12,23 @@
 
 #define OWNER (IW_XBIT(IW_XF_UID) | IW_XBIT(IW_XF_GID))
 
+/* Extended attributes are kept if this transfer accepts them. */
+static bool takes_xattr(const struct iw_xfer *x)
+{
+	return x->cfg.opts & IW_XOPT_XATTR;
+}
+
 /* Name, target (or list) and extended attributes, in one piece of memory. */
 static bool keep_text(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
 {
-	bool pack = e->kind == IW_XFER_PACK;
+	bool pack = e->kind == IW_XFER_PACK, attrs = takes_xattr(x);
 	const void *target = pack ? (const void *)e->list : e->target;
 	size_t target_len = pack ? e->list_len : e->target_len;
 	uint8_t *xattr;
 
-	f->text_len = e->name_len + target_len + x->snk->attrs_len + e->xattr_len + 1;
+	f->text_len = e->name_len + target_len + 1;
+	if (attrs)
+		f->text_len += x->snk->attrs_len + e->xattr_len;
 	f->text = iw_mem_alloc(x->mem, f->text_len);
 	if (!f->text)
 		return false;
@@ -31,7 +39,7 @@ static bool keep_text(struct iw_xfer *x, struct file *f, const struct iw_xentry 
 	f->meta.target_len = target_len;
 	if (target_len > 0)
 		memcpy(f->text + e->name_len, target, target_len);
-	if (!(e->has & IW_XBIT(IW_XF_XATTR)))
+	if (!attrs || !(e->has & IW_XBIT(IW_XF_XATTR)))
 		return true;
 	xattr = (uint8_t *)f->text + e->name_len + target_len;
 	f->meta.xattr = xattr;
@@ -47,20 +55,23 @@ static void forget_attrs(struct iw_xfer *x)
 {
 	iw_mem_free(x->mem, x->snk->attrs, x->snk->attrs_len);
 	x->snk->attrs = NULL;
-	x->snk->attrs_len = 0;
+	x->snk->attrs_len = x->snk->attrs_announced = 0;
 }
 
 /* Extended attributes ahead of the file that they are of. */
 static int take_attrs(struct iw_xfer *x, const struct iw_xentry *e)
 {
 	struct sink *s = x->snk;
-	size_t len = s->attrs_len + e->xattr_len;
+	size_t len = s->attrs_announced + e->xattr_len;
 	uint8_t *all;
 
 	if (e->id != s->next_id)
 		return iw_xf_breach(x, "ATTRS: file %u, expected %u", e->id, s->next_id);
 	if (e->xattr_len == 0 || len > IW_XFER_XATTR_MAX)
 		return iw_xf_breach(x, "ATTRS: %U octets for file %u", (uint64_t)len, e->id);
+	s->attrs_announced = len;
+	if (!takes_xattr(x))
+		return 0;
 	all = iw_mem_alloc(x->mem, len);
 	if (!all) {
 		struct iw_fault why;
@@ -72,7 +83,7 @@ static int take_attrs(struct iw_xfer *x, const struct iw_xentry *e)
 	if (s->attrs_len > 0)
 		memcpy(all, s->attrs, s->attrs_len);
 	memcpy(all + s->attrs_len, e->xattr, e->xattr_len);
-	forget_attrs(x);
+	iw_mem_free(x->mem, s->attrs, s->attrs_len);
 	s->attrs = all;
 	s->attrs_len = len;
 	return 0;
@@ -103,6 +114,34 @@ static int take_list(struct iw_xfer *x, struct file *f)
 			   &why) != 0)
 		return iw_xf_breach(x, "FILES: pack %u: %s", f->id, why.text);
 	return 0;
+}
+
+/*
+ * True if a source may send this code for a file. Only the sink can determine that a file is done, present or left unchanged. A source
+ * announces a file that it leaves out if the sink deletes files that are not announced; the user has never named such a file.
+ */
+static bool may_say(const struct iw_xfer *x, const struct iw_xentry *e, bool announced)
+{
+	if (!iw_xcode_is_fine(e->code))
+		return true;
+	return e->code == IW_XC_EXCLUDED && announced && !e->top && x->cfg.opts & IW_XOPT_DELETE;
+}
+
+/* The source reported that it does not send the file. */
+static void settle_reported(struct iw_xfer *x, struct file *f, const struct iw_xentry *e,
+			    bool announced)
+{
+	char buf[80];
+	struct iw_text t;
+
+	if (may_say(x, e, announced)) {
+		iw_xsnk_settle_len(x, f, e->code, e->text, e->text_len, true);
+		return;
+	}
+	iw_text_init(&t, buf, sizeof(buf));
+	iw_text_fmt(&t, "the source reported %s for it, which only a sink can determine",
+		    iw_xcode_name(e->code));
+	iw_xsnk_settle(x, f, IW_XC_PROTOCOL, buf);
 }
 
 static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
@@ -152,8 +191,7 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 	if (e->kind == IW_XFER_PACK && take_list(x, f) != 0)
 		return IW_E_FORMAT;
 	if (e->has & IW_XBIT(IW_XF_CODE)) {
-		iw_xsnk_settle_len(x, f, e->code == IW_XC_OK ? (uint32_t)IW_XC_PROTOCOL : e->code,
-				   e->text, e->text_len, true);
+		settle_reported(x, f, e, true);
 		return 0;
 	}
 	x->counts.announced += iw_xf_size(&f->meta);
@@ -273,6 +311,8 @@ int iw_xsnk_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, ui
 	struct job *p = s->njobs > 0 ? job_at(s, s->njobs - 1) : NULL;
 
 	*verdict = IW_XRECV_REPOST;
+	if (x->state != ST_RUN)
+		return iw_xf_breach(x, "data of file %u after BYE", id);
 	if (!f && is_past(s, id))
 		return 0;
 	if (!f || !f->went || f->ended)
@@ -301,9 +341,7 @@ int iw_xsnk_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, ui
 /* Zeros have not been moved, and need no storing: what is not written reads as zero. */
 static void take_zeros(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t len)
 {
-	f->settled += len;
-	f->high = IW_MAX(f->high, off + len);
-	x->counts.settled += len;
+	iw_xsnk_settled(x, f, off, len);
 	x->counts.zeros += len;
 }
 
@@ -412,8 +450,7 @@ static int on_end(struct iw_xfer *x, const struct iw_xentry *e)
 	if (f->state == SETTLED)
 		return 0;
 	if (e->has & IW_XBIT(IW_XF_CODE)) {
-		iw_xsnk_settle_len(x, f, e->code == IW_XC_OK ? (uint32_t)IW_XC_PROTOCOL : e->code,
-				   e->text, e->text_len, true);
+		settle_reported(x, f, e, false);
 		return 0;
 	}
 	if (!f->went || !(e->has & IW_XBIT(IW_XF_SIZE)))
@@ -434,8 +471,6 @@ static int on_bye(struct iw_xfer *x, const struct iw_xmsg *m)
 		if (s->file[i].state != FREE &&
 		    (!s->file[i].told || (s->file[i].went && !s->file[i].ended)))
 			return iw_xf_breach(x, "BYE before file %u is done with", s->file[i].id);
-	if (x->state != ST_RUN)
-		return iw_xf_breach(x, "BYE twice");
 	if (iw_cbor_get_uint(&m->rec, IW_XKEY_FAILED, UINT64_MAX, &x->counts.peer_failed, &why) !=
 	    0)
 		return iw_xf_breach(x, "%s", why.text);
@@ -449,6 +484,8 @@ int iw_xsnk_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 	int err;
 
 	(void)now;
+	if (x->state != ST_RUN)
+		return iw_xf_breach(x, "%s after BYE", iw_xmsg_name(m->type));
 	switch (m->type) {
 	case IW_XMSG_FILES:
 		return iw_xf_each(x, m, IW_XKEY_LIST, take_file);

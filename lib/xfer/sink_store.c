@@ -74,6 +74,20 @@ void iw_xsnk_put_release(struct sink *s, uint32_t id, uint64_t off)
 	s->release[s->nreleases++] = (struct release){ .id = id, .off = off };
 }
 
+void iw_xsnk_settled(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t len)
+{
+	uint64_t size = iw_xf_size(&f->meta), most = f->settled + len, again = 0;
+
+	/* Chunks from an earlier transfer that the source found to differ are counted once. */
+	if (f->had > 0 && f->had > size - IW_MIN(size, most))
+		again = f->had - (size - IW_MIN(size, most));
+	f->had -= again;
+	f->settled += len;
+	f->high = IW_MAX(f->high, off + len);
+	x->counts.settled += len;
+	x->counts.settled -= IW_MIN(again, x->counts.settled);
+}
+
 void iw_xsnk_finish_job(struct iw_xfer *x, const struct job *j, bool stored)
 {
 	struct sink *s = x->snk;
@@ -81,9 +95,7 @@ void iw_xsnk_finish_job(struct iw_xfer *x, const struct job *j, bool stored)
 
 	f->jobs--;
 	if (stored) {
-		f->settled += j->len;
-		f->high = IW_MAX(f->high, j->off + j->len);
-		x->counts.settled += j->len;
+		iw_xsnk_settled(x, f, j->off, j->len);
 		if (f->meta.kind == IW_XFER_PACK)
 			x->counts.announced += j->len;
 		x->counts.octets += j->len;
@@ -203,6 +215,7 @@ bool iw_xsnk_next_read(struct iw_xfer *x, struct iw_xact *act)
 	i = fifo_take(&s->readable);
 	sl = &s->slot[i];
 	sl->state = S_READING;
+	s->nreading++;
 	act->type = IW_XACT_READ;
 	act->cookie = cookie(CK_SLOT, i);
 	act->slot = i;
@@ -224,6 +237,7 @@ void iw_xsnk_completed(struct iw_xfer *x, uint32_t i, uint64_t now)
 		return;
 	sl = &s->slot[i];
 	sl->state = S_STORING;
+	s->nreading--;
 	j = (struct job){ .id = sl->id,
 			  .off = sl->off,
 			  .len = sl->len,
@@ -264,6 +278,7 @@ bool iw_xsnk_next_job(struct iw_xfer *x, struct iw_xact *act)
 			repost_act(act, &dead);
 			return true;
 		}
+		assert(j->written || mode(x) != IW_XFER_WRITE);
 		s->storing = true;
 		act->type = IW_XACT_STORE;
 		act->id = f->id;
@@ -278,9 +293,55 @@ bool iw_xsnk_next_job(struct iw_xfer *x, struct iw_xact *act)
 	return false;
 }
 
+/* The first job waits for it; dropped windows are ignored. */
+void iw_xfer_written(struct iw_xfer *x, uint32_t slot, uint64_t octets)
+{
+	struct sink *s = x->snk;
+	struct job *j = s && s->njobs > 0 ? job_at(s, 0) : NULL;
+
+	if (mode(x) != IW_XFER_WRITE || !j || s->storing || j->registered ||
+	    j->part[0].recv != slot)
+		return;
+	if (octets < j->len)
+		(void)iw_xf_breach(x, "DONE of %u octets at %U of file %u: %U of them were written",
+				   j->len, j->off, j->id, octets);
+	j->written = true;
+}
+
+/*
+ * A gap can never be filled: octets are written in ascending order. And a peer that writes single octets all over a window makes this side
+ * hold its pages for few octets sent.
+ */
+void iw_xfer_windows(struct iw_xfer *x, const struct iw_xwindow *w, uint64_t now)
+{
+	struct sink *s = x->snk;
+	uint64_t sum = 0;
+
+	if (x->state != ST_RUN || !s || mode(x) != IW_XFER_WRITE)
+		return;
+	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++) {
+		const struct slot *sl = &s->slot[i];
+
+		if (sl->state != S_GRANTED)
+			continue;
+		if (w[i].octets != w[i].whole) {
+			(void)iw_xf_breach(
+				x,
+				"RDMA Writes into the window at %U of file %u are not in ascending order: %U octets, %U of them without a gap",
+				sl->off, sl->id, w[i].octets, w[i].whole);
+			return;
+		}
+		sum += w[i].octets;
+	}
+	/* The time limit begins with the first octet, and again when a window was completed. */
+	if (sum == 0 || s->in_windows == 0 || sum < s->in_windows)
+		x->windows_at = now;
+	s->in_windows = sum;
+}
+
 void iw_xfer_stored(struct iw_xfer *x, uint64_t now)
 {
-	iw_xf_progress(x, now);
+	iw_xf_moved(x, now);
 	if (x->snk && x->snk->storing) {
 		const struct job j = *job_at(x->snk, 0);
 

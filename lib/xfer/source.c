@@ -138,6 +138,13 @@ void iw_xsrc_trim_grants(struct source *s)
 	}
 }
 
+/* The search for its next range ends. */
+static void stop_asking(struct source *s, struct file *f)
+{
+	s->nasking -= f->asking;
+	f->asking = false;
+}
+
 /* Nothing more of f is asked for or loaded. */
 void iw_xsrc_drop_rest(struct source *s, struct file *f)
 {
@@ -149,6 +156,7 @@ void iw_xsrc_drop_rest(struct source *s, struct file *f)
 			grant_at(s, i)->id = 0;
 	f->ranges = f->grants = 0;
 	f->scanned = true;
+	stop_asking(s, f);
 	iw_xsrc_trim_ranges(s);
 	iw_xsrc_trim_grants(s);
 }
@@ -287,6 +295,7 @@ void iw_xfer_range(struct iw_xfer *x, uint32_t id, uint64_t off, uint64_t len, b
 
 	if (!f || f->scanned)
 		return;
+	stop_asking(s, f);
 	f->scanned = last || len == 0;
 	if (len == 0)
 		return;
@@ -304,6 +313,17 @@ void iw_xfer_range(struct iw_xfer *x, uint32_t id, uint64_t off, uint64_t len, b
 static uint64_t ahead(const struct file *f)
 {
 	return f->cursor - f->size;
+}
+
+void iw_xfer_had(struct iw_xfer *x, uint32_t id, uint64_t len, uint64_t now)
+{
+	struct file *f = x->src ? find(x->src, id) : NULL;
+
+	iw_xf_progress(x, now);
+	if (!f || f->mine.known || f->result.known)
+		return;
+	f->settled += len;
+	x->counts.settled += len;
 }
 
 static bool may_be_had(const struct iw_xmeta *m)
@@ -324,11 +344,13 @@ static bool ask_range(struct iw_xfer *x, struct iw_xact *act)
 			continue;
 		}
 		/* The sink may have some of a large file: one round trip more is worth it. */
-		if (may_be_had(&f->meta) && f->state != GOING)
+		if (f->asking || (may_be_had(&f->meta) && f->state != GOING))
 			continue;
-		if (s->nranges >= cap ||
+		if (s->nranges + s->nasking >= cap ||
 		    (f->meta.kind == IW_XFER_STREAM && ahead(f) >= STREAM_AHEAD))
 			return false;
+		f->asking = true;
+		s->nasking++;
 		act->type = IW_XACT_NEXT_RANGE;
 		act->id = f->id;
 		act->file = f->user;
@@ -487,7 +509,14 @@ bool iw_xsrc_cleanup(struct iw_xfer *x, struct iw_xact *act)
 
 bool iw_xsrc_busy_here(const struct iw_xfer *x)
 {
-	return x->src->loading < IW_XFER_WINDOWS || x->src->next_asked;
+	const struct source *s = x->src;
+
+	if (s->loading < IW_XFER_WINDOWS || s->next_asked || s->nasking > 0)
+		return true;
+	for (uint32_t i = 0; i < FILES && s->nfiles > 0; i++)
+		if (s->file[i].state == CHECKING)
+			return true;
+	return false;
 }
 
 bool iw_xsrc_idle(const struct iw_xfer *x)

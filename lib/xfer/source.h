@@ -17,12 +17,13 @@ struct file {
 	uint32_t id;
 	void *user;
 	struct iw_xmeta meta;
-	bool scanned;                   /* no data behind cursor */
-	bool asked_check;               /* FINISH was handed out */
-	uint64_t cursor;                /* from here on it is not known where data are */
-	uint64_t size;                  /* of a stream: as far as it has been loaded */
-	uint64_t settled;               /* octets moved or found to be zero */
-	uint64_t had;                   /* octets that the sink had before */
+	bool scanned;     /* no data after cursor */
+	bool asked_check; /* FINISH was handed out */
+	bool asking;      /* NEXT_RANGE is unanswered */
+	uint64_t cursor;  /* the position of data from here on is not known yet */
+	uint64_t size;    /* of a stream: as far as it has been loaded */
+	uint64_t settled; /* octets moved, found to be zero, or the same at the sink */
+	uint64_t had;     /* octets that the sink reported in HAVE */
 	uint32_t ranges, grants, slots; /* in the rings, and in use, for this file */
 	struct iw_xdigest digest;
 	struct outcome mine, result; /* what went wrong here; what the sink says */
@@ -85,6 +86,7 @@ struct source {
 
 	struct range range[RANGES];
 	uint32_t range_head, nranges, untold; /* untold: at the tail, not in a WANT yet */
+	uint32_t nasking;                     /* files whose next range is being looked for */
 	struct grant grant[IW_XFER_WINDOWS];
 	uint32_t grant_head, ngrants;
 	struct slot slot[IW_XFER_WINDOWS];

@@ -76,8 +76,6 @@ static int on_have(struct iw_xfer *x, const struct iw_xentry *e)
 	if (e->len > iw_xf_size(&f->meta) - f->had)
 		return iw_xf_breach(x, "HAVE of more than all of file %u", e->id);
 	f->had += e->len;
-	x->counts.settled += e->len;
-	f->settled += e->len;
 	return iw_xsrc_note(x, IW_XACT_HAVE, e, e->chunks, e->chunks_len);
 }
 

@@ -255,7 +255,9 @@ uint8_t *iw_xf_copy(struct iw_xfer *x, const void *p, size_t len)
 
 static uint64_t count_one(struct iw_xfer_counts *c, uint32_t code)
 {
-	if (iw_xcode_is_skip(code))
+	if (code == IW_XC_EXCLUDED)
+		c->files_excluded++;
+	else if (iw_xcode_is_skip(code))
 		c->files_same++;
 	else if (iw_xcode_is_fine(code))
 		c->files_done++;
@@ -304,8 +306,10 @@ static void fail(struct iw_xfer *x, const struct iw_fault *why, bool tell)
 	if (x->state == ST_FAILING || x->state == ST_OVER)
 		return;
 	x->fault = *why;
-	/* Before OPEN nothing else may be sent. */
-	x->abort_due = tell && x->state != ST_NEW && x->state != ST_OPENING;
+	/* An initiator sends nothing before its OPEN, a responder nothing before the first message (RFC 5044 7.1.2). */
+	x->abort_due =
+		tell && x->state != ST_NEW &&
+		(x->state != ST_OPENING || (!x->cfg.initiator && x->counts.msgs_received > 0));
 	iw_xf_set_state(x, ST_FAILING);
 }
 
@@ -318,7 +322,7 @@ void iw_xfer_lost(struct iw_xfer *x, const struct iw_fault *why)
 {
 	struct iw_fault own = *why;
 
-	x->abort_due = x->told_peer = false;
+	x->abort_due = x->aborted = false;
 	if (x->state == ST_CLOSING || x->state == ST_OVER)
 		return;
 	if (own.err == IW_OK)
@@ -370,7 +374,7 @@ static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
 	why.from_peer = true;
 	fail(x, &why, false);
 	/* It is closing as well; there is nothing to cut short. */
-	x->told_peer = true;
+	x->aborted = true;
 	return 0;
 }
 
@@ -416,7 +420,7 @@ static bool send_abort(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	iw_cbor_uint(&d.o, IW_XKEY_TEXT);
 	iw_cbor_text(&d.o, x->fault.text, IW_MIN(len, (size_t)IW_XFER_TEXT_MAX));
 	iw_xdraft_send(x, &d, act, now);
-	x->told_peer = true;
+	x->aborted = true;
 	return true;
 }
 
@@ -438,7 +442,7 @@ static bool next_failing(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 		return true;
 	if (!x->end_given)
 		return end_act(x, act);
-	act->type = x->told_peer ? IW_XACT_CLOSE : IW_XACT_DROP;
+	act->type = x->aborted ? IW_XACT_CLOSE : IW_XACT_DROP;
 	iw_xf_set_state(x, ST_OVER);
 	return true;
 }
@@ -494,8 +498,11 @@ static bool next_running(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	if (post_recvs(x, act))
 		return true;
-	if (x->cfg.role == IW_XFER_SOURCE ? iw_xsrc_next(x, act, now) : iw_xsnk_next(x, act, now))
+	if (x->cfg.role == IW_XFER_SOURCE ? iw_xsrc_next(x, act, now) : iw_xsnk_next(x, act, now)) {
+		if (act->type == IW_XACT_READ)
+			x->payload_at = now; /* the time for the peer's answer begins */
 		return true;
+	}
 	/* What the roles have to say carries the credit: a message for it alone comes last. */
 	return x->state != ST_FAILING && send_nop(x, act, now);
 }
@@ -612,6 +619,7 @@ enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_
 	x->counts.msgs_received++;
 	iw_xf_progress(x, now);
 	if (iw_xdata_decode(msg, len, &id, &off, &err)) {
+		iw_xf_moved(x, now);
 		if (err || !x->snk || x->cfg.mine.mode != IW_XFER_SEND)
 			iw_xf_breach(x, "a data Send of %U octets %s", (uint64_t)len,
 				     err ? "with a bad header" : "that was not agreed on");
@@ -619,6 +627,7 @@ enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_
 			(void)iw_xsnk_data(x, recv, id, off, (uint32_t)(len - IW_XFER_DATA_HDR),
 					   &verdict);
 	} else {
+		x->counts.control_octets += len;
 		receive_message(x, msg, len, now);
 	}
 	return verdict == IW_XRECV_HOLD ? verdict : iw_xlink_consumed(x);
@@ -638,6 +647,7 @@ void iw_xfer_completed(struct iw_xfer *x, uint64_t ck, int status, uint64_t now)
 	iw_xf_progress(x, now);
 	if ((ck >> 32) == CK_MSG)
 		return;
+	iw_xf_moved(x, now);
 	if (x->src)
 		iw_xsrc_completed(x, index, (ck >> 32) == CK_PIECE, now);
 	else if (x->snk)
@@ -664,12 +674,25 @@ void iw_xfer_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, con
 
 /* --- time --- */
 
-void iw_xfer_touch(struct iw_xfer *x, uint64_t now)
+/* A responder that has not received OPEN takes no octets of files. */
+static bool waits_for_open(const struct iw_xfer *x)
 {
-	iw_xf_progress(x, now);
+	return x->state == ST_OPENING && !x->cfg.initiator;
 }
 
-static bool busy_here(const struct iw_xfer *x)
+void iw_xfer_touch(struct iw_xfer *x, uint64_t now)
+{
+	if (!waits_for_open(x))
+		iw_xf_progress(x, now);
+}
+
+void iw_xfer_moved(struct iw_xfer *x, uint64_t now)
+{
+	if (!waits_for_open(x))
+		iw_xf_moved(x, now);
+}
+
+bool iw_xfer_busy_here(const struct iw_xfer *x)
 {
 	return x->src ? iw_xsrc_busy_here(x) : x->snk ? iw_xsnk_busy_here(x) : false;
 }
@@ -680,20 +703,30 @@ static uint64_t keepalive_at(const struct iw_xfer *x)
 {
 	uint64_t beat;
 
-	if (!busy_here(x) || !iw_xlink_ready(x, false))
+	if (!iw_xfer_busy_here(x) || !iw_xlink_ready(x, false))
 		return IW_TIME_NEVER;
 	beat = IW_MIN(IW_MSEC(x->cfg.peer.patience_ms) / 4, IW_XFER_KEEPALIVE_NS);
 	return iw_time_add(x->link.sent_at, IW_MAX(beat, IW_MSEC(10)));
 }
 
+/* A peer that has begun a chunk must complete it: other messages do not extend its deadline (RFC 5042 6.4.2). */
+static uint64_t chunk_deadline(const struct iw_xfer *x)
+{
+	if (!x->snk || !iw_xsnk_amid_chunk(x))
+		return IW_TIME_NEVER;
+	return iw_time_add(IW_MAX(x->payload_at, x->windows_at), x->cfg.stall_ns);
+}
+
 uint64_t iw_xfer_deadline(const struct iw_xfer *x)
 {
-	uint64_t alive;
+	uint64_t at;
 
 	if (x->state != ST_OPENING && x->state != ST_RUN && x->state != ST_BYE)
 		return IW_TIME_NEVER;
-	alive = keepalive_at(x);
-	return alive != IW_TIME_NEVER ? alive : iw_time_add(x->progress_at, x->cfg.stall_ns);
+	at = keepalive_at(x);
+	if (at == IW_TIME_NEVER)
+		at = iw_time_add(x->progress_at, x->cfg.stall_ns);
+	return IW_MIN(at, chunk_deadline(x));
 }
 
 void iw_xfer_timeout(struct iw_xfer *x, uint64_t now)
@@ -702,13 +735,19 @@ void iw_xfer_timeout(struct iw_xfer *x, uint64_t now)
 
 	if (now < iw_xfer_deadline(x))
 		return;
+	if (now >= chunk_deadline(x)) {
+		iw_fail(&why, IW_E_TIMEOUT, "no octets for %U s in the middle of a chunk",
+			x->cfg.stall_ns / IW_SEC(1));
+		fail(x, &why, true);
+		return;
+	}
 	if (keepalive_at(x) != IW_TIME_NEVER) {
 		x->link.nop_due = true;
 		/* If the send queue is full, it is tried again at the next beat. */
 		x->link.sent_at = now;
 		return;
 	}
-	if (x->state == ST_OPENING && !x->cfg.initiator)
+	if (waits_for_open(x))
 		iw_fail(&why, IW_E_TIMEOUT, "the peer connected and asked for nothing within %U s",
 			x->cfg.stall_ns / IW_SEC(1));
 	else

@@ -60,8 +60,9 @@ struct iw_xmeta {
 	size_t name_len;
 	/* named by the user, not found below a directory: a single one takes the target's name */
 	bool top;
-	uint64_t size;   /* IW_XFER_SIZE_UNKNOWN: a stream's */
-	uint32_t mode;   /* permission bits; with an owner also set-id and sticky bits */
+	uint64_t size; /* IW_XFER_SIZE_UNKNOWN: a stream's */
+	/* permission, set-id and sticky bits; the sink decides which apply */
+	uint32_t mode;
 	int64_t mtime_s; /* seconds since 1970 */
 	uint32_t mtime_ns;
 	const char *
@@ -119,30 +120,34 @@ enum iw_xact_type {
 	IW_XACT_READ,
 	IW_XACT_REGISTER, /* register the first len octets of slot, base Tagged Offset to, with right: iw_xfer_registered,
 			     * now or later (when there is memory for the slot) */
-	/* revoke that registration: nothing more is placed or read when it is done */
+	/* revoke that registration: after this nothing is placed or read. A sink of mode write: iw_xfer_written, at once */
 	IW_XACT_REVOKE,
 	IW_XACT_CLOSE, /* orderly end: disconnect. The last action but for results */
 	IW_XACT_DROP, /* all is lost: end the connection at once. The last action but for results */
 	/* A source's files. */
 	IW_XACT_PATH, /* pull: the peer wants this: name, name_len (kept until the next action) */
 	IW_XACT_NEXT_FILE, /* iw_xfer_add, iw_xfer_add_failed or iw_xfer_no_more, now or later */
-	/* the sink holds len octets of file from off on, in whole chunks: name, name_len are their digests */
+	/* the sink has len octets of file from off on, in whole chunks: name, name_len are their digests */
 	IW_XACT_HAVE,
 	/* the members of a pack that the sink wants: name, name_len, a bit each */
 	IW_XACT_WANTED,
-	/* where are data in file at or behind off? iw_xfer_range or iw_xfer_file_failed, at once */
+	/* where are data in file at or after off that the sink lacks? iw_xfer_range or iw_xfer_file_failed, now or later */
 	IW_XACT_NEXT_RANGE,
 	/*
 	 * read len octets of file at off into slot: iw_xfer_loaded or iw_xfer_file_failed, now or later. One at a time: where the
 	 * file of the last one has ended meanwhile, this one takes its place, and the last one is not answered any more
 	 */
 	IW_XACT_LOAD,
-	/* all of file is read, it has size octets: is it still what it was? iw_xfer_finished or iw_xfer_file_failed */
+	/* all size octets of file are read: check that it is unchanged. iw_xfer_finished or iw_xfer_file_failed,
+	 * now or later */
 	IW_XACT_FINISH,
 	/* A sink's files. */
 	/* the peer's OPEN: name (the target's path), opts. Nothing to answer; iw_xfer_fail if it cannot be */
 	IW_XACT_OPENED,
-	/* meta: iw_xfer_created, iw_xfer_made or iw_xfer_file_failed (also IW_XC_SAME), at once */
+	/*
+	 * meta: iw_xfer_created, iw_xfer_made or iw_xfer_file_failed (also IW_XC_SAME), now or later; one at a time. A RESULT of that id
+	 * without a file means that the answer is no longer needed, or was too late
+	 */
 	IW_XACT_CREATE,
 	IW_XACT_STORE, /* part[0..nparts) are len octets of file at off, zeros when nparts is 0; digest is what they must have:
 			     * iw_xfer_stored or iw_xfer_file_failed, now or later. The parts are the driver's again then. */
@@ -216,8 +221,25 @@ enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_
 /* A posted operation is complete; status as in struct iw_wc. */
 void iw_xfer_completed(struct iw_xfer *x, uint64_t cookie, int status, uint64_t now);
 void iw_xfer_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag);
-/* Octets have moved, though no message is complete: the stall watchdog begins anew. */
+/* REVOKE: octets at the start of the slot that the peer has written without a gap. Fewer than in its DONE: a breach. */
+void iw_xfer_written(struct iw_xfer *x, uint32_t slot, uint64_t octets);
+/* This side has work to do for the transfer, and the peer waits for it. */
+bool iw_xfer_busy_here(const struct iw_xfer *x);
+/* The octets that completed RDMA Writes have put into the window of a slot. */
+struct iw_xwindow {
+	uint64_t octets; /* in all */
+	uint64_t whole;  /* at its start, without a gap */
+};
+/*
+ * Sink in mode write: w[IW_XFER_WINDOWS], by slot; entries of slots without a window are ignored. Call it about once a second, and before
+ * iw_xfer_timeout.
+ */
+void iw_xfer_windows(struct iw_xfer *x, const struct iw_xwindow *w, uint64_t now);
+/* Octets of files, or many of one FPDU, have moved, though no message is complete: the stall watchdog
+ * starts again. Ignored before OPEN. */
 void iw_xfer_touch(struct iw_xfer *x, uint64_t now);
+/* Octets of files have moved: the same, for the deadline of a partly received chunk. */
+void iw_xfer_moved(struct iw_xfer *x, uint64_t now);
 /* This side gives the transfer up; the peer is told when it can be. Everything unfinished ends; END and DROP follow. */
 void iw_xfer_fail(struct iw_xfer *x, const struct iw_fault *why);
 /* The connection has ended, with this fault (err IW_OK: orderly). */
@@ -245,6 +267,8 @@ void iw_xfer_add_failed(struct iw_xfer *x, const struct iw_xmeta *meta, void *fi
 void iw_xfer_no_more(struct iw_xfer *x, uint64_t now);
 /* NEXT_RANGE: len octets of data from off on (off as asked or above); last: none behind. len 0: none at all. */
 void iw_xfer_range(struct iw_xfer *x, uint32_t id, uint64_t off, uint64_t len, bool last);
+/* len octets that HAVE named are the same here, and will be in no range. */
+void iw_xfer_had(struct iw_xfer *x, uint32_t id, uint64_t len, uint64_t now);
 
 /* LOAD: len octets are there; fewer than asked only at the end of a stream. */
 struct iw_xloaded {
@@ -258,8 +282,8 @@ void iw_xfer_finished(struct iw_xfer *x, uint32_t id, const struct iw_xdigest *d
 		      uint64_t now);
 
 /*
- * CREATE, before iw_xfer_created: digests of n chunks from octet off on that are there from an earlier transfer (copied). False: no memory:
- * they will be sent again.
+ * CREATE, before iw_xfer_created: digests of n chunks from octet off on that an earlier transfer has stored (copied). The source sends
+ * those that differ from its own: STORE then replaces a chunk. False: no memory: they will be sent again.
  */
 bool iw_xfer_have(struct iw_xfer *x, uint32_t id, uint64_t off, const uint8_t *digests, size_t n);
 /* CREATE of a pack, before iw_xfer_created: which members are wanted (copied). */
@@ -281,16 +305,17 @@ void iw_xfer_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, con
 			 uint64_t now);
 
 struct iw_xfer_counts {
-	uint64_t files_done, files_same, files_failed; /* with a RESULT */
-	uint64_t octets;                               /* of files, moved */
+	uint64_t files_done, files_same, files_excluded, files_failed; /* with a RESULT */
+	uint64_t octets;                                               /* of files, moved */
 	uint64_t zeros; /* not moved because they are zeros inside a wanted range */
 	uint64_t
 		/* octets of all files announced so far whose size is known, less those of files skipped or failed */
 		announced;
 	uint64_t settled; /* octets of them that need nothing more: moved, holes passed over */
 	uint64_t msgs_sent, msgs_received;
-	uint64_t peer_failed; /* what the peer counts as failed in its BYE */
-	uint64_t gone;        /* removed at the target */
+	uint64_t control_octets; /* of control messages, both ways */
+	uint64_t peer_failed;    /* failed files, from the peer's BYE */
+	uint64_t gone;           /* removed at the target */
 };
 /* The initiator's wishes: a set of enum iw_xopt. A responder knows them from its first action on. */
 uint32_t iw_xfer_opts(const struct iw_xfer *x);

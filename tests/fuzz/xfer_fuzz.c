@@ -210,6 +210,8 @@ static void act(struct run *r, const struct iw_xact *a)
 	case IW_XACT_REVOKE:
 		must(r->registered[a->slot]);
 		r->registered[a->slot] = false;
+		/* Fewer than were granted are a breach: one of two. */
+		iw_xfer_written(r->x, a->slot, a->slot % 2 == 0 ? IW_XFER_CHUNK : 1);
 		break;
 	case IW_XACT_CLOSE:
 	case IW_XACT_DROP:

@@ -148,6 +148,19 @@ static void indefinite_lengths_and_nonsense_are_refused(void **state)
 	}
 }
 
+/* A length that no input can have is an error, not a reason to wait for more input. */
+static void lengths_beyond_the_octets_are_refused(void **state)
+{
+	for (unsigned major = 2; major <= 5; major++) {
+		const uint8_t p[16] = { (uint8_t)(major << 5 | 27), 0x80 };
+		struct iw_cbor_in in = { .p = p, .len = sizeof(p) };
+		struct iw_cbor_item item;
+
+		(void)state;
+		assert_int_equal(iw_cbor_next(&in, &item), IW_E_FORMAT);
+	}
+}
+
 static void nesting_of_any_depth_needs_no_stack(void **state)
 {
 	static uint8_t octets[1 << 20];
@@ -204,6 +217,7 @@ int main(void)
 		cmocka_unit_test(a_list_gets_its_length_afterwards),
 		cmocka_unit_test(skipping_goes_over_what_is_inside),
 		cmocka_unit_test(indefinite_lengths_and_nonsense_are_refused),
+		cmocka_unit_test(lengths_beyond_the_octets_are_refused),
 		cmocka_unit_test(nesting_of_any_depth_needs_no_stack),
 		cmocka_unit_test(a_record_reads_its_keys_in_any_order),
 	};

@@ -52,6 +52,33 @@ static void names_that_could_leave_are_refused(void **state)
 	assert_non_null(iw_xfer_name_fault("\0", 1));
 }
 
+static bool leaves(const char *name, const char *to, size_t top)
+{
+	return iw_xfer_link_leaves(name, strlen(name), to, strlen(to), top);
+}
+
+static void links_that_leave_their_tree_are_detected(void **state)
+{
+	(void)state;
+	assert_false(leaves("t/l", "x", 1));
+	assert_false(leaves("t/l", "x/./y//z", 1));
+	assert_false(leaves("t/d/l", "../x", 1));
+	assert_false(leaves("t/d/e/l", "../../x", 1));
+	assert_false(leaves("t/d/l", "./../x", 1));
+	assert_false(leaves("l", "x", 0));
+	assert_false(leaves("d/l", "../x", 0));
+	assert_false(leaves("t/l", "..x", 1));
+	assert_true(leaves("t/l", "", 1));
+	assert_true(leaves("t/l", "/etc", 1));
+	assert_true(leaves("t/l", "..", 1));
+	assert_true(leaves("t/l", "../t/x", 1));
+	assert_true(leaves("t/d/l", "../../x", 1));
+	assert_true(leaves("t/d/l", "../..", 1));
+	assert_true(leaves("t/d/e/l", "x/../y", 1));
+	assert_true(leaves("l", "x", 1));
+	assert_true(leaves("l", "..", 0));
+}
+
 static void lengths_have_limits(void **state)
 {
 	static char name[IW_XFER_NAME_MAX + 2];
@@ -85,6 +112,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(odd_names_are_names),
 		cmocka_unit_test(names_that_could_leave_are_refused),
+		cmocka_unit_test(links_that_leave_their_tree_are_detected),
 		cmocka_unit_test(lengths_have_limits),
 		cmocka_unit_test(paths_of_users_may_be_untidy),
 	};

@@ -76,6 +76,11 @@ static void a_pack_is_full_at_its_limits(void **state)
 	assert_false(iw_xpack_add(&out, &m));
 	assert_int_equal(iw_xpack_check(list, iw_xpack_end(&out), &n, &why), 0);
 	assert_int_equal(n, IW_XFER_MEMBERS);
+	/* One more than a sink accepts. */
+	out.n--;
+	assert_true(iw_xpack_add(&out, &m));
+	out.n++;
+	assert_int_equal(iw_xpack_check(list, iw_xpack_end(&out), &n, &why), IW_E_FORMAT);
 	/* A list without room says so, and stays what it was. */
 	iw_xpack_begin(&out, list, 64);
 	n = 0;
@@ -86,7 +91,8 @@ static void a_pack_is_full_at_its_limits(void **state)
 
 static void what_no_pack_holds_is_refused(void **state)
 {
-	struct iw_xmeta bad[] = { file(IW_XFER_CHUNK), file(IW_XFER_CHUNK / 2), file(1), file(1) };
+	struct iw_xmeta bad[] = { file(IW_XFER_CHUNK), file(IW_XFER_CHUNK / 2), file(1), file(1),
+				  file(INT64_MAX) /* two of them wrap */ };
 	struct iw_fault why;
 	uint32_t n;
 

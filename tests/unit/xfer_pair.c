@@ -254,6 +254,8 @@ static void next_range(struct xpair *p, const struct iw_xact *a)
 	struct xpair_file *f = a->file;
 	uint64_t chunk = a->off / IW_XFER_CHUNK, end;
 
+	if (f->range_late)
+		return;
 	if (f->kind == IW_XFER_STREAM) {
 		iw_xfer_range(p->source.x, a->id, a->off, 2 * IW_XFER_CHUNK, false);
 		return;
@@ -263,10 +265,14 @@ static void next_range(struct xpair *p, const struct iw_xact *a)
 		return;
 	}
 	if (f->data_every == 0) {
-		uint64_t off = IW_MAX(a->off, f->source_had * IW_XFER_CHUNK);
+		uint64_t off = IW_MAX(a->off, f->source_had * IW_XFER_CHUNK),
+			 other = f->differs * IW_XFER_CHUNK;
 
 		assert_int_equal(f->source_had, f->had);
-		iw_xfer_range(p->source.x, a->id, off, f->size - off, true);
+		if (f->differs > 0 && a->off <= other)
+			iw_xfer_range(p->source.x, a->id, other, IW_XFER_CHUNK, false);
+		else
+			iw_xfer_range(p->source.x, a->id, off, f->size - off, true);
 		return;
 	}
 	chunk = (chunk + f->data_every - 1) / f->data_every * f->data_every;
@@ -306,7 +312,7 @@ static void do_load(struct xpair *p, const struct iw_xact *a)
 	iw_xfer_loaded(p->source.x, a->slot, &l, p->now);
 }
 
-/* Chunks count for the digest as if they were moved. */
+/* The chunks that are the same here count for the digest as if they were moved. */
 static void do_have(struct xpair *p, const struct iw_xact *a)
 {
 	struct xpair_file *f = a->file;
@@ -314,8 +320,15 @@ static void do_have(struct xpair *p, const struct iw_xact *a)
 
 	assert_int_equal(a->off, f->source_had * IW_XFER_CHUNK);
 	assert_int_equal(a->name_len, n * iw_xfer_digest_len(p->source_cfg.mine.digest));
-	for (size_t i = 0; i < n; i++, f->source_had++)
-		f->source_fold = fold(f->source_fold, f->source_had * IW_XFER_CHUNK, 77 + i);
+	for (size_t i = 0; i < n; i++, f->source_had++) {
+		uint64_t off = f->source_had * IW_XFER_CHUNK;
+
+		if (f->differs > 0 && f->differs == f->source_had)
+			continue;
+		f->source_fold = fold(f->source_fold, off, 77 + i);
+		iw_xfer_had(p->source.x, a->id, IW_MIN(f->size - off, (uint64_t)IW_XFER_CHUNK),
+			    p->now);
+	}
 }
 
 static void have(struct xpair *p, struct xpair_file *f, uint32_t id)
@@ -325,7 +338,8 @@ static void have(struct xpair *p, struct xpair_file *f, uint32_t id)
 	assert_true(f->had <= 64);
 	assert_true(iw_xfer_have(p->sink.x, id, 0, digests, (size_t)f->had));
 	for (uint64_t i = 0; i < f->had; i++)
-		f->sink_fold = fold(f->sink_fold, i * IW_XFER_CHUNK, 77 + i);
+		if (f->differs == 0 || f->differs != i)
+			f->sink_fold = fold(f->sink_fold, i * IW_XFER_CHUNK, 77 + i);
 }
 
 static void do_store(struct xpair *p, const struct iw_xact *a)
@@ -495,6 +509,7 @@ static void act(struct xpair *p, bool source, const struct iw_xact *a)
 	case IW_XACT_REVOKE:
 		assert_true(s->reg[a->slot].live);
 		s->reg[a->slot].live = false;
+		iw_xfer_written(s->x, a->slot, s->reg[a->slot].written);
 		break;
 	case IW_XACT_CLOSE:
 		s->closed = true;
@@ -694,6 +709,8 @@ static bool move_op(struct xpair *p, struct xpair_side *from)
 		assert_true(r->right == IW_XRIGHT_REMOTE_WRITE && a.to >= r->to &&
 			    a.to + a.len <= r->to + r->len);
 		memcpy(slot_mem(to, slot) + (a.to - r->to), slot_mem(from, a.slot), (size_t)a.len);
+		if (a.to == r->to)
+			r->written = IW_MAX(r->written, a.len);
 		break;
 	case IW_XACT_READ:
 		r = find_reg(to, a.stag, &slot);

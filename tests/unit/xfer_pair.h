@@ -37,6 +37,8 @@ struct xpair_file {
 	bool zeros;          /* data, but all of them zero */
 	uint64_t source_had; /* as the source heard */
 	uint64_t had;        /* chunks from the first on that the sink has already */
+	uint64_t differs;    /* one of them, if not 0: the source's chunk differs */
+	bool range_late;     /* NEXT_RANGE is not answered here, but by the test */
 	uint8_t list[64];    /* of a pack */
 	size_t list_len;
 	uint8_t want,
@@ -68,6 +70,7 @@ struct xpair_reg {
 	uint64_t to;
 	uint32_t len;
 	enum iw_xright right;
+	uint64_t written; /* octets from the first on */
 };
 
 struct xpair_side {

@@ -332,6 +332,61 @@ static void what_the_sink_has_is_not_moved_again(void **state)
 	each_way(fill_resumed, check_resumed);
 }
 
+/* A chunk that differs at the source is moved, and replaces the old one. */
+static void fill_differing(void)
+{
+	fill_resumed();
+	pair.file[0].differs = 2;
+	pair.file[1].differs = 2;
+}
+
+static void check_differing(void)
+{
+	const struct iw_xfer_counts *at_source = iw_xfer_counts(pair.source.x),
+				    *at_sink = iw_xfer_counts(pair.sink.x);
+
+	assert_all_well();
+	assert_int_equal(pair.file[0].stores, 6);
+	assert_int_equal(pair.file[1].stores, 1);
+	assert_int_equal(pair.file[2].stores, 4);
+	assert_int_equal(at_source->settled, at_source->announced);
+	assert_int_equal(at_sink->settled, at_sink->announced);
+	assert_int_equal(at_source->octets, at_sink->octets);
+}
+
+static void chunks_that_differ_at_the_sink_are_moved(void **state)
+{
+	(void)state;
+	each_way(fill_differing, check_differing);
+}
+
+/* The source may have to read the file to find the chunks that the sink lacks: that is its own work, and delays no other file. */
+static void a_range_may_be_answered_later(void **state)
+{
+	(void)state;
+	for (int mode = IW_XFER_WRITE; mode <= (int)IW_XFER_SEND; mode++) {
+		struct xpair_file *f;
+
+		start(false, (enum iw_xfer_mode)mode, 1);
+		f = xpair_add(&pair, IW_XFER_FILE, "late", 9 * MIB);
+		f->range_late = true;
+		xpair_add(&pair, IW_XFER_FILE, "other", 3 * MIB);
+		pair.stop_after = 5000;
+		xpair_run(&pair);
+		assert_int_equal(f->stores, 0);
+		assert_int_equal(pair.file[1].stores, 3);
+		/* A NOP is due then, not a failure. */
+		pair.now = iw_xfer_deadline(pair.source.x);
+		iw_xfer_timeout(pair.source.x, pair.now);
+		assert_false(pair.source.ended);
+		iw_xfer_range(pair.source.x, 1, 0, f->size, true);
+		pair.stop_after = 0;
+		xpair_run(&pair);
+		assert_all_well();
+		xpair_fini(&pair);
+	}
+}
+
 static void fill_packs(void)
 {
 	for (unsigned i = 0; i < 100; i++) {
@@ -393,6 +448,20 @@ static void a_peer_that_says_nothing_is_given_up(void **state)
 	assert_false(iw_xfer_next(pair.sink.x, &a, IW_SEC(1030)));
 	assert_true(iw_xfer_is_over(pair.sink.x));
 	iw_xfer_lost(pair.sink.x, &none);
+	xpair_fini(&pair);
+}
+
+/* SEC-29: only OPEN ends the wait for it, not the start of it. */
+static void octets_do_not_extend_the_time_for_open(void **state)
+{
+	(void)state;
+	start(false, IW_XFER_WRITE, 1);
+	for (unsigned i = 0; i < 3; i++) {
+		pair.now += IW_SEC(8);
+		iw_xfer_touch(pair.sink.x, pair.now);
+		iw_xfer_moved(pair.sink.x, pair.now);
+	}
+	assert_int_equal(iw_xfer_deadline(pair.sink.x), IW_SEC(1030));
 	xpair_fini(&pair);
 }
 
@@ -541,7 +610,7 @@ static void send_to(struct xpair_side *s, uint32_t type, const struct iw_xentry 
 }
 
 /* A sink that has been opened, and its two small receives used or replaced. */
-static void open_sink(enum iw_xfer_mode mode)
+static void open_sink_with(enum iw_xfer_mode mode, uint32_t opts)
 {
 	uint8_t buf[64];
 	struct iw_cbor_out o;
@@ -558,12 +627,17 @@ static void open_sink(enum iw_xfer_mode mode)
 	iw_cbor_uint(&o, IW_XKEY_PATH);
 	iw_cbor_bytes(&o, "x", 1);
 	iw_cbor_uint(&o, IW_XKEY_OPTS);
-	iw_cbor_uint(&o, 0);
+	iw_cbor_uint(&o, opts);
 	iw_cbor_uint(&o, IW_XKEY_CONNS);
 	iw_cbor_uint(&o, 1);
 	xpair_inject(&pair, victim, buf, o.len);
 	let(victim);
 	assert_true(pair.opened);
+}
+
+static void open_sink(enum iw_xfer_mode mode)
+{
+	open_sink_with(mode, 0);
 }
 
 /* A source that has announced one file of that size. */
@@ -811,6 +885,31 @@ static struct iw_xentry done_entry(uint32_t id, uint64_t off, uint64_t len)
 				   .digest = { .len = 16 } };
 }
 
+/* RFC 5042 6.3.2: octets that were not written are not stored, whatever the window's memory held before. SEC-23 */
+static void done_of_a_window_that_was_not_written_is_a_breach(void **state)
+{
+	static const uint64_t written[] = { 0, 1, MIB - 1, MIB };
+	struct iw_xentry want = { .has = RANGE, .id = 1, .off = 0, .len = MIB }, d;
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		open_sink(IW_XFER_WRITE);
+		add_victim_file("f", 5 * MIB);
+		send_to(victim, IW_XMSG_WANT, &want, 1, NULL, 0);
+		for (unsigned k = 0; k < IW_XFER_WINDOWS; k++)
+			victim->reg[k].written = written[i];
+		d = done_entry(1, 0, MIB);
+		send_to(victim, IW_XMSG_DONE, &d, 1, NULL, 0);
+		if (i < 3) {
+			assert_int_equal(pair.file[0].stores, 0);
+			assert_breach("of them were written");
+			continue;
+		}
+		assert_false(victim->ended); /* octets with another digest fail only the file */
+		xpair_fini(&pair);
+	}
+}
+
 static void dones_that_break_the_rules(void **state)
 {
 	struct iw_xentry want = { .has = RANGE, .id = 1, .off = 0, .len = MIB }, d;
@@ -904,6 +1003,54 @@ static void ends_that_break_the_rules(void **state)
 	send_to(victim, IW_XMSG_DONE, NULL, 0, &end, 1);
 	assert_int_equal(pair.file[0].sink_code, IW_XC_CHANGED);
 	xpair_fini(&pair);
+}
+
+/* A sink with that set of options, and a file for which the source sends this code: in its announcement, or at its end. */
+static uint32_t settled_code(uint32_t opts, uint32_t code, bool at_end, bool top)
+{
+	struct iw_xentry e = file_entry(1, "f", MIB);
+	const struct iw_xentry end = { .has = ID | IW_XBIT(IW_XF_CODE), .id = 1, .code = code };
+	uint32_t got;
+
+	open_sink_with(IW_XFER_WRITE, opts);
+	pair.any_meta = pair.tolerant = true;
+	xpair_add(&pair, IW_XFER_FILE, "f", MIB);
+	e.has |= IW_XBIT(IW_XF_TOP);
+	e.top = top;
+	if (!at_end) {
+		e.has |= IW_XBIT(IW_XF_CODE);
+		e.code = code;
+	}
+	send_to(victim, IW_XMSG_FILES, &e, 1, NULL, 0);
+	if (at_end)
+		send_to(victim, IW_XMSG_DONE, NULL, 0, &end, 1);
+	assert_false(victim->ended);
+	got = pair.file[0].sink_code;
+	xpair_fini(&pair);
+	return got;
+}
+
+static void codes_that_only_a_sink_can_determine_are_rejected(void **state)
+{
+	static const uint32_t sinks[] = { IW_XC_OK,     IW_XC_SAME,  IW_XC_WOULD,
+					  IW_XC_EXISTS, IW_XC_NEWER, IW_XC_EXCLUDED };
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(sinks); i++) {
+		assert_int_equal(settled_code(0, sinks[i], false, false), IW_XC_PROTOCOL);
+		assert_int_equal(settled_code(IW_XOPT_DELETE, sinks[i], false, true),
+				 IW_XC_PROTOCOL);
+		assert_int_equal(settled_code(0, sinks[i], true, false), IW_XC_PROTOCOL);
+		assert_int_equal(settled_code(IW_XOPT_DELETE, sinks[i], true, false),
+				 IW_XC_PROTOCOL);
+	}
+	/* A file that it leaves out must not be removed. */
+	assert_int_equal(settled_code(IW_XOPT_DELETE, IW_XC_EXCLUDED, false, false),
+			 IW_XC_EXCLUDED);
+	assert_int_equal(settled_code(IW_XOPT_DELETE, IW_XC_SAME, false, false), IW_XC_PROTOCOL);
+	/* It may send failures, those of newer versions too. */
+	assert_int_equal(settled_code(0, IW_XC_PERM, false, true), IW_XC_PERM);
+	assert_int_equal(settled_code(0, 99, true, true), 99);
 }
 
 /* What a sink says that it has is believed within the file, once, and before GO. */
@@ -1026,6 +1173,29 @@ static void farewells_that_break_the_rules(void **state)
 	let(victim);
 	assert_breach("BYE before file 1");
 
+	/* BYE is the source's last word, but for NOP and ABORT. */
+	for (unsigned i = 0; i < 6; i++) {
+		static const uint32_t types[] = { IW_XMSG_FILES, IW_XMSG_ATTRS, IW_XMSG_WANT,
+						  IW_XMSG_DONE, IW_XMSG_BYE };
+		static const char *const texts[] = {
+			"FILES after BYE", "ATTRS after BYE", "WANT after BYE",
+			"DONE after BYE",  "BYE after BYE",   "data of file 1 after BYE"
+		};
+		static uint8_t piece[IW_XFER_MSG_MAX];
+
+		open_sink(IW_XFER_SEND);
+		xpair_inject(&pair, victim, buf, o.len);
+		xpair_inject(&pair, victim, piece, make(piece, IW_XMSG_NOP, NULL, 0, NULL, 0));
+		if (i < IW_ARRAY_LEN(types)) {
+			xpair_inject(&pair, victim, piece, make(piece, types[i], NULL, 0, NULL, 0));
+		} else {
+			iw_xdata_encode(piece, 1, 0);
+			xpair_inject(&pair, victim, piece, 100);
+		}
+		let(victim);
+		assert_breach(texts[i]);
+	}
+
 	open_source(IW_XFER_WRITE, MIB);
 	xpair_inject(&pair, victim, buf, o.len);
 	let(victim);
@@ -1061,6 +1231,126 @@ static void sends_that_break_the_rules(void **state)
 		let(victim);
 		assert_breach(texts[i]);
 	}
+}
+
+/* SEC-29: within a chunk messages are not progress; its octets are. */
+static void a_chunk_that_is_begun_is_completed_within_the_stall_time(void **state)
+{
+	static uint8_t piece[IW_XFER_PIECE + IW_XFER_DATA_HDR];
+	uint64_t begun = 0;
+
+	(void)state;
+	open_sink(IW_XFER_SEND);
+	add_victim_file("f", 5 * MIB);
+	send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
+	iw_xdata_encode(piece, 1, 0);
+	xpair_inject(&pair, victim, piece, sizeof(piece));
+	let(victim);
+	for (unsigned i = 1; i < 5; i++) {
+		pair.now += IW_SEC(10);
+		iw_xfer_timeout(victim->x, pair.now);
+		if (i == 2) {
+			begun = pair.now;
+			iw_xfer_moved(victim->x, pair.now);
+		}
+		send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
+	}
+	assert_false(victim->ended);
+	assert_true(iw_xfer_deadline(victim->x) <= begun + IW_SEC(30));
+	pair.now = begun + IW_SEC(30);
+	iw_xfer_timeout(victim->x, pair.now);
+	let(victim);
+	assert_true(victim->ended);
+	assert_int_equal(victim->fault.err, IW_E_TIMEOUT);
+	assert_non_null(strstr(victim->fault.text, "in the middle of a chunk"));
+	xpair_fini(&pair);
+}
+
+/* The window of slot i: n octets were written; whole of them form its start without a gap. */
+static void report_window(uint32_t i, uint64_t n, uint64_t whole)
+{
+	struct iw_xwindow w[IW_XFER_WINDOWS] = { 0 };
+
+	w[i] = (struct iw_xwindow){ n, whole };
+	iw_xfer_windows(victim->x, w, pair.now);
+}
+
+/* A sink that has granted windows over 8 MiB; returns the slot of one. */
+static uint32_t open_windows(void)
+{
+	struct iw_xentry want = { .has = RANGE, .id = 1, .len = 8 * MIB };
+
+	open_sink(IW_XFER_WRITE);
+	add_victim_file("f", 8 * MIB);
+	send_to(victim, IW_XMSG_WANT, &want, 1, NULL, 0);
+	let(victim);
+	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++)
+		if (victim->reg[i].live)
+			return i;
+	fail_msg("no window was granted");
+	return 0;
+}
+
+/* SEC-29: as with pieces; an empty window stays open, because the source may still have to load its octets. */
+static void a_window_that_is_begun_is_completed_within_the_stall_time(void **state)
+{
+	uint64_t begun = 0;
+	uint32_t slot;
+
+	(void)state;
+	slot = open_windows();
+	for (unsigned i = 0; i < 20; i++) {
+		pair.now += IW_SEC(10);
+		report_window(slot, 0, 0);
+		iw_xfer_timeout(victim->x, pair.now);
+		send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
+	}
+	assert_false(victim->ended);
+	begun = pair.now;
+	for (unsigned i = 0; i < 3; i++) {
+		report_window(slot, 1 + i, 1 + i);
+		iw_xfer_timeout(victim->x, pair.now);
+		send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
+		pair.now += IW_SEC(10);
+	}
+	assert_false(victim->ended);
+	assert_int_equal(iw_xfer_deadline(victim->x), begun + IW_SEC(30));
+	report_window(slot, 4, 4);
+	iw_xfer_timeout(victim->x, pair.now);
+	let(victim);
+	assert_true(victim->ended);
+	assert_int_equal(victim->fault.err, IW_E_TIMEOUT);
+	assert_non_null(strstr(victim->fault.text, "in the middle of a chunk"));
+	xpair_fini(&pair);
+}
+
+static void writes_that_leave_a_gap_in_a_window_are_a_breach(void **state)
+{
+	uint32_t slot;
+
+	(void)state;
+	slot = open_windows();
+	report_window(slot, 4096, 4096);
+	let(victim);
+	assert_false(victim->ended);
+	report_window(slot, 4097, 4096);
+	let(victim);
+	assert_breach("are not in ascending order");
+}
+
+/* Without a partial chunk, messages are enough to keep the connection: the peer waits for a pipe. */
+static void messages_keep_a_peer_without_a_partial_chunk_connected(void **state)
+{
+	(void)state;
+	open_sink(IW_XFER_WRITE);
+	add_victim_file("f", 5 * MIB);
+	for (unsigned i = 0; i < 100; i++) {
+		pair.now += IW_SEC(20);
+		iw_xfer_timeout(victim->x, pair.now);
+		send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
+	}
+	assert_false(victim->ended);
+	xpair_fini(&pair);
 }
 
 static void offers_that_break_the_rules(void **state)
@@ -1189,6 +1479,7 @@ int main(void)
 		cmocka_unit_test(packs_move_what_is_wanted_of_them),
 		cmocka_unit_test(open_carries_path_and_flags),
 		cmocka_unit_test(a_peer_that_says_nothing_is_given_up),
+		cmocka_unit_test(octets_do_not_extend_the_time_for_open),
 		cmocka_unit_test(who_waits_for_its_own_files_is_not_given_up),
 		cmocka_unit_test(a_peer_that_stops_is_given_up_after_the_stall_time),
 		cmocka_unit_test(a_lost_connection_leaves_no_file_half_made),
@@ -1199,13 +1490,21 @@ int main(void)
 		cmocka_unit_test(names_that_are_refused),
 		cmocka_unit_test(announcements_that_break_the_rules),
 		cmocka_unit_test(ranges_that_break_the_rules),
+		cmocka_unit_test(codes_that_only_a_sink_can_determine_are_rejected),
+		cmocka_unit_test(done_of_a_window_that_was_not_written_is_a_breach),
 		cmocka_unit_test(dones_that_break_the_rules),
 		cmocka_unit_test(ends_that_break_the_rules),
+		cmocka_unit_test(chunks_that_differ_at_the_sink_are_moved),
+		cmocka_unit_test(a_range_may_be_answered_later),
 		cmocka_unit_test(haves_that_break_the_rules),
 		cmocka_unit_test(attributes_that_break_the_rules),
 		cmocka_unit_test(parts_and_packs_that_break_the_rules),
 		cmocka_unit_test(farewells_that_break_the_rules),
 		cmocka_unit_test(sends_that_break_the_rules),
+		cmocka_unit_test(a_chunk_that_is_begun_is_completed_within_the_stall_time),
+		cmocka_unit_test(a_window_that_is_begun_is_completed_within_the_stall_time),
+		cmocka_unit_test(writes_that_leave_a_gap_in_a_window_are_a_breach),
+		cmocka_unit_test(messages_keep_a_peer_without_a_partial_chunk_connected),
 		cmocka_unit_test(offers_that_break_the_rules),
 		cmocka_unit_test(a_lying_sink_does_not_get_at_more_than_was_asked),
 		cmocka_unit_test(spoilt_messages_never_commit_a_wrong_file),
