@@ -5,27 +5,55 @@
 #include <unistd.h>
 
 #include "cli/option.h"
+#include "file/asked.h"
 #include "file/options.h"
 
-enum { KEY_CONTROL = 0xb001, KEY_FROM, KEY_MAX_MEMORY }; /* no character: long only */
+enum {
+	KEY_CONTROL = 0xb001,
+	KEY_FROM,
+	KEY_OWNER_FROM_ANYONE,
+	KEY_REQUIRE_DIGEST,
+	KEY_SAFE_LINKS
+}; /* no character: long only */
 
 static const struct argp_option options[] = {
 	{ "control", KEY_CONTROL, "PATH", 0,
 	  "Listening: where stag-reg asks for registered buffers; none: nowhere", 1 },
-	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0,
-	  "Listening: new memory that stag-reg may have, all together (default a quarter of the machine's)",
+	{ "require-digest", KEY_REQUIRE_DIGEST, "yes|no", OPTION_ARG_OPTIONAL,
+	  "Listening: reject transfers with --digest none (default yes; no on a loopback address)",
 	  1 },
 	{ "from", KEY_FROM, "URI", 0,
 	  "Write a buffer registered by stag-reg to standard output; @FILE: the URI is in FILE",
 	  1 },
+	{ "safe-links", KEY_SAFE_LINKS, NULL, 0,
+	  "Leave out symbolic links that lead out of the directory that is sent", 1 },
+	{ "owner-from-anyone", KEY_OWNER_FROM_ANYONE, NULL, 0,
+	  "Permit --owner as root: any peer can then create files of any user, because there is no authentication",
+	  1 },
 	{ 0 },
 };
+
+/* Root can set every owner that a peer names, and no peer is authenticated. */
+static void check_owner(const struct iw_transfer_opts *o, const struct argp_state *state)
+{
+	bool owner = o->cfg.opts & IW_XOPT_OWNER;
+
+	if (o->owner_from_anyone && !owner)
+		argp_error(state, "--owner-from-anyone: only with --owner");
+	if (owner && geteuid() == 0 && !o->owner_from_anyone)
+		argp_error(state,
+			   "--owner as root: %s could create files of any user here, root included,"
+			   " because peers are not authenticated; run ddp-recv as another user,"
+			   " or add --owner-from-anyone to permit this",
+			   o->cfg.listen ? "every peer that can connect" : "the server");
+}
 
 /* The remote paths take the place of the arguments that named them. */
 static void check_puller(struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	for (size_t i = 0; i + 1 < o->nargs; i++) {
 		struct iw_endpoint e;
+		const char *fault;
 
 		iw_transfer_endpoint(&e, o->args[i], state);
 		if (!e.is_remote)
@@ -34,6 +62,9 @@ static void check_puller(struct iw_transfer_opts *o, const struct argp_state *st
 		if (i > 0 && strcmp(e.host, o->peer.host) != 0)
 			argp_error(state, "\"%s\": all sources are of one host, here %s",
 				   o->args[i], o->peer.host);
+		fault = iw_asked_path_fault(e.path);
+		if (fault)
+			argp_error(state, "\"%s\": the path %s", o->args[i], fault);
 		o->peer = e;
 		o->args[i] += e.path - o->args[i];
 	}
@@ -59,22 +90,26 @@ static void check_args(struct iw_transfer_opts *o, const struct argp_state *stat
 	cfg->listen = o->nargs == 1;
 	if (cfg->control && !cfg->listen)
 		argp_error(state, "--control is for listeners");
-	if (o->max_memory && !cfg->listen)
-		argp_error(state, "--max-memory is for listeners");
+	if (cfg->require_digest != IW_DIGEST_BY_ADDRESS && !cfg->listen)
+		argp_error(state, "--require-digest is for listeners; use --digest here");
 	if (!cfg->listen)
 		check_puller(o, state);
 	if (cfg->to_stdout && cfg->npaths > 1)
 		argp_error(state, "-: standard output takes one file");
 	/* One stream, then the end: another would be mixed up with it. */
 	iw_transfer_opts_check(o, state);
+	check_owner(o, state);
 	cfg->once = cfg->once || (cfg->listen && cfg->to_stdout);
 }
 
-static uint64_t quarter_of_memory(void)
+static void set_require_digest(struct iw_transfer_opts *o, const char *arg,
+			       const struct argp_state *state)
 {
-	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	static const char *const words[] = { "yes", "no", NULL };
 
-	return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 4 : UINT64_C(1) << 30;
+	o->cfg.require_digest = arg && iw_cli_enum(state, "--require-digest", arg, words) == 1
+					? IW_DIGEST_OPTIONAL
+					: IW_DIGEST_REQUIRED;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -83,16 +118,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = o;
-		o->cfg.memory = quarter_of_memory();
+		state->child_inputs[0] = state->child_inputs[1] = o;
 		return 0;
-	case KEY_MAX_MEMORY:
-		o->cfg.memory = iw_cli_size(state, "--max-memory", arg, 1, UINT64_MAX);
-		o->max_memory = true;
+	case KEY_REQUIRE_DIGEST:
+		set_require_digest(o, arg, state);
 		return 0;
 	case KEY_FROM:
 		o->cfg.to_stdout = true;
 		iw_transfer_opts_uri(o, "--from", arg, state);
+		return 0;
+	case KEY_SAFE_LINKS:
+		o->cfg.safe_links = true;
+		return 0;
+	case KEY_OWNER_FROM_ANYONE:
+		o->owner_from_anyone = true;
 		return 0;
 	case KEY_CONTROL:
 		if (!*arg)
@@ -110,7 +149,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child kids[] = { { &iw_transfer_argp, 0, NULL, 1 }, { 0 } };
+static const struct argp_child kids[] = { { &iw_transfer_argp, 0, NULL, 1 },
+					  { &iw_transfer_limit_argp, 0, NULL, 1 },
+					  { 0 } };
 
 static const struct argp argp = {
 	.options = options,

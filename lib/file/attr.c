@@ -3,7 +3,6 @@
 #include "file/attr.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/xattr.h>
@@ -13,10 +12,11 @@
 #define NAMES_MAX 65536 /* XATTR_LIST_MAX of Linux */
 #define HEAD      3
 
-static bool travels(const char *name)
+static bool travels(const char *name, bool acls)
 {
-	return strncmp(name, "user.", 5) == 0 || strcmp(name, "system.posix_acl_access") == 0 ||
-	       strcmp(name, "system.posix_acl_default") == 0;
+	return strncmp(name, "user.", 5) == 0 ||
+	       (acls && (strcmp(name, "system.posix_acl_access") == 0 ||
+			 strcmp(name, "system.posix_acl_default") == 0));
 }
 
 /* The names of fd's, one behind the other; *len 0: none. Given. */
@@ -58,7 +58,7 @@ static int add(int fd, const char *name, uint8_t *buf, size_t *at, struct iw_fil
 	return 0;
 }
 
-int iw_attr_read(int fd, uint8_t **out, size_t *len, struct iw_file_fault *why)
+int iw_attr_read(int fd, bool acls, uint8_t **out, size_t *len, struct iw_file_fault *why)
 {
 	uint8_t *buf = NULL;
 	char *names;
@@ -70,7 +70,7 @@ int iw_attr_read(int fd, uint8_t **out, size_t *len, struct iw_file_fault *why)
 	if (list_names(fd, &names, &all, why) != 0)
 		return -1;
 	for (ssize_t i = 0; i < all && !err; i += (ssize_t)strlen(names + i) + 1) {
-		if (!travels(names + i))
+		if (!travels(names + i, acls))
 			continue;
 		if (!buf)
 			buf = malloc(IW_XFER_XATTR_MAX);
@@ -128,24 +128,77 @@ static bool is_among(const char *name, const uint8_t *p, size_t len)
 	return false;
 }
 
-int iw_attr_write(int fd, const uint8_t *p, size_t len, struct iw_file_fault *why)
+/* True if each attribute of p is in q, with the same value. */
+static bool all_among(const uint8_t *p, size_t len, const uint8_t *q, size_t qlen)
+{
+	const uint8_t *value, *other_value;
+	char name[256], other[256];
+	size_t vlen, other_vlen;
+
+	while (len > 0) {
+		const uint8_t *at = q;
+		size_t left = qlen;
+		bool found = false;
+
+		if (!next(&p, &len, name, &value, &vlen))
+			return false;
+		while (!found && left > 0 && next(&at, &left, other, &other_value, &other_vlen))
+			found = strcmp(name, other) == 0 && vlen == other_vlen &&
+				memcmp(value, other_value, vlen) == 0;
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+bool iw_attr_same(int fd, bool acls, const uint8_t *p, size_t len)
+{
+	struct iw_file_fault why;
+	uint8_t *own;
+	size_t own_len;
+	bool same;
+
+	if (iw_attr_read(fd, acls, &own, &own_len, &why) != 0)
+		return false;
+	same = all_among(p, len, own, own_len) && all_among(own, own_len, p, len);
+	free(own);
+	return same;
+}
+
+int iw_attr_check(bool acls, const uint8_t *p, size_t len, struct iw_file_fault *why)
+{
+	const uint8_t *value;
+	char name[256];
+	size_t vlen;
+
+	while (len > 0) {
+		if (!next(&p, &len, name, &value, &vlen))
+			return iw_file_fail(why, IW_XC_PROTOCOL,
+					    "its extended attributes are malformed");
+		if (!travels(name, acls))
+			return iw_file_fail(why, IW_XC_PROTOCOL,
+					    "an extended attribute that is never transferred");
+	}
+	return 0;
+}
+
+int iw_attr_write(int fd, bool acls, const uint8_t *p, size_t len, struct iw_file_fault *why)
 {
 	const uint8_t *all = p, *value;
 	size_t all_len = len, vlen;
 	char name[256], *names;
 	ssize_t have;
 
-	while (len > 0) {
-		if (!next(&p, &len, name, &value, &vlen) || !travels(name))
-			return iw_file_fail(why, IW_XC_PROTOCOL,
-					    "an extended attribute that does not travel");
+	if (iw_attr_check(acls, p, len, why) != 0)
+		return -1;
+	while (len > 0 && next(&p, &len, name, &value, &vlen)) {
 		if (fsetxattr(fd, name, value, vlen, 0) < 0)
 			return iw_file_errno(why, errno, "set an extended attribute");
 	}
 	if (list_names(fd, &names, &have, why) != 0)
 		return -1;
 	for (ssize_t i = 0; i < have; i += (ssize_t)strlen(names + i) + 1)
-		if (travels(names + i) && !is_among(names + i, all, all_len))
+		if (travels(names + i, acls) && !is_among(names + i, all, all_len))
 			(void)fremovexattr(fd, names + i); /* a default that stays is no loss */
 	free(names);
 	return 0;

@@ -15,11 +15,11 @@
  * openat2. */
 #define TRIES 32
 
-static int open_beneath(int dirfd, const char *path, int flags, mode_t mode)
+static int open_beneath(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
 {
 	struct open_how how = { .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
 				.mode = flags & (O_CREAT | __O_TMPFILE) ? mode : 0,
-				.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
+				.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve };
 	long fd = -1;
 
 	for (int i = 0; i < TRIES; i++) {
@@ -104,13 +104,13 @@ int iw_beneath_walk(int dirfd, const char *path, int flags, mode_t mode)
 	return fd;
 }
 
-int iw_beneath_open(int dirfd, const char *path, int flags, mode_t mode)
+static int open_or_walk(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
 {
 	int fd;
 
 	if (skip_dots(path)[0] == '\0' && path[0] != '/')
 		path = ".";
-	fd = open_beneath(dirfd, path, flags, mode);
+	fd = open_beneath(dirfd, path, flags, mode, resolve);
 	/* Filters of containers say EPERM where the kernel would say ENOSYS; a file that is not
 	 * permitted says so again. */
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
@@ -118,7 +118,18 @@ int iw_beneath_open(int dirfd, const char *path, int flags, mode_t mode)
 	return fd;
 }
 
-int iw_beneath_parent(int dirfd, const char *path, const char **leaf)
+int iw_beneath_open(int dirfd, const char *path, int flags, mode_t mode)
+{
+	return open_or_walk(dirfd, path, flags, mode, 0);
+}
+
+int iw_beneath_dir(int dirfd, const char *path)
+{
+	return open_or_walk(dirfd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0,
+			    RESOLVE_NO_SYMLINKS);
+}
+
+static int open_parent(int dirfd, const char *path, const char **leaf, uint64_t resolve)
 {
 	const char *slash = strrchr(path, '/');
 	char parent[PATH_MAX];
@@ -136,5 +147,15 @@ int iw_beneath_parent(int dirfd, const char *path, const char **leaf)
 	}
 	memcpy(parent, path, len);
 	parent[len] = '\0';
-	return iw_beneath_open(dirfd, parent, O_RDONLY | O_DIRECTORY, 0);
+	return open_or_walk(dirfd, parent, O_RDONLY | O_DIRECTORY, 0, resolve);
+}
+
+int iw_beneath_parent(int dirfd, const char *path, const char **leaf)
+{
+	return open_parent(dirfd, path, leaf, 0);
+}
+
+int iw_beneath_dir_of(int dirfd, const char *path, const char **leaf)
+{
+	return open_parent(dirfd, path, leaf, RESOLVE_NO_SYMLINKS);
 }

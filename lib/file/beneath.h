@@ -21,6 +21,14 @@ int iw_beneath_open(int dirfd, const char *path, int flags, mode_t mode);
  */
 int iw_beneath_parent(int dirfd, const char *path, const char **leaf);
 
+/*
+ * The same two functions for names from a peer: no symbolic link in the path is followed (ELOOP, or ENOTDIR
+ * without openat2), neither one that the peer sent before nor an older one. Even a link that stays inside the
+ * directory would lead a name out of its tree.
+ */
+int iw_beneath_dir(int dirfd, const char *path);
+int iw_beneath_dir_of(int dirfd, const char *path, const char **leaf);
+
 /* The way without openat2, for its test. */
 int iw_beneath_walk(int dirfd, const char *path, int flags, mode_t mode);
 

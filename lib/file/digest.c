@@ -204,6 +204,19 @@ void iw_chunk_list_row(const struct iw_chunk_list *l, size_t i, uint64_t *off, s
 	memcpy(d->octets, row + 8, d->len);
 }
 
+bool iw_chunk_list_replace(struct iw_chunk_list *l, size_t n, uint64_t off,
+			   const struct iw_xdigest *d)
+{
+	uint8_t key[8], *row;
+
+	iw_put_be64(key, off / IW_XFER_CHUNK);
+	row = n > 0 ? bsearch(key, l->rows, n, row_len(l), by_number) : NULL;
+	if (!row || d->len != l->digest_len)
+		return false;
+	memcpy(row + 8, d->octets, d->len);
+	return true;
+}
+
 int iw_chunk_list_digest(struct iw_chunk_list *l, struct iw_hasher *h, uint64_t size,
 			 struct iw_xdigest *out)
 {

@@ -54,6 +54,9 @@ void iw_chunk_list_sort(struct iw_chunk_list *l);
 /* Row i of a list. */
 void iw_chunk_list_row(const struct iw_chunk_list *l, size_t i, uint64_t *off,
 		       struct iw_xdigest *d);
+/* Sets the digest of the chunk at off, if it is among the first n rows, which are in ascending order. False: it is not. */
+bool iw_chunk_list_replace(struct iw_chunk_list *l, size_t n, uint64_t off,
+			   const struct iw_xdigest *d);
 void iw_chunk_list_free(struct iw_chunk_list *l);
 
 static inline bool iw_xdigest_equal(const struct iw_xdigest *a, const struct iw_xdigest *b)

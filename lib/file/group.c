@@ -23,20 +23,31 @@ struct group *iw_group_get(struct hub *h, const uint8_t id[static IW_XFER_ID_LEN
 
 	if (g) {
 		g->sessions++;
+		g->most = IW_MAX(g->most, g->sessions);
 		return g;
 	}
 	g = calloc(1, sizeof(*g));
 	if (!g)
 		return NULL;
 	g->hub = h;
+	g->serial = ++h->last_serial;
 	g->initiator = initiator;
+	g->close = iw_group_task_new(g, NULL);
+	if (!g->close) {
+		free(g);
+		return NULL;
+	}
 	memcpy(g->id, id, sizeof(g->id));
-	g->sessions = 1;
+	g->sessions = g->most = 1;
 	g->conns = 1;
 	g->began_at = h->now;
+	iw_lane_init(&g->names);
+	iw_lane_init(&g->data);
 	iw_place_reset(&g->place);
 	iw_list_init(&g->again);
 	iw_list_init(&g->later);
+	iw_list_init(&g->to_split);
+	iw_list_init(&g->returned);
 	iw_list_add_tail(&h->groups, &g->link);
 	return g;
 }
@@ -51,26 +62,101 @@ static void free_files(struct iw_list *l)
 	}
 }
 
+/* --- tasks --- */
+
+void iw_group_give(struct group *g, struct iw_lane *lane, struct iw_task *t)
+{
+	g->tasks++;
+	g->hub->tasks++;
+	iw_worker_give(&g->hub->worker, lane, t);
+}
+
+struct group_task *iw_group_task_new(struct group *g, struct session *s)
+{
+	struct group_task *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	e->group = g;
+	e->s = s;
+	iw_list_init(&e->of);
+	iw_list_init(&e->returned);
+	iw_list_init(&e->missing);
+	if (s)
+		iw_list_add_tail(&s->group_tasks, &e->of);
+	return e;
+}
+
+void iw_group_task_free(struct group_task *e)
+{
+	if (!e)
+		return;
+	iw_list_del(&e->of);
+	iw_missing_fini(&e->returned);
+	iw_missing_fini(&e->missing);
+	free(e->text);
+	free(e);
+}
+
 static void group_free(struct group *g)
 {
 	iw_list_del(&g->link);
-	free_files(&g->again);
-	free_files(&g->later);
+	free_files(&g->to_split);
+	iw_missing_fini(&g->returned);
 	iw_file_free(g->split);
 	iw_pack_src_free(g->pack);
-	iw_links_fini(&g->links);
+	iw_group_task_free(g->close);
+	free(g->store);
+	iw_group_settle(g);
+	free(g);
+}
+
+/* In the worker: it may remove temporaries, close many directories, or free the records of many files. */
+static void close_now(struct iw_task *t)
+{
+	struct group *g = iw_container_of(t, struct group_task, task)->group;
+
 	if (g->walk)
 		iw_walk_fini(g->walk);
 	free(g->walk);
+	g->walk = NULL;
+	free_files(&g->again);
+	free_files(&g->later);
+	iw_links_fini(&g->links);
 	iw_target_forget(&g->place);
 	iw_place_close(&g->place);
-	free(g);
+}
+
+static void close_back(struct iw_task *t)
+{
+	struct group *g = iw_container_of(t, struct group_task, task)->group;
+	struct hub *h = g->hub;
+
+	g->tasks--;
+	h->tasks--;
+	group_free(g);
+	iw_hub_closed(h);
+}
+
+/* The last connection has ended, and the worker has no task of the transfer. */
+static void close_group(struct group *g)
+{
+	g->close->task = (struct iw_task){ .run = close_now, .back = close_back };
+	iw_group_give(g, &g->names, &g->close->task);
+}
+
+void iw_group_taken(struct group *g)
+{
+	g->hub->tasks--;
+	if (--g->tasks == 0 && g->over)
+		close_group(g);
 }
 
 static void add_counts(struct iw_xfer_counts *to, const struct iw_xfer_counts *c)
 {
 	to->files_done += c->files_done;
 	to->files_same += c->files_same;
+	to->files_excluded += c->files_excluded;
 	to->files_failed += c->files_failed;
 	to->octets += c->octets;
 	to->zeros += c->zeros;
@@ -117,7 +203,7 @@ static uint64_t moved(const struct group *g)
 {
 	const struct iw_xfer_counts c = iw_group_counts(g);
 
-	return c.octets + c.zeros + c.files_done + c.files_same;
+	return c.octets + c.zeros + c.files_done + c.files_same + c.files_excluded;
 }
 
 /* It was the connection that ended, nobody ended the transfer. */
@@ -192,19 +278,88 @@ static bool is_deserted(const struct group *g)
 	return true;
 }
 
-void iw_group_let_go(void *ctx, const char *temp)
+void iw_group_let_go(const struct group *g, const char *temp)
 {
-	const struct group *g = ctx;
 	struct hub *h = g->hub;
 
 	for (struct iw_list *l = h->sessions.next, *next; l != &h->sessions; l = next) {
 		struct session *s = iw_container_of(l, struct session, all);
 
 		next = l->next;
-		if (s->group != g && s->phase == PH_WAITING && is_deserted(s->group) &&
-		    iw_target_holds(&s->group->place, temp))
+		/* Files of another transfer that the worker owns close their temporaries there. */
+		if (s->group != g && s->phase == PH_WAITING && s->group->tasks == 0 &&
+		    is_deserted(s->group) && iw_target_holds(&s->group->place, temp))
 			iw_session_free(s);
 	}
+}
+
+/* --- only one transfer --- */
+
+static const char taken_text[] = "this listener takes one transfer (--once), and has it";
+
+static const char stalled_text[] =
+	"no octets of this transfer have moved for --timeout, and another transfer replaced it (--once)";
+
+static void end_others(struct hub *h, const struct group *g, const struct group *before)
+{
+	for (struct iw_list *l = h->sessions.next; l != &h->sessions; l = l->next) {
+		struct session *s = iw_container_of(l, struct session, all);
+
+		if (s->group != g)
+			iw_session_stop(s, s->group == before ? stalled_text : taken_text);
+	}
+}
+
+static bool is_at_work(const struct session *s)
+{
+	return s->phase == PH_UP && s->x && iw_xfer_busy_here(s->x);
+}
+
+bool iw_group_is_stalled(struct group *g)
+{
+	struct hub *h = g->hub;
+
+	for (struct iw_list *l = h->sessions.next; l != &h->sessions; l = l->next) {
+		struct session *s = iw_container_of(l, struct session, all);
+
+		if (s->group != g)
+			continue;
+		if (s->phase == PH_UP && s->x)
+			iw_session_look(s);
+		if (is_at_work(s))
+			g->payload_at = h->now;
+	}
+	if (g->tasks > 0)
+		g->payload_at = h->now;
+	return h->now - g->payload_at >= h->cli->timeout_ns;
+}
+
+bool iw_group_begin(struct session *s)
+{
+	struct group *g = s->group;
+	struct hub *h = g->hub;
+	struct group *before = h->taken;
+	struct iw_fault why;
+
+	if (!h->cfg->once || g->initiator || h->taken == g)
+		return true;
+	if (h->over || (h->taken && !iw_group_is_stalled(h->taken))) {
+		iw_xfer_fault(&why, IW_E_CANCELED, "%s", taken_text);
+		iw_xfer_fail(s->x, &why);
+		return false;
+	}
+	h->taken = g;
+	g->payload_at = h->now;
+	end_others(h, g, before);
+	return true;
+}
+
+/* The one transfer of a listener: it moved files, or ended in order without any. */
+static bool was_the_one(const struct group *g)
+{
+	const struct hub *h = g->hub;
+
+	return h->cfg->once && (h->taken == g || (!h->taken && !h->over && g->ended_well));
 }
 
 /* --- the end --- */
@@ -214,11 +369,15 @@ static void tell_end(struct group *g)
 {
 	struct hub *h = g->hub;
 	struct iw_transfer_report *t = &g->end;
-	bool ours = g->initiator || h->cfg->once;
+	bool ours = g->initiator || was_the_one(g);
 
 	t->peer = g->peer;
+	if (g->ended_well)
+		g->counts.files_failed += iw_sink_count_missing(g);
 	t->counts = g->counts;
+	t->counts.files_done -= IW_MIN(t->counts.files_done, g->undone);
 	t->redials = g->redials;
+	t->dry_run = g->opts & IW_XOPT_DRY_RUN;
 	/* What one connection lost, others have moved: the transfer is well when one of them came to its orderly end. */
 	if (g->ended_well)
 		t->fault.err = IW_OK;
@@ -289,9 +448,15 @@ void iw_group_leave(struct group *g, struct session *s)
 	}
 	if (g->peer[0])
 		tell_end(g);
-	if (h->taken == g) {
+	if (was_the_one(g)) {
 		h->taken = NULL;
 		h->over = true;
+		end_others(h, g, NULL);
 	}
-	group_free(g);
+	/* A transfer of the same id would be another one. */
+	iw_list_del(&g->link);
+	g->over = true;
+	h->closing++;
+	if (g->tasks == 0)
+		close_group(g);
 }

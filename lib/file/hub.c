@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +18,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/confine.h"
 #include "cli/signals.h"
 #include "file/internal.h"
+#include "file/journal.h"
 #include "file/out.h"
+#include "os/addr.h"
 #include "os/os.h"
+#include "os/priv.h"
 #include "rm/control.h"
 #include "util/text.h"
 
 #define COMPLETIONS 64
+#define SWEEP       IW_SEC(2)  /* for one directory */
+#define SWEEPS_MOST 256        /* directories queued for it: each is an open descriptor */
+#define REPORT_TIME IW_MSEC(1) /* of a turn, to report removed names */
+/* The time to wait at the end for tasks in the worker; shorter for a listener that is stopping. */
+#define DRAIN       IW_SEC(30)
+#define DRAIN_STOP  IW_SEC(5)
 
 /* --- memory of chunks --- */
 
@@ -44,6 +55,27 @@ static void map_free(void *ctx, void *p, size_t size)
 }
 
 static const struct iw_mem map_mem = { map_alloc, map_free, NULL };
+
+/* The transfer that used it last, stored after the chunk; 0: new from the system, hence zeroed. */
+static uint64_t *owner_of(void *chunk)
+{
+	return (uint64_t *)((char *)chunk + IW_XFER_CHUNK);
+}
+
+void *iw_hub_chunk_get(struct hub *h, const struct group *g)
+{
+	void *p = iw_pool_get(&h->slots);
+
+	if (!p)
+		return NULL;
+	if (*owner_of(p) != 0 && *owner_of(p) != g->serial)
+		memset(p, 0, IW_XFER_CHUNK);
+	else
+		memset(p, 0, sizeof(void *)); /* the pool's own */
+	*owner_of(p) = g->serial;
+	return p;
+}
+
 /* Those that had to wait for memory may try again. */
 void iw_hub_slot_freed(struct hub *h)
 {
@@ -107,10 +139,15 @@ void iw_hub_watch_out(struct hub *h, int fd)
 static void begin_to_stop(struct hub *h)
 {
 	const char *text = h->cfg->listen ? "this side was told to stop" : "interrupted";
+	uint64_t grace = IW_MIN(GRACE, h->cli->timeout_ns);
 	struct iw_list *l, *next;
 
 	h->stopping = true;
-	h->stop_by = iw_time_add(h->now, h->cfg->listen ? IW_MIN(GRACE, h->cli->timeout_ns) : 0);
+	h->stop_by = h->now;
+	if (h->cfg->listen) {
+		h->stop_by = iw_time_add(h->now, grace - IW_MIN(GRACE_END, grace / 4));
+		h->end_by = iw_time_add(h->now, grace);
+	}
 	(void)epoll_ctl(h->epoll, EPOLL_CTL_DEL, iw_signals_fd(), NULL); /* it stays readable */
 	iw_listener_free(h->listener);
 	h->listener = NULL;
@@ -118,8 +155,12 @@ static void begin_to_stop(struct hub *h)
 		struct session *s = iw_container_of(l, struct session, all);
 
 		next = l->next;
-		if (!h->cfg->listen || !s->x || iw_xfer_is_idle(s->x))
+		if (s->phase == PH_LEAVING) {
+			s->leave_by = IW_MIN(s->leave_by, h->end_by);
+			iw_session_set_timer(s);
+		} else if (!h->cfg->listen || !s->x || iw_xfer_is_idle(s->x)) {
 			iw_session_stop(s, text);
+		}
 	}
 }
 
@@ -161,20 +202,47 @@ static void reject(struct hub *h, struct iw_conn_req *req, const char *peer, enu
 }
 
 /* A request that the hub as a whole has no place for. */
-static int find_place(const struct hub *h, const struct iw_hello *request, struct iw_fault *why)
+static int find_place(struct hub *h, const struct iw_hello *request, struct iw_fault *why)
 {
-	const struct iw_limits *l = &h->cfg->limits;
+	size_t conns = h->nsessions - h->nwaiting + (h->rm ? iw_rm_peers(h->rm) : 0);
 
 	if (h->stopping)
 		return iw_xfer_fault(why, IW_E_REJECTED, "this side is about to end");
+	if (h->digest_required && request->digest == IW_XFER_NONE)
+		return iw_xfer_fault(why, IW_E_REJECTED,
+				     "this listener requires a digest (--require-digest): use "
+				     "--digest xxh3 or sha256");
 	if (h->cfg->once &&
-	    (h->over || (h->taken && memcmp(h->taken->id, request->id, sizeof(request->id)) != 0)))
+	    (h->over || (h->taken && memcmp(h->taken->id, request->id, sizeof(request->id)) != 0 &&
+			 !iw_group_is_stalled(h->taken))))
 		return iw_xfer_fault(why, IW_E_REJECTED,
 				     "this listener takes one transfer (--once), and has it");
-	if (l->conns && h->nsessions - h->nwaiting >= l->conns)
+	if (h->max_conns && conns >= h->max_conns) {
+		iw_hub_end_idlest(h);
 		return iw_xfer_fault(why, IW_E_REJECTED,
 				     "this listener takes %U connections at once, and has them",
-				     l->conns);
+				     h->max_conns);
+	}
+	return 0;
+}
+
+/* Sets s->holder. IW_E_LIMIT: too many connections from that address, or no memory left for another one. */
+static int find_share(struct hub *h, struct session *s, const char *peer, struct iw_fault *why)
+{
+	s->holder = iw_budget_join(&h->budget, peer);
+	if (!s->holder)
+		return iw_fail(why, IW_E_NOMEM, "no memory for a connection");
+	s->holder->conns++;
+	if (iw_budget_crowds(s->holder, h->max_conns))
+		return iw_xfer_fault(
+			why, IW_E_LIMIT,
+			"this listener accepts at most %U connections from one address",
+			(uint64_t)s->holder->conns - 1);
+	if (!iw_session_may_take(s, SESSION_BASE))
+		return iw_xfer_fault(
+			why, IW_E_LIMIT,
+			"this listener's memory for peers (--max-memory %U) is used up: try again later",
+			h->budget.limit);
 	return 0;
 }
 
@@ -238,7 +306,9 @@ static void on_request(struct hub *h, struct iw_conn_req *req)
 	iw_req_info(req, &info);
 	snprintf(peer, sizeof(peer), "%s", info.peer);
 	if (h->rm && iw_claim_is(info.private_data, info.private_data_len)) {
-		if (iw_rm_claim(h->rm, req, &why) != 0)
+		int err = iw_rm_claim(h->rm, req, &why);
+
+		if (err != 0 && err != IW_E_LIMIT)
 			iw_report_rejected(&h->report, peer, &why);
 		return;
 	}
@@ -259,6 +329,11 @@ static void on_request(struct hub *h, struct iw_conn_req *req)
 		reject(h, req, peer, IW_XC_LIMIT, &why);
 		return;
 	}
+	if (find_share(h, s, peer, &why) != 0) {
+		reject(h, req, peer, IW_XC_LIMIT, &why);
+		iw_session_free(s);
+		return;
+	}
 	snprintf(s->peer_text, sizeof(s->peer_text), "%s", peer);
 	if (iw_session_accept(s, req, &request, &why) != 0) {
 		iw_log_warn("%s: %s", peer, why.text);
@@ -267,8 +342,6 @@ static void on_request(struct hub *h, struct iw_conn_req *req)
 	}
 	end_wait(h, s->group);
 	s->group->redials += request.again;
-	if (h->cfg->once && !h->taken)
-		h->taken = s->group;
 }
 
 static void on_event(struct hub *h, struct iw_async_event *ev)
@@ -320,12 +393,76 @@ static void take_completions(struct hub *h)
 	} while (n == COMPLETIONS);
 }
 
-static void take_stores(struct hub *h)
+/* --- the worker --- */
+
+static void take_tasks(struct hub *h)
 {
 	struct iw_task *t;
 
-	while (h->stores > 0 && (t = iw_worker_take(&h->worker)) != NULL)
-		iw_sink_stored(h, t);
+	while (h->tasks > 0 && (t = iw_worker_take(&h->worker)) != NULL)
+		t->back(t);
+}
+
+void iw_hub_closed(struct hub *h)
+{
+	struct iw_list now, *l;
+
+	h->closing--;
+	iw_list_init(&now);
+	while ((l = iw_list_first(&h->held)) != NULL) {
+		iw_list_del(l);
+		iw_list_add_tail(&now, l);
+	}
+	while ((l = iw_list_first(&now)) != NULL) {
+		iw_list_del(l);
+		iw_sink_create_again(iw_container_of(l, struct file, link));
+	}
+}
+
+static bool stop_sweeping(void *ctx)
+{
+	const struct hub *h = ctx;
+
+	return atomic_load_explicit(&h->no_sweeps, memory_order_relaxed);
+}
+
+static void sweep_now(struct iw_task *t)
+{
+	struct sweep *s = iw_container_of(t, struct sweep, task);
+
+	iw_place_sweep(s->fd, &s->hub->account, s->hub->cfg->limits.max_age_ns, SWEEP,
+		       stop_sweeping, s->hub);
+}
+
+static void sweep_back(struct iw_task *t)
+{
+	struct sweep *s = iw_container_of(t, struct sweep, task);
+
+	s->hub->tasks--;
+	s->hub->nsweeps--;
+	free(s);
+}
+
+/* The next transfer searches the directories over the limit. */
+void iw_hub_sweep(struct hub *h, struct iw_place_sweep *list)
+{
+	while (list) {
+		struct iw_place_sweep *one = list;
+		struct sweep *s = h->nsweeps < SWEEPS_MOST ? malloc(sizeof(*s)) : NULL;
+
+		list = one->next;
+		if (s) {
+			*s = (struct sweep){ .task = { .run = sweep_now, .back = sweep_back },
+					     .hub = h,
+					     .fd = one->fd };
+			h->nsweeps++;
+			h->tasks++;
+			iw_worker_give(&h->worker, &h->sweeps, &s->task);
+		} else {
+			close(one->fd);
+		}
+		free(one);
+	}
 }
 
 static void run_one(struct session *s)
@@ -416,7 +553,7 @@ static void tell_progress(struct hub *h)
 		}
 	}
 	c = iw_group_counts(g);
-	p.files = c.files_done + c.files_same;
+	p.files = c.files_done + c.files_same + c.files_excluded;
 	p.done = c.settled;
 	p.total = IW_MAX(c.announced, h->total_hint);
 	p.moved = c.octets;
@@ -429,13 +566,16 @@ static int64_t wait_time(struct hub *h)
 	uint64_t at = t ? t->at : IW_TIME_NEVER;
 	uint64_t beat = h->cfg->listen ? IW_TIME_NEVER : iw_report_deadline(&h->report, h->now);
 
-	if (!iw_list_empty(&h->ready))
+	if (!iw_list_empty(&h->ready) || !iw_list_empty(&h->reporting))
 		return 0;
 	at = IW_MIN(at, beat);
 	if (h->stopping)
 		at = IW_MIN(at, h->stop_by);
 	if (h->rm)
 		at = IW_MIN(at, iw_rm_deadline(h->rm));
+	at = IW_MIN(at, h->relieve_at);
+	if (!iw_list_empty(&h->sessions))
+		at = IW_MIN(at, h->reckon_at);
 	if (at == IW_TIME_NEVER)
 		return -1;
 	return at <= h->now ? 0 : (int64_t)IW_MIN(at - h->now, (uint64_t)INT64_MAX);
@@ -459,12 +599,15 @@ static void turn(struct hub *h)
 	while (iw_next_event(h->ctx, &ev))
 		on_event(h, &ev);
 	take_completions(h);
-	take_stores(h);
+	take_tasks(h);
+	iw_sink_report_removed(h, REPORT_TIME);
 	/* While there is work, a look at signals and pipes now and then is enough. */
 	if (h->turns++ % 16 == 0 || iw_list_empty(&h->ready))
 		look_at_descriptors(h);
 	if (h->rm)
 		iw_rm_turn(h->rm, h->now);
+	iw_hub_reckon(h);
+	iw_hub_relieve(h);
 	run_ready(h);
 	look_at_timers(h);
 	tell_progress(h);
@@ -530,6 +673,36 @@ static void allow_descriptors(void)
 	}
 }
 
+/* Connections take at most half of the process's descriptors, those in set-up an eighth: files need the others. */
+static void limit_connections(struct hub *h)
+{
+	struct rlimit r;
+
+	h->max_conns = h->cfg->limits.conns;
+	if (getrlimit(RLIMIT_NOFILE, &r) != 0 || r.rlim_cur / 2 >= h->max_conns)
+		return;
+	h->max_conns = IW_MAX(r.rlim_cur / 2, (rlim_t)1);
+	iw_log_info("at most %llu connections: this process may open %llu descriptors (ulimit -n)",
+		    (unsigned long long)h->max_conns, (unsigned long long)r.rlim_cur);
+}
+
+static uint32_t most_in_setup(uint32_t backlog)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) != 0)
+		return backlog;
+	return (uint32_t)IW_MIN((rlim_t)backlog, IW_MAX(r.rlim_cur / 8, (rlim_t)1));
+}
+
+/* Each file that waits for parts holds three descriptors. Together they hold at most a quarter of the process's limit. */
+static uint64_t most_resting(void)
+{
+	struct rlimit r;
+
+	return getrlimit(RLIMIT_NOFILE, &r) == 0 ? IW_MAX(r.rlim_max / 12, (rlim_t)1) : 0;
+}
+
 /*
  * Registered buffers are an offer beside: without a control socket that nobody asked for, transfers
  * go on all the same.
@@ -541,7 +714,8 @@ static int open_manager(struct hub *h, struct iw_fault *why)
 				 .transport = h->cli->transport,
 				 .addr = iw_listener_addr(h->listener),
 				 .port = iw_listener_port(h->listener),
-				 .memory = h->cfg->memory };
+				 .memory = h->cfg->memory,
+				 .peers = IW_MAX(h->max_conns / 2, UINT64_C(1)) };
 	struct epoll_event ev = { .events = EPOLLIN };
 	char by_default[IW_RM_PATH_MAX];
 	int err;
@@ -566,19 +740,121 @@ static int open_manager(struct hub *h, struct iw_fault *why)
 	return 0;
 }
 
+/* True if only this machine can reach the listener's address, "ADDRESS:PORT". */
+static bool is_local(const struct hub *h)
+{
+	char text[64];
+	struct iw_addr a;
+	char *port;
+
+	snprintf(text, sizeof(text), "%s", iw_listener_addr(h->listener));
+	port = strrchr(text, ':');
+	if (port)
+		*port = '\0';
+	return iw_addr_parse(&a, text, 0) == 0 && iw_addr_is_loopback(&a);
+}
+
+/* --- confinement, before a peer's octets are read --- */
+
+static uint64_t caps_of_owners(uint32_t opts)
+{
+	return (opts & IW_XOPT_OWNER ? IW_OS_CAP(CAP_CHOWN) : 0) |
+	       (opts & IW_XOPT_SETID ? IW_OS_CAP(CAP_FSETID) : 0);
+}
+
+unsigned iw_transfer_confine(const struct iw_transfer_cfg *cfg, uint64_t *caps)
+{
+	bool sink = cfg->role == IW_XFER_SINK;
+	unsigned how = sink ? IW_CONFINE_WRITES | IW_CONFINE_READS : IW_CONFINE_READS;
+
+	if (sink)
+		*caps |= caps_of_owners(cfg->opts);
+
+	/* --delete makes a dry run first, and then opens everything again. */
+	if (cfg->listen)
+		how |= IW_CONFINE_LISTENS;
+	else if (cfg->redials > 0 || cfg->look)
+		how |= IW_CONFINE_REOPENS | (cfg->conn.cc ? IW_CONFINE_CC : 0);
+	return how;
+}
+
+static void begin_confine(struct hub *h, struct iw_confine *c)
+{
+	uint64_t caps = 0;
+
+	iw_confine_init(c, h->cli, iw_transfer_confine(h->cfg, &caps));
+	c->caps |= caps;
+}
+
+/* The directory of the control socket, which is removed at the end. */
+static void allow_control(struct iw_confine *c, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+
+	if (dir)
+		iw_confine_allow_path(c, dir, IW_LANDLOCK_UNLINK);
+	free(dir);
+}
+
+static int confine_listener(struct hub *h, struct iw_fault *why)
+{
+	bool sink = h->cfg->role == IW_XFER_SINK;
+	struct iw_confine c;
+
+	begin_confine(h, &c);
+	if (h->root >= 0)
+		iw_confine_allow(&c, h->root, sink ? IW_LANDLOCK_WRITE : IW_LANDLOCK_READ);
+	if (h->rm && iw_rm_path(h->rm)[0])
+		allow_control(&c, iw_rm_path(h->rm));
+	iw_confine_allow_path(&c, IW_JOURNAL_BOOT_ID, IW_LANDLOCK_READ);
+	return iw_confine(&c, why);
+}
+
+static int confine_initiator(struct hub *h, struct iw_fault *why)
+{
+	const struct iw_transfer_cfg *cfg = h->cfg;
+	struct iw_confine c;
+	const struct group *g = iw_container_of(iw_list_first(&h->groups), struct group, link);
+
+	begin_confine(h, &c);
+	if (cfg->role == IW_XFER_SINK) {
+		if (g->place.base >= 0)
+			iw_confine_allow(&c, g->place.base, IW_LANDLOCK_WRITE);
+	} else {
+		for (size_t i = 0; i < cfg->npaths; i++)
+			iw_confine_allow_path(&c, cfg->paths[i], IW_LANDLOCK_READ);
+	}
+	iw_confine_allow_path(&c, IW_JOURNAL_BOOT_ID, IW_LANDLOCK_READ);
+	return iw_confine(&c, why);
+}
+
 static int open_listener(struct hub *h, struct iw_fault *why)
 {
+	struct iw_conn_param conn = h->cfg->conn;
 	int err;
 
 	allow_descriptors();
+	limit_connections(h);
 	if (!h->cfg->to_stdout) {
 		h->root = open(h->cfg->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (h->root < 0)
 			return iw_os_fail(why, errno, "open the directory %s", h->cfg->path);
 	}
-	err = iw_listen(&h->listener, h->ctx, &h->cfg->conn, why);
+	/* Temporaries of earlier processes are charged too; without a limit that is not needed. */
+	if (h->cfg->role == IW_XFER_SINK && !h->cfg->to_stdout &&
+	    (h->account.max_octets || h->account.max_files))
+		iw_account_scan(&h->account, h->cfg->path);
+	conn.backlog = most_in_setup(conn.backlog);
+	err = iw_listen(&h->listener, h->ctx, &conn, why);
+	if (!err && h->cfg->role == IW_XFER_SINK)
+		h->digest_required =
+			h->cfg->require_digest == IW_DIGEST_REQUIRED ||
+			(h->cfg->require_digest == IW_DIGEST_BY_ADDRESS && !is_local(h));
 	if (!err && h->cfg->role == IW_XFER_SINK)
 		err = open_manager(h, why);
+	if (!err)
+		err = confine_listener(h, why);
 	if (!err)
 		iw_report_listening(&h->report, iw_listener_addr(h->listener),
 				    iw_listener_port(h->listener), !h->cfg->conn.host);
@@ -612,6 +888,8 @@ static int open_initiator(struct hub *h, struct iw_fault *why)
 	allow_descriptors();
 	if (cfg->role == IW_XFER_SOURCE)
 		h->total_hint = sum_operands(cfg);
+	else if (iw_asked_init(&h->asked, cfg->paths, cfg->npaths) != 0)
+		return iw_fail(why, IW_E_NOMEM, "no memory for the paths");
 	else if (cfg->to_stdout)
 		iw_place_stdout(&h->place);
 	else if (iw_place_local(&h->place, cfg->path, cfg->npaths > 1, &fault) != 0)
@@ -639,60 +917,116 @@ static int open_initiator(struct hub *h, struct iw_fault *why)
 			return err;
 		iw_session_make_ready(s);
 	}
-	return 0;
+	return confine_initiator(h, why);
 }
 
-static void close_hub(struct hub *h)
+/* Waits for the worker's tasks. False: a task waits for storage. */
+static bool drain(struct hub *h)
+{
+	uint64_t until = iw_time_add(iw_os_now(), h->stopping ? DRAIN_STOP : DRAIN);
+
+	if (h->stopping)
+		atomic_store_explicit(&h->no_sweeps, true, memory_order_relaxed);
+	while (h->tasks > 0) {
+		uint64_t now = iw_os_now();
+		struct iw_task *t;
+
+		if (!iw_list_empty(&h->reporting)) {
+			iw_sink_report_removed(h, IW_TIME_NEVER);
+			continue;
+		}
+		t = iw_worker_await(&h->worker, until > now ? until - now : 0);
+		if (t)
+			t->back(t);
+		else if (iw_os_now() >= until)
+			return false;
+	}
+	return true;
+}
+
+/* False: threads still use the hub. */
+static bool close_hub(struct hub *h)
 {
 	iw_rm_free(h->rm);
+	h->rm = NULL;
 	while (!iw_list_empty(&h->sessions))
 		iw_session_free(iw_container_of(iw_list_first(&h->sessions), struct session, all));
 	iw_listener_free(h->listener);
+	if (!drain(h)) {
+		iw_log_warn(
+			"storage has not answered for %u s: unfinished files are left as they are",
+			(unsigned)((h->stopping ? DRAIN_STOP : DRAIN) / IW_SEC(1)));
+		return false;
+	}
 	iw_worker_fini(&h->worker);
 	if (h->ctx)
 		iw_ctx_free(h->ctx);
 	iw_pool_fini(&h->slots);
 	iw_heap_fini(&h->timers);
 	iw_place_close(&h->place);
+	iw_asked_fini(&h->asked);
+	iw_account_fini(&h->account);
 	if (h->epoll >= 0)
 		close(h->epoll);
 	if (h->root >= 0)
 		close(h->root);
 	iw_report_fini(&h->report);
+	return true;
+}
+
+static struct hub *new_hub(const struct iw_transfer_cfg *cfg)
+{
+	struct hub *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return NULL;
+	h->cfg = cfg;
+	h->cli = cfg->cli;
+	h->root = h->epoll = h->watched_in = h->watched_out = h->worker.fd = -1;
+	h->now = iw_os_now();
+	h->stop_by = h->end_by = h->relieve_at = IW_TIME_NEVER;
+	iw_budget_init(&h->budget, cfg->memory);
+	iw_place_reset(&h->place);
+	iw_lane_init(&h->sweeps);
+	iw_list_init(&h->held);
+	iw_list_init(&h->sessions);
+	iw_list_init(&h->ready);
+	iw_list_init(&h->starved);
+	iw_list_init(&h->groups);
+	iw_list_init(&h->reporting);
+	iw_heap_init(&h->timers, &iw_os_heap);
+	iw_pool_init(&h->slots, &map_mem, IW_XFER_CHUNK + sizeof(uint64_t), 0, SLOTS * 2);
+	iw_report_init(&h->report, cfg->cli, cfg->to_stdout);
+	h->report.silent = cfg->look != NULL;
+	return h;
 }
 
 int iw_transfer_run(const struct iw_transfer_cfg *cfg)
 {
-	struct hub h = { .cfg = cfg,
-			 .cli = cfg->cli,
-			 .root = -1,
-			 .epoll = -1,
-			 .watched_in = -1,
-			 .watched_out = -1,
-			 .worker.fd = -1 };
 	struct iw_fault why = { .err = IW_OK };
+	struct hub *h = new_hub(cfg);
 	int status;
 
-	h.now = iw_os_now();
-	h.stop_by = IW_TIME_NEVER;
-	iw_place_reset(&h.place);
-	iw_list_init(&h.sessions);
-	iw_list_init(&h.ready);
-	iw_list_init(&h.starved);
-	iw_list_init(&h.groups);
-	iw_heap_init(&h.timers, &iw_os_heap);
-	iw_pool_init(&h.slots, &map_mem, IW_XFER_CHUNK, 0, SLOTS * 2);
-	iw_report_init(&h.report, cfg->cli, cfg->to_stdout);
-	h.report.silent = cfg->look != NULL;
+	if (!h) {
+		iw_fail(&why, IW_E_NOMEM, "no memory for transfers");
+		return iw_cli_fail(cfg->cli, &why);
+	}
+	iw_target_prepare();
+	h->account.limit = "--quota";
+	h->account.max_octets = cfg->limits.quota;
+	h->account.max_files = cfg->limits.files;
+	h->account.max_resting = most_resting();
 	/* A limit on the size of files is an error of write, not the end of the process. */
 	signal(SIGXFSZ, SIG_IGN);
 	if (cfg->to_stdout)
 		iw_out_open();
-	if (open_context(&h, &why) != 0 ||
-	    (cfg->listen ? open_listener(&h, &why) : open_initiator(&h, &why)) != 0)
+	if (open_context(h, &why) != 0 ||
+	    (cfg->listen ? open_listener(h, &why) : open_initiator(h, &why)) != 0)
 		status = iw_cli_fail(cfg->cli, &why);
 	else
-		status = loop(&h);
-	close_hub(&h);
+		status = loop(h);
+	/* Does not free memory that waiting threads still use: the process is about to exit. */
+	if (close_hub(h))
+		free(h);
 	return status;
 }

@@ -5,15 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "file/temp.h"
 #include "util/num.h"
 
-/* magic, digest, octets of the ident, 6 of nothing, size, time, nanoseconds, 4 of nothing, ident, boot, check */
-#define HEAD   96
-#define MAGIC  "iw-jrnl2"
+/* magic, digest, length of the ident, 6 unused, size, time, nanoseconds, 4 unused, ident, boot, file, check */
+#define HEAD   104
+#define MAGIC  "iw-jrnl3"
 #define BOOT   36                           /* characters of a boot id, hashed to 16 octets */
 #define RECORD (8 + IW_XFER_DIGEST_MAX + 8) /* chunk number, digest, check */
 #define BATCH  64
@@ -22,7 +22,7 @@ static void boot_id(uint8_t out[static 16])
 {
 	char text[BOOT] = { 0 };
 	XXH128_canonical_t c;
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	int fd = open(IW_JOURNAL_BOOT_ID, O_RDONLY | O_CLOEXEC);
 
 	if (fd >= 0) {
 		ssize_t n = read(fd, text, sizeof(text));
@@ -34,7 +34,7 @@ static void boot_id(uint8_t out[static 16])
 	memcpy(out, c.digest, 16);
 }
 
-static void make_head(uint8_t head[static HEAD], const struct iw_xmeta *m,
+static void make_head(uint8_t head[static HEAD], uint64_t file, const struct iw_xmeta *m,
 		      enum iw_xfer_digest digest)
 {
 	memset(head, 0, HEAD);
@@ -46,7 +46,8 @@ static void make_head(uint8_t head[static HEAD], const struct iw_xmeta *m,
 	iw_put_be32(head + 32, m->mtime_ns);
 	memcpy(head + 40, m->ident, m->ident_len);
 	boot_id(head + 56);
-	iw_put_be64(head + 88, XXH3_64bits(head, 88));
+	iw_put_be64(head + 88, file);
+	iw_put_be64(head + 96, XXH3_64bits(head, 96));
 }
 
 static uint64_t check_of(const struct iw_journal *j, const uint8_t *record)
@@ -84,21 +85,18 @@ static int read_records(struct iw_journal *j, const struct iw_xmeta *m, uint8_t 
 	return 0;
 }
 
-int iw_journal_open(struct iw_journal *j, int dir, const char *name, const struct iw_xmeta *m,
-		    enum iw_xfer_digest digest, struct iw_chunk_list *chunks)
+int iw_journal_open(struct iw_journal *j, int dir, const char *name, int part,
+		    const struct iw_xmeta *m, enum iw_xfer_digest digest,
+		    struct iw_chunk_list *chunks)
 {
 	uint8_t want[HEAD], head[HEAD];
-	struct stat st;
 
-	*j = (struct iw_journal){ .fd = -1 };
-	j->fd = openat(dir, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	*j = (struct iw_journal){ .fd = iw_temp_open(dir, name) };
 	if (j->fd < 0)
 		return -1;
-	make_head(want, m, digest);
-	j->seed = iw_get_be64(want + 88);
+	make_head(want, iw_temp_id(part), m, digest);
+	j->seed = iw_get_be64(want + 96);
 	j->len = HEAD;
-	if (fstat(j->fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1)
-		goto none;
 	if (pread(j->fd, head, HEAD, 0) == HEAD && memcmp(head, want, HEAD) == 0 &&
 	    read_records(j, m, (uint8_t)iw_xfer_digest_len(digest), chunks) == 0)
 		return 0;
@@ -106,7 +104,6 @@ int iw_journal_open(struct iw_journal *j, int dir, const char *name, const struc
 	j->len = HEAD;
 	if (ftruncate(j->fd, 0) == 0 && pwrite(j->fd, want, HEAD, 0) == HEAD)
 		return 0;
-none:
 	iw_journal_close(j);
 	return -1;
 }

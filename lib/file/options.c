@@ -4,15 +4,21 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "cli/confine.h"
 #include "cli/option.h"
 #include "cli/signals.h"
+#include "cli/text.h"
 #include "file/digest.h"
 #include "file/remote.h"
 #include "util/num.h"
 
-#define MAX_AGE IW_SEC(7 * 24 * 3600)
+#define MAX_AGE       IW_SEC(7 * 24 * 3600)
+#define MAX_CONNS     1024
+/* One transfer in the Send mode, whose receives are the largest part. */
+#define MEMORY_MODEST (UINT64_C(24) << 20)
 
 enum {
 	KEY_DIGEST = 0xa001, /* no character: long only; not those of the common options */
@@ -23,21 +29,40 @@ enum {
 	KEY_DELETE,
 	KEY_YES,
 	KEY_OWNER,
+	KEY_SETID,
 	KEY_XATTR,
 	KEY_VERIFY,
 	KEY_BWLIMIT,
 	KEY_QUOTA,
+	KEY_MAX_TRANSFER,
 	KEY_MAX_SIZE,
 	KEY_MAX_FILES,
 	KEY_MAX_DEPTH,
 	KEY_MAX_NAME,
 	KEY_MAX_CONNS,
+	KEY_MAX_MEMORY,
 	KEY_MAX_AGE,
 	KEY_ONCE,
 	KEY_REDIAL,
 };
 
+/* Of the receiver alone. */
 /* clang-format off */
+static const struct argp_option limit_options[] = {
+	{ "quota", KEY_QUOTA, "SIZE", 0,
+	  "Accept at most SIZE octets; listening: in all transfers together", 1 },
+	{ "max-transfer", KEY_MAX_TRANSFER, "SIZE", 0,
+	  "Accept at most SIZE octets of one transfer", 1 },
+	{ "max-size", KEY_MAX_SIZE, "SIZE", 0, "Take no larger file", 1 },
+	{ "max-files", KEY_MAX_FILES, "N", 0,
+	  "Accept at most N files, directories and links, counted as for --quota", 1 },
+	{ "max-depth", KEY_MAX_DEPTH, "N", 0, "Take no name of more components", 1 },
+	{ "max-name", KEY_MAX_NAME, "N", 0, "Take no component of more octets", 1 },
+	{ "max-age", KEY_MAX_AGE, "TIME", 0,
+	  "Remove temporaries that nobody went on with for so long (default 7d; 0: never)", 1 },
+	{ 0 },
+};
+
 static const struct argp_option options[] = {
 	{ "mode", 'm', "write|read|send", 0,
 	  "How data move: by RDMA Write (default), RDMA Read or Send; the choice of who connects", 1 },
@@ -55,20 +80,17 @@ static const struct argp_option options[] = {
 	  " listening: let those who connect ask for it", 1 },
 	{ "yes", KEY_YES, NULL, 0, "Do not ask before --delete", 1 },
 	{ "owner", KEY_OWNER, NULL, 0,
-	  "Owners and groups by number, set-id and sticky bits; listening: take them", 1 },
-	{ "xattr", KEY_XATTR, NULL, 0, "Extended attributes and ACLs; listening: take them", 1 },
+	  "Owners and groups by number; listening: accept them", 1 },
+	{ "setid", KEY_SETID, NULL, 0,
+	  "With --owner: set-user-ID and set-group-ID bits too; listening: accept them", 1 },
+	{ "xattr", KEY_XATTR, NULL, 0,
+	  "Extended attributes, with --owner also ACLs; listening: accept them", 1 },
 	{ "verify", KEY_VERIFY, NULL, 0, "Read the target again from storage before it is named", 1 },
 	{ "jobs", 'j', "N", 0, "Connections: large files in parts, small ones spread (default 1)", 1 },
 	{ "bwlimit", KEY_BWLIMIT, "RATE", 0, "Move at most RATE bits a second, such as 100M", 1 },
-	{ "quota", KEY_QUOTA, "SIZE", 0, "Receiving: take at most SIZE octets of a transfer", 1 },
-	{ "max-size", KEY_MAX_SIZE, "SIZE", 0, "Receiving: take no larger file", 1 },
-	{ "max-files", KEY_MAX_FILES, "N", 0,
-	  "Receiving: take at most N files, directories and links of a transfer", 1 },
-	{ "max-depth", KEY_MAX_DEPTH, "N", 0, "Receiving: take no name of more components", 1 },
-	{ "max-name", KEY_MAX_NAME, "N", 0, "Receiving: take no component of more octets", 1 },
-	{ "max-connections", KEY_MAX_CONNS, "N", 0, "Listening: hold at most N connections", 1 },
-	{ "max-age", KEY_MAX_AGE, "TIME", 0,
-	  "Receiving: remove temporaries that nobody went on with for so long (default 7d; 0: never)", 1 },
+	{ "max-connections", KEY_MAX_CONNS, "N", 0, "Listening: hold at most N connections (default 1024)", 1 },
+	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0,
+	  "Listening: hold at most SIZE octets of memory for peers (default a quarter of the machine's)", 1 },
 	{ "redial", KEY_REDIAL, "N", 0,
 	  "Set a lost connection up again, up to N times without progress (default 5; 0: never)", 1 },
 	{ "once", KEY_ONCE, NULL, 0, "Listening: take one transfer, then exit with its status", 1 },
@@ -90,35 +112,46 @@ static void add_arg(struct iw_transfer_opts *o, const struct argp_state *state, 
 	o->args[o->nargs++] = arg;
 }
 
-/* What a receiver takes. */
-static error_t limit(int key, const char *arg, const struct argp_state *state, struct iw_limits *l)
+static error_t parse_limit(int key, char *arg, struct argp_state *state)
 {
+	struct iw_transfer_opts *o = state->input;
+	struct iw_limits *l = &o->cfg.limits;
+
 	switch (key) {
 	case KEY_QUOTA:
 		l->quota = iw_cli_size(state, "--quota", arg, 1, UINT64_MAX);
+		o->limit = "--quota";
+		return 0;
+	case KEY_MAX_TRANSFER:
+		l->transfer = iw_cli_size(state, "--max-transfer", arg, 1, UINT64_MAX);
+		o->limit = "--max-transfer";
 		return 0;
 	case KEY_MAX_SIZE:
 		l->size = iw_cli_size(state, "--max-size", arg, 1, UINT64_MAX);
+		o->limit = "--max-size";
 		return 0;
 	case KEY_MAX_FILES:
 		l->files = iw_cli_u64(state, "--max-files", arg, 1, UINT64_MAX);
+		o->limit = "--max-files";
 		return 0;
 	case KEY_MAX_DEPTH:
 		l->depth = iw_cli_u64(state, "--max-depth", arg, 1, UINT64_MAX);
+		o->limit = "--max-depth";
 		return 0;
 	case KEY_MAX_NAME:
 		l->name = iw_cli_u64(state, "--max-name", arg, 1, UINT64_MAX);
-		return 0;
-	case KEY_MAX_CONNS:
-		l->conns = iw_cli_u64(state, "--max-connections", arg, 1, UINT64_MAX);
+		o->limit = "--max-name";
 		return 0;
 	case KEY_MAX_AGE:
 		l->max_age_ns = iw_cli_duration(state, "--max-age", arg, 0, UINT64_MAX);
+		o->limit = "--max-age";
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
+
+const struct argp iw_transfer_limit_argp = { .options = limit_options, .parser = parse_limit };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -171,6 +204,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_OWNER:
 		cfg->opts |= IW_XOPT_OWNER;
 		return 0;
+	case KEY_SETID:
+		cfg->opts |= IW_XOPT_SETID;
+		return 0;
 	case KEY_XATTR:
 		cfg->opts |= IW_XOPT_XATTR;
 		return 0;
@@ -188,11 +224,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		cfg->redials = (unsigned)iw_cli_u64(state, "--redial", arg, 0, 1000);
 		o->choice = "--redial";
 		return 0;
+	case KEY_MAX_MEMORY:
+		cfg->memory = iw_cli_size(state, "--max-memory", arg, 1, UINT64_MAX);
+		o->listening = "--max-memory";
+		return 0;
+	case KEY_MAX_CONNS:
+		cfg->limits.conns = iw_cli_u64(state, "--max-connections", arg, 1, UINT64_MAX);
+		o->listening = "--max-connections";
+		return 0;
 	case KEY_ONCE:
 		cfg->once = true;
 		return 0;
 	default:
-		return limit(key, arg, state, &cfg->limits);
+		return ARGP_ERR_UNKNOWN;
 	}
 }
 
@@ -201,17 +245,28 @@ static const struct argp_child kids[] = { { &iw_conn_argp, 0, NULL, 2 },
 					  { 0 } };
 const struct argp iw_transfer_argp = { .options = options, .parser = parse, .children = kids };
 
+/* An option that was given and has no meaning beside --to or --from. NULL: none. */
+static const char *transfer_option(const struct iw_transfer_opts *o)
+{
+	const struct iw_transfer_cfg *cfg = &o->cfg;
+
+	if (o->choice || o->limit || o->listening)
+		return o->choice ? o->choice : o->limit ? o->limit : o->listening;
+	if (cfg->listen || cfg->once)
+		return cfg->listen ? "--listen" : "--once";
+	if (cfg->control)
+		return "--control";
+	return cfg->opts ? "--force or another option about files" : NULL;
+}
+
 static void check_uri(struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	const struct iw_transfer_cfg *cfg = &o->cfg;
 
 	if (o->nargs > 0)
 		argp_error(state, "%s: the buffer is all there is to name", o->uri_option);
-	if (o->choice)
-		argp_error(state, "%s: %s is for transfers", o->uri_option, o->choice);
-	if (cfg->listen || cfg->once || cfg->opts || cfg->control)
-		argp_error(state, "%s: --listen, --once, --force and --control are for transfers",
-			   o->uri_option);
+	if (transfer_option(o))
+		argp_error(state, "%s: %s is for transfers", o->uri_option, transfer_option(o));
 	if (cfg->to_stdout && o->cli.json)
 		argp_error(state, "--json: the data go to standard output");
 	if (o->cli.port != IW_CLI_PORT && o->cli.port != o->uri.port)
@@ -229,10 +284,16 @@ void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state 
 	}
 	if (o->cfg.listen && o->choice)
 		argp_error(state, "%s is the choice of who connects, not of a listener", o->choice);
+	if (!o->cfg.listen && o->listening)
+		argp_error(state, "%s applies to listeners only", o->listening);
 	if (!o->cfg.listen && o->cfg.once)
 		argp_error(state, "--once is for listeners");
 	if (!o->cfg.listen && o->cfg.cli->port == 0)
 		argp_error(state, "--port 0: who connects needs the listener's");
+	if ((o->cfg.opts & (IW_XOPT_OWNER | IW_XOPT_SETID)) == IW_XOPT_SETID)
+		argp_error(
+			state,
+			"--setid needs --owner: otherwise set-id programs would run with the rights of the receiving user");
 	if (o->cfg.opts & IW_XOPT_DELETE && !o->cfg.listen && !o->yes &&
 	    !(o->cfg.opts & IW_XOPT_DRY_RUN) && !isatty(STDIN_FILENO))
 		argp_error(state, "--delete asks first, and standard input is no terminal: --yes");
@@ -248,11 +309,18 @@ void iw_transfer_endpoint(struct iw_endpoint *e, const char *text, const struct 
 		argp_error(state, "\"%s\": %s", text, why);
 }
 
-static bool confirm(uint64_t n)
+/* The number of names in the list if it is known, else n, the peer's number. */
+static bool confirm(uint64_t n, const struct iw_removals *r)
 {
-	char answer[16];
+	char answer[16], name[4096];
 
-	fprintf(stderr, "%llu %s not at the source would be removed from the target. Go on? [y/N] ",
+	for (size_t i = 0; i < r->n; i++) {
+		iw_printable(name, sizeof(name), r->name[i], strlen(r->name[i]), true);
+		fprintf(stderr, "%s: would be removed\n", name);
+	}
+
+	fprintf(stderr,
+		"%llu %s not at the source would be removed from the target. Continue? [y/N] ",
 		(unsigned long long)n,
 		n == 1 ? "file or directory that is" : "files and directories that are");
 	return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
@@ -261,21 +329,28 @@ static bool confirm(uint64_t n)
 /* --delete: first a look at what would go, then the question whether it is meant. */
 static int run_asking(struct iw_transfer_opts *o)
 {
+	struct iw_removals removals = { .n = 0 };
 	struct iw_transfer_cfg look = o->cfg;
 	uint64_t gone = 0;
 	int status;
 
 	look.opts |= IW_XOPT_DRY_RUN;
 	look.look = &gone;
+	if (look.role == IW_XFER_SINK)
+		look.removals = o->cfg.removals = &removals;
 	status = iw_transfer_run(&look);
+	iw_removals_sort(&removals);
+	if (look.removals)
+		gone = removals.n;
 	/* What fails for single files is told when they are sent. */
-	if ((status != IW_EXIT_OK && status != IW_EXIT_NO) || iw_signals_stop())
-		return status;
-	if (gone == 0)
-		o->cfg.opts &= ~(uint32_t)IW_XOPT_DELETE; /* nothing that was asked about */
-	else if (!confirm(gone))
-		return IW_EXIT_NO;
-	return iw_transfer_run(&o->cfg);
+	if ((status == IW_EXIT_OK || status == IW_EXIT_NO) && !iw_signals_stop()) {
+		if (gone == 0)
+			o->cfg.opts &= ~(uint32_t)IW_XOPT_DELETE; /* no removal was confirmed */
+		status = gone > 0 && !confirm(gone, &removals) ? IW_EXIT_NO
+							       : iw_transfer_run(&o->cfg);
+	}
+	iw_removals_fini(&removals);
+	return status;
 }
 
 void iw_transfer_opts_uri(struct iw_transfer_opts *o, const char *option, const char *arg,
@@ -294,12 +369,36 @@ static int run(struct iw_transfer_opts *o)
 		iw_conn_opts_param(&o->conn, &o->cli, o->uri.host, &remote.conn);
 		return iw_remote_run(&remote);
 	}
+	if (listen && o->cfg.role == IW_XFER_SINK && o->cfg.memory < MEMORY_MODEST)
+		iw_log_warn(
+			"--max-memory: a transfer needs 4M, and with --mode=send 24M; peers that need more are rejected");
 	iw_conn_opts_param(&o->conn, &o->cli, listen ? NULL : o->peer.host, &o->cfg.conn);
 	/* As many as can connect in the same moment. */
 	o->cfg.conn.backlog = 1024;
 	if (o->cfg.opts & IW_XOPT_DELETE && !listen && !o->yes && !(o->cfg.opts & IW_XOPT_DRY_RUN))
 		return run_asking(o);
 	return iw_transfer_run(&o->cfg);
+}
+
+static uint64_t quarter_of_memory(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 4 : UINT64_C(1) << 30;
+}
+
+/* For --doctor. Without operands it is about a listener. */
+static unsigned confine_how(struct iw_cli *cli, uint64_t *caps)
+{
+	const struct iw_transfer_opts *o = iw_container_of(cli, struct iw_transfer_opts, cli);
+	struct iw_transfer_cfg cfg = o->cfg;
+
+	/* It reads and writes only standard input and output. */
+	if (o->uri_option)
+		return 0;
+	cfg.listen = cfg.listen || o->nargs < 2;
+	cfg.conn.cc = o->conn.cc;
+	return iw_transfer_confine(&cfg, caps);
 }
 
 int iw_transfer_main(int argc, char **argv, const struct argp *argp, const char *tool,
@@ -310,11 +409,14 @@ int iw_transfer_main(int argc, char **argv, const struct argp *argp, const char 
 					       .digest = IW_XFER_XXH3,
 					       .jobs = 1,
 					       .redials = 5,
-					       .limits = { .max_age_ns = MAX_AGE } } };
+					       .memory = quarter_of_memory(),
+					       .limits = { .max_age_ns = MAX_AGE,
+							   .conns = MAX_CONNS } } };
 	int status;
 
 	o.cfg.cli = &o.cli;
 	iw_cli_init(&o.cli, tool, "tcp");
+	o.cli.confine = confine_how;
 	iw_conn_opts_init(&o.conn);
 	argp_parse(argp, argc, argv, 0, NULL, &o);
 	status = iw_cli_start(&o.cli);

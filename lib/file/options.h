@@ -20,10 +20,12 @@ struct iw_transfer_opts {
 	struct iw_endpoint peer;    /* who connects: whom to; the tool's to fill */
 	char **args;                /* what is no option, in order */
 	size_t nargs, cap;
-	bool yes; /* --delete: not to be asked */
+	bool yes;               /* --delete does not ask */
+	bool owner_from_anyone; /* --owner is permitted as root, though peers are not authenticated */
 	/* the first option given that is the initiator's alone, for complaints; NULL: none */
-	bool max_memory; /* was given */
 	const char *choice;
+	const char *listening; /* --max-memory or --max-connections, if given; NULL: neither */
+	const char *limit;     /* the last option of iw_transfer_limit_argp; NULL: none */
 	/* --to or --from: a registered buffer in place of a transfer; NULL: neither */
 	const char *uri_option;
 	struct iw_uri uri;
@@ -32,6 +34,8 @@ struct iw_transfer_opts {
 /* Takes the shared options, the common ones and the arguments; its input is a struct
  * iw_transfer_opts, as is the tool's own. */
 extern const struct argp iw_transfer_argp;
+/* A receiver's limits; its input is the same. */
+extern const struct argp iw_transfer_limit_argp;
 
 /* In ARGP_KEY_END, when cfg.listen is decided: options that do not fit end the tool with a
  * message. */

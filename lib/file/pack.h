@@ -67,11 +67,14 @@ uint32_t iw_pack_src_load(struct iw_pack_src *p, uint8_t *buf);
 
 struct iw_pack_sink {
 	struct iw_place *place; /* borrowed */
+	int base; /* the directory of members' names: a duplicate of the place's descriptor */
 	uint32_t n;
 	struct iw_xmeta member[IW_XFER_MEMBERS]; /* point into the machine's text */
 	uint8_t codes[IW_XFER_MEMBERS];
 	uint8_t wanted[IW_XFER_MEMBERS / 8];
 	uint32_t nwanted; /* files of them */
+	/* Members that were charged, and those that are stored. The worker owns the latter while it writes. */
+	uint8_t charged[IW_XFER_MEMBERS / 8], there[IW_XFER_MEMBERS / 8];
 	bool stored;
 	struct iw_chunk_list chunks;
 	struct iw_file_fault why; /* of the first member that failed */
@@ -82,9 +85,10 @@ struct iw_pack_sink {
 /* What m's members come to: directories and links are made, codes and wanted filled. -1: *why. */
 IW_MUST_CHECK int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place,
 				    const struct iw_xmeta *m, struct iw_file_fault *why);
-/* The content is there: before it is stored the members' directories are opened. What fails of single ones stands in codes. */
-void iw_pack_sink_prepare(struct iw_pack_sink *p);
-/* The worker's (file/worker.h): touches nothing but p. What fails of single members stands in codes; -1: *why, all of it. */
+/*
+ * Another thread may use the place at the same time: only its options are read here. codes has the failures of single
+ * members. -1: *why, all members failed, and codes has the failure of each requested file.
+ */
 IW_MUST_CHECK int iw_pack_sink_store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off,
 				     const struct iovec *iov, size_t n,
 				     const struct iw_xdigest *digest, struct iw_file_fault *why);

@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include "file/beneath.h"
 #include "file/target.h"
 #include "os/os.h"
 #include "util/num.h"
@@ -22,10 +24,46 @@ static void member_failed(struct iw_pack_sink *p, uint32_t i, const struct iw_fi
 		p->why = *why;
 }
 
-/* Wanted, made, or why not. */
-static int judge(struct iw_pack_sink *p, const struct iw_xmeta *m, bool *wanted,
-		 struct iw_file_fault *why)
+static void set_bit(uint8_t *bits, uint32_t i)
 {
+	bits[i / 8] |= (uint8_t)(0x80u >> i % 8);
+}
+
+static bool has_bit(const uint8_t *bits, uint32_t i)
+{
+	return bits[i / 8] & 0x80u >> i % 8;
+}
+
+/* Fails the requested members from number from on that have not failed yet. */
+static int all_failed(struct iw_pack_sink *p, uint32_t from, const struct iw_file_fault *why)
+{
+	for (uint32_t i = from; i < p->n; i++)
+		if (has_bit(p->wanted, i) && p->codes[i] == IW_XC_OK)
+			member_failed(p, i, why);
+	return -1;
+}
+
+static int charge(struct iw_pack_sink *p, uint32_t i, struct iw_file_fault *why)
+{
+	if (iw_place_charge(p->place, &p->member[i], why) != 0)
+		return -1;
+	set_bit(p->charged, i);
+	return 0;
+}
+
+/* Creates it, or sets the reason why not. */
+static int make(struct iw_pack_sink *p, uint32_t i, const char *name, struct iw_file_fault *why)
+{
+	if (charge(p, i, why) != 0 || iw_place_make(p->place, name, &p->member[i], why) != 0)
+		return -1;
+	set_bit(p->there, i);
+	return 0;
+}
+
+/* Wanted, made, or why not. */
+static int judge(struct iw_pack_sink *p, uint32_t i, bool *wanted, struct iw_file_fault *why)
+{
+	const struct iw_xmeta *m = &p->member[i];
 	const char *fault = iw_xfer_name_fault(m->name, m->name_len), *leaf;
 	char name[PATH_MAX];
 	bool there;
@@ -36,12 +74,18 @@ static int judge(struct iw_pack_sink *p, const struct iw_xmeta *m, bool *wanted,
 		fault = iw_xfer_name_fault(m->target, m->target_len);
 	if (fault)
 		return iw_file_fail(why, IW_XC_NAME, fault);
+	if (iw_place_accept(p->place, m, why) != 0)
+		return -1;
 	if (iw_place_admit(p->place, m, name, sizeof(name), why) != 0)
 		return -1;
 	if (m->kind != IW_XFER_FILE)
-		return iw_place_make(p->place, name, m, why);
+		return make(p, i, name, why);
 	parent = iw_place_parent(p->place, name, &leaf, why);
-	if (parent < 0 || iw_place_look(p->place, parent, leaf, m, &there, why) != 0)
+	if (parent < 0 || iw_place_look(p->place, parent, leaf, m, &there, why) != 0) {
+		iw_place_would(p->place, m, why);
+		return -1;
+	}
+	if (charge(p, i, why) != 0)
 		return -1;
 	*wanted = true;
 	return 0;
@@ -58,6 +102,7 @@ int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const stru
 
 	memset(p, 0, sizeof(*p));
 	p->place = place;
+	p->base = -1;
 	if (place->to_stdout)
 		return iw_file_fail(why, IW_XC_TARGET, "the target takes one file alone");
 	r = iw_xpack_open(&l, (const uint8_t *)m->target, m->target_len, &f);
@@ -66,14 +111,20 @@ int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const stru
 		bool wanted;
 
 		iw_xpack_meta(&p->member[i], &e);
-		if (judge(p, &p->member[i], &wanted, &one) != 0) {
+		if (judge(p, i, &wanted, &one) != 0) {
 			member_failed(p, i, &one);
 		} else if (wanted) {
-			p->wanted[i / 8] |= (uint8_t)(0x80u >> i % 8);
+			set_bit(p->wanted, i);
 			p->nwanted++;
 		}
 	}
-	return r < 0 ? iw_file_fail(why, IW_XC_PROTOCOL, f.text) : 0;
+	if (r < 0)
+		return iw_file_fail(why, IW_XC_PROTOCOL, f.text);
+	if (p->nwanted > 0)
+		p->base = fcntl(place->base, F_DUPFD_CLOEXEC, 3);
+	return p->nwanted > 0 && p->base < 0
+		       ? iw_file_errno(why, errno, "keep the target directory")
+		       : 0;
 }
 
 /* --- writing --- */
@@ -84,6 +135,12 @@ struct newborn {
 	int fd;
 	char temp[IW_TEMP_NAME]; /* "": it has no name yet */
 };
+
+/* With the file's old time its temporary name would look abandoned, and a sweep would remove it. */
+static void lock_newborn(const struct newborn *b)
+{
+	(void)flock(b->fd, LOCK_EX | LOCK_NB);
+}
 
 /* Without a name if the file system can do that: then nothing is left behind whatever happens. */
 static int open_newborn(struct newborn *b, int parent, struct iw_file_fault *why)
@@ -98,7 +155,10 @@ static int open_newborn(struct newborn *b, int parent, struct iw_file_fault *why
 		return iw_file_fail(why, IW_XC_IO, "no random number for the temporary file");
 	snprintf(b->temp, sizeof(b->temp), ".iw-%016llx.part", (unsigned long long)number);
 	b->fd = openat(parent, b->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	return b->fd >= 0 ? 0 : iw_file_errno(why, errno, "create the temporary file");
+	if (b->fd < 0)
+		return iw_file_errno(why, errno, "create the temporary file");
+	lock_newborn(b);
+	return 0;
 }
 
 /* The file behind fd gets a name. Newer kernels let who opened it do so at once, older ones by way of /proc. */
@@ -132,6 +192,7 @@ static int name_newborn(struct newborn *b, int parent, const char *leaf, struct 
 		return iw_file_errno(why, errno, "give it its name");
 	/* An older one: what was sent takes its place. */
 	snprintf(temp, sizeof(temp), ".iw-%016llx.part", (unsigned long long)number);
+	lock_newborn(b);
 	if (link_fd(b->fd, parent, temp) < 0)
 		return iw_file_errno(why, errno, "give it its name");
 	if (renameat(parent, temp, parent, leaf) == 0)
@@ -153,27 +214,24 @@ static struct iw_dir_ref *open_parent(struct iw_pack_sink *p, const struct iw_xm
 {
 	struct iw_dir_ref *d = malloc(sizeof(*d));
 	char name[PATH_MAX];
-	const char *leaf;
-	int fd;
 
 	if (!d) {
 		iw_file_fail(why, IW_XC_LIMIT, "no memory for a directory");
 		return NULL;
 	}
-	memcpy(name, m->name, m->name_len);
-	name[m->name_len] = '\0';
-	fd = iw_place_parent(p->place, name, &leaf, why);
-	*d = (struct iw_dir_ref){ .fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3) };
+	memcpy(name, m->name, dir_len(m));
+	name[dir_len(m)] = '\0';
+	/* It was created when the pack was opened. */
+	*d = (struct iw_dir_ref){ .fd = iw_beneath_dir(p->base, name) };
 	if (d->fd >= 0)
 		return d;
-	if (fd >= 0)
-		iw_file_errno(why, errno, "keep its directory");
+	iw_file_errno(why, errno, "open its directory");
 	free(d);
 	return NULL;
 }
 
 /* Members of one directory follow one another: they have its descriptor in common. */
-void iw_pack_sink_prepare(struct iw_pack_sink *p)
+static void open_parents(struct iw_pack_sink *p)
 {
 	const struct iw_xmeta *of = NULL;
 	struct iw_dir_ref *last = NULL;
@@ -182,7 +240,7 @@ void iw_pack_sink_prepare(struct iw_pack_sink *p)
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct iw_xmeta *m = &p->member[i];
 
-		if (!(p->wanted[i / 8] & 0x80u >> i % 8) || p->parent[i])
+		if (!has_bit(p->wanted, i) || p->parent[i])
 			continue;
 		if (!last || dir_len(m) != dir_len(of) ||
 		    memcmp(m->name, of->name, dir_len(m)) != 0)
@@ -237,27 +295,60 @@ static int write_member(struct iw_pack_sink *p, struct newborn *b, const uint8_t
 	return err;
 }
 
-/* The content, octet by octet of codes, file by file. */
-static int write_all(struct iw_pack_sink *p, const uint8_t *c, size_t len, struct newborn *born,
-		     uint32_t *n, struct iw_file_fault *why)
+/* True if there is more content than the list and the codes in it require. */
+static bool has_more(const struct iw_pack_sink *p, const uint8_t *c, size_t len)
+{
+	for (uint32_t i = 0; i < p->n; i++) {
+		size_t need = 1;
+
+		if (!has_bit(p->wanted, i))
+			continue;
+		if (len > 0 && *c == IW_XC_OK)
+			need += (size_t)p->member[i].size;
+		if (len < need)
+			return false;
+		c += need;
+		len -= need;
+	}
+	return len > 0;
+}
+
+/* The source reports why it does not send a member, but only the sink can determine that it is not needed. */
+static void take_code(struct iw_pack_sink *p, uint32_t i, uint8_t code)
+{
+	struct iw_file_fault why = { .code = IW_XC_PROTOCOL };
+
+	if (!iw_xcode_is_fine(code)) {
+		p->codes[i] = code;
+		return;
+	}
+	snprintf(why.text, sizeof(why.text),
+		 "the source reported %s for it, which only a sink can determine",
+		 iw_xcode_name(code));
+	member_failed(p, i, &why);
+}
+
+/* Writes the content: for each file a code and its octets. If the content ends early, the members after its end fail. */
+static void write_all(struct iw_pack_sink *p, const uint8_t *c, size_t len, struct newborn *born,
+		      uint32_t *n)
 {
 	struct iw_file_fault one;
 
 	for (uint32_t i = 0; i < p->n; i++) {
 		size_t size = (size_t)p->member[i].size;
 
-		if (!(p->wanted[i / 8] & 0x80u >> i % 8))
+		if (!has_bit(p->wanted, i))
 			continue;
-		if (len == 0)
-			return iw_file_fail(why, IW_XC_PROTOCOL, "a pack that ends early");
+		if (len == 0 || (*c == IW_XC_OK && len - 1 < size)) {
+			iw_file_fail(&one, IW_XC_PROTOCOL, "the pack ended before it");
+			all_failed(p, i, &one);
+			return;
+		}
 		len--;
 		if (*c++ != IW_XC_OK) {
-			/* Why is the source's to tell. */
-			p->codes[i] = c[-1];
+			take_code(p, i, c[-1]);
 			continue;
 		}
-		if (len < size)
-			return iw_file_fail(why, IW_XC_PROTOCOL, "a pack that ends early");
 		born[*n].i = i;
 		if (p->parent[i]) {
 			if (write_member(p, &born[*n], c, &one) == 0)
@@ -268,8 +359,6 @@ static int write_all(struct iw_pack_sink *p, const uint8_t *c, size_t len, struc
 		c += size;
 		len -= size;
 	}
-	return len == 0 ? 0
-			: iw_file_fail(why, IW_XC_PROTOCOL, "a pack that goes on behind its end");
 }
 
 /* All on storage, then all named, then the names on storage. */
@@ -292,7 +381,9 @@ static void name_all(struct iw_pack_sink *p, struct newborn *born, uint32_t n)
 		if (p->codes[i] == IW_XC_OK &&
 		    name_newborn(&born[k], parent, leaf_of(&p->member[i], leaf), &why) != 0)
 			member_failed(p, i, &why);
-		else if (p->codes[i] != IW_XC_OK && born[k].temp[0])
+		else if (p->codes[i] == IW_XC_OK)
+			set_bit(p->there, i);
+		else if (born[k].temp[0])
 			(void)unlinkat(parent, born[k].temp, 0);
 		close(born[k].fd);
 	}
@@ -300,16 +391,15 @@ static void name_all(struct iw_pack_sink *p, struct newborn *born, uint32_t n)
 	(void)syncfs(p->parent[born[n - 1].i]->fd);
 }
 
-int iw_pack_sink_store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off,
-		       const struct iovec *iov, size_t n, const struct iw_xdigest *digest,
-		       struct iw_file_fault *why)
+static int store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off, const struct iovec *iov,
+		 size_t n, const struct iw_xdigest *digest, struct iw_file_fault *why)
 {
 	struct newborn born[IW_XFER_MEMBERS];
 	struct iw_xdigest own;
 	uint8_t *copy = NULL;
+	const uint8_t *content;
 	uint32_t nborn = 0;
 	size_t len = 0;
-	int err;
 
 	if (p->stored || off != 0)
 		return iw_file_fail(why, IW_XC_PROTOCOL, "a pack of more than a chunk");
@@ -331,15 +421,28 @@ int iw_pack_sink_store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off
 		for (size_t i = 0; i < n; at += iov[i].iov_len, i++)
 			memcpy(copy + at, iov[i].iov_base, iov[i].iov_len);
 	}
-	err = write_all(p, copy ? copy : iov[0].iov_base, len, born, &nborn, why);
+	content = copy ? copy : iov[0].iov_base;
+	if (has_more(p, content, len)) {
+		free(copy);
+		return iw_file_fail(why, IW_XC_PROTOCOL, "the pack continues after its last file");
+	}
+	open_parents(p);
+	write_all(p, content, len, born, &nborn);
 	name_all(p, born, nborn);
 	let_parents_go(p);
 	free(copy);
-	return err;
+	return 0;
 }
 
-int iw_pack_sink_commit(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t size,
-			const struct iw_xdigest *digest, struct iw_file_fault *why)
+int iw_pack_sink_store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off,
+		       const struct iovec *iov, size_t n, const struct iw_xdigest *digest,
+		       struct iw_file_fault *why)
+{
+	return store(p, h, off, iov, n, digest, why) == 0 ? 0 : all_failed(p, 0, why);
+}
+
+static int commit(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t size,
+		  const struct iw_xdigest *digest, struct iw_file_fault *why)
 {
 	struct iw_xdigest own;
 
@@ -352,8 +455,19 @@ int iw_pack_sink_commit(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t si
 	return 0;
 }
 
+int iw_pack_sink_commit(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t size,
+			const struct iw_xdigest *digest, struct iw_file_fault *why)
+{
+	return commit(p, h, size, digest, why) == 0 ? 0 : all_failed(p, 0, why);
+}
+
 void iw_pack_sink_close(struct iw_pack_sink *p)
 {
 	let_parents_go(p);
+	if (p->base >= 0)
+		close(p->base);
+	for (uint32_t i = 0; i < p->n; i++)
+		if (has_bit(p->charged, i) && !has_bit(p->there, i))
+			iw_place_uncharge(p->place, &p->member[i], p->codes[i]);
 	iw_chunk_list_free(&p->chunks);
 }

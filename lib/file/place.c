@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +14,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "file/asked.h"
 #include "file/attr.h"
 #include "file/beneath.h"
+#include "file/removals.h"
+#include "file/temp.h"
 #include "os/os.h"
 #include "util/num.h"
+#include "xfer/name.h"
 
-struct iw_place_dir {
-	char *name;
-	struct iw_xmeta meta; /* what it points to is owned */
-};
+#define SWEEPS 64 /* directories in a place's list */
 
 void iw_place_reset(struct iw_place *p)
 {
@@ -44,13 +46,23 @@ void iw_place_close(struct iw_place *p)
 		close(p->base);
 	free(p->as);
 	forget_parent(p);
-	for (size_t i = 0; i < p->ndirs; i++) {
-		free(p->dirs[i].name);
-		free((void *)(uintptr_t)p->dirs[i].meta.xattr);
+	iw_dirs_fini(&p->dirs);
+	while (p->sweeps) {
+		struct iw_place_sweep *next = p->sweeps->next;
+
+		close(p->sweeps->fd);
+		free(p->sweeps);
+		p->sweeps = next;
 	}
-	free(p->dirs);
+	iw_names_fini(&p->swept);
 	iw_names_fini(&p->seen);
+	iw_account_fini(&p->account);
 	iw_place_reset(p);
+}
+
+size_t iw_place_bytes(const struct iw_place *p)
+{
+	return p->dirs.bytes + p->seen.cap * sizeof(*p->seen.rows);
 }
 
 void iw_place_stdout(struct iw_place *p)
@@ -139,6 +151,63 @@ int iw_place_local(struct iw_place *p, const char *path, bool many, struct iw_fi
 
 static int make_base(struct iw_place *p, struct iw_file_fault *why);
 
+/* One of its components does; the others may name directories that are created for it. */
+static bool names_temp(const char *path)
+{
+	char part[IW_TEMP_NAME];
+	size_t len;
+
+	for (;; path += len + 1) {
+		len = strcspn(path, "/");
+		if (len < sizeof(part)) {
+			memcpy(part, path, len);
+			part[len] = '\0';
+			if (iw_is_temp(part))
+				return true;
+		}
+		if (!path[len])
+			return false;
+	}
+}
+
+int iw_place_size(const struct iw_place *p, uint64_t size, struct iw_file_fault *why)
+{
+	if (p->limits && p->limits->size && size > p->limits->size)
+		return iw_file_fail(why, IW_XC_LIMIT, "larger than the size limit for a file");
+	return 0;
+}
+
+uint64_t iw_place_cost(const struct iw_place *p, const struct iw_xmeta *m)
+{
+	uint64_t octets = m->kind == IW_XFER_FILE      ? m->size
+			  : m->kind == IW_XFER_SYMLINK ? m->target_len
+						       : 0;
+
+	/* A size is below 2^63. */
+	return octets + (p->opts & IW_XOPT_XATTR ? m->xattr_len : 0);
+}
+
+int iw_place_charge(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+{
+	return iw_account_take(&p->account, iw_place_cost(p, m), 1, why);
+}
+
+void iw_place_would(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+{
+	if (why->code == IW_XC_WOULD && iw_place_charge(p, m, why) == 0) {
+		iw_account_would(&p->account, iw_place_cost(p, m), 1);
+		(void)iw_file_fail(why, IW_XC_WOULD, "");
+	}
+}
+
+void iw_place_uncharge(struct iw_place *p, const struct iw_xmeta *m, uint32_t code)
+{
+	if (code == IW_XC_WOULD)
+		iw_account_would(&p->account, iw_place_cost(p, m), 1);
+	else
+		iw_account_return(&p->account, iw_place_cost(p, m), 1);
+}
+
 static int check_limits(struct iw_place *p, const struct iw_xmeta *m, const char *name,
 			struct iw_file_fault *why)
 {
@@ -158,19 +227,38 @@ static int check_limits(struct iw_place *p, const struct iw_xmeta *m, const char
 		return iw_file_fail(why, IW_XC_LIMIT, "longer than a name may be here");
 	if (l->depth && depth > l->depth)
 		return iw_file_fail(why, IW_XC_LIMIT, "deeper than a tree may be here");
-	if (l->size && size > l->size)
-		return iw_file_fail(why, IW_XC_LIMIT, "larger than a file may be here");
-	if (l->files && p->files >= l->files)
-		return iw_file_fail(why, IW_XC_LIMIT, "more files than are taken here");
-	if (l->quota && (p->octets > l->quota || size > l->quota - p->octets))
-		return iw_file_fail(why, IW_XC_LIMIT, "more octets than are taken here");
-	return 0;
+	return iw_place_size(p, size, why);
+}
+
+int iw_place_accept(const struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+{
+	const char *fault = p->asked ? iw_asked_fault(p->asked, m) : NULL;
+
+	return fault ? iw_file_fail(why, IW_XC_NAME, fault) : 0;
 }
 
 void iw_place_seen(struct iw_place *p, const char *name, size_t len)
 {
 	if (p->opts & IW_XOPT_DELETE && !iw_names_add(&p->seen, name, len))
 		p->unsure = true;
+}
+
+static bool gets_owner(const struct iw_place *p, const struct iw_xmeta *m)
+{
+	return m->owned && p->opts & IW_XOPT_OWNER;
+}
+
+/* Called before anything is created: a directory would get its attributes only at the end. */
+static int check_attrs(const struct iw_place *p, const struct iw_xmeta *m,
+		       struct iw_file_fault *why)
+{
+	/* chown(2) leaves the owner unchanged for it: the file would keep the owner of this process. */
+	if (gets_owner(p, m) && (m->uid == UINT32_MAX || m->gid == UINT32_MAX))
+		return iw_file_fail(why, IW_XC_PROTOCOL,
+				    "4294967295 is not the number of an owner or group");
+	if (m->xattr && p->opts & IW_XOPT_XATTR)
+		return iw_attr_check(p->opts & IW_XOPT_OWNER, m->xattr, m->xattr_len, why);
+	return 0;
 }
 
 int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name, size_t cap,
@@ -191,75 +279,136 @@ int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name, siz
 		if (make_base(p, why) != 0)
 			return -1;
 	}
+	/* A peer that could name a temporary could make another transfer resume from it. */
+	if (names_temp(name))
+		return iw_file_fail(why, IW_XC_NAME,
+				    "names of this form are reserved for temporary files");
 	iw_place_seen(p, name, len);
 	if (p->filter && iw_filter_excludes_deep(p->filter, name, m->kind == IW_XFER_DIR))
 		return iw_file_fail(why, IW_XC_EXCLUDED, "");
-	if (p->limits && check_limits(p, m, name, why) != 0)
+	if ((p->limits && check_limits(p, m, name, why) != 0) || check_attrs(p, m, why) != 0)
 		return -1;
 	if (renamed && m->kind != IW_XFER_DIR) {
 		if (p->used_up)
 			return iw_file_fail(why, IW_XC_TARGET, "the target takes one file alone");
-		p->used_up = m->share == 0;
 	}
-	p->files++;
-	p->octets += m->kind == IW_XFER_FILE ? (m->share ? m->part_len : m->size) : 0;
+	if (renamed && m->kind != IW_XFER_DIR)
+		p->used_up = m->share == 0;
 	return 0;
 }
 
 void iw_place_return(struct iw_place *p, const struct iw_xmeta *m)
 {
-	uint64_t size = m->kind != IW_XFER_FILE ? 0 : m->share ? m->part_len : m->size;
-
-	p->files -= IW_MIN(p->files, (uint64_t)1);
-	p->octets -= IW_MIN(p->octets, size);
 	if (p->as && m->top)
 		p->used_up = false;
 }
 
 /* --- directories --- */
 
+/* Ignores case, as some file systems do. */
 bool iw_is_temp(const char *name)
 {
 	size_t len = strlen(name);
 
-	return strncmp(name, ".iw-", 4) == 0 && ((len == 25 && strcmp(name + 20, ".part") == 0) ||
-						 (len == 28 && strcmp(name + 20, ".journal") == 0));
+	return strncasecmp(name, ".iw-", 4) == 0 &&
+	       ((len == 25 && strcasecmp(name + 20, ".part") == 0) ||
+		(len == 28 && strcasecmp(name + 20, ".journal") == 0));
 }
 
-/* Temporaries that nobody went on with for long, and nobody works with now. */
-static void sweep(const struct iw_place *p, int dirfd)
+/* Old, and not locked by a transfer. */
+static void sweep_one(int dirfd, const char *name, uint64_t age_ns, time_t now,
+		      struct iw_account *account)
 {
-	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct stat st;
+	int part;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !iw_temp_is_own(&st) ||
+	    now - st.st_mtim.tv_sec < (time_t)(age_ns / IW_SEC(1)))
+		return;
+	part = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (part >= 0 && fstat(part, &st) == 0 && iw_temp_is_own(&st) &&
+	    flock(part, LOCK_EX | LOCK_NB) == 0 && iw_temp_is_named(part, dirfd, name) &&
+	    unlinkat(dirfd, name, 0) == 0)
+		iw_account_resume(account, &st); /* else the next transfer tries again */
+	if (part >= 0)
+		close(part);
+}
+
+void iw_place_sweep(int fd, struct iw_account *account, uint64_t age_ns, uint64_t limit_ns,
+		    bool (*stop)(void *ctx), void *ctx)
+{
+	uint64_t until = iw_time_add(iw_os_now(), limit_ns);
+	DIR *dir = fdopendir(fd);
 	struct timespec now;
 	struct dirent *de;
 
 	if (!dir) {
-		if (fd >= 0)
-			close(fd);
+		close(fd);
 		return;
 	}
 	clock_gettime(CLOCK_REALTIME, &now);
-	while ((de = readdir(dir)) != NULL) {
-		struct stat st;
-		int part;
-
-		if (!iw_is_temp(de->d_name) ||
-		    fstatat(dirfd, de->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    !S_ISREG(st.st_mode) ||
-		    (now.tv_sec - st.st_mtim.tv_sec) < (time_t)(p->limits->max_age_ns / IW_SEC(1)))
-			continue;
-		part = openat(dirfd, de->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-		if (part >= 0 && flock(part, LOCK_EX | LOCK_NB) == 0)
-			(void)unlinkat(dirfd, de->d_name, 0); /* the next transfer tries again */
-		if (part >= 0)
-			close(part);
+	for (unsigned i = 1; (de = readdir(dir)) != NULL; i++) {
+		if (iw_is_temp(de->d_name))
+			sweep_one(dirfd(dir), de->d_name, age_ns, now.tv_sec, account);
+		if (i % 256 == 0 && (stop(ctx) || iw_os_now() >= until))
+			break;
 	}
 	closedir(dir);
 }
 
+/* Adds each directory once, by whatever names it is reached. */
+static void note_sweep(struct iw_place *p, int dirfd)
+{
+	struct iw_place_sweep *one;
+	struct stat st;
+	uint64_t key[2];
+
+	if (p->nsweeps >= SWEEPS || fstat(dirfd, &st) < 0)
+		return;
+	key[0] = st.st_dev;
+	key[1] = st.st_ino;
+	if (iw_names_has(&p->swept, (const char *)key, sizeof(key)) ||
+	    !iw_names_add(&p->swept, (const char *)key, sizeof(key)))
+		return;
+	one = malloc(sizeof(*one));
+	if (!one)
+		return;
+	one->fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	one->next = p->sweeps;
+	if (one->fd < 0) {
+		free(one);
+		return;
+	}
+	p->sweeps = one;
+	p->nsweeps++;
+}
+
+struct iw_place_sweep *iw_place_sweeps(struct iw_place *p)
+{
+	struct iw_place_sweep *list = p->sweeps;
+
+	p->sweeps = NULL;
+	p->nsweeps = 0;
+	return list;
+}
+
+/* A directory that is not announced, or not yet, is charged like an announced one. */
+static int make_unannounced(struct iw_place *p, int parent, const char *leaf,
+			    struct iw_file_fault *why)
+{
+	int err;
+
+	if (iw_account_take(&p->account, 0, 1, why) != 0)
+		return -1;
+	if (mkdirat(parent, leaf, 0777) == 0)
+		return 0;
+	err = errno;
+	iw_account_return(&p->account, 0, 1);
+	return err == EEXIST ? 0 : iw_file_errno(why, err, "make its directory");
+}
+
 /* Makes the directories of path, which is terminated, as far as they are missing. */
-static int make_parents(struct iw_place *p, char *path)
+static int make_parents(struct iw_place *p, char *path, struct iw_file_fault *why)
 {
 	for (char *c = strchr(path, '/');; c = strchr(c + 1, '/')) {
 		const char *leaf;
@@ -267,10 +416,11 @@ static int make_parents(struct iw_place *p, char *path)
 
 		if (c)
 			*c = '\0';
-		parent = iw_beneath_parent(p->base, path, &leaf);
-		err = parent < 0 || (mkdirat(parent, leaf, 0777) < 0 && errno != EEXIST);
-		if (parent >= 0)
-			close(parent);
+		parent = iw_beneath_dir_of(p->base, path, &leaf);
+		if (parent < 0)
+			return iw_file_errno(why, errno, "open its directory");
+		err = make_unannounced(p, parent, leaf, why);
+		close(parent);
 		if (err)
 			return -1;
 		if (!c)
@@ -295,15 +445,20 @@ int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 	path = strndup(name, len);
 	if (!path)
 		return iw_file_fail(why, IW_XC_LIMIT, "no memory");
-	fd = iw_beneath_open(p->base, path, O_RDONLY | O_DIRECTORY, 0);
+	/* The name of a single file is the user's path, in which links are followed as usual. */
+	fd = p->as ? iw_beneath_open(p->base, path, O_RDONLY | O_DIRECTORY, 0)
+		   : iw_beneath_dir(p->base, path);
 	if (fd < 0 && errno == ENOENT && !p->as) {
 		/* Its own announcement travels on another connection, or was left out. */
 		if (p->opts & IW_XOPT_DRY_RUN) {
 			free(path);
 			return iw_file_fail(why, IW_XC_WOULD, "");
 		}
-		if (make_parents(p, path) == 0)
-			fd = iw_beneath_open(p->base, path, O_RDONLY | O_DIRECTORY, 0);
+		if (make_parents(p, path, why) != 0) {
+			free(path);
+			return -1;
+		}
+		fd = iw_beneath_dir(p->base, path);
 	}
 	if (fd < 0) {
 		iw_file_errno(why, errno, "open its directory");
@@ -311,7 +466,7 @@ int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 		return -1;
 	}
 	if (p->limits && p->limits->max_age_ns && !(p->opts & IW_XOPT_DRY_RUN))
-		sweep(p, fd);
+		note_sweep(p, fd);
 	p->parent = fd;
 	p->parent_name = path;
 	return fd;
@@ -325,12 +480,11 @@ static int make_base(struct iw_place *p, struct iw_file_fault *why)
 
 	if (parent < 0)
 		return iw_file_errno(why, errno, "open the target's directory");
-	if (mkdirat(parent, leaf, 0777) < 0 && errno != EEXIST) {
-		iw_file_errno(why, errno, "make the target directory");
+	if (make_unannounced(p, parent, leaf, why) != 0) {
 		close(parent);
 		return -1;
 	}
-	base = iw_beneath_open(parent, leaf, O_RDONLY | O_DIRECTORY, 0);
+	base = iw_beneath_dir(parent, leaf);
 	if (base < 0)
 		iw_file_errno(why, errno, "open the target directory");
 	close(parent);
@@ -344,32 +498,16 @@ static int make_base(struct iw_place *p, struct iw_file_fault *why)
 	return 0;
 }
 
-/* It gets its attributes when all that goes into it is there. */
+/* It gets its attributes when everything in it is stored. Attributes that do not apply here are not kept. */
 static int keep_dir(struct iw_place *p, const char *name, const struct iw_xmeta *m,
 		    struct iw_file_fault *why)
 {
-	struct iw_place_dir d = { .name = strdup(name), .meta = *m };
-	uint8_t *xattr = m->xattr ? malloc(m->xattr_len + 1) : NULL;
+	struct iw_xmeta kept = *m;
 
-	if (p->ndirs == p->cap) {
-		size_t cap = p->cap ? p->cap * 2 : 64;
-		struct iw_place_dir *dirs = reallocarray(p->dirs, cap, sizeof(*dirs));
-
-		if (dirs) {
-			p->dirs = dirs;
-			p->cap = cap;
-		}
-	}
-	if (!d.name || (m->xattr && !xattr) || p->ndirs == p->cap) {
-		free(d.name);
-		free(xattr);
+	if (!(p->opts & IW_XOPT_XATTR))
+		kept.xattr = NULL;
+	if (!iw_dirs_keep(&p->dirs, name, &kept))
 		return iw_file_fail(why, IW_XC_LIMIT, "no memory for a directory");
-	}
-	if (xattr)
-		memcpy(xattr, m->xattr, m->xattr_len);
-	d.meta.xattr = xattr;
-	d.meta.name = d.meta.target = NULL;
-	p->dirs[p->ndirs++] = d;
 	return 0;
 }
 
@@ -415,9 +553,19 @@ static int make_dir(struct iw_place *p, const char *name, const struct iw_xmeta 
 
 /* --- what is there already --- */
 
-static uint32_t mode_of(const struct iw_place *p, const struct iw_xmeta *m)
+/*
+ * Which bits of m's mode apply to a file that has the mode old now. Set-id bits grant the rights of the owner, so they
+ * apply only together with the owner, and on request. A directory keeps the bits that a peer may not set: one with the
+ * set-group-ID bit passes on its group.
+ */
+static uint32_t mode_of(const struct iw_place *p, const struct iw_xmeta *m, mode_t old)
 {
-	return m->mode & (m->owned && p->opts & IW_XOPT_OWNER ? 07777 : 0777);
+	uint32_t bits = 0777, mode;
+
+	if (gets_owner(p, m))
+		bits |= (S_ISDIR(old) ? 01000 : 0) | (p->opts & IW_XOPT_SETID ? 06000 : 0);
+	mode = m->mode & bits & (gets_owner(p, m) ? 07777 : ~p->umask);
+	return mode | (S_ISDIR(old) ? old & 07000 & ~bits : 0);
 }
 
 int iw_place_dress(const struct iw_place *p, int fd, const struct iw_xmeta *m,
@@ -426,34 +574,61 @@ int iw_place_dress(const struct iw_place *p, int fd, const struct iw_xmeta *m,
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
 					   { .tv_sec = (time_t)m->mtime_s,
 					     .tv_nsec = (long)m->mtime_ns } };
+	bool acls = p->opts & IW_XOPT_OWNER;
+	struct stat st;
 
-	if (m->owned && p->opts & IW_XOPT_OWNER && fchown(fd, m->uid, m->gid) < 0)
+	if (fstat(fd, &st) < 0)
+		return iw_file_errno(why, errno, "look at it");
+	/* The owner first: chown(2) clears set-id bits, and an ACL changes the mode. */
+	if (gets_owner(p, m) && fchown(fd, m->uid, m->gid) < 0)
 		return iw_file_errno(why, errno, "set its owner");
 	if (m->xattr && p->opts & IW_XOPT_XATTR &&
-	    iw_attr_write(fd, m->xattr, m->xattr_len, why) != 0)
+	    iw_attr_write(fd, acls, m->xattr, m->xattr_len, why) != 0)
 		return -1;
-	if (fchmod(fd, mode_of(p, m)) < 0)
+	if (fchmod(fd, mode_of(p, m, st.st_mode)) < 0)
 		return iw_file_errno(why, errno, "set its mode");
 	if (!iw_xfer_is_stream(m->kind) && futimens(fd, times) < 0)
 		return iw_file_errno(why, errno, "set its time");
 	return 0;
 }
 
-/* The same file in another dress. What fails here fails no transfer: the octets are right. */
-static void dress_old(struct iw_place *p, int parent, const char *leaf, const struct stat *st,
+/* True if the file fd has the attributes of m. */
+static bool is_dressed(const struct iw_place *p, int fd, const struct stat *st,
+		       const struct iw_xmeta *m)
+{
+	if ((st->st_mode & 07777) != mode_of(p, m, st->st_mode))
+		return false;
+	if (gets_owner(p, m) && (st->st_uid != m->uid || st->st_gid != m->gid))
+		return false;
+	return !m->xattr || !(p->opts & IW_XOPT_XATTR) ||
+	       iw_attr_same(fd, p->opts & IW_XOPT_OWNER, m->xattr, m->xattr_len);
+}
+
+/*
+ * The file differs only in its attributes. An error here fails no transfer, because the octets are right.
+ * False: the file has other names, perhaps outside of the directory, whose attributes must not change: replace it.
+ */
+static bool dress_old(struct iw_place *p, int parent, const char *leaf, const struct stat *seen,
 		      const struct iw_xmeta *m)
 {
 	struct iw_file_fault why;
+	bool right = true;
+	struct stat st;
 	int fd;
 
-	if ((st->st_mode & 07777) == mode_of(p, m) && !(p->opts & (IW_XOPT_OWNER | IW_XOPT_XATTR)))
-		return;
+	if ((seen->st_mode & 07777) == mode_of(p, m, seen->st_mode) &&
+	    !(p->opts & (IW_XOPT_OWNER | IW_XOPT_XATTR)))
+		return true;
 	fd = openat(parent, leaf, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return;
-	if (iw_place_dress(p, fd, m, &why) != 0)
-		(void)why;
+		return true;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !is_dressed(p, fd, &st, m)) {
+		right = st.st_nlink == 1;
+		if (right && !(p->opts & IW_XOPT_DRY_RUN) && iw_place_dress(p, fd, m, &why) != 0)
+			(void)why;
+	}
 	close(fd);
+	return right;
 }
 
 static bool is_older(const struct iw_xmeta *m, const struct stat *st)
@@ -481,15 +656,40 @@ int iw_place_look(struct iw_place *p, int parent, const char *leaf, const struct
 			return iw_file_fail(why, IW_XC_NEWER, "");
 		if (!(p->opts & IW_XOPT_FORCE) && S_ISREG(st.st_mode) && m->kind == IW_XFER_FILE &&
 		    (uint64_t)st.st_size == m->size && st.st_mtim.tv_sec == m->mtime_s &&
-		    (uint32_t)st.st_mtim.tv_nsec == m->mtime_ns) {
-			if (!(p->opts & IW_XOPT_DRY_RUN))
-				dress_old(p, parent, leaf, &st, m);
+		    (uint32_t)st.st_mtim.tv_nsec == m->mtime_ns &&
+		    dress_old(p, parent, leaf, &st, m))
 			return iw_file_fail(why, IW_XC_SAME, "");
-		}
 	}
 	if (p->opts & IW_XOPT_DRY_RUN)
 		return iw_file_fail(why, IW_XC_WOULD, "");
 	return 0;
+}
+
+bool iw_place_has(const struct iw_place *p, const struct iw_xmeta *m)
+{
+	char name[PATH_MAX];
+	const char *leaf;
+	struct stat st;
+	bool is;
+	int dir;
+
+	if (p->to_stdout || p->base < 0 || m->name_len >= sizeof(name))
+		return false;
+	memcpy(name, m->name, m->name_len);
+	name[m->name_len] = '\0';
+	dir = iw_beneath_dir_of(p->base, p->as && m->top ? p->as : name, &leaf);
+	if (dir < 0)
+		return false;
+	is = fstatat(dir, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	close(dir);
+	if (!is || m->kind == IW_XFER_HARDLINK)
+		return is;
+	if (m->kind == IW_XFER_DIR)
+		return S_ISDIR(st.st_mode);
+	if (m->kind == IW_XFER_SYMLINK)
+		return S_ISLNK(st.st_mode);
+	return m->kind == IW_XFER_FILE && S_ISREG(st.st_mode) && (uint64_t)st.st_size == m->size &&
+	       st.st_mtim.tv_sec == m->mtime_s && (uint32_t)st.st_mtim.tv_nsec == m->mtime_ns;
 }
 
 /* --- links --- */
@@ -521,17 +721,23 @@ static int make_symlink(struct iw_place *p, int parent, const char *leaf, const 
 					   { .tv_sec = (time_t)m->mtime_s,
 					     .tv_nsec = (long)m->mtime_ns } };
 	char temp[IW_TEMP_NAME], to[PATH_MAX], old[PATH_MAX];
+	struct stat st;
 	ssize_t n;
 
 	if (m->target_len == 0 || m->target_len >= sizeof(to) ||
 	    memchr(m->target, '\0', m->target_len))
 		return iw_file_fail(why, IW_XC_NAME, "what the link says cannot be said in a link");
+	if (p->safe_links && iw_xfer_link_leaves(m->name, m->name_len, m->target, m->target_len,
+						 p->asked && p->asked->contents ? 0 : 1))
+		return iw_file_fail(why, IW_XC_EXCLUDED, "the link leads out of its tree");
 	memcpy(to, m->target, m->target_len);
 	to[m->target_len] = '\0';
 	n = readlinkat(parent, leaf, old, sizeof(old));
 	if (n >= 0 && (size_t)n == m->target_len && memcmp(old, to, (size_t)n) == 0 &&
 	    !(p->opts & IW_XOPT_FORCE)) {
-		if (!(p->opts & IW_XOPT_DRY_RUN))
+		/* A different time alone is ignored: other names would get it too. */
+		if (!(p->opts & IW_XOPT_DRY_RUN) &&
+		    fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_nlink == 1)
 			(void)utimensat(parent, leaf, times, AT_SYMLINK_NOFOLLOW);
 		return iw_file_fail(why, IW_XC_SAME, "");
 	}
@@ -563,7 +769,11 @@ static int make_hardlink(struct iw_place *p, int parent, const char *leaf, const
 		return iw_file_fail(why, IW_XC_NAME, "the name that it is linked to is too long");
 	memcpy(to, m->target, m->target_len);
 	to[m->target_len] = '\0';
-	first = iw_beneath_parent(p->base, to, &first_leaf);
+	/* A second name would expose an unfinished file of another transfer. */
+	if (names_temp(to))
+		return iw_file_fail(why, IW_XC_NAME,
+				    "names of this form are reserved for temporary files");
+	first = iw_beneath_dir_of(p->base, to, &first_leaf);
 	if (first < 0)
 		return iw_file_errno(why, errno, "open the directory of what it is linked to");
 	err = fstatat(first, first_leaf, &st, AT_SYMLINK_NOFOLLOW) < 0 ? errno : 0;
@@ -617,19 +827,46 @@ int iw_place_make(struct iw_place *p, const char *name, const struct iw_xmeta *m
 
 struct final {
 	struct iw_place *p;
-	void (*tell)(void *ctx, const char *name);
+	iw_place_report *report;
 	void *ctx;
 	uint64_t *gone, *failed;
 };
 
-/* A file, or a directory with all that is in it. Links are removed, not followed. */
-static void remove_all(struct final *f, int dirfd, const char *leaf, const char *name)
+static void final_failed(struct final *f, const char *name, const struct iw_file_fault *why)
 {
-	bool dry = f->p->opts & IW_XOPT_DRY_RUN;
-	int fd = openat(dirfd, leaf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *de;
+	++*f->failed;
+	f->report(f->ctx, name, why);
+}
 
+static void final_errno(struct final *f, const char *name, int errnum, const char *step)
+{
+	struct iw_file_fault why;
+
+	iw_file_errno(&why, errnum, step);
+	final_failed(f, name, &why);
+}
+
+/* True: it may be removed. */
+static bool is_confirmed(struct iw_place *p, const char *name)
+{
+	if (!p->confirmed || iw_removals_has(p->confirmed, name))
+		return true;
+	p->unconfirmed++;
+	return false;
+}
+
+/* Removes a file, or a directory with its contents. Links are removed, not followed. False: it still exists. */
+static bool remove_all(struct final *f, int dirfd, const char *leaf, const char *name)
+{
+	bool dry = f->p->opts & IW_XOPT_DRY_RUN, empty = true;
+	struct dirent *de;
+	DIR *dir;
+	int fd;
+
+	if (!is_confirmed(f->p, name))
+		return false;
+	fd = openat(dirfd, leaf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	dir = fd >= 0 ? fdopendir(fd) : NULL;
 	if (fd >= 0 && !dir)
 		close(fd);
 	while (dir && (de = readdir(dir)) != NULL) {
@@ -638,32 +875,36 @@ static void remove_all(struct final *f, int dirfd, const char *leaf, const char 
 		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0)
 			continue;
 		if (asprintf(&below, "%s/%s", name, de->d_name) < 0) {
-			++*f->failed;
+			final_errno(f, name, ENOMEM, "remove its contents");
+			empty = false;
 			continue;
 		}
-		remove_all(f, fd, de->d_name, below);
+		empty = remove_all(f, fd, de->d_name, below) && empty;
 		free(below);
-	}
-	if (!dry && unlinkat(dirfd, leaf, dir ? AT_REMOVEDIR : 0) < 0) {
-		++*f->failed;
-	} else {
-		++*f->gone;
-		f->tell(f->ctx, name);
 	}
 	if (dir)
 		closedir(dir);
+	if (!empty)
+		return false;
+	if (!dry && unlinkat(dirfd, leaf, dir ? AT_REMOVEDIR : 0) < 0) {
+		final_errno(f, name, errno, "remove it");
+		return false;
+	}
+	++*f->gone;
+	f->report(f->ctx, name, NULL);
+	return true;
 }
 
-static void remove_strangers(struct final *f, const struct iw_place_dir *d)
+static void remove_strangers(struct final *f, const char *dir_name)
 {
-	int fd = iw_beneath_open(f->p->base, d->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	int fd = iw_beneath_dir(f->p->base, dir_name);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *de;
 
 	if (!dir) {
+		final_errno(f, dir_name, errno, "search it for names to remove");
 		if (fd >= 0)
 			close(fd);
-		++*f->failed;
 		return;
 	}
 	while ((de = readdir(dir)) != NULL) {
@@ -672,41 +913,45 @@ static void remove_strangers(struct final *f, const struct iw_place_dir *d)
 		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0 ||
 		    iw_is_temp(de->d_name))
 			continue;
-		if (asprintf(&name, "%s/%s", d->name, de->d_name) < 0) {
-			++*f->failed;
+		if (asprintf(&name, "%s/%s", dir_name, de->d_name) < 0) {
+			final_errno(f, dir_name, ENOMEM, "search it for names to remove");
 			continue;
 		}
 		if (!iw_names_has(&f->p->seen, name, strlen(name)))
-			remove_all(f, fd, de->d_name, name);
+			(void)remove_all(f, fd, de->d_name, name);
 		free(name);
 	}
 	closedir(dir);
 }
 
-static void dress_dir(struct final *f, const struct iw_place_dir *d)
+static void dress_dir(struct final *f, size_t i)
 {
-	int fd = iw_beneath_open(f->p->base, d->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	const struct iw_xmeta meta = iw_dirs_meta(&f->p->dirs, i);
+	const char *name = iw_dirs_name(&f->p->dirs, i);
+	int fd = iw_beneath_dir(f->p->base, name);
 	struct iw_file_fault why;
 
-	if (fd < 0 || iw_place_dress(f->p, fd, &d->meta, &why) != 0)
-		++*f->failed;
-	if (fd >= 0) {
-		(void)fsync(fd); /* its names were put on storage with their files */
-		close(fd);
+	if (fd < 0) {
+		final_errno(f, name, errno, "open it to set its attributes");
+		return;
 	}
+	if (iw_place_dress(f->p, fd, &meta, &why) != 0)
+		final_failed(f, name, &why);
+	(void)fsync(fd); /* its names were put on storage with their files */
+	close(fd);
 }
 
-void iw_place_final(struct iw_place *p, void (*tell)(void *ctx, const char *name), void *ctx,
-		    uint64_t *gone, uint64_t *failed)
+void iw_place_final(struct iw_place *p, iw_place_report *report, void *ctx, uint64_t *gone,
+		    uint64_t *failed)
 {
-	struct final f = { .p = p, .tell = tell, .ctx = ctx, .gone = gone, .failed = failed };
+	struct final f = { .p = p, .report = report, .ctx = ctx, .gone = gone, .failed = failed };
 
 	*gone = *failed = 0;
 	if (p->opts & IW_XOPT_DELETE && !p->unsure)
-		for (size_t i = 0; i < p->ndirs; i++)
-			remove_strangers(&f, &p->dirs[i]);
+		for (size_t i = 0; i < p->dirs.n; i++)
+			remove_strangers(&f, iw_dirs_name(&p->dirs, i));
 	/* What lies deeper comes later in the list: a parent's time is set after its children's. */
 	if (!(p->opts & IW_XOPT_DRY_RUN))
-		for (size_t i = p->ndirs; i > 0; i--)
-			dress_dir(&f, &p->dirs[i - 1]);
+		for (size_t i = p->dirs.n; i > 0; i--)
+			dress_dir(&f, i - 1);
 }

@@ -13,44 +13,69 @@
 
 #include <iwarp/err.h>
 
+#include "file/account.h"
+#include "file/dirs.h"
 #include "file/fault.h"
 #include "file/filter.h"
 #include "file/names.h"
 #include "util/list.h"
 #include "xfer/xfer.h"
 
-/* What a receiver takes of one transfer. 0: no limit. */
+/* Limits of what a receiver accepts. 0: no limit. */
 struct iw_limits {
 	uint64_t size;       /* octets of a file */
-	uint64_t quota;      /* octets of all files together */
-	uint64_t files;      /* files, directories and links */
+	uint64_t transfer;   /* octets of a transfer */
+	uint64_t quota;      /* octets of all transfers together */
+	uint64_t files;      /* files, directories and links, likewise */
 	uint64_t depth;      /* components of a name */
 	uint64_t name;       /* octets of a component */
 	uint64_t conns;      /* connections at once, of all transfers */
 	uint64_t max_age_ns; /* of temporaries that nobody goes on with */
 };
 
-struct iw_place_dir;
+struct iw_asked;
+struct iw_removals;
 
+/* A directory that may have abandoned temporaries. */
+struct iw_place_sweep {
+	struct iw_place_sweep *next;
+	int fd; /* owned */
+};
+
+/*
+ * Threads: a place belongs to one thread at a time. Only its account has a lock: see iw_place_charge.
+ */
 struct iw_place {
 	int base; /* the directory that names start from; -1: none yet */
 	char *as; /* the name, from base, of a single file; NULL: files keep their names. Owned */
-	bool to_stdout;                 /* one file, to standard output */
-	bool used_up;                   /* as, or standard output, has been taken */
-	uint32_t opts;                  /* set of enum iw_xopt */
+	bool to_stdout; /* one file, to standard output */
+	bool used_up;   /* as, or standard output, has been taken */
+	uint32_t opts;  /* set of enum iw_xopt */
+	/* bits removed from modes of peers, except of files that get their owner too */
+	uint32_t umask;
 	const struct iw_filter *filter; /* borrowed for life; NULL: none */
 	const struct iw_limits *limits; /* likewise */
-	uint64_t files, octets;         /* taken so far */
-	struct iw_list parts;           /* files that come in parts, see target.h */
+	const struct iw_asked *asked;   /* likewise: the requested names; NULL: any */
+	/* likewise: the removals confirmed for --delete; NULL: all names not announced */
+	const struct iw_removals *confirmed;
+	bool safe_links;           /* links that lead out of their tree are left out */
+	uint64_t unconfirmed;      /* names not removed because they were not confirmed */
+	struct iw_account account; /* charges of the transfer */
+	struct iw_list parts;      /* files that arrive in parts, see target.h */
+	/* Numbers of the files in parts that failed last: more than an honest source sends at once. */
+	uint32_t failed[64];
+	size_t nfailed;
 	/* A temporary is locked: another place, to which nobody may come back, is to let it go. NULL: there is none */
 	void (*let_go)(void *ctx, const char *temp);
 	void *let_go_ctx;
 	/* The directory that was used last. */
 	int parent;
 	char *parent_name;
-	/* Directories that were sent, in order. */
-	struct iw_place_dir *dirs;
-	size_t ndirs, cap;
+	struct iw_dirs dirs; /* that were announced */
+	/* Directories, by device and inode, that are or were in sweeps; nsweeps: in the list. */
+	struct iw_names swept;
+	struct iw_place_sweep *sweeps;
+	unsigned nsweeps;
 	struct iw_names seen; /* with --delete: every name that was announced */
 	bool unsure;          /* a name could not be kept: nothing is removed */
 };
@@ -62,18 +87,39 @@ IW_MUST_CHECK int iw_place_beneath(struct iw_place *p, int root, const char *pat
 IW_MUST_CHECK int iw_place_local(struct iw_place *p, const char *path, bool many,
 				 struct iw_file_fault *why);
 void iw_place_stdout(struct iw_place *p);
+/* Octets of memory that p uses for announced names and attributes. */
+size_t iw_place_bytes(const struct iw_place *p);
 /* Of no use until one of the former; closing it does no harm. */
 void iw_place_reset(struct iw_place *p);
 void iw_place_close(struct iw_place *p);
 
+/* Checks whether m's name may be used here; called before any other check. -1: *why. */
+IW_MUST_CHECK int iw_place_accept(const struct iw_place *p, const struct iw_xmeta *m,
+				  struct iw_file_fault *why);
 /*
  * To be asked for every file that is announced, before anything else is done with it: is it within the limits, not excluded, may it be taken?
  * Its name from the base goes into name. -1: *why.
  */
 IW_MUST_CHECK int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name,
 				 size_t cap, struct iw_file_fault *why);
-/* What was admitted will come again: it does not count any more. */
+/* Checks the size of a file against the limits. -1: *why. */
+IW_MUST_CHECK int iw_place_size(const struct iw_place *p, uint64_t size, struct iw_file_fault *why);
+/* The octets charged for m when it is admitted; those of a stream are charged later. */
+uint64_t iw_place_cost(const struct iw_place *p, const struct iw_xmeta *m);
+/* Charges m, before any of it is written. -1: over a limit: *why. */
+IW_MUST_CHECK int iw_place_charge(struct iw_place *p, const struct iw_xmeta *m,
+				  struct iw_file_fault *why);
+/*
+ * For a dry run that stopped at m with *why: charges m if it would be stored, so that the limits apply to all files
+ * together. *why may become a limit's.
+ */
+void iw_place_would(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why);
+/* Returns the charge of a file that is not stored, for the reason code, an enum iw_xcode. */
+void iw_place_uncharge(struct iw_place *p, const struct iw_xmeta *m, uint32_t code);
+/* An admitted file will be announced again: permits its name again. */
 void iw_place_return(struct iw_place *p, const struct iw_xmeta *m);
+/* True if the announced object exists: a file of that size and time, a directory, a link. */
+bool iw_place_has(const struct iw_place *p, const struct iw_xmeta *m);
 /* A name that was announced, though nothing may come of it: --delete leaves it. */
 void iw_place_seen(struct iw_place *p, const char *name, size_t len);
 /*
@@ -82,6 +128,18 @@ void iw_place_seen(struct iw_place *p, const char *name, size_t len);
  */
 IW_MUST_CHECK int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 				  struct iw_file_fault *why);
+/*
+ * The directories that iw_place_parent has returned since the last call, each once in the life of p. At most 64; a
+ * later call returns the others. Owned by the caller. NULL: none.
+ */
+struct iw_place_sweep *iw_place_sweeps(struct iw_place *p);
+/*
+ * Removes temporaries from the directory fd (takes ownership) that are older than age_ns and not locked by a transfer.
+ * Ends early when stop returns true, or after limit_ns; a later call starts from the beginning. Returns the charges of
+ * removed files to account (NULL: none).
+ */
+void iw_place_sweep(int fd, struct iw_account *account, uint64_t age_ns, uint64_t limit_ns,
+		    bool (*stop)(void *ctx), void *ctx);
 /*
  * May a file or link take the place of what is at leaf? 0: yes, *there says whether there is anything; -1: *why, among them the codes of what
  * is skipped.
@@ -94,12 +152,14 @@ IW_MUST_CHECK int iw_place_make(struct iw_place *p, const char *name, const stru
 /* Mode, owner, extended attributes and time of an open file. */
 IW_MUST_CHECK int iw_place_dress(const struct iw_place *p, int fd, const struct iw_xmeta *m,
 				 struct iw_file_fault *why);
+/* Reports a name that was removed, or (why not NULL) that failed. */
+typedef void iw_place_report(void *ctx, const char *name, const struct iw_file_fault *why);
 /*
- * All files have come: directories get their times, and with --delete what was not announced goes. tell hears each of these names; the
- * numbers of removals, and of things that failed, are counted.
+ * Call it when all files have arrived: sets the attributes and times of directories, and with --delete removes names that were not
+ * announced. Calls report for each removed name and for each failure; counts both.
  */
-void iw_place_final(struct iw_place *p, void (*tell)(void *ctx, const char *name), void *ctx,
-		    uint64_t *gone, uint64_t *failed);
+void iw_place_final(struct iw_place *p, iw_place_report *report, void *ctx, uint64_t *gone,
+		    uint64_t *failed);
 
 /* ".iw-0123456789abcdef.part", ".iw-0123456789abcdef.journal" */
 #define IW_TEMP_NAME 40

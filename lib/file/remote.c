@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "cli/confine.h"
 #include "cli/human.h"
 #include "cli/signals.h"
 #include "file/out.h"
@@ -494,7 +495,9 @@ static int begin(struct remote *m, struct iw_fault *why)
 		return err;
 	param.private_data = pd;
 	param.private_data_len = iw_claim_encode(pd, &c);
-	return iw_connect(m->qp, &param, why);
+	err = iw_connect(m->qp, &param, why);
+	/* It reads and writes only standard input and output. */
+	return err ? err : iw_confine_plain(m->cfg->cli, 0, why);
 }
 
 static int tell(const struct remote *m)

@@ -124,6 +124,8 @@ void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
 	/* Canceled is what the end of the whole transfer made of it: that is told by itself. */
 	if (f->code == IW_XC_WOULD && human(r))
 		printf("%s: %s\n", name, iw_xcode_text(f->code));
+	else if (iw_xcode_is_skip(f->code) && f->text[0])
+		iw_log_warn("%s: %s: %s", name, iw_xcode_text(f->code), f->text);
 	else if (iw_xcode_is_fine(f->code) || f->code == IW_XC_CANCELED)
 		iw_log_info("%s: %s", name, iw_xcode_text(f->code));
 	else
@@ -262,6 +264,7 @@ static void transfer_json(struct iw_report *r, const struct iw_transfer_report *
 	iw_json_bool(w, "complete", t->fault.err == IW_OK);
 	iw_json_u64(w, "files_done", t->counts.files_done);
 	iw_json_u64(w, "files_same", t->counts.files_same);
+	iw_json_u64(w, "files_excluded", t->counts.files_excluded);
 	iw_json_u64(w, "files_failed", IW_MAX(t->counts.files_failed, t->counts.peer_failed));
 	iw_json_u64(w, "removed", t->counts.gone);
 	iw_json_u64(w, "moved_octets", t->counts.octets);
@@ -285,7 +288,7 @@ static void transfer_json(struct iw_report *r, const struct iw_transfer_report *
 }
 
 /* "3 files, 2 the same, 1 failed" */
-static void count_files(char *buf, size_t cap, const struct iw_xfer_counts *c)
+static void count_files(char *buf, size_t cap, const struct iw_xfer_counts *c, bool dry_run)
 {
 	uint64_t failed = IW_MAX(c->files_failed, c->peer_failed);
 	int n = snprintf(buf, cap, "%" PRIu64 " file%s", c->files_done,
@@ -294,8 +297,12 @@ static void count_files(char *buf, size_t cap, const struct iw_xfer_counts *c)
 	if (c->files_same > 0)
 		n += snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " there already",
 			      c->files_same);
+	if (c->files_excluded > 0)
+		n += snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " left out",
+			      c->files_excluded);
 	if (c->gone > 0)
-		n += snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " removed", c->gone);
+		n += snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " %s", c->gone,
+			      dry_run ? "would be removed" : "removed");
 	if (failed > 0)
 		snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " FAILED", failed);
 }
@@ -308,7 +315,7 @@ void iw_report_transfer(struct iw_report *r, const struct iw_transfer_report *t)
 	if (json(r)) {
 		transfer_json(r, t);
 	} else if (human(r) && t->fault.err == IW_OK) {
-		count_files(files, sizeof(files), &t->counts);
+		count_files(files, sizeof(files), &t->counts, t->dry_run);
 		printf("%s: %s", t->peer, files);
 		if (t->counts.octets > 0)
 			printf(", %s in %.2f s, %s", iw_human_size(size, t->counts.octets),

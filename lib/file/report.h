@@ -54,6 +54,7 @@ struct iw_transfer_report {
 	struct iw_xfer_counts counts;
 	uint64_t duration_ns;
 	uint64_t redials; /* connections set up again */
+	bool dry_run;
 	struct iw_qp_info info;
 	struct iw_fault fault;
 };

@@ -13,6 +13,10 @@
 /* wr_id of a receive; the machine's cookies have this bit clear. */
 #define RECV_BIT (UINT64_C(1) << 63)
 
+#define LEAVE_EVICTED IW_SEC(1) /* for a peer whose memory is needed */
+
+#define PAYLOAD_STEP 4096 /* octets of files between two checks that count as progress of a chunk */
+
 #define RECVS_FIRST 2u /* a responder's: little, for those that only connect */
 #define RECVS_MORE  16u
 #define RECVS_DATA  64u
@@ -33,6 +37,9 @@ static int add_recvs(struct session *s, uint32_t n, uint32_t size)
 	if (!more)
 		return IW_E_NOMEM;
 	s->recv = more;
+	/* Receives for data are large, and all of them can be in use. */
+	if (size > IW_XFER_MSG_MAX && !s->initiator && !iw_session_may_take(s, len))
+		return IW_E_LIMIT;
 	slab = malloc(sizeof(*slab));
 	p = slab ? mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
 		 : MAP_FAILED;
@@ -47,6 +54,8 @@ static int add_recvs(struct session *s, uint32_t n, uint32_t size)
 		int err;
 
 		*r = (struct recv){ .p = (uint8_t *)p + i * each, .size = size };
+		if (size > IW_XFER_MSG_MAX)
+			iw_session_used(s, r, size);
 		err = iw_post_recv(s->qp, RECV_BIT | s->nrecvs, r->p, size);
 		if (err)
 			return err;
@@ -62,10 +71,7 @@ struct work *iw_session_work(struct session *s)
 	s->work = calloc(1, sizeof(*s->work));
 	if (!s->work)
 		return NULL;
-	iw_list_init(&s->work->commits);
-	if (iw_hasher_init(&s->work->hasher, s->mine.digest, &s->fault) != 0 ||
-	    iw_hasher_init(&s->work->far, s->mine.digest, &s->fault) != 0) {
-		iw_hasher_fini(&s->work->hasher);
+	if (iw_hasher_init(&s->work->hasher, s->mine.digest, &s->fault) != 0) {
 		free(s->work);
 		s->work = NULL;
 	}
@@ -85,22 +91,33 @@ bool iw_session_may_act(struct session *s)
 	return false;
 }
 
+static void free_slots(struct session *s)
+{
+	struct work *w = s->work;
+
+	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++) {
+		/* A connection that is gone has no use for its registrations; they end before
+		 * their memory does. */
+		if (w->mr[i])
+			iw_mr_revoke(w->mr[i]);
+		w->mr[i] = NULL;
+		if (!w->slot[i])
+			continue;
+		iw_pool_put(&s->hub->slots, w->slot[i]);
+		w->slot[i] = NULL;
+		w->nslots--;
+		iw_session_credit(s, IW_XFER_CHUNK);
+	}
+}
+
 static void free_work(struct session *s)
 {
 	struct work *w = s->work;
 
 	if (!w)
 		return;
-	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++) {
-		/* A connection that is gone has no use for its registrations; they end before
-		 * their memory does. */
-		if (w->mr[i])
-			iw_mr_revoke(w->mr[i]);
-		if (w->slot[i])
-			iw_pool_put(&s->hub->slots, w->slot[i]);
-	}
+	free_slots(s);
 	iw_hasher_fini(&w->hasher);
-	iw_hasher_fini(&w->far);
 	free(w);
 	s->work = NULL;
 }
@@ -114,10 +131,14 @@ bool iw_session_slot(struct session *s, uint32_t i)
 		return true;
 	if (h->slots.out >= SLOTS_MOST && w->nslots > 0)
 		return false;
-	w->slot[i] = iw_pool_get(&h->slots);
+	/* Windows leave a sixteenth of the memory to connections of all transfers, which need little. */
+	if (!iw_session_may_take(s, IW_XFER_CHUNK + h->budget.limit / 16))
+		return false;
+	w->slot[i] = iw_hub_chunk_get(h, s->group);
 	if (!w->slot[i])
 		return false;
 	w->nslots++;
+	iw_session_charge(s, IW_XFER_CHUNK);
 	return true;
 }
 
@@ -132,7 +153,10 @@ void iw_file_free(struct file *f)
 	iw_pack_src_free(f->pack);
 	if (f->packed)
 		iw_pack_sink_close(f->packed);
+	if (f->has_hasher)
+		iw_hasher_fini(&f->hasher);
 	free(f->packed);
+	free(f->text);
 	free(f->to);
 	free(f->xattr);
 	free(f->name);
@@ -196,6 +220,8 @@ int iw_session_new(struct session **out, struct hub *h, struct group *g, bool in
 	s->pace_at = IW_TIME_NEVER;
 	iw_list_init(&s->ready);
 	iw_list_init(&s->starved);
+	iw_list_init(&s->files);
+	iw_list_init(&s->group_tasks);
 	iw_list_add_tail(&h->sessions, &s->all);
 	h->nsessions++;
 	*out = s;
@@ -216,7 +242,7 @@ static int set_up(struct session *s, struct iw_fault *why)
 					       RECVS_FIRST,
 				   .user = s };
 	struct iw_xfer_cfg cfg = {
-		.mem = &iw_os_heap,
+		.mem = &s->mem,
 		.role = s->mine.role,
 		.initiator = s->initiator,
 		.slots = !sink && s->mine.mode == IW_XFER_WRITE ? SLOTS_SOURCE_WRITE : SLOTS,
@@ -233,6 +259,8 @@ static int set_up(struct session *s, struct iw_fault *why)
 	if (s->initiator && !sink)
 		cfg.path = h->cfg->path;
 	err = iw_qp_new(&s->qp, h->pd, &attr, why);
+	if (!err)
+		iw_session_account(s);
 	if (!err)
 		err = iw_xfer_new(&s->x, &cfg, why);
 	if (!err && add_recvs(s, s->mine.recvs, s->mine.recv_size) != 0)
@@ -362,8 +390,9 @@ void iw_session_free(struct session *s)
 {
 	struct hub *h = s->hub;
 
-	while (s->stores > 0)
-		iw_sink_stored(h, iw_worker_await(&h->worker));
+	/* Tasks in the worker return to the transfer, not to the session. */
+	iw_source_leave(s);
+	iw_sink_leave(s);
 	if (s->phase == PH_WAITING)
 		h->nwaiting--;
 	if (s->group)
@@ -385,6 +414,7 @@ void iw_session_free(struct session *s)
 		s->slabs = next;
 	}
 	free(s->recv);
+	iw_session_settle(s);
 	h->nsessions--;
 	iw_hub_slot_freed(h);
 	free(s);
@@ -463,6 +493,7 @@ void iw_session_completion(struct session *s, const struct iw_wc *wc)
 
 		if (wc->status != IW_OK)
 			return; /* the connection has ended: CLOSED tells why */
+		iw_session_used(s, r, wc->len);
 		/* A message can be taken before the event that the connection is up. */
 		iw_session_up(s);
 		if (iw_xfer_received(s->x, i, r->p, wc->len, h->now) == IW_XRECV_REPOST &&
@@ -575,7 +606,20 @@ static void register_slot(struct session *s, const struct iw_xact *a)
 		iw_xfer_fail(s->x, &why);
 		return;
 	}
+	(void)iw_mr_written(w->mr[a->slot]); /* starts the count */
+	if (a->right != IW_XRIGHT_READ_SINK)
+		s->lent_octets += a->len;
 	iw_xfer_registered(s->x, a->slot, iw_mr_stag(w->mr[a->slot]));
+}
+
+static void revoke_slot(struct session *s, uint32_t i)
+{
+	struct work *w = s->work;
+	uint64_t octets = iw_mr_written(w->mr[i]);
+
+	iw_mr_revoke(w->mr[i]);
+	w->mr[i] = NULL;
+	iw_xfer_written(s->x, i, octets);
 }
 
 /* Of each member what became of it, in the words of who knows. */
@@ -598,7 +642,8 @@ static void report_pack(struct session *s, const struct iw_xact *a)
 					       .name = p->name,
 					       .name_len = strlen(p->name),
 					       .size = p->size };
-			if (p->why.code != IW_XC_OK && p->why.code == f.code) {
+			/* The worker owns a file that it reads. */
+			if (file->tasks == 0 && p->why.code != IW_XC_OK && p->why.code == f.code) {
 				f.text = p->why.text;
 				f.told_by_peer = false;
 			}
@@ -646,35 +691,46 @@ static void tell_result(struct session *s, const struct iw_xact *a)
 	/* What it waited for does not matter any more. */
 	w->load_waits = w->load_waits && w->load.file != file;
 	w->store_waits = w->store_waits && w->store.file != file;
-	if (s->mine.role == IW_XFER_SINK) {
-		iw_list_del(&file->link);
-		iw_sink_drop(s->hub, file);
-	}
-	if (!again || s->mine.role == IW_XFER_SINK)
+	w->commit_waits = w->commit_waits && w->commit.file != file;
+	if (s->mine.role == IW_XFER_SINK)
+		iw_sink_forget(file);
+	else if (!again && file->tasks == 0)
 		iw_file_free(file);
 }
 
 static void leave(struct session *s)
 {
 	s->phase = PH_LEAVING;
-	s->leave_by = iw_time_add(s->hub->now, LEAVE);
+	s->leave_by = iw_time_add(s->hub->now, s->evicted ? LEAVE_EVICTED : LEAVE);
+	s->leave_by = IW_MIN(s->leave_by, s->hub->end_by);
+	/* Posted work requests of a source still refer to them. */
+	if (s->evicted && s->work && s->mine.role == IW_XFER_SINK)
+		free_slots(s);
 	if (!s->closed)
 		iw_disconnect(s->qp);
+}
+
+static void post_recvs(struct session *s, const struct iw_xact *a)
+{
+	int err = add_recvs(s, a->count, a->size32);
+	struct iw_fault why;
+
+	if (err == IW_E_LIMIT || err == IW_E_NOMEM) {
+		iw_fail(&why, err, "%U octets of receives: more than is left of %s",
+			(uint64_t)a->count * a->size32,
+			err == IW_E_LIMIT ? "--max-memory" : "this machine's memory");
+		iw_xfer_fail(s->x, &why);
+	} else if (err) {
+		s->stuck = true;
+	}
 }
 
 /* Octets of file input and output that it took. */
 static uint64_t perform(struct session *s, const struct iw_xact *a)
 {
-	struct work *w = s->work;
-
 	switch (a->type) {
 	case IW_XACT_POST_RECVS:
-		if (add_recvs(s, a->count, a->size32) != 0) {
-			struct iw_fault why;
-
-			iw_fail(&why, IW_E_NOMEM, "no memory for receives");
-			iw_xfer_fail(s->x, &why);
-		}
+		post_recvs(s, a);
 		return 0;
 	case IW_XACT_REPOST:
 		iw_session_repost(s, a);
@@ -693,8 +749,7 @@ static uint64_t perform(struct session *s, const struct iw_xact *a)
 		register_slot(s, a);
 		return 0;
 	case IW_XACT_REVOKE:
-		iw_mr_revoke(w->mr[a->slot]);
-		w->mr[a->slot] = NULL;
+		revoke_slot(s, a->slot);
 		return 0;
 	case IW_XACT_CLOSE:
 		leave(s);
@@ -755,7 +810,9 @@ static uint64_t retry_waiting(struct session *s)
 		if (!w->store_waits)
 			iw_session_repost(s, &a);
 	}
-	return cost + iw_sink_commits(s);
+	if (s->mine.role == IW_XFER_SINK)
+		iw_sink_retry(s);
+	return cost;
 }
 
 bool iw_session_run(struct session *s)
@@ -770,7 +827,7 @@ bool iw_session_run(struct session *s)
 	/* The machine knows the role's part of it from OPEN on; it needs memory of ours then. */
 	while (cost < TURN_COST && s->phase != PH_GONE && iw_xfer_next(s->x, &a, h->now)) {
 		cost += perform(s, &a);
-		if (a.type == IW_XACT_STORE && !s->work->store_waits)
+		if (a.type == IW_XACT_STORE && !(s->work && s->work->store_waits))
 			iw_session_repost(s, &a);
 		if (cost > 0)
 			h->now = iw_os_now();
@@ -807,10 +864,65 @@ void iw_session_set_timer(struct session *s)
 		iw_log_debug("%s: no memory for a timer", s->peer_text);
 }
 
+/*
+ * Octets of files that have moved: the payload of the connection without control messages. The peer
+ * can write a window, and read an offer, more than once: at most their octets are counted.
+ */
+static uint64_t payload_of(const struct session *s, const struct iw_qp_info *info)
+{
+	uint64_t payload = info->rx_payload + info->tx_payload;
+	uint64_t control = iw_xfer_counts(s->x)->control_octets;
+	struct iw_tally tally;
+	uint64_t placed;
+
+	iw_qp_tally(s->qp, &tally);
+	placed = tally.write_octets + tally.read_octets;
+	control += placed - IW_MIN(placed, s->lent_octets);
+	return payload - IW_MIN(payload, control);
+}
+
+void iw_session_look(struct session *s)
+{
+	struct iw_qp_info info;
+	uint64_t payload, any;
+
+	iw_qp_info(s->qp, &info);
+	payload = payload_of(s, &info);
+	any = payload + info.rx_part;
+	if (any > s->seen_any)
+		iw_xfer_touch(s->x, s->hub->now);
+	/* It decreases when a control message is complete: its first segments counted as payload. */
+	s->seen_any = any;
+	if (payload < s->seen_payload + PAYLOAD_STEP)
+		return;
+	s->seen_payload = payload;
+	s->payload_at = s->group->payload_at = s->hub->now;
+	iw_xfer_moved(s->x, s->hub->now);
+}
+
+void iw_session_windows(struct session *s)
+{
+	struct iw_xwindow windows[IW_XFER_WINDOWS] = { 0 };
+	struct work *w = s->work;
+	struct iw_tally tally;
+
+	if (!w || s->phase != PH_UP || s->mine.role != IW_XFER_SINK ||
+	    s->mine.mode != IW_XFER_WRITE)
+		return;
+	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++) {
+		if (!w->mr[i])
+			continue;
+		iw_mr_tally(w->mr[i], &tally);
+		windows[i].octets = tally.write_octets;
+		windows[i].whole = iw_mr_written(w->mr[i]);
+	}
+	iw_xfer_windows(s->x, windows, s->hub->now);
+	iw_session_make_ready(s);
+}
+
 void iw_session_timeout(struct session *s)
 {
 	uint64_t now = s->hub->now;
-	struct iw_qp_info info;
 
 	if (now >= s->leave_by) {
 		if (s->phase == PH_WAITING && !s->hub->stopping)
@@ -821,11 +933,8 @@ void iw_session_timeout(struct session *s)
 	}
 	s->pace_at = IW_TIME_NEVER;
 	/* Octets that move inside a chunk are progress, on a slow line the only one for minutes. */
-	iw_qp_info(s->qp, &info);
-	if (info.rx_octets + info.tx_octets != s->seen_octets) {
-		s->seen_octets = info.rx_octets + info.tx_octets;
-		iw_xfer_touch(s->x, now);
-	}
+	iw_session_look(s);
+	iw_session_windows(s);
 	iw_xfer_timeout(s->x, now);
 	iw_session_make_ready(s);
 }

@@ -51,6 +51,41 @@ int iw_source_path(struct session *s, const char *path)
 	return w ? iw_walk_add(w, path, strlen(path)) : IW_E_NOMEM;
 }
 
+/* In the worker, which may be walking the tree. */
+static void add_path_now(struct iw_task *t)
+{
+	struct group_task *e = iw_container_of(t, struct group_task, task);
+
+	e->r = iw_walk_add(e->group->walk, e->text, e->len);
+}
+
+static void add_path_back(struct iw_task *t)
+{
+	struct group_task *e = iw_container_of(t, struct group_task, task);
+	struct group *g = e->group;
+
+	if (e->r != 0 && e->s)
+		out_of_memory(e->s, "a path");
+	iw_group_task_free(e);
+	iw_group_taken(g);
+}
+
+static void add_path(struct session *s, const struct iw_xact *a)
+{
+	struct group_task *e = iw_group_task_new(s->group, s);
+
+	if (e)
+		e->text = iw_name_terminated(a->name, a->name_len);
+	if (!e || !e->text) {
+		iw_group_task_free(e);
+		out_of_memory(s, "a path");
+		return;
+	}
+	e->len = a->name_len;
+	e->task = (struct iw_task){ .run = add_path_now, .back = add_path_back };
+	iw_group_give(s->group, &s->group->names, &e->task);
+}
+
 static void take_path(struct session *s, const struct iw_xact *a)
 {
 	struct iw_walk *w = walk_of(s);
@@ -59,8 +94,8 @@ static void take_path(struct session *s, const struct iw_xact *a)
 	if (a->name_len > 0 && memchr(a->name, '\0', a->name_len)) {
 		iw_fail(&why, IW_E_INVAL, "a path that is asked for contains a NUL octet");
 		iw_xfer_fail(s->x, &why);
-	} else if (w && iw_walk_add(w, a->name, a->name_len) != 0) {
-		out_of_memory(s, "a path");
+	} else if (w) {
+		add_path(s, a);
 	}
 	s->group->paths++;
 	s->group->walked = false;
@@ -76,6 +111,7 @@ static struct file *new_file(const char *name, size_t len)
 	if (!f)
 		return NULL;
 	iw_list_init(&f->link);
+	iw_list_init(&f->of);
 	f->name = iw_name_terminated(name, len);
 	if (!f->name) {
 		free(f);
@@ -86,8 +122,9 @@ static struct file *new_file(const char *name, size_t len)
 	return f;
 }
 
-static void announce(struct session *s, struct file *f, const struct iw_file_fault *why)
+static void announce(struct session *s, struct file *f)
 {
+	const struct iw_file_fault *why = &f->why;
 	const char *fault = f->pack ? NULL : iw_xfer_name_fault(f->meta.name, f->meta.name_len);
 
 	if (!s->work->next_open) {
@@ -96,16 +133,27 @@ static void announce(struct session *s, struct file *f, const struct iw_file_fau
 		return;
 	}
 	s->work->next_open = false;
+	s->group->stream |= f->has_src && f->src.stream;
 	s->group->out++;
 	f->done = 0;
 	f->size = f->meta.kind == IW_XFER_FILE ? f->meta.size : 0;
 	f->share = f->meta.share != 0;
-	if (why && why->code != IW_XC_OK)
+	if (why->code != IW_XC_OK)
 		iw_xfer_add_failed(s->x, &f->meta, f, why->code, why->text, s->hub->now);
 	else if (fault)
 		iw_xfer_add_failed(s->x, &f->meta, f, IW_XC_NAME, fault, s->hub->now);
 	else
 		iw_xfer_add(s->x, &f->meta, f, s->hub->now);
+}
+
+/* Does not send bits that the options exclude. */
+static uint32_t mode_of(const struct group *g, mode_t mode)
+{
+	uint32_t bits = 0777;
+
+	if (g->opts & IW_XOPT_OWNER)
+		bits |= g->opts & IW_XOPT_SETID ? 07000 : 01000;
+	return mode & bits;
 }
 
 /* The walk's entry in terms of the protocol, but for its name and what is owned. */
@@ -122,7 +170,7 @@ static void meta_of(const struct group *g, const struct iw_entry *e, struct iw_x
 		return;
 	m->kind = kinds[e->what];
 	m->size = m->kind == IW_XFER_FILE ? (uint64_t)e->st.st_size : 0;
-	m->mode = e->st.st_mode & 07777;
+	m->mode = mode_of(g, e->st.st_mode);
 	m->mtime_s = e->st.st_mtim.tv_sec;
 	m->mtime_ns = (uint32_t)e->st.st_mtim.tv_nsec;
 	m->target = e->target;
@@ -146,20 +194,40 @@ static bool packs(const struct group *g, const struct iw_entry *e)
 		e->st.st_nlink == 1);
 }
 
-/* The pack that was being filled is announced. */
-static void announce_pack(struct session *s)
+/* The result of a step of the walk. Owned by the worker until its task is done. */
+struct found {
+	struct group_task e;
+	struct file *
+		f; /* the file to announce, or, if its why is set, the file that cannot be sent; NULL: none */
+	struct iw_list more;  /* further files, announced afterwards */
+	struct iw_list later; /* other names of files */
+	const char *lacks;    /* what memory was short for; NULL: none was */
+	bool end;             /* of all paths */
+	size_t paths;         /* number of paths */
+};
+
+static void take(struct found *o, struct file *f)
 {
-	struct group *g = s->group;
+	if (!o->f)
+		o->f = f;
+	else
+		iw_list_add_tail(&o->more, &f->link);
+}
+
+/* Ends the pack that is being filled. */
+static void take_pack(struct found *o)
+{
+	struct group *g = o->e.group;
 	struct file *f = new_file("", 0);
 
 	if (!f) {
-		out_of_memory(s, "a pack");
+		o->lacks = "a pack";
 		return;
 	}
 	f->pack = g->pack;
 	g->pack = NULL;
 	iw_pack_src_meta(f->pack, &f->meta);
-	announce(s, f, NULL);
+	take(o, f);
 }
 
 static int read_attrs(const struct group *g, struct file *f, int fd, struct iw_file_fault *why)
@@ -168,7 +236,7 @@ static int read_attrs(const struct group *g, struct file *f, int fd, struct iw_f
 
 	if (!(g->opts & IW_XOPT_XATTR))
 		return 0;
-	if (iw_attr_read(fd, &f->xattr, &len, why) != 0)
+	if (iw_attr_read(fd, g->opts & IW_XOPT_OWNER, &f->xattr, &len, why) != 0)
 		return -1;
 	f->meta.xattr = f->xattr ? f->xattr : (const uint8_t *)"";
 	f->meta.xattr_len = len;
@@ -176,16 +244,16 @@ static int read_attrs(const struct group *g, struct file *f, int fd, struct iw_f
 }
 
 /* Another name of a file that was announced before waits until that is there. */
-static bool is_other_name(struct session *s, struct file *f, const struct iw_entry *e)
+static bool is_other_name(struct found *o, struct file *f, const struct iw_entry *e)
 {
-	struct group *g = s->group;
+	struct group *g = o->e.group;
 	bool first;
 
 	if (e->top || e->what != IW_WALKED_FILE || e->st.st_nlink < 2)
 		return false;
 	f->linked = iw_links_get(&g->links, &e->st, f->name, f->meta.name_len, &first);
 	if (!f->linked) {
-		out_of_memory(s, "links");
+		o->lacks = "links";
 		return false;
 	}
 	if (first)
@@ -194,12 +262,12 @@ static bool is_other_name(struct session *s, struct file *f, const struct iw_ent
 	f->meta.size = 0;
 	f->meta.target = f->linked->name;
 	f->meta.target_len = strlen(f->linked->name);
-	iw_list_add_tail(&g->later, &f->link);
+	iw_list_add_tail(&o->later, &f->link);
 	return true;
 }
 
 /* A file, opened; what was found out about its name does not count any more. */
-static void open_file(struct session *s, struct file *f, struct iw_entry *e)
+static void open_file(const struct group *g, struct file *f, struct iw_entry *e)
 {
 	int fd = iw_walk_open(e, &e->why);
 	struct iw_xmeta m = f->meta;
@@ -209,7 +277,7 @@ static void open_file(struct session *s, struct file *f, struct iw_entry *e)
 		return;
 	}
 	f->has_src = iw_src_open(&f->src, fd, &e->why) == 0;
-	if (!f->has_src || read_attrs(s->group, f, fd, &e->why) != 0) {
+	if (!f->has_src || read_attrs(g, f, fd, &e->why) != 0) {
 		e->what = IW_WALKED_FAILED;
 		return;
 	}
@@ -217,12 +285,25 @@ static void open_file(struct session *s, struct file *f, struct iw_entry *e)
 	m.xattr_len = f->meta.xattr_len;
 	f->meta = m;
 	iw_src_meta(&f->src, &f->meta);
+	f->meta.mode = mode_of(g, f->meta.mode);
 }
 
 /* Large enough to be handed out in parts. */
 static bool splits(const struct group *g, const struct file *f)
 {
 	return g->conns > 1 && f->meta.kind == IW_XFER_FILE && f->meta.size >= 2u * PART;
+}
+
+static void split_next(struct group *g)
+{
+	struct iw_list *l = g->split ? NULL : iw_list_first(&g->to_split);
+
+	if (!l)
+		return;
+	iw_list_del(l);
+	g->split = iw_container_of(l, struct file, link);
+	g->split_at = 0;
+	g->split->meta.share = ++g->next_share;
 }
 
 /* The next part of the file that is being handed out. */
@@ -264,26 +345,22 @@ static void announce_part(struct session *s)
 	if (g->split_at == whole->meta.size) {
 		iw_file_free(g->split);
 		g->split = NULL;
+		split_next(g);
 	}
-	if (f->src.fd < 0) {
-		struct iw_file_fault why;
-
-		iw_file_errno(&why, errno, "keep it open");
-		announce(s, f, &why);
-		return;
-	}
-	announce(s, f, NULL);
+	if (f->src.fd < 0)
+		iw_file_errno(&f->why, errno, "keep it open");
+	announce(s, f);
 }
 
-static void announce_entry(struct session *s, struct iw_entry *e)
+static void take_entry(struct found *o, struct iw_entry *e)
 {
-	struct group *g = s->group;
+	struct group *g = o->e.group;
 	struct file *f = new_file(e->name, e->name_len);
 
 	if (!f) {
 		if (e->what == IW_WALKED_FILE && e->fd >= 0)
 			close(e->fd);
-		out_of_memory(s, "a file");
+		o->lacks = "a file";
 		return;
 	}
 	meta_of(g, e, &f->meta);
@@ -293,71 +370,144 @@ static void announce_entry(struct session *s, struct iw_entry *e)
 		f->meta.target = f->to;
 		f->meta.target_len = f->to ? f->meta.target_len : 0;
 	}
-	if (is_other_name(s, f, e))
+	if (is_other_name(o, f, e))
 		return;
 	if (e->what == IW_WALKED_FILE) {
-		open_file(s, f, e);
+		open_file(g, f, e);
 	} else if (e->what == IW_WALKED_DIR) {
 		if (read_attrs(g, f, e->fd, &e->why) != 0)
 			e->what = IW_WALKED_FAILED;
 	} else if (e->what == IW_WALKED_STREAM) {
 		iw_src_open_stream(&f->src, e->fd);
-		g->stream = true;
 		f->has_src = true;
 		iw_src_meta(&f->src, &f->meta);
 	}
-	if (e->what != IW_WALKED_FAILED && splits(g, f)) {
-		g->split = f;
-		g->split_at = 0;
-		f->meta.share = ++g->next_share;
-		announce_part(s);
-		return;
-	}
-	announce(s, f, e->what == IW_WALKED_FAILED ? &e->why : NULL);
+	if (e->what == IW_WALKED_FAILED)
+		f->why = e->why;
+	take(o, f);
 }
 
-/* One entry of the walk, or a pack of them. False: it has ended. */
-static bool next_of_walk(struct session *s, struct iw_walk *w)
+/* Adds to the pack; if it is full, announces it and begins another. */
+static void pack_entry(struct found *o, struct iw_entry *e)
 {
-	struct group *g = s->group;
-	unsigned out = g->out;
+	struct group *g = o->e.group;
+	struct iw_xmeta m;
 
-	while (g->out == out) {
-		struct iw_xmeta m;
+	meta_of(g, e, &m);
+	for (int tries = 0; tries < 2; tries++) {
+		if (!g->pack)
+			g->pack = iw_pack_src_new();
+		if (!g->pack) {
+			o->lacks = "a pack";
+			return;
+		}
+		if (iw_pack_src_add(g->pack, &m, e->root, e->path, &e->st))
+			return;
+		if (g->pack->n == 0 || tries == 1) {
+			take_entry(o, e);
+			return;
+		}
+		take_pack(o);
+	}
+}
+
+/* In the worker: up to one file, or a pack of them. */
+static void find_now(struct iw_task *t)
+{
+	struct found *o = iw_container_of(t, struct found, e.task);
+	struct group *g = o->e.group;
+
+	while (!o->f && !o->lacks) {
 		struct iw_entry e;
 
-		iw_walk_next(w, &e);
-		if (e.what == IW_WALKED_END)
+		iw_walk_next(g->walk, &e);
+		o->end = e.what == IW_WALKED_END;
+		if (o->end)
 			break;
 		/* The served directory itself has no name; what is left out is told only where it must not be removed. */
 		if ((e.what == IW_WALKED_DIR && e.name_len == 0) ||
 		    (e.what == IW_WALKED_FAILED && e.why.code == IW_XC_EXCLUDED &&
 		     !(g->opts & IW_XOPT_DELETE)))
 			continue;
-		if (!packs(g, &e)) {
-			announce_entry(s, &e);
-			continue;
-		}
-		meta_of(g, &e, &m);
-		for (int tries = 0; tries < 2; tries++) {
-			if (!g->pack)
-				g->pack = iw_pack_src_new();
-			if (!g->pack) {
-				out_of_memory(s, "a pack");
-				return true;
-			}
-			if (iw_pack_src_add(g->pack, &m, e.root, e.path, &e.st))
-				break;
-			if (g->pack->n == 0 || tries == 1) {
-				announce_entry(s, &e);
-				break;
-			}
-			announce_pack(s);
-		}
+		if (packs(g, &e))
+			pack_entry(o, &e);
+		else
+			take_entry(o, &e);
 	}
-	if (g->out == out && g->pack && g->pack->n > 0)
-		announce_pack(s);
-	return g->out != out;
+	if (!o->f && g->pack && g->pack->n > 0)
+		take_pack(o);
+}
+
+static void announce_found(struct session *s, struct file *f)
+{
+	struct group *g = s->group;
+
+	if (f->why.code != IW_XC_OK || !splits(g, f)) {
+		announce(s, f);
+		return;
+	}
+	/* Another connection may have found one meanwhile, whose parts are not all handed out. */
+	iw_list_add_tail(&g->to_split, &f->link);
+	split_next(g);
+	announce_part(s);
+}
+
+static void move_all(struct iw_list *to, struct iw_list *from)
+{
+	struct iw_list *l;
+
+	while ((l = iw_list_first(from)) != NULL) {
+		iw_list_del(l);
+		iw_list_add_tail(to, l);
+	}
+}
+
+static void next(struct session *s);
+
+static void find_back(struct iw_task *t)
+{
+	struct found *o = iw_container_of(t, struct found, e.task);
+	struct group *g = o->e.group;
+	struct session *s = o->e.s;
+
+	move_all(&g->later, &o->later);
+	if (s && o->lacks)
+		out_of_memory(s, o->lacks);
+	if (o->end && o->paths == g->paths)
+		g->walked = true;
+	s = s && !s->ended && s->work->next_open ? s : NULL;
+	if (s && o->f)
+		announce_found(s, o->f);
+	else if (o->f)
+		iw_list_add_tail(&g->again, &o->f->link);
+	else if (s && !o->lacks)
+		next(s);
+	move_all(&g->again, &o->more);
+	if (o->e.s)
+		iw_session_make_ready(o->e.s);
+	iw_group_wake(g);
+	iw_group_task_free(&o->e);
+	iw_group_taken(g);
+}
+
+static void find(struct session *s)
+{
+	struct group *g = s->group;
+	struct found *o = calloc(1, sizeof(*o));
+
+	if (!o) {
+		out_of_memory(s, "a tree");
+		return;
+	}
+	o->e.group = g;
+	o->e.s = s;
+	iw_list_init(&o->more);
+	iw_list_init(&o->later);
+	o->paths = g->paths;
+	iw_list_init(&o->e.of);
+	iw_list_add_tail(&s->group_tasks, &o->e.of);
+	o->e.task = (struct iw_task){ .run = find_now, .back = find_back };
+	iw_group_give(g, &g->names, &o->e.task);
 }
 
 /* Other names of files that are there, or are not. */
@@ -365,13 +515,12 @@ static void announce_later(struct session *s)
 {
 	struct iw_list *l = iw_list_first(&s->group->later);
 	struct file *f = iw_container_of(l, struct file, link);
-	struct iw_file_fault why = { .code = IW_XC_OK };
 
 	iw_list_del(l);
 	if (f->linked->failed)
-		iw_file_fail(&why, IW_XC_NOENT,
+		iw_file_fail(&f->why, IW_XC_NOENT,
 			     "the file that it is another name of did not arrive");
-	announce(s, f, &why);
+	announce(s, f);
 }
 
 static void announce_again(struct session *s)
@@ -380,20 +529,13 @@ static void announce_again(struct session *s)
 	struct file *f = iw_container_of(l, struct file, link);
 
 	iw_list_del(l);
-	announce(s, f, NULL);
+	announce(s, f);
 }
 
-void iw_source_next(struct session *s)
+static void next(struct session *s)
 {
 	struct group *g = s->group;
-	struct iw_walk *w = walk_of(s);
 
-	if (s->work->next_waits)
-		g->waiting--;
-	s->work->next_waits = false;
-	s->work->next_open = true;
-	if (!w)
-		return;
 	if (!iw_list_empty(&g->again)) {
 		announce_again(s);
 		return;
@@ -403,9 +545,8 @@ void iw_source_next(struct session *s)
 		return;
 	}
 	if (g->paths > 0 && !g->walked) {
-		if (next_of_walk(s, w))
-			return;
-		g->walked = true;
+		find(s);
+		return;
 	}
 	if (g->out == 0 && g->walked && !iw_list_empty(&g->later)) {
 		announce_later(s);
@@ -421,7 +562,233 @@ void iw_source_next(struct session *s)
 	iw_group_wake(g);
 }
 
+void iw_source_next(struct session *s)
+{
+	if (s->work->next_waits)
+		s->group->waiting--;
+	s->work->next_waits = false;
+	s->work->next_open = true;
+	if (walk_of(s))
+		next(s);
+}
+
 /* --- data --- */
+
+static int load_pack(struct file *f)
+{
+	struct iovec iov = { .iov_base = f->buf, .iov_len = iw_pack_src_load(f->pack, f->buf) };
+	struct iw_xloaded *l = &f->loaded;
+
+	*l = (struct iw_xloaded){ .len = (uint32_t)iov.iov_len };
+	if (iw_hasher_chunk(&f->hasher, &iov, 1, &l->digest) != 0)
+		return iw_file_fail(&f->why, IW_XC_IO, "no digest could be made");
+	if (l->len > 0 && iw_chunk_list_add(&f->src.chunks, 0, &l->digest) != 0)
+		return iw_file_fail(&f->why, IW_XC_LIMIT, "no memory for its digests");
+	return 0;
+}
+
+/* In the worker. */
+static void load_now(struct iw_task *t)
+{
+	struct file *f = iw_container_of(t, struct file, task);
+
+	f->r = f->pack ? load_pack(f)
+		       : iw_src_load(&f->src, &f->hasher, f->off, (uint32_t)f->len, f->buf,
+				     &f->loaded, &f->why);
+}
+
+/* In the worker. */
+static void finish_now(struct iw_task *t)
+{
+	struct file *f = iw_container_of(t, struct file, task);
+
+	if (!f->pack)
+		f->r = iw_src_finish(&f->src, &f->hasher, f->len, &f->whole, &f->why);
+	else if (iw_chunk_list_digest(&f->src.chunks, &f->hasher, f->len, &f->whole) == 0)
+		f->r = 0;
+	else
+		f->r = iw_file_fail(&f->why, IW_XC_IO, "no digest could be made");
+}
+
+/* Its connection was lost; another connection sends it. */
+static void send_again(struct group *g, struct file *f)
+{
+	f->again = false;
+	f->why.code = IW_XC_OK;
+	g->out--;
+	iw_src_again(&f->src);
+	iw_list_add_tail(&g->again, &f->link);
+	iw_group_wake(g);
+}
+
+/* Of a file that has ended while it was read. */
+static void let_go(struct file *f)
+{
+	if (f->tasks > 0)
+		return;
+	if (f->again)
+		send_again(f->group, f);
+	else
+		iw_file_free(f);
+}
+
+/* Returns the memory to the slot, unless the slot has new memory. True: s waits for the chunk. */
+static bool give_slot_back(struct hub *h, struct session *s, struct file *f)
+{
+	bool awaited = s && s->work->loading == f;
+
+	if (awaited)
+		s->work->loading = NULL;
+	if (awaited && !s->work->slot[f->slot]) {
+		s->work->slot[f->slot] = f->buf;
+		s->work->nslots++;
+		iw_session_charge(s, IW_XFER_CHUNK);
+	} else {
+		iw_pool_put(&h->slots, f->buf);
+		iw_hub_slot_freed(h);
+	}
+	f->buf = NULL;
+	return awaited;
+}
+
+static void came_back(struct file *f)
+{
+	if (--f->tasks == 0)
+		iw_list_del(&f->of);
+}
+
+static void load_back(struct iw_task *t)
+{
+	struct file *f = iw_container_of(t, struct file, task);
+	struct group *g = f->group;
+	struct hub *h = g->hub;
+	struct session *s = f->s;
+
+	came_back(f);
+	if (give_slot_back(h, s, f)) {
+		if (f->r < 0)
+			iw_xfer_file_failed(s->x, f->id, f->why.code, f->why.text, h->now);
+		else
+			iw_xfer_loaded(s->x, f->slot, &f->loaded, h->now);
+		f->done += f->r < 0 ? 0 : f->loaded.len;
+	}
+	if (s)
+		iw_session_make_ready(s);
+	else
+		let_go(f);
+	iw_group_taken(g);
+}
+
+static void finish_back(struct iw_task *t)
+{
+	struct file *f = iw_container_of(t, struct file, task);
+	struct group *g = f->group;
+	struct session *s = f->s;
+
+	came_back(f);
+	if (s && f->r != 0)
+		iw_xfer_file_failed(s->x, f->id, f->why.code, f->why.text, g->hub->now);
+	else if (s)
+		iw_xfer_finished(s->x, f->id, &f->whole, g->hub->now);
+	if (s)
+		iw_session_make_ready(s);
+	else
+		let_go(f);
+	iw_group_taken(g);
+}
+
+static bool has_hasher(struct session *s, struct file *f)
+{
+	struct iw_fault why;
+
+	/* Another connection may have agreed on another digest. */
+	if (f->has_hasher && f->hasher.kind != s->mine.digest) {
+		iw_hasher_fini(&f->hasher);
+		f->has_hasher = false;
+	}
+	if (!f->has_hasher)
+		f->has_hasher = iw_hasher_init(&f->hasher, s->mine.digest, &why) == 0;
+	return f->has_hasher;
+}
+
+/*
+ * t: a load or the end, of which the machine requests only one for each file at a time; or a search for data, independent of them. The worker
+ * runs one of them at a time.
+ */
+static bool give(struct session *s, struct file *f, uint32_t id, struct iw_task *t)
+{
+	if (!has_hasher(s, f)) {
+		iw_xfer_file_failed(s->x, id, IW_XC_LIMIT, "no memory for digests", s->hub->now);
+		return false;
+	}
+	f->s = s;
+	f->group = s->group;
+	f->id = id;
+	if (f->tasks++ == 0)
+		iw_list_add_tail(&s->files, &f->of);
+	iw_group_give(s->group, &s->group->data, t);
+	return true;
+}
+
+/* In the worker, because finding data in a file can take as long as reading it. */
+static void search_now(struct iw_task *t)
+{
+	struct file *f = iw_container_of(t, struct file, search.task);
+	struct search *c = &f->search;
+
+	c->r = iw_src_next_data(&f->src, c->off, &c->at, &c->len, &c->last, &c->why);
+	c->compared = c->r > 0;
+	if (c->compared)
+		c->r = iw_src_compare(&f->src, &f->hasher, c->at, (uint32_t)c->len, &c->same,
+				      &c->why);
+}
+
+static void search(struct session *s, struct file *f, uint32_t id, uint64_t off);
+
+/* The machine awaits the range: it finds that this side is busy. */
+static void take_search(struct session *s, struct file *f)
+{
+	const struct search *c = &f->search;
+
+	if (c->r != 0) {
+		iw_xfer_file_failed(s->x, f->id, c->why.code, c->why.text, s->hub->now);
+		return;
+	}
+	if (!c->compared) {
+		iw_xfer_range(s->x, f->id, c->at, c->len, c->last);
+		return;
+	}
+	iw_src_compared(&f->src, c->at, c->same);
+	if (c->same) {
+		f->done += c->len;
+		iw_xfer_had(s->x, f->id, c->len, s->hub->now);
+	}
+	if (!s->ended)
+		search(s, f, f->id, c->at);
+}
+
+static void search_back(struct iw_task *t)
+{
+	struct file *f = iw_container_of(t, struct file, search.task);
+	struct group *g = f->group;
+	struct session *s = f->s;
+
+	came_back(f);
+	if (s) {
+		take_search(s, f);
+		iw_session_make_ready(s);
+	} else {
+		let_go(f);
+	}
+	iw_group_taken(g);
+}
+
+static void search(struct session *s, struct file *f, uint32_t id, uint64_t off)
+{
+	f->search.task = (struct iw_task){ .run = search_now, .back = search_back };
+	f->search.off = off;
+	(void)give(s, f, id, &f->search.task);
+}
 
 static void next_range(struct session *s, const struct iw_xact *a)
 {
@@ -432,32 +799,49 @@ static void next_range(struct session *s, const struct iw_xact *a)
 
 	if (f->pack)
 		iw_xfer_range(s->x, a->id, 0, f->pack->octets > 0 ? IW_XFER_CHUNK : 0, true);
-	else if (iw_src_next_data(&f->src, a->off, &at, &len, &last, &why) != 0)
-		iw_xfer_file_failed(s->x, a->id, why.code, why.text, s->hub->now);
-	else
+	else if (!f->src.stream)
+		search(s, f, a->id, a->off);
+	else if (iw_src_next_data(&f->src, a->off, &at, &len, &last, &why) == 0)
 		iw_xfer_range(s->x, a->id, at, len, last);
 }
 
-static int load_pack(struct session *s, struct file *f, void *buf, struct iw_xloaded *l,
-		     struct iw_file_fault *why)
+void iw_source_leave(struct session *s)
 {
-	struct iovec iov = { .iov_base = buf, .iov_len = iw_pack_src_load(f->pack, buf) };
+	struct iw_list *l;
 
-	*l = (struct iw_xloaded){ .len = (uint32_t)iov.iov_len };
-	if (iw_hasher_chunk(&s->work->hasher, &iov, 1, &l->digest) != 0)
-		return iw_file_fail(why, IW_XC_IO, "no digest could be made");
-	if (l->len > 0 && iw_chunk_list_add(&f->src.chunks, 0, &l->digest) != 0)
-		return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
-	return 0;
+	if (s->mine.role != IW_XFER_SOURCE)
+		return;
+	while ((l = iw_list_first(&s->files)) != NULL) {
+		iw_list_del(l);
+		iw_container_of(l, struct file, of)->s = NULL;
+	}
+}
+
+/* A stream is read only when it is readable, because its writer may pause: this never blocks. */
+static uint64_t load_stream(struct session *s, const struct iw_xact *a)
+{
+	struct work *w = s->work;
+	struct file *f = a->file;
+	struct iw_file_fault why;
+	struct iw_xloaded l;
+	int r = iw_src_load(&f->src, &w->hasher, a->off, (uint32_t)a->len, w->slot[a->slot], &l,
+			    &why);
+
+	w->load_waits = r == 1;
+	iw_hub_watch_in(s->hub, r == 1 ? f->src.fd : -1);
+	if (r < 0)
+		iw_xfer_file_failed(s->x, a->id, why.code, why.text, s->hub->now);
+	else if (r == 0)
+		iw_xfer_loaded(s->x, a->slot, &l, s->hub->now);
+	if (r == 0)
+		f->done += l.len;
+	return r == 1 ? 0 : IW_MAX(a->len, (uint64_t)1);
 }
 
 uint64_t iw_source_load(struct session *s, const struct iw_xact *a)
 {
 	struct work *w = s->work;
 	struct file *f = a->file;
-	struct iw_file_fault why;
-	struct iw_xloaded l;
-	int r;
 
 	s->moving = f;
 	w->load = *a;
@@ -470,38 +854,30 @@ uint64_t iw_source_load(struct session *s, const struct iw_xact *a)
 	w->load_waits = !iw_hub_pace(s->hub, s, a->len);
 	if (w->load_waits)
 		return 0;
-	r = f->pack ? load_pack(s, f, w->slot[a->slot], &l, &why)
-		    : iw_src_load(&f->src, &w->hasher, a->off, (uint32_t)a->len, w->slot[a->slot],
-				  &l, &why);
-	w->load_waits = r == 1;
 	if (f->src.stream)
-		iw_hub_watch_in(s->hub, r == 1 ? f->src.fd : -1);
-	if (r < 0)
-		iw_xfer_file_failed(s->x, a->id, why.code, why.text, s->hub->now);
-	else if (r == 0)
-		iw_xfer_loaded(s->x, a->slot, &l, s->hub->now);
-	if (r == 0)
-		f->done += l.len;
-	return r == 1 ? 0 : IW_MAX(a->len, (uint64_t)1);
+		return load_stream(s, a);
+	f->slot = a->slot;
+	f->off = a->off;
+	f->len = a->len;
+	f->buf = w->slot[a->slot];
+	w->slot[a->slot] = NULL;
+	w->nslots--;
+	iw_session_credit(s, IW_XFER_CHUNK);
+	w->loading = f;
+	f->src.keeps_zeros = iw_src_differs(&f->src, a->off);
+	f->task = (struct iw_task){ .run = load_now, .back = load_back };
+	if (!give(s, f, a->id, &f->task))
+		(void)give_slot_back(s->hub, s, f);
+	return 0;
 }
 
 static void finish(struct session *s, const struct iw_xact *a)
 {
 	struct file *f = a->file;
-	struct iw_file_fault why;
-	struct iw_xdigest digest;
-	int r;
 
-	if (f->pack)
-		r = iw_chunk_list_digest(&f->src.chunks, &s->work->hasher, a->size, &digest) == 0
-			    ? 0
-			    : iw_file_fail(&why, IW_XC_IO, "no digest could be made");
-	else
-		r = iw_src_finish(&f->src, &s->work->hasher, a->size, &digest, &why);
-	if (r != 0)
-		iw_xfer_file_failed(s->x, a->id, why.code, why.text, s->hub->now);
-	else
-		iw_xfer_finished(s->x, a->id, &digest, s->hub->now);
+	f->len = a->size;
+	f->task = (struct iw_task){ .run = finish_now, .back = finish_back };
+	(void)give(s, f, a->id, &f->task);
 }
 
 static void take_have(struct session *s, const struct iw_xact *a)
@@ -509,7 +885,9 @@ static void take_have(struct session *s, const struct iw_xact *a)
 	struct file *f = a->file;
 	size_t n = (size_t)((a->len + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK);
 
-	f->done += a->len;
+	/* Of a file of one chunk, which is sent without waiting for this. */
+	if (f->tasks > 0)
+		return;
 	if (iw_src_have(&f->src, a->off, (const uint8_t *)a->name,
 			iw_xfer_digest_len(s->mine.digest), n) != 0)
 		out_of_memory(s, "what the sink has");
@@ -536,17 +914,21 @@ bool iw_source_result(struct session *s, const struct iw_xact *a)
 	bool lost = a->code == IW_XC_CANCELED && !a->told_by_peer && iw_session_hands_on(s) &&
 		    !(f->has_src && f->src.stream);
 
-	g->out--;
 	if (lost) {
-		/* Its connection was lost, and there are others, or will be. */
-		iw_src_again(&f->src);
-		iw_list_add_tail(&g->again, &f->link);
 		s->requeued += f->pack ? f->pack->n
 				       : !f->meta.share || f->meta.part_off == 0 ||
 						 !iw_xcode_is_fine(a->code);
+		/* The worker still reads it. */
+		f->again = f->tasks > 0;
+		if (!f->again)
+			send_again(g, f);
 	} else if (f->linked && f->meta.kind != IW_XFER_HARDLINK && !iw_xcode_is_fine(a->code)) {
 		f->linked->failed = true;
 	}
+	if (!lost)
+		g->out--;
+	f->s = NULL;
+	iw_list_del(&f->of);
 	iw_group_wake(g);
 	return lost;
 }
@@ -569,12 +951,14 @@ uint64_t iw_source_act(struct session *s, const struct iw_xact *a)
 		take_wanted(s, a);
 		return 0;
 	case IW_XACT_NEXT_RANGE:
-		next_range(s, a);
+		if (iw_group_begin(s))
+			next_range(s, a);
 		return 0;
 	case IW_XACT_LOAD:
-		return iw_source_load(s, a);
+		return iw_group_begin(s) ? iw_source_load(s, a) : 0;
 	case IW_XACT_FINISH:
-		finish(s, a);
+		if (iw_group_begin(s))
+			finish(s, a);
 		return 0;
 	default:
 		return 0;

@@ -58,42 +58,66 @@ void iw_src_part(struct iw_src *s, uint64_t off, uint64_t len)
 	s->end = off + len;
 }
 
+/* The state of a chunk, in the first octet of its row. The digest that the sink reported follows. */
+enum { NOT_REPORTED, REPORTED, SAME, DIFFERS };
+
+static uint8_t *row_of(const struct iw_src *s, uint64_t off)
+{
+	return s->had + (size_t)((off - s->begin) / IW_XFER_CHUNK) * (1 + s->digest_len);
+}
+
+static uint8_t state_of(const struct iw_src *s, uint64_t off)
+{
+	return s->had ? *row_of(s, off) : (uint8_t)NOT_REPORTED;
+}
+
+static uint64_t chunk_end(const struct iw_src *s, uint64_t off)
+{
+	return IW_MIN((off / IW_XFER_CHUNK + 1) * IW_XFER_CHUNK, s->end);
+}
+
+/* The end of the run of chunks in that state from off on; at most end. */
+static uint64_t run_end(const struct iw_src *s, uint64_t off, uint64_t end, uint8_t state)
+{
+	if (!s->had)
+		return end;
+	while (off < end && state_of(s, off) == state)
+		off = chunk_end(s, off);
+	return IW_MIN(off, end);
+}
+
 int iw_src_have(struct iw_src *s, uint64_t off, const uint8_t *digests, size_t digest_len, size_t n)
 {
-	size_t chunks = (size_t)((s->end - s->begin) / IW_XFER_CHUNK + 1);
+	size_t chunks = (size_t)((s->end - s->begin + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK);
 
-	if (!s->had)
-		s->had = calloc(chunks / 8 + 1, 1);
+	if (digest_len == 0)
+		return 0;
+	if (!s->had) {
+		s->had = calloc(chunks, 1 + digest_len);
+		s->digest_len = digest_len;
+	}
 	if (!s->had)
 		return IW_E_NOMEM;
-	for (size_t i = 0; i < n; i++, off += IW_XFER_CHUNK) {
-		size_t bit = (size_t)((off - s->begin) / IW_XFER_CHUNK);
-		struct iw_xdigest d = { .len = (uint8_t)digest_len };
+	for (size_t i = 0; i < n && off < s->end; i++, off += IW_XFER_CHUNK) {
+		uint8_t *row = row_of(s, off);
 
-		if (bit >= chunks || s->had[bit / 8] & 1u << bit % 8)
+		if (*row != NOT_REPORTED)
 			continue;
-		s->had[bit / 8] |= (uint8_t)(1u << bit % 8);
-		memcpy(d.octets, digests + i * digest_len, digest_len);
-		if (iw_chunk_list_add(&s->chunks, off, &d) != 0)
-			return IW_E_NOMEM;
+		*row = REPORTED;
+		memcpy(row + 1, digests + i * digest_len, digest_len);
 	}
 	return 0;
 }
 
-/* The chunk at off, as the sink has it or not; how far that goes, up to end. */
-static bool is_had(const struct iw_src *s, uint64_t off, uint64_t end, uint64_t *until)
+void iw_src_compared(struct iw_src *s, uint64_t off, bool same)
 {
-	size_t bit = (size_t)((off - s->begin) / IW_XFER_CHUNK);
-	bool had = s->had && s->had[bit / 8] & 1u << bit % 8;
+	if (s->had)
+		*row_of(s, off) = same ? SAME : DIFFERS;
+}
 
-	*until = s->had ? off : end;
-	while (*until < end) {
-		bit = (size_t)((*until - s->begin) / IW_XFER_CHUNK);
-		if (((s->had[bit / 8] & 1u << bit % 8) != 0) != had)
-			break;
-		*until = IW_MIN((*until / IW_XFER_CHUNK + 1) * IW_XFER_CHUNK, end);
-	}
-	return had;
+bool iw_src_differs(const struct iw_src *s, uint64_t off)
+{
+	return state_of(s, off) == DIFFERS;
 }
 
 /* What differs when anything of it was written, renamed over, or replaced. */
@@ -155,7 +179,7 @@ static int seek_data(struct iw_src *s, uint64_t off, uint64_t *at, uint64_t *len
 int iw_src_next_data(struct iw_src *s, uint64_t off, uint64_t *at, uint64_t *len, bool *last,
 		     struct iw_file_fault *why)
 {
-	uint64_t until;
+	uint64_t to;
 
 	*last = false;
 	*at = off;
@@ -163,22 +187,32 @@ int iw_src_next_data(struct iw_src *s, uint64_t off, uint64_t *at, uint64_t *len
 		*len = STREAM_RUN;
 		return 0;
 	}
-	for (;;) {
-		*len = 0;
-		*last = true;
-		if (off >= s->end)
-			return 0;
-		if (seek_data(s, off, at, len, why) != 0)
-			return -1;
-		if (*len == 0)
-			return 0;
-		off = *at + *len;
-		if (!is_had(s, *at, off, &until))
+	for (; off < s->end; off = to) {
+		switch (state_of(s, off)) {
+		case REPORTED:
+			*at = off;
+			*len = chunk_end(s, off) - off;
+			return 1;
+		case SAME:
+			to = run_end(s, off, s->end, SAME);
+			continue;
+		case DIFFERS: /* also in a hole */
+			to = run_end(s, off, s->end, DIFFERS);
+			*at = off;
 			break;
-		off = until;
+		default:
+			if (seek_data(s, off, at, len, why) != 0)
+				return -1;
+			to = run_end(s, off, *len > 0 ? *at + *len : s->end, NOT_REPORTED);
+			if (*len == 0 || *at >= to)
+				continue;
+		}
+		*len = to - *at;
+		*last = to == s->end;
+		return 0;
 	}
-	*len = until - *at;
-	*last = until == s->end;
+	*len = 0;
+	*last = true;
 	return 0;
 }
 
@@ -241,12 +275,35 @@ int iw_src_load(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t le
 	*out = (struct iw_xloaded){ .len = (uint32_t)iov.iov_len };
 	if (out->len == 0)
 		return 0;
-	out->zero = iw_is_zero(buf, out->len);
+	out->zero = !s->keeps_zeros && iw_is_zero(buf, out->len);
 	if (out->zero)
 		return 0;
 	if (iw_hasher_chunk(h, &iov, 1, &out->digest) != 0)
 		return iw_file_fail(why, IW_XC_IO, "no digest could be made");
 	if (iw_chunk_list_add(&s->chunks, off, &out->digest) != 0)
+		return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
+	return 0;
+}
+
+int iw_src_compare(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t len, bool *same,
+		   struct iw_file_fault *why)
+{
+	uint8_t *buf = malloc(len);
+	struct iovec iov = { .iov_base = buf, .iov_len = len };
+	struct iw_xdigest own;
+	int r;
+
+	*same = false;
+	if (!buf)
+		return iw_file_fail(why, IW_XC_LIMIT, "no memory to compare it");
+	r = read_file(s, off, len, buf, why);
+	if (r == 0 && iw_hasher_chunk(h, &iov, 1, &own) != 0)
+		r = iw_file_fail(why, IW_XC_IO, "no digest could be made");
+	free(buf);
+	if (r != 0)
+		return r;
+	*same = own.len == s->digest_len && memcmp(own.octets, row_of(s, off) + 1, own.len) == 0;
+	if (*same && iw_chunk_list_add(&s->chunks, off, &own) != 0)
 		return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
 	return 0;
 }

@@ -21,9 +21,12 @@ struct iw_src {
 	bool stream;
 	bool seeks_data; /* the file system knows SEEK_DATA */
 	struct stat at_open;
-	uint64_t begin,
-		end;  /* a regular file: what is meant of it, in whole chunks but for its end */
-	uint8_t *had; /* a bit for each chunk behind begin: the sink has it. NULL: none */
+	/* a regular file: the range to send, in whole chunks except at its end */
+	uint64_t begin, end;
+	/* a row for each chunk after begin: its state, and the digest that the sink reported. NULL: none */
+	uint8_t *had;
+	size_t digest_len;
+	bool keeps_zeros; /* the chunk that is loaded next is moved even if all of it is zero */
 	struct iw_chunk_list chunks;
 	/* stream: */
 	uint64_t pos;  /* octets read so far */
@@ -40,11 +43,21 @@ void iw_src_close(struct iw_src *s);
 /* A part of the file is meant, no more. */
 void iw_src_part(struct iw_src *s, uint64_t off, uint64_t len);
 /*
- * The sink has n chunks from off on (within what is meant, in whole chunks): they are not read again. digests: one behind the other, each of
- * digest_len octets. IW_E_NOMEM.
+ * The sink has reported n chunks from off on (within the range to send, in whole chunks). digests: n digests of digest_len octets; if
+ * digest_len is 0, the report is ignored. IW_E_NOMEM.
  */
 IW_MUST_CHECK int iw_src_have(struct iw_src *s, uint64_t off, const uint8_t *digests,
 			      size_t digest_len, size_t n);
+/*
+ * Reads the chunk of len octets at off. *same: it has the digest that the sink reported, which is kept as by iw_src_load. Other threads may
+ * use s at the same time, except to load. -1: *why.
+ */
+IW_MUST_CHECK int iw_src_compare(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t len,
+				 bool *same, struct iw_file_fault *why);
+/* The result of that: the chunk is skipped if same, else sent like those that the sink does not have. */
+void iw_src_compared(struct iw_src *s, uint64_t off, bool same);
+/* True if the sink's chunk there differs. It must be moved even if all of it is zero: else the sink would keep its own. */
+bool iw_src_differs(const struct iw_src *s, uint64_t off);
 /* All is to be read once more, by another connection. */
 void iw_src_again(struct iw_src *s);
 
@@ -53,7 +66,7 @@ void iw_src_meta(const struct iw_src *s, struct iw_xmeta *m);
 
 /*
  * The next run of data at or behind off, in whole chunks: *at and *len (0: none; a stream always has some); *last: none behind it.
- * -1: *why.
+ * 1: next is a chunk that the sink reported: call iw_src_compare and iw_src_compared, then this again with its offset. -1: *why.
  */
 IW_MUST_CHECK int iw_src_next_data(struct iw_src *s, uint64_t off, uint64_t *at, uint64_t *len,
 				   bool *last, struct iw_file_fault *why);

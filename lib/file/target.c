@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "file/out.h"
+#include "file/temp.h"
 #include "os/os.h"
 #include "util/num.h"
 
@@ -31,42 +32,42 @@ static void name_part(struct iw_part *t, uint64_t number)
 		 (unsigned long long)number);
 }
 
-/* Nobody else's, and nothing but a file. */
-static bool is_ours(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
-	       flock(fd, LOCK_EX | LOCK_NB) == 0;
-}
-
-/* The temporary that every transfer of this name finds again, unless another one is working with it at this moment. */
-static bool open_again(struct iw_part *t, const struct iw_place *p, const struct iw_xmeta *m,
+/*
+ * Opens the temporary that every transfer of this name uses. False: another transfer is using it, or another user has
+ * created a file of its name (file/temp.h); the caller then uses a random name, and nothing is resumed. Users who share
+ * a directory have different names in it.
+ */
+static bool open_again(struct iw_part *t, struct iw_place *p, const struct iw_xmeta *m,
 		       enum iw_xfer_digest digest)
 {
 	struct stat st;
 
-	name_part(t, XXH3_64bits(t->leaf, strlen(t->leaf)));
-	t->fd = openat(t->parent, t->name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-		       0600);
+	name_part(t, XXH3_64bits_withSeed(t->leaf, strlen(t->leaf), geteuid()));
+	t->fd = iw_temp_open(t->parent, t->name);
+	if (t->fd < 0 && errno == EWOULDBLOCK && p->let_go) {
+		p->let_go(p->let_go_ctx, t->name);
+		t->fd = iw_temp_open(t->parent, t->name);
+	}
 	if (t->fd < 0)
 		return false;
-	if (!is_ours(t->fd) && p->let_go)
-		p->let_go(p->let_go_ctx, t->name);
-	if (!is_ours(t->fd) || fstat(t->fd, &st) < 0) {
-		close(t->fd);
-		t->fd = -1;
-		return false;
-	}
-	(void)iw_journal_open(&t->journal, t->parent, t->journal_name, m, digest, &t->chunks);
+	if (fstat(t->fd, &st) < 0)
+		goto none;
+	(void)iw_journal_open(&t->journal, t->parent, t->journal_name, t->fd, m, digest,
+			      &t->chunks);
+	iw_account_resume(&p->account, &st);
+	if (t->journal.fd >= 0 && fstat(t->journal.fd, &st) == 0)
+		iw_account_resume(&p->account, &st);
+	if (fstat(t->fd, &st) < 0)
+		goto none;
 	t->high = (uint64_t)st.st_size;
 	if (t->chunks.n > 0 && t->high <= m->size)
 		return true;
-	/* What is there is of another file, or of nobody knows what. */
+	/* The temporary is of another file, or has no journal. */
 	iw_chunk_list_free(&t->chunks);
 	t->high = 0;
 	if (ftruncate(t->fd, 0) == 0)
 		return true;
+none:
 	close(t->fd);
 	t->fd = -1;
 	return false;
@@ -98,11 +99,34 @@ static void remove_part(struct iw_part *t)
 	(void)unlinkat(t->parent, t->journal_name, 0);
 }
 
+static void leave_one(struct iw_account *a, int fd, bool is_file)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0)
+		iw_account_leave(a, &st, is_file);
+}
+
+/* Returns the charge of a file that is not stored, and charges the temporary that stays on storage. */
+static void settle_charge(struct iw_part *t, bool keep)
+{
+	if (!t->account || t->named)
+		return;
+	iw_account_return(t->account, t->charged, t->files);
+	if (!keep)
+		return;
+	leave_one(t->account, t->fd, true);
+	leave_one(t->account, t->journal.fd, false);
+}
+
 static void end_part(struct iw_part *t)
 {
 	bool keep = !t->useless && t->journal.fd >= 0 && t->chunks.n > 0;
 
 	iw_list_del(&t->link);
+	if (t->resting)
+		iw_account_wake(t->account);
+	settle_charge(t, keep);
 	if (!t->named && !keep && t->name[0])
 		remove_part(t);
 	iw_journal_close(&t->journal);
@@ -111,6 +135,8 @@ static void end_part(struct iw_part *t)
 	if (t->parent >= 0)
 		close(t->parent);
 	iw_chunk_list_free(&t->chunks);
+	pthread_mutex_destroy(&t->lock);
+	free(t->announced);
 	free(t->done);
 	free(t);
 }
@@ -120,8 +146,11 @@ static void part_put(struct iw_part *t)
 	if (--t->refs > 0)
 		return;
 	/* Which parts of the file are done is known here alone; the others will come. */
-	if (t->ndone > 0 && !t->named && !t->useless)
+	if (t->ndone > 0 && !t->named && !t->useless) {
+		t->resting = true;
+		iw_account_rest(t->account);
 		return;
+	}
 	end_part(t);
 }
 
@@ -131,6 +160,48 @@ void iw_target_forget(struct iw_place *p)
 
 	while ((l = iw_list_first(&p->parts)) != NULL)
 		end_part(iw_container_of(l, struct iw_part, link));
+}
+
+static bool is_unfinished(const struct iw_part *t)
+{
+	return t->ndone > 0 && !t->named && !t->useless && !t->reported;
+}
+
+size_t iw_target_count_unfinished(const struct iw_place *p)
+{
+	size_t n = 0;
+
+	for (struct iw_list *l = p->parts.next; l != &p->parts; l = l->next)
+		n += is_unfinished(iw_container_of(l, struct iw_part, link));
+	return n;
+}
+
+static bool has_begin(const struct iw_part *t)
+{
+	for (size_t i = 0; i < t->ndone; i++)
+		if (t->done[i].off == 0)
+			return true;
+	return false;
+}
+
+bool iw_target_unfinished(struct iw_place *p, struct iw_list *missing, uint64_t *begun)
+{
+	bool lost = false;
+
+	for (struct iw_list *l = p->parts.next; l != &p->parts; l = l->next) {
+		struct iw_part *t = iw_container_of(l, struct iw_part, link);
+		const struct iw_xmeta m = { .kind = IW_XFER_FILE,
+					    .name = t->announced,
+					    .name_len = t->announced_len,
+					    .size = t->size };
+
+		if (!is_unfinished(t))
+			continue;
+		t->reported = true;
+		*begun += has_begin(t);
+		(void)iw_missing_add(missing, &m, "parts of it were not sent", &lost);
+	}
+	return !lost;
 }
 
 bool iw_target_holds(struct iw_place *p, const char *temp)
@@ -152,6 +223,62 @@ static struct iw_part *find_part(struct iw_place *p, uint32_t share)
 	return NULL;
 }
 
+/* The first announcement was admitted for its own name and size only. */
+static int check_part(const struct iw_part *t, const struct iw_xmeta *m, struct iw_file_fault *why)
+{
+	if (t->size == m->size && t->announced_len == m->name_len &&
+	    memcmp(t->announced, m->name, m->name_len) == 0)
+		return 0;
+	return iw_file_fail(why, IW_XC_PROTOCOL,
+			    "a part of a file that differs from the others in name or size");
+}
+
+static bool find_done(const struct iw_part *t, const struct iw_xmeta *m)
+{
+	for (size_t i = 0; i < t->ndone; i++)
+		if (t->done[i].off == m->part_off && t->done[i].len == m->part_len)
+			return true;
+	return false;
+}
+
+/* Octets that are counted twice would hide missing ones. */
+static int check_overlap(const struct iw_part *t, const struct iw_xmeta *m,
+			 struct iw_file_fault *why)
+{
+	for (size_t i = 0; i < t->ndone; i++)
+		if (t->done[i].off < m->part_off + m->part_len &&
+		    m->part_off < t->done[i].off + t->done[i].len)
+			return iw_file_fail(why, IW_XC_PROTOCOL,
+					    "a part of a file that overlaps another part");
+	return 0;
+}
+
+static int keep_announced(struct iw_part *t, const struct iw_xmeta *m, struct iw_file_fault *why)
+{
+	t->size = m->size;
+	t->announced = malloc(m->name_len + 1);
+	if (!t->announced)
+		return iw_file_fail(why, IW_XC_LIMIT, "no memory for a file");
+	memcpy(t->announced, m->name, m->name_len);
+	t->announced_len = m->name_len;
+	return 0;
+}
+
+/* Other parts of a file that has failed may still arrive. */
+static bool has_failed(const struct iw_place *p, uint32_t share)
+{
+	for (size_t i = 0; share && i < IW_ARRAY_LEN(p->failed); i++)
+		if (p->failed[i] == share)
+			return true;
+	return false;
+}
+
+static void note_failed(struct iw_place *p, uint32_t share)
+{
+	if (share && !has_failed(p, share))
+		p->failed[p->nfailed++ % IW_ARRAY_LEN(p->failed)] = share;
+}
+
 static struct iw_part *new_part(struct iw_place *p, const char *name, const struct iw_xmeta *m,
 				enum iw_xfer_digest digest, struct iw_file_fault *why)
 {
@@ -162,6 +289,8 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 
 	if (parent < 0)
 		return NULL;
+	if (m->share && iw_account_may_rest(&p->account, why) != 0)
+		return NULL;
 	if (iw_place_look(p, parent, leaf, m, &there, why) != 0)
 		return NULL;
 	t = calloc(1, sizeof(*t));
@@ -170,6 +299,7 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 		return NULL;
 	}
 	iw_list_init(&t->link);
+	pthread_mutex_init(&t->lock, NULL);
 	t->refs = 1;
 	t->share = m->share;
 	t->fd = t->journal.fd = -1;
@@ -177,34 +307,105 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 	t->parent = fcntl(parent, F_DUPFD_CLOEXEC, 3);
 	if (t->parent < 0)
 		iw_file_errno(why, errno, "keep its directory");
-	if (t->parent < 0 || (!(again && open_again(t, p, m, digest)) && open_part(t, why) != 0)) {
+	if (t->parent < 0 || (m->share && keep_announced(t, m, why) != 0) ||
+	    (!(again && open_again(t, p, m, digest)) && open_part(t, why) != 0)) {
 		t->name[0] = '\0';
 		part_put(t);
 		return NULL;
 	}
+	t->account = &p->account;
+	t->reported = has_failed(p, m->share);
+	/* A resumed temporary is not charged twice: a nearly complete file needs no extra quota. */
+	if (iw_place_charge(p, m, why) != 0) {
+		part_put(t);
+		return NULL;
+	}
+	t->charged = iw_place_cost(p, m);
+	t->files = 1;
 	if (m->share)
 		iw_list_add_tail(&p->parts, &t->link);
 	return t;
 }
 
-/* Those chunks of the temporary that belong to what t is about. */
+/* Replaces all octets from off to end with zeros. */
+static int clear(int fd, uint64_t off, uint64_t end, struct iw_file_fault *why)
+{
+	static const uint8_t zeros[16 * BLOCK];
+
+	if (off >= end || fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)off,
+				    (off_t)(end - off)) == 0)
+		return 0;
+	/* The file system has no holes. */
+	while (off < end) {
+		ssize_t n = pwrite(fd, zeros, IW_MIN(end - off, sizeof(zeros)), (off_t)off);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return iw_file_errno(why, n < 0 ? errno : EIO, "write");
+		off += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* The number of rows of l from i on that are for one chunk. *d: its digest; of length 0 if they differ, because the chunk was replaced. */
+static size_t rows_of_one(const struct iw_chunk_list *l, size_t i, uint64_t *off,
+			  struct iw_xdigest *d)
+{
+	struct iw_xdigest other;
+	uint64_t at;
+	size_t n = 1;
+
+	iw_chunk_list_row(l, i, off, d);
+	for (; i + n < l->n; n++) {
+		iw_chunk_list_row(l, i + n, &at, &other);
+		if (at != *off)
+			break;
+		if (!iw_xdigest_equal(&other, d))
+			d->len = 0;
+	}
+	return n;
+}
+
+/* Takes those chunks of the temporary that belong to t. Octets outside of them have no digest, and are zeroed. */
+static int take_rows(struct iw_target *t, uint64_t begin, uint64_t end, uint64_t size,
+		     struct iw_file_fault *why)
+{
+	struct iw_chunk_list *l = &t->part->chunks;
+	struct iw_xdigest d;
+	uint64_t off, to = begin;
+
+	iw_chunk_list_sort(l);
+	for (size_t i = 0; i < l->n;) {
+		i += rows_of_one(l, i, &off, &d);
+		if (off < begin || off >= end || d.len == 0)
+			continue;
+		if (iw_chunk_list_add(&t->chunks, off, &d) != 0)
+			return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
+		if (clear(t->part->fd, to, IW_MIN(off, size), why) != 0)
+			return -1;
+		to = off + IW_XFER_CHUNK;
+	}
+	return clear(t->part->fd, to, IW_MIN(end, size), why);
+}
+
 static int take_chunks(struct iw_target *t, struct iw_file_fault *why)
 {
 	const struct iw_xmeta *m = t->meta;
 	uint64_t begin = m->share ? m->part_off : 0,
 		 end = begin + (m->share ? m->part_len : m->size);
-	uint64_t off, last = UINT64_MAX;
-	struct iw_xdigest d;
+	struct stat st;
+	int r;
 
-	iw_chunk_list_sort(&t->part->chunks);
-	for (size_t i = 0; i < t->part->chunks.n; i++, last = off) {
-		iw_chunk_list_row(&t->part->chunks, i, &off, &d);
-		if (off >= begin && off < end && off != last &&
-		    iw_chunk_list_add(&t->chunks, off, &d) != 0)
-			return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
-	}
+	if (m->kind != IW_XFER_FILE)
+		return 0;
+	if (fstat(t->part->fd, &st) < 0)
+		return iw_file_errno(why, errno, "look at its temporary file");
+	pthread_mutex_lock(&t->part->lock);
+	r = take_rows(t, begin, end, (uint64_t)st.st_size, why);
+	pthread_mutex_unlock(&t->part->lock);
 	t->had = t->chunks.n;
-	return 0;
+	return r;
 }
 
 static void target_close(struct iw_target *t)
@@ -215,21 +416,43 @@ static void target_close(struct iw_target *t)
 	iw_chunk_list_free(&t->chunks);
 }
 
+/* Octets written there stay charged, whether the file fails or not. */
+static int create_stdout(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+{
+	if (p->used_up)
+		return iw_file_fail(why, IW_XC_TARGET, "the target takes one file alone");
+	if (!iw_xfer_has_data(m->kind) || m->kind == IW_XFER_PACK || m->share)
+		return iw_file_fail(why, IW_XC_TARGET,
+				    "standard output accepts only files and streams");
+	if ((m->kind == IW_XFER_FILE && iw_place_size(p, m->size, why) != 0) ||
+	    iw_account_take(&p->account, iw_place_cost(p, m), 1, why) != 0)
+		return -1;
+	p->used_up = true;
+	return 0;
+}
+
+/* A directory or link. */
+static enum iw_created make(struct iw_place *p, const char *name, const struct iw_xmeta *m,
+			    struct iw_file_fault *why)
+{
+	if (iw_place_charge(p, m, why) != 0)
+		return IW_CREATE_FAILED;
+	if (iw_place_make(p, name, m, why) == 0)
+		return IW_MADE;
+	iw_place_uncharge(p, m, why->code);
+	return IW_CREATE_FAILED;
+}
+
 enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p, const struct iw_xmeta *m,
 				 enum iw_xfer_digest digest, struct iw_file_fault *why)
 {
 	char name[PATH_MAX];
 
 	*t = (struct iw_target){ .place = p, .meta = m, .to_stdout = p->to_stdout };
-	if (t->to_stdout) {
-		if (p->used_up || !iw_xfer_has_data(m->kind) || m->kind == IW_XFER_PACK || m->share)
-			iw_file_fail(why, IW_XC_TARGET,
-				     p->used_up ? "the target takes one file alone"
-						: "standard output takes files and streams alone");
-		else
-			p->used_up = true;
-		return p->used_up ? IW_CREATED : IW_CREATE_FAILED;
-	}
+	if (iw_place_accept(p, m, why) != 0)
+		return IW_CREATE_FAILED;
+	if (t->to_stdout)
+		return create_stdout(p, m, why) == 0 ? IW_CREATED : IW_CREATE_FAILED;
 	if (m->kind == IW_XFER_STREAM && !p->as) {
 		iw_file_fail(why, IW_XC_TARGET,
 			     "the target is a directory: a stream needs the name of a file");
@@ -237,15 +460,34 @@ enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p, const 
 	}
 	t->part = find_part(p, m->share);
 	if (t->part) {
+		if (check_part(t->part, m, why) != 0) {
+			t->part = NULL;
+			return IW_CREATE_FAILED;
+		}
+		if (t->part->resting)
+			iw_account_wake(t->part->account);
+		t->part->resting = false;
 		t->part->refs++;
+		/* The first RESULT was lost with its connection. */
+		if (find_done(t->part, m)) {
+			target_close(t);
+			iw_file_fail(why, IW_XC_SAME, "");
+			return IW_CREATE_FAILED;
+		}
+		if (check_overlap(t->part, m, why) != 0) {
+			target_close(t);
+			return IW_CREATE_FAILED;
+		}
 	} else {
 		if (iw_place_admit(p, m, name, sizeof(name), why) != 0)
 			return IW_CREATE_FAILED;
 		if (!iw_xfer_has_data(m->kind))
-			return iw_place_make(p, name, m, why) == 0 ? IW_MADE : IW_CREATE_FAILED;
+			return make(p, name, m, why);
 		t->part = new_part(p, name, m, digest, why);
-		if (!t->part)
+		if (!t->part) {
+			iw_place_would(p, m, why);
 			return IW_CREATE_FAILED;
+		}
 	}
 	if (take_chunks(t, why) != 0) {
 		target_close(t);
@@ -391,52 +633,100 @@ static int store_stdout(struct iw_target *t, uint64_t off, const struct iovec *i
 	return 0;
 }
 
+int iw_target_reach(struct iw_target *t, uint64_t end, struct iw_file_fault *why)
+{
+	struct iw_place *p = t->place;
+
+	if (t->meta->kind != IW_XFER_STREAM || end <= t->reached)
+		return 0;
+	if (iw_place_size(p, end, why) != 0 ||
+	    iw_account_take(&p->account, end - t->reached, 0, why) != 0)
+		return -1;
+	if (t->part)
+		t->part->charged += end - t->reached;
+	t->reached = end;
+	return 0;
+}
+
+static void note(struct iw_part *part, uint64_t off, const struct iw_xdigest *digest)
+{
+	pthread_mutex_lock(&part->lock);
+	if (part->journal.fd >= 0 && iw_chunk_list_add(&part->chunks, off, digest) == 0)
+		iw_journal_note(&part->journal, off, digest);
+	pthread_mutex_unlock(&part->lock);
+}
+
+static bool has_data(int fd, uint64_t off, uint64_t end)
+{
+	off_t data = lseek(fd, (off_t)off, SEEK_DATA);
+
+	return data < 0 ? errno != ENXIO : (uint64_t)data < end;
+}
+
+/*
+ * Zeroes the old octets of the chunk before new ones replace them, because blocks of zeros are not written. From now on the journal has two
+ * digests for the chunk, so neither is trusted.
+ */
+static int make_way(struct iw_target *t, uint64_t off, uint64_t end,
+		    const struct iw_xdigest *digest, struct iw_file_fault *why)
+{
+	const struct iw_xdigest none = { .len = digest->len };
+	struct iw_part *part = t->part;
+
+	if (!iw_chunk_list_replace(&t->chunks, t->had, off, &none) &&
+	    (off >= part->high || !has_data(part->fd, off, end)))
+		return 0;
+	note(part, off, &none);
+	return clear(part->fd, off, IW_MIN(end, part->high), why);
+}
+
+/* Updates the record of stored chunks. */
+static int wrote(struct iw_target *t, uint64_t off, const struct iw_xdigest *digest,
+		 struct iw_file_fault *why)
+{
+	if (!iw_chunk_list_replace(&t->chunks, t->had, off, digest) &&
+	    keep(t, off, digest, why) != 0)
+		return -1;
+	note(t->part, off, digest);
+	return 0;
+}
+
+static size_t len_of(const struct iovec *iov, size_t n)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++)
+		len += iov[i].iov_len;
+	return len;
+}
+
 int iw_target_write(struct iw_target *t, struct iw_hasher *h, uint64_t off, const struct iovec *iov,
 		    size_t n, const struct iw_xdigest *digest, struct iw_file_fault *why)
 {
 	struct iw_part *part = t->part;
+	uint64_t at = off;
 
-	if (check(h, iov, n, digest, why) != 0)
+	if (iw_target_reach(t, off + len_of(iov, n), why) != 0 ||
+	    check(h, iov, n, digest, why) != 0 ||
+	    make_way(t, off, off + len_of(iov, n), digest, why) != 0)
 		return -1;
-	for (size_t i = 0; i < n; off += iov[i].iov_len, i++)
-		if (iw_write_holes(part->fd, iov[i].iov_base, iov[i].iov_len, off, &part->high,
+	for (size_t i = 0; i < n; at += iov[i].iov_len, i++)
+		if (iw_write_holes(part->fd, iov[i].iov_base, iov[i].iov_len, at, &part->high,
 				   why) != 0)
 			return -1;
 	flush_behind(part);
-	return 0;
-}
-
-int iw_target_wrote(struct iw_target *t, uint64_t off, size_t len, const struct iw_xdigest *digest,
-		    struct iw_file_fault *why)
-{
-	const struct iw_limits *l = t->place->limits;
-	struct iw_part *part = t->part;
-
-	if (keep(t, off, digest, why) != 0)
-		return -1;
-	/* A stream says nothing of its size before it is there. */
-	if (t->meta->kind == IW_XFER_STREAM && l) {
-		t->place->octets += len;
-		if ((l->size && off + len > l->size) || (l->quota && t->place->octets > l->quota))
-			return iw_file_fail(why, IW_XC_LIMIT, "more octets than are taken here");
-	}
-	if (part->journal.fd >= 0 && iw_chunk_list_add(&part->chunks, off, digest) == 0)
-		iw_journal_note(&part->journal, off, digest);
-	return 0;
+	return wrote(t, off, digest, why);
 }
 
 int iw_target_store(struct iw_target *t, struct iw_hasher *h, uint64_t off, const struct iovec *iov,
 		    size_t n, const struct iw_xdigest *digest, struct iw_file_fault *why)
 {
-	size_t len = 0;
 	int r;
 
-	for (size_t i = 0; i < n; i++)
-		len += iov[i].iov_len;
 	if (!t->to_stdout)
-		return iw_target_write(t, h, off, iov, n, digest, why) != 0
-			       ? -1
-			       : iw_target_wrote(t, off, len, digest, why);
+		return iw_target_write(t, h, off, iov, n, digest, why);
+	if (iw_target_reach(t, off + len_of(iov, n), why) != 0)
+		return -1;
 	if (!t->checked && (check(h, iov, n, digest, why) != 0 || keep(t, off, digest, why) != 0))
 		return -1;
 	t->checked = true;
@@ -447,12 +737,41 @@ int iw_target_store(struct iw_target *t, struct iw_hasher *h, uint64_t off, cons
 
 /* --- the end --- */
 
-static uint32_t mode_of_new_file(void)
-{
-	mode_t mask = umask(0);
+/* umask(2) can only be read by changing it, which affects all threads. */
+static mode_t mask;
 
+static void read_mask(void)
+{
+	mask = umask(0);
 	umask(mask);
-	return 0666 & ~(uint32_t)mask;
+}
+
+void iw_target_prepare(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	(void)pthread_once(&once, read_mask);
+}
+
+uint32_t iw_target_umask(void)
+{
+	iw_target_prepare();
+	return mask;
+}
+
+/* In a directory without the sticky bit other users can replace the temporary with their own file. */
+static int take_name(struct iw_part *part, struct iw_file_fault *why)
+{
+	if (!iw_temp_is_named(part->fd, part->parent, part->name))
+		return iw_file_fail(
+			why, IW_XC_IO,
+			"its temporary file was removed or replaced during the transfer");
+	if (renameat(part->parent, part->name, part->parent, part->leaf) < 0)
+		return iw_file_errno(why, errno, "give it its name");
+	part->named = true;
+	if (!iw_temp_is_named(part->fd, part->parent, part->leaf))
+		return iw_file_fail(why, IW_XC_IO, "another user replaced it when it was renamed");
+	return 0;
 }
 
 static int give_name(struct iw_target *t, struct iw_file_fault *why)
@@ -462,14 +781,13 @@ static int give_name(struct iw_target *t, struct iw_file_fault *why)
 
 	/* A stream has no mode of its own: it gets what a new file would. */
 	if (m.kind == IW_XFER_STREAM)
-		m.mode = mode_of_new_file();
+		m.mode = 0666 & ~t->place->umask;
 	if (iw_place_dress(t->place, part->fd, &m, why) != 0)
 		return -1;
 	if (fsync(part->fd) < 0)
 		return iw_file_errno(why, errno, "put it on storage");
-	if (renameat(part->parent, part->name, part->parent, part->leaf) < 0)
-		return iw_file_errno(why, errno, "give it its name");
-	part->named = true;
+	if (take_name(part, why) != 0)
+		return -1;
 	if (part->journal.fd >= 0)
 		(void)unlinkat(part->parent, part->journal_name,
 			       0); /* it says nothing that is not so */
@@ -532,24 +850,22 @@ static int verify(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 static int part_done(struct iw_target *t, uint64_t size, bool *all, struct iw_file_fault *why)
 {
 	struct iw_part *part = t->part;
-	uint64_t *done;
+	struct iw_range *done;
 
-	*all = true;
-	if (!t->meta->share)
+	*all = !t->meta->share;
+	if (*all || find_done(part, t->meta)) /* it arrived twice: its connection was lost */
 		return 0;
+	if (check_overlap(part, t->meta, why) != 0)
+		return -1;
 	*all = part->done_octets + t->meta->part_len == size;
-	for (size_t i = 0; i < part->ndone; i++)
-		if (part->done[i] == t->meta->part_off) {
-			*all = false; /* it came twice: its connection was lost */
-			return 0;
-		}
 	if (*all)
 		return 0;
 	done = reallocarray(part->done, part->ndone + 1, sizeof(*done));
 	if (!done)
 		return iw_file_fail(why, IW_XC_LIMIT, "no memory for a part");
 	part->done = done;
-	part->done[part->ndone++] = t->meta->part_off;
+	part->done[part->ndone++] =
+		(struct iw_range){ .off = t->meta->part_off, .len = t->meta->part_len };
 	part->done_octets += t->meta->part_len;
 	return 0;
 }
@@ -568,6 +884,8 @@ int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 			return iw_file_fail(why, IW_XC_DIGEST,
 					    "its digest differs from the source's");
 	}
+	if (iw_target_reach(t, size, why) != 0)
+		return -1;
 	if (t->to_stdout) {
 		r = fill_stdout(t, size, why);
 		if (r == 0)
@@ -602,5 +920,10 @@ void iw_target_abandon(struct iw_target *t, uint32_t code)
 {
 	if (t->part && !mends(code))
 		t->part->useless = true;
+	/* A canceled file was lost with its connection, and may be announced again. */
+	if (t->part && code != IW_XC_CANCELED) {
+		t->part->reported = true;
+		note_failed(t->place, t->part->share);
+	}
 	target_close(t);
 }

@@ -10,6 +10,7 @@
 #define IW_FILE_TARGET_H
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -19,6 +20,7 @@
 #include "file/digest.h"
 #include "file/fault.h"
 #include "file/journal.h"
+#include "file/missing.h"
 #include "file/place.h"
 #include "xfer/xfer.h"
 
@@ -30,17 +32,29 @@ struct iw_part {
 	int parent, fd;
 	char leaf[NAME_MAX + 1];
 	char name[IW_TEMP_NAME], journal_name[IW_TEMP_NAME];
+	/* of journal and chunks: the parts of a file are written at the same time */
+	pthread_mutex_t lock;
 	struct iw_journal journal;
 	struct iw_chunk_list chunks; /* those that are there: journaled, or of this transfer */
-	/* The worker's while it writes: */
+	/* Owned by the thread that writes: */
 	uint64_t high;              /* end of what has been written */
 	uint64_t flushed, flushing; /* what has been asked to go to storage */
-	/* The first thread's: */
-	uint64_t *done; /* offsets of the parts that are whole */
+	/* Owned by the thread that opens and commits: */
+	struct iw_range {
+		uint64_t off, len;
+	} * done; /* the complete parts; no two overlap */
 	size_t ndone;
 	uint64_t done_octets;
-	bool useless; /* it failed in a way that going on does not mend */
-	bool named;   /* it has taken its name */
+	bool reported; /* its failure is reported already, or will be */
+	bool resting;  /* some parts are complete, and none is being received: counted in account */
+	bool useless;  /* it failed for a reason that remains after a resume */
+	bool named;    /* it has its final name */
+	struct iw_account *account; /* borrowed; NULL: nothing is charged yet */
+	uint64_t charged, files;    /* octets; 1 if the file is charged */
+	/* Of a file in parts, equal in all its announcements: */
+	uint64_t size;
+	char *announced; /* owned: its name, announced_len octets */
+	size_t announced_len;
 };
 
 struct iw_target {
@@ -52,6 +66,7 @@ struct iw_target {
 	size_t had;                  /* of them, from an earlier transfer */
 	uint64_t verified;           /* --verify: octets read again */
 	size_t verify_at;            /* chunks likewise */
+	uint64_t reached;            /* of a stream: octets that have been charged */
 	/* standard output: */
 	uint64_t pos;  /* octets of the file that are out, or are zeros to be written */
 	uint64_t done; /* of the store that is under way */
@@ -77,15 +92,12 @@ IW_MUST_CHECK int iw_target_store(struct iw_target *t, struct iw_hasher *h, uint
 				  const struct iw_xdigest *digest, struct iw_file_fault *why);
 
 /*
- * The two halves of it, for files: the first one is the worker's (file/worker.h), and touches nothing of t but its temporary's descriptor
- * and how far that is written; the second one keeps what was written in mind. len: octets of iov.
+ * The same, only for files. Another thread may create or commit another target of the same place meanwhile, even another part of the same
+ * file. The caller owns t and *h.
  */
 IW_MUST_CHECK int iw_target_write(struct iw_target *t, struct iw_hasher *h, uint64_t off,
 				  const struct iovec *iov, size_t n,
 				  const struct iw_xdigest *digest, struct iw_file_fault *why);
-IW_MUST_CHECK int iw_target_wrote(struct iw_target *t, uint64_t off, size_t len,
-				  const struct iw_xdigest *digest, struct iw_file_fault *why);
-
 /*
  * Ends it: 0, it is whole and in its place, or it was a part and others are still missing; 1: as in iw_target_store, or there is more to be
  * verified: call again; -1: *why, and it is for iw_target_abandon.
@@ -97,8 +109,26 @@ void iw_target_abandon(struct iw_target *t, uint32_t code);
 
 /* Files of which parts are still missing: what there is of them stays for another time. Before the place is closed. */
 void iw_target_forget(struct iw_place *p);
+/*
+ * Call it when the source has no more files. Adds to missing the files that have some parts but not all, and whose failure was not reported
+ * yet. *begun: the number of those that have their first part, and so were counted as done. False: no memory for one.
+ */
+bool iw_target_unfinished(struct iw_place *p, struct iw_list *missing, uint64_t *begun);
+/* Their number. */
+size_t iw_target_count_unfinished(const struct iw_place *p);
 /* Is that temporary of a file that comes in parts to p? */
 bool iw_target_holds(struct iw_place *p, const char *temp);
+
+/*
+ * Charges a stream that is about to grow up to octet end, zeros included: its size is not announced. Other files were
+ * charged when they were announced. Stores and the commit call it before they write. -1: over a limit: *why.
+ */
+IW_MUST_CHECK int iw_target_reach(struct iw_target *t, uint64_t end, struct iw_file_fault *why);
+
+/* Reads the umask of the process. Call it before a second thread starts. */
+void iw_target_prepare(void);
+/* The umask that it read. */
+uint32_t iw_target_umask(void);
 
 /* Writes octets at off of fd; blocks of zeros become holes. */
 IW_MUST_CHECK int iw_write_holes(int fd, const uint8_t *p, size_t len, uint64_t off, uint64_t *high,

@@ -17,6 +17,7 @@
 #include "cli/cli.h"
 #include "file/filter.h"
 #include "file/place.h"
+#include "file/removals.h"
 #include "xfer/hello.h"
 
 struct iw_transfer_cfg {
@@ -32,11 +33,16 @@ struct iw_transfer_cfg {
 	uint64_t rate; /* bits a second at most; 0: no limit */
 	/* A look alone (with IW_XOPT_DRY_RUN): nobody is told anything but why it failed; how many would be removed goes here. NULL: none */
 	uint64_t *look;
+	/* initiator that is a sink: a dry run lists here what would be removed; a later run removes only that. NULL: no list */
+	struct iw_removals *removals;
+	bool safe_links; /* sink: leave out symbolic links that lead out of their tree */
 	struct iw_filter filter;
 	struct iw_limits limits;
 	struct iw_conn_param conn; /* but for the Private Data */
 	enum iw_xfer_mode mode;    /* the initiator's choice, as is digest */
 	enum iw_xfer_digest digest;
+	/* Listening sink: reject transfers without digests. By default yes, unless it listens on a loopback address. */
+	enum { IW_DIGEST_BY_ADDRESS, IW_DIGEST_REQUIRED, IW_DIGEST_OPTIONAL } require_digest;
 	char *const *paths; /* initiator: a source's own operands, or what a sink wants */
 	size_t npaths;
 	/* source: the peer's target. Sink: the own one. Listener: the served directory */
@@ -44,8 +50,12 @@ struct iw_transfer_cfg {
 	bool to_stdout; /* sink: standard output is the target */
 	/* listening sink: path of the control socket, "none"; NULL: the default if that can be */
 	const char *control;
-	uint64_t memory; /* octets that stag-reg may have of it, together */
+	/* octets of memory for peers and stag-reg together; 0: no limit */
+	uint64_t memory;
 };
+
+/* The measures that confine such a run: returns a set of enum iw_confine_how, and adds capabilities to *caps. */
+unsigned iw_transfer_confine(const struct iw_transfer_cfg *cfg, uint64_t *caps);
 
 /* Runs it to its end. Returns the exit status; the user has been told everything. */
 IW_MUST_CHECK int iw_transfer_run(const struct iw_transfer_cfg *cfg);

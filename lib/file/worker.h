@@ -1,48 +1,69 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A second thread for what waits for files: digests and writes go on there while the first one talks to the network.
+ * Threads for work that waits for storage: opening, writing, digests. Meanwhile the first thread serves the network.
  *
- * Threads: all functions are the first thread's; a task belongs to the worker from iw_worker_give until it is taken. Tasks are run one
- * after the other in the order in which they were given, and come back in that order. Where no thread can be had they are run at once.
+ * A lane is a queue of tasks. The tasks of one lane run one at a time, in the order in which they were given. The tasks of different
+ * lanes run at the same time, on up to IW_WORKERS threads, which start on demand. Each task returns to the first thread when it has run.
+ *
+ * Threads: all functions are the first thread's. A task, and what its run function touches, belongs to the worker from iw_worker_give
+ * until iw_worker_take or iw_worker_await returns the task. If no thread can be started, iw_worker_give runs the task itself.
  */
 #ifndef IW_FILE_WORKER_H
 #define IW_FILE_WORKER_H
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "util/list.h"
 #include "util/num.h"
 
+/* Lanes that wait for storage at the same time without delaying another lane. */
+#define IW_WORKERS 16
+
+/* May be freed when none of its tasks belongs to the worker. */
+struct iw_lane {
+	struct iw_list link; /* in the worker's list, while it has tasks and none of them runs */
+	struct iw_list todo;
+	bool busy; /* a task of it runs */
+};
+
 struct iw_task {
 	struct iw_list link;
-	void (*run)(struct iw_task *t); /* in the worker */
+	struct iw_lane *lane;
+	void (*run)(struct iw_task *t);  /* in the worker */
+	void (*back)(struct iw_task *t); /* called by the caller of iw_worker_take */
 };
 
 struct iw_worker {
-	pthread_t thread;
-	bool tried, there; /* to start the thread; it runs */
+	pthread_t thread[IW_WORKERS];
+	unsigned threads;
+	bool none; /* no thread can be started */
 	pthread_mutex_t lock;
 	pthread_cond_t given, finished;
-	struct iw_list todo, done; /* under the lock, as is what follows */
-	bool stop, asleep;
+	/* Under the lock: */
+	struct iw_list lanes, done;
+	unsigned waiting; /* lanes in that list */
+	unsigned idle;    /* threads without a task */
+	bool stop;
 	int fd; /* readable while done is not empty */
 };
 
-/* -1: no descriptor, errno says why. Costs no thread until there is a task. */
+/* -1: no descriptor; errno is set. Starts no thread. */
 int iw_worker_init(struct iw_worker *w);
-/* Runs what was given before. Nothing may be left to be taken that is waited for. */
+/* Runs all pending tasks, then ends the threads. Does nothing if iw_worker_init failed, or w->fd is -1. */
 void iw_worker_fini(struct iw_worker *w);
-/* Readable when there is something to be taken. */
+/* Readable while a task can be taken. */
 static inline int iw_worker_fd(const struct iw_worker *w)
 {
 	return w->fd;
 }
-/* t is kept until it is taken. */
-void iw_worker_give(struct iw_worker *w, struct iw_task *t);
-/* The next one that has been run; NULL: none. */
+void iw_lane_init(struct iw_lane *l);
+/* t and l are kept until t is taken. */
+void iw_worker_give(struct iw_worker *w, struct iw_lane *l, struct iw_task *t);
+/* The next task that has run; NULL: none. */
 struct iw_task *iw_worker_take(struct iw_worker *w);
-/* The same, but waits for it. There must be one. */
-struct iw_task *iw_worker_await(struct iw_worker *w);
+/* The same, but waits for it, timeout_ns at most. */
+struct iw_task *iw_worker_await(struct iw_worker *w, uint64_t timeout_ns);
 
 #endif

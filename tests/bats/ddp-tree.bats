@@ -121,6 +121,23 @@ teardown() {
     assert_same_file src/big got/big
 }
 
+# Several connections find large files at the same time.
+@test "each of many large files that several connections send in parts arrives completely" {
+    local n
+
+    mkdir -p src/many
+    for n in {1..20}; do
+        printf 'file %s' "$n" >src/many/"$n"
+        truncate -s 140M src/many/"$n"
+        printf 'end %s' "$n" >>src/many/"$n"
+    done
+    listen
+    push -j 8 src/many 127.0.0.1:
+    assert_status 0
+    assert_output_has '21 files,'
+    for n in {1..20}; do assert_same_file src/many/"$n" dst/many/"$n"; done
+}
+
 @test "several long files are verified at the same time" {
     local f
 
@@ -133,7 +150,7 @@ teardown() {
     diff -r src/t dst/t || fail_with 'the trees differ'
 }
 
-@test "owners travel when both ends say so, and set-id bits with them alone" {
+@test "owners are sent with --owner at both ends, and set-id bits with --setid at both" {
     require_root
     mkdir src/t
     printf 1 >src/t/f
@@ -151,12 +168,26 @@ teardown() {
     assert_equal "$(stat -c '%a %u' dst/t/f)" "755 $(id -u)"
     serve_end
     PORT=$(free_port)
-    listen --owner
+    listen --owner --owner-from-anyone
     # What is there already gets them too.
     push --owner src/t 127.0.0.1:
     assert_status 0
-    assert_equal "$(stat -c '%a %u %g' dst/t/f)" '4755 12345 23456'
+    assert_equal "$(stat -c '%a %u %g' dst/t/f)" '755 12345 23456'
     assert_equal "$(stat -c '%u %g' dst/t)" '12345 23456'
+    push --owner --setid src/t 127.0.0.1:
+    assert_status 1
+    assert_stderr_has 'this listener does not take set-id bits: it lacks --setid'
+    serve_end
+    PORT=$(free_port)
+    listen --owner --setid --owner-from-anyone
+    push --owner --setid src/t 127.0.0.1:
+    assert_status 0
+    assert_equal "$(stat -c '%a %u %g' dst/t/f)" '4755 12345 23456'
+    # A new file too: chown(2) clears the bit, so it must be called first.
+    rm -r dst/t
+    push --owner --setid src/t 127.0.0.1:
+    assert_status 0
+    assert_equal "$(stat -c '%a %u %g' dst/t/f)" '4755 12345 23456'
 }
 
 @test "extended attributes travel when both ends say so" {
@@ -266,8 +297,9 @@ teardown() {
     printf 'n\n' >answer
     IW_STDIN=answer run_here script -qec "ddp-send -p $PORT --delete src/t 127.0.0.1:" /dev/null
     assert_status 1
-    assert_output_has '4 files and directories that are not at the source would be removed from the target. Go on?'
+    assert_output_has '4 files and directories that are not at the source would be removed from the target. Continue?'
     [ -e dst/t/stale ] && [ ! -e dst/t/a ] || fail_with 'something was done'
+    grep -q '4 would be removed' "$BATS_TEST_TMPDIR/serve.$SERVED.out" || fail_with 'the listener reports something else'
     printf 'y\n' >answer
     IW_STDIN=answer run_here script -qec "ddp-send -p $PORT --delete src/t 127.0.0.1:" /dev/null
     assert_status 0
@@ -276,7 +308,7 @@ teardown() {
     # Nothing would go: nothing is asked.
     IW_STDIN=/dev/null run_here script -qec "ddp-send -p $PORT --delete src/t 127.0.0.1:" /dev/null
     assert_status 0
-    [[ $output != *'Go on?'* ]] || fail_with 'it asks'
+    [[ $output != *'Continue?'* ]] || fail_with 'it asks'
 }
 
 @test "--delete removes what directories hold beside what is sent, and nothing else" {
@@ -349,7 +381,7 @@ teardown() {
     listen --max-size 2M --max-depth 4 --max-name 20
     push src/t 127.0.0.1:
     assert_status 1
-    assert_stderr_has 't/large: the peer says: above a limit: larger than a file may be here'
+    assert_stderr_has 't/large: the peer says: above a limit: larger than the size limit for a file'
     [ -e dst/t/f1 ] && [ ! -e dst/t/large ] && [ ! -e dst/t/a/b/c/deep ] && [ ! -e dst/t/a-name-that-is-too-long ] ||
         fail_with "$(find dst)"
     serve_end
@@ -361,7 +393,7 @@ teardown() {
     assert_output_has '2 FAILED'
     IW_STDIN=src/t/large push - 127.0.0.1:stream
     assert_status 1
-    assert_stderr_has 'more octets than are taken here'
+    assert_stderr_has 'above --quota 1048576'
     serve_end
     PORT=$(free_port)
     listen --max-files 3
@@ -438,6 +470,8 @@ teardown() {
     touch dst/t/.iw-fedcba9876543210.part
     push src/t 127.0.0.1:
     assert_status 0
+    # The listener searches for them during the transfer.
+    wait_until 10 eval '[ ! -e dst/t/.iw-0123456789abcdef.part ] && [ ! -e dst/t/.iw-0123456789abcdef.journal ]'
     assert_equal "$(cd dst/t && echo .iw-*)" '.iw-fedcba9876543210.part .iw-mine'
 }
 

@@ -59,6 +59,19 @@ letters() {
     head -c "$2" /dev/zero | tr '\0' "$3" >"$1"
 }
 
+# must_wait SECONDS: a wrong claim is rejected with that waiting time
+must_wait() {
+    get "${URI/$STAG/00000001}"
+    # shellcheck disable=SC2154
+    [[ $stderr == *"too many wrong claims: try again in $1 s"* ]]
+}
+
+may_get() {
+    get "$1"
+    # shellcheck disable=SC2154
+    [ "$status" -eq 0 ]
+}
+
 buffers() {
     stag-reg list --json --control ctl | jq -s 'map(select(.event=="buffer")) | length'
 }
@@ -184,14 +197,15 @@ no_buffer() {
     assert_stderr_has 'more than the 200 octets'
     assert_equal "$(tail -c +4091 board | head -c 200 | tr -d C | wc -c)" 0
     assert_equal "$(tail -c +4291 board | tr -d A | wc -c)" 0
+    # Meanwhile peers of another domain cannot write there.
+    reg add board --access w
+    assert_status 4
+    assert_stderr_has 'lets peers of another protection domain write there'
+    reg revoke --all
     register board --access r
     put data
     assert_status 1
     assert_stderr_has 'registered for reading alone'
-    # Nobody else writes there meanwhile.
-    reg add board --access w
-    assert_status 4
-    assert_stderr_has 'lets peers of another protection domain write there'
     reg revoke --all
     register board --access w
     get
@@ -200,6 +214,7 @@ no_buffer() {
     reg add board --range 9999:2
     assert_status 2
     assert_stderr_has 'the file has 10000 octets'
+    reg revoke --all
     reg add board --range 9999: --uri
     assert_status 0
     assert_output_has 'to=9999&len=1&'
@@ -251,6 +266,47 @@ no_buffer() {
     get @secret
     assert_status 0
     assert_same_file board "$OUTPUT_FILE"
+}
+
+# SEC-26
+@test "peers of one domain cannot read a file that peers of another may write" {
+    letters board 1000 A
+    serve
+    register board --access w --range 100:100
+    # By another name, and only a part of it.
+    ln board link
+    reg add link --range 0:101
+    assert_status 4
+    assert_stderr_has "STag $STAG lets peers of another protection domain write there"
+    register board --range 0:100
+    register board --range 0:100
+    reg add board --access rw --range 99:1
+    assert_status 4
+    assert_stderr_has 'read there'
+}
+
+# SEC-09
+@test "wrong claims from one address are delayed and logged once, and the right key is not delayed" {
+    letters board 100 A
+    serve
+    register board --no-key
+    local open=$URI
+    register board
+    for _ in {1..10}; do
+        get "${URI/$STAG/00000001}"
+        assert_status 1
+        assert_stderr_has 'no buffer is registered'
+    done
+    # The third wait is 4 s long: the following commands run within it.
+    wait_until 20 must_wait 4 || fail_with 'no claim had to wait for 4 s'
+    get "$open"
+    assert_status 1
+    assert_stderr_has 'too many wrong claims'
+    get
+    assert_status 0
+    wait_until 10 may_get "$open" || fail_with 'the wait did not end'
+    assert_equal "$(grep -c 'wrong claims on buffers' "$BATS_TEST_TMPDIR/serve.1.err")" 1
+    assert_equal "$(grep -c 'turned away' "$BATS_TEST_TMPDIR/serve.1.err")" 12
 }
 
 # SEC-24
@@ -624,4 +680,25 @@ no_buffer() {
     assert_status 0
     run_here ddp-recv --max-memory 1M 127.0.0.1:x in
     assert_status 2
+}
+
+@test "connections to registered buffers are at most half of --max-connections" {
+    letters in/f 1000 a
+    serve_here ddp-recv -p "$PORT" --control ctl --max-connections 6 in
+    register in/f --no-key
+    run_here python3 -c "
+import subprocess, sys
+sys.path.insert(0, '$BATS_TEST_DIRNAME')
+from hostile import *
+held = []
+for _ in range(8):
+    try:
+        held.append(Peer.connect('127.0.0.1', $PORT, {0: 'ddp-buffer', 1: 1, 2: 1, 3: int('$STAG', 16)}, check=False))
+    except Rejected:
+        pass
+print(len(held))
+print(subprocess.run(['ddp-send', '-q', '-p', '$PORT', '-j', '2', 'in/f', '127.0.0.1:copy']).returncode)"
+    assert_status 0
+    assert_output_is '3
+0'
 }

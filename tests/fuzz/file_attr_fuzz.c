@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	fd = memfd_create("attr", MFD_CLOEXEC);
 	must(fd >= 0);
-	if (iw_attr_write(fd, data, len, &why) != 0)
+	if (iw_attr_write(fd, true, data, len, &why) != 0)
 		must(why.code != IW_XC_OK && why.text[0]);
 	n = flistxattr(fd, names, sizeof(names));
 	for (ssize_t i = 0; i < n; i += (ssize_t)strlen(names + i) + 1)

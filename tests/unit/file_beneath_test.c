@@ -132,12 +132,40 @@ static void the_parent_and_the_leaf(void **state)
 	close(in);
 }
 
+static void no_link_is_followed_for_names_of_a_peer(void **state)
+{
+	int in = in_fd(), fd;
+	const char *leaf;
+
+	(void)state;
+	fd = iw_beneath_dir(in, "sub");
+	assert_true(fd >= 0);
+	close(fd);
+	fd = iw_beneath_dir(in, "");
+	assert_true(fd >= 0);
+	close(fd);
+	fd = iw_beneath_dir_of(in, "sub/new", &leaf);
+	assert_true(fd >= 0);
+	assert_string_equal(leaf, "new");
+	close(fd);
+	/* Not even one that stays inside, at the end of the path or on the way. */
+	put_dir("in/sub/sub");
+	assert_int_equal(iw_beneath_dir(in, "down"), -1);
+	assert_int_equal(iw_beneath_dir(in, "down/sub"), -1);
+	assert_int_equal(iw_beneath_dir_of(in, "down/new", &leaf), -1);
+	assert_int_equal(iw_beneath_dir_of(in, "up/new", &leaf), -1);
+	assert_int_equal(iw_beneath_dir_of(in, "../new", &leaf), -1);
+	close(in);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(nothing_leads_out, make, unmake),
 		cmocka_unit_test_setup_teardown(what_is_inside_opens, make, unmake),
 		cmocka_unit_test_setup_teardown(the_parent_and_the_leaf, make, unmake),
+		cmocka_unit_test_setup_teardown(no_link_is_followed_for_names_of_a_peer, make,
+						unmake),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ static size_t found(const struct iw_xmeta *m, enum iw_xfer_digest digest)
 	struct iw_journal j;
 	size_t n;
 
-	assert_int_equal(iw_journal_open(&j, tmp_fd, "j", m, digest, &l), 0);
+	assert_int_equal(iw_journal_open(&j, tmp_fd, "j", tmp_fd, m, digest, &l), 0);
 	n = l.n;
 	for (size_t i = 0; i < n; i++) {
 		struct iw_xdigest d;
@@ -54,7 +54,7 @@ static void note(unsigned from, unsigned to)
 	struct iw_xmeta m = meta();
 	struct iw_journal j;
 
-	assert_int_equal(iw_journal_open(&j, tmp_fd, "j", &m, IW_XFER_XXH3, &l), 0);
+	assert_int_equal(iw_journal_open(&j, tmp_fd, "j", tmp_fd, &m, IW_XFER_XXH3, &l), 0);
 	for (unsigned i = from; i < to; i++) {
 		struct iw_xdigest d = { .len = 16, .octets = { (uint8_t)i } };
 
@@ -114,6 +114,56 @@ static void a_record_that_is_not_whole_ends_the_journal(void **state)
 	close(fd);
 }
 
+static void a_journal_of_another_file_is_not_trusted(void **state)
+{
+	struct iw_chunk_list l = { .n = 0 };
+	const struct iw_xmeta m = meta();
+	struct iw_journal j;
+	int fd;
+
+	(void)state;
+	note(0, 4);
+	put_file("other", "x", 1);
+	fd = openat(tmp_fd, "other", O_RDWR | O_CLOEXEC);
+	assert_int_equal(iw_journal_open(&j, tmp_fd, "j", fd, &m, IW_XFER_XXH3, &l), 0);
+	assert_int_equal(l.n, 0);
+	iw_journal_close(&j);
+	close(fd);
+}
+
+static void a_journal_that_others_could_write_is_created_again(void **state)
+{
+	const struct iw_xmeta m = meta();
+
+	(void)state;
+	note(0, 4);
+	assert_int_equal(fchmodat(tmp_fd, "j", 0640, 0), 0);
+	assert_int_equal(found(&m, IW_XFER_XXH3), 0);
+	note(0, 4);
+	assert_int_equal(linkat(tmp_fd, "j", tmp_fd, "k", 0), 0);
+	assert_int_equal(found(&m, IW_XFER_XXH3), 0);
+	note(0, 4);
+	assert_int_equal(found(&m, IW_XFER_XXH3), 4);
+}
+
+static void another_users_journal_is_not_used(void **state)
+{
+	struct iw_chunk_list l = { .n = 0 };
+	const struct iw_xmeta m = meta();
+	struct iw_journal j;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("# needs root: no file of another user's can be made\n");
+		skip();
+	}
+	note(0, 4);
+	assert_int_equal(fchownat(tmp_fd, "j", 65534, 65534, 0), 0);
+	assert_int_equal(iw_journal_open(&j, tmp_fd, "j", tmp_fd, &m, IW_XFER_XXH3, &l), -1);
+	assert_int_equal(j.fd, -1);
+	assert_int_equal(l.n, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +172,11 @@ int main(void)
 						unmake),
 		cmocka_unit_test_setup_teardown(a_record_that_is_not_whole_ends_the_journal, make,
 						unmake),
+		cmocka_unit_test_setup_teardown(a_journal_of_another_file_is_not_trusted, make,
+						unmake),
+		cmocka_unit_test_setup_teardown(a_journal_that_others_could_write_is_created_again,
+						make, unmake),
+		cmocka_unit_test_setup_teardown(another_users_journal_is_not_used, make, unmake),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -358,6 +358,322 @@ static void a_file_that_cannot_grow_fails_and_is_gone(void **state)
 	iw_place_close(&p);
 }
 
+/* --- files of other local users in the directory --- */
+
+#define STRANGER 65534
+
+static struct iw_target big; /* of "big", two chunks */
+static char part_name[100], journal_name[100];
+
+static struct iw_xmeta big_meta(void)
+{
+	struct iw_xmeta m = meta("big", 2 * MIB);
+
+	m.ident_len = 16;
+	return m;
+}
+
+static void begin_big(struct iw_place *p, const struct iw_xmeta *m)
+{
+	struct iw_file_fault why;
+
+	assert_int_equal(iw_target_create(&big, p, m, IW_XFER_XXH3, &why), IW_CREATED);
+}
+
+static void store_big(uint64_t off, int octet)
+{
+	struct iw_file_fault why;
+
+	memset(buf, octet, sizeof(buf));
+	assert_int_equal(store(&big, off, buf, sizeof(buf), &why), 0);
+}
+
+/* A transfer that was interrupted after its first chunk, so that the names of its temporary are known. */
+static void leave_one_behind(void)
+{
+	struct iw_place p = place("", false);
+	struct iw_xmeta m = big_meta();
+
+	begin_big(&p, &m);
+	snprintf(part_name, sizeof(part_name), "in/%s", big.part->name);
+	snprintf(journal_name, sizeof(journal_name), "in/%s", big.part->journal_name);
+	store_big(0, 1);
+	iw_target_abandon(&big, IW_XC_CANCELED);
+	iw_place_close(&p);
+	assert_true(is_there(part_name));
+	assert_true(is_there(journal_name));
+}
+
+/* Repeats the transfer and returns the number of chunks that it resumes. The file must then be complete and right. */
+static size_t resumed(void)
+{
+	struct iw_place p = place("", false);
+	struct iw_xmeta m = big_meta();
+	struct iw_file_fault why;
+	struct stat st;
+	size_t had, len;
+	char *all;
+
+	begin_big(&p, &m);
+	had = big.had;
+	assert_int_equal(fstat(big.part->fd, &st), 0);
+	assert_int_equal(st.st_uid, geteuid());
+	assert_int_equal(st.st_mode & 07777, 0600);
+	if (had == 0)
+		store_big(0, 1);
+	store_big(MIB, 2);
+	assert_int_equal(commit(&big, 2 * MIB, &why), 0);
+	iw_place_close(&p);
+	all = get_file("in/big", &len);
+	assert_int_equal(len, 2 * MIB);
+	for (size_t i = 0; i < len; i += 4096)
+		assert_int_equal(all[i], i < MIB ? 1 : 2);
+	free(all);
+	return had;
+}
+
+static struct stat look(const char *name)
+{
+	struct stat st;
+
+	assert_int_equal(fstatat(tmp_fd, name, &st, AT_SYMLINK_NOFOLLOW), 0);
+	return st;
+}
+
+static void a_temporary_of_this_user_is_resumed(void **state)
+{
+	(void)state;
+	leave_one_behind();
+	assert_int_equal(resumed(), 1);
+	assert_false(is_there(part_name));
+	assert_false(is_there(journal_name));
+}
+
+static void another_users_temporary_is_not_used(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("# needs root: no file of another user's can be made\n");
+		skip();
+	}
+	/* With the content of this user's temporary, and readable by this user. */
+	leave_one_behind();
+	assert_int_equal(fchownat(tmp_fd, part_name, STRANGER, STRANGER, 0), 0);
+	assert_int_equal(fchmodat(tmp_fd, part_name, 0600, 0), 0);
+	st = look(part_name);
+	assert_int_equal(resumed(), 0);
+	assert_int_not_equal(look("in/big").st_ino, st.st_ino);
+	assert_int_equal(look(part_name).st_size, st.st_size);
+}
+
+static void another_users_journal_is_not_trusted(void **state)
+{
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("# needs root: no file of another user's can be made\n");
+		skip();
+	}
+	leave_one_behind();
+	assert_int_equal(fchownat(tmp_fd, journal_name, STRANGER, STRANGER, 0), 0);
+	assert_int_equal(resumed(), 0);
+	assert_true(is_there(journal_name));
+}
+
+static void a_temporary_that_others_could_write_is_created_again(void **state)
+{
+	(void)state;
+	leave_one_behind();
+	assert_int_equal(fchmodat(tmp_fd, part_name, 0620, 0), 0);
+	assert_int_equal(resumed(), 0);
+	unlinkat(tmp_fd, "in/big", 0);
+	leave_one_behind();
+	assert_int_equal(fchmodat(tmp_fd, journal_name, 0602, 0), 0);
+	assert_int_equal(resumed(), 0);
+}
+
+static void a_second_name_of_a_temporary_does_not_get_the_file(void **state)
+{
+	(void)state;
+	leave_one_behind();
+	assert_int_equal(linkat(tmp_fd, part_name, tmp_fd, "out/spy", 0), 0);
+	assert_int_equal(resumed(), 0);
+	assert_int_equal(look("out/spy").st_nlink, 1);
+	assert_int_not_equal(look("in/big").st_ino, look("out/spy").st_ino);
+}
+
+static void links_and_fifos_under_its_name_are_ignored(void **state)
+{
+	(void)state;
+	leave_one_behind();
+	unlinkat(tmp_fd, part_name, 0);
+	put_link("../out/f", part_name);
+	assert_int_equal(resumed(), 0);
+	assert_file_is("out/f", "precious");
+	unlinkat(tmp_fd, "in/big", 0);
+	unlinkat(tmp_fd, part_name, 0);
+	assert_int_equal(mkfifoat(tmp_fd, part_name, 0600), 0);
+	assert_int_equal(resumed(), 0);
+	unlinkat(tmp_fd, "in/big", 0);
+	unlinkat(tmp_fd, part_name, 0);
+	put_dir(part_name);
+	assert_int_equal(resumed(), 0);
+}
+
+/* In a directory without the sticky bit another user can rename files: a journal must not apply to another file. */
+static void a_journal_applies_to_one_file(void **state)
+{
+	int fd;
+
+	(void)state;
+	leave_one_behind();
+	put_file("in/secret", "secret", 6);
+	fd = openat(tmp_fd, "in/secret", O_RDWR | O_CLOEXEC);
+	assert_int_equal(fchmod(fd, 0600), 0);
+	assert_int_equal(ftruncate(fd, 2 * MIB), 0);
+	close(fd);
+	assert_int_equal(renameat(tmp_fd, "in/secret", tmp_fd, part_name), 0);
+	assert_int_equal(resumed(), 0);
+}
+
+static void a_temporary_that_was_replaced_does_not_become_the_file(void **state)
+{
+	struct iw_place p = place("", false);
+	struct iw_xmeta m = big_meta();
+	struct iw_file_fault why;
+	char name[100];
+
+	(void)state;
+	begin_big(&p, &m);
+	store_big(0, 1);
+	store_big(MIB, 2);
+	snprintf(name, sizeof(name), "in/%s", big.part->name);
+	unlinkat(tmp_fd, name, 0);
+	put_file(name, "forged", 6);
+	assert_int_equal(commit(&big, 2 * MIB, &why), -1);
+	assert_non_null(strstr(why.text, "replaced"));
+	assert_false(is_there("in/big"));
+	iw_target_abandon(&big, why.code);
+	iw_place_close(&p);
+}
+
+static void a_peer_cannot_name_a_temporary(void **state)
+{
+	static const char *const names[] = { ".iw-0123456789abcdef.part",
+					     "d/.iw-0123456789abcdef.part",
+					     ".iw-0123456789abcdef.journal",
+					     ".IW-0123456789abcdef.Part" };
+	static const uint8_t kinds[] = { IW_XFER_FILE, IW_XFER_DIR, IW_XFER_SYMLINK,
+					 IW_XFER_HARDLINK };
+	struct iw_file_fault why;
+	struct iw_xmeta m;
+	struct iw_place p;
+
+	(void)state;
+	put_dir("in/d");
+	put_file("in/whole", "x", 1);
+	p = place("", false);
+	for (size_t i = 0; i < IW_ARRAY_LEN(names); i++)
+		for (size_t k = 0; k < IW_ARRAY_LEN(kinds); k++) {
+			m = meta(names[i], 0);
+			m.kind = kinds[k];
+			m.target = "whole";
+			m.target_len = 5;
+			assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why),
+					 IW_CREATE_FAILED);
+			assert_int_equal(why.code, IW_XC_NAME);
+		}
+	/* Nor give a second name to one that is being written. */
+	leave_one_behind();
+	m = meta("spy", 0);
+	m.kind = IW_XFER_HARDLINK;
+	m.target = part_name + strlen("in/");
+	m.target_len = strlen(m.target);
+	assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
+	assert_int_equal(why.code, IW_XC_NAME);
+	assert_false(is_there("in/spy"));
+	iw_place_close(&p);
+	/* Nor through the target's name. */
+	p = place(".iw-0123456789abcdef.part", false);
+	m = meta("f", 1);
+	assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why), IW_CREATE_FAILED);
+	assert_int_equal(why.code, IW_XC_NAME);
+	iw_place_close(&p);
+}
+
+static bool never(void *ctx)
+{
+	(void)ctx;
+	return false;
+}
+
+/* Sweeps as the driver does during a transfer. Returns the number of directories. */
+static unsigned sweep(struct iw_place *p)
+{
+	struct iw_place_sweep *l = iw_place_sweeps(p);
+	unsigned n = 0;
+
+	for (; l; n++) {
+		struct iw_place_sweep *next = l->next;
+
+		iw_place_sweep(l->fd, NULL, p->limits->max_age_ns, IW_SEC(20), never, NULL);
+		free(l);
+		l = next;
+	}
+	return n;
+}
+
+/* Else a peer that alternates between two directories would cause this side to read them repeatedly. */
+static void a_directory_is_swept_once_in_a_transfer(void **state)
+{
+	const struct iw_limits limits = { .max_age_ns = IW_SEC(60) };
+	struct iw_place p = place("", false);
+	struct iw_file_fault why;
+	const char *leaf;
+
+	(void)state;
+	p.limits = &limits;
+	for (int i = 0; i < 100; i++) {
+		assert_true(iw_place_parent(&p, "a/f", &leaf, &why) >= 0);
+		assert_true(iw_place_parent(&p, "b/f", &leaf, &why) >= 0);
+		/* The names differ, the directory does not. */
+		assert_true(iw_place_parent(&p, "./b/f", &leaf, &why) >= 0);
+		assert_int_equal(sweep(&p), i == 0 ? 2 : 0);
+	}
+	iw_place_close(&p);
+}
+
+static void the_sweep_keeps_files_of_another_user(void **state)
+{
+	const struct timespec old[2] = { { .tv_sec = 5 }, { .tv_sec = 5 } };
+	const struct iw_limits limits = { .max_age_ns = IW_SEC(60) };
+	static const char ours[] = "in/.iw-0123456789abcdef.part",
+			  theirs[] = "in/.iw-fedcba9876543210.part";
+	struct iw_xmeta m = meta("f", 1);
+	struct iw_file_fault why;
+	struct iw_place p;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("# needs root: no file of another user's can be made\n");
+		skip();
+	}
+	put_file(ours, "x", 1);
+	put_file(theirs, "x", 1);
+	assert_int_equal(fchownat(tmp_fd, theirs, STRANGER, STRANGER, 0), 0);
+	assert_int_equal(utimensat(tmp_fd, ours, old, 0), 0);
+	assert_int_equal(utimensat(tmp_fd, theirs, old, 0), 0);
+	p = place("", false);
+	p.limits = &limits;
+	assert_int_equal(iw_target_create(&big, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
+	iw_target_abandon(&big, IW_XC_DIGEST);
+	assert_int_equal(sweep(&p), 1);
+	iw_place_close(&p);
+	assert_false(is_there(ours));
+	assert_true(is_there(theirs));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,6 +688,23 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_local_users_target_may_lie_anywhere, make,
 						unmake),
 		cmocka_unit_test_setup_teardown(a_file_that_cannot_grow_fails_and_is_gone, make,
+						unmake),
+		cmocka_unit_test_setup_teardown(a_temporary_of_this_user_is_resumed, make, unmake),
+		cmocka_unit_test_setup_teardown(another_users_temporary_is_not_used, make, unmake),
+		cmocka_unit_test_setup_teardown(another_users_journal_is_not_trusted, make, unmake),
+		cmocka_unit_test_setup_teardown(
+			a_temporary_that_others_could_write_is_created_again, make, unmake),
+		cmocka_unit_test_setup_teardown(a_second_name_of_a_temporary_does_not_get_the_file,
+						make, unmake),
+		cmocka_unit_test_setup_teardown(links_and_fifos_under_its_name_are_ignored, make,
+						unmake),
+		cmocka_unit_test_setup_teardown(a_journal_applies_to_one_file, make, unmake),
+		cmocka_unit_test_setup_teardown(
+			a_temporary_that_was_replaced_does_not_become_the_file, make, unmake),
+		cmocka_unit_test_setup_teardown(a_peer_cannot_name_a_temporary, make, unmake),
+		cmocka_unit_test_setup_teardown(a_directory_is_swept_once_in_a_transfer, make,
+						unmake),
+		cmocka_unit_test_setup_teardown(the_sweep_keeps_files_of_another_user, make,
 						unmake),
 	};
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The names that --delete would remove: a dry run found them and the user confirmed them. The following run removes
+ * only these, whatever the source announces then.
+ */
+#ifndef IW_FILE_REMOVALS_H
+#define IW_FILE_REMOVALS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct iw_removals {
+	char **name; /* owned */
+	size_t n, cap;
+};
+
+/* Copies name. False: no memory; the name will not be removed. */
+bool iw_removals_add(struct iw_removals *r, const char *name);
+/* Call it after the last iw_removals_add and before iw_removals_has. */
+void iw_removals_sort(struct iw_removals *r);
+bool iw_removals_has(const struct iw_removals *r, const char *name);
+void iw_removals_fini(struct iw_removals *r);
+
+#endif
