@@ -145,9 +145,13 @@ bench() {
     assert_status 4
     [ -z "$(find "$BATS_TEST_TMPDIR" -name '*picture*')" ] || fail_with 'a failed picture is left'
     printf '#!/bin/sh\nexec cat\n' >"$bin/gnuplot"
+    # A link of another user under the name of the temporary is not followed.
+    printf precious >"$BATS_TEST_TMPDIR/precious"
+    ln -s precious "$svg.part"
     PATH=$bin:$PATH bench write -n 5 -w 0 -s 1K-4K --plot "$svg"
     assert_status 0
     [ "$(awk '/^END/ { exit } on { print $1 } /points <</ { on = 1 }' "$svg" | xargs)" = '1024 2048 4096' ] || fail_with 'other points'
+    assert_equal "$(cat "$BATS_TEST_TMPDIR/precious")" precious
 
     require_tool gnuplot
     bench pingpong -n 5 -w 0 -s 1-4K --plot "$svg"
