@@ -68,7 +68,7 @@ in_bpffs() {
     [ "$(sed -n 's/^CapEff:[[:space:]]*//p' "/proc/$pid/status")" = 0000000000000000 ]
     run_in left ddp-xdp status -I "$LEFT_IF"
     assert_status 0
-    assert_output_has "steer (iw_steer_3), native mode"
+    assert_output_has "steer (iw_steer_4), native mode"
     assert_output_has "kept by process $pid (ddp-xdp)"
     run_in left ddp-xdp detach -I "$LEFT_IF"
     assert_status 0
@@ -112,7 +112,8 @@ in_bpffs() {
 }
 
 @test "a pinned program needs no process, and its pin goes with it" {
-    run_in left ddp-xdp attach -I "$LEFT_IF" --pin
+    # The host may have mounted the file system.
+    run_in left unshare --mount sh -c "while umount /sys/fs/bpf 2>/dev/null; do :; done; ddp-xdp attach -I $LEFT_IF --pin"
     assert_status 3
     assert_stderr_has 'mount -t bpf'
     nothing_attached
@@ -159,10 +160,10 @@ in_bpffs() {
     assert_status 0
     run_in left ddp-xdp attach -I "$LEFT_IF"
     assert_status 4
-    assert_stderr_has 'has the program iw_steer_3'
+    assert_stderr_has 'has the program iw_steer_4'
     run_in left ddp-xdp attach -I "$LEFT_IF" --program mpa
     assert_status 4
-    assert_stderr_has 'has the program iw_steer_3'
+    assert_stderr_has 'has the program iw_steer_4'
 }
 
 @test "somebody else's program is told, left alone, and goes by force only" {
@@ -441,7 +442,7 @@ buffer() {
     assert_status 0
     run_in left ddp-xdp --doctor
     assert_output_has 'instructions verified'
-    assert_output_has "$LEFT_IF: steer (iw_steer_3)"
+    assert_output_has "$LEFT_IF: steer (iw_steer_4)"
     run_in left ddp-xdp --doctor --json
     assert_jsonl '[.[] | select(.subject == "steering program")] | .[0].verdict' ok
 }

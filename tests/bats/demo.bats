@@ -1,0 +1,94 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# README's first command, complete: in a copy of the tree without anything built, as an ordinary user and then as root.
+
+# bats file_tags=beside
+
+load helpers
+
+readonly NOBODY=65534
+
+# The first run builds, which may take longer than the time limit of a test.
+setup_file() {
+    export TREE ORDINARY=''
+
+    TREE=$(mktemp -d "${TMPDIR:-/tmp}/iwarp-demo-test.XXXXXX")
+    mkdir "$TREE/tmp" "$TREE/top"
+    tar -C "$IW_TOP" -c --exclude=./.git --exclude="./${IW_BUILD#"$IW_TOP/"}" --exclude=./build . | tar -C "$TREE/top" -x
+    if [ "$(id -u)" -eq 0 ]; then
+        chmod 755 "$TREE"
+        chown -R $NOBODY "$TREE"
+        ORDINARY="setpriv --reuid $NOBODY --regid $NOBODY --clear-groups"
+    fi
+    demo user "$ORDINARY"
+}
+
+teardown_file() {
+    rm -rf "$TREE"
+}
+
+# demo WHO PREFIX: runs the demo with its output in $TREE/WHO.log and its status in $TREE/WHO.status. It runs in its own session, so that
+# processes that it fails to end can be found. LTO would triple the build time, and is not tested here.
+demo() {
+    local rc=0
+
+    # shellcheck disable=SC2016,SC2086
+    timeout -k 5 600 $2 env -u MAKEFLAGS -u MAKELEVEL -u BUILD -C "$TREE/top" TMPDIR="$TREE/tmp" HOME="$TREE/tmp" DEMO_SIZE=4M LTO= \
+        setsid --wait sh -c 'echo $$ >"$TMPDIR/session"; exec scripts/demo' >"$TREE/$1.log" 2>&1 </dev/null 3>&- || rc=$?
+    echo $rc >"$TREE/$1.status"
+}
+
+# Loads the log and the status of demo WHO.
+said() {
+    status=$(cat "$TREE/$1.status")
+    output=$(cat "$TREE/$1.log")
+    # For fail_with.
+    # shellcheck disable=SC2034
+    stderr='' COMMAND="scripts/demo ($1)"
+}
+
+# moved TRANSPORT: each operation moved the file, and the copy is the same
+moved() {
+    local mode
+
+    for mode in write read send; do
+        grep -qE "^$1 +$mode +4194304 .* yes, byte by byte\$" <<<"$output" || fail_with "$1 $mode was not moved"
+    done
+}
+
+left_nothing() {
+    local session
+
+    session=$(cat "$TREE/tmp/session")
+    rm "$TREE/tmp/session"
+    assert_equal "$(ls -A "$TREE/tmp")" ''
+    assert_equal "$(pgrep -s "$session")" '' 'processes that are left'
+}
+
+@test "scripts/demo as an ordinary user moves its file over tcp and udp and gives a reason for the others" {
+    said user
+    assert_status 0
+    left_nothing
+    moved tcp
+    moved udp
+    for transport in raw xdp; do
+        grep -qE "^$transport .* not here: .*(CAP_NET_RAW|built without)" <<<"$output" || fail_with "$transport has no reason"
+    done
+}
+
+@test "scripts/demo as root moves its file over every transport, AF_XDP included, and cleans up" {
+    local why
+
+    require_root
+    demo root ''
+    said root
+    assert_status 0
+    left_nothing
+    moved tcp
+    moved udp
+    moved raw
+    why=$(sed -n 's/^xdp .* not here: //p' <<<"$output")
+    [ -z "$why" ] || skip "needs xdp: $why"
+    moved xdp
+}
