@@ -95,6 +95,7 @@ IW_CFLAGS += -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer
 IW_LDFLAGS += -fsanitize=address,undefined
 endif
 ifneq ($(COVERAGE),)
+IW_CPPFLAGS += -DIW_COVERAGE
 IW_CFLAGS += --coverage
 IW_LDFLAGS += --coverage
 endif
@@ -171,7 +172,7 @@ endif
 # scripts/run-tests builds what it needs, so that a program that does not build is counted and the rest still runs.
 
 .PHONY: check check-unit check-sanitize check-fuzz check-sim check-bats check-layers check-cross check-interop trace lint \
-	fuzz sim soak bench demo deps format map can-sanitize
+	fuzz sim soak bench demo deps format map can-sanitize mutants
 
 run_tests = +$(Q)MAKE='$(MAKE)' scripts/run-tests --build $(BUILD)
 
@@ -204,6 +205,10 @@ format:
 # The names that the public headers mark IW_API become the names that the library exports.
 map:
 	$(Q)scripts/check-agree --write
+
+# Breaks the rules of the pure rooms one at a time, and reports the breaks that no unit test detects.
+mutants: $(IW_PURE_UNIT_BINS) $(O)/mutants.flags
+	$(Q)scripts/mutants --build $(O) $(FILTER)
 
 can-sanitize:
 	@mkdir -p $(O) && echo 'int main(void) { return 0; }' >$(O)/can.c && $(CC) $(IW_CFLAGS) -o $(O)/can $(O)/can.c && $(O)/can
@@ -291,6 +296,7 @@ help:
 #|                   parts of it: unit tests, simulator, replayed fuzz corpus, the tools in namespaces, other
 #|                   implementations, everything under sanitizers, big-endian and 32-bit programs, who uses whom
 #|   trace           coverage of the RFCs' requirements by tests
+#|   mutants         breaks rules of the pure rooms one at a time, reports those that no unit test detects. FILTER="sctp/ ..."
 #|   lint format     checks of the sources; lay C out as .clang-format says
 #|   map             write the names of the public headers into lib/libiwarp.map
 #|   fuzz            libFuzzer over all targets: FUZZ_SECONDS=600 each, TARGETS="name..."
@@ -304,7 +310,7 @@ help:
 #| Switches
 #|   BUILD=folder    where everything goes (build); each of the next three builds into a folder of its own below it
 #|   SANITIZE=address,undefined   FUZZ=1   COVERAGE=1
-#|   WITHOUT="isal sctp xdp openssl pcap usrsctp"   build as if these libraries were absent
+#|   WITHOUT="isal sctp xdp openssl pcap seccomp usrsctp"   build as if these libraries were absent
 #|   LTO=            without link-time optimization, which is on where CC has it, but for the builds that check (above)
 #|   V=1             whole command lines
 #|   WERROR=1        warnings are errors

@@ -84,6 +84,14 @@ $(IW_CROSS_UNIT_BINS): $(O)/tests/cross/%: $(O)/obj/tests/unit/%.o $(call objs,$
 	$(call say,LD,$@)
 	$(Q)$(CC) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(IW_CROSS_A) -lcmocka $(IW_TOOL_LDLIBS) $(IW_LIB_LDLIBS) $(LDLIBS)
 
+# For scripts/mutants, which compiles one object of the library at a time and links it before the archives: how to compile, how
+# to link, what with, the objects that tests share, the programs.
+$(O)/mutants.flags: tests/tests.mk $(O)/flags.key
+	@printf '%s\n' '$(CC) $(IW_CPPFLAGS) $(CPPFLAGS) $(IW_CFLAGS) $(IW_DEP_CFLAGS) $(CFLAGS) -w -c' \
+		'$(CC) $(IW_NO_LTO) $(IW_LDFLAGS) $(LDFLAGS)' \
+		'$(IW_TOOLS_A) $(IW_LIB_A) -lcmocka $(IW_TOOL_LDLIBS) $(IW_LIB_LDLIBS) $(LDLIBS)' '$(call objs,$(unit_support))' \
+		'$(IW_PURE_UNIT_BINS)' >$@
+
 # Those that start threads, for SANITIZE=thread.
 thread_names := $(basename $(notdir $(shell grep -l pthread_create tests/unit/*_test.c 2>/dev/null)))
 IW_THREAD_BINS := $(addprefix $(O)/tests/unit/,$(thread_names))
@@ -93,7 +101,7 @@ test-bins: $(if $(IW_HAVE_CMOCKA),unit-bins) fuzz-bins sim-bin relay-bin crowd-b
 example-bins: $(IW_EXAMPLE_BINS)
 thread-bins: $(IW_THREAD_BINS)
 cross-bins: $(IW_CROSS_UNIT_BINS)
-unit-bins: $(IW_UNIT_BINS)
+unit-bins: $(IW_UNIT_BINS) $(O)/mutants.flags
 fuzz-bins: $(IW_FUZZ_BINS)
 sim-bin: $(IW_SIM_BIN)
 relay-bin: $(IW_RELAY_BIN)
