@@ -253,7 +253,7 @@ same_options() {
     assert_status 0
     tar -C "$BATS_TEST_TMPDIR" -xzf "$BATS_TEST_TMPDIR/d/$name.tar.gz"
     BATS_TEST_TIMEOUT='' IW_TIMEOUT=170 run_here make --no-print-directory -C "$top" -j2 lib BUILD=build CFLAGS=-O0 \
-        WITHOUT='isal sctp xdp cbor json xxhash openssl pcap cmocka'
+        WITHOUT='isal sctp xdp cbor json xxhash openssl pcap seccomp cmocka'
     assert_status 0
     run_here bash -c "ldd '$top/build/libiwarp.so' | grep -vE 'libc\.so|linux-vdso|ld-linux'"
     assert_output_is ''
@@ -272,4 +272,50 @@ same_options() {
     run_here make --no-print-directory BUILD="$out" CFLAGS=-O0 WITHOUT=pcap "$out/ddp-dump"
     assert_status 0
     [ "$BATS_TEST_TMPDIR/then" -nt "$out/ddp-dump" ] || fail_with 'built again'
+}
+
+@test "the list of mutants fits the sources" {
+    run_here scripts/mutants --check
+    assert_status 0
+}
+
+# A row of a list of mutants: the text that replaces a check of lib/wire/atomic.c, and the expected result.
+mutant() {
+    printf 'RFC 7306 5.2\twire/atomic.c\tiw_atomic_req_decode\t%s\t%s\t%s\n' 'if (len < IW_RDMAP_ATOMIC_REQ_LEN)' "$1" "$2"
+}
+
+# The state of the sources and of TMPDIR.
+mutants_leave() {
+    (cd "$IW_TOP" && project_files | xargs -d '\n' sha256sum 2>/dev/null; ls -A "$BATS_TEST_TMPDIR/tmp")
+}
+
+@test "scripts/mutants separates noticed mutants from unnoticed ones, and cleans up" {
+    local list=$BATS_TEST_TMPDIR/list before
+
+    [ -e "$IW_BUILD/mutants.flags" ] || skip "needs cmocka: the unit tests are not built"
+    mkdir "$BATS_TEST_TMPDIR/tmp"
+    export TMPDIR=$BATS_TEST_TMPDIR/tmp
+    before=$(mutants_leave)
+    { mutant 'if (0)' wire_atomic_test; mutant 'if (IW_RDMAP_ATOMIC_REQ_LEN > len)' wire_atomic_test; } >"$list"
+    run_here scripts/mutants --build "$IW_BUILD" --list "$list" --verbose
+    assert_status 1
+    assert_output_has 'killed     1: RFC 7306 5.2 wire/atomic.c'
+    assert_output_has 'survived   2: RFC 7306 5.2 wire/atomic.c'
+    assert_output_has '2 mutants: 1 noticed, 1 survived, 0 stale, 0 do not compile; 1 not as the list expects'
+
+    # With a reason the second mutant is as expected; with a reason the first is not.
+    { mutant 'if (0)' wire_atomic_test; mutant 'if (IW_RDMAP_ATOMIC_REQ_LEN > len)' 'survives: the same'; } >"$list"
+    run_here scripts/mutants --build "$IW_BUILD" --list "$list"
+    assert_status 0
+    mutant 'if (0)' 'survives: wrongly' >"$list"
+    run_here scripts/mutants --build "$IW_BUILD" --list "$list"
+    assert_status 1
+
+    # A text that does not occur, and one that does not compile.
+    { mutant 'if (0)' wire_atomic_test | sed 's/(len </(length </'; mutant 'if (' wire_atomic_test; } >"$list"
+    run_here scripts/mutants --build "$IW_BUILD" --list "$list"
+    assert_status 1
+    assert_output_has 'stale      1:'
+    assert_output_has 'broken     2:'
+    [ "$(mutants_leave)" = "$before" ]
 }

@@ -116,9 +116,9 @@ kernel_sent() {
     run_in left ddp-xdp status -I "l$two" --json
     assert_jsonl '.[0] | [.tagged_octets >= 5242880, .passed.no_socket]' '[true,0]'
     serve_end
-    # A worker sends on one queue; the kernel spreads associations over both.
+    # A worker sends on one queue; the kernel spreads associations over both, of so many at least one over each.
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "l$two" -p "$PORT" --bind 10.78.0.1
-    run_in right ddp-bench 10.78.0.1 write -t raw -p "$PORT" -j 8 --time 500ms -w 0 --interval 0 --json
+    run_in right ddp-bench 10.78.0.1 write -t raw -p "$PORT" -j 16 --time 1s -w 0 --interval 0 --json
     assert_status 0
     assert_jsonl '.[0].verified' true
     run_in left ethtool -S "l$two"
@@ -344,8 +344,8 @@ kernel_sent() {
     net_ip left link set gone0 up
     net_ip right address add 10.79.0.2/24 dev gone1
     net_ip right link set gone1 up
-    IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I gone0 -p "$PORT" --bind 10.79.0.1 --timeout 5s
-    IW_READY='messages' serve_in right ddp-bench 10.79.0.1 write -t xdp -I gone1 -p "$PORT" --time 20s -w 0 --interval 500ms --timeout 5s
+    IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I gone0 -p "$PORT" --bind 10.79.0.1 --timeout 15s
+    IW_READY='messages' serve_in right ddp-bench 10.79.0.1 write -t xdp -I gone1 -p "$PORT" --time 20s -w 0 --interval 500ms --timeout 15s
     net_ip left link delete gone0
     wait_served
     assert_status 4
