@@ -36,14 +36,16 @@ as_stranger() {
 
 # interrupt FILE: leaves its temporary and journal in dst; $PART and $JOURNAL are their names
 interrupt() {
-    local pid
+    local pid status
 
     listen
     ddp-send -p "$PORT" --redial 0 --bwlimit 100M "$1" 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
     pid=$!
     wait_until 20 has_kib 4096 || fail_with 'nothing arrives'
     kill -KILL $pid
-    wait $pid 2>/dev/null || true
+    status=0
+    wait $pid 2>/dev/null || status=$?
+    assert_equal $status 137 'exit status of the interrupted transfer'
     serve_end "$SERVED" KILL
     PART=$(cd dst && compgen -G '.iw-*.part') || fail_with 'no temporary remained'
     JOURNAL=${PART%.part}.journal
