@@ -383,7 +383,7 @@ static unsigned user_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsign
 	iw_sctp_facts(x->a, &f);
 	while (n < f.paths && n < cap && iw_sctp_path(x->a, n, &p) == 0) {
 		out[n] = (struct iw_assoc_path){
-			.active = p.state == IW_SCTP_PATH_ACTIVE,
+			.active = p.confirmed && p.state == IW_SCTP_PATH_ACTIVE,
 			.primary = n == f.primary,
 			.mtu = p.mtu,
 			.srtt_ns = p.srtt,

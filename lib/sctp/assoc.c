@@ -52,10 +52,11 @@ void iw_sctp_set_state(struct iw_sctp_assoc *a, enum iw_sctp_state to)
 
 static uint64_t addr_hash(const struct iw_sctp *s, const struct iw_sctp_addr *addr, uint16_t port)
 {
-	uint8_t key[18], mac[SIP_MAC_LEN];
+	uint8_t key[20], mac[SIP_MAC_LEN];
 
 	memcpy(key, addr->ip, 16);
-	iw_put_be16(key + 16, port);
+	iw_put_be16(key + 16, addr->udp_port);
+	iw_put_be16(key + 18, port);
 	iw_sctp_siphash(mac, s->hash_key, key, sizeof(key));
 	return iw_get_be64(mac);
 }
@@ -75,7 +76,7 @@ struct path *iw_sctp_by_addr(const struct iw_sctp *s, const struct iw_sctp_addr 
 	for (; l; l = iw_sctp_table_next(l)) {
 		struct path *p = container(l, struct path, by_addr);
 
-		if (p->a->peer_port == port && p->state != IW_SCTP_PATH_UNCONFIRMED &&
+		if (p->confirmed && p->a->peer_port == port && p->addr.udp_port == addr->udp_port &&
 		    memcmp(p->addr.ip, addr->ip, 16) == 0)
 			return p;
 	}
@@ -114,8 +115,23 @@ int iw_sctp_set_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *peer, 
 			iw_sctp_table_add(&a->s->addrs, &paths[i].by_addr,
 					  addr_hash(a->s, &peer[i], a->peer_port));
 	}
-	a->primary = a->from = 0;
+	paths[0].confirmed = true;
+	a->from = a->verify_turn = 0;
 	return 0;
+}
+
+void iw_sctp_set_udp_port(struct path *p, uint16_t udp_port)
+{
+	struct iw_sctp_assoc *a = p->a;
+
+	if (p->addr.udp_port == udp_port)
+		return;
+	if (a->linked)
+		iw_sctp_table_del(&a->s->addrs, &p->by_addr);
+	p->addr.udp_port = udp_port;
+	if (a->linked)
+		iw_sctp_table_add(&a->s->addrs, &p->by_addr,
+				  addr_hash(a->s, &p->addr, a->peer_port));
 }
 
 static void link_in(struct iw_sctp_assoc *a)
@@ -164,7 +180,7 @@ int iw_sctp_assoc_new(struct iw_sctp_assoc **out, struct iw_sctp *s, uint32_t my
 	a->my_tag = my_tag;
 	a->my_tsn = my_tsn;
 	a->peer_port = peer_port;
-	a->setup_at = a->guard_at = IW_TIME_NEVER;
+	a->setup_at = a->guard_at = a->verify_at = IW_TIME_NEVER;
 	a->timer.at = IW_TIME_NEVER;
 	iw_list_init(&a->ready);
 	iw_list_init(&a->pending);
@@ -281,7 +297,7 @@ void iw_sctp_established(struct iw_sctp_assoc *a, uint64_t now)
 		struct path *p = &a->paths[i];
 
 		iw_sctp_hb_start(p, now);
-		if (p->state == IW_SCTP_PATH_ACTIVE)
+		if (p->confirmed)
 			iw_sctp_pmtu_start(p, now);
 	}
 	iw_sctp_raise(a, IW_SCTP_EV_UP);
@@ -345,7 +361,7 @@ void iw_sctp_facts(const struct iw_sctp_assoc *a, struct iw_sctp_facts *out)
 	out->peer_adaptation = a->peer_adaptation;
 	out->peer_rwnd = a->peer_rwnd > flight ? a->peer_rwnd - flight : 0;
 	out->paths = a->npaths;
-	out->primary = a->primary;
+	out->primary = iw_sctp_data_path(a)->index;
 	out->acked = a->out.una;
 	out->memory = memory_of(a);
 }
@@ -364,6 +380,7 @@ int iw_sctp_path(const struct iw_sctp_assoc *a, unsigned i, struct iw_sctp_path 
 	*out = (struct iw_sctp_path){
 		.addr = p->addr,
 		.state = p->state,
+		.confirmed = p->confirmed,
 		.mtu = p->pmtu,
 		.cwnd = p->cc.cwnd,
 		.ssthresh = p->cc.ssthresh,

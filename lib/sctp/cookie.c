@@ -151,6 +151,8 @@ bool iw_sctp_cookie_open(const struct iw_sctp *s, struct cookie *c, const uint8_
 	for (unsigned i = 0; i < c->npeers; i++, r.p += ADDR_LEN) {
 		memcpy(c->peer[i].ip, r.p, ADDR_LEN);
 		c->peer[i].udp_port = c->peer[0].udp_port;
+		if (iw_sctp_addr_has_scope(&c->peer[i]))
+			c->peer[i].scope = c->peer[0].scope;
 	}
 	return true;
 }

@@ -138,6 +138,20 @@ bool iw_sctp_addr_is_ipv4(const struct iw_sctp_addr *a)
 	return memcmp(a->ip, mapped, sizeof(mapped)) == 0;
 }
 
+bool iw_sctp_addr_has_scope(const struct iw_sctp_addr *a)
+{
+	return a->ip[0] == 0xfe && (a->ip[1] & 0xc0) == 0x80;
+}
+
+bool iw_sctp_addr_is_unicast(const struct iw_sctp_addr *a)
+{
+	static const uint8_t zero[16];
+
+	if (iw_sctp_addr_is_ipv4(a))
+		return a->ip[12] != 0 && a->ip[12] < 224;
+	return a->ip[0] != 0xff && memcmp(a->ip, zero, sizeof(zero)) != 0;
+}
+
 /* --- events ----------------------------------------------------------------------------------- */
 
 void iw_sctp_raise(struct iw_sctp_assoc *a, enum iw_sctp_event_kind kind)
@@ -179,6 +193,7 @@ void iw_sctp_reschedule(struct iw_sctp_assoc *a)
 
 	if (!a->linked)
 		return;
+	at = IW_MIN(at, a->verify_at);
 	at = IW_MIN(at, a->in.sack_at);
 	at = IW_MIN(at, a->out.rack_at);
 	at = IW_MIN(at, a->out.tlp_at);
@@ -221,6 +236,8 @@ static void assoc_timeout(struct iw_sctp_assoc *a, uint64_t now)
 	}
 	for (unsigned i = 0; a->linked && i < a->npaths; i++)
 		iw_sctp_path_timeouts(&a->paths[i], now);
+	if (a->linked && a->verify_at <= now)
+		iw_sctp_verify_next(a, now);
 	if (a->linked)
 		iw_sctp_loss_timeouts(a, now);
 	if (a->linked) {

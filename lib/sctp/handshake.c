@@ -94,7 +94,6 @@ int iw_sctp_connect(struct iw_sctp *s, struct iw_sctp_assoc **out, const struct 
 		return err;
 	a->initiator = true;
 	a->user = user;
-	a->paths[0].state = IW_SCTP_PATH_ACTIVE; /* the user knows it (RFC 9260 5.4) */
 	iw_sctp_set_state(a, IW_SCTP_COOKIE_WAIT);
 	a->tx = TX_INIT;
 	a->setup_rto = s->cfg.times.rto_initial;
@@ -132,13 +131,10 @@ static int learn_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *said,
 			peer[n++] = said[i];
 	}
 	if (n == 1) {
-		a->paths[0].addr.udp_port = peer[0].udp_port;
+		iw_sctp_set_udp_port(&a->paths[0], peer[0].udp_port);
 		return 0;
 	}
-	if (iw_sctp_set_paths(a, peer, n) < 0)
-		return IW_E_NOMEM;
-	a->paths[0].state = IW_SCTP_PATH_ACTIVE;
-	return 0;
+	return iw_sctp_set_paths(a, peer, n);
 }
 
 static uint8_t *copy_of(const struct iw_mem *mem, const void *src, size_t len)
@@ -156,7 +152,6 @@ void iw_sctp_on_init_ack(struct iw_sctp *s, const struct iw_sctp_chunk *c)
 	struct iw_sctp_assoc *a = s->cur.a;
 	struct init_params p;
 	struct iw_sctp_init i;
-	struct path *from;
 
 	if (a->state != IW_SCTP_COOKIE_WAIT || iw_sctp_init_decode(&i, c->value, c->value_len) == 0)
 		return;
@@ -211,9 +206,9 @@ void iw_sctp_on_init_ack(struct iw_sctp *s, const struct iw_sctp_chunk *c)
 	a->streams_in = IW_MIN(s->cfg.streams, i.os);
 	iw_sctp_inq_init(&a->in, i.tsn);
 	a->in.advertised = s->cfg.rwnd;
-	from = iw_sctp_path_of(a, &s->cur.pkt->peer);
-	a->from = from ? from->index : 0;
-	s->cur.path = &a->paths[a->from];
+	/* 5.4: the COOKIE ECHO goes to the address that the caller named, wherever the INIT ACK came from. */
+	a->from = 0;
+	s->cur.path = &a->paths[0];
 	iw_sctp_set_state(a, IW_SCTP_COOKIE_ECHOED);
 	a->tx = TX_COOKIE_ECHO;
 	a->tries = 0;
@@ -282,10 +277,11 @@ static size_t new_addresses(const struct iw_sctp_assoc *a, const struct init_par
 }
 
 /* The association that an INIT is about: by its source, or by any address that it lists (5.1.2 D). */
-static struct iw_sctp_assoc *init_concerns(const struct iw_sctp *s, const struct init_params *p)
+static struct iw_sctp_assoc *find_by_any(const struct iw_sctp *s, const struct iw_sctp_addr *peer,
+					 unsigned npeers)
 {
-	for (unsigned i = 0; i < p->npeers; i++) {
-		struct path *path = iw_sctp_by_addr(s, &p->peer[i], s->cur.hdr.sport);
+	for (unsigned i = 0; i < npeers; i++) {
+		struct path *path = iw_sctp_by_addr(s, &peer[i], s->cur.hdr.sport);
 
 		if (path)
 			return path->a;
@@ -397,7 +393,7 @@ void iw_sctp_on_init(struct iw_sctp *s, const struct iw_sctp_chunk *chunk)
 		refuse_init(s, i.tag, IW_SCTP_CAUSE_PROTOCOL, NULL, 0);
 		return;
 	}
-	a = init_concerns(s, &p);
+	a = find_by_any(s, p.peer, p.npeers);
 	if (!a && !s->cfg.listen) {
 		iw_sctp_nobody_listens(s, chunk);
 		return;
@@ -456,21 +452,23 @@ static void take_cookie(struct iw_sctp_assoc *a, const struct cookie *c)
 	a->in.advertised = a->s->cfg.rwnd;
 }
 
-/* A path of the cookie's that the packet came from, its number. */
-static int source_in(const struct cookie *c, const struct iw_sctp_packet *pkt)
+static bool is_from_listed(const struct cookie *c, const struct iw_sctp_packet *pkt)
 {
 	for (unsigned i = 0; i < c->npeers; i++)
 		if (memcmp(c->peer[i].ip, pkt->peer.ip, 16) == 0)
-			return (int)i;
-	return -1;
+			return true;
+	return false;
 }
 
+/*
+ * 5.4: the address that the INIT ACK went to is confirmed and the primary path, since the cookie was received there. The
+ * source of the COOKIE ECHO proves nothing: it may be forged.
+ */
 static bool open_association(struct iw_sctp *s, const struct cookie *c)
 {
-	int from = source_in(c, s->cur.pkt);
 	struct iw_sctp_assoc *a;
 
-	if (from < 0)
+	if (!is_from_listed(c, s->cur.pkt))
 		return false;
 	if (!s->cfg.listen || s->count >= s->cfg.assocs_max ||
 	    iw_sctp_assoc_new(&a, s, c->my_tag, c->my_tsn, c->peer, c->npeers, c->peer_port) < 0) {
@@ -478,8 +476,6 @@ static bool open_association(struct iw_sctp *s, const struct cookie *c)
 		return false;
 	}
 	take_cookie(a, c);
-	a->paths[from].state = IW_SCTP_PATH_ACTIVE; /* the cookie came back from there */
-	a->primary = (unsigned)from;
 	a->tx = TX_COOKIE_ACK;
 	iw_sctp_established(a, s->cur.now);
 	s->cur.a = a;
@@ -560,16 +556,18 @@ bool iw_sctp_on_cookie_echo(struct iw_sctp *s, const struct iw_sctp_chunk *chunk
 {
 	const struct iw_sctp_hdr *h = &s->cur.hdr;
 	struct iw_sctp_assoc *a;
-	struct path *path;
 	struct cookie c;
 
 	if (!iw_sctp_cookie_open(s, &c, chunk->value, chunk->value_len))
 		return false;
 	if (c.my_port != h->dport || c.peer_port != h->sport || c.my_tag != h->vtag)
 		return false;
-	c.peer[0].udp_port = s->cur.pkt->peer.udp_port;
-	path = iw_sctp_by_addr(s, &s->cur.pkt->peer, h->sport);
-	a = path ? path->a : iw_sctp_by_tag(s, c.my_tag); /* again, from another of its addresses */
+	a = iw_sctp_by_tag(s, c.my_tag);
+	/* Another association may have got the tag since the INIT ACK. */
+	if (a && (a->peer_port != h->sport || !iw_sctp_path_of(a, &c.peer[0])))
+		return false;
+	if (!a)
+		a = find_by_any(s, c.peer, c.npeers);
 	if (a)
 		return cookie_for(s, a, &c);
 	if (is_stale(s, &c)) {

@@ -11,13 +11,6 @@
 #define DATA_IN (IN(IW_SCTP_ESTABLISHED) | IN(IW_SCTP_SHUTDOWN_PENDING) | IN(IW_SCTP_SHUTDOWN_SENT))
 #define UP      (DATA_OUT | DATA_IN | IN(IW_SCTP_SHUTDOWN_ACK_SENT))
 
-static bool is_unicast(const struct iw_sctp_addr *a)
-{
-	if (iw_sctp_addr_is_ipv4(a))
-		return a->ip[12] < 224;
-	return a->ip[0] != 0xff;
-}
-
 /* The association that a packet with this tag and from there may speak to; NULL. */
 static struct iw_sctp_assoc *find(struct iw_sctp *s, const struct iw_sctp_chunk *first)
 {
@@ -48,11 +41,14 @@ static void begin(struct iw_sctp *s, struct iw_sctp_assoc *a)
 
 	cur->a = a;
 	cur->open = true;
-	a->local = cur->pkt->local;
-	a->from = cur->path->index;
+	/* 5.4: an unconfirmed address may be that of an uninvolved host, and the source be forged. */
+	if (cur->path->confirmed) {
+		a->local = cur->pkt->local;
+		a->from = cur->path->index;
+	}
 	/* RFC 6951 5.4: the port that the peer's last packet came from, or none any more. */
 	if (iw_sctp_addr_same_ip(&cur->path->addr, &cur->pkt->peer))
-		cur->path->addr.udp_port = cur->pkt->peer.udp_port;
+		iw_sctp_set_udp_port(cur->path, cur->pkt->peer.udp_port);
 	a->in.data_seen = a->in.new_seen = false;
 }
 
@@ -110,7 +106,7 @@ void iw_sctp_input(struct iw_sctp *s, const struct iw_sctp_packet *p, uint64_t n
 	if (iw_sctp_hdr_decode(&cur->hdr, p->data, p->len) == 0 ||
 	    cur->hdr.checksum != iw_sctp_checksum(p->data, p->len))
 		return;
-	if (cur->hdr.sport == 0 || cur->hdr.dport == 0 || !is_unicast(&p->peer))
+	if (cur->hdr.sport == 0 || cur->hdr.dport == 0 || !iw_sctp_addr_is_unicast(&p->peer))
 		return;
 	n = iw_sctp_chunk_decode(&first, p->data + cur->pos, p->len - cur->pos);
 	if (n <= 0)
@@ -126,14 +122,11 @@ void iw_sctp_input(struct iw_sctp *s, const struct iw_sctp_packet *p, uint64_t n
 
 /* --- chunk after chunk ------------------------------------------------------------------------ */
 
+/* 8.3: to the source of the packet, confirmed or not. */
 static void on_heartbeat(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c)
 {
-	struct iw_sctp_packet to;
-
-	/* 6.4: back to where it came from. */
-	iw_sctp_address(a, a->s->cur.path, &to);
-	iw_sctp_reply(a->s, &to, a->peer_port, a->peer_tag, IW_SCTP_HEARTBEAT_ACK, 0, c->value,
-		      c->value_len);
+	iw_sctp_reply(a->s, a->s->cur.pkt, a->peer_port, a->peer_tag, IW_SCTP_HEARTBEAT_ACK, 0,
+		      c->value, c->value_len);
 }
 
 static void on_error(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c)

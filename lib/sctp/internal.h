@@ -174,6 +174,7 @@ struct path {
 	struct link by_addr;
 	struct iw_sctp_addr addr;
 	enum iw_sctp_path_state state;
+	bool confirmed; /* 5.4; never taken back */
 	uint8_t index;
 	uint32_t errors;
 	/* Round trips, ns; srtt 0: not measured. */
@@ -196,6 +197,7 @@ struct path {
 	uint64_t sample;
 	/* Heartbeats. */
 	bool hb_due, hb_out;
+	bool verify_due; /* unconfirmed: waits for its turn to get a HEARTBEAT */
 	uint64_t hb_at, hb_sent;
 	uint8_t hb_nonce[8];
 	/* Path MTU. */
@@ -207,6 +209,12 @@ struct path {
 	uint64_t probe_at, probe_sent;
 	uint8_t probe_nonce[8];
 };
+
+/* DATA may go there. */
+static inline bool path_is_usable(const struct path *p)
+{
+	return p->confirmed && p->state == IW_SCTP_PATH_ACTIVE;
+}
 
 /* --- the association and the endpoint --------------------------------------------------------- */
 
@@ -238,9 +246,13 @@ struct iw_sctp_assoc {
 	bool peer_has_adaptation;
 	uint32_t peer_adaptation;
 	struct iw_sctp_addr local;
-	struct path *paths;
-	unsigned npaths, primary;
-	unsigned from;   /* the path that the peer's last packet came from: answers go there */
+	struct path *paths; /* the first is the primary path and always confirmed */
+	unsigned npaths;
+	unsigned
+		from; /* the confirmed path that the peer's last packet came from: answers go there */
+	/* HEARTBEATs to unconfirmed addresses: the timer; the earliest time for the next; the last path. */
+	uint64_t verify_at, verify_from;
+	unsigned verify_turn;
 	uint8_t *cookie; /* to echo */
 	size_t cookie_len;
 	uint8_t *report; /* parameters of the INIT ACK to be reported with the COOKIE ECHO */
@@ -292,6 +304,7 @@ struct iw_sctp {
 	uint8_t *reply_data; /* REPLIES_MAX * cfg.mtu */
 	unsigned reply_first, replies;
 	uint64_t strangers_at; /* when all that were answered are paid for */
+	uint64_t verify_at;    /* the same for HEARTBEATs to unconfirmed addresses */
 	struct cursor cur;
 	unsigned turn; /* packets that the first ready association has had in a row */
 };
@@ -316,9 +329,15 @@ void iw_sctp_down(struct iw_sctp_assoc *a, int err, const char *fmt, ...);
 void iw_sctp_kill(struct iw_sctp_assoc *a, uint16_t cause, const void *info, size_t info_len,
 		  int err, const char *fmt, ...);
 void iw_sctp_established(struct iw_sctp_assoc *a, uint64_t now);
+/* Replaces the paths. The first is confirmed, the others are not. */
 int iw_sctp_set_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *peer, unsigned n);
+/* The peer's packets arrive from another UDP port now (RFC 6951 5.4). */
+void iw_sctp_set_udp_port(struct path *p, uint16_t udp_port);
 struct iw_sctp_assoc *iw_sctp_by_tag(const struct iw_sctp *s, uint32_t tag);
-/* Only verified paths: who lists somebody else's address does not stand in that host's way (RFC 5062 3). */
+/*
+ * By IP address, UDP port and SCTP port. Only confirmed paths: an unconfirmed address never blocks the real owner of that
+ * address (RFC 5062 3).
+ */
 struct path *iw_sctp_by_addr(const struct iw_sctp *s, const struct iw_sctp_addr *addr,
 			     uint16_t port);
 struct path *iw_sctp_path_of(const struct iw_sctp_assoc *a, const struct iw_sctp_addr *addr);
@@ -375,6 +394,8 @@ void iw_sctp_out_of_the_blue(struct iw_sctp *s, const struct iw_sctp_packet *pkt
 /* 8.4 (3): an INIT that is alone in the packet s->cur is at, and for a port where nobody listens. */
 void iw_sctp_nobody_listens(struct iw_sctp *s, const struct iw_sctp_chunk *init);
 size_t iw_sctp_take_reply(struct iw_sctp *s, uint8_t *buf, size_t cap, struct iw_sctp_packet *out);
+/* One more of something that is limited to a burst of 100 and then one each 1 ms; *at is its state, 0 at first. */
+bool iw_sctp_within_rate(uint64_t *at, uint64_t now);
 /* Where a packet of a goes: to that path. */
 void iw_sctp_address(const struct iw_sctp_assoc *a, const struct path *p,
 		     struct iw_sctp_packet *to);
@@ -446,19 +467,20 @@ void iw_sctp_path_init(struct path *p, struct iw_sctp_assoc *a, const struct iw_
 		       unsigned index);
 void iw_sctp_rtt(struct path *p, uint64_t rtt);
 void iw_sctp_path_alive(struct path *p);
-/* One more thing was not answered. False: that was the association's last. */
-bool iw_sctp_path_failed(struct path *p, bool counts);
+/* DATA or a HEARTBEAT was not answered. False: the association has ended. */
+bool iw_sctp_path_failed(struct path *p, bool heartbeat);
 void iw_sctp_hb_start(struct path *p, uint64_t now);
+/* Sends the next HEARTBEAT to an unconfirmed address if it is time, else sets the timer. */
+void iw_sctp_verify_next(struct iw_sctp_assoc *a, uint64_t now);
 void iw_sctp_on_heartbeat_ack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uint64_t now);
 void iw_sctp_path_timeouts(struct path *p, uint64_t now);
 /* The path for new data. */
-struct path *iw_sctp_data_path(struct iw_sctp_assoc *a);
+struct path *iw_sctp_data_path(const struct iw_sctp_assoc *a);
 /* Another one that works, or the same. */
-struct path *iw_sctp_other_path(struct iw_sctp_assoc *a, struct path *p);
-/* The next verified path round the table, also one that seems to have failed: for control chunks that nobody
- * answers. Its number. */
+struct path *iw_sctp_other_path(const struct iw_sctp_assoc *a, struct path *p);
+/* The number of the next confirmed path round the table, active or not: for control chunks that are not answered. */
 unsigned iw_sctp_turn_path(const struct iw_sctp_assoc *a, unsigned from);
-void iw_sctp_path_verified(struct path *p, uint64_t now);
+void iw_sctp_path_confirm(struct path *p, uint64_t now);
 /* The HEARTBEAT that is due, with a PAD when it probes: octets, 0: none. */
 size_t iw_sctp_put_heartbeat(struct path *p, uint8_t *dst, size_t cap, bool probe, uint64_t now);
 

@@ -134,7 +134,7 @@ void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now)
 		return;
 	a->count.timeouts++;
 	q->window_answers = false;
-	if (!iw_sctp_path_failed(p, !probing))
+	if (!probing && !iw_sctp_path_failed(p, false))
 		return;
 	if (!probing)
 		a->cc->timeout(&p->cc);                       /* E1 */

@@ -80,7 +80,7 @@ static size_t init_packet(struct iw_sctp_assoc *a, uint8_t *buf, size_t cap,
 	int n;
 
 	a->tx &= ~(unsigned)TX_INIT;
-	begin(&k, a, &a->paths[a->primary], buf, cap, 0);
+	begin(&k, a, &a->paths[0], buf, cap, 0);
 	n = iw_sctp_put_init(a, buf + k.len, k.limit - k.len);
 	if (n < 0)
 		return 0;
@@ -203,7 +203,7 @@ static struct path *choose(struct iw_sctp_assoc *a, uint64_t *seq, uint64_t now)
 			q->lost_from++;
 		*seq = q->lost_from;
 		p = &a->paths[chunk_at(q, *seq)->path];
-		if (p->state != IW_SCTP_PATH_ACTIVE)
+		if (!path_is_usable(p))
 			p = iw_sctp_other_path(a, p);
 	} else if (q->next < q->end) {
 		*seq = q->next;
@@ -357,10 +357,15 @@ static bool put_data(struct packet *k, struct iw_sctp_assoc *a, uint64_t seq, ui
 	return true;
 }
 
-/* A path with a HEARTBEAT due, or one that asks for the path MTU; NULL. */
+/*
+ * A path with a HEARTBEAT due, or one that asks for the path MTU; NULL. None from SHUTDOWN-SENT on: this end sends no DATA any
+ * more, and T2 tells when the peer is gone (8.3, 9.2).
+ */
 static struct path *asks(struct iw_sctp_assoc *a, bool probe)
 {
-	for (unsigned i = 0; i < a->npaths && a->state != IW_SCTP_SHUTDOWN_ACK_SENT; i++)
+	if (a->state == IW_SCTP_SHUTDOWN_SENT || a->state == IW_SCTP_SHUTDOWN_ACK_SENT)
+		return NULL;
+	for (unsigned i = 0; i < a->npaths; i++)
 		if (probe ? a->paths[i].probe_due : a->paths[i].hb_due)
 			return &a->paths[i];
 	return NULL;

@@ -81,7 +81,7 @@ size_t iw_sctp_max_message(const struct iw_sctp_assoc *a)
 
 	/* The smallest of all paths in use, so that what one loses may go by another (RFC 9260 7.3). */
 	for (unsigned i = 0; i < a->npaths; i++)
-		if (a->paths[i].state == IW_SCTP_PATH_ACTIVE)
+		if (path_is_usable(&a->paths[i]))
 			least = IW_MIN(least, iw_sctp_payload(&a->paths[i]));
 	if (least == UINT32_MAX)
 		least = iw_sctp_payload(&a->paths[0]);

@@ -4,14 +4,25 @@
 
 #include <string.h>
 
-/* Multicast, broadcast and unspecified addresses are no peer's. */
-static bool is_unicast(const struct iw_sctp_addr *a)
+static bool is_loopback(const struct iw_sctp_addr *a)
 {
-	static const uint8_t zero[16];
+	static const uint8_t one[16] = { [15] = 1 };
 
+	return iw_sctp_addr_is_ipv4(a) ? a->ip[12] == 127 : memcmp(a->ip, one, sizeof(one)) == 0;
+}
+
+static bool is_link_local(const struct iw_sctp_addr *a)
+{
 	if (iw_sctp_addr_is_ipv4(a))
-		return a->ip[12] != 0 && a->ip[12] < 224;
-	return a->ip[0] != 0xff && memcmp(a->ip, zero, sizeof(zero)) != 0;
+		return a->ip[12] == 169 && a->ip[13] == 254;
+	return iw_sctp_addr_has_scope(a);
+}
+
+/* A peer cannot be reached by such an address unless it sends from one: it would be one of this host, or of another on this link. */
+static bool is_in_scope(const struct iw_sctp_addr *a, const struct iw_sctp_addr *source)
+{
+	return (!is_loopback(a) || is_loopback(source)) &&
+	       (!is_link_local(a) || is_link_local(source));
 }
 
 static void add_address(struct init_params *out, const struct iw_sctp_param *p)
@@ -23,14 +34,16 @@ static void add_address(struct init_params *out, const struct iw_sctp_param *p)
 		memcpy(addr.ip + 12, p->value, 4);
 	} else if (p->type == IW_SCTP_PARAM_IPV6 && p->value_len == 16) {
 		memcpy(addr.ip, p->value, 16);
+		if (iw_sctp_addr_is_ipv4(&addr)) /* 3.3.2.1.2: never IPv4-mapped */
+			return;
 	} else {
 		out->malformed = true;
 		return;
 	}
 	/* The link is the packet's: nothing else is said about it. */
-	if (addr.ip[0] == 0xfe && (addr.ip[1] & 0xc0) == 0x80)
+	if (iw_sctp_addr_has_scope(&addr))
 		addr.scope = out->peer[0].scope;
-	if (!is_unicast(&addr))
+	if (!iw_sctp_addr_is_unicast(&addr) || !is_in_scope(&addr, &out->peer[0]))
 		return;
 	/*
 	 * We list no addresses, so of ours the peer knows the one that we send from. What comes from an

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Paths: round trips (RFC 9260 6.3.1), heartbeats (8.3), failure (8.1, 8.2), verification (5.4). */
+/* Paths: round trips (RFC 9260 6.3.1), heartbeats (8.3), failure (8.1, 8.2), confirmation (5.4). */
 #include "sctp/internal.h"
 
 #include <string.h>
@@ -57,30 +57,30 @@ void iw_sctp_path_alive(struct path *p)
 {
 	p->errors = 0;
 	p->a->errors = 0;
-	if (p->state == IW_SCTP_PATH_INACTIVE)
-		set_path_state(p, IW_SCTP_PATH_ACTIVE);
-}
-
-void iw_sctp_path_verified(struct path *p, uint64_t now)
-{
-	bool first = p->state == IW_SCTP_PATH_UNCONFIRMED;
-
 	set_path_state(p, IW_SCTP_PATH_ACTIVE);
-	if (first)
-		iw_sctp_pmtu_start(p, now);
 }
 
-bool iw_sctp_path_failed(struct path *p, bool counts)
+void iw_sctp_path_confirm(struct path *p, uint64_t now)
+{
+	if (p->confirmed)
+		return;
+	p->confirmed = true;
+	p->verify_due = false;
+	iw_sctp_raise(p->a, IW_SCTP_EV_PATH);
+	iw_sctp_check_max(p->a);
+	iw_sctp_pmtu_start(p, now);
+}
+
+bool iw_sctp_path_failed(struct path *p, bool heartbeat)
 {
 	struct iw_sctp_assoc *a = p->a;
 	const struct iw_sctp_times *t = &a->s->cfg.times;
+	/* 8.1: or unreachable addresses, idle all of them, would end an association whose data path works. */
+	bool counts = !heartbeat || p == iw_sctp_data_path(a);
 
-	if (!counts)
-		return true;
-	/* 5.4, 8.1: an address that was never verified stays unverified, and does not count as a failure of the peer. */
-	if (++p->errors > t->path_max_retrans && p->state == IW_SCTP_PATH_ACTIVE)
+	if (++p->errors > t->path_max_retrans)
 		set_path_state(p, IW_SCTP_PATH_INACTIVE);
-	if (p->state == IW_SCTP_PATH_UNCONFIRMED || ++a->errors <= t->assoc_max_retrans)
+	if (!counts || ++a->errors <= t->assoc_max_retrans)
 		return true;
 	iw_sctp_down(a, IW_E_TIMEOUT, "sctp: the peer does not answer any more (RFC 9260 8.1)");
 	return false;
@@ -88,12 +88,12 @@ bool iw_sctp_path_failed(struct path *p, bool counts)
 
 /* --- which path ------------------------------------------------------------------------------- */
 
-struct path *iw_sctp_other_path(struct iw_sctp_assoc *a, struct path *p)
+struct path *iw_sctp_other_path(const struct iw_sctp_assoc *a, struct path *p)
 {
 	for (unsigned i = 1; i < a->npaths; i++) {
 		struct path *other = &a->paths[(p->index + i) % a->npaths];
 
-		if (other->state == IW_SCTP_PATH_ACTIVE)
+		if (path_is_usable(other))
 			return other;
 	}
 	return p;
@@ -104,17 +104,17 @@ unsigned iw_sctp_turn_path(const struct iw_sctp_assoc *a, unsigned from)
 	for (unsigned i = 1; i < a->npaths; i++) {
 		unsigned next = (from + i) % a->npaths;
 
-		if (a->paths[next].state != IW_SCTP_PATH_UNCONFIRMED)
+		if (a->paths[next].confirmed)
 			return next;
 	}
 	return from;
 }
 
-struct path *iw_sctp_data_path(struct iw_sctp_assoc *a)
+struct path *iw_sctp_data_path(const struct iw_sctp_assoc *a)
 {
-	struct path *p = &a->paths[a->primary];
+	struct path *p = &a->paths[0];
 
-	return p->state == IW_SCTP_PATH_ACTIVE ? p : iw_sctp_other_path(a, p);
+	return path_is_usable(p) ? p : iw_sctp_other_path(a, p);
 }
 
 /* --- heartbeats ------------------------------------------------------------------------------- */
@@ -124,26 +124,58 @@ static uint64_t hb_pause(struct path *p)
 {
 	uint64_t jitter = p->rto * (iw_sctp_jitter(p->a->s) & 0xff) / 256;
 
-	/* 5.4: one RTO until an address is verified, unless it has left too many HEARTBEATs unanswered. */
-	if (p->state == IW_SCTP_PATH_UNCONFIRMED &&
-	    p->errors <= p->a->s->cfg.times.path_max_retrans)
-		return p->rto;
+	/* 5.4: an RTO, in which the answer is due, until the address is confirmed or inactive. */
+	if (!p->confirmed && p->state == IW_SCTP_PATH_ACTIVE)
+		return p->rto + jitter / 2;
 	return p->a->s->cfg.times.hb_interval + p->rto / 2 + jitter;
+}
+
+/*
+ * 5.4: HB.Max.Burst is 1: an association sends one HEARTBEAT an RTO to its unconfirmed addresses, in turn. The
+ * endpoint limits those of all associations, since many of them may list the address of one uninvolved host.
+ */
+void iw_sctp_verify_next(struct iw_sctp_assoc *a, uint64_t now)
+{
+	uint64_t rto = a->s->cfg.times.rto_initial;
+	unsigned last = a->verify_turn;
+
+	a->verify_at = IW_TIME_NEVER;
+	for (unsigned i = 1; i <= a->npaths; i++) {
+		struct path *p = &a->paths[(last + i) % a->npaths];
+
+		if (!p->verify_due)
+			continue;
+		if (now >= a->verify_from && !iw_sctp_within_rate(&a->s->verify_at, now))
+			a->verify_from = iw_time_add(now, rto);
+		if (now < a->verify_from) {
+			a->verify_at = a->verify_from;
+			return;
+		}
+		p->verify_due = false;
+		p->hb_due = true;
+		a->verify_turn = p->index;
+		a->verify_from = iw_time_add(now, rto);
+	}
+}
+
+static void verify_later(struct path *p, uint64_t now)
+{
+	p->verify_due = true;
+	iw_sctp_verify_next(p->a, now);
 }
 
 void iw_sctp_hb_start(struct path *p, uint64_t now)
 {
-	if (p->state == IW_SCTP_PATH_UNCONFIRMED)
-		p->hb_due = true;
 	p->hb_at = iw_time_add(now, hb_pause(p));
+	if (!p->confirmed)
+		verify_later(p, now);
 }
 
 static void heartbeat_time(struct path *p, uint64_t now)
 {
 	struct iw_sctp_assoc *a = p->a;
 	const struct iw_sctp_times *t = &a->s->cfg.times;
-	bool busy = p->nflight > 0 ||
-		    (p->state == IW_SCTP_PATH_ACTIVE && now - p->last_sent < t->hb_interval);
+	bool busy = p->nflight > 0 || (path_is_usable(p) && now - p->last_sent < t->hb_interval);
 
 	if (p->hb_out) {
 		p->hb_out = false;
@@ -153,7 +185,9 @@ static void heartbeat_time(struct path *p, uint64_t now)
 	}
 	iw_sctp_slim(a);
 	p->hb_at = iw_time_add(now, hb_pause(p));
-	if (!busy)
+	if (!p->confirmed)
+		verify_later(p, now);
+	else if (!busy)
 		p->hb_due = true;
 }
 
@@ -184,7 +218,7 @@ size_t iw_sctp_put_heartbeat(struct path *p, uint8_t *dst, size_t cap, bool prob
 		p->hb_due = false;
 		p->hb_out = true;
 		p->hb_sent = now;
-		/* An answer is due within the RTO; unverified paths are asked again then. */
+		/* An answer is due within the RTO; an unconfirmed address is asked again then. */
 		p->hb_at = iw_time_add(now, hb_pause(p));
 	} else {
 		p->probe_sent = now;
@@ -217,7 +251,7 @@ void iw_sctp_on_heartbeat_ack(struct iw_sctp_assoc *a, const struct iw_sctp_chun
 	p->hb_out = false;
 	iw_sctp_rtt(p, now - p->hb_sent);
 	iw_sctp_path_alive(p);
-	iw_sctp_path_verified(p, now);
+	iw_sctp_path_confirm(p, now);
 	p->hb_at = iw_time_add(now, hb_pause(p));
 }
 

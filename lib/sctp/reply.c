@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-#define STRANGERS_BURST 100
-#define STRANGERS_GAP   IW_MSEC(1)
+#define RATE_BURST 100
+#define RATE_GAP   IW_MSEC(1)
 
 void iw_sctp_address(const struct iw_sctp_assoc *a, const struct path *p, struct iw_sctp_packet *to)
 {
@@ -120,14 +120,13 @@ static struct contents look_through(const struct iw_sctp_packet *pkt)
 	return has;
 }
 
-/* So many in a row, then one for each so much time: what has no association costs its sender more than us. */
-static bool may_answer_strangers(struct iw_sctp *s)
+bool iw_sctp_within_rate(uint64_t *at, uint64_t now)
 {
-	uint64_t at = IW_MAX(s->strangers_at, s->cur.now);
+	uint64_t paid = IW_MAX(*at, now);
 
-	if (at - s->cur.now >= STRANGERS_BURST * STRANGERS_GAP)
+	if (paid - now >= RATE_BURST * RATE_GAP)
 		return false;
-	s->strangers_at = at + STRANGERS_GAP;
+	*at = paid + RATE_GAP;
 	return true;
 }
 
@@ -138,7 +137,8 @@ static void answer_stranger(struct iw_sctp *s, const struct iw_sctp_packet *pkt,
 	struct iw_sctp_chunk c = { .type = type, .flags = flags };
 	struct iw_sctp_hdr back = { .sport = h->dport, .dport = h->sport, .vtag = vtag };
 
-	if (may_answer_strangers(s))
+	/* A packet without an association costs its sender more than this end. */
+	if (iw_sctp_within_rate(&s->strangers_at, s->cur.now))
 		add(s, pkt, &back, &c);
 }
 

@@ -43,10 +43,10 @@
 #include "util/num.h"
 #include "util/vec.h"
 
-#define IW_SCTP_PATHS_MAX    16   /* addresses of one peer */
-#define IW_SCTP_SEND_HDR_MAX 56   /* octets of a message that iw_sctp_send copies in any case */
-#define IW_SCTP_SEND_VECS    2    /* slices of memory it refers to; more are copied */
-#define IW_SCTP_MTU_MIN      576  /* the path MTU is never taken to be less (IPv4); 1280 for IPv6 */
+#define IW_SCTP_PATHS_MAX    16  /* addresses of one peer; further ones that it lists are ignored */
+#define IW_SCTP_SEND_HDR_MAX 56  /* octets of a message that iw_sctp_send copies in any case */
+#define IW_SCTP_SEND_VECS    2   /* slices of memory it refers to; more are copied */
+#define IW_SCTP_MTU_MIN      576 /* the path MTU is never taken to be less (IPv4); 1280 for IPv6 */
 #define IW_SCTP_MTU_BASE     1200 /* where the search for the path MTU begins (RFC 8899 5.1.2) */
 
 struct iw_sctp;       /* an endpoint: one SCTP port on one carrier */
@@ -65,6 +65,10 @@ struct iw_sctp_addr {
 };
 /* The same host and interface, whatever the UDP port. */
 bool iw_sctp_addr_same_ip(const struct iw_sctp_addr *a, const struct iw_sctp_addr *b);
+/* A link-local address of IPv6, which means nothing without its interface. */
+bool iw_sctp_addr_has_scope(const struct iw_sctp_addr *a);
+/* Not multicast, broadcast, reserved or unspecified. */
+bool iw_sctp_addr_is_unicast(const struct iw_sctp_addr *a);
 bool iw_sctp_addr_is_ipv4(const struct iw_sctp_addr *a);
 
 struct iw_sctp_packet {
@@ -190,7 +194,7 @@ void iw_sctp_timeout(struct iw_sctp *s, uint64_t now);
 enum iw_sctp_event_kind {
 	IW_SCTP_EV_UP,     /* the association stands: ours, or a new one of a listener */
 	IW_SCTP_EV_MTU,    /* iw_sctp_max_message has changed */
-	IW_SCTP_EV_PATH,   /* a path was verified, failed or came back: see iw_sctp_path */
+	IW_SCTP_EV_PATH,   /* a path was confirmed, failed or recovered: see iw_sctp_path */
 	IW_SCTP_EV_DONE,   /* iw_sctp_next_done has something to say */
 	IW_SCTP_EV_ROOM,   /* iw_sctp_send takes messages again after IW_E_AGAIN */
 	IW_SCTP_EV_ENDING, /* the peer shuts the association down: nothing more can be sent */
@@ -261,7 +265,7 @@ struct iw_sctp_facts {
 	uint32_t peer_adaptation;
 	uint32_t peer_rwnd; /* what the peer can take now */
 	unsigned paths;     /* addresses of the peer */
-	unsigned primary;   /* the one that data goes to */
+	unsigned primary;   /* the path that new DATA uses */
 	uint64_t sent, resent,
 		acked; /* DATA chunks: first transmissions, further ones, acknowledged */
 	uint64_t received, duplicates; /* DATA chunks that came up, and that came again */
@@ -274,10 +278,16 @@ void iw_sctp_facts(const struct iw_sctp_assoc *a, struct iw_sctp_facts *out);
 /* Another controller than the endpoint's, which goes on from where the windows are. Borrowed for life. */
 void iw_sctp_set_cc(struct iw_sctp_assoc *a, const struct iw_sctp_cc_ops *cc);
 
-enum iw_sctp_path_state { IW_SCTP_PATH_UNCONFIRMED, IW_SCTP_PATH_ACTIVE, IW_SCTP_PATH_INACTIVE };
+enum iw_sctp_path_state { IW_SCTP_PATH_ACTIVE, IW_SCTP_PATH_INACTIVE }; /* RFC 9260 8.2 */
 struct iw_sctp_path {
 	struct iw_sctp_addr addr;
 	enum iw_sctp_path_state state;
+	/*
+	 * RFC 9260 5.4: the address is known to be the peer's, because the caller named it, the peer
+	 * answered an INIT ACK sent to it, or it answered a HEARTBEAT. Other addresses get HEARTBEATs
+	 * and HEARTBEAT ACKs only.
+	 */
+	bool confirmed;
 	uint32_t mtu, cwnd, ssthresh, flight; /* octets */
 	uint64_t srtt, rto;                   /* ns; srtt 0: not measured yet */
 	uint32_t errors;                      /* unanswered in a row */

@@ -125,7 +125,7 @@ static void unverified_address_gets_heartbeats_and_nothing_else(void **state)
 	assert_int_equal(went.data[1], 0);
 	assert_true(went.heartbeats[1] > 0);
 	assert_int_equal(went.others[1], 0);
-	assert_int_equal(path(1).state, IW_SCTP_PATH_UNCONFIRMED);
+	assert_false(path(1).confirmed);
 	hand_close(&h);
 }
 
@@ -140,7 +140,7 @@ static void address_that_never_answers_does_not_block_its_owner(void **state)
 	camper = h.n.b.a;
 	pass(IW_SEC(30), 1);
 	assert_true(path(1).errors > 1);
-	assert_int_equal(path(1).state, IW_SCTP_PATH_UNCONFIRMED);
+	assert_false(path(1).confirmed);
 	/* And it gets no more HEARTBEATs than others (RFC 9260 5.4). */
 	memset(&went, 0, sizeof(went));
 	pass(IW_SEC(60), 1);
@@ -171,6 +171,22 @@ static void unverified_address_gets_no_sack_and_no_shutdown(void **state)
 	pass(IW_SEC(20), 0);
 	assert_true(went.others[0] >= 10);
 	assert_int_equal(went.others[1], 0);
+	hand_close(&h);
+}
+
+/* RFC 9260 8.3: with everything sent and acknowledged, T2 alone tells whether the peer is gone. */
+static void shutdown_sent_sends_no_heartbeat(void **state)
+{
+	(void)state;
+	open_listed(NULL);
+	pass(IW_SEC(5), 1);
+	iw_sctp_shutdown(h.n.b.a, h.n.now);
+	look(0);
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_SHUTDOWN_SENT);
+	memset(&went, 0, sizeof(went));
+	pass(IW_SEC(60), 0);
+	assert_true(went.others[0] >= 4);
+	assert_int_equal(went.heartbeats[0] + went.heartbeats[1], 0);
 	hand_close(&h);
 }
 
@@ -215,7 +231,7 @@ static void heartbeat_ack_counts_once(void **state)
 	}
 	assert_true(chunk_of(&copy, 0, &c));
 	say(1, IW_SCTP_HEARTBEAT_ACK, c.value, c.value_len);
-	assert_int_equal(path(1).state, IW_SCTP_PATH_ACTIVE);
+	assert_true(path(1).confirmed);
 	srtt = path(1).srtt;
 	net_run(&h.n, h.n.now + IW_SEC(1));
 	say(1, IW_SCTP_HEARTBEAT_ACK, c.value, c.value_len);
@@ -223,10 +239,11 @@ static void heartbeat_ack_counts_once(void **state)
 	hand_close(&h);
 }
 
-/* SX-34: only the source address of the COOKIE ECHO is known to be the peer's. */
-static void address_of_the_cookie_echo_is_the_primary_one(void **state)
+static const uint8_t lists_one[] = { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0, 5, 0, 8, 192, 0, 2, 50 };
+
+/* SX-34: RFC 9260 5.4, rule 2: the source of a COOKIE ECHO may be forged. */
+static void cookie_echo_confirms_only_the_source_of_the_init(void **state)
 {
-	static const uint8_t params[] = { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0, 5, 0, 8, 192, 0, 2, 50 };
 	struct iw_sctp_facts f;
 	struct iw_sctp_param cookie;
 	struct iw_sctp_chunk c;
@@ -236,24 +253,53 @@ static void address_of_the_cookie_echo_is_the_primary_one(void **state)
 	hand_open(&h);
 	net_start(&h.n);
 	i = hand_init(&h);
-	i.params = params;
-	i.params_len = sizeof(params);
+	i.params = lists_one;
+	i.params_len = sizeof(lists_one);
 	hand_begin(&h, 0);
 	hand_init_chunk(&h, IW_SCTP_INIT, &i);
 	hand_send(&h);
 	c = hand_expect(&h, IW_SCTP_INIT_ACK, h.tag);
 	cookie = hand_read_init_ack(&h, &c);
+	memset(&went, 0, sizeof(went));
 	say(1, IW_SCTP_COOKIE_ECHO, cookie.value, cookie.value_len);
 	assert_non_null(h.n.b.a);
 	iw_sctp_facts(h.n.b.a, &f);
-	assert_int_equal(f.primary, 1);
-	assert_int_equal(path(0).state, IW_SCTP_PATH_UNCONFIRMED);
-	assert_int_equal(path(1).state, IW_SCTP_PATH_ACTIVE);
-	memset(&went, 0, sizeof(went));
+	assert_int_equal(f.primary, 0);
+	assert_true(path(0).confirmed);
+	assert_false(path(1).confirmed);
 	post(2);
 	look(0);
-	assert_int_equal(went.data[0], 0);
-	assert_int_equal(went.data[1], 2);
+	assert_int_equal(went.data[0], 2);
+	assert_int_equal(went.others[0], 1); /* COOKIE ACK */
+	assert_int_equal(went.data[1] + went.others[1], 0);
+	hand_close(&h);
+}
+
+/* SX-34: whatever arrives from an unconfirmed address, and however often, is acknowledged elsewhere. */
+static void sack_goes_to_a_confirmed_address_only(void **state)
+{
+	static const uint8_t heartbeat[] = { 0, 1, 0, 5, 'x' };
+	struct iw_sctp_addr source;
+
+	(void)state;
+	open_listed(NULL);
+	source = h.src;
+	h.src = net_addr(hosts[1]);
+	for (uint32_t n = 0; n < 20; n++) {
+		hand_begin(&h, h.peer_tag);
+		hand_data(&h, 7, HAND_TSN + 2 * n, 0, "x", 1);
+		hand_data(&h, 7, HAND_TSN + 2 * n, 0xffff, "x", 1);
+		hand_chunk(&h, 0xff, 0, NULL, 0); /* asks for an ERROR */
+		hand_send(&h);
+	}
+	h.src = source;
+	pass(IW_SEC(1), 0);
+	assert_true(went.others[0] >= 20);
+	assert_int_equal(went.others[1], 0);
+	/* An answer to the packet's own source is allowed: it is no larger than the question. */
+	say(1, IW_SCTP_HEARTBEAT, heartbeat, sizeof(heartbeat));
+	look(0);
+	assert_int_equal(went.others[1], 1);
 	hand_close(&h);
 }
 
@@ -261,7 +307,6 @@ static void address_of_the_cookie_echo_is_the_primary_one(void **state)
 static void udp_port_is_kept_for_each_address(void **state)
 {
 	static const uint8_t heartbeat[] = { 0, 1, 0, 5, 'x' };
-	static const uint8_t params[] = { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0, 5, 0, 8, 192, 0, 2, 50 };
 	struct iw_sctp_init i;
 
 	(void)state;
@@ -269,8 +314,8 @@ static void udp_port_is_kept_for_each_address(void **state)
 	h.src.udp_port = 9899;
 	net_start(&h.n);
 	i = hand_init(&h);
-	i.params = params;
-	i.params_len = sizeof(params);
+	i.params = lists_one;
+	i.params_len = sizeof(lists_one);
 	hand_up_with(&h, &i);
 	assert_int_equal(path(0).addr.udp_port, 9899);
 	assert_int_equal(path(1).addr.udp_port, 9899);
@@ -426,9 +471,11 @@ int main(void)
 		cmocka_unit_test(unverified_address_gets_heartbeats_and_nothing_else),
 		cmocka_unit_test(address_that_never_answers_does_not_block_its_owner),
 		cmocka_unit_test(unverified_address_gets_no_sack_and_no_shutdown),
+		cmocka_unit_test(shutdown_sent_sends_no_heartbeat),
 		cmocka_unit_test(each_heartbeat_has_a_nonce_of_its_own),
 		cmocka_unit_test(heartbeat_ack_counts_once),
-		cmocka_unit_test(address_of_the_cookie_echo_is_the_primary_one),
+		cmocka_unit_test(cookie_echo_confirms_only_the_source_of_the_init),
+		cmocka_unit_test(sack_goes_to_a_confirmed_address_only),
 		cmocka_unit_test(udp_port_is_kept_for_each_address),
 		cmocka_unit_test(inactive_path_gets_no_data),
 		cmocka_unit_test(lost_data_leaves_a_path_that_fails),

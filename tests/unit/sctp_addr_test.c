@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Addresses that a peer lists, and peers that share an address: scope, number, HEARTBEATs, UDP ports. */
+#include "sctp/sctp.h"
+
+#include "unit/sctp_hand.h"
+
+static struct hand h;
+
+/* --- INITs that list addresses ---------------------------------------------------------------- */
+
+struct list {
+	uint8_t octets[1000];
+	size_t len;
+};
+
+static void list_begin(struct list *l)
+{
+	memcpy(l->octets, hand_adaptation, sizeof(hand_adaptation));
+	l->len = sizeof(hand_adaptation);
+}
+
+static void list_v4(struct list *l, uint8_t a, uint8_t b, uint8_t c, uint8_t d)
+{
+	const uint8_t param[] = { 0, 5, 0, 8, a, b, c, d };
+
+	memcpy(l->octets + l->len, param, sizeof(param));
+	l->len += sizeof(param);
+}
+
+static void list_v6(struct list *l, const struct iw_sctp_addr *a)
+{
+	memcpy(l->octets + l->len, (const uint8_t[]){ 0, 6, 0, 20 }, 4);
+	memcpy(l->octets + l->len + 4, a->ip, 16);
+	l->len += 20;
+}
+
+static struct iw_sctp_addr v4(uint8_t a, uint8_t b, uint8_t c, uint8_t d)
+{
+	return (struct iw_sctp_addr){ .ip = { [10] = 0xff, [11] = 0xff, a, b, c, d } };
+}
+
+static struct iw_sctp_addr v6(uint8_t first, uint8_t second, uint8_t last)
+{
+	return (struct iw_sctp_addr){ .ip = { [0] = first, [1] = second, [15] = last } };
+}
+
+static void open_from(struct iw_sctp_addr src, const struct list *l)
+{
+	struct iw_sctp_init i;
+
+	hand_open(&h);
+	h.src = src;
+	net_start(&h.n);
+	i = hand_init(&h);
+	i.params = l->octets;
+	i.params_len = l->len;
+	hand_up_with(&h, &i);
+}
+
+static unsigned paths(void)
+{
+	struct iw_sctp_facts f;
+
+	iw_sctp_facts(h.n.b.a, &f);
+	return f.paths;
+}
+
+static bool has_path(struct iw_sctp_addr a)
+{
+	struct iw_sctp_path p;
+
+	for (unsigned i = 0; i < paths(); i++)
+		if (iw_sctp_path(h.n.b.a, i, &p) == 0 && iw_sctp_addr_same_ip(&p.addr, &a))
+			return true;
+	return false;
+}
+
+/* SX-34: loopback is this host's own, and 169.254.0.0/16 is on a link of its own. */
+static void listed_ipv4_address_out_of_scope_is_ignored(void **state)
+{
+	struct list l;
+
+	(void)state;
+	list_begin(&l);
+	list_v4(&l, 127, 0, 0, 1);
+	list_v4(&l, 169, 254, 7, 7);
+	list_v4(&l, 0, 0, 0, 0);
+	list_v4(&l, 224, 0, 0, 1);
+	list_v4(&l, 255, 255, 255, 255);
+	list_v4(&l, 192, 0, 2, 77);
+	open_from(net_addr(9), &l);
+	assert_int_equal(paths(), 2);
+	assert_true(has_path(v4(192, 0, 2, 77)));
+	hand_close(&h);
+}
+
+static void address_is_in_scope_if_its_peer_sends_from_such_a_one(void **state)
+{
+	struct list l;
+
+	(void)state;
+	list_begin(&l);
+	list_v4(&l, 127, 0, 0, 2);
+	list_v4(&l, 192, 0, 2, 77);
+	list_v4(&l, 169, 254, 7, 7);
+	open_from(v4(127, 0, 0, 1), &l);
+	assert_int_equal(paths(), 3);
+	assert_true(has_path(v4(127, 0, 0, 2)));
+	assert_true(has_path(v4(192, 0, 2, 77)));
+	hand_close(&h);
+	list_begin(&l);
+	list_v4(&l, 169, 254, 7, 7);
+	list_v4(&l, 127, 0, 0, 1);
+	open_from(v4(169, 254, 1, 1), &l);
+	assert_int_equal(paths(), 2);
+	assert_true(has_path(v4(169, 254, 7, 7)));
+	hand_close(&h);
+}
+
+/* RFC 9260 3.3.2.1.2: an IPv4-mapped address in an IPv6 parameter would pass for an IPv4 address. */
+static void listed_ipv6_address_out_of_scope_is_ignored(void **state)
+{
+	const struct iw_sctp_addr out[] = { v6(0, 0, 1), v6(0xfe, 0x80, 5), v6(0xff, 2, 1),
+					    v4(192, 0, 2, 77), v6(0, 0, 0) };
+	const struct iw_sctp_addr in = v6(0x20, 1, 7);
+	struct iw_sctp_addr link = v6(0xfe, 0x80, 9);
+	struct list l;
+
+	(void)state;
+	list_begin(&l);
+	for (size_t i = 0; i < IW_ARRAY_LEN(out); i++)
+		list_v6(&l, &out[i]);
+	list_v6(&l, &in);
+	open_from(v6(0x20, 1, 1), &l);
+	assert_int_equal(paths(), 2);
+	assert_true(has_path(in));
+	hand_close(&h);
+	/* From a link-local address, those of the same link are in scope. */
+	link.scope = 3;
+	open_from(link, &l);
+	link = v6(0xfe, 0x80, 5);
+	link.scope = 3;
+	assert_int_equal(paths(), 3);
+	assert_true(has_path(link));
+	assert_true(has_path(in));
+	hand_close(&h);
+}
+
+static void list_many(struct list *l, unsigned n)
+{
+	list_begin(l);
+	for (unsigned i = 0; i < n; i++)
+		list_v4(l, 192, 0, 2, (uint8_t)(100 + i));
+}
+
+static void further_listed_addresses_are_ignored(void **state)
+{
+	struct list l;
+
+	(void)state;
+	list_many(&l, 100);
+	open_from(net_addr(9), &l);
+	assert_int_equal(paths(), IW_SCTP_PATHS_MAX);
+	hand_close(&h);
+}
+
+/* --- HEARTBEATs ------------------------------------------------------------------------------- */
+
+/* The packets sent until then: those with HEARTBEATs to each of 256 hosts; others. */
+static struct {
+	unsigned heartbeats[256], all, others;
+} went;
+
+static void look(bool answer_first)
+{
+	const struct caught *p;
+
+	while ((p = hand_take(&h))) {
+		struct caught copy = *p;
+		struct iw_sctp_chunk c;
+
+		assert_true(chunk_of(&copy, 0, &c));
+		if (copy.to.ip[15] == h.src.ip[15]) {
+			if (c.type == IW_SCTP_HEARTBEAT && answer_first) {
+				hand_begin(&h, h.peer_tag);
+				hand_chunk(&h, IW_SCTP_HEARTBEAT_ACK, 0, c.value, c.value_len);
+				hand_send(&h);
+			}
+		} else if (c.type == IW_SCTP_HEARTBEAT) {
+			went.heartbeats[copy.to.ip[15]]++;
+			went.all++;
+		} else {
+			went.others++;
+		}
+	}
+}
+
+static void pass(uint64_t ns)
+{
+	uint64_t end = h.n.now + ns;
+
+	for (look(true); h.n.now < end; look(true))
+		net_run(&h.n, h.n.now + IW_MSEC(50));
+}
+
+/* SX-34: RFC 9260 5.4: HB.Max.Burst is 1. */
+static void unconfirmed_addresses_share_one_heartbeat_an_rto(void **state)
+{
+	unsigned reached = 0;
+	struct list l;
+
+	(void)state;
+	list_many(&l, 15);
+	memset(&went, 0, sizeof(went));
+	open_from(net_addr(9), &l);
+	h.taken = 0; /* those that were sent with the COOKIE ACK, too */
+	for (unsigned second = 0; second < 30; second++) {
+		unsigned before = went.all;
+
+		pass(IW_SEC(1) - 1);
+		assert_in_range(went.all - before, 0, 2);
+		assert_true(went.all <= second + 2);
+	}
+	for (unsigned i = 0; i < 256; i++)
+		reached += went.heartbeats[i] > 0;
+	assert_int_equal(reached, 15);
+	assert_int_equal(went.others, 0);
+	hand_close(&h);
+}
+
+/* SX-34: after Path.Max.Retrans the rate is the usual one, with jitter. */
+static void unconfirmed_address_that_never_answers_gets_the_usual_rate(void **state)
+{
+	struct list l;
+
+	(void)state;
+	list_many(&l, 15);
+	open_from(net_addr(9), &l);
+	pass(IW_SEC(900));
+	memset(&went, 0, sizeof(went));
+	pass(IW_SEC(3600));
+	for (unsigned i = 100; i < 115; i++)
+		assert_in_range(went.heartbeats[i], 3600 / (30 + 90) - 1, 3600 / 30);
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
+	hand_close(&h);
+}
+
+/* SX-34: many associations may list the address of one uninvolved host: an endpoint has a limit for all of them. */
+static void heartbeats_of_all_associations_to_unconfirmed_addresses_are_limited(void **state)
+{
+	unsigned heartbeats = 0;
+	struct iw_sctp_init i;
+	struct list l;
+
+	(void)state;
+	list_begin(&l);
+	list_v4(&l, 192, 0, 2, 200);
+	hand_open(&h);
+	h.n.b.cfg.assocs_max = 400;
+	net_start(&h.n);
+	i = hand_init(&h);
+	i.params = l.octets;
+	i.params_len = l.len;
+	for (unsigned n = 0; n < 300; n++) {
+		const struct caught *p;
+		struct iw_sctp_chunk c;
+
+		h.src = net_addr(9);
+		h.port = (uint16_t)(1000 + n);
+		hand_up_with(&h, &i);
+		net_run(&h.n, h.n.now);
+		for (h.taken = h.ncaught - IW_MIN(h.ncaught, 3u); (p = hand_take(&h));)
+			heartbeats += p->to.ip[15] == 200 && chunk_of(p, 0, &c) &&
+				      c.type == IW_SCTP_HEARTBEAT;
+	}
+	assert_in_range(heartbeats, 90, 110);
+	hand_close(&h);
+}
+
+/* SX-38: RFC 9260 8.1: HEARTBEATs count for the association on the path that DATA uses alone. */
+static void unreachable_addresses_do_not_end_an_association_whose_data_path_answers(void **state)
+{
+	struct iw_sctp_path p;
+	struct list l;
+	unsigned confirmed = 0;
+
+	(void)state;
+	list_many(&l, 15);
+	open_from(net_addr(9), &l);
+	/* Each answers once, and is silent from then on. */
+	for (unsigned s = 0; s < 60; s++) {
+		const struct caught *c;
+
+		net_run(&h.n, h.n.now + IW_SEC(1));
+		while ((c = hand_take(&h))) {
+			struct caught copy = *c;
+			struct iw_sctp_chunk chunk;
+
+			if (!chunk_of(&copy, 0, &chunk) || chunk.type != IW_SCTP_HEARTBEAT)
+				continue;
+			hand_begin(&h, h.peer_tag);
+			hand_chunk(&h, IW_SCTP_HEARTBEAT_ACK, 0, chunk.value, chunk.value_len);
+			hand_send(&h);
+		}
+	}
+	for (unsigned i = 0; i < paths(); i++)
+		confirmed += iw_sctp_path(h.n.b.a, i, &p) == 0 && p.confirmed;
+	assert_int_equal(confirmed, 16);
+	pass(IW_SEC(3600));
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
+	for (unsigned i = 1; i < paths(); i++) {
+		assert_int_equal(iw_sctp_path(h.n.b.a, i, &p), 0);
+		assert_int_equal(p.state, IW_SCTP_PATH_INACTIVE);
+	}
+	/* Then the data path is silent as well. */
+	for (unsigned s = 0; s < 1800; s++)
+		net_run(&h.n, h.n.now + IW_SEC(1));
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_CLOSED);
+	hand_close(&h);
+}
+
+/* --- peers behind a NAT ----------------------------------------------------------------------- */
+
+/* SX-29: RFC 6951: a NAT gives each of them a UDP port of its own. */
+static void initiators_behind_one_address_with_one_sctp_port_are_told_apart(void **state)
+{
+	struct iw_sctp_assoc *first;
+	uint32_t first_tag;
+
+	(void)state;
+	hand_open(&h);
+	h.src.udp_port = 40000;
+	net_start(&h.n);
+	hand_up(&h);
+	first = h.n.b.a;
+	first_tag = h.peer_tag;
+	h.src.udp_port = 40001;
+	h.tag = 0x22222222;
+	hand_up(&h);
+	assert_ptr_not_equal(h.n.b.a, first);
+	assert_int_equal(iw_sctp_assoc_state(first), IW_SCTP_ESTABLISHED);
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
+	/* With the tag of the other one alone, a reflected ABORT ends nothing. */
+	hand_begin(&h, HAND_TAG);
+	hand_chunk(&h, IW_SCTP_ABORT, IW_SCTP_T, NULL, 0);
+	hand_send(&h);
+	assert_int_equal(iw_sctp_assoc_state(first), IW_SCTP_ESTABLISHED);
+	h.src.udp_port = 40000;
+	hand_send(&h);
+	assert_int_equal(iw_sctp_assoc_state(first), IW_SCTP_CLOSED);
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
+	assert_int_not_equal(first_tag, h.peer_tag);
+	hand_close(&h);
+}
+
+/* SX-29: RFC 6951 5.4: a NAT that forgot the first port gives another one; the association is found by it from then on. */
+static void association_follows_a_changed_udp_port(void **state)
+{
+	static const uint8_t heartbeat[] = { 0, 1, 0, 5, 'x' };
+	struct iw_sctp_assoc *before;
+	struct iw_sctp_path p;
+	struct iw_sctp_chunk c;
+
+	(void)state;
+	hand_open(&h);
+	h.src.udp_port = 40000;
+	net_start(&h.n);
+	hand_up(&h);
+	before = h.n.b.a;
+	h.src.udp_port = 50000;
+	hand_begin(&h, h.peer_tag);
+	hand_chunk(&h, IW_SCTP_HEARTBEAT, 0, heartbeat, sizeof(heartbeat));
+	hand_send(&h);
+	c = hand_expect(&h, IW_SCTP_HEARTBEAT_ACK, h.tag);
+	assert_int_equal(c.value_len, sizeof(heartbeat));
+	assert_int_equal(iw_sctp_path(before, 0, &p), 0);
+	assert_int_equal(p.addr.udp_port, 50000);
+	/* The old port is another host's now. */
+	h.src.udp_port = 40000;
+	h.tag = 0x22222222;
+	hand_up(&h);
+	assert_ptr_not_equal(h.n.b.a, before);
+	assert_int_equal(iw_sctp_assoc_state(before), IW_SCTP_ESTABLISHED);
+	/* And the new one is that of the association: its peer restarts there. */
+	h.src.udp_port = 50000;
+	h.tag = 0x33333333;
+	hand_up(&h);
+	assert_int_equal(iw_sctp_assoc_state(before), IW_SCTP_CLOSED);
+	hand_close(&h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(listed_ipv4_address_out_of_scope_is_ignored),
+		cmocka_unit_test(address_is_in_scope_if_its_peer_sends_from_such_a_one),
+		cmocka_unit_test(listed_ipv6_address_out_of_scope_is_ignored),
+		cmocka_unit_test(further_listed_addresses_are_ignored),
+		cmocka_unit_test(unconfirmed_addresses_share_one_heartbeat_an_rto),
+		cmocka_unit_test(unconfirmed_address_that_never_answers_gets_the_usual_rate),
+		cmocka_unit_test(
+			heartbeats_of_all_associations_to_unconfirmed_addresses_are_limited),
+		cmocka_unit_test(
+			unreachable_addresses_do_not_end_an_association_whose_data_path_answers),
+		cmocka_unit_test(initiators_behind_one_address_with_one_sctp_port_are_told_apart),
+		cmocka_unit_test(association_follows_a_changed_udp_port),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
