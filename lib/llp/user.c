@@ -11,10 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "llp/internal.h"
 #include "os/addr.h"
 #include "os/os.h"
+#include "os/sock.h"
 #include "pkt/pkt.h"
 #include "sctp/cc.h"
 #include "sctp/sctp.h"
@@ -46,6 +48,7 @@ struct user_port {
 	struct iw_port port;
 	struct iw_pkt *pkt;
 	struct iw_sctp *sctp;
+	int reserved; /* holds the SCTP port; -1: the UDP port does */
 	/* Who connects: */
 	struct iw_addr target[ADDR_MAX];
 	size_t ntargets, next_target;
@@ -127,14 +130,16 @@ static int engine_random(void *ctx, void *buf, size_t len)
 	return iw_os_random(buf, len);
 }
 
-/* A port that nobody is likely to have: private ones (RFC 6335). */
-static int random_port(uint16_t *out)
+/*
+ * The SCTP port of a carrier on IP, for which the kernel assigns none. The reservation keeps the initiators of this machine
+ * apart. Listeners on different addresses may share a port.
+ */
+static int reserve_port(struct user_port *u, uint16_t *port, struct iw_fault *why)
 {
-	uint16_t r;
-	int err = iw_os_random(&r, sizeof(r));
+	bool listens = *port != 0;
+	int err = iw_sock_reserve_sctp_port(&u->reserved, port, why);
 
-	*out = (uint16_t)(0xc000 | (r & 0x3fff));
-	return err;
+	return listens && err == IW_E_BUSY ? 0 : err;
 }
 
 static int pick_cc(const struct iw_sctp_cc_ops **out, const char *name, struct iw_fault *why)
@@ -210,19 +215,22 @@ static int user_open(struct iw_port **out, const struct iw_port_cfg *cfg,
 	if (!u)
 		return iw_fail(why, IW_E_NOMEM, "%s: no memory", ops->name);
 	u->port.ops = ops;
-	u->port.fd = -1;
+	u->port.fd = u->reserved = -1;
 	u->udp_port = cfg->llp.udp_port;
 	err = bind_address(&pc.bind, &cfg->llp, why);
 	if (!err && !cfg->llp.listen)
 		err = iw_addr_resolve(u->target, ADDR_MAX, &u->ntargets, cfg->llp.host,
 				      cfg->llp.port, why);
-	if (!err && port == 0)
-		err = random_port(&port);
+	if (!err && carrier != &iw_pkt_udp_ops)
+		err = reserve_port(u, &port, why);
 	pc.sctp_port = port;
 	if (u->ntargets > 0)
 		pc.peer = u->target[0];
 	if (!err)
 		err = carrier->open(&u->pkt, &pc, why);
+	/* The kernel assigns UDP ports, so no other initiator of this machine has that number. */
+	if (!err && port == 0)
+		port = u->pkt->udp_port;
 	if (!err)
 		err = open_engine(u, cfg, port, why);
 	if (err) {
@@ -250,6 +258,8 @@ static void user_close(struct iw_port *p)
 	iw_sctp_free(u->sctp);
 	if (u->pkt)
 		u->pkt->ops->close(u->pkt);
+	if (u->reserved >= 0)
+		close(u->reserved);
 	free(u);
 }
 

@@ -6,7 +6,10 @@
 #include <limits.h>
 #include <net/if.h>
 #include <netinet/tcp.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "os/cc.h"
@@ -285,4 +288,55 @@ int iw_tcp_accept(int *out, struct iw_addr *peer, int listener, struct iw_fault 
 		*peer = from;
 	*out = fd;
 	return 0;
+}
+
+/* --- SCTP ports ------------------------------------------------------------------------------- */
+
+#define DYNAMIC_FIRST 49152
+#define DYNAMIC_COUNT (65536 - DYNAMIC_FIRST)
+
+/* A name in the abstract namespace belongs to the network namespace and ends with the socket (unix(7)). */
+static int take_name(int fd, uint16_t port)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int len = snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1, "iwarp-tools/sctp/%u", port);
+
+	return bind(fd, (struct sockaddr *)&a,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len));
+}
+
+int iw_sock_reserve_sctp_port(int *fd, uint16_t *port, struct iw_fault *why)
+{
+	unsigned tries = *port ? 1 : DYNAMIC_COUNT;
+	uint16_t first = 0;
+	int err = *port ? 0 : iw_os_random(&first, sizeof(first));
+
+	*fd = -1;
+	if (err < 0)
+		return iw_fail(why, err, "sctp: no random number for a port");
+	*fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (*fd < 0)
+		return iw_os_fail(why, errno, "sctp: open a socket to reserve a port");
+	for (unsigned i = 0; i < tries; i++) {
+		uint16_t p = *port ? *port
+				   : (uint16_t)(DYNAMIC_FIRST + (first + i) % DYNAMIC_COUNT);
+
+		if (take_name(*fd, p) == 0) {
+			*port = p;
+			return 0;
+		}
+		if (errno != EADDRINUSE)
+			break;
+	}
+	if (errno != EADDRINUSE)
+		err = iw_os_fail(why, errno, "sctp: reserve a port");
+	else if (*port)
+		err = iw_fail(why, IW_E_BUSY, "sctp: port %u: reserved by another process",
+			      (uint32_t)*port);
+	else
+		err = iw_fail(why, IW_E_BUSY, "sctp: all ports from %u are reserved",
+			      (uint32_t)DYNAMIC_FIRST);
+	close(*fd);
+	*fd = -1;
+	return err;
 }

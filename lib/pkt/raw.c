@@ -46,6 +46,8 @@ static struct raw *raw_of(struct iw_pkt *c)
 	return iw_container_of(c, struct raw, pkt);
 }
 
+#define ERRORS_MAX 64 /* reported for one socket before it is ready */
+
 static const int family[2] = { AF_INET, AF_INET6 };
 
 /* --- open ------------------------------------------------------------------------------------- */
@@ -88,6 +90,25 @@ static int set_filter(int fd, int af, uint16_t port)
 	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &p, sizeof(p));
 }
 
+static int refuse_all(int fd)
+{
+	struct sock_filter nothing[] = { BPF_STMT(BPF_RET | BPF_K, 0) };
+	struct sock_fprog p = { .len = IW_ARRAY_LEN(nothing), .filter = nothing };
+
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &p, sizeof(p));
+}
+
+/* Packets for other ports and addresses, received since the socket was opened: the engine would answer them with ABORT. */
+static void drop_received(int fd)
+{
+	uint8_t octet;
+	int errors = 0; /* each ICMP message is one */
+
+	while (recv(fd, &octet, sizeof(octet), MSG_DONTWAIT) >= 0 ||
+	       (errno != EAGAIN && ++errors < ERRORS_MAX))
+		continue;
+}
+
 static int open_one(struct raw *r, int i, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
 {
 	struct iw_addr a = cfg->bind;
@@ -100,15 +121,18 @@ static int open_one(struct raw *r, int i, const struct iw_pkt_cfg *cfg, struct i
 			       "transport raw: needs CAP_NET_RAW: be root, or use udp");
 	if (r->sock[i] < 0)
 		return iw_os_fail(why, errno, "raw: open a socket");
+	if (refuse_all(r->sock[i]) < 0)
+		return iw_os_fail(why, errno, "raw: attach a filter");
+	err = iw_pkt_prepare(r->sock[i], family[i], cfg, why);
+	if (err)
+		return err;
+	iw_addr_set_port(&a, 0);
+	if (a.len > 0 && !iw_addr_is_any(&a) && bind(r->sock[i], &a.sa, a.len) < 0)
+		return iw_os_fail(why, errno, "raw: bind to %s", iw_addr_host(text, &a));
+	drop_received(r->sock[i]);
 	if (set_filter(r->sock[i], family[i], cfg->sctp_port) < 0)
 		return iw_os_fail(why, errno, "raw: attach the filter for port %u",
 				  (unsigned)cfg->sctp_port);
-	err = iw_pkt_prepare(r->sock[i], family[i], cfg, why);
-	if (err || a.len == 0 || iw_addr_is_any(&a))
-		return err;
-	iw_addr_set_port(&a, 0);
-	if (bind(r->sock[i], &a.sa, a.len) < 0)
-		return iw_os_fail(why, errno, "raw: bind to %s", iw_addr_host(text, &a));
 	return 0;
 }
 

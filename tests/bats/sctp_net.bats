@@ -170,3 +170,25 @@ push() {
         rm dst/f
     done
 }
+
+# eight TRANSPORT: eight processes of one host at once, forty associations each; every one reports its result.
+eight() {
+    # shellcheck disable=SC2016
+    run_in right bash -c 'for i in 1 2 3 4 5 6 7 8; do
+            "$1" "$2" -p "$3" -t "$4" send -j 40 -s 64 -n 400 --warmup 0 --interval 0 --json || echo failed &
+        done
+        wait' eight "$IW_BUILD/ddp-bench" "$LEFT_IP" "$PORT" "$1"
+    assert_output_lacks failed
+    assert_jsonl 'map(select(.event == "result" and .connections == 40 and .verified)) | length' 8
+}
+
+# SX-29: their SCTP ports differ, and a listener tells associations apart by UDP ports too.
+@test "udp and raw: eight processes of one host with forty associations each" {
+    local t
+
+    for t in udp raw; do
+        serve_in left ddp-bench --listen -t $t -p "$PORT" --bind '*'
+        eight $t
+        serve_end
+    done
+}

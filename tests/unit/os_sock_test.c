@@ -423,6 +423,30 @@ static void unknown_congestion_control_lists_the_known(void **state)
 	}
 }
 
+static void reserved_sctp_ports_differ(void **state)
+{
+	enum { PORTS = 300 };
+	int fd[PORTS], more;
+	uint16_t port[PORTS] = { 0 }, same;
+	struct iw_fault why;
+
+	(void)state;
+	for (int i = 0; i < PORTS; i++) {
+		assert_int_equal(iw_sock_reserve_sctp_port(&fd[i], &port[i], &why), 0);
+		assert_true(port[i] >= 49152);
+		for (int k = 0; k < i; k++)
+			assert_int_not_equal(port[i], port[k]);
+	}
+	same = port[7];
+	assert_int_equal(iw_sock_reserve_sctp_port(&more, &same, &why), IW_E_BUSY);
+	assert_non_null(strstr(why.text, "reserved"));
+	close(fd[7]);
+	assert_int_equal(iw_sock_reserve_sctp_port(&fd[7], &same, &why), 0);
+	assert_int_equal(same, port[7]);
+	for (int i = 0; i < PORTS; i++)
+		close(fd[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -446,6 +470,7 @@ int main(void)
 		cmocka_unit_test(emss_is_a_payload_that_the_path_can_carry),
 		cmocka_unit_test(congestion_control_is_set_and_read_back),
 		cmocka_unit_test(unknown_congestion_control_lists_the_known),
+		cmocka_unit_test(reserved_sctp_ports_differ),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
