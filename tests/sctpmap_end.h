@@ -40,15 +40,8 @@ struct map_end {
 	struct told told[UNITS_MAX];
 };
 
-static inline void map_end_init(struct map_end *e, bool initiator, uint16_t streams,
-				uint32_t backlog, const struct iw_sctpmap_profile *profile)
+static inline void map_end_init_with(struct map_end *e, struct iw_sctpmap_cfg cfg)
 {
-	struct iw_sctpmap_cfg cfg = {
-		.profile = profile,
-		.initiator = initiator,
-		.streams = streams,
-		.backlog = backlog,
-	};
 	int err;
 
 	memset(e, 0, offsetof(struct map_end, line));
@@ -57,6 +50,17 @@ static inline void map_end_init(struct map_end *e, bool initiator, uint16_t stre
 	err = iw_sctpmap_new(&e->a, &cfg, NULL);
 	assert(err == 0);
 	(void)err;
+}
+
+static inline void map_end_init(struct map_end *e, bool initiator, uint16_t streams,
+				uint32_t backlog, const struct iw_sctpmap_profile *profile)
+{
+	map_end_init_with(e, (struct iw_sctpmap_cfg){
+				     .profile = profile,
+				     .initiator = initiator,
+				     .streams = streams,
+				     .backlog = backlog,
+			     });
 }
 
 static inline int map_end_up(struct map_end *e, uint16_t in, uint16_t out)
@@ -135,17 +139,28 @@ static inline void map_end_sends(struct map_end *e, struct iw_dss *s, uint8_t ma
 	iw_dss_taken(s);
 }
 
-/* Message i of from's line arrives at to and is acknowledged. */
-static inline void line_arrives(struct map_end *from, size_t i, struct map_end *to)
+/* Message i of from's line arrives at to; the acknowledgement does not arrive yet. Returns its stream. */
+static inline uint16_t line_unacked(struct map_end *from, size_t i, struct map_end *to)
 {
 	struct line_msg m = from->line[i];
 
 	assert(i < from->nline);
 	memmove(&from->line[i], &from->line[i + 1], (--from->nline - i) * sizeof(m));
 	map_end_gets(to, m.stream, m.ppid, m.data, m.len);
-	map_end_take_units(from, iw_sctpmap_acked(from->a, m.stream, 1));
 	map_end_flush(to);
-	map_end_flush(from);
+	return m.stream;
+}
+
+static inline void map_end_acked(struct map_end *e, uint16_t stream, uint32_t n)
+{
+	map_end_take_units(e, iw_sctpmap_acked(e->a, stream, n));
+	map_end_flush(e);
+}
+
+/* Message i of from's line arrives at to and is acknowledged. */
+static inline void line_arrives(struct map_end *from, size_t i, struct map_end *to)
+{
+	map_end_acked(from, line_unacked(from, i, to), 1);
 }
 
 static inline void line_all(struct map_end *x, struct map_end *y)

@@ -3,7 +3,8 @@
 # Test programs. Each tests/unit/<room>_<file>_test.c is one cmocka program; tests/sim/*.c make one program; each
 # tests/fuzz/<target>_fuzz.c is one fuzz target, linked with a main that replays files, or with libFuzzer when FUZZ=1; tests/relay/
 # is the bad link that BATS tests and scripts/bench put between two namespaces, tests/crowd/ many associations with one listener,
-# tests/lanes/ eight DDP streams of small messages beside each other, tests/beside/ somebody else's XDP program.
+# tests/lanes/ eight DDP streams of small messages beside each other, tests/sessions/ sessions one after another on an association,
+# tests/beside/ an XDP program of another owner.
 
 IW_CPPFLAGS_tests := -Itests
 
@@ -19,8 +20,9 @@ IW_SIM_BIN := $(if $(sim_srcs),$(O)/tests/sim/sim)
 IW_RELAY_BIN := $(O)/tests/relay/relay
 IW_CROWD_BIN := $(O)/tests/crowd/crowd
 IW_LANES_BIN := $(O)/tests/lanes/lanes
+IW_SESSIONS_BIN := $(O)/tests/sessions/sessions
 IW_BESIDE_BIN := $(if $(IW_HAVE_XDP),$(O)/tests/beside/beside)
-IW_ALL_OBJS += $(call objs,$(wildcard tests/unit/*.c tests/fuzz/*.c tests/sim/*.c tests/relay/*.c tests/crowd/*.c tests/lanes/*.c \
+IW_ALL_OBJS += $(call objs,$(wildcard tests/unit/*.c tests/fuzz/*.c tests/sim/*.c tests/relay/*.c tests/crowd/*.c tests/lanes/*.c tests/sessions/*.c \
 	$(if $(IW_HAVE_XDP),tests/beside/*.c)))
 
 # Hundreds of programs: they take the machine code of the objects as it is, also where link-time optimization is on.
@@ -51,7 +53,7 @@ $(O)/tests/sim/sim: $(call objs,$(sim_srcs)) $(IW_TOOLS_A) $(IW_LIB_A)
 	$(Q)$(call link_test,)
 
 # A program of one file each, which tests and scripts/bench run.
-$(IW_RELAY_BIN) $(IW_CROWD_BIN) $(IW_LANES_BIN) $(IW_BESIDE_BIN): $(O)/%: $(O)/obj/%.o $(IW_TOOLS_A) $(IW_LIB_A)
+$(IW_RELAY_BIN) $(IW_CROWD_BIN) $(IW_LANES_BIN) $(IW_SESSIONS_BIN) $(IW_BESIDE_BIN): $(O)/%: $(O)/obj/%.o $(IW_TOOLS_A) $(IW_LIB_A)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(call link_test,)
@@ -96,8 +98,8 @@ $(O)/mutants.flags: tests/tests.mk $(O)/flags.key
 thread_names := $(basename $(notdir $(shell grep -l pthread_create tests/unit/*_test.c 2>/dev/null)))
 IW_THREAD_BINS := $(addprefix $(O)/tests/unit/,$(thread_names))
 
-.PHONY: example-bins thread-bins test-bins unit-bins fuzz-bins sim-bin relay-bin crowd-bin lanes-bin beside-bin usrsctp-bin cross-bins
-test-bins: $(if $(IW_HAVE_CMOCKA),unit-bins) fuzz-bins sim-bin relay-bin crowd-bin lanes-bin beside-bin usrsctp-bin example-bins
+.PHONY: example-bins thread-bins test-bins unit-bins fuzz-bins sim-bin relay-bin crowd-bin lanes-bin sessions-bin beside-bin usrsctp-bin cross-bins
+test-bins: $(if $(IW_HAVE_CMOCKA),unit-bins) fuzz-bins sim-bin relay-bin crowd-bin lanes-bin sessions-bin beside-bin usrsctp-bin example-bins
 example-bins: $(IW_EXAMPLE_BINS)
 thread-bins: $(IW_THREAD_BINS)
 cross-bins: $(IW_CROSS_UNIT_BINS)
@@ -107,5 +109,6 @@ sim-bin: $(IW_SIM_BIN)
 relay-bin: $(IW_RELAY_BIN)
 crowd-bin: $(IW_CROWD_BIN)
 lanes-bin: $(IW_LANES_BIN)
+sessions-bin: $(IW_SESSIONS_BIN)
 beside-bin: $(IW_BESIDE_BIN)
 usrsctp-bin: $(IW_USRSCTP_BIN)

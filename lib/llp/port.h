@@ -85,6 +85,7 @@ struct iw_port_out {
 	bool keep;    /* they may be kept until they are acknowledged: see send */
 	bool last;    /* somebody will wait for the acknowledgement then */
 	bool at_once; /* not to be delayed for bundling */
+	bool ack_now; /* the peer should not delay the acknowledgement (RFC 7053) */
 };
 
 #define IW_PORT_KEPT 1
@@ -162,8 +163,9 @@ struct iw_port {
 	bool waits;     /* input_wait may be called */
 	char local[64]; /* listener */
 	uint16_t local_port;
-	uint32_t window; /* for receiving, octets, of each association; 0: not known */
-	unsigned loans;  /* messages that can be lent at once; of a port that does not lend: 0 */
+	bool all_acked_only; /* acknowledgements are reported by IW_ASSOC_ALL_ACKED alone */
+	uint32_t window;     /* for receiving, octets, of each association; 0: not known */
+	unsigned loans; /* messages that can be lent at once; of a port that does not lend: 0 */
 	uint64_t sends, recvs; /* system calls that moved octets */
 };
 

@@ -283,6 +283,7 @@ static int kernel_open(struct iw_port **out, const struct iw_port_cfg *cfg, stru
 	if (!k)
 		return iw_fail(why, IW_E_NOMEM, "sctp: no memory");
 	k->port.ops = &iw_port_sctp_ops;
+	k->port.all_acked_only = true;
 	k->cfg = *cfg;
 	k->listener = -1;
 	iw_list_init(&k->assocs);
@@ -800,7 +801,7 @@ static ssize_t send_msg(struct kassoc *x, const struct iw_port_out *m)
 	} control;
 	struct sctp_sndinfo info = {
 		.snd_sid = m->stream,
-		.snd_flags = SCTP_UNORDERED,
+		.snd_flags = SCTP_UNORDERED | (m->ack_now ? SCTP_SACK_IMMEDIATELY : 0),
 		.snd_ppid = htonl(m->ppid),
 	};
 	struct iovec iov[8];

@@ -727,7 +727,7 @@ static int user_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t n
 	for (size_t i = 0; i < s.nvec; i++)
 		len += s.vec[i].len;
 	s.copy = !m->keep || len < KEEP_MIN || s.nvec > IW_SCTP_SEND_VECS;
-	s.sack_now = !s.copy && m->last;
+	s.sack_now = m->ack_now || (!s.copy && m->last);
 	s.in_place = !s.copy && can_stay(port_of(a->port)->pkt, &s);
 	err = iw_sctp_send(assoc_of(a)->a, &s, NULL);
 	return err || s.copy ? err : IW_PORT_KEPT;

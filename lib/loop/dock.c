@@ -25,6 +25,9 @@
 #define PART_NS      IW_SEC(3)
 #define PART_STEP_MS 10
 
+/* How long the initiator of an association waits for the peer to end sessions that have no connection any more. */
+#define LEAVE_NS IW_SEC(10)
+
 /* The owner of a session that waits at a gate. */
 static char asked_mark;
 
@@ -36,6 +39,8 @@ static void look_at_clock(struct iw_dock *d, uint64_t now)
 
 	if (d->rest_until)
 		at = IW_MIN(at, d->rest_until);
+	if (d->leave_at)
+		at = IW_MIN(at, d->leave_at);
 	at = IW_MAX(at, now + 1);
 	if (at < d->watch.timer.at)
 		iw_loop_set_timer(d->loop, &d->watch, at);
@@ -225,17 +230,19 @@ static int trunk_new(struct iw_trunk **out, struct iw_dock *d, const struct iw_s
 		     struct iw_fault *why)
 {
 	struct iw_trunk *t = iw_mem_alloc(d->loop->mem, sizeof(*t));
+	struct iw_sctpmap_cfg map = *cfg;
 	int err;
 
 	if (!t)
 		return iw_fail(why, IW_E_NOMEM, "loop: no memory for an association");
+	map.all_acked_only = d->port->all_acked_only;
 	t->dock = d;
 	iw_list_init(&t->touched);
 	iw_list_init(&t->links);
 	iw_list_init(&t->asked);
 	iw_list_init(&t->waiting);
 	t->face = (struct iw_llp){ .ops = iw_llp_find(d->port->ops->name), .fd = -1 };
-	err = iw_sctpmap_new(&t->map, cfg, why);
+	err = iw_sctpmap_new(&t->map, &map, why);
 	if (err) {
 		iw_mem_free(d->loop->mem, t, sizeof(*t));
 		return err;
@@ -344,18 +351,34 @@ static void trunk_lost(struct iw_trunk *t, const struct iw_fault *why, uint64_t 
 	touch(t);
 }
 
-/* The one who began an association ends it when no session is left on it. */
+/* Nothing is left that the peer has to end, or it has had its time. */
+static bool may_leave(const struct iw_trunk *t, uint64_t now)
+{
+	struct iw_dock *d = t->dock;
+
+	if (iw_sctpmap_sessions(t->map) == 0)
+		return true;
+	/* The port of an initiator has one association. */
+	if (!d->leave_at)
+		d->leave_at = iw_time_add(now, LEAVE_NS);
+	return now >= d->leave_at;
+}
+
+/* The initiator of an association ends it when no session is left on it. */
 static void leave_if_idle(struct iw_trunk *t, uint64_t now)
 {
-	if (!iw_list_empty(&t->links))
+	if (!iw_list_empty(&t->links)) {
+		t->dock->leave_at = 0;
 		return;
+	}
 	if (!t->assoc) {
 		if (iw_list_empty(&t->asked))
 			iw_trunk_free(t);
 		return;
 	}
-	if (t->active && !t->leaving && iw_sctpmap_sessions(t->map) == 0) {
+	if (t->active && !t->leaving && may_leave(t, now)) {
 		t->leaving = true;
+		t->dock->leave_at = 0;
 		if (t->assoc->up)
 			t->dock->port->ops->shutdown(t->assoc, now);
 		else
@@ -424,6 +447,28 @@ static void arrived(struct iw_link *k, const struct iw_port_msg *m, uint64_t now
 		iw_loop_lend(l, p->ops->lend(p, m->data), m->data);
 }
 
+/*
+ * The peer has begun another session on the stream: the connection of the former one is told that all its messages have arrived. Its
+ * memory is its owner's then, and SCTP, which may still have to send them again, copies it.
+ */
+static void end_replaced(struct iw_trunk *t, uint64_t now)
+{
+	const struct iw_port_ops *ops = t->dock->port->ops;
+	struct iw_dss *s = iw_sctpmap_replaced(t->map);
+	void *owner = s ? iw_dss_owner(s) : NULL;
+	struct iw_link *k = owner;
+
+	if (!owner || owner == &asked_mark)
+		return;
+	tell_session(k, false);
+	if (ops->give_back)
+		ops->give_back(t->assoc, k->stream, now);
+	iw_conn_acked(k->conn, now);
+	iw_conn_arrived(k->conn, NULL, now);
+	iw_loop_note(&t->dock->loop->news, &k->news);
+	iw_link_kick(k);
+}
+
 static void take_msg(const struct iw_port_msg *m, uint64_t now)
 {
 	struct iw_trunk *t = m->assoc->user;
@@ -435,9 +480,12 @@ static void take_msg(const struct iw_port_msg *m, uint64_t now)
 		return;
 	touch(t);
 	s = iw_sctpmap_receive(t->map, m->stream, m->ppid, m->data, m->len);
+	owner = s ? iw_dss_owner(s) : NULL;
+	/* A session that has just begun has no owner. */
+	if (iw_unlikely(!owner))
+		end_replaced(t, now);
 	if (!s)
 		return;
-	owner = iw_dss_owner(s);
 	/* While nobody has taken it on, what comes is held in the session. */
 	if (iw_unlikely(owner == &asked_mark))
 		return;
@@ -577,6 +625,7 @@ static void send_control(struct iw_trunk *t, uint64_t now)
 			.vec = &(struct iw_vec){ (void *)(uintptr_t)c.data, c.len },
 			.nvec = 1,
 			.at_once = true,
+			.ack_now = c.ack_now,
 		};
 
 		if (t->dock->port->ops->send(t->assoc, &m, now) != 0) {
@@ -738,6 +787,8 @@ void iw_dock_timer(struct iw_dock *d, uint64_t now)
 		for (struct iw_list *n = d->trunks.next; n != &d->trunks; n = n->next)
 			kick_waiting(iw_container_of(n, struct iw_trunk, all));
 	}
+	if (d->leave_at && now >= d->leave_at && iw_list_first(&d->trunks))
+		touch(iw_container_of(iw_list_first(&d->trunks), struct iw_trunk, all));
 	d->port->ops->timeout(d->port, now);
 	(void)take_events(d, now);
 	iw_loop_set_timer(d->loop, &d->watch, FAR_AWAY);
@@ -800,9 +851,13 @@ void iw_link_accepted(struct iw_link *k)
 void iw_trunk_remove(struct iw_link *k)
 {
 	struct iw_dss *s = iw_conn_session(k->conn);
+	struct iw_dss *now = iw_sctpmap_session(k->trunk->map, k->stream);
 	const struct iw_port_ops *ops = k->trunk->dock->port->ops;
+	void *other = now ? iw_dss_owner(now) : NULL;
 
-	tell_session(k, false);
+	/* Another connection may have the stream by now. */
+	if (!other || other == k || other == &asked_mark)
+		tell_session(k, false);
 	/* Its operations complete from now on, and their memory is their owner's. */
 	if (k->trunk->assoc && ops->give_back)
 		ops->give_back(k->trunk->assoc, k->stream, iw_os_now());

@@ -86,6 +86,8 @@ struct iw_dock {
 	bool direct;         /* not in the epoll set, because the wait is in the socket itself */
 	bool blocked;        /* the socket takes no more */
 	uint64_t rest_until; /* out of memory; 0: no */
+	/* The initiator of its association waits for the peer to end sessions without a connection until then; 0: no. */
+	uint64_t leave_at;
 };
 
 /* An association on it. */

@@ -276,6 +276,8 @@ static int take_control(struct iw_dss *s, const struct iw_sctp_control *c)
 
 	if (err < 0)
 		return err;
+	if (s->state == IW_DSS_INITIATING && s->out_len > 0)
+		return illegal(s, c, "our Initiate was not sent yet");
 	if (c->fn == IW_SCTP_FN_TERMINATE)
 		return take_terminate(s, c, number);
 	if (c->fn < IW_SCTP_FN_INITIATE || c->fn > IW_SCTP_FN_ENH_REJECT)

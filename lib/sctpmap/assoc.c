@@ -2,6 +2,7 @@
 /* The association: its set-up, its streams, which session a message is for, which has one to send. */
 #include "sctpmap/sctpmap.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "sctpmap/internal.h"
@@ -38,6 +39,11 @@ const struct iw_sctpmap_profile *iw_sctpmap_profile_find(const char *name)
 
 /* --- construction ----------------------------------------------------------------------------- */
 
+static size_t refused_words(const struct iw_sctpmap *a)
+{
+	return (a->cfg.streams + 63u) / 64;
+}
+
 int iw_sctpmap_new(struct iw_sctpmap **out, const struct iw_sctpmap_cfg *cfg, struct iw_fault *why)
 {
 	struct iw_sctpmap *a;
@@ -56,12 +62,15 @@ int iw_sctpmap_new(struct iw_sctpmap **out, const struct iw_sctpmap_cfg *cfg, st
 	a->streams = cfg->streams;
 	a->mulpdu = IW_SCTPMAP_SEGMENT_MIN;
 	a->window = IW_SCTPMAP_PENDING_MAX;
-	a->bytes = sizeof(*a) + cfg->streams * sizeof(struct iw_dss *);
+	a->bytes = sizeof(*a) + cfg->streams * (sizeof(*a->by_stream) + sizeof(*a->former)) +
+		   refused_words(a) * sizeof(*a->refused);
 	iw_list_init(&a->all);
 	iw_list_init(&a->due);
-	a->by_stream = iw_mem_array(cfg->mem, cfg->streams, sizeof(struct iw_dss *));
-	if (!a->by_stream) {
-		iw_mem_free(cfg->mem, a, sizeof(*a));
+	a->by_stream = iw_mem_array(cfg->mem, cfg->streams, sizeof(*a->by_stream));
+	a->former = iw_mem_array(cfg->mem, cfg->streams, sizeof(*a->former));
+	a->refused = iw_mem_array(cfg->mem, refused_words(a), sizeof(*a->refused));
+	if (!a->by_stream || !a->former || !a->refused) {
+		iw_sctpmap_free(a);
 		return iw_fail(why, IW_E_NOMEM, "sctp: no memory for %u streams",
 			       (uint32_t)cfg->streams);
 	}
@@ -75,7 +84,9 @@ void iw_sctpmap_free(struct iw_sctpmap *a)
 		return;
 	while (iw_list_first(&a->all))
 		iw_dss_free(iw_container_of(iw_list_first(&a->all), struct iw_dss, all));
-	iw_mem_free(a->cfg.mem, a->by_stream, a->cfg.streams * sizeof(struct iw_dss *));
+	iw_mem_free(a->cfg.mem, a->by_stream, a->cfg.streams * sizeof(*a->by_stream));
+	iw_mem_free(a->cfg.mem, a->former, a->cfg.streams * sizeof(*a->former));
+	iw_mem_free(a->cfg.mem, a->refused, refused_words(a) * sizeof(*a->refused));
 	iw_mem_free(a->cfg.mem, a, sizeof(*a));
 }
 
@@ -107,7 +118,7 @@ bool iw_sctpmap_all_said(const struct iw_sctpmap *a)
 		if (!s->tx_last || !s->rx_done)
 			return false;
 	}
-	return true;
+	return a->nrefused == 0;
 }
 
 void iw_sctpmap_set_chunk(struct iw_sctpmap *a, size_t user_data)
@@ -182,17 +193,23 @@ void iw_sctpmap_down(struct iw_sctpmap *a)
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-/* A session that is there to be ended: with our Terminate, which answers what came. */
+bool iw_sctpmap_refuses(const struct iw_sctpmap *a, uint16_t stream)
+{
+	return a->refused[stream / 64] >> stream % 64 & 1;
+}
+
+static void flip_refused(struct iw_sctpmap *a, uint16_t stream)
+{
+	a->refused[stream / 64] ^= (uint64_t)1 << stream % 64;
+}
+
+/* The peer gets a Terminate, for which nothing is allocated: it is one of the messages without a session. */
 static void refuse(struct iw_sctpmap *a, uint16_t stream)
 {
-	struct iw_dss *s = iw_dss_new(a, stream, DSS_REFUSED);
-
-	/* Without memory, or after too many unacknowledged refusals, the peer gets no answer, and times out. */
-	if (!s)
+	if (iw_sctpmap_refuses(a, stream) || a->former[stream] == UINT16_MAX)
 		return;
-	s->rx_done = true;
-	iw_dss_set_state(s, IW_DSS_ENDING);
-	iw_dss_release(s);
+	flip_refused(a, stream);
+	a->nrefused++;
 }
 
 /* The peer's Initiate, to an end that answers sessions. */
@@ -200,12 +217,11 @@ static struct iw_dss *begin(struct iw_sctpmap *a, uint16_t stream, const struct 
 {
 	struct iw_dss *s;
 
-	/* RFC 5043 6.4: a finite number waits for the ULP. */
-	if (a->deciding >= a->cfg.backlog) {
-		refuse(a, stream);
+	/* One Terminate refuses this one too: to the peer it would look like its answer. */
+	if (iw_sctpmap_refuses(a, stream))
 		return NULL;
-	}
-	s = iw_dss_new(a, stream, DSS_PASSIVE);
+	/* RFC 5043 6.4: a finite number waits for the ULP. */
+	s = a->deciding < a->cfg.backlog ? iw_dss_new(a, stream, false) : NULL;
 	if (!s) {
 		refuse(a, stream);
 		return NULL;
@@ -234,10 +250,37 @@ static struct iw_dss *stray(struct iw_sctpmap *a, uint16_t stream, uint32_t ppid
 
 	if (control && !a->cfg.initiator && is_initiate(a, &c))
 		return begin(a, stream, &c);
-	/* A Terminate is not answered here, or two ends without a session would never stop. */
-	if (!control || c.fn != IW_SCTP_FN_TERMINATE)
+	/*
+	 * A Terminate is not answered here, or two ends without a session would never stop; nor is more than one message
+	 * before the answer has arrived.
+	 */
+	if (a->former[stream] == 0 && (!control || c.fn != IW_SCTP_FN_TERMINATE))
 		refuse(a, stream);
 	return NULL;
+}
+
+/* An Initiate on a stream where this end has sent the last message of a session. */
+static struct iw_dss *take_next(struct iw_sctpmap *a, struct iw_dss *s,
+				const struct iw_sctp_control *c)
+{
+	uint16_t stream = s->stream;
+
+	a->replaced = s; /* until it is freed */
+	s->data = NULL;
+	iw_dss_leave(s);
+	return begin(a, stream, c);
+}
+
+static struct iw_dss *take_control(struct iw_sctpmap *a, struct iw_dss *s, const uint8_t *data,
+				   size_t len)
+{
+	struct iw_sctp_control c;
+
+	if (!s->active && iw_dss_may_leave(s) && iw_sctp_control_decode(&c, data, len) > 0 &&
+	    is_initiate(a, &c))
+		return take_next(a, s, &c);
+	iw_dss_control_arrived(s, data, len);
+	return iw_dss_look(s) || s->released ? NULL : s;
 }
 
 struct iw_dss *iw_sctpmap_receive(struct iw_sctpmap *a, uint16_t stream, uint32_t ppid,
@@ -253,24 +296,54 @@ struct iw_dss *iw_sctpmap_receive(struct iw_sctpmap *a, uint16_t stream, uint32_
 	if (iw_likely(ppid == a->profile->ppid_segment)) {
 		iw_dss_segment_arrived(s, data, len);
 	} else if (ppid == a->profile->ppid_control) {
-		iw_dss_control_arrived(s, data, len);
+		return take_control(a, s, data, len);
 	} else {
 		iw_fail(&s->fault, IW_E_DSS_ILLEGAL,
 			"sctp: stream %u: payload protocol %u on a DDP association",
 			(uint32_t)stream, ppid);
 		iw_dss_fail(s);
 	}
-	if (iw_likely(ppid == a->profile->ppid_segment && !s->rx_done && !s->released))
+	if (iw_likely(ppid == a->profile->ppid_segment && !s->rx_done && !s->released &&
+		      !s->ending))
 		return s;
 	if (s->released)
 		s->data = NULL;
 	return iw_dss_look(s) || s->released ? NULL : s;
 }
 
+struct iw_dss *iw_sctpmap_replaced(struct iw_sctpmap *a)
+{
+	struct iw_dss *s = a->replaced;
+
+	a->replaced = NULL;
+	return s;
+}
+
+struct iw_dss *iw_sctpmap_session(const struct iw_sctpmap *a, uint16_t stream)
+{
+	return stream < a->cfg.streams ? a->by_stream[stream] : NULL;
+}
+
+/* Returns how many of n acknowledged messages are not those of former sessions. */
+static uint32_t former_acked(struct iw_sctpmap *a, uint16_t stream, uint32_t n)
+{
+	uint16_t former = (uint16_t)IW_MIN(n, (uint32_t)a->former[stream]);
+
+	a->former[stream] -= former;
+	if (a->former[stream] == 0)
+		iw_dss_stream_changed(a, stream);
+	return n - former;
+}
+
 struct iw_dss *iw_sctpmap_acked(struct iw_sctpmap *a, uint16_t stream, uint32_t n)
 {
-	struct iw_dss *s = stream < a->cfg.streams ? a->by_stream[stream] : NULL;
+	struct iw_dss *s;
 
+	if (stream >= a->cfg.streams)
+		return NULL;
+	if (iw_unlikely(a->former[stream] > 0))
+		n = former_acked(a, stream, n);
+	s = a->by_stream[stream];
 	if (!s)
 		return NULL;
 	/* More than was sent cannot be: SCTP has checked. */
@@ -282,6 +355,9 @@ void iw_sctpmap_all_acked(struct iw_sctpmap *a)
 {
 	struct iw_list *n, *next;
 
+	memset(a->former, 0, a->cfg.streams * sizeof(*a->former));
+	a->lowest = 0;
+	a->draining = false;
 	for (n = a->all.next; n != &a->all; n = next) {
 		struct iw_dss *s = iw_container_of(n, struct iw_dss, all);
 
@@ -293,14 +369,48 @@ void iw_sctpmap_all_acked(struct iw_sctpmap *a)
 
 /* --- out -------------------------------------------------------------------------------------- */
 
+/* The lowest stream with a refusal to send. */
+static uint16_t first_refused(const struct iw_sctpmap *a)
+{
+	size_t i = 0;
+
+	while (a->refused[i] == 0)
+		i++;
+	return (uint16_t)(i * 64 + (unsigned)__builtin_ctzll(a->refused[i]));
+}
+
+static void refusal(struct iw_sctpmap *a, struct iw_sctpmap_msg *m)
+{
+	struct iw_sctp_control c = { a->profile->first_ssn, IW_SCTP_FN_TERMINATE, NULL, 0 };
+	int len = iw_sctp_control_encode(a->bye, sizeof(a->bye), &c);
+
+	assert(len > 0);
+	*m = (struct iw_sctpmap_msg){
+		.stream = first_refused(a),
+		.ppid = a->profile->ppid_control,
+		.data = a->bye,
+		.len = (size_t)len,
+	};
+}
+
 bool iw_sctpmap_control(struct iw_sctpmap *a, struct iw_sctpmap_msg *m)
 {
 	struct iw_list *n = iw_list_first(&a->due);
 
+	if (iw_unlikely(a->nrefused > 0 && !a->down)) {
+		refusal(a, m);
+		return true;
+	}
 	return n && iw_dss_control(iw_container_of(n, struct iw_dss, due), m);
 }
 
 void iw_sctpmap_control_taken(struct iw_sctpmap *a, uint16_t stream)
 {
-	iw_dss_control_taken(a->by_stream[stream]);
+	if (iw_likely(!iw_sctpmap_refuses(a, stream))) {
+		iw_dss_control_taken(a->by_stream[stream]);
+		return;
+	}
+	flip_refused(a, stream);
+	a->nrefused--;
+	a->former[stream]++;
 }

@@ -25,9 +25,21 @@ struct iw_sctpmap {
 	struct iw_sctpmap_cfg cfg;
 	const struct iw_sctpmap_profile *profile;
 	bool up, down;
+	bool draining; /* no segment is sent until everything is acknowledged */
 	uint16_t streams;
 	size_t mulpdu;
 	struct iw_dss **by_stream; /* cfg.streams places */
+	/*
+	 * For each stream, the messages of ours that belong to no session on it any more and are not acknowledged:
+	 * acknowledgements are subtracted here first. At most IW_SCTPMAP_WINDOW (RFC 5043 10).
+	 */
+	uint16_t *former;
+	/* A bit for each stream on which the peer gets a Terminate without a session, and how many are set. */
+	uint64_t *refused;
+	uint32_t nrefused;
+	uint8_t bye[IW_SCTPMAP_CONTROL_MAX - IW_SCTP_PD_MAX]; /* that Terminate */
+	uint16_t lowest;                                      /* streams below it are not free */
+	struct iw_dss *replaced;                              /* see iw_sctpmap_replaced */
 	uint32_t sessions, deciding;
 	size_t bytes;   /* allocated, this object included */
 	size_t pending; /* of that: held for the peer by sessions that are not accepted */
@@ -37,7 +49,7 @@ struct iw_sctpmap {
 	struct iw_list due; /* sessions with a control message that may go */
 };
 
-/* The state of set-up. A session that exists only to be refused has none. */
+/* The state of set-up. */
 struct talk {
 	struct iw_dss_offer offer;
 	struct iw_dss_params params;
@@ -55,10 +67,10 @@ struct iw_dss {
 	uint16_t stream;
 	enum iw_dss_state state;
 	bool active, accepted, released;
-	struct talk *talk; /* NULL: refused */
-	size_t bytes;      /* allocated for it, this object included */
-	size_t pending;    /* its part of a->pending */
-	size_t object;     /* its part of a->objects */
+	struct talk *talk;
+	size_t bytes;   /* allocated for it, this object included */
+	size_t pending; /* its part of a->pending */
+	size_t object;  /* its part of a->objects */
 
 	/* Out. */
 	uint64_t tx_next, tx_acked;
@@ -88,13 +100,25 @@ struct iw_dss {
 	struct iw_fault fault;
 };
 
+/* assoc.c */
+/* The peer gets a Terminate on this stream, which was not taken yet. */
+bool iw_sctpmap_refuses(const struct iw_sctpmap *a, uint16_t stream);
+
 /* session.c */
 /*
- * A new session on a stream without one: begun here, begun by the peer, or begun by the peer and to be refused. NULL: no memory, or the
- * peer has reached the limit of the association.
+ * A new session on a stream without one, begun here (active) or by the peer. NULL: no memory, or the peer has reached the
+ * limit of the association.
  */
-enum iw_dss_kind { DSS_ACTIVE, DSS_PASSIVE, DSS_REFUSED };
-struct iw_dss *iw_dss_new(struct iw_sctpmap *a, uint16_t stream, enum iw_dss_kind kind);
+struct iw_dss *iw_dss_new(struct iw_sctpmap *a, uint16_t stream, bool active);
+/*
+ * True if the stream can take another session as soon as our messages have arrived: our last one was taken, and the peer has
+ * either ended its side or begins another session, which it may do only when nothing is outstanding (RFC 5043 6.6).
+ */
+bool iw_dss_may_leave(const struct iw_dss *s);
+/* The session is over and leaves its stream; its unacknowledged messages remain in a->former. Frees a released session. */
+void iw_dss_leave(struct iw_dss *s);
+/* The stream may have become free, or its new session may have waited for that. */
+void iw_dss_stream_changed(struct iw_sctpmap *a, uint16_t stream);
 /* True if n more octets may be allocated for messages of the peer. Always true in an accepted session. */
 bool iw_dss_may_hold(const struct iw_dss *s, size_t n);
 /* Zeroed memory that is charged to the session; NULL: no memory. */

@@ -16,6 +16,7 @@
  *                                            -> iw_sctpmap_control_taken(a, m.stream)
  *           iw_dss_room(s), iw_dss_ssn(s)       a segment: the caller puts the DDP-SSN in front
  *                                            -> iw_dss_taken(s)
+ *           iw_sctpmap_replaced(a)              a session that the message has ended without being its
  *   acks:   s = iw_sctpmap_acked(a, stream, n)
  *   end:    iw_sctpmap_down(a)                  nothing is sent or expected any more
  *
@@ -46,7 +47,7 @@
 #define IW_SCTPMAP_HOLD_LEN    (66 * 1024)
 /*
  * The objects of sessions that the peer has begun and this end has not accepted use at most this many bytes for each association:
- * further sessions are refused as above the backlog. A peer may begin a thousand sessions in one batch of packets, before this
+ * further sessions are refused as above the backlog. A refusal needs no memory. A peer may begin a thousand sessions in one batch of packets, before this
  * end has processed the first one. The early segments of all sessions not accepted yet use at most the receive window.
  */
 #define IW_SCTPMAP_PENDING_MAX (2 * 1024 * 1024)
@@ -78,6 +79,8 @@ struct iw_sctpmap_cfg {
 	/* Responder: sessions that wait for the ULP at once; 0: 128. Further ones are answered with
 	 * Terminate (RFC 5043 6.4). */
 	uint32_t backlog;
+	/* SCTP reports acknowledgements by iw_sctpmap_all_acked alone. */
+	bool all_acked_only;
 };
 
 /* IW_E_INVAL, IW_E_NOMEM. */
@@ -125,12 +128,23 @@ size_t iw_sctpmap_mulpdu(const struct iw_sctpmap *a);
  * One message (borrowed until the session's units were taken). Returns the session that has perhaps
  * got units (session.h), NULL: none. A message for a stream without a session is dropped; if it was
  * not a Terminate it is answered with one. An Initiate makes a session.
+ *
+ * On a stream where this end has sent the last message of a session, an Initiate ends that session: the peer sends one only when
+ * nothing is outstanding (RFC 5043 6.6), so our Terminate has arrived, also while its acknowledgement is still on its way. The
+ * caller must look at iw_sctpmap_replaced before the next message. In all other states of a session an Initiate is illegal.
  */
 struct iw_dss *iw_sctpmap_receive(struct iw_sctpmap *a, uint16_t stream, uint32_t ppid,
 				  const uint8_t *data, size_t len);
 /*
- * n more messages of the stream are acknowledged cumulatively. Returns its session, whose owner
- * should look at iw_dss_acked and iw_dss_over; NULL: none, or it was released before.
+ * The session that the last message has ended by beginning another one on its stream, once; NULL: none, or it was released before.
+ * It is over: its owner should look as after iw_sctpmap_acked, and take its units. SCTP may still refer to memory of its messages.
+ */
+struct iw_dss *iw_sctpmap_replaced(struct iw_sctpmap *a);
+/* The session that messages of the stream belong to; NULL: none. */
+struct iw_dss *iw_sctpmap_session(const struct iw_sctpmap *a, uint16_t stream);
+/*
+ * n more messages of the stream are acknowledged cumulatively; those of former sessions are the first. Returns its session, whose
+ * owner should look at iw_dss_acked and iw_dss_over; NULL: none, or it was released before.
  */
 struct iw_dss *iw_sctpmap_acked(struct iw_sctpmap *a, uint16_t stream, uint32_t n);
 /* All messages of all streams are acknowledged, where SCTP tells only that (RFC 6458 6.1.9, the
@@ -144,6 +158,7 @@ struct iw_sctpmap_msg {
 	uint32_t ppid;
 	const uint8_t *data; /* borrowed until _control_taken */
 	size_t len;
+	bool ack_now; /* its stream can be used again when this is acknowledged */
 };
 /* The next control message that may be sent; false: none now. */
 bool iw_sctpmap_control(struct iw_sctpmap *a, struct iw_sctpmap_msg *m);

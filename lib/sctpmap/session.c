@@ -132,34 +132,26 @@ void iw_dss_set_state(struct iw_dss *s, enum iw_dss_state to)
 	s->state = to;
 }
 
-/* Requests cannot use the whole limit: without memory for a refusal the peer gets no answer. */
-static bool peer_may_begin(const struct iw_sctpmap *a, enum iw_dss_kind kind)
+static bool peer_may_begin(const struct iw_sctpmap *a)
 {
-	const size_t most = IW_SCTPMAP_PENDING_MAX;
-
-	if (kind == DSS_PASSIVE)
-		return a->objects + sizeof(struct iw_dss) + sizeof(struct talk) <= most - most / 4;
-	return a->objects + sizeof(struct iw_dss) <= most;
+	return a->objects + sizeof(struct iw_dss) + sizeof(struct talk) <= IW_SCTPMAP_PENDING_MAX;
 }
 
-struct iw_dss *iw_dss_new(struct iw_sctpmap *a, uint16_t stream, enum iw_dss_kind kind)
+struct iw_dss *iw_dss_new(struct iw_sctpmap *a, uint16_t stream, bool active)
 {
-	size_t talk_size = kind == DSS_REFUSED ? 0 : sizeof(struct talk);
-	bool active = kind == DSS_ACTIVE;
 	struct iw_dss *s = NULL;
 
-	if (active || peer_may_begin(a, kind))
+	if (active || peer_may_begin(a))
 		s = iw_mem_alloc(a->cfg.mem, sizeof(*s));
 	if (!s)
 		return NULL;
-	if (talk_size > 0)
-		s->talk = iw_mem_alloc(a->cfg.mem, talk_size);
-	if (talk_size > 0 && !s->talk) {
+	s->talk = iw_mem_alloc(a->cfg.mem, sizeof(*s->talk));
+	if (!s->talk) {
 		iw_mem_free(a->cfg.mem, s, sizeof(*s));
 		return NULL;
 	}
 	s->a = a;
-	charge(s, sizeof(*s) + talk_size);
+	charge(s, sizeof(*s) + sizeof(*s->talk));
 	if (!active) {
 		charge_pending(s, s->bytes);
 		s->object = s->bytes;
@@ -184,6 +176,31 @@ static void leave_stream(struct iw_dss *s)
 		return;
 	s->a->by_stream[s->stream] = NULL;
 	s->a->sessions--;
+	iw_dss_stream_changed(s->a, s->stream);
+}
+
+static uint64_t unacked(const struct iw_dss *s)
+{
+	return s->tx_next - s->tx_acked;
+}
+
+bool iw_dss_may_leave(const struct iw_dss *s)
+{
+	const struct iw_sctpmap *a = s->a;
+
+	/* a->former has a limit, which no honest peer reaches: it would not have acknowledged so many messages. */
+	return s->tx_last &&
+	       (a->cfg.all_acked_only || unacked(s) <= (uint64_t)UINT16_MAX - a->former[s->stream]);
+}
+
+void iw_dss_leave(struct iw_dss *s)
+{
+	struct iw_sctpmap *a = s->a;
+
+	a->former[s->stream] = (uint16_t)IW_MIN(a->former[s->stream] + unacked(s), UINT16_MAX);
+	s->tx_acked = s->tx_next;
+	s->rx_done = true;
+	iw_dss_look(s);
 }
 
 void iw_dss_free(struct iw_dss *s)
@@ -199,6 +216,8 @@ void iw_dss_free(struct iw_dss *s)
 	iw_list_del(&s->due);
 	iw_list_del(&s->all);
 	leave_stream(s);
+	if (s->a->replaced == s)
+		s->a->replaced = NULL;
 	iw_mem_free(mem, s->talk, sizeof(*s->talk));
 	iw_mem_free(mem, s, sizeof(*s));
 }
@@ -235,14 +254,65 @@ void *iw_dss_owner(const struct iw_dss *s)
 
 /* --- begun and decided on --------------------------------------------------------------------- */
 
-static int free_stream(const struct iw_sctpmap *a, uint16_t *out)
+static bool is_free(const struct iw_sctpmap *a, uint16_t stream)
 {
+	return !a->by_stream[stream] && a->former[stream] == 0 && !iw_sctpmap_refuses(a, stream);
+}
+
+void iw_dss_stream_changed(struct iw_sctpmap *a, uint16_t stream)
+{
+	struct iw_dss *s = a->by_stream[stream];
+
+	if (s)
+		iw_dss_look(s);
+	else if (is_free(a, stream))
+		a->lowest = IW_MIN(a->lowest, stream);
+}
+
+/* Only acknowledgements are missing: no session there is held, and neither end will send anything. */
+static bool will_be_free(const struct iw_sctpmap *a, uint16_t stream)
+{
+	const struct iw_dss *s = a->by_stream[stream];
+
+	if (iw_sctpmap_refuses(a, stream))
+		return false;
+	return !s || (s->released && s->rx_done && iw_dss_may_leave(s));
+}
+
+/*
+ * The lowest free stream; else one that will be free, where the Initiate waits. Without acknowledgements of single
+ * messages that could take for ever while other sessions send: they pause.
+ */
+static int take_stream(struct iw_sctpmap *a, uint16_t *out)
+{
+	for (uint32_t i = a->lowest; i < a->streams; i++)
+		if (is_free(a, (uint16_t)i)) {
+			*out = a->lowest = (uint16_t)i;
+			return 0;
+		}
+	a->lowest = a->streams;
 	for (uint32_t i = 0; i < a->streams; i++)
-		if (!a->by_stream[i]) {
+		if (will_be_free(a, (uint16_t)i)) {
 			*out = (uint16_t)i;
+			if (a->by_stream[i])
+				iw_dss_leave(a->by_stream[i]);
+			a->draining = a->cfg.all_acked_only;
 			return 0;
 		}
 	return IW_E_LIMIT;
+}
+
+/* How many sessions have sent their last message and wait for the peer's. */
+static uint32_t half_ended(const struct iw_sctpmap *a)
+{
+	uint32_t n = 0;
+
+	for (struct iw_list *l = a->all.next; l != &a->all; l = l->next) {
+		const struct iw_dss *s = iw_container_of(l, struct iw_dss, all);
+
+		n += s->tx_last && !s->rx_done;
+	}
+	return n;
 }
 
 int iw_dss_initiate(struct iw_dss **out, struct iw_sctpmap *a, const struct iw_dss_offer *o,
@@ -259,10 +329,12 @@ int iw_dss_initiate(struct iw_dss **out, struct iw_sctpmap *a, const struct iw_d
 	err = iw_dss_check_offer(o, true, why);
 	if (err < 0)
 		return err;
-	if (free_stream(a, &stream) != 0)
-		return iw_fail(why, IW_E_LIMIT, "sctp: all %u streams have sessions",
-			       (uint32_t)a->streams);
-	s = iw_dss_new(a, stream, DSS_ACTIVE);
+	if (take_stream(a, &stream) != 0)
+		return iw_fail(
+			why, IW_E_LIMIT,
+			"sctp: all %u streams have sessions; %u of them wait for the peer's Terminate",
+			(uint32_t)a->streams, half_ended(a));
+	s = iw_dss_new(a, stream, true);
 	if (!s)
 		return iw_fail(why, IW_E_NOMEM, "sctp: no memory for a session");
 	s->talk->offer = *o;
@@ -428,20 +500,37 @@ void iw_dss_say(struct iw_dss *s, enum iw_sctp_fn fn, size_t pd_len)
 	s->out_len = encode_head(s, s->talk->out, sizeof(s->talk->out), fn) + pd_len;
 }
 
+/*
+ * Our first message has arrived: it was acknowledged, or answered. An Accept is answered by segments. A Terminate that is the
+ * peer's second message answers nothing: it follows an Initiate that the peer has given up.
+ */
+static bool first_arrived(const struct iw_dss *s)
+{
+	bool segments = s->rx_behind > 1 && s->rx_last != 1;
+
+	return s->tx_acked > 0 || (s->active ? s->answered : segments);
+}
+
 /* RFC 5043 6.6: not if it could arrive before another control message of ours. */
 static bool may_terminate(const struct iw_dss *s)
 {
-	return s->tx_next == 0 || s->tx_acked > 0 || s->answered;
+	return s->tx_next == 0 || first_arrived(s);
+}
+
+bool iw_dss_waits_for_stream(const struct iw_dss *s)
+{
+	return s->active && s->tx_next == 0 && s->a->former[s->stream] > 0;
 }
 
 bool iw_dss_control(struct iw_dss *s, struct iw_sctpmap_msg *m)
 {
 	size_t len = s->out_len;
-	const uint8_t *data = len > 0 ? s->talk->out : s->bye;
+	bool last = len == 0;
+	const uint8_t *data = last ? s->bye : s->talk->out;
 
-	if (!s->a->up || s->a->down)
+	if (!s->a->up || s->a->down || iw_dss_waits_for_stream(s))
 		return false;
-	if (len == 0) {
+	if (last) {
 		if (!s->ending || !may_terminate(s))
 			return false;
 		len = encode_head(s, s->bye, sizeof(s->bye), IW_SCTP_FN_TERMINATE);
@@ -451,6 +540,7 @@ bool iw_dss_control(struct iw_dss *s, struct iw_sctpmap_msg *m)
 		.ppid = s->a->profile->ppid_control,
 		.data = data,
 		.len = len,
+		.ack_now = last && s->active,
 	};
 	return true;
 }
@@ -469,21 +559,21 @@ void iw_dss_control_taken(struct iw_dss *s)
 }
 
 /*
- * The passive side may send right behind its Accept (RFC 5043 6.2), but an active side that has not
+ * The passive side may send right after its Accept (RFC 5043 6.2), but an active side that has not
  * got that has to hold what overtakes it. So the first segment waits until the Accept is known to
- * have arrived: acknowledged, or followed by a segment of the peer's.
+ * have arrived.
  */
 static bool accept_arrived(const struct iw_dss *s)
 {
-	return s->active || s->tx_acked > 0 || s->rx_behind > 1;
+	return s->active || first_arrived(s);
 }
 
 uint32_t iw_dss_room(const struct iw_dss *s)
 {
-	uint64_t outstanding = s->tx_next - s->tx_acked;
+	uint64_t outstanding = unacked(s);
 
 	if (s->state != IW_DSS_OPEN || s->out_len > 0 || s->ending || s->tx_last || s->a->down ||
-	    !accept_arrived(s) || outstanding >= IW_SCTPMAP_WINDOW)
+	    s->a->draining || !accept_arrived(s) || outstanding >= IW_SCTPMAP_WINDOW)
 		return 0;
 	return (uint32_t)(IW_SCTPMAP_WINDOW - outstanding);
 }

@@ -53,9 +53,11 @@ struct iw_dss_params {
 	size_t pd_len;
 };
 
-/* Active: begins a session on the lowest stream that is free; the Initiate goes when the association
- * is up. IW_E_STATE: the association is down, or the peer initiates; IW_E_LIMIT: no stream is free;
- * IW_E_INVAL: the offer cannot be made; IW_E_NOMEM. */
+/*
+ * Active: begins a session on the lowest free stream. If only acknowledgements keep streams from being free, the session takes one of
+ * these. The Initiate is sent when the association is up and the stream is free (RFC 5043 6.6). IW_E_STATE: the association is down, or
+ * the peer initiates; IW_E_LIMIT: all streams have sessions that have not ended; IW_E_INVAL: the offer cannot be made; IW_E_NOMEM.
+ */
 IW_MUST_CHECK int iw_dss_initiate(struct iw_dss **out, struct iw_sctpmap *a,
 				  const struct iw_dss_offer *o, struct iw_fault *why);
 /* The session is its association's again: it is terminated if it has not ended, and its stream is
@@ -65,6 +67,8 @@ void iw_dss_release(struct iw_dss *s);
 /* Octets allocated for the session, part of iw_sctpmap_memory. */
 size_t iw_dss_memory(const struct iw_dss *s);
 struct iw_sctpmap *iw_dss_assoc(const struct iw_dss *s);
+/* Active: messages of the former session on its stream are not acknowledged yet, and keep the Initiate. */
+bool iw_dss_waits_for_stream(const struct iw_dss *s);
 uint16_t iw_dss_stream(const struct iw_dss *s);
 enum iw_dss_state iw_dss_state(const struct iw_dss *s);
 const struct iw_dss_params *iw_dss_params(const struct iw_dss *s);
@@ -126,8 +130,10 @@ uint64_t iw_dss_sent(const struct iw_dss *s);
 uint64_t iw_dss_acked(const struct iw_dss *s);
 /* Messages of ours of any kind that are not acknowledged yet. */
 bool iw_dss_outstanding(const struct iw_dss *s);
-/* Both ends have said their last and all of ours is acknowledged: nothing of it is outstanding, its
- * stream is free for another, whoever still holds it. */
+/*
+ * Both ends have sent their last message and all of ours have arrived: the stream is free for another session, also while this one
+ * is held. Messages have arrived when they are acknowledged, or when the peer has begun another session on the stream.
+ */
 bool iw_dss_over(const struct iw_dss *s);
 
 #endif

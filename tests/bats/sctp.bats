@@ -106,3 +106,19 @@ setup() {
     assert_status 0
     assert_equal "$output" 'held 1000'
 }
+
+# SCTP-37. IW_ROUNDS=10000 is the long run. With two streams each session must use the stream of the one before.
+@test "sessions one after another on one association: none fails, and their streams are used again" {
+    local n=${IW_ROUNDS:-300}
+
+    # UDP port and port are the same there.
+    IW_TIMEOUT=$((30 + n / 50))
+    IW_READY=listening serve_here "$IW_BUILD/tests/sessions/sessions" serve udp 127.0.0.1 "$UDP_PORT" 1000
+    run_here "$IW_BUILD/tests/sessions/sessions" open udp 127.0.0.1 "$UDP_PORT" 2 "$n"
+    assert_status 0
+    assert_equal "$output" "sessions $n failed 0 streams 2"
+    run_here "$IW_BUILD/tests/sessions/sessions" open udp 127.0.0.1 "$UDP_PORT" 1000 "$n" busy
+    assert_status 0
+    [[ "$output" =~ ^"sessions $n failed 0 streams "[234]$ ]] || fail_with 'streams are not used again' "$output"
+    serve_end 1 TERM
+}

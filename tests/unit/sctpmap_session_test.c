@@ -593,6 +593,554 @@ static void stream_is_not_free_before_all_is_acknowledged(void **state)
 	iw_dss_release(p);
 }
 
+/* --- streams used again ----------------------------------------------------------------------- */
+
+/*
+ * The session's n segments and the Terminate of the passive side have arrived, but their acknowledgements have not: the active side
+ * has everything, and may begin another session.
+ */
+static void end_unacked(struct iw_dss *a, struct iw_dss *p, unsigned n)
+{
+	iw_dss_terminate(a);
+	map_end_flush(&act);
+	line_arrives(&act, 0, &pas);
+	while (n-- > 0)
+		map_end_sends(&pas, p, 'x', 10);
+	iw_dss_terminate(p);
+	map_end_flush(&pas);
+	while (pas.nline > 0)
+		(void)line_unacked(&pas, 0, &act);
+	assert_true(iw_dss_over(a));
+	assert_false(iw_dss_over(p));
+	iw_dss_release(a);
+	act.ntold = pas.ntold = 0;
+}
+
+/* SCTP-37: the message comes up before the acknowledgement that is in the same packet */
+static void initiate_proves_that_the_terminate_has_arrived(void **state)
+{
+	struct iw_dss *a, *p;
+	size_t idle = pas.mem.bytes;
+
+	(void)state;
+	open_one(&a, &p);
+	end_unacked(a, p, 0);
+	iw_dss_release(p);
+	assert_int_equal(iw_sctpmap_sessions(pas.a), 1);
+	a = initiate(NULL);
+	assert_int_equal(iw_dss_stream(a), 0);
+	(void)line_unacked(&act, 0, &pas);
+	assert_int_equal(pas.ntold, 1);
+	expect_told(&pas, 0, IW_DSS_REQUEST, 0, 0);
+	assert_null(iw_sctpmap_replaced(pas.a));
+	/* The former session was freed, once. */
+	p = pas.last;
+	assert_int_equal(iw_sctpmap_sessions(pas.a), 1);
+	assert_int_equal(pas.mem.bytes, idle + iw_dss_memory(p));
+	accept_plain(p);
+	line_all(&act, &pas);
+	assert_int_equal(iw_dss_state(a), IW_DSS_OPEN);
+	iw_dss_release(a);
+	iw_dss_release(p);
+}
+
+/* SCTP-37, SCTP-58: they belong to the former session, and acknowledge nothing of the next one */
+static void late_acknowledgements_are_those_of_the_former_session(void **state)
+{
+	struct iw_dss *a, *p;
+
+	(void)state;
+	open_one(&a, &p);
+	end_unacked(a, p, 3);
+	iw_dss_release(p);
+	a = initiate(NULL);
+	line_arrives(&act, 0, &pas);
+	p = pas.last;
+	accept_plain(p);
+	iw_dss_terminate(p);
+	map_end_flush(&pas);
+	assert_int_equal(pas.nline, 1);
+	/* Three segments and a Terminate, in two acknowledgements. */
+	map_end_acked(&pas, 0, 3);
+	assert_int_equal(pas.nline, 1);
+	map_end_acked(&pas, 0, 1);
+	assert_true(iw_dss_outstanding(p));
+	assert_int_equal(pas.nline, 1);
+	/* The Accept is acknowledged: now the Terminate cannot overtake it. */
+	line_arrives(&pas, 0, &act);
+	assert_int_equal(pas.nline, 1);
+	expect_control(&pas.line[0], 1, IW_SCTP_FN_TERMINATE, "");
+	iw_dss_release(a);
+	iw_dss_release(p);
+}
+
+/* SCTP-37: one acknowledgement for messages of both sessions */
+static void acknowledgement_of_two_sessions_is_divided(void **state)
+{
+	struct iw_dss *a, *p;
+
+	(void)state;
+	open_one(&a, &p);
+	end_unacked(a, p, 3);
+	iw_dss_release(p);
+	a = initiate(NULL);
+	line_arrives(&act, 0, &pas);
+	p = pas.last;
+	accept_plain(p);
+	(void)line_unacked(&pas, 0, &act);
+	map_end_acked(&pas, 0, 5);
+	assert_false(iw_dss_outstanding(p));
+	map_end_sends(&pas, p, 'x', 1);
+	map_end_sends(&pas, p, 'y', 1);
+	map_end_acked(&pas, 0, 1);
+	assert_int_equal(iw_dss_acked(p), 1);
+	iw_dss_release(a);
+	iw_dss_release(p);
+}
+
+/* SCTP-37: its owner learns that everything has arrived, and lets it go when it wants */
+static void owner_of_the_former_session_is_told(void **state)
+{
+	struct iw_dss *a, *p, *b;
+
+	(void)state;
+	open_one(&a, &p);
+	end_unacked(a, p, 2);
+	b = initiate(NULL);
+	line_arrives(&act, 0, &pas);
+	assert_ptr_not_equal(pas.last, p);
+	assert_ptr_equal(iw_sctpmap_replaced(pas.a), p);
+	assert_null(iw_sctpmap_replaced(pas.a));
+	assert_true(iw_dss_over(p));
+	assert_int_equal(iw_dss_acked(p), iw_dss_sent(p));
+	assert_false(iw_dss_outstanding(p));
+	assert_ptr_equal(iw_sctpmap_session(pas.a, 0), pas.last);
+	accept_plain(pas.last);
+	line_all(&act, &pas);
+	assert_int_equal(iw_dss_state(b), IW_DSS_OPEN);
+	iw_dss_release(p);
+	assert_ptr_equal(iw_sctpmap_session(pas.a, 0), pas.last);
+	assert_int_equal(iw_sctpmap_sessions(pas.a), 1);
+	/* One that is released before it is asked for is not told of. */
+	p = pas.last;
+	map_end_acked(&pas, 0, 3);
+	end_unacked(b, p, 0);
+	b = initiate(NULL);
+	line_arrives(&act, 0, &pas);
+	iw_dss_release(p);
+	assert_null(iw_sctpmap_replaced(pas.a));
+	iw_dss_release(b);
+	iw_dss_release(pas.last);
+}
+
+/* RFC 5043 6.2: one Terminate ends a session, if it is ours and was sent */
+static void initiate_after_our_terminate_alone_begins_the_next_session(void **state)
+{
+	struct iw_dss *a, *p;
+
+	(void)state;
+	open_one(&a, &p);
+	iw_dss_terminate(p);
+	map_end_flush(&pas);
+	line_arrives(&pas, 0, &act);
+	pas.ntold = 0;
+	control_to(&pas, 0, 0, IW_SCTP_FN_INITIATE, 0);
+	assert_int_equal(pas.ntold, 1);
+	expect_told(&pas, 0, IW_DSS_REQUEST, 0, 0);
+	assert_ptr_equal(iw_sctpmap_replaced(pas.a), p);
+	map_end_take_units(&pas, p);
+	expect_told(&pas, 1, IW_DSS_TERMINATED, 0, 0);
+	iw_dss_release(p);
+	iw_dss_release(iw_sctpmap_session(pas.a, 0));
+	iw_dss_release(a);
+}
+
+/* SCTP-22, SCTP-37: it can be no proof before our Terminate was sent; it is answered, and the stream is not lost */
+static void initiate_in_a_session_is_illegal_and_answered(void **state)
+{
+	struct iw_dss *a, *p;
+
+	for (int ended = 0; ended < 2; ended++) {
+		tear_down(state);
+		set_up(state);
+		open_one(&a, &p);
+		if (ended)
+			control_to(&pas, 0, 1, IW_SCTP_FN_TERMINATE, 0);
+		pas.ntold = 0;
+		control_to(&pas, 0, 0, IW_SCTP_FN_INITIATE, 0);
+		expect_fault(&pas, IW_E_DSS_ILLEGAL);
+		assert_null(iw_sctpmap_replaced(pas.a));
+		assert_int_equal(pas.nline, 1);
+		expect_control(&pas.line[0], 1, IW_SCTP_FN_TERMINATE, "");
+		iw_dss_release(p);
+		pas.ntold = 0;
+		control_to(&pas, 0, 0, IW_SCTP_FN_INITIATE, 0);
+		assert_int_equal(pas.ntold, 1);
+		expect_told(&pas, 0, IW_DSS_REQUEST, 0, 0);
+		iw_dss_release(pas.last);
+		iw_dss_release(a);
+	}
+}
+
+/* SCTP-37: where SCTP tells only that all is acknowledged */
+static void all_acknowledged_is_that_of_both_sessions(void **state)
+{
+	struct iw_dss *a, *p;
+
+	tear_down(state);
+	map_end_init(&act, true, 4, 0, NULL);
+	map_end_init_with(&pas, (struct iw_sctpmap_cfg){ .streams = 4, .all_acked_only = true });
+	assert_int_equal(map_end_up(&act, 4, 4), 0);
+	assert_int_equal(map_end_up(&pas, 4, 4), 0);
+	a = initiate(NULL);
+	/* A hundred thousand messages are never reported as acknowledged, because other sessions send. */
+	for (int i = 0; i < 20; i++) {
+		line_arrives(&act, 0, &pas);
+		p = pas.last;
+		accept_plain(p);
+		(void)line_unacked(&pas, 0, &act);
+		map_end_sends(&act, a, 'x', 10);
+		line_arrives(&act, 0, &pas);
+		for (int n = 0; n < 5000; n++)
+			iw_dss_taken(p);
+		iw_dss_terminate(a);
+		map_end_flush(&act);
+		line_arrives(&act, 0, &pas);
+		iw_dss_release(p);
+		map_end_flush(&pas);
+		assert_int_equal(pas.nline, 1);
+		pas.nline = 0;
+		iw_dss_release(a);
+		iw_sctpmap_free(act.a);
+		map_end_init(&act, true, 4, 0, NULL);
+		assert_int_equal(map_end_up(&act, 4, 4), 0);
+		pas.ntold = 0;
+		a = initiate(NULL);
+	}
+	line_arrives(&act, 0, &pas);
+	p = pas.last;
+	accept_plain(p);
+	(void)line_unacked(&pas, 0, &act);
+	assert_true(iw_dss_outstanding(p));
+	iw_sctpmap_all_acked(pas.a);
+	assert_false(iw_dss_outstanding(p));
+	assert_int_equal(iw_sctpmap_sessions(pas.a), 1);
+	iw_dss_release(a);
+	iw_dss_release(p);
+}
+
+/* SCTP-37: the Initiate waits where all streams are used, and one of them only for acknowledgements */
+static void initiate_waits_for_the_last_acknowledgement_on_its_stream(void **state)
+{
+	struct iw_dss *a, *p, *b;
+
+	tear_down(state);
+	two_ends(1, 0, NULL);
+	open_one(&a, &p);
+	iw_dss_terminate(p);
+	map_end_flush(&pas);
+	line_arrives(&pas, 0, &act);
+	iw_dss_release(a);
+	map_end_flush(&act);
+	(void)line_unacked(&act, 0, &pas);
+	iw_dss_release(p);
+	assert_int_equal(iw_sctpmap_sessions(act.a), 1);
+	b = initiate(NULL);
+	assert_int_equal(iw_dss_stream(b), 0);
+	assert_int_equal(act.nline, 0);
+	assert_true(iw_dss_waits_for_stream(b));
+	map_end_acked(&act, 0, 1);
+	assert_int_equal(act.nline, 1);
+	assert_false(iw_dss_waits_for_stream(b));
+	line_arrives(&act, 0, &pas);
+	accept_plain(pas.last);
+	line_all(&act, &pas);
+	assert_int_equal(iw_dss_state(b), IW_DSS_OPEN);
+	iw_dss_release(b);
+	iw_dss_release(pas.last);
+}
+
+/* SCTP-37: nor is the stream of a session that is still held taken from it */
+static void initiate_waits_for_no_session_that_is_held(void **state)
+{
+	struct iw_dss *a, *p, *b;
+
+	tear_down(state);
+	two_ends(1, 0, NULL);
+	open_one(&a, &p);
+	iw_dss_terminate(a);
+	iw_dss_terminate(p);
+	map_end_flush(&act);
+	map_end_flush(&pas);
+	line_arrives(&pas, 0, &act);
+	(void)line_unacked(&act, 0, &pas);
+	assert_int_equal(iw_dss_initiate(&b, act.a, &(struct iw_dss_offer){ 0 }, NULL), IW_E_LIMIT);
+	iw_dss_release(a);
+	b = initiate(NULL);
+	assert_int_equal(act.nline, 0);
+	iw_dss_release(b);
+	iw_dss_release(p);
+}
+
+/* SCTP-58: a peer that acknowledges nothing cannot begin sessions without end */
+static void messages_of_former_sessions_have_a_limit(void **state)
+{
+	struct iw_dss *a, *p;
+
+	(void)state;
+	open_one(&a, &p);
+	for (int i = 0; i < 32767; i++)
+		iw_dss_taken(p);
+	iw_dss_release(p);
+	map_end_flush(&pas);
+	control_to(&pas, 0, 0, IW_SCTP_FN_INITIATE, 0);
+	p = pas.last;
+	accept_plain(p);
+	segment_to(&pas, 0, 1, 'x', 1);
+	assert_int_equal(iw_dss_room(p), 32766);
+	for (int i = 0; i < 32766; i++)
+		iw_dss_taken(p);
+	iw_dss_release(p);
+	map_end_flush(&pas);
+	/* The Accept and both Terminates make 65,536. */
+	pas.ntold = 0;
+	control_to(&pas, 0, 0, IW_SCTP_FN_INITIATE, 0);
+	assert_int_equal(pas.ntold, 0);
+	map_end_acked(&pas, 0, 1);
+	control_to(&pas, 0, 0, IW_SCTP_FN_INITIATE, 0);
+	assert_int_equal(pas.ntold, 1);
+	expect_told(&pas, 0, IW_DSS_REQUEST, 0, 0);
+	iw_dss_release(a);
+	iw_dss_release(pas.last);
+}
+
+/* SCTP-37: a session that is given up while it waits leaves nothing */
+static void session_given_up_while_it_waits_for_its_stream_is_gone(void **state)
+{
+	struct iw_dss *a, *p, *b;
+
+	tear_down(state);
+	two_ends(1, 0, NULL);
+	open_one(&a, &p);
+	iw_dss_terminate(p);
+	map_end_flush(&pas);
+	line_arrives(&pas, 0, &act);
+	iw_dss_release(a);
+	map_end_flush(&act);
+	b = initiate(NULL);
+	iw_dss_release(b);
+	assert_int_equal(iw_sctpmap_sessions(act.a), 0);
+	line_arrives(&act, 0, &pas);
+	assert_int_equal(act.nline, 0);
+	b = initiate(NULL);
+	assert_int_equal(act.nline, 1);
+	iw_dss_release(b);
+	iw_dss_release(p);
+}
+
+/* SCTP-37: kernel SCTP reports acknowledgements when nothing is outstanding, so the other sessions pause */
+static void sessions_pause_so_that_all_is_acknowledged(void **state)
+{
+	struct iw_dss *a, *p, *b, *busy;
+
+	tear_down(state);
+	map_end_init_with(&act, (struct iw_sctpmap_cfg){
+					.streams = 2, .initiator = true, .all_acked_only = true });
+	map_end_init(&pas, false, 2, 0, NULL);
+	assert_int_equal(map_end_up(&act, 2, 2), 0);
+	assert_int_equal(map_end_up(&pas, 2, 2), 0);
+	open_one(&busy, &p);
+	open_one(&a, &p);
+	iw_sctpmap_all_acked(act.a);
+	iw_dss_terminate(p);
+	map_end_flush(&pas);
+	line_arrives(&pas, 0, &act);
+	iw_dss_release(a);
+	map_end_flush(&act);
+	act.nline = 0;
+	assert_true(iw_dss_room(busy) > 0);
+	b = initiate(NULL);
+	assert_int_equal(iw_dss_stream(b), 1);
+	assert_int_equal(act.nline, 0);
+	assert_int_equal(iw_dss_room(busy), 0);
+	iw_sctpmap_all_acked(act.a);
+	map_end_flush(&act);
+	assert_int_equal(act.nline, 1);
+	assert_true(iw_dss_room(busy) > 0);
+	iw_dss_release(b);
+	iw_dss_release(p);
+	iw_dss_release(busy);
+}
+
+/* SCTP-37: a stream whose peer has not ended its session is not used again, and the message says so */
+static void stream_without_the_peers_terminate_is_not_used_again(void **state)
+{
+	struct iw_dss *a, *p, *b;
+	struct iw_fault why;
+
+	tear_down(state);
+	two_ends(1, 0, NULL);
+	open_one(&a, &p);
+	iw_dss_release(a);
+	line_all(&act, &pas);
+	assert_int_equal(iw_dss_initiate(&b, act.a, &(struct iw_dss_offer){ 0 }, &why), IW_E_LIMIT);
+	assert_non_null(strstr(why.text, "1 of them wait for the peer's Terminate"));
+	iw_dss_release(p);
+}
+
+/* SCTP-35: what proves that the Accept has arrived, and what does not */
+static void terminate_follows_an_accept_that_was_answered(void **state)
+{
+	struct iw_dss *a, *p;
+
+	for (int segments = 0; segments < 2; segments++) {
+		tear_down(state);
+		set_up(state);
+		a = initiate(NULL);
+		line_arrives(&act, 0, &pas);
+		p = pas.last;
+		accept_plain(p);
+		iw_dss_terminate(p);
+		(void)line_unacked(&pas, 0, &act);
+		if (segments)
+			segment_to(&pas, 0, 1, 'x', 1);
+		/* Without segments it may be that of a peer that has given up its Initiate. */
+		else
+			control_to(&pas, 0, 1, IW_SCTP_FN_TERMINATE, 0);
+		assert_int_equal(pas.nline, segments);
+		map_end_acked(&pas, 0, 1);
+		assert_int_equal(pas.nline, 1);
+		expect_control(&pas.line[0], 1, IW_SCTP_FN_TERMINATE, "");
+		iw_dss_release(a);
+		iw_dss_release(p);
+	}
+}
+
+/* SCTP-22: an answer to an Initiate that SCTP has not taken yet */
+static void answer_to_an_initiate_that_was_not_sent_is_illegal(void **state)
+{
+	static const uint16_t fns[] = { IW_SCTP_FN_ACCEPT, IW_SCTP_FN_REJECT,
+					IW_SCTP_FN_TERMINATE };
+	struct iw_dss *s;
+
+	for (size_t i = 0; i < IW_ARRAY_LEN(fns); i++) {
+		tear_down(state);
+		set_up(state);
+		assert_int_equal(iw_dss_initiate(&s, act.a, &(struct iw_dss_offer){ 0 }, NULL), 0);
+		control_to(&act, 0, 0, fns[i], 0);
+		expect_fault(&act, IW_E_DSS_ILLEGAL);
+		assert_int_equal(act.nline, 0);
+		assert_int_equal(iw_sctpmap_sessions(act.a), 0);
+		iw_dss_release(s);
+	}
+}
+
+/* SCTP-37: the stream of the initiator is free when its Terminate is acknowledged */
+static void initiator_asks_for_the_acknowledgement_of_its_terminate(void **state)
+{
+	struct iw_sctpmap_msg m;
+	struct iw_dss *a, *p;
+
+	(void)state;
+	open_one(&a, &p);
+	iw_dss_release(a);
+	assert_true(iw_sctpmap_control(act.a, &m));
+	assert_true(m.ack_now);
+	iw_dss_release(p);
+	assert_true(iw_sctpmap_control(pas.a, &m));
+	assert_false(m.ack_now);
+}
+
+/* --- refusals --------------------------------------------------------------------------------- */
+
+/* SCTP-32: refusals need no memory, and the stream is used again at once */
+static void every_initiate_is_answered(void **state)
+{
+	enum { N = 100 };
+	size_t idle;
+
+	tear_down(state);
+	two_ends(N, 1, NULL);
+	control_to(&pas, 0, 0, IW_SCTP_FN_INITIATE, 0);
+	assert_int_equal(pas.ntold, 1);
+	idle = pas.mem.bytes;
+	pas.mem.fail_from = pas.mem.calls + 1;
+	for (uint16_t stream = 1; stream < N; stream++)
+		control_to(&pas, stream, 0, IW_SCTP_FN_INITIATE, 0);
+	pas.mem.fail_from = 0;
+	assert_int_equal(pas.mem.bytes, idle);
+	assert_int_equal(pas.nline, N - 1);
+	for (uint16_t stream = 1; stream < N; stream++) {
+		assert_int_equal(pas.line[stream - 1].stream, stream);
+		expect_control(&pas.line[stream - 1], 0, IW_SCTP_FN_TERMINATE, "");
+	}
+	/* The ULP has decided. The next Initiate comes before the refusal is acknowledged. */
+	accept_plain(pas.last);
+	pas.nline = pas.ntold = 0;
+	control_to(&pas, 7, 0, IW_SCTP_FN_INITIATE, 0);
+	assert_int_equal(pas.ntold, 1);
+	expect_told(&pas, 0, IW_DSS_REQUEST, 0, 0);
+	accept_plain(pas.last);
+	map_end_acked(&pas, 7, 1);
+	assert_true(iw_dss_outstanding(pas.last));
+	map_end_acked(&pas, 7, 1);
+	assert_false(iw_dss_outstanding(pas.last));
+	iw_dss_release(pas.last);
+	assert_int_equal(iw_sctpmap_sessions(pas.a), 2);
+}
+
+/* SCTP-32: messages that follow an unacknowledged refusal are not answered, an Initiate is */
+static void one_refusal_answers_what_the_peer_sent_before_it(void **state)
+{
+	(void)state;
+	assert_true(iw_sctpmap_all_said(pas.a));
+	for (uint16_t ssn = 1; ssn < 10; ssn++)
+		map_end_gets(&pas, 2, IW_SCTP_PPID_SEGMENT, (const uint8_t[]){ 0, (uint8_t)ssn, 1 },
+			     3);
+	/* Not sent yet: it answers an Initiate too. */
+	map_end_gets(&pas, 2, IW_SCTP_PPID_CONTROL, "\0\0\0\1", 4);
+	assert_int_equal(pas.ntold, 0);
+	assert_false(iw_sctpmap_all_said(pas.a));
+	map_end_flush(&pas);
+	assert_int_equal(pas.nline, 1);
+	assert_true(iw_sctpmap_all_said(pas.a));
+	segment_to(&pas, 2, 10, 'x', 1);
+	assert_int_equal(pas.nline, 1);
+	map_end_acked(&pas, 2, 1);
+	segment_to(&pas, 2, 11, 'x', 1);
+	assert_int_equal(pas.nline, 2);
+	control_to(&pas, 2, 0, IW_SCTP_FN_INITIATE, 0);
+	assert_int_equal(pas.ntold, 1);
+	iw_dss_release(pas.last);
+}
+
+/* SCTP-37: nor does the initiator use a stream where its refusal is outstanding */
+static void initiator_keeps_off_a_stream_that_it_refuses(void **state)
+{
+	struct iw_dss *a, *b;
+
+	(void)state;
+	map_end_gets(&act, 0, IW_SCTP_PPID_CONTROL, "\0\0\0\1", 4);
+	assert_int_equal(iw_dss_initiate(&a, act.a, &(struct iw_dss_offer){ 0 }, NULL), 0);
+	assert_int_equal(iw_dss_stream(a), 1);
+	map_end_flush(&act);
+	b = initiate(NULL);
+	assert_int_equal(iw_dss_stream(b), 2);
+	iw_dss_release(b);
+	map_end_acked(&act, 0, 1);
+	b = initiate(NULL);
+	assert_int_equal(iw_dss_stream(b), 0);
+	iw_dss_release(a);
+	iw_dss_release(b);
+	tear_down(state);
+	set_up(state);
+	map_end_gets(&act, 0, IW_SCTP_PPID_CONTROL, "\0\0\0\1", 4);
+	map_end_flush(&act);
+	a = initiate(NULL);
+	assert_int_equal(iw_dss_stream(a), 1);
+	iw_dss_release(a);
+}
+
 /* SCTP-77: one that was released is answered for */
 static void terminate_of_the_peer_is_answered_though_nobody_holds_the_session(void **state)
 {
@@ -944,9 +1492,11 @@ static void without_memory_for_what_comes_early_the_session_ends(void **state)
 	pas.mem.fail_from = pas.mem.calls + 1;
 	segment_to(&pas, 0, 2, 'x', 1);
 	expect_fault(&pas, IW_E_NOMEM);
-	/* An Initiate gets no answer, and nothing breaks. */
+	/* Refusals need no memory. */
+	pas.nline = 0;
 	control_to(&pas, 1, 0, IW_SCTP_FN_INITIATE, 0);
 	segment_to(&pas, 2, 0, 'x', 1);
+	assert_int_equal(pas.nline, 2);
 	assert_int_equal(iw_sctpmap_sessions(pas.a), 1);
 	pas.mem.fail_from = 0;
 	iw_dss_release(a);
@@ -1003,8 +1553,7 @@ static void sessions_not_accepted_fit_the_receive_window(void **state)
 		assert_in_range(pas.mem.bytes - idle, 1, most);
 	}
 	assert_in_range(accepted, 1000, 1500);
-	/* The last ones get no answer. The peer acknowledges the refusals: new ones are answered. */
-	iw_sctpmap_all_acked(pas.a);
+	/* The last ones are refused. */
 	pas.ntold = pas.nline = 0;
 	control_to(&pas, 3999, 0, IW_SCTP_FN_INITIATE, 0);
 	assert_int_equal(pas.nline, 1);
@@ -1104,6 +1653,25 @@ int main(void)
 		TEST(stream_is_free_when_nothing_of_the_session_is_outstanding),
 		TEST(stream_is_not_free_before_all_is_acknowledged),
 		TEST(stream_of_a_session_that_is_over_takes_another),
+		TEST(initiate_proves_that_the_terminate_has_arrived),
+		TEST(late_acknowledgements_are_those_of_the_former_session),
+		TEST(acknowledgement_of_two_sessions_is_divided),
+		TEST(owner_of_the_former_session_is_told),
+		TEST(initiate_after_our_terminate_alone_begins_the_next_session),
+		TEST(initiate_in_a_session_is_illegal_and_answered),
+		TEST(all_acknowledged_is_that_of_both_sessions),
+		TEST(initiate_waits_for_the_last_acknowledgement_on_its_stream),
+		TEST(initiate_waits_for_no_session_that_is_held),
+		TEST(messages_of_former_sessions_have_a_limit),
+		TEST(session_given_up_while_it_waits_for_its_stream_is_gone),
+		TEST(sessions_pause_so_that_all_is_acknowledged),
+		TEST(stream_without_the_peers_terminate_is_not_used_again),
+		TEST(terminate_follows_an_accept_that_was_answered),
+		TEST(answer_to_an_initiate_that_was_not_sent_is_illegal),
+		TEST(initiator_asks_for_the_acknowledgement_of_its_terminate),
+		TEST(every_initiate_is_answered),
+		TEST(one_refusal_answers_what_the_peer_sent_before_it),
+		TEST(initiator_keeps_off_a_stream_that_it_refuses),
 		TEST(terminate_of_the_peer_is_answered_though_nobody_holds_the_session),
 		TEST(terminate_without_a_session_is_not_answered),
 		TEST(on_a_dead_association_nothing_is_sent),
