@@ -17,70 +17,32 @@ static void open_up(void)
 
 static void data(uint8_t flags, uint32_t tsn, uint16_t stream, const char *text)
 {
-	hand_begin(&h, h.peer_tag);
-	hand_data(&h, flags, tsn, stream, text, strlen(text));
-	hand_send(&h);
+	hand_say_data(&h, flags, tsn, stream, text);
 }
 
 static bool take_sack(struct iw_sctp_sack *s)
 {
-	struct iw_sctp_chunk c;
-
-	return hand_wait(&h, IW_SCTP_SACK, 0, &c) &&
-	       iw_sctp_sack_decode(s, c.value, c.value_len) > 0;
+	return hand_take_sack(&h, s);
 }
 
 static void acknowledge(uint32_t cum, uint32_t rwnd, const uint16_t *gaps, uint16_t ngaps)
 {
-	uint8_t blocks[64], value[96];
-	struct iw_sctp_sack s = { .cum = cum, .a_rwnd = rwnd, .ngaps = ngaps, .gaps = blocks };
-
-	for (unsigned i = 0; i < 2u * ngaps; i++)
-		iw_put_be16(blocks + 2 * i, gaps[i]);
-	hand_begin(&h, h.peer_tag);
-	hand_chunk(&h, IW_SCTP_SACK, 0, value,
-		   (size_t)iw_sctp_sack_encode(value, sizeof(value), &s));
-	hand_send(&h);
+	hand_acknowledge(&h, cum, rwnd, gaps, ngaps);
 }
 
 static int send_octets(struct iw_sctp_assoc *a, size_t len)
 {
-	static uint8_t octets[9000];
-	struct iw_vec v = { octets, len };
-	struct iw_sctp_send m = { .ppid = 16, .vec = &v, .nvec = 1 };
-
-	return iw_sctp_send(a, &m, NULL);
+	return hand_post(a, len);
 }
 
-/* The TSNs of DATA caught since, in the order of sending; their number. */
 static unsigned tsns(uint32_t *out, unsigned max)
 {
-	const struct caught *p;
-	unsigned n = 0;
-
-	while ((p = hand_take(&h))) {
-		struct iw_sctp_chunk c;
-		struct iw_sctp_data d;
-
-		for (unsigned i = 0; chunk_of(p, i, &c); i++)
-			if (c.type == IW_SCTP_DATA &&
-			    iw_sctp_data_decode(&d, c.value, c.value_len) && n < max)
-				out[n++] = d.tsn;
-	}
-	return n;
+	return hand_tsns(&h, out, max);
 }
 
 static void answer_heartbeats(uint64_t wait)
 {
-	struct iw_sctp_chunk c;
-	uint8_t copy[64];
-
-	for (; hand_wait(&h, IW_SCTP_HEARTBEAT, wait, &c); wait = 0) {
-		memcpy(copy, c.value, c.value_len);
-		hand_begin(&h, h.peer_tag);
-		hand_chunk(&h, IW_SCTP_HEARTBEAT_ACK, 0, copy, c.value_len);
-		hand_send(&h);
-	}
+	hand_answer_heartbeats(&h, wait);
 }
 
 /* The path MTU probe is answered, and an RTT is known: the first went by, the next comes an RTO later. */
@@ -542,7 +504,7 @@ static void windows_hold_data_back(void **state)
 /* SX-19: RFC 9260 6.2.1: a window that shrinks below what is under way holds everything else back. */
 static void a_window_that_shrinks_takes_nothing_more(void **state)
 {
-	uint32_t t[64], cum;
+	uint32_t t[64] = { 0 }, cum;
 	unsigned n;
 
 	(void)state;

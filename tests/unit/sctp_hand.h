@@ -103,6 +103,45 @@ static inline void hand_send(struct hand *h)
 	net_run(&h->n, h->n.now);
 }
 
+/* A packet with one chunk. */
+static inline void hand_say(struct hand *h, uint32_t vtag, uint8_t type, uint8_t flags,
+			    const void *value, size_t len)
+{
+	hand_begin(h, vtag);
+	hand_chunk(h, type, flags, value, len);
+	hand_send(h);
+}
+
+/* A packet with one DATA chunk that contains the text. */
+static inline void hand_say_data(struct hand *h, uint8_t flags, uint32_t tsn, uint16_t stream,
+				 const char *text)
+{
+	hand_begin(h, h->peer_tag);
+	hand_data(h, flags, tsn, stream, text, strlen(text));
+	hand_send(h);
+}
+
+/* A SACK chunk at the end of the packet; gaps: start and end of each block. */
+static inline void hand_sack(struct hand *h, uint32_t cum, uint32_t rwnd, const uint16_t *gaps,
+			     uint16_t ngaps)
+{
+	uint8_t blocks[64], value[96];
+	struct iw_sctp_sack s = { .cum = cum, .a_rwnd = rwnd, .ngaps = ngaps, .gaps = blocks };
+
+	for (unsigned i = 0; i < 2u * ngaps; i++)
+		iw_put_be16(blocks + 2 * i, gaps[i]);
+	hand_chunk(h, IW_SCTP_SACK, 0, value,
+		   (size_t)iw_sctp_sack_encode(value, sizeof(value), &s));
+}
+
+static inline void hand_acknowledge(struct hand *h, uint32_t cum, uint32_t rwnd,
+				    const uint16_t *gaps, uint16_t ngaps)
+{
+	hand_begin(h, h->peer_tag);
+	hand_sack(h, cum, rwnd, gaps, ngaps);
+	hand_send(h);
+}
+
 /* The next packet caught; NULL: none. */
 static inline const struct caught *hand_take(struct hand *h)
 {
@@ -168,6 +207,54 @@ static inline bool hand_wait(struct hand *h, uint8_t type, uint64_t ns, struct i
 	}
 }
 
+/* Reads the next SACK among the packets already caught; false if they have no SACK. */
+static inline bool hand_take_sack(struct hand *h, struct iw_sctp_sack *s)
+{
+	struct iw_sctp_chunk c;
+
+	return hand_wait(h, IW_SCTP_SACK, 0, &c) &&
+	       iw_sctp_sack_decode(s, c.value, c.value_len) > 0;
+}
+
+/* The TSNs of DATA caught since, in the order of sending; their number. */
+static inline unsigned hand_tsns(struct hand *h, uint32_t *out, unsigned max)
+{
+	const struct caught *p;
+	unsigned n = 0;
+
+	while ((p = hand_take(h))) {
+		struct iw_sctp_chunk c;
+		struct iw_sctp_data d;
+
+		for (unsigned i = 0; chunk_of(p, i, &c); i++)
+			if (c.type == IW_SCTP_DATA &&
+			    iw_sctp_data_decode(&d, c.value, c.value_len) && n < max)
+				out[n++] = d.tsn;
+	}
+	return n;
+}
+
+static inline void hand_answer_heartbeats(struct hand *h, uint64_t wait)
+{
+	struct iw_sctp_chunk c;
+	uint8_t copy[64];
+
+	for (; hand_wait(h, IW_SCTP_HEARTBEAT, wait, &c); wait = 0) {
+		memcpy(copy, c.value, c.value_len);
+		hand_say(h, h->peer_tag, IW_SCTP_HEARTBEAT_ACK, 0, copy, c.value_len);
+	}
+}
+
+/* The user of a sends a message of so many octets: iw_sctp_send's result. */
+static inline int hand_post(struct iw_sctp_assoc *a, size_t len)
+{
+	static uint8_t octets[9000];
+	struct iw_vec v = { octets, len };
+	struct iw_sctp_send m = { .ppid = 16, .vec = &v, .nvec = 1 };
+
+	return iw_sctp_send(a, &m, NULL);
+}
+
 static const uint8_t hand_adaptation[] = { 0xc0, 6, 0, 8, 0, 0, 0, 1 };
 
 static inline void hand_init_chunk(struct hand *h, uint8_t type, const struct iw_sctp_init *i)
@@ -202,6 +289,73 @@ static inline struct iw_sctp_param hand_read_init_ack(struct hand *h, const stru
 	assert_true(iw_sctp_param_decode(&p, i.params, i.params_len) > 0);
 	assert_int_equal(p.type, IW_SCTP_PARAM_COOKIE);
 	return p;
+}
+
+static inline void hand_send_init(struct hand *h, struct iw_sctp_init i)
+{
+	hand_begin(h, 0);
+	hand_init_chunk(h, IW_SCTP_INIT, &i);
+	hand_send(h);
+}
+
+static inline void hand_echo(struct hand *h, uint32_t vtag, const uint8_t *cookie, size_t len)
+{
+	hand_say(h, vtag, IW_SCTP_COOKIE_ECHO, 0, cookie, len);
+}
+
+/* Keeps the cookie of the INIT ACK that answers this INIT; its length. */
+static inline size_t hand_get_cookie_for(struct hand *h, const struct iw_sctp_init *i,
+					 uint8_t *copy)
+{
+	struct iw_sctp_chunk c;
+	struct iw_sctp_param cookie;
+
+	hand_send_init(h, *i);
+	c = hand_expect(h, IW_SCTP_INIT_ACK, i->tag);
+	cookie = hand_read_init_ack(h, &c);
+	memcpy(copy, cookie.value, cookie.value_len);
+	return cookie.value_len;
+}
+
+static inline size_t hand_get_cookie(struct hand *h, uint8_t *copy)
+{
+	struct iw_sctp_init i = hand_init(h);
+
+	return hand_get_cookie_for(h, &i, copy);
+}
+
+/* The other role: a connects, and the test is b. a's first INIT has been taken. */
+static inline void hand_open_called(struct hand *h)
+{
+	hand_open(h);
+	h->e = &h->n.a;
+	h->src = h->n.b.addr[0];
+	h->port = NET_PORT_B;
+	net_start(&h->n);
+	net_connect(&h->n);
+	net_run(&h->n, h->n.now);
+	h->peer_tag = iw_get_be32(hand_expect(h, IW_SCTP_INIT, 0).value);
+}
+
+static inline void hand_answer_init(struct hand *h, uint32_t tag, const uint8_t *params, size_t len)
+{
+	struct iw_sctp_init i = hand_init(h);
+
+	i.tag = tag;
+	i.params = params;
+	i.params_len = len;
+	hand_begin(h, h->peer_tag);
+	hand_init_chunk(h, IW_SCTP_INIT_ACK, &i);
+	hand_send(h);
+}
+
+/* Parameters of an INIT ACK: adaptation and a cookie of four octets. */
+static const uint8_t hand_with_cookie[] = { 0xc0, 6, 0, 8, 0,   0,   0,   1,
+					    0,    7, 0, 8, 'c', 'o', 'o', 'k' };
+
+static inline void hand_cookie_ack(struct hand *h)
+{
+	hand_say(h, h->peer_tag, IW_SCTP_COOKIE_ACK, 0, NULL, 0);
 }
 
 /* From INIT to COOKIE ACK. Heartbeats that the engine sends then are forgotten. */

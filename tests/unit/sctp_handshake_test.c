@@ -19,29 +19,17 @@ static void open_hand(void)
 
 static void send_init(struct iw_sctp_init i)
 {
-	hand_begin(&h, 0);
-	hand_init_chunk(&h, IW_SCTP_INIT, &i);
-	hand_send(&h);
+	hand_send_init(&h, i);
 }
 
 static void echo(uint32_t vtag, const uint8_t *cookie, size_t len)
 {
-	hand_begin(&h, vtag);
-	hand_chunk(&h, IW_SCTP_COOKIE_ECHO, 0, cookie, len);
-	hand_send(&h);
+	hand_echo(&h, vtag, cookie, len);
 }
 
-/* Keeps the cookie of the INIT ACK that answers an INIT of h.tag; its length. */
 static size_t get_cookie(uint8_t *copy)
 {
-	struct iw_sctp_chunk c;
-	struct iw_sctp_param cookie;
-
-	send_init(hand_init(&h));
-	c = hand_expect(&h, IW_SCTP_INIT_ACK, h.tag);
-	cookie = hand_read_init_ack(&h, &c);
-	memcpy(copy, cookie.value, cookie.value_len);
-	return cookie.value_len;
+	return hand_get_cookie(&h, copy);
 }
 
 /* SX-09: no state before COOKIE ECHO; SX-10: INIT ACK travels alone; SX-08: its tag is not 0. */
@@ -536,29 +524,14 @@ static void the_inits_of_other_stacks_are_answered(void **state)
 	}
 }
 
-/* The engine calls; the test answers. */
 static void open_called(void)
 {
-	hand_open(&h);
-	h.e = &h.n.a;
-	h.src = h.n.b.addr[0];
-	h.port = NET_PORT_B;
-	net_start(&h.n);
-	net_connect(&h.n);
-	net_run(&h.n, h.n.now);
-	h.peer_tag = iw_get_be32(hand_expect(&h, IW_SCTP_INIT, 0).value);
+	hand_open_called(&h);
 }
 
 static void answer_init(uint32_t tag, const uint8_t *params, size_t len)
 {
-	struct iw_sctp_init i = hand_init(&h);
-
-	i.tag = tag;
-	i.params = params;
-	i.params_len = len;
-	hand_begin(&h, h.peer_tag);
-	hand_init_chunk(&h, IW_SCTP_INIT_ACK, &i);
-	hand_send(&h);
+	hand_answer_init(&h, tag, params, len);
 }
 
 /* SX-04: what an INIT ACK brings and nobody knows is reported behind the COOKIE ECHO; SX-10: which comes first. */
@@ -657,13 +630,9 @@ static void an_init_ack_that_makes_no_sense_ends_the_attempt(void **state)
 	hand_close(&h);
 }
 
-static const uint8_t with_cookie[] = { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0, 7, 0, 8, 'c', 'o', 'o', 'k' };
-
 static void cookie_ack(void)
 {
-	hand_begin(&h, h.peer_tag);
-	hand_chunk(&h, IW_SCTP_COOKIE_ACK, 0, NULL, 0);
-	hand_send(&h);
+	hand_cookie_ack(&h);
 }
 
 /* SX-13: the initiator uses the streams that the INIT ACK grants. */
@@ -677,8 +646,8 @@ static void the_initiator_keeps_to_the_streams_of_the_init_ack(void **state)
 	i = hand_init(&h);
 	i.os = 3;
 	i.mis = 5;
-	i.params = with_cookie;
-	i.params_len = sizeof(with_cookie);
+	i.params = hand_with_cookie;
+	i.params_len = sizeof(hand_with_cookie);
 	hand_begin(&h, h.peer_tag);
 	hand_init_chunk(&h, IW_SCTP_INIT_ACK, &i);
 	hand_send(&h);
@@ -890,7 +859,7 @@ static void cookie_with_our_tag(bool used)
 	net_run(&h.n, h.n.now);
 	hand_forget(&h);
 	len = get_cookie(copy);
-	answer_init(before, with_cookie, sizeof(with_cookie));
+	answer_init(before, hand_with_cookie, sizeof(hand_with_cookie));
 	cookie_ack();
 	iw_sctp_facts(h.n.a.a, &f);
 	assert_int_equal(f.peer_tag, before);

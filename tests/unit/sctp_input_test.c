@@ -17,9 +17,7 @@ static void open_up(void)
 
 static void say(uint32_t vtag, uint8_t type, uint8_t flags, const void *value, size_t len)
 {
-	hand_begin(&h, vtag);
-	hand_chunk(&h, type, flags, value, len);
-	hand_send(&h);
+	hand_say(&h, vtag, type, flags, value, len);
 }
 
 /* SX-15: RFC 9260 8.4, its rows in its order. */
