@@ -82,6 +82,8 @@ void iw_sctp_arm_tlp(struct iw_sctp_assoc *a, uint64_t now)
 	q->tlp_at = IW_TIME_NEVER;
 	if (p->nflight == 0 || p->srtt == 0 || q->tlp_out || q->in_recovery)
 		return;
+	if (q->probe_window) /* RFC 9260 6.1 A: T3 sets the interval of zero window probes */
+		return;
 	wait = IW_MAX(2 * p->srtt, TLP_MIN);
 	if (p->nflight == 1)
 		wait += PEER_DELAY;

@@ -1046,6 +1046,27 @@ static void only_chunks_sent_before_count_as_lost(void **state)
 	hand_close(&h);
 }
 
+/* RFC 8985 7.2: after a tail-loss probe there is no second one before something is acknowledged. */
+static void one_tail_loss_probe_is_sent_for_a_tail(void **state)
+{
+	uint32_t t[8];
+
+	(void)state;
+	open_up();
+	assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now + IW_MSEC(10));
+	acknowledge(h.peer_tsn, 100000, NULL, 0); /* a round trip is known */
+	hand_forget(&h);
+	assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	for (int n = 0; n < 3; n++) { /* for less than RTO.Min */
+		net_run(&h.n, h.n.now + IW_MSEC(300));
+		acknowledge(h.peer_tsn, 100000, NULL, 0);
+	}
+	assert_int_equal(tsns(t, 8), 2);
+	assert_int_equal(t[1], h.peer_tsn + 1);
+	hand_close(&h);
+}
+
 /* RFC 8985 7.4.2: a tail-loss probe that is acknowledged, and not as a duplicate, has repaired a loss: that counts. */
 static void a_tail_loss_probe_that_repaired_a_loss_halves_the_window(void **state)
 {
@@ -1668,6 +1689,7 @@ int main(void)
 		cmocka_unit_test(a_rest_takes_the_window_back),
 		cmocka_unit_test(a_path_with_data_in_flight_is_not_idle),
 		cmocka_unit_test(only_chunks_sent_before_count_as_lost),
+		cmocka_unit_test(one_tail_loss_probe_is_sent_for_a_tail),
 		cmocka_unit_test(a_tail_loss_probe_that_repaired_a_loss_halves_the_window),
 		cmocka_unit_test(each_recovery_halves_the_window_once),
 		cmocka_unit_test(icmp_too_big_is_believed_for_our_own_packets_only),

@@ -553,6 +553,68 @@ static void open_shut_window(void)
 	assert_int_equal(p.flight, 0);
 }
 
+/* After a pause of so many seconds one chunk is sent, with this TSN. */
+static void probe_after(uint64_t seconds, uint32_t tsn)
+{
+	uint64_t began = h.n.now;
+	struct iw_sctp_path p;
+	uint32_t t[8];
+
+	do {
+		net_run(&h.n, h.n.now + IW_MSEC(1));
+		assert_true(h.n.now < began + IW_SEC(seconds + 1));
+	} while (hand_tsns(&h, t, 8) == 0);
+	assert_in_range(h.n.now - began, IW_SEC(seconds) - IW_MSEC(2),
+			IW_SEC(seconds) + IW_MSEC(2));
+	assert_int_equal(t[0], tsn);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.flight, 100 + 16);
+}
+
+/* ETSI D-O-8-7; RFC 9260 6.1 A; SX-19, SX-36. Before RFC 9260 the first probe was sent at once. */
+static void shut_window_is_probed_with_one_chunk_at_doubling_intervals(void **state)
+{
+	/* An RTO until the first probe; then T3 repeats it. */
+	static const uint64_t seconds[] = { 1, 1, 2, 4, 8 };
+	uint32_t t[8];
+
+	(void)state;
+	open_shut_window();
+	post(100);
+	post(100);
+	for (size_t n = 0; n < IW_ARRAY_LEN(seconds); n++) {
+		probe_after(seconds[n], h.peer_tsn + 1);
+		hand_acknowledge(&h, h.peer_tsn, 0, NULL, 0);
+	}
+	hand_acknowledge(&h, h.peer_tsn + 1, 65536, NULL, 0);
+	assert_int_equal(hand_tsns(&h, t, 8), 1);
+	assert_int_equal(t[0], h.peer_tsn + 2);
+	hand_close(&h);
+}
+
+/* ETSI D-O-8-7; RFC 9260 6.1 A; SX-19, SX-36: the peer takes each probe, and its window stays shut. */
+static void acknowledged_probe_does_not_open_the_window(void **state)
+{
+	uint32_t t[8];
+
+	(void)state;
+	open_shut_window();
+	for (uint32_t n = 0; n < 5; n++)
+		post(100);
+	for (uint32_t n = 1; n < 4; n++) {
+		probe_after(1u << (n - 1), h.peer_tsn + n);
+		hand_acknowledge(&h, h.peer_tsn + n, 0, NULL, 0);
+		hand_expect_nothing(&h);
+	}
+	hand_acknowledge(&h, h.peer_tsn + 3, 65536, NULL, 0);
+	assert_int_equal(hand_tsns(&h, t, 8), 2);
+	/* The next time the window is shut, the first probe waits for one RTO again. */
+	hand_acknowledge(&h, h.peer_tsn + 5, 0, NULL, 0);
+	post(100);
+	probe_after(1, h.peer_tsn + 6);
+	hand_close(&h);
+}
+
 /* DATA must be the first chunk that is not acknowledged; HEARTBEATs are answered. */
 static void take_probes(void)
 {
@@ -617,6 +679,8 @@ int main(void)
 		cmocka_unit_test(shutdown_ack_in_shutdown_ack_sent_completes),
 		cmocka_unit_test(unknown_parameter_of_an_init_ack_is_reported_after_the_cookie),
 		cmocka_unit_test(top_bits_of_an_unknown_parameter_rule_in_an_init_ack_too),
+		cmocka_unit_test(shut_window_is_probed_with_one_chunk_at_doubling_intervals),
+		cmocka_unit_test(acknowledged_probe_does_not_open_the_window),
 		cmocka_unit_test(unacknowledged_probes_are_no_errors_while_sacks_arrive),
 	};
 
