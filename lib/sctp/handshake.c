@@ -289,7 +289,8 @@ static struct iw_sctp_assoc *find_by_any(const struct iw_sctp *s, const struct i
 	return NULL;
 }
 
-static void send_init_ack(struct iw_sctp *s, const struct cookie *c, const struct init_params *p)
+static void send_init_ack(struct iw_sctp *s, const struct cookie *c, const struct init_params *p,
+			  uint16_t streams)
 {
 	uint8_t sealed[COOKIE_MAX], params[sizeof(p->report) * 2 + COOKIE_MAX + 16];
 	uint8_t value[IW_SCTP_INIT_LEN + sizeof(params)];
@@ -297,8 +298,8 @@ static void send_init_ack(struct iw_sctp *s, const struct cookie *c, const struc
 	struct iw_sctp_init init = {
 		.tag = c->my_tag,
 		.a_rwnd = s->cfg.rwnd,
-		.os = c->streams_out,
-		.mis = c->streams_in,
+		.os = streams,
+		.mis = streams,
 		.tsn = c->my_tsn,
 		.params = params,
 	};
@@ -377,6 +378,7 @@ void iw_sctp_on_init(struct iw_sctp *s, const struct iw_sctp_chunk *chunk)
 	struct iw_sctp_init i;
 	struct init_params p;
 	struct cookie c = { 0 };
+	bool collides;
 
 	if (iw_sctp_init_decode(&i, chunk->value, chunk->value_len) == 0 || i.tag == 0)
 		return;
@@ -420,7 +422,9 @@ void iw_sctp_on_init(struct iw_sctp *s, const struct iw_sctp_chunk *chunk)
 		return;
 	if (c.my_tag == 0 && (new_tag(s, &c.my_tag) < 0 || iw_sctp_random32(s, &c.my_tsn) < 0))
 		return;
-	send_init_ack(s, &c, &p);
+	/* 5.2.1: in a collision, the INIT ACK has the parameters of our own INIT. */
+	collides = a && a->state < IW_SCTP_ESTABLISHED;
+	send_init_ack(s, &c, &p, collides ? s->cfg.streams : c.streams_out);
 }
 
 /* --- COOKIE ECHO ------------------------------------------------------------------------------ */

@@ -386,6 +386,66 @@ static void repeated_shutdown_with_a_higher_tsn_acknowledges(void **state)
 
 /* --- INIT in other states --------------------------------------------------------------------- */
 
+static struct iw_sctp_init decode_init(const struct caught *p)
+{
+	struct iw_sctp_chunk c;
+	struct iw_sctp_init i;
+
+	assert_non_null(p);
+	assert_true(chunk_of(p, 0, &c));
+	assert_true(iw_sctp_init_decode(&i, c.value, c.value_len) > 0);
+	return i;
+}
+
+/* Both ends connect at once: an INIT in COOKIE-WAIT or COOKIE-ECHOED. */
+static void collision(bool echoed)
+{
+	struct iw_sctp_init own, answer;
+	const struct caught *p;
+	struct iw_sctp_chunk c;
+
+	hand_open_called(&h);
+	own = decode_init(&h.caught[h.taken - 1]);
+	if (echoed) {
+		hand_answer_init(&h, HAND_TAG, hand_with_cookie, sizeof(hand_with_cookie));
+		hand_expect(&h, IW_SCTP_COOKIE_ECHO, HAND_TAG);
+	}
+	net_run(&h.n, h.n.now + IW_MSEC(600));
+	hand_send_init(&h, hand_init(&h));
+	p = hand_take(&h);
+	answer = decode_init(p);
+	assert_true(chunk_of(p, 0, &c));
+	assert_int_equal(c.type, IW_SCTP_INIT_ACK);
+	assert_int_equal(iw_get_be32(p->data + 4), HAND_TAG);
+	assert_memory_equal(p->to.ip, h.src.ip, 16);
+	assert_int_equal(answer.tag, own.tag);
+	assert_int_equal(answer.tsn, own.tsn);
+	assert_int_equal(answer.os, own.os);
+	assert_int_equal(answer.mis, own.mis);
+	assert_int_equal(answer.a_rwnd, own.a_rwnd);
+	hand_expect_nothing(&h);
+	assert_int_equal(state_now(), echoed ? IW_SCTP_COOKIE_ECHOED : IW_SCTP_COOKIE_WAIT);
+	/* The timer is still the first one. */
+	assert_in_range(next_after(echoed ? IW_SCTP_COOKIE_ECHO : IW_SCTP_INIT), IW_MSEC(399),
+			IW_MSEC(401));
+	assert_int_equal(h.n.a.nevents, 0);
+	hand_close(&h);
+}
+
+/* ETSI DM-O-4-1; RFC 9260 5.2.1; SX-33 */
+static void init_in_cookie_wait_gets_the_parameters_of_our_init(void **state)
+{
+	(void)state;
+	collision(false);
+}
+
+/* ETSI DM-O-4-1; RFC 9260 5.2.1; SX-33: the same in COOKIE-ECHOED. */
+static void init_in_cookie_echoed_gets_the_parameters_of_our_init(void **state)
+{
+	(void)state;
+	collision(true);
+}
+
 /* ETSI DM-O-4-2-1; RFC 9260 5.2.2; SX-33: as a delayed duplicate arrives. */
 static void first_init_again_changes_nothing(void **state)
 {
@@ -672,6 +732,8 @@ int main(void)
 		cmocka_unit_test(gap_and_duplicate_in_shutdown_sent_get_a_sack_too),
 		cmocka_unit_test(repeated_shutdown_does_not_end_the_wait_for_a_sack),
 		cmocka_unit_test(repeated_shutdown_with_a_higher_tsn_acknowledges),
+		cmocka_unit_test(init_in_cookie_wait_gets_the_parameters_of_our_init),
+		cmocka_unit_test(init_in_cookie_echoed_gets_the_parameters_of_our_init),
 		cmocka_unit_test(first_init_again_changes_nothing),
 		cmocka_unit_test(init_in_shutdown_ack_sent_gets_shutdown_ack),
 		cmocka_unit_test(shutdown_ack_before_the_association_is_up_is_out_of_the_blue),
