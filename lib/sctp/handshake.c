@@ -155,7 +155,9 @@ void iw_sctp_on_init_ack(struct iw_sctp *s, const struct iw_sctp_chunk *c)
 
 	if (a->state != IW_SCTP_COOKIE_WAIT || iw_sctp_init_decode(&i, c->value, c->value_len) == 0)
 		return;
-	if (i.tag == 0) {
+	if (i.tag == 0) { /* 3.3.3 */
+		iw_sctp_reply(s, s->cur.pkt, a->peer_port, a->my_tag, IW_SCTP_ABORT, IW_SCTP_T,
+			      NULL, 0);
 		iw_sctp_down(a, IW_E_FORMAT, "sctp: INIT ACK with Initiate Tag 0");
 		return;
 	}

@@ -159,6 +159,45 @@ static void unknown_parameter_with_top_bits_10_is_skipped(void **state)
 	three_unknown((const uint16_t[]){ 0xc101, 0xb102, 0xc103 }, 1 << 0 | 1 << 2);
 }
 
+/* --- INIT ACK that ends the attempt ----------------------------------------------------------- */
+
+/* ETSI AS-I-1-7-4; RFC 9260 3.3.3; SX-07 */
+static void init_ack_without_streams_gets_abort(void **state)
+{
+	(void)state;
+	for (unsigned n = 0; n < 2; n++) {
+		struct iw_sctp_init i;
+		struct iw_sctp_chunk c;
+
+		hand_open_called(&h);
+		i = hand_init(&h);
+		i.params = hand_with_cookie;
+		i.params_len = sizeof(hand_with_cookie);
+		*(n ? &i.mis : &i.os) = 0;
+		hand_begin(&h, h.peer_tag);
+		hand_init_chunk(&h, IW_SCTP_INIT_ACK, &i);
+		hand_send(&h);
+		c = hand_expect(&h, IW_SCTP_ABORT, HAND_TAG);
+		assert_int_equal(c.flags, 0);
+		assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_INVALID_PARAM);
+		hand_expect_nothing(&h);
+		is_gone(IW_E_FORMAT);
+		hand_close(&h);
+	}
+}
+
+/* ETSI AS-I-1-14-2; RFC 9260 3.3.3; SX-08, SX-14 */
+static void init_ack_with_tag_0_gets_abort_with_our_tag(void **state)
+{
+	(void)state;
+	hand_open_called(&h);
+	hand_answer_init(&h, 0, hand_with_cookie, sizeof(hand_with_cookie));
+	assert_int_equal(hand_expect(&h, IW_SCTP_ABORT, h.peer_tag).flags, IW_SCTP_T);
+	hand_expect_nothing(&h);
+	is_gone(IW_E_FORMAT);
+	hand_close(&h);
+}
+
 /* --- INIT that meets an association ----------------------------------------------------------- */
 
 /* The peer sends from .9 and lists .50 too. */
@@ -726,6 +765,8 @@ int main(void)
 		cmocka_unit_test(unknown_parameter_with_top_bits_00_stops_without_a_report),
 		cmocka_unit_test(unknown_parameter_with_top_bits_01_stops_and_is_reported),
 		cmocka_unit_test(unknown_parameter_with_top_bits_10_is_skipped),
+		cmocka_unit_test(init_ack_without_streams_gets_abort),
+		cmocka_unit_test(init_ack_with_tag_0_gets_abort_with_our_tag),
 		cmocka_unit_test(init_with_known_addresses_gets_a_new_tag_and_tie_tags),
 		cmocka_unit_test(init_that_adds_an_address_to_an_association_gets_abort),
 		cmocka_unit_test(data_in_shutdown_sent_is_delivered_and_answered_by_shutdown),
