@@ -1682,6 +1682,59 @@ static void data_after_a_shutdown_ack_is_dropped(void **state)
 	hand_close(&h);
 }
 
+/* --- DATA ------------------------------------------------------------------------------------- */
+
+/* ETSI D-V-8-1, D-V-8-14; RFC 9260 6.9, 3.3.1; SCTP-50, SCTP-52, SCTP-53: the largest message that
+ * the engine takes: a SACK fits beside it. */
+static void largest_message_is_sent_in_one_chunk(void **state)
+{
+	struct iw_sctp_chunk c;
+
+	(void)state;
+	open_up();
+	hand_answer_heartbeats(&h, IW_MSEC(1010)); /* the path MTU is known to be 1500 */
+	assert_int_equal(hand_post(h.n.b.a, 1500 - 20 - 12 - 16 - 16), 0);
+	net_run(&h.n, h.n.now);
+	c = hand_expect(&h, IW_SCTP_DATA, HAND_TAG);
+	assert_int_equal(c.flags & 7, IW_SCTP_DATA_U | IW_SCTP_DATA_B | IW_SCTP_DATA_E);
+	assert_int_equal(c.len, 1500 - 20 - 12 - 16);
+	assert_int_equal(iw_get_be32(c.value), h.peer_tsn);
+	hand_close(&h);
+}
+
+static uint8_t message[50 * 1000];
+
+static void same_message(struct net_end *e, const struct iw_sctp_recv *m)
+{
+	(void)e;
+	assert_int_equal(m->len, sizeof(message));
+	assert_memory_equal(m->data, message, sizeof(message));
+}
+
+/* ETSI D-V-8-13; RFC 9260 6.9, 11.1.7; SX-22: many fragments. */
+static void large_message_in_fragments_is_delivered_whole(void **state)
+{
+	const unsigned fragments = sizeof(message) / 1000;
+
+	(void)state;
+	open_up();
+	h.n.b.on_message = same_message;
+	for (size_t n = 0; n < sizeof(message); n++)
+		message[n] = (uint8_t)(n * 13 + n / 1000);
+	for (unsigned n = 0; n < fragments; n++) {
+		uint8_t flags = IW_SCTP_DATA_U;
+
+		flags |= n == 0 ? IW_SCTP_DATA_B : 0;
+		flags |= n == fragments - 1 ? IW_SCTP_DATA_E : 0;
+		assert_int_equal(h.n.b.messages, 0);
+		hand_begin(&h, h.peer_tag);
+		hand_data(&h, flags, HAND_TSN + n, 1, message + (size_t)n * 1000, 1000);
+		hand_send(&h);
+	}
+	assert_int_equal(h.n.b.messages, 1);
+	hand_close(&h);
+}
+
 /* --- DATA: zero window ------------------------------------------------------------------------ */
 
 /* The peer's window is shut, nothing is in flight, and the RTO is known to be a second. */
@@ -1852,6 +1905,135 @@ static void sack_below_the_cumulative_tsn_is_dropped(void **state)
 	hand_close(&h);
 }
 
+/* --- DATA: two addresses ---------------------------------------------------------------------- */
+
+/* The peer has .9, which DATA goes to, and .50, which has been confirmed: its RTO is 1.8 s. */
+static void open_confirmed(void)
+{
+	struct iw_sctp_addr other = net_addr(50);
+	const struct caught *p = NULL;
+	struct iw_sctp_path path;
+	struct caught copy;
+	struct iw_sctp_chunk c;
+
+	open_up_with_two();
+	while (!p || memcmp(p->to.ip, other.ip, 16) != 0) {
+		net_run(&h.n, h.n.now + IW_MSEC(1));
+		while ((p = hand_take(&h)) && memcmp(p->to.ip, other.ip, 16) != 0)
+			;
+	}
+	copy = *p;
+	assert_true(chunk_of(&copy, 0, &c));
+	assert_int_equal(c.type, IW_SCTP_HEARTBEAT);
+	net_run(&h.n, h.n.now + IW_MSEC(600));
+	h.src = other;
+	say(IW_SCTP_HEARTBEAT_ACK, c.value, c.value_len);
+	h.src = net_addr(9);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 1, &path), 0);
+	assert_in_range(path.rto, IW_MSEC(1800), IW_MSEC(1805));
+	hand_forget(&h);
+}
+
+/* The first chunk is sent to .host, so many milliseconds from now. */
+static void repeated_to(unsigned host, uint64_t ms)
+{
+	struct iw_sctp_addr to = net_addr(host);
+	uint64_t began = h.n.now;
+
+	for (;;) {
+		const struct caught *p = hand_take(&h);
+		struct iw_sctp_chunk c;
+
+		if (!p) {
+			net_run(&h.n, h.n.now + IW_MSEC(1));
+			assert_true(h.n.now <= began + IW_MSEC(ms + 12));
+		} else if (chunk_of(p, 0, &c) && c.type == IW_SCTP_DATA) {
+			assert_int_equal(iw_get_be32(c.value), h.peer_tsn);
+			assert_memory_equal(p->to.ip, to.ip, 16);
+			break;
+		}
+	}
+	assert_in_range(h.n.now - began, IW_MSEC(ms - 12), IW_MSEC(ms + 12));
+}
+
+/* ETSI D-V-8-10; RFC 9260 6.4, 6.2.1; SX-32 */
+static void sack_from_the_other_address_is_accepted(void **state)
+{
+	uint32_t t[8];
+
+	(void)state;
+	open_confirmed();
+	post(100);
+	h.src = net_addr(50);
+	hand_acknowledge(&h, h.peer_tsn, 65536, NULL, 0);
+	assert_int_equal(iw_sctp_acked(h.n.b.a), 1);
+	net_run(&h.n, h.n.now + IW_SEC(5));
+	assert_int_equal(hand_tsns(&h, t, 8), 0);
+	post(100);
+	hand_acknowledge(&h, h.peer_tsn + 1, 65536, NULL, 0);
+	assert_int_equal(iw_sctp_acked(h.n.b.a), 2);
+	hand_close(&h);
+}
+
+/* ETSI RT-I-11-2; RFC 9260 6.3.3 E2, 6.4; SX-23, SX-38 */
+static void each_address_doubles_its_own_rto(void **state)
+{
+	(void)state;
+	open_confirmed();
+	post(100);
+	repeated_to(50, 1000);
+	repeated_to(9, 1800);
+	repeated_to(50, 2000);
+	repeated_to(9, 3600);
+	repeated_to(50, 4000);
+	hand_close(&h);
+}
+
+/* ETSI RT-I-11-3; RFC 9260 6.3.3 E4, 6.4; SX-23, SX-38 */
+static void repeat_goes_to_the_other_address_and_waits_its_rto(void **state)
+{
+	struct iw_sctp_path p;
+
+	(void)state;
+	open_confirmed();
+	post(100);
+	repeated_to(50, 1000);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.flight, 0);
+	assert_int_equal(p.rto, IW_SEC(2)); /* E2 */
+	assert_int_equal(iw_sctp_path(h.n.b.a, 1, &p), 0);
+	assert_int_equal(p.flight, 100 + 16);
+	assert_in_range(p.rto, IW_MSEC(1800), IW_MSEC(1805));
+	repeated_to(9, 1800);
+	hand_close(&h);
+}
+
+/* --- SACK ------------------------------------------------------------------------------------- */
+
+/* ETSI A-V-9-2; RFC 9260 6.2; SX-16, SX-17 */
+static void three_chunks_in_one_packet_get_one_sack(void **state)
+{
+	struct iw_sctp_sack s;
+
+	(void)state;
+	open_up();
+	hand_say_data(&h, 7, HAND_TSN, 0, "first");
+	hand_forget(&h);
+	hand_begin(&h, h.peer_tag);
+	for (uint32_t n = 1; n <= 3; n++)
+		hand_data(&h, 7, HAND_TSN + n, 0, "more", 4);
+	hand_send(&h);
+	assert_int_equal(h.n.b.messages, 4);
+	net_run(&h.n, h.n.now + IW_MSEC(199));
+	assert_false(hand_take_sack(&h, &s));
+	net_run(&h.n, h.n.now + IW_MSEC(2));
+	assert_true(hand_take_sack(&h, &s));
+	assert_int_equal(s.cum, HAND_TSN + 3);
+	net_run(&h.n, h.n.now + IW_MSEC(500));
+	assert_false(hand_take_sack(&h, &s));
+	hand_close(&h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1929,11 +2111,17 @@ int main(void)
 		cmocka_unit_test(sack_with_a_shutdown_is_processed),
 		cmocka_unit_test(sack_and_data_in_one_packet_are_both_processed),
 		cmocka_unit_test(data_after_a_shutdown_ack_is_dropped),
+		cmocka_unit_test(largest_message_is_sent_in_one_chunk),
+		cmocka_unit_test(large_message_in_fragments_is_delivered_whole),
 		cmocka_unit_test(shut_window_is_probed_with_one_chunk_at_doubling_intervals),
 		cmocka_unit_test(acknowledged_probe_does_not_open_the_window),
 		cmocka_unit_test(unacknowledged_probes_are_no_errors_while_sacks_arrive),
 		cmocka_unit_test(lost_tsn_is_sent_before_queued_data),
 		cmocka_unit_test(sack_below_the_cumulative_tsn_is_dropped),
+		cmocka_unit_test(sack_from_the_other_address_is_accepted),
+		cmocka_unit_test(each_address_doubles_its_own_rto),
+		cmocka_unit_test(repeat_goes_to_the_other_address_and_waits_its_rto),
+		cmocka_unit_test(three_chunks_in_one_packet_get_one_sack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
