@@ -417,10 +417,17 @@ static void take_errors(struct user_port *u, uint64_t now)
 		struct iw_sctp_addr peer;
 
 		to_engine(&peer, &e.peer, u->pkt->udp_port != 0);
-		if (e.unreachable)
-			iw_sctp_unreachable(u->sctp, &peer, e.head, e.len, now);
-		else
+		switch (e.kind) {
+		case IW_PKT_TOO_BIG:
 			iw_sctp_too_big(u->sctp, &peer, e.head, e.len, e.mtu, now);
+			break;
+		case IW_PKT_NO_PROTOCOL:
+			iw_sctp_unreachable(u->sctp, &peer, e.head, e.len, now);
+			break;
+		case IW_PKT_UNREACHABLE: /* ICMP9: the error counters find a path that fails */
+		case IW_PKT_ERROR_OTHER:
+			break;
+		}
 	}
 }
 

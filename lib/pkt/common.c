@@ -6,6 +6,7 @@
 #include <ifaddrs.h>
 #include <linux/errqueue.h>
 #include <net/if.h>
+#include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <netinet/ip_icmp.h>
 #include <string.h>
@@ -210,7 +211,26 @@ void iw_pkt_from(struct msghdr *m, const struct iw_addr *local)
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-bool iw_pkt_take_error(int fd, struct iw_pkt_error *out)
+enum iw_pkt_error_kind iw_pkt_classify(const struct sock_extended_err *e, bool udp)
+{
+	if (e->ee_errno == EMSGSIZE)
+		return IW_PKT_TOO_BIG;
+	if (e->ee_origin == SO_EE_ORIGIN_ICMP && e->ee_type == ICMP_DEST_UNREACH) {
+		/* RFC 6951 5.5: without its port, nobody there processes SCTP in UDP. */
+		if (e->ee_code == ICMP_PROT_UNREACH || (udp && e->ee_code == ICMP_PORT_UNREACH))
+			return IW_PKT_NO_PROTOCOL;
+		return IW_PKT_UNREACHABLE;
+	}
+	if (e->ee_origin == SO_EE_ORIGIN_ICMP6 && e->ee_type == ICMP6_DST_UNREACH)
+		return udp && e->ee_code == ICMP6_DST_UNREACH_NOPORT ? IW_PKT_NO_PROTOCOL
+								     : IW_PKT_UNREACHABLE;
+	if (e->ee_origin == SO_EE_ORIGIN_ICMP6 && e->ee_type == ICMP6_PARAM_PROB &&
+	    e->ee_code == ICMP6_PARAMPROB_NEXTHEADER)
+		return IW_PKT_NO_PROTOCOL;
+	return IW_PKT_ERROR_OTHER;
+}
+
+bool iw_pkt_take_error(int fd, bool udp, struct iw_pkt_error *out)
 {
 	union {
 		struct cmsghdr align;
@@ -231,7 +251,8 @@ bool iw_pkt_take_error(int fd, struct iw_pkt_error *out)
 		return false;
 	out->peer.len = m.msg_namelen;
 	out->len = (size_t)n;
-	out->unreachable = false;
+	out->kind = IW_PKT_ERROR_OTHER;
+	out->local = false;
 	out->mtu = 0;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
 		struct sock_extended_err e;
@@ -240,11 +261,10 @@ bool iw_pkt_take_error(int fd, struct iw_pkt_error *out)
 		    !(c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_RECVERR))
 			continue;
 		memcpy(&e, CMSG_DATA(c), sizeof(e));
-		if (e.ee_errno == EMSGSIZE)
+		out->kind = iw_pkt_classify(&e, udp);
+		out->local = e.ee_origin == SO_EE_ORIGIN_LOCAL;
+		if (out->kind == IW_PKT_TOO_BIG)
 			out->mtu = e.ee_info;
-		else
-			out->unreachable = e.ee_errno == ECONNREFUSED || e.ee_errno == EPROTO ||
-					   e.ee_errno == ENOPROTOOPT;
 	}
 	return true;
 }
@@ -253,8 +273,11 @@ uint32_t iw_pkt_said_mtu(int fd)
 {
 	struct iw_pkt_error e;
 
-	/* Of a packet that never left it quotes nothing, so it is of no use to anybody else. */
-	return iw_pkt_take_error(fd, &e) ? e.mtu : 0;
+	/* ICMP messages before it are about other packets, and anybody may have sent them. */
+	while (iw_pkt_take_error(fd, false, &e))
+		if (e.local)
+			return e.mtu;
+	return 0;
 }
 
 bool iw_pkt_try_again(struct iw_pkt *c, int err)

@@ -19,7 +19,7 @@ size_t iw_pkt_rcvbuf(int fd);
 /* MTU of the way to cfg's peer; else of the interface that has the address, of the largest when it is
  * any. */
 uint32_t iw_pkt_mtu(const struct iw_pkt_cfg *cfg);
-/* What the system has just said about a packet of ours that it did not take. */
+/* The MTU in the error of the local stack for a packet that it has just rejected; 0: none. */
 uint32_t iw_pkt_said_mtu(int fd);
 /*
  * Whether a packet that was not taken is to be tried again, by errno of its send: when there was no room, yes. When a queue of
@@ -33,7 +33,10 @@ void iw_pkt_set_df(int fd, int family, bool on);
 void iw_pkt_local(struct iw_addr *out, const struct msghdr *m);
 /* Adds a control message that says from which address to send. */
 void iw_pkt_from(struct msghdr *m, const struct iw_addr *local);
+struct sock_extended_err;
+/* What the error means for SCTP. udp: the packet was sent in UDP. */
+enum iw_pkt_error_kind iw_pkt_classify(const struct sock_extended_err *e, bool udp);
 /* Takes one message off the error queue. False: none. */
-bool iw_pkt_take_error(int fd, struct iw_pkt_error *out);
+bool iw_pkt_take_error(int fd, bool udp, struct iw_pkt_error *out);
 
 #endif

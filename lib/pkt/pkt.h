@@ -53,12 +53,22 @@ struct iw_pkt_tx {
 	bool fragment; /* larger than the path takes: without DF */
 };
 
-/* What the network or the local stack says about a packet that was sent. */
+enum iw_pkt_error_kind {
+	IW_PKT_ERROR_OTHER, /* nothing that SCTP acts on (RFC 9260 10, ICMP1 to ICMP4) */
+	IW_PKT_TOO_BIG,
+	/* The peer does not process the protocol; with UDP, nor that port (RFC 6951 5.5). */
+	IW_PKT_NO_PROTOCOL,
+	/* A host, a network or, straight on IP, a port is unreachable. */
+	IW_PKT_UNREACHABLE,
+};
+
+/* An ICMP message, or an error of the local stack, about a packet that was sent. */
 struct iw_pkt_error {
 	struct iw_addr peer;
-	bool unreachable;
-	uint32_t mtu;     /* not unreachable: it was too big; the largest IP packet, 0: not said */
-	uint8_t head[64]; /* of the SCTP packet */
+	enum iw_pkt_error_kind kind;
+	bool local;       /* not from the network: this host did not send the packet */
+	uint32_t mtu;     /* too big: the largest IP packet that passes; 0: not reported */
+	uint8_t head[64]; /* first octets of the SCTP packet, as far as they were quoted */
 	size_t len;
 };
 

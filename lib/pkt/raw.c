@@ -287,7 +287,7 @@ static bool raw_next_error(struct iw_pkt *c, struct iw_pkt_error *out)
 	struct raw *r = raw_of(c);
 
 	for (int i = 0; i < 2; i++)
-		if (r->sock[i] >= 0 && iw_pkt_take_error(r->sock[i], out)) {
+		if (r->sock[i] >= 0 && iw_pkt_take_error(r->sock[i], false, out)) {
 			iw_addr_set_port(&out->peer, 0);
 			return true;
 		}

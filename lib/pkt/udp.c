@@ -287,7 +287,7 @@ static int udp_recv_wait(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BAT
 
 static bool udp_next_error(struct iw_pkt *c, struct iw_pkt_error *out)
 {
-	if (!iw_pkt_take_error(c->fd, out))
+	if (!iw_pkt_take_error(c->fd, true, out))
 		return false;
 	back_to_v4(&out->peer);
 	return true;

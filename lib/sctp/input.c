@@ -247,24 +247,36 @@ bool iw_sctp_next(struct iw_sctp *s, struct iw_sctp_recv *out)
 	return false;
 }
 
-/* --- what ICMP says --------------------------------------------------------------------------- */
+/* --- ICMP (RFC 9260 10) ----------------------------------------------------------------------- */
 
-/* The path that such a packet of ours went to; NULL: none of ours went like that. */
+/*
+ * ICMP5, ICMP6: the path that the quoted packet was sent to; NULL: it proves not to be one of ours, or it is too
+ * short to prove that it is. A packet with tag 0 is our INIT, which has the Initiate Tag as its proof.
+ */
 static struct path *sent_to(struct iw_sctp *s, const struct iw_sctp_addr *peer, const uint8_t *head,
-			    size_t len)
+			    size_t len, bool *init)
 {
+	const size_t init_len = IW_SCTP_HDR_LEN + IW_SCTP_CHUNK_HDR_LEN + 4;
 	struct path *p;
 
 	if (len < 8 || iw_get_be16(head) != s->cfg.port)
 		return NULL;
 	p = iw_sctp_by_addr(s, peer, iw_get_be16(head + 2));
-	return p && p->a->peer_tag == iw_get_be32(head + 4) ? p : NULL;
+	if (!p)
+		return NULL;
+	*init = iw_get_be32(head + 4) == 0;
+	if (!*init)
+		return p->a->peer_tag == iw_get_be32(head + 4) ? p : NULL;
+	if (len < init_len || head[IW_SCTP_HDR_LEN] != IW_SCTP_INIT)
+		return NULL;
+	return iw_get_be32(head + init_len - 4) == p->a->my_tag ? p : NULL;
 }
 
 void iw_sctp_too_big(struct iw_sctp *s, const struct iw_sctp_addr *peer, const uint8_t *head,
 		     size_t len, uint32_t mtu, uint64_t now)
 {
-	struct path *p = sent_to(s, peer, head, len);
+	bool init;
+	struct path *p = sent_to(s, peer, head, len, &init);
 
 	if (!p)
 		return;
@@ -275,15 +287,16 @@ void iw_sctp_too_big(struct iw_sctp *s, const struct iw_sctp_addr *peer, const u
 void iw_sctp_unreachable(struct iw_sctp *s, const struct iw_sctp_addr *peer, const uint8_t *head,
 			 size_t len, uint64_t now)
 {
-	struct path *p = sent_to(s, peer, head, len);
+	bool init;
+	struct path *p = sent_to(s, peer, head, len, &init);
 
 	(void)now;
-	/* An INIT goes with tag 0, so the ports alone must do there: that much RFC 9260 10 allows, once the
-	 * Initiate Tag is seen as well where ICMP quotes so far. */
-	if (!p || !(SET_UP & IN(p->a->state)))
+	/* ICMP8 */
+	if (!p || (init && p->a->state != IW_SCTP_COOKIE_WAIT))
 		return;
-	if (p->a->state == IW_SCTP_COOKIE_WAIT && len >= 20 &&
-	    iw_get_be32(head + 16) != p->a->my_tag)
-		return;
-	iw_sctp_down(p->a, IW_E_CLOSED, "sctp: ICMP says that nobody answers there");
+	/* As after an ABORT: only the SHUTDOWN COMPLETE is missing. */
+	if (p->a->state == IW_SCTP_SHUTDOWN_ACK_SENT)
+		iw_sctp_down(p->a, 0, "sctp: shut down");
+	else
+		iw_sctp_down(p->a, IW_E_CLOSED, "sctp: ICMP says that nobody answers there");
 }

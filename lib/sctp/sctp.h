@@ -158,14 +158,18 @@ struct iw_sctp_recv {
 bool iw_sctp_next(struct iw_sctp *s, struct iw_sctp_recv *out);
 
 /*
- * An ICMP message or the local stack says that a packet to peer was too big: mtu is the largest IP packet that
- * would have passed (0: not said). head: that packet's SCTP common header, of which ICMP quotes at least
- * 8 octets; a wrong Verification Tag makes it no more than noise (RFC 9260 10).
+ * An ICMP message or the local stack reports that a packet to peer was too big: mtu is the largest IP packet that
+ * would have passed (0: not reported). head: the first octets of that packet from the SCTP common header on, as
+ * far as ICMP quotes them. It is ignored unless they prove that the packet was ours (RFC 9260 10, ICMP5, ICMP6): 8
+ * octets with the peer's Verification Tag, or 20 octets of our INIT.
  */
 void iw_sctp_too_big(struct iw_sctp *s, const struct iw_sctp_addr *peer, const uint8_t *head,
 		     size_t len, uint32_t mtu, uint64_t now);
-/* ICMP says that nobody takes SCTP there. Ends a set-up that is under way; later it is ignored: only silence
- * proves a path dead (RFC 9260 10). head as above. */
+/*
+ * ICMP reports that peer does not process SCTP: protocol unreachable, unrecognized next header, and for SCTP in UDP port
+ * unreachable (RFC 6951 5.5). As an ABORT (ICMP8): ends the association with DOWN and IW_E_CLOSED, in every state; an
+ * INIT only in COOKIE-WAIT. head as above.
+ */
 void iw_sctp_unreachable(struct iw_sctp *s, const struct iw_sctp_addr *peer, const uint8_t *head,
 			 size_t len, uint64_t now);
 

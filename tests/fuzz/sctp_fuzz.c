@@ -296,7 +296,10 @@ static size_t happen(struct enemy *e, const uint8_t *p, size_t len)
 		uint8_t head[8] = { PORT >> 8, PORT & 0xff, PEER_PORT >> 8, PEER_PORT & 0xff };
 
 		iw_put_be32(head + 4, PEER_TAG);
-		iw_sctp_too_big(e->s, &e->src, head, 8, 8u * p[1], e->now);
+		if (p[2] == 99)
+			iw_sctp_unreachable(e->s, &e->src, head, p[1] % 9u, e->now);
+		else
+			iw_sctp_too_big(e->s, &e->src, head, 8, 8u * p[1], e->now);
 		drain(e);
 		break;
 	}

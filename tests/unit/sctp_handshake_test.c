@@ -941,31 +941,77 @@ static void more_associations_than_allowed_are_refused_for_lack_of_resources(voi
 	hand_close(&h);
 }
 
-/* RFC 9260 10: ICMP ends a set-up when it quotes our INIT, and nothing once the association stands. */
-static void icmp_unreachable_ends_a_set_up_only(void **state)
+/* The first packet that a sent: its INIT. */
+static uint8_t first_packet[64];
+
+static bool keep_first(struct net *n, struct net_end *from, uint8_t *data, size_t len)
+{
+	if (from == &n->a && first_packet[0] == 0)
+		memcpy(first_packet, data, IW_MIN(len, sizeof(first_packet)));
+	return from != &n->a;
+}
+
+static enum iw_sctp_state after_icmp(struct net *n, const uint8_t *head, size_t len)
+{
+	iw_sctp_unreachable(n->a.s, &n->b.addr[0], head, len, n->now);
+	net_run(n, n->now);
+	return iw_sctp_assoc_state(n->a.a);
+}
+
+/* RFC 9260 10, ICMP6, ICMP8: an INIT proves itself with its Initiate Tag, which takes 20 octets. */
+static void icmp_unreachable_ends_a_set_up_when_it_quotes_our_init(void **state)
 {
 	struct net n;
-	uint8_t head[20] = { 0x13, 0x89, 0x13, 0x8a };
+	uint8_t wrong[64];
 
 	(void)state;
+	memset(first_packet, 0, sizeof(first_packet));
 	net_init(&n, 4);
-	n.ab.cut = true;
+	n.tap = keep_first;
 	net_start(&n);
 	net_connect(&n);
 	net_run(&n, n.now);
-	iw_sctp_unreachable(n.a.s, &n.b.addr[0], head, 20, n.now);
-	net_run(&n, n.now);
-	assert_int_equal(iw_sctp_assoc_state(n.a.a),
-			 IW_SCTP_COOKIE_WAIT); /* another Initiate Tag */
-	iw_sctp_unreachable(n.a.s, &n.b.addr[0], head, 8, n.now);
-	net_run(&n, n.now);
+	for (size_t len = 0; len < 20; len++)
+		assert_int_equal(after_icmp(&n, first_packet, len), IW_SCTP_COOKIE_WAIT);
+	memcpy(wrong, first_packet, sizeof(wrong));
+	wrong[19] ^= 1; /* another Initiate Tag */
+	assert_int_equal(after_icmp(&n, wrong, 64), IW_SCTP_COOKIE_WAIT);
+	memcpy(wrong, first_packet, sizeof(wrong));
+	wrong[12] = IW_SCTP_DATA;
+	assert_int_equal(after_icmp(&n, wrong, 64), IW_SCTP_COOKIE_WAIT);
+	memcpy(wrong, first_packet, sizeof(wrong));
+	wrong[3] ^= 1; /* to another port */
+	assert_int_equal(after_icmp(&n, wrong, 64), IW_SCTP_COOKIE_WAIT);
+	assert_int_equal(after_icmp(&n, first_packet, 20), IW_SCTP_CLOSED);
 	assert_int_equal(iw_sctp_why(n.a.a)->err, IW_E_CLOSED);
 	net_free(&n);
+}
+
+/* RFC 9260 10, ICMP8: as an ABORT, for whoever knows the Verification Tag, and for nobody else. */
+static void icmp_unreachable_ends_an_association_whose_tag_it_quotes(void **state)
+{
+	struct net n;
+	struct iw_sctp_facts f;
+	uint8_t head[20] = { NET_PORT_A >> 8, NET_PORT_A & 0xff, NET_PORT_B >> 8,
+			     NET_PORT_B & 0xff, [12] = IW_SCTP_INIT };
+
+	(void)state;
 	net_init(&n, 4);
 	net_start(&n);
 	assert_true(net_up(&n));
-	iw_sctp_unreachable(n.a.s, &n.b.addr[0], head, 8, n.now);
-	assert_int_equal(iw_sctp_assoc_state(n.a.a), IW_SCTP_ESTABLISHED);
+	iw_sctp_facts(n.a.a, &f);
+	/* An INIT of ours that the network kept so long: only COOKIE-WAIT ends so. */
+	iw_put_be32(head + 16, f.tag);
+	assert_int_equal(after_icmp(&n, head, 20), IW_SCTP_ESTABLISHED);
+	iw_put_be32(head + 4, f.tag);
+	assert_int_equal(after_icmp(&n, head, 20), IW_SCTP_ESTABLISHED);
+	iw_put_be32(head + 4, f.peer_tag ^ 1);
+	assert_int_equal(after_icmp(&n, head, 20), IW_SCTP_ESTABLISHED);
+	iw_put_be32(head + 4, f.peer_tag);
+	assert_int_equal(after_icmp(&n, head, 7), IW_SCTP_ESTABLISHED);
+	assert_int_equal(after_icmp(&n, head, 8), IW_SCTP_CLOSED);
+	assert_int_equal(iw_sctp_why(n.a.a)->err, IW_E_CLOSED);
+	assert_true(net_has_event(&n.a, IW_SCTP_EV_DOWN));
 	net_free(&n);
 }
 
@@ -1050,7 +1096,8 @@ int main(void)
 		cmocka_unit_test(a_restart_with_new_addresses_is_refused),
 		cmocka_unit_test(who_does_not_listen_refuses),
 		cmocka_unit_test(more_associations_than_allowed_are_refused_for_lack_of_resources),
-		cmocka_unit_test(icmp_unreachable_ends_a_set_up_only),
+		cmocka_unit_test(icmp_unreachable_ends_a_set_up_when_it_quotes_our_init),
+		cmocka_unit_test(icmp_unreachable_ends_an_association_whose_tag_it_quotes),
 		cmocka_unit_test(a_set_up_survives_every_failure_of_memory),
 		cmocka_unit_test(shutdown_reaches_the_address_that_lives),
 	};
