@@ -309,6 +309,7 @@ void iw_sctp_slim(struct iw_sctp_assoc *a)
 	struct inq *q = &a->in;
 
 	iw_sctp_outq_slim(a);
+	iw_sctp_fragments_slim(a);
 	if (q->map && q->high == q->cum) {
 		iw_mem_free(a->s->cfg.mem, q->map, q->map_bits / 8);
 		q->map = NULL;
@@ -342,6 +343,7 @@ static size_t memory_of(const struct iw_sctp_assoc *a)
 {
 	return sizeof(*a) + a->npaths * sizeof(struct path) + a->cookie_len + a->report_len +
 	       a->in.map_bits / 8 + a->in.fragment_octets + a->in.whole_len +
+	       a->in.fragment_places * sizeof(struct fragment *) +
 	       (size_t)a->out.size * (sizeof(struct out_chunk) + 1);
 }
 

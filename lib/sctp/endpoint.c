@@ -63,7 +63,7 @@ int iw_sctp_new(struct iw_sctp **out, const struct iw_sctp_cfg *cfg, struct iw_f
 	s->cfg.cc = cfg->cc ? cfg->cc : &iw_sctp_cc_rfc9260;
 	s->cfg.burst = (uint32_t)or_default(cfg->burst, 4);
 	s->cfg.abc_l = (uint32_t)or_default(cfg->abc_l, 1);
-	s->cfg.reasm_max = (uint32_t)or_default(cfg->reasm_max, 65536);
+	s->cfg.reasm_max = (uint32_t)or_default(cfg->reasm_max, 131072);
 	iw_list_init(&s->all);
 	iw_list_init(&s->ready);
 	iw_list_init(&s->pending);

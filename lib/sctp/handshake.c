@@ -505,8 +505,7 @@ static bool restarted(struct iw_sctp *s, struct iw_sctp_assoc *a, const struct c
 /* Nothing has been received, and no output is pending. */
 static bool is_unused(const struct iw_sctp_assoc *a)
 {
-	return a->count.received == 0 && !a->in.map && a->out.end == 0 &&
-	       iw_list_empty(&a->in.fragments);
+	return a->count.received == 0 && !a->in.map && a->out.end == 0 && a->in.nfragments == 0;
 }
 
 /* RFC 9260 5.2.4, action B, on an established association: it stays up, with the peer's new tag. */

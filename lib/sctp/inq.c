@@ -13,7 +13,6 @@
 void iw_sctp_inq_init(struct inq *q, uint32_t peer_tsn)
 {
 	*q = (struct inq){ .cum = peer_tsn - 1, .high = peer_tsn - 1, .sack_at = IW_TIME_NEVER };
-	iw_list_init(&q->fragments);
 }
 
 void iw_sctp_inq_fini(struct iw_sctp_assoc *a)
@@ -52,8 +51,16 @@ void iw_sctp_inq_forget(struct inq *q, uint32_t tsn)
 	if (!q->map || !iw_seq32_before(q->cum, tsn))
 		return;
 	*word_of(q, tsn) &= ~bit_of(tsn);
-	while (q->high != q->cum && !(*word_of(q, q->high) & bit_of(q->high)))
-		q->high--;
+	/* Word after word: the next TSN that is here may be far below. No bit is set at or below cum. */
+	while (q->high != q->cum) {
+		uint64_t upto = *word_of(q, q->high) << (63 - (q->high & 63));
+
+		if (upto) {
+			q->high -= (uint32_t)__builtin_clzll(upto);
+			return;
+		}
+		q->high -= IW_MIN((q->high & 63) + 1, q->high - q->cum);
+	}
 }
 
 /* Room in the map for a TSN so far above cum. */

@@ -80,7 +80,6 @@ struct cookie_keys {
 
 /* A fragment that waits for the others of its message. */
 struct fragment {
-	struct iw_list list; /* by TSN */
 	uint32_t tsn, ppid;
 	uint16_t stream, len;
 	uint8_t flags;
@@ -99,12 +98,14 @@ struct inq {
 	bool any;         /* DATA has been received: the first was acknowledged at once */
 	bool sack_now;
 	bool detour; /* the last SACK for repeats went to another address than theirs */
-	bool data_seen, new_seen; /* in the packet under way */
-	uint64_t sack_at;         /* the delayed SACK */
-	uint32_t held;            /* by the user */
-	uint32_t advertised;      /* in the last SACK, INIT or INIT ACK */
-	struct iw_list fragments;
-	uint32_t fragment_octets;
+	bool data_seen, new_seen;   /* in the packet under way */
+	uint64_t sack_at;           /* the delayed SACK */
+	uint32_t held;              /* by the user */
+	uint32_t advertised;        /* in the last SACK, INIT or INIT ACK */
+	struct fragment **fragment; /* by TSN; NULL until the first one */
+	uint32_t nfragments, fragment_places;
+	uint32_t
+		fragment_octets; /* of memory that they take, with what each costs beside its data */
 	uint8_t *
 		whole; /* the message put together last: the user looks at it until the next call */
 	uint32_t whole_len;
@@ -417,6 +418,8 @@ uint32_t iw_sctp_window(const struct iw_sctp_assoc *a);
 int iw_sctp_fragment(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
 		     const struct iw_sctp_data *d, struct iw_sctp_recv *out);
 void iw_sctp_fragments_fini(struct iw_sctp_assoc *a);
+/* Frees the array while it is empty. */
+void iw_sctp_fragments_slim(struct iw_sctp_assoc *a);
 
 /* ack.c */
 /* The SACK chunk, in at most cap octets; octets written, 0: no room. Clears what it reports. */

@@ -1,165 +1,246 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Fragments of a peer's messages (RFC 9260 6.9), put together within a bound. We send none and RFC 5043 9 asks
- * peers not to, so nothing here is made for speed: fragments lie in a list by TSN.
+ * peers not to. They are kept in an array by TSN: a peer chooses their order, and no order makes the search slow.
  */
 #include "sctp/internal.h"
 
 #include <string.h>
 
-static struct fragment *of(struct iw_list *l)
+/* Charged for each fragment beside its data: the object, its place in the array, what the allocator adds. */
+#define OVERHEAD  64
+#define COUNT_MAX 4096 /* places in the array that is moved when a fragment is inserted */
+#define COUNT_MIN 16
+
+_Static_assert(sizeof(struct fragment) + 2 * sizeof(struct fragment *) <= OVERHEAD - 16,
+	       "OVERHEAD is at least what a fragment costs");
+
+static uint32_t cost_of(size_t len)
 {
-	return container(l, struct fragment, list);
+	return OVERHEAD + (uint32_t)len;
 }
 
-static void drop(struct iw_sctp_assoc *a, struct fragment *f)
+/* Fragments alone never close the window: the rest of the message could not arrive. */
+static uint32_t bound(const struct iw_sctp_assoc *a)
 {
-	a->in.fragment_octets -= f->len;
-	iw_list_del(&f->list);
-	iw_mem_free(a->s->cfg.mem, f, sizeof(*f) + f->len);
+	return IW_MIN(a->s->cfg.reasm_max, a->s->cfg.rwnd / 2);
+}
+
+static void drop(struct iw_sctp_assoc *a, uint32_t from, uint32_t n)
+{
+	struct inq *q = &a->in;
+
+	for (uint32_t i = from; i < from + n; i++) {
+		struct fragment *f = q->fragment[i];
+
+		q->fragment_octets -= cost_of(f->len);
+		iw_mem_free(a->s->cfg.mem, f, sizeof(*f) + f->len);
+	}
+	q->nfragments -= n;
+	memmove(q->fragment + from, q->fragment + from + n,
+		(q->nfragments - from) * sizeof(struct fragment *));
+}
+
+void iw_sctp_fragments_slim(struct iw_sctp_assoc *a)
+{
+	struct inq *q = &a->in;
+
+	if (q->nfragments > 0)
+		return;
+	iw_mem_free(a->s->cfg.mem, q->fragment, q->fragment_places * sizeof(struct fragment *));
+	q->fragment = NULL;
+	q->fragment_places = 0;
 }
 
 void iw_sctp_fragments_fini(struct iw_sctp_assoc *a)
 {
-	struct iw_list *l;
-
-	while ((l = iw_list_first(&a->in.fragments)))
-		drop(a, of(l));
+	if (a->in.nfragments > 0)
+		drop(a, 0, a->in.nfragments);
+	iw_sctp_fragments_slim(a);
 	iw_mem_free(a->s->cfg.mem, a->in.whole, a->in.whole_len);
 	a->in.whole = NULL;
 	a->in.whole_len = 0;
 }
 
+/* The place of tsn: after all fragments with lower ones. */
+static uint32_t place_of(const struct inq *q, uint32_t tsn)
+{
+	uint32_t from = 0, to = q->nfragments;
+
+	while (from < to) {
+		uint32_t mid = from + (to - from) / 2;
+
+		if (iw_seq32_before(q->fragment[mid]->tsn, tsn))
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return from;
+}
+
 /*
- * Room for len octets more at tsn: those with the highest TSNs give way to a lower one, for without it nothing
- * moves (6.2). Fragments at or below cum are acknowledged for good and stay.
+ * Room for one more fragment of len octets at tsn: those with the highest TSNs give way to a lower one, for without it
+ * nothing moves (6.2). Fragments at or below cum are acknowledged for good and stay.
  */
 static bool make_room(struct iw_sctp_assoc *a, uint32_t tsn, size_t len)
 {
 	struct inq *q = &a->in;
 
-	while (q->fragment_octets + len > a->s->cfg.reasm_max) {
-		struct fragment *last;
+	while (q->fragment_octets + cost_of(len) > bound(a) || q->nfragments == COUNT_MAX) {
+		uint32_t last;
 
-		if (iw_list_empty(&q->fragments))
+		if (q->nfragments == 0)
 			return false;
-		last = of(q->fragments.prev);
-		if (!iw_seq32_before(tsn, last->tsn) || !iw_seq32_before(q->cum, last->tsn))
+		last = q->fragment[q->nfragments - 1]->tsn;
+		if (!iw_seq32_before(tsn, last) || !iw_seq32_before(q->cum, last))
 			return false;
-		iw_sctp_inq_forget(q, last->tsn);
+		iw_sctp_inq_forget(q, last);
 		q->sack_now = true;
-		drop(a, last);
+		drop(a, q->nfragments - 1, 1);
 	}
 	return true;
 }
 
-static struct fragment *keep(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
-			     const struct iw_sctp_data *d)
+/* A place more in the array. */
+static bool grow(struct iw_sctp_assoc *a)
 {
-	struct fragment *f = iw_mem_alloc(a->s->cfg.mem, sizeof(*f) + d->len);
-	struct iw_list *at = a->in.fragments.prev;
+	struct inq *q = &a->in;
+	uint32_t places = q->fragment_places ? q->fragment_places * 2 : COUNT_MIN;
+	struct fragment **more;
 
+	if (q->nfragments < q->fragment_places)
+		return true;
+	more = iw_mem_array(a->s->cfg.mem, places, sizeof(struct fragment *));
+	if (!more)
+		return false;
+	if (q->fragment)
+		memcpy(more, q->fragment, q->nfragments * sizeof(struct fragment *));
+	iw_mem_free(a->s->cfg.mem, q->fragment, q->fragment_places * sizeof(struct fragment *));
+	q->fragment = more;
+	q->fragment_places = places;
+	return true;
+}
+
+static bool keep(struct iw_sctp_assoc *a, uint32_t at, const struct iw_sctp_chunk *c,
+		 const struct iw_sctp_data *d)
+{
+	struct inq *q = &a->in;
+	struct fragment *f;
+
+	if (!grow(a))
+		return false;
+	f = iw_mem_alloc(a->s->cfg.mem, sizeof(*f) + d->len);
 	if (!f)
-		return NULL;
+		return false;
 	f->tsn = d->tsn;
 	f->ppid = d->ppid;
 	f->stream = d->stream;
 	f->flags = c->flags;
 	f->len = (uint16_t)d->len;
 	memcpy(f->data, d->data, d->len);
-	while (at != &a->in.fragments && iw_seq32_before(d->tsn, of(at)->tsn))
-		at = at->prev;
-	iw_list_init(&f->list);
-	iw_list_add_tail(at->next, &f->list);
-	a->in.fragment_octets += f->len;
-	return f;
-}
-
-/* The fragments around f that follow each other from a first to a last one; false: some are missing. */
-static bool complete(struct iw_sctp_assoc *a, struct fragment *f, struct fragment **first,
-		     struct fragment **last)
-{
-	struct iw_list *head = &a->in.fragments;
-	struct fragment *from = f, *to = f;
-
-	while (!(from->flags & IW_SCTP_DATA_B)) {
-		if (from->list.prev == head || of(from->list.prev)->tsn + 1 != from->tsn)
-			return false;
-		from = of(from->list.prev);
-	}
-	while (!(to->flags & IW_SCTP_DATA_E)) {
-		if (to->list.next == head || of(to->list.next)->tsn != to->tsn + 1)
-			return false;
-		to = of(to->list.next);
-	}
-	*first = from;
-	*last = to;
+	memmove(q->fragment + at + 1, q->fragment + at,
+		(q->nfragments - at) * sizeof(struct fragment *));
+	q->fragment[at] = f;
+	q->nfragments++;
+	q->fragment_octets += cost_of(f->len);
 	return true;
 }
 
-static int put_together(struct iw_sctp_assoc *a, struct fragment *first,
-			const struct fragment *last, struct iw_sctp_recv *out)
+static bool follows(const struct inq *q, uint32_t at)
 {
-	const struct fragment *f;
+	return at > 0 && at < q->nfragments && q->fragment[at - 1]->tsn + 1 == q->fragment[at]->tsn;
+}
+
+/* Of two with consecutive TSNs: one message goes on, or one ends and the next begins. */
+static bool fit(const struct fragment *a, const struct fragment *b)
+{
+	bool ends = a->flags & IW_SCTP_DATA_E, begins = b->flags & IW_SCTP_DATA_B;
+
+	return ends == begins && (ends || (a->stream == b->stream && a->ppid == b->ppid));
+}
+
+static bool fits(const struct inq *q, uint32_t at)
+{
+	if (follows(q, at) && !fit(q->fragment[at - 1], q->fragment[at]))
+		return false;
+	return !follows(q, at + 1) || fit(q->fragment[at], q->fragment[at + 1]);
+}
+
+/* The n fragments around `at` that are a message, the first of them; false: some are missing. */
+static bool complete(const struct inq *q, uint32_t at, uint32_t *first, uint32_t *n)
+{
+	uint32_t from = at, to = at;
+
+	while (!(q->fragment[from]->flags & IW_SCTP_DATA_B)) {
+		if (!follows(q, from))
+			return false;
+		from--;
+	}
+	while (!(q->fragment[to]->flags & IW_SCTP_DATA_E)) {
+		if (!follows(q, to + 1))
+			return false;
+		to++;
+	}
+	*first = from;
+	*n = to - from + 1;
+	return true;
+}
+
+static bool put_together(struct iw_sctp_assoc *a, uint32_t first, uint32_t n,
+			 struct iw_sctp_recv *out)
+{
+	struct inq *q = &a->in;
+	const struct fragment *f = q->fragment[first];
 	size_t len = 0;
 	uint8_t *whole;
-	bool end;
 
-	for (f = first;; f = of(f->list.next)) {
-		if (f->stream != first->stream || f->ppid != first->ppid ||
-		    (f != first && f->flags & IW_SCTP_DATA_B) ||
-		    (f != last && f->flags & IW_SCTP_DATA_E)) {
-			iw_sctp_kill(a, IW_SCTP_CAUSE_PROTOCOL, NULL, 0, IW_E_FORMAT,
-				     "sctp: fragments that are not of one message, TSN %u", f->tsn);
-			return -1;
-		}
-		len += f->len;
-		if (f == last)
-			break;
-	}
+	for (uint32_t i = first; i < first + n; i++)
+		len += q->fragment[i]->len;
 	whole = iw_mem_alloc(a->s->cfg.mem, len);
 	if (!whole)
-		return -1;
+		return false;
 	*out = (struct iw_sctp_recv){
-		.assoc = a, .stream = first->stream, .ppid = first->ppid, .data = whole, .len = len
+		.assoc = a, .stream = f->stream, .ppid = f->ppid, .data = whole, .len = len
 	};
 	len = 0;
-	do {
-		struct fragment *next = of(first->list.next);
-
-		end = first == last;
-		memcpy(whole + len, first->data, first->len);
-		len += first->len;
-		drop(a, first);
-		first = next;
-	} while (!end);
-	iw_mem_free(a->s->cfg.mem, a->in.whole, a->in.whole_len);
-	a->in.whole = whole;
-	a->in.whole_len = (uint32_t)len;
-	return 1;
+	for (uint32_t i = first; i < first + n; i++) {
+		f = q->fragment[i];
+		memcpy(whole + len, f->data, f->len);
+		len += f->len;
+	}
+	drop(a, first, n);
+	iw_mem_free(a->s->cfg.mem, q->whole, q->whole_len);
+	q->whole = whole;
+	q->whole_len = (uint32_t)len;
+	return true;
 }
 
 int iw_sctp_fragment(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
 		     const struct iw_sctp_data *d, struct iw_sctp_recv *out)
 {
-	struct fragment *f, *first, *last;
-	int got;
+	struct inq *q = &a->in;
+	uint32_t at, first, n;
 
 	if (!make_room(a, d->tsn, d->len)) {
 		/* Everything kept is in sequence, and so is this one: the message is larger than the bound. */
-		if (d->tsn == a->in.cum + 1)
+		if (d->tsn == q->cum + 1)
 			iw_sctp_kill(a, IW_SCTP_CAUSE_RESOURCE, NULL, 0, IW_E_LIMIT,
 				     "sctp: a message in fragments of more than %u octets",
-				     a->s->cfg.reasm_max);
+				     bound(a));
 		return -1;
 	}
-	f = keep(a, c, d);
-	if (!f)
+	at = place_of(q, d->tsn);
+	if (!keep(a, at, c, d))
 		return -1;
-	if (!complete(a, f, &first, &last))
+	if (!fits(q, at)) {
+		iw_sctp_kill(a, IW_SCTP_CAUSE_PROTOCOL, NULL, 0, IW_E_FORMAT,
+			     "sctp: fragments that are not of one message, TSN %u", d->tsn);
+		return -1;
+	}
+	if (!complete(q, at, &first, &n))
 		return 0;
-	got = put_together(a, first, last, out);
-	if (got < 0 && a->linked)
-		drop(a, f);
-	return got;
+	if (put_together(a, first, n, out))
+		return 1;
+	drop(a, at, 1);
+	return -1;
 }

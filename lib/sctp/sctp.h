@@ -114,8 +114,12 @@ struct iw_sctp_cfg {
 	/* Peers without an Adaptation Layer Indication, or with another value, are refused (RFC
 	 * 5043 11.1). */
 	bool adaptation_required;
-	uint32_t rwnd;      /* octets received and not yet released, at most; at least 1500 */
-	uint32_t reasm_max; /* octets of a peer's fragments kept at once; 0: 64 KiB */
+	uint32_t rwnd; /* octets received and not yet released, at most; at least 1500 */
+	/*
+	 * Memory for fragments of a peer's messages, each of which is charged 64 octets beside its data; not more than half of rwnd is
+	 * used. 0: 128 KiB. A message that needs more ends the association.
+	 */
+	uint32_t reasm_max;
 	uint32_t mtu; /* largest IP packet of the carrier: the search for the path MTU ends there */
 	uint32_t assocs_max; /* associations at once; further ones are refused with cause 4 */
 	const struct iw_sctp_cc_ops *cc; /* NULL: &iw_sctp_cc_rfc9260 */

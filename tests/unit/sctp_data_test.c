@@ -334,7 +334,7 @@ static void fragments_are_kept_within_a_bound(void **state)
 
 	(void)state;
 	hand_open(&h);
-	h.n.b.cfg.reasm_max = 100;
+	h.n.b.cfg.reasm_max = 2 * (40 + 64);
 	net_start(&h.n);
 	hand_up(&h);
 	data(4, HAND_TSN + 5, 1, text);
@@ -356,6 +356,226 @@ static void fragments_are_kept_within_a_bound(void **state)
 	assert_true(hand_wait(&h, IW_SCTP_ABORT, 0, &c));
 	assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_RESOURCE);
 	hand_close(&h);
+}
+
+enum { TINY = 60000, TINY_PACKET = 70 };
+
+/* TINY one-octet fragments without a beginning or an end, above a TSN that is missing; order maps 0, 1, ... to TSNs. */
+static void tiny_fragments(uint32_t (*order)(uint32_t i))
+{
+	for (uint32_t i = 0; i < TINY;) {
+		hand_begin(&h, h.peer_tag);
+		for (int n = 0; n < TINY_PACKET && i < TINY; n++, i++)
+			hand_data(&h, 4, HAND_TSN + 1 + order(i), 1, "x", 1);
+		hand_send(&h);
+	}
+}
+
+static uint32_t ascending(uint32_t i)
+{
+	return i;
+}
+
+static uint32_t descending(uint32_t i)
+{
+	return TINY - 1 - i;
+}
+
+/* From both ends to the middle. */
+static uint32_t alternating(uint32_t i)
+{
+	return i & 1 ? TINY - 1 - i / 2 : i / 2;
+}
+
+/* SX-22: a fragment costs more than its octets: it is charged for that, and so is the window. */
+static void tiny_fragments_are_charged_what_they_cost(void **state)
+{
+	static uint32_t (*const orders[])(uint32_t) = { ascending, descending, alternating };
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(orders); i++) {
+		struct iw_sctp_sack s = { 0 };
+		struct iw_sctp_facts f;
+		uint32_t kept = 0;
+		size_t before;
+
+		open_up();
+		before = h.n.b.mem.bytes;
+		tiny_fragments(orders[i]);
+		assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
+		/* 128 KiB, the map of TSNs, half of the array of places. */
+		assert_true(h.n.b.mem.bytes - before <= (128 + 8 + 16) * 1024);
+		iw_sctp_facts(h.n.b.a, &f);
+		assert_true(f.memory <= (128 + 8 + 32 + 16) * 1024);
+		assert_int_equal(h.n.b.messages, 0);
+		hand_forget(&h);
+		data(4, HAND_TSN + 1, 1, "x"); /* once more: a SACK at once */
+		assert_true(take_sack(&s));
+		assert_int_equal(s.cum, HAND_TSN - 1);
+		assert_int_equal(s.ngaps, 1);
+		assert_int_equal(iw_sctp_gap_start(&s, 0), 2);
+		kept = iw_sctp_gap_end(&s, 0) - 1u;
+		/* The lowest, and as many as may be kept. */
+		assert_in_range(kept, 128 * 1024 / 65 - 1, 128 * 1024 / 65);
+		assert_int_equal(s.a_rwnd, (1 << 20) - kept * 65);
+		hand_close(&h);
+	}
+}
+
+/* SX-22: their number is bounded too, wherever the bound of their memory is. */
+static void the_number_of_fragments_is_bounded(void **state)
+{
+	struct iw_sctp_sack s = { 0 };
+
+	(void)state;
+	hand_open(&h);
+	h.n.b.cfg.reasm_max = 1u << 30;
+	h.n.b.cfg.rwnd = 1u << 30;
+	net_start(&h.n);
+	hand_up(&h);
+	tiny_fragments(descending);
+	hand_forget(&h);
+	data(4, HAND_TSN + 1, 1, "x");
+	assert_true(take_sack(&s));
+	assert_int_equal(iw_sctp_gap_end(&s, 0), 1 + 4096);
+	hand_close(&h);
+}
+
+/* SX-22: the receive window never closes for fragments alone, or the rest of the message could not arrive. */
+static void fragments_take_half_of_the_window_at_most(void **state)
+{
+	struct iw_sctp_sack s = { 0 };
+
+	(void)state;
+	hand_open(&h);
+	h.n.b.cfg.rwnd = 20000;
+	net_start(&h.n);
+	hand_up(&h);
+	tiny_fragments(descending);
+	hand_forget(&h);
+	data(4, HAND_TSN + 1, 1, "x");
+	assert_true(take_sack(&s));
+	assert_in_range(s.a_rwnd, 10000, 10064);
+	hand_close(&h);
+}
+
+static char long_text[1200];
+
+static void remember_long(struct net_end *e, const struct iw_sctp_recv *m)
+{
+	(void)e;
+	assert_int_equal(m->len, sizeof(long_text));
+	memcpy(long_text, m->data, m->len);
+}
+
+/* SX-22: whatever the order, with fragments of other messages in between. */
+static void many_fragments_make_their_messages_in_any_order(void **state)
+{
+	enum { EACH = 400, ALL = 3 * EACH };
+	struct rng r = { 5 };
+
+	(void)state;
+	for (int round = 0; round < 20; round++) {
+		uint16_t turn[ALL];
+
+		open_up();
+		h.n.b.on_message = remember_long;
+		for (uint16_t i = 0; i < ALL; i++)
+			turn[i] = i;
+		for (size_t i = ALL - 1; i > 0; i--) {
+			size_t k = rng_below(&r, i + 1);
+			uint16_t t = turn[i];
+
+			turn[i] = turn[k];
+			turn[k] = t;
+		}
+		for (int i = 0; i < ALL; i++) {
+			unsigned at = turn[i] % EACH, m = turn[i] / EACH;
+			char text[4] = { (char)('a' + m), (char)('0' + at / 20),
+					 (char)('0' + at % 20) };
+			uint8_t flags = (uint8_t)(4 | (at == 0 ? 2 : 0) | (at == EACH - 1));
+			unsigned before = h.n.b.messages;
+
+			data(flags, HAND_TSN + turn[i], (uint16_t)m, text);
+			if (h.n.b.messages == before)
+				continue;
+			for (size_t k = 0; k < EACH; k++) {
+				assert_int_equal(long_text[3 * k], 'a' + m);
+				assert_int_equal(long_text[3 * k + 1], '0' + k / 20);
+				assert_int_equal(long_text[3 * k + 2], '0' + k % 20);
+			}
+		}
+		assert_int_equal(h.n.b.messages, 3);
+		hand_close(&h);
+	}
+}
+
+/* SX-22: consecutive TSNs are of one message unless the first ends one and the second begins one; known at once. */
+static void consecutive_fragments_that_do_not_fit_end_the_association(void **state)
+{
+	static const struct {
+		uint8_t flags[2];
+		uint16_t stream[2];
+		bool fit;
+	} rows[] = {
+		{ { 4, 4 }, { 1, 1 }, true },  { { 4, 4 }, { 1, 2 }, false },
+		{ { 6, 4 }, { 1, 1 }, true },  { { 4, 5 }, { 1, 1 }, true },
+		{ { 4, 6 }, { 1, 1 }, false }, { { 5, 4 }, { 1, 1 }, false },
+		{ { 5, 6 }, { 1, 2 }, true },  { { 6, 6 }, { 1, 1 }, false },
+		{ { 5, 5 }, { 1, 1 }, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * IW_ARRAY_LEN(rows); i++) {
+		size_t row = i / 2, first = i % 2;
+		struct iw_sctp_chunk c;
+
+		open_up();
+		for (size_t n = 0; n < 2; n++) {
+			size_t k = (first + n) % 2;
+
+			data(rows[row].flags[k], HAND_TSN + 5 + (uint32_t)k, rows[row].stream[k],
+			     "x");
+		}
+		if (!rows[row].fit) {
+			assert_true(hand_wait(&h, IW_SCTP_ABORT, 0, &c));
+			assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_PROTOCOL);
+		}
+		assert_int_equal(iw_sctp_assoc_state(h.n.b.a),
+				 rows[row].fit ? IW_SCTP_ESTABLISHED : IW_SCTP_CLOSED);
+		hand_close(&h);
+	}
+}
+
+/* SX-22, RFC 9260 6.2: after a fragment far above the others gave way, the highest TSN is right again. */
+static void a_fragment_far_above_the_others_gives_way(void **state)
+{
+	static const uint32_t far[] = { 70, 127, 128, 129, 300, 5000, 60000 };
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(far); i++) {
+		struct iw_sctp_sack s;
+
+		hand_open(&h);
+		h.n.b.cfg.reasm_max = 2 * (1 + 64);
+		net_start(&h.n);
+		hand_up(&h);
+		data(4, HAND_TSN + far[i], 1, "x");
+		data(4, HAND_TSN + 64, 1, "x");
+		while (take_sack(&s))
+			;
+		assert_int_equal(s.ngaps, 2);
+		data(4, HAND_TSN + 3, 1, "x");
+		assert_true(take_sack(&s));
+		assert_int_equal(s.ngaps, 2);
+		assert_int_equal(iw_sctp_gap_end(&s, 0), 4);
+		assert_int_equal(iw_sctp_gap_end(&s, 1), 65);
+		data(4, HAND_TSN + 1, 1, "x");
+		assert_true(take_sack(&s));
+		assert_int_equal(s.ngaps, 2);
+		assert_int_equal(iw_sctp_gap_end(&s, 1), 4);
+		hand_close(&h);
+	}
 }
 
 /* SX-36, the receiver: a shut window drops what is new, says so at once, and tells when it opens. */
@@ -1661,6 +1881,12 @@ int main(void)
 		cmocka_unit_test(fragments_are_put_together),
 		cmocka_unit_test(fragments_of_two_streams_end_the_association),
 		cmocka_unit_test(fragments_are_kept_within_a_bound),
+		cmocka_unit_test(tiny_fragments_are_charged_what_they_cost),
+		cmocka_unit_test(the_number_of_fragments_is_bounded),
+		cmocka_unit_test(fragments_take_half_of_the_window_at_most),
+		cmocka_unit_test(many_fragments_make_their_messages_in_any_order),
+		cmocka_unit_test(consecutive_fragments_that_do_not_fit_end_the_association),
+		cmocka_unit_test(a_fragment_far_above_the_others_gives_way),
 		cmocka_unit_test(a_shut_window_drops_and_tells_when_it_opens),
 		cmocka_unit_test(what_cannot_be_sent_is_refused),
 		cmocka_unit_test(what_waits_makes_whole_batches_at_any_mtu),
