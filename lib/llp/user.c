@@ -165,7 +165,8 @@ static int open_engine(struct user_port *u, const struct iw_port_cfg *cfg, uint1
 		/* What the peer indicated is for whoever speaks DDP to judge and to tell. */
 		.adaptation_required = false,
 		.rwnd = (uint32_t)IW_MIN(IW_MAX(rwnd, (size_t)RWND_MIN), (size_t)RWND_MAX),
-		.mtu = u->pkt->mtu,
+		/* A narrower interface takes IP fragments. */
+		.mtu = IW_MAX(u->pkt->mtu, (uint32_t)IW_SCTP_MTU_MIN),
 		.assocs_max = cfg->llp.listen ? ASSOCS_MAX : 1,
 		.burst = BURST,
 		.abc_l = ABC_L,

@@ -216,7 +216,7 @@ enum iw_pkt_error_kind iw_pkt_classify(const struct sock_extended_err *e, bool u
 	if (e->ee_errno == EMSGSIZE)
 		return IW_PKT_TOO_BIG;
 	if (e->ee_origin == SO_EE_ORIGIN_ICMP && e->ee_type == ICMP_DEST_UNREACH) {
-		/* RFC 6951 5.5: without its port, nobody there processes SCTP in UDP. */
+		/* RFC 6951 5.5: a closed port means that the host does not process SCTP in UDP. */
 		if (e->ee_code == ICMP_PROT_UNREACH || (udp && e->ee_code == ICMP_PORT_UNREACH))
 			return IW_PKT_NO_PROTOCOL;
 		return IW_PKT_UNREACHABLE;

@@ -37,9 +37,9 @@ static int check_cfg(const struct iw_sctp_cfg *c, struct iw_fault *why)
 	if (c->rwnd < 1500)
 		return iw_fail(why, IW_E_INVAL, "sctp: rwnd %u: at least 1500 (RFC 9260 3.3.2)",
 			       c->rwnd);
-	if (c->mtu < IW_SCTP_MTU_BASE || c->mtu > MTU_MAX)
+	if (c->mtu < IW_SCTP_MTU_MIN || c->mtu > MTU_MAX)
 		return iw_fail(why, IW_E_INVAL, "sctp: mtu %u: expected %u to %u", c->mtu,
-			       (uint32_t)IW_SCTP_MTU_BASE, (uint32_t)MTU_MAX);
+			       (uint32_t)IW_SCTP_MTU_MIN, (uint32_t)MTU_MAX);
 	if (c->assocs_max == 0)
 		return iw_fail(why, IW_E_INVAL, "sctp: assocs_max 0");
 	if (c->times.sack_delay > IW_MSEC(500))

@@ -298,5 +298,6 @@ void iw_sctp_unreachable(struct iw_sctp *s, const struct iw_sctp_addr *peer, con
 	if (p->a->state == IW_SCTP_SHUTDOWN_ACK_SENT)
 		iw_sctp_down(p->a, 0, "sctp: shut down");
 	else
-		iw_sctp_down(p->a, IW_E_CLOSED, "sctp: ICMP says that nobody answers there");
+		iw_sctp_down(p->a, IW_E_CLOSED,
+			     "sctp: ICMP reports that the peer does not receive SCTP there");
 }

@@ -207,6 +207,7 @@ struct path {
 		probe_fails; /* size under way, 0: none; smallest that is known to fail */
 	unsigned probe_tries;
 	bool probe_due;
+	bool pmtu_proven; /* false: no probe has shown yet that packets of that size pass */
 	uint64_t probe_at, probe_sent;
 	uint8_t probe_nonce[8];
 };
@@ -447,6 +448,8 @@ void iw_sctp_tell_room(struct iw_sctp_assoc *a);
 void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq);
 /* A chunk leaves FLIGHT or LOST because the peer has it. */
 void iw_sctp_leave(struct iw_sctp_assoc *a, uint64_t seq);
+/* iw_sctp_max_message if all that a path MTU promises were proven: such messages are taken too. */
+uint32_t iw_sctp_max_unproven(const struct iw_sctp_assoc *a);
 /* iw_sctp_max_message is max from now on, as the user is told. */
 void iw_sctp_know_max(struct iw_sctp_assoc *a, uint32_t max);
 /* After a change of path MTU or path state: tells the user when iw_sctp_max_message is another. */
@@ -495,6 +498,13 @@ void iw_sctp_pace_spend(struct path *p, uint32_t octets);
 uint32_t iw_sctp_overhead(const struct path *p); /* IP, UDP and SCTP headers */
 uint32_t
 iw_sctp_payload(const struct path *p); /* octets of chunks in a packet, a multiple of four */
+/*
+ * For messages, which cannot be cut again once they were sent: of the path MTU when a probe has shown that it passes, of the
+ * least one until then.
+ */
+uint32_t iw_sctp_proven_payload(const struct path *p);
+/* Packets on that path are sent without DF. */
+bool iw_sctp_pmtu_fragments(const struct path *p);
 void iw_sctp_pmtu_start(struct path *p, uint64_t now);
 void iw_sctp_pmtu_answered(struct path *p, uint64_t now);
 void iw_sctp_pmtu_timeout(struct path *p, uint64_t now);

@@ -50,7 +50,7 @@ static size_t finish(struct packet *k, const struct iw_sctp_assoc *a, struct iw_
 	iw_sctp_address(a, k->path, out);
 	out->rest = k->rest;
 	out->rest_len = k->rest_len;
-	out->fragment = k->len + k->rest_len > k->fits;
+	out->fragment = k->len + k->rest_len > k->fits || iw_sctp_pmtu_fragments(k->path);
 	return k->len;
 }
 

@@ -74,7 +74,8 @@ static bool grow(struct iw_sctp_assoc *a)
 
 /* --- the user's side -------------------------------------------------------------------------- */
 
-size_t iw_sctp_max_message(const struct iw_sctp_assoc *a)
+/* Of packets that payload says the octets of. */
+static uint32_t largest(const struct iw_sctp_assoc *a, uint32_t (*payload)(const struct path *p))
 {
 	const uint32_t beside = IW_SCTP_DATA_HDR_LEN + IW_SCTP_CHUNK_HDR_LEN + IW_SCTP_SACK_LEN;
 	uint32_t least = UINT32_MAX;
@@ -82,10 +83,20 @@ size_t iw_sctp_max_message(const struct iw_sctp_assoc *a)
 	/* The smallest of all paths in use, so that what one loses may go by another (RFC 9260 7.3). */
 	for (unsigned i = 0; i < a->npaths; i++)
 		if (path_is_usable(&a->paths[i]))
-			least = IW_MIN(least, iw_sctp_payload(&a->paths[i]));
+			least = IW_MIN(least, payload(&a->paths[i]));
 	if (least == UINT32_MAX)
-		least = iw_sctp_payload(&a->paths[0]);
+		least = payload(&a->paths[0]);
 	return IW_MAX(least - beside, 518u);
+}
+
+size_t iw_sctp_max_message(const struct iw_sctp_assoc *a)
+{
+	return largest(a, iw_sctp_proven_payload);
+}
+
+uint32_t iw_sctp_max_unproven(const struct iw_sctp_assoc *a)
+{
+	return largest(a, iw_sctp_payload);
 }
 
 void iw_sctp_know_max(struct iw_sctp_assoc *a, uint32_t max)

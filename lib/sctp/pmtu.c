@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The path MTU (RFC 9260 7.3, RFC 8899): it begins where every path works, and is raised by HEARTBEATs padded
+ * The path MTU (RFC 9260 7.3, RFC 8899): it begins where nearly every path works, and is raised by HEARTBEATs padded
  * to the size that is tried: first the largest that the carrier can send, which is usually right, then halfway
  * between what is known to work and what is known to fail. ICMP lowers it; so do two timeouts in a row, and a chunk
  * that is lost again and again while others, in smaller packets perhaps, are acknowledged.
+ *
+ * Where not even the first size passes (RFC 8899 5.2, the error state), which a probe of that size or further
+ * timeouts show, the path MTU is the least one, and is raised from there. IPv4 packets of the least size are sent
+ * without DF: routers fragment what is still too large.
  */
 #include "sctp/internal.h"
 
@@ -24,6 +28,35 @@ uint32_t iw_sctp_payload(const struct path *p)
 	return (p->pmtu - iw_sctp_overhead(p)) & ~3u;
 }
 
+static uint32_t base_of(const struct path *p)
+{
+	return IW_MIN(iw_sctp_addr_is_ipv4(&p->addr) ? IW_SCTP_MTU_BASE : IW_SCTP_MTU_MIN6,
+		      p->a->s->cfg.mtu);
+}
+
+static uint32_t least_of(const struct path *p)
+{
+	return iw_sctp_addr_is_ipv4(&p->addr) ? IW_SCTP_MTU_MIN : base_of(p);
+}
+
+bool iw_sctp_pmtu_fragments(const struct path *p)
+{
+	return p->pmtu == IW_SCTP_MTU_MIN && iw_sctp_addr_is_ipv4(&p->addr);
+}
+
+uint32_t iw_sctp_proven_payload(const struct path *p)
+{
+	uint32_t mtu = p->pmtu_proven ? p->pmtu : IW_MIN(p->pmtu, least_of(p));
+
+	return (mtu - iw_sctp_overhead(p)) & ~3u;
+}
+
+static void prove(struct path *p)
+{
+	p->pmtu_proven = true;
+	iw_sctp_check_max(p->a);
+}
+
 static void set_pmtu(struct path *p, uint32_t mtu)
 {
 	p->pmtu = mtu;
@@ -42,9 +75,19 @@ static void probe_next(struct path *p, uint32_t size, uint64_t now)
 	p->probe_at = iw_time_add(now, p->rto);
 }
 
-/* The search goes on between pmtu and probe_fails, or rests. */
+/* Continues between pmtu and probe_fails, or pauses. */
 static void search(struct path *p, uint64_t now)
 {
+	uint32_t most = p->a->s->cfg.mtu;
+
+	if (!p->pmtu_proven && p->pmtu > least_of(p)) {
+		probe_next(p, p->pmtu, now);
+		return;
+	}
+	if (p->probe_fails > most && p->pmtu < most) { /* no size has failed */
+		probe_next(p, most, now);
+		return;
+	}
 	if (p->probe_fails - p->pmtu > FINE) {
 		probe_next(p, p->pmtu + (p->probe_fails - p->pmtu) / 2, now);
 		return;
@@ -59,7 +102,7 @@ void iw_sctp_pmtu_start(struct path *p, uint64_t now)
 	uint32_t most = p->a->s->cfg.mtu;
 
 	p->probe_fails = most + 1;
-	if (p->pmtu < most)
+	if (p->pmtu < most || (!p->pmtu_proven && p->pmtu > least_of(p)))
 		probe_next(p, most, now);
 }
 
@@ -69,8 +112,24 @@ void iw_sctp_pmtu_answered(struct path *p, uint64_t now)
 
 	iw_sctp_rtt(p, now - p->probe_sent);
 	p->probe_size = 0;
+	prove(p);
 	if (size > p->pmtu && size < p->probe_fails)
 		set_pmtu(p, size);
+	search(p, now);
+}
+
+static void probe_failed(struct path *p, uint64_t now)
+{
+	bool more = p->probe_size > p->pmtu;
+
+	/* The path MTU itself has not passed: the error state. */
+	if (!more) {
+		p->probe_fails = p->pmtu;
+		set_pmtu(p, least_of(p));
+		search(p, now);
+		return;
+	}
+	p->probe_fails = p->probe_size;
 	search(p, now);
 }
 
@@ -81,13 +140,22 @@ void iw_sctp_pmtu_timeout(struct path *p, uint64_t now)
 		iw_sctp_pmtu_start(p, now);
 		return;
 	}
+	/* Nothing passes now, whatever its size: a lost probe proves nothing. */
+	if (p->errors > 0) {
+		p->probe_at = iw_time_add(now, p->rto);
+		return;
+	}
+	/* Before the larger size is tried again: the one that is used now must pass. */
+	if (!p->pmtu_proven && p->probe_size > p->pmtu && p->pmtu > least_of(p)) {
+		probe_next(p, p->pmtu, now);
+		return;
+	}
 	if (++p->probe_tries < TRIES) {
 		p->probe_due = true;
 		p->probe_at = iw_time_add(now, p->rto);
 		return;
 	}
-	p->probe_fails = p->probe_size;
-	search(p, now);
+	probe_failed(p, now);
 }
 
 /* Chunks too large for the path now will not arrive: they go again, with IP fragmentation. No congestion. */
@@ -109,11 +177,9 @@ static void send_again(struct path *p)
 
 void iw_sctp_pmtu_lower(struct path *p, uint32_t mtu, uint64_t now)
 {
-	uint32_t least = iw_sctp_addr_is_ipv4(&p->addr) ? IW_SCTP_MTU_MIN : 1280;
-
 	if (mtu == 0)
 		mtu = IW_SCTP_MTU_BASE; /* the router does not say: where the search began */
-	mtu = IW_MIN(IW_MAX(mtu, least), p->a->s->cfg.mtu);
+	mtu = IW_MIN(IW_MAX(mtu, least_of(p)), p->a->s->cfg.mtu);
 	if (p->probe_size > mtu) {
 		p->probe_fails = IW_MIN(p->probe_fails, p->probe_size);
 		p->probe_size = 0;
@@ -136,14 +202,14 @@ void iw_sctp_pmtu_lower(struct path *p, uint32_t mtu, uint64_t now)
 
 static void black_hole(struct path *p, uint64_t now)
 {
-	uint32_t base = iw_sctp_addr_is_ipv4(&p->addr) ? IW_SCTP_MTU_BASE : 1280;
+	uint32_t old = p->pmtu, to = old > base_of(p) ? base_of(p) : least_of(p);
 
-	if (p->pmtu <= base)
+	if (old <= to)
 		return;
-	p->probe_fails = p->pmtu;
-	set_pmtu(p, base);
-	p->probe_size = 0;
-	search(p, now);
+	p->pmtu_proven = false;
+	set_pmtu(p, to);
+	/* Perhaps nothing passed for a while, and the size is not the reason: the old one is probed first. */
+	probe_next(p, old, now);
 }
 
 void iw_sctp_pmtu_timed_out(struct path *p, uint64_t now)

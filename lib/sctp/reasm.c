@@ -151,7 +151,7 @@ static bool follows(const struct inq *q, uint32_t at)
 	return at > 0 && at < q->nfragments && q->fragment[at - 1]->tsn + 1 == q->fragment[at]->tsn;
 }
 
-/* Of two with consecutive TSNs: one message goes on, or one ends and the next begins. */
+/* Two with consecutive TSNs are of one message, or the first ends one and the second begins the next. */
 static bool fit(const struct fragment *a, const struct fragment *b)
 {
 	bool ends = a->flags & IW_SCTP_DATA_E, begins = b->flags & IW_SCTP_DATA_B;

@@ -46,7 +46,8 @@
 #define IW_SCTP_PATHS_MAX    16  /* addresses of one peer; further ones that it lists are ignored */
 #define IW_SCTP_SEND_HDR_MAX 56  /* octets of a message that iw_sctp_send copies in any case */
 #define IW_SCTP_SEND_VECS    2   /* slices of memory it refers to; more are copied */
-#define IW_SCTP_MTU_MIN      576 /* the path MTU is never taken to be less (IPv4); 1280 for IPv6 */
+#define IW_SCTP_MTU_MIN      576 /* least path MTU of IPv4: smaller packets would be IP fragments */
+#define IW_SCTP_MTU_MIN6     1280 /* and of IPv6 */
 #define IW_SCTP_MTU_BASE     1200 /* where the search for the path MTU begins (RFC 8899 5.1.2) */
 
 struct iw_sctp;       /* an endpoint: one SCTP port on one carrier */
@@ -120,7 +121,8 @@ struct iw_sctp_cfg {
 	 * used. 0: 128 KiB. A message that needs more ends the association.
 	 */
 	uint32_t reasm_max;
-	uint32_t mtu; /* largest IP packet of the carrier: the search for the path MTU ends there */
+	/* Largest IP packet of the carrier, where the search for the path MTU ends; at least IW_SCTP_MTU_MIN. */
+	uint32_t mtu;
 	uint32_t assocs_max; /* associations at once; further ones are refused with cause 4 */
 	const struct iw_sctp_cc_ops *cc; /* NULL: &iw_sctp_cc_rfc9260 */
 	/* Packets sent in one go when the window opens; what is more follows paced over the round trip. 0: 4

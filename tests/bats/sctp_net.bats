@@ -68,6 +68,28 @@ push() {
     net_ip left link set "$LEFT_IF" mtu 1500
 }
 
+# RFC 8899 5.2: less than the search begins with. The right end is told nothing, the left end knows its own interface.
+@test "a black hole for packets of more than 900 octets: udp and raw find what goes through, each way" {
+    local t
+
+    # A batch that is cut into packets later would pass a veth of any MTU.
+    net_offloads off
+    net_ip left link set "$LEFT_IF" mtu 900
+    for t in udp raw; do
+        listen -t $t
+        push "$LEFT_IP" -t $t
+        run_in right ddp-send -p "$PORT" -t $t -m read src/f "$LEFT_IP:back"
+        assert_status 0
+        assert_same_file src/f dst/back
+        serve_end
+        rm dst/back
+    done
+    # The kernel removed the IPv6 address with IPv6, which needs 1,280.
+    net_ip left link set "$LEFT_IF" mtu 1500
+    net_ip left addr add "$LEFT_IP6/64" dev "$LEFT_IF" nodad
+    net_offloads on
+}
+
 @test "udp: figures of every mode, verified, with segments that fit the path" {
     local mode
 

@@ -225,7 +225,7 @@ is_answered() {
         began=$SECONDS
         run_in right sctp-ddp-ping "$host" -t xdp -I "$RIGHT_IF" -p "$PORT" -c 1 --timeout 25s
         assert_status 1
-        assert_stderr_has 'ICMP says that nobody answers'
+        assert_stderr_has 'ICMP reports that the peer does not receive SCTP'
         [ $((SECONDS - began)) -lt 20 ] || fail_with 'it took its time'
     done
 }

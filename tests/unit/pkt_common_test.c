@@ -67,7 +67,7 @@ static void each_icmp_message_has_its_meaning(void **state)
 	}
 }
 
-/* A real one: a datagram to a port of the loopback interface that nobody has. */
+/* A datagram to a closed port of the loopback interface. */
 static void port_unreachable_quotes_the_packet(void **state)
 {
 	const struct iw_pkt_cfg cfg = { .udp_port = 0 };

@@ -1656,13 +1656,205 @@ static void the_path_mtu_is_found_by_probing(void **state)
 		n.ab.mtu = n.ba.mtu = mtus[i];
 		net_start(&n);
 		assert_true(net_up(&n));
-		assert_int_equal(iw_sctp_max_message(n.a.a), 1200 - 64);
+		assert_int_equal(iw_sctp_max_message(n.a.a), 518);
 		net_run(&n, n.now + IW_SEC(60));
 		assert_int_equal(iw_sctp_path(n.a.a, 0, &p), 0);
 		assert_in_range(p.mtu, mtus[i] - 16, mtus[i]);
 		assert_int_equal(iw_sctp_max_message(n.a.a), (p.mtu - 32) / 4 * 4 - 32);
 		net_free(&n);
 	}
+}
+
+static uint32_t pmtu_of(const struct net_end *e)
+{
+	struct iw_sctp_path p;
+
+	assert_int_equal(iw_sctp_path(e->a, 0, &p), 0);
+	return p.mtu;
+}
+
+/* n messages of the largest size that fits, as their sender knows it; how long until all are acknowledged. */
+static uint64_t transfer(struct net *n, unsigned count)
+{
+	uint64_t began = n->now, end = n->now + IW_SEC(60), all = iw_sctp_acked(n->a.a) + count;
+
+	while (n->now < end && iw_sctp_acked(n->a.a) < all) {
+		while (count > 0 && send_octets(n->a.a, iw_sctp_max_message(n->a.a)) == 0)
+			count--;
+		net_run(n, n->now + IW_MSEC(10));
+	}
+	assert_int_equal(iw_sctp_acked(n->a.a), all);
+	return n->now - began;
+}
+
+/* SX-37, SCTP-51, RFC 8899 5.2, the error state: a path that takes less than the search begins with, and says nothing. */
+static void a_path_mtu_below_the_base_is_found_by_data(void **state)
+{
+	static const uint32_t mtus[] = { 400, 576, 600, 900, 1199 };
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(mtus); i++) {
+		struct net n;
+
+		net_init(&n, 6);
+		net_start(&n);
+		assert_true(net_up(&n));
+		n.ab.mtu = n.ba.mtu = mtus[i];
+		assert_true(transfer(&n, 300) < IW_SEC(10));
+		net_run(&n, n.now + IW_SEC(60));
+		if (mtus[i] < IW_SCTP_MTU_MIN) /* the rest is IP's affair */
+			assert_int_equal(pmtu_of(&n.a), IW_SCTP_MTU_MIN);
+		else
+			assert_in_range(pmtu_of(&n.a), IW_MAX(mtus[i] - 16, 576), mtus[i]);
+		assert_true(iw_sctp_max_message(n.a.a) >= 518);
+		assert_true(transfer(&n, 300) < IW_SEC(1));
+		net_free(&n);
+	}
+}
+
+/* SX-37: a chunk that was sent cannot be cut again, so the first ones fit every path, though a device drops what is larger
+ * without regard to DF. */
+static void first_messages_pass_a_black_hole(void **state)
+{
+	static const uint32_t mtus[] = { 576, 900, 1199 };
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(mtus); i++) {
+		struct net n;
+
+		net_init(&n, 6);
+		n.ab.mtu = n.ba.mtu = mtus[i];
+		n.ab.hole = n.ba.hole = true;
+		net_start(&n);
+		assert_true(net_up(&n));
+		assert_int_equal(iw_sctp_max_message(n.a.a), 518);
+		assert_true(transfer(&n, 300) < IW_SEC(10));
+		net_run(&n, n.now + IW_SEC(60));
+		assert_in_range(pmtu_of(&n.a), IW_MAX(mtus[i] - 16, 576), mtus[i]);
+		assert_in_range(iw_sctp_max_message(n.a.a), IW_MAX(mtus[i] - 16 - 67, 518),
+				IW_MAX(mtus[i] - 64, 518));
+		assert_true(transfer(&n, 300) < IW_SEC(1));
+		net_free(&n);
+	}
+}
+
+/* SCTP-51: what the search begins with is used as soon as a probe has shown that it passes: after a timeout where more does not. */
+static void larger_messages_follow_the_first_probe_that_is_answered(void **state)
+{
+	struct net n;
+
+	(void)state;
+	net_init(&n, 6);
+	net_start(&n);
+	assert_true(net_up(&n));
+	assert_int_equal(iw_sctp_max_message(n.a.a), 518);
+	net_run(&n, n.now + IW_MSEC(50));
+	assert_int_equal(iw_sctp_max_message(n.a.a), 1500 - 64);
+	net_free(&n);
+	net_init(&n, 6);
+	n.ab.mtu = n.ba.mtu = 1300;
+	net_start(&n);
+	assert_true(net_up(&n));
+	net_run(&n, n.now + IW_MSEC(1100));
+	assert_int_equal(iw_sctp_max_message(n.a.a), 1200 - 64);
+	net_free(&n);
+}
+
+/* RFC 8899 5.2, base confirmation: known before any data is sent, by an end that only receives too. */
+static void a_path_mtu_below_the_base_is_found_by_probes(void **state)
+{
+	static const uint32_t mtus[] = { 576, 900, 1199 };
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(mtus); i++) {
+		struct net n;
+
+		net_init(&n, 6);
+		n.ab.mtu = n.ba.mtu = mtus[i];
+		net_start(&n);
+		assert_true(net_up(&n));
+		net_run(&n, n.now + IW_SEC(60));
+		assert_in_range(pmtu_of(&n.a), IW_MAX(mtus[i] - 16, 576), mtus[i]);
+		assert_in_range(pmtu_of(&n.b), IW_MAX(mtus[i] - 16, 576), mtus[i]);
+		net_free(&n);
+	}
+}
+
+/* RFC 8899 4.3: timeouts while nothing passes lower the path MTU, but prove nothing; it is as before soon after. */
+static void an_outage_does_not_cost_the_path_mtu(void **state)
+{
+	static const uint64_t outages[] = { IW_SEC(3), IW_SEC(8), IW_SEC(40) };
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(outages); i++) {
+		struct net n;
+
+		net_init(&n, 6);
+		net_start(&n);
+		assert_true(net_up(&n));
+		net_run(&n, n.now + IW_SEC(2));
+		assert_int_equal(pmtu_of(&n.a), 1500);
+		n.ab.cut = n.ba.cut = true;
+		assert_int_equal(send_octets(n.a.a, 1400), 0);
+		net_run(&n, n.now + outages[i]);
+		n.ab.cut = n.ba.cut = false;
+		/* T3 has doubled meanwhile. */
+		net_run(&n, n.now + outages[i] + IW_SEC(5));
+		assert_int_equal(iw_sctp_acked(n.a.a), 1);
+		transfer(&n, 20);
+		net_run(&n, n.now + 3 * outages[i]);
+		assert_int_equal(pmtu_of(&n.a), 1500);
+		net_free(&n);
+	}
+}
+
+/* A carrier whose own packets are smaller than the search begins with. */
+static void a_carrier_with_small_packets_works(void **state)
+{
+	static const uint32_t mtus[] = { 576, 900 };
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(mtus); i++) {
+		struct net n;
+
+		net_init(&n, 6);
+		n.a.cfg.mtu = n.ab.mtu = n.ba.mtu = mtus[i];
+		net_start(&n);
+		assert_true(net_up(&n));
+		assert_int_equal(pmtu_of(&n.a), mtus[i]);
+		assert_true(transfer(&n, 300) < IW_SEC(2));
+		net_run(&n, n.now + IW_SEC(30));
+		assert_int_equal(pmtu_of(&n.a), mtus[i]);
+		net_free(&n);
+	}
+}
+
+/* RFC 8899 4.3: a smaller limit than a router reported is found by the search. */
+static void a_router_that_reports_too_much_does_not_stop_the_search(void **state)
+{
+	uint8_t head[8];
+	struct iw_sctp_facts f;
+	struct net n;
+
+	(void)state;
+	net_init(&n, 6);
+	net_start(&n);
+	assert_true(net_up(&n));
+	net_run(&n, n.now + IW_SEC(2));
+	iw_sctp_facts(n.a.a, &f);
+	iw_put_be16(head, NET_PORT_A);
+	iw_put_be16(head + 2, NET_PORT_B);
+	iw_put_be32(head + 4, f.peer_tag);
+	n.ab.mtu = 700;
+	iw_sctp_too_big(n.a.s, &n.b.addr[0], head, 8, 1000, n.now);
+	assert_int_equal(pmtu_of(&n.a), 1000);
+	iw_sctp_too_big(n.a.s, &n.b.addr[0], head, 8, 0,
+			n.now); /* a router of old: it does not say */
+	assert_int_equal(pmtu_of(&n.a), 1000);
+	transfer(&n, 300);
+	net_run(&n, n.now + IW_SEC(60));
+	assert_in_range(pmtu_of(&n.a), 700 - 16, 700);
+	net_free(&n);
 }
 
 /* SCTP-77, SCTP-37: known exactly when all chunks are acknowledged for good; the memory of an idle association. */
@@ -1928,6 +2120,13 @@ int main(void)
 		cmocka_unit_test(chunks_that_outgrew_the_path_go_in_ip_fragments),
 		cmocka_unit_test(a_black_hole_is_found_though_small_packets_get_through),
 		cmocka_unit_test(the_path_mtu_is_found_by_probing),
+		cmocka_unit_test(a_path_mtu_below_the_base_is_found_by_data),
+		cmocka_unit_test(a_path_mtu_below_the_base_is_found_by_probes),
+		cmocka_unit_test(first_messages_pass_a_black_hole),
+		cmocka_unit_test(larger_messages_follow_the_first_probe_that_is_answered),
+		cmocka_unit_test(an_outage_does_not_cost_the_path_mtu),
+		cmocka_unit_test(a_carrier_with_small_packets_works),
+		cmocka_unit_test(a_router_that_reports_too_much_does_not_stop_the_search),
 		cmocka_unit_test(an_idle_association_holds_little),
 		cmocka_unit_test(messages_acknowledged_in_a_row_on_a_stream_are_reported_at_once),
 		cmocka_unit_test(octets_in_place_are_summed_and_not_copied),

@@ -987,7 +987,7 @@ static void icmp_unreachable_ends_a_set_up_when_it_quotes_our_init(void **state)
 	net_free(&n);
 }
 
-/* RFC 9260 10, ICMP8: as an ABORT, for whoever knows the Verification Tag, and for nobody else. */
+/* RFC 9260 10, ICMP8: as an ABORT, but only with the Verification Tag. */
 static void icmp_unreachable_ends_an_association_whose_tag_it_quotes(void **state)
 {
 	struct net n;

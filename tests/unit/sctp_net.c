@@ -182,7 +182,7 @@ static void fly(struct net *n, struct net_end *from, struct net_link *l,
 	f.src.udp_port = from->addr[0].udp_port;
 	if (l->cut || !reaches(to, &p->peer) || chance(n, l->loss))
 		return;
-	if (l->mtu && ip_len > l->mtu && !p->fragment) {
+	if (l->mtu && ip_len > l->mtu && (l->hole || !p->fragment)) {
 		if (l->icmp)
 			iw_sctp_too_big(from->s, &p->peer, data, IW_MIN(len, (size_t)8), l->mtu,
 					n->now);

@@ -23,6 +23,7 @@ struct net_link {
 	uint64_t late_by;
 	uint32_t
 		mtu; /* larger packets are dropped unless they may be fragmented; 0: none is too large */
+	bool hole;             /* and may not: a device drops them that is no router */
 	bool icmp;             /* and their sender is told */
 	uint64_t ns_per_octet; /* a bottleneck; 0: none */
 	uint64_t queue;        /* what it holds, ns of sending; what is more is dropped */
