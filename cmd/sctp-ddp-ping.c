@@ -29,6 +29,7 @@ struct opts {
 	uint64_t count, interval_ns, memory;
 	uint16_t udp_port;
 	const char *profile;
+	int rev; /* 0: not given */
 	unsigned xdp;
 	bool client_given, server_given; /* an option of one of them */
 };
@@ -57,6 +58,7 @@ enum {
 	KEY_MEMORY,
 	KEY_UDP_PORT,
 	KEY_PROFILE,
+	KEY_REV,
 	KEY_REQUIRE,
 	KEY_XDP,
 };
@@ -72,6 +74,7 @@ static const struct argp_option options[] = {
 	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899) and -t xdp (default: no UDP)", 1 },
 	{ "require", KEY_REQUIRE, "native,zerocopy", 0, IW_CLI_REQUIRE_HELP, 1 },
 	{ "xdp", KEY_XDP, "generic,copy,busy-poll", 0, IW_CLI_XDP_HELP, 1 },
+	{ "rev", KEY_REV, "1|2", 0, "Set-up of sessions: 1 is that of RFC 5043, 2 the enhanced one of RFC 6581 (default 2, falling back to 1)", 1 },
 	{ "profile", KEY_PROFILE, "rfc|sctp-draft-02", 0, "Edition of DDP over SCTP (default rfc, which is RFC 5043)", 1 },
 
 	{ "listen", 'l', NULL, 0, "Send back what comes, until interrupted", 2 },
@@ -124,6 +127,9 @@ static error_t other_option(int key, char *arg, const struct argp_state *state, 
 		return 0;
 	case KEY_PROFILE:
 		o->profile = iw_cli_profile(state, arg);
+		return 0;
+	case KEY_REV:
+		o->rev = (int)iw_cli_u64(state, "--rev", arg, 1, 2);
 		return 0;
 	case 'l':
 		o->listen = true;
@@ -210,6 +216,7 @@ static struct iw_conn_param param_of(const struct opts *o)
 		.port = o->cli.port,
 		.udp_port = o->udp_port,
 		.profile = o->profile,
+		.rev = o->rev,
 		.xdp = o->xdp,
 	};
 }

@@ -429,8 +429,12 @@ static struct iw_cap_chunk chunk_of(const struct iw_cap *c, const struct msg *m,
 				      .head_len = IW_SCTP_HDR_LEN + IW_SCTP_DATA_HDR_LEN };
 }
 
-static int check_control(struct iw_fault *why, const struct iw_cap_session *e)
+static int check_control(struct iw_fault *why, const struct iw_sctpmap_profile *p,
+			 const struct iw_cap_session *e)
 {
+	if (!p->enhanced && e->control.fn > IW_SCTP_FN_TERMINATE)
+		return illegal(why, "Function Code is not assigned in this edition",
+			       "draft-ietf-rddp-sctp-02 2.2.3");
 	if (e->control.fn == IW_SCTP_FN_TERMINATE && e->control.pd_len)
 		return illegal(why, "Terminate with Private Data", "RFC 5043 5.2.3");
 	if (e->control.pd_len > IW_SCTP_PD_MAX)
@@ -467,7 +471,7 @@ static void on_control(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 	ev->deviations = m->deviations;
 	c->totals.deviations += (unsigned)__builtin_popcount(ev->deviations);
 	t.fn = e->control.fn;
-	if (check_control(&why, e) < 0)
+	if (check_control(&why, f->assoc->profile, e) < 0)
 		tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
 	iw_fault_none(&why);
 	if (place(c, &why, st, d, m, e->control.ssn, &t) < 0)

@@ -39,10 +39,17 @@ _Static_assert((int)IW_DSS_RTR_SEND == IW_RTR_SEND && (int)IW_DSS_RTR_WRITE == I
 	       "forms of RTR");
 _Static_assert(IW_SCTP_PD_MAX <= IW_MPA_PD_MAX, "Private Data fits the parameters");
 
+/* RFC 6581 10: the enhanced function codes are not used when no enhanced functionality is wanted. */
+static bool wants_enhanced(const struct iw_mpa_cfg *m)
+{
+	return m->rev >= 2 &&
+	       (m->peer_to_peer || m->ird != IW_MPA_IRD_ORD_MAX || m->ord != IW_MPA_IRD_ORD_MAX);
+}
+
 static struct iw_dss_offer offer_of(const struct iw_mpa_cfg *m)
 {
 	return (struct iw_dss_offer){
-		.enhanced = m->rev >= 2,
+		.enhanced = wants_enhanced(m),
 		.peer_to_peer = m->peer_to_peer,
 		.rtr = m->rtr,
 		.ird = m->ird,
@@ -177,7 +184,7 @@ static int reject(struct iw_conn *c, const uint8_t *pd, size_t pd_len, struct iw
 /* The peer may be one that knows RFC 5043 alone: an enhanced Initiate fits no sequence there. */
 static bool retry_rev1(const struct iw_conn *c)
 {
-	return c->sctp->refused && c->cfg.mpa.rev >= 2;
+	return c->sctp->refused && wants_enhanced(&c->cfg.mpa);
 }
 
 static const struct iw_mpa_params *params(const struct iw_conn *c)
@@ -275,14 +282,14 @@ static void accepted(struct iw_conn *c, const struct iw_dss_unit *u, uint64_t no
 
 static void refused(struct iw_conn *c)
 {
+	bool enhanced = wants_enhanced(&c->cfg.mpa);
 	struct iw_fault why = { 0 };
 
 	c->sctp->refused = true;
 	iw_fail(&why, IW_E_REJECTED,
 		"sctp: the peer answered the %sInitiate with Terminate: it has no place for the "
 		"session%s",
-		c->cfg.mpa.rev >= 2 ? "Enhanced " : "",
-		c->cfg.mpa.rev >= 2 ? ", or does not know RFC 6581" : "");
+		enhanced ? "Enhanced " : "", enhanced ? ", or does not know RFC 6581" : "");
 	iw_conn_closed(c, &why, false);
 }
 

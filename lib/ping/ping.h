@@ -38,7 +38,7 @@ bool iw_ping_hello_decode(struct iw_ping_hello *h, const uint8_t *buf, size_t le
 /* --- the client --- */
 
 struct iw_ping_cfg {
-	/* connect; Private Data, streams and rev are ours. Its strings are kept. */
+	/* connect; Private Data and streams are ours. Its strings are kept. */
 	struct iw_conn_param conn;
 	uint32_t streams;
 	uint32_t size;
@@ -110,6 +110,7 @@ struct iw_ping_visit {
 	char peer[64];
 	uint32_t stream;
 	uint32_t size;
+	bool enhanced;   /* CAME, LEFT: RFC 6581 7 */
 	uint64_t echoed; /* LEFT */
 	struct iw_fault fault;
 };

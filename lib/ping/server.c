@@ -32,7 +32,7 @@ struct visitor {
 	uint64_t posted, echoed; /* replies: given to the queue, and done there */
 	uint32_t stream;
 	char peer[64];
-	bool up;
+	bool up, enhanced;
 	struct iw_fault fault; /* why this end gave it up */
 };
 
@@ -71,6 +71,7 @@ static void tell_of(const struct visitor *v, enum iw_ping_visit_kind kind,
 		.kind = kind,
 		.stream = v->stream,
 		.size = v->hello.size,
+		.enhanced = v->enhanced,
 		.echoed = v->posted,
 	};
 
@@ -176,8 +177,11 @@ static void on_request(struct iw_ping_server *s, struct iw_conn_req *req)
 static void on_established(struct visitor *v)
 {
 	struct iw_assoc_info a = { .size = sizeof(a) };
+	struct iw_qp_info info;
 
 	v->up = true;
+	iw_qp_info(v->qp, &info);
+	v->enhanced = info.rev >= 2;
 	if (iw_qp_assoc(v->qp, &a) == 0)
 		v->stream = a.stream;
 	tell_of(v, IW_PING_CAME, NULL);

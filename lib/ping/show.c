@@ -206,6 +206,8 @@ static int result_json(const struct iw_ping_show *s, const struct iw_ping *p,
 		iw_json_close(w);
 	}
 	iw_json_close(w);
+	if (iw_ping_streams(p) > 0)
+		iw_json_bool(w, "enhanced", iw_ping_session(p)->rev >= 2);
 	if (a->npaths) {
 		iw_json_u64(w, "chunks_resent", a->retransmits);
 		assoc_json(w, a);
@@ -319,6 +321,8 @@ int iw_ping_show_visit(const struct iw_ping_show *s, const struct iw_ping_visit 
 			iw_json_u64(s->json, "stream", v->stream);
 			iw_json_u64(s->json, "size_octets", v->size);
 		}
+		if (v->kind == IW_PING_CAME || v->kind == IW_PING_LEFT)
+			iw_json_bool(s->json, "enhanced", v->enhanced);
 		if (v->kind == IW_PING_LEFT)
 			iw_json_u64(s->json, "messages", v->echoed);
 		if (v->fault.err) {

@@ -269,6 +269,11 @@ static int take_answer(struct iw_dss *s, const struct iw_sctp_control *c)
 	return err;
 }
 
+static uint16_t last_fn(const struct iw_sctpmap *a)
+{
+	return iw_sctpmap_enhanced(a) ? IW_SCTP_FN_ENH_REJECT : IW_SCTP_FN_TERMINATE;
+}
+
 static int take_control(struct iw_dss *s, const struct iw_sctp_control *c)
 {
 	uint64_t number;
@@ -280,7 +285,7 @@ static int take_control(struct iw_dss *s, const struct iw_sctp_control *c)
 		return illegal(s, c, "our Initiate was not sent yet");
 	if (c->fn == IW_SCTP_FN_TERMINATE)
 		return take_terminate(s, c, number);
-	if (c->fn < IW_SCTP_FN_INITIATE || c->fn > IW_SCTP_FN_ENH_REJECT)
+	if (c->fn < IW_SCTP_FN_INITIATE || c->fn > last_fn(s->a))
 		return illegal(s, c, "no such function");
 	if (!s->active || number != 0)
 		return illegal(s, c, "it can only be the session's first message");

@@ -15,6 +15,7 @@ const struct iw_sctpmap_profile iw_sctpmap_rfc = {
 	.ppid_control = IW_SCTP_PPID_CONTROL,
 	.adaptation = IW_SCTP_ADAPTATION_DDP,
 	.first_ssn = 0,
+	.enhanced = true,
 };
 
 /* Its indication 2 is "DDP and RDMA", 1 is DDP alone, over which no RDMAP may be spoken. */
@@ -24,6 +25,7 @@ const struct iw_sctpmap_profile iw_sctpmap_draft_02 = {
 	.ppid_control = 2,
 	.adaptation = IW_SCTP_ADAPTATION_DDP_RDMA_02,
 	.first_ssn = 1,
+	.enhanced = false,
 };
 
 const struct iw_sctpmap_profile *iw_sctpmap_profile_find(const char *name)
@@ -93,6 +95,11 @@ void iw_sctpmap_free(struct iw_sctpmap *a)
 const struct iw_sctpmap_profile *iw_sctpmap_profile(const struct iw_sctpmap *a)
 {
 	return a->profile;
+}
+
+bool iw_sctpmap_enhanced(const struct iw_sctpmap *a)
+{
+	return a->profile->enhanced && !a->cfg.plain;
 }
 
 uint16_t iw_sctpmap_streams(const struct iw_sctpmap *a)
@@ -234,10 +241,11 @@ static struct iw_dss *begin(struct iw_sctpmap *a, uint16_t stream, const struct 
 
 static bool is_initiate(const struct iw_sctpmap *a, const struct iw_sctp_control *c)
 {
-	size_t least = c->fn == IW_SCTP_FN_ENH_INITIATE ? IW_DSS_ENHANCED_LEN : 0;
+	bool enhanced = c->fn == IW_SCTP_FN_ENH_INITIATE && iw_sctpmap_enhanced(a);
+	size_t least = enhanced ? IW_DSS_ENHANCED_LEN : 0;
 
-	return (c->fn == IW_SCTP_FN_INITIATE || c->fn == IW_SCTP_FN_ENH_INITIATE) &&
-	       c->ssn == a->profile->first_ssn && c->pd_len >= least && c->pd_len <= IW_SCTP_PD_MAX;
+	return (c->fn == IW_SCTP_FN_INITIATE || enhanced) && c->ssn == a->profile->first_ssn &&
+	       c->pd_len >= least && c->pd_len <= IW_SCTP_PD_MAX;
 }
 
 /* The stream has no session. */

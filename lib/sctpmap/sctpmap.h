@@ -58,8 +58,10 @@ struct iw_sctpmap_profile {
 	uint32_t ppid_segment, ppid_control;
 	uint32_t adaptation; /* indicated, and expected of the peer */
 	uint16_t first_ssn;  /* of a session */
+	/* Function Codes 5 to 7 are defined (RFC 6581 7). If false, a session is set up by codes 1 to 4 only. */
+	bool enhanced;
 };
-/* RFC 5043; and draft-ietf-rddp-sctp-02 of August 2005. */
+/* RFC 5043 with RFC 6581; and draft-ietf-rddp-sctp-02 of August 2005. */
 extern const struct iw_sctpmap_profile iw_sctpmap_rfc, iw_sctpmap_draft_02;
 /* "rfc", "sctp-draft-02"; NULL: no such name. */
 const struct iw_sctpmap_profile *iw_sctpmap_profile_find(const char *name);
@@ -81,6 +83,11 @@ struct iw_sctpmap_cfg {
 	uint32_t backlog;
 	/* SCTP reports acknowledgements by iw_sctpmap_all_acked alone. */
 	bool all_acked_only;
+	/*
+	 * Responder: act as an end without RFC 6581, whatever the profile: an Enhanced Initiate is answered with
+	 * Terminate (RFC 5043 6.1: it fits no legal sequence).
+	 */
+	bool plain;
 };
 
 /* IW_E_INVAL, IW_E_NOMEM. */
@@ -89,6 +96,8 @@ IW_MUST_CHECK int iw_sctpmap_new(struct iw_sctpmap **out, const struct iw_sctpma
 /* With every session, released or not. a may be NULL. */
 void iw_sctpmap_free(struct iw_sctpmap *a);
 const struct iw_sctpmap_profile *iw_sctpmap_profile(const struct iw_sctpmap *a);
+/* True if the enhanced forms of Initiate, Accept and Reject are used on the association. */
+bool iw_sctpmap_enhanced(const struct iw_sctpmap *a);
 
 /* What the association's set-up told of the peer. */
 struct iw_sctpmap_peer {

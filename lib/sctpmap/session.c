@@ -326,6 +326,11 @@ int iw_dss_initiate(struct iw_dss **out, struct iw_sctpmap *a, const struct iw_d
 	if (a->down || !a->cfg.initiator)
 		return iw_fail(why, IW_E_STATE, "sctp: sessions are not begun here: %s",
 			       a->down ? "the association is down" : "the peer begins them");
+	if (o->enhanced && !iw_sctpmap_enhanced(a))
+		return iw_fail(
+			why, IW_E_INVAL,
+			"sctp: profile %s: it has no enhanced sessions (RFC 6581); use a plain one",
+			a->profile->name);
 	err = iw_dss_check_offer(o, true, why);
 	if (err < 0)
 		return err;

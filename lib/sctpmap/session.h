@@ -32,7 +32,7 @@ enum iw_dss_rtr { IW_DSS_RTR_SEND = 1, IW_DSS_RTR_WRITE = 2, IW_DSS_RTR_READ = 4
 
 /* What this end brings into a session. */
 struct iw_dss_offer {
-	bool enhanced;     /* active: Enhanced Initiate (RFC 6581 7); passive: such are taken */
+	bool enhanced;     /* active: Enhanced Initiate (RFC 6581 7) */
 	bool peer_to_peer; /* active */
 	/* A set. A Send as RTR uses up the MSN that a Send which overtakes it would be placed by, so
 	 * it is not agreed on where segments overtake each other. */
@@ -56,7 +56,8 @@ struct iw_dss_params {
 /*
  * Active: begins a session on the lowest free stream. If only acknowledgements keep streams from being free, the session takes one of
  * these. The Initiate is sent when the association is up and the stream is free (RFC 5043 6.6). IW_E_STATE: the association is down, or
- * the peer initiates; IW_E_LIMIT: all streams have sessions that have not ended; IW_E_INVAL: the offer cannot be made; IW_E_NOMEM.
+ * the peer initiates; IW_E_LIMIT: all streams have sessions that have not ended; IW_E_INVAL: the offer cannot be made, or the
+ * profile has no enhanced sessions; IW_E_NOMEM.
  */
 IW_MUST_CHECK int iw_dss_initiate(struct iw_dss **out, struct iw_sctpmap *a,
 				  const struct iw_dss_offer *o, struct iw_fault *why);

@@ -55,6 +55,23 @@ static int take_rdmac(struct iw_conn_param *p, const char *what, struct iw_fault
 	return 0;
 }
 
+/* An edition before RFC 6581: its sessions are Rev 1. */
+static int take_plain(struct iw_conn_param *p, const char *what, struct iw_fault *why)
+{
+	if (p->rev > 1)
+		return iw_fail(
+			why, IW_E_INVAL,
+			"%s: profile %s: it has no enhanced sessions (RFC 6581); Rev %u needs profile rfc",
+			what, p->profile, (uint32_t)p->rev);
+	if (p->peer_to_peer)
+		return iw_fail(
+			why, IW_E_INVAL,
+			"%s: profile %s: it has no enhanced sessions (RFC 6581); peer-to-peer needs profile rfc",
+			what, p->profile);
+	p->rev = 1;
+	return 0;
+}
+
 static int take_profile(struct iw_conn_param *p, const char *what, struct iw_fault *why)
 {
 	const struct iw_sctpmap_profile *known;
@@ -74,7 +91,7 @@ static int take_profile(struct iw_conn_param *p, const char *what, struct iw_fau
 			       p->profile);
 	/* Copies of param outlive the call; the caller's string does not. */
 	p->profile = known->name;
-	return 0;
+	return known->enhanced ? 0 : take_plain(p, what, why);
 }
 
 int iw_verbs_take_param(struct iw_conn_param *out, const struct iw_conn_param *param,
@@ -193,5 +210,6 @@ void iw_verbs_map_cfg(struct iw_sctpmap_cfg *out, struct iw_ctx *ctx,
 		.initiator = initiator,
 		.streams = param->streams ? param->streams : STREAMS,
 		.backlog = param->backlog,
+		.plain = !initiator && param->rev == 1,
 	};
 }

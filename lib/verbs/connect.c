@@ -39,6 +39,9 @@ static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
 		if (err)
 			return err;
 	}
+	/* The profile of an association that is shared is not always this connection's. */
+	if (rev == 0 && !iw_sctpmap_enhanced(iw_trunk_map(trunk)))
+		rev = 1;
 	iw_verbs_conn_cfg(&cfg, ctx, param, true, rev);
 	cfg.assoc = iw_trunk_map(trunk);
 	cfg.rdmap = qp->rdmap;

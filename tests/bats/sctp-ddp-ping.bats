@@ -149,6 +149,75 @@ doctor_says() {
     assert_status 2
 }
 
+# --- the set-up of sessions ----------------------------------------------------------------------------------------------
+
+# enhanced_is BOOL: whether the sessions were set up as in RFC 6581
+enhanced_is() {
+    assert_jsonl '[.[] | select(.event == "association" or .event == "sessions" or .event == "result") | .enhanced]' "[$1,$1,$1]"
+}
+
+# ENH-06
+@test "--rev chooses the set-up of sessions: enhanced, or that of RFC 5043" {
+    local rev
+
+    serve_here sctp-ddp-ping --listen --json "${UDP[@]}"
+    ping_here -c 1 --json
+    assert_status 0
+    enhanced_is true
+    ping_here -c 1 --json --rev 2
+    assert_status 0
+    enhanced_is true
+    ping_here -c 2 -i 1ms -n 3 --json --rev 1
+    assert_status 0
+    enhanced_is false
+    serve_end
+    assert_jsonl '[.[] | select(.event == "session") | .enhanced] | .[:2] + (.[2:] | unique)' '[true,true,false]'
+    # A listener without RFC 6581 answers with Terminate, upon which the default tries the other one.
+    serve_here sctp-ddp-ping --listen --rev 1 "${UDP[@]}"
+    ping_here -c 1 --json
+    assert_status 0
+    enhanced_is false
+    ping_here -c 1 --json --rev 2
+    assert_status 1
+    assert_stderr_has 'answered the Enhanced Initiate with Terminate'
+    for rev in 0 3 two; do
+        ping_here --rev "$rev"
+        assert_status 2
+    done
+}
+
+@test "--rev 1 reaches a peer that does not answer an Enhanced Initiate" {
+    require_tool python3
+    serve_here python3 "$IW_TOP/tests/bats/sctp_answer.py" "$UDP_PORT" rfc5043
+    ping_here -c 1 --timeout 1s --json
+    assert_status 1
+    assert_jsonl '.[-1].replies' 0
+    ping_here -c 3 -i 1ms --json --rev 1
+    assert_status 0
+    assert_jsonl '.[-1] | [.replies, .enhanced]' '[3,false]'
+    run_here sctp-ddp-ping --doctor --json --timeout 1s --rev 1 127.0.0.1 "${UDP[@]}"
+    assert_status 0
+    assert_jsonl '[.[] | select(.event == "far_end" and .transport == "udp") | .answer]' '["answers"]'
+}
+
+# Draft 02 2.2.3 has Function Codes 1 to 4.
+@test "the edition of draft-02 has no enhanced set-up: it is not tried, and asking for it is an error" {
+    local other=(--profile sctp-draft-02)
+
+    require_tool python3
+    serve_here python3 "$IW_TOP/tests/bats/sctp_answer.py" "$UDP_PORT" draft-02
+    ping_here -c 3 -i 1ms --timeout 5s --json "${other[@]}"
+    assert_status 0
+    assert_jsonl '.[-1] | [.replies, .enhanced, .adaptation_indication]' '[3,false,2]'
+    ping_here -c 1 "${other[@]}" --rev 1
+    assert_status 0
+    ping_here -c 1 "${other[@]}" --rev 2
+    assert_status 2
+    assert_stderr_has 'profile sctp-draft-02: it has no enhanced sessions (RFC 6581); Rev 2 needs profile rfc'
+    run_here sctp-ddp-ping --listen "${UDP[@]}" "${other[@]}" --rev 2
+    assert_status 2
+}
+
 # --- between hosts -----------------------------------------------------------------------------------------------------------
 
 @test "udp and raw between hosts, IPv4 and IPv6: the path MTU is found" {

@@ -58,9 +58,15 @@ setup() {
 
     random_file src/f 1M
     serve_here ddp-recv "${udp[@]}" --profile sctp-draft-02 dst
-    run_here ddp-send "${udp[@]}" --profile sctp-draft-02 src/f 127.0.0.1:
+    run_here ddp-send "${udp[@]}" --profile sctp-draft-02 --trace trace src/f 127.0.0.1:
     assert_status 0
     assert_same_file src/f dst/f
+    # It has no enhanced set-up (RFC 6581): none was tried.
+    assert_equal "$(jq -r 'select(.event == "established").rev' trace)" 1
+    assert_equal "$(jq -c 'select(.event == "retry")' trace)" ''
+    run_here ddp-send "${udp[@]}" --profile sctp-draft-02 --rev 2 src/f 127.0.0.1:
+    assert_status 2
+    assert_stderr_has 'profile sctp-draft-02: it has no enhanced sessions (RFC 6581); Rev 2 needs profile rfc'
     run_here ddp-send "${udp[@]}" --profile rfc src/f 127.0.0.1:g
     [ "$status" -ne 0 ] || fail_with 'two editions understood each other'
     [ ! -e dst/g ] || fail_with 'a file came'
@@ -69,6 +75,8 @@ setup() {
     run_here ddp-bench 127.0.0.1 write "${udp[@]}" --profile sctp-draft-02 --time 100ms --warmup 0 --json --interval 0
     assert_status 0
     assert_jsonl '.[0].verified' true
+    run_here ddp-bench 127.0.0.1 write "${udp[@]}" --profile sctp-draft-02 --rev 2
+    assert_status 2
 }
 
 @test "nobody listens: udp says so at once" {

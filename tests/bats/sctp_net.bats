@@ -160,6 +160,8 @@ push() {
     assert_status 0
     assert_jsonl '[map(select(.event == "sctp" and .adaptation != null).adaptation), map(select(.event == "session").ddp_ssn)[:2]]' '[[2,2],[1,1]]'
     assert_jsonl 'map(select(.event == "ddp")) | length >= 6' true
+    # Function Codes 1 to 4 (2.2.3): those of RFC 6581 are not in this edition.
+    assert_jsonl 'map(select(.event == "session").function_code) | unique' '[1,2,4]'
     assert_jsonl '[.[] | select(.event == "error")] | length' 0
     # The handshake cut off: PPIDs 1 and 2 may be anybody's then.
     tcpdump -r "$file" -w late.pcap 'sctp[12] != 1 and sctp[12] != 2' 2>/dev/null

@@ -321,6 +321,29 @@ static void the_indication_of_draft_02_gives_its_numbers(void **state)
 	end(&m);
 }
 
+/* Draft 02 2.2.3: Function Codes 1 to 4. Those of RFC 6581 are shown by name, and reported. */
+static void enhanced_sessions_are_an_error_in_draft_02(void **state)
+{
+	const uint8_t initiate[] = { 0, 1, 0, 5, 0, 16, 0, 16 },
+		      accept[] = { 0, 1, 0, 6, 0, 16, 0, 16 };
+	const uint8_t terminate[] = { 0, 2, 0, 4 };
+	struct maker m;
+
+	(void)state;
+	maker_init(&m, NULL);
+	say_init(&m, 0, 1, 16, 2);
+	say_init(&m, 1, 2, 16, 2);
+	say_data(&m, 0, 0, 2, initiate, sizeof(initiate));
+	say_data(&m, 1, 0, 2, accept, sizeof(accept));
+	say_data(&m, 0, 0, 2, terminate, sizeof(terminate));
+	assert_int_equal(count_kind(&m, IW_CAP_SESSION), 3);
+	assert_true(nth(&m, IW_CAP_SESSION, 0)->ev.session.enhanced);
+	assert_int_equal(count_kind(&m, IW_CAP_ERROR), 2);
+	assert_string_equal(nth(&m, IW_CAP_ERROR, 0)->ev.error.clause,
+			    "draft-ietf-rddp-sctp-02 2.2.3");
+	end(&m);
+}
+
 static void without_an_init_the_edition_is_the_one_that_was_asked_for(void **state)
 {
 	struct maker m;
@@ -728,6 +751,7 @@ int main(void)
 		cmocka_unit_test(other_ppids_in_a_ddp_association_are_one_error),
 		cmocka_unit_test(ddp_without_the_indication_of_both_is_an_error),
 		cmocka_unit_test(the_indication_of_draft_02_gives_its_numbers),
+		cmocka_unit_test(enhanced_sessions_are_an_error_in_draft_02),
 		cmocka_unit_test(without_an_init_the_edition_is_the_one_that_was_asked_for),
 		cmocka_unit_test(other_associations_cost_a_flow_and_say_nothing),
 		cmocka_unit_test(streams_that_differ_are_named),

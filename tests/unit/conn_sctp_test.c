@@ -204,6 +204,27 @@ static void refusal_of_the_layer_allows_another_try_without_enhancement(void **s
 	pair_free(p);
 }
 
+/* ENH-04: with nothing to negotiate the Initiate is plain, and its refusal is final. */
+static void refusal_of_a_plain_initiate_is_final(void **state)
+{
+	struct pair *p = pair();
+	static const uint8_t terminate[] = { 0, 0, 0, 4 };
+
+	(void)state;
+	p->a.cfg.mpa.ird = p->a.cfg.mpa.ord = IW_MPA_IRD_ORD_MAX;
+	p->b.no_answer = true;
+	pair_start(p);
+	assert_int_equal(iw_conn_params(p->b.conn)->rev, 1);
+	assert_ptr_equal(iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_CONTROL, terminate, 4),
+			 iw_conn_session(p->a.conn));
+	iw_conn_arrived(p->a.conn, NULL, p->now);
+	end_poll(p, &p->a);
+	assert_int_equal(end_closed_fault(&p->a)->err, IW_E_REJECTED);
+	assert_null(strstr(end_closed_fault(&p->a)->text, "Enhanced"));
+	assert_false(iw_conn_retry_rev1(p->a.conn));
+	pair_free(p);
+}
+
 /* SCTP-26, SCTP-74: RDMAP's Terminate is a segment; the session's follows */
 static void fault_is_told_by_a_segment_and_then_the_session_ends(void **state)
 {
@@ -418,6 +439,7 @@ int main(void)
 		cmocka_unit_test(segment_after_the_peers_terminate_ends_the_connection),
 		cmocka_unit_test(rejection_brings_its_private_data),
 		cmocka_unit_test(refusal_of_the_layer_allows_another_try_without_enhancement),
+		cmocka_unit_test(refusal_of_a_plain_initiate_is_final),
 		cmocka_unit_test(fault_is_told_by_a_segment_and_then_the_session_ends),
 		cmocka_unit_test(lost_association_ends_the_connection_without_a_word),
 		cmocka_unit_test(illegal_message_ends_the_connection),

@@ -1630,6 +1630,74 @@ static void profile_of_the_draft_counts_from_one(void **state)
 	iw_dss_release(pas.last);
 }
 
+/* A message of octets to e; the only reply is a Terminate, whose octets are terminate. */
+static void expect_terminate_for(struct map_end *e, const uint8_t *octets, size_t len,
+				 const uint8_t terminate[4])
+{
+	size_t before = e->nline;
+
+	map_end_gets(e, 0, iw_sctpmap_profile(e->a)->ppid_control, octets, len);
+	map_end_flush(e);
+	assert_int_equal(e->nline, before + 1);
+	assert_int_equal(e->line[before].ppid, iw_sctpmap_profile(e->a)->ppid_control);
+	assert_int_equal(e->line[before].len, 4);
+	assert_memory_equal(e->line[before].data, terminate, 4);
+}
+
+/*
+ * Draft 02 3.1: Function Codes 5 to 7 of RFC 6581 fit none of its legal patterns, so the session is terminated. The
+ * caller gets no session to decide on. SCTP-22
+ */
+static void the_draft_has_no_enhanced_sessions(void **state)
+{
+	static const uint8_t enhanced_initiate[] = { 0, 1, 0, 5, 0, 16, 0, 16, 'q' };
+	static const uint8_t initiate_octets[] = { 0, 1, 0, 1 }, terminate[] = { 0, 1, 0, 4 };
+	static const uint8_t answers[][8] = { { 0, 1, 0, 6, 0, 16, 0, 16 }, { 0, 1, 0, 7 } };
+	struct iw_dss_offer o = { .enhanced = true, .ird = 16, .ord = 16 };
+	struct iw_fault why;
+	struct iw_dss *s;
+
+	for (size_t i = 0; i < IW_ARRAY_LEN(answers); i++) {
+		tear_down(state);
+		two_ends(4, 0, &iw_sctpmap_draft_02);
+		assert_int_equal(iw_dss_initiate(&s, act.a, &o, &why), IW_E_INVAL);
+		assert_non_null(strstr(why.text, "profile sctp-draft-02: it has no enhanced"));
+		assert_int_equal(iw_sctpmap_sessions(act.a), 0);
+		s = initiate(NULL);
+		assert_int_equal(act.line[0].len, sizeof(initiate_octets));
+		assert_memory_equal(act.line[0].data, initiate_octets, sizeof(initiate_octets));
+		expect_terminate_for(&pas, enhanced_initiate, sizeof(enhanced_initiate), terminate);
+		assert_int_equal(pas.ntold, 0);
+		act.nline = 0;
+		map_end_take_units(&act, iw_sctpmap_acked(act.a, 0, 1));
+		expect_terminate_for(&act, answers[i], sizeof(answers[i]),
+				     (const uint8_t[4]){ 0, 2, 0, 4 });
+		expect_fault(&act, IW_E_DSS_ILLEGAL);
+		iw_dss_release(s);
+		act.nline = pas.nline = 0;
+	}
+}
+
+/* ENH-06, SCTP-22: the responder acts as an end without RFC 6581. Plain Initiates are served. */
+static void a_plain_responder_terminates_enhanced_initiates(void **state)
+{
+	static const uint8_t enhanced_initiate[] = { 0, 0, 0, 5, 0, 16, 0, 16 };
+	static const uint8_t initiate_octets[] = { 0, 0, 0, 1 }, terminate[] = { 0, 0, 0, 4 };
+	struct iw_sctpmap_cfg cfg = { .mem = &pas.mem.mem, .streams = 4, .plain = true };
+
+	(void)state;
+	iw_sctpmap_free(pas.a);
+	assert_int_equal(iw_sctpmap_new(&pas.a, &cfg, NULL), 0);
+	assert_int_equal(map_end_up(&pas, 4, 4), 0);
+	expect_terminate_for(&pas, enhanced_initiate, sizeof(enhanced_initiate), terminate);
+	assert_int_equal(pas.ntold, 0);
+	map_end_gets(&pas, 1, IW_SCTP_PPID_CONTROL, initiate_octets, sizeof(initiate_octets));
+	expect_told(&pas, 0, IW_DSS_REQUEST, 0, 0);
+	assert_false(iw_dss_params(pas.last)->enhanced);
+	iw_dss_release(pas.last);
+	pas.nline = 0;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -1694,6 +1762,8 @@ int main(void)
 		TEST(memory_of_sessions_is_counted),
 		TEST(without_memory_for_what_comes_early_the_session_ends),
 		TEST(profile_of_the_draft_counts_from_one),
+		TEST(the_draft_has_no_enhanced_sessions),
+		TEST(a_plain_responder_terminates_enhanced_initiates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,6 +61,10 @@ static void profile_must_match_transport_revision_and_crc(void **state)
 		{ { .profile = "rdmac", .rev = 1 }, "Rev 1 needs profile rfc" },
 		{ { .profile = "rdmac", .crc = IW_CRC_OFF }, "always on" },
 		{ { .profile = "sctp-draft-02" }, "transport sctp, udp, raw or xdp" },
+		{ { .profile = "sctp-draft-02", .transport = "udp", .rev = 2 },
+		  "profile sctp-draft-02: it has no enhanced sessions (RFC 6581); Rev 2 needs profile rfc" },
+		{ { .profile = "sctp-draft-02", .transport = "udp", .peer_to_peer = true },
+		  "peer-to-peer needs profile rfc" },
 		{ { .profile = "rdma" }, "use rfc, rdmac or sctp-draft-02" },
 	};
 

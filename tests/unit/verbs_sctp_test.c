@@ -134,6 +134,9 @@ static struct {
 	uint16_t port;
 	struct sockaddr_in caller;
 	unsigned completes; /* SHUTDOWN COMPLETEs: associations that have ended in order */
+	/* Session control: its payload protocol; the Function Codes, '1' to '7', in order of transmission. */
+	uint32_t control;
+	char functions[16];
 } wire;
 
 static void wire_open(void)
@@ -143,11 +146,36 @@ static void wire_open(void)
 	socklen_t len = sizeof(at);
 
 	wire.completes = 0;
+	wire.control = 17;
+	memset(wire.functions, 0, sizeof(wire.functions));
 	wire.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	assert_true(wire.fd >= 0);
 	assert_int_equal(bind(wire.fd, (struct sockaddr *)&at, len), 0);
 	assert_int_equal(getsockname(wire.fd, (struct sockaddr *)&at, &len), 0);
 	wire.port = ntohs(at.sin_port);
+}
+
+static unsigned octets_at(const uint8_t *p, size_t n)
+{
+	unsigned v = 0;
+
+	while (n-- > 0)
+		v = v << 8 | *p++;
+	return v;
+}
+
+/* Notes the session control of a packet: DATA is type 0, its payload protocol at 12, its user data at 16. */
+static void wire_note(const uint8_t *packet, size_t n)
+{
+	for (size_t at = 12; at + 20 <= n; at += (octets_at(packet + at + 2, 2) + 3u) & ~3u) {
+		size_t used = strlen(wire.functions);
+
+		if (octets_at(packet + at + 2, 2) < 4)
+			return;
+		if (packet[at] == 0 && octets_at(packet + at + 12, 4) == wire.control &&
+		    used + 1 < sizeof(wire.functions))
+			wire.functions[used] = (char)('0' + octets_at(packet + at + 18, 2));
+	}
 }
 
 /* Forwards received packets to the other end. */
@@ -168,6 +196,7 @@ static void wire_carry(void)
 		if (forth)
 			wire.caller = from;
 		wire.completes += packet[12] == IW_SCTP_SHUTDOWN_COMPLETE;
+		wire_note(packet, (size_t)n);
 		(void)!sendto(wire.fd, packet, (size_t)n, 0,
 			      (const struct sockaddr *)(forth ? &to_b : &wire.caller), len);
 	}
@@ -477,6 +506,117 @@ static void an_earlier_edition_moves_the_same_octets(void **state)
 	assert_int_equal(info.adaptation, 2);
 }
 
+static int rev_of(const struct iw_qp *qp)
+{
+	struct iw_qp_info info;
+
+	iw_qp_info(qp, &info);
+	return (int)info.rev;
+}
+
+/* Draft 02 2.2.3: Function Codes 1 and 2. Those of RFC 6581 are not even tried. */
+static void an_earlier_edition_begins_with_its_own_initiate(void **state)
+{
+	struct iw_conn_param p;
+
+	(void)state;
+	wire_open();
+	wire.control = 2;
+	listen_at((struct iw_conn_param){ .profile = "sctp-draft-02" });
+	p = to_b();
+	p.udp_port = wire.port;
+	p.profile = "sctp-draft-02";
+	connect_qp(a.qp, p);
+	carry_until(a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
+	assert_string_equal(wire.functions, "12");
+	assert_int_equal(rev_of(a.qp), 1);
+	assert_int_equal(rev_of(b.qp), 1);
+	close(wire.fd);
+}
+
+/* A connection on a shared association uses the forms that the association's edition has. */
+static void an_edition_belongs_to_the_association(void **state)
+{
+	struct iw_qp *second, *first;
+	struct iw_conn_param p;
+
+	(void)state;
+	listen_at((struct iw_conn_param){ .profile = "sctp-draft-02" });
+	p = to_b();
+	p.profile = "sctp-draft-02";
+	connect_qp(a.qp, p);
+	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
+	first = b.qp;
+	b.qp = end_add_qp(&b, 4, 4);
+	second = end_add_qp(&a, 4, 4);
+	p.profile = NULL;
+	p.beside = a.qp;
+	p.rev = 2;
+	assert_int_equal(iw_connect(second, &p, &a.why), IW_E_INVAL);
+	assert_non_null(strstr(a.why.text, "no enhanced sessions"));
+	p.rev = 0;
+	connect_qp(second, p);
+	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] == 2 && b.seen[IW_EV_ESTABLISHED] == 2);
+	assert_int_equal(rev_of(second), 1);
+	assert_int_equal(rev_of(first), 1);
+}
+
+/* ENH-06: Rev 1 of a listener is that of RFC 5043, as over TCP. The Terminate makes the initiator try again. */
+static void a_listener_of_rev_1_has_no_enhanced_sessions(void **state)
+{
+	struct iw_conn_param p;
+
+	(void)state;
+	wire_open();
+	listen_at((struct iw_conn_param){ .rev = 1 });
+	p = to_b();
+	p.udp_port = wire.port;
+	connect_qp(a.qp, p);
+	carry_until(a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
+	assert_string_equal(wire.functions, "5412");
+	assert_int_equal(rev_of(a.qp), 1);
+	a.qp = end_add_qp(&a, 4, 4);
+	p.rev = 2;
+	connect_qp(a.qp, p);
+	carry_until(a.seen[IW_EV_CLOSED]);
+	assert_int_equal(a.fault.err, IW_E_REJECTED);
+	close(wire.fd);
+}
+
+/* Rev 1 of an initiator: nothing enhanced is tried */
+static void an_initiator_of_rev_1_begins_plain(void **state)
+{
+	struct iw_conn_param p;
+
+	(void)state;
+	wire_open();
+	listen_at((struct iw_conn_param){ 0 });
+	p = to_b();
+	p.udp_port = wire.port;
+	p.rev = 1;
+	connect_qp(a.qp, p);
+	carry_until(a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
+	assert_string_equal(wire.functions, "12");
+	close(wire.fd);
+}
+
+/* ENH-04, RFC 6581 10: neither depths nor a model are wanted, so the Initiate is RFC 5043's. */
+static void without_negotiation_the_initiate_is_plain(void **state)
+{
+	struct iw_conn_param p;
+
+	(void)state;
+	wire_open();
+	listen_at((struct iw_conn_param){ 0 });
+	p = to_b();
+	p.udp_port = wire.port;
+	p.ird = p.ord = IW_ORD_NO_NEGOTIATION;
+	connect_qp(a.qp, p);
+	carry_until(a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
+	assert_string_equal(wire.functions, "12");
+	close(wire.fd);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_both, close_both)
 
 int main(void)
@@ -484,6 +624,11 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(editions_that_nobody_knows_are_refused),
 		TEST(an_earlier_edition_moves_the_same_octets),
+		TEST(an_earlier_edition_begins_with_its_own_initiate),
+		TEST(an_edition_belongs_to_the_association),
+		TEST(a_listener_of_rev_1_has_no_enhanced_sessions),
+		TEST(an_initiator_of_rev_1_begins_plain),
+		TEST(without_negotiation_the_initiate_is_plain),
 		TEST(data_move_both_ways_and_the_end_is_orderly),
 		TEST(association_ends_with_its_last_stream),
 		TEST(rejection_reaches_who_asked_with_its_private_data),

@@ -277,7 +277,7 @@ struct iw_conn_param {
 	const char *interface;   /* NULL any */
 	const char *cc;          /* congestion control, NULL the system's */
 	uint32_t sndbuf, rcvbuf; /* socket buffers; 0: the system's own tuning */
-	/* 0: 2, falling back to 1; 1 or 2: that one alone; -1: RDMA Consortium, Rev 0 */
+	/* 0: 2, falling back to 1; 1 or 2: that one alone (listen: the highest); -1: RDMA Consortium, Rev 0 */
 	int rev;
 	bool rdmac; /* accept RDMA Consortium peers */
 	enum iw_crc_policy crc;
@@ -306,8 +306,8 @@ struct iw_conn_param {
 	/*
 	 * Over SCTP ("sctp", "udp", "raw"): a queue pair is a DDP stream session (RFC 5043), and an
 	 * association carries many. crc, markers, mulpdu, rdmac and siw_first_fpdu are of no account
-	 * there, rev 2 means an enhanced session (RFC 6581 7), and private_data may be 512 octets less
-	 * 4.
+	 * there, rev 2 means an enhanced session (RFC 6581 7) and rev 1 one of RFC 5043, and
+	 * private_data may be 512 octets less 4.
 	 */
 	uint16_t streams; /* each way; 0: 1000 */
 	/* "udp" (RFC 6951): connect: the peer's; listen: ours; 0: 9899. "xdp" as well; 0: straight on IP. */
@@ -319,7 +319,8 @@ struct iw_conn_param {
 	/*
 	 * The edition of the wire protocols; both ends must use the same one. NULL or "rfc": the RFCs. "rdmac", over
 	 * tcp: the RDMA Consortium's (sets rev -1 and rdmac: MPA Rev 0, DDP and RDMAP version 0).
-	 * "sctp-draft-02", over SCTP: the draft of August 2005, with other numbers (ddp-sctp(7)).
+	 * "sctp-draft-02", over SCTP: the draft of August 2005, with other numbers (ddp-sctp(7)). It has no
+	 * enhanced sessions: rev 2 and peer_to_peer are IW_E_INVAL, rev 0 is 1.
 	 */
 	const char *profile;
 };
