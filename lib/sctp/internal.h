@@ -163,7 +163,6 @@ struct outq {
 	bool tlp_out;        /* a tail-loss probe is under way, nothing new acknowledged since */
 	uint64_t tlp_seq;    /* the chunk that it was */
 	uint64_t persist_at; /* zero window: when to probe */
-	unsigned persists;   /* probes so far: the interval doubles */
 	bool probe_window;   /* send one chunk although the window is shut */
 	bool window_answers; /* a SACK came since the last T3 while the window was shut */
 };

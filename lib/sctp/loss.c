@@ -119,7 +119,6 @@ void iw_sctp_loss_timeouts(struct iw_sctp_assoc *a, uint64_t now)
 	}
 	if (q->persist_at <= now) {
 		q->persist_at = IW_TIME_NEVER;
-		q->persists++;
 		q->probe_window = true;
 	}
 }

@@ -176,7 +176,6 @@ static bool window_allows(struct iw_sctp_assoc *a, const struct out_chunk *c, ui
 
 	if (a->peer_rwnd >= q->flight_data && a->peer_rwnd - q->flight_data >= c->len) {
 		q->persist_at = IW_TIME_NEVER;
-		q->persists = 0;
 		q->probe_window = false;
 		return true;
 	}
@@ -184,11 +183,9 @@ static bool window_allows(struct iw_sctp_assoc *a, const struct out_chunk *c, ui
 		return false;
 	if (q->probe_window)
 		return true;
-	if (q->persist_at == IW_TIME_NEVER) {
-		uint64_t rto = iw_sctp_data_path(a)->rto << IW_MIN(q->persists, 6u);
-
-		q->persist_at = iw_time_add(now, IW_MIN(rto, a->s->cfg.times.rto_max));
-	}
+	/* While the peer does not take the probe, T3 repeats it at growing intervals. */
+	if (q->persist_at == IW_TIME_NEVER)
+		q->persist_at = iw_time_add(now, iw_sctp_data_path(a)->rto);
 	return false;
 }
 

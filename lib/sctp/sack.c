@@ -58,7 +58,7 @@ static void take_cum(struct iw_sctp_assoc *a, uint64_t end, struct told *t)
 
 	t->cum_moved = end > q->una;
 	if (t->cum_moved && end == q->next)
-		q->probe_window = false; /* 6.1 A: the next zero window probe waits too */
+		q->probe_window = false; /* 6.1 A: the next zero window probe waits, too */
 	for (; q->una < end; q->una++) {
 		if (STATE_OF(*state_at(q, q->una)) != CHUNK_GAPPED)
 			newly(a, q->una, t);
