@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "counting_mem.h"
+#include "loop/internal.h"
 #include "os/os.h"
 #include "util/num.h"
 
@@ -27,6 +28,7 @@ struct fake {
 	unsigned inputs, waits, outputs;
 	bool full;      /* the port must become writable first */
 	bool interrupt; /* a signal ends the next wait in the port */
+	unsigned sent;
 };
 
 static struct fake *fake_of(struct iw_port *p)
@@ -155,12 +157,21 @@ static bool parting_next_event(struct iw_port *p, struct iw_assoc_event *out)
 	return true;
 }
 
+static int fake_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t now)
+{
+	(void)m;
+	(void)now;
+	fake_of(a->port)->sent++;
+	return 0;
+}
+
 static const struct iw_port_ops parting_ops = {
 	.name = "udp",
 	.connect = fake_connect,
 	.input = fake_input,
 	.next_msg = fake_next_msg,
 	.next_event = parting_next_event,
+	.send = fake_send,
 	.output = fake_output,
 	.deadline = fake_deadline,
 	.timeout = parting_timeout,
@@ -347,7 +358,7 @@ static void a_program_that_is_woken_often_does_not_wait_in_a_port(void **state)
 	stop(&f, g);
 }
 
-static void connect_by(struct fake *f, const struct fake *waits_for)
+static struct iw_trunk *connect_by(struct fake *f, const struct fake *waits_for)
 {
 	const struct iw_sctpmap_cfg cfg = { .mem = &mem.mem, .streams = 1, .initiator = true };
 	struct iw_trunk *t;
@@ -358,6 +369,7 @@ static void connect_by(struct fake *f, const struct fake *waits_for)
 			    .peer = fd[1],
 			    .waits_for = waits_for };
 	assert_int_equal(iw_trunk_connect(&t, loop, &f->port, &cfg, NULL), 0);
+	return t;
 }
 
 /* Returns the time until all have ended. */
@@ -397,6 +409,34 @@ static void unreachable_peers_are_awaited_in_the_same_three_seconds(void **state
 	assert_in_range(took, IW_SEC(2), IW_SEC(5));
 }
 
+/* SCTP-37: its stream cannot be used again, and it must not keep the association for ever */
+static void session_that_the_peer_does_not_end_ends_with_its_association(void **state)
+{
+	const struct iw_sctpmap_peer peer = { true, IW_SCTP_ADAPTATION_DDP, 1, 1, 0 };
+	struct fake f;
+	struct iw_trunk *t = connect_by(&f, NULL);
+	struct iw_sctpmap *map = iw_trunk_map(t);
+	struct iw_dock *d = t->dock;
+	uint64_t began = iw_os_now();
+	struct iw_dss *s;
+
+	(void)state;
+	assert_int_equal(iw_sctpmap_up(map, &peer, NULL), 0);
+	assert_int_equal(iw_dss_initiate(&s, map, &(struct iw_dss_offer){ 0 }, NULL), 0);
+	iw_loop_flush(loop);
+	assert_int_equal(f.sent, 1);
+	iw_dss_release(s);
+	assert_ptr_equal(iw_sctpmap_acked(map, 0, 1), NULL);
+	iw_dock_timer(d, began + IW_SEC(5));
+	iw_dock_flush_all(loop, began + IW_SEC(5));
+	assert_false(f.asked);
+	iw_dock_timer(d, began + IW_SEC(11));
+	iw_dock_flush_all(loop, began + IW_SEC(11));
+	assert_int_equal(iw_sctpmap_sessions(map), 1);
+	assert_true(f.asked);
+	(void)free_loop(&f, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -417,6 +457,9 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(
 			unreachable_peers_are_awaited_in_the_same_three_seconds, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			session_that_the_peer_does_not_end_ends_with_its_association, set_up,
+			tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "os/os.h"
+#include "sctp/sctp.h"
+#include "util/num.h"
 #include "wire/sctp.h"
+#include "wire/sctpddp.h"
 
 #include "verbs_both.h"
 
@@ -445,6 +449,160 @@ static void nobody_listens(void **state)
 	assert_true(end_clock() - since < 3);
 }
 
+/* --- a peer that sends whatever a test wants --- */
+
+static struct {
+	int fd;
+	struct iw_sctp *s;
+	struct iw_sctp_assoc *a;
+	bool up;
+	unsigned accepts, terminates;
+	uint64_t octets; /* of segments */
+} hand;
+
+static int randomness(void *ctx, void *buf, size_t len)
+{
+	(void)ctx;
+	return iw_os_random(buf, len);
+}
+
+static void hand_send(uint16_t ssn, uint16_t fn)
+{
+	uint8_t octets[4];
+	const struct iw_vec vec = { octets, sizeof(octets) };
+	const struct iw_sctp_send m = {
+		.ppid = IW_SCTP_PPID_CONTROL, .vec = &vec, .nvec = 1, .copy = true
+	};
+
+	iw_put_be16(octets, ssn);
+	iw_put_be16(octets + 2, fn);
+	assert_int_equal(iw_sctp_send(hand.a, &m, NULL), 0);
+}
+
+static void hand_take(const uint8_t *packet, size_t len)
+{
+	struct iw_sctp_packet p = { .data = packet, .len = len };
+	struct iw_sctp_control c;
+	struct iw_sctp_recv m;
+
+	p.peer = (struct iw_sctp_addr){ .ip = { [10] = 0xff, 0xff, 127, 0, 0, 1 },
+					.udp_port = udp_port };
+	iw_sctp_input(hand.s, &p, iw_os_now());
+	while (iw_sctp_next(hand.s, &m)) {
+		if (m.ppid != IW_SCTP_PPID_CONTROL) {
+			hand.octets += m.len;
+		} else if (iw_sctp_control_decode(&c, m.data, m.len) > 0) {
+			hand.accepts += c.fn == IW_SCTP_FN_ACCEPT;
+			hand.terminates += c.fn == IW_SCTP_FN_TERMINATE;
+		}
+	}
+}
+
+/* Sends what is pending, and receives. */
+static void hand_step(void)
+{
+	static uint8_t packet[65536];
+	struct iw_sctp_packet p;
+	struct iw_sctp_event ev;
+	ssize_t n;
+
+	while ((n = recv(hand.fd, packet, sizeof(packet), MSG_DONTWAIT)) > 0)
+		hand_take(packet, (size_t)n);
+	while (iw_sctp_next_event(hand.s, &ev))
+		hand.up = hand.up || ev.kind == IW_SCTP_EV_UP;
+	if (iw_sctp_deadline(hand.s) <= iw_os_now())
+		iw_sctp_timeout(hand.s, iw_os_now());
+	while ((n = (ssize_t)iw_sctp_output(hand.s, packet, 1400, &p, iw_os_now())) > 0)
+		(void)!send(hand.fd, packet, (size_t)n, 0);
+}
+
+#define hand_until(cond) end_until(&b, NULL, (hand_step(), (cond)))
+
+static void hand_open(void)
+{
+	const struct iw_sctp_addr to = { .ip = { [10] = 0xff, 0xff, 127, 0, 0, 1 },
+					 .udp_port = udp_port };
+	const struct iw_sctp_cfg cfg = { .mem = &iw_os_heap,
+					 .random = randomness,
+					 .port = 10000,
+					 .streams = 1,
+					 .adaptation = IW_SCTP_ADAPTATION_DDP,
+					 .adaptation_required = true,
+					 .rwnd = 1 << 20,
+					 .mtu = 1400,
+					 .assocs_max = 1 };
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+				  .sin_port = htons(udp_port) };
+
+	memset(&hand, 0, sizeof(hand));
+	hand.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_true(hand.fd >= 0);
+	assert_int_equal(connect(hand.fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(iw_sctp_new(&hand.s, &cfg, &b.why), 0);
+	assert_int_equal(iw_sctp_connect(hand.s, &hand.a, &to, iw_listener_port(b.listener), NULL,
+					 iw_os_now()),
+			 0);
+	hand_until(hand.up);
+}
+
+static void hand_close(void)
+{
+	iw_sctp_free(hand.s);
+	close(hand.fd);
+}
+
+/* SCTP-37: RFC 5043 6.2 wants one Terminate at least, ours; the queue pair ends in order with the next Initiate */
+static void queue_pair_ends_when_the_peer_begins_the_next_session(void **state)
+{
+	struct iw_qp *next;
+	enum { LEN = 100000 };
+	uint8_t *out = malloc(LEN);
+
+	(void)state;
+	memset(out, 7, LEN);
+	listen_at((struct iw_conn_param){ 0 });
+	hand_open();
+	hand_send(0, IW_SCTP_FN_INITIATE);
+	hand_until(hand.accepts == 1);
+	post(b.qp, IW_WR_WRITE, out, LEN, 1);
+	hand_until(hand.octets > LEN);
+	iw_disconnect(b.qp);
+	hand_until(hand.terminates == 1);
+	assert_int_equal(b.seen[IW_EV_CLOSED], 0);
+	/* The next session belongs to another queue pair. */
+	next = b.qp = end_add_qp(&b, 4, 4);
+	hand_send(0, IW_SCTP_FN_INITIATE);
+	hand_until(hand.accepts == 2 && b.seen[IW_EV_CLOSED] == 1);
+	assert_int_equal(b.fault.err, IW_OK);
+	assert_int_equal(done(&b, IW_WC_WRITE), 1);
+	memset(out, 8, LEN);
+	free(out);
+	hand.octets = 0;
+	post(next, IW_WR_WRITE, "next", 5, 1);
+	hand_until(hand.octets > 5);
+	assert_int_equal(hand.terminates, 1);
+	assert_int_equal(b.seen[IW_EV_CLOSED], 1);
+	hand_close();
+}
+
+/* SCTP-22, SCTP-37: an Initiate in the middle of a session ends that, and the next one is served */
+static void initiate_in_the_middle_costs_no_stream(void **state)
+{
+	(void)state;
+	listen_at((struct iw_conn_param){ 0 });
+	hand_open();
+	hand_send(0, IW_SCTP_FN_INITIATE);
+	hand_until(hand.accepts == 1);
+	b.qp = end_add_qp(&b, 4, 4);
+	hand_send(0, IW_SCTP_FN_INITIATE);
+	hand_until(hand.terminates == 1 && b.seen[IW_EV_CLOSED] == 1);
+	assert_int_equal(b.fault.err, IW_E_DSS_ILLEGAL);
+	hand_send(0, IW_SCTP_FN_INITIATE);
+	hand_until(hand.accepts == 2);
+	hand_close();
+}
+
 /* What a second queue pair is to share must be there. */
 static void beside_needs_an_association(void **state)
 {
@@ -638,6 +796,8 @@ int main(void)
 		TEST(an_association_is_told_of_while_it_is_up),
 		TEST(nobody_listens),
 		TEST(beside_needs_an_association),
+		TEST(queue_pair_ends_when_the_peer_begins_the_next_session),
+		TEST(initiate_in_the_middle_costs_no_stream),
 		TEST(ipv6_works_too),
 	};
 
