@@ -13,7 +13,7 @@ load guest
 setup_file() {
     guest_up --siw none
     "$PEER_VM" program "$IW_BUILD/ddp-bench" "$IW_BUILD/ddp-send" "$IW_BUILD/ddp-recv" \
-        "$IW_BUILD/sctp-ddp-ping" 3>&-
+        "$IW_BUILD/sctp-ddp-ping" "$IW_BUILD/tests/sessions/sessions" 3>&-
     # What looks around while nobody has used SCTP yet, and what that left; a far end does not answer.
     "$PEER_VM" run sh -c 'ddp-bench --doctor --json; sctp-ddp-ping --doctor --json; sctp-ddp-ping -t raw --doctor --json 127.0.0.1 --timeout 1s
         sctp-ddp-ping -t raw -c 1 --timeout 1s 127.0.0.1 >/dev/null; echo "{\"raw_status\":$?}"
@@ -142,6 +142,45 @@ require_xdp() {
         fail_with 'the adaptation indications'
     bad=$(tshark -r all.pcap -Y 'sctp.chunk_type == 0 && (sctp.data_u_bit == 0 || sctp.data_payload_proto_id < 16 || sctp.data_payload_proto_id > 17)' 2>/dev/null)
     [ -z "$bad" ] || fail_with 'chunks that RFC 5043 does not know' "$bad"
+}
+
+# in_sequence RUN TRANSPORT HOST PORT STREAMS [busy]: SCTP-37. IW_ROUNDS=10000 is the long run.
+in_sequence() {
+    local run=$1 n=${IW_ROUNDS:-300} sessions=sessions
+    shift
+
+    [ "$run" = run_guest ] || sessions=$IW_BUILD/tests/sessions/sessions
+    IW_TIMEOUT=$((60 + n / 5))
+    $run "$sessions" open "$1" "$2" "$3" "$4" "$n" ${5+"$5"}
+    assert_status 0
+    echo "# $run $*: $output, ${stderr#sessions: }" >&3
+    [[ "$output" =~ ^"sessions $n failed 0 streams "[1-9] ]] || fail_with 'sessions failed' "$output"
+}
+
+@test "sessions one after another on one association of kernel SCTP: none fails" {
+    guest_job sessions serve sctp '*' 7479 1000
+    sctp_listens 7479
+    in_sequence run_guest sctp 127.0.0.1 7479 1000
+    in_sequence run_guest sctp 127.0.0.1 7479 2
+    guest_kill
+}
+
+# Then the association is not idle, and the kernel reports no acknowledgement.
+@test "sessions one after another on one association of kernel SCTP while another session sends: none fails" {
+    guest_job sessions serve sctp '*' 7480 1000
+    sctp_listens 7480
+    in_sequence run_guest sctp 127.0.0.1 7480 1000 busy
+    in_sequence run_guest sctp 127.0.0.1 7480 2 busy
+    guest_kill
+}
+
+@test "sessions one after another on one association, kernel SCTP at one end: none fails" {
+    guest_job sessions serve sctp '*' 7481 1000
+    sctp_listens 7481
+    in_sequence run_beside raw "$GUEST_IP" 7481 2
+    guest_kill
+    IW_READY=listening serve_beside "$IW_BUILD/tests/sessions/sessions" serve raw '*' 7482 1000
+    in_sequence run_guest sctp "$HOST_IP" 7482 2
 }
 
 @test "the guest is well" {
