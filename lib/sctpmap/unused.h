@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The associations of a port on which no DDP stream session is open: a deadline for each, a limit for each
+ * address of a peer, and a limit for all.
+ *
+ * A peer gets an association with two packets, and it costs the peer no memory. RFC 5043 has no limit for an association
+ * without a session; this object gives it one, as the time-out for the MPA Request does for a TCP connection. It neither sends nor
+ * frees anything: it says which association has to end.
+ * Threads: none, no locks.
+ *
+ *   UP, or the last session ended:  iw_unused_add(u, e, addr, now, &evicted)
+ *   Initiate arrived:               iw_unused_asked(u, e); refused, rejected or timed out: iw_unused_answered(u, e)
+ *   session accepted:               iw_unused_remove(u, e)
+ *   time:                           iw_unused_deadline(u), then iw_unused_expired(u, now)
+ *   SHUTDOWN was sent:              iw_unused_extend(u, e, now)
+ *   association gone:               iw_unused_remove(u, e)
+ */
+#ifndef IW_SCTPMAP_UNUSED_H
+#define IW_SCTPMAP_UNUSED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <iwarp/err.h>
+
+#include "util/heap.h"
+#include "util/list.h"
+#include "util/mem.h"
+
+/*
+ * Associations without an open session, of one address of a peer and of a port. Eight programs of one address that begin 40
+ * associations each at the same time use 320.
+ */
+#define IW_UNUSED_PER_ADDR 512
+#define IW_UNUSED_MAX      4096
+
+struct iw_unused_cfg {
+	const struct iw_mem *mem; /* borrowed for life */
+	uint64_t timeout_ns;      /* of each association; 0: no deadline */
+	uint32_t per_addr, max;   /* at least 1 each */
+	uint64_t secret; /* random: no peer can choose addresses that share a place in the table */
+};
+
+struct iw_unused_addr;
+
+/* Part of the caller's association. Zeroed: not in. */
+struct iw_unused_entry {
+	struct iw_timer timer;
+	uint64_t at;                 /* the deadline while no session is requested */
+	struct iw_list all, of_addr; /* in the order in which they were added */
+	struct iw_unused_addr *addr; /* NULL: not in */
+};
+
+struct iw_unused {
+	struct iw_unused_cfg cfg;
+	struct iw_heap timers;
+	struct iw_list all;
+	uint32_t count;
+	struct iw_unused_addr **bucket; /* NULL before the first association */
+	size_t nbuckets, naddrs;
+};
+
+/* Empty. Allocates nothing. */
+void iw_unused_init(struct iw_unused *u, const struct iw_unused_cfg *cfg);
+/* Frees its own memory. Every entry must have been removed. */
+void iw_unused_fini(struct iw_unused *u);
+
+/*
+ * Adds e, which is not in, for an association with this IP address (an IPv4 one as ::ffff:0:0/96); its deadline is the time-out after now.
+ * The addresses of an IPv6 /64 network are one address. Returns 0. *evicted is then the association that has to end because a limit
+ * was exceeded, or NULL: the oldest of this address if that has more than its limit, else the oldest of all. It is no longer in.
+ * IW_E_NOMEM: e is not in.
+ */
+IW_MUST_CHECK int iw_unused_add(struct iw_unused *u, struct iw_unused_entry *e,
+				const uint8_t addr[16], uint64_t now,
+				struct iw_unused_entry **evicted);
+/* Takes e out. Does nothing to an entry that is not in. */
+void iw_unused_remove(struct iw_unused *u, struct iw_unused_entry *e);
+static inline bool iw_unused_has(const struct iw_unused_entry *e)
+{
+	return e->addr != NULL;
+}
+
+/*
+ * The peer has requested a session, which is not answered yet: the deadline of e is one time-out later. It does not move further,
+ * however many sessions follow. The limits still apply.
+ */
+void iw_unused_asked(struct iw_unused *u, struct iw_unused_entry *e);
+/* No such session is left, and none was accepted: the deadline is as it was before. */
+void iw_unused_answered(struct iw_unused *u, struct iw_unused_entry *e);
+/* No session is requested, and the deadline of e is the time-out after now. */
+void iw_unused_extend(struct iw_unused *u, struct iw_unused_entry *e, uint64_t now);
+
+/* The next deadline; IW_TIME_NEVER: none. */
+uint64_t iw_unused_deadline(const struct iw_unused *u);
+/* The entry with that deadline if it has passed, else NULL. It stays in: remove it, or extend its deadline. */
+struct iw_unused_entry *iw_unused_expired(const struct iw_unused *u, uint64_t now);
+
+/* All; those with that IP address. */
+uint32_t iw_unused_count(const struct iw_unused *u);
+uint32_t iw_unused_count_of(const struct iw_unused *u, const uint8_t addr[16]);
+
+#endif
