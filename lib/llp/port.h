@@ -34,6 +34,7 @@ struct iw_assoc {
 	struct iw_port *port;
 	void *user; /* of whoever drives it; NULL on a new association of a listener */
 	char local[64], peer[64];
+	uint8_t peer_ip[16]; /* from UP on: an address of the peer, IPv4 as ::ffff:0:0/96 */
 	/* From UP on: what the peer indicated (RFC 5061 4.2.6), and the streams agreed on. */
 	bool up, indicated;
 	uint32_t adaptation;
@@ -144,8 +145,11 @@ struct iw_port_ops {
 	void (*timeout)(struct iw_port *p, uint64_t now);
 	/* Orderly: DOWN follows when all is acknowledged both ways. */
 	void (*shutdown)(struct iw_assoc *a, uint64_t now);
-	/* The peer is told with what comes out next. DOWN follows, unless released first. */
-	void (*abort)(struct iw_assoc *a, uint64_t now);
+	/*
+	 * Ends it at once. The peer gets an ABORT with the reason (NULL: none; RFC 9260 3.3.10.12). DOWN follows, unless released
+	 * first.
+	 */
+	void (*abort)(struct iw_assoc *a, const char *reason, uint64_t now);
 	/* Frees it. */
 	void (*release)(struct iw_assoc *a);
 	void (*facts)(struct iw_assoc *a, struct iw_llp_facts *out);

@@ -440,6 +440,16 @@ static void broken(struct kport *k, struct kassoc *x, const char *step, int errn
 	went_down(k, x, &why);
 }
 
+static void know_ip(struct kassoc *x, const struct iw_addr *peer)
+{
+	if (peer->sa.sa_family == AF_INET) {
+		x->assoc.peer_ip[10] = x->assoc.peer_ip[11] = 0xff;
+		memcpy(x->assoc.peer_ip + 12, &peer->in.sin_addr, 4);
+	} else {
+		memcpy(x->assoc.peer_ip, &peer->in6.sin6_addr, 16);
+	}
+}
+
 static void accept_all(struct kport *k)
 {
 	for (int budget = READY_MAX; budget > 0; budget--) {
@@ -456,6 +466,7 @@ static void accept_all(struct kport *k)
 			continue;
 		}
 		snprintf(x->assoc.peer, sizeof(x->assoc.peer), "%s", iw_addr_format(text, &peer));
+		know_ip(x, &peer);
 		x->armed = EPOLLIN;
 		if (watch(k, fd, x, EPOLLIN, true) < 0)
 			kernel_release(&x->assoc);
@@ -893,7 +904,32 @@ static void kernel_shutdown(struct iw_assoc *a, uint64_t now)
 		(void)shutdown(assoc_of(a)->fd, SHUT_WR);
 }
 
-static void kernel_abort(struct iw_assoc *a, uint64_t now)
+/* RFC 6458 5.3.4: with SCTP_ABORT a message is the reason of an ABORT. */
+static void send_abort(const struct kassoc *x, const char *reason)
+{
+	union {
+		struct cmsghdr align;
+		uint8_t octets[CMSG_SPACE(sizeof(struct sctp_sndinfo))];
+	} control = { 0 };
+	const struct sctp_sndinfo info = { .snd_flags = SCTP_ABORT };
+	struct iovec iov = { (void *)(uintptr_t)reason, strlen(reason) };
+	struct msghdr h = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.octets,
+		.msg_controllen = sizeof(control.octets),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&h);
+
+	c->cmsg_level = IPPROTO_SCTP;
+	c->cmsg_type = SCTP_SNDINFO;
+	c->cmsg_len = CMSG_LEN(sizeof(info));
+	memcpy(CMSG_DATA(c), &info, sizeof(info));
+	/* If it fails, closing the socket sends an ABORT without a reason. */
+	(void)!sendmsg(x->fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void kernel_abort(struct iw_assoc *a, const char *reason, uint64_t now)
 {
 	static const struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
 	struct iw_fault why = { 0 };
@@ -902,6 +938,8 @@ static void kernel_abort(struct iw_assoc *a, uint64_t now)
 	(void)now;
 	if (x->fd < 0)
 		return;
+	if (reason)
+		send_abort(x, reason);
 	/* Closing with no time to linger is an ABORT (RFC 6458 4.1.8). */
 	(void)setsockopt(x->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 	x->connecting = false;

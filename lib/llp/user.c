@@ -586,6 +586,7 @@ static void know_peer(struct user_assoc *x)
 	x->assoc.out = f.streams_out;
 	x->assoc.max_message = iw_sctp_max_message(x->a);
 	if (iw_sctp_path(x->a, f.primary, &path) == 0) {
+		memcpy(x->assoc.peer_ip, path.addr.ip, sizeof(x->assoc.peer_ip));
 		from_engine(&a, &path.addr, f.peer_port);
 		if (a.len)
 			snprintf(x->assoc.peer, sizeof(x->assoc.peer), "%s",
@@ -873,11 +874,11 @@ static int user_output(struct iw_port *p, uint64_t now)
 	return u->stuck ? IW_E_AGAIN : 0;
 }
 
-static void user_abort(struct iw_assoc *a, uint64_t now)
+static void user_abort(struct iw_assoc *a, const char *reason, uint64_t now)
 {
 	if (!assoc_of(a)->a)
 		return;
-	iw_sctp_abort(assoc_of(a)->a, NULL, now);
+	iw_sctp_abort(assoc_of(a)->a, reason, now);
 	/* It may be released next, and the peer is to know. */
 	(void)user_output(a->port, now);
 }

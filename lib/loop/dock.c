@@ -15,18 +15,17 @@
 #include "util/text.h"
 
 /* Messages that one connection may send before the next one of the association has its turn. */
-#define TX_BUDGET    256
+#define TX_BUDGET     256
 /* Octets of a message with a Send of 512. */
-#define LEND_MIN     (512 + IW_SCTP_SSN_LEN + IW_DDP_UNTAGGED_LEN)
+#define LEND_MIN      (512 + IW_SCTP_SSN_LEN + IW_DDP_UNTAGGED_LEN)
 /* How long a port that found no memory keeps still. */
-#define REST_NS      IW_MSEC(10)
+#define REST_NS       IW_MSEC(10)
 /* How long the end of all waits for peers to agree to the end of theirs, looking that often. A SHUTDOWN that was lost is said
  * again when an RTO has passed, which is a second at least (RFC 9260 16); the peer takes an ABORT in its place for a failure. */
-#define PART_NS      IW_SEC(3)
-#define PART_STEP_MS 10
-
-/* How long the initiator of an association waits for the peer to end sessions that have no connection any more. */
-#define LEAVE_NS IW_SEC(10)
+#define PART_NS       IW_SEC(3)
+#define PART_STEP_MS  10
+/* Associations that are aborted in one turn because their time is over: each costs a packet. */
+#define EXPIRE_BUDGET 64
 
 /* The owner of a session that waits at a gate. */
 static char asked_mark;
@@ -37,10 +36,9 @@ static void look_at_clock(struct iw_dock *d, uint64_t now)
 {
 	uint64_t at = d->port->ops->deadline(d->port);
 
+	at = IW_MIN(at, iw_unused_deadline(&d->unused));
 	if (d->rest_until)
 		at = IW_MIN(at, d->rest_until);
-	if (d->leave_at)
-		at = IW_MIN(at, d->leave_at);
 	at = IW_MAX(at, now + 1);
 	if (at < d->watch.timer.at)
 		iw_loop_set_timer(d->loop, &d->watch, at);
@@ -59,9 +57,16 @@ static void watch_for(struct iw_dock *d, uint32_t events)
 	d->armed = events;
 }
 
-int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port, struct iw_fault *why)
+int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port, uint64_t unused_ns,
+		struct iw_fault *why)
 {
 	struct iw_dock *d = iw_mem_alloc(l->mem, sizeof(*d));
+	struct iw_unused_cfg unused = {
+		.mem = l->mem,
+		.timeout_ns = unused_ns,
+		.per_addr = IW_UNUSED_PER_ADDR,
+		.max = IW_UNUSED_MAX,
+	};
 	int err;
 
 	if (!d) {
@@ -80,7 +85,12 @@ int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port, s
 	l->ringed += port->ops->peek != NULL;
 	if (port->ops->peek && l->awake)
 		port->ops->rest(port, false);
-	err = iw_loop_add_timer(l, &d->watch, FAR_AWAY, why);
+	err = iw_os_random(&unused.secret, sizeof(unused.secret));
+	if (err)
+		iw_fail(why, err, "loop: no random number for a port");
+	iw_unused_init(&d->unused, &unused);
+	if (!err)
+		err = iw_loop_add_timer(l, &d->watch, FAR_AWAY, why);
 	if (!err)
 		err = iw_loop_loans_reserve(l, port->loans, why);
 	if (err)
@@ -193,9 +203,10 @@ void iw_dock_free(struct iw_dock *d)
 		struct iw_trunk *t = iw_container_of(n, struct iw_trunk, all);
 
 		if (t->assoc)
-			d->port->ops->abort(t->assoc, now);
+			d->port->ops->abort(t->assoc, NULL, now);
 		iw_trunk_free(t);
 	}
+	iw_unused_fini(&d->unused);
 	(void)d->port->ops->output(d->port, now);
 	if (d->loop->hot == &d->watch)
 		d->loop->hot = NULL;
@@ -264,6 +275,7 @@ void iw_trunk_free(struct iw_trunk *t)
 		iw_dss_release(q->session);
 		iw_mem_free(t->dock->loop->mem, q, sizeof(*q));
 	}
+	iw_unused_remove(&t->dock->unused, &t->unused);
 	if (t->assoc)
 		t->dock->port->ops->release(t->assoc);
 	iw_sctpmap_free(t->map);
@@ -337,6 +349,7 @@ static void trunk_lost(struct iw_trunk *t, const struct iw_fault *why, uint64_t 
 
 	if (gone.err == 0)
 		iw_fail(&gone, IW_E_CLOSED, "sctp: %s shut the association down", t->face.peer);
+	iw_unused_remove(&t->dock->unused, &t->unused);
 	iw_sctpmap_down(t->map);
 	for (struct iw_list *n = t->links.next; n != &t->links; n = n->next) {
 		struct iw_link *k = iw_container_of(n, struct iw_link, on_trunk);
@@ -351,39 +364,135 @@ static void trunk_lost(struct iw_trunk *t, const struct iw_fault *why, uint64_t 
 	touch(t);
 }
 
-/* Nothing is left that the peer has to end, or it has had its time. */
-static bool may_leave(const struct iw_trunk *t, uint64_t now)
+/* Begins the orderly end of an association (RFC 9260 9.2). From now on sessions that the peer begins are ignored. */
+static void leave(struct iw_trunk *t, uint64_t now)
 {
-	struct iw_dock *d = t->dock;
-
-	if (iw_sctpmap_sessions(t->map) == 0)
-		return true;
-	/* The port of an initiator has one association. */
-	if (!d->leave_at)
-		d->leave_at = iw_time_add(now, LEAVE_NS);
-	return now >= d->leave_at;
+	t->leaving = true;
+	iw_sctpmap_down(t->map);
+	t->dock->port->ops->shutdown(t->assoc, now);
 }
 
-/* The initiator of an association ends it when no session is left on it. */
-static void leave_if_idle(struct iw_trunk *t, uint64_t now)
+/* Ends an association without an open session. The reason is for the peer. */
+static void abort_unused(struct iw_trunk *t, const char *reason, uint64_t now)
 {
-	if (!iw_list_empty(&t->links)) {
-		t->dock->leave_at = 0;
+	struct iw_fault why = { 0 };
+
+	iw_fail(&why, IW_E_TIMEOUT, "sctp: %s: %s", t->assoc->peer, reason);
+	t->dock->port->ops->abort(t->assoc, reason, now);
+	trunk_lost(t, &why, now);
+}
+
+/* A peer can begin associations faster than their time is over. */
+static void evict(struct iw_trunk *t, uint64_t now)
+{
+	char reason[128];
+	struct iw_text text;
+
+	iw_text_init(&text, reason, sizeof(reason));
+	iw_text_fmt(
+		&text,
+		"too many associations without a DDP stream session (RFC 5043): at most %u of one "
+		"address, %u in all",
+		(uint32_t)IW_UNUSED_PER_ADDR, (uint32_t)IW_UNUSED_MAX);
+	abort_unused(t, reason, now);
+}
+
+/*
+ * An association of a listener has a deadline (sctpmap/unused.h) while this end has no accepted session on it, one of an initiator
+ * when all its connections are gone and a session is not over.
+ */
+static void watch_use(struct iw_trunk *t, uint64_t now)
+{
+	struct iw_unused *u = &t->dock->unused;
+	bool pending = !iw_list_empty(&t->links) || !iw_list_empty(&t->asked);
+	bool open = t->active ? pending : t->open > 0;
+	struct iw_unused_entry *out = NULL;
+
+	/* RFC 9260 9.2 has a time limit for the end that the initiator has begun: T5-shutdown-guard. */
+	if (!t->assoc || !t->assoc->up || open || (t->active && t->leaving)) {
+		iw_unused_remove(u, &t->unused);
 		return;
 	}
+	if (!iw_unused_has(&t->unused) &&
+	    iw_unused_add(u, &t->unused, t->assoc->peer_ip, now, &out) < 0) {
+		abort_unused(t, "out of memory", now);
+		return;
+	}
+	if (pending)
+		iw_unused_asked(u, &t->unused);
+	else
+		iw_unused_answered(u, &t->unused);
+	if (out)
+		evict(iw_container_of(out, struct iw_trunk, unused), now);
+}
+
+/* The time of an association without an open session is over. */
+static void expire(struct iw_trunk *t, uint64_t now)
+{
+	char reason[128];
+	struct iw_text text;
+
+	/* An association that was used ends in order; a peer that does not take part in that gets as much time again. */
+	if (t->served && !t->active && !t->leaving && iw_sctpmap_all_said(t->map)) {
+		leave(t, now);
+		iw_unused_extend(&t->dock->unused, &t->unused, now);
+		touch(t);
+		return;
+	}
+	iw_text_init(&text, reason, sizeof(reason));
+	iw_text_fmt(&text, "%s within %U ms (RFC 5043 6)",
+		    t->leaving  ? "after its last DDP stream session no end of SHUTDOWN"
+		    : t->served ? "no end of the last DDP stream session"
+				: "no DDP stream session",
+		    t->dock->unused.cfg.timeout_ns / IW_MSEC(1));
+	abort_unused(t, reason, now);
+}
+
+static void expire_some(struct iw_dock *d, uint64_t now)
+{
+	struct iw_unused_entry *e;
+
+	for (int budget = EXPIRE_BUDGET;
+	     budget > 0 && (e = iw_unused_expired(&d->unused, now)) != NULL; budget--)
+		expire(iw_container_of(e, struct iw_trunk, unused), now);
+}
+
+/* After the listener was closed, peers can begin no further sessions on its port. */
+static bool is_last_session(const struct iw_trunk *t)
+{
+	return (t->active || !t->dock->gate) && iw_list_empty(&t->asked) &&
+	       iw_sctpmap_sessions(t->map) == 0;
+}
+
+/* The initiator ends an association when no session is left on it; so does a closed listener. */
+static void leave_if_idle(struct iw_trunk *t, uint64_t now)
+{
+	watch_use(t, now);
+	if (!iw_list_empty(&t->links))
+		return;
 	if (!t->assoc) {
 		if (iw_list_empty(&t->asked))
 			iw_trunk_free(t);
 		return;
 	}
-	if (t->active && !t->leaving && may_leave(t, now)) {
+	if (t->leaving || !is_last_session(t))
+		return;
+	if (t->assoc->up) {
+		leave(t, now);
+		if (iw_unused_has(&t->unused))
+			iw_unused_extend(&t->dock->unused, &t->unused, now);
+	} else {
 		t->leaving = true;
-		t->dock->leave_at = 0;
-		if (t->assoc->up)
-			t->dock->port->ops->shutdown(t->assoc, now);
-		else
-			t->dock->port->ops->abort(t->assoc, now);
+		t->dock->port->ops->abort(t->assoc, NULL, now);
 	}
+}
+
+void iw_dock_close_gate(struct iw_dock *d)
+{
+	d->gate = NULL;
+	iw_dock_mark(d);
+	for (struct iw_list *n = d->trunks.next; n != &d->trunks; n = n->next)
+		touch(iw_container_of(n, struct iw_trunk, all));
 }
 
 static void kick_waiting(struct iw_trunk *t)
@@ -539,7 +648,7 @@ static void came_up(struct iw_trunk *t, uint64_t now)
 	know_assoc(t);
 	if (iw_sctpmap_up(t->map, &peer, &why) < 0) {
 		/* RFC 5043 7.1 */
-		t->dock->port->ops->abort(a, now);
+		t->dock->port->ops->abort(a, NULL, now);
 		trunk_lost(t, &why, now);
 		return;
 	}
@@ -559,7 +668,7 @@ static struct iw_trunk *welcome(struct iw_dock *d, struct iw_assoc *a, uint64_t 
 	struct iw_trunk *t;
 
 	if (!d->gate || trunk_new(&t, d, &d->gate->map_cfg, NULL) != 0) {
-		d->port->ops->abort(a, now);
+		d->port->ops->abort(a, NULL, now);
 		d->port->ops->release(a);
 		return NULL;
 	}
@@ -787,10 +896,9 @@ void iw_dock_timer(struct iw_dock *d, uint64_t now)
 		for (struct iw_list *n = d->trunks.next; n != &d->trunks; n = n->next)
 			kick_waiting(iw_container_of(n, struct iw_trunk, all));
 	}
-	if (d->leave_at && now >= d->leave_at && iw_list_first(&d->trunks))
-		touch(iw_container_of(iw_list_first(&d->trunks), struct iw_trunk, all));
 	d->port->ops->timeout(d->port, now);
 	(void)take_events(d, now);
+	expire_some(d, now);
 	iw_loop_set_timer(d->loop, &d->watch, FAR_AWAY);
 	look_at_clock(d, now);
 	iw_dock_mark(d);
@@ -813,7 +921,7 @@ int iw_trunk_connect(struct iw_trunk **out, struct iw_loop *l, struct iw_port *p
 	struct iw_trunk *t;
 	int err;
 
-	err = iw_dock_new(&d, l, port, why);
+	err = iw_dock_new(&d, l, port, cfg->unused_ns, why);
 	if (err)
 		return err;
 	err = trunk_new(&t, d, cfg, why);
@@ -823,7 +931,7 @@ int iw_trunk_connect(struct iw_trunk **out, struct iw_loop *l, struct iw_port *p
 		iw_dock_free(d);
 		return err;
 	}
-	t->active = true;
+	t->active = t->served = true;
 	t->assoc->user = t;
 	know_assoc(t);
 	touch(t);
@@ -844,8 +952,14 @@ void iw_trunk_add(struct iw_trunk *t, struct iw_link *k)
 
 void iw_link_accepted(struct iw_link *k)
 {
-	if (k->trunk)
-		tell_session(k, true);
+	struct iw_trunk *t = k->trunk;
+
+	if (!t)
+		return;
+	k->accepted = t->served = true;
+	t->open++;
+	tell_session(k, true);
+	touch(t);
 }
 
 void iw_trunk_remove(struct iw_link *k)
@@ -866,6 +980,7 @@ void iw_trunk_remove(struct iw_link *k)
 		iw_dss_set_owner(s, NULL);
 	iw_list_del(&k->on_trunk);
 	iw_list_del(&k->waiting);
+	k->trunk->open -= k->accepted;
 	touch(k->trunk);
 }
 

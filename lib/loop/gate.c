@@ -101,7 +101,7 @@ int iw_gate_new_port(struct iw_gate **out, struct iw_loop *l, struct iw_port *po
 	g->llp = &g->face;
 	iw_list_init(&g->news);
 	iw_list_init(&g->asked);
-	err = iw_dock_new(&g->dock, l, port, why);
+	err = iw_dock_new(&g->dock, l, port, cfg->unused_ns, why);
 	if (err) {
 		iw_mem_free(l->mem, g, sizeof(*g));
 		return err;
@@ -120,8 +120,7 @@ static void leave_dock(struct iw_gate *g)
 
 	while (iw_gate_next_session(g, &t, &s))
 		iw_dss_release(s);
-	g->dock->gate = NULL;
-	iw_dock_mark(g->dock);
+	iw_dock_close_gate(g->dock);
 }
 
 size_t iw_gate_memory(const struct iw_gate *g)

@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 
 #include "llp/port.h"
+#include "sctpmap/unused.h"
 #include "util/heap.h"
 #include "util/list.h"
 #include "util/num.h"
@@ -81,13 +82,12 @@ struct iw_dock {
 	struct iw_port *port;
 	struct iw_gate *gate; /* that listens on it; NULL: none, or no more */
 	struct iw_list all, dirty, trunks;
-	struct iw_list touched; /* trunks on which something happened since the last flush */
+	struct iw_list touched;  /* trunks on which something happened since the last flush */
+	struct iw_unused unused; /* trunks without an open session */
 	uint32_t armed;
 	bool direct;         /* not in the epoll set, because the wait is in the socket itself */
 	bool blocked;        /* the socket takes no more */
 	uint64_t rest_until; /* out of memory; 0: no */
-	/* The initiator of its association waits for the peer to end sessions without a connection until then; 0: no. */
-	uint64_t leave_at;
 };
 
 /* An association on it. */
@@ -99,7 +99,11 @@ struct iw_trunk {
 	struct iw_list links;   /* its connections */
 	struct iw_list asked;   /* sessions that nobody has taken on yet */
 	struct iw_list waiting; /* links with messages that it did not take */
-	bool active, blocked, leaving;
+	struct iw_unused_entry unused;
+	uint32_t open; /* links whose sessions this end has accepted */
+	bool served;   /* there was one */
+	bool active, blocked;
+	bool leaving;       /* its SHUTDOWN has begun */
 	struct iw_llp face; /* what its links show of their transport */
 };
 
@@ -119,6 +123,7 @@ struct iw_link {
 	struct iw_trunk *trunk; /* over messages; then llp is its face */
 	uint16_t stream;        /* that of its session there */
 	struct iw_list on_trunk, waiting;
+	bool accepted; /* its session, by this end */
 	struct iw_list kicked, news;
 	uint32_t armed; /* epoll events watched for */
 	bool watched;   /* the descriptor is in the epoll set */
@@ -183,10 +188,13 @@ void iw_link_serve(struct iw_link *k, uint64_t now); /* kicked */
 void iw_link_timer(struct iw_link *k, uint64_t now);
 
 /* dock.c */
+/* unused_ns: as in struct iw_sctpmap_cfg. */
 IW_MUST_CHECK int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port,
-			      struct iw_fault *why);
+			      uint64_t unused_ns, struct iw_fault *why);
 /* Shuts down every association without pending output, and waits up to 3 s in all for the peers to confirm. */
 void iw_docks_part(struct iw_loop *l);
+/* The listener is closed: associations without an open session end in order. */
+void iw_dock_close_gate(struct iw_dock *d);
 /* With its trunks, which have no links any more; associations that are still up are aborted. */
 void iw_dock_free(struct iw_dock *d);
 /* As iw_gate_memory. */

@@ -88,6 +88,8 @@ struct iw_sctpmap_cfg {
 	 * Terminate (RFC 5043 6.1: it fits no legal sequence).
 	 */
 	bool plain;
+	/* For lib/loop: the time-out of an association on which no session is open (unused.h); 0: none. */
+	uint64_t unused_ns;
 };
 
 /* IW_E_INVAL, IW_E_NOMEM. */

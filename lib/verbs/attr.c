@@ -10,6 +10,8 @@
 #define READS     16 /* IRD and ORD where nothing is said */
 #define STREAMS   1000
 #define UDP_PORT  9899 /* sctp-tunneling (RFC 6951 5.1) */
+/* For the end of an initiator's sessions at least: a Terminate that was lost is sent again after a second or more (RFC 9260 16). */
+#define END_NS    IW_SEC(10)
 #define ALL_FORMS (IW_RTR_SEND | IW_RTR_WRITE | IW_RTR_READ)
 
 int iw_verbs_take(void *to, size_t cap, const void *from, size_t size, const char *what,
@@ -211,5 +213,6 @@ void iw_verbs_map_cfg(struct iw_sctpmap_cfg *out, struct iw_ctx *ctx,
 		.streams = param->streams ? param->streams : STREAMS,
 		.backlog = param->backlog,
 		.plain = !initiator && param->rev == 1,
+		.unused_ns = initiator ? IW_MAX(ctx->setup_ns, END_NS) : ctx->setup_ns,
 	};
 }

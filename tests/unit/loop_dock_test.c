@@ -15,6 +15,8 @@
 #include "counting_mem.h"
 #include "loop/internal.h"
 #include "os/os.h"
+#include "sctpmap/session.h"
+#include "sctpmap/unused.h"
 #include "util/num.h"
 
 struct fake {
@@ -126,8 +128,9 @@ static void fake_shutdown(struct iw_assoc *a, uint64_t now)
 	fake_of(a->port)->asked = true;
 }
 
-static void fake_abort(struct iw_assoc *a, uint64_t now)
+static void fake_abort(struct iw_assoc *a, const char *reason, uint64_t now)
 {
+	(void)reason;
 	(void)now;
 	a->up = false;
 }
@@ -409,32 +412,243 @@ static void unreachable_peers_are_awaited_in_the_same_three_seconds(void **state
 	assert_in_range(took, IW_SEC(2), IW_SEC(5));
 }
 
-/* SCTP-37: its stream cannot be used again, and it must not keep the association for ever */
-static void session_that_the_peer_does_not_end_ends_with_its_association(void **state)
-{
-	const struct iw_sctpmap_peer peer = { true, IW_SCTP_ADAPTATION_DDP, 1, 1, 0 };
+/* --- associations without a session --- */
+
+enum { CROWD = IW_UNUSED_PER_ADDR + 20, SHORT_MS = 30 };
+
+/* A listener's port whose peers come up and say nothing. */
+static struct {
 	struct fake f;
-	struct iw_trunk *t = connect_by(&f, NULL);
-	struct iw_sctpmap *map = iw_trunk_map(t);
-	struct iw_dock *d = t->dock;
+	struct iw_assoc assoc[CROWD];
+	bool aborted[CROWD], shut[CROWD], gone[CROWD], confirms;
+	size_t n, announced;
+	char reason[128]; /* of the last ABORT */
+} crowd;
+
+static bool crowd_next_event(struct iw_port *p, struct iw_assoc_event *out)
+{
+	(void)p;
+	for (size_t i = 0; i < crowd.announced; i++)
+		if (crowd.shut[i] && crowd.confirms && !crowd.gone[i] && crowd.assoc[i].up) {
+			crowd.assoc[i].up = false;
+			*out = (struct iw_assoc_event){ .what = IW_ASSOC_DOWN,
+							.assoc = &crowd.assoc[i] };
+			return true;
+		}
+	if (crowd.announced == crowd.n)
+		return false;
+	*out = (struct iw_assoc_event){ .what = IW_ASSOC_UP,
+					.assoc = &crowd.assoc[crowd.announced++] };
+	return true;
+}
+
+static void crowd_shutdown(struct iw_assoc *a, uint64_t now)
+{
+	(void)now;
+	crowd.shut[a - crowd.assoc] = true;
+}
+
+static void crowd_abort(struct iw_assoc *a, const char *reason, uint64_t now)
+{
+	(void)now;
+	a->up = false;
+	crowd.aborted[a - crowd.assoc] = true;
+	strncpy(crowd.reason, reason ? reason : "", sizeof(crowd.reason) - 1);
+}
+
+static void crowd_release(struct iw_assoc *a)
+{
+	crowd.gone[a - crowd.assoc] = true;
+}
+
+static int crowd_connect(struct iw_port *p, struct iw_assoc **out, uint64_t now,
+			 struct iw_fault *why)
+{
+	(void)p;
+	(void)now;
+	(void)why;
+	crowd.n = 1;
+	*out = &crowd.assoc[0];
+	return 0;
+}
+
+static int crowd_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t now)
+{
+	(void)a;
+	(void)m;
+	(void)now;
+	return 0;
+}
+
+static const struct iw_port_ops crowd_ops = {
+	.name = "udp",
+	.connect = crowd_connect,
+	.input = fake_input,
+	.next_msg = fake_next_msg,
+	.next_event = crowd_next_event,
+	.send = crowd_send,
+	.output = fake_output,
+	.deadline = fake_deadline,
+	.timeout = fake_timeout,
+	.shutdown = crowd_shutdown,
+	.abort = crowd_abort,
+	.release = crowd_release,
+	.close = fake_close,
+};
+
+static void open_crowd(void)
+{
+	int fd[2];
+
+	memset(&crowd, 0, sizeof(crowd));
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
+	crowd.f = (struct fake){ .port = { .ops = &crowd_ops, .fd = fd[0] }, .peer = fd[1] };
+	for (size_t i = 0; i < CROWD; i++)
+		crowd.assoc[i] = (struct iw_assoc){ .port = &crowd.f.port,
+						    .up = true,
+						    .indicated = true,
+						    .adaptation = iw_sctpmap_rfc.adaptation,
+						    .in = 1,
+						    .out = 1,
+						    .max_message = 1000,
+						    .peer_ip = { [10] = 0xff, 0xff, 127, 1 } };
+}
+
+static struct iw_gate *listen_for_crowd(void)
+{
+	const struct iw_sctpmap_cfg cfg = { .mem = &mem.mem,
+					    .streams = 1,
+					    .unused_ns = IW_MSEC(SHORT_MS) };
+	struct iw_gate *g;
+
+	open_crowd();
+	assert_int_equal(iw_gate_new_port(&g, loop, &crowd.f.port, &cfg, NULL, NULL), 0);
+	return g;
+}
+
+static size_t count(const bool *what)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < CROWD; i++)
+		n += what[i];
+	return n;
+}
+
+/* n more associations come up. */
+static void come(size_t n)
+{
+	crowd.n += n;
+	assert_int_equal(write(crowd.f.peer, "", 1), 1);
+	assert_int_equal(iw_loop_wait(loop, iw_os_now() + IW_SEC(1), NULL), 0);
+	iw_loop_flush(loop);
+}
+
+static void run_until_gone(size_t n)
+{
+	uint64_t until = iw_os_now() + IW_SEC(10);
+
+	while (count(crowd.gone) < n && iw_os_now() < until) {
+		iw_loop_flush(loop);
+		assert_int_equal(iw_loop_wait(loop, iw_os_now() + IW_MSEC(10), NULL), 0);
+	}
+	iw_loop_flush(loop);
+	assert_int_equal(count(crowd.gone), n);
+}
+
+/* SEC-29 */
+static void associations_without_a_session_are_aborted_after_the_time_out(void **state)
+{
+	struct iw_gate *g = listen_for_crowd();
 	uint64_t began = iw_os_now();
+	size_t blocks = mem.blocks;
+
+	(void)state;
+	come(200);
+	assert_int_equal(count(crowd.gone), 0);
+	run_until_gone(200);
+	assert_true(iw_os_now() - began >= IW_MSEC(SHORT_MS));
+	assert_int_equal(count(crowd.aborted), 200);
+	assert_non_null(strstr(crowd.reason, "no DDP stream session within 30 ms (RFC 5043"));
+	assert_true(mem.blocks <= blocks + 2); /* the table and the heap stay */
+	iw_gate_free(g);
+	iw_loop_flush(loop);
+	close(crowd.f.peer);
+}
+
+static void above_the_limit_of_an_address_the_oldest_is_aborted(void **state)
+{
+	struct iw_gate *g = listen_for_crowd();
+
+	(void)state;
+	for (size_t i = IW_UNUSED_PER_ADDR + 10; i < CROWD; i++)
+		crowd.assoc[i].peer_ip[15] = 2;
+	come(IW_UNUSED_PER_ADDR);
+	assert_int_equal(count(crowd.aborted), 0);
+	come(20);
+	/* The first ten; those of the other address do not count. */
+	assert_int_equal(count(crowd.aborted), 10);
+	for (size_t i = 0; i < 10; i++)
+		assert_true(crowd.aborted[i] && crowd.gone[i]);
+	assert_non_null(strstr(crowd.reason, "too many associations"));
+	iw_gate_free(g);
+	crowd.confirms = true;
+	run_until_gone(CROWD);
+	close(crowd.f.peer);
+}
+
+static void a_closed_listener_ends_unused_associations_in_order(void **state)
+{
+	struct iw_gate *g = listen_for_crowd();
+
+	(void)state;
+	crowd.confirms = true;
+	come(3);
+	iw_gate_free(g);
+	run_until_gone(3);
+	assert_int_equal(count(crowd.shut), 3);
+	assert_int_equal(count(crowd.aborted), 0);
+	close(crowd.f.peer);
+}
+
+static void a_peer_that_ignores_shutdown_is_aborted(void **state)
+{
+	struct iw_gate *g = listen_for_crowd();
+
+	(void)state;
+	come(3);
+	iw_gate_free(g);
+	iw_loop_flush(loop);
+	assert_int_equal(count(crowd.shut), 3);
+	assert_int_equal(count(crowd.gone), 0);
+	run_until_gone(3);
+	assert_int_equal(count(crowd.aborted), 3);
+	assert_non_null(strstr(crowd.reason, "no end of SHUTDOWN within 30 ms"));
+	close(crowd.f.peer);
+}
+
+/* SEC-29: the connection is gone, but its session is not over, because the peer does not terminate it. */
+static void an_initiator_does_not_wait_for_ever_for_the_end_of_its_session(void **state)
+{
+	const struct iw_sctpmap_cfg cfg = {
+		.mem = &mem.mem, .streams = 1, .initiator = true, .unused_ns = IW_MSEC(SHORT_MS)
+	};
+	const struct iw_dss_offer offer = { .ird = 1, .ord = 1 };
+	struct iw_trunk *t;
 	struct iw_dss *s;
 
 	(void)state;
-	assert_int_equal(iw_sctpmap_up(map, &peer, NULL), 0);
-	assert_int_equal(iw_dss_initiate(&s, map, &(struct iw_dss_offer){ 0 }, NULL), 0);
-	iw_loop_flush(loop);
-	assert_int_equal(f.sent, 1);
+	open_crowd();
+	assert_int_equal(iw_trunk_connect(&t, loop, &crowd.f.port, &cfg, NULL), 0);
+	assert_int_equal(iw_dss_initiate(&s, iw_trunk_map(t), &offer, NULL), 0);
+	iw_loop_flush(loop); /* UP, and the Initiate is sent */
 	iw_dss_release(s);
-	assert_ptr_equal(iw_sctpmap_acked(map, 0, 1), NULL);
-	iw_dock_timer(d, began + IW_SEC(5));
-	iw_dock_flush_all(loop, began + IW_SEC(5));
-	assert_false(f.asked);
-	iw_dock_timer(d, began + IW_SEC(11));
-	iw_dock_flush_all(loop, began + IW_SEC(11));
-	assert_int_equal(iw_sctpmap_sessions(map), 1);
-	assert_true(f.asked);
-	(void)free_loop(&f, 1);
+	iw_loop_flush(loop);
+	assert_int_equal(count(crowd.gone), 0);
+	run_until_gone(1);
+	assert_int_equal(count(crowd.aborted), 1);
+	assert_int_equal(count(crowd.shut), 0);
+	close(crowd.f.peer);
 }
 
 int main(void)
@@ -458,7 +672,16 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			unreachable_peers_are_awaited_in_the_same_three_seconds, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
-			session_that_the_peer_does_not_end_ends_with_its_association, set_up,
+			associations_without_a_session_are_aborted_after_the_time_out, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(above_the_limit_of_an_address_the_oldest_is_aborted,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_closed_listener_ends_unused_associations_in_order,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_peer_that_ignores_shutdown_is_aborted, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(
+			an_initiator_does_not_wait_for_ever_for_the_end_of_its_session, set_up,
 			tear_down),
 	};
 

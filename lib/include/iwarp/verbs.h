@@ -42,7 +42,8 @@ struct iw_conn_req;
 
 struct iw_ctx_attr {
 	size_t size; /* sizeof(struct iw_ctx_attr) */
-	/* connection and MPA set-up; and behind our FIN the peer's next octet or FIN; 0: 10 s */
+	/* connection and MPA set-up; and behind our FIN the peer's next octet or FIN; over SCTP also how long a listener keeps an
+	 * association without a session; 0: 10 s */
 	uint64_t setup_ns;
 	/* no progress while something is outstanding; zero-length RDMA Writes and Reads of the peer's
 	 * are none. 0: 30 s */

@@ -1,0 +1,82 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# SCTP associations on which no DDP stream session is open (ddp-sctp(7), LIMITS): a listener ends them. The peer is sctp_idle.py.
+
+# Each test is a shell of its own, and fail_with shows what looks unused.
+# shellcheck disable=SC2030,SC2031,SC2034
+
+load helpers
+
+setup() {
+    require_tool python3
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir src dst
+    PORT=$(free_port)
+    UDP_PORT=$(free_port)
+    export PYTHONPATH=$BATS_TEST_DIRNAME PYTHONDONTWRITEBYTECODE=1
+}
+
+# idle_peer COUNT SECONDS MODE: in the background, once its associations are up
+idle_peer() {
+    IW_READY='^up' IW_READY_TIMEOUT=60 serve_here python3 "$BATS_TEST_DIRNAME/sctp_idle.py" "$UDP_PORT" "$PORT" "$@"
+}
+
+memory_of() {
+    sed -n 's/^VmRSS:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$(iw_served_pid "${SERVE_WRAPPER[$1]}")/status"
+}
+
+# SEC-29: 512 of one address stay (lib/sctpmap/unused.h) until the time-out.
+@test "associations without a session end at the time-out or above the limit, and a transfer works meanwhile" {
+    random_file src/f 1M
+    serve_here ddp-recv -t udp -p "$PORT" --udp-port "$UDP_PORT" --timeout 3s --max-connections 5 dst
+    before=$(memory_of 1)
+    idle_peer 3000 20 idle
+    run_here ddp-send -t udp -p "$PORT" --udp-port "$UDP_PORT" src/f 127.0.0.1:
+    assert_status 0
+    assert_same_file src/f dst/f
+    more=$(($(memory_of 1) - before))
+    wait_served 2
+    assert_status 0
+    assert_output_has 'up 3000'
+    # The sender's association counts until its session is accepted, so it can take the place of one of these.
+    late=$(sed -n 's/ ABORT no DDP stream session within T (RFC 5043 6)$//p' <<<"$output")
+    evicted=$(sed -n 's/ ABORT too many associations without a DDP stream session (RFC 5043): at most 512 of one address, 4096 in all$//p' \
+        <<<"$output")
+    assert_equal $((late + evicted)) 3000
+    [ "$late" -ge 505 ] && [ "$late" -le 512 ] || fail_with "$late associations lived until the time-out, expected 512"
+    # 3,000 need 30 MB.
+    [ "$more" -lt 20000 ] || fail_with "associations without a session hold $more KiB"
+    run_here ddp-send -t udp -p "$PORT" --udp-port "$UDP_PORT" --force src/f 127.0.0.1:
+    assert_status 0
+}
+
+# SEC-29
+@test "a rejected session does not keep its association" {
+    serve_here ddp-recv -t udp -p "$PORT" --udp-port "$UDP_PORT" --timeout 1s dst
+    idle_peer 20 10 reject
+    wait_served 2
+    assert_status 0
+    assert_output_is "up 20
+20 ABORT no DDP stream session within T (RFC 5043 6)"
+}
+
+# SEC-29
+@test "after its last session an association is shut down" {
+    serve_here ddp-recv -t udp -p "$PORT" --udp-port "$UDP_PORT" --timeout 1s dst
+    idle_peer 20 10 session
+    wait_served 2
+    assert_status 0
+    assert_output_is "up 20
+20 SHUTDOWN"
+}
+
+# SEC-29
+@test "a peer that ignores SHUTDOWN gets an ABORT" {
+    serve_here ddp-recv -t udp -p "$PORT" --udp-port "$UDP_PORT" --timeout 1s dst
+    idle_peer 20 10 deaf
+    wait_served 2
+    assert_status 0
+    assert_output_is "up 20
+20 ABORT after its last DDP stream session no end of SHUTDOWN within T (RFC 5043 6)"
+}
