@@ -372,7 +372,7 @@ static inline int steer_rig_endpoints(struct steer_rig *r, struct iw_fault *why)
 	memcpy(&v6.in6.sin6_addr, steer_v6, 16);
 	for (int i = 0; i < 4 && !err; i++)
 		err = iw_steer_endpoint_add(r->steer, &r->endpoint[i], e[i].addr, e[i].port,
-					    e[i].udp, r->worker, why);
+					    e[i].udp, r->worker, NULL, why);
 	for (int i = 0; i < 2 && !err; i++)
 		err = steer_rig_assocs(r, r->endpoint[i], why);
 	return err;

@@ -22,8 +22,8 @@ typedef __u64 uint64_t;
 #endif
 
 /* Of maps, keys and values: who finds a resident program of another number does not touch it. */
-#define IW_XDP_VERSION  3
-#define IW_XDP_PROGRAM  "iw_steer_4" /* names in the kernel: the version is their end */
+#define IW_XDP_VERSION  4
+#define IW_XDP_PROGRAM  "iw_steer_5" /* names in the kernel: the version is their end */
 #define IW_XDP_OBSERVER "iw_observe_1"
 
 #define IW_XDP_WORKERS 64 /* at once on one interface; a worker has one socket for each queue */
@@ -44,6 +44,8 @@ struct iw_xdp_endpoint_key {
 struct iw_xdp_endpoint {
 	uint32_t id;     /* never 0, never used again by this program */
 	uint32_t worker; /* gets what no association's tag matches */
+	/* Payload protocols of DDP segments and of session control: 16 and 17 (RFC 5043 5.2), or those of a draft. */
+	uint32_t ppid_segment, ppid_control;
 };
 
 /* --- map "assocs": hash. loader writes; program reads, for every packet that is ours ----------- */
@@ -178,11 +180,12 @@ enum iw_xdp_seen {
 };
 
 struct iw_xdp_counters {
-	uint64_t packets, octets;                /* steered to a socket; octets of whole frames */
-	uint64_t passed[IW_XDP_PASS_COUNT];      /* to the kernel, by enum iw_xdp_pass */
-	uint64_t seen[IW_XDP_SEEN_COUNT];        /* by enum iw_xdp_seen */
-	uint64_t chunks, data;                   /* all chunks; DATA chunks of any PPID */
-	uint64_t segments, controls, foreign;    /* DATA with PPID 16; 17; any other */
+	uint64_t packets, octets;           /* steered to a socket; octets of whole frames */
+	uint64_t passed[IW_XDP_PASS_COUNT]; /* to the kernel, by enum iw_xdp_pass */
+	uint64_t seen[IW_XDP_SEEN_COUNT];   /* by enum iw_xdp_seen */
+	uint64_t chunks, data;              /* all chunks; DATA chunks of any PPID */
+	/* DATA with the endpoint's PPID of segments; with that of session control; with any other */
+	uint64_t segments, controls, foreign;
 	uint64_t tl[4];                          /* segments by T and L: 2 * T + L */
 	uint64_t opcode[16];                     /* segments by RDMAP opcode */
 	uint64_t tagged_octets, untagged_octets; /* of user data behind the DDP headers */
@@ -197,7 +200,7 @@ struct iw_xdp_stream_key {
 };
 struct iw_xdp_stream {
 	uint64_t segments,
-		octets; /* DATA with PPID 16; octets of user data behind the DDP header */
+		octets; /* DATA chunks with segments; octets of user data behind the DDP header */
 };
 
 /* --- map "recent": per-CPU array of one. program writes; status reads ----------------------------- */
@@ -214,6 +217,7 @@ struct iw_xdp_recent {
 	uint32_t stag, stag_stream; /* an STag that is known on an SCTP stream */
 	uint32_t has_stag;
 	uint32_t has_stream, zero;
+	uint32_t ppid_segment, ppid_control; /* of the endpoint */
 	/* What is not yet in the map "streams", which has an entry for it. */
 	struct iw_xdp_stream_key stream;
 	struct iw_xdp_stream pending;
@@ -258,7 +262,7 @@ enum iw_xdp_meta_flag {
 	IW_XDP_META_UDP = 2,    /* SCTP in UDP: its header is the 8 octets before sctp */
 	IW_XDP_META_ASSOC = 4,  /* tag is of an association that the map knows */
 	IW_XDP_META_CHUNKS = 8, /* all chunks lie within the packet, and all were looked at */
-	IW_XDP_META_MIXED = 16, /* there are other chunks than DATA with PPID 16 */
+	IW_XDP_META_MIXED = 16, /* there are other chunks than DATA with segments */
 };
 struct iw_xdp_meta {
 	uint32_t magic;
@@ -267,7 +271,7 @@ struct iw_xdp_meta {
 	uint16_t sctp_len; /* octets from there to the packet's end as IP and UDP tell it */
 	uint16_t flags;    /* enum iw_xdp_meta_flag */
 	uint16_t chunks;   /* looked at */
-	uint16_t segments; /* DATA chunks with PPID 16 among them */
+	uint16_t segments; /* DATA chunks with segments among them */
 	uint16_t first;    /* offset of the first such chunk; 0: none */
 	uint16_t unknown;  /* tagged segments with an unknown STag */
 	uint32_t endpoint; /* id */

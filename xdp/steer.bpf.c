@@ -15,9 +15,6 @@ const volatile uint32_t sample_every = 256;
 #define CHUNKS_MAX 512
 #define ETHER_LEN  14
 
-#define PPID_SEGMENT 16 /* RFC 5043 5.2 */
-#define PPID_CONTROL 17
-
 #define CHUNK_DATA   0
 #define DATA_E       1
 #define DATA_B       2
@@ -259,6 +256,8 @@ __noinline int look_up(struct iw_xdp_recent *r, const struct iw_xdp_endpoint_key
 	r->endpoint = e->id;
 	r->worker = a ? a->worker : e->worker;
 	r->known = a ? 1 : 0;
+	r->ppid_segment = e->ppid_segment;
+	r->ppid_control = e->ppid_control;
 	r->has_stag = 0;
 	return 1;
 }
@@ -384,7 +383,7 @@ static __always_inline void look_up_stag(struct walk *w, const struct chunk *c)
 	sample(w->at.ctx, w->n, ++w->n->seen[IW_XDP_SEEN_STAG_UNKNOWN], &o);
 }
 
-/* user: octets of user data of a DATA chunk with PPID 16. */
+/* user: octets of user data of a DATA chunk with a segment. */
 static __always_inline void look_at_segment(struct walk *w, const struct chunk *c, uint32_t user)
 {
 	bool tagged = c->ddp & 0x80;
@@ -426,12 +425,12 @@ static __always_inline void look_at_data(struct walk *w, const struct chunk *c, 
 		w->flags |= IW_XDP_META_MIXED;
 		return;
 	}
-	if (ppid == PPID_SEGMENT) {
+	if (ppid == w->r->ppid_segment) {
 		look_at_segment(w, c, len - __builtin_offsetof(struct chunk, ddp_ssn));
 		return;
 	}
 	w->flags |= IW_XDP_META_MIXED;
-	if (ppid == PPID_CONTROL)
+	if (ppid == w->r->ppid_control)
 		w->n->controls++;
 	else
 		w->n->foreign++;
@@ -603,7 +602,7 @@ static __always_inline int send_next(struct xdp_md *ctx, const struct iw_xdp_ord
 }
 
 SEC("xdp.frags")
-int iw_steer_4(struct xdp_md *ctx)
+int iw_steer_5(struct xdp_md *ctx)
 {
 	struct iw_xdp_order o;
 	uint32_t zero = 0;

@@ -37,7 +37,7 @@ static int open_bare(struct bench *b, enum iw_lab_side side, struct iw_xsk **x)
 
 	if (!err && side == IW_LAB_LEFT)
 		err = iw_steer_endpoint_add(iw_xsk_steer(*x), &id, &any, PORT, 0, iw_xsk_worker(*x),
-					    &why);
+					    NULL, &why);
 	return err ? iw_xdp_run_fail(b, &why) : 0;
 }
 

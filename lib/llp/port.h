@@ -27,6 +27,8 @@ struct iw_port_cfg {
 	struct iw_llp_cfg llp;
 	uint16_t streams;    /* each way */
 	uint32_t adaptation; /* indicated */
+	/* Payload protocols of segments and of session control, for transport "xdp"; 0: RFC 5043's. */
+	uint32_t ppid_segment, ppid_control;
 };
 
 /* Implementations embed it. */

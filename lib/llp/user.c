@@ -210,6 +210,8 @@ static int user_open(struct iw_port **out, const struct iw_port_cfg *cfg,
 		.sndbuf = cfg->llp.sndbuf,
 		.rcvbuf = cfg->llp.rcvbuf,
 		.xdp = cfg->llp.xdp,
+		.ppid_segment = cfg->ppid_segment,
+		.ppid_control = cfg->ppid_control,
 	};
 	int err;
 

@@ -33,6 +33,8 @@ struct iw_pkt_cfg {
 	const char *interface; /* borrowed; NULL: any */
 	uint32_t sndbuf, rcvbuf;
 	unsigned xdp; /* "xdp": set of enum iw_xdp_want */
+	/* "xdp": the payload protocols of DDP segments and of session control; 0: RFC 5043's */
+	uint32_t ppid_segment, ppid_control;
 };
 
 /* Packets of one peer, seg octets each, the last one perhaps less. */

@@ -88,9 +88,10 @@ void iw_steer_live_remove(struct iw_steer *s, uint32_t worker)
 
 int iw_steer_endpoint_add(struct iw_steer *s, uint32_t *id, const struct iw_addr *addr,
 			  uint16_t sctp_port, uint16_t udp_port, uint32_t worker,
-			  struct iw_fault *why)
+			  const struct iw_steer_ppids *ppids, struct iw_fault *why)
 {
 	(void)s;
+	(void)ppids;
 	(void)id;
 	(void)addr;
 	(void)sctp_port;
@@ -217,6 +218,7 @@ int iw_steer_events(struct iw_steer *s, struct iw_xdp_event *out, size_t cap)
 #include "os/os.h"
 #include "pkt/bpf.h"
 #include "util/num.h"
+#include "wire/sctpddp.h"
 
 #include <steer.skel.h>
 
@@ -305,7 +307,7 @@ static int open_own(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct i
 
 static int own_loaded(struct iw_steer *s, struct iw_fault *why)
 {
-	s->prog = bpf_program__fd(s->skel->progs.iw_steer_4);
+	s->prog = bpf_program__fd(s->skel->progs.iw_steer_5);
 	for (int i = 0; i < MAPS; i++)
 		s->map[i] = bpf_object__find_map_fd_by_name(s->skel->obj, shape[i].name);
 	/* The program does not touch it, and would not be known to have it by those who join. */
@@ -760,9 +762,13 @@ static void endpoint_key(struct iw_xdp_endpoint_key *key, const struct iw_addr *
 
 int iw_steer_endpoint_add(struct iw_steer *s, uint32_t *id, const struct iw_addr *addr,
 			  uint16_t sctp_port, uint16_t udp_port, uint32_t worker,
-			  struct iw_fault *why)
+			  const struct iw_steer_ppids *ppids, struct iw_fault *why)
 {
-	struct iw_xdp_endpoint e = { .worker = worker };
+	struct iw_xdp_endpoint e = {
+		.worker = worker,
+		.ppid_segment = ppids ? ppids->segment : IW_SCTP_PPID_SEGMENT,
+		.ppid_control = ppids ? ppids->control : IW_SCTP_PPID_CONTROL,
+	};
 	struct iw_xdp_endpoint_key key;
 	int err = 0;
 

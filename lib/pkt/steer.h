@@ -97,14 +97,19 @@ void iw_steer_worker_remove(struct iw_steer *s, uint32_t worker);
 IW_MUST_CHECK int iw_steer_tell_socket(struct iw_steer *s, uint32_t worker, unsigned queue,
 				       const struct iw_xdp_sock *now);
 
+/* The payload protocols of an edition of DDP over SCTP. */
+struct iw_steer_ppids {
+	uint32_t segment, control;
+};
 /*
  * Packets to addr (its port does not count; len 0 or the any address: all of both families), SCTP port,
  * and UDP port (0: SCTP straight on IP) are ours; worker gets what belongs to no association. *id is
- * for the functions below. IW_E_BUSY: there is such an endpoint; IW_E_FULL: endpoints_max; IW_E_OS.
+ * for the functions below. ppids: by which the program finds segments; NULL: those of RFC 5043. IW_E_BUSY: there is such an endpoint; IW_E_FULL: endpoints_max; IW_E_OS.
  */
 IW_MUST_CHECK int iw_steer_endpoint_add(struct iw_steer *s, uint32_t *id,
 					const struct iw_addr *addr, uint16_t sctp_port,
-					uint16_t udp_port, uint32_t worker, struct iw_fault *why);
+					uint16_t udp_port, uint32_t worker,
+					const struct iw_steer_ppids *ppids, struct iw_fault *why);
 void iw_steer_endpoint_remove(struct iw_steer *s, uint32_t id);
 
 /*

@@ -133,6 +133,7 @@ static struct iw_xsk_cfg settings(const struct iw_pkt_cfg *cfg)
 
 static int open_all(struct xdp *x, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
 {
+	const struct iw_steer_ppids ppids = { cfg->ppid_segment, cfg->ppid_control };
 	struct iw_xsk_cfg xc = settings(cfg);
 	struct iw_xsk_facts facts;
 	int err = iw_neigh_open(&x->neigh, cfg->interface, why);
@@ -161,7 +162,8 @@ static int open_all(struct xdp *x, const struct iw_pkt_cfg *cfg, struct iw_fault
 	if (!err)
 		err = iw_steer_endpoint_add(iw_xsk_steer(x->xsk), &x->endpoint, &cfg->bind,
 					    cfg->sctp_port, x->kernel->udp_port,
-					    iw_xsk_worker(x->xsk), why);
+					    iw_xsk_worker(x->xsk),
+					    cfg->ppid_segment ? &ppids : NULL, why);
 	if (err)
 		return err;
 	x->pkt.udp_port = x->kernel->udp_port;

@@ -199,7 +199,13 @@ static const struct iw_sctpmap_profile *profile_of(const struct iw_conn_param *p
 
 void iw_verbs_port_cfg(struct iw_port_cfg *out, const struct iw_conn_param *param, bool listen)
 {
-	*out = (struct iw_port_cfg){ .adaptation = profile_of(param)->adaptation };
+	const struct iw_sctpmap_profile *profile = profile_of(param);
+
+	*out = (struct iw_port_cfg){
+		.adaptation = profile->adaptation,
+		.ppid_segment = profile->ppid_segment,
+		.ppid_control = profile->ppid_control,
+	};
 	iw_verbs_llp_cfg(&out->llp, param, listen);
 }
 

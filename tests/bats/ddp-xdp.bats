@@ -68,7 +68,7 @@ in_bpffs() {
     [ "$(sed -n 's/^CapEff:[[:space:]]*//p' "/proc/$pid/status")" = 0000000000000000 ]
     run_in left ddp-xdp status -I "$LEFT_IF"
     assert_status 0
-    assert_output_has "steer (iw_steer_4), native mode"
+    assert_output_has "steer (iw_steer_5), native mode"
     assert_output_has "kept by process $pid (ddp-xdp)"
     run_in left ddp-xdp detach -I "$LEFT_IF"
     assert_status 0
@@ -160,10 +160,10 @@ in_bpffs() {
     assert_status 0
     run_in left ddp-xdp attach -I "$LEFT_IF"
     assert_status 4
-    assert_stderr_has 'has the program iw_steer_4'
+    assert_stderr_has 'has the program iw_steer_5'
     run_in left ddp-xdp attach -I "$LEFT_IF" --program mpa
     assert_status 4
-    assert_stderr_has 'has the program iw_steer_4'
+    assert_stderr_has 'has the program iw_steer_5'
 }
 
 @test "somebody else's program is told, left alone, and goes by force only" {
@@ -289,6 +289,22 @@ in_bpffs() {
     # Nothing of it is left in the program that stays.
     run_in left ddp-xdp status -I "$LEFT_IF" --json
     assert_jsonl '.[0] | [.owner, (.endpoints | length), .associations, (.sockets | length)]' '["steer",0,0,0]'
+}
+
+@test "segments of --profile sctp-draft-02, with other payload protocols, are counted as segments" {
+    local port
+
+    port=$(free_port)
+    random_file f 1M
+    mkdir src && mv f src/f
+    run_in left ddp-xdp attach -I "$LEFT_IF"
+    assert_status 0
+    IW_READY='listening on' serve_in left ddp-recv -t xdp -I "$LEFT_IF" -p "$port" -b '*' --profile sctp-draft-02 .
+    run_in right ddp-send -t raw -p "$port" --profile sctp-draft-02 src/f "$LEFT_IP:"
+    assert_status 0
+    assert_same_file src/f f
+    run_in left ddp-xdp status -I "$LEFT_IF" --json
+    assert_jsonl '.[0] | [.segments > 600, .controls > 0, .tagged_octets >= 1048576, .seen.stag_unknown, .foreign]' '[true,true,true,0,0]'
 }
 
 # name_stag TAG STREAM STAG: a segment that names it, in a packet of that association. The checksum is wrong: the engine lets it lie.
@@ -442,7 +458,7 @@ buffer() {
     assert_status 0
     run_in left ddp-xdp --doctor
     assert_output_has 'instructions verified'
-    assert_output_has "$LEFT_IF: steer (iw_steer_4)"
+    assert_output_has "$LEFT_IF: steer (iw_steer_5)"
     run_in left ddp-xdp --doctor --json
     assert_jsonl '[.[] | select(.subject == "steering program")] | .[0].verdict' ok
 }

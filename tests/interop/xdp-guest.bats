@@ -103,7 +103,7 @@ through() {
     assert_status 0
     assert_jsonl '.[0] | [.mode, .kept_by]' '["native","dispatcher"]'
     run_guest beside -l va
-    assert_equal "$(sort <<<"$output" | tr '\n' ' ')" 'iw_steer_4 xdpfilt_alw_all '
+    assert_equal "$(sort <<<"$output" | tr '\n' ' ')" 'iw_steer_5 xdpfilt_alw_all '
     through
     # Ours goes, the other one stays.
     run_guest ddp-xdp detach -I va

@@ -333,8 +333,9 @@ static void full_maps_cost_knowledge_and_no_packet(void **state)
 	assert_int_equal(iw_steer_open(&rig.steer, &cfg, &why), 0);
 	rig.xsk = steer_rig_socket();
 	assert_int_equal(iw_steer_worker_add(rig.steer, &rig.worker, &rig.xsk, 1, &why), 0);
-	assert_int_equal(
-		iw_steer_endpoint_add(rig.steer, &e, &any, STEER_PORT, 0, rig.worker, &why), 0);
+	assert_int_equal(iw_steer_endpoint_add(rig.steer, &e, &any, STEER_PORT, 0, rig.worker, NULL,
+					       &why),
+			 0);
 	for (uint32_t i = 0; i < 2; i++) {
 		assert_int_equal(iw_steer_assoc_add(rig.steer, e, i + 1, rig.worker, &why), 0);
 		assert_int_equal(iw_steer_stag_add(rig.steer, e, stag[i], &home), 0);
@@ -540,7 +541,7 @@ static void changes_hold_for_the_next_packet(void **state)
 	assert_int_equal(d.packets, 0);
 	assert_int_equal(d.passed[IW_XDP_PASS_ENDPOINT], 1);
 	assert_int_equal(iw_steer_endpoint_add(rig.steer, &rig.endpoint[0], &any, STEER_PORT, 0,
-					       rig.worker, &why),
+					       rig.worker, NULL, &why),
 			 0);
 	run_frame(&d);
 	assert_int_equal(d.packets, 1);
@@ -693,6 +694,51 @@ static void every_worker_gets_a_number_until_there_are_none(void **state)
 	assert_int_equal(iw_steer_worker_add(rig.steer, &worker[0], &none, 1, &why), IW_E_INVAL);
 }
 
+/* A DATA chunk of this payload protocol, with a segment that names an unknown STag, to that endpoint. */
+static struct iw_xdp_counters with_ppid(uint16_t port, uint32_t tag, uint8_t ppid)
+{
+	struct iw_xdp_counters d;
+
+	steer_begin(&f, 4, 0, 0, false);
+	steer_sctp(&f, port, tag);
+	steer_segment(&f, true, STEER_STAG + 9, 0, 10);
+	steer_finish(&f);
+	f.p[f.sctp + IW_SCTP_HDR_LEN + 15] = ppid;
+	run_frame(&d);
+	assert_int_equal(d.packets, 1);
+	return d;
+}
+
+/* SCTP-04; draft 02 2.2: payload protocols 1 and 2 */
+static void segments_are_found_by_the_payload_protocols_of_their_endpoint(void **state)
+{
+	const struct iw_steer_ppids draft = { 1, 2 };
+	const struct iw_xdp_home home = { .pd = 1 };
+	struct iw_addr any = { .len = 0 };
+	struct iw_xdp_counters d;
+	struct iw_fault why;
+	uint32_t e;
+
+	(void)state;
+	NEEDS_XDP();
+	assert_int_equal(iw_steer_endpoint_add(rig.steer, &e, &any, 9, 0, rig.worker, &draft, &why),
+			 0);
+	assert_int_equal(iw_steer_assoc_add(rig.steer, e, 7, rig.worker, &why), 0);
+	assert_int_equal(iw_steer_session_add(rig.steer, e, 7, 0, &home), 0);
+	d = with_ppid(9, 7, 1);
+	assert_int_equal(d.segments, 1);
+	assert_int_equal(d.tl[3], 1);
+	assert_int_equal(d.seen[IW_XDP_SEEN_STAG_UNKNOWN], 1);
+	assert_int_equal(with_ppid(9, 7, 2).controls, 1);
+	assert_int_equal(with_ppid(9, 7, 16).foreign, 1);
+	assert_int_equal(with_ppid(9, 7, 17).foreign, 1);
+	/* The packet of another endpoint between them: its own protocols apply. */
+	assert_int_equal(with_ppid(STEER_PORT, STEER_TAG, 16).segments, 1);
+	assert_int_equal(with_ppid(STEER_PORT, STEER_TAG, 1).foreign, 1);
+	assert_int_equal(with_ppid(9, 7, 1).segments, 1);
+	iw_steer_endpoint_remove(rig.steer, e);
+}
+
 static void endpoint_is_added_once(void **state)
 {
 	struct iw_addr any = { .len = 0 };
@@ -702,13 +748,15 @@ static void endpoint_is_added_once(void **state)
 	(void)state;
 	NEEDS_XDP();
 	assert_int_equal(iw_steer_endpoint_add(rig.steer, &id, &any, STEER_PORT, 0, rig.worker,
-					       &why),
+					       NULL, &why),
 			 IW_E_BUSY);
-	assert_int_equal(iw_steer_endpoint_add(rig.steer, &id, &any, 9, 0, rig.worker, &why), 0);
+	assert_int_equal(iw_steer_endpoint_add(rig.steer, &id, &any, 9, 0, rig.worker, NULL, &why),
+			 0);
 	steer_begin(&f, 4, 0, 0, false);
 	steer_sctp(&f, 9, 1);
 	iw_steer_endpoint_remove(rig.steer, id);
-	assert_int_equal(iw_steer_endpoint_add(rig.steer, &again, &any, 9, 0, rig.worker, &why), 0);
+	assert_int_equal(
+		iw_steer_endpoint_add(rig.steer, &again, &any, 9, 0, rig.worker, NULL, &why), 0);
 	assert_int_not_equal(id, again);
 	iw_steer_endpoint_remove(rig.steer, again);
 }
@@ -756,6 +804,7 @@ int main(void)
 		cmocka_unit_test(worker_without_a_socket_leaves_packets_to_the_kernel),
 		cmocka_unit_test(every_worker_gets_a_number_until_there_are_none),
 		cmocka_unit_test(endpoint_is_added_once),
+		cmocka_unit_test(segments_are_found_by_the_payload_protocols_of_their_endpoint),
 		cmocka_unit_test(what_cannot_be_opened_says_why),
 	};
 

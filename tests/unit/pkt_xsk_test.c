@@ -92,7 +92,7 @@ static void open_net(struct net *n)
 	for (int i = 0; i < WORKERS; i++)
 		must(iw_xsk_open(&n->out[i], &cfg, &refused));
 	assert_int_equal(iw_steer_endpoint_add(iw_xsk_steer(n->in[0]), &endpoint, &any, PORT, 0,
-					       iw_xsk_worker(n->in[0]), &refused),
+					       iw_xsk_worker(n->in[0]), NULL, &refused),
 			 0);
 	for (uint32_t i = 0; i < WORKERS; i++)
 		assert_int_equal(iw_steer_assoc_add(iw_xsk_steer(n->in[0]), endpoint, i + 1,
