@@ -49,6 +49,11 @@ static int take_rdmac(struct iw_conn_param *p, const char *what, struct iw_fault
 		return iw_fail(why, IW_E_INVAL,
 			       "%s: profile rdmac: it uses MPA Rev 0; Rev %u needs profile rfc",
 			       what, (uint32_t)p->rev);
+	if (p->peer_to_peer)
+		return iw_fail(
+			why, IW_E_INVAL,
+			"%s: profile rdmac: it uses MPA Rev 0; peer-to-peer needs profile rfc",
+			what);
 	if (p->crc == IW_CRC_OFF)
 		return iw_fail(why, IW_E_INVAL, "%s: profile rdmac: the CRC is always on", what);
 	p->rev = -1;

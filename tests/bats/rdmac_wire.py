@@ -12,6 +12,7 @@ assert octets[:16] in (b"MPA ID Req Frame", b"MPA ID Rep Frame"), octets[:16]
 flags, rev, length = struct.unpack(">BBH", octets[16:20])
 assert rev == 0, f"Rev {rev}"
 assert flags & 0xC0 == 0xC0, f"flags {flags:#x}: M and C"
+assert flags & 0x1F == 0, f"flags {flags:#x}: S (RFC 6581) and the reserved bits are 0"
 
 stream = octets[20 + length :]
 fpdus = b""

@@ -59,6 +59,8 @@ static void profile_must_match_transport_revision_and_crc(void **state)
 	} bad[] = {
 		{ { .profile = "rdmac", .transport = "udp" }, "transport tcp, not udp" },
 		{ { .profile = "rdmac", .rev = 1 }, "Rev 1 needs profile rfc" },
+		{ { .profile = "rdmac", .peer_to_peer = true },
+		  "profile rdmac: it uses MPA Rev 0; peer-to-peer needs profile rfc" },
 		{ { .profile = "rdmac", .crc = IW_CRC_OFF }, "always on" },
 		{ { .profile = "sctp-draft-02" }, "transport sctp, udp, raw or xdp" },
 		{ { .profile = "sctp-draft-02", .transport = "udp", .rev = 2 },
