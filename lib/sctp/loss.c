@@ -126,16 +126,19 @@ void iw_sctp_loss_timeouts(struct iw_sctp_assoc *a, uint64_t now)
 void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now)
 {
 	struct outq *q = &a->out;
-	/* 6.1 A: a window probe that a peer with a shut window answers without taking it is no failure. */
 	bool probing = q->probe_window && q->window_answers;
 	struct path *to;
+	bool shut;
 
 	p->t3_at = IW_TIME_NEVER;
 	if (p->nflight == 0)
 		return;
+	/* 6.1 A: while SACKs arrive, a chunk for which the window has no room is no failure: a probe, or
+	 * one that was in flight when the window was shut. */
+	shut = q->window_answers && a->peer_rwnd < chunk_at(q, q->una)->len;
 	a->count.timeouts++;
 	q->window_answers = false;
-	if (!probing && !iw_sctp_path_failed(p, false))
+	if (!shut && !iw_sctp_path_failed(p, false))
 		return;
 	if (!probing)
 		a->cc->timeout(&p->cc);                       /* E1 */

@@ -1184,6 +1184,28 @@ static void init_in_cookie_echoed_gets_the_parameters_of_our_init(void **state)
 	collision(true);
 }
 
+/* ETSI DM-O-4-1; RFC 9260 5.2.1 (1); SX-33: the peer has another address, which our user did not
+ * name. */
+static void init_in_cookie_wait_from_another_address_gets_no_init_ack(void **state)
+{
+	static const uint8_t lists_named[] = {
+		0xc0, 6, 0, 8, 0, 0, 0, 1, 0, 5, 0, 8, 192, 0, 2, 2
+	};
+	struct iw_sctp_init i;
+
+	(void)state;
+	hand_open_called(&h);
+	i = init_with(lists_named, sizeof(lists_named));
+	h.src = net_addr(61);
+	hand_send_init(&h, i);
+	hand_expect_nothing(&h);
+	assert_int_equal(state_now(), IW_SCTP_COOKIE_WAIT);
+	h.src = net_addr(2);
+	hand_send_init(&h, i);
+	hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
+	hand_close(&h);
+}
+
 /* ETSI DM-O-4-2-1; RFC 9260 5.2.2; SX-33: as a delayed duplicate arrives. */
 static void first_init_again_changes_nothing(void **state)
 {
@@ -1833,20 +1855,14 @@ static void take_probes(void)
 	}
 }
 
-/* ETSI D-O-8-8; RFC 9260 6.1 A; SX-36, SX-38; SCTP-52, SCTP-54: a message that needs fragments
- * is refused. */
-static void unacknowledged_probes_are_no_errors_while_sacks_arrive(void **state)
+/* Twenty minutes in which the peer answers each packet, takes nothing and keeps its window shut. */
+static void answered_and_not_taken(uint32_t rwnd)
 {
 	struct iw_sctp_path p;
 	struct iw_sctp_facts f;
 
-	(void)state;
-	open_shut_window();
-	assert_int_equal(hand_post(h.n.b.a, 2000), IW_E_LIMIT);
-	for (unsigned n = 0; n < 3; n++)
-		post(1000);
 	for (unsigned s = 0; s < 1200; s++) {
-		hand_acknowledge(&h, h.peer_tsn, 0, NULL, 0);
+		hand_acknowledge(&h, h.peer_tsn, rwnd, NULL, 0);
 		net_run(&h.n, h.n.now + IW_SEC(1));
 		take_probes();
 		assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
@@ -1857,6 +1873,45 @@ static void unacknowledged_probes_are_no_errors_while_sacks_arrive(void **state)
 	assert_true(f.timeouts > 11); /* more than Association.Max.Retrans */
 	assert_int_equal(f.sent, 2);
 	assert_int_equal(state_now(), IW_SCTP_ESTABLISHED);
+}
+
+/* ETSI D-O-8-8; RFC 9260 6.1 A; SX-36, SX-38; SCTP-52, SCTP-54: a message that needs fragments is
+ * refused. */
+static void unacknowledged_probes_are_no_errors_while_sacks_arrive(void **state)
+{
+	(void)state;
+	open_shut_window();
+	assert_int_equal(hand_post(h.n.b.a, 2000), IW_E_LIMIT);
+	for (unsigned n = 0; n < 3; n++)
+		post(1000);
+	answered_and_not_taken(0);
+	hand_close(&h);
+}
+
+/* ETSI D-O-8-8; RFC 9260 6.1 A; SX-36, SX-38: the window was shut, or made smaller than a chunk,
+ * when the chunk was in flight. */
+static void chunk_in_flight_when_the_window_shuts_is_no_error(void **state)
+{
+	(void)state;
+	for (uint32_t rwnd = 0; rwnd < 1000; rwnd += 999) {
+		open_up();
+		hand_answer_heartbeats(&h, IW_MSEC(1010));
+		post(1000);
+		post(1000);
+		answered_and_not_taken(rwnd);
+		hand_close(&h);
+	}
+}
+
+/* ETSI D-O-8-8; RFC 9260 6.1 A, 8.1; SX-38: without SACKs it is. */
+static void probes_without_an_answer_end_the_association(void **state)
+{
+	(void)state;
+	open_shut_window();
+	post(1000);
+	net_run(&h.n, h.n.now + IW_SEC(700));
+	assert_int_equal(state_now(), IW_SCTP_CLOSED);
+	assert_int_equal(iw_sctp_why(h.n.b.a)->err, IW_E_TIMEOUT);
 	hand_close(&h);
 }
 
@@ -2085,6 +2140,7 @@ int main(void)
 		cmocka_unit_test(shutdown_complete_with_a_wrong_tag_is_dropped),
 		cmocka_unit_test(init_in_cookie_wait_gets_the_parameters_of_our_init),
 		cmocka_unit_test(init_in_cookie_echoed_gets_the_parameters_of_our_init),
+		cmocka_unit_test(init_in_cookie_wait_from_another_address_gets_no_init_ack),
 		cmocka_unit_test(first_init_again_changes_nothing),
 		cmocka_unit_test(init_in_shutdown_ack_sent_gets_shutdown_ack),
 		cmocka_unit_test(second_init_ack_is_dropped),
@@ -2116,6 +2172,8 @@ int main(void)
 		cmocka_unit_test(shut_window_is_probed_with_one_chunk_at_doubling_intervals),
 		cmocka_unit_test(acknowledged_probe_does_not_open_the_window),
 		cmocka_unit_test(unacknowledged_probes_are_no_errors_while_sacks_arrive),
+		cmocka_unit_test(chunk_in_flight_when_the_window_shuts_is_no_error),
+		cmocka_unit_test(probes_without_an_answer_end_the_association),
 		cmocka_unit_test(lost_tsn_is_sent_before_queued_data),
 		cmocka_unit_test(sack_below_the_cumulative_tsn_is_dropped),
 		cmocka_unit_test(sack_from_the_other_address_is_accepted),
