@@ -78,6 +78,7 @@ static bool has_path(struct iw_sctp_addr a)
 /* SX-34: loopback is this host's own, and 169.254.0.0/16 is on a link of its own. */
 static void listed_ipv4_address_out_of_scope_is_ignored(void **state)
 {
+	const struct iw_sctp_addr mapped = v4(192, 0, 2, 78); /* in an IPv6 parameter: 3.3.2.1.2 */
 	struct list l;
 
 	(void)state;
@@ -87,6 +88,7 @@ static void listed_ipv4_address_out_of_scope_is_ignored(void **state)
 	list_v4(&l, 0, 0, 0, 0);
 	list_v4(&l, 224, 0, 0, 1);
 	list_v4(&l, 255, 255, 255, 255);
+	list_v6(&l, &mapped);
 	list_v4(&l, 192, 0, 2, 77);
 	open_from(net_addr(9), &l);
 	assert_int_equal(paths(), 2);
