@@ -31,9 +31,10 @@ static uint8_t octet(struct input *in)
 
 static struct map_end ends[2];
 static struct iw_dss *held[2][STREAMS];
-static bool spoiled[STREAMS];       /* something foreign was put in */
-static bool came[2][STREAMS][SENT]; /* segment came up at that end */
-static uint64_t given[2][STREAMS];  /* segments that end has sent in this session */
+static bool spoiled[STREAMS];        /* something foreign was put in */
+static bool came[2][STREAMS][SENT];  /* segment came up at that end */
+static uint64_t given[2][STREAMS];   /* segments that end has sent in this session */
+static uint32_t unacked[2][STREAMS]; /* messages of that end which have arrived */
 
 static void let_go(int e, uint16_t k)
 {
@@ -84,17 +85,36 @@ static void take_units(int e, struct iw_dss *s)
 	}
 }
 
+static void receive(int e, uint16_t k, uint32_t ppid, const void *data, size_t len)
+{
+	struct iw_dss *s = iw_sctpmap_receive(ends[e].a, k, ppid, data, len);
+	struct iw_dss *ended = iw_sctpmap_replaced(ends[e].a);
+
+	must(!ended || (e == 1 && ended == held[1][k] && iw_dss_over(ended)));
+	take_units(e, ended);
+	take_units(e, s);
+}
+
+static void acknowledge(int e)
+{
+	for (uint16_t k = 0; k < STREAMS; k++) {
+		uint32_t n = unacked[e][k];
+
+		unacked[e][k] = 0;
+		if (n > 0)
+			take_units(e, iw_sctpmap_acked(ends[e].a, k, n));
+		must(!held[e][k] || iw_dss_acked(held[e][k]) <= iw_dss_sent(held[e][k]));
+	}
+}
+
 static void arrives(int from, size_t i)
 {
 	struct map_end *x = &ends[from];
 	struct line_msg m = x->line[i];
-	struct iw_dss *s;
 
 	memmove(&x->line[i], &x->line[i + 1], (--x->nline - i) * sizeof(m));
-	take_units(!from, iw_sctpmap_receive(ends[!from].a, m.stream, m.ppid, m.data, m.len));
-	s = iw_sctpmap_acked(x->a, m.stream, 1);
-	if (s)
-		take_units(from, s);
+	receive(!from, m.stream, m.ppid, m.data, m.len);
+	unacked[from][m.stream]++;
 }
 
 static void send_some(int e, uint16_t k, unsigned n)
@@ -105,7 +125,7 @@ static void send_some(int e, uint16_t k, unsigned n)
 	       ends[e].nline < LINE_MAX - 8) {
 		uint64_t seq = given[e][k]++;
 
-		must(iw_dss_sent(s) == seq);
+		must(spoiled[k] || iw_dss_sent(s) == seq);
 		map_end_sends(&ends[e], s, (uint8_t)seq, 1 + seq % 50);
 	}
 }
@@ -156,17 +176,15 @@ static void step(struct input *in)
 	case 8:
 		if (ends[e].nline > 0)
 			arrives(e, octet(in) % ends[e].nline);
+		if (!(what & 0x80))
+			acknowledge(e);
 		break;
 	case 9:
 		spoiled[k] = true;
 		len = octet(in);
 		for (size_t i = 0; i < len; i++)
 			buf[i] = octet(in);
-		take_units(e, iw_sctpmap_receive(ends[e].a, k,
-						 what & 0x80   ? 16
-						 : what & 0x40 ? 17
-							       : 3,
-						 buf, len));
+		receive(e, k, what & 0x80 ? 16 : what & 0x40 ? 17 : 3, buf, len);
 		break;
 	}
 	for (e = 0; e < 2; e++)
@@ -181,6 +199,7 @@ static void drain(void)
 			map_end_flush(&ends[e]);
 			while (ends[e].nline > 0)
 				arrives(e, 0);
+			acknowledge(e);
 		}
 }
 
@@ -192,6 +211,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	memset(held, 0, sizeof(held));
 	memset(spoiled, 0, sizeof(spoiled));
 	memset(given, 0, sizeof(given));
+	memset(unacked, 0, sizeof(unacked));
 	memset(came, 0, sizeof(came));
 	for (int e = 0; e < 2; e++) {
 		map_end_init(&ends[e], e == 0, STREAMS, 2, NULL);
