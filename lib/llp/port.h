@@ -130,6 +130,11 @@ struct iw_port_ops {
 	/* 0: taken and copied; IW_PORT_KEPT: taken, vec's memory is referred to until it is acknowledged;
 	 * IW_E_AGAIN: ROOM tells when; IW_E_NOMEM: later; others: DOWN comes. */
 	int (*send)(struct iw_assoc *a, const struct iw_port_out *m, uint64_t now);
+	/*
+	 * So many octets of messages of the association that next_msg returned are still kept: they are subtracted from its receive
+	 * window from now on. The default is 0. NULL: the transport cannot know (kernel SCTP).
+	 */
+	void (*held)(struct iw_assoc *a, size_t octets);
 	/* No memory of messages of that stream is referred to any more. NULL: none ever was. */
 	void (*give_back)(struct iw_assoc *a, uint16_t stream, uint64_t now);
 	/*

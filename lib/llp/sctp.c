@@ -430,6 +430,24 @@ static void went_down(struct kport *k, struct kassoc *x, const struct iw_fault *
 	note(k, x, NEWS_DOWN);
 }
 
+/*
+ * Closing with no time to linger is an ABORT (RFC 6458 4.1.8). It has no reason: Linux rejects SCTP_ABORT in sendmsg on
+ * one-to-one sockets.
+ */
+static void abort_when_closed(struct kassoc *x)
+{
+	static const struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
+
+	(void)setsockopt(x->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+}
+
+/* What the peer sent ends the association. */
+static void violated(struct kport *k, struct kassoc *x, const struct iw_fault *why)
+{
+	abort_when_closed(x);
+	went_down(k, x, why);
+}
+
 static void broken(struct kport *k, struct kassoc *x, const char *step, int errnum)
 {
 	struct iw_fault why = { 0 };
@@ -630,7 +648,7 @@ static void ordered(struct kport *k, struct kassoc *x)
 	struct iw_fault why = { 0 };
 
 	iw_fail(&why, IW_E_DSS_ILLEGAL, "sctp: %s sent ordered data (RFC 5043 10)", x->assoc.peer);
-	went_down(k, x, &why);
+	violated(k, x, &why);
 }
 
 enum got { GOT_NONE, GOT_MORE, GOT_MSG };
@@ -676,7 +694,7 @@ static enum got take_data(struct kport *k, struct kassoc *x, size_t len, struct 
 	struct iw_fault why = { 0 };
 
 	if (!whole && keep_part(k, x, len, &why) != 0) {
-		went_down(k, x, &why);
+		violated(k, x, &why);
 		return GOT_NONE;
 	}
 	if (!end)
@@ -904,44 +922,17 @@ static void kernel_shutdown(struct iw_assoc *a, uint64_t now)
 		(void)shutdown(assoc_of(a)->fd, SHUT_WR);
 }
 
-/* RFC 6458 5.3.4: with SCTP_ABORT a message is the reason of an ABORT. */
-static void send_abort(const struct kassoc *x, const char *reason)
-{
-	union {
-		struct cmsghdr align;
-		uint8_t octets[CMSG_SPACE(sizeof(struct sctp_sndinfo))];
-	} control = { 0 };
-	const struct sctp_sndinfo info = { .snd_flags = SCTP_ABORT };
-	struct iovec iov = { (void *)(uintptr_t)reason, strlen(reason) };
-	struct msghdr h = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control.octets,
-		.msg_controllen = sizeof(control.octets),
-	};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&h);
-
-	c->cmsg_level = IPPROTO_SCTP;
-	c->cmsg_type = SCTP_SNDINFO;
-	c->cmsg_len = CMSG_LEN(sizeof(info));
-	memcpy(CMSG_DATA(c), &info, sizeof(info));
-	/* If it fails, closing the socket sends an ABORT without a reason. */
-	(void)!sendmsg(x->fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
+/* Linux rejects SCTP_ABORT on one-to-one sockets, so the reason is not sent. */
 static void kernel_abort(struct iw_assoc *a, const char *reason, uint64_t now)
 {
-	static const struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
 	struct iw_fault why = { 0 };
 	struct kassoc *x = assoc_of(a);
 
+	(void)reason;
 	(void)now;
 	if (x->fd < 0)
 		return;
-	if (reason)
-		send_abort(x, reason);
-	/* Closing with no time to linger is an ABORT (RFC 6458 4.1.8). */
-	(void)setsockopt(x->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	abort_when_closed(x);
 	x->connecting = false;
 	iw_fail(&why, IW_E_CANCELED, "sctp: aborted by this end");
 	went_down(port_of(a->port), x, &why);
@@ -1001,6 +992,11 @@ static unsigned kernel_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsi
 	return n;
 }
 
+/*
+ * Without held: the kernel subtracts from the window what was not read, and cannot be told of more. Reading continues
+ * while segments wait for their session: the Accept that releases them may be among what is not read yet. They use at
+ * most one more window (IW_SCTPMAP_PENDING_MAX).
+ */
 const struct iw_port_ops iw_port_sctp_ops = {
 	.name = "sctp",
 	.available = kernel_available,

@@ -744,6 +744,12 @@ static int user_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t n
 	return err || s.copy ? err : IW_PORT_KEPT;
 }
 
+static void user_held(struct iw_assoc *a, size_t octets)
+{
+	if (assoc_of(a)->a)
+		iw_sctp_set_held(assoc_of(a)->a, (uint32_t)IW_MIN(octets, (size_t)UINT32_MAX));
+}
+
 static void user_give_back(struct iw_assoc *a, uint16_t stream, uint64_t now)
 {
 	struct iw_sctp_assoc *engine = assoc_of(a)->a;
@@ -960,6 +966,7 @@ static void user_session(struct iw_assoc *a, uint16_t number, uint32_t pd, uint3
 		.next_event = user_next_event,                                                     \
 		.send = user_send,                                                                 \
 		.give_back = user_give_back,                                                       \
+		.held = user_held,                                                                 \
 		.peek = on_peek,                                                                   \
 		.rest = on_rest,                                                                   \
 		.stag = on_stag,                                                                   \

@@ -745,6 +745,18 @@ static void send_control(struct iw_trunk *t, uint64_t now)
 	}
 }
 
+/* Before output, so that the next acknowledgement has the window. */
+static void tell_held(struct iw_trunk *t)
+{
+	const struct iw_port_ops *ops = t->dock->port->ops;
+	size_t held = iw_sctpmap_held(t->map);
+
+	if (iw_likely(held == t->held) || !ops->held || !t->assoc)
+		return;
+	t->held = held;
+	ops->held(t->assoc, held);
+}
+
 static void send_segments(struct iw_link *k, uint64_t now)
 {
 	struct iw_trunk *t = k->trunk;
@@ -799,6 +811,7 @@ static void flush_dock(struct iw_dock *d, uint64_t now)
 
 		iw_list_del(n);
 		send_control(t, now);
+		tell_held(t);
 		leave_if_idle(t, now);
 	}
 	err = d->port->ops->output(d->port, now);

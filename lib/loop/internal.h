@@ -104,6 +104,7 @@ struct iw_trunk {
 	bool served;   /* there was one */
 	bool active, blocked;
 	bool leaving;       /* its SHUTDOWN has begun */
+	size_t held;        /* as the port knows it */
 	struct iw_llp face; /* what its links show of their transport */
 };
 

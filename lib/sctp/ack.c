@@ -45,7 +45,7 @@ static unsigned put_gaps(const struct inq *q, uint8_t *dst, size_t max)
 }
 
 /* 6.2: a window too small for a full packet is shown as none, or senders would fill it in small pieces. */
-static uint32_t shown_window(const struct iw_sctp_assoc *a)
+uint32_t iw_sctp_shown_window(const struct iw_sctp_assoc *a)
 {
 	uint32_t window = iw_sctp_window(a), least = IW_MIN(a->s->cfg.rwnd / 4, a->s->cfg.mtu);
 
@@ -64,7 +64,7 @@ size_t iw_sctp_put_sack(struct iw_sctp_assoc *a, uint8_t *dst, size_t cap)
 	if (cap < SACK_CHUNK_LEN)
 		return 0;
 	room = (cap - SACK_CHUNK_LEN) / 4;
-	sack.a_rwnd = shown_window(a);
+	sack.a_rwnd = iw_sctp_shown_window(a);
 	n = iw_sctp_sack_encode(value, cap - IW_SCTP_CHUNK_HDR_LEN, &sack);
 	if (n < 0)
 		return 0;

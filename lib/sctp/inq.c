@@ -120,7 +120,7 @@ uint32_t iw_sctp_window(const struct iw_sctp_assoc *a)
 	return used < rwnd ? rwnd - (uint32_t)used : 0;
 }
 
-/* 6.2: an update when the window has opened by a quarter, not for every octet. */
+/* 6.2: an update when the window has opened by a quarter, or at all after it was closed, not for every octet. */
 void iw_sctp_set_held(struct iw_sctp_assoc *a, uint32_t octets)
 {
 	uint32_t window;
@@ -128,8 +128,9 @@ void iw_sctp_set_held(struct iw_sctp_assoc *a, uint32_t octets)
 	a->in.held = octets;
 	if (!a->linked || a->peer_tag == 0 || a->state < IW_SCTP_ESTABLISHED)
 		return;
-	window = iw_sctp_window(a);
-	if (window > a->in.advertised && window - a->in.advertised >= a->s->cfg.rwnd / 4 &&
+	window = iw_sctp_shown_window(a);
+	if (window > a->in.advertised &&
+	    (window - a->in.advertised >= a->s->cfg.rwnd / 4 || a->in.advertised == 0) &&
 	    a->state <= IW_SCTP_SHUTDOWN_SENT) {
 		a->tx |= TX_SACK;
 		iw_sctp_touch(a);

@@ -422,6 +422,7 @@ void iw_sctp_fragments_fini(struct iw_sctp_assoc *a);
 void iw_sctp_fragments_slim(struct iw_sctp_assoc *a);
 
 /* ack.c */
+uint32_t iw_sctp_shown_window(const struct iw_sctp_assoc *a);
 /* The SACK chunk, in at most cap octets; octets written, 0: no room. Clears what it reports. */
 size_t iw_sctp_put_sack(struct iw_sctp_assoc *a, uint8_t *dst, size_t cap);
 

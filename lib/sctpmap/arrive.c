@@ -108,12 +108,14 @@ static void note(struct iw_dss *s, uint64_t number)
 	if (number != s->rx_next) {
 		flip(s, number);
 		s->early++;
+		s->a->early++;
 		return;
 	}
 	s->rx_next++;
 	while (iw_unlikely(s->early > 0) && seen(s, s->rx_next)) {
 		flip(s, s->rx_next++);
 		s->early--;
+		s->a->early--;
 	}
 }
 
@@ -139,6 +141,7 @@ static bool grow_held(struct iw_dss *s, size_t n)
 	if (s->held)
 		memcpy(to, s->held, s->held_len);
 	iw_dss_give_back(s, s->held, s->held_size);
+	s->a->held += size - s->held_size;
 	s->held = to;
 	s->held_size = size;
 	return true;

@@ -7,7 +7,9 @@
 
 #include "sctpmap/internal.h"
 
-#define BACKLOG 128
+#define BACKLOG    128
+/* What DDP records of a segment that waits for an earlier one, with its part of the table. */
+#define EARLY_COST 48
 
 const struct iw_sctpmap_profile iw_sctpmap_rfc = {
 	.name = "rfc",
@@ -110,6 +112,11 @@ uint16_t iw_sctpmap_streams(const struct iw_sctpmap *a)
 size_t iw_sctpmap_memory(const struct iw_sctpmap *a)
 {
 	return a->bytes;
+}
+
+size_t iw_sctpmap_held(const struct iw_sctpmap *a)
+{
+	return a->held + (size_t)a->early * EARLY_COST;
 }
 
 uint32_t iw_sctpmap_sessions(const struct iw_sctpmap *a)

@@ -45,6 +45,8 @@ struct iw_sctpmap {
 	size_t pending; /* of that: held for the peer by sessions that are not accepted */
 	size_t objects; /* of that: the objects of those sessions, at most IW_SCTPMAP_PENDING_MAX */
 	size_t window; /* receive window of the association, octets: the limit of pending without objects */
+	size_t held;    /* buffers of segments that came before their session was agreed on */
+	uint32_t early; /* messages of all sessions that arrived before one with a lower number */
 	struct iw_list all;
 	struct iw_list due; /* sessions with a control message that may go */
 };

@@ -122,6 +122,11 @@ void iw_sctpmap_down(struct iw_sctpmap *a);
 uint16_t iw_sctpmap_streams(const struct iw_sctpmap *a);
 /* Octets allocated for the association and its sessions. */
 size_t iw_sctpmap_memory(const struct iw_sctpmap *a);
+/*
+ * Memory that messages of the peer use after they arrived, octets: segments kept until their session is agreed on, and records of
+ * segments that arrived before an earlier one. To be subtracted from the receive window.
+ */
+size_t iw_sctpmap_held(const struct iw_sctpmap *a);
 /* Sessions not free yet, those included that were released before their end. */
 uint32_t iw_sctpmap_sessions(const struct iw_sctpmap *a);
 /* Both ends have said their last on every session: only acknowledgements are missing, perhaps. */

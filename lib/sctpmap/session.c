@@ -102,6 +102,7 @@ size_t iw_dss_memory(const struct iw_dss *s)
 void iw_dss_drop_held(struct iw_dss *s)
 {
 	iw_dss_give_back(s, s->held, s->held_size);
+	s->a->held -= s->held_size;
 	s->held = NULL;
 	s->held_size = s->held_len = s->held_at = 0;
 }
@@ -212,6 +213,7 @@ void iw_dss_free(struct iw_dss *s)
 	iw_dss_drop_held(s);
 	drop_seen(s);
 	settle_pending(s);
+	s->a->early -= s->early;
 	s->a->bytes -= s->bytes;
 	iw_list_del(&s->due);
 	iw_list_del(&s->all);

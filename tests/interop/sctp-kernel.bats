@@ -183,6 +183,13 @@ in_sequence() {
     in_sequence run_guest sctp "$HOST_IP" 7482 2
 }
 
+# RFC 5043 10: not an orderly end, which the kernel's close would be.
+@test "ordered DATA gets an ABORT" {
+    run_beside python3 "$IW_TOP/tests/interop/sctp_ordered.py" "$GUEST_IP" 9899 7472
+    assert_status 0
+    assert_equal "$output" 'ABORT'
+}
+
 @test "the guest is well" {
     guest_is_well
 }

@@ -33,6 +33,7 @@ struct step {
 	size_t len;
 	int flags;
 	uint16_t stream;
+	bool ordered;
 };
 
 /* A socket of the code under test, and its other end, where an octet makes it readable. */
@@ -40,6 +41,8 @@ static struct played {
 	int fd, far;
 	struct step step[STEPS];
 	unsigned n, at;
+	bool lingers_not; /* closing it is an ABORT */
+	bool closed, aborted;
 } played[1 + ASSOCS];
 static unsigned accepted;
 static uint8_t octets[200000];
@@ -74,7 +77,27 @@ int socket(int domain, int type, int protocol)
 
 int setsockopt(int fd, int level, int option, const void *value, socklen_t len)
 {
-	return find(fd) ? 0 : (int)syscall(SYS_setsockopt, fd, level, option, value, len);
+	struct played *p = find(fd);
+	struct linger l;
+
+	if (!p)
+		return (int)syscall(SYS_setsockopt, fd, level, option, value, len);
+	if (level == SOL_SOCKET && option == SO_LINGER) {
+		memcpy(&l, value, sizeof(l));
+		p->lingers_not = l.l_onoff && l.l_linger == 0;
+	}
+	return 0;
+}
+
+int close(int fd)
+{
+	struct played *p = fd > 0 ? find(fd) : NULL;
+
+	if (p) {
+		p->closed = true;
+		p->aborted = p->lingers_not;
+	}
+	return (int)syscall(SYS_close, fd);
 }
 
 int getsockopt(int fd, int level, int option, void *restrict value, socklen_t *restrict len)
@@ -146,7 +169,7 @@ ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 	} else {
 		struct sctp_rcvinfo info = { .rcv_sid = s->stream,
 					     .rcv_ppid = htonl(16),
-					     .rcv_flags = SCTP_UNORDERED };
+					     .rcv_flags = s->ordered ? 0 : SCTP_UNORDERED };
 		struct cmsghdr *c = CMSG_FIRSTHDR(m);
 
 		*c = (struct cmsghdr){ .cmsg_level = IPPROTO_SCTP,
@@ -263,6 +286,35 @@ static void assert_nothing(void)
 	assert_false(port->ops->next_event(port, &event));
 }
 
+/* SCTP-55: RFC 5043 10. */
+static void ordered_data_aborts_its_association(void **state)
+{
+	struct iw_port_msg m;
+
+	(void)state;
+	event = (struct iw_assoc_event){ 0 };
+	comes(1, octets, 10, MSG_EOR);
+	played[1].step[played[1].n - 1].ordered = true;
+	assert_false(next_msg(&m));
+	assert_int_equal(event.what, IW_ASSOC_DOWN);
+	assert_ptr_equal(event.assoc, assoc[1]);
+	assert_int_equal(assoc[1]->why.err, IW_E_DSS_ILLEGAL);
+	assert_true(played[1].aborted);
+	assert_false(played[2].aborted || played[2].closed);
+	comes(2, octets, 10, MSG_EOR);
+	assert_msg(2, octets, 10);
+}
+
+static void an_association_is_aborted_on_request(void **state)
+{
+	(void)state;
+	port->ops->abort(assoc[1], NULL, 0);
+	assert_true(played[1].aborted);
+	port->ops->release(assoc[2]);
+	assert_true(played[2].closed);
+	assert_false(played[2].aborted);
+}
+
 static void a_message_in_parts_is_put_together(void **state)
 {
 	(void)state;
@@ -336,6 +388,7 @@ static void a_message_without_an_end_ends_only_its_association(void **state)
 	assert_ptr_equal(event.assoc, assoc[1]);
 	assert_int_equal(assoc[1]->why.err, IW_E_DSS_ILLEGAL);
 	assert_non_null(strstr(assoc[1]->why.text, "131072"));
+	assert_true(played[1].aborted);
 	port->ops->release(assoc[1]);
 	comes(2, octets, 10, MSG_EOR);
 	assert_msg(2, octets, 10);
@@ -367,6 +420,8 @@ static void an_association_that_ends_amid_a_message_leaves_no_part(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		test(ordered_data_aborts_its_association),
+		test(an_association_is_aborted_on_request),
 		test(a_message_in_parts_is_put_together),
 		test(a_notification_between_parts_of_a_message_is_handled),
 		test(a_notification_in_parts_between_parts_of_a_message_is_handled),

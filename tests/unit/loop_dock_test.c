@@ -18,6 +18,7 @@
 #include "sctpmap/session.h"
 #include "sctpmap/unused.h"
 #include "util/num.h"
+#include "wire/sctpddp.h"
 
 struct fake {
 	struct iw_port port;
@@ -193,6 +194,93 @@ static const struct iw_port_ops ops = {
 	.output = fake_output,
 	.deadline = fake_deadline,
 	.timeout = fake_timeout,
+	.close = fake_close,
+};
+
+/* A listener's port: an association that comes up, and messages on its stream 0, each with what arrives at the port. */
+enum { COMING = 8 };
+static struct {
+	bool up;
+	unsigned n, at;
+	struct {
+		uint32_t ppid;
+		uint8_t data[600];
+		size_t len;
+	} msg[COMING];
+	size_t held;
+	unsigned told;
+} coming;
+
+static bool coming_next_msg(struct iw_port *p, struct iw_port_msg *out)
+{
+	struct fake *f = fake_of(p);
+
+	if (!f->assoc.user || coming.at == coming.n)
+		return false;
+	*out = (struct iw_port_msg){ .assoc = &f->assoc,
+				     .ppid = coming.msg[coming.at].ppid,
+				     .data = coming.msg[coming.at].data,
+				     .len = coming.msg[coming.at].len };
+	coming.at++;
+	return true;
+}
+
+static bool coming_next_event(struct iw_port *p, struct iw_assoc_event *out)
+{
+	struct fake *f = fake_of(p);
+
+	if (!coming.up)
+		return false;
+	coming.up = false;
+	f->assoc = (struct iw_assoc){ .port = p,
+				      .up = true,
+				      .indicated = true,
+				      .adaptation = IW_SCTP_ADAPTATION_DDP,
+				      .in = 1,
+				      .out = 1,
+				      .max_message = 1000 };
+	*out = (struct iw_assoc_event){ .what = IW_ASSOC_UP, .assoc = &f->assoc };
+	return true;
+}
+
+static int coming_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t now)
+{
+	(void)a;
+	(void)m;
+	(void)now;
+	return 0;
+}
+
+static void coming_held(struct iw_assoc *a, size_t octets)
+{
+	(void)a;
+	coming.held = octets;
+	coming.told++;
+}
+
+static void coming_segment(uint16_t ssn)
+{
+	uint8_t *to = coming.msg[coming.n].data;
+
+	coming.msg[coming.n].ppid = IW_SCTP_PPID_SEGMENT;
+	coming.msg[coming.n].len = sizeof(coming.msg[0].data);
+	assert_int_equal(iw_sctp_segment_encode(to, sizeof(coming.msg[0].data), ssn), 2);
+	coming.n++;
+}
+
+static const struct iw_port_ops coming_ops = {
+	.name = "udp",
+	.input = fake_input,
+	.next_msg = coming_next_msg,
+	.next_event = coming_next_event,
+	.send = coming_send,
+	.held = coming_held,
+	.output = fake_output,
+	.deadline = fake_deadline,
+	.timeout = fake_timeout,
+	.shutdown = fake_shutdown,
+	.abort = fake_abort,
+	.release = fake_release,
 	.close = fake_close,
 };
 
@@ -651,9 +739,58 @@ static void an_initiator_does_not_wait_for_ever_for_the_end_of_its_session(void 
 	close(crowd.f.peer);
 }
 
+/* The port hears once a turn what the association keeps, and only when that has changed. */
+static void a_port_hears_what_waits_for_a_session_to_be_accepted(void **state)
+{
+	const struct iw_sctpmap_cfg cfg = { .mem = &mem.mem, .streams = 1 };
+	const struct iw_sctp_control initiate = { .fn = IW_SCTP_FN_INITIATE };
+	const struct iw_dss_offer offer = { 0 };
+	struct iw_trunk *trunk;
+	struct iw_dss_unit u;
+	struct iw_dss *s;
+	struct iw_gate *g;
+	static struct fake f; /* its association lives as long as the loop */
+	unsigned units = 0;
+	int fd[2];
+
+	(void)state;
+	memset(&coming, 0, sizeof(coming));
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
+	f = (struct fake){ .port = { .ops = &coming_ops, .fd = fd[0] }, .peer = fd[1] };
+	assert_int_equal(iw_gate_new_port(&g, loop, &f.port, &cfg, NULL, NULL), 0);
+	coming.up = true;
+	coming.msg[0].ppid = IW_SCTP_PPID_CONTROL;
+	coming.msg[0].len = (size_t)iw_sctp_control_encode(coming.msg[0].data, 600, &initiate);
+	coming.n = 1;
+	assert_int_equal(arrive(&f), 0);
+	iw_loop_flush(loop);
+	assert_int_equal(coming.told, 0);
+	for (uint16_t ssn = 1; ssn <= 3; ssn++)
+		coming_segment(ssn);
+	assert_int_equal(arrive(&f), 0);
+	iw_loop_flush(loop);
+	assert_int_equal(coming.told, 1);
+	assert_in_range(coming.held, 3 * 598, 3 * 598 * 2);
+	assert_true(iw_gate_next_session(g, &trunk, &s));
+	iw_loop_flush(loop);
+	assert_int_equal(coming.told, 1);
+	assert_int_equal(iw_dss_accept(s, &offer, NULL), 0);
+	while (iw_dss_next(s, &u))
+		units += u.kind == IW_DSS_SEGMENT;
+	assert_int_equal(units, 3);
+	coming_segment(4);
+	assert_int_equal(arrive(&f), 0);
+	iw_loop_flush(loop);
+	assert_int_equal(coming.held, 0);
+	assert_int_equal(coming.told, 2);
+	stop(&f, g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			a_port_hears_what_waits_for_a_session_to_be_accepted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			the_only_port_is_waited_for_in_itself_and_answers_at_once, set_up,
 			tear_down),

@@ -358,6 +358,31 @@ static void fragments_are_kept_within_a_bound(void **state)
 	hand_close(&h);
 }
 
+/* SX-36, RFC 9260 6.2: a window that was closed is reported as soon as it takes a packet; a sender would have to probe. */
+static void a_window_that_was_closed_is_reported_when_it_takes_a_packet(void **state)
+{
+	struct iw_sctp_sack s;
+
+	(void)state;
+	open_up();
+	iw_sctp_set_held(h.n.b.a, 1 << 20);
+	data(7, HAND_TSN, 0, "a");
+	assert_true(take_sack(&s));
+	assert_int_equal(s.a_rwnd, 0);
+	iw_sctp_set_held(h.n.b.a, (1 << 20) - 1499);
+	net_run(&h.n, h.n.now);
+	assert_false(take_sack(&s));
+	iw_sctp_set_held(h.n.b.a, (1 << 20) - 3000);
+	net_run(&h.n, h.n.now);
+	assert_true(take_sack(&s));
+	assert_int_equal(s.a_rwnd, 3000);
+	iw_sctp_set_held(h.n.b.a, 0);
+	net_run(&h.n, h.n.now);
+	assert_true(take_sack(&s));
+	assert_int_equal(s.a_rwnd, 1 << 20);
+	hand_close(&h);
+}
+
 enum { TINY = 60000, TINY_PACKET = 70 };
 
 /* TINY one-octet fragments without a beginning or an end, above a TSN that is missing; order maps 0, 1, ... to TSNs. */
@@ -2073,6 +2098,7 @@ int main(void)
 		cmocka_unit_test(fragments_are_put_together),
 		cmocka_unit_test(fragments_of_two_streams_end_the_association),
 		cmocka_unit_test(fragments_are_kept_within_a_bound),
+		cmocka_unit_test(a_window_that_was_closed_is_reported_when_it_takes_a_packet),
 		cmocka_unit_test(tiny_fragments_are_charged_what_they_cost),
 		cmocka_unit_test(the_number_of_fragments_is_bounded),
 		cmocka_unit_test(fragments_take_half_of_the_window_at_most),

@@ -276,6 +276,54 @@ static void initiate_with_too_much_private_data_is_refused(void **state)
 	expect_control(&pas.line[0], 0, IW_SCTP_FN_TERMINATE, "");
 }
 
+/* SEC-14: what is subtracted from the receive window: segments that are kept, and records of those that are early. */
+static void memory_of_messages_is_reported_until_they_are_placed(void **state)
+{
+	struct iw_dss *a = initiate(NULL), *p;
+
+	(void)state;
+	assert_int_equal(iw_sctpmap_held(act.a), 0);
+	line_arrives(&act, 0, &pas);
+	p = pas.last;
+	accept_plain(p);
+	/* Before the Accept, which is number 0. */
+	segment_to(&act, 0, 2, 'y', 200);
+	assert_int_equal(iw_sctpmap_held(act.a), 256 + 48);
+	segment_to(&act, 0, 1, 'x', 200);
+	assert_int_equal(iw_sctpmap_held(act.a), 512 + 2 * 48);
+	line_arrives(&pas, 0, &act);
+	assert_int_equal(act.ntold, 3);
+	assert_int_equal(iw_sctpmap_held(act.a), 0);
+	/* Placed at once, but not yet in order. */
+	segment_to(&act, 0, 5, 'z', 200);
+	segment_to(&act, 0, 4, 'z', 200);
+	assert_int_equal(iw_sctpmap_held(act.a), 2 * 48);
+	segment_to(&act, 0, 3, 'z', 200);
+	assert_int_equal(iw_sctpmap_held(act.a), 0);
+	segment_to(&act, 0, 30000, 'z', 200);
+	assert_int_equal(iw_sctpmap_held(act.a), 48);
+	/* A session that is gone uses nothing. */
+	iw_sctpmap_down(act.a);
+	iw_dss_release(a);
+	assert_int_equal(iw_sctpmap_held(act.a), 0);
+	iw_dss_release(p);
+}
+
+/* SEC-14: a session that the peer wants and that is rejected. */
+static void a_rejected_session_keeps_no_segments(void **state)
+{
+	struct iw_dss *p;
+
+	(void)state;
+	control_to(&pas, 0, 0, IW_SCTP_FN_INITIATE, 0);
+	p = pas.last;
+	segment_to(&pas, 0, 1, 'x', 1000);
+	assert_int_equal(iw_sctpmap_held(pas.a), 1024);
+	assert_int_equal(iw_dss_reject(p, NULL, 0, NULL), 0);
+	assert_int_equal(iw_sctpmap_held(pas.a), 0);
+	iw_dss_release(p);
+}
+
 /* --- order ------------------------------------------------------------------------------------ */
 
 /* SCTP-38, SCTP-76: held, then given in the order of arrival, before what comes later */
@@ -1758,6 +1806,8 @@ int main(void)
 		TEST(numbers_after_the_terminate_use_no_memory),
 		TEST(memory_of_sessions_not_accepted_is_bounded),
 		TEST(sessions_not_accepted_fit_the_receive_window),
+		TEST(memory_of_messages_is_reported_until_they_are_placed),
+		TEST(a_rejected_session_keeps_no_segments),
 		TEST(accepted_sessions_leave_the_limit),
 		TEST(memory_of_sessions_is_counted),
 		TEST(without_memory_for_what_comes_early_the_session_ends),
