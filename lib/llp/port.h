@@ -177,6 +177,8 @@ struct iw_port {
 	bool all_acked_only; /* acknowledgements are reported by IW_ASSOC_ALL_ACKED alone */
 	uint32_t window;     /* for receiving, octets, of each association; 0: not known */
 	unsigned loans; /* messages that can be lent at once; of a port that does not lend: 0 */
+	/* Associations without a session that a listener should keep at most, since each needs a descriptor; 0: no such limit. */
+	uint32_t unused_max;
 	uint64_t sends, recvs; /* system calls that moved octets */
 };
 

@@ -232,6 +232,7 @@ static int open_listener(struct kport *k, const struct iw_llp_cfg *cfg, struct i
 {
 	struct iw_addr addr[ADDR_MAX], local;
 	char text[IW_ADDR_TEXT];
+	uint64_t nofile;
 	const int on = 1;
 	size_t n = 0;
 	int err;
@@ -253,6 +254,8 @@ static int open_listener(struct kport *k, const struct iw_llp_cfg *cfg, struct i
 	snprintf(k->port.local, sizeof(k->port.local), "%s", iw_addr_format(text, &local));
 	if (watch(k, k->listener, NULL, EPOLLIN, true) < 0)
 		return iw_os_fail(why, errno, "sctp: watch the listener");
+	iw_os_nofile(&nofile, NULL);
+	k->port.unused_max = (uint32_t)IW_MIN(IW_MAX(nofile / 8 * 3, 1), UINT32_MAX);
 	return 0;
 }
 
@@ -922,7 +925,7 @@ static void kernel_shutdown(struct iw_assoc *a, uint64_t now)
 		(void)shutdown(assoc_of(a)->fd, SHUT_WR);
 }
 
-/* Linux rejects SCTP_ABORT on one-to-one sockets, so the reason is not sent. */
+/* Linux does not take a reason for the ABORT of a one-to-one socket: EINVAL for SCTP_ABORT (RFC 6458 5.3.4). */
 static void kernel_abort(struct iw_assoc *a, const char *reason, uint64_t now)
 {
 	struct iw_fault why = { 0 };

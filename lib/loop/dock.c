@@ -65,7 +65,9 @@ int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port, u
 		.mem = l->mem,
 		.timeout_ns = unused_ns,
 		.per_addr = IW_UNUSED_PER_ADDR,
-		.max = IW_UNUSED_MAX,
+		.per_addr_bytes = IW_UNUSED_PER_ADDR_BYTES,
+		.max_bytes = IW_UNUSED_MAX_BYTES,
+		.max = port->unused_max ? IW_MIN(port->unused_max, IW_UNUSED_MAX) : IW_UNUSED_MAX,
 	};
 	int err;
 
@@ -393,7 +395,7 @@ static void evict(struct iw_trunk *t, uint64_t now)
 		&text,
 		"too many associations without a DDP stream session (RFC 5043): at most %u of one "
 		"address, %u in all",
-		(uint32_t)IW_UNUSED_PER_ADDR, (uint32_t)IW_UNUSED_MAX);
+		t->dock->unused.cfg.per_addr, t->dock->unused.cfg.max);
 	abort_unused(t, reason, now);
 }
 
@@ -424,6 +426,8 @@ static void watch_use(struct iw_trunk *t, uint64_t now)
 		iw_unused_answered(u, &t->unused);
 	if (out)
 		evict(iw_container_of(out, struct iw_trunk, unused), now);
+	if (iw_unused_charge(u, &t->unused, iw_sctpmap_memory(t->map)))
+		abort_unused(t, "too much memory without a DDP stream session (RFC 5043)", now);
 }
 
 /* The time of an association without an open session is over. */

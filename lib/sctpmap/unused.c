@@ -15,6 +15,7 @@ struct iw_unused_addr {
 	uint8_t ip[16];
 	struct iw_list entries; /* the oldest first */
 	uint32_t count;
+	size_t bytes;
 };
 
 void iw_unused_init(struct iw_unused *u, const struct iw_unused_cfg *cfg)
@@ -196,6 +197,8 @@ void iw_unused_remove(struct iw_unused *u, struct iw_unused_entry *e)
 	iw_list_del(&e->all);
 	iw_list_del(&e->of_addr);
 	e->addr = NULL;
+	a->bytes -= e->bytes;
+	u->bytes -= e->bytes;
 	a->count--;
 	u->count--;
 	free_if_empty(u, a);
@@ -215,6 +218,17 @@ void iw_unused_extend(struct iw_unused *u, struct iw_unused_entry *e, uint64_t n
 {
 	e->at = time_out_after(u, now);
 	set_timer(u, e, e->at);
+}
+
+bool iw_unused_charge(struct iw_unused *u, struct iw_unused_entry *e, size_t bytes)
+{
+	struct iw_unused_addr *a = e->addr;
+
+	a->bytes += bytes - e->bytes;
+	u->bytes += bytes - e->bytes;
+	e->bytes = bytes;
+	return (a->bytes > u->cfg.per_addr_bytes && bytes > a->bytes / a->count) ||
+	       (u->bytes > u->cfg.max_bytes && bytes > u->bytes / u->count);
 }
 
 uint64_t iw_unused_deadline(const struct iw_unused *u)

@@ -32,13 +32,20 @@
  * Associations without an open session, of one address of a peer and of a port. Eight programs of one address that begin 40
  * associations each at the same time use 320.
  */
-#define IW_UNUSED_PER_ADDR 512
-#define IW_UNUSED_MAX      4096
+#define IW_UNUSED_PER_ADDR       512
+#define IW_UNUSED_MAX            4096
+/*
+ * Bytes that these associations hold: of one address, and of a port. A peer can send 2 MiB of sessions to be refused, and a receive
+ * window of early segments, on each.
+ */
+#define IW_UNUSED_PER_ADDR_BYTES ((size_t)64 << 20)
+#define IW_UNUSED_MAX_BYTES      ((size_t)256 << 20)
 
 struct iw_unused_cfg {
 	const struct iw_mem *mem; /* borrowed for life */
 	uint64_t timeout_ns;      /* of each association; 0: no deadline */
 	uint32_t per_addr, max;   /* at least 1 each */
+	size_t per_addr_bytes, max_bytes;
 	uint64_t secret; /* random: no peer can choose addresses that share a place in the table */
 };
 
@@ -50,6 +57,7 @@ struct iw_unused_entry {
 	uint64_t at;                 /* the deadline while no session is requested */
 	struct iw_list all, of_addr; /* in the order in which they were added */
 	struct iw_unused_addr *addr; /* NULL: not in */
+	size_t bytes;
 };
 
 struct iw_unused {
@@ -57,6 +65,7 @@ struct iw_unused {
 	struct iw_heap timers;
 	struct iw_list all;
 	uint32_t count;
+	size_t bytes;
 	struct iw_unused_addr **bucket; /* NULL before the first association */
 	size_t nbuckets, naddrs;
 };
@@ -91,6 +100,12 @@ void iw_unused_asked(struct iw_unused *u, struct iw_unused_entry *e);
 void iw_unused_answered(struct iw_unused *u, struct iw_unused_entry *e);
 /* No session is requested, and the deadline of e is the time-out after now. */
 void iw_unused_extend(struct iw_unused *u, struct iw_unused_entry *e, uint64_t now);
+
+/*
+ * The association of e holds so many bytes now. True: it has to end, because the associations of its address, or all, hold more than their
+ * limit, and it holds more than their average.
+ */
+bool iw_unused_charge(struct iw_unused *u, struct iw_unused_entry *e, size_t bytes);
 
 /* The next deadline; IW_TIME_NEVER: none. */
 uint64_t iw_unused_deadline(const struct iw_unused *u);

@@ -2,7 +2,7 @@
 """A peer that opens many SCTP associations in UDP (RFC 6951, RFC 9260) from one socket, each from an SCTP port of its own, keeps them up by
 answering HEARTBEATs, and waits until the listener ends them.
 
-    sctp_idle.py UDP-PORT SCTP-PORT COUNT SECONDS idle|reject|session|deaf
+    sctp_idle.py UDP-PORT SCTP-PORT COUNT SECONDS idle|reject|session|deaf [ADDRESS]
 
 idle     no DDP stream session
 reject   one Initiate (RFC 5043) whose Private Data the listener rejects
@@ -28,9 +28,10 @@ COMPLETE = 14
 INITIATE, ACCEPT, REJECT, TERMINATE = 1, 2, 3, 4
 FIRST_PORT, AT_ONCE, LATE = 1024, 64, 20
 udp_port, port, count, seconds, mode = *map(int, sys.argv[1:5]), sys.argv[5]
+address = sys.argv[6] if len(sys.argv) > 6 else "127.0.0.1"
 sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-sock.connect(("127.0.0.1", udp_port))
+sock.connect((address, udp_port))
 
 
 def chunk(kind, value=b"", flags=0):
@@ -97,7 +98,7 @@ class Assoc:
         elif kind == ABORT and not self.ended:
             # Cause 12, User-Initiated Abort, and its reason
             text = value[4:].split(b"\0")[0].decode() if value[:2] == b"\0\x0c" else f"cause {value[:2].hex()}"
-            self.ended = "ABORT " + re.sub(r"\d+ ms", "T", text)
+            self.ended = "ABORT " + (re.sub(r"\d+ ms", "T", text) or "without a reason")
         elif kind == SHUTDOWN and mode != "deaf":
             self.send(chunk(SHUTDOWN_ACK))
         elif kind == COMPLETE and not self.ended:

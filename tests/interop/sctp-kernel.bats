@@ -106,6 +106,38 @@ require_xdp() {
     every_mode run_guest 127.0.0.1 -t sctp -p 7471
 }
 
+# serve_in_udp PORT DESCRIPTORS: a listener in the guest that answers SCTP in UDP
+serve_in_udp() {
+    "$PEER_VM" run sysctl -q -w net.sctp.encap_port=9899 3>&-
+    guest_job sh -c "ulimit -n $2 && exec ddp-recv -t sctp --bind '*' -p $1 --timeout 2s /tmp"
+    sctp_listens "$1"
+    "$PEER_VM" run sysctl -q -w net.sctp.encap_port=0 3>&-
+}
+
+idle_peer() {
+    run_beside env PYTHONPATH="$BATS_TEST_DIRNAME/../bats" PYTHONDONTWRITEBYTECODE=1 python3 "$BATS_TEST_DIRNAME/../bats/sctp_idle.py" \
+        9899 "$@" "$GUEST_IP"
+}
+
+# SEC-29. Linux does not let a program choose the reason in the ABORT.
+@test "kernel SCTP in the guest ends associations without a session" {
+    serve_in_udp 7479 1024
+    idle_peer 7479 20 30 idle
+    assert_status 0
+    assert_output_is "up 20
+20 ABORT without a reason"
+    idle_peer 7479 20 30 reject
+    assert_output_is "up 20
+20 ABORT without a reason"
+    idle_peer 7479 20 30 session
+    assert_output_is "up 20
+20 SHUTDOWN"
+    idle_peer 7479 20 30 deaf
+    assert_output_is "up 20
+20 ABORT without a reason"
+    guest_kill
+}
+
 @test "a file goes into the guest and comes back the same" {
     random_file here 3M
     run_guest mkdir -p /tmp/in

@@ -602,7 +602,8 @@ static void open_crowd(void)
 						    .peer_ip = { [10] = 0xff, 0xff, 127, 1 } };
 }
 
-static struct iw_gate *listen_for_crowd(void)
+/* unused_max: of the port. */
+static struct iw_gate *listen_for_crowd_of(uint32_t unused_max)
 {
 	const struct iw_sctpmap_cfg cfg = { .mem = &mem.mem,
 					    .streams = 1,
@@ -610,8 +611,14 @@ static struct iw_gate *listen_for_crowd(void)
 	struct iw_gate *g;
 
 	open_crowd();
+	crowd.f.port.unused_max = unused_max;
 	assert_int_equal(iw_gate_new_port(&g, loop, &crowd.f.port, &cfg, NULL, NULL), 0);
 	return g;
+}
+
+static struct iw_gate *listen_for_crowd(void)
+{
+	return listen_for_crowd_of(0);
 }
 
 static size_t count(const bool *what)
@@ -682,6 +689,20 @@ static void above_the_limit_of_an_address_the_oldest_is_aborted(void **state)
 	iw_gate_free(g);
 	crowd.confirms = true;
 	run_until_gone(CROWD);
+	close(crowd.f.peer);
+}
+
+/* Of a transport that needs a descriptor for each association. */
+static void a_port_can_keep_fewer_than_the_general_limit(void **state)
+{
+	struct iw_gate *g = listen_for_crowd_of(10);
+
+	(void)state;
+	crowd.confirms = true;
+	come(30);
+	assert_int_equal(count(crowd.aborted), 20);
+	iw_gate_free(g);
+	run_until_gone(30);
 	close(crowd.f.peer);
 }
 
@@ -812,6 +833,8 @@ int main(void)
 			associations_without_a_session_are_aborted_after_the_time_out, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(above_the_limit_of_an_address_the_oldest_is_aborted,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_port_can_keep_fewer_than_the_general_limit,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_closed_listener_ends_unused_associations_in_order,
 						set_up, tear_down),

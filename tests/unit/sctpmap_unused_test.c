@@ -28,6 +28,8 @@ static int set_up(void **state)
 						    .timeout_ns = TIMEOUT,
 						    .per_addr = PER_ADDR,
 						    .max = MAX,
+						    .per_addr_bytes = 1000,
+						    .max_bytes = 2000,
 						    .secret = 7 });
 	return 0;
 }
@@ -180,6 +182,37 @@ static void the_oldest_of_all_is_evicted_above_the_limit_of_the_port(void **stat
 	assert_ptr_equal(evicted, &e[1]);
 }
 
+/* SEC-29: of the associations that share the memory of an address, those that hold less than the average stay. */
+static void the_association_that_holds_most_memory_ends(void **state)
+{
+	(void)state;
+	add(0, v4(1), 0);
+	add(1, v4(1), 0);
+	add(2, v4(2), 0);
+	assert_false(iw_unused_charge(&u, &e[0], 10));
+	assert_false(iw_unused_charge(&u, &e[1], 990));
+	assert_true(iw_unused_charge(&u, &e[1], 991));
+	assert_false(iw_unused_charge(&u, &e[0], 20));
+	assert_false(iw_unused_charge(&u, &e[2], 900));
+	/* Its memory counts no more. */
+	iw_unused_remove(&u, &e[1]);
+	add(4, v4(1), 0);
+	assert_false(iw_unused_charge(&u, &e[0], 1000));
+	iw_unused_remove(&u, &e[4]);
+	/* The limit for all. */
+	assert_false(iw_unused_charge(&u, &e[0], 600));
+	assert_false(iw_unused_charge(&u, &e[2], 500));
+	add(3, v4(3), 0);
+	assert_false(iw_unused_charge(&u, &e[3], 900));
+	assert_true(iw_unused_charge(&u, &e[3], 901));
+	/* An association that gives memory back may stay. */
+	assert_false(iw_unused_charge(&u, &e[3], 0));
+	iw_unused_remove(&u, &e[0]);
+	iw_unused_remove(&u, &e[2]);
+	iw_unused_remove(&u, &e[3]);
+	assert_int_equal(u.bytes, 0);
+}
+
 static void the_addresses_of_a_64_network_are_one(void **state)
 {
 	(void)state;
@@ -323,6 +356,7 @@ int main(void)
 		TEST(the_oldest_of_an_address_above_its_limit_is_evicted),
 		TEST(an_association_with_a_request_can_be_evicted),
 		TEST(the_oldest_of_all_is_evicted_above_the_limit_of_the_port),
+		TEST(the_association_that_holds_most_memory_ends),
 		TEST(the_addresses_of_a_64_network_are_one),
 		TEST(without_memory_an_association_is_not_added),
 		TEST(a_table_that_cannot_grow_still_finds_every_address),
