@@ -102,7 +102,7 @@ void iw_sctp_input(struct iw_sctp *s, const struct iw_sctp_packet *p, uint64_t n
 	cur->a = NULL;
 	cur->path = NULL;
 	cur->now = now;
-	cur->open = cur->complained = false;
+	cur->open = cur->complained = cur->echoed = false;
 	if (iw_sctp_hdr_decode(&cur->hdr, p->data, p->len) == 0 ||
 	    cur->hdr.checksum != iw_sctp_checksum(p->data, p->len))
 		return;
@@ -122,9 +122,14 @@ void iw_sctp_input(struct iw_sctp *s, const struct iw_sctp_packet *p, uint64_t n
 
 /* --- chunk after chunk ------------------------------------------------------------------------ */
 
-/* 8.3: to the source of the packet, confirmed or not. */
+/* 8.3: to the source of the packet, confirmed or not. One answer to an unconfirmed source: it may be forged. */
 static void on_heartbeat(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c)
 {
+	struct cursor *cur = &a->s->cur;
+
+	if (!cur->path->confirmed && cur->echoed)
+		return;
+	cur->echoed = true;
 	iw_sctp_reply(a->s, a->s->cur.pkt, a->peer_port, a->peer_tag, IW_SCTP_HEARTBEAT_ACK, 0,
 		      c->value, c->value_len);
 }

@@ -260,6 +260,7 @@ struct iw_sctp_assoc {
 	size_t report_len;
 	uint64_t setup_at, guard_at; /* T1 or T2; T5 */
 	unsigned tries;
+	unsigned alternate;     /* the last path but the data path that a retransmission used */
 	unsigned shutdown_path; /* where SHUTDOWN, or SHUTDOWN ACK, was sent last */
 	unsigned stale;         /* cookies of the peer's that it then called so */
 	uint64_t setup_rto;
@@ -289,6 +290,7 @@ struct cursor {
 	uint64_t now;
 	bool open;       /* a packet is under way */
 	bool complained; /* an ERROR answers it already */
+	bool echoed;     /* a HEARTBEAT ACK was sent to its unconfirmed source */
 };
 
 struct iw_sctp {
@@ -484,8 +486,13 @@ void iw_sctp_path_timeouts(struct path *p, uint64_t now);
 struct path *iw_sctp_data_path(const struct iw_sctp_assoc *a);
 /* Another one that works, or the same. */
 struct path *iw_sctp_other_path(const struct iw_sctp_assoc *a, struct path *p);
+/*
+ * 6.4.1: the path for a retransmission after p has timed out. The data path gets every second one: unreachable addresses cannot keep an
+ * association from it.
+ */
+struct path *iw_sctp_rtx_path(struct iw_sctp_assoc *a, struct path *p);
 /* The number of the next confirmed path round the table, active or not: for control chunks that are not answered. */
-unsigned iw_sctp_turn_path(const struct iw_sctp_assoc *a, unsigned from);
+unsigned iw_sctp_turn_path(struct iw_sctp_assoc *a, unsigned from);
 void iw_sctp_path_confirm(struct path *p, uint64_t now);
 /* The HEARTBEAT that is due, with a PAD when it probes: octets, 0: none. */
 size_t iw_sctp_put_heartbeat(struct path *p, uint8_t *dst, size_t cap, bool probe, uint64_t now);

@@ -144,7 +144,7 @@ void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now)
 		a->cc->timeout(&p->cc);                       /* E1 */
 	p->rto = IW_MIN(2 * p->rto, a->s->cfg.times.rto_max); /* E2 */
 	p->one_packet = !probing;
-	to = iw_sctp_other_path(a, p);
+	to = iw_sctp_rtx_path(a, p);
 	for (uint64_t seq = q->una; seq < q->next; seq++) {
 		struct out_chunk *c = chunk_at(q, seq);
 

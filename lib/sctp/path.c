@@ -100,15 +100,32 @@ struct path *iw_sctp_other_path(const struct iw_sctp_assoc *a, struct path *p)
 	return p;
 }
 
-unsigned iw_sctp_turn_path(const struct iw_sctp_assoc *a, unsigned from)
+/* The next path after the last alternate one, which is neither p nor inactive unless that is allowed. */
+static struct path *next_alternate(struct iw_sctp_assoc *a, struct path *p, bool inactive)
 {
-	for (unsigned i = 1; i < a->npaths; i++) {
-		unsigned next = (from + i) % a->npaths;
+	for (unsigned i = 1; i <= a->npaths; i++) {
+		struct path *next = &a->paths[(a->alternate + i) % a->npaths];
 
-		if (a->paths[next].confirmed)
+		if (next != p && next->confirmed && (inactive || path_is_usable(next))) {
+			a->alternate = next->index;
 			return next;
+		}
 	}
-	return from;
+	return p;
+}
+
+struct path *iw_sctp_rtx_path(struct iw_sctp_assoc *a, struct path *p)
+{
+	struct path *data = iw_sctp_data_path(a);
+
+	return p == data ? next_alternate(a, p, false) : data;
+}
+
+unsigned iw_sctp_turn_path(struct iw_sctp_assoc *a, unsigned from)
+{
+	struct path *data = iw_sctp_data_path(a);
+
+	return from == data->index ? next_alternate(a, data, true)->index : data->index;
 }
 
 struct path *iw_sctp_data_path(const struct iw_sctp_assoc *a)

@@ -279,17 +279,15 @@ static void heartbeats_of_all_associations_to_unconfirmed_addresses_are_limited(
 	hand_close(&h);
 }
 
-/* SX-38: RFC 9260 8.1: HEARTBEATs count for the association on the path that DATA uses alone. */
-static void unreachable_addresses_do_not_end_an_association_whose_data_path_answers(void **state)
+/* Sixteen addresses: each answers HEARTBEATs until it is confirmed. */
+static void open_confirmed(void)
 {
 	struct iw_sctp_path p;
 	struct list l;
 	unsigned confirmed = 0;
 
-	(void)state;
 	list_many(&l, 15);
 	open_from(net_addr(9), &l);
-	/* Each answers once, and is silent from then on. */
 	for (unsigned s = 0; s < 60; s++) {
 		const struct caught *c;
 
@@ -308,6 +306,99 @@ static void unreachable_addresses_do_not_end_an_association_whose_data_path_answ
 	for (unsigned i = 0; i < paths(); i++)
 		confirmed += iw_sctp_path(h.n.b.a, i, &p) == 0 && p.confirmed;
 	assert_int_equal(confirmed, 16);
+}
+
+/* The packets with that chunk: the first ones are lost, and of the others those to the first address arrive. */
+static unsigned deliver_to_first(uint8_t type, unsigned lost, unsigned *elsewhere)
+{
+	unsigned all = 0, arrived = 0;
+
+	*elsewhere = 0;
+	for (unsigned s = 0; s < 60 && arrived == 0; s++) {
+		const struct caught *p;
+
+		net_run(&h.n, h.n.now + IW_SEC(1));
+		while ((p = hand_take(&h))) {
+			struct iw_sctp_chunk c;
+
+			if (!chunk_of(p, 0, &c) || c.type != type || all++ < lost)
+				continue;
+			if (p->to.ip[15] == h.src.ip[15])
+				arrived++;
+			else
+				++*elsewhere;
+		}
+	}
+	return arrived;
+}
+
+/* SX-38: RFC 9260 6.4.1: retransmissions alternate; unreachable addresses do not keep them from the data path. */
+static void every_second_retransmission_uses_the_data_path(void **state)
+{
+	static uint8_t octets[100];
+	struct iw_vec v = { octets, sizeof(octets) };
+	const struct iw_sctp_send m = { .ppid = 16, .vec = &v, .nvec = 1 };
+	unsigned elsewhere;
+
+	(void)state;
+	open_confirmed();
+	assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), 0);
+	/* It is sent, and repeated by the tail-loss probe. */
+	assert_true(deliver_to_first(IW_SCTP_DATA, 2, &elsewhere) > 0);
+	assert_int_equal(elsewhere, 1);
+	hand_close(&h);
+}
+
+/* SX-27: RFC 9260 9.2 */
+static void every_second_shutdown_uses_the_data_path(void **state)
+{
+	unsigned elsewhere;
+
+	(void)state;
+	open_confirmed();
+	iw_sctp_shutdown(h.n.b.a, h.n.now);
+	assert_true(deliver_to_first(IW_SCTP_SHUTDOWN, 1, &elsewhere) > 0);
+	assert_int_equal(elsewhere, 1);
+	hand_close(&h);
+}
+
+/* SX-34: a packet of many HEARTBEATs with a forged source is answered with no more octets than it has. */
+static void unconfirmed_source_gets_one_heartbeat_ack_for_a_packet(void **state)
+{
+	static const uint8_t heartbeat[] = { 0, 1, 0, 4 };
+	const struct iw_sctp_addr first = net_addr(9), listed = v4(192, 0, 2, 100);
+	unsigned answers[2] = { 0 };
+	struct list l;
+
+	(void)state;
+	list_many(&l, 1);
+	open_from(first, &l);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct caught *p;
+		struct iw_sctp_chunk c;
+
+		h.src = i == 0 ? listed : first;
+		hand_begin(&h, h.peer_tag);
+		for (unsigned n = 0; n < 20; n++)
+			hand_chunk(&h, IW_SCTP_HEARTBEAT, 0, heartbeat, sizeof(heartbeat));
+		hand_forget(&h);
+		hand_send(&h);
+		while ((p = hand_take(&h)))
+			answers[i] += chunk_of(p, 0, &c) && c.type == IW_SCTP_HEARTBEAT_ACK &&
+				      iw_sctp_addr_same_ip(&p->to, &h.src);
+	}
+	assert_int_equal(answers[0], 1);
+	assert_int_equal(answers[1], 20);
+	hand_close(&h);
+}
+
+/* SX-38: RFC 9260 8.1: HEARTBEATs count for the association on the path that DATA uses alone. */
+static void unreachable_addresses_do_not_end_an_association_whose_data_path_answers(void **state)
+{
+	struct iw_sctp_path p;
+
+	(void)state;
+	open_confirmed();
 	pass(IW_SEC(3600));
 	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
 	for (unsigned i = 1; i < paths(); i++) {
@@ -404,6 +495,9 @@ int main(void)
 			heartbeats_of_all_associations_to_unconfirmed_addresses_are_limited),
 		cmocka_unit_test(
 			unreachable_addresses_do_not_end_an_association_whose_data_path_answers),
+		cmocka_unit_test(every_second_retransmission_uses_the_data_path),
+		cmocka_unit_test(every_second_shutdown_uses_the_data_path),
+		cmocka_unit_test(unconfirmed_source_gets_one_heartbeat_ack_for_a_packet),
 		cmocka_unit_test(initiators_behind_one_address_with_one_sctp_port_are_told_apart),
 		cmocka_unit_test(association_follows_a_changed_udp_port),
 	};

@@ -1474,6 +1474,7 @@ static void a_forged_probe_answer_proves_nothing(void **state)
 	hand_send(&h);
 	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
 	assert_int_equal(p.mtu, IW_SCTP_MTU_BASE);
+	assert_int_equal(iw_sctp_max_message(h.n.b.a), 518);
 	hand_close(&h);
 }
 
