@@ -9,14 +9,16 @@
  *   - without a misfortune everything succeeds and both ends close in order; with one, both ends
  *     end;
  *   - nothing is left allocated.
- * SCTP below DDP has scenarios of its own, in sctp.c. A failing seed is printed and replays the
- * same run: sim --seeds 1 --first SEED.
+ * SCTP below DDP has scenarios of its own, in sctp.c; scenarios.h lists those with many hosts or
+ * sessions. A failing seed is printed and replays the same run:
+ * sim --seeds 1 --first SEED --only NAME.
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/scenarios.h"
 #include "sim/sctp.h"
 #include "sctp/cc.h"
 #include "unit/pair.h"
@@ -607,7 +609,7 @@ static bool simulate(uint64_t seed, enum misfortune what, enum joint joint, char
 	return ok;
 }
 
-static uint64_t number(const char *text)
+static uint64_t number_of(const char *text)
 {
 	char *end;
 	uint64_t n = strtoull(text, &end, 0);
@@ -619,62 +621,99 @@ static uint64_t number(const char *text)
 	return n;
 }
 
-/* One seed of a test: an enum misfortune of each joint, then a scenario of sctp.c. */
-static bool run_seed(uint64_t seed, unsigned what, char failure[300])
+/* A test: a misfortune of a joint, then a scenario of sctp.c, then those of scenarios.h. */
+struct test {
+	const char *name, *joint;
+	unsigned what; /* misfortune and joint, or a scenario of sctp.c */
+	const struct sim_scenario *scenario;
+};
+
+/* False: there are no more. */
+static bool test_of(unsigned i, struct test *t)
 {
-	if (what >= JOINTS * MISFORTUNES)
-		return sim_sctp(seed, what - JOINTS * MISFORTUNES, failure);
-	return simulate(seed, (enum misfortune)(what % MISFORTUNES),
-			(enum joint)(what / MISFORTUNES), failure);
+	const unsigned links = JOINTS * MISFORTUNES;
+	unsigned after = links;
+
+	*t = (struct test){ .what = i };
+	if (i < links) {
+		t->name = misfortune_names[i % MISFORTUNES];
+		t->joint = joint_names[i / MISFORTUNES];
+		return true;
+	}
+	t->name = sim_sctp_name(i - links);
+	t->joint = "link";
+	if (t->name)
+		return true;
+	while (sim_sctp_name(after - links))
+		after++;
+	t->scenario = sim_scenario(i - after);
+	t->joint = "hosts";
+	if (t->scenario)
+		t->name = t->scenario->name;
+	return t->scenario != NULL;
 }
 
-static bool run_seeds(unsigned test, unsigned what, uint64_t first, uint64_t seeds)
+static bool run_seed(uint64_t seed, const struct test *t, char failure[300])
 {
-	bool link = what >= JOINTS * MISFORTUNES;
-	const char *name = link ? sim_sctp_name(what - JOINTS * MISFORTUNES)
-				: misfortune_names[what % MISFORTUNES];
-	const char *joint = link ? "link" : joint_names[what / MISFORTUNES];
+	if (t->scenario)
+		return t->scenario->run(seed, failure);
+	if (t->what >= JOINTS * MISFORTUNES)
+		return sim_sctp(seed, t->what - JOINTS * MISFORTUNES, failure);
+	return simulate(seed, (enum misfortune)(t->what % MISFORTUNES),
+			(enum joint)(t->what / MISFORTUNES), failure);
+}
+
+static bool run_seeds(unsigned number, const struct test *t, uint64_t first, uint64_t seeds)
+{
 	unsigned long long seed;
 	char failure[300];
 	bool ok = true;
 
 	for (seed = first; seed < first + seeds && ok; seed++)
-		ok = run_seed(seed, what, failure);
+		ok = run_seed(seed, t, failure);
 	if (ok)
-		printf("ok %u - %s %s, seeds %llu to %llu\n", test, name, joint,
+		printf("ok %u - %s %s, seeds %llu to %llu\n", number, t->name, t->joint,
 		       (unsigned long long)first, seed - 1);
 	else
-		printf("not ok %u - %s %s\n# seed %llu: %s\n", test, name, joint, seed - 1,
+		printf("not ok %u - %s %s\n# seed %llu: %s\n", number, t->name, t->joint, seed - 1,
 		       failure);
 	fflush(stdout);
 	return ok;
 }
 
+/* SCTP itself finds corruption. */
+static bool is_skipped(unsigned i)
+{
+	return i == MESSAGES * MISFORTUNES + CORRUPT || i == ASSOCIATIONS * MISFORTUNES + CORRUPT;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t seeds = 1000, first = 1;
-	unsigned failed = 0, test = 0, tests = JOINTS * MISFORTUNES, what;
+	unsigned failed = 0, number = 0, tests = 0;
+	const char *only = "";
+	struct test t;
 	int i;
 
 	for (i = 1; i + 1 < argc; i += 2) {
 		if (strcmp(argv[i], "--seeds") == 0)
-			seeds = number(argv[i + 1]);
+			seeds = number_of(argv[i + 1]);
 		else if (strcmp(argv[i], "--first") == 0)
-			first = number(argv[i + 1]);
+			first = number_of(argv[i + 1]);
+		else if (strcmp(argv[i], "--only") == 0)
+			only = argv[i + 1];
 		else
 			break;
 	}
 	if (i < argc || seeds == 0) {
-		fprintf(stderr, "usage: sim [--seeds N] [--first SEED]\n");
+		fprintf(stderr, "usage: sim [--seeds N] [--first SEED] [--only NAME]\n");
 		return 2;
 	}
-	while (sim_sctp_name(tests - JOINTS * MISFORTUNES))
-		tests++;
-	/* SCTP itself finds what was corrupted. */
-	printf("1..%u\n", tests - 2);
-	for (what = 0; what < tests; what++)
-		if (what != MESSAGES * MISFORTUNES + CORRUPT &&
-		    what != ASSOCIATIONS * MISFORTUNES + CORRUPT)
-			failed += !run_seeds(++test, what, first, seeds);
+	for (unsigned k = 0; test_of(k, &t); k++)
+		tests += !is_skipped(k) && strstr(t.name, only);
+	printf("1..%u\n", tests);
+	for (unsigned k = 0; test_of(k, &t); k++)
+		if (!is_skipped(k) && strstr(t.name, only))
+			failed += !run_seeds(++number, &t, first, seeds);
 	return failed ? 1 : 0;
 }
