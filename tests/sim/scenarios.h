@@ -13,12 +13,12 @@ struct sim_scenario {
 	bool (*run)(uint64_t seed, char failure[300]);
 };
 
-extern const struct sim_scenario sim_peers[], sim_spoof[], sim_sessions[];
+extern const struct sim_scenario sim_peers[], sim_spoof[], sim_sessions[], sim_unused[];
 
 /* Scenario i of all of them; NULL: there are fewer. */
 static inline const struct sim_scenario *sim_scenario(unsigned i)
 {
-	const struct sim_scenario *const all[] = { sim_peers, sim_spoof, sim_sessions };
+	const struct sim_scenario *const all[] = { sim_peers, sim_spoof, sim_sessions, sim_unused };
 
 	for (unsigned k = 0; k < sizeof(all) / sizeof(all[0]); k++)
 		for (const struct sim_scenario *s = all[k]; s->name; s++)
