@@ -167,7 +167,7 @@ static bool rebinding(uint64_t seed, char failure[300])
 		/* Sometimes the initiator sends nothing but HEARTBEATs. */
 		if (below(2))
 			f->end[INITIATOR].want = f->end[INITIATOR].sent;
-		if (below(2) && !talk_until(&r.t, talk_all_done, r.w.now + IW_SEC(300)))
+		if (below(2) && !talk_until(&r.t, talk_all_done, r.w.now + IW_SEC(600)))
 			world_fail(&r.w, "%s: not all messages arrive after a new UDP port",
 				   f->h->name);
 		talk_run(&r.t, r.w.now + IW_MSEC(below(below(2) ? 100 : 60000)));
