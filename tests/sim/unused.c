@@ -75,6 +75,8 @@ static void begin_deadline(struct record *x)
 		abort();
 	if (out) {
 		r.evicted++;
+		if (iw_unused_has(out))
+			world_fail(&r.w, "an association that has to end still counts");
 		end(iw_container_of(out, struct record, entry));
 	}
 }
