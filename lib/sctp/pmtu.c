@@ -64,12 +64,17 @@ static void set_pmtu(struct path *p, uint32_t mtu)
 	iw_sctp_check_max(p->a);
 }
 
-/* As much of size as whole chunks fill. */
-static void probe_next(struct path *p, uint32_t size, uint64_t now)
+/* The largest packet of whole chunks, whose lengths are multiples of four. */
+static uint32_t whole(const struct path *p, uint32_t size)
 {
 	uint32_t overhead = iw_sctp_overhead(p);
 
-	p->probe_size = overhead + ((size - overhead) & ~3u);
+	return overhead + ((size - overhead) & ~3u);
+}
+
+static void probe_next(struct path *p, uint32_t size, uint64_t now)
+{
+	p->probe_size = whole(p, size);
 	p->probe_tries = 0;
 	p->probe_due = true;
 	p->probe_at = iw_time_add(now, p->rto);
@@ -84,7 +89,7 @@ static void search(struct path *p, uint64_t now)
 		probe_next(p, p->pmtu, now);
 		return;
 	}
-	if (p->probe_fails > most && p->pmtu < most) { /* no size has failed */
+	if (p->probe_fails > most && p->pmtu < whole(p, most)) { /* no size has failed */
 		probe_next(p, most, now);
 		return;
 	}
@@ -102,7 +107,7 @@ void iw_sctp_pmtu_start(struct path *p, uint64_t now)
 	uint32_t most = p->a->s->cfg.mtu;
 
 	p->probe_fails = most + 1;
-	if (p->pmtu < most || (!p->pmtu_proven && p->pmtu > least_of(p)))
+	if (p->pmtu < whole(p, most) || (!p->pmtu_proven && p->pmtu > least_of(p)))
 		probe_next(p, most, now);
 }
 

@@ -1457,6 +1457,23 @@ static void what_was_cut_for_a_larger_mtu_is_taken_and_goes(void **state)
 	hand_close(&h);
 }
 
+/* RFC 8899 5.3: chunks are multiples of four octets, so this MTU itself is never probed. */
+static void the_search_ends_below_an_mtu_that_no_chunks_fill(void **state)
+{
+	struct iw_sctp_path p;
+
+	(void)state;
+	hand_open(&h);
+	h.n.b.cfg.mtu = 1499;
+	net_start(&h.n);
+	hand_up(&h);
+	hand_answer_heartbeats(&h, IW_SEC(10));
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_in_range(p.mtu, 1496, 1499);
+	assert_in_range(h.n.b.packets, 1, 20);
+	hand_close(&h);
+}
+
 /* SX-34: an answer to a probe that does not know its nonce proves no path MTU. */
 static void a_forged_probe_answer_proves_nothing(void **state)
 {
@@ -2139,6 +2156,7 @@ int main(void)
 		cmocka_unit_test(each_recovery_halves_the_window_once),
 		cmocka_unit_test(icmp_too_big_is_believed_for_our_own_packets_only),
 		cmocka_unit_test(what_was_cut_for_a_larger_mtu_is_taken_and_goes),
+		cmocka_unit_test(the_search_ends_below_an_mtu_that_no_chunks_fill),
 		cmocka_unit_test(a_forged_probe_answer_proves_nothing),
 		cmocka_unit_test(an_answered_probe_clears_the_error_count),
 		cmocka_unit_test(a_lost_tail_is_found_long_before_the_timeout),
