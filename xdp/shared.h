@@ -44,7 +44,10 @@ struct iw_xdp_endpoint_key {
 struct iw_xdp_endpoint {
 	uint32_t id;     /* never 0, never used again by this program */
 	uint32_t worker; /* gets what no association's tag matches */
-	/* Payload protocols of DDP segments and of session control: 16 and 17 (RFC 5043 5.2), or those of a draft. */
+	/*
+	 * Payload protocols of segments and of session control (RFC 5043 5.2: 16, 17; or a
+	 * draft's).
+	 */
 	uint32_t ppid_segment, ppid_control;
 };
 
@@ -184,7 +187,7 @@ struct iw_xdp_counters {
 	uint64_t passed[IW_XDP_PASS_COUNT]; /* to the kernel, by enum iw_xdp_pass */
 	uint64_t seen[IW_XDP_SEEN_COUNT];   /* by enum iw_xdp_seen */
 	uint64_t chunks, data;              /* all chunks; DATA chunks of any PPID */
-	/* DATA with the endpoint's PPID of segments; with that of session control; with any other */
+	/* DATA with the PPID of segments, with that of session control, with any other */
 	uint64_t segments, controls, foreign;
 	uint64_t tl[4];                          /* segments by T and L: 2 * T + L */
 	uint64_t opcode[16];                     /* segments by RDMAP opcode */
@@ -200,7 +203,7 @@ struct iw_xdp_stream_key {
 };
 struct iw_xdp_stream {
 	uint64_t segments,
-		octets; /* DATA chunks with segments; octets of user data behind the DDP header */
+		octets; /* DATA chunks with segments; octets of user data after the DDP header */
 };
 
 /* --- map "recent": per-CPU array of one. program writes; status reads ----------------------------- */

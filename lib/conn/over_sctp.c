@@ -39,7 +39,7 @@ _Static_assert((int)IW_DSS_RTR_SEND == IW_RTR_SEND && (int)IW_DSS_RTR_WRITE == I
 	       "forms of RTR");
 _Static_assert(IW_SCTP_PD_MAX <= IW_MPA_PD_MAX, "Private Data fits the parameters");
 
-/* RFC 6581 10: the enhanced function codes are not used when no enhanced functionality is wanted. */
+/* RFC 6581 10: without enhanced functionality the enhanced function codes MUST NOT be used. */
 static bool wants_enhanced(const struct iw_mpa_cfg *m)
 {
 	return m->rev >= 2 &&

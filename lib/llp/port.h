@@ -27,7 +27,7 @@ struct iw_port_cfg {
 	struct iw_llp_cfg llp;
 	uint16_t streams;    /* each way */
 	uint32_t adaptation; /* indicated */
-	/* Payload protocols of segments and of session control, for transport "xdp"; 0: RFC 5043's. */
+	/* "xdp": payload protocols of segments and of session control; 0: those of RFC 5043. */
 	uint32_t ppid_segment, ppid_control;
 };
 
@@ -131,8 +131,9 @@ struct iw_port_ops {
 	 * IW_E_AGAIN: ROOM tells when; IW_E_NOMEM: later; others: DOWN comes. */
 	int (*send)(struct iw_assoc *a, const struct iw_port_out *m, uint64_t now);
 	/*
-	 * So many octets of messages of the association that next_msg returned are still kept: they are subtracted from its receive
-	 * window from now on. The default is 0. NULL: the transport cannot know (kernel SCTP).
+	 * Reports how many octets of messages that next_msg returned are still kept. From now on
+	 * they are subtracted from the receive window of the association. Initially 0. NULL: the
+	 * transport cannot subtract them (kernel SCTP).
 	 */
 	void (*held)(struct iw_assoc *a, size_t octets);
 	/* No memory of messages of that stream is referred to any more. NULL: none ever was. */
@@ -153,7 +154,8 @@ struct iw_port_ops {
 	/* Orderly: DOWN follows when all is acknowledged both ways. */
 	void (*shutdown)(struct iw_assoc *a, uint64_t now);
 	/*
-	 * Ends it at once. The peer gets an ABORT with the reason (NULL: none; RFC 9260 3.3.10.12). DOWN follows, unless released
+	 * Ends the association at once. Sends an ABORT with the reason (RFC 9260 3.3.10.12; NULL:
+	 * without one; kernel SCTP ignores it). DOWN follows, unless the association is released
 	 * first.
 	 */
 	void (*abort)(struct iw_assoc *a, const char *reason, uint64_t now);
@@ -175,9 +177,9 @@ struct iw_port {
 	char local[64]; /* listener */
 	uint16_t local_port;
 	bool all_acked_only; /* acknowledgements are reported by IW_ASSOC_ALL_ACKED alone */
-	uint32_t window;     /* for receiving, octets, of each association; 0: not known */
-	unsigned loans; /* messages that can be lent at once; of a port that does not lend: 0 */
-	/* Associations without a session that a listener should keep at most, since each needs a descriptor; 0: no such limit. */
+	uint32_t window;     /* receive window of each association, octets; 0: not known */
+	unsigned loans;      /* messages that can be lent at once; 0: the port does not lend */
+	/* Limit of a listener's associations without a session: each needs a descriptor. 0: none */
 	uint32_t unused_max;
 	uint64_t sends, recvs; /* system calls that moved octets */
 };

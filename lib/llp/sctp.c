@@ -434,8 +434,8 @@ static void went_down(struct kport *k, struct kassoc *x, const struct iw_fault *
 }
 
 /*
- * Closing with no time to linger is an ABORT (RFC 6458 4.1.8). It has no reason: Linux rejects SCTP_ABORT in sendmsg on
- * one-to-one sockets.
+ * Closing with no time to linger is an ABORT (RFC 6458 4.1.8). It carries no reason: Linux rejects
+ * SCTP_ABORT in sendmsg on one-to-one sockets.
  */
 static void abort_when_closed(struct kassoc *x)
 {
@@ -444,7 +444,7 @@ static void abort_when_closed(struct kassoc *x)
 	(void)setsockopt(x->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 }
 
-/* What the peer sent ends the association. */
+/* The peer violated the protocol: the association ends with an ABORT. */
 static void violated(struct kport *k, struct kassoc *x, const struct iw_fault *why)
 {
 	abort_when_closed(x);
@@ -925,7 +925,7 @@ static void kernel_shutdown(struct iw_assoc *a, uint64_t now)
 		(void)shutdown(assoc_of(a)->fd, SHUT_WR);
 }
 
-/* Linux does not take a reason for the ABORT of a one-to-one socket: EINVAL for SCTP_ABORT (RFC 6458 5.3.4). */
+/* Linux rejects SCTP_ABORT (RFC 6458 5.3.4) on one-to-one sockets, so the reason is lost. */
 static void kernel_abort(struct iw_assoc *a, const char *reason, uint64_t now)
 {
 	struct iw_fault why = { 0 };
@@ -996,9 +996,9 @@ static unsigned kernel_paths(struct iw_assoc *a, struct iw_assoc_path *out, unsi
 }
 
 /*
- * Without held: the kernel subtracts from the window what was not read, and cannot be told of more. Reading continues
- * while segments wait for their session: the Accept that releases them may be among what is not read yet. They use at
- * most one more window (IW_SCTPMAP_PENDING_MAX).
+ * No `held`: the kernel subtracts only unread messages from the window. Reading continues while
+ * segments wait for their session, because the Accept that releases them may still be unread. These
+ * segments use at most one more window (IW_SCTPMAP_PENDING_MAX).
  */
 const struct iw_port_ops iw_port_sctp_ops = {
 	.name = "sctp",

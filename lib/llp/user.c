@@ -131,8 +131,8 @@ static int engine_random(void *ctx, void *buf, size_t len)
 }
 
 /*
- * The SCTP port of a carrier on IP, for which the kernel assigns none. The reservation keeps the initiators of this machine
- * apart. Listeners on different addresses may share a port.
+ * Reserves an SCTP port for a carrier on IP, since the kernel assigns none there. Initiators of one
+ * machine thus never share a port. Listeners on different addresses may share one.
  */
 static int reserve_port(struct user_port *u, uint16_t *port, struct iw_fault *why)
 {
@@ -165,7 +165,7 @@ static int open_engine(struct user_port *u, const struct iw_port_cfg *cfg, uint1
 		/* What the peer indicated is for whoever speaks DDP to judge and to tell. */
 		.adaptation_required = false,
 		.rwnd = (uint32_t)IW_MIN(IW_MAX(rwnd, (size_t)RWND_MIN), (size_t)RWND_MAX),
-		/* A narrower interface takes IP fragments. */
+		/* On an interface with a smaller MTU, packets of this size are fragmented by IP. */
 		.mtu = IW_MAX(u->pkt->mtu, (uint32_t)IW_SCTP_MTU_MIN),
 		.assocs_max = cfg->llp.listen ? ASSOCS_MAX : 1,
 		.burst = BURST,

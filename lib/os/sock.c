@@ -295,7 +295,7 @@ int iw_tcp_accept(int *out, struct iw_addr *peer, int listener, struct iw_fault 
 #define DYNAMIC_FIRST 49152
 #define DYNAMIC_COUNT (65536 - DYNAMIC_FIRST)
 
-/* A name in the abstract namespace belongs to the network namespace and ends with the socket (unix(7)). */
+/* Abstract names are those of one network namespace and disappear with the socket (unix(7)). */
 static int take_name(int fd, uint16_t port)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };

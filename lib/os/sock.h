@@ -90,10 +90,10 @@ IW_MUST_CHECK int iw_sock_buffers(int fd, size_t *sndbuf, size_t *rcvbuf);
 IW_MUST_CHECK int iw_tcp_emss(int fd, uint32_t *emss);
 
 /*
- * Reserves an SCTP port for a process that sends SCTP without the kernel's stack, which would assign one. *port 0: any
- * of 49152 to 65535 (RFC 6335), at random. *fd holds the reservation until it is closed; it is the name of a UNIX socket,
- * so no packet is received there. Processes of one network namespace that reserve their ports so never share one.
- * IW_E_BUSY: *port is reserved, or all are; IW_E_LIMIT: no descriptors; IW_E_OS.
+ * Reserves an SCTP port for a process that does not use the kernel's SCTP. Processes of one network
+ * namespace that call this never share a port. *port 0: draws one of 49152 to 65535 (RFC 6335).
+ * *fd holds the reservation until the caller closes it. It is a named UNIX socket and receives
+ * nothing. IW_E_BUSY: *port is reserved, or all are; IW_E_LIMIT: no descriptors; IW_E_OS.
  */
 IW_MUST_CHECK int iw_sock_reserve_sctp_port(int *fd, uint16_t *port, struct iw_fault *why);
 

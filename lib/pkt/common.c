@@ -273,7 +273,7 @@ uint32_t iw_pkt_said_mtu(int fd)
 {
 	struct iw_pkt_error e;
 
-	/* ICMP messages before it are about other packets, and anybody may have sent them. */
+	/* ICMP messages queued before it are about other packets and may be forged. */
 	while (iw_pkt_take_error(fd, false, &e))
 		if (e.local)
 			return e.mtu;

@@ -68,7 +68,7 @@ enum iw_pkt_error_kind {
 struct iw_pkt_error {
 	struct iw_addr peer;
 	enum iw_pkt_error_kind kind;
-	bool local;       /* not from the network: this host did not send the packet */
+	bool local;       /* reported by this host's stack, which did not send the packet */
 	uint32_t mtu;     /* too big: the largest IP packet that passes; 0: not reported */
 	uint8_t head[64]; /* first octets of the SCTP packet, as far as they were quoted */
 	size_t len;

@@ -98,11 +98,14 @@ static int refuse_all(int fd)
 	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &p, sizeof(p));
 }
 
-/* Packets for other ports and addresses, received since the socket was opened: the engine would answer them with ABORT. */
+/*
+ * Drops the packets for other ports and addresses that arrived before the filter was attached. The
+ * engine would answer them with ABORT.
+ */
 static void drop_received(int fd)
 {
 	uint8_t octet;
-	int errors = 0; /* each ICMP message is one */
+	int errors = 0; /* each ICMP message counts as one */
 
 	while (recv(fd, &octet, sizeof(octet), MSG_DONTWAIT) >= 0 ||
 	       (errno != EAGAIN && ++errors < ERRORS_MAX))

@@ -104,7 +104,8 @@ struct iw_steer_ppids {
 /*
  * Packets to addr (its port does not count; len 0 or the any address: all of both families), SCTP port,
  * and UDP port (0: SCTP straight on IP) are ours; worker gets what belongs to no association. *id is
- * for the functions below. ppids: by which the program finds segments; NULL: those of RFC 5043. IW_E_BUSY: there is such an endpoint; IW_E_FULL: endpoints_max; IW_E_OS.
+ * for the functions below. ppids: those that the program looks for; NULL: those of RFC 5043.
+ * IW_E_BUSY: such an endpoint exists; IW_E_FULL: endpoints_max is reached; IW_E_OS.
  */
 IW_MUST_CHECK int iw_steer_endpoint_add(struct iw_steer *s, uint32_t *id,
 					const struct iw_addr *addr, uint16_t sctp_port,

@@ -208,7 +208,7 @@ void iw_sctp_on_init_ack(struct iw_sctp *s, const struct iw_sctp_chunk *c)
 	a->streams_in = IW_MIN(s->cfg.streams, i.os);
 	iw_sctp_inq_init(&a->in, i.tsn);
 	a->in.advertised = s->cfg.rwnd;
-	/* 5.4: the COOKIE ECHO goes to the address that the caller named, wherever the INIT ACK came from. */
+	/* 5.4: the COOKIE ECHO goes to the address that the caller named, not the INIT ACK's source. */
 	a->from = 0;
 	s->cur.path = &a->paths[0];
 	iw_sctp_set_state(a, IW_SCTP_COOKIE_ECHOED);
@@ -467,8 +467,8 @@ static bool is_from_listed(const struct cookie *c, const struct iw_sctp_packet *
 }
 
 /*
- * 5.4: the address that the INIT ACK went to is confirmed and the primary path, since the cookie was received there. The
- * source of the COOKIE ECHO proves nothing: it may be forged.
+ * 5.4: the address that the INIT ACK was sent to is confirmed and is the primary path: the cookie
+ * was received there. The source of the COOKIE ECHO proves nothing: it may be forged.
  */
 static bool open_association(struct iw_sctp *s, const struct cookie *c)
 {

@@ -41,7 +41,7 @@ static void begin(struct iw_sctp *s, struct iw_sctp_assoc *a)
 
 	cur->a = a;
 	cur->open = true;
-	/* 5.4: an unconfirmed address may be that of an uninvolved host, and the source be forged. */
+	/* 5.4: an unconfirmed source may be forged, and be that of an uninvolved host. */
 	if (cur->path->confirmed) {
 		a->local = cur->pkt->local;
 		a->from = cur->path->index;
@@ -122,7 +122,10 @@ void iw_sctp_input(struct iw_sctp *s, const struct iw_sctp_packet *p, uint64_t n
 
 /* --- chunk after chunk ------------------------------------------------------------------------ */
 
-/* 8.3: to the source of the packet, confirmed or not. One answer to an unconfirmed source: it may be forged. */
+/*
+ * 8.3: answers to the source of the packet, confirmed or not. An unconfirmed source may be forged,
+ * so it gets one answer for each packet.
+ */
 static void on_heartbeat(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c)
 {
 	struct cursor *cur = &a->s->cur;
@@ -255,8 +258,9 @@ bool iw_sctp_next(struct iw_sctp *s, struct iw_sctp_recv *out)
 /* --- ICMP (RFC 9260 10) ----------------------------------------------------------------------- */
 
 /*
- * ICMP5, ICMP6: the path that the quoted packet was sent to; NULL: it proves not to be one of ours, or it is too
- * short to prove that it is. A packet with tag 0 is our INIT, which has the Initiate Tag as its proof.
+ * ICMP5, ICMP6: returns the path that the quoted packet was sent to. NULL: the quotation does not
+ * prove that we sent the packet, or is too short. The proof is the peer's Verification Tag, or the
+ * Initiate Tag of our INIT, whose Verification Tag is 0.
  */
 static struct path *sent_to(struct iw_sctp *s, const struct iw_sctp_addr *peer, const uint8_t *head,
 			    size_t len, bool *init)

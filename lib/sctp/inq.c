@@ -51,7 +51,7 @@ void iw_sctp_inq_forget(struct inq *q, uint32_t tsn)
 	if (!q->map || !iw_seq32_before(q->cum, tsn))
 		return;
 	*word_of(q, tsn) &= ~bit_of(tsn);
-	/* Word after word: the next TSN that is here may be far below. No bit is set at or below cum. */
+	/* By words: the next received TSN may be far below. No bit at or below cum is set. */
 	while (q->high != q->cum) {
 		uint64_t upto = *word_of(q, q->high) << (63 - (q->high & 63));
 
@@ -120,7 +120,7 @@ uint32_t iw_sctp_window(const struct iw_sctp_assoc *a)
 	return used < rwnd ? rwnd - (uint32_t)used : 0;
 }
 
-/* 6.2: an update when the window has opened by a quarter, or at all after it was closed, not for every octet. */
+/* 6.2: send an update when a closed window opens, or when it has grown by a quarter. */
 void iw_sctp_set_held(struct iw_sctp_assoc *a, uint32_t octets)
 {
 	uint32_t window;

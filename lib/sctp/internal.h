@@ -104,8 +104,8 @@ struct inq {
 	uint32_t advertised;        /* in the last SACK, INIT or INIT ACK */
 	struct fragment **fragment; /* by TSN; NULL until the first one */
 	uint32_t nfragments, fragment_places;
-	uint32_t
-		fragment_octets; /* of memory that they take, with what each costs beside its data */
+	/* Charged for them: their data and a fixed amount each. */
+	uint32_t fragment_octets;
 	uint8_t *
 		whole; /* the message put together last: the user looks at it until the next call */
 	uint32_t whole_len;
@@ -174,7 +174,7 @@ struct path {
 	struct link by_addr;
 	struct iw_sctp_addr addr;
 	enum iw_sctp_path_state state;
-	bool confirmed; /* 5.4; never taken back */
+	bool confirmed; /* 5.4; never reset */
 	uint8_t index;
 	uint32_t errors;
 	/* Round trips, ns; srtt 0: not measured. */
@@ -206,7 +206,7 @@ struct path {
 		probe_fails; /* size under way, 0: none; smallest that is known to fail */
 	unsigned probe_tries;
 	bool probe_due;
-	bool pmtu_proven; /* false: no probe has shown yet that packets of that size pass */
+	bool pmtu_proven; /* a probe has shown that packets of that size pass */
 	uint64_t probe_at, probe_sent;
 	uint8_t probe_nonce[8];
 };
@@ -249,9 +249,9 @@ struct iw_sctp_assoc {
 	struct iw_sctp_addr local;
 	struct path *paths; /* the first is the primary path and always confirmed */
 	unsigned npaths;
-	unsigned
-		from; /* the confirmed path that the peer's last packet came from: answers go there */
-	/* HEARTBEATs to unconfirmed addresses: the timer; the earliest time for the next; the last path. */
+	/* The confirmed path of the peer's last packet, for answers. */
+	unsigned from;
+	/* HEARTBEATs to unconfirmed addresses: timer, earliest time of the next, last path. */
 	uint64_t verify_at, verify_from;
 	unsigned verify_turn;
 	uint8_t *cookie; /* to echo */
@@ -260,7 +260,7 @@ struct iw_sctp_assoc {
 	size_t report_len;
 	uint64_t setup_at, guard_at; /* T1 or T2; T5 */
 	unsigned tries;
-	unsigned alternate;     /* the last path but the data path that a retransmission used */
+	unsigned alternate; /* the last path, except the data path, that a retransmission used */
 	unsigned shutdown_path; /* where SHUTDOWN, or SHUTDOWN ACK, was sent last */
 	unsigned stale;         /* cookies of the peer's that it then called so */
 	uint64_t setup_rto;
@@ -338,8 +338,8 @@ int iw_sctp_set_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *peer, 
 void iw_sctp_set_udp_port(struct path *p, uint16_t udp_port);
 struct iw_sctp_assoc *iw_sctp_by_tag(const struct iw_sctp *s, uint32_t tag);
 /*
- * By IP address, UDP port and SCTP port. Only confirmed paths: an unconfirmed address never blocks the real owner of that
- * address (RFC 5062 3).
+ * Finds a path by IP address, UDP port and SCTP port. Confirmed paths only: an unconfirmed address
+ * never blocks the real owner of that address (RFC 5062 3).
  */
 struct path *iw_sctp_by_addr(const struct iw_sctp *s, const struct iw_sctp_addr *addr,
 			     uint16_t port);
@@ -397,7 +397,7 @@ void iw_sctp_out_of_the_blue(struct iw_sctp *s, const struct iw_sctp_packet *pkt
 /* 8.4 (3): an INIT that is alone in the packet s->cur is at, and for a port where nobody listens. */
 void iw_sctp_nobody_listens(struct iw_sctp *s, const struct iw_sctp_chunk *init);
 size_t iw_sctp_take_reply(struct iw_sctp *s, uint8_t *buf, size_t cap, struct iw_sctp_packet *out);
-/* One more of something that is limited to a burst of 100 and then one each 1 ms; *at is its state, 0 at first. */
+/* A rate limiter: a burst of 100, then one every 1 ms. *at is its state, 0 at first. */
 bool iw_sctp_within_rate(uint64_t *at, uint64_t now);
 /* Where a packet of a goes: to that path. */
 void iw_sctp_address(const struct iw_sctp_assoc *a, const struct path *p,
@@ -450,7 +450,7 @@ void iw_sctp_tell_room(struct iw_sctp_assoc *a);
 void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq);
 /* A chunk leaves FLIGHT or LOST because the peer has it. */
 void iw_sctp_leave(struct iw_sctp_assoc *a, uint64_t seq);
-/* iw_sctp_max_message if all that a path MTU promises were proven: such messages are taken too. */
+/* iw_sctp_max_message as if every path MTU were proven: such messages are accepted too. */
 uint32_t iw_sctp_max_unproven(const struct iw_sctp_assoc *a);
 /* iw_sctp_max_message is max from now on, as the user is told. */
 void iw_sctp_know_max(struct iw_sctp_assoc *a, uint32_t max);
@@ -487,11 +487,14 @@ struct path *iw_sctp_data_path(const struct iw_sctp_assoc *a);
 /* Another one that works, or the same. */
 struct path *iw_sctp_other_path(const struct iw_sctp_assoc *a, struct path *p);
 /*
- * 6.4.1: the path for a retransmission after p has timed out. The data path gets every second one: unreachable addresses cannot keep an
- * association from it.
+ * 6.4.1: the path for a retransmission after p has timed out. The data path gets every second one,
+ * so unreachable addresses cannot end an association whose data path works.
  */
 struct path *iw_sctp_rtx_path(struct iw_sctp_assoc *a, struct path *p);
-/* The number of the next confirmed path round the table, active or not: for control chunks that are not answered. */
+/*
+ * Returns the index of the path for a control chunk that was not answered on path `from`: the data
+ * path and the other confirmed ones, active or not, take turns.
+ */
 unsigned iw_sctp_turn_path(struct iw_sctp_assoc *a, unsigned from);
 void iw_sctp_path_confirm(struct path *p, uint64_t now);
 /* The HEARTBEAT that is due, with a PAD when it probes: octets, 0: none. */
@@ -506,8 +509,8 @@ uint32_t iw_sctp_overhead(const struct path *p); /* IP, UDP and SCTP headers */
 uint32_t
 iw_sctp_payload(const struct path *p); /* octets of chunks in a packet, a multiple of four */
 /*
- * For messages, which cannot be cut again once they were sent: of the path MTU when a probe has shown that it passes, of the
- * least one until then.
+ * The payload for messages, which cannot be cut again after the first transmission: that of the
+ * path MTU if a probe has shown that it passes, else that of the least one.
  */
 uint32_t iw_sctp_proven_payload(const struct path *p);
 /* Packets on that path are sent without DF. */

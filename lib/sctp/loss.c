@@ -133,8 +133,10 @@ void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now)
 	p->t3_at = IW_TIME_NEVER;
 	if (p->nflight == 0)
 		return;
-	/* 6.1 A: while SACKs arrive, a chunk for which the window has no room is no failure: a probe, or
-	 * one that was in flight when the window was shut. */
+	/*
+	 * 6.1 A: while SACKs arrive, a chunk that the window has no room for is no error: a probe,
+	 * or a chunk that was in flight when the window closed.
+	 */
 	shut = q->window_answers && a->peer_rwnd < chunk_at(q, q->una)->len;
 	a->count.timeouts++;
 	q->window_answers = false;

@@ -355,8 +355,8 @@ static bool put_data(struct packet *k, struct iw_sctp_assoc *a, uint64_t seq, ui
 }
 
 /*
- * A path with a HEARTBEAT due, or one that asks for the path MTU; NULL. None from SHUTDOWN-SENT on: this end sends no DATA any
- * more, and T2 tells when the peer is gone (8.3, 9.2).
+ * Returns a path with a HEARTBEAT or a path MTU probe due, or NULL. From SHUTDOWN-SENT on always
+ * NULL: this end sends no more DATA, and T2 detects that the peer is gone (8.3, 9.2).
  */
 static struct path *asks(struct iw_sctp_assoc *a, bool probe)
 {

@@ -74,7 +74,7 @@ static bool grow(struct iw_sctp_assoc *a)
 
 /* --- the user's side -------------------------------------------------------------------------- */
 
-/* Of packets that payload says the octets of. */
+/* The largest message for packets whose payload is given by the callback. */
 static uint32_t largest(const struct iw_sctp_assoc *a, uint32_t (*payload)(const struct path *p))
 {
 	const uint32_t beside = IW_SCTP_DATA_HDR_LEN + IW_SCTP_CHUNK_HDR_LEN + IW_SCTP_SACK_LEN;

@@ -18,7 +18,10 @@ static bool is_link_local(const struct iw_sctp_addr *a)
 	return iw_sctp_addr_has_scope(a);
 }
 
-/* A peer cannot be reached by such an address unless it sends from one: it would be one of this host, or of another on this link. */
+/*
+ * Such an address reaches this host, or another host on this link, but not the peer, unless the
+ * peer sends from one.
+ */
 static bool is_in_scope(const struct iw_sctp_addr *a, const struct iw_sctp_addr *source)
 {
 	return (!is_loopback(a) || is_loopback(source)) &&

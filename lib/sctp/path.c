@@ -76,7 +76,7 @@ bool iw_sctp_path_failed(struct path *p, bool heartbeat)
 {
 	struct iw_sctp_assoc *a = p->a;
 	const struct iw_sctp_times *t = &a->s->cfg.times;
-	/* 8.1: or unreachable addresses, idle all of them, would end an association whose data path works. */
+	/* 8.1: else idle unreachable addresses would end an association whose data path works. */
 	bool counts = !heartbeat || p == iw_sctp_data_path(a);
 
 	if (++p->errors > t->path_max_retrans)
@@ -100,7 +100,7 @@ struct path *iw_sctp_other_path(const struct iw_sctp_assoc *a, struct path *p)
 	return p;
 }
 
-/* The next path after the last alternate one, which is neither p nor inactive unless that is allowed. */
+/* The next path after the last alternate one: not p; active, unless inactive ones are allowed. */
 static struct path *next_alternate(struct iw_sctp_assoc *a, struct path *p, bool inactive)
 {
 	for (unsigned i = 1; i <= a->npaths; i++) {
@@ -149,8 +149,9 @@ static uint64_t hb_pause(struct path *p)
 }
 
 /*
- * 5.4: HB.Max.Burst is 1: an association sends one HEARTBEAT an RTO to its unconfirmed addresses, in turn. The
- * endpoint limits those of all associations, since many of them may list the address of one uninvolved host.
+ * 5.4: HB.Max.Burst is 1: an association sends one HEARTBEAT an RTO to its unconfirmed addresses,
+ * in turn. The endpoint limits those of all associations, since many of them may list the address
+ * of one uninvolved host.
  */
 void iw_sctp_verify_next(struct iw_sctp_assoc *a, uint64_t now)
 {

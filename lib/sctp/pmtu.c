@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The path MTU (RFC 9260 7.3, RFC 8899): it begins where nearly every path works, and is raised by HEARTBEATs padded
- * to the size that is tried: first the largest that the carrier can send, which is usually right, then halfway
- * between what is known to work and what is known to fail. ICMP lowers it; so do two timeouts in a row, and a chunk
- * that is lost again and again while others, in smaller packets perhaps, are acknowledged.
+ * The path MTU (RFC 9260 7.3, RFC 8899): it begins where nearly every path works, and is raised by
+ * HEARTBEATs padded to the size that is tried: first the largest that the carrier can send, which
+ * is usually right, then halfway between what is known to work and what is known to fail. ICMP
+ * lowers it; so do two timeouts in a row, and a chunk that is lost again and again while others, in
+ * smaller packets perhaps, are acknowledged.
  *
- * Where not even the first size passes (RFC 8899 5.2, the error state), which a probe of that size or further
- * timeouts show, the path MTU is the least one, and is raised from there. IPv4 packets of the least size are sent
- * without DF: routers fragment what is still too large.
+ * If not even the first size passes, as a failed probe of that size or further timeouts show (the
+ * error state of RFC 8899 5.2), the path MTU falls to the least one, and is raised from there. IPv4
+ * packets of the least size are sent without DF: routers fragment those that are still too large.
  */
 #include "sctp/internal.h"
 
@@ -150,7 +151,7 @@ void iw_sctp_pmtu_timeout(struct path *p, uint64_t now)
 		p->probe_at = iw_time_add(now, p->rto);
 		return;
 	}
-	/* Before the larger size is tried again: the one that is used now must pass. */
+	/* Before the larger size is tried again, the size in use must be proven. */
 	if (!p->pmtu_proven && p->probe_size > p->pmtu && p->pmtu > least_of(p)) {
 		probe_next(p, p->pmtu, now);
 		return;
@@ -213,7 +214,7 @@ static void black_hole(struct path *p, uint64_t now)
 		return;
 	p->pmtu_proven = false;
 	set_pmtu(p, to);
-	/* Perhaps nothing passed for a while, and the size is not the reason: the old one is probed first. */
+	/* Perhaps nothing of any size passed for a while: probe the old size first. */
 	probe_next(p, old, now);
 }
 

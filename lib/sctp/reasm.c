@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Fragments of a peer's messages (RFC 9260 6.9), put together within a bound. We send none and RFC 5043 9 asks
- * peers not to. They are kept in an array by TSN: a peer chooses their order, and no order makes the search slow.
+ * Fragments of a peer's messages (RFC 9260 6.9), put together within a bound. We send none and RFC
+ * 5043 9 asks peers not to. They are kept in an array by TSN: a peer chooses their order, and no
+ * order makes the search slow.
  */
 #include "sctp/internal.h"
 
 #include <string.h>
 
-/* Charged for each fragment beside its data: the object, its place in the array, what the allocator adds. */
+/* Charged for each fragment in addition to its data: object, array places, allocator overhead. */
 #define OVERHEAD  64
 #define COUNT_MAX 4096 /* places in the array that is moved when a fragment is inserted */
 #define COUNT_MIN 16
@@ -20,7 +21,7 @@ static uint32_t cost_of(size_t len)
 	return OVERHEAD + (uint32_t)len;
 }
 
-/* Fragments alone never close the window: the rest of the message could not arrive. */
+/* Fragments alone never close the window, or the rest of the message could not arrive. */
 static uint32_t bound(const struct iw_sctp_assoc *a)
 {
 	return IW_MIN(a->s->cfg.reasm_max, a->s->cfg.rwnd / 2);
@@ -79,8 +80,9 @@ static uint32_t place_of(const struct inq *q, uint32_t tsn)
 }
 
 /*
- * Room for one more fragment of len octets at tsn: those with the highest TSNs give way to a lower one, for without it
- * nothing moves (6.2). Fragments at or below cum are acknowledged for good and stay.
+ * Makes room for one more fragment of len octets at tsn. Drops fragments with higher TSNs, highest
+ * first, since only the lowest one makes progress (6.2). Fragments at or below cum stay: they are
+ * acknowledged cumulatively.
  */
 static bool make_room(struct iw_sctp_assoc *a, uint32_t tsn, size_t len)
 {
@@ -101,7 +103,7 @@ static bool make_room(struct iw_sctp_assoc *a, uint32_t tsn, size_t len)
 	return true;
 }
 
-/* A place more in the array. */
+/* Makes room for one more place in the array. */
 static bool grow(struct iw_sctp_assoc *a)
 {
 	struct inq *q = &a->in;
@@ -151,7 +153,7 @@ static bool follows(const struct inq *q, uint32_t at)
 	return at > 0 && at < q->nfragments && q->fragment[at - 1]->tsn + 1 == q->fragment[at]->tsn;
 }
 
-/* Two with consecutive TSNs are of one message, or the first ends one and the second begins the next. */
+/* Consecutive fragments are of one message, or the first ends one and the second begins one. */
 static bool fit(const struct fragment *a, const struct fragment *b)
 {
 	bool ends = a->flags & IW_SCTP_DATA_E, begins = b->flags & IW_SCTP_DATA_B;

@@ -66,7 +66,7 @@ struct iw_sctp_addr {
 };
 /* The same host and interface, whatever the UDP port. */
 bool iw_sctp_addr_same_ip(const struct iw_sctp_addr *a, const struct iw_sctp_addr *b);
-/* A link-local address of IPv6, which means nothing without its interface. */
+/* An IPv6 link-local address, which is valid only with its interface. */
 bool iw_sctp_addr_has_scope(const struct iw_sctp_addr *a);
 /* Not multicast, broadcast, reserved or unspecified. */
 bool iw_sctp_addr_is_unicast(const struct iw_sctp_addr *a);
@@ -117,11 +117,12 @@ struct iw_sctp_cfg {
 	bool adaptation_required;
 	uint32_t rwnd; /* octets received and not yet released, at most; at least 1500 */
 	/*
-	 * Memory for fragments of a peer's messages, each of which is charged 64 octets beside its data; not more than half of rwnd is
-	 * used. 0: 128 KiB. A message that needs more ends the association.
+	 * Memory for fragments of a peer's messages, at most half of rwnd: each fragment is charged
+	 * its data and 64 octets. At most 4,096 fragments are kept. 0: 128 KiB. A message that
+	 * needs more ends the association.
 	 */
 	uint32_t reasm_max;
-	/* Largest IP packet of the carrier, where the search for the path MTU ends; at least IW_SCTP_MTU_MIN. */
+	/* Largest IP packet of the carrier, where the path MTU search ends; >= IW_SCTP_MTU_MIN. */
 	uint32_t mtu;
 	uint32_t assocs_max; /* associations at once; further ones are refused with cause 4 */
 	const struct iw_sctp_cc_ops *cc; /* NULL: &iw_sctp_cc_rfc9260 */
@@ -164,17 +165,18 @@ struct iw_sctp_recv {
 bool iw_sctp_next(struct iw_sctp *s, struct iw_sctp_recv *out);
 
 /*
- * An ICMP message or the local stack reports that a packet to peer was too big: mtu is the largest IP packet that
- * would have passed (0: not reported). head: the first octets of that packet from the SCTP common header on, as
- * far as ICMP quotes them. It is ignored unless they prove that the packet was ours (RFC 9260 10, ICMP5, ICMP6): 8
- * octets with the peer's Verification Tag, or 20 octets of our INIT.
+ * An ICMP message or the local stack reports that a packet to peer was too big: mtu is the largest
+ * IP packet that would have passed (0: not reported). head: the first octets of that packet from
+ * the SCTP common header on, as far as ICMP quotes them. It is ignored unless they prove that the
+ * packet was ours (RFC 9260 10, ICMP5, ICMP6): 8 octets with the peer's Verification Tag, or 20
+ * octets of our INIT.
  */
 void iw_sctp_too_big(struct iw_sctp *s, const struct iw_sctp_addr *peer, const uint8_t *head,
 		     size_t len, uint32_t mtu, uint64_t now);
 /*
- * ICMP reports that peer does not process SCTP: protocol unreachable, unrecognized next header, and for SCTP in UDP port
- * unreachable (RFC 6951 5.5). As an ABORT (ICMP8): ends the association with DOWN and IW_E_CLOSED, in every state; an
- * INIT only in COOKIE-WAIT. head as above.
+ * ICMP reports that peer does not process SCTP: protocol unreachable, unrecognized next header, and
+ * for SCTP in UDP port unreachable (RFC 6951 5.5). As an ABORT (ICMP8): ends the association with
+ * DOWN and IW_E_CLOSED, in every state; an INIT only in COOKIE-WAIT. head as above.
  */
 void iw_sctp_unreachable(struct iw_sctp *s, const struct iw_sctp_addr *peer, const uint8_t *head,
 			 size_t len, uint64_t now);
@@ -293,9 +295,9 @@ struct iw_sctp_path {
 	struct iw_sctp_addr addr;
 	enum iw_sctp_path_state state;
 	/*
-	 * RFC 9260 5.4: the address is known to be the peer's, because the caller named it, the peer
-	 * answered an INIT ACK sent to it, or it answered a HEARTBEAT. Other addresses get HEARTBEATs
-	 * and HEARTBEAT ACKs only.
+	 * RFC 9260 5.4: the address is proven to be the peer's: the caller named it, the peer
+	 * answered an INIT ACK sent to it, or it answered a HEARTBEAT. Other addresses get
+	 * HEARTBEATs and HEARTBEAT ACKs only.
 	 */
 	bool confirmed;
 	uint32_t mtu, cwnd, ssthresh, flight; /* octets */

@@ -217,7 +217,7 @@ static void flip_refused(struct iw_sctpmap *a, uint16_t stream)
 	a->refused[stream / 64] ^= (uint64_t)1 << stream % 64;
 }
 
-/* The peer gets a Terminate, for which nothing is allocated: it is one of the messages without a session. */
+/* Queues a Terminate that belongs to no session, so nothing is allocated for it. */
 static void refuse(struct iw_sctpmap *a, uint16_t stream)
 {
 	if (iw_sctpmap_refuses(a, stream) || a->former[stream] == UINT16_MAX)
@@ -231,7 +231,7 @@ static struct iw_dss *begin(struct iw_sctpmap *a, uint16_t stream, const struct 
 {
 	struct iw_dss *s;
 
-	/* One Terminate refuses this one too: to the peer it would look like its answer. */
+	/* The pending Terminate refuses this session too: the peer takes it as the answer. */
 	if (iw_sctpmap_refuses(a, stream))
 		return NULL;
 	/* RFC 5043 6.4: a finite number waits for the ULP. */
@@ -266,8 +266,8 @@ static struct iw_dss *stray(struct iw_sctpmap *a, uint16_t stream, uint32_t ppid
 	if (control && !a->cfg.initiator && is_initiate(a, &c))
 		return begin(a, stream, &c);
 	/*
-	 * A Terminate is not answered here, or two ends without a session would never stop; nor is more than one message
-	 * before the answer has arrived.
+	 * A Terminate is not answered here, or two ends without a session would never stop. Further
+	 * messages are not answered before the answer to the first one has arrived.
 	 */
 	if (a->former[stream] == 0 && (!control || c.fn != IW_SCTP_FN_TERMINATE))
 		refuse(a, stream);
@@ -339,7 +339,7 @@ struct iw_dss *iw_sctpmap_session(const struct iw_sctpmap *a, uint16_t stream)
 	return stream < a->cfg.streams ? a->by_stream[stream] : NULL;
 }
 
-/* Returns how many of n acknowledged messages are not those of former sessions. */
+/* Returns how many of n acknowledged messages do not belong to former sessions. */
 static uint32_t former_acked(struct iw_sctpmap *a, uint16_t stream, uint32_t n)
 {
 	uint16_t former = (uint16_t)IW_MIN(n, (uint32_t)a->former[stream]);

@@ -30,11 +30,14 @@ struct iw_sctpmap {
 	size_t mulpdu;
 	struct iw_dss **by_stream; /* cfg.streams places */
 	/*
-	 * For each stream, the messages of ours that belong to no session on it any more and are not acknowledged:
+	 * For each stream, our unacknowledged messages of sessions that have left the stream:
 	 * acknowledgements are subtracted here first. At most IW_SCTPMAP_WINDOW (RFC 5043 10).
 	 */
 	uint16_t *former;
-	/* A bit for each stream on which the peer gets a Terminate without a session, and how many are set. */
+	/*
+	 * A bit for each stream on which the peer gets a Terminate without a session, and how many
+	 * are set.
+	 */
 	uint64_t *refused;
 	uint32_t nrefused;
 	uint8_t bye[IW_SCTPMAP_CONTROL_MAX - IW_SCTP_PD_MAX]; /* that Terminate */
@@ -103,21 +106,25 @@ struct iw_dss {
 };
 
 /* assoc.c */
-/* The peer gets a Terminate on this stream, which was not taken yet. */
+/* A Terminate without a session is pending on this stream. */
 bool iw_sctpmap_refuses(const struct iw_sctpmap *a, uint16_t stream);
 
 /* session.c */
 /*
- * A new session on a stream without one, begun here (active) or by the peer. NULL: no memory, or the peer has reached the
- * limit of the association.
+ * Begins a session on a stream without one, for this end (active) or the peer. NULL: no memory, or
+ * the peer has reached the limit of the association.
  */
 struct iw_dss *iw_dss_new(struct iw_sctpmap *a, uint16_t stream, bool active);
 /*
- * True if the stream can take another session as soon as our messages have arrived: our last one was taken, and the peer has
- * either ended its side or begins another session, which it may do only when nothing is outstanding (RFC 5043 6.6).
+ * True if the stream can carry another session as soon as our messages have arrived: SCTP has taken
+ * our last one, and the peer has ended its side or begins another session, which it may do only
+ * when nothing is outstanding (RFC 5043 6.6).
  */
 bool iw_dss_may_leave(const struct iw_dss *s);
-/* The session is over and leaves its stream; its unacknowledged messages remain in a->former. Frees a released session. */
+/*
+ * The session is over and leaves its stream. Its unacknowledged messages are counted in a->former.
+ * Frees a released session.
+ */
 void iw_dss_leave(struct iw_dss *s);
 /* The stream may have become free, or its new session may have waited for that. */
 void iw_dss_stream_changed(struct iw_sctpmap *a, uint16_t stream);

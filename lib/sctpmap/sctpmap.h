@@ -12,11 +12,11 @@
  *   set-up: iw_sctpmap_up()       what the peer indicated, how many streams there are
  *   in:     s = iw_sctpmap_receive(a, stream, ppid, data, len)
  *           while (iw_dss_next(s, &u)) ...      what came of it, in the order in which it counts
+ *           iw_sctpmap_replaced(a)              the session that the message replaced, if any
  *   out:    iw_sctpmap_control(a, &m)           a control message that may go now
  *                                            -> iw_sctpmap_control_taken(a, m.stream)
  *           iw_dss_room(s), iw_dss_ssn(s)       a segment: the caller puts the DDP-SSN in front
  *                                            -> iw_dss_taken(s)
- *           iw_sctpmap_replaced(a)              a session that the message has ended without being its
  *   acks:   s = iw_sctpmap_acked(a, stream, n)
  *   end:    iw_sctpmap_down(a)                  nothing is sent or expected any more
  *
@@ -46,9 +46,10 @@
  */
 #define IW_SCTPMAP_HOLD_LEN    (66 * 1024)
 /*
- * The objects of sessions that the peer has begun and this end has not accepted use at most this many bytes for each association:
- * further sessions are refused as above the backlog. A refusal needs no memory. A peer may begin a thousand sessions in one batch of packets, before this
- * end has processed the first one. The early segments of all sessions not accepted yet use at most the receive window.
+ * Bytes that the sessions of one association which the peer has begun and this end has not accepted
+ * use at most: further sessions are refused, as above the backlog. A refusal needs no memory. A
+ * peer may begin a thousand sessions in one batch of packets, before this end has processed the
+ * first one. The early segments of all sessions not accepted yet use at most the receive window.
  */
 #define IW_SCTPMAP_PENDING_MAX (2 * 1024 * 1024)
 
@@ -58,7 +59,7 @@ struct iw_sctpmap_profile {
 	uint32_t ppid_segment, ppid_control;
 	uint32_t adaptation; /* indicated, and expected of the peer */
 	uint16_t first_ssn;  /* of a session */
-	/* Function Codes 5 to 7 are defined (RFC 6581 7). If false, a session is set up by codes 1 to 4 only. */
+	/* Function Codes 5 to 7 (RFC 6581 7) exist. If false, sessions use codes 1 to 4 only. */
 	bool enhanced;
 };
 /* RFC 5043 with RFC 6581; and draft-ietf-rddp-sctp-02 of August 2005. */
@@ -84,11 +85,11 @@ struct iw_sctpmap_cfg {
 	/* SCTP reports acknowledgements by iw_sctpmap_all_acked alone. */
 	bool all_acked_only;
 	/*
-	 * Responder: act as an end without RFC 6581, whatever the profile: an Enhanced Initiate is answered with
-	 * Terminate (RFC 5043 6.1: it fits no legal sequence).
+	 * Responder: act as an end without RFC 6581, whatever the profile: an Enhanced Initiate is
+	 * answered with Terminate (RFC 5043 6.1: it fits no legal sequence).
 	 */
 	bool plain;
-	/* For lib/loop: the time-out of an association on which no session is open (unused.h); 0: none. */
+	/* For lib/loop: time-out of an association without an open session (unused.h); 0: none. */
 	uint64_t unused_ns;
 };
 
@@ -123,8 +124,9 @@ uint16_t iw_sctpmap_streams(const struct iw_sctpmap *a);
 /* Octets allocated for the association and its sessions. */
 size_t iw_sctpmap_memory(const struct iw_sctpmap *a);
 /*
- * Memory that messages of the peer use after they arrived, octets: segments kept until their session is agreed on, and records of
- * segments that arrived before an earlier one. To be subtracted from the receive window.
+ * Octets that received messages still use: segments kept until their session is agreed on, and
+ * records of segments that arrived before an earlier one. The caller subtracts them from the
+ * receive window.
  */
 size_t iw_sctpmap_held(const struct iw_sctpmap *a);
 /* Sessions not free yet, those included that were released before their end. */
@@ -145,22 +147,25 @@ size_t iw_sctpmap_mulpdu(const struct iw_sctpmap *a);
  * got units (session.h), NULL: none. A message for a stream without a session is dropped; if it was
  * not a Terminate it is answered with one. An Initiate makes a session.
  *
- * On a stream where this end has sent the last message of a session, an Initiate ends that session: the peer sends one only when
- * nothing is outstanding (RFC 5043 6.6), so our Terminate has arrived, also while its acknowledgement is still on its way. The
- * caller must look at iw_sctpmap_replaced before the next message. In all other states of a session an Initiate is illegal.
+ * On a stream where this end has sent the last message of a session, an Initiate ends that session.
+ * The peer sends one only when nothing is outstanding (RFC 5043 6.6), so our Terminate has arrived
+ * even if its acknowledgement has not. The caller must check iw_sctpmap_replaced before the next
+ * message. In all other states of a session an Initiate is illegal.
  */
 struct iw_dss *iw_sctpmap_receive(struct iw_sctpmap *a, uint16_t stream, uint32_t ppid,
 				  const uint8_t *data, size_t len);
 /*
- * The session that the last message has ended by beginning another one on its stream, once; NULL: none, or it was released before.
- * It is over: its owner should look as after iw_sctpmap_acked, and take its units. SCTP may still refer to memory of its messages.
+ * Returns, once, the session that the last message has ended by beginning another one on its
+ * stream. NULL: none, or it was released before. The session is over: its owner should check it as
+ * after iw_sctpmap_acked, and take its units. SCTP may still refer to the memory of its messages.
  */
 struct iw_dss *iw_sctpmap_replaced(struct iw_sctpmap *a);
 /* The session that messages of the stream belong to; NULL: none. */
 struct iw_dss *iw_sctpmap_session(const struct iw_sctpmap *a, uint16_t stream);
 /*
- * n more messages of the stream are acknowledged cumulatively; those of former sessions are the first. Returns its session, whose
- * owner should look at iw_dss_acked and iw_dss_over; NULL: none, or it was released before.
+ * n more messages of the stream are acknowledged, those of former sessions first. Returns the
+ * stream's session, whose owner should check iw_dss_acked and iw_dss_over. NULL: none, or it was
+ * released before.
  */
 struct iw_dss *iw_sctpmap_acked(struct iw_sctpmap *a, uint16_t stream, uint32_t n);
 /* All messages of all streams are acknowledged, where SCTP tells only that (RFC 6458 6.1.9, the

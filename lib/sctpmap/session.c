@@ -189,7 +189,7 @@ bool iw_dss_may_leave(const struct iw_dss *s)
 {
 	const struct iw_sctpmap *a = s->a;
 
-	/* a->former has a limit, which no honest peer reaches: it would not have acknowledged so many messages. */
+	/* a->former has a limit, which only a peer that does not acknowledge reaches. */
 	return s->tx_last &&
 	       (a->cfg.all_acked_only || unacked(s) <= (uint64_t)UINT16_MAX - a->former[s->stream]);
 }
@@ -271,7 +271,7 @@ void iw_dss_stream_changed(struct iw_sctpmap *a, uint16_t stream)
 		a->lowest = IW_MIN(a->lowest, stream);
 }
 
-/* Only acknowledgements are missing: no session there is held, and neither end will send anything. */
+/* Only acknowledgements are missing: no session there is held, and neither end sends. */
 static bool will_be_free(const struct iw_sctpmap *a, uint16_t stream)
 {
 	const struct iw_dss *s = a->by_stream[stream];
@@ -282,8 +282,9 @@ static bool will_be_free(const struct iw_sctpmap *a, uint16_t stream)
 }
 
 /*
- * The lowest free stream; else one that will be free, where the Initiate waits. Without acknowledgements of single
- * messages that could take for ever while other sessions send: they pause.
+ * Returns the lowest free stream, or one that will become free, where the Initiate waits. If
+ * acknowledgements of single messages are not reported, the other sessions pause meanwhile: the
+ * wait could otherwise last for ever.
  */
 static int take_stream(struct iw_sctpmap *a, uint16_t *out)
 {
@@ -508,8 +509,9 @@ void iw_dss_say(struct iw_dss *s, enum iw_sctp_fn fn, size_t pd_len)
 }
 
 /*
- * Our first message has arrived: it was acknowledged, or answered. An Accept is answered by segments. A Terminate that is the
- * peer's second message answers nothing: it follows an Initiate that the peer has given up.
+ * True if our first message has arrived: it was acknowledged or answered. Segments answer an
+ * Accept. A Terminate as the peer's second message answers nothing: the peer has given up its
+ * Initiate.
  */
 static bool first_arrived(const struct iw_dss *s)
 {

@@ -54,9 +54,10 @@ struct iw_dss_params {
 };
 
 /*
- * Active: begins a session on the lowest free stream. If only acknowledgements keep streams from being free, the session takes one of
- * these. The Initiate is sent when the association is up and the stream is free (RFC 5043 6.6). IW_E_STATE: the association is down, or
- * the peer initiates; IW_E_LIMIT: all streams have sessions that have not ended; IW_E_INVAL: the offer cannot be made, or the
+ * Active: begins a session on the lowest free stream. If none is free, the session takes one where
+ * only acknowledgements are missing. The Initiate is sent when the association is up and the stream
+ * is free (RFC 5043 6.6). IW_E_STATE: the association is down, or the peer initiates; IW_E_LIMIT:
+ * all streams have sessions that have not ended; IW_E_INVAL: the offer cannot be made, or the
  * profile has no enhanced sessions; IW_E_NOMEM.
  */
 IW_MUST_CHECK int iw_dss_initiate(struct iw_dss **out, struct iw_sctpmap *a,
@@ -68,7 +69,7 @@ void iw_dss_release(struct iw_dss *s);
 /* Octets allocated for the session, part of iw_sctpmap_memory. */
 size_t iw_dss_memory(const struct iw_dss *s);
 struct iw_sctpmap *iw_dss_assoc(const struct iw_dss *s);
-/* Active: messages of the former session on its stream are not acknowledged yet, and keep the Initiate. */
+/* Active: the Initiate waits for acknowledgements of the stream's former session. */
 bool iw_dss_waits_for_stream(const struct iw_dss *s);
 uint16_t iw_dss_stream(const struct iw_dss *s);
 enum iw_dss_state iw_dss_state(const struct iw_dss *s);
@@ -132,8 +133,9 @@ uint64_t iw_dss_acked(const struct iw_dss *s);
 /* Messages of ours of any kind that are not acknowledged yet. */
 bool iw_dss_outstanding(const struct iw_dss *s);
 /*
- * Both ends have sent their last message and all of ours have arrived: the stream is free for another session, also while this one
- * is held. Messages have arrived when they are acknowledged, or when the peer has begun another session on the stream.
+ * True if both ends have sent their last message and all of ours have arrived: the stream is free
+ * for another session, even while this one is held. Messages have arrived when they are
+ * acknowledged, or when the peer has begun another session on the stream.
  */
 bool iw_dss_over(const struct iw_dss *s);
 

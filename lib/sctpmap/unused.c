@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Deadlines in a heap, addresses in a hash table, and the order in which the associations came in two lists. */
+/* Deadlines are in a heap, addresses in a hash table, the order of arrival in two lists. */
 #include "sctpmap/unused.h"
 
 #include <string.h>
@@ -142,7 +142,7 @@ static uint64_t time_out_after(const struct iw_unused *u, uint64_t now)
 	return IW_MIN(at, FAR_AWAY);
 }
 
-/* Of an entry that is in the heap, which cannot fail. */
+/* Cannot fail: the entry is in the heap already. */
 static void set_timer(struct iw_unused *u, struct iw_unused_entry *e, uint64_t at)
 {
 	(void)!iw_heap_set(&u->timers, &e->timer, at);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The associations of a port on which no DDP stream session is open: a deadline for each, a limit for each
- * address of a peer, and a limit for all.
+ * The associations of a port on which no DDP stream session is open: a deadline for each, a limit
+ * for each address of a peer, and a limit for all.
  *
- * A peer gets an association with two packets, and it costs the peer no memory. RFC 5043 has no limit for an association
- * without a session; this object gives it one, as the time-out for the MPA Request does for a TCP connection. It neither sends nor
- * frees anything: it says which association has to end.
+ * A peer gets an association with two packets and no memory of its own. RFC 5043 has no limit for
+ * an association without a session. This object sets one, as the time-out for the MPA Request does
+ * for a TCP connection. It neither sends nor frees anything: it reports which association has to
+ * end.
  * Threads: none, no locks.
  *
  *   UP, or the last session ended:  iw_unused_add(u, e, addr, now, &evicted)
- *   Initiate arrived:               iw_unused_asked(u, e); refused, rejected or timed out: iw_unused_answered(u, e)
+ *   Initiate arrived:               iw_unused_asked(u, e)
+ *   refused, rejected, timed out:   iw_unused_answered(u, e)
  *   session accepted:               iw_unused_remove(u, e)
  *   time:                           iw_unused_deadline(u), then iw_unused_expired(u, now)
  *   SHUTDOWN was sent:              iw_unused_extend(u, e, now)
@@ -29,14 +31,14 @@
 #include "util/mem.h"
 
 /*
- * Associations without an open session, of one address of a peer and of a port. Eight programs of one address that begin 40
- * associations each at the same time use 320.
+ * Limits of associations without an open session: of one address of a peer, and of a port. Eight
+ * programs on one address that begin 40 associations each at the same time use 320.
  */
 #define IW_UNUSED_PER_ADDR       512
 #define IW_UNUSED_MAX            4096
 /*
- * Bytes that these associations hold: of one address, and of a port. A peer can send 2 MiB of sessions to be refused, and a receive
- * window of early segments, on each.
+ * Limits of the bytes that these associations hold: of one address, and of a port. On each of them
+ * a peer can have 2 MiB of sessions that are not accepted, and a receive window of early segments.
  */
 #define IW_UNUSED_PER_ADDR_BYTES ((size_t)64 << 20)
 #define IW_UNUSED_MAX_BYTES      ((size_t)256 << 20)
@@ -76,9 +78,10 @@ void iw_unused_init(struct iw_unused *u, const struct iw_unused_cfg *cfg);
 void iw_unused_fini(struct iw_unused *u);
 
 /*
- * Adds e, which is not in, for an association with this IP address (an IPv4 one as ::ffff:0:0/96); its deadline is the time-out after now.
- * The addresses of an IPv6 /64 network are one address. Returns 0. *evicted is then the association that has to end because a limit
- * was exceeded, or NULL: the oldest of this address if that has more than its limit, else the oldest of all. It is no longer in.
+ * Adds e, which is not in, for an association with this IP address (an IPv4 one as ::ffff:0:0/96).
+ * Its deadline is now plus the time-out. The addresses of an IPv6 /64 network count as one. On
+ * success *evicted is the association that has to end because a limit was exceeded, or NULL: the
+ * oldest of this address if that exceeds its limit, else the oldest of all. It is no longer in.
  * IW_E_NOMEM: e is not in.
  */
 IW_MUST_CHECK int iw_unused_add(struct iw_unused *u, struct iw_unused_entry *e,
@@ -92,27 +95,27 @@ static inline bool iw_unused_has(const struct iw_unused_entry *e)
 }
 
 /*
- * The peer has requested a session, which is not answered yet: the deadline of e is one time-out later. It does not move further,
- * however many sessions follow. The limits still apply.
+ * The peer has requested a session that is not answered yet: moves the deadline of e by one
+ * time-out. Further requests do not move it. The limits still apply.
  */
 void iw_unused_asked(struct iw_unused *u, struct iw_unused_entry *e);
-/* No such session is left, and none was accepted: the deadline is as it was before. */
+/* No request is pending, and none was accepted: restores the deadline. */
 void iw_unused_answered(struct iw_unused *u, struct iw_unused_entry *e);
-/* No session is requested, and the deadline of e is the time-out after now. */
+/* No request is pending: sets the deadline of e to now plus the time-out. */
 void iw_unused_extend(struct iw_unused *u, struct iw_unused_entry *e, uint64_t now);
 
 /*
- * The association of e holds so many bytes now. True: it has to end, because the associations of its address, or all, hold more than their
- * limit, and it holds more than their average.
+ * Records how many bytes the association of e holds. True: it has to end, because the associations
+ * of its address, or all together, exceed their limit, and it holds more than their average.
  */
 bool iw_unused_charge(struct iw_unused *u, struct iw_unused_entry *e, size_t bytes);
 
 /* The next deadline; IW_TIME_NEVER: none. */
 uint64_t iw_unused_deadline(const struct iw_unused *u);
-/* The entry with that deadline if it has passed, else NULL. It stays in: remove it, or extend its deadline. */
+/* The entry with that deadline if it has passed, else NULL. Remove it or extend its deadline. */
 struct iw_unused_entry *iw_unused_expired(const struct iw_unused *u, uint64_t now);
 
-/* All; those with that IP address. */
+/* The number of entries: all; those with that IP address. */
 uint32_t iw_unused_count(const struct iw_unused *u);
 uint32_t iw_unused_count_of(const struct iw_unused *u, const uint8_t addr[16]);
 

@@ -10,7 +10,10 @@
 #define READS     16 /* IRD and ORD where nothing is said */
 #define STREAMS   1000
 #define UDP_PORT  9899 /* sctp-tunneling (RFC 6951 5.1) */
-/* For the end of an initiator's sessions at least: a Terminate that was lost is sent again after a second or more (RFC 9260 16). */
+/*
+ * The least time for an initiator's sessions to end: a lost Terminate is retransmitted after a
+ * second or more (RFC 9260 16).
+ */
 #define END_NS    IW_SEC(10)
 #define ALL_FORMS (IW_RTR_SEND | IW_RTR_WRITE | IW_RTR_READ)
 

@@ -39,7 +39,7 @@ static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
 		if (err)
 			return err;
 	}
-	/* The profile of an association that is shared is not always this connection's. */
+	/* A shared association may have another profile than this connection. */
 	if (rev == 0 && !iw_sctpmap_enhanced(iw_trunk_map(trunk)))
 		rev = 1;
 	iw_verbs_conn_cfg(&cfg, ctx, param, true, rev);

@@ -42,8 +42,10 @@ struct iw_conn_req;
 
 struct iw_ctx_attr {
 	size_t size; /* sizeof(struct iw_ctx_attr) */
-	/* connection and MPA set-up; and behind our FIN the peer's next octet or FIN; over SCTP also how long a listener keeps an
-	 * association without a session; 0: 10 s */
+	/*
+	 * Limits connection and MPA set-up; after our FIN the wait for the peer's next octet or
+	 * FIN; over SCTP the time that a listener keeps an association without a session. 0: 10 s.
+	 */
 	uint64_t setup_ns;
 	/* no progress while something is outstanding; zero-length RDMA Writes and Reads of the peer's
 	 * are none. 0: 30 s */
@@ -278,7 +280,10 @@ struct iw_conn_param {
 	const char *interface;   /* NULL any */
 	const char *cc;          /* congestion control, NULL the system's */
 	uint32_t sndbuf, rcvbuf; /* socket buffers; 0: the system's own tuning */
-	/* 0: 2, falling back to 1; 1 or 2: that one alone (listen: the highest); -1: RDMA Consortium, Rev 0 */
+	/*
+	 * 0: 2, falling back to 1; 1 or 2: that one alone (listen: the highest that is accepted);
+	 * -1: RDMA Consortium, Rev 0
+	 */
 	int rev;
 	bool rdmac; /* accept RDMA Consortium peers */
 	enum iw_crc_policy crc;
@@ -318,10 +323,11 @@ struct iw_conn_param {
 		*beside; /* connect: on the association of that one, which was begun here;
 				     * NULL: on one of its own */
 	/*
-	 * The edition of the wire protocols; both ends must use the same one. NULL or "rfc": the RFCs. "rdmac", over
-	 * tcp: the RDMA Consortium's (sets rev -1 and rdmac: MPA Rev 0, DDP and RDMAP version 0).
-	 * "sctp-draft-02", over SCTP: the draft of August 2005, with other numbers (ddp-sctp(7)). It has no
-	 * enhanced sessions: rev 2 and peer_to_peer are IW_E_INVAL, rev 0 is 1.
+	 * The edition of the wire protocols; both ends must use the same one. NULL or "rfc": the
+	 * RFCs. "rdmac", over tcp: the RDMA Consortium's (sets rev -1 and rdmac: MPA Rev 0, DDP and
+	 * RDMAP version 0). "sctp-draft-02", over SCTP: the draft of August 2005, with other
+	 * numbers (ddp-sctp(7)). It has no enhanced sessions: rev 2 and peer_to_peer are
+	 * IW_E_INVAL, and rev 0 means 1.
 	 */
 	const char *profile;
 };
