@@ -24,7 +24,7 @@
  * again when an RTO has passed, which is a second at least (RFC 9260 16); the peer takes an ABORT in its place for a failure. */
 #define PART_NS       IW_SEC(3)
 #define PART_STEP_MS  10
-/* Associations that are aborted in one turn because their time is over: each costs a packet. */
+/* Expired associations that are aborted in one turn, at most: each costs a packet. */
 #define EXPIRE_BUDGET 64
 
 /* The owner of a session that waits at a gate. */
@@ -366,7 +366,7 @@ static void trunk_lost(struct iw_trunk *t, const struct iw_fault *why, uint64_t 
 	touch(t);
 }
 
-/* Begins the orderly end of an association (RFC 9260 9.2). From now on sessions that the peer begins are ignored. */
+/* Shuts an association down (RFC 9260 9.2). Sessions that the peer begins later are ignored. */
 static void leave(struct iw_trunk *t, uint64_t now)
 {
 	t->leaving = true;
@@ -374,7 +374,7 @@ static void leave(struct iw_trunk *t, uint64_t now)
 	t->dock->port->ops->shutdown(t->assoc, now);
 }
 
-/* Ends an association without an open session. The reason is for the peer. */
+/* Aborts an association without an open session. The ABORT carries the reason. */
 static void abort_unused(struct iw_trunk *t, const char *reason, uint64_t now)
 {
 	struct iw_fault why = { 0 };
@@ -384,7 +384,7 @@ static void abort_unused(struct iw_trunk *t, const char *reason, uint64_t now)
 	trunk_lost(t, &why, now);
 }
 
-/* A peer can begin associations faster than their time is over. */
+/* Peers can begin associations faster than the old ones expire. */
 static void evict(struct iw_trunk *t, uint64_t now)
 {
 	char reason[128];
@@ -400,8 +400,8 @@ static void evict(struct iw_trunk *t, uint64_t now)
 }
 
 /*
- * An association of a listener has a deadline (sctpmap/unused.h) while this end has no accepted session on it, one of an initiator
- * when all its connections are gone and a session is not over.
+ * A listener's association has a deadline (sctpmap/unused.h) while this end has no accepted session
+ * on it. An initiator's has one when all its connections are gone but a session is not over.
  */
 static void watch_use(struct iw_trunk *t, uint64_t now)
 {
@@ -410,7 +410,7 @@ static void watch_use(struct iw_trunk *t, uint64_t now)
 	bool open = t->active ? pending : t->open > 0;
 	struct iw_unused_entry *out = NULL;
 
-	/* RFC 9260 9.2 has a time limit for the end that the initiator has begun: T5-shutdown-guard. */
+	/* T5-shutdown-guard limits the shutdown that an initiator has begun (RFC 9260 9.2). */
 	if (!t->assoc || !t->assoc->up || open || (t->active && t->leaving)) {
 		iw_unused_remove(u, &t->unused);
 		return;
@@ -430,13 +430,13 @@ static void watch_use(struct iw_trunk *t, uint64_t now)
 		abort_unused(t, "too much memory without a DDP stream session (RFC 5043)", now);
 }
 
-/* The time of an association without an open session is over. */
+/* The deadline of an association without an open session has passed. */
 static void expire(struct iw_trunk *t, uint64_t now)
 {
 	char reason[128];
 	struct iw_text text;
 
-	/* An association that was used ends in order; a peer that does not take part in that gets as much time again. */
+	/* An association that was used is shut down first; the shutdown has the same time limit. */
 	if (t->served && !t->active && !t->leaving && iw_sctpmap_all_said(t->map)) {
 		leave(t, now);
 		iw_unused_extend(&t->dock->unused, &t->unused, now);
@@ -445,8 +445,8 @@ static void expire(struct iw_trunk *t, uint64_t now)
 	}
 	iw_text_init(&text, reason, sizeof(reason));
 	iw_text_fmt(&text, "%s within %U ms (RFC 5043 6)",
-		    t->leaving  ? "after its last DDP stream session no end of SHUTDOWN"
-		    : t->served ? "no end of the last DDP stream session"
+		    t->leaving  ? "SHUTDOWN after the last DDP stream session not completed"
+		    : t->served ? "last DDP stream session not ended"
 				: "no DDP stream session",
 		    t->dock->unused.cfg.timeout_ns / IW_MSEC(1));
 	abort_unused(t, reason, now);
@@ -461,7 +461,7 @@ static void expire_some(struct iw_dock *d, uint64_t now)
 		expire(iw_container_of(e, struct iw_trunk, unused), now);
 }
 
-/* After the listener was closed, peers can begin no further sessions on its port. */
+/* After the listener is closed, peers cannot begin sessions on its port. */
 static bool is_last_session(const struct iw_trunk *t)
 {
 	return (t->active || !t->dock->gate) && iw_list_empty(&t->asked) &&
@@ -561,8 +561,9 @@ static void arrived(struct iw_link *k, const struct iw_port_msg *m, uint64_t now
 }
 
 /*
- * The peer has begun another session on the stream: the connection of the former one is told that all its messages have arrived. Its
- * memory is its owner's then, and SCTP, which may still have to send them again, copies it.
+ * The peer has begun another session on the stream, so all messages of the former session have
+ * arrived. Reports that to its connection, which may then reuse the memory: SCTP copies whatever it
+ * may have to retransmit.
  */
 static void end_replaced(struct iw_trunk *t, uint64_t now)
 {
@@ -749,7 +750,7 @@ static void send_control(struct iw_trunk *t, uint64_t now)
 	}
 }
 
-/* Before output, so that the next acknowledgement has the window. */
+/* Before output, so that the next SACK advertises the right window. */
 static void tell_held(struct iw_trunk *t)
 {
 	const struct iw_port_ops *ops = t->dock->port->ops;
@@ -986,7 +987,7 @@ void iw_trunk_remove(struct iw_link *k)
 	const struct iw_port_ops *ops = k->trunk->dock->port->ops;
 	void *other = now ? iw_dss_owner(now) : NULL;
 
-	/* Another connection may have the stream by now. */
+	/* By now the stream may belong to another connection. */
 	if (!other || other == k || other == &asked_mark)
 		tell_session(k, false);
 	/* Its operations complete from now on, and their memory is their owner's. */

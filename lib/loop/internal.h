@@ -101,10 +101,10 @@ struct iw_trunk {
 	struct iw_list waiting; /* links with messages that it did not take */
 	struct iw_unused_entry unused;
 	uint32_t open; /* links whose sessions this end has accepted */
-	bool served;   /* there was one */
+	bool served;   /* such a session existed */
 	bool active, blocked;
-	bool leaving;       /* its SHUTDOWN has begun */
-	size_t held;        /* as the port knows it */
+	bool leaving;       /* its shutdown has begun */
+	size_t held;        /* octets, as last reported to the port */
 	struct iw_llp face; /* what its links show of their transport */
 };
 
@@ -124,7 +124,7 @@ struct iw_link {
 	struct iw_trunk *trunk; /* over messages; then llp is its face */
 	uint16_t stream;        /* that of its session there */
 	struct iw_list on_trunk, waiting;
-	bool accepted; /* its session, by this end */
+	bool accepted; /* this end has accepted its session */
 	struct iw_list kicked, news;
 	uint32_t armed; /* epoll events watched for */
 	bool watched;   /* the descriptor is in the epoll set */

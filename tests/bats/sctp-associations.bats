@@ -80,5 +80,5 @@ memory_of() {
     wait_served 2
     assert_status 0
     assert_output_is "up 20
-20 ABORT after its last DDP stream session no end of SHUTDOWN within T (RFC 5043 6)"
+20 ABORT SHUTDOWN after the last DDP stream session not completed within T (RFC 5043 6)"
 }
