@@ -139,7 +139,10 @@ static inline void map_end_sends(struct map_end *e, struct iw_dss *s, uint8_t ma
 	iw_dss_taken(s);
 }
 
-/* Message i of from's line arrives at to; the acknowledgement does not arrive yet. Returns its stream. */
+/*
+ * Message i of from's line arrives at to; the acknowledgement does not arrive yet. Returns its
+ * stream.
+ */
 static inline uint16_t line_unacked(struct map_end *from, size_t i, struct map_end *to)
 {
 	struct line_msg m = from->line[i];

@@ -68,7 +68,7 @@ push() {
     net_ip left link set "$LEFT_IF" mtu 1500
 }
 
-# RFC 8899 5.2: less than the search begins with. The right end is told nothing, the left end knows its own interface.
+# RFC 8899 5.2: less than the search begins with. The right end gets no report; the left end knows the MTU of its own interface.
 @test "a black hole for packets of more than 900 octets: udp and raw find what goes through, each way" {
     local t
 
@@ -206,7 +206,7 @@ eight() {
     assert_jsonl 'map(select(.event == "result" and .connections == 40 and .verified)) | length' 8
 }
 
-# SX-29: their SCTP ports differ, and a listener tells associations apart by UDP ports too.
+# SX-29: their SCTP ports differ, and a listener distinguishes associations by UDP port, too.
 @test "udp and raw: eight processes of one host with forty associations each" {
     local t
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * DDP stream sessions one after another on one SCTP association. A first session holds the association; each of the others
- * carries one Send and ends in order before the next one begins. The ends take turns in ending a session first.
+ * DDP stream sessions one after another on one SCTP association. A first session holds the
+ * association; each of the others carries one Send and ends in order before the next one begins.
+ * The ends take turns in ending a session first.
  *
  *   sessions serve TRANSPORT ADDR PORT STREAMS             prints "listening", runs until killed
- *   sessions open  TRANSPORT ADDR PORT STREAMS N [busy]    N sessions; busy: the first session sends RDMA Writes all the time
+ *   sessions open  TRANSPORT ADDR PORT STREAMS N [busy]    N sessions
  *
- * Over udp the UDP port is PORT too. open prints "sessions N failed F streams S": S is the number of streams used. Exit status: 0 no session
- * failed, 1 at least one failed, 4 it cannot run here.
+ * busy: the first session sends RDMA Writes all the time. Over udp the UDP port is PORT too. open
+ * prints "sessions N failed F streams S", where S is the number of streams used. Exit status: 0 no
+ * session failed, 1 at least one failed, 4 it cannot run here.
  */
 #include <inttypes.h>
 #include <stdbool.h>

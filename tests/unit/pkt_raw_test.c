@@ -46,7 +46,10 @@ static void flood(void)
 		(void)!sendto(fd, packet, sizeof(packet), 0, (struct sockaddr *)&to, sizeof(to));
 }
 
-/* One that arrived before the filter was in place would be answered with ABORT, and end another process's association. */
+/*
+ * A packet that arrived before the filter was attached would be answered with ABORT, which would
+ * end another process's association.
+ */
 static void packet_for_another_port_is_never_received(void **state)
 {
 	struct iw_pkt_cfg cfg = { .sctp_port = OURS };

@@ -694,7 +694,10 @@ static void every_worker_gets_a_number_until_there_are_none(void **state)
 	assert_int_equal(iw_steer_worker_add(rig.steer, &worker[0], &none, 1, &why), IW_E_INVAL);
 }
 
-/* A DATA chunk of this payload protocol, with a segment that names an unknown STag, to that endpoint. */
+/*
+ * A DATA chunk of this payload protocol, with a segment that names an unknown STag, to that
+ * endpoint.
+ */
 static struct iw_xdp_counters with_ppid(uint16_t port, uint32_t tag, uint8_t ppid)
 {
 	struct iw_xdp_counters d;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Addresses that a peer lists, and peers that share an address: scope, number, HEARTBEATs, UDP ports. */
+/*
+ * Addresses that a peer lists, and peers that share an address: scope, number, HEARTBEATs, UDP
+ * ports.
+ */
 #include "sctp/sctp.h"
 
 #include "unit/sctp_hand.h"
@@ -119,7 +122,9 @@ static void address_is_in_scope_if_its_peer_sends_from_such_a_one(void **state)
 	hand_close(&h);
 }
 
-/* RFC 9260 3.3.2.1.2: an IPv4-mapped address in an IPv6 parameter would pass for an IPv4 address. */
+/*
+ * RFC 9260 3.3.2.1.2: an IPv4-mapped address in an IPv6 parameter would pass for an IPv4 address.
+ */
 static void listed_ipv6_address_out_of_scope_is_ignored(void **state)
 {
 	const struct iw_sctp_addr out[] = { v6(0, 0, 1), v6(0xfe, 0x80, 5), v6(0xff, 2, 1),
@@ -247,7 +252,10 @@ static void unconfirmed_address_that_never_answers_gets_the_usual_rate(void **st
 	hand_close(&h);
 }
 
-/* SX-34: many associations may list the address of one uninvolved host: an endpoint has a limit for all of them. */
+/*
+ * SX-34: many associations may list the address of one uninvolved host: an endpoint has a limit for
+ * all of them.
+ */
 static void heartbeats_of_all_associations_to_unconfirmed_addresses_are_limited(void **state)
 {
 	unsigned heartbeats = 0;
@@ -308,7 +316,10 @@ static void open_confirmed(void)
 	assert_int_equal(confirmed, 16);
 }
 
-/* The packets with that chunk: the first ones are lost, and of the others those to the first address arrive. */
+/*
+ * The packets with that chunk: the first ones are lost, and of the others those to the first
+ * address arrive.
+ */
 static unsigned deliver_to_first(uint8_t type, unsigned lost, unsigned *elsewhere)
 {
 	unsigned all = 0, arrived = 0;
@@ -332,7 +343,10 @@ static unsigned deliver_to_first(uint8_t type, unsigned lost, unsigned *elsewher
 	return arrived;
 }
 
-/* SX-38: RFC 9260 6.4.1: retransmissions alternate; unreachable addresses do not keep them from the data path. */
+/*
+ * SX-38: RFC 9260 6.4.1: retransmissions alternate; unreachable addresses do not keep them from the
+ * data path.
+ */
 static void every_second_retransmission_uses_the_data_path(void **state)
 {
 	static uint8_t octets[100];
@@ -362,7 +376,10 @@ static void every_second_shutdown_uses_the_data_path(void **state)
 	hand_close(&h);
 }
 
-/* SX-34: a packet of many HEARTBEATs with a forged source is answered with no more octets than it has. */
+/*
+ * SX-34: a packet of many HEARTBEATs with a forged source is answered with no more octets than it
+ * has.
+ */
 static void unconfirmed_source_gets_one_heartbeat_ack_for_a_packet(void **state)
 {
 	static const uint8_t heartbeat[] = { 0, 1, 0, 4 };
@@ -392,7 +409,7 @@ static void unconfirmed_source_gets_one_heartbeat_ack_for_a_packet(void **state)
 	hand_close(&h);
 }
 
-/* SX-38: RFC 9260 8.1: HEARTBEATs count for the association on the path that DATA uses alone. */
+/* SX-38: RFC 9260 8.1: only HEARTBEATs on the data path count as errors of the association. */
 static void unreachable_addresses_do_not_end_an_association_whose_data_path_answers(void **state)
 {
 	struct iw_sctp_path p;
@@ -415,7 +432,7 @@ static void unreachable_addresses_do_not_end_an_association_whose_data_path_answ
 /* --- peers behind a NAT ----------------------------------------------------------------------- */
 
 /* SX-29: RFC 6951: a NAT gives each of them a UDP port of its own. */
-static void initiators_behind_one_address_with_one_sctp_port_are_told_apart(void **state)
+static void initiators_at_one_address_with_one_sctp_port_are_distinguished(void **state)
 {
 	struct iw_sctp_assoc *first;
 	uint32_t first_tag;
@@ -446,7 +463,10 @@ static void initiators_behind_one_address_with_one_sctp_port_are_told_apart(void
 	hand_close(&h);
 }
 
-/* SX-29: RFC 6951 5.4: a NAT that forgot the first port gives another one; the association is found by it from then on. */
+/*
+ * SX-29: RFC 6951 5.4: a NAT that forgot the first port assigns another one, and the association
+ * follows.
+ */
 static void association_follows_a_changed_udp_port(void **state)
 {
 	static const uint8_t heartbeat[] = { 0, 1, 0, 5, 'x' };
@@ -498,7 +518,7 @@ int main(void)
 		cmocka_unit_test(every_second_retransmission_uses_the_data_path),
 		cmocka_unit_test(every_second_shutdown_uses_the_data_path),
 		cmocka_unit_test(unconfirmed_source_gets_one_heartbeat_ack_for_a_packet),
-		cmocka_unit_test(initiators_behind_one_address_with_one_sctp_port_are_told_apart),
+		cmocka_unit_test(initiators_at_one_address_with_one_sctp_port_are_distinguished),
 		cmocka_unit_test(association_follows_a_changed_udp_port),
 	};
 

@@ -358,7 +358,10 @@ static void fragments_are_kept_within_a_bound(void **state)
 	hand_close(&h);
 }
 
-/* SX-36, RFC 9260 6.2: a window that was closed is reported as soon as it takes a packet; a sender would have to probe. */
+/*
+ * SX-36, RFC 9260 6.2: a window that was closed is reported as soon as it takes a packet; a sender
+ * would have to probe.
+ */
 static void a_window_that_was_closed_is_reported_when_it_takes_a_packet(void **state)
 {
 	struct iw_sctp_sack s;
@@ -385,7 +388,10 @@ static void a_window_that_was_closed_is_reported_when_it_takes_a_packet(void **s
 
 enum { TINY = 60000, TINY_PACKET = 70 };
 
-/* TINY one-octet fragments without a beginning or an end, above a TSN that is missing; order maps 0, 1, ... to TSNs. */
+/*
+ * TINY one-octet fragments without a beginning or an end, above a TSN that is missing; order maps
+ * 0, 1, ... to TSNs.
+ */
 static void tiny_fragments(uint32_t (*order)(uint32_t i))
 {
 	for (uint32_t i = 0; i < TINY;) {
@@ -412,7 +418,7 @@ static uint32_t alternating(uint32_t i)
 	return i & 1 ? TINY - 1 - i / 2 : i / 2;
 }
 
-/* SX-22: a fragment costs more than its octets: it is charged for that, and so is the window. */
+/* SX-22: a fragment costs more than its octets; the bound and the window include that. */
 static void tiny_fragments_are_charged_what_they_cost(void **state)
 {
 	static uint32_t (*const orders[])(uint32_t) = { ascending, descending, alternating };
@@ -447,7 +453,7 @@ static void tiny_fragments_are_charged_what_they_cost(void **state)
 	}
 }
 
-/* SX-22: their number is bounded too, wherever the bound of their memory is. */
+/* SX-22: the number of fragments is bounded, however large the bound of their memory is. */
 static void the_number_of_fragments_is_bounded(void **state)
 {
 	struct iw_sctp_sack s = { 0 };
@@ -466,7 +472,10 @@ static void the_number_of_fragments_is_bounded(void **state)
 	hand_close(&h);
 }
 
-/* SX-22: the receive window never closes for fragments alone, or the rest of the message could not arrive. */
+/*
+ * SX-22: the receive window never closes for fragments alone, or the rest of the message could not
+ * arrive.
+ */
 static void fragments_take_half_of_the_window_at_most(void **state)
 {
 	struct iw_sctp_sack s = { 0 };
@@ -535,7 +544,10 @@ static void many_fragments_make_their_messages_in_any_order(void **state)
 	}
 }
 
-/* SX-22: consecutive TSNs are of one message unless the first ends one and the second begins one; known at once. */
+/*
+ * SX-22: consecutive TSNs are of one message unless the first ends one and the second begins one;
+ * known at once.
+ */
 static void consecutive_fragments_that_do_not_fit_end_the_association(void **state)
 {
 	static const struct {
@@ -572,7 +584,10 @@ static void consecutive_fragments_that_do_not_fit_end_the_association(void **sta
 	}
 }
 
-/* SX-22, RFC 9260 6.2: after a fragment far above the others gave way, the highest TSN is right again. */
+/*
+ * SX-22, RFC 9260 6.2: after a fragment far above the others gave way, the highest TSN is right
+ * again.
+ */
 static void a_fragment_far_above_the_others_gives_way(void **state)
 {
 	static const uint32_t far[] = { 70, 127, 128, 129, 300, 5000, 60000 };
@@ -1716,7 +1731,10 @@ static uint32_t pmtu_of(const struct net_end *e)
 	return p.mtu;
 }
 
-/* n messages of the largest size that fits, as their sender knows it; how long until all are acknowledged. */
+/*
+ * n messages of the largest size that fits, as their sender knows it; how long until all are
+ * acknowledged.
+ */
 static uint64_t transfer(struct net *n, unsigned count)
 {
 	uint64_t began = n->now, end = n->now + IW_SEC(60), all = iw_sctp_acked(n->a.a) + count;
@@ -1730,7 +1748,10 @@ static uint64_t transfer(struct net *n, unsigned count)
 	return n->now - began;
 }
 
-/* SX-37, SCTP-51, RFC 8899 5.2, the error state: a path that takes less than the search begins with, and says nothing. */
+/*
+ * SX-37, SCTP-51, RFC 8899 5.2, the error state: a path MTU below the first size of the search,
+ * without ICMP.
+ */
 static void a_path_mtu_below_the_base_is_found_by_data(void **state)
 {
 	static const uint32_t mtus[] = { 400, 576, 600, 900, 1199 };
@@ -1745,7 +1766,7 @@ static void a_path_mtu_below_the_base_is_found_by_data(void **state)
 		n.ab.mtu = n.ba.mtu = mtus[i];
 		assert_true(transfer(&n, 300) < IW_SEC(10));
 		net_run(&n, n.now + IW_SEC(60));
-		if (mtus[i] < IW_SCTP_MTU_MIN) /* the rest is IP's affair */
+		if (mtus[i] < IW_SCTP_MTU_MIN) /* below it IP fragments the packets */
 			assert_int_equal(pmtu_of(&n.a), IW_SCTP_MTU_MIN);
 		else
 			assert_in_range(pmtu_of(&n.a), IW_MAX(mtus[i] - 16, 576), mtus[i]);
@@ -1755,8 +1776,10 @@ static void a_path_mtu_below_the_base_is_found_by_data(void **state)
 	}
 }
 
-/* SX-37: a chunk that was sent cannot be cut again, so the first ones fit every path, though a device drops what is larger
- * without regard to DF. */
+/*
+ * SX-37: a chunk that was sent cannot be cut again, so the first ones fit every path, though a
+ * device drops what is larger without regard to DF.
+ */
 static void first_messages_pass_a_black_hole(void **state)
 {
 	static const uint32_t mtus[] = { 576, 900, 1199 };
@@ -1781,7 +1804,10 @@ static void first_messages_pass_a_black_hole(void **state)
 	}
 }
 
-/* SCTP-51: what the search begins with is used as soon as a probe has shown that it passes: after a timeout where more does not. */
+/*
+ * SCTP-51: the first size of the search is used once a probe has shown that it passes: after a
+ * timeout if the larger ones fail.
+ */
 static void larger_messages_follow_the_first_probe_that_is_answered(void **state)
 {
 	struct net n;
@@ -1803,7 +1829,9 @@ static void larger_messages_follow_the_first_probe_that_is_answered(void **state
 	net_free(&n);
 }
 
-/* RFC 8899 5.2, base confirmation: known before any data is sent, by an end that only receives too. */
+/*
+ * RFC 8899 5.2, base confirmation: known before any data is sent, by an end that only receives too.
+ */
 static void a_path_mtu_below_the_base_is_found_by_probes(void **state)
 {
 	static const uint32_t mtus[] = { 576, 900, 1199 };
@@ -1823,7 +1851,10 @@ static void a_path_mtu_below_the_base_is_found_by_probes(void **state)
 	}
 }
 
-/* RFC 8899 4.3: timeouts while nothing passes lower the path MTU, but prove nothing; it is as before soon after. */
+/*
+ * RFC 8899 4.3: timeouts while nothing passes lower the path MTU, but prove nothing; it is as
+ * before soon after.
+ */
 static void an_outage_does_not_cost_the_path_mtu(void **state)
 {
 	static const uint64_t outages[] = { IW_SEC(3), IW_SEC(8), IW_SEC(40) };
@@ -1892,7 +1923,7 @@ static void a_router_that_reports_too_much_does_not_stop_the_search(void **state
 	iw_sctp_too_big(n.a.s, &n.b.addr[0], head, 8, 1000, n.now);
 	assert_int_equal(pmtu_of(&n.a), 1000);
 	iw_sctp_too_big(n.a.s, &n.b.addr[0], head, 8, 0,
-			n.now); /* a router of old: it does not say */
+			n.now); /* an old router, which does not report the size */
 	assert_int_equal(pmtu_of(&n.a), 1000);
 	transfer(&n, 300);
 	net_run(&n, n.now + IW_SEC(60));

@@ -1559,7 +1559,7 @@ static void unknown_parameter_of_an_init_ack_is_reported_after_the_cookie(void *
 }
 
 /* ETSI E-I-6-5; RFC 9260 3.2.1, 3.2.2; SX-04: the other top bits. */
-static void top_bits_of_an_unknown_parameter_rule_in_an_init_ack_too(void **state)
+static void unknown_parameter_of_an_init_ack_is_handled_by_its_top_bits(void **state)
 {
 	(void)state;
 	unknown_in_init_ack(0x31aa, 0);
@@ -2159,7 +2159,7 @@ int main(void)
 		cmocka_unit_test(stale_cookie_error_in_established_is_dropped),
 		cmocka_unit_test(init_ack_without_a_cookie_gets_abort_that_names_it),
 		cmocka_unit_test(unknown_parameter_of_an_init_ack_is_reported_after_the_cookie),
-		cmocka_unit_test(top_bits_of_an_unknown_parameter_rule_in_an_init_ack_too),
+		cmocka_unit_test(unknown_parameter_of_an_init_ack_is_handled_by_its_top_bits),
 		cmocka_unit_test(cookie_echo_with_an_error_is_accepted),
 		cmocka_unit_test(data_with_an_init_ack_is_dropped),
 		cmocka_unit_test(data_with_a_shutdown_complete_is_dropped),

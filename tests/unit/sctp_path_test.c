@@ -174,7 +174,7 @@ static void unverified_address_gets_no_sack_and_no_shutdown(void **state)
 	hand_close(&h);
 }
 
-/* RFC 9260 8.3: with everything sent and acknowledged, T2 alone tells whether the peer is gone. */
+/* RFC 9260 8.3: with everything sent and acknowledged, only T2 detects that the peer is gone. */
 static void shutdown_sent_sends_no_heartbeat(void **state)
 {
 	(void)state;
@@ -275,7 +275,10 @@ static void cookie_echo_confirms_only_the_source_of_the_init(void **state)
 	hand_close(&h);
 }
 
-/* SX-34: whatever arrives from an unconfirmed address, and however often, is acknowledged elsewhere. */
+/*
+ * SX-34: whatever arrives from an unconfirmed address, and however often, is acknowledged
+ * elsewhere.
+ */
 static void sack_goes_to_a_confirmed_address_only(void **state)
 {
 	static const uint8_t heartbeat[] = { 0, 1, 0, 5, 'x' };

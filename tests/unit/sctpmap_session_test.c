@@ -276,7 +276,10 @@ static void initiate_with_too_much_private_data_is_refused(void **state)
 	expect_control(&pas.line[0], 0, IW_SCTP_FN_TERMINATE, "");
 }
 
-/* SEC-14: what is subtracted from the receive window: segments that are kept, and records of those that are early. */
+/*
+ * SEC-14: what is subtracted from the receive window: segments that are kept, and records of those
+ * that are early.
+ */
 static void memory_of_messages_is_reported_until_they_are_placed(void **state)
 {
 	struct iw_dss *a = initiate(NULL), *p;
@@ -644,8 +647,8 @@ static void stream_is_not_free_before_all_is_acknowledged(void **state)
 /* --- streams used again ----------------------------------------------------------------------- */
 
 /*
- * The session's n segments and the Terminate of the passive side have arrived, but their acknowledgements have not: the active side
- * has everything, and may begin another session.
+ * The session's n segments and the Terminate of the passive side have arrived, but their
+ * acknowledgements have not: the active side has everything, and may begin another session.
  */
 static void end_unacked(struct iw_dss *a, struct iw_dss *p, unsigned n)
 {
@@ -746,8 +749,8 @@ static void acknowledgement_of_two_sessions_is_divided(void **state)
 	iw_dss_release(p);
 }
 
-/* SCTP-37: its owner learns that everything has arrived, and lets it go when it wants */
-static void owner_of_the_former_session_is_told(void **state)
+/* SCTP-37: its owner learns that everything has arrived, and releases it later */
+static void owner_of_the_former_session_is_notified(void **state)
 {
 	struct iw_dss *a, *p, *b;
 
@@ -769,7 +772,7 @@ static void owner_of_the_former_session_is_told(void **state)
 	iw_dss_release(p);
 	assert_ptr_equal(iw_sctpmap_session(pas.a, 0), pas.last);
 	assert_int_equal(iw_sctpmap_sessions(pas.a), 1);
-	/* One that is released before it is asked for is not told of. */
+	/* A session that is released before the caller asks for it is not returned. */
 	p = pas.last;
 	map_end_acked(&pas, 0, 3);
 	end_unacked(b, p, 0);
@@ -803,7 +806,10 @@ static void initiate_after_our_terminate_alone_begins_the_next_session(void **st
 	iw_dss_release(a);
 }
 
-/* SCTP-22, SCTP-37: it can be no proof before our Terminate was sent; it is answered, and the stream is not lost */
+/*
+ * SCTP-22, SCTP-37: it can be no proof before our Terminate was sent; it is answered, and the
+ * stream is not lost
+ */
 static void initiate_in_a_session_is_illegal_and_answered(void **state)
 {
 	struct iw_dss *a, *p;
@@ -830,7 +836,7 @@ static void initiate_in_a_session_is_illegal_and_answered(void **state)
 	}
 }
 
-/* SCTP-37: where SCTP tells only that all is acknowledged */
+/* SCTP-37: where SCTP reports only that everything is acknowledged */
 static void all_acknowledged_is_that_of_both_sessions(void **state)
 {
 	struct iw_dss *a, *p;
@@ -841,7 +847,10 @@ static void all_acknowledged_is_that_of_both_sessions(void **state)
 	assert_int_equal(map_end_up(&act, 4, 4), 0);
 	assert_int_equal(map_end_up(&pas, 4, 4), 0);
 	a = initiate(NULL);
-	/* A hundred thousand messages are never reported as acknowledged, because other sessions send. */
+	/*
+	 * A hundred thousand messages are never reported as acknowledged, because other sessions
+	 * send.
+	 */
 	for (int i = 0; i < 20; i++) {
 		line_arrives(&act, 0, &pas);
 		p = pas.last;
@@ -877,7 +886,9 @@ static void all_acknowledged_is_that_of_both_sessions(void **state)
 	iw_dss_release(p);
 }
 
-/* SCTP-37: the Initiate waits where all streams are used, and one of them only for acknowledgements */
+/*
+ * SCTP-37: the Initiate waits where all streams are used, and one of them only for acknowledgements
+ */
 static void initiate_waits_for_the_last_acknowledgement_on_its_stream(void **state)
 {
 	struct iw_dss *a, *p, *b;
@@ -908,7 +919,7 @@ static void initiate_waits_for_the_last_acknowledgement_on_its_stream(void **sta
 	iw_dss_release(pas.last);
 }
 
-/* SCTP-37: nor is the stream of a session that is still held taken from it */
+/* SCTP-37: a session that is still held keeps its stream */
 static void initiate_waits_for_no_session_that_is_held(void **state)
 {
 	struct iw_dss *a, *p, *b;
@@ -986,7 +997,10 @@ static void session_given_up_while_it_waits_for_its_stream_is_gone(void **state)
 	iw_dss_release(p);
 }
 
-/* SCTP-37: kernel SCTP reports acknowledgements when nothing is outstanding, so the other sessions pause */
+/*
+ * SCTP-37: kernel SCTP reports acknowledgements when nothing is outstanding, so the other sessions
+ * pause
+ */
 static void sessions_pause_so_that_all_is_acknowledged(void **state)
 {
 	struct iw_dss *a, *p, *b, *busy;
@@ -1020,7 +1034,9 @@ static void sessions_pause_so_that_all_is_acknowledged(void **state)
 	iw_dss_release(busy);
 }
 
-/* SCTP-37: a stream whose peer has not ended its session is not used again, and the message says so */
+/*
+ * SCTP-37: a stream whose peer has not ended its session is not used again, and the message says so
+ */
 static void stream_without_the_peers_terminate_is_not_used_again(void **state)
 {
 	struct iw_dss *a, *p, *b;
@@ -1163,7 +1179,7 @@ static void one_refusal_answers_what_the_peer_sent_before_it(void **state)
 }
 
 /* SCTP-37: nor does the initiator use a stream where its refusal is outstanding */
-static void initiator_keeps_off_a_stream_that_it_refuses(void **state)
+static void initiator_does_not_use_a_stream_that_it_refuses(void **state)
 {
 	struct iw_dss *a, *b;
 
@@ -1693,8 +1709,8 @@ static void expect_terminate_for(struct map_end *e, const uint8_t *octets, size_
 }
 
 /*
- * Draft 02 3.1: Function Codes 5 to 7 of RFC 6581 fit none of its legal patterns, so the session is terminated. The
- * caller gets no session to decide on. SCTP-22
+ * Draft 02 3.1: Function Codes 5 to 7 of RFC 6581 fit none of its legal patterns, so the session is
+ * terminated. The caller gets no session to decide on. SCTP-22
  */
 static void the_draft_has_no_enhanced_sessions(void **state)
 {
@@ -1772,7 +1788,7 @@ int main(void)
 		TEST(initiate_proves_that_the_terminate_has_arrived),
 		TEST(late_acknowledgements_are_those_of_the_former_session),
 		TEST(acknowledgement_of_two_sessions_is_divided),
-		TEST(owner_of_the_former_session_is_told),
+		TEST(owner_of_the_former_session_is_notified),
 		TEST(initiate_after_our_terminate_alone_begins_the_next_session),
 		TEST(initiate_in_a_session_is_illegal_and_answered),
 		TEST(all_acknowledged_is_that_of_both_sessions),
@@ -1787,7 +1803,7 @@ int main(void)
 		TEST(initiator_asks_for_the_acknowledgement_of_its_terminate),
 		TEST(every_initiate_is_answered),
 		TEST(one_refusal_answers_what_the_peer_sent_before_it),
-		TEST(initiator_keeps_off_a_stream_that_it_refuses),
+		TEST(initiator_does_not_use_a_stream_that_it_refuses),
 		TEST(terminate_of_the_peer_is_answered_though_nobody_holds_the_session),
 		TEST(terminate_without_a_session_is_not_answered),
 		TEST(on_a_dead_association_nothing_is_sent),

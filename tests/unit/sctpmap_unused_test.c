@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Associations without a session: deadlines, limits for each address, and which of them is evicted. */
+/*
+ * Associations without a session: deadlines, limits for each address, and which of them is evicted.
+ */
 #include "sctpmap/unused.h"
 
 #include <setjmp.h>
@@ -106,7 +108,10 @@ static void removing_twice_or_before_adding_does_nothing(void **state)
 	assert_true(iw_unused_deadline(&u) == IW_TIME_NEVER);
 }
 
-/* A peer cannot keep an association for ever with sessions that are refused, or that no program answers. */
+/*
+ * A peer cannot keep an association for ever with sessions that are refused, or that no program
+ * answers.
+ */
 static void requests_postpone_the_deadline_once_and_a_refusal_restores_it(void **state)
 {
 	(void)state;
@@ -138,7 +143,10 @@ static void an_extended_deadline_stays_after_a_request(void **state)
 	assert_ptr_equal(iw_unused_expired(&u, 1190), &e[0]);
 }
 
-/* SEC-29: the peer that takes more than its share loses its own oldest association, not that of another peer. */
+/*
+ * SEC-29: the peer that takes more than its share loses its own oldest association, not that of
+ * another peer.
+ */
 static void the_oldest_of_an_address_above_its_limit_is_evicted(void **state)
 {
 	(void)state;
@@ -182,7 +190,10 @@ static void the_oldest_of_all_is_evicted_above_the_limit_of_the_port(void **stat
 	assert_ptr_equal(evicted, &e[1]);
 }
 
-/* SEC-29: of the associations that share the memory of an address, those that hold less than the average stay. */
+/*
+ * SEC-29: of the associations that share the memory of an address, those that hold less than the
+ * average stay.
+ */
 static void the_association_that_holds_most_memory_ends(void **state)
 {
 	(void)state;
@@ -267,7 +278,9 @@ static void a_table_that_cannot_grow_still_finds_every_address(void **state)
 		assert_int_equal(iw_unused_count_of(&u, v4(i).octet), i != 16);
 }
 
-/* Against a plain search: order, counts, deadlines and evictions, with addresses that come and go. */
+/*
+ * Against a plain search: order, counts, deadlines and evictions, with addresses that come and go.
+ */
 static void any_sequence_agrees_with_a_plain_search(void **state)
 {
 	uint64_t since[ENTRIES], at[ENTRIES], now = 0, turn = 0;

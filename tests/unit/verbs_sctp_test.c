@@ -138,7 +138,10 @@ static struct {
 	uint16_t port;
 	struct sockaddr_in caller;
 	unsigned completes; /* SHUTDOWN COMPLETEs: associations that have ended in order */
-	/* Session control: its payload protocol; the Function Codes, '1' to '7', in order of transmission. */
+	/*
+	 * Session control: its payload protocol; the Function Codes, '1' to '7', in order of
+	 * transmission.
+	 */
 	uint32_t control;
 	char functions[16];
 } wire;
@@ -168,7 +171,10 @@ static unsigned octets_at(const uint8_t *p, size_t n)
 	return v;
 }
 
-/* Notes the session control of a packet: DATA is type 0, its payload protocol at 12, its user data at 16. */
+/*
+ * Notes the session control of a packet: DATA is type 0, its payload protocol at 12, its user data
+ * at 16.
+ */
 static void wire_note(const uint8_t *packet, size_t n)
 {
 	for (size_t at = 12; at + 20 <= n; at += (octets_at(packet + at + 2, 2) + 3u) & ~3u) {
@@ -552,7 +558,10 @@ static void hand_close(void)
 	close(hand.fd);
 }
 
-/* SCTP-37: RFC 5043 6.2 wants one Terminate at least, ours; the queue pair ends in order with the next Initiate */
+/*
+ * SCTP-37: RFC 5043 6.2 requires at least one Terminate, ours; the queue pair ends in order with
+ * the next Initiate
+ */
 static void queue_pair_ends_when_the_peer_begins_the_next_session(void **state)
 {
 	struct iw_qp *next;
@@ -719,7 +728,10 @@ static void an_edition_belongs_to_the_association(void **state)
 	assert_int_equal(rev_of(first), 1);
 }
 
-/* ENH-06: Rev 1 of a listener is that of RFC 5043, as over TCP. The Terminate makes the initiator try again. */
+/*
+ * ENH-06: Rev 1 of a listener is that of RFC 5043, as over TCP. The Terminate makes the initiator
+ * try again.
+ */
 static void a_listener_of_rev_1_has_no_enhanced_sessions(void **state)
 {
 	struct iw_conn_param p;
