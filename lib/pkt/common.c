@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "os/os.h"
+#include "os/sock.h"
 #include "util/num.h"
 #include "util/text.h"
 
@@ -101,24 +102,6 @@ static bool has_address(const struct ifaddrs *i, const struct iw_addr *a)
 	       memcmp(&in6->sin6_addr, ip, 16) == 0;
 }
 
-/* 0: no way there, or not known. */
-static uint32_t mtu_to(const struct iw_addr *peer)
-{
-	bool v4 = peer->sa.sa_family == AF_INET;
-	int fd = socket(peer->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	socklen_t len = sizeof(int);
-	int mtu = 0;
-
-	/* Nothing is sent by connecting. */
-	if (fd >= 0 && (connect(fd, &peer->sa, peer->len) < 0 ||
-			getsockopt(fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_MTU : IPV6_MTU, &mtu,
-				   &len) < 0))
-		mtu = 0;
-	if (fd >= 0)
-		close(fd);
-	return mtu > 0 ? (uint32_t)mtu : 0;
-}
-
 static uint32_t mtu_at(const struct iw_addr *a)
 {
 	bool any = a->len == 0 || iw_addr_is_any(a);
@@ -138,6 +121,30 @@ static uint32_t mtu_at(const struct iw_addr *a)
 	if (most == 0)
 		most = iw_addr_is_loopback(a) ? IW_PKT_MAX : 1500;
 	return most;
+}
+
+/*
+ * 0: no route, or not known. The MTU of the route is in a cache of the kernel, which a forged ICMP message changes, so it is
+ * never taken to be less than that of the interface: the engine searches for the path MTU.
+ */
+static uint32_t mtu_to(const struct iw_addr *peer)
+{
+	bool v4 = peer->sa.sa_family == AF_INET;
+	int fd = socket(peer->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct iw_addr local = { .len = sizeof(local.in6) };
+	socklen_t len = sizeof(int);
+	int mtu = 0;
+
+	/* Nothing is sent by connecting. */
+	if (fd >= 0 && (connect(fd, &peer->sa, peer->len) < 0 ||
+			getsockopt(fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_MTU : IPV6_MTU, &mtu,
+				   &len) < 0))
+		mtu = 0;
+	if (mtu > 0 && iw_sock_local(fd, &local) == 0)
+		mtu = (int)IW_MAX((uint32_t)mtu, mtu_at(&local));
+	if (fd >= 0)
+		close(fd);
+	return mtu > 0 ? (uint32_t)mtu : 0;
 }
 
 uint32_t iw_pkt_mtu(const struct iw_pkt_cfg *cfg)

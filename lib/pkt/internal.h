@@ -19,6 +19,8 @@ size_t iw_pkt_rcvbuf(int fd);
 /* MTU of the way to cfg's peer; else of the interface that has the address, of the largest when it is
  * any. */
 uint32_t iw_pkt_mtu(const struct iw_pkt_cfg *cfg);
+/* Errors of earlier packets that a send reports in its place, at most; the next call is about the packet itself. */
+#define IW_PKT_REPORTS 4
 /* The MTU in the error of the local stack for a packet that it has just rejected; 0: none. */
 uint32_t iw_pkt_said_mtu(int fd);
 /*

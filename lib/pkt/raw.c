@@ -322,6 +322,7 @@ static int raw_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 		.msg_control = control.octets,
 	};
 	unsigned n = 0, sent = c->begun;
+	int tries = IW_PKT_REPORTS;
 
 	if (r->sock[i] < 0)
 		return 0;
@@ -349,9 +350,12 @@ static int raw_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 			return IW_E_AGAIN;
 		}
 		c->begun = 0;
+		if (got < 0 && errno == EMSGSIZE && tries-- > 0)
+			continue;
 		if (got < 0 && errno == EMSGSIZE) {
 			*mtu = iw_pkt_said_mtu(r->sock[i]);
-			return IW_E_LIMIT;
+			if (*mtu > 0)
+				return IW_E_LIMIT;
 		}
 		/* Any other error is the network's word on some packet: that one is lost. */
 		sent += got > 0 ? (unsigned)got : 1;

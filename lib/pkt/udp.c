@@ -386,7 +386,7 @@ static int send_run(struct udp *u, const struct iw_pkt_tx *tx)
 static int udp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 {
 	struct udp *u = udp_of(c);
-	int err, tries = 4;
+	int err, tries = IW_PKT_REPORTS;
 
 	if (u->df == tx->fragment) {
 		u->df = !tx->fragment;
@@ -395,11 +395,13 @@ static int udp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 	/* An error of an earlier packet may be told here: it is in the error queue too. */
 	do
 		err = send_run(u, tx);
-	while (err == EINTR || ((err == ECONNREFUSED || err == EHOSTUNREACH) && tries-- > 0));
+	while (err == EINTR ||
+	       ((err == ECONNREFUSED || err == EHOSTUNREACH || err == EMSGSIZE) && tries-- > 0));
 	if (err == EMSGSIZE) {
 		c->begun = 0;
 		*mtu = iw_pkt_said_mtu(c->fd);
-		return IW_E_LIMIT;
+		/* A run with segmentation offload is rejected without an error of its own in the queue. */
+		return *mtu > 0 || tx->len > tx->seg ? IW_E_LIMIT : 0;
 	}
 	if (err && iw_pkt_try_again(c, err))
 		return IW_E_AGAIN;

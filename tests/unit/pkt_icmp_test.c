@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Forged ICMP messages on the loopback of a network namespace, and what a carrier makes of them. */
+#include "pkt/pkt.h"
+
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/ip.h>
+#include <netinet/ip_icmp.h>
+#include <netinet/udp.h>
+#include <poll.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "util/num.h"
+
+enum { FAR_PORT = 40000 };
+
+static bool lo_up(void)
+{
+	struct ifreq r = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	bool ok = fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &r) == 0;
+
+	close(fd);
+	return ok;
+}
+
+static struct sockaddr_in loopback(uint16_t port)
+{
+	return (struct sockaddr_in){ .sin_family = AF_INET,
+				     .sin_port = htons(port),
+				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+}
+
+static struct iw_pkt *open_udp(void)
+{
+	struct iw_pkt_cfg cfg = { .bind.len = sizeof(struct sockaddr_in),
+				  .peer.len = sizeof(struct sockaddr_in) };
+	struct iw_fault why = { 0 };
+	struct iw_pkt *c;
+
+	cfg.bind.in = loopback(0);
+	cfg.peer.in = loopback(FAR_PORT);
+	if (iw_pkt_udp_ops.open(&c, &cfg, &why) != 0)
+		fail_msg("%s", why.text);
+	return c;
+}
+
+static uint16_t sum_of(const uint8_t *p, size_t len)
+{
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i + 1 < len; i += 2)
+		sum += (uint32_t)(p[i] << 8 | p[i + 1]);
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)~sum;
+}
+
+/* "Fragmentation needed" about a packet from that UDP port, which was never sent. */
+static void forge(uint16_t from)
+{
+	struct {
+		struct icmphdr icmp;
+		struct iphdr ip;
+		struct udphdr udp;
+		uint8_t sctp[12];
+	} m = { .icmp = { .type = ICMP_DEST_UNREACH, .code = ICMP_FRAG_NEEDED } };
+	struct sockaddr_in to = loopback(0);
+	int fd = socket(AF_INET, SOCK_RAW, IPPROTO_ICMP);
+
+	m.ip.version = 4;
+	m.ip.ihl = 5;
+	m.ip.tot_len = htons(1000);
+	m.ip.ttl = 64;
+	m.ip.protocol = IPPROTO_UDP;
+	m.ip.saddr = m.ip.daddr = htonl(INADDR_LOOPBACK);
+	m.ip.check = htons(sum_of((const uint8_t *)&m.ip, sizeof(m.ip)));
+	m.udp.source = htons(from);
+	m.udp.dest = htons(FAR_PORT);
+	m.udp.len = htons(980);
+	m.icmp.checksum = htons(sum_of((const uint8_t *)&m, sizeof(m)));
+	assert_int_equal(sendto(fd, &m, sizeof(m), 0, (struct sockaddr *)&to, sizeof(to)),
+			 sizeof(m));
+	close(fd);
+}
+
+/*
+ * RFC 9260 10: the kernel takes the message for its route cache, and reports it in place of the next send. Neither says
+ * anything about packets of this carrier: the engine looks at what is quoted.
+ */
+static void forged_message_changes_no_mtu_and_rejects_no_packet(void **state)
+{
+	static const uint8_t data[1000];
+	struct iw_pkt_tx tx = { .data = data, .len = sizeof(data), .seg = sizeof(data) };
+	struct iw_pkt *c, *later;
+	struct iw_pkt_error e;
+	uint32_t mtu = 0;
+
+	(void)state;
+	if (unshare(CLONE_NEWNET) < 0 || !lo_up()) {
+		print_message("# needs root: no network namespace can be made\n");
+		skip();
+	}
+	c = open_udp();
+	tx.peer.in = loopback(FAR_PORT);
+	tx.peer.len = sizeof(tx.peer.in);
+	forge(c->udp_port);
+	assert_int_equal(poll(&(struct pollfd){ .fd = c->fd }, 1, 5000), 1);
+	assert_int_equal(c->ops->send(c, &tx, &mtu), 0);
+	assert_int_equal(mtu, 0);
+	assert_true(c->ops->next_error(c, &e));
+	assert_int_equal(e.kind, IW_PKT_TOO_BIG);
+	assert_false(e.local);
+	later = open_udp();
+	assert_int_equal(later->mtu, c->mtu);
+	later->ops->close(later);
+	c->ops->close(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(forged_message_changes_no_mtu_and_rejects_no_packet),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
