@@ -95,7 +95,7 @@ static bool wait_up(void)
 static struct host *sharing(const struct iw_sctp_addr *addr, unsigned i)
 {
 	struct iw_sctp_addr own = *addr;
-	char name[16];
+	char name[24];
 
 	own.udp_port = (uint16_t)(own.udp_port + i);
 	snprintf(name, sizeof(name), "peer %u", i);
@@ -301,7 +301,7 @@ static void make_victims(const struct iw_sctp_addr *home)
 {
 	r.nvictims = (unsigned)below(IW_ARRAY_LEN(r.victim));
 	for (unsigned i = 0; i < r.nvictims; i++) {
-		char name[16];
+		char name[24];
 
 		snprintf(name, sizeof(name), "victim %u", i);
 		r.victim[i] = near(home, (uint8_t)(40 + i));

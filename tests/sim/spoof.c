@@ -373,7 +373,7 @@ static void cast(uint64_t seed)
 	r.m->on_event = own_event;
 	n = 1 + (unsigned)below(4);
 	for (unsigned i = 0; i < n; i++) {
-		char name[16];
+		char name[24];
 
 		snprintf(name, sizeof(name), "victim %u", i);
 		world_host(&r.w, name, world_ipv4(192, 0, 2, 10 + i, udp), PORT);

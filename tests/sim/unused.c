@@ -291,7 +291,7 @@ static void cast(uint64_t seed)
 	for (unsigned i = 0; i < r.ncallers; i++) {
 		struct caller *c = &r.caller[i];
 		unsigned host = below(3) ? 1 : 10 + (unsigned)below(5);
-		char name[16];
+		char name[24];
 
 		snprintf(name, sizeof(name), "caller %u", i);
 		c->h = world_host(&r.w, name, world_ipv4(192, 0, 2, host, (uint16_t)(40000 + i)),

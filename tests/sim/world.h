@@ -20,7 +20,7 @@ enum { WORLD_HOSTS = 40, HOST_ADDRS = 14, HOST_TAGS = 16, WORLD_MTU = 1500, WORL
 struct world;
 
 struct host {
-	char name[16];
+	char name[24];
 	struct world *w;
 	struct iw_sctp *s; /* NULL: no SCTP on this host */
 	struct iw_sctp_cfg cfg;
