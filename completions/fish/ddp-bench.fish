@@ -31,7 +31,7 @@ complete -c ddp-bench -l xdp -x -a 'generic copy busy-poll' -d 'How -t xdp is to
 complete -c ddp-bench -l profile -x -a 'rfc rdmac sctp-draft-02' -d 'Edition of the wire protocols'
 complete -c ddp-bench -l crc -x -a 'wanted required off' -d 'CRC32c'
 complete -c ddp-bench -l markers -d 'Demand MPA markers'
-complete -c ddp-bench -l rev -x -a '1 2' -d 'MPA revision'
+complete -c ddp-bench -l rev -x -a '1 2' -d 'Set-up of connections: 2 with RFC 6581, 1 without'
 complete -c ddp-bench -s l -l listen -d 'Serve clients'
 complete -c ddp-bench -l once -d 'Serve one client'
 complete -c ddp-bench -l memory -x -d 'Memory for all clients'

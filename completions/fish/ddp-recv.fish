@@ -42,7 +42,7 @@ complete -c ddp-recv -l xdp -x -a 'generic copy busy-poll' -d 'How -t xdp is to 
 complete -c ddp-recv -l profile -x -a 'rfc rdmac sctp-draft-02' -d 'Edition of the wire protocols'
 complete -c ddp-recv -l crc -x -a 'wanted required off' -d 'CRC32c'
 complete -c ddp-recv -l markers -d 'Demand MPA markers'
-complete -c ddp-recv -l rev -x -a '1 2' -d 'MPA revision'
+complete -c ddp-recv -l rev -x -a '1 2' -d 'Set-up of connections: 2 with RFC 6581, 1 without'
 complete -c ddp-recv -s t -l transport -x -a 'tcp sctp udp raw xdp' -d 'Transport'
 complete -c ddp-recv -s p -l port -x -d 'Port'
 complete -c ddp-recv -s b -l bind -x -a '(__fish_print_hostnames)' -d 'Local address'

@@ -32,7 +32,7 @@ static const struct argp_option options[] = {
 	{ "crc", KEY_CRC, "wanted|required|off", 0,
 	  "MPA's CRC32c (default wanted); it is off when both ends say so", 0 },
 	{ "markers", KEY_MARKERS, NULL, 0, "Demand MPA markers in what this end receives", 0 },
-	{ "rev", KEY_REV, "1|2", 0, "MPA revision (default 2, falling back to 1)", 0 },
+	{ "rev", KEY_REV, "1|2", 0, "Set-up of connections: 2 with RFC 6581, 1 without (default 2, falling back to 1)", 0 },
 	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899) and -t xdp (default: no UDP)", 0 },
 	{ "require", KEY_REQUIRE, "native,zerocopy", 0, IW_CLI_REQUIRE_HELP, 0 },
 	{ "xdp", KEY_XDP, "generic,copy,busy-poll", 0, IW_CLI_XDP_HELP, 0 },
