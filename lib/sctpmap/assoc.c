@@ -217,10 +217,16 @@ static void flip_refused(struct iw_sctpmap *a, uint16_t stream)
 	a->refused[stream / 64] ^= (uint64_t)1 << stream % 64;
 }
 
-/* Queues a Terminate that belongs to no session, so nothing is allocated for it. */
+/*
+ * Queues a Terminate that belongs to no session, so nothing is allocated for it. RFC 5043 10 limits
+ * the unacknowledged messages of a stream. Without acknowledgements of single messages their number
+ * is not known, and the send buffer of SCTP is the limit.
+ */
 static void refuse(struct iw_sctpmap *a, uint16_t stream)
 {
-	if (iw_sctpmap_refuses(a, stream) || a->former[stream] == UINT16_MAX)
+	bool full = a->former[stream] >= IW_SCTPMAP_WINDOW;
+
+	if (iw_sctpmap_refuses(a, stream) || (full && !a->cfg.all_acked_only))
 		return;
 	flip_refused(a, stream);
 	a->nrefused++;
@@ -280,6 +286,13 @@ static struct iw_dss *take_next(struct iw_sctpmap *a, struct iw_dss *s,
 {
 	uint16_t stream = s->stream;
 
+	/* Nothing is outstanding when the peer begins again, so the missing messages never come. */
+	if (s->state == IW_DSS_OPEN && s->early > 0) {
+		iw_fail(&s->fault, IW_E_DSS_ILLEGAL,
+			"sctp: stream %u: Initiate before the message with number %U of the former session has arrived (RFC 5043 6.6)",
+			(uint32_t)stream, s->rx_next);
+		iw_dss_fail(s);
+	}
 	a->replaced = s; /* until it is freed */
 	s->data = NULL;
 	iw_dss_leave(s);
@@ -427,5 +440,5 @@ void iw_sctpmap_control_taken(struct iw_sctpmap *a, uint16_t stream)
 	}
 	flip_refused(a, stream);
 	a->nrefused--;
-	a->former[stream]++;
+	a->former[stream] += a->former[stream] < UINT16_MAX;
 }

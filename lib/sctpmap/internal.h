@@ -31,7 +31,7 @@ struct iw_sctpmap {
 	struct iw_dss **by_stream; /* cfg.streams places */
 	/*
 	 * For each stream, our unacknowledged messages of sessions that have left the stream:
-	 * acknowledgements are subtracted here first. At most IW_SCTPMAP_WINDOW (RFC 5043 10).
+	 * acknowledgements are subtracted here first. UINT16_MAX: that many or more.
 	 */
 	uint16_t *former;
 	/*

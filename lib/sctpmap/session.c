@@ -189,7 +189,7 @@ bool iw_dss_may_leave(const struct iw_dss *s)
 {
 	const struct iw_sctpmap *a = s->a;
 
-	/* a->former has a limit, which only a peer that does not acknowledge reaches. */
+	/* The limit of a->former, which only a peer that does not acknowledge reaches. */
 	return s->tx_last &&
 	       (a->cfg.all_acked_only || unacked(s) <= (uint64_t)UINT16_MAX - a->former[s->stream]);
 }

@@ -973,6 +973,87 @@ static void messages_of_former_sessions_have_a_limit(void **state)
 	iw_dss_release(pas.last);
 }
 
+/* SCTP-32, SCTP-58: requests above the backlog, from a peer that acknowledges nothing */
+static void terminates_without_a_session_have_a_limit(void **state)
+{
+	struct iw_dss *p;
+	int sent = 0;
+
+	tear_down(state);
+	two_ends(2, 1, NULL);
+	control_to(&pas, 1, 0, IW_SCTP_FN_INITIATE, 0);
+	p = pas.last;
+	for (int i = 0; i < 32768; i++) {
+		control_to(&pas, 0, 0, IW_SCTP_FN_INITIATE, 0);
+		map_end_flush(&pas);
+		sent += (int)pas.nline;
+		pas.nline = 0;
+	}
+	assert_int_equal(sent, 32767);
+	map_end_acked(&pas, 0, 1);
+	control_to(&pas, 0, 0, IW_SCTP_FN_INITIATE, 0);
+	map_end_flush(&pas);
+	assert_int_equal(pas.nline, 1);
+	iw_dss_release(p);
+}
+
+/* SCTP-32: the messages of former sessions do not count, because no number of them is reported */
+static void initiate_gets_a_terminate_where_single_messages_are_not_acknowledged(void **state)
+{
+	struct iw_dss *p;
+
+	tear_down(state);
+	map_end_init(&act, true, 2, 0, NULL);
+	map_end_init_with(&pas, (struct iw_sctpmap_cfg){
+					.streams = 2, .backlog = 1, .all_acked_only = true });
+	assert_int_equal(map_end_up(&pas, 2, 2), 0);
+	for (int i = 0; i < 3; i++) {
+		control_to(&pas, 0, 0, IW_SCTP_FN_INITIATE, 0);
+		p = pas.last;
+		accept_plain(p);
+		segment_to(&pas, 0, 1, 'x', 1);
+		while (iw_dss_room(p) > 0)
+			iw_dss_taken(p);
+		iw_dss_release(p);
+		map_end_flush(&pas);
+		pas.nline = 0;
+	}
+	control_to(&pas, 1, 0, IW_SCTP_FN_INITIATE, 0);
+	p = pas.last;
+	for (int i = 0; i < 2; i++) {
+		control_to(&pas, 0, 0, IW_SCTP_FN_INITIATE, 0);
+		map_end_flush(&pas);
+		assert_int_equal(pas.nline, 1);
+		expect_control(&pas.line[0], 0, IW_SCTP_FN_TERMINATE, "");
+		pas.nline = 0;
+	}
+	iw_dss_release(p);
+}
+
+/* SCTP-37: no end in order is reported for a session whose messages are missing */
+static void initiate_while_messages_are_missing_is_a_fault_of_the_former_session(void **state)
+{
+	struct iw_dss *a, *p;
+
+	(void)state;
+	open_one(&a, &p);
+	iw_dss_terminate(p);
+	map_end_flush(&pas);
+	/* The segment with DDP-SSN 1 is missing. */
+	segment_to(&pas, 0, 2, 'y', 1);
+	pas.ntold = 0;
+	control_to(&pas, 0, 0, IW_SCTP_FN_INITIATE, 0);
+	assert_ptr_equal(iw_sctpmap_replaced(pas.a), p);
+	expect_told(&pas, 0, IW_DSS_REQUEST, 0, 0);
+	map_end_take_units(&pas, p);
+	expect_told(&pas, 1, IW_DSS_FAULT, 0, 0);
+	assert_int_equal(pas.told[1].err, IW_E_DSS_ILLEGAL);
+	assert_int_equal(pas.ntold, 2);
+	iw_dss_release(p);
+	iw_dss_release(iw_sctpmap_session(pas.a, 0));
+	iw_dss_release(a);
+}
+
 /* SCTP-37: a session that is given up while it waits leaves nothing */
 static void session_given_up_while_it_waits_for_its_stream_is_gone(void **state)
 {
@@ -1795,6 +1876,9 @@ int main(void)
 		TEST(initiate_waits_for_the_last_acknowledgement_on_its_stream),
 		TEST(initiate_waits_for_no_session_that_is_held),
 		TEST(messages_of_former_sessions_have_a_limit),
+		TEST(terminates_without_a_session_have_a_limit),
+		TEST(initiate_gets_a_terminate_where_single_messages_are_not_acknowledged),
+		TEST(initiate_while_messages_are_missing_is_a_fault_of_the_former_session),
 		TEST(session_given_up_while_it_waits_for_its_stream_is_gone),
 		TEST(sessions_pause_so_that_all_is_acknowledged),
 		TEST(stream_without_the_peers_terminate_is_not_used_again),
