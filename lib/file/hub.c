@@ -847,6 +847,8 @@ static int open_listener(struct hub *h, struct iw_fault *why)
 		iw_account_scan(&h->account, h->cfg->path);
 	conn.backlog = most_in_setup(conn.backlog);
 	err = iw_listen(&h->listener, h->ctx, &conn, why);
+	if (!err && h->cfg->memory)
+		iw_listener_limit_memory(h->listener, h->cfg->memory / 4);
 	if (!err && h->cfg->role == IW_XFER_SINK)
 		h->digest_required =
 			h->cfg->require_digest == IW_DIGEST_REQUIRED ||

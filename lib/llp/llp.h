@@ -61,6 +61,7 @@ struct iw_llp_facts {
 	uint64_t retransmits; /* segments or chunks sent again */
 	/* "xdp": octets that the port has sent from the program's memory, where they lie */
 	uint64_t in_place;
+	size_t memory; /* octets that an association holds in this process; 0: not known */
 };
 
 struct iw_llp;

@@ -26,6 +26,8 @@
 #define PART_STEP_MS  10
 /* Expired associations that are aborted in one turn, at most: each costs a packet. */
 #define EXPIRE_BUDGET 64
+/* How often the memory of associations without an open session is read. */
+#define CHARGE_NS     IW_SEC(1)
 
 /* The owner of a session that waits at a gate. */
 static char asked_mark;
@@ -37,6 +39,7 @@ static void look_at_clock(struct iw_dock *d, uint64_t now)
 	uint64_t at = d->port->ops->deadline(d->port);
 
 	at = IW_MIN(at, iw_unused_deadline(&d->unused));
+	at = IW_MIN(at, d->charge_at);
 	if (d->rest_until)
 		at = IW_MIN(at, d->rest_until);
 	at = IW_MAX(at, now + 1);
@@ -61,13 +64,14 @@ int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port, u
 		struct iw_fault *why)
 {
 	struct iw_dock *d = iw_mem_alloc(l->mem, sizeof(*d));
+	uint32_t max = port->unused_max ? IW_MIN(port->unused_max, IW_UNUSED_MAX) : IW_UNUSED_MAX;
 	struct iw_unused_cfg unused = {
 		.mem = l->mem,
 		.timeout_ns = unused_ns,
-		.per_addr = IW_UNUSED_PER_ADDR,
+		.per_addr = IW_MIN(IW_UNUSED_PER_ADDR, IW_MAX(max / 4, 1u)),
 		.per_addr_bytes = IW_UNUSED_PER_ADDR_BYTES,
 		.max_bytes = IW_UNUSED_MAX_BYTES,
-		.max = port->unused_max ? IW_MIN(port->unused_max, IW_UNUSED_MAX) : IW_UNUSED_MAX,
+		.max = max,
 	};
 	int err;
 
@@ -91,6 +95,7 @@ int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port, u
 	if (err)
 		iw_fail(why, err, "loop: no random number for a port");
 	iw_unused_init(&d->unused, &unused);
+	d->charge_at = IW_TIME_NEVER;
 	if (!err)
 		err = iw_loop_add_timer(l, &d->watch, FAR_AWAY, why);
 	if (!err)
@@ -294,8 +299,11 @@ struct iw_sctpmap *iw_trunk_map(struct iw_trunk *t)
 /* The memory of the association, without the sessions that belong to connections. */
 static size_t trunk_memory(const struct iw_trunk *t)
 {
+	struct iw_llp_facts engine = { 0 };
 	size_t all = sizeof(*t) + iw_sctpmap_memory(t->map);
 
+	iw_trunk_facts(t, &engine);
+	all += engine.memory;
 	for (struct iw_list *n = t->links.next; n != &t->links; n = n->next) {
 		const struct iw_link *k = iw_container_of(n, struct iw_link, on_trunk);
 		const struct iw_dss *s = iw_conn_session(k->conn);
@@ -309,9 +317,32 @@ size_t iw_dock_memory(const struct iw_dock *d)
 {
 	size_t all = 0;
 
-	for (struct iw_list *n = d->trunks.next; n != &d->trunks; n = n->next)
-		all += trunk_memory(iw_container_of(n, struct iw_trunk, all));
+	for (struct iw_list *n = d->trunks.next; n != &d->trunks; n = n->next) {
+		const struct iw_trunk *t = iw_container_of(n, struct iw_trunk, all);
+
+		all += t->open == 0 ? trunk_memory(t) : 0;
+	}
 	return all;
+}
+
+void iw_dock_limit_unused(struct iw_dock *d, size_t octets)
+{
+	iw_unused_limit(&d->unused, IW_MIN(octets, IW_UNUSED_MAX_BYTES));
+}
+
+/* True if k is the first accepted link of its association. */
+static bool is_first_accepted(const struct iw_link *k)
+{
+	struct iw_list *n = k->on_trunk.prev;
+
+	while (n != &k->trunk->links && !iw_container_of(n, struct iw_link, on_trunk)->accepted)
+		n = n->prev;
+	return k->accepted && n == &k->trunk->links;
+}
+
+size_t iw_link_memory(const struct iw_link *k)
+{
+	return k->trunk && is_first_accepted(k) ? trunk_memory(k->trunk) : 0;
 }
 
 struct iw_assoc *iw_trunk_assoc(const struct iw_trunk *t)
@@ -399,6 +430,33 @@ static void evict(struct iw_trunk *t, uint64_t now)
 	abort_unused(t, reason, now);
 }
 
+/* Ends associations until the memory of those without an open session is within its limits. */
+static void charge(struct iw_trunk *t, uint64_t now)
+{
+	struct iw_unused *u = &t->dock->unused;
+	size_t bytes = iw_unused_has(&t->unused) ? trunk_memory(t) : 0;
+
+	while (iw_unused_has(&t->unused)) {
+		struct iw_unused_entry *large = iw_unused_charge(u, &t->unused, bytes);
+
+		if (!large)
+			return;
+		abort_unused(iw_container_of(large, struct iw_trunk, unused),
+			     "too much memory without a DDP stream session (RFC 5043)", now);
+	}
+}
+
+/* Fragments of a message fill memory without an event of the port. */
+static void charge_all(struct iw_dock *d, uint64_t now)
+{
+	if (now < d->charge_at)
+		return;
+	for (struct iw_list *n = d->trunks.next; n != &d->trunks; n = n->next)
+		charge(iw_container_of(n, struct iw_trunk, all), now);
+	d->charge_at = iw_unused_count(&d->unused) > 0 ? iw_time_add(now, CHARGE_NS)
+						       : IW_TIME_NEVER;
+}
+
 /*
  * A listener's association has a deadline (sctpmap/unused.h) while this end has no accepted session
  * on it. An initiator's has one when all its connections are gone but a session is not over.
@@ -426,8 +484,8 @@ static void watch_use(struct iw_trunk *t, uint64_t now)
 		iw_unused_answered(u, &t->unused);
 	if (out)
 		evict(iw_container_of(out, struct iw_trunk, unused), now);
-	if (iw_unused_charge(u, &t->unused, iw_sctpmap_memory(t->map)))
-		abort_unused(t, "too much memory without a DDP stream session (RFC 5043)", now);
+	charge(t, now);
+	t->dock->charge_at = IW_MIN(t->dock->charge_at, iw_time_add(now, CHARGE_NS));
 }
 
 /* The deadline of an association without an open session has passed. */
@@ -917,6 +975,7 @@ void iw_dock_timer(struct iw_dock *d, uint64_t now)
 	d->port->ops->timeout(d->port, now);
 	(void)take_events(d, now);
 	expire_some(d, now);
+	charge_all(d, now);
 	iw_loop_set_timer(d->loop, &d->watch, FAR_AWAY);
 	look_at_clock(d, now);
 	iw_dock_mark(d);

@@ -128,6 +128,12 @@ size_t iw_gate_memory(const struct iw_gate *g)
 	return g->dock ? iw_dock_memory(g->dock) : 0;
 }
 
+void iw_gate_limit_unused(struct iw_gate *g, size_t octets)
+{
+	if (g->dock)
+		iw_dock_limit_unused(g->dock, octets);
+}
+
 void iw_gate_free(struct iw_gate *g)
 {
 	if (!g)

@@ -84,6 +84,7 @@ struct iw_dock {
 	struct iw_list all, dirty, trunks;
 	struct iw_list touched;  /* trunks on which something happened since the last flush */
 	struct iw_unused unused; /* trunks without an open session */
+	uint64_t charge_at;      /* when their memory is read next; IW_TIME_NEVER: there are none */
 	uint32_t armed;
 	bool direct;         /* not in the epoll set, because the wait is in the socket itself */
 	bool blocked;        /* the socket takes no more */
@@ -198,8 +199,9 @@ void iw_docks_part(struct iw_loop *l);
 void iw_dock_close_gate(struct iw_dock *d);
 /* With its trunks, which have no links any more; associations that are still up are aborted. */
 void iw_dock_free(struct iw_dock *d);
-/* As iw_gate_memory. */
+/* As iw_gate_memory, iw_gate_limit_unused. */
 size_t iw_dock_memory(const struct iw_dock *d);
+void iw_dock_limit_unused(struct iw_dock *d, size_t octets);
 void iw_dock_ready(struct iw_dock *d, uint64_t now);
 /* As iw_link_wait, iw_link_leave, iw_link_can_wait. */
 int iw_dock_wait(struct iw_dock *d);

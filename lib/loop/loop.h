@@ -125,6 +125,11 @@ IW_MUST_CHECK int iw_link_on(struct iw_link **out, struct iw_trunk *t, struct iw
 			     void *owner, struct iw_fault *why);
 /* Its conn was accepted: for ports that want to know whose a session is, before the answer goes out. */
 void iw_link_accepted(struct iw_link *k);
+/*
+ * Octets that the association holds beside the sessions of its links, if this link is the first
+ * accepted one; else 0. All links of an association have the same peer.
+ */
+size_t iw_link_memory(const struct iw_link *k);
 /* The association as its port knows it; NULL: it is gone, or not up yet. */
 struct iw_assoc *iw_trunk_assoc(const struct iw_trunk *t);
 /* The association of a link; NULL: it has a transport of its own. */
@@ -144,8 +149,10 @@ bool iw_gate_next_session(struct iw_gate *g, struct iw_trunk **trunk, struct iw_
 /* Puts a listener into the loop; llp becomes the gate's own (on failure too). */
 IW_MUST_CHECK int iw_gate_new(struct iw_gate **out, struct iw_loop *l, struct iw_llp *llp,
 			      void *owner, struct iw_fault *why);
-/* Octets that the associations of its port hold, without the sessions that belong to connections; over TCP: 0. */
+/* Octets that the associations of its port without an accepted session hold; over TCP: 0. */
 size_t iw_gate_memory(const struct iw_gate *g);
+/* Limits these octets, to IW_UNUSED_MAX_BYTES at most. One address of a peer may hold a quarter. */
+void iw_gate_limit_unused(struct iw_gate *g, size_t octets);
 void iw_gate_free(struct iw_gate *g);
 /*
  * The next connection (given). IW_E_AGAIN: none; IW_E_LIMIT: no descriptors or memory, the gate now

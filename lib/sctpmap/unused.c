@@ -220,15 +220,41 @@ void iw_unused_extend(struct iw_unused *u, struct iw_unused_entry *e, uint64_t n
 	set_timer(u, e, e->at);
 }
 
-bool iw_unused_charge(struct iw_unused *u, struct iw_unused_entry *e, size_t bytes)
+static struct iw_unused_entry *oldest_large_of(const struct iw_unused_addr *a)
+{
+	struct iw_list *n = a->entries.next;
+
+	while (iw_container_of(n, struct iw_unused_entry, of_addr)->bytes < a->bytes / a->count)
+		n = n->next;
+	return iw_container_of(n, struct iw_unused_entry, of_addr);
+}
+
+static struct iw_unused_entry *oldest_large(const struct iw_unused *u)
+{
+	struct iw_list *n = u->all.next;
+
+	while (iw_container_of(n, struct iw_unused_entry, all)->bytes < u->bytes / u->count)
+		n = n->next;
+	return iw_container_of(n, struct iw_unused_entry, all);
+}
+
+struct iw_unused_entry *iw_unused_charge(struct iw_unused *u, struct iw_unused_entry *e,
+					 size_t bytes)
 {
 	struct iw_unused_addr *a = e->addr;
 
 	a->bytes += bytes - e->bytes;
 	u->bytes += bytes - e->bytes;
 	e->bytes = bytes;
-	return (a->bytes > u->cfg.per_addr_bytes && bytes > a->bytes / a->count) ||
-	       (u->bytes > u->cfg.max_bytes && bytes > u->bytes / u->count);
+	if (a->bytes > u->cfg.per_addr_bytes)
+		return oldest_large_of(a);
+	return u->bytes > u->cfg.max_bytes ? oldest_large(u) : NULL;
+}
+
+void iw_unused_limit(struct iw_unused *u, size_t max_bytes)
+{
+	u->cfg.max_bytes = max_bytes;
+	u->cfg.per_addr_bytes = max_bytes / 4;
 }
 
 uint64_t iw_unused_deadline(const struct iw_unused *u)

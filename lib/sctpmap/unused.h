@@ -38,7 +38,8 @@
 #define IW_UNUSED_MAX            4096
 /*
  * Limits of the bytes that these associations hold: of one address, and of a port. On each of them
- * a peer can have 2 MiB of sessions that are not accepted, and a receive window of early segments.
+ * a peer can have 2 MiB of sessions that are not accepted, and a receive window of early segments
+ * and of fragments.
  */
 #define IW_UNUSED_PER_ADDR_BYTES ((size_t)64 << 20)
 #define IW_UNUSED_MAX_BYTES      ((size_t)256 << 20)
@@ -105,10 +106,14 @@ void iw_unused_answered(struct iw_unused *u, struct iw_unused_entry *e);
 void iw_unused_extend(struct iw_unused *u, struct iw_unused_entry *e, uint64_t now);
 
 /*
- * Records how many bytes the association of e holds. True: it has to end, because the associations
- * of its address, or all together, exceed their limit, and it holds more than their average.
+ * Records how many bytes the association of e holds. If the associations of its address, or all
+ * together, then exceed their limit, returns the oldest of them that holds at least their average:
+ * it has to end. It is still in: remove it, then call again unless it was e. NULL: none.
  */
-bool iw_unused_charge(struct iw_unused *u, struct iw_unused_entry *e, size_t bytes);
+IW_MUST_CHECK struct iw_unused_entry *iw_unused_charge(struct iw_unused *u,
+						       struct iw_unused_entry *e, size_t bytes);
+/* Changes the limit of the bytes of all associations, and that of one address to a quarter of it. */
+void iw_unused_limit(struct iw_unused *u, size_t max_bytes);
 
 /* The next deadline; IW_TIME_NEVER: none. */
 uint64_t iw_unused_deadline(const struct iw_unused *u);

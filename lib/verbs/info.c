@@ -139,7 +139,8 @@ size_t iw_qp_memory(const struct iw_qp *qp)
 {
 	const struct iw_dss *session = qp->conn ? iw_conn_session(qp->conn) : NULL;
 
-	return sizeof(*qp) + qp->held + (session ? iw_dss_memory(session) : 0);
+	return sizeof(*qp) + qp->held + (session ? iw_dss_memory(session) : 0) +
+	       (qp->link ? iw_link_memory(qp->link) : 0);
 }
 
 uint64_t iw_qp_rx_payload(const struct iw_qp *qp)

@@ -396,6 +396,11 @@ size_t iw_listener_memory(const struct iw_listener *l)
 	return iw_gate_memory(l->gate);
 }
 
+void iw_listener_limit_memory(struct iw_listener *l, size_t octets)
+{
+	iw_gate_limit_unused(l->gate, octets);
+}
+
 void iw_listener_free(struct iw_listener *l)
 {
 	struct iw_list *n;

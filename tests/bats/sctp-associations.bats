@@ -86,3 +86,26 @@ memory_of() {
     assert_output_is "up 20
 20 ABORT SHUTDOWN after the last DDP stream session not completed within T (RFC 5043 6)"
 }
+
+# SEC-29, SEC-14: the limit for such associations is a quarter of --max-memory, a quarter of that for one address.
+@test "sessions that are rejected and never acknowledged do not use up the memory of other peers" {
+    random_file src/f 200k
+    serve_here ddp-recv -t udp -p "$PORT" --udp-port "$UDP_PORT" --timeout 8s --max-memory 24M dst
+    idle_peer 60 6 hoard
+    run_here ddp-send -t udp -p "$PORT" --udp-port "$UDP_PORT" src/f 127.0.0.1:
+    assert_status 0
+    assert_same_file src/f dst/f
+    wait_served 2
+    assert_output_has ' ABORT too much memory without a DDP stream session (RFC 5043)'
+}
+
+# SEC-29, SEC-14
+@test "fragments of messages that never become complete are limited" {
+    serve_here ddp-recv -t udp -p "$PORT" --udp-port "$UDP_PORT" --timeout 20s --max-memory 24M dst
+    idle_peer 40 4 fragments
+    wait_served 2
+    # Each needs some 130 KB of 1,536.
+    left=$(sed -n 's/ alive$//p' <<<"$output")
+    [ "$left" -gt 5 ] && [ "$left" -lt 13 ] || fail_with "$left associations remain"
+    assert_equal "$(sed -n 's/ ABORT too much memory without a DDP stream session (RFC 5043)$//p' <<<"$output")" $((40 - left))
+}

@@ -2,12 +2,14 @@
 """A peer that opens many SCTP associations in UDP (RFC 6951, RFC 9260) from one socket, each from an SCTP port of its own, keeps them up by
 answering HEARTBEATs, and waits until the listener ends them.
 
-    sctp_idle.py UDP-PORT SCTP-PORT COUNT SECONDS idle|reject|session|deaf [ADDRESS]
+    sctp_idle.py UDP-PORT SCTP-PORT COUNT SECONDS idle|reject|session|deaf|hoard|fragments [ADDRESS]
 
 idle     no DDP stream session
 reject   one Initiate (RFC 5043) whose Private Data the listener rejects
 session  one session that is accepted and then terminated; a SHUTDOWN is answered
 deaf     the same, and SHUTDOWN is ignored
+hoard    one Initiate on each of 400 streams, all rejected; the rejections are never acknowledged. Sends from 127.0.0.66
+fragments  the first 100 fragments of a message
 
 Prints "up COUNT" when all handshakes are complete, and after at most SECONDS more, or as soon as none is left, one line for each way in
 which associations ended: "NUMBER ABORT reason" or "NUMBER SHUTDOWN", and "NUMBER alive". The time-out in a reason is replaced by T.
@@ -27,10 +29,13 @@ DATA, INIT, INIT_ACK, SACK, HEARTBEAT, HEARTBEAT_ACK, ABORT, SHUTDOWN, SHUTDOWN_
 COMPLETE = 14
 INITIATE, ACCEPT, REJECT, TERMINATE = 1, 2, 3, 4
 FIRST_PORT, AT_ONCE, LATE = 1024, 64, 20
+HOARD_STREAMS, HOARD_BURST, FRAGMENTS = 400, 30, 100
 udp_port, port, count, seconds, mode = *map(int, sys.argv[1:5]), sys.argv[5]
 address = sys.argv[6] if len(sys.argv) > 6 else "127.0.0.1"
 sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+if mode == "hoard":
+    sock.bind(("127.0.0.66", 0))
 sock.connect((address, udp_port))
 
 
@@ -55,15 +60,30 @@ class Assoc:
 
     def init(self):
         indication = struct.pack("!HHI", 0xC006, 8, 1)
-        self.send(chunk(INIT, struct.pack("!IIHHI", self.tag, 65536, 1, 1, self.tsn) + indication), keep=True)
+        n = HOARD_STREAMS if mode == "hoard" else 1
+        self.send(chunk(INIT, struct.pack("!IIHHI", self.tag, 65536, n, n, self.tsn) + indication), keep=True)
 
     def control(self, ssn, fn, private=b""):
         value = struct.pack("!IHHIHH", self.tsn, 0, 0, 17, ssn, fn) + private
         self.tsn += 1
         self.send(chunk(DATA, value, 7), keep=True)
 
+    def hoard(self):
+        for first in range(0, HOARD_STREAMS, HOARD_BURST):
+            some = range(first, min(first + HOARD_BURST, HOARD_STREAMS))
+            self.send(*(chunk(DATA, struct.pack("!IHHIHH", self.tsn + i, i, 0, 17, 0, INITIATE) + b"not a hello", 7) for i in some))
+            time.sleep(0.001)  # else the listener's socket buffer overflows
+
+    def fragments(self):
+        for i in range(FRAGMENTS):
+            self.send(chunk(DATA, struct.pack("!IHHI", self.tsn + i, 0, 0, 16) + bytes(1200), 4 if i else 6))
+            time.sleep(0.0005)
+
     def came_up(self):
         self.up, self.last = True, b""
+        if mode in ("hoard", "fragments"):
+            self.hoard() if mode == "hoard" else self.fragments()
+            return
         if mode == "reject":
             self.control(0, INITIATE, b"not a hello")
         elif mode != "idle":
@@ -91,7 +111,7 @@ class Assoc:
             self.came_up()
         elif kind == HEARTBEAT:
             self.send(chunk(HEARTBEAT_ACK, value))
-        elif kind == DATA:
+        elif kind == DATA and mode != "hoard":
             self.take_data(value)
         elif kind == SACK:
             self.last = b""

@@ -513,6 +513,7 @@ static struct {
 	struct iw_assoc assoc[CROWD];
 	bool aborted[CROWD], shut[CROWD], gone[CROWD], confirms;
 	size_t n, announced;
+	size_t memory;    /* of each association */
 	char reason[128]; /* of the last ABORT */
 } crowd;
 
@@ -571,6 +572,12 @@ static int crowd_send(struct iw_assoc *a, const struct iw_port_out *m, uint64_t 
 	return 0;
 }
 
+static void crowd_facts(struct iw_assoc *a, struct iw_llp_facts *out)
+{
+	(void)a;
+	out->memory = crowd.memory;
+}
+
 static const struct iw_port_ops crowd_ops = {
 	.name = "udp",
 	.connect = crowd_connect,
@@ -583,6 +590,7 @@ static const struct iw_port_ops crowd_ops = {
 	.timeout = fake_timeout,
 	.shutdown = crowd_shutdown,
 	.abort = crowd_abort,
+	.facts = crowd_facts,
 	.release = crowd_release,
 	.close = fake_close,
 };
@@ -606,11 +614,9 @@ static void open_crowd(void)
 }
 
 /* unused_max: of the port. */
-static struct iw_gate *listen_for_crowd_of(uint32_t unused_max)
+static struct iw_gate *listen_for_crowd_of(uint32_t unused_max, uint64_t unused_ns)
 {
-	const struct iw_sctpmap_cfg cfg = { .mem = &mem.mem,
-					    .streams = 1,
-					    .unused_ns = IW_MSEC(SHORT_MS) };
+	const struct iw_sctpmap_cfg cfg = { .mem = &mem.mem, .streams = 1, .unused_ns = unused_ns };
 	struct iw_gate *g;
 
 	open_crowd();
@@ -621,7 +627,7 @@ static struct iw_gate *listen_for_crowd_of(uint32_t unused_max)
 
 static struct iw_gate *listen_for_crowd(void)
 {
-	return listen_for_crowd_of(0);
+	return listen_for_crowd_of(0, IW_MSEC(SHORT_MS));
 }
 
 static size_t count(const bool *what)
@@ -698,14 +704,53 @@ static void above_the_limit_of_an_address_the_oldest_is_aborted(void **state)
 /* Of a transport that needs a descriptor for each association. */
 static void a_port_can_keep_fewer_than_the_general_limit(void **state)
 {
-	struct iw_gate *g = listen_for_crowd_of(10);
+	struct iw_gate *g = listen_for_crowd_of(12, IW_SEC(60));
 
 	(void)state;
 	crowd.confirms = true;
-	come(30);
-	assert_int_equal(count(crowd.aborted), 20);
+	for (size_t i = 0; i < 20; i++)
+		crowd.assoc[i].peer_ip[15] = (uint8_t)(i / 2);
+	come(20);
+	assert_int_equal(count(crowd.aborted), 8);
+	/* One address may have a quarter, and cannot evict all others. */
+	for (size_t i = 20; i < 40; i++)
+		crowd.assoc[i].peer_ip[15] = 100;
+	come(20);
+	assert_int_equal(count(crowd.aborted), 28);
+	for (size_t i = 11; i < 20; i++)
+		assert_false(crowd.aborted[i]);
 	iw_gate_free(g);
-	run_until_gone(30);
+	run_until_gone(40);
+	close(crowd.f.peer);
+}
+
+/* SEC-29: fragments fill memory, and no message arrives */
+static void memory_that_grows_without_messages_is_limited(void **state)
+{
+	struct iw_gate *g = listen_for_crowd_of(0, IW_SEC(60));
+	uint64_t until = iw_os_now() + IW_SEC(10);
+
+	(void)state;
+	crowd.confirms = true;
+	come(10);
+	crowd.memory = IW_UNUSED_PER_ADDR_BYTES / 4;
+	while (count(crowd.aborted) == 0 && iw_os_now() < until) {
+		assert_int_equal(iw_loop_wait(loop, iw_os_now() + IW_MSEC(100), NULL), 0);
+		iw_loop_flush(loop);
+	}
+	assert_int_equal(count(crowd.aborted), 7);
+	assert_non_null(strstr(crowd.reason, "too much memory"));
+	/* A smaller limit is in force at the next reading. */
+	iw_gate_limit_unused(g, 4 * crowd.memory + 4 * 4096);
+	until = iw_os_now() + IW_SEC(10);
+	while (count(crowd.aborted) == 7 && iw_os_now() < until) {
+		assert_int_equal(iw_loop_wait(loop, iw_os_now() + IW_MSEC(100), NULL), 0);
+		iw_loop_flush(loop);
+	}
+	assert_int_equal(count(crowd.aborted), 9);
+	assert_in_range(iw_gate_memory(g), crowd.memory, crowd.memory + 4096);
+	iw_gate_free(g);
+	run_until_gone(10);
 	close(crowd.f.peer);
 }
 
@@ -842,6 +887,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(above_the_limit_of_an_address_the_oldest_is_aborted,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_port_can_keep_fewer_than_the_general_limit,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(memory_that_grows_without_messages_is_limited,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_closed_listener_ends_unused_associations_in_order,
 						set_up, tear_down),

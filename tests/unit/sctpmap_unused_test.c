@@ -194,34 +194,77 @@ static void the_oldest_of_all_is_evicted_above_the_limit_of_the_port(void **stat
  * SEC-29: of the associations that share the memory of an address, those that hold less than the
  * average stay.
  */
-static void the_association_that_holds_most_memory_ends(void **state)
+static void above_the_memory_limit_the_oldest_large_association_ends(void **state)
 {
 	(void)state;
 	add(0, v4(1), 0);
 	add(1, v4(1), 0);
 	add(2, v4(2), 0);
-	assert_false(iw_unused_charge(&u, &e[0], 10));
-	assert_false(iw_unused_charge(&u, &e[1], 990));
-	assert_true(iw_unused_charge(&u, &e[1], 991));
-	assert_false(iw_unused_charge(&u, &e[0], 20));
-	assert_false(iw_unused_charge(&u, &e[2], 900));
+	assert_null(iw_unused_charge(&u, &e[0], 10));
+	assert_null(iw_unused_charge(&u, &e[1], 990));
+	assert_ptr_equal(iw_unused_charge(&u, &e[1], 991), &e[1]);
+	/* Another one's growth: the large one ends. */
+	assert_ptr_equal(iw_unused_charge(&u, &e[0], 20), &e[1]);
 	/* Its memory counts no more. */
 	iw_unused_remove(&u, &e[1]);
+	assert_null(iw_unused_charge(&u, &e[0], 1000));
 	add(4, v4(1), 0);
-	assert_false(iw_unused_charge(&u, &e[0], 1000));
+	assert_ptr_equal(iw_unused_charge(&u, &e[4], 1), &e[0]);
 	iw_unused_remove(&u, &e[4]);
 	/* The limit for all. */
-	assert_false(iw_unused_charge(&u, &e[0], 600));
-	assert_false(iw_unused_charge(&u, &e[2], 500));
+	assert_null(iw_unused_charge(&u, &e[0], 600));
+	assert_null(iw_unused_charge(&u, &e[2], 500));
 	add(3, v4(3), 0);
-	assert_false(iw_unused_charge(&u, &e[3], 900));
-	assert_true(iw_unused_charge(&u, &e[3], 901));
+	assert_null(iw_unused_charge(&u, &e[3], 900));
+	assert_ptr_equal(iw_unused_charge(&u, &e[3], 901), &e[3]);
+	assert_ptr_equal(iw_unused_charge(&u, &e[2], 700), &e[3]);
+	assert_null(iw_unused_charge(&u, &e[2], 100));
 	/* An association that gives memory back may stay. */
-	assert_false(iw_unused_charge(&u, &e[3], 0));
+	assert_null(iw_unused_charge(&u, &e[3], 0));
 	iw_unused_remove(&u, &e[0]);
 	iw_unused_remove(&u, &e[2]);
 	iw_unused_remove(&u, &e[3]);
 	assert_int_equal(u.bytes, 0);
+}
+
+/* SEC-29: however they come to hold their memory */
+static void large_associations_that_are_silent_do_not_exceed_the_memory_limit(void **state)
+{
+	size_t ended = 0;
+
+	(void)state;
+	u.cfg.per_addr = u.cfg.max = ENTRIES;
+	for (size_t i = 0; i < ENTRIES; i++) {
+		struct iw_unused_entry *large;
+
+		add(i, v4(1), 0);
+		for (size_t bytes = 0; bytes <= 300; bytes += 100) {
+			while ((large = iw_unused_charge(&u, &e[i], bytes)) != NULL) {
+				assert_ptr_not_equal(large, &e[i]);
+				iw_unused_remove(&u, large);
+				ended++;
+			}
+			assert_true(u.bytes <= 1000);
+		}
+	}
+	assert_int_equal(ended, ENTRIES - 3);
+	/* A single one. */
+	add(0, v4(2), 0);
+	assert_ptr_equal(iw_unused_charge(&u, &e[0], 1001), &e[0]);
+}
+
+static void one_address_may_hold_a_quarter_of_a_changed_limit(void **state)
+{
+	(void)state;
+	iw_unused_limit(&u, 400);
+	for (uint8_t i = 0; i < 4; i++) {
+		add(i, v4(i), 0);
+		assert_null(iw_unused_charge(&u, &e[i], 100));
+	}
+	assert_ptr_equal(iw_unused_charge(&u, &e[3], 101), &e[3]);
+	assert_null(iw_unused_charge(&u, &e[3], 100));
+	add(4, v4(4), 0);
+	assert_ptr_equal(iw_unused_charge(&u, &e[4], 1), &e[0]);
 }
 
 static void the_addresses_of_a_64_network_are_one(void **state)
@@ -369,7 +412,9 @@ int main(void)
 		TEST(the_oldest_of_an_address_above_its_limit_is_evicted),
 		TEST(an_association_with_a_request_can_be_evicted),
 		TEST(the_oldest_of_all_is_evicted_above_the_limit_of_the_port),
-		TEST(the_association_that_holds_most_memory_ends),
+		TEST(above_the_memory_limit_the_oldest_large_association_ends),
+		TEST(large_associations_that_are_silent_do_not_exceed_the_memory_limit),
+		TEST(one_address_may_hold_a_quarter_of_a_changed_limit),
 		TEST(the_addresses_of_a_64_network_are_one),
 		TEST(without_memory_an_association_is_not_added),
 		TEST(a_table_that_cannot_grow_still_finds_every_address),

@@ -320,6 +320,43 @@ static void queue_pairs_share_an_association_and_end_alone(void **state)
 	assert_int_equal(a.seen[IW_EV_CLOSED], 1);
 }
 
+/* SEC-14: so that limits for each peer count it, and count it once */
+static void memory_of_an_association_is_counted_with_its_first_accepted_session(void **state)
+{
+	enum { N = 3 };
+	struct iw_qp *qa[N], *qb[N];
+	size_t one;
+
+	(void)state;
+	b.keep_requests = true;
+	listen_at((struct iw_conn_param){ .streams = 1000 });
+	for (int i = 0; i < N; i++) {
+		struct iw_conn_param p = to_b();
+
+		qa[i] = i ? end_add_qp(&a, 4, 4) : a.qp;
+		qb[i] = end_add_qp(&b, 4, 4);
+		p.beside = i ? a.qp : NULL;
+		p.streams = 1000;
+		connect_qp(qa[i], p);
+		end_until(&a, &b, b.req);
+		if (i == 0)
+			assert_true(iw_listener_memory(b.listener) > 8000);
+		if (i == N - 1)
+			break;
+		assert_int_equal(iw_accept(b.req, qb[i], NULL, &b.why), 0);
+		b.req = NULL;
+		end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] == (unsigned)i + 1);
+		assert_int_equal(iw_listener_memory(b.listener), 0);
+	}
+	one = iw_qp_memory(qb[1]);
+	/* A place for each stream, and the session that is not accepted. */
+	assert_true(iw_qp_memory(qb[0]) > one + 8000);
+	iw_abort(qb[0]);
+	end_until(&a, &b, a.seen[IW_EV_CLOSED] && b.seen[IW_EV_CLOSED]);
+	assert_true(iw_qp_memory(qb[1]) > one + 8000);
+	assert_int_equal(iw_listener_memory(b.listener), 0);
+}
+
 /* A queue pair is aborted with data under way while its association lives on: the data is the poster's as soon as it
  * is told, which it changes and frees. */
 static void memory_is_the_posters_again_when_a_queue_pair_is_aborted(void **state)
@@ -803,6 +840,7 @@ int main(void)
 		TEST(association_ends_with_its_last_stream),
 		TEST(rejection_reaches_who_asked_with_its_private_data),
 		TEST(queue_pairs_share_an_association_and_end_alone),
+		TEST(memory_of_an_association_is_counted_with_its_first_accepted_session),
 		TEST(memory_is_the_posters_again_when_a_queue_pair_is_aborted),
 		TEST(end_of_the_peer_is_told_to_all_queue_pairs),
 		TEST(an_association_is_told_of_while_it_is_up),

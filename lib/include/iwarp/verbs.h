@@ -402,9 +402,18 @@ IW_API IW_MUST_CHECK int iw_listen(struct iw_listener **out, struct iw_ctx *ctx,
 IW_API uint16_t iw_listener_port(const struct iw_listener *l);
 /* "127.0.0.1:7471", "[::1]:7471" (owned) */
 IW_API const char *iw_listener_addr(const struct iw_listener *l);
-/* Octets of the library's memory that associations (SCTP) of this listener hold now, beyond what iw_qp_memory counts: sessions that were not
- * accepted yet or were refused, and the messages that arrived on them. Over TCP 0. */
+/*
+ * Octets of the library's memory that those associations (SCTP) of this listener hold now on which
+ * no session was accepted. Over TCP 0. iw_qp_memory counts the others.
+ */
 IW_API size_t iw_listener_memory(const struct iw_listener *l);
+/*
+ * Limits what iw_listener_memory returns: 256 MiB if not called, or if octets is more. One peer
+ * address may hold a quarter of it; an IPv6 /64 network is one address. Above a limit an
+ * association that holds at least the average is aborted, the oldest of them. Over TCP it does
+ * nothing.
+ */
+IW_API void iw_listener_limit_memory(struct iw_listener *l, size_t octets);
 /* Requests not answered yet are dropped and must not be used any more; accepted connections
  * stay. NULL does nothing. */
 IW_API void iw_listener_free(struct iw_listener *l);
@@ -503,8 +512,12 @@ IW_API IW_MUST_CHECK int iw_qp_assoc(const struct iw_qp *qp, struct iw_assoc_inf
 /* What this peer did with memory of this side: octets as they move, operations when they came to
  * their end. */
 IW_API void iw_qp_tally(const struct iw_qp *qp, struct iw_tally *out);
-/* Octets of the library's memory that the queue pair holds now: its queues, its session on an association, and its records
- * of segments that arrived out of order (over SCTP). Not the caller's buffers. For limits on what a peer makes this side hold (RFC 5042 6.4). */
+/*
+ * Octets of the library's memory that the queue pair holds now: its queues, its session on an
+ * association, its records of segments that arrived out of order (over SCTP), and for the first
+ * accepted queue pair of a listener's association the memory of that association. Not the caller's
+ * buffers. For limits on what a peer makes this side hold (RFC 5042 6.4).
+ */
 IW_API size_t iw_qp_memory(const struct iw_qp *qp);
 
 /* ---------------------------------------------------------------- asynchronous events */
