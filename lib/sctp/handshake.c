@@ -203,7 +203,7 @@ void iw_sctp_on_init_ack(struct iw_sctp *s, const struct iw_sctp_chunk *c)
 	a->cookie_len = p.cookie_len;
 	a->report = copy_of(s->cfg.mem, p.report, p.report_len);
 	a->report_len = a->report ? p.report_len : 0;
-	a->peer_rwnd = i.a_rwnd;
+	a->peer_rwnd = a->peer_rwnd_max = i.a_rwnd;
 	a->streams_out = IW_MIN(s->cfg.streams, i.mis);
 	a->streams_in = IW_MIN(s->cfg.streams, i.os);
 	iw_sctp_inq_init(&a->in, i.tsn);
@@ -449,7 +449,7 @@ static void say_stale(struct iw_sctp *s, const struct cookie *c)
 static void take_cookie(struct iw_sctp_assoc *a, const struct cookie *c)
 {
 	a->peer_tag = c->peer_tag;
-	a->peer_rwnd = c->peer_rwnd;
+	a->peer_rwnd = a->peer_rwnd_max = c->peer_rwnd;
 	a->streams_out = c->streams_out;
 	a->streams_in = c->streams_in;
 	a->peer_has_adaptation = c->peer_has_adaptation;

@@ -242,8 +242,9 @@ struct iw_sctp_assoc {
 	uint16_t peer_port;
 	uint16_t streams_out, streams_in;
 	uint32_t my_tag, peer_tag, tie_local, tie_peer;
-	uint32_t my_tsn;    /* initial */
-	uint32_t peer_rwnd; /* as last advertised */
+	uint32_t my_tsn;        /* initial */
+	uint32_t peer_rwnd;     /* as last advertised */
+	uint32_t peer_rwnd_max; /* the largest advertised */
 	bool peer_has_adaptation;
 	uint32_t peer_adaptation;
 	struct iw_sctp_addr local;

@@ -169,7 +169,19 @@ static bool sends_data(const struct iw_sctp_assoc *a)
 	       a->state == IW_SCTP_SHUTDOWN_RECEIVED;
 }
 
-/* 6.1 A: the next new chunk against the peer's window. */
+/*
+ * RFC 1122 4.2.3.4: more than half of the largest window is free, so the user of the peer reads. A
+ * chunk that does not fit nevertheless may be larger than the whole window.
+ */
+static bool window_is_open(const struct iw_sctp_assoc *a)
+{
+	return a->peer_rwnd > a->peer_rwnd_max / 2;
+}
+
+/*
+ * 6.1 A: the next new chunk against the peer's window. One that does not fit is a zero window probe.
+ * It waits for an RTO if the peer has closed its window.
+ */
 static bool window_allows(struct iw_sctp_assoc *a, const struct out_chunk *c, uint64_t now)
 {
 	struct outq *q = &a->out;
@@ -181,6 +193,10 @@ static bool window_allows(struct iw_sctp_assoc *a, const struct out_chunk *c, ui
 	}
 	if (q->una < q->next) /* what is outstanding will bring news */
 		return false;
+	if (window_is_open(a)) {
+		q->persist_at = IW_TIME_NEVER;
+		q->probe_window = true;
+	}
 	if (q->probe_window)
 		return true;
 	/* While the peer does not take the probe, T3 repeats it at growing intervals. */

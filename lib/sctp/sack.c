@@ -233,6 +233,7 @@ void iw_sctp_on_sack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uin
 	if (!take_gaps(a, &s, &t))
 		return;
 	a->peer_rwnd = s.a_rwnd;
+	a->peer_rwnd_max = IW_MAX(a->peer_rwnd_max, s.a_rwnd);
 	q->window_answers = true;
 	end_ack(a, &t);
 	hit = count_misses(a, &t);

@@ -866,6 +866,72 @@ static void a_shut_window_is_probed_for_ever(void **state)
 	hand_close(&h);
 }
 
+/* Up, with a peer whose whole window is so large; the path MTU is 1500 and nothing is in flight. */
+static void open_with_window(uint32_t rwnd)
+{
+	struct iw_sctp_init i;
+
+	hand_open(&h);
+	net_start(&h.n);
+	i = hand_init(&h);
+	i.a_rwnd = rwnd;
+	hand_up_with(&h, &i);
+	answer_probes();
+}
+
+/* SX-19, SX-36: RFC 9260 6.1 A: only for a window that the peer has closed does the probe wait for an RTO. */
+static void chunk_larger_than_an_open_window_is_sent_at_once(void **state)
+{
+	struct iw_sctp_facts f;
+	struct iw_sctp_path p;
+	uint32_t t[64];
+
+	(void)state;
+	open_with_window(2000);
+	assert_int_equal(send_octets(h.n.b.a, 100), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(tsns(t, 64), 1);
+	acknowledge(h.peer_tsn, 1001, NULL, 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(send_octets(h.n.b.a, 1400), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(tsns(t, 64), 1); /* one, as nothing is in flight */
+	acknowledge(h.peer_tsn + 1, 1001, NULL, 0);
+	assert_int_equal(tsns(t, 64), 1);
+	/* The peer drops this one and says so each time: it is repeated as a probe, and is not a loss. */
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	for (int i = 0; i < 100; i++) {
+		acknowledge(h.peer_tsn + 1, 1001, NULL, 0);
+		net_run(&h.n, h.n.now + IW_SEC(1));
+		answer_heartbeats(0);
+	}
+	iw_sctp_facts(h.n.b.a, &f);
+	assert_in_range(f.resent, 3, 20);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.errors, 0);
+	assert_true(p.cwnd >= 4404);
+	hand_close(&h);
+}
+
+/* SX-19: RFC 1122 4.2.3.4: half of the window or less is nearly closed; the RTO gives the peer's user time to read. */
+static void chunk_larger_than_a_nearly_closed_window_waits(void **state)
+{
+	uint32_t t[64];
+
+	(void)state;
+	open_with_window(2000);
+	assert_int_equal(send_octets(h.n.b.a, 100), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(tsns(t, 64), 1);
+	acknowledge(h.peer_tsn, 1000, NULL, 0);
+	assert_int_equal(send_octets(h.n.b.a, 1400), 0);
+	net_run(&h.n, h.n.now + IW_MSEC(990));
+	assert_int_equal(tsns(t, 64), 0);
+	net_run(&h.n, h.n.now + IW_MSEC(20));
+	assert_int_equal(tsns(t, 64), 1);
+	hand_close(&h);
+}
+
 /* SX-20: three miss indications by the HTNA rule; SX-21: the window is halved once. */
 static void three_misses_bring_a_fast_retransmission(void **state)
 {
@@ -2163,6 +2229,8 @@ int main(void)
 		cmocka_unit_test(a_window_that_is_exactly_full_takes_nothing_more),
 		cmocka_unit_test(a_closed_window_is_not_probed_while_data_is_in_flight),
 		cmocka_unit_test(a_shut_window_is_probed_for_ever),
+		cmocka_unit_test(chunk_larger_than_an_open_window_is_sent_at_once),
+		cmocka_unit_test(chunk_larger_than_a_nearly_closed_window_waits),
 		cmocka_unit_test(a_chunk_is_fast_retransmitted_once),
 		cmocka_unit_test(in_recovery_each_missing_tsn_gets_an_indication),
 		cmocka_unit_test(gap_blocks_out_of_order_acknowledge_nothing),
