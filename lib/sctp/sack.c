@@ -189,6 +189,23 @@ static void end_ack(struct iw_sctp_assoc *a, const struct told *t)
 	}
 }
 
+/*
+ * 6.1 A: the peer had no room for the window probe in flight and dropped it, and has room now. T3
+ * would repeat it up to RTO.Max later. A probe has no effect on cwnd.
+ */
+static void repeat_probe(struct iw_sctp_assoc *a)
+{
+	struct outq *q = &a->out;
+
+	if (!q->probe_window || q->una == q->next || a->peer_rwnd < chunk_at(q, q->una)->len)
+		return;
+	q->probe_window = false;
+	if (STATE_OF(*state_at(q, q->una)) != CHUNK_FLIGHT)
+		return;
+	iw_sctp_mark_lost(a, q->una);
+	a->paths[chunk_at(q, q->una)->path].rtx_pass = true;
+}
+
 static void after_ack(struct iw_sctp_assoc *a, const struct told *t)
 {
 	struct outq *q = &a->out;
@@ -235,6 +252,7 @@ void iw_sctp_on_sack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uin
 	a->peer_rwnd = s.a_rwnd;
 	a->peer_rwnd_max = IW_MAX(a->peer_rwnd_max, s.a_rwnd);
 	q->window_answers = true;
+	repeat_probe(a);
 	end_ack(a, &t);
 	hit = count_misses(a, &t);
 	/* The tail-loss probe arrived and what it repeats did not: that was a loss (RFC 8985 7.4.2). */

@@ -866,6 +866,45 @@ static void a_shut_window_is_probed_for_ever(void **state)
 	hand_close(&h);
 }
 
+/* SX-36: RFC 9260 6.1 A: T3, backed off while the window was closed, must not delay data that fits now. */
+static void dropped_probe_is_repeated_when_the_window_opens(void **state)
+{
+	struct iw_sctp_path before, after;
+	uint32_t t[64];
+
+	(void)state;
+	open_up();
+	answer_probes();
+	assert_int_equal(send_octets(h.n.b.a, 100), 0);
+	net_run(&h.n, h.n.now);
+	assert_int_equal(tsns(t, 64), 1);
+	acknowledge(h.peer_tsn, 0, NULL, 0);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &before), 0);
+	assert_int_equal(send_octets(h.n.b.a, 100), 0);
+	assert_int_equal(send_octets(h.n.b.a, 100), 0);
+	/* The peer drops each probe. */
+	for (int i = 0; i < 20; i++) {
+		net_run(&h.n, h.n.now + IW_SEC(1));
+		if (tsns(t, 64) > 0)
+			acknowledge(h.peer_tsn, 0, NULL, 0);
+	}
+	/* Still too small; then the probe fits, and the next chunk does not. */
+	acknowledge(h.peer_tsn, 99, NULL, 0);
+	assert_int_equal(tsns(t, 64), 0);
+	acknowledge(h.peer_tsn, 100, NULL, 0);
+	assert_int_equal(tsns(t, 64), 1);
+	assert_int_equal(t[0], h.peer_tsn + 1);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &after), 0);
+	assert_true(after.cwnd >= before.cwnd);
+	/* Once: from here on it is a chunk like others. */
+	acknowledge(h.peer_tsn, 100, NULL, 0);
+	assert_int_equal(tsns(t, 64), 0);
+	acknowledge(h.peer_tsn + 1, 100, NULL, 0);
+	assert_int_equal(tsns(t, 64), 1);
+	assert_int_equal(t[0], h.peer_tsn + 2);
+	hand_close(&h);
+}
+
 /* Up, with a peer whose whole window is so large; the path MTU is 1500 and nothing is in flight. */
 static void open_with_window(uint32_t rwnd)
 {
@@ -2229,6 +2268,7 @@ int main(void)
 		cmocka_unit_test(a_window_that_is_exactly_full_takes_nothing_more),
 		cmocka_unit_test(a_closed_window_is_not_probed_while_data_is_in_flight),
 		cmocka_unit_test(a_shut_window_is_probed_for_ever),
+		cmocka_unit_test(dropped_probe_is_repeated_when_the_window_opens),
 		cmocka_unit_test(chunk_larger_than_an_open_window_is_sent_at_once),
 		cmocka_unit_test(chunk_larger_than_a_nearly_closed_window_waits),
 		cmocka_unit_test(a_chunk_is_fast_retransmitted_once),
