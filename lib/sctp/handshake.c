@@ -491,6 +491,9 @@ static bool open_association(struct iw_sctp *s, const struct cookie *c)
 /* RFC 9260 5.2.4, action A. For us the old association has ended; a listener lets the peer in anew. */
 static bool restarted(struct iw_sctp *s, struct iw_sctp_assoc *a, const struct cookie *c)
 {
+	/* First of all: otherwise the old association ends, and the new one is not opened. */
+	if (!is_from_listed(c, s->cur.pkt))
+		return false;
 	if (a->state == IW_SCTP_SHUTDOWN_ACK_SENT) {
 		a->tx |= TX_SHUTDOWN_ACK;
 		iw_sctp_reply_cause(s, s->cur.pkt, s->cur.hdr.sport, c->peer_tag, IW_SCTP_ERROR, 0,

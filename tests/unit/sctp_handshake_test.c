@@ -734,6 +734,33 @@ static void a_peer_that_restarted_gets_a_new_association(void **state)
 	hand_close(&h);
 }
 
+/* SX-33: RFC 9260 5.1.2: a COOKIE ECHO is matched by the addresses that the INIT listed. */
+static void a_restart_from_an_address_not_listed_is_dropped(void **state)
+{
+	struct iw_sctp_addr listed;
+	struct iw_sctp_assoc *old;
+	uint8_t copy[1024];
+	size_t len;
+
+	(void)state;
+	open_hand();
+	hand_up(&h);
+	old = h.n.b.a;
+	h.tag = 0x22222222;
+	len = get_cookie(copy);
+	listed = h.src;
+	h.src = net_addr(50);
+	echo(h.peer_tag, copy, len);
+	hand_expect_nothing(&h);
+	assert_int_equal(iw_sctp_assoc_state(old), IW_SCTP_ESTABLISHED);
+	assert_false(net_has_event(&h.n.b, IW_SCTP_EV_DOWN));
+	h.src = listed;
+	echo(h.peer_tag, copy, len);
+	assert_int_equal(iw_sctp_assoc_state(old), IW_SCTP_CLOSED);
+	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
+	hand_close(&h);
+}
+
 /* SX-11: until the first key changes there is no previous key that a peer could guess. */
 static void a_cookie_sealed_with_the_key_before_the_first_is_dropped(void **state)
 {
@@ -1092,6 +1119,7 @@ int main(void)
 		cmocka_unit_test(two_that_call_each_other_meet_in_one_association),
 		cmocka_unit_test(a_repeated_cookie_echo_gets_another_cookie_ack),
 		cmocka_unit_test(a_peer_that_restarted_gets_a_new_association),
+		cmocka_unit_test(a_restart_from_an_address_not_listed_is_dropped),
 		cmocka_unit_test(an_init_alone_leaves_the_association_as_it_is),
 		cmocka_unit_test(a_restart_with_new_addresses_is_refused),
 		cmocka_unit_test(who_does_not_listen_refuses),
