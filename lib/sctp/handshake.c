@@ -482,6 +482,8 @@ static bool open_association(struct iw_sctp *s, const struct cookie *c)
 		return false;
 	}
 	take_cookie(a, c);
+	/* It is one of our addresses even if the source is forged. From another a NAT drops the answer. */
+	a->local = s->cur.pkt->local;
 	a->tx = TX_COOKIE_ACK;
 	iw_sctp_established(a, s->cur.now);
 	s->cur.a = a;

@@ -60,6 +60,21 @@ static void open_from(struct iw_sctp_addr src, const struct list *l)
 	hand_up_with(&h, &i);
 }
 
+/* One chunk arrives at b from src for its address local. */
+static void arrives_at(const struct iw_sctp_addr *src, const struct iw_sctp_addr *local,
+		       uint8_t type, const void *value, size_t len)
+{
+	struct iw_sctp_packet p = { .peer = *src, .local = *local, .data = h.out };
+	struct iw_sctp_recv m;
+
+	hand_begin(&h, h.peer_tag);
+	hand_chunk(&h, type, 0, value, len);
+	iw_put_le32(h.out + 8, iw_sctp_checksum(h.out, h.len));
+	p.len = h.len;
+	iw_sctp_input(h.n.b.s, &p, h.n.now);
+	assert_false(iw_sctp_next(h.n.b.s, &m));
+}
+
 static unsigned paths(void)
 {
 	struct iw_sctp_facts f;
@@ -168,6 +183,36 @@ static void further_listed_addresses_are_ignored(void **state)
 	list_many(&l, 100);
 	open_from(net_addr(9), &l);
 	assert_int_equal(paths(), IW_SCTP_PATHS_MAX);
+	hand_close(&h);
+}
+
+/*
+ * SX-32: RFC 9260 5.1: the COOKIE ACK is sent from the address that the COOKIE ECHO was sent to,
+ * also if the COOKIE ECHO is from an address that is listed and not confirmed yet.
+ */
+static void cookie_ack_is_sent_from_the_address_of_the_cookie_echo(void **state)
+{
+	const struct iw_sctp_addr second = v4(192, 0, 2, 77), local = net_addr(60);
+	struct iw_sctp_packet out;
+	uint8_t cookie[1024], buf[2048];
+	struct iw_sctp_init i;
+	struct list l;
+	size_t len;
+
+	(void)state;
+	list_begin(&l);
+	list_v4(&l, 192, 0, 2, 77);
+	hand_open(&h);
+	net_start(&h.n);
+	i = hand_init(&h);
+	i.params = l.octets;
+	i.params_len = l.len;
+	len = hand_get_cookie_for(&h, &i, cookie);
+	arrives_at(&second, &local, IW_SCTP_COOKIE_ECHO, cookie, len);
+	assert_true(iw_sctp_output(h.n.b.s, buf, sizeof(buf), &out, h.n.now) > 0);
+	assert_int_equal(buf[IW_SCTP_HDR_LEN], IW_SCTP_COOKIE_ACK);
+	assert_true(iw_sctp_addr_same_ip(&out.local, &local));
+	assert_true(iw_sctp_addr_same_ip(&out.peer, &h.src));
 	hand_close(&h);
 }
 
@@ -509,6 +554,7 @@ int main(void)
 		cmocka_unit_test(address_is_in_scope_if_its_peer_sends_from_such_a_one),
 		cmocka_unit_test(listed_ipv6_address_out_of_scope_is_ignored),
 		cmocka_unit_test(further_listed_addresses_are_ignored),
+		cmocka_unit_test(cookie_ack_is_sent_from_the_address_of_the_cookie_echo),
 		cmocka_unit_test(unconfirmed_addresses_share_one_heartbeat_an_rto),
 		cmocka_unit_test(unconfirmed_address_that_never_answers_gets_the_usual_rate),
 		cmocka_unit_test(
