@@ -76,7 +76,7 @@ struct path *iw_sctp_by_addr(const struct iw_sctp *s, const struct iw_sctp_addr 
 	for (; l; l = iw_sctp_table_next(l)) {
 		struct path *p = container(l, struct path, by_addr);
 
-		if (p->confirmed && p->a->peer_port == port && p->addr.udp_port == addr->udp_port &&
+		if (p->a->peer_port == port && p->addr.udp_port == addr->udp_port &&
 		    memcmp(p->addr.ip, addr->ip, 16) == 0)
 			return p;
 	}
@@ -91,10 +91,40 @@ struct path *iw_sctp_path_of(const struct iw_sctp_assoc *a, const struct iw_sctp
 	return NULL;
 }
 
+/*
+ * The address table has confirmed paths only. Else associations that all list one unverified
+ * address would make a chain that each look-up of that address walks.
+ */
+static bool is_in_table(const struct path *p)
+{
+	return p->a->linked && p->confirmed;
+}
+
+static void add_to_table(struct path *p)
+{
+	if (is_in_table(p))
+		iw_sctp_table_add(&p->a->s->addrs, &p->by_addr,
+				  addr_hash(p->a->s, &p->addr, p->a->peer_port));
+}
+
+static void remove_from_table(struct path *p)
+{
+	if (is_in_table(p))
+		iw_sctp_table_del(&p->a->s->addrs, &p->by_addr);
+}
+
+void iw_sctp_set_confirmed(struct path *p)
+{
+	if (p->confirmed)
+		return;
+	p->confirmed = true;
+	add_to_table(p);
+}
+
 static void drop_paths(struct iw_sctp_assoc *a)
 {
-	for (unsigned i = 0; a->linked && i < a->npaths; i++)
-		iw_sctp_table_del(&a->s->addrs, &a->paths[i].by_addr);
+	for (unsigned i = 0; i < a->npaths; i++)
+		remove_from_table(&a->paths[i]);
 	iw_mem_free(a->s->cfg.mem, a->paths, a->npaths * sizeof(struct path));
 	a->paths = NULL;
 	a->npaths = 0;
@@ -109,29 +139,20 @@ int iw_sctp_set_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *peer, 
 	drop_paths(a);
 	a->paths = paths;
 	a->npaths = n;
-	for (unsigned i = 0; i < n; i++) {
+	for (unsigned i = 0; i < n; i++)
 		iw_sctp_path_init(&paths[i], a, &peer[i], i);
-		if (a->linked)
-			iw_sctp_table_add(&a->s->addrs, &paths[i].by_addr,
-					  addr_hash(a->s, &peer[i], a->peer_port));
-	}
-	paths[0].confirmed = true;
+	iw_sctp_set_confirmed(&paths[0]);
 	a->from = a->verify_turn = 0;
 	return 0;
 }
 
 void iw_sctp_set_udp_port(struct path *p, uint16_t udp_port)
 {
-	struct iw_sctp_assoc *a = p->a;
-
 	if (p->addr.udp_port == udp_port)
 		return;
-	if (a->linked)
-		iw_sctp_table_del(&a->s->addrs, &p->by_addr);
+	remove_from_table(p);
 	p->addr.udp_port = udp_port;
-	if (a->linked)
-		iw_sctp_table_add(&a->s->addrs, &p->by_addr,
-				  addr_hash(a->s, &p->addr, a->peer_port));
+	add_to_table(p);
 }
 
 static void link_in(struct iw_sctp_assoc *a)
@@ -142,8 +163,7 @@ static void link_in(struct iw_sctp_assoc *a)
 	s->count++;
 	iw_sctp_table_add(&s->tags, &a->by_tag, a->my_tag);
 	for (unsigned i = 0; i < a->npaths; i++)
-		iw_sctp_table_add(&s->addrs, &a->paths[i].by_addr,
-				  addr_hash(s, &a->paths[i].addr, a->peer_port));
+		add_to_table(&a->paths[i]);
 }
 
 static void link_out(struct iw_sctp_assoc *a)
@@ -152,11 +172,11 @@ static void link_out(struct iw_sctp_assoc *a)
 
 	if (!a->linked)
 		return;
+	for (unsigned i = 0; i < a->npaths; i++)
+		remove_from_table(&a->paths[i]);
 	a->linked = false;
 	s->count--;
 	iw_sctp_table_del(&s->tags, &a->by_tag);
-	for (unsigned i = 0; i < a->npaths; i++)
-		iw_sctp_table_del(&s->addrs, &a->paths[i].by_addr);
 	iw_heap_del(&s->timers, &a->timer);
 	iw_list_del(&a->ready);
 	if (s->cur.a == a) {

@@ -335,6 +335,8 @@ void iw_sctp_kill(struct iw_sctp_assoc *a, uint16_t cause, const void *info, siz
 void iw_sctp_established(struct iw_sctp_assoc *a, uint64_t now);
 /* Replaces the paths. The first is confirmed, the others are not. */
 int iw_sctp_set_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *peer, unsigned n);
+/* The path is confirmed from now on, and iw_sctp_by_addr finds it. */
+void iw_sctp_set_confirmed(struct path *p);
 /* The peer's packets arrive from another UDP port now (RFC 6951 5.4). */
 void iw_sctp_set_udp_port(struct path *p, uint16_t udp_port);
 struct iw_sctp_assoc *iw_sctp_by_tag(const struct iw_sctp *s, uint32_t tag);

@@ -65,7 +65,7 @@ void iw_sctp_path_confirm(struct path *p, uint64_t now)
 {
 	if (p->confirmed)
 		return;
-	p->confirmed = true;
+	iw_sctp_set_confirmed(p);
 	p->verify_due = false;
 	iw_sctp_raise(p->a, IW_SCTP_EV_PATH);
 	iw_sctp_check_max(p->a);

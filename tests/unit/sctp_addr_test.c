@@ -5,6 +5,8 @@
  */
 #include "sctp/sctp.h"
 
+#include "sctp/internal.h"
+
 #include "unit/sctp_hand.h"
 
 static struct hand h;
@@ -332,6 +334,71 @@ static void heartbeats_of_all_associations_to_unconfirmed_addresses_are_limited(
 	hand_close(&h);
 }
 
+/* An ICMP message about a packet that b sent to that address: ends the association that it finds. */
+static void report_unreachable(const struct iw_sctp_addr *to)
+{
+	uint8_t head[8];
+
+	iw_put_be16(head, h.n.b.cfg.port);
+	iw_put_be16(head + 2, h.port);
+	iw_put_be32(head + 4, h.tag);
+	iw_sctp_unreachable(h.n.b.s, to, head, sizeof(head), h.n.now);
+}
+
+/*
+ * SX-34: associations that list one unverified address do not make its look-up slow: it is not in
+ * the address table. Such a look-up is part of each INIT that lists the address.
+ */
+static void listed_address_is_looked_up_once_it_is_confirmed(void **state)
+{
+	const struct iw_sctp_addr listed = v4(192, 0, 2, 200);
+	const unsigned many = 40;
+	struct iw_sctp_assoc *last;
+	struct iw_sctp_chunk c;
+	const struct caught *p;
+	struct iw_sctp_init i;
+	uint8_t info[64];
+	struct list l;
+
+	(void)state;
+	list_begin(&l);
+	list_v4(&l, 192, 0, 2, 200);
+	hand_open(&h);
+	net_start(&h.n);
+	for (unsigned n = 0; n < many; n++) {
+		h.src = v4(198, 51, 100, (uint8_t)(n + 1));
+		h.tag = HAND_TAG + n;
+		i = hand_init(&h);
+		i.params = l.octets;
+		i.params_len = l.len;
+		hand_forget(&h);
+		hand_up_with(&h, &i);
+	}
+	last = h.n.b.a;
+	assert_int_equal(h.n.b.s->count, many);
+	assert_int_equal(h.n.b.s->addrs.count, many);
+	assert_null(iw_sctp_by_addr(h.n.b.s, &listed, h.port));
+	report_unreachable(&listed);
+	assert_int_equal(h.n.b.s->count, many);
+	/* The last peer answers the HEARTBEAT there. */
+	do {
+		net_run(&h.n, h.n.now + IW_MSEC(100));
+		while ((p = hand_take(&h)) &&
+		       !(iw_sctp_addr_same_ip(&p->to, &listed) && chunk_of(p, 0, &c) &&
+			 c.type == IW_SCTP_HEARTBEAT && iw_get_be32(p->data + 4) == h.tag))
+			;
+	} while (!p);
+	memcpy(info, c.value, c.value_len);
+	hand_say(&h, h.peer_tag, IW_SCTP_HEARTBEAT_ACK, 0, info, c.value_len);
+	assert_int_equal(h.n.b.s->addrs.count, many + 1);
+	assert_non_null(iw_sctp_by_addr(h.n.b.s, &listed, h.port));
+	assert_ptr_equal(iw_sctp_by_addr(h.n.b.s, &listed, h.port)->a, last);
+	report_unreachable(&listed);
+	assert_int_equal(iw_sctp_assoc_state(last), IW_SCTP_CLOSED);
+	assert_int_equal(h.n.b.s->addrs.count, many - 1);
+	hand_close(&h);
+}
+
 /* Sixteen addresses: each answers HEARTBEATs until it is confirmed. */
 static void open_confirmed(void)
 {
@@ -533,6 +600,7 @@ static void association_follows_a_changed_udp_port(void **state)
 	assert_int_equal(c.value_len, sizeof(heartbeat));
 	assert_int_equal(iw_sctp_path(before, 0, &p), 0);
 	assert_int_equal(p.addr.udp_port, 50000);
+	assert_int_equal(h.n.b.s->addrs.count, 1);
 	/* The old port is another host's now. */
 	h.src.udp_port = 40000;
 	h.tag = 0x22222222;
@@ -561,6 +629,7 @@ int main(void)
 			heartbeats_of_all_associations_to_unconfirmed_addresses_are_limited),
 		cmocka_unit_test(
 			unreachable_addresses_do_not_end_an_association_whose_data_path_answers),
+		cmocka_unit_test(listed_address_is_looked_up_once_it_is_confirmed),
 		cmocka_unit_test(every_second_retransmission_uses_the_data_path),
 		cmocka_unit_test(every_second_shutdown_uses_the_data_path),
 		cmocka_unit_test(unconfirmed_source_gets_one_heartbeat_ack_for_a_packet),
