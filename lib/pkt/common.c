@@ -279,12 +279,17 @@ bool iw_pkt_take_error(int fd, bool udp, struct iw_pkt_error *out)
 uint32_t iw_pkt_said_mtu(int fd)
 {
 	struct iw_pkt_error e;
+	uint32_t mtu = 0;
 
-	/* ICMP messages queued before it are about other packets and may be forged. */
+	/*
+	 * ICMP messages in the queue are about other packets and may be forged. Each attempt to send
+	 * the packet has queued an error: none may be left for the next packet, whose peer may be
+	 * another one.
+	 */
 	while (iw_pkt_take_error(fd, false, &e))
-		if (e.local)
-			return e.mtu;
-	return 0;
+		if (e.local && e.mtu > 0)
+			mtu = e.mtu;
+	return mtu;
 }
 
 bool iw_pkt_try_again(struct iw_pkt *c, int err)

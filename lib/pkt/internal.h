@@ -21,7 +21,11 @@ size_t iw_pkt_rcvbuf(int fd);
 uint32_t iw_pkt_mtu(const struct iw_pkt_cfg *cfg);
 /* Errors of earlier packets that a send reports in its place, at most; the next call is about the packet itself. */
 #define IW_PKT_REPORTS 4
-/* The MTU in the error of the local stack for a packet that it has just rejected; 0: none. */
+/*
+ * Returns the MTU in the last error of the local stack, which is about the packet that it has just
+ * rejected; 0: none. Empties the error queue: ICMP messages in it are lost, and are repeated for
+ * the packets that follow.
+ */
 uint32_t iw_pkt_said_mtu(int fd);
 /*
  * Whether a packet that was not taken is to be tried again, by errno of its send: when there was no room, yes. When a queue of

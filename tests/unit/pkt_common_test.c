@@ -133,6 +133,15 @@ static void a_rejected_packet_has_the_mtu_that_this_host_reports(void **state)
 	at = 0;
 	nplayed = 2;
 	assert_int_equal(iw_pkt_said_mtu(PLAYED_FD), 1400);
+	/* The last one is about the packet; none is left for the next. */
+	played[2] = (struct sock_extended_err){ .ee_errno = EMSGSIZE,
+						.ee_origin = HERE,
+						.ee_info = 1000 };
+	played[3] = played[0];
+	at = 0;
+	nplayed = 4;
+	assert_int_equal(iw_pkt_said_mtu(PLAYED_FD), 1000);
+	assert_int_equal(at, 4);
 	at = 0;
 	nplayed = 1;
 	assert_int_equal(iw_pkt_said_mtu(PLAYED_FD), 0);

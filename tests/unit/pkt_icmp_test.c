@@ -32,6 +32,23 @@ static bool lo_up(void)
 	return ok;
 }
 
+static void set_lo_mtu(int mtu)
+{
+	struct ifreq r = { .ifr_name = "lo", .ifr_mtu = mtu };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	assert_int_equal(ioctl(fd, SIOCSIFMTU, &r), 0);
+	close(fd);
+}
+
+static void new_network(void)
+{
+	if (unshare(CLONE_NEWNET) < 0 || !lo_up()) {
+		print_message("# needs root: no network namespace can be made\n");
+		skip();
+	}
+}
+
 static struct sockaddr_in loopback(uint16_t port)
 {
 	return (struct sockaddr_in){ .sin_family = AF_INET,
@@ -39,18 +56,24 @@ static struct sockaddr_in loopback(uint16_t port)
 				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 }
 
-static struct iw_pkt *open_udp(void)
+static struct iw_pkt *open_on(const struct iw_pkt_ops *ops)
 {
-	struct iw_pkt_cfg cfg = { .bind.len = sizeof(struct sockaddr_in),
+	struct iw_pkt_cfg cfg = { .sctp_port = 7471,
+				  .bind.len = sizeof(struct sockaddr_in),
 				  .peer.len = sizeof(struct sockaddr_in) };
 	struct iw_fault why = { 0 };
 	struct iw_pkt *c;
 
 	cfg.bind.in = loopback(0);
 	cfg.peer.in = loopback(FAR_PORT);
-	if (iw_pkt_udp_ops.open(&c, &cfg, &why) != 0)
+	if (ops->open(&c, &cfg, &why) != 0)
 		fail_msg("%s", why.text);
 	return c;
+}
+
+static struct iw_pkt *open_udp(void)
+{
+	return open_on(&iw_pkt_udp_ops);
 }
 
 static uint16_t sum_of(const uint8_t *p, size_t len)
@@ -105,10 +128,7 @@ static void forged_message_changes_no_mtu_and_rejects_no_packet(void **state)
 	uint32_t mtu = 0;
 
 	(void)state;
-	if (unshare(CLONE_NEWNET) < 0 || !lo_up()) {
-		print_message("# needs root: no network namespace can be made\n");
-		skip();
-	}
+	new_network();
 	c = open_udp();
 	tx.peer.in = loopback(FAR_PORT);
 	tx.peer.len = sizeof(tx.peer.in);
@@ -125,10 +145,43 @@ static void forged_message_changes_no_mtu_and_rejects_no_packet(void **state)
 	c->ops->close(c);
 }
 
+static void check_rejected_packets(const struct iw_pkt_ops *ops)
+{
+	static const uint8_t data[2000];
+	struct iw_pkt_tx tx = { .data = data, .len = sizeof(data), .seg = sizeof(data) };
+	struct iw_pkt *c = open_on(ops);
+	struct iw_pkt_error e;
+	uint32_t mtu;
+
+	tx.peer.in = loopback(FAR_PORT);
+	tx.peer.len = sizeof(tx.peer.in);
+	for (int now = 1000; now <= 1400; now += 200) {
+		set_lo_mtu(now);
+		mtu = 0;
+		assert_int_equal(c->ops->send(c, &tx, &mtu), IW_E_LIMIT);
+		assert_int_equal(mtu, now);
+		assert_false(c->ops->next_error(c, &e));
+	}
+	c->ops->close(c);
+}
+
+/*
+ * Each attempt to send leaves an error in the queue. One that is read later would be taken for the
+ * MTU to another peer.
+ */
+static void rejected_packet_leaves_no_error_for_the_next_one(void **state)
+{
+	(void)state;
+	new_network();
+	check_rejected_packets(&iw_pkt_udp_ops);
+	check_rejected_packets(&iw_pkt_raw_ops);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(forged_message_changes_no_mtu_and_rejects_no_packet),
+		cmocka_unit_test(rejected_packet_leaves_no_error_for_the_next_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
