@@ -477,7 +477,7 @@ void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now);
 void iw_sctp_path_init(struct path *p, struct iw_sctp_assoc *a, const struct iw_sctp_addr *addr,
 		       unsigned index);
 void iw_sctp_rtt(struct path *p, uint64_t rtt);
-void iw_sctp_path_alive(struct path *p);
+void iw_sctp_path_alive(struct path *p, uint64_t now);
 /* DATA or a HEARTBEAT was not answered. False: the association has ended. */
 bool iw_sctp_path_failed(struct path *p, bool heartbeat);
 void iw_sctp_hb_start(struct path *p, uint64_t now);
@@ -520,6 +520,8 @@ uint32_t iw_sctp_proven_payload(const struct path *p);
 bool iw_sctp_pmtu_fragments(const struct path *p);
 void iw_sctp_pmtu_start(struct path *p, uint64_t now);
 void iw_sctp_pmtu_answered(struct path *p, uint64_t now);
+/* The peer answers again after errors of the path. */
+void iw_sctp_pmtu_retry(struct path *p, uint64_t now);
 void iw_sctp_pmtu_timeout(struct path *p, uint64_t now);
 void iw_sctp_pmtu_lower(struct path *p, uint32_t mtu, uint64_t now);
 /* RFC 8899 4.3, a black hole: after a timeout of the path, and after a chunk that went so often was lost once more. */

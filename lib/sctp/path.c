@@ -54,11 +54,15 @@ static void set_path_state(struct path *p, enum iw_sctp_path_state state)
 	iw_sctp_check_max(p->a);
 }
 
-void iw_sctp_path_alive(struct path *p)
+void iw_sctp_path_alive(struct path *p, uint64_t now)
 {
+	bool failed = p->errors > 0;
+
 	p->errors = 0;
 	p->a->errors = 0;
 	set_path_state(p, IW_SCTP_PATH_ACTIVE);
+	if (failed)
+		iw_sctp_pmtu_retry(p, now);
 }
 
 void iw_sctp_path_confirm(struct path *p, uint64_t now)
@@ -260,7 +264,7 @@ void iw_sctp_on_heartbeat_ack(struct iw_sctp_assoc *a, const struct iw_sctp_chun
 	p = &a->paths[index];
 	if (iw_get_be16(param.value + 2)) {
 		if (p->probe_size && memcmp(p->probe_nonce, param.value + 4, 8) == 0) {
-			iw_sctp_path_alive(p); /* 8.1: whatever it was sent for */
+			iw_sctp_path_alive(p, now); /* 8.1: whatever it was sent for */
 			iw_sctp_pmtu_answered(p, now);
 		}
 		return;
@@ -269,7 +273,7 @@ void iw_sctp_on_heartbeat_ack(struct iw_sctp_assoc *a, const struct iw_sctp_chun
 		return;
 	p->hb_out = false;
 	iw_sctp_rtt(p, now - p->hb_sent);
-	iw_sctp_path_alive(p);
+	iw_sctp_path_alive(p, now);
 	iw_sctp_path_confirm(p, now);
 	p->hb_at = iw_time_add(now, hb_pause(p));
 }

@@ -124,6 +124,15 @@ void iw_sctp_pmtu_answered(struct path *p, uint64_t now)
 	search(p, now);
 }
 
+/* Probes were lost or not sent while nothing passed. The RTO, the wait for the next, has doubled. */
+void iw_sctp_pmtu_retry(struct path *p, uint64_t now)
+{
+	if (p->probe_size == 0)
+		return;
+	p->probe_due = true;
+	p->probe_at = iw_time_add(now, p->rto);
+}
+
 static void probe_failed(struct path *p, uint64_t now)
 {
 	bool more = p->probe_size > p->pmtu;

@@ -179,7 +179,7 @@ static void end_ack(struct iw_sctp_assoc *a, const struct told *t)
 		if (p->newly) {
 			ack.srtt = p->srtt;
 			p->one_packet = false;
-			iw_sctp_path_alive(p);
+			iw_sctp_path_alive(p, t->now);
 			a->cc->ack(&p->cc, &ack);
 		}
 		if (p->nflight == 0)

@@ -1987,6 +1987,34 @@ static void an_outage_does_not_cost_the_path_mtu(void **state)
 	}
 }
 
+/* SX-37: RFC 8899 4.3: the probe does not wait for an RTO, which has doubled up to RTO.Max. */
+static void path_mtu_returns_with_the_first_acknowledgement_after_an_outage(void **state)
+{
+	(void)state;
+	for (uint64_t outage = IW_SEC(5); outage < IW_SEC(100); outage += IW_SEC(19)) {
+		uint64_t restored;
+		struct net n;
+
+		net_init(&n, 6);
+		n.ab.delay = n.ba.delay = IW_MSEC(10);
+		net_start(&n);
+		assert_true(net_up(&n));
+		net_run(&n, n.now + IW_SEC(5));
+		assert_int_equal(pmtu_of(&n.a), 1500);
+		n.ab.cut = n.ba.cut = true;
+		assert_int_equal(send_octets(n.a.a, 1400), 0);
+		net_run(&n, n.now + outage);
+		n.ab.cut = n.ba.cut = false;
+		restored = n.now;
+		while (iw_sctp_acked(n.a.a) == 0 && n.now < restored + IW_SEC(100))
+			net_run(&n, n.now + IW_MSEC(10));
+		net_run(&n, n.now + IW_MSEC(50));
+		assert_int_equal(iw_sctp_acked(n.a.a), 1);
+		assert_int_equal(pmtu_of(&n.a), 1500);
+		net_free(&n);
+	}
+}
+
 /* A carrier whose own packets are smaller than the search begins with. */
 static void a_carrier_with_small_packets_works(void **state)
 {
@@ -2309,6 +2337,7 @@ int main(void)
 		cmocka_unit_test(first_messages_pass_a_black_hole),
 		cmocka_unit_test(larger_messages_follow_the_first_probe_that_is_answered),
 		cmocka_unit_test(an_outage_does_not_cost_the_path_mtu),
+		cmocka_unit_test(path_mtu_returns_with_the_first_acknowledgement_after_an_outage),
 		cmocka_unit_test(a_carrier_with_small_packets_works),
 		cmocka_unit_test(a_router_that_reports_too_much_does_not_stop_the_search),
 		cmocka_unit_test(an_idle_association_holds_little),
