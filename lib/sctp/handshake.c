@@ -454,6 +454,8 @@ static void take_cookie(struct iw_sctp_assoc *a, const struct cookie *c)
 	a->streams_in = c->streams_in;
 	a->peer_has_adaptation = c->peer_has_adaptation;
 	a->peer_adaptation = c->peer_adaptation;
+	/* An association without any data may have an array for fragments already. */
+	iw_sctp_inq_fini(a);
 	iw_sctp_inq_init(&a->in, c->peer_tsn);
 	a->in.advertised = a->s->cfg.rwnd;
 }

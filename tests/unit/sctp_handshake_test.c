@@ -861,14 +861,14 @@ static void a_late_cookie_without_tie_tags_is_dropped(void **state)
 	hand_close(&h);
 }
 
-/* SX-33, action B: our tag matches and the peer's is new, chosen after it had answered our INIT. The association
- * stays up, with the new tag. used: DATA has arrived meanwhile. */
-static void cookie_with_our_tag(bool used)
+/*
+ * a has called and is up; the peer's tag is 0x22222222. The cookie is for an INIT of the peer that
+ * arrived before, with HAND_TAG.
+ */
+static size_t open_with_crossing_cookie(uint8_t *cookie)
 {
 	const uint32_t before = 0x22222222;
 	struct iw_sctp_facts f;
-	struct iw_sctp_chunk c;
-	uint8_t copy[1024];
 	size_t len;
 
 	hand_open(&h);
@@ -880,11 +880,24 @@ static void cookie_with_our_tag(bool used)
 	net_connect(&h.n);
 	net_run(&h.n, h.n.now);
 	hand_forget(&h);
-	len = get_cookie(copy);
+	len = get_cookie(cookie);
 	answer_init(before, hand_with_cookie, sizeof(hand_with_cookie));
 	cookie_ack();
 	iw_sctp_facts(h.n.a.a, &f);
 	assert_int_equal(f.peer_tag, before);
+	return len;
+}
+
+/* SX-33, action B: our tag matches and the peer's is new, chosen after it had answered our INIT. The association
+ * stays up, with the new tag. used: DATA has arrived meanwhile. */
+static void cookie_with_our_tag(bool used)
+{
+	struct iw_sctp_facts f;
+	struct iw_sctp_chunk c;
+	uint8_t copy[1024];
+	size_t len;
+
+	len = open_with_crossing_cookie(copy);
 	for (uint32_t i = 0; i < 2; i++) {
 		if (i > 0) {
 			hand_forget(&h);
@@ -911,6 +924,27 @@ static void a_cookie_with_our_tag_sets_the_peers_new_one(void **state)
 	(void)state;
 	cookie_with_our_tag(false);
 	cookie_with_our_tag(true);
+}
+
+/* SX-33, action B: the first DATA has allocated memory and was not received for lack of more. */
+static void a_cookie_with_our_tag_frees_what_received_no_data(void **state)
+{
+	struct iw_sctp_facts f;
+	uint8_t copy[1024];
+	size_t len;
+
+	(void)state;
+	len = open_with_crossing_cookie(copy);
+	/* There is memory for the array of fragments, and none for the fragment. */
+	h.n.a.mem.fail_from = h.n.a.mem.calls + 2;
+	hand_say_data(&h, IW_SCTP_DATA_U | IW_SCTP_DATA_B, h.tsn, 0, "x");
+	h.n.a.mem.fail_from = 0;
+	assert_non_null(h.n.a.a->in.fragment);
+	echo(h.peer_tag, copy, len);
+	iw_sctp_facts(h.n.a.a, &f);
+	assert_int_equal(f.peer_tag, HAND_TAG);
+	assert_null(h.n.a.a->in.fragment);
+	hand_close(&h);
 }
 
 /* SX-33: a restart that brings new addresses is refused with cause 11, and the addresses. */
@@ -1121,6 +1155,7 @@ int main(void)
 		cmocka_unit_test(a_peer_that_restarted_gets_a_new_association),
 		cmocka_unit_test(a_restart_from_an_address_not_listed_is_dropped),
 		cmocka_unit_test(an_init_alone_leaves_the_association_as_it_is),
+		cmocka_unit_test(a_cookie_with_our_tag_frees_what_received_no_data),
 		cmocka_unit_test(a_restart_with_new_addresses_is_refused),
 		cmocka_unit_test(who_does_not_listen_refuses),
 		cmocka_unit_test(more_associations_than_allowed_are_refused_for_lack_of_resources),
