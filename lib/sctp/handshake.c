@@ -305,8 +305,8 @@ static void send_init_ack(struct iw_sctp *s, const struct cookie *c, const struc
 		.tsn = c->my_tsn,
 		.params = params,
 	};
+	size_t room = iw_sctp_reply_room(s, s->cur.pkt) - IW_SCTP_INIT_LEN, len, at = 0;
 	struct iw_sctp_param reported;
-	size_t len, at = 0;
 	int n = iw_sctp_cookie_seal(s, sealed, c, s->cur.now);
 
 	if (n < 0)
@@ -320,16 +320,17 @@ static void send_init_ack(struct iw_sctp *s, const struct cookie *c, const struc
 	if (n < 0)
 		return;
 	len += (size_t)n;
+	room = IW_MIN(room, sizeof(params));
 	while (at < p->report_len &&
 	       (n = iw_sctp_param_decode(&reported, p->report + at, p->report_len - at)) > 0) {
 		one = (struct iw_sctp_param){ .type = IW_SCTP_PARAM_UNRECOGNIZED,
 					      .value = p->report + at,
 					      .value_len = reported.len };
 		at += (size_t)n;
-		n = iw_sctp_param_encode(params + len, sizeof(params) - len, &one);
-		if (n < 0)
-			break;
-		len += (size_t)n;
+		n = iw_sctp_param_encode(params + len, room - len, &one);
+		/* Reports that do not fit are left out: the INIT ACK has to arrive. */
+		if (n > 0)
+			len += (size_t)n;
 	}
 	init.params_len = len;
 	n = iw_sctp_init_encode(value, sizeof(value), &init);

@@ -388,7 +388,9 @@ int iw_sctp_put_init(struct iw_sctp_assoc *a, uint8_t *dst, size_t cap);
 /* A packet of one chunk; the value's octets may be given in two parts. Dropped when too many wait. */
 void iw_sctp_reply(struct iw_sctp *s, const struct iw_sctp_packet *to, uint16_t peer_port,
 		   uint32_t vtag, uint8_t type, uint8_t flags, const void *value, size_t len);
-/* ABORT or ERROR with one cause. */
+/* Octets of a value that fits into such a packet, a multiple of four. */
+size_t iw_sctp_reply_room(const struct iw_sctp *s, const struct iw_sctp_packet *to);
+/* ABORT or ERROR with one cause. What does not fit of info is left out, from its end. */
 void iw_sctp_reply_cause(struct iw_sctp *s, const struct iw_sctp_packet *to, uint16_t peer_port,
 			 uint32_t vtag, uint8_t type, uint8_t flags, uint16_t cause,
 			 const void *info, size_t len);
@@ -508,7 +510,8 @@ bool iw_sctp_pace_allows(struct path *p, uint64_t now);
 void iw_sctp_pace_spend(struct path *p, uint32_t octets);
 
 /* pmtu.c */
-uint32_t iw_sctp_overhead(const struct path *p); /* IP, UDP and SCTP headers */
+uint32_t iw_sctp_overhead_to(const struct iw_sctp_addr *addr); /* IP, UDP and SCTP headers */
+uint32_t iw_sctp_overhead(const struct path *p);
 uint32_t
 iw_sctp_payload(const struct path *p); /* octets of chunks in a packet, a multiple of four */
 /*

@@ -17,6 +17,15 @@ void iw_sctp_address(const struct iw_sctp_assoc *a, const struct path *p, struct
 	*to = (struct iw_sctp_packet){ .peer = p->addr, .local = a->local };
 }
 
+size_t iw_sctp_reply_room(const struct iw_sctp *s, const struct iw_sctp_packet *to)
+{
+	return (s->cfg.mtu - iw_sctp_overhead_to(&to->peer) - IW_SCTP_CHUNK_HDR_LEN) & ~3u;
+}
+
+/*
+ * A HEARTBEAT ACK repeats what the peer has sent (8.3), so it may be too large for the MTU: it goes
+ * with IP fragmentation if it fits the ring, else it is dropped, and the peer takes it for lost.
+ */
 static void add(struct iw_sctp *s, const struct iw_sctp_packet *to, const struct iw_sctp_hdr *h,
 		const struct iw_sctp_chunk *c)
 {
@@ -33,6 +42,7 @@ static void add(struct iw_sctp *s, const struct iw_sctp_packet *to, const struct
 	iw_put_le32(p + 8, iw_sctp_checksum(p, (size_t)n));
 	s->reply[at] =
 		(struct reply){ .to = { .peer = to->peer, .local = to->local }, .len = (size_t)n };
+	s->reply[at].to.fragment = c->value_len > iw_sctp_reply_room(s, to);
 	s->replies++;
 }
 
@@ -50,11 +60,9 @@ void iw_sctp_reply_cause(struct iw_sctp *s, const struct iw_sctp_packet *to, uin
 			 const void *info, size_t len)
 {
 	uint8_t value[IW_SCTP_MTU_BASE - 100];
-	struct iw_sctp_param p = { .type = cause, .value = info, .value_len = len };
+	size_t room = IW_MIN(sizeof(value), iw_sctp_reply_room(s, to)) - IW_SCTP_CHUNK_HDR_LEN;
+	struct iw_sctp_param p = { .type = cause, .value = info, .value_len = IW_MIN(len, room) };
 
-	if (len > sizeof(value) - IW_SCTP_CHUNK_HDR_LEN -
-			  3) /* what it is about is too long to be quoted */
-		p.value_len = 0;
 	if (iw_sctp_param_encode(value, sizeof(value), &p) < 0)
 		return;
 	/* The chunk ends with the cause, not with its padding. */

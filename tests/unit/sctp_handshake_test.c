@@ -779,6 +779,36 @@ static void a_cookie_sealed_with_the_key_before_the_first_is_dropped(void **stat
 	hand_close(&h);
 }
 
+/* SX-04: reports that do not fit are left out, since the INIT ACK must arrive. */
+static void reports_that_do_not_fit_are_left_out_of_the_init_ack(void **state)
+{
+	uint8_t params[8 + 60 * 8];
+	struct iw_sctp_init i;
+	struct iw_sctp_chunk c;
+	uint32_t tag;
+
+	(void)state;
+	hand_open(&h);
+	h.n.b.cfg.mtu = 576;
+	net_start(&h.n);
+	memset(params, 0, sizeof(params));
+	memcpy(params, hand_adaptation, 8);
+	for (unsigned k = 0; k < 60; k++) {
+		iw_put_be16(params + 8 + 8 * k, (uint16_t)(0xc100 + k));
+		iw_put_be16(params + 8 + 8 * k + 2, 8);
+	}
+	i = hand_init(&h);
+	i.params = params;
+	i.params_len = sizeof(params);
+	send_init(i);
+	c = hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
+	assert_in_range(IW_SCTP_HDR_LEN + c.len, 576 - 20 - 12, 576 - 20);
+	tag = h.peer_tag;
+	hand_read_init_ack(&h, &c);
+	assert_int_not_equal(h.peer_tag, tag);
+	hand_close(&h);
+}
+
 /* SX-33: an INIT alone changes nothing. */
 static void an_init_alone_leaves_the_association_as_it_is(void **state)
 {
@@ -1154,6 +1184,7 @@ int main(void)
 		cmocka_unit_test(a_repeated_cookie_echo_gets_another_cookie_ack),
 		cmocka_unit_test(a_peer_that_restarted_gets_a_new_association),
 		cmocka_unit_test(a_restart_from_an_address_not_listed_is_dropped),
+		cmocka_unit_test(reports_that_do_not_fit_are_left_out_of_the_init_ack),
 		cmocka_unit_test(an_init_alone_leaves_the_association_as_it_is),
 		cmocka_unit_test(a_cookie_with_our_tag_frees_what_received_no_data),
 		cmocka_unit_test(a_restart_with_new_addresses_is_refused),

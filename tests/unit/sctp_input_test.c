@@ -252,6 +252,71 @@ static void unknown_chunks_do_what_their_top_bits_say(void **state)
 	hand_close(&h);
 }
 
+/* SX-04: a long one is quoted as far as the MTU allows; its type comes first. */
+static void unknown_chunk_longer_than_the_mtu_is_reported(void **state)
+{
+	uint8_t what[2000];
+	struct iw_sctp_chunk c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(what); i++)
+		what[i] = (uint8_t)i;
+	for (unsigned udp = 0; udp < 2; udp++) {
+		const size_t fits = 576 - 20 - 8 * udp;
+
+		hand_open(&h);
+		h.n.b.cfg.mtu = 576;
+		h.src.udp_port = udp ? 9899 : 0;
+		net_start(&h.n);
+		hand_up(&h);
+		for (size_t len = 500; len < sizeof(what); len += 100) {
+			hand_say(&h, h.peer_tag, 0x7e, 0, what, len);
+			assert_true(hand_wait(&h, IW_SCTP_ERROR, 0, &c));
+			assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_CHUNK);
+			assert_int_equal(c.value_len, IW_MIN(len + 8, (fits - 12 - 4) & ~3u));
+			assert_int_equal(c.value[4], 0x7e);
+			assert_memory_equal(c.value + 8, what, c.value_len - 8u);
+		}
+		hand_close(&h);
+	}
+}
+
+/* SX-25: RFC 9260 6.9: what the MTU does not take is sent with IP fragmentation. */
+static void heartbeat_ack_larger_than_the_mtu_may_be_fragmented(void **state)
+{
+	uint8_t info[600] = { 0, 1 };
+	struct iw_sctp_packet out;
+	uint8_t buf[2048];
+
+	(void)state;
+	hand_open(&h);
+	h.n.b.cfg.mtu = 576;
+	net_start(&h.n);
+	hand_up(&h);
+	for (size_t len = 500; len <= sizeof(info); len += 4) {
+		struct iw_sctp_packet p = { .peer = h.src, .local = h.n.b.addr[0], .data = h.out };
+		struct iw_sctp_recv m;
+		size_t n;
+
+		iw_put_be16(info + 2, (uint16_t)len);
+		hand_begin(&h, h.peer_tag);
+		hand_chunk(&h, IW_SCTP_HEARTBEAT, 0, info, len);
+		iw_put_le32(h.out + 8, iw_sctp_checksum(h.out, h.len));
+		p.len = h.len;
+		iw_sctp_input(h.n.b.s, &p, h.n.now);
+		assert_false(iw_sctp_next(h.n.b.s, &m));
+		n = iw_sctp_output(h.n.b.s, buf, sizeof(buf), &out, h.n.now);
+		if (h.len > 576) {
+			assert_int_equal(n, 0);
+			continue;
+		}
+		assert_int_equal(n, h.len);
+		assert_int_equal(buf[IW_SCTP_HDR_LEN], IW_SCTP_HEARTBEAT_ACK);
+		assert_int_equal(out.fragment, 20 + n > 576);
+	}
+	hand_close(&h);
+}
+
 /* SX-25: the parameter comes back as it was, to where it came from. */
 static void a_heartbeat_is_echoed(void **state)
 {
@@ -894,6 +959,8 @@ int main(void)
 		cmocka_unit_test(an_abort_ends_it_with_the_reason_of_the_peer),
 		cmocka_unit_test(aborting_tells_the_peer_why),
 		cmocka_unit_test(unknown_chunks_do_what_their_top_bits_say),
+		cmocka_unit_test(unknown_chunk_longer_than_the_mtu_is_reported),
+		cmocka_unit_test(heartbeat_ack_larger_than_the_mtu_may_be_fragmented),
 		cmocka_unit_test(a_heartbeat_is_echoed),
 		cmocka_unit_test(malformed_chunks_are_passed_over),
 		cmocka_unit_test(listed_addresses_are_recorded_and_taken),
