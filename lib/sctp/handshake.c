@@ -485,7 +485,7 @@ static bool open_association(struct iw_sctp *s, const struct cookie *c)
 		return false;
 	}
 	take_cookie(a, c);
-	/* It is one of our addresses even if the source is forged. From another a NAT drops the answer. */
+	/* One of our addresses even if the source is forged. A NAT drops what another one sends. */
 	a->local = s->cur.pkt->local;
 	a->tx = TX_COOKIE_ACK;
 	iw_sctp_established(a, s->cur.now);
@@ -496,7 +496,7 @@ static bool open_association(struct iw_sctp *s, const struct cookie *c)
 /* RFC 9260 5.2.4, action A. For us the old association has ended; a listener lets the peer in anew. */
 static bool restarted(struct iw_sctp *s, struct iw_sctp_assoc *a, const struct cookie *c)
 {
-	/* First of all: otherwise the old association ends, and the new one is not opened. */
+	/* Otherwise the old association would end and the new one would not be opened. */
 	if (!is_from_listed(c, s->cur.pkt))
 		return false;
 	if (a->state == IW_SCTP_SHUTDOWN_ACK_SENT) {

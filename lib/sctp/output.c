@@ -179,8 +179,8 @@ static bool window_is_open(const struct iw_sctp_assoc *a)
 }
 
 /*
- * 6.1 A: the next new chunk against the peer's window. One that does not fit is a zero window probe.
- * It waits for an RTO if the peer has closed its window.
+ * 6.1 A: the next new chunk against the peer's window. One that does not fit is a zero window
+ * probe. It waits for an RTO if the peer has closed its window.
  */
 static bool window_allows(struct iw_sctp_assoc *a, const struct out_chunk *c, uint64_t now)
 {

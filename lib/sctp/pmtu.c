@@ -129,7 +129,7 @@ void iw_sctp_pmtu_answered(struct path *p, uint64_t now)
 	search(p, now);
 }
 
-/* Probes were lost or not sent while nothing passed. The RTO, the wait for the next, has doubled. */
+/* No probe passed during the outage, and the next one would wait for an RTO, which has doubled. */
 void iw_sctp_pmtu_retry(struct path *p, uint64_t now)
 {
 	if (p->probe_size == 0)

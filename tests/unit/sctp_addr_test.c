@@ -334,7 +334,7 @@ static void heartbeats_of_all_associations_to_unconfirmed_addresses_are_limited(
 	hand_close(&h);
 }
 
-/* An ICMP message about a packet that b sent to that address: ends the association that it finds. */
+/* An ICMP message about a packet of b to that address. It ends the association that it finds. */
 static void report_unreachable(const struct iw_sctp_addr *to)
 {
 	uint8_t head[8];

@@ -866,7 +866,10 @@ static void a_shut_window_is_probed_for_ever(void **state)
 	hand_close(&h);
 }
 
-/* SX-36: RFC 9260 6.1 A: T3, backed off while the window was closed, must not delay data that fits now. */
+/*
+ * SX-36: RFC 9260 6.1 A: T3, backed off while the window was closed, must not delay data that fits
+ * now.
+ */
 static void dropped_probe_is_repeated_when_the_window_opens(void **state)
 {
 	struct iw_sctp_path before, after;
@@ -918,7 +921,7 @@ static void open_with_window(uint32_t rwnd)
 	answer_probes();
 }
 
-/* SX-19, SX-36: RFC 9260 6.1 A: only for a window that the peer has closed does the probe wait for an RTO. */
+/* SX-19, SX-36: RFC 9260 6.1 A: only a probe of a closed window waits for an RTO. */
 static void chunk_larger_than_an_open_window_is_sent_at_once(void **state)
 {
 	struct iw_sctp_facts f;
@@ -937,7 +940,7 @@ static void chunk_larger_than_an_open_window_is_sent_at_once(void **state)
 	assert_int_equal(tsns(t, 64), 1); /* one, as nothing is in flight */
 	acknowledge(h.peer_tsn + 1, 1001, NULL, 0);
 	assert_int_equal(tsns(t, 64), 1);
-	/* The peer drops this one and says so each time: it is repeated as a probe, and is not a loss. */
+	/* The peer drops this one, with a SACK each time: T3 repeats it, and cwnd is unaffected. */
 	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
 	for (int i = 0; i < 100; i++) {
 		acknowledge(h.peer_tsn + 1, 1001, NULL, 0);
@@ -952,7 +955,10 @@ static void chunk_larger_than_an_open_window_is_sent_at_once(void **state)
 	hand_close(&h);
 }
 
-/* SX-19: RFC 1122 4.2.3.4: half of the window or less is nearly closed; the RTO gives the peer's user time to read. */
+/*
+ * SX-19: RFC 1122 4.2.3.4: half of the window or less counts as closed: the RTO gives the peer's
+ * user time to read.
+ */
 static void chunk_larger_than_a_nearly_closed_window_waits(void **state)
 {
 	uint32_t t[64];
