@@ -165,7 +165,8 @@ wait_served() {
 serve_end() {
     local n=${1:-$SERVED} signal=${2:-TERM} pid
 
-    pid=$(iw_served_pid "${SERVE_WRAPPER[n]}") && kill -s "$signal" "$pid" 2>/dev/null
+    # It may end by itself at any time before.
+    if pid=$(iw_served_pid "${SERVE_WRAPPER[n]}"); then kill -s "$signal" "$pid" 2>/dev/null || true; fi
     wait_served "$n"
 }
 
