@@ -220,11 +220,15 @@ void iw_unused_extend(struct iw_unused *u, struct iw_unused_entry *e, uint64_t n
 	set_timer(u, e, e->at);
 }
 
+/*
+ * Large is at least half the average. With the average itself, one association with a few octets
+ * more than all others would be the only large one, and end before those that are older.
+ */
 static struct iw_unused_entry *oldest_large_of(const struct iw_unused_addr *a)
 {
 	struct iw_list *n = a->entries.next;
 
-	while (iw_container_of(n, struct iw_unused_entry, of_addr)->bytes < a->bytes / a->count)
+	while (iw_container_of(n, struct iw_unused_entry, of_addr)->bytes < a->bytes / a->count / 2)
 		n = n->next;
 	return iw_container_of(n, struct iw_unused_entry, of_addr);
 }
@@ -233,7 +237,7 @@ static struct iw_unused_entry *oldest_large(const struct iw_unused *u)
 {
 	struct iw_list *n = u->all.next;
 
-	while (iw_container_of(n, struct iw_unused_entry, all)->bytes < u->bytes / u->count)
+	while (iw_container_of(n, struct iw_unused_entry, all)->bytes < u->bytes / u->count / 2)
 		n = n->next;
 	return iw_container_of(n, struct iw_unused_entry, all);
 }

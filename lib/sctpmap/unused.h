@@ -43,6 +43,8 @@
  */
 #define IW_UNUSED_PER_ADDR_BYTES ((size_t)64 << 20)
 #define IW_UNUSED_MAX_BYTES      ((size_t)256 << 20)
+/* The least limit of a port. An association without a session holds some 15 KB. */
+#define IW_UNUSED_LEAST_BYTES    ((size_t)1 << 20)
 
 struct iw_unused_cfg {
 	const struct iw_mem *mem; /* borrowed for life */
@@ -107,12 +109,13 @@ void iw_unused_extend(struct iw_unused *u, struct iw_unused_entry *e, uint64_t n
 
 /*
  * Records how many bytes the association of e holds. If the associations of its address, or all
- * together, then exceed their limit, returns the oldest of them that holds at least their average:
- * it has to end. It is still in: remove it, then call again unless it was e. NULL: none.
+ * together, then exceed their limit, returns the oldest of them that holds at least half their
+ * average: it has to end. It is still in: remove it, then call again unless it was e. Returns NULL
+ * if no limit is exceeded.
  */
 IW_MUST_CHECK struct iw_unused_entry *iw_unused_charge(struct iw_unused *u,
 						       struct iw_unused_entry *e, size_t bytes);
-/* Changes the limit of the bytes of all associations, and that of one address to a quarter of it. */
+/* Sets the limit of the bytes of all associations, and that of one address to a quarter of it. */
 void iw_unused_limit(struct iw_unused *u, size_t max_bytes);
 
 /* The next deadline; IW_TIME_NEVER: none. */

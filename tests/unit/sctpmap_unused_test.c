@@ -191,8 +191,8 @@ static void the_oldest_of_all_is_evicted_above_the_limit_of_the_port(void **stat
 }
 
 /*
- * SEC-29: of the associations that share the memory of an address, those that hold less than the
- * average stay.
+ * SEC-29: of the associations that share the memory of an address, those that hold less than half
+ * the average stay.
  */
 static void above_the_memory_limit_the_oldest_large_association_ends(void **state)
 {
@@ -212,12 +212,12 @@ static void above_the_memory_limit_the_oldest_large_association_ends(void **stat
 	assert_ptr_equal(iw_unused_charge(&u, &e[4], 1), &e[0]);
 	iw_unused_remove(&u, &e[4]);
 	/* The limit for all. */
-	assert_null(iw_unused_charge(&u, &e[0], 600));
-	assert_null(iw_unused_charge(&u, &e[2], 500));
+	assert_null(iw_unused_charge(&u, &e[0], 300));
+	assert_null(iw_unused_charge(&u, &e[2], 900));
 	add(3, v4(3), 0);
-	assert_null(iw_unused_charge(&u, &e[3], 900));
-	assert_ptr_equal(iw_unused_charge(&u, &e[3], 901), &e[3]);
-	assert_ptr_equal(iw_unused_charge(&u, &e[2], 700), &e[3]);
+	assert_null(iw_unused_charge(&u, &e[3], 800));
+	assert_ptr_equal(iw_unused_charge(&u, &e[3], 801), &e[2]);
+	assert_ptr_equal(iw_unused_charge(&u, &e[0], 310), &e[2]);
 	assert_null(iw_unused_charge(&u, &e[2], 100));
 	/* An association that gives memory back may stay. */
 	assert_null(iw_unused_charge(&u, &e[3], 0));
@@ -225,6 +225,28 @@ static void above_the_memory_limit_the_oldest_large_association_ends(void **stat
 	iw_unused_remove(&u, &e[2]);
 	iw_unused_remove(&u, &e[3]);
 	assert_int_equal(u.bytes, 0);
+}
+
+/* SEC-29: a few octets more than the others have do not make an association a large one. */
+static void among_equal_associations_the_oldest_ends(void **state)
+{
+	(void)state;
+	add(0, v4(1), 0);
+	add(1, v4(1), 0);
+	add(2, v4(2), 0);
+	add(3, v4(3), 0);
+	assert_null(iw_unused_charge(&u, &e[0], 480));
+	assert_null(iw_unused_charge(&u, &e[1], 510));
+	assert_ptr_equal(iw_unused_charge(&u, &e[1], 530), &e[0]);
+	assert_null(iw_unused_charge(&u, &e[1], 510));
+	assert_null(iw_unused_charge(&u, &e[2], 500));
+	assert_ptr_equal(iw_unused_charge(&u, &e[3], 520), &e[0]);
+	/* Less than half the average: not large. */
+	assert_null(iw_unused_charge(&u, &e[3], 0));
+	assert_null(iw_unused_charge(&u, &e[0], 240));
+	assert_ptr_equal(iw_unused_charge(&u, &e[1], 770), &e[1]);
+	for (int i = 0; i < 4; i++)
+		iw_unused_remove(&u, &e[i]);
 }
 
 /* SEC-29: however they come to hold their memory */
@@ -248,7 +270,7 @@ static void large_associations_that_are_silent_do_not_exceed_the_memory_limit(vo
 		}
 	}
 	assert_int_equal(ended, ENTRIES - 3);
-	/* A single one. */
+	/* One association above the limit ends, too. */
 	add(0, v4(2), 0);
 	assert_ptr_equal(iw_unused_charge(&u, &e[0], 1001), &e[0]);
 }
@@ -413,6 +435,7 @@ int main(void)
 		TEST(an_association_with_a_request_can_be_evicted),
 		TEST(the_oldest_of_all_is_evicted_above_the_limit_of_the_port),
 		TEST(above_the_memory_limit_the_oldest_large_association_ends),
+		TEST(among_equal_associations_the_oldest_ends),
 		TEST(large_associations_that_are_silent_do_not_exceed_the_memory_limit),
 		TEST(one_address_may_hold_a_quarter_of_a_changed_limit),
 		TEST(the_addresses_of_a_64_network_are_one),
