@@ -364,7 +364,7 @@ static size_t memory_of(const struct iw_sctp_assoc *a)
 	return sizeof(*a) + a->npaths * sizeof(struct path) + a->cookie_len + a->report_len +
 	       a->in.map_bits / 8 + a->in.fragment_octets + a->in.whole_len +
 	       a->in.fragment_places * sizeof(struct fragment *) +
-	       (size_t)a->out.size * (sizeof(struct out_chunk) + 1);
+	       (size_t)a->out.size * (sizeof(struct out_chunk) + 1) + a->out.copy_octets;
 }
 
 void iw_sctp_facts(const struct iw_sctp_assoc *a, struct iw_sctp_facts *out)

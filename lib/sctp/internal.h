@@ -154,6 +154,7 @@ struct outq {
 	uint32_t flight_data;   /* user data in flight: counts against the peer's window */
 	uint32_t unsent_octets; /* chunks queued and never sent */
 	uint32_t unsent_max;    /* no more are taken then */
+	size_t copy_octets;     /* of the buffers that chunks were copied into */
 	bool wanted;            /* somebody got IW_E_AGAIN */
 	/* Loss recovery. */
 	bool in_recovery;

@@ -146,6 +146,7 @@ static bool copy_slices(struct iw_sctp_assoc *a, struct out_chunk *c, const stru
 	c->copy = iw_pool_get(copies_of(a, c));
 	if (!c->copy)
 		return false;
+	a->out.copy_octets += copies_of(a, c)->size;
 	for (size_t i = 0; i < nvec; i++) {
 		if (vec[i].len)
 			memcpy(c->copy + at, vec[i].base, vec[i].len);
@@ -288,8 +289,10 @@ uint32_t iw_sctp_next_acked(struct iw_sctp_assoc *a, uint16_t *stream)
 
 void iw_sctp_release(struct iw_sctp_assoc *a, struct out_chunk *c)
 {
-	if (c->copy)
-		iw_pool_put(copies_of(a, c), c->copy);
+	if (!c->copy)
+		return;
+	a->out.copy_octets -= copies_of(a, c)->size;
+	iw_pool_put(copies_of(a, c), c->copy);
 	c->copy = NULL;
 }
 

@@ -2107,6 +2107,33 @@ static void an_idle_association_holds_little(void **state)
 static void messages_acknowledged_in_a_row_on_a_stream_are_reported_at_once(void **state)
 {
 	static const uint16_t order[] = { 1, 1, 1, 2, 2, 1 };
+/* SEC-29: the buffers of copied messages count, whatever their length. */
+static void memory_of_copied_messages_is_counted(void **state)
+{
+	static uint8_t octets[600];
+	struct iw_sctp_facts before, after;
+	struct iw_vec v = { octets, 20 };
+	struct iw_sctp_send m = { .ppid = 16, .vec = &v, .nvec = 1, .copy = true };
+
+	(void)state;
+	open_up();
+	answer_probes();
+	assert_int_equal(send_octets(h.n.b.a, 20), 0); /* the queue has places from here on */
+	iw_sctp_facts(h.n.b.a, &before);
+	assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), 0);
+	iw_sctp_facts(h.n.b.a, &after);
+	assert_int_equal(after.memory - before.memory, 512);
+	v.len = sizeof(octets); /* such a chunk has a buffer of the size of a packet */
+	assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), 0);
+	iw_sctp_facts(h.n.b.a, &after);
+	assert_true(after.memory - before.memory >= 512 + 1200);
+	net_run(&h.n, h.n.now);
+	acknowledge(h.peer_tsn + 2, 100000, NULL, 0);
+	iw_sctp_facts(h.n.b.a, &after);
+	assert_int_equal(after.memory, before.memory);
+	hand_close(&h);
+}
+
 	static uint8_t octets[100];
 	struct iw_vec vec = { octets, sizeof(octets) };
 	struct net n;
@@ -2351,6 +2378,7 @@ int main(void)
 		cmocka_unit_test(octets_in_place_are_summed_and_not_copied),
 		cmocka_unit_test(octets_that_cannot_end_a_packet_are_copied),
 		cmocka_unit_test(octets_given_back_are_not_read_again),
+		cmocka_unit_test(memory_of_copied_messages_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
