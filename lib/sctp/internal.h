@@ -165,6 +165,7 @@ struct outq {
 	uint64_t tlp_seq;    /* the chunk that it was */
 	uint64_t persist_at; /* zero window: when to probe */
 	bool probe_window;   /* send one chunk although the window is shut */
+	bool probe_repeated; /* lost to the window that is open now: sent once more, not by T3 */
 	bool window_answers; /* a SACK came since the last T3 while the window was shut */
 };
 

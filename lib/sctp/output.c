@@ -365,8 +365,10 @@ static bool put_data(struct packet *k, struct iw_sctp_assoc *a, uint64_t seq, ui
 	if (!any)
 		return false;
 	k->path->rtx_pass = false;
-	if (fresh)
+	/* A repeated window probe that is lost must not wait for T3, which was backed off meanwhile. */
+	if (fresh || a->out.probe_repeated)
 		iw_sctp_arm_tlp(a, now);
+	a->out.probe_repeated = false;
 	return true;
 }
 

@@ -204,6 +204,7 @@ static void repeat_probe(struct iw_sctp_assoc *a)
 		return;
 	iw_sctp_mark_lost(a, q->una);
 	a->paths[chunk_at(q, q->una)->path].rtx_pass = true;
+	q->probe_repeated = true;
 }
 
 static void after_ack(struct iw_sctp_assoc *a, const struct told *t)
