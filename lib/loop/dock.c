@@ -296,7 +296,7 @@ struct iw_sctpmap *iw_trunk_map(struct iw_trunk *t)
 	return t->map;
 }
 
-/* The memory of the association, without the sessions that belong to connections. */
+/* The memory of the association, without its accepted sessions. */
 static size_t trunk_memory(const struct iw_trunk *t)
 {
 	struct iw_llp_facts engine = { 0 };
@@ -306,7 +306,7 @@ static size_t trunk_memory(const struct iw_trunk *t)
 	all += engine.memory;
 	for (struct iw_list *n = t->links.next; n != &t->links; n = n->next) {
 		const struct iw_link *k = iw_container_of(n, struct iw_link, on_trunk);
-		const struct iw_dss *s = iw_conn_session(k->conn);
+		const struct iw_dss *s = k->accepted ? iw_conn_session(k->conn) : NULL;
 
 		all -= s ? iw_dss_memory(s) : 0;
 	}
@@ -327,6 +327,7 @@ size_t iw_dock_memory(const struct iw_dock *d)
 
 void iw_dock_limit_unused(struct iw_dock *d, size_t octets)
 {
+	octets = IW_MAX(octets, IW_UNUSED_LEAST_BYTES);
 	iw_unused_limit(&d->unused, IW_MIN(octets, IW_UNUSED_MAX_BYTES));
 }
 
@@ -434,8 +435,11 @@ static void evict(struct iw_trunk *t, uint64_t now)
 static void charge(struct iw_trunk *t, uint64_t now)
 {
 	struct iw_unused *u = &t->dock->unused;
-	size_t bytes = iw_unused_has(&t->unused) ? trunk_memory(t) : 0;
+	size_t bytes;
 
+	if (!iw_unused_has(&t->unused) || now < t->charge_from)
+		return;
+	bytes = trunk_memory(t);
 	while (iw_unused_has(&t->unused)) {
 		struct iw_unused_entry *large = iw_unused_charge(u, &t->unused, bytes);
 
@@ -466,6 +470,7 @@ static void watch_use(struct iw_trunk *t, uint64_t now)
 	struct iw_unused *u = &t->dock->unused;
 	bool pending = !iw_list_empty(&t->links) || !iw_list_empty(&t->asked);
 	bool open = t->active ? pending : t->open > 0;
+	bool added = !iw_unused_has(&t->unused);
 	struct iw_unused_entry *out = NULL;
 
 	/* T5-shutdown-guard limits the shutdown that an initiator has begun (RFC 9260 9.2). */
@@ -473,8 +478,7 @@ static void watch_use(struct iw_trunk *t, uint64_t now)
 		iw_unused_remove(u, &t->unused);
 		return;
 	}
-	if (!iw_unused_has(&t->unused) &&
-	    iw_unused_add(u, &t->unused, t->assoc->peer_ip, now, &out) < 0) {
+	if (added && iw_unused_add(u, &t->unused, t->assoc->peer_ip, now, &out) < 0) {
 		abort_unused(t, "out of memory", now);
 		return;
 	}
@@ -484,6 +488,9 @@ static void watch_use(struct iw_trunk *t, uint64_t now)
 		iw_unused_answered(u, &t->unused);
 	if (out)
 		evict(iw_container_of(out, struct iw_trunk, unused), now);
+	/* The Terminate of the last session may be in the queue: an ABORT must not replace it. */
+	if (added)
+		t->charge_from = t->served ? iw_time_add(now, CHARGE_NS) : now;
 	charge(t, now);
 	t->dock->charge_at = IW_MIN(t->dock->charge_at, iw_time_add(now, CHARGE_NS));
 }

@@ -84,7 +84,8 @@ struct iw_dock {
 	struct iw_list all, dirty, trunks;
 	struct iw_list touched;  /* trunks on which something happened since the last flush */
 	struct iw_unused unused; /* trunks without an open session */
-	uint64_t charge_at;      /* when their memory is read next; IW_TIME_NEVER: there are none */
+	uint64_t
+		charge_at; /* next reading of their memory; IW_TIME_NEVER if there are no such trunks */
 	uint32_t armed;
 	bool direct;         /* not in the epoll set, because the wait is in the socket itself */
 	bool blocked;        /* the socket takes no more */
@@ -101,8 +102,9 @@ struct iw_trunk {
 	struct iw_list asked;   /* sessions that nobody has taken on yet */
 	struct iw_list waiting; /* links with messages that it did not take */
 	struct iw_unused_entry unused;
-	uint32_t open; /* links whose sessions this end has accepted */
-	bool served;   /* such a session existed */
+	uint64_t charge_from; /* while it is in unused, its memory does not count before */
+	uint32_t open;        /* links whose sessions this end has accepted */
+	bool served;          /* such a session existed */
 	bool active, blocked;
 	bool leaving;       /* its shutdown has begun */
 	size_t held;        /* octets, as last reported to the port */

@@ -149,9 +149,12 @@ bool iw_gate_next_session(struct iw_gate *g, struct iw_trunk **trunk, struct iw_
 /* Puts a listener into the loop; llp becomes the gate's own (on failure too). */
 IW_MUST_CHECK int iw_gate_new(struct iw_gate **out, struct iw_loop *l, struct iw_llp *llp,
 			      void *owner, struct iw_fault *why);
-/* Octets that the associations of its port without an accepted session hold; over TCP: 0. */
+/* Octets that the associations of its port without an open session hold; over TCP: 0. */
 size_t iw_gate_memory(const struct iw_gate *g);
-/* Limits these octets, to IW_UNUSED_MAX_BYTES at most. One address of a peer may hold a quarter. */
+/*
+ * Limits these octets, to IW_UNUSED_LEAST_BYTES at least and IW_UNUSED_MAX_BYTES at most. One
+ * address of a peer may hold a quarter.
+ */
 void iw_gate_limit_unused(struct iw_gate *g, size_t octets);
 void iw_gate_free(struct iw_gate *g);
 /*

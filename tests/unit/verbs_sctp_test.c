@@ -325,7 +325,7 @@ static void memory_of_an_association_is_counted_with_its_first_accepted_session(
 {
 	enum { N = 3 };
 	struct iw_qp *qa[N], *qb[N];
-	size_t one;
+	size_t one, before = 0;
 
 	(void)state;
 	b.keep_requests = true;
@@ -337,10 +337,13 @@ static void memory_of_an_association_is_counted_with_its_first_accepted_session(
 		qb[i] = end_add_qp(&b, 4, 4);
 		p.beside = i ? a.qp : NULL;
 		p.streams = 1000;
+		before = i ? iw_qp_memory(qb[0]) : 0;
 		connect_qp(qa[i], p);
 		end_until(&a, &b, b.req);
 		if (i == 0)
 			assert_true(iw_listener_memory(b.listener) > 8000);
+		else
+			assert_true(iw_qp_memory(qb[0]) >= before + 64); /* the new session */
 		if (i == N - 1)
 			break;
 		assert_int_equal(iw_accept(b.req, qb[i], NULL, &b.why), 0);
@@ -349,12 +352,51 @@ static void memory_of_an_association_is_counted_with_its_first_accepted_session(
 		assert_int_equal(iw_listener_memory(b.listener), 0);
 	}
 	one = iw_qp_memory(qb[1]);
-	/* A place for each stream, and the session that is not accepted. */
+	/* A place for each stream. */
 	assert_true(iw_qp_memory(qb[0]) > one + 8000);
 	iw_abort(qb[0]);
 	end_until(&a, &b, a.seen[IW_EV_CLOSED] && b.seen[IW_EV_CLOSED]);
 	assert_true(iw_qp_memory(qb[1]) > one + 8000);
 	assert_int_equal(iw_listener_memory(b.listener), 0);
+}
+
+/*
+ * SEC-29: the association's last session has ended, and its queue of messages is still large. Its
+ * Terminate must reach the peer: an ABORT would be a failure there.
+ */
+static void limit_of_memory_does_not_cut_off_the_end_of_the_last_session(void **state)
+{
+	enum { N = 3000 };
+	uint8_t octet = 0;
+	const struct iw_mr_attr region = { .addr = &octet,
+					   .len = 1,
+					   .access = IW_ACCESS_REMOTE_WRITE };
+	struct iw_mr *mr;
+	struct iw_qp *qa = end_add_qp(&a, 4, 4), *qb = end_add_qp(&b, N, 4);
+
+	(void)state;
+	b.keep_requests = true;
+	assert_int_equal(iw_mr_reg(&mr, a.pd, &region, &a.why), 0);
+	listen_at((struct iw_conn_param){ 0 });
+	iw_listener_limit_memory(b.listener, 0);
+	connect_qp(qa, to_b());
+	end_until(&a, &b, b.req);
+	assert_int_equal(iw_accept(b.req, qb, NULL, &b.why), 0);
+	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
+	b.qp = qb;
+	for (uint64_t i = 0; i < N; i++)
+		assert_int_equal(end_write(&b, i, "x", 1, iw_mr_stag(mr), 0, 0), 0);
+	while (b.nwc < N) {
+		end_step(&a, 100000);
+		end_step(&b, 100000);
+	}
+	/* More than one address may hold. */
+	assert_true(iw_qp_memory(qb) > 256 * 1024);
+	iw_disconnect(qa);
+	end_until(&a, &b, b.seen[IW_EV_PEER_CLOSED]);
+	iw_disconnect(qb);
+	end_until(&a, &b, a.seen[IW_EV_CLOSED] && b.seen[IW_EV_CLOSED]);
+	assert_int_equal(a.fault.err, 0);
 }
 
 /* A queue pair is aborted with data under way while its association lives on: the data is the poster's as soon as it
@@ -841,6 +883,7 @@ int main(void)
 		TEST(rejection_reaches_who_asked_with_its_private_data),
 		TEST(queue_pairs_share_an_association_and_end_alone),
 		TEST(memory_of_an_association_is_counted_with_its_first_accepted_session),
+		TEST(limit_of_memory_does_not_cut_off_the_end_of_the_last_session),
 		TEST(memory_is_the_posters_again_when_a_queue_pair_is_aborted),
 		TEST(end_of_the_peer_is_told_to_all_queue_pairs),
 		TEST(an_association_is_told_of_while_it_is_up),

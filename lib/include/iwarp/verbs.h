@@ -403,15 +403,14 @@ IW_API uint16_t iw_listener_port(const struct iw_listener *l);
 /* "127.0.0.1:7471", "[::1]:7471" (owned) */
 IW_API const char *iw_listener_addr(const struct iw_listener *l);
 /*
- * Octets of the library's memory that those associations (SCTP) of this listener hold now on which
- * no session was accepted. Over TCP 0. iw_qp_memory counts the others.
+ * Returns the octets of the library's memory that the SCTP associations of this listener without
+ * an open session hold now. Over TCP 0. iw_qp_memory counts the others.
  */
 IW_API size_t iw_listener_memory(const struct iw_listener *l);
 /*
- * Limits what iw_listener_memory returns: 256 MiB if not called, or if octets is more. One peer
- * address may hold a quarter of it; an IPv6 /64 network is one address. Above a limit an
- * association that holds at least the average is aborted, the oldest of them. Over TCP it does
- * nothing.
+ * Limits that memory. Default and maximum: 256 MiB; minimum: 1 MiB. One peer address may hold a
+ * quarter of the limit; an IPv6 /64 network is one address. Above a limit the oldest association
+ * that holds at least half the average is aborted. Over TCP it does nothing.
  */
 IW_API void iw_listener_limit_memory(struct iw_listener *l, size_t octets);
 /* Requests not answered yet are dropped and must not be used any more; accepted connections
