@@ -89,7 +89,7 @@ struct hub {
 	struct iw_pd *pd;
 	struct iw_cq *cq;
 	struct iw_listener *listener;
-	uint64_t assoc_bytes; /* that its associations held when they were last counted */
+	uint64_t assoc_bytes; /* that associations without a transfer held when last counted */
 	struct iw_rm *rm;     /* listening sink: registered buffers; NULL: none here */
 	struct iw_heap timers;
 	struct iw_pool slots;

@@ -115,8 +115,9 @@ void iw_hub_reckon(struct hub *h)
 	}
 	if (h->taken)
 		(void)iw_group_is_stalled(h->taken);
-	/* Memory of sessions that are not connections yet. */
+	/* Of associations without a transfer: no open session, or only claims on buffers. */
 	h->assoc_bytes = h->listener ? iw_listener_memory(h->listener) : 0;
+	h->assoc_bytes += h->rm ? iw_rm_peer_memory(h->rm) : 0;
 	if (!iw_budget_may(&h->budget, NULL, SESSION_BASE) && h->relieve_at == IW_TIME_NEVER)
 		h->relieve_at = h->now;
 	h->reckon_at = h->now + RECKON;

@@ -45,6 +45,7 @@ struct peer {
 	struct iw_list by_qp, in_domain; /* by_qp: while it is connected */
 	struct domain *domain;
 	struct iw_qp *qp; /* NULL: it has ended */
+	size_t qp_first;  /* iw_qp_memory when it was let in */
 	uint32_t stream;  /* the manager's number for it */
 	char addr[64];
 	uint64_t since;        /* it was let in, or ended */

@@ -477,6 +477,7 @@ static int let_in(struct iw_rm *rm, struct iw_conn_req *req, const struct buffer
 	}
 	snprintf(p->addr, sizeof(p->addr), "%s", addr);
 	p->domain = d;
+	p->qp_first = iw_qp_memory(p->qp);
 	p->stream = ++rm->last_stream;
 	p->since = rm->now;
 	iw_list_add_tail(qp_bucket(rm, p->qp), &p->by_qp);
@@ -721,6 +722,21 @@ static uint64_t first_at(const struct iw_heap *h)
 uint64_t iw_rm_memory(const struct iw_rm *rm)
 {
 	return rm->memory;
+}
+
+uint64_t iw_rm_peer_memory(const struct iw_rm *rm)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct iw_list *l = rm->peers_by_qp[i].next; l != &rm->peers_by_qp[i];
+		     l = l->next) {
+			const struct peer *p = iw_container_of(l, struct peer, by_qp);
+			size_t now = iw_qp_memory(p->qp);
+
+			all += now - IW_MIN(now, p->qp_first);
+		}
+	return all;
 }
 
 unsigned iw_rm_peers(const struct iw_rm *rm)

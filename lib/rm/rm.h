@@ -71,6 +71,11 @@ uint64_t iw_rm_deadline(const struct iw_rm *rm);
 const char *iw_rm_path(const struct iw_rm *rm);
 /* Octets of new memory that are registered. */
 uint64_t iw_rm_memory(const struct iw_rm *rm);
+/*
+ * Octets that the library holds for the connected peers (iw_qp_memory), beyond what it held for
+ * each when it was let in. Reads every peer.
+ */
+uint64_t iw_rm_peer_memory(const struct iw_rm *rm);
 /* Peers that are connected. */
 unsigned iw_rm_peers(const struct iw_rm *rm);
 /* Readable while the control socket has something to do: call iw_rm_serve then. Owned. */

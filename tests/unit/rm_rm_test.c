@@ -18,6 +18,7 @@ static struct iw_ctx *ctx;
 static struct iw_listener *listener;
 static struct iw_rm *rm;
 static struct end a, c; /* peers */
+static uint16_t udp_port;
 static unsigned rejected;
 static struct iw_fault last; /* of the last claim that was turned away */
 
@@ -48,18 +49,34 @@ static void server_step(void)
 		}                                                                                  \
 	} while (0)
 
-static int set_up(void **state)
+/* Over udp at a UDP port that is free. */
+static void listen_over(const char *transport)
+{
+	struct iw_conn_param p = { .size = sizeof(p), .host = "127.0.0.1", .transport = transport };
+	struct iw_fault why;
+
+	for (int tries = 0; tries < 100; tries++) {
+		if (strcmp(transport, "udp") == 0)
+			udp_port = (uint16_t)(20000 +
+					      ((unsigned)getpid() * 31 + (unsigned)rand()) % 40000);
+		p.udp_port = udp_port;
+		if (iw_listen(&listener, ctx, &p, &why) == 0)
+			return;
+	}
+	fail_msg("%s", why.text);
+}
+
+static int set_up_over(const char *transport)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = MS(2000) };
-	struct iw_conn_param p = { .size = sizeof(p), .host = "127.0.0.1" };
-	struct iw_rm_cfg cfg = { .transport = "tcp", .peers = IW_RM_PEERS_MAX };
+	struct iw_rm_cfg cfg = { .transport = transport, .peers = IW_RM_PEERS_MAX };
 	struct iw_fault why;
 	char path[80];
 
-	(void)state;
 	tmp_make();
 	assert_int_equal(iw_ctx_new(&ctx, &attr, &why), 0);
-	assert_int_equal(iw_listen(&listener, ctx, &p, &why), 0);
+	udp_port = 0;
+	listen_over(transport);
 	cfg.ctx = ctx;
 	cfg.addr = iw_listener_addr(listener);
 	cfg.port = iw_listener_port(listener);
@@ -70,6 +87,18 @@ static int set_up(void **state)
 	end_open(&a);
 	end_open(&c);
 	return 0;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	return set_up_over("tcp");
+}
+
+static int set_up_udp(void **state)
+{
+	(void)state;
+	return set_up_over("udp");
 }
 
 static int tear_down(void **state)
@@ -114,7 +143,9 @@ static uint8_t *memory_of(uint32_t stag)
 static void connect_with(struct end *e, const struct iw_claim *claim)
 {
 	uint8_t pd[IW_XFER_PD_MAX];
-	struct iw_conn_param p = { .private_data = pd };
+	struct iw_conn_param p = { .private_data = pd,
+				   .transport = rm->transport,
+				   .udp_port = udp_port };
 
 	p.private_data_len = iw_claim_encode(pd, claim);
 	end_connect_to(e, "127.0.0.1", iw_listener_port(listener), p);
@@ -716,6 +747,37 @@ static void rights_beyond_those_of_the_descriptor_get_no_stag(void **state)
 	close(keep);
 }
 
+/* SEC-29: requests that wait on the association of a peer are its memory. */
+static void memory_of_the_peers_associations_is_counted(void **state)
+{
+	struct iw_rm_buffer b = add_named("");
+	struct iw_conn_param p = {
+		.size = sizeof(p), .host = "127.0.0.1", .transport = "udp", .udp_port = udp_port
+	};
+	struct iw_async_event ev = { 0 };
+	double limit = end_clock() + 10;
+	uint64_t before;
+
+	(void)state;
+	claim(&a, &b);
+	assert_int_equal(a.seen[IW_EV_ESTABLISHED], 1);
+	before = iw_rm_peer_memory(rm);
+	p.port = iw_listener_port(listener);
+	p.beside = a.qp;
+	assert_int_equal(iw_connect(end_add_qp(&a, 4, 4), &p, &a.why), 0);
+	while (!ev.req && end_clock() < limit) {
+		end_step(&a, 100000);
+		assert_true(iw_progress(ctx, 100000) >= 0);
+		(void)iw_next_event(ctx, &ev);
+	}
+	assert_non_null(ev.req);
+	assert_true(iw_rm_peer_memory(rm) >= before + 64);
+	iw_reject(ev.req, NULL, 0);
+	iw_disconnect(a.qp);
+	until(a.seen[IW_EV_CLOSED] && iw_rm_peers(rm) == 0);
+	assert_int_equal(iw_rm_peer_memory(rm), 0);
+}
+
 #define test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -741,6 +803,8 @@ int main(void)
 		test(there_are_not_more_buffers_than_the_limit),
 		test(new_memory_is_limited),
 		test(rights_beyond_those_of_the_descriptor_get_no_stag),
+		cmocka_unit_test_setup_teardown(memory_of_the_peers_associations_is_counted,
+						set_up_udp, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
