@@ -485,7 +485,7 @@ static bool open_association(struct iw_sctp *s, const struct cookie *c)
 		return false;
 	}
 	take_cookie(a, c);
-	/* One of our addresses even if the source is forged. A NAT drops what another one sends. */
+	/* One of our addresses even if the source is forged. A NAT drops packets from any other. */
 	a->local = s->cur.pkt->local;
 	a->tx = TX_COOKIE_ACK;
 	iw_sctp_established(a, s->cur.now);

@@ -392,7 +392,7 @@ void iw_sctp_reply(struct iw_sctp *s, const struct iw_sctp_packet *to, uint16_t 
 		   uint32_t vtag, uint8_t type, uint8_t flags, const void *value, size_t len);
 /* Octets of a value that fits into such a packet, a multiple of four. */
 size_t iw_sctp_reply_room(const struct iw_sctp *s, const struct iw_sctp_packet *to);
-/* ABORT or ERROR with one cause. What does not fit of info is left out, from its end. */
+/* ABORT or ERROR with one cause. info is cut at its end if it does not fit. */
 void iw_sctp_reply_cause(struct iw_sctp *s, const struct iw_sctp_packet *to, uint16_t peer_port,
 			 uint32_t vtag, uint8_t type, uint8_t flags, uint16_t cause,
 			 const void *info, size_t len);

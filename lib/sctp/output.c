@@ -171,7 +171,7 @@ static bool sends_data(const struct iw_sctp_assoc *a)
 
 /*
  * RFC 1122 4.2.3.4: more than half of the largest window is free, so the user of the peer reads. A
- * chunk that does not fit nevertheless may be larger than the whole window.
+ * chunk that still does not fit may be larger than the whole window.
  */
 static bool window_is_open(const struct iw_sctp_assoc *a)
 {

@@ -23,8 +23,8 @@ size_t iw_sctp_reply_room(const struct iw_sctp *s, const struct iw_sctp_packet *
 }
 
 /*
- * A HEARTBEAT ACK repeats what the peer has sent (8.3), so it may be too large for the MTU: it goes
- * with IP fragmentation if it fits the ring, else it is dropped, and the peer takes it for lost.
+ * A HEARTBEAT ACK repeats what the peer has sent (8.3), so it may be too large for the MTU. It is
+ * sent with IP fragmentation if it fits the ring. Otherwise it is dropped: for the peer it is lost.
  */
 static void add(struct iw_sctp *s, const struct iw_sctp_packet *to, const struct iw_sctp_hdr *h,
 		const struct iw_sctp_chunk *c)

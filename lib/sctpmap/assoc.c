@@ -286,7 +286,7 @@ static struct iw_dss *take_next(struct iw_sctpmap *a, struct iw_dss *s,
 {
 	uint16_t stream = s->stream;
 
-	/* Nothing is outstanding when the peer begins again, so the missing messages never come. */
+	/* Nothing is outstanding when the peer begins again, so the missing messages never arrive. */
 	if (s->state == IW_DSS_OPEN && s->early > 0) {
 		iw_fail(&s->fault, IW_E_DSS_ILLEGAL,
 			"sctp: stream %u: Initiate before the message with number %U of the former session has arrived (RFC 5043 6.6)",

@@ -28,7 +28,7 @@ memory_of() {
 
 # SEC-29: 512 of one address stay (lib/sctpmap/unused.h) until the time-out.
 @test "associations without a session end at the time-out or above the limit, and a transfer works meanwhile" {
-    # The address sanitizer keeps freed memory in quarantine, and a second stack a thread, which is no part of an association.
+    # The address sanitizer keeps freed memory in quarantine and allocates a second stack for each thread.
     local -x ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=1:thread_local_quarantine_size_kb=64
     ASAN_OPTIONS+=:detect_stack_use_after_return=0
 

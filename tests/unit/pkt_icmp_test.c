@@ -166,8 +166,8 @@ static void check_rejected_packets(const struct iw_pkt_ops *ops)
 }
 
 /*
- * Each attempt to send leaves an error in the queue. One that is read later would be taken for the
- * MTU to another peer.
+ * Each attempt to send leaves an error in the queue. One that is read later would lower the path MTU
+ * of another peer.
  */
 static void rejected_packet_leaves_no_error_for_the_next_one(void **state)
 {
