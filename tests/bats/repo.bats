@@ -93,8 +93,8 @@ same_options() {
     run ! grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<][^">]*\.c[">]' --include='*.[ch]' cmd lib tests
 }
 
-@test "the top level holds what it should and no other folder" {
-    local d
+@test "the top level holds what it should and nothing else" {
+    local d files="README.md CHANGELOG.md CONTRIBUTING.md LICENSE VERSION Makefile .clang-format .editorconfig"
 
     for d in $(project_files | grep / | cut -d / -f 1 | sort -u); do
         case $d in
@@ -105,7 +105,13 @@ same_options() {
             ;;
         esac
     done
-    for d in README.md CHANGELOG.md CONTRIBUTING.md LICENSE VERSION Makefile .clang-format .editorconfig; do
+    for d in $(project_files | grep -v /); do
+        [[ " $files .gitignore " == *" $d "* ]] || {
+            echo "file $d"
+            return 1
+        }
+    done
+    for d in $files; do
         [ -f "$d" ] || {
             echo "no $d"
             return 1
