@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Private to the room: the hub that turns, and its sessions, one for each connection. */
+/* Private to the room: the hub, which runs the loop, and its sessions, one for each connection. */
 #ifndef IW_FILE_INTERNAL_H
 #define IW_FILE_INTERNAL_H
 
@@ -26,31 +26,42 @@
 #include "util/pool.h"
 #include "xfer/xfer.h"
 
-#define SLOTS_SOURCE_WRITE                                                                         \
-	4               /* chunks read ahead of the socket: few, so that they stay in the cache */
-#define SLOTS      8    /* windows, or offers, open at once */
-#define SLOTS_MOST 1024 /* of all sessions together; each session may always have one */
-#define TURN_COST  IW_XFER_CHUNK /* octets of file input or output in one turn of a session */
-#define SESSION_BASE                                                                               \
-	(24u << 10) /* the charge of an idle connection: its queue pair, first receives, machine */
-#define STORES       4 /* chunks on their way to files: beside the windows, in memory of their own */
-#define GRACE        IW_SEC(10) /* a listener told to stop: for its transfers and connections */
-#define GRACE_END    IW_SEC(1)  /* of it, at most: for ABORT, and the end of the connections */
-#define LEAVE        IW_SEC(5)  /* for the peer's part of the end of a connection */
-/* A lost connection is set up again after that long, then twice as long, and so on up to: */
-#define REDIAL_FIRST IW_MSEC(100)
-#define REDIAL_MOST  IW_SEC(5)
-#define WAITING_MOST 256 /* transfers that a listener keeps for those whose connections were lost */
+/* Chunks that a source of Writes reads ahead of the socket: few, so that they stay in the cache. */
+#define SLOTS_SOURCE_WRITE 4
+/* Windows or offers that a session has open at once. */
+#define SLOTS              8
+/* Slots of all sessions together. Each session may always have one. */
+#define SLOTS_MOST         1024
+/* Octets of file input or output in one turn of a session. */
+#define TURN_COST          IW_XFER_CHUNK
+/* The charge of an idle connection: its queue pair, its first receives and its machine. */
+#define SESSION_BASE       (24u << 10)
+/* Chunks of a transfer that wait for the worker, in memory of their own, not in slots. */
+#define STORES             4
+/* The time for a stopping listener to end its transfers and connections. */
+#define GRACE              IW_SEC(10)
+/* The part of GRACE, at most, for ABORT and the end of the connections. */
+#define GRACE_END          IW_SEC(1)
+/* The time for the peer to close its side of a connection. */
+#define LEAVE              IW_SEC(5)
+/* The wait before a lost connection is set up again. It doubles each time, up to REDIAL_MOST. */
+#define REDIAL_FIRST       IW_MSEC(100)
+#define REDIAL_MOST        IW_SEC(5)
+/* Transfers that a listener keeps while all their connections are lost. */
+#define WAITING_MOST       256
 
-/* A chunk to be written to a file, or a pack to many. The worker owns it from iw_group_give until its task is done. */
+/*
+ * A chunk to be written to a file, or a pack to be written to many files. The worker owns it from
+ * iw_group_give until its task is done.
+ */
 struct store {
 	struct iw_task task;
 	struct file *file; /* NULL: free */
 	uint32_t len;
 	uint64_t off;
-	void *buf; /* of the hub's slots */
+	void *buf; /* from the hub's slots */
 	struct iw_xdigest digest;
-	int r; /* when it is done */
+	int r; /* the result of the task */
 	struct iw_file_fault why;
 };
 
@@ -63,18 +74,19 @@ struct group_task {
 	char *text;               /* owned: a path, a name, or the notes of note_final */
 	size_t len, cap;          /* of text */
 	struct iw_list reporting; /* in the hub's, while names in text are still to be reported */
-	size_t reported;          /* bytes of text that are reported */
+	size_t reported;          /* bytes of text that have been reported */
 	bool many;                /* the path must be a directory */
 	bool unsure;              /* nothing may be removed */
-	bool first;               /* the first one at the end of the transfer */
-	struct iw_list returned, missing; /* at the end: of the group; files that did not arrive */
-	bool failed_unnamed;              /* no memory for one of them */
+	bool first;               /* the first task of this kind at the end of the transfer */
+	/* At the end of the transfer: from the group; files that did not arrive. */
+	struct iw_list returned, missing;
+	bool failed_unnamed; /* no memory for the name of a missing file */
 	uint64_t gone, failed, begun;
 	int r;
 	struct iw_file_fault why;
 };
 
-/* A directory that is searched for temporaries. */
+/* A directory to be searched for abandoned temporaries. */
 struct sweep {
 	struct iw_task task;
 	struct hub *hub;
@@ -89,139 +101,140 @@ struct hub {
 	struct iw_pd *pd;
 	struct iw_cq *cq;
 	struct iw_listener *listener;
-	uint64_t assoc_bytes; /* that associations without a transfer held when last counted */
-	struct iw_rm *rm;     /* listening sink: registered buffers; NULL: none here */
+	uint64_t assoc_bytes; /* held by associations without a transfer, when last counted */
+	struct iw_rm *rm;     /* listening sink: registered buffers; NULL: not offered */
 	struct iw_heap timers;
 	struct iw_pool slots;
 	struct iw_worker worker;
-	struct iw_lane sweeps; /* low priority: one thread at most */
-	unsigned nsweeps;      /* in that lane */
+	struct iw_lane sweeps; /* low priority: at most one thread */
+	unsigned nsweeps;      /* tasks in that lane */
 	atomic_bool no_sweeps;
 	size_t tasks;   /* in the worker */
-	size_t closing; /* files and transfers that are about to close their temporaries */
-	/* files whose temporary another, closing transfer still holds */
+	size_t closing; /* files and transfers that will soon close their temporaries */
+	/* Files whose temporary is still held by another transfer, which is closing. */
 	struct iw_list held;
 	struct iw_list sessions, ready, starved, groups;
 	struct iw_list reporting; /* group tasks with removed names to report */
 	uint64_t last_serial;     /* of groups */
 	uint64_t max_conns; /* connections of transfers and to registered buffers; 0: no limit */
 	size_t nsessions;
-	size_t nwaiting;             /* of them, those without a connection */
+	size_t nwaiting;             /* of these sessions, those without a connection */
 	struct iw_account account;   /* the charges of all transfers */
 	bool digest_required;        /* listening sink: reject transfers without one */
 	int root;                    /* listener: the served directory */
 	int epoll;                   /* signals, standard input and output */
-	int watched_in, watched_out; /* in it, or -1 */
+	int watched_in, watched_out; /* descriptors in epoll, or -1 */
 	uint64_t now;
 	unsigned turns;
-	bool stopping; /* a signal came */
-	/* a listener that is stopping: when transfers are given up, and when their connections are */
+	bool stopping; /* a signal has arrived */
+	/* Stopping listener: when it gives up its transfers, and when their connections. */
 	uint64_t stop_by, end_by;
-	struct group *taken;     /* once: the one transfer whose files have begun to move */
-	bool over;               /* once: it has ended */
-	struct iw_place place;   /* initiator that is a sink: until its session takes it */
-	struct iw_asked asked;   /* likewise: the names that it requested */
-	int status;              /* of the one transfer, or of the listener */
+	struct group *taken;     /* --once: the one transfer whose files have begun to move */
+	bool over;               /* --once: that transfer has ended */
+	struct iw_place place;   /* sink that connects: until its session takes it */
+	struct iw_asked asked;   /* sink that connects: the names that it requested */
+	int status;              /* exit status of the one transfer, or of the listener */
 	struct iw_fault fault;   /* of the hub itself */
 	struct iw_budget budget; /* this process's memory that peers hold */
-	uint64_t
-		relieve_at; /* a session waits for memory: then the largest idle holder is closed */
-	/* the next reading of iw_qp_memory, and of the octets written into windows; IW_TIME_NEVER: not needed */
-	uint64_t reckon_at;
+	/* When to close the largest idle holder for lack of memory; IW_TIME_NEVER: not needed. */
+	uint64_t relieve_at;
+	uint64_t reckon_at;  /* the next call of iw_hub_reckon that does its work */
 	uint64_t total_hint; /* initiator: octets of its operands; 0: not known */
-	uint64_t pace_at;    /* --bwlimit: no octets are moved before */
+	uint64_t pace_at;    /* --bwlimit: no octets are moved before this time */
 };
 
-/* One transfer: the connections with one id. */
+/* One transfer: the connections with the same id. */
 struct group {
 	struct iw_list link;
 	struct hub *hub;
 	uint8_t id[IW_XFER_ID_LEN];
-	uint64_t serial; /* of this process: from 1 on */
+	uint64_t serial; /* number in this process, from 1 */
 	bool initiator;
-	bool opened;     /* what is wanted is known: opts, conns, and a sink's place */
-	bool final_done; /* a sink has given directories their times */
-	bool ended_well; /* a connection came to its orderly end: everything is settled */
-	bool stream;     /* a stream was in hand: it cannot be begun anew */
+	bool opened;     /* opts, conns and (sink) place are known */
+	bool final_done; /* sink: the times of directories were set */
+	bool ended_well; /* a connection ended in order, so everything is settled */
+	bool stream;     /* a stream was in transfer: it cannot be sent again */
 	bool answered;   /* sink: a file was announced */
 	uint32_t opts, conns;
-	unsigned sessions; /* connections there are */
-	unsigned waiting;  /* of them, those whose machine wants a file when there is one */
+	unsigned sessions; /* number of its sessions */
+	unsigned waiting;  /* of its sessions, those with next_waits */
 	uint64_t began_at, moved_at;
-	uint64_t payload_at; /* once: when this transfer was taken, or octets of its files moved */
-	struct iw_xfer_counts counts; /* of connections that have ended */
-	struct iw_holder *holder;     /* of bytes; NULL: none yet */
-	uint64_t bytes;               /* charged: its place, chunks in the worker */
-	uint64_t place_bytes;         /* of them, for its place */
+	/* --once: when this transfer was taken, or when octets of its files last moved. */
+	uint64_t payload_at;
+	struct iw_xfer_counts counts; /* of sessions that have ended */
+	struct iw_holder *holder;     /* of bytes; NULL: not known yet */
+	uint64_t bytes;               /* charged: for place, returned, and chunks in the worker */
+	uint64_t place_bytes;         /* of bytes, the charge for its place */
 	/* Of the connection that ended last. */
 	struct iw_transfer_report end;
 	char peer[64];
-	/* Connections set up again: in all, and in a row without anything having moved since lost_at. */
+	/* Connections set up again: in all; in succession, without progress since lost_at. */
 	uint64_t redials;
 	unsigned attempts;
 	uint64_t lost_at, moved_then;
 	/*
-	 * Tasks run in two lanes: one opens, names and removes files, the other writes chunks to open files.
-	 * The tasks of a file run one at a time: it changes lanes only when it has no task in the worker.
+	 * Tasks run in two lanes: one opens, names and removes files, the other writes chunks to
+	 * open files. The tasks of a file run one at a time: it changes lanes only when it has no
+	 * task in the worker.
 	 */
 	struct iw_lane names, data;
 	unsigned tasks;           /* in the worker */
 	unsigned ending;          /* failed files whose temporaries are still open */
-	bool waits;               /* a connection waits for that */
+	bool waits;               /* a session waits until ending is 0 */
 	bool unsure;              /* no memory for a name: --delete removes nothing */
 	bool over;                /* the last connection has ended */
-	struct group_task *close; /* the task for that time: the last one */
+	struct group_task *close; /* the last task: closes the transfer; allocated in advance */
 	/* sink */
-	struct iw_place place; /* owned by the tasks of the lane names from the first one on */
-	struct iw_fault place_fault; /* err: it cannot be opened */
-	/* likewise owned by that lane: a temporary that another transfer holds */
+	struct iw_place place;       /* owned by the tasks of lane names, from the first one */
+	struct iw_fault place_fault; /* err is set: the place cannot be opened */
+	/* Owned by those tasks too: a temporary that another transfer holds. */
 	char wanted[IW_TEMP_NAME];
-	struct store *store;     /* STORES of them; NULL until there is a chunk */
-	unsigned most;           /* the most connections at once */
-	size_t unfinished;       /* files with missing parts, when a task last looked */
+	struct store *store;     /* STORES of them; NULL before the first chunk */
+	unsigned most;           /* the most sessions at once */
+	size_t unfinished;       /* files with missing parts, as the last task counted them */
 	uint64_t undone;         /* failed files that were counted as done with their first part */
 	struct iw_list returned; /* files of lost connections, without a RESULT since */
 	/* source */
-	struct iw_walk *walk; /* NULL until it is needed */
-	size_t paths;         /* given to it */
-	bool walked;          /* it has come to its end */
-	unsigned out;         /* files in the machines' hands */
-	struct iw_list again; /* files whose connection was lost */
-	struct iw_list later; /* other names of files, for when those are there */
+	struct iw_walk *walk; /* NULL before it is needed */
+	size_t paths;         /* paths added to walk */
+	bool walked;          /* walk is at its end */
+	unsigned out;         /* files announced to machines, and not settled */
+	struct iw_list again; /* files to announce before others: mostly of lost connections */
+	struct iw_list later; /* other names of files, announced when those files are settled */
 	struct iw_links links;
 	struct iw_pack_src *pack; /* being filled */
-	struct file *split;       /* a file that is handed out in parts */
-	struct iw_list to_split;  /* files found meanwhile, to be handed out in parts after it */
+	struct file *split;       /* a file that is being announced in parts */
+	struct iw_list to_split;  /* files to announce in parts after split */
 	uint64_t split_at;
 	uint32_t next_share;
 };
 
 enum phase {
 	PH_CONNECTING, /* the connection is being set up */
-	PH_WAITING, /* there is none: an initiator is about to set it up again, a responder waits for that */
+	PH_WAITING,    /* no connection: an initiator will connect again, a responder waits */
 	PH_UP,
-	PH_LEAVING, /* disconnected, the peer's end is awaited */
+	PH_LEAVING, /* disconnected; waits for the peer to close its side */
 	PH_GONE,    /* closed: to be freed */
 };
 
-/* What a session has once its peer has asked for something; an idle one is kept small. */
+/* Allocated when the peer first requests something, so that an idle session stays small. */
 struct work {
 	struct iw_hasher hasher;
 	void *slot[IW_XFER_WINDOWS];
 	struct iw_mr *mr[IW_XFER_WINDOWS];
-	uint32_t nslots;                                 /* that have memory */
-	struct iw_xact load, store, reg, create, commit; /* waiting to be done */
+	uint32_t nslots;                                 /* slots with memory */
+	struct iw_xact load, store, reg, create, commit; /* the waiting actions */
 	bool load_waits, store_waits, reg_waits, create_waits, final_waits;
-	bool commit_waits;    /* standard output's one file */
-	struct file *loading; /* source: the file of which the worker reads a chunk */
-	bool store_paced; /* --bwlimit has let the store through that waits for something else */
-	bool next_open;   /* source: the machine's NEXT_FILE has no answer yet */
-	bool next_waits; /* source: the machine waits for a file, and the walk has not found one yet */
+	bool commit_waits;    /* only for the file on standard output */
+	struct file *loading; /* source: the file from which the worker reads a chunk */
+	bool store_paced;     /* --bwlimit has permitted store, which waits for something else */
+	bool next_open;       /* source: the machine's NEXT_FILE has no answer yet */
+	bool next_waits;      /* source: the machine waits for a file, and none is available yet */
 };
 
 struct recv {
 	uint8_t *p;
-	uint32_t size, used; /* octets; octets of them that are charged */
+	uint32_t size, used; /* octets; octets that are charged */
 };
 
 struct slab {
@@ -238,10 +251,10 @@ struct session {
 	struct iw_qp *qp;
 	struct iw_xfer *x;
 	enum phase phase;
-	bool closed;      /* CLOSED has come: closed_why */
+	bool closed;      /* the connection has ended: closed_why */
 	bool peer_closed; /* the peer sends no more */
-	bool ended;       /* END has been handed out */
-	bool stuck;       /* posting failed: CLOSED is on its way */
+	bool ended;       /* the machine has issued END */
+	bool stuck;       /* posting failed: CLOSED follows */
 	bool initiator;
 	bool stood;               /* the connection was established */
 	bool mended;              /* another connection will replace it */
@@ -249,7 +262,7 @@ struct session {
 	struct iw_mem mem;        /* the allocator of the machine; charged */
 	struct iw_holder *holder; /* NULL: this side connected */
 	uint64_t bytes;           /* charged */
-	/* of the queue pair: memory when it was new; charge for later growth */
+	/* Memory of the queue pair: when it was new; the charge for its later growth. */
 	size_t qp_first, qp_bytes;
 	uint32_t conn; /* initiator: its number in the transfer, from 1 */
 	struct iw_fault closed_why, fault;
@@ -258,43 +271,46 @@ struct session {
 	struct recv *recv;
 	uint32_t nrecvs;
 	struct slab *slabs;
-	/* by the watchdog, octets of files: at the last look, and when they last counted for a chunk */
+	/* Octets of files, for iw_session_look: at its last call; when payload_at was last set. */
 	uint64_t seen_any, seen_payload;
-	uint64_t lent_octets; /* of windows and offers */
+	uint64_t lent_octets; /* of all windows and offers so far */
 	uint64_t payload_at;  /* when octets of files last moved */
 	uint64_t leave_by;
 	uint64_t pace_at; /* --bwlimit: when it may continue */
-	/* a sink's, until their RESULT; a source's, while the worker reads them */
+	/* Sink: the files without a RESULT; source: the files that the worker reads. */
 	struct iw_list files;
-	struct iw_list group_tasks; /* those whose result it waits for */
-	uint64_t
-		requeued; /* files that its machine counts as failed, and other sessions took over */
+	struct iw_list group_tasks; /* the tasks whose results it waits for */
+	/* Files that its machine counts as failed, but that other sessions took over. */
+	uint64_t requeued;
 	struct file *moving; /* the file of the last chunk, for the progress line */
 	char peer_text[64];
 };
 
-/* A file that is being transferred. While tasks is not 0, the worker owns a sink's file except the fields marked (*). */
+/*
+ * A file that is being transferred. While tasks is not 0, the worker owns a sink's file except the
+ * fields marked (*).
+ */
 struct file {
-	struct iw_list link; /* source: in a group's list; sink: in the hub's, of held ones */
+	struct iw_list link; /* source: in a list of the group; sink: in held of the hub */
 	char *name;          /* owned */
-	uint64_t done,
-		size; /* (*) octets moved or stored before, and the whole size; 0: not known */
-	bool share;   /* one of several parts of a file */
-	struct iw_xmeta meta; /* points to what is owned here */
+	/* (*) Octets moved now or stored earlier; the whole size, 0: not known. */
+	uint64_t done, size;
+	bool share;           /* one of several parts of a file */
+	struct iw_xmeta meta; /* its pointers refer to memory owned here */
 	/* source */
 	struct iw_src src;
 	bool has_src;
-	char *to;                 /* owned: of a link */
+	char *to;                 /* owned: the target of a symbolic link */
 	uint8_t *xattr;           /* owned */
 	struct iw_pack_src *pack; /* owned */
-	struct iw_linked *linked; /* the group's: it has other names */
+	struct iw_linked *linked; /* borrowed from the group: the file has other names */
 	bool again;    /* (*) its connection was lost while it was read: another one sends it */
-	uint32_t slot; /* (*) of the chunk at octet off that is read into buf */
+	uint32_t slot; /* (*) for the chunk at octet off that is read into buf */
 	uint64_t off, len;
-	void *buf; /* of the hub's slots */
+	void *buf; /* from the hub's slots */
 	struct iw_xloaded loaded;
 	struct search {
-		struct iw_task task; /* for data to be sent, from off on */
+		struct iw_task task; /* finds the next data to send, from off */
 		uint64_t off;
 		uint64_t at, len;    /* the data that was found */
 		bool last, compared; /* compared: the sink has reported this chunk */
@@ -309,39 +325,44 @@ struct file {
 	struct group *group; /* (*) */
 	uint32_t id;         /* (*) */
 	char *text;          /* owned: the octets that meta points to */
-	size_t place_bytes;  /* of memory that the place needs after its CREATE */
+	size_t place_bytes;  /* memory that the place needs after the CREATE of this file */
 	struct iw_target target;
 	bool has_target;
 	struct iw_pack_sink *packed; /* owned */
 	struct iw_hasher hasher;
 	bool has_hasher;
-	struct iw_task task;  /* any except a store or a comparison: one at a time */
-	unsigned tasks;       /* (*) in the worker, stores among them */
-	unsigned tries;       /* (*) attempts to create it */
-	unsigned conns;       /* (*) the most connections of the group, at that time */
-	size_t unfinished;    /* that of the group, after a task */
-	enum iw_created made; /* of the creation */
+	struct iw_task task;  /* any task except a store or a search: one at a time */
+	unsigned tasks;       /* (*) in the worker, including stores */
+	unsigned tries;       /* (*) attempts left to create it */
+	unsigned conns;       /* (*) group->most at its CREATE */
+	size_t unfinished;    /* for group->unfinished, as the task counted them */
+	enum iw_created made; /* result of the creation */
 	enum iw_xfer_digest digest;
-	bool busy; /* likewise: another transfer holds the temporary of this name */
+	bool busy; /* result of the creation: another transfer holds the temporary wanted */
 	char wanted[IW_TEMP_NAME];
-	struct iw_place_sweep *sweeps; /* owned: directories of which it is the first file */
+	struct iw_place_sweep *sweeps; /* owned: directories in which it is the first file */
 	uint32_t code;                 /* (*) why it is abandoned */
 	bool dropped;                  /* (*) its chunks are discarded */
-	bool returns;      /* (*) the peer will announce it again, and it is not stored */
-	bool ending;       /* (*) counted in group->ending */
-	bool commit_waits; /* (*) for its chunks */
+	bool returns;                  /* (*) not stored; the peer will announce it again */
+	bool ending;                   /* (*) counted in group->ending */
+	bool commit_waits;             /* (*) until its chunks are stored */
 	struct iw_xact commit;
-	int r; /* of the task */
+	int r; /* result of task */
 	struct iw_file_fault why;
 };
 
 /* --- hub.c --- */
-void iw_hub_watch_in(struct hub *h, int fd); /* standard input is waited for; -1: not */
+/* Ends the hub's waits when fd is readable (in) or writable (out); -1: no longer. */
+void iw_hub_watch_in(struct hub *h, int fd);
 void iw_hub_watch_out(struct hub *h, int fd);
+/* Call it when memory was freed: sessions that wait for memory try again. */
 void iw_hub_slot_freed(struct hub *h);
-/* Memory for a chunk of g, from h->slots; NULL: used up. Zeroed if another transfer used it before (RFC 5042 6.3.2). */
+/*
+ * Memory for a chunk of g, from h->slots. NULL: used up. Zeroed if another transfer used it before
+ * (RFC 5042 6.3.2).
+ */
 void *iw_hub_chunk_get(struct hub *h, const struct group *g);
-/* --bwlimit: may n octets move now? False: s is to try again at s->pace_at. */
+/* --bwlimit. True: n octets may move now, and are counted. False: try again at s->pace_at. */
 bool iw_hub_pace(struct hub *h, struct session *s, uint64_t n);
 /* A file or transfer that is counted in h->closing has closed its temporaries. */
 void iw_hub_closed(struct hub *h);
@@ -349,13 +370,16 @@ void iw_hub_closed(struct hub *h);
 void iw_hub_sweep(struct hub *h, struct iw_place_sweep *list);
 
 /* --- group.c --- */
-/* The one with that id, made if there is none; NULL: no memory. The session is counted. */
+/*
+ * Returns the transfer with that id, created if it does not exist, and counts one more session in
+ * it. NULL: no memory.
+ */
 struct group *iw_group_get(struct hub *h, const uint8_t id[static IW_XFER_ID_LEN], bool initiator);
-/* The one with that id, if there is one. */
+/* The transfer with that id, or NULL. */
 struct group *iw_group_find(struct hub *h, const uint8_t id[static IW_XFER_ID_LEN], bool initiator);
-/* s has ended: will another connection take its place? */
+/* True if another connection will replace that of s, which has ended. */
 bool iw_group_mends(const struct group *g, const struct session *s);
-/* Makes the session that waits for it. */
+/* Creates the session that waits for that connection, if one is needed. */
 void iw_group_mend(struct group *g, struct session *s);
 /* Makes transfers that wait for a new connection close that temporary, so that g can resume it. */
 void iw_group_let_go(const struct group *g, const char *temp);
@@ -366,16 +390,19 @@ void iw_group_taken(struct group *g);
 /* A new task of s, or, if s is NULL, of no session. NULL: no memory. */
 struct group_task *iw_group_task_new(struct group *g, struct session *s);
 void iw_group_task_free(struct group_task *e);
-/* The session has ended; the last one ends the group, of which everybody is told. */
+/*
+ * Removes s, which has ended, from g. The last session to leave ends the transfer; its outcome is
+ * reported to the user.
+ */
 void iw_group_leave(struct group *g, struct session *s);
-/* A file is settled, or has come back: those that wait for files may go on. */
+/* Call it when a file is settled or returned: sessions with next_waits try again. */
 void iw_group_wake(struct group *g);
 /*
- * --once: files of the transfer of s are about to move, so it becomes the one that the listener serves. The
- * connections of others end. False: another transfer was first, and s has failed.
+ * --once: files of the transfer of s are about to move, so the listener serves this transfer only.
+ * The connections of other transfers end. False: another transfer was first, and s has failed.
  */
 bool iw_group_begin(struct session *s);
-/* What all of its connections have done so far. */
+/* The sum of the counts of all its sessions, including those that have ended. */
 struct iw_xfer_counts iw_group_counts(const struct group *g);
 
 /* --- memory.c --- */
@@ -383,50 +410,59 @@ struct iw_xfer_counts iw_group_counts(const struct group *g);
 bool iw_session_may_take(struct session *s, uint64_t n);
 void iw_session_charge(struct session *s, uint64_t n);
 void iw_session_credit(struct session *s, uint64_t n);
-/* Charges a new connection, and ends that. s->holder is set before, if it has one. */
+/* Charges a new connection; settle credits all its charges. Set s->holder before, if s has one. */
 void iw_session_account(struct session *s);
 void iw_session_settle(struct session *s);
-/* len octets have arrived in r. */
+/* Charges the memory of r in which len octets have arrived. */
 void iw_session_used(struct session *s, struct recv *r, size_t len);
-/* Charged to the transfer, which may outlive its sessions; s is one of them. */
+/* Charges the transfer, which may outlive its sessions. s is one of its sessions. */
 void iw_group_charge(struct group *g, const struct session *s, uint64_t n);
 void iw_group_credit(struct group *g, uint64_t n);
-/* Charges it for the octets that its place needs now. s fails if that is too much. */
+/* Charges g for the octets that its place needs now. Above the limit, s fails. */
 void iw_group_account(struct group *g, struct session *s, uint64_t bytes);
 void iw_group_settle(struct group *g);
-/* Called in each turn: updates the charges for queue pairs, once a second if segments may arrive out of order. */
+/*
+ * Call it in each turn. Once a second it updates the charges for queue pairs, the octets written
+ * into windows, and the memory of associations without a transfer.
+ */
 void iw_hub_reckon(struct hub *h);
-/* once: the transfer that the listener accepted has moved no octets for --timeout, and this side has no work for it: another may replace it. */
+/*
+ * --once: true if the transfer that the listener accepted has moved no octets for --timeout, and
+ * this side has no work for it. Another transfer may then replace it.
+ */
 bool iw_group_is_stalled(struct group *g);
-/* In each turn; costs little until relieve_at. */
+/* Call it in each turn. Does little before relieve_at; then closes the largest idle holders. */
 void iw_hub_relieve(struct hub *h);
-/* No more connections fit: closes the one that has been idle for longest, if that is longer than --timeout. */
+/*
+ * Call it when no more connections fit. Closes the one that has been idle for longest, if it has no
+ * pending work and moved nothing for --timeout.
+ */
 void iw_hub_end_idlest(struct hub *h);
 
 /* --- session.c --- */
-/* IW_E_NOMEM and what the calls below it say. The initiator's connects. */
+/* IW_E_NOMEM, also if g is NULL; then the session is no longer counted in g. */
 int iw_session_new(struct session **out, struct hub *h, struct group *g, bool initiator,
 		   struct iw_fault *why);
-/* first: of its transfer. */
+/* first: this connection carries the paths of the transfer, which are sent only once. */
 int iw_session_connect(struct session *s, bool first, struct iw_fault *why);
 /* Consumes req, also when it fails. */
 int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct iw_hello *request,
 		      struct iw_fault *why);
 void iw_session_free(struct session *s);
 void iw_session_up(struct session *s);
-/* PH_WAITING: the time has come. */
+/* The wait of PH_WAITING is over: an initiator connects again, a responder's session ends. */
 void iw_session_redial(struct session *s);
-/* What it has in hand will be done by another connection. */
+/* True if another connection will transfer the unfinished files of s. */
 bool iw_session_hands_on(const struct session *s);
 void iw_session_rejected(struct session *s, const struct iw_fault *why);
 void iw_session_completion(struct session *s, const struct iw_wc *wc);
-/* CLOSED has come, and all completions were taken. */
+/* The connection has ended, and all its completions were taken. */
 void iw_session_closed(struct session *s);
-/* Does what there is to do, up to one turn's worth; true: there is more. */
+/* Does the pending work of s, at most that of one turn. True: there is more. */
 bool iw_session_run(struct session *s);
 void iw_session_timeout(struct session *s);
 void iw_session_set_timer(struct session *s);
-/* The user, or a signal, wants it to end. */
+/* Ends s before its transfer is complete. text is the reason, reported with IW_E_CANCELED. */
 void iw_session_stop(struct session *s, const char *text);
 void iw_session_make_ready(struct session *s);
 /* Sets payload_at if octets of files have moved since the last call. Makes system calls. */
@@ -434,43 +470,51 @@ void iw_session_look(struct session *s);
 /* Reports to the machine the octets that the peer has written into windows before their DONE. */
 void iw_session_windows(struct session *s);
 bool iw_session_slot(struct session *s, uint32_t i);
-/* Receives whose octets are not needed any more. */
+/* Posts the receives of a again: their octets are no longer needed. */
 void iw_session_repost(struct session *s, const struct iw_xact *a);
+/* Returns s->work, allocated if necessary. NULL: no memory, or as in s->fault. */
 struct work *iw_session_work(struct session *s);
-/* There is such memory; else the transfer has failed for want of it. */
+/* True if s has its struct work. If it could not be allocated, the transfer has failed. */
 bool iw_session_may_act(struct session *s);
 
-/* --- source_side.c, sink_side.c: what the machine wants of files; octets of input and output
- * that it cost --- */
+/* --- source_side.c, sink_side.c: the machine's actions on files --- */
+/* Both return the octets of file input that the action took. */
 uint64_t iw_source_act(struct session *s, const struct iw_xact *a);
 uint64_t iw_source_load(struct session *s, const struct iw_xact *a);
-/* The session ends without results for files that the worker reads. */
+/* s ends: the files that the worker still reads no longer report to it. */
 void iw_source_leave(struct session *s);
-/* A path of the local user's. */
+/* Adds a path that the local user has given. IW_E_NOMEM. */
 int iw_source_path(struct session *s, const char *path);
-/* The machine's NEXT_FILE, which had to wait. */
+/* Answers the machine's NEXT_FILE, or sets next_waits if no file is available yet. */
 void iw_source_next(struct session *s);
-/* A file's RESULT. True: others will send it, and nobody is to be told. */
+/* Processes the RESULT of a file. True: another connection will transfer it; do not report it. */
 bool iw_source_result(struct session *s, const struct iw_xact *a);
 bool iw_sink_result(struct session *s, const struct iw_xact *a);
+/* Both return the octets of file output that the action took. */
 uint64_t iw_sink_act(struct session *s, const struct iw_xact *a);
 uint64_t iw_sink_store(struct session *s, const struct iw_xact *a);
-/* In each turn: reports removed names, for ns at most, so that many of them do not delay other sessions. */
+/*
+ * Call it in each turn. Reports removed names, for at most ns, so that many of them do not delay
+ * other sessions.
+ */
 void iw_sink_report_removed(struct hub *h, uint64_t ns);
-/* Resumes the steps that had to wait. */
+/* Resumes the actions that had to wait. */
 void iw_sink_retry(struct session *s);
-/* The session ends without results for its files. */
+/* s ends: abandons its files, and its tasks no longer report to it. */
 void iw_sink_leave(struct session *s);
-/* The last connection has ended. Reports the files that did not arrive completely; returns their number. */
+/*
+ * Call it when the last connection has ended. Reports the files that did not arrive completely, and
+ * returns their number.
+ */
 uint64_t iw_sink_count_missing(struct group *g);
-/* The RESULT of f has been sent. */
+/* The RESULT of f has been sent: f is freed when the worker has no more tasks for it. */
 void iw_sink_forget(struct file *f);
-/* Another attempt to create f. */
+/* Makes another attempt to create f. */
 void iw_sink_create_again(struct file *f);
-/* An initiator's own wishes for the place that it found. */
+/* Sets the options of the place that an initiator has opened. */
 void iw_sink_place(struct session *s);
 void iw_file_free(struct file *f);
-/* The len octets of a peer's name with a NUL behind them, to be freed; NULL without memory. */
+/* Returns the len octets of name, terminated by NUL; the caller frees them. NULL: no memory. */
 char *iw_name_terminated(const char *name, size_t len);
 
 #endif

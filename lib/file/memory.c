@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The memory that sessions and transfers hold. When it is used up, one connection is closed, of those that moved no octets of files for a
- * while: of the address that holds the most, the one that holds the most (RFC 5042 6.4.2).
+ * The memory that sessions and transfers hold. When it is used up, idle connections are closed:
+ * those that have moved no octets of files for some time. The first is the largest one of the
+ * address that holds the most memory (RFC 5042 6.4.2).
  */
 #include <stdlib.h>
 
@@ -9,9 +10,12 @@
 #include "util/text.h"
 
 #define RECKON     IW_SEC(1)
-#define RELIEF     IW_MSEC(250) /* between two connections that are closed */
-#define IDLE_MOST  IW_SEC(5) /* without progress for so long: idle; --timeout if that is shorter */
-#define VICTIM_MIN (256u << 10) /* no connection of an address that holds no more is closed */
+/* The time between two calls of iw_hub_relieve that close connections. */
+#define RELIEF     IW_MSEC(250)
+/* A connection without progress for this long is idle; for --timeout if that is shorter. */
+#define IDLE_MOST  IW_SEC(5)
+/* An address that holds at most this much loses no connection. */
+#define VICTIM_MIN (256u << 10)
 
 static uint64_t idle_time(const struct hub *h)
 {
@@ -48,7 +52,7 @@ static void *session_alloc(void *ctx, size_t size)
 	struct session *s = ctx;
 	void *p = calloc(1, size ? size : 1);
 
-	/* Not refused: without buffers for messages a transfer could neither continue nor end in order. */
+	/* Never refused: without message buffers a transfer cannot continue or end in order. */
 	if (!p)
 		return NULL;
 	(void)iw_session_may_take(s, size);
@@ -81,7 +85,7 @@ void iw_session_settle(struct session *s)
 	s->holder = NULL;
 }
 
-/* The pages of a receive into which octets have arrived stay in memory. */
+/* Charges whole pages: once octets have arrived in a page of a receive, it stays in memory. */
 void iw_session_used(struct session *s, struct recv *r, size_t len)
 {
 	size_t pages = IW_MIN((len + 4095) / 4096 * 4096, (size_t)r->size);
@@ -115,7 +119,7 @@ void iw_hub_reckon(struct hub *h)
 	}
 	if (h->taken)
 		(void)iw_group_is_stalled(h->taken);
-	/* Of associations without a transfer: no open session, or only claims on buffers. */
+	/* Associations without an open session, and those with only claims on buffers. */
 	h->assoc_bytes = h->listener ? iw_listener_memory(h->listener) : 0;
 	h->assoc_bytes += h->rm ? iw_rm_peer_memory(h->rm) : 0;
 	if (!iw_budget_may(&h->budget, NULL, SESSION_BASE) && h->relieve_at == IW_TIME_NEVER)
@@ -183,7 +187,10 @@ static bool holds_more(const struct session *s, const struct session *than)
 	return a > b || (than && a == b && s->bytes > than->bytes);
 }
 
-/* The holder whose own share is used up: only its connections can be closed. NULL: all memory is used up. */
+/*
+ * Returns the holder whose own share is used up: only its connections can be closed. NULL: no
+ * session waits, or all memory is used up.
+ */
 static const struct iw_holder *short_share(const struct hub *h)
 {
 	struct iw_list *l = iw_list_first(&h->starved);
@@ -193,7 +200,10 @@ static const struct iw_holder *short_share(const struct hub *h)
 	return iw_container_of(l, struct session, starved)->holder;
 }
 
-/* The largest idle one. Checks only candidates for the largest, because the check makes system calls. */
+/*
+ * Returns the largest idle session, of among only unless that is NULL. Checks the idle time only of
+ * sessions larger than the best so far, because the check makes system calls.
+ */
 static struct session *largest_idle(struct hub *h, const struct iw_holder *among)
 {
 	struct session *best = NULL;
@@ -246,7 +256,6 @@ void iw_hub_relieve(struct hub *h)
 	}
 }
 
-/* Closes the connection that has been idle for longest, if it has no pending work and moved nothing for --timeout. */
 void iw_hub_end_idlest(struct hub *h)
 {
 	struct session *idlest = NULL;

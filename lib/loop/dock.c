@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Ports in the loop, the associations on them, and the connections on those: messages in to whose
- * session they are for, messages out in turn, what the transport has to tell to whom it concerns.
+ * Ports (docks) in the loop, the associations (trunks) on them, and the connections (links) on
+ * these. Passes received messages and events of a port to the connections, and sends the messages
+ * of the connections in turn.
  */
 #include "loop/loop.h"
 
@@ -18,10 +19,13 @@
 #define TX_BUDGET     256
 /* Octets of a message with a Send of 512. */
 #define LEND_MIN      (512 + IW_SCTP_SSN_LEN + IW_DDP_UNTAGGED_LEN)
-/* How long a port that found no memory keeps still. */
+/* How long a port that is out of memory waits before it tries again. */
 #define REST_NS       IW_MSEC(10)
-/* How long the end of all waits for peers to agree to the end of theirs, looking that often. A SHUTDOWN that was lost is said
- * again when an RTO has passed, which is a second at least (RFC 9260 16); the peer takes an ABORT in its place for a failure. */
+/*
+ * How long iw_docks_part waits for peers to confirm the shutdown, and how often it checks. A lost
+ * SHUTDOWN is retransmitted after one RTO, at least a second (RFC 9260 16). The peer would take an
+ * ABORT instead for a failure.
+ */
 #define PART_NS       IW_SEC(3)
 #define PART_STEP_MS  10
 /* Expired associations that are aborted in one turn, at most: each costs a packet. */
@@ -29,7 +33,7 @@
 /* How often the memory of associations without an open session is read. */
 #define CHARGE_NS     IW_SEC(1)
 
-/* The owner of a session that waits at a gate. */
+/* The owner of a session that iw_gate_next_session has not returned yet. */
 static char asked_mark;
 
 /* --- docks ------------------------------------------------------------------------------------ */
@@ -53,7 +57,7 @@ static void watch_for(struct iw_dock *d, uint32_t events)
 
 	if (d->direct ? events == EPOLLIN : events == d->armed)
 		return;
-	/* Failing, the timers go on, and the next turn tries again. */
+	/* After a failure the timers still run, and the next turn tries again. */
 	if (iw_loop_watch(d->loop, d->port->fd, events, &d->watch, d->direct, &why) != 0)
 		return;
 	d->direct = false;
@@ -125,7 +129,10 @@ void iw_loop_stag(struct iw_loop *l, uint32_t stag, uint32_t pd, uint32_t stream
 	}
 }
 
-/* Begins the end of every association on which all is said; false: there is none. */
+/*
+ * Shuts down every association on which both ends have sent the last message of each session.
+ * Returns true if there was one.
+ */
 static bool part(struct iw_dock *d, uint64_t now)
 {
 	bool any = false;
@@ -151,7 +158,7 @@ static bool part_all(struct iw_loop *l, uint64_t now)
 	return any;
 }
 
-/* An epoll descriptor that is readable while one of the ports is. -1: only the time-out ends the wait. */
+/* An epoll descriptor, readable while a port is. -1: only the time-out will end the wait. */
 static int watch_all(struct iw_loop *l)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
@@ -173,7 +180,7 @@ static void turn_all(struct iw_loop *l, uint64_t now)
 	}
 }
 
-/* RFC 9260 9.2. One deadline for all ports, so that many unreachable peers delay the end no longer than one. */
+/* RFC 9260 9.2. One deadline for all ports: many unreachable peers take no longer than one. */
 void iw_docks_part(struct iw_loop *l)
 {
 	uint64_t now = iw_os_now(), until = now + PART_NS;
@@ -229,14 +236,20 @@ void iw_dock_mark(struct iw_dock *d)
 	iw_loop_note(&d->loop->dirty, &d->dirty);
 }
 
-/* It may have something to say, or be at its end: the flush looks at no others, there may be thousands. */
+/*
+ * The association may have something to send, or may have to end. The flush checks only touched
+ * associations, because there may be thousands.
+ */
 static void touch(struct iw_trunk *t)
 {
 	iw_loop_note(&t->dock->touched, &t->touched);
 	iw_dock_mark(t->dock);
 }
 
-/* Nobody needs it any more: it goes at the end of the turn, when no descriptor of it is looked at. */
+/*
+ * True if the port has no listener and no association. It is freed at the end of the turn, when no
+ * event of its descriptor is being served.
+ */
 static bool deserted(const struct iw_dock *d)
 {
 	return !d->gate && iw_list_empty(&d->trunks);
@@ -351,7 +364,7 @@ struct iw_assoc *iw_trunk_assoc(const struct iw_trunk *t)
 	return t->assoc && t->assoc->up ? t->assoc : NULL;
 }
 
-/* What the outside sees of the transport, as far as it is known now. */
+/* Copies the addresses and the message size that are known now to the face of t. */
 static void know_assoc(struct iw_trunk *t)
 {
 	const struct iw_assoc *a = t->assoc;
@@ -363,20 +376,26 @@ static void know_assoc(struct iw_trunk *t)
 	iw_sctpmap_set_chunk(t->map, a->max_message);
 }
 
-/* The port is told whose STags count on the session's stream, or that none do there any more. */
+/*
+ * Reports to the port which DDP stream uses the session's SCTP stream, and so which STags are valid
+ * there (on); or that none does.
+ */
 static void tell_session(const struct iw_link *k, bool on)
 {
 	const struct iw_rdmap *r = iw_conn_rdmap(k->conn);
 	struct iw_assoc *a = k->trunk->assoc;
 	const struct iw_port_ops *ops = k->trunk->dock->port->ops;
 
-	/* Before the responder's answer it is nobody's; before UP it has no streams. */
+	/*
+	 * Before it is accepted, a responder's session has no DDP stream. Before UP, the
+	 * association has no streams.
+	 */
 	if (!ops->session || !a || !r || (on && !a->up))
 		return;
 	ops->session(a, k->stream, on ? iw_rdmap_pd(r) : 0, on ? iw_rdmap_stream(r) : 0);
 }
 
-/* The association is gone, or it is one that must not be used: everybody on it is told. */
+/* The association has ended, or must not be used: reports that to all its connections. */
 static void trunk_lost(struct iw_trunk *t, const struct iw_fault *why, uint64_t now)
 {
 	struct iw_fault gone = *why;
@@ -584,7 +603,7 @@ static void kick_all(struct iw_trunk *t)
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-/* A session that somebody wants to have with whoever listens. */
+/* Queues a requested session for the listener. Without a listener or memory, refuses it. */
 static void ask(struct iw_trunk *t, struct iw_dss *s)
 {
 	struct iw_gate *g = t->dock->gate;
@@ -602,7 +621,7 @@ static void ask(struct iw_trunk *t, struct iw_dss *s)
 	iw_loop_note(&g->loop->gate_news, &g->news);
 }
 
-/* Units that nobody is there for any more. */
+/* Discards the units of a session that has no connection. */
 static void drop_units(struct iw_dss *s)
 {
 	struct iw_dss_unit u;
@@ -611,7 +630,10 @@ static void drop_units(struct iw_dss *s)
 		continue;
 }
 
-/* What of it is a Send may stay where it is: copying less is cheaper than a packet that is away. */
+/*
+ * Passes a message to its connection. A Send in it may stay in the port's memory, as a loan. If it
+ * is shorter than LEND_MIN, copying costs less than lending the packet.
+ */
 static void arrived(struct iw_link *k, const struct iw_port_msg *m, uint64_t now)
 {
 	struct iw_loop *l = k->loop;
@@ -665,7 +687,7 @@ static void take_msg(const struct iw_port_msg *m, uint64_t now)
 		end_replaced(t, now);
 	if (!s)
 		return;
-	/* While nobody has taken it on, what comes is held in the session. */
+	/* The session keeps its messages until the listener takes it. */
 	if (iw_unlikely(owner == &asked_mark))
 		return;
 	if (iw_unlikely(!owner)) {
@@ -732,7 +754,7 @@ static void came_up(struct iw_trunk *t, uint64_t now)
 	kick_all(t);
 }
 
-/* A new association at a listener. */
+/* Takes a new association of a listener. Without a listener or memory, aborts it. */
 static struct iw_trunk *welcome(struct iw_dock *d, struct iw_assoc *a, uint64_t now)
 {
 	struct iw_trunk *t;
@@ -778,7 +800,7 @@ static void take_event(struct iw_dock *d, const struct iw_assoc_event *ev, uint6
 	touch(t);
 }
 
-/* False: there was none. */
+/* Returns true if there was an event. */
 static bool take_events(struct iw_dock *d, uint64_t now)
 {
 	struct iw_assoc_event ev;
@@ -863,14 +885,14 @@ static void send_segments(struct iw_link *k, uint64_t now)
 		iw_loop_note(&t->waiting, &k->waiting);
 }
 
-/* Of the port, which its connections share. */
+/* All connections of a port share its counts. */
 void iw_trunk_count(struct iw_trunk *t)
 {
 	t->face.sends = t->dock->port->sends;
 	t->face.recvs = t->dock->port->recvs;
 }
 
-/* All that is to go from the port goes; what its being gone changes is taken note of. */
+/* Sends the pending output of the port, and processes the events that this causes. */
 static void flush_dock(struct iw_dock *d, uint64_t now)
 {
 	struct iw_list *n;
@@ -915,8 +937,10 @@ static void broken(struct iw_dock *d, const struct iw_fault *why, uint64_t now)
 		trunk_lost(iw_container_of(n, struct iw_trunk, all), why, now);
 }
 
-/* One batch a turn, which the flush acknowledges while the peer sends the next one: what is left is still to
- * be read in the next turn. err: what reading it returned. */
+/*
+ * Processes one batch of input; err, why: the result of reading it. A turn reads one batch only:
+ * the flush acknowledges it while the peer sends the next one. The rest is read in the next turn.
+ */
 static void take_batch(struct iw_dock *d, int err, const struct iw_fault *why, uint64_t now)
 {
 	struct iw_port_msg m;
@@ -949,7 +973,7 @@ int iw_dock_wait(struct iw_dock *d)
 	uint64_t now;
 	int err;
 
-	/* An epoll set would have to be told of each arrival as well. */
+	/* In the epoll set, the kernel would have to notify the set of each arrival as well. */
 	if (!d->direct)
 		iw_loop_unwatch(d->loop, d->port->fd);
 	d->direct = true;
@@ -1053,13 +1077,13 @@ void iw_trunk_remove(struct iw_link *k)
 	const struct iw_port_ops *ops = k->trunk->dock->port->ops;
 	void *other = now ? iw_dss_owner(now) : NULL;
 
-	/* By now the stream may belong to another connection. */
+	/* The stream may belong to another connection by now. */
 	if (!other || other == k || other == &asked_mark)
 		tell_session(k, false);
-	/* Its operations complete from now on, and their memory is their owner's. */
+	/* From now on its operations complete, and the program may reuse their memory. */
 	if (k->trunk->assoc && ops->give_back)
 		ops->give_back(k->trunk->assoc, k->stream, iw_os_now());
-	/* The conn may live on without a transport, to be asked what it was. */
+	/* The conn may outlive its transport, because the program can still query it. */
 	if (s)
 		iw_dss_set_owner(s, NULL);
 	iw_list_del(&k->on_trunk);
@@ -1085,7 +1109,7 @@ int iw_trunk_set_cc(struct iw_trunk *t, const char *name, struct iw_fault *why)
 	return ops->set_cc(t->assoc, name, why);
 }
 
-/* --- a listener's ----------------------------------------------------------------------------- */
+/* --- listeners -------------------------------------------------------------------------------- */
 
 bool iw_gate_next_session(struct iw_gate *g, struct iw_trunk **trunk, struct iw_dss **session)
 {
@@ -1098,7 +1122,7 @@ bool iw_gate_next_session(struct iw_gate *g, struct iw_trunk **trunk, struct iw_
 	*trunk = q->trunk;
 	*session = q->session;
 	iw_dss_set_owner(q->session, NULL);
-	touch(q->trunk); /* whatever becomes of it */
+	touch(q->trunk); /* accepted or not */
 	iw_list_del(&q->of_gate);
 	iw_list_del(&q->of_trunk);
 	iw_mem_free(g->loop->mem, q, sizeof(*q));

@@ -2,17 +2,16 @@
 /*
  * loop: one poll loop that drives connections over their transports.
  *
- * Job: when a socket is ready, a deadline has come or work was posted, move octets between the
- * transport (llp) and the engine (conn); remember which connections have news. Neighbours:
- * lib/verbs makes links and gates, asks for their news and decides; lib/conn and lib/llp do the
- * work. It knows no queue pair and no completion.
- * Threads: none, no locks; a loop and everything in it belongs to one thread at a time.
+ * Job: when a socket is ready, a deadline has passed or work was posted, moves octets between the
+ * transport (llp) and the engine (conn). Records which connections have news. Neighbours: lib/verbs
+ * creates connections (links) and listeners (gates), takes their news and decides; lib/conn and
+ * lib/llp do the work. The loop does not know queue pairs or completions.
+ * Threads: none, no locks; a loop and everything in it belong to one thread at a time.
  *
- *     iw_loop_flush()      what was posted goes out as far as the sockets take it
- *     iw_loop_wait()       waits for sockets and deadlines, serves those that are ready, within a
- *                          budget each
- *     iw_loop_next_link()  the connections to be looked at afterwards; the loop frees none, so that
- *                          none disappears meanwhile
+ *     iw_loop_flush()      sends what was posted, until the sockets are full
+ *     iw_loop_wait()       waits for sockets and deadlines, then serves each one that is ready,
+ *                          within its budget
+ *     iw_loop_next_link()  returns the connections with news; the loop itself frees none of them
  */
 #ifndef IW_LOOP_LOOP_H
 #define IW_LOOP_LOOP_H
@@ -30,163 +29,175 @@
 #include "util/pool.h"
 
 struct iw_loop;
-struct iw_link;  /* a connection in the loop: a conn on its transport */
-struct iw_trunk; /* an association in the loop, which carries connections */
+struct iw_link;  /* a connection in the loop: a conn and its transport */
+struct iw_trunk; /* an association in the loop: it carries connections */
 struct iw_gate;  /* a listener in the loop */
 
 /*
- * Octets that one read takes at most; the memory is shared by all connections of a loop. More of it
- * does not stay in the second-level cache beside what is read from and copied to: with twice as much
- * a plain receiver is a fifth slower. Less makes more system calls, and reads that split long FPDUs.
+ * The most octets of one read. All connections of a loop share this memory. A larger buffer does
+ * not fit the second-level cache together with the source and the destination of the copy: at twice
+ * the size a plain receiver is a fifth slower. A smaller one costs more system calls, and its reads
+ * split long FPDUs.
  */
 #define IW_LOOP_SCRATCH (128 * 1024)
 
-/* mem is borrowed for life. IW_E_NOMEM, IW_E_OS, IW_E_LIMIT. */
+/* mem is borrowed for the life of the loop. IW_E_NOMEM, IW_E_OS, IW_E_LIMIT. */
 IW_MUST_CHECK int iw_loop_new(struct iw_loop **out, const struct iw_mem *mem, struct iw_fault *why);
 /*
- * Every link, gate and bell must have been freed before. NULL does nothing. Blocks for at most 3 s in all while peers
- * confirm the shutdown of their associations.
+ * Free every connection and listener, and close every iw_bell, before this call. It blocks for at
+ * most 3 s in all while peers confirm the shutdown of their associations. NULL does nothing.
  */
 void iw_loop_free(struct iw_loop *l);
 
-/* The pools that its connections borrow batches and spill buffers from. */
+/* The pools from which the connections of the loop borrow batches and spill buffers. */
 struct iw_pool *iw_loop_txbufs(struct iw_loop *l);
 struct iw_pool *iw_loop_spill(struct iw_loop *l);
 
-/* Serves the links that were kicked, as far as their sockets and a budget go. */
+/* Serves the kicked connections until their sockets are full or their budgets are used up. */
 void iw_loop_flush(struct iw_loop *l);
 
 enum { IW_LOOP_WOKEN = 1 };
 /*
- * Waits until a socket is ready, a deadline has come or it is @until (0: does not wait;
- * IW_TIME_NEVER: no limit), not at all while a kicked link waits for its next budget; then serves
- * what is ready. Returns 0, IW_LOOP_WOKEN when the wake descriptor is readable or a signal ended
- * the wait, or IW_E_OS.
+ * Waits until a socket is ready, a deadline has passed, or it is @until (0: does not wait;
+ * IW_TIME_NEVER: no limit). Does not wait while a kicked connection needs another budget. Then
+ * serves what is ready. Returns 0; IW_LOOP_WOKEN if the wake descriptor is readable or a signal
+ * ended the wait; or IW_E_OS.
  */
 IW_MUST_CHECK int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why);
 
-/* System calls of the loop itself: those that waited, and those that told the kernel what for. */
+/* System calls of the loop itself: those that waited, and those that changed what to wait for. */
 uint64_t iw_loop_waits(const struct iw_loop *l);
 
-/* Takes the next link or gate that has perhaps got news since it was taken last; NULL: no more. */
+/* Takes the next connection or listener that may have news since it was taken last. NULL: none. */
 struct iw_link *iw_loop_next_link(struct iw_loop *l);
 struct iw_gate *iw_loop_next_gate(struct iw_loop *l);
 
-/* To every port that wants to know: as stag of struct iw_port_ops. */
+/* Calls stag of struct iw_port_ops for every port that has it. */
 void iw_loop_stag(struct iw_loop *l, uint32_t stag, uint32_t pd, uint32_t stream, uint64_t expires);
 
-/* The octets of a loan (struct iw_completion) are their lender's again. IW_E_INVAL: there is no such loan, or not any
- * more. Loans that are out when the loop is freed come back then. */
+/*
+ * Gives the octets of a loan (struct iw_completion) back to their lender. IW_E_INVAL: the loan does
+ * not exist, or was given back before. iw_loop_free gives back all loans.
+ */
 IW_MUST_CHECK int iw_loop_loan_return(struct iw_loop *l, uint64_t loan, struct iw_fault *why);
 
 /*
- * Another descriptor (borrowed until replaced) that ends the wait when it is readable; -1: none.
- * IW_E_PERM: it cannot be polled (a regular file); IW_E_OS: no descriptor.
+ * Sets a descriptor that ends the wait when it is readable; -1: none. Borrowed until it is
+ * replaced. IW_E_PERM: it cannot be polled (a regular file); IW_E_OS: it is not a descriptor.
  */
 IW_MUST_CHECK int iw_loop_wake_fd(struct iw_loop *l, int fd, struct iw_fault *why);
 
-/* ---------------------------------------------------------------- links */
+/* ---------------------------------------------------------------- connections */
 
 /*
- * Puts a connection into the loop. llp becomes the link's own (on failure too), conn and owner are
- * kept until the link is freed. connecting: the transport is still connecting; the link waits,
- * tries its addresses, and gives up at the conn's deadline. IW_E_NOMEM, IW_E_OS.
+ * Adds a connection to the loop. The link takes ownership of llp (on failure too); conn and owner
+ * are kept until the link is freed. connecting: the transport is still connecting; the link waits,
+ * tries its addresses, and gives up at the deadline of conn. IW_E_NOMEM, IW_E_OS.
  */
 IW_MUST_CHECK int iw_link_new(struct iw_link **out, struct iw_loop *l, struct iw_llp *llp,
 			      struct iw_conn *conn, void *owner, bool connecting,
 			      struct iw_fault *why);
-/* Closes the transport, hard when abort; the conn is the caller's again. NULL does nothing. */
+/* Closes the transport; abort: resets it. The caller owns conn again. NULL does nothing. */
 void iw_link_free(struct iw_link *k, bool abort);
-/* Work was posted, or the conn was told something: the next flush serves it. */
+/* Makes the next iw_loop_flush serve k. Call it when work was posted, or conn was changed. */
 void iw_link_kick(struct iw_link *k);
 void *iw_link_owner(const struct iw_link *k);
 void iw_link_set_owner(struct iw_link *k, void *owner);
 const struct iw_llp *iw_link_llp(const struct iw_link *k);
 bool iw_link_connecting(const struct iw_link *k);
-/* What the transport tells of itself; costs system calls. */
+/* The facts that the transport reports. Makes system calls. */
 void iw_link_facts(const struct iw_link *k, struct iw_llp_facts *out);
-/* As iw_llp_ops.set_cc; IW_E_NOTSUP where the transport lets nobody choose. */
+/* As set_cc of struct iw_llp_ops. IW_E_NOTSUP also if the transport has no choice. */
 IW_MUST_CHECK int iw_link_set_cc(struct iw_link *k, const char *name, struct iw_fault *why);
 
 /* ---------------------------------------------------------------- associations */
 
 /*
- * Begins an association from port, which becomes the loop's own (on failure too). It ends when no
- * connection is left on it, and until one was put on it the loop must not run. Errors of the port's
- * connect, IW_E_NOMEM, IW_E_OS.
+ * Begins an association from port. The loop takes ownership of port (on failure too). The
+ * association ends when it has no connection: put one on it before the loop runs. Errors of the
+ * port's connect; IW_E_NOMEM, IW_E_OS.
  */
 IW_MUST_CHECK int iw_trunk_connect(struct iw_trunk **out, struct iw_loop *l, struct iw_port *port,
 				   const struct iw_sctpmap_cfg *cfg, struct iw_fault *why);
-/* For the conn that is to be put on it. */
+/* For creating the conn that iw_link_on puts on the association. */
 struct iw_sctpmap *iw_trunk_map(struct iw_trunk *t);
-/* Puts a connection on it; conn and owner as with iw_link_new. IW_E_NOMEM, and then conn is the
- * caller's. */
+/*
+ * Puts a connection on the association; conn and owner as in iw_link_new. IW_E_NOMEM: the caller
+ * still owns conn.
+ */
 IW_MUST_CHECK int iw_link_on(struct iw_link **out, struct iw_trunk *t, struct iw_conn *conn,
 			     void *owner, struct iw_fault *why);
-/* Its conn was accepted: for ports that want to know whose a session is, before the answer goes out. */
+/*
+ * Call it when the conn of k was accepted, before the answer is sent: the port may have to know the
+ * DDP stream of the session by then.
+ */
 void iw_link_accepted(struct iw_link *k);
 /*
- * Octets that the association holds beside the sessions of its links, if this link is the first
- * accepted one; else 0. All links of an association have the same peer.
+ * Octets that the association holds in addition to the sessions of its accepted links, if this link
+ * is the first accepted one; else 0. All links of an association have the same peer.
  */
 size_t iw_link_memory(const struct iw_link *k);
-/* The association as its port knows it; NULL: it is gone, or not up yet. */
+/* The association in its port; NULL: it has ended, or is not up yet. */
 struct iw_assoc *iw_trunk_assoc(const struct iw_trunk *t);
 /* The association of a link; NULL: it has a transport of its own. */
 struct iw_trunk *iw_link_trunk(const struct iw_link *k);
 
-/* ---------------------------------------------------------------- gates */
+/* ---------------------------------------------------------------- listeners */
 
-/* Puts a listening port into the loop, which becomes the gate's own (on failure too); cfg is for each
- * association that comes. */
+/*
+ * Adds a listening port to the loop. The gate takes ownership of port (on failure too). cfg applies
+ * to each association of the listener.
+ */
 IW_MUST_CHECK int iw_gate_new_port(struct iw_gate **out, struct iw_loop *l, struct iw_port *port,
 				   const struct iw_sctpmap_cfg *cfg, void *owner,
 				   struct iw_fault *why);
-/* The next session that a peer wants, whose IW_DSS_REQUEST was not taken yet; release it or have a
- * conn made of it at once. False: none. */
+/*
+ * Takes the next session that a peer has requested; its IW_DSS_REQUEST was not taken yet. The
+ * caller must release it or create a conn for it at once. False: none.
+ */
 bool iw_gate_next_session(struct iw_gate *g, struct iw_trunk **trunk, struct iw_dss **session);
 
-/* Puts a listener into the loop; llp becomes the gate's own (on failure too). */
+/* Adds a listener to the loop. The gate takes ownership of llp (on failure too). */
 IW_MUST_CHECK int iw_gate_new(struct iw_gate **out, struct iw_loop *l, struct iw_llp *llp,
 			      void *owner, struct iw_fault *why);
-/* Octets that the associations of its port without an open session hold; over TCP: 0. */
+/* Octets held by the associations of its port on which no session is open; over TCP: 0. */
 size_t iw_gate_memory(const struct iw_gate *g);
 /*
- * Limits these octets, to IW_UNUSED_LEAST_BYTES at least and IW_UNUSED_MAX_BYTES at most. One
- * address of a peer may hold a quarter.
+ * Limits these octets; the limit is at least IW_UNUSED_LEAST_BYTES and at most IW_UNUSED_MAX_BYTES.
+ * One address of a peer may hold a quarter of it.
  */
 void iw_gate_limit_unused(struct iw_gate *g, size_t octets);
 void iw_gate_free(struct iw_gate *g);
 /*
- * The next connection (given). IW_E_AGAIN: none; IW_E_LIMIT: no descriptors or memory, the gate now
- * rests for 100 ms; others: this one failed, go on.
+ * Accepts the next connection (given). IW_E_AGAIN: none; IW_E_LIMIT: no descriptors or no memory,
+ * and iw_gate_rest has been called; others: this connection failed, call again for the next one.
  */
 IW_MUST_CHECK int iw_gate_accept(struct iw_gate *g, struct iw_llp **out, struct iw_fault *why);
 /*
- * The gate is not watched for 100 ms, or until it is told to go on: connections wait in the
- * system's queue.
+ * Does not watch the listener for 100 ms, or until iw_gate_go_on: connections wait in the system's
+ * queue.
  */
 void iw_gate_rest(struct iw_gate *g);
 void iw_gate_go_on(struct iw_gate *g);
 void *iw_gate_owner(const struct iw_gate *g);
 const struct iw_llp *iw_gate_llp(const struct iw_gate *g);
 
-/* ---------------------------------------------------------------- other people's event loops */
+/* ---------------------------------------------------------------- a program's own event loop */
 
 /*
- * A descriptor that is readable while the bell rings or the loop itself has something to do (a
- * socket is ready, a deadline has come, a kicked link waits). It costs system calls only from when
- * the first one is opened.
+ * A descriptor for the program's own event loop. It is readable while iw_bell_ring has set it, or
+ * while the loop has something to do: a socket is ready, a deadline has passed, or a connection is
+ * kicked. The loop makes system calls for it only after the first one was opened.
  */
 struct iw_bell {
 	struct iw_loop *loop; /* NULL: not open */
-	int fd;               /* to be polled */
+	int fd;               /* the program polls it */
 	int event_fd;
 	bool ringing;
 };
 IW_MUST_CHECK int iw_bell_open(struct iw_bell *b, struct iw_loop *l, struct iw_fault *why);
 void iw_bell_close(struct iw_bell *b);
-/* Does nothing when the bell is not open or rings as asked already. */
+/* Sets (on) or clears it. Does nothing if it is not open, or is in that state already. */
 void iw_bell_ring(struct iw_bell *b, bool on);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Private to the room: what a manager is made of. */
+/* Private to lib/rm: the objects of a manager, and the calls between rm.c and control.c. */
 #ifndef IW_RM_INTERNAL_H
 #define IW_RM_INTERNAL_H
 
@@ -12,25 +12,27 @@
 #include "util/list.h"
 #include "util/num.h"
 
-#define BUCKETS 1024u /* of buffers by STag and by file, and of peers by queue pair */
+/* Of each hash table: buffers by STag, buffers by file, peers by queue pair. */
+#define BUCKETS 1024u
 
 /* A protection domain with the buffers in it and the peers connected to it. */
 struct domain {
 	struct iw_list all;
-	struct iw_timer leave; /* no buffer is left: its peers are dropped then */
+	struct iw_timer leave; /* set while no buffer is left: when the peers are disconnected */
 	struct iw_pd *pd;
-	char name[IW_RM_NAME_MAX + 1]; /* "": of one buffer, or of those of its connections */
-	struct iw_list buffers,
-		peers; /* peers in the order they came, those that ended among them */
+	/* "": made for one buffer. Buffers of its connections alone are in it too. */
+	char name[IW_RM_NAME_MAX + 1];
+	/* Peers are in the order of admission; ended ones stay in the list. */
+	struct iw_list buffers, peers;
 	unsigned live, ended;
 };
 
 struct buffer {
 	struct iw_list all, by_stag, in_domain;
-	struct iw_list by_file; /* buffers of files only, not of new memory */
+	struct iw_list by_file; /* in rm->buffers_by_file; empty for new memory */
 	struct iw_timer expiry;
 	struct domain *domain;
-	struct peer *peer; /* of this connection alone; NULL: of the domain */
+	struct peer *peer; /* only this connection may use it; NULL: all of the domain may */
 	struct iw_mr *mr;
 	struct iw_map map;
 	uint32_t stag;
@@ -44,24 +46,21 @@ struct buffer {
 struct peer {
 	struct iw_list by_qp, in_domain; /* by_qp: while it is connected */
 	struct domain *domain;
-	struct iw_qp *qp; /* NULL: it has ended */
-	size_t qp_first;  /* iw_qp_memory when it was let in */
-	uint32_t stream;  /* the manager's number for it */
+	struct iw_qp *qp; /* NULL: the connection has ended */
+	size_t qp_first;  /* iw_qp_memory at admission */
+	uint32_t stream;  /* the number under which it is listed */
 	char addr[64];
-	uint64_t since;        /* it was let in, or ended */
-	struct iw_tally tally; /* when it has ended */
+	uint64_t since;        /* time of admission, or of the end */
+	struct iw_tally tally; /* final; valid after the end */
 	char why[IW_XFER_TEXT_MAX + 1];
 };
 
-/*
- * What is left of the answer to a LIST: the next buffer to tell, or the next peer of the one told
- * last.
- */
+/* The rest of the answer to a LIST: the remaining peers of a domain, then the next buffers. */
 struct cursor {
 	struct buffer *buffer;
-	struct domain *domain; /* whose peers are being told */
+	struct domain *domain; /* whose peers are being reported; NULL: none */
 	struct peer *peer;
-	bool one; /* this buffer alone */
+	bool one; /* report this buffer alone */
 	uint64_t told;
 };
 
@@ -74,13 +73,13 @@ struct client {
 	enum client_state state;
 	bool wants_peers;
 	struct cursor at;
-	uint8_t out[IW_RM_MSG_MAX]; /* a message that waits for room */
+	uint8_t out[IW_RM_MSG_MAX]; /* the next reply, until the socket has room for it */
 	size_t out_len;
 };
 
 struct iw_rm {
 	struct iw_ctx *ctx;
-	struct iw_cq *cq; /* of queue pairs on which nothing is ever posted */
+	struct iw_cq *cq; /* for the queue pairs of peers, on which nothing is ever posted */
 	const char *transport;
 	char host[64];
 	uint16_t port;
@@ -89,39 +88,40 @@ struct iw_rm {
 	struct iw_list domains, buffers;
 	struct iw_list buffers_by_stag[BUCKETS], buffers_by_file[BUCKETS], peers_by_qp[BUCKETS];
 	unsigned nbuffers, npeers;
-	uint64_t memory,
-		memory_max; /* octets of new memory: registered, and the most; 0: no limit */
+	/* Octets of new memory: registered, and their limit (0: none). */
+	uint64_t memory, memory_max;
 	uint64_t peers_max;
 	uint32_t last_stream;
-	struct iw_heap expiries, leaves, patience; /* of buffers, domains, clients */
+	struct iw_heap expiries, leaves, patience; /* timers of buffers, domains, clients */
 	struct iw_guesses guesses;
-	uint64_t beat_at; /* while peers are connected: the next look at all buffers */
+	uint64_t beat_at; /* while peers are connected: the next check of their buffers */
 
 	int epoll, sock; /* sock -1: no control socket */
 	char path[IW_RM_PATH_MAX];
-	uint64_t inode;      /* of path: it is removed if it is still ours */
-	bool resting;        /* no room for a client: the listening socket is not looked at */
-	uint64_t rest_until; /* there was no descriptor for one; IW_TIME_NEVER: there was */
+	uint64_t inode; /* of path: at the end, path is removed only if it still has this inode */
+	/* The listening socket is not polled: there are too many clients, or no descriptors. */
+	bool resting;
+	uint64_t rest_until; /* no descriptor for a client: when to retry; else IW_TIME_NEVER */
 	struct iw_list clients;
 	unsigned nclients;
 };
 
 /* --- rm.c, for control.c --- */
-/* file: given (-1: none), also when it fails. The answer's buffer is filled, with its key. */
+/* Registers a buffer; fills *out, with the key. Takes ownership of file (-1: none) in any case. */
 int iw_rm_add(struct iw_rm *rm, const struct iw_rm_request *r, int file, struct iw_rm_buffer *out,
 	      struct iw_fault *why);
 struct buffer *iw_rm_find(struct iw_rm *rm, uint32_t stag);
-/* Revoked when it returns. why: for the log. */
+/* Revokes and frees b. It is revoked when the call returns. why is for the log. */
 void iw_rm_drop(struct iw_rm *rm, struct buffer *b, const char *why);
 void iw_rm_tell_buffer(struct iw_rm *rm, struct buffer *b, bool with_key, struct iw_rm_buffer *out);
 void iw_rm_tell_peer(struct iw_rm *rm, const struct peer *p, struct iw_rm_peer *out);
-/* Buffers whose uses are spent or whose time has come go. */
+/* Drops the buffers whose uses are spent. iw_rm_turn drops those whose lifetime is over. */
 void iw_rm_reap(struct iw_rm *rm);
 
 /* --- control.c, for rm.c --- */
 void iw_rm_control_timers(struct iw_rm *rm);
 void iw_rm_control_close(struct iw_rm *rm);
-/* Answers under way go on behind what is about to be freed. */
+/* Called before the object is freed: the answers under way skip it. */
 void iw_rm_control_forget_buffer(struct iw_rm *rm, const struct buffer *b);
 void iw_rm_control_forget_peer(struct iw_rm *rm, const struct peer *p);
 void iw_rm_control_forget_domain(struct iw_rm *rm, const struct domain *d);

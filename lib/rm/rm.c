@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The manager: protection domains, the buffers in them, the peers that were let in. */
+/* The manager: protection domains, the buffers in them, and the peers admitted to them. */
 #include "rm/rm.h"
 
 #include <errno.h>
@@ -15,7 +15,8 @@
 #include "util/text.h"
 #include "xfer/cbor.h"
 
-#define LEAVE IW_SEC(5) /* for a peer's next operation to be refused, and to tell it why */
+/* Time for a peer without a buffer to get its next operation refused, with the reason. */
+#define LEAVE IW_SEC(5)
 #define BEAT  IW_SEC(1)
 
 _Static_assert((int)IW_CLAIM_READ == IW_ACCESS_REMOTE_READ &&
@@ -24,7 +25,7 @@ _Static_assert((int)IW_CLAIM_READ == IW_ACCESS_REMOTE_READ &&
 
 /* --- looking things up --- */
 
-/* STags are random in their high bits as in all others. */
+/* All bits of an STag are random, so its low bits serve as a hash. */
 static struct iw_list *stag_bucket(struct iw_rm *rm, uint32_t stag)
 {
 	return &rm->buffers_by_stag[stag % BUCKETS];
@@ -61,7 +62,7 @@ static struct peer *find_peer(struct iw_rm *rm, const struct iw_qp *qp)
 	return NULL;
 }
 
-/* By its number, as people have it. */
+/* Finds a connected peer by the number under which it is listed. */
 static struct peer *find_stream(struct iw_rm *rm, uint32_t stream)
 {
 	for (size_t i = 0; i < BUCKETS; i++) {
@@ -114,7 +115,10 @@ static void forget_peer(struct iw_rm *rm, struct peer *p)
 	free(p);
 }
 
-/* A domain with nothing in it ends; one with peers alone gives them time to find out. */
+/*
+ * Frees a domain without buffers and connected peers. If only peers are left, starts the timer that
+ * disconnects them.
+ */
 static void settle_domain(struct iw_rm *rm, struct domain *d)
 {
 	struct iw_list *l;
@@ -139,7 +143,7 @@ static void settle_domain(struct iw_rm *rm, struct domain *d)
 
 /* --- buffers --- */
 
-/* Where it belongs: a new domain if need be. */
+/* The domain for a buffer: that of its connection (*peer), the named one, or a new one. */
 static struct domain *domain_for(struct iw_rm *rm, const struct iw_rm_request *r,
 				 struct peer **peer, struct iw_fault *why)
 {
@@ -243,7 +247,7 @@ static int register_buffer(struct iw_rm *rm, struct buffer *b, const struct iw_r
 	return 0;
 }
 
-/* What the request says of it; nothing is mapped or registered yet. */
+/* Fills a buffer from the request. Nothing is mapped or registered yet. */
 static struct buffer *new_buffer(const struct iw_rm_request *r, struct domain *d, struct peer *peer)
 {
 	struct buffer *b = calloc(1, sizeof(*b));
@@ -262,7 +266,7 @@ static struct buffer *new_buffer(const struct iw_rm_request *r, struct domain *d
 	return b;
 }
 
-/* The buffer, mapped and registered; NULL: *why. file is given. */
+/* Returns the buffer, mapped and registered, or NULL with *why filled. Takes ownership of file. */
 static struct buffer *make_buffer(struct iw_rm *rm, const struct iw_rm_request *r, struct domain *d,
 				  struct peer *peer, int file, struct iw_fault *why)
 {
@@ -348,8 +352,8 @@ void iw_rm_drop(struct iw_rm *rm, struct buffer *b, const char *why)
 }
 
 /*
- * What peers of the domain have read since may be zeros, and what they wrote nowhere: none of them
- * is to believe that it went well.
+ * Since the loss, peers of the domain may have read zeros, and their Writes may not be in the file.
+ * Their connections are aborted, so that no peer takes its operations for successful.
  */
 static void lose(struct iw_rm *rm, struct buffer *b)
 {
@@ -367,7 +371,7 @@ static void lose(struct iw_rm *rm, struct buffer *b)
 	iw_rm_drop(rm, b, "its file is lost");
 }
 
-/* The last of its operations has come to its end: one that is under way may go on. */
+/* True if all permitted operations have completed. An operation in progress is not cut off. */
 static bool is_spent(const struct buffer *b)
 {
 	struct iw_tally t;
@@ -378,7 +382,7 @@ static bool is_spent(const struct buffer *b)
 	return t.writes + t.reads >= b->uses;
 }
 
-/* False: the buffer is gone. */
+/* Drops the buffer if it is lost or spent, and returns false then. */
 static bool look_at(struct iw_rm *rm, struct buffer *b)
 {
 	if (!iw_map_whole(&b->map)) {
@@ -532,7 +536,7 @@ int iw_rm_claim(struct iw_rm *rm, struct iw_conn_req *req, struct iw_fault *why)
 		return hold_off(req, wait, why);
 	if (b && !look_at(rm, b))
 		b = NULL;
-	/* One answer for all three, so that no peer learns which STags there are. */
+	/* One answer for all three cases, so that no peer learns which STags exist. */
 	if (!b || b->peer || !iw_claim_key_fits(&b->key, &claim.key)) {
 		iw_guess_wrong(&rm->guesses, addr, rm->now);
 		return reject(req, why, IW_XC_REFUSED,
@@ -556,7 +560,7 @@ static void drop_stream_buffers(struct iw_rm *rm, const struct peer *p)
 	}
 }
 
-/* The oldest of those that are only remembered. */
+/* Forgets the oldest ended peers above IW_RM_ENDED_MAX. */
 static void trim_ended(struct iw_rm *rm, struct domain *d)
 {
 	for (struct iw_list *l = d->peers.next; l != &d->peers && d->ended > IW_RM_ENDED_MAX;) {
@@ -579,7 +583,7 @@ static void end_peer(struct iw_rm *rm, struct peer *p, const struct iw_fault *wh
 		len = iw_cbor_cut(why->text, sizeof(why->text) - 1);
 	memcpy(p->why, why->text, len);
 	iw_log_info("%s: stream %u ended%s%s", p->addr, p->stream, len ? ": " : "", p->why);
-	/* The domain has a peer as long as this goes on, so it stays. */
+	/* d->live still includes this peer, so the domain is not freed here. */
 	drop_stream_buffers(rm, p);
 	iw_qp_tally(p->qp, &p->tally);
 	iw_list_del(&p->by_qp);
@@ -593,10 +597,7 @@ static void end_peer(struct iw_rm *rm, struct peer *p, const struct iw_fault *wh
 	settle_domain(rm, d);
 }
 
-/*
- * The peer has sent all it wanted. Whether what it wrote is where it belongs is looked at before it
- * is told that all went well.
- */
+/* The peer has closed its side. Its Writes are checked before our close confirms success to it. */
 static void on_peer_closed(struct iw_rm *rm, struct peer *p)
 {
 	struct domain *d = p->domain;
@@ -606,7 +607,7 @@ static void on_peer_closed(struct iw_rm *rm, struct peer *p)
 		next = l->next;
 		look_at(rm, iw_container_of(l, struct buffer, in_domain));
 	}
-	/* After an abort this does nothing. */
+	/* This does nothing if look_at has aborted the connection. */
 	iw_disconnect(p->qp);
 }
 
@@ -766,7 +767,7 @@ int iw_rm_fd(const struct iw_rm *rm)
 
 /* --- beginning and end --- */
 
-/* "127.0.0.1:7471", "[::1]:7471": without brackets and port. */
+/* Copies the host from "127.0.0.1:7471" or "[::1]:7471", without brackets and port. */
 static void take_host(struct iw_rm *rm, const char *addr)
 {
 	const char *colon = strrchr(addr, ':');

@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * rm: the resource manager (RFC 5041 8.3, RFC 5042 3). It registers Tagged Buffers in a running
- * ddp-recv for others to use, lets peers in that can name one and its key, and gives an account of
+ * ddp-recv for other processes to use. It admits peers that name a buffer and its key, and reports
  * what they do.
  *
- * Neighbours: lib/file's hub owns the context, the listener and the loop, and gives it connection
- * requests that claim a buffer, the events of its queue pairs, and turns; stag-reg asks it by the
- * control socket (rm/control.h). Threads: the context's.
+ * Neighbours: the hub of lib/file owns the context, the listener and the loop. It passes on the
+ * connection requests that claim a buffer and the events of the manager's queue pairs, and calls
+ * iw_rm_turn. stag-reg sends requests on the control socket (rm/control.h). Threads: as for the
+ * context.
  *
- * Scopes: every buffer lies in a protection domain. Without a name the domain is the buffer's own:
- * whoever is let in for the buffer can use that one and nothing else, whatever STags it guesses
- * (RFC 5042 6.1.1). Buffers under one name share a domain, and whoever has the key of one of them
- * can use all of them. A buffer may also be of one connection alone, and ends with it. Transfers
- * are in a domain of their own, in which nothing is ever registered here.
+ * Scopes: every buffer is in a protection domain. A buffer registered without a domain name gets a
+ * domain of its own: a peer admitted for it can use no other buffer, whatever STags the peer
+ * guesses (RFC 5042 6.1.1). Buffers registered under one name share a domain: a peer with the key
+ * of one of them can use all of them. A buffer may also belong to one connection alone; it ends
+ * with that connection. Transfers use a domain of their own, in which the manager registers
+ * nothing.
  *
- * Admission: a Request names an STag and the key of its Advertisement, 128 random bits; a wrong key
- * and an STag that is not there get the same answer. A buffer registered as open has no key. Claims
+ * Admission: a Request names an STag and the key from its Advertisement, 128 random bits. A wrong
+ * key and an unknown STag get the same answer. A buffer registered as open has no key. Claims
  * without the right key are limited in number (rm/guess.h).
  *
- * End: revoked (takes effect before the answer), life over, uses spent, the connection it belongs
- * to gone, or its file lost (rm/map.h). Who is connected to a domain that has no buffer left is
- * dropped a little later, so that its next operation can be refused with a Terminate that says why.
+ * A buffer ends when it is revoked (this takes effect before the answer is sent), its lifetime is
+ * over, its uses are spent, its connection has ended or its file is lost (rm/map.h). When the last
+ * buffer of a domain has ended, the peers of the domain are disconnected a few seconds later. Until
+ * then their next operation is refused with a Terminate that gives the reason.
  */
 #ifndef IW_RM_RM_H
 #define IW_RM_RM_H
@@ -35,50 +38,54 @@ struct iw_rm;
 
 #define IW_RM_BUFFERS_MAX 65536u /* registered at once */
 #define IW_RM_PEERS_MAX   16384u /* connected at once */
-#define IW_RM_ENDED_MAX   32u    /* remembered of each domain's peers that have gone */
+#define IW_RM_ENDED_MAX   32u    /* ended peers remembered for each domain */
 
 struct iw_rm_cfg {
 	struct iw_ctx *ctx; /* outlives the manager */
-	/* What Advertisements say. */
-	const char *transport; /* kept */
-	const char *addr;      /* the listener's, "127.0.0.1:7471"; copied */
+	/* For Advertisements. */
+	const char *transport; /* borrowed for life */
+	const char *addr;      /* of the listener, such as "127.0.0.1:7471"; copied */
 	uint16_t port;
-	uint64_t memory; /* octets of new memory that may be registered, together; 0: no limit */
-	uint64_t peers;  /* peers connected at once; at most IW_RM_PEERS_MAX */
+	uint64_t memory; /* limit of registered new memory, octets in all; 0: none */
+	uint64_t peers;  /* limit of connected peers; at most IW_RM_PEERS_MAX */
 };
 
-/* IW_E_NOMEM, IW_E_OS, IW_E_LIMIT. */
+/* Creates a manager without a control socket. IW_E_NOMEM, IW_E_OS, IW_E_LIMIT. */
 IW_MUST_CHECK int iw_rm_new(struct iw_rm **out, const struct iw_rm_cfg *cfg, struct iw_fault *why);
-/* Revokes everything and ends its connections at once. NULL does nothing. */
+/* Revokes all buffers, ends their connections at once and frees the manager. rm may be NULL. */
 void iw_rm_free(struct iw_rm *rm);
 
 /*
- * Answers to a request whose Private Data iw_claim_is of this kind (req is consumed). 0: let in.
- * IW_E_REJECTED: rejected, for the reason in *why; IW_E_LIMIT: rejected without a check, after too many
- * wrong claims (rm/guess.h), which was logged once; others: it could not be answered.
+ * Answers a connection request that claims a buffer (iw_claim_is on its Private Data) and consumes
+ * it. Returns 0: the peer is admitted. IW_E_REJECTED: rejected, with the reason in *why.
+ * IW_E_LIMIT: rejected without a check after too many wrong claims (rm/guess.h), which was logged
+ * once. Other errors: the request could not be answered.
  */
 IW_MUST_CHECK int iw_rm_claim(struct iw_rm *rm, struct iw_conn_req *req, struct iw_fault *why);
-/* True: the event is of a queue pair of the manager, which has dealt with it. */
+/* Handles an event of one of the manager's queue pairs. Returns false for any other event. */
 bool iw_rm_event(struct iw_rm *rm, const struct iw_async_event *ev);
 
 /*
- * Lives that are over, files that were lost, and whatever else has its time. Cheap when there is
- * nothing; to be called in every turn of the loop, at the latest at iw_rm_deadline.
+ * Drops buffers whose lifetime is over or whose file is lost, and serves all other timers. Call it
+ * in every turn of the loop, at the latest at iw_rm_deadline. It is cheap if nothing is due.
  */
 void iw_rm_turn(struct iw_rm *rm, uint64_t now);
 uint64_t iw_rm_deadline(const struct iw_rm *rm);
-/* The path of the control socket; "": none. Owned. */
+/* The path of the control socket; "": none. Owned by the manager. */
 const char *iw_rm_path(const struct iw_rm *rm);
 /* Octets of new memory that are registered. */
 uint64_t iw_rm_memory(const struct iw_rm *rm);
 /*
- * Octets that the library holds for the connected peers (iw_qp_memory), beyond what it held for
- * each when it was let in. Reads every peer.
+ * Octets by which the memory of the connected peers (iw_qp_memory) has grown since their admission.
+ * Visits every peer.
  */
 uint64_t iw_rm_peer_memory(const struct iw_rm *rm);
-/* Peers that are connected. */
+/* The number of connected peers. */
 unsigned iw_rm_peers(const struct iw_rm *rm);
-/* Readable while the control socket has something to do: call iw_rm_serve then. Owned. */
+/*
+ * A descriptor that is readable while the control socket has something to do: call iw_rm_serve
+ * then. Owned by the manager.
+ */
 int iw_rm_fd(const struct iw_rm *rm);
 void iw_rm_serve(struct iw_rm *rm, uint64_t now);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Associations: where they are found, their states, their beginning and their end. */
+/* Associations: states, look-up, creation and end. */
 #include "sctp/internal.h"
 
 #include <assert.h>
@@ -30,7 +30,7 @@ const char *iw_sctp_state_name(enum iw_sctp_state state)
 
 #define TO(state) (1u << (state))
 
-/* RFC 9260 4. From each state one may go to CLOSED. */
+/* RFC 9260 4. Every state can also change to CLOSED. */
 static const unsigned transitions[] = {
 	[IW_SCTP_CLOSED] = TO(IW_SCTP_COOKIE_WAIT) | TO(IW_SCTP_ESTABLISHED),
 	[IW_SCTP_COOKIE_WAIT] = TO(IW_SCTP_COOKIE_ECHOED) | TO(IW_SCTP_ESTABLISHED),
@@ -48,7 +48,7 @@ void iw_sctp_set_state(struct iw_sctp_assoc *a, enum iw_sctp_state to)
 	a->state = to;
 }
 
-/* --- where they are found --------------------------------------------------------------------- */
+/* --- look-up ---------------------------------------------------------------------------------- */
 
 static uint64_t addr_hash(const struct iw_sctp *s, const struct iw_sctp_addr *addr, uint16_t port)
 {
@@ -92,8 +92,8 @@ struct path *iw_sctp_path_of(const struct iw_sctp_assoc *a, const struct iw_sctp
 }
 
 /*
- * The address table has confirmed paths only. Else associations that all list one unverified
- * address would make a chain that each look-up of that address walks.
+ * The address table has confirmed paths only. Otherwise many associations could list the same
+ * unverified address, and each look-up of that address would walk a long chain.
  */
 static bool is_in_table(const struct path *p)
 {
@@ -185,7 +185,7 @@ static void link_out(struct iw_sctp_assoc *a)
 	}
 }
 
-/* --- beginning and end ------------------------------------------------------------------------ */
+/* --- creation and end ------------------------------------------------------------------------- */
 
 int iw_sctp_assoc_new(struct iw_sctp_assoc **out, struct iw_sctp *s, uint32_t my_tag,
 		      uint32_t my_tsn, const struct iw_sctp_addr *peer, unsigned npeers,
@@ -337,7 +337,7 @@ void iw_sctp_slim(struct iw_sctp_assoc *a)
 	}
 }
 
-/* --- what one may know ------------------------------------------------------------------------ */
+/* --- information for the user ----------------------------------------------------------------- */
 
 void *iw_sctp_user(const struct iw_sctp_assoc *a)
 {

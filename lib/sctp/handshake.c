@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Set-up (RFC 9260 5): INIT, INIT ACK, COOKIE ECHO, COOKIE ACK, from both ends, with the table that tells
- * restarts, collisions and repeats apart (5.2.4).
+ * Set-up of an association (RFC 9260 5) at both ends: INIT, INIT ACK, COOKIE ECHO, COOKIE ACK. The
+ * table in 5.2.4 distinguishes restarts, collisions and duplicates.
  */
 #include "sctp/internal.h"
 
@@ -9,7 +9,7 @@
 
 #define INIT_RWND_MIN 1500 /* RFC 9260 3.3.2 */
 
-/* --- what INIT and INIT ACK say --------------------------------------------------------------- */
+/* --- contents of INIT and INIT ACK ------------------------------------------------------------ */
 
 static int put_adaptation(const struct iw_sctp *s, uint8_t *dst, size_t cap)
 {
@@ -47,7 +47,7 @@ int iw_sctp_put_init(struct iw_sctp_assoc *a, uint8_t *dst, size_t cap)
 	return iw_sctp_chunk_encode(dst, cap, &c);
 }
 
-/* SX-07 in the words of RFC 9260 3.3.2: what makes an INIT or INIT ACK no offer. */
+/* SX-07, RFC 9260 3.3.2: true if the values of an INIT or INIT ACK are acceptable. */
 static bool acceptable(const struct iw_sctp_init *i)
 {
 	return i->a_rwnd >= INIT_RWND_MIN && i->os > 0 && i->mis > 0;
@@ -117,7 +117,7 @@ void iw_sctp_setup_timeout(struct iw_sctp_assoc *a, uint64_t now)
 	a->setup_at = iw_time_add(now, a->setup_rto);
 }
 
-/* The address that we called stays the first; those that the peer says follow. */
+/* The address that the caller named stays the first; the addresses that the peer lists follow. */
 static int learn_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *said, unsigned nsaid)
 {
 	struct iw_sctp_addr peer[IW_SCTP_PATHS_MAX];
@@ -196,7 +196,7 @@ void iw_sctp_on_init_ack(struct iw_sctp *s, const struct iw_sctp_chunk *c)
 		return;
 	}
 	if (learn_paths(a, p.peer, p.npeers) < 0)
-		return; /* the INIT is sent again, and memory may be there then */
+		return; /* T1 repeats the INIT; there may be memory then */
 	a->cookie = copy_of(s->cfg.mem, p.cookie, p.cookie_len);
 	if (!a->cookie)
 		return;
@@ -208,7 +208,10 @@ void iw_sctp_on_init_ack(struct iw_sctp *s, const struct iw_sctp_chunk *c)
 	a->streams_in = IW_MIN(s->cfg.streams, i.os);
 	iw_sctp_inq_init(&a->in, i.tsn);
 	a->in.advertised = s->cfg.rwnd;
-	/* 5.4: the COOKIE ECHO goes to the address that the caller named, not the INIT ACK's source. */
+	/*
+	 * 5.4: the COOKIE ECHO is sent to the address that the caller named, not to the source of
+	 * the INIT ACK.
+	 */
 	a->from = 0;
 	s->cur.path = &a->paths[0];
 	iw_sctp_set_state(a, IW_SCTP_COOKIE_ECHOED);
@@ -225,7 +228,7 @@ void iw_sctp_on_cookie_ack(struct iw_sctp_assoc *a, uint64_t now)
 		iw_sctp_established(a, now);
 }
 
-/* RFC 9260 5.2.6, the first of the three ways: begin again with a fresh INIT. */
+/* RFC 9260 5.2.6, the first of the three options: starts again with a new INIT. */
 void iw_sctp_on_stale_cookie(struct iw_sctp_assoc *a)
 {
 	if (a->state != IW_SCTP_COOKIE_ECHOED)
@@ -253,7 +256,10 @@ static void refuse_init(struct iw_sctp *s, uint32_t tag, uint16_t cause, const v
 			    len);
 }
 
-/* RFC 9260 5.2.2: those that the association does not have, as parameters; octets. */
+/*
+ * RFC 9260 5.2.2: writes the addresses that the association does not have, as parameters. Returns
+ * the octets written.
+ */
 static size_t new_addresses(const struct iw_sctp_assoc *a, const struct init_params *p,
 			    uint8_t *dst, size_t cap)
 {
@@ -278,7 +284,7 @@ static size_t new_addresses(const struct iw_sctp_assoc *a, const struct init_par
 	return len;
 }
 
-/* The association that an INIT is about: by its source, or by any address that it lists (5.1.2 D). */
+/* Finds the association of an INIT by its source, or by any address that it lists (5.1.2 D). */
 static struct iw_sctp_assoc *find_by_any(const struct iw_sctp *s, const struct iw_sctp_addr *peer,
 					 unsigned npeers)
 {
@@ -328,7 +334,7 @@ static void send_init_ack(struct iw_sctp *s, const struct cookie *c, const struc
 					      .value_len = reported.len };
 		at += (size_t)n;
 		n = iw_sctp_param_encode(params + len, room - len, &one);
-		/* Reports that do not fit are left out: the INIT ACK has to arrive. */
+		/* Reports that do not fit are omitted: the INIT ACK must arrive. */
 		if (n > 0)
 			len += (size_t)n;
 	}
@@ -339,14 +345,15 @@ static void send_init_ack(struct iw_sctp *s, const struct cookie *c, const struc
 			      value, (size_t)n);
 }
 
-/* What the cookie says of an association that is there already; false: no INIT ACK. */
+/* Completes the cookie for an existing association. Returns false if no INIT ACK is to be sent. */
 static bool tie(struct iw_sctp *s, struct cookie *c, struct iw_sctp_assoc *a,
 		const struct init_params *p)
 {
 	uint8_t added[IW_SCTP_PATHS_MAX * 20];
 	size_t len;
 
-	if (a->state == IW_SCTP_SHUTDOWN_ACK_SENT) { /* 9.2: our SHUTDOWN COMPLETE was lost */
+	/* 9.2: the peer's SHUTDOWN COMPLETE was lost. */
+	if (a->state == IW_SCTP_SHUTDOWN_ACK_SENT) {
 		a->tx |= TX_SHUTDOWN_ACK;
 		iw_sctp_touch(a);
 		return false;
@@ -355,7 +362,7 @@ static bool tie(struct iw_sctp *s, struct cookie *c, struct iw_sctp_assoc *a,
 	if (a->state == IW_SCTP_COOKIE_WAIT) {
 		c->my_tag = a->my_tag;
 		c->my_tsn = a->my_tsn;
-		/* 5.2.1: only to an address that the user has named. */
+		/* 5.2.1: the INIT ACK is sent only to an address that the user has named. */
 		return iw_sctp_path_of(a, &s->cur.pkt->peer) != NULL;
 	}
 	if (len > 0) {
@@ -415,7 +422,7 @@ void iw_sctp_on_init(struct iw_sctp *s, const struct iw_sctp_chunk *chunk)
 	c.peer_rwnd = i.a_rwnd;
 	c.my_port = s->cfg.port;
 	c.peer_port = cur->hdr.sport;
-	/* RFC 5043 8: as many streams in one direction as in the other. */
+	/* RFC 5043 8: the same number of streams in both directions. */
 	c.streams_out = c.streams_in = IW_MIN(s->cfg.streams, IW_MIN(i.mis, i.os));
 	c.peer_has_adaptation = p.has_adaptation;
 	c.peer_adaptation = p.adaptation;
@@ -455,7 +462,7 @@ static void take_cookie(struct iw_sctp_assoc *a, const struct cookie *c)
 	a->streams_in = c->streams_in;
 	a->peer_has_adaptation = c->peer_has_adaptation;
 	a->peer_adaptation = c->peer_adaptation;
-	/* An association without any data may have an array for fragments already. */
+	/* Even an association that received no data may have an array for fragments. */
 	iw_sctp_inq_fini(a);
 	iw_sctp_inq_init(&a->in, c->peer_tsn);
 	a->in.advertised = a->s->cfg.rwnd;
@@ -485,7 +492,10 @@ static bool open_association(struct iw_sctp *s, const struct cookie *c)
 		return false;
 	}
 	take_cookie(a, c);
-	/* One of our addresses even if the source is forged. A NAT drops packets from any other. */
+	/*
+	 * This is an address of ours even if the source is forged. A NAT drops packets from any
+	 * other address of ours.
+	 */
 	a->local = s->cur.pkt->local;
 	a->tx = TX_COOKIE_ACK;
 	iw_sctp_established(a, s->cur.now);
@@ -493,10 +503,10 @@ static bool open_association(struct iw_sctp *s, const struct cookie *c)
 	return true;
 }
 
-/* RFC 9260 5.2.4, action A. For us the old association has ended; a listener lets the peer in anew. */
+/* RFC 9260 5.2.4, action A: reports the old association as ended; a listener opens a new one. */
 static bool restarted(struct iw_sctp *s, struct iw_sctp_assoc *a, const struct cookie *c)
 {
-	/* Otherwise the old association would end and the new one would not be opened. */
+	/* Otherwise the old association would end, and no new one would be opened. */
 	if (!is_from_listed(c, s->cur.pkt))
 		return false;
 	if (a->state == IW_SCTP_SHUTDOWN_ACK_SENT) {
@@ -510,7 +520,7 @@ static bool restarted(struct iw_sctp *s, struct iw_sctp_assoc *a, const struct c
 	return open_association(s, c);
 }
 
-/* Nothing has been received, and no output is pending. */
+/* No DATA was received, and no message was ever queued. */
 static bool is_unused(const struct iw_sctp_assoc *a)
 {
 	return a->count.received == 0 && !a->in.map && a->out.end == 0 && a->in.nfragments == 0;
@@ -562,7 +572,7 @@ static bool cookie_for(struct iw_sctp *s, struct iw_sctp_assoc *a, const struct 
 	if (!local && !peer && a->tie_local != 0 && c->tie_local == a->tie_local &&
 	    c->tie_peer == a->tie_peer)
 		return restarted(s, a, c); /* A */
-	return false;                      /* C, and what the table does not show */
+	return false;                      /* C, and all cases that are not in the table */
 }
 
 bool iw_sctp_on_cookie_echo(struct iw_sctp *s, const struct iw_sctp_chunk *chunk)
@@ -576,7 +586,7 @@ bool iw_sctp_on_cookie_echo(struct iw_sctp *s, const struct iw_sctp_chunk *chunk
 	if (c.my_port != h->dport || c.peer_port != h->sport || c.my_tag != h->vtag)
 		return false;
 	a = iw_sctp_by_tag(s, c.my_tag);
-	/* Another association may have got the tag since the INIT ACK. */
+	/* Another association may have been given the tag since the INIT ACK. */
 	if (a && (a->peer_port != h->sport || !iw_sctp_path_of(a, &c.peer[0])))
 		return false;
 	if (!a)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Packets out: what one holds, where it goes, and when (RFC 9260 6.1, 6.10). Control chunks come first, and
- * DATA behind them when it goes the same way. A packet is written once, into the carrier's memory; the octets
- * of a message are copied and summed in one pass.
+ * Packets to send: their chunks, their path, and when they are sent (RFC 9260 6.1, 6.10). Control
+ * chunks come first; DATA follows them if it uses the same path. A packet is written once, into the
+ * carrier's memory. The octets of a message are copied and summed in one pass.
  */
 #include "sctp/internal.h"
 
@@ -11,18 +11,18 @@
 #include "wire/crc32c.h"
 
 #define CHECKSUM_POS 8
-#define COPY_MIN     256 /* shorter pieces are summed with what is around them */
+#define COPY_MIN     256 /* shorter pieces are summed together with the octets around them */
 
 struct packet {
 	uint8_t *buf;
 	size_t cap, len;
 	size_t summed; /* octets that crc covers */
 	uint32_t crc;
-	const uint8_t *rest; /* behind the len octets in buf; the packet's end */
+	const uint8_t *rest; /* the end of the packet, after the len octets in buf */
 	size_t rest_len;
 	struct path *path;
-	size_t fits;  /* octets that the path takes */
-	size_t limit; /* len at most */
+	size_t fits;  /* octets that fit the path MTU */
+	size_t limit; /* limit of len */
 };
 
 static void begin(struct packet *k, struct iw_sctp_assoc *a, struct path *p, uint8_t *buf,
@@ -59,7 +59,7 @@ static bool is_empty(const struct packet *k)
 	return k->len == IW_SCTP_HDR_LEN;
 }
 
-/* A chunk at the end of the packet; false: no room. */
+/* Appends a chunk to the packet. Returns false if there is no room. */
 static bool put(struct packet *k, uint8_t type, const void *value, size_t len)
 {
 	struct iw_sctp_chunk c = { .type = type, .value = value, .value_len = len };
@@ -100,7 +100,7 @@ static size_t cookie_packet(struct iw_sctp_assoc *a, uint8_t *buf, size_t cap,
 
 	a->tx &= ~(unsigned)TX_COOKIE_ECHO;
 	begin(&k, a, &a->paths[a->from], buf, cap, a->peer_tag);
-	/* A cookie larger than the path takes goes with IP fragmentation: the peer will have it whole. */
+	/* A cookie above the path MTU is sent with IP fragmentation: the peer needs all of it. */
 	k.limit = IW_MAX(k.limit, IW_MIN(cap, k.len + IW_SCTP_CHUNK_HDR_LEN + a->cookie_len + 3));
 	if (!put(&k, IW_SCTP_COOKIE_ECHO, a->cookie, a->cookie_len))
 		return 0;
@@ -112,7 +112,7 @@ static size_t cookie_packet(struct iw_sctp_assoc *a, uint8_t *buf, size_t cap,
 	return finish(&k, a, out);
 }
 
-/* HEARTBEAT, alone; padded when it asks for the path MTU (RFC 4820). */
+/* A packet with a HEARTBEAT alone. A path MTU probe is padded to the size probed (RFC 4820). */
 static size_t heartbeat_packet(struct path *p, uint8_t *buf, size_t cap, struct iw_sctp_packet *out,
 			       uint64_t now)
 {
@@ -170,8 +170,8 @@ static bool sends_data(const struct iw_sctp_assoc *a)
 }
 
 /*
- * RFC 1122 4.2.3.4: more than half of the largest window is free, so the user of the peer reads. A
- * chunk that still does not fit may be larger than the whole window.
+ * RFC 1122 4.2.3.4: the peer's user is reading if more than half of the largest window is free. A
+ * chunk that does not fit even then may be larger than the whole window.
  */
 static bool window_is_open(const struct iw_sctp_assoc *a)
 {
@@ -179,8 +179,9 @@ static bool window_is_open(const struct iw_sctp_assoc *a)
 }
 
 /*
- * 6.1 A: the next new chunk against the peer's window. One that does not fit is a zero window
- * probe. It waits for an RTO if the peer has closed its window.
+ * 6.1 A: checks whether the peer's window permits the next new chunk. A chunk that does not fit is
+ * sent as a zero window probe if nothing is in flight. The probe waits for an RTO if the peer has
+ * closed its window.
  */
 static bool window_allows(struct iw_sctp_assoc *a, const struct out_chunk *c, uint64_t now)
 {
@@ -191,7 +192,7 @@ static bool window_allows(struct iw_sctp_assoc *a, const struct out_chunk *c, ui
 		q->probe_window = false;
 		return true;
 	}
-	if (q->una < q->next) /* what is outstanding will bring news */
+	if (q->una < q->next) /* a SACK for the DATA in flight will report the window */
 		return false;
 	if (window_is_open(a)) {
 		q->persist_at = IW_TIME_NEVER;
@@ -199,13 +200,16 @@ static bool window_allows(struct iw_sctp_assoc *a, const struct out_chunk *c, ui
 	}
 	if (q->probe_window)
 		return true;
-	/* While the peer does not take the probe, T3 repeats it at growing intervals. */
+	/* While the peer drops the probe, T3 repeats it at growing intervals. */
 	if (q->persist_at == IW_TIME_NEVER)
 		q->persist_at = iw_time_add(now, iw_sctp_data_path(a)->rto);
 	return false;
 }
 
-/* The next chunk to be sent and its path: those lost first (6.1 C). NULL: none now. */
+/*
+ * Returns the path of the next chunk to send, *seq; lost chunks come first (6.1 C). NULL: none may
+ * be sent now.
+ */
 static struct path *choose(struct iw_sctp_assoc *a, uint64_t *seq, uint64_t now)
 {
 	struct outq *q = &a->out;
@@ -229,7 +233,7 @@ static struct path *choose(struct iw_sctp_assoc *a, uint64_t *seq, uint64_t now)
 	return p;
 }
 
-/* 6.1 B, and pacing. */
+/* Checks the congestion window (6.1 B) and pacing. */
 static bool path_allows(struct path *p, uint64_t now)
 {
 	if (p->rtx_pass && p->a->out.nlost > 0)
@@ -239,8 +243,10 @@ static bool path_allows(struct path *p, uint64_t now)
 	return iw_sctp_pace_allows(p, now);
 }
 
-/* 7.2.1: a path that rested for some RTOs has lost its claim to the window; one that has not begun has none, and
- * begins with slow start whenever it does. */
+/*
+ * 7.2.1: reduces cwnd for each RTO in which the path was idle. A path that has not sent DATA yet
+ * keeps its initial cwnd, and begins with slow start.
+ */
 static void after_rest(struct path *p, uint64_t now)
 {
 	uint64_t rtos;
@@ -265,7 +271,7 @@ static void put_octets(struct packet *k, const void *src, size_t len)
 	k->summed = k->len;
 }
 
-/* The last octets of a packet, where they lie. */
+/* Ends the packet with octets that stay in the caller's memory. */
 static void leave_octets(struct packet *k, const void *src, size_t len)
 {
 	sum_up(k);
@@ -274,7 +280,7 @@ static void leave_octets(struct packet *k, const void *src, size_t len)
 	k->rest_len = len;
 }
 
-/* I bit (RFC 7053): when the sender waits for what the SACK will say. */
+/* I bit (RFC 7053): set if this end needs the SACK before it can continue. */
 static bool wants_sack(const struct iw_sctp_assoc *a, const struct path *p,
 		       const struct out_chunk *c)
 {
@@ -310,7 +316,7 @@ static void put_chunk(struct packet *k, struct iw_sctp_assoc *a, uint64_t seq)
 	k->len += pad;
 }
 
-/* The chunk is on its way: windows, timers, counters. */
+/* The chunk was written to a packet: updates windows, timers and counters. */
 static void sent(struct iw_sctp_assoc *a, struct path *p, uint64_t seq, uint64_t now)
 {
 	struct outq *q = &a->out;
@@ -337,21 +343,24 @@ static void sent(struct iw_sctp_assoc *a, struct path *p, uint64_t seq, uint64_t
 	q->flight_data += c->len;
 	p->last_sent = now;
 	iw_sctp_pace_spend(p, octets);
-	/* R1; and when the earliest is sent again, anew (6.1). */
+	/* 6.3.2 R1. If the earliest chunk in flight is retransmitted, T3 restarts (6.1). */
 	if (p->t3_at == IW_TIME_NEVER || (again && seq == q->una))
 		p->t3_at = iw_time_add(now, p->rto);
 }
 
-/* The chunk that was chosen, and as many more as fit, all by the packet's path; true when there was one. */
+/*
+ * Adds the chosen chunk and as many more as fit, all for the packet's path. Returns true if it
+ * added a chunk.
+ */
 static bool put_data(struct packet *k, struct iw_sctp_assoc *a, uint64_t seq, uint64_t now)
 {
 	bool any = false, fresh = false;
 
-	/* A packet that has begun is filled: cwnd is passed by one packet at most. */
+	/* cwnd is exceeded by at most one packet: a packet is filled once it has begun. */
 	do {
 		size_t room = k->limit - k->len, need = chunk_octets(chunk_at(&a->out, seq)->len);
 
-		/* One that outgrew the path goes alone, in IP fragments (6.9). */
+		/* A chunk larger than the path MTU is sent alone, with IP fragmentation (6.9). */
 		if (need > room && (any || !is_empty(k) || need > k->cap - k->len))
 			break;
 		if (!any)
@@ -365,7 +374,7 @@ static bool put_data(struct packet *k, struct iw_sctp_assoc *a, uint64_t seq, ui
 	if (!any)
 		return false;
 	k->path->rtx_pass = false;
-	/* A repeated window probe that is lost must not wait for T3, which was backed off meanwhile. */
+	/* The loss of a repeated window probe must not wait for T3, which was backed off. */
 	if (fresh || a->out.probe_repeated)
 		iw_sctp_arm_tlp(a, now);
 	a->out.probe_repeated = false;
@@ -373,8 +382,8 @@ static bool put_data(struct packet *k, struct iw_sctp_assoc *a, uint64_t seq, ui
 }
 
 /*
- * Returns a path with a HEARTBEAT or a path MTU probe due, or NULL. From SHUTDOWN-SENT on always
- * NULL: this end sends no more DATA, and T2 detects that the peer is gone (8.3, 9.2).
+ * Returns a path with a HEARTBEAT or a path MTU probe due, or NULL. After SHUTDOWN or SHUTDOWN ACK
+ * was sent it returns NULL: no more DATA is sent, and T2 detects that the peer is gone (8.3, 9.2).
  */
 static struct path *asks(struct iw_sctp_assoc *a, bool probe)
 {
@@ -408,11 +417,13 @@ size_t iw_sctp_assoc_output(struct iw_sctp_assoc *a, uint8_t *buf, size_t cap,
 		if (data && !path_allows(data, now))
 			data = NULL;
 	}
-	/* 6.1: what has arrived and is not acknowledged yet is acknowledged with the DATA. */
+	/* 6.1: a packet with DATA also acknowledges the DATA received since the last SACK. */
 	if (data == from && a->in.packets > 0)
 		a->tx |= TX_SACK;
-	/* Last of all the probes of the path MTU: one may fill a small queue on the way, and keep out what comes
-	 * behind it, each time again. */
+	/*
+	 * Path MTU probes are sent last. A probe may fill a small queue on the path, and the
+	 * packets after it would be dropped, each time that the probe is repeated.
+	 */
 	if (a->tx == 0 && !data)
 		return (p = asks(a, true)) ? heartbeat_packet(p, buf, cap, out, now) : 0;
 	begin(&k, a, a->tx ? from : data, buf, cap, a->peer_tag);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Messages out, each one chunk in a ring by seq. The ring is made with the first message, doubles when it is
- * full and goes away when the association is idle, so a busy association allocates nothing and an idle one
- * holds nothing. States lie apart from the chunks: SACKs look at many of them.
+ * Messages to send, each as one chunk in a ring by seq. The ring is allocated with the first
+ * message, doubled when it is full and freed when the association is idle: a busy association
+ * allocates nothing, and an idle one holds nothing. The states are kept apart from the chunks
+ * because each SACK reads many of them.
  */
 #include "sctp/internal.h"
 
@@ -10,7 +11,7 @@
 
 #define RING_MIN  16
 #define RING_MAX  65536 /* more could not be reported in gap blocks */
-/* What waits behind the windows: so many sends of a carrier, each of so many octets at most. */
+/* Unsent chunks are limited to so many sends of a carrier, each of at most so many octets. */
 #define SENDS_MAX 4
 #define SEND_MAX  65000
 
@@ -74,13 +75,16 @@ static bool grow(struct iw_sctp_assoc *a)
 
 /* --- the user's side -------------------------------------------------------------------------- */
 
-/* The largest message for packets whose payload is given by the callback. */
+/* The largest message, if payload() is the payload of a path's packets. */
 static uint32_t largest(const struct iw_sctp_assoc *a, uint32_t (*payload)(const struct path *p))
 {
 	const uint32_t beside = IW_SCTP_DATA_HDR_LEN + IW_SCTP_CHUNK_HDR_LEN + IW_SCTP_SACK_LEN;
 	uint32_t least = UINT32_MAX;
 
-	/* The smallest of all paths in use, so that what one loses may go by another (RFC 9260 7.3). */
+	/*
+	 * The smallest of all usable paths, so that a chunk can be retransmitted on any of them
+	 * (RFC 9260 7.3).
+	 */
 	for (unsigned i = 0; i < a->npaths; i++)
 		if (path_is_usable(&a->paths[i]))
 			least = IW_MIN(least, payload(&a->paths[i]));
@@ -104,7 +108,7 @@ void iw_sctp_know_max(struct iw_sctp_assoc *a, uint32_t max)
 	uint32_t chunk = chunk_octets(max), packets = SEND_MAX / (IW_SCTP_HDR_LEN + chunk);
 
 	a->told_max = max;
-	/* Whole sends: a few packets more would be one of their own. */
+	/* A multiple of whole sends: a few packets more would need a send of their own. */
 	a->out.unsent_max = SENDS_MAX * IW_MAX(packets, 1u) * chunk;
 }
 
@@ -137,7 +141,7 @@ static struct iw_pool *copies_of(const struct iw_sctp_assoc *a, const struct out
 	return c->len <= SHORT_LEN ? &a->s->shorts : &a->s->copies;
 }
 
-/* The slices into memory of ours, one behind the other. */
+/* Copies the slices, one after the other, into a buffer of the endpoint. */
 static bool copy_slices(struct iw_sctp_assoc *a, struct out_chunk *c, const struct iw_vec *vec,
 			size_t nvec)
 {
@@ -180,7 +184,10 @@ int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_send *m, uint64_t
 			return IW_E_LIMIT;
 	if (len == 0 || m->hdr_len > IW_SCTP_SEND_HDR_MAX || m->stream >= a->streams_out)
 		return IW_E_INVAL;
-	/* One that was cut before its sender could hear of a smaller MTU goes in IP fragments. */
+	/*
+	 * The caller may have cut the message before it learned of a smaller MTU: such a message is
+	 * accepted and sent with IP fragmentation.
+	 */
 	if (len > a->most_told && len > iw_sctp_max_message(a))
 		return IW_E_LIMIT;
 	if (!iw_sctp_writable(a)) {
@@ -190,7 +197,10 @@ int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_send *m, uint64_t
 	if (q->end - q->first == q->size && !grow(a))
 		return IW_E_NOMEM;
 	c = chunk_at(q, q->end);
-	/* Field by field: hdr and vec are most of it, and what is not used of them need not be zero. */
+	/*
+	 * The fields are set one by one: most of the chunk is hdr and vec, whose unused parts need
+	 * not be zero.
+	 */
 	c->cookie = m->cookie;
 	c->copy = NULL;
 	c->sent_at = 0;
@@ -237,7 +247,7 @@ int iw_sctp_give_back(struct iw_sctp_assoc *a, uint16_t stream)
 	return 0;
 }
 
-/* Told when half of what may wait has gone, so that it is told once a batch. */
+/* Raises IW_SCTP_EV_ROOM when at most half of unsent_max is queued: once for each batch. */
 void iw_sctp_tell_room(struct iw_sctp_assoc *a)
 {
 	struct outq *q = &a->out;
@@ -278,7 +288,7 @@ uint32_t iw_sctp_next_acked(struct iw_sctp_assoc *a, uint16_t *stream)
 	if (from == q->una)
 		return 0;
 	*stream = chunk_at(q, from)->stream;
-	/* Their copies went when they were acknowledged. */
+	/* take_cum has released their copies. */
 	while (q->first < q->una && chunk_at(q, q->first)->stream == *stream)
 		q->first++;
 	iw_sctp_tell_room(a);

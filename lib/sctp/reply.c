@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Packets that are answers and nothing else: made when the question arrives, kept in a ring of the endpoint's
- * until the carrier takes them. A flood fills the ring; what does not fit is not answered, which is no worse
- * than a packet lost on the way. Each packet received is answered by at most one of about its own size, but for
- * INIT ACK, which carries a cookie.
+ * Packets that only answer a received packet. They are made when that packet arrives, and kept in a
+ * ring of the endpoint until the carrier takes them. A flood fills the ring. Answers that do not
+ * fit are dropped, which is no worse than a packet lost on the way. A packet gets at most one
+ * answer of about its own size, with two exceptions: an INIT ACK carries a cookie, and each
+ * HEARTBEAT from a confirmed address gets an answer.
  */
 #include "sctp/internal.h"
 
@@ -23,8 +24,9 @@ size_t iw_sctp_reply_room(const struct iw_sctp *s, const struct iw_sctp_packet *
 }
 
 /*
- * A HEARTBEAT ACK repeats what the peer has sent (8.3), so it may be too large for the MTU. It is
- * sent with IP fragmentation if it fits the ring. Otherwise it is dropped: for the peer it is lost.
+ * A HEARTBEAT ACK repeats what the peer has sent (8.3), so it may exceed the MTU. It is then sent
+ * with IP fragmentation. If it does not fit into a place of the ring, it is dropped, as if it were
+ * lost on the way.
  */
 static void add(struct iw_sctp *s, const struct iw_sctp_packet *to, const struct iw_sctp_hdr *h,
 		const struct iw_sctp_chunk *c)
@@ -65,7 +67,7 @@ void iw_sctp_reply_cause(struct iw_sctp *s, const struct iw_sctp_packet *to, uin
 
 	if (iw_sctp_param_encode(value, sizeof(value), &p) < 0)
 		return;
-	/* The chunk ends with the cause, not with its padding. */
+	/* The chunk length does not include the padding of the cause. */
 	iw_sctp_reply(s, to, peer_port, vtag, type, flags, value,
 		      IW_SCTP_CHUNK_HDR_LEN + p.value_len);
 }
@@ -82,7 +84,7 @@ void iw_sctp_assoc_error(struct iw_sctp_assoc *a, uint16_t cause, const void *in
 {
 	struct iw_sctp_packet to;
 
-	if (a->s->cur.complained) /* one answer for a packet, however much is wrong with it */
+	if (a->s->cur.complained) /* one ERROR for each packet, however many errors it has */
 		return;
 	a->s->cur.complained = true;
 	iw_sctp_address(a, &a->paths[a->from], &to);
@@ -103,7 +105,7 @@ size_t iw_sctp_take_reply(struct iw_sctp *s, uint8_t *buf, size_t cap, struct iw
 	return r->len;
 }
 
-/* What RFC 9260 8.4 asks of a packet's chunks. */
+/* Which chunks a packet has, as far as RFC 9260 8.4 depends on them. */
 struct contents {
 	bool abort, shutdown_ack, ignore;
 };
@@ -138,14 +140,14 @@ bool iw_sctp_within_rate(uint64_t *at, uint64_t now)
 	return true;
 }
 
-/* From the port that the packet was for, whether or not that is ours. */
+/* Answers from the port to which the packet was sent, whether or not that is ours. */
 static void answer_stranger(struct iw_sctp *s, const struct iw_sctp_packet *pkt,
 			    const struct iw_sctp_hdr *h, uint32_t vtag, uint8_t type, uint8_t flags)
 {
 	struct iw_sctp_chunk c = { .type = type, .flags = flags };
 	struct iw_sctp_hdr back = { .sport = h->dport, .dport = h->sport, .vtag = vtag };
 
-	/* A packet without an association costs its sender more than this end. */
+	/* The rate limit makes such packets cost their sender more than this end. */
 	if (iw_sctp_within_rate(&s->strangers_at, s->cur.now))
 		add(s, pkt, &back, &c);
 }

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * SACKs in (RFC 9260 6.2.1, 7.2.4): what has arrived, what is missing, what the window is now. One pass over
- * the states from the oldest chunk to the highest gap block; nothing in a SACK is believed that was not sent.
+ * Processes SACKs (RFC 9260 6.2.1, 7.2.4): which chunks have arrived, which are missing, and the
+ * peer's window. One pass over the states, from the oldest chunk to the highest gap block. A SACK
+ * for a chunk that was never sent ends the association.
  */
 #include "sctp/internal.h"
 
-/* What a SACK has told so far. */
+/* What the current SACK has reported so far. */
 struct told {
 	uint64_t now;
-	uint64_t htna_end; /* behind the highest seq newly acknowledged */
+	uint64_t htna_end; /* one above the highest seq newly acknowledged */
 	bool cum_moved, any, probe;
 };
 
-/* The seq behind those acknowledged by cum; false: old, or never sent, which ends the association. */
+/*
+ * Sets *end to one above the highest seq that cum acknowledges. Returns false if cum is old, or if
+ * that chunk was never sent, which ends the association.
+ */
 static bool cum_end(struct iw_sctp_assoc *a, uint32_t cum, uint64_t *end)
 {
 	struct outq *q = &a->out;
@@ -28,7 +32,7 @@ static bool cum_end(struct iw_sctp_assoc *a, uint32_t cum, uint64_t *end)
 	return false;
 }
 
-/* Newly acknowledged: as far as it was sent once, its round trip counts (Karn). */
+/* A chunk is newly acknowledged. Its round trip is measured only if it was sent once (Karn). */
 static void newly(struct iw_sctp_assoc *a, uint64_t seq, struct told *t)
 {
 	struct out_chunk *c = chunk_at(&a->out, seq);
@@ -42,7 +46,7 @@ static void newly(struct iw_sctp_assoc *a, uint64_t seq, struct told *t)
 	t->probe |= a->out.tlp_out && seq == a->out.tlp_seq;
 	if (c->sends == 1 && seq >= p->rtt_seq)
 		p->sample = IW_MAX(took, (uint64_t)1);
-	/* An answer quicker than any before was to the chunk sent earlier: it says nothing (RFC 8985 6.2). */
+	/* An answer faster than any before is for the earlier transmission (RFC 8985 6.2). */
 	if (c->sends > 1 && took < p->rtt_min)
 		return;
 	if (c->sent_at > p->rack_sent || (c->sent_at == p->rack_sent && seq > p->rack_seq)) {
@@ -58,7 +62,7 @@ static void take_cum(struct iw_sctp_assoc *a, uint64_t end, struct told *t)
 
 	t->cum_moved = end > q->una;
 	if (t->cum_moved && end == q->next)
-		q->probe_window = false; /* 6.1 A: the next zero window probe waits, too */
+		q->probe_window = false; /* 6.1 A: the next zero window probe has to wait again */
 	for (; q->una < end; q->una++) {
 		if (STATE_OF(*state_at(q, q->una)) != CHUNK_GAPPED)
 			newly(a, q->una, t);
@@ -68,7 +72,10 @@ static void take_cum(struct iw_sctp_assoc *a, uint64_t end, struct told *t)
 	q->gap_end = IW_MAX(q->gap_end, q->una);
 }
 
-/* 6.2.1 D iii: what a gap block acknowledged earlier and none does now is missing once. */
+/*
+ * 6.2.1 D iii: the peer has reneged on chunks that a gap block acknowledged earlier and none
+ * acknowledges now. They are in flight again.
+ */
 static void taken_back(struct iw_sctp_assoc *a, uint64_t from, uint64_t to)
 {
 	struct outq *q = &a->out;
@@ -83,12 +90,15 @@ static void taken_back(struct iw_sctp_assoc *a, uint64_t from, uint64_t to)
 		p->flight += chunk_octets(c->len);
 		p->nflight++;
 		q->flight_data += c->len;
-		q->resent_end =
-			IW_MAX(q->resent_end, seq + 1); /* its turn is out of order from now on */
+		/* find_lost has to check it: a later one may have been acknowledged. */
+		q->resent_end = IW_MAX(q->resent_end, seq + 1);
 	}
 }
 
-/* Blocks that are empty, out of order or overlap are passed over. False: never sent. */
+/*
+ * Ignores blocks that are empty, out of order or overlap. Returns false if a block acknowledges a
+ * chunk that was never sent: the association has ended.
+ */
 static bool take_gaps(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s, struct told *t)
 {
 	struct outq *q = &a->out;
@@ -119,7 +129,7 @@ static bool take_gaps(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s, str
 	return true;
 }
 
-/* 7.2.4: miss indications by the HTNA rule; a set of the paths that lost something. */
+/* 7.2.4: counts miss indications by the HTNA rule. Returns the set of paths that lost a chunk. */
 static unsigned count_misses(struct iw_sctp_assoc *a, const struct told *t)
 {
 	struct outq *q = &a->out;
@@ -135,7 +145,7 @@ static unsigned count_misses(struct iw_sctp_assoc *a, const struct told *t)
 			continue;
 		*state += 1 << 2;
 		c = chunk_at(q, seq);
-		/* Once is all a chunk gets this way; when it is lost again, time tells. */
+		/* 7.2.4: only one fast retransmission. RACK or T3 detects a second loss. */
 		if (MISSES_OF(*state) < MISSES_MAX || c->sends > 1)
 			continue;
 		hit |= 1u << c->path;
@@ -156,7 +166,7 @@ static void begin_ack(struct iw_sctp_assoc *a)
 	}
 }
 
-/* Round trips, windows and T3 of the paths that something was acknowledged on. */
+/* Updates the round-trip times, windows and T3 of the paths on which chunks were acknowledged. */
 static void end_ack(struct iw_sctp_assoc *a, const struct told *t)
 {
 	struct outq *q = &a->out;
@@ -183,15 +193,15 @@ static void end_ack(struct iw_sctp_assoc *a, const struct told *t)
 			a->cc->ack(&p->cc, &ack);
 		}
 		if (p->nflight == 0)
-			p->t3_at = IW_TIME_NEVER; /* R2 */
+			p->t3_at = IW_TIME_NEVER; /* 6.3.2 R2 */
 		else if (p->t3_at == IW_TIME_NEVER || (p->newly && t->cum_moved))
-			p->t3_at = iw_time_add(t->now, p->rto); /* R4, R3 */
+			p->t3_at = iw_time_add(t->now, p->rto); /* 6.3.2 R4, R3 */
 	}
 }
 
 /*
- * 6.1 A: the peer had no room for the window probe in flight and dropped it, and has room now. T3
- * would repeat it up to RTO.Max later. A probe has no effect on cwnd.
+ * 6.1 A: the peer has dropped the window probe in flight for lack of room, and now has room:
+ * repeats the probe. T3 would repeat it up to RTO.Max later. A probe has no effect on cwnd.
  */
 static void repeat_probe(struct iw_sctp_assoc *a)
 {
@@ -256,7 +266,10 @@ void iw_sctp_on_sack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uin
 	repeat_probe(a);
 	end_ack(a, &t);
 	hit = count_misses(a, &t);
-	/* The tail-loss probe arrived and what it repeats did not: that was a loss (RFC 8985 7.4.2). */
+	/*
+	 * The peer received the tail-loss probe but not the original chunk, so that was lost
+	 * (RFC 8985 7.4.2).
+	 */
 	if (t.probe && s.ndups == 0)
 		hit |= 1u << chunk_at(q, q->tlp_seq)->path;
 	if (hit)

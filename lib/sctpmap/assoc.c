@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The association: its set-up, its streams, which session a message is for, which has one to send. */
+/* The association: set-up, streams, the session of each message, the next control message. */
 #include "sctpmap/sctpmap.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 #include "sctpmap/internal.h"
 
 #define BACKLOG    128
-/* What DDP records of a segment that waits for an earlier one, with its part of the table. */
+/* Octets of DDP's record of an early segment, with its share of the table. */
 #define EARLY_COST 48
 
 const struct iw_sctpmap_profile iw_sctpmap_rfc = {
@@ -20,7 +20,7 @@ const struct iw_sctpmap_profile iw_sctpmap_rfc = {
 	.enhanced = true,
 };
 
-/* Its indication 2 is "DDP and RDMA", 1 is DDP alone, over which no RDMAP may be spoken. */
+/* Adaptation Indication 2 of draft 02 is "DDP and RDMA"; 1 is DDP alone, which excludes RDMAP. */
 const struct iw_sctpmap_profile iw_sctpmap_draft_02 = {
 	.name = "sctp-draft-02",
 	.ppid_segment = 1,
@@ -147,7 +147,7 @@ size_t iw_sctpmap_mulpdu(const struct iw_sctpmap *a)
 
 /* --- up and down ------------------------------------------------------------------------------ */
 
-/* RFC 5043 11.1, the table. */
+/* Checks the peer's Adaptation Indication by the table of RFC 5043 11.1. */
 static int check_indication(const struct iw_sctpmap *a, const struct iw_sctpmap_peer *peer,
 			    struct iw_fault *why)
 {
@@ -232,7 +232,7 @@ static void refuse(struct iw_sctpmap *a, uint16_t stream)
 	a->nrefused++;
 }
 
-/* The peer's Initiate, to an end that answers sessions. */
+/* Handles the peer's Initiate. This end answers sessions. */
 static struct iw_dss *begin(struct iw_sctpmap *a, uint16_t stream, const struct iw_sctp_control *c)
 {
 	struct iw_dss *s;
@@ -240,7 +240,7 @@ static struct iw_dss *begin(struct iw_sctpmap *a, uint16_t stream, const struct 
 	/* The pending Terminate refuses this session too: the peer takes it as the answer. */
 	if (iw_sctpmap_refuses(a, stream))
 		return NULL;
-	/* RFC 5043 6.4: a finite number waits for the ULP. */
+	/* RFC 5043 6.4: only a finite number of sessions waits for the ULP. */
 	s = a->deciding < a->cfg.backlog ? iw_dss_new(a, stream, false) : NULL;
 	if (!s) {
 		refuse(a, stream);
@@ -261,7 +261,7 @@ static bool is_initiate(const struct iw_sctpmap *a, const struct iw_sctp_control
 	       c->pd_len >= least && c->pd_len <= IW_SCTP_PD_MAX;
 }
 
-/* The stream has no session. */
+/* Handles a message on a stream without a session. */
 static struct iw_dss *stray(struct iw_sctpmap *a, uint16_t stream, uint32_t ppid,
 			    const uint8_t *data, size_t len)
 {
@@ -280,20 +280,20 @@ static struct iw_dss *stray(struct iw_sctpmap *a, uint16_t stream, uint32_t ppid
 	return NULL;
 }
 
-/* An Initiate on a stream where this end has sent the last message of a session. */
+/* Handles an Initiate on a stream where this end has sent the last message of a session. */
 static struct iw_dss *take_next(struct iw_sctpmap *a, struct iw_dss *s,
 				const struct iw_sctp_control *c)
 {
 	uint16_t stream = s->stream;
 
-	/* Nothing is outstanding when the peer begins again, so the missing messages never arrive. */
+	/* The peer begins again only if nothing is outstanding: missing messages never arrive. */
 	if (s->state == IW_DSS_OPEN && s->early > 0) {
 		iw_fail(&s->fault, IW_E_DSS_ILLEGAL,
 			"sctp: stream %u: Initiate before the message with number %U of the former session has arrived (RFC 5043 6.6)",
 			(uint32_t)stream, s->rx_next);
 		iw_dss_fail(s);
 	}
-	a->replaced = s; /* until it is freed */
+	a->replaced = s; /* reset when the session is freed, which iw_dss_leave may do */
 	s->data = NULL;
 	iw_dss_leave(s);
 	return begin(a, stream, c);
@@ -374,7 +374,7 @@ struct iw_dss *iw_sctpmap_acked(struct iw_sctpmap *a, uint16_t stream, uint32_t 
 	s = a->by_stream[stream];
 	if (!s)
 		return NULL;
-	/* More than was sent cannot be: SCTP has checked. */
+	/* SCTP has checked that no message is acknowledged that was never sent. */
 	s->tx_acked = IW_MIN(s->tx_acked + n, s->tx_next);
 	return iw_dss_look(s) || s->released ? NULL : s;
 }
@@ -397,7 +397,7 @@ void iw_sctpmap_all_acked(struct iw_sctpmap *a)
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-/* The lowest stream with a refusal to send. */
+/* The lowest stream on which a refusal is pending. */
 static uint16_t first_refused(const struct iw_sctpmap *a)
 {
 	size_t i = 0;

@@ -7,11 +7,14 @@
 #include "util/num.h"
 
 #define FIRST_SIZE 16
-/* Without a time-out: entries stay in the heap, so that no later change of theirs can fail. */
+/*
+ * The deadline without a time-out: the entry is in the heap even then, so that no later change of
+ * it can fail.
+ */
 #define FAR_AWAY   (IW_TIME_NEVER - 1)
 
 struct iw_unused_addr {
-	struct iw_unused_addr *next; /* in its bucket */
+	struct iw_unused_addr *next; /* in the same bucket */
 	uint8_t ip[16];
 	struct iw_list entries; /* the oldest first */
 	uint32_t count;
@@ -35,7 +38,7 @@ void iw_unused_fini(struct iw_unused *u)
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
-/* One host has a /64 network to itself (RFC 7421), and can take any address there. */
+/* One host has a /64 network to itself (RFC 7421), and can use any address there. */
 static void network_of(uint8_t out[16], const uint8_t addr[16])
 {
 	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
@@ -76,7 +79,7 @@ static void push(struct iw_unused *u, struct iw_unused_addr *a)
 	*head = a;
 }
 
-/* Without memory the chains grow longer; only the first table is needed. */
+/* Without memory for a larger table the chains grow longer. Only the first table is required. */
 static void grow(struct iw_unused *u)
 {
 	size_t n = u->nbuckets ? 2 * u->nbuckets : FIRST_SIZE;
@@ -100,7 +103,7 @@ static void grow(struct iw_unused *u)
 	u->nbuckets = n;
 }
 
-/* NULL: no memory. */
+/* Returns NULL if there is no memory. */
 static struct iw_unused_addr *find_or_make(struct iw_unused *u, const uint8_t ip[16])
 {
 	struct iw_unused_addr *a = find(u, ip);
@@ -148,7 +151,7 @@ static void set_timer(struct iw_unused *u, struct iw_unused_entry *e, uint64_t a
 	(void)!iw_heap_set(&u->timers, &e->timer, at);
 }
 
-/* The entry that has to end because of the one that was added last. */
+/* The entry that has to end because the last addition has exceeded a limit; NULL: none. */
 static struct iw_unused_entry *too_many(struct iw_unused *u, const struct iw_unused_addr *a)
 {
 	struct iw_unused_entry *e = NULL;
@@ -221,8 +224,9 @@ void iw_unused_extend(struct iw_unused *u, struct iw_unused_entry *e, uint64_t n
 }
 
 /*
- * Large is at least half the average. With the average itself, one association with a few octets
- * more than all others would be the only large one, and end before those that are older.
+ * The oldest entry that holds at least half the average. If it had to hold the average itself, one
+ * association with a few octets more than all others would be the only large one, and would end
+ * before older ones.
  */
 static struct iw_unused_entry *oldest_large_of(const struct iw_unused_addr *a)
 {

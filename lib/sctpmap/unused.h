@@ -3,10 +3,10 @@
  * The associations of a port on which no DDP stream session is open: a deadline for each, a limit
  * for each address of a peer, and a limit for all.
  *
- * A peer gets an association with two packets and no memory of its own. RFC 5043 has no limit for
- * an association without a session. This object sets one, as the time-out for the MPA Request does
- * for a TCP connection. It neither sends nor frees anything: it reports which association has to
- * end.
+ * A peer can open an association with two packets, and needs no memory for it. RFC 5043 has no
+ * limit for an association without a session. This object sets one, as the time-out for the MPA
+ * Request does for a TCP connection. It neither sends nor frees anything: it reports which
+ * association has to end.
  * Threads: none, no locks.
  *
  *   UP, or the last session ended:  iw_unused_add(u, e, addr, now, &evicted)
@@ -51,17 +51,17 @@ struct iw_unused_cfg {
 	uint64_t timeout_ns;      /* of each association; 0: no deadline */
 	uint32_t per_addr, max;   /* at least 1 each */
 	size_t per_addr_bytes, max_bytes;
-	uint64_t secret; /* random: no peer can choose addresses that share a place in the table */
+	uint64_t secret; /* random: no peer can choose addresses that share a bucket */
 };
 
 struct iw_unused_addr;
 
-/* Part of the caller's association. Zeroed: not in. */
+/* A member of the caller's association. Zeroed: not added. */
 struct iw_unused_entry {
 	struct iw_timer timer;
 	uint64_t at;                 /* the deadline while no session is requested */
 	struct iw_list all, of_addr; /* in the order in which they were added */
-	struct iw_unused_addr *addr; /* NULL: not in */
+	struct iw_unused_addr *addr; /* NULL: not added */
 	size_t bytes;
 };
 
@@ -75,22 +75,22 @@ struct iw_unused {
 	size_t nbuckets, naddrs;
 };
 
-/* Empty. Allocates nothing. */
+/* Makes u empty. Allocates nothing. */
 void iw_unused_init(struct iw_unused *u, const struct iw_unused_cfg *cfg);
 /* Frees its own memory. Every entry must have been removed. */
 void iw_unused_fini(struct iw_unused *u);
 
 /*
- * Adds e, which is not in, for an association with this IP address (an IPv4 one as ::ffff:0:0/96).
- * Its deadline is now plus the time-out. The addresses of an IPv6 /64 network count as one. On
- * success *evicted is the association that has to end because a limit was exceeded, or NULL: the
- * oldest of this address if that exceeds its limit, else the oldest of all. It is no longer in.
- * IW_E_NOMEM: e is not in.
+ * Adds e for an association with this IP address (IPv4 as ::ffff:0:0/96). e must not be added
+ * already. Sets its deadline to now plus the time-out. The addresses of an IPv6 /64 network count
+ * as one. On success *evicted is the association that has to end because a limit was exceeded, or
+ * NULL. It is the oldest one of this address if the address exceeds its limit, else the oldest of
+ * all, and is already removed. IW_E_NOMEM: e is not added.
  */
 IW_MUST_CHECK int iw_unused_add(struct iw_unused *u, struct iw_unused_entry *e,
 				const uint8_t addr[16], uint64_t now,
 				struct iw_unused_entry **evicted);
-/* Takes e out. Does nothing to an entry that is not in. */
+/* Removes e. Does nothing if e is not added. */
 void iw_unused_remove(struct iw_unused *u, struct iw_unused_entry *e);
 static inline bool iw_unused_has(const struct iw_unused_entry *e)
 {
@@ -110,8 +110,8 @@ void iw_unused_extend(struct iw_unused *u, struct iw_unused_entry *e, uint64_t n
 /*
  * Records how many bytes the association of e holds. If the associations of its address, or all
  * together, then exceed their limit, returns the oldest of them that holds at least half their
- * average: it has to end. It is still in: remove it, then call again unless it was e. Returns NULL
- * if no limit is exceeded.
+ * average: it has to end. The caller has to remove it, and to call again unless it was e. Returns
+ * NULL if no limit is exceeded.
  */
 IW_MUST_CHECK struct iw_unused_entry *iw_unused_charge(struct iw_unused *u,
 						       struct iw_unused_entry *e, size_t bytes);

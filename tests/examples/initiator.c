@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* initiator HOST PORT TEXT: RDMA Writes TEXT into the responder's buffer, then tells it. */
+/* initiator HOST PORT TEXT: RDMA Writes TEXT into the responder's buffer, then notifies it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* responder [PORT]: lets one peer RDMA Write into a buffer, and prints it when told so. */
+/* responder [PORT]: lets one peer RDMA Write into a buffer, and prints it when notified. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Forged ICMP messages on the loopback of a network namespace, and what a carrier makes of them. */
+/* Forged ICMP messages on the loopback of a network namespace, and how a carrier handles them. */
 #include "pkt/pkt.h"
 
 #include <arpa/inet.h>
@@ -87,7 +87,7 @@ static uint16_t sum_of(const uint8_t *p, size_t len)
 	return (uint16_t)~sum;
 }
 
-/* "Fragmentation needed" about a packet from that UDP port, which was never sent. */
+/* Sends "fragmentation needed" about a packet that was never sent, from that UDP port. */
 static void forge(uint16_t from)
 {
 	struct {
@@ -116,8 +116,9 @@ static void forge(uint16_t from)
 }
 
 /*
- * RFC 9260 10: the kernel takes the message for its route cache, and reports it in place of the next send. Neither says
- * anything about packets of this carrier: the engine looks at what is quoted.
+ * RFC 9260 10: the kernel updates its route cache with the message, and reports it as an error of
+ * the next send. Neither proves anything about packets of this carrier: the engine checks the
+ * quoted packet.
  */
 static void forged_message_changes_no_mtu_and_rejects_no_packet(void **state)
 {
@@ -166,8 +167,8 @@ static void check_rejected_packets(const struct iw_pkt_ops *ops)
 }
 
 /*
- * Each attempt to send leaves an error in the queue. One that is read later would lower the path MTU
- * of another peer.
+ * Each rejected packet leaves an error in the queue of the socket. An error that is read later
+ * would lower the path MTU of another peer.
  */
 static void rejected_packet_leaves_no_error_for_the_next_one(void **state)
 {

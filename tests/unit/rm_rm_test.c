@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The resource manager, with peers over real sockets and askers on its control socket: who may use
- * what, when buffers end, and that nobody who asks holds it up.
+ * The resource manager, with peers over real sockets and clients on its control socket: what each
+ * peer may access, when buffers end, and that no client blocks the manager.
  */
 #include "rm/rm.h"
 
@@ -20,7 +20,7 @@ static struct iw_rm *rm;
 static struct end a, c; /* peers */
 static uint16_t udp_port;
 static unsigned rejected;
-static struct iw_fault last; /* of the last claim that was turned away */
+static struct iw_fault last; /* of the last claim that was rejected */
 
 static void server_step(void)
 {
@@ -49,7 +49,7 @@ static void server_step(void)
 		}                                                                                  \
 	} while (0)
 
-/* Over udp at a UDP port that is free. */
+/* Listens; with udp, on a free UDP port. */
 static void listen_over(const char *transport)
 {
 	struct iw_conn_param p = { .size = sizeof(p), .host = "127.0.0.1", .transport = transport };
@@ -186,9 +186,9 @@ static size_t open_descriptors(void)
 	return n;
 }
 
-/* --- who may use what --- */
+/* --- access --- */
 
-/* SEC-01, SEC-21: it even knows the other STag. */
+/* SEC-01, SEC-21: the peer cannot use the other buffer even though it knows its STag. */
 static void who_is_let_in_for_one_buffer_can_use_no_other(void **state)
 {
 	struct iw_rm_buffer mine = add_named(""), other = add_named("");
@@ -201,8 +201,8 @@ static void who_is_let_in_for_one_buffer_can_use_no_other(void **state)
 	write_x(&a, 2, other.stag);
 	until(a.seen[IW_EV_CLOSED]);
 	assert_int_equal(a.fault.err, IW_E_PEER_TERMINATE);
-	assert_int_equal(a.fault.term,
-			 iw_err_term(IW_E_DDP_STAG)); /* as for an STag that does not exist */
+	/* The peer gets the same error as for an STag that does not exist. */
+	assert_int_equal(a.fault.term, iw_err_term(IW_E_DDP_STAG));
 	assert_int_equal(memory_of(other.stag)[0], 0);
 }
 
@@ -236,7 +236,7 @@ static void a_buffer_of_one_connection_is_nobody_elses_and_ends_with_it(void **s
 	write_x(&c, 1, own.stag);
 	until(c.seen[IW_EV_CLOSED]);
 	assert_int_equal(c.fault.term, iw_err_term(IW_E_DDP_STAG));
-	/* Nor can anybody be let in for it. */
+	/* No other peer is admitted for it either. */
 	reopen(&c);
 	claim(&c, &own);
 	assert_int_equal(c.seen[IW_EV_REJECTED], 1);
@@ -246,7 +246,7 @@ static void a_buffer_of_one_connection_is_nobody_elses_and_ends_with_it(void **s
 	assert_non_null(iw_rm_find(rm, shared.stag));
 }
 
-/* SEC-09: an answer tells nothing of which STags there are */
+/* SEC-09: the answers do not reveal which STags exist. */
 static void who_has_no_key_learns_nothing(void **state)
 {
 	struct iw_rm_buffer b = add_named("");
@@ -273,14 +273,14 @@ static void who_has_no_key_learns_nothing(void **state)
 		assert_memory_equal(info.private_data, first, first_len);
 	}
 	assert_int_equal(rejected, 3);
-	/* Of another version: so it is told. */
+	/* A claim of an unknown version is rejected for that reason. */
 	reopen(&a);
 	connect_with(&a, &(struct iw_claim){ .version_max = 9, .version_min = 2 });
 	assert_int_equal(a.seen[IW_EV_REJECTED], 1);
 	assert_non_null(strstr(last.text, "version"));
 }
 
-/* SEC-09: an open buffer's STag cannot be searched for, and a right key still connects. */
+/* SEC-09: a peer cannot search for the STag of an open buffer. A right key still connects. */
 static void wrong_claims_are_limited_and_the_right_key_is_not(void **state)
 {
 	struct iw_rm_buffer keyed = add_named(""),
@@ -341,7 +341,10 @@ static void peers_of_two_domains_cannot_write_to_the_same_octets(void **state)
 	assert_int_equal(rm->nbuffers, 4);
 }
 
-/* SEC-26: nor read octets that the others write, whichever was registered first */
+/*
+ * SEC-26: no peer can read octets that peers of another domain write, whichever buffer was
+ * registered first.
+ */
 static void peers_of_one_domain_cannot_read_what_those_of_another_write(void **state)
 {
 	(void)state;
@@ -349,11 +352,11 @@ static void peers_of_one_domain_cannot_read_what_those_of_another_write(void **s
 	assert_int_equal(add_file("", IW_CLAIM_READ, 0, 101), IW_E_BUSY);
 	assert_int_equal(add_file("team", IW_CLAIM_READ, 0, 1000), 0);
 	assert_int_equal(add_file("", IW_CLAIM_READ, 500, 100), 0);
-	assert_int_equal(add_file("other", IW_CLAIM_READ, 500, 100),
-			 0); /* only reading is permitted */
+	/* Both buffers permit only reading. */
+	assert_int_equal(add_file("other", IW_CLAIM_READ, 500, 100), 0);
 	assert_int_equal(add_file("team", IW_CLAIM_WRITE, 599, 1), IW_E_BUSY);
 	assert_int_equal(rm->nbuffers, 4);
-	/* It succeeds after the conflicting buffer is revoked. */
+	/* It succeeds after the conflicting buffers are revoked. */
 	for (int i = 0; i < 2; i++) {
 		struct buffer *last_one = iw_container_of(rm->buffers.prev, struct buffer, all);
 
@@ -362,9 +365,9 @@ static void peers_of_one_domain_cannot_read_what_those_of_another_write(void **s
 	assert_int_equal(add_file("team", IW_CLAIM_WRITE, 599, 1), 0);
 }
 
-/* --- ends --- */
+/* --- the end of buffers and peers --- */
 
-/* The last use of a buffer may take as long as it takes. */
+/* The last permitted operation of a buffer may take as long as it needs. */
 static void an_operation_that_is_under_way_is_not_cut_off_as_spent(void **state)
 {
 	const size_t len = 32 << 20;
@@ -384,7 +387,7 @@ static void an_operation_that_is_under_way_is_not_cut_off_as_spent(void **state)
 	free(got);
 }
 
-/* Its next operation is refused, and if it does none it is dropped. */
+/* The next operation of the peer is refused. A peer without another operation is disconnected. */
 static void who_has_no_buffer_left_is_dropped_a_little_later(void **state)
 {
 	struct iw_rm_buffer b = add_named("");
@@ -418,7 +421,7 @@ static void lives_end_in_time_whoever_is_connected(void **state)
 	assert_int_equal(a.fault.term, iw_err_term(IW_E_DDP_STAG));
 }
 
-/* Of many that came and went the last are remembered. */
+/* Only the last IW_RM_ENDED_MAX ended peers are remembered. */
 static void peers_that_have_gone_are_remembered_up_to_a_number(void **state)
 {
 	struct iw_rm_buffer b = add_named("");
@@ -454,7 +457,7 @@ static void ask(int fd, struct iw_rm_request q, int file)
 	assert_int_equal(iw_rm_ask(fd, &q, file, 0, &why), 0);
 }
 
-/* The next message of the answer; the server is given its turns. */
+/* Returns the next message of the answer. The server runs meanwhile. */
 static int answer(int fd, struct iw_rm_reply *r, struct iw_fault *why)
 {
 	double limit = end_clock() + 10;
@@ -494,7 +497,7 @@ static void a_file_is_the_askers_and_its_descriptor_does_not_leak(void **state)
 	assert_int_equal(answer(fd, &r, &why), 0);
 	assert_int_equal(r.count, 1);
 	assert_int_equal(open_descriptors(), before);
-	/* Nor with requests that need none, or fail. */
+	/* Requests that need no descriptor, or fail, leak none either. */
 	ask(fd, (struct iw_rm_request){ .op = IW_RM_LIST }, file);
 	assert_int_equal(answer(fd, &r, &why), 0);
 	q.off = 6000;
@@ -515,7 +518,7 @@ static struct client *first_client(void)
 	return iw_container_of(iw_list_first(&rm->clients), struct client, all);
 }
 
-/* In the middle of telling a domain's peers all of them go, and the domain with them. */
+/* While the peers of a domain are reported, all of them end, and the domain with them. */
 static void an_answer_forgets_what_is_gone(void **state)
 {
 	struct iw_rm_buffer b = add_named("");
@@ -535,7 +538,7 @@ static void an_answer_forgets_what_is_gone(void **state)
 	until(a.seen[IW_EV_CLOSED] && iw_list_empty(&rm->domains));
 	assert_null(at->peer);
 	assert_null(at->domain);
-	/* One peer alone, the oldest of those that are remembered. */
+	/* Only the oldest remembered peer is freed. */
 	b = add_named("");
 	d = iw_rm_find(rm, b.stag)->domain;
 	for (unsigned i = 0; i < IW_RM_ENDED_MAX + 1; i++) {
@@ -554,8 +557,8 @@ static void an_answer_forgets_what_is_gone(void **state)
 #define MANY 2000
 
 /*
- * An answer that its reader does not take, while what it tells of goes away: no message is wrong,
- * and whatever stays is told once.
+ * The client does not read its list while buffers in it are revoked: no message is wrong, and each
+ * buffer that remains is reported once.
  */
 static void a_slow_reader_of_a_long_list_holds_up_nobody_and_is_told_the_truth(void **state)
 {
@@ -575,12 +578,12 @@ static void a_slow_reader_of_a_long_list_holds_up_nobody_and_is_told_the_truth(v
 	ask(fd, (struct iw_rm_request){ .op = IW_RM_LIST, .peers = true }, -1);
 	for (int i = 0; i < 100; i++)
 		server_step();
-	/* The very one that is to be told next goes. */
+	/* Revoke the buffer that would be reported next. */
 	next = first_client()->at.buffer;
 	assert_non_null(next);
 	gone = next->stag;
 	iw_rm_drop(rm, next, "revoked");
-	/* Somebody else gets an answer meanwhile. */
+	/* Another client is answered meanwhile. */
 	for (size_t i = 0; i < MANY; i += 2) {
 		ask(other, (struct iw_rm_request){ .op = IW_RM_REVOKE, .stag = stags[i] }, -1);
 		assert_int_equal(answer(other, &r, &why), 0);
@@ -641,7 +644,7 @@ static void garbage_is_answered_with_an_error_and_the_end(void **state)
 	assert_int_equal(rm->nclients, 0);
 }
 
-/* As many as are listened to at once, and one more: it gets its turn when another leaves. */
+/* One client more than the limit: it is served when another client disconnects. */
 static void more_askers_than_there_is_room_for_wait(void **state)
 {
 	int fd[IW_RM_CLIENTS_MAX + 1];
@@ -668,7 +671,10 @@ static void more_askers_than_there_is_room_for_wait(void **state)
 	assert_int_equal(rm->nclients, 0);
 }
 
-/* SEC-14, SEC-16: each resource has a limit, is charged when it is really used, and is free again when it is released */
+/*
+ * SEC-14, SEC-16: each resource has a limit, is charged when it is really used, and is free again
+ * when it is released
+ */
 static void there_are_not_more_buffers_than_the_limit(void **state)
 {
 	struct iw_rm_request q = { .op = IW_RM_ADD, .memory = true, .len = 1, .access = 1 };
@@ -708,7 +714,10 @@ static void new_memory_is_limited(void **state)
 	assert_int_equal(iw_rm_add(rm, &q, -1, &b, &why), 0);
 }
 
-/* SEC-16: an STag gets only the rights of the requester's own descriptor, whatever the server may do with the file */
+/*
+ * SEC-16: an STag gets only the rights of the requester's own descriptor, whatever the server may
+ * do with the file
+ */
 static void rights_beyond_those_of_the_descriptor_get_no_stag(void **state)
 {
 	static const struct {
@@ -747,7 +756,7 @@ static void rights_beyond_those_of_the_descriptor_get_no_stag(void **state)
 	close(keep);
 }
 
-/* SEC-29: requests that wait on the association of a peer are its memory. */
+/* SEC-29: requests that are pending on a peer's association count as memory of that peer. */
 static void memory_of_the_peers_associations_is_counted(void **state)
 {
 	struct iw_rm_buffer b = add_named("");

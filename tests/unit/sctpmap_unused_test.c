@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * Associations without a session: deadlines, limits for each address, and which of them is evicted.
- */
+/* Associations without a session: deadlines, limits for each address, eviction. */
 #include "sctpmap/unused.h"
 
 #include <setjmp.h>
@@ -108,10 +106,7 @@ static void removing_twice_or_before_adding_does_nothing(void **state)
 	assert_true(iw_unused_deadline(&u) == IW_TIME_NEVER);
 }
 
-/*
- * A peer cannot keep an association for ever with sessions that are refused, or that no program
- * answers.
- */
+/* A peer cannot keep an association for ever by sessions that are refused or not answered. */
 static void requests_postpone_the_deadline_once_and_a_refusal_restores_it(void **state)
 {
 	(void)state;
@@ -203,15 +198,15 @@ static void above_the_memory_limit_the_oldest_large_association_ends(void **stat
 	assert_null(iw_unused_charge(&u, &e[0], 10));
 	assert_null(iw_unused_charge(&u, &e[1], 990));
 	assert_ptr_equal(iw_unused_charge(&u, &e[1], 991), &e[1]);
-	/* Another one's growth: the large one ends. */
+	/* If another association grows, the large one has to end. */
 	assert_ptr_equal(iw_unused_charge(&u, &e[0], 20), &e[1]);
-	/* Its memory counts no more. */
+	/* The memory of a removed association no longer counts. */
 	iw_unused_remove(&u, &e[1]);
 	assert_null(iw_unused_charge(&u, &e[0], 1000));
 	add(4, v4(1), 0);
 	assert_ptr_equal(iw_unused_charge(&u, &e[4], 1), &e[0]);
 	iw_unused_remove(&u, &e[4]);
-	/* The limit for all. */
+	/* The limit of all associations together. */
 	assert_null(iw_unused_charge(&u, &e[0], 300));
 	assert_null(iw_unused_charge(&u, &e[2], 900));
 	add(3, v4(3), 0);
@@ -219,7 +214,7 @@ static void above_the_memory_limit_the_oldest_large_association_ends(void **stat
 	assert_ptr_equal(iw_unused_charge(&u, &e[3], 801), &e[2]);
 	assert_ptr_equal(iw_unused_charge(&u, &e[0], 310), &e[2]);
 	assert_null(iw_unused_charge(&u, &e[2], 100));
-	/* An association that gives memory back may stay. */
+	/* An association that has freed memory may stay. */
 	assert_null(iw_unused_charge(&u, &e[3], 0));
 	iw_unused_remove(&u, &e[0]);
 	iw_unused_remove(&u, &e[2]);
@@ -249,7 +244,7 @@ static void among_equal_associations_the_oldest_ends(void **state)
 		iw_unused_remove(&u, &e[i]);
 }
 
-/* SEC-29: however they come to hold their memory */
+/* SEC-29: the limit holds however the associations come to hold their memory. */
 static void large_associations_that_are_silent_do_not_exceed_the_memory_limit(void **state)
 {
 	size_t ended = 0;
@@ -270,7 +265,7 @@ static void large_associations_that_are_silent_do_not_exceed_the_memory_limit(vo
 		}
 	}
 	assert_int_equal(ended, ENTRIES - 3);
-	/* One association above the limit ends, too. */
+	/* A single association above the limit has to end, too. */
 	add(0, v4(2), 0);
 	assert_ptr_equal(iw_unused_charge(&u, &e[0], 1001), &e[0]);
 }
@@ -298,13 +293,13 @@ static void the_addresses_of_a_64_network_are_one(void **state)
 	assert_int_equal(iw_unused_count_of(&u, v6(1, 99).octet), PER_ADDR);
 	add(20, v6(2, 1), 0);
 	assert_null(evicted);
-	/* IPv4 addresses share the first 96 bits. */
+	/* Each IPv4 address counts by itself, although all share the first 96 bits. */
 	add(21, v4(1), 0);
 	add(22, v4(2), 0);
 	assert_int_equal(iw_unused_count_of(&u, v4(1).octet), 1);
 }
 
-/* Whichever allocation fails, the association is not in, and later ones work. */
+/* Whichever allocation fails, the association is not added, and a later addition works. */
 static void without_memory_an_association_is_not_added(void **state)
 {
 	static const size_t allocations = 3; /* table, address, heap */
@@ -330,7 +325,8 @@ static void a_table_that_cannot_grow_still_finds_every_address(void **state)
 	u.cfg.max = u.cfg.per_addr = ENTRIES;
 	add(0, v4(0), 0);
 	for (uint8_t i = 1; i < 40; i++) {
-		if (i == 16) /* only the table is refused: it is allocated before the address */
+		/* The allocations of the larger table and then of the address fail. */
+		if (i == 16)
 			mem.fail_from = mem.calls + 1;
 		if (i == 16)
 			assert_int_equal(iw_unused_add(&u, &e[i], v4(i).octet, 0, &evicted),
@@ -344,7 +340,8 @@ static void a_table_that_cannot_grow_still_finds_every_address(void **state)
 }
 
 /*
- * Against a plain search: order, counts, deadlines and evictions, with addresses that come and go.
+ * Compares order, counts, deadlines and evictions with those of a plain search, while addresses
+ * come and go.
  */
 static void any_sequence_agrees_with_a_plain_search(void **state)
 {

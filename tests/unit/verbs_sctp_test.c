@@ -15,7 +15,7 @@
 
 static uint16_t udp_port;
 
-/* A UDP port of its own for each test, so that nothing of the one before can be in it. */
+/* Each test uses a UDP port of its own, so that no packets of an earlier test arrive there. */
 static void listen_at(struct iw_conn_param p)
 {
 	p.transport = "udp";
@@ -105,7 +105,7 @@ static void data_move_both_ways_and_the_end_is_orderly(void **state)
 	post(a.qp, IW_WR_WRITE, out, LEN, iw_mr_stag(target));
 	post(a.qp, IW_WR_SEND, "written", 8, 0);
 	end_until(&a, &b, done(&b, IW_WC_RECV) == 1);
-	/* What was written before a Send is there when that is delivered. */
+	/* Data that was written before a Send has been placed when the Send is delivered. */
 	assert_memory_equal(in, out, LEN);
 	assert_string_equal((char *)msg, "written");
 	assert_int_equal(iw_post_send(a.qp, &(struct iw_send_wr){ .op = IW_WR_READ,
@@ -131,13 +131,13 @@ static void data_move_both_ways_and_the_end_is_orderly(void **state)
 	free(back);
 }
 
-/* --- an observed wire between them --- */
+/* --- an observed wire between the two ends --- */
 
 static struct {
 	int fd;
 	uint16_t port;
 	struct sockaddr_in caller;
-	unsigned completes; /* SHUTDOWN COMPLETEs: associations that have ended in order */
+	unsigned completes; /* SHUTDOWN COMPLETEs: one for each orderly end of an association */
 	/*
 	 * Session control: its payload protocol; the Function Codes, '1' to '7', in order of
 	 * transmission.
@@ -172,8 +172,8 @@ static unsigned octets_at(const uint8_t *p, size_t n)
 }
 
 /*
- * Notes the session control of a packet: DATA is type 0, its payload protocol at 12, its user data
- * at 16.
+ * Records the session control of a packet. DATA is type 0; its payload protocol is at 12, its user
+ * data at 16.
  */
 static void wire_note(const uint8_t *packet, size_t n)
 {
@@ -214,7 +214,10 @@ static void wire_carry(void)
 
 #define carry_until(cond) end_until(&a, &b, (wire_carry(), (cond)))
 
-/* DDP-12: of its two streams the first ends in order, the second in error; then the association ends. */
+/*
+ * DDP-12: the association ends after its last stream. The first stream ends without error, the
+ * second in error.
+ */
 static void association_ends_with_its_last_stream(void **state)
 {
 	struct iw_conn_param p;
@@ -244,7 +247,7 @@ static void association_ends_with_its_last_stream(void **state)
 		wire_carry();
 	}
 	assert_int_equal(wire.completes, 0);
-	post(second, IW_WR_SEND, "x", 2, 0); /* there is no buffer */
+	post(second, IW_WR_SEND, "x", 2, 0); /* b has no receive buffer */
 	carry_until(a.seen[IW_EV_CLOSED] == 2 && b.seen[IW_EV_CLOSED] == 2);
 	assert_int_equal(b.fault.err, IW_E_DDP_NOBUF);
 	carry_until(wire.completes > 0);
@@ -270,7 +273,7 @@ static void rejection_reaches_who_asked_with_its_private_data(void **state)
 	assert_memory_equal(info.private_data, "no room", 7);
 }
 
-/* SCTP-47, SCTP-49, SCTP-74, DDP-08: queue pairs on one association, one of which ends in error */
+/* SCTP-47, SCTP-49, SCTP-74, DDP-08: queue pairs share an association, and one ends in error. */
 static void queue_pairs_share_an_association_and_end_alone(void **state)
 {
 	enum { N = 20 };
@@ -304,7 +307,7 @@ static void queue_pairs_share_an_association_and_end_alone(void **state)
 		p.beside = a.qp;
 		assert_int_equal(iw_connect(end_add_qp(&a, 4, 4), &p, &a.why), IW_E_LIMIT);
 	}
-	/* One has no buffer for a second Send: its stream ends, the others go on. */
+	/* Queue pair 3 has no buffer for a second Send: its stream ends, the others continue. */
 	post(qa[3], IW_WR_SEND, "x", 2, 0);
 	post(qa[3], IW_WR_SEND, "y", 2, 0);
 	end_until(&a, &b, a.seen[IW_EV_CLOSED] && b.seen[IW_EV_CLOSED]);
@@ -320,7 +323,7 @@ static void queue_pairs_share_an_association_and_end_alone(void **state)
 	assert_int_equal(a.seen[IW_EV_CLOSED], 1);
 }
 
-/* SEC-14: so that limits for each peer count it, and count it once */
+/* SEC-14: the limits for each peer include the memory of an association, and count it once. */
 static void memory_of_an_association_is_counted_with_its_first_accepted_session(void **state)
 {
 	enum { N = 3 };
@@ -352,7 +355,7 @@ static void memory_of_an_association_is_counted_with_its_first_accepted_session(
 		assert_int_equal(iw_listener_memory(b.listener), 0);
 	}
 	one = iw_qp_memory(qb[1]);
-	/* A place for each stream. */
+	/* The association has a place for each of its streams. */
 	assert_true(iw_qp_memory(qb[0]) > one + 8000);
 	iw_abort(qb[0]);
 	end_until(&a, &b, a.seen[IW_EV_CLOSED] && b.seen[IW_EV_CLOSED]);
@@ -390,7 +393,7 @@ static void limit_of_memory_does_not_cut_off_the_end_of_the_last_session(void **
 		end_step(&a, 100000);
 		end_step(&b, 100000);
 	}
-	/* More than one address may hold. */
+	/* This is more than the limit of one address. */
 	assert_true(iw_qp_memory(qb) > 256 * 1024);
 	iw_disconnect(qa);
 	end_until(&a, &b, b.seen[IW_EV_PEER_CLOSED]);
@@ -399,8 +402,10 @@ static void limit_of_memory_does_not_cut_off_the_end_of_the_last_session(void **
 	assert_int_equal(a.fault.err, 0);
 }
 
-/* A queue pair is aborted with data under way while its association lives on: the data is the poster's as soon as it
- * is told, which it changes and frees. */
+/*
+ * A queue pair is aborted with data in flight, while its association stays up. The memory is the
+ * caller's again as soon as the abort is reported; the caller then changes and frees it.
+ */
 static void memory_is_the_posters_again_when_a_queue_pair_is_aborted(void **state)
 {
 	struct iw_qp *second;
@@ -441,7 +446,7 @@ static void memory_is_the_posters_again_when_a_queue_pair_is_aborted(void **stat
 	post(second, IW_WR_SEND, "still here", 11, 0);
 	end_until(&a, &b, done(&b, IW_WC_RECV) == 1 && in[2 * info.mulpdu]);
 	assert_string_equal((char *)msg, "still here");
-	/* What came of the Write is what it was. */
+	/* The part of the Write that has arrived is the original data. */
 	assert_true(info.mulpdu * 2 < LEN);
 	assert_memory_equal(in, is, info.mulpdu);
 	for (size_t i = 0; i < LEN; i++)
@@ -451,7 +456,7 @@ static void memory_is_the_posters_again_when_a_queue_pair_is_aborted(void **stat
 	free(is);
 }
 
-/* SCTP-73: everybody on an association learns that the peer is gone */
+/* SCTP-73: all queue pairs on an association are notified that the peer is gone */
 static void end_of_the_peer_is_told_to_all_queue_pairs(void **state)
 {
 	struct iw_conn_param p;
@@ -471,7 +476,10 @@ static void end_of_the_peer_is_told_to_all_queue_pairs(void **state)
 	end_open(&b);
 }
 
-/* SCTP-02: what the peer indicated, what was agreed on, where it is; nothing before and nothing after. */
+/*
+ * SCTP-02: iw_qp_assoc returns the peer's indication, the negotiated streams and the paths, but
+ * only while the association is up.
+ */
 static void an_association_is_told_of_while_it_is_up(void **state)
 {
 	struct iw_assoc_info i = { .size = sizeof(i) }, theirs = { .size = sizeof(theirs) };
@@ -500,7 +508,7 @@ static void an_association_is_told_of_while_it_is_up(void **state)
 	assert_non_null(strstr(i.path[0].addr, "127.0.0.1:"));
 	assert_int_equal(iw_qp_assoc(b.qp, &theirs), 0);
 	assert_int_equal(theirs.stream, 1);
-	/* An older program asks for less, and gets no more. */
+	/* An older program has a smaller struct, and gets no more than fits. */
 	memset(&i, 0xaa, sizeof(i));
 	i.size = offsetof(struct iw_assoc_info, indicated);
 	assert_int_equal(iw_qp_assoc(a.qp, &i), 0);
@@ -515,7 +523,7 @@ static void an_association_is_told_of_while_it_is_up(void **state)
 	end_open(&b);
 }
 
-/* Nobody is there: ICMP says so, at once. */
+/* No socket has the UDP port open: ICMP reports that at once. */
 static void nobody_listens(void **state)
 {
 	double since = end_clock();
@@ -534,7 +542,7 @@ static void nobody_listens(void **state)
 	assert_true(end_clock() - since < 3);
 }
 
-/* --- a peer that sends whatever a test wants --- */
+/* --- a peer that the test controls --- */
 
 static struct {
 	int fd;
@@ -583,7 +591,7 @@ static void hand_take(const uint8_t *packet, size_t len)
 	}
 }
 
-/* Sends what is pending, and receives. */
+/* Receives all packets, handles events and timers, and sends all pending packets. */
 static void hand_step(void)
 {
 	static uint8_t packet[65536];
@@ -638,8 +646,8 @@ static void hand_close(void)
 }
 
 /*
- * SCTP-37: RFC 5043 6.2 requires at least one Terminate, ours; the queue pair ends in order with
- * the next Initiate
+ * SCTP-37: RFC 5043 6.2 requires at least one Terminate, and this end has sent it. The queue pair
+ * ends without error when the next Initiate arrives.
  */
 static void queue_pair_ends_when_the_peer_begins_the_next_session(void **state)
 {
@@ -674,7 +682,7 @@ static void queue_pair_ends_when_the_peer_begins_the_next_session(void **state)
 	hand_close();
 }
 
-/* SCTP-22, SCTP-37: an Initiate in the middle of a session ends that, and the next one is served */
+/* SCTP-22, SCTP-37: an Initiate during a session ends that session. The next one is accepted. */
 static void initiate_in_the_middle_costs_no_stream(void **state)
 {
 	(void)state;
@@ -691,7 +699,7 @@ static void initiate_in_the_middle_costs_no_stream(void **state)
 	hand_close();
 }
 
-/* What a second queue pair is to share must be there. */
+/* The queue pair whose association is to be shared must have one. */
 static void beside_needs_an_association(void **state)
 {
 	struct iw_qp *other = end_add_qp(&a, 4, 4);
@@ -707,7 +715,7 @@ static void beside_needs_an_association(void **state)
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED]);
 }
 
-/* IPv6 through the same kind of socket */
+/* IPv6 works through the same kind of socket */
 static void ipv6_works_too(void **state)
 {
 	struct iw_conn_param p;
@@ -735,7 +743,10 @@ static void editions_that_nobody_knows_are_refused(void **state)
 	assert_int_equal(iw_connect(a.qp, &p, &a.why), IW_E_INVAL);
 }
 
-/* SCTP-39: the differences of the editions, at both ends: the caller of the API chooses the Adaptation Indication. */
+/*
+ * SCTP-39: both ends can use an earlier edition. The caller of the API chooses the Adaptation
+ * Indication.
+ */
 static void an_earlier_edition_moves_the_same_octets(void **state)
 {
 	struct iw_conn_param p;
@@ -760,7 +771,7 @@ static int rev_of(const struct iw_qp *qp)
 	return (int)info.rev;
 }
 
-/* Draft 02 2.2.3: Function Codes 1 and 2. Those of RFC 6581 are not even tried. */
+/* Draft 02 2.2.3: Function Codes 1 and 2 are used. Those of RFC 6581 are not even tried. */
 static void an_earlier_edition_begins_with_its_own_initiate(void **state)
 {
 	struct iw_conn_param p;
@@ -808,7 +819,7 @@ static void an_edition_belongs_to_the_association(void **state)
 }
 
 /*
- * ENH-06: Rev 1 of a listener is that of RFC 5043, as over TCP. The Terminate makes the initiator
+ * ENH-06: a listener of rev 1 uses RFC 5043 alone, as over TCP. Its Terminate makes the initiator
  * try again.
  */
 static void a_listener_of_rev_1_has_no_enhanced_sessions(void **state)
@@ -832,7 +843,7 @@ static void a_listener_of_rev_1_has_no_enhanced_sessions(void **state)
 	close(wire.fd);
 }
 
-/* Rev 1 of an initiator: nothing enhanced is tried */
+/* An initiator of rev 1 tries no enhanced session */
 static void an_initiator_of_rev_1_begins_plain(void **state)
 {
 	struct iw_conn_param p;
@@ -849,7 +860,7 @@ static void an_initiator_of_rev_1_begins_plain(void **state)
 	close(wire.fd);
 }
 
-/* ENH-04, RFC 6581 10: neither depths nor a model are wanted, so the Initiate is RFC 5043's. */
+/* ENH-04, RFC 6581 10: without depths or a model to negotiate, the Initiate is plain (RFC 5043). */
 static void without_negotiation_the_initiate_is_plain(void **state)
 {
 	struct iw_conn_param p;
