@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* DATA both ways: what comes up, what is acknowledged and when, what goes out and what goes again. */
+/* DATA in both directions: delivery, acknowledgement, transmission, retransmission. */
 #include "sctp/sctp.h"
 
 #include <stdlib.h>
@@ -45,7 +45,10 @@ static void answer_heartbeats(uint64_t wait)
 	hand_answer_heartbeats(&h, wait);
 }
 
-/* The path MTU probe is answered, and an RTT is known: the first went by, the next comes an RTO later. */
+/*
+ * Answers the path MTU probe, so that an RTT is known. hand_up has dropped the first probe; the
+ * engine repeats it after an RTO.
+ */
 static void answer_probes(void)
 {
 	answer_heartbeats(IW_MSEC(1010));
@@ -64,7 +67,10 @@ static void remember(struct net_end *e, const struct iw_sctp_recv *m)
 	assert_non_null(m->assoc);
 }
 
-/* SX-06, SCTP-56, DDP-13: each message is passed up when it arrives, once, whatever is missing before it. */
+/*
+ * SX-06, SCTP-56, DDP-13: each message is delivered when it arrives, once, whatever is missing
+ * before it.
+ */
 static void messages_come_up_as_they_arrive_and_once(void **state)
 {
 	struct iw_sctp_sack s;
@@ -90,7 +96,7 @@ static void messages_come_up_as_they_arrive_and_once(void **state)
 	hand_close(&h);
 }
 
-/* SX-05: no user data: ABORT, cause 9, and the TSN. */
+/* SX-05: a DATA chunk without user data is answered with an ABORT with cause 9 and the TSN. */
 static void data_without_data_ends_the_association(void **state)
 {
 	struct iw_sctp_chunk c;
@@ -119,7 +125,10 @@ static void ordered_data_ends_the_association(void **state)
 	hand_close(&h);
 }
 
-/* SX-13: a stream that was not agreed: acknowledged, reported, not delivered (RFC 9260 6.5). */
+/*
+ * SX-13: DATA on a stream that was not negotiated is acknowledged and reported, but not delivered
+ * (RFC 9260 6.5).
+ */
 static void data_on_a_stream_that_is_not_there_is_reported(void **state)
 {
 	struct iw_sctp_chunk c;
@@ -127,7 +136,7 @@ static void data_on_a_stream_that_is_not_there_is_reported(void **state)
 
 	(void)state;
 	open_up();
-	data(7, HAND_TSN, 10, "x"); /* 10 streams: 0..9 */
+	data(7, HAND_TSN, 10, "x"); /* the streams are 0 to 9 */
 	assert_true(hand_wait(&h, IW_SCTP_ERROR, 0, &c));
 	assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_STREAM);
 	assert_int_equal(iw_get_be16(c.value + 4), 10);
@@ -137,7 +146,7 @@ static void data_on_a_stream_that_is_not_there_is_reported(void **state)
 	hand_close(&h);
 }
 
-/* SX-12: the first DATA at once; SX-16: then every second packet, or after 200 ms. */
+/* SX-12: the first DATA is acknowledged at once. SX-16: then every second packet, or at 200 ms. */
 static void sacks_come_at_once_for_the_first_then_every_second_packet(void **state)
 {
 	struct iw_sctp_sack s;
@@ -163,7 +172,7 @@ static void sacks_come_at_once_for_the_first_then_every_second_packet(void **sta
 	/* I bit (RFC 7053) */
 	data(7 | IW_SCTP_DATA_I, HAND_TSN + 4, 0, "e");
 	assert_true(take_sack(&s));
-	/* With DATA of ours, what is not acknowledged yet is (6.1). */
+	/* Our DATA is sent with a SACK for DATA that is not acknowledged yet (6.1). */
 	data(7, HAND_TSN + 5, 0, "f");
 	assert_false(take_sack(&s));
 	assert_int_equal(send_octets(h.n.b.a, 10), 0);
@@ -173,7 +182,7 @@ static void sacks_come_at_once_for_the_first_then_every_second_packet(void **sta
 	hand_close(&h);
 }
 
-/* SX-17: one SACK for a packet at most; a batch of packets is acknowledged by one. */
+/* SX-17: at most one SACK for each packet. A batch of packets is acknowledged by one SACK. */
 static void a_batch_of_packets_gets_one_sack(void **state)
 {
 	struct iw_sctp_sack s;
@@ -200,7 +209,10 @@ static void a_batch_of_packets_gets_one_sack(void **state)
 	hand_close(&h);
 }
 
-/* SX-18: duplicates are acknowledged at once and reported; SX-20, from the receiver's side: gaps as they are. */
+/*
+ * SX-18: duplicates are acknowledged at once and reported. SX-20, for the receiver: the gap blocks
+ * are exact.
+ */
 static void gaps_and_duplicates_are_reported_at_once(void **state)
 {
 	struct iw_sctp_sack s;
@@ -230,7 +242,7 @@ static void gaps_and_duplicates_are_reported_at_once(void **state)
 	assert_true(take_sack(&s));
 	assert_int_equal(s.cum, HAND_TSN + 3);
 	assert_int_equal(s.ndups, 0);
-	/* Without any gap as well: a repeat alone. */
+	/* The same without a gap: a duplicate alone. */
 	hand_forget(&h);
 	data(7, HAND_TSN + 4, 0, "e");
 	data(7, HAND_TSN + 5, 0, "f");
@@ -248,7 +260,7 @@ static void gaps_and_duplicates_are_reported_at_once(void **state)
 	assert_int_equal(s.cum, HAND_TSN + 700);
 	assert_int_equal(s.ngaps, 0);
 	assert_int_equal(s.ndups, 1);
-	/* Further than a gap block reaches: not taken. */
+	/* A TSN that no gap block can report is dropped. */
 	data(7, HAND_TSN + 700 + 70000, 0, "far");
 	assert_true(take_sack(&s));
 	assert_int_equal(s.ngaps, 0);
@@ -256,7 +268,7 @@ static void gaps_and_duplicates_are_reported_at_once(void **state)
 	hand_close(&h);
 }
 
-/* SX-16: TSNs wrap, in the middle of a gap as well. */
+/* SX-16: TSNs wrap, also within a gap. */
 static void tsns_wrap(void **state)
 {
 	struct iw_sctp_sack s;
@@ -288,7 +300,7 @@ static void remember_text(struct net_end *e, const struct iw_sctp_recv *m)
 	whole[m->len] = '\0';
 }
 
-/* SX-22: fragments in any order make the message; the bound; those of two messages. */
+/* SX-22: fragments are reassembled in any order, also those of two messages. */
 static void fragments_are_put_together(void **state)
 {
 	struct iw_sctp_facts f;
@@ -311,7 +323,7 @@ static void fragments_are_put_together(void **state)
 	hand_close(&h);
 }
 
-/* SX-22: fragments of different streams in one message. */
+/* SX-22: fragments of one message are on different streams. */
 static void fragments_of_two_streams_end_the_association(void **state)
 {
 	struct iw_sctp_chunk c;
@@ -325,7 +337,10 @@ static void fragments_of_two_streams_end_the_association(void **state)
 	hand_close(&h);
 }
 
-/* SX-22: what does not fit gives way to lower TSNs, unacknowledged again; a message beyond the bound ends it. */
+/*
+ * SX-22: at the bound, the fragment with the highest TSN is dropped for one with a lower TSN, and
+ * is no longer acknowledged. A message larger than the bound ends the association.
+ */
 static void fragments_are_kept_within_a_bound(void **state)
 {
 	static const char text[] = "0123456789012345678901234567890123456789";
@@ -343,7 +358,7 @@ static void fragments_are_kept_within_a_bound(void **state)
 	while (take_sack(&s))
 		;
 	assert_int_equal(iw_sctp_gap_end(&s, 0), 6);
-	data(6, HAND_TSN, 1, text); /* the highest goes */
+	data(6, HAND_TSN, 1, text); /* the highest is dropped */
 	assert_true(take_sack(&s));
 	assert_int_equal(s.cum, HAND_TSN);
 	assert_int_equal(s.ngaps, 1);
@@ -359,7 +374,7 @@ static void fragments_are_kept_within_a_bound(void **state)
 }
 
 /*
- * SX-36, RFC 9260 6.2: a window that was closed is reported as soon as it takes a packet; a sender
+ * SX-36, RFC 9260 6.2: a closed window is reported as soon as a packet fits. Otherwise the sender
  * would have to probe.
  */
 static void a_window_that_was_closed_is_reported_when_it_takes_a_packet(void **state)
@@ -389,7 +404,7 @@ static void a_window_that_was_closed_is_reported_when_it_takes_a_packet(void **s
 enum { TINY = 60000, TINY_PACKET = 70 };
 
 /*
- * TINY one-octet fragments without a beginning or an end, above a TSN that is missing; order maps
+ * Sends TINY one-octet fragments without the B and E bits, above a TSN that is missing. order maps
  * 0, 1, ... to TSNs.
  */
 static void tiny_fragments(uint32_t (*order)(uint32_t i))
@@ -418,7 +433,7 @@ static uint32_t alternating(uint32_t i)
 	return i & 1 ? TINY - 1 - i / 2 : i / 2;
 }
 
-/* SX-22: a fragment costs more than its octets; the bound and the window include that. */
+/* SX-22: a fragment needs more memory than its octets. The bound and the window include that. */
 static void tiny_fragments_are_charged_what_they_cost(void **state)
 {
 	static uint32_t (*const orders[])(uint32_t) = { ascending, descending, alternating };
@@ -434,19 +449,19 @@ static void tiny_fragments_are_charged_what_they_cost(void **state)
 		before = h.n.b.mem.bytes;
 		tiny_fragments(orders[i]);
 		assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
-		/* 128 KiB, the map of TSNs, half of the array of places. */
+		/* 128 KiB of fragments, the map of TSNs, half of the array of places. */
 		assert_true(h.n.b.mem.bytes - before <= (128 + 8 + 16) * 1024);
 		iw_sctp_facts(h.n.b.a, &f);
 		assert_true(f.memory <= (128 + 8 + 32 + 16) * 1024);
 		assert_int_equal(h.n.b.messages, 0);
 		hand_forget(&h);
-		data(4, HAND_TSN + 1, 1, "x"); /* once more: a SACK at once */
+		data(4, HAND_TSN + 1, 1, "x"); /* a duplicate gets a SACK at once */
 		assert_true(take_sack(&s));
 		assert_int_equal(s.cum, HAND_TSN - 1);
 		assert_int_equal(s.ngaps, 1);
 		assert_int_equal(iw_sctp_gap_start(&s, 0), 2);
 		kept = iw_sctp_gap_end(&s, 0) - 1u;
-		/* The lowest, and as many as may be kept. */
+		/* The lowest fragments are kept, as many as the bound permits. */
 		assert_in_range(kept, 128 * 1024 / 65 - 1, 128 * 1024 / 65);
 		assert_int_equal(s.a_rwnd, (1 << 20) - kept * 65);
 		hand_close(&h);
@@ -473,8 +488,8 @@ static void the_number_of_fragments_is_bounded(void **state)
 }
 
 /*
- * SX-22: the receive window never closes for fragments alone, or the rest of the message could not
- * arrive.
+ * SX-22: fragments alone never close the receive window. Otherwise the rest of the message could
+ * not arrive.
  */
 static void fragments_take_half_of_the_window_at_most(void **state)
 {
@@ -502,7 +517,7 @@ static void remember_long(struct net_end *e, const struct iw_sctp_recv *m)
 	memcpy(long_text, m->data, m->len);
 }
 
-/* SX-22: whatever the order, with fragments of other messages in between. */
+/* SX-22: fragments are reassembled in any order, with fragments of other messages in between. */
 static void many_fragments_make_their_messages_in_any_order(void **state)
 {
 	enum { EACH = 400, ALL = 3 * EACH };
@@ -545,8 +560,8 @@ static void many_fragments_make_their_messages_in_any_order(void **state)
 }
 
 /*
- * SX-22: consecutive TSNs are of one message unless the first ends one and the second begins one;
- * known at once.
+ * SX-22: fragments with consecutive TSNs belong to one message, unless the first ends one and the
+ * second begins one. A violation is detected at once.
  */
 static void consecutive_fragments_that_do_not_fit_end_the_association(void **state)
 {
@@ -585,8 +600,8 @@ static void consecutive_fragments_that_do_not_fit_end_the_association(void **sta
 }
 
 /*
- * SX-22, RFC 9260 6.2: after a fragment far above the others gave way, the highest TSN is right
- * again.
+ * SX-22, RFC 9260 6.2: after a fragment far above the others was dropped, the highest TSN is
+ * correct again.
  */
 static void a_fragment_far_above_the_others_gives_way(void **state)
 {
@@ -618,7 +633,10 @@ static void a_fragment_far_above_the_others_gives_way(void **state)
 	}
 }
 
-/* SX-36, the receiver: a shut window drops what is new, says so at once, and tells when it opens. */
+/*
+ * SX-36, for the receiver: while its window is closed, it drops new DATA and sends a SACK at once.
+ * It reports when the window opens.
+ */
 static void a_shut_window_drops_and_tells_when_it_opens(void **state)
 {
 	struct iw_sctp_sack s;
@@ -634,7 +652,7 @@ static void a_shut_window_drops_and_tells_when_it_opens(void **state)
 	assert_int_equal(s.cum, HAND_TSN);
 	assert_int_equal(s.a_rwnd, 0);
 	assert_int_equal(h.n.b.messages, 1);
-	/* 6.2: small openings are not told (silly window), large ones at once. */
+	/* 6.2: a small opening is not reported (silly window syndrome), a large one at once. */
 	iw_sctp_set_held(h.n.b.a, (1 << 20) - 1000);
 	net_run(&h.n, h.n.now);
 	assert_false(take_sack(&s));
@@ -676,7 +694,10 @@ static void what_cannot_be_sent_is_refused(void **state)
 	hand_close(&h);
 }
 
-/* A few packets more than a carrier sends at once would cost a send of their own. */
+/*
+ * Unsent output is limited to whole sends of a carrier: a few packets more would cost a send of
+ * their own.
+ */
 static void what_waits_makes_whole_batches_at_any_mtu(void **state)
 {
 	static const uint32_t mtus[] = { 1280, 1500, 9000 };
@@ -696,14 +717,16 @@ static void what_waits_makes_whole_batches_at_any_mtu(void **state)
 		assert_true(max > mtus[i] - 100);
 		while (send_octets(net.a.a, max) == 0)
 			n++;
-		/* As a carrier puts packets together: 12 octets of common header, 16 of the chunk's. */
+		/* As a carrier builds packets: 12 octets of common header, 16 of chunk header. */
 		assert_int_equal(n, 4 * (65000 / (12 + 16 + ((max + 3) & ~(size_t)3))));
 		net_free(&net);
 	}
 }
 
-/* SCTP-05, SCTP-55: U, B and E on every chunk, SSN 0; SCTP-52: never a fragment; SCTP-69: small as it is, it goes at
- * once; SX-03: padded with zeros. */
+/*
+ * SCTP-05, SCTP-55: every chunk has the U, B and E bits and SSN 0. SCTP-52: it is never a fragment.
+ * SCTP-69: even a small chunk is sent at once. SX-03: it is padded with zeros.
+ */
 static void every_chunk_is_unordered_and_whole(void **state)
 {
 	struct iw_sctp_chunk c;
@@ -725,7 +748,7 @@ static void every_chunk_is_unordered_and_whole(void **state)
 	hand_close(&h);
 }
 
-/* SX-19: no more than cwnd and what completes a packet; nothing beyond the peer's window. */
+/* SX-19: at most cwnd and the rest of one packet are sent, and nothing beyond the peer's window. */
 static void windows_hold_data_back(void **state)
 {
 	uint32_t t[64];
@@ -761,7 +784,7 @@ static void windows_hold_data_back(void **state)
 	hand_close(&h);
 }
 
-/* SX-19: RFC 9260 6.2.1: a window that shrinks below what is under way holds everything else back. */
+/* SX-19: RFC 9260 6.2.1: if the window shrinks below the data in flight, nothing more is sent. */
 static void a_window_that_shrinks_takes_nothing_more(void **state)
 {
 	uint32_t t[64] = { 0 }, cum;
@@ -776,12 +799,12 @@ static void a_window_that_shrinks_takes_nothing_more(void **state)
 	n = tsns(t, 64);
 	assert_in_range(n, 4, 6);
 	cum = t[0];
-	/* One is acknowledged each time, and the window is a thousand octets smaller than what is under way. */
+	/* Each SACK acknowledges one chunk. Its window is 1,000 octets below the data in flight. */
 	for (unsigned left = n - 1; left > 0; left--) {
 		acknowledge(cum++, 1000 * (left - 1), NULL, 0);
 		assert_int_equal(tsns(t, 64), 0);
 	}
-	/* Larger again, by less than a chunk, then by more. */
+	/* The window grows: first too little for a chunk, then just enough. */
 	acknowledge(cum - 1, 1000 + 999, NULL, 0);
 	assert_int_equal(tsns(t, 64), 0);
 	acknowledge(cum - 1, 1000 + 1000, NULL, 0);
@@ -790,7 +813,10 @@ static void a_window_that_shrinks_takes_nothing_more(void **state)
 	hand_close(&h);
 }
 
-/* SX-19: at most cwnd + PMDCS - 1 octets in flight: with exactly cwnd in flight no new packet is sent. */
+/*
+ * SX-19: at most cwnd + PMDCS - 1 octets are in flight. With exactly cwnd in flight no packet is
+ * sent.
+ */
 static void a_window_that_is_exactly_full_takes_nothing_more(void **state)
 {
 	struct iw_sctp_path p;
@@ -810,7 +836,10 @@ static void a_window_that_is_exactly_full_takes_nothing_more(void **state)
 	hand_close(&h);
 }
 
-/* SX-19: the exception, a probe of a closed window, applies only if nothing is in flight (RFC 9260 6.1 A). */
+/*
+ * SX-19: the exception, a probe of a closed window, applies only if nothing is in flight
+ * (RFC 9260 6.1 A).
+ */
 static void a_closed_window_is_not_probed_while_data_is_in_flight(void **state)
 {
 	uint32_t t[64];
@@ -832,7 +861,10 @@ static void a_closed_window_is_not_probed_while_data_is_in_flight(void **state)
 	hand_close(&h);
 }
 
-/* SX-36: a shut window is probed after an RTO, then less and less often, and is no failure while it answers. */
+/*
+ * SX-36: a closed window is probed after an RTO, then at growing intervals. That is no failure
+ * while the peer answers.
+ */
 static void a_shut_window_is_probed_for_ever(void **state)
 {
 	uint32_t t[64];
@@ -859,7 +891,7 @@ static void a_shut_window_is_probed_for_ever(void **state)
 	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
 	iw_sctp_facts(h.n.b.a, &f);
 	probes = (unsigned)f.resent;
-	/* One a minute in the end, but that heartbeats bring the RTO down again each time. */
+	/* In the end one a minute, except that HEARTBEATs reduce the RTO each time. */
 	assert_in_range(probes, 50, 130);
 	acknowledge(h.peer_tsn + 1, 100000, NULL, 0);
 	assert_int_equal(iw_sctp_acked(h.n.b.a), 2);
@@ -891,7 +923,7 @@ static void dropped_probe_is_repeated_when_the_window_opens(void **state)
 		if (tsns(t, 64) > 0)
 			acknowledge(h.peer_tsn, 0, NULL, 0);
 	}
-	/* Still too small; then the probe fits, and the next chunk does not. */
+	/* The window is still too small. Then the probe fits, and the next chunk does not. */
 	acknowledge(h.peer_tsn, 99, NULL, 0);
 	assert_int_equal(tsns(t, 64), 0);
 	acknowledge(h.peer_tsn, 100, NULL, 0);
@@ -903,7 +935,7 @@ static void dropped_probe_is_repeated_when_the_window_opens(void **state)
 	net_run(&h.n, h.n.now + IW_MSEC(250));
 	assert_int_equal(tsns(t, 64), 1);
 	assert_int_equal(t[0], h.peer_tsn + 1);
-	/* No SACK repeats it again: it is an ordinary chunk. */
+	/* Further SACKs do not repeat it: it is an ordinary chunk now. */
 	acknowledge(h.peer_tsn, 100, NULL, 0);
 	assert_int_equal(tsns(t, 64), 0);
 	acknowledge(h.peer_tsn + 1, 100, NULL, 0);
@@ -912,7 +944,10 @@ static void dropped_probe_is_repeated_when_the_window_opens(void **state)
 	hand_close(&h);
 }
 
-/* Established, with a peer whose receive window is rwnd octets; the path MTU is 1500 and nothing is in flight. */
+/*
+ * Establishes an association with a peer whose receive window is rwnd octets. The path MTU is 1500
+ * and nothing is in flight.
+ */
 static void open_with_window(uint32_t rwnd)
 {
 	struct iw_sctp_init i;
@@ -960,8 +995,8 @@ static void chunk_larger_than_an_open_window_is_sent_at_once(void **state)
 }
 
 /*
- * SX-19: RFC 1122 4.2.3.4: half of the window or less counts as closed: the RTO gives the peer's
- * user time to read.
+ * SX-19: RFC 1122 4.2.3.4: a window is treated as closed if half of it or less is free. The RTO
+ * gives the peer's user time to read.
  */
 static void chunk_larger_than_a_nearly_closed_window_waits(void **state)
 {
@@ -981,7 +1016,10 @@ static void chunk_larger_than_a_nearly_closed_window_waits(void **state)
 	hand_close(&h);
 }
 
-/* SX-20: three miss indications by the HTNA rule; SX-21: the window is halved once. */
+/*
+ * SX-20: three miss indications by the HTNA rule cause a fast retransmission. SX-21: the window is
+ * halved once.
+ */
 static void three_misses_bring_a_fast_retransmission(void **state)
 {
 	static const uint16_t one[] = { 2, 2 }, two[] = { 2, 3 }, three[] = { 2, 4 };
@@ -990,13 +1028,13 @@ static void three_misses_bring_a_fast_retransmission(void **state)
 	uint32_t t[64];
 
 	(void)state;
-	open_up(); /* no round trip is known: time has no say */
+	open_up(); /* no round trip is known, so RACK does not apply */
 	for (int n = 0; n < 4; n++)
 		assert_int_equal(send_octets(h.n.b.a, 1000), 0);
 	net_run(&h.n, h.n.now);
 	assert_int_equal(tsns(t, 64), 4);
 	acknowledge(h.peer_tsn - 1, 100000, one, 1);
-	acknowledge(h.peer_tsn - 1, 100000, one, 1); /* nothing new: no miss */
+	acknowledge(h.peer_tsn - 1, 100000, one, 1); /* nothing new: no miss indication */
 	acknowledge(h.peer_tsn - 1, 100000, two, 1);
 	assert_int_equal(tsns(t, 64), 0);
 	acknowledge(h.peer_tsn - 1, 100000, three, 1);
@@ -1006,13 +1044,16 @@ static void three_misses_bring_a_fast_retransmission(void **state)
 	assert_int_equal(f.fast_retransmits, 1);
 	assert_int_equal(f.timeouts, 0);
 	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
-	assert_int_equal(p.ssthresh, 4 * 1168); /* 7.2.3: no less than that */
+	assert_int_equal(p.ssthresh, 4 * 1168); /* 7.2.3: at least 4 chunks of the path MTU */
 	acknowledge(h.peer_tsn + 3, 100000, NULL, 0);
 	assert_int_equal(iw_sctp_acked(h.n.b.a), 4);
 	hand_close(&h);
 }
 
-/* SX-20: a chunk is fast retransmitted once; if that is lost too, the timer expires (RFC 9260 7.2.4). */
+/*
+ * SX-20: a chunk is fast retransmitted once; if that is lost too, the timer expires
+ * (RFC 9260 7.2.4).
+ */
 static void a_chunk_is_fast_retransmitted_once(void **state)
 {
 	struct iw_sctp_facts f;
@@ -1033,7 +1074,10 @@ static void a_chunk_is_fast_retransmitted_once(void **state)
 	hand_close(&h);
 }
 
-/* SX-20: in Fast Recovery a SACK that moves the Cumulative TSN Ack Point counts for every TSN that it reports missing. */
+/*
+ * SX-20: in Fast Recovery, a SACK that moves the Cumulative TSN Ack Point is a miss indication for
+ * every TSN that it reports missing.
+ */
 static void in_recovery_each_missing_tsn_gets_an_indication(void **state)
 {
 	static const uint16_t gaps[][4] = { { 2, 2 },       { 2, 3 },       { 2, 4 },
@@ -1052,14 +1096,14 @@ static void in_recovery_each_missing_tsn_gets_an_indication(void **state)
 	for (int i = 3; i < 5; i++) /* so is the fifth: two indications */
 		acknowledge(h.peer_tsn - 1, 100000, gaps[i], 2);
 	assert_int_equal(tsns(t, 64), 0);
-	/* The first has arrived now, and nothing above the fifth is new. */
+	/* The first has arrived now, and nothing above the fifth is newly acknowledged. */
 	acknowledge(h.peer_tsn + 3, 100000, gaps[5], 1);
 	assert_int_equal(tsns(t, 64), 1);
 	assert_int_equal(t[0], h.peer_tsn + 4);
 	hand_close(&h);
 }
 
-/* RFC 9260 3.3.4: gap blocks ascend and do not overlap; one that does not follow acknowledges nothing. */
+/* RFC 9260 3.3.4: gap blocks ascend and do not overlap. A block out of order is ignored. */
 static void gap_blocks_out_of_order_acknowledge_nothing(void **state)
 {
 	static const uint16_t gaps[] = { 6, 7, 2, 3 };
@@ -1104,7 +1148,10 @@ static void round_trips_are_smoothed(void **state)
 	hand_close(&h);
 }
 
-/* RFC 9260 6.2.1 D iii: what a gap block gave and the next takes back is sent again. */
+/*
+ * RFC 9260 6.2.1 D iii: a chunk that one SACK acknowledges in a gap block, and the next one does
+ * not, is sent again.
+ */
 static void what_the_peer_takes_back_is_sent_again(void **state)
 {
 	static const uint16_t both[] = { 2, 3 };
@@ -1117,7 +1164,7 @@ static void what_the_peer_takes_back_is_sent_again(void **state)
 	net_run(&h.n, h.n.now);
 	assert_int_equal(tsns(t, 64), 3);
 	acknowledge(h.peer_tsn - 1, 100000, both, 1);
-	acknowledge(h.peer_tsn, 100000, NULL, 0); /* 2 and 3 are gone again */
+	acknowledge(h.peer_tsn, 100000, NULL, 0); /* the peer reneges on 2 and 3 */
 	net_run(&h.n, h.n.now + IW_SEC(3));
 	assert_true(tsns(t, 64) >= 1);
 	assert_int_equal(iw_sctp_acked(h.n.b.a), 1);
@@ -1126,7 +1173,7 @@ static void what_the_peer_takes_back_is_sent_again(void **state)
 	hand_close(&h);
 }
 
-/* What was never sent cannot be acknowledged; an old SACK changes nothing. */
+/* A chunk that was never sent cannot be acknowledged. An old SACK changes nothing. */
 static void a_sack_for_data_never_sent_ends_the_association(void **state)
 {
 	static const uint16_t far[] = { 2, 9 };
@@ -1148,8 +1195,10 @@ static void a_sack_for_data_never_sent_ends_the_association(void **state)
 	hand_close(&h);
 }
 
-/* SX-23: the first sample, RTO.Min, back-off by two, Karn; SX-38, SCTP-71: errors count up to the
- * end, all is reported. */
+/*
+ * SX-23: the first sample, RTO.Min, back-off by two, Karn. SX-38, SCTP-71: the error count ends the
+ * association, and all messages are reported.
+ */
 static void timeouts_back_off_and_end_the_association(void **state)
 {
 	struct iw_sctp_path p;
@@ -1176,7 +1225,7 @@ static void timeouts_back_off_and_end_the_association(void **state)
 	while (iw_sctp_assoc_state(h.n.b.a) != IW_SCTP_CLOSED)
 		assert_true(net_step(&h.n));
 	net_run(&h.n, h.n.now);
-	/* 1.2, 2.4 .. 38.4, then 60 each: eleven in a row. A tail-loss probe came before the first. */
+	/* Eleven in a row: 1.2, 2.4 .. 38.4, then 60 s each. A tail-loss probe comes first. */
 	assert_in_range(h.n.now - began, IW_SEC(370), IW_SEC(380));
 	assert_int_equal(iw_sctp_why(h.n.b.a)->err, IW_E_TIMEOUT);
 	assert_true(net_has_event(&h.n.b, IW_SCTP_EV_DOWN));
@@ -1192,7 +1241,10 @@ static void timeouts_back_off_and_end_the_association(void **state)
 	hand_close(&h);
 }
 
-/* SX-23: Karn: a chunk sent twice measures nothing; SX-21: after a timeout one chunk, and slow start. */
+/*
+ * iw_sctp_give_back copies the unacknowledged messages of the stream: a retransmission reads the
+ * copy. SX-21, SX-23: see a_retransmitted_chunk_measures_no_round_trip.
+ */
 static void memory_that_was_given_back_is_not_read_again(void **state)
 {
 	uint8_t text[2][8] = { "theirs", "others" };
@@ -1211,7 +1263,7 @@ static void memory_that_was_given_back_is_not_read_again(void **state)
 	hand_forget(&h);
 	assert_int_equal(iw_sctp_give_back(h.n.b.a, 0), 0);
 	memset(text, '-', sizeof(text));
-	/* Nothing is acknowledged: it goes again. */
+	/* Nothing is acknowledged, so the message is sent again. */
 	assert_true(hand_wait(&h, IW_SCTP_DATA, IW_SEC(2), &c));
 	assert_true(iw_sctp_data_decode(&d, c.value, c.value_len) > 0);
 	assert_int_equal(d.stream, 0);
@@ -1219,6 +1271,10 @@ static void memory_that_was_given_back_is_not_read_again(void **state)
 	hand_close(&h);
 }
 
+/*
+ * SX-23: Karn: a chunk that was sent twice measures no round trip. SX-21: after a timeout one chunk
+ * is sent, in slow start.
+ */
 static void a_retransmitted_chunk_measures_no_round_trip(void **state)
 {
 	struct iw_sctp_path p;
@@ -1230,16 +1286,16 @@ static void a_retransmitted_chunk_measures_no_round_trip(void **state)
 	net_run(&h.n, h.n.now + IW_MSEC(1500));
 	assert_int_equal(tsns(t, 8), 2);
 	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
-	assert_int_equal(p.cwnd, 1168); /* what the path takes in one packet of 1200 */
+	assert_int_equal(p.cwnd, 1168); /* what fits into one packet of 1200 */
 	assert_int_equal(p.ssthresh, 4 * 1168);
 	acknowledge(h.peer_tsn, 100000, NULL, 0);
 	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
 	assert_int_equal(p.srtt, 0);
-	assert_int_equal(p.rto, IW_SEC(2)); /* backed off until something measures */
+	assert_int_equal(p.rto, IW_SEC(2)); /* backed off until a round trip is measured */
 	hand_close(&h);
 }
 
-/* So that many of them wait in little memory: a packet's length may be 65,536 octets. */
+/* Short copies let many messages be queued in little memory: a packet may have 65,535 octets. */
 static void copies_of_short_messages_are_short(void **state)
 {
 	static uint8_t octets[600];
@@ -1249,7 +1305,7 @@ static void copies_of_short_messages_are_short(void **state)
 
 	(void)state;
 	open_up();
-	/* With the first one comes the room for what is told of messages. */
+	/* The first message also allocates the ring of chunks. */
 	assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), 0);
 	before = h.n.b.mem.bytes;
 	for (unsigned i = 0; i < 6; i++)
@@ -1278,14 +1334,17 @@ static void open_wide(void)
 		do {
 			while (round < 3 && send_octets(h.n.b.a, 1400) == 0)
 				;
-			net_run(&h.n, h.n.now + IW_MSEC(5)); /* sooner than any tail-loss probe */
+			net_run(&h.n, h.n.now + IW_MSEC(5)); /* before any tail-loss probe */
 			n = tsns(t, 256);
 			if (n)
 				acknowledge(t[n - 1], 1 << 20, NULL, 0);
 		} while (round == 3 && n);
 }
 
-/* SX-21: RFC 9260 7.2.1, 7.2.3: one packet after a timeout, until something is acknowledged. */
+/*
+ * SX-21: RFC 9260 7.2.1, 7.2.3: after a timeout only one packet is in flight, until something is
+ * acknowledged.
+ */
 static void one_packet_goes_out_after_a_timeout(void **state)
 {
 	uint32_t t[64];
@@ -1297,13 +1356,13 @@ static void one_packet_goes_out_after_a_timeout(void **state)
 	net_run(&h.n, h.n.now + IW_MSEC(900));
 	assert_int_equal(tsns(t, 64), 6);
 	net_run(&h.n, h.n.now + IW_MSEC(900));
-	assert_int_equal(tsns(t, 64), 2); /* of 500 each: one packet, not full */
+	assert_int_equal(tsns(t, 64), 2); /* of 500 octets each: one packet, not full */
 	acknowledge(h.peer_tsn, 100000, NULL, 0);
 	assert_true(tsns(t, 64) >= 1);
 	hand_close(&h);
 }
 
-/* SX-23: RFC 9260 6.3.2 R2: the timer is off while nothing is outstanding, and begins anew with the next chunk. */
+/* SX-23: RFC 9260 6.3.2 R2: T3 stops if nothing is outstanding. The next chunk restarts it. */
 static void the_timer_begins_anew_with_the_next_chunk(void **state)
 {
 	uint32_t t[64];
@@ -1313,7 +1372,7 @@ static void the_timer_begins_anew_with_the_next_chunk(void **state)
 	assert_int_equal(send_octets(h.n.b.a, 500), 0);
 	net_run(&h.n, h.n.now);
 	acknowledge(h.peer_tsn, 100000, NULL, 0);
-	answer_probes(); /* a second passes, no round trip is measured from here on */
+	answer_probes(); /* a second passes */
 	net_run(&h.n, h.n.now);
 	hand_forget(&h);
 	assert_int_equal(send_octets(h.n.b.a, 500), 0);
@@ -1322,12 +1381,15 @@ static void the_timer_begins_anew_with_the_next_chunk(void **state)
 	acknowledge(h.peer_tsn + 1, 100000, NULL, 0);
 	net_run(&h.n, h.n.now + IW_MSEC(900));
 	assert_int_equal(send_octets(h.n.b.a, 500), 0);
-	net_run(&h.n, h.n.now + IW_MSEC(150)); /* before any probe of the tail */
+	net_run(&h.n, h.n.now + IW_MSEC(150)); /* before any tail-loss probe */
 	assert_int_equal(tsns(t, 64), 1);
 	hand_close(&h);
 }
 
-/* SCTP-58 needs it: a caller that takes no completions is held up, and told when there is room again. */
+/*
+ * SCTP-58 needs it: a caller that takes no completions gets IW_E_AGAIN, and IW_SCTP_EV_ROOM when
+ * there is room again.
+ */
 static void room_is_told_also_when_completions_were_what_filled_it(void **state)
 {
 	struct iw_sctp_done d;
@@ -1361,7 +1423,7 @@ static void room_is_told_also_when_completions_were_what_filled_it(void **state)
 	net_free(&n);
 }
 
-/* SX-21: RFC 9260 7.2.1: a path that rests loses its claim to a large window. */
+/* SX-21: RFC 9260 7.2.1: the window of an idle path is reduced. */
 static void a_rest_takes_the_window_back(void **state)
 {
 	struct iw_sctp_path p;
@@ -1402,7 +1464,10 @@ static void a_path_with_data_in_flight_is_not_idle(void **state)
 	hand_close(&h);
 }
 
-/* RFC 8985 6.2: of a burst, chunks that were sent before the one that arrived are lost; chunks that were sent after it are not. */
+/*
+ * RFC 8985 6.2: only the chunks of a burst that were sent before an acknowledged one are lost, not
+ * those that were sent after it.
+ */
 static void only_chunks_sent_before_count_as_lost(void **state)
 {
 	uint32_t t[8];
@@ -1421,7 +1486,7 @@ static void only_chunks_sent_before_count_as_lost(void **state)
 	hand_close(&h);
 }
 
-/* RFC 8985 7.2: after a tail-loss probe there is no second one before something is acknowledged. */
+/* RFC 8985 7.2: after a tail-loss probe, no second one is sent before something is acknowledged. */
 static void one_tail_loss_probe_is_sent_for_a_tail(void **state)
 {
 	uint32_t t[8];
@@ -1442,7 +1507,10 @@ static void one_tail_loss_probe_is_sent_for_a_tail(void **state)
 	hand_close(&h);
 }
 
-/* RFC 8985 7.4.2: a tail-loss probe that is acknowledged, and not as a duplicate, has repaired a loss: that counts. */
+/*
+ * RFC 8985 7.4.2: a tail-loss probe that is acknowledged, and not as a duplicate, has repaired a
+ * loss, which halves the window.
+ */
 static void a_tail_loss_probe_that_repaired_a_loss_halves_the_window(void **state)
 {
 	struct iw_sctp_facts f;
@@ -1466,7 +1534,7 @@ static void a_tail_loss_probe_that_repaired_a_loss_halves_the_window(void **stat
 	hand_close(&h);
 }
 
-/* SX-21: RFC 9260 7.2.3, 7.2.4: a loss halves the window, once a recovery. */
+/* SX-21: RFC 9260 7.2.3, 7.2.4: a loss halves the window, once in each recovery. */
 static void each_recovery_halves_the_window_once(void **state)
 {
 	static const uint16_t gaps[3][2] = { { 3, 4 }, { 3, 5 }, { 3, 6 } };
@@ -1526,7 +1594,7 @@ static void a_fast_retransmission_does_not_wait_for_the_window(void **state)
 	hand_close(&h);
 }
 
-/* SX-37: what ICMP says about a packet of ours counts at once, what it says about others never. */
+/* SX-37: ICMP about a packet of ours takes effect at once, ICMP about any other packet never. */
 static void icmp_too_big_is_believed_for_our_own_packets_only(void **state)
 {
 	uint8_t head[8];
@@ -1552,10 +1620,10 @@ static void icmp_too_big_is_believed_for_our_own_packets_only(void **state)
 	assert_int_equal(p.mtu, 1300);
 	assert_true(net_has_event(&h.n.b, IW_SCTP_EV_MTU));
 	net_run(&h.n, h.n.now);
-	assert_int_equal(tsns(t, 8), 1); /* again, without waiting for a timer, and no congestion */
+	assert_int_equal(tsns(t, 8), 1); /* retransmitted without a timer; no congestion */
 	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
 	assert_int_equal(p.cwnd, 4404);
-	/* No less than IPv4 promises. */
+	/* The path MTU is at least the minimum of IPv4. */
 	iw_sctp_too_big(h.n.b.s, &h.src, head, 8, 68, h.n.now);
 	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
 	assert_int_equal(p.mtu, IW_SCTP_MTU_MIN);
@@ -1564,7 +1632,10 @@ static void icmp_too_big_is_believed_for_our_own_packets_only(void **state)
 	hand_close(&h);
 }
 
-/* A message that its sender cut before it could hear of the smaller MTU would else wait for ever. */
+/*
+ * A message that was cut before its sender learned of the smaller MTU must be sent. Otherwise it
+ * would wait for ever.
+ */
 static void what_was_cut_for_a_larger_mtu_is_taken_and_goes(void **state)
 {
 	uint8_t head[8];
@@ -1604,7 +1675,7 @@ static void the_search_ends_below_an_mtu_that_no_chunks_fill(void **state)
 	hand_close(&h);
 }
 
-/* SX-34: an answer to a probe that does not know its nonce proves no path MTU. */
+/* SX-34: an answer to a probe proves no path MTU if its nonce is wrong. */
 static void a_forged_probe_answer_proves_nothing(void **state)
 {
 	struct iw_sctp_path p;
@@ -1625,7 +1696,10 @@ static void a_forged_probe_answer_proves_nothing(void **state)
 	hand_close(&h);
 }
 
-/* SX-38: a probe of the path MTU that is answered is a HEARTBEAT ACK as any other: the peer is alive (RFC 9260 8.1). */
+/*
+ * SX-38: the answer to a path MTU probe is a HEARTBEAT ACK as any other, so the peer is alive
+ * (RFC 9260 8.1).
+ */
 static void an_answered_probe_clears_the_error_count(void **state)
 {
 	struct iw_sctp_path p;
@@ -1635,7 +1709,8 @@ static void an_answered_probe_clears_the_error_count(void **state)
 	(void)state;
 	open_up();
 	assert_int_equal(send_octets(h.n.b.a, 1000), 0);
-	do { /* of the probes on the way some are lost: the one behind the first T3 counts */
+	/* Ignores the probes before the first T3 timeout, as if they were lost. */
+	do {
 		assert_true(hand_wait(&h, IW_SCTP_HEARTBEAT, IW_SEC(3), &c));
 		assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
 	} while (p.errors == 0);
@@ -1648,7 +1723,7 @@ static void an_answered_probe_clears_the_error_count(void **state)
 	hand_close(&h);
 }
 
-/* RFC 8985: a tail that is lost costs two round trips, not an RTO; so does a chunk lost twice. */
+/* RFC 8985: a lost tail costs two round trips, not an RTO. So does a chunk that is lost twice. */
 static void a_lost_tail_is_found_long_before_the_timeout(void **state)
 {
 	struct net n;
@@ -1676,23 +1751,32 @@ static void a_lost_tail_is_found_long_before_the_timeout(void **state)
 	net_free(&n);
 }
 
-static unsigned drop_tsn_times;
+/* How often one chunk is to be lost: the next that is sent while drop_chosen is false. */
+static unsigned drop_times;
+static bool drop_chosen;
 static uint32_t drop_tsn;
 
 static bool drop_one(struct net *n, struct net_end *from, uint8_t *packet, size_t len)
 {
-	(void)n;
-	if (from == &n->a && len > 100 && packet[12] == IW_SCTP_DATA &&
-	    iw_get_be32(packet + 16) == drop_tsn && drop_tsn_times) {
-		drop_tsn_times--;
-		return false;
+	uint32_t tsn;
+
+	if (from != &n->a || len <= 100 || packet[12] != IW_SCTP_DATA || drop_times == 0)
+		return true;
+	tsn = iw_get_be32(packet + 16);
+	if (!drop_chosen) {
+		drop_chosen = true;
+		drop_tsn = tsn;
 	}
-	return true;
+	if (tsn != drop_tsn)
+		return true;
+	drop_times--;
+	return false;
 }
 
 /* A chunk lost again and again while others arrive. */
 static void a_chunk_lost_three_times_needs_no_timeout(void **state)
 {
+	enum { CHUNKS = 2000 };
 	struct net n;
 	struct iw_sctp_facts f;
 	unsigned sent = 0;
@@ -1701,32 +1785,27 @@ static void a_chunk_lost_three_times_needs_no_timeout(void **state)
 	net_init(&n, 5);
 	net_start(&n);
 	n.tap = drop_one;
+	drop_times = 0;
+	drop_chosen = false;
 	assert_true(net_up(&n));
 	net_run(&n, n.now + IW_SEC(1));
-	drop_tsn_times = 0;
-	for (uint64_t end = n.now + IW_MSEC(600); n.now < end;) {
-		if (sent < 2000 && iw_sctp_writable(n.a.a)) {
-			assert_int_equal(send_octets(n.a.a, 1000), 0);
-			sent++;
-		} else {
+	for (uint64_t end = n.now + IW_SEC(5); n.b.messages < CHUNKS && n.now < end;) {
+		if (sent == CHUNKS || !iw_sctp_writable(n.a.a)) {
 			net_step(&n);
+			continue;
 		}
-		if (sent == 300 && drop_tsn_times == 0 && drop_tsn == 0) {
-			iw_sctp_facts(n.a.a, &f);
-			drop_tsn_times = 3;
-			drop_tsn = 1;
-		}
-		if (drop_tsn == 1) { /* the next new one */
-			n.tap_user = NULL;
-			drop_tsn = 2;
-		}
+		assert_int_equal(send_octets(n.a.a, 1000), 0);
+		if (++sent == 300)
+			drop_times = 3;
 	}
+	assert_int_equal(n.b.messages, CHUNKS);
+	assert_int_equal(drop_times, 0);
 	iw_sctp_facts(n.a.a, &f);
 	assert_int_equal(f.timeouts, 0);
 	net_free(&n);
 }
 
-/* SX-35: what a SACK sets free goes out in a burst of that size, the rest paced. */
+/* SX-35: after a SACK, one burst of that size is sent at once. The rest is paced. */
 static void a_burst_is_limited_and_the_rest_is_paced(void **state)
 {
 	uint32_t t[256];
@@ -1752,13 +1831,13 @@ static void a_burst_is_limited_and_the_rest_is_paced(void **state)
 	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
 	assert_true(p.cwnd > 8 * 1468);
 	n = tsns(t, 256);
-	assert_in_range(n, 1, 5); /* Max.Burst 4, and what completes a packet */
+	assert_in_range(n, 1, 5); /* Max.Burst 4, and the rest of one packet */
 	net_run(&h.n, h.n.now + IW_MSEC(200));
 	assert_true(tsns(t, 256) > 0);
 	hand_close(&h);
 }
 
-/* SX-37: a chunk that outgrew the path goes with IP fragmentation; new ones fit. */
+/* SX-37: a chunk above a reduced path MTU is sent with IP fragmentation. New chunks fit. */
 static void chunks_that_outgrew_the_path_go_in_ip_fragments(void **state)
 {
 	struct net n;
@@ -1778,7 +1857,7 @@ static void chunks_that_outgrew_the_path_go_in_ip_fragments(void **state)
 	assert_true(net_has_event(&n.a, IW_SCTP_EV_MTU));
 	assert_int_equal(iw_sctp_max_message(n.a.a), 1300 - 20 - 12 - 16 - 16);
 	net_free(&n);
-	/* The same without a word from the router: after two timeouts the path is taken for smaller. */
+	/* The same without ICMP: two timeouts reduce the path MTU. */
 	net_init(&n, 6);
 	net_start(&n);
 	assert_true(net_up(&n));
@@ -1792,7 +1871,7 @@ static void chunks_that_outgrew_the_path_go_in_ip_fragments(void **state)
 	net_free(&n);
 }
 
-/* SX-37: the timeouts need not come in a row while small packets go through, and are answered. */
+/* SX-37: a black hole is found even if answered small packets prevent two timeouts in a row. */
 static void a_black_hole_is_found_though_small_packets_get_through(void **state)
 {
 	struct net n;
@@ -1814,7 +1893,10 @@ static void a_black_hole_is_found_though_small_packets_get_through(void **state)
 	net_free(&n);
 }
 
-/* SCTP-50, SCTP-51, SCTP-53: the path MTU is found by probing; the maximum follows it, less a SACK's room. */
+/*
+ * SCTP-50, SCTP-51, SCTP-53: the path MTU is found by probing. The largest message follows it, with
+ * room for a SACK.
+ */
 static void the_path_mtu_is_found_by_probing(void **state)
 {
 	static const uint32_t mtus[] = { 1200, 1280, 1400, 1492, 1500, 4000, 9000 };
@@ -1846,10 +1928,7 @@ static uint32_t pmtu_of(const struct net_end *e)
 	return p.mtu;
 }
 
-/*
- * n messages of the largest size that fits, as their sender knows it; how long until all are
- * acknowledged.
- */
+/* Sends count messages of the largest size. Returns the time until all are acknowledged. */
 static uint64_t transfer(struct net *n, unsigned count)
 {
 	uint64_t began = n->now, end = n->now + IW_SEC(60), all = iw_sctp_acked(n->a.a) + count;
@@ -1864,8 +1943,8 @@ static uint64_t transfer(struct net *n, unsigned count)
 }
 
 /*
- * SX-37, SCTP-51, RFC 8899 5.2, the error state: a path MTU below the first size of the search,
- * without ICMP.
+ * SX-37, SCTP-51, RFC 8899 5.2, the error state: a path MTU below the first size of the search is
+ * found without ICMP.
  */
 static void a_path_mtu_below_the_base_is_found_by_data(void **state)
 {
@@ -1892,8 +1971,8 @@ static void a_path_mtu_below_the_base_is_found_by_data(void **state)
 }
 
 /*
- * SX-37: a chunk that was sent cannot be cut again, so the first ones fit every path, though a
- * device drops what is larger without regard to DF.
+ * SX-37: a chunk that was sent cannot be split again. So the first chunks fit every path, even if a
+ * device drops larger packets without regard to DF.
  */
 static void first_messages_pass_a_black_hole(void **state)
 {
@@ -1920,8 +1999,8 @@ static void first_messages_pass_a_black_hole(void **state)
 }
 
 /*
- * SCTP-51: the first size of the search is used once a probe has shown that it passes: after a
- * timeout if the larger ones fail.
+ * SCTP-51: the first size of the search is used once a probe has shown that it passes. If the
+ * larger sizes fail, that is after a timeout.
  */
 static void larger_messages_follow_the_first_probe_that_is_answered(void **state)
 {
@@ -1945,7 +2024,8 @@ static void larger_messages_follow_the_first_probe_that_is_answered(void **state
 }
 
 /*
- * RFC 8899 5.2, base confirmation: known before any data is sent, by an end that only receives too.
+ * RFC 8899 5.2, base confirmation: the path MTU is known before any data is sent, also to an end
+ * that only receives.
  */
 static void a_path_mtu_below_the_base_is_found_by_probes(void **state)
 {
@@ -1967,8 +2047,8 @@ static void a_path_mtu_below_the_base_is_found_by_probes(void **state)
 }
 
 /*
- * RFC 8899 4.3: timeouts while nothing passes lower the path MTU, but prove nothing; it is as
- * before soon after.
+ * RFC 8899 4.3: timeouts while nothing passes lower the path MTU, but prove nothing. Soon after the
+ * outage the path MTU is as before.
  */
 static void an_outage_does_not_cost_the_path_mtu(void **state)
 {
@@ -2025,7 +2105,7 @@ static void path_mtu_returns_with_the_first_acknowledgement_after_an_outage(void
 	}
 }
 
-/* A carrier whose own packets are smaller than the search begins with. */
+/* The largest packet of the carrier is smaller than the first size of the search. */
 static void a_carrier_with_small_packets_works(void **state)
 {
 	static const uint32_t mtus[] = { 576, 900 };
@@ -2065,8 +2145,8 @@ static void a_router_that_reports_too_much_does_not_stop_the_search(void **state
 	n.ab.mtu = 700;
 	iw_sctp_too_big(n.a.s, &n.b.addr[0], head, 8, 1000, n.now);
 	assert_int_equal(pmtu_of(&n.a), 1000);
-	iw_sctp_too_big(n.a.s, &n.b.addr[0], head, 8, 0,
-			n.now); /* an old router, which does not report the size */
+	/* An old router, which does not report the size. */
+	iw_sctp_too_big(n.a.s, &n.b.addr[0], head, 8, 0, n.now);
 	assert_int_equal(pmtu_of(&n.a), 1000);
 	transfer(&n, 300);
 	net_run(&n, n.now + IW_SEC(60));
@@ -2074,7 +2154,10 @@ static void a_router_that_reports_too_much_does_not_stop_the_search(void **state
 	net_free(&n);
 }
 
-/* SCTP-77, SCTP-37: known exactly when all chunks are acknowledged for good; the memory of an idle association. */
+/*
+ * SCTP-77, SCTP-37: it is known exactly when all chunks are acknowledged for good. An idle
+ * association holds little memory.
+ */
 static void an_idle_association_holds_little(void **state)
 {
 	struct iw_sctp_facts f;
@@ -2107,7 +2190,7 @@ static void an_idle_association_holds_little(void **state)
 	net_free(&n);
 }
 
-/* SEC-29: the buffers of copied messages count, whatever their length. */
+/* SEC-29: the buffers of copied messages count as memory, whatever their length. */
 static void memory_of_copied_messages_is_counted(void **state)
 {
 	static uint8_t octets[600];
@@ -2118,7 +2201,7 @@ static void memory_of_copied_messages_is_counted(void **state)
 	(void)state;
 	open_up();
 	answer_probes();
-	assert_int_equal(send_octets(h.n.b.a, 20), 0); /* the queue has places from here on */
+	assert_int_equal(send_octets(h.n.b.a, 20), 0); /* allocates the ring of chunks */
 	iw_sctp_facts(h.n.b.a, &before);
 	assert_int_equal(iw_sctp_send(h.n.b.a, &m, NULL), 0);
 	iw_sctp_facts(h.n.b.a, &after);
@@ -2165,7 +2248,10 @@ static void messages_acknowledged_in_a_row_on_a_stream_are_reported_at_once(void
 	net_free(&n);
 }
 
-/* SCTP-37, SCTP-77: an unacknowledged message is not reported as sent, though earlier ones of its stream are. */
+/*
+ * SCTP-37, SCTP-77: an unacknowledged message is not reported as sent, though earlier ones of its
+ * stream are.
+ */
 static void messages_that_are_not_acknowledged_are_not_reported(void **state)
 {
 	struct iw_sctp_done d;
@@ -2179,7 +2265,7 @@ static void messages_that_are_not_acknowledged_are_not_reported(void **state)
 	acknowledge(h.peer_tsn, 100000, NULL, 0);
 	assert_int_equal(iw_sctp_next_acked(h.n.b.a, &stream), 1);
 	assert_int_equal(iw_sctp_next_acked(h.n.b.a, &stream), 0);
-	/* Nor a message in a gap block: the peer may renege. */
+	/* A message in a gap block is not reported either: the peer may renege. */
 	acknowledge(h.peer_tsn, 100000, (const uint16_t[]){ 2, 2 }, 1);
 	assert_int_equal(iw_sctp_next_acked(h.n.b.a, &stream), 0);
 	assert_false(iw_sctp_next_done(h.n.b.a, &d));
@@ -2188,7 +2274,7 @@ static void messages_that_are_not_acknowledged_are_not_reported(void **state)
 	hand_close(&h);
 }
 
-/* --- octets that stay where they lie ---------------------------------------------------------- */
+/* --- octets sent in place --------------------------------------------------------------------- */
 
 enum { KEPT = 1000 };
 static uint8_t kept[KEPT], packet[NET_MTU];
@@ -2204,7 +2290,10 @@ static void up(void)
 		kept[i] = (uint8_t)(i * 31);
 }
 
-/* The next packet with a message in it; octets behind those that were written are as they were. */
+/*
+ * Queues a message of len octets sent in place, if len > 0, and returns the octets written of the
+ * next packet. The rest of the buffer must be unchanged.
+ */
 static size_t output(struct iw_sctp_packet *out, size_t len)
 {
 	struct iw_vec v = { kept, len };
@@ -2227,7 +2316,7 @@ static size_t output(struct iw_sctp_packet *out, size_t len)
 	return n;
 }
 
-/* What the peer makes of the packet, whole. */
+/* Completes the packet with its rest, and checks the message that the peer delivers. */
 static void arrives(const struct iw_sctp_packet *out, size_t written, size_t len)
 {
 	struct iw_sctp_packet p = { .peer = net.a.addr[0], .data = packet };
@@ -2245,7 +2334,10 @@ static void arrives(const struct iw_sctp_packet *out, size_t written, size_t len
 	assert_false(iw_sctp_next(net.b.s, &m));
 }
 
-/* Common header, DATA header and the message's head are all that is written; the checksum is of it all. */
+/*
+ * Only the common header, the DATA header and the message's hdr are written. The checksum covers
+ * the whole packet.
+ */
 static void octets_in_place_are_summed_and_not_copied(void **state)
 {
 	struct iw_sctp_packet out;
@@ -2261,7 +2353,7 @@ static void octets_in_place_are_summed_and_not_copied(void **state)
 	net_free(&net);
 }
 
-/* Padding would have to follow them, and short ones are cheaper copied. */
+/* Octets that need padding cannot end a packet, and short ones are cheaper to copy. */
 static void octets_that_cannot_end_a_packet_are_copied(void **state)
 {
 	struct iw_sctp_packet out;
@@ -2279,7 +2371,7 @@ static void octets_that_cannot_end_a_packet_are_copied(void **state)
 	net_free(&net);
 }
 
-/* RFC 5042 6.2.2: nothing more is read from there, not by a retransmission either. */
+/* RFC 5042 6.2.2: memory that was given back is not read again, not even for a retransmission. */
 static void octets_given_back_are_not_read_again(void **state)
 {
 	struct iw_sctp_packet out;
