@@ -199,9 +199,13 @@ static int raw_open(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw
 
 static int raw_available(struct iw_fault *why)
 {
+	struct iw_fault no;
 	int err = check_kernel(why);
 
-	return err ? err : iw_os_probe_raw(why);
+	if (err)
+		return err;
+	err = iw_os_probe_raw(&no);
+	return err ? iw_fail(why, err, "transport raw: %s", no.text) : 0;
 }
 
 static void raw_close(struct iw_pkt *c)
@@ -219,7 +223,7 @@ static void raw_close(struct iw_pkt *c)
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-/* Behind the IP header, which IPv4's raw sockets leave in front. False: no packet. */
+/* Skips the IP header, which IPv4's raw sockets leave in front. False if no packet follows. */
 static bool strip(struct iw_pkt_rx *rx, int i)
 {
 	size_t head = i == 0 && rx->len > 0 ? (size_t)(rx->data[0] & 0xf) * 4 : 0;
@@ -250,7 +254,7 @@ static int receive_from(struct raw *r, int i, struct iw_pkt_rx *rx, int room)
 			.msg_controllen = sizeof(control[k].octets),
 		};
 	}
-	/* An error of the network may be told first: it is in the error queue. */
+	/* recvmmsg may first return a network error, which is also in the error queue: retry. */
 	do {
 		n = recvmmsg(r->sock[i], m, (unsigned)room, MSG_DONTWAIT, NULL);
 		r->pkt.recvs++;

@@ -59,9 +59,12 @@ static struct xdp *xdp_of(struct iw_pkt *c)
 
 static int xdp_available(struct iw_fault *why)
 {
-	int err = iw_pkt_raw_ops.available(why);
+	struct iw_fault no;
+	int err = iw_pkt_raw_ops.available(&no);
 
-	return err ? err : iw_os_probe_xdp(why);
+	if (!err)
+		err = iw_os_probe_xdp(&no);
+	return err ? iw_fail(why, err, "transport xdp: %s", no.text) : 0;
 }
 
 static int watch(struct xdp *x, int op, int fd, uint32_t events, enum source from,
@@ -141,8 +144,8 @@ static int open_all(struct xdp *x, const struct iw_pkt_cfg *cfg, struct iw_fault
 	if (!err && iw_addr_is_loopback(&cfg->bind))
 		err = iw_fail(
 			why, IW_E_INVAL,
-			"transport xdp: nobody of this machine alone can be reached through %s: "
-			"name an address of it with --bind, or * for all",
+			"transport xdp: a loopback address cannot be reached through %s: use an "
+			"address of that interface with --bind, or * for all",
 			cfg->interface);
 	if (!err)
 		err = (cfg->udp ? &iw_pkt_udp_ops : &iw_pkt_raw_ops)->open(&x->kernel, cfg, why);
@@ -327,7 +330,7 @@ static void xdp_rest(struct iw_pkt *c, bool on)
 	if (on == x->resting)
 		return;
 	if (on) {
-		/* Failing, for want of memory, the timers go on. */
+		/* If this fails for lack of memory, the timers continue. */
 		(void)!watch_rings(x, NULL);
 		return;
 	}
@@ -466,7 +469,7 @@ static int xdp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 		*mtu = hop->mtu;
 		return IW_E_LIMIT;
 	}
-	/* With UDP it has a checksum of what is behind it. */
+	/* With UDP the head contains a checksum of the payload. */
 	if (x->head_for != tx->len || c->udp_port) {
 		struct iw_addr from = hop->local;
 
