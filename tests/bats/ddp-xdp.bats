@@ -20,6 +20,7 @@ teardown_file() {
 }
 
 setup() {
+    skip_with_file
     cd "$BATS_TEST_TMPDIR" || return 1
     # A user namespace gives no right to load programs.
     run_in left ddp-xdp attach -I lo --mode generic
@@ -31,7 +32,8 @@ setup() {
 }
 
 teardown() {
-    # Nobody keeps a namespace that the file gives back.
+    [ -n "${NET_LEFT_PID:-}" ] || return 0
+    # A program in the background must not keep a namespace alive after the file.
     for i in lo "$LEFT_IF"; do
         run_in left ddp-xdp detach -I "$i" --force-clean
     done
@@ -142,7 +144,7 @@ in_bpffs() {
 @test "what a dispatcher has left is told at the next start, and cleaned away by force" {
     local left="/sys/fs/bpf/xdp/dispatch-\$(cat /sys/class/net/$LEFT_IF/ifindex)-4711"
 
-    # /sys is of the namespace that mounts it.
+    # sysfs shows the network namespace in which it was mounted.
     run_in left unshare --mount sh -c "mount -t sysfs sysfs /sys && mount -t bpf bpf /sys/fs/bpf && mkdir -p $left &&
         ddp-xdp attach -I $LEFT_IF; ddp-xdp status -I $LEFT_IF; ddp-xdp detach -I $LEFT_IF -q; ddp-xdp detach -I $LEFT_IF
         echo \"status \$?\"; ddp-xdp detach -I $LEFT_IF --force-clean && ! test -e $left"
@@ -276,7 +278,7 @@ in_bpffs() {
     assert_same_file src/f f
     run_in left ddp-xdp status -I "$LEFT_IF" --json
     assert_jsonl ".[0] | [.endpoints[0].sctp_port == $port, (.sockets | length), .sockets[0].pid > 0]" '[true,1,true]'
-    # Every segment is of a stream, and named an STag that the sink had registered.
+    # Every segment belongs to a stream and named an STag that the sink had registered.
     assert_jsonl '.[0] | [.tl.tagged > 3000, .tagged_octets >= 5242880, .seen.stag_unknown, .seen.data_part, .seen.chunk_bad, .foreign]' \
         '[true,true,0,0,0,0]'
     assert_jsonl '.[0] | (.segments == ([.streams[].segments] | add)) and (.segments == ([.tl[]] | add)) and
@@ -319,7 +321,7 @@ s.sendto(struct.pack("!HHI", 7, port, tag) + b"none" + data, (host, 0))' "$LEFT_
     assert_status 0
 }
 
-# told FILTER: what jq makes of the status
+# told FILTER: prints the status of the program on left, filtered by jq
 told() {
     run_in left ddp-xdp status -I "$LEFT_IF" --json
     jq -c "select(.event == \"status\") | $1" <<<"$output"
@@ -339,7 +341,8 @@ known() {
     [ "$(told '[.sessions, .stags]')" = "[$1,$2]" ]
 }
 
-# buffer N [OPTION...]: STAG[N], in a Protection Domain of its own; and who writes into it, on an association of its own: TAG[N], STREAM[N]
+# buffer N [OPTION...]: registers STAG[N] in a Protection Domain of its own, and starts a ddp-send that writes into it on an association of
+# its own: TAG[N], STREAM[N]
 buffer() {
     local uri old new
 
@@ -388,7 +391,7 @@ buffer() {
     run_in left ddp-xdp status -I "$LEFT_IF"
     assert_output_has '2 associations, 2 sessions on them, 2 STags'
     assert_output_has 'ours: a tagged segment for an STag not registered for its stream'
-    # Revoked, which ends the session of who wrote; the association waits for the peer.
+    # Revoking the STag ends the session of its writer; the association waits for the peer.
     run_in left stag-reg revoke "$(printf %08x "${STAG[1]}")" --control ctl
     assert_status 0
     wait_until 20 known 1 1 || fail_with 'not one session with its STag is left' "$(told .)"
@@ -402,7 +405,8 @@ buffer() {
     wait_until 20 no_association || fail_with 'associations that have ended' "$(told .)"
 }
 
-# Read Responses come to who has begun the association, and name an STag of his. The program that stays shows what it saw.
+# The initiator of the association receives the Read Responses. They name an STag of the initiator. The program stays attached after the
+# run, and its counters show what it saw.
 @test "the sessions of who connects are known as well, from the first segment on" {
     local port
 

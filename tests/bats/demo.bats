@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# README's first command, complete: in a copy of the tree without anything built, as an ordinary user and then as root.
+# README's first command, complete: in a copy of the tree without anything built, as an ordinary user and then as root. And what
+# README's second command reports to an ordinary user, with a few files of tests.
 
 # bats file_tags=beside
 
@@ -75,6 +76,21 @@ left_nothing() {
     for transport in raw xdp; do
         grep -qE "^$transport .* not here: .*(CAP_NET_RAW|built without)" <<<"$output" || fail_with "$transport has no reason"
     done
+}
+
+@test "tests of an ordinary user pass, or skip with a reason" {
+    local ended
+
+    # shellcheck disable=SC2086
+    run_here $ORDINARY env -i -C "$TREE/top" PATH="/usr/local/bin:/usr/bin:/bin" HOME="$TREE/tmp" TMPDIR="$TREE/tmp" \
+        IW_BUILD="$TREE/top/build" \
+        bats --tap tests/bats/confine.bats tests/bats/ddp-examples.bats tests/bats/tshark.bats tests/interop/usrsctp.bats
+    assert_status 0
+    # The plan of bats counts every test, also those of a file whose setup_file ended early.
+    ended=$(grep -cE '^ok [0-9]' <<<"$output")
+    assert_equal "1..$ended" "$(head -n 1 <<<"$output")"
+    assert_output_has '# skip needs usrsctp: '
+    ! grep '# skip' <<<"$output" | grep -vE '# skip needs [a-z-]+: .' || fail_with 'a skip has no reason'
 }
 
 @test "scripts/demo as root moves its file over every transport, AF_XDP included, and cleans up" {

@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# What every .bats file loads first: running the tools, looking at what they said, servers that end with the test.
+# Every .bats file loads this first: it runs the tools, checks their output, and runs servers that
+# end with the test.
 #
-#   run_here CMD...          runs a command under a time limit; sets $status, $output (standard output), $stderr
-#   serve_here CMD...        starts a server, waits until it listens; $SERVED is its number, $SERVE_PID its process
-#   serve_end [N] [SIGNAL]   ends it; wait_served [N] waits until it ends by itself: both set $status, $output, $stderr
-#   assert_...               fail with command, status and output shown
-#   wait_until SECONDS CMD...   polls a condition: no test sleeps a guess
-#   require_...              skip with the words that IW_MUST_RUN knows
+#   run_here CMD...          runs a command under a time limit; sets $status, $output (standard
+#                            output), $stderr
+#   serve_here CMD...        starts a server and waits until it listens; $SERVED is its number,
+#                            $SERVE_PID its process
+#   serve_end [N] [SIGNAL]   ends a server; sets $status, $output, $stderr
+#   wait_served [N]          waits until a server ends by itself; sets the same
+#   assert_...               fail, and show command, status and output
+#   wait_until SECONDS CMD...   polls a condition: no test sleeps for a guessed time
+#   require_...              skip the test, with a reason that IW_MUST_RUN knows
 #
-# net.bash adds a pair of network namespaces and the same with a place: run_in left CMD..., serve_in right CMD...
+# bats 1.8 fails a file whose setup_file skips. So setup_file calls `file_requires require_... || return 0`, and
+# setup calls skip_with_file, which skips each test for the same reason.
+#
+# net.bash adds a pair of network namespaces, and functions that run there: run_in left CMD...,
+# serve_in right CMD...
 
 bats_require_minimum_version 1.7.0
 
@@ -19,14 +27,30 @@ IW_TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 : "${IW_TIMEOUT:=30}"       # of one command, seconds
 : "${IW_SERVE_TIMEOUT:=150}" # of one server, seconds
 export IW_TOP IW_BUILD
-PATH=$IW_BUILD:$PATH
-# argp and the tools lay text out by these; tests want one layout.
+# ethtool and the like are not in the PATH of every ordinary user.
+PATH=$IW_BUILD:$PATH:/usr/sbin:/sbin
+# argp and the tools format text by these variables. The tests need one fixed format.
 export LC_ALL=C.UTF-8 COLUMNS=100
 unset ARGP_HELP_FMT
-# Control sockets of servers that are killed stay behind: in a place that goes with the tests.
+# A killed server leaves its control socket; this directory is removed with the tests.
 export XDG_RUNTIME_DIR=${BATS_FILE_TMPDIR:-${BATS_RUN_TMPDIR:-/tmp}}
 
 # --- conditions ----------------------------------------------------------------------------------------------------------
+
+file_requires() {
+    # shellcheck disable=SC2317
+    FILE_SKIPS=$(
+        exec 4>&1 >&2
+        skip() { echo "$1" >&4 && exit 0; }
+        "$@"
+    )
+    export FILE_SKIPS
+    [ -z "$FILE_SKIPS" ]
+}
+
+skip_with_file() {
+    [ -z "${FILE_SKIPS:-}" ] || skip "$FILE_SKIPS"
+}
 
 require_root() {
     [ "$(id -u)" -eq 0 ] || skip "needs root: run as uid $(id -u)"
@@ -51,7 +75,7 @@ require_raw() {
     (((0x$caps >> 13) & 1)) || skip 'needs raw: no CAP_NET_RAW'
 }
 
-# The transport can run here, or the tool's own reason is the skip's: require_transport xdp
+# require_transport xdp: skips the test, with the tool's own reason, if xdp cannot run here
 require_transport() {
     local why rc=0
 
@@ -61,12 +85,13 @@ require_transport() {
 
 # --- one command -----------------------------------------------------------------------------------------------------------
 
-# Like BATS' run, with standard error apart, nothing on standard input unless $IW_STDIN names a file, and an end in any case.
+# Like run of BATS, with three differences: standard error is separate, standard input is empty
+# unless $IW_STDIN names a file, and the command has a time limit.
 run_here() {
     iw_run '' "$@"
 }
 
-# iw_run PREFIX CMD...: PREFIX is how to get into a place (words without spaces)
+# iw_run PREFIX CMD...: PREFIX is a command that enters a namespace, in words without spaces, or ''
 iw_run() {
     local prefix=$1 out err
     shift
@@ -75,11 +100,11 @@ iw_run() {
     err=$(mktemp "$BATS_TEST_TMPDIR/err.XXXXXX")
     status=0
     COMMAND="${prefix:+$prefix }$*"
-    # In the background, because only then the shell minds Ctrl-C at once.
+    # In the background, because only then the shell handles Ctrl-C at once.
     # shellcheck disable=SC2086
     setpriv --pdeathsig TERM timeout -k 5 "$IW_TIMEOUT" $prefix "$@" <"${IW_STDIN:-/dev/null}" >"$out" 2>"$err" 3>&- &
     wait $! 2>/dev/null || status=$?
-    # NUL octets cannot live in a variable; what is binary is compared as a file, $OUTPUT_FILE.
+    # A variable cannot hold NUL octets. Tests compare binary output as a file, $OUTPUT_FILE.
     output=$(tr -d '\0' <"$out")
     stderr=$(tr -d '\0' <"$err")
     OUTPUT_FILE=$out
@@ -88,8 +113,8 @@ iw_run() {
 
 # --- servers -----------------------------------------------------------------------------------------------------------------
 
-# A server ends with the test, whatever happens to the test: teardown ends it, its time limit does, and when the test's process
-# dies (Ctrl-C, kill -9) the kernel sends it SIGTERM.
+# A server ends with the test in any case: teardown ends it, its time limit does, and the kernel
+# sends it SIGTERM when the test's process dies (Ctrl-C, kill -9).
 serve_here() {
     iw_serve '' "$@"
 }
@@ -108,7 +133,7 @@ iw_serve() {
     SERVE_WRAPPER[n]=$wrapper
     SERVE_ENDED[n]=
     wait_until 5 iw_started "$wrapper" || fail_with "server does not start: ${SERVE_COMMAND[n]}"
-    # For the test, which may want to stop or to kill it.
+    # Tests use it to stop or kill the server.
     # shellcheck disable=SC2034
     SERVE_PID=$(iw_served_pid "$wrapper") || SERVE_PID=''
     if ! wait_until "${IW_READY_TIMEOUT:-15}" iw_serve_ready "$n" "$prefix"; then
@@ -119,7 +144,7 @@ iw_serve() {
     fi
 }
 
-# The command below timeout; setpriv, nsenter and env become the command without a new process.
+# The process of the command, a child of timeout. setpriv, nsenter and env exec the command.
 iw_served_pid() {
     pgrep -P "$1"
 }
@@ -128,7 +153,8 @@ iw_started() {
     iw_served_pid "$1" || iw_gone "$1"
 }
 
-# Ready: it has a socket bound to a port (or the line that $IW_READY asks for is there), or it ended.
+# The server is ready if it has bound a socket to a port, or has ended. If $IW_READY is set, a
+# matching line of its output counts instead of the socket.
 iw_serve_ready() {
     local n=$1 prefix=$2 wrapper=${SERVE_WRAPPER[$1]} pid
 
@@ -151,7 +177,7 @@ iw_served_said() {
     head -c 4000 "$BATS_TEST_TMPDIR/serve.$n.err" | tr -d '\0'
 }
 
-# Waits until server N (the last one) has ended by itself.
+# Waits until server N (default: the last one) has ended by itself.
 wait_served() {
     local n=${1:-$SERVED}
 
@@ -161,11 +187,11 @@ wait_served() {
     iw_collect "$n"
 }
 
-# serve_end [N] [SIGNAL]: signals server N (the last one) and waits for its end.
+# serve_end [N] [SIGNAL]: signals server N (default: the last one) and waits for its end.
 serve_end() {
     local n=${1:-$SERVED} signal=${2:-TERM} pid
 
-    # It may end by itself at any time before.
+    # The server may have ended by itself.
     if pid=$(iw_served_pid "${SERVE_WRAPPER[n]}"); then kill -s "$signal" "$pid" 2>/dev/null || true; fi
     wait_served "$n"
 }
@@ -186,7 +212,7 @@ iw_collect() {
     stderr=$(tr -d '\0' <"$BATS_TEST_TMPDIR/serve.$n.err")
 }
 
-# For the whole group: the server, and what it started.
+# timeout passes the signal on to its process group: the server and all processes that it started.
 end_servers() {
     local n
 
@@ -197,7 +223,7 @@ end_servers() {
     done
 }
 
-# A file that has its own teardown calls helpers_teardown in it.
+# A file with its own teardown must call helpers_teardown there.
 helpers_teardown() {
     local n keep
 
@@ -207,7 +233,7 @@ helpers_teardown() {
             echo "--- server $n: ${SERVE_COMMAND[n]}"
             iw_served_said "$n"
         done
-        # Captures and outputs of a failed test stay, if they are not big.
+        # Keep the captures and outputs of a failed test if they are small.
         keep=$IW_BUILD/test-logs/kept/$(basename "$BATS_TEST_FILENAME" .bats)-$BATS_TEST_NUMBER
         if [ "$(du -sm "$BATS_TEST_TMPDIR" 2>/dev/null | cut -f 1)" -le 64 ] && mkdir -p "$keep" 2>/dev/null; then
             cp -r "$BATS_TEST_TMPDIR/." "$keep" 2>/dev/null && echo "--- kept in $keep"
@@ -221,7 +247,7 @@ teardown() {
 
 # --- waiting, ports, files ---------------------------------------------------------------------------------------------------
 
-# wait_until SECONDS CMD...: 0 as soon as CMD succeeds, 1 when the time is over
+# wait_until SECONDS CMD...: returns 0 as soon as CMD succeeds, 1 after SECONDS
 wait_until() {
     local end now seconds=$1
     shift
@@ -234,7 +260,7 @@ wait_until() {
     done
 }
 
-# A port that nobody listens on here: of those that the kernel does not hand out by itself.
+# Prints a port without a listener, from a range that the kernel does not assign automatically.
 free_port() {
     local port try
 
@@ -248,14 +274,14 @@ free_port() {
     return 1
 }
 
-# random_file PATH SIZE: SIZE as head -c takes it (64K, 3M, 1)
+# random_file PATH SIZE: SIZE as for head -c (64K, 3M, 1)
 random_file() {
     head -c "$2" /dev/urandom >"$1"
 }
 
 # --- assertions ----------------------------------------------------------------------------------------------------------------
 
-# fail_with TEXT [MORE]: ends the test with the last command and what it said
+# fail_with TEXT [MORE]: fails the test, and shows the last command and its output
 fail_with() {
     {
         echo "$1"
@@ -308,8 +334,8 @@ assert_equal() {
     [ "$1" = "$2" ] || fail_with "'$1' is not '$2'${3:+: $3}"
 }
 
-# assert_jsonl FILTER EXPECTED: the lines of standard output are JSON, gathered into one array; what jq's FILTER makes of it, compactly, is
-# EXPECTED
+# assert_jsonl FILTER EXPECTED: each line of standard output is JSON. jq reads all lines as one
+# array and applies FILTER; its compact output must be EXPECTED.
 assert_jsonl() {
     local got
 

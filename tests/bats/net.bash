@@ -6,6 +6,7 @@
 #   load helpers
 #   load net
 #   setup_file() { net_setup; }          # net_setup --mtu 9000 --offloads off
+#   setup() { skip_with_file; }          # without namespaces
 #   teardown_file() { net_teardown; }
 #
 #   run_in left CMD...     serve_in right CMD...      left, right or here
@@ -15,7 +16,8 @@
 # With net_setup --relay the two veth ends meet in a third namespace, middle, where nothing is carried until a test says how:
 #
 #   relay_start --both loss=1%,delay=10ms      what becomes of frames: tests/relay/relay.c; A is left, B is right
-#   relay_end                                  the relay did what it was told and nothing else; $output: a line of JSON for each direction
+#   relay_end                                  ends the relay, which did what the options say and nothing else; $output: a line of JSON for
+#                                              each direction
 #
 # Each namespace is held by a process that dies with the file's own process; with the last process the kernel takes the namespace and
 # its interfaces away, so nothing stays behind, not even after kill -9. Without root a user namespace gives the right to do all this.
@@ -68,10 +70,11 @@ net_hold() {
     local prefix=$1
     shift
 
-    # unshare becomes sleep without a new process, and what it does to the credentials forgets the signal; so ask for it behind it.
+    # unshare, setpriv and sleep are one process: each replaces the one before it. unshare changes the credentials, which clears the
+    # parent-death signal. So setpriv requests the signal after unshare.
     # shellcheck disable=SC2086
     $prefix unshare "$@" setpriv --pdeathsig KILL sleep infinity </dev/null >/dev/null 2>&1 3>&- &
-    # The shell need not tell how it ended.
+    # The shell does not need to report how the process ended.
     disown
 }
 
@@ -99,7 +102,8 @@ net_setup() {
         esac
         shift 2
     done
-    require_netns
+    file_requires require_netns || return 0
+    [ "$offloads" = on ] || file_requires require_tool ethtool || return 0
 
     NET_ENTER=
     if [ "$(id -u)" -ne 0 ]; then
@@ -151,7 +155,7 @@ net_setup() {
     wait_until 5 net_is_up
 }
 
-# net_wire SIDE IF MTU: from there to middle, where nobody answers
+# net_wire SIDE IF MTU: a veth pair from SIDE to middle; its end in middle has no address and answers nothing
 net_wire() {
     net_ip middle link add "$1" mtu "$3" type veth peer name "$2" mtu "$3" netns "$(net_holder "$1")"
     net_ip middle link set "$1" addrgenmode none
@@ -176,7 +180,6 @@ net_is_up() {
 
 # Off: every segment is a frame of its own, with its checksum right, as in captures for other people's dissectors.
 net_offloads() {
-    require_tool ethtool
     # shellcheck disable=SC2046
     $(net_into left) ethtool -K "$LEFT_IF" tso "$1" gso "$1" gro "$1" tx "$1" rx "$1" >/dev/null
     # shellcheck disable=SC2046
@@ -203,12 +206,14 @@ serve_in() {
     iw_serve "$(net_into "$place")" "$@"
 }
 
-# capture_in PLACE FILE [FILTER...]: starts tcpdump there and waits until it sees packets; the number of the capture is $CAPTURE
+# capture_in PLACE FILE [FILTER...]: starts tcpdump there and waits until it sees packets; the number of the capture is $CAPTURE.
 capture_in() {
     local place=$1 file=$2 ifname
     shift 2
 
     require_tool tcpdump
+    # tcpdump changes to another user, which a user namespace does not have.
+    require_root
     case $place in
     left) ifname=$LEFT_IF ;;
     right) ifname=$RIGHT_IF ;;

@@ -20,6 +20,7 @@ teardown_file() {
 }
 
 setup() {
+    skip_with_file
     cd "$BATS_TEST_TMPDIR" || return 1
     mkdir src dst
     PORT=$(free_port)

@@ -1,9 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# SCTP associations on which no DDP stream session is open (ddp-sctp(7), LIMITS): a listener ends them. The peer is sctp_idle.py.
+# A listener ends SCTP associations on which no DDP stream session is open (ddp-sctp(7), LIMITS).
+# The peer is sctp_idle.py.
 
-# Each test is a shell of its own, and fail_with shows what looks unused.
+# Each test runs in a shell of its own, and fail_with uses variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
 load helpers
@@ -17,7 +18,8 @@ setup() {
     export PYTHONPATH=$BATS_TEST_DIRNAME PYTHONDONTWRITEBYTECODE=1
 }
 
-# idle_peer COUNT SECONDS MODE: in the background, once its associations are up
+# idle_peer COUNT SECONDS MODE: starts the peer in the background, and waits until its associations
+# are up
 idle_peer() {
     IW_READY='^up' IW_READY_TIMEOUT=60 serve_here python3 "$BATS_TEST_DIRNAME/sctp_idle.py" "$UDP_PORT" "$PORT" "$@"
 }
@@ -26,9 +28,10 @@ memory_of() {
     sed -n 's/^VmRSS:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$(iw_served_pid "${SERVE_WRAPPER[$1]}")/status"
 }
 
-# SEC-29: 512 of one address stay (lib/sctpmap/unused.h) until the time-out.
+# SEC-29: 512 associations of one address stay until the time-out (lib/sctpmap/unused.h).
 @test "associations without a session end at the time-out or above the limit, and a transfer works meanwhile" {
-    # The address sanitizer keeps freed memory in quarantine and allocates a second stack for each thread.
+    # The address sanitizer keeps freed memory in quarantine and allocates a second stack for each
+    # thread.
     local -x ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=1:thread_local_quarantine_size_kb=64
     ASAN_OPTIONS+=:detect_stack_use_after_return=0
 
@@ -43,15 +46,15 @@ memory_of() {
     wait_served 2
     assert_status 0
     assert_output_has 'up 3000'
-    # The sender's association counts until its session is accepted, so it can take the place of one of these.
+    # The association of ddp-send counts until its session is accepted, so it may evict another.
     late=$(sed -n 's/ ABORT no DDP stream session within T (RFC 5043 6)$//p' <<<"$output")
     evicted=$(sed -n 's/ ABORT too many associations without a DDP stream session (RFC 5043): at most 512 of one address, 4096 in all$//p' \
         <<<"$output")
     gone=$(sed -n 's/ ABORT out of the blue$//p' <<<"$output")
-    # How many were evicted depends on how quickly this machine begins 3,000 associations.
+    # How many are evicted depends on how quickly this machine opens 3,000 associations.
     assert_equal $((late + evicted + gone)) 3000
     [ "$late" -gt 0 ] && [ "$evicted" -gt 0 ] || fail_with "$late ended at the time-out, $evicted were evicted"
-    # 3,000 need 30 MB.
+    # 3,000 associations need 30 MB.
     [ "$more" -lt 20000 ] || fail_with "associations without a session hold $more KiB"
     run_here ddp-send -t udp -p "$PORT" --udp-port "$UDP_PORT" --force src/f 127.0.0.1:
     assert_status 0
@@ -87,7 +90,8 @@ memory_of() {
 20 ABORT SHUTDOWN after the last DDP stream session not completed within T (RFC 5043 6)"
 }
 
-# SEC-29, SEC-14: the limit for such associations is a quarter of --max-memory, a quarter of that for one address.
+# SEC-29, SEC-14: associations without a session may hold a quarter of --max-memory, and those of
+# one address a quarter of that.
 @test "sessions that are rejected and never acknowledged do not use up the memory of other peers" {
     random_file src/f 200k
     serve_here ddp-recv -t udp -p "$PORT" --udp-port "$UDP_PORT" --timeout 8s --max-memory 24M dst
@@ -104,7 +108,7 @@ memory_of() {
     serve_here ddp-recv -t udp -p "$PORT" --udp-port "$UDP_PORT" --timeout 20s --max-memory 24M dst
     idle_peer 40 4 fragments
     wait_served 2
-    # Each needs some 130 KB of 1,536.
+    # Each association needs some 130 KB of the 1,536 KB for one address.
     left=$(sed -n 's/ alive$//p' <<<"$output")
     [ "$left" -gt 5 ] && [ "$left" -lt 13 ] || fail_with "$left associations remain"
     assert_equal "$(sed -n 's/ ABORT too much memory without a DDP stream session (RFC 5043)$//p' <<<"$output")" $((40 - left))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# What this suite itself sends, read by somebody else: tshark finds MPA, DDP and RDMAP in captures of every mode, all CRCs good,
+# An independent program reads what this suite sends: tshark finds MPA, DDP and RDMAP in captures of every mode, all CRCs good,
 # nothing malformed, and exactly the FPDUs that ddp-dump finds.
 
 # bats file_tags=beside
@@ -12,6 +12,7 @@ load net
 
 setup_file() { net_setup --offloads off; }
 teardown_file() { net_teardown; }
+setup() { skip_with_file; }
 
 # Where a sender changes cores, two cores carry its segments through a veth and may overtake each other: TCP puts them in order, and so must
 # tshark, or each one that came early costs it an FPDU.
@@ -79,8 +80,9 @@ both_read() {
     both_read 0x03
 }
 
-# MPA-11, MPA-12, MPA-15. tshark 4.0 counts a marker that falls exactly behind a CRC to the FPDU before it, where RFC 5044 4.3 makes it the
-# next one's, and may be lost in that direction from that FPDU on; up to there it must find every CRC good, over the markers too.
+# MPA-11, MPA-12, MPA-15. RFC 5044 4.3 assigns a marker directly after a CRC to the next FPDU; tshark 4.0 assigns it to the previous FPDU.
+# From that FPDU on, tshark may lose the FPDU boundaries in that direction. Up to there it must find every CRC good; the CRCs cover the
+# markers too.
 @test "writes with markers both ways, read by tshark" {
     local good
 

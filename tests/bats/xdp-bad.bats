@@ -1,9 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# What can be wrong around -t xdp: rights, limits, other programs, a receiver that stands still, an MTU that grows, what the kernel
-# does beside it. Each is told with its reason, and leaves no program behind. tests/bats/xdp.bats has interfaces that go, and queues;
-# tests/interop/xdp-guest.bats a kernel without frames of several buffers; tests/unit/pkt_xdp_test.c one without AF_XDP or BPF.
+# What can fail around -t xdp: missing rights, limits, other programs, a stopped receiver, an MTU that grows, and what the kernel does
+# beside it. The tools report each failure with its reason, and leave no program attached. tests/bats/xdp.bats tests interfaces that are
+# removed, and queues; tests/interop/xdp-guest.bats a kernel without frames of several buffers; tests/unit/pkt_xdp_test.c a kernel without
+# AF_XDP or BPF.
 
 # bats file_tags=beside
 
@@ -22,6 +23,7 @@ teardown_file() {
 }
 
 setup() {
+    skip_with_file
     cd "$BATS_TEST_TMPDIR" || return 1
     require_xdp
     mkdir src dst
@@ -36,7 +38,8 @@ bench_listen() {
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind '*'
 }
 
-# refused STATUS TEXT CMD...: the reason is told, no program stays, and the next one has all of it
+# refused STATUS TEXT CMD...: ddp-recv, run by CMD, exits with STATUS and reports TEXT as the reason. It leaves no program attached, and
+# the next start finds all resources free.
 refused() {
     local want=$1 text=$2
     shift 2
@@ -121,7 +124,7 @@ refused() {
     listen
     local stuck=$SERVE_PID
     kill -STOP "$stuck"
-    # More packets to its endpoint than it has frames, from nobody's association.
+    # More packets to the receiver's endpoint than the receiver has frames; they belong to no association.
     run_in right python3 -c '
 import socket, struct, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_RAW, 132)
@@ -164,7 +167,7 @@ for i in range(6000):
         assert_jsonl "[.[] | select(.subject == \"transport xdp\" or .subject == \"steering program\") | .verdict] | unique" '["ok"]'
         assert_jsonl "[.[] | select(.subject == \"interface $LEFT_IF\") | .verdict != \"no\"]" '[true]'
     done
-    # Linux 6.3 and later tell it.
+    # Linux 6.3 and later report the XDP features of the driver.
     run_in left ddp-recv --doctor -t xdp -I lo
     assert_output_has 'XDP'
     run_in left ddp-recv --doctor -t xdp -I nosuch0
@@ -181,7 +184,8 @@ for i in range(6000):
     assert_status 0
 }
 
-# fragments PORT SECONDS: an SCTP packet to that port of left, in IP fragments; tells whether ICMP answers that packet within so long
+# fragments PORT SECONDS: sends an SCTP packet to PORT on left, in IP fragments. Prints "answered" if ICMP answers that packet within
+# SECONDS, else "silent".
 fragments() {
     run_in right python3 -c '
 import os, socket, struct, sys, time

@@ -6,7 +6,11 @@
 #
 #   load ../bats/helpers
 #   load guest
-#   setup_file() { guest_up --mtu 9000; }      # options of peer-vm up
+#   setup_file() {
+#       guest_up --mtu 9000                    # options of peer-vm up
+#       guest_is_up || return 0
+#   }
+#   setup() { skip_with_file; }                # without a guest
 #   teardown_file() { guest_down; }
 #
 #   run_guest CMD...        in the guest: sets $status, $output, $stderr
@@ -22,31 +26,39 @@ PEER_VM=$IW_TOP/scripts/peer-vm
 IW_TIMEOUT=60
 IW_READY_TIMEOUT=60
 
-require_guest() {
-    local why rc=0
-
-    why=$("$PEER_VM" build 2>&1 3>&-) || rc=$?
-    [ $rc -ne 3 ] || skip "$(grep '^needs guest: ' <<<"$why" | tail -n 1)"
-    [ $rc -eq 0 ] || fail_with 'the guest cannot be built' "$why"
+# guest_failed STATUS TEXT PURPOSE: status 3 of peer-vm means that there can be no guest here
+guest_failed() {
+    [ "$1" -eq 3 ] || fail_with "$3" "$2"
+    FILE_SKIPS=$(grep '^needs guest: ' <<<"$2" | tail -n 1)
+    export FILE_SKIPS
 }
 
 guest_up() {
     local said rc=0
 
-    require_guest
+    said=$("$PEER_VM" build 2>&1 3>&-) || rc=$?
+    if [ $rc -ne 0 ]; then
+        guest_failed $rc "$said" 'the guest cannot be built'
+        return 0
+    fi
     IW_VM=$("$PEER_VM" up --owner $$ "$@" 2>"$BATS_FILE_TMPDIR/peer-vm.err" 3>&-) || rc=$?
     if [ $rc -ne 0 ]; then
         said=$(cat "$BATS_FILE_TMPDIR/peer-vm.err" <(echo "$IW_VM"))
-        [ $rc -ne 3 ] || skip "$(grep '^needs guest: ' <<<"$said" | tail -n 1)"
-        fail_with 'the guest does not boot' "$said"
+        IW_VM=
+        guest_failed $rc "$said" 'the guest does not boot'
+        return 0
     fi
     HOST_IP=10.78.0.1 HOST_IP6=fd78::1
     GUEST_IP=10.78.0.2 GUEST_IP6=fd78::2
     export IW_VM HOST_IP HOST_IP6 GUEST_IP GUEST_IP6
 }
 
+guest_is_up() {
+    [ -n "${IW_VM:-}" ]
+}
+
 guest_down() {
-    [ -z "${IW_VM:-}" ] || "$PEER_VM" down 3>&-
+    ! guest_is_up || "$PEER_VM" down 3>&-
 }
 
 run_guest() {

@@ -17,7 +17,8 @@ load guest
 
 setup_file() {
     guest_up --mtu 9000
-    # Servers for everybody; each client is a thread of theirs.
+    guest_is_up || return 0
+    # Servers for all tests of this file. rping -P serves each client in a thread of its own.
     "$PEER_VM" run -b rping -s -P -a "$GUEST_IP" -S 65535 3>&-
     "$PEER_VM" run -b rping -s -P -a "$GUEST_IP6" -p 7175 -S 65535 3>&-
 }
@@ -27,6 +28,7 @@ teardown_file() {
 }
 
 setup() {
+    skip_with_file
     [ "$BATS_TEST_NUMBER" -gt 1 ] || { wait_listening 7174 && wait_listening 7175; }
 }
 
@@ -165,7 +167,7 @@ ping_us() {
     assert_status 0
 }
 
-# told FILTER EXPECTED: of the connection that our server tells of
+# told FILTER EXPECTED: ends our server and compares FILTER, applied to its reports of closed connections, with EXPECTED
 told() {
     serve_end
     assert_status 0
@@ -256,8 +258,8 @@ serve_sink() {
     serve_beside mpa-probe --listen --bind '*' -p 7471 --json "$@"
 }
 
-# meets CMD...: a program in the guest, until it ends, or some seconds behind its acceptance at least; its
-# status is $ended
+# meets CMD...: runs a program in the guest until it ends, or until at least some seconds after our responder accepted it. A program
+# that still runs then is killed. $ended: its exit status, or 124 if it was killed.
 meets() {
     ended=0
     guest_job "$@"

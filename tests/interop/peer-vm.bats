@@ -14,6 +14,10 @@ teardown_file() {
     guest_down
 }
 
+setup() {
+    skip_with_file
+}
+
 # --- commands ----------------------------------------------------------------------------------------------------------------
 
 @test "a command's output, errors and status are its own" {
@@ -42,7 +46,7 @@ teardown_file() {
     assert_same_file "$BATS_TEST_TMPDIR/there" "$BATS_TEST_TMPDIR/back"
     IW_STDIN=$BATS_TEST_TMPDIR/there run_here "$PEER_VM" run -i cat
     assert_same_file "$BATS_TEST_TMPDIR/there" "$OUTPUT_FILE"
-    # Who does not read it all does not hang either.
+    # A program that does not read all of its input does not hang either.
     IW_STDIN=$BATS_TEST_TMPDIR/there run_here "$PEER_VM" run -i head -c 5
     assert_status 0
     assert_equal "$(stat -c %s "$OUTPUT_FILE")" 5
@@ -172,7 +176,7 @@ teardown_file() {
     run_guest ethtool -k eth0
     assert_output_has 'tcp-segmentation-offload: off'
     assert_output_has 'tx-checksumming: off'
-    # Nobody else can be reached: it is a network of these two.
+    # No other host can be reached: the network has only host and guest.
     run_beside ip route show default
     assert_output_is ''
 }
@@ -343,7 +347,7 @@ has_octets() {
     [ ! -e "$state" ] || fail_with "the folder is left: $state"
 }
 
-# Ended, whether or not somebody has asked how.
+# True if the process has ended, whether or not its parent has waited for it.
 process_over() {
     [ ! -e "/proc/$1" ] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"
 }

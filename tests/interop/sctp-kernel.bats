@@ -12,9 +12,11 @@ load guest
 
 setup_file() {
     guest_up --siw none
+    guest_is_up || return 0
     "$PEER_VM" program "$IW_BUILD/ddp-bench" "$IW_BUILD/ddp-send" "$IW_BUILD/ddp-recv" \
         "$IW_BUILD/sctp-ddp-ping" "$IW_BUILD/tests/sessions/sessions" 3>&-
-    # What looks around while nobody has used SCTP yet, and what that left; a far end does not answer.
+    # The doctors and a raw ping run before any program has used SCTP. The far end, 127.0.0.1, does not answer. The last line
+    # records whether the SCTP module is loaded after them.
     "$PEER_VM" run sh -c 'ddp-bench --doctor --json; sctp-ddp-ping --doctor --json; sctp-ddp-ping -t raw --doctor --json 127.0.0.1 --timeout 1s
         sctp-ddp-ping -t raw -c 1 --timeout 1s 127.0.0.1 >/dev/null; echo "{\"raw_status\":$?}"
         [ ! -e /proc/net/sctp ] || echo "{\"loaded\":true}"' >"$BATS_FILE_TMPDIR/looked" 2>/dev/null 3>&-
@@ -31,13 +33,14 @@ teardown_file() {
     guest_down
 }
 
-# sctp_listens PORT: waits until an SCTP socket in the guest does. The file tells the port in decimal. One call that waits there: each
-# look from here would keep a busy guest from what it is awaited for.
+# sctp_listens PORT: waits until an SCTP socket in the guest listens on PORT. /proc/net/sctp/eps lists the port in decimal.
+# The loop runs in the guest, in one call: each check from the host would delay a busy guest.
 sctp_listens() {
     guest_does sh -c "until grep -qE '^ *[0-9a-f]+ +[0-9a-f]+ +2 +10 +[0-9]+ +$1 ' /proc/net/sctp/eps; do sleep 0.1; done"
 }
 
 setup() {
+    skip_with_file
     cd "$BATS_TEST_TMPDIR" || return 1
     [ "$BATS_TEST_NUMBER" -gt 1 ] || { sctp_listens 7471 && sctp_listens 7472; }
 }
@@ -165,7 +168,7 @@ idle_peer() {
     assert_status 0
     wait_until 20 sh -c "tshark -r '$BATS_TEST_TMPDIR/all.pcap' -Y 'sctp.chunk_type == 14 || sctp.chunk_type == 6' 2>/dev/null | grep -q ."
     kill "$capture"
-    # It ends of itself when it is told to, and then the file is whole.
+    # tcpdump exits on the signal; the file is complete when it has exited.
     wait "$capture"
     bad=$(tshark -o 'sctp.checksum:CRC 32c' -r all.pcap -Y '_ws.malformed || sctp.checksum.status == "Bad"' 2>/dev/null)
     [ -z "$bad" ] || fail_with 'tshark finds fault' "$bad"

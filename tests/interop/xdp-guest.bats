@@ -10,9 +10,14 @@
 load ../bats/helpers
 load guest
 
-setup_file() {
+require_libxdp() {
     [ -e "$IW_BUILD/tests/beside/beside" ] || skip 'needs libxdp: built without it'
+}
+
+setup_file() {
+    file_requires require_libxdp || return 0
     guest_up --siw none
+    guest_is_up || return 0
     "$PEER_VM" program "$IW_BUILD/ddp-xdp" "$IW_BUILD/ddp-bench" "$IW_BUILD/ddp-recv" "$IW_BUILD/tests/beside/beside" 3>&-
     # What libxdp looks for by its name.
     find /usr/lib/*/bpf -name xdp-dispatcher.o -o -name xdpfilt_alw_all.o | tar -c -P -T - | "$PEER_VM" run -i tar -x -P 3>&-
@@ -30,10 +35,12 @@ teardown_file() {
 }
 
 setup() {
+    skip_with_file
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
 teardown() {
+    guest_is_up || return 0
     # A test that failed has left its listener.
     [ -z "${JOB:-}" ] || guest_kill "$JOB" KILL
     run_guest ddp-xdp detach -I va --force-clean
@@ -118,7 +125,7 @@ through() {
 @test "what a dispatcher has left is told at the next start, and goes by force" {
     run_guest ddp-xdp attach -I va --dispatcher
     assert_status 0
-    # Somebody takes it away who knows nothing of dispatchers.
+    # ip detaches the dispatcher, but does not know dispatchers and leaves its pins.
     run_guest ip link set va xdp off
     assert_status 0
     run_guest ddp-xdp attach -I va
@@ -135,7 +142,7 @@ through() {
     assert_status 1
 }
 
-# The interface below serves all addresses, and what is tagged is none of its business, where the tag is in the frame.
+# The endpoint on the interface below serves all addresses. Packets whose VLAN tag is in the frame are not for it.
 @test "over VLAN interfaces, beside an endpoint of the interface below" {
     local below above
 
