@@ -10,6 +10,12 @@
 /* Room for the control messages of one packet. */
 #define IW_PKT_CONTROL 256
 
+/*
+ * Can this process use raw IP sockets for SCTP? transport ("raw", "xdp") begins the reason.
+ * IW_E_NOTSUP: the kernel speaks SCTP itself, or has no raw sockets; IW_E_PERM: no CAP_NET_RAW;
+ * IW_E_OS.
+ */
+IW_MUST_CHECK int iw_pkt_raw_check(const char *transport, struct iw_fault *why);
 /* Binds to an interface, sets buffers (as far as the system allows), asks for ICMP errors and for the
  * address that packets come to; DF on all that is sent. 0 or a negative error. */
 IW_MUST_CHECK int iw_pkt_prepare(int fd, int family, const struct iw_pkt_cfg *cfg,

@@ -53,14 +53,15 @@ static const int family[2] = { AF_INET, AF_INET6 };
 /* --- open ------------------------------------------------------------------------------------- */
 
 /* Its own SCTP would answer our peers with ABORT. */
-static int check_kernel(struct iw_fault *why)
+static int check_kernel(const char *transport, struct iw_fault *why)
 {
 	if (access("/proc/net/sctp", F_OK) != 0)
 		return 0;
 	return iw_fail(
 		why, IW_E_NOTSUP,
-		"transport raw: this kernel speaks SCTP itself and would abort what it does not "
-		"know of: use sctp, or unload the module");
+		"transport %s: this kernel speaks SCTP itself and would abort what it does not "
+		"know of: use sctp, or unload the module",
+		transport);
 }
 
 /*
@@ -161,7 +162,7 @@ static int join(struct raw *r, struct iw_fault *why)
 
 static int open_sockets(struct raw *r, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
 {
-	int err = check_kernel(why);
+	int err = check_kernel("raw", why);
 
 	for (int i = 0; i < 2 && !err; i++) {
 		if (!wanted(cfg, i))
@@ -197,15 +198,20 @@ static int raw_open(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw
 	return 0;
 }
 
-static int raw_available(struct iw_fault *why)
+int iw_pkt_raw_check(const char *transport, struct iw_fault *why)
 {
 	struct iw_fault no;
-	int err = check_kernel(why);
+	int err = check_kernel(transport, why);
 
 	if (err)
 		return err;
 	err = iw_os_probe_raw(&no);
-	return err ? iw_fail(why, err, "transport raw: %s", no.text) : 0;
+	return err ? iw_fail(why, err, "transport %s: %s", transport, no.text) : 0;
+}
+
+static int raw_available(struct iw_fault *why)
+{
+	return iw_pkt_raw_check("raw", why);
 }
 
 static void raw_close(struct iw_pkt *c)

@@ -18,6 +18,7 @@
 #include "os/os.h"
 #include "os/probe.h"
 #include "pkt/frame.h"
+#include "pkt/internal.h"
 #include "pkt/neigh.h"
 #include "pkt/xsk.h"
 #include "util/num.h"
@@ -60,10 +61,11 @@ static struct xdp *xdp_of(struct iw_pkt *c)
 static int xdp_available(struct iw_fault *why)
 {
 	struct iw_fault no;
-	int err = iw_pkt_raw_ops.available(&no);
+	int err = iw_pkt_raw_check("xdp", why);
 
-	if (!err)
-		err = iw_os_probe_xdp(&no);
+	if (err)
+		return err;
+	err = iw_os_probe_xdp(&no);
 	return err ? iw_fail(why, err, "transport xdp: %s", no.text) : 0;
 }
 
