@@ -203,6 +203,8 @@ const struct iw_conn_msg *iw_conn_next_msg(struct iw_conn *c, uint64_t now);
  * operation completes then. When the connection ends before, the transport must be done with the memory before
  * completions are asked for. */
 void iw_conn_msg_taken(struct iw_conn *c, bool kept, uint64_t now);
+/* Over a stream: the peer's transport has acknowledged octets that were sent before. Its time to take more begins anew. */
+void iw_conn_drained(struct iw_conn *c, uint64_t now);
 /* Over SCTP: some messages of the session were acknowledged. */
 void iw_conn_acked(struct iw_conn *c, uint64_t now);
 

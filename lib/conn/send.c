@@ -110,6 +110,11 @@ bool iw_conn_send(struct iw_conn *c, struct iw_tx *tx, uint64_t now)
 	return true;
 }
 
+void iw_conn_drained(struct iw_conn *c, uint64_t now)
+{
+	c->last_tx = now;
+}
+
 void iw_conn_sent(struct iw_conn *c, size_t bytes, uint64_t now)
 {
 	if (c->state == IW_CONN_CLOSED || bytes == 0)

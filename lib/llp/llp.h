@@ -59,6 +59,8 @@ struct iw_llp_cfg {
 struct iw_llp_facts {
 	char cc[16];          /* congestion control in force; "" not known */
 	uint64_t retransmits; /* segments or chunks sent again */
+	/* octets that the peer's transport has acknowledged: of the connection, or of the association; 0: not known */
+	uint64_t acked;
 	/* "xdp": octets that the port has sent from the program's memory, where they lie */
 	uint64_t in_place;
 	size_t memory; /* octets that an association holds in this process; 0: not known */
@@ -96,6 +98,8 @@ struct iw_llp_ops {
 	 * new one that eor asked for; what waits goes out when it is switched off. 0 or IW_E_OS.
 	 */
 	int (*hold_short)(struct iw_llp *l, bool on, struct iw_fault *why);
+	/* STREAM, may be NULL: octets that were sent and that the peer's transport has not acknowledged. */
+	uint64_t (*unacked)(struct iw_llp *l);
 	/* We send no more (FIN behind what was sent). */
 	int (*shutdown)(struct iw_llp *l, struct iw_fault *why);
 	bool (*next_notice)(struct iw_llp *l, struct iw_notice *out);

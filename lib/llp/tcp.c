@@ -52,9 +52,10 @@ struct tcp {
 	struct iw_addr peer;
 	struct attempts *left; /* while connecting */
 	bool emss_changed, connected_news;
-	bool waits; /* a receive without MSG_DONTWAIT waits, WAIT_US at most */
-	bool lent;  /* the program owns the connection: closing does not end it */
-	bool delay; /* lent, and TCP_NODELAY was off */
+	bool waits;     /* a receive without MSG_DONTWAIT waits, WAIT_US at most */
+	bool lent;      /* the program owns the connection: closing does not end it */
+	bool delay;     /* lent, and TCP_NODELAY was off */
+	uint64_t taken; /* octets that the socket has taken */
 };
 
 static struct tcp *tcp_of(struct iw_llp *l)
@@ -473,11 +474,18 @@ static int64_t tcp_send(struct iw_llp *l, const struct iw_msg *m, size_t n, stru
 		put = m->nvec == 1 ? send(l->fd, m->vec->base, m->vec->len, flags)
 				   : sendmsg(l->fd, &h, flags);
 	} while (put < 0 && errno == EINTR);
-	if (put >= 0)
+	if (put >= 0) {
+		tcp_of(l)->taken += (uint64_t)put;
 		return put;
+	}
 	if (errno == EAGAIN)
 		return IW_E_AGAIN;
 	return broken(l, "send to", errno, why);
+}
+
+static uint64_t tcp_unacked(struct iw_llp *l)
+{
+	return iw_tcp_unacked(l->fd);
 }
 
 static int tcp_hold_short(struct iw_llp *l, bool on, struct iw_fault *why)
@@ -518,6 +526,7 @@ static int tcp_set_cc(struct iw_llp *l, const char *name, struct iw_fault *why)
 
 static void tcp_facts(struct iw_llp *l, struct iw_llp_facts *out)
 {
+	uint64_t taken = tcp_of(l)->taken, unacked;
 	struct tcp_info info = { 0 };
 	socklen_t len = sizeof(info);
 
@@ -527,6 +536,8 @@ static void tcp_facts(struct iw_llp *l, struct iw_llp_facts *out)
 		out->cc[0] = '\0';
 	if (getsockopt(l->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0)
 		out->retransmits = info.tcpi_total_retrans;
+	unacked = iw_tcp_unacked(l->fd);
+	out->acked = taken - IW_MIN(taken, unacked);
 }
 
 /*
@@ -574,6 +585,7 @@ const struct iw_llp_ops iw_llp_tcp_ops = {
 	.recv_wait = tcp_recv_wait,
 	.send = tcp_send,
 	.hold_short = tcp_hold_short,
+	.unacked = tcp_unacked,
 	.shutdown = tcp_shutdown,
 	.next_notice = tcp_next_notice,
 	.refresh = tcp_refresh,

@@ -368,6 +368,7 @@ static void user_facts(struct iw_assoc *a, struct iw_llp_facts *out)
 		return;
 	iw_sctp_facts(assoc_of(a)->a, &f);
 	out->retransmits = f.resent;
+	out->acked = f.acked_octets;
 	out->in_place = port_of(a->port)->pkt->in_place;
 	out->memory = f.memory;
 	snprintf(out->cc, sizeof(out->cc), "%s", f.cc);

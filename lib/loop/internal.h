@@ -133,6 +133,8 @@ struct iw_link {
 	bool direct;    /* not in the epoll set, because the wait is in the socket */
 	bool connecting;
 	bool blocked; /* the socket is full: wait for EPOLLOUT */
+	uint64_t
+		unacked; /* then: the octets in it that the peer has not acknowledged, at the last look */
 	bool deaf;    /* it hung up while conn wants no input: not watched until conn wants some */
 	bool holding; /* the transport holds back segments that are not full */
 	bool tx_dead; /* sending failed (send_why); octets that have arrived are still read */

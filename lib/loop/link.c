@@ -170,6 +170,22 @@ static void hold_short(struct iw_link *k, bool on)
 		k->holding = on;
 }
 
+/*
+ * A full socket takes octets again only when a third of its buffer is free. On a slow line that takes longer than the time that the
+ * peer has to take some.
+ */
+static void look_at_unacked(struct iw_link *k, uint64_t now)
+{
+	uint64_t left;
+
+	if (!k->blocked || !k->llp->ops->unacked)
+		return;
+	left = k->llp->ops->unacked(k->llp);
+	if (left < k->unacked)
+		iw_conn_drained(k->conn, now);
+	k->unacked = left;
+}
+
 static void send_out(struct iw_link *k, uint64_t now)
 {
 	struct iw_fault why;
@@ -199,6 +215,7 @@ static void send_out(struct iw_link *k, uint64_t now)
 			iw_conn_sent(k->conn, (size_t)n, now);
 		if (n < 0 || (size_t)n < tx.bytes) {
 			k->blocked = true;
+			look_at_unacked(k, now);
 			return;
 		}
 		/* As a rule that was all: cheaper to ask than to find out by beginning a batch. */
@@ -457,6 +474,8 @@ void iw_link_timer(struct iw_link *k, uint64_t now)
 		if (k->connecting && now >= IW_MIN(k->attempt_at, iw_conn_deadline(k->conn)))
 			connecting_late(k, now);
 		else if (!k->connecting && now >= iw_conn_deadline(k->conn))
+			look_at_unacked(k, now);
+		if (!k->connecting && now >= iw_conn_deadline(k->conn))
 			iw_conn_timeout(k->conn, now);
 		pump(k, now);
 	}

@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <net/if.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -63,6 +65,13 @@ int iw_sock_buffers(int fd, size_t *sndbuf, size_t *rcvbuf)
 	*sndbuf = (size_t)snd / 2;
 	*rcvbuf = (size_t)rcv / 2;
 	return 0;
+}
+
+uint64_t iw_tcp_unacked(int fd)
+{
+	int n = 0;
+
+	return ioctl(fd, SIOCOUTQ, &n) == 0 && n > 0 ? (uint64_t)n : 0;
 }
 
 int iw_tcp_emss(int fd, uint32_t *emss)

@@ -88,6 +88,8 @@ IW_MUST_CHECK int iw_sock_buffers(int fd, size_t *sndbuf, size_t *rcvbuf);
  * IW_E_OS.
  */
 IW_MUST_CHECK int iw_tcp_emss(int fd, uint32_t *emss);
+/* Octets that were given to a TCP socket and that the peer's TCP has not acknowledged; 0 if the system does not tell. */
+uint64_t iw_tcp_unacked(int fd);
 
 /*
  * Reserves an SCTP port for a process that does not use the kernel's SCTP. Processes of one network

@@ -385,6 +385,7 @@ void iw_sctp_facts(const struct iw_sctp_assoc *a, struct iw_sctp_facts *out)
 	out->paths = a->npaths;
 	out->primary = iw_sctp_data_path(a)->index;
 	out->acked = a->out.una;
+	out->acked_octets = a->out.acked_octets;
 	out->memory = memory_of(a);
 }
 

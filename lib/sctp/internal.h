@@ -162,6 +162,7 @@ struct outq {
 	uint64_t gap_end;
 	uint64_t lost_from; /* no chunk below it is LOST */
 	uint32_t nlost;
+	uint64_t acked_octets;  /* user data acknowledged so far */
 	uint32_t flight_data;   /* user data in flight, counted against the peer's window */
 	uint32_t unsent_octets; /* of queued chunks that were never sent */
 	uint32_t unsent_max;    /* the limit at which iw_sctp_send returns IW_E_AGAIN */

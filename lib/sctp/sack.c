@@ -66,6 +66,7 @@ static void take_cum(struct iw_sctp_assoc *a, uint64_t end, struct told *t)
 	for (; q->una < end; q->una++) {
 		if (STATE_OF(*state_at(q, q->una)) != CHUNK_GAPPED)
 			newly(a, q->una, t);
+		q->acked_octets += chunk_at(q, q->una)->len;
 		iw_sctp_release(a, chunk_at(q, q->una));
 	}
 	q->lost_from = IW_MAX(q->lost_from, q->una);

@@ -279,7 +279,8 @@ struct iw_sctp_facts {
 	unsigned paths;     /* addresses of the peer */
 	unsigned primary;   /* the path that new DATA uses */
 	uint64_t sent, resent,
-		acked; /* DATA chunks: first transmissions, further ones, acknowledged */
+		acked;         /* DATA chunks: first transmissions, further ones, acknowledged */
+	uint64_t acked_octets; /* user data of those */
 	uint64_t received, duplicates; /* DATA chunks that came up, and that came again */
 	uint64_t fast_retransmits, timeouts, tail_probes;
 	const char *cc; /* the controller's name */

@@ -45,6 +45,7 @@ static void transport_facts(const struct iw_qp *qp, struct iw_qp_info *info)
 	_Static_assert(sizeof(info->cc) == sizeof(facts.cc), "a name of congestion control");
 	memcpy(info->cc, facts.cc, sizeof(info->cc));
 	info->retransmits = facts.retransmits;
+	info->tx_acked = facts.acked;
 }
 
 void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info)

@@ -31,7 +31,9 @@ struct fake {
 	bool again_next_time; /* every other send finds the socket full */
 	unsigned nomem;       /* so many sends find no memory */
 	bool send_fails;
-	bool flood; /* a receive always fills what it is given */
+	bool full;                /* a send takes nothing */
+	uint64_t unacked, drains; /* octets not acknowledged; so many fewer at each look */
+	bool flood;               /* a receive always fills what it is given */
 	unsigned sends, recvs, tries;
 	int next_fd; /* of the next attempt to connect; -1: it fails */
 	bool connects, next_connects;
@@ -80,6 +82,8 @@ static int64_t fake_send(struct iw_llp *l, const struct iw_msg *m, size_t n, str
 	}
 	if (f->send_fails)
 		return iw_fail(why, IW_E_CLOSED, "fake: send failed");
+	if (f->full)
+		return IW_E_AGAIN;
 	if (f->take_at_most) {
 		f->again_next_time = !f->again_next_time;
 		if (!f->again_next_time)
@@ -112,6 +116,14 @@ static int fake_hold_short(struct iw_llp *l, bool on, struct iw_fault *why)
 	f->holding = on;
 	f->holds++;
 	return 0;
+}
+
+static uint64_t fake_unacked(struct iw_llp *l)
+{
+	struct fake *f = fake_of(l);
+
+	f->unacked -= f->unacked > 0 ? f->drains : 0;
+	return f->unacked;
 }
 
 static int fake_shutdown(struct iw_llp *l, struct iw_fault *why)
@@ -170,6 +182,7 @@ static const struct iw_llp_ops fake_ops = {
 	.recv = fake_recv,
 	.send = fake_send,
 	.hold_short = fake_hold_short,
+	.unacked = fake_unacked,
 	.shutdown = fake_shutdown,
 	.next_notice = fake_next_notice,
 	.refresh = fake_refresh,
@@ -211,7 +224,7 @@ static struct counting_mem mem;
 static struct iw_loop *loop;
 static struct iw_stag_table *stags;
 static struct side a, b; /* a initiates */
-static uint64_t setup_ns;
+static uint64_t setup_ns, stall_ns;
 
 static int fixed_random(void *ctx, void *buf, size_t len)
 {
@@ -227,7 +240,7 @@ static int open_loop(void **state)
 	counting_mem_init(&mem);
 	memset(&a, 0, sizeof(a));
 	memset(&b, 0, sizeof(b));
-	setup_ns = IW_SEC(5);
+	setup_ns = stall_ns = IW_SEC(5);
 	assert_int_equal(iw_loop_new(&loop, &mem.mem, &why), 0);
 	assert_int_equal(iw_stag_table_new(&stags, &mem.mem, fixed_random, NULL), 0);
 	return 0;
@@ -280,7 +293,7 @@ static void side_link(struct side *s, int fd, bool initiator, bool connecting)
 			 .timeout_ns = setup_ns },
 		.rdmap = initiator ? s->rdmap : NULL,
 		.decide_ns = setup_ns,
-		.stall_ns = IW_SEC(5),
+		.stall_ns = stall_ns,
 	};
 	struct iw_fault why;
 
@@ -441,6 +454,27 @@ static void transport_without_memory_is_left_alone_for_a_while(void **state)
 	assert_int_equal(a.fake->sends, 4);
 	assert_true(iw_os_now() - begun >= IW_MSEC(30));
 	assert_false(a.closed);
+}
+
+/* A large buffer behind a slow line has no room for a long time, though the peer takes octets all the time. */
+static void full_socket_whose_octets_are_acknowledged_has_not_stalled(void **state)
+{
+	unsigned char dst[4] = { 0 };
+	uint64_t end;
+
+	(void)state;
+	stall_ns = IW_MSEC(100);
+	establish();
+	a.fake->full = true;
+	a.fake->unacked = UINT64_C(1) << 40;
+	a.fake->drains = 1;
+	write_to(&a, region(dst, sizeof(dst)), "abc", 4);
+	end = iw_os_now() + IW_MSEC(350);
+	until(iw_os_now() >= end);
+	assert_false(a.closed);
+	a.fake->drains = 0;
+	until(a.closed);
+	assert_int_equal(a.fault.err, IW_E_TIMEOUT);
 }
 
 /* RDMAP-39, RDMAP-37: the reason is what the peer said, not that the socket failed */
@@ -668,6 +702,7 @@ int main(void)
 		test(transport_that_takes_little_gets_it_all_in_the_end),
 		test(short_segments_are_held_while_much_is_to_be_sent),
 		test(transport_without_memory_is_left_alone_for_a_while),
+		test(full_socket_whose_octets_are_acknowledged_has_not_stalled),
 		test(terminate_that_lies_in_a_broken_socket_is_read),
 		test(broken_socket_with_nothing_to_read_says_how_it_broke),
 		test(hang_up_while_nothing_is_to_be_read_is_not_a_busy_loop),

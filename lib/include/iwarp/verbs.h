@@ -565,7 +565,12 @@ struct iw_qp_info {
 	uint64_t rx_part; /* MPA: octets of an FPDU that is still incomplete, in steps of 512 */
 	/* system calls that moved octets, or tried to; over SCTP of all associations of the port */
 	uint64_t tx_sends, rx_sends;
-	uint64_t retransmits;        /* TCP segments sent again */
+	uint64_t retransmits; /* TCP segments sent again */
+	/*
+	 * Octets that the peer's transport has acknowledged, headers included; over SCTP user data of the whole
+	 * association. 0: not known (kernel SCTP).
+	 */
+	uint64_t tx_acked;
 	char cc[16];                 /* congestion control in force; "": not known */
 	uint64_t nudges;             /* zero-length RDMA Writes sent for siw_first_fpdu */
 	const uint8_t *private_data; /* the peer's, owned by the queue pair */
