@@ -51,6 +51,8 @@ int iw_file_errno(struct iw_file_fault *f, int errnum, const char *step)
 		snprintf(phrase, sizeof(phrase), "the path leads out of the served directory");
 	else if (errnum == ELOOP)
 		snprintf(phrase, sizeof(phrase), "a component of the path is a symbolic link");
+	else if (errnum == EMFILE)
+		snprintf(phrase, sizeof(phrase), "too many open files (ulimit -n)");
 	else
 		iw_os_strerror(phrase, sizeof(phrase), errnum);
 	snprintf(f->text, sizeof(f->text), "%s: %s", step, phrase);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "file/beneath.h"
@@ -136,6 +137,15 @@ struct newborn {
 	char temp[IW_TEMP_NAME]; /* "": it has no name yet */
 };
 
+/* Members that are put on storage together, and their directories: each holds a descriptor until then. */
+struct batch {
+	struct newborn born[IW_XFER_MEMBERS];
+	uint32_t n, most;
+	/* The directory of the last member, of; one reference is the batch's. NULL: none is open */
+	struct iw_dir_ref *last;
+	const struct iw_xmeta *of;
+};
+
 /* With the file's old time its temporary name would look abandoned, and a sweep would remove it. */
 static void lock_newborn(const struct newborn *b)
 {
@@ -222,7 +232,7 @@ static struct iw_dir_ref *open_parent(struct iw_pack_sink *p, const struct iw_xm
 	memcpy(name, m->name, dir_len(m));
 	name[dir_len(m)] = '\0';
 	/* It was created when the pack was opened. */
-	*d = (struct iw_dir_ref){ .fd = iw_beneath_dir(p->base, name) };
+	*d = (struct iw_dir_ref){ .fd = iw_beneath_dir(p->base, name), .refs = 1 };
 	if (d->fd >= 0)
 		return d;
 	iw_file_errno(why, errno, "open its directory");
@@ -231,28 +241,22 @@ static struct iw_dir_ref *open_parent(struct iw_pack_sink *p, const struct iw_xm
 }
 
 /* Members of one directory follow one another: they have its descriptor in common. */
-static void open_parents(struct iw_pack_sink *p)
+static int find_parent(struct iw_pack_sink *p, struct batch *b, uint32_t i,
+		       struct iw_file_fault *why)
 {
-	const struct iw_xmeta *of = NULL;
-	struct iw_dir_ref *last = NULL;
-	struct iw_file_fault why;
+	const struct iw_xmeta *m = &p->member[i];
 
-	for (uint32_t i = 0; i < p->n; i++) {
-		const struct iw_xmeta *m = &p->member[i];
-
-		if (!has_bit(p->wanted, i) || p->parent[i])
-			continue;
-		if (!last || dir_len(m) != dir_len(of) ||
-		    memcmp(m->name, of->name, dir_len(m)) != 0)
-			last = open_parent(p, m, &why);
-		if (!last) {
-			member_failed(p, i, &why);
-			continue;
-		}
-		of = m;
-		last->refs++;
-		p->parent[i] = last;
+	if (!b->last || dir_len(m) != dir_len(b->of) ||
+	    memcmp(m->name, b->of->name, dir_len(m)) != 0) {
+		iw_dir_put(b->last);
+		b->last = open_parent(p, m, why);
+		b->of = m;
 	}
+	if (!b->last)
+		return -1;
+	b->last->refs++;
+	p->parent[i] = b->last;
+	return 0;
 }
 
 static void let_parents_go(struct iw_pack_sink *p)
@@ -328,39 +332,6 @@ static void take_code(struct iw_pack_sink *p, uint32_t i, uint8_t code)
 	member_failed(p, i, &why);
 }
 
-/* Writes the content: for each file a code and its octets. If the content ends early, the members after its end fail. */
-static void write_all(struct iw_pack_sink *p, const uint8_t *c, size_t len, struct newborn *born,
-		      uint32_t *n)
-{
-	struct iw_file_fault one;
-
-	for (uint32_t i = 0; i < p->n; i++) {
-		size_t size = (size_t)p->member[i].size;
-
-		if (!has_bit(p->wanted, i))
-			continue;
-		if (len == 0 || (*c == IW_XC_OK && len - 1 < size)) {
-			iw_file_fail(&one, IW_XC_PROTOCOL, "the pack ended before it");
-			all_failed(p, i, &one);
-			return;
-		}
-		len--;
-		if (*c++ != IW_XC_OK) {
-			take_code(p, i, c[-1]);
-			continue;
-		}
-		born[*n].i = i;
-		if (p->parent[i]) {
-			if (write_member(p, &born[*n], c, &one) == 0)
-				++*n;
-			else
-				member_failed(p, i, &one);
-		}
-		c += size;
-		len -= size;
-	}
-}
-
 /* All on storage, then all named, then the names on storage. */
 static void name_all(struct iw_pack_sink *p, struct newborn *born, uint32_t n)
 {
@@ -391,14 +362,81 @@ static void name_all(struct iw_pack_sink *p, struct newborn *born, uint32_t n)
 	(void)syncfs(p->parent[born[n - 1].i]->fd);
 }
 
+/* Files that a process with few descriptors holds open at once for a pack. */
+static uint32_t most_of_batch(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) != 0)
+		return IW_XFER_MEMBERS;
+	return (uint32_t)IW_MIN(IW_MAX(r.rlim_cur / 16, (rlim_t)2), (rlim_t)IW_XFER_MEMBERS);
+}
+
+static void end_batch(struct iw_pack_sink *p, struct batch *b)
+{
+	name_all(p, b->born, b->n);
+	let_parents_go(p);
+	iw_dir_put(b->last);
+	b->n = 0;
+	b->last = NULL;
+}
+
+/* As one of the batch; with descriptors that its end gives back, if there are no others. */
+static int add_member(struct iw_pack_sink *p, struct batch *b, uint32_t i, const uint8_t *octets,
+		      struct iw_file_fault *why)
+{
+	if (b->n == b->most)
+		end_batch(p, b);
+	for (;;) {
+		b->born[b->n].i = i;
+		if (find_parent(p, b, i, why) == 0 &&
+		    write_member(p, &b->born[b->n], octets, why) == 0) {
+			b->n++;
+			return 0;
+		}
+		iw_dir_put(p->parent[i]);
+		p->parent[i] = NULL;
+		if (why->code != IW_XC_LIMIT || b->n == 0)
+			return -1;
+		end_batch(p, b);
+	}
+}
+
+/* Writes the content: for each file a code and its octets. If the content ends early, the members after its end fail. */
+static void write_all(struct iw_pack_sink *p, const uint8_t *c, size_t len)
+{
+	struct batch b = { .n = 0, .most = most_of_batch() };
+	struct iw_file_fault one;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		size_t size = (size_t)p->member[i].size;
+
+		if (!has_bit(p->wanted, i))
+			continue;
+		if (len == 0 || (*c == IW_XC_OK && len - 1 < size)) {
+			iw_file_fail(&one, IW_XC_PROTOCOL, "the pack ended before it");
+			all_failed(p, i, &one);
+			break;
+		}
+		len--;
+		if (*c++ != IW_XC_OK) {
+			take_code(p, i, c[-1]);
+			continue;
+		}
+		if (add_member(p, &b, i, c, &one) != 0)
+			member_failed(p, i, &one);
+		c += size;
+		len -= size;
+	}
+	end_batch(p, &b);
+}
+
 static int store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off, const struct iovec *iov,
 		 size_t n, const struct iw_xdigest *digest, struct iw_file_fault *why)
 {
-	struct newborn born[IW_XFER_MEMBERS];
 	struct iw_xdigest own;
 	uint8_t *copy = NULL;
 	const uint8_t *content;
-	uint32_t nborn = 0;
 	size_t len = 0;
 
 	if (p->stored || off != 0)
@@ -426,10 +464,7 @@ static int store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off, cons
 		free(copy);
 		return iw_file_fail(why, IW_XC_PROTOCOL, "the pack continues after its last file");
 	}
-	open_parents(p);
-	write_all(p, content, len, born, &nborn);
-	name_all(p, born, nborn);
-	let_parents_go(p);
+	write_all(p, content, len);
 	free(copy);
 	return 0;
 }
