@@ -159,6 +159,7 @@ static void add_counts(struct iw_xfer_counts *to, const struct iw_xfer_counts *c
 	to->files_excluded += c->files_excluded;
 	to->files_failed += c->files_failed;
 	to->octets += c->octets;
+	to->kept += c->kept;
 	to->zeros += c->zeros;
 	to->announced += c->announced;
 	to->settled += c->settled;
@@ -199,16 +200,19 @@ void iw_group_wake(struct group *g)
 
 /* --- connections that were lost --- */
 
+/* What another connection need not move again: it only grows, and not for ever. */
 static uint64_t moved(const struct group *g)
 {
 	const struct iw_xfer_counts c = iw_group_counts(g);
 
-	return c.octets + c.zeros + c.files_done + c.files_same + c.files_excluded;
+	return c.kept + c.files_done + c.files_same + c.files_excluded;
 }
 
-/* It was the connection that ended, nobody ended the transfer. */
+/* It was the connection that ended, nobody ended the transfer: an error of the line that one of the CRCs found is not the peer's fault. */
 static bool was_cut(const struct session *s)
 {
+	if (s->closed_why.term == iw_err_term(IW_E_MPA_CRC))
+		return s->x && iw_xfer_was_lost(s->x);
 	switch (s->closed_why.err) {
 	case IW_E_REJECTED:
 	case IW_E_INVAL:
@@ -217,6 +221,12 @@ static bool was_cut(const struct session *s)
 	default:
 		return s->x && iw_xfer_was_lost(s->x);
 	}
+}
+
+/* Has the transfer advanced since the connection of that number was lost for the first time? */
+static bool has_moved(const struct group *g, const struct session *s)
+{
+	return s->attempts == 0 || moved(g) != s->moved_then;
 }
 
 bool iw_group_mends(const struct group *g, const struct session *s)
@@ -228,15 +238,16 @@ bool iw_group_mends(const struct group *g, const struct session *s)
 	if (!g->initiator)
 		return g->opened && (g->sessions > 1 || h->nwaiting < WAITING_MOST);
 	/* A peer that never answered is none that was lost. */
-	if (iw_group_counts(g).msgs_received == 0 || h->cfg->redials == 0)
+	if (!g->stood || h->cfg->redials == 0)
 		return false;
-	return g->attempts == 0 || moved(g) != g->moved_then ||
-	       (g->attempts < h->cfg->redials && h->now - g->lost_at < h->cli->timeout_ns);
+	return has_moved(g, s) ||
+	       (s->attempts < h->cfg->redials && h->now - s->lost_at < h->cli->timeout_ns);
 }
 
 void iw_group_mend(struct group *g, struct session *s)
 {
 	struct hub *h = g->hub;
+	bool anew = has_moved(g, s);
 	uint64_t wait = h->cli->timeout_ns;
 	struct iw_fault why;
 	struct session *n;
@@ -245,20 +256,17 @@ void iw_group_mend(struct group *g, struct session *s)
 	/* While there are others nobody needs to keep the place of one. */
 	if (!g->initiator && g->sessions > 1)
 		return;
-	if (g->initiator) {
-		if (g->attempts == 0 || moved(g) != g->moved_then) {
-			g->attempts = 0;
-			g->lost_at = h->now;
-			g->moved_then = moved(g);
-		}
-		wait = IW_MIN(REDIAL_FIRST << IW_MIN(g->attempts, 10u), REDIAL_MOST);
-		g->attempts++;
-	}
 	g->sessions++;
 	if (iw_session_new(&n, h, g, g->initiator, &why) != 0) {
 		s->mended = false;
 		return;
 	}
+	n->attempts = anew ? 1 : s->attempts + 1;
+	n->lost_at = anew ? h->now : s->lost_at;
+	n->moved_then = anew ? moved(g) : s->moved_then;
+	if (g->initiator)
+		wait = IW_MIN(REDIAL_FIRST << IW_MIN(n->attempts - 1, 10u),
+			      IW_MIN(REDIAL_MOST, iw_time_add(n->lost_at, wait) - h->now));
 	n->phase = PH_WAITING;
 	n->conn = s->conn;
 	n->leave_by = iw_time_add(h->now, wait);
@@ -278,6 +286,41 @@ static bool is_deserted(const struct group *g)
 	return true;
 }
 
+/* While the worker writes to a file, its name is not to be read. It is written to because octets of it arrived. */
+static bool holds(const struct session *s, const char *temp)
+{
+	for (struct iw_list *l = s->files.next; l != &s->files; l = l->next) {
+		const struct file *f = iw_container_of(l, struct file, of);
+
+		if (f->tasks == 0 && f->has_target && f->target.part &&
+		    strcmp(f->target.part->name, temp) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void ask(struct group *g)
+{
+	struct hub *h = g->hub;
+
+	/* A peer that has just answered is there; it need not prove it for each file. */
+	if (g->answer_by != 0 || (g->asked_at != 0 && h->now - g->asked_at < 2 * ANSWER))
+		return;
+	g->asked_at = h->now;
+	g->answer_by = iw_time_add(h->now, IW_MIN(ANSWER, h->cli->timeout_ns / 2));
+	h->questions++;
+	h->closing++;
+	for (struct iw_list *l = h->sessions.next; l != &h->sessions; l = l->next) {
+		struct session *s = iw_container_of(l, struct session, all);
+
+		if (s->group != g || s->phase != PH_UP)
+			continue;
+		iw_session_look(s); /* what arrived before is no answer */
+		iw_xfer_ask(s->x);
+		iw_session_make_ready(s);
+	}
+}
+
 void iw_group_let_go(const struct group *g, const char *temp)
 {
 	struct hub *h = g->hub;
@@ -291,6 +334,84 @@ void iw_group_let_go(const struct group *g, const char *temp)
 		    is_deserted(s->group) && iw_target_holds(&s->group->place, temp))
 			iw_session_free(s);
 	}
+	for (struct iw_list *l = h->sessions.next; l != &h->sessions; l = l->next) {
+		struct session *s = iw_container_of(l, struct session, all);
+
+		if (s->group != g && !s->group->initiator && s->phase == PH_UP && holds(s, temp))
+			ask(s->group);
+	}
+}
+
+/* Has the peer been heard since it was asked? A look costs system calls: the last moment will do for octets of incomplete messages. */
+static bool has_answered(const struct group *g, bool look)
+{
+	for (struct iw_list *l = g->hub->sessions.next; l != &g->hub->sessions; l = l->next) {
+		struct session *s = iw_container_of(l, struct session, all);
+
+		if (s->group != g || s->phase != PH_UP)
+			continue;
+		if (look)
+			iw_session_look(s);
+		if (iw_xfer_heard_at(s->x) > g->asked_at)
+			return true;
+	}
+	return false;
+}
+
+/* One of its connections, that is up; NULL: none. */
+static struct session *one_up(const struct group *g)
+{
+	for (struct iw_list *l = g->hub->sessions.next; l != &g->hub->sessions; l = l->next) {
+		struct session *s = iw_container_of(l, struct session, all);
+
+		if (s->group == g && s->phase == PH_UP)
+			return s;
+	}
+	return NULL;
+}
+
+static void end_question(struct group *g)
+{
+	if (g->answer_by == 0)
+		return;
+	g->answer_by = 0;
+	g->hub->questions--;
+	iw_hub_closed(g->hub);
+}
+
+/* Its connections are lost. The last one frees the transfer, or leaves a session that waits. */
+static void drop_silent(struct group *g)
+{
+	struct session *s;
+
+	while ((s = one_up(g)) != NULL)
+		iw_session_drop(s, "the peer is silent, and another transfer wants the same file");
+}
+
+uint64_t iw_group_take_answers(struct hub *h)
+{
+	uint64_t at = IW_TIME_NEVER;
+
+	if (h->questions == 0)
+		return at;
+	for (struct iw_list *l = h->groups.next, *next; l != &h->groups; l = next) {
+		struct group *g = iw_container_of(l, struct group, link);
+		bool late = h->now >= g->answer_by;
+
+		next = l->next;
+		if (g->answer_by == 0)
+			continue;
+		if (has_answered(g, late)) {
+			end_question(g);
+		} else if (late) {
+			/* The file that waits finds what the others are about to close. */
+			drop_silent(g);
+			end_question(g);
+		} else {
+			at = IW_MIN(at, g->answer_by);
+		}
+	}
+	return at;
 }
 
 /* --- only one transfer --- */
@@ -454,6 +575,7 @@ void iw_group_leave(struct group *g, struct session *s)
 		end_others(h, g, NULL);
 	}
 	/* A transfer of the same id would be another one. */
+	end_question(g);
 	iw_list_del(&g->link);
 	g->over = true;
 	h->closing++;

@@ -37,6 +37,12 @@
 #define DRAIN       IW_SEC(30)
 #define DRAIN_STOP  IW_SEC(5)
 
+static void all_ready(struct hub *h)
+{
+	for (struct iw_list *l = h->sessions.next; l != &h->sessions; l = l->next)
+		iw_session_make_ready(iw_container_of(l, struct session, all));
+}
+
 /* --- memory of chunks --- */
 
 static void *map_alloc(void *ctx, size_t size)
@@ -87,6 +93,28 @@ void iw_hub_slot_freed(struct hub *h)
 	}
 }
 
+/* --- descriptors of files --- */
+
+void iw_hub_count_open(struct hub *h, struct file *f)
+{
+	f->open = true;
+	h->open_files++;
+}
+
+void iw_hub_count_closed(struct file *f)
+{
+	struct hub *h;
+
+	if (!f->open)
+		return;
+	f->open = false;
+	h = f->group->hub;
+	h->open_files--;
+	if (h->crowded)
+		all_ready(h);
+	h->crowded = false;
+}
+
 /* --- the rate --- */
 
 /* As long as what was moved takes at that rate, nothing more is. */
@@ -118,12 +146,6 @@ static void watch(struct hub *h, int *watched, int fd, uint32_t events)
 	/* What epoll does not take is a file, and never makes anybody wait. */
 	if (fd >= 0 && epoll_ctl(h->epoll, EPOLL_CTL_ADD, fd, &ev) == 0)
 		*watched = fd;
-}
-
-static void all_ready(struct hub *h)
-{
-	for (struct iw_list *l = h->sessions.next; l != &h->sessions; l = l->next)
-		iw_session_make_ready(iw_container_of(l, struct session, all));
 }
 
 void iw_hub_watch_in(struct hub *h, int fd)
@@ -246,10 +268,9 @@ static int find_share(struct hub *h, struct session *s, const char *peer, struct
 	return 0;
 }
 
-/* The one whose place the new one takes may not have noticed yet that it was lost; what it has in hand is needed. */
-static void give_up(struct session *s)
+void iw_session_drop(struct session *s, const char *why)
 {
-	iw_xfer_fault(&s->closed_why, IW_E_CLOSED, "the peer has set the connection up again");
+	iw_xfer_fault(&s->closed_why, IW_E_CLOSED, "%s", why);
 	s->closed = true;
 	iw_session_closed(s);
 	while (s->phase != PH_GONE)
@@ -263,8 +284,9 @@ static void make_way(struct hub *h, const struct group *g, uint32_t conn)
 		struct session *s = iw_container_of(l, struct session, all);
 
 		next = l->next;
+		/* It may not have noticed yet that it was lost; what it has in hand is needed. */
 		if (s->group == g && s->x && s->peer.conn == conn && s->phase != PH_GONE)
-			give_up(s);
+			iw_session_drop(s, "the peer has set the connection up again");
 	}
 }
 
@@ -574,6 +596,7 @@ static int64_t wait_time(struct hub *h)
 	if (h->rm)
 		at = IW_MIN(at, iw_rm_deadline(h->rm));
 	at = IW_MIN(at, h->relieve_at);
+	at = IW_MIN(at, h->answer_at);
 	if (!iw_list_empty(&h->sessions))
 		at = IW_MIN(at, h->reckon_at);
 	if (at == IW_TIME_NEVER)
@@ -609,6 +632,7 @@ static void turn(struct hub *h)
 	iw_hub_reckon(h);
 	iw_hub_relieve(h);
 	run_ready(h);
+	h->answer_at = iw_group_take_answers(h);
 	look_at_timers(h);
 	tell_progress(h);
 }
@@ -701,6 +725,14 @@ static uint64_t most_resting(void)
 	struct rlimit r;
 
 	return getrlimit(RLIMIT_NOFILE, &r) == 0 ? IW_MAX(r.rlim_max / 12, (rlim_t)1) : 0;
+}
+
+/* Files that are being moved take at most three sixteenths; the directories and files of packs take the like. */
+static uint64_t most_open(void)
+{
+	struct rlimit r;
+
+	return getrlimit(RLIMIT_NOFILE, &r) == 0 ? IW_MAX(r.rlim_max / 16, (rlim_t)4) : UINT64_MAX;
 }
 
 /*
@@ -986,7 +1018,7 @@ static struct hub *new_hub(const struct iw_transfer_cfg *cfg)
 	h->cli = cfg->cli;
 	h->root = h->epoll = h->watched_in = h->watched_out = h->worker.fd = -1;
 	h->now = iw_os_now();
-	h->stop_by = h->end_by = h->relieve_at = IW_TIME_NEVER;
+	h->stop_by = h->end_by = h->relieve_at = h->answer_at = IW_TIME_NEVER;
 	iw_budget_init(&h->budget, cfg->memory);
 	iw_place_reset(&h->place);
 	iw_lane_init(&h->sweeps);
@@ -1018,6 +1050,7 @@ int iw_transfer_run(const struct iw_transfer_cfg *cfg)
 	h->account.max_octets = cfg->limits.quota;
 	h->account.max_files = cfg->limits.files;
 	h->account.max_resting = most_resting();
+	h->most_open = most_open();
 	/* A limit on the size of files is an error of write, not the end of the process. */
 	signal(SIGXFSZ, SIG_IGN);
 	if (cfg->to_stdout)

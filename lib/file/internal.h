@@ -49,6 +49,8 @@
 #define REDIAL_MOST        IW_SEC(5)
 /* Transfers that a listener keeps while all their connections are lost. */
 #define WAITING_MOST       256
+/* The time for the peer of a transfer to show that it is there when another transfer wants the same file. */
+#define ANSWER             IW_SEC(2)
 
 /*
  * A chunk to be written to a file, or a pack to be written to many files. The worker owns it from
@@ -109,8 +111,9 @@ struct hub {
 	struct iw_lane sweeps; /* low priority: at most one thread */
 	unsigned nsweeps;      /* tasks in that lane */
 	atomic_bool no_sweeps;
-	size_t tasks;   /* in the worker */
-	size_t closing; /* files and transfers that will soon close their temporaries */
+	size_t tasks;     /* in the worker */
+	size_t closing;   /* files and transfers that will soon close their temporaries */
+	size_t questions; /* transfers with answer_by */
 	/* Files whose temporary is still held by another transfer, which is closing. */
 	struct iw_list held;
 	struct iw_list sessions, ready, starved, groups;
@@ -118,8 +121,11 @@ struct hub {
 	uint64_t last_serial;     /* of groups */
 	uint64_t max_conns; /* connections of transfers and to registered buffers; 0: no limit */
 	size_t nsessions;
-	size_t nwaiting;             /* of these sessions, those without a connection */
-	struct iw_account account;   /* the charges of all transfers */
+	size_t nwaiting;           /* of these sessions, those without a connection */
+	struct iw_account account; /* the charges of all transfers */
+	/* Files that are open for a transfer, of one to three descriptors each; above most_open further ones wait. */
+	uint64_t open_files, most_open;
+	bool crowded;                /* a session waits for one of them to be closed */
 	bool digest_required;        /* listening sink: reject transfers without one */
 	int root;                    /* listener: the served directory */
 	int epoll;                   /* signals, standard input and output */
@@ -138,7 +144,9 @@ struct hub {
 	struct iw_budget budget; /* this process's memory that peers hold */
 	/* When to close the largest idle holder for lack of memory; IW_TIME_NEVER: not needed. */
 	uint64_t relieve_at;
-	uint64_t reckon_at;  /* the next call of iw_hub_reckon that does its work */
+	uint64_t reckon_at; /* the next call of iw_hub_reckon that does its work */
+	uint64_t
+		answer_at; /* likewise of iw_group_take_answers; IW_TIME_NEVER: no answer is awaited */
 	uint64_t total_hint; /* initiator: octets of its operands; 0: not known */
 	uint64_t pace_at;    /* --bwlimit: no octets are moved before this time */
 };
@@ -152,9 +160,9 @@ struct group {
 	bool initiator;
 	bool opened;     /* opts, conns and (sink) place are known */
 	bool final_done; /* sink: the times of directories were set */
+	bool stood;      /* a connection was established */
 	bool ended_well; /* a connection ended in order, so everything is settled */
 	bool stream;     /* a stream was in transfer: it cannot be sent again */
-	bool answered;   /* sink: a file was announced */
 	uint32_t opts, conns;
 	unsigned sessions; /* number of its sessions */
 	unsigned waiting;  /* of its sessions, those with next_waits */
@@ -168,20 +176,19 @@ struct group {
 	/* Of the connection that ended last. */
 	struct iw_transfer_report end;
 	char peer[64];
-	/* Connections set up again: in all; in succession, without progress since lost_at. */
-	uint64_t redials;
-	unsigned attempts;
-	uint64_t lost_at, moved_then;
+	uint64_t redials; /* connections set up again, in all */
 	/*
 	 * Tasks run in two lanes: one opens, names and removes files, the other writes chunks to
 	 * open files. The tasks of a file run one at a time: it changes lanes only when it has no
 	 * task in the worker.
 	 */
 	struct iw_lane names, data;
-	unsigned tasks;           /* in the worker */
-	unsigned ending;          /* failed files whose temporaries are still open */
-	bool waits;               /* a session waits until ending is 0 */
-	bool unsure;              /* no memory for a name: --delete removes nothing */
+	unsigned tasks;  /* in the worker */
+	unsigned ending; /* failed files whose temporaries are still open */
+	bool waits;      /* a session waits until ending is 0 */
+	bool unsure;     /* no memory for a name: --delete removes nothing */
+	/* Another transfer waits for a temporary of this one, which was asked whether its peer is there, and has until answer_by; 0: no. */
+	uint64_t asked_at, answer_by;
 	bool over;                /* the last connection has ended */
 	struct group_task *close; /* the last task: closes the transfer; allocated in advance */
 	/* sink */
@@ -265,16 +272,19 @@ struct session {
 	/* Memory of the queue pair: when it was new; the charge for its later growth. */
 	size_t qp_first, qp_bytes;
 	uint32_t conn; /* initiator: its number in the transfer, from 1 */
+	/* Connections of this number set up again in succession, without progress since lost_at. */
+	unsigned attempts;
+	uint64_t lost_at, moved_then;
+	size_t paths; /* source: those that the peer has asked for on this connection */
 	struct iw_fault closed_why, fault;
 	struct iw_hello mine, peer;
 	struct work *work;
 	struct recv *recv;
 	uint32_t nrecvs;
 	struct slab *slabs;
-	/* Octets of files, for iw_session_look: at its last call; when payload_at was last set. */
-	uint64_t seen_any, seen_payload;
-	uint64_t lent_octets; /* of all windows and offers so far */
-	uint64_t payload_at;  /* when octets of files last moved */
+	uint64_t seen_payload; /* octets of files when payload_at was last set */
+	uint64_t lent_octets;  /* of all windows and offers so far */
+	uint64_t payload_at;   /* when octets of files last moved */
 	uint64_t leave_by;
 	uint64_t pace_at; /* --bwlimit: when it may continue */
 	/* Sink: the files without a RESULT; source: the files that the worker reads. */
@@ -345,6 +355,7 @@ struct file {
 	bool dropped;                  /* (*) its chunks are discarded */
 	bool returns;                  /* (*) not stored; the peer will announce it again */
 	bool ending;                   /* (*) counted in group->ending */
+	bool open;                     /* (*) counted in hub->open_files */
 	bool commit_waits;             /* (*) until its chunks are stored */
 	struct iw_xact commit;
 	int r; /* result of task */
@@ -364,6 +375,14 @@ void iw_hub_slot_freed(struct hub *h);
 void *iw_hub_chunk_get(struct hub *h, const struct group *g);
 /* --bwlimit. True: n octets may move now, and are counted. False: try again at s->pace_at. */
 bool iw_hub_pace(struct hub *h, struct session *s, uint64_t n);
+/* f, whose group is set, counts as open until iw_hub_count_closed, which iw_file_free calls. Not for the worker. */
+void iw_hub_count_open(struct hub *h, struct file *f);
+void iw_hub_count_closed(struct file *f);
+/* True if the process has few descriptors left, and another file must be closed first. */
+static inline bool iw_hub_is_crowded(const struct hub *h)
+{
+	return h->open_files >= h->most_open;
+}
 /* A file or transfer that is counted in h->closing has closed its temporaries. */
 void iw_hub_closed(struct hub *h);
 /* Takes ownership of the list. Abandoned temporaries in those directories are removed later. */
@@ -381,8 +400,13 @@ struct group *iw_group_find(struct hub *h, const uint8_t id[static IW_XFER_ID_LE
 bool iw_group_mends(const struct group *g, const struct session *s);
 /* Creates the session that waits for that connection, if one is needed. */
 void iw_group_mend(struct group *g, struct session *s);
-/* Makes transfers that wait for a new connection close that temporary, so that g can resume it. */
+/*
+ * Another transfer has that temporary, which g could resume. Transfers that wait for a new connection close it; one with a connection is
+ * asked whether its peer is there: a client that died silently may have begun again as g.
+ */
 void iw_group_let_go(const struct group *g, const char *temp);
+/* Call it in each turn: takes the answers. Returns the time when one is due; IW_TIME_NEVER: none. */
+uint64_t iw_group_take_answers(struct hub *h);
 /* Queues t in a lane of g. Its back function must call iw_group_taken at its end. */
 void iw_group_give(struct group *g, struct iw_lane *lane, struct iw_task *t);
 /* A task is done. May free g. */
@@ -443,7 +467,7 @@ void iw_hub_end_idlest(struct hub *h);
 /* IW_E_NOMEM, also if g is NULL; then the session is no longer counted in g. */
 int iw_session_new(struct session **out, struct hub *h, struct group *g, bool initiator,
 		   struct iw_fault *why);
-/* first: this connection carries the paths of the transfer, which are sent only once. */
+/* first: a source takes the paths of the transfer. */
 int iw_session_connect(struct session *s, bool first, struct iw_fault *why);
 /* Consumes req, also when it fails. */
 int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct iw_hello *request,
@@ -458,6 +482,8 @@ void iw_session_rejected(struct session *s, const struct iw_fault *why);
 void iw_session_completion(struct session *s, const struct iw_wc *wc);
 /* The connection has ended, and all its completions were taken. */
 void iw_session_closed(struct session *s);
+/* Ends a connection whose loss was not noticed yet; what it has in hand is given up. Frees s. */
+void iw_session_drop(struct session *s, const char *why);
 /* Does the pending work of s, at most that of one turn. True: there is more. */
 bool iw_session_run(struct session *s);
 void iw_session_timeout(struct session *s);
@@ -465,11 +491,14 @@ void iw_session_set_timer(struct session *s);
 /* Ends s before its transfer is complete. text is the reason, reported with IW_E_CANCELED. */
 void iw_session_stop(struct session *s, const char *text);
 void iw_session_make_ready(struct session *s);
-/* Sets payload_at if octets of files have moved since the last call. Makes system calls. */
+/* Reports arrived octets to the machine; sets payload_at if octets of files have moved since the last call. Makes system calls. */
 void iw_session_look(struct session *s);
 /* Reports to the machine the octets that the peer has written into windows before their DONE. */
 void iw_session_windows(struct session *s);
+/* Gives slot i its memory. False: none now; s fails if there is none for any transfer. */
 bool iw_session_slot(struct session *s, uint32_t i);
+/* This machine has no memory for a chunk: s fails, unless chunks in use will be free again. */
+void iw_session_lacks_chunk(struct session *s);
 /* Posts the receives of a again: their octets are no longer needed. */
 void iw_session_repost(struct session *s, const struct iw_xact *a);
 /* Returns s->work, allocated if necessary. NULL: no memory, or as in s->fault. */

@@ -122,12 +122,38 @@ static void free_work(struct session *s)
 	s->work = NULL;
 }
 
+/* Slots that are free keep their memory. */
+static bool take_from_free_slot(struct session *s, uint32_t i)
+{
+	struct work *w = s->work;
+
+	for (uint32_t k = 0; k < IW_XFER_WINDOWS && w->nslots > 0; k++) {
+		if (!w->slot[k] || w->mr[k] || !iw_xfer_slot_is_free(s->x, k))
+			continue;
+		w->slot[i] = w->slot[k];
+		w->slot[k] = NULL;
+		return true;
+	}
+	return false;
+}
+
+void iw_session_lacks_chunk(struct session *s)
+{
+	struct iw_fault why;
+
+	if (s->hub->slots.out > 0)
+		return;
+	iw_fail(&why, IW_E_NOMEM, "no memory for a chunk of %u octets: see ulimit -v",
+		IW_XFER_CHUNK);
+	iw_xfer_fail(s->x, &why);
+}
+
 bool iw_session_slot(struct session *s, uint32_t i)
 {
 	struct work *w = s->work;
 	struct hub *h = s->hub;
 
-	if (w->slot[i])
+	if (w->slot[i] || take_from_free_slot(s, i))
 		return true;
 	if (h->slots.out >= SLOTS_MOST && w->nslots > 0)
 		return false;
@@ -135,8 +161,10 @@ bool iw_session_slot(struct session *s, uint32_t i)
 	if (!iw_session_may_take(s, IW_XFER_CHUNK + h->budget.limit / 16))
 		return false;
 	w->slot[i] = iw_hub_chunk_get(h, s->group);
-	if (!w->slot[i])
+	if (!w->slot[i]) {
+		iw_session_lacks_chunk(s);
 		return false;
+	}
 	w->nslots++;
 	iw_session_charge(s, IW_XFER_CHUNK);
 	return true;
@@ -146,6 +174,7 @@ void iw_file_free(struct file *f)
 {
 	if (!f)
 		return;
+	iw_hub_count_closed(f);
 	if (f->has_src)
 		iw_src_close(&f->src);
 	else
@@ -228,6 +257,15 @@ int iw_session_new(struct session **out, struct hub *h, struct group *g, bool in
 	return 0;
 }
 
+/* Of a control message. */
+static bool digest_of(void *ctx, const uint8_t *msg, size_t len, struct iw_xdigest *out)
+{
+	const struct iovec iov = { .iov_base = (void *)(uintptr_t)msg, .iov_len = len };
+	struct session *s = ctx;
+
+	return iw_session_work(s) && iw_hasher_chunk(&s->work->hasher, &iov, 1, out) == 0;
+}
+
 /* The queue pair and the machine, once the hello of this side is known. */
 static int set_up(struct session *s, struct iw_fault *why)
 {
@@ -256,6 +294,10 @@ static int set_up(struct session *s, struct iw_fault *why)
 	size_recvs(s);
 	cfg.mine = s->mine;
 	cfg.peer = s->peer;
+	if (s->mine.digest != IW_XFER_NONE) {
+		cfg.digest = digest_of;
+		cfg.digest_ctx = s;
+	}
 	if (s->initiator && !sink)
 		cfg.path = h->cfg->path;
 	err = iw_qp_new(&s->qp, h->pd, &attr, why);
@@ -316,11 +358,9 @@ int iw_session_connect(struct session *s, bool first, struct iw_fault *why)
 		*why = s->fault;
 		return why->err ? why->err : iw_fail(why, IW_E_NOMEM, "no memory for a transfer");
 	}
-	/* What is sent or wanted is said once, on the first connection of a transfer. */
-	if (first)
+	/* A source has its paths once; a sink asks for all of them on each connection, since any other one may be lost. */
+	if (first || s->mine.role == IW_XFER_SINK)
 		err = want_paths(s, why);
-	else if (s->mine.role == IW_XFER_SINK)
-		iw_xfer_want_end(s->x);
 	if (err)
 		return err;
 	snprintf(s->peer_text, sizeof(s->peer_text), "%.63s", param.host);
@@ -362,15 +402,15 @@ void iw_session_redial(struct session *s)
 
 	s->hub->nwaiting--;
 	s->leave_by = IW_TIME_NEVER;
-	if (!s->initiator) {
-		s->phase = PH_GONE; /* nobody came */
+	/* Nobody came, or the other connections have done all there was to do. */
+	if (!s->initiator || s->group->ended_well) {
+		s->phase = PH_GONE;
 		return;
 	}
 	s->phase = PH_CONNECTING;
 	s->group->redials++;
-	/* A sink that has had no answer to its wishes may not have been heard. */
-	if (iw_session_connect(s, s->hub->cfg->role == IW_XFER_SINK && !s->group->answered, &why) !=
-	    0) {
+	s->leave_by = iw_time_add(s->lost_at, s->hub->cli->timeout_ns);
+	if (iw_session_connect(s, false, &why) != 0) {
 		s->closed_why = why;
 		s->closed = true;
 		if (!s->x)
@@ -448,13 +488,19 @@ void iw_session_up(struct session *s)
 	if (s->phase != PH_CONNECTING)
 		return;
 	s->phase = PH_UP;
-	s->stood = true;
+	s->leave_by = IW_TIME_NEVER;
+	s->stood = s->group->stood = true;
 	iw_qp_info(s->qp, &info);
 	snprintf(s->peer_text, sizeof(s->peer_text), "%s", info.peer);
 	iw_log_info("%s: connected, rev %u, CRC %s, mulpdu %u", info.peer, info.rev,
 		    info.crc ? "on" : "off", info.mulpdu);
-	if (s->group->moved_at == 0)
+	if (s->group->moved_at == 0) {
 		s->group->began_at = s->group->moved_at = s->hub->now;
+		if (!info.crc && s->mine.digest == IW_XFER_NONE)
+			iw_log_warn(
+				"%s: neither CRC nor digest (--crc, --digest): octets that change on their way are not noticed",
+				info.peer);
+	}
 	if (!s->initiator || read_reply(s, &info))
 		iw_xfer_start(s->x, s->initiator ? &s->peer : NULL, s->hub->now);
 	iw_session_make_ready(s);
@@ -622,17 +668,28 @@ static void revoke_slot(struct session *s, uint32_t i)
 	iw_xfer_written(s->x, i, octets);
 }
 
+/* The code that the text of a pack's RESULT is about; IW_XC_OK: none of its members failed. */
+static uint32_t first_failure(const struct iw_xact *a)
+{
+	for (size_t i = 0; i < a->ncodes; i++)
+		if (!iw_xcode_is_fine(a->codes[i]))
+			return a->codes[i];
+	return IW_XC_OK;
+}
+
 /* Of each member what became of it, in the words of who knows. */
 static void report_pack(struct session *s, const struct iw_xact *a)
 {
 	const struct file *file = a->file;
+	uint32_t first = first_failure(a);
 
 	for (uint32_t i = 0; i < a->meta->members; i++) {
 		struct iw_xmeta m = { .kind = IW_XFER_FILE };
 		struct iw_file_report f = { .peer = s->peer_text,
 					    .meta = &m,
 					    .code = i < a->ncodes ? a->codes[i] : a->code,
-					    .text = i < a->ncodes ? "" : a->text,
+					    .text = i < a->ncodes && a->codes[i] != first ? ""
+											  : a->text,
 					    .told_by_peer = a->told_by_peer };
 
 		if (file->pack) {
@@ -698,10 +755,20 @@ static void tell_result(struct session *s, const struct iw_xact *a)
 		iw_file_free(file);
 }
 
+/* A connection that did not work will hardly be closed in order, and another one waits for its end. */
+static uint64_t time_to_leave(const struct session *s)
+{
+	uint64_t timeout = s->hub->cli->timeout_ns;
+
+	if (s->evicted)
+		return LEAVE_EVICTED;
+	return IW_MIN(LEAVE, iw_xfer_was_lost(s->x) ? timeout / 4 : timeout);
+}
+
 static void leave(struct session *s)
 {
 	s->phase = PH_LEAVING;
-	s->leave_by = iw_time_add(s->hub->now, s->evicted ? LEAVE_EVICTED : LEAVE);
+	s->leave_by = iw_time_add(s->hub->now, time_to_leave(s));
 	s->leave_by = IW_MIN(s->leave_by, s->hub->end_by);
 	/* Posted work requests of a source still refer to them. */
 	if (s->evicted && s->work && s->mine.role == IW_XFER_SINK)
@@ -738,6 +805,9 @@ static uint64_t perform(struct session *s, const struct iw_xact *a)
 	case IW_XACT_SEND:
 	case IW_XACT_DATA:
 		post_send(s, a);
+		return 0;
+	case IW_XACT_BEAT:
+		post(s, &(struct iw_send_wr){ .wr_id = a->cookie, .op = IW_WR_WRITE });
 		return 0;
 	case IW_XACT_WRITE:
 		post_write(s, a);
@@ -864,35 +934,38 @@ void iw_session_set_timer(struct session *s)
 		iw_log_debug("%s: no memory for a timer", s->peer_text);
 }
 
-/*
- * Octets of files that have moved: the payload of the connection without control messages. The peer
- * can write a window, and read an offer, more than once: at most their octets are counted.
- */
-static uint64_t payload_of(const struct session *s, const struct iw_qp_info *info)
+/* Octets that the peer wrote into a window, or read of an offer, a second time. */
+static uint64_t repeated(const struct session *s)
 {
-	uint64_t payload = info->rx_payload + info->tx_payload;
-	uint64_t control = iw_xfer_counts(s->x)->control_octets;
 	struct iw_tally tally;
 	uint64_t placed;
 
 	iw_qp_tally(s->qp, &tally);
 	placed = tally.write_octets + tally.read_octets;
-	control += placed - IW_MIN(placed, s->lent_octets);
-	return payload - IW_MIN(payload, control);
+	return placed - IW_MIN(placed, s->lent_octets);
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a - IW_MIN(a, b);
 }
 
 void iw_session_look(struct session *s)
 {
+	const struct iw_xfer_counts *c = iw_xfer_counts(s->x);
+	uint64_t again = repeated(s), payload;
 	struct iw_qp_info info;
-	uint64_t payload, any;
+	struct iw_xline line;
 
 	iw_qp_info(s->qp, &info);
-	payload = payload_of(s, &info);
-	any = payload + info.rx_part;
-	if (any > s->seen_any)
-		iw_xfer_touch(s->x, s->hub->now);
-	/* It decreases when a control message is complete: its first segments counted as payload. */
-	s->seen_any = any;
+	line = (struct iw_xline){ .received = info.rx_octets,
+				  .arrived = less(info.rx_payload, c->control_received + again) +
+					     info.rx_part,
+				  .acked = info.tx_acked };
+	iw_xfer_line(s->x, &line, s->hub->now);
+	payload = less(info.rx_payload + info.tx_payload,
+		       c->control_received + c->control_sent + again) +
+		  info.rx_part;
 	if (payload < s->seen_payload + PAYLOAD_STEP)
 		return;
 	s->seen_payload = payload;
@@ -920,6 +993,17 @@ void iw_session_windows(struct session *s)
 	iw_session_make_ready(s);
 }
 
+/* The time for setting a lost connection up again is over, whatever the time for set-up is. */
+static void give_redial_up(struct session *s)
+{
+	s->leave_by = IW_TIME_NEVER;
+	iw_fail(&s->closed_why, IW_E_TIMEOUT,
+		"the connection could not be set up again within %U ms",
+		s->hub->cli->timeout_ns / IW_MSEC(1));
+	s->closed = true;
+	iw_session_make_ready(s);
+}
+
 void iw_session_timeout(struct session *s)
 {
 	uint64_t now = s->hub->now;
@@ -927,6 +1011,8 @@ void iw_session_timeout(struct session *s)
 	if (now >= s->leave_by) {
 		if (s->phase == PH_WAITING && !s->hub->stopping)
 			iw_session_redial(s);
+		else if (s->phase == PH_CONNECTING && !s->closed)
+			give_redial_up(s);
 		else
 			s->phase = PH_GONE;
 		return;

@@ -246,6 +246,13 @@ static void create_now(struct iw_task *t)
 	f->place_bytes = iw_place_bytes(p);
 }
 
+static void report_codes(const struct file *f)
+{
+	const struct iw_pack_sink *p = f->packed;
+
+	iw_xfer_codes(f->s->x, f->id, p->codes, p->n, p->why.code == IW_XC_OK ? "" : p->why.text);
+}
+
 static void report_created(struct session *s, struct file *f)
 {
 	uint64_t now = s->hub->now;
@@ -255,7 +262,7 @@ static void report_created(struct session *s, struct file *f)
 		return;
 	}
 	if (f->packed && f->made == IW_MADE) {
-		iw_xfer_codes(s->x, f->id, f->packed->codes, f->packed->n);
+		report_codes(f);
 		iw_xfer_made(s->x, f->id, f, now);
 	} else if (f->made == IW_MADE) {
 		iw_xfer_made(s->x, f->id, NULL, now);
@@ -317,10 +324,11 @@ static void create(struct session *s, const struct iw_xact *a)
 	struct work *w = s->work;
 	struct file *f;
 
-	g->answered = true;
 	w->create = *a;
 	w->create_waits = g->ending > 0; /* the file to resume may be among them */
 	g->waits |= w->create_waits;
+	if (!w->create_waits && iw_hub_is_crowded(s->hub))
+		w->create_waits = s->hub->crowded = true;
 	if (w->create_waits)
 		return;
 	f = calloc(1, sizeof(*f));
@@ -341,6 +349,7 @@ static void create(struct session *s, const struct iw_xact *a)
 	f->tries = CREATE_TRIES;
 	f->conns = g->most;
 	f->tasks = 1;
+	iw_hub_count_open(s->hub, f); /* its group is set above */
 	f->task = (struct iw_task){ .run = create_now, .back = create_back };
 	iw_list_add_tail(&s->files, &f->of);
 	iw_group_give(g, &g->names, &f->task);
@@ -578,6 +587,8 @@ uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
 	if (f->target.to_stdout)
 		return store_stdout(s, a);
 	buf = st ? take_chunk(s, a) : NULL;
+	if (!buf && (st || !s->group->store))
+		iw_session_lacks_chunk(s);
 	w->store_waits = !buf;
 	if (w->store_waits) {
 		if (iw_list_empty(&s->starved))
@@ -610,7 +621,7 @@ static void fail_file(struct file *f, const struct iw_file_fault *why)
 	}
 	f->commit_waits = false; /* there is nothing left to commit */
 	if (f->packed)
-		iw_xfer_codes(s->x, f->id, f->packed->codes, f->packed->n);
+		report_codes(f);
 	iw_xfer_file_failed(s->x, f->id, why->code, why->text, s->hub->now);
 }
 
@@ -936,7 +947,7 @@ static void commit_back(struct iw_task *t)
 	g->unfinished = f->unfinished;
 	if (s && !f->dropped) {
 		if (f->r != 1 && f->packed)
-			iw_xfer_codes(s->x, f->id, f->packed->codes, f->packed->n);
+			report_codes(f);
 		if (f->r < 0)
 			iw_xfer_file_failed(s->x, f->id, f->why.code, f->why.text, g->hub->now);
 		else if (f->r == 0)

@@ -91,6 +91,9 @@ static void take_path(struct session *s, const struct iw_xact *a)
 	struct iw_walk *w = walk_of(s);
 	struct iw_fault why;
 
+	/* Each connection of a transfer asks for the same paths in the same order. */
+	if (++s->paths <= s->group->paths)
+		return;
 	if (a->name_len > 0 && memchr(a->name, '\0', a->name_len)) {
 		iw_fail(&why, IW_E_INVAL, "a path that is asked for contains a NUL octet");
 		iw_xfer_fail(s->x, &why);
@@ -135,6 +138,9 @@ static void announce(struct session *s, struct file *f)
 	s->work->next_open = false;
 	s->group->stream |= f->has_src && f->src.stream;
 	s->group->out++;
+	f->group = s->group;
+	if (f->has_src && !f->open)
+		iw_hub_count_open(s->hub, f);
 	f->done = 0;
 	f->size = f->meta.kind == IW_XFER_FILE ? f->meta.size : 0;
 	f->share = f->meta.share != 0;
@@ -532,12 +538,23 @@ static void announce_again(struct session *s)
 	announce(s, f);
 }
 
+static void wait_for_file(struct session *s)
+{
+	s->work->next_waits = true;
+	s->group->waiting++;
+}
+
 static void next(struct session *s)
 {
 	struct group *g = s->group;
 
 	if (!iw_list_empty(&g->again)) {
 		announce_again(s);
+		return;
+	}
+	/* Those that are announced will be closed; until then there are descriptors for no more. */
+	if (g->out > 0 && iw_hub_is_crowded(s->hub)) {
+		wait_for_file(s);
 		return;
 	}
 	if (g->split) {
@@ -554,8 +571,7 @@ static void next(struct session *s)
 	}
 	/* Nothing now; but who knows what comes back from other connections, or what the peer still asks for. */
 	if (!g->walked || !iw_list_empty(&g->later) || (g->conns > 1 && g->out > 0)) {
-		s->work->next_waits = true;
-		g->waiting++;
+		wait_for_file(s);
 		return;
 	}
 	iw_xfer_no_more(s->x, s->hub->now);
@@ -616,6 +632,7 @@ static void send_again(struct group *g, struct file *f)
 	f->again = false;
 	f->why.code = IW_XC_OK;
 	g->out--;
+	iw_hub_count_closed(f);
 	iw_src_again(&f->src);
 	iw_list_add_tail(&g->again, &f->link);
 	iw_group_wake(g);

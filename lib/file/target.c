@@ -32,6 +32,18 @@ static void name_part(struct iw_part *t, uint64_t number)
 		 (unsigned long long)number);
 }
 
+static void name_again(struct iw_part *t)
+{
+	name_part(t, XXH3_64bits_withSeed(t->leaf, strlen(t->leaf), geteuid()));
+}
+
+static void remove_part(struct iw_part *t)
+{
+	/* Nobody is left to be told when it does not work. */
+	(void)unlinkat(t->parent, t->name, 0);
+	(void)unlinkat(t->parent, t->journal_name, 0);
+}
+
 /*
  * Opens the temporary that every transfer of this name uses. False: another transfer is using it, or another user has
  * created a file of its name (file/temp.h); the caller then uses a random name, and nothing is resumed. Users who share
@@ -42,7 +54,7 @@ static bool open_again(struct iw_part *t, struct iw_place *p, const struct iw_xm
 {
 	struct stat st;
 
-	name_part(t, XXH3_64bits_withSeed(t->leaf, strlen(t->leaf), geteuid()));
+	name_again(t);
 	t->fd = iw_temp_open(t->parent, t->name);
 	if (t->fd < 0 && errno == EWOULDBLOCK && p->let_go) {
 		p->let_go(p->let_go_ctx, t->name);
@@ -73,6 +85,25 @@ none:
 	return false;
 }
 
+/* The file is complete under its name: what an earlier transfer left of it is of no use. */
+static void remove_old(struct iw_place *p, int parent, const char *leaf)
+{
+	struct iw_part old = { .parent = parent };
+	struct stat st;
+
+	snprintf(old.leaf, sizeof(old.leaf), "%s", leaf);
+	name_again(&old);
+	old.fd = iw_temp_open_old(parent, old.name);
+	if (old.fd < 0)
+		return; /* there is none, or a transfer uses it */
+	if (fstat(old.fd, &st) == 0)
+		iw_account_resume(&p->account, &st);
+	if (fstatat(parent, old.journal_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		iw_account_resume(&p->account, &st);
+	remove_part(&old);
+	close(old.fd);
+}
+
 static int open_part(struct iw_part *t, struct iw_file_fault *why)
 {
 	for (int i = 0; i < CREATE_TRIES; i++) {
@@ -90,13 +121,6 @@ static int open_part(struct iw_part *t, struct iw_file_fault *why)
 			break;
 	}
 	return iw_file_errno(why, errno, "create the temporary file");
-}
-
-static void remove_part(struct iw_part *t)
-{
-	/* Nobody is left to be told when it does not work. */
-	(void)unlinkat(t->parent, t->name, 0);
-	(void)unlinkat(t->parent, t->journal_name, 0);
 }
 
 static void leave_one(struct iw_account *a, int fd, bool is_file)
@@ -119,9 +143,20 @@ static void settle_charge(struct iw_part *t, bool keep)
 	leave_one(t->account, t->journal.fd, false);
 }
 
+/* Is the announced file there, complete? */
+static bool is_there(const struct iw_part *t)
+{
+	struct stat st;
+
+	return fstatat(t->parent, t->leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	       (uint64_t)st.st_size == t->meta_size && st.st_mtim.tv_sec == t->mtime_s &&
+	       (uint32_t)st.st_mtim.tv_nsec == t->mtime_ns;
+}
+
 static void end_part(struct iw_part *t)
 {
-	bool keep = !t->useless && t->journal.fd >= 0 && t->chunks.n > 0;
+	bool keep = !t->useless && t->journal.fd >= 0 && t->chunks.n > 0 &&
+		    (t->was_there || !is_there(t));
 
 	iw_list_del(&t->link);
 	if (t->resting)
@@ -291,8 +326,11 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 		return NULL;
 	if (m->share && iw_account_may_rest(&p->account, why) != 0)
 		return NULL;
-	if (iw_place_look(p, parent, leaf, m, &there, why) != 0)
+	if (iw_place_look(p, parent, leaf, m, &there, why) != 0) {
+		if (again && why->code == IW_XC_SAME && !(p->opts & IW_XOPT_DRY_RUN))
+			remove_old(p, parent, leaf);
 		return NULL;
+	}
 	t = calloc(1, sizeof(*t));
 	if (!t) {
 		iw_file_fail(why, IW_XC_LIMIT, "no memory for a file");
@@ -302,6 +340,9 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 	pthread_mutex_init(&t->lock, NULL);
 	t->refs = 1;
 	t->share = m->share;
+	t->meta_size = m->size;
+	t->mtime_s = m->mtime_s;
+	t->mtime_ns = m->mtime_ns;
 	t->fd = t->journal.fd = -1;
 	snprintf(t->leaf, sizeof(t->leaf), "%s", leaf);
 	t->parent = fcntl(parent, F_DUPFD_CLOEXEC, 3);
@@ -313,6 +354,7 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 		part_put(t);
 		return NULL;
 	}
+	t->was_there = is_there(t);
 	t->account = &p->account;
 	t->reported = has_failed(p, m->share);
 	/* A resumed temporary is not charged twice: a nearly complete file needs no extra quota. */

@@ -49,6 +49,11 @@ struct iw_part {
 	bool resting;  /* some parts are complete, and none is being received: counted in account */
 	bool useless;  /* it failed for a reason that remains after a resume */
 	bool named;    /* it has its final name */
+	/* As announced: a complete file of that size and time that was not there before makes this one useless. */
+	bool was_there;
+	uint64_t meta_size;
+	int64_t mtime_s;
+	uint32_t mtime_ns;
 	struct iw_account *account; /* borrowed; NULL: nothing is charged yet */
 	uint64_t charged, files;    /* octets; 1 if the file is charged */
 	/* Of a file in parts, equal in all its announcements: */

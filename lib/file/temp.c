@@ -73,6 +73,15 @@ static int open_old(int dir, const char *name)
 	return -1;
 }
 
+int iw_temp_open_old(int dir, const char *name)
+{
+	int fd = open_old(dir, name);
+
+	if (fd < 0 && errno == 0)
+		errno = ENOENT;
+	return fd;
+}
+
 static int open_new(int dir, const char *name)
 {
 	int fd = openat(dir, name, FLAGS | O_CREAT | O_EXCL, 0600);

@@ -28,6 +28,9 @@
  */
 IW_MUST_CHECK int iw_temp_open(int dir, const char *name);
 
+/* The same for a file that exists: -1 with ENOENT if it does not. */
+IW_MUST_CHECK int iw_temp_open_old(int dir, const char *name);
+
 /* True if the effective user owns it, and it is a regular file: the sweep may remove it. */
 bool iw_temp_is_own(const struct stat *st);
 

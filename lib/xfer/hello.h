@@ -13,8 +13,8 @@
 #include <iwarp/err.h>
 
 #define IW_XFER_MAGIC     "ddp-transfer"
-#define IW_XFER_MAJOR     2 /* the highest version spoken */
-#define IW_XFER_MAJOR_MIN 2 /* the lowest */
+#define IW_XFER_MAJOR     3 /* the highest version spoken */
+#define IW_XFER_MAJOR_MIN 3 /* the lowest */
 #define IW_XFER_PD_MAX                                                                             \
 	200 /* octets of Private Data: leaves room for RFC 6581's and the library's own below 252 */
 
@@ -40,9 +40,8 @@
 #define IW_XFER_FILES        64u    /* files announced and not finished, as this side takes them */
 #define IW_XFER_RANGES       128u   /* ranges asked for and not granted, likewise */
 #define IW_XFER_FILES_MAX    65536u /* the most that a peer's figures are believed */
-#define IW_XFER_KEEPALIVE_NS                                                                       \
-	5000000000u /* who waits for its own files says so that often, or more often */
-#define IW_XFER_PATIENCE_MS 30000u /* of a peer that does not say */
+#define IW_XFER_KEEPALIVE_NS 5000000000u /* each side sends a message that often, or more often */
+#define IW_XFER_PATIENCE_MS  30000u      /* of a peer that does not say */
 
 enum iw_xfer_role { IW_XFER_SOURCE = 1, IW_XFER_SINK = 2 };
 enum iw_xfer_mode { IW_XFER_WRITE = 1, IW_XFER_READ = 2, IW_XFER_SEND = 3 };

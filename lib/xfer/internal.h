@@ -64,7 +64,9 @@ struct link {
 	uint32_t rx_size;            /* octets of these */
 	bool post_due;               /* POST_RECVS is due */
 	bool size_due;               /* the next message tells rx_size */
-	bool nop_due;
+	bool nop_due, ask_due;       /* a NOP is due; it asks for an answer */
+	bool beat_due;
+	uint64_t beats; /* BEATs so far */
 	struct outmsg out[OUT_BUFS];
 	uint32_t sq_used;
 	uint64_t sent_at; /* when the last message was made */
@@ -97,15 +99,21 @@ struct iw_xfer {
 	struct sink *snk;   /* role sink */
 	char *path;         /* OPEN's: to be sent, or received. Owned; NULL when it is empty */
 	size_t path_len;
-	uint64_t progress_at; /* when something moved last */
-	uint64_t payload_at;  /* when octets of a file did so last */
+	uint64_t heard_at;    /* when octets of the peer arrived last */
+	uint64_t progress_at; /* when the transfer advanced last */
+	uint64_t payload_at;  /* when octets of a file moved last */
+	/* At the last look: octets that arrived here, those of files, and octets of files acknowledged by the peer's transport. */
+	uint64_t received, arrived, acked;
+	uint64_t peer_arrived; /* octets of files that arrived there, as the peer said last */
 	/* sink, mode write: when windows began to fill, or none was partly filled */
 	uint64_t windows_at;
 	bool open_seen; /* responder */
+	const char *
+		lacks; /* static: what there is no memory for, without which no message can be sent; NULL: nothing */
 	bool abort_due; /* FAILING: an ABORT must be sent */
 	bool aborted;   /* an ABORT was sent or received: close in an orderly manner */
 	bool end_given;
-	bool lost; /* FAILING: because the connection was lost */
+	bool lost; /* FAILING: because the connection was lost, or the line made errors */
 	struct iw_fault fault;
 	struct iw_xfer_counts counts;
 	uint32_t nfree;
@@ -120,6 +128,11 @@ int iw_xf_breach(struct iw_xfer *x, const char *fmt, ...);
 static inline void iw_xf_progress(struct iw_xfer *x, uint64_t now)
 {
 	x->progress_at = now;
+}
+/* The end of the time for something that happened last at a time. */
+static inline uint64_t iw_xf_stall_at(const struct iw_xfer *x, uint64_t last)
+{
+	return iw_time_add(last, x->cfg.stall_ns);
 }
 static inline void iw_xf_moved(struct iw_xfer *x, uint64_t now)
 {
@@ -151,6 +164,8 @@ void iw_xf_outcome_entry(struct iw_xentry *e, const struct outcome *o);
 /* Returns how many failed. codes: of a pack's members, or NULL. */
 uint64_t iw_xf_count_result(struct iw_xfer *x, const struct outcome *o, const struct iw_xmeta *m,
 			    uint64_t settled, const uint8_t *codes, size_t ncodes);
+/* The line, or somebody's memory, has changed octets on their way: the connection counts as lost. */
+int iw_xf_corrupt(struct iw_xfer *x, const char *fmt, ...);
 /* Octets of the machine's allocator; NULL when there are none. */
 uint8_t *iw_xf_copy(struct iw_xfer *x, const void *p, size_t len);
 /* Where what is meant of a file ends, and how much it is; of streams: IW_XFER_SIZE_MAX, 0. */
@@ -208,8 +223,10 @@ static inline void iw_xlink_posted(struct iw_xfer *x)
 }
 /* Counts a data Send. */
 void iw_xlink_data_sent(struct iw_xfer *x, uint64_t now);
-/* Counts a message received, and takes its credit. */
-int iw_xlink_received(struct iw_xfer *x, const struct iw_xmsg *m);
+/* Checks the digest behind a control message; *len becomes the length without it. A failed check fails the transfer. */
+int iw_xlink_check(struct iw_xfer *x, const uint8_t *msg, size_t *len);
+/* Counts a message received, takes its credit and what it says of the peer's work. */
+int iw_xlink_received(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
 /* After a message was consumed. */
 enum iw_xverdict iw_xlink_consumed(struct iw_xfer *x);
 void iw_xlink_reposted(struct iw_xfer *x, uint32_t n);

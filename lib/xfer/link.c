@@ -52,9 +52,12 @@ uint32_t iw_xlink_size(const struct iw_xfer *x)
 /* A buffer for a message, or OUT_BUFS. With reserve the last one is left. */
 static uint32_t free_out(struct iw_xfer *x, bool reserve)
 {
+	bool none = true; /* that will be free again */
+
 	for (uint32_t i = reserve ? 1 : 0; i < OUT_BUFS; i++) {
 		struct outmsg *m = &x->link.out[i];
 
+		none = none && !m->busy;
 		if (m->busy)
 			continue;
 		if (!m->buf)
@@ -62,21 +65,64 @@ static uint32_t free_out(struct iw_xfer *x, bool reserve)
 		if (m->buf)
 			return i;
 	}
+	if (none)
+		x->lacks = "a message";
 	return OUT_BUFS;
+}
+
+static size_t digest_len(const struct iw_xfer *x)
+{
+	return x->cfg.digest ? iw_xfer_digest_len(x->cfg.mine.digest) : 0;
+}
+
+/* The digest of a control message stands behind it. */
+static void put_digest(struct iw_xfer *x, struct iw_cbor_out *o)
+{
+	struct iw_xdigest own = { .len = 0 };
+	size_t len = digest_len(x);
+
+	if (len == 0)
+		return;
+	/* The peer finds a message without its digest, and this side ends for want of it. */
+	if (!x->cfg.digest(x->cfg.digest_ctx, o->buf, o->len, &own))
+		x->lacks = "the digest of a message";
+	memcpy(o->buf + o->len, own.octets, len);
+	o->len += len;
+}
+
+int iw_xlink_check(struct iw_xfer *x, const uint8_t *msg, size_t *len)
+{
+	struct iw_xdigest own = { .len = 0 };
+	size_t n = digest_len(x);
+
+	if (n == 0)
+		return 0;
+	if (*len >= n && !x->cfg.digest(x->cfg.digest_ctx, msg, *len - n, &own)) {
+		x->lacks = "the digest of a message";
+		return IW_E_NOMEM;
+	}
+	if (*len < n || memcmp(own.octets, msg + *len - n, n) != 0)
+		return iw_xf_corrupt(x, "a control message of %U octets does not have its digest",
+				     (uint64_t)*len);
+	*len -= n;
+	return 0;
 }
 
 bool iw_xdraft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type type, size_t pairs,
 		     bool reserve)
 {
 	struct link *l = &x->link;
+	bool sink = x->cfg.role == IW_XFER_SINK;
+	size_t cap = IW_MIN(iw_xlink_size(x), IW_XFER_MSG_MAX);
 
 	if (!iw_xlink_ready(x, reserve))
 		return false;
 	d->buf = free_out(x, reserve);
 	if (d->buf == OUT_BUFS)
 		return false;
-	iw_cbor_out_init(&d->o, l->out[d->buf].buf, IW_MIN(iw_xlink_size(x), IW_XFER_MSG_MAX));
-	iw_cbor_map(&d->o, 2 + (l->size_due ? 2 : 0) + pairs);
+	cap -= IW_MIN(cap, digest_len(x));
+	iw_cbor_out_init(&d->o, l->out[d->buf].buf, cap);
+	iw_cbor_map(&d->o, 2 + (l->size_due ? 2 : 0) + (sink ? 2 : 0) + pairs);
 	iw_cbor_uint(&d->o, IW_XKEY_TYPE);
 	iw_cbor_uint(&d->o, type);
 	iw_cbor_uint(&d->o, IW_XKEY_CREDIT);
@@ -86,6 +132,12 @@ bool iw_xdraft_begin(struct iw_xfer *x, struct draft *d, enum iw_xmsg_type type,
 		iw_cbor_uint(&d->o, l->rx_size);
 		iw_cbor_uint(&d->o, IW_XKEY_FROM);
 		iw_cbor_uint(&d->o, l->rx_first + 1);
+	}
+	if (sink) {
+		iw_cbor_uint(&d->o, IW_XKEY_ARRIVED);
+		iw_cbor_uint(&d->o, x->arrived);
+		iw_cbor_uint(&d->o, IW_XKEY_KEPT);
+		iw_cbor_uint(&d->o, x->counts.kept);
 	}
 	l->out[d->buf].busy = true;
 	return true;
@@ -100,6 +152,7 @@ static void count_sent(struct iw_xfer *x, uint64_t now)
 
 void iw_xdraft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uint64_t now)
 {
+	put_digest(x, &d->o);
 	act->type = IW_XACT_SEND;
 	act->cookie = cookie(CK_MSG, d->buf);
 	act->msg = d->o.buf;
@@ -108,7 +161,7 @@ void iw_xdraft_send(struct iw_xfer *x, struct draft *d, struct iw_xact *act, uin
 	x->link.size_due = false;
 	x->link.nop_due = false;
 	x->counts.msgs_sent++;
-	x->counts.control_octets += d->o.len;
+	x->counts.control_sent += d->o.len;
 	count_sent(x, now);
 }
 
@@ -135,7 +188,21 @@ void iw_xlink_data_sent(struct iw_xfer *x, uint64_t now)
 	count_sent(x, now);
 }
 
-int iw_xlink_received(struct iw_xfer *x, const struct iw_xmsg *m)
+/* A NOP extends no time by itself: two sides that wait for each other would send them for ever. */
+static void note_report(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
+{
+	bool advances = m->type != IW_XMSG_NOP || m->busy || m->arrived > x->peer_arrived ||
+			m->kept > x->counts.kept;
+
+	if (x->cfg.role == IW_XFER_SOURCE) {
+		x->peer_arrived = m->arrived;
+		x->counts.kept = IW_MAX(x->counts.kept, m->kept);
+	}
+	if (advances)
+		iw_xf_progress(x, now);
+}
+
+int iw_xlink_received(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 {
 	struct link *l = &x->link;
 
@@ -144,6 +211,7 @@ int iw_xlink_received(struct iw_xfer *x, const struct iw_xmsg *m)
 	if (m->credit - l->tx_limit > IW_XFER_FILES_MAX)
 		return iw_xf_breach(x, "credit went from %U to %U", l->tx_limit, m->credit);
 	l->tx_limit = m->credit;
+	note_report(x, m, now);
 	if (!m->resized)
 		return 0;
 	if (l->tx_from != UINT64_MAX || m->size < l->tx_size || m->from <= l->tx_count)

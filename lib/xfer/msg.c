@@ -130,6 +130,30 @@ void iw_xentry_put(struct iw_cbor_out *o, const struct iw_xentry *e)
 	}
 }
 
+static int get_size(struct iw_xmsg *m, struct iw_fault *why)
+{
+	int err = iw_cbor_get_u32(&m->rec, IW_XKEY_SIZE, UINT32_MAX, &m->size, why);
+
+	m->resized = true;
+	return err ? err : iw_cbor_get_uint(&m->rec, IW_XKEY_FROM, UINT64_MAX, &m->from, why);
+}
+
+/* What the peer says of its work: a source has nothing under the first two keys. */
+static int get_report(struct iw_xmsg *m, struct iw_fault *why)
+{
+	int err = 0;
+
+	if (iw_cbor_has(&m->rec, IW_XKEY_ARRIVED))
+		err = iw_cbor_get_uint(&m->rec, IW_XKEY_ARRIVED, UINT64_MAX, &m->arrived, why);
+	if (!err && iw_cbor_has(&m->rec, IW_XKEY_KEPT))
+		err = iw_cbor_get_uint(&m->rec, IW_XKEY_KEPT, UINT64_MAX, &m->kept, why);
+	if (!err && m->type == IW_XMSG_NOP && iw_cbor_has(&m->rec, IW_XKEY_BUSY))
+		err = iw_cbor_get_bool(&m->rec, IW_XKEY_BUSY, &m->busy, why);
+	if (!err && m->type == IW_XMSG_NOP && iw_cbor_has(&m->rec, IW_XKEY_ANSWER))
+		err = iw_cbor_get_bool(&m->rec, IW_XKEY_ANSWER, &m->answer, why);
+	return err;
+}
+
 int iw_xmsg_decode(struct iw_xmsg *out, const uint8_t *msg, size_t len, struct iw_fault *why)
 {
 	struct iw_cbor_in in = { .p = msg, .len = len };
@@ -148,13 +172,9 @@ int iw_xmsg_decode(struct iw_xmsg *out, const uint8_t *msg, size_t len, struct i
 	if (out->type < IW_XMSG_COUNT)
 		out->rec.what = rows[out->type].name;
 	err = iw_cbor_get_uint(&out->rec, IW_XKEY_CREDIT, UINT64_MAX, &out->credit, why);
-	if (err || !iw_cbor_has(&out->rec, IW_XKEY_SIZE))
-		return err;
-	out->resized = true;
-	err = iw_cbor_get_u32(&out->rec, IW_XKEY_SIZE, UINT32_MAX, &out->size, why);
-	if (!err)
-		err = iw_cbor_get_uint(&out->rec, IW_XKEY_FROM, UINT64_MAX, &out->from, why);
-	return err;
+	if (!err && iw_cbor_has(&out->rec, IW_XKEY_SIZE))
+		err = get_size(out, why);
+	return err ? err : get_report(out, why);
 }
 
 int iw_xlist_open(struct iw_xlist *l, const struct iw_xmsg *m, unsigned key, struct iw_fault *why)

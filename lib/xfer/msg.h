@@ -18,7 +18,7 @@
 /* Numbers below 128 are part of the version: one that is not known is a protocol error. From 128
  * on they may be passed over. */
 enum iw_xmsg_type {
-	IW_XMSG_NOP = 0,     /* credit alone, or a sign of life */
+	IW_XMSG_NOP = 0,     /* credit, a sign of life, and what has arrived */
 	IW_XMSG_OPEN = 1,    /* the initiator's first message: what it wants */
 	IW_XMSG_GET = 2,     /* sink: paths to be sent (pull) */
 	IW_XMSG_FILES = 3,   /* source: announces files */
@@ -44,18 +44,24 @@ const char *iw_xmsg_name(uint32_t type);
 #define IW_XKEY_CREDIT 1 /* messages that the peer may have sent in all, since the beginning */
 #define IW_XKEY_SIZE                                                                               \
 	2 /* with FROM: from that message on, counted from 1, receives have this many octets */
-#define IW_XKEY_FROM   3
-#define IW_XKEY_LIST   4 /* most messages: the entries */
-#define IW_XKEY_ENDS   5 /* DONE: entries of files that have ended */
-#define IW_XKEY_PATH   4 /* OPEN */
-#define IW_XKEY_OPTS   5 /* OPEN: set of enum iw_xopt */
-#define IW_XKEY_CONNS  6 /* OPEN: connections that make the transfer */
-#define IW_XKEY_LAST   5 /* GET: no more paths follow */
-#define IW_XKEY_FILES  4 /* BYE: files that have had a result */
-#define IW_XKEY_FAILED 5 /* BYE: those of them that failed */
-#define IW_XKEY_GONE   6 /* BYE of a sink: what was removed, or would be */
-#define IW_XKEY_CODE   4 /* ABORT */
-#define IW_XKEY_TEXT   5 /* ABORT */
+#define IW_XKEY_FROM    3
+/* Of a sink: octets of files that have arrived on this connection. */
+#define IW_XKEY_ARRIVED 7
+/* Of a sink: octets stored on this connection that a later one need not move again. */
+#define IW_XKEY_KEPT    8
+#define IW_XKEY_BUSY    4 /* NOP: the speaker has work to do, and the peer waits for it */
+#define IW_XKEY_ANSWER  5 /* NOP: the peer is to send a message at once */
+#define IW_XKEY_LIST    4 /* most messages: the entries */
+#define IW_XKEY_ENDS    5 /* DONE: entries of files that have ended */
+#define IW_XKEY_PATH    4 /* OPEN */
+#define IW_XKEY_OPTS    5 /* OPEN: set of enum iw_xopt */
+#define IW_XKEY_CONNS   6 /* OPEN: connections that make the transfer */
+#define IW_XKEY_LAST    5 /* GET: no more paths follow */
+#define IW_XKEY_FILES   4 /* BYE: files that have had a result */
+#define IW_XKEY_FAILED  5 /* BYE: those of them that failed */
+#define IW_XKEY_GONE    6 /* BYE of a sink: what was removed, or would be */
+#define IW_XKEY_CODE    4 /* ABORT */
+#define IW_XKEY_TEXT    5 /* ABORT */
 
 /* Keys of an entry: the same key means the same everywhere. */
 enum iw_xfield {
@@ -124,6 +130,8 @@ struct iw_xmsg {
 	bool resized; /* size and from are there */
 	uint32_t size;
 	uint64_t from;
+	uint64_t arrived, kept; /* of a sink; 0 if it does not say */
+	bool busy, answer;      /* NOP */
 	struct iw_cbor_rec rec;
 };
 

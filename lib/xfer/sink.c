@@ -37,7 +37,8 @@ static void free_file(struct iw_xfer *x, struct file *f)
 	}
 	iw_mem_free(x->mem, f->text, f->text_len);
 	iw_mem_free(x->mem, f->codes, f->ncodes);
-	f->text = NULL;
+	iw_mem_free(x->mem, f->why, f->why_len);
+	f->text = f->why = NULL;
 	f->codes = NULL;
 	f->state = FREE;
 }
@@ -185,7 +186,7 @@ void iw_xfer_wanted(struct iw_xfer *x, uint32_t id, const uint8_t *bits, size_t 
 	f->nwanted = (uint32_t)len;
 }
 
-void iw_xfer_codes(struct iw_xfer *x, uint32_t id, const uint8_t *codes, size_t n)
+void iw_xfer_codes(struct iw_xfer *x, uint32_t id, const uint8_t *codes, size_t n, const char *why)
 {
 	struct file *f = answered(x, id);
 
@@ -193,6 +194,9 @@ void iw_xfer_codes(struct iw_xfer *x, uint32_t id, const uint8_t *codes, size_t 
 		return;
 	f->codes = iw_xf_copy(x, codes, n);
 	f->ncodes = f->codes ? n : 0;
+	f->why_len = strlen(why);
+	f->why = (char *)iw_xf_copy(x, why, f->why_len);
+	f->why_len = f->why ? f->why_len : 0;
 }
 
 void iw_xfer_created(struct iw_xfer *x, uint32_t id, void *user, uint64_t now)
@@ -211,6 +215,12 @@ void iw_xfer_created(struct iw_xfer *x, uint32_t id, void *user, uint64_t now)
 	x->snk->create_id = IW_MAX(x->snk->create_id, id + 1);
 }
 
+/* A pack is done when its members are settled, whether or not all of them are well. */
+static void settle_ok(struct iw_xfer *x, struct file *f)
+{
+	iw_xsnk_settle_len(x, f, IW_XC_OK, f->why, f->why_len, false);
+}
+
 void iw_xfer_made(struct iw_xfer *x, uint32_t id, void *user, uint64_t now)
 {
 	struct file *f = x->snk ? find(x->snk, id) : NULL;
@@ -220,7 +230,7 @@ void iw_xfer_made(struct iw_xfer *x, uint32_t id, void *user, uint64_t now)
 		return;
 	f->creating = false;
 	f->user = user;
-	iw_xsnk_settle(x, f, IW_XC_OK, NULL);
+	settle_ok(x, f);
 }
 
 void iw_xfer_committed(struct iw_xfer *x, uint32_t id, uint64_t now)
@@ -231,7 +241,7 @@ void iw_xfer_committed(struct iw_xfer *x, uint32_t id, uint64_t now)
 	if (!f || f->state != COMMITTING)
 		return;
 	f->has_user = false;
-	iw_xsnk_settle(x, f, IW_XC_OK, NULL);
+	settle_ok(x, f);
 }
 
 /* Is all there that the END speaks of? */

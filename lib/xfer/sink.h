@@ -29,6 +29,8 @@ struct file {
 	uint32_t nwanted;                    /* octets of it */
 	uint8_t *codes;                      /* of a pack's members. Owned */
 	size_t ncodes;
+	char *why; /* of the first member of a pack that failed. Owned; NULL: none failed */
+	size_t why_len;
 	bool creating, went, go_due; /* CREATE is out; GO was decided; and has yet to be told */
 	bool ended;                  /* its END has come, or is not needed */
 	bool told, shown;            /* RESULT has gone to the peer, to the driver */

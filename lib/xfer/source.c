@@ -511,7 +511,8 @@ bool iw_xsrc_busy_here(const struct iw_xfer *x)
 {
 	const struct source *s = x->src;
 
-	if (s->loading < IW_XFER_WINDOWS || s->next_asked || s->nasking > 0)
+	/* Files that the peer has not settled are its affair, whether or not there will be more. */
+	if (s->loading < IW_XFER_WINDOWS || (s->next_asked && s->nfiles == 0) || s->nasking > 0)
 		return true;
 	for (uint32_t i = 0; i < FILES && s->nfiles > 0; i++)
 		if (s->file[i].state == CHECKING)

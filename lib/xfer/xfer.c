@@ -8,11 +8,15 @@
 #include "util/text.h"
 #include "xfer/internal.h"
 
+#define CREDIT_LOW   6  /* messages: with fewer the signs of life are no messages */
+#define MSG_OVERHEAD 64 /* octets of headers, at most, for a message */
+
 static const char *const act_names[] = {
 	[IW_XACT_POST_RECVS] = "post-recvs",
 	[IW_XACT_REPOST] = "repost",
 	[IW_XACT_SEND] = "send",
 	[IW_XACT_DATA] = "data",
+	[IW_XACT_BEAT] = "beat",
 	[IW_XACT_WRITE] = "write",
 	[IW_XACT_READ] = "read",
 	[IW_XACT_REGISTER] = "register",
@@ -140,7 +144,7 @@ void iw_xfer_start(struct iw_xfer *x, const struct iw_hello *peer, uint64_t now)
 	if (peer)
 		x->cfg.peer = *peer;
 	iw_xlink_peer(x);
-	x->link.sent_at = now;
+	x->link.sent_at = x->heard_at = now;
 	iw_xf_progress(x, now);
 	iw_xf_set_state(x, ST_OPENING);
 	if (x->cfg.initiator)
@@ -161,6 +165,24 @@ void iw_xf_slot_put(struct iw_xfer *x, uint32_t slot)
 {
 	assert(x->nfree < x->cfg.slots);
 	x->free_slots[x->nfree++] = (uint8_t)slot;
+}
+
+void iw_xfer_ask(struct iw_xfer *x)
+{
+	x->link.nop_due = x->link.ask_due = true;
+}
+
+uint64_t iw_xfer_heard_at(const struct iw_xfer *x)
+{
+	return x->heard_at;
+}
+
+bool iw_xfer_slot_is_free(const struct iw_xfer *x, uint32_t slot)
+{
+	for (uint32_t i = 0; i < x->nfree; i++)
+		if (x->free_slots[i] == slot)
+			return true;
+	return false;
 }
 
 /* --- paths, entries --- */
@@ -353,6 +375,22 @@ int iw_xf_breach(struct iw_xfer *x, const char *fmt, ...)
 	return IW_E_FORMAT;
 }
 
+int iw_xf_corrupt(struct iw_xfer *x, const char *fmt, ...)
+{
+	struct iw_fault why;
+	struct iw_text t;
+	va_list ap;
+
+	iw_fail(&why, IW_E_FORMAT, " ");
+	iw_text_init(&t, why.text, sizeof(why.text));
+	va_start(ap, fmt);
+	iw_text_vfmt(&t, fmt, ap);
+	va_end(ap);
+	x->lost |= x->state != ST_FAILING && x->state != ST_OVER;
+	fail(x, &why, false);
+	return IW_E_FORMAT;
+}
+
 static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
 {
 	const uint8_t *text = NULL;
@@ -372,6 +410,8 @@ static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
 	iw_xfer_fault(&why, IW_E_REJECTED, "the peer gave up: %s%s%s", iw_xcode_text(code),
 		      len > 0 ? ": " : "", buf);
 	why.from_peer = true;
+	/* It saw no progress on this connection; on another one there may be some. */
+	x->lost |= code == IW_XC_TIMEOUT;
 	fail(x, &why, false);
 	/* It is closing as well; there is nothing to cut short. */
 	x->aborted = true;
@@ -484,12 +524,30 @@ static bool post_recvs(struct iw_xfer *x, struct iw_xact *act)
 	return true;
 }
 
+static bool send_beat(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+{
+	x->link.beat_due = false;
+	x->link.beats++;
+	x->link.sent_at = now;
+	iw_xlink_posted(x);
+	act->type = IW_XACT_BEAT;
+	act->cookie = cookie(CK_MSG, OUT_BUFS);
+	return true;
+}
+
 static bool send_nop(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct draft d;
 
-	if (!iw_xlink_wants_nop(x) || !iw_xdraft_begin(x, &d, IW_XMSG_NOP, 0, false))
+	if (x->link.beat_due && x->link.sq_used < x->cfg.sq_depth)
+		return send_beat(x, act, now);
+	if (!iw_xlink_wants_nop(x) || !iw_xdraft_begin(x, &d, IW_XMSG_NOP, 2, false))
 		return false;
+	iw_cbor_uint(&d.o, IW_XKEY_BUSY);
+	iw_cbor_bool(&d.o, iw_xfer_busy_here(x));
+	iw_cbor_uint(&d.o, IW_XKEY_ANSWER);
+	iw_cbor_bool(&d.o, x->link.ask_due);
+	x->link.ask_due = false;
 	iw_xdraft_send(x, &d, act, now);
 	return true;
 }
@@ -507,9 +565,20 @@ static bool next_running(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	return x->state != ST_FAILING && send_nop(x, act, now);
 }
 
+/* Without messages nothing can go on, nor can the peer be told. */
+static void fail_lacking(struct iw_xfer *x)
+{
+	struct iw_fault why;
+
+	iw_fail(&why, IW_E_NOMEM, "no memory for %s", x->lacks);
+	fail(x, &why, false);
+}
+
 bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	memset(act, 0, sizeof(*act));
+	if (x->lacks)
+		fail_lacking(x);
 	switch (x->state) {
 	case ST_NEW:
 	case ST_OVER:
@@ -522,6 +591,8 @@ bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	case ST_BYE:
 		if (next_running(x, act, now))
 			return true;
+		if (x->lacks)
+			fail_lacking(x);
 		/* A step may have found that all is over, or that it cannot go on. */
 		if (x->state == ST_RUN || x->state == ST_BYE)
 			return false;
@@ -580,6 +651,7 @@ static int dispatch(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 	if (!x->cfg.initiator && !x->open_seen && m->type != IW_XMSG_OPEN)
 		return iw_xf_breach(x, "its first message is %s, expected OPEN",
 				    iw_xmsg_name(m->type));
+	x->link.nop_due |= m->answer;
 	if (m->type == IW_XMSG_NOP || m->type >= IW_XMSG_OPTIONAL)
 		return 0;
 	if (m->type == IW_XMSG_OPEN)
@@ -596,11 +668,13 @@ static void receive_message(struct iw_xfer *x, const uint8_t *msg, size_t len, u
 	struct iw_fault why;
 	struct iw_xmsg m;
 
+	if (iw_xlink_check(x, msg, &len) != 0)
+		return;
 	if (iw_xmsg_decode(&m, msg, len, &why) != 0) {
 		iw_xf_breach(x, "%s", why.text);
 		return;
 	}
-	if (iw_xlink_received(x, &m) != 0)
+	if (iw_xlink_received(x, &m, now) != 0)
 		return;
 	(void)dispatch(x, &m, now); /* a breach has failed the transfer */
 }
@@ -617,7 +691,7 @@ enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_
 		return IW_XRECV_RETIRE;
 	x->link.rx_count++;
 	x->counts.msgs_received++;
-	iw_xf_progress(x, now);
+	x->heard_at = now;
 	if (iw_xdata_decode(msg, len, &id, &off, &err)) {
 		iw_xf_moved(x, now);
 		if (err || !x->snk || x->cfg.mine.mode != IW_XFER_SEND)
@@ -627,7 +701,7 @@ enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_
 			(void)iw_xsnk_data(x, recv, id, off, (uint32_t)(len - IW_XFER_DATA_HDR),
 					   &verdict);
 	} else {
-		x->counts.control_octets += len;
+		x->counts.control_received += len;
 		receive_message(x, msg, len, now);
 	}
 	return verdict == IW_XRECV_HOLD ? verdict : iw_xlink_consumed(x);
@@ -644,14 +718,16 @@ void iw_xfer_completed(struct iw_xfer *x, uint64_t ck, int status, uint64_t now)
 	/* A failed operation means a lost connection: iw_xfer_lost tells of it, with the reason. */
 	if (status != IW_OK || x->state == ST_OVER || x->state == ST_FAILING)
 		return;
-	iw_xf_progress(x, now);
 	if ((ck >> 32) == CK_MSG)
 		return;
-	iw_xf_moved(x, now);
-	if (x->src)
+	/* What a source has given to its transport may still be far from the peer. */
+	if (x->src) {
 		iw_xsrc_completed(x, index, (ck >> 32) == CK_PIECE, now);
-	else if (x->snk)
+	} else if (x->snk) {
+		x->heard_at = now;
+		iw_xf_moved(x, now);
 		iw_xsnk_completed(x, index, now);
+	}
 }
 
 void iw_xfer_registered(struct iw_xfer *x, uint32_t slot, uint32_t stag)
@@ -686,6 +762,35 @@ void iw_xfer_touch(struct iw_xfer *x, uint64_t now)
 		iw_xf_progress(x, now);
 }
 
+/* Of file octets alone: a message that is acknowledged is a few octets and its headers, and shows no progress. */
+static bool has_moved_out(struct iw_xfer *x, uint64_t acked)
+{
+	const struct iw_xfer_counts *c = &x->counts;
+	uint64_t own = c->control_sent + MSG_OVERHEAD * (c->msgs_sent + x->link.beats);
+	uint64_t files = acked - IW_MIN(acked, own);
+
+	if (files <= x->acked)
+		return false;
+	x->acked = files;
+	return x->cfg.role == IW_XFER_SOURCE;
+}
+
+void iw_xfer_line(struct iw_xfer *x, const struct iw_xline *l, uint64_t now)
+{
+	bool heard = l->received > x->received, moved = l->arrived > x->arrived;
+
+	x->received = l->received;
+	/* The octets of an incomplete message leave the count when it is complete. */
+	x->arrived = l->arrived;
+	moved = has_moved_out(x, l->acked) || moved;
+	if (waits_for_open(x))
+		return;
+	if (heard || moved)
+		x->heard_at = now;
+	if (moved)
+		iw_xf_progress(x, now);
+}
+
 void iw_xfer_moved(struct iw_xfer *x, uint64_t now)
 {
 	if (!waits_for_open(x))
@@ -697,13 +802,12 @@ bool iw_xfer_busy_here(const struct iw_xfer *x)
 	return x->src ? iw_xsrc_busy_here(x) : x->snk ? iw_xsnk_busy_here(x) : false;
 }
 
-/* When a sign of life is due; never when there is no credit for one, so that a dead peer is
- * noticed. */
+/* When a sign of life is due, so that the peer knows that this side is there. */
 static uint64_t keepalive_at(const struct iw_xfer *x)
 {
 	uint64_t beat;
 
-	if (!iw_xfer_busy_here(x) || !iw_xlink_ready(x, false))
+	if (x->state != ST_RUN && x->state != ST_BYE)
 		return IW_TIME_NEVER;
 	beat = IW_MIN(IW_MSEC(x->cfg.peer.patience_ms) / 4, IW_XFER_KEEPALIVE_NS);
 	return iw_time_add(x->link.sent_at, IW_MAX(beat, IW_MSEC(10)));
@@ -714,7 +818,19 @@ static uint64_t chunk_deadline(const struct iw_xfer *x)
 {
 	if (!x->snk || !iw_xsnk_amid_chunk(x))
 		return IW_TIME_NEVER;
-	return iw_time_add(IW_MAX(x->payload_at, x->windows_at), x->cfg.stall_ns);
+	return iw_xf_stall_at(x, IW_MAX(x->payload_at, x->windows_at));
+}
+
+/* A side with work of its own makes the peer wait; else one of the two has something to do for the other. */
+static uint64_t progress_deadline(const struct iw_xfer *x)
+{
+	return iw_xfer_busy_here(x) ? IW_TIME_NEVER : iw_xf_stall_at(x, x->progress_at);
+}
+
+/* A peer sends something more often than that, whatever it waits for. */
+static uint64_t silence_deadline(const struct iw_xfer *x)
+{
+	return waits_for_open(x) ? IW_TIME_NEVER : iw_xf_stall_at(x, x->heard_at);
 }
 
 uint64_t iw_xfer_deadline(const struct iw_xfer *x)
@@ -723,38 +839,51 @@ uint64_t iw_xfer_deadline(const struct iw_xfer *x)
 
 	if (x->state != ST_OPENING && x->state != ST_RUN && x->state != ST_BYE)
 		return IW_TIME_NEVER;
-	at = keepalive_at(x);
-	if (at == IW_TIME_NEVER)
-		at = iw_time_add(x->progress_at, x->cfg.stall_ns);
+	at = IW_MIN(progress_deadline(x), silence_deadline(x));
+	at = IW_MIN(at, keepalive_at(x));
 	return IW_MIN(at, chunk_deadline(x));
+}
+
+static void fail_late(struct iw_xfer *x, const char *what, bool tell)
+{
+	bool whole = x->cfg.stall_ns % IW_SEC(1) == 0;
+	struct iw_fault why;
+
+	iw_fail(&why, IW_E_TIMEOUT, "%s for %U %s", what,
+		x->cfg.stall_ns / (whole ? IW_SEC(1) : IW_MSEC(1)), whole ? "s" : "ms");
+	fail(x, &why, tell);
+}
+
+/* It is told nothing: nothing arrives there, either, or nobody is there. */
+static void give_silent_up(struct iw_xfer *x)
+{
+	x->lost = true;
+	fail_late(x, "nothing was heard from the peer", false);
 }
 
 void iw_xfer_timeout(struct iw_xfer *x, uint64_t now)
 {
-	struct iw_fault why;
-
 	if (now < iw_xfer_deadline(x))
 		return;
-	if (now >= chunk_deadline(x)) {
-		iw_fail(&why, IW_E_TIMEOUT, "no octets for %U s in the middle of a chunk",
-			x->cfg.stall_ns / IW_SEC(1));
-		fail(x, &why, true);
-		return;
-	}
-	if (keepalive_at(x) != IW_TIME_NEVER) {
-		x->link.nop_due = true;
+	if (now >= silence_deadline(x)) {
+		give_silent_up(x);
+	} else if (now >= chunk_deadline(x)) {
+		x->lost = true;
+		fail_late(x, "no octets in the middle of a chunk", true);
+	} else if (waits_for_open(x) && now >= progress_deadline(x)) {
+		fail_late(x, "the peer connected and asked for nothing", true);
+	} else if (now >= progress_deadline(x)) {
+		x->lost = true;
+		fail_late(x, "no progress: the peer is there, but does not go on", true);
+	} else {
+		/* Behind many octets on a slow line no new credit comes for minutes: the last of it is for what must be said. */
+		if (x->link.tx_limit - x->link.tx_count > CREDIT_LOW)
+			x->link.nop_due = true;
+		else
+			x->link.beat_due = true;
 		/* If the send queue is full, it is tried again at the next beat. */
 		x->link.sent_at = now;
-		return;
 	}
-	if (waits_for_open(x))
-		iw_fail(&why, IW_E_TIMEOUT, "the peer connected and asked for nothing within %U s",
-			x->cfg.stall_ns / IW_SEC(1));
-	else
-		iw_fail(&why, IW_E_TIMEOUT,
-			"no progress for %U s: the peer neither sends nor answers",
-			x->cfg.stall_ns / IW_SEC(1));
-	fail(x, &why, true);
 }
 
 bool iw_xfer_is_over(const struct iw_xfer *x)

@@ -91,6 +91,12 @@ struct iw_xfer_cfg {
 	uint64_t stall_ns; /* without progress for so long: failed */
 	struct iw_hello mine,
 		peer; /* what both sides said; for the initiator peer follows with iw_xfer_start */
+	/*
+	 * Makes the digest, of the kind agreed on, of the len octets of a control message: each one sent and received. False: it could not
+	 * be made, and the transfer fails. NULL: control messages have none.
+	 */
+	bool (*digest)(void *ctx, const uint8_t *msg, size_t len, struct iw_xdigest *out);
+	void *digest_ctx;
 	/* What the initiator's OPEN says. */
 	uint32_t opts;  /* set of enum iw_xopt */
 	uint32_t conns; /* connections that make the transfer, this one among them; 0: 1 */
@@ -115,6 +121,7 @@ enum iw_xact_type {
 	IW_XACT_REPOST,     /* part[0..nparts): these held receives are to be posted again */
 	IW_XACT_SEND,       /* post msg as a Send */
 	IW_XACT_DATA,  /* post a Send of msg and, behind it, len octets of slot from slot_off on */
+	IW_XACT_BEAT,  /* post an RDMA Write of no octets: a sign of life that takes no receive */
 	IW_XACT_WRITE, /* post an RDMA Write of the first len octets of slot to stag, to */
 	/* post an RDMA Read of len octets from stag, to into slot, at Tagged Offset to there */
 	IW_XACT_READ,
@@ -175,7 +182,7 @@ struct iw_xpart {
 
 struct iw_xact {
 	enum iw_xact_type type;
-	uint64_t cookie;    /* SEND, DATA, WRITE, READ: for iw_xfer_completed */
+	uint64_t cookie;    /* SEND, DATA, BEAT, WRITE, READ: for iw_xfer_completed */
 	const uint8_t *msg; /* kept until completed */
 	size_t msg_len;
 	uint32_t slot, slot_off;
@@ -235,8 +242,24 @@ struct iw_xwindow {
  * iw_xfer_timeout.
  */
 void iw_xfer_windows(struct iw_xfer *x, const struct iw_xwindow *w, uint64_t now);
-/* Octets of files, or many of one FPDU, have moved, though no message is complete: the stall watchdog
- * starts again. Ignored before OPEN. */
+/* What the connection has moved so far. */
+struct iw_xline {
+	uint64_t received; /* octets of any kind that arrived */
+	uint64_t arrived;  /* octets of files and of incomplete messages that arrived */
+	uint64_t acked;    /* octets that the peer's transport has acknowledged; 0: not known */
+};
+/*
+ * More octets of any kind than the last time show that the peer is there. More that arrived, and at a source more that were acknowledged
+ * than messages have, show that the transfer advances. Call it before iw_xfer_timeout. Ignored before OPEN.
+ */
+void iw_xfer_line(struct iw_xfer *x, const struct iw_xline *l, uint64_t now);
+/* Asks the peer for a message at once, which iw_xfer_heard_at then shows. */
+void iw_xfer_ask(struct iw_xfer *x);
+/* When octets of the peer arrived last, as far as the machine was told. */
+uint64_t iw_xfer_heard_at(const struct iw_xfer *x);
+/* No action or operation refers to the slot, nor does its next use need its contents: its memory may serve another one. */
+bool iw_xfer_slot_is_free(const struct iw_xfer *x, uint32_t slot);
+/* Work of this side for the transfer is done: the time for progress starts again. */
 void iw_xfer_touch(struct iw_xfer *x, uint64_t now);
 /* Octets of files have moved: the same, for the deadline of a partly received chunk. */
 void iw_xfer_moved(struct iw_xfer *x, uint64_t now);
@@ -244,7 +267,10 @@ void iw_xfer_moved(struct iw_xfer *x, uint64_t now);
 void iw_xfer_fail(struct iw_xfer *x, const struct iw_fault *why);
 /* The connection has ended, with this fault (err IW_OK: orderly). */
 void iw_xfer_lost(struct iw_xfer *x, const struct iw_fault *why);
-/* That is what ended the transfer here; whoever has the files may go on with another connection. */
+/*
+ * The transfer ended here because the connection was lost, one of the sides saw no progress on it, or octets were changed on their way;
+ * whoever has the files may go on with another connection.
+ */
 bool iw_xfer_was_lost(const struct iw_xfer *x);
 uint64_t iw_xfer_deadline(const struct iw_xfer *x);
 void iw_xfer_timeout(struct iw_xfer *x, uint64_t now);
@@ -288,8 +314,9 @@ void iw_xfer_finished(struct iw_xfer *x, uint32_t id, const struct iw_xdigest *d
 bool iw_xfer_have(struct iw_xfer *x, uint32_t id, uint64_t off, const uint8_t *digests, size_t n);
 /* CREATE of a pack, before iw_xfer_created: which members are wanted (copied). */
 void iw_xfer_wanted(struct iw_xfer *x, uint32_t id, const uint8_t *bits, size_t len);
-/* A pack, before its iw_xfer_committed, iw_xfer_made or iw_xfer_file_failed: what became of its members (copied). */
-void iw_xfer_codes(struct iw_xfer *x, uint32_t id, const uint8_t *codes, size_t n);
+/* A pack, before its iw_xfer_committed, iw_xfer_made or iw_xfer_file_failed: what became of its members, and the reason of the first one that
+ * failed, or "" (both copied). */
+void iw_xfer_codes(struct iw_xfer *x, uint32_t id, const uint8_t *codes, size_t n, const char *why);
 /* FINAL */
 void iw_xfer_final(struct iw_xfer *x, uint64_t gone, uint64_t failed, uint64_t now);
 
@@ -313,9 +340,11 @@ struct iw_xfer_counts {
 		announced;
 	uint64_t settled; /* octets of them that need nothing more: moved, holes passed over */
 	uint64_t msgs_sent, msgs_received;
-	uint64_t control_octets; /* of control messages, both ways */
-	uint64_t peer_failed;    /* failed files, from the peer's BYE */
-	uint64_t gone;           /* removed at the target */
+	uint64_t control_sent, control_received; /* octets of control messages */
+	/* octets of files that the sink has stored so that a later connection need not move them again */
+	uint64_t kept;
+	uint64_t peer_failed; /* failed files, from the peer's BYE */
+	uint64_t gone;        /* removed at the target */
 };
 /* The initiator's wishes: a set of enum iw_xopt. A responder knows them from its first action on. */
 uint32_t iw_xfer_opts(const struct iw_xfer *x);

@@ -177,7 +177,7 @@ some_parts() {
     # More than the first can have left.
     wait_until 10 has_kib 30000 || fail_with 'nothing arrives'
     kill -STOP $pid
-    wait_until 15 grep -q 'no progress for 2 s' "$BATS_TEST_TMPDIR/serve.1.err" || fail_with 'it is not given up'
+    wait_until 15 grep -q 'nothing was heard from the peer for 2 s' "$BATS_TEST_TMPDIR/serve.1.err" || fail_with 'it is not given up'
     kill -KILL $pid
     assert_equal "$(cat dst/big)" old
     # The server serves on.

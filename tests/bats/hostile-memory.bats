@@ -69,7 +69,7 @@ while True:
         m = p.any_message()
     except TimeoutError:
         assert time.monotonic() - began < 15
-        p.send({0: NOP}, wait=False)
+        p.send({0: NOP, 4: True}, wait=False)
         continue
     if not isinstance(m, bytes) and m[0] == ABORT:
         break
@@ -96,7 +96,7 @@ for _ in range(4):
     peers.append(p)
     for q in list(peers):
         try:
-            q.send({0: NOP}, wait=False)
+            q.send({0: NOP, 4: True}, wait=False)
         except Closed:
             peers.remove(q)
     p.sock.settimeout(0.3)
@@ -113,7 +113,7 @@ while honest.poll() is None:
     assert time.monotonic() < end
     for p in list(peers):
         try:
-            p.send({0: NOP}, wait=False)
+            p.send({0: NOP, 4: True}, wait=False)
             while select.select([p.sock], [], [], 0.02)[0]:
                 m = p.any_message()
                 if m[0] == ABORT:
@@ -296,7 +296,7 @@ def say_nop():
         if not isinstance(m, bytes) and m[0] == ABORT:
             abort = m
     except TimeoutError:
-        p.send({0: NOP}, wait=False)
+        p.send({0: NOP, 4: True}, wait=False)
 while time.monotonic() - began < 2:
     say_nop()
 while send() != 0:

@@ -142,7 +142,7 @@ FORCE, MANY, NO_CLOBBER, UPDATE, DRY_RUN, DELETE, OWNER, XATTR, VERIFY = (1 << n
 
 def hello(role, mode=WRITE, kind=XXH3, ident=None, **more):
     """Private Data; keys to change or add: hello(SOURCE, keys={5: 0})"""
-    m = {0: 'ddp-transfer', 1: 2, 2: 2, 3: role, 4: mode, 5: kind, 6: ident or os.urandom(16), 7: 64, 8: 262160 if mode == SEND else 65536,
+    m = {0: 'ddp-transfer', 1: 3, 2: 3, 3: role, 4: mode, 5: kind, 6: ident or os.urandom(16), 7: 64, 8: 262160 if mode == SEND else 65536,
          9: 32, 10: 64, 12: 1}
     m.update(more.get('keys', {}))
     return m
@@ -333,7 +333,7 @@ class Peer:
             m = self.any_message()
             if isinstance(m, bytes) or m[0] == NOP and NOP not in types:
                 if self.received % 8 == 0:
-                    self.send({0: NOP}, wait=False)
+                    self.send({0: NOP, 4: True}, wait=False)
                 continue
             if not types or m[0] in types or m[0] == ABORT:
                 return m
@@ -346,7 +346,12 @@ class Peer:
                 if payload[:1] != b'\0':
                     self.credit = max(self.credit, uncbor(payload)[0].get(1, 0))
         self.sent += 1
-        self.raw_send(cbor({0: m[0], 1: self.received + self.window, **m}))
+        self.raw_send(self.sealed({0: m[0], 1: self.received + self.window, **m}))
+
+    def sealed(self, m):
+        """A control message with its digest behind it."""
+        octets = cbor(m)
+        return octets + digest(self.kind, octets)
 
     def open(self, opts=0, conns=1, path=b''):
         m = {0: OPEN, 5: opts, 6: conns}

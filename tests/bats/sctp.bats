@@ -105,7 +105,7 @@ setup() {
     random_file src/f 1M
     serve_here ddp-recv -t udp -p "$PORT" --udp-port "$UDP_PORT" dst
     # The Private Data of a source (ddp-transfer(7)).
-    printf '\xab\x00\x6cddp-transfer\x01\x02\x02\x02\x03\x01\x04\x01\x05\x01\x06\x500123456789abcdef\x07\x02\x08\x19\x10\x00\x09\x01\x0a\x01' >hello
+    printf '\xab\x00\x6cddp-transfer\x01\x03\x02\x03\x03\x01\x04\x01\x05\x01\x06\x500123456789abcdef\x07\x02\x08\x19\x10\x00\x09\x01\x0a\x01' >hello
     IW_STDIN=hello IW_READY='^held' IW_READY_TIMEOUT=60 serve_here "$IW_BUILD/tests/crowd/crowd" 127.0.0.1 "$PORT" "$UDP_PORT" 1000
     run_here ddp-send -t udp -p "$PORT" --udp-port "$UDP_PORT" src/f 127.0.0.1:
     assert_status 0

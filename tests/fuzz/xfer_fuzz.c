@@ -196,6 +196,10 @@ static void act(struct run *r, const struct iw_xact *a)
 		must(r->nops < r->cfg.sq_depth);
 		r->ops[r->nops++] = a->cookie;
 		break;
+	case IW_XACT_BEAT:
+		must(r->nops < r->cfg.sq_depth);
+		r->ops[r->nops++] = a->cookie;
+		break;
 	case IW_XACT_WRITE:
 	case IW_XACT_READ:
 		must(a->len > 0 && a->len <= IW_XFER_CHUNK);

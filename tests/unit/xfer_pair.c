@@ -182,6 +182,32 @@ void xpair_init(struct xpair *p, const struct xpair_opts *o)
 	iw_xfer_start(p->sink.x, p->sink_cfg.initiator ? &p->sink_cfg.peer : NULL, p->now);
 }
 
+static bool digest_message(void *ctx, const uint8_t *msg, size_t len, struct iw_xdigest *out)
+{
+	*out = digest_of(ctx, hash(2, msg, len));
+	return true;
+}
+
+void xpair_seal(struct xpair *p)
+{
+	struct xpair_side *sides[] = { &p->source, &p->sink };
+
+	for (size_t n = 0; n < 2; n++) {
+		struct iw_xfer_cfg *cfg = n == 0 ? &p->source_cfg : &p->sink_cfg;
+		struct iw_fault why;
+
+		iw_xfer_free(sides[n]->x);
+		cfg->digest = digest_message;
+		cfg->digest_ctx = p;
+		assert_int_equal(iw_xfer_new(&sides[n]->x, cfg, &why), 0);
+		if (cfg->initiator && cfg->role == IW_XFER_SINK) {
+			assert_int_equal(iw_xfer_want_path(sides[n]->x, "some/where", 10), 0);
+			iw_xfer_want_end(sides[n]->x);
+		}
+		iw_xfer_start(sides[n]->x, cfg->initiator ? &cfg->peer : NULL, p->now);
+	}
+}
+
 struct xpair_file *xpair_add(struct xpair *p, enum iw_xfer_kind kind, const char *name,
 			     uint64_t size)
 {
@@ -497,6 +523,10 @@ static void act(struct xpair *p, bool source, const struct iw_xact *a)
 		for (size_t i = 0; i < a->nparts; i++)
 			repost(s, a->part[i].recv);
 		break;
+	case IW_XACT_BEAT:
+		s->beats++;
+		push_op(s, a);
+		break;
 	case IW_XACT_SEND:
 	case IW_XACT_DATA:
 	case IW_XACT_WRITE:
@@ -698,6 +728,8 @@ static bool move_op(struct xpair *p, struct xpair_side *from)
 	case IW_XACT_DATA:
 		deliver(p, from, &a);
 		break;
+	case IW_XACT_BEAT:
+		break;
 	case IW_XACT_WRITE:
 		r = find_reg(to, a.stag, &slot);
 		if (!r && p->tolerant)
@@ -791,7 +823,8 @@ void xpair_act_all(struct xpair *p, struct xpair_side *s)
 		while (p->lone && s->nops > 0) {
 			const struct iw_xact *op = &s->op[s->op_head].act;
 
-			if (op->type != IW_XACT_SEND && op->type != IW_XACT_DATA)
+			if (op->type != IW_XACT_SEND && op->type != IW_XACT_DATA &&
+			    op->type != IW_XACT_BEAT)
 				break;
 			iw_xfer_completed(s->x, op->cookie, 0, p->now);
 			s->op_head = (s->op_head + 1) % XPAIR_OPS;

@@ -85,7 +85,7 @@ struct xpair_side {
 	struct xpair_reg reg[IW_XFER_WINDOWS];
 	bool ended, closed, dropped;
 	struct iw_fault fault;
-	uint64_t sends, most_regs;
+	uint64_t sends, most_regs, beats;
 };
 
 struct xpair {
@@ -107,7 +107,8 @@ struct xpair {
 	unsigned held_load_for;
 	/* Alters a message on its way, or NULL. Returns false to swallow it. */
 	bool (*meddle)(struct xpair *p, bool from_source, uint8_t *msg, size_t *len, size_t cap);
-	unsigned meddled;
+	unsigned meddled, flip_at; /* a meddler's own: messages seen, the one to change */
+	bool flipped;
 	bool spoil; /* source: an octet of each buffer changes behind the hash */
 	/* what would be a Terminate, or a wrong digest, ends the connection or the file, not the
 	 * test */
@@ -131,6 +132,8 @@ struct xpair_opts {
 };
 
 void xpair_init(struct xpair *p, const struct xpair_opts *o);
+/* Control messages have digests from now on: call it before the first one. */
+void xpair_seal(struct xpair *p);
 struct xpair_file *xpair_add(struct xpair *p, enum iw_xfer_kind kind, const char *name,
 			     uint64_t size);
 /* Until nothing moves any more; a transfer that neither ends nor moves goes on to its deadlines. */

@@ -566,11 +566,15 @@ static size_t make(uint8_t *buf, uint32_t type, const struct iw_xentry *list, si
 	struct iw_cbor_out o;
 
 	iw_cbor_out_init(&o, buf, IW_XFER_MSG_MAX);
-	iw_cbor_map(&o, 2 + (list != NULL) + (ends != NULL));
+	iw_cbor_map(&o, 2 + (list != NULL) + (ends != NULL) + (type == IW_XMSG_NOP));
 	iw_cbor_uint(&o, IW_XKEY_TYPE);
 	iw_cbor_uint(&o, type);
 	iw_cbor_uint(&o, IW_XKEY_CREDIT);
 	iw_cbor_uint(&o, 1000);
+	if (type == IW_XMSG_NOP) {
+		iw_cbor_uint(&o, IW_XKEY_BUSY);
+		iw_cbor_bool(&o, true);
+	}
 	if (list) {
 		iw_cbor_uint(&o, IW_XKEY_LIST);
 		iw_cbor_array(&o, nlist);
@@ -1314,7 +1318,7 @@ static void a_window_that_is_begun_is_completed_within_the_stall_time(void **sta
 		pair.now += IW_SEC(10);
 	}
 	assert_false(victim->ended);
-	assert_int_equal(iw_xfer_deadline(victim->x), begun + IW_SEC(30));
+	assert_int_equal(pair.now, begun + IW_SEC(30));
 	report_window(slot, 4, 4);
 	iw_xfer_timeout(victim->x, pair.now);
 	let(victim);
@@ -1322,6 +1326,212 @@ static void a_window_that_is_begun_is_completed_within_the_stall_time(void **sta
 	assert_int_equal(victim->fault.err, IW_E_TIMEOUT);
 	assert_non_null(strstr(victim->fault.text, "in the middle of a chunk"));
 	xpair_fini(&pair);
+}
+
+/* What a sink says of its work in a NOP. */
+static void send_nop(struct xpair_side *s, bool busy, uint64_t arrived)
+{
+	struct iw_cbor_out o;
+	uint8_t buf[64];
+
+	iw_cbor_out_init(&o, buf, sizeof(buf));
+	iw_cbor_map(&o, 4);
+	iw_cbor_uint(&o, IW_XKEY_TYPE);
+	iw_cbor_uint(&o, IW_XMSG_NOP);
+	iw_cbor_uint(&o, IW_XKEY_CREDIT);
+	iw_cbor_uint(&o, 1000);
+	iw_cbor_uint(&o, IW_XKEY_BUSY);
+	iw_cbor_bool(&o, busy);
+	iw_cbor_uint(&o, IW_XKEY_ARRIVED);
+	iw_cbor_uint(&o, arrived);
+	xpair_inject(&pair, s, buf, o.len);
+	let(s);
+}
+
+/* 10 s pass, n times; each time the peer says that in a NOP. */
+static void pass_with_nops(unsigned n, bool busy, uint64_t step)
+{
+	for (unsigned i = 1; i <= n && !victim->ended; i++) {
+		pair.now += IW_SEC(10);
+		iw_xfer_timeout(victim->x, pair.now);
+		let(victim);
+		if (!victim->ended)
+			send_nop(victim, busy, i * step);
+	}
+}
+
+/* Both are there, and each one waits for the other. */
+static void sides_that_wait_for_each_other_end(void **state)
+{
+	(void)state;
+	open_sink(IW_XFER_WRITE);
+	add_victim_file("f", 5 * MIB);
+	pass_with_nops(2, false, 0);
+	assert_false(victim->ended);
+	pass_with_nops(2, false, 0);
+	assert_true(victim->ended);
+	assert_int_equal(victim->fault.err, IW_E_TIMEOUT);
+	assert_non_null(strstr(victim->fault.text, "the peer is there, but does not go on"));
+	assert_true(iw_xfer_was_lost(victim->x));
+	xpair_fini(&pair);
+}
+
+/* The octets that a transport has taken may still be far from the sink: what the sink reports is progress. */
+static void a_sink_to_which_octets_arrive_slowly_is_not_given_up(void **state)
+{
+	(void)state;
+	open_source(IW_XFER_WRITE, 8 * MIB);
+	pass_with_nops(100, false, 1000);
+	assert_false(victim->ended);
+	pass_with_nops(5, false, 0);
+	assert_true(victim->ended);
+	assert_int_equal(victim->fault.err, IW_E_TIMEOUT);
+	xpair_fini(&pair);
+}
+
+/* So is what its transport acknowledges, as long as it is more than what the messages of this side are. */
+static void octets_that_are_acknowledged_slowly_are_progress(void **state)
+{
+	uint64_t acked = 100000;
+
+	(void)state;
+	open_source(IW_XFER_WRITE, 8 * MIB);
+	for (unsigned i = 1; i < 100; i++) {
+		pair.now += IW_SEC(20);
+		acked += 512;
+		iw_xfer_line(victim->x, &(struct iw_xline){ .received = i, .acked = acked },
+			     pair.now);
+		iw_xfer_timeout(victim->x, pair.now);
+		let(victim);
+	}
+	assert_false(victim->ended);
+	for (unsigned i = 100; i < 110 && !victim->ended; i++) {
+		pair.now += IW_SEC(5);
+		acked += 24;
+		iw_xfer_line(victim->x, &(struct iw_xline){ .received = i, .acked = acked },
+			     pair.now);
+		iw_xfer_timeout(victim->x, pair.now);
+		let(victim);
+	}
+	assert_true(victim->ended);
+	assert_non_null(strstr(victim->fault.text, "the peer is there, but does not go on"));
+	xpair_fini(&pair);
+}
+
+/* Without credit for messages the signs of life are RDMA Writes of no octets. */
+static void signs_of_life_need_no_credit(void **state)
+{
+	(void)state;
+	open_sink(IW_XFER_WRITE);
+	victim->beats = 0;
+	for (unsigned i = 1; i < 1100; i++) {
+		pair.now += IW_SEC(5);
+		iw_xfer_line(victim->x, &(struct iw_xline){ .received = i, .arrived = i },
+			     pair.now);
+		iw_xfer_timeout(victim->x, pair.now);
+		let(victim);
+	}
+	assert_false(victim->ended);
+	assert_true(victim->beats > 50);
+	xpair_fini(&pair);
+}
+
+static void octets_that_arrive_slowly_are_progress(void **state)
+{
+	(void)state;
+	open_sink(IW_XFER_WRITE);
+	add_victim_file("f", 5 * MIB);
+	for (unsigned i = 1; i < 100; i++) {
+		pair.now += IW_SEC(20);
+		iw_xfer_line(victim->x, &(struct iw_xline){ .arrived = i * 512 }, pair.now);
+		iw_xfer_timeout(victim->x, pair.now);
+	}
+	let(victim);
+	assert_false(victim->ended);
+	pair.now += IW_SEC(30);
+	iw_xfer_line(victim->x, &(struct iw_xline){ .arrived = 99 * 512 }, pair.now);
+	iw_xfer_timeout(victim->x, pair.now);
+	let(victim);
+	assert_true(victim->ended);
+	xpair_fini(&pair);
+}
+
+/* Work of this side hides no dead peer: an honest one sends something four times in its patience. */
+static void a_silent_peer_is_lost_though_this_side_has_work(void **state)
+{
+	(void)state;
+	open_source(IW_XFER_WRITE, 8 * MIB);
+	pair.hold_load = 1000;
+	send_nop(victim, false, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_false(victim->ended);
+		pair.now += IW_SEC(10);
+		iw_xfer_touch(victim->x, pair.now);
+		iw_xfer_timeout(victim->x, pair.now);
+		let(victim);
+	}
+	assert_true(victim->ended && victim->dropped);
+	assert_non_null(strstr(victim->fault.text, "nothing was heard"));
+	assert_true(iw_xfer_was_lost(victim->x));
+	xpair_fini(&pair);
+}
+
+/* Each side sends something every quarter of the peer's patience, also when it only waits. */
+static void who_waits_sends_signs_of_life(void **state)
+{
+	uint64_t before;
+
+	(void)state;
+	open_sink(IW_XFER_WRITE);
+	before = iw_xfer_counts(victim->x)->msgs_sent;
+	for (unsigned i = 0; i < 4; i++) {
+		pair.now = iw_xfer_deadline(victim->x);
+		iw_xfer_timeout(victim->x, pair.now);
+		let(victim);
+	}
+	assert_false(victim->ended);
+	assert_int_equal(iw_xfer_counts(victim->x)->msgs_sent, before + 4);
+	assert_true(pair.now <= IW_SEC(1030));
+	xpair_fini(&pair);
+}
+
+static bool flip_one_bit(struct xpair *p, bool from_source, uint8_t *msg, size_t *len, size_t cap)
+{
+	(void)from_source;
+	(void)cap;
+	if (msg[0] == 0 || p->meddled++ != p->flip_at)
+		return true;
+	msg[xpair_rand(p) % *len] ^= (uint8_t)(1u << xpair_rand(p) % 8);
+	/* The first octet of a data Send is 0, that of a message is not. */
+	p->flipped = msg[0] != 0;
+	return true;
+}
+
+/* No bit of a control message changes unnoticed, be it a name, a mode, a time or an end. */
+static void a_changed_control_message_ends_the_connection(void **state)
+{
+	unsigned found = 0;
+
+	(void)state;
+	for (unsigned at = 0; at < 24; at++) {
+		start(at & 1, IW_XFER_WRITE + at % 3, at);
+		xpair_seal(&pair);
+		xpair_add(&pair, IW_XFER_FILE, "f", 3 * MIB);
+		xpair_add(&pair, IW_XFER_FILE, "g", 100);
+		pair.meddle = flip_one_bit;
+		pair.flip_at = at / 2;
+		xpair_run(&pair);
+		assert_true(pair.source.ended && pair.sink.ended);
+		if (pair.flipped) {
+			assert_true(iw_xfer_was_lost(pair.source.x) ||
+				    iw_xfer_was_lost(pair.sink.x));
+			found++;
+		} else {
+			assert_all_well();
+		}
+		xpair_fini(&pair);
+	}
+	assert_true(found > 8);
 }
 
 static void writes_that_leave_a_gap_in_a_window_are_a_breach(void **state)
@@ -1505,6 +1715,14 @@ int main(void)
 		cmocka_unit_test(a_window_that_is_begun_is_completed_within_the_stall_time),
 		cmocka_unit_test(writes_that_leave_a_gap_in_a_window_are_a_breach),
 		cmocka_unit_test(messages_keep_a_peer_without_a_partial_chunk_connected),
+		cmocka_unit_test(sides_that_wait_for_each_other_end),
+		cmocka_unit_test(a_sink_to_which_octets_arrive_slowly_is_not_given_up),
+		cmocka_unit_test(octets_that_arrive_slowly_are_progress),
+		cmocka_unit_test(octets_that_are_acknowledged_slowly_are_progress),
+		cmocka_unit_test(signs_of_life_need_no_credit),
+		cmocka_unit_test(a_silent_peer_is_lost_though_this_side_has_work),
+		cmocka_unit_test(who_waits_sends_signs_of_life),
+		cmocka_unit_test(a_changed_control_message_ends_the_connection),
 		cmocka_unit_test(offers_that_break_the_rules),
 		cmocka_unit_test(a_lying_sink_does_not_get_at_more_than_was_asked),
 		cmocka_unit_test(spoilt_messages_never_commit_a_wrong_file),

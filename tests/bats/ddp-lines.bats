@@ -1,0 +1,275 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Transfers over bad lines, one fault at a time: silence, errors, little throughput, little memory. The seeded mixture of all of them is
+# faults.bats.
+
+# Each test is a shell of its own, and fail_with shows what looks unused.
+# shellcheck disable=SC2030,SC2031,SC2034
+
+load helpers
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir src dst
+    PORT=$(free_port)
+    LINE=$(free_port)
+}
+
+# bad_line TCP|UDP WHAT: see bad_line.py
+bad_line() {
+    local to=$PORT
+
+    require_tool python3
+    [ "$1" = tcp ] || to=$UDP_PORT
+    IW_READY=listening serve_here python3 "$IW_TOP/tests/bats/bad_line.py" "$1" "$LINE" "$to" "$2"
+    LINE_SERVED=$SERVED
+}
+
+harmed() {
+    grep -q harmed "$BATS_TEST_TMPDIR/serve.$LINE_SERVED.out"
+}
+
+now_ms() {
+    echo $((${EPOCHREALTIME/[.,]/} / 1000))
+}
+
+# ended_within MS SINCE: the last command ended in that time
+ended_within() {
+    local took=$(($(now_ms) - $2))
+
+    [ "$took" -le "$1" ] || fail_with "it took $took ms, at most $1 were expected"
+}
+
+make_tree() {
+    mkdir -p src/t/d
+    random_file src/t/big 6M
+    random_file src/t/other 3M
+    random_file src/t/d/small 5000
+    : >src/t/d/empty
+    chmod 640 src/t/other
+}
+
+assert_same_tree() {
+    diff -r "$1" "$2" || fail_with "trees differ: $1 $2"
+    assert_equal "$(cd "$1" && find . -printf '%P %y %m\n' | sort)" "$(cd "$2" && find . -printf '%P %y %m\n' | sort)"
+}
+
+assert_no_leftovers() {
+    assert_equal "$(find dst -name '.iw-*')" ''
+}
+
+# --- one connection of several cannot be set up ---
+
+@test "pulling with -j 4: whichever connection cannot be set up, the others move everything" {
+    local k since
+
+    make_tree
+    serve_here ddp-send --listen -p "$PORT" --timeout 3s src
+    for k in 1 2 3 4; do
+        rm -rf dst/t
+        bad_line tcp reply=$k
+        since=$(now_ms)
+        run_here ddp-recv -j 4 -p "$LINE" --timeout 3s 127.0.0.1:t dst
+        assert_status 0
+        ended_within 6000 "$since"
+        harmed || fail_with 'no Reply was changed'
+        assert_same_tree src/t dst/t
+        serve_end "$LINE_SERVED"
+    done
+}
+
+# --- silence ---
+
+# silent TCP|UDP push|pull JOBS: the line goes dead, for new connections too
+silent() {
+    local since there=(-p "$PORT") here=(-p "$LINE")
+
+    if [ "$1" = udp ]; then
+        UDP_PORT=$(free_port)
+        there=(-t udp -p "$PORT" --udp-port "$UDP_PORT")
+        here=(-t udp -p "$PORT" --udp-port "$LINE")
+    fi
+    if [ "$2" = push ]; then
+        serve_here ddp-recv "${there[@]}" --timeout 2s dst
+        bad_line "$1" dead=3000000
+        run_here ddp-send "${here[@]}" -j "$3" --timeout 2s src/t 127.0.0.1:
+    else
+        serve_here ddp-send --listen "${there[@]}" --timeout 2s src
+        bad_line "$1" dead=3000000
+        run_here ddp-recv "${here[@]}" -j "$3" --timeout 2s 127.0.0.1:t dst
+    fi
+    harmed || fail_with 'the line did not go dead'
+    [ "$status" -eq 4 ] || [ "$status" -eq 1 ] || fail_with "status $status"
+    [ -n "$stderr" ] || fail_with 'no reason'
+    since=$(stat -c %Y "$BATS_TEST_TMPDIR/serve.$LINE_SERVED.out")
+    [ $(($(date +%s) - since)) -le 7 ] || fail_with "it ended $(($(date +%s) - since)) s after the line went dead"
+    serve_end "$LINE_SERVED"
+    serve_end $((LINE_SERVED - 1))
+}
+
+@test "a dead line is noticed within three times --timeout, over tcp" {
+    make_tree
+    random_file src/t/huge 20M
+    silent tcp push 1
+    silent tcp push 4
+    silent tcp pull 4
+}
+
+@test "a dead line is noticed within three times --timeout, over SCTP in udp" {
+    make_tree
+    random_file src/t/huge 20M
+    silent udp push 1
+    silent udp push 4
+    silent udp pull 4
+}
+
+@test "a client that died silently, and the same command at once: it goes on, and nothing is left behind" {
+    local pid
+
+    random_file src/big 40M
+    serve_here ddp-recv -p "$PORT" dst
+    bad_line tcp hold=26000000
+    ddp-send -p "$LINE" src/big 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
+    pid=$!
+    wait_until 10 harmed || fail_with 'the line did not hold the first one'
+    sleep 0.2
+    kill -KILL $pid
+    run_here ddp-send --json -p "$LINE" src/big 127.0.0.1:
+    assert_status 0
+    assert_jsonl '[.[]|select(.event=="result")][0].moved_octets < 20000000' true
+    assert_same_file src/big dst/big
+    serve_end "$LINE_SERVED"
+    serve_end 1
+    assert_status 0
+    assert_no_leftovers
+}
+
+@test "what an earlier transfer left of a file that is there already is removed" {
+    random_file src/big 9M
+    serve_here ddp-recv -p "$PORT" dst
+    bad_line tcp hold=5000000
+    run_here timeout -s KILL 2 ddp-send --redial 0 -p "$LINE" src/big 127.0.0.1:
+    serve_end "$LINE_SERVED"
+    serve_end 1 KILL
+    [ -n "$(find dst -name '.iw-*.part')" ] || fail_with 'nothing was left to begin with'
+    cp -p src/big dst/big
+    serve_here ddp-recv -p "$PORT" dst
+    run_here ddp-send -p "$PORT" src/big 127.0.0.1:
+    assert_status 0
+    assert_no_leftovers
+}
+
+# --- errors of the line ---
+
+@test "an error of the line that the CRC finds: the connection is set up again, and all arrives" {
+    local at
+
+    make_tree
+    serve_here ddp-recv -p "$PORT" dst
+    for at in 900 300000 2500000; do
+        rm -rf dst/t
+        bad_line tcp flip=$at
+        run_here ddp-send -p "$LINE" src/t 127.0.0.1:
+        assert_status 0
+        harmed || fail_with "octet $at did not go through"
+        assert_same_tree src/t dst/t
+        assert_no_leftovers
+        serve_end "$LINE_SERVED"
+    done
+}
+
+@test "without CRC the digest covers control messages: no changed octet passes for a whole file" {
+    local at ok=0 failed=0
+
+    mkdir src/t
+    for at in a b c d; do random_file src/t/$at 700; done
+    chmod 640 src/t/a
+    serve_here ddp-recv -p "$PORT" dst
+    for at in $(seq 190 37 1200); do
+        rm -rf dst/t
+        bad_line tcp flip="$at"
+        run_here ddp-send --crc off --redial 0 -p "$LINE" --timeout 2s src/t 127.0.0.1:
+        if [ "$status" -eq 0 ]; then
+            assert_same_tree src/t dst/t
+            ok=$((ok + 1))
+        else
+            failed=$((failed + 1))
+        fi
+        serve_end "$LINE_SERVED"
+    done
+    [ "$failed" -gt 10 ] || fail_with "only $failed of $((ok + failed)) changed octets were noticed"
+}
+
+@test "with neither CRC nor digest both sides warn" {
+    printf x >src/f
+    serve_here ddp-recv -p "$PORT" --crc off dst
+    run_here ddp-send --crc off --digest none -p "$PORT" src/f 127.0.0.1:
+    assert_status 0
+    assert_stderr_has 'neither CRC nor digest'
+    serve_end
+    assert_stderr_has 'neither CRC nor digest'
+    run_here ddp-send --help
+    serve_here ddp-recv -p "$PORT" --crc off dst
+    run_here ddp-send --crc off --force -p "$PORT" src/f 127.0.0.1:
+    assert_status 0
+    assert_equal "$stderr" ''
+}
+
+# --- little throughput ---
+
+@test "a slow line is not taken for a dead one, in any mode" {
+    local mode
+
+    random_file src/f 300000
+    serve_here ddp-recv -p "$PORT" --timeout 1s dst
+    bad_line tcp rate=60000
+    for mode in write read send; do
+        rm -f dst/f
+        run_here ddp-send --json -m $mode --timeout 1s -p "$LINE" src/f 127.0.0.1:
+        assert_status 0
+        assert_jsonl '[.[]|select(.event=="result")][0].redials' 0
+        assert_same_file src/f dst/f
+    done
+}
+
+# --- few descriptors, little memory ---
+
+@test "with a limit of 256 or 64 open files every file arrives, whatever their number" {
+    local n d j
+
+    for d in $(seq 60); do
+        mkdir src/$d
+        for n in 1 2 3 4 5 6; do printf '%s' "$d$n" >src/$d/$n; done
+        head -c 90000 /dev/zero | tr '\0' x >src/$d/large
+    done
+    for n in 256 64; do
+        serve_here prlimit --nofile=$n:$n ddp-recv -p "$PORT" dst
+        for j in 1 4; do
+            rm -rf dst/src
+            run_here prlimit --nofile=$n:$n ddp-send -j $j -p "$PORT" src 127.0.0.1:
+            assert_status 0
+            assert_same_tree src dst/src
+        done
+        serve_end
+    done
+}
+
+@test "without memory for a chunk both sides say so, and neither waits for ever" {
+    local kib since ends=0
+
+    random_file src/f 5M
+    for kib in $(seq 10500 500 16000); do
+        rm -f dst/f
+        serve_here ddp-recv -p "$PORT" --timeout 2s dst
+        since=$(now_ms)
+        run_here prlimit --as=$((kib * 1024)) ddp-send -p "$PORT" --timeout 2s src/f 127.0.0.1:
+        ended_within 7000 "$since"
+        if [ "$status" -ne 0 ]; then
+            [ -n "$stderr" ] || fail_with "no reason with $kib KiB"
+            ends=$((ends + 1))
+        fi
+        serve_end
+    done
+    [ "$ends" -gt 0 ] || fail_with 'memory was never short'
+}
