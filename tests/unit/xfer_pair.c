@@ -248,6 +248,8 @@ static void next_file(struct xpair *p)
 	struct xpair_file *f = &p->file[p->next];
 	struct iw_xmeta m;
 
+	if (p->next == p->nfiles && p->more_later)
+		return;
 	if (p->next == p->nfiles) {
 		iw_xfer_no_more(p->source.x, p->now);
 		return;

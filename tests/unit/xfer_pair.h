@@ -109,6 +109,7 @@ struct xpair {
 	bool (*meddle)(struct xpair *p, bool from_source, uint8_t *msg, size_t *len, size_t cap);
 	unsigned meddled, flip_at; /* a meddler's own: messages seen, the one to change */
 	bool flipped;
+	bool more_later; /* source: NEXT_FILE is not answered after the last file */
 	bool spoil; /* source: an octet of each buffer changes behind the hash */
 	/* what would be a Terminate, or a wrong digest, ends the connection or the file, not the
 	 * test */

@@ -645,15 +645,21 @@ static void open_sink(enum iw_xfer_mode mode)
 }
 
 /* A source that has announced one file of that size. */
-static void open_source(enum iw_xfer_mode mode, uint64_t size)
+static void open_source_with(enum iw_xfer_mode mode, uint64_t size, bool more_later)
 {
 	start(false, mode, 1);
 	pair.lone = true;
+	pair.more_later = more_later;
 	victim = &pair.source;
 	xpair_add(&pair, IW_XFER_FILE, "f", size);
 	let(victim);
 	/* OPEN took one of two credits: more, for FILES and WANT. */
 	send_to(victim, IW_XMSG_NOP, NULL, 0, NULL, 0);
+}
+
+static void open_source(enum iw_xfer_mode mode, uint64_t size)
+{
+	open_source_with(mode, size, false);
 }
 
 static void assert_breach(const char *text)
@@ -1436,6 +1442,17 @@ static void signs_of_life_need_no_credit(void **state)
 	xpair_fini(&pair);
 }
 
+/* A source that waits for files of other connections still needs answers about its own. */
+static void waiting_for_more_files_hides_no_stall(void **state)
+{
+	(void)state;
+	open_source_with(IW_XFER_WRITE, 8 * MIB, true);
+	pass_with_nops(5, false, 0);
+	assert_true(victim->ended);
+	assert_int_equal(victim->fault.err, IW_E_TIMEOUT);
+	xpair_fini(&pair);
+}
+
 static void octets_that_arrive_slowly_are_progress(void **state)
 {
 	(void)state;
@@ -1717,6 +1734,7 @@ int main(void)
 		cmocka_unit_test(messages_keep_a_peer_without_a_partial_chunk_connected),
 		cmocka_unit_test(sides_that_wait_for_each_other_end),
 		cmocka_unit_test(a_sink_to_which_octets_arrive_slowly_is_not_given_up),
+		cmocka_unit_test(waiting_for_more_files_hides_no_stall),
 		cmocka_unit_test(octets_that_arrive_slowly_are_progress),
 		cmocka_unit_test(octets_that_are_acknowledged_slowly_are_progress),
 		cmocka_unit_test(signs_of_life_need_no_credit),
