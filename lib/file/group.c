@@ -6,6 +6,8 @@
 
 #include "file/internal.h"
 
+#define LAYER_LLP 2 /* of a Terminate: RFC 5040 4.8 */
+
 struct group *iw_group_find(struct hub *h, const uint8_t id[static IW_XFER_ID_LEN], bool initiator)
 {
 	for (struct iw_list *l = h->groups.next; l != &h->groups; l = l->next) {
@@ -208,19 +210,17 @@ static uint64_t moved(const struct group *g)
 	return c.kept + c.files_done + c.files_same + c.files_excluded;
 }
 
-/* It was the connection that ended, nobody ended the transfer: an error of the line that one of the CRCs found is not the peer's fault. */
+/* True if the connection failed, and neither side ended the transfer. Errors that MPA finds are errors of the line. */
 static bool was_cut(const struct session *s)
 {
-	if (s->closed_why.term == iw_err_term(IW_E_MPA_CRC))
-		return s->x && iw_xfer_was_lost(s->x);
-	switch (s->closed_why.err) {
-	case IW_E_REJECTED:
-	case IW_E_INVAL:
-	case IW_E_PEER_TERMINATE:
+	const struct iw_fault *why = &s->closed_why;
+
+	if (!s->x || !iw_xfer_was_lost(s->x))
 		return false;
-	default:
-		return s->x && iw_xfer_was_lost(s->x);
-	}
+	if (why->term != IW_NOTERM && IW_TERM_LAYER(why->term) == LAYER_LLP)
+		return true;
+	return why->err != IW_E_REJECTED && why->err != IW_E_INVAL &&
+	       why->err != IW_E_PEER_TERMINATE;
 }
 
 /* Has the transfer advanced since the connection of that number was lost for the first time? */
@@ -236,7 +236,8 @@ bool iw_group_mends(const struct group *g, const struct session *s)
 	if (!was_cut(s) || h->stopping || g->stream || g->ended_well || h->cfg->to_stdout)
 		return false;
 	if (!g->initiator)
-		return g->opened && (g->sessions > 1 || h->nwaiting < WAITING_MOST);
+		return (g->opened || iw_group_counts(g).msgs_received > 0) &&
+		       (g->sessions > 1 || h->nwaiting < WAITING_MOST);
 	/* A peer that never answered is none that was lost. */
 	if (!g->stood || h->cfg->redials == 0)
 		return false;

@@ -350,7 +350,8 @@ int iw_session_connect(struct session *s, bool first, struct iw_fault *why)
 	s->mine = own_hello(s, h->cfg->role);
 	memcpy(s->mine.id, s->group->id, sizeof(s->mine.id));
 	s->mine.conn = s->conn;
-	s->mine.again = s->group->redials > 0;
+	/* A responder that has sent nothing may not have received OPEN, and then it does not know the transfer. */
+	s->mine.again = s->group->redials > 0 && iw_group_counts(s->group).msgs_received > 0;
 	err = set_up(s, why);
 	if (err)
 		return err;
