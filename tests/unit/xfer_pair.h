@@ -110,7 +110,7 @@ struct xpair {
 	unsigned meddled, flip_at; /* a meddler's own: messages seen, the one to change */
 	bool flipped;
 	bool more_later; /* source: NEXT_FILE is not answered after the last file */
-	bool spoil; /* source: an octet of each buffer changes behind the hash */
+	bool spoil;      /* source: an octet of each buffer changes behind the hash */
 	/* what would be a Terminate, or a wrong digest, ends the connection or the file, not the
 	 * test */
 	bool tolerant;
