@@ -239,9 +239,9 @@ silent() {
     local n d j
 
     for d in $(seq 60); do
-        mkdir src/$d
-        for n in 1 2 3 4 5 6; do printf '%s' "$d$n" >src/$d/$n; done
-        head -c 90000 /dev/zero | tr '\0' x >src/$d/large
+        mkdir src/"$d"
+        for n in 1 2 3 4 5 6; do printf '%s' "$d$n" >src/"$d"/$n; done
+        head -c 90000 /dev/zero | tr '\0' x >src/"$d"/large
     done
     for n in 256 64; do
         serve_here prlimit --nofile=$n:$n ddp-recv -p "$PORT" dst

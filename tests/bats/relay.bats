@@ -85,6 +85,26 @@ did() {
     did '.ab.lost > 0 and .ab.late > 0 and .ab.duplicated > 0 and .ab.corrupted > 0'
 }
 
+# Without redials: no connection is ever taken for dead, though the transfer takes several times --timeout, and the sender's
+# buffers hold all of it.
+@test "a line of 25 kB/s is not taken for dead, over tcp and over udp" {
+    local how t j
+
+    random_file src/slow 250000
+    for how in 'tcp 4' 'udp 1'; do
+        read -r t j <<<"$how"
+        relay_start --both rate=200k,queue=48K,delay=5ms
+        serve_in right ddp-recv -t "$t" -p "$PORT" --bind '*' --timeout 2500ms --once dst
+        run_in left ddp-send -t "$t" -p "$PORT" -j "$j" --redial 0 --timeout 2500ms src/slow "$RIGHT_IP:"
+        assert_status 0
+        wait_served
+        assert_status 0
+        assert_same_file src/slow dst/slow
+        rm dst/slow
+        relay_end
+    done
+}
+
 # RFC 9260 6.8: CRC32c finds what the checksums of IP and UDP do not.
 @test "swapped words pass the Internet checksum, and no wrong octet arrives over udp" {
     relay_start --seed 7 --both swap=2%
