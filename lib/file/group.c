@@ -544,6 +544,20 @@ static void tell_loss(const struct group *g, const struct session *s)
 		iw_log_warn("%s: %s: the others go on", s->peer_text, why);
 }
 
+/* Everything is done: nobody needs the connections that are being set up again. */
+static void end_redials(struct group *g)
+{
+	for (struct iw_list *l = g->hub->sessions.next; l != &g->hub->sessions; l = l->next) {
+		struct session *s = iw_container_of(l, struct session, all);
+
+		if (s->group != g || !g->initiator || s->attempts == 0 ||
+		    (s->phase != PH_WAITING && s->phase != PH_CONNECTING))
+			continue;
+		s->leave_by = g->hub->now;
+		iw_session_set_timer(s);
+	}
+}
+
 void iw_group_leave(struct group *g, struct session *s)
 {
 	struct hub *h = g->hub;
@@ -554,8 +568,10 @@ void iw_group_leave(struct group *g, struct session *s)
 		c.files_failed -= IW_MIN(c.files_failed, s->requeued);
 		add_counts(&g->counts, &c);
 	}
-	if (s->ended && s->fault.err == IW_OK)
+	if (s->ended && s->fault.err == IW_OK) {
 		g->ended_well = true;
+		end_redials(g);
+	}
 	/* Why the connection was lost tells more than why it could not be set up again. */
 	if (s->ended && s->qp && (s->stood || s->fault.err == IW_E_REJECTED || !g->peer[0]))
 		keep_end(g, s);

@@ -98,6 +98,7 @@ void iw_hub_slot_freed(struct hub *h)
 void iw_hub_count_open(struct hub *h, struct file *f)
 {
 	f->open = true;
+	f->group->open_files++;
 	h->open_files++;
 }
 
@@ -109,6 +110,7 @@ void iw_hub_count_closed(struct file *f)
 		return;
 	f->open = false;
 	h = f->group->hub;
+	f->group->open_files--;
 	h->open_files--;
 	if (h->crowded)
 		all_ready(h);

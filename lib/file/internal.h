@@ -206,6 +206,7 @@ struct group {
 	size_t paths;         /* paths added to walk */
 	bool walked;          /* walk is at its end */
 	unsigned out;         /* files announced to machines, and not settled */
+	uint64_t open_files;  /* those of hub->open_files that are of this transfer */
 	struct iw_list again; /* files to announce before others: mostly of lost connections */
 	struct iw_list later; /* other names of files, announced when those files are settled */
 	struct iw_links links;
@@ -378,10 +379,10 @@ bool iw_hub_pace(struct hub *h, struct session *s, uint64_t n);
 /* f, whose group is set, counts as open until iw_hub_count_closed, which iw_file_free calls. Not for the worker. */
 void iw_hub_count_open(struct hub *h, struct file *f);
 void iw_hub_count_closed(struct file *f);
-/* True if the process has few descriptors left, and another file must be closed first. */
-static inline bool iw_hub_is_crowded(const struct hub *h)
+/* True if the process has few descriptors left: g, which has open files, waits until one is closed. */
+static inline bool iw_hub_is_crowded(const struct group *g)
 {
-	return h->open_files >= h->most_open;
+	return g->open_files > 0 && g->hub->open_files >= g->hub->most_open;
 }
 /* A file or transfer that is counted in h->closing has closed its temporaries. */
 void iw_hub_closed(struct hub *h);
@@ -497,6 +498,8 @@ void iw_session_look(struct session *s);
 void iw_session_windows(struct session *s);
 /* Gives slot i its memory. False: none now; s fails if there is none for any transfer. */
 bool iw_session_slot(struct session *s, uint32_t i);
+/* Memory for a chunk of s, if need be that of free slots of any session. NULL: none now; s fails if no chunk is in use. */
+void *iw_session_chunk(struct session *s);
 /* This machine has no memory for a chunk: s fails, unless chunks in use will be free again. */
 void iw_session_lacks_chunk(struct session *s);
 /* Posts the receives of a again: their octets are no longer needed. */

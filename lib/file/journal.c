@@ -85,6 +85,29 @@ static int read_records(struct iw_journal *j, const struct iw_xmeta *m, uint8_t 
 	return 0;
 }
 
+/* size, time and ident */
+static bool is_of(const uint8_t *head, const struct iw_xmeta *m)
+{
+	return iw_get_be64(head + 16) == m->size &&
+	       iw_get_be64(head + 24) == (uint64_t)m->mtime_s &&
+	       iw_get_be32(head + 32) == m->mtime_ns && head[9] == m->ident_len &&
+	       memcmp(head + 40, m->ident, m->ident_len) == 0;
+}
+
+bool iw_journal_is_other(int dir, const char *name, const struct iw_xmeta *m)
+{
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	uint8_t head[HEAD];
+	bool whole;
+
+	if (fd < 0)
+		return false;
+	whole = pread(fd, head, HEAD, 0) == HEAD && memcmp(head, MAGIC, 8) == 0 &&
+		iw_get_be64(head + 96) == XXH3_64bits(head, 96);
+	close(fd);
+	return whole && !is_of(head, m);
+}
+
 int iw_journal_open(struct iw_journal *j, int dir, const char *name, int part,
 		    const struct iw_xmeta *m, enum iw_xfer_digest digest,
 		    struct iw_chunk_list *chunks)

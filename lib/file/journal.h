@@ -38,6 +38,8 @@ int iw_journal_open(struct iw_journal *j, int dir, const char *name, int part,
 		    struct iw_chunk_list *chunks);
 /* The chunk at off is written. What cannot be noted will be sent again, if it comes to that. */
 void iw_journal_note(struct iw_journal *j, uint64_t off, const struct iw_xdigest *d);
+/* True if name in dir is a journal of another file than m, or of another version of it. */
+bool iw_journal_is_other(int dir, const char *name, const struct iw_xmeta *m);
 void iw_journal_close(struct iw_journal *j);
 
 #endif

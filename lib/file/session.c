@@ -148,6 +148,40 @@ void iw_session_lacks_chunk(struct session *s)
 	iw_xfer_fail(s->x, &why);
 }
 
+/* Puts the memory of its free slots back. False: it had none. */
+static bool give_free_slots(struct session *s)
+{
+	struct work *w = s->work;
+	bool any = false;
+
+	for (uint32_t k = 0; w && k < IW_XFER_WINDOWS && w->nslots > 0; k++) {
+		if (!w->slot[k] || w->mr[k] || !iw_xfer_slot_is_free(s->x, k))
+			continue;
+		iw_pool_put(&s->hub->slots, w->slot[k]);
+		w->slot[k] = NULL;
+		w->nslots--;
+		iw_session_credit(s, IW_XFER_CHUNK);
+		any = true;
+	}
+	return any;
+}
+
+void *iw_session_chunk(struct session *s)
+{
+	struct hub *h = s->hub;
+	void *p = iw_hub_chunk_get(h, s->group);
+	bool any = false;
+
+	/* Connections without work keep the memory of their slots. */
+	for (struct iw_list *l = h->sessions.next; !p && l != &h->sessions; l = l->next)
+		any |= give_free_slots(iw_container_of(l, struct session, all));
+	if (any)
+		p = iw_hub_chunk_get(h, s->group);
+	if (!p)
+		iw_session_lacks_chunk(s);
+	return p;
+}
+
 bool iw_session_slot(struct session *s, uint32_t i)
 {
 	struct work *w = s->work;
@@ -160,11 +194,9 @@ bool iw_session_slot(struct session *s, uint32_t i)
 	/* Windows leave a sixteenth of the memory to connections of all transfers, which need little. */
 	if (!iw_session_may_take(s, IW_XFER_CHUNK + h->budget.limit / 16))
 		return false;
-	w->slot[i] = iw_hub_chunk_get(h, s->group);
-	if (!w->slot[i]) {
-		iw_session_lacks_chunk(s);
+	w->slot[i] = iw_session_chunk(s);
+	if (!w->slot[i])
 		return false;
-	}
 	w->nslots++;
 	iw_session_charge(s, IW_XFER_CHUNK);
 	return true;
@@ -905,6 +937,8 @@ bool iw_session_run(struct session *s)
 	}
 	if (s->closed && iw_xfer_is_over(s->x))
 		s->phase = PH_GONE;
+	if (!iw_list_empty(&h->starved) && give_free_slots(s))
+		iw_hub_slot_freed(h);
 	return cost >= TURN_COST && s->phase != PH_GONE;
 }
 
@@ -951,6 +985,22 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a - IW_MIN(a, b);
 }
 
+/* Over SCTP the connections of a transfer share an association, which counts the octets of all of them. */
+static uint64_t acked_of(const struct session *s, const struct iw_qp_info *info)
+{
+	uint64_t others = 0;
+
+	if (strcmp(s->hub->cli->transport, "tcp") == 0)
+		return info->tx_acked;
+	for (struct iw_list *l = s->hub->sessions.next; l != &s->hub->sessions; l = l->next) {
+		const struct session *other = iw_container_of(l, struct session, all);
+
+		if (other != s && other->group == s->group && other->x)
+			others += iw_xfer_own_octets(other->x);
+	}
+	return less(info->tx_acked, others);
+}
+
 void iw_session_look(struct session *s)
 {
 	const struct iw_xfer_counts *c = iw_xfer_counts(s->x);
@@ -962,7 +1012,7 @@ void iw_session_look(struct session *s)
 	line = (struct iw_xline){ .received = info.rx_octets,
 				  .arrived = less(info.rx_payload, c->control_received + again) +
 					     info.rx_part,
-				  .acked = info.tx_acked };
+				  .acked = acked_of(s, &info) };
 	iw_xfer_line(s->x, &line, s->hub->now);
 	payload = less(info.rx_payload + info.tx_payload,
 		       c->control_received + c->control_sent + again) +

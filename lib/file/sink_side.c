@@ -327,7 +327,7 @@ static void create(struct session *s, const struct iw_xact *a)
 	w->create = *a;
 	w->create_waits = g->ending > 0; /* the file to resume may be among them */
 	g->waits |= w->create_waits;
-	if (!w->create_waits && iw_hub_is_crowded(s->hub))
+	if (!w->create_waits && iw_hub_is_crowded(g))
 		w->create_waits = s->hub->crowded = true;
 	if (w->create_waits)
 		return;
@@ -511,7 +511,7 @@ static uint64_t store_stdout(struct session *s, const struct iw_xact *a)
 	if (r < 0)
 		iw_xfer_file_failed(s->x, a->id, why.code, why.text, s->hub->now);
 	else if (r == 0)
-		iw_xfer_stored(s->x, s->hub->now);
+		iw_xfer_stored(s->x, false, s->hub->now);
 	return r == 1 ? 0 : a->len;
 }
 
@@ -541,7 +541,7 @@ static void *take_chunk(struct session *s, const struct iw_xact *a)
 		iw_session_credit(s, IW_XFER_CHUNK);
 		return buf;
 	}
-	at = buf = iw_hub_chunk_get(s->hub, s->group);
+	at = buf = iw_session_chunk(s);
 	for (size_t i = 0; buf && i < a->nparts; i++) {
 		const struct iovec piece = piece_of(s, &a->part[i]);
 
@@ -587,7 +587,7 @@ uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
 	if (f->target.to_stdout)
 		return store_stdout(s, a);
 	buf = st ? take_chunk(s, a) : NULL;
-	if (!buf && (st || !s->group->store))
+	if (!st && !s->group->store)
 		iw_session_lacks_chunk(s);
 	w->store_waits = !buf;
 	if (w->store_waits) {
@@ -605,7 +605,8 @@ uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
 	iw_group_charge(s->group, s, IW_XFER_CHUNK);
 	f->tasks++;
 	iw_group_give(s->group, &s->group->data, &st->task);
-	iw_xfer_stored(s->x, h->now);
+	iw_xfer_stored(s->x, s->mine.digest != IW_XFER_NONE && iw_target_is_kept(&f->target),
+		       h->now);
 	return a->len;
 }
 

@@ -553,7 +553,7 @@ static void next(struct session *s)
 		return;
 	}
 	/* Those that are announced will be closed; until then there are descriptors for no more. */
-	if (g->out > 0 && iw_hub_is_crowded(s->hub)) {
+	if (iw_hub_is_crowded(g)) {
 		wait_for_file(s);
 		return;
 	}

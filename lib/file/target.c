@@ -86,7 +86,7 @@ none:
 }
 
 /* The file is complete under its name: what an earlier transfer left of it is of no use. */
-static void remove_old(struct iw_place *p, int parent, const char *leaf)
+static void remove_old(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m)
 {
 	struct iw_part old = { .parent = parent };
 	struct stat st;
@@ -96,6 +96,10 @@ static void remove_old(struct iw_place *p, int parent, const char *leaf)
 	old.fd = iw_temp_open_old(parent, old.name);
 	if (old.fd < 0)
 		return; /* there is none, or a transfer uses it */
+	if (iw_journal_is_other(parent, old.journal_name, m)) {
+		close(old.fd);
+		return;
+	}
 	if (fstat(old.fd, &st) == 0)
 		iw_account_resume(&p->account, &st);
 	if (fstatat(parent, old.journal_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
@@ -328,7 +332,7 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 		return NULL;
 	if (iw_place_look(p, parent, leaf, m, &there, why) != 0) {
 		if (again && why->code == IW_XC_SAME && !(p->opts & IW_XOPT_DRY_RUN))
-			remove_old(p, parent, leaf);
+			remove_old(p, parent, leaf, m);
 		return NULL;
 	}
 	t = calloc(1, sizeof(*t));
@@ -956,6 +960,11 @@ static bool mends(uint32_t code)
 {
 	return code == IW_XC_CANCELED || code == IW_XC_SPACE || code == IW_XC_IO ||
 	       code == IW_XC_TIMEOUT || code == IW_XC_PERM;
+}
+
+bool iw_target_is_kept(const struct iw_target *t)
+{
+	return t->part && t->part->journal.fd >= 0;
 }
 
 void iw_target_abandon(struct iw_target *t, uint32_t code)

@@ -109,6 +109,8 @@ IW_MUST_CHECK int iw_target_write(struct iw_target *t, struct iw_hasher *h, uint
  */
 IW_MUST_CHECK int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 				   const struct iw_xdigest *digest, struct iw_file_fault *why);
+/* A chunk of t that is stored is recorded, so that a later transfer resumes after it. */
+bool iw_target_is_kept(const struct iw_target *t);
 /* What there is stays for another time if the reason, an enum iw_xcode, lets it be of use then; else it goes. */
 void iw_target_abandon(struct iw_target *t, uint32_t code);
 

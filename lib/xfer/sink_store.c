@@ -88,13 +88,6 @@ void iw_xsnk_settled(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t l
 	x->counts.settled -= IW_MIN(again, x->counts.settled);
 }
 
-/* Would a later transfer go on from it? A shorter file is sent again as a whole. */
-static bool is_kept(const struct iw_xfer *x, const struct file *f)
-{
-	return x->cfg.mine.digest != IW_XFER_NONE && f->meta.kind == IW_XFER_FILE &&
-	       f->meta.size > IW_XFER_CHUNK;
-}
-
 void iw_xsnk_finish_job(struct iw_xfer *x, const struct job *j, bool stored)
 {
 	struct sink *s = x->snk;
@@ -106,8 +99,6 @@ void iw_xsnk_finish_job(struct iw_xfer *x, const struct job *j, bool stored)
 		if (f->meta.kind == IW_XFER_PACK)
 			x->counts.announced += j->len;
 		x->counts.octets += j->len;
-		if (is_kept(x, f))
-			x->counts.kept += j->len;
 	}
 	if (!j->part[0].in_recv) {
 		if (mode(x) == IW_XFER_READ)
@@ -348,12 +339,13 @@ void iw_xfer_windows(struct iw_xfer *x, const struct iw_xwindow *w, uint64_t now
 	s->in_windows = sum;
 }
 
-void iw_xfer_stored(struct iw_xfer *x, uint64_t now)
+void iw_xfer_stored(struct iw_xfer *x, bool kept, uint64_t now)
 {
 	iw_xf_moved(x, now);
 	if (x->snk && x->snk->storing) {
 		const struct job j = *job_at(x->snk, 0);
 
+		x->counts.kept += kept ? j.len : 0;
 		iw_xsnk_finish_job(x, &j, true);
 	}
 }

@@ -8,8 +8,9 @@
 #include "util/text.h"
 #include "xfer/internal.h"
 
-#define CREDIT_LOW   6  /* messages: with fewer the signs of life are no messages */
-#define MSG_OVERHEAD 64 /* octets of headers, at most, for a message */
+#define BEAT_LEAST   IW_MSEC(25) /* between signs of life, whatever the peer's patience */
+#define CREDIT_LOW   6           /* messages: with fewer the signs of life are no messages */
+#define MSG_OVERHEAD 64          /* octets of headers, at most, for a message */
 
 static const char *const act_names[] = {
 	[IW_XACT_POST_RECVS] = "post-recvs",
@@ -762,12 +763,17 @@ void iw_xfer_touch(struct iw_xfer *x, uint64_t now)
 		iw_xf_progress(x, now);
 }
 
+uint64_t iw_xfer_own_octets(const struct iw_xfer *x)
+{
+	const struct iw_xfer_counts *c = &x->counts;
+
+	return c->control_sent + MSG_OVERHEAD * (c->msgs_sent + x->link.beats);
+}
+
 /* Of file octets alone: a message that is acknowledged is a few octets and its headers, and shows no progress. */
 static bool has_moved_out(struct iw_xfer *x, uint64_t acked)
 {
-	const struct iw_xfer_counts *c = &x->counts;
-	uint64_t own = c->control_sent + MSG_OVERHEAD * (c->msgs_sent + x->link.beats);
-	uint64_t files = acked - IW_MIN(acked, own);
+	uint64_t own = iw_xfer_own_octets(x), files = acked - IW_MIN(acked, own);
 
 	if (files <= x->acked)
 		return false;
@@ -810,7 +816,7 @@ static uint64_t keepalive_at(const struct iw_xfer *x)
 	if (x->state != ST_RUN && x->state != ST_BYE)
 		return IW_TIME_NEVER;
 	beat = IW_MIN(IW_MSEC(x->cfg.peer.patience_ms) / 4, IW_XFER_KEEPALIVE_NS);
-	return iw_time_add(x->link.sent_at, IW_MAX(beat, IW_MSEC(10)));
+	return iw_time_add(x->link.sent_at, IW_MAX(beat, BEAT_LEAST));
 }
 
 /* A peer that has begun a chunk must complete it: other messages do not extend its deadline (RFC 5042 6.4.2). */

@@ -246,13 +246,16 @@ void iw_xfer_windows(struct iw_xfer *x, const struct iw_xwindow *w, uint64_t now
 struct iw_xline {
 	uint64_t received; /* octets of any kind that arrived */
 	uint64_t arrived;  /* octets of files and of incomplete messages that arrived */
-	uint64_t acked;    /* octets that the peer's transport has acknowledged; 0: not known */
+	uint64_t
+		acked; /* octets of this connection that the peer's transport has acknowledged; 0: not known */
 };
 /*
  * More octets of any kind than the last time show that the peer is there. More that arrived, and at a source more that were acknowledged
  * than messages have, show that the transfer advances. Call it before iw_xfer_timeout. Ignored before OPEN.
  */
 void iw_xfer_line(struct iw_xfer *x, const struct iw_xline *l, uint64_t now);
+/* Octets, at most, that the messages and signs of life of this side have taken on the connection, with their headers. */
+uint64_t iw_xfer_own_octets(const struct iw_xfer *x);
 /* Asks the peer for a message at once, which iw_xfer_heard_at then shows. */
 void iw_xfer_ask(struct iw_xfer *x);
 /* When octets of the peer arrived last, as far as the machine was told. */
@@ -324,7 +327,8 @@ void iw_xfer_final(struct iw_xfer *x, uint64_t gone, uint64_t failed, uint64_t n
 void iw_xfer_created(struct iw_xfer *x, uint32_t id, void *file, uint64_t now);
 /* CREATE: it is there and needs no data (a directory, a link). file may be NULL. */
 void iw_xfer_made(struct iw_xfer *x, uint32_t id, void *file, uint64_t now);
-void iw_xfer_stored(struct iw_xfer *x, uint64_t now);
+/* STORE. kept: a later connection, or transfer, need not move the chunk again. */
+void iw_xfer_stored(struct iw_xfer *x, bool kept, uint64_t now);
 void iw_xfer_committed(struct iw_xfer *x, uint32_t id, uint64_t now);
 
 /* Answer to CREATE, LOAD, FINISH, STORE, NEXT_RANGE, COMMIT, or at any time: this file will not be. text is copied, cut at IW_XFER_TEXT_MAX. */

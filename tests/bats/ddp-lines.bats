@@ -145,14 +145,36 @@ silent() {
     assert_no_leftovers
 }
 
-@test "what an earlier transfer left of a file that is there already is removed" {
-    random_file src/big 9M
+# interrupted FILE: a part of it stays at the listener, which has ended
+interrupted() {
     serve_here ddp-recv -p "$PORT" dst
     bad_line tcp hold=5000000
-    run_here timeout -s KILL 2 ddp-send --redial 0 -p "$LINE" src/big 127.0.0.1:
+    run_here timeout -s KILL 2 ddp-send --redial 0 -p "$LINE" "$1" 127.0.0.1:
     serve_end "$LINE_SERVED"
-    serve_end 1 KILL
+    serve_end $((LINE_SERVED - 1)) KILL
     [ -n "$(find dst -name '.iw-*.part')" ] || fail_with 'nothing was left to begin with'
+}
+
+@test "what an interrupted transfer left of another version of a file stays" {
+    mkdir old new
+    random_file old/big 9M
+    random_file new/big 9M
+    touch -d 2001-01-01 old/big
+    interrupted new/big
+    cp -p old/big dst/big
+    serve_here ddp-recv -p "$PORT" dst
+    run_here ddp-send -p "$PORT" old/big 127.0.0.1:
+    assert_status 0
+    run_here ddp-send --json -p "$PORT" new/big 127.0.0.1:
+    assert_status 0
+    assert_jsonl '[.[]|select(.event=="result")][0].moved_octets < 8000000' true
+    assert_same_file new/big dst/big
+    assert_no_leftovers
+}
+
+@test "what an earlier transfer left of a file that is there already is removed" {
+    random_file src/big 9M
+    interrupted src/big
     cp -p src/big dst/big
     serve_here ddp-recv -p "$PORT" dst
     run_here ddp-send -p "$PORT" src/big 127.0.0.1:
@@ -251,6 +273,44 @@ silent() {
             assert_status 0
             assert_same_tree src dst/src
         done
+        serve_end
+    done
+}
+
+@test "with few descriptors a slow transfer of many files does not keep another one waiting" {
+    local pid n
+
+    mkdir src/many
+    for n in $(seq 40); do random_file src/many/"$n" 100000; done
+    random_file src/one 100000
+    serve_here prlimit --nofile=64:64 ddp-recv -p "$PORT" dst
+    ddp-send --bwlimit 800k -p "$PORT" src/many 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
+    pid=$!
+    wait_until 10 test -e dst/many/1 || fail_with 'the first one does not start'
+    run_here timeout 10 ddp-send -p "$PORT" src/one 127.0.0.1:
+    assert_status 0
+    kill -0 $pid || fail_with 'the first one has ended already'
+    kill $pid
+}
+
+@test "four connections that share too little memory end, in both directions" {
+    local kib since n
+
+    mkdir src/t
+    random_file src/t/a 5M
+    for n in 1 2 3 4 5 6; do random_file src/t/$n 1500000; done
+    for kib in $(seq 18250 500 22500); do
+        rm -rf dst/t
+        serve_here ddp-recv -p "$PORT" --timeout 2s dst
+        since=$(now_ms)
+        run_here prlimit --as=$((kib * 1024)) ddp-send -j 4 -p "$PORT" --timeout 2s src/t 127.0.0.1:
+        ended_within 7000 "$since"
+        serve_end
+        rm -rf dst/t
+        serve_here prlimit --as=$((kib * 1024)) ddp-send --listen -p "$PORT" --timeout 2s src
+        since=$(now_ms)
+        run_here ddp-recv -j 4 -p "$PORT" --timeout 2s 127.0.0.1:t dst
+        ended_within 7000 "$since"
         serve_end
     done
 }

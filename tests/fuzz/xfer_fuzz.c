@@ -127,7 +127,7 @@ static void answer_store(struct run *r)
 	if ((take(r) & 0xf0) == 0xf0)
 		iw_xfer_file_failed(r->x, a.id, IW_XC_SPACE, "full", r->now);
 	else
-		iw_xfer_stored(r->x, r->now);
+		iw_xfer_stored(r->x, true, r->now);
 	give_back(r, &a);
 }
 

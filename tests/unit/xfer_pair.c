@@ -399,7 +399,7 @@ static void do_store(struct xpair *p, const struct iw_xact *a)
 	} else {
 		f->sink_fold = fold(f->sink_fold, a->off, h);
 		f->high = IW_MAX(f->high, a->off + len);
-		iw_xfer_stored(p->sink.x, p->now);
+		iw_xfer_stored(p->sink.x, true, p->now);
 	}
 	for (size_t i = 0; i < a->nparts; i++)
 		if (a->part[i].in_recv)
