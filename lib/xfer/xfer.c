@@ -791,7 +791,8 @@ void iw_xfer_line(struct iw_xfer *x, const struct iw_xline *l, uint64_t now)
 	moved = has_moved_out(x, l->acked) || moved;
 	if (waits_for_open(x))
 		return;
-	if (heard || moved)
+	/* What the peer's transport has acknowledged shows nothing of the peer itself. */
+	if (heard)
 		x->heard_at = now;
 	if (moved)
 		iw_xf_progress(x, now);

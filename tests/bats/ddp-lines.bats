@@ -277,6 +277,10 @@ interrupted() {
     done
 }
 
+arrived() {
+    [ -n "$(find "$1" -type f -name '[0-9]*')" ]
+}
+
 @test "with few descriptors a slow transfer of many files does not keep another one waiting" {
     local pid n
 
@@ -286,7 +290,7 @@ interrupted() {
     serve_here prlimit --nofile=64:64 ddp-recv -p "$PORT" dst
     ddp-send --bwlimit 800k -p "$PORT" src/many 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
     pid=$!
-    wait_until 10 test -e dst/many/1 || fail_with 'the first one does not start'
+    wait_until 10 arrived dst/many || fail_with 'the first one does not start'
     run_here timeout 10 ddp-send -p "$PORT" src/one 127.0.0.1:
     assert_status 0
     kill -0 $pid || fail_with 'the first one has ended already'

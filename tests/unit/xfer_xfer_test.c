@@ -1424,6 +1424,22 @@ static void octets_that_are_acknowledged_slowly_are_progress(void **state)
 	xpair_fini(&pair);
 }
 
+/* The peer's transport may go on without the peer. */
+static void acknowledged_octets_are_no_sign_of_life(void **state)
+{
+	(void)state;
+	open_source(IW_XFER_WRITE, 8 * MIB);
+	for (unsigned i = 1; i < 10 && !victim->ended; i++) {
+		pair.now += IW_SEC(10);
+		iw_xfer_line(victim->x, &(struct iw_xline){ .acked = i * 100000 }, pair.now);
+		iw_xfer_timeout(victim->x, pair.now);
+		let(victim);
+	}
+	assert_true(victim->ended);
+	assert_non_null(strstr(victim->fault.text, "nothing was heard"));
+	xpair_fini(&pair);
+}
+
 /* Without credit for messages the signs of life are RDMA Writes of no octets. */
 static void signs_of_life_need_no_credit(void **state)
 {
@@ -1460,7 +1476,9 @@ static void octets_that_arrive_slowly_are_progress(void **state)
 	add_victim_file("f", 5 * MIB);
 	for (unsigned i = 1; i < 100; i++) {
 		pair.now += IW_SEC(20);
-		iw_xfer_line(victim->x, &(struct iw_xline){ .arrived = i * 512 }, pair.now);
+		iw_xfer_line(victim->x,
+			     &(struct iw_xline){ .received = i * 512, .arrived = i * 512 },
+			     pair.now);
 		iw_xfer_timeout(victim->x, pair.now);
 	}
 	let(victim);
@@ -1737,6 +1755,7 @@ int main(void)
 		cmocka_unit_test(waiting_for_more_files_hides_no_stall),
 		cmocka_unit_test(octets_that_arrive_slowly_are_progress),
 		cmocka_unit_test(octets_that_are_acknowledged_slowly_are_progress),
+		cmocka_unit_test(acknowledged_octets_are_no_sign_of_life),
 		cmocka_unit_test(signs_of_life_need_no_credit),
 		cmocka_unit_test(a_silent_peer_is_lost_though_this_side_has_work),
 		cmocka_unit_test(who_waits_sends_signs_of_life),
