@@ -544,7 +544,7 @@ static void tell_loss(const struct group *g, const struct session *s)
 		iw_log_warn("%s: %s: the others go on", s->peer_text, why);
 }
 
-/* Everything is done: nobody needs the connections that are being set up again. */
+/* The transfer is complete: connections that are being set up again are not needed. */
 static void end_redials(struct group *g)
 {
 	for (struct iw_list *l = g->hub->sessions.next; l != &g->hub->sessions; l = l->next) {

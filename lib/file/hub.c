@@ -286,7 +286,7 @@ static void make_way(struct hub *h, const struct group *g, uint32_t conn)
 		struct session *s = iw_container_of(l, struct session, all);
 
 		next = l->next;
-		/* It may not have noticed yet that it was lost; what it has in hand is needed. */
+		/* Its loss may not have been noticed yet. The new connection needs the files that it still holds. */
 		if (s->group == g && s->x && s->peer.conn == conn && s->phase != PH_GONE)
 			iw_session_drop(s, "the peer has set the connection up again");
 	}

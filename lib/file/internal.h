@@ -483,7 +483,7 @@ void iw_session_rejected(struct session *s, const struct iw_fault *why);
 void iw_session_completion(struct session *s, const struct iw_wc *wc);
 /* The connection has ended, and all its completions were taken. */
 void iw_session_closed(struct session *s);
-/* Ends a connection whose loss was not noticed yet; what it has in hand is given up. Frees s. */
+/* Ends a connection whose loss was not noticed yet, gives up its unfinished files, and frees s. */
 void iw_session_drop(struct session *s, const char *why);
 /* Does the pending work of s, at most that of one turn. True: there is more. */
 bool iw_session_run(struct session *s);
@@ -496,7 +496,7 @@ void iw_session_make_ready(struct session *s);
 void iw_session_look(struct session *s);
 /* Reports to the machine the octets that the peer has written into windows before their DONE. */
 void iw_session_windows(struct session *s);
-/* Gives slot i its memory. False: none now; s fails if there is none for any transfer. */
+/* Gives slot i its memory. False: no memory now. If no transfer can get memory, s fails. */
 bool iw_session_slot(struct session *s, uint32_t i);
 /* Memory for a chunk of s, if need be that of free slots of any session. NULL: none now; s fails if no chunk is in use. */
 void *iw_session_chunk(struct session *s);

@@ -435,7 +435,7 @@ void iw_session_redial(struct session *s)
 
 	s->hub->nwaiting--;
 	s->leave_by = IW_TIME_NEVER;
-	/* Nobody came, or the other connections have done all there was to do. */
+	/* No new connection was made, or the other connections have completed the transfer. */
 	if (!s->initiator || s->group->ended_well) {
 		s->phase = PH_GONE;
 		return;

@@ -39,7 +39,7 @@ static void name_again(struct iw_part *t)
 
 static void remove_part(struct iw_part *t)
 {
-	/* Nobody is left to be told when it does not work. */
+	/* A failure cannot be reported any more. */
 	(void)unlinkat(t->parent, t->name, 0);
 	(void)unlinkat(t->parent, t->journal_name, 0);
 }
@@ -85,7 +85,13 @@ none:
 	return false;
 }
 
-/* The file is complete under its name: what an earlier transfer left of it is of no use. */
+/* Shorter files, streams and packs are sent again as a whole. */
+static bool is_resumable(const struct iw_xmeta *m)
+{
+	return m->kind == IW_XFER_FILE && m->size > IW_XFER_CHUNK;
+}
+
+/* The file is complete under its name. Removes the temporary that an earlier transfer left of it. */
 static void remove_old(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m)
 {
 	struct iw_part old = { .parent = parent };
@@ -95,7 +101,7 @@ static void remove_old(struct iw_place *p, int parent, const char *leaf, const s
 	name_again(&old);
 	old.fd = iw_temp_open_old(parent, old.name);
 	if (old.fd < 0)
-		return; /* there is none, or a transfer uses it */
+		return; /* it does not exist, or a transfer uses it */
 	if (iw_journal_is_other(parent, old.journal_name, m)) {
 		close(old.fd);
 		return;
@@ -324,7 +330,7 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 	struct iw_part *t;
 	const char *leaf;
 	int parent = iw_place_parent(p, name, &leaf, why);
-	bool there, again = m->kind == IW_XFER_FILE && m->size > IW_XFER_CHUNK;
+	bool there, again = is_resumable(m);
 
 	if (parent < 0)
 		return NULL;
@@ -835,8 +841,10 @@ static int give_name(struct iw_target *t, struct iw_file_fault *why)
 	if (take_name(part, why) != 0)
 		return -1;
 	if (part->journal.fd >= 0)
-		(void)unlinkat(part->parent, part->journal_name,
-			       0); /* it says nothing that is not so */
+		(void)unlinkat(part->parent, part->journal_name, 0);
+	else if (is_resumable(&m))
+		/* Another transfer had the usual temporary, and may have left it meanwhile. */
+		remove_old(t->place, part->parent, part->leaf, &m);
 	/* From here on it is there; what fails now is the promise that it stays after a power cut. */
 	if (fsync(part->parent) < 0 && errno != EINVAL && errno != EROFS)
 		return iw_file_errno(why, errno, "put its directory on storage");

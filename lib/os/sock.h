@@ -88,7 +88,7 @@ IW_MUST_CHECK int iw_sock_buffers(int fd, size_t *sndbuf, size_t *rcvbuf);
  * IW_E_OS.
  */
 IW_MUST_CHECK int iw_tcp_emss(int fd, uint32_t *emss);
-/* Octets that were given to a TCP socket and that the peer's TCP has not acknowledged; 0 if the system does not tell. */
+/* Octets that were given to a TCP socket and that the peer's TCP has not acknowledged; 0 if the system does not report them. */
 uint64_t iw_tcp_unacked(int fd);
 
 /*

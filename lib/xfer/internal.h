@@ -164,7 +164,7 @@ void iw_xf_outcome_entry(struct iw_xentry *e, const struct outcome *o);
 /* Returns how many failed. codes: of a pack's members, or NULL. */
 uint64_t iw_xf_count_result(struct iw_xfer *x, const struct outcome *o, const struct iw_xmeta *m,
 			    uint64_t settled, const uint8_t *codes, size_t ncodes);
-/* The line, or somebody's memory, has changed octets on their way: the connection counts as lost. */
+/* Octets were changed on their way, by the line or in memory: the connection counts as lost. */
 int iw_xf_corrupt(struct iw_xfer *x, const char *fmt, ...);
 /* Octets of the machine's allocator; NULL when there are none. */
 uint8_t *iw_xf_copy(struct iw_xfer *x, const void *p, size_t len);
@@ -223,7 +223,7 @@ static inline void iw_xlink_posted(struct iw_xfer *x)
 }
 /* Counts a data Send. */
 void iw_xlink_data_sent(struct iw_xfer *x, uint64_t now);
-/* Checks the digest behind a control message; *len becomes the length without it. A failed check fails the transfer. */
+/* Checks the digest after a control message; *len becomes the length without it. A failed check fails the transfer. */
 int iw_xlink_check(struct iw_xfer *x, const uint8_t *msg, size_t *len);
 /* Counts a message received, takes its credit and what it says of the peer's work. */
 int iw_xlink_received(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);

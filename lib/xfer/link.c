@@ -75,7 +75,7 @@ static size_t digest_len(const struct iw_xfer *x)
 	return x->cfg.digest ? iw_xfer_digest_len(x->cfg.mine.digest) : 0;
 }
 
-/* The digest of a control message stands behind it. */
+/* The digest of a control message follows it. */
 static void put_digest(struct iw_xfer *x, struct iw_cbor_out *o)
 {
 	struct iw_xdigest own = { .len = 0 };

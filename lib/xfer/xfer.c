@@ -566,7 +566,7 @@ static bool next_running(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	return x->state != ST_FAILING && send_nop(x, act, now);
 }
 
-/* Without messages nothing can go on, nor can the peer be told. */
+/* Without messages the transfer cannot continue, and the peer cannot get an ABORT. */
 static void fail_lacking(struct iw_xfer *x)
 {
 	struct iw_fault why;
@@ -861,7 +861,7 @@ static void fail_late(struct iw_xfer *x, const char *what, bool tell)
 	fail(x, &why, tell);
 }
 
-/* It is told nothing: nothing arrives there, either, or nobody is there. */
+/* Sends no ABORT: the peer is gone, or receives nothing either. */
 static void give_silent_up(struct iw_xfer *x)
 {
 	x->lost = true;
@@ -881,9 +881,9 @@ void iw_xfer_timeout(struct iw_xfer *x, uint64_t now)
 		fail_late(x, "the peer connected and asked for nothing", true);
 	} else if (now >= progress_deadline(x)) {
 		x->lost = true;
-		fail_late(x, "no progress: the peer is there, but does not go on", true);
+		fail_late(x, "no progress: the peer answers, but nothing advances", true);
 	} else {
-		/* Behind many octets on a slow line no new credit comes for minutes: the last of it is for what must be said. */
+		/* While many octets wait for a slow line, no new credit arrives for minutes. The rest of it is for other messages. */
 		if (x->link.tx_limit - x->link.tx_count > CREDIT_LOW)
 			x->link.nop_due = true;
 		else

@@ -120,8 +120,8 @@ enum iw_xact_type {
 	IW_XACT_POST_RECVS, /* post count receives of size octets more */
 	IW_XACT_REPOST,     /* part[0..nparts): these held receives are to be posted again */
 	IW_XACT_SEND,       /* post msg as a Send */
-	IW_XACT_DATA,  /* post a Send of msg and, behind it, len octets of slot from slot_off on */
-	IW_XACT_BEAT,  /* post an RDMA Write of no octets: a sign of life that takes no receive */
+	IW_XACT_DATA, /* post a Send of msg and, behind it, len octets of slot from slot_off on */
+	IW_XACT_BEAT, /* post a zero-length RDMA Write: a sign of life that uses no receive of the peer */
 	IW_XACT_WRITE, /* post an RDMA Write of the first len octets of slot to stag, to */
 	/* post an RDMA Read of len octets from stag, to into slot, at Tagged Offset to there */
 	IW_XACT_READ,
@@ -258,7 +258,7 @@ void iw_xfer_line(struct iw_xfer *x, const struct iw_xline *l, uint64_t now);
 uint64_t iw_xfer_own_octets(const struct iw_xfer *x);
 /* Asks the peer for a message at once, which iw_xfer_heard_at then shows. */
 void iw_xfer_ask(struct iw_xfer *x);
-/* When octets of the peer arrived last, as far as the machine was told. */
+/* When octets of the peer arrived last, as reported to the machine. */
 uint64_t iw_xfer_heard_at(const struct iw_xfer *x);
 /* No action or operation refers to the slot, nor does its next use need its contents: its memory may serve another one. */
 bool iw_xfer_slot_is_free(const struct iw_xfer *x, uint32_t slot);
@@ -272,7 +272,7 @@ void iw_xfer_fail(struct iw_xfer *x, const struct iw_fault *why);
 void iw_xfer_lost(struct iw_xfer *x, const struct iw_fault *why);
 /*
  * The transfer ended here because the connection was lost, one of the sides saw no progress on it, or octets were changed on their way;
- * whoever has the files may go on with another connection.
+ * the transfer may continue on another connection.
  */
 bool iw_xfer_was_lost(const struct iw_xfer *x);
 uint64_t iw_xfer_deadline(const struct iw_xfer *x);

@@ -72,13 +72,13 @@ hostile_server() {
         hostile_server "print(drip(Peer.listen(PORT, role=SINK), '$how', 60))"
         run_here ddp-send -p "$PORT" --redial 0 --timeout 1s source 127.0.0.1:
         assert_status 4
-        assert_stderr_has 'the peer is there, but does not go on for 1 s'
+        assert_stderr_has 'the peer answers, but nothing advances for 1 s'
         serve_end
 
         hostile_server "print(drip(Peer.listen(PORT, role=SOURCE), '$how', 60))"
         run_here ddp-recv -p "$PORT" --redial 0 --timeout 1s 127.0.0.1:source dst
         assert_status 4
-        assert_stderr_has 'the peer is there, but does not go on for 1 s'
+        assert_stderr_has 'the peer answers, but nothing advances for 1 s'
         serve_end
     done
 }

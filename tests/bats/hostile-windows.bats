@@ -24,7 +24,7 @@ import select
 def windows(n=8):
     p = Peer.connect('127.0.0.1', $PORT, hello(SOURCE))
     p.open()
-    windows.files = getattr(windows, 'files', 0) + 1  # who wants a file of another transfer waits for that
+    windows.files = getattr(windows, 'files', 0) + 1  # a transfer that announces a file of another one has to wait
     p.send({0: FILES, 4: [p.entry(1, b'f%d' % windows.files, n * CHUNK)]})
     assert p.message(GO)[0] == GO
     p.send({0: WANT, 4: [{0: 1, 1: 0, 2: n * CHUNK}]})

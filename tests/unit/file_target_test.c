@@ -124,6 +124,42 @@ static void a_file_appears_when_it_is_whole(void **state)
 	iw_place_close(&p);
 }
 
+static void create_and_begin(struct iw_target *t, struct iw_place *p, const struct iw_xmeta *m)
+{
+	struct iw_file_fault why;
+
+	assert_int_equal(iw_target_create(t, p, m, IW_XFER_XXH3, &why), IW_CREATED);
+	assert_int_equal(store(t, 0, buf, sizeof(buf), &why), 0);
+}
+
+/* A connection is lost, its file arrives on another one, and its loss is noticed before or after that. */
+static void one_file_in_two_temporaries_leaves_neither(void **state)
+{
+	struct iw_xmeta m = meta("f", MIB + 1);
+	struct iw_file_fault why;
+
+	(void)state;
+	memset(buf, 7, sizeof(buf));
+	for (unsigned late = 0; late < 2; late++) {
+		struct iw_place p = place("", false);
+		struct iw_target lost, other;
+
+		create_and_begin(&lost, &p, &m);
+		iw_place_return(&p, &m);
+		create_and_begin(&other, &p, &m);
+		assert_int_equal(parts_in("in"), 2);
+		if (!late)
+			iw_target_abandon(&lost, IW_XC_CANCELED);
+		assert_int_equal(store(&other, MIB, "x", 1, &why), 0);
+		assert_int_equal(commit(&other, m.size, &why), 0);
+		if (late)
+			iw_target_abandon(&lost, IW_XC_CANCELED);
+		assert_int_equal(parts_in("in"), 0);
+		assert_int_equal(unlinkat(tmp_fd, "in/f", 0), 0);
+		iw_place_close(&p);
+	}
+}
+
 static void wrong_digests_are_refused(void **state)
 {
 	struct iw_place p = place("", false);
@@ -678,6 +714,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_file_appears_when_it_is_whole, make, unmake),
+		cmocka_unit_test_setup_teardown(one_file_in_two_temporaries_leaves_neither, make,
+						unmake),
 		cmocka_unit_test_setup_teardown(wrong_digests_are_refused, make, unmake),
 		cmocka_unit_test_setup_teardown(zeros_become_holes, make, unmake),
 		cmocka_unit_test_setup_teardown(nothing_outside_the_base_is_touched, make, unmake),

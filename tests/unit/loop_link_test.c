@@ -456,7 +456,7 @@ static void transport_without_memory_is_left_alone_for_a_while(void **state)
 	assert_false(a.closed);
 }
 
-/* A large buffer behind a slow line has no room for a long time, though the peer takes octets all the time. */
+/* A large buffer stays full for a long time on a slow line, although the peer takes octets all the time. */
 static void full_socket_whose_octets_are_acknowledged_has_not_stalled(void **state)
 {
 	unsigned char dst[4] = { 0 };

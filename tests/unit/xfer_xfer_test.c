@@ -1377,7 +1377,7 @@ static void sides_that_wait_for_each_other_end(void **state)
 	pass_with_nops(2, false, 0);
 	assert_true(victim->ended);
 	assert_int_equal(victim->fault.err, IW_E_TIMEOUT);
-	assert_non_null(strstr(victim->fault.text, "the peer is there, but does not go on"));
+	assert_non_null(strstr(victim->fault.text, "the peer answers, but nothing advances"));
 	assert_true(iw_xfer_was_lost(victim->x));
 	xpair_fini(&pair);
 }
@@ -1420,11 +1420,11 @@ static void octets_that_are_acknowledged_slowly_are_progress(void **state)
 		let(victim);
 	}
 	assert_true(victim->ended);
-	assert_non_null(strstr(victim->fault.text, "the peer is there, but does not go on"));
+	assert_non_null(strstr(victim->fault.text, "the peer answers, but nothing advances"));
 	xpair_fini(&pair);
 }
 
-/* The peer's transport may go on without the peer. */
+/* The peer's transport may acknowledge octets after the peer has stopped. */
 static void acknowledged_octets_are_no_sign_of_life(void **state)
 {
 	(void)state;
@@ -1440,7 +1440,7 @@ static void acknowledged_octets_are_no_sign_of_life(void **state)
 	xpair_fini(&pair);
 }
 
-/* Without credit for messages the signs of life are RDMA Writes of no octets. */
+/* Without credit for messages the signs of life are zero-length RDMA Writes. */
 static void signs_of_life_need_no_credit(void **state)
 {
 	(void)state;
