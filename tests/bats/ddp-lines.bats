@@ -244,11 +244,11 @@ interrupted() {
     local mode
 
     random_file src/f 300000
-    serve_here ddp-recv -p "$PORT" --timeout 1s dst
-    bad_line tcp rate=60000
+    serve_here ddp-recv -p "$PORT" --timeout 2s dst
+    bad_line tcp rate=50000
     for mode in write read send; do
         rm -f dst/f
-        run_here ddp-send --json -m $mode --timeout 1s -p "$LINE" src/f 127.0.0.1:
+        run_here ddp-send --json -m $mode --timeout 2s -p "$LINE" src/f 127.0.0.1:
         assert_status 0
         assert_jsonl '[.[]|select(.event=="result")][0].redials' 0
         assert_same_file src/f dst/f
