@@ -14,6 +14,9 @@ VERSION := $(shell cat VERSION)
 # --- where things go ---------------------------------------------------------------------------------------------------
 
 BUILD ?= build
+# One name for one folder: a folder below this one is named from here, however the caller spells it. Commands contain the name, and a
+# command that changed compiles again.
+override BUILD := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
@@ -114,15 +117,17 @@ endif
 all:
 
 # --- what this machine has ---------------------------------------------------------------------------------------------
-# config.mk and config.h say which optional libraries were found. They are made again when the compiler, its flags, the
-# detecting script or VERSION changed; config.h keeps its date when its text is the same.
+# config.mk and config.h say which optional libraries were found. They are made again when the compiler, its flags, the detecting
+# script or VERSION changed, and when a library or program that the script looks for was installed, upgraded or removed. config.h
+# keeps its date when its text is the same, so that only a change that matters compiles again.
 
 NO_CONFIG_GOALS := clean help deps dist format map uninstall
 ifneq ($(if $(MAKECMDGOALS),$(filter-out $(NO_CONFIG_GOALS),$(MAKECMDGOALS)),all),)
 CONFIGURED := 1
 endif
 
-config_key := CC=$(CC) CFLAGS=$(CFLAGS) CPPFLAGS=$(CPPFLAGS) LDFLAGS=$(LDFLAGS) WITHOUT=$(WITHOUT) VERSION=$(VERSION) FUZZ=$(FUZZ) LTO=$(LTO)
+config_seen := $(if $(CONFIGURED),$(shell CC='$(CC)' PKG_CONFIG='$(PKG_CONFIG)' scripts/configure --seen))
+config_key := CC=$(CC) CFLAGS=$(CFLAGS) CPPFLAGS=$(CPPFLAGS) LDFLAGS=$(LDFLAGS) WITHOUT=$(WITHOUT) VERSION=$(VERSION) FUZZ=$(FUZZ) LTO=$(LTO) SEEN=$(config_seen)
 
 ifdef CONFIGURED
 ifneq ($(shell cat $(O)/config.key 2>/dev/null),$(strip $(config_key)))

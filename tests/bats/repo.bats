@@ -280,6 +280,41 @@ same_options() {
     [ "$BATS_TEST_TMPDIR/then" -nt "$out/ddp-dump" ] || fail_with 'built again'
 }
 
+@test "a library that was installed, changed or removed after the configuration is noticed" {
+    local out=$BATS_TEST_TMPDIR/b have
+
+    # As if these were the only libraries: the file of cmocka names one that the linker does not find.
+    mkdir "$BATS_TEST_TMPDIR/pc"
+    export PKG_CONFIG_LIBDIR=$BATS_TEST_TMPDIR/pc
+    printf '%s\n' 'Name: cmocka' 'Description: broken' 'Version: 1' 'Libs: -lno-such-library' >"$PKG_CONFIG_LIBDIR/cmocka.pc"
+    # The program that prints the variable configures first.
+    have() { make --no-print-directory -s BUILD="$out" WITHOUT='xdp usrsctp' LTO= print-IW_HAVE_CMOCKA 2>/dev/null; }
+    [ -z "$(have)" ] || fail_with 'found although it does not link'
+    touch -d '1 hour ago' "$out/config.h"
+    cp -p "$out/config.h" "$BATS_TEST_TMPDIR/before.h"
+    rm "$PKG_CONFIG_LIBDIR/cmocka.pc"
+    [ "$(have)" = 1 ] || fail_with 'not noticed that it was repaired'
+    # Only tests use cmocka: nothing compiles again.
+    [ ! "$out/config.h" -nt "$BATS_TEST_TMPDIR/before.h" ] || fail_with 'config.h was written again'
+    # Nothing changed: not configured again.
+    touch "$BATS_TEST_TMPDIR/then"
+    [ "$(have)" = 1 ]
+    [ "$BATS_TEST_TMPDIR/then" -nt "$out/config.mk" ] || fail_with 'configured again without a reason'
+}
+
+@test "one build folder has one name, however it is spelled" {
+    local flags
+
+    flags=$(make --no-print-directory -s BUILD=build/one-name print-IW_CPPFLAGS 2>/dev/null)
+    run_here make --no-print-directory -s BUILD="$PWD/build/one-name" print-IW_CPPFLAGS
+    assert_output_is "$flags"
+    run_here make --no-print-directory -s BUILD=./build//one-name/ print-O
+    assert_output_is build/one-name
+    run_here make --no-print-directory -s BUILD=/tmp/elsewhere/ print-BUILD
+    rm -rf build/one-name
+    assert_output_is /tmp/elsewhere
+}
+
 @test "the list of mutants fits the sources" {
     run_here scripts/mutants --check
     assert_status 0
