@@ -423,6 +423,7 @@ END
     [ $n -ge 4 ]
 }
 
+# bats test_tags=all
 @test "scripts/bench measures beside the peers and writes every value" {
     require_tool iperf3 sockperf chrt
     require_netns
@@ -437,6 +438,7 @@ END
     assert_jsonl '.[0].figures | map(.ratio > 0 and .ratio == .values[0].ratio and (.values | length == 1)) | all' true
 }
 
+# bats test_tags=all
 @test "scripts/bench compares with the congestion control that is faster for TCP by the median" {
     local has
 
@@ -469,6 +471,7 @@ EOF
     assert_jsonl '.[0].runs[0] | [.pairs, .others] | map(map(.ours.cc[]) | unique)' '[["cubic"],["bbr"]]'
 }
 
+# bats test_tags=all
 @test "scripts/bench draws pictures" {
     require_tool gnuplot chrt
     require_netns

@@ -201,6 +201,7 @@ interrupted() {
     done
 }
 
+# bats test_tags=all
 @test "without CRC the digest covers control messages: no changed octet passes for a whole file" {
     local at ok=0 failed=0
 
@@ -240,6 +241,7 @@ interrupted() {
 
 # --- little throughput ---
 
+# bats test_tags=all
 @test "a slow line is not taken for a dead one, in any mode" {
     local mode
 

@@ -4,7 +4,7 @@
 # README's first command, complete: in a copy of the tree without anything built, as an ordinary user and then as root. And what
 # README's second command reports to an ordinary user, with a few files of tests.
 
-# bats file_tags=beside
+# bats file_tags=beside,all
 
 load helpers
 

@@ -9,6 +9,8 @@
 # Each test is a shell of its own, and fail_with shows what looks unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 
+# bats file_tags=all
+
 load helpers
 
 : "${IW_FAULT_SEEDS:=3}" "${IW_SEED:=1}"

@@ -108,6 +108,7 @@ print(ended(p, 15))"
     done
 }
 
+# bats test_tags=all
 @test "empty windows stay open for a slow source, and so do windows that fill slowly" {
     serve_here ddp-recv -p "$PORT" --timeout 1s dst
     hostile "

@@ -3,7 +3,7 @@
 #
 # Transfers over a link that loses, delays, reorders, doubles and corrupts frames: kernel TCP and our SCTP alike, every octet compared.
 
-# bats file_tags=beside
+# bats file_tags=beside,all
 
 # Each test is a shell of its own, and fail_with shows what looks unused.
 # shellcheck disable=SC2030,SC2031,SC2034

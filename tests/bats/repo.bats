@@ -226,6 +226,7 @@ same_options() {
     assert_output_is ''
 }
 
+# bats test_tags=all
 @test "a program finds the installed library by pkg-config" {
     local root=$BATS_TEST_TMPDIR/root
 
@@ -250,6 +251,7 @@ same_options() {
     assert_status 0
 }
 
+# bats test_tags=all
 @test "the tarball of make dist builds, the library with nothing but libc" {
     local name top
 
@@ -265,6 +267,7 @@ same_options() {
     assert_output_is ''
 }
 
+# bats test_tags=all
 @test "without libpcap the answer of ddp-dump is 3 and the reason" {
     local out=$BATS_TEST_TMPDIR/b
 
@@ -330,6 +333,7 @@ mutants_leave() {
     (cd "$IW_TOP" && project_files | xargs -d '\n' sha256sum 2>/dev/null; ls -A "$BATS_TEST_TMPDIR/tmp")
 }
 
+# bats test_tags=all
 @test "scripts/mutants separates noticed mutants from unnoticed ones, and cleans up" {
     local list=$BATS_TEST_TMPDIR/list before
 

@@ -1,0 +1,78 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# scripts/check and scripts/run-tests: the two levels, the count, the status line.
+
+# bats file_tags=beside
+
+load helpers
+
+# Three tests in two files, of which --quick leaves out two.
+setup_file() {
+    mkdir "$BATS_FILE_TMPDIR/t"
+    printf '%s\n' '@test "always" { true; }' '# bats test_tags=all' '@test "one of all" { true; }' >"$BATS_FILE_TMPDIR/t/some.bats"
+    printf '%s\n' '# bats file_tags=beside,all' '@test "a file of all" { true; }' >"$BATS_FILE_TMPDIR/t/whole.bats"
+}
+
+setup() {
+    cd "$IW_TOP" || return 1
+    export BATS_FILES="$BATS_FILE_TMPDIR/t/some.bats $BATS_FILE_TMPDIR/t/whole.bats"
+    unset IW_MUST_RUN MAKEFLAGS MAKELEVEL
+}
+
+run_tests() {
+    IW_TIMEOUT=60 run_here scripts/run-tests --build "$BATS_TEST_TMPDIR/b" "$@"
+}
+
+@test "all tests run without --quick, with it those without the tag" {
+    run_tests bats
+    assert_status 0
+    assert_output_has 'ok    bats/whole'
+    assert_equal "$(tail -n 1 <<<"$output")" '3 passed, 0 failed, 0 skipped'
+    run_tests --quick bats
+    assert_status 0
+    assert_output_lacks bats/whole
+    assert_equal "$(tail -n 1 <<<"$output")" '1 passed, 0 failed, 0 skipped'
+}
+
+@test "a failure, a skip without a reason and a file without tests are failures" {
+    printf '%s\n' '@test "fails" { false; }' '@test "skips" { skip "why not"; }' '@test "passes" { true; }' >"$BATS_TEST_TMPDIR/some.bats"
+    : >"$BATS_TEST_TMPDIR/none.bats"
+    BATS_FILES="$BATS_TEST_TMPDIR/some.bats $BATS_TEST_TMPDIR/none.bats" run_tests bats
+    assert_status 1
+    assert_output_has "a skip must say 'needs WORD: reason', this one said 'why not'"
+    assert_output_has 'none::(all) (ran no test)'
+    assert_equal "$(tail -n 1 <<<"$output")" '1 passed, 3 failed, 0 skipped'
+}
+
+@test "a skip is a failure when IW_MUST_RUN names its reason" {
+    printf '%s\n' '@test "skips" { skip "needs raw: no"; }' '@test "passes" { true; }' >"$BATS_TEST_TMPDIR/some.bats"
+    export BATS_FILES=$BATS_TEST_TMPDIR/some.bats
+    run_tests bats
+    assert_status 0
+    assert_equal "$(tail -n 1 <<<"$output")" '1 passed, 0 failed, 1 skipped'
+    IW_MUST_RUN=raw run_tests bats
+    assert_status 1
+    assert_equal "$(tail -n 1 <<<"$output")" '1 passed, 1 failed, 0 skipped'
+}
+
+@test "a terminal shows how many programs of how many have ended, and the time left" {
+    printf '%s\n' '@test "waits" { sleep 3; }' >"$BATS_TEST_TMPDIR/waits.bats"
+    BATS_FILES=$BATS_TEST_TMPDIR/waits.bats TERM=xterm IW_TIMEOUT=60 \
+        run_here script -qec "scripts/run-tests --build '$BATS_TEST_TMPDIR/b' bats" "$BATS_TEST_TMPDIR/typescript"
+    assert_status 0
+    output=$(tr '\r' '\n' <"$BATS_TEST_TMPDIR/typescript")
+    grep -qE '0 of 1 ended, 0:0[0-9], about 0:[0-9]+ left: bats/waits' <<<"$output" || fail_with 'no status line'
+    grep -qE 'ok +bats/waits +1 passed' <<<"$output" || fail_with 'no report'
+    # The next run knows how long it took.
+    grep -qE '^bats'$'\t''waits'$'\t''3\.' "$BATS_TEST_TMPDIR/b/test-times" || fail_with 'the time was not kept'
+}
+
+@test "scripts/check explains itself, and refuses arguments that it does not know" {
+    run_here scripts/check --help
+    assert_status 0
+    assert_output_has 'scripts/check --all'
+    run_here scripts/check --everything
+    assert_status 2
+    assert_stderr_has "unknown argument '--everything'"
+}
