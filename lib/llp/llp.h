@@ -50,6 +50,7 @@ struct iw_llp_cfg {
 	uint32_t sndbuf, rcvbuf; /* 0: the system's */
 	uint32_t backlog;
 	bool listen;
+	int listen_fd; /* STREAM, listen: a listening socket (borrowed); 0: make one */
 	/* Message transports: */
 	uint16_t streams, udp_port;
 	unsigned xdp; /* set of enum iw_xdp_want */

@@ -280,12 +280,10 @@ static bool is_not_here(const struct iw_fault *why)
 	return why->os_errno == EAFNOSUPPORT || why->os_errno == EADDRNOTAVAIL;
 }
 
-static int open_listening(struct iw_llp **out, const struct iw_llp_cfg *cfg, struct iw_fault *why)
+static int listen_on_host(int *fd, const struct iw_llp_cfg *cfg, const struct iw_sock_cfg *sock,
+			  struct iw_fault *why)
 {
-	struct iw_addr addr[ADDR_MAX], local;
-	char text[IW_ADDR_TEXT];
-	struct iw_sock_cfg sock;
-	struct tcp *t;
+	struct iw_addr addr[ADDR_MAX];
 	size_t n = 0;
 	int err;
 
@@ -294,17 +292,28 @@ static int open_listening(struct iw_llp **out, const struct iw_llp_cfg *cfg, str
 			      cfg->port, why);
 	if (err)
 		return err;
-	t = tcp_alloc(why);
-	if (!t)
-		return IW_E_NOMEM;
-	copy_sock(&sock, cfg);
 	err = IW_E_NOENT;
 	for (size_t i = 0; i < n; i++) {
-		err = iw_tcp_listen(&t->llp.fd, &addr[i], (int)IW_MIN(cfg->backlog, 65535u), &sock,
-				    why);
+		err = iw_tcp_listen(fd, &addr[i], (int)IW_MIN(cfg->backlog, 65535u), sock, why);
 		if (err == 0 || !is_not_here(why))
 			break;
 	}
+	return err;
+}
+
+static int open_listening(struct iw_llp **out, const struct iw_llp_cfg *cfg, struct iw_fault *why)
+{
+	char text[IW_ADDR_TEXT];
+	struct iw_sock_cfg sock;
+	struct iw_addr local;
+	struct tcp *t = tcp_alloc(why);
+	int err;
+
+	if (!t)
+		return IW_E_NOMEM;
+	copy_sock(&sock, cfg);
+	err = cfg->listen_fd ? iw_tcp_listen_on(&t->llp.fd, cfg->listen_fd, &sock, why)
+			     : listen_on_host(&t->llp.fd, cfg, &sock, why);
 	if (err)
 		goto fail;
 	if (iw_sock_local(t->llp.fd, &local) != 0) {

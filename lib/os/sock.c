@@ -3,6 +3,7 @@
 #include "os/sock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <net/if.h>
 #include <linux/sockios.h>
@@ -122,6 +123,19 @@ static int complete_scope(struct iw_addr *a, const char *interface, struct iw_fa
  * A socket with all of @cfg set on it. Buffers come first: the receive buffer decides the window
  * scale that TCP offers.
  */
+static int set_options(int fd, const struct iw_sock_cfg *cfg, struct iw_fault *why)
+{
+	if (iw_sock_set_buffers(fd, cfg->sndbuf, cfg->rcvbuf) != 0)
+		return iw_os_fail(why, errno, "set socket buffers of %zu and %zu octets",
+				  cfg->sndbuf, cfg->rcvbuf);
+	if (cfg->interface && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, cfg->interface,
+					 (socklen_t)strlen(cfg->interface)) < 0)
+		return iw_os_fail(why, errno, "bind to interface %s", cfg->interface);
+	if (cfg->nodelay && iw_tcp_nodelay(fd, true) != 0)
+		return iw_os_fail(why, errno, "set TCP_NODELAY");
+	return cfg->cc ? iw_tcp_set_cc(fd, cfg->cc, why) : 0;
+}
+
 static int make_socket(int *out, int family, const struct iw_sock_cfg *cfg, struct iw_fault *why)
 {
 	int fd, err;
@@ -130,29 +144,11 @@ static int make_socket(int *out, int family, const struct iw_sock_cfg *cfg, stru
 	if (fd < 0)
 		return iw_os_fail(why, errno, "open a TCP socket for IPv%d",
 				  family == AF_INET ? 4 : 6);
-	if (iw_sock_set_buffers(fd, cfg->sndbuf, cfg->rcvbuf) != 0) {
-		err = iw_os_fail(why, errno, "set socket buffers of %zu and %zu octets",
-				 cfg->sndbuf, cfg->rcvbuf);
-		goto fail;
-	}
-	if (cfg->interface && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, cfg->interface,
-					 (socklen_t)strlen(cfg->interface)) < 0) {
-		err = iw_os_fail(why, errno, "bind to interface %s", cfg->interface);
-		goto fail;
-	}
-	if (cfg->nodelay && iw_tcp_nodelay(fd, true) != 0) {
-		err = iw_os_fail(why, errno, "set TCP_NODELAY");
-		goto fail;
-	}
-	if (cfg->cc) {
-		err = iw_tcp_set_cc(fd, cfg->cc, why);
-		if (err)
-			goto fail;
-	}
-	*out = fd;
-	return 0;
-fail:
-	close(fd);
+	err = set_options(fd, cfg, why);
+	if (err)
+		close(fd);
+	else
+		*out = fd;
 	return err;
 }
 
@@ -259,6 +255,46 @@ int iw_tcp_listen(int *out, const struct iw_addr *addr, int backlog, const struc
 	return 0;
 fail:
 	close(fd);
+	return err;
+}
+
+/* NULL, or what else than a listening TCP socket fd is. */
+static const char *not_listening(int fd)
+{
+	int family, type, protocol, listens;
+
+	if (fcntl(fd, F_GETFD) < 0)
+		return "not open";
+	if (get_int(fd, SOL_SOCKET, SO_DOMAIN, &family) < 0 ||
+	    get_int(fd, SOL_SOCKET, SO_TYPE, &type) < 0 ||
+	    get_int(fd, SOL_SOCKET, SO_PROTOCOL, &protocol) < 0 ||
+	    get_int(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens) < 0)
+		return "not a socket";
+	if ((family != AF_INET && family != AF_INET6) || type != SOCK_STREAM ||
+	    protocol != IPPROTO_TCP)
+		return "a socket, but not of TCP";
+	return listens ? NULL : "a TCP socket that does not listen";
+}
+
+int iw_tcp_listen_on(int *out, int given, const struct iw_sock_cfg *cfg, struct iw_fault *why)
+{
+	const char *fault = not_listening(given);
+	int fd, flags, err;
+
+	if (fault)
+		return iw_fail(why, IW_E_INVAL,
+			       "descriptor %u: %s; expected a listening TCP socket",
+			       (uint32_t)given, fault);
+	fd = fcntl(given, F_DUPFD_CLOEXEC, 0);
+	flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		err = iw_os_fail(why, errno, "duplicate descriptor %d", given);
+	else
+		err = set_options(fd, cfg, why);
+	if (!err)
+		*out = fd;
+	else if (fd >= 0)
+		close(fd);
 	return err;
 }
 

@@ -54,6 +54,14 @@ IW_MUST_CHECK int iw_tcp_listen(int *fd, const struct iw_addr *addr, int backlog
 				const struct iw_sock_cfg *cfg, struct iw_fault *why);
 
 /*
+ * Duplicates @given, a listening TCP socket that another process made (borrowed), makes it
+ * non-blocking and sets @cfg on it. IW_E_INVAL: it is something else. Other errors as
+ * iw_tcp_connect.
+ */
+IW_MUST_CHECK int iw_tcp_listen_on(int *fd, int given, const struct iw_sock_cfg *cfg,
+				   struct iw_fault *why);
+
+/*
  * The next connection of @listener into *fd, its peer into *peer (may be NULL). IW_E_AGAIN: there
  * is none now. IW_E_LIMIT: no more descriptors; the connection stays queued and the listener stays
  * readable, so stop polling it until a descriptor is free. Connections that died in the queue are

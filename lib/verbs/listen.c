@@ -308,6 +308,10 @@ static int listen_on_port(struct iw_listener *l, const struct iw_port_ops *ops,
 	struct iw_port *port;
 	int err;
 
+	if (l->param.listen_fd)
+		return iw_fail(why, IW_E_INVAL,
+			       "listen: listen_fd %u: it needs transport tcp, not %s",
+			       (uint32_t)l->param.listen_fd, l->param.transport);
 	iw_verbs_port_cfg(&cfg, &l->param, true);
 	err = ops->open(&port, &cfg, why);
 	if (err)

@@ -50,6 +50,54 @@ static int listener(const char *text, const struct iw_sock_cfg *cfg, struct iw_a
 	return fd;
 }
 
+static void assert_refused(int given, const char *text)
+{
+	struct iw_fault why;
+	int fd = -1;
+
+	assert_int_equal(iw_tcp_listen_on(&fd, given, &plain, &why), IW_E_INVAL);
+	assert_int_equal(fd, -1);
+	assert_non_null(strstr(why.text, text));
+}
+
+static void a_listener_of_another_program_is_duplicated(void **state)
+{
+	const struct iw_sock_cfg large = { .rcvbuf = 300000 };
+	struct iw_addr at, same;
+	struct iw_fault why;
+	int given = listener("127.0.0.1", &plain, &at), fd, size = 0;
+	socklen_t len = sizeof(size);
+
+	(void)state;
+	assert_int_equal(fcntl(given, F_SETFL, 0), 0);
+	assert_int_equal(iw_tcp_listen_on(&fd, given, &large, &why), 0);
+	assert_int_not_equal(fd, given);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, &len), 0);
+	assert_true(size >= 300000);
+	close(given);
+	assert_int_equal(iw_sock_local(fd, &same), 0);
+	assert_true(iw_addr_equal(&at, &same));
+	assert_int_equal(iw_tcp_accept(&given, NULL, fd, &why), IW_E_AGAIN);
+	close(fd);
+}
+
+static void what_does_not_listen_is_no_listener(void **state)
+{
+	int unbound = socket(AF_INET, SOCK_STREAM, 0), udp = socket(AF_INET, SOCK_DGRAM, 0);
+	int file = open("/dev/null", O_RDONLY);
+
+	(void)state;
+	assert_refused(unbound, "does not listen");
+	assert_refused(udp, "not of TCP");
+	assert_refused(file, "not a socket");
+	close(unbound);
+	close(udp);
+	close(file);
+	assert_refused(file, "not open");
+}
+
 struct pair {
 	int listener, client, server;
 	struct iw_addr at, from;
@@ -450,6 +498,8 @@ static void reserved_sctp_ports_differ(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_listener_of_another_program_is_duplicated),
+		cmocka_unit_test(what_does_not_listen_is_no_listener),
 		cmocka_unit_test(connects_over_ipv4),
 		cmocka_unit_test(connects_over_ipv6),
 		cmocka_unit_test(every_socket_is_nonblocking_and_closes_on_exec),

@@ -585,6 +585,16 @@ static void a_transport_that_cannot_run_says_so(void **state)
 	assert_non_null(strstr(a.why.text, "xdp"));
 }
 
+static void a_passed_listener_needs_tcp(void **state)
+{
+	struct iw_conn_param p = { .size = sizeof(p), .transport = "udp", .listen_fd = 3 };
+	struct iw_listener *l;
+
+	(void)state;
+	assert_int_equal(iw_listen(&l, a.ctx, &p, &a.why), IW_E_INVAL);
+	assert_non_null(strstr(a.why.text, "needs transport tcp, not udp"));
+}
+
 /* ENH-13, ENH-14, ENH-16 */
 static void each_rtr_form_is_agreed_on(void **state)
 {
@@ -902,6 +912,7 @@ int main(void)
 		test(impossible_wishes_are_refused_with_a_reason),
 		test(struct_of_a_newer_version_is_refused_when_it_asks_for_more),
 		test(a_transport_that_cannot_run_says_so),
+		test(a_passed_listener_needs_tcp),
 		test(each_rtr_form_is_agreed_on),
 		test(large_fpdus_are_agreed_on_between_two_of_us),
 		test(large_fpdus_are_not_used_when_one_side_does_not_want_them),

@@ -400,6 +400,12 @@ struct iw_conn_param {
 	 * IW_E_INVAL, and rev 0 means 1.
 	 */
 	const char *profile;
+	/*
+	 * listen, over tcp: a listening TCP socket, made by another program such as systemd; host,
+	 * port and bind_addr are then ignored. Borrowed; the listener uses a duplicate. 0: makes
+	 * a socket.
+	 */
+	int listen_fd;
 };
 
 /*
