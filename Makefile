@@ -27,6 +27,10 @@ BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
 FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 DOCDIR ?= $(PREFIX)/share/doc/iwarp-tools
+SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+# Where Wireshark looks for Lua plugins of all users: `tshark -G folders` says so.
+LUADIR ?= $(LIBDIR)/wireshark/plugins
 
 # --- switches ----------------------------------------------------------------------------------------------------------
 
@@ -244,6 +248,8 @@ deps:
 # --- install -----------------------------------------------------------------------------------------------------------
 
 IW_MAN := $(wildcard man/*.[1-8])
+IW_DROP_INS := $(wildcard scripts/systemd/ddp-recv-*.conf)
+CONFDIR := $(SYSCONFDIR)/iwarp-tools
 D = $(DESTDIR)
 
 # to FOLDER,MODE,FILES
@@ -264,6 +270,11 @@ install: all
 	$(Q)$(call to,$(BASHCOMPDIR),644,$(wildcard completions/bash/*))
 	$(Q)$(call to,$(ZSHCOMPDIR),644,$(wildcard completions/zsh/*))
 	$(Q)$(call to,$(FISHCOMPDIR),644,$(wildcard completions/fish/*))
+	$(Q)$(call to,$(LUADIR),644,scripts/wireshark/ddp-sctp.lua)
+	$(Q)sed -e 's|@BINDIR@|$(BINDIR)|' -e 's|@CONFDIR@|$(CONFDIR)|' scripts/systemd/ddp-recv.service.in >$(O)/ddp-recv.service
+	$(Q)$(call to,$(UNITDIR),644,$(O)/ddp-recv.service scripts/systemd/ddp-recv.socket)
+	$(Q)[ -e '$(D)$(CONFDIR)/ddp-recv.conf' ] || { $(call to,$(CONFDIR),644,scripts/systemd/ddp-recv.conf); }
+	$(Q)$(call to,$(DOCDIR)/examples,644,$(IW_DROP_INS))
 	$(Q)$(call to,$(DOCDIR),644,$(wildcard README.md CHANGELOG.md LICENSE))
 	$(Q)if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ] && command -v ldconfig >/dev/null; then ldconfig; fi
 
@@ -274,7 +285,9 @@ uninstall:
 		$(foreach page,$(IW_MAN),'$(D)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page))') \
 		$(addprefix '$(D)$(BASHCOMPDIR)'/,$(notdir $(wildcard completions/bash/*))) \
 		$(addprefix '$(D)$(ZSHCOMPDIR)'/,$(notdir $(wildcard completions/zsh/*))) \
-		$(addprefix '$(D)$(FISHCOMPDIR)'/,$(notdir $(wildcard completions/fish/*)))
+		$(addprefix '$(D)$(FISHCOMPDIR)'/,$(notdir $(wildcard completions/fish/*))) \
+		$(addprefix '$(D)$(UNITDIR)'/,ddp-recv.service ddp-recv.socket) '$(D)$(LUADIR)/ddp-sctp.lua'
+	$(Q)! cmp -s '$(D)$(CONFDIR)/ddp-recv.conf' scripts/systemd/ddp-recv.conf || rm -f '$(D)$(CONFDIR)/ddp-recv.conf'
 	$(Q)rm -rf '$(D)$(INCLUDEDIR)/iwarp' '$(D)$(DOCDIR)'
 
 dist:

@@ -893,7 +893,8 @@ static int open_listener(struct hub *h, struct iw_fault *why)
 		err = confine_listener(h, why);
 	if (!err)
 		iw_report_listening(&h->report, iw_listener_addr(h->listener),
-				    iw_listener_port(h->listener), !h->cfg->conn.host);
+				    iw_listener_port(h->listener),
+				    !h->cfg->conn.host && !h->cfg->conn.listen_fd);
 	return err;
 }
 

@@ -9,11 +9,13 @@
 
 #include "cli/confine.h"
 #include "cli/option.h"
+#include "cli/passed.h"
 #include "cli/signals.h"
 #include "cli/text.h"
 #include "file/digest.h"
 #include "file/remote.h"
 #include "util/num.h"
+#include "util/text.h"
 
 #define MAX_AGE       IW_SEC(7 * 24 * 3600)
 #define MAX_CONNS     1024
@@ -360,8 +362,34 @@ void iw_transfer_opts_uri(struct iw_transfer_opts *o, const char *option, const 
 	o->uri_option = option;
 }
 
+/* The socket that a service manager passes has an address already. */
+static int take_socket(struct iw_transfer_opts *o, struct iw_fault *why)
+{
+	int fd = iw_cli_passed_socket(why);
+
+	if (fd <= 0)
+		return fd;
+	if (strcmp(o->cli.transport, "tcp") != 0)
+		return iw_fail(why, IW_E_INVAL,
+			       "--transport %s: a socket passed by LISTEN_FDS needs -t tcp",
+			       o->cli.transport);
+	if (o->cli.bind)
+		return iw_fail(
+			why, IW_E_INVAL,
+			"--bind %s: the socket passed by LISTEN_FDS has an address; remove --bind",
+			o->cli.bind);
+	if (o->cli.port != IW_CLI_PORT)
+		return iw_fail(
+			why, IW_E_INVAL,
+			"--port %u: the socket passed by LISTEN_FDS has a port; remove --port",
+			(uint32_t)o->cli.port);
+	o->cfg.conn.listen_fd = fd;
+	return 0;
+}
+
 static int run(struct iw_transfer_opts *o)
 {
+	struct iw_fault why = { 0 };
 	struct iw_remote_cfg remote = { .cli = &o->cli, .from = o->cfg.to_stdout, .uri = o->uri };
 	bool listen = o->cfg.listen;
 
@@ -373,6 +401,8 @@ static int run(struct iw_transfer_opts *o)
 		iw_log_warn(
 			"--max-memory: a transfer needs 4M, and with --mode=send 24M; peers that need more are rejected");
 	iw_conn_opts_param(&o->conn, &o->cli, listen ? NULL : o->peer.host, &o->cfg.conn);
+	if (listen && take_socket(o, &why) != 0)
+		return iw_cli_fail(&o->cli, &why);
 	/* As many as can connect in the same moment. */
 	o->cfg.conn.backlog = 1024;
 	if (o->cfg.opts & IW_XOPT_DELETE && !listen && !o->yes && !(o->cfg.opts & IW_XOPT_DRY_RUN))

@@ -220,6 +220,10 @@ same_options() {
     [ -f "$root/usr/lib/libiwarp.a" ]
     [ -L "$root/usr/lib/libiwarp.so" ]
     [ -f "$root/usr/lib/pkgconfig/libiwarp.pc" ]
+    [ -f "$root/usr/lib/wireshark/plugins/ddp-sctp.lua" ]
+    [ -f "$root/usr/lib/systemd/system/ddp-recv.socket" ]
+    grep -q '^ExecStart=/usr/bin/ddp-recv ' "$root/usr/lib/systemd/system/ddp-recv.service"
+    [ -f "$root/etc/iwarp-tools/ddp-recv.conf" ]
     run_here make --no-print-directory BUILD="$IW_BUILD" uninstall DESTDIR="$root" PREFIX=/usr
     assert_status 0
     run_here find "$root" ! -type d

@@ -137,14 +137,14 @@ push() {
     assert_status 0
     capture_end
     # Initiate and Accept with their depths, and both ends' Terminate
-    fields=$(tshark -X lua_script:"$IW_TOP/scripts/ddp-sctp.lua" -r "$file" -Y ddp_sctp.function -T fields \
+    fields=$(tshark -X lua_script:"$IW_TOP/scripts/wireshark/ddp-sctp.lua" -r "$file" -Y ddp_sctp.function -T fields \
         -e ddp_sctp.function -e ddp_sctp.ird -E occurrence=f 2>/dev/null)
     assert_equal "$(cut -f1 <<<"$fields" | sort | tr '\n' ' ')" '4 4 5 6 '
     assert_equal "$(awk '$1 == 5 { print ($2 > 0) }' <<<"$fields")" 1
     # Sends, as Wireshark's own dissector reads them
-    [ -n "$(tshark -X lua_script:"$IW_TOP/scripts/ddp-sctp.lua" -r "$file" -Y 'ddp_sctp.ssn && iwarp_rdma.opcode' 2>/dev/null)" ] ||
+    [ -n "$(tshark -X lua_script:"$IW_TOP/scripts/wireshark/ddp-sctp.lua" -r "$file" -Y 'ddp_sctp.ssn && iwarp_rdma.opcode' 2>/dev/null)" ] ||
         fail_with 'no DDP segment was decoded'
-    [ -z "$(tshark -o 'sctp.checksum:CRC 32c' -X lua_script:"$IW_TOP/scripts/ddp-sctp.lua" -r "$file" \
+    [ -z "$(tshark -o 'sctp.checksum:CRC 32c' -X lua_script:"$IW_TOP/scripts/wireshark/ddp-sctp.lua" -r "$file" \
         -Y '_ws.malformed || sctp.checksum.status == "Bad" || ddp_sctp.short || ddp_sctp.unknown' 2>/dev/null)" ] ||
         fail_with 'malformed packets'
 }
@@ -172,7 +172,7 @@ push() {
     run_here ddp-dump -r late.pcap --json --profile sctp-draft-02
     assert_jsonl 'map(select(.event == "ddp")) | length >= 6' true
     for fields in TRUE FALSE; do
-        tshark -X lua_script:"$IW_TOP/scripts/ddp-sctp.lua" -o "ddp_sctp.draft_02:$fields" -r "$file" -Y 'ddp_sctp.ssn && iwarp_rdma.opcode' \
+        tshark -X lua_script:"$IW_TOP/scripts/wireshark/ddp-sctp.lua" -o "ddp_sctp.draft_02:$fields" -r "$file" -Y 'ddp_sctp.ssn && iwarp_rdma.opcode' \
             >"$fields" 2>/dev/null
     done
     [ -s TRUE ] && [ ! -s FALSE ] || fail_with 'the dissector does not do as the preference says'

@@ -2,7 +2,7 @@
 --
 -- DDP over SCTP (RFC 5043) for Wireshark and tshark, which know the two payload protocols by name only:
 --
---   tshark -X lua_script:scripts/ddp-sctp.lua -r FILE -Y ddp_sctp
+--   tshark -X lua_script:scripts/wireshark/ddp-sctp.lua -r FILE -Y ddp_sctp
 --
 -- PPID 16: the DDP-SSN, then a DDP segment, for Wireshark's own dissector of DDP and RDMAP.
 -- PPID 17: session control, with the IRD, ORD and RTR of the enhanced forms (RFC 6581 section 9).
