@@ -125,7 +125,7 @@ all:
 # script or VERSION changed, and when a library or program that the script looks for was installed, upgraded or removed. config.h
 # keeps its date when its text is the same, so that only a change that matters compiles again.
 
-NO_CONFIG_GOALS := clean help deps dist format map uninstall
+NO_CONFIG_GOALS := clean help deps dist deb format map uninstall
 ifneq ($(if $(MAKECMDGOALS),$(filter-out $(NO_CONFIG_GOALS),$(MAKECMDGOALS)),all),)
 CONFIGURED := 1
 endif
@@ -221,6 +221,11 @@ map:
 mutants: $(IW_PURE_UNIT_BINS) $(O)/mutants.flags
 	$(Q)scripts/mutants --build $(O) $(FILTER)
 
+.PHONY: check-pure
+# The unit tests of the pure rooms alone, for the build of a package: no socket, no clock, no report.
+check-pure: $(IW_PURE_UNIT_BINS)
+	$(Q)for t in $^; do $$t || exit 1; done
+
 can-sanitize:
 	@mkdir -p $(O) && echo 'int main(void) { return 0; }' >$(O)/can.c && $(CC) $(IW_CFLAGS) -o $(O)/can $(O)/can.c && $(O)/can
 
@@ -255,7 +260,7 @@ D = $(DESTDIR)
 # to FOLDER,MODE,FILES
 to = $(if $(strip $(3)),install -d '$(D)$(1)' && install -m $(2) $(3) '$(D)$(1)')
 
-.PHONY: install uninstall dist
+.PHONY: install uninstall dist deb
 # Of libiwarp.a the machine code alone is installed: what link-time optimization reads is for this very compiler.
 install: all
 	$(Q)$(call to,$(BINDIR),755,$(IW_TOOL_BINS))
@@ -292,6 +297,8 @@ uninstall:
 
 dist:
 	$(Q)scripts/dist $(BUILD)
+deb:
+	$(Q)scripts/deb $(BUILD)
 
 # --- for people --------------------------------------------------------------------------------------------------------
 
@@ -326,6 +333,7 @@ help:
 #|   bench           the figures, beside the peers, and pictures of throughput and latency
 #|   install uninstall   PREFIX=/usr/local DESTDIR=
 #|   dist            a tarball in BUILD
+#|   deb             Debian packages in BUILD/deb, from that tarball
 #|   clean help
 #|
 #| Switches

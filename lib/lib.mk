@@ -67,6 +67,6 @@ $(O)/libiwarp.pc: lib/libiwarp.pc.in VERSION $(O)/config.mk $(O)/pc.key
 
 # VERSION, the symbol map, the pages and the public headers agree, or the build stops.
 $(O)/agree.stamp: VERSION CHANGELOG.md lib/libiwarp.map lib/libiwarp.pc.in scripts/check-agree \
-		$(wildcard lib/include/iwarp/*.h man/*.[1-8])
+		$(wildcard lib/include/iwarp/*.h man/*.[1-8] debian/changelog debian/libiwarp0.symbols)
 	@mkdir -p $(@D)
 	$(Q)scripts/check-agree >$@

@@ -36,6 +36,7 @@ teardown() {
 }
 
 @test "connections that came before the start are accepted" {
+    # shellcheck disable=SC2016
     IW_MAY_END=1 IW_READY=listening serve_here "$PASS" tcp "$PORT" bash -c '
         ddp-send -p "$1" f 127.0.0.1: 3>&- &
         deadline=$((SECONDS + 10))
@@ -68,19 +69,19 @@ teardown() {
 @test "a passed socket of the wrong kind is an error that says what is expected" {
     run_here "$PASS" udp "$PORT" ddp-recv --once dst
     assert_status 2
-    [[ "$stderr" = *'descriptor 3: a socket, but not of TCP; expected a listening TCP socket'* ]] || fail_with "$stderr"
+    assert_stderr_has 'descriptor 3: a socket, but not of TCP; expected a listening TCP socket'
     run_here "$PASS" two "$PORT" ddp-recv --once dst
     assert_status 2
-    [[ "$stderr" = *'LISTEN_FDS=2: expected 1; use one ListenStream= line'* ]] || fail_with "$stderr"
+    assert_stderr_has 'LISTEN_FDS=2: expected 1; use one ListenStream= line'
     run_here "$PASS" tcp "$PORT" ddp-recv -t udp --once dst
     assert_status 2
-    [[ "$stderr" = *'--transport udp: a socket passed by LISTEN_FDS needs -t tcp'* ]] || fail_with "$stderr"
+    assert_stderr_has '--transport udp: a socket passed by LISTEN_FDS needs -t tcp'
     run_here "$PASS" tcp "$PORT" ddp-recv --bind 127.0.0.1 --once dst
     assert_status 2
-    [[ "$stderr" = *'has an address; remove --bind'* ]] || fail_with "$stderr"
+    assert_stderr_has 'has an address; remove --bind'
     run_here "$PASS" tcp "$PORT" ddp-recv --port 7000 --once dst
     assert_status 2
-    [[ "$stderr" = *'has a port; remove --port'* ]] || fail_with "$stderr"
+    assert_stderr_has 'has a port; remove --port'
 }
 
 @test "systemd accepts the units, and rates the service as safe" {
@@ -89,7 +90,7 @@ teardown() {
     cp "$IW_TOP/scripts/systemd/ddp-recv.socket" .
     run_here systemd-analyze verify --man=no --recursive-errors=no ./ddp-recv.service ./ddp-recv.socket
     assert_status 0
-    assert_equal "$stderr" ''
+    assert_stderr_is ''
     # In tenths: 10 is "1.0 OK".
     run_here systemd-analyze security --no-pager --offline=true --threshold=15 ./ddp-recv.service
     assert_status 0
