@@ -1,0 +1,247 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# The Debian packages: built from the tarball of scripts/dist in a clean folder, checked by lintian, then installed, used and removed in a
+# bare Debian that has nothing else of this project.
+
+# bats file_tags=all
+
+load helpers
+load debian
+
+readonly DEB_PACKAGES='iwarp-tools libiwarp0 libiwarp-dev iwarp-tools-doc'
+
+# what the tree has beside apt: the programs that a user of the packages brings
+readonly TREE_PACKAGES=gcc,libc6-dev,pkg-config,systemd,libcap2-bin,util-linux,iproute2
+
+require_deb() {
+    local missing
+
+    require_root
+    require_tool lintian dh
+    missing=$("$IW_TOP/scripts/packages" --missing build deb)
+    [ -z "$missing" ] || skip "needs deb: not installed: $missing"
+    require_bare_debian
+}
+
+# in_tree [--user] COMMAND: a shell command in the tree, with /proc and a loopback interface of its own
+in_tree() {
+    local user=
+
+    [ "$1" != --user ] || { user='--userspec=65534:65534'; shift; }
+    # shellcheck disable=SC2016
+    iw_run 'unshare --mount --pid --fork --kill-child --net' sh -c '
+        tree=$1 user=$2
+        mount -t proc proc "$tree/proc"
+        mount --bind /dev "$tree/dev"
+        mount -t tmpfs -o mode=1777 tmp "$tree/tmp"
+        ip link set lo up
+        cd /
+        exec chroot $user "$tree" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+            sh -euc "$3"' sh "$TREE" "$user" "$1"
+}
+
+# As in_tree, in the network of this machine: for apt.
+apt_in_tree() {
+    # shellcheck disable=SC2016
+    iw_run 'unshare --mount --pid --fork --kill-child' sh -c '
+        mount -t proc proc "$1/proc"
+        mount --bind /dev "$1/dev"
+        cd /
+        exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive sh -euc "$2"' sh "$TREE" "$1"
+}
+
+# What is in the tree but for what apt and dpkg write in any case.
+tree_files() {
+    (cd "$TREE" && find . -xdev \( -path ./var/lib/dpkg -o -path ./var/cache -o -path ./var/lib/apt -o -path ./var/log -o -path ./srv \
+        -o -path ./tmp -o -path ./proc -o -path ./dev -o -path ./run -o -name ld.so.cache -o -name 'aux-cache' \) -prune -o -print | sort)
+}
+
+setup_file() {
+    export WORK TREE DEBS
+
+    file_requires require_deb || return 0
+    # Another user builds there, and cannot enter the folders of BATS.
+    WORK=$(mktemp -d "${TMPDIR:-/tmp}/iw-deb.XXXXXX")
+    chmod 755 "$WORK"
+    TREE=$WORK/tree DEBS=$WORK/debs
+}
+
+teardown_file() {
+    # Nothing is mounted there: each mount ended with its namespace.
+    [ -z "${WORK:-}" ] || rm -rf --one-file-system "$WORK"
+}
+
+setup() {
+    skip_with_file
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+need_packages() {
+    [ -e "$DEBS/iwarp-tools.name" ] || fail_with 'the packages were not built: see the first test'
+}
+
+need_installed() {
+    [ -x "$TREE/usr/bin/ddp-recv" ] || fail_with 'the packages are not installed: see the test that installs them'
+}
+
+@test "the tarball of scripts/dist builds the packages" {
+    local p
+
+    IW_TIMEOUT=60 run_here "$IW_TOP/scripts/dist" "$WORK/dist"
+    assert_status 0
+    mkdir "$DEBS"
+    tar -x -z -f "$WORK"/dist/iwarp-tools-*.tar.gz -C "$DEBS"
+    # An ordinary user builds them, with the unit tests of the pure rooms.
+    chown -R 65534:65534 "$DEBS"
+    IW_TIMEOUT=400 run_here setpriv --reuid 65534 --regid 65534 --clear-groups env -u CC -u CFLAGS -u LDFLAGS -u MAKEFLAGS HOME="$DEBS" \
+        make --no-print-directory -C "$DEBS"/iwarp-tools-* deb BUILD="$DEBS/out"
+    assert_status 0
+    for p in $DEB_PACKAGES; do
+        ls "$DEBS"/out/deb/"${p}"_*.deb
+    done
+    grep -q '\[  PASSED  \]' "$DEBS/out/deb/log"
+    # The tree of the clone and that of the tarball are the same sources.
+    cmp "$WORK"/dist/iwarp-tools-*.tar.gz "$DEBS"/out/deb/iwarp-tools_*.orig.tar.gz
+    touch "$DEBS/iwarp-tools.name"
+}
+
+@test "lintian finds no error and no warning but those about tables in pages" {
+    need_packages
+    IW_TIMEOUT=120 run_here setpriv --reuid 65534 --regid 65534 --clear-groups env -C / HOME="$DEBS" lintian --fail-on error "$DEBS"/out/deb/*.changes
+    assert_status 0
+    run_here grep -vE '^(N:|$)|^W: iwarp-tools: groff-message' "$OUTPUT_FILE"
+    assert_output_is ''
+}
+
+@test "the packages install on a bare Debian with what they depend on, and nothing is started" {
+    local deps
+
+    need_packages
+    deps=$(for p in "$DEBS"/out/deb/{iwarp-tools,libiwarp0,libiwarp-dev}_*.deb; do dpkg-deb -f "$p" Depends; done |
+        tr ',' '\n' | sed 's/^ *//; s/[ (|].*//' | grep -vE '^(libiwarp.*|iwarp.*|)$' | sort -u | tr '\n' ' ')
+    bare_debian "$TREE_PACKAGES" "$deps"
+    mkdir "$TREE"
+    tar -x -f "$BARE_DEBIAN" -C "$TREE" --exclude='./dev/*'
+    cp /etc/resolv.conf "$TREE/etc/"
+    mkdir "$TREE/srv/debs"
+    cp "$DEBS"/out/deb/*.deb "$TREE/srv/debs/"
+    rm -f "$TREE"/srv/debs/*dbgsym*
+    IW_TIMEOUT=120 apt_in_tree "apt-get -qq -y --no-install-recommends install $deps"
+    assert_status 0
+    tree_files >"$BATS_FILE_TMPDIR/before"
+    IW_TIMEOUT=120 apt_in_tree 'apt-get -qq -y --no-install-recommends install /srv/debs/*.deb'
+    assert_status 0
+    # Disabled: no unit is wanted by a target.
+    run_here find "$TREE/etc/systemd/system" -name 'ddp-recv*'
+    assert_output_is ''
+    in_tree 'dpkg --audit; dpkg -V iwarp-tools libiwarp0 libiwarp-dev iwarp-tools-doc'
+    assert_status 0
+    assert_output_is ''
+}
+
+@test "root and an ordinary user move files with the installed tools" {
+    local user work
+
+    # shellcheck disable=SC2016
+    work='
+        cd "$(mktemp -d)"; mkdir in
+        head -c 3000000 /dev/urandom >f
+        for t in tcp udp; do
+            ddp-recv -t $t -p 7471 --once in >log 2>&1 &
+            i=0; until grep -q listening log; do i=$((i + 1)); [ $i -lt 100 ] || { cat log; exit 1; }; sleep 0.1; done
+            ddp-send -q -t $t f 127.0.0.1:$t; wait $!
+            cmp f in/$t
+        done
+        for tool in ddp-bench ddp-dump ddp-recv ddp-send ddp-xdp mpa-probe sctp-ddp-ping stag-reg; do $tool --version; done'
+
+    need_installed
+    for user in '' --user; do
+        # shellcheck disable=SC2086
+        in_tree $user "$work"
+        assert_status 0
+        assert_equal "$(grep -c "$(cat "$IW_TOP/VERSION")\$" <<<"$output")" 8
+    done
+}
+
+@test "the capabilities that the pages name are enough for raw and xdp" {
+    need_installed
+    in_tree --user 'ddp-recv -t raw --once /tmp'
+    assert_status 3
+    assert_stderr_has 'needs CAP_NET_RAW'
+    # shellcheck disable=SC2016
+    in_tree 'cp /usr/bin/ddp-recv /usr/local/bin/r && cp /usr/bin/ddp-recv /usr/local/bin/x
+        trap "rm -f /usr/local/bin/r /usr/local/bin/x" EXIT
+        setcap cap_net_raw+ep /usr/local/bin/r
+        setcap cap_net_raw,cap_net_admin,cap_bpf,cap_perfmon+ep /usr/local/bin/x
+        ip link add v0 type veth peer name v1; ip address add 10.9.0.1/24 dev v0; ip link set v0 up; ip link set v1 up
+        for t in "r -t raw" "x -t xdp -I v0"; do
+            name=${t%% *}
+            setpriv --reuid 65534 --regid 65534 --clear-groups /usr/local/bin/$t --bind 10.9.0.1 /tmp >/tmp/log.$name 2>&1 &
+            i=0; until grep -q listening /tmp/log.$name; do i=$((i + 1)); [ $i -lt 50 ] || { cat /tmp/log.$name; exit 1; }; sleep 0.1; done
+            kill $!; wait $!
+        done'
+    case $output in *'6.1 or later'*) skip 'needs xdp: this kernel does not take the program' ;; esac
+    assert_status 0
+}
+
+@test "the units are accepted, and systemd finds the configuration file" {
+    need_installed
+    # shellcheck disable=SC2016
+    in_tree 'systemd-analyze verify --man=no ddp-recv.service ddp-recv.socket 2>&1
+        test -r "$(sed -n "s/^EnvironmentFile=-//p" /lib/systemd/system/ddp-recv.service)"
+        test "$(systemctl is-enabled ddp-recv.socket || :)" = disabled
+        systemctl enable ddp-recv.socket 2>/dev/null
+        test "$(systemctl is-enabled ddp-recv.socket)" = enabled
+        systemctl disable ddp-recv.socket 2>/dev/null'
+    assert_status 0
+    assert_output_is ''
+    # shellcheck disable=SC2016
+    in_tree 'dpkg-query -W -f "\${Conffiles}" iwarp-tools'
+    assert_output_has /etc/iwarp-tools/ddp-recv.conf
+}
+
+@test "a program compiles and links with the installed library, shared and static" {
+    need_installed
+    cp "$IW_TOP"/tests/examples/{initiator,responder}.c "$TREE/srv/"
+    # shellcheck disable=SC2016
+    in_tree 'cd /tmp
+        for p in initiator responder; do gcc -o $p /srv/$p.c $(pkg-config --cflags --libs libiwarp); done
+        gcc -o static /srv/initiator.c $(pkg-config --cflags libiwarp) -Wl,-Bstatic -liwarp -Wl,-Bdynamic $(pkg-config --libs --static libiwarp | sed s/-liwarp//)
+        ldd initiator | grep -q "libiwarp.so.0 => /lib"
+        ! ldd static | grep -q libiwarp'
+    assert_status 0
+}
+
+@test "tshark with the plugin of the package dissects DDP over SCTP" {
+    local plugins
+
+    require_tool tshark
+    need_installed
+    # shellcheck disable=SC2016
+    in_tree 'ddp-dump --json -i lo -w /srv/c.pcap udp port 9899 >/tmp/dump 2>/tmp/log & dump=$!
+        ddp-recv -t udp --once /tmp >/tmp/recv & recv=$!
+        i=0; until grep -q listening /tmp/recv && [ -s /srv/c.pcap ]; do i=$((i + 1)); [ $i -lt 100 ] || { cat /tmp/log; exit 1; }; sleep 0.1; done
+        ddp-send -q -t udp /etc/debian_version 127.0.0.1:
+        wait $recv
+        i=0; until grep -q "\"event\":\"ddp\"" /tmp/dump; do i=$((i + 1)); [ $i -lt 100 ] || { cat /tmp/dump; exit 1; }; sleep 0.1; done
+        kill -INT $dump; wait $dump'
+    assert_status 0
+    # The folder of the package, where this tshark looks for plugins of all users.
+    plugins=$(tshark -G folders 2>/dev/null | sed -n 's/^Global Lua Plugins:[[:space:]]*//p')
+    [ -f "$TREE$plugins/ddp-sctp.lua" ] || fail_with "the package has no $plugins/ddp-sctp.lua"
+    # shellcheck disable=SC2016
+    iw_run 'unshare --mount' sh -c 'mount --bind "$1$2" "$2" && exec tshark -r "$1/srv/c.pcap" -Y "ddp_sctp.ssn && iwarp_rdma.opcode"' \
+        sh "$TREE" "$plugins"
+    assert_status 0
+    [ -n "$output" ] || fail_with 'tshark finds no DDP segment'
+}
+
+@test "purge leaves nothing" {
+    need_installed
+    IW_TIMEOUT=120 apt_in_tree 'apt-get -qq -y purge iwarp-tools libiwarp0 libiwarp-dev iwarp-tools-doc'
+    assert_status 0
+    tree_files >after
+    run_here diff "$BATS_FILE_TMPDIR/before" after
+    assert_status 0
+}
