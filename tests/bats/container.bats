@@ -1,0 +1,92 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# The Containerfile: the image builds from the tracked files alone, and a file moves from one container to another. A bare Debian takes the
+# place of debian:bookworm-slim, so that no image is downloaded.
+
+# bats file_tags=all
+
+load helpers
+load debian
+
+require_container() {
+    require_tool buildah
+    require_bare_debian
+}
+
+setup_file() {
+    export WORK
+
+    file_requires require_container || return 0
+    WORK=$(mktemp -d "${TMPDIR:-/tmp}/iw-container.XXXXXX")
+}
+
+teardown_file() {
+    [ -z "${WORK:-}" ] || rm -rf --one-file-system "$WORK"
+}
+
+setup() {
+    skip_with_file
+}
+
+# Images and containers of this file alone.
+box() {
+    local command=$1
+    shift
+
+    run_here buildah --root "$WORK/images" --runroot "$WORK/run" --storage-driver vfs "$command" "$@"
+    assert_status 0
+}
+
+@test "the image builds with nothing but the tree and the packages of Debian" {
+    local base
+
+    bare_debian ''
+    box from scratch
+    base=$output
+    IW_TIMEOUT=60 box add -q "$base" "$BARE_DEBIAN" /
+    IW_TIMEOUT=60 box commit -q --rm "$base" docker.io/library/debian:bookworm-slim
+    IW_TIMEOUT=60 run_here "$IW_TOP/scripts/dist" "$WORK/dist"
+    assert_status 0
+    mkdir "$WORK/src"
+    tar -x -z -f "$WORK"/dist/*.tar.gz -C "$WORK/src" --strip-components=1
+    IW_TIMEOUT=400 box bud --isolation chroot --pull-never -t iwarp-tools -f "$WORK/src/Containerfile" "$WORK/src"
+    box inspect --type image --format '{{.OCIv1.Config.User}} {{index .OCIv1.Config.Cmd 0}}' iwarp-tools
+    assert_output_is '7471:7471 ddp-recv'
+}
+
+@test "the tools of the image run as an ordinary user, and move a file" {
+    local box
+
+    [ -d "$WORK/src" ] || fail_with 'the image was not built: see the first test'
+    box from --pull-never iwarp-tools
+    box=$output
+    # shellcheck disable=SC2016
+    IW_TIMEOUT=60 box run --isolation chroot "$box" -- bash -euc '
+        [ "$(id -u)" = 7471 ]
+        for tool in ddp-bench ddp-dump ddp-recv ddp-send ddp-xdp mpa-probe sctp-ddp-ping stag-reg; do $tool --version; done
+        head -c 3000000 /dev/urandom >/tmp/f
+        for t in tcp udp; do
+            coproc SERVER { exec ddp-recv -t $t -p 0 --udp-port 19899 --once --json /srv/incoming; }
+            pid=$SERVER_PID
+            read -r line <&"${SERVER[0]}"
+            port=${line##*\"port\":}
+            ddp-send -q -t $t --udp-port 19899 -p "${port%%[!0-9]*}" /tmp/f 127.0.0.1:$t
+            wait $pid
+            cmp /tmp/f /srv/incoming/$t
+        done'
+    assert_equal "$(grep -c "$(cat "$IW_TOP/VERSION")\$" <<<"$output")" 8
+    # No compiler, no source.
+    box run --isolation chroot "$box" -- sh -c '! command -v gcc clang make; ls /src 2>/dev/null || :'
+    assert_output_is ''
+}
+
+@test "scripts/packages runtime names what the tools of the image load" {
+    local tool needed p
+
+    needed=$(for tool in "$IW_BUILD"/{ddp-recv,ddp-dump,ddp-bench,stag-reg}; do ldd "$tool"; done | awk '$3 ~ /^\// { print $3 }' | sort -u |
+        while read -r p; do dpkg -S "$(readlink -f "$p")" 2>/dev/null; done | sed 's/:.*//' | sort -u)
+    for p in $("$IW_TOP/scripts/packages" runtime); do
+        grep -qx "$p" <<<"$needed" || fail_with "no tool loads $p" "$needed"
+    done
+}
