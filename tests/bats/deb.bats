@@ -77,6 +77,29 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
+# A cgroup of version 2 for systemd; its folder is visible only in a namespace of this shell's child.
+boot_tree() {
+    local cgroup2
+    cgroup2=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)
+    [ -n "$cgroup2" ] || skip 'needs cgroup2: it is not mounted'
+    BOOT_CGROUP=$cgroup2/iw-deb-$$
+    mkdir "$BOOT_CGROUP" 2>/dev/null || skip 'needs cgroup2: no cgroup can be made'
+    IW_TIMEOUT=60 iw_run 'unshare --mount --pid --fork --kill-child --net --uts --ipc' "$IW_TOP/tests/bats/boot_tree.sh" "$1" "$BOOT_CGROUP"
+}
+
+teardown() {
+    if [ -n "${BOOT_CGROUP:-}" ]; then
+        # Its processes end with their namespace.
+        wait_until 10 remove_cgroup || fail_with "cannot remove $BOOT_CGROUP"
+    fi
+    helpers_teardown
+}
+
+remove_cgroup() {
+    find "$BOOT_CGROUP" -depth -type d -exec rmdir {} + 2>/dev/null
+    [ ! -e "$BOOT_CGROUP" ]
+}
+
 need_packages() {
     [ -e "$DEBS/iwarp-tools.name" ] || fail_with 'the packages were not built: see the first test'
 }
@@ -235,6 +258,39 @@ need_installed() {
         sh "$TREE" "$plugins"
     assert_status 0
     [ -n "$output" ] || fail_with 'tshark finds no DDP segment'
+}
+
+@test "under systemd the socket starts the confined service, and the configuration file sets its options" {
+    need_installed
+    require_tool findmnt
+    # What systemd writes there is not of the packages.
+    cp -a "$TREE" "$WORK/booted"
+    cat >"$WORK/booted/srv/commands" <<'EOF'
+systemctl start ddp-recv.socket
+test "$(systemctl is-active ddp-recv.service)" = inactive
+head -c 3000000 /dev/urandom >/tmp/f
+timeout 20 ddp-send -q /tmp/f 127.0.0.1:
+cmp /tmp/f /var/lib/private/ddp-recv/f
+pid=$(systemctl show -P MainPID ddp-recv.service)
+grep -q '^CapBnd:.0000000000000000$' /proc/$pid/status
+grep -q '^NoNewPrivs:.1$' /proc/$pid/status
+grep -q '^Seccomp:.2$' /proc/$pid/status
+XDG_RUNTIME_DIR=/run/ddp-recv stag-reg list
+systemctl stop ddp-recv.socket ddp-recv.service
+test "$(systemctl show -P Result ddp-recv.service)" = success
+echo 'DDP_RECV_OPTIONS="--bind 127.0.0.1 -p 7500 --max-size 1M"' >/etc/iwarp-tools/ddp-recv.conf
+systemctl start ddp-recv.service
+i=0; until ss -Hnlt 'sport = :7500' | grep -q .; do i=$((i + 1)); test $i -lt 100; sleep 0.1; done
+timeout 20 ddp-send -q -p 7500 /tmp/f 127.0.0.1:large && exit 1
+timeout 20 ddp-send -q -p 7500 /etc/passwd 127.0.0.1:small
+ls /var/lib/private/ddp-recv
+systemctl stop ddp-recv.service
+test "$(systemctl show -P Result ddp-recv.service)" = success
+EOF
+    boot_tree "$WORK/booted"
+    output=$(cat "$WORK/booted/srv/output") || output=
+    [ "$(cat "$WORK/booted/srv/status")" = 0 ] || fail_with 'the commands failed under systemd'
+    assert_output_has $'\nf\nsmall\n'
 }
 
 @test "purge leaves nothing" {
