@@ -51,7 +51,7 @@ apt_in_tree() {
         exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive sh -euc "$2"' sh "$TREE" "$1"
 }
 
-# What is in the tree but for what apt and dpkg write in any case.
+# The files of the tree, except those that apt and dpkg always write.
 tree_files() {
     (cd "$TREE" && find . -xdev \( -path ./var/lib/dpkg -o -path ./var/cache -o -path ./var/lib/apt -o -path ./var/log -o -path ./srv \
         -o -path ./tmp -o -path ./proc -o -path ./dev -o -path ./run -o -name ld.so.cache -o -name 'aux-cache' \) -prune -o -print | sort)
