@@ -120,7 +120,7 @@ static int complete_scope(struct iw_addr *a, const char *interface, struct iw_fa
 }
 
 /*
- * A socket with all of @cfg set on it. Buffers come first: the receive buffer decides the window
+ * Sets @cfg on @fd. Buffers come first: the receive buffer decides the window
  * scale that TCP offers.
  */
 static int set_options(int fd, const struct iw_sock_cfg *cfg, struct iw_fault *why)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The examples of ddp-send(1) and ddp-recv(1), as they stand there, on the default port: so in a network of their own.
+# The examples of ddp-send(1) and ddp-recv(1), and the recipes of iwarp-tools(7), as the pages print them. They use the default
+# port, therefore a network of their own.
 
 # bats file_tags=beside
 
@@ -93,4 +94,43 @@ examples() {
     [ "$n" -ge 6 ] || fail_with "only $n examples were found"
     assert_same_file report.pdf got/report.pdf
     assert_same_file project/x.c got/incoming/project/x.c
+}
+
+# recipe LINE: a line of iwarp-tools(7). What is typed on "server" runs in the other namespace.
+recipe() {
+    local command=${1#* }
+
+    case $1 in
+    'server$ mkdir'*) mkdir -p inbox ;;
+    'server$ '*)
+        [ "$serving" -eq 0 ] || serve_end
+        serve_in left bash -c "exec $command"
+        serving=1
+        ;;
+    'here$ '*)
+        run_in right bash -c "${command//server/$LEFT_IP}"
+        assert_status 0
+        ;;
+    esac
+}
+
+@test "the recipes of iwarp-tools" {
+    local line n=0 serving=0
+
+    cp "$IW_TOP/tests/vectors/traces/ops.pcap" eth0.pcap
+    while IFS= read -r line; do
+        recipe "$line"
+        case $line in
+        *'photos server:')
+            diff -r photos inbox/photos
+            rm -r inbox/photos
+            ;;
+        *' copy') assert_same_file photos/one copy ;;
+        *sha256sum) assert_equal "${output%% *}" "$(sha256sum <photos/one | cut -d ' ' -f 1)" ;;
+        *--explain*) assert_output_has 'RFC 504' ;;
+        esac
+        n=$((n + 1))
+    done < <(sed -n '/^\.SH EXAMPLES/,$p' "$IW_TOP/man/iwarp-tools.7" | sed -n "s/\\\\-/-/g; s/\\\\(aq/'/g; /^\(server\|here\)[$] /p")
+    [ "$serving" -eq 0 ] || serve_end
+    assert_equal "$n" 17
 }
