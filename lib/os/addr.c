@@ -171,6 +171,10 @@ const char *iw_addr_host(char buf[static IW_ADDR_TEXT], const struct iw_addr *a)
 		inet_ntop(AF_INET, &a->in.sin_addr, buf, IW_ADDR_TEXT);
 		return buf;
 	}
+	if (IN6_IS_ADDR_V4MAPPED(&a->in6.sin6_addr)) {
+		inet_ntop(AF_INET, a->in6.sin6_addr.s6_addr + 12, buf, IW_ADDR_TEXT);
+		return buf;
+	}
 	inet_ntop(AF_INET6, &a->in6.sin6_addr, buf, IW_ADDR_TEXT);
 	len = strlen(buf);
 	if (a->in6.sin6_scope_id == 0)
@@ -186,7 +190,7 @@ const char *iw_addr_format(char buf[static IW_ADDR_TEXT], const struct iw_addr *
 {
 	char host[IW_ADDR_TEXT];
 
-	if (a->len == 0 || a->sa.sa_family == AF_INET)
+	if (a->len == 0 || a->sa.sa_family == AF_INET || IN6_IS_ADDR_V4MAPPED(&a->in6.sin6_addr))
 		snprintf(buf, IW_ADDR_TEXT, "%.22s:%u", iw_addr_host(host, a), iw_addr_port(a));
 	else
 		snprintf(buf, IW_ADDR_TEXT, "[%.62s]:%u", iw_addr_host(host, a), iw_addr_port(a));

@@ -43,7 +43,7 @@ IW_MUST_CHECK int iw_addr_parse(struct iw_addr *out, const char *text, uint16_t 
 
 /* "10.0.0.1:7471", "[fe80::1%eth0]:7471" into @buf; returns @buf. */
 const char *iw_addr_format(char buf[static IW_ADDR_TEXT], const struct iw_addr *a);
-/* "10.0.0.1", "fe80::1%eth0" into @buf; returns @buf. */
+/* "10.0.0.1", "fe80::1%eth0" into @buf; returns @buf. ::ffff:10.0.0.1 is written 10.0.0.1. */
 const char *iw_addr_host(char buf[static IW_ADDR_TEXT], const struct iw_addr *a);
 
 uint16_t iw_addr_port(const struct iw_addr *a);

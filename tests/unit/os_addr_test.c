@@ -21,7 +21,6 @@ static void numeric_text_prints_back_with_its_port(void **state)
 		{ "fe80::1%lo", "fe80::1%lo", "[fe80::1%lo]:7471" },
 		{ "fe80::1%1", "fe80::1%lo", "[fe80::1%lo]:7471" },
 		{ "fe80::1%4000000000", "fe80::1%4000000000", "[fe80::1%4000000000]:7471" },
-		{ "::ffff:127.0.0.1", "::ffff:127.0.0.1", "[::ffff:127.0.0.1]:7471" },
 	};
 	char buf[IW_ADDR_TEXT];
 	struct iw_addr a, again;
@@ -35,6 +34,17 @@ static void numeric_text_prints_back_with_its_port(void **state)
 		assert_string_equal(iw_addr_format(buf, &a), rows[i].both);
 		assert_int_equal(iw_addr_port(&a), 7471);
 	}
+}
+
+static void mapped_ipv4_is_printed_as_ipv4(void **state)
+{
+	char buf[IW_ADDR_TEXT];
+	struct iw_addr a;
+
+	(void)state;
+	assert_int_equal(iw_addr_parse(&a, "::ffff:10.99.0.1", 7471), 0);
+	assert_string_equal(iw_addr_host(buf, &a), "10.99.0.1");
+	assert_string_equal(iw_addr_format(buf, &a), "10.99.0.1:7471");
 }
 
 static void longest_address_fits_its_buffer(void **state)
@@ -190,6 +200,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numeric_text_prints_back_with_its_port),
+		cmocka_unit_test(mapped_ipv4_is_printed_as_ipv4),
 		cmocka_unit_test(longest_address_fits_its_buffer),
 		cmocka_unit_test(other_text_is_no_address),
 		cmocka_unit_test(no_host_is_loopback_of_both_families),
