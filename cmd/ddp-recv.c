@@ -72,6 +72,18 @@ static void check_puller(struct iw_transfer_opts *o, const struct argp_state *st
 	o->cfg.npaths = o->nargs - 1;
 }
 
+/* scp and rsync take either direction; here each direction has its tool. */
+static void check_direction(const struct iw_transfer_opts *o, const struct argp_state *state)
+{
+	const char *target = o->args[o->nargs - 1];
+	struct iw_endpoint source;
+
+	iw_transfer_endpoint(&source, o->args[0], state);
+	if (!source.is_remote)
+		argp_error(state, "\"%s\": the target is remote; to send, use ddp-send %s %s",
+			   target, o->args[0], target);
+}
+
 static void check_args(struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	struct iw_transfer_cfg *cfg = &o->cfg;
@@ -80,6 +92,8 @@ static void check_args(struct iw_transfer_opts *o, const struct argp_state *stat
 	if (o->nargs == 0)
 		argp_error(state, "expected DIR or - to listen, or HOST:PATH... TARGET");
 	iw_transfer_endpoint(&target, o->args[o->nargs - 1], state);
+	if (target.is_remote && o->nargs > 1)
+		check_direction(o, state);
 	if (target.is_remote)
 		argp_error(state,
 			   o->nargs == 1 ? "\"%s\": where to? Expected HOST:PATH... TARGET"

@@ -26,6 +26,19 @@ static void check_listener(struct iw_transfer_opts *o, const struct argp_state *
 	o->cfg.path = dir.path;
 }
 
+/* scp and rsync take either direction; here each direction has its tool. */
+static void not_remote(const struct iw_transfer_opts *o, const struct argp_state *state)
+{
+	const char *target = o->args[o->nargs - 1];
+	struct iw_endpoint source;
+
+	iw_transfer_endpoint(&source, o->args[0], state);
+	if (source.is_remote)
+		argp_error(state, "\"%s\": the source is remote; to fetch, use ddp-recv %s %s",
+			   o->args[0], o->args[0], target);
+	argp_error(state, "no colon in \"%s\": write %s: for its served directory", target, target);
+}
+
 static void check_pusher(struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	struct iw_endpoint source;
@@ -35,7 +48,7 @@ static void check_pusher(struct iw_transfer_opts *o, const struct argp_state *st
 		argp_error(state, "expected SOURCE... HOST:[PATH], or --listen DIR");
 	iw_transfer_endpoint(&o->peer, o->args[o->nargs - 1], state);
 	if (!o->peer.is_remote)
-		argp_error(state, "\"%s\": the target is no HOST:[PATH]", o->args[o->nargs - 1]);
+		not_remote(o, state);
 	for (size_t i = 0; i + 1 < o->nargs; i++) {
 		iw_transfer_endpoint(&source, o->args[i], state);
 		if (source.is_remote)

@@ -327,6 +327,9 @@ some_parts() {
     run_here ddp-recv 127.0.0.1:x 10.0.0.1:y dst
     assert_status 2
     assert_stderr_has 'all sources are of one host'
+    run_here ddp-recv a host:
+    assert_status 2
+    assert_stderr_has 'the target is remote; to send, use ddp-send a host:'
     run_here ddp-recv -m read dst
     assert_status 2
     run_here ddp-recv --json -

@@ -374,7 +374,10 @@ end_slowly() {
     assert_status 2
     push src dst
     assert_status 2
-    assert_stderr_has 'the target is no HOST:[PATH]'
+    assert_stderr_has 'no colon in "dst": write dst: for its served directory'
+    push host:a .
+    assert_status 2
+    assert_stderr_has 'the source is remote; to fetch, use ddp-recv host:a .'
     push host:a host:b
     assert_status 2
     push - - 127.0.0.1:x
