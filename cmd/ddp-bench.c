@@ -19,6 +19,7 @@
 #include "cli/signals.h"
 #include "cli/table.h"
 #include "cli/term.h"
+#include "cli/usage.h"
 #include "os/os.h"
 #include "util/num.h"
 #include "util/text.h"
@@ -611,7 +612,7 @@ int main(int argc, char **argv)
 	iw_cli_init(&o.cli, "ddp-bench", "tcp");
 	o.cli.confine = doctor_confine;
 	iw_conn_opts_init(&o.conn);
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)
 		status = work(&o);

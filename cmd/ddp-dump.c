@@ -15,6 +15,7 @@
 #include "cli/option.h"
 #include "cli/parse.h"
 #include "cli/signals.h"
+#include "cli/usage.h"
 #include "os/os.h"
 #include "sctpmap/sctpmap.h"
 #include "util/num.h"
@@ -388,7 +389,7 @@ int main(int argc, char **argv)
 
 	iw_cli_init(&o.cli, "ddp-dump", "tcp");
 	o.cli.confine = iw_confine_listener;
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)
 		status = run(&o);

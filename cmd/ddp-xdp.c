@@ -12,6 +12,7 @@
 #include "cli/confine.h"
 #include "cli/option.h"
 #include "cli/signals.h"
+#include "cli/usage.h"
 #include "keeper/detach.h"
 #include "keeper/keep.h"
 #include "keeper/look.h"
@@ -318,7 +319,7 @@ static int run(struct iw_cli *cli, int argc, char **argv, const struct argp *arg
 	struct iw_fault why = { 0 };
 	int status;
 
-	argp_parse(argp, argc, argv, 0, NULL, &o);
+	iw_cli_parse(cli, argp, argc, argv, 0, &o);
 	status = iw_cli_start(cli);
 	if (status == IW_EXIT_OK && work(&o, &status, &why) != 0)
 		status = iw_cli_fail(cli, &why);

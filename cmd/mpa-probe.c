@@ -11,6 +11,7 @@
 #include "cli/parse.h"
 #include "cli/signals.h"
 #include "cli/term.h"
+#include "cli/usage.h"
 #include "mpa/mpa.h"
 #include "probe/conn_show.h"
 #include "probe/probe.h"
@@ -566,7 +567,7 @@ int main(int argc, char **argv)
 
 	iw_cli_init(&o.cli, "mpa-probe", "tcp");
 	o.cli.confine = confine_how;
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)
 		status = run(&o);

@@ -8,6 +8,7 @@
 #include "cli/confine.h"
 #include "cli/conn.h"
 #include "cli/option.h"
+#include "cli/usage.h"
 #include "llp/llp.h"
 #include "ping/ping.h"
 #include "ping/show.h"
@@ -417,7 +418,7 @@ int main(int argc, char **argv)
 	iw_cli_init(&o.cli, "sctp-ddp-ping", best ? best : "udp");
 	o.cli.confine = iw_confine_listener;
 	o.cli.doctor_also = look_around;
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)
 		status = work(&o);

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/option.h"
 #include "cli/parse.h"
+#include "cli/usage.h"
 #include "rm/admin.h"
 #include "rm/print.h"
 #include "rm/watch.h"
@@ -170,7 +171,7 @@ static int run(struct iw_cli *cli, int argc, char **argv, const struct argp *arg
 	struct iw_fault why = { 0 };
 	int status;
 
-	argp_parse(argp, argc, argv, 0, NULL, &o);
+	iw_cli_parse(cli, argp, argc, argv, 0, &o);
 	o.admin.port = cli->port;
 	o.admin.timeout_ns = cli->timeout_ns;
 	o.print.json = cli->json ? &cli->out : NULL;

@@ -9,6 +9,7 @@
 
 #include "cli/doctor.h"
 #include "cli/option.h"
+#include "cli/usage.h"
 #include "llp/llp.h"
 #include "util/num.h"
 
@@ -33,6 +34,7 @@ static const struct argp_option options[] = {
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
 	  "Give up after this long without progress, such as 500ms, 10s or 2m"
 	  " (default 30s, and 10s while a connection is set up)", 0 },
+	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* argp's own name is -? */
 	{ "json", KEY_JSON, NULL, 0, "Write results as JSON, one object a line", 0 },
 	{ "verbose", 'v', NULL, 0, "Say more; -vv tells every step", 0 },
 	{ "quiet", 'q', NULL, 0, "Say nothing but errors", 0 },
@@ -90,6 +92,9 @@ static error_t set_option(int key, char *arg, struct argp_state *state, struct i
 			iw_cli_duration(state, "--timeout", arg, TIMEOUT_MIN, TIMEOUT_MAX);
 		cli->setup_timeout_ns = cli->timeout_ns;
 		return 0;
+	case 'h':
+		argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);
+		return 0;
 	case KEY_JSON:
 		cli->json = true;
 		return 0;
@@ -121,6 +126,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		/* argp asks children first, so a missing argument is no matter yet. */
 		if (!cli->doctor)
 			return 0;
+		iw_cli_parsed();
 		status = iw_cli_doctor(cli, stdout);
 		if (cli->doctor_also)
 			status = cli->doctor_also(cli, status);

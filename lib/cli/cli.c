@@ -76,9 +76,9 @@ int iw_cli_check_transport(struct iw_cli *cli)
 	return IW_EXIT_CANNOT;
 }
 
-static void write_error(struct iw_json *w, const struct iw_cli *cli, const struct iw_fault *why,
-			int status)
+int iw_cli_error_event(struct iw_cli *cli, const struct iw_fault *why, int status)
 {
+	struct iw_json *w = &cli->out;
 	const char *clause = why->clause ? why->clause : "";
 
 	iw_json_begin(w, "error");
@@ -98,6 +98,7 @@ static void write_error(struct iw_json *w, const struct iw_cli *cli, const struc
 		iw_json_bool(w, "from_peer", why->from_peer);
 	}
 	iw_json_i64(w, "exit_status", status);
+	return iw_json_end(w);
 }
 
 int iw_cli_fail(struct iw_cli *cli, const struct iw_fault *why)
@@ -109,11 +110,8 @@ int iw_cli_fail(struct iw_cli *cli, const struct iw_fault *why)
 		iw_log_error("%s (%s)", text, why->clause);
 	else
 		iw_log_error("%s", text);
-	if (cli->json) {
-		write_error(&cli->out, cli, why, status);
-		if (iw_json_end(&cli->out) != 0)
-			status = IW_EXIT_FAILED;
-	}
+	if (cli->json && iw_cli_error_event(cli, why, status) != 0)
+		status = IW_EXIT_FAILED;
 	return status;
 }
 

@@ -104,6 +104,9 @@ IW_MUST_CHECK int iw_cli_check_transport(struct iw_cli *cli);
  */
 int iw_cli_fail(struct iw_cli *cli, const struct iw_fault *why);
 
+/* The "error" event alone. 0, or the error of iw_json_end(). */
+int iw_cli_error_event(struct iw_cli *cli, const struct iw_fault *why, int status);
+
 /*
  * At the end of main: closes the trace and makes sure that standard output took everything. Returns
  * @status, or IW_EXIT_FAILED when output was lost and @status was IW_EXIT_OK or IW_EXIT_NO.

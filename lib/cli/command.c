@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/text.h"
+#include "cli/usage.h"
 
 struct choice {
 	struct iw_cli *cli;
@@ -105,7 +106,8 @@ int iw_cli_command(struct iw_cli *cli, const struct iw_command *table, const cha
 	struct choice choice = { .cli = cli, .table = table };
 	char name[80];
 
-	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &choice) != 0 || !choice.found)
+	iw_cli_parse(cli, &argp, argc, argv, ARGP_IN_ORDER, &choice);
+	if (!choice.found)
 		return IW_EXIT_USAGE;
 	snprintf(name, sizeof(name), "%s %s", cli->tool, choice.found->name);
 	argv[choice.first] = name;

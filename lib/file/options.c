@@ -12,6 +12,7 @@
 #include "cli/passed.h"
 #include "cli/signals.h"
 #include "cli/text.h"
+#include "cli/usage.h"
 #include "file/digest.h"
 #include "file/remote.h"
 #include "util/num.h"
@@ -448,7 +449,7 @@ int iw_transfer_main(int argc, char **argv, const struct argp *argp, const char 
 	iw_cli_init(&o.cli, tool, "tcp");
 	o.cli.confine = confine_how;
 	iw_conn_opts_init(&o.conn);
-	argp_parse(argp, argc, argv, 0, NULL, &o);
+	iw_cli_parse(&o.cli, argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)
 		status = iw_cli_check_transport(&o.cli);

@@ -394,6 +394,29 @@ end_slowly() {
     assert_status 2
 }
 
+@test "usage errors are an error event with --json, before or after it" {
+    push --json src dst
+    assert_status 2
+    assert_stderr_has 'no colon in "dst"'
+    assert_jsonl '[.[] | [.event, .tool, .error, .text, .exit_status]] | tostring' \
+        '[["error","ddp-send","INVAL","no colon in \"dst\": write dst: for its served directory",2]]'
+    push --bogus --json src dst
+    assert_status 2
+    assert_jsonl '[.[] | .text] | tostring' '["unrecognized option '"'--bogus'"'"]'
+    push --bogus src dst
+    [ -z "$output" ] || fail_with "output without --json: $output"
+}
+
+@test "-h lists the options in every tool" {
+    local tool
+
+    for tool in ddp-send ddp-recv ddp-bench ddp-dump ddp-xdp mpa-probe sctp-ddp-ping stag-reg; do
+        run_here "$tool" -h
+        assert_status 0
+        assert_output_has "Usage: $tool"
+    done
+}
+
 @test "nobody listens, or somebody else does: said in a sentence" {
     printf 1 >src/a
     push src/a 127.0.0.1:
