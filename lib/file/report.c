@@ -94,6 +94,13 @@ static const char *outcome_word(uint32_t code)
 	return code == IW_XC_OK ? "done" : "failed";
 }
 
+/* A missing source has no size: the source reports 0, and the sink IW_XFER_SIZE_UNKNOWN. */
+static bool has_size(const struct iw_file_report *f)
+{
+	return f->meta->kind == IW_XFER_FILE && f->meta->size != IW_XFER_SIZE_UNKNOWN &&
+	       f->code != IW_XC_NOENT;
+}
+
 static void file_json(struct iw_report *r, const struct iw_file_report *f)
 {
 	struct iw_json *w = &r->cli->out;
@@ -103,7 +110,7 @@ static void file_json(struct iw_report *r, const struct iw_file_report *f)
 	iw_json_str(w, "peer", f->peer);
 	iw_json_text(w, "name", f->meta->name, f->meta->name_len);
 	iw_json_str(w, "kind", f->meta->kind < IW_ARRAY_LEN(kinds) ? kinds[f->meta->kind] : NULL);
-	if (f->meta->kind == IW_XFER_FILE)
+	if (has_size(f))
 		iw_json_u64(w, "size_octets", f->meta->size);
 	iw_json_str(w, "outcome", outcome_word(f->code));
 	if (f->code != IW_XC_OK && f->code != IW_XC_SAME) {

@@ -440,6 +440,7 @@ end_slowly() {
     assert_jsonl 'map(keys_unsorted[0:2] == ["schema", "event"]) | all' true
     assert_jsonl '.[] | select(.event=="file" and .name=="a") | [.outcome, .size_octets]' '["done",3]'
     assert_jsonl '.[] | select(.event=="file" and .name=="none") | [.outcome, .code, .told_by_peer]' '["failed","NOENT",false]'
+    assert_jsonl '.[] | select(.event=="file" and .name=="none") | has("size_octets")' false
     assert_jsonl '.[] | select(.event=="result") | [.role, .mode, .digest, .complete, .files_done, .files_failed, .moved_octets]' \
         '["source","write","xxh3",true,1,1,3]'
     PORT=1
