@@ -624,11 +624,29 @@ static bool try_next(struct user_port *u, struct user_assoc *x)
 	return connect_next(u, x, u->now, &why) == 0;
 }
 
+/* A set-up that failed: which peer, and what to look at there. */
+static void name_peer(const struct user_port *u, struct user_assoc *x)
+{
+	struct iw_fault *why = &x->assoc.why;
+	struct iw_fault named;
+	char udp[32] = "";
+
+	if (x->assoc.up || !x->assoc.peer[0] ||
+	    (why->err != IW_E_TIMEOUT && why->err != IW_E_CLOSED))
+		return;
+	if (u->pkt->udp_port)
+		snprintf(udp, sizeof(udp), ", UDP port %u", (unsigned)u->udp_port);
+	iw_fail(&named, why->err, "connect to %s%s: %s; is a listener with -t %s running there?",
+		x->assoc.peer, udp, why->text, u->pkt->udp_port ? "udp" : "sctp, raw or xdp");
+	memcpy(why->text, named.text, sizeof(why->text));
+}
+
 static bool went_down(struct user_port *u, struct user_assoc *x, struct iw_assoc_event *ev)
 {
 	struct iw_sctp_done d;
 
 	x->assoc.why = *iw_sctp_why(x->a);
+	name_peer(u, x);
 	while (iw_sctp_next_done(x->a, &d))
 		continue;
 	if (try_next(u, x))

@@ -417,6 +417,14 @@ end_slowly() {
     done
 }
 
+@test "a missing UDP listener is named with its ports and what to start" {
+    printf 1 >src/a
+    push -t udp --udp-port 1 src/a 127.0.0.1:
+    assert_status 4
+    assert_stderr_has "connect to 127.0.0.1:$PORT, UDP port 1: "
+    assert_stderr_has 'is a listener with -t udp running there?'
+}
+
 @test "nobody listens, or somebody else does: said in a sentence" {
     printf 1 >src/a
     push src/a 127.0.0.1:
