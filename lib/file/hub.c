@@ -863,6 +863,18 @@ static int confine_initiator(struct hub *h, struct iw_fault *why)
 	return iw_confine(&c, why);
 }
 
+#define UDP_PORT 9899 /* the default of -t udp: sctp-tunneling (RFC 6951 5.1) */
+
+/* 0: SCTP is not in UDP. */
+static uint16_t udp_port_of(const struct hub *h)
+{
+	bool udp = strcmp(h->cfg->cli->transport, "udp") == 0;
+
+	if (!udp && strcmp(h->cfg->cli->transport, "xdp") != 0)
+		return 0;
+	return h->cfg->conn.udp_port || !udp ? h->cfg->conn.udp_port : UDP_PORT;
+}
+
 static int open_listener(struct hub *h, struct iw_fault *why)
 {
 	struct iw_conn_param conn = h->cfg->conn;
@@ -893,7 +905,7 @@ static int open_listener(struct hub *h, struct iw_fault *why)
 		err = confine_listener(h, why);
 	if (!err)
 		iw_report_listening(&h->report, iw_listener_addr(h->listener),
-				    iw_listener_port(h->listener),
+				    iw_listener_port(h->listener), udp_port_of(h),
 				    !h->cfg->conn.host && !h->cfg->conn.listen_fd);
 	return err;
 }

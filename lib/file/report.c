@@ -57,18 +57,24 @@ static void flush(struct iw_report *r)
 		r->lost = true;
 }
 
-void iw_report_listening(struct iw_report *r, const char *addr, uint16_t port, bool by_default)
+void iw_report_listening(struct iw_report *r, const char *addr, uint16_t port, uint16_t udp_port,
+			 bool by_default)
 {
+	/* A port that the system chose is known from nowhere else. */
+	bool quiet = r->cli->quiet && r->cli->port != 0;
 	const char *more = by_default ? ", for this machine alone: --bind ADDR for others" : "";
 
 	if (r->cli->json) {
 		iw_json_begin(&r->cli->out, "listening");
+		iw_json_str(&r->cli->out, "transport", r->cli->transport);
 		iw_json_str(&r->cli->out, "address", addr);
 		iw_json_u64(&r->cli->out, "port", port);
+		if (udp_port)
+			iw_json_u64(&r->cli->out, "udp_port", udp_port);
 		end_object(r);
-	} else if (r->data_on_stdout && !r->cli->quiet) {
+	} else if (r->data_on_stdout && !quiet) {
 		fprintf(stderr, "%s: listening on %s%s\n", r->cli->tool, addr, more);
-	} else if (human(r)) {
+	} else if (!quiet && !r->data_on_stdout && !r->silent) {
 		printf("listening on %s%s\n", addr, more);
 		flush(r);
 	}

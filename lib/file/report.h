@@ -63,7 +63,12 @@ struct iw_transfer_report {
 void iw_report_init(struct iw_report *r, struct iw_cli *cli, bool data_on_stdout);
 void iw_report_fini(struct iw_report *r);
 
-void iw_report_listening(struct iw_report *r, const char *addr, uint16_t port, bool by_default);
+/*
+ * udp_port: 0 if SCTP is not in UDP. If --port was 0 the line is printed with --quiet too, because
+ * it is the only source of the port.
+ */
+void iw_report_listening(struct iw_report *r, const char *addr, uint16_t port, uint16_t udp_port,
+			 bool by_default);
 /* Somebody connected and was turned away. */
 void iw_report_rejected(struct iw_report *r, const char *peer, const struct iw_fault *why);
 void iw_report_file(struct iw_report *r, const struct iw_file_report *f);

@@ -319,6 +319,17 @@ some_parts() {
     assert_equal "$(cat dst/slow)" onetwo
 }
 
+@test "the listening event names transport and ports, and -q keeps the line of port 0" {
+    local got
+
+    IW_READY='listening' serve_here ddp-recv --json -t udp -p "$PORT" --udp-port 17500 dst
+    serve_end
+    got=$(jq -c 'select(.event=="listening") | [.transport, .port, .udp_port]' "$BATS_TEST_TMPDIR/serve.$SERVED.out")
+    assert_equal "$got" "[\"udp\",$PORT,17500]"
+    IW_READY='listening on' serve_here ddp-recv -q -p 0 dst
+    serve_end
+}
+
 @test "usage errors, and what cannot be, with their status" {
     run_here ddp-recv
     assert_status 2
