@@ -175,9 +175,14 @@ static int bind_source(int fd, const struct iw_sock_cfg *cfg, struct iw_fault *w
 static int connect_failed(struct iw_fault *why, int errnum, const struct iw_addr *peer)
 {
 	char text[IW_ADDR_TEXT];
+	int err = iw_os_fail(why, errnum, "connect to %s port %u", iw_addr_host(text, peer),
+			     iw_addr_port(peer));
+	size_t len = why ? strlen(why->text) : 0;
 
-	return iw_os_fail(why, errnum, "connect to %s port %u", iw_addr_host(text, peer),
-			  iw_addr_port(peer));
+	if (why && errnum == ECONNREFUSED)
+		snprintf(why->text + len, sizeof(why->text) - len,
+			 "; is a listener with -t tcp running there?");
+	return err;
 }
 
 int iw_tcp_connect(int *out, const struct iw_addr *peer, const struct iw_sock_cfg *cfg,

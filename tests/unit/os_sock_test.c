@@ -236,7 +236,9 @@ static void refusal_names_address_and_port(void **state)
 	}
 	assert_int_equal(err, IW_E_OS);
 	assert_int_equal(why.os_errno, ECONNREFUSED);
-	snprintf(expected, sizeof(expected), "connect to 127.0.0.1 port %u: connection refused",
+	snprintf(expected, sizeof(expected),
+		 "connect to 127.0.0.1 port %u: connection refused"
+		 "; is a listener with -t tcp running there?",
 		 iw_addr_port(&at));
 	assert_string_equal(why.text, expected);
 }
