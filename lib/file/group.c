@@ -105,6 +105,7 @@ static void group_free(struct group *g)
 	iw_list_del(&g->link);
 	free_files(&g->to_split);
 	iw_missing_fini(&g->returned);
+	iw_names_fini(&g->listed);
 	iw_file_free(g->split);
 	iw_pack_src_free(g->pack);
 	iw_group_task_free(g->close);
@@ -169,6 +170,7 @@ static void add_counts(struct iw_xfer_counts *to, const struct iw_xfer_counts *c
 	to->msgs_received += c->msgs_received;
 	to->peer_failed += c->peer_failed;
 	to->gone += c->gone;
+	to->stayed += c->stayed;
 }
 
 struct iw_xfer_counts iw_group_counts(const struct group *g)
@@ -515,6 +517,10 @@ static void tell_end(struct group *g)
 	} else if (ours) {
 		h->status = iw_report_status(t);
 	}
+	if (g->initiator && t->role == IW_XFER_SOURCE && t->counts.stayed > 0)
+		iw_log_warn(
+			"%llu name%s at the target not removed: not on the confirmed list; -n --delete lists what is there now",
+			(unsigned long long)t->counts.stayed, t->counts.stayed == 1 ? "" : "s");
 	if (h->cfg->look)
 		*h->cfg->look = t->counts.gone;
 	/* Who connected and asked for nothing made no transfer. */

@@ -77,9 +77,10 @@ struct group_task {
 	size_t len, cap;          /* of text */
 	struct iw_list reporting; /* in the hub's, while names in text are still to be reported */
 	size_t reported;          /* bytes of text that have been reported */
-	bool many;                /* the path must be a directory */
-	bool unsure;              /* nothing may be removed */
-	bool first;               /* the first task of this kind at the end of the transfer */
+	size_t kept; /* of these, the bytes at the start of text that now have the removed names */
+	bool many;   /* the path must be a directory */
+	bool unsure; /* nothing may be removed */
+	bool first;  /* the first task of this kind at the end of the transfer */
 	/* At the end of the transfer: from the group; files that did not arrive. */
 	struct iw_list returned, missing;
 	bool failed_unnamed; /* no memory for the name of a missing file */
@@ -196,9 +197,11 @@ struct group {
 	struct iw_fault place_fault; /* err is set: the place cannot be opened */
 	/* Owned by those tasks too: a temporary that another transfer holds. */
 	char wanted[IW_TEMP_NAME];
-	struct store *store;     /* STORES of them; NULL before the first chunk */
-	unsigned most;           /* the most sessions at once */
-	size_t unfinished;       /* files with missing parts, as the last task counted them */
+	struct store *store; /* STORES of them; NULL before the first chunk */
+	unsigned most;       /* the most sessions at once */
+	size_t unfinished;   /* files with missing parts, as the last task counted them */
+	struct iw_names
+		listed; /* names that the source permits to be removed; not changed after final_done */
 	uint64_t undone;         /* failed files that were counted as done with their first part */
 	struct iw_list returned; /* files of lost connections, without a RESULT since */
 	/* source */
@@ -294,6 +297,7 @@ struct session {
 	/* Files that its machine counts as failed, but that other sessions took over. */
 	uint64_t requeued;
 	struct file *moving; /* the file of the last chunk, for the progress line */
+	char *gone;          /* owned: removed names, until the machine is freed */
 	char peer_text[64];
 };
 

@@ -312,24 +312,53 @@ void iw_transfer_endpoint(struct iw_endpoint *e, const char *text, const struct 
 		argp_error(state, "\"%s\": %s", text, why);
 }
 
-/* The number of names in the list if it is known, else n, the peer's number. */
+#define SHOWN 10 /* names that the question lists */
+
+/* n: what the peer counted; more than the list has if it has names that the protocol cannot carry. */
 static bool confirm(uint64_t n, const struct iw_removals *r)
 {
 	char answer[16], name[4096];
 
-	for (size_t i = 0; i < r->n; i++) {
+	for (size_t i = 0; i < r->n && i < SHOWN; i++) {
 		iw_printable(name, sizeof(name), r->name[i], strlen(r->name[i]), true);
 		fprintf(stderr, "%s: would be removed\n", name);
 	}
-
+	if (r->n > SHOWN)
+		fprintf(stderr, "... and %zu more: -n --delete lists all of them\n", r->n - SHOWN);
+	if (n > r->n)
+		fprintf(stderr, "%llu more will not be removed: their names are too long to list\n",
+			(unsigned long long)n - r->n);
 	fprintf(stderr,
-		"%llu %s not at the source would be removed from the target. Continue? [y/N] ",
-		(unsigned long long)n,
-		n == 1 ? "file or directory that is" : "files and directories that are");
+		"%zu %s not at the source would be removed from the target. Continue? [y/N] ", r->n,
+		r->n == 1 ? "file or directory that is" : "files and directories that are");
 	return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-/* --delete: first a look at what would go, then the question whether it is meant. */
+/* The run that removes the confirmed names and no others. */
+static int run_confirmed(struct iw_transfer_opts *o, const struct iw_removals *r)
+{
+	struct iw_transfer_cfg cfg = o->cfg;
+	char *text = NULL;
+	int status;
+
+	if (r->n == 0)
+		cfg.opts &= ~(uint32_t)(IW_XOPT_DELETE | IW_XOPT_NAMES); /* none was confirmed */
+	if (r->n > 0 && cfg.role == IW_XFER_SOURCE) {
+		text = iw_removals_join(r, &cfg.listed_len);
+		if (!text) {
+			iw_log_error("no memory for the names to remove");
+			return IW_EXIT_FAILED;
+		}
+		cfg.listed = text;
+		cfg.opts |= IW_XOPT_LISTED;
+		cfg.removals = NULL;
+	}
+	status = iw_transfer_run(&cfg);
+	free(text);
+	return status;
+}
+
+/* --delete: a dry run finds what would be removed, and the user is asked. */
 static int run_asking(struct iw_transfer_opts *o)
 {
 	struct iw_removals removals = { .n = 0 };
@@ -339,20 +368,15 @@ static int run_asking(struct iw_transfer_opts *o)
 
 	look.opts |= IW_XOPT_DRY_RUN;
 	look.look = &gone;
-	if (look.role == IW_XFER_SINK)
-		look.removals = o->cfg.removals = &removals;
+	look.removals = o->cfg.removals = &removals;
 	status = iw_transfer_run(&look);
 	iw_removals_sort(&removals);
-	if (look.removals)
-		gone = removals.n;
-	/* What fails for single files is told when they are sent. */
-	if ((status == IW_EXIT_OK || status == IW_EXIT_NO) && !iw_signals_stop()) {
-		if (gone == 0)
-			o->cfg.opts &= ~(uint32_t)IW_XOPT_DELETE; /* no removal was confirmed */
-		status = gone > 0 && !confirm(gone, &removals) ? IW_EXIT_NO
-							       : iw_transfer_run(&o->cfg);
-	}
+	/* The second run reports failures of single files. */
+	if ((status == IW_EXIT_OK || status == IW_EXIT_NO) && !iw_signals_stop())
+		status = removals.n > 0 && !confirm(gone, &removals) ? IW_EXIT_NO
+								     : run_confirmed(o, &removals);
 	iw_removals_fini(&removals);
+	o->cfg.removals = NULL;
 	return status;
 }
 
@@ -406,6 +430,8 @@ static int run(struct iw_transfer_opts *o)
 		return iw_cli_fail(&o->cli, &why);
 	/* As many as can connect in the same moment. */
 	o->cfg.conn.backlog = 1024;
+	if (o->cfg.opts & IW_XOPT_DELETE && !listen && o->cfg.role == IW_XFER_SOURCE)
+		o->cfg.opts |= IW_XOPT_NAMES;
 	if (o->cfg.opts & IW_XOPT_DELETE && !listen && !o->yes && !(o->cfg.opts & IW_XOPT_DRY_RUN))
 		return run_asking(o);
 	return iw_transfer_run(&o->cfg);

@@ -849,7 +849,8 @@ static void final_errno(struct final *f, const char *name, int errnum, const cha
 /* True: it may be removed. */
 static bool is_confirmed(struct iw_place *p, const char *name)
 {
-	if (!p->confirmed || iw_removals_has(p->confirmed, name))
+	if ((!p->confirmed || iw_removals_has(p->confirmed, name)) &&
+	    (!p->listed || iw_names_has(p->listed, name, strlen(name))))
 		return true;
 	p->unconfirmed++;
 	return false;

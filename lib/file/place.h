@@ -58,6 +58,8 @@ struct iw_place {
 	const struct iw_asked *asked;   /* likewise: the requested names; NULL: any */
 	/* likewise: the removals confirmed for --delete; NULL: all names not announced */
 	const struct iw_removals *confirmed;
+	/* likewise: the removals that the peer listed; NULL: all names not announced */
+	const struct iw_names *listed;
 	bool safe_links;           /* links that lead out of their tree are left out */
 	uint64_t unconfirmed;      /* names not removed because they were not confirmed */
 	struct iw_account account; /* charges of the transfer */

@@ -39,6 +39,20 @@ bool iw_removals_has(const struct iw_removals *r, const char *name)
 	return r->n > 0 && bsearch(&name, r->name, r->n, sizeof(*r->name), compare);
 }
 
+char *iw_removals_join(const struct iw_removals *r, size_t *len)
+{
+	size_t all = 0;
+	char *text, *at;
+
+	for (size_t i = 0; i < r->n; i++)
+		all += strlen(r->name[i]) + 1;
+	text = at = malloc(all + 1);
+	for (size_t i = 0; text && i < r->n; i++)
+		at = stpcpy(at, r->name[i]) + 1;
+	*len = all;
+	return text;
+}
+
 void iw_removals_fini(struct iw_removals *r)
 {
 	while (r->n > 0)

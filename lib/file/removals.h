@@ -19,6 +19,8 @@ bool iw_removals_add(struct iw_removals *r, const char *name);
 /* Call it after the last iw_removals_add and before iw_removals_has. */
 void iw_removals_sort(struct iw_removals *r);
 bool iw_removals_has(const struct iw_removals *r, const char *name);
+/* All names, each with a NUL after it; *len octets in all. The caller frees them. NULL: no memory. */
+char *iw_removals_join(const struct iw_removals *r, size_t *len);
 void iw_removals_fini(struct iw_removals *r);
 
 #endif

@@ -124,6 +124,8 @@ static void file_json(struct iw_report *r, const struct iw_file_report *f)
 		iw_json_str(w, "text", f->text[0] ? f->text : iw_xcode_text(f->code));
 		iw_json_bool(w, "told_by_peer", f->told_by_peer);
 	}
+	if (f->dry_run)
+		iw_json_bool(w, "dry_run", true);
 	end_object(r);
 }
 
@@ -165,6 +167,8 @@ void iw_report_gone(struct iw_report *r, const char *peer, const char *name, boo
 	iw_json_str(&r->cli->out, "peer", peer);
 	iw_json_text(&r->cli->out, "name", name, strlen(name));
 	iw_json_bool(&r->cli->out, "would", would);
+	if (would)
+		iw_json_bool(&r->cli->out, "dry_run", true);
 	end_object(r);
 }
 
@@ -280,6 +284,9 @@ static void transfer_json(struct iw_report *r, const struct iw_transfer_report *
 	iw_json_u64(w, "files_excluded", t->counts.files_excluded);
 	iw_json_u64(w, "files_failed", IW_MAX(t->counts.files_failed, t->counts.peer_failed));
 	iw_json_u64(w, "removed", t->counts.gone);
+	iw_json_u64(w, "not_listed", t->counts.stayed);
+	if (t->dry_run)
+		iw_json_bool(w, "dry_run", true);
 	iw_json_u64(w, "moved_octets", t->counts.octets);
 	iw_json_u64(w, "zero_octets", t->counts.zeros);
 	iw_json_u64(w, "duration_ns", t->duration_ns);

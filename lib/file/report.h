@@ -43,6 +43,7 @@ struct iw_file_report {
 	uint32_t code;
 	const char *text;
 	bool told_by_peer;
+	bool dry_run;
 };
 
 /* One transfer's end. */

@@ -330,8 +330,11 @@ static int set_up(struct session *s, struct iw_fault *why)
 		cfg.digest = digest_of;
 		cfg.digest_ctx = s;
 	}
-	if (s->initiator && !sink)
+	if (s->initiator && !sink) {
 		cfg.path = h->cfg->path;
+		cfg.listed = h->cfg->listed;
+		cfg.listed_len = h->cfg->listed_len;
+	}
 	err = iw_qp_new(&s->qp, h->pd, &attr, why);
 	if (!err)
 		iw_session_account(s);
@@ -479,6 +482,7 @@ void iw_session_free(struct session *s)
 		iw_qp_free(s->qp);
 	free_work(s);
 	iw_xfer_free(s->x);
+	free(s->gone);
 	while (s->slabs) {
 		struct slab *next = s->slabs->next;
 
@@ -723,7 +727,8 @@ static void report_pack(struct session *s, const struct iw_xact *a)
 					    .code = i < a->ncodes ? a->codes[i] : a->code,
 					    .text = i < a->ncodes && a->codes[i] != first ? ""
 											  : a->text,
-					    .told_by_peer = a->told_by_peer };
+					    .told_by_peer = a->told_by_peer,
+					    .dry_run = s->group->opts & IW_XOPT_DRY_RUN };
 
 		if (file->pack) {
 			const struct iw_pack_member *p = &file->pack->member[i];
@@ -753,7 +758,8 @@ static void report_result(struct session *s, const struct iw_xact *a)
 					  .meta = a->meta,
 					  .code = a->code,
 					  .text = a->text,
-					  .told_by_peer = a->told_by_peer };
+					  .told_by_peer = a->told_by_peer,
+					  .dry_run = s->group->opts & IW_XOPT_DRY_RUN };
 
 	if (file && (file->pack || file->packed))
 		report_pack(s, a);
@@ -871,6 +877,7 @@ static uint64_t perform(struct session *s, const struct iw_xact *a)
 	case IW_XACT_NEXT_FILE:
 	case IW_XACT_HAVE:
 	case IW_XACT_WANTED:
+	case IW_XACT_GONE:
 	case IW_XACT_NEXT_RANGE:
 	case IW_XACT_LOAD:
 	case IW_XACT_FINISH:
@@ -880,6 +887,7 @@ static uint64_t perform(struct session *s, const struct iw_xact *a)
 	case IW_XACT_STORE:
 	case IW_XACT_COMMIT:
 	case IW_XACT_ABANDON:
+	case IW_XACT_REMOVE:
 	case IW_XACT_FINAL:
 		return iw_sink_act(s, a);
 	}

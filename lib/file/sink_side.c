@@ -691,7 +691,11 @@ static size_t report_final(struct group *g, const char *peer, const char *note)
 					    .name = name,
 					    .name_len = strlen(name) };
 		const struct iw_file_report f = {
-			.peer = peer, .meta = &m, .code = (uint8_t)note[0], .text = text
+			.peer = peer,
+			.meta = &m,
+			.code = (uint8_t)note[0],
+			.text = text,
+			.dry_run = g->opts & IW_XOPT_DRY_RUN,
 		};
 
 		iw_report_file(&g->hub->report, &f);
@@ -789,6 +793,7 @@ static void final_now(struct iw_task *t)
 
 	find_missing(e);
 	p->unsure |= e->unsure;
+	p->listed = e->group->opts & IW_XOPT_LISTED ? &e->group->listed : NULL;
 	if (e->first && !p->to_stdout && p->base >= 0)
 		iw_place_final(p, note_final, e, &e->gone, &e->failed);
 }
@@ -832,6 +837,17 @@ static void reported_back(struct iw_task *t)
 	iw_group_taken(g);
 }
 
+/* The machine takes the names that were removed; they are freed with the session. */
+static void give_gone(struct session *s, struct group_task *e)
+{
+	if (s->gone)
+		return;
+	s->gone = e->text;
+	iw_session_charge(s, e->cap);
+	e->text = NULL;
+	iw_xfer_gone(s->x, s->gone, e->kept, e->first ? e->group->place.unconfirmed : 0);
+}
+
 /* All names have been reported. */
 static void finish(struct group_task *e)
 {
@@ -851,6 +867,7 @@ static void finish(struct group_task *e)
 			e->failed == 1 ? "its" : "their");
 	failed = e->failed + count_missing(e, peer);
 	if (s) {
+		give_gone(s, e);
 		iw_xfer_final(s->x, e->gone, failed + (e->first ? report_missing(s) : 0),
 			      g->hub->now);
 		iw_session_make_ready(s);
@@ -865,8 +882,14 @@ static void finish(struct group_task *e)
 static void report_gone(struct group_task *e)
 {
 	struct group *g = e->group;
+	const char *note = e->text + e->reported;
 
-	e->reported += report_final(g, e->s ? e->s->peer_text : g->peer, e->text + e->reported);
+	e->reported += report_final(g, e->s ? e->s->peer_text : g->peer, note);
+	if (note[0] != IW_XC_OK)
+		return;
+	/* Its peer may want the names. */
+	memmove(e->text + e->kept, note + 1, strlen(note + 1) + 1);
+	e->kept += strlen(e->text + e->kept) + 1;
 }
 
 /* Reports one name of each transfer in turn. */
@@ -1056,6 +1079,19 @@ static void seen(struct group *g, const struct iw_xmeta *m)
 	iw_group_give(g, &g->names, &e->task);
 }
 
+/* The source permits that name to be removed. */
+static void permit(struct session *s, const struct iw_xact *a)
+{
+	struct group *g = s->group;
+	size_t cap = g->listed.cap;
+
+	if (g->final_done)
+		return; /* the worker reads the list; each connection sends all of it */
+	if (!iw_names_add(&g->listed, a->name, a->name_len))
+		g->unsure = true;
+	iw_group_charge(g, s, (g->listed.cap - cap) * sizeof(*g->listed.rows));
+}
+
 static void note_returned(struct session *s, const struct iw_xmeta *m)
 {
 	struct group *g = s->group;
@@ -1142,6 +1178,9 @@ uint64_t iw_sink_act(struct session *s, const struct iw_xact *a)
 	case IW_XACT_ABANDON:
 		/* Its RESULT follows, and shows whether the peer will announce it again. */
 		give_up(f, a->code);
+		return 0;
+	case IW_XACT_REMOVE:
+		permit(s, a);
 		return 0;
 	case IW_XACT_FINAL:
 		final(s);

@@ -950,6 +950,20 @@ bool iw_source_result(struct session *s, const struct iw_xact *a)
 	return lost;
 }
 
+/* --delete: a name that the sink removed, or would remove. */
+static void report_gone(struct session *s, const struct iw_xact *a)
+{
+	const struct iw_transfer_cfg *cfg = s->hub->cfg;
+	char *name = iw_name_terminated(a->name, a->name_len);
+
+	if (!name || (cfg->look && cfg->removals && !iw_removals_add(cfg->removals, name)))
+		iw_log_error("no memory for the names that would be removed");
+	if (name)
+		iw_report_gone(&s->hub->report, s->peer_text, name,
+			       s->group->opts & IW_XOPT_DRY_RUN);
+	free(name);
+}
+
 uint64_t iw_source_act(struct session *s, const struct iw_xact *a)
 {
 	if (!iw_session_may_act(s))
@@ -963,6 +977,9 @@ uint64_t iw_source_act(struct session *s, const struct iw_xact *a)
 		return 0;
 	case IW_XACT_HAVE:
 		take_have(s, a);
+		return 0;
+	case IW_XACT_GONE:
+		report_gone(s, a);
 		return 0;
 	case IW_XACT_WANTED:
 		take_wanted(s, a);

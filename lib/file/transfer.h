@@ -33,8 +33,11 @@ struct iw_transfer_cfg {
 	uint64_t rate; /* bits a second at most; 0: no limit */
 	/* A look alone (with IW_XOPT_DRY_RUN): nobody is told anything but why it failed; how many would be removed goes here. NULL: none */
 	uint64_t *look;
-	/* initiator that is a sink: a dry run lists here what would be removed; a later run removes only that. NULL: no list */
+	/* initiator: a dry run lists here what would be removed; a sink's later run removes only that. NULL: no list */
 	struct iw_removals *removals;
+	/* source, with IW_XOPT_LISTED: the only names that may be removed, each with a NUL after it. Borrowed */
+	const char *listed;
+	size_t listed_len;
 	bool safe_links; /* sink: leave out symbolic links that lead out of their tree */
 	struct iw_filter filter;
 	struct iw_limits limits;

@@ -110,7 +110,9 @@ enum iw_xopt {
 	IW_XOPT_XATTR = 128,    /* extended attributes */
 	IW_XOPT_VERIFY = 256,   /* the target is read again from storage */
 	IW_XOPT_SETID = 512,    /* with OWNER: set-user-ID and set-group-ID bits */
-	IW_XOPT_ALL = 1023
+	IW_XOPT_NAMES = 1024,   /* with DELETE: the sink reports the removed names */
+	IW_XOPT_LISTED = 2048,  /* with DELETE: only names are removed that the source lists */
+	IW_XOPT_ALL = 4095
 };
 
 struct iw_xdigest {

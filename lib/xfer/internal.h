@@ -112,6 +112,11 @@ struct iw_xfer {
 		lacks; /* static: what there is no memory for, without which no message can be sent; NULL: nothing */
 	bool abort_due; /* FAILING: an ABORT must be sent */
 	bool aborted;   /* an ABORT was sent or received: close in an orderly manner */
+	/* To be sent: names, each with a NUL after it. Borrowed from the driver. */
+	const char *names_at;
+	size_t names_left;
+	struct iw_list names;    /* received, not shown yet */
+	struct path *name_shown; /* by the last GONE or REMOVE */
 	bool end_given;
 	bool lost; /* FAILING: because the connection was lost, or the line made errors */
 	struct iw_fault fault;
@@ -151,6 +156,15 @@ bool iw_xf_path_add(struct iw_xfer *x, struct iw_list *to, const void *octets, s
 /* The first one, given; NULL when there is none. */
 struct path *iw_xf_path_take(struct iw_list *from);
 void iw_xf_path_free(struct iw_xfer *x, struct path *p); /* NULL does no harm */
+
+/* --- names.c --- */
+/* act becomes a message of that type with the next names to be sent. False: none are left, or not now. */
+bool iw_xf_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xmsg_type type, uint64_t now);
+/* Queues the names of m for the driver. */
+int iw_xf_take_names(struct iw_xfer *x, const struct iw_xmsg *m);
+/* act becomes GONE or REMOVE for the next one. */
+bool iw_xf_show_name(struct iw_xfer *x, struct iw_xact *act);
+void iw_xf_names_fini(struct iw_xfer *x);
 
 /* Calls fn with each entry under key of m; what is wrong with them is a breach. */
 int iw_xf_each(struct iw_xfer *x, const struct iw_xmsg *m, unsigned key,

@@ -34,6 +34,8 @@ static const struct msg_row rows[IW_XMSG_COUNT] = {
 	[IW_XMSG_ABORT]   = { "ABORT",   NULL,            NULL,         0,                                    0 },
 	[IW_XMSG_HAVE]    = { "HAVE",    "HAVE entry",    NULL,         B(ID) | B(OFF) | B(CHUNKS),           0 },
 	[IW_XMSG_ATTRS]   = { "ATTRS",   "ATTRS entry",   NULL,         B(ID) | B(XATTR),                     0 },
+	[IW_XMSG_GONE]    = { "GONE",    NULL,            NULL,         0,                                    0 },
+	[IW_XMSG_REMOVE]  = { "REMOVE",  NULL,            NULL,         0,                                    0 },
 };
 
 enum field_type { U32, U64, I64, FLAG, BYTES, TEXT, DIGEST };

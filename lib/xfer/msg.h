@@ -34,6 +34,8 @@ enum iw_xmsg_type {
 	IW_XMSG_HAVE = 13,   /* sink, before GO: chunks that it holds from an earlier transfer */
 	IW_XMSG_ATTRS =
 		14, /* source: extended attributes of the file that it announces next, when they are many */
+	IW_XMSG_GONE = 15,   /* sink, before BYE: names that were removed, or would be */
+	IW_XMSG_REMOVE = 16, /* source, before BYE: the names that may be removed */
 	IW_XMSG_COUNT
 };
 #define IW_XMSG_OPTIONAL 128u
@@ -60,6 +62,7 @@ const char *iw_xmsg_name(uint32_t type);
 #define IW_XKEY_FILES   4 /* BYE: files that have had a result */
 #define IW_XKEY_FAILED  5 /* BYE: those of them that failed */
 #define IW_XKEY_GONE    6 /* BYE of a sink: what was removed, or would be */
+#define IW_XKEY_STAYED  9 /* BYE of a sink: names not removed because REMOVE does not have them */
 #define IW_XKEY_CODE    4 /* ABORT */
 #define IW_XKEY_TEXT    5 /* ABORT */
 

@@ -359,6 +359,15 @@ static bool next_final(struct iw_xfer *x, struct iw_xact *act)
 	return true;
 }
 
+void iw_xfer_gone(struct iw_xfer *x, const char *names, size_t len, uint64_t stayed)
+{
+	x->counts.stayed = stayed;
+	if (x->cfg.initiator || !(x->cfg.opts & IW_XOPT_NAMES))
+		return;
+	x->names_at = names;
+	x->names_left = len;
+}
+
 void iw_xfer_final(struct iw_xfer *x, uint64_t gone, uint64_t failed, uint64_t now)
 {
 	iw_xf_progress(x, now);
@@ -384,7 +393,9 @@ bool iw_xsnk_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	       iw_xsnk_send_grants(x, act, now) || iw_xsnk_send_releases(x, act, now) ||
 	       next_commit(x, act) || next_abandon(x, act) || next_result(x, act) ||
 	       iw_xsnk_send_results(x, act, now) || iw_xsnk_send_get(x, act, now) ||
-	       next_final(x, act) || iw_xsnk_send_bye(x, act, now);
+	       next_final(x, act) ||
+	       (x->snk->bye == BYE_DUE && iw_xf_send_names(x, act, IW_XMSG_GONE, now)) ||
+	       iw_xsnk_send_bye(x, act, now);
 }
 
 /* --- the end --- */

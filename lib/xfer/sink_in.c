@@ -479,6 +479,13 @@ static int on_bye(struct iw_xfer *x, const struct iw_xmsg *m)
 	return 0;
 }
 
+static int on_remove(struct iw_xfer *x, const struct iw_xmsg *m)
+{
+	if (x->cfg.initiator || !(x->cfg.opts & IW_XOPT_LISTED))
+		return iw_xf_breach(x, "REMOVE without the option for it");
+	return iw_xf_take_names(x, m);
+}
+
 int iw_xsnk_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 {
 	int err;
@@ -498,6 +505,8 @@ int iw_xsnk_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 	case IW_XMSG_DONE:
 		err = iw_xf_each(x, m, IW_XKEY_LIST, on_done);
 		return err ? err : iw_xf_each(x, m, IW_XKEY_ENDS, on_end);
+	case IW_XMSG_REMOVE:
+		return on_remove(x, m);
 	case IW_XMSG_BYE:
 		return on_bye(x, m);
 	default:

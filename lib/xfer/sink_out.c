@@ -253,7 +253,10 @@ bool iw_xsnk_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	struct sink *s = x->snk;
 	struct draft d;
 
-	if (s->bye != BYE_DUE || !iw_xdraft_begin(x, &d, IW_XMSG_BYE, 3, true))
+	size_t pairs = x->counts.stayed > 0 ? 4 : 3;
+
+	if (s->bye != BYE_DUE || x->names_left > 0 ||
+	    !iw_xdraft_begin(x, &d, IW_XMSG_BYE, pairs, true))
 		return false;
 	s->bye = BYE_SAID;
 	iw_cbor_uint(&d.o, IW_XKEY_FILES);
@@ -262,6 +265,10 @@ bool iw_xsnk_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	iw_cbor_uint(&d.o, x->counts.files_failed);
 	iw_cbor_uint(&d.o, IW_XKEY_GONE);
 	iw_cbor_uint(&d.o, x->counts.gone);
+	if (x->counts.stayed > 0) {
+		iw_cbor_uint(&d.o, IW_XKEY_STAYED);
+		iw_cbor_uint(&d.o, x->counts.stayed);
+	}
 	iw_xdraft_send(x, &d, act, now);
 	iw_xf_set_state(x, ST_CLOSING);
 	return true;

@@ -480,7 +480,7 @@ bool iw_xsrc_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	       check(x, act) || result(x, act) || iw_xsrc_send_offers(x, act, now) ||
 	       iw_xsrc_send_done(x, act, now) || ask_range(x, act) || ask_file(x, act) ||
 	       iw_xsrc_send_files(x, act, now) || iw_xsrc_send_wants(x, act, now) ||
-	       iw_xsrc_send_bye(x, act, now);
+	       iw_xsrc_send_removes(x, act, now) || iw_xsrc_send_bye(x, act, now);
 }
 
 /* --- the end --- */

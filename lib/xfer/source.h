@@ -154,6 +154,7 @@ bool iw_xsrc_send_files(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
 bool iw_xsrc_send_wants(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
 bool iw_xsrc_send_done(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
 bool iw_xsrc_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
+bool iw_xsrc_send_removes(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
 bool iw_xsrc_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
 
 #endif

@@ -185,8 +185,19 @@ static int on_bye(struct iw_xfer *x, const struct iw_xmsg *m)
 	if (iw_cbor_has(&m->rec, IW_XKEY_GONE) &&
 	    iw_cbor_get_uint(&m->rec, IW_XKEY_GONE, UINT64_MAX, &x->counts.gone, &why) != 0)
 		return iw_xf_breach(x, "%s", why.text);
+	if (iw_cbor_has(&m->rec, IW_XKEY_STAYED) &&
+	    iw_cbor_get_uint(&m->rec, IW_XKEY_STAYED, UINT64_MAX, &x->counts.stayed, &why) != 0)
+		return iw_xf_breach(x, "%s", why.text);
 	iw_xf_set_state(x, ST_CLOSING);
 	return 0;
+}
+
+/* The names follow BYE, to which the sink's BYE is the answer. */
+static int on_gone(struct iw_xfer *x, const struct iw_xmsg *m)
+{
+	if (!x->src->bye_sent || !x->cfg.initiator || !(x->cfg.opts & IW_XOPT_NAMES))
+		return iw_xf_breach(x, "GONE that was not requested");
+	return iw_xf_take_names(x, m);
 }
 
 int iw_xsrc_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
@@ -205,6 +216,8 @@ int iw_xsrc_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 		return iw_xf_each(x, m, IW_XKEY_LIST, on_release);
 	case IW_XMSG_RESULT:
 		return iw_xf_each(x, m, IW_XKEY_LIST, on_result);
+	case IW_XMSG_GONE:
+		return on_gone(x, m);
 	case IW_XMSG_BYE:
 		return on_bye(x, m);
 	default:

@@ -292,12 +292,21 @@ bool iw_xsrc_send_offers(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	return true;
 }
 
+/* Before BYE. */
+bool iw_xsrc_send_removes(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
+{
+	const struct source *s = x->src;
+
+	return s->no_more && s->nfiles == 0 && !s->bye_sent &&
+	       iw_xf_send_names(x, act, IW_XMSG_REMOVE, now);
+}
+
 bool iw_xsrc_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 {
 	struct source *s = x->src;
 	struct draft d;
 
-	if (!s->no_more || s->nfiles > 0 || s->bye_sent ||
+	if (!s->no_more || s->nfiles > 0 || s->bye_sent || x->names_left > 0 ||
 	    !iw_xdraft_begin(x, &d, IW_XMSG_BYE, 2, true))
 		return false;
 	s->bye_sent = true;

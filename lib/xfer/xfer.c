@@ -28,6 +28,8 @@ static const char *const act_names[] = {
 	[IW_XACT_NEXT_FILE] = "next-file",
 	[IW_XACT_HAVE] = "have",
 	[IW_XACT_WANTED] = "wanted",
+	[IW_XACT_GONE] = "gone",
+	[IW_XACT_REMOVE] = "remove",
 	[IW_XACT_FINAL] = "final",
 	[IW_XACT_NEXT_RANGE] = "next-range",
 	[IW_XACT_LOAD] = "load",
@@ -100,6 +102,11 @@ int iw_xfer_new(struct iw_xfer **out, const struct iw_xfer_cfg *cfg, struct iw_f
 		return iw_fail(why, IW_E_NOMEM, "no memory for a transfer");
 	}
 	iw_xlink_init(x);
+	iw_list_init(&x->names);
+	if (cfg->initiator && cfg->role == IW_XFER_SOURCE && cfg->opts & IW_XOPT_LISTED) {
+		x->names_at = cfg->listed;
+		x->names_left = cfg->listed_len;
+	}
 	x->nfree = cfg->slots;
 	for (uint32_t i = 0; i < cfg->slots; i++)
 		x->free_slots[i] = (uint8_t)(cfg->slots - 1 - i);
@@ -116,6 +123,7 @@ void iw_xfer_free(struct iw_xfer *x)
 	if (x->snk)
 		iw_xsnk_free(x);
 	iw_xlink_fini(x);
+	iw_xf_names_fini(x);
 	iw_mem_free(x->mem, x->path, x->path_len);
 	iw_mem_free(x->mem, x, sizeof(*x));
 }
@@ -580,6 +588,8 @@ bool iw_xfer_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	memset(act, 0, sizeof(*act));
 	if (x->lacks)
 		fail_lacking(x);
+	if (x->state != ST_FAILING && iw_xf_show_name(x, act))
+		return true;
 	switch (x->state) {
 	case ST_NEW:
 	case ST_OVER:

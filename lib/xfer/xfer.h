@@ -100,6 +100,9 @@ struct iw_xfer_cfg {
 	/* What the initiator's OPEN says. */
 	uint32_t opts;  /* set of enum iw_xopt */
 	uint32_t conns; /* connections that make the transfer, this one among them; 0: 1 */
+	/* push with IW_XOPT_LISTED: the names that may be removed, each with a NUL after it. Borrowed for life */
+	const char *listed;
+	size_t listed_len;
 	const char *
 		/* push: the target's path, at most IW_XFER_PATH_MAX octets; borrowed until started. NULL: "" */
 		path;
@@ -148,6 +151,7 @@ enum iw_xact_type {
 	/* all size octets of file are read: check that it is unchanged. iw_xfer_finished or iw_xfer_file_failed,
 	 * now or later */
 	IW_XACT_FINISH,
+	IW_XACT_GONE, /* the sink removed, or would remove, name, name_len (kept until the next action) */
 	/* A sink's files. */
 	/* the peer's OPEN: name (the target's path), opts. Nothing to answer; iw_xfer_fail if it cannot be */
 	IW_XACT_OPENED,
@@ -161,6 +165,7 @@ enum iw_xact_type {
 	/* file is whole, has size octets, and digest: iw_xfer_committed or iw_xfer_file_failed, now or later */
 	IW_XACT_COMMIT,
 	IW_XACT_ABANDON, /* file will not become whole, for the reason code: remove what is of no use */
+	IW_XACT_REMOVE, /* IW_XOPT_LISTED: name, name_len may be removed (kept until the next action) */
 	IW_XACT_FINAL, /* the source has no more: times of directories, removals: iw_xfer_final, now or later */
 	/* Both. */
 	IW_XACT_RESULT, /* file (may be NULL), id, meta: code, text; the machine forgets it */
@@ -320,6 +325,11 @@ void iw_xfer_wanted(struct iw_xfer *x, uint32_t id, const uint8_t *bits, size_t 
 /* A pack, before its iw_xfer_committed, iw_xfer_made or iw_xfer_file_failed: what became of its members, and the reason of the first one that
  * failed, or "" (both copied). */
 void iw_xfer_codes(struct iw_xfer *x, uint32_t id, const uint8_t *codes, size_t n, const char *why);
+/*
+ * FINAL, before iw_xfer_final: the names that were removed, or would be, each with a NUL after it; sent if the peer wants them. Borrowed
+ * for life. stayed: names that would have been removed, but that REMOVE did not have.
+ */
+void iw_xfer_gone(struct iw_xfer *x, const char *names, size_t len, uint64_t stayed);
 /* FINAL */
 void iw_xfer_final(struct iw_xfer *x, uint64_t gone, uint64_t failed, uint64_t now);
 
@@ -349,6 +359,7 @@ struct iw_xfer_counts {
 	uint64_t kept;
 	uint64_t peer_failed; /* failed files, from the peer's BYE */
 	uint64_t gone;        /* removed at the target */
+	uint64_t stayed;      /* not removed: they were not listed */
 };
 /* The initiator's wishes: a set of enum iw_xopt. A responder knows them from its first action on. */
 uint32_t iw_xfer_opts(const struct iw_xfer *x);

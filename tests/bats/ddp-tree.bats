@@ -297,6 +297,7 @@ teardown() {
     printf 'n\n' >answer
     IW_STDIN=answer run_here script -qec "ddp-send -p $PORT --delete src/t 127.0.0.1:" /dev/null
     assert_status 1
+    assert_output_has 't/old/deep/x: would be removed'
     assert_output_has '4 files and directories that are not at the source would be removed from the target. Continue?'
     [ -e dst/t/stale ] && [ ! -e dst/t/a ] || fail_with 'something was done'
     grep -q '4 would be removed' "$BATS_TEST_TMPDIR/serve.$SERVED.out" || fail_with 'the listener reports something else'
@@ -309,6 +310,96 @@ teardown() {
     IW_STDIN=/dev/null run_here script -qec "ddp-send -p $PORT --delete src/t 127.0.0.1:" /dev/null
     assert_status 0
     [[ $output != *'Continue?'* ]] || fail_with 'it asks'
+}
+
+# fill_stale DIR: 10,003 names that are not at the source, some of them odd
+fill_stale() {
+    mkdir -p "$1/many" "$1/odd dir"
+    (cd "$1/many" && seq -f 'stale %05g' 9995 | xargs -d '\n' touch)
+    touch "$1/"$'new\nline' "$1/"$'tab\tand"quote' "$1/"$'bytes\xff\xfe' "$1/-n" "$1/odd dir/ "
+    touch "$1/"$'esc\e[31m'
+}
+
+# What lies in the tree and not at the source, each name as a JSON string, sorted
+stale_names() {
+    (cd dst && find t -mindepth 1 ! -path t/a -print0) | python3 -c "
+import json, sys
+print(json.dumps(sorted(n.decode('utf-8', 'surrogateescape') for n in sys.stdin.buffer.read().split(b'\0') if n), ensure_ascii=True))"
+}
+
+# The names of the events \"removed\" on standard output, likewise; would: true or false
+removed_names() {
+    python3 -c "
+import base64, json, sys
+names = []
+for line in open(sys.argv[1], 'rb'):
+    e = json.loads(line.decode('utf-8', 'surrogateescape'))
+    if e['event'] == 'removed' and e['would'] == (sys.argv[2] == 'true') and e.get('dry_run', False) == e['would']:
+        n = base64.b64decode(e['name_b64']) if 'name_b64' in e else e['name'].encode('utf-8', 'surrogateescape')
+        names.append(n.decode('utf-8', 'surrogateescape'))
+print(json.dumps(sorted(names), ensure_ascii=True))" "$OUTPUT_FILE" "$1"
+}
+
+@test "what -n --delete lists is what --delete removes, in push and pull, with odd names" {
+    local side before
+
+    mkdir src/t
+    printf 1 >src/t/a
+    for side in push pull; do
+        rm -rf dst/t
+        mkdir -p dst/t
+        fill_stale dst/t
+        before=$(stale_names)
+        PORT=$(free_port)
+        if [ $side = push ]; then
+            listen --delete
+            push --json -n --delete src/t 127.0.0.1:
+        else
+            serve_here ddp-send -p "$PORT" --listen src
+            run_here ddp-recv -p "$PORT" --json -n --delete 127.0.0.1:t dst
+        fi
+        assert_status 0
+        [ "$(jq -s -c '[.[] | select(.event=="result")][0] | [.removed, .dry_run]' "$OUTPUT_FILE")" = '[10003,true]' ] ||
+            fail_with "$side: the result counts something else"
+        [ "$(removed_names true)" = "$before" ] || fail_with "$side: the list is not what lies there"
+        [ "$(stale_names)" = "$before" ] || fail_with "$side: the dry run changed something"
+        if [ $side = push ]; then
+            push --json --delete --yes src/t 127.0.0.1:
+        else
+            run_here ddp-recv -p "$PORT" --json --delete --yes 127.0.0.1:t dst
+        fi
+        assert_status 0
+        [ "$(removed_names false)" = "$before" ] || fail_with "$side: something else was removed"
+        assert_equal "$(cd dst && find . | sort | tr '\n' ' ')" '. ./t ./t/a '
+        serve_end
+    done
+}
+
+@test "--delete removes what the question listed and nothing that appeared since" {
+    require_tool script
+    mkdir -p src/t dst/t
+    printf 1 >src/t/a
+    fill_stale dst/t
+    listen --delete
+    # The answer comes after a name has appeared.
+    mkfifo answer
+    exec 9<>answer
+    (
+        exec 3>&- 9>&-
+        wait_until 20 grep -q 'Continue?' asked
+        mkdir 'dst/t/odd dir/late'
+        touch dst/t/new 'dst/t/odd dir/late/er'
+        printf 'y\n' >answer
+    ) &
+    IW_STDIN=/dev/fd/9 run_here script -qefc "ddp-send -p $PORT -j 2 --delete src/t 127.0.0.1:" asked
+    exec 9>&-
+    assert_status 0
+    assert_output_has '... and 9993 more'
+    assert_equal "$(grep -c 'would be removed' asked)" 11 'ten names and the question'
+    assert_output_has '10003 files and directories that are not at the source would be removed'
+    assert_output_has '10002 removed'
+    assert_output_has '2 names at the target not removed: not on the confirmed list'
+    assert_equal "$(cd dst && find t | sort | tr '\n' ' ')" 't t/a t/new t/odd dir t/odd dir/late t/odd dir/late/er '
 }
 
 @test "--delete removes what directories hold beside what is sent, and nothing else" {

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -35,10 +36,29 @@ static void exactly_what_was_added_is_found(void **state)
 	assert_false(iw_removals_has(&r, "d/0"));
 }
 
+static void joined_names_are_complete_and_in_order(void **state)
+{
+	static const char all[] = "a\0b\n\0c/\xff";
+	struct iw_removals r = { .n = 0 };
+	size_t len;
+	char *text;
+
+	(void)state;
+	assert_true(iw_removals_add(&r, "a") && iw_removals_add(&r, "b\n") &&
+		    iw_removals_add(&r, "c/\xff"));
+	text = iw_removals_join(&r, &len);
+	assert_non_null(text);
+	assert_int_equal(len, sizeof(all));
+	assert_memory_equal(text, all, len);
+	free(text);
+	iw_removals_fini(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exactly_what_was_added_is_found),
+		cmocka_unit_test(joined_names_are_complete_and_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,6 +158,9 @@ void xpair_init(struct xpair *p, const struct xpair_opts *o)
 					      .slots = o->source_slots ? o->source_slots : 4,
 					      .sq_depth = 32,
 					      .stall_ns = IW_SEC(30),
+					      .opts = o->opts,
+					      .listed = o->listed,
+					      .listed_len = o->listed_len,
 					      .path = o->pull ? NULL : "in/here" };
 	p->sink_cfg = (struct iw_xfer_cfg){ .mem = &plain,
 					    .role = IW_XFER_SINK,
@@ -591,7 +594,13 @@ static void act(struct xpair *p, bool source, const struct iw_xact *a)
 	}
 	case IW_XACT_FINAL:
 		p->finals++;
+		iw_xfer_gone(p->sink.x, p->gone, p->gone_len, 0);
 		iw_xfer_final(p->sink.x, 3, 0, p->now);
+		break;
+	case IW_XACT_GONE:
+	case IW_XACT_REMOVE:
+		assert_non_null(p->on_name);
+		p->on_name(p, source, a->name, a->name_len);
 		break;
 	case IW_XACT_OPENED:
 		assert_false(p->opened);

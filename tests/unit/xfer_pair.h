@@ -120,6 +120,10 @@ struct xpair {
 	bool any_meta;       /* what FILES says of mode and time is not looked at */
 	uint64_t stop_after; /* steps; 0: no limit */
 	unsigned creates, finals;
+	const char *gone; /* sink: names for the source, each with a NUL after it */
+	size_t gone_len;
+	void (*on_name)(struct xpair *p, bool source, const char *name,
+			size_t len);          /* GONE, REMOVE */
 	uint32_t opts;                        /* of OPENED */
 	char last_text[IW_XFER_TEXT_MAX + 1]; /* of the last RESULT */
 };
@@ -130,6 +134,9 @@ struct xpair_opts {
 	enum iw_xfer_digest digest;
 	uint32_t source_slots, sink_slots;
 	uint64_t seed;
+	uint32_t opts;      /* of OPEN */
+	const char *listed; /* push: names that may be removed */
+	size_t listed_len;
 };
 
 void xpair_init(struct xpair *p, const struct xpair_opts *o);
