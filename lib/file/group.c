@@ -64,6 +64,62 @@ static void free_files(struct iw_list *l)
 	}
 }
 
+/* --- files in parts --- */
+
+/* A file of which one part failed, or of which the first part has arrived. */
+struct share {
+	struct share *next;
+	uint32_t number;
+	bool counted, failed;
+};
+
+static struct share *share_of(struct group *g, uint32_t number)
+{
+	struct share *s = g->shares;
+
+	while (s && s->number != number)
+		s = s->next;
+	if (s)
+		return s;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	*s = (struct share){ .next = g->shares, .number = number };
+	g->shares = s;
+	return s;
+}
+
+static void free_shares(struct group *g)
+{
+	while (g->shares) {
+		struct share *next = g->shares->next;
+
+		free(g->shares);
+		g->shares = next;
+	}
+}
+
+bool iw_group_note_part(struct group *g, const struct iw_xmeta *m, uint32_t code)
+{
+	bool fine = iw_xcode_is_fine(code), before;
+	struct share *s;
+
+	if (!m->share)
+		return true;
+	if (fine && m->part_off > 0)
+		return false;
+	s = share_of(g, m->share);
+	if (!s)
+		return true;
+	before = s->failed;
+	s->failed |= !fine;
+	s->counted |= fine;
+	g->repeated += before && !fine;
+	/* It was counted as done with its first part. */
+	g->undone += s->counted && (fine ? before : !before);
+	return !before;
+}
+
 /* --- tasks --- */
 
 void iw_group_give(struct group *g, struct iw_lane *lane, struct iw_task *t)
@@ -106,6 +162,7 @@ static void group_free(struct group *g)
 	free_files(&g->to_split);
 	iw_missing_fini(&g->returned);
 	iw_names_fini(&g->listed);
+	free_shares(g);
 	iw_file_free(g->split);
 	iw_pack_src_free(g->pack);
 	iw_group_task_free(g->close);
@@ -170,6 +227,8 @@ static void add_counts(struct iw_xfer_counts *to, const struct iw_xfer_counts *c
 	to->msgs_received += c->msgs_received;
 	to->peer_failed += c->peer_failed;
 	to->gone += c->gone;
+	to->dirs += c->dirs;
+	to->made += c->made;
 	to->stayed += c->stayed;
 }
 
@@ -500,6 +559,8 @@ static void tell_end(struct group *g)
 		g->counts.files_failed += iw_sink_count_missing(g);
 	t->counts = g->counts;
 	t->counts.files_done -= IW_MIN(t->counts.files_done, g->undone);
+	t->counts.files_failed -= IW_MIN(t->counts.files_failed, g->repeated);
+	t->counts.peer_failed -= IW_MIN(t->counts.peer_failed, g->repeated);
 	t->redials = g->redials;
 	t->dry_run = g->opts & IW_XOPT_DRY_RUN;
 	/* What one connection lost, others have moved: the transfer is well when one of them came to its orderly end. */

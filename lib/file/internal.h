@@ -203,6 +203,8 @@ struct group {
 	struct iw_names
 		listed; /* names that the source permits to be removed; not changed after final_done */
 	uint64_t undone;         /* failed files that were counted as done with their first part */
+	struct share *shares;    /* of files in parts */
+	uint64_t repeated;       /* failed parts of files of which another part has failed */
 	struct iw_list returned; /* files of lost connections, without a RESULT since */
 	/* source */
 	struct iw_walk *walk; /* NULL before it is needed */
@@ -424,6 +426,11 @@ void iw_group_task_free(struct group_task *e);
  * reported to the user.
  */
 void iw_group_leave(struct group *g, struct session *s);
+/*
+ * The RESULT of a file or of a part of one. False: it is about a part, and the user has had, or will have, the outcome of the whole
+ * file from another one.
+ */
+bool iw_group_note_part(struct group *g, const struct iw_xmeta *m, uint32_t code);
 /* Call it when a file is settled or returned: sessions with next_waits try again. */
 void iw_group_wake(struct group *g);
 /*

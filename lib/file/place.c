@@ -539,6 +539,7 @@ static int make_dir(struct iw_place *p, const char *name, const struct iw_xmeta 
 		if (fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			return iw_file_fail(why, IW_XC_WOULD, "");
 	} else if (mkdirat(parent, leaf, (m->mode & 0777) | 0700) == 0) {
+		p->made++;
 		return keep_dir(p, name, m, why);
 	} else if (errno != EEXIST) {
 		return iw_file_errno(why, errno, "make the directory");

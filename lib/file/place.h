@@ -61,6 +61,7 @@ struct iw_place {
 	/* likewise: the removals that the peer listed; NULL: all names not announced */
 	const struct iw_names *listed;
 	bool safe_links;           /* links that lead out of their tree are left out */
+	uint64_t made;             /* directories that did not exist */
 	uint64_t unconfirmed;      /* names not removed because they were not confirmed */
 	struct iw_account account; /* charges of the transfer */
 	struct iw_list parts;      /* files that arrive in parts, see target.h */

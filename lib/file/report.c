@@ -280,6 +280,7 @@ static void transfer_json(struct iw_report *r, const struct iw_transfer_report *
 	iw_json_str(w, "digest", iw_xfer_digest_name(t->digest));
 	iw_json_bool(w, "complete", t->fault.err == IW_OK);
 	iw_json_u64(w, "files_done", t->counts.files_done);
+	iw_json_u64(w, "directories", t->counts.dirs);
 	iw_json_u64(w, "files_same", t->counts.files_same);
 	iw_json_u64(w, "files_excluded", t->counts.files_excluded);
 	iw_json_u64(w, "files_failed", IW_MAX(t->counts.files_failed, t->counts.peer_failed));
@@ -327,6 +328,26 @@ static void count_files(char *buf, size_t cap, const struct iw_xfer_counts *c, b
 		snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " FAILED", failed);
 }
 
+/* The target was as it should be before. */
+static bool changed_nothing(const struct iw_transfer_report *t)
+{
+	const struct iw_xfer_counts *c = &t->counts;
+
+	return c->files_done == 0 && c->files_failed == 0 && c->peer_failed == 0 && c->gone == 0 &&
+	       c->made == 0 && c->octets == 0 && !t->dry_run && c->files_same > 0;
+}
+
+static void print_nothing(const struct iw_transfer_report *t)
+{
+	const struct iw_xfer_counts *c = &t->counts;
+
+	printf("%s: nothing to do: %" PRIu64 " file%s up to date", t->peer, c->files_same,
+	       c->files_same == 1 ? " is" : "s are");
+	if (c->files_excluded > 0)
+		printf(", %" PRIu64 " left out", c->files_excluded);
+	printf("\n");
+}
+
 void iw_report_transfer(struct iw_report *r, const struct iw_transfer_report *t)
 {
 	char files[128], size[IW_HUMAN_TEXT], rate[IW_HUMAN_TEXT];
@@ -334,6 +355,9 @@ void iw_report_transfer(struct iw_report *r, const struct iw_transfer_report *t)
 	bar_end(r);
 	if (json(r)) {
 		transfer_json(r, t);
+	} else if (human(r) && t->fault.err == IW_OK && changed_nothing(t)) {
+		print_nothing(t);
+		flush(r);
 	} else if (human(r) && t->fault.err == IW_OK) {
 		count_files(files, sizeof(files), &t->counts, t->dry_run);
 		printf("%s: %s", t->peer, files);

@@ -763,8 +763,7 @@ static void report_result(struct session *s, const struct iw_xact *a)
 
 	if (file && (file->pack || file->packed))
 		report_pack(s, a);
-	/* A file in parts is told of once, when it is well. */
-	else if (!a->meta->share || a->meta->part_off == 0 || !iw_xcode_is_fine(a->code))
+	else if (iw_group_note_part(s->group, a->meta, a->code))
 		iw_report_file(&s->hub->report, &f);
 }
 

@@ -845,7 +845,8 @@ static void give_gone(struct session *s, struct group_task *e)
 	s->gone = e->text;
 	iw_session_charge(s, e->cap);
 	e->text = NULL;
-	iw_xfer_gone(s->x, s->gone, e->kept, e->first ? e->group->place.unconfirmed : 0);
+	iw_xfer_gone(s->x, s->gone, e->kept, e->first ? e->group->place.unconfirmed : 0,
+		     e->first ? e->group->place.made : 0);
 }
 
 /* All names have been reported. */

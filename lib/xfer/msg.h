@@ -51,20 +51,21 @@ const char *iw_xmsg_name(uint32_t type);
 #define IW_XKEY_ARRIVED 7
 /* Of a sink: octets stored on this connection that a later one need not move again. */
 #define IW_XKEY_KEPT    8
-#define IW_XKEY_BUSY    4 /* NOP: the speaker has work to do, and the peer waits for it */
-#define IW_XKEY_ANSWER  5 /* NOP: the peer is to send a message at once */
-#define IW_XKEY_LIST    4 /* most messages: the entries */
-#define IW_XKEY_ENDS    5 /* DONE: entries of files that have ended */
-#define IW_XKEY_PATH    4 /* OPEN */
-#define IW_XKEY_OPTS    5 /* OPEN: set of enum iw_xopt */
-#define IW_XKEY_CONNS   6 /* OPEN: connections that make the transfer */
-#define IW_XKEY_LAST    5 /* GET: no more paths follow */
-#define IW_XKEY_FILES   4 /* BYE: files that have had a result */
-#define IW_XKEY_FAILED  5 /* BYE: those of them that failed */
-#define IW_XKEY_GONE    6 /* BYE of a sink: what was removed, or would be */
-#define IW_XKEY_STAYED  9 /* BYE of a sink: names not removed because REMOVE does not have them */
-#define IW_XKEY_CODE    4 /* ABORT */
-#define IW_XKEY_TEXT    5 /* ABORT */
+#define IW_XKEY_BUSY    4  /* NOP: the speaker has work to do, and the peer waits for it */
+#define IW_XKEY_ANSWER  5  /* NOP: the peer is to send a message at once */
+#define IW_XKEY_LIST    4  /* most messages: the entries */
+#define IW_XKEY_ENDS    5  /* DONE: entries of files that have ended */
+#define IW_XKEY_PATH    4  /* OPEN */
+#define IW_XKEY_OPTS    5  /* OPEN: set of enum iw_xopt */
+#define IW_XKEY_CONNS   6  /* OPEN: connections that make the transfer */
+#define IW_XKEY_LAST    5  /* GET: no more paths follow */
+#define IW_XKEY_FILES   4  /* BYE: files that have had a result */
+#define IW_XKEY_FAILED  5  /* BYE: those of them that failed */
+#define IW_XKEY_GONE    6  /* BYE of a sink: what was removed, or would be */
+#define IW_XKEY_MADE    10 /* BYE of a sink: directories that did not exist before */
+#define IW_XKEY_STAYED  9  /* BYE of a sink: names not removed because REMOVE does not have them */
+#define IW_XKEY_CODE    4  /* ABORT */
+#define IW_XKEY_TEXT    5  /* ABORT */
 
 /* Keys of an entry: the same key means the same everywhere. */
 enum iw_xfield {

@@ -359,8 +359,9 @@ static bool next_final(struct iw_xfer *x, struct iw_xact *act)
 	return true;
 }
 
-void iw_xfer_gone(struct iw_xfer *x, const char *names, size_t len, uint64_t stayed)
+void iw_xfer_gone(struct iw_xfer *x, const char *names, size_t len, uint64_t stayed, uint64_t made)
 {
+	x->counts.made = made;
 	x->counts.stayed = stayed;
 	if (x->cfg.initiator || !(x->cfg.opts & IW_XOPT_NAMES))
 		return;

@@ -253,7 +253,7 @@ bool iw_xsnk_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	struct sink *s = x->snk;
 	struct draft d;
 
-	size_t pairs = x->counts.stayed > 0 ? 4 : 3;
+	size_t pairs = 3u + (x->counts.stayed > 0) + (x->counts.made > 0);
 
 	if (s->bye != BYE_DUE || x->names_left > 0 ||
 	    !iw_xdraft_begin(x, &d, IW_XMSG_BYE, pairs, true))
@@ -265,6 +265,10 @@ bool iw_xsnk_send_bye(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 	iw_cbor_uint(&d.o, x->counts.files_failed);
 	iw_cbor_uint(&d.o, IW_XKEY_GONE);
 	iw_cbor_uint(&d.o, x->counts.gone);
+	if (x->counts.made > 0) {
+		iw_cbor_uint(&d.o, IW_XKEY_MADE);
+		iw_cbor_uint(&d.o, x->counts.made);
+	}
 	if (x->counts.stayed > 0) {
 		iw_cbor_uint(&d.o, IW_XKEY_STAYED);
 		iw_cbor_uint(&d.o, x->counts.stayed);

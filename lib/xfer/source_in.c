@@ -185,6 +185,9 @@ static int on_bye(struct iw_xfer *x, const struct iw_xmsg *m)
 	if (iw_cbor_has(&m->rec, IW_XKEY_GONE) &&
 	    iw_cbor_get_uint(&m->rec, IW_XKEY_GONE, UINT64_MAX, &x->counts.gone, &why) != 0)
 		return iw_xf_breach(x, "%s", why.text);
+	if (iw_cbor_has(&m->rec, IW_XKEY_MADE) &&
+	    iw_cbor_get_uint(&m->rec, IW_XKEY_MADE, UINT64_MAX, &x->counts.made, &why) != 0)
+		return iw_xf_breach(x, "%s", why.text);
 	if (iw_cbor_has(&m->rec, IW_XKEY_STAYED) &&
 	    iw_cbor_get_uint(&m->rec, IW_XKEY_STAYED, UINT64_MAX, &x->counts.stayed, &why) != 0)
 		return iw_xf_breach(x, "%s", why.text);

@@ -7,6 +7,7 @@
 
 #include "util/text.h"
 #include "xfer/internal.h"
+#include "xfer/pack.h"
 
 #define BEAT_LEAST   IW_MSEC(25) /* between signs of life, whatever the peer's patience */
 #define CREDIT_LOW   6           /* messages: with fewer the signs of life are no messages */
@@ -284,9 +285,11 @@ uint8_t *iw_xf_copy(struct iw_xfer *x, const void *p, size_t len)
 	return copy;
 }
 
-static uint64_t count_one(struct iw_xfer_counts *c, uint32_t code)
+static uint64_t count_one(struct iw_xfer_counts *c, uint32_t code, uint32_t kind)
 {
-	if (code == IW_XC_EXCLUDED)
+	if (kind == IW_XFER_DIR && iw_xcode_is_fine(code) && code != IW_XC_EXCLUDED)
+		c->dirs++;
+	else if (code == IW_XC_EXCLUDED)
 		c->files_excluded++;
 	else if (iw_xcode_is_skip(code))
 		c->files_same++;
@@ -297,6 +300,26 @@ static uint64_t count_one(struct iw_xfer_counts *c, uint32_t code)
 	return !iw_xcode_is_fine(code);
 }
 
+/* The kinds of the members are in the list. */
+static uint64_t count_pack(struct iw_xfer_counts *c, const struct outcome *o,
+			   const struct iw_xmeta *m, const uint8_t *codes, size_t ncodes)
+{
+	struct iw_xlist l = { .left = 0 };
+	struct iw_xentry e;
+	struct iw_fault why;
+	uint64_t failed = 0;
+
+	if (iw_xpack_open(&l, (const uint8_t *)m->target, m->target_len, &why) != 0)
+		l.left = 0;
+	for (uint32_t i = 0; i < m->members; i++) {
+		bool known = iw_xlist_next(&l, &e, &why) == 1;
+
+		failed += count_one(c, i < ncodes ? codes[i] : o->code,
+				    known ? e.kind : IW_XFER_FILE);
+	}
+	return failed;
+}
+
 uint64_t iw_xf_count_result(struct iw_xfer *x, const struct outcome *o, const struct iw_xmeta *m,
 			    uint64_t settled, const uint8_t *codes, size_t ncodes)
 {
@@ -304,11 +327,10 @@ uint64_t iw_xf_count_result(struct iw_xfer *x, const struct outcome *o, const st
 	uint64_t size = iw_xf_size(m), failed = 0;
 
 	if (m->kind == IW_XFER_PACK)
-		for (uint32_t i = 0; i < m->members; i++)
-			failed += count_one(c, i < ncodes ? codes[i] : o->code);
+		failed = count_pack(c, o, m, codes, ncodes);
 	/* A file in parts is counted with its first one. */
 	else if (!m->share || m->part_off == 0 || !iw_xcode_is_fine(o->code))
-		failed += count_one(c, o->code);
+		failed = count_one(c, o->code, m->kind);
 	if (o->code == IW_XC_OK) {
 		c->settled += size - IW_MIN(size, settled); /* its holes */
 		return failed;

@@ -328,8 +328,9 @@ void iw_xfer_codes(struct iw_xfer *x, uint32_t id, const uint8_t *codes, size_t 
 /*
  * FINAL, before iw_xfer_final: the names that were removed, or would be, each with a NUL after it; sent if the peer wants them. Borrowed
  * for life. stayed: names that would have been removed, but that REMOVE did not have.
+ * made: directories and links that did not exist.
  */
-void iw_xfer_gone(struct iw_xfer *x, const char *names, size_t len, uint64_t stayed);
+void iw_xfer_gone(struct iw_xfer *x, const char *names, size_t len, uint64_t stayed, uint64_t made);
 /* FINAL */
 void iw_xfer_final(struct iw_xfer *x, uint64_t gone, uint64_t failed, uint64_t now);
 
@@ -347,8 +348,10 @@ void iw_xfer_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, con
 
 struct iw_xfer_counts {
 	uint64_t files_done, files_same, files_excluded, files_failed; /* with a RESULT */
-	uint64_t octets;                                               /* of files, moved */
-	uint64_t zeros; /* not moved because they are zeros inside a wanted range */
+	uint64_t dirs;   /* directories at the target, created or not; they are not in files_done */
+	uint64_t made;   /* of these and of links, those that the sink created */
+	uint64_t octets; /* of files, moved */
+	uint64_t zeros;  /* not moved because they are zeros inside a wanted range */
 	uint64_t
 		/* octets of all files announced so far whose size is known, less those of files skipped or failed */
 		announced;

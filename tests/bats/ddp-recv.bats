@@ -72,7 +72,7 @@ some_parts() {
     done
     pull 127.0.0.1: dst/
     assert_status 0
-    assert_output_has '3 there already'
+    assert_output_has 'nothing to do: 3 files are up to date'
     assert_no_parts dst
 }
 

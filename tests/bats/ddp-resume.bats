@@ -299,7 +299,7 @@ relayed() {
     : >dst/t/stranger
     run_here ddp-send --json -p "$relay" --delete --yes --bwlimit 400M src/t 127.0.0.1:
     assert_status 0
-    assert_jsonl '[.[] | select(.event=="result")][0] | [.files_done + .files_same, .files_failed, .redials > 2, .removed]' '[506,0,true,1]'
+    assert_jsonl '[.[] | select(.event=="result")][0] | [.files_done + .files_same, .files_failed, .redials > 2, .removed]' '[503,0,true,1]'
     diff -r src/t dst/t || fail_with 'the trees differ'
     assert_equal "$(stat -c %i dst/t/large)" "$(stat -c %i dst/t/other)"
     wait_served

@@ -241,7 +241,7 @@ END
     before=$(stat -c %i dst/f)
     push src/f 127.0.0.1:
     assert_status 0
-    assert_output_has '1 there already'
+    assert_output_has 'nothing to do: 1 file is up to date'
     assert_equal "$before" "$(stat -c %i dst/f)"
     push --force src/f 127.0.0.1:
     assert_output_has '1 file,'

@@ -222,7 +222,7 @@ p.bye(2, 0)"
             assert_status 1
             assert_stderr_has 'docs/b: protocol error: the pack ended before it'
             assert_stderr_lacks 'docs/a'
-            assert_output_has '2 files, 1 FAILED'
+            assert_output_has '1 file, 1 FAILED'
             assert_equal "$(ls dst/docs)" a
             content
         done

@@ -260,7 +260,7 @@ static void act(struct run *r, const struct iw_xact *a)
 		must(a->len > 0 && a->name_len % 16 == 0);
 		break;
 	case IW_XACT_FINAL:
-		iw_xfer_gone(r->x, "a\0b/c", 6, 1);
+		iw_xfer_gone(r->x, "a\0b/c", 6, 1, 1);
 		iw_xfer_final(r->x, 0, 0, r->now);
 		break;
 	case IW_XACT_GONE:

@@ -594,7 +594,7 @@ static void act(struct xpair *p, bool source, const struct iw_xact *a)
 	}
 	case IW_XACT_FINAL:
 		p->finals++;
-		iw_xfer_gone(p->sink.x, p->gone, p->gone_len, 0);
+		iw_xfer_gone(p->sink.x, p->gone, p->gone_len, 0, 0);
 		iw_xfer_final(p->sink.x, 3, 0, p->now);
 		break;
 	case IW_XACT_GONE:
