@@ -75,7 +75,7 @@ static void sample(struct iw_progress *p, uint64_t now)
 	else
 		p->nsamples++;
 	p->samples[i].at = now;
-	p->samples[i].done = p->done;
+	p->samples[i].done = p->done - p->found;
 }
 
 void iw_progress_begin(struct iw_progress *p, int fd, const char *what, uint64_t done,
@@ -105,7 +105,9 @@ void iw_progress_update(struct iw_progress *p, uint64_t done, uint64_t now)
 
 uint64_t iw_progress_rate(const struct iw_progress *p, uint64_t now)
 {
-	return iw_bits_per_second(p->done - p->samples[p->oldest].done,
+	uint64_t moved = p->done - p->found, before = p->samples[p->oldest].done;
+
+	return iw_bits_per_second(moved - (moved < before ? moved : before),
 				  now - p->samples[p->oldest].at);
 }
 

@@ -23,6 +23,7 @@ struct iw_progress {
 	const char *what; /* kept */
 	uint64_t total;   /* octets; 0: not known */
 	uint64_t done;
+	uint64_t found; /* octets of done that were there already: they do not count for the rate */
 	uint64_t drawn_at; /* ns */
 	size_t shown;      /* columns of the line that stands on the terminal; 0: none */
 	/* The rate is taken over the last samples, about three seconds, so that it follows. */

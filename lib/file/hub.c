@@ -119,19 +119,43 @@ void iw_hub_count_closed(struct file *f)
 
 /* --- the rate --- */
 
-/* As long as what was moved takes at that rate, nothing more is. */
+#define PACE_LATE  IW_MSEC(20) /* a turn that comes late is made up for, up to this time */
+#define PACE_FIRST IW_SEC(5)   /* the longest wait before the first octets */
+
+static uint64_t time_of(const struct hub *h, uint64_t octets)
+{
+	return (uint64_t)((double)octets * 8e9 / (double)h->cfg->rate);
+}
+
+/* Messages since the last call are charged with the octets of files. */
+static uint64_t own_octets(struct session *s)
+{
+	uint64_t all = s->x ? iw_xfer_own_octets(s->x) : 0, more = all - IW_MIN(all, s->paced_own);
+
+	s->paced_own = all;
+	return more;
+}
+
+/* The octets that have moved at any time are at most those that the rate permits from the start on. */
 bool iw_hub_pace(struct hub *h, struct session *s, uint64_t n)
 {
-	uint64_t rate = h->cfg->rate;
-
-	if (rate == 0)
+	if (h->cfg->rate == 0)
 		return true;
+	if (h->pace_at == 0)
+		h->pace_at = iw_time_add(h->now, IW_MIN(time_of(h, n), PACE_FIRST));
 	if (h->pace_at > h->now) {
 		s->pace_at = h->pace_at;
 		return false;
 	}
-	h->pace_at = iw_time_add(h->now, (uint64_t)((double)n * 8e9 / (double)rate));
+	h->pace_at = iw_time_add(IW_MAX(h->pace_at, h->now - IW_MIN(h->now, PACE_LATE)),
+				 time_of(h, n + own_octets(s)));
 	return true;
+}
+
+void iw_hub_unpace(struct hub *h, uint64_t n)
+{
+	if (h->cfg->rate > 0 && h->pace_at > 0)
+		h->pace_at -= IW_MIN(h->pace_at - 1, time_of(h, n));
 }
 
 /* --- descriptors beside the connections --- */

@@ -149,7 +149,7 @@ struct hub {
 	uint64_t
 		answer_at; /* likewise of iw_group_take_answers; IW_TIME_NEVER: no answer is awaited */
 	uint64_t total_hint; /* initiator: octets of its operands; 0: not known */
-	uint64_t pace_at;    /* --bwlimit: no octets are moved before this time */
+	uint64_t pace_at; /* --bwlimit: no octets are moved before this time; 0: none have moved */
 };
 
 /* One transfer: the connections with the same id. */
@@ -235,7 +235,8 @@ struct work {
 	struct iw_hasher hasher;
 	void *slot[IW_XFER_WINDOWS];
 	struct iw_mr *mr[IW_XFER_WINDOWS];
-	uint32_t nslots;                                 /* slots with memory */
+	uint32_t paced[IW_XFER_WINDOWS]; /* sink: octets of its window that --bwlimit has counted */
+	uint32_t nslots;                 /* slots with memory */
 	struct iw_xact load, store, reg, create, commit; /* the waiting actions */
 	bool load_waits, store_waits, reg_waits, create_waits, final_waits;
 	bool commit_waits;    /* only for the file on standard output */
@@ -292,7 +293,8 @@ struct session {
 	uint64_t lent_octets;  /* of all windows and offers so far */
 	uint64_t payload_at;   /* when octets of files last moved */
 	uint64_t leave_by;
-	uint64_t pace_at; /* --bwlimit: when it may continue */
+	uint64_t pace_at;   /* --bwlimit: when it may continue */
+	uint64_t paced_own; /* octets of its messages that --bwlimit has counted */
 	/* Sink: the files without a RESULT; source: the files that the worker reads. */
 	struct iw_list files;
 	struct iw_list group_tasks; /* the tasks whose results it waits for */
@@ -382,6 +384,8 @@ void iw_hub_slot_freed(struct hub *h);
 void *iw_hub_chunk_get(struct hub *h, const struct group *g);
 /* --bwlimit. True: n octets may move now, and are counted. False: try again at s->pace_at. */
 bool iw_hub_pace(struct hub *h, struct session *s, uint64_t n);
+/* n octets that iw_hub_pace counted have not moved. */
+void iw_hub_unpace(struct hub *h, uint64_t n);
 /* f, whose group is set, counts as open until iw_hub_count_closed, which iw_file_free calls. Not for the worker. */
 void iw_hub_count_open(struct hub *h, struct file *f);
 void iw_hub_count_closed(struct file *f);

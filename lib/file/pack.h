@@ -60,6 +60,8 @@ bool iw_pack_src_add(struct iw_pack_src *p, const struct iw_xmeta *m, struct iw_
 void iw_pack_src_meta(struct iw_pack_src *p, struct iw_xmeta *m);
 /* What the sink wants. False: it is not as many bits as there are members. */
 bool iw_pack_src_want(struct iw_pack_src *p, const uint8_t *bits, size_t len);
+/* Octets of the content that the sink wants. */
+uint64_t iw_pack_src_cost(const struct iw_pack_src *p);
 /* The content into buf, of a chunk's size: its length. */
 uint32_t iw_pack_src_load(struct iw_pack_src *p, uint8_t *buf);
 

@@ -125,6 +125,16 @@ static int read_member(struct iw_pack_member *m, uint8_t *buf, struct iw_file_fa
 	return err;
 }
 
+uint64_t iw_pack_src_cost(const struct iw_pack_src *p)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->member[i].kind == IW_XFER_FILE && p->wanted[i / 8] & 0x80u >> i % 8)
+			n += 1 + p->member[i].size;
+	return n;
+}
+
 uint32_t iw_pack_src_load(struct iw_pack_src *p, uint8_t *buf)
 {
 	uint32_t at = 0;

@@ -247,6 +247,8 @@ void iw_report_progress(struct iw_report *r, const struct iw_progress_report *p,
 	if (!r->cli->json)
 		name_bar(r, p, now);
 	r->bar.total = p->total;
+	/* Holes and the octets of a resume pass at once. */
+	r->bar.found = p->done - IW_MIN(p->done, p->moved);
 	iw_progress_update(&r->bar, p->done, now);
 	if (r->cli->json && now >= r->json_at) {
 		r->json_at = iw_time_add(now, JSON_BEAT);

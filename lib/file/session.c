@@ -677,6 +677,7 @@ static void register_slot(struct session *s, const struct iw_xact *a)
 		w->reg_waits = !iw_hub_pace(s->hub, s, a->len);
 		if (w->reg_waits)
 			return;
+		w->paced[a->slot] = (uint32_t)a->len;
 	}
 	if (w->reg_waits) {
 		if (iw_list_empty(&s->starved))
@@ -702,6 +703,9 @@ static void revoke_slot(struct session *s, uint32_t i)
 
 	iw_mr_revoke(w->mr[i]);
 	w->mr[i] = NULL;
+	/* A pack fills its window only in part. */
+	if (s->mine.role == IW_XFER_SINK && s->mine.mode == IW_XFER_WRITE)
+		iw_hub_unpace(s->hub, w->paced[i] - IW_MIN(octets, (uint64_t)w->paced[i]));
 	iw_xfer_written(s->x, i, octets);
 }
 

@@ -682,6 +682,8 @@ static void load_back(struct iw_task *t)
 	struct session *s = f->s;
 
 	came_back(f);
+	if (f->r >= 0 && f->loaded.zero)
+		iw_hub_unpace(h, f->loaded.len);
 	if (give_slot_back(h, s, f)) {
 		if (f->r < 0)
 			iw_xfer_file_failed(s->x, f->id, f->why.code, f->why.text, h->now);
@@ -868,7 +870,7 @@ uint64_t iw_source_load(struct session *s, const struct iw_xact *a)
 			iw_list_add_tail(&s->hub->starved, &s->starved);
 		return 0;
 	}
-	w->load_waits = !iw_hub_pace(s->hub, s, a->len);
+	w->load_waits = !iw_hub_pace(s->hub, s, f->pack ? iw_pack_src_cost(f->pack) : a->len);
 	if (w->load_waits)
 		return 0;
 	if (f->src.stream)
