@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/human.h"
 #include "file/internal.h"
 
 #define LAYER_LLP 2 /* of a Terminate: RFC 5040 4.8 */
@@ -547,6 +548,17 @@ static bool was_the_one(const struct group *g)
 
 /* --- the end --- */
 
+/* The transfer failed, but the receiver keeps octets that need not move again. */
+static void tell_resume(const struct group *g, const struct iw_transfer_report *t)
+{
+	char size[IW_HUMAN_TEXT];
+
+	if (!g->initiator || g->stream || t->dry_run || t->counts.kept == 0)
+		return;
+	iw_log_warn("%s stored so far stay at the target: run the same command again to resume",
+		    iw_human_size(size, t->counts.kept));
+}
+
 /* Its last connection has ended. */
 static void tell_end(struct group *g)
 {
@@ -582,6 +594,8 @@ static void tell_end(struct group *g)
 		iw_log_warn(
 			"%llu name%s at the target not removed: not on the confirmed list; -n --delete lists what is there now",
 			(unsigned long long)t->counts.stayed, t->counts.stayed == 1 ? "" : "s");
+	if (t->fault.err != IW_OK)
+		tell_resume(g, t);
 	if (h->cfg->look)
 		*h->cfg->look = t->counts.gone;
 	/* Who connected and asked for nothing made no transfer. */

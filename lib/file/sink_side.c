@@ -610,6 +610,20 @@ uint64_t iw_sink_store(struct session *s, const struct iw_xact *a)
 	return a->len;
 }
 
+/* On a full disk: names the temporary, which the user may want to delete. */
+static void name_kept(const struct file *f, struct iw_file_fault *why)
+{
+	const char *slash = strrchr(f->name, '/');
+	size_t len = strlen(why->text);
+	int dir = slash ? (int)(slash + 1 - f->name) : 0;
+
+	if (why->code != IW_XC_SPACE || f->packed || !iw_target_is_kept(&f->target) || dir > 60)
+		return;
+	snprintf(why->text + len, sizeof(why->text) - len,
+		 "; %.*s%s is kept: the same command resumes it; to free its space, delete it", dir,
+		 f->name, f->target.part->name);
+}
+
 /* Another chunk of f that waits for the worker waits in vain: the machine takes the file's failure for its answer. */
 static void fail_file(struct file *f, const struct iw_file_fault *why)
 {
@@ -640,9 +654,10 @@ static void store_back(struct iw_task *t)
 	f->tasks--;
 	f->done = f->size > 0 ? IW_MIN(f->done + st->len, f->size) : f->done + st->len;
 	if (f->s && !f->dropped) {
-		if (st->r != 0)
+		if (st->r != 0) {
+			name_kept(f, &st->why);
 			fail_file(f, &st->why);
-		else
+		} else
 			iw_xfer_touch(f->s->x, g->hub->now);
 	}
 	if (f->s)

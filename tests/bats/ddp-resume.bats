@@ -332,3 +332,26 @@ relayed() {
     stderr=$(cat send.err)
     assert_stderr_has 'this side does not know the transfer any more: begin it again'
 }
+
+@test "Ctrl-C says that the same command resumes, when something was kept" {
+    require_tool python3
+    random_file src/f 40M
+    serve_here ddp-recv -p "$PORT" dst
+    (
+        wait_until 10 bash -c 'compgen -G "dst/.iw-*.journal" >/dev/null && [ "$(du -sm dst | cut -f 1)" -ge 5 ]'
+        kill -INT "$(cat pid)"
+    ) 3>&- &
+    # The shell has its background commands ignore SIGINT.
+    run_here python3 -c '
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+open("pid", "w").write(str(os.getpid()))
+os.execvp(sys.argv[1], sys.argv[1:])' ddp-send -p "$PORT" --bwlimit 40M src/f 127.0.0.1:
+    [[ $stderr =~ [0-9.]+\ MiB\ stored\ so\ far\ stay\ at\ the\ target:\ run\ the\ same\ command\ again\ to\ resume ]] ||
+        fail_with 'it does not say so'
+    assert_equal "$(grep -c 'run the same command' <<<"$stderr")" 1
+    run_here ddp-send --json -p "$PORT" src/f 127.0.0.1:
+    assert_status 0
+    assert_jsonl '[.[] | select(.event=="result")][0].moved_octets < 40000000' true
+    assert_same_file src/f dst/f
+}
