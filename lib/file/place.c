@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/text.h"
 #include "file/asked.h"
 #include "file/attr.h"
 #include "file/beneath.h"
@@ -429,6 +430,43 @@ static int make_parents(struct iw_place *p, char *path, struct iw_file_fault *wh
 	}
 }
 
+static int not_a_directory_text(const char *name, size_t len, struct iw_file_fault *why)
+{
+	char text[sizeof(why->text) - sizeof(" is not a directory")];
+
+	iw_printable(text, sizeof(text), name, len, true);
+	why->code = IW_XC_TARGET;
+	snprintf(why->text, sizeof(why->text), "%s is not a directory", text);
+	return -1;
+}
+
+/* The first component of path that is not a directory is the cause for all names below it. */
+static int not_a_directory(const struct iw_place *p, const char *path, struct iw_file_fault *why)
+{
+	size_t all = strlen(path);
+	char own[PATH_MAX];
+	struct stat st;
+
+	for (size_t len = 1; len <= all && len < sizeof(own); len++) {
+		const char *leaf;
+		int fd;
+
+		if (len < all && path[len] != '/')
+			continue;
+		memcpy(own, path, len);
+		own[len] = '\0';
+		fd = iw_beneath_dir_of(p->base, own, &leaf);
+		if (fd < 0)
+			break;
+		if (fstatat(fd, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode)) {
+			close(fd);
+			return not_a_directory_text(own, len, why);
+		}
+		close(fd);
+	}
+	return iw_file_errno(why, ENOTDIR, "open its directory");
+}
+
 int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 		    struct iw_file_fault *why)
 {
@@ -461,7 +499,10 @@ int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 		fd = iw_beneath_dir(p->base, path);
 	}
 	if (fd < 0) {
-		iw_file_errno(why, errno, "open its directory");
+		if (errno == ENOTDIR && !p->as)
+			not_a_directory(p, path, why);
+		else
+			iw_file_errno(why, errno, "open its directory");
 		free(path);
 		return -1;
 	}
@@ -485,7 +526,9 @@ static int make_base(struct iw_place *p, struct iw_file_fault *why)
 		return -1;
 	}
 	base = iw_beneath_dir(parent, leaf);
-	if (base < 0)
+	if (base < 0 && errno == ENOTDIR)
+		not_a_directory_text(p->as, strlen(p->as), why);
+	else if (base < 0)
 		iw_file_errno(why, errno, "open the target directory");
 	close(parent);
 	if (base < 0)
@@ -548,7 +591,7 @@ static int make_dir(struct iw_place *p, const char *name, const struct iw_xmeta 
 	}
 	/* A link to a directory is no directory here: it may lead anywhere. */
 	if (!S_ISDIR(st.st_mode))
-		return iw_file_errno(why, EEXIST, "make the directory");
+		return not_a_directory(p, name, why);
 	return keep_dir(p, name, m, why);
 }
 

@@ -30,9 +30,19 @@ static void bar_end(struct iw_report *r)
 	r->bar_on = false;
 }
 
+static void end_cause(struct iw_report *r)
+{
+	if (r->repeats > 0)
+		iw_log_error("%" PRIu64 " more name%s failed: %s", r->repeats,
+			     r->repeats == 1 ? "" : "s", r->cause);
+	r->repeats = 0;
+	r->cause[0] = '\0';
+}
+
 void iw_report_fini(struct iw_report *r)
 {
 	bar_end(r);
+	end_cause(r);
 }
 
 static bool human(const struct iw_report *r)
@@ -129,6 +139,24 @@ static void file_json(struct iw_report *r, const struct iw_file_report *f)
 	end_object(r);
 }
 
+/* True: many names fail for that reason, a file in the place of a directory, which was logged. */
+static bool is_repeated(struct iw_report *r, const struct iw_file_report *f)
+{
+	static const char end[] = " is not a directory";
+	size_t len = strlen(f->text);
+
+	if (f->code != IW_XC_TARGET || len < sizeof(end) || len >= sizeof(r->cause) ||
+	    strcmp(f->text + len - (sizeof(end) - 1), end) != 0)
+		return false;
+	if (strcmp(f->text, r->cause) == 0) {
+		r->repeats++;
+		return true;
+	}
+	end_cause(r);
+	memcpy(r->cause, f->text, len + 1);
+	return false;
+}
+
 void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
 {
 	char name[4096];
@@ -143,7 +171,7 @@ void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
 		iw_log_warn("%s: %s: %s", name, iw_xcode_text(f->code), f->text);
 	else if (iw_xcode_is_fine(f->code) || f->code == IW_XC_CANCELED)
 		iw_log_info("%s: %s", name, iw_xcode_text(f->code));
-	else
+	else if (!is_repeated(r, f))
 		iw_log_error("%s: %s%s%s%s", name, f->told_by_peer ? "the peer says: " : "",
 			     iw_xcode_text(f->code), f->text[0] ? ": " : "", f->text);
 	if (r->cli->json)
@@ -355,6 +383,7 @@ void iw_report_transfer(struct iw_report *r, const struct iw_transfer_report *t)
 	char files[128], size[IW_HUMAN_TEXT], rate[IW_HUMAN_TEXT];
 
 	bar_end(r);
+	end_cause(r);
 	if (json(r)) {
 		transfer_json(r, t);
 	} else if (human(r) && t->fault.err == IW_OK && changed_nothing(t)) {

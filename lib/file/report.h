@@ -25,6 +25,9 @@ struct iw_report {
 	bool bar_on;
 	char what[192];   /* of the bar */
 	uint64_t json_at; /* the next "progress" event */
+	/* Of the last names that failed because a file is in the place of a directory; "": none. */
+	char cause[IW_XFER_TEXT_MAX + 1];
+	uint64_t repeats; /* further names with this cause, not logged */
 };
 
 /* How far a transfer is, and the file that moves. */

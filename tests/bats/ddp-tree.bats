@@ -182,6 +182,29 @@ teardown() {
     [[ $output != *'nothing to do'* ]] || fail_with 'a dry run says so too'
 }
 
+@test "a file in place of a directory is one message at each end, not one for each name below it" {
+    mkdir -p src/t/d/sub dst/t
+    for n in $(seq 430); do echo "$n" >src/t/d/sub/"$n"; done
+    echo kept >dst/t/d
+    echo good >src/t/good
+    listen
+    push src/t 127.0.0.1:
+    assert_status 1
+    assert_stderr_has ': the peer says: not a possible target: t/d is not a directory'
+    assert_stderr_has '431 more names failed: t/d is not a directory'
+    assert_equal "$(wc -l <<<"$stderr")" 2
+    assert_output_has '432 FAILED'
+    assert_equal "$(cat dst/t/d dst/t/good | tr '\n' ' ')" 'kept good '
+    assert_equal "$(wc -l <"$BATS_TEST_TMPDIR/serve.$SERVED.err")" 2
+    # The target itself is a file.
+    echo kept >dst/file
+    push src/t 127.0.0.1:file
+    assert_status 1
+    assert_stderr_has 'not a possible target: file is not a directory'
+    assert_equal "$(wc -l <<<"$stderr")" 2
+    assert_equal "$(cat dst/file)" kept
+}
+
 @test "several long files are verified at the same time" {
     local f
 
