@@ -187,7 +187,7 @@ END
     push src/a 127.0.0.1:sub/renamed
     assert_same_file src/a dst/sub/renamed
     push src/a 127.0.0.1:./sub//./renamed
-    assert_output_has 'already'
+    assert_output_has 'up to date'
     push src/a src/b 127.0.0.1:sub/
     assert_same_file src/b dst/sub/b
     push src/a src/b 127.0.0.1:sub/renamed
