@@ -288,7 +288,7 @@ same_options() {
 }
 
 @test "a library that was installed, changed or removed after the configuration is noticed" {
-    local out=$BATS_TEST_TMPDIR/b have
+    local out=$BATS_TEST_TMPDIR/b
 
     # As if these were the only libraries: the file of cmocka names one that the linker does not find.
     mkdir "$BATS_TEST_TMPDIR/pc"
