@@ -427,12 +427,16 @@ END
 @test "scripts/bench measures beside the peers and writes every value" {
     require_tool iperf3 sockperf chrt
     require_netns
-    IW_TIMEOUT=100 run_here "$IW_TOP/scripts/bench" --quick --only P1,P8,P10 --out "$BATS_TEST_TMPDIR/bench.json"
+    IW_TIMEOUT=100 run_here "$IW_TOP/scripts/bench" --quick --only P1,P8,P10 --out "$BATS_TEST_TMPDIR/bench.json" \
+        --page "$BATS_TEST_TMPDIR/figures.md"
     # A bar missed in one second on a busy machine is no failure here; a run that failed is.
     [ "$status" -le 1 ] || fail_with 'bench does not run'
     assert_output_has 'P1 '
     assert_output_has 'P8 '
     assert_output_has 'P10 '
+    assert_stderr_has 'P1: pair 1 of 1'
+    assert_stderr_has 'of 3 figures done'
+    assert_equal "$(grep -cE '^\| (P1|P8|P10) \| .* \| [<>]= [0-9.]+ \|' "$BATS_TEST_TMPDIR/figures.md")" 3
     output=$(cat "$BATS_TEST_TMPDIR/bench.json")
     assert_jsonl '.[0] | [.event, (.figures | map(.id)), .failed, .pairs]' '["bench",["P1","P8","P10"],[],1]'
     assert_jsonl '.[0].figures | map(.ratio > 0 and .ratio == .values[0].ratio and (.values | length == 1)) | all' true

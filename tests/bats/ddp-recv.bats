@@ -197,6 +197,7 @@ some_parts() {
         push -m $mode --force src/big 127.0.0.1:
         assert_status 1
         assert_stderr_has 'big: the peer says: no space left'
+        # shellcheck disable=SC2154
         [[ $stderr =~ \;\ (\.iw-[0-9a-f]{16}\.part)\ is\ kept:\ the\ same\ command\ resumes\ it ]] ||
             fail_with 'the partial file is not named'
         nsenter -t "$SERVE_PID" -m test -e "$PWD/dst/${BASH_REMATCH[1]}" || fail_with 'it is not there'

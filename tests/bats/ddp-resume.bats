@@ -338,6 +338,7 @@ relayed() {
     random_file src/f 40M
     serve_here ddp-recv -p "$PORT" dst
     (
+        # shellcheck disable=SC2016
         wait_until 10 bash -c 'compgen -G "dst/.iw-*.journal" >/dev/null && [ "$(du -sm dst | cut -f 1)" -ge 5 ]'
         kill -INT "$(cat pid)"
     ) 3>&- &

@@ -94,11 +94,11 @@ same_options() {
 }
 
 @test "the top level holds what it should and nothing else" {
-    local d files="README.md CHANGELOG.md CONTRIBUTING.md LICENSE VERSION Makefile .clang-format .editorconfig"
+    local d files="README.md CHANGELOG.md CONTRIBUTING.md LICENSE VERSION Makefile Containerfile .clang-format .editorconfig .dockerignore"
 
     for d in $(project_files | grep / | cut -d / -f 1 | sort -u); do
         case $d in
-        cmd | lib | xdp | scripts | tests | completions | man | .ci) ;;
+        cmd | lib | xdp | scripts | tests | completions | man | docs | debian | .ci) ;;
         *)
             echo "folder $d"
             return 1
