@@ -142,6 +142,20 @@ through() {
     assert_status 1
 }
 
+# attached INTERFACE JOB: the listener has attached its program. One that ended, or does not attach, fails the test with what it reported.
+attached() {
+    local end=$((SECONDS + 120))
+
+    while :; do
+        run_guest ddp-xdp status -I "$1" --json
+        ! grep -q '"sctp_port":7471' <<<"$output" || return 0
+        run_guest /usr/lib/iw/guest-job show "$2"
+        [ "$status" -eq 0 ] || fail_with "the listener on $1 ended"
+        [ $SECONDS -lt $end ] || fail_with "the listener on $1 has not attached its program after 120 s"
+        sleep 0.5
+    done
+}
+
 # The endpoint on the interface below serves all addresses. Packets whose VLAN tag is in the frame are not for it.
 @test "over VLAN interfaces, beside an endpoint of the interface below" {
     local below above
@@ -154,8 +168,8 @@ through() {
     below=$JOB
     guest_job ddp-bench --listen -t xdp -I va.5 -p 7471 --bind 10.77.5.1
     above=$JOB
-    # shellcheck disable=SC2016
-    guest_does sh -c 'for i in va va.5; do until ddp-xdp status -I $i --json | grep -q "\"sctp_port\":7471"; do sleep 0.1; done; done'
+    attached va "$below"
+    attached va.5 "$above"
     for kind in 'xdp -I vb.5' raw; do
         # shellcheck disable=SC2086
         run_guest ip netns exec far ddp-bench 10.77.5.1 write -t $kind -p 7471 -n 4 --warmup 0 --timeout 40s --json --interval 0
