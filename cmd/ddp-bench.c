@@ -225,6 +225,13 @@ static error_t listen_option(int key, const char *arg, const struct argp_state *
 	return 0;
 }
 
+static bool is_svg(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && strcasecmp(dot, ".svg") == 0;
+}
+
 static void check_options(const struct argp_state *state, struct opts *o)
 {
 	if (o->listen) {
@@ -232,6 +239,7 @@ static void check_options(const struct argp_state *state, struct opts *o)
 			argp_error(state, "--listen takes no argument: \"%s\"", o->host);
 		if (o->run_option)
 			argp_error(state, "--listen: what is measured is the client's choice");
+		iw_conn_opts_check(state, &o->conn, o->cli.transport);
 		o->task = TASK_LISTEN;
 		return;
 	}
@@ -259,6 +267,15 @@ static void check_options(const struct argp_state *state, struct opts *o)
 			   "expected HOST and write, read, send, pingpong or rate; or --listen;"
 			   " or stag; or xdp");
 	o->mode = iw_cli_enum(state, "MODE", o->mode_name, iw_bench_mode_names);
+	iw_conn_opts_check(state, &o->conn, o->cli.transport);
+	if (o->depth && o->mode == IW_BENCH_PINGPONG)
+		argp_error(state,
+			   "--depth %u: pingpong has one message outstanding; --depth is for write,"
+			   " read, send and rate",
+			   o->depth);
+	if (o->plot && !is_svg(o->plot))
+		argp_error(state, "--plot \"%s\": pictures are SVG; use a name that ends in .svg",
+			   o->plot);
 	if (o->count && o->time_ns)
 		argp_error(state, "--count and --time: expected one of them");
 	if (o->cli.port == 0)

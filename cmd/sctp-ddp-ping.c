@@ -35,21 +35,8 @@ struct opts {
 	bool client_given, server_given; /* an option of one of them */
 };
 
-/* Those that carry DDP over SCTP, the best first: the kernel's has every address of the host, raw IP needs
- * no UDP port that the peer must know of. */
+/* Those that carry DDP over SCTP and that --doctor HOST tries. */
 static const char *const transports[] = { "sctp", "raw", "udp", NULL };
-
-/* The best behind @name, or of all with NULL. NULL: there is none. */
-static const char *best_transport(const char *name)
-{
-	const char *const *next = transports;
-
-	while (name && strcmp(*next++, name) != 0)
-		;
-	while (*next && iw_llp_look(*next, NULL) < 0)
-		next++;
-	return *next;
-}
 
 /* --- options ---------------------------------------------------------------------------------- */
 
@@ -152,6 +139,13 @@ static void check_options(const struct argp_state *state, const struct opts *o)
 	if (strcmp(o->cli.transport, "tcp") == 0)
 		argp_error(state,
 			   "--transport tcp: expected sctp, raw, udp or xdp, which carry SCTP");
+	if (o->udp_port)
+		iw_cli_fits(state, "--udp-port", o->cli.transport);
+	if (o->xdp)
+		iw_cli_fits(state,
+			    o->xdp & (IW_XDP_WANT_NATIVE | IW_XDP_WANT_ZEROCOPY) ? "--require"
+										 : "--xdp",
+			    o->cli.transport);
 	if (o->listen) {
 		if (o->host)
 			argp_error(state,
@@ -383,25 +377,9 @@ static const struct argp argp = {
 	.children = kids,
 };
 
-/* A look cannot tell that modprobe.d forbids kernel SCTP: its use does, and where nobody has asked for it the next best is taken. */
-static int check_transport(struct iw_cli *cli)
-{
-	struct iw_fault why = { 0 };
-	const char *next;
-
-	while (!cli->transport_given && iw_llp_available(cli->transport, &why) < 0) {
-		next = best_transport(cli->transport);
-		if (!next)
-			break;
-		iw_log_warn("%s; taking -t %s", why.text, next);
-		cli->transport = next;
-	}
-	return iw_cli_check_transport(cli);
-}
-
 static int work(struct opts *o)
 {
-	int status = check_transport(&o->cli);
+	int status = iw_cli_check_transport(&o->cli);
 
 	if (status != IW_EXIT_OK)
 		return status;
@@ -413,9 +391,8 @@ int main(int argc, char **argv)
 	struct opts o = { .size = SIZE_DEFAULT, .interval_ns = IW_SEC(1) };
 	int status;
 
-	const char *best = best_transport(NULL);
-
-	iw_cli_init(&o.cli, "sctp-ddp-ping", best ? best : "udp");
+	/* One default for all users and machines, so that the two ends meet. */
+	iw_cli_init(&o.cli, "sctp-ddp-ping", "udp");
 	o.cli.confine = iw_confine_listener;
 	o.cli.doctor_also = look_around;
 	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);

@@ -152,8 +152,44 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-	o->given = true;
+	o->given |= 1u << (key - KEY_CC);
 	return 0;
+}
+
+/* clang-format off */
+static const struct {
+	const char *option, *transports, *what;
+	int key;
+} scopes[] = {
+	{ "--cc",       "tcp, udp, raw or xdp", "congestion control to choose", KEY_CC },
+	{ "--crc",      "tcp",                  "MPA CRC",                      KEY_CRC },
+	{ "--markers",  "tcp",                  "MPA markers",                  KEY_MARKERS },
+	{ "--udp-port", "udp or xdp",           "UDP port",                     KEY_UDP_PORT },
+	{ "--require",  "xdp",                  "XDP program",                  KEY_REQUIRE },
+	{ "--xdp",      "xdp",                  "XDP program",                  KEY_XDP },
+};
+/* clang-format on */
+
+static void check_scope(const struct argp_state *state, size_t i, const char *transport)
+{
+	if (!strstr(scopes[i].transports, transport))
+		argp_error(state, "%s: -t %s has no %s; use it with -t %s", scopes[i].option,
+			   transport, scopes[i].what, scopes[i].transports);
+}
+
+void iw_cli_fits(const struct argp_state *state, const char *option, const char *transport)
+{
+	for (size_t i = 0; i < IW_ARRAY_LEN(scopes); i++)
+		if (strcmp(scopes[i].option, option) == 0)
+			check_scope(state, i, transport);
+}
+
+void iw_conn_opts_check(const struct argp_state *state, const struct iw_conn_opts *o,
+			const char *transport)
+{
+	for (size_t i = 0; i < IW_ARRAY_LEN(scopes); i++)
+		if (o->given & 1u << (scopes[i].key - KEY_CC))
+			check_scope(state, i, transport);
 }
 
 const struct argp iw_conn_argp = { .options = options, .parser = parse };

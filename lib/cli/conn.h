@@ -19,7 +19,7 @@ struct iw_conn_opts {
 	uint16_t udp_port;   /* 0: the usual one */
 	const char *profile; /* NULL: the RFCs */
 	unsigned xdp;        /* set of enum iw_xdp_want */
-	bool given;          /* any of them was */
+	unsigned given;      /* a bit for each option that was given; 0: none */
 };
 
 /* Its input is a struct iw_conn_opts. */
@@ -34,6 +34,15 @@ unsigned iw_cli_xdp(const struct argp_state *state, const char *option, const ch
 	"With -t xdp: generic (the program runs in the network stack), copy (never zero-copy), busy-poll (this process drives the driver's queues)"
 /* The argument of --profile of a tool that uses only SCTP: "rfc" or "sctp-draft-02". */
 const char *iw_cli_profile(const struct argp_state *state, const char *arg);
+
+/*
+ * For the end of parsing: reports an option of the list ("--udp-port", "--require" ...) that has no
+ * meaning over @transport as a usage error, with the transports that have it.
+ */
+void iw_cli_fits(const struct argp_state *state, const char *option, const char *transport);
+/* The same for all options of @o that were given. */
+void iw_conn_opts_check(const struct argp_state *state, const struct iw_conn_opts *o,
+			const char *transport);
 
 /* Before parsing. */
 void iw_conn_opts_init(struct iw_conn_opts *o);

@@ -7,6 +7,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* After '[': the closing bracket; NULL: there is none. A ']' that comes first is a member of the set. */
+static const char *closing(const char *at)
+{
+	if (*at == '!' || *at == '^')
+		at++;
+	if (*at == ']')
+		at++;
+	return strchr(at, ']');
+}
+
+const char *iw_filter_fault(const char *pattern)
+{
+	size_t len = strlen(pattern);
+
+	if (len == 0 || strcmp(pattern, "/") == 0)
+		return "it matches no name";
+	if (len >= PATH_MAX)
+		return "longer than 4095 octets";
+	for (const char *at = pattern; *at; at++) {
+		if (*at == '\\') {
+			if (*++at == '\0')
+				return "nothing follows the backslash at its end";
+		} else if (*at == '[' && !(at = closing(at + 1))) {
+			return "a [ without its ]; write \\[ for the character";
+		}
+	}
+	return NULL;
+}
+
 bool iw_filter_add(struct iw_filter *f, const char *pattern, bool include)
 {
 	if (f->n == f->cap) {
@@ -28,13 +57,42 @@ void iw_filter_fini(struct iw_filter *f)
 	*f = (struct iw_filter){ .n = 0 };
 }
 
+/* ** matches any octets, a slash too. What lies between two of them is for fnmatch, where * stops at a slash. */
+static bool glob(const char *pattern, const char *name)
+{
+	const char *stars = strstr(pattern, "**");
+	char piece[PATH_MAX], part[PATH_MAX];
+	size_t len, most = strlen(name);
+
+	if (!stars)
+		return fnmatch(pattern, name, FNM_PATHNAME) == 0;
+	len = (size_t)(stars - pattern);
+	memcpy(piece, pattern, len);
+	piece[len] = '\0';
+	while (*stars == '*')
+		stars++;
+	for (size_t n = 0; n <= most; n++) {
+		memcpy(part, name, n);
+		part[n] = '\0';
+		if (fnmatch(piece, part, FNM_PATHNAME) != 0)
+			continue;
+		if (*stars == '\0')
+			return true;
+		for (const char *rest = name + n; *rest; rest++)
+			if (glob(stars, rest))
+				return true;
+	}
+	return false;
+}
+
+/* As in rsync: a slash at the start binds a pattern to the root of the transfer; without it, it may begin at each component. */
 static bool matches(const char *pattern, const char *name, bool is_dir)
 {
 	size_t len = strlen(pattern);
 	char buf[PATH_MAX];
-	const char *slash;
+	const char *slash = strrchr(name, '/');
 
-	if (len == 0 || len >= sizeof(buf))
+	if (len == 0 || len >= sizeof(buf) || strlen(name) >= sizeof(buf))
 		return false;
 	memcpy(buf, pattern, len + 1);
 	if (buf[len - 1] == '/') {
@@ -42,12 +100,14 @@ static bool matches(const char *pattern, const char *name, bool is_dir)
 			return false;
 		buf[len - 1] = '\0';
 	}
-	if (!strchr(buf, '/')) {
-		slash = strrchr(name, '/');
+	if (buf[0] == '/')
+		return glob(buf + 1, name);
+	if (!strchr(buf, '/') && !strstr(buf, "**"))
 		return fnmatch(buf, slash ? slash + 1 : name, 0) == 0;
-	}
-	return fnmatch(buf[0] == '/' ? buf + 1 : buf, name, strstr(buf, "**") ? 0 : FNM_PATHNAME) ==
-	       0;
+	for (; name; name = strchr(name, '/') ? strchr(name, '/') + 1 : NULL)
+		if (glob(buf, name))
+			return true;
+	return false;
 }
 
 bool iw_filter_excludes(const struct iw_filter *f, const char *name, bool is_dir)

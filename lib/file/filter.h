@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which names are left out: patterns of --include and --exclude in the order they were given; the first that matches decides, and what
- * none matches is sent. A pattern without a slash is compared with the last component, one with a slash with all of the name; one
- * that ends in a slash means directories alone. * and ? do not match a slash, ** does. What lies below an excluded directory is excluded.
+ * Which names are left out: patterns of --include and --exclude, as rsync understands them. The first pattern that matches decides; a name
+ * that none matches is sent. A pattern without a slash and without ** is compared with the last component of the name. One that begins
+ * with a slash is compared with the whole name, others with the end of the name, from any component on. One that ends in a slash is for
+ * directories only. * and ? do not match a slash, ** does. All names below an excluded directory are excluded.
  */
 #ifndef IW_FILE_FILTER_H
 #define IW_FILE_FILTER_H
@@ -18,7 +19,9 @@ struct iw_filter {
 	size_t n, cap;
 };
 
-/* False: no memory. */
+/* NULL, or what is wrong with a pattern, for an error message. */
+const char *iw_filter_fault(const char *pattern);
+/* Adds a pattern in which iw_filter_fault finds nothing. False: no memory. */
 bool iw_filter_add(struct iw_filter *f, const char *pattern, bool include);
 void iw_filter_fini(struct iw_filter *f);
 /* Is this one excluded? The directories that it lies in are not looked at. name is terminated. */

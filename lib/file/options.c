@@ -156,6 +156,14 @@ static error_t parse_limit(int key, char *arg, struct argp_state *state)
 
 const struct argp iw_transfer_limit_argp = { .options = limit_options, .parser = parse_limit };
 
+static void check_pattern(const char *pattern, const char *option, const struct argp_state *state)
+{
+	const char *fault = iw_filter_fault(pattern);
+
+	if (fault)
+		argp_error(state, "%s \"%s\": %s", option, pattern, fault);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	static const char *const modes[] = { "write", "read", "send", NULL };
@@ -195,6 +203,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_INCLUDE:
 	case KEY_EXCLUDE:
+		check_pattern(arg, key == KEY_INCLUDE ? "--include" : "--exclude", state);
 		if (!iw_filter_add(&cfg->filter, arg, key == KEY_INCLUDE))
 			argp_failure(state, IW_EXIT_FAILED, 0, "no memory for a pattern");
 		return 0;
@@ -281,6 +290,7 @@ static void check_uri(struct iw_transfer_opts *o, const struct argp_state *state
 
 void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state *state)
 {
+	iw_conn_opts_check(state, &o->conn, o->cfg.cli->transport);
 	if (o->uri_option) {
 		check_uri(o, state);
 		return;

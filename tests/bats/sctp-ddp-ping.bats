@@ -251,48 +251,18 @@ enhanced_is() {
     [[ $output =~ all\ +20\ +20\ +0 ]] || fail_with 'not 20 replies'
 }
 
-@test "the best transport that can run is the default, and is named" {
+@test "the default transport is udp for every user, so that two ends meet" {
     local drop=()
 
     require_netns
-    [ ! -e /proc/net/sctp ] || skip 'needs no-sctp: this kernel has SCTP'
     serve_in left sctp-ddp-ping --listen -p "$PORT" --bind '*'
     run_in right sctp-ddp-ping "$LEFT_IP" -p "$PORT" -c 1
     assert_status 0
-    assert_output_has 'over raw: '
+    assert_output_has 'over udp: '
     [ "$(id -u)" -ne 0 ] || drop=(setpriv --bounding-set -net_raw --inh-caps -net_raw)
-    run_here "${drop[@]}" sctp-ddp-ping --doctor --json
-    assert_jsonl '.[-1] | [.transport, .can_run]' '["udp",true]'
-}
-
-@test "kernel SCTP that modprobe.d forbids gives way to the next, unless it was asked for" {
-    local libs
-
-    # Emulated: a module is there to be seen, and the kernel does not load it.
-    require_netns
-    [ ! -e /proc/net/sctp ] || skip 'needs no-sctp: this kernel has SCTP'
-    ! grep -q '/sctp\.ko' "/lib/modules/$(uname -r)/modules.dep" 2>/dev/null || skip 'needs no-sctp: a socket would load it'
-    libs=$(readlink -f /lib)
-    mkdir -p "lib/modules/$(uname -r)"
-    echo 'kernel/net/sctp/sctp.ko:' >"lib/modules/$(uname -r)/modules.dep"
-    forbidden() {
-        run_in right unshare --mount sh -c "mount -t overlay overlay -o lowerdir=$PWD/lib:$libs $libs || exit 77; exec \"\$@\"" sh "$@"
-        [ "$status" -ne 77 ] || skip 'needs overlay: no overlay file system here'
-    }
-    serve_in left sctp-ddp-ping --listen -t raw -p "$PORT" --bind '*'
-    forbidden sctp-ddp-ping "$LEFT_IP" -p "$PORT" -c 1
-    assert_status 0
-    assert_output_has 'over raw: '
-    assert_stderr_has 'modprobe.d forbids it'
-    assert_stderr_has 'taking -t raw'
-    forbidden sctp-ddp-ping "$LEFT_IP" -p "$PORT" -c 1 -t sctp
-    assert_status 3
-    assert_stderr_has 'modprobe.d forbids it'
-    serve_in left sctp-ddp-ping --listen -t udp -p "$PORT" --bind '*'
-    forbidden setpriv --bounding-set -net_raw --inh-caps -net_raw sctp-ddp-ping "$LEFT_IP" -p "$PORT" -c 1
+    run_in right "${drop[@]}" sctp-ddp-ping "$LEFT_IP" -p "$PORT" -c 1
     assert_status 0
     assert_output_has 'over udp: '
-    assert_stderr_has 'taking -t udp'
 }
 
 @test "raw: a host without SCTP, and one that is not there" {

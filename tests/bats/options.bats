@@ -1,0 +1,55 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Options that have no meaning over a transport, or in a mode, are refused with the reason.
+
+# bats file_tags=beside
+
+load helpers
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    touch f
+}
+
+# refused TEXT TOOL ARG...: a usage error whose message has the text
+refused() {
+    local text=$1
+
+    shift
+    run_here "$@"
+    assert_status 2
+    assert_stderr_has "$text"
+}
+
+@test "options of one transport are refused over the others, by every tool that connects" {
+    local option value t tool
+
+    while read -r option value fits; do
+        for t in tcp udp raw sctp xdp; do
+            case " $fits " in *" $t "*) continue ;; esac
+            refused "$option: -t $t has no" ddp-send -t $t "$option" ${value:+$value} f 127.0.0.1:
+            refused "$option: -t $t has no" ddp-recv -t $t "$option" ${value:+$value} 127.0.0.1:f g
+            refused "$option: -t $t has no" ddp-bench -t $t "$option" ${value:+$value} 127.0.0.1 write
+            refused "$option: -t $t has no" ddp-bench -t $t "$option" ${value:+$value} --listen
+        done
+    done <<'END'
+--udp-port 9899 udp xdp
+--require native xdp
+--xdp generic xdp
+--crc off tcp
+--cc cubic tcp udp raw xdp
+END
+    for t in raw sctp; do
+        refused '--udp-port: -t '"$t"' has no UDP port; use it with -t udp or xdp' sctp-ddp-ping -t $t --udp-port 9 127.0.0.1
+    done
+    refused '--require: -t udp has no XDP program' sctp-ddp-ping -t udp --require native 127.0.0.1
+    refused '--xdp: -t udp has no XDP program' sctp-ddp-ping -t udp --xdp copy 127.0.0.1
+}
+
+@test "what would have no effect is refused" {
+    refused '--depth 4: pingpong has one message outstanding' ddp-bench 127.0.0.1 pingpong --depth 4
+    refused '--plot "x.png": pictures are SVG' ddp-bench 127.0.0.1 write --plot x.png
+    refused '--exclude "[": a [ without its ]' ddp-send --exclude '[' f 127.0.0.1:
+    refused '--include "": it matches no name' ddp-recv --include '' 127.0.0.1:f g
+}
