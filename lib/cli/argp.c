@@ -36,7 +36,7 @@ static const struct argp_option options[] = {
 	  " (default 30s, and 10s while a connection is set up)", 0 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* argp's own name is -? */
 	{ "json", KEY_JSON, NULL, 0, "Write results as JSON, one object a line", 0 },
-	{ "verbose", 'v', NULL, 0, "Say more; -vv tells every step", 0 },
+	{ "verbose", 'v', NULL, 0, "Report what is done", 0 },
 	{ "quiet", 'q', NULL, 0, "Say nothing but errors", 0 },
 	{ "trace", KEY_TRACE, "FILE", 0,
 	  "Write every protocol event to FILE, one JSON object a line", 0 },
@@ -99,7 +99,7 @@ static error_t set_option(int key, char *arg, struct argp_state *state, struct i
 		cli->json = true;
 		return 0;
 	case 'v':
-		cli->level = cli->level < IW_LOG_INFO ? IW_LOG_INFO : IW_LOG_DEBUG;
+		cli->level = IW_LOG_INFO;
 		return 0;
 	case 'q':
 		cli->level = IW_LOG_ERROR;

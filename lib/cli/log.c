@@ -41,8 +41,6 @@ static const char *label(enum iw_log_level level)
 	switch (level) {
 	case IW_LOG_WARN:
 		return "warning: ";
-	case IW_LOG_DEBUG:
-		return "debug: ";
 	case IW_LOG_ERROR:
 	case IW_LOG_INFO:
 		break;

@@ -13,7 +13,6 @@ enum iw_log_level {
 	IW_LOG_ERROR,
 	IW_LOG_WARN, /* the default: errors and warnings */
 	IW_LOG_INFO,
-	IW_LOG_DEBUG,
 };
 
 /* @tool is kept, not copied; messages above @level are dropped. */
@@ -34,6 +33,5 @@ void iw_log(enum iw_log_level level, const char *fmt, ...) __attribute__((format
 #define iw_log_error(...) iw_log(IW_LOG_ERROR, __VA_ARGS__)
 #define iw_log_warn(...)  iw_log(IW_LOG_WARN, __VA_ARGS__)
 #define iw_log_info(...)  iw_log(IW_LOG_INFO, __VA_ARGS__)
-#define iw_log_debug(...) iw_log(IW_LOG_DEBUG, __VA_ARGS__)
 
 #endif

@@ -605,7 +605,7 @@ static void post(struct session *s, const struct iw_send_wr *wr)
 	err = iw_post_send(s->qp, wr);
 	if (err) {
 		/* The connection is on its way down: its last event says why. */
-		iw_log_debug("%s: post: %s", s->peer_text, iw_err_text(err));
+		iw_log_info("%s: post: %s", s->peer_text, iw_err_text(err));
 		s->stuck = true;
 	}
 }
@@ -977,7 +977,7 @@ void iw_session_set_timer(struct session *s)
 	at = IW_MIN(at, s->pace_at);
 	/* Without memory for the heap a deadline comes late, at the next event. */
 	if (at != s->timer.at && iw_heap_set(&s->hub->timers, &s->timer, at) != 0)
-		iw_log_debug("%s: no memory for a timer", s->peer_text);
+		iw_log_warn("%s: no memory for a timer", s->peer_text);
 }
 
 /* Octets that the peer wrote into a window, or read of an offer, a second time. */

@@ -476,7 +476,7 @@ int iw_rping_run_to_end(struct iw_rping_run *run, struct iw_rping_outcome *out,
 			out->up = news;
 			break;
 		case IW_RPING_ROUND:
-			iw_log_debug("round %" PRIu64 ": %s", news.result.rounds, news.result.text);
+			iw_log_info("round %" PRIu64 ": %s", news.result.rounds, news.result.text);
 			break;
 		case IW_RPING_LEFT:
 			out->left = news;

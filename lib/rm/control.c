@@ -39,7 +39,7 @@ static void watch(struct iw_rm *rm, int op, int fd, uint32_t events, void *who)
 	struct epoll_event ev = { .events = events, .data.ptr = who };
 
 	if (epoll_ctl(rm->epoll, op, fd, &ev) < 0)
-		iw_log_debug("control socket: epoll: error %d", errno);
+		iw_log_warn("control socket: epoll: error %d", errno);
 }
 
 /* The listening socket is looked at while there is room for more, and descriptors. */
@@ -56,7 +56,7 @@ static void rest_or_go_on(struct iw_rm *rm)
 static void be_patient(struct iw_rm *rm, struct client *c, uint64_t ns)
 {
 	if (iw_heap_set(&rm->patience, &c->timer, iw_time_add(rm->now, ns)) != 0)
-		iw_log_debug("control socket: no memory for a timer");
+		iw_log_warn("control socket: no memory for a timer");
 }
 
 static void end_client(struct iw_rm *rm, struct client *c)

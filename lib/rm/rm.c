@@ -129,7 +129,7 @@ static void settle_domain(struct iw_rm *rm, struct domain *d)
 	}
 	if (d->live > 0) {
 		if (iw_heap_set(&rm->leaves, &d->leave, iw_time_add(rm->now, LEAVE)) != 0)
-			iw_log_debug("no memory for a timer: peers without a buffer stay");
+			iw_log_warn("no memory for a timer: peers without a buffer stay");
 		return;
 	}
 	while ((l = iw_list_first(&d->peers)) != NULL)

