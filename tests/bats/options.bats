@@ -23,7 +23,7 @@ refused() {
 }
 
 @test "options of one transport are refused over the others, by every tool that connects" {
-    local option value t tool
+    local option value fits t
 
     while read -r option value fits; do
         for t in tcp udp raw sctp xdp; do
