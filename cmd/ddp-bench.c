@@ -268,7 +268,7 @@ static void check_options(const struct argp_state *state, struct opts *o)
 			   " or stag; or xdp");
 	o->mode = iw_cli_enum(state, "MODE", o->mode_name, iw_bench_mode_names);
 	iw_conn_opts_check(state, &o->conn, o->cli.transport);
-	if (o->depth && o->mode == IW_BENCH_PINGPONG)
+	if (o->depth > 1 && o->mode == IW_BENCH_PINGPONG)
 		argp_error(state,
 			   "--depth %u: pingpong has one message outstanding; --depth is for write,"
 			   " read, send and rate",
