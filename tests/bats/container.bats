@@ -67,11 +67,12 @@ box() {
         for tool in ddp-bench ddp-dump ddp-recv ddp-send ddp-xdp mpa-probe sctp-ddp-ping stag-reg; do $tool --version; done
         head -c 3000000 /dev/urandom >/tmp/f
         for t in tcp udp; do
-            coproc SERVER { exec ddp-recv -t $t -p 0 --udp-port 19899 --once --json /srv/incoming; }
+            options=; [ $t = tcp ] || options="--udp-port 19899"
+            coproc SERVER { exec ddp-recv -t $t $options -p 0 --once --json /srv/incoming; }
             pid=$SERVER_PID
             read -r line <&"${SERVER[0]}"
             port=${line##*\"port\":}
-            ddp-send -q -t $t --udp-port 19899 -p "${port%%[!0-9]*}" /tmp/f 127.0.0.1:$t
+            ddp-send -q -t $t $options -p "${port%%[!0-9]*}" /tmp/f 127.0.0.1:$t
             wait $pid
             cmp /tmp/f /srv/incoming/$t
         done'
