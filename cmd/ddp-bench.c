@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/confine.h"
 #include "cli/conn.h"
+#include "cli/doctor.h"
 #include "cli/human.h"
 #include "cli/option.h"
 #include "cli/parse.h"
@@ -616,6 +617,11 @@ static unsigned doctor_confine(struct iw_cli *cli, uint64_t *caps)
 	return o->listen || !o->host ? IW_CONFINE_LISTENS | IW_CONFINE_CC : confine_how(o);
 }
 
+static void doctor_needs(struct iw_doctor *d)
+{
+	iw_doctor_probe(d, "--plot", iw_bench_plot_can, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	struct opts o = {
@@ -628,6 +634,7 @@ int main(int argc, char **argv)
 
 	iw_cli_init(&o.cli, "ddp-bench", "tcp");
 	o.cli.confine = doctor_confine;
+	o.cli.doctor_needs = doctor_needs;
 	iw_conn_opts_init(&o.conn);
 	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);

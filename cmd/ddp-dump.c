@@ -12,11 +12,13 @@
 #include "cli/cli.h"
 #include "cli/confine.h"
 #include "cli/conn.h"
+#include "cli/doctor.h"
 #include "cli/option.h"
 #include "cli/parse.h"
 #include "cli/signals.h"
 #include "cli/usage.h"
 #include "os/os.h"
+#include "os/probe.h"
 #include "sctpmap/sctpmap.h"
 #include "util/num.h"
 
@@ -382,6 +384,19 @@ static const struct argp argp = {
 	.children = kids,
 };
 
+/* --- --doctor --------------------------------------------------------------------------------- */
+
+static const char *const no_transports[] = { NULL };
+
+static void doctor_needs(struct iw_doctor *d)
+{
+	if (!iw_doctor_probe(d, "capture files", iw_cap_can_read, "build with libpcap"))
+		d->can_run = false;
+	iw_doctor_probe(d, "live capture", iw_os_probe_packet, "a kernel with CONFIG_PACKET");
+}
+
+/* --- main ------------------------------------------------------------------------------------- */
+
 int main(int argc, char **argv)
 {
 	static struct opts o;
@@ -389,6 +404,8 @@ int main(int argc, char **argv)
 
 	iw_cli_init(&o.cli, "ddp-dump", "tcp");
 	o.cli.confine = iw_confine_listener;
+	o.cli.transports = no_transports;
+	o.cli.doctor_needs = doctor_needs;
 	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)

@@ -370,12 +370,15 @@ static const struct iw_command commands[] = {
 	{ 0 },
 };
 
+static const char *const transports[] = { "xdp", NULL };
+
 int main(int argc, char **argv)
 {
 	struct iw_cli cli;
 	int status;
 
 	iw_cli_init(&cli, "ddp-xdp", "xdp");
+	cli.transports = transports;
 	cli.doctor_also = doctor_also;
 	status = iw_cli_command(&cli, commands,
 				"Attaches, inspects and detaches the XDP programs of the suite.",

@@ -560,6 +560,9 @@ static unsigned confine_how(struct iw_cli *cli, uint64_t *caps)
 	return o->listen || !o->host ? IW_CONFINE_LISTENS : IW_CONFINE_REOPENS;
 }
 
+/* MPA is spoken over TCP alone. */
+static const char *const transports[] = { "tcp", NULL };
+
 int main(int argc, char **argv)
 {
 	struct opts o = { .quirk = IW_QUIRK_AUTO };
@@ -567,6 +570,7 @@ int main(int argc, char **argv)
 
 	iw_cli_init(&o.cli, "mpa-probe", "tcp");
 	o.cli.confine = confine_how;
+	o.cli.transports = transports;
 	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)

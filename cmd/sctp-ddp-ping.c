@@ -35,8 +35,8 @@ struct opts {
 	bool client_given, server_given; /* an option of one of them */
 };
 
-/* Those that carry DDP over SCTP and that --doctor HOST tries. */
-static const char *const transports[] = { "sctp", "raw", "udp", NULL };
+/* Those that carry DDP over SCTP. --doctor HOST tries all but xdp, which needs an interface. */
+static const char *const transports[] = { "sctp", "raw", "udp", "xdp", NULL };
 
 /* --- options ---------------------------------------------------------------------------------- */
 
@@ -351,7 +351,7 @@ static int look_around(struct iw_cli *cli, int status)
 		cfg.conn.transport = *name;
 		if (cli->timeout_ns != cli->setup_timeout_ns)
 			cfg.setup_ns = DOCTOR_NS;
-		if (iw_llp_look(*name, NULL) != 0)
+		if (strcmp(*name, "xdp") == 0 || iw_llp_look(*name, NULL) != 0)
 			continue;
 		iw_ping_look(&look, &cfg);
 		if (iw_ping_show_look(&show, &look) != 0)
@@ -394,6 +394,7 @@ int main(int argc, char **argv)
 	/* One default for all users and machines, so that the two ends meet. */
 	iw_cli_init(&o.cli, "sctp-ddp-ping", "udp");
 	o.cli.confine = iw_confine_listener;
+	o.cli.transports = transports;
 	o.cli.doctor_also = look_around;
 	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);

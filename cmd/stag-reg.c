@@ -517,12 +517,16 @@ static const struct iw_command commands[] = {
 	{ 0 },
 };
 
+/* It asks the ddp-recv of this machine over a local socket. */
+static const char *const no_transports[] = { NULL };
+
 int main(int argc, char **argv)
 {
 	struct iw_cli cli;
 	int status;
 
 	iw_cli_init(&cli, "stag-reg", "tcp");
+	cli.transports = no_transports;
 	status = iw_cli_command(
 		&cli, commands,
 		"Registers Tagged Buffers in a running ddp-recv, for ddp-send --to and ddp-recv --from.",

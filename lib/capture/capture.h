@@ -585,6 +585,9 @@ struct iw_cap_source_cfg {
 /* A capture being read. */
 struct iw_cap_source;
 
+/* Whether captures can be read: 0, or IW_E_NOTSUP (built without libpcap). */
+IW_MUST_CHECK int iw_cap_can_read(struct iw_fault *why);
+
 /*
  * Opens it. IW_E_NOTSUP: built without libpcap; IW_E_PERM: this user may not capture; IW_E_OS,
  * IW_E_NOENT: the file or the interface cannot be opened; IW_E_INVAL: the filter makes no sense;

@@ -272,7 +272,18 @@ void iw_cap_close(struct iw_cap_source *s)
 	free(s);
 }
 
+int iw_cap_can_read(struct iw_fault *why)
+{
+	(void)why;
+	return 0;
+}
+
 #else
+
+int iw_cap_can_read(struct iw_fault *why)
+{
+	return iw_fail(why, IW_E_NOTSUP, "built without libpcap");
+}
 
 int iw_cap_open(struct iw_cap_source **out, const struct iw_cap_source_cfg *cfg,
 		struct iw_fault *why)

@@ -48,6 +48,8 @@
 #define IW_CLI_PROGRESS_S 30 /* no progress */
 #define IW_CLI_SETUP_S    10 /* setting a connection up */
 
+struct iw_doctor;
+
 /* The common options, and what goes with them. Strings are borrowed from argv. */
 struct iw_cli {
 	const char *tool;          /* "ddp-send" */
@@ -61,6 +63,11 @@ struct iw_cli {
 	bool json;
 	bool quiet;
 	bool doctor;
+	/* For --doctor: the transports that the tool can use, ended by NULL; an empty list if it opens no connection.
+	 * NULL: all that the library has. */
+	const char *const *transports;
+	/* What else the tool needs: adds checks with iw_doctor_probe() (cli/doctor.h). NULL: nothing. */
+	void (*doctor_needs)(struct iw_doctor *d);
 	/* What a tool's --doctor does behind the common checks, whose exit status it is given: returns the
 	 * one to end with. NULL: nothing. */
 	int (*doctor_also)(struct iw_cli *cli, int status);

@@ -23,6 +23,7 @@
 #include "os/sock.h"
 #include "pkt/attach.h"
 #include "pkt/steer.h"
+#include "util/num.h"
 #include "wire/crc32c.h"
 
 #define BPF_FS_MAGIC_ 0xcafe4a11 /* linux/magic.h, where older ones lack it */
@@ -81,9 +82,17 @@ static int can_run(const char *transport, struct iw_fault *why)
 	return err || strcmp(transport, "xdp") != 0 ? err : iw_steer_try(&insns, why);
 }
 
-static void check_transports(struct iw_doctor *d)
+static bool uses(const struct iw_cli *cli, const char *transport)
 {
-	for (const char *const *name = iw_llp_names(); *name; name++) {
+	for (const char *const *name = cli->transports; *name; name++)
+		if (strcmp(*name, transport) == 0)
+			return true;
+	return false;
+}
+
+static void check_transports(struct iw_doctor *d, const struct iw_cli *cli)
+{
+	for (const char *const *name = cli->transports; *name; name++) {
 		struct iw_fault why = { 0 };
 		char subject[24];
 		int err = can_run(*name, &why);
@@ -91,7 +100,7 @@ static void check_transports(struct iw_doctor *d)
 		snprintf(subject, sizeof(subject), "transport %s", *name);
 		seen(add(d, subject, err < 0 ? IW_VERDICT_NO : IW_VERDICT_OK), "%s",
 		     err ? reason(&why, subject) : "ready");
-		if (strcmp(*name, d->transport) == 0)
+		if (strcmp(*name, cli->transport) == 0)
 			d->can_run = err >= 0;
 	}
 }
@@ -104,9 +113,8 @@ static void check_kernel(struct iw_doctor *d)
 		seen(add(d, "kernel", IW_VERDICT_OK), "%s %s, %s", u.sysname, u.release, u.machine);
 }
 
-/* One probe of os/probe.h; @other_kernel says where there is the feature. */
-static void check_probe(struct iw_doctor *d, const char *subject, int (*probe)(struct iw_fault *),
-			const char *other_kernel)
+bool iw_doctor_probe(struct iw_doctor *d, const char *subject, int (*probe)(struct iw_fault *),
+		     const char *advice)
 {
 	struct iw_fault why = { 0 };
 	int err = probe(&why);
@@ -115,17 +123,30 @@ static void check_probe(struct iw_doctor *d, const char *subject, int (*probe)(s
 	seen(c, "%s", err ? reason(&why, subject) : "there");
 	if (err == IW_E_PERM)
 		advise(c, "run as root, or: setcap cap_net_raw+ep \"$(command -v %s)\"", d->tool);
-	else if (err == IW_E_NOTSUP)
-		advise(c, "%s", other_kernel);
+	else if (err == IW_E_NOTSUP && advice)
+		advise(c, "%s", advice);
+	return err >= 0;
 }
 
-static void check_features(struct iw_doctor *d)
+/* What the transports need of the kernel. */
+static void check_features(struct iw_doctor *d, const struct iw_cli *cli)
 {
-	check_probe(d, "kernel SCTP", iw_os_look_sctp,
-		    "modprobe sctp, where the kernel has the module");
-	check_probe(d, "raw IP sockets", iw_os_probe_raw, "a kernel with IPv4");
-	check_probe(d, "AF_XDP sockets", iw_os_probe_xdp, "a kernel with CONFIG_XDP_SOCKETS");
-	check_probe(d, "UDP segmentation offload", iw_os_probe_udp_gso, "Linux 5.0 or later");
+	static const struct {
+		const char *transport, *subject;
+		int (*probe)(struct iw_fault *why);
+		const char *advice;
+	} features[] = {
+		{ "sctp", "kernel SCTP", iw_os_look_sctp,
+		  "modprobe sctp, where the kernel has the module" },
+		{ "raw", "raw IP sockets", iw_os_probe_raw, "a kernel with IPv4" },
+		{ "xdp", "AF_XDP sockets", iw_os_probe_xdp, "a kernel with CONFIG_XDP_SOCKETS" },
+		{ "udp", "UDP segmentation offload", iw_os_probe_udp_gso, "Linux 5.0 or later" },
+	};
+
+	for (size_t i = 0; i < IW_ARRAY_LEN(features); i++)
+		if (uses(cli, features[i].transport))
+			iw_doctor_probe(d, features[i].subject, features[i].probe,
+					features[i].advice);
 }
 
 static void check_bpf(struct iw_doctor *d)
@@ -396,29 +417,45 @@ static void check_confinement(struct iw_doctor *d, struct iw_cli *cli)
 	check_limits(d, &s);
 }
 
-void iw_doctor_examine(struct iw_doctor *d, struct iw_cli *cli)
+static void check_xdp(struct iw_doctor *d, const char *interface)
 {
-	const char *interface = cli->interface;
-
-	*d = (struct iw_doctor){ .tool = cli->tool, .transport = cli->transport };
-	check_transports(d);
-	check_kernel(d);
-	check_features(d);
 	check_bpf(d);
 	check_program(d);
 	if (interface)
 		check_interface(d, interface);
 	check_memlock(d);
-	check_nofile(d);
+}
+
+static void check_network(struct iw_doctor *d)
+{
 	check_buffer(d, "receive buffer", "net/core/rmem_max", "net.core.rmem_max",
 		     "net/ipv4/tcp_rmem");
 	check_buffer(d, "send buffer", "net/core/wmem_max", "net.core.wmem_max",
 		     "net/ipv4/tcp_wmem");
 	check_congestion_control(d);
 	check_ipv6(d);
+}
+
+void iw_doctor_examine(struct iw_doctor *d, struct iw_cli *cli)
+{
+	if (!cli->transports)
+		cli->transports = iw_llp_names();
+	*d = (struct iw_doctor){ .tool = cli->tool, .can_run = !cli->transports[0] };
+	if (cli->transports[0])
+		d->transport = cli->transport;
+	check_transports(d, cli);
+	check_kernel(d);
+	check_features(d, cli);
+	if (uses(cli, "xdp"))
+		check_xdp(d, cli->interface);
+	check_nofile(d);
+	if (cli->transports[0])
+		check_network(d);
 	check_clock(d);
 	check_crc32c(d);
 	check_confinement(d, cli);
+	if (cli->doctor_needs)
+		cli->doctor_needs(d);
 }
 
 static const char *verdict_name(enum iw_verdict v)
@@ -450,8 +487,8 @@ int iw_doctor_write_human(const struct iw_doctor *d, FILE *f, unsigned int colum
 	err = iw_table_write(&t, f, columns);
 	iw_table_fini(&t);
 	if (!err)
-		fprintf(f, "\n%s -t %s can%s run here.\n", d->tool, d->transport,
-			d->can_run ? "" : "not");
+		fprintf(f, "\n%s%s%s can%s run here.\n", d->tool, d->transport ? " -t " : "",
+			d->transport ? d->transport : "", d->can_run ? "" : "not");
 	return err;
 }
 
@@ -473,7 +510,8 @@ int iw_doctor_write_json(const struct iw_doctor *d, struct iw_json *w)
 	}
 	iw_json_begin(w, "result");
 	iw_json_str(w, "tool", d->tool);
-	iw_json_str(w, "transport", d->transport);
+	if (d->transport)
+		iw_json_str(w, "transport", d->transport);
 	iw_json_bool(w, "can_run", d->can_run);
 	return iw_json_end(w);
 }

@@ -24,8 +24,9 @@ enum iw_verdict {
 #define IW_DOCTOR_CHECKS 40
 
 struct iw_doctor {
-	const char *tool, *transport;
-	bool can_run; /* the chosen transport, and the tool can be confined */
+	const char *tool;
+	const char *transport; /* NULL: the tool opens no connection */
+	bool can_run; /* the chosen transport and what the tool needs are here, and it can be confined */
 	size_t n;
 	struct iw_check {
 		char subject[32]; /* "transport tcp", "locked memory" */
@@ -36,11 +37,18 @@ struct iw_doctor {
 };
 
 /*
- * Checks everything, and the interface cli->interface unless it is NULL. The tool's name and transport are kept. Touches
- * the network only by opening sockets; the steering program is loaded and unloaded again. Privileges are given up in a
- * child process.
+ * Checks the machine, the transports in cli->transports with what they need, and what cli->doctor_needs adds; with -t xdp
+ * also the interface cli->interface unless it is NULL. The tool's name and transport are kept. Touches the network only by
+ * opening sockets; the steering program is loaded and unloaded again. Privileges are given up in a child process.
  */
 void iw_doctor_examine(struct iw_doctor *d, struct iw_cli *cli);
+
+/*
+ * Adds a check: @probe returns 0, or an error with its reason in *why. @advice says what to do when this machine does not
+ * have it (IW_E_NOTSUP), or is NULL when the reason says so. False: the probe failed.
+ */
+bool iw_doctor_probe(struct iw_doctor *d, const char *subject, int (*probe)(struct iw_fault *why),
+		     const char *advice);
 
 /* The table for people; @columns as in iw_table_write(). 0 or IW_E_NOMEM. */
 IW_MUST_CHECK int iw_doctor_write_human(const struct iw_doctor *d, FILE *f, unsigned int columns);

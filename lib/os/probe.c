@@ -135,6 +135,11 @@ int iw_os_probe_xdp(struct iw_fault *why)
 	return probe_socket(AF_XDP, SOCK_RAW, 0, "AF_XDP sockets", why);
 }
 
+int iw_os_probe_packet(struct iw_fault *why)
+{
+	return probe_socket(AF_PACKET, SOCK_RAW, 0, "packet sockets", why);
+}
+
 int iw_os_probe_udp_gso(struct iw_fault *why)
 {
 	static const char what[] = "UDP segmentation offload";

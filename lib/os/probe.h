@@ -24,6 +24,8 @@ IW_MUST_CHECK int iw_os_probe_sctp(struct iw_fault *why); /* kernel SCTP; may lo
 IW_MUST_CHECK int iw_os_probe_raw(struct iw_fault *why);  /* raw IP sockets */
 IW_MUST_CHECK int iw_os_probe_xdp(struct iw_fault *why);  /* AF_XDP sockets */
 IW_MUST_CHECK int
+iw_os_probe_packet(struct iw_fault *why); /* packet sockets, which capture frames */
+IW_MUST_CHECK int
 iw_os_probe_udp_gso(struct iw_fault *why); /* UDP segmentation offload, both ways */
 
 /*

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Options that have no meaning over a transport, or in a mode, are refused with the reason.
+# Options that have no meaning over a transport, or in a mode, are refused with the reason. --doctor of each tool.
 
 # bats file_tags=beside
 
@@ -52,4 +52,18 @@ END
     refused '--plot "x.png": pictures are SVG' ddp-bench 127.0.0.1 write --plot x.png
     refused '--exclude "[": a [ without its ]' ddp-send --exclude '[' f 127.0.0.1:
     refused '--include "": it matches no name' ddp-recv --include '' 127.0.0.1:f g
+}
+
+@test "--doctor of a tool looks at what that tool needs" {
+    run_here ddp-dump --doctor --json
+    assert_jsonl '[.[] | select(.subject == "live capture")] | length' 1
+    assert_jsonl '[.[] | select(.subject | startswith("transport "))?] | length' 0
+    assert_jsonl '.[-1] | [.can_run, has("transport")]' '[true,false]'
+    run_here mpa-probe --doctor --json
+    assert_jsonl '[.[] | select(.event == "check") | .subject | select(startswith("transport "))]' '["transport tcp"]'
+    run_here sctp-ddp-ping --doctor --json
+    assert_jsonl '[.[] | select(.event == "check") | .subject | select(. == "transport tcp")]' '[]'
+    mkdir "$BATS_TEST_TMPDIR/empty"
+    run_here env PATH="$BATS_TEST_TMPDIR/empty" "$(command -v ddp-bench)" --doctor --json
+    assert_jsonl '[.[] | select(.subject == "--plot")][0] | [.verdict, (.seen | contains("install gnuplot"))]' '["no",true]'
 }

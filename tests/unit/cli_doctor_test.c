@@ -17,6 +17,7 @@
 #include "cli_capture.h"
 #include "llp/llp.h"
 #include "pkt/steer.h"
+#include "util/text.h"
 
 static const struct iw_check *find(const struct iw_doctor *d, const char *subject)
 {
@@ -62,6 +63,49 @@ static void every_transport_and_fact_has_a_check(void **state)
 	assert_int_equal(d.n, sizeof(subjects) / sizeof(subjects[0]));
 	for (size_t i = 0; i < sizeof(subjects) / sizeof(subjects[0]); i++)
 		assert_true(find(&d, subjects[i])->seen[0] != '\0');
+}
+
+static int not_here(struct iw_fault *why)
+{
+	return iw_fail(why, IW_E_NOTSUP, "gnuplot: not installed");
+}
+
+static void needs_gnuplot(struct iw_doctor *d)
+{
+	assert_false(iw_doctor_probe(d, "gnuplot", not_here, "install it"));
+}
+
+static bool has(const struct iw_doctor *d, const char *subject)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (strcmp(d->checks[i].subject, subject) == 0)
+			return true;
+	return false;
+}
+
+static void a_tool_is_asked_about_what_it_needs(void **state)
+{
+	static const char *const none[] = { NULL }, *const tcp[] = { "tcp", NULL };
+	struct iw_doctor d;
+	struct iw_cli cli;
+
+	(void)state;
+	iw_cli_init(&cli, "ddp-test", "tcp");
+	cli.transports = tcp;
+	iw_doctor_examine(&d, &cli);
+	assert_true(has(&d, "transport tcp") && has(&d, "congestion control"));
+	assert_false(has(&d, "transport udp") || has(&d, "AF_XDP sockets") ||
+		     has(&d, "BPF programs"));
+	assert_true(d.can_run);
+
+	cli.transports = none;
+	cli.doctor_needs = needs_gnuplot;
+	iw_doctor_examine(&d, &cli);
+	assert_false(has(&d, "transport tcp") || has(&d, "congestion control"));
+	assert_true(has(&d, "kernel") && d.can_run && !d.transport);
+	assert_string_equal(find(&d, "gnuplot")->seen, "not installed");
+	assert_string_equal(find(&d, "gnuplot")->advice, "install it");
+	assert_int_equal(find(&d, "gnuplot")->verdict, IW_VERDICT_NO);
 }
 
 static int can_run(const char *transport, struct iw_fault *why)
@@ -191,6 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_transport_and_fact_has_a_check),
+		cmocka_unit_test(a_tool_is_asked_about_what_it_needs),
 		cmocka_unit_test(chosen_transport_decides),
 		cmocka_unit_test(status_says_whether_the_transport_can_run),
 		cmocka_unit_test(both_forms_tell_the_same),
