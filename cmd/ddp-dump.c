@@ -372,7 +372,8 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 /* clang-format on */
-static const struct argp_child kids[] = { { &iw_cli_argp, 0, "Common options:", -1 }, { 0 } };
+static const struct argp_child kids[] = { { &iw_cli_interface_argp, 0, "Common options:", -1 },
+					  { 0 } };
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,

@@ -308,7 +308,7 @@ static int doctor_also(struct iw_cli *cli, int status)
 }
 
 static const struct argp_child kids[] = {
-	{ &iw_cli_argp, 0, "Common options:", -1 },
+	{ &iw_cli_interface_argp, 0, "Common options:", -1 },
 	{ 0 },
 };
 
@@ -380,7 +380,7 @@ int main(int argc, char **argv)
 	iw_cli_init(&cli, "ddp-xdp", "xdp");
 	cli.transports = transports;
 	cli.doctor_also = doctor_also;
-	status = iw_cli_command(&cli, commands,
+	status = iw_cli_command(&cli, commands, &iw_cli_interface_argp,
 				"Attaches, inspects and detaches the XDP programs of the suite.",
 				argc, argv);
 	return iw_cli_finish(&cli, status);

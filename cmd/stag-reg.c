@@ -111,11 +111,11 @@ static const struct argp control_argp = { .options = control_options, .parser = 
 static const struct argp advert_argp = { .options = advert_options, .parser = parse_advert };
 
 static const struct argp_child plain_kids[] = { { &control_argp, 0, NULL, 0 },
-						{ &iw_cli_argp, 0, "Common options:", -1 },
+						{ &iw_cli_control_argp, 0, "Common options:", -1 },
 						{ 0 } };
 static const struct argp_child advert_kids[] = { { &control_argp, 0, NULL, 0 },
 						 { &advert_argp, 0, NULL, 1 },
-						 { &iw_cli_argp, 0, "Common options:", -1 },
+						 { &iw_cli_control_argp, 0, "Common options:", -1 },
 						 { 0 } };
 
 /* Eight hexadecimal digits, as they stand in the URI; with 0x in front as well. */
@@ -528,7 +528,7 @@ int main(int argc, char **argv)
 	iw_cli_init(&cli, "stag-reg", "tcp");
 	cli.transports = no_transports;
 	status = iw_cli_command(
-		&cli, commands,
+		&cli, commands, &iw_cli_control_argp,
 		"Registers Tagged Buffers in a running ddp-recv, for ddp-send --to and ddp-recv --from.",
 		argc, argv);
 	return iw_cli_finish(&cli, status);

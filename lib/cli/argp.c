@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The common options, as an argp child. */
+/* The common options, as argp children: those of connections, and those of tools that open none. */
 #include "cli/cli.h"
 
 #include <net/if.h>
@@ -24,7 +24,7 @@ enum {
 #define TIMEOUT_MAX IW_SEC(24 * 3600)
 
 /* clang-format off */
-static const struct argp_option options[] = {
+static const struct argp_option connection_options[] = {
 	{ "transport", 't', "NAME", 0, "Transport: tcp, sctp, udp, raw or xdp", 0 },
 	{ "port", 'p', "PORT", 0,
 	  "TCP or SCTP port (default 7471); 0 lets the system choose one to listen on", 0 },
@@ -34,14 +34,30 @@ static const struct argp_option options[] = {
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
 	  "Give up after this long without progress, such as 500ms, 10s or 2m"
 	  " (default 30s, and 10s while a connection is set up)", 0 },
+	{ "trace", KEY_TRACE, "FILE", 0,
+	  "Write every protocol event to FILE, one JSON object a line", 0 },
+	{ 0 },
+};
+
+static const struct argp_option interface_options[] = {
+	{ "interface", 'I', "NAME", 0, "The network interface", 0 },
+	{ 0 },
+};
+
+static const struct argp_option control_options[] = {
+	{ "port", 'p', "PORT", 0, "Port of the listener (default 7471), which names its control socket", 0 },
+	{ "timeout", KEY_TIMEOUT, "TIME", 0,
+	  "Give up when the listener has not answered for this long, such as 500ms or 10s (default 30s)", 0 },
+	{ 0 },
+};
+
+static const struct argp_option report_options[] = {
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* argp's own name is -? */
 	{ "json", KEY_JSON, NULL, 0, "Write results as JSON, one object a line", 0 },
 	{ "verbose", 'v', NULL, 0, "Report what is done", 0 },
 	{ "quiet", 'q', NULL, 0, "Say nothing but errors", 0 },
-	{ "trace", KEY_TRACE, "FILE", 0,
-	  "Write every protocol event to FILE, one JSON object a line", 0 },
 	{ "doctor", KEY_DOCTOR, NULL, 0,
-	  "Tell what this machine can run, what it cannot and why, then exit", 0 },
+	  "Tell which parts of this tool can run here and which cannot, with the reason, then exit", 0 },
 	{ 0 },
 };
 /* clang-format on */
@@ -118,6 +134,15 @@ static error_t set_option(int key, char *arg, struct argp_state *state, struct i
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
+	if (key == ARGP_KEY_INIT) {
+		state->child_inputs[0] = state->input;
+		return 0;
+	}
+	return set_option(key, arg, state, state->input);
+}
+
+static error_t parse_report(int key, char *arg, struct argp_state *state)
+{
 	struct iw_cli *cli = state->input;
 	int status;
 
@@ -136,19 +161,55 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* The one default that differs from tool to tool. */
-static char *help_filter(int key, const char *text, void *input)
+/* The transports of the tool, and its default. */
+static char *transport_help(const struct iw_cli *cli)
 {
-	const struct iw_cli *cli = input;
-	char *out;
+	const char *const *names = cli->transports ? cli->transports : iw_llp_names();
+	size_t size = 0;
+	char *out = NULL;
+	FILE *f = open_memstream(&out, &size);
 
-	if (key == 't' && cli && asprintf(&out, "%s (default %s)", text, cli->transport) >= 0)
-		return out;
-	return (char *)(uintptr_t)text;
+	if (!f)
+		return NULL;
+	fputs("Transport: ", f);
+	for (size_t i = 0; names[i]; i++)
+		fprintf(f, "%s%s", i == 0 ? "" : names[i + 1] ? ", " : " or ", names[i]);
+	if (names[1])
+		fprintf(f, " (default %s)", cli->transport);
+	if (fclose(f) != 0) {
+		free(out);
+		return NULL;
+	}
+	return out;
 }
 
+static char *help_filter(int key, const char *text, void *input)
+{
+	char *out = key == 't' && input ? transport_help(input) : NULL;
+
+	return out ? out : (char *)(uintptr_t)text;
+}
+
+static const struct argp report_argp = { .options = report_options, .parser = parse_report };
+
+/* Without a header of its own, so that --help shows its options among those of the parent. */
+static const struct argp_child report[] = { { &report_argp, 0, NULL, 0 }, { 0 } };
+
 const struct argp iw_cli_argp = {
-	.options = options,
+	.options = connection_options,
 	.parser = parse,
+	.children = report,
 	.help_filter = help_filter,
+};
+
+const struct argp iw_cli_interface_argp = {
+	.options = interface_options,
+	.parser = parse,
+	.children = report,
+};
+
+const struct argp iw_cli_control_argp = {
+	.options = control_options,
+	.parser = parse,
+	.children = report,
 };

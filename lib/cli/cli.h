@@ -82,8 +82,11 @@ struct iw_cli {
 	struct iw_trace_file trace; /* open after iw_cli_start() when --trace was given */
 };
 
-/* The argp child that reads the common options into the struct iw_cli that is its input. */
-extern const struct argp iw_cli_argp;
+/* The argp children that read the common options into the struct iw_cli that is their input. Each tool takes one. */
+extern const struct argp iw_cli_argp;           /* a tool that opens connections */
+extern const struct argp iw_cli_interface_argp; /* one that opens none, but works on an interface */
+extern const struct argp
+	iw_cli_control_argp; /* one that talks to a listener by its control socket */
 
 /*
  * Before argp_parse: the defaults, argp's version and exit status for bad usage, and the

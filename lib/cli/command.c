@@ -89,11 +89,11 @@ static char *help_filter(int key, const char *text, void *input)
 	return out;
 }
 
-int iw_cli_command(struct iw_cli *cli, const struct iw_command *table, const char *doc, int argc,
-		   char **argv)
+int iw_cli_command(struct iw_cli *cli, const struct iw_command *table, const struct argp *common,
+		   const char *doc, int argc, char **argv)
 {
-	static const struct argp_child kids[] = {
-		{ &iw_cli_argp, 0, "Common options:", -1 },
+	const struct argp_child kids[] = {
+		{ common, 0, "Common options:", -1 },
 		{ 0 },
 	};
 	const struct argp argp = {

@@ -17,12 +17,12 @@ struct iw_command {
 };
 
 /*
- * Reads the common options that stand before the command, then runs the command named next and
+ * Reads the @common options (cli/cli.h: one of the argp children) that stand before the command, then runs the command named next and
  * returns its status. --help lists the @table under @doc (both borrowed). A command that is missing
  * or unknown ends the tool with IW_EXIT_USAGE. The command calls iw_cli_start() itself, behind its
  * own parser.
  */
 IW_MUST_CHECK int iw_cli_command(struct iw_cli *cli, const struct iw_command *table,
-				 const char *doc, int argc, char **argv);
+				 const struct argp *common, const char *doc, int argc, char **argv);
 
 #endif

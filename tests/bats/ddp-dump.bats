@@ -412,11 +412,6 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_stderr_has CAP_NET_RAW
 }
 
-@test "common options that have nothing to do here are taken all the same" {
-    run_here ddp-dump -t udp -p 7471 --timeout 1s -v --json -r "$TRACES/rping.pcap"
-    assert_status 0
-}
-
 @test "a full disk does not go unnoticed" {
     [ -c /dev/full ] || skip 'needs devfull: there is no /dev/full'
     run_here bash -c "ddp-dump -q -r '$TRACES/write-65536.pcap' >/dev/full"

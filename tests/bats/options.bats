@@ -54,6 +54,26 @@ END
     refused '--include "": it matches no name' ddp-recv --include '' 127.0.0.1:f g
 }
 
+@test "a tool has only the common options that it uses" {
+    local tool absent option
+
+    while read -r tool absent; do
+        run_here "$tool" --help
+        assert_status 0
+        grep -q -e '--json ' <<<"$output" || fail_with "$tool --help lacks --json"
+        for option in $absent; do
+            ! grep -qE -e "${option}[ =]" <<<"$output" || fail_with "$tool --help shows $option"
+            refused "unrecognized option '$option=1'" "$tool" "$option=1"
+        done
+    done <<'END'
+ddp-dump --transport --port --bind --timeout --trace
+ddp-xdp --transport --port --bind --timeout --trace
+stag-reg --transport --bind --interface --trace
+END
+    run_here sctp-ddp-ping --help
+    grep -q -e '--transport=NAME  *Transport: sctp, raw, udp or xdp' <<<"$output" || fail_with 'sctp-ddp-ping --help: other transports'
+}
+
 @test "--doctor of a tool looks at what that tool needs" {
     run_here ddp-dump --doctor --json
     assert_jsonl '[.[] | select(.subject == "live capture")] | length' 1

@@ -161,8 +161,9 @@ for i in range(6000):
 @test "the doctor of each tool tells whether -t xdp runs on an interface, and why not" {
     local tool
 
-    for tool in ddp-send ddp-recv ddp-bench sctp-ddp-ping ddp-xdp; do
-        run_in left $tool --doctor -t xdp -I "$LEFT_IF" --json
+    for tool in 'ddp-send -t xdp' 'ddp-recv -t xdp' 'ddp-bench -t xdp' 'sctp-ddp-ping -t xdp' ddp-xdp; do
+        # shellcheck disable=SC2086 # a tool and its transport
+        run_in left $tool --doctor -I "$LEFT_IF" --json
         assert_status 0
         assert_jsonl "[.[] | select(.subject == \"transport xdp\" or .subject == \"steering program\") | .verdict] | unique" '["ok"]'
         assert_jsonl "[.[] | select(.subject == \"interface $LEFT_IF\") | .verdict != \"no\"]" '[true]'

@@ -67,7 +67,7 @@ static int run(const void *arg)
 
 	argv = capture_argv("/usr/bin/ddp-test", arg, &argc);
 	iw_cli_init(&cli, "ddp-test", "tcp");
-	return iw_cli_command(&cli, table, "Does things.", argc, argv);
+	return iw_cli_command(&cli, table, &iw_cli_argp, "Does things.", argc, argv);
 }
 
 static void command_gets_its_arguments_and_the_common_options(void **state)
