@@ -31,7 +31,8 @@ union control {
 
 struct raw {
 	struct iw_pkt pkt;
-	int sock[2]; /* of IPv4, of IPv6; -1: none */
+	int sock[2];  /* of IPv4, of IPv6; -1: none */
+	int spare[2]; /* open_spare(); -1: none */
 	bool df[2];
 	bool waiting[2]; /* for room to send */
 	uint8_t *buf;
@@ -113,26 +114,58 @@ static void drop_received(int fd)
 		continue;
 }
 
-static int open_one(struct raw *r, int i, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
+/* A socket whose filter lets nothing through. */
+static int open_closed(int *fd, int af, struct iw_fault *why)
+{
+	*fd = socket(af, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, PROTO_SCTP);
+	if (*fd < 0 && errno == EPERM)
+		return iw_fail(why, IW_E_PERM,
+			       "transport raw: needs CAP_NET_RAW: be root, or use udp");
+	if (*fd < 0)
+		return iw_os_fail(why, errno, "raw: open a socket");
+	return refuse_all(*fd) < 0 ? iw_os_fail(why, errno, "raw: attach a filter") : 0;
+}
+
+static int bind_to(int fd, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
 {
 	struct iw_addr a = cfg->bind;
 	char text[IW_ADDR_TEXT];
-	int err;
 
-	r->sock[i] = socket(family[i], SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, PROTO_SCTP);
-	if (r->sock[i] < 0 && errno == EPERM)
-		return iw_fail(why, IW_E_PERM,
-			       "transport raw: needs CAP_NET_RAW: be root, or use udp");
-	if (r->sock[i] < 0)
-		return iw_os_fail(why, errno, "raw: open a socket");
-	if (refuse_all(r->sock[i]) < 0)
-		return iw_os_fail(why, errno, "raw: attach a filter");
-	err = iw_pkt_prepare(r->sock[i], family[i], cfg, why);
+	iw_addr_set_port(&a, 0);
+	if (a.len > 0 && !iw_addr_is_any(&a) && bind(fd, &a.sa, a.len) < 0)
+		return iw_os_fail(why, errno, "raw: bind to %s", iw_addr_host(text, &a));
+	return 0;
+}
+
+/*
+ * When the receive buffers of all raw sockets of a protocol are full, Linux answers a packet with ICMP "protocol
+ * unreachable" (seen with 6.18), and the peer must take that as an ABORT (RFC 9260 section 10, ICMP8). This socket
+ * receives nothing, so its buffer is never full: the packet is dropped, and sent again.
+ */
+static int open_spare(struct raw *r, int i, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
+{
+	int err = open_closed(&r->spare[i], family[i], why);
+
 	if (err)
 		return err;
-	iw_addr_set_port(&a, 0);
-	if (a.len > 0 && !iw_addr_is_any(&a) && bind(r->sock[i], &a.sa, a.len) < 0)
-		return iw_os_fail(why, errno, "raw: bind to %s", iw_addr_host(text, &a));
+	if (cfg->interface && setsockopt(r->spare[i], SOL_SOCKET, SO_BINDTODEVICE, cfg->interface,
+					 (socklen_t)strlen(cfg->interface)) < 0)
+		return iw_os_fail(why, errno, "bind to interface %s", cfg->interface);
+	return bind_to(r->spare[i], cfg, why);
+}
+
+static int open_one(struct raw *r, int i, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
+{
+	int err = open_closed(&r->sock[i], family[i], why);
+
+	if (!err)
+		err = iw_pkt_prepare(r->sock[i], family[i], cfg, why);
+	if (!err)
+		err = bind_to(r->sock[i], cfg, why);
+	if (!err)
+		err = open_spare(r, i, cfg, why);
+	if (err)
+		return err;
 	drop_received(r->sock[i]);
 	if (set_filter(r->sock[i], family[i], cfg->sctp_port) < 0)
 		return iw_os_fail(why, errno, "raw: attach the filter for port %u",
@@ -183,7 +216,7 @@ static int raw_open(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw
 	if (!r)
 		return iw_fail(why, IW_E_NOMEM, "raw: no memory");
 	r->pkt.ops = &iw_pkt_raw_ops;
-	r->pkt.fd = r->sock[0] = r->sock[1] = -1;
+	r->pkt.fd = r->sock[0] = r->sock[1] = r->spare[0] = r->spare[1] = -1;
 	r->pkt.seg_max = SEGS_MAX;
 	r->df[0] = r->df[1] = true;
 	r->buf = malloc((size_t)IW_PKT_BATCH * PACKET_LEN);
@@ -218,9 +251,12 @@ static void raw_close(struct iw_pkt *c)
 {
 	struct raw *r = raw_of(c);
 
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		if (r->sock[i] >= 0)
 			close(r->sock[i]);
+		if (r->spare[i] >= 0)
+			close(r->spare[i]);
+	}
 	if (c->fd >= 0)
 		close(c->fd);
 	free(r->buf);

@@ -83,10 +83,69 @@ static void packet_for_another_port_is_never_received(void **state)
 	assert_int_equal(received, 0);
 }
 
+/* The ICMP messages that @fd has received. */
+static unsigned icmp_received(int fd)
+{
+	uint8_t packet[2048];
+	unsigned n = 0;
+
+	while (recv(fd, packet, sizeof(packet), MSG_DONTWAIT) > 0)
+		n++;
+	return n;
+}
+
+/* The sender would have to take such a message as an ABORT (RFC 9260 section 10, ICMP8). */
+static void full_buffer_causes_no_icmp(void **state)
+{
+	enum { PACKETS = 400, LEN = 1400 };
+	struct iw_pkt_cfg cfg = { .sctp_port = OURS, .rcvbuf = 8192 };
+	struct iw_sctp_hdr h = { .sport = 1, .dport = OURS, .vtag = 7 };
+	struct sockaddr_in to = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	uint8_t packet[LEN] = { 0 };
+	struct iw_pkt_rx rx[IW_PKT_BATCH];
+	struct iw_fault why = { 0 };
+	struct iw_pkt *c;
+	unsigned icmp = 0, received = 0;
+	int sender, listener, n;
+
+	(void)state;
+	cfg.bind.in.sin_family = AF_INET;
+	cfg.bind.in.sin_addr = to.sin_addr;
+	cfg.bind.len = sizeof(cfg.bind.in);
+	if (unshare(CLONE_NEWNET) < 0 || !lo_up()) {
+		print_message("# needs root: no network namespace can be made\n");
+		skip();
+	}
+	if (iw_pkt_raw_ops.open(&c, &cfg, &why) != 0)
+		fail_msg("%s", why.text);
+	/* Bound elsewhere, so that it takes none of the packets itself. */
+	sender = socket(AF_INET, SOCK_RAW, PROTO_SCTP);
+	listener = socket(AF_INET, SOCK_RAW, IPPROTO_ICMP);
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+	assert_int_equal(bind(sender, (struct sockaddr *)&to, sizeof(to)), 0);
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_true(listener >= 0);
+	(void)iw_sctp_hdr_encode(packet, sizeof(packet), &h);
+	for (int i = 0; i < PACKETS; i++) {
+		assert_int_equal(sendto(sender, packet, LEN, 0, (struct sockaddr *)&to, sizeof(to)),
+				 LEN);
+		icmp += icmp_received(listener);
+	}
+	while ((n = c->ops->recv(c, rx, &why)) > 0)
+		received += (unsigned)n;
+	assert_in_range(received, 1, PACKETS - 1); /* the buffer was full */
+	assert_int_equal(icmp, 0);
+	c->ops->close(c);
+	close(sender);
+	close(listener);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(packet_for_another_port_is_never_received),
+		cmocka_unit_test(full_buffer_causes_no_icmp),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
