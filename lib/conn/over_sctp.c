@@ -147,7 +147,9 @@ static int timeout(struct iw_conn *c, uint64_t now, struct iw_fault *why)
 			"sctp: the peer has not acknowledged the former session on stream %u, and no other stream is free",
 			(uint32_t)iw_dss_stream(c->sctp->session));
 	if (iw_dss_control_due(c->sctp->session))
-		return iw_fail(why, IW_E_TIMEOUT, "sctp: nothing answers the INIT: no association");
+		return iw_fail(
+			why, IW_E_TIMEOUT,
+			"sctp: nothing answers the INIT; is a listener over the same transport running there?");
 	return iw_fail(why, IW_E_TIMEOUT, "sctp: no answer to the Initiate on stream %u",
 		       (uint32_t)iw_dss_stream(c->sctp->session));
 }

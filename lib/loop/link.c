@@ -372,7 +372,8 @@ static void connecting_late(struct iw_link *k, uint64_t now)
 	int err;
 
 	if (now >= iw_conn_deadline(k->conn)) {
-		iw_fail(&why, IW_E_TIMEOUT, "connect to %s: no answer within the time for set-up",
+		iw_fail(&why, IW_E_TIMEOUT,
+			"connect to %s: no answer within the time for set-up; is the address right, and does a firewall let the connection through?",
 			k->llp->peer);
 		lost(k, &why, now);
 		return;

@@ -31,6 +31,49 @@ int iw_mpa_startup_rx_vec(struct iw_mpa *m, struct iw_vec vec[2])
 	return 1;
 }
 
+/* Who sends such a first octet. One octet alone, so that the text does not depend on how much TCP has delivered. */
+static const char *who_answers(uint8_t first)
+{
+	switch (first) {
+	case 'H':
+		return "; an HTTP server answers like this";
+	case 'S':
+		return "; an SSH server answers like this";
+	case '2':
+		return "; an SMTP or FTP server answers like this";
+	case 0x15: /* alert */
+		return "; a TLS server answers like this";
+	}
+	return "";
+}
+
+static const char *who_asks(uint8_t first)
+{
+	switch (first) {
+	case 'G':
+	case 'H':
+	case 'P':
+		return "; an HTTP client begins like this";
+	case 'S':
+		return "; an SSH client begins like this";
+	case 0x16: /* handshake */
+		return "; a TLS client begins like this";
+	}
+	return "";
+}
+
+static int not_the_key(const struct iw_mpa *m, size_t i, uint8_t want, struct iw_fault *why)
+{
+	const char *hint = "";
+
+	if (i == 0)
+		hint = m->cfg.initiator ? who_answers(m->in[0]) : who_asks(m->in[0]);
+	return iw_fail(why, IW_E_MPA_FRAME,
+		       "mpa: octet %u of the key is %b, expected %b: not an MPA %s%s", (uint32_t)i,
+		       (uint32_t)m->in[i], (uint32_t)want, m->cfg.initiator ? "Reply" : "Request",
+		       hint);
+}
+
 /* The first wrong octet of the key decides, not the sixteenth: whoever speaks another protocol
  * may never send so many (RFC 5044 7.1.1, 7.1.2 rules 5 and 8). */
 static int check_key(const struct iw_mpa *m, struct iw_fault *why)
@@ -53,10 +96,7 @@ static int check_key(const struct iw_mpa *m, struct iw_fault *why)
 			m->cfg.initiator
 				? "mpa: got an MPA Request, expected a Reply: both ends are initiators"
 				: "mpa: got an MPA Reply, expected a Request: both ends are responders");
-	return iw_fail(why, IW_E_MPA_FRAME,
-		       "mpa: octet %u of the key is %b, expected %b: not an MPA %s", (uint32_t)i,
-		       (uint32_t)m->in[i], (uint32_t)want[i],
-		       m->cfg.initiator ? "Reply" : "Request");
+	return not_the_key(m, i, want[i], why);
 }
 
 static int got_request(struct iw_mpa *m, const struct iw_mpa_frame *f, struct iw_mpa_unit *u)

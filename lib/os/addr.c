@@ -99,7 +99,9 @@ static int resolver_error(struct iw_fault *why, const char *host, int code)
 			"numeric address",
 			host);
 	default:
-		return iw_fail(why, IW_E_NOENT, "look up host %s: no such host", host);
+		return iw_fail(why, IW_E_NOENT,
+			       "look up host %s: no such host; check the name, or give an address",
+			       host);
 	}
 }
 

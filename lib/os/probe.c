@@ -104,6 +104,9 @@ int iw_os_probe_sctp(struct iw_fault *why)
 			"/lib/modules/%s: modprobe.d forbids it, or this kernel takes no more modules; "
 			"`modprobe sctp` as root tells which",
 			u.release);
+	if (err == IW_E_NOTSUP)
+		return iw_fail(why, err,
+			       "kernel SCTP: not in this kernel; -t udp at both ends needs none");
 	return err;
 }
 

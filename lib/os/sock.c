@@ -172,6 +172,21 @@ static int bind_source(int fd, const struct iw_sock_cfg *cfg, struct iw_fault *w
 	return 0;
 }
 
+/* What to look at when connect() fails with @errnum. */
+static const char *connect_hint(int errnum)
+{
+	switch (errnum) {
+	case ECONNREFUSED:
+		return "; is a listener with -t tcp running there?";
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+		return "; is the address right, and does a route lead there?";
+	case ETIMEDOUT:
+		return "; is the address right, and does a firewall let the connection through?";
+	}
+	return "";
+}
+
 static int connect_failed(struct iw_fault *why, int errnum, const struct iw_addr *peer)
 {
 	char text[IW_ADDR_TEXT];
@@ -179,9 +194,8 @@ static int connect_failed(struct iw_fault *why, int errnum, const struct iw_addr
 			     iw_addr_port(peer));
 	size_t len = why ? strlen(why->text) : 0;
 
-	if (why && errnum == ECONNREFUSED)
-		snprintf(why->text + len, sizeof(why->text) - len,
-			 "; is a listener with -t tcp running there?");
+	if (why)
+		snprintf(why->text + len, sizeof(why->text) - len, "%s", connect_hint(errnum));
 	return err;
 }
 

@@ -113,6 +113,7 @@ struct iw_qp {
 	struct adoption *adoption; /* NULL: the library opened the connection */
 	struct connect_plan *plan; /* initiator that may fall back to Rev 1, while in set-up */
 	bool initiator;
+	bool established; /* the connection once was */
 	bool traced_connected;
 	bool used;             /* connect or accept has succeeded, or it was closed before */
 	bool ended;            /* CLOSED is due once every completion is in its queue */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "os/os.h"
+#include "util/text.h"
 
 #define DEPTH 64 /* of a queue where nothing is said */
 
@@ -206,6 +207,20 @@ static void keep_facts(struct iw_qp *qp)
 	iw_link_facts(qp->link, &qp->facts);
 }
 
+/* Puts the peer before the fault of a connection that this side began and that was never established.
+ * The faults of connect() name it already. */
+static void name_peer(struct iw_qp *qp)
+{
+	struct iw_fault *why = &qp->fault, named;
+
+	if (!qp->initiator || qp->established || !qp->peer[0] || why->err == 0 ||
+	    why->err == IW_E_CANCELED || strncmp(why->text, "connect to ", 11) == 0)
+		return;
+	(void)iw_fail(&named, why->err, "connect to %s: %s", qp->peer,
+		      why->text[0] ? why->text : iw_err_text(why->err));
+	memcpy(why->text, named.text, sizeof(why->text));
+}
+
 void iw_verbs_qp_end(struct iw_qp *qp, const struct iw_fault *why, bool abort)
 {
 	if (qp->ended)
@@ -214,6 +229,8 @@ void iw_verbs_qp_end(struct iw_qp *qp, const struct iw_fault *why, bool abort)
 		qp->fault = *why;
 	if (qp->link)
 		keep_facts(qp);
+	if (why)
+		name_peer(qp);
 	iw_link_free(qp->link, abort);
 	qp->link = NULL;
 	iw_verbs_drop_plan(qp);
@@ -236,6 +253,7 @@ static void take_event(struct iw_qp *qp, const struct iw_event *ev)
 		iw_verbs_adopt_request(qp);
 		break;
 	case IW_EVENT_ESTABLISHED:
+		qp->established = true;
 		iw_verbs_adopt_kept(qp);
 		iw_verbs_drop_plan(qp);
 		iw_verbs_event(ctx, &qp->party.events, IW_EV_ESTABLISHED);

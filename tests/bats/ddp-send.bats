@@ -491,3 +491,27 @@ end_slowly() {
     assert_status 0
     grep -aqE 't/[ab] [0-9]+% 0:0[0-9]  +[0-9]+%  [0-9.]+ MiB of 60.0 MiB .* left' <<<"$output" || fail_with 'no line of both'
 }
+
+@test "a peer that speaks HTTP is named, with its address and what it sends" {
+    python3 -c '
+import socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+s.listen()
+print(s.getsockname()[1], flush=True)
+s.settimeout(20)
+c = s.accept()[0]
+c.sendall(b"H")
+try:
+    c.recv(1)
+except OSError:
+    pass
+' >port &
+    local server=$!
+    wait_until 10 test -s port
+    echo octets >f
+    run_here ddp-send -p "$(<port)" f 127.0.0.1:
+    wait $server
+    assert_status 1
+    assert_stderr_has "connect to 127.0.0.1:$(<port): mpa: octet 0 of the key is 0x48, expected 0x4d: not an MPA Reply; an HTTP server answers like this"
+}

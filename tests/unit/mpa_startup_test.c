@@ -188,10 +188,21 @@ static void a_wrong_octet_of_the_key_is_found_at_once(void **state)
 static void another_protocol_is_not_waited_for(void **state)
 {
 	(void)state;
-	expect_fault(unenhanced(false), "GET /", 5, IW_E_MPA_FRAME,
-		     "octet 0 of the key is 0x47, expected 0x4d");
-	expect_fault(unenhanced(true), "SSH-2", 5, IW_E_MPA_FRAME,
-		     "octet 0 of the key is 0x53, expected 0x4d");
+	expect_fault(
+		unenhanced(false), "GET /", 5, IW_E_MPA_FRAME,
+		"octet 0 of the key is 0x47, expected 0x4d: not an MPA Request; an HTTP client begins like this");
+	expect_fault(
+		unenhanced(true), "SSH-2", 5, IW_E_MPA_FRAME,
+		"octet 0 of the key is 0x53, expected 0x4d: not an MPA Reply; an SSH server answers like this");
+	expect_fault(unenhanced(true), "HTTP/1.1", 8, IW_E_MPA_FRAME,
+		     "an HTTP server answers like this");
+	expect_fault(unenhanced(true), "220 mail", 8, IW_E_MPA_FRAME,
+		     "an SMTP or FTP server answers like this");
+	expect_fault(unenhanced(true), "\x15\x03\x01", 3, IW_E_MPA_FRAME,
+		     "a TLS server answers like this");
+	expect_fault(unenhanced(false), "\x16\x03\x01", 3, IW_E_MPA_FRAME,
+		     "a TLS client begins like this");
+	expect_fault(unenhanced(true), "MQ", 2, IW_E_MPA_FRAME, "octet 1 of the key is 0x51");
 }
 
 /* MPA-46 */
