@@ -15,6 +15,7 @@
 #include "cli/human.h"
 #include "cli/signals.h"
 #include "file/out.h"
+#include "file/report.h"
 #include "os/os.h"
 #include "util/num.h"
 #include "util/text.h"
@@ -304,8 +305,7 @@ static void on_up(struct remote *m)
 	}
 	m->phase = MOVING;
 	m->began_at = iw_os_now();
-	iw_log_info("%s: connected, rev %u, CRC %s, mulpdu %u", info.peer, info.rev,
-		    info.crc ? "on" : "off", info.mulpdu);
+	iw_report_connected(m->qp);
 }
 
 /* The peer's words when it has some. */

@@ -90,6 +90,18 @@ void iw_report_listening(struct iw_report *r, const char *addr, uint16_t port, u
 	}
 }
 
+void iw_report_connected(const struct iw_qp *qp)
+{
+	struct iw_assoc_info assoc = { .size = sizeof(assoc) };
+	struct iw_qp_info info;
+	bool xdp = iw_qp_assoc(qp, &assoc) == 0 && assoc.xdp_mode;
+
+	iw_qp_info(qp, &info);
+	iw_log_info("%s: connected, rev %u, CRC %s, mulpdu %u%s%s", info.peer, info.rev,
+		    info.crc ? "on" : "off", info.mulpdu, xdp ? ", XDP " : "",
+		    xdp ? assoc.xdp_mode : "");
+}
+
 void iw_report_rejected(struct iw_report *r, const char *peer, const struct iw_fault *why)
 {
 	iw_log_warn("%s: turned away: %s", peer, why->text);

@@ -73,6 +73,8 @@ void iw_report_fini(struct iw_report *r);
  */
 void iw_report_listening(struct iw_report *r, const char *addr, uint16_t port, uint16_t udp_port,
 			 bool by_default);
+/* For --verbose: what was agreed on in the set-up of @qp, and over xdp the mode that was reached. */
+void iw_report_connected(const struct iw_qp *qp);
 /* Somebody connected and was turned away. */
 void iw_report_rejected(struct iw_report *r, const char *peer, const struct iw_fault *why);
 void iw_report_file(struct iw_report *r, const struct iw_file_report *f);

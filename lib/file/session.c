@@ -529,8 +529,7 @@ void iw_session_up(struct session *s)
 	s->stood = s->group->stood = true;
 	iw_qp_info(s->qp, &info);
 	snprintf(s->peer_text, sizeof(s->peer_text), "%s", info.peer);
-	iw_log_info("%s: connected, rev %u, CRC %s, mulpdu %u", info.peer, info.rev,
-		    info.crc ? "on" : "off", info.mulpdu);
+	iw_report_connected(s->qp);
 	if (s->group->moved_at == 0) {
 		s->group->began_at = s->group->moved_at = s->hub->now;
 		if (!info.crc && s->mine.digest == IW_XFER_NONE)

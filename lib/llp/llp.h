@@ -62,6 +62,7 @@ struct iw_llp_facts {
 	uint64_t retransmits; /* segments or chunks sent again */
 	/* octets that the peer's transport has acknowledged: of the connection, or of the association; 0: not known */
 	uint64_t acked;
+	const char *xdp_mode; /* as in struct iw_pkt */
 	/* "xdp": octets that the port has sent from the program's memory, where they lie */
 	uint64_t in_place;
 	size_t memory; /* octets that an association holds in this process; 0: not known */

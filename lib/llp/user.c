@@ -369,6 +369,7 @@ static void user_facts(struct iw_assoc *a, struct iw_llp_facts *out)
 	iw_sctp_facts(assoc_of(a)->a, &f);
 	out->retransmits = f.resent;
 	out->acked = f.acked_octets;
+	out->xdp_mode = port_of(a->port)->pkt->xdp_mode;
 	out->in_place = port_of(a->port)->pkt->in_place;
 	out->memory = f.memory;
 	snprintf(out->cc, sizeof(out->cc), "%s", f.cc);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/human.h"
+#include "cli/log.h"
 #include "cli/table.h"
 #include "cli/text.h"
 
@@ -84,6 +85,8 @@ static int show_up(const struct iw_ping_show *s, const struct iw_ping *p)
 	       (unsigned)a->out, (unsigned)a->in);
 	show_indication(a);
 	show_paths(a);
+	if (a->xdp_mode)
+		iw_log_info("%s: XDP %s", i->peer, a->xdp_mode);
 	return 0;
 }
 

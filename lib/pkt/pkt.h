@@ -129,9 +129,11 @@ struct iw_pkt {
 	size_t seg_max;    /* packets of one size that one send takes */
 	uint32_t mtu;      /* of the interface, or of the largest that it may use */
 	size_t rcvbuf;     /* octets that wait for us at most */
-	unsigned loans;    /* packets that can be lent at once */
-	unsigned begun;    /* packets taken of the run that is to be sent again */
-	unsigned refused;  /* times in a row that a queue of this machine dropped what was sent */
+	/* Where the XDP program runs and how frames get to us, in words; NULL: not "xdp". Static. */
+	const char *xdp_mode;
+	unsigned loans;   /* packets that can be lent at once */
+	unsigned begun;   /* packets taken of the run that is to be sent again */
+	unsigned refused; /* times in a row that a queue of this machine dropped what was sent */
 	uint64_t sends, recvs;
 	uint64_t in_place; /* octets of rest that were described where they lie, and not copied */
 };

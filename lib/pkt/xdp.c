@@ -109,6 +109,13 @@ static int join(struct xdp *x, struct iw_fault *why)
 	return err ? err : watch_rings(x, why);
 }
 
+static const char *mode_text(const struct iw_xsk_facts *f)
+{
+	if (f->native)
+		return f->zerocopy ? "native, zero-copy" : "native, copied";
+	return "generic, copied"; /* the kernel has no zero-copy there */
+}
+
 static int check_mtu(struct xdp *x, const struct iw_xsk_facts *f, struct iw_fault *why)
 {
 	if (iw_neigh_mtu(x->neigh) + ETHER_MAX <= f->packet_max)
@@ -176,6 +183,7 @@ static int open_all(struct xdp *x, const struct iw_pkt_cfg *cfg, struct iw_fault
 	/* Half of it becomes the window: full packets of that many octets find a descriptor each. */
 	x->pkt.rcvbuf = (size_t)facts.ring_rx * 2048;
 	x->pkt.loans = facts.loans;
+	x->pkt.xdp_mode = mode_text(&facts);
 	iw_xsk_tell(x->xsk);
 	return 0;
 }

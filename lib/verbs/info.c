@@ -123,6 +123,7 @@ int iw_qp_assoc(const struct iw_qp *qp, struct iw_assoc_info *info)
 	all.late = iw_dss_late(session);
 	all.retransmits = facts.retransmits;
 	all.in_place_octets = facts.in_place;
+	all.xdp_mode = facts.xdp_mode;
 	take_paths(a, &all);
 	memcpy(info, &all, info->size);
 	return 0;

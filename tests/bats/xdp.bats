@@ -111,8 +111,9 @@ kernel_sent() {
     IW_READY='listening on' serve_in left ddp-recv -t xdp -I "l$two" -p "$PORT" --bind 10.78.0.1 dst
     run_in left ddp-xdp status -I "l$two" --json
     assert_jsonl '.[0] | .sockets | map(.queue)' '[0,1]'
-    run_in right ddp-send -t xdp -I "r$two" -p "$PORT" -j 4 src/f 10.78.0.1:
+    run_in right ddp-send -v -t xdp -I "r$two" -p "$PORT" -j 4 src/f 10.78.0.1:
     assert_status 0
+    assert_stderr_has 'XDP native, copied'
     assert_same_file src/f dst/f
     run_in left ddp-xdp status -I "l$two" --json
     assert_jsonl '.[0] | [.tagged_octets >= 5242880, .passed.no_socket]' '[true,0]'
@@ -212,6 +213,9 @@ kernel_sent() {
     run_in right sctp-ddp-ping "$LEFT_IP" -t xdp -I "$RIGHT_IF" -p "$PORT" -n 20 -c 5 -i 10ms --json
     assert_status 0
     assert_jsonl '.[-1] | [.replies, .lost]' '[100,0]'
+    run_in right sctp-ddp-ping -v "$LEFT_IP" -t xdp --xdp generic -I "$RIGHT_IF" -p "$PORT" -c 1
+    assert_status 0
+    assert_stderr_has 'XDP generic, copied'
     run_in right sctp-ddp-ping "$LEFT_IP6" -t raw -p "$PORT" -n 20 -c 5 -i 10ms --json
     assert_status 0
     assert_jsonl '.[-1] | [.replies, .lost]' '[100,0]'

@@ -614,6 +614,11 @@ struct iw_assoc_info {
 	 * again. At a listener, the sum over all its associations.
 	 */
 	uint64_t in_place_octets;
+	/*
+	 * "xdp": where the XDP program runs and how frames get to this process: "native, zero-copy", "native, copied" or
+	 * "generic, copied". NULL: another transport. Static.
+	 */
+	const char *xdp_mode;
 };
 /*
  * Returns the state of the association while it is up. IW_E_STATE: no association is up;
