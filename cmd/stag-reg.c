@@ -88,7 +88,7 @@ static error_t parse_advert(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_HOST:
-		if (!*arg || strlen(arg) > 200 || strpbrk(arg, " /?#@[]'\"\\"))
+		if (!iw_rm_host_valid(arg))
 			argp_error(state, "--host \"%s\": expected a name or an address", arg);
 		o->print.host = arg;
 		return 0;
@@ -292,7 +292,11 @@ static const struct argp add_argp = {
 static int work_add(struct opts *o, int *status, struct iw_fault *why)
 {
 	struct iw_rm_buffer b;
-	int err = iw_rm_admin_add(&o->admin, &o->add, o->file, &b, why);
+	int err;
+
+	if (o->print.host)
+		snprintf(o->add.host, sizeof(o->add.host), "%s", o->print.host);
+	err = iw_rm_admin_add(&o->admin, &o->add, o->file, &b, why);
 
 	(void)status;
 	return err ? err : iw_rm_print_advert(&o->print, &b, why);

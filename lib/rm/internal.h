@@ -41,6 +41,7 @@ struct buffer {
 	uint32_t uses;
 	struct iw_claim_key key;
 	char label[IW_RM_LABEL_MAX + 1];
+	char host[IW_RM_HOST_MAX + 1]; /* "": the address that the server listens on */
 };
 
 struct peer {

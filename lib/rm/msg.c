@@ -23,6 +23,7 @@ enum {
 	REQ_LABEL = 10,
 	REQ_STAG = 11,
 	REQ_PEERS = 12,
+	REQ_HOST = 13,
 };
 
 /* Keys of an answer: first what all have, then by kind. */
@@ -57,6 +58,16 @@ enum {
 	PEER_ENDED = 5,
 	PEER_WHY = 6,
 };
+
+bool iw_rm_host_valid(const char *host)
+{
+	size_t len = strlen(host);
+
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)host[i] <= ' ' || host[i] == 0x7f)
+			return false;
+	return len > 0 && len <= IW_RM_HOST_MAX && !strpbrk(host, "/?#@[]'\"\\");
+}
 
 bool iw_rm_name_valid(const char *name, size_t len)
 {
@@ -153,6 +164,7 @@ size_t iw_rm_request_encode(uint8_t buf[static IW_RM_MSG_MAX], const struct iw_r
 		put_uint(&m, REQ_LIFETIME, r->lifetime_ms);
 		put_uint(&m, REQ_USES, r->uses);
 		put_string(&m, REQ_LABEL, r->label);
+		put_string(&m, REQ_HOST, r->host);
 		break;
 	case IW_RM_LIST:
 	case IW_RM_REVOKE:
@@ -351,6 +363,14 @@ static void get_tally(struct map_in *m, unsigned key, struct iw_tally *t)
 	t->read_octets = next_uint(m, &in, UINT64_MAX);
 }
 
+static void check_host(struct map_in *m, const char *host)
+{
+	if (!m->err && host[0] && !iw_rm_host_valid(host))
+		m->err = iw_fail(m->why, IW_E_FORMAT,
+				 "%s: a host with a character that no name or address has",
+				 m->rec.what);
+}
+
 static void get_endpoint(struct map_in *m, unsigned key, struct iw_rm_buffer *b)
 {
 	struct iw_cbor_in in;
@@ -364,6 +384,7 @@ static void get_endpoint(struct map_in *m, unsigned key, struct iw_rm_buffer *b)
 		return;
 	}
 	copy_string(m, b->host, sizeof(b->host), it.p, it.len);
+	check_host(m, b->host);
 	b->port = (uint16_t)next_uint(m, &in, UINT16_MAX);
 }
 
@@ -400,6 +421,8 @@ static void get_add(struct map_in *m, struct iw_rm_request *r)
 	r->lifetime_ms = get_optional(m, REQ_LIFETIME, UINT64_MAX / 1000000u - 1);
 	r->uses = (uint32_t)get_optional(m, REQ_USES, UINT32_MAX - 1);
 	get_string(m, REQ_LABEL, r->label, sizeof(r->label));
+	get_string(m, REQ_HOST, r->host, sizeof(r->host));
+	check_host(m, r->host);
 	if (m->err)
 		return;
 	if (r->stream && *r->domain)

@@ -21,6 +21,7 @@
 
 #define IW_RM_MSG_MAX   1024u
 #define IW_RM_LABEL_MAX 255u /* octets of a file's name as it was typed: to recognise it by */
+#define IW_RM_HOST_MAX  200u /* octets of a host's name or address */
 #define IW_RM_NAME_MAX  32u  /* octets of a protection domain's name: letters, digits, . _ - */
 
 enum iw_rm_op { IW_RM_ADD = 1, IW_RM_LIST = 2, IW_RM_REVOKE = 3 };
@@ -37,6 +38,8 @@ struct iw_rm_request {
 	uint64_t lifetime_ms; /* 0: no limit */
 	uint32_t uses;        /* operations; 0: no limit */
 	char label[IW_RM_LABEL_MAX + 1];
+	char host[IW_RM_HOST_MAX +
+		  1]; /* for Advertisements; "": the address that the server listens on */
 	/* LIST, REVOKE */
 	uint32_t stag; /* 0: all */
 	/* LIST */
@@ -58,7 +61,7 @@ struct iw_rm_buffer {
 	bool open;               /* it has none */
 	bool memory;
 	char label[IW_RM_LABEL_MAX + 1];
-	char transport[8], host[64]; /* where peers connect to */
+	char transport[8], host[IW_RM_HOST_MAX + 1]; /* where peers connect to */
 	uint16_t port;
 	struct iw_tally tally;
 };
@@ -81,6 +84,9 @@ struct iw_rm_reply {
 	struct iw_rm_buffer buffer;
 	struct iw_rm_peer peer;
 };
+
+/* Whether it can stand in a URI and in a shell's quotes: no blank, control character, quote, nor any of /?#@[]\ */
+bool iw_rm_host_valid(const char *host);
 
 /* Whether a protection domain may have that name. */
 bool iw_rm_name_valid(const char *name, size_t len);

@@ -263,6 +263,7 @@ static struct buffer *new_buffer(const struct iw_rm_request *r, struct domain *d
 	b->expiry.at = IW_TIME_NEVER;
 	iw_list_init(&b->by_file);
 	memcpy(b->label, r->label, sizeof(b->label));
+	memcpy(b->host, r->host, sizeof(b->host));
 	return b;
 }
 
@@ -658,7 +659,7 @@ void iw_rm_tell_buffer(struct iw_rm *rm, struct buffer *b, bool with_key, struct
 	out->memory = b->map.fd < 0;
 	memcpy(out->label, b->label, sizeof(out->label));
 	snprintf(out->transport, sizeof(out->transport), "%s", rm->transport);
-	memcpy(out->host, rm->host, sizeof(out->host));
+	snprintf(out->host, sizeof(out->host), "%s", b->host[0] ? b->host : rm->host);
 	out->port = rm->port;
 	iw_mr_tally(b->mr, &out->tally);
 }

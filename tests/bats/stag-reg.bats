@@ -151,6 +151,13 @@ no_buffer() {
     assert_output_lacks "$IW_KEY"
     reg show "$STAG" --uri --host board.example
     assert_output_has "ddp+tcp://board.example:$PORT/"
+    # The host that was given with add stays that of the buffer.
+    register board --pd team --access rw --host other.example
+    reg show "$STAG" --shell
+    eval "$output"
+    assert_equal "$IW_ENDPOINT" "other.example:$PORT"
+    reg show "$STAG" --uri --host board.example
+    assert_output_has "ddp+tcp://board.example:$PORT/"
 }
 
 @test "the same over udp, which the URI says" {

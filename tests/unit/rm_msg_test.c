@@ -48,6 +48,7 @@ static void a_request_comes_back_and_no_part_of_it_does(void **state)
 	(void)state;
 	fill_text(q[1].label, sizeof(q[1].label));
 	fill_text(q[1].domain, sizeof(q[1].domain));
+	fill_text(q[1].host, sizeof(q[1].host));
 	q[1].label[0] = '\xff'; /* a name may be any octets */
 	for (size_t i = 0; i < IW_ARRAY_LEN(q); i++) {
 		uint8_t msg[IW_RM_MSG_MAX];
@@ -186,6 +187,33 @@ static void requests_against_the_rules_are_refused(void **state)
 }
 
 /* Stream and domain at once; an answer with an error of a newer version. */
+/* It is printed between a shell's quotes and in a URI. */
+static void a_host_that_could_leave_its_quotes_is_refused(void **state)
+{
+	static const char *const bad[] = { "a'b", "a b", "a/b", "a\"b", "a\nb", "a@b", "[::1]" };
+
+	(void)state;
+	assert_true(iw_rm_host_valid("fe80::1%eth0"));
+	assert_true(iw_rm_host_valid("board.example"));
+	assert_false(iw_rm_host_valid(""));
+	for (size_t i = 0; i < IW_ARRAY_LEN(bad); i++) {
+		struct iw_rm_request q = { .op = IW_RM_ADD, .access = 1 }, request;
+		struct iw_rm_reply r = { .kind = IW_RM_BUFFER, .buffer.access = 1 }, reply;
+		uint8_t msg[IW_RM_MSG_MAX];
+		struct iw_fault why;
+
+		snprintf(q.host, sizeof(q.host), "%s", bad[i]);
+		snprintf(r.buffer.host, sizeof(r.buffer.host), "%s", bad[i]);
+		assert_int_equal(iw_rm_request_decode(&request, msg, iw_rm_request_encode(msg, &q),
+						      &why),
+				 IW_E_FORMAT);
+		assert_non_null(strstr(why.text, "host"));
+		assert_int_equal(iw_rm_reply_decode(&reply, msg, iw_rm_reply_encode(msg, &r), &why),
+				 IW_E_FORMAT);
+		assert_non_null(strstr(why.text, "host"));
+	}
+}
+
 static void what_contradicts_itself_is_refused_and_what_is_new_is_not(void **state)
 {
 	struct iw_rm_request q = { .op = IW_RM_ADD, .access = 1, .stream = 1, .domain = "a" };
@@ -215,6 +243,7 @@ int main(void)
 		cmocka_unit_test(a_request_comes_back_and_no_part_of_it_does),
 		cmocka_unit_test(an_answer_comes_back_and_no_part_of_it_does),
 		cmocka_unit_test(requests_against_the_rules_are_refused),
+		cmocka_unit_test(a_host_that_could_leave_its_quotes_is_refused),
 		cmocka_unit_test(what_contradicts_itself_is_refused_and_what_is_new_is_not),
 	};
 
