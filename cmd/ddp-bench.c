@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* ddp-bench: how fast data moves from memory to memory, and what it costs. */
 #include <inttypes.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,7 @@ struct opts {
 	bool run_option;    /* one that only a client has */
 	bool listen_option; /* one that only a listener has */
 	const char *plot;
+	char between[2][IF_NAMESIZE]; /* of xdp; empty: not given */
 	uint32_t depth, connections, streams;
 	uint64_t count, time_ns, warmup_ns, interval_ns, spin_ns, memory;
 	bool no_verify, umem, loan;
@@ -74,6 +76,7 @@ enum {
 	KEY_MEMORY,
 	KEY_STREAMS,
 	KEY_PLOT,
+	KEY_BETWEEN,
 };
 
 /* clang-format off */
@@ -100,6 +103,9 @@ static const struct argp_option options[] = {
 	  "Over SCTP: DDP streams in each association (default 1)", 2 },
 	{ "plot", KEY_PLOT, "FILE.svg", 0,
 	  "Draw throughput and latency against the size (needs gnuplot)", 2 },
+	{ "between", KEY_BETWEEN, "IF,IF", 0,
+	  "For xdp: measure between these two interfaces, which are connected to each other and"
+	  " have no addresses (default a veth pair of its own)", 2 },
 	{ "interval", KEY_INTERVAL, "TIME", 0,
 	  "Between intermediate results (default 1s); 0 for none", 2 },
 	{ "no-verify", KEY_NO_VERIFY, NULL, 0,
@@ -114,6 +120,24 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 /* clang-format on */
+
+static void set_between(struct opts *o, const struct argp_state *state, const char *arg)
+{
+	const char *comma = strchr(arg, ',');
+	const char *part[2] = { arg, comma ? comma + 1 : "" };
+	size_t len[2] = { comma ? (size_t)(comma - arg) : 0, strlen(part[1]) };
+
+	for (int i = 0; i < 2; i++)
+		if (len[i] == 0 || len[i] >= IF_NAMESIZE || memchr(part[i], ',', len[i]))
+			argp_error(
+				state,
+				"--between \"%s\": expected the names of two interfaces with a comma between, such as eth1,eth2",
+				arg);
+		else
+			snprintf(o->between[i], IF_NAMESIZE, "%.*s", (int)len[i], part[i]);
+	if (strcmp(o->between[0], o->between[1]) == 0)
+		argp_error(state, "--between \"%s\": expected two interfaces, not one twice", arg);
+}
 
 static void add_size(struct opts *o, const struct argp_state *state, const char *arg, uint64_t size)
 {
@@ -183,6 +207,9 @@ static error_t run_option(int key, const char *arg, const struct argp_state *sta
 		break;
 	case KEY_PLOT:
 		o->plot = arg;
+		break;
+	case KEY_BETWEEN:
+		set_between(o, state, arg);
 		break;
 	case KEY_INTERVAL:
 		o->interval_ns = iw_cli_duration(state, "--interval", arg, 0, TIME_MAX);
@@ -258,11 +285,13 @@ static void check_options(const struct argp_state *state, struct opts *o)
 		    o->count > IW_XDP_BENCH_PAIRS)
 			argp_error(state,
 				   "xdp: takes --time, the length of each run, and --count, the "
-				   "pairs of runs, up to %d; and none of the others",
+				   "pairs of runs, up to %d, --between; and none of the others",
 				   IW_XDP_BENCH_PAIRS);
 		o->task = TASK_XDP;
 		return;
 	}
+	if (o->between[0][0])
+		argp_error(state, "--between: goes with xdp alone");
 	if (!o->host || !o->mode_name)
 		argp_error(state,
 			   "expected HOST and write, read, send, pingpong or rate; or --listen;"
@@ -557,6 +586,7 @@ static void tell_baseline(void *ctx, const struct iw_xdp_baseline *b)
 
 static int run_xdp(struct opts *o)
 {
+	const char *const between[2] = { o->between[0], o->between[1] };
 	struct iw_bench_show show = show_of(o);
 	struct iw_xdp_bench_cfg cfg = {
 		.window_ns = o->time_ns,
@@ -564,10 +594,12 @@ static int run_xdp(struct opts *o)
 		.ctx = &show,
 		.on_pair = tell_pair,
 		.on_baseline = tell_baseline,
+		.between = o->between[0][0] ? between : NULL,
 	};
 	struct iw_xdp_bench r;
 	struct iw_fault why = { 0 };
 
+	iw_bench_show_xdp_head(&show);
 	if (iw_xdp_bench(&r, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
 	return iw_bench_show_xdp(&show, &r) ? IW_EXIT_FAILED : IW_EXIT_OK;

@@ -298,9 +298,10 @@ static void add_environment(struct iw_table *t, const struct iw_bench_environmen
 		      e->xdp ? (e->zerocopy ? ", zero-copy" : ", copied") : "");
 }
 
+static const char *const verdicts[] = { "not verified", "verified", "WRONG DATA" };
+
 static int result_human(const struct iw_bench_show *s, const struct iw_bench_result *r)
 {
-	static const char *const verdicts[] = { "not verified", "verified", "WRONG DATA" };
 	uint32_t lanes = r->connections * r->streams;
 	char a[IW_HUMAN_TEXT], b[IW_HUMAN_TEXT];
 	struct iw_table t;
@@ -353,14 +354,14 @@ static int result_human(const struct iw_bench_show *s, const struct iw_bench_res
 }
 
 /* So that columns stand below each other without knowing what comes. */
-#define ROW "%10s %11s %12s %9s %9s %9s %9s %8s %9s\n"
+#define ROW "%10s %11s %12s %9s %9s %9s %9s %8s %9s  %s\n"
 
 void iw_bench_show_head(const struct iw_bench_show *s)
 {
 	if (s->json || !s->rows)
 		return;
 	printf(ROW, "size", "rate", "messages/s", "p50", "p99", "p99.9", "p99.99", "CPU s/GiB",
-	       "calls/MiB");
+	       "calls/MiB", "data");
 }
 
 static void result_row(const struct iw_bench_result *r)
@@ -375,7 +376,7 @@ static void result_row(const struct iw_bench_result *r)
 	snprintf(n, sizeof(n), "%.1f", iw_bench_calls_per_mib(r));
 	printf(ROW, iw_human_size(size, r->size),
 	       iw_human_rate(rate, iw_bits_per_second(r->octets, r->duration_ns)), per_second,
-	       at[0], at[1], at[2], at[3], cpu, n);
+	       at[0], at[1], at[2], at[3], cpu, n, verdicts[r->verdict]);
 	fflush(stdout);
 }
 

@@ -32,7 +32,9 @@ IW_MUST_CHECK int iw_bench_show_result(const struct iw_bench_show *s,
 /* As objects of a line that was begun. */
 void iw_bench_show_environment(struct iw_json *w, const struct iw_bench_environment *e);
 
-/* Of `ddp-bench xdp`: each as soon as it is known, and all of it. */
+/* Of `ddp-bench xdp`: in words, what is measured. Nothing with JSON or quiet. */
+void iw_bench_show_xdp_head(const struct iw_bench_show *s);
+/* Each as soon as it is known, and all of it. */
 void iw_bench_show_pair(const struct iw_bench_show *s, const struct iw_xdp_figure *f,
 			const struct iw_xdp_pair *p);
 void iw_bench_show_baseline(const struct iw_bench_show *s, const struct iw_xdp_baseline *b);

@@ -26,7 +26,7 @@
 static int open_bare(struct bench *b, enum iw_lab_side side, struct iw_xsk **x)
 {
 	struct iw_xsk_cfg cfg = {
-		.interface = iw_lab_interface[side],
+		.interface = b->lab.interface[side],
 		.mtu = b->mtu,
 		.frame_size = b->frame_size,
 	};
@@ -97,8 +97,8 @@ int iw_xdp_bare_sender(void *arg)
 
 	if (open_bare(b, IW_LAB_RIGHT, &x))
 		return 1;
-	memcpy(head, iw_lab_mac[IW_LAB_LEFT], 6);
-	memcpy(head + 6, iw_lab_mac[IW_LAB_RIGHT], 6);
+	memcpy(head, b->lab.mac[IW_LAB_LEFT], 6);
+	memcpy(head + 6, b->lab.mac[IW_LAB_RIGHT], 6);
 	head[12] = 8;
 	head[14] = 0x45;
 	iw_put_be16(head + 16, (uint16_t)(b->frame - 14));

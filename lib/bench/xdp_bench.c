@@ -126,7 +126,7 @@ struct iw_conn_param iw_xdp_run_param(const struct bench *b, enum iw_lab_side si
 		.transport = b->transport,
 		.host = iw_lab_address[IW_LAB_LEFT],
 		.bind_addr = side == IW_LAB_RIGHT ? iw_lab_address[IW_LAB_RIGHT] : NULL,
-		.interface = strcmp(b->transport, "xdp") == 0 ? iw_lab_interface[side] : NULL,
+		.interface = strcmp(b->transport, "xdp") == 0 ? b->lab.interface[side] : NULL,
 		.port = PORT,
 		.xdp = b->xdp,
 	};
@@ -319,7 +319,7 @@ static int run_all(struct bench *b, struct iw_xdp_figure *f, size_t k, struct iw
 
 static int figure(struct bench *b, struct iw_xdp_figure *f, size_t k, struct iw_fault *why)
 {
-	int err = iw_lab_open(&b->lab, plan[k].mtu, why);
+	int err = iw_lab_open(&b->lab, b->cfg->between, plan[k].mtu, why);
 
 	*f = (struct iw_xdp_figure){ .id = plan[k].id,
 				     .buffers = plan[k].buffers,
@@ -352,7 +352,7 @@ static int steering(struct bench *b, struct iw_xdp_bench *out, struct iw_fault *
 
 	if (stats < 0)
 		return iw_os_fail(why, -stats, "have the kernel time its programs");
-	err = iw_lab_open(&b->lab, 1500, why);
+	err = iw_lab_open(&b->lab, b->cfg->between, 1500, why);
 	b->transport = "xdp";
 	b->bare = false;
 	b->xdp = 0;
@@ -380,7 +380,7 @@ static int baselines(struct bench *b, struct iw_xdp_bench *out, struct iw_fault 
 		{ "udp", "udp", true },
 		{ "raw", "raw", true },
 	};
-	int err = iw_lab_open(&b->lab, 1500, why);
+	int err = iw_lab_open(&b->lab, b->cfg->between, 1500, why);
 
 	b->xdp = 0;
 	for (size_t i = 0; i < IW_XDP_BENCH_BASELINES && !err; i++) {

@@ -57,6 +57,8 @@ struct iw_xdp_bench {
 struct iw_xdp_bench_cfg {
 	uint64_t window_ns; /* of one run; 0: 200 ms */
 	unsigned pairs;     /* of each figure; 0: IW_XDP_BENCH_PAIRS, which are the most */
+	const char *const
+		*between; /* two interfaces of this machine (bench/lab.h); NULL: a veth pair */
 	void *ctx;
 	/* Each as soon as it is known; may be NULL. */
 	void (*on_pair)(void *ctx, const struct iw_xdp_figure *f, const struct iw_xdp_pair *p);

@@ -101,9 +101,9 @@ static int check_memory(const struct end *e, const struct shared *s, struct iw_f
 }
 
 /* How often it has run, and how long, since it is counted. */
-static int look_at_program(struct iw_xdp_attached *a, struct iw_fault *why)
+static int look_at_program(const struct bench *b, struct iw_xdp_attached *a, struct iw_fault *why)
 {
-	return iw_xdp_attached(a, if_nametoindex(iw_lab_interface[IW_LAB_LEFT]), why);
+	return iw_xdp_attached(a, if_nametoindex(b->lab.interface[IW_LAB_LEFT]), why);
 }
 
 static int place_until_stopped(struct bench *b, struct end *e, struct iw_fault *why)
@@ -113,7 +113,7 @@ static int place_until_stopped(struct bench *b, struct end *e, struct iw_fault *
 	struct iw_tally t = { 0 };
 	struct iw_async_event ev;
 	struct window w = { 0 };
-	int err = look_at_program(&before, why);
+	int err = look_at_program(b, &before, why);
 
 	if (err)
 		return err;
@@ -136,7 +136,7 @@ static int place_until_stopped(struct bench *b, struct end *e, struct iw_fault *
 
 			atomic_store_explicit(&s->frames, n, memory_order_release);
 			if (t.write_octets > MEMORY / 4 && iw_xdp_run_window(b, &w) &&
-			    look_at_program(&after, why) == 0) {
+			    look_at_program(b, &after, why) == 0) {
 				s->program_runs = after.runs - before.runs;
 				s->program_ns = after.run_ns - before.run_ns;
 			}
@@ -173,25 +173,26 @@ int iw_xdp_placer(void *arg)
 }
 
 /* What this side sends, as the network sees it. */
-static int open_tap(struct iw_fault *why)
+static int open_tap(const struct bench *b, struct iw_fault *why)
 {
 	struct sockaddr_ll a = {
 		.sll_family = AF_PACKET,
 		.sll_protocol = htons(0x0003), /* ETH_P_ALL */
-		.sll_ifindex = (int)if_nametoindex(iw_lab_interface[IW_LAB_RIGHT]),
+		.sll_ifindex = (int)if_nametoindex(b->lab.interface[IW_LAB_RIGHT]),
 	};
 	const int size = 8 << 20;
 	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0)
-		return iw_os_fail(why, errno, "capture on %s", iw_lab_interface[IW_LAB_RIGHT]);
+		return iw_os_fail(why, errno, "capture on %s", b->lab.interface[IW_LAB_RIGHT]);
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
 	return fd;
 }
 
 /* The longest tagged segment that was sent becomes the model; behind the last of all chunks the sequence goes on. */
-static int read_tap(struct shared *s, int fd, struct iw_fault *why)
+static int read_tap(const struct bench *b, int fd, struct iw_fault *why)
 {
+	struct shared *s = b->s;
 	uint8_t f[65536];
 	bool any = false;
 	ssize_t n;
@@ -200,7 +201,7 @@ static int read_tap(struct shared *s, int fd, struct iw_fault *why)
 		size_t len = (size_t)n, at = SCTP_AT + 12;
 
 		if (len < HEAD_LEN || f[14] != 0x45 || f[23] != 132 ||
-		    memcmp(f, iw_lab_mac[IW_LAB_LEFT], 6) != 0)
+		    memcmp(f, b->lab.mac[IW_LAB_LEFT], 6) != 0)
 			continue;
 		while (len - at >= 18) {
 			size_t chunk = iw_get_be16(f + at + 2);
@@ -242,7 +243,7 @@ static int begin_stream(struct bench *b, struct end *e, struct iw_fault *why)
 	p = iw_xdp_run_param(&raw, IW_LAB_RIGHT);
 	if (err)
 		return err;
-	fd = open_tap(why);
+	fd = open_tap(b, why);
 	if (fd < 0)
 		return fd;
 	for (size_t i = 0; i < MEMORY; i++)
@@ -265,7 +266,7 @@ static int begin_stream(struct bench *b, struct end *e, struct iw_fault *why)
 	for (int i = 0; i < 50 && !err; i++)
 		(void)!iw_progress(e->ctx, 1000000);
 	if (!err)
-		err = read_tap(b->s, fd, why);
+		err = read_tap(b, fd, why);
 	close(fd);
 	return err;
 }
@@ -275,7 +276,7 @@ static int generate(struct bench *b, struct iw_fault *why)
 	struct shared *s = b->s;
 	size_t payload = s->model_len - HEAD_LEN;
 	struct iw_generate_cfg cfg = {
-		.ifindex = if_nametoindex(iw_lab_interface[IW_LAB_RIGHT]),
+		.ifindex = if_nametoindex(b->lab.interface[IW_LAB_RIGHT]),
 		.frame = s->model,
 		.len = s->model_len,
 		.tsn = s->tsn,

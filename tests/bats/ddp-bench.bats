@@ -83,7 +83,8 @@ bench() {
     assert_jsonl 'map(.size_octets)' '[0,1,2,4,8,100,200,300]'
     bench pingpong -n 20 -w 0 -s 64-256
     assert_status 0
-    assert_output_has 'calls/MiB'
+    assert_output_has 'calls/MiB  data'
+    assert_output_has '  verified'
     [ "$(grep -c ' B ' <<<"$output")" -eq 3 ] || fail_with 'not a row for each size'
     [ "$(wc -l <<<"$output")" -eq 4 ] || fail_with 'more than rows'
 }

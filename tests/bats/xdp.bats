@@ -410,3 +410,33 @@ kernel_sent() {
     run_here ip link show left0
     [ "$status" -ne 0 ] || fail_with "an interface stays behind"
 }
+
+# between COMMAND: in a namespace with two veth interfaces, a0 (MTU 1400, up) and b0 (down); afterwards their state
+between() {
+    IW_TIMEOUT=60 run_here unshare -n bash -c "ip link add a0 mtu 1400 type veth peer name b0 && ip link set a0 up
+        $1; echo \"status \$?\"; ip -o link show a0; ip -o link show b0"
+}
+
+@test "ddp-bench xdp --between: two interfaces of this machine, which come back as they were" {
+    require_root
+    between 'ddp-bench xdp --time 20ms --count 1 --between a0,b0'
+    assert_output_has 'status 0'
+    assert_output_has 'p6 multi   ratio '
+    assert_output_has 'receive and place, single'
+    grep -qE 'a0@b0: <.*[,<]UP[,>].* mtu 1400 ' <<<"$output" || fail_with 'a0 did not come back'
+    grep -qE 'b0@a0: .* mtu 1500 .* state DOWN' <<<"$output" || fail_with 'b0 did not come back'
+
+    # As a terminal does it: one signal to the whole group.
+    between 'setsid ddp-bench xdp -q --between a0,b0 & sleep 1.5; kill -INT -- -$!; wait $!'
+    assert_output_has 'status 4'
+    grep -qE 'a0@b0: <.*[,<]UP[,>].* mtu 1400 ' <<<"$output" || fail_with 'interrupted: a0 did not come back'
+
+    between 'ip address add 10.9.8.7/24 dev b0; ddp-bench xdp --between a0,b0'
+    assert_output_has 'status 4'
+    assert_stderr_has 'interface b0 has the address 10.9.8.7, which it would lose'
+    between 'ddp-bench xdp --between a0,c0'
+    assert_stderr_has 'interface c0: no interface has this name'
+    between 'ddp-bench xdp --between a0'
+    assert_output_has 'status 2'
+    assert_stderr_has 'expected the names of two interfaces'
+}
