@@ -7,6 +7,7 @@ complete -c ddp-recv -l digest -x -a 'none xxh3 sha256' -d 'What both ends compa
 complete -c ddp-recv -l force -d 'Also what is there with the same size and time'
 complete -c ddp-recv -s n -l dry-run -d 'Change nothing, tell'
 complete -c ddp-recv -s u -l update -d 'Leave what is newer at the target'
+complete -c ddp-recv -s c -l checksum -d 'Compare by digest, not by time'
 complete -c ddp-recv -l no-clobber -d 'Leave what exists'
 complete -c ddp-recv -l include -x -d 'Send names like this'
 complete -c ddp-recv -l exclude -x -d 'Leave names like this out'

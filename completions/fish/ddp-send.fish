@@ -8,6 +8,7 @@ complete -c ddp-send -l digest -x -a 'none xxh3 sha256' -d 'What both ends compa
 complete -c ddp-send -l force -d 'Also what is there with the same size and time'
 complete -c ddp-send -s n -l dry-run -d 'Change nothing, tell'
 complete -c ddp-send -s u -l update -d 'Leave what is newer at the target'
+complete -c ddp-send -s c -l checksum -d 'Compare by digest, not by time'
 complete -c ddp-send -l no-clobber -d 'Leave what exists'
 complete -c ddp-send -l include -x -d 'Send names like this'
 complete -c ddp-send -l exclude -x -d 'Leave names like this out'

@@ -5,30 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file/walk.h"
 #include "util/num.h"
-
-/* The last component of path, as the source derives it: without slashes at its end. */
-static const char *last_component(const char *path, size_t *len)
-{
-	size_t end = strlen(path), begin;
-
-	while (end > 0 && path[end - 1] == '/')
-		end--;
-	for (begin = end; begin > 0 && path[begin - 1] != '/'; begin--)
-		;
-	*len = end - begin;
-	return path + begin;
-}
-
-static bool is_contents(const char *name, size_t len)
-{
-	return len == 0 || (len == 1 && name[0] == '.');
-}
 
 const char *iw_asked_path_fault(const char *path)
 {
 	size_t len;
-	const char *name = last_component(path, &len);
+	const char *name = iw_walk_name(path, &len);
 
 	if (len == 0 && path[0] == '/')
 		return "is the root directory; paths are relative to the served directory, which is \"\"";
@@ -63,8 +46,8 @@ int iw_asked_init(struct iw_asked *a, char *const *paths, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		struct iw_asked_name *row = &a->row[a->n];
 
-		row->p = last_component(paths[i], &row->len);
-		if (is_contents(row->p, row->len))
+		row->p = iw_walk_name(paths[i], &row->len);
+		if (iw_walk_is_contents(paths[i]))
 			a->contents = true;
 		else
 			a->n++;
@@ -99,6 +82,9 @@ const char *iw_asked_fault(const struct iw_asked *a, const struct iw_xmeta *m)
 {
 	bool link = m->kind == IW_XFER_SYMLINK || m->kind == IW_XFER_HARDLINK;
 
+	/* The directory of which the contents were requested is the target itself. */
+	if (m->top && m->name_len == 0 && m->kind == IW_XFER_DIR && a->contents)
+		return NULL;
 	if (m->top && !find(a, m->name, m->name_len))
 		return "it was not requested";
 	if (m->top && link)

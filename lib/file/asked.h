@@ -3,8 +3,8 @@
  * Which names a pulling sink accepts: those that follow from the paths that it requested. The source announces
  * names, but the requests decide which of them are used.
  *
- * The last component of a path is its top-level name: "report.pdf", "docs" for "a/docs/". The file or directory
- * of that name is accepted, and everything below it. The paths "", "." and "dir/." request the contents of a
+ * The last component of a path is its top-level name: "report.pdf", "docs" for "a/docs". The file or directory
+ * of that name is accepted, and everything below it. The paths "", ".", "dir/" and "dir/." request the contents of a
  * directory: every name is accepted below them, because this side cannot know the names in advance.
  */
 #ifndef IW_FILE_ASKED_H

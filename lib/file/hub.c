@@ -965,7 +965,7 @@ static int open_initiator(struct hub *h, struct iw_fault *why)
 		return iw_fail(why, IW_E_NOMEM, "no memory for the paths");
 	else if (cfg->to_stdout)
 		iw_place_stdout(&h->place);
-	else if (iw_place_local(&h->place, cfg->path, cfg->npaths > 1, &fault) != 0)
+	else if (iw_place_local(&h->place, cfg->path, cfg->opts, &fault) != 0)
 		return iw_fail(why, IW_E_NOENT, "%s: %s", cfg->path, fault.text);
 	err = iw_os_random(id, sizeof(id));
 	if (err)

@@ -78,9 +78,11 @@ struct group_task {
 	struct iw_list reporting; /* in the hub's, while names in text are still to be reported */
 	size_t reported;          /* bytes of text that have been reported */
 	size_t kept; /* of these, the bytes at the start of text that now have the removed names */
-	bool many;   /* the path must be a directory */
-	bool unsure; /* nothing may be removed */
-	bool first;  /* the first task of this kind at the end of the transfer */
+	uint32_t opts;          /* of the transfer: which path this is */
+	enum iw_xfer_kind kind; /* of the name */
+	bool complete;          /* at the end of the transfer: nothing failed */
+	bool unsure;            /* nothing may be removed */
+	bool first;             /* the first task of this kind at the end of the transfer */
 	/* At the end of the transfer: from the group; files that did not arrive. */
 	struct iw_list returned, missing;
 	bool failed_unnamed; /* no memory for the name of a missing file */

@@ -15,6 +15,7 @@
 #include "cli/usage.h"
 #include "file/digest.h"
 #include "file/remote.h"
+#include "file/walk.h"
 #include "util/num.h"
 #include "util/text.h"
 
@@ -72,6 +73,8 @@ static const struct argp_option options[] = {
 	{ "digest", KEY_DIGEST, "none|xxh3|sha256", 0,
 	  "What both ends compare (default xxh3); the choice of who connects", 1 },
 	{ "force", KEY_FORCE, NULL, 0, "Write also where a file of the same size and time is there already", 1 },
+	{ "checksum", 'c', NULL, 0,
+	  "Compare files of the same size by digest instead of modification time", 1 },
 	{ "dry-run", 'n', NULL, 0, "Change nothing, tell what would be done", 1 },
 	{ "update", 'u', NULL, 0, "Leave what is newer at the target", 1 },
 	{ "no-clobber", KEY_NO_CLOBBER, NULL, 0, "Leave what exists at the target", 1 },
@@ -190,6 +193,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_FORCE:
 		cfg->opts |= IW_XOPT_FORCE;
 		return 0;
+	case 'c':
+		cfg->opts |= IW_XOPT_CHECKSUM;
+		o->choice = "--checksum";
+		return 0;
 	case 'n':
 		cfg->opts |= IW_XOPT_DRY_RUN;
 		o->choice = "--dry-run";
@@ -303,6 +310,8 @@ void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state 
 		argp_error(state, "--once is for listeners");
 	if (!o->cfg.listen && o->cfg.cli->port == 0)
 		argp_error(state, "--port 0: who connects needs the listener's");
+	if (o->cfg.opts & IW_XOPT_CHECKSUM && o->cfg.digest == IW_XFER_NONE)
+		argp_error(state, "--checksum compares digests, and --digest none makes none");
 	if ((o->cfg.opts & (IW_XOPT_OWNER | IW_XOPT_SETID)) == IW_XOPT_SETID)
 		argp_error(
 			state,
@@ -422,12 +431,24 @@ static int take_socket(struct iw_transfer_opts *o, struct iw_fault *why)
 	return 0;
 }
 
+/* What the operands say of the target. */
+static uint32_t operand_opts(const struct iw_transfer_cfg *cfg)
+{
+	uint32_t opts = cfg->npaths > 1 ? IW_XOPT_MANY : 0;
+
+	for (size_t i = 0; i < cfg->npaths; i++)
+		if (iw_walk_is_contents(cfg->paths[i]))
+			opts |= IW_XOPT_CONTENTS;
+	return opts;
+}
+
 static int run(struct iw_transfer_opts *o)
 {
 	struct iw_fault why = { 0 };
 	struct iw_remote_cfg remote = { .cli = &o->cli, .from = o->cfg.to_stdout, .uri = o->uri };
 	bool listen = o->cfg.listen;
 
+	o->cfg.opts |= operand_opts(&o->cfg);
 	if (o->uri_option) {
 		iw_conn_opts_param(&o->conn, &o->cli, o->uri.host, &remote.conn);
 		return iw_remote_run(&remote);

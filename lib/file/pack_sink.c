@@ -79,6 +79,7 @@ static int judge(struct iw_pack_sink *p, uint32_t i, bool *wanted, struct iw_fil
 		return -1;
 	if (iw_place_admit(p->place, m, name, sizeof(name), why) != 0)
 		return -1;
+	p->member[i].name = iw_place_name(p->place, m, &p->member[i].name_len);
 	if (m->kind != IW_XFER_FILE)
 		return make(p, i, name, why);
 	parent = iw_place_parent(p->place, name, &leaf, why);

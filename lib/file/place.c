@@ -13,18 +13,21 @@
 #include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "cli/text.h"
 #include "file/asked.h"
 #include "file/attr.h"
 #include "file/beneath.h"
 #include "file/removals.h"
+#include "file/src.h"
 #include "file/temp.h"
 #include "os/os.h"
 #include "util/num.h"
 #include "xfer/name.h"
 
-#define SWEEPS 64 /* directories in a place's list */
+#define SWEEPS    64            /* directories in a place's list */
+#define MARK_SEED 0x6e616d6564u /* names of temporaries of files have others */
 
 void iw_place_reset(struct iw_place *p)
 {
@@ -81,23 +84,34 @@ static bool ends_in_slash(const char *path)
 	return len > 0 && path[len - 1] == '/';
 }
 
-/* The path is no directory: it can be the name of one file, if not more than a file is needed. */
-static int name_of_one(struct iw_place *p, const char *path, bool many, int errnum,
+static char *without_slashes(const char *path)
+{
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	return strndup(path, len);
+}
+
+/* The path is not a directory: it can be the name of one file or of a new directory. */
+static int name_of_one(struct iw_place *p, const char *path, uint32_t opts, int errnum,
 		       struct iw_file_fault *why)
 {
-	if (errnum == ENOENT && (many || ends_in_slash(path)))
+	bool dir = opts & (IW_XOPT_MANY | IW_XOPT_CONTENTS) || ends_in_slash(path);
+
+	if (errnum == ENOENT && dir && !(opts & IW_XOPT_CONTENTS))
 		return iw_file_fail(why, IW_XC_NOENT, "the target directory does not exist");
-	if (errnum == ENOTDIR && (many || ends_in_slash(path)))
-		return iw_file_fail(why, IW_XC_TARGET, "the target is no directory");
+	if (errnum == ENOTDIR && dir)
+		return iw_file_fail(why, IW_XC_TARGET, "the target is not a directory");
 	if (errnum != ENOENT && errnum != ENOTDIR)
 		return iw_file_errno(why, errnum, "open the target directory");
-	p->as = strdup(path);
+	p->as = without_slashes(path);
 	if (!p->as)
 		return iw_file_fail(why, IW_XC_LIMIT, "no memory");
 	return 0;
 }
 
-int iw_place_beneath(struct iw_place *p, int root, const char *path, bool many,
+int iw_place_beneath(struct iw_place *p, int root, const char *path, uint32_t opts,
 		     struct iw_file_fault *why)
 {
 	const char *leaf;
@@ -107,7 +121,7 @@ int iw_place_beneath(struct iw_place *p, int root, const char *path, bool many,
 	p->base = iw_beneath_open(root, path, O_RDONLY | O_DIRECTORY, 0);
 	if (p->base >= 0)
 		return 0;
-	if (name_of_one(p, path, many, errno, why) != 0)
+	if (name_of_one(p, path, opts, errno, why) != 0)
 		return -1;
 	/* Its directory must be there, and inside; better said now than for the file. */
 	parent = iw_beneath_parent(root, p->as, &leaf);
@@ -126,20 +140,24 @@ int iw_place_beneath(struct iw_place *p, int root, const char *path, bool many,
 	return 0;
 }
 
-int iw_place_local(struct iw_place *p, const char *path, bool many, struct iw_file_fault *why)
+int iw_place_local(struct iw_place *p, const char *path, uint32_t opts, struct iw_file_fault *why)
 {
-	const char *slash = strrchr(path, '/');
-	char *dir;
+	char *dir, *slash, *leaf;
 
 	iw_place_reset(p);
 	p->base = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (p->base >= 0)
 		return 0;
-	if (name_of_one(p, slash ? slash + 1 : path, many || ends_in_slash(path), errno, why) != 0)
+	if (name_of_one(p, path, opts, errno, why) != 0)
 		return -1;
-	dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	p->base = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	dir = p->as;
+	slash = strrchr(dir, '/');
+	leaf = strdup(slash ? slash + 1 : dir);
+	if (slash)
+		slash[1] = '\0';
+	p->base = leaf ? open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	free(dir);
+	p->as = leaf;
 	if (p->base < 0) {
 		iw_file_errno(why, errno, "open the target's directory");
 		iw_place_close(p);
@@ -238,10 +256,34 @@ int iw_place_accept(const struct iw_place *p, const struct iw_xmeta *m, struct i
 	return fault ? iw_file_fail(why, IW_XC_NAME, fault) : 0;
 }
 
-void iw_place_seen(struct iw_place *p, const char *name, size_t len)
+/* A name of the transfer that is not that of the directory itself begins with it. */
+static const char *own_name(const struct iw_place *p, const char *name, size_t *len, bool dir)
 {
-	if (p->opts & IW_XOPT_DELETE && !iw_names_add(&p->seen, name, len))
+	const char *slash = p->renamed ? memchr(name, '/', *len) : NULL;
+	size_t skip = slash ? (size_t)(slash + 1 - name) : p->renamed && dir ? *len : 0;
+
+	*len -= skip;
+	return name + skip;
+}
+
+const char *iw_place_name(const struct iw_place *p, const struct iw_xmeta *m, size_t *len)
+{
+	*len = m->name_len;
+	return own_name(p, m->name, len, m->kind == IW_XFER_DIR);
+}
+
+static void note_seen(struct iw_place *p, const char *name, size_t len)
+{
+	if (p->opts & IW_XOPT_DELETE && len > 0 && !iw_names_add(&p->seen, name, len))
 		p->unsure = true;
+}
+
+void iw_place_seen(struct iw_place *p, const struct iw_xmeta *m)
+{
+	size_t len;
+	const char *name = iw_place_name(p, m, &len);
+
+	note_seen(p, name, len);
 }
 
 static bool gets_owner(const struct iw_place *p, const struct iw_xmeta *m)
@@ -262,38 +304,113 @@ static int check_attrs(const struct iw_place *p, const struct iw_xmeta *m,
 	return 0;
 }
 
-int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name, size_t cap,
-		   struct iw_file_fault *why)
+/*
+ * A directory that gets another name has a mark in it until it is complete: without that the same command, run again after an interruption,
+ * would find a directory, and store a second copy in it.
+ */
+static void name_mark(struct iw_place *p, const struct iw_xmeta *m)
 {
-	bool renamed = p->as && m->top;
-	const char *from = renamed ? p->as : m->name;
-	size_t len = renamed ? strlen(p->as) : m->name_len;
+	const char *slash = memchr(m->name, '/', m->name_len);
+	size_t len = slash ? (size_t)(slash - m->name) : m->name_len;
 
+	snprintf(p->mark, sizeof(p->mark), ".iw-%016llx.part",
+		 (unsigned long long)XXH3_64bits_withSeed(m->name, len, MARK_SEED));
+}
+
+static bool has_mark(const struct iw_place *p)
+{
+	struct stat st;
+
+	return fstatat(p->base, p->mark, &st, AT_SYMLINK_NOFOLLOW) == 0 && iw_temp_is_own(&st);
+}
+
+/* Without the mark the directory is complete all the same, so a failure is ignored. */
+static void set_mark(const struct iw_place *p)
+{
+	int fd = iw_temp_open(p->base, p->mark);
+
+	if (fd >= 0)
+		close(fd);
+}
+
+/*
+ * What the target is, once a name shows what is sent. A path that does not exist becomes a directory for the contents of one, or for
+ * one directory, which takes its name.
+ */
+static int settle(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+{
+	bool contents = p->opts & IW_XOPT_CONTENTS;
+
+	if (p->as && m->top && m->kind != IW_XFER_DIR && !contents)
+		return 0; /* a single file */
+	if (p->as && p->opts & IW_XOPT_DRY_RUN)
+		return iw_file_fail(why, IW_XC_WOULD, "");
+	if (!p->as && p->settled)
+		return 0;
+	p->settled = true;
+	name_mark(p, m);
+	if (!p->as) {
+		p->renamed = !(p->opts & (IW_XOPT_MANY | IW_XOPT_CONTENTS)) && has_mark(p);
+		return 0;
+	}
+	if (make_base(p, why) != 0)
+		return -1;
+	p->renamed = !contents;
+	if (p->renamed)
+		set_mark(p);
+	return 0;
+}
+
+/* Its name from the base. */
+static int find_name(const struct iw_place *p, const struct iw_xmeta *m, char *name, size_t cap,
+		     struct iw_file_fault *why)
+{
+	size_t len;
+	const char *from = iw_place_name(p, m, &len);
+
+	if (p->as && m->top) {
+		from = p->as;
+		len = strlen(p->as);
+	}
 	if (len >= cap)
 		return iw_file_fail(why, IW_XC_NAME, "the name is too long");
 	memcpy(name, from, len);
 	name[len] = '\0';
-	/* What lies in a directory says that the target is to become one, if that came on another connection. */
-	if (p->as && !m->top) {
-		if (p->opts & IW_XOPT_DRY_RUN)
-			return iw_file_fail(why, IW_XC_WOULD, "");
-		if (make_base(p, why) != 0)
-			return -1;
-	}
+	return 0;
+}
+
+static bool is_excluded(const struct iw_place *p, const struct iw_xmeta *m)
+{
+	char name[PATH_MAX];
+
+	if (!p->filter || m->name_len == 0 || m->name_len >= sizeof(name))
+		return false;
+	memcpy(name, m->name, m->name_len);
+	name[m->name_len] = '\0';
+	return iw_filter_excludes_deep(p->filter, name, m->kind == IW_XFER_DIR);
+}
+
+int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name, size_t cap,
+		   struct iw_file_fault *why)
+{
+	bool excluded = is_excluded(p, m);
+
+	if (!excluded && settle(p, m, why) != 0)
+		return -1;
+	if (find_name(p, m, name, cap, why) != 0)
+		return -1;
 	/* A peer that could name a temporary could make another transfer resume from it. */
 	if (names_temp(name))
 		return iw_file_fail(why, IW_XC_NAME,
 				    "names of this form are reserved for temporary files");
-	iw_place_seen(p, name, len);
-	if (p->filter && iw_filter_excludes_deep(p->filter, name, m->kind == IW_XFER_DIR))
+	note_seen(p, name, strlen(name));
+	if (excluded)
 		return iw_file_fail(why, IW_XC_EXCLUDED, "");
 	if ((p->limits && check_limits(p, m, name, why) != 0) || check_attrs(p, m, why) != 0)
 		return -1;
-	if (renamed && m->kind != IW_XFER_DIR) {
-		if (p->used_up)
-			return iw_file_fail(why, IW_XC_TARGET, "the target takes one file alone");
-	}
-	if (renamed && m->kind != IW_XFER_DIR)
+	if (p->as && p->used_up)
+		return iw_file_fail(why, IW_XC_TARGET, "the target takes one file alone");
+	if (p->as)
 		p->used_up = m->share == 0;
 	return 0;
 }
@@ -513,7 +630,7 @@ int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 	return fd;
 }
 
-/* A directory that did not exist becomes the base: what arrives keeps its names below it. */
+/* A directory that did not exist becomes the base. */
 static int make_base(struct iw_place *p, struct iw_file_fault *why)
 {
 	const char *leaf;
@@ -525,6 +642,7 @@ static int make_base(struct iw_place *p, struct iw_file_fault *why)
 		close(parent);
 		return -1;
 	}
+	p->made++;
 	base = iw_beneath_dir(parent, leaf);
 	if (base < 0 && errno == ENOTDIR)
 		not_a_directory_text(p->as, strlen(p->as), why);
@@ -562,19 +680,8 @@ static int make_dir(struct iw_place *p, const char *name, const struct iw_xmeta 
 	struct stat st;
 	int parent;
 
-	if (p->as && m->top && dry)
-		return iw_file_fail(why, IW_XC_WOULD, "");
-	if (p->as && m->top) {
-		char own[PATH_MAX];
-
-		if (make_base(p, why) != 0)
-			return -1;
-		if (m->name_len >= sizeof(own))
-			return iw_file_fail(why, IW_XC_NAME, "the name is too long");
-		memcpy(own, m->name, m->name_len);
-		own[m->name_len] = '\0';
-		return make_dir(p, own, m, why);
-	}
+	if (name[0] == '\0')
+		return keep_dir(p, name, m, why); /* the target itself, which is there */
 	parent = iw_place_parent(p, name, &leaf, why);
 	if (parent < 0)
 		return -1;
@@ -589,7 +696,7 @@ static int make_dir(struct iw_place *p, const char *name, const struct iw_xmeta 
 	} else if (fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 		return iw_file_errno(why, errno, "look at the directory");
 	}
-	/* A link to a directory is no directory here: it may lead anywhere. */
+	/* A link to a directory is not accepted as one: it may lead anywhere. */
 	if (!S_ISDIR(st.st_mode))
 		return not_a_directory(p, name, why);
 	return keep_dir(p, name, m, why);
@@ -636,11 +743,16 @@ int iw_place_dress(const struct iw_place *p, int fd, const struct iw_xmeta *m,
 	return 0;
 }
 
+static bool same_time(const struct iw_xmeta *m, const struct stat *st)
+{
+	return st->st_mtim.tv_sec == m->mtime_s && (uint32_t)st->st_mtim.tv_nsec == m->mtime_ns;
+}
+
 /* True if the file fd has the attributes of m. */
 static bool is_dressed(const struct iw_place *p, int fd, const struct stat *st,
 		       const struct iw_xmeta *m)
 {
-	if ((st->st_mode & 07777) != mode_of(p, m, st->st_mode))
+	if ((st->st_mode & 07777) != mode_of(p, m, st->st_mode) || !same_time(m, st))
 		return false;
 	if (gets_owner(p, m) && (st->st_uid != m->uid || st->st_gid != m->gid))
 		return false;
@@ -660,7 +772,7 @@ static bool dress_old(struct iw_place *p, int parent, const char *leaf, const st
 	struct stat st;
 	int fd;
 
-	if ((seen->st_mode & 07777) == mode_of(p, m, seen->st_mode) &&
+	if ((seen->st_mode & 07777) == mode_of(p, m, seen->st_mode) && same_time(m, seen) &&
 	    !(p->opts & (IW_XOPT_OWNER | IW_XOPT_XATTR)))
 		return true;
 	fd = openat(parent, leaf, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -673,6 +785,47 @@ static bool dress_old(struct iw_place *p, int parent, const char *leaf, const st
 	}
 	close(fd);
 	return right;
+}
+
+/* True if the contents of the file at leaf have the announced digest. A file that cannot be read does not. */
+static bool has_digest(const struct iw_place *p, int parent, const char *leaf,
+		       const struct iw_xmeta *m)
+{
+	int fd = openat(parent, leaf, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct iw_file_fault why;
+	struct iw_xdigest own;
+	struct iw_hasher h;
+	struct iw_fault f;
+	struct iw_src src;
+	bool same;
+
+	if (fd < 0 || iw_src_open(&src, fd, &why) != 0)
+		return false;
+	if (iw_hasher_init(&h, p->digest, &f) != 0) {
+		iw_src_close(&src);
+		return false;
+	}
+	same = iw_src_digest(&src, &h, &own, &why) == 0 && iw_xdigest_equal(&own, &m->digest);
+	iw_hasher_fini(&h);
+	iw_src_close(&src);
+	return same;
+}
+
+/* The file at leaf is the announced one: of its size and time, or with IW_XOPT_CHECKSUM of its size and digest. */
+static bool is_same(struct iw_place *p, int parent, const char *leaf, const struct stat *st,
+		    const struct iw_xmeta *m)
+{
+	if (!S_ISREG(st->st_mode) || m->kind != IW_XFER_FILE || (uint64_t)st->st_size != m->size)
+		return false;
+	if (!(p->opts & IW_XOPT_CHECKSUM))
+		return same_time(m, st);
+	if (m->digest.len == 0)
+		return false;
+	/* The parts of a file are announced one after another, all with the digest of the whole. */
+	if (m->share == 0 || m->share != p->compared)
+		p->same = has_digest(p, parent, leaf, m);
+	p->compared = m->share;
+	return p->same;
 }
 
 static bool is_older(const struct iw_xmeta *m, const struct stat *st)
@@ -698,9 +851,7 @@ int iw_place_look(struct iw_place *p, int parent, const char *leaf, const struct
 			return iw_file_fail(why, IW_XC_EXISTS, "");
 		if (p->opts & IW_XOPT_UPDATE && m->kind == IW_XFER_FILE && is_older(m, &st))
 			return iw_file_fail(why, IW_XC_NEWER, "");
-		if (!(p->opts & IW_XOPT_FORCE) && S_ISREG(st.st_mode) && m->kind == IW_XFER_FILE &&
-		    (uint64_t)st.st_size == m->size && st.st_mtim.tv_sec == m->mtime_s &&
-		    (uint32_t)st.st_mtim.tv_nsec == m->mtime_ns &&
+		if (!(p->opts & IW_XOPT_FORCE) && is_same(p, parent, leaf, &st, m) &&
 		    dress_old(p, parent, leaf, &st, m))
 			return iw_file_fail(why, IW_XC_SAME, "");
 	}
@@ -711,17 +862,18 @@ int iw_place_look(struct iw_place *p, int parent, const char *leaf, const struct
 
 bool iw_place_has(const struct iw_place *p, const struct iw_xmeta *m)
 {
+	struct iw_file_fault why;
 	char name[PATH_MAX];
 	const char *leaf;
 	struct stat st;
 	bool is;
 	int dir;
 
-	if (p->to_stdout || p->base < 0 || m->name_len >= sizeof(name))
+	if (p->to_stdout || p->base < 0 || find_name(p, m, name, sizeof(name), &why) != 0)
 		return false;
-	memcpy(name, m->name, m->name_len);
-	name[m->name_len] = '\0';
-	dir = iw_beneath_dir_of(p->base, p->as && m->top ? p->as : name, &leaf);
+	if (name[0] == '\0')
+		return true;
+	dir = iw_beneath_dir_of(p->base, name, &leaf);
 	if (dir < 0)
 		return false;
 	is = fstatat(dir, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0;
@@ -733,7 +885,7 @@ bool iw_place_has(const struct iw_place *p, const struct iw_xmeta *m)
 	if (m->kind == IW_XFER_SYMLINK)
 		return S_ISLNK(st.st_mode);
 	return m->kind == IW_XFER_FILE && S_ISREG(st.st_mode) && (uint64_t)st.st_size == m->size &&
-	       st.st_mtim.tv_sec == m->mtime_s && (uint32_t)st.st_mtim.tv_nsec == m->mtime_ns;
+	       same_time(m, &st);
 }
 
 /* --- links --- */
@@ -772,7 +924,7 @@ static int make_symlink(struct iw_place *p, int parent, const char *leaf, const 
 	    memchr(m->target, '\0', m->target_len))
 		return iw_file_fail(why, IW_XC_NAME, "what the link says cannot be said in a link");
 	if (p->safe_links && iw_xfer_link_leaves(m->name, m->name_len, m->target, m->target_len,
-						 p->asked && p->asked->contents ? 0 : 1))
+						 p->opts & IW_XOPT_CONTENTS ? 0 : 1))
 		return iw_file_fail(why, IW_XC_EXCLUDED, "the link leads out of its tree");
 	memcpy(to, m->target, m->target_len);
 	to[m->target_len] = '\0';
@@ -805,14 +957,15 @@ static int make_hardlink(struct iw_place *p, int parent, const char *leaf, const
 			 struct iw_file_fault *why)
 {
 	char temp[IW_TEMP_NAME], to[PATH_MAX];
-	const char *first_leaf;
+	size_t len = m->target_len;
+	const char *target = own_name(p, m->target, &len, false), *first_leaf;
 	struct stat st, old;
 	int first, err;
 
-	if (m->target_len >= sizeof(to))
+	if (len >= sizeof(to))
 		return iw_file_fail(why, IW_XC_NAME, "the name that it is linked to is too long");
-	memcpy(to, m->target, m->target_len);
-	to[m->target_len] = '\0';
+	memcpy(to, target, len);
+	to[len] = '\0';
 	/* A second name would expose an unfinished file of another transfer. */
 	if (names_temp(to))
 		return iw_file_fail(why, IW_XC_NAME,
@@ -958,7 +1111,7 @@ static void remove_strangers(struct final *f, const char *dir_name)
 		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0 ||
 		    iw_is_temp(de->d_name))
 			continue;
-		if (asprintf(&name, "%s/%s", dir_name, de->d_name) < 0) {
+		if (asprintf(&name, "%s%s%s", dir_name, dir_name[0] ? "/" : "", de->d_name) < 0) {
 			final_errno(f, dir_name, ENOMEM, "search it for names to remove");
 			continue;
 		}
@@ -992,6 +1145,9 @@ void iw_place_final(struct iw_place *p, iw_place_report *report, void *ctx, uint
 	struct final f = { .p = p, .report = report, .ctx = ctx, .gone = gone, .failed = failed };
 
 	*gone = *failed = 0;
+	/* Before the times of directories are set. */
+	if (p->complete && p->renamed)
+		(void)unlinkat(p->base, p->mark, 0);
 	if (p->opts & IW_XOPT_DELETE && !p->unsure)
 		for (size_t i = 0; i < p->dirs.n; i++)
 			remove_strangers(&f, iw_dirs_name(&p->dirs, i));

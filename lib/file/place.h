@@ -33,6 +33,9 @@ struct iw_limits {
 	uint64_t max_age_ns; /* of temporaries that nobody goes on with */
 };
 
+/* ".iw-0123456789abcdef.part", ".iw-0123456789abcdef.journal" */
+#define IW_TEMP_NAME 40
+
 struct iw_asked;
 struct iw_removals;
 
@@ -47,12 +50,22 @@ struct iw_place_sweep {
  */
 struct iw_place {
 	int base; /* the directory that names start from; -1: none yet */
-	char *as; /* the name, from base, of a single file; NULL: files keep their names. Owned */
+	/* the path, from base, of what does not exist yet, or of a single file; NULL: names start from base. Owned */
+	char *as;
 	bool to_stdout; /* one file, to standard output */
 	bool used_up;   /* as, or standard output, has been taken */
-	uint32_t opts;  /* set of enum iw_xopt */
+	bool settled;   /* the first name has decided what the target is, and renamed */
+	/* The target has the name of the one directory that was sent: names lose their first component. */
+	bool renamed;
+	char mark[IW_TEMP_NAME]; /* the file in base that says so while it is not complete */
+	/* Set before iw_place_final: nothing failed. A directory that was renamed is complete. */
+	bool complete;
+	uint32_t opts; /* set of enum iw_xopt */
 	/* bits removed from modes of peers, except of files that get their owner too */
 	uint32_t umask;
+	enum iw_xfer_digest digest; /* of the transfer; with IW_XOPT_CHECKSUM */
+	uint32_t compared;          /* the file in parts (share) that was compared last; 0: none */
+	bool same;                  /* the result */
 	const struct iw_filter *filter; /* borrowed for life; NULL: none */
 	const struct iw_limits *limits; /* likewise */
 	const struct iw_asked *asked;   /* likewise: the requested names; NULL: any */
@@ -83,11 +96,15 @@ struct iw_place {
 	bool unsure;          /* a name could not be kept: nothing is removed */
 };
 
-/* A path that a peer gives, beneath root. many: it must be a directory. -1: *why. The base is a descriptor of its own. */
-IW_MUST_CHECK int iw_place_beneath(struct iw_place *p, int root, const char *path, bool many,
+/*
+ * A path that a peer gives, beneath root. opts: of enum iw_xopt, MANY: it must be a directory, which exists; CONTENTS: it must be a
+ * directory, which is made if missing. Else it is a directory that exists, the name of a single file, or, if it does not exist, the name of a
+ * single directory. -1: *why. The base is a descriptor of its own.
+ */
+IW_MUST_CHECK int iw_place_beneath(struct iw_place *p, int root, const char *path, uint32_t opts,
 				   struct iw_file_fault *why);
 /* A path that the local user gives: it may lie anywhere. */
-IW_MUST_CHECK int iw_place_local(struct iw_place *p, const char *path, bool many,
+IW_MUST_CHECK int iw_place_local(struct iw_place *p, const char *path, uint32_t opts,
 				 struct iw_file_fault *why);
 void iw_place_stdout(struct iw_place *p);
 /* Octets of memory that p uses for announced names and attributes. */
@@ -101,7 +118,7 @@ IW_MUST_CHECK int iw_place_accept(const struct iw_place *p, const struct iw_xmet
 				  struct iw_file_fault *why);
 /*
  * To be asked for every file that is announced, before anything else is done with it: is it within the limits, not excluded, may it be taken?
- * Its name from the base goes into name. -1: *why.
+ * Its name from the base goes into name; it is empty for the target directory itself. -1: *why.
  */
 IW_MUST_CHECK int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name,
 				 size_t cap, struct iw_file_fault *why);
@@ -109,6 +126,8 @@ IW_MUST_CHECK int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, c
 IW_MUST_CHECK int iw_place_size(const struct iw_place *p, uint64_t size, struct iw_file_fault *why);
 /* The octets charged for m when it is admitted; those of a stream are charged later. */
 uint64_t iw_place_cost(const struct iw_place *p, const struct iw_xmeta *m);
+/* m's name from the base, of len octets, once iw_place_admit has accepted a name. Points into m->name. */
+const char *iw_place_name(const struct iw_place *p, const struct iw_xmeta *m, size_t *len);
 /* Charges m, before any of it is written. -1: over a limit: *why. */
 IW_MUST_CHECK int iw_place_charge(struct iw_place *p, const struct iw_xmeta *m,
 				  struct iw_file_fault *why);
@@ -124,7 +143,7 @@ void iw_place_return(struct iw_place *p, const struct iw_xmeta *m);
 /* True if the announced object exists: a file of that size and time, a directory, a link. */
 bool iw_place_has(const struct iw_place *p, const struct iw_xmeta *m);
 /* A name that was announced, though nothing may come of it: --delete leaves it. */
-void iw_place_seen(struct iw_place *p, const char *name, size_t len);
+void iw_place_seen(struct iw_place *p, const struct iw_xmeta *m);
 /*
  * The directory that name lies in (borrowed until the next call of this), made if need be; *leaf: the last component. -1: *why; code
  * IW_XC_WOULD: it would be made, but nothing is to be changed.
@@ -164,8 +183,6 @@ typedef void iw_place_report(void *ctx, const char *name, const struct iw_file_f
 void iw_place_final(struct iw_place *p, iw_place_report *report, void *ctx, uint64_t *gone,
 		    uint64_t *failed);
 
-/* ".iw-0123456789abcdef.part", ".iw-0123456789abcdef.journal" */
-#define IW_TEMP_NAME 40
 bool iw_is_temp(const char *name);
 
 #endif

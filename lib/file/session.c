@@ -311,16 +311,16 @@ static int set_up(struct session *s, struct iw_fault *why)
 										     : RECVS_MORE) +
 					       RECVS_FIRST,
 				   .user = s };
-	struct iw_xfer_cfg cfg = {
-		.mem = &s->mem,
-		.role = s->mine.role,
-		.initiator = s->initiator,
-		.slots = !sink && s->mine.mode == IW_XFER_WRITE ? SLOTS_SOURCE_WRITE : SLOTS,
-		.sq_depth = attr.sq_depth,
-		.stall_ns = h->cli->timeout_ns,
-		.opts = h->cfg->opts | (h->cfg->npaths > 1 ? (uint32_t)IW_XOPT_MANY : 0),
-		.conns = h->cfg->jobs
-	};
+	struct iw_xfer_cfg cfg = { .mem = &s->mem,
+				   .role = s->mine.role,
+				   .initiator = s->initiator,
+				   .slots = !sink && s->mine.mode == IW_XFER_WRITE
+						    ? SLOTS_SOURCE_WRITE
+						    : SLOTS,
+				   .sq_depth = attr.sq_depth,
+				   .stall_ns = h->cli->timeout_ns,
+				   .opts = h->cfg->opts,
+				   .conns = h->cfg->jobs };
 	int err;
 
 	size_recvs(s);
@@ -345,6 +345,19 @@ static int set_up(struct session *s, struct iw_fault *why)
 	return err;
 }
 
+/* GET names the contents of a directory "dir/.": at the source a slash at the end of a path has no meaning. */
+static int want_path(struct session *s, const char *path)
+{
+	size_t len = strlen(path);
+	char text[IW_XFER_NAME_MAX + 2];
+
+	if (len == 0 || len > IW_XFER_NAME_MAX || path[len - 1] != '/')
+		return iw_xfer_want_path(s->x, path, len);
+	memcpy(text, path, len);
+	text[len] = '.';
+	return iw_xfer_want_path(s->x, text, len + 1);
+}
+
 static int want_paths(struct session *s, struct iw_fault *why)
 {
 	const struct iw_transfer_cfg *cfg = s->hub->cfg;
@@ -352,7 +365,7 @@ static int want_paths(struct session *s, struct iw_fault *why)
 
 	for (size_t i = 0; i < cfg->npaths && !err; i++) {
 		if (s->mine.role == IW_XFER_SINK)
-			err = iw_xfer_want_path(s->x, cfg->paths[i], strlen(cfg->paths[i]));
+			err = want_path(s, cfg->paths[i]);
 		else
 			err = iw_source_path(s, cfg->paths[i]);
 		if (err)

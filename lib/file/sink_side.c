@@ -52,7 +52,7 @@ static void open_now(struct iw_task *t)
 	struct group_task *e = iw_container_of(t, struct group_task, task);
 	struct group *g = e->group;
 
-	e->r = iw_place_beneath(&g->place, g->hub->root, e->text, e->many, &e->why);
+	e->r = iw_place_beneath(&g->place, g->hub->root, e->text, e->opts, &e->why);
 	set_place(g);
 }
 
@@ -113,7 +113,7 @@ static int find_place(struct session *s, const struct iw_xact *a, struct iw_faul
 		iw_group_task_free(e);
 		return iw_fail(f, IW_E_NOMEM, "no memory for a path");
 	}
-	e->many = a->opts & IW_XOPT_MANY;
+	e->opts = a->opts;
 	e->task = (struct iw_task){ .run = open_now, .back = open_back };
 	iw_group_give(g, &g->names, &e->task);
 	return 0;
@@ -210,6 +210,7 @@ static void create_file(struct file *f)
 
 	g->wanted[0] = '\0';
 	g->place.account.max_resting = RESTING(f->conns);
+	g->place.digest = f->digest;
 	f->made = iw_target_create(&f->target, &g->place, &f->meta, f->digest, &f->why);
 	f->has_target = f->made == IW_CREATED;
 	f->busy = f->has_target && g->wanted[0] && f->tries > 0;
@@ -808,6 +809,7 @@ static void final_now(struct iw_task *t)
 
 	find_missing(e);
 	p->unsure |= e->unsure;
+	p->complete = e->complete && iw_list_empty(&e->missing) && !e->failed_unnamed;
 	p->listed = e->group->opts & IW_XOPT_LISTED ? &e->group->listed : NULL;
 	if (e->first && !p->to_stdout && p->base >= 0)
 		iw_place_final(p, note_final, e, &e->gone, &e->failed);
@@ -936,6 +938,19 @@ static void final_back(struct iw_task *t)
 	iw_list_add_tail(&e->group->hub->reporting, &e->reporting);
 }
 
+static bool nothing_failed(const struct group *g)
+{
+	uint64_t failed = g->counts.files_failed;
+
+	for (struct iw_list *l = g->hub->sessions.next; l != &g->hub->sessions; l = l->next) {
+		const struct session *s = iw_container_of(l, struct session, all);
+
+		if (s->group == g && s->x)
+			failed += iw_xfer_counts(s->x)->files_failed - s->requeued;
+	}
+	return failed == 0;
+}
+
 /*
  * Everything is settled on every connection of the transfer; the first session that reports it does the work. Files that an unfair source
  * begins afterwards are searched for each time.
@@ -956,6 +971,7 @@ static void final(struct session *s)
 		iw_xfer_final(s->x, 0, 1, s->hub->now);
 		return;
 	}
+	e->complete = nothing_failed(g);
 	e->first = !g->final_done;
 	g->final_done = true;
 	take_returned(g, e);
@@ -1063,7 +1079,9 @@ static void seen_now(struct iw_task *t)
 {
 	struct group_task *e = iw_container_of(t, struct group_task, task);
 
-	iw_place_seen(&e->group->place, e->text, e->len);
+	const struct iw_xmeta m = { .kind = e->kind, .name = e->text, .name_len = e->len };
+
+	iw_place_seen(&e->group->place, &m);
 }
 
 static void seen_back(struct iw_task *t)
@@ -1091,6 +1109,7 @@ static void seen(struct group *g, const struct iw_xmeta *m)
 		return;
 	}
 	e->len = m->name_len;
+	e->kind = m->kind;
 	e->task = (struct iw_task){ .run = seen_now, .back = seen_back };
 	iw_group_give(g, &g->names, &e->task);
 }

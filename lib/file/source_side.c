@@ -128,7 +128,10 @@ static struct file *new_file(const char *name, size_t len)
 static void announce(struct session *s, struct file *f)
 {
 	const struct iw_file_fault *why = &f->why;
-	const char *fault = f->pack ? NULL : iw_xfer_name_fault(f->meta.name, f->meta.name_len);
+	const char *fault = f->pack ? NULL
+				    : iw_xfer_entry_fault(f->meta.name, f->meta.name_len,
+							  f->meta.kind == IW_XFER_DIR, f->meta.top,
+							  s->group->opts);
 
 	if (!s->work->next_open) {
 		/* One answer to each question: it is the next one's. */
@@ -196,8 +199,8 @@ static bool packs(const struct group *g, const struct iw_entry *e)
 	if (iw_xfer_name_fault(e->name, e->name_len))
 		return false;
 	return e->what == IW_WALKED_DIR || e->what == IW_WALKED_LINK ||
-	       (e->what == IW_WALKED_FILE && e->st.st_size <= IW_PACK_FILE_MAX &&
-		e->st.st_nlink == 1);
+	       (e->what == IW_WALKED_FILE && !(g->opts & IW_XOPT_CHECKSUM) &&
+		e->st.st_size <= IW_PACK_FILE_MAX && e->st.st_nlink == 1);
 }
 
 /* The result of a step of the walk. Owned by the worker until its task is done. */
@@ -210,6 +213,7 @@ struct found {
 	const char *lacks;    /* what memory was short for; NULL: none was */
 	bool end;             /* of all paths */
 	size_t paths;         /* number of paths */
+	enum iw_xfer_digest digest;
 };
 
 static void take(struct found *o, struct file *f)
@@ -272,6 +276,17 @@ static bool is_other_name(struct found *o, struct file *f, const struct iw_entry
 	return true;
 }
 
+/* The sink compares it with that of the file that it has. */
+static int add_digest(struct file *f, struct iw_file_fault *why)
+{
+	struct iw_fault fault;
+
+	if (iw_hasher_init(&f->hasher, f->digest, &fault) != 0)
+		return iw_file_fail(why, IW_XC_LIMIT, "no memory for digests");
+	f->has_hasher = true;
+	return iw_src_digest(&f->src, &f->hasher, &f->meta.digest, why);
+}
+
 /* A file, opened; what was found out about its name does not count any more. */
 static void open_file(const struct group *g, struct file *f, struct iw_entry *e)
 {
@@ -292,6 +307,8 @@ static void open_file(const struct group *g, struct file *f, struct iw_entry *e)
 	f->meta = m;
 	iw_src_meta(&f->src, &f->meta);
 	f->meta.mode = mode_of(g, f->meta.mode);
+	if (g->opts & IW_XOPT_CHECKSUM && add_digest(f, &e->why) != 0)
+		e->what = IW_WALKED_FAILED;
 }
 
 /* Large enough to be handed out in parts. */
@@ -378,6 +395,7 @@ static void take_entry(struct found *o, struct iw_entry *e)
 	}
 	if (is_other_name(o, f, e))
 		return;
+	f->digest = o->digest;
 	if (e->what == IW_WALKED_FILE) {
 		open_file(g, f, e);
 	} else if (e->what == IW_WALKED_DIR) {
@@ -430,8 +448,11 @@ static void find_now(struct iw_task *t)
 		o->end = e.what == IW_WALKED_END;
 		if (o->end)
 			break;
-		/* The served directory itself has no name; what is left out is told only where it must not be removed. */
-		if ((e.what == IW_WALKED_DIR && e.name_len == 0) ||
+		/*
+		 * A directory of which the contents are sent has no name: without the option the sink expects only the contents.
+		 * What is excluded is reported only where it must not be removed.
+		 */
+		if ((e.what == IW_WALKED_DIR && e.name_len == 0 && !(g->opts & IW_XOPT_CONTENTS)) ||
 		    (e.what == IW_WALKED_FAILED && e.why.code == IW_XC_EXCLUDED &&
 		     !(g->opts & IW_XOPT_DELETE)))
 			continue;
@@ -510,6 +531,7 @@ static void find(struct session *s)
 	iw_list_init(&o->more);
 	iw_list_init(&o->later);
 	o->paths = g->paths;
+	o->digest = s->mine.digest;
 	iw_list_init(&o->e.of);
 	iw_list_add_tail(&s->group_tasks, &o->e.of);
 	o->e.task = (struct iw_task){ .run = find_now, .back = find_back };

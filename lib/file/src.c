@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "cli/signals.h"
 #include "util/num.h"
 
 /* Data of a stream asked for at once: the machine bounds how much of it is ahead. */
@@ -339,4 +340,44 @@ int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size, struct i
 	if (iw_chunk_list_digest(&s->chunks, h, size, out) != 0)
 		return iw_file_fail(why, IW_XC_IO, "no digest could be made");
 	return 0;
+}
+
+/* Hashes the octets from off up to end, in chunks. */
+static int hash_run(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint64_t end, uint8_t *buf,
+		    struct iw_file_fault *why)
+{
+	struct iw_xloaded loaded;
+	uint64_t next;
+
+	for (; off < end; off = next) {
+		if (iw_signals_stop())
+			return iw_file_fail(why, IW_XC_CANCELED, "interrupted");
+		next = IW_MIN(chunk_end(s, off), end);
+		if (iw_src_load(s, h, off, (uint32_t)(next - off), buf, &loaded, why) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+int iw_src_digest(struct iw_src *s, struct iw_hasher *h, struct iw_xdigest *out,
+		  struct iw_file_fault *why)
+{
+	uint8_t *buf = malloc(IW_XFER_CHUNK);
+	uint64_t off = 0, at, len;
+	bool last = false;
+	int r = 0;
+
+	if (!buf)
+		return iw_file_fail(why, IW_XC_LIMIT, "no memory to compare it");
+	while (r == 0 && !last) {
+		r = iw_src_next_data(s, off, &at, &len, &last, why);
+		off = at + len;
+		if (r == 0)
+			r = hash_run(s, h, at, off, buf, why);
+	}
+	free(buf);
+	if (r == 0)
+		r = iw_src_finish(s, h, s->end, out, why);
+	iw_src_again(s);
+	return r;
 }

@@ -83,4 +83,10 @@ IW_MUST_CHECK int iw_src_load(struct iw_src *s, struct iw_hasher *h, uint64_t of
 IW_MUST_CHECK int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size,
 				struct iw_xdigest *out, struct iw_file_fault *why);
 
+/*
+ * Reads all of the file, and returns its digest as iw_src_finish does. Then s is as before. Ends early when the process is to stop. -1: *why.
+ */
+IW_MUST_CHECK int iw_src_digest(struct iw_src *s, struct iw_hasher *h, struct iw_xdigest *out,
+				struct iw_file_fault *why);
+
 #endif

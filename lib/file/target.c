@@ -487,11 +487,15 @@ static int create_stdout(struct iw_place *p, const struct iw_xmeta *m, struct iw
 static enum iw_created make(struct iw_place *p, const char *name, const struct iw_xmeta *m,
 			    struct iw_file_fault *why)
 {
-	if (iw_place_charge(p, m, why) != 0)
+	/* Not the target itself: it existed, or was charged when it was made. */
+	bool charged = name[0] != '\0';
+
+	if (charged && iw_place_charge(p, m, why) != 0)
 		return IW_CREATE_FAILED;
 	if (iw_place_make(p, name, m, why) == 0)
 		return IW_MADE;
-	iw_place_uncharge(p, m, why->code);
+	if (charged)
+		iw_place_uncharge(p, m, why->code);
 	return IW_CREATE_FAILED;
 }
 

@@ -190,34 +190,44 @@ static bool next_below(struct iw_walk *w, struct iw_entry *e)
 	return true;
 }
 
+const char *iw_walk_name(const char *path, size_t *len)
+{
+	size_t end = strlen(path), begin;
+
+	while (end > 0 && path[end - 1] == '/')
+		end--;
+	for (begin = end; begin > 0 && path[begin - 1] != '/'; begin--)
+		;
+	*len = end - begin;
+	return path + begin;
+}
+
+static bool is_dots(const char *name, size_t len)
+{
+	return (len == 1 && name[0] == '.') || (len == 2 && memcmp(name, "..", 2) == 0);
+}
+
+bool iw_walk_is_contents(const char *path)
+{
+	size_t all = strlen(path), len;
+	const char *name = iw_walk_name(path, &len);
+
+	return all == 0 || path[all - 1] == '/' || is_dots(name, len);
+}
+
 /*
- * The name that an operand travels under: its last component. "." and ".." have none: the directory's own is found for the local user;
- * what a peer asks for as "." or "" is all that is in the served directory.
+ * The name that an operand has in the transfer: its last component, or none if the contents of a directory are meant. A peer requests
+ * contents by "" and "."; a slash at the end of its path means nothing.
  */
 static void operand_name(struct iw_walk *w, const char *path, struct iw_entry *e)
 {
-	size_t len = strlen(path), begin;
-	char *real = NULL;
+	size_t len;
+	const char *name = iw_walk_name(path, &len);
+	bool contents = w->local ? iw_walk_is_contents(path) : len == 0 || is_dots(name, len);
 
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	for (begin = len; begin > 0 && path[begin - 1] != '/'; begin--)
-		;
-	if (w->local && (len - begin == 0 ||
-			 (path[begin] == '.' &&
-			  (len - begin == 1 || (len - begin == 2 && path[begin + 1] == '.'))))) {
-		real = realpath(path, NULL);
-		path = real ? real : path;
-		len = strlen(path);
-		for (begin = len; begin > 0 && path[begin - 1] != '/'; begin--)
-			;
-	}
-	e->name_len = IW_MIN(len - begin, (size_t)IW_XFER_NAME_MAX);
-	memcpy(w->name, path + begin, e->name_len);
+	e->name_len = contents ? 0 : IW_MIN(len, (size_t)IW_XFER_NAME_MAX);
+	memcpy(w->name, name, e->name_len);
 	w->name[e->name_len] = '\0';
-	if (strcmp(w->name, ".") == 0)
-		e->name_len = 0;
-	free(real);
 }
 
 /* The operand e->fd, which is given, and all that is below it. */

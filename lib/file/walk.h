@@ -64,6 +64,13 @@ struct iw_entry {
 /* root: borrowed for life, operands are opened beneath it; AT_FDCWD: they are the local user's own and may lie anywhere. */
 void iw_walk_init(struct iw_walk *w, int root);
 void iw_walk_fini(struct iw_walk *w);
+/* The last component of path, slashes at its end aside: "docs" for "a/docs/". *len 0: it has none. Not terminated; points into path. */
+const char *iw_walk_name(const char *path, size_t *len);
+/*
+ * True if path, of the local user, means the contents of a directory: it ends in a slash, or its last component is "." or "..". Such a
+ * directory has an empty name, and what is in it has names without that of the directory.
+ */
+bool iw_walk_is_contents(const char *path);
 /* path is copied. IW_E_NOMEM. */
 IW_MUST_CHECK int iw_walk_add(struct iw_walk *w, const char *path, size_t len);
 void iw_walk_next(struct iw_walk *w, struct iw_entry *e);

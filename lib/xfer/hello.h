@@ -112,7 +112,10 @@ enum iw_xopt {
 	IW_XOPT_SETID = 512,    /* with OWNER: set-user-ID and set-group-ID bits */
 	IW_XOPT_NAMES = 1024,   /* with DELETE: the sink reports the removed names */
 	IW_XOPT_LISTED = 2048,  /* with DELETE: only names are removed that the source lists */
-	IW_XOPT_ALL = 4095
+	/* contents of a directory: the target is a directory, made if missing */
+	IW_XOPT_CONTENTS = 4096,
+	IW_XOPT_CHECKSUM = 8192, /* files of the same size are compared by digest, not by time */
+	IW_XOPT_ALL = 16383
 };
 
 struct iw_xdigest {

@@ -59,6 +59,13 @@ const char *iw_xfer_name_fault(const char *name, size_t len)
 	}
 }
 
+const char *iw_xfer_entry_fault(const char *name, size_t len, bool dir, bool top, uint32_t opts)
+{
+	if (len == 0 && dir && top && opts & IW_XOPT_CONTENTS)
+		return NULL;
+	return iw_xfer_name_fault(name, len);
+}
+
 bool iw_xfer_link_leaves(const char *name, size_t name_len, const char *to, size_t to_len,
 			 size_t top)
 {

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * NULL when the len octets at name are a relative path that cannot leave the directory it starts from by itself: 1 to
@@ -12,6 +13,12 @@
  * may stand in it. Else the reason, as static text: "is empty", "is absolute", ...
  */
 const char *iw_xfer_name_fault(const char *name, size_t len);
+
+/*
+ * The same for the name of an entry. With IW_XOPT_CONTENTS in opts a directory that the user named, top, may have the empty name: it is
+ * the target itself.
+ */
+const char *iw_xfer_entry_fault(const char *name, size_t len, bool dir, bool top, uint32_t opts);
 
 /*
  * The same for the path of a file or directory named by a user, which may also be empty or "." (the served directory), end in slashes

@@ -44,6 +44,10 @@ void iw_xpack_entry(struct iw_xentry *e, const struct iw_xmeta *m)
 		e->xattr = m->xattr;
 		e->xattr_len = m->xattr_len;
 	}
+	if (m->digest.len > 0) {
+		e->has |= IW_XBIT(IW_XF_DIGEST);
+		e->digest = m->digest;
+	}
 	if (m->ident_len > 0) {
 		e->has |= IW_XBIT(IW_XF_IDENT);
 		e->ident = m->ident;

@@ -168,6 +168,8 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 				     .uid = e->uid,
 				     .gid = e->gid,
 				     .ident_len = (uint8_t)e->ident_len };
+	if (e->has & IW_XBIT(IW_XF_DIGEST) && x->cfg.opts & IW_XOPT_CHECKSUM)
+		f->meta.digest = e->digest;
 	iw_list_init(&f->haves);
 	if (e->ident_len > 0)
 		memcpy(f->meta.ident, e->ident, e->ident_len);
@@ -196,7 +198,10 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 	}
 	x->counts.announced += iw_xf_size(&f->meta);
 	/* A pack has no name but those of its members, which their maker judges. */
-	fault = e->kind == IW_XFER_PACK ? NULL : iw_xfer_name_fault(e->name, e->name_len);
+	fault = e->kind == IW_XFER_PACK
+			? NULL
+			: iw_xfer_entry_fault(e->name, e->name_len, e->kind == IW_XFER_DIR, e->top,
+					      x->cfg.opts);
 	if (!fault && e->kind == IW_XFER_HARDLINK)
 		fault = iw_xfer_name_fault(e->target, e->target_len);
 	if (fault) {

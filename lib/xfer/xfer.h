@@ -74,6 +74,8 @@ struct iw_xmeta {
 	size_t xattr_len;
 	uint8_t ident[IW_XFER_IDENT_MAX];
 	uint8_t ident_len;
+	/* FILE, with IW_XOPT_CHECKSUM: of the whole file; len 0: not known */
+	struct iw_xdigest digest;
 	/* A part of a file, as others of it travel on other connections: share is not 0, and chunks from off on, len octets, are meant. */
 	uint32_t share;
 	uint64_t part_off, part_len;

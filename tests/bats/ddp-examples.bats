@@ -48,10 +48,11 @@ examples() {
         assert_status 0
         n=$((n + 1))
     done < <(examples ddp-send.1)
-    [ "$n" -ge 11 ] || fail_with "only $n examples were found"
+    [ "$n" -ge 13 ] || fail_with "only $n examples were found"
     assert_same_file report.pdf incoming/report.pdf
     assert_same_file report.pdf incoming/archive/2026.pdf
     diff -r photos incoming/photos
+    diff -r photos incoming/album
     tar tf incoming/photos.tar >/dev/null
     serve_end
     line=$(examples ddp-send.1 | grep -e --listen)

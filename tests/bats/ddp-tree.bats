@@ -101,7 +101,93 @@ teardown() {
     done
     run_here ddp-recv -p "$PORT" -j 2 127.0.0.1:tree dst/renamed
     assert_status 0
-    assert_same_tree src/tree dst/renamed/tree
+    assert_same_tree src/tree dst/renamed
+}
+
+@test "the contents of a directory go into the target, in either direction, and again the same" {
+    local options
+
+    make_tree src/tree
+    listen --delete
+    for options in '' '-j 3' '-m send'; do
+        # shellcheck disable=SC2086
+        push $options src/tree/ 127.0.0.1:made
+        assert_status 0
+        assert_same_tree src/tree dst/made
+        chmod -R u+w dst/made
+        rm -r dst/made
+    done
+    push src/tree/. 127.0.0.1:made
+    push --json src/tree/ 127.0.0.1:made
+    assert_status 0
+    assert_jsonl '.[] | select(.event=="result") | .moved_octets' 0
+    # The target itself is compared too, without the excluded names, which are anchored at it.
+    printf x >dst/made/stranger
+    printf x >dst/made/many/stranger
+    printf x >dst/made/kept
+    printf y >src/tree/kept
+    push --delete -n --exclude /kept src/tree/ 127.0.0.1:made
+    assert_output_has 'stranger: would be removed'
+    push --delete --yes --exclude /kept src/tree/ 127.0.0.1:made
+    assert_status 0
+    rm dst/made/kept src/tree/kept
+    touch -r dst/made src/tree
+    assert_same_tree src/tree dst/made
+    push src/tree/ src/tree/deep/ 127.0.0.1:
+    assert_status 0
+    [ -f dst/er/big ] && [ -f dst/deep/er/big ] || fail_with 'the contents of two directories are not in the target'
+    printf x >dst/file
+    push src/tree/ 127.0.0.1:file
+    assert_status 1
+    assert_stderr_has 'the target is not a directory'
+    serve_end
+    serve_here ddp-send -p "$PORT" --listen src
+    for options in '' '-j 3'; do
+        # shellcheck disable=SC2086
+        run_here ddp-recv -p "$PORT" $options 127.0.0.1:tree/ got
+        assert_status 0
+        assert_same_tree src/tree got
+        chmod -R u+w got
+        rm -r got
+    done
+}
+
+has_journal() {
+    [ -n "$(find "$1" -name '*.journal' 2>/dev/null)" ]
+}
+
+@test "a directory gets the name of its target, also when the command is repeated after an interruption" {
+    local options
+
+    make_tree src/tree
+    random_file src/tree/large 8M
+    listen
+    for options in '' '-j 3'; do
+        # shellcheck disable=SC2086
+        push $options src/tree 127.0.0.1:new
+        assert_status 0
+        assert_same_tree src/tree dst/new
+        chmod -R u+w dst/new
+        rm -r dst/new
+    done
+    # Interrupted when there is a part of it.
+    ddp-send -p "$PORT" --bwlimit 16M src/tree 127.0.0.1:new >out 2>&1 3>&- &
+    wait_until 10 has_journal dst/new
+    kill -INT $!
+    wait $! && fail_with 'it was complete before it was interrupted'
+    # A file that cannot be read is not the end of it either.
+    mkfifo src/tree/pipe
+    push src/tree 127.0.0.1:new
+    assert_status 1
+    rm src/tree/pipe
+    touch -d '2003-01-01 UTC' src/tree
+    push src/tree 127.0.0.1:new
+    assert_status 0
+    assert_same_tree src/tree dst/new
+    # Complete: from now on it is a directory like any other.
+    push src/tree 127.0.0.1:new
+    assert_status 0
+    assert_same_tree src/tree dst/new/tree
 }
 
 @test "a file in many parts is one file" {
@@ -328,6 +414,48 @@ teardown() {
     push src/t 127.0.0.1:
     assert_status 0
     assert_equal "$(cat dst/t/a) $(cat dst/t/b)" 'new new'
+}
+
+@test "--checksum compares contents instead of times, and sets the times of what is the same" {
+    local options before
+
+    mkdir src/t
+    random_file src/t/same 3000000
+    random_file src/t/other 3000000
+    random_file src/t/small 100
+    random_file src/big 150M
+    listen
+    push src/t src/big 127.0.0.1:
+    assert_status 0
+    for options in '' '-m send --digest sha256' '-j 3'; do
+        touch -d '2003-01-01 UTC' src/t/same src/t/small src/big
+        # Of the same size and time, which is all that is compared otherwise.
+        printf %s "$RANDOM$options" | dd of=src/t/other bs=1 seek=2000000 conv=notrunc status=none
+        touch -r dst/t/other src/t/other
+        push src/t 127.0.0.1:
+        cmp -s src/t/other dst/t/other && fail_with 'the test shows nothing'
+        before=$(stat -c %i dst/t/same dst/big)
+        touch src/t/same src/t/small src/big
+        # shellcheck disable=SC2086
+        push -n -c $options src/t src/big 127.0.0.1:
+        assert_output_has 't/other: would be sent'
+        # shellcheck disable=SC2086
+        push -c --json $options src/t src/big 127.0.0.1:
+        assert_status 0
+        assert_jsonl '.[] | select(.event=="result") | [.files_done, .files_same, .moved_octets >= 3000000, .moved_octets < 4000000]' '[1,3,true,true]'
+        assert_same_file src/t/other dst/t/other
+        assert_equal "$before" "$(stat -c %i dst/t/same dst/big)"
+        assert_equal "$(stat -c %y src/t/same src/t/small src/big)" "$(stat -c %y dst/t/same dst/t/small dst/big)"
+    done
+    push -c --digest none src/t 127.0.0.1:
+    assert_status 2
+    assert_stderr_has '--checksum compares digests'
+    serve_end
+    serve_here ddp-send -p "$PORT" --listen src
+    touch src/t/same
+    run_here ddp-recv -p "$PORT" -c 127.0.0.1:t dst
+    assert_status 0
+    assert_output_has 'nothing to do'
 }
 
 @test "extended attributes travel up to 256 KiB of a file, and what has more fails alone" {

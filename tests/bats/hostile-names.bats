@@ -119,7 +119,7 @@ p.bye(13, 0)"
 
 @test "a requested file is accepted together with refused ones" {
     hostile_server "
-expect(p.paths, [b'a/report.pdf', b'docs/'], 'paths')
+expect(p.paths, [b'a/report.pdf', b'docs'], 'paths')
 expect(p.push(1, b'report.pdf', b'right'), 0, 'file')
 expect(p.push(2, b'other', b'wrong'), NAME, 'other')
 expect(say(3, b'docs', DIR, True), 0, 'directory')
@@ -127,7 +127,7 @@ expect(p.push(4, b'docs/x', b'right', top=False), 0, 'below')
 expect(say(5, b'docs/l', SYMLINK, False, {15: b'/anywhere'}), 0, 'symbolic link')
 expect(say(6, b'docs/h', HARDLINK, False, {15: b'docs/x'}), 0, 'hard link')
 p.bye(6, 0)"
-    pull 127.0.0.1:a/report.pdf 127.0.0.1:docs/ dst
+    pull 127.0.0.1:a/report.pdf 127.0.0.1:docs dst
     assert_status 1
     assert_equal "$(cat dst/report.pdf dst/docs/x dst/docs/h)" rightrightright
     [ ! -e dst/other ] || fail_with 'dst/other was created'

@@ -159,7 +159,7 @@ static struct iw_place p;
 
 static void open_place(void)
 {
-	if (iw_place_local(&p, tmp_name, true, &why) != 0)
+	if (iw_place_local(&p, tmp_name, IW_XOPT_MANY, &why) != 0)
 		fail_msg("%s", why.text);
 	p.limits = &limits;
 	p.account.all = &everything;

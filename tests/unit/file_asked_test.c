@@ -44,9 +44,8 @@ static bool accepts_link(const struct iw_asked *a, enum iw_xfer_kind kind, const
 
 static void a_path_gives_its_last_component(void **state)
 {
-	static const char *const paths[] = { "docs",    "docs/",     "docs//",
-					     "a/docs",  "a/b/docs/", "./docs",
-					     "/a/docs", "../docs",   "a/../docs" };
+	static const char *const paths[] = { "docs",    "a/docs",  "a/b/docs", "./docs",
+					     "/a/docs", "../docs", "a/../docs" };
 
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(paths); i++) {
@@ -97,7 +96,7 @@ static void each_of_several_paths_is_accepted(void **state)
 
 static void contents_have_any_names_but_none_is_top_level(void **state)
 {
-	static const char *const paths[] = { "", ".", "./", "dir/.", "a/./" };
+	static const char *const paths[] = { "", ".", "./", "dir/.", "a/./", "dir/", "a/dir//" };
 
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(paths); i++) {
@@ -108,6 +107,10 @@ static void contents_have_any_names_but_none_is_top_level(void **state)
 		assert_true(accepts(&a, "any", false));
 		assert_true(accepts(&a, "any/thing", false));
 		assert_false(accepts(&a, "any", true));
+		/* The target itself, which must be a directory. */
+		assert_true(accepts_link(&a, IW_XFER_DIR, "", true, ""));
+		assert_false(accepts(&a, "", true));
+		assert_false(accepts_link(&a, IW_XFER_SYMLINK, "", true, "x"));
 		iw_asked_fini(&a);
 	}
 }

@@ -51,7 +51,7 @@ static struct iw_place place(const char *path, bool many)
 	struct iw_place p;
 	int root = openat(tmp_fd, "in", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (iw_place_beneath(&p, root, path, many, &why) != 0)
+	if (iw_place_beneath(&p, root, path, many ? IW_XOPT_MANY : 0, &why) != 0)
 		fail_msg("%s", why.text);
 	close(root);
 	return p;
@@ -240,10 +240,10 @@ static void nothing_outside_the_base_is_touched(void **state)
 	}
 	iw_place_close(&p);
 	root = openat(tmp_fd, "in", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(iw_place_beneath(&p, root, "up", false, &why), -1);
-	assert_int_equal(iw_place_beneath(&p, root, "up/f", false, &why), -1);
-	assert_int_equal(iw_place_beneath(&p, root, "../out", false, &why), -1);
-	assert_int_equal(iw_place_beneath(&p, root, "/tmp", false, &why), -1);
+	assert_int_equal(iw_place_beneath(&p, root, "up", 0, &why), -1);
+	assert_int_equal(iw_place_beneath(&p, root, "up/f", 0, &why), -1);
+	assert_int_equal(iw_place_beneath(&p, root, "../out", 0, &why), -1);
+	assert_int_equal(iw_place_beneath(&p, root, "/tmp", 0, &why), -1);
 	close(root);
 	assert_file_is("out/f", "precious");
 	assert_int_equal(parts_in("out"), 0);
@@ -323,21 +323,21 @@ static void scp_rules_of_the_target(void **state)
 	assert_int_equal(why.code, IW_XC_TARGET);
 	iw_place_close(&p);
 	/* Several need a directory; its own directory must be there. */
-	assert_int_equal(iw_place_beneath(&p, root, "file", true, &why), -1);
+	assert_int_equal(iw_place_beneath(&p, root, "file", IW_XOPT_MANY, &why), -1);
 	assert_int_equal(why.code, IW_XC_TARGET);
-	assert_int_equal(iw_place_beneath(&p, root, "none", true, &why), -1);
+	assert_int_equal(iw_place_beneath(&p, root, "none", IW_XOPT_MANY, &why), -1);
 	assert_int_equal(why.code, IW_XC_NOENT);
-	assert_int_equal(iw_place_beneath(&p, root, "none/", false, &why), -1);
-	assert_int_equal(iw_place_beneath(&p, root, "none/x", false, &why), -1);
+	assert_int_equal(iw_place_beneath(&p, root, "none/", 0, &why), -1);
+	assert_int_equal(iw_place_beneath(&p, root, "none/x", 0, &why), -1);
 	assert_int_equal(why.code, IW_XC_NOENT);
-	/* A tree makes its target, and keeps its name below it. */
+	/* A directory takes the name of its target. */
 	p = place("made", false);
 	dir.kind = IW_XFER_DIR;
 	below.top = false;
 	assert_int_equal(iw_target_create(&t, &p, &dir, IW_XFER_XXH3, &why), IW_MADE);
 	assert_int_equal(iw_target_create(&t, &p, &below, IW_XFER_XXH3, &why), IW_CREATED);
 	assert_int_equal(commit(&t, 1, &why), 0);
-	assert_true(is_there("in/made/tree/x"));
+	assert_true(is_there("in/made/x"));
 	assert_int_equal(iw_target_create(&t, &p, &dir, IW_XFER_XXH3, &why), IW_MADE);
 	iw_place_close(&p);
 	close(root);
@@ -353,20 +353,20 @@ static void the_local_users_target_may_lie_anywhere(void **state)
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/in/../out", tmp_name);
-	assert_int_equal(iw_place_local(&p, path, true, &why), 0);
+	assert_int_equal(iw_place_local(&p, path, IW_XOPT_MANY, &why), 0);
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	assert_int_equal(commit(&t, 1, &why), 0);
 	assert_true(is_there("out/name"));
 	iw_place_close(&p);
 	snprintf(path, sizeof(path), "%s/out/other", tmp_name);
-	assert_int_equal(iw_place_local(&p, path, false, &why), 0);
+	assert_int_equal(iw_place_local(&p, path, 0, &why), 0);
 	assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why), IW_CREATED);
 	assert_int_equal(commit(&t, 1, &why), 0);
 	assert_true(is_there("out/other"));
 	iw_place_close(&p);
-	assert_int_equal(iw_place_local(&p, path, true, &why), -1);
+	assert_int_equal(iw_place_local(&p, path, IW_XOPT_MANY, &why), -1);
 	snprintf(path, sizeof(path), "%s/none/x", tmp_name);
-	assert_int_equal(iw_place_local(&p, path, false, &why), -1);
+	assert_int_equal(iw_place_local(&p, path, 0, &why), -1);
 	assert_int_equal(why.code, IW_XC_NOENT);
 }
 
