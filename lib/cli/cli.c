@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "util/num.h"
 
 static const char *tool_name = "iwarp-tools";
+static bool finished; /* iw_cli_finish has checked standard output */
 
 static void print_version(FILE *f, struct argp_state *state)
 {
@@ -22,21 +24,61 @@ static void print_version(FILE *f, struct argp_state *state)
 	fprintf(f, "%s (iwarp-tools) %s\n", tool_name, IW_VERSION);
 }
 
-/* A descriptor opened later must not land on 0, 1 or 2, where messages would be written into it. */
+/*
+ * A descriptor opened later must not become 0, 1 or 2, where messages would be written into it. Those that were closed
+ * stay unusable: reading 0 and writing 1 and 2 fail, instead of an empty input or lost output.
+ */
 static void open_standard_descriptors(void)
 {
-	int fd;
+	static const int flags[] = { O_WRONLY, O_RDONLY, O_RDONLY };
 
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", flags[fd]) < 0)
+			return;
+}
+
+/*
+ * Why standard output could not be written, as an errno; 0: all of it was. stdio does not keep the errno of an earlier
+ * write, so one more octet is written: this output is incomplete anyway.
+ */
+static int failed_output(void)
+{
+	errno = 0;
+	if (fflush(stdout) != 0)
+		return errno ? errno : EIO;
+	if (!ferror(stdout))
+		return 0;
+	return write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO;
+}
+
+static void report_lost_output(int errnum)
+{
+	char phrase[80];
+
+	if (errnum == EBADF)
+		iw_log_error("standard output: closed");
+	else if (errnum == EPIPE)
+		iw_log_error("standard output: broken pipe: the program that read it has ended");
+	else
+		iw_log_error("standard output: %s", iw_os_strerror(phrase, sizeof(phrase), errnum));
+}
+
+/* Of --help, --usage and --version, after which argp exits. */
+static void check_output_at_exit(void)
+{
+	int errnum = finished ? 0 : failed_output();
+
+	if (errnum == 0)
+		return;
+	report_lost_output(errnum);
+	_exit(IW_EXIT_FAILED);
 }
 
 void iw_cli_init(struct iw_cli *cli, const char *tool, const char *transport)
 {
 	open_standard_descriptors();
+	if (!finished)
+		(void)atexit(check_output_at_exit);
 	*cli = (struct iw_cli){
 		.tool = tool,
 		.transport = transport,
@@ -120,10 +162,7 @@ static int lost_output(const struct iw_cli *cli)
 {
 	if (cli->out.err)
 		return cli->out.os_errno ? cli->out.os_errno : ENOMEM;
-	errno = 0;
-	if (fflush(stdout) != 0 || ferror(stdout))
-		return errno ? errno : EIO;
-	return 0;
+	return failed_output();
 }
 
 int iw_cli_finish(struct iw_cli *cli, int status)
@@ -131,10 +170,10 @@ int iw_cli_finish(struct iw_cli *cli, int status)
 	int lost = lost_output(cli);
 	struct iw_fault why;
 	bool bad = lost != 0;
-	char phrase[80];
 
+	finished = true;
 	if (lost)
-		iw_log_error("standard output: %s", iw_os_strerror(phrase, sizeof(phrase), lost));
+		report_lost_output(lost);
 	iw_json_fini(&cli->out);
 	if (iw_cli_trace_close(&cli->trace, &why) != 0) {
 		iw_log_error("%s", why.text);

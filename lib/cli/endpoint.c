@@ -20,6 +20,36 @@ static const char *host_end(const char *text)
 	return *text == ':' ? text : NULL;
 }
 
+/* True if @text up to its first slash has only the characters of an IPv6 address, with two colons in front. */
+static bool is_bare_ipv6(const char *text)
+{
+	size_t len = strspn(text, "0123456789abcdefABCDEF:.");
+
+	return strncmp(text, "::", 2) == 0 && (text[len] == '\0' || text[len] == '/');
+}
+
+/* True if @text begins with a bracket and an IPv6 address, and has no closing bracket. */
+static bool is_unclosed_ipv6(const char *text)
+{
+	size_t len = strspn(text + 1, "0123456789abcdefABCDEF:.");
+	const char *colon = memchr(text + 1, ':', len);
+
+	return colon && memchr(colon + 1, ':', (size_t)(text + 1 + len - colon - 1)) &&
+	       !strchr(text, ']');
+}
+
+/* Why @text, which has no host part by scp's rule, is not a local name either; NULL: it is one. */
+static const char *local_fault(const char *text)
+{
+	if (is_bare_ipv6(text))
+		return "an IPv6 address goes in brackets, [ADDRESS]:PATH; "
+		       "a local file of this name is written ./NAME";
+	if (text[0] == '[' && is_unclosed_ipv6(text))
+		return "the ] of the IPv6 address is missing, as in [ADDRESS]:PATH; "
+		       "a local file of this name is written ./NAME";
+	return NULL;
+}
+
 int iw_endpoint_parse(struct iw_endpoint *out, const char *text, const char **why)
 {
 	const char *end = host_end(text);
@@ -32,6 +62,9 @@ int iw_endpoint_parse(struct iw_endpoint *out, const char *text, const char **wh
 		return IW_E_INVAL;
 	}
 	if (!end) {
+		*why = local_fault(text);
+		if (*why)
+			return IW_E_INVAL;
 		out->is_stdio = strcmp(text, "-") == 0;
 		return 0;
 	}
@@ -42,6 +75,10 @@ int iw_endpoint_parse(struct iw_endpoint *out, const char *text, const char **wh
 	} else if (end[1] == ':') {
 		*why = "an IPv6 address goes in brackets, [ADDRESS]:PATH, "
 		       "and a path that begins with a colon is written HOST:./:PATH";
+		return IW_E_INVAL;
+	}
+	if (strncmp(end, "://", 3) == 0) {
+		*why = "a URL; expected HOST:[PATH], such as 192.0.2.1:photos";
 		return IW_E_INVAL;
 	}
 	if (len == 0) {

@@ -22,9 +22,9 @@ struct iw_endpoint {
 
 /*
  * Takes @text apart into *@out. Returns 0, or IW_E_INVAL with @why (static text) when the text is
- * empty, names no host between brackets, has a host name that is too long or carries a user name,
- * or looks like an IPv6 address without brackets; the caller tells the user. Whether the host
- * exists is not asked here.
+ * empty, is a URL, names no host between brackets, lacks the closing bracket, has a host name that
+ * is too long or carries a user name, or looks like an IPv6 address without brackets; the caller
+ * reports it. Whether the host exists is not checked here.
  */
 int iw_endpoint_parse(struct iw_endpoint *out, const char *text, const char **why);
 

@@ -54,6 +54,29 @@ END
     refused '--include "": it matches no name' ddp-recv --include '' 127.0.0.1:f g
 }
 
+@test "lost output and closed descriptors are errors, with their cause" {
+    [ -c /dev/full ] || skip 'needs devfull: there is no /dev/full'
+    mkdir dst
+    PORT=$(free_port)
+    serve_here ddp-recv -p "$PORT" dst
+    echo octets >file
+    run_here bash -c 'ddp-send --help >/dev/full'
+    assert_status 4
+    assert_stderr_is 'ddp-send: standard output: no space left on device'
+    run_here bash -c "ddp-send -p $PORT file 127.0.0.1: >/dev/full"
+    assert_status 4
+    assert_stderr_is 'ddp-send: standard output: no space left on device'
+    run_here bash -c "ddp-send -p $PORT --force file 127.0.0.1: >&-"
+    assert_status 4
+    assert_stderr_is 'ddp-send: standard output: closed'
+    run_here bash -c "ddp-send -p $PORT --force file 127.0.0.1: | true; exit \${PIPESTATUS[0]}"
+    [ "$status" -eq 0 ] || assert_stderr_is 'ddp-send: standard output: broken pipe: the program that read it has ended'
+    run_here bash -c "ddp-send -p $PORT - 127.0.0.1:empty <&-"
+    assert_status 1
+    assert_stderr_has 'read standard input: bad file descriptor'
+    [ ! -e dst/empty ] || fail_with 'a closed standard input was sent as an empty file'
+}
+
 @test "a tool has only the common options that it uses" {
     local tool absent option
 

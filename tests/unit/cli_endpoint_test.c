@@ -82,6 +82,13 @@ static void what_cannot_be_meant_is_refused_with_a_reason(void **state)
 		{ "[me@::1]:x", "user names" },
 		{ "fe80::1:x", "brackets" },
 		{ "host::module", "brackets" },
+		{ "::1:", "brackets" },
+		{ "::1", "brackets" },
+		{ "::ffff:10.0.0.1/x", "brackets" },
+		{ "[::1:", "the ]" },
+		{ "[fd00::1:dir/x", "the ]" },
+		{ "rsync://host/x", "a URL" },
+		{ "http://[::1]:80/x", "a URL" },
 	};
 
 	(void)state;
