@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* mpa-probe: what listens at a TCP port, whether it speaks iWARP, and whose iWARP that is; or be
- * one. */
+/* mpa-probe: tests whether the listener on a TCP port speaks iWARP, and identifies its implementation;
+ * or listens itself. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,29 +70,29 @@ enum {
 
 /* clang-format off */
 static const struct argp_option options[] = {
-	{ "all", 'a', NULL, 0, "Try every revision, CRC, markers and RTR, and print what is accepted, what refused, and how", 1 },
-	{ "single", KEY_SINGLE, NULL, 0, "Make one connection and no more, for a listener that serves only one", 1 },
-	{ "rate", KEY_RATE, "COUNT", 0, "Connections a second at most, after the first five (default 20)", 1 },
+	{ "all", 'a', NULL, 0, "Try revisions 2, 1, 0 and 3, CRC, markers and RTR forms, and print the answer to each Request", 1 },
+	{ "single", KEY_SINGLE, NULL, 0, "Make only one connection, for a listener that serves only one", 1 },
+	{ "rate", KEY_RATE, "COUNT", 0, "At most this many connections per second, after the first five (default 20)", 1 },
 
-	{ "app", KEY_APP, "rping", 0, "Play rping's client, or with --listen its server: Sends, RDMA Read and RDMA Write, with their data verified", 2 },
-	{ "count", 'c', "COUNT", 0, "rping: that many rounds (default 10), 0 for no end", 2 },
-	{ "size", 's', "SIZE", 0, "rping: octets of a ping, 0 to 65535 (default 64); of a server the most that it takes (default 65535)", 2 },
+	{ "app", KEY_APP, "rping", 0, "Run as the client of rping, or with --listen as its server: Sends, RDMA Reads and RDMA Writes, with verified data", 2 },
+	{ "count", 'c', "COUNT", 0, "rping: number of rounds (default 10); 0 is no limit", 2 },
+	{ "size", 's', "SIZE", 0, "rping: octets of a ping, 0 to 65535 (default 64); for a server the largest accepted size (default 65535)", 2 },
 	{ "verify", KEY_VERIFY, NULL, 0, "rping: compare the data (the default)", 2 },
 	{ "no-verify", KEY_NO_VERIFY, NULL, 0, "rping: do not compare the data", 2 },
 
-	{ "listen", 'l', NULL, 0, "Be a responder until interrupted", 3 },
-	{ "personality", KEY_PERSONALITY, "NAME", 0, "Answer Requests as rfc (default), siw, chelsio, windows or plain would; emulated", 3 },
+	{ "listen", 'l', NULL, 0, "Run as a responder until interrupted", 3 },
+	{ "personality", KEY_PERSONALITY, "NAME", 0, "Answer Requests like an implementation: rfc (default, this library); emulated: siw, chelsio, windows, plain", 3 },
 	{ "reject", KEY_REJECT, NULL, 0, "Refuse every Request", 3 },
 	{ "once", KEY_ONCE, NULL, 0, "Serve one connection, then exit with its status", 3 },
 
-	{ "rev", KEY_REV, "0..255", 0, "MPA revision: of the one Request that is tried; of a listener the highest that it takes", 4 },
+	{ "rev", KEY_REV, "0..255", 0, "MPA revision of the only Request that is tried; for a listener the highest accepted one", 4 },
 	{ "profile", KEY_PROFILE, "rfc|rdmac", 0, "Edition of the wire protocols: rfc (default), or rdmac (RDMA Consortium): version 0 of DDP, RDMAP, and MPA with markers and CRC", 4 },
 	{ "crc", KEY_CRC, "wanted|required|off", 0, "C of the Request, or of a listener's Reply (default wanted); rping: required refuses a Reply with C = 0", 4 },
-	{ "markers", KEY_MARKERS, NULL, 0, "M = 1: demand markers in what comes", 4 },
-	{ "rtr", KEY_RTR, "FORM[,FORM...]", 0, "Offer these RTR forms, send, write and read, in the peer-to-peer model; of a listener those that it agrees to", 4 },
-	{ "peer-to-peer", KEY_P2P, NULL, 0, "Ask for the peer-to-peer model, with all RTR forms if --rtr names none", 4 },
+	{ "markers", KEY_MARKERS, NULL, 0, "Demand MPA markers in what this end receives (M = 1)", 4 },
+	{ "rtr", KEY_RTR, "FORM[,FORM...]", 0, "RTR forms: send, write, read. Request the peer-to-peer model and offer these; for a listener those that it accepts", 4 },
+	{ "peer-to-peer", KEY_P2P, NULL, 0, "Request the peer-to-peer model, with all RTR forms unless --rtr is given", 4 },
 	{ "private-data", KEY_PD, "DATA", 0, "Private Data of the Request or the Reply: text, or octets as 0xHEX", 4 },
-	{ "quirk", KEY_QUIRK, "NAME", 0, "siw-first-fpdu: send RDMA Writes of no octets behind the first FPDU, none: never; without it when nothing has come for 500 ms. With --listen: lose a first FPDU that comes too soon, as Linux siw does", 4 },
+	{ "quirk", KEY_QUIRK, "NAME", 0, "siw-first-fpdu: send zero-length RDMA Writes after the first FPDU; none: never (default: if nothing is received for 500 ms). With --listen, siw-first-fpdu: ignore a first FPDU that arrives too soon, as Linux siw does", 4 },
 	{ 0 },
 };
 /* clang-format on */
@@ -109,8 +109,10 @@ static uint8_t parse_forms(const struct argp_state *state, const char *arg)
 		char one[16];
 
 		if (len >= sizeof(one))
-			argp_error(state,
-				   "--rtr \"%s\": expected send, write and read, with commas", arg);
+			argp_error(
+				state,
+				"--rtr \"%s\": expected send, write or read, separated by commas",
+				arg);
 		memcpy(one, p, len);
 		one[len] = '\0';
 		set |= bits[iw_cli_enum(state, "--rtr", one, names)];
@@ -134,16 +136,17 @@ static void parse_pd(struct opts *o, const struct argp_state *state, const char 
 
 	if (strncmp(arg, "0x", 2) != 0) {
 		if (len > sizeof(o->pd))
-			argp_error(state, "--private-data: %zu octets, at most %d", len,
+			argp_error(state, "--private-data: %zu octets: expected at most %d", len,
 				   IW_MPA_PD_MAX);
 		memcpy(o->pd, arg, len);
 		o->pd_len = len;
 		return;
 	}
 	if (len % 2 || len / 2 - 1 > sizeof(o->pd))
-		argp_error(state,
-			   "--private-data \"%s\": expected two digits an octet, at most %d octets",
-			   arg, IW_MPA_PD_MAX);
+		argp_error(
+			state,
+			"--private-data \"%s\": expected two hexadecimal digits for each octet, at most %d octets",
+			arg, IW_MPA_PD_MAX);
 	for (size_t i = 2; i < len; i += 2) {
 		int high = hex_digit(arg[i]), low = hex_digit(arg[i + 1]);
 
@@ -251,18 +254,21 @@ static void check_listen(const struct argp_state *state, const struct opts *o)
 		argp_error(state, "--listen takes no argument: \"%s\"; --bind names an address",
 			   o->host);
 	if (o->all || o->single || o->rate || o->count_given)
-		argp_error(state, "--all, --single, --rate and --count are for what connects");
+		argp_error(
+			state,
+			"--all, --single, --rate and --count are for the connecting side: leave out --listen");
 	if (o->size_given && o->app != APP_RPING)
-		argp_error(state, "--size is for --app rping");
+		argp_error(state, "--size needs --app rping");
 	if (o->app == APP_RPING && o->reject)
-		argp_error(state, "--reject: nobody would be left for rping");
+		argp_error(state, "--reject: not with --app rping, which needs a connection");
 	if (o->rev_given && o->rev > 2 && p->native)
 		argp_error(state, "--rev %u: a listener supports 0, 1 and 2", o->rev);
 	if (o->rdmac && !p->native)
 		argp_error(state, "--profile rdmac needs --personality rfc");
 	if (o->peer_to_peer && !o->rtr)
-		argp_error(state,
-			   "--peer-to-peer is the initiator's wish; a listener's forms are --rtr");
+		argp_error(
+			state,
+			"--peer-to-peer is for the initiator; use --rtr for the forms that a listener accepts");
 }
 
 static void check_rping(const struct argp_state *state, const struct opts *o)
@@ -275,7 +281,8 @@ static void check_rping(const struct argp_state *state, const struct opts *o)
 	if (o->peer_to_peer && o->rev_given && o->rev < 2)
 		argp_error(state, "--rtr and --peer-to-peer need revision 2 (RFC 6581 9.2)");
 	if (o->pd_len)
-		argp_error(state, "--private-data: rping has none");
+		argp_error(state,
+			   "--private-data: not with --app rping, which has no Private Data");
 }
 
 /* RFC 5044 appendix C: Rev 0, with markers. */
@@ -290,7 +297,8 @@ static void check_rdmac(const struct argp_state *state, struct opts *o)
 			state,
 			"--rtr and --peer-to-peer need revision 2 (RFC 6581 9.2); --profile rdmac uses 0");
 	if (o->all)
-		argp_error(state, "--all tries every revision: not with --profile rdmac");
+		argp_error(state,
+			   "--all tries several revisions: not with --profile rdmac, which uses 0");
 	o->rev_given = true;
 	o->markers = true;
 }
@@ -300,7 +308,7 @@ static void check_options(const struct argp_state *state, struct opts *o)
 	if (o->rdmac)
 		check_rdmac(state, o);
 	if (strcmp(o->cli.transport, "tcp") != 0)
-		argp_error(state, "--transport %s: MPA is spoken over tcp alone", o->cli.transport);
+		argp_error(state, "--transport %s: MPA needs tcp", o->cli.transport);
 	if (o->listen) {
 		check_listen(state, o);
 		return;
@@ -308,19 +316,19 @@ static void check_options(const struct argp_state *state, struct opts *o)
 	if (!o->host)
 		argp_error(state, "expected the HOST to probe, or --listen");
 	if (o->cli.port == 0)
-		argp_error(state, "--port 0: not a port that can be reached");
+		argp_error(state, "--port 0: not a port to connect to; use 1 to 65535");
 	if (o->persona_given || o->reject || o->once)
-		argp_error(state, "--personality, --reject and --once go with --listen");
+		argp_error(state, "--personality, --reject and --once need --listen");
 	if (o->app == APP_RPING) {
 		check_rping(state, o);
 		return;
 	}
 	if (o->count_given || o->size_given || o->no_verify || o->quirk != IW_QUIRK_AUTO)
-		argp_error(state, "--count, --size, --no-verify and --quirk go with --app rping");
+		argp_error(state, "--count, --size, --no-verify and --quirk need --app rping");
 	if (o->all && (o->single || o->rev_given || o->crc_given || o->markers || o->peer_to_peer))
 		argp_error(
 			state,
-			"--all tries every Request: not with --single, nor with one of your own");
+			"--all tries many Requests: not with --single, --rev, --crc, --markers, --rtr or --peer-to-peer");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -533,9 +541,9 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "HOST\n--app rping HOST\n--listen",
-	.doc = "Find out whether an iWARP endpoint listens at a TCP port, what it agrees to and whose it looks like.\v"
-	       "Exit status: 0 an iWARP endpoint; 1 not one, or it refused, or rping's data was wrong; 2 usage; 3 cannot here; "
-	       "4 failed on the way.",
+	.doc = "Find out whether an iWARP endpoint listens on a TCP port, what it agrees to, and which implementation it looks like.\v"
+	       "Exit status: 0 an iWARP endpoint; 1 not one, or it refused, or data of rping was wrong; 2 wrong usage; "
+	       "3 cannot run here; 4 failed.",
 	.children = kids,
 };
 

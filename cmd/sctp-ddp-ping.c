@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* sctp-ddp-ping: round trips of DDP messages over SCTP, and what answers where there are none. */
+/* sctp-ddp-ping: measures round trips of DDP messages over SCTP, and diagnoses their failure. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,21 +53,21 @@ enum {
 
 /* clang-format off */
 static const struct argp_option options[] = {
-	{ "streams", 'n', "COUNT", 0, "DDP streams, each with a session of its own (default 1); with --listen the most that an association may have (default 1000)", 1 },
+	{ "streams", 'n', "COUNT", 0, "DDP streams, each with its own session (default 1); with --listen at most this many for each association (default 1000)", 1 },
 	{ "size", 's', "SIZE", 0, "Octets of a message, 0 to 16M (default 64)", 1 },
-	{ "count", 'c', "COUNT", 0, "Messages of each stream, then stop; 0, the default, is no end", 1 },
-	{ "interval", 'i', "TIME", 0, "Between two messages of a stream (default 1s)", 1 },
-	{ "flood", 'f', NULL, 0, "The next message as soon as the reply is here; statistics alone are printed", 1 },
-	{ "pmtu", KEY_PMTU, NULL, 0, "Tell the path MTU whenever it changes, and that of each address at the end", 1 },
+	{ "count", 'c', "COUNT", 0, "Stop after this many messages on each stream (default 0: no limit)", 1 },
+	{ "interval", 'i', "TIME", 0, "Time between two messages of a stream (default 1s)", 1 },
+	{ "flood", 'f', NULL, 0, "Send the next message as soon as the reply is received; print only statistics", 1 },
+	{ "pmtu", KEY_PMTU, NULL, 0, "Report the path MTU whenever it changes, and that of each address at the end", 1 },
 	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899) and -t xdp (default: no UDP)", 1 },
 	{ "require", KEY_REQUIRE, "native,zerocopy", 0, IW_CLI_REQUIRE_HELP, 1 },
 	{ "xdp", KEY_XDP, "generic,copy,busy-poll", 0, IW_CLI_XDP_HELP, 1 },
-	{ "rev", KEY_REV, "1|2", 0, "Set-up of sessions: 1 is that of RFC 5043, 2 the enhanced one of RFC 6581 (default 2, falling back to 1)", 1 },
+	{ "rev", KEY_REV, "1|2", 0, "Set-up of sessions: 2 with RFC 6581, 1 without (default 2, falling back to 1)", 1 },
 	{ "profile", KEY_PROFILE, "rfc|sctp-draft-02", 0, "Edition of DDP over SCTP (default rfc, which is RFC 5043)", 1 },
 
-	{ "listen", 'l', NULL, 0, "Send back what comes, until interrupted", 2 },
-	{ "once", KEY_ONCE, NULL, 0, "End when somebody was here and nobody is any more", 2 },
-	{ "memory", KEY_MEMORY, "SIZE", 0, "Memory for all sessions (default 256M); those that need more are refused", 2 },
+	{ "listen", 'l', NULL, 0, "Return all messages to their senders, until interrupted", 2 },
+	{ "once", KEY_ONCE, NULL, 0, "Exit when no session is open any more, after at least one", 2 },
+	{ "memory", KEY_MEMORY, "SIZE", 0, "Memory for all sessions (default 256M); sessions that need more are rejected", 2 },
 	{ 0 },
 };
 /* clang-format on */
@@ -137,8 +137,7 @@ static error_t other_option(int key, char *arg, const struct argp_state *state, 
 static void check_options(const struct argp_state *state, const struct opts *o)
 {
 	if (strcmp(o->cli.transport, "tcp") == 0)
-		argp_error(state,
-			   "--transport tcp: expected sctp, raw, udp or xdp, which carry SCTP");
+		argp_error(state, "--transport tcp: expected sctp, raw, udp or xdp");
 	if (o->udp_port)
 		iw_cli_fits(state, "--udp-port", o->cli.transport);
 	if (o->xdp)
@@ -153,15 +152,15 @@ static void check_options(const struct argp_state *state, const struct opts *o)
 				   o->host);
 		if (o->client_given)
 			argp_error(state, "--size, --count, --interval, --flood and --pmtu are for"
-					  " what connects");
+					  " the connecting side: leave out --listen");
 		return;
 	}
 	if (!o->host)
 		argp_error(state, "expected the HOST to ping, or --listen");
 	if (o->cli.port == 0)
-		argp_error(state, "--port 0: not a port that can be reached");
+		argp_error(state, "--port 0: not a port to connect to; use 1 to 65535");
 	if (o->server_given)
-		argp_error(state, "--once and --memory go with --listen");
+		argp_error(state, "--once and --memory need --listen");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -234,7 +233,7 @@ static struct iw_ping_cfg cfg_of(struct opts *o)
 	};
 }
 
-/* No reply is an answer here, whatever the reason: 1, unless it lies on this side. */
+/* No reply is a result of the test, whatever its reason: 1, unless this machine failed. */
 static int status_of(const struct iw_fault *why, const struct iw_ping *p)
 {
 	bool associated = iw_ping_assoc(p)->npaths > 0;
@@ -335,7 +334,7 @@ static int run_listener(struct opts *o)
 
 /* --- --doctor HOST ---------------------------------------------------------------------------- */
 
-/* Behind what this host can run: what answers there, over each of the transports. */
+/* After the report on this host: tests what answers there, over each of the transports. */
 static int look_around(struct iw_cli *cli, int status)
 {
 	struct opts *o = iw_container_of(cli, struct opts, cli);
@@ -368,12 +367,12 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "HOST\n--listen",
-	.doc = "Send DDP messages over SCTP to a listening sctp-ddp-ping, and tell how long their"
-	       " replies take.\v"
-	       "With --doctor HOST: what answers there, over each transport that this machine can"
-	       " run.\n\n"
-	       "Exit status: 0 replies; 1 no reply, or what answers does not speak DDP; 2 usage;"
-	       " 3 cannot run here; 4 failed on the way.",
+	.doc = "Send DDP messages over SCTP to a listening sctp-ddp-ping, and measure the time until"
+	       " their replies.\v"
+	       "With --doctor HOST: test what answers there, over each transport that this machine"
+	       " can run.\n\n"
+	       "Exit status: 0 replies; 1 no reply, or no DDP there; 2 wrong usage;"
+	       " 3 cannot run here; 4 failed after replies, or on this machine.",
 	.children = kids,
 };
 

@@ -18,7 +18,7 @@
 #include "util/num.h"
 
 #define INTERVAL_MIN IW_MSEC(10)
-#define INTERVAL_MAX IW_SEC(60) /* a manager drops who is idle for two minutes */
+#define INTERVAL_MAX IW_SEC(60) /* a manager drops clients that are idle for two minutes */
 
 enum {
 	KEY_CONTROL = 0xb001, /* no character: long only */
@@ -57,15 +57,15 @@ struct opts {
 /* clang-format off */
 static const struct argp_option control_options[] = {
 	{ "control", KEY_CONTROL, "PATH", 0,
-	  "The server's control socket (default $XDG_RUNTIME_DIR/iwarp/recv-PORT.sock, else in /run/iwarp)", 0 },
+	  "Control socket of the server (default $XDG_RUNTIME_DIR/iwarp/recv-PORT.sock, or in /run/iwarp without that variable)", 0 },
 	{ 0 },
 };
 
 static const struct argp_option advert_options[] = {
 	{ "host", KEY_HOST, "NAME", 0,
-	  "The host of the Advertisement (default the address that the server listens on, or this host's name)", 1 },
-	{ "shell", KEY_SHELL, NULL, 0, "Write the Advertisement as assignments of IW_STAG, IW_URI and others, for eval", 1 },
-	{ "uri", KEY_URI, NULL, 0, "Write the Advertisement as one URI", 1 },
+	  "Host in the Advertisement (default: the address that the server listens on, or the name of this host)", 1 },
+	{ "shell", KEY_SHELL, NULL, 0, "Print the Advertisement as assignments of IW_STAG, IW_URI and others, for eval", 1 },
+	{ "uri", KEY_URI, NULL, 0, "Print the Advertisement as one URI", 1 },
 	{ 0 },
 };
 /* clang-format on */
@@ -100,7 +100,7 @@ static error_t parse_advert(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (o->print.form != IW_RM_FORM_TEXT && o->cli->json)
-			argp_error(state, "--json, --shell, --uri: one of them");
+			argp_error(state, "--json, --shell and --uri: use only one of them");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -129,7 +129,7 @@ static uint32_t parse_stag(const struct argp_state *state, const char *arg)
 		argp_error(state, "\"%s\": expected an STag of eight hexadecimal digits", arg);
 	v = strtoul(digits, &end, 16);
 	if (v == 0)
-		argp_error(state, "STag 0 is none");
+		argp_error(state, "STag %s: 0 is not an STag", arg);
 	return (uint32_t)v;
 }
 
@@ -155,7 +155,8 @@ static error_t parse_stags(int key, char *arg, struct argp_state *state)
 
 static int no_such(uint32_t stag)
 {
-	iw_log_error("STag %08x: no such buffer, or not any more", stag);
+	iw_log_error("STag %08x: not registered, or revoked; stag-reg list shows the buffers",
+		     stag);
 	return IW_EXIT_NO;
 }
 
@@ -187,15 +188,15 @@ static int run(struct iw_cli *cli, int argc, char **argv, const struct argp *arg
 
 /* clang-format off */
 static const struct argp_option add_options[] = {
-	{ "size", KEY_SIZE, "N", 0, "Register N octets of new memory, all zeros, in place of a file", 0 },
-	{ "access", KEY_ACCESS, "r|w|rw", 0, "What peers may do: read, write, both (default r)", 0 },
-	{ "range", KEY_RANGE, "OFF:LEN", 0, "Register this part of the file; without LEN to its end", 0 },
+	{ "size", KEY_SIZE, "N", 0, "Register N octets of new memory, all zeros, instead of a file", 0 },
+	{ "access", KEY_ACCESS, "r|w|rw", 0, "What peers may do: read, write or both (default r)", 0 },
+	{ "range", KEY_RANGE, "OFF:LEN", 0, "Register this part of the file; without LEN, to its end", 0 },
 	{ "pd", KEY_PD, "NAME", 0,
-	  "In this protection domain, which all buffers of that name share (default: in one of its own)", 0 },
-	{ "stream", KEY_STREAM, "ID", 0, "For this one connection, as watch and show tell it", 0 },
+	  "Protection domain, which all buffers with this name share (default: one of its own)", 0 },
+	{ "stream", KEY_STREAM, "ID", 0, "Only for this connection, by its number from show or watch --json", 0 },
 	{ "expires", KEY_EXPIRES, "TIME", 0, "Revoke it after this time, such as 30s, 10m or 2h", 0 },
 	{ "uses", KEY_USES, "N", 0, "Revoke it after N operations", 0 },
-	{ "no-key", KEY_NO_KEY, NULL, 0, "Let in whoever names the STag, without a key", 0 },
+	{ "no-key", KEY_NO_KEY, NULL, 0, "Admit every peer that names the STag, without a key", 0 },
 	{ 0 },
 };
 /* clang-format on */
@@ -206,7 +207,7 @@ static void parse_range(struct opts *o, const struct argp_state *state, const ch
 	char off[32];
 
 	if (!colon || colon - arg >= (int)sizeof(off))
-		argp_error(state, "--range \"%s\": expected OFF:LEN", arg);
+		argp_error(state, "--range \"%s\": expected OFF:LEN or OFF:", arg);
 	snprintf(off, sizeof(off), "%.*s", (int)(colon - arg), arg);
 	o->add.off = *off ? iw_cli_size(state, "--range", off, 0, INT64_MAX) : 0;
 	o->add.len = colon[1] ? iw_cli_size(state, "--range", colon + 1, 1, INT64_MAX) : 0;
@@ -219,12 +220,11 @@ static void check_add(struct opts *o, const struct argp_state *state)
 	if (!o->file && !o->has_size)
 		argp_error(state, "expected FILE, or --size N");
 	if (o->file && o->has_size)
-		argp_error(state,
-			   "--size is for new memory, not for a file: --range tells a part of it");
+		argp_error(state, "--size is for new memory; use --range for a part of a file");
 	if (o->has_size && o->add.off)
-		argp_error(state, "--range is for files");
+		argp_error(state, "--range is for files, not for --size");
 	if (*o->add.domain && o->add.stream)
-		argp_error(state, "--pd, --stream: one of them");
+		argp_error(state, "--pd and --stream: use only one of them");
 }
 
 static error_t parse_add(int key, char *arg, struct argp_state *state)
@@ -270,7 +270,7 @@ static error_t parse_add(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->file)
-			argp_error(state, "\"%s\": one file at a time", arg);
+			argp_error(state, "\"%s\": expected only one file", arg);
 		o->file = arg;
 		return 0;
 	case ARGP_KEY_END:
@@ -285,7 +285,7 @@ static const struct argp add_argp = {
 	.options = add_options,
 	.parser = parse_add,
 	.args_doc = "FILE\n--size N",
-	.doc = "Register a file, or new memory, and tell the Advertisement.",
+	.doc = "Register a file, or new memory, and print its Advertisement.",
 	.children = advert_kids,
 };
 
@@ -323,7 +323,7 @@ static error_t parse_list(int key, char *arg, struct argp_state *state)
 
 static const struct argp list_argp = {
 	.parser = parse_list,
-	.doc = "List what is registered.",
+	.doc = "List the registered buffers.",
 	.children = plain_kids,
 };
 
@@ -369,11 +369,11 @@ static error_t parse_show(int key, char *arg, struct argp_state *state)
 static const struct argp show_argp = {
 	.parser = parse_show,
 	.args_doc = "STAG",
-	.doc = "Tell all of one buffer: its Advertisement with the key, and its peers.",
+	.doc = "Show one buffer: its Advertisement with the key, and its peers.",
 	.children = advert_kids,
 };
 
-/* A buffer's account, its peers behind it; as a URI or assignments itself alone. */
+/* Prints the buffer and then its peers; as a URI or as assignments, only the buffer. */
 static int work_show(struct opts *o, int *status, struct iw_fault *why)
 {
 	struct iw_rm_list peers = { .p = &o->print };
@@ -399,8 +399,8 @@ static int cmd_show(struct iw_cli *cli, int argc, char **argv)
 
 /* clang-format off */
 static const struct argp_option watch_options[] = {
-	{ "interval", KEY_INTERVAL, "TIME", 0, "Look that often (default 1s)", 0 },
-	{ "count", 'c', "N", 0, "End after N looks (default: never)", 0 },
+	{ "interval", KEY_INTERVAL, "TIME", 0, "Time between two queries (default 1s)", 0 },
+	{ "count", 'c', "N", 0, "Exit after N queries (default: no limit)", 0 },
 	{ 0 },
 };
 /* clang-format on */
@@ -432,7 +432,7 @@ static const struct argp watch_argp = {
 	.options = watch_options,
 	.parser = parse_watch,
 	.args_doc = "[STAG]",
-	.doc = "Tell what peers do, until interrupted or until the buffer is gone.",
+	.doc = "Report what peers do, until interrupted or until the buffer is revoked.",
 	.children = plain_kids,
 };
 
@@ -485,7 +485,7 @@ static const struct argp revoke_argp = {
 	.options = revoke_options,
 	.parser = parse_revoke,
 	.args_doc = "STAG...\n--all",
-	.doc = "Revoke buffers. When it returns, nothing more is placed in them, and nothing read from them.",
+	.doc = "Revoke buffers. When it returns, nothing more is placed in them or read from them.",
 	.children = plain_kids,
 };
 
@@ -513,11 +513,11 @@ static int cmd_revoke(struct iw_cli *cli, int argc, char **argv)
 /* --- commands --- */
 
 static const struct iw_command commands[] = {
-	{ "add", cmd_add, "register a file or new memory, tell its Advertisement" },
-	{ "list", cmd_list, "what is registered" },
-	{ "show", cmd_show, "all of one buffer, with its peers" },
-	{ "watch", cmd_watch, "what peers do, as it happens" },
-	{ "revoke", cmd_revoke, "end buffers: nothing more is placed or read" },
+	{ "add", cmd_add, "register a file or new memory, and print its Advertisement" },
+	{ "list", cmd_list, "list the registered buffers" },
+	{ "show", cmd_show, "show one buffer with its peers" },
+	{ "watch", cmd_watch, "report what peers do, as it happens" },
+	{ "revoke", cmd_revoke, "revoke buffers: nothing more is placed or read" },
 	{ 0 },
 };
 

@@ -243,7 +243,7 @@ static void half_closed(struct iw_conn *c)
 	if (err == 0 && !iw_rdmap_rx_shut(c->rdmap))
 		err = iw_fail(
 			&why, IW_E_CLOSED,
-			"conn: the peer closed the connection with RDMA Reads of ours unanswered");
+			"conn: the peer closed the connection without answers to our RDMA Reads");
 	if (err < 0)
 		iw_conn_closed(c, &why, true);
 	else
@@ -330,7 +330,7 @@ int iw_conn_accept(struct iw_conn *c, struct iw_rdmap *rdmap, uint16_t ird, uint
 	int err;
 
 	if (c->state != IW_CONN_SETUP)
-		return iw_fail(why, IW_E_STATE, "conn: no Request waits for an answer");
+		return iw_fail(why, IW_E_STATE, "conn: no Request is pending");
 	err = c->below->accept(c, ird, ord, pd, pd_len, why);
 	if (err < 0)
 		return err;
@@ -411,9 +411,9 @@ static uint64_t stall_deadline(const struct iw_conn *c)
 static const char *stalled(const struct iw_conn *c)
 {
 	if (c->below->sending(c))
-		return "the peer takes no octets";
+		return "the peer accepts no data";
 	if (reading(c))
-		return "the peer answers no RDMA Read";
+		return "the peer does not answer an RDMA Read";
 	return c->below->stalled(c);
 }
 
@@ -448,7 +448,7 @@ static int too_late(struct iw_conn *c, uint64_t now, struct iw_fault *why)
 	if (err < 0)
 		return err;
 	if (now >= c->decide_at)
-		return iw_fail(why, IW_E_TIMEOUT, "conn: nobody answered the Request within %U ms",
+		return iw_fail(why, IW_E_TIMEOUT, "conn: the Request was not answered within %U ms",
 			       c->cfg.decide_ns / 1000000);
 	if (now >= linger_deadline(c))
 		return iw_fail(why, IW_E_TIMEOUT,

@@ -144,12 +144,12 @@ static int timeout(struct iw_conn *c, uint64_t now, struct iw_fault *why)
 	if (iw_dss_waits_for_stream(c->sctp->session))
 		return iw_fail(
 			why, IW_E_TIMEOUT,
-			"sctp: the peer has not acknowledged the former session on stream %u, and no other stream is free",
+			"sctp: the peer has not acknowledged the previous session on stream %u, and no other stream is free",
 			(uint32_t)iw_dss_stream(c->sctp->session));
 	if (iw_dss_control_due(c->sctp->session))
 		return iw_fail(
 			why, IW_E_TIMEOUT,
-			"sctp: nothing answers the INIT; is a listener over the same transport running there?");
+			"sctp: no answer to the INIT; is a listener with the same transport running there?");
 	return iw_fail(why, IW_E_TIMEOUT, "sctp: no answer to the Initiate on stream %u",
 		       (uint32_t)iw_dss_stream(c->sctp->session));
 }
@@ -158,7 +158,7 @@ static int peer_ended(struct iw_conn *c, struct iw_fault *why)
 {
 	if (c->state != IW_CONN_SETUP)
 		return 0;
-	return iw_fail(why, IW_E_CLOSED, "sctp: the session ended before it was agreed on");
+	return iw_fail(why, IW_E_CLOSED, "sctp: the session ended before it was accepted");
 }
 
 static int accept(struct iw_conn *c, uint16_t ird, uint16_t ord, const uint8_t *pd, size_t pd_len,
@@ -230,7 +230,7 @@ static void closed(struct iw_conn *c)
 static const char *stalled(const struct iw_conn *c)
 {
 	(void)c;
-	return "the association takes no messages";
+	return "the association accepts no messages";
 }
 
 const struct below iw_conn_over_sctp = {
@@ -289,9 +289,9 @@ static void refused(struct iw_conn *c)
 
 	c->sctp->refused = true;
 	iw_fail(&why, IW_E_REJECTED,
-		"sctp: the peer answered the %sInitiate with Terminate: it has no place for the "
+		"sctp: the peer answered the %sInitiate with Terminate: it has no room for the "
 		"session%s",
-		enhanced ? "Enhanced " : "", enhanced ? ", or does not know RFC 6581" : "");
+		enhanced ? "Enhanced " : "", enhanced ? ", or does not support RFC 6581" : "");
 	iw_conn_closed(c, &why, false);
 }
 

@@ -87,8 +87,8 @@ static const char *stalled(const struct iw_conn *c)
 {
 	/* RFC 5044 7.1.2 rule 4 */
 	return iw_mpa_may_send(c->mpa)
-		       ? "no memory was to be had for what is to be sent"
-		       : "the initiator sends no FPDU, before which none may be sent";
+		       ? "no memory for the pending output"
+		       : "the initiator sent no FPDU, and a responder must not send first";
 }
 
 const struct below iw_conn_over_tcp = {

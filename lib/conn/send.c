@@ -47,7 +47,7 @@ static void shut_out(struct iw_conn *c)
 	struct iw_fault why = { 0 };
 
 	iw_fail(&why, IW_E_CLOSED,
-		"conn: the initiator closed without an FPDU, before which none may be sent");
+		"conn: the initiator closed the connection without an FPDU, and a responder must not send first");
 	iw_conn_closed(c, &why, true);
 }
 

@@ -144,7 +144,7 @@ int iw_ddp_in_order(struct iw_ddp_stream *d, const struct iw_ddp *h, size_t len,
 	if (iw_unlikely(d->failed))
 		return 0;
 	if (iw_unlikely(d->complete))
-		return iw_fail(why, IW_E_STATE, "ddp: a complete message waits for its delivery");
+		return iw_fail(why, IW_E_STATE, "ddp: a complete message is not delivered yet");
 	ret = iw_ddp_check_version(d, h, why);
 	if (ret == 0)
 		ret = check_rules(d, h, len, why);
@@ -171,7 +171,7 @@ static int keep(struct iw_ddp_stream *d, uint64_t seq, const struct iw_ddp *h, s
 	/* One that could not be kept at all: only a message that the caller left lying makes it
 	 * early. */
 	if (ahead == 0 && d->cfg.early_max == 0)
-		return iw_fail(why, IW_E_STATE, "ddp: a complete message waits for its delivery");
+		return iw_fail(why, IW_E_STATE, "ddp: a complete message is not delivered yet");
 	if (ahead > d->cfg.early_max)
 		return iw_fail(why, IW_E_LIMIT, "ddp: segment %U, expected %U: more than %u ahead",
 			       seq, d->next_seq, d->cfg.early_max);

@@ -70,9 +70,9 @@ static int fault_msn(const struct queue *q, const struct iw_ddp *h, struct iw_fa
 {
 	if (queue_ahead(q, h->msn) < q->depth)
 		return iw_fail(why, IW_E_DDP_NOBUF,
-			       "ddp: QN %u MSN %u: no buffer, %u are posted from MSN %u on", h->qn,
-			       h->msn, q->posted, q->first);
-	return iw_fail(why, IW_E_DDP_MSN, "ddp: QN %u MSN %u: outside %u..%u", h->qn, h->msn,
+			       "ddp: QN %u MSN %u: no buffer: %u are posted, the first for MSN %u",
+			       h->qn, h->msn, q->posted, q->first);
+	return iw_fail(why, IW_E_DDP_MSN, "ddp: QN %u MSN %u: expected %u..%u", h->qn, h->msn,
 		       q->first, q->first + q->depth - 1);
 }
 

@@ -180,7 +180,7 @@ static int draw(struct iw_stag_table *t, uint32_t *stag, struct iw_fault *why)
 		int ret = random_u32(t, &v);
 
 		if (ret < 0)
-			return iw_fail(why, ret, "stag: the random source gives nothing");
+			return iw_fail(why, ret, "stag: the random source failed");
 		if (v != 0 && !slot_of(t, v)->live && slot_of(t, v)->stag != v) {
 			*stag = v;
 			return 0;
@@ -200,9 +200,10 @@ static int check_region(const struct iw_region *r, struct iw_fault *why)
 		return iw_fail(why, IW_E_INVAL, "stag: rights %b: expected some of %b",
 			       (uint32_t)r->rights, (uint32_t)all);
 	if (r->uses == 0)
-		return iw_fail(why, IW_E_INVAL, "stag: a registration without uses");
+		return iw_fail(why, IW_E_INVAL,
+			       "stag: a registration with 0 uses: expected at least 1");
 	if (r->len > 0 && !r->base)
-		return iw_fail(why, IW_E_INVAL, "stag: %U octets of no memory", r->len);
+		return iw_fail(why, IW_E_INVAL, "stag: %U octets at address NULL", r->len);
 	if (r->len > UINTPTR_MAX - (uintptr_t)r->base)
 		return iw_fail(why, IW_E_INVAL, "stag: %U octets end above the address space",
 			       r->len);
@@ -222,7 +223,7 @@ int iw_stag_add(struct iw_stag_table *t, const struct iw_region *r, uint32_t *st
 	if (ret < 0)
 		return ret;
 	if (t->count >= IW_STAG_MAX)
-		return iw_fail(why, IW_E_LIMIT, "stag: %u are registered, the most of one table",
+		return iw_fail(why, IW_E_LIMIT, "stag: %u are registered, the limit of one table",
 			       (uint32_t)IW_STAG_MAX);
 	if (t->count >= slots_of(t->bits) / 2) {
 		ret = grow(t);
@@ -400,7 +401,7 @@ static void put_rights(struct iw_text *t, uint8_t rights)
 	} names[] = {
 		{ IW_RIGHT_REMOTE_READ, "remote read" },
 		{ IW_RIGHT_REMOTE_WRITE, "remote write" },
-		{ IW_RIGHT_READ_SINK, "sink of our Reads" },
+		{ IW_RIGHT_READ_SINK, "sink of local Reads" },
 	};
 	const char *sep = "";
 

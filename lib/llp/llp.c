@@ -48,7 +48,7 @@ int iw_llp_available(const char *name, struct iw_fault *why)
 		return port->available(why);
 	if (iw_llp_find(name))
 		return 0;
-	return iw_fail(why, IW_E_INVAL, "transport \"%s\": there are tcp, sctp, udp, raw and xdp",
+	return iw_fail(why, IW_E_INVAL, "transport \"%s\": expected tcp, sctp, udp, raw or xdp",
 		       name);
 }
 

@@ -297,13 +297,14 @@ static int kernel_open(struct iw_port **out, const struct iw_port_cfg *cfg, stru
 	k->buf = malloc(BUF_LEN);
 	k->port.fd = epoll_create1(EPOLL_CLOEXEC);
 	if (!k->buf || k->port.fd < 0)
-		err = iw_os_fail(why, k->buf ? errno : ENOMEM, "sctp: make a port");
+		err = iw_os_fail(why, k->buf ? errno : ENOMEM, "sctp: create a port");
 	if (!err)
 		err = cfg->llp.listen ? open_listener(k, &cfg->llp, why) : plan(k, &cfg->llp, why);
 	k->cfg.llp.host = k->cfg.llp.bind_addr = k->cfg.llp.interface = k->cfg.llp.cc = NULL;
 	if (!err && cfg->llp.cc)
-		err = iw_fail(why, IW_E_NOTSUP,
-			      "sctp: the kernel's SCTP has one congestion control");
+		err = iw_fail(
+			why, IW_E_NOTSUP,
+			"sctp: the kernel's SCTP has only one congestion control: leave the choice out");
 	if (err) {
 		kernel_close(&k->port);
 		return err;
@@ -675,12 +676,12 @@ static int keep_part(struct kport *k, struct kassoc *x, size_t len, struct iw_fa
 
 	if (need > BUF_LEN)
 		return iw_fail(why, IW_E_DSS_ILLEGAL,
-			       "sctp: %s sent a message of more than %u octets", x->assoc.peer,
-			       (uint32_t)BUF_LEN);
+			       "sctp: %s sent a message of more than %u octets, the limit",
+			       x->assoc.peer, (uint32_t)BUF_LEN);
 	if (need > x->part_cap) {
 		more = realloc(x->part, cap);
 		if (!more)
-			return iw_fail(why, IW_E_NOMEM, "sctp: no memory for a message of %s",
+			return iw_fail(why, IW_E_NOMEM, "sctp: no memory for a message from %s",
 				       x->assoc.peer);
 		x->part = more;
 		x->part_cap = cap;

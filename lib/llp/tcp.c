@@ -142,7 +142,8 @@ static int pick_source(const struct iw_addr **out, const struct attempts *a,
 			*out = &a->bind[i];
 			return 0;
 		}
-	return iw_fail(why, IW_E_INVAL, "connect to %s: the source address %s is of another family",
+	return iw_fail(why, IW_E_INVAL,
+		       "connect to %s: the local address %s has another address family",
 		       iw_addr_format(text, peer), iw_addr_host(source, &a->bind[0]));
 }
 

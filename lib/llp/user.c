@@ -147,7 +147,8 @@ static int pick_cc(const struct iw_sctp_cc_ops **out, const char *name, struct i
 	*out = name ? iw_sctp_cc_find(name) : NULL;
 	if (name && !*out)
 		return iw_fail(why, IW_E_NOTSUP,
-			       "congestion control %s: SCTP here has rfc9260 and cubic", name);
+			       "congestion control %s: expected rfc9260 or cubic for this SCTP",
+			       name);
 	return 0;
 }
 

@@ -54,7 +54,7 @@ static int stand_for_all(struct iw_loop *l, struct iw_fault *why)
 		return 0;
 	l->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (l->kick_fd < 0)
-		return iw_os_fail(why, errno, "loop: make an eventfd");
+		return iw_os_fail(why, errno, "loop: create an eventfd");
 	err = iw_loop_watch(l, l->kick_fd, EPOLLIN, &l->kick, true, why);
 	if (err) {
 		close(l->kick_fd);
@@ -88,7 +88,7 @@ int iw_bell_open(struct iw_bell *b, struct iw_loop *l, struct iw_fault *why)
 	b->fd = epoll_create1(EPOLL_CLOEXEC);
 	b->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (b->fd < 0 || b->event_fd < 0) {
-		err = iw_os_fail(why, errno, "loop: make a descriptor to be polled");
+		err = iw_os_fail(why, errno, "loop: create a descriptor to be polled");
 		goto fail;
 	}
 	err = nest(b->fd, l->epoll, why);

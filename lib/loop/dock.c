@@ -1104,8 +1104,8 @@ int iw_trunk_set_cc(struct iw_trunk *t, const char *name, struct iw_fault *why)
 
 	if (!t->assoc || !ops->set_cc)
 		return iw_fail(why, IW_E_NOTSUP,
-			       "congestion control %s: transport %s has no choice", name,
-			       ops->name);
+			       "congestion control %s: transport %s has none that can be chosen",
+			       name, ops->name);
 	return ops->set_cc(t->assoc, name, why);
 }
 

@@ -633,7 +633,7 @@ int iw_link_set_cc(struct iw_link *k, const char *name, struct iw_fault *why)
 		return iw_trunk_set_cc(k->trunk, name, why);
 	if (!k->llp->ops->set_cc)
 		return iw_fail(why, IW_E_NOTSUP,
-			       "congestion control %s: transport %s has no choice", name,
-			       k->llp->ops->name);
+			       "congestion control %s: transport %s has none that can be chosen",
+			       name, k->llp->ops->name);
 	return k->llp->ops->set_cc(k->llp, name, why);
 }

@@ -68,13 +68,14 @@ int iw_loop_loan_return(struct iw_loop *l, uint64_t loan, struct iw_fault *why)
 	uint32_t n = (uint32_t)loan, turn = (uint32_t)(loan >> 32);
 
 	if (n == 0 || n > t->cap || turn > t->slot[n - 1].turn)
-		return iw_fail(why, IW_E_INVAL,
-			       "loan %X: not one of this context: give back what a completion "
-			       "says, in the context of its queue pair",
-			       loan);
+		return iw_fail(
+			why, IW_E_INVAL,
+			"loan %X: not a loan of this context: return the loan of a completion "
+			"in the context of its queue pair",
+			loan);
 	if (turn != t->slot[n - 1].turn || !t->slot[n - 1].from)
-		return iw_fail(why, IW_E_INVAL,
-			       "loan %X: it was given back before: each is given back once", loan);
+		return iw_fail(why, IW_E_INVAL, "loan %X: already returned: return each loan once",
+			       loan);
 	give_back(t, n);
 	return 0;
 }

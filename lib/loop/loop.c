@@ -49,12 +49,12 @@ int iw_loop_new(struct iw_loop **out, const struct iw_mem *mem, struct iw_fault 
 	iw_heap_init(&l->timers, mem);
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (l->epoll < 0) {
-		err = iw_os_fail(why, errno, "loop: make an epoll descriptor");
+		err = iw_os_fail(why, errno, "loop: create an epoll descriptor");
 		goto fail_loop;
 	}
 	l->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (l->timer_fd < 0) {
-		err = iw_os_fail(why, errno, "loop: make a timer");
+		err = iw_os_fail(why, errno, "loop: create a timer");
 		goto fail_epoll;
 	}
 	err = iw_loop_watch(l, l->timer_fd, EPOLLIN, &l->timer, true, why);

@@ -152,7 +152,7 @@ void iw_mpa_rx_end(struct iw_mpa *m)
 /* RFC 5044 3: rejected as soon as it is seen, since the octets that it promises need never come. */
 static int too_long(const struct extent *x, struct iw_fault *why)
 {
-	int ret = iw_fail(why, IW_E_MPA_LOCAL, "mpa: ULPDU_Length %u: at most %u",
+	int ret = iw_fail(why, IW_E_MPA_LOCAL, "mpa: ULPDU_Length %u: expected at most %u",
 			  (uint32_t)x->ulpdu, (uint32_t)IW_MPA_ULPDU_MAX);
 
 	if (why)
@@ -165,7 +165,7 @@ static int too_long(const struct extent *x, struct iw_fault *why)
 static int too_short(const struct extent *x, struct iw_fault *why)
 {
 	int ret = iw_fail(why, IW_E_MPA_LOCAL,
-			  "mpa: ULPDU_Length %u: a DDP header has at least %u octets",
+			  "mpa: ULPDU_Length %u: expected at least %u, a DDP header",
 			  (uint32_t)x->ulpdu, (uint32_t)IW_MPA_ULPDU_MIN);
 
 	if (why)
@@ -320,7 +320,7 @@ int iw_mpa_next(struct iw_mpa *m, struct iw_mpa_unit *u, struct iw_fault *why)
 	if (iw_likely(full_operation(m)))
 		return next_fpdu(m, u, why);
 	if (m->state == IW_MPA_FAILED)
-		return iw_fail(why, m->err, "mpa: nothing more is received after the fault before");
+		return iw_fail(why, m->err, "mpa: nothing more is received after an earlier error");
 	return iw_mpa_startup_next(m, u, why);
 }
 
@@ -362,7 +362,7 @@ int iw_mpa_rx_eof(struct iw_mpa *m, struct iw_fault *why)
 	int ret;
 
 	if (m->state == IW_MPA_FAILED)
-		return iw_fail(why, m->err, "mpa: nothing more is received after the fault before");
+		return iw_fail(why, m->err, "mpa: nothing more is received after an earlier error");
 	ret = lost(m, why);
 	return ret < 0 ? iw_mpa_failed(m, ret, why) : 0;
 }

@@ -29,7 +29,8 @@ static int check_pd(size_t len, bool enhanced, bool block, struct iw_fault *why)
 
 	if (len <= max)
 		return 0;
-	return iw_fail(why, IW_E_INVAL, "mpa: Private Data of %U octets: at most %U fit this frame",
+	return iw_fail(why, IW_E_INVAL,
+		       "mpa: Private Data of %U octets: expected at most %U in this frame",
 		       (uint64_t)len, (uint64_t)max);
 }
 
@@ -37,7 +38,7 @@ static int check_depth(const char *name, uint16_t depth, struct iw_fault *why)
 {
 	if (depth <= IW_MPA_IRD_ORD_MAX)
 		return 0;
-	return iw_fail(why, IW_E_INVAL, "mpa: %s %u: at most %u (RFC 6581 9)", name,
+	return iw_fail(why, IW_E_INVAL, "mpa: %s %u: expected at most %u (RFC 6581 9)", name,
 		       (uint32_t)depth, (uint32_t)IW_MPA_IRD_ORD_MAX);
 }
 
@@ -46,23 +47,28 @@ int iw_mpa_check_cfg(const struct iw_mpa_cfg *cfg, struct iw_fault *why)
 	int ret;
 
 	if (!cfg->spill || cfg->spill->size < IW_MPA_SPILL_LEN)
-		return iw_fail(why, IW_E_INVAL, "mpa: spill buffers hold at least %u octets",
+		return iw_fail(why, IW_E_INVAL, "mpa: spill buffers must hold at least %u octets",
 			       (uint32_t)IW_MPA_SPILL_LEN);
 	if (cfg->rev > 2 || (cfg->rev == 0 && !cfg->rdmac))
-		return iw_fail(why, IW_E_INVAL, "mpa: revision %u: 1, 2, or 0 with RDMAC peers",
+		return iw_fail(why, IW_E_INVAL,
+			       "mpa: revision %u: expected 1 or 2, or 0 with profile rdmac",
 			       (uint32_t)cfg->rev);
 	if (cfg->rev == 0 && cfg->crc == IW_MPA_CRC_OFF)
-		return iw_fail(why, IW_E_INVAL, "mpa: revision 0 always has its CRC on");
-	if (cfg->rtr & ~RTR_ALL)
-		return iw_fail(why, IW_E_INVAL, "mpa: RTR set %b: Send 1, Write 2, Read 4",
-			       (uint32_t)cfg->rtr);
-	if (cfg->peer_to_peer && (cfg->rev < 2 || !cfg->initiator))
 		return iw_fail(why, IW_E_INVAL,
-			       "mpa: peer-to-peer is an initiator's wish in revision 2");
+			       "mpa: revision 0 always uses CRC: crc off is not possible");
+	if (cfg->rtr & ~RTR_ALL)
+		return iw_fail(
+			why, IW_E_INVAL,
+			"mpa: RTR set %b: expected a sum of Send (1), Write (2) and Read (4)",
+			(uint32_t)cfg->rtr);
+	if (cfg->peer_to_peer && (cfg->rev < 2 || !cfg->initiator))
+		return iw_fail(
+			why, IW_E_INVAL,
+			"mpa: peer-to-peer: only an initiator with revision 2 can request it");
 	/* RFC 6581 9.2: both ends support at least one. */
 	if (cfg->rtr == 0 && (cfg->peer_to_peer || (!cfg->initiator && cfg->rev >= 2)))
 		return iw_fail(why, IW_E_INVAL,
-			       "mpa: at least one RTR is supported (RFC 6581 9.2)");
+			       "mpa: no RTR form: expected at least one (RFC 6581 9.2)");
 	ret = check_depth("IRD", cfg->ird, why);
 	if (ret == 0)
 		ret = check_depth("ORD", cfg->ord, why);
@@ -72,7 +78,7 @@ int iw_mpa_check_cfg(const struct iw_mpa_cfg *cfg, struct iw_fault *why)
 		return ret;
 	if (cfg->max_ulpdu &&
 	    (cfg->max_ulpdu < IW_MPA_ULPDU_MIN_MAX || cfg->max_ulpdu > IW_MPA_ULPDU_MAX))
-		return iw_fail(why, IW_E_INVAL, "mpa: largest ULPDU %u: 0 or %u..%u",
+		return iw_fail(why, IW_E_INVAL, "mpa: largest ULPDU %u: expected 0 or %u..%u",
 			       cfg->max_ulpdu, (uint32_t)IW_MPA_ULPDU_MIN_MAX,
 			       (uint32_t)IW_MPA_ULPDU_MAX);
 	if (!cfg->initiator)
@@ -273,8 +279,7 @@ static int check_request_rev(struct iw_mpa *m, const struct iw_mpa_frame *f, str
 		return iw_fail(why, IW_E_MPA_FRAME,
 			       "mpa: the Request has Rev %u: expected Rev 0 (profile rdmac)",
 			       (uint32_t)f->rev);
-	return iw_fail(why, IW_E_MPA_FRAME,
-		       "mpa: the Request is of Rev %u: at most %u is supported here",
+	return iw_fail(why, IW_E_MPA_FRAME, "mpa: the Request has Rev %u: expected at most %u",
 		       (uint32_t)f->rev, (uint32_t)cfg->rev);
 }
 
@@ -283,8 +288,7 @@ static int check_reply_rev(struct iw_mpa *m, const struct iw_mpa_frame *f, struc
 	const struct iw_mpa_cfg *cfg = &m->cfg;
 
 	if (f->rev > 2)
-		return iw_fail(why, IW_E_MPA_FRAME,
-			       "mpa: the Reply is of Rev %u: at most 2 is supported here",
+		return iw_fail(why, IW_E_MPA_FRAME, "mpa: the Reply has Rev %u: expected at most 2",
 			       (uint32_t)f->rev);
 	if (f->rev > 0 && cfg->rev == 0)
 		return iw_fail(
@@ -325,13 +329,14 @@ int iw_mpa_check_head(struct iw_mpa *m, const struct iw_mpa_frame *f, struct iw_
 	int ret;
 
 	if (f->pd_len > IW_MPA_PD_MAX)
-		return iw_fail(why, IW_E_MPA_FRAME, "mpa: PD_Length of the %s is %u: at most %u",
-			       kind, (uint32_t)f->pd_len, (uint32_t)IW_MPA_PD_MAX);
+		return iw_fail(why, IW_E_MPA_FRAME,
+			       "mpa: PD_Length of the %s is %u: expected at most %u", kind,
+			       (uint32_t)f->pd_len, (uint32_t)IW_MPA_PD_MAX);
 	ret = m->cfg.initiator ? check_reply_rev(m, f, why) : check_request_rev(m, f, why);
 	if (ret == 0 && is_enhanced(f) && f->pd_len < IW_MPA_ENHANCED_LEN)
 		ret = iw_fail(
 			why, IW_E_MPA_FRAME,
-			"mpa: PD_Length of the enhanced %s is %u: its IRD and ORD alone are %u octets",
+			"mpa: PD_Length of the enhanced %s is %u: expected at least %u, for IRD and ORD",
 			kind, (uint32_t)f->pd_len, (uint32_t)IW_MPA_ENHANCED_LEN);
 	if (ret == 0 && m->cfg.initiator)
 		ret = check_reply_format(m, f, why);
@@ -425,7 +430,7 @@ static int fit_depths(struct iw_mpa *m, const struct iw_mpa_enhanced *e, struct 
 	if (e->ord > m->cfg.ird_max)
 		return iw_fail(
 			why, IW_E_MPA_IRD,
-			"mpa: the responder's ORD is %u: our IRD is %u and may be raised to %u",
+			"mpa: the responder's ORD is %u: above the local IRD %u, which can be raised to at most %u",
 			(uint32_t)e->ord, (uint32_t)p->ird,
 			(uint32_t)IW_MAX(m->cfg.ird_max, p->ird));
 	p->ird = e->ord;
@@ -439,7 +444,7 @@ static int fit_rtr(struct iw_mpa *m, const struct iw_mpa_enhanced *e, struct iw_
 
 	if (e->peer_to_peer != m->cfg.peer_to_peer)
 		return iw_fail(why, IW_E_MPA_RTR,
-			       "mpa: we asked for the %s model, the Reply says %s",
+			       "mpa: the Request has the %s model, the Reply has %s",
 			       m->cfg.peer_to_peer ? "peer-to-peer" : "client-server",
 			       e->peer_to_peer ? "peer-to-peer" : "client-server");
 	p->peer_to_peer = e->peer_to_peer;
@@ -455,7 +460,7 @@ static int fit_rtr(struct iw_mpa *m, const struct iw_mpa_enhanced *e, struct iw_
 		return 0;
 	return iw_fail(
 		why, IW_E_MPA_RTR,
-		"mpa: RTR of the Reply %b, ours %b, its IRD %u: none fits (Send 1, Write 2, Read 4)",
+		"mpa: no common RTR: the Reply has %b, this end %b, the IRD of the Reply is %u (Send 1, Write 2, Read 4)",
 		(uint32_t)get_rtr(e), (uint32_t)m->cfg.rtr, (uint32_t)e->ird);
 }
 
@@ -466,7 +471,8 @@ int iw_mpa_take_reply(struct iw_mpa *m, const struct iw_mpa_frame *f, struct iw_
 
 	take_pd(m, f, m->cfg.max_ulpdu > 0);
 	if (m->cfg.crc == IW_MPA_CRC_REQUIRED && !(f->flags & IW_MPA_C)) {
-		ret = iw_fail(why, IW_E_MPA_LOCAL, "mpa: CRC is required, the Reply has C = 0");
+		ret = iw_fail(why, IW_E_MPA_LOCAL,
+			      "mpa: the Reply has C = 0, but this end requires CRC");
 		if (why)
 			why->clause = "RFC 5044 4.4";
 		return ret;

@@ -157,7 +157,7 @@ static int undecided(const struct iw_mpa *m, struct iw_fault *why)
 {
 	if (m->state == IW_MPA_DECIDING)
 		return 0;
-	return iw_fail(why, IW_E_STATE, "mpa: no Request waits for a decision: the state is %s",
+	return iw_fail(why, IW_E_STATE, "mpa: no Request is pending: the state is %s",
 		       iw_mpa_state_name(m->state));
 }
 

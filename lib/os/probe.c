@@ -100,13 +100,13 @@ int iw_os_probe_sctp(struct iw_fault *why)
 	if (err == IW_E_NOTSUP && has_module(u.release))
 		return iw_fail(
 			why, err,
-			"kernel SCTP: not loaded when it was asked for, though its module is in "
-			"/lib/modules/%s: modprobe.d forbids it, or this kernel takes no more modules; "
-			"`modprobe sctp` as root tells which",
+			"kernel SCTP: its module is not loaded, although it is in "
+			"/lib/modules/%s: modprobe.d forbids it, or this kernel loads no more modules; "
+			"`modprobe sctp` as root shows which",
 			u.release);
 	if (err == IW_E_NOTSUP)
 		return iw_fail(why, err,
-			       "kernel SCTP: not in this kernel; -t udp at both ends needs none");
+			       "kernel SCTP: not in this kernel; use -t udp at both ends");
 	return err;
 }
 
@@ -118,10 +118,9 @@ int iw_os_look_sctp(struct iw_fault *why)
 		return iw_os_probe_sctp(why);
 	(void)uname(&u);
 	if (!has_module(u.release))
-		return iw_fail(
-			why, IW_E_NOTSUP,
-			"kernel SCTP: not in this kernel, and no module of it in /lib/modules/%s",
-			u.release);
+		return iw_fail(why, IW_E_NOTSUP,
+			       "kernel SCTP: not in this kernel, and no module in /lib/modules/%s",
+			       u.release);
 	(void)iw_fail(
 		why, 0,
 		"kernel SCTP: not loaded; the first -t sctp loads it, unless modprobe.d forbids that");

@@ -161,9 +161,10 @@ static int open_others(struct iw_ping *p, struct iw_fault *why)
 	int err = 0;
 
 	if (p->cfg.streams > p->assoc.out || p->cfg.streams > p->assoc.in)
-		return iw_fail(why, IW_E_LIMIT,
-			       "%u streams wanted: the peer agreed to %u out and %u in",
-			       p->cfg.streams, (uint32_t)p->assoc.out, (uint32_t)p->assoc.in);
+		return iw_fail(
+			why, IW_E_LIMIT,
+			"--streams %u: the association has %u outbound and %u inbound streams; use at most the smaller number",
+			p->cfg.streams, (uint32_t)p->assoc.out, (uint32_t)p->assoc.in);
 	while (!err && p->asked < p->cfg.streams)
 		err = open_session(p, p->asked, why);
 	return err;
@@ -328,11 +329,12 @@ static int on_reply(struct iw_ping *p, struct stream *s, const struct iw_wc *wc,
 	int err;
 
 	if (waiting(s) == 0)
-		return iw_fail(why, IW_E_FORMAT, "stream %u: a message that answers none", stream);
+		return iw_fail(why, IW_E_FORMAT,
+			       "stream %u: received a message that is not a reply", stream);
 	if (wc->len != p->cfg.size || memcmp(slot->in, slot->out, wc->len) != 0)
 		return iw_fail(why, IW_E_FORMAT,
-			       "stream %u: the reply to message %U is not what was sent", stream,
-			       s->stat.received + 1);
+			       "stream %u: the reply to message %U differs from the message",
+			       stream, s->stat.received + 1);
 	iw_ping_stat_reply(&s->stat, p->all, rtt);
 	p->heard = p->now;
 	err = iw_post_recv(s->qp, wc->wr_id, slot->in, p->cfg.size);
@@ -515,8 +517,10 @@ static int make_memory(struct iw_ping *p, struct iw_fault *why)
 	p->slots = calloc((size_t)n * p->window, sizeof(*p->slots));
 	p->octets = calloc((size_t)n * p->window, 2 * (size_t)IW_MAX(size, 1u));
 	if (!p->streams || !p->all || !p->slots || !p->octets)
-		return iw_fail(why, IW_E_NOMEM, "no memory for %u streams, messages of %u octets",
-			       n, size);
+		return iw_fail(
+			why, IW_E_NOMEM,
+			"no memory for %u streams with messages of %u octets: use fewer or smaller ones",
+			n, size);
 	iw_ping_stat_init(p->all);
 	at = p->octets;
 	for (uint32_t i = 0; i < n; i++) {

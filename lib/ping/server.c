@@ -125,14 +125,16 @@ static int make(struct visitor *v, const struct iw_req_info *info, struct iw_fau
 	int err;
 
 	if (!iw_ping_hello_decode(&v->hello, info->private_data, info->private_data_len))
-		return iw_fail(why, IW_E_FORMAT, "sctp-ddp-ping is served here, nothing else");
+		return iw_fail(why, IW_E_FORMAT, "this listener serves only sctp-ddp-ping");
 	v->memory = buffers(v) * (IW_MAX(v->hello.size, 1u) + sizeof(*v->len));
 	if (v->memory > s->cfg.memory - s->memory) {
 		uint64_t need = v->memory;
 
 		v->memory = 0;
-		return iw_fail(why, IW_E_LIMIT, "it needs %U octets of memory, %U of %U are free",
-			       need, s->cfg.memory - s->memory, s->cfg.memory);
+		return iw_fail(
+			why, IW_E_LIMIT,
+			"the session needs %U octets of memory: %U of %U are free (--memory)", need,
+			s->cfg.memory - s->memory, s->cfg.memory);
 	}
 	s->memory += v->memory;
 	v->buf = calloc(buffers(v), IW_MAX(v->hello.size, 1u));
@@ -235,7 +237,8 @@ static int on_message(struct visitor *v, uint32_t len, struct iw_fault *why)
 	uint64_t n = v->received;
 
 	if (n - v->posted >= v->hello.window)
-		return iw_fail(why, IW_E_FORMAT, "the client sends more than its window of %u",
+		return iw_fail(why, IW_E_FORMAT,
+			       "the client sent more messages than its window of %u",
 			       (uint32_t)v->hello.window);
 	v->received++;
 	v->len[n % buffers(v)] = len;

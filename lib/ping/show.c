@@ -45,7 +45,7 @@ static void show_paths(const struct iw_assoc_info *a)
 
 	for (unsigned i = 0; i < a->npaths; i++) {
 		printf("  address %s%s%s, path MTU %u", a->path[i].addr,
-		       a->path[i].primary ? ", primary" : "", a->path[i].active ? "" : ", silent",
+		       a->path[i].primary ? ", primary" : "", a->path[i].active ? "" : ", inactive",
 		       a->path[i].mtu);
 		if (a->path[i].srtt_ns)
 			printf(", round trip %s", iw_human_latency(rtt, a->path[i].srtt_ns));
@@ -274,7 +274,7 @@ int iw_ping_show_result(const struct iw_ping_show *s, const struct iw_ping *p,
 	printf("--- %s over %s ---\n", s->host, s->transport);
 	err = show_table(p);
 	if (a->npaths)
-		printf("chunks sent again: %" PRIu64 "\n", a->retransmits);
+		printf("retransmitted chunks: %" PRIu64 "\n", a->retransmits);
 	if (s->mtu)
 		show_paths(a);
 	return err;
@@ -308,7 +308,9 @@ int iw_ping_show_listening(const struct iw_ping_show *s, const struct iw_ping_se
 	}
 	if (!s->quiet)
 		printf("listening on %s over %s%s\n", iw_ping_server_addr(server), s->transport,
-		       by_default ? ", for clients of this machine: --bind ADDR for others" : "");
+		       by_default
+			       ? "; only peers on this machine can connect; use --bind ADDR for others"
+			       : "");
 	fflush(stdout);
 	return 0;
 }
@@ -352,17 +354,17 @@ static const char *look_text(const struct iw_far_look *l)
 	case IW_FAR_ANSWERS:
 		return "answers";
 	case IW_FAR_OTHER:
-		return "speaks DDP, but no reply came";
+		return "speaks DDP, but sent no reply";
 	case IW_FAR_REJECTED:
 		return "speaks DDP, and rejected the session";
 	case IW_FAR_NO_DDP:
-		return "speaks SCTP, but no DDP";
+		return "speaks SCTP, but not DDP";
 	case IW_FAR_ABORT:
-		return "an ABORT: a host with SCTP, and nobody at this port";
+		return "answers with ABORT: the host has SCTP, but no listener at this port";
 	case IW_FAR_ICMP:
-		return "ICMP: nobody there takes this";
+		return "answers with ICMP: no SCTP is received there over this transport";
 	case IW_FAR_SILENT:
-		return "nothing answers";
+		return "no answer";
 	case IW_FAR_NOT_TRIED:
 		return "not tried";
 	}

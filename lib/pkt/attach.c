@@ -43,8 +43,8 @@ int iw_xdp_ifindex(unsigned *out, const char *interface, struct iw_fault *why)
 {
 	*out = if_nametoindex(interface);
 	if (*out == 0)
-		return iw_fail(why, IW_E_NOENT, "interface %s: there is none of that name here",
-			       interface);
+		return iw_fail(why, IW_E_NOENT,
+			       "interface %s: no such interface; `ip link` lists them", interface);
 	return 0;
 }
 
@@ -343,7 +343,7 @@ int iw_xdp_attached(struct iw_xdp_attached *out, unsigned ifindex, struct iw_fau
 	if (err == -ENODEV)
 		return iw_fail(why, IW_E_NOENT, "xdp: the interface is gone");
 	if (err < 0)
-		return iw_os_fail(why, -err, "xdp: ask what is attached");
+		return iw_os_fail(why, -err, "xdp: query the attached programs");
 	out->native = q.drv_prog_id != 0 || q.hw_prog_id != 0;
 	/* There may be one of each mode; what packets meet first is told. */
 	out->program = q.hw_prog_id    ? q.hw_prog_id
@@ -376,7 +376,7 @@ static int detach_inside(const struct iw_xdp_attached *a, unsigned ifindex, stru
 		xdp_multiprog__close(m);
 	}
 	if (err)
-		err = iw_bpf_fail(why, err, "xdp: take the program %u out of the dispatcher",
+		err = iw_bpf_fail(why, err, "xdp: remove the program %u from the dispatcher",
 				  a->inside);
 	iw_bpf_end();
 	return err;
@@ -419,11 +419,11 @@ static int make_dir(const char *dir, struct iw_fault *why)
 	struct statfs fs;
 
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST && errno != ENOENT)
-		return iw_os_fail(why, errno, "xdp: make the directory %s", dir);
+		return iw_os_fail(why, errno, "xdp: create the directory %s", dir);
 	if (statfs(dir, &fs) == 0 && (uint32_t)fs.f_type == BPF_FS_MAGIC_)
 		return 0;
 	return iw_fail(why, IW_E_NOTSUP,
-		       "xdp: %s is on no BPF file system: mount -t bpf bpf /sys/fs/bpf", dir);
+		       "xdp: %s is not on a BPF file system: mount -t bpf bpf /sys/fs/bpf", dir);
 }
 
 static void pin_path(char path[static PATH_MAX], const char *dir, const char *interface)
@@ -441,9 +441,10 @@ int iw_xdp_pin(int link, const char *dir, const char *interface, struct iw_fault
 	pin_path(path, dir, interface);
 	err = bpf_obj_pin(link, path);
 	if (err == -EEXIST)
-		return iw_fail(why, IW_E_BUSY,
-			       "xdp: %s is there already: `ddp-xdp detach -I %s --force-clean`",
-			       path, interface);
+		return iw_fail(
+			why, IW_E_BUSY,
+			"xdp: %s exists already; `ddp-xdp detach -I %s --force-clean` removes it",
+			path, interface);
 	return err < 0 ? iw_bpf_fail(why, err, "xdp: pin the link as %s", path) : 0;
 }
 
@@ -509,8 +510,8 @@ int iw_xdp_check_dispatcher(struct iw_fault *why)
 			       "xdp: the dispatcher needs CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON: "
 			       "be root");
 	return iw_fail(why, IW_E_NOTSUP,
-		       "xdp: this kernel lets nobody load programs that replace functions of "
-		       "another (type EXT), and libxdp's dispatcher is made of them");
+		       "xdp: this kernel does not permit programs that replace functions of "
+		       "another (type EXT), which the dispatcher of libxdp needs");
 }
 
 /* libxdp pins what belongs to a dispatcher in a directory of its own: dispatch-IFINDEX-PROGRAM. */
@@ -541,7 +542,7 @@ int iw_xdp_clean_dispatchers(unsigned ifindex, struct iw_fault *why)
 	iw_bpf_end();
 	if (err == -ENOENT)
 		return 0;
-	return err < 0 ? iw_os_fail(why, -err, "xdp: clean up behind dispatchers") : 0;
+	return err < 0 ? iw_os_fail(why, -err, "xdp: clean up after dispatchers") : 0;
 }
 
 #endif

@@ -80,7 +80,7 @@ static const char *missing(void)
 		return "it needs CAP_NET_ADMIN: be root";
 	if (!iw_os_has_cap(CAP_BPF) && !iw_os_has_cap(CAP_SYS_ADMIN))
 		return "it needs CAP_BPF: be root";
-	return "something forbids it: a security module, or a user namespace";
+	return "a security module or a user namespace forbids it";
 }
 
 int iw_bpf_fail(struct iw_fault *why, int errnum, const char *fmt, ...)
@@ -111,16 +111,15 @@ int iw_bpf_load(struct bpf_object *o, const char *what, struct iw_fault *why)
 	/* The verifier of a kernel that lacks a function it is asked for says EINVAL; one that cannot see
 	 * that an access is good, EACCES; one that gives up, E2BIG. */
 	if (err == -EINVAL || err == -ENOTSUP || err == -EACCES || err == -E2BIG)
-		return iw_fail(
-			why, IW_E_NOTSUP,
-			"xdp: this kernel does not take the program %s: it needs Linux 6.1 or "
-			"later (%s)",
-			what, complaint);
+		return iw_fail(why, IW_E_NOTSUP,
+			       "xdp: this kernel rejects the program %s, which needs Linux 6.1 or "
+			       "later (%s)",
+			       what, complaint);
 	if (err == -EPERM && iw_os_has_cap(CAP_BPF) && iw_os_has_cap(CAP_NET_ADMIN))
 		return iw_fail(
 			why, IW_E_PERM,
 			"xdp: load the program %s: not permitted, although CAP_BPF and "
-			"CAP_NET_ADMIN are there: locked memory may be too little (ulimit -l)",
+			"CAP_NET_ADMIN are present: the limit of locked memory may be too low (ulimit -l)",
 			what);
 	return iw_bpf_fail(why, err, "xdp: load the program %s", what);
 }
@@ -138,11 +137,10 @@ static int busy(const char *interface, unsigned ifindex, struct iw_fault *why)
 
 	if (iw_xdp_attached(&a, ifindex, NULL) < 0 || a.program == 0)
 		return iw_os_fail(why, EBUSY, "xdp: attach to %s", interface);
-	return iw_fail(
-		why, IW_E_BUSY,
-		"xdp: %s has the program %s (id %u) already: end who attached it, or `ddp-xdp "
-		"detach -I %s --force-clean`",
-		interface, a.name, a.program, interface);
+	return iw_fail(why, IW_E_BUSY,
+		       "xdp: %s has the program %s (id %u) already: end its owner, or use `ddp-xdp "
+		       "detach -I %s --force-clean`",
+		       interface, a.name, a.program, interface);
 }
 
 int iw_bpf_attach(int *link, bool *native, int prog, const char *interface, unsigned ifindex,
@@ -169,8 +167,8 @@ int iw_bpf_attach(int *link, bool *native, int prog, const char *interface, unsi
 	if (fd == -ERANGE || fd == -EINVAL)
 		return iw_fail(
 			why, IW_E_LIMIT,
-			"xdp: the driver of %s does not take the program: its MTU, queues or "
-			"offloads (LRO) may not allow it: lower the MTU, or use generic",
+			"xdp: the driver of %s rejects the program, perhaps because of its MTU, queues or "
+			"offloads (LRO): lower the MTU, or use generic",
 			interface);
 	return iw_bpf_fail(why, fd, "xdp: attach to %s", interface);
 }
@@ -217,7 +215,7 @@ int iw_bpf_join(int prog, int *fd, const struct iw_bpf_shape *shape, unsigned n,
 	int err = 0;
 
 	if (iw_bpf_prog_info(prog, &info, id, &nmaps) < 0)
-		return iw_os_fail(why, errno, "xdp: ask for the maps of the program on %s",
+		return iw_os_fail(why, errno, "xdp: query the maps of the program on %s",
 				  interface);
 	for (uint32_t i = 0; i < nmaps && err == 0; i++)
 		err = take_map(id[i], fd, shape, n);
@@ -227,7 +225,7 @@ int iw_bpf_join(int prog, int *fd, const struct iw_bpf_shape *shape, unsigned n,
 		if (fd[i] < 0)
 			return iw_fail(why, IW_E_BUSY,
 				       "xdp: the program on %s has no map %s as this version "
-				       "knows it: `ddp-xdp detach -I %s`, then attach anew",
+				       "expects it: `ddp-xdp detach -I %s`, then attach again",
 				       interface, shape[i].name, interface);
 	return 0;
 }

@@ -89,7 +89,7 @@ int iw_generate_gate_open(struct iw_generate_gate *g, struct iw_fault *why)
 				&o);
 	iw_bpf_end();
 	if (g->map < 0)
-		return iw_bpf_fail(why, errno, "xdp: make a map for the generator");
+		return iw_bpf_fail(why, errno, "xdp: create a map for the generator");
 	g->arrived = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED,
 			  g->map, 0);
 	if (g->arrived != MAP_FAILED)
@@ -178,7 +178,8 @@ int iw_generate_open(struct iw_generate **out, const struct iw_generate_cfg *cfg
 	int err;
 
 	if (!is_model(cfg->frame, cfg->len))
-		return iw_fail(why, IW_E_INVAL, "xdp: no model of a tagged segment");
+		return iw_fail(why, IW_E_INVAL,
+			       "xdp: the generator needs a template of a tagged segment");
 	g = calloc(1, sizeof(*g));
 	if (!g)
 		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");

@@ -171,14 +171,13 @@ static int look_at_link(struct iw_neigh *n, struct iw_fault *why)
 	r.link.ifi_index = (int)n->ifindex;
 	h = ask(n, &r);
 	if (!h)
-		return iw_os_fail(why, errno, "xdp: look at interface %s", n->name);
+		return iw_os_fail(why, errno, "xdp: query interface %s", n->name);
 	i = NLMSG_DATA(h);
 	if (i->ifi_type != ARPHRD_ETHER)
-		return iw_fail(
-			why, IW_E_NOTSUP,
-			"xdp: interface %s is no Ethernet, and the frames of -t xdp are: choose "
-			"another with -I, or use udp or raw",
-			n->name);
+		return iw_fail(why, IW_E_NOTSUP,
+			       "xdp: interface %s is not Ethernet, which -t xdp needs: choose "
+			       "another with -I, or use udp or raw",
+			       n->name);
 	take_link(n, h);
 	return 0;
 }
@@ -205,7 +204,8 @@ int iw_neigh_open(struct iw_neigh **out, const char *interface, struct iw_fault 
 	strncpy(n->name, interface, sizeof(n->name) - 1);
 	n->ifindex = if_nametoindex(interface);
 	if (n->ifindex == 0)
-		err = iw_fail(why, IW_E_NOENT, "xdp: there is no interface %s", interface);
+		err = iw_fail(why, IW_E_NOENT, "xdp: no such interface: %s; `ip link` lists them",
+			      interface);
 	if (!err)
 		err = open_netlink(&n->ask, 0, 0, why);
 	if (!err)

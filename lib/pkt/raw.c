@@ -60,8 +60,8 @@ static int check_kernel(const char *transport, struct iw_fault *why)
 		return 0;
 	return iw_fail(
 		why, IW_E_NOTSUP,
-		"transport %s: this kernel speaks SCTP itself and would abort what it does not "
-		"know of: use sctp, or unload the module",
+		"transport %s: the kernel's SCTP is loaded and would abort these associations: "
+		"use -t sctp, or unload the module sctp",
 		transport);
 }
 
@@ -183,7 +183,7 @@ static int join(struct raw *r, struct iw_fault *why)
 {
 	r->pkt.fd = epoll_create1(EPOLL_CLOEXEC);
 	if (r->pkt.fd < 0)
-		return iw_os_fail(why, errno, "raw: make an epoll descriptor");
+		return iw_os_fail(why, errno, "raw: create an epoll descriptor");
 	for (int i = 0; i < 2; i++) {
 		struct epoll_event ev = { .events = EPOLLIN };
 

@@ -412,8 +412,7 @@ static int get_program(struct iw_steer *s, const struct iw_steer_cfg *cfg, struc
 	err = join(s, &a, why);
 	if (!err && cfg->mode == IW_XDP_NATIVE && !a.native)
 		return iw_fail(why, IW_E_NOTSUP,
-			       "xdp: the program that is resident on %s is in generic mode",
-			       s->interface);
+			       "xdp: the resident program on %s is in generic mode", s->interface);
 	return err;
 }
 
@@ -709,7 +708,7 @@ int iw_steer_worker_add(struct iw_steer *s, uint32_t *worker, const int *xsk, un
 	err = tell_owner(s, *worker, xsk, n);
 	if (err) {
 		iw_steer_worker_remove(s, *worker);
-		return iw_fail(why, err, "xdp: tell of the sockets of %s", s->interface);
+		return iw_fail(why, err, "xdp: publish the sockets of %s", s->interface);
 	}
 	return 0;
 }
@@ -782,9 +781,10 @@ int iw_steer_endpoint_add(struct iw_steer *s, uint32_t *id, const struct iw_addr
 	forget_recent(s);
 	*id = e.id;
 	if (err == -EEXIST)
-		return iw_fail(why, IW_E_BUSY,
-			       "xdp: SCTP port %u on %s is taken by another endpoint",
-			       (uint32_t)sctp_port, s->interface);
+		return iw_fail(
+			why, IW_E_BUSY,
+			"xdp: SCTP port %u on %s is in use by another endpoint: choose another with --port",
+			(uint32_t)sctp_port, s->interface);
 	if (err == -E2BIG)
 		return iw_fail(why, IW_E_FULL, "xdp: no room for another endpoint on %s",
 			       s->interface);

@@ -28,10 +28,11 @@ static uint64_t lockable(void)
 
 static int too_little(uint64_t have, uint64_t need, struct iw_fault *why)
 {
-	return iw_fail(why, IW_E_LIMIT,
-		       "xdp: locked memory is limited to %U octets and the frames need %U: run it "
-		       "behind ulimit -l %U, or with CAP_IPC_LOCK",
-		       have, need, (need + 1023) / 1024);
+	return iw_fail(
+		why, IW_E_LIMIT,
+		"xdp: the limit of locked memory is %U octets, and the frames need %U: raise it with "
+		"ulimit -l %U, or run with CAP_IPC_LOCK",
+		have, need, (need + 1023) / 1024);
 }
 
 static void map_area(struct iw_umem *u)

@@ -102,7 +102,7 @@ static int join(struct xdp *x, struct iw_fault *why)
 
 	x->pkt.fd = epoll_create1(EPOLL_CLOEXEC);
 	if (x->pkt.fd < 0)
-		return iw_os_fail(why, errno, "xdp: make an epoll descriptor");
+		return iw_os_fail(why, errno, "xdp: create an epoll descriptor");
 	err = watch(x, EPOLL_CTL_ADD, x->kernel->fd, EPOLLIN, FROM_KERNEL, why);
 	if (!err)
 		err = watch(x, EPOLL_CTL_ADD, iw_neigh_fd(x->neigh), EPOLLIN, FROM_NETLINK, why);
@@ -122,8 +122,8 @@ static int check_mtu(struct xdp *x, const struct iw_xsk_facts *f, struct iw_faul
 		return 0;
 	return iw_fail(
 		why, IW_E_NOTSUP,
-		"xdp: interface %s has an MTU of %u, and without frames of several buffers "
-		"(Linux 6.6, and a driver that has them) %u is the most: ip link set %s mtu %u",
+		"xdp: interface %s has an MTU of %u: without multi-buffer frames "
+		"(Linux 6.6, and support in the driver) the limit is %u: ip link set %s mtu %u",
 		x->interface, iw_neigh_mtu(x->neigh), f->packet_max - ETHER_MAX, x->interface,
 		f->packet_max - ETHER_MAX);
 }
@@ -195,7 +195,7 @@ static int xdp_open(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw
 
 	if (!cfg->interface)
 		return iw_fail(why, IW_E_INVAL,
-			       "transport xdp: on which interface? Name it with -I");
+			       "transport xdp: no interface is given: name it with -I");
 	x = calloc(1, sizeof(*x));
 	if (!x)
 		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
@@ -514,7 +514,7 @@ int iw_pkt_memory_new(struct iw_xdp_memory **out, const struct iw_pkt_cfg *cfg, 
 	int err = xdp_available(why);
 
 	if (!err && !cfg->interface)
-		err = iw_fail(why, IW_E_INVAL, "memory for transport xdp: on which interface?");
+		err = iw_fail(why, IW_E_INVAL, "memory for transport xdp: no interface is given");
 	if (!err)
 		err = iw_neigh_open(&neigh, cfg->interface, why);
 	if (err)

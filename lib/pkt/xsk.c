@@ -138,13 +138,14 @@ static int bind_queue(struct iw_xsk *x, unsigned i, unsigned q, struct iw_fault 
 	if (err == EBUSY)
 		return iw_fail(
 			why, IW_E_BUSY,
-			"xdp: queue %u of interface %s is taken: another program has an AF_XDP "
-			"socket on it; one process at a time can have a queue",
+			"xdp: queue %u of interface %s is in use: another program has an AF_XDP "
+			"socket on it; end that program first",
 			(unsigned)q, d->name);
 	if (err == EOPNOTSUPP && d->mode == IW_XSK_ZEROCOPY)
-		return iw_fail(why, IW_E_NOTSUP,
-			       "xdp: interface %s: its driver has no zero-copy%s: leave it out",
-			       d->name, d->sg ? " for frames of several buffers" : "");
+		return iw_fail(
+			why, IW_E_NOTSUP,
+			"xdp: interface %s: its driver does not support zero-copy%s: leave out --require zerocopy",
+			d->name, d->sg ? " for multi-buffer frames" : "");
 	if (err == ENETDOWN)
 		return iw_fail(why, IW_E_OS, "xdp: interface %s is down: ip link set %s up",
 			       d->name, d->name);
@@ -848,7 +849,7 @@ int iw_xsk_settle(struct iw_xsk *x, struct iw_fault *why)
 			break;
 		if (now - begun > SETTLE_TIME) {
 			x->broken = true;
-			return iw_fail(why, IW_E_OS, "xdp: interface %s takes no packets",
+			return iw_fail(why, IW_E_OS, "xdp: interface %s accepts no packets",
 				       x->dev->name);
 		}
 		err = kick(x, why);
@@ -903,9 +904,10 @@ int iw_xsk_send(struct iw_xsk *x, const struct iw_xsk_tx *tx, unsigned n, struct
 		uint32_t frames = (uint32_t)((IW_XSK_HEAD + tx[i].len + fs - 1) / fs);
 
 		if (frames > (x->dev->sg ? IW_XSK_FRAGS : 1))
-			return iw_fail(why, IW_E_LIMIT,
-				       "xdp: a packet of %U octets takes %u frames of %u octets",
-				       (uint64_t)(tx[i].head_len + tx[i].len), frames, fs);
+			return iw_fail(
+				why, IW_E_LIMIT,
+				"xdp: a packet of %U octets needs %u frames of %u octets, which is too many",
+				(uint64_t)(tx[i].head_len + tx[i].len), frames, fs);
 		need += frames;
 	}
 	if (need > IW_XSK_TX || !find_room(x, need)) {

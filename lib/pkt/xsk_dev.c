@@ -92,8 +92,8 @@ int iw_xsk_dev_register(struct iw_xsk_dev *d, unsigned n, struct iw_fault *why)
 	if (err == ENOBUFS)
 		return iw_fail(
 			why, IW_E_LIMIT,
-			"xdp: locked memory is limited (RLIMIT_MEMLOCK) and %U octets are too "
-			"much: raise it with ulimit -l",
+			"xdp: the limit of locked memory (RLIMIT_MEMLOCK) is below %U octets: "
+			"raise it with ulimit -l",
 			(uint64_t)d->umem->len);
 	return err ? iw_os_fail(why, err, "xdp: register %zu octets with AF_XDP", d->umem->len) : 0;
 }
@@ -169,7 +169,7 @@ static int dev_new(struct iw_xsk_dev **out, const struct iw_xsk_cfg *cfg, size_t
 	if (f->queues > IW_XSK_QUEUES_MAX)
 		err = iw_fail(
 			why, IW_E_LIMIT,
-			"xdp: interface %s has %u queues and %u are taken care of: ethtool -L %s "
+			"xdp: interface %s has %u queues, and at most %u are supported: ethtool -L %s "
 			"combined %u",
 			cfg->interface, (unsigned)f->queues, (unsigned)IW_XSK_QUEUES_MAX,
 			cfg->interface, (unsigned)IW_XSK_QUEUES_MAX);
@@ -201,13 +201,13 @@ static int refuse_memory(const struct iw_xsk_dev *d, size_t len, struct iw_fault
 	if (d->lent_len > 0)
 		return iw_fail(
 			why, IW_E_BUSY,
-			"xdp: interface %s has %U octets of memory in its UMEM already, the one piece for all connections "
-			"there: use that, or free it and ask for %U at once",
+			"xdp: interface %s has %U octets of memory in its UMEM already, for all its connections "
+			"together: use them, or free them and allocate %U at once",
 			d->name, (uint64_t)d->lent_len, (uint64_t)(d->lent_len + len));
 	return iw_fail(
 		why, IW_E_BUSY,
-		"xdp: this process uses interface %s already: memory in its UMEM is to be had "
-		"before the first connection there: close those that there are, and ask again",
+		"xdp: this process uses interface %s already: memory in its UMEM must be allocated "
+		"before its first connection: close its connections and try again",
 		d->name);
 }
 
@@ -231,10 +231,11 @@ static int dev_get(struct iw_xsk_dev **out, const struct iw_xsk_cfg *cfg, size_t
 		}
 	}
 	if (!err && (d->mode != cfg->mode || d->attached != cfg->attached))
-		err = iw_fail(why, IW_E_BUSY,
-			      "xdp: this process uses interface %s otherwise already: all of its "
-			      "connections there want the same",
-			      cfg->interface);
+		err = iw_fail(
+			why, IW_E_BUSY,
+			"xdp: this process uses interface %s with other options already: use the "
+			"same options for all its connections",
+			cfg->interface);
 	if (!err) {
 		d->refs++;
 		*out = d;
@@ -324,11 +325,10 @@ int iw_xsk_dev_join(struct iw_xsk_dev *d, unsigned *share, struct iw_fault *why)
 			*share = i;
 			return 0;
 		}
-	return iw_fail(
-		why, IW_E_LIMIT,
-		"xdp: %u workers of this process use interface %s, and its frames are shared "
-		"out: use fewer at once",
-		(unsigned)d->workers_max, d->name);
+	return iw_fail(why, IW_E_LIMIT,
+		       "xdp: %u workers of this process use interface %s, and no frames are "
+		       "left: use fewer at once",
+		       (unsigned)d->workers_max, d->name);
 }
 
 bool iw_xsk_dev_bring(struct iw_xsk_dev *d, unsigned q)

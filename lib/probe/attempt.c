@@ -104,7 +104,7 @@ static void tell_banner(struct trial *t)
 {
 	const uint8_t *rx = t->play.rx;
 	size_t len = IW_MIN(t->play.rx_len, (size_t)BANNER), line = 0;
-	const char *what = "another protocol than MPA";
+	const char *what = "a protocol other than MPA";
 	char text[120];
 
 	for (size_t i = 0; i < IW_ARRAY_LEN(banners); i++)
@@ -187,7 +187,7 @@ static int foreign(struct trial *t)
 	i = same_as_key(p->rx, p->rx_len);
 	tell_banner(t);
 	(void)iw_fail(&t->out->why, IW_E_MPA_FRAME,
-		      "octet %U of what came is %b: not an MPA Reply; it speaks %s", (uint64_t)i,
+		      "not an MPA Reply: octet %U received is %b; it speaks %s", (uint64_t)i,
 		      (uint32_t)p->rx[i], t->out->text);
 	return no_reply(t, IW_OUT_NOT_MPA);
 }
@@ -215,7 +215,7 @@ static int cut_short(struct trial *t)
 	struct iw_fault *why = &t->out->why;
 
 	if (p->rx_len) {
-		(void)iw_fail(why, IW_E_MPA_FRAME, "%U octets of a Reply came, then %s",
+		(void)iw_fail(why, IW_E_MPA_FRAME, "%U octets of a Reply were received, then %s",
 			      (uint64_t)p->rx_len,
 			      p->reset || p->lost ? "a reset"
 			      : p->fin            ? "the end of the stream"
@@ -239,7 +239,7 @@ static bool is_malformed(struct trial *t, const struct iw_mpa_frame *f)
 		return false;
 	if (f->pd_len > IW_MPA_PD_MAX) {
 		(void)iw_fail(why, IW_E_MPA_FRAME,
-			      "PD_Length of the Reply is %u: at most %u (RFC 5044 7.1.1)",
+			      "PD_Length of the Reply is %u: expected at most %u (RFC 5044 7.1.1)",
 			      (uint32_t)f->pd_len, (uint32_t)IW_MPA_PD_MAX);
 		return true;
 	}
@@ -248,7 +248,7 @@ static bool is_malformed(struct trial *t, const struct iw_mpa_frame *f)
 	    f->pd_len < IW_MPA_ENHANCED_LEN) {
 		(void)iw_fail(
 			why, IW_E_MPA_FRAME,
-			"PD_Length of the enhanced Reply is %u: at least %u, for IRD and ORD (RFC 6581 9)",
+			"PD_Length of the enhanced Reply is %u: expected at least %u, for IRD and ORD (RFC 6581 9)",
 			(uint32_t)f->pd_len, (uint32_t)IW_MPA_ENHANCED_LEN);
 		why->clause = "RFC 6581 9";
 		return true;
@@ -368,7 +368,7 @@ static void terminate_came(struct trial *t, const uint8_t *payload, size_t len)
 		iw_term_print(&text, IW_TERM((uint32_t)m->layer, (uint32_t)m->etype, m->code));
 	}
 	(void)iw_fail(&why, IW_E_PEER_TERMINATE, "the peer sent a Terminate: %s%s",
-		      t->out->terminated ? what : "too short to be one",
+		      t->out->terminated ? what : "too short to decode",
 		      t->out->siw_order ? " (siw: layer and type exchanged)" : "");
 	broken(t, &why);
 }
@@ -383,7 +383,8 @@ static void response_came(struct trial *t, const struct iw_ddp *h, size_t len)
 		t->out->reads++;
 		return;
 	}
-	(void)iw_fail(&why, IW_E_RO_OPCODE, "a Read Response of %U octets that nobody asked for",
+	(void)iw_fail(&why, IW_E_RO_OPCODE,
+		      "a Read Response of %U octets, but no RDMA Read is outstanding",
 		      (uint64_t)len);
 	broken(t, &why);
 }
@@ -397,8 +398,8 @@ static void ulpdu_came(struct trial *t, const struct iw_codec_ulpdu *u)
 	t->out->fpdus++;
 	began_a_read(t, u->pos);
 	if (n <= 0) {
-		(void)iw_fail(&why, IW_E_DDP_LOCAL, "an FPDU of %U octets, too short for DDP",
-			      (uint64_t)u->len);
+		(void)iw_fail(&why, IW_E_DDP_LOCAL,
+			      "an FPDU of %U octets, too short for a DDP header", (uint64_t)u->len);
 		broken(t, &why);
 	} else if (h.opcode == IW_OP_TERM) {
 		terminate_came(t, u->data + n, u->len - (size_t)n);
@@ -673,9 +674,10 @@ static int ask_and_look(struct trial *t, struct iw_fault *why)
 	take_reply(t, &f);
 	if (f.flags & IW_MPA_R) {
 		t->out->outcome = IW_OUT_REFUSED;
-		(void)iw_fail(&t->out->why, IW_E_REJECTED,
-			      "the peer refused by R = 1, with %U octets of Private Data",
-			      (uint64_t)t->out->pd_len);
+		(void)iw_fail(
+			&t->out->why, IW_E_REJECTED,
+			"the peer refused the Request (R = 1), with %U octets of Private Data",
+			(uint64_t)t->out->pd_len);
 		/* RFC 5044 7.1.2: TCP stays open. Who closes it does so at once. */
 		err = iw_play_wait(&t->play, SIZE_MAX, LINGER_NS);
 		note_ending(t);

@@ -93,7 +93,7 @@ static void rping_human(const struct iw_rping_run_cfg *cfg, const struct iw_rpin
 	char a[IW_HUMAN_TEXT], b[IW_HUMAN_TEXT], c[IW_HUMAN_TEXT];
 
 	if (!r->rounds && o->left.fault.err) {
-		printf("no round was complete\n");
+		printf("no round was completed\n");
 		return;
 	}
 	if (i->peer[0])
@@ -109,9 +109,9 @@ static void rping_human(const struct iw_rping_run_cfg *cfg, const struct iw_rpin
 	       r->rounds, r->size, r->read, r->written,
 	       !cfg->ping.verify          ? "not verified"
 	       : r->verified == r->rounds ? "verified"
-					  : "NOT VERIFIED");
+					  : "VERIFICATION FAILED");
 	if (r->rounds)
-		printf("a round takes %s at least, %s on average, %s at most\n",
+		printf("time per round: %s minimum, %s mean, %s maximum\n",
 		       iw_human_latency(a, r->min_ns), iw_human_latency(b, average(r)),
 		       iw_human_latency(c, r->max_ns));
 }
@@ -121,17 +121,17 @@ static void rping_hints(const struct iw_rping_run_cfg *cfg, const struct iw_rpin
 	const struct iw_fault *fault = &o->left.fault;
 
 	if (o->left.info.nudges)
-		iw_log_info("quirk siw-first-fpdu: %" PRIu64
-			    " RDMA Writes of no octets were sent to"
-			    " have the first FPDU noticed",
+		iw_log_info("quirk siw-first-fpdu: sent %" PRIu64
+			    " zero-length RDMA Writes so that the peer notices the first FPDU",
 			    o->left.info.nudges);
 	if (fault->err)
 		iw_log_error("%s", fault->text);
 	if (fault->err == IW_E_MPA_LOST && cfg->conn.peer_to_peer && !o->up.info.rev)
-		iw_log_warn("a peer that ends the connection so may know MPA Rev 1 alone:"
-			    " leave --rtr and --peer-to-peer away");
+		iw_log_warn("a peer that ends the connection like this may support only MPA Rev 1:"
+			    " try without --rtr and --peer-to-peer");
 	if (fault->err && o->left.info.rev == 1 && !o->left.result.rounds)
-		iw_log_warn("the rping server of Linux siw cannot read over MPA Rev 1");
+		iw_log_warn(
+			"the rping server of Linux siw does no RDMA Reads over MPA Rev 1: use --rev 2 with it");
 }
 
 int iw_rping_show(struct iw_json *w, const struct iw_rping_run_cfg *cfg,
@@ -182,7 +182,7 @@ void iw_serve_show_listening(struct iw_serve_show *s, const char *addr, uint16_t
 	printf("listening on %s as %s%s, %s\n", addr, s->persona->name, emulated(s->persona), app);
 	if (by_default)
 		iw_log_warn(
-			"only this machine can connect: --bind ADDR, or --bind '*', for others");
+			"only peers on this machine can connect; use --bind ADDR or --bind '*' for others");
 	fflush(stdout);
 }
 

@@ -7,9 +7,9 @@
 #include "util/num.h"
 
 static const struct {
-	const char *key, *text;
+	const char *key, *text, *not_text;
 } fact_rows[IW_FACTS] = {
-#define IW_X_(name, key, text) [IW_FACT_##name] = { key, text },
+#define IW_X_(name, key, text, not_text) [IW_FACT_##name] = { key, text, not_text },
 	IW_FACT_LIST(IW_X_)
 #undef IW_X_
 };
@@ -19,9 +19,11 @@ const char *iw_fact_name(enum iw_fact f)
 	return f < IW_FACTS ? fact_rows[f].key : "?";
 }
 
-const char *iw_fact_text(enum iw_fact f)
+const char *iw_fact_text(enum iw_fact f, bool is)
 {
-	return f < IW_FACTS ? fact_rows[f].text : "?";
+	if (f >= IW_FACTS)
+		return "?";
+	return is ? fact_rows[f].text : fact_rows[f].not_text;
 }
 
 /* --- implementations --- */
@@ -29,7 +31,7 @@ const char *iw_fact_text(enum iw_fact f)
 static const struct {
 	const char *name, *text, *source;
 } impls[IW_IMPLS] = {
-	[IW_IMPL_UNKNOWN] = { "unknown", "nothing that is known here", "" },
+	[IW_IMPL_UNKNOWN] = { "unknown", "no known implementation", "" },
 	[IW_IMPL_LIBIWARP] = { "libiwarp", "libiwarp (this library)", "lib/mpa" },
 	[IW_IMPL_SIW] = { "siw", "Linux siw (software iWARP)",
 			  "observed on kernels 6.1 and 6.12; drivers/infiniband/sw/siw/siw_cm.c" },
@@ -37,9 +39,10 @@ static const struct {
 			      "drivers/infiniband/hw/cxgb4/cm.c; softiwarp issue 21" },
 	[IW_IMPL_INTEL] = { "intel", "Intel X722 or E810 (Linux irdma)",
 			    "drivers/infiniband/hw/irdma/cm.c" },
-	[IW_IMPL_WINDOWS] = { "windows", "Windows SMB Direct over iWARP of Rev 1",
+	[IW_IMPL_WINDOWS] = { "windows", "Windows SMB Direct over MPA Rev 1",
 			      "[MS-SMBD] 6.1; Wireshark 4.6 iwarp_mpa.legacy" },
-	[IW_IMPL_PLAIN] = { "plain", "an RFC 5044 endpoint of Rev 1 alone", "RFC 5044 7.1" },
+	[IW_IMPL_PLAIN] = { "plain", "an RFC 5044 endpoint that supports only Rev 1",
+			    "RFC 5044 7.1" },
 	[IW_IMPL_RDMAC] = { "rdmac", "an endpoint of the RDMA Consortium (use --profile rdmac)",
 			    "draft-culley-iwarp-mpa-v1.0; RFC 5044 Appendix C.1" },
 };

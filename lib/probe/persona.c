@@ -15,7 +15,7 @@
 const struct iw_persona iw_personas[IW_PERSONAS] = {
 	{
 		.name = "rfc",
-		.what = "this library: RFC 5044 and RFC 6581 to the letter",
+		.what = "this library, as RFC 5044 and RFC 6581 specify",
 		.source = "lib/mpa",
 		.native = true,
 		.request_ns = IW_SEC(5),
@@ -54,7 +54,7 @@ const struct iw_persona iw_personas[IW_PERSONAS] = {
 	},
 	{
 		.name = "windows",
-		.what = "an SMB Direct server over MPA of Rev 1",
+		.what = "an SMB Direct server over MPA Rev 1",
 		.source = WINDOWS_SOURCE,
 		.rev_least = 1,
 		.rev_most = 1,
@@ -66,7 +66,7 @@ const struct iw_persona iw_personas[IW_PERSONAS] = {
 	},
 	{
 		.name = "plain",
-		.what = "RFC 5044 of Rev 1 alone, which asks for no CRC and no markers",
+		.what = "RFC 5044 with Rev 1 only, which requests no CRC and no markers",
 		.source = "RFC 5044 7.1",
 		.rev_least = 1,
 		.rev_most = 1,
@@ -268,9 +268,9 @@ static bool usable(struct asked *a, bool extra)
 	if (a->f.kind != IW_MPA_REQUEST)
 		bad(a, "not an MPA Request");
 	else if (a->f.rev < a->p->rev_least || a->f.rev > most)
-		bad(a, "a revision that it does not know");
+		bad(a, "it does not support this revision");
 	else if (extra && a->p->extra_is_bad)
-		bad(a, "octets behind the Request");
+		bad(a, "octets follow the Request before the Reply");
 	else
 		return true;
 	return false;
@@ -284,7 +284,7 @@ static void decide(struct asked *a)
 	if (wants && a->f.pd_len < IW_MPA_ENHANCED_LEN) {
 		/* siw: the flags as they came, no Private Data at all. */
 		reject(a, (uint8_t)(a->f.flags & ~IW_MPA_M), NULL, NULL, 0,
-		       "S = 1 with less than four octets of Private Data");
+		       "S = 1 with fewer than four octets of Private Data");
 		return;
 	}
 	a->enhanced = wants;
@@ -292,10 +292,10 @@ static void decide(struct asked *a)
 		iw_mpa_enhanced_decode(&a->e, a->f.pd, a->f.pd_len);
 	if (a->f.flags & IW_MPA_M && a->p->refuses_markers)
 		reject(a, (uint8_t)(a->f.flags & ~IW_MPA_M), wants ? &zero : NULL, NULL, 0,
-		       "M = 1: it makes no markers");
+		       "M = 1: it does not support markers");
 	else if (a->cfg->reject)
 		reject(a, reply_flags(a), wants ? &zero : NULL, a->cfg->pd, a->cfg->pd_len,
-		       "told to refuse everybody");
+		       "--reject refuses every Request");
 	else
 		accept_it(a);
 }
@@ -330,7 +330,7 @@ void iw_persona_answer(struct iw_persona_answer *out, const struct iw_persona_cf
 		return;
 	}
 	if (a.f.pd_len > a.p->pd_max) {
-		bad(&a, "more Private Data than it takes");
+		bad(&a, "more Private Data than it accepts");
 		return;
 	}
 	if (ret == 0) {

@@ -172,7 +172,10 @@ int iw_play_connect(struct iw_play *p, const struct iw_play_cfg *cfg, uint64_t l
 		if (err < 0)
 			return iw_fail(why, err, "connect to %s: interrupted", p->llp->peer);
 		if (err == 0)
-			return iw_fail(why, IW_E_TIMEOUT, "connect to %s: no answer", p->llp->peer);
+			return iw_fail(
+				why, IW_E_TIMEOUT,
+				"connect to %s: no answer; is the address right, and does a firewall let the connection through?",
+				p->llp->peer);
 		err = p->llp->ops->connected(p->llp, why);
 	} while (err == IW_E_AGAIN);
 	if (err)

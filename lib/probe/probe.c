@@ -102,7 +102,8 @@ static int try(struct survey *s, enum iw_purpose purpose, const struct iw_ask *a
 	int err;
 
 	if (s->out->ncells == IW_CELLS_MAX)
-		return iw_fail(s->why, IW_E_LIMIT, "more than %u connections", IW_CELLS_MAX);
+		return iw_fail(s->why, IW_E_LIMIT, "the probe needs more than %u connections",
+			       IW_CELLS_MAX);
 	err = keep_pace(s);
 	if (err)
 		return err;

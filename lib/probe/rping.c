@@ -194,8 +194,9 @@ static int client_hears(struct iw_rping *r, uint64_t now, struct iw_fault *why)
 	}
 	if (r->state == STATE_SINK_FULL)
 		return end_round(r, now, why);
-	return iw_fail(why, IW_E_FORMAT,
-		       "rping: the server sends when it should wait for an advertisement");
+	return iw_fail(
+		why, IW_E_FORMAT,
+		"rping: the server sent a message before the advertisement that it must wait for");
 }
 
 /* --- the server
@@ -261,7 +262,7 @@ static int server_hears(struct iw_rping *r, const struct advert *a, struct iw_fa
 		if (a->len > r->cfg.size)
 			return iw_fail(
 				why, IW_E_REJECTED,
-				"rping: the client advertises %u octets, at most %u are taken here",
+				"rping: the client advertises %u octets: at most %u are accepted here (--size)",
 				(uint32_t)a->len, (uint32_t)r->cfg.size);
 		if (!r->writing)
 			return read_source(r, a, why);
@@ -271,7 +272,7 @@ static int server_hears(struct iw_rping *r, const struct advert *a, struct iw_fa
 	}
 	if (r->state == STATE_SINK)
 		return write_sink(r, a, why);
-	return iw_fail(why, IW_E_FORMAT, "rping: the client sends when it should wait");
+	return iw_fail(why, IW_E_FORMAT, "rping: the client sent a message while it must wait");
 }
 
 /* The Write and the Send behind it have arrived: the buffer is free for the next round. */
@@ -294,9 +295,9 @@ static int heard(struct iw_rping *r, const struct iw_wc *wc, uint64_t now, struc
 	int err;
 
 	if (wc->wr_id >= RECVS)
-		return iw_fail(why, IW_E_INVAL, "rping: a receive that is not ours");
+		return iw_fail(why, IW_E_INVAL, "rping: completion of an unknown receive");
 	if (wc->len != ADVERT_LEN)
-		return iw_fail(why, IW_E_FORMAT, "rping: a message of %u octets, expected %u",
+		return iw_fail(why, IW_E_FORMAT, "rping: a message of %u octets: expected %u",
 			       (uint32_t)wc->len, ADVERT_LEN);
 	a = get_advert(r->recv[wc->wr_id]);
 	err = post_receive(r, wc->wr_id, why);
@@ -383,7 +384,7 @@ int iw_rping_new(struct iw_rping **out, struct iw_pd *pd, struct iw_qp *qp,
 	int err = 0;
 
 	if (cfg->size > IW_RPING_SIZE_MAX && !(cfg->client && cfg->size == IW_RPING_SIZE_NONE))
-		return iw_fail(why, IW_E_INVAL, "rping: a ping has at most 65535 octets");
+		return iw_fail(why, IW_E_INVAL, "rping: the size of a ping is above 65535 octets");
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return iw_fail(why, IW_E_NOMEM, "rping: out of memory");

@@ -84,7 +84,7 @@ static int new_talk(struct iw_rping_run *run, struct talk **out, struct iw_fault
 		return 0;
 	}
 	return iw_fail(why, IW_E_LIMIT,
-		       "rping: %u connections have not ended yet: no room for another",
+		       "rping: no room for another connection: %u have not ended yet",
 		       (uint32_t)TALKS_MAX);
 }
 
@@ -213,10 +213,9 @@ static bool has_room(struct iw_rping_run *run)
 		return true;
 	if (!idlest || now < iw_time_add(idlest->seen, least))
 		return false;
-	(void)iw_fail(
-		&why, IW_E_TIMEOUT,
-		"rping: round %U: no progress for %U ms, and a new connection needs the place",
-		iw_rping_result(idlest->ping)->rounds, (now - idlest->seen) / 1000000);
+	(void)iw_fail(&why, IW_E_TIMEOUT,
+		      "rping: round %U: no progress for %U ms; closed to accept a new connection",
+		      iw_rping_result(idlest->ping)->rounds, (now - idlest->seen) / 1000000);
 	break_off(idlest, &why);
 	return true;
 }
@@ -256,7 +255,7 @@ static void on_closed(struct talk *t, const struct iw_fault *fault, struct iw_rp
 		news->fault = *fault;
 	else if (!t->up || !iw_rping_over(t->ping))
 		iw_fail(&news->fault, IW_E_REJECTED,
-			"rping: the %s ended the conversation in round %U",
+			"rping: the %s ended the connection in round %U",
 			run->cfg.ping.client ? "server" : "client", (uint64_t)news->result.rounds);
 	forget_talk(t);
 }
@@ -321,7 +320,7 @@ static void on_time(struct talk *t, uint64_t now)
 	if (t->seen == now)
 		return;
 	(void)iw_fail(&why, IW_E_TIMEOUT, "rping: round %U: %s for %U ms", rounds,
-		      t->closing ? "the peer did not end its side" : "no progress",
+		      t->closing ? "the peer did not close its side" : "no progress",
 		      (now - t->seen) / 1000000);
 	break_off(t, &why);
 }

@@ -149,7 +149,9 @@ static int send_all(struct shim_llp *s, const uint8_t *octets, size_t len, struc
 	if (n < 0 && n != IW_E_AGAIN)
 		return (int)n;
 	/* Nothing was sent before: there is room for it in any socket. */
-	return n == (int64_t)len ? 0 : iw_fail(why, IW_E_OS, "the socket takes no Reply");
+	return n == (int64_t)len
+		       ? 0
+		       : iw_fail(why, IW_E_OS, "the socket did not accept the whole Reply");
 }
 
 static bool more_behind(const struct shim_llp *s)
@@ -196,7 +198,7 @@ static int64_t take_request(struct shim_llp *s, struct iw_fault *why)
 		if (n <= 0) {
 			if (n != IW_E_AGAIN)
 				report(s, IW_PERSONA_CLOSE,
-				       "the peer left before its Request was complete");
+				       "the peer closed the connection before its Request was complete");
 			return n;
 		}
 		s->request_len += (size_t)n;
@@ -439,7 +441,7 @@ static void report_no_reply(struct shim_llp *s)
 {
 	uint8_t most = s->shim->rev_most ? s->shim->rev_most : 2;
 	struct iw_mpa_frame f;
-	char text[80] = "the start-up ended without a Reply";
+	char text[80] = "the set-up ended without a Reply";
 	struct iw_text t;
 	int whole;
 
@@ -449,12 +451,12 @@ static void report_no_reply(struct shim_llp *s)
 	iw_text_init(&t, text, sizeof(text));
 	if (s->native && f.kind == IW_MPA_REQUEST && f.rev > most)
 		/* The header was rejected: the rest is not read. */
-		iw_text_fmt(&t, "Rev %u is above the highest accepted here, %u", (uint32_t)f.rev,
+		iw_text_fmt(&t, "Rev %u: at most %u is accepted here", (uint32_t)f.rev,
 			    (uint32_t)most);
 	else if (s->left && whole <= 0)
-		iw_text_str(&t, "the peer left before its Request was complete");
+		iw_text_str(&t, "the peer closed the connection before its Request was complete");
 	else
-		iw_text_str(&t, "the start-up ended without a Reply");
+		iw_text_str(&t, "the set-up ended without a Reply");
 	report(s, IW_PERSONA_CLOSE, text);
 }
 

@@ -76,7 +76,7 @@ void iw_frame_show(struct iw_text *t, const uint8_t *frame, size_t len)
 		return;
 	}
 	if (!v.header) {
-		iw_text_str(t, "no MPA frame");
+		iw_text_str(t, "not an MPA frame");
 		return;
 	}
 	iw_text_fmt(t, "Rev %u C=%u M=%u R=%u", (uint32_t)v.f.rev,
@@ -278,7 +278,7 @@ static void evidence_json(struct iw_json *w, const char *key, const struct iw_ev
 		iw_json_open_object(w, NULL);
 		iw_json_str(w, "fact", iw_fact_name(e[i].fact));
 		iw_json_bool(w, "is", e[i].is);
-		iw_json_str(w, "text", iw_fact_text(e[i].fact));
+		iw_json_str(w, "text", iw_fact_text(e[i].fact, e[i].is));
 		iw_json_close(w);
 	}
 	iw_json_close(w);
@@ -372,9 +372,9 @@ static const char *how(enum iw_outcome o)
 		return "not answered";
 	case IW_OUT_NOT_MPA:
 	case IW_OUT_BAD_REPLY:
-		return "answered by something else";
+		return "not answered by a valid Reply";
 	case IW_OUT_PORT_CLOSED:
-		return "not tried: nobody listens any more";
+		return "not tried: the port is closed now";
 	case IW_OUT_UNREACHABLE:
 		return "not tried: no connection";
 	}
@@ -422,7 +422,7 @@ static void show_markers(struct rows *r, const struct iw_probe_result *p)
 	if (m) {
 		iw_text_fmt(&r->t, "; a Request with M=1 is %s", how(m->outcome));
 		if (was_accepted(m) && m->proof == IW_PROOF_WORKS)
-			iw_text_str(&r->t, ", markers come");
+			iw_text_str(&r->t, ", markers are received");
 		else if (was_accepted(m) && m->proof == IW_PROOF_BROKEN)
 			iw_text_fmt(&r->t, ", then %s", m->broken.text);
 		else if (m->outcome == IW_OUT_REFUSED && m->ending != IW_END_OPEN)
@@ -442,16 +442,16 @@ static void show_depths(struct rows *r, const struct iw_probe_result *p)
 		is = iw_smbd_decode(pd, a->pd_len, &ird, &ord);
 	begin(r, "IRD, ORD");
 	if (a->enhanced)
-		iw_text_fmt(&r->t, "%u and %u, asked with %u and %u", (uint32_t)a->e.ird,
+		iw_text_fmt(&r->t, "%u and %u, for a Request with %u and %u", (uint32_t)a->e.ird,
 			    (uint32_t)a->e.ord, (uint32_t)p->main->ask.ird,
 			    (uint32_t)p->main->ask.ord);
 	else if (is != IW_SMBD_NONE)
-		iw_text_fmt(&r->t, "%u and %u, in the Private Data as SMB Direct has them%s", ird,
-			    ord, is == IW_SMBD_LITTLE ? ", but in little-endian order" : "");
+		iw_text_fmt(&r->t, "%u and %u, in the Private Data as in SMB Direct%s", ird, ord,
+			    is == IW_SMBD_LITTLE ? ", but in little-endian order" : "");
 	else
 		iw_text_str(&r->t, "not negotiated");
 	if (was_accepted(f) && f->enhanced)
-		iw_text_fmt(&r->t, "; %u and %u at most", (uint32_t)f->e.ird, (uint32_t)f->e.ord);
+		iw_text_fmt(&r->t, "; at most %u and %u", (uint32_t)f->e.ird, (uint32_t)f->e.ord);
 	end(r);
 }
 
@@ -494,14 +494,17 @@ static void show_fpdus(struct rows *r, const struct iw_answer *a)
 	begin(r, "FPDUs");
 	switch (a->proof) {
 	case IW_PROOF_NONE:
-		iw_text_str(&r->t, "none tried");
+		iw_text_str(&r->t, "not tested");
 		break;
 	case IW_PROOF_WORKS:
-		iw_text_fmt(&r->t, "%u RDMA Reads answered, CRC %s; %u of %u FPDUs began a read",
-			    a->reads, a->crc ? "good" : "off", a->aligned, a->fpdus);
+		iw_text_fmt(
+			&r->t,
+			"%u RDMA Reads answered, CRC %s; %u of %u FPDUs at the start of a socket read",
+			a->reads, a->crc ? "correct" : "off", a->aligned, a->fpdus);
 		break;
 	case IW_PROOF_TAKEN:
-		iw_text_str(&r->t, "taken; the peer allows no RDMA Read, which would be answered");
+		iw_text_str(&r->t,
+			    "sent, no error; not confirmed, because the peer permits no RDMA Read");
 		break;
 	case IW_PROOF_SILENT:
 		iw_text_str(&r->t, "an RDMA Read was not answered");
@@ -511,9 +514,9 @@ static void show_fpdus(struct rows *r, const struct iw_answer *a)
 		break;
 	}
 	if (a->sent_first)
-		iw_text_str(&r->t, "; the peer sent before us (RFC 5044 7.1.2)");
+		iw_text_str(&r->t, "; the peer sent FPDUs before the initiator (RFC 5044 7.1.2)");
 	if (a->nudged)
-		iw_text_str(&r->t, "; the first was noticed only when another followed");
+		iw_text_str(&r->t, "; the first was answered only after another followed");
 	end(r);
 }
 
@@ -527,9 +530,9 @@ static void show_times(struct rows *r, const struct iw_answer *a)
 	end(r);
 	begin(r, "round trip");
 	if (a->rtt_ns)
-		iw_text_fmt(&r->t, "%s for an RDMA Read of no octets, ",
+		iw_text_fmt(&r->t, "%s for a zero-length RDMA Read, ",
 			    iw_human_latency(x, a->rtt_ns));
-	iw_text_fmt(&r->t, "%s by TCP's measure", iw_human_latency(y, a->facts.rtt_ns));
+	iw_text_fmt(&r->t, "%s measured by TCP", iw_human_latency(y, a->facts.rtt_ns));
 	end(r);
 }
 
@@ -540,14 +543,13 @@ static void show_verdict(struct rows *r, const struct iw_verdict *v)
 	end(r);
 	for (size_t i = 0; i < v->npro; i++) {
 		begin(r, "");
-		iw_text_fmt(&r->t, "%s %s%s", v->impl == IW_IMPL_UNKNOWN ? " " : "+",
-			    v->pro[i].is ? "" : "not so: ", iw_fact_text(v->pro[i].fact));
+		iw_text_fmt(&r->t, "%s %s", v->impl == IW_IMPL_UNKNOWN ? " " : "+",
+			    iw_fact_text(v->pro[i].fact, v->pro[i].is));
 		end(r);
 	}
 	for (size_t i = 0; i < v->ncontra; i++) {
 		begin(r, "");
-		iw_text_fmt(&r->t, "- %s%s",
-			    v->contra[i].is ? "" : "not so: ", iw_fact_text(v->contra[i].fact));
+		iw_text_fmt(&r->t, "- %s", iw_fact_text(v->contra[i].fact, v->contra[i].is));
 		end(r);
 	}
 }
@@ -561,7 +563,7 @@ static void show_refusal(const struct iw_probe_result *r, FILE *f)
 
 	iw_text_init(&t, line, sizeof(line));
 	if (a->outcome == IW_OUT_REFUSED) {
-		iw_text_fmt(&t, "%s: MPA is spoken, but the connection is refused", r->target);
+		iw_text_fmt(&t, "%s: speaks MPA, but refuses the connection", r->target);
 		iw_text_str(&t, "\n  Reply         ");
 		iw_frame_show(&t, a->raw, a->raw_len);
 		iw_text_fmt(&t, "\n  then          %s",
@@ -668,7 +670,9 @@ static void answer_cell(struct iw_table *table, const struct iw_answer *a)
 
 int iw_probe_show_grid(const struct iw_probe_result *r, FILE *f, unsigned columns)
 {
-	static const char *const heads[] = { "for", "Rev", "C", "M", "RTR", "outcome", "answer" };
+	static const char *const heads[] = {
+		"purpose", "Rev", "C", "M", "RTR", "outcome", "answer"
+	};
 	struct iw_table t;
 	int err;
 
@@ -686,6 +690,7 @@ int iw_probe_show_grid(const struct iw_probe_result *r, FILE *f, unsigned column
 	err = iw_table_write(&t, f, columns);
 	iw_table_fini(&t);
 	if (r->gone)
-		fputs("given up: the listener no longer accepts what it accepted first\n", f);
+		fputs("stopped: the listener no longer accepts the Request that it accepted first\n",
+		      f);
 	return err;
 }

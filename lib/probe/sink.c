@@ -142,7 +142,7 @@ static bool make_room(struct iw_sink *s)
 	if (!g || now < iw_time_add(g->seen, least))
 		return false;
 	(void)iw_fail(&why, IW_E_TIMEOUT,
-		      "sink: no payload came for %U ms, and a new connection needs the place",
+		      "sink: no payload received for %U ms; closed to accept a new connection",
 		      (now - g->seen) / 1000000);
 	send_away(g, &why);
 	return true;
@@ -235,7 +235,7 @@ static uint64_t patience(struct guest *g, uint64_t idle, uint64_t now)
 	note_payload(g, now);
 	if (g->seen == now)
 		return iw_time_add(now, idle);
-	(void)iw_fail(&why, IW_E_TIMEOUT, "sink: no payload came for %U ms", idle / 1000000);
+	(void)iw_fail(&why, IW_E_TIMEOUT, "sink: no payload received for %U ms", idle / 1000000);
 	send_away(g, &why);
 	return IW_TIME_NEVER;
 }

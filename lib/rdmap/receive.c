@@ -55,11 +55,12 @@ static int invalidate(struct iw_rdmap *r, uint32_t stag, struct iw_fault *why)
 
 	if (g == NULL)
 		return iw_fail(why, IW_E_RP_INVAL,
-			       "rdmap: Send with Invalidate of STag %x: no such STag", stag);
+			       "rdmap: Send with Invalidate of STag %x: not registered", stag);
 	if (g->stream != r->cfg.stream || g->pd != r->cfg.pd)
-		return iw_fail(why, IW_E_RP_INVAL,
-			       "rdmap: Send with Invalidate of STag %x: not of this stream alone",
-			       stag);
+		return iw_fail(
+			why, IW_E_RP_INVAL,
+			"rdmap: Send with Invalidate of STag %x: not registered for this stream alone",
+			stag);
 	return iw_stag_del(r->cfg.stags, stag);
 }
 
@@ -142,7 +143,7 @@ static int on_rreq(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, struc
 	if (r->tx_shut)
 		return iw_fail(
 			why, IW_E_CLOSED,
-			"rdmap: Read Request behind our orderly close: it cannot be answered");
+			"rdmap: Read Request after our orderly close: it cannot be answered");
 	/* RFC 5040 5.2.1: of a Read of no octets the source is not validated. */
 	if (q.size > 0) {
 		err = check_source(r, &q, now, why);
@@ -165,7 +166,7 @@ static int on_rresp(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, stru
 			       m->stag);
 	if (m->len != o->size)
 		return iw_fail(why, IW_E_DDP_BOUNDS,
-			       "rdmap: Read Response of %U octets: asked for %u", m->len, o->size);
+			       "rdmap: Read Response of %U octets: expected %u", m->len, o->size);
 	if (o->size > 0 && (m->stag != o->stag || m->to != o->to))
 		return iw_fail(
 			why, m->stag != o->stag ? IW_E_DDP_STAG : IW_E_DDP_BOUNDS,
@@ -230,7 +231,7 @@ static int judge(struct iw_rdmap *r, const struct iw_ddp *h, size_t len, uint64_
 		return iw_fail(why, IW_E_RO_VERSION, "rdmap: version %u: expected %u",
 			       (uint32_t)h->rv, (uint32_t)r->params.dv);
 	if (!row->supported)
-		return iw_fail(why, IW_E_RO_OPCODE, "rdmap: OpCode %b: not one of RFC 5040",
+		return iw_fail(why, IW_E_RO_OPCODE, "rdmap: OpCode %b: not defined by RFC 5040",
 			       (uint32_t)h->opcode);
 	if (row->tagged != h->tagged)
 		return iw_fail(why, IW_E_RO_OPCODE, "rdmap: %s in %s segment: expected %s",
@@ -276,7 +277,7 @@ static int first_frame(struct iw_rdmap *r, const struct iw_ddp *h, const uint8_t
 	if (!(form & r->rtr_expected))
 		return iw_fail(
 			why, IW_E_MPA_RTR,
-			"rdmap: first frame is %s of %U octets: expected an RTR of the set %b",
+			"rdmap: the first FPDU is %s of %U octets: expected an RTR of the set %b",
 			iw_opcode_name(h->opcode), (uint64_t)len, (uint32_t)r->rtr_expected);
 	r->rtr_expected = 0;
 	if (form != IW_RDMAP_RTR_SEND)
@@ -328,10 +329,9 @@ static int check_response(struct iw_rdmap *r, const struct iw_ddp *h, size_t len
 		return iw_fail(why, IW_E_DDP_BOUNDS, "rdmap: Read Response at TO %X: expected %X",
 			       h->to, o->to + o->got);
 	if (at > o->size || len > o->size - at)
-		return iw_fail(
-			why, IW_E_DDP_BOUNDS,
-			"rdmap: Read Response with %U octets at TO %X: %u were asked for at TO %X",
-			(uint64_t)len, h->to, o->size, o->to);
+		return iw_fail(why, IW_E_DDP_BOUNDS,
+			       "rdmap: Read Response with %U octets at TO %X: expected %u at TO %X",
+			       (uint64_t)len, h->to, o->size, o->to);
 	o->got += len;
 	return 0;
 }

@@ -77,7 +77,8 @@ int iw_rm_admin_add(struct iw_rm_admin *a, const struct iw_rm_request *q, const 
 	if (err)
 		return err;
 	if (r.kind != IW_RM_BUFFER)
-		return iw_fail(why, IW_E_FORMAT, "the server does not tell the buffer");
+		return iw_fail(why, IW_E_FORMAT,
+			       "control socket: an unexpected answer: expected the new buffer");
 	*out = r.buffer;
 	return finish(a, &r, why);
 }

@@ -22,7 +22,8 @@ int iw_rm_connect(int *out, const char *path, struct iw_fault *why)
 	int err, fd;
 
 	if (strlen(path) >= sizeof(sa.sun_path))
-		return iw_fail(why, IW_E_LIMIT, "control socket: a path of %U octets; up to %U fit",
+		return iw_fail(why, IW_E_LIMIT,
+			       "control socket: its path has %U octets: expected at most %U",
 			       (uint64_t)strlen(path), (uint64_t)sizeof(sa.sun_path) - 1);
 	memcpy(sa.sun_path, path, strlen(path));
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -40,12 +41,13 @@ int iw_rm_connect(int *out, const char *path, struct iw_fault *why)
 	err = errno;
 	close(fd);
 	if (err == EAGAIN)
-		return iw_fail(why, IW_E_TIMEOUT, "control socket %s: the server takes nobody",
+		return iw_fail(why, IW_E_TIMEOUT,
+			       "control socket %s: the server has too many clients; try again",
 			       path);
 	if (err == ENOENT || err == ECONNREFUSED)
 		return iw_fail(
 			why, IW_E_STATE,
-			"no ddp-recv answers at %s: start one, or name another's socket by --control",
+			"no ddp-recv answers at %s: start one, or give the path of its socket with --control",
 			path);
 	return iw_os_fail(why, err, "control socket %s", path);
 }
@@ -65,7 +67,8 @@ static int wait_for(int fd, short events, uint64_t until, struct iw_fault *why)
 		if (n < 0 && errno != EINTR)
 			return iw_os_fail(why, errno, "control socket: wait");
 		if (n == 0 && now >= until)
-			return iw_fail(why, IW_E_TIMEOUT, "the server does not answer");
+			return iw_fail(why, IW_E_TIMEOUT,
+				       "the server did not answer within --timeout");
 	}
 }
 

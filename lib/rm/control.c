@@ -28,7 +28,9 @@ int iw_rm_default_path(char path[static IW_RM_PATH_MAX], uint16_t port, struct i
 			 dir && dir[0] == '/' ? dir : "/run", (unsigned)port);
 
 	if (n < 0 || n >= (int)IW_RM_PATH_MAX)
-		return iw_fail(why, IW_E_LIMIT, "$XDG_RUNTIME_DIR is too long for a socket's path");
+		return iw_fail(
+			why, IW_E_LIMIT,
+			"$XDG_RUNTIME_DIR is too long for the path of the control socket: give one with --control");
 	return 0;
 }
 
@@ -402,7 +404,8 @@ static int fill_address(struct sockaddr_un *sa, const char *path, struct iw_faul
 	memset(sa, 0, sizeof(*sa));
 	sa->sun_family = AF_UNIX;
 	if (len == 0 || len >= sizeof(sa->sun_path))
-		return iw_fail(why, IW_E_LIMIT, "control socket: a path of %U octets; up to %U fit",
+		return iw_fail(why, IW_E_LIMIT,
+			       "control socket: its path has %U octets: expected 1 to %U",
 			       (uint64_t)len, (uint64_t)sizeof(sa->sun_path) - 1);
 	memcpy(sa->sun_path, path, len);
 	return 0;
@@ -419,7 +422,7 @@ static int make_parent(const char *path, struct iw_fault *why)
 		return 0;
 	*slash = '\0';
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-		return iw_os_fail(why, errno, "make the directory %s", dir);
+		return iw_os_fail(why, errno, "create the directory %s", dir);
 	return 0;
 }
 
@@ -448,7 +451,7 @@ static int bind_socket(int fd, const struct sockaddr_un *sa, struct iw_fault *wh
 	 * others.
 	 */
 	if (fchmod(fd, 0600) < 0)
-		return iw_os_fail(why, errno, "control socket: mode 0600");
+		return iw_os_fail(why, errno, "set the mode of the control socket to 0600");
 	if (bind(fd, (const struct sockaddr *)sa, sizeof(*sa)) == 0)
 		return 0;
 	if (errno == EADDRINUSE && is_stale(sa)) {
@@ -457,8 +460,10 @@ static int bind_socket(int fd, const struct sockaddr_un *sa, struct iw_fault *wh
 			return 0;
 	}
 	if (errno == EADDRINUSE)
-		return iw_fail(why, IW_E_BUSY, "control socket %s: somebody answers on it already",
-			       sa->sun_path);
+		return iw_fail(
+			why, IW_E_BUSY,
+			"control socket %s: in use; another listener on this port may have it, or give another path with --control",
+			sa->sun_path);
 	return iw_os_fail(why, errno, "control socket %s", sa->sun_path);
 }
 

@@ -63,11 +63,11 @@ static int handle_sigbus(struct iw_fault *why)
 
 	page = (size_t)sysconf(_SC_PAGESIZE);
 	if (sigaction(SIGBUS, NULL, &now) < 0)
-		return iw_os_fail(why, errno, "look at who handles SIGBUS");
+		return iw_os_fail(why, errno, "read the handler of SIGBUS");
 	if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_sigbus)
 		return 0;
 	if (sigaction(SIGBUS, &sa, &before) < 0)
-		return iw_os_fail(why, errno, "handle SIGBUS");
+		return iw_os_fail(why, errno, "set the handler of SIGBUS");
 	return 0;
 }
 
@@ -76,18 +76,19 @@ static int check_file(int fd, struct stat *st, uint64_t off, uint64_t *len, stru
 	uint64_t size;
 
 	if (fstat(fd, st) < 0)
-		return iw_os_fail(why, errno, "look at the file");
+		return iw_os_fail(why, errno, "read the attributes of the file");
 	if (!S_ISREG(st->st_mode))
 		return iw_fail(why, IW_E_INVAL,
-			       "not a regular file, which alone can be registered");
+			       "not a regular file; only regular files can be registered");
 	size = (uint64_t)st->st_size;
 	if (size == 0)
 		return iw_fail(why, IW_E_INVAL,
-			       "the file is empty: give it its size before (truncate -s)");
+			       "the file is empty: set its size first (truncate -s)");
 	if (*len == 0 && off < size)
 		*len = size - off;
 	if (*len == 0 || off > size || *len > size - off)
-		return iw_fail(why, IW_E_INVAL, "range %U:%U: the file has %U octets", off, *len,
+		return iw_fail(why, IW_E_INVAL,
+			       "range %U:%U: not within the file, which has %U octets", off, *len,
 			       size);
 	return 0;
 }
@@ -135,10 +136,13 @@ int iw_map_memory(struct iw_map *m, uint64_t len, struct iw_fault *why)
 	void *p;
 
 	if (len == 0 || len > SIZE_MAX)
-		return iw_fail(why, IW_E_INVAL, "%U octets of memory", len);
+		return iw_fail(
+			why, IW_E_INVAL,
+			"%U octets of memory: expected at least 1, and no more than this machine can map",
+			len);
 	p = mmap(NULL, (size_t)len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
-		return iw_os_fail(why, errno, "%llu octets of memory", (unsigned long long)len);
+		return iw_os_fail(why, errno, "map %llu octets of memory", (unsigned long long)len);
 	*m = (struct iw_map){
 		.base = p, .span = (size_t)len, .addr = p, .len = (size_t)len, .fd = -1
 	};

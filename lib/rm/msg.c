@@ -254,10 +254,10 @@ static void read_map(struct map_in *m, const char *what, const uint8_t *msg, siz
 	m->why = why;
 	m->err = iw_cbor_rec_next(&m->rec, &in, what, why);
 	if (m->err == 0)
-		m->err = iw_fail(why, IW_E_TRUNC, "%s: no octets", what);
+		m->err = iw_fail(why, IW_E_TRUNC, "%s: empty", what);
 	else if (m->err > 0)
 		m->err = in.pos == len ? 0
-				       : iw_fail(why, IW_E_FORMAT, "%s: %U octets behind the map",
+				       : iw_fail(why, IW_E_FORMAT, "%s: %U octets follow the map",
 						 what, (uint64_t)(len - in.pos));
 }
 
@@ -289,7 +289,7 @@ static void copy_string(struct map_in *m, char *out, size_t cap, const uint8_t *
 {
 	if (len >= cap || memchr(p, 0, len)) {
 		m->err = iw_fail(m->why, len >= cap ? IW_E_LIMIT : IW_E_FORMAT,
-				 "%s: text of %U octets, expected less than %U and no NUL",
+				 "%s: text of %U octets: expected less than %U and no NUL",
 				 m->rec.what, (uint64_t)len, (uint64_t)cap);
 		return;
 	}
@@ -313,7 +313,7 @@ static void get_name(struct map_in *m, unsigned key, char out[static IW_RM_NAME_
 {
 	get_string(m, key, out, IW_RM_NAME_MAX + 1);
 	if (!m->err && *out && !iw_rm_name_valid(out, strlen(out)))
-		m->err = iw_fail(m->why, IW_E_FORMAT, "%s: name of a protection domain",
+		m->err = iw_fail(m->why, IW_E_FORMAT, "%s: not a valid name of a protection domain",
 				 m->rec.what);
 }
 
@@ -322,7 +322,8 @@ static unsigned get_access(struct map_in *m, unsigned key)
 	uint64_t access = get_uint(m, key, IW_CLAIM_RIGHTS);
 
 	if (!m->err && access == 0)
-		m->err = iw_fail(m->why, IW_E_FORMAT, "%s: no access at all", m->rec.what);
+		m->err = iw_fail(m->why, IW_E_FORMAT,
+				 "%s: no access right: expected read, write or both", m->rec.what);
 	return (unsigned)access;
 }
 
@@ -348,7 +349,7 @@ static void get_array(struct map_in *m, unsigned key, struct iw_cbor_in *in, siz
 		return;
 	m->err = iw_cbor_get_array(&m->rec, key, in, &n, m->why);
 	if (!m->err && n < least)
-		m->err = iw_fail(m->why, IW_E_FORMAT, "%s: array of %U, expected %U", m->rec.what,
+		m->err = iw_fail(m->why, IW_E_FORMAT, "%s: array of %U: expected %U", m->rec.what,
 				 (uint64_t)n, (uint64_t)least);
 }
 
@@ -367,7 +368,7 @@ static void check_host(struct map_in *m, const char *host)
 {
 	if (!m->err && host[0] && !iw_rm_host_valid(host))
 		m->err = iw_fail(m->why, IW_E_FORMAT,
-				 "%s: a host with a character that no name or address has",
+				 "%s: a host with a character that names and addresses do not have",
 				 m->rec.what);
 }
 
@@ -398,7 +399,8 @@ static void get_key(struct map_in *m, unsigned key, struct iw_claim_key *out)
 	m->err =
 		iw_cbor_get_string(&m->rec, key, IW_CBOR_BYTES, IW_CLAIM_KEY_LEN, &p, &len, m->why);
 	if (!m->err && len != IW_CLAIM_KEY_LEN)
-		m->err = iw_fail(m->why, IW_E_FORMAT, "%s: key of %U octets", m->rec.what,
+		m->err = iw_fail(m->why, IW_E_FORMAT,
+				 "%s: key of %U octets: not the length of a key", m->rec.what,
 				 (uint64_t)len);
 	if (m->err)
 		return;
@@ -429,8 +431,8 @@ static void get_add(struct map_in *m, struct iw_rm_request *r)
 		m->err = iw_fail(m->why, IW_E_FORMAT, "%s: both a stream and a protection domain",
 				 m->rec.what);
 	else if (iw_add_wraps(r->off, r->len, &end) || end > INT64_MAX)
-		m->err =
-			iw_fail(m->why, IW_E_LIMIT, "%s: range %U:%U", m->rec.what, r->off, r->len);
+		m->err = iw_fail(m->why, IW_E_LIMIT, "%s: range %U:%U ends above 2^63 - 1",
+				 m->rec.what, r->off, r->len);
 }
 
 int iw_rm_request_decode(struct iw_rm_request *out, const uint8_t *msg, size_t len,
@@ -453,7 +455,7 @@ int iw_rm_request_decode(struct iw_rm_request *out, const uint8_t *msg, size_t l
 		out->peers = get_flag(&m, REQ_PEERS);
 		return m.err;
 	}
-	return iw_fail(why, IW_E_FORMAT, "control request: operation %u is none",
+	return iw_fail(why, IW_E_FORMAT, "control request: unknown operation %u",
 		       (uint32_t)out->op);
 }
 

@@ -90,9 +90,8 @@ static int write_table(struct iw_table *t, struct iw_fault *why)
 
 static int end_line(struct iw_json *w, struct iw_fault *why)
 {
-	return iw_json_end(w) == 0
-		       ? 0
-		       : iw_fail(why, IW_E_CLOSED, "standard output takes nothing more");
+	return iw_json_end(w) == 0 ? 0
+				   : iw_fail(why, IW_E_CLOSED, "cannot write to standard output");
 }
 
 static void put_stag(struct iw_json *w, uint32_t stag)
@@ -211,7 +210,7 @@ static int write_text(const struct advert *a, const struct iw_rm_buffer *b, stru
 	add_row(&t, "length", "%" PRIu64 " (%s)", b->len, iw_human_size(size, b->len));
 	add_row(&t, "access", "%s", iw_access_text(b->access));
 	add_row(&t, "endpoint", "%s, %s", a->endpoint, b->transport);
-	add_row(&t, "of", "%s", what_text(b));
+	add_row(&t, "source", "%s", what_text(b));
 	if (b->domain[0])
 		add_row(&t, "PD", "%s", b->domain);
 	if (b->stream)
@@ -255,8 +254,8 @@ static void add_heads(struct iw_table *t, const char *const *heads, size_t n)
 
 static void begin_table(struct iw_table *t, enum iw_rm_kind kind)
 {
-	static const char *const of_buffers[] = { "STag", "access", "length", "written",
-						  "read", "left",   "PD",     "of" };
+	static const char *const of_buffers[] = { "STag", "access",     "length", "written",
+						  "read", "expires in", "PD",     "source" };
 	static const char *const of_peers[] = { "stream", "peer", "writes", "written",
 						"reads",  "read", "state" };
 

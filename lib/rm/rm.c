@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "cli/human.h"
 #include "cli/log.h"
 #include "os/os.h"
 #include "rm/internal.h"
@@ -129,7 +130,7 @@ static void settle_domain(struct iw_rm *rm, struct domain *d)
 	}
 	if (d->live > 0) {
 		if (iw_heap_set(&rm->leaves, &d->leave, iw_time_add(rm->now, LEAVE)) != 0)
-			iw_log_warn("no memory for a timer: peers without a buffer stay");
+			iw_log_warn("no memory for a timer: peers without a buffer stay connected");
 		return;
 	}
 	while ((l = iw_list_first(&d->peers)) != NULL)
@@ -151,12 +152,24 @@ static struct domain *domain_for(struct iw_rm *rm, const struct iw_rm_request *r
 
 	*peer = r->stream ? find_stream(rm, r->stream) : NULL;
 	if (r->stream && !*peer) {
-		iw_fail(why, IW_E_NOENT, "stream %u: no such connection", r->stream);
+		iw_fail(why, IW_E_NOENT,
+			"stream %u: no such connection; stag-reg show lists those of a buffer",
+			r->stream);
 		return NULL;
 	}
 	if (*peer)
 		return (*peer)->domain;
 	return d ? d : new_domain(rm, r->domain, why);
+}
+
+static int report_memory(const struct iw_rm *rm, uint64_t len, struct iw_fault *why)
+{
+	char asked[IW_HUMAN_TEXT], most[IW_HUMAN_TEXT], used[IW_HUMAN_TEXT];
+
+	return iw_xfer_fault(why, IW_E_LIMIT,
+			     "--size %s exceeds the receiver's --max-memory (%s, %s in use)",
+			     iw_human_size(asked, len), iw_human_size(most, rm->memory_max),
+			     iw_human_size(used, rm->memory));
 }
 
 static int map_buffer(const struct iw_rm *rm, struct buffer *b, const struct iw_rm_request *r,
@@ -167,13 +180,11 @@ static int map_buffer(const struct iw_rm *rm, struct buffer *b, const struct iw_
 	if (file >= 0)
 		close(file);
 	if (!r->memory)
-		return iw_fail(why, IW_E_INVAL, "no file came with the request");
+		return iw_fail(why, IW_E_INVAL, "the request has no file descriptor");
 	if (r->off != 0)
-		return iw_fail(why, IW_E_INVAL, "new memory has no offset");
+		return iw_fail(why, IW_E_INVAL, "new memory has no offset: --range is for files");
 	if (rm->memory_max && r->len > rm->memory_max - rm->memory)
-		return iw_fail(why, IW_E_LIMIT,
-			       "%U octets of new memory: %U of %U are registered (--max-memory)",
-			       r->len, rm->memory, rm->memory_max);
+		return report_memory(rm, r->len, why);
 	return iw_map_memory(&b->map, r->len, why);
 }
 
@@ -184,9 +195,9 @@ static int report_alias(struct iw_fault *why, const struct buffer *b, const stru
 	snprintf(text, sizeof(text), "%08x", other->stag);
 	return iw_xfer_fault(
 		why, IW_E_BUSY,
-		"STag %s lets peers of another protection domain %s, and this one lets its peers %s: revoke it, or register both in one protection domain",
-		text, other->access & IW_CLAIM_WRITE ? "write there" : "read there",
-		b->access & IW_CLAIM_WRITE ? "write there" : "read there");
+		"STag %s, in another protection domain, lets peers %s these octets, and this buffer would let peers %s them: revoke that one, or use one --pd for both",
+		text, other->access & IW_CLAIM_WRITE ? "write" : "read",
+		b->access & IW_CLAIM_WRITE ? "write" : "read");
 }
 
 static struct iw_list *file_bucket(struct iw_rm *rm, const struct iw_map *m)
@@ -298,7 +309,8 @@ static struct domain *admit(struct iw_rm *rm, const struct iw_rm_request *r, str
 	iw_rm_reap(rm);
 	if (rm->nbuffers < IW_RM_BUFFERS_MAX)
 		return domain_for(rm, r, peer, why);
-	iw_fail(why, IW_E_LIMIT, "%u buffers are registered, the most there may be", rm->nbuffers);
+	iw_fail(why, IW_E_LIMIT, "%u buffers are registered, which is the limit: revoke some",
+		rm->nbuffers);
 	return NULL;
 }
 
@@ -369,7 +381,7 @@ static void lose(struct iw_rm *rm, struct buffer *b)
 		if (p->qp)
 			iw_abort(p->qp);
 	}
-	iw_rm_drop(rm, b, "its file is lost");
+	iw_rm_drop(rm, b, "revoked: its file was truncated, or its storage failed");
 }
 
 /* True if all permitted operations have completed. An operation in progress is not cut off. */
@@ -391,7 +403,7 @@ static bool look_at(struct iw_rm *rm, struct buffer *b)
 		return false;
 	}
 	if (is_spent(b)) {
-		iw_rm_drop(rm, b, "its uses are spent");
+		iw_rm_drop(rm, b, "revoked after its last use");
 		return false;
 	}
 	return true;
@@ -490,7 +502,7 @@ static int let_in(struct iw_rm *rm, struct iw_conn_req *req, const struct buffer
 	d->live++;
 	rm->npeers++;
 	rm->beat_at = IW_MIN(rm->beat_at, iw_time_add(rm->now, BEAT));
-	iw_log_info("%s: stream %u, let in for STag %08x", addr, p->stream, b->stag);
+	iw_log_info("%s: stream %u, admitted to STag %08x", addr, p->stream, b->stag);
 	return 0;
 }
 
@@ -541,7 +553,7 @@ int iw_rm_claim(struct iw_rm *rm, struct iw_conn_req *req, struct iw_fault *why)
 	if (!b || b->peer || !iw_claim_key_fits(&b->key, &claim.key)) {
 		iw_guess_wrong(&rm->guesses, addr, rm->now);
 		return reject(req, why, IW_XC_REFUSED,
-			      "no buffer is registered under that STag and key, or not any more");
+			      "no buffer is registered under this STag and key, or it was revoked");
 	}
 	if (rm->npeers >= rm->peers_max)
 		return reject(req, why, IW_XC_LIMIT, "too many connections to registered buffers");
@@ -557,7 +569,7 @@ static void drop_stream_buffers(struct iw_rm *rm, const struct peer *p)
 
 		next = l->next;
 		if (b->peer == p)
-			iw_rm_drop(rm, b, "its connection has ended");
+			iw_rm_drop(rm, b, "revoked: its connection has ended");
 	}
 }
 
@@ -704,7 +716,8 @@ void iw_rm_turn(struct iw_rm *rm, uint64_t now)
 	if (iw_map_lost_any())
 		look_at_all(rm, is_lost);
 	while (due(&rm->expiries, now, &t))
-		iw_rm_drop(rm, iw_container_of(t, struct buffer, expiry), "its life is over");
+		iw_rm_drop(rm, iw_container_of(t, struct buffer, expiry),
+			   "revoked after --expires");
 	while (due(&rm->leaves, now, &t))
 		drop_leavers(rm, iw_container_of(t, struct domain, leave));
 	if (now >= rm->beat_at) {
@@ -839,7 +852,7 @@ void iw_rm_free(struct iw_rm *rm)
 		while ((l = iw_list_first(&rm->peers_by_qp[i])) != NULL)
 			end_peer(rm, iw_container_of(l, struct peer, by_qp), &none);
 	while ((l = iw_list_first(&rm->buffers)) != NULL)
-		iw_rm_drop(rm, iw_container_of(l, struct buffer, all), "the server ends");
+		iw_rm_drop(rm, iw_container_of(l, struct buffer, all), "revoked: the server ends");
 	iw_guesses_fini(&rm->guesses);
 	iw_heap_fini(&rm->expiries);
 	iw_heap_fini(&rm->leaves);

@@ -113,7 +113,7 @@ static int parse_transport(struct iw_uri *out, const char **p, const char **why)
 	len = take(p, ":/");
 	if (len == 0 || len >= sizeof(out->transport) ||
 	    strspn(name, "abcdefghijklmnopqrstuvwxyz") != len || strncmp(*p, "://", 3) != 0)
-		return bad(why, "expected a transport behind ddp+, then ://");
+		return bad(why, "expected a transport after ddp+, then ://");
 	memcpy(out->transport, name, len);
 	*p += 3;
 	return 0;
@@ -136,13 +136,14 @@ static int parse_host(struct iw_uri *out, const char **p, const char **why)
 		if (c <= ' ' || c >= 0x7f ||
 		    (zone &&
 		     (!v6 || strncmp(host + i, "%25", 3) != 0 || memchr(out->host, '%', n))))
-			return bad(why, "the host has a character that none has");
+			return bad(why,
+				   "the host has a character that names and addresses do not have");
 		out->host[n++] = host[i];
 		if (zone)
 			i += 2;
 	}
 	if (v6 && !memchr(out->host, ':', n))
-		return bad(why, "what stands in brackets is no IPv6 address");
+		return bad(why, "the text in brackets is not an IPv6 address");
 	return 0;
 }
 
@@ -152,7 +153,7 @@ static int parse_port(struct iw_uri *out, const char **p, const char **why)
 	uint64_t v;
 
 	if (**p != ':')
-		return bad(why, "expected :PORT behind the host");
+		return bad(why, "expected :PORT after the host");
 	port = ++*p;
 	if (!parse_number(&v, port, take(p, "/?"), 1, UINT16_MAX))
 		return bad(why, "expected a port from 1 to 65535");
@@ -166,7 +167,7 @@ static int parse_stag(struct iw_uri *out, const char **p, const char **why)
 	uint8_t octets[4];
 
 	if (strncmp(*p, PATH, strlen(PATH)) != 0)
-		return bad(why, "expected " PATH "STAG behind the port");
+		return bad(why, "expected " PATH "STAG after the port");
 	stag = *p += strlen(PATH);
 	if (!parse_hex(octets, sizeof(octets), stag, take(p, "?")))
 		return bad(why, "expected an STag of eight hexadecimal digits");
@@ -217,14 +218,15 @@ static int parse_query(struct iw_uri *out, const char **p, const char **why)
 			if (len < n || strncmp(part, names[i], n) != 0)
 				continue;
 			if (seen & 1u << i)
-				return bad(why, "to, len, access and key stand there once");
+				return bad(why,
+					   "to, len, access and key: expected each of them once");
 			seen |= 1u << i;
 			if (!parse_value(out, i, part + n, len - n))
 				return bad(why, expected[i]);
 		}
 	}
 	if ((seen & 7) != 7)
-		return bad(why, "expected ?to=N&len=N&access=r, w or rw behind the STag");
+		return bad(why, "expected ?to=N&len=N&access=r, w or rw after the STag");
 	if (iw_add_wraps(out->to, out->len, &end))
 		return bad(why, "to and len together exceed 2^64 - 1");
 	return 0;
@@ -237,7 +239,7 @@ int iw_uri_parse(struct iw_uri *out, const char *text, const char **why)
 
 	memset(out, 0, sizeof(*out));
 	if (strlen(text) >= IW_URI_TEXT)
-		return bad(why, "longer than any such URI");
+		return bad(why, "too long for a URI of a buffer");
 	err = parse_transport(out, &p, why);
 	if (!err)
 		err = parse_host(out, &p, why);

@@ -49,7 +49,8 @@ static struct seen *new_seen(struct watch *w, uint32_t stag, uint32_t stream, st
 		struct seen *more = reallocarray(w->seen, cap, sizeof(*more));
 
 		if (!more) {
-			(void)iw_fail(why, IW_E_NOMEM, "no memory for what was seen");
+			(void)iw_fail(why, IW_E_NOMEM,
+				      "no memory for the list of buffers and peers");
 			return NULL;
 		}
 		w->seen = more;
@@ -138,7 +139,7 @@ static int look(struct watch *w, struct iw_fault *why)
 	w->before = w->now;
 	/* Whoever reads along wants it now. */
 	if (!err && fflush(stdout) != 0)
-		err = iw_fail(why, IW_E_CLOSED, "standard output takes nothing more");
+		err = iw_fail(why, IW_E_CLOSED, "cannot write to standard output");
 	return err ? err : r.count > 0;
 }
 

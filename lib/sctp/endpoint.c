@@ -31,19 +31,20 @@ static void fill_times(struct iw_sctp_times *t)
 static int check_cfg(const struct iw_sctp_cfg *c, struct iw_fault *why)
 {
 	if (c->port == 0)
-		return iw_fail(why, IW_E_INVAL, "sctp: port 0 (RFC 9260 3.1)");
+		return iw_fail(why, IW_E_INVAL, "sctp: port 0: expected 1 to 65535 (RFC 9260 3.1)");
 	if (c->streams == 0)
-		return iw_fail(why, IW_E_INVAL, "sctp: no streams");
+		return iw_fail(why, IW_E_INVAL, "sctp: 0 streams: expected at least 1");
 	if (c->rwnd < 1500)
-		return iw_fail(why, IW_E_INVAL, "sctp: rwnd %u: at least 1500 (RFC 9260 3.3.2)",
-			       c->rwnd);
+		return iw_fail(why, IW_E_INVAL,
+			       "sctp: rwnd %u: expected at least 1500 (RFC 9260 3.3.2)", c->rwnd);
 	if (c->mtu < IW_SCTP_MTU_MIN || c->mtu > MTU_MAX)
 		return iw_fail(why, IW_E_INVAL, "sctp: mtu %u: expected %u to %u", c->mtu,
 			       (uint32_t)IW_SCTP_MTU_MIN, (uint32_t)MTU_MAX);
 	if (c->assocs_max == 0)
-		return iw_fail(why, IW_E_INVAL, "sctp: assocs_max 0");
+		return iw_fail(why, IW_E_INVAL, "sctp: assocs_max 0: expected at least 1");
 	if (c->times.sack_delay > IW_MSEC(500))
-		return iw_fail(why, IW_E_INVAL, "sctp: sack_delay above 500 ms (RFC 9260 6.2)");
+		return iw_fail(why, IW_E_INVAL,
+			       "sctp: sack_delay: expected at most 500 ms (RFC 9260 6.2)");
 	return 0;
 }
 
@@ -87,7 +88,7 @@ int iw_sctp_new(struct iw_sctp **out, const struct iw_sctp_cfg *cfg, struct iw_f
 	return 0;
 fail:
 	iw_sctp_free(s);
-	return iw_fail(why, err, "sctp: an endpoint cannot be made");
+	return iw_fail(why, err, "sctp: cannot create an endpoint");
 }
 
 void iw_sctp_free(struct iw_sctp *s)
@@ -229,7 +230,7 @@ static void assoc_timeout(struct iw_sctp_assoc *a, uint64_t now)
 	}
 	if (a->linked && a->guard_at <= now)
 		iw_sctp_kill(a, IW_SCTP_CAUSE_USER, NULL, 0, IW_E_TIMEOUT,
-			     "sctp: shutdown did not end in time (RFC 9260 9.2)");
+			     "sctp: the shutdown did not complete in time (RFC 9260 9.2)");
 	if (a->linked && a->in.sack_at <= now) {
 		a->in.sack_at = IW_TIME_NEVER;
 		a->tx |= TX_SACK;

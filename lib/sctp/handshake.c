@@ -171,7 +171,7 @@ void iw_sctp_on_init_ack(struct iw_sctp *s, const struct iw_sctp_chunk *c)
 	}
 	if (p.host_name) {
 		iw_sctp_kill(a, IW_SCTP_CAUSE_ADDRESS, NULL, 0, IW_E_NOTSUP,
-			     "sctp: the peer gives a host name for its address");
+			     "sctp: the peer sent a host name as its address");
 		return;
 	}
 	if (p.malformed) {
@@ -234,7 +234,7 @@ void iw_sctp_on_stale_cookie(struct iw_sctp_assoc *a)
 	if (a->state != IW_SCTP_COOKIE_ECHOED)
 		return;
 	if (a->stale++ >= a->s->cfg.times.max_init_retransmits) {
-		iw_sctp_down(a, IW_E_TIMEOUT, "sctp: the peer takes every cookie for stale");
+		iw_sctp_down(a, IW_E_TIMEOUT, "sctp: the peer rejects every cookie as stale");
 		return;
 	}
 	iw_mem_free(a->s->cfg.mem, a->cookie, a->cookie_len);

@@ -87,7 +87,7 @@ bool iw_sctp_path_failed(struct path *p, bool heartbeat)
 		set_path_state(p, IW_SCTP_PATH_INACTIVE);
 	if (!counts || ++a->errors <= t->assoc_max_retrans)
 		return true;
-	iw_sctp_down(a, IW_E_TIMEOUT, "sctp: the peer does not answer any more (RFC 9260 8.1)");
+	iw_sctp_down(a, IW_E_TIMEOUT, "sctp: the peer no longer answers (RFC 9260 8.1)");
 	return false;
 }
 

@@ -227,8 +227,7 @@ int iw_sctp_fragment(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
 		/* Everything kept is in sequence, and so is this one: the message is larger than the bound. */
 		if (d->tsn == q->cum + 1)
 			iw_sctp_kill(a, IW_SCTP_CAUSE_RESOURCE, NULL, 0, IW_E_LIMIT,
-				     "sctp: a message in fragments of more than %u octets",
-				     bound(a));
+				     "sctp: a fragmented message of more than %u octets", bound(a));
 		return -1;
 	}
 	at = place_of(q, d->tsn);
@@ -236,7 +235,8 @@ int iw_sctp_fragment(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
 		return -1;
 	if (!fits(q, at)) {
 		iw_sctp_kill(a, IW_SCTP_CAUSE_PROTOCOL, NULL, 0, IW_E_FORMAT,
-			     "sctp: fragments that are not of one message, TSN %u", d->tsn);
+			     "sctp: TSN %u: the fragment does not fit the message before it",
+			     d->tsn);
 		return -1;
 	}
 	if (!complete(q, at, &first, &n))

@@ -28,7 +28,7 @@ static bool cum_end(struct iw_sctp_assoc *a, uint32_t cum, uint64_t *end)
 	if (*end <= q->next)
 		return true;
 	iw_sctp_kill(a, IW_SCTP_CAUSE_PROTOCOL, NULL, 0, IW_E_FORMAT,
-		     "sctp: TSN %u acknowledged and never sent", cum);
+		     "sctp: the peer acknowledges TSN %u, which was not sent", cum);
 	return false;
 }
 
@@ -113,7 +113,7 @@ static bool take_gaps(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s, str
 			continue;
 		if (to > q->next) {
 			iw_sctp_kill(a, IW_SCTP_CAUSE_PROTOCOL, NULL, 0, IW_E_FORMAT,
-				     "sctp: gap block %u acknowledges what was never sent", i);
+				     "sctp: gap block %u acknowledges TSNs that were not sent", i);
 			return false;
 		}
 		taken_back(a, done, from);

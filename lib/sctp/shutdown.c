@@ -8,7 +8,7 @@ void iw_sctp_shutdown(struct iw_sctp_assoc *a, uint64_t now)
 {
 	if (a->state == IW_SCTP_COOKIE_WAIT || a->state == IW_SCTP_COOKIE_ECHOED)
 		iw_sctp_kill(a, IW_SCTP_CAUSE_USER, NULL, 0, IW_E_CANCELED,
-			     "sctp: shut down before it stood");
+			     "sctp: shut down before the association was established");
 	if (a->state != IW_SCTP_ESTABLISHED)
 		return;
 	iw_sctp_set_state(a, IW_SCTP_SHUTDOWN_PENDING);

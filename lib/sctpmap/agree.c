@@ -17,7 +17,7 @@ static int check_depth(const char *name, uint16_t depth, struct iw_fault *why)
 {
 	if (depth <= IW_DSS_DEPTH_MAX)
 		return 0;
-	return iw_fail(why, IW_E_INVAL, "sctp: %s %u: at most %u (RFC 6581 9)", name,
+	return iw_fail(why, IW_E_INVAL, "sctp: %s %u: expected at most %u (RFC 6581 9)", name,
 		       (uint32_t)depth, (uint32_t)IW_DSS_DEPTH_MAX);
 }
 
@@ -27,7 +27,7 @@ static int check_pd(size_t len, bool enhanced, struct iw_fault *why)
 
 	if (len <= max)
 		return 0;
-	return iw_fail(why, IW_E_INVAL, "sctp: Private Data of %U octets: at most %U fit",
+	return iw_fail(why, IW_E_INVAL, "sctp: Private Data of %U octets: expected at most %U",
 		       (uint64_t)len, (uint64_t)max);
 }
 
@@ -194,7 +194,7 @@ static int fit_depths(struct iw_dss *s, const struct iw_mpa_enhanced *e, struct 
 	if (e->ord > s->talk->offer.ird_max)
 		return iw_fail(
 			why, IW_E_MPA_IRD,
-			"sctp: the responder's ORD is %u: our IRD is %u and may be raised to %u",
+			"sctp: the responder's ORD is %u: above the local IRD %u, which can be raised to at most %u",
 			(uint32_t)e->ord, (uint32_t)p->ird,
 			(uint32_t)IW_MAX(s->talk->offer.ird_max, p->ird));
 	p->ird = e->ord;
@@ -208,7 +208,7 @@ static int fit_rtr(struct iw_dss *s, const struct iw_mpa_enhanced *e, struct iw_
 
 	if (e->peer_to_peer != s->talk->offer.peer_to_peer)
 		return iw_fail(why, IW_E_MPA_RTR,
-			       "sctp: we asked for the %s model, the Accept says %s",
+			       "sctp: the Initiate has the %s model, the Accept has %s",
 			       s->talk->offer.peer_to_peer ? "peer-to-peer" : "client-server",
 			       e->peer_to_peer ? "peer-to-peer" : "client-server");
 	p->peer_to_peer = e->peer_to_peer;
@@ -224,7 +224,7 @@ static int fit_rtr(struct iw_dss *s, const struct iw_mpa_enhanced *e, struct iw_
 		return 0;
 	return iw_fail(
 		why, IW_E_MPA_RTR,
-		"sctp: RTR of the Accept %b, ours %b, its IRD %u: none fits (Write 2, Read 4)",
+		"sctp: no common RTR: the Accept has %b, this end %b, the IRD of the Accept is %u (Write 2, Read 4)",
 		(uint32_t)get_rtr(e), (uint32_t)rtr_of(&s->talk->offer), (uint32_t)e->ird);
 }
 

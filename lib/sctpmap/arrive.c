@@ -48,7 +48,8 @@ static void flip(struct iw_dss *s, uint64_t number)
 static int no_memory(struct iw_dss *s)
 {
 	return iw_fail(&s->fault, IW_E_NOMEM,
-		       "sctp: stream %u: no memory for messages out of order", (uint32_t)s->stream);
+		       "sctp: stream %u: no memory for messages that arrived out of order",
+		       (uint32_t)s->stream);
 }
 
 static int need_page(struct iw_dss *s, uint64_t number)
@@ -59,7 +60,7 @@ static int need_page(struct iw_dss *s, uint64_t number)
 	if (!iw_dss_may_hold(s, size + (s->seen ? 0 : head)))
 		return iw_fail(
 			&s->fault, IW_E_LIMIT,
-			"sctp: stream %u: messages out of order of sessions not accepted yet need more than %u octets of memory",
+			"sctp: stream %u: out-of-order messages of sessions that are not accepted yet need more than %u octets of memory",
 			(uint32_t)s->stream, (uint32_t)s->a->window);
 	if (!s->seen)
 		s->seen = iw_dss_alloc(s, head);
@@ -74,7 +75,7 @@ static int fail_number(struct iw_dss *s, uint16_t ssn, const char *what)
 {
 	uint16_t next = (uint16_t)(s->a->profile->first_ssn + s->rx_next);
 
-	iw_fail(&s->fault, IW_E_DSS_ILLEGAL, "sctp: stream %u: DDP-SSN %u %s: %u is the next",
+	iw_fail(&s->fault, IW_E_DSS_ILLEGAL, "sctp: stream %u: DDP-SSN %u %s: expected %u next",
 		(uint32_t)s->stream, (uint32_t)ssn, what, (uint32_t)next);
 	return IW_E_DSS_ILLEGAL;
 }
@@ -90,11 +91,11 @@ static int number_of(struct iw_dss *s, uint16_t ssn, uint64_t *number)
 
 	*number = s->rx_next + ahead;
 	if (ahead >= IW_SCTPMAP_WINDOW)
-		return fail_number(s, ssn, "is no number of the window");
+		return fail_number(s, ssn, "is outside the window");
 	if (ahead > 0 && seen(s, *number))
-		return fail_number(s, ssn, "was here before");
+		return fail_number(s, ssn, "was received before");
 	if (*number > s->rx_last)
-		return fail_number(s, ssn, "comes behind the peer's Terminate");
+		return fail_number(s, ssn, "follows the peer's Terminate");
 	if (iw_unlikely(ahead > 0 && !page_of(s, *number)))
 		return need_page(s, *number);
 	return 0;
@@ -154,7 +155,7 @@ static int hold(struct iw_dss *s, uint64_t seq, const uint8_t *data, size_t len)
 	if (!grow_held(s, held_size(len)))
 		return iw_fail(
 			&s->fault, IW_E_LIMIT,
-			"sctp: stream %u: more segments than can be held came before the session "
+			"sctp: stream %u: more segments than can be held arrived before the session "
 			"was accepted",
 			(uint32_t)s->stream);
 	memcpy(s->held + s->held_len, &h, sizeof(h));
@@ -173,14 +174,15 @@ void iw_dss_segment_arrived(struct iw_dss *s, const uint8_t *data, size_t len)
 	if (iw_unlikely(s->rx_done && s->state == IW_DSS_ENDING))
 		return;
 	if (iw_sctp_segment_decode(&ssn, data, len) == 0) {
-		iw_fail(&s->fault, IW_E_DSS_ILLEGAL, "sctp: stream %u: a segment of %u octets",
+		iw_fail(&s->fault, IW_E_DSS_ILLEGAL,
+			"sctp: stream %u: a segment of %u octets, too short for a DDP-SSN and a header",
 			(uint32_t)s->stream, (uint32_t)len);
 		iw_dss_fail(s);
 		return;
 	}
 	err = number_of(s, ssn, &number);
 	if (err == 0 && number == 0)
-		err = fail_number(s, ssn, "is a segment's before the session was opened");
+		err = fail_number(s, ssn, "belongs to a segment, but the session is not open");
 	if (err == 0)
 		note(s, number);
 	data += IW_SCTP_SSN_LEN;
@@ -211,9 +213,9 @@ static int illegal(struct iw_dss *s, const struct iw_sctp_control *c, const char
 static int take_terminate(struct iw_dss *s, const struct iw_sctp_control *c, uint64_t number)
 {
 	if (s->rx_last != NEVER)
-		return illegal(s, c, "a session has one");
+		return illegal(s, c, "a session has only one");
 	if (number + 1 < s->rx_behind)
-		return illegal(s, c, "messages behind it were here");
+		return illegal(s, c, "later messages were received before");
 	s->rx_last = number;
 	note(s, number);
 	if (number == 0 && s->active) {
@@ -230,9 +232,9 @@ static int take_accept(struct iw_dss *s, const struct iw_sctp_control *c)
 	struct iw_fault *why = &s->fault;
 
 	if (c->fn != (s->talk->offer.enhanced ? IW_SCTP_FN_ENH_ACCEPT : IW_SCTP_FN_ACCEPT))
-		return illegal(s, c, "it does not answer our Initiate");
+		return illegal(s, c, "it does not fit our Initiate");
 	if (s->talk->offer.enhanced && c->pd_len < IW_DSS_ENHANCED_LEN)
-		return illegal(s, c, "without its IRD and ORD");
+		return illegal(s, c, "it has no IRD and ORD");
 	/* What it says may not do for us, but the session is open. */
 	if (iw_dss_take_accept(s, c, why) == 0)
 		*why = (struct iw_fault){ 0 };
@@ -263,7 +265,7 @@ static int take_answer(struct iw_dss *s, const struct iw_sctp_control *c)
 	case IW_SCTP_FN_INITIATE:
 	case IW_SCTP_FN_ENH_INITIATE:
 	case IW_SCTP_FN_TERMINATE:
-		return illegal(s, c, "it is no answer");
+		return illegal(s, c, "it is not an answer to an Initiate");
 	}
 	if (err == 0) {
 		s->answered = true;
@@ -285,13 +287,13 @@ static int take_control(struct iw_dss *s, const struct iw_sctp_control *c)
 	if (err < 0)
 		return err;
 	if (s->state == IW_DSS_INITIATING && s->out_len > 0)
-		return illegal(s, c, "our Initiate was not sent yet");
+		return illegal(s, c, "this end has not sent its Initiate yet");
 	if (c->fn == IW_SCTP_FN_TERMINATE)
 		return take_terminate(s, c, number);
 	if (c->fn < IW_SCTP_FN_INITIATE || c->fn > last_fn(s->a))
-		return illegal(s, c, "no such function");
+		return illegal(s, c, "unknown Function Code");
 	if (!s->active || number != 0)
-		return illegal(s, c, "it can only be the session's first message");
+		return illegal(s, c, "it must be the first message of a session");
 	if (c->pd_len > IW_SCTP_PD_MAX)
 		return illegal(s, c, "more than 512 octets of Private Data");
 	return take_answer(s, c);
@@ -308,9 +310,10 @@ void iw_dss_control_arrived(struct iw_dss *s, const uint8_t *data, size_t len)
 	if (iw_sctp_control_decode(&c, data, len) > 0)
 		err = take_control(s, &c);
 	else
-		err = iw_fail(&s->fault, IW_E_DSS_ILLEGAL,
-			      "sctp: stream %u: a control message of %u octets",
-			      (uint32_t)s->stream, (uint32_t)len);
+		err = iw_fail(
+			&s->fault, IW_E_DSS_ILLEGAL,
+			"sctp: stream %u: a control message of %u octets, too short for its header",
+			(uint32_t)s->stream, (uint32_t)len);
 	if (err < 0)
 		iw_dss_fail(s);
 	if (s->rx_last < s->rx_next)

@@ -289,7 +289,7 @@ static struct iw_dss *take_next(struct iw_sctpmap *a, struct iw_dss *s,
 	/* The peer begins again only if nothing is outstanding: missing messages never arrive. */
 	if (s->state == IW_DSS_OPEN && s->early > 0) {
 		iw_fail(&s->fault, IW_E_DSS_ILLEGAL,
-			"sctp: stream %u: Initiate before the message with number %U of the former session has arrived (RFC 5043 6.6)",
+			"sctp: stream %u: Initiate before message %U of the previous session arrived (RFC 5043 6.6)",
 			(uint32_t)stream, s->rx_next);
 		iw_dss_fail(s);
 	}
@@ -327,8 +327,8 @@ struct iw_dss *iw_sctpmap_receive(struct iw_sctpmap *a, uint16_t stream, uint32_
 		return take_control(a, s, data, len);
 	} else {
 		iw_fail(&s->fault, IW_E_DSS_ILLEGAL,
-			"sctp: stream %u: payload protocol %u on a DDP association",
-			(uint32_t)stream, ppid);
+			"sctp: stream %u: payload protocol %u is not one of DDP", (uint32_t)stream,
+			ppid);
 		iw_dss_fail(s);
 	}
 	if (iw_likely(ppid == a->profile->ppid_segment && !s->rx_done && !s->released &&

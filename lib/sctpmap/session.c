@@ -327,8 +327,8 @@ int iw_dss_initiate(struct iw_dss **out, struct iw_sctpmap *a, const struct iw_d
 
 	*out = NULL;
 	if (a->down || !a->cfg.initiator)
-		return iw_fail(why, IW_E_STATE, "sctp: sessions are not begun here: %s",
-			       a->down ? "the association is down" : "the peer begins them");
+		return iw_fail(why, IW_E_STATE, "sctp: this end cannot begin a session: %s",
+			       a->down ? "the association is down" : "it is the responder");
 	if (o->enhanced && !iw_sctpmap_enhanced(a))
 		return iw_fail(
 			why, IW_E_INVAL,
@@ -358,7 +358,7 @@ int iw_dss_accept(struct iw_dss *s, const struct iw_dss_offer *o, struct iw_faul
 	int err;
 
 	if (s->state != IW_DSS_DECIDING)
-		return iw_fail(why, IW_E_STATE, "sctp: no Initiate waits for an answer");
+		return iw_fail(why, IW_E_STATE, "sctp: no Initiate is pending");
 	err = iw_dss_check_offer(o, false, why);
 	if (err == 0)
 		err = iw_dss_build_accept(s, o, why);
@@ -374,7 +374,7 @@ int iw_dss_reject(struct iw_dss *s, const uint8_t *pd, size_t pd_len, struct iw_
 	int err;
 
 	if (s->state != IW_DSS_DECIDING)
-		return iw_fail(why, IW_E_STATE, "sctp: no Initiate waits for an answer");
+		return iw_fail(why, IW_E_STATE, "sctp: no Initiate is pending");
 	err = iw_dss_build_reject(s, pd, pd_len, why);
 	if (err < 0)
 		return err;

@@ -31,7 +31,7 @@ int iw_verbs_take(void *to, size_t cap, const void *from, size_t size, const cha
 	for (size_t i = cap; i < size; i++)
 		if (octets[i])
 			return iw_fail(why, IW_E_INVAL,
-				       "%s: something is set that libiwarp %s does not know", what,
+				       "%s: a field is set that libiwarp %s does not support", what,
 				       IW_VERSION);
 	memcpy(to, from, IW_MIN(cap, size));
 	return 0;
@@ -46,7 +46,7 @@ static const char *transport_of(const struct iw_conn_param *p)
 static int take_rdmac(struct iw_conn_param *p, const char *what, struct iw_fault *why)
 {
 	if (strcmp(transport_of(p), "tcp") != 0)
-		return iw_fail(why, IW_E_INVAL, "%s: profile rdmac: it needs transport tcp, not %s",
+		return iw_fail(why, IW_E_INVAL, "%s: profile rdmac: needs transport tcp, not %s",
 			       what, p->transport);
 	if (p->rev > 0)
 		return iw_fail(why, IW_E_INVAL,
@@ -113,12 +113,13 @@ int iw_verbs_take_param(struct iw_conn_param *out, const struct iw_conn_param *p
 	if (err)
 		return err;
 	if (out->rev < -1 || out->rev > 2)
-		return iw_fail(why, IW_E_INVAL, "%s: rev is neither 0, 1, 2 nor -1", what);
+		return iw_fail(why, IW_E_INVAL, "%s: rev: expected -1, 0, 1 or 2", what);
 	if ((unsigned)out->siw_first_fpdu > IW_QUIRK_OFF)
-		return iw_fail(why, IW_E_INVAL, "%s: siw_first_fpdu is none of enum iw_quirk",
-			       what);
+		return iw_fail(why, IW_E_INVAL,
+			       "%s: siw_first_fpdu: expected a value of enum iw_quirk", what);
 	if (out->private_data_len > IW_MPA_PD_MAX)
-		return iw_fail(why, IW_E_INVAL, "%s: Private Data of %U octets: at most %u", what,
+		return iw_fail(why, IW_E_INVAL,
+			       "%s: Private Data of %U octets: expected at most %u", what,
 			       (uint64_t)out->private_data_len, (uint32_t)IW_MPA_PD_MAX);
 	if (out->private_data_len && !out->private_data)
 		return iw_fail(why, IW_E_INVAL, "%s: private_data is NULL", what);

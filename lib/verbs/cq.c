@@ -53,7 +53,8 @@ int iw_verbs_cq_reserve(struct iw_cq *cq, uint32_t depth, struct iw_fault *why)
 	struct iw_wc *ring;
 
 	if (cq->need > UINT32_MAX / 2 - depth)
-		return iw_fail(why, IW_E_LIMIT, "completion queue: %u entries: too many", cq->need);
+		return iw_fail(why, IW_E_LIMIT, "completion queue: %u entries: more than its limit",
+			       cq->need);
 	if (cq->need + depth + 1 > cq->cap) {
 		/*
 		 * One more than can be needed: a queue that is full then means that there was too

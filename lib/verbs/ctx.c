@@ -65,7 +65,7 @@ int iw_verbs_ctx_new(struct iw_ctx **out, const struct iw_ctx_attr *attr, const 
 		goto fail_ctx;
 	err = iw_stag_table_new(&ctx->stags, &ctx->mem, random_octets, NULL);
 	if (err) {
-		iw_fail(why, err, "context: make the table of STags: %s", iw_err_text(err));
+		iw_fail(why, err, "context: create the table of STags: %s", iw_err_text(err));
 		goto fail_loop;
 	}
 	iw_stag_watch(ctx->stags, stag_told, ctx);

@@ -151,7 +151,7 @@ void iw_verbs_listener_news(struct iw_listener *l)
 		if (l->nreqs >= l->backlog && !make_room(l)) {
 			l->full = true;
 			iw_gate_rest(l->gate);
-			pause_listener(l, "as many connections as its backlog are in set-up");
+			pause_listener(l, "the connections in set-up have reached the backlog");
 			return;
 		}
 		err = iw_gate_accept(l->gate, &llp, &why);
@@ -231,10 +231,12 @@ static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_
 		if (why)
 			*why = req->fault;
 		return req->fault.err ? req->fault.err
-				      : iw_fail(why, IW_E_CLOSED, "accept: the peer has gone");
+				      : iw_fail(why, IW_E_CLOSED,
+						"accept: the peer has closed the connection");
 	}
 	if (qp->ctx != req->listener->ctx)
-		return iw_fail(why, IW_E_INVAL, "accept: the queue pair is of another context");
+		return iw_fail(why, IW_E_INVAL,
+			       "accept: the queue pair belongs to another context");
 	if (qp->used)
 		return iw_fail(why, IW_E_STATE, "accept: the queue pair was used before");
 	if (p->cc) {

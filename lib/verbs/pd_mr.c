@@ -93,8 +93,9 @@ int iw_mr_reg(struct iw_mr **out, struct iw_pd *pd, const struct iw_mr_attr *att
 		return iw_fail(why, IW_E_INVAL, "memory region: unknown rights %x",
 			       (uint32_t)attr->access);
 	if (attr->qp && attr->qp->pd != pd)
-		return iw_fail(why, IW_E_INVAL,
-			       "memory region: its queue pair is of another protection domain");
+		return iw_fail(
+			why, IW_E_INVAL,
+			"memory region: its queue pair belongs to another protection domain");
 	mr = iw_verbs_alloc(ctx, sizeof(*mr));
 	if (!mr)
 		return iw_fail(why, IW_E_NOMEM, "memory region: no memory");

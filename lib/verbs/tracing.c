@@ -86,7 +86,7 @@ void iw_verbs_trace_retry(const struct iw_qp *qp)
 
 	ev.retry.peer = peer_of(qp);
 	ev.retry.rev = 1;
-	ev.retry.text = "the peer seems not to know Rev 2 (RFC 6581 10)";
+	ev.retry.text = "the peer seems not to support Rev 2 (RFC 6581 10)";
 	emit(qp->ctx, stream_of(qp), &ev);
 }
 

@@ -401,7 +401,7 @@ END
     assert_output_has 'chunks by the client'
     assert_output_lacks 'MPA'
     bench write -t udp --udp-port "$PORT" "${SHORT[@]}" --cc bbr
-    assert_stderr_has 'SCTP here has rfc9260 and cubic'
+    assert_stderr_has 'expected rfc9260 or cubic for this SCTP'
 }
 
 @test "stag compares a million registrations with a thousand" {

@@ -204,7 +204,7 @@ need_installed() {
             i=0; until grep -q listening /tmp/log.$name; do i=$((i + 1)); [ $i -lt 50 ] || { cat /tmp/log.$name; exit 1; }; sleep 0.1; done
             kill $!; wait $!
         done'
-    case $output in *'6.1 or later'*) skip 'needs xdp: this kernel does not take the program' ;; esac
+    case $output in *'6.1 or later'*) skip 'needs xdp: this kernel rejects the program' ;; esac
     assert_status 0
 }
 

@@ -100,10 +100,10 @@ for _ in range(2):
     print(drip(p, '$how', 60), flush=True)"
         run_here ddp-recv --timeout 1s --from "$uri"
         assert_status 4
-        assert_stderr_has 'the peer answers no RDMA Read'
+        assert_stderr_has 'the peer does not answer an RDMA Read'
         run_here ddp-send --timeout 1s --to "$uri" <source
         assert_status 4
-        assert_stderr_has 'the peer answers no RDMA Read'
+        assert_stderr_has 'the peer does not answer an RDMA Read'
         serve_end
     done
 }

@@ -41,8 +41,8 @@ says() {
 @test "a personality is told by its answers, and says that it is emulated" {
     local what=(rfc siw chelsio windows plain) p
     local -A name=([rfc]='libiwarp (this library)' [siw]='Linux siw (software iWARP)'
-        [chelsio]='Chelsio T4 to T6 (Linux cxgb4)' [windows]='Windows SMB Direct over iWARP of Rev 1'
-        [plain]='an RFC 5044 endpoint of Rev 1 alone')
+        [chelsio]='Chelsio T4 to T6 (Linux cxgb4)' [windows]='Windows SMB Direct over MPA Rev 1'
+        [plain]='an RFC 5044 endpoint that supports only Rev 1')
     local -A json=([rfc]='["libiwarp",2,true,["send","write","read"]]' [siw]='["siw",2,true,["write"]]'
         [chelsio]='["chelsio",2,true,["read"]]' [windows]='["windows",1,true,[]]' [plain]='["plain",1,true,[]]')
 
@@ -76,7 +76,7 @@ says() {
     listen --personality siw
     probe --markers
     assert_status 1
-    assert_output_has "127.0.0.1:$PORT: MPA is spoken, but the connection is refused"
+    assert_output_has "127.0.0.1:$PORT: speaks MPA, but refuses the connection"
     assert_output_has 'Rev 2 C=1 M=0 R=1 client-server IRD 0 ORD 0'
     assert_output_has 'the peer closed the connection'
     serve_end
@@ -84,7 +84,7 @@ says() {
     assert_output_has "listening on 127.0.0.1:$PORT as siw (emulated), sink"
     assert_output_has ': Request Rev 2 C=1 M=1 R=0 client-server IRD 16 ORD 16'
     assert_output_has ': siw (emulated): reject, Reply Rev 2 C=1 M=0 R=1 client-server IRD 0 ORD 0'
-    assert_stderr_has "only this machine can connect"
+    assert_stderr_has "only peers on this machine can connect"
 }
 
 @test "the default probe ends in a second on this machine" {
@@ -160,7 +160,7 @@ says() {
     serve_here ddp-bench --listen -p "$PORT"
     probe
     assert_status 1
-    assert_output_has 'MPA is spoken, but the connection is refused'
+    assert_output_has 'speaks MPA, but refuses the connection'
     assert_output_has 'looks like    libiwarp (this library)'
     another_port
     mkdir "$BATS_TEST_TMPDIR/dst"
@@ -261,7 +261,7 @@ while True:
     says 'head -c 20 >/dev/null; printf "MPA ID Rep Frame\100\001\002\001"; head -c 513 /dev/zero; cat >/dev/null'
     probe --rev 1
     assert_status 1
-    assert_output_is "127.0.0.1:$PORT: not an iWARP endpoint: PD_Length of the Reply is 513: at most 512 (RFC 5044 7.1.1)"
+    assert_output_is "127.0.0.1:$PORT: not an iWARP endpoint: PD_Length of the Reply is 513: expected at most 512 (RFC 5044 7.1.1)"
     probe --rev 1 --json
     assert_status 1
     assert_jsonl '.[-1] | [.iwarp, .outcome]' '[false,"bad_reply"]'
@@ -308,14 +308,14 @@ while True:
     assert_status 0
     serve_end
     assert_output_has 'Request Rev 2 C=1 M=0 R=0, 20 of its 24 octets'
-    assert_output_has 'close: Rev 2 is above the highest accepted here, 1'
+    assert_output_has 'close: Rev 2: at most 1 is accepted here'
     assert_output_lacks 'no whole frame'
     another_port
     listen --app rping --rev 1 --json
     rping -c 1 --rev 2
     serve_end
     assert_jsonl '[.[] | select(.event == "request")][0] | [.verdict, .text, .request.rev]' \
-        '["close","Rev 2 is above the highest accepted here, 1",2]'
+        '["close","Rev 2: at most 1 is accepted here",2]'
 }
 
 @test "rping over every kind of connection" {
@@ -388,7 +388,7 @@ while True:
     listen --app rping --personality siw --quirk siw-first-fpdu --json
     rping -c 2 -v
     assert_status 0
-    assert_stderr_has 'quirk siw-first-fpdu: 1 RDMA Writes of no octets were sent to have the first FPDU noticed'
+    assert_stderr_has 'quirk siw-first-fpdu: sent 1 zero-length RDMA Writes so that the peer notices the first FPDU'
     rping -c 2 --quirk siw-first-fpdu --json
     assert_status 0
     assert_jsonl '.[-1] | [.nudges >= 1, .rounds_verified, .round_max_ns < 4e8]' '[true,2,true]'
@@ -408,11 +408,11 @@ while True:
     listen --app rping -s 1000 --once --json
     rping -s 1001
     assert_status 1
-    assert_stderr_has 'rping: the server ended the conversation in round 0'
+    assert_stderr_has 'rping: the server ended the connection in round 0'
     wait_served
     assert_status 1
     assert_jsonl '.[1:] | map(.event)' '["request","closed","stopped"]'
-    assert_jsonl 'map(select(.event == "closed")) | .[0] | [.rounds, .error, .text]' '[0,"REJECTED","rping: the client advertises 1001 octets, at most 1000 are taken here"]'
+    assert_jsonl 'map(select(.event == "closed")) | .[0] | [.rounds, .error, .text]' '[0,"REJECTED","rping: the client advertises 1001 octets: at most 1000 are accepted here (--size)"]'
 }
 
 # --- listeners -------------------------------------------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ wire() {
 @test "a profile that does not apply to the transport, the revision or the CRC is refused with status 2" {
     send --profile rdmac -t udp f 127.0.0.1:
     assert_status 2
-    assert_stderr_has "profile rdmac: it needs transport tcp, not udp"
+    assert_stderr_has "profile rdmac: needs transport tcp, not udp"
     send --profile sctp-draft-02 f 127.0.0.1:
     assert_status 2
     assert_stderr_has 'profile sctp-draft-02: it needs transport sctp, udp, raw or xdp'
@@ -128,7 +128,7 @@ wire() {
     serve_here ddp-recv -p "$PORT" --profile rdmac dst
     run_here mpa-probe 127.0.0.1 -p "$PORT"
     assert_status 1
-    assert_output_has 'MPA is spoken, but the connection is refused'
+    assert_output_has 'speaks MPA, but refuses the connection'
     assert_output_has 'Rev 0 C=1 M=1 R=1'
     # The tool's own Private Data is missing in a Reply of Rev 0.
     run_here mpa-probe 127.0.0.1 -p "$PORT" --rev 0 --markers

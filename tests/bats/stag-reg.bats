@@ -108,13 +108,13 @@ no_buffer() {
     assert_output_is 'revoked 1'
     get
     assert_status 1
-    assert_stderr_has 'no buffer is registered under that STag and key'
+    assert_stderr_has 'no buffer is registered under this STag and key'
     put data
     assert_status 1
     assert_same_file other board
     reg revoke "$STAG"
     assert_status 1
-    assert_stderr_has "STag $STAG: no such buffer"
+    assert_stderr_has "STag $STAG: not registered"
     # The server is what it was: it takes files.
     run_here ddp-send -p "$PORT" data 127.0.0.1:
     assert_status 0
@@ -207,7 +207,7 @@ no_buffer() {
     # Meanwhile peers of another domain cannot write there.
     reg add board --access w
     assert_status 4
-    assert_stderr_has 'lets peers of another protection domain write there'
+    assert_stderr_has 'in another protection domain, lets peers write these octets'
     reg revoke --all
     register board --access r
     put data
@@ -220,7 +220,7 @@ no_buffer() {
     assert_stderr_has 'registered for writing alone'
     reg add board --range 9999:2
     assert_status 2
-    assert_stderr_has 'the file has 10000 octets'
+    assert_stderr_has 'not within the file, which has 10000 octets'
     reg revoke --all
     reg add board --range 9999: --uri
     assert_status 0
@@ -284,12 +284,12 @@ no_buffer() {
     ln board link
     reg add link --range 0:101
     assert_status 4
-    assert_stderr_has "STag $STAG lets peers of another protection domain write there"
+    assert_stderr_has "STag $STAG, in another protection domain, lets peers write these octets"
     register board --range 0:100
     register board --range 0:100
     reg add board --access rw --range 99:1
     assert_status 4
-    assert_stderr_has 'read there'
+    assert_stderr_has 'lets peers read these octets'
 }
 
 # SEC-09
@@ -525,7 +525,7 @@ no_buffer() {
     # Another server leaves it alone.
     run_here ddp-recv -p 0 --control ctl in
     assert_status 4
-    assert_stderr_has 'somebody answers on it already'
+    assert_stderr_has 'in use; another listener on this port may have it'
     serve_end 1 KILL
     [ -S ctl ]
     reg list
@@ -676,7 +676,7 @@ no_buffer() {
     register --size 600K
     reg add --size 600K
     assert_status 4
-    assert_stderr_has '614400 octets of new memory: 614400 of 1048576 are registered (--max-memory)'
+    assert_stderr_has "--size 600.0 KiB exceeds the receiver's --max-memory (1.0 MiB, 600.0 KiB in use)"
     # What is there of files does not count.
     letters in/f 2000000 a
     reg add in/f

@@ -58,7 +58,7 @@ refused() {
 }
 
 @test "locked memory that is too little is told with what it takes; less of it means fewer frames" {
-    refused 4 'locked memory is limited to 65536 octets' setpriv --bounding-set -ipc_lock prlimit --memlock=65536
+    refused 4 'the limit of locked memory is 65536 octets' setpriv --bounding-set -ipc_lock prlimit --memlock=65536
     [[ $stderr =~ ulimit\ -l\ ([0-9]+) ]] || fail_with 'no limit is named'
     # With so much, in KiB, and not an octet more, it runs.
     random_file src/f 3M
@@ -173,7 +173,7 @@ for i in range(6000):
     assert_output_has 'XDP'
     run_in left ddp-recv --doctor -t xdp -I nosuch0
     assert_status 3
-    assert_output_has 'there is none of that name'
+    assert_output_has 'no such interface'
     run_in left setpriv --bounding-set -bpf,-sys_admin sctp-ddp-ping --doctor -t xdp --json
     assert_status 3
     assert_jsonl '[.[] | select(.subject == "steering program")][0] | [.verdict, (.seen | contains("CAP_BPF"))]' '["no",true]'

@@ -65,7 +65,7 @@ pinged() {
     assert_output_has 'RTR           offered Send Write Read; agreed Write; sent write'
     assert_output_has '4 RDMA Reads answered, CRC good'
     assert_output_has 'looks like    Linux siw (software iWARP)'
-    assert_output_has '+ its Reply has the reserved flag bits of the Request'
+    assert_output_has '+ its Reply echoes the reserved flag bits of the Request'
     probe --json
     assert_status 0
     assert_jsonl '.[-1] | [.iwarp, .looks_like.name, .looks_like.against, .fpdu_exchange, .exit_status]' '[true,"siw",[],"works",0]'
@@ -127,8 +127,8 @@ pinged() {
     assert_jsonl '.[-1] | [.reply.rev, .agreed.crc, .fpdu_exchange, .terminate]' '[1,true,"broken",{"layer":0,"etype":2,"code":7}]'
     run_beside mpa-probe --app rping "$GUEST_IP" -p 7174 -c 5 --rev 1
     assert_status 1
-    assert_stderr_has 'rping: the server ended the conversation in round 0'
-    assert_stderr_has 'the rping server of Linux siw cannot read over MPA Rev 1'
+    assert_stderr_has 'rping: the server ended the connection in round 0'
+    assert_stderr_has 'the rping server of Linux siw does no RDMA Reads over MPA Rev 1'
     guest_is_well
 }
 

@@ -93,7 +93,7 @@ through() {
     run_guest ip link set va mtu 1500
     status=$run_status stderr=$run_stderr
     assert_status 3
-    assert_stderr_has 'interface va has an MTU of 9000, and without frames of several buffers (Linux 6.6, and a driver that has them)'
+    assert_stderr_has 'interface va has an MTU of 9000: without multi-buffer frames (Linux 6.6, and support in the driver)'
     assert_stderr_has 'ip link set va mtu'
     # No program stays.
     run_guest ddp-xdp status -I va --json

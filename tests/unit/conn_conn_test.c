@@ -1214,7 +1214,8 @@ static void octets_without_payload_do_not_extend_a_deadline(void **state)
 			pass(p, IW_MSEC(300));
 		}
 		assert_closed(&p->a, IW_E_TIMEOUT);
-		assert_non_null(strstr(end_closed_fault(&p->a)->text, "answers no RDMA Read"));
+		assert_non_null(
+			strstr(end_closed_fault(&p->a)->text, "does not answer an RDMA Read"));
 		done(p);
 	}
 
@@ -1382,7 +1383,8 @@ static void fin_before_a_read_was_answered_is_a_fault(void **state)
 		iw_conn_close(p->a.conn, p->now);
 		pair_run(p);
 		assert_closed(&p->b, IW_E_CLOSED);
-		assert_non_null(strstr(end_closed_fault(&p->b)->text, "Reads of ours unanswered"));
+		assert_non_null(
+			strstr(end_closed_fault(&p->b)->text, "without answers to our RDMA Reads"));
 		assert_int_equal(p->b.ndone, sent ? 3 : 2);
 		assert_int_equal(p->b.done[p->b.ndone - 1].kind, IW_OPK_READ);
 		done(p);
@@ -1403,7 +1405,7 @@ static void read_that_crosses_the_fin_is_a_fault(void **state)
 	post_read(p, &p->b, end_register(&p->b, buf, 8, 0, IW_RIGHT_READ_SINK, true), 0, 8, 1, 0);
 	pair_run(p);
 	assert_closed(&p->a, IW_E_CLOSED);
-	assert_non_null(strstr(end_closed_fault(&p->a)->text, "behind our orderly close"));
+	assert_non_null(strstr(end_closed_fault(&p->a)->text, "after our orderly close"));
 	assert_closed(&p->b, IW_E_CLOSED);
 	done(p);
 }
@@ -1487,7 +1489,7 @@ static void time_outs_say_what_did_not_happen(void **state)
 	assert_int_equal(iw_conn_deadline(p->a.conn), p->now + IW_MSEC(1500));
 	assert_true(pair_tick(p));
 	assert_closed(&p->a, IW_E_TIMEOUT);
-	assert_non_null(strstr(end_closed_fault(&p->a)->text, "takes no octets for 1500 ms"));
+	assert_non_null(strstr(end_closed_fault(&p->a)->text, "accepts no data for 1500 ms"));
 	done(p);
 
 	/* A Read. */
@@ -1502,7 +1504,7 @@ static void time_outs_say_what_did_not_happen(void **state)
 	iw_conn_received(p->a.conn, 0, p->now + 1); /* no octets are no sign of life */
 	assert_int_equal(iw_conn_deadline(p->a.conn), at);
 	assert_true(pair_tick(p));
-	assert_non_null(strstr(end_closed_fault(&p->a)->text, "answers no RDMA Read"));
+	assert_non_null(strstr(end_closed_fault(&p->a)->text, "does not answer an RDMA Read"));
 	done(p);
 
 	/* The first FPDU, before which a responder may not send: closing waits for it. */
@@ -1516,7 +1518,7 @@ static void time_outs_say_what_did_not_happen(void **state)
 	assert_int_equal(iw_conn_deadline(p->b.conn), p->now + IW_SEC(30));
 	assert_true(pair_tick(p));
 	assert_closed(&p->b, IW_E_TIMEOUT);
-	assert_non_null(strstr(end_closed_fault(&p->b)->text, "the initiator sends no FPDU"));
+	assert_non_null(strstr(end_closed_fault(&p->b)->text, "the initiator sent no FPDU"));
 	done(p);
 }
 

@@ -283,7 +283,7 @@ static void empty_queue_is_no_buffer(void **state)
 
 		fixture_init(&f, 0);
 		refused(&f, untagged(qn, 1, 0, true), 28, IW_E_DDP_NOBUF, IW_TERM(1, 2, 2));
-		assert_non_null(strstr(f.why.text, "MSN 1: no buffer, 0 are posted"));
+		assert_non_null(strstr(f.why.text, "MSN 1: no buffer: 0 are posted"));
 		fixture_fini(&f);
 	}
 }
@@ -356,8 +356,8 @@ static void tagged_segment_must_be_allowed_to_the_octet(void **state)
 		  IW_TERM(1, 1, 2) },
 		{ "read only", PD, STREAM, 0, IW_RIGHT_REMOTE_READ, 0x1000, 1, IW_E_DDP_STAG,
 		  IW_TERM(1, 1, 0) },
-		{ "sink of our Reads", PD, STREAM, 0, IW_RIGHT_READ_SINK, 0x1000, 1, IW_E_DDP_STAG,
-		  IW_TERM(1, 1, 0) },
+		{ "sink of local Reads", PD, STREAM, 0, IW_RIGHT_READ_SINK, 0x1000, 1,
+		  IW_E_DDP_STAG, IW_TERM(1, 1, 0) },
 		{ "before", PD, STREAM, 0, WRITE, 0xfff, 1, IW_E_DDP_BOUNDS, IW_TERM(1, 1, 1) },
 		{ "into", PD, STREAM, 0, WRITE, 0xfff, 2, IW_E_DDP_BOUNDS, IW_TERM(1, 1, 1) },
 		{ "out of", PD, STREAM, 0, WRITE, 0x103f, 2, IW_E_DDP_BOUNDS, IW_TERM(1, 1, 1) },

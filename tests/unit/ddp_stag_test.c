@@ -802,7 +802,7 @@ static void texts_name_the_object_what_was_seen_and_what_was_expected(void **sta
 	says(&f, &u, IW_STAG_INVALID, 0xbeee,
 	     "ddp: STag 0x0000beee TO 0x2000 length 64: not registered");
 	says(&f, &u, IW_STAG_RIGHTS, 0xbeef,
-	     "ddp: STag 0x0000beef TO 0x2000 length 64: asked for remote write, registered for remote read, sink of our Reads");
+	     "ddp: STag 0x0000beef TO 0x2000 length 64: asked for remote write, registered for remote read, sink of local Reads");
 	r->stream = 8;
 	says(&f, &u, IW_STAG_ASSOC, 0xbeef,
 	     "ddp: STag 0x0000beef TO 0x2000 length 64: registered for stream 8, this is stream 7");

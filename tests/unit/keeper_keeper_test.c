@@ -336,7 +336,7 @@ static void an_interface_that_is_not_there_is_named(void **state)
 {
 	(void)state;
 	assert_int_equal(there(attach_none, false), -IW_E_NOENT);
-	assert_string_equal(c.out, "interface no-such-if: there is none of that name here");
+	assert_string_equal(c.out, "interface no-such-if: no such interface; `ip link` lists them");
 }
 
 /* A holder sees that the program was taken away: nothing waits for ever for what is gone. */

@@ -61,12 +61,12 @@ static void a_loan_is_given_back_once(void **state)
 	assert_int_equal(iw_loop_loan_return(loop, first, &why), 0);
 	assert_int_equal(returned[0], 1);
 	assert_int_equal(iw_loop_loan_return(loop, first, &why), IW_E_INVAL);
-	assert_non_null(strstr(why.text, "given back before"));
+	assert_non_null(strstr(why.text, "already returned"));
 	/* Nor does it give back the one that has its place. */
 	second = lend(1);
 	assert_true(second != first);
 	assert_int_equal(iw_loop_loan_return(loop, first, &why), IW_E_INVAL);
-	assert_non_null(strstr(why.text, "given back before"));
+	assert_non_null(strstr(why.text, "already returned"));
 	assert_int_equal(returned[1], 0);
 	assert_int_equal(iw_loop_loan_return(loop, second, &why), 0);
 	assert_int_equal(returned[0], 1);
@@ -85,7 +85,7 @@ static void what_is_no_loan_is_refused(void **state)
 	assert_int_equal(iw_loop_loan_return(loop, 0, &why), IW_E_INVAL);
 	assert_int_equal(iw_loop_loan_return(loop, loan + 2, &why), IW_E_INVAL);
 	assert_int_equal(iw_loop_loan_return(loop, loan + (UINT64_C(1) << 32), &why), IW_E_INVAL);
-	assert_non_null(strstr(why.text, "not one of this context"));
+	assert_non_null(strstr(why.text, "not a loan of this context"));
 	assert_int_equal(returned[0], 0);
 }
 

@@ -351,7 +351,7 @@ static void a_reply_without_c_to_a_request_with_it(void **state)
 	give(&e, IW_MPA_REPLY, 1, 0, NULL);
 	assert_int_equal(e.err, IW_E_MPA_LOCAL);
 	assert_int_equal(e.why.term, IW_TERM(2, 0, 5));
-	assert_non_null(strstr(e.why.text, "CRC is required"));
+	assert_non_null(strstr(e.why.text, "this end requires CRC"));
 	mpa_end_close(&e);
 	mpa_end_open(&e, cfg);
 	give(&e, IW_MPA_REPLY, 1, IW_MPA_C, NULL);
@@ -1046,12 +1046,12 @@ static void impossible_configurations_are_refused_with_a_reason(void **state)
 	} rows[] = {
 		{ "revision 3", true, 3, true, false, 7, 0, 0, 0, 0, IW_MPA_CRC_WANTED },
 		{ "revision 0", true, 0, false, false, 7, 0, 0, 0, 0, IW_MPA_CRC_WANTED },
-		{ "CRC on", true, 0, true, false, 7, 0, 0, 0, 0, IW_MPA_CRC_OFF },
+		{ "always uses CRC", true, 0, true, false, 7, 0, 0, 0, 0, IW_MPA_CRC_OFF },
 		{ "RTR set", true, 2, false, false, 8, 0, 0, 0, 0, IW_MPA_CRC_WANTED },
 		{ "peer-to-peer", true, 1, false, true, 7, 0, 0, 0, 0, IW_MPA_CRC_WANTED },
 		{ "peer-to-peer", false, 2, false, true, 7, 0, 0, 0, 0, IW_MPA_CRC_WANTED },
-		{ "at least one RTR", true, 2, false, true, 0, 0, 0, 0, 0, IW_MPA_CRC_WANTED },
-		{ "at least one RTR", false, 2, false, false, 0, 0, 0, 0, 0, IW_MPA_CRC_WANTED },
+		{ "no RTR form", true, 2, false, true, 0, 0, 0, 0, 0, IW_MPA_CRC_WANTED },
+		{ "no RTR form", false, 2, false, false, 0, 0, 0, 0, 0, IW_MPA_CRC_WANTED },
 		{ "IRD 16384", true, 2, false, false, 7, 0x4000, 0, 0, 0, IW_MPA_CRC_WANTED },
 		{ "ORD 16384", true, 2, false, false, 7, 0, 0x4000, 0, 0, IW_MPA_CRC_WANTED },
 		{ "largest IRD 16384", true, 2, false, false, 7, 0, 0, 0x4000, 0,

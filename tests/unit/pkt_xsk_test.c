@@ -663,13 +663,13 @@ static void memory_is_one_piece_and_had_first(void **state)
 	must(iw_xsk_memory_new(&m, &cfg, 3000, &refused));
 	assert_int_equal(iw_xsk_memory_new(&again, &cfg, 4000, &refused), IW_E_BUSY);
 	assert_non_null(strstr(refused.text, "has 3000 octets of memory"));
-	assert_non_null(strstr(refused.text, "ask for 7000 at once"));
+	assert_non_null(strstr(refused.text, "allocate 7000 at once"));
 	iw_xsk_memory_free(m);
 	must(iw_xsk_memory_new(&m, &cfg, 7000, &refused));
 	iw_xsk_memory_free(m);
 	open_net(&n);
 	assert_int_equal(iw_xsk_memory_new(&m, &cfg, 7000, &refused), IW_E_BUSY);
-	assert_non_null(strstr(refused.text, "before the first connection there"));
+	assert_non_null(strstr(refused.text, "before its first connection"));
 	close_net(&n);
 	must(iw_xsk_memory_new(&m, &cfg, 7000, &refused));
 	iw_xsk_memory_free(m);

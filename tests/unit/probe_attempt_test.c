@@ -123,7 +123,7 @@ static void other_protocols_are_named(void **state)
 	attempt(&garbage, &p2p);
 	assert_int_equal(a.outcome, IW_OUT_NOT_MPA);
 	/* What comes from outside cannot play with the terminal. */
-	assert_non_null(strstr(a.text, "another protocol"));
+	assert_non_null(strstr(a.text, "a protocol other than MPA"));
 	assert_null(strchr(a.text, '\x1b'));
 	attempt(&request, &p2p);
 	assert_int_equal(a.outcome, IW_OUT_NOT_MPA);
@@ -185,7 +185,8 @@ static void replies_that_are_none(void **state)
 	assert_int_equal(a.ending, IW_END_FIN);
 	attempt(&half, &p2p);
 	assert_int_equal(a.outcome, IW_OUT_BAD_REPLY);
-	assert_non_null(strstr(a.why.text, "22 octets of a Reply came, then nothing more"));
+	assert_non_null(
+		strstr(a.why.text, "22 octets of a Reply were received, then nothing more"));
 	attempt(&greedy, &p2p);
 	assert_int_equal(a.outcome, IW_OUT_BAD_REPLY);
 	assert_non_null(strstr(a.why.text, "PD_Length of the Reply is 513"));
@@ -211,12 +212,14 @@ static void malformed_reply_is_not_accepted_when_it_is_complete(void **state)
 	memcpy(octets, REP "\x40\x01\x07\xfe", 20);
 	attempt(&large, &rev1);
 	assert_int_equal(a.outcome, IW_OUT_BAD_REPLY);
-	assert_string_equal(a.why.text,
-			    "PD_Length of the Reply is 2046: at most 512 (RFC 5044 7.1.1)");
+	assert_string_equal(
+		a.why.text,
+		"PD_Length of the Reply is 2046: expected at most 512 (RFC 5044 7.1.1)");
 	assert_int_equal(a.raw_len, sizeof(a.raw));
 	attempt(&small, &p2p);
 	assert_int_equal(a.outcome, IW_OUT_BAD_REPLY);
-	assert_non_null(strstr(a.why.text, "PD_Length of the enhanced Reply is 3: at least 4"));
+	assert_non_null(
+		strstr(a.why.text, "PD_Length of the enhanced Reply is 3: expected at least 4"));
 	attempt(&refusal, &p2p);
 	assert_int_equal(a.outcome, IW_OUT_REFUSED);
 }

@@ -181,7 +181,10 @@ static void every_fact_and_implementation_has_its_words(void **state)
 	(void)state;
 	for (int i = 0; i < IW_FACTS; i++) {
 		assert_true(strlen(iw_fact_name((enum iw_fact)i)) > 3);
-		assert_true(strlen(iw_fact_text((enum iw_fact)i)) > 10);
+		assert_true(strlen(iw_fact_text((enum iw_fact)i, true)) > 10);
+		assert_true(strlen(iw_fact_text((enum iw_fact)i, false)) > 10);
+		assert_string_not_equal(iw_fact_text((enum iw_fact)i, true),
+					iw_fact_text((enum iw_fact)i, false));
 	}
 	for (int i = 0; i < IW_IMPLS; i++)
 		assert_true(strlen(iw_impl_text((enum iw_impl)i)) > 10);

@@ -276,8 +276,7 @@ static void client_that_leaves_in_a_round_is_told(void **state)
 	end_until(&e, NULL, e.seen[IW_EV_CLOSED]);
 	served(&s);
 	assert_int_equal(s.last.fault.err, IW_E_REJECTED);
-	assert_string_equal(s.last.fault.text,
-			    "rping: the client ended the conversation in round 0");
+	assert_string_equal(s.last.fault.text, "rping: the client ended the connection in round 0");
 	end_close(&e);
 }
 

@@ -187,8 +187,9 @@ static void server_takes_no_more_than_it_is_told(void **state)
 	join();
 	steps_until(server.err);
 	assert_int_equal(server.err, IW_E_REJECTED);
-	assert_string_equal(server.why.text,
-			    "rping: the client advertises 101 octets, at most 100 are taken here");
+	assert_string_equal(
+		server.why.text,
+		"rping: the client advertises 101 octets: at most 100 are accepted here (--size)");
 	assert_int_equal(iw_rping_result(server.ping)->read, 0);
 	side_close(&client);
 	side_close(&server);
@@ -260,7 +261,7 @@ static void message_of_another_length_is_not_rping(void **state)
 	assert_int_equal(end_send(&client.e, 1, "0123456789abcdefg", 17, 0), 0);
 	steps_until(server.err);
 	assert_int_equal(server.err, IW_E_FORMAT);
-	assert_string_equal(server.why.text, "rping: a message of 17 octets, expected 16");
+	assert_string_equal(server.why.text, "rping: a message of 17 octets: expected 16");
 	side_close(&client);
 	side_close(&server);
 }
@@ -282,8 +283,9 @@ static void server_that_speaks_out_of_turn_is_told(void **state)
 	}
 	take(&client, &client.e.wc[0]);
 	assert_int_equal(client.err, IW_E_FORMAT);
-	assert_string_equal(client.why.text,
-			    "rping: the server sends when it should wait for an advertisement");
+	assert_string_equal(
+		client.why.text,
+		"rping: the server sent a message before the advertisement that it must wait for");
 	side_close(&client);
 	side_close(&server);
 }

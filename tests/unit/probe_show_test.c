@@ -146,14 +146,14 @@ static void report_of_an_endpoint(void **state)
 	HAS("2, enhanced (RFC 6581)");
 	HAS("on: C=1 in the Request, C=1 in the Reply");
 	HAS("to the peer off, from the peer off; a Request with M=1 is refused by R = 1, then closed");
-	HAS("16 and 16, asked with 16 and 16");
+	HAS("16 and 16, for a Request with 16 and 16");
 	HAS("offered Send Write Read; agreed Write; sent write");
 	HAS("1448 octets, MULPDU 1442, path MTU 1500");
-	HAS("3 RDMA Reads answered, CRC good; 3 of 3 FPDUs began a read");
-	HAS("61.0 us for an RDMA Read of no octets, 40.0 us by TCP's measure");
+	HAS("3 RDMA Reads answered, CRC correct; 3 of 3 FPDUs at the start of a socket read");
+	HAS("61.0 us for a zero-length RDMA Read, 40.0 us measured by TCP");
 	HAS("looks like    Linux siw (software iWARP)");
-	HAS("+ its Reply has the reserved flag bits of the Request");
-	HAS("+ not so: a Request with M = 1 is accepted");
+	HAS("+ its Reply echoes the reserved flag bits of the Request");
+	HAS("+ it does not accept a Request with M = 1");
 	HAS("- IRD and ORD of 16382 become 32");
 	/* Private Data by number and by letter, with nothing in it that a terminal would mind. */
 	HAS("5 \"hi");
@@ -185,7 +185,7 @@ static void report_of_a_refusal(void **state)
 	cells[0].answer.raw_len = 23;
 	cells[0].answer.ending = IW_END_RESET;
 	show(iw_probe_show);
-	HAS("[::1]:80: MPA is spoken, but the connection is refused\n");
+	HAS("[::1]:80: speaks MPA, but refuses the connection\n");
 	HAS("Rev 1 C=0 M=0 R=1 Private Data 3 \"no!\" 6e6f21\n");
 	HAS("the peer reset the connection\n");
 }
@@ -207,7 +207,7 @@ static void grid_has_a_row_for_each_connection(void **state)
 	HAS("markers    2  1  1  Send Write Read  refused   Rev 2 C=1 M=0 client-server IRD 0 ORD 0, then closed");
 	HAS("grid       3  0  0  -                reset     the peer reset the connection");
 	HAS("Private Data 5; its CRC is wrong");
-	HAS("\ngiven up: the listener no longer accepts");
+	HAS("\nstopped: the listener no longer accepts");
 }
 
 /* --- programs --- */
@@ -289,7 +289,7 @@ static void frames_in_a_line(void **state)
 	assert_string_equal(frame(REP "\x40\x01\0\x01", 20),
 			    "Rev 1 C=1 M=0 R=0, 20 of its 21 octets");
 	assert_string_equal(frame(REP "\x40", 17), "incomplete: 17 octets of at least 20");
-	assert_string_equal(frame("GET / HTTP/1.1\r\n\r\n\r\n", 20), "no MPA frame");
+	assert_string_equal(frame("GET / HTTP/1.1\r\n\r\n\r\n", 20), "not an MPA frame");
 	/* The longest Private Data there is. */
 	memset(long_frame + 20, 'x', 512);
 	frame(long_frame, sizeof(long_frame));
