@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Events as lines of JSON. Every text is our own or made printable ASCII on the way; STags and
- * offsets are texts of hex digits. */
+/* Events as lines of JSON. Every text is our own or made printable ASCII on the way. STags and
+ * offsets are texts of hex digits, times of day texts of decimal digits. */
 #include "capture/capture.h"
 
 #include "util/num.h"
@@ -14,6 +14,15 @@ static void put_u64_(struct iw_text *t, const char *key, uint64_t v)
 	iw_text_u64(t, v);
 }
 #define put_u64(t, name, v) put_u64_(t, KEY(name), v)
+
+/* As a text: a reader that keeps numbers as doubles would round it. */
+static void put_decimal_(struct iw_text *t, const char *key, uint64_t v)
+{
+	iw_text_str(t, key);
+	iw_text_u64(t, v);
+	iw_text_str(t, "\"");
+}
+#define put_decimal(t, name, v) put_decimal_(t, KEY(name) "\"", v)
 
 static void put_bool_(struct iw_text *t, const char *key, bool v)
 {
@@ -347,7 +356,7 @@ static void put_event(struct iw_text *t, const struct iw_cap_event *ev)
 	iw_text_str(t, "{\"schema\":1,\"event\":\"");
 	iw_text_str(t, iw_cap_kind_name(ev->kind));
 	iw_text_str(t, "\"");
-	put_u64(t, "time_ns", ev->time_ns);
+	put_decimal(t, "time_ns", ev->time_ns);
 	put_u64(t, "frame", ev->frame);
 	put_u64(t, "flow", f->id);
 	put_name(t, "over", iw_cap_over_name(f->over));

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <poll.h>
@@ -15,6 +16,7 @@
 #include <json-c/json.h>
 
 #include "cli/text.h"
+#include "util/num.h"
 
 void iw_json_init(struct iw_json *w, int fd)
 {
@@ -108,12 +110,28 @@ void iw_json_close(struct iw_json *w)
 
 void iw_json_u64(struct iw_json *w, const char *key, uint64_t v)
 {
-	put(w, key, json_object_new_uint64(v));
+	put(w, key, json_object_new_uint64(IW_MIN(v, (uint64_t)IW_JSON_MAX)));
 }
 
 void iw_json_i64(struct iw_json *w, const char *key, int64_t v)
 {
-	put(w, key, json_object_new_int64(v));
+	put(w, key, json_object_new_int64(IW_MAX(IW_MIN(v, IW_JSON_MAX), -IW_JSON_MAX)));
+}
+
+void iw_json_hex(struct iw_json *w, const char *key, uint64_t v)
+{
+	char text[19];
+
+	snprintf(text, sizeof(text), "0x%016" PRIx64, v);
+	iw_json_str(w, key, text);
+}
+
+void iw_json_decimal(struct iw_json *w, const char *key, uint64_t v)
+{
+	char text[21];
+
+	snprintf(text, sizeof(text), "%" PRIu64, v);
+	iw_json_str(w, key, text);
 }
 
 void iw_json_bool(struct iw_json *w, const char *key, bool v)

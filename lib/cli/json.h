@@ -9,8 +9,10 @@
  *
  * Every line begins with "schema" (1) and "event". Keys are literals of ours, each once in its
  * object; inside an array the key is NULL. Numbers are finite: a NaN or an infinity is a mistake of
- * ours (assert), and leaves its key out where asserts are off. 64-bit integers are written exactly;
- * readers that keep numbers as doubles must take care above 2^53.
+ * ours (assert), and leaves its key out where asserts are off. An integer never exceeds IW_JSON_MAX,
+ * so that readers that keep numbers as doubles read it exactly: iw_json_u64() and iw_json_i64()
+ * write IW_JSON_MAX for a count or a duration above it. Numbers that use all their 64 bits are texts:
+ * addresses and offsets with iw_json_hex(), times of day with iw_json_decimal().
  *
  * Strings are always valid UTF-8. One that is not (file names may be anything) is written with \xHH
  * for each offending octet, for reading, and beside it stands a second key, "<key>_b64", with the
@@ -32,6 +34,7 @@
 
 #define IW_JSON_SCHEMA 1
 #define IW_JSON_DEPTH  8
+#define IW_JSON_MAX    9007199254740991 /* 2^53 - 1 (RFC 8259 6) */
 
 struct json_object;
 
@@ -59,6 +62,8 @@ IW_MUST_CHECK int iw_json_end(struct iw_json *w);
 void iw_json_u64(struct iw_json *w, const char *key, uint64_t v);
 void iw_json_i64(struct iw_json *w, const char *key, int64_t v);
 void iw_json_f64(struct iw_json *w, const char *key, double v); /* shortest text that reads back */
+void iw_json_hex(struct iw_json *w, const char *key, uint64_t v);     /* "0x" and 16 digits */
+void iw_json_decimal(struct iw_json *w, const char *key, uint64_t v); /* digits in a string */
 void iw_json_bool(struct iw_json *w, const char *key, bool v);
 void iw_json_str(struct iw_json *w, const char *key, const char *s); /* borrowed; NULL: no key */
 void iw_json_text(struct iw_json *w, const char *key, const void *s, size_t len);

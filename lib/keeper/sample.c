@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "keeper/internal.h"
+#include "os/os.h"
 #include "util/num.h"
 #include "util/text.h"
 
@@ -24,7 +25,7 @@ static const char *event_name(uint32_t kind)
 static int event_json(struct iw_json *w, const struct iw_look *l, const struct iw_xdp_event *e,
 		      struct iw_fault *why)
 {
-	char hex[2 * IW_XDP_HEAD + 1];
+	char hex[2 * IW_XDP_HEAD + 1], stag[9];
 	struct iw_text t;
 
 	iw_text_init(&t, hex, sizeof(hex));
@@ -32,13 +33,15 @@ static int event_json(struct iw_json *w, const struct iw_look *l, const struct i
 	iw_json_begin(w, "sample");
 	iw_json_str(w, "interface", l->name);
 	iw_json_str(w, "kind", event_name(e->kind));
-	iw_json_u64(w, "time_ns", e->time_ns);
+	iw_json_u64(w, "t_ns", e->time_ns & IW_JSON_MAX);
+	iw_json_decimal(w, "time_ns", iw_os_wall() - (iw_os_now() - e->time_ns));
 	iw_json_u64(w, "every", e->every);
 	iw_json_u64(w, "frame_octets", e->len);
 	if (e->kind != IW_XDP_EV_FRAGMENT)
 		iw_json_u64(w, "tag", e->tag);
 	if (e->kind == IW_XDP_EV_STAG) {
-		iw_json_u64(w, "stag", e->stag);
+		snprintf(stag, sizeof(stag), "%08x", e->stag);
+		iw_json_str(w, "stag", stag);
 		iw_json_u64(w, "stream", e->stream);
 	}
 	iw_json_str(w, "head", hex);

@@ -18,6 +18,11 @@ uint64_t iw_os_now(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t iw_os_wall(void)
+{
+	return read_clock(CLOCK_REALTIME);
+}
+
 uint64_t iw_os_cpu(void)
 {
 	return read_clock(CLOCK_PROCESS_CPUTIME_ID);

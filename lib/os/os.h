@@ -25,6 +25,8 @@
  * Cannot fail.
  */
 uint64_t iw_os_now(void);
+/* Nanoseconds since 1970, by CLOCK_REALTIME: for logs and traces, which other hosts' are compared with. */
+uint64_t iw_os_wall(void);
 
 /* Nanoseconds of CPU, user and system, that this process has used. Cannot fail. */
 uint64_t iw_os_cpu(void);

@@ -119,7 +119,7 @@ static int buffer_json(const struct iw_rm_print *p, const struct iw_rm_buffer *b
 	make_advert(&a, p, b);
 	iw_json_begin(w, "buffer");
 	put_stag(w, b->stag);
-	iw_json_u64(w, "to", b->to);
+	iw_json_hex(w, "to", b->to);
 	iw_json_u64(w, "length_octets", b->len);
 	iw_json_str(w, "access", iw_access_text(b->access));
 	iw_json_str(w, "endpoint", a.endpoint);

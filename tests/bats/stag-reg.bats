@@ -128,7 +128,7 @@ no_buffer() {
     serve
     register board --range 4096:1000 --access rw --expires 10m --uses 5 --pd team
     assert_jsonl '.[0] | [.event, .to, .length_octets, .access, .transport, .kind, .file, .pd, .uses, .needs_key]' \
-        '["buffer",4096,1000,"rw","tcp","file","board","team",5,true]'
+        '["buffer","0x0000000000001000",1000,"rw","tcp","file","board","team",5,true]'
     assert_jsonl '.[0].endpoint' "127.0.0.1:$PORT"
     assert_jsonl '.[0] | .left_ns > 590e9 and .left_ns <= 600e9' true
     assert_jsonl '.[0] | .uri' "ddp+tcp://127.0.0.1:$PORT/stag/$STAG?to=4096&len=1000&access=rw&key=$(jq -r .key <<<"$output")"

@@ -106,7 +106,7 @@ static void one_object_a_line(void **state)
 	}
 }
 
-static void integers_are_exact_over_64_bits(void **state)
+static void integers_are_exact_and_never_exceed_2_53(void **state)
 {
 	struct json_object *o;
 	struct sink s;
@@ -114,15 +114,21 @@ static void integers_are_exact_over_64_bits(void **state)
 	(void)state;
 	open_sink(&s);
 	iw_json_begin(&s.w, "result");
+	iw_json_u64(&s.w, "largest", (UINT64_C(1) << 53) - 1);
+	iw_json_u64(&s.w, "above", (UINT64_C(1) << 53) + 1);
 	iw_json_u64(&s.w, "max", UINT64_MAX);
-	iw_json_u64(&s.w, "above_2_53", (UINT64_C(1) << 53) + 1);
-	iw_json_i64(&s.w, "min", INT64_MIN);
+	iw_json_i64(&s.w, "least", INT64_MIN);
+	iw_json_i64(&s.w, "most", INT64_MAX);
+	iw_json_i64(&s.w, "below_0", -5);
+	iw_json_hex(&s.w, "to", UINT64_MAX - 1);
+	iw_json_decimal(&s.w, "time_ns", UINT64_MAX);
 	assert_int_equal(iw_json_end(&s.w), 0);
 	o = only_line(&s);
-	assert_true(json_object_get_uint64(member(o, "max")) == UINT64_MAX);
-	assert_true(json_object_get_uint64(member(o, "above_2_53")) == (UINT64_C(1) << 53) + 1);
-	assert_true(json_object_get_int64(member(o, "min")) == INT64_MIN);
-	assert_non_null(strstr(s.text, "\"max\":18446744073709551615,"));
+	assert_non_null(strstr(s.text, "\"largest\":9007199254740991,\"above\":9007199254740991,"
+				       "\"max\":9007199254740991,\"least\":-9007199254740991,"
+				       "\"most\":9007199254740991,\"below_0\":-5,"
+				       "\"to\":\"0xfffffffffffffffe\","
+				       "\"time_ns\":\"18446744073709551615\"}"));
 	json_object_put(o);
 }
 
@@ -427,7 +433,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(schema_and_event_come_first),
 		cmocka_unit_test(one_object_a_line),
-		cmocka_unit_test(integers_are_exact_over_64_bits),
+		cmocka_unit_test(integers_are_exact_and_never_exceed_2_53),
 		cmocka_unit_test(fractions_read_back_and_stay_short),
 		cmocka_unit_test(number_that_is_not_finite_never_gets_out),
 		cmocka_unit_test(valid_utf8_round_trips_whatever_it_holds),
