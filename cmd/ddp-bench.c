@@ -364,6 +364,8 @@ static struct iw_bench_show show_of(struct opts *o)
 	return (struct iw_bench_show){
 		.json = o->cli.json ? &o->cli.out : NULL,
 		.transport = o->cli.transport,
+		.udp_port = iw_cli_udp_port(o->cli.transport, o->conn.udp_port),
+		.any_port = o->cli.port == 0,
 		.quiet = o->cli.quiet,
 	};
 }

@@ -522,6 +522,7 @@ static int run_listener(struct opts *o)
 				    .idle_ns = o->cli.timeout_ns };
 	struct iw_serve_show show = { .json = o->cli.json ? &o->cli.out : NULL,
 				      .quiet = o->cli.quiet,
+				      .any_port = o->cli.port == 0,
 				      .persona = cfg.persona.persona };
 	struct iw_fault why = { 0 };
 	int status;

@@ -193,6 +193,8 @@ static struct iw_ping_show show_of(struct opts *o)
 		.transport = o->cli.transport,
 		.host = o->host,
 		.size = o->size,
+		.udp_port = iw_cli_udp_port(o->cli.transport, o->udp_port),
+		.any_port = o->cli.port == 0,
 		.quiet = o->cli.quiet,
 		.replies = !o->flood,
 		.mtu = o->pmtu,

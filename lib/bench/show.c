@@ -405,7 +405,7 @@ int iw_bench_show_listening(const struct iw_bench_show *s, const struct iw_bench
 			    bool reachable)
 {
 	if (!s->json) {
-		if (!s->quiet)
+		if (!s->quiet || s->any_port)
 			printf("listening on %s%s\n", iw_bench_server_addr(server),
 			       reachable ? ""
 					 : ", for clients of this machine: --bind ADDR for others");
@@ -413,8 +413,11 @@ int iw_bench_show_listening(const struct iw_bench_show *s, const struct iw_bench
 		return 0;
 	}
 	iw_json_begin(s->json, "listening");
+	iw_json_str(s->json, "transport", s->transport);
 	iw_json_str(s->json, "address", iw_bench_server_addr(server));
 	iw_json_u64(s->json, "port", iw_bench_server_port(server));
+	if (s->udp_port)
+		iw_json_u64(s->json, "udp_port", s->udp_port);
 	return iw_json_end(s->json);
 }
 

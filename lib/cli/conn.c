@@ -9,6 +9,7 @@
 
 #define MULPDU_LEAST 512 /* as <iwarp/verbs.h> has it */
 #define MULPDU_MOST  64768
+#define UDP_PORT     9899 /* sctp-tunneling (RFC 6951 5.1) */
 
 enum {
 	KEY_CC =
@@ -193,6 +194,13 @@ void iw_conn_opts_check(const struct argp_state *state, const struct iw_conn_opt
 }
 
 const struct argp iw_conn_argp = { .options = options, .parser = parse };
+
+uint16_t iw_cli_udp_port(const char *transport, uint16_t given)
+{
+	if (strcmp(transport, "udp") == 0)
+		return given ? given : UDP_PORT;
+	return strcmp(transport, "xdp") == 0 ? given : 0;
+}
 
 void iw_conn_opts_init(struct iw_conn_opts *o)
 {

@@ -52,4 +52,10 @@ void iw_conn_opts_init(struct iw_conn_opts *o);
 void iw_conn_opts_param(const struct iw_conn_opts *o, const struct iw_cli *cli, const char *peer,
 			struct iw_conn_param *p);
 
+/*
+ * The UDP port at which a listener over @transport takes SCTP in UDP; @given is the argument of
+ * --udp-port, or 0. Returns 0 if its packets are not in UDP.
+ */
+uint16_t iw_cli_udp_port(const char *transport, uint16_t given);
+
 #endif

@@ -304,9 +304,11 @@ int iw_ping_show_listening(const struct iw_ping_show *s, const struct iw_ping_se
 		iw_json_str(s->json, "transport", s->transport);
 		iw_json_str(s->json, "address", iw_ping_server_addr(server));
 		iw_json_u64(s->json, "port", iw_ping_server_port(server));
+		if (s->udp_port)
+			iw_json_u64(s->json, "udp_port", s->udp_port);
 		return iw_json_end(s->json);
 	}
-	if (!s->quiet)
+	if (!s->quiet || s->any_port)
 		printf("listening on %s over %s%s\n", iw_ping_server_addr(server), s->transport,
 		       by_default
 			       ? "; only peers on this machine can connect; use --bind ADDR for others"

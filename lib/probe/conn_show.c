@@ -170,6 +170,7 @@ void iw_serve_show_listening(struct iw_serve_show *s, const char *addr, uint16_t
 {
 	if (s->json) {
 		iw_json_begin(s->json, "listening");
+		iw_json_str(s->json, "transport", "tcp");
 		iw_json_str(s->json, "address", addr);
 		iw_json_u64(s->json, "port", port);
 		iw_json_str(s->json, "app", app);
@@ -177,7 +178,7 @@ void iw_serve_show_listening(struct iw_serve_show *s, const char *addr, uint16_t
 		end_event(s);
 		return;
 	}
-	if (s->quiet)
+	if (s->quiet && !s->any_port)
 		return;
 	printf("listening on %s as %s%s, %s\n", addr, s->persona->name, emulated(s->persona), app);
 	if (by_default)

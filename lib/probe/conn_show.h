@@ -32,8 +32,9 @@ IW_MUST_CHECK int iw_rping_show(struct iw_json *w, const struct iw_rping_run_cfg
 /* --- a listener's events, each when it happens --- */
 
 struct iw_serve_show {
-	struct iw_json *json;             /* borrowed; NULL: for people */
-	bool quiet;                       /* nothing for people */
+	struct iw_json *json; /* borrowed; NULL: for people */
+	bool quiet;           /* nothing for people */
+	bool any_port;        /* the system chooses the port: it is shown though quiet */
 	const struct iw_persona *persona; /* whose answers they are */
 	int err;                          /* what iw_json_end said: nobody listens any more */
 };
