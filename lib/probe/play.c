@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "cli/json.h"
 #include "os/os.h"
 #include "util/num.h"
 #include "util/text.h"
@@ -43,8 +44,9 @@ static void trace(struct iw_play *p, const struct iw_play_note *n, const uint8_t
 	struct iw_text t;
 
 	iw_text_init(&t, line, sizeof(line));
-	iw_text_fmt(&t, "{\"schema\":1,\"event\":\"played\",\"t_ns\":%U,\"connection\":%u,",
-		    p->t0 + n->at_ns, p->number);
+	iw_text_fmt(&t, "{\"schema\":1,\"event\":\"played\",\"t_ns\":%U,\"time_ns\":\"%U\",",
+		    (p->t0 + n->at_ns) & IW_JSON_MAX, p->wall0 + n->at_ns);
+	iw_text_fmt(&t, "\"connection\":%u,", p->number);
 	iw_text_fmt(&t, "\"since_ns\":%U,\"what\":\"%s\"", n->at_ns, kind_names[n->kind]);
 	if (octets) {
 		iw_text_fmt(&t, ",\"offset\":%U,\"octets\":%U,\"hex\":\"", (uint64_t)n->off,
@@ -149,6 +151,7 @@ static void set_up(struct iw_play *p, const struct iw_play_cfg *cfg)
 		.trace_ctx = cfg->trace_ctx,
 		.number = cfg->number,
 		.t0 = iw_os_now(),
+		.wall0 = iw_os_wall(),
 	};
 }
 

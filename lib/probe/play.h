@@ -70,6 +70,7 @@ struct iw_play {
 	void *trace_ctx;
 	unsigned number;
 	uint64_t t0;
+	uint64_t wall0; /* ns since 1970, at t0 */
 
 	uint8_t *rx; /* owned */
 	size_t rx_len, rx_cap;

@@ -97,6 +97,7 @@ static struct iw_completion completion(const struct sq_slot *s, int status)
 		.kind = s->op.kind,
 		.status = status,
 		.len = status == 0 && s->op.kind == IW_OPK_READ ? s->op.len : 0,
+		.octets = s->op.len,
 	};
 }
 

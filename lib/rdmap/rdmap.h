@@ -67,8 +67,9 @@ struct iw_op {
 struct iw_completion {
 	uint64_t cookie;
 	enum iw_op_kind kind;
-	int status;   /* 0 or a negative enum iw_err */
-	uint32_t len; /* RECV, READ */
+	int status;      /* 0 or a negative enum iw_err */
+	uint32_t len;    /* RECV, READ */
+	uint32_t octets; /* the length of the message, of a SEND and WRITE too */
 	bool solicited, invalidated;
 	uint32_t inval_stag;
 	/* RECV: above 0: the octets lie there, and not in the buffer that was posted */

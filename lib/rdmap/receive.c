@@ -75,6 +75,7 @@ static int on_send(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, struc
 		.cookie = m->cookie,
 		.kind = IW_OPK_RECV,
 		.len = (uint32_t)m->len,
+		.octets = (uint32_t)m->len,
 		.solicited = is_solicited(m->opcode),
 	};
 	r->done_len++;

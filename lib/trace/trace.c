@@ -8,7 +8,13 @@
 
 #include "util/num.h"
 
-enum type { U64, BOOL, STR };
+/*
+ * Readers that keep numbers as doubles read integers exactly up to here, 2^53 - 1 (RFC 8259 6). The
+ * monotonic clock passes it after 104 days and is written modulo 2^53.
+ */
+#define NUMBER_MAX UINT64_C(9007199254740991)
+
+enum type { U64, HEX, BOOL, STR };
 
 struct field {
 	const char *name;
@@ -116,7 +122,9 @@ static bool json_value(struct line *l, const struct iw_trace_event *ev, const st
 {
 	switch (f->type) {
 	case U64:
-		return put(l, "%llu", (unsigned long long)number_at(ev, f));
+		return put(l, "%llu", (unsigned long long)IW_MIN(number_at(ev, f), NUMBER_MAX));
+	case HEX:
+		return put(l, "\"0x%016llx\"", (unsigned long long)number_at(ev, f));
 	case BOOL:
 		return put(l, "%s", bool_at(ev, f) ? "true" : "false");
 	case STR:
@@ -130,8 +138,10 @@ size_t iw_trace_json(char *buf, size_t cap, const struct iw_trace_event *ev)
 	struct line l = { .buf = buf, .cap = cap, .tail = 1 };
 
 	buf[0] = '\0';
-	if (!put(&l, "{\"schema\":1,\"event\":\"%s\",\"t_ns\":%llu,\"stream\":%u",
-		 kinds[ev->kind].name, (unsigned long long)ev->now, ev->stream))
+	if (!put(&l,
+		 "{\"schema\":1,\"event\":\"%s\",\"t_ns\":%llu,\"time_ns\":\"%llu\",\"stream\":%u",
+		 kinds[ev->kind].name, (unsigned long long)(ev->now & NUMBER_MAX),
+		 (unsigned long long)ev->wall, ev->stream))
 		return 0;
 	for (size_t i = 0; i < kinds[ev->kind].n; i++) {
 		const struct field *f = &kinds[ev->kind].fields[i];
@@ -162,6 +172,8 @@ static bool text_value(struct line *l, const struct iw_trace_event *ev, const st
 	switch (f->type) {
 	case U64:
 		return put(l, " %s=%llu", f->name, (unsigned long long)number_at(ev, f));
+	case HEX:
+		return put(l, " %s=0x%llx", f->name, (unsigned long long)number_at(ev, f));
 	case BOOL:
 		return put(l, " %s=%s", f->name, bool_at(ev, f) ? "yes" : "no");
 	case STR:

@@ -23,7 +23,7 @@ const char *iw_trace_name(enum iw_trace_kind kind);
 const char *iw_trace_meaning(enum iw_trace_kind kind);
 
 /*
- * {"schema":1,"event":"connected","t_ns":1,"stream":1,...} without a newline into buf; returns its
+ * {"schema":1,"event":"connected","t_ns":1,"time_ns":"1","stream":1,...} without a newline into buf; returns its
  * length. What would not fit is left out by whole fields, so that a line is always valid.
  */
 size_t iw_trace_json(char *buf, size_t cap, const struct iw_trace_event *ev);

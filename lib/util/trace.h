@@ -23,6 +23,7 @@ enum iw_trace_kind {
 };
 
 typedef uint64_t iw_trace_U64;
+typedef uint64_t iw_trace_HEX;
 typedef bool iw_trace_BOOL;
 typedef const char *iw_trace_STR;
 
@@ -39,6 +40,7 @@ typedef const char *iw_trace_STR;
 struct iw_trace_event {
 	enum iw_trace_kind kind;
 	uint64_t now;    /* monotonic ns */
+	uint64_t wall;   /* ns since 1970 */
 	uint32_t stream; /* the DDP stream's number within its context; 0: none yet */
 	union {
 #define BEGIN(name, text) struct iw_trace_##name name;

@@ -277,6 +277,7 @@ void iw_verbs_trace_established(const struct iw_qp *qp);
 void iw_verbs_trace_rejected(const struct iw_qp *qp);
 void iw_verbs_trace_retry(const struct iw_qp *qp);
 void iw_verbs_trace_state(struct iw_qp *qp);
+void iw_verbs_trace_posted(const struct iw_qp *qp, const struct iw_op *op);
 void iw_verbs_trace_completion(const struct iw_qp *qp, const struct iw_completion *c);
 void iw_verbs_trace_end(const struct iw_qp *qp);
 void iw_verbs_trace_pause(const struct iw_listener *l, const char *text);

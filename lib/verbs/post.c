@@ -98,8 +98,11 @@ int iw_post_send(struct iw_qp *qp, const struct iw_send_wr *wr)
 		err = iw_rdmap_post(qp->rdmap, &op, now);
 		iw_verbs_sync_bells(qp->ctx);
 	}
-	if (!err)
+	if (!err) {
+		if (iw_verbs_traced(qp->ctx))
+			iw_verbs_trace_posted(qp, &op);
 		iw_link_kick(qp->link);
+	}
 	return err;
 }
 
@@ -110,7 +113,15 @@ int iw_loan_return(struct iw_ctx *ctx, uint64_t loan, struct iw_fault *why)
 
 int iw_post_recv(struct iw_qp *qp, uint64_t wr_id, void *addr, uint32_t cap)
 {
+	int err;
+
 	if (!addr && cap)
 		return IW_E_INVAL;
-	return qp->ended ? IW_E_STATE : iw_rdmap_post_recv(qp->rdmap, wr_id, addr, cap);
+	if (qp->ended)
+		return IW_E_STATE;
+	err = iw_rdmap_post_recv(qp->rdmap, wr_id, addr, cap);
+	if (!err && iw_verbs_traced(qp->ctx))
+		iw_verbs_trace_posted(
+			qp, &(struct iw_op){ .cookie = wr_id, .kind = IW_OPK_RECV, .len = cap });
+	return err;
 }

@@ -7,6 +7,7 @@
 static void emit(const struct iw_ctx *ctx, uint32_t stream, struct iw_trace_event *ev)
 {
 	ev->now = iw_os_now();
+	ev->wall = iw_os_wall();
 	ev->stream = stream;
 	ctx->tracer->emit(ctx->tracer->ctx, ev);
 }
@@ -110,17 +111,35 @@ void iw_verbs_trace_state(struct iw_qp *qp)
 	emit(qp->ctx, stream_of(qp), &ev);
 }
 
+static const char *op_name(enum iw_op_kind kind)
+{
+	static const char *const names[] = { [IW_OPK_SEND] = "send",
+					     [IW_OPK_WRITE] = "write",
+					     [IW_OPK_READ] = "read",
+					     [IW_OPK_RECV] = "recv" };
+
+	return names[kind];
+}
+
+void iw_verbs_trace_posted(const struct iw_qp *qp, const struct iw_op *op)
+{
+	struct iw_trace_event ev = { .kind = IW_TRACE_posted };
+
+	ev.posted.op = op_name(op->kind);
+	ev.posted.wr_id = op->cookie;
+	ev.posted.octets = op->len;
+	for (size_t i = 0; i < op->nsge; i++)
+		ev.posted.octets += op->sge[i].len;
+	emit(qp->ctx, stream_of(qp), &ev);
+}
+
 void iw_verbs_trace_completion(const struct iw_qp *qp, const struct iw_completion *c)
 {
-	static const char *const ops[] = { [IW_OPK_SEND] = "send",
-					   [IW_OPK_WRITE] = "write",
-					   [IW_OPK_READ] = "read",
-					   [IW_OPK_RECV] = "recv" };
 	struct iw_trace_event ev = { .kind = IW_TRACE_completion };
 
-	ev.completion.op = ops[c->kind];
+	ev.completion.op = op_name(c->kind);
 	ev.completion.wr_id = c->cookie;
-	ev.completion.octets = c->len;
+	ev.completion.octets = c->status == 0 ? c->octets : 0;
 	ev.completion.status = c->status ? iw_err_name(c->status) : "OK";
 	emit(qp->ctx, stream_of(qp), &ev);
 }

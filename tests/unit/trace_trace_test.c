@@ -34,10 +34,13 @@ static struct json_object *get(struct json_object *o, const char *key)
 /* Every event, its texts filled in: the union's texts are set by the type of event. */
 static struct iw_trace_event sample(enum iw_trace_kind kind, const char *text)
 {
-	struct iw_trace_event ev = { .kind = kind, .now = 1234567890123, .stream = 7 };
+	struct iw_trace_event ev = {
+		.kind = kind, .now = 1234567890123, .wall = 1800000000123456789, .stream = 7
+	};
 
 	switch (kind) {
 #define U64(ev_, name)           ev.ev_.name = UINT64_MAX;
+#define HEX(ev_, name)           ev.ev_.name = UINT64_MAX;
 #define BOOL(ev_, name)          ev.ev_.name = true;
 #define STR(ev_, name)           ev.ev_.name = text;
 #define BEGIN(name, meaning)     case IW_TRACE_##name:
@@ -48,6 +51,7 @@ static struct iw_trace_event sample(enum iw_trace_kind kind, const char *text)
 #undef FIELD
 #undef END
 #undef U64
+#undef HEX
 #undef BOOL
 #undef STR
 	case IW_TRACE_COUNT:
@@ -71,8 +75,11 @@ static void every_event_is_one_object_with_all_its_fields(void **state)
 		assert_string_equal(json_object_get_string(get(o, "event")),
 				    iw_trace_name(ev.kind));
 		assert_true(json_object_get_int64(get(o, "t_ns")) == 1234567890123);
+		assert_string_equal(json_object_get_string(get(o, "time_ns")),
+				    "1800000000123456789");
 		assert_int_equal(json_object_get_int(get(o, "stream")), 7);
 #define U64  json_type_int
+#define HEX  json_type_string
 #define BOOL json_type_boolean
 #define STR  json_type_string
 #define BEGIN(name, meaning)                                                                       \
@@ -85,6 +92,7 @@ static void every_event_is_one_object_with_all_its_fields(void **state)
 #undef FIELD
 #undef END
 #undef U64
+#undef HEX
 #undef BOOL
 #undef STR
 		json_object_put(o);
@@ -119,7 +127,7 @@ static void short_buffer_drops_whole_fields(void **state)
 	size_t whole = iw_trace_json(line, sizeof(line), &ev), last = 0;
 
 	(void)state;
-	for (size_t cap = 96; cap <= whole + 1; cap++) {
+	for (size_t cap = 128; cap <= whole + 1; cap++) {
 		size_t len;
 
 		memset(line, '#', sizeof(line));

@@ -865,20 +865,30 @@ static void listener_rests_while_there_are_no_descriptors(void **state)
 static void trace_tells_a_connections_life_in_lines_of_json(void **state)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr), .trace = remember };
+	static char in[8];
 
 	(void)state;
 	traced[0] = '\0';
 	end_close(&a);
 	end_open_with(&a, &attr, 0, 0);
 	end_join(&a, &b);
-	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0), 0);
-	assert_int_equal(end_send(&a, 77, NULL, 0, 0), 0);
+	assert_int_equal(iw_post_recv(b.qp, 1, in, sizeof(in)), 0);
+	assert_int_equal(iw_post_recv(a.qp, UINT64_MAX, in, sizeof(in)), 0);
+	assert_int_equal(end_send(&a, 77, "three", 5, 0), 0);
 	end_until(&a, &b, end_wc(&a, 77) && end_wc(&b, 1));
+	assert_int_equal(end_wc(&a, 77)->len, 0);
 	part();
 	assert_int_equal(count("{\"schema\":1,\"event\":\"connected\","), 1);
 	assert_int_equal(count("\"event\":\"established\""), 1);
 	assert_int_equal(count("\"from\":\"setup\",\"to\":\"open\""), 1);
-	assert_int_equal(count("\"op\":\"send\",\"wr_id\":77,\"octets\":0,\"status\":\"OK\""), 1);
+	assert_int_equal(count("\"event\":\"posted\","), 2);
+	assert_int_equal(count("\"op\":\"recv\",\"wr_id\":\"0xffffffffffffffff\",\"octets\":8}"),
+			 1);
+	assert_int_equal(count("\"op\":\"send\",\"wr_id\":\"0x000000000000004d\",\"octets\":5}"),
+			 1);
+	assert_int_equal(count("\"op\":\"send\",\"wr_id\":\"0x000000000000004d\",\"octets\":5,"
+			       "\"status\":\"OK\""),
+			 1);
 	assert_int_equal(count("\"event\":\"closed\""), 1);
 	assert_int_equal(count("\"event\":\"fault\""), 0);
 }
