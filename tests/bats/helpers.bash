@@ -98,6 +98,7 @@ iw_run() {
 
     out=$(mktemp "$BATS_TEST_TMPDIR/out.XXXXXX")
     err=$(mktemp "$BATS_TEST_TMPDIR/err.XXXXXX")
+    json_note "$out" "$@"
     status=0
     COMMAND="${prefix:+$prefix }$*"
     # In the background, because only then the shell handles Ctrl-C at once.
@@ -109,6 +110,42 @@ iw_run() {
     stderr=$(tr -d '\0' <"$err")
     OUTPUT_FILE=$out
     [ $status -ne 124 ] || stderr="$stderr"$'\n'"(ended after $IW_TIMEOUT s)"
+}
+
+# --- the schema of JSON lines ------------------------------------------------------------------------------------------------
+
+# json_note FILE CMD...: if CMD is a tool with --json, FILE gets its lines. At the end of the test all lines, and the
+# files of --trace, are compared with iwarp-json(5).
+json_note() {
+    local file=$1 tool='' arg before=''
+    shift
+
+    [ -n "${BATS_TEST_TMPDIR:-}" ] || return 0
+    for arg in "$@"; do
+        case $tool:$arg in
+            :*ddp-send | :*ddp-recv | :*ddp-bench | :*ddp-dump | :*ddp-xdp | :*mpa-probe | :*sctp-ddp-ping | :*stag-reg)
+                tool=${arg##*/}
+                ;;
+            :*) ;;
+            *:--json)
+                printf '%s\n' "$tool" "$file" >>"$BATS_TEST_TMPDIR/json.list"
+                JSON_NOTED=$file
+                ;;
+            *:--trace=*) printf '%s\n' trace "$(realpath -m "${arg#*=}")" >>"$BATS_TEST_TMPDIR/json.list" ;;
+            *) [ "$before" != --trace ] || printf '%s\n' trace "$(realpath -m "$arg")" >>"$BATS_TEST_TMPDIR/json.list" ;;
+        esac
+        before=$arg
+    done
+}
+
+check_json() {
+    local list=$BATS_TEST_TMPDIR/json.list tool file args=()
+
+    [ -e "$list" ] && command -v python3 >/dev/null || return 0
+    while read -r tool && read -r file; do
+        [ ! -f "$file" ] || args+=("$tool" "$file")
+    done <"$list"
+    [ ${#args[@]} -eq 0 ] || python3 -S -E "$IW_TOP/tests/bats/json_schema.py" lines "${args[@]}"
 }
 
 # --- servers -----------------------------------------------------------------------------------------------------------------
@@ -126,6 +163,7 @@ iw_serve() {
     n=$((${SERVED:-0} + 1))
     SERVED=$n
     SERVE_COMMAND[n]="${prefix:+$prefix }$*"
+    json_note "$BATS_TEST_TMPDIR/serve.$n.out" "$@"
     # shellcheck disable=SC2086
     setpriv --pdeathsig TERM timeout -k 5 "$IW_SERVE_TIMEOUT" $prefix "$@" \
         <"${IW_STDIN:-/dev/null}" >"$BATS_TEST_TMPDIR/serve.$n.out" 2>"$BATS_TEST_TMPDIR/serve.$n.err" 3>&- &
@@ -239,6 +277,8 @@ helpers_teardown() {
             cp -r "$BATS_TEST_TMPDIR/." "$keep" 2>/dev/null && echo "--- kept in $keep"
         fi
     fi
+    # The last command: its status is the test's.
+    [ -z "${BATS_TEST_COMPLETED:-}" ] || check_json
 }
 
 teardown() {
@@ -337,9 +377,14 @@ assert_equal() {
 # assert_jsonl FILTER EXPECTED: each line of standard output is JSON. jq reads all lines as one
 # array and applies FILTER; its compact output must be EXPECTED.
 assert_jsonl() {
-    local got
+    local got file
 
     [ -n "$output" ] || fail_with 'standard output is empty, expected JSON lines'
+    if [ "${JSON_NOTED:-}" != "${OUTPUT_FILE:-}" ]; then
+        file=$(mktemp "$BATS_TEST_TMPDIR/json.XXXXXX")
+        printf '%s\n' "$output" >"$file"
+        printf '%s\n' any "$file" >>"$BATS_TEST_TMPDIR/json.list"
+    fi
     got=$(jq -s -r -c "$1" <<<"$output" 2>&1) || fail_with "jq: $got"
     [ "$got" = "$2" ] || fail_with "jq '$1': '$got', expected '$2'"
 }
