@@ -57,6 +57,8 @@ class Page:
         tools, entries = [], None
         lines = open(path, encoding="utf-8").read().replace(r"\-", "-").split("\n")
         for i, line in enumerate(lines):
+            if not line.startswith((".S", ".TP")):
+                continue
             if m := re.fullmatch(r'\.SH "?([A-Z -]+)"?', line):
                 words = m[1].lower().split()
                 tools = ["common"] if words[-1] == "events" else [w for w in words if w in TOOLS]
