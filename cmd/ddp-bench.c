@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* ddp-bench: how fast data moves from memory to memory, and what it costs. */
+/* ddp-bench: measures throughput, latency and CPU time of DDP from memory to memory. */
 #include <inttypes.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -52,8 +52,8 @@ struct opts {
 	size_t mode;
 	uint64_t sizes[SIZES_MAX];
 	size_t nsizes;
-	bool run_option;    /* one that only a client has */
-	bool listen_option; /* one that only a listener has */
+	bool run_option;    /* an option was given that only a client has */
+	bool listen_option; /* an option was given that only a listener has */
 	const char *plot;
 	char between[2][IF_NAMESIZE]; /* of xdp; empty: not given */
 	uint32_t depth, connections, streams;
@@ -81,42 +81,43 @@ enum {
 
 /* clang-format off */
 static const struct argp_option options[] = {
-	{ "listen", 'l', NULL, 0, "Serve clients until interrupted", 1 },
+	{ "listen", 'l', NULL, 0, "Serve clients until SIGINT or SIGTERM", 1 },
 	{ "once", KEY_ONCE, NULL, 0, "Serve one client, then exit with the status of its run", 1 },
-	{ "memory", KEY_MEMORY, "SIZE", 0, "Memory for all clients together (default 1G)", 1 },
+	{ "memory", KEY_MEMORY, "SIZE", 0, "Memory for all clients together (default half of the machine's)", 1 },
 
 	{ "size", 's', "SIZE[-SIZE][,...]", 0,
-	  "Octets of a message (default 1M, for pingpong and rate 64); several are run one after"
-	  " another, each over connections of its own; 64-1M is 64, 128, 256 and so on", 2 },
+	  "Octets of a message (default 1M; pingpong and rate: 64); several sizes are measured one"
+	  " after another; 64-1M is 64, 128, 256 ... 1M", 2 },
 	{ "time", KEY_TIME, "TIME", 0,
-	  "Length of the measurement (default 10s; of several sizes together, but at least 1s"
-	  " for each)", 2 },
-	{ "count", 'n', "COUNT", 0, "Measure so many messages instead", 2 },
+	  "Length of the measurement (default 10s, which several sizes share, with at least 1s for"
+	  " each); of xdp, length of each run (default 200ms)", 2 },
+	{ "count", 'n', "COUNT", 0, "Measure this number of messages instead of a time; of xdp, pairs of runs (default 5)", 2 },
 	{ "warmup", 'w', "TIME", 0,
-	  "Move data that long before the measurement (default 1s, with several sizes 200ms)", 2 },
+	  "Move data for this time before the measurement (default 1s; several sizes: 200ms each)", 2 },
 	{ "depth", KEY_DEPTH, "COUNT", 0,
-	  "Messages outstanding on each stream (default as many as make 2M, from 2 to 64, for"
-	  " rate 1024)", 2 },
+	  "Messages outstanding on each stream (default: those that make 2M, but at least 2 and at"
+	  " most 64; rate: at most 1024)", 2 },
 	{ "connections", 'j', "COUNT", 0,
-	  "Connections, or associations, at once (default 1)", 2 },
+	  "Connections, over SCTP associations, at the same time (default 1)", 2 },
 	{ "streams", KEY_STREAMS, "COUNT", 0,
 	  "Over SCTP: DDP streams in each association (default 1)", 2 },
 	{ "plot", KEY_PLOT, "FILE.svg", 0,
-	  "Draw throughput and latency against the size (needs gnuplot)", 2 },
+	  "Draw throughput and latency against the size as SVG (needs gnuplot)", 2 },
 	{ "between", KEY_BETWEEN, "IF,IF", 0,
 	  "For xdp: measure between these two interfaces, which are connected to each other and"
-	  " have no addresses (default a veth pair of its own)", 2 },
+	  " have no addresses (default: a new veth pair)", 2 },
 	{ "interval", KEY_INTERVAL, "TIME", 0,
-	  "Between intermediate results (default 1s); 0 for none", 2 },
+	  "Time between intermediate results (default 1s); 0 switches them off", 2 },
 	{ "no-verify", KEY_NO_VERIFY, NULL, 0,
-	  "Do not compare what arrived with what was sent", 2 },
+	  "Do not compare the received data with the data that was sent", 2 },
 
 	{ "spin", KEY_SPIN, "TIME", 0,
-	  "Poll that long before sleeping: shorter latency for CPU time (default 0)", 3 },
+	  "Poll for this time before sleeping: shorter latency, more CPU time (default 0)", 3 },
 	{ "umem", KEY_UMEM, NULL, 0,
-	  "With -t xdp, write or send from memory in the UMEM: no copy in this process", 3 },
+	  "With -t xdp: write or send from memory in the UMEM, without a copy in this process", 3 },
 	{ "loan", KEY_LOAN, NULL, 0,
-	  "With -t xdp, the server of send, rate or pingpong reads messages where they came", 3 },
+	  "With -t xdp: the server of send, rate or pingpong reads messages where they arrived,"
+	  " without a copy", 3 },
 	{ 0 },
 };
 /* clang-format on */
@@ -131,22 +132,25 @@ static void set_between(struct opts *o, const struct argp_state *state, const ch
 		if (len[i] == 0 || len[i] >= IF_NAMESIZE || memchr(part[i], ',', len[i]))
 			argp_error(
 				state,
-				"--between \"%s\": expected the names of two interfaces with a comma between, such as eth1,eth2",
+				"--between \"%s\": expected two interface names separated by a comma, such as eth1,eth2",
 				arg);
 		else
 			snprintf(o->between[i], IF_NAMESIZE, "%.*s", (int)len[i], part[i]);
 	if (strcmp(o->between[0], o->between[1]) == 0)
-		argp_error(state, "--between \"%s\": expected two interfaces, not one twice", arg);
+		argp_error(state,
+			   "--between \"%s\": the same interface twice; expected two interfaces",
+			   arg);
 }
 
 static void add_size(struct opts *o, const struct argp_state *state, const char *arg, uint64_t size)
 {
 	if (o->nsizes == SIZES_MAX)
-		argp_error(state, "--size \"%s\": expected at most %d sizes", arg, SIZES_MAX);
+		argp_error(state, "--size \"%s\": too many sizes; expected at most %d", arg,
+			   SIZES_MAX);
 	o->sizes[o->nsizes++] = size;
 }
 
-/* "64", or "64-1M": doubled until the last one, which is in it in any case. */
+/* "64", or "64-1M": doubled up to the last one, which is always included. */
 static void add_range(struct opts *o, const struct argp_state *state, const char *arg, char *range)
 {
 	char *dash = strchr(range, '-');
@@ -170,7 +174,9 @@ static void parse_sizes(struct opts *o, const struct argp_state *state, const ch
 		char one[64];
 
 		if (len >= sizeof(one))
-			argp_error(state, "--size \"%s\": expected sizes", arg);
+			argp_error(state,
+				   "--size \"%s\": not a size; expected sizes such as 64,4K-64K,1M",
+				   arg);
 		memcpy(one, p, len);
 		one[len] = '\0';
 		add_range(o, state, arg, one);
@@ -264,62 +270,85 @@ static void check_options(const struct argp_state *state, struct opts *o)
 {
 	if (o->listen) {
 		if (o->host)
-			argp_error(state, "--listen takes no argument: \"%s\"", o->host);
+			argp_error(state, "\"%s\": --listen takes no argument", o->host);
 		if (o->run_option)
-			argp_error(state, "--listen: what is measured is the client's choice");
+			argp_error(
+				state,
+				"--listen: the client chooses what is measured; give options such as --size and"
+				" --time to the client");
 		iw_conn_opts_check(state, &o->conn, o->cli.transport);
 		o->task = TASK_LISTEN;
 		return;
 	}
 	if (o->listen_option)
-		argp_error(state, "--once and --memory go with --listen");
+		argp_error(state, "--once, --memory: only for a server; add --listen");
 	if (o->host && !o->mode_name && strcmp(o->host, "stag") == 0) {
-		if (o->run_option || o->conn.given || o->spin_ns || o->umem || o->loan)
-			argp_error(state, "stag: takes no options of its own");
+		if (o->run_option || o->conn.given || o->spin_ns || o->cli.transport_given)
+			argp_error(
+				state,
+				"stag: this test has no connection; expected only options such as --json");
 		o->task = TASK_STAG;
 		return;
 	}
 	if (o->host && !o->mode_name && strcmp(o->host, "xdp") == 0) {
 		if (o->nsizes || o->depth || o->warmup_ns != UINT64_MAX || o->no_verify ||
 		    o->umem || o->loan || o->connections > 1 || o->streams > 1 || o->plot ||
+		    o->spin_ns || o->conn.given || o->cli.transport_given ||
 		    o->count > IW_XDP_BENCH_PAIRS)
-			argp_error(state,
-				   "xdp: takes --time, the length of each run, and --count, the "
-				   "pairs of runs, up to %d, --between; and none of the others",
-				   IW_XDP_BENCH_PAIRS);
+			argp_error(
+				state,
+				"xdp: only --time (the length of each run), --count (pairs of runs, at most %d)"
+				" and --between apply",
+				IW_XDP_BENCH_PAIRS);
 		o->task = TASK_XDP;
 		return;
 	}
 	if (o->between[0][0])
-		argp_error(state, "--between: goes with xdp alone");
-	if (!o->host || !o->mode_name)
 		argp_error(state,
-			   "expected HOST and write, read, send, pingpong or rate; or --listen;"
-			   " or stag; or xdp");
+			   "--between: only for the test xdp: ddp-bench xdp --between IF,IF");
+	if (!o->host || !o->mode_name)
+		argp_error(
+			state,
+			"%s; expected HOST and write, read, send, pingpong or rate; or --listen; or stag;"
+			" or xdp",
+			o->host ? "no mode after the host" : "no host");
 	o->mode = iw_cli_enum(state, "MODE", o->mode_name, iw_bench_mode_names);
 	iw_conn_opts_check(state, &o->conn, o->cli.transport);
 	if (o->depth > 1 && o->mode == IW_BENCH_PINGPONG)
-		argp_error(state,
-			   "--depth %u: pingpong has one message outstanding; --depth is for write,"
-			   " read, send and rate",
-			   o->depth);
+		argp_error(
+			state,
+			"--depth %u: pingpong has one message outstanding; expected 1, or write, read,"
+			" send or rate",
+			o->depth);
 	if (o->plot && !is_svg(o->plot))
-		argp_error(state, "--plot \"%s\": pictures are SVG; use a name that ends in .svg",
+		argp_error(state,
+			   "--plot \"%s\": pictures are SVG; expected a name that ends in .svg",
 			   o->plot);
 	if (o->count && o->time_ns)
-		argp_error(state, "--count and --time: expected one of them");
+		argp_error(state, "--count and --time exclude each other; expected one of them");
 	if (o->cli.port == 0)
-		argp_error(state, "--port 0: a client needs the server's");
+		argp_error(state,
+			   "--port 0: a client needs the server's port; expected 1 to 65535");
 	if (o->streams > 1 && strcmp(o->cli.transport, "tcp") == 0)
-		argp_error(state, "--streams: TCP has none; with -t sctp, udp, raw or xdp");
+		argp_error(
+			state,
+			"--streams %u: -t tcp has no streams; use it with -t sctp, udp, raw or xdp",
+			o->streams);
 	if (o->umem && (strcmp(o->cli.transport, "xdp") != 0 ||
 			(o->mode != IW_BENCH_WRITE && o->mode != IW_BENCH_SEND)))
-		argp_error(state, "--umem: goes with -t xdp, write or send");
+		argp_error(state,
+			   "--umem: only for write or send over -t xdp, not for %s over -t %s",
+			   o->mode_name, o->cli.transport);
 	if (o->loan && (strcmp(o->cli.transport, "xdp") != 0 || o->mode == IW_BENCH_WRITE ||
 			o->mode == IW_BENCH_READ))
-		argp_error(state, "--loan: goes with -t xdp, send, rate or pingpong");
+		argp_error(
+			state,
+			"--loan: only for send, rate or pingpong over -t xdp, not for %s over -t %s",
+			o->mode_name, o->cli.transport);
 	if (o->connections * o->streams > IW_BENCH_LANES)
-		argp_error(state, "--connections times --streams: at most %d", IW_BENCH_LANES);
+		argp_error(state,
+			   "--connections %u, --streams %u: %u streams in all; expected at most %d",
+			   o->connections, o->streams, o->connections * o->streams, IW_BENCH_LANES);
 	if (!o->nsizes)
 		o->sizes[o->nsizes++] = o->mode == IW_BENCH_PINGPONG || o->mode == IW_BENCH_RATE
 						? SMALL_DEFAULT
@@ -375,7 +404,7 @@ static uint32_t default_depth(size_t mode, uint64_t size)
 	uint64_t most = mode == IW_BENCH_RATE ? DEPTH_RATE : DEPTH_MOST;
 	uint64_t n = DEPTH_OCTETS / IW_MAX(size, (uint64_t)1);
 
-	/* What is longer than this takes so long that one by one is no slower. */
+	/* Longer messages take so long that sending them one by one is not slower. */
 	if (size > SIZE_ALONE)
 		return 1;
 	return (uint32_t)IW_MAX((uint64_t)DEPTH_LEAST, IW_MIN(n, most));
@@ -387,7 +416,7 @@ static int tell_result(const struct iw_bench_show *show, const struct iw_bench_r
 		return IW_EXIT_FAILED;
 	if (r->verdict != IW_BENCH_BAD)
 		return IW_EXIT_OK;
-	iw_log_error("the data is not what was sent: %s", r->mismatch);
+	iw_log_error("the received data is not the data that was sent: %s", r->mismatch);
 	return IW_EXIT_NO;
 }
 
@@ -440,7 +469,7 @@ static int run_size(struct opts *o, const struct iw_bench_show *show, uint64_t s
 
 	iw_conn_opts_param(&o->conn, &o->cli, o->host, &cfg.conn);
 	cfg.conn.streams = (uint16_t)IW_MAX((uint32_t)cfg.conn.streams, o->streams);
-	iw_log_info("%s to %s port %u: messages of %" PRIu64 " octets, %u outstanding",
+	iw_log_info("%s: %s, port %u: messages of %" PRIu64 " octets, %u outstanding",
 		    iw_bench_mode_names[cfg.mode], o->host, o->cli.port, size, cfg.depth);
 	if (iw_bench_client_new(&c, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
@@ -451,7 +480,7 @@ static int run_size(struct opts *o, const struct iw_bench_show *show, uint64_t s
 	do {
 		err = iw_bench_client_next(c, &iv, &why);
 		if (err == IW_BENCH_INTERVAL && iw_bench_show_interval(show, &iv) != 0)
-			err = iw_fail(&why, IW_E_OS, "standard output takes no more");
+			err = iw_fail(&why, IW_E_OS, "standard output: cannot write");
 	} while (err == IW_BENCH_INTERVAL);
 	if (err) {
 		status = iw_cli_fail(&o->cli, &why);
@@ -512,7 +541,7 @@ static int serve(struct opts *o, struct iw_bench_server *s)
 			return iw_cli_fail(&o->cli, &why);
 		if (iw_bench_show_news(&show, &news) != 0)
 			return IW_EXIT_FAILED;
-		/* A server that goes on does not fail with a client. */
+		/* The failure of a client is a server's failure only with --once. */
 		if (o->once && news.kind == IW_BENCH_LEFT && news.fault.err)
 			status = iw_cli_fail(&o->cli, &news.fault);
 	}
@@ -556,9 +585,9 @@ static int run_stag(struct opts *o)
 	if (iw_bench_stag(&r, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
 	if (!o->cli.json) {
-		printf("a segment of 1448 octets checked and placed: %.0f ns among 1,000 STags,"
-		       " %.0f ns among 1,000,000\n"
-		       "ratio %.2f, of %zu pairs %.2f to %.2f\n",
+		printf("check and place a segment of 1448 octets: %.0f ns with 1,000 STags registered,"
+		       " %.0f ns with 1,000,000\n"
+		       "ratio %.2f (median of %zu pairs; %.2f to %.2f)\n",
 		       r.ns_small, r.ns_large, r.ratio, r.pairs, r.ratio_min, r.ratio_max);
 		return IW_EXIT_OK;
 	}
@@ -616,14 +645,14 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "HOST write|read|send|pingpong|rate\n--listen\nstag\nxdp",
-	.doc = "Measure DDP from memory to memory: RDMA Write, RDMA Read, Send, a Send there"
-	       " and back, or many small Sends; or, with stag, what a look-up among a million STags costs; or, with"
-	       " xdp, what -t xdp is worth beside bare AF_XDP and the other transports, in two"
-	       " network namespaces of its own.\v"
-	       "Figures are the receiver's, on the receiver's clock, between two marks in the"
-	       " data; what arrived is compared with what was sent afterwards.\n\n"
-	       "Exit status: 0 measured, data verified; 1 the server refused, or the data is wrong;"
-	       " 2 usage; 3 cannot run here; 4 failed on the way.",
+	.doc = "Measure DDP from memory to memory between this client and a server (--listen): RDMA Write, RDMA"
+	       " Read, Send, a Send and its answer (pingpong), or many small Sends (rate). stag measures a look-up"
+	       " among a million STags. xdp compares -t xdp with bare AF_XDP and the other transports, in two"
+	       " network namespaces.\v"
+	       "Figures are the receiver's, by its own clock, between two marks in the data. Afterwards the"
+	       " received data is compared with the data that was sent.\n\n"
+	       "Exit status: 0 measured, data correct; 1 the server refused, or the data is wrong; 2 wrong usage;"
+	       " 3 cannot run here; 4 the measurement failed.",
 	.children = kids,
 };
 
@@ -661,7 +690,7 @@ int main(int argc, char **argv)
 	struct opts o = {
 		.connections = 1,
 		.streams = 1,
-		.warmup_ns = UINT64_MAX, /* not said */
+		.warmup_ns = UINT64_MAX, /* not given */
 		.interval_ns = IW_SEC(1),
 	};
 	int status;

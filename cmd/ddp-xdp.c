@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * ddp-xdp: keeps the XDP programs on an interface, tells what they see, and takes them away.
+ * ddp-xdp: attaches the XDP programs to an interface, reports their counters, and detaches them.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -54,31 +54,31 @@ struct opts {
 /* clang-format off */
 static const struct argp_option attach_options[] = {
 	{ "program", KEY_PROGRAM, "NAME", 0,
-	  "steer, which gives packets to -t xdp, or mpa, which watches MPA over TCP (default steer)", 0 },
+	  "steer, which passes packets to -t xdp, or mpa, which watches MPA over TCP (default steer)", 0 },
 	{ "mode", KEY_MODE, "MODE", 0,
-	  "any, native or generic (default any: native, and generic where the driver has none)", 0 },
-	{ "foreground", KEY_FOREGROUND, NULL, 0, "Stay, and keep it until interrupted", 1 },
+	  "any, native or generic (default any: native, or generic if the driver has no native mode)", 0 },
+	{ "foreground", KEY_FOREGROUND, NULL, 0, "Keep the program until SIGINT or SIGTERM, without a background process", 1 },
 	{ "pin", KEY_PIN, "DIR", OPTION_ARG_OPTIONAL,
-	  "No process keeps it: it is pinned in DIR on a mounted bpf (default " IW_XDP_PINS ")", 1 },
+	  "Keep the program without a process: pin it in DIR on a BPF file system (default " IW_XDP_PINS ")", 1 },
 	{ "dispatcher", KEY_DISPATCHER, NULL, 0,
-	  "Through libxdp's dispatcher, beside other programs; needs /sys/fs/bpf", 1 },
-	{ "sample", KEY_SAMPLE, "N", 0, "Tell one event of N (default 256)", 2 },
+	  "Attach through libxdp's dispatcher, together with other programs; needs /sys/fs/bpf", 1 },
+	{ "sample", KEY_SAMPLE, "N", 0, "Report one of N events to status --events (default 256)", 2 },
 	{ "associations", KEY_ASSOCIATIONS, "N", 0, "Room for N associations (default 65536)", 2 },
 	{ "stags", KEY_STAGS, "N", 0, "Room for N STags (default 1048576)", 2 },
 	{ 0 },
 };
 
 static const struct argp_option status_options[] = {
-	{ "interval", KEY_INTERVAL, "TIME", 0, "Look again that often, and tell rates", 0 },
-	{ "count", 'c', "N", 0, "End after N looks (default: 1, or never with --interval)", 0 },
-	{ "events", KEY_EVENTS, NULL, 0, "Tell sampled events, too; who reads one has it alone", 0 },
+	{ "interval", KEY_INTERVAL, "TIME", 0, "Report again after each TIME, with rates", 0 },
+	{ "count", 'c', "N", 0, "End after N reports (default 1; with --interval, until a signal)", 0 },
+	{ "events", KEY_EVENTS, NULL, 0, "Report sampled events too; each event goes to one reader only", 0 },
 	{ 0 },
 };
 
 static const struct argp_option detach_options[] = {
 	{ "force-clean", KEY_FORCE_CLEAN, NULL, 0,
-	  "Whatever it is, whoever uses it; and what others left behind", 0 },
-	{ "pin", KEY_PIN, "DIR", 0, "Where it was pinned (default " IW_XDP_PINS ")", 0 },
+	  "Detach any program, even if a process uses it, and remove leftovers of pins and dispatchers", 0 },
+	{ "pin", KEY_PIN, "DIR", 0, "Directory where it was pinned (default " IW_XDP_PINS ")", 0 },
 	{ 0 },
 };
 /* clang-format on */
@@ -92,7 +92,7 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = o->cli;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "\"%s\": no argument is expected", arg);
+		argp_error(state, "\"%s\": expected options only; name the interface with -I", arg);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -104,7 +104,8 @@ static error_t need_interface(const struct argp_state *state)
 	const struct opts *o = state->input;
 
 	if (!o->cli->interface)
-		argp_error(state, "--interface is missing");
+		argp_error(state,
+			   "no interface given; name it with -I INTERFACE (ip link lists them)");
 	return 0;
 }
 
@@ -119,7 +120,9 @@ static void set_keep(const struct argp_state *state, struct opts *o, enum iw_kee
 static const char *directory(const struct argp_state *state, const char *arg)
 {
 	if (arg[0] != '/')
-		argp_error(state, "--pin \"%s\": expected an absolute path", arg);
+		argp_error(state,
+			   "--pin \"%s\": not an absolute path; expected one such as " IW_XDP_PINS,
+			   arg);
 	return arg;
 }
 
@@ -159,7 +162,9 @@ static error_t parse_attach(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (o->keep.program == IW_KEEP_MPA &&
 		    (o->keep.mode == IW_XDP_GENERIC || o->keep.by == IW_KEEP_DISPATCHER))
-			argp_error(state, "--program mpa: native mode only, without --dispatcher");
+			argp_error(
+				state,
+				"--program mpa: needs native mode; leave out --mode generic and --dispatcher");
 		return need_interface(state);
 	default:
 		return parse_common(key, arg, state);
@@ -241,7 +246,7 @@ static int result_json(struct iw_json *w, uint64_t n, struct iw_fault *why)
 	return err ? iw_fail(why, err, "standard output: %s", iw_err_text(err)) : 0;
 }
 
-/* As often as was asked for, or until the process is asked to stop. */
+/* Reports as often as requested, or until the process is asked to stop. */
 static int look(struct opts *o, struct iw_look *l, size_t n, struct iw_fault *why)
 {
 	struct pollfd pfd = { .fd = iw_signals_fd(), .events = POLLIN };
@@ -268,7 +273,7 @@ static int work_status(struct opts *o, int *status, struct iw_fault *why)
 	if (!err)
 		err = iw_looks_find(&l, &n, o->cli->interface, o->keep.pins, why);
 	if (!err && n == 0 && !o->cli->json && !o->cli->quiet)
-		printf("no interface here has an XDP program\n");
+		printf("no interface in this network namespace has an XDP program\n");
 	if (!err)
 		err = look(o, l, n, why);
 	if (!err && o->cli->json)
@@ -293,7 +298,7 @@ static int work_detach(struct opts *o, int *status, struct iw_fault *why)
 	return err;
 }
 
-/* Behind what this machine can run: who is on which interface. */
+/* After the common checks: the programs that are attached to interfaces. */
 static int doctor_also(struct iw_cli *cli, int status)
 {
 	struct iw_fault why = { 0 };
@@ -331,8 +336,7 @@ static int cmd_attach(struct iw_cli *cli, int argc, char **argv)
 	static const struct argp argp = {
 		.options = attach_options,
 		.parser = parse_attach,
-		.doc = "Attach a program and keep it there, by a process in the background if nothing else is "
-		       "asked for.",
+		.doc = "Attach a program to an interface and keep it there, by default with a background process.",
 		.children = kids,
 	};
 
@@ -344,7 +348,7 @@ static int cmd_status(struct iw_cli *cli, int argc, char **argv)
 	static const struct argp argp = {
 		.options = status_options,
 		.parser = parse_status,
-		.doc = "Tell who is attached, and what our programs count.",
+		.doc = "Report which programs are attached, and the counters of those of iwarp-tools.",
 		.children = kids,
 	};
 
@@ -356,7 +360,7 @@ static int cmd_detach(struct iw_cli *cli, int argc, char **argv)
 	static const struct argp argp = {
 		.options = detach_options,
 		.parser = parse_detach,
-		.doc = "Take the program away that is there, if it is ours and nobody uses it.",
+		.doc = "Detach the program from an interface, unless a process uses it or it is not part of iwarp-tools.",
 		.children = kids,
 	};
 
@@ -364,9 +368,9 @@ static int cmd_detach(struct iw_cli *cli, int argc, char **argv)
 }
 
 static const struct iw_command commands[] = {
-	{ "attach", cmd_attach, "keep a program on an interface" },
-	{ "status", cmd_status, "who is attached, what was counted" },
-	{ "detach", cmd_detach, "take a program away" },
+	{ "attach", cmd_attach, "attach a program and keep it on an interface" },
+	{ "status", cmd_status, "report attached programs and their counters" },
+	{ "detach", cmd_detach, "detach a program" },
 	{ 0 },
 };
 
@@ -381,7 +385,7 @@ int main(int argc, char **argv)
 	cli.transports = transports;
 	cli.doctor_also = doctor_also;
 	status = iw_cli_command(&cli, commands, &iw_cli_interface_argp,
-				"Attaches, inspects and detaches the XDP programs of the suite.",
-				argc, argv);
+				"Attach, inspect and detach the XDP programs of iwarp-tools.", argc,
+				argv);
 	return iw_cli_finish(&cli, status);
 }

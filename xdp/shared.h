@@ -145,22 +145,22 @@ struct iw_xdp_live {
 /* Why a packet went to the kernel.    name            meaning */
 #define IW_XDP_PASS_LIST(X)                                                                            \
 	X(ETHER,        "ether",        "neither IPv4 nor IPv6, or too many VLAN tags")                \
-	X(VLAN,         "vlan",         "tagged for a VLAN, which is an interface of its own")         \
-	X(IP_BAD,       "ip_bad",       "IP header cut short or contradicting itself")                 \
-	X(IP_EXTENSION, "ip_extension", "IPv6 extension headers that are the kernel's, or too many")   \
-	X(FRAGMENT,     "fragment",     "part of an IP datagram: the kernel puts it together")         \
+	X(VLAN,         "vlan",         "tag of a VLAN, which has an interface of its own")             \
+	X(IP_BAD,       "ip_bad",       "truncated or inconsistent IP header")                          \
+	X(IP_EXTENSION, "ip_extension", "IPv6 extension headers for the kernel, or too many of them")   \
+	X(FRAGMENT,     "fragment",     "fragment of an IP datagram, which the kernel reassembles")     \
 	X(PROTOCOL,     "protocol",     "neither SCTP nor UDP")                                        \
-	X(UDP_BAD,      "udp_bad",      "UDP header cut short or contradicting itself")                \
+	X(UDP_BAD,      "udp_bad",      "truncated or inconsistent UDP header")                         \
 	X(SCTP_SHORT,   "sctp_short",   "no room for an SCTP common header")                           \
-	X(ENDPOINT,     "endpoint",     "no endpoint of ours")                                         \
-	X(SOCKET,       "no_socket",    "ours, but its worker has no socket on this queue")
+	X(ENDPOINT,     "endpoint",     "no registered endpoint")                                       \
+	X(SOCKET,       "no_socket",    "registered endpoint whose worker has no socket on this queue")
 
 /* What was seen in packets that are ours; none of it keeps them from the worker. */
 #define IW_XDP_SEEN_LIST(X)                                                                            \
-	X(NO_ASSOC,     "no_assoc",     "no known Verification Tag: set-up, or somebody else's")       \
+	X(NO_ASSOC,     "no_assoc",     "unknown Verification Tag: set-up, or another association")     \
 	X(NO_META,      "no_meta",      "the driver has no room for metadata")                         \
-	X(CHUNK_BAD,    "chunk_bad",    "a chunk that ends behind its packet, or below 4 octets")      \
-	X(CHUNK_MORE,   "chunk_more",   "more chunks than are looked at")                              \
+	X(CHUNK_BAD,    "chunk_bad",    "a chunk that ends after its packet, or has below 4 octets")    \
+	X(CHUNK_MORE,   "chunk_more",   "more chunks than the program examines")                        \
 	X(DATA_SHORT,   "data_short",   "a DATA chunk without room for its header")                    \
 	X(DDP_SHORT,    "ddp_short",    "a segment without room for its DDP header")                   \
 	X(DATA_PART,    "data_part",    "a fragment of a user message")                                \

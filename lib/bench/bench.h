@@ -3,12 +3,12 @@
  * What ddp-bench measures: data from memory to memory between a client and a server, over the
  * library's public API alone.
  *
- * The client connects, says what is to be done, moves data, and puts MARKs between it: Sends
- * behind the data, in the data's own order. The server answers each with a REPORT of its clock,
- * its CPU time and its counts at that moment. All figures are differences between two MARKs, so
- * what lies before the first (set-up, warm-up) and behind the last (verification) is in none of
- * them. The end that receives the data is the one whose clock counts: the server for write, send
- * and rate, the client for read and pingpong. Over several connections and streams (lane.h) the
+ * The client connects, requests a run, moves data, and posts MARKs between the data: Sends that are
+ * delivered after the data posted before them. The server answers each with a REPORT of its clock,
+ * its CPU time and its counts at that moment. All figures are differences between two MARKs: set-up
+ * and warm-up come before the first, verification follows the last. The clock that applies is that
+ * of the end that receives the data: the server for write, send and rate, the client for read and
+ * pingpong. Over several connections and streams (lane.h) the
  * window begins when the last of them has begun, and is one result.
  *
  * Afterwards the receiving memory is compared with what was sent, by digest. Messages of eight
@@ -82,7 +82,7 @@ struct iw_bench_end {
 };
 
 enum iw_bench_verdict {
-	IW_BENCH_UNCHECKED, /* nobody asked */
+	IW_BENCH_UNCHECKED, /* cfg.verify was false */
 	IW_BENCH_GOOD,
 	IW_BENCH_BAD, /* the memory does not hold what was sent */
 };
@@ -125,8 +125,8 @@ enum { IW_BENCH_DONE = 0, IW_BENCH_INTERVAL = 1 };
 IW_MUST_CHECK int iw_bench_client_new(struct iw_bench_client **out, const struct iw_bench_cfg *cfg,
 				      struct iw_fault *why);
 /*
- * Goes on until there is something to tell. IW_BENCH_INTERVAL: *iv; call again. IW_BENCH_DONE: the
- * run is complete, and its data checked if that was asked for. Negative: it failed, why says how:
+ * Runs until there is a result. IW_BENCH_INTERVAL: *iv is filled; call again. IW_BENCH_DONE: the run is
+ * complete, and its data is verified if cfg.verify. Negative: it failed, *why has the reason:
  * IW_E_REJECTED the server refused, IW_E_FORMAT it speaks another protocol, IW_E_TIMEOUT nothing
  * moved for timeout_ns, IW_E_CANCELED this process was asked to stop, others of the connection.
  */
@@ -172,7 +172,7 @@ IW_MUST_CHECK int iw_bench_server_new(struct iw_bench_server **out,
 /* "127.0.0.1:7471" (owned) */
 const char *iw_bench_server_addr(const struct iw_bench_server *s);
 uint16_t iw_bench_server_port(const struct iw_bench_server *s);
-/* Serves until there is something to tell: 0 and *news. Negative: the server cannot go on. */
+/* Serves until there is news: 0 and *news. Negative: the server cannot continue. */
 IW_MUST_CHECK int iw_bench_server_next(struct iw_bench_server *s, struct iw_bench_news *news,
 				       struct iw_fault *why);
 void iw_bench_server_free(struct iw_bench_server *s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The client of a run: takes its lanes from phase to phase, makes the result of their MARKs. */
+/* The client of a run: moves its lanes from phase to phase, and makes one result of their MARKs. */
 #include "bench/bench.h"
 
 #include <stdio.h>
@@ -36,13 +36,13 @@ static bool all_did(struct iw_bench_client *c)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* A MARK by the clock of who receives. */
+/* The time of a MARK by the clock of the receiving end. */
 static uint64_t time_of(const struct iw_bench_client *c, const struct mark *k)
 {
 	return c->result.receiver_is_server ? k->theirs.sample.at_ns : k->mine.at_ns;
 }
 
-/* Writes are not counted by who receives them, but their octets are confirmed. */
+/* The receiver of Writes does not count them, but it confirms their octets. */
 static uint64_t messages_of(const struct iw_bench_client *c, const struct mark *k)
 {
 	return operation(&c->cfg) == IW_BENCH_SEND ? k->theirs.messages : k->messages;
@@ -62,7 +62,7 @@ static void span(struct iw_bench_sample *out, const struct iw_bench_sample *firs
 	out->tx_octets = out->rx_octets = out->tx_fpdus = out->rx_fpdus = out->retransmits = 0;
 }
 
-/* Of an association: as the last of its streams was told. */
+/* Values of an association, from the REPORT of its stream that has the latest. */
 static void latest(struct iw_bench_sample *to, const struct iw_bench_sample *s)
 {
 	to->tx_calls = IW_MAX(to->tx_calls, s->tx_calls);
@@ -302,8 +302,10 @@ static int flow(struct iw_bench_client *c, struct iw_fault *why)
 
 static int unexpected(const struct iw_bench_msg *m, struct iw_fault *why)
 {
-	return iw_fail(why, IW_E_FORMAT, "the server sent %s out of turn",
-		       iw_bench_type_name(m->type));
+	return iw_fail(
+		why, IW_E_FORMAT,
+		"the server sent %s, which is not expected now: is it another version of ddp-bench?",
+		iw_bench_type_name(m->type));
 }
 
 static int on_ready(struct lane *l, const struct iw_bench_msg *m, struct iw_fault *why)
@@ -450,9 +452,10 @@ static int follow(struct lane *leader, struct iw_fault *why)
 	if (streams == 1)
 		return 0;
 	if (iw_qp_assoc(leader->qp, &a) != 0 || a.in < streams || a.out < streams)
-		return iw_fail(why, IW_E_LIMIT,
-			       "%u streams wanted: the peer agreed to %u out and %u in", streams,
-			       (uint32_t)a.out, (uint32_t)a.in);
+		return iw_fail(
+			why, IW_E_LIMIT,
+			"--streams %u: the peer agreed to only %u outgoing and %u incoming streams",
+			streams, (uint32_t)a.out, (uint32_t)a.in);
 	for (uint32_t i = 1; i < streams && !err; i++)
 		err = iw_bench_lane_connect(leader + i, leader, why);
 	return err;
@@ -485,8 +488,9 @@ static int on_event(struct iw_bench_client *c, const struct iw_async_event *ev,
 		if (c->phase == CLOSING)
 			return 0;
 		iw_disconnect(l->qp);
-		return iw_fail(why, IW_E_CLOSED,
-			       "the server closed the connection in the middle of the run");
+		return iw_fail(
+			why, IW_E_CLOSED,
+			"the server closed the connection during the run; its output has the reason");
 	case IW_EV_CLOSED:
 		if (c->phase == CLOSING && ev->fault.err == IW_OK) {
 			c->phase = all_did(c) ? OVER : CLOSING;
@@ -494,8 +498,7 @@ static int on_event(struct iw_bench_client *c, const struct iw_async_event *ev,
 		}
 		*why = ev->fault;
 		if (ev->fault.err == IW_OK)
-			return iw_fail(why, IW_E_CLOSED,
-				       "the connection ended in the middle of the run");
+			return iw_fail(why, IW_E_CLOSED, "the connection ended during the run");
 		return ev->fault.err;
 	}
 	return 0;
@@ -528,16 +531,16 @@ static int64_t time_to_wait(const struct iw_bench_client *c)
 static int overdue(const struct iw_bench_client *c, struct iw_fault *why)
 {
 	static const char *const doing[] = {
-		[CONNECTING] = "connecting",
-		[PREPARING] = "waiting for the server to be ready",
-		[FLOWING] = "moving data",
-		[CHECKING] = "waiting for the server's digest",
-		[CLOSING] = "waiting for the server to close",
-		[OVER] = "done",
+		[CONNECTING] = "while connecting",
+		[PREPARING] = "while the server prepares its memory",
+		[FLOWING] = "while moving data",
+		[CHECKING] = "while the server computes its digest",
+		[CLOSING] = "while the server closes the connection",
+		[OVER] = "after the end",
 	};
 
-	return iw_fail(why, IW_E_TIMEOUT, "%s: nothing happened for %U ms", doing[c->phase],
-		       (c->now - c->seen) / 1000000);
+	return iw_fail(why, IW_E_TIMEOUT, "no progress for %U ms %s; --timeout allows more",
+		       (c->now - c->seen) / 1000000, doing[c->phase]);
 }
 
 static int turn(struct iw_bench_client *c, struct iw_fault *why)
@@ -595,23 +598,27 @@ static int check_cfg(struct iw_bench_cfg *cfg, struct iw_fault *why)
 	cfg->connections = IW_MAX(cfg->connections, 1u);
 	cfg->streams = IW_MAX(cfg->streams, 1u);
 	if (cfg->size > IW_BENCH_SIZE_MAX)
-		return iw_fail(why, IW_E_INVAL, "size %U: at most %U", cfg->size,
+		return iw_fail(why, IW_E_INVAL, "--size %U: expected at most %U", cfg->size,
 			       IW_BENCH_SIZE_MAX);
 	if (cfg->depth < 1 || cfg->depth > IW_BENCH_DEPTH_MAX)
-		return iw_fail(why, IW_E_INVAL, "depth %u: expected 1 to %u", cfg->depth,
+		return iw_fail(why, IW_E_INVAL, "--depth %u: expected 1 to %u", cfg->depth,
 			       (uint32_t)IW_BENCH_DEPTH_MAX);
 	if (!cfg->count && !cfg->time_ns)
-		return iw_fail(why, IW_E_INVAL, "neither a count nor a time is given");
+		return iw_fail(why, IW_E_INVAL,
+			       "neither --count nor --time is given; expected one of them");
 	if (cfg->connections > IW_BENCH_LANES || cfg->streams > IW_BENCH_LANES ||
 	    cfg->connections * cfg->streams > IW_BENCH_LANES)
-		return iw_fail(why, IW_E_INVAL, "%u connections of %u streams: at most %u in all",
+		return iw_fail(why, IW_E_INVAL,
+			       "--connections %u, --streams %u: expected at most %u streams in all",
 			       cfg->connections, cfg->streams, (uint32_t)IW_BENCH_LANES);
 	if (cfg->streams > 1 && strcmp(via, "tcp") == 0)
-		return iw_fail(why, IW_E_INVAL, "TCP has no streams: they are of SCTP");
+		return iw_fail(
+			why, IW_E_INVAL,
+			"--streams: TCP has no streams; use it with -t sctp, udp, raw or xdp");
 	return 0;
 }
 
-/* The UMEM is to be had once, before the first connection, and all of them share it. */
+/* The UMEM is allocated once, before the first connection, and all connections share it. */
 static int get_umem(struct iw_bench_client *c, uint64_t lanes, struct iw_fault *why)
 {
 	uint64_t each = iw_bench_memory_need(c->cfg.size, c->cfg.depth);
@@ -619,8 +626,8 @@ static int get_umem(struct iw_bench_client *c, uint64_t lanes, struct iw_fault *
 	if (each > IW_BENCH_SIZE_MAX || each * lanes > IW_BENCH_SIZE_MAX)
 		return iw_fail(
 			why, IW_E_INVAL,
-			"memory in the UMEM: %u streams of %u messages of %U octets are more "
-			"than %U: take fewer of them, or smaller ones",
+			"--umem: %u streams of %u messages of %U octets need more than %U octets; use a "
+			"smaller --size, --depth or --connections",
 			(uint32_t)lanes, c->cfg.depth, c->cfg.size, IW_BENCH_SIZE_MAX);
 	return iw_bench_memory_get_umem(&c->umem, &c->cfg.conn, each * lanes, why);
 }
@@ -709,7 +716,7 @@ void iw_bench_client_free(struct iw_bench_client *c)
 {
 	if (!c)
 		return;
-	/* With everything made from it; the memory goes behind those who refer to it. */
+	/* Frees all objects made from it first, because they refer to the memory of the lanes. */
 	iw_ctx_free(c->ctx);
 	for (struct lane *l = c->lanes; l < lanes_end(c); l++)
 		iw_bench_lane_close(l);

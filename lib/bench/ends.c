@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What both ends of a run have: memory, receives, messages on their way out. */
+/* Objects of both ends of a run: memory, receives, outgoing messages. */
 #include "bench/internal.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ int iw_bench_memory_get(struct memory *m, uint64_t len, struct iw_fault *why)
 {
 	void *p;
 
-	/* An address is needed even for messages without octets. */
+	/* Zero-length messages need an address, too. */
 	m->len = len ? (size_t)len : 1;
 	p = mmap(NULL, m->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED) {

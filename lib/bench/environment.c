@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What a machine tells of itself. */
+/* Properties of the machine and of the interface towards the peer. */
 #include "bench/environment.h"
 
 #include <ifaddrs.h>
@@ -24,7 +24,7 @@
 #include "pkt/steer.h"
 #include "util/num.h"
 
-/* The first line of a file without its end; "" there is none. */
+/* The first line of a file without its newline; "" if it cannot be read. */
 static void first_line(char *out, size_t cap, const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -38,7 +38,7 @@ static void first_line(char *out, size_t cap, const char *path)
 	fclose(f);
 }
 
-/* The name is another one with each architecture. */
+/* Each architecture has another name for it. */
 static void cpu_model(char *out, size_t cap)
 {
 	static const char *const names[] = { "model name", "Model", "cpu model", "machine" };
@@ -131,7 +131,7 @@ static void the_interface(struct iw_bench_environment *e)
 	e->offloads = iw_xdp_offloads(e->interface);
 }
 
-/* A socket of this process tells what it has. */
+/* The features of a socket of this process. */
 static int look_at_socket(void *ctx, const void *key, const void *value)
 {
 	struct iw_bench_environment *e = ctx;

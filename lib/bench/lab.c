@@ -138,8 +138,8 @@ static int ip(const struct iw_lab *lab, enum iw_lab_side side, struct ip_command
 	if (err || status == 0)
 		return err;
 	if (status == 127)
-		return iw_fail(why, IW_E_NOTSUP, "there is no ip: install iproute2");
-	return iw_fail(why, IW_E_OS, "ip %s %s %s failed: its own words are above", c.argv[1],
+		return iw_fail(why, IW_E_NOTSUP, "no ip command in PATH; install iproute2");
+	return iw_fail(why, IW_E_OS, "ip %s %s %s failed; its own message is above", c.argv[1],
 		       c.argv[2], c.argv[3]);
 }
 
@@ -153,7 +153,7 @@ static int hold(struct iw_lab *lab, enum iw_lab_side side, struct iw_fault *why)
 	int up[2], failed = 0;
 
 	if (pipe2(up, O_CLOEXEC) < 0)
-		return iw_os_fail(why, errno, "make a pipe");
+		return iw_os_fail(why, errno, "create a pipe");
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
@@ -176,7 +176,7 @@ static int hold(struct iw_lab *lab, enum iw_lab_side side, struct iw_fault *why)
 	if (read(up[0], &failed, sizeof(failed)) != sizeof(failed))
 		failed = ECHILD;
 	close(up[0]);
-	return failed ? iw_os_fail(why, failed, "make a network namespace") : 0;
+	return failed ? iw_os_fail(why, failed, "create a network namespace") : 0;
 }
 
 static int address(const struct iw_lab *lab, enum iw_lab_side side, struct iw_fault *why)
@@ -235,7 +235,7 @@ static int refuse_addresses(const char *name, struct iw_fault *why)
 		memcpy(&a.sa, i->ifa_addr, a.len);
 		err = iw_fail(
 			why, IW_E_BUSY,
-			"interface %s has the address %s, which it would lose; expected an interface without addresses (ip address flush dev %s)",
+			"interface %s: has the address %s, which it would lose; expected an interface without addresses (ip address flush dev %s)",
 			name, iw_addr_host(text, &a), name);
 	}
 	freeifaddrs(all);
@@ -259,8 +259,8 @@ static int look_at(struct iw_lab *lab, enum iw_lab_side side, struct iw_fault *w
 					name)
 			      : iw_os_fail(why, errno, "interface %s: read its address", name);
 	else if (r.ifr_hwaddr.sa_family != ARPHRD_ETHER)
-		err = iw_fail(why, IW_E_NOTSUP, "interface %s: expected an Ethernet interface",
-			      name);
+		err = iw_fail(why, IW_E_NOTSUP,
+			      "interface %s: not an Ethernet interface; expected one", name);
 	memcpy(lab->mac[side], r.ifr_hwaddr.sa_data, 6);
 	if (!err && ioctl(fd, SIOCGIFMTU, &r) == 0)
 		loan->mtu = (uint32_t)r.ifr_mtu;
@@ -313,7 +313,7 @@ static int wait_for_both(const struct iw_lab *lab, struct iw_fault *why)
 		if (iw_lab_wait(child, CARRIER_TIME + IP_TIME) != 0)
 			return iw_fail(
 				why, IW_E_TIMEOUT,
-				"interface %s: no carrier within 10 s; is it connected to the other one?",
+				"interface %s: no carrier within 10 s; is it connected to the other interface?",
 				lab->interface[side]);
 	}
 	return 0;
@@ -349,7 +349,8 @@ int iw_lab_open(struct iw_lab *lab, const char *const given[2], uint32_t mtu, st
 
 	*lab = (struct iw_lab){ 0 };
 	if (geteuid() != 0)
-		return iw_fail(why, IW_E_PERM, "two network namespaces are made: be root");
+		return iw_fail(why, IW_E_PERM,
+			       "ddp-bench xdp creates two network namespaces; run it as root");
 	err = hold(lab, IW_LAB_LEFT, why);
 	if (!err)
 		err = hold(lab, IW_LAB_RIGHT, why);
@@ -472,7 +473,7 @@ int iw_lab_offloads(struct iw_lab *lab, bool on, struct iw_fault *why)
 		if (set_offloads(lab, (enum iw_lab_side)side, on ? OFFLOADS_ALL : 0) != 0)
 			return iw_fail(
 				why, IW_E_NOTSUP,
-				"interface %s: its driver does not switch segmentation and checksum offloads %s",
+				"interface %s: its driver cannot switch segmentation and checksum offloads %s; use other interfaces",
 				lab->interface[side], on ? "on" : "off");
 	}
 	return 0;

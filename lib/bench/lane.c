@@ -202,8 +202,8 @@ static void look_at_read(struct lane *l, uint64_t message)
 	if (!cfg->verify ||
 	    iw_bench_holds(slot_of(l, message), len, SEED, slot_number(l, message) * cfg->size))
 		return;
-	snprintf(text, sizeof(text), "RDMA Read %" PRIu64 " completed without its first octets",
-		 message);
+	snprintf(text, sizeof(text),
+		 "RDMA Read %" PRIu64 " completed before its first octets were placed", message);
 	verdict(l, text);
 }
 
@@ -227,7 +227,7 @@ static void look_at_ball(struct lane *l, const struct iw_wc *wc)
 	if (wc->len == l->client->cfg.size &&
 	    iw_bench_stamped(inbox_at(&l->inbox, wc->wr_id), wc->len, l->done))
 		return;
-	snprintf(text, sizeof(text), "answer %" PRIu64 ": %u octets that are not those sent",
+	snprintf(text, sizeof(text), "answer %" PRIu64 ": its %u octets differ from those sent",
 		 l->done, wc->len);
 	verdict(l, text);
 }
@@ -235,7 +235,9 @@ static void look_at_ball(struct lane *l, const struct iw_wc *wc)
 int iw_bench_lane_ball(struct lane *l, const struct iw_wc *wc, struct iw_fault *why)
 {
 	if (!l->ball_out)
-		return iw_fail(why, IW_E_FORMAT, "the server sent data that nobody asked for");
+		return iw_fail(
+			why, IW_E_FORMAT,
+			"the server sent data without a request: is it another version of ddp-bench?");
 	l->ball_out = false;
 	l->ball_at = wc->wr_id;
 	look_at_ball(l, wc);
@@ -293,8 +295,8 @@ static const char *compare(struct lane *l, const struct iw_bench_checked *k, cha
 		if (k->wrong || k->last != l->posted || k->first > k->last ||
 		    k->last - k->first > l->client->cfg.depth + MSG_RECEIVES) {
 			snprintf(text, 160,
-				 "server received %" PRIu64 " messages, %" PRIu64
-				 " of them wrong: sent %" PRIu64,
+				 "the server received %" PRIu64 " messages, %" PRIu64
+				 " of them wrong; %" PRIu64 " were sent",
 				 k->last, k->wrong, l->posted);
 			return text;
 		}
@@ -303,10 +305,10 @@ static const char *compare(struct lane *l, const struct iw_bench_checked *k, cha
 		made = digest_of_slots(l, &expected);
 	}
 	if (!made)
-		return "no memory for the digest";
+		return "not compared: out of memory for the digest";
 	if (k->digest == expected)
 		return NULL;
-	snprintf(text, 160, "digest of the server's memory %016" PRIx64 ", of ours %016" PRIx64,
+	snprintf(text, 160, "digest of the server's memory %016" PRIx64 ", expected %016" PRIx64,
 		 k->digest, expected);
 	return text;
 }
@@ -325,7 +327,7 @@ void iw_bench_lane_verify(struct lane *l, const struct iw_bench_checked *k)
 
 /* --- set-up ----------------------------------------------------------------------------------- */
 
-/* Filled before the connection begins, so that nobody waits for it in the middle of the set-up. */
+/* Fills it before the connection begins, so that the server does not wait for it during set-up. */
 static int make_memory(struct lane *l, struct iw_fault *why)
 {
 	const struct iw_bench_cfg *cfg = &l->client->cfg;

@@ -29,8 +29,8 @@ enum phase {
 
 enum stage {
 	WARM,   /* before the first MARK */
-	WINDOW, /* behind it */
-	TAIL,   /* behind the last one: nothing more is posted */
+	WINDOW, /* after it */
+	TAIL,   /* after the last one: nothing more is posted */
 };
 
 /* A MARK is complete when it has been sent, which says how far we are, and answered, which says
@@ -97,7 +97,7 @@ IW_MUST_CHECK int iw_bench_lane_open(struct lane *l, struct iw_fault *why);
 /* @beside: on the association of that lane, which is up; NULL: on one of its own. */
 IW_MUST_CHECK int iw_bench_lane_connect(struct lane *l, const struct lane *beside,
 					struct iw_fault *why);
-/* Behind the context, which refers to its memory. */
+/* Call it after the context is freed, because the context refers to its memory. */
 void iw_bench_lane_close(struct lane *l);
 
 IW_MUST_CHECK int iw_bench_lane_tell(struct lane *l, const struct iw_bench_msg *m, uint64_t mark,

@@ -71,8 +71,7 @@ int iw_bench_msg_decode(struct iw_bench_msg *m, const uint8_t *buf, size_t len,
 	buf += HEAD_LEN;
 	len -= HEAD_LEN;
 	if (len < n * 8 || len - n * 8 < text)
-		return iw_fail(why, IW_E_TRUNC,
-			       "message %s: %U octets behind its head: expected %U",
+		return iw_fail(why, IW_E_TRUNC, "message %s: %U octets after its head; expected %U",
 			       types[m->type].name, (uint64_t)len, (uint64_t)(n * 8 + text));
 	for (size_t i = 0; i < IW_MIN(n, (size_t)IW_BENCH_NUMBERS); i++)
 		m->number[i] = iw_get_be64(buf + i * 8);

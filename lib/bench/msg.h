@@ -29,13 +29,13 @@
 #define IW_BENCH_MSG_MAX 512 /* a receive for messages is at least that long */
 
 enum iw_bench_type {
-	IW_BENCH_RUN = 1,     /* client: what is to be done; text: congestion control, or none */
+	IW_BENCH_RUN = 1,     /* client: requests a run; text: congestion control, or empty */
 	IW_BENCH_GO = 2,      /* client: the first Send, before which no responder may speak */
 	IW_BENCH_READY = 3,   /* server: all is prepared; text: its kernel's release */
-	IW_BENCH_MARK = 4,    /* client, behind its data: tell how far you are */
+	IW_BENCH_MARK = 4,    /* client, after its data: requests a REPORT */
 	IW_BENCH_REPORT = 5,  /* server: the answer to a MARK; text: its congestion control */
 	IW_BENCH_CREDIT = 6,  /* server: so many Sends came, and their receives are posted again */
-	IW_BENCH_CHECK = 7,   /* client, behind the last MARK: what does your memory hold? */
+	IW_BENCH_CHECK = 7,   /* client, after the last MARK: requests a digest of the memory */
 	IW_BENCH_CHECKED = 8, /* server: the answer */
 	IW_BENCH_REFUSED = 9, /* server: no; text: why */
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What gnuplot is told, on its standard input; the picture is its standard output. */
+/* Writes a script to gnuplot's standard input; the picture is its standard output. */
 #include "bench/plot.h"
 
 #include <errno.h>
@@ -16,8 +16,9 @@
 
 static int absent(struct iw_fault *why)
 {
-	return iw_fail(why, IW_E_NOTSUP,
-		       "--plot: there is no gnuplot: install gnuplot-nox, or plot the JSON lines");
+	return iw_fail(
+		why, IW_E_NOTSUP,
+		"--plot: no gnuplot in PATH; install gnuplot-nox, or plot the output of --json");
 }
 
 int iw_bench_plot_can(struct iw_fault *why)
@@ -118,7 +119,7 @@ static int draw(int out, const char *title, const char *latency, const struct iw
 	FILE *f;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return iw_os_fail(why, errno, "--plot: make a pipe");
+		return iw_os_fail(why, errno, "--plot: create a pipe");
 	fflush(NULL);
 	child = fork();
 	if (child == 0)
@@ -136,7 +137,7 @@ static int draw(int out, const char *title, const char *latency, const struct iw
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		return absent(why);
 	if (failed || status != 0)
-		return iw_fail(why, IW_E_OS, "--plot: gnuplot failed: its own words are above");
+		return iw_fail(why, IW_E_OS, "--plot: gnuplot failed; its own message is above");
 	return 0;
 }
 
@@ -147,7 +148,9 @@ int iw_bench_plot(const char *path, const char *title, const char *latency,
 	int fd, err;
 
 	if ((size_t)snprintf(part, sizeof(part), "%s.part", path) >= sizeof(part))
-		return iw_fail(why, IW_E_INVAL, "--plot: the file's name is too long");
+		return iw_fail(why, IW_E_INVAL,
+			       "--plot: the file name has %U octets; expected at most %U",
+			       (uint64_t)strlen(path), (uint64_t)sizeof(part) - sizeof(".part"));
 	/* Removes the file of an earlier run, and never writes to a file or link that another user created there. */
 	(void)unlink(part);
 	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

@@ -151,7 +151,8 @@ static int answer(struct session *k, const struct iw_bench_msg *m, struct iw_fau
 	int err = iw_bench_tell(&k->outbox, k->qp, m, 0, 0);
 
 	if (err == IW_E_FULL)
-		return iw_fail(why, IW_E_LIMIT, "client asks faster than it takes the answers");
+		return iw_fail(why, IW_E_LIMIT,
+			       "the client sends requests faster than it reads the answers");
 	return err ? iw_fail(why, err, "post %s: %s", iw_bench_type_name(m->type), iw_err_text(err))
 		   : 0;
 }
@@ -162,12 +163,12 @@ static int check_cc(const char *name, const char *transport, struct iw_fault *wh
 {
 	int fd, err;
 
-	/* Over SCTP it is the association's, which says when it is told whether it has that one. */
+	/* Over SCTP the association checks the name when it is set. */
 	if (name[0] == '\0' || (transport && strcmp(transport, "tcp") != 0))
 		return 0;
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		return iw_os_fail(why, errno, "open a socket");
+		return iw_os_fail(why, errno, "congestion control: open a socket");
 	err = iw_tcp_set_cc(fd, name, why);
 	close(fd);
 	return err;
@@ -182,18 +183,22 @@ static int judge(struct session *k, const struct iw_req_info *req, struct iw_ben
 	int err = iw_bench_msg_decode(m, req->private_data, req->private_data_len, why);
 
 	if (err || m->type != IW_BENCH_RUN)
-		return iw_fail(why, IW_E_FORMAT,
-			       "this is ddp-bench: the MPA Request's Private Data is not its RUN");
+		return iw_fail(
+			why, IW_E_FORMAT,
+			"the Private Data is not a RUN of ddp-bench: is the client a ddp-bench?");
 	if (m->run.version != IW_BENCH_VERSION)
-		return iw_fail(why, IW_E_FORMAT, "version %U of ddp-bench's protocol: expected %u",
+		return iw_fail(why, IW_E_FORMAT, "version %U of ddp-bench's protocol; expected %u",
 			       m->run.version, (uint32_t)IW_BENCH_VERSION);
 	if (m->run.mode > IW_BENCH_PINGPONG)
-		return iw_fail(why, IW_E_INVAL, "mode %U is not known here", m->run.mode);
+		return iw_fail(why, IW_E_INVAL, "unknown mode %U; expected 0 to %u", m->run.mode,
+			       (uint32_t)IW_BENCH_PINGPONG);
 	if (m->run.size > IW_BENCH_SIZE_MAX || m->run.depth < 1 ||
 	    m->run.depth > IW_BENCH_DEPTH_MAX)
-		return iw_fail(why, IW_E_INVAL, "%U outstanding of %U octets: at most %u of %U",
-			       m->run.depth, m->run.size, (uint32_t)IW_BENCH_DEPTH_MAX,
-			       (uint64_t)IW_BENCH_SIZE_MAX);
+		return iw_fail(
+			why, IW_E_INVAL,
+			"%U messages outstanding of %U octets each; expected 1 to %u of at most %U",
+			m->run.depth, m->run.size, (uint32_t)IW_BENCH_DEPTH_MAX,
+			(uint64_t)IW_BENCH_SIZE_MAX);
 	k->mode = (enum iw_bench_mode)m->run.mode;
 	k->size = m->run.size;
 	k->depth = (uint32_t)m->run.depth;
@@ -202,10 +207,15 @@ static int judge(struct session *k, const struct iw_req_info *req, struct iw_ben
 	iw_bench_inbox_shape(&k->inbox, true, k->mode, k->size, k->depth);
 	need = iw_bench_memory_need(k->size, k->depth) + (uint64_t)k->inbox.n * k->inbox.cap;
 	if (s->nsessions > s->cfg.clients)
-		return iw_fail(why, IW_E_LIMIT, "%u clients are here already", s->cfg.clients);
+		return iw_fail(
+			why, IW_E_LIMIT,
+			"the server has %u clients already, which is its limit; try again later",
+			s->cfg.clients);
 	if (need > s->cfg.memory - s->memory)
-		return iw_fail(why, IW_E_LIMIT, "it needs %U octets of memory, %U of %U are free",
-			       need, s->cfg.memory - s->memory, s->cfg.memory);
+		return iw_fail(
+			why, IW_E_LIMIT,
+			"the run needs %U octets of memory; %U of %U are free: use a smaller --size or --depth, or give the server more --memory",
+			need, s->cfg.memory - s->memory, s->cfg.memory);
 	k->need = need;
 	s->memory += need;
 	return check_cc(m->text, s->cfg.conn.transport, why);
@@ -323,7 +333,7 @@ static int prepare_memory(struct session *k, struct iw_bench_msg *ready, struct 
 static int on_go(struct session *k, struct iw_fault *why)
 {
 	struct iw_bench_msg m = { .type = IW_BENCH_READY };
-	int err = k->state == EXPECTED ? 0 : iw_fail(why, IW_E_FORMAT, "the client said GO twice");
+	int err = k->state == EXPECTED ? 0 : iw_fail(why, IW_E_FORMAT, "the client sent GO twice");
 
 	if (!err)
 		err = prepare_memory(k, &m, why);
@@ -351,7 +361,8 @@ static int on_mark(struct session *k, const struct iw_bench_msg *mark, struct iw
 		/* A Write is not delivered; but the octets in front of this Send have all been
 		 * placed, and came. */
 		if (mark->mark.octets > r->sample.rx_octets)
-			return iw_fail(why, IW_E_FORMAT, "the client says %U octets, %U came",
+			return iw_fail(why, IW_E_FORMAT,
+				       "the client reports %U octets as sent; %U were received",
 				       mark->mark.octets, r->sample.rx_octets);
 		r->octets = mark->mark.octets;
 	} else {
@@ -386,10 +397,11 @@ static int on_check(struct session *k, const struct iw_bench_msg *check, struct 
 	struct iw_bench_digest d;
 
 	if (check->check.slots > k->depth)
-		return iw_fail(why, IW_E_FORMAT, "the client asks about %U slots, there are %u",
+		return iw_fail(why, IW_E_FORMAT,
+			       "the client requests a digest of %U slots; there are %u",
 			       check->check.slots, k->depth);
 	if (!iw_bench_digest_init(&d))
-		return iw_fail(why, IW_E_NOMEM, "no memory for the digest");
+		return iw_fail(why, IW_E_NOMEM, "out of memory for the digest");
 	if (k->mode == IW_BENCH_SEND)
 		digest_messages(k, &d, &m.checked);
 	else if (k->data.base)
@@ -406,7 +418,8 @@ static int on_message(struct session *k, const struct iw_wc *wc, struct iw_fault
 	if (err)
 		return err;
 	if (k->state == EXPECTED && m.type != IW_BENCH_GO)
-		return iw_fail(why, IW_E_FORMAT, "the client began with %s",
+		return iw_fail(why, IW_E_FORMAT,
+			       "the first message of the client is %s; expected GO",
 			       iw_bench_type_name(m.type));
 	switch (m.type) {
 	case IW_BENCH_GO:
@@ -423,7 +436,8 @@ static int on_message(struct session *k, const struct iw_wc *wc, struct iw_fault
 	case IW_BENCH_REFUSED:
 		break;
 	}
-	return iw_fail(why, IW_E_FORMAT, "the client sent %s", iw_bench_type_name(m.type));
+	return iw_fail(why, IW_E_FORMAT, "the client sent %s, which only a server sends",
+		       iw_bench_type_name(m.type));
 }
 
 /* --- data ------------------------------------------------------------------------------------- */
@@ -470,7 +484,7 @@ static int on_data(struct session *k, const struct iw_wc *wc, struct iw_fault *w
 	int err;
 
 	if (k->state == EXPECTED || (k->mode != IW_BENCH_SEND && k->mode != IW_BENCH_PINGPONG))
-		return iw_fail(why, IW_E_FORMAT, "the client sent data that has no place here");
+		return iw_fail(why, IW_E_FORMAT, "the client sent data that its run does not have");
 	if (k->mode == IW_BENCH_PINGPONG)
 		return echo(k, wc, why);
 	if (wc->len != k->size || !iw_bench_stamped(k->holds[wc->wr_id].data, wc->len, k->messages))
@@ -500,7 +514,7 @@ static void on_completion(struct iw_bench_server *s, const struct iw_wc *wc)
 	struct iw_fault why;
 	int err = 0;
 
-	/* Of a failure tells the event that follows. */
+	/* The event that follows reports a failure. */
 	if (wc->status != IW_OK)
 		return;
 	if (wc->op == IW_WC_RECV)
@@ -533,12 +547,12 @@ static void on_closed(struct session *k, const struct iw_fault *fault)
 	if (!k->ready) {
 		if (!why.err)
 			(void)iw_fail(&why, IW_E_CLOSED,
-				      "the client left before it said what it wants");
+				      "the client closed the connection before it sent GO");
 		report(s, IW_BENCH_TURNED_AWAY, k->peer, k, &why);
 	} else {
 		if (!why.err && !k->done)
 			(void)iw_fail(&why, IW_E_CLOSED,
-				      "the client left in the middle of its run");
+				      "the client closed the connection during its run");
 		report(s, IW_BENCH_LEFT, k->peer, k, &why);
 		s->served = true;
 	}
@@ -592,7 +606,7 @@ static void look_at_clock(struct session *k)
 		k->seen = k->server->now;
 		return;
 	}
-	(void)iw_fail(&why, IW_E_TIMEOUT, "the client was silent for %U ms",
+	(void)iw_fail(&why, IW_E_TIMEOUT, "the client made no progress for %U ms (--timeout)",
 		      (k->server->now - k->seen) / 1000000);
 	give_up(k, &why);
 }

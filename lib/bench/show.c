@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The two writers of runs. */
+/* Writes results of runs, as text and as JSON. */
 #include "bench/show.h"
 
 #include <inttypes.h>
@@ -266,8 +266,8 @@ static void add_connection(struct iw_table *t, const struct iw_bench_show *s,
 	if (r->connections * r->streams == 1)
 		return;
 	iw_table_add(t, "");
-	iw_table_addf(t, "that is the first of %u, with %u stream%s in use in each", r->connections,
-		      r->streams, r->streams == 1 ? "" : "s");
+	iw_table_addf(t, "the first of %u; each has %u stream%s in use", r->connections, r->streams,
+		      r->streams == 1 ? "" : "s");
 }
 
 static void add_latency(struct iw_table *t, const struct iw_bench_result *r)
@@ -286,7 +286,7 @@ static void add_latency(struct iw_table *t, const struct iw_bench_result *r)
 
 static void add_environment(struct iw_table *t, const struct iw_bench_environment *e)
 {
-	iw_table_add(t, "here");
+	iw_table_add(t, "this machine");
 	iw_table_addf(t, "%s, %u processors, Linux %s", e->cpu[0] ? e->cpu : e->machine, e->cpus,
 		      e->kernel);
 	if (!e->interface[0])
@@ -309,13 +309,13 @@ static int result_human(const struct iw_bench_show *s, const struct iw_bench_res
 
 	iw_table_init(&t, "ll");
 	iw_table_add(&t, iw_bench_mode_names[r->mode]);
-	iw_table_addf(&t, "%s, %.*f messages a second: %" PRIu64 " of %s in %.3f s, %s",
+	iw_table_addf(&t, "%s, %.*f messages/s: %" PRIu64 " of %s in %.3f s, %s",
 		      iw_human_rate(a, iw_bits_per_second(r->octets, r->duration_ns)),
 		      iw_bench_messages_per_second(r) < 100 ? 2 : 0,
 		      iw_bench_messages_per_second(r), r->messages, iw_human_size(b, r->size),
 		      (double)r->duration_ns / 1e9, verdicts[r->verdict]);
 	iw_table_add(&t, "receiver");
-	iw_table_addf(&t, "the %s: its clock and its counts",
+	iw_table_addf(&t, "the %s; duration and counts are its own",
 		      r->receiver_is_server ? "server" : "client");
 	if (has_latency(r))
 		add_latency(&t, r);
@@ -324,7 +324,9 @@ static int result_human(const struct iw_bench_show *s, const struct iw_bench_res
 		      cpu_seconds(&r->server), iw_bench_cpu_seconds_per_gib(r));
 	if (r->server_clients > lanes) {
 		iw_table_add(&t, "");
-		iw_table_addf(&t, "the server's is for %" PRIu64 " connections, %u of them ours",
+		iw_table_addf(&t,
+			      "the server's is for %" PRIu64
+			      " connections, %u of them of this client",
 			      r->server_clients, lanes);
 	}
 	iw_table_add(&t, r->assoc.in ? "segments" : "FPDUs");
@@ -332,18 +334,18 @@ static int result_human(const struct iw_bench_show *s, const struct iw_bench_res
 		      r->client.used.rx_fpdus);
 	if (r->loan) {
 		iw_table_add(&t, "loans");
-		iw_table_addf(&t, "%" PRIu64 " read where they came, %" PRIu64 " copied", r->loans,
-			      r->messages - r->loans);
+		iw_table_addf(&t, "%" PRIu64 " read where they arrived, %" PRIu64 " copied",
+			      r->loans, r->messages - r->loans);
 	}
 	iw_table_add(&t, "system calls");
 	iw_table_addf(&t,
-		      "%.1f/MiB; out, in, waits: %" PRIu64 ", %" PRIu64 ", %" PRIu64
-		      "; at the server %" PRIu64 ", %" PRIu64 ", %" PRIu64,
+		      "%.1f/MiB; send, receive, wait: client %" PRIu64 ", %" PRIu64 ", %" PRIu64
+		      "; server %" PRIu64 ", %" PRIu64 ", %" PRIu64,
 		      iw_bench_calls_per_mib(r), r->client.used.tx_calls, r->client.used.rx_calls,
 		      r->client.used.waits, r->server.used.tx_calls, r->server.used.rx_calls,
 		      r->server.used.waits);
 	add_connection(&t, s, r);
-	iw_table_add(&t, "sent again");
+	iw_table_add(&t, "retransmitted");
 	iw_table_addf(&t, "%" PRIu64 " %s by the client, %" PRIu64 " by the server",
 		      r->client.used.retransmits, r->assoc.in ? "chunks" : "segments",
 		      r->server.used.retransmits);
@@ -353,7 +355,7 @@ static int result_human(const struct iw_bench_show *s, const struct iw_bench_res
 	return err;
 }
 
-/* So that columns stand below each other without knowing what comes. */
+/* Fixed widths, because each row is printed before the next one is known. */
 #define ROW "%10s %11s %12s %9s %9s %9s %9s %8s %9s  %s\n"
 
 void iw_bench_show_head(const struct iw_bench_show *s)
@@ -407,8 +409,9 @@ int iw_bench_show_listening(const struct iw_bench_show *s, const struct iw_bench
 	if (!s->json) {
 		if (!s->quiet || s->any_port)
 			printf("listening on %s%s\n", iw_bench_server_addr(server),
-			       reachable ? ""
-					 : ", for clients of this machine: --bind ADDR for others");
+			       reachable
+				       ? ""
+				       : ", for clients on this machine only (--bind ADDR for others)");
 		fflush(stdout);
 		return 0;
 	}
@@ -452,11 +455,11 @@ static void news_human(const struct iw_bench_news *n)
 	case IW_BENCH_STOPPED:
 		return;
 	case IW_BENCH_CAME:
-		printf("%s: %s, %u outstanding of %s\n", n->peer, iw_bench_mode_names[n->mode],
-		       n->depth, iw_human_size(size, n->size));
+		printf("%s: %s, %u messages of %s outstanding\n", n->peer,
+		       iw_bench_mode_names[n->mode], n->depth, iw_human_size(size, n->size));
 		break;
 	case IW_BENCH_LEFT:
-		printf("%s: %s in, %s out%s%s\n", n->peer, iw_human_size(rx, n->rx_octets),
+		printf("%s: received %s, sent %s%s%s\n", n->peer, iw_human_size(rx, n->rx_octets),
 		       iw_human_size(tx, n->tx_octets), n->fault.err ? "; " : "", n->fault.text);
 		break;
 	case IW_BENCH_TURNED_AWAY:

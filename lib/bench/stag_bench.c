@@ -72,7 +72,7 @@ static int side_init(struct side *s, size_t n, const struct bench *b, struct iw_
 	int ret = iw_stag_table_new(&s->stags, &iw_os_heap, os_random, NULL);
 
 	if (ret < 0)
-		return iw_fail(why, ret, "bench: no memory for a table");
+		return iw_fail(why, ret, "stag: out of memory for a table");
 	cfg.stags = s->stags;
 	ret = iw_ddp_new(&s->stream, &cfg, why);
 	if (ret < 0)
@@ -80,7 +80,7 @@ static int side_init(struct side *s, size_t n, const struct bench *b, struct iw_
 	s->n = n;
 	s->stag = calloc(n, sizeof(*s->stag));
 	if (!s->stag)
-		return iw_fail(why, IW_E_NOMEM, "bench: no memory for %U STags", (uint64_t)n);
+		return iw_fail(why, IW_E_NOMEM, "stag: out of memory for %U STags", (uint64_t)n);
 	for (size_t i = 0; i < n; i++) {
 		struct iw_region r = {
 			.rights = IW_RIGHT_REMOTE_WRITE,
@@ -126,7 +126,7 @@ static int fill(struct bench *b, const struct side *s, struct iw_fault *why)
 		iw_put_be16(fpdu, (uint16_t)b->cfg.segment);
 		ret = iw_ddp_encode(fpdu + IW_MPA_HEAD_LEN, b->cfg.segment, &h);
 		if (ret < 0)
-			return iw_fail(why, ret, "bench: a segment of %U octets",
+			return iw_fail(why, ret, "stag: cannot encode a segment of %U octets",
 				       (uint64_t)b->cfg.segment);
 		iw_put_le32(fpdu + covered, iw_crc32c(0, fpdu, covered));
 	}
@@ -144,13 +144,13 @@ static int receive(struct bench *b, const struct side *s, struct iw_fault *why)
 		int ret;
 
 		if (iw_crc32c(0, fpdu, covered) != iw_get_le32(fpdu + covered))
-			return iw_fail(why, IW_E_MPA_CRC, "bench: wrong CRC of FPDU %U",
+			return iw_fail(why, IW_E_MPA_CRC, "stag: FPDU %U has a wrong CRC",
 				       (uint64_t)i);
 		if (i + 1 < BATCH)
 			iw_stag_prefetch(s->stags, iw_get_be32(ulpdu + b->fpdu_len + 2));
 		ret = iw_ddp_decode(&h, ulpdu, len);
 		if (ret <= 0)
-			return iw_fail(why, IW_E_TRUNC, "bench: FPDU %U has no DDP header",
+			return iw_fail(why, IW_E_TRUNC, "stag: FPDU %U has no DDP header",
 				       (uint64_t)i);
 		ret = iw_ddp_place(s->stream, &h, ulpdu + ret, len - (size_t)ret,
 				   IW_RIGHT_REMOTE_WRITE, 0, why);
@@ -231,15 +231,15 @@ static int check_cfg(struct iw_stag_bench_cfg *c, struct iw_fault *why)
 	c->pairs = c->pairs ? c->pairs : 7;
 	c->dest = c->dest ? c->dest : (size_t)64 << 20;
 	if (c->segment <= IW_DDP_TAGGED_LEN || c->segment > IW_MPA_ULPDU_MAX)
-		return iw_fail(why, IW_E_INVAL, "bench: segment of %U octets: expected %u..%u",
+		return iw_fail(why, IW_E_INVAL, "stag: segment of %U octets; expected %u to %u",
 			       (uint64_t)c->segment, (uint32_t)IW_DDP_TAGGED_LEN + 1,
 			       (uint32_t)IW_MPA_ULPDU_MAX);
 	if (c->dest / DESTS < c->segment)
 		return iw_fail(why, IW_E_INVAL,
-			       "bench: destination of %U octets: expected at least %U",
+			       "stag: destination of %U octets; expected at least %U",
 			       (uint64_t)c->dest, (uint64_t)c->segment * DESTS);
 	if (c->pairs < PAIRS_MIN || c->pairs > PAIRS_MAX)
-		return iw_fail(why, IW_E_INVAL, "bench: %U pairs: expected %u..%u",
+		return iw_fail(why, IW_E_INVAL, "stag: %U pairs; expected %u to %u",
 			       (uint64_t)c->pairs, (uint32_t)PAIRS_MIN, (uint32_t)PAIRS_MAX);
 	return 0;
 }
@@ -259,7 +259,7 @@ int iw_bench_stag(struct iw_stag_bench *out, const struct iw_stag_bench_cfg *cfg
 	b.dest = calloc(DESTS, b.dest_len);
 	b.scratch = calloc(BATCH, b.fpdu_len);
 	if (!b.dest || !b.scratch) {
-		ret = iw_fail(why, IW_E_NOMEM, "bench: no memory for the buffers");
+		ret = iw_fail(why, IW_E_NOMEM, "stag: out of memory for the buffers");
 		goto out;
 	}
 	memset(b.dest, 0xff,

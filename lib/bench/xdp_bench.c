@@ -10,7 +10,8 @@ int iw_xdp_bench(struct iw_xdp_bench *out, const struct iw_xdp_bench_cfg *cfg, s
 {
 	(void)out;
 	(void)cfg;
-	return iw_fail(why, IW_E_NOTSUP, "ddp-bench xdp: built without libxdp");
+	return iw_fail(why, IW_E_NOTSUP,
+		       "ddp-bench xdp: built without libxdp; install libxdp-dev and build again");
 }
 
 #else
@@ -73,7 +74,7 @@ static int run_pair(struct bench *b, int (*left)(void *), int (*right)(void *),
 	atomic_store(&s->octets, 0);
 	s->ns = s->in_frames = s->in_octets = s->lost = s->program_runs = s->program_ns = 0;
 	if (iw_signals_stop())
-		return iw_fail(why, IW_E_CANCELED, "asked to stop");
+		return iw_fail(why, IW_E_CANCELED, "stopped by a signal");
 	err = iw_lab_start(&b->lab, IW_LAB_LEFT, &child[0], left, b, why);
 	if (err)
 		return err;
@@ -90,7 +91,7 @@ static int run_pair(struct bench *b, int (*left)(void *), int (*right)(void *),
 	}
 	if (status[0] != 0 || status[1] != 0 || s->ns == 0)
 		return iw_fail(why, IW_E_OS,
-			       "a process of the measurement ended by itself (%u, %u)",
+			       "a process of the measurement failed: exit statuses %u and %u",
 			       (unsigned)status[0], (unsigned)status[1]);
 	return 0;
 }
@@ -188,9 +189,9 @@ static int p5_bare(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 }
 
 /*
- * The generator sends nothing again, and what it sends goes through a queue of the driver that drops what
- * it has no room for, before anybody of ours sees it (in our own ring there is room for all that may be under way). A run
- * that lost a segment so is no run of the path that is to be measured: it is made again, and told.
+ * The generator retransmits nothing, and its frames pass through a queue of the driver, which drops those that
+ * do not fit before the receiver sees them. (The receiver's own ring has room for all frames in flight.) A run that
+ * lost a segment this way does not measure the receive path: it is repeated, and the repetition is reported.
  */
 static int run_lossless(struct bench *b, int (*left)(void *), unsigned *repeated,
 			struct iw_fault *why)
@@ -351,7 +352,7 @@ static int steering(struct bench *b, struct iw_xdp_bench *out, struct iw_fault *
 	unsigned repeated = 0;
 
 	if (stats < 0)
-		return iw_os_fail(why, -stats, "have the kernel time its programs");
+		return iw_os_fail(why, -stats, "make the kernel measure the time of BPF programs");
 	err = iw_lab_open(&b->lab, b->cfg->between, 1500, why);
 	b->transport = "xdp";
 	b->bare = false;

@@ -6,7 +6,7 @@
  * P5: goodput of RDMA Writes / a bare sender and receiver of as many octets a frame. P6: segments from a
  * generator, received, checked and placed / the same frames received by AF_XDP and no more. Short runs of the two
  * follow each other, and begin in turn; frames of one buffer (MTU 1500) and of several (MTU 3000 in frames
- * of 2,048 octets). A third run is bare, too, but its receiver takes the CRC32c of each frame: octets that nobody reads
+ * of 2,048 octets). A third run is bare, too, but its receiver takes the CRC32c of each frame: octets that are not read
  * stay in the cache of the processor that wrote them, and cost less than a transfer does. Beside them what a run of the steering program takes, by the kernel's own count, and what kernel
  * TCP moves without DDP, from plain sockets. Neighbours: lab.h makes the network; cmd/ddp-bench.c writes.
  */
@@ -49,7 +49,7 @@ struct iw_xdp_baseline {
 struct iw_xdp_bench {
 	struct iw_xdp_figure figure[4]; /* P5 single and multi, P6 single and multi */
 	struct iw_xdp_baseline baseline[IW_XDP_BENCH_BASELINES];
-	double steering_ns; /* a run of the program; 0: the kernel did not tell */
+	double steering_ns; /* a run of the program; 0: not known */
 	uint64_t steered;   /* packets of that */
 	uint64_t ns;        /* that all of it took */
 };

@@ -60,7 +60,8 @@ int iw_xdp_ddp_client(void *arg)
 	while (err == IW_BENCH_INTERVAL);
 	r = err ? NULL : iw_bench_client_result(c);
 	if (r && r->verdict != IW_BENCH_GOOD)
-		err = iw_fail(&why, IW_E_FORMAT, "%s: the data is not what was sent: %s",
+		err = iw_fail(&why, IW_E_FORMAT,
+			      "-t %s: the received data is not the data that was sent: %s",
 			      b->transport, r->mismatch);
 	if (!err) {
 		b->s->in_octets = r->octets;

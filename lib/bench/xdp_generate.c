@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Segments out of the generator, and who receives, checks and places them. */
+/* The generator of segments, and the receiver that checks and places them. */
 #include "bench/xdp_run.h"
 
 #ifdef IW_HAVE_XDP
@@ -59,7 +59,7 @@ static void end_free(struct end *e)
 	free(e->memory);
 }
 
-/* Goes on until the connection stands. */
+/* Makes progress until the connection is established. */
 static int establish(struct end *e, struct shared *s, struct iw_fault *why)
 {
 	uint64_t end = iw_os_now() + IW_SEC(5);
@@ -69,7 +69,8 @@ static int establish(struct end *e, struct shared *s, struct iw_fault *why)
 		int err = iw_progress(e->ctx, 1000000);
 
 		if (err < 0)
-			return iw_fail(why, err, "progress: %s", iw_err_text(err));
+			return iw_fail(why, err, "make progress on the connection: %s",
+				       iw_err_text(err));
 		while (iw_next_event(e->ctx, &ev)) {
 			if (ev.type == IW_EV_ESTABLISHED)
 				return 0;
@@ -84,7 +85,8 @@ static int establish(struct end *e, struct shared *s, struct iw_fault *why)
 			}
 		}
 	}
-	return iw_fail(why, IW_E_TIMEOUT, "no connection for the generator's segments");
+	return iw_fail(why, IW_E_TIMEOUT,
+		       "p6: no connection for the generated segments within 5 s");
 }
 
 /* Every slot holds what every segment carried. */
@@ -94,9 +96,10 @@ static int check_memory(const struct end *e, const struct shared *s, struct iw_f
 
 	for (size_t i = 0; i < slots; i++)
 		if (memcmp(e->memory + i * payload, s->model + HEAD_LEN, payload) != 0)
-			return iw_fail(why, IW_E_FORMAT,
-				       "generated segments: slot %u holds something else",
-				       (unsigned)i);
+			return iw_fail(
+				why, IW_E_FORMAT,
+				"p6: slot %u of the memory does not hold the generated payload",
+				(unsigned)i);
 	return 0;
 }
 
@@ -189,7 +192,7 @@ static int open_tap(const struct bench *b, struct iw_fault *why)
 	return fd;
 }
 
-/* The longest tagged segment that was sent becomes the model; behind the last of all chunks the sequence goes on. */
+/* The longest tagged segment that was sent becomes the model; the sequence continues after the last chunk of all. */
 static int read_tap(const struct bench *b, int fd, struct iw_fault *why)
 {
 	struct shared *s = b->s;
@@ -225,7 +228,9 @@ static int read_tap(const struct bench *b, int fd, struct iw_fault *why)
 			s->model_len = len;
 		}
 	}
-	return s->model_len ? 0 : iw_fail(why, IW_E_OS, "no segment was captured for a model");
+	return s->model_len ? 0
+			    : iw_fail(why, IW_E_OS,
+				      "p6: no segment was captured as a model for the generator");
 }
 
 /* A connection through raw: its packets are captured, and then it keeps still, while the generator speaks for it. */
@@ -289,7 +294,7 @@ static int generate(struct bench *b, struct iw_fault *why)
 	struct iw_generate *g;
 	int err;
 
-	/* Behind everybody else on this processor: the driver's queue, which is there as well, is emptied first. */
+	/* A lower priority than all other processes, so that the driver's queue on this processor is emptied first. */
 	(void)setpriority(PRIO_PROCESS, 0, 5);
 	cfg.sent = *b->gate.arrived;
 	err = iw_generate_open(&g, &cfg, why);

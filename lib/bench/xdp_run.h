@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Inside bench: the runs of `ddp-bench xdp`. Each is two processes, one a side; what they tell each other and
- * the parent lies in memory that all share.
+ * Inside bench: the runs of `ddp-bench xdp`. Each is two processes, one a side; they and the parent exchange values
+ * in shared memory.
  *
  * xdp_bench.c starts them and makes figures of what they say; xdp_bare.c has those who do without DDP,
- * xdp_ddp.c RDMA Writes by the library's own means, xdp_generate.c the segments of the generator and who
- * places them.
+ * xdp_ddp.c RDMA Writes by the library's own means, xdp_generate.c the generator of segments and the
+ * process that places them.
  */
 #ifndef IW_BENCH_XDP_RUN_H
 #define IW_BENCH_XDP_RUN_H
@@ -23,7 +23,7 @@
 #define PORT       7471
 #define WINDOW     IW_MSEC(200)
 #define WARMUP     IW_MSEC(100)
-/* Nobody sleeps before he has looked that long in vain, neither ours nor the bare receiver. */
+/* Each receiver, of DDP and bare, polls for this time without a packet before it sleeps. */
 #define SPIN       IW_MSEC(1)
 /* Octets of a frame before the payload of a tagged segment: Ethernet, IPv4, SCTP, DATA, DDP-SSN, DDP. */
 #define SCTP_AT    34
@@ -69,12 +69,12 @@ void iw_xdp_run_nap(uint64_t ns);
 /* Keeps *why unless the other side has failed before: 1. */
 int iw_xdp_run_fail(struct bench *b, const struct iw_fault *why);
 
-/* A window behind a warm-up, both from the first frame on. */
+/* A window after a warm-up, which begins with the first frame. */
 struct window {
 	uint64_t began, from, frames, octets;
 	bool closed;
 };
-/* Something came; what is in s->frames and s->octets counts. True: now it is over, and s->ns tells. */
+/* Call it after s->frames and s->octets have grown. True: the window has ended, and s->ns is set. */
 bool iw_xdp_run_window(struct bench *b, struct window *w);
 
 /* Of the library's connections on that side. */

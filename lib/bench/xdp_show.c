@@ -11,13 +11,13 @@ void iw_bench_show_xdp_head(const struct iw_bench_show *s)
 {
 	if (s->json || s->quiet)
 		return;
-	printf("p5      RDMA Writes over -t xdp, beside a bare AF_XDP sender and receiver of the same frames\n"
-	       "p6      segments that are received, checked and placed, beside the same frames received by\n"
-	       "        AF_XDP and nothing else; a generator sends both\n"
+	printf("p5      RDMA Writes over -t xdp, compared with a bare AF_XDP sender and receiver of such frames\n"
+	       "p6      generated segments received, checked and placed, compared with only receiving the\n"
+	       "        same frames by AF_XDP\n"
 	       "single  each frame is in one buffer (MTU 1500)\n"
 	       "multi   each frame is in several buffers (MTU 3000, buffers of 2,048 octets)\n"
 	       "ratio   of DDP to bare AF_XDP; at least %.2f is required\n"
-	       "Bare AF_XDP does not look at payload. With CRC, its receiver computes the CRC32c of each frame.\n\n",
+	       "Bare AF_XDP does not read the payload. With CRC, its receiver computes the CRC32c of each frame.\n\n",
 	       IW_XDP_BENCH_BAR);
 	fflush(stdout);
 }
@@ -88,7 +88,7 @@ static void figure_json(struct iw_json *w, const struct iw_xdp_figure *f)
 	iw_json_close(w);
 }
 
-/* The receive and placement path alone is what p6 measures. */
+/* p6 measures the receive and placement path alone. */
 static void placement_json(struct iw_json *w, const struct iw_xdp_figure *f)
 {
 	iw_json_open_object(w, f->buffers);
@@ -138,15 +138,15 @@ int iw_bench_show_xdp(const struct iw_bench_show *s, const struct iw_xdp_bench *
 		printf("%s %-6s  ratio %.2f (median; %.2f to %.2f), %s; %.2f of bare AF_XDP with CRC\n",
 		       r->figure[i].id, r->figure[i].buffers, r->figure[i].ratio,
 		       r->figure[i].ratio_min, r->figure[i].ratio_max,
-		       r->figure[i].ratio >= IW_XDP_BENCH_BAR ? "as required"
-							      : "below what is required",
+		       r->figure[i].ratio >= IW_XDP_BENCH_BAR ? "meets the required ratio"
+							      : "below the required ratio",
 		       r->figure[i].read_ratio);
 	for (size_t i = 2; i < 4; i++)
-		printf("receive and place, %-6s  %.2f million segments a second, %.2f Gb/s, lost %" PRIu64
+		printf("receive and place, %-6s  %.2f million segments/s, %.2f Gb/s, lost %" PRIu64
 		       "\n",
 		       r->figure[i].buffers, r->figure[i].median.ours_frames / 1e6,
 		       r->figure[i].median.ours / 1e9, r->figure[i].median.lost);
-	printf("the steering program takes %.0f ns a packet (mean of %" PRIu64 " packets)\n",
+	printf("steering program: %.0f ns per packet (mean of %" PRIu64 " packets)\n",
 	       r->steering_ns, r->steered);
 	printf("measured in %.1f s\n", (double)r->ns / 1e9);
 	return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The common options, as argp children: those of connections, and those of tools that open none. */
+/* The common options, as argp children: for tools that open connections, and for tools that do not. */
 #include "cli/cli.h"
 
 #include <net/if.h>
@@ -29,13 +29,13 @@ static const struct argp_option connection_options[] = {
 	{ "port", 'p', "PORT", 0,
 	  "TCP or SCTP port (default 7471); 0 lets the system choose one to listen on", 0 },
 	{ "bind", 'b', "ADDR", 0,
-	  "Local address; without it listeners take only local connections, and * is every address", 0 },
+	  "Local address; * is every address; without it a listener accepts only connections from this machine", 0 },
 	{ "interface", 'I', "NAME", 0, "Use this network interface only", 0 },
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
 	  "Give up after this long without progress, such as 500ms, 10s or 2m"
 	  " (default 30s, and 10s while a connection is set up)", 0 },
 	{ "trace", KEY_TRACE, "FILE", 0,
-	  "Write every protocol event to FILE, one JSON object a line", 0 },
+	  "Write every protocol event to FILE, one JSON object per line", 0 },
 	{ 0 },
 };
 
@@ -45,7 +45,7 @@ static const struct argp_option interface_options[] = {
 };
 
 static const struct argp_option control_options[] = {
-	{ "port", 'p', "PORT", 0, "Port of the listener (default 7471), which names its control socket", 0 },
+	{ "port", 'p', "PORT", 0, "Port of the listener (default 7471), which selects its control socket", 0 },
 	{ "timeout", KEY_TIMEOUT, "TIME", 0,
 	  "Give up when the listener has not answered for this long, such as 500ms or 10s (default 30s)", 0 },
 	{ 0 },
@@ -53,11 +53,11 @@ static const struct argp_option control_options[] = {
 
 static const struct argp_option report_options[] = {
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* argp's own name is -? */
-	{ "json", KEY_JSON, NULL, 0, "Write results as JSON, one object a line", 0 },
-	{ "verbose", 'v', NULL, 0, "Report what is done", 0 },
-	{ "quiet", 'q', NULL, 0, "Say nothing but errors", 0 },
+	{ "json", KEY_JSON, NULL, 0, "Write results as JSON, one object per line", 0 },
+	{ "verbose", 'v', NULL, 0, "Report more", 0 },
+	{ "quiet", 'q', NULL, 0, "Report only errors", 0 },
 	{ "doctor", KEY_DOCTOR, NULL, 0,
-	  "Tell which parts of this tool can run here and which cannot, with the reason, then exit", 0 },
+	  "Report what this machine can run, what it cannot and why, then exit", 0 },
 	{ 0 },
 };
 /* clang-format on */
@@ -65,8 +65,10 @@ static const struct argp_option report_options[] = {
 static const char *interface_name(const struct argp_state *state, const char *arg)
 {
 	if (arg[0] == '\0' || strlen(arg) >= IF_NAMESIZE || strchr(arg, '/'))
-		argp_error(state, "--interface \"%s\": expected a name of 1 to %d characters", arg,
-			   IF_NAMESIZE - 1);
+		argp_error(
+			state,
+			"--interface \"%s\": not an interface name; expected 1 to %d characters without a slash",
+			arg, IF_NAMESIZE - 1);
 	return arg;
 }
 
@@ -81,7 +83,9 @@ static const char *not_empty(const struct argp_state *state, const char *option,
 static const char *trace_file(const struct argp_state *state, const char *arg)
 {
 	if (strcmp(arg, "-") == 0)
-		argp_error(state, "--trace \"-\": results go there; expected the name of a file");
+		argp_error(
+			state,
+			"--trace \"-\": standard output is for results; expected the name of a file");
 	return not_empty(state, "--trace", arg, "the name of a file");
 }
 

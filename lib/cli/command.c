@@ -13,7 +13,7 @@ struct choice {
 	struct iw_cli *cli;
 	const struct iw_command *table;
 	const struct iw_command *found;
-	int first; /* where the command stands in argv */
+	int first; /* index of the command in argv */
 };
 
 static const struct iw_command *find(const struct iw_command *table, const char *name)
@@ -24,16 +24,30 @@ static const struct iw_command *find(const struct iw_command *table, const char 
 	return NULL;
 }
 
-static void unknown(const struct argp_state *state, const struct iw_command *table,
-		    const char *name)
+static void list_names(char names[static 300], const struct iw_command *table)
 {
-	char shown[60], names[300] = "";
-
+	names[0] = '\0';
 	for (const struct iw_command *c = table; c->name; c++) {
 		size_t len = strlen(names);
 
-		snprintf(names + len, sizeof(names) - len, "%s%s", len ? ", " : "", c->name);
+		snprintf(names + len, 300 - len, "%s%s", len ? ", " : "", c->name);
 	}
+}
+
+static void missing(const struct argp_state *state, const struct iw_command *table)
+{
+	char names[300];
+
+	list_names(names, table);
+	argp_error(state, "no command given; expected one of %s", names);
+}
+
+static void unknown(const struct argp_state *state, const struct iw_command *table,
+		    const char *name)
+{
+	char shown[60], names[300];
+
+	list_names(names, table);
 	iw_printable(shown, sizeof(shown), name, strlen(name), true);
 	argp_error(state, "\"%s\": no such command; expected one of %s", shown, names);
 }
@@ -58,7 +72,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!choice->found)
-			argp_error(state, "a command is missing");
+			missing(state, choice->table);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -81,7 +95,7 @@ static char *help_filter(int key, const char *text, void *input)
 	fputs("Commands:\n", f);
 	for (const struct iw_command *c = choice->table; c->name; c++)
 		fprintf(f, "  %-12s %s\n", c->name, c->help);
-	fprintf(f, "\n%s COMMAND --help tells the options of a command.", choice->cli->tool);
+	fprintf(f, "\n%s COMMAND --help lists the options of a command.", choice->cli->tool);
 	if (fclose(f) != 0) {
 		free(out);
 		return NULL;

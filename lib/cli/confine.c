@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Which privileges each kind of tool gives up, and in which order. */
+/* The privileges that each kind of tool gives up, and the order in which it does. */
 #include "cli/confine.h"
 
 #include <dirent.h>
@@ -233,7 +233,7 @@ static int steps(struct iw_confine *c, struct iw_fault *why)
 	if (err)
 		*why = c->why;
 	else if (threads > OWN_THREADS)
-		err = iw_fail(why, IW_E_INVAL, "%u threads run already, expected %u",
+		err = iw_fail(why, IW_E_INVAL, "%u threads are running already; expected %u",
 			      (uint32_t)threads, (uint32_t)OWN_THREADS);
 	if (!err)
 		err = iw_os_priv_no_new(why);

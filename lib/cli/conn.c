@@ -26,14 +26,14 @@ enum {
 
 /* clang-format off */
 static const struct argp_option options[] = {
-	{ "cc", KEY_CC, "NAME", 0, "Congestion control: TCP's (default the system's), or rfc9260 (default) or cubic over udp, raw and xdp", 0 },
+	{ "cc", KEY_CC, "NAME", 0, "Congestion control: over tcp one that the kernel has (default the system's); over udp, raw and xdp rfc9260 (default) or cubic", 0 },
 	{ "mulpdu", KEY_MULPDU, "auto|emss|N", 0,
-	  "Longest segment: auto lets an FPDU span TCP segments, emss makes each FPDU one TCP segment"
-	  " as RNICs need, N is an upper bound in octets (512 to 64768)", 0 },
+	  "Longest DDP segment: auto (default) lets an FPDU span TCP segments; emss fits each FPDU into one TCP segment,"
+	  " as hardware needs; N is an upper bound in octets (512 to 64768)", 0 },
 	{ "crc", KEY_CRC, "wanted|required|off", 0,
-	  "MPA's CRC32c (default wanted); it is off when both ends say so", 0 },
+	  "MPA's CRC32c (default wanted): on unless both ends have off", 0 },
 	{ "markers", KEY_MARKERS, NULL, 0, "Demand MPA markers in what this end receives", 0 },
-	{ "rev", KEY_REV, "1|2", 0, "Set-up of connections: 2 with RFC 6581, 1 without (default 2, falling back to 1)", 0 },
+	{ "rev", KEY_REV, "1|2", 0, "Set-up of connections: 2 with the enhancements of RFC 6581, 1 without (default 2, then 1)", 0 },
 	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899) and -t xdp (default: no UDP)", 0 },
 	{ "require", KEY_REQUIRE, "native,zerocopy", 0, IW_CLI_REQUIRE_HELP, 0 },
 	{ "xdp", KEY_XDP, "generic,copy,busy-poll", 0, IW_CLI_XDP_HELP, 0 },
@@ -56,7 +56,10 @@ static uint32_t parse_mulpdu(const struct argp_state *state, const char *arg)
 static const char *parse_cc(const struct argp_state *state, const char *arg)
 {
 	if (arg[0] == '\0' || strlen(arg) > 15)
-		argp_error(state, "--cc \"%s\": expected a name of 1 to 15 characters", arg);
+		argp_error(
+			state,
+			"--cc \"%s\": not a congestion control; expected a name of 1 to 15 characters",
+			arg);
 	return arg;
 }
 
@@ -93,8 +96,10 @@ unsigned iw_cli_xdp(const struct argp_state *state, const char *option, const ch
 			return want;
 		}
 		if (want & xdp_words[i].against)
-			argp_error(state, "--require and --xdp contradict each other: %s",
-				   xdp_words[i].word);
+			argp_error(
+				state,
+				"--require and --xdp contradict each other: %s; leave out one of them",
+				xdp_words[i].word);
 		want |= xdp_words[i].want;
 		if (at[len] == '\0')
 			return want;

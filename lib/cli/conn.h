@@ -29,9 +29,9 @@ extern const struct argp iw_conn_argp;
 unsigned iw_cli_xdp(const struct argp_state *state, const char *option, const char *arg,
 		    unsigned want);
 #define IW_CLI_REQUIRE_HELP                                                                        \
-	"With -t xdp, what must be there, or the tool ends with status 3: native (the program runs in the driver), zerocopy (the driver reads and writes this process's frames)"
+	"With -t xdp, what the interface must support, otherwise exit status 3: native (the driver runs the XDP program), zerocopy (the driver reads and writes this process's frames)"
 #define IW_CLI_XDP_HELP                                                                            \
-	"With -t xdp: generic (the program runs in the network stack), copy (never zero-copy), busy-poll (this process drives the driver's queues)"
+	"With -t xdp: generic (the network stack runs the XDP program), copy (never zero-copy), busy-poll (this process drives the driver's queues)"
 /* The argument of --profile of a tool that uses only SCTP: "rfc" or "sctp-draft-02". */
 const char *iw_cli_profile(const struct argp_state *state, const char *arg);
 

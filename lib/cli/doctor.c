@@ -29,7 +29,7 @@
 #define BPF_FS_MAGIC_ 0xcafe4a11 /* linux/magic.h, where older ones lack it */
 #define MIB           (UINT64_C(1) << 20)
 
-/* Below these a warning: what a few hundred connections and the rings of -t xdp want. */
+/* Below these a warning: a few hundred connections and the rings of -t xdp need that much. */
 #define MEMLOCK_WANTED (64 * MIB)
 #define BUFFER_WANTED  (4 * MIB)
 #define NOFILE_WANTED  4096
@@ -73,7 +73,7 @@ static const char *reason(const struct iw_fault *why, const char *subject)
 	return why->text[0] ? why->text : iw_err_text(why->err);
 }
 
-/* -t xdp stands on a program, too. */
+/* -t xdp also needs its program. */
 static int can_run(const char *transport, struct iw_fault *why)
 {
 	int err = iw_llp_look(transport, why);
@@ -120,7 +120,7 @@ bool iw_doctor_probe(struct iw_doctor *d, const char *subject, int (*probe)(stru
 	int err = probe(&why);
 	struct iw_check *c = add(d, subject, err < 0 ? IW_VERDICT_NO : IW_VERDICT_OK);
 
-	seen(c, "%s", err ? reason(&why, subject) : "there");
+	seen(c, "%s", err ? reason(&why, subject) : "available");
 	if (err == IW_E_PERM)
 		advise(c, "run as root, or: setcap cap_net_raw+ep \"$(command -v %s)\"", d->tool);
 	else if (err == IW_E_NOTSUP && advice)
@@ -128,7 +128,7 @@ bool iw_doctor_probe(struct iw_doctor *d, const char *subject, int (*probe)(stru
 	return err >= 0;
 }
 
-/* What the transports need of the kernel. */
+/* Features of the kernel that the transports need. */
 static void check_features(struct iw_doctor *d, const struct iw_cli *cli)
 {
 	static const struct {
@@ -137,10 +137,12 @@ static void check_features(struct iw_doctor *d, const struct iw_cli *cli)
 		const char *advice;
 	} features[] = {
 		{ "sctp", "kernel SCTP", iw_os_look_sctp,
-		  "modprobe sctp, where the kernel has the module" },
-		{ "raw", "raw IP sockets", iw_os_probe_raw, "a kernel with IPv4" },
-		{ "xdp", "AF_XDP sockets", iw_os_probe_xdp, "a kernel with CONFIG_XDP_SOCKETS" },
-		{ "udp", "UDP segmentation offload", iw_os_probe_udp_gso, "Linux 5.0 or later" },
+		  "modprobe sctp, if the kernel has the module" },
+		{ "raw", "raw IP sockets", iw_os_probe_raw, "use a kernel with IPv4" },
+		{ "xdp", "AF_XDP sockets", iw_os_probe_xdp,
+		  "use a kernel with CONFIG_XDP_SOCKETS" },
+		{ "udp", "UDP segmentation offload", iw_os_probe_udp_gso,
+		  "use Linux 5.0 or later" },
 	};
 
 	for (size_t i = 0; i < IW_ARRAY_LEN(features); i++)
@@ -157,16 +159,17 @@ static void check_bpf(struct iw_doctor *d)
 	struct iw_check *c = add(d, "BPF programs", can && btf ? IW_VERDICT_OK : IW_VERDICT_NO);
 	struct statfs fs;
 
-	seen(c, "%s, %s", can ? "may be loaded" : "need CAP_BPF and CAP_NET_ADMIN",
+	seen(c, "%s, %s", can ? "can be loaded" : "need CAP_BPF and CAP_NET_ADMIN",
 	     btf ? "kernel has BTF" : "kernel has no BTF");
 	if (!can)
 		advise(c, "run as root");
 	else if (!btf)
-		advise(c, "a kernel with CONFIG_DEBUG_INFO_BTF");
+		advise(c, "use a kernel with CONFIG_DEBUG_INFO_BTF");
 	can = statfs("/sys/fs/bpf", &fs) == 0 && (uint32_t)fs.f_type == BPF_FS_MAGIC_;
 	c = add(d, "BPF file system", can ? IW_VERDICT_OK : IW_VERDICT_WARN);
 	seen(c, "%s",
-	     can ? "mounted" : "not mounted: no sharing of an interface with other XDP programs");
+	     can ? "mounted"
+		 : "not mounted: an interface cannot be shared with other XDP programs");
 	if (!can)
 		advise(c, "mount -t bpf bpf /sys/fs/bpf");
 }
@@ -194,7 +197,7 @@ static const char *with_or_no(bool has)
 	return has ? "with" : "no";
 }
 
-/* For -t xdp on that interface. Who does not have it as his own cannot run there. */
+/* For -t xdp on that interface, which must have no program of another origin. */
 static void check_interface(struct iw_doctor *d, const char *name)
 {
 	struct iw_xdp_attached a = { .program = 0 };
@@ -220,17 +223,16 @@ static void check_interface(struct iw_doctor *d, const char *name)
 	ours = a.program == 0 || a.owner == IW_XDP_STEER || a.inside;
 	c = add(d, subject, !ours ? IW_VERDICT_NO : can.native ? IW_VERDICT_OK : IW_VERDICT_WARN);
 	if (!ours) {
-		seen(c, "it has the program %s (id %u) already", a.name, a.program);
+		seen(c, "another program is attached already: %s (id %u)", a.name, a.program);
 		advise(c, "ddp-xdp detach -I %s --force-clean", name);
 		d->can_run = d->can_run && strcmp(d->transport, "xdp") != 0;
 	} else if (!told) {
 		seen(c,
-		     "%u queue%s; this kernel does not tell what its driver can do with XDP "
-		     "(Linux 6.3)",
+		     "%u queue%s; this kernel does not report the XDP features of the driver (Linux 6.3 does)",
 		     queues, queues == 1 ? "" : "s");
 	} else if (!can.native) {
-		seen(c, "%u queue%s; its driver has no XDP: generic mode, which is slower", queues,
-		     queues == 1 ? "" : "s");
+		seen(c, "%u queue%s; the driver has no native XDP: generic mode, which is slower",
+		     queues, queues == 1 ? "" : "s");
 	} else {
 		seen(c, "%u queue%s; native XDP, %s frames of several buffers, %s zero-copy",
 		     queues, queues == 1 ? "" : "s", with_or_no(can.multi_buffer),
@@ -249,7 +251,7 @@ static void check_memlock(struct iw_doctor *d)
 	enough = soft >= MEMLOCK_WANTED || iw_os_has_cap(CAP_IPC_LOCK);
 	c = add(d, "locked memory", enough ? IW_VERDICT_OK : IW_VERDICT_WARN);
 	seen(c, "%s%s", soft == UINT64_MAX ? "no limit" : iw_human_size(a, soft),
-	     soft < MEMLOCK_WANTED && enough ? ", and CAP_IPC_LOCK lifts it" : "");
+	     soft < MEMLOCK_WANTED && enough ? ", but CAP_IPC_LOCK lifts the limit" : "");
 	if (!enough)
 		advise(c, "%s",
 		       hard == UINT64_MAX
@@ -289,7 +291,7 @@ static void check_buffer(struct iw_doctor *d, const char *subject, const char *m
 	}
 	if (iw_os_sysctl(tcp, sizeof(tcp), tcp_name, NULL) == 0 &&
 	    sscanf(tcp, "%" SCNu64 " %*u %" SCNu64, &tcp_min, &tcp_max) == 2)
-		snprintf(tuning, sizeof(tuning), "; TCP tunes its own from %s to %s",
+		snprintf(tuning, sizeof(tuning), "; TCP adjusts its own from %s to %s",
 			 iw_human_size(a, tcp_min), iw_human_size(b, tcp_max));
 	enough = max >= BUFFER_WANTED || iw_os_has_cap(CAP_NET_ADMIN);
 	c = add(d, subject, enough ? IW_VERDICT_OK : IW_VERDICT_WARN);
@@ -306,8 +308,8 @@ static void check_congestion_control(struct iw_doctor *d)
 	if (iw_os_sysctl(now, sizeof(now), "net/ipv4/tcp_congestion_control", &why) != 0)
 		seen(add(d, "congestion control", IW_VERDICT_WARN), "%s", why.text);
 	else
-		seen(add(d, "congestion control", IW_VERDICT_OK),
-		     "%s by default; can be chosen: %s", now, iw_tcp_cc_list(list, sizeof(list)));
+		seen(add(d, "congestion control", IW_VERDICT_OK), "default %s; available: %s", now,
+		     iw_tcp_cc_list(list, sizeof(list)));
 }
 
 static void check_ipv6(struct iw_doctor *d)
@@ -322,7 +324,8 @@ static void check_ipv6(struct iw_doctor *d)
 		err = iw_tcp_listen(&fd, &a, 1, &plain, &why);
 	if (!err)
 		close(fd);
-	seen(add(d, "IPv6", err ? IW_VERDICT_WARN : IW_VERDICT_OK), "%s", err ? why.text : "there");
+	seen(add(d, "IPv6", err ? IW_VERDICT_WARN : IW_VERDICT_OK), "%s",
+	     err ? why.text : "available");
 }
 
 static void check_clock(struct iw_doctor *d)
@@ -343,9 +346,9 @@ static void check_clock(struct iw_doctor *d)
 	c = add(d, "clock", is_slow ? IW_VERDICT_WARN : IW_VERDICT_OK);
 	seen(c, "%s, resolution %s%s", source,
 	     iw_human_latency(res, (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec),
-	     is_slow ? ": reading it is slow" : "");
+	     is_slow ? ": slow to read" : "");
 	if (is_slow)
-		advise(c, "choose another of /sys/devices/system/clocksource/clocksource0/"
+		advise(c, "choose another one from /sys/devices/system/clocksource/clocksource0/"
 			  "available_clocksource");
 }
 
@@ -365,7 +368,7 @@ static void check_crc32c(struct iw_doctor *d)
 		fast += strcmp(e[i].name, "table") != 0;
 	}
 	seen(add(d, "CRC32c", fast ? IW_VERDICT_OK : IW_VERDICT_WARN), "engines: %s%s", names,
-	     fast ? "" : "; this processor has no instruction for it, so it is slow");
+	     fast ? "" : "; this processor has no CRC32c instruction, so it is slow");
 }
 
 static void check_user(struct iw_doctor *d, const struct iw_confine_state *s)
@@ -389,8 +392,7 @@ static void check_limits(struct iw_doctor *d, const struct iw_confine_state *s)
 		seen(c, "not in force");
 	if (!s->landlock && iw_landlock_abi() == 0)
 		advise(c,
-		       "a kernel with CONFIG_SECURITY_LANDLOCK, Linux 5.19 or later, and landlock "
-		       "in its lsm= list");
+		       "use Linux 5.19 or later with CONFIG_SECURITY_LANDLOCK and landlock in its lsm= list");
 	c = add(d, "system call filter", s->filtered ? IW_VERDICT_OK : IW_VERDICT_WARN);
 	seen(c, "%s", s->filtered ? "in force" : "not in force");
 	if (s->left_out[0])

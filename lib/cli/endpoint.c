@@ -73,8 +73,8 @@ int iw_endpoint_parse(struct iw_endpoint *out, const char *text, const char **wh
 		host++;
 		len -= 2;
 	} else if (end[1] == ':') {
-		*why = "an IPv6 address goes in brackets, [ADDRESS]:PATH, "
-		       "and a path that begins with a colon is written HOST:./:PATH";
+		*why = "write an IPv6 address in brackets, [ADDRESS]:PATH, "
+		       "and a path that begins with a colon as HOST:./:PATH";
 		return IW_E_INVAL;
 	}
 	if (strncmp(end, "://", 3) == 0) {
@@ -86,7 +86,7 @@ int iw_endpoint_parse(struct iw_endpoint *out, const char *text, const char **wh
 		return IW_E_INVAL;
 	}
 	if (memchr(host, '@', len)) {
-		*why = "there are no user names here; a local file of this name is written ./NAME";
+		*why = "user names are not supported; write a local file of this name as ./NAME";
 		return IW_E_INVAL;
 	}
 	if (len >= sizeof(out->host)) {

@@ -84,7 +84,7 @@ int iw_landlock_begin(struct iw_landlock *l, bool reads, bool net, struct iw_fau
 	*l = (struct iw_landlock){ .abi = iw_landlock_abi(), .ruleset = -1 };
 	if (l->abi == 0) {
 		(void)iw_fail(why, IW_E_NOTSUP,
-			      "Landlock: not in this kernel, or not in its lsm= list");
+			      "Landlock: not supported by this kernel, or not in its lsm= list");
 		return 1;
 	}
 	attr.fs = l->limited = rights_of(l->abi) & ~(reads ? 0 : READS);

@@ -69,7 +69,7 @@ void iw_log(enum iw_log_level level, const char *fmt, ...)
 	line[len++] = '\n';
 	if (self.before)
 		self.before(self.ctx);
-	/* There is nobody to tell when standard error itself fails. */
+	/* A failure of standard error itself cannot be reported. */
 	while (write(STDERR_FILENO, line, len) < 0 && errno == EINTR)
 		;
 	if (self.after)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Option arguments: the parsers of cli/parse.h with argp's way of complaining. */
+/* Option arguments: the parsers of cli/parse.h, with errors reported by argp. */
 #include "cli/option.h"
 
 #include <inttypes.h>
@@ -69,8 +69,8 @@ uint64_t iw_cli_duration(const struct argp_state *state, const char *option, con
 uint64_t iw_cli_rate(const struct argp_state *state, const char *option, const char *arg,
 		     uint64_t min_bits, uint64_t max_bits)
 {
-	return number(state, option, arg, min_bits, max_bits, "bits a second, such as 10M or 2.5G,",
-		      iw_parse_rate, iw_unparse_rate);
+	return number(state, option, arg, min_bits, max_bits,
+		      "bits per second, such as 10M or 2.5G,", iw_parse_rate, iw_unparse_rate);
 }
 
 uint16_t iw_cli_port(const struct argp_state *state, const char *option, const char *arg,
@@ -102,8 +102,8 @@ size_t iw_cli_enum(const struct argp_state *state, const char *option, const cha
 void iw_cli_host(const struct argp_state *state, const char *arg, const char **host)
 {
 	if (*host)
-		argp_error(state, "\"%s\": one argument too many", arg);
+		argp_error(state, "\"%s\": a second host; expected one", arg);
 	if (arg[0] == '\0')
-		argp_error(state, "\"\": expected the name or address of a host");
+		argp_error(state, "\"\": empty; expected the name or address of a host");
 	*host = arg;
 }

@@ -18,7 +18,7 @@ struct unit {
 struct scale {
 	const struct unit *units;
 	bool fold;             /* unit names in either case */
-	const char *not_whole; /* the complaint about a fraction that does not come out whole */
+	const char *not_whole; /* the error text for a value that is not a whole number */
 };
 
 static const struct unit size_units[] = {
@@ -52,7 +52,7 @@ static const struct unit duration_units[] = {
 };
 
 static const struct scale sizes = { size_units, true, "not a whole number of octets" };
-static const struct scale rates = { rate_units, true, "not a whole number of bits a second" };
+static const struct scale rates = { rate_units, true, "not a whole number of bits per second" };
 static const struct scale durations = { duration_units, false, "finer than a nanosecond" };
 
 static int fail(int err, const char **why, const char *text)
@@ -111,8 +111,8 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 }
 
 /*
- * The digits behind a decimal point, as a fraction in lowest terms. Eighteen digits are all that
- * 10^n in 64 bits allows.
+ * The digits after a decimal point, as a fraction in lowest terms. 10^18 is the largest power of ten
+ * that fits into 64 bits.
  */
 static int scan_fraction(uint64_t *num, uint64_t *den, const char **p, const struct scale *s,
 			 const char **why)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A program goes, if it may. */
+/* Detaches a program, unless it is in use or not one of ours. */
 #include "keeper/detach.h"
 
 #include <errno.h>
@@ -33,20 +33,21 @@ static uint32_t used_by(const char *interface)
 	return pid;
 }
 
-/* Whether it may go: true, or the user has been told. */
+/* True if it may be detached; otherwise the log has the reason. */
 static bool may_go(const char *name, const struct iw_xdp_attached *a)
 {
 	uint32_t pid = a->owner == IW_XDP_STEER || a->inside ? used_by(name) : 0;
 
 	if (pid) {
-		iw_log_error("%s: process %u receives through it: end that first, or --force-clean",
-			     name, pid);
+		iw_log_error(
+			"%s: process %u receives through the program; end that process first, or use --force-clean",
+			name, pid);
 		return false;
 	}
 	if (a->owner == IW_XDP_FOREIGN || (a->owner == IW_XDP_DISPATCHER && !a->inside)) {
 		iw_log_error(
-			"%s: the program %s (id %u) is not ours: --force-clean takes it away all "
-			"the same",
+			"%s: the program %s (id %u) is not part of iwarp-tools; --force-clean detaches it "
+			"nevertheless",
 			name, a->name, a->program);
 		return false;
 	}
@@ -69,10 +70,13 @@ int iw_keep_detach(struct iw_detached *out, bool *done, const char *name, const 
 	pinned = iw_xdp_pinned(pins, name);
 	left = iw_xdp_dispatchers_left(ifindex, out->a.program);
 	if (out->a.program == 0 && !(force && (pinned != IW_XDP_NO_PIN || left > 0))) {
-		iw_log_error("%s: no XDP program is attached%s", name,
-			     pinned != IW_XDP_NO_PIN ? ", but a pin is left: --force-clean"
-			     : left > 0 ? ", but a dispatcher has left something: --force-clean"
-					: "");
+		iw_log_error(
+			"%s: no XDP program is attached%s", name,
+			pinned != IW_XDP_NO_PIN
+				? ", but a pin is left over; --force-clean removes it"
+			: left > 0
+				? ", but files of a dispatcher are left over; --force-clean removes them"
+				: "");
 		return 0;
 	}
 	if (out->a.program && !force && !may_go(name, &out->a))
@@ -109,6 +113,6 @@ void iw_detached_print(const struct iw_detached *d, const char *interface, const
 	if (d->pin)
 		printf("%s: %s/%s removed\n", interface, pins, interface);
 	if (d->left)
-		printf("%s: what dispatchers (%u) left in /sys/fs/bpf/xdp removed\n", interface,
+		printf("%s: leftovers of dispatchers (%u) in /sys/fs/bpf/xdp removed\n", interface,
 		       d->left);
 }

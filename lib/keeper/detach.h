@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Takes away what is attached, and what was left behind. */
+/* Detaches a program, and removes leftovers. */
 #ifndef IW_KEEPER_DETACH_H
 #define IW_KEEPER_DETACH_H
 
@@ -16,7 +16,7 @@ struct iw_detached {
 
 /*
  * The program on the interface with its pin in @pins. @force: whatever it is, whoever uses it, and what others left behind.
- * *done false: there is nothing to take away, or it may not go; the log has told the user why. Errors as iw_xdp_detach,
+ * *done false: nothing is attached, or it is in use or not one of ours; the log has the reason. Errors as iw_xdp_detach,
  * iw_xdp_unpin and iw_xdp_clean_dispatchers.
  */
 IW_MUST_CHECK int iw_keep_detach(struct iw_detached *out, bool *done, const char *interface,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A program is attached, and somebody keeps it there. */
+/* Attaches a program, and makes a process, a pin or a dispatcher keep it. */
 #include "keeper/keep.h"
 
 #include <errno.h>
@@ -71,7 +71,7 @@ static int start_holder(struct iw_kept *k, struct iw_fault *why)
 {
 	k->holder = fork();
 	if (k->holder < 0)
-		return iw_os_fail(why, errno, "start a holder");
+		return iw_os_fail(why, errno, "start the background process");
 	if (k->holder == 0)
 		hold(k->link);
 	return 0;
@@ -99,13 +99,15 @@ static void warn_of_leftovers(const char *name, unsigned ifindex, const char *pi
 
 	if (iw_xdp_attached(&a, ifindex, NULL) == 0 &&
 	    iw_xdp_dispatchers_left(ifindex, a.program) > 0)
-		iw_log_warn("/sys/fs/bpf/xdp: left behind, of a dispatcher that %s has no more: "
-			    "`ddp-xdp detach -I %s --force-clean`",
-			    name, name);
+		iw_log_warn(
+			"/sys/fs/bpf/xdp: leftovers of a former dispatcher of %s; remove them with "
+			"`ddp-xdp detach -I %s --force-clean`",
+			name, name);
 	if (iw_xdp_pinned(pins, name) == IW_XDP_STALE)
-		iw_log_warn("%s/%s: left behind, of a link to nothing: `ddp-xdp detach -I %s "
-			    "--force-clean`",
-			    pins, name, name);
+		iw_log_warn(
+			"%s/%s: leftover pin of a link without a program; remove it with `ddp-xdp detach -I "
+			"%s --force-clean`",
+			pins, name, name);
 }
 
 int iw_keep_attach(struct iw_kept *k, const struct iw_keep_cfg *cfg, struct iw_fault *why)
@@ -135,7 +137,8 @@ int iw_keep_stay(const struct iw_kept *k, const char *interface, struct iw_fault
 
 	while (poll(&pfd, 1, 1000) <= 0)
 		if (!iw_xdp_link_holds(k->link))
-			return iw_fail(why, IW_E_NOENT, "xdp: the program on %s was detached",
+			return iw_fail(why, IW_E_NOENT,
+				       "interface %s: another process detached the program",
 				       interface);
 	return 0;
 }
@@ -196,11 +199,11 @@ void iw_keep_print(const struct iw_keep_cfg *cfg, const struct iw_kept *k)
 		printf(", kept by process %d\n", k->holder);
 	for (unsigned bit = 1; bit <= IW_XDP_TX_CSUM; bit <<= 1)
 		if (lost & bit)
-			printf("%s: %s went off\n", name,
+			printf("%s: offload %s was switched off\n", name,
 			       iw_xdp_offload_name((enum iw_xdp_offload)bit));
 	if (cfg->program == IW_KEEP_MPA)
-		printf("%s: while it is there no frame may be larger than one buffer: lro stays off, and the "
-		       "other end of a veth pair sends without segmentation offload\n",
+		printf("%s: while mpa is attached, a frame must fit one buffer: lro stays off, and the other "
+		       "end of a veth pair sends without segmentation offload\n",
 		       name);
 	(void)fflush(stdout);
 }

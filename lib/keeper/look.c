@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What there is, found and read; what its writers have in common. */
+/* Finds and reads attached programs and their counters; helpers of the writers. */
 #include "keeper/look.h"
 
 #include <errno.h>
@@ -40,9 +40,15 @@ static int read_look(struct iw_look *l, struct iw_fault *why)
 	l->at = iw_os_now();
 	l->before = l->count;
 	if (l->steer && iw_steer_counters(l->steer, &l->count) < 0)
-		return iw_fail(why, IW_E_OS, "%s: the counters cannot be read", l->name);
+		return iw_fail(
+			why, IW_E_OS,
+			"interface %s: cannot read the counters of the program; was it detached?",
+			l->name);
 	if (l->observe && iw_observe_counters(l->observe, &l->mpa) < 0)
-		return iw_fail(why, IW_E_OS, "%s: the counters cannot be read", l->name);
+		return iw_fail(
+			why, IW_E_OS,
+			"interface %s: cannot read the counters of the program; was it detached?",
+			l->name);
 	return 0;
 }
 
@@ -61,7 +67,7 @@ int iw_looks_find(struct iw_look **out, size_t *n, const char *interface, const 
 		count++;
 	*out = calloc(count + 1, sizeof(**out));
 	if (!*out)
-		err = iw_fail(why, IW_E_NOMEM, "no memory");
+		err = iw_fail(why, IW_E_NOMEM, "out of memory");
 	for (size_t i = 0; i < count && !err; i++) {
 		struct iw_look *l = &(*out)[*n];
 		bool named = interface && strcmp(interface, all[i].if_name) == 0;
@@ -102,7 +108,7 @@ int iw_looks_tell(struct iw_look *l, size_t n, struct iw_json *json, bool sample
 			err = iw_look_samples(&l[i], json, why);
 	}
 	if (!err && fflush(stdout) != 0)
-		err = iw_fail(why, IW_E_CLOSED, "standard output takes nothing more");
+		err = iw_fail(why, IW_E_CLOSED, "standard output: cannot write");
 	return err;
 }
 

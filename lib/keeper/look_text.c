@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One interface for people. */
+/* The state of one interface as text. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "keeper/internal.h"
 #include "wire/ddp.h"
 
-#define STREAMS_MAX 64 /* told for people; JSON has them all */
+#define STREAMS_MAX 64 /* shown as text; JSON has all of them */
 
 /* clang-format off */
 #define IW_X_(name, key, text) text,
@@ -31,7 +31,7 @@ static void print_who(const struct iw_look *l)
 	else if (l->pinned == IW_XDP_PINNED)
 		printf(", pinned in %s\n", l->pins);
 	else
-		printf(", %s\n", l->a.link ? "kept by a link" : "until somebody detaches it");
+		printf(", %s\n", l->a.link ? "kept by a link" : "kept until it is detached");
 }
 
 static int print_socket(void *ctx, const void *key, const void *value)
@@ -41,8 +41,8 @@ static int print_socket(void *ctx, const void *key, const void *value)
 
 	(void)ctx;
 	memcpy(&slot, key, sizeof(slot));
-	printf("  socket of process %u: queue %u, worker %u, %s%s%s; %" PRIu64 " in, %" PRIu64
-	       " out (%" PRIu64 " by the program); lost: %" PRIu64 " ring full, %" PRIu64
+	printf("  socket of process %u: queue %u, worker %u, %s%s%s; %" PRIu64 " received, %" PRIu64
+	       " sent (%" PRIu64 " by the program); dropped: %" PRIu64 " ring full, %" PRIu64
 	       " no frame, %" PRIu64 " other\n",
 	       s->pid, slot / IW_XDP_WORKERS, slot % IW_XDP_WORKERS,
 	       s->flags & IW_XDP_SOCK_ZEROCOPY ? "zero-copy" : "copy",
@@ -81,7 +81,7 @@ static int print_stream(void *ctx, const void *key, const void *value)
 	return 0;
 }
 
-/* What is not zero. */
+/* Counters that are not zero. */
 static void add_counts(struct iw_table *t, const char *const *texts, const uint64_t *value,
 		       size_t n, const char *where)
 {
@@ -111,7 +111,7 @@ static int print_steer(const struct iw_look *l, struct iw_fault *why)
 		printf(" (%" PRIu64 "/s, %s)", iw_look_rate(l, c->packets - l->before.packets),
 		       iw_human_rate(rate, 8 * iw_look_rate(l, c->octets - l->before.octets)));
 	if (l->a.runs)
-		printf("; the program takes %" PRIu64 " ns", l->a.run_ns / l->a.runs);
+		printf("; the program takes %" PRIu64 " ns per packet", l->a.run_ns / l->a.runs);
 	putchar('\n');
 	iw_table_init(&t, "rl");
 	for (uint8_t i = 0; i < 16; i++) {
@@ -119,12 +119,12 @@ static int print_steer(const struct iw_look *l, struct iw_fault *why)
 
 		add_counts(&t, &name, &c->opcode[i], 1, "segments of ");
 	}
-	add_counts(&t, seen_texts, c->seen, IW_XDP_SEEN_COUNT, "ours: ");
+	add_counts(&t, seen_texts, c->seen, IW_XDP_SEEN_COUNT, "passed to sockets: ");
 	add_counts(&t, pass_texts, c->passed, IW_XDP_PASS_COUNT, "to the kernel: ");
 	err = iw_table_write(&t, stdout, 0);
 	iw_table_fini(&t);
 	(void)iw_steer_each(l->steer, IW_STEER_STREAMS, print_stream, &n);
-	return err ? iw_fail(why, err, "no memory") : 0;
+	return err ? iw_fail(why, err, "out of memory") : 0;
 }
 
 static int print_flow(void *ctx, const struct iw_xdp_flow_key *k, const struct iw_xdp_flow *f)
@@ -139,7 +139,7 @@ static int print_flow(void *ctx, const struct iw_xdp_flow_key *k, const struct i
 	       iw_look_addr(a, k->src), iw_look_port(&k->sport), iw_look_addr(b, k->dst),
 	       iw_look_port(&k->dport), f->aligned, f->followed, f->fpdus,
 	       f->markers == IW_XDP_MARKERS ? ", with markers" : "",
-	       f->lost ? "; not followed any more" : "");
+	       f->lost ? "; no longer followed" : "");
 	return 0;
 }
 
@@ -152,8 +152,8 @@ static void print_mpa(const struct iw_look *l)
 	       " TCP segments begin with one (%.1f %%)\n",
 	       m->flows, m->fpdus, m->aligned, m->followed, 100 * iw_look_aligned(m));
 	if (m->holes || m->resent || m->lost)
-		printf("  %" PRIu64 " holes, %" PRIu64 " segments again, %" PRIu64
-		       " flows lost sight of\n",
+		printf("  %" PRIu64 " holes, %" PRIu64 " retransmitted segments, %" PRIu64
+		       " flows no longer followed\n",
 		       m->holes, m->resent, m->lost);
 	(void)iw_observe_each(l->observe, print_flow, &n);
 }
@@ -164,10 +164,11 @@ int iw_look_print(const struct iw_look *l, struct iw_fault *why)
 
 	print_who(l);
 	if (l->pinned == IW_XDP_STALE)
-		printf("  %s/%s: left behind, of a link to nothing: `ddp-xdp detach -I %s --force-clean`\n",
+		printf("  %s/%s: leftover pin of a link without a program; remove it with `ddp-xdp detach -I %s "
+		       "--force-clean`\n",
 		       l->pins, l->name, l->name);
 	if (l->dispatchers_left)
-		printf("  /sys/fs/bpf/xdp: left behind by dispatchers that it has no more (%u): "
+		printf("  /sys/fs/bpf/xdp: leftovers of former dispatchers (%u); remove them with "
 		       "`ddp-xdp detach -I %s --force-clean`\n",
 		       l->dispatchers_left, l->name);
 	if (l->steer)

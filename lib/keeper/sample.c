@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Samples of what the steering program saw, out of its ring. */
+/* Sampled events of the steering program, from its ring buffer. */
 #include <stdio.h>
 
 #include "keeper/internal.h"
@@ -68,7 +68,9 @@ int iw_look_samples(struct iw_look *l, struct iw_json *json, struct iw_fault *wh
 	do {
 		n = iw_steer_events(l->steer, e, EVENTS_MAX);
 		if (n < 0)
-			return iw_fail(why, n, "%s: the events cannot be read", l->name);
+			return iw_fail(why, n,
+				       "interface %s: cannot read the events of the program",
+				       l->name);
 		for (int i = 0; i < n && !err; i++) {
 			if (json)
 				err = event_json(json, l, &e[i], why);

@@ -24,7 +24,7 @@ const char *iw_xdp_owner_name(enum iw_xdp_owner owner)
 {
 	switch (owner) {
 	case IW_XDP_NOBODY:
-		return "nobody";
+		return "none";
 	case IW_XDP_STEER:
 		return "steer";
 	case IW_XDP_OBSERVE:

@@ -27,7 +27,7 @@ enum iw_xdp_owner {
 	IW_XDP_DISPATCHER, /* libxdp's, which calls several */
 	IW_XDP_FOREIGN,
 };
-/* "nobody", "iw_steer", "dispatcher", ... */
+/* "none", "iw_steer", "dispatcher", ... */
 const char *iw_xdp_owner_name(enum iw_xdp_owner owner);
 
 struct iw_xdp_attached {

@@ -118,7 +118,7 @@ bench() {
     assert_jsonl '[.[] | select(.event == "client") | .peer] | [length, (unique | length)]' '[6,2]'
     bench write -j 2 --streams 2
     assert_status 2
-    assert_stderr_has 'TCP has none'
+    assert_stderr_has '--streams 2: -t tcp has no streams'
 }
 
 @test "a result tells where it was measured" {
@@ -167,7 +167,7 @@ bench() {
     assert_status 0
     assert_output_has ' messages  '
     assert_output_has 'verified'
-    assert_output_has 'the server: its clock and its counts'
+    assert_output_has 'the server; duration and counts are its own'
     bench pingpong "${SHORT[@]}" --interval 100ms -q
     assert_status 0
     assert_output_has 'p99.9 '

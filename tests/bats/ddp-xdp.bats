@@ -48,7 +48,7 @@ holder() {
 
 nothing_attached() {
     run_in left ddp-xdp status -I "$LEFT_IF" --json
-    [ "$(jq -r 'select(.event == "status") | .owner' <<<"$output")" = nobody ]
+    [ "$(jq -r 'select(.event == "status") | .owner' <<<"$output")" = none ]
 }
 
 # in_bpffs COMMANDS: by a shell that has a BPF file system of its own
@@ -98,7 +98,7 @@ in_bpffs() {
     assert_status 0
     wait_served
     assert_status 4
-    assert_stderr_has 'was detached'
+    assert_stderr_has 'another process detached the program'
 }
 
 @test "the holder ends when its interface goes away" {
@@ -134,10 +134,10 @@ in_bpffs() {
     in_bpffs "ddp-xdp attach -I $LEFT_IF --pin -q; $elsewhere; ddp-xdp status -I $LEFT_IF; ddp-xdp attach -I $LEFT_IF; $elsewhere
         ddp-xdp detach -I $LEFT_IF; echo \"status \$?\"; ddp-xdp detach -I $LEFT_IF --force-clean && ls /sys/fs/bpf/iwarp"
     assert_status 0
-    assert_output_has 'left behind, of a link to nothing'
+    assert_output_has 'leftover pin of a link without a program'
     assert_output_has 'status 1'
     assert_output_has "/sys/fs/bpf/iwarp/$LEFT_IF removed"
-    assert_stderr_has 'left behind'
+    assert_stderr_has 'leftover pin'
     assert_stderr_has 'a pin is left'
 }
 
@@ -149,11 +149,11 @@ in_bpffs() {
         ddp-xdp attach -I $LEFT_IF; ddp-xdp status -I $LEFT_IF; ddp-xdp detach -I $LEFT_IF -q; ddp-xdp detach -I $LEFT_IF
         echo \"status \$?\"; ddp-xdp detach -I $LEFT_IF --force-clean && ! test -e $left"
     assert_status 0
-    assert_stderr_has 'left behind, of a dispatcher'
-    assert_output_has 'left behind by dispatchers that it has no more (1)'
-    assert_stderr_has 'but a dispatcher has left something'
+    assert_stderr_has 'leftovers of a former dispatcher'
+    assert_output_has 'leftovers of former dispatchers (1)'
+    assert_stderr_has 'but files of a dispatcher are left over'
     assert_output_has 'status 1'
-    assert_output_has 'left in /sys/fs/bpf/xdp removed'
+    assert_output_has 'leftovers of dispatchers (1) in /sys/fs/bpf/xdp removed'
     nothing_attached
 }
 
@@ -272,7 +272,7 @@ in_bpffs() {
     IW_READY='listening on' serve_in left ddp-recv -t xdp -I "$LEFT_IF" -p "$port" -b '*' .
     run_in left ddp-xdp detach -I "$LEFT_IF"
     assert_status 1
-    assert_stderr_has 'receives through it'
+    assert_stderr_has 'receives through the program'
     run_in right ddp-send -t raw -p "$port" src/f "$LEFT_IP:"
     assert_status 0
     assert_same_file src/f f

@@ -164,7 +164,7 @@ kernel_sent() {
     done
     run_in right ddp-bench "$LEFT_IP" write "$@" -s 1G --depth 1 -j 2
     assert_status 2
-    assert_stderr_has 'take fewer of them, or smaller ones'
+    assert_stderr_has 'use a smaller --size, --depth or --connections'
     # In UDP, whose checksum is made of every octet, all is copied, and as right.
     serve_end
     IW_READY='listening on' serve_in left ddp-bench --listen -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP" --udp-port 9958
@@ -438,5 +438,5 @@ between() {
     assert_stderr_has 'interface c0: no interface has this name'
     between 'ddp-bench xdp --between a0'
     assert_output_has 'status 2'
-    assert_stderr_has 'expected the names of two interfaces'
+    assert_stderr_has 'expected two interface names'
 }

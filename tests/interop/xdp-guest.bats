@@ -130,7 +130,7 @@ through() {
     assert_status 0
     run_guest ddp-xdp attach -I va
     assert_status 0
-    assert_stderr_has 'left behind'
+    assert_stderr_has 'leftovers of a former dispatcher'
     run_guest ddp-xdp status -I va --json
     assert_jsonl '.[0] | [.owner, .dispatchers_left]' '["steer",1]'
     run_guest ddp-xdp detach -I va --force-clean

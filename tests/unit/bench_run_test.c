@@ -616,7 +616,7 @@ static void a_client_that_says_nothing_is_cut_off(void **state)
 
 	(void)state;
 	assert_int_equal(raw_run(&r, start_server(&t, &hasty), 1, 0, 64, 2, "", &m), 1);
-	expect_turned_away(&t, &r, "silent");
+	expect_turned_away(&t, &r, "made no progress");
 }
 
 static void a_client_that_falls_silent_is_cut_off(void **state)
@@ -630,7 +630,7 @@ static void a_client_that_falls_silent_is_cut_off(void **state)
 	assert_int_equal(raw_run(&r, start_server(&t, &hasty), 1, 0, 64, 2, "", &m), 1);
 	raw_tell(&r, &go);
 	assert_int_equal(raw_next(&r, &m), 1);
-	expect_end(&t, &r, "silent");
+	expect_end(&t, &r, "made no progress");
 }
 
 static void a_message_out_of_turn_ends_the_run(void **state)
@@ -642,7 +642,7 @@ static void a_message_out_of_turn_ends_the_run(void **state)
 	(void)state;
 	assert_int_equal(raw_run(&r, start_server(&t, &plain_server), 1, 0, 64, 2, "", &m), 1);
 	raw_tell(&r, &mark);
-	expect_turned_away(&t, &r, "began with MARK");
+	expect_turned_away(&t, &r, "first message of the client is MARK");
 }
 
 static void messages_that_only_servers_say_end_the_run(void **state)
@@ -690,7 +690,7 @@ static void data_where_none_belongs_ends_the_run(void **state)
 	(void)state;
 	set_up(&t, &r, IW_BENCH_WRITE, &ready);
 	raw_send(&r, "data", 4, 0);
-	expect_end(&t, &r, "no place");
+	expect_end(&t, &r, "data that its run does not have");
 }
 
 static void a_claim_of_more_octets_than_came_ends_the_run(void **state)
@@ -758,7 +758,7 @@ static void a_wrong_stamp_or_length_is_counted(void **state)
 	assert_int_equal(m.checked.first, 0);
 	assert_int_equal(m.checked.last, 3);
 	iw_disconnect(r.qp);
-	expect_end(&t, &r, "in the middle of its run");
+	expect_end(&t, &r, "during its run");
 }
 
 /* --- servers that lie ------------------------------------------------------------------------- */
@@ -920,10 +920,10 @@ static void servers_that_break_the_protocol_are_found_out(void **state)
 		int err;
 		const char *words;
 	} lies[] = {
-		{ REPORT_TWICE, IW_E_FORMAT, "REPORT out of turn" },
-		{ READY_TWICE, IW_E_FORMAT, "READY out of turn" },
-		{ TOO_MUCH_CREDIT, IW_E_FORMAT, "CREDIT out of turn" },
-		{ DATA_UNASKED, IW_E_FORMAT, "data that nobody asked for" },
+		{ REPORT_TWICE, IW_E_FORMAT, "sent REPORT, which is not expected" },
+		{ READY_TWICE, IW_E_FORMAT, "sent READY, which is not expected" },
+		{ TOO_MUCH_CREDIT, IW_E_FORMAT, "sent CREDIT, which is not expected" },
+		{ DATA_UNASKED, IW_E_FORMAT, "data without a request" },
 		{ REFUSAL, IW_E_REJECTED, "not today" },
 		{ SILENCE, IW_E_TIMEOUT, "waiting for the server to be ready" },
 		{ GOODBYE, IW_E_CLOSED, "closed" },

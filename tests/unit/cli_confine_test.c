@@ -366,7 +366,7 @@ static int too_late(void)
 	CHECK(pipe(fds) == 0);
 	CHECK(pthread_create(&t, NULL, wait_for_end, &fds[0]) == 0);
 	CHECK(iw_confine_plain(&cli, IW_CONFINE_LISTENS, &why) == IW_E_PERM);
-	CHECK(strstr(why.text, " threads run already, expected "));
+	CHECK(strstr(why.text, " threads are running already; expected "));
 	CHECK(!cli.confined);
 	close(fds[1]);
 	CHECK(pthread_join(t, NULL) == 0);

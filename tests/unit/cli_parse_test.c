@@ -252,7 +252,7 @@ static void rates_are_decimal(void **state)
 		{ "-1M", SIGN },
 		{ "10Mbit", UNIT },
 		{ "10Mb/s", UNIT },
-		{ "0.0001K", IW_E_INVAL, "not a whole number of bits a second" },
+		{ "0.0001K", IW_E_INVAL, "not a whole number of bits per second" },
 		{ "18446745T", BIG },
 	};
 

@@ -160,7 +160,7 @@ static void a_pin_that_is_left_goes_by_force_alone(void **state)
 	(void)state;
 	pin(true);
 	assert_int_equal(there(detach_lo, false), 10);
-	assert_non_null(strstr(c.err, "but a pin is left: --force-clean"));
+	assert_non_null(strstr(c.err, "but a pin is left over; --force-clean"));
 	assert_true(pin_is_there());
 	assert_int_equal(there(detach_lo_by_force, false), 0);
 	assert_false(pin_is_there());
@@ -175,7 +175,7 @@ static void what_a_dispatcher_left_is_told_and_goes_by_force_alone(void **state)
 {
 	(void)state;
 	assert_int_equal(there(detach_lo, true), 10);
-	assert_non_null(strstr(c.err, "but a dispatcher has left something: --force-clean"));
+	assert_non_null(strstr(c.err, "but files of a dispatcher are left over; --force-clean"));
 	assert_int_equal(there(detach_lo_by_force, true), 0);
 	assert_non_null(strstr(c.out, "\"pin_removed\":false,\"dispatchers_removed\":1"));
 	assert_non_null(strstr(c.out, "dispatchers (1)"));
@@ -228,11 +228,11 @@ static void a_look_finds_what_was_named_and_else_what_has_a_program(void **state
 	pin(true);
 	assert_int_equal(there(look_at_lo, true), 0);
 	assert_non_null(strstr(c.out, "\"event\":\"status\",\"interface\":\"lo\",\"ifindex\":1,"
-				      "\"owner\":\"nobody\",\"queues\":1"));
+				      "\"owner\":\"none\",\"queues\":1"));
 	assert_non_null(strstr(c.out, "\"pin_stale\":false,\"dispatchers_left\":1}"));
 	assert_null(strstr(c.out, "program_id"));
 	assert_non_null(strstr(c.out, "lo: no XDP program\n"));
-	assert_non_null(strstr(c.out, "left behind by dispatchers that it has no more (1): "
+	assert_non_null(strstr(c.out, "leftovers of former dispatchers (1); remove them with "
 				      "`ddp-xdp detach -I lo --force-clean`"));
 	pin(false);
 }
@@ -271,7 +271,7 @@ static void status_tells_who_keeps_the_program(void **state)
 		.queues = 4,
 		.a = { .owner = IW_XDP_FOREIGN, .program = 17, .name = "other", .insns = 5 }
 	};
-	shows("\neth9: foreign (other), generic mode, program 17, until somebody detaches it\n");
+	shows("\neth9: foreign (other), generic mode, program 17, kept until it is detached\n");
 	shows("\"owner\":\"foreign\",\"queues\":4,\"name\":\"other\",\"mode\":\"generic\",\"program_id\":17");
 	assert_null(strstr(c.out, "\"pin"));
 	assert_null(strstr(c.out, "holder"));
@@ -279,12 +279,12 @@ static void status_tells_who_keeps_the_program(void **state)
 	shown.a.native = true;
 	shows("native mode, program 17, kept by a link\n");
 	shown.pinned = IW_XDP_STALE;
-	shows("kept by a link\n  /pins/eth9: left behind, of a link to nothing: `ddp-xdp detach -I eth9");
+	shows("kept by a link\n  /pins/eth9: leftover pin of a link without a program; remove it with `ddp-xdp detach -I eth9");
 	shows("\"pin\":\"/pins\",\"pin_stale\":true");
 	shown.pinned = IW_XDP_PINNED;
 	shows(", pinned in /pins\n");
 	shows("\"pin_stale\":false");
-	assert_null(strstr(c.out, "left behind"));
+	assert_null(strstr(c.out, "leftover"));
 	shown.holder = 4242;
 	memcpy(shown.holder_name, "ddp-xdp", 8);
 	shows(", kept by process 4242 (ddp-xdp)\n");
@@ -370,7 +370,7 @@ static void staying_ends_with_the_program_or_when_asked(void **state)
 	(void)state;
 	capture_run(&c, stay_without_a_link, NULL);
 	assert_int_equal(c.status, -IW_E_NOENT);
-	assert_string_equal(c.out, "xdp: the program on eth9 was detached");
+	assert_string_equal(c.out, "interface eth9: another process detached the program");
 	capture_run(&c, stay_until_asked, NULL);
 	assert_int_equal(c.status, 0);
 }
@@ -424,7 +424,8 @@ static void what_was_attached_tells_its_keeper_and_what_it_cost(void **state)
 		assert_non_null(strstr(
 			c.out,
 			"\"offloads\":[\"tso\"],\"offloads_lost\":[\"lro\",\"tx-checksum\"]"));
-		assert_non_null(strstr(c.out, "eth9: lro went off\neth9: tx-checksum went off\n"));
+		assert_non_null(strstr(c.out, "eth9: offload lro was switched off\n"
+					      "eth9: offload tx-checksum was switched off\n"));
 	}
 }
 
