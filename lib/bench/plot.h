@@ -18,8 +18,8 @@ struct iw_bench_point {
 IW_MUST_CHECK int iw_bench_plot_can(struct iw_fault *why);
 /*
  * Throughput above, latency below, into @path as SVG. @title: what was measured; @latency: of what the
- * times are. IW_E_NOTSUP as above; IW_E_OS: gnuplot failed (its own words are above), or the file cannot be
- * written, and then there is none of that name that is only half of it.
+ * times are. IW_E_NOTSUP as above; IW_E_OS: gnuplot failed (its own message is above), or the file cannot be
+ * written; an incomplete file never has that name.
  */
 IW_MUST_CHECK int iw_bench_plot(const char *path, const char *title, const char *latency,
 				const struct iw_bench_point *p, size_t n, struct iw_fault *why);

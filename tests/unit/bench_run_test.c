@@ -925,7 +925,7 @@ static void servers_that_break_the_protocol_are_found_out(void **state)
 		{ TOO_MUCH_CREDIT, IW_E_FORMAT, "sent CREDIT, which is not expected" },
 		{ DATA_UNASKED, IW_E_FORMAT, "data without a request" },
 		{ REFUSAL, IW_E_REJECTED, "not today" },
-		{ SILENCE, IW_E_TIMEOUT, "waiting for the server to be ready" },
+		{ SILENCE, IW_E_TIMEOUT, "while the server prepares its memory" },
 		{ GOODBYE, IW_E_CLOSED, "closed" },
 	};
 
