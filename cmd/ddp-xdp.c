@@ -59,7 +59,7 @@ static const struct argp_option attach_options[] = {
 	  "any, native or generic (default any: native, or generic if the driver has no native mode)", 0 },
 	{ "foreground", KEY_FOREGROUND, NULL, 0, "Keep the program until SIGINT or SIGTERM, without a background process", 1 },
 	{ "pin", KEY_PIN, "DIR", OPTION_ARG_OPTIONAL,
-	  "Keep the program without a process: pin it in DIR on a BPF file system (default " IW_XDP_PINS ")", 1 },
+	  "Keep the program without a process: pin it in DIR on a BPF file system, by default in " IW_XDP_PINS, 1 },
 	{ "dispatcher", KEY_DISPATCHER, NULL, 0,
 	  "Attach through libxdp's dispatcher, together with other programs; needs /sys/fs/bpf", 1 },
 	{ "sample", KEY_SAMPLE, "N", 0, "Report one of N events to status --events (default 256)", 2 },
