@@ -444,7 +444,7 @@ static void source_address_of_another_family_is_refused(void **state)
 
 	(void)state;
 	assert_int_equal(tcp()->open(&a, &cfg, &why), IW_E_INVAL);
-	assert_non_null(strstr(why.text, "another family"));
+	assert_non_null(strstr(why.text, "another address family"));
 }
 
 static void unknown_interface_and_congestion_control_are_named(void **state)

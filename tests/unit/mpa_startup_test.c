@@ -294,7 +294,7 @@ static void a_responder_takes_revisions_up_to_its_own(void **state)
 
 	(void)state;
 	expect_fault(unenhanced(false), request_enhanced, sizeof(request_enhanced), IW_E_MPA_FRAME,
-		     "Rev 2: at most 1");
+		     "Rev 2: expected at most 1");
 	mpa_end_open(&e, mpa_cfg(false, 2));
 	mpa_end_feed(&e, request_rev1, sizeof(request_rev1), SIZE_MAX);
 	assert_int_equal(iw_mpa_state(e.m), IW_MPA_FULL_RX);

@@ -79,7 +79,7 @@ static void the_forms_of_an_advertisement(void **state)
 				   "length      1000 (1000 B)\n"
 				   "access      rw\n"
 				   "endpoint    192.0.2.1:7471, tcp\n"
-				   "of          bo\\x1bard\n"
+				   "source      bo\\x1bard\n"
 				   "PD          team\n"
 				   "expires in  1:01\n"
 				   "uses        2 of 5\n"
@@ -127,9 +127,9 @@ static void a_list_is_without_keys(void **state)
 	capture_run(&c, print, &job);
 	assert_string_equal(
 		c.out,
-		"STag      access  length  written  read  left  PD                 of\n"
-		"00123abc  rw      1000 B    500 B   0 B  1:01  team               bo\\x1bard\n"
-		"00123abc  rw      1000 B    500 B   0 B        stream 4294967295  bo\\x1bard\n");
+		"STag      access  length  written  read  expires in  PD                 source\n"
+		"00123abc  rw      1000 B    500 B   0 B  1:01        team               bo\\x1bard\n"
+		"00123abc  rw      1000 B    500 B   0 B              stream 4294967295  bo\\x1bard\n");
 	job.json = true;
 	capture_run(&c, print, &job);
 	assert_int_equal(c.status, 0);

@@ -153,7 +153,7 @@ static void sends_are_lent_and_given_back(void **state)
 		give_back(&b, i);
 	}
 	assert_int_equal(iw_loan_return(b.ctx, receive_of(&b, 5)->loan, &b.why), IW_E_INVAL);
-	assert_non_null(strstr(b.why.text, "given back before"));
+	assert_non_null(strstr(b.why.text, "already returned"));
 	end_close(&a);
 	end_close(&b);
 }
