@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* ddp-dump: what a capture says of MPA, DDP over SCTP, DDP and RDMAP, one line a segment. */
+/* ddp-dump: decodes MPA, DDP over SCTP, DDP and RDMAP in captures, one line a segment. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "capture/capture.h"
+#include "capture/save.h"
 #include "capture/show.h"
 #include "cli/cli.h"
 #include "cli/confine.h"
@@ -29,6 +30,8 @@
 
 struct opts {
 	struct iw_cli cli;
+	const char *write;        /* file that frames are copied to; NULL: none */
+	struct iw_cap_save *save; /* that file */
 	struct iw_cap_source_cfg source;
 	struct iw_cap_filter filter;
 	char *expression; /* the arguments, joined: owned; source.filter is this */
@@ -41,38 +44,58 @@ struct opts {
 
 struct result {
 	struct iw_cap_totals totals;
-	bool complete; /* the whole capture was read, or as much as was asked for */
+	bool complete; /* the whole capture was read, or as much as requested */
 };
 
 /* --- work --- */
 
-static void tell_events(struct opts *o, struct iw_cap *c)
+static void show_events(struct opts *o, struct iw_cap *c)
 {
 	const struct iw_cap_event *ev;
 
-	while ((ev = iw_cap_next(c)) && !ferror(stdout))
-		if (iw_cap_filter(&o->filter, ev) && (!o->align || ev->kind == IW_CAP_ALIGN))
+	while ((ev = iw_cap_next(c)) && !ferror(stdout)) {
+		bool wanted = iw_cap_filter(&o->filter, ev) &&
+			      (!o->align || ev->kind == IW_CAP_ALIGN);
+
+		if (wanted)
 			iw_cap_show_event(&o->show, ev);
+		if (o->save)
+			iw_cap_save_event(o->save, ev, wanted && !o->align);
+	}
 }
 
-/* Until frames are there, or somebody asks to stop. What was told so far can be seen meanwhile. */
+/* Waits for frames or a signal. Everything reported so far is visible meanwhile. */
 static int wait_for_frames(struct opts *o, struct iw_cap_source *s, struct iw_fault *why)
 {
 	struct pollfd fds[] = { { .fd = iw_cap_source_fd(s), .events = POLLIN },
 				{ .fd = iw_signals_fd(), .events = POLLIN } };
 
 	iw_cap_show_flush(&o->show);
-	if (iw_cap_source_flush(s, why) < 0)
+	if (o->save && iw_cap_save_flush(o->save, false, why) < 0)
 		return IW_E_OS;
 	if (poll(fds, IW_ARRAY_LEN(fds), -1) < 0 && errno != EINTR)
 		return iw_os_fail(why, errno, "wait for frames");
 	return 0;
 }
 
+/* The frame belongs to the copy, whatever its events: nothing is selected, or its connection is, with
+ * all that it carries. */
+static bool is_saved(const struct iw_cap_filter *f, const struct iw_cap_flow *flow)
+{
+	if (f->errors || f->stags)
+		return false;
+	for (size_t i = 0; flow && i < f->streams; i++)
+		if (f->stream[i].flow == flow->id)
+			return true;
+	return !f->streams;
+}
+
 /* One frame; 1: it was decoded, 0: there are no more. */
 static int step(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, struct iw_fault *why)
 {
+	const struct iw_cap_flow *flow;
 	struct iw_cap_frame frame;
+	unsigned from;
 	int ret = iw_cap_read(s, &frame, why);
 
 	if (ret == IW_E_AGAIN)
@@ -83,11 +106,18 @@ static int step(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, struc
 	if (ret < 0)
 		return iw_fail(why, ret, "frame %U: no memory for another connection",
 			       frame.number);
-	tell_events(o, c);
+	flow = iw_cap_frame_flow(c, &from);
+	if (o->save) {
+		ret = iw_cap_save_frame(o->save, &frame, flow, from, is_saved(&o->filter, flow),
+					why);
+		if (ret < 0)
+			return ret;
+	}
+	show_events(o, c);
 	return 1;
 }
 
-/* Until the file ends, output fails, or somebody asks to stop. 0, or the error that ended it. */
+/* Decodes until the file ends, output fails or a signal arrives. 0, or the error that ended it. */
 static int decode(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, struct result *r,
 		  struct iw_fault *why)
 {
@@ -101,11 +131,14 @@ static int decode(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, str
 	if (ret < 0 && iw_signals_stop())
 		ret = 1;
 	r->complete = ret == 0 || (ret > 0 && (!o->source.file || totals->frames == o->count));
-	/* What came before a damage is good, and its end is told. */
+	/* Frames before a damage are good: their last events are reported too. */
 	iw_cap_finish(c);
-	tell_events(o, c);
-	if (iw_cap_source_flush(s, why) < 0)
+	show_events(o, c);
+	if (o->save && iw_cap_save_flush(o->save, true, why) < 0)
 		ret = IW_E_OS;
+	if (o->save && iw_cap_save_missed(o->save))
+		iw_log_warn("%s lacks frames: they were selected too late, after 8192 more frames",
+			    o->write);
 	r->totals = *totals;
 	iw_cap_source_drops(s, &r->totals.kernel_dropped, &r->totals.interface_dropped);
 	return ret < 0 ? ret : 0;
@@ -137,6 +170,7 @@ static int run(struct opts *o)
 	static char out_buffer[64 << 10];
 	struct iw_cap_cfg cfg = { .mem = &iw_os_heap,
 				  .udp_port = o->udp_port,
+				  .payload = o->show.payload,
 				  .align = o->align,
 				  .profile = o->profile };
 	struct iw_cap_source *source = NULL;
@@ -153,6 +187,12 @@ static int run(struct opts *o)
 		cfg.seed = iw_os_now();
 	if (iw_cap_open(&source, &o->source, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
+	if (o->write &&
+	    iw_cap_save_open(&o->save, o->write, iw_cap_source_linktype(source),
+			     o->filter.streams || o->filter.stags || o->filter.errors, &why) < 0) {
+		status = iw_cli_fail(&o->cli, &why);
+		goto out;
+	}
 	/* The files are open; from now on the tool reads data from peers. */
 	if (iw_confine_plain(&o->cli, IW_CONFINE_LISTENS, &why) < 0) {
 		status = iw_cli_fail(&o->cli, &why);
@@ -169,6 +209,7 @@ static int run(struct opts *o)
 	status = report(o, &result, err, &why);
 out:
 	iw_cap_free(cap);
+	iw_cap_save_close(o->save);
 	iw_cap_close(source);
 	return status;
 }
@@ -259,7 +300,8 @@ static const char *file_name(const struct argp_state *state, const char *option,
 	if (arg[0] == '\0')
 		argp_error(state, "%s \"\": empty; expected the name of a file", option);
 	if (!standard && strcmp(arg, "-") == 0)
-		argp_error(state, "%s \"-\": events go there; expected the name of a file", option);
+		argp_error(state, "%s \"-\": the events are written there; use the name of a file",
+			   option);
 	return arg;
 }
 
@@ -272,11 +314,14 @@ static void check(struct argp_state *state, struct opts *o)
 	o->source.filter = o->expression;
 	if (!o->source.file && !o->source.interface)
 		argp_error(state,
-			   "nothing to read: name a capture by -r FILE or an interface by -i IF");
+			   "no input: name a capture with -r FILE or an interface with -i IF");
 	if (o->source.file && o->source.interface)
-		argp_error(state, "-r FILE and -i IF: a file or an interface, not both");
-	if (o->align && (o->show.explain || f->errors || f->stags))
-		argp_error(state, "--align counts all FPDUs: it goes with --stream alone");
+		argp_error(state,
+			   "-r FILE and -i IF exclude each other: read a file or capture live");
+	if (o->align && (o->show.explain || o->show.payload || f->errors || f->stags))
+		argp_error(
+			state,
+			"--align counts all FPDUs: of --explain, --hex, --errors and --stag none can be used with it");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -296,7 +341,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->source.interface = arg;
 		return 0;
 	case 'w':
-		o->source.save = file_name(state, "--write", arg, false);
+		o->write = file_name(state, "--write", arg, false);
 		return 0;
 	case 'c':
 		o->count = iw_cli_u64(state, "--count", arg, 1, UINT64_MAX);
@@ -317,6 +362,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_PROFILE:
 		o->profile = iw_sctpmap_profile_find(iw_cli_profile(state, arg));
+		return 0;
+	case 'x':
+		o->show.payload = true;
 		return 0;
 	case KEY_EXPLAIN:
 		o->show.explain = true;
@@ -348,27 +396,28 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Where frames come from:", 1 },
 	{ "read", 'r', "FILE", 0, "Read the capture FILE (pcap or pcapng); - is standard input", 0 },
-	{ NULL, 'i', "IF", 0, "Capture live on the interface IF, as --interface; any is every one", 0 },
-	{ "write", 'w', "FILE", 0, "Write the frames to FILE too, as pcap", 0 },
+	{ NULL, 'i', "IF", 0, "Capture live on the interface IF, as --interface; any is all of them", 0 },
+	{ "write", 'w', "FILE", 0, "Copy the selected frames to FILE: pcapng if its name ends in .pcapng, else pcap", 0 },
 	{ "count", 'c', "N", 0, "Stop after N frames", 0 },
-	{ "snapshot-length", 's', "N", 0, "Live: take N octets of each frame (default 262144)", 0 },
-	{ "buffer-size", 'B', "SIZE", 0, "Live: the kernel's buffer (default 16M)", 0 },
+	{ "snapshot-length", 's', "N", 0, "Live: capture N octets of each frame (default 262144)", 0 },
+	{ "buffer-size", 'B', "SIZE", 0, "Live: size of the kernel's buffer (default 16M)", 0 },
 	{ "no-promiscuous-mode", KEY_NO_PROMISCUOUS, NULL, 0,
-	  "Live: only frames to and from this machine", 0 },
+	  "Live: capture only frames to and from this machine", 0 },
 	{ "udp-port", KEY_UDP_PORT, "PORT", 0,
-	  "Look for SCTP in UDP on PORT too, beside 9899", 0 },
+	  "Decode SCTP in UDP on PORT in addition to 9899", 0 },
 	{ "profile", KEY_PROFILE, "rfc|sctp-draft-02", 0,
-	  "Edition of DDP over SCTP where the INIT was not captured, which tells it (default rfc)", 0 },
+	  "Edition of DDP over SCTP if the capture lacks the INIT (default rfc)", 0 },
 	{ NULL, 0, NULL, 0, "What is shown:", 2 },
 	{ "explain", KEY_EXPLAIN, NULL, 0,
-	  "Each header field with its octets, value, meaning and the RFC's section", 0 },
+	  "Explain each header field: octets, value, meaning and section", 0 },
+	{ "hex", 'x', NULL, 0, "Print the payload of each segment in hex and as text", 0 },
 	{ "align", KEY_ALIGN, NULL, 0,
-	  "Only where FPDUs begin in TCP segments: a histogram for each direction", 0 },
+	  "Show only where FPDUs begin in TCP segments: a histogram for each direction", 0 },
 	{ "errors", KEY_ERRORS, NULL, 0,
-	  "Only rules broken, deviations, Terminates, refusals, losses and resets", 0 },
-	{ "stag", KEY_STAG, "STAG", 0, "Only segments that name this STag; may be repeated", 0 },
+	  "Show only broken rules, deviations, Terminates, rejections, losses and resets", 0 },
+	{ "stag", KEY_STAG, "STAG", 0, "Show only segments that name this STag; may be repeated", 0 },
 	{ "stream", KEY_STREAM, "N[:SID]", 0,
-	  "Only connection N, the number behind #, or only stream SID of it; may be repeated", 0 },
+	  "Show only connection N, the number after #, or its stream SID; may be repeated", 0 },
 	{ 0 },
 };
 /* clang-format on */
@@ -379,7 +428,7 @@ static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "[FILTER...]",
 	.doc = "Decode iWARP in a capture or live: MPA, DDP and RDMAP over TCP, and DDP over SCTP, a "
-	       "line a segment, with CRC verdicts. FILTER chooses frames as tcpdump's does.\v"
+	       "line a segment, with CRC verdicts. FILTER selects frames, as for tcpdump.\v"
 	       "Exit status: 0 iWARP found and no rule broken; 1 no iWARP, or CRC or protocol errors; "
 	       "2 usage; 3 built without libpcap, or not permitted; 4 the capture cannot be read.",
 	.children = kids,

@@ -180,7 +180,7 @@ static inline void handshake(struct maker *m)
 static inline void maker_init_of(struct maker *m, const struct iw_cap_limits *limits,
 				 const struct iw_sctpmap_profile *profile)
 {
-	struct iw_cap_cfg cfg = { .seed = 1, .align = true, .profile = profile };
+	struct iw_cap_cfg cfg = { .seed = 1, .align = true, .payload = true, .profile = profile };
 	int err;
 
 	memset(m, 0, sizeof(*m));

@@ -12,6 +12,7 @@ complete -c ddp-dump -l no-promiscuous-mode -d 'Only frames to and from this mac
 complete -c ddp-dump -l udp-port -x -d 'Look for SCTP in UDP there too'
 complete -c ddp-dump -l profile -x -a 'rfc sctp-draft-02' -d 'Edition of DDP over SCTP'
 complete -c ddp-dump -l explain -d 'Each header field with its meaning'
+complete -c ddp-dump -s x -l hex -d 'Payload in hex and as text'
 complete -c ddp-dump -l align -d 'Where FPDUs begin in TCP segments'
 complete -c ddp-dump -l errors -d 'Only what is wrong'
 complete -c ddp-dump -l stag -x -d 'Only segments that name this STag'

@@ -177,6 +177,25 @@ struct iw_cap_deviation_info {
 /* index: 0 .. IW_CAP_DEV_COUNT - 1, the bit's number. */
 const struct iw_cap_deviation_info *iw_cap_deviation_info(unsigned index);
 
+/* What of the transfer protocol of ddp-send and ddp-recv an event carries: man/ddp-transfer.7. */
+enum iw_cap_transfer_kind {
+	IW_CAP_TRANSFER_NONE,
+	IW_CAP_TRANSFER_HELLO,   /* Private Data */
+	IW_CAP_TRANSFER_MESSAGE, /* a control message; with the segment that completes it */
+	IW_CAP_TRANSFER_DATA,    /* the first segment of a data message */
+};
+struct iw_cap_transfer {
+	enum iw_cap_transfer_kind kind;
+	/* It breaks the rules of the protocol: an error event follows, and it is not decoded. */
+	bool malformed;
+	const uint8_t *p; /* HELLO, MESSAGE: the CBOR map; borrowed, valid as long as the event */
+	size_t len;
+	size_t digest_len; /* MESSAGE: octets after the map */
+	/* DATA */
+	uint32_t file;
+	uint64_t offset;
+};
+
 /* A Request or Reply. */
 struct iw_cap_mpa {
 	struct iw_mpa_frame frame; /* pd: borrowed, valid as long as the event */
@@ -184,6 +203,7 @@ struct iw_cap_mpa {
 	struct iw_mpa_enhanced enh;
 	const uint8_t *pd; /* the ULP's own Private Data, behind the enhanced data */
 	size_t pd_len;
+	struct iw_cap_transfer transfer;
 	/* A Reply that accepts: what is agreed from here on. */
 	bool agreed;
 	bool crc_on;
@@ -209,6 +229,7 @@ struct iw_cap_session {
 	struct iw_mpa_enhanced enh;
 	const uint8_t *pd; /* the ULP's own Private Data, behind the enhanced data */
 	size_t pd_len;     /* octets of it that were captured */
+	struct iw_cap_transfer transfer;
 };
 
 /* A marker in an FPDU. */
@@ -243,6 +264,11 @@ struct iw_cap_ddp {
 	const struct iw_terminate *term; /* as RFC 5040 4.8 reads it */
 	/* with IW_CAP_DEV_TERM_BITS: what the sender meant */
 	const struct iw_terminate *term_exchanged;
+	/* With cfg.payload: the first payload_len octets of the len octets of payload; borrowed. Fewer
+	 * than len if octets were not captured or there was no room to put them together. */
+	const uint8_t *payload;
+	size_t payload_len;
+	struct iw_cap_transfer transfer;
 	/* its first octets, markers left out: ULPDU_Length or DDP-SSN, then the DDP header; borrowed */
 	const uint8_t *head;
 	size_t head_len;
@@ -380,14 +406,14 @@ struct iw_cap_event {
 	X(tcp_frames,       "frames that carried TCP")                                          \
 	X(sctp_frames,      "frames that carried SCTP, in UDP or not")                          \
 	X(other_frames,     "frames that carried something else")                               \
-	X(fragments,        "IP fragments, which are not put together")                         \
+	X(fragments,        "IP fragments, which are not reassembled")                         \
 	X(malformed,        "frames with headers that contradict their length")                 \
 	X(cut_frames,       "frames that the snap length cut short")                            \
 	X(flows,            "TCP connections and SCTP associations")                            \
-	X(iwarp_flows,      "of these, those with an MPA Request or Reply, or with DDP over SCTP") \
+	X(iwarp_flows,      "of these, the ones with an MPA Request or Reply, or with DDP over SCTP") \
 	X(sessions,         "DDP Stream Sessions begun over SCTP")                              \
 	X(segments,         "DDP segments decoded")                                             \
-	X(payload_octets,   "octets behind the DDP headers of these")                           \
+	X(payload_octets,   "octets after the DDP headers of these")                           \
 	X(aligned,          "segments whose FPDU begins a TCP segment")                         \
 	X(crc_good,         "segments with a good CRC")                                          \
 	X(crc_bad,          "segments with a bad CRC")                                           \
@@ -396,13 +422,13 @@ struct iw_cap_event {
 	X(markers,          "markers seen")                                                     \
 	X(terminates,       "Terminate messages")                                               \
 	X(errors,           "rules broken: the number of error events")                         \
-	X(deviations,       "harmless departures from the RFCs")                                \
+	X(deviations,       "harmless deviations from the RFCs")                                \
 	X(headless,         "segments whose DDP header was not captured or is cut short")          \
 	X(losses,           "holes in iWARP connections")                                       \
 	X(lost_octets,      "octets in these holes")                                            \
 	X(undecoded_octets, "octets of iWARP connections captured but not decoded")             \
-	X(repeated_octets,  "octets of TCP or of DATA chunks that came more than once")                           \
-	X(out_of_order,     "TCP segments and DDP-SSNs that came ahead of their turn")                       \
+	X(repeated_octets,  "octets of TCP or of DATA chunks that arrived more than once")                           \
+	X(out_of_order,     "TCP segments and DDP-SSNs that arrived out of order")                       \
 	X(forgotten,        "connections dropped because too many were open at once")
 /* clang-format on */
 struct iw_cap_totals {
@@ -421,6 +447,12 @@ struct iw_cap_limits {
 	/* how far into each direction the MPA key is looked for; default 256 KiB. A TCP segment
 	 * that begins with it is noticed anywhere. */
 	uint64_t search_octets;
+	/* most memory for segments that arrive in several TCP segments and whose payload is kept;
+	 * default 16 MiB */
+	size_t payload_octets;
+	/* most messages of the transfer protocol that are incomplete at once, of about 72 KiB each;
+	 * default 128 */
+	uint32_t messages;
 };
 
 struct iw_sctpmap_profile;
@@ -429,7 +461,8 @@ struct iw_cap_cfg {
 	uint64_t seed; /* random, so that nobody can make connections that collide in the table */
 	/* SCTP is looked for in UDP to or from this port and from or to 9899; 0: 9899 alone */
 	uint16_t udp_port;
-	bool align; /* tell an align event for each direction of an iWARP connection at its end */
+	bool payload; /* keep the payload of segments */
+	bool align;   /* tell an align event for each direction of an iWARP connection at its end */
 	/* Edition of DDP over SCTP of associations whose INIT was not captured; those whose was have the one that
 	 * their adaptation indication says. NULL: RFC 5043. */
 	const struct iw_sctpmap_profile *profile;
@@ -449,6 +482,9 @@ void iw_cap_free(struct iw_cap *c);
  * fetches events and goes on. IW_E_STATE: events of the last frame have not been fetched.
  */
 IW_MUST_CHECK int iw_cap_push(struct iw_cap *c, const struct iw_cap_frame *f);
+/* The connection of the frame that was pushed last, and who sent it, until iw_cap_next is called; NULL:
+ * the frame carries neither TCP nor SCTP. */
+const struct iw_cap_flow *iw_cap_frame_flow(const struct iw_cap *c, unsigned *from);
 /* The next event, valid until the next call of any of these functions; NULL: there is none
  * before another frame is pushed. */
 const struct iw_cap_event *iw_cap_next(struct iw_cap *c);
@@ -469,11 +505,33 @@ void iw_cap_octets_print(struct iw_text *t, const uint8_t *p, size_t len);
  * that a peer sent can get into a terminal as anything but printable ASCII. */
 void iw_cap_event_print(struct iw_text *t, const struct iw_cap_event *ev);
 
+/* Appends the octets p[at] and up to 15 more, in hex and as text; returns how many. len is not 0. */
+size_t iw_cap_hex_line(struct iw_text *t, const uint8_t *p, size_t len, size_t at);
+
+/* --- transfer_show.c --- */
+
+/* The part of the transfer protocol that an event carries; NULL: none. */
+const struct iw_cap_transfer *iw_cap_transfer_of(const struct iw_cap_event *ev);
+/* What it says, on one line, as iw_cap_event_print. */
+void iw_cap_transfer_print(struct iw_text *t, const struct iw_cap_transfer *m);
+/* The same as a JSON object, complete. */
+void iw_cap_transfer_json(struct iw_text *t, const struct iw_cap_transfer *m);
+struct iw_cap_field;
+/* Its keys as fields, each with its octets, counted from the first octet of the map; at most max. */
+size_t iw_cap_transfer_explain(struct iw_cap_field *out, size_t max,
+			       const struct iw_cap_transfer *m);
+
 /* --- json.c --- */
 
-/* Longest line with its NUL: the Private Data of 512 octets as hex digits and as text of which
- * each octet may need two, and the rest. */
-#define IW_CAP_LINE           8192
+/* Most octets of a control message of the transfer protocol that are put together. */
+#define IW_CAP_MESSAGE_MAX    65536
+/*
+ * Longest line with its NUL: the Private Data of 512 octets as hex digits and as text of which each
+ * octet may need two, and the rest; the payload of a segment as hex digits; and a message of the
+ * transfer protocol, of which an octet becomes less than 20 (a key and its value are two octets at
+ * least).
+ */
+#define IW_CAP_LINE           (8192 + 2 * 65536 + 20 * IW_CAP_MESSAGE_MAX)
 /* The same with every field explained. */
 #define IW_CAP_LINE_EXPLAINED (IW_CAP_LINE + IW_CAP_FIELDS_MAX * 400)
 
@@ -536,8 +594,10 @@ struct iw_cap_field {
 	const uint8_t *octets; /* len of them, borrowed; NULL: not kept */
 };
 
+/* Keys of a message of the transfer protocol that are explained. */
+#define IW_CAP_KEYS_MAX   1024
 /* Enough for every event. */
-#define IW_CAP_FIELDS_MAX (64 + 2 * IW_CAP_MARKS_MAX)
+#define IW_CAP_FIELDS_MAX (64 + 2 * IW_CAP_MARKS_MAX + IW_CAP_KEYS_MAX)
 
 /* Octets that fields point to. */
 struct iw_cap_scratch {
@@ -575,7 +635,6 @@ struct iw_cap_source_cfg {
 	const char *file;      /* a pcap or pcapng file, "-" is standard input; NULL: live */
 	const char *interface; /* live */
 	const char *filter;    /* as tcpdump has it (pcap-filter(7)); NULL: every frame */
-	const char *save;      /* a pcap file that the frames are written to; NULL: none */
 	/* live; 0: the default */
 	uint32_t snaplen;       /* octets of each frame, 262,144 */
 	uint32_t buffer_octets; /* of the kernel's, 16 MiB */
@@ -599,7 +658,7 @@ IW_MUST_CHECK int iw_cap_open(struct iw_cap_source **out, const struct iw_cap_so
 /*
  * 1: *f is the next frame, borrowed until the next call; 0: the file ends; IW_E_AGAIN: live, and
  * none is there now; IW_E_FORMAT: the file is damaged here (*why says how), what was read before is
- * good; IW_E_OS: the interface went away, or the frame could not be saved.
+ * good; IW_E_OS: the interface went away.
  */
 IW_MUST_CHECK int iw_cap_read(struct iw_cap_source *s, struct iw_cap_frame *f,
 			      struct iw_fault *why);
@@ -607,9 +666,9 @@ IW_MUST_CHECK int iw_cap_read(struct iw_cap_source *s, struct iw_cap_frame *f,
 int iw_cap_source_fd(const struct iw_cap_source *s);
 /* What the kernel and the interface have dropped so far; 0 for a file. */
 void iw_cap_source_drops(struct iw_cap_source *s, uint64_t *kernel, uint64_t *interface);
-/* What was saved so far is in the file. 0, or IW_E_OS. */
-IW_MUST_CHECK int iw_cap_source_flush(struct iw_cap_source *s, struct iw_fault *why);
-/* s may be NULL. What is saved must have been flushed. */
+/* The link type as capture files have it (LINKTYPE_). */
+int iw_cap_source_linktype(const struct iw_cap_source *s);
+/* s may be NULL. */
 void iw_cap_close(struct iw_cap_source *s);
 
 #endif

@@ -12,6 +12,8 @@
 #define DEFAULT_DIRECTION (8u << 20)
 #define DEFAULT_TOTAL     (64u << 20)
 #define DEFAULT_SEARCH    (256u << 10)
+#define DEFAULT_PAYLOAD   (16u << 20)
+#define DEFAULT_MESSAGES  128
 
 int iw_cap_new(struct iw_cap **out, const struct iw_cap_cfg *cfg)
 {
@@ -26,6 +28,7 @@ int iw_cap_new(struct iw_cap **out, const struct iw_cap_cfg *cfg)
 	c->udp_port = cfg->udp_port;
 	c->profile = cfg->profile ? cfg->profile : &iw_sctpmap_rfc;
 	c->align = cfg->align;
+	c->payload = cfg->payload;
 	c->limits = cfg->limits;
 	if (!c->limits.flows)
 		c->limits.flows = DEFAULT_FLOWS;
@@ -37,6 +40,10 @@ int iw_cap_new(struct iw_cap **out, const struct iw_cap_cfg *cfg)
 		c->limits.total_octets = DEFAULT_TOTAL;
 	if (!c->limits.search_octets)
 		c->limits.search_octets = DEFAULT_SEARCH;
+	if (!c->limits.payload_octets)
+		c->limits.payload_octets = DEFAULT_PAYLOAD;
+	if (!c->limits.messages)
+		c->limits.messages = DEFAULT_MESSAGES;
 	blocks = IW_MAX(c->limits.direction_octets / BLOCK_LEN, (size_t)1);
 	c->dir_blocks = (uint32_t)IW_MIN(blocks, (size_t)UINT32_MAX);
 	blocks = IW_MAX(c->limits.total_octets / BLOCK_LEN, (size_t)1);
@@ -58,6 +65,8 @@ void iw_cap_free(struct iw_cap *c)
 	flows_fini(c);
 	streams_fini(c);
 	iw_pool_fini(&c->pool);
+	iw_mem_free(c->mem, c->segment, SEGMENT_MAX);
+	iw_mem_free(c->mem, c->message, sizeof(*c->message));
 	iw_mem_free(c->mem, c, sizeof(*c));
 }
 
@@ -219,6 +228,12 @@ int iw_cap_push(struct iw_cap *c, const struct iw_cap_frame *fr)
 	else
 		sctp_begin(c, &p);
 	return 0;
+}
+
+const struct iw_cap_flow *iw_cap_frame_flow(const struct iw_cap *c, unsigned *from)
+{
+	*from = c->cur_dir;
+	return c->cur ? &c->cur->pub : NULL;
 }
 
 static void tell_align(struct iw_cap *c, struct flow *f, unsigned d)

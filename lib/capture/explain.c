@@ -558,6 +558,8 @@ size_t iw_cap_explain(struct iw_cap_field *out, size_t max, struct iw_cap_scratc
 	case IW_CAP_ERROR:
 		break;
 	}
+	if (iw_cap_transfer_of(ev))
+		l.n += iw_cap_transfer_explain(out + l.n, max - l.n, iw_cap_transfer_of(ev));
 	return l.n;
 }
 

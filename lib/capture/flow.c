@@ -224,10 +224,11 @@ void flow_free(struct iw_cap *c, struct flow *f)
 	for (int d = 0; d < 2; d++)
 		stream_drop(c, &f->dir[d]);
 	iw_list_del(&f->link);
-	if (f->follow)
+	if (f->follow) {
 		for (int d = 0; d < 2; d++)
-			iw_mem_free(c->mem, f->follow->walk[d].list,
-				    IW_CAP_MARKS_MAX * sizeof(*f->follow->walk[d].list));
+			walk_drop(c, &f->follow->walk[d]);
+		transfer_drop(c, &f->follow->transfer);
+	}
 	iw_mem_free(c->mem, f->follow, sizeof(*f->follow));
 	sctp_drop(c, f);
 	iw_mem_free(c->mem, f, sizeof(*f));

@@ -16,13 +16,34 @@
 
 #define MARK_MASK 0xfffcu /* RFC 5044 4.3: the low two bits of FPDUPTR count as zero */
 
+/* The octets of the FPDU are not kept any more. */
+static void body_free(struct iw_cap *c, struct walk *w)
+{
+	iw_mem_free(c->mem, w->body_own, w->body_size);
+	c->body_octets -= w->body_size;
+	w->body = w->body_own = NULL;
+	w->body_len = w->body_size = 0;
+}
+
+void walk_drop(struct iw_cap *c, struct walk *w)
+{
+	body_free(c, w);
+	iw_mem_free(c->mem, w->list, IW_CAP_MARKS_MAX * sizeof(*w->list));
+	w->list = NULL;
+}
+
 void walk_start(struct walk *w, bool markers, bool markers_known)
 {
 	struct iw_cap_mark *list = w->list;
+	uint8_t *own = w->body_own;
+	size_t size = w->body_size;
 
-	*w = (struct walk){
-		.markers = markers, .markers_known = markers_known, .pos_known = true, .list = list
-	};
+	*w = (struct walk){ .markers = markers,
+			    .markers_known = markers_known,
+			    .pos_known = true,
+			    .list = list,
+			    .body_own = own,
+			    .body_size = size };
 	order_start(&w->order);
 }
 
@@ -49,8 +70,10 @@ static struct walk *walk_of(struct flow *f, unsigned d)
 	return &f->follow->walk[d];
 }
 
-static void begin(struct walk *w, const struct run *r, uint32_t off)
+static void begin(struct iw_cap *c, struct walk *w, const struct run *r, uint32_t off)
 {
+	body_free(c, w);
+	w->body_asked = false;
 	w->begun = true;
 	w->off = off;
 	w->segments = 1;
@@ -155,6 +178,7 @@ static void finish(struct iw_cap *c, struct flow *f, unsigned d, const struct ru
 	w->tentative = CERTAIN;
 	w->begun = false;
 	segment_tell(c, f, d, r, crc);
+	body_free(c, w);
 	/* A length that a bad CRC covers must not be trusted (RFC 5044 6). A sound header is a
 	 * reason to trust it all the same, since a peer that takes its CRC wrongly is what
 	 * people look for. */
@@ -214,8 +238,40 @@ static void check_pad(struct walk *w, const uint8_t *p, size_t n)
 	}
 }
 
+/*
+ * Keeps n octets at p, which come after w->got others, if the payload of the FPDU is wanted and
+ * everything before them is there. The first four octets, which are in w->head, tell whether it is.
+ */
+static void keep_body(struct iw_cap *c, const struct follow *fo, struct walk *w, const uint8_t *p,
+		      size_t n)
+{
+	size_t size = IW_MPA_HEAD_LEN + (size_t)w->ulpdu_len;
+
+	if (!w->body_asked && w->head_len >= IW_MPA_HEAD_LEN + 2 && w->need) {
+		w->body_asked = true;
+		if (!payload_wanted(c, &fo->transfer, w->head + IW_MPA_HEAD_LEN, 2) ||
+		    size > c->limits.payload_octets -
+				    IW_MIN(c->body_octets, c->limits.payload_octets))
+			return;
+		w->body_own = iw_mem_alloc(c->mem, size);
+		if (!w->body_own)
+			return;
+		w->body_size = size;
+		c->body_octets += size;
+		w->body = w->body_own;
+		memcpy(w->body_own, w->head, w->got);
+		w->body_len = w->got;
+	}
+	if (!w->body_own || w->body_len != w->got || w->body_len >= size)
+		return;
+	n = IW_MIN(n, size - w->body_len);
+	memcpy(w->body_own + w->body_len, p, n);
+	w->body_len += n;
+}
+
 /* Octets that are not marker, up to the next marker or the next field. */
-static size_t take_body(struct walk *w, const uint8_t *p, size_t len)
+static size_t take_body(struct iw_cap *c, const struct follow *fo, struct walk *w, const uint8_t *p,
+			size_t len)
 {
 	uint32_t body = w->need ? w->need - IW_MPA_CRC_LEN : IW_MPA_HEAD_LEN;
 	bool in_crc = w->need && w->got >= body;
@@ -240,6 +296,7 @@ static size_t take_body(struct walk *w, const uint8_t *p, size_t len)
 		w->crc = iw_crc32c(w->crc, p, n);
 		if (w->need)
 			check_pad(w, p, n);
+		keep_body(c, fo, w, p, n);
 	}
 	w->got += (uint32_t)n;
 	w->pos += n;
@@ -259,7 +316,7 @@ static size_t walk_octets(struct iw_cap *c, struct flow *f, unsigned d, const ui
 	size_t used = 0;
 
 	if (!w->begun)
-		begin(w, r, off);
+		begin(c, w, r, off);
 	if (w->last_frame != r->frame) {
 		w->last_frame = r->frame;
 		w->segments++;
@@ -273,7 +330,7 @@ static size_t walk_octets(struct iw_cap *c, struct flow *f, unsigned d, const ui
 		if (w->markers && w->pos % IW_MPA_MARKER_SPACING < IW_MPA_MARKER_LEN)
 			used += take_mark(w, at, len - used);
 		else
-			used += take_body(w, at, len - used);
+			used += take_body(c, f->follow, w, at, len - used);
 		if (w->need && w->got == w->need) {
 			finish(c, f, d, r);
 			break;
@@ -293,7 +350,7 @@ static size_t walk_whole(struct iw_cap *c, struct flow *f, unsigned d, const str
 	len = iw_mpa_fpdu_len(iw_get_be16(r->p));
 	if (r->len < len)
 		return 0;
-	begin(w, r, r->off);
+	begin(c, w, r, r->off);
 	body = len - IW_MPA_CRC_LEN;
 	w->ulpdu_len = iw_get_be16(r->p);
 	w->head_pos = w->pos;
@@ -308,6 +365,8 @@ static size_t walk_whole(struct iw_cap *c, struct flow *f, unsigned d, const str
 		w->pad_not_zero |= r->p[i] != 0;
 	}
 	w->pos += len;
+	w->body = r->p;
+	w->body_len = IW_MPA_HEAD_LEN + (size_t)w->ulpdu_len;
 	finish(c, f, d, r);
 	return len;
 }
@@ -539,4 +598,5 @@ void walk_end(struct iw_cap *c, struct flow *f, unsigned d)
 	w->skipped = 0;
 	w->buf_len = 0;
 	w->begun = false;
+	body_free(c, w);
 }

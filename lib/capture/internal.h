@@ -15,6 +15,7 @@
  *     session.c   DDP Stream Sessions, and the order of their DDP-SSNs
  *       and then
  *     segment.c   DDP and RDMAP of one segment, and the rules that it may break
+ *     transfer.c  the transfer protocol of ddp-send and ddp-recv in Private Data and Sends
  *
  * A step reads a stretch of octets up to the end of at most one FPDU, or one chunk, so that it makes
  * a handful of events at most: they wait in a ring of fixed size, and no caller has to hand in a
@@ -38,6 +39,7 @@
  * captures of several queues hold packets in slightly wrong order. */
 #define HOLE_PACKETS 32
 #define HOLE_NS      IW_SEC(1)
+#define SEGMENT_MAX  65536
 #define HEAD_MAX     (IW_MPA_HEAD_LEN + IW_DDP_UNTAGGED_LEN + IW_RDMAP_TERM_MAX)
 /* From a marker to behind the next one. */
 #define BLOCK_MARKED (IW_MPA_MARKER_SPACING + IW_MPA_MARKER_LEN)
@@ -136,6 +138,28 @@ struct order {
 	bool terminated; /* by an RDMAP Terminate */
 };
 
+/* --- the transfer protocol --- */
+
+/* Messages of one direction that are put together at once. */
+#define TRANSFER_PARTS 4
+
+struct transfer_room {
+	uint8_t octets[IW_CAP_MESSAGE_MAX];
+	uint8_t have[IW_CAP_MESSAGE_MAX / 8]; /* a bit for each octet */
+};
+/* A Send of several segments. */
+struct transfer_part {
+	bool used, ended; /* ended: total is known */
+	uint32_t msn, total, got;
+	struct transfer_room *room; /* NULL: the message is not put together */
+};
+/* A DDP stream that may carry the transfer protocol. */
+struct transfer {
+	bool on;
+	uint8_t digest_len; /* octets after each control message */
+	struct transfer_part part[2][TRANSFER_PARTS];
+};
+
 enum crc_mode {
 	CRC_OFF,
 	CRC_ON,
@@ -177,6 +201,12 @@ struct walk {
 	bool mark_missing;
 	uint32_t marks, bad_marks;
 	struct iw_cap_mark *list; /* IW_CAP_MARKS_MAX of them, with the first FPDU that has one */
+	/* Its first body_len octets without markers, ULPDU_Length first: where they lie, or in a
+	 * block of body_size octets of its own. */
+	const uint8_t *body;
+	uint8_t *body_own;
+	size_t body_len, body_size;
+	bool body_asked; /* whether they are kept was decided */
 	uint8_t head[HEAD_MAX];
 	uint8_t head_len;
 
@@ -209,6 +239,7 @@ struct follow {
 	uint32_t request_end;
 	enum crc_mode crc;
 	bool agreed; /* FPDUs may come */
+	struct transfer transfer;
 	struct walk walk[2];
 };
 
@@ -301,6 +332,7 @@ struct stream {
 	uint16_t sid;
 	enum session_state state;
 	unsigned active; /* who sent the Initiate */
+	struct transfer transfer;
 	struct side side[2];
 };
 
@@ -349,7 +381,7 @@ struct iw_cap {
 	uint32_t streams;
 	struct iw_list stream_lru;
 	uint16_t udp_port;
-	bool align;
+	bool align, payload;
 	const struct iw_sctpmap_profile *profile;
 	struct iw_list lru[LRU_COUNT];
 	struct iw_list closing; /* taken out of the table, to be flushed and freed */
@@ -391,6 +423,10 @@ struct iw_cap {
 	struct iw_atomic_rsp atomic_rsp;
 	struct iw_terminate term, term_exchanged;
 	uint8_t head[HEAD_MAX];
+	uint8_t *segment;              /* SEGMENT_MAX octets, with the first one that is kept */
+	struct transfer_room *message; /* of several segments, the last one that became whole */
+	size_t body_octets;            /* of all walk.body_own */
+	uint32_t message_rooms;        /* of all parts, and message */
 	struct iw_cap_totals totals;
 };
 
@@ -463,6 +499,8 @@ bool walk_replay(struct iw_cap *c, struct flow *f, unsigned d);
 /* The stream has ended: counts what was not decoded. */
 void walk_end(struct iw_cap *c, struct flow *f, unsigned d);
 void walk_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why);
+/* Frees what the walk owns. */
+void walk_drop(struct iw_cap *c, struct walk *w);
 
 /* segment.c */
 /* What the octets at the front of an FPDU look like. */
@@ -490,6 +528,29 @@ void order_start(struct order *o);
 void order_forget(struct order *o);
 /* Into the totals. */
 void segment_count(struct iw_cap *c, const struct iw_cap_event *ev);
+
+/* Fills *payload with the payload of the segment of *ev, of which have octets lie at p, header first;
+ * returns how many. They stay valid until the next event. */
+size_t segment_payload(struct iw_cap *c, struct iw_cap_event *ev, const struct transfer *t,
+		       const uint8_t *p, size_t have, const uint8_t **payload);
+
+/* transfer.c */
+/* The Private Data of a Request (or Initiate) or of its answer: is this stream one of the transfer
+ * protocol? 0, or the error that the sender made. */
+IW_MUST_CHECK int transfer_hello(struct iw_cap *c, struct transfer *t, bool request,
+				 const uint8_t *pd, size_t len, struct iw_cap_transfer *out,
+				 struct iw_fault *why);
+/* Is the payload of this segment to be kept? have octets of it lie at segment. */
+bool payload_wanted(const struct iw_cap *c, const struct transfer *t, const uint8_t *segment,
+		    size_t have);
+/* A segment has arrived, with have octets of its payload. 0, or the error that the sender made. */
+IW_MUST_CHECK int transfer_segment(struct iw_cap *c, struct transfer *t, unsigned d,
+				   struct iw_cap_event *ev, const uint8_t *payload, size_t have,
+				   struct iw_fault *why);
+/* Forgets what is incomplete. */
+void transfer_drop(struct iw_cap *c, struct transfer *t);
+/* The message has entries under key 4. */
+bool transfer_has_entries(uint32_t type);
 
 /* sctp.c */
 struct packet;

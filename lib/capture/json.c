@@ -389,6 +389,12 @@ static void put_event(struct iw_text *t, const struct iw_cap_event *ev)
 		put_error(t, &ev->error);
 		break;
 	}
+	if (iw_cap_transfer_of(ev)) {
+		iw_text_str(t, KEY("transfer"));
+		iw_cap_transfer_json(t, iw_cap_transfer_of(ev));
+	}
+	if (ev->kind == IW_CAP_DDP && ev->ddp.payload)
+		put_octets(t, "payload", ev->ddp.payload, ev->ddp.payload_len);
 	put_deviations(t, ev->deviations);
 }
 

@@ -173,6 +173,28 @@ void iw_cap_octets_print(struct iw_text *t, const uint8_t *p, size_t len)
 	}
 }
 
+#define ROW 16 /* octets in a line of hex */
+
+size_t iw_cap_hex_line(struct iw_text *t, const uint8_t *p, size_t len, size_t at)
+{
+	uint8_t offset[2] = { (uint8_t)(at >> 8), (uint8_t)at };
+	size_t n = IW_MIN(len - at, (size_t)ROW);
+
+	iw_text_str(t, "    ");
+	iw_text_octets(t, offset, sizeof(offset));
+	iw_text_str(t, " ");
+	for (size_t i = 0; i < ROW; i++) {
+		iw_text_str(t, i == ROW / 2 ? "  " : " ");
+		if (i < n)
+			iw_text_octets(t, p + at + i, 1);
+		else
+			iw_text_str(t, "  ");
+	}
+	iw_text_str(t, "  ");
+	iw_cap_octets_print(t, p + at, n);
+	return n;
+}
+
 static const char *on_off(bool on)
 {
 	return on ? "on" : "off";

@@ -162,6 +162,29 @@ void segment_decode(struct iw_cap *c, struct iw_cap_event *ev, const uint8_t *p,
 		ev->deviations |= IW_CAP_DEV_INVALIDATE;
 }
 
+size_t segment_payload(struct iw_cap *c, struct iw_cap_event *ev, const struct transfer *t,
+		       const uint8_t *p, size_t have, const uint8_t **payload)
+{
+	struct iw_cap_ddp *e = &ev->ddp;
+	size_t hdr = iw_ddp_hdr_len(e->hdr.tagged);
+
+	*payload = NULL;
+	if (!p || !e->has_header || have < hdr || !payload_wanted(c, t, p, have))
+		return 0;
+	if (!c->segment)
+		c->segment = iw_mem_alloc(c->mem, SEGMENT_MAX);
+	if (!c->segment)
+		return 0;
+	have = IW_MIN(IW_MIN(have - hdr, e->len), (size_t)SEGMENT_MAX);
+	memcpy(c->segment, p + hdr, have);
+	*payload = c->segment;
+	if (c->payload) {
+		e->payload = c->segment;
+		e->payload_len = have;
+	}
+	return have;
+}
+
 /* --- rules --- */
 
 void order_start(struct order *o)
@@ -340,10 +363,15 @@ void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run
 	struct iw_cap_ddp *e = &ev->ddp;
 	size_t have = IW_MIN(w->head_len - (size_t)IW_MPA_HEAD_LEN, (size_t)w->ulpdu_len);
 	uint8_t computed[IW_MPA_CRC_LEN];
+	struct transfer *t = &f->follow->transfer;
+	size_t body = w->body_len - IW_MIN(w->body_len, (size_t)IW_MPA_HEAD_LEN), kept;
+	const uint8_t *payload;
 	struct iw_fault why = { 0 };
 	int err = 0;
 
 	segment_decode(c, ev, w->head + IW_MPA_HEAD_LEN, have, w->ulpdu_len);
+	kept = segment_payload(c, ev, t, w->body ? w->body + IW_MPA_HEAD_LEN : NULL, body,
+			       &payload);
 	e->position = w->start;
 	e->first_frame = w->start_frame;
 	e->offset = w->off;
@@ -389,5 +417,9 @@ void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run
 	}
 	if (e->has_header && crc != IW_CAP_CRC_BAD)
 		order_note(&w->order, e);
+	if (transfer_segment(c, t, d, ev, payload, kept, &why) < 0) {
+		e->faulty = true;
+		tell_fault(c, f, d, r, &why, w->start);
+	}
 	segment_count(c, ev);
 }

@@ -61,6 +61,7 @@ static void stream_free(struct iw_cap *c, struct stream *st)
 	if (c->drain == st)
 		c->drain = NULL;
 	drop_early(c, st);
+	transfer_drop(c, &st->transfer);
 	iw_list_del(&st->lru);
 	iw_list_del(&st->of_flow);
 	iw_mem_free(c->mem, st, sizeof(*st));
@@ -476,6 +477,9 @@ static void on_control(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 	iw_fault_none(&why);
 	if (place(c, &why, st, d, m, e->control.ssn, &t) < 0)
 		tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
+	if (t.fn != IW_SCTP_FN_TERMINATE && transfer_hello(c, &st->transfer, initiates(t.fn), e->pd,
+							   e->pd_len, &e->transfer, &why) < 0)
+		tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
 }
 
 static void on_segment(struct iw_cap *c, struct flow *f, unsigned d, struct stream *st,
@@ -486,6 +490,8 @@ static void on_segment(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 	uint16_t ssn = iw_get_be16(m->p);
 	struct iw_fault why = { 0 }, second;
 	struct turn t = { .control = false };
+	const uint8_t *payload;
+	size_t kept;
 	int err = 0;
 
 	e->head = c->head;
@@ -507,6 +513,12 @@ static void on_segment(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 	else
 		(void)place(c, &second, st, d, m, ssn, &t);
 	if (err < 0) {
+		e->faulty = true;
+		tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
+	}
+	kept = segment_payload(c, ev, &st->transfer, m->p + IW_SCTP_SSN_LEN,
+			       m->have - IW_SCTP_SSN_LEN, &payload);
+	if (transfer_segment(c, &st->transfer, d, ev, payload, kept, &why) < 0) {
 		e->faulty = true;
 		tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
 	}

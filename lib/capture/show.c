@@ -54,6 +54,35 @@ static void write_explanation(struct iw_cap_show *s, const struct iw_cap_event *
 	}
 }
 
+static void write_transfer(struct iw_cap_show *s, const struct iw_cap_event *ev)
+{
+	struct iw_text t;
+
+	if (!iw_cap_transfer_of(ev))
+		return;
+	iw_text_init(&t, s->line, sizeof(s->line));
+	iw_text_str(&t, "    ");
+	iw_cap_transfer_print(&t, iw_cap_transfer_of(ev));
+	put_line(s);
+}
+
+static void write_payload(struct iw_cap_show *s, const struct iw_cap_ddp *e)
+{
+	struct iw_text t;
+
+	for (size_t at = 0; at < e->payload_len;) {
+		iw_text_init(&t, s->line, sizeof(s->line));
+		at += iw_cap_hex_line(&t, e->payload, e->payload_len, at);
+		put_line(s);
+	}
+	if (e->payload_len == e->len)
+		return;
+	iw_text_init(&t, s->line, sizeof(s->line));
+	iw_text_fmt(&t, "    %U more octets of payload are not available",
+		    (uint64_t)(e->len - e->payload_len));
+	put_line(s);
+}
+
 static void write_picture(struct iw_cap_show *s, const struct iw_cap_align *a)
 {
 	struct iw_text t;
@@ -86,8 +115,11 @@ static void write_human(struct iw_cap_show *s, const struct iw_cap_event *ev)
 	}
 	iw_cap_event_print(&t, ev);
 	put_line(s);
+	write_transfer(s, ev);
 	if (s->explain)
 		write_explanation(s, ev);
+	if (s->payload && ev->kind == IW_CAP_DDP && ev->ddp.has_header)
+		write_payload(s, &ev->ddp);
 }
 
 static void write_json(struct iw_cap_show *s, const struct iw_cap_event *ev)

@@ -15,8 +15,8 @@
 #include "capture/capture.h"
 
 struct iw_cap_show {
-	bool json, explain; /* set by the caller; all else is zero to begin with */
-	int lost;           /* errno of the first line that could not be written */
+	bool json, explain, payload; /* set by the caller; all else is zero to begin with */
+	int lost;                    /* errno of the first line that could not be written */
 	/* The time of day changes its hour and minute seldom. */
 	time_t hms_of;
 	char hms[16];

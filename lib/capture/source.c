@@ -17,7 +17,6 @@
 
 struct iw_cap_source {
 	pcap_t *pcap;
-	pcap_dumper_t *save;
 	char *buffer; /* of the file's stream */
 	enum iw_cap_link link;
 	bool live;
@@ -173,11 +172,6 @@ static int set_up(struct iw_cap_source *s, const struct iw_cap_source_cfg *cfg,
 		if (err < 0)
 			return err;
 	}
-	if (cfg->save) {
-		s->save = pcap_dump_open(s->pcap, cfg->save);
-		if (!s->save)
-			return iw_fail(why, IW_E_OS, "%s", pcap_geterr(s->pcap));
-	}
 	return 0;
 }
 
@@ -198,11 +192,6 @@ int iw_cap_open(struct iw_cap_source **out, const struct iw_cap_source_cfg *cfg,
 	}
 	*out = s;
 	return 0;
-}
-
-static int save_failed(struct iw_fault *why)
-{
-	return iw_os_fail(why, errno ? errno : EIO, "write the capture");
 }
 
 int iw_cap_read(struct iw_cap_source *s, struct iw_cap_frame *f, struct iw_fault *why)
@@ -231,11 +220,6 @@ int iw_cap_read(struct iw_cap_source *s, struct iw_cap_frame *f, struct iw_fault
 		.len = h->caplen,
 		.wire_len = h->len,
 	};
-	if (s->save) {
-		pcap_dump((u_char *)s->save, h, data);
-		if (ferror(pcap_dump_file(s->save)))
-			return save_failed(why);
-	}
 	return 1;
 }
 
@@ -254,18 +238,20 @@ void iw_cap_source_drops(struct iw_cap_source *s, uint64_t *kernel, uint64_t *in
 	*interface = stat.ps_ifdrop;
 }
 
-int iw_cap_source_flush(struct iw_cap_source *s, struct iw_fault *why)
+/* Of the link types here only raw IP has another number in files (pcap-linktype(7)). */
+#define LINKTYPE_RAW_IP 101
+
+int iw_cap_source_linktype(const struct iw_cap_source *s)
 {
-	errno = 0;
-	return s->save && pcap_dump_flush(s->save) < 0 ? save_failed(why) : 0;
+	int dlt = pcap_datalink(s->pcap);
+
+	return dlt == DLT_RAW ? LINKTYPE_RAW_IP : dlt;
 }
 
 void iw_cap_close(struct iw_cap_source *s)
 {
 	if (!s)
 		return;
-	if (s->save)
-		pcap_dump_close(s->save);
 	if (s->pcap)
 		pcap_close(s->pcap);
 	free(s->buffer);
@@ -312,10 +298,9 @@ void iw_cap_source_drops(struct iw_cap_source *s, uint64_t *kernel, uint64_t *in
 	*kernel = *interface = 0;
 }
 
-int iw_cap_source_flush(struct iw_cap_source *s, struct iw_fault *why)
+int iw_cap_source_linktype(const struct iw_cap_source *s)
 {
 	(void)s;
-	(void)why;
 	return 0;
 }
 

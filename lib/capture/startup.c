@@ -273,6 +273,19 @@ static void on_reply(struct flow *f, unsigned d, const struct iw_cap_mpa *m)
 	fo->request_end = back->acked;
 }
 
+/* What the Private Data says of the transfer protocol. */
+static void tell_transfer(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
+			  struct iw_cap_mpa *m)
+{
+	struct iw_fault why = { 0 }, *out;
+
+	if (transfer_hello(c, &f->follow->transfer, m->frame.kind == IW_MPA_REQUEST, m->pd,
+			   m->pd_len, &m->transfer, &why) == 0)
+		return;
+	out = event_error(c, f, d, r->time_ns, r->frame);
+	*out = why;
+}
+
 /* w->buf holds the frame, or as much of it as was captured; r brought its end. */
 static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
@@ -324,6 +337,7 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 		on_request(f, d);
 	else
 		on_reply(f, d, m);
+	tell_transfer(c, f, d, r, m);
 	if (fo->agreed) {
 		unsigned init = (unsigned)initiator_of(f);
 

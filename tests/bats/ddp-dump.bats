@@ -300,7 +300,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     run_here ddp-dump -r a.pcap -i lo
     assert_status 2
     for bad in '--stag x' '--stag 123456789' '--stag=' '--stream=' '--stream 1:' '--stream 1:65536' '--stream a' '-c 0' '-s 1' '-w -' \
-        '--align --errors' '--udp-port 0' '-B 1'; do
+        '--align --errors' '--align -x' '--udp-port 0' '-B 1'; do
         # shellcheck disable=SC2086
         run_here ddp-dump -r "$TRACES/rping.pcap" $bad
         assert_status 2
@@ -437,12 +437,67 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
 @test "every key of the JSON output stands in the man page" {
     local f key
 
-    for f in rping-p2p term-badread ucmatose write-20011-crc sctp/kernel-fragments sctp/usrsctp-udp; do
-        run_here ddp-dump --json --explain -r "$TRACES/$f.pcap"
+    for f in rping-p2p term-badread ucmatose write-20011-crc sctp/kernel-fragments sctp/usrsctp-udp transfer/write-tcp transfer/send-udp; do
+        run_here ddp-dump --json --explain --hex -r "$TRACES/$f.pcap"
         jq -r 'paths | map(select(type == "string")) | last // empty' <<<"$output"
     done | sort -u >"$BATS_TEST_TMPDIR/keys"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/keys")" -gt 60 ]
     while read -r key; do
         grep -qw -- "$key" "$IW_TOP/man/ddp-dump.1" || fail_with "the page lacks $key"
     done <"$BATS_TEST_TMPDIR/keys"
+}
+
+# The transfers of a directory with three small files, by each transport.
+@test "control messages of a transfer get a second line, over TCP and over SCTP" {
+    run_here ddp-dump -q -r "$TRACES/transfer/write-tcp.pcap"
+    assert_status 0
+    assert_output_has '    ddp-transfer version 3, source, mode write, digest xxh3, transfer 9862263d1e3ede0c9048bdbe769e3479, connection 1, 16 receives of 65536 octets'
+    assert_output_has '    ddp-transfer FILES credit 17: file 2 pack of 3 members: "dir/link", "dir/numbers", "dir/a.txt"'
+    assert_output_has '    ddp-transfer GRANT credit 20: file 2 offset 0 length 1048576 STag 0xd577c3b1'
+    run_here ddp-dump -q --json -r "$TRACES/transfer/send-udp.pcap"
+    assert_status 0
+    assert_jsonl '[.[] | .transfer.message // empty]' \
+        '["OPEN","NOP","FILES","RESULT","FILES","GO","data","DONE","DONE","RESULT","BYE","BYE"]'
+    assert_jsonl '[.[] | .transfer | select(.message == "BYE")][1] | [.files, .failed, .removed, .directories_created]' '[2,0,0,1]'
+    assert_jsonl '[.[] | .transfer.entries // [] | .[].members // [] | .[].name]' '["dir/link","dir/numbers","dir/a.txt"]'
+    run_here ddp-dump -q --explain -r "$TRACES/transfer/send-udp.pcap"
+    assert_output_has '          3 from message                  3                   the first message with these receives [ddp-transfer(7) Credit]'
+}
+
+@test "the payload in hex and as text is that of the file, over TCP and over SCTP" {
+    local want
+
+    run_here ddp-dump -q -x -r "$TRACES/transfer/write-tcp.pcap" --stag d577c3b1
+    assert_status 0
+    assert_output_has '    0000  00 31 0a 32 0a 33 0a 34  0a 35 0a 36 0a 37 0a 38  .1.2.3.4.5.6.7.8'
+    # A pack: before each file one octet.
+    want=$(seq 1 2000 | od -An -v -tx1 | tr -d ' \n')
+    run_here ddp-dump -q -x --json -r "$TRACES/transfer/write-tcp.pcap"
+    assert_jsonl "[.[] | select(.opcode == 0)] | map(.payload | contains(\"$want\"))" '[true]'
+    assert_jsonl '[.[] | select(.event == "ddp") | (.payload | length) == 2 * .length] | all' true
+    run_here ddp-dump -q -x --json -r "$TRACES/transfer/send-udp.pcap"
+    assert_jsonl "[.[] | select(.transfer.message == \"data\")] | map(.payload | contains(\"$want\"))" '[true]'
+}
+
+@test "pcapng of selected frames: tshark reads their number, times and comments" {
+    local ng=$BATS_TEST_TMPDIR/some.pcapng all=$TRACES/ucmatose.pcap
+
+    command -v tshark >/dev/null || skip 'needs tshark: it is not installed'
+    run_here ddp-dump -q -r "$all" --stream 1 -w "$ng"
+    assert_status 0
+    diff <(tshark -r "$all" -Y 'tcp.stream == 1' -T fields -e frame.time_epoch -e tcp.seq_raw) \
+        <(tshark -r "$ng" -T fields -e frame.time_epoch -e tcp.seq_raw) || fail_with 'connection 1 (<) and the copy (>) differ'
+    run tshark -r "$ng" -T fields -e frame.comment
+    assert_output_has 'Send L MSN 1 MO 0'
+    run capinfos -t "$ng"
+    assert_output_has pcapng
+    # Only the frames of the segments that name the STag.
+    run_here ddp-dump -q -r "$TRACES/transfer/write-tcp.pcap" --stag d577c3b1 -w "$ng"
+    diff <(tshark -r "$TRACES/transfer/write-tcp.pcap" -Y 'frame.number == 16' -T fields -e frame.time_epoch -e tcp.len) \
+        <(tshark -r "$ng" -T fields -e frame.time_epoch -e tcp.len) || fail_with 'frame 16 (<) and the copy (>) differ'
+    # Any other name: pcap, with the same times.
+    run_here ddp-dump -q -r "$all" -w "$BATS_TEST_TMPDIR/all.pcap"
+    run capinfos -t "$BATS_TEST_TMPDIR/all.pcap"
+    assert_output_has nanosecond
+    diff <(tshark -r "$all" -T fields -e frame.time_epoch) <(tshark -r "$BATS_TEST_TMPDIR/all.pcap" -T fields -e frame.time_epoch)
 }

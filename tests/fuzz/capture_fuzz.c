@@ -7,6 +7,7 @@
  * reached. Every event is explained, filtered and goes through both writers.
  */
 #include "capture_maker.h"
+#include "xfer/hello.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -78,7 +79,7 @@ static void look_at_fields(const struct iw_cap_event *ev)
 
 static void look_at_align(const struct iw_cap_align *a)
 {
-	char line[IW_CAP_LINE];
+	static char line[IW_CAP_LINE];
 	unsigned at = 0;
 	struct iw_text t;
 
@@ -87,11 +88,79 @@ static void look_at_align(const struct iw_cap_align *a)
 		must(t.len > 0 && t.len < 100);
 }
 
+/* One line of printable characters, whatever the message holds. */
+static void look_at_transfer(const struct iw_cap_event *ev)
+{
+	static char line[IW_CAP_LINE];
+	struct iw_text t;
+
+	if (!iw_cap_transfer_of(ev))
+		return;
+	iw_text_init(&t, line, sizeof(line));
+	iw_cap_transfer_print(&t, iw_cap_transfer_of(ev));
+	must(t.len > 0 && t.len < 32768);
+	for (size_t i = 0; i < t.len; i++)
+		must(line[i] >= 0x20 && line[i] < 0x7f);
+}
+
+static void look_at_payload(const struct iw_cap_event *ev)
+{
+	char line[200];
+	struct iw_text t;
+
+	if (ev->kind != IW_CAP_DDP || !ev->ddp.payload)
+		return;
+	must(ev->ddp.payload_len <= ev->ddp.len);
+	for (size_t at = 0; at < ev->ddp.payload_len;) {
+		iw_text_init(&t, line, sizeof(line));
+		at += iw_cap_hex_line(&t, ev->ddp.payload, ev->ddp.payload_len, at);
+		must(t.len > 0 && t.len < 100);
+	}
+}
+
+/* Private Data of the transfer protocol: its first octets are right, and some of the rest. */
+static size_t transfer_pd(uint8_t *pd, struct input *in)
+{
+	struct iw_hello h = { .major_max = 3,
+			      .major_min = 3,
+			      .role = IW_XFER_SOURCE,
+			      .mode = IW_XFER_SEND,
+			      .digest = (enum iw_xfer_digest)(u8(in) % 3),
+			      .recvs = 16,
+			      .recv_size = 65536,
+			      .files = 1,
+			      .ranges = 1 };
+	size_t n = iw_hello_encode(pd, &h);
+	uint8_t at = u8(in);
+
+	if (at & 0x80)
+		pd[(at & 0x7f) % n] ^= u8(in);
+	return n;
+}
+
+/* A segment of a Send whose octets are those of the input. */
+static size_t transfer_segment(uint8_t *p, struct input *in)
+{
+	uint8_t how = u8(in);
+	struct iw_ddp h = { .last = how & 1,
+			    .dv = 1,
+			    .rv = 1,
+			    .opcode = IW_OP_SEND,
+			    .msn = how >> 4,
+			    .mo = how & 2 ? u8(in) : 0 };
+	size_t len = u8(in);
+	const uint8_t *octets = take(in, &len);
+	int n = iw_ddp_encode(p, IW_DDP_HDR_MAX, &h);
+
+	memcpy(p + n, octets, len);
+	return (size_t)n + len;
+}
+
 static void look_at(const struct iw_cap_event *ev)
 {
 	static const uint32_t stag[] = { 0, 7, 65535 };
 	static struct iw_cap_filter filter = { .errors = true, .stag = stag, .stags = 3 };
-	char line[IW_CAP_LINE];
+	static char line[IW_CAP_LINE];
 	struct iw_text t;
 
 	(void)iw_cap_filter(&filter, ev);
@@ -99,6 +168,8 @@ static void look_at(const struct iw_cap_event *ev)
 	if (ev->kind == IW_CAP_ALIGN)
 		look_at_align(&ev->align);
 
+	look_at_transfer(ev);
+	look_at_payload(ev);
 	iw_text_init(&t, line, sizeof(line));
 	iw_cap_event_print(&t, ev);
 	must(t.len > 0 && t.len + 1 < t.cap);
@@ -113,7 +184,9 @@ static const struct iw_cap_limits limits = { .flows = 4,
 					     .streams = 6,
 					     .direction_octets = 16 << 10,
 					     .total_octets = 48 << 10,
-					     .search_octets = 600 };
+					     .search_octets = 600,
+					     .payload_octets = 16 << 10,
+					     .messages = 2 };
 
 static void frames(struct maker *m, struct input *in)
 {
@@ -154,7 +227,7 @@ static void sound_fpdu(struct maker *m, struct end *e, unsigned from, struct inp
 static void conversation(struct maker *m, struct input *in)
 {
 	struct end end[2] = { 0 };
-	uint8_t request = u8(in), reply = u8(in);
+	uint8_t request = u8(in), reply = u8(in), octets[400], fpdu[500];
 
 	if (request & 1)
 		set_up(m, request, reply);
@@ -232,7 +305,16 @@ static void conversation(struct maker *m, struct input *in)
 		case 13: /* all of it is acknowledged */
 			(void)tcp(m, from, ACK, m->seq[from], m->seq[1 - from], NULL, 0);
 			break;
-		default:
+		case 14: /* Private Data of the transfer protocol */
+			n = transfer_pd(octets, in);
+			say_mpa(m, from, op & 0x20, IW_MPA_C, 1, octets, n);
+			break;
+		default: /* a message of it */
+			n = transfer_segment(octets, in);
+			n = make_fpdu(fpdu, end[from].pos, end[from].markers, end[from].crc, octets,
+				      n);
+			end[from].pos += n;
+			say(m, from, fpdu, n);
 			break;
 		}
 	}
@@ -341,6 +423,15 @@ static void association(struct maker *m, struct input *in)
 			break;
 		default:
 			m->checksum_error = u8(in) & 1;
+			if (m->checksum_error)
+				break;
+			if (op & 0x40) {
+				n = transfer_pd(segment, in);
+				say_control(m, from, op >> 5 & 1, 0, 1 + from, segment, n);
+			} else {
+				n = transfer_segment(segment, in);
+				say_segment(m, from, op >> 5 & 1, u8(in), segment, n);
+			}
 			break;
 		}
 	}
@@ -360,8 +451,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		association(&m, &in);
 	else
 		conversation(&m, &in);
-	/* the tables, four connections, and what waits */
-	must(m.mem.bytes < 200 << 10);
+	/* the tables, four connections, what waits, a segment and three messages */
+	must(m.mem.bytes < 512 << 10);
 	m.n = 0;
 	maker_finish(&m);
 	must(maker_fini(&m));
