@@ -153,6 +153,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->cfg.control = arg;
 		return 0;
 	case ARGP_KEY_END:
+		iw_transfer_opts_port(o, state);
 		if (o->uri_option)
 			iw_transfer_opts_check(o, state);
 		else

@@ -80,6 +80,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		iw_transfer_opts_uri(o, "--to", arg, state);
 		return 0;
 	case ARGP_KEY_END:
+		iw_transfer_opts_port(o, state);
 		if (o->cfg.listen)
 			check_listener(o, state);
 		else if (!o->uri_option)

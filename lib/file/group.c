@@ -224,6 +224,8 @@ static void add_counts(struct iw_xfer_counts *to, const struct iw_xfer_counts *c
 	to->zeros += c->zeros;
 	to->announced += c->announced;
 	to->settled += c->settled;
+	to->had += c->had;
+	to->links += c->links;
 	to->msgs_sent += c->msgs_sent;
 	to->msgs_received += c->msgs_received;
 	to->peer_failed += c->peer_failed;
@@ -574,6 +576,7 @@ static void tell_end(struct group *g)
 	t->counts.files_failed -= IW_MIN(t->counts.files_failed, g->repeated);
 	t->counts.peer_failed -= IW_MIN(t->counts.peer_failed, g->repeated);
 	t->redials = g->redials;
+	t->connections = g->connections;
 	t->dry_run = g->opts & IW_XOPT_DRY_RUN;
 	/* What one connection lost, others have moved: the transfer is well when one of them came to its orderly end. */
 	if (g->ended_well)

@@ -1071,6 +1071,7 @@ static struct hub *new_hub(const struct iw_transfer_cfg *cfg)
 	iw_pool_init(&h->slots, &map_mem, IW_XFER_CHUNK + sizeof(uint64_t), 0, SLOTS * 2);
 	iw_report_init(&h->report, cfg->cli, cfg->to_stdout);
 	h->report.silent = cfg->look != NULL;
+	h->report.stats = cfg->stats;
 	return h;
 }
 

@@ -48,6 +48,9 @@ enum {
 	KEY_MAX_AGE,
 	KEY_ONCE,
 	KEY_REDIAL,
+	KEY_STATS,
+	KEY_PARTIAL,
+	KEY_PROGRESS,
 };
 
 /* Of the receiver alone. */
@@ -100,9 +103,43 @@ static const struct argp_option options[] = {
 	{ "redial", KEY_REDIAL, "N", 0,
 	  "Set a lost connection up again, up to N times without progress (default 5; 0: never)", 1 },
 	{ "once", KEY_ONCE, NULL, 0, "Listening: take one transfer, then exit with its status", 1 },
+	{ "stats", KEY_STATS, NULL, 0, "Print totals at the end of each transfer", 1 },
+	{ "archive", 'a', NULL, 0, "For users of rsync and scp, like -r and -P: what it asks for is always done", 1 },
+	{ "recursive", 'r', NULL, 0, "The same", 1 },
+	{ NULL, 'P', NULL, 0, "The same", 1 },
+	{ "partial", KEY_PARTIAL, NULL, OPTION_HIDDEN, NULL, 1 },
+	{ "progress", KEY_PROGRESS, NULL, OPTION_HIDDEN, NULL, 1 },
+	{ "compress", 'z', NULL, OPTION_HIDDEN, NULL, 1 },
+	{ NULL, 'C', NULL, OPTION_HIDDEN, NULL, 1 },
+	{ "rsh", 'e', NULL, OPTION_HIDDEN, NULL, 1 },
+	{ "copy-links", 'L', NULL, OPTION_HIDDEN, NULL, 1 },
+	{ "acls", 'A', NULL, OPTION_HIDDEN, NULL, 1 },
+	{ "xattrs", 'X', NULL, OPTION_HIDDEN, NULL, 1 },
 	{ 0 },
 };
 /* clang-format on */
+
+/* Options of rsync and scp without a counterpart. */
+static const struct habit {
+	int key;
+	const char *name, *why;
+} habits[] = {
+	{ 'z', "-z, --compress",
+	  "contents are not compressed; to compress a stream: tar cz DIR | ddp-send - HOST:FILE" },
+	{ 'C', "-C",
+	  "contents are not compressed; to compress a stream: tar cz DIR | ddp-send - HOST:FILE" },
+	{ 'e', "-e, --rsh", "no remote shell is used; start a listener there: ddp-recv DIR" },
+	{ 'L', "-L, --copy-links", "symbolic links are sent as links; name their targets instead" },
+	{ 'A', "-A, --acls", "use --owner --xattr, which send ACLs too" },
+	{ 'X', "-X, --xattrs", "use --xattr" },
+};
+
+static void refuse_habit(int key, const struct argp_state *state)
+{
+	for (size_t i = 0; i < IW_ARRAY_LEN(habits); i++)
+		if (habits[i].key == key)
+			argp_error(state, "%s: %s", habits[i].name, habits[i].why);
+}
 
 static void add_arg(struct iw_transfer_opts *o, const struct argp_state *state, char *arg)
 {
@@ -254,6 +291,25 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_ONCE:
 		cfg->once = true;
 		return 0;
+	case KEY_STATS:
+		cfg->stats = true;
+		return 0;
+	case 'P':
+		o->partial = true;
+		return 0;
+	case 'a':
+	case 'r':
+	case KEY_PARTIAL:
+	case KEY_PROGRESS:
+		return 0;
+	case 'z':
+	case 'C':
+	case 'e':
+	case 'L':
+	case 'A':
+	case 'X':
+		refuse_habit(key, state);
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -273,6 +329,8 @@ static const char *transfer_option(const struct iw_transfer_opts *o)
 		return o->choice ? o->choice : o->limit ? o->limit : o->listening;
 	if (cfg->listen || cfg->once)
 		return cfg->listen ? "--listen" : "--once";
+	if (cfg->stats)
+		return "--stats";
 	if (cfg->control)
 		return "--control";
 	return cfg->opts ? "--force or another option about files" : NULL;
@@ -321,6 +379,17 @@ void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state 
 		argp_error(state, "--delete asks first, and standard input is no terminal: --yes");
 	if (o->cfg.to_stdout && o->cfg.cli->json)
 		argp_error(state, "--json: the data go to standard output");
+}
+
+void iw_transfer_opts_port(const struct iw_transfer_opts *o, const struct argp_state *state)
+{
+	const char *arg = o->partial && o->nargs > 0 ? o->args[0] : "";
+
+	if (*arg && arg[strspn(arg, "0123456789")] == '\0' && access(arg, F_OK) != 0)
+		argp_error(
+			state,
+			"-P %s: the port is -p %s; -P takes no value, and is accepted as in rsync",
+			arg, arg);
 }
 
 void iw_transfer_endpoint(struct iw_endpoint *e, const char *text, const struct argp_state *state)

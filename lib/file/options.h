@@ -20,6 +20,7 @@ struct iw_transfer_opts {
 	struct iw_endpoint peer;    /* who connects: whom to; the tool's to fill */
 	char **args;                /* what is no option, in order */
 	size_t nargs, cap;
+	bool partial;           /* -P was given */
 	bool yes;               /* --delete does not ask */
 	bool owner_from_anyone; /* --owner is permitted as root, though peers are not authenticated */
 	/* the first option given that is the initiator's alone, for complaints; NULL: none */
@@ -40,6 +41,10 @@ extern const struct argp iw_transfer_limit_argp;
 /* In ARGP_KEY_END, when cfg.listen is decided: options that do not fit end the tool with a
  * message. */
 void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state *state);
+
+/* In ARGP_KEY_END, first: scp's -P PORT, which leaves the port as the first argument, ends the tool with
+ * a message. */
+void iw_transfer_opts_port(const struct iw_transfer_opts *o, const struct argp_state *state);
 
 /* HOST:PATH, [v6]:PATH, PATH or -, as cli/endpoint.h has it; text that is none ends the tool
  * with a message. */

@@ -322,6 +322,7 @@ static void transfer_json(struct iw_report *r, const struct iw_transfer_report *
 	iw_json_str(w, "digest", iw_xfer_digest_name(t->digest));
 	iw_json_bool(w, "complete", t->fault.err == IW_OK);
 	iw_json_u64(w, "files_done", t->counts.files_done);
+	iw_json_u64(w, "links", t->counts.links);
 	iw_json_u64(w, "directories", t->counts.dirs);
 	iw_json_u64(w, "files_same", t->counts.files_same);
 	iw_json_u64(w, "files_excluded", t->counts.files_excluded);
@@ -330,9 +331,12 @@ static void transfer_json(struct iw_report *r, const struct iw_transfer_report *
 	iw_json_u64(w, "not_listed", t->counts.stayed);
 	if (t->dry_run)
 		iw_json_bool(w, "dry_run", true);
+	iw_json_u64(w, "content_octets", t->counts.settled);
 	iw_json_u64(w, "moved_octets", t->counts.octets);
+	iw_json_u64(w, "resumed_octets", t->counts.had);
 	iw_json_u64(w, "zero_octets", t->counts.zeros);
 	iw_json_u64(w, "duration_ns", t->duration_ns);
+	iw_json_u64(w, "connections", t->connections);
 	iw_json_u64(w, "redials", t->redials);
 	iw_json_u64(w, "bits_per_second", iw_bits_per_second(t->counts.octets, t->duration_ns));
 	iw_json_u64(w, "messages_sent", t->counts.msgs_sent);
@@ -390,6 +394,30 @@ static void print_nothing(const struct iw_transfer_report *t)
 	printf("\n");
 }
 
+/* With the data on standard output they go to standard error. */
+static void print_stats(struct iw_report *r, const struct iw_transfer_report *t)
+{
+	const struct iw_xfer_counts *c = &t->counts;
+	FILE *f = r->data_on_stdout ? stderr : stdout;
+	char content[IW_HUMAN_TEXT], moved[IW_HUMAN_TEXT], had[IW_HUMAN_TEXT], rate[IW_HUMAN_TEXT];
+	uint64_t links = IW_MIN(c->links, c->files_done);
+
+	fprintf(f,
+		"files:       %" PRIu64 " sent, %" PRIu64 " links sent, %" PRIu64
+		" directories, %" PRIu64 " the same, %" PRIu64 " left out, %" PRIu64 " failed\n",
+		c->files_done - links, links, c->dirs, c->files_same, c->files_excluded,
+		IW_MAX(c->files_failed, c->peer_failed));
+	fprintf(f, "content:     %s, of which %s moved and %s found by resume\n",
+		iw_human_size(content, c->settled), iw_human_size(moved, c->octets),
+		iw_human_size(had, c->had));
+	fprintf(f, "connections: %" PRIu64 ", of which %" PRIu64 " set up again\n", t->connections,
+		t->redials);
+	fprintf(f, "time:        %.2f s, %s\n", (double)t->duration_ns / 1e9,
+		iw_human_rate(rate, iw_bits_per_second(c->octets, t->duration_ns)));
+	if (!r->data_on_stdout)
+		flush(r);
+}
+
 void iw_report_transfer(struct iw_report *r, const struct iw_transfer_report *t)
 {
 	char files[128], size[IW_HUMAN_TEXT], rate[IW_HUMAN_TEXT];
@@ -412,4 +440,6 @@ void iw_report_transfer(struct iw_report *r, const struct iw_transfer_report *t)
 		printf("\n");
 		flush(r);
 	}
+	if (r->stats && !r->cli->json && !r->cli->quiet && !r->silent)
+		print_stats(r, t);
 }

@@ -19,6 +19,7 @@ struct iw_report {
 	struct iw_cli *cli;
 	bool data_on_stdout; /* results would be in the way of the data */
 	bool silent;         /* a look that nobody is told of */
+	bool stats;          /* print totals at the end of a transfer */
 	bool on_terminal;    /* standard error is one: a progress line makes sense */
 	bool lost;           /* standard output failed: nobody listens any more */
 	struct iw_progress bar;
@@ -57,7 +58,8 @@ struct iw_transfer_report {
 	enum iw_xfer_digest digest;
 	struct iw_xfer_counts counts;
 	uint64_t duration_ns;
-	uint64_t redials; /* connections set up again */
+	uint64_t redials;     /* connections set up again */
+	uint64_t connections; /* set up in all */
 	bool dry_run;
 	struct iw_qp_info info;
 	struct iw_fault fault;

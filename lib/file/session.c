@@ -540,6 +540,7 @@ void iw_session_up(struct session *s)
 	s->phase = PH_UP;
 	s->leave_by = IW_TIME_NEVER;
 	s->stood = s->group->stood = true;
+	s->group->connections++;
 	iw_qp_info(s->qp, &info);
 	snprintf(s->peer_text, sizeof(s->peer_text), "%s", info.peer);
 	iw_report_connected(s->qp);

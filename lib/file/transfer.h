@@ -24,6 +24,7 @@ struct iw_transfer_cfg {
 	struct iw_cli *cli; /* started */
 	enum iw_xfer_role role;
 	bool listen;
+	bool stats; /* print totals at the end */
 	bool once; /* listen: one transfer, then the end */
 	uint32_t
 		opts; /* set of enum iw_xopt; a listener: those that it lets others choose, of owners, attributes and removal */

@@ -172,6 +172,7 @@ bool iw_xfer_have(struct iw_xfer *x, uint32_t id, uint64_t off, const uint8_t *d
 		memcpy(h->octets, digests, len);
 	iw_list_add_tail(&f->haves, &h->link);
 	x->counts.settled += h->len;
+	x->counts.had += h->len;
 	f->had += h->len;
 	return true;
 }

@@ -86,6 +86,7 @@ void iw_xsnk_settled(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t l
 	f->high = IW_MAX(f->high, off + len);
 	x->counts.settled += len;
 	x->counts.settled -= IW_MIN(again, x->counts.settled);
+	x->counts.had -= IW_MIN(again, x->counts.had);
 }
 
 void iw_xsnk_finish_job(struct iw_xfer *x, const struct job *j, bool stored)

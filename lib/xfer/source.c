@@ -324,6 +324,7 @@ void iw_xfer_had(struct iw_xfer *x, uint32_t id, uint64_t len, uint64_t now)
 		return;
 	f->settled += len;
 	x->counts.settled += len;
+	x->counts.had += len;
 }
 
 static bool may_be_had(const struct iw_xmeta *m)

@@ -287,16 +287,18 @@ uint8_t *iw_xf_copy(struct iw_xfer *x, const void *p, size_t len)
 
 static uint64_t count_one(struct iw_xfer_counts *c, uint32_t code, uint32_t kind)
 {
-	if (kind == IW_XFER_DIR && iw_xcode_is_fine(code) && code != IW_XC_EXCLUDED)
+	if (kind == IW_XFER_DIR && iw_xcode_is_fine(code) && code != IW_XC_EXCLUDED) {
 		c->dirs++;
-	else if (code == IW_XC_EXCLUDED)
+	} else if (code == IW_XC_EXCLUDED) {
 		c->files_excluded++;
-	else if (iw_xcode_is_skip(code))
+	} else if (iw_xcode_is_skip(code)) {
 		c->files_same++;
-	else if (iw_xcode_is_fine(code))
+	} else if (iw_xcode_is_fine(code)) {
 		c->files_done++;
-	else
+		c->links += kind == IW_XFER_SYMLINK || kind == IW_XFER_HARDLINK;
+	} else {
 		c->files_failed++;
+	}
 	return !iw_xcode_is_fine(code);
 }
 

@@ -351,6 +351,7 @@ void iw_xfer_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, con
 struct iw_xfer_counts {
 	uint64_t files_done, files_same, files_excluded, files_failed; /* with a RESULT */
 	uint64_t dirs;   /* directories at the target, created or not; they are not in files_done */
+	uint64_t links;  /* symbolic and hard links in files_done */
 	uint64_t made;   /* of these and of links, those that the sink created */
 	uint64_t octets; /* of files, moved */
 	uint64_t zeros;  /* not moved because they are zeros inside a wanted range */
@@ -358,6 +359,7 @@ struct iw_xfer_counts {
 		/* octets of all files announced so far whose size is known, less those of files skipped or failed */
 		announced;
 	uint64_t settled; /* octets of them that need nothing more: moved, holes passed over */
+	uint64_t had;     /* of them, octets that an earlier transfer had stored */
 	uint64_t msgs_sent, msgs_received;
 	uint64_t control_sent, control_received; /* octets of control messages */
 	/* octets of files that the sink has stored so that a later connection need not move them again */

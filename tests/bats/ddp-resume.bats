@@ -356,3 +356,30 @@ os.execvp(sys.argv[1], sys.argv[1:])' ddp-send -p "$PORT" --bwlimit 40M src/f 12
     assert_jsonl '[.[] | select(.event=="result")][0].moved_octets < 40000000' true
     assert_same_file src/f dst/f
 }
+
+@test "--stats and the result count what was sent, what was there and what a resume found, at both sides" {
+    local keys='[.[]|select(.event=="result")]|last|[.files_done,.links,.directories,.files_same,.files_failed,.content_octets]'
+    local pid
+
+    mkdir src/t
+    random_file src/t/big 12M
+    printf four >src/t/small
+    ln -s small src/t/link
+    serve_here ddp-recv --json -p "$PORT" dst
+    ddp-send --bwlimit 40M -p "$PORT" src/t 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
+    pid=$!
+    wait_until 10 has_kib 5000 || fail_with 'nothing arrives'
+    kill -KILL $pid
+    ln -s big src/t/link2
+    run_here ddp-send --json -j 2 -p "$PORT" src/t 127.0.0.1:
+    assert_status 0
+    assert_jsonl "$keys" '[2,1,1,2,0,12582912]'
+    assert_jsonl '[.[]|select(.event=="result")][0]|.connections, .resumed_octets >= 1048576, .moved_octets + .resumed_octets == .content_octets' $'2\ntrue\ntrue'
+    run_here ddp-send --stats -p "$PORT" src/t 127.0.0.1:
+    assert_status 0
+    assert_output_has 'files:       0 sent, 0 links sent, 1 directories, 4 the same, 0 left out, 0 failed'
+    assert_output_has 'content:     0 B, of which 0 B moved and 0 B found by resume'
+    assert_output_has 'connections: 1, of which 0 set up again'
+    serve_end
+    assert_jsonl '[.[]|select(.event=="result" and .complete and .files_done > 0)]|last|.links, .moved_octets + .resumed_octets == .content_octets' $'1\ntrue'
+}

@@ -77,6 +77,29 @@ END
     [ ! -e dst/empty ] || fail_with 'a closed standard input was sent as an empty file'
 }
 
+@test "habits of rsync and scp: what is always done is accepted, the rest is refused with the reason" {
+    local option
+
+    mkdir dst
+    serve_here ddp-recv -p "${PORT:=$(free_port)}" -a dst
+    run_here ddp-send -aP -r --archive --recursive --partial --progress -p "$PORT" f 127.0.0.1:
+    assert_status 0
+    assert_same_file f dst/f
+    for option in -z --compress -C; do
+        refused 'contents are not compressed; to compress a stream: tar cz' ddp-send $option f 127.0.0.1:
+    done
+    refused '-e, --rsh: no remote shell is used' ddp-send -e ssh f 127.0.0.1:
+    refused '-L, --copy-links: symbolic links are sent as links' ddp-recv -L 127.0.0.1:f dst
+    refused '-A, --acls: use --owner --xattr' ddp-send -A f 127.0.0.1:
+    refused '-X, --xattrs: use --xattr' ddp-send -X f 127.0.0.1:
+    refused '-P 7471: the port is -p 7471' ddp-send -P 7471 f 127.0.0.1:
+    refused '-P 7471: the port is -p 7471' ddp-recv -P 7471 127.0.0.1:f dst
+    # A file of that name is sent.
+    cp f 7471
+    run_here ddp-send -p "$PORT" -P 7471 127.0.0.1:
+    assert_status 0
+}
+
 @test "a tool has only the common options that it uses" {
     local tool absent option
 
