@@ -13,7 +13,8 @@ enum {
 	KEY_FROM,
 	KEY_OWNER_FROM_ANYONE,
 	KEY_REQUIRE_DIGEST,
-	KEY_SAFE_LINKS
+	KEY_SAFE_LINKS,
+	KEY_NO_KEEP_PARTIAL
 }; /* no character: long only */
 
 static const struct argp_option options[] = {
@@ -27,6 +28,8 @@ static const struct argp_option options[] = {
 	  1 },
 	{ "safe-links", KEY_SAFE_LINKS, NULL, 0,
 	  "Leave out symbolic links that lead out of the directory that is sent", 1 },
+	{ "no-keep-partial", KEY_NO_KEEP_PARTIAL, NULL, 0,
+	  "Remove partial files when a transfer fails, instead of keeping them for a resume", 1 },
 	{ "owner-from-anyone", KEY_OWNER_FROM_ANYONE, NULL, 0,
 	  "Permit --owner as root: any peer can then create files of any user, because there is no authentication",
 	  1 },
@@ -143,6 +146,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SAFE_LINKS:
 		o->cfg.safe_links = true;
+		return 0;
+	case KEY_NO_KEEP_PARTIAL:
+		o->cfg.drop_partial = true;
 		return 0;
 	case KEY_OWNER_FROM_ANYONE:
 		o->owner_from_anyone = true;

@@ -979,6 +979,7 @@ static int open_initiator(struct hub *h, struct iw_fault *why)
 			/* Nothing of the group's own is in it yet. */
 			s->group->place = h->place;
 			iw_list_init(&s->group->place.parts);
+			iw_list_init(&s->group->place.drops);
 			iw_place_reset(&h->place);
 			s->group->opened = true;
 			s->group->opts = cfg->opts;

@@ -33,6 +33,7 @@ void iw_place_reset(struct iw_place *p)
 {
 	*p = (struct iw_place){ .base = -1, .parent = -1 };
 	iw_list_init(&p->parts);
+	iw_list_init(&p->drops);
 }
 
 static void forget_parent(struct iw_place *p)

@@ -73,7 +73,10 @@ struct iw_place {
 	const struct iw_removals *confirmed;
 	/* likewise: the removals that the peer listed; NULL: all names not announced */
 	const struct iw_names *listed;
-	bool safe_links;           /* links that lead out of their tree are left out */
+	bool safe_links;      /* links that lead out of their tree are left out */
+	bool drop_partial;    /* partial files are removed at the end */
+	struct iw_list drops; /* of them, those that another connection may complete until then */
+	unsigned ndrops;
 	uint64_t made;             /* directories that did not exist */
 	uint64_t unconfirmed;      /* names not removed because they were not confirmed */
 	struct iw_account account; /* charges of the transfer */

@@ -35,6 +35,7 @@ static void set_place(struct group *g)
 	g->place.umask = iw_target_umask();
 	g->place.filter = g->initiator ? &g->hub->cfg->filter : NULL;
 	g->place.limits = &g->hub->cfg->limits;
+	g->place.drop_partial = g->hub->cfg->drop_partial;
 	g->place.safe_links = g->hub->cfg->safe_links;
 	g->place.asked = g->initiator ? &g->hub->asked : NULL;
 	g->place.confirmed = g->hub->cfg->look ? NULL : g->hub->cfg->removals;

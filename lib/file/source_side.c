@@ -8,6 +8,7 @@
 
 #include "file/attr.h"
 #include "file/internal.h"
+#include "file/space.h"
 #include "util/text.h"
 #include "xfer/name.h"
 
@@ -307,6 +308,8 @@ static void open_file(const struct group *g, struct file *f, struct iw_entry *e)
 	f->meta = m;
 	iw_src_meta(&f->src, &f->meta);
 	f->meta.mode = mode_of(g, f->meta.mode);
+	if (f->meta.size > IW_XFER_CHUNK)
+		f->meta.data = iw_space_data(fd, f->meta.size);
 	if (g->opts & IW_XOPT_CHECKSUM && add_digest(f, &e->why) != 0)
 		e->what = IW_WALKED_FAILED;
 }

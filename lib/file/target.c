@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "file/out.h"
+#include "file/space.h"
 #include "file/temp.h"
 #include "os/os.h"
 #include "util/num.h"
@@ -22,6 +23,7 @@
 #define FLUSH_RUN    (32u << 20)
 #define VERIFY_RUN   8 /* chunks read again in one go */
 #define CREATE_TRIES 8
+#define DROPS_MOST   256 /* partial files to be removed at the end: each keeps a descriptor */
 
 /* --- temporaries --- */
 
@@ -91,26 +93,33 @@ static bool is_resumable(const struct iw_xmeta *m)
 	return m->kind == IW_XFER_FILE && m->size > IW_XFER_CHUNK;
 }
 
-/* The file is complete under its name. Removes the temporary that an earlier transfer left of it. */
+/* Removes a temporary that was left, and returns its charge. */
+static void remove_left(struct iw_place *p, struct iw_part *old)
+{
+	struct stat st;
+
+	if (fstat(old->fd, &st) == 0)
+		iw_account_resume(&p->account, &st);
+	if (fstatat(old->parent, old->journal_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		iw_account_resume(&p->account, &st);
+	remove_part(old);
+}
+
+/*
+ * Removes the temporary that an earlier transfer left of a file: of m, which is complete under its name, or, if m is
+ * NULL, of any version of it.
+ */
 static void remove_old(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m)
 {
 	struct iw_part old = { .parent = parent };
-	struct stat st;
 
 	snprintf(old.leaf, sizeof(old.leaf), "%s", leaf);
 	name_again(&old);
 	old.fd = iw_temp_open_old(parent, old.name);
 	if (old.fd < 0)
 		return; /* it does not exist, or a transfer uses it */
-	if (iw_journal_is_other(parent, old.journal_name, m)) {
-		close(old.fd);
-		return;
-	}
-	if (fstat(old.fd, &st) == 0)
-		iw_account_resume(&p->account, &st);
-	if (fstatat(parent, old.journal_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		iw_account_resume(&p->account, &st);
-	remove_part(&old);
+	if (!m || !iw_journal_is_other(parent, old.journal_name, m))
+		remove_left(p, &old);
 	close(old.fd);
 }
 
@@ -163,10 +172,58 @@ static bool is_there(const struct iw_part *t)
 	       (uint32_t)st.st_mtim.tv_nsec == t->mtime_ns;
 }
 
+/* A partial file to be removed at the end of the transfer, if no other connection completes it. */
+struct drop {
+	struct iw_list link;
+	int parent;
+	char leaf[];
+};
+
+/* With --no-keep-partial. False: it cannot be removed later. */
+static bool drop_later(struct iw_place *p, const struct iw_part *t)
+{
+	size_t len = strlen(t->leaf) + 1;
+	struct drop *d = p->ndrops < DROPS_MOST ? malloc(sizeof(*d) + len) : NULL;
+
+	if (!d)
+		return false;
+	memcpy(d->leaf, t->leaf, len);
+	d->parent = fcntl(t->parent, F_DUPFD_CLOEXEC, 3);
+	if (d->parent < 0) {
+		free(d);
+		return false;
+	}
+	iw_list_add_tail(&p->drops, &d->link);
+	p->ndrops++;
+	return true;
+}
+
+static void drop_now(struct iw_place *p)
+{
+	struct iw_list *l;
+
+	while ((l = iw_list_first(&p->drops)) != NULL) {
+		struct drop *d = iw_container_of(l, struct drop, link);
+
+		iw_list_del(l);
+		remove_old(p, d->parent, d->leaf, NULL);
+		close(d->parent);
+		free(d);
+	}
+	p->ndrops = 0;
+}
+
+/* True if what has arrived of the file stays, so that it can be resumed. */
+static bool stays(struct iw_part *t)
+{
+	if (t->useless || t->journal.fd < 0 || t->chunks.n == 0 || (!t->was_there && is_there(t)))
+		return false;
+	return !t->place->drop_partial || (t->lost && !t->named && drop_later(t->place, t));
+}
+
 static void end_part(struct iw_part *t)
 {
-	bool keep = !t->useless && t->journal.fd >= 0 && t->chunks.n > 0 &&
-		    (t->was_there || !is_there(t));
+	bool keep = stays(t);
 
 	iw_list_del(&t->link);
 	if (t->resting)
@@ -203,8 +260,13 @@ void iw_target_forget(struct iw_place *p)
 {
 	struct iw_list *l;
 
-	while ((l = iw_list_first(&p->parts)) != NULL)
-		end_part(iw_container_of(l, struct iw_part, link));
+	while ((l = iw_list_first(&p->parts)) != NULL) {
+		struct iw_part *t = iw_container_of(l, struct iw_part, link);
+
+		t->lost = false;
+		end_part(t);
+	}
+	drop_now(p);
 }
 
 static bool is_unfinished(const struct iw_part *t)
@@ -324,6 +386,15 @@ static void note_failed(struct iw_place *p, uint32_t share)
 		p->failed[p->nfailed++ % IW_ARRAY_LEN(p->failed)] = share;
 }
 
+/* What an earlier transfer has stored needs no space again. The file that is replaced holds its space until then. */
+static int check_space(const struct iw_part *t, const struct iw_xmeta *m, struct iw_file_fault *why)
+{
+	struct stat st;
+	uint64_t held = fstat(t->fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 : m->data;
+
+	return iw_space_check(t->fd, m->data - IW_MIN(m->data, held), why);
+}
+
 static struct iw_part *new_part(struct iw_place *p, const char *name, const struct iw_xmeta *m,
 				enum iw_xfer_digest digest, struct iw_file_fault *why)
 {
@@ -349,6 +420,7 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 	iw_list_init(&t->link);
 	pthread_mutex_init(&t->lock, NULL);
 	t->refs = 1;
+	t->place = p;
 	t->share = m->share;
 	t->meta_size = m->size;
 	t->mtime_s = m->mtime_s;
@@ -374,6 +446,10 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 	}
 	t->charged = iw_place_cost(p, m);
 	t->files = 1;
+	if (check_space(t, m, why) != 0) {
+		part_put(t);
+		return NULL;
+	}
 	if (m->share)
 		iw_list_add_tail(&p->parts, &t->link);
 	return t;
@@ -976,13 +1052,15 @@ static bool mends(uint32_t code)
 
 bool iw_target_is_kept(const struct iw_target *t)
 {
-	return t->part && t->part->journal.fd >= 0;
+	return t->part && t->part->journal.fd >= 0 && !t->place->drop_partial;
 }
 
 void iw_target_abandon(struct iw_target *t, uint32_t code)
 {
 	if (t->part && !mends(code))
 		t->part->useless = true;
+	if (t->part)
+		t->part->lost = code == IW_XC_CANCELED;
 	/* A canceled file was lost with its connection, and may be announced again. */
 	if (t->part && code != IW_XC_CANCELED) {
 		t->part->reported = true;

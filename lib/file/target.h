@@ -49,6 +49,8 @@ struct iw_part {
 	bool resting;  /* some parts are complete, and none is being received: counted in account */
 	bool useless;  /* it failed for a reason that remains after a resume */
 	bool named;    /* it has its final name */
+	bool lost;     /* with its connection: another one may continue it */
+	struct iw_place *place; /* borrowed */
 	/* As announced: a complete file of that size and time that was not there before makes this one useless. */
 	bool was_there;
 	uint64_t meta_size;

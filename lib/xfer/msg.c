@@ -74,6 +74,7 @@ static const struct field_row fields[IW_XF_COUNT] = {
 	[IW_XF_CODES]    = { BYTES,  AT(codes),    AT(codes_len), IW_XFER_MEMBERS },
 	[IW_XF_SHARE]    = { U32,    AT(share),    0,            UINT32_MAX },
 	[IW_XF_CHUNKS]   = { BYTES,  AT(chunks),   AT(chunks_len), IW_XFER_MSG_MAX },
+	[IW_XF_DATA]     = { U64,    AT(data),     0,            IW_XFER_SIZE_MAX },
 };
 /* clang-format on */
 

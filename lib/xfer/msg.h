@@ -96,6 +96,7 @@ enum iw_xfield {
 	IW_XF_SHARE =
 		23, /* several parts of one file, on several connections, have this in common */
 	IW_XF_CHUNKS = 24, /* digests of chunks, one behind the other */
+	IW_XF_DATA = 25,   /* octets of a file that are not in holes, at least */
 	IW_XF_COUNT
 };
 #define IW_XBIT(f) (1u << (f))
@@ -123,6 +124,7 @@ struct iw_xentry {
 	const uint8_t *xattr, *ident, *list, *wanted, *codes, *chunks;
 	size_t xattr_len, ident_len, list_len, wanted_len, codes_len, chunks_len;
 	uint32_t share;
+	uint64_t data;
 };
 
 /* Appends the fields in e->has. */

@@ -188,6 +188,8 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 		f->meta.size = e->kind < IW_XFER_KINDS && iw_xfer_is_stream(f->meta.kind)
 				       ? IW_XFER_SIZE_UNKNOWN
 				       : 0;
+	if (e->kind == IW_XFER_FILE)
+		f->meta.data = IW_MIN(e->data, f->meta.size);
 	if (e->has & IW_XBIT(IW_XF_SHARE) && take_part(x, f, e) != 0)
 		return IW_E_FORMAT;
 	if (e->kind == IW_XFER_PACK && take_list(x, f) != 0)

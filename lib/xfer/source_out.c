@@ -44,6 +44,10 @@ static bool put_file(struct draft *d, struct file *f)
 		e.has |= IW_XBIT(IW_XF_TOP);
 		e.top = true;
 	}
+	if (m->data) {
+		e.has |= IW_XBIT(IW_XF_DATA);
+		e.data = m->data;
+	}
 	if (m->share) {
 		e.has |= IW_XBIT(IW_XF_SHARE) | IW_XBIT(IW_XF_OFF) | IW_XBIT(IW_XF_LEN);
 		e.share = m->share;

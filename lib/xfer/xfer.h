@@ -61,6 +61,8 @@ struct iw_xmeta {
 	/* named by the user, not found below a directory: a single one takes the target's name */
 	bool top;
 	uint64_t size; /* IW_XFER_SIZE_UNKNOWN: a stream's */
+	/* FILE: octets outside of holes, at least; 0: not known */
+	uint64_t data;
 	/* permission, set-id and sticky bits; the sink decides which apply */
 	uint32_t mode;
 	int64_t mtime_s; /* seconds since 1970 */

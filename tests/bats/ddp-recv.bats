@@ -187,28 +187,102 @@ some_parts() {
     assert_no_parts dst
 }
 
+# in_mount CMD...: in the mount namespace of the server
+in_mount() {
+    nsenter -t "$SERVE_PID" -m "$@"
+}
+
+# serve_small SIZE [OPTION...]: a receiver with a small file system of its own, which it alone sees
+serve_small() {
+    local size=$1
+    shift
+
+    unshare --mount true 2>/dev/null || skip 'needs root: no mount namespace'
+    serve_here unshare --mount --propagation private bash -c \
+        "mount -t tmpfs -o size=$size none dst && exec ddp-recv -p $PORT $* dst"
+}
+
+has_part() {
+    [ "$(in_mount du -ms "$PWD/dst" | cut -f 1)" -ge 2 ]
+}
+
+# push_until_full [OPTION...]: another file takes the space while src/big is sent
+push_until_full() {
+    (
+        wait_until 10 has_part
+        in_mount fallocate -l 10M "$PWD/dst/filler"
+    ) >/dev/null 2>&1 3>&- &
+    push --bwlimit 60M "$@" src/big 127.0.0.1:
+    wait $! || true
+    assert_status 1
+    assert_stderr_has 'big: the peer says: no space left'
+}
+
 @test "a full disk fails the file with its reason, and the same command goes on when there is room" {
     random_file src/big 12M
-    unshare --mount true 2>/dev/null || skip 'needs root: no mount namespace'
-    # A small file system of its own, seen by the server alone.
-    serve_here unshare --mount --propagation private bash -c \
-        "mount -t tmpfs -o size=8M none dst && exec ddp-recv -p $PORT dst"
+    serve_small 16M
     for mode in write read send; do
-        push -m $mode --force src/big 127.0.0.1:
-        assert_status 1
-        assert_stderr_has 'big: the peer says: no space left'
+        push_until_full -m $mode --force
         # shellcheck disable=SC2154
         [[ $stderr =~ \;\ (\.iw-[0-9a-f]{16}\.part)\ is\ kept:\ the\ same\ command\ resumes\ it ]] ||
             fail_with 'the partial file is not named'
-        nsenter -t "$SERVE_PID" -m test -e "$PWD/dst/${BASH_REMATCH[1]}" || fail_with 'it is not there'
+        in_mount test -e "$PWD/dst/${BASH_REMATCH[1]}" || fail_with 'it is not there'
         assert_output_has '1 FAILED'
-        nsenter -t "$SERVE_PID" -m mount -o remount,size=40M "$PWD/dst"
+        # Not enough for the whole file, but for the part that is missing.
+        in_mount bash -c "rm $PWD/dst/filler && fallocate -l 2M $PWD/dst/filler"
         push -m $mode --force --json src/big 127.0.0.1:
         assert_status 0
-        assert_jsonl '[.[] | select(.event=="result") | .moved_octets < 6000000][0]' true
-        nsenter -t "$SERVE_PID" -m cmp "$PWD/src/big" "$PWD/dst/big"
-        nsenter -t "$SERVE_PID" -m bash -c "cd $PWD/dst && rm -rf ./* ./.iw* && mount -o remount,size=8M $PWD/dst"
+        assert_jsonl '[.[] | select(.event=="result") | .resumed_octets > 1000000][0]' true
+        in_mount cmp "$PWD/src/big" "$PWD/dst/big"
+        in_mount bash -c "cd $PWD/dst && rm -rf ./* ./.iw*"
     done
+}
+
+@test "--no-keep-partial removes the partial file of a failed transfer, pushed or fetched" {
+    random_file src/big 12M
+    serve_small 16M --no-keep-partial
+    push_until_full
+    assert_stderr_lacks 'is kept'
+    assert_stderr_lacks 'resume'
+    wait_until 5 in_mount bash -c "! compgen -G '$PWD/dst/.iw-*'" || fail_with 'it is kept'
+    serve_end
+    serve_here ddp-send --listen --bwlimit 40M -p "$PORT" src
+    for option in '' --no-keep-partial; do
+        # One signal: a second one would end it at once.
+        run_here timeout --foreground -s TERM 0.8 ddp-recv $option -p "$PORT" 127.0.0.1:big dst
+        assert_stderr_has interrupted
+        if [ -z "$option" ]; then
+            assert_stderr_has 'run the same command again to resume'
+            [ -n "$(find dst -name '.iw-*.part')" ] || fail_with 'nothing was kept'
+        else
+            assert_stderr_lacks 'to resume'
+            assert_equal "$(find dst -name '.iw-*')" ''
+        fi
+    done
+}
+
+@test "a file that does not fit is refused before it is sent, a sparse one is not" {
+    random_file src/big 12M
+    truncate -s 1G src/sparse
+    dd if=src/big of=src/sparse bs=1M seek=500 count=3 conv=notrunc status=none
+    serve_small 8M
+    for options in '' '-j 2' '-m send'; do
+        # shellcheck disable=SC2086
+        push --json $options src/big 127.0.0.1:
+        assert_status 1
+        assert_jsonl '[.[]|select(.event=="file")|[.code,.text]][0]' '["SPACE","needs 12.0 MiB, the file system has 8.0 MiB free"]'
+        assert_jsonl '[.[]|select(.event=="result")][0].moved_octets' 0
+    done
+    push src/sparse 127.0.0.1:
+    assert_status 0
+    in_mount cmp "$PWD/src/sparse" "$PWD/dst/sparse"
+    random_file src/fits 4M
+    push src/fits 127.0.0.1:
+    assert_status 0
+    # The new one needs space beside the old one.
+    push --force src/fits 127.0.0.1:
+    assert_status 1
+    assert_stderr_has 'needs 4.0 MiB'
 }
 
 @test "a limit on the size of files is an error, not the end" {
