@@ -577,6 +577,8 @@ static void tell_end(struct group *g)
 	t->counts.peer_failed -= IW_MIN(t->counts.peer_failed, g->repeated);
 	t->redials = g->redials;
 	t->connections = g->connections;
+	t->info.tx_octets = g->tx_octets;
+	t->info.rx_octets = g->rx_octets;
 	t->dry_run = g->opts & IW_XOPT_DRY_RUN;
 	/* What one connection lost, others have moved: the transfer is well when one of them came to its orderly end. */
 	if (g->ended_well)
@@ -616,6 +618,21 @@ static void keep_end(struct group *g, const struct session *s)
 	iw_qp_info(s->qp, &g->end.info);
 }
 
+/* Over SCTP the connections of a transfer share an association, which counts the octets of all of them. */
+static void add_line(struct group *g, const struct session *s)
+{
+	bool shared = strcmp(g->hub->cli->transport, "tcp") != 0;
+	struct iw_qp_info info;
+
+	if (!s->qp || !s->stood)
+		return;
+	iw_qp_info(s->qp, &info);
+	g->tx_octets = shared ? IW_MAX(g->tx_octets, info.tx_octets)
+			      : g->tx_octets + info.tx_octets;
+	g->rx_octets = shared ? IW_MAX(g->rx_octets, info.rx_octets)
+			      : g->rx_octets + info.rx_octets;
+}
+
 static void tell_loss(const struct group *g, const struct session *s)
 {
 	const char *why = s->fault.text[0] ? s->fault.text : iw_err_text(s->fault.err);
@@ -652,6 +669,7 @@ void iw_group_leave(struct group *g, struct session *s)
 		c.files_failed -= IW_MIN(c.files_failed, s->requeued);
 		add_counts(&g->counts, &c);
 	}
+	add_line(g, s);
 	if (s->ended && s->fault.err == IW_OK) {
 		g->ended_well = true;
 		end_redials(g);

@@ -179,8 +179,9 @@ struct group {
 	/* Of the connection that ended last. */
 	struct iw_transfer_report end;
 	char peer[64];
-	uint64_t redials;     /* connections set up again, in all */
-	uint64_t connections; /* set up in all, those set up again included */
+	uint64_t redials;              /* connections set up again, in all */
+	uint64_t tx_octets, rx_octets; /* of connections that have ended */
+	uint64_t connections;          /* set up in all, those set up again included */
 	/*
 	 * Tasks run in two lanes: one opens, names and removes files, the other writes chunks to
 	 * open files. The tasks of a file run one at a time: it changes lanes only when it has no

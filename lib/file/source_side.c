@@ -41,6 +41,7 @@ static struct iw_walk *walk_of(struct session *s)
 	}
 	iw_walk_init(g->walk, g->initiator ? AT_FDCWD : s->hub->root);
 	g->walk->filter = &s->hub->cfg->filter;
+	g->walk->stream = g->initiator ? s->hub->cfg->path : NULL;
 	return g->walk;
 }
 

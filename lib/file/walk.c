@@ -13,6 +13,7 @@
 #include "file/beneath.h"
 #include "file/place.h"
 #include "util/num.h"
+#include "xfer/name.h"
 
 struct operand {
 	struct iw_list link;
@@ -230,6 +231,16 @@ static void operand_name(struct iw_walk *w, const char *path, struct iw_entry *e
 	w->name[e->name_len] = '\0';
 }
 
+/* Standard input has the last component of the path at the target, for reports. The target decides by the whole path. */
+static void name_stream(const struct iw_walk *w, struct iw_entry *e)
+{
+	e->name = iw_walk_name(w->stream ? w->stream : "", &e->name_len);
+	if (e->name_len > IW_XFER_NAME_MAX || iw_xfer_name_fault(e->name, e->name_len)) {
+		e->name = "stdin";
+		e->name_len = 5;
+	}
+}
+
 /* The operand e->fd, which is given, and all that is below it. */
 static void begin_tree(struct iw_walk *w, struct iw_entry *e)
 {
@@ -253,8 +264,7 @@ static void open_operand(struct iw_walk *w, const char *path, struct iw_entry *e
 	if (w->local && strcmp(path, "-") == 0) {
 		e->what = IW_WALKED_STREAM;
 		e->fd = STDIN_FILENO;
-		e->name = "stdin";
-		e->name_len = 5;
+		name_stream(w, e);
 		return;
 	}
 	operand_name(w, path, e);

@@ -24,6 +24,7 @@ struct iw_walk {
 	int root; /* operands are beneath this directory; AT_FDCWD with local: anywhere */
 	bool local;
 	const struct iw_filter *filter; /* borrowed for life; NULL: none */
+	const char *stream; /* likewise: the path of standard input at the target; NULL: none */
 	struct iw_list operands;
 	struct iw_dir_ref *top; /* the operand that is being walked */
 	size_t top_len;         /* octets of its name in name[] */

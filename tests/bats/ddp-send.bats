@@ -508,3 +508,21 @@ except OSError:
     assert_status 1
     assert_stderr_has "connect to 127.0.0.1:$(<port): mpa: octet 0 of the key is 0x48, expected 0x4d: not an MPA Reply; an HTTP server answers like this"
 }
+
+@test "a stream has its name at the target in the file event, and a result the octets of all connections" {
+    local i
+
+    random_file src/in 100000
+    serve_here ddp-recv --json -p "$PORT" dst
+    IW_STDIN=src/in run_here ddp-send --json -p "$PORT" - 127.0.0.1:stream.out
+    assert_status 0
+    assert_jsonl '[.[]|select(.event=="file")|[.name,.kind,.outcome]]' '[["stream.out","stream","done"]]'
+    mkdir src/many
+    for i in 1 2 3 4 5 6 7 8; do random_file src/many/$i 2M; done
+    run_here ddp-send --json -j 4 -p "$PORT" src/many 127.0.0.1:
+    assert_status 0
+    assert_jsonl '[.[]|select(.event=="result")][0]|.connections, .moved_octets, .tx_octets > 16777216' $'4\n16777216\ntrue'
+    serve_end
+    assert_jsonl '[.[]|select(.event=="file" and .kind=="stream")|.name]' '["stream.out"]'
+    assert_jsonl '[.[]|select(.event=="result")]|last|.rx_octets > 16777216' true
+}
