@@ -177,10 +177,13 @@ static inline void handshake(struct maker *m)
 	(void)tcp(m, 0, ACK, m->seq[0], m->seq[1], NULL, 0);
 }
 
-static inline void maker_init_of(struct maker *m, const struct iw_cap_limits *limits,
-				 const struct iw_sctpmap_profile *profile)
+/* payload: events have the payload of segments, as with ddp-dump -x. */
+static inline void maker_init_payload(struct maker *m, const struct iw_cap_limits *limits,
+				      const struct iw_sctpmap_profile *profile, bool payload)
 {
-	struct iw_cap_cfg cfg = { .seed = 1, .align = true, .payload = true, .profile = profile };
+	struct iw_cap_cfg cfg = {
+		.seed = 1, .align = true, .payload = payload, .profile = profile
+	};
 	int err;
 
 	memset(m, 0, sizeof(*m));
@@ -201,6 +204,12 @@ static inline void maker_init_of(struct maker *m, const struct iw_cap_limits *li
 	m->seq[0] = 0xfffffff0;
 	m->seq[1] = 0xffffff00;
 	m->now_ns = 1700000000000000000u;
+}
+
+static inline void maker_init_of(struct maker *m, const struct iw_cap_limits *limits,
+				 const struct iw_sctpmap_profile *profile)
+{
+	maker_init_payload(m, limits, profile, false);
 }
 
 static inline void maker_init(struct maker *m, const struct iw_cap_limits *limits)

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "cli/json.h"
 #include "xfer/cbor.h"
 #include "xfer/hello.h"
 #include "xfer/msg.h"
@@ -364,10 +365,11 @@ static void put_octets(struct iw_text *t, const char *key, const void *p, size_t
 	iw_text_str(t, "\"");
 }
 
+/* Numbers of a peer may be larger than readers of JSON keep exactly. */
 static void put_number(struct iw_text *t, const char *key, uint64_t v)
 {
 	iw_text_str(t, key);
-	iw_text_u64(t, v);
+	iw_text_u64(t, IW_MIN(v, (uint64_t)IW_JSON_MAX));
 }
 
 static void put_signed(struct iw_text *t, const char *key, int64_t v)
@@ -375,7 +377,7 @@ static void put_signed(struct iw_text *t, const char *key, int64_t v)
 	iw_text_str(t, key);
 	if (v < 0)
 		iw_text_str(t, "-");
-	iw_text_u64(t, v < 0 ? -(uint64_t)v : (uint64_t)v);
+	iw_text_u64(t, IW_MIN(v < 0 ? -(uint64_t)v : (uint64_t)v, (uint64_t)IW_JSON_MAX));
 }
 
 static void put_flag(struct iw_text *t, const char *key, bool v)

@@ -77,7 +77,7 @@ int iw_endpoint_parse(struct iw_endpoint *out, const char *text, const char **wh
 		       "and a path that begins with a colon as HOST:./:PATH";
 		return IW_E_INVAL;
 	}
-	if (strncmp(end, "://", 3) == 0) {
+	if (strncmp(end, "://", 3) == 0 && !memchr(text, '.', len)) {
 		*why = "a URL; expected HOST:[PATH], such as 192.0.2.1:photos";
 		return IW_E_INVAL;
 	}

@@ -25,7 +25,7 @@ struct iw_transfer_cfg {
 	enum iw_xfer_role role;
 	bool listen;
 	bool stats; /* print totals at the end */
-	bool once; /* listen: one transfer, then the end */
+	bool once;  /* listen: one transfer, then the end */
 	uint32_t
 		opts; /* set of enum iw_xopt; a listener: those that it lets others choose, of owners, attributes and removal */
 	unsigned jobs; /* connections */
@@ -40,7 +40,7 @@ struct iw_transfer_cfg {
 	const char *listed;
 	size_t listed_len;
 	bool drop_partial; /* sink: remove partial files of a transfer that failed */
-	bool safe_links; /* sink: leave out symbolic links that lead out of their tree */
+	bool safe_links;   /* sink: leave out symbolic links that lead out of their tree */
 	struct iw_filter filter;
 	struct iw_limits limits;
 	struct iw_conn_param conn; /* but for the Private Data */

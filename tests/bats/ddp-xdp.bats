@@ -183,7 +183,7 @@ in_bpffs() {
     assert_stderr_has 'has the program'
     run_in left ddp-xdp detach -I "$LEFT_IF"
     assert_status 1
-    assert_stderr_has 'is not ours'
+    assert_stderr_has 'is not part of iwarp-tools'
     run_in left ddp-xdp detach -I "$LEFT_IF" --force-clean
     assert_status 0
     nothing_attached
@@ -390,7 +390,7 @@ buffer() {
     assert_seen 2 1
     run_in left ddp-xdp status -I "$LEFT_IF"
     assert_output_has '2 associations, 2 sessions on them, 2 STags'
-    assert_output_has 'ours: a tagged segment for an STag not registered for its stream'
+    assert_output_has 'passed to sockets: a tagged segment for an STag not registered for its stream'
     # Revoking the STag ends the session of its writer; the association waits for the peer.
     run_in left stag-reg revoke "$(printf %08x "${STAG[1]}")" --control ctl
     assert_status 0

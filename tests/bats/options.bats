@@ -56,33 +56,36 @@ END
 
 @test "lost output and closed descriptors are errors, with their cause" {
     [ -c /dev/full ] || skip 'needs devfull: there is no /dev/full'
+    local port
+
     mkdir dst
-    PORT=$(free_port)
-    serve_here ddp-recv -p "$PORT" dst
+    port=$(free_port)
+    serve_here ddp-recv -p "$port" dst
     echo octets >file
     run_here bash -c 'ddp-send --help >/dev/full'
     assert_status 4
     assert_stderr_is 'ddp-send: standard output: no space left on device'
-    run_here bash -c "ddp-send -p $PORT file 127.0.0.1: >/dev/full"
+    run_here bash -c "ddp-send -p $port file 127.0.0.1: >/dev/full"
     assert_status 4
     assert_stderr_is 'ddp-send: standard output: no space left on device'
-    run_here bash -c "ddp-send -p $PORT --force file 127.0.0.1: >&-"
+    run_here bash -c "ddp-send -p $port --force file 127.0.0.1: >&-"
     assert_status 4
     assert_stderr_is 'ddp-send: standard output: closed'
-    run_here bash -c "ddp-send -p $PORT --force file 127.0.0.1: | true; exit \${PIPESTATUS[0]}"
+    run_here bash -c "ddp-send -p $port --force file 127.0.0.1: | true; exit \${PIPESTATUS[0]}"
     [ "$status" -eq 0 ] || assert_stderr_is 'ddp-send: standard output: broken pipe: the program that read it has ended'
-    run_here bash -c "ddp-send -p $PORT - 127.0.0.1:empty <&-"
+    run_here bash -c "ddp-send -p $port - 127.0.0.1:empty <&-"
     assert_status 1
     assert_stderr_has 'read standard input: bad file descriptor'
     [ ! -e dst/empty ] || fail_with 'a closed standard input was sent as an empty file'
 }
 
 @test "habits of rsync and scp: what is always done is accepted, the rest is refused with the reason" {
-    local option
+    local option port
 
     mkdir dst
-    serve_here ddp-recv -p "${PORT:=$(free_port)}" -a dst
-    run_here ddp-send -aP -r --archive --recursive --partial --progress -p "$PORT" f 127.0.0.1:
+    port=$(free_port)
+    serve_here ddp-recv -p "$port" -a dst
+    run_here ddp-send -aP -r --archive --recursive --partial --progress -p "$port" f 127.0.0.1:
     assert_status 0
     assert_same_file f dst/f
     for option in -z --compress -C; do
@@ -96,7 +99,7 @@ END
     refused '-P 7471: the port is -p 7471' ddp-recv -P 7471 127.0.0.1:f dst
     # A file of that name is sent.
     cp f 7471
-    run_here ddp-send -p "$PORT" -P 7471 127.0.0.1:
+    run_here ddp-send -p "$port" -P 7471 127.0.0.1:
     assert_status 0
 }
 

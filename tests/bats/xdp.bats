@@ -263,7 +263,7 @@ kernel_sent() {
 @test "the interface must be Ethernet, there, and named" {
     run_in left ddp-recv -t xdp -I lo --bind '*' dst
     assert_status 3
-    assert_stderr_has 'no Ethernet'
+    assert_stderr_has 'is not Ethernet'
     run_in left ddp-recv -t xdp -I nosuch0 --bind '*' dst
     assert_status 4
     assert_stderr_has nosuch0
@@ -433,7 +433,7 @@ between() {
 
     between 'ip address add 10.9.8.7/24 dev b0; ddp-bench xdp --between a0,b0'
     assert_output_has 'status 4'
-    assert_stderr_has 'interface b0 has the address 10.9.8.7, which it would lose'
+    assert_stderr_has 'interface b0: has the address 10.9.8.7, which it would lose'
     between 'ddp-bench xdp --between a0,c0'
     assert_stderr_has 'interface c0: no interface has this name'
     between 'ddp-bench xdp --between a0'

@@ -443,7 +443,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	uint8_t how = u8(&in);
 	struct maker m;
 
-	maker_init(&m, &limits);
+	maker_init_payload(&m, &limits, NULL, true);
 	m.each = look_at;
 	if (how & 1)
 		frames(&m, &in);

@@ -63,7 +63,7 @@ static size_t hello(uint8_t *pd, enum iw_xfer_digest digest)
 
 static void begin(struct maker *m)
 {
-	maker_init(m, NULL);
+	maker_init_payload(m, NULL, NULL, true);
 	m->each = look_at;
 	transfers[0] = '\0';
 	payload_len = payloads = 0;
