@@ -119,7 +119,7 @@ through() {
     assert_output_is xdpfilt_alw_all
     run_guest ddp-xdp detach -I va
     assert_status 1
-    assert_stderr_has 'is not ours'
+    assert_stderr_has 'is not part of iwarp-tools'
 }
 
 @test "what a dispatcher has left is told at the next start, and goes by force" {
