@@ -180,7 +180,7 @@ for i in range(6000):
     run_in left ddp-xdp attach -I "$LEFT_IF" --program mpa
     run_in left sctp-ddp-ping --doctor -t xdp -I "$LEFT_IF"
     assert_status 3
-    assert_output_has 'it has the program iw_observe_1'
+    assert_output_has 'another program is attached already: iw_observe_1'
     run_in left ddp-xdp detach -I "$LEFT_IF"
     assert_status 0
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # From the traces of both ends of tests/lanes (jq -s), what one lost message held up: a lane is late when one of its messages took
 # longer, beyond what the quickest took, than half of what the slowest did.
-[.[] | select(.event == "posted" or .event == "delivered")]
+# Of these events the traces have others, without a lane.
+[.[] | select((.event == "posted" or .event == "delivered") and has("lane"))]
 | (map(select(.event == "posted")) | length) as $posted
 | group_by([.lane, .number])
 | map(select(length == 2) | { lane: .[0].lane, took: (map(.t_ns) | max - min) })
