@@ -64,6 +64,10 @@ require_tool() {
     done
 }
 
+require_localhost() {
+    getent hosts localhost >/dev/null || skip 'needs localhost: the name does not resolve'
+}
+
 require_ipv6() {
     [ -e /proc/net/if_inet6 ] || skip 'needs ipv6: this kernel has none'
 }
