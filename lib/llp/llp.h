@@ -53,7 +53,8 @@ struct iw_llp_cfg {
 	int listen_fd; /* STREAM, listen: a listening socket (borrowed); 0: make one */
 	/* Message transports: */
 	uint16_t streams, udp_port;
-	unsigned xdp; /* set of enum iw_xdp_want */
+	bool any_udp_port; /* listen: in UDP, on a port that the system chooses */
+	unsigned xdp;      /* set of enum iw_xdp_want */
 };
 
 /* How a connection is doing, as far as its transport can tell. */
@@ -137,7 +138,8 @@ struct iw_llp {
 	int fd;                   /* to be polled */
 	char local[64], peer[64]; /* "192.0.2.1:7471", "[::1]:7471" */
 	uint16_t local_port;
-	uint32_t emss;         /* as read last */
+	uint16_t local_udp_port; /* listener on a port in UDP; otherwise 0 */
+	uint32_t emss;           /* as read last */
 	unsigned untried;      /* while connecting: addresses behind the one that is being tried */
 	uint64_t sends, recvs; /* system calls that moved octets */
 };

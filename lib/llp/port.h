@@ -176,9 +176,10 @@ struct iw_port {
 	bool waits;     /* input_wait may be called */
 	char local[64]; /* listener */
 	uint16_t local_port;
-	bool all_acked_only; /* acknowledgements are reported by IW_ASSOC_ALL_ACKED alone */
-	uint32_t window;     /* receive window of each association, octets; 0: not known */
-	unsigned loans;      /* messages that can be lent at once; 0: the port does not lend */
+	uint16_t local_udp_port; /* 0: not in UDP */
+	bool all_acked_only;     /* acknowledgements are reported by IW_ASSOC_ALL_ACKED alone */
+	uint32_t window;         /* receive window of each association, octets; 0: not known */
+	unsigned loans;          /* messages that can be lent at once; 0: the port does not lend */
 	/* Limit of a listener's associations without a session: each needs a descriptor. 0: none */
 	uint32_t unused_max;
 	uint64_t sends, recvs; /* system calls that moved octets */

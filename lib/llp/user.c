@@ -206,8 +206,8 @@ static int user_open(struct iw_port **out, const struct iw_port_cfg *cfg,
 	uint16_t port = cfg->llp.listen ? cfg->llp.port : 0;
 	struct iw_pkt_cfg pc = {
 		.interface = cfg->llp.interface,
-		.udp = cfg->llp.udp_port != 0,
-		.udp_port = cfg->llp.listen ? cfg->llp.udp_port : 0,
+		.udp = cfg->llp.udp_port != 0 || cfg->llp.any_udp_port,
+		.udp_port = cfg->llp.listen && !cfg->llp.any_udp_port ? cfg->llp.udp_port : 0,
 		.sndbuf = cfg->llp.sndbuf,
 		.rcvbuf = cfg->llp.rcvbuf,
 		.xdp = cfg->llp.xdp,
@@ -245,6 +245,7 @@ static int user_open(struct iw_port **out, const struct iw_port_cfg *cfg,
 	u->port.waits = u->pkt->ops->recv_wait != NULL;
 	u->port.loans = u->pkt->loans;
 	u->port.local_port = port;
+	u->port.local_udp_port = u->pkt->udp_port;
 	if (pc.bind.len == 0) {
 		pc.bind.in = (struct sockaddr_in){ .sin_family = AF_INET };
 		pc.bind.len = sizeof(pc.bind.in);
@@ -626,6 +627,29 @@ static bool try_next(struct user_port *u, struct user_assoc *x)
 	return connect_next(u, x, u->now, &why) == 0;
 }
 
+/* RFC 9260 8.4: an ABORT without a cause answers an INIT to a port where nothing listens. */
+static bool is_silent(const struct iw_fault *why)
+{
+	return !why->from_peer || !strstr(why->text, "association:");
+}
+
+/* Over UDP, the set-up was answered by a bare ABORT or by ICMP. */
+static void name_wrong_port(struct iw_fault *why, const char *peer, const char *udp)
+{
+	struct iw_fault named;
+	const char *colon = strrchr(peer, ':');
+
+	if (why->from_peer)
+		iw_fail(&named, why->err,
+			"connect to %s%s: SCTP answers there, but nothing listens on SCTP port %s: give the listener's port with -p",
+			peer, udp, colon ? colon + 1 : "");
+	else
+		iw_fail(&named, why->err,
+			"connect to %s%s: unreachable; is a listener with -t udp running there?",
+			peer, udp);
+	memcpy(why->text, named.text, sizeof(why->text));
+}
+
 /* A set-up that failed: which peer, and what to look at there. */
 static void name_peer(const struct user_port *u, struct user_assoc *x)
 {
@@ -638,6 +662,10 @@ static void name_peer(const struct user_port *u, struct user_assoc *x)
 		return;
 	if (u->pkt->udp_port)
 		snprintf(udp, sizeof(udp), ", UDP port %u", (unsigned)u->udp_port);
+	if (u->pkt->udp_port && why->err == IW_E_CLOSED && is_silent(why)) {
+		name_wrong_port(why, x->assoc.peer, udp);
+		return;
+	}
 	iw_fail(&named, why->err, "connect to %s%s: %s; is a listener with -t %s running there?",
 		x->assoc.peer, udp, why->text, u->pkt->udp_port ? "udp" : "sctp, raw or xdp");
 	memcpy(why->text, named.text, sizeof(why->text));

@@ -96,6 +96,7 @@ int iw_gate_new_port(struct iw_gate **out, struct iw_loop *l, struct iw_port *po
 		.ops = iw_llp_find(port->ops->name),
 		.fd = -1,
 		.local_port = port->local_port,
+		.local_udp_port = port->local_udp_port,
 	};
 	memcpy(g->face.local, port->local, sizeof(g->face.local));
 	g->llp = &g->face;

@@ -43,22 +43,22 @@ static const char *transport_of(const struct iw_conn_param *p)
 }
 
 /* RFC 5044 appendix C: Rev 0 with its markers and CRC, and versions 0 of DDP and RDMAP. */
-static int take_rdmac(struct iw_conn_param *p, const char *what, struct iw_fault *why)
+static int take_rdmac(struct iw_conn_param *p, struct iw_fault *why)
 {
 	if (strcmp(transport_of(p), "tcp") != 0)
-		return iw_fail(why, IW_E_INVAL, "%s: profile rdmac: needs transport tcp, not %s",
-			       what, p->transport);
+		return iw_fail(why, IW_E_INVAL, "profile rdmac: needs transport tcp, not %s",
+			       p->transport);
 	if (p->rev > 0)
 		return iw_fail(why, IW_E_INVAL,
-			       "%s: profile rdmac: it uses MPA Rev 0; Rev %u needs profile rfc",
-			       what, (uint32_t)p->rev);
+			       "profile rdmac uses MPA Rev 0: leave out rev %u, or use profile rfc",
+			       (uint32_t)p->rev);
 	if (p->peer_to_peer)
 		return iw_fail(
 			why, IW_E_INVAL,
-			"%s: profile rdmac: it uses MPA Rev 0; peer-to-peer needs profile rfc",
-			what);
+			"profile rdmac uses MPA Rev 0: leave out peer-to-peer, or use profile rfc");
 	if (p->crc == IW_CRC_OFF)
-		return iw_fail(why, IW_E_INVAL, "%s: profile rdmac: the CRC is always on", what);
+		return iw_fail(why, IW_E_INVAL,
+			       "crc off: with profile rdmac the CRC is always on; leave it out");
 	p->rev = -1;
 	p->rdmac = true;
 	p->profile = NULL;
@@ -66,42 +66,40 @@ static int take_rdmac(struct iw_conn_param *p, const char *what, struct iw_fault
 }
 
 /* An edition before RFC 6581: its sessions are Rev 1. */
-static int take_plain(struct iw_conn_param *p, const char *what, struct iw_fault *why)
+static int take_plain(struct iw_conn_param *p, struct iw_fault *why)
 {
 	if (p->rev > 1)
 		return iw_fail(
 			why, IW_E_INVAL,
-			"%s: profile %s: it has no enhanced sessions (RFC 6581); Rev %u needs profile rfc",
-			what, p->profile, (uint32_t)p->rev);
+			"profile %s has no enhanced sessions (RFC 6581): leave out rev %u, or use profile rfc",
+			p->profile, (uint32_t)p->rev);
 	if (p->peer_to_peer)
 		return iw_fail(
 			why, IW_E_INVAL,
-			"%s: profile %s: it has no enhanced sessions (RFC 6581); peer-to-peer needs profile rfc",
-			what, p->profile);
+			"profile %s has no enhanced sessions (RFC 6581): leave out peer-to-peer, or use profile rfc",
+			p->profile);
 	p->rev = 1;
 	return 0;
 }
 
-static int take_profile(struct iw_conn_param *p, const char *what, struct iw_fault *why)
+static int take_profile(struct iw_conn_param *p, struct iw_fault *why)
 {
 	const struct iw_sctpmap_profile *known;
 
 	if (!p->profile)
 		return 0;
 	if (strcmp(p->profile, "rdmac") == 0)
-		return take_rdmac(p, what, why);
+		return take_rdmac(p, why);
 	known = iw_sctpmap_profile_find(p->profile);
 	if (!known)
 		return iw_fail(why, IW_E_INVAL,
-			       "%s: profile %s: unknown; use rfc, rdmac or sctp-draft-02", what,
-			       p->profile);
+			       "profile %s: unknown; use rfc, rdmac or sctp-draft-02", p->profile);
 	if (known != &iw_sctpmap_rfc && strcmp(transport_of(p), "tcp") == 0)
-		return iw_fail(why, IW_E_INVAL,
-			       "%s: profile %s: it needs transport sctp, udp, raw or xdp", what,
+		return iw_fail(why, IW_E_INVAL, "profile %s: needs transport sctp, udp, raw or xdp",
 			       p->profile);
 	/* Copies of param outlive the call; the caller's string does not. */
 	p->profile = known->name;
-	return known->enhanced ? 0 : take_plain(p, what, why);
+	return known->enhanced ? 0 : take_plain(p, why);
 }
 
 int iw_verbs_take_param(struct iw_conn_param *out, const struct iw_conn_param *param,
@@ -123,7 +121,7 @@ int iw_verbs_take_param(struct iw_conn_param *out, const struct iw_conn_param *p
 			       (uint64_t)out->private_data_len, (uint32_t)IW_MPA_PD_MAX);
 	if (out->private_data_len && !out->private_data)
 		return iw_fail(why, IW_E_INVAL, "%s: private_data is NULL", what);
-	return take_profile(out, what, why);
+	return take_profile(out, why);
 }
 
 /* The public names are the engine's, so that no table is needed between them. */
@@ -198,6 +196,7 @@ void iw_verbs_llp_cfg(struct iw_llp_cfg *out, const struct iw_conn_param *param,
 		.listen_fd = listen ? param->listen_fd : 0,
 		.streams = param->streams ? param->streams : STREAMS,
 		.udp_port = param->udp_port || xdp ? param->udp_port : UDP_PORT,
+		.any_udp_port = listen && param->any_udp_port,
 		.xdp = param->xdp,
 	};
 }

@@ -392,6 +392,11 @@ uint16_t iw_listener_port(const struct iw_listener *l)
 	return iw_gate_llp(l->gate)->local_port;
 }
 
+uint16_t iw_listener_udp_port(const struct iw_listener *l)
+{
+	return iw_gate_llp(l->gate)->local_udp_port;
+}
+
 const char *iw_listener_addr(const struct iw_listener *l)
 {
 	return l->addr;

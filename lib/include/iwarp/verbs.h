@@ -406,6 +406,11 @@ struct iw_conn_param {
 	 * a socket.
 	 */
 	int listen_fd;
+	/*
+	 * listen, over "udp" and "xdp": SCTP is in UDP, the system chooses the UDP port
+	 * (iw_listener_udp_port), and udp_port is ignored.
+	 */
+	bool any_udp_port;
 };
 
 /*
@@ -487,6 +492,8 @@ IW_API IW_MUST_CHECK int iw_adopt_streaming(const struct iw_qp *qp, const void *
 IW_API IW_MUST_CHECK int iw_listen(struct iw_listener **out, struct iw_ctx *ctx,
 				   const struct iw_conn_param *param, struct iw_fault *why);
 IW_API uint16_t iw_listener_port(const struct iw_listener *l);
+/* Returns the UDP port of a listener, or 0 if its SCTP is not in UDP. */
+IW_API uint16_t iw_listener_udp_port(const struct iw_listener *l);
 /* "127.0.0.1:7471", "[::1]:7471" (owned) */
 IW_API const char *iw_listener_addr(const struct iw_listener *l);
 /*
