@@ -231,5 +231,8 @@ void flow_free(struct iw_cap *c, struct flow *f)
 	}
 	iw_mem_free(c->mem, f->follow, sizeof(*f->follow));
 	sctp_drop(c, f);
+	/* iw_cap_finish() also closes the connection of a frame whose events were not fetched. */
+	if (c->cur == f)
+		c->cur = NULL;
 	iw_mem_free(c->mem, f, sizeof(*f));
 }

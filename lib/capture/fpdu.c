@@ -259,8 +259,9 @@ static void keep_body(struct iw_cap *c, const struct follow *fo, struct walk *w,
 		w->body_size = size;
 		c->body_octets += size;
 		w->body = w->body_own;
-		memcpy(w->body_own, w->head, w->got);
-		w->body_len = w->got;
+		/* If ULPDU_Length is below 2, w->got includes padding. */
+		w->body_len = IW_MIN((size_t)w->got, size);
+		memcpy(w->body_own, w->head, w->body_len);
 	}
 	if (!w->body_own || w->body_len != w->got || w->body_len >= size)
 		return;

@@ -774,6 +774,25 @@ static void the_order_of_calls_is_kept(void **state)
 	assert_int_equal(mem.blocks, 0);
 }
 
+/* ddp-dump ends like this if a frame cannot be copied to its output file. */
+static void finish_reports_the_events_that_were_not_fetched(void **state)
+{
+	uint8_t request[64], p[128];
+	struct iw_cap_frame f = { .number = 9, .link = IW_CAP_RAW, .data = p };
+	struct maker m;
+
+	(void)state;
+	maker_init(&m, NULL);
+	handshake(&m);
+	f.len = f.wire_len = make_ip(&m, p, 0, ACK, m.seq[0], m.seq[1], request,
+				     make_mpa(request, false, IW_MPA_C, 1, "private", 7));
+	assert_int_equal(iw_cap_push(m.cap, &f), 0);
+	maker_finish(&m);
+	assert_int_equal(count_kind(&m, IW_CAP_MPA), 1);
+	assert_null(iw_cap_next(m.cap));
+	assert_true(maker_fini(&m));
+}
+
 /* One in three segments is missing, and the peer has acknowledged all: what waits stays a window. */
 static void many_holes_are_given_up_together(void **state)
 {
@@ -891,6 +910,7 @@ int main(void)
 		cmocka_unit_test(cut_frames_out_of_order_are_put_in_order_too),
 		cmocka_unit_test(a_frame_cut_in_its_tcp_header_loses_the_payload_only),
 		cmocka_unit_test(the_order_of_calls_is_kept),
+		cmocka_unit_test(finish_reports_the_events_that_were_not_fetched),
 		cmocka_unit_test(many_holes_are_given_up_together),
 		cmocka_unit_test(what_is_sent_again_while_it_waits_is_kept_once),
 	};

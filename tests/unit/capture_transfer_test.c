@@ -331,9 +331,29 @@ static void sends_of_another_protocol_are_not_decoded(void **state)
 	end(&m);
 }
 
+/* Sanitizers detect writes past the kept payload. */
+static void fpdus_without_a_ddp_header_are_kept_within_bounds(void **state)
+{
+	static const uint8_t zeros[4];
+	uint8_t fpdu[64];
+	struct maker m;
+
+	(void)state;
+	for (size_t len = 0; len < sizeof(zeros); len++) {
+		size_t n = make_fpdu(fpdu, 0, false, false, zeros, len);
+
+		begin_tcp(&m, IW_XFER_NONE);
+		for (size_t at = 0; at < n; at++)
+			say(&m, 0, fpdu + at, 1);
+		end(&m);
+		assert_int_equal(payloads, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fpdus_without_a_ddp_header_are_kept_within_bounds),
 		cmocka_unit_test(payload_of_an_fpdu_in_many_tcp_segments_is_kept_whole),
 		cmocka_unit_test(payload_before_a_hole_is_kept),
 		cmocka_unit_test(message_over_tcp_is_named_with_its_entries),
