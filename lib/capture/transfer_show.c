@@ -52,6 +52,7 @@ static const struct {
 	{ IW_XOPT_LISTED, "remove only listed names" },
 	{ IW_XOPT_CONTENTS, "contents of a directory" },
 	{ IW_XOPT_CHECKSUM, "compare by digest" },
+	{ IW_XOPT_TOTAL, "report the total" },
 };
 
 /* A number or a string under a key; false: the key is absent or has another type. */
@@ -283,6 +284,8 @@ static void print_message(struct iw_text *t, const struct iw_cap_transfer *x)
 		iw_text_str(t, ", busy");
 	if (m.answer)
 		iw_text_str(t, ", asks for a message");
+	if (m.paths > 0)
+		iw_text_fmt(t, ", total %U in paths 1 to %U", m.total, m.paths);
 	if (transfer_has_entries(m.type))
 		print_list(t, &m, IW_XKEY_LIST, ": ");
 	switch (m.type) {
@@ -585,6 +588,10 @@ static void put_message(struct iw_text *t, const struct iw_cap_transfer *x)
 		put_flag(t, KEY("busy"), m.busy);
 	if (m.type == IW_XMSG_NOP && iw_cbor_has(&m.rec, IW_XKEY_ANSWER))
 		put_flag(t, KEY("answer"), m.answer);
+	if (m.paths > 0) {
+		put_number(t, KEY("total"), m.total);
+		put_number(t, KEY("total_paths"), m.paths);
+	}
 	if (transfer_has_entries(m.type))
 		put_entries(t, &m, IW_XKEY_LIST, KEY("entries"));
 	if (m.type == IW_XMSG_DONE)

@@ -361,12 +361,12 @@ int iw_cbor_rec_next(struct iw_cbor_rec *rec, struct iw_cbor_in *in, const char 
 			r = iw_cbor_skip(in, &p, &len);
 		if (r <= 0)
 			return iw_fail(why, r < 0 ? r : IW_E_TRUNC,
-				       "%s: pair %U of %U at octet %U is no CBOR", what, i + 1,
+				       "%s: pair %U of %U at octet %U is not CBOR", what, i + 1,
 				       head.u, (uint64_t)before);
 		if (key.kind != IW_CBOR_UINT || key.u >= IW_CBOR_KEYS)
 			continue;
 		if (rec->value[key.u].p)
-			return iw_fail(why, IW_E_FORMAT, "%s: key %U comes twice", what, key.u);
+			return iw_fail(why, IW_E_FORMAT, "%s: key %U appears twice", what, key.u);
 		rec->value[key.u].p = p;
 		rec->value[key.u].len = len;
 	}

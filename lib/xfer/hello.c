@@ -84,7 +84,7 @@ const char *iw_xcode_text(uint32_t code)
 		IW_XCODE_LIST(IW_X_)
 #undef IW_X_
 	}
-	return "for a reason that only a newer version knows";
+	return "unknown reason code (a newer version?)";
 }
 
 size_t iw_hello_encode(uint8_t pd[static IW_XFER_PD_MAX], const struct iw_hello *h)
@@ -275,13 +275,14 @@ int iw_hello_answer(struct iw_hello *answer, const struct iw_hello *request, enu
 		iw_text_str(&t, "a Request cannot reject");
 	} else if (request->role == role) {
 		code = IW_XC_REFUSED;
-		iw_text_str(&t,
-			    role == IW_XFER_SINK
-				    ? "this is a ddp-recv, it takes files: use ddp-send"
-				    : "this is a ddp-send --listen, it gives files: use ddp-recv");
+		iw_text_str(
+			&t,
+			role == IW_XFER_SINK
+				? "this is a ddp-recv, which receives files: use ddp-send"
+				: "this is a ddp-send --listen, which sends files: use ddp-recv");
 	} else if (request->mode < IW_XFER_WRITE || request->mode > IW_XFER_SEND) {
 		code = IW_XC_REFUSED;
-		iw_text_fmt(&t, "transfer mode %u is not known here; write, read and send are",
+		iw_text_fmt(&t, "unknown transfer mode %u; expected write, read or send",
 			    (uint32_t)request->mode);
 	} else if (request->digest >= IW_ARRAY_LEN(digest_names) ||
 		   !(digests & 1u << request->digest)) {
@@ -304,7 +305,7 @@ int iw_hello_check(const struct iw_hello *reply, const struct iw_hello *request,
 		   struct iw_fault *why)
 {
 	if (reply->code != IW_XC_OK)
-		return iw_xfer_fault(why, IW_E_REJECTED, "the peer refuses: %s",
+		return iw_xfer_fault(why, IW_E_REJECTED, "the peer rejected the connection: %s",
 				     reply->text[0] ? reply->text : iw_xcode_text(reply->code));
 	if (reply->major_max != reply->major_min || reply->major_max < request->major_min ||
 	    reply->major_max > request->major_max)

@@ -115,7 +115,8 @@ enum iw_xopt {
 	/* contents of a directory: the target is a directory, made if missing */
 	IW_XOPT_CONTENTS = 4096,
 	IW_XOPT_CHECKSUM = 8192, /* files of the same size are compared by digest, not by time */
-	IW_XOPT_ALL = 16383
+	IW_XOPT_TOTAL = 16384, /* pull: the source reports the octets of all files, IW_XKEY_TOTAL */
+	IW_XOPT_ALL = 32767
 };
 
 struct iw_xdigest {

@@ -65,6 +65,7 @@ struct link {
 	bool post_due;               /* POST_RECVS is due */
 	bool size_due;               /* the next message tells rx_size */
 	bool nop_due, ask_due;       /* a NOP is due; it asks for an answer */
+	bool total_due;              /* a NOP is due, with the total of the files */
 	bool beat_due;
 	uint64_t beats; /* BEATs so far */
 	struct outmsg out[OUT_BUFS];
@@ -121,6 +122,7 @@ struct iw_xfer {
 	bool lost; /* FAILING: because the connection was lost, or the line made errors */
 	struct iw_fault fault;
 	struct iw_xfer_counts counts;
+	uint64_t total, total_paths; /* pull, a source: as given to iw_xfer_total */
 	uint32_t nfree;
 	/* A stack: the slot freed last is the one in the cache. */
 	uint8_t free_slots[IW_XFER_WINDOWS];
@@ -266,6 +268,8 @@ int iw_xsnk_new(struct iw_xfer *x);
 void iw_xsnk_free(struct iw_xfer *x);
 bool iw_xsnk_next(struct iw_xfer *x, struct iw_xact *act, uint64_t now);
 int iw_xsnk_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now);
+/* A NOP with the total of the files of some paths: kept if it is about all paths. */
+void iw_xsnk_total(struct iw_xfer *x, const struct iw_xmsg *m);
 /* A data Send: *verdict says what becomes of the receive. */
 int iw_xsnk_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, uint32_t len,
 		 enum iw_xverdict *verdict);

@@ -243,5 +243,5 @@ bool iw_xlink_wants_nop(const struct iw_xfer *x)
 	uint64_t posted = l->rx_limit - l->rx_count; /* receives that stand ready */
 	uint64_t untold = l->rx_limit - l->rx_told;
 
-	return l->nop_due || l->size_due || (untold > 0 && untold * 2 >= posted);
+	return l->nop_due || l->total_due || l->size_due || (untold > 0 && untold * 2 >= posted);
 }

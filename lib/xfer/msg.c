@@ -154,6 +154,11 @@ static int get_report(struct iw_xmsg *m, struct iw_fault *why)
 		err = iw_cbor_get_bool(&m->rec, IW_XKEY_BUSY, &m->busy, why);
 	if (!err && m->type == IW_XMSG_NOP && iw_cbor_has(&m->rec, IW_XKEY_ANSWER))
 		err = iw_cbor_get_bool(&m->rec, IW_XKEY_ANSWER, &m->answer, why);
+	if (!err && m->type == IW_XMSG_NOP && iw_cbor_has(&m->rec, IW_XKEY_TOTAL)) {
+		err = iw_cbor_get_uint(&m->rec, IW_XKEY_TOTAL, IW_XFER_SIZE_MAX, &m->total, why);
+		if (!err)
+			err = iw_cbor_get_uint(&m->rec, IW_XKEY_PATHS, UINT32_MAX, &m->paths, why);
+	}
 	return err;
 }
 
@@ -165,9 +170,9 @@ int iw_xmsg_decode(struct iw_xmsg *out, const uint8_t *msg, size_t len, struct i
 	memset(out, 0, sizeof(*out));
 	r = iw_cbor_rec_next(&out->rec, &in, "message", why);
 	if (r <= 0)
-		return r < 0 ? r : iw_fail(why, IW_E_FORMAT, "a message without octets");
+		return r < 0 ? r : iw_fail(why, IW_E_FORMAT, "an empty message");
 	if (in.pos != in.len)
-		return iw_fail(why, IW_E_FORMAT, "%U octets behind a message",
+		return iw_fail(why, IW_E_FORMAT, "%U octets after a message",
 			       (uint64_t)(in.len - in.pos));
 	err = iw_cbor_get_u32(&out->rec, IW_XKEY_TYPE, UINT32_MAX, &out->type, why);
 	if (err)

@@ -53,6 +53,8 @@ const char *iw_xmsg_name(uint32_t type);
 #define IW_XKEY_KEPT    8
 #define IW_XKEY_BUSY    4  /* NOP: the speaker has work to do, and the peer waits for it */
 #define IW_XKEY_ANSWER  5  /* NOP: the peer is to send a message at once */
+#define IW_XKEY_TOTAL   6  /* NOP of a source: octets of all files that GET has requested so far */
+#define IW_XKEY_PATHS   9  /* NOP of a source: number of the paths that TOTAL is about */
 #define IW_XKEY_LIST    4  /* most messages: the entries */
 #define IW_XKEY_ENDS    5  /* DONE: entries of files that have ended */
 #define IW_XKEY_PATH    4  /* OPEN */
@@ -138,6 +140,7 @@ struct iw_xmsg {
 	uint64_t from;
 	uint64_t arrived, kept; /* of a sink; 0 if it does not say */
 	bool busy, answer;      /* NOP */
+	uint64_t total, paths;  /* NOP of a source: see IW_XKEY_TOTAL; paths 0: it does not say */
 	struct iw_cbor_rec rec;
 };
 

@@ -117,7 +117,7 @@ int iw_xpack_open(struct iw_xlist *l, const uint8_t *list, size_t len, struct iw
 				.ends = true };
 	if (iw_cbor_next(&l->in, &head) != 1 || head.kind != IW_CBOR_ARRAY || head.u == 0 ||
 	    head.u > IW_XFER_MEMBERS)
-		return iw_fail(why, IW_E_FORMAT, "its list is no array of 1 to %u members",
+		return iw_fail(why, IW_E_FORMAT, "its list is not an array of 1 to %u members",
 			       IW_XFER_MEMBERS);
 	l->left = (size_t)head.u;
 	return 0;

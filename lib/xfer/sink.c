@@ -78,6 +78,12 @@ void iw_xfer_want_end(struct iw_xfer *x)
 		x->snk->paths_end = true;
 }
 
+void iw_xsnk_total(struct iw_xfer *x, const struct iw_xmsg *m)
+{
+	if (m->paths == x->snk->npaths)
+		x->counts.total = m->total;
+}
+
 /* --- files --- */
 
 void iw_xsnk_settle_len(struct iw_xfer *x, struct file *f, uint32_t code, const char *text,
@@ -252,7 +258,7 @@ static void judge_end(struct iw_xfer *x, struct file *f)
 		iw_xsnk_settle(x, f, IW_XC_CHANGED, "it ended with another size than announced");
 	else if (iw_xfer_is_stream(f->meta.kind) ? f->settled != f->end_size
 						 : f->settled != f->asked || f->high > f->end_size)
-		iw_xsnk_settle(x, f, IW_XC_PROTOCOL, "it ended before all of it was there");
+		iw_xsnk_settle(x, f, IW_XC_PROTOCOL, "it ended before all of its data arrived");
 	else if (f->end_digest.len != iw_xfer_digest_len(x->cfg.mine.digest))
 		iw_xsnk_settle(x, f, IW_XC_PROTOCOL, "its digest is of another kind than agreed");
 	else

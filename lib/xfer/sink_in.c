@@ -154,8 +154,8 @@ static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
 		return iw_xf_breach(x, "FILES: file %u, expected %u", e->id, s->next_id);
 	if (f->state != FREE)
 		return iw_xf_breach(
-			x, "FILES: file %u before file %u is done with: more than %u at once",
-			e->id, f->id, IW_XFER_FILES);
+			x, "FILES: file %u before file %u is settled: more than %u at once", e->id,
+			f->id, IW_XFER_FILES);
 	*f = (struct file){ .state = QUEUED, .id = e->id };
 	f->meta = (struct iw_xmeta){ .kind = (enum iw_xfer_kind)e->kind,
 				     .top = e->top,
@@ -337,7 +337,7 @@ int iw_xsnk_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, ui
 		p = job_at(s, s->njobs - 1);
 	} else if (!p || !p->open || p->id != id || off != p->off + p->len ||
 		   p->len % IW_XFER_PIECE != 0) {
-		return iw_xf_breach(x, "data at octet %U of file %u: not what follows", off, id);
+		return iw_xf_breach(x, "data at octet %U of file %u: out of order", off, id);
 	}
 	p->part[p->nparts++] = (struct iw_xpart){ .in_recv = true, .recv = recv, .len = len };
 	p->len += len;
@@ -449,8 +449,9 @@ static int on_end(struct iw_xfer *x, const struct iw_xentry *e)
 				    f ? "has ended" : "is not announced");
 	for (uint32_t i = 0; i < s->njobs; i++)
 		if (job_at(s, i)->open && job_at(s, i)->id == e->id)
-			return iw_xf_breach(x, "end of file %u amid the chunk at octet %U", e->id,
-					    job_at(s, i)->off);
+			return iw_xf_breach(x,
+					    "end of file %u in the middle of the chunk at octet %U",
+					    e->id, job_at(s, i)->off);
 	f->ended = true;
 	iw_xsnk_drop_ranges(s, f->id);
 	iw_xsnk_drop_windows(s, f, true);
@@ -477,7 +478,7 @@ static int on_bye(struct iw_xfer *x, const struct iw_xmsg *m)
 	for (uint32_t i = 0; i < TABLE; i++)
 		if (s->file[i].state != FREE &&
 		    (!s->file[i].told || (s->file[i].went && !s->file[i].ended)))
-			return iw_xf_breach(x, "BYE before file %u is done with", s->file[i].id);
+			return iw_xf_breach(x, "BYE before file %u is settled", s->file[i].id);
 	if (iw_cbor_get_uint(&m->rec, IW_XKEY_FAILED, UINT64_MAX, &x->counts.peer_failed, &why) !=
 	    0)
 		return iw_xf_breach(x, "%s", why.text);

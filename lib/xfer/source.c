@@ -52,7 +52,7 @@ int iw_xsrc_note(struct iw_xfer *x, enum iw_xact_type type, const struct iw_xent
 	struct iw_fault why;
 
 	if (!n) {
-		iw_fail(&why, IW_E_NOMEM, "no memory for what the sink says");
+		iw_fail(&why, IW_E_NOMEM, "no memory for messages of the sink");
 		iw_xfer_fail(x, &why);
 		return IW_E_NOMEM;
 	}

@@ -16,14 +16,14 @@ static int on_get(struct iw_xfer *x, const struct iw_xmsg *m)
 
 	if (x->cfg.initiator || s->paths_end)
 		return iw_xf_breach(x, "GET %s",
-				    s->paths_end ? "behind the last one"
+				    s->paths_end ? "after the last one"
 						 : "to a source that pushes");
 	if (iw_cbor_get_bool(&m->rec, IW_XKEY_LAST, &s->paths_end, &why) != 0 ||
 	    iw_cbor_get_array(&m->rec, IW_XKEY_LIST, &in, &n, &why) != 0)
 		return iw_xf_breach(x, "%s", why.text);
 	for (; n > 0; n--) {
 		if (iw_cbor_next(&in, &item) != 1 || item.kind != IW_CBOR_BYTES)
-			return iw_xf_breach(x, "GET: a path that is no byte string");
+			return iw_xf_breach(x, "GET: a path that is not a byte string");
 		if (item.len > IW_XFER_NAME_MAX || s->npaths >= IW_XF_PATHS_MAX)
 			return iw_xf_breach(x, "GET: a path of %U octets, %u paths",
 					    (uint64_t)item.len, s->npaths);
@@ -74,7 +74,7 @@ static int on_have(struct iw_xfer *x, const struct iw_xentry *e)
 	    e->chunks_len != n * iw_xfer_digest_len(x->cfg.mine.digest))
 		return iw_xf_breach(x, "HAVE of %U octets at %U of file %u", e->len, e->off, e->id);
 	if (e->len > iw_xf_size(&f->meta) - f->had)
-		return iw_xf_breach(x, "HAVE of more than all of file %u", e->id);
+		return iw_xf_breach(x, "HAVE of more octets than file %u", e->id);
 	f->had += e->len;
 	return iw_xsrc_note(x, IW_XACT_HAVE, e, e->chunks, e->chunks_len);
 }
@@ -108,7 +108,7 @@ static int on_grant(struct iw_xfer *x, const struct iw_xentry *e)
 	    e->off / IW_XFER_CHUNK != (e->off + e->len - 1) / IW_XFER_CHUNK ||
 	    (e->off + e->len != r->end && (e->off + e->len) % IW_XFER_CHUNK != 0))
 		return iw_xf_breach(
-			x, "GRANT of %U octets at %U of file %u: not what was asked for next",
+			x, "GRANT of %U octets at %U of file %u: not the next range of WANT",
 			e->len, e->off, e->id);
 	if (s->ngrants == IW_XFER_WINDOWS)
 		return iw_xf_breach(x, "more than %u windows", IW_XFER_WINDOWS);
@@ -178,7 +178,7 @@ static int on_bye(struct iw_xfer *x, const struct iw_xmsg *m)
 	struct iw_fault why;
 
 	if (!x->src->bye_sent)
-		return iw_xf_breach(x, "BYE from a sink that was not bidden farewell");
+		return iw_xf_breach(x, "BYE from the sink before the source's BYE");
 	if (iw_cbor_get_uint(&m->rec, IW_XKEY_FAILED, UINT64_MAX, &x->counts.peer_failed, &why) !=
 	    0)
 		return iw_xf_breach(x, "%s", why.text);

@@ -182,6 +182,15 @@ void iw_xfer_ask(struct iw_xfer *x)
 	x->link.nop_due = x->link.ask_due = true;
 }
 
+void iw_xfer_total(struct iw_xfer *x, uint64_t octets, uint64_t paths)
+{
+	if (x->cfg.role != IW_XFER_SOURCE || !(x->cfg.opts & IW_XOPT_TOTAL))
+		return;
+	x->total = IW_MIN(octets, IW_XFER_SIZE_MAX);
+	x->total_paths = paths;
+	x->link.total_due = true;
+}
+
 uint64_t iw_xfer_heard_at(const struct iw_xfer *x)
 {
 	return x->heard_at;
@@ -302,6 +311,14 @@ static uint64_t count_one(struct iw_xfer_counts *c, uint32_t code, uint32_t kind
 	return !iw_xcode_is_fine(code);
 }
 
+/* In a pack, a status octet precedes the contents of each member; it is not file data. */
+static void discount_code(struct iw_xfer_counts *c)
+{
+	c->octets -= IW_MIN(c->octets, UINT64_C(1));
+	c->announced -= IW_MIN(c->announced, UINT64_C(1));
+	c->settled -= IW_MIN(c->settled, UINT64_C(1));
+}
+
 /* The kinds of the members are in the list. */
 static uint64_t count_pack(struct iw_xfer_counts *c, const struct outcome *o,
 			   const struct iw_xmeta *m, const uint8_t *codes, size_t ncodes)
@@ -315,9 +332,15 @@ static uint64_t count_pack(struct iw_xfer_counts *c, const struct outcome *o,
 		l.left = 0;
 	for (uint32_t i = 0; i < m->members; i++) {
 		bool known = iw_xlist_next(&l, &e, &why) == 1;
+		uint32_t code = i < ncodes ? codes[i] : o->code;
 
-		failed += count_one(c, i < ncodes ? codes[i] : o->code,
-				    known ? e.kind : IW_XFER_FILE);
+		failed += count_one(c, code, known ? e.kind : IW_XFER_FILE);
+		if (!known || e.kind != IW_XFER_FILE)
+			continue;
+		if (code == IW_XC_OK)
+			discount_code(c);
+		else
+			c->dropped += e.size;
 	}
 	return failed;
 }
@@ -338,6 +361,7 @@ uint64_t iw_xf_count_result(struct iw_xfer *x, const struct outcome *o, const st
 		return failed;
 	}
 	c->announced -= IW_MIN(c->announced, size);
+	c->dropped += size;
 	c->settled -= IW_MIN(c->settled, settled);
 	return failed;
 }
@@ -440,8 +464,8 @@ static int on_abort(struct iw_xfer *x, const struct iw_xmsg *m)
 	if (len > 0)
 		memcpy(buf, text, len);
 	buf[len] = '\0';
-	iw_xfer_fault(&why, IW_E_REJECTED, "the peer gave up: %s%s%s", iw_xcode_text(code),
-		      len > 0 ? ": " : "", buf);
+	iw_xfer_fault(&why, IW_E_REJECTED, "the peer ended the transfer: %s%s%s",
+		      iw_xcode_text(code), len > 0 ? ": " : "", buf);
 	why.from_peer = true;
 	/* It saw no progress on this connection; on another one there may be some. */
 	x->lost |= code == IW_XC_TIMEOUT;
@@ -574,13 +598,21 @@ static bool send_nop(struct iw_xfer *x, struct iw_xact *act, uint64_t now)
 
 	if (x->link.beat_due && x->link.sq_used < x->cfg.sq_depth)
 		return send_beat(x, act, now);
-	if (!iw_xlink_wants_nop(x) || !iw_xdraft_begin(x, &d, IW_XMSG_NOP, 2, false))
+	if (!iw_xlink_wants_nop(x) ||
+	    !iw_xdraft_begin(x, &d, IW_XMSG_NOP, x->link.total_due ? 4 : 2, false))
 		return false;
 	iw_cbor_uint(&d.o, IW_XKEY_BUSY);
 	iw_cbor_bool(&d.o, iw_xfer_busy_here(x));
 	iw_cbor_uint(&d.o, IW_XKEY_ANSWER);
 	iw_cbor_bool(&d.o, x->link.ask_due);
 	x->link.ask_due = false;
+	if (x->link.total_due) {
+		iw_cbor_uint(&d.o, IW_XKEY_TOTAL);
+		iw_cbor_uint(&d.o, x->total);
+		iw_cbor_uint(&d.o, IW_XKEY_PATHS);
+		iw_cbor_uint(&d.o, x->total_paths);
+	}
+	x->link.total_due = false;
 	iw_xdraft_send(x, &d, act, now);
 	return true;
 }
@@ -687,6 +719,8 @@ static int dispatch(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
 		return iw_xf_breach(x, "its first message is %s, expected OPEN",
 				    iw_xmsg_name(m->type));
 	x->link.nop_due |= m->answer;
+	if (m->paths > 0 && x->snk)
+		iw_xsnk_total(x, m);
 	if (m->type == IW_XMSG_NOP || m->type >= IW_XMSG_OPTIONAL)
 		return 0;
 	if (m->type == IW_XMSG_OPEN)
@@ -731,7 +765,7 @@ enum iw_xverdict iw_xfer_received(struct iw_xfer *x, uint32_t recv, const uint8_
 		iw_xf_moved(x, now);
 		if (err || !x->snk || x->cfg.mine.mode != IW_XFER_SEND)
 			iw_xf_breach(x, "a data Send of %U octets %s", (uint64_t)len,
-				     err ? "with a bad header" : "that was not agreed on");
+				     err ? "with a bad header" : "in a mode other than send");
 		else
 			(void)iw_xsnk_data(x, recv, id, off, (uint32_t)(len - IW_XFER_DATA_HDR),
 					   &verdict);
@@ -910,9 +944,9 @@ void iw_xfer_timeout(struct iw_xfer *x, uint64_t now)
 		give_silent_up(x);
 	} else if (now >= chunk_deadline(x)) {
 		x->lost = true;
-		fail_late(x, "no octets in the middle of a chunk", true);
+		fail_late(x, "no octets arrived in the middle of a chunk", true);
 	} else if (waits_for_open(x) && now >= progress_deadline(x)) {
-		fail_late(x, "the peer connected and asked for nothing", true);
+		fail_late(x, "the peer connected and sent no OPEN", true);
 	} else if (now >= progress_deadline(x)) {
 		x->lost = true;
 		fail_late(x, "no progress: the peer answers, but nothing advances", true);

@@ -267,6 +267,11 @@ void iw_xfer_line(struct iw_xfer *x, const struct iw_xline *l, uint64_t now);
 uint64_t iw_xfer_own_octets(const struct iw_xfer *x);
 /* Asks the peer for a message at once, which iw_xfer_heard_at then shows. */
 void iw_xfer_ask(struct iw_xfer *x);
+/*
+ * Pull, source: sets the total, octets, of the files under the first so many requested paths. It is
+ * sent to the sink if the sink set IW_XOPT_TOTAL.
+ */
+void iw_xfer_total(struct iw_xfer *x, uint64_t octets, uint64_t paths);
 /* When octets of the peer arrived last, as reported to the machine. */
 uint64_t iw_xfer_heard_at(const struct iw_xfer *x);
 /* No action or operation refers to the slot, nor does its next use need its contents: its memory may serve another one. */
@@ -360,6 +365,10 @@ struct iw_xfer_counts {
 	uint64_t
 		/* octets of all files announced so far whose size is known, less those of files skipped or failed */
 		announced;
+	/* octets of files that were skipped or failed; with announced, all that were announced */
+	uint64_t dropped;
+	/* pull, the sink: octets of all files that it has requested, as the source reported; 0: not known */
+	uint64_t total;
 	uint64_t settled; /* octets of them that need nothing more: moved, holes passed over */
 	uint64_t had;     /* of them, octets that an earlier transfer had stored */
 	uint64_t msgs_sent, msgs_received;

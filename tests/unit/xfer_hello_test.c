@@ -80,7 +80,7 @@ static void a_rejection_tells_its_reason_cut_between_characters(void **state)
 	len = iw_hello_encode(pd, &h);
 	assert_int_equal(iw_hello_decode(&back, pd, len, &why), 0);
 	assert_int_equal(iw_hello_check(&back, &h, &why), IW_E_REJECTED);
-	assert_string_equal(why.text, "the peer refuses: refused");
+	assert_string_equal(why.text, "the peer rejected the connection: refused");
 }
 
 static void the_answer_repeats_what_was_agreed(void **state)

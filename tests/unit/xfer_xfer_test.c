@@ -699,14 +699,14 @@ static void octets_that_are_no_message(void **state)
 		const char *text;
 	} rows[] = {
 		{ "\xff", 1, "not a CBOR map" },
-		{ "", 0, "a message without octets" },
+		{ "", 0, "an empty message" },
 		{ "\xa0", 1, "key 0 is missing" },
 		{ "\xa1\x00\x00", 3, "key 1 is missing" },
 		{ "\xa2\x00\x00\x01\x20", 5, "key 1 is not an unsigned integer" },
-		{ "\xa2\x00\x00\x01", 4, "is no CBOR" },
-		{ "\xa3\x00\x00\x01\x02\x00\x00", 7, "comes twice" },
+		{ "\xa2\x00\x00\x01", 4, "is not CBOR" },
+		{ "\xa3\x00\x00\x01\x02\x00\x00", 7, "appears twice" },
 		{ "\xbf\x00\x00\x01\x02\xff", 6, "not a CBOR map of definite length" },
-		{ "\xa2\x00\x00\x01\x02\x00", 6, "1 octets behind a message" },
+		{ "\xa2\x00\x00\x01\x02\x00", 6, "1 octets after a message" },
 		{ "\xbb\xff\xff\xff\xff\xff\xff\xff\xff\x00", 10,
 		  "not a CBOR map of definite length" },
 		{ "\xa2\x00\x18\x63\x01\x19\x03\xe8", 8, "message unknown (99)" },
@@ -717,7 +717,7 @@ static void octets_that_are_no_message(void **state)
 		{ "\x00\x01\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00x", 17,
 		  "a bad header" },
 		{ "\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00x", 17,
-		  "was not agreed on" },
+		  "in a mode other than send" },
 	};
 
 	(void)state;
@@ -1092,7 +1092,7 @@ static void haves_that_break_the_rules(void **state)
 		e.chunks = octets;
 		e.chunks_len = 2 * iw_xfer_digest_len(pair.source_cfg.mine.digest);
 		send_to(victim, IW_XMSG_HAVE, (const struct iw_xentry[]){ e, e }, 2, NULL, 0);
-		assert_breach(i == 0 ? "HAVE of more than all" : "not announced");
+		assert_breach(i == 0 ? "HAVE of more octets than" : "not announced");
 	}
 }
 
@@ -1209,7 +1209,7 @@ static void farewells_that_break_the_rules(void **state)
 	open_source(IW_XFER_WRITE, MIB);
 	xpair_inject(&pair, victim, buf, o.len);
 	let(victim);
-	assert_breach("BYE from a sink that was not bidden farewell");
+	assert_breach("BYE from the sink before the source's BYE");
 }
 
 static void sends_that_break_the_rules(void **state)
@@ -1218,10 +1218,10 @@ static void sends_that_break_the_rules(void **state)
 	struct iw_xentry d = done_entry(1, 0, 2 * IW_XFER_PIECE);
 
 	(void)state;
-	/* Data of a file that nobody wanted; not at the begin of a chunk; not what follows. */
+	/* Data of a file that was not requested; not at the start of a chunk; out of order. */
 	for (unsigned i = 0; i < 4; i++) {
-		static const char *const texts[] = { "which is not going", "not what follows",
-						     "not what follows", "not what was sent" };
+		static const char *const texts[] = { "which is not going", "out of order",
+						     "out of order", "not what was sent" };
 		static const uint64_t offs[] = { 0, 5, 0, 0 };
 
 		open_sink(IW_XFER_SEND);
@@ -1648,7 +1648,7 @@ static void a_lying_sink_does_not_get_at_more_than_was_asked(void **state)
 		g.off = offs[i];
 		g.len = lens[i];
 		send_to(victim, IW_XMSG_GRANT, &g, 1, NULL, 0);
-		assert_breach("not what was asked for next");
+		assert_breach("not the next range of WANT");
 	}
 	g.off = 0;
 	g.len = MIB;
