@@ -112,8 +112,8 @@ static error_t need_interface(const struct argp_state *state)
 static void set_keep(const struct argp_state *state, struct opts *o, enum iw_keep_by by)
 {
 	if (o->keep.by != IW_KEEP_HOLDER && o->keep.by != by)
-		argp_error(state, "--%s and --%s exclude each other", iw_keep_bys[o->keep.by],
-			   iw_keep_bys[by]);
+		argp_error(state, "--%s and --%s exclude each other; leave out one",
+			   iw_keep_bys[o->keep.by], iw_keep_bys[by]);
 	o->keep.by = by;
 }
 
@@ -162,9 +162,9 @@ static error_t parse_attach(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (o->keep.program == IW_KEEP_MPA &&
 		    (o->keep.mode == IW_XDP_GENERIC || o->keep.by == IW_KEEP_DISPATCHER))
-			argp_error(
-				state,
-				"--program mpa: needs native mode; leave out --mode generic and --dispatcher");
+			argp_error(state, "--program mpa: needs native mode; leave out %s",
+				   o->keep.mode == IW_XDP_GENERIC ? "--mode generic"
+								  : "--dispatcher");
 		return need_interface(state);
 	default:
 		return parse_common(key, arg, state);
@@ -312,8 +312,39 @@ static int doctor_also(struct iw_cli *cli, int status)
 	return status;
 }
 
+/* Options of one command that another one gets. */
+static error_t parse_misplaced(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	switch (key) {
+	case KEY_SAMPLE:
+		argp_error(state, "--sample: an option of `ddp-xdp attach`");
+		return 0;
+	case KEY_EVENTS:
+		argp_error(state, "--events: an option of `ddp-xdp status`");
+		return 0;
+	case KEY_FORCE_CLEAN:
+		argp_error(state, "--force-clean: an option of `ddp-xdp detach`");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* argp takes an option of the command itself first. */
+static const struct argp_option misplaced_options[] = {
+	{ "sample", KEY_SAMPLE, "N", OPTION_HIDDEN, NULL, 0 },
+	{ "events", KEY_EVENTS, NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "force-clean", KEY_FORCE_CLEAN, NULL, OPTION_HIDDEN, NULL, 0 },
+	{ 0 },
+};
+
+static const struct argp misplaced_argp = { .options = misplaced_options,
+					    .parser = parse_misplaced };
+
 static const struct argp_child kids[] = {
-	{ &iw_cli_interface_argp, 0, "Common options:", -1 },
+	{ &iw_cli_interface_argp, 0, "Common options:", -2 },
+	{ &misplaced_argp, 0, NULL, 0 },
 	{ 0 },
 };
 

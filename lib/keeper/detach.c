@@ -2,41 +2,16 @@
 /* Detaches a program, unless it is in use or not one of ours. */
 #include "keeper/detach.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 
 #include "cli/log.h"
 #include "keeper/internal.h"
-
-/* A process that lives and has a socket there. */
-static int find_user(void *ctx, const void *key, const void *value)
-{
-	const struct iw_xdp_sock *s = value;
-
-	(void)key;
-	if (kill((pid_t)s->pid, 0) < 0 && errno == ESRCH)
-		return 0;
-	*(uint32_t *)ctx = s->pid;
-	return 1;
-}
-
-static uint32_t used_by(const char *interface)
-{
-	struct iw_steer *s = NULL;
-	struct iw_fault why;
-	uint32_t pid = 0;
-
-	if (iw_steer_look(&s, interface, &why) == 0)
-		(void)iw_steer_each(s, IW_STEER_SOCKETS, find_user, &pid);
-	iw_steer_close(s);
-	return pid;
-}
+#include "util/text.h"
 
 /* True if it may be detached; otherwise the log has the reason. */
 static bool may_go(const char *name, const struct iw_xdp_attached *a)
 {
-	uint32_t pid = a->owner == IW_XDP_STEER || a->inside ? used_by(name) : 0;
+	uint32_t pid = a->owner == IW_XDP_STEER || a->inside ? iw_steer_used_by(name) : 0;
 
 	if (pid) {
 		iw_log_error(
@@ -67,6 +42,12 @@ int iw_keep_detach(struct iw_detached *out, bool *done, const char *name, const 
 		err = iw_xdp_attached(&out->a, ifindex, why);
 	if (err)
 		return err;
+	/* The kernel shows programs only with this capability. */
+	if (out->a.owner == IW_XDP_UNKNOWN)
+		return iw_fail(
+			why, IW_E_PERM,
+			"%s: this user may not look at program %u: it needs CAP_SYS_ADMIN: be root",
+			name, out->a.program);
 	pinned = iw_xdp_pinned(pins, name);
 	left = iw_xdp_dispatchers_left(ifindex, out->a.program);
 	if (out->a.program == 0 && !(force && (pinned != IW_XDP_NO_PIN || left > 0))) {

@@ -32,8 +32,13 @@ static int open_look(struct iw_look *l, struct iw_fault *why)
 
 static int read_look(struct iw_look *l, struct iw_fault *why)
 {
-	int err = iw_xdp_attached(&l->a, l->ifindex, why);
+	char name[IF_NAMESIZE];
+	int err;
 
+	/* The kernel reports a removed interface as one without a program. */
+	if (!if_indextoname(l->ifindex, name))
+		return iw_fail(why, IW_E_NOENT, "interface %s: it was removed", l->name);
+	err = iw_xdp_attached(&l->a, l->ifindex, why);
 	if (err)
 		return err;
 	l->at_before = l->at;

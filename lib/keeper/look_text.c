@@ -24,6 +24,11 @@ static void print_who(const struct iw_look *l)
 		printf("%s: no XDP program\n", l->name);
 		return;
 	}
+	if (l->a.owner == IW_XDP_UNKNOWN) {
+		printf("%s: unknown, %s mode, program %u, which this user may not look at: be root\n",
+		       l->name, l->a.native ? "native" : "generic", l->a.program);
+		return;
+	}
 	printf("%s: %s (%s), %s mode, program %u", l->name, iw_xdp_owner_name(l->a.owner),
 	       l->a.name, l->a.native ? "native" : "generic", l->a.program);
 	if (l->holder)

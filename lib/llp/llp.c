@@ -40,12 +40,25 @@ const struct iw_port_ops *iw_port_find(const char *name)
 	return NULL;
 }
 
+/* raw and xdp: --doctor reports the remedy in a column of its own, other tools at the end of the text. */
+static int name_remedy(int err, const char *name, struct iw_fault *why)
+{
+	struct iw_fault what;
+
+	if (err != IW_E_PERM || !why || strcmp(name, "sctp") == 0)
+		return err;
+	what = *why;
+	return iw_fail(why, err,
+		       "%s; be root, use setcap (ddp-recv(1)), or use -t udp at both ends",
+		       what.text);
+}
+
 int iw_llp_available(const char *name, struct iw_fault *why)
 {
 	const struct iw_port_ops *port = iw_port_find(name);
 
 	if (port)
-		return port->available(why);
+		return name_remedy(port->available(why), name, why);
 	if (iw_llp_find(name))
 		return 0;
 	return iw_fail(why, IW_E_INVAL, "transport \"%s\": expected tcp, sctp, udp, raw or xdp",
@@ -56,7 +69,9 @@ int iw_llp_look(const char *name, struct iw_fault *why)
 {
 	const struct iw_port_ops *port = iw_port_find(name);
 
-	return port && port->look ? port->look(why) : iw_llp_available(name, why);
+	if (!port)
+		return iw_llp_available(name, why);
+	return port->look ? port->look(why) : port->available(why);
 }
 
 const char *const *iw_llp_names(void)

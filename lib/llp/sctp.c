@@ -185,7 +185,11 @@ static int new_socket(int *fd, struct kport *k, int family, struct iw_fault *why
 	if (!err && k->interface[0] &&
 	    setsockopt(*fd, SOL_SOCKET, SO_BINDTODEVICE, k->interface,
 		       (socklen_t)strlen(k->interface)) < 0)
-		err = iw_os_fail(why, errno, "sctp: bind to interface %s", k->interface);
+		err = errno == ENODEV
+			      ? iw_fail(why, IW_E_NOENT,
+					"-I %s: no such interface; `ip link` lists them",
+					k->interface)
+			      : iw_os_fail(why, errno, "sctp: bind to interface %s", k->interface);
 	if (err) {
 		close(*fd);
 		*fd = -1;

@@ -35,6 +35,8 @@ const char *iw_xdp_owner_name(enum iw_xdp_owner owner)
 		return "dispatcher";
 	case IW_XDP_FOREIGN:
 		return "foreign";
+	case IW_XDP_UNKNOWN:
+		break;
 	}
 	return "unknown";
 }
@@ -317,8 +319,10 @@ static void ask_program(struct iw_xdp_attached *a)
 	int fd = bpf_prog_get_fd_by_id(a->program);
 
 	snprintf(a->name, sizeof(a->name), "?");
-	if (fd < 0)
+	if (fd < 0) {
+		a->owner = errno == EPERM ? IW_XDP_UNKNOWN : IW_XDP_FOREIGN;
 		return;
+	}
 	if (iw_bpf_prog_info(fd, &info, NULL, NULL) == 0) {
 		snprintf(a->name, sizeof(a->name), "%s", info.name);
 		a->owner = owner_of(info.name);
@@ -509,9 +513,11 @@ int iw_xdp_check_dispatcher(struct iw_fault *why)
 		return iw_fail(why, IW_E_PERM,
 			       "xdp: the dispatcher needs CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON: "
 			       "be root");
-	return iw_fail(why, IW_E_NOTSUP,
-		       "xdp: this kernel does not permit programs that replace functions of "
-		       "another (type EXT), which the dispatcher of libxdp needs");
+	return iw_fail(
+		why, IW_E_NOTSUP,
+		"xdp: this kernel does not permit programs that replace functions of "
+		"another (type EXT), which the dispatcher of libxdp needs; use `ddp-xdp attach` "
+		"without --dispatcher");
 }
 
 /* libxdp pins what belongs to a dispatcher in a directory of its own: dispatch-IFINDEX-PROGRAM. */

@@ -26,6 +26,7 @@ enum iw_xdp_owner {
 	IW_XDP_STRANGE,    /* ours, of a version that this library does not know */
 	IW_XDP_DISPATCHER, /* libxdp's, which calls several */
 	IW_XDP_FOREIGN,
+	IW_XDP_UNKNOWN, /* this user may not look at the program */
 };
 /* "none", "iw_steer", "dispatcher", ... */
 const char *iw_xdp_owner_name(enum iw_xdp_owner owner);

@@ -20,6 +20,7 @@
 
 #include "os/os.h"
 #include "os/probe.h"
+#include "pkt/steer.h"
 #include "util/text.h"
 
 #define MAPS_MAX 16 /* of a program, with those that the compiler makes */
@@ -74,13 +75,17 @@ void iw_bpf_end(void)
 	pthread_mutex_unlock(&lock);
 }
 
+static bool may_load(void)
+{
+	return iw_os_has_cap(CAP_NET_ADMIN) &&
+	       (iw_os_has_cap(CAP_SYS_ADMIN) ||
+		(iw_os_has_cap(CAP_BPF) && iw_os_has_cap(CAP_PERFMON)));
+}
+
 static const char *missing(void)
 {
-	if (!iw_os_has_cap(CAP_NET_ADMIN))
-		return "it needs CAP_NET_ADMIN: be root";
-	if (!iw_os_has_cap(CAP_BPF) && !iw_os_has_cap(CAP_SYS_ADMIN))
-		return "it needs CAP_BPF: be root";
-	return "a security module or a user namespace forbids it";
+	return may_load() ? "a security module or a user namespace forbids it"
+			  : "it needs CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON: be root";
 }
 
 int iw_bpf_fail(struct iw_fault *why, int errnum, const char *fmt, ...)
@@ -108,6 +113,9 @@ int iw_bpf_load(struct bpf_object *o, const char *what, struct iw_fault *why)
 	if (err == -ENOSYS)
 		return iw_fail(why, IW_E_NOTSUP,
 			       "xdp: this kernel has no BPF (CONFIG_BPF_SYSCALL)");
+	/* Without CAP_PERFMON the verifier permits less. */
+	if (err == -EACCES && !may_load())
+		return iw_bpf_fail(why, EPERM, "xdp: load the program %s", what);
 	/* The verifier of a kernel that lacks a function it is asked for says EINVAL; one that cannot see
 	 * that an access is good, EACCES; one that gives up, E2BIG. */
 	if (err == -EINVAL || err == -ENOTSUP || err == -EACCES || err == -E2BIG)
@@ -115,7 +123,7 @@ int iw_bpf_load(struct bpf_object *o, const char *what, struct iw_fault *why)
 			       "xdp: this kernel rejects the program %s, which needs Linux 6.1 or "
 			       "later (%s)",
 			       what, complaint);
-	if (err == -EPERM && iw_os_has_cap(CAP_BPF) && iw_os_has_cap(CAP_NET_ADMIN))
+	if (err == -EPERM && may_load())
 		return iw_fail(
 			why, IW_E_PERM,
 			"xdp: load the program %s: not permitted, although CAP_BPF and "
@@ -134,17 +142,36 @@ static int try_attach(int prog, unsigned ifindex, uint32_t flags)
 static int busy(const char *interface, unsigned ifindex, struct iw_fault *why)
 {
 	struct iw_xdp_attached a;
+	uint32_t user;
 
 	if (iw_xdp_attached(&a, ifindex, NULL) < 0 || a.program == 0)
 		return iw_os_fail(why, EBUSY, "xdp: attach to %s", interface);
-	return iw_fail(why, IW_E_BUSY,
-		       "xdp: %s has the program %s (id %u) already: end its owner, or use `ddp-xdp "
-		       "detach -I %s --force-clean`",
-		       interface, a.name, a.program, interface);
+	if (a.owner == IW_XDP_UNKNOWN)
+		return iw_fail(
+			why, IW_E_BUSY,
+			"xdp: %s has program %u already, which this user may not look at: be root",
+			interface, a.program);
+	if (a.owner == IW_XDP_FOREIGN || (a.owner == IW_XDP_DISPATCHER && !a.inside))
+		return iw_fail(
+			why, IW_E_BUSY,
+			"xdp: %s has the program %s (id %u) already, which is not part of iwarp-tools; "
+			"`ddp-xdp detach -I %s --force-clean` detaches it",
+			interface, a.name, a.program, interface);
+	user = a.owner == IW_XDP_STEER || a.inside ? iw_steer_used_by(interface) : 0;
+	if (user)
+		return iw_fail(
+			why, IW_E_BUSY,
+			"xdp: %s has the program %s (id %u) already, and process %u uses it; end "
+			"that process first",
+			interface, a.name, a.program, user);
+	return iw_fail(
+		why, IW_E_BUSY,
+		"xdp: %s has the program %s (id %u) already; detach it with `ddp-xdp detach -I %s`",
+		interface, a.name, a.program, interface);
 }
 
 int iw_bpf_attach(int *link, bool *native, int prog, const char *interface, unsigned ifindex,
-		  enum iw_xdp_mode mode, struct iw_fault *why)
+		  enum iw_xdp_mode mode, const char *remedy, struct iw_fault *why)
 {
 	int fd = -EOPNOTSUPP;
 
@@ -162,8 +189,8 @@ int iw_bpf_attach(int *link, bool *native, int prog, const char *interface, unsi
 		return busy(interface, ifindex, why);
 	if (fd == -EOPNOTSUPP)
 		return iw_fail(why, IW_E_NOTSUP,
-			       "xdp: the driver of %s has no native XDP, only generic mode",
-			       interface);
+			       "xdp: the driver of %s has no native XDP, only generic mode; %s",
+			       interface, remedy);
 	if (fd == -ERANGE || fd == -EINVAL)
 		return iw_fail(
 			why, IW_E_LIMIT,

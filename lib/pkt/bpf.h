@@ -27,9 +27,11 @@ int iw_bpf_fail(struct iw_fault *why, int errnum, const char *fmt, ...)
 
 /* Loads an object that was opened; what names it. To be called between begin and end. */
 IW_MUST_CHECK int iw_bpf_load(struct bpf_object *o, const char *what, struct iw_fault *why);
-/* Attaches by a link: *link is a descriptor with which the program goes. */
+/* Attaches by a link: *link is a descriptor with which the program goes. remedy: for the text of the
+ * error that the driver has no native mode. */
 IW_MUST_CHECK int iw_bpf_attach(int *link, bool *native, int prog, const char *interface,
-				unsigned ifindex, enum iw_xdp_mode mode, struct iw_fault *why);
+				unsigned ifindex, enum iw_xdp_mode mode, const char *remedy,
+				struct iw_fault *why);
 struct iw_bpf_shape {
 	const char *name;
 	uint32_t key, value; /* octets */

@@ -48,11 +48,23 @@ void iw_pkt_set_df(int fd, int family, bool df)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &v6, sizeof(v6));
 }
 
+int iw_pkt_bind_interface(int fd, const char *interface, struct iw_fault *why)
+{
+	if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface, (socklen_t)strlen(interface)) ==
+	    0)
+		return 0;
+	if (errno == ENODEV)
+		return iw_fail(why, IW_E_NOENT,
+			       "interface %s: no such interface; `ip link` lists them", interface);
+	return iw_os_fail(why, errno, "bind to interface %s", interface);
+}
+
 int iw_pkt_prepare(int fd, int family, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
 {
-	if (cfg->interface && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, cfg->interface,
-					 (socklen_t)strlen(cfg->interface)) < 0)
-		return iw_os_fail(why, errno, "bind to interface %s", cfg->interface);
+	int err = cfg->interface ? iw_pkt_bind_interface(fd, cfg->interface, why) : 0;
+
+	if (err)
+		return err;
 	set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, cfg->rcvbuf ? (int)cfg->rcvbuf : RCVBUF);
 	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, cfg->sndbuf ? (int)cfg->sndbuf : SNDBUF);
 	iw_pkt_set_df(fd, family, true);

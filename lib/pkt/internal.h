@@ -16,6 +16,8 @@
  * IW_E_OS.
  */
 IW_MUST_CHECK int iw_pkt_raw_check(const char *transport, struct iw_fault *why);
+/* Binds a socket to an interface. IW_E_NOENT: no such interface; or another error of errno. */
+IW_MUST_CHECK int iw_pkt_bind_interface(int fd, const char *interface, struct iw_fault *why);
 /* Binds to an interface, sets buffers (as far as the system allows), asks for ICMP errors and for the
  * address that packets come to; DF on all that is sent. 0 or a negative error. */
 IW_MUST_CHECK int iw_pkt_prepare(int fd, int family, const struct iw_pkt_cfg *cfg,

@@ -204,8 +204,8 @@ int iw_neigh_open(struct iw_neigh **out, const char *interface, struct iw_fault 
 	strncpy(n->name, interface, sizeof(n->name) - 1);
 	n->ifindex = if_nametoindex(interface);
 	if (n->ifindex == 0)
-		err = iw_fail(why, IW_E_NOENT, "xdp: no such interface: %s; `ip link` lists them",
-			      interface);
+		err = iw_fail(why, IW_E_NOENT,
+			      "interface %s: no such interface; `ip link` lists them", interface);
 	if (!err)
 		err = open_netlink(&n->ask, 0, 0, why);
 	if (!err)
@@ -355,6 +355,29 @@ static bool ask_route(struct iw_neigh *n, struct iw_hop *h, struct iw_addr *next
 				    RTA_PAYLOAD(a) - sizeof(*via));
 	}
 	return true;
+}
+
+bool iw_neigh_is_own(struct iw_neigh *n, const struct iw_addr *peer)
+{
+	const struct rtmsg *route;
+	struct nlmsghdr *m;
+	struct request r;
+	const void *ip;
+	size_t len;
+
+	if (iw_addr_is_loopback(peer))
+		return true;
+	begin(&r, RTM_GETROUTE, sizeof(r.route));
+	r.route.rtm_family = (unsigned char)peer->sa.sa_family;
+	ip = address_of(peer, &len);
+	r.route.rtm_dst_len = (unsigned char)(len * 8);
+	add(&r, RTA_DST, ip, len);
+	add(&r, RTA_OIF, &n->ifindex, sizeof(n->ifindex));
+	m = ask(n, &r);
+	if (!m || m->nlmsg_type != RTM_NEWROUTE || m->nlmsg_len < NLMSG_LENGTH(sizeof(*route)))
+		return false;
+	route = NLMSG_DATA(m);
+	return route->rtm_type == RTN_LOCAL;
 }
 
 static bool ask_neighbour(struct iw_neigh *n, struct iw_hop *h, const struct iw_addr *next)

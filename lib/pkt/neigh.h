@@ -47,6 +47,9 @@ int iw_neigh_fd(const struct iw_neigh *n);       /* readable: call iw_neigh_foll
 uint32_t iw_neigh_mtu(const struct iw_neigh *n); /* of the interface, now */
 bool iw_neigh_up(const struct iw_neigh *n);      /* the interface, now */
 
+/* A loopback address, or an address of the interface: no frame from there gets to it. */
+bool iw_neigh_is_own(struct iw_neigh *n, const struct iw_addr *peer);
+
 /* Reads what the kernel told. GONE: the interface is no more. */
 enum iw_neigh_news iw_neigh_follow(struct iw_neigh *n);
 

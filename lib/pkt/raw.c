@@ -132,9 +132,13 @@ static int bind_to(int fd, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
 	char text[IW_ADDR_TEXT];
 
 	iw_addr_set_port(&a, 0);
-	if (a.len > 0 && !iw_addr_is_any(&a) && bind(fd, &a.sa, a.len) < 0)
-		return iw_os_fail(why, errno, "raw: bind to %s", iw_addr_host(text, &a));
-	return 0;
+	if (a.len == 0 || iw_addr_is_any(&a) || bind(fd, &a.sa, a.len) == 0)
+		return 0;
+	if (errno == EADDRNOTAVAIL)
+		return iw_fail(why, IW_E_OS,
+			       "%s: not an address of this machine; `ip address` lists them",
+			       iw_addr_host(text, &a));
+	return iw_os_fail(why, errno, "raw: bind to %s", iw_addr_host(text, &a));
 }
 
 /*
@@ -146,11 +150,10 @@ static int open_spare(struct raw *r, int i, const struct iw_pkt_cfg *cfg, struct
 {
 	int err = open_closed(&r->spare[i], family[i], why);
 
+	if (!err && cfg->interface)
+		err = iw_pkt_bind_interface(r->spare[i], cfg->interface, why);
 	if (err)
 		return err;
-	if (cfg->interface && setsockopt(r->spare[i], SOL_SOCKET, SO_BINDTODEVICE, cfg->interface,
-					 (socklen_t)strlen(cfg->interface)) < 0)
-		return iw_os_fail(why, errno, "bind to interface %s", cfg->interface);
 	return bind_to(r->spare[i], cfg, why);
 }
 

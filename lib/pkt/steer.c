@@ -5,6 +5,9 @@
  */
 #include "pkt/steer.h"
 
+#include <errno.h>
+#include <signal.h>
+
 #include "util/text.h"
 
 #ifndef IW_HAVE_XDP
@@ -205,8 +208,6 @@ int iw_steer_events(struct iw_steer *s, struct iw_xdp_event *out, size_t cap)
 
 #else
 
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -374,7 +375,9 @@ static int dispatch(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct i
 	err = iw_xdp_detach(&a, s->facts.ifindex, why);
 	if (err)
 		return err;
-	return iw_bpf_fail(why, EOPNOTSUPP, "xdp: libxdp cannot use its dispatcher on this kernel");
+	return iw_bpf_fail(
+		why, EOPNOTSUPP,
+		"xdp: libxdp cannot use its dispatcher on this kernel; use `ddp-xdp attach` without --dispatcher");
 }
 
 static int attach_own(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct iw_fault *why)
@@ -390,8 +393,10 @@ static int attach_own(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct
 		err = own_loaded(s, why);
 	if (err || cfg->load_only)
 		return err;
+	/* "alone" is for ddp-xdp; the other tools have --require. */
 	err = iw_bpf_attach(&s->link, &s->facts.native, s->prog, s->interface, s->facts.ifindex,
-			    cfg->mode, why);
+			    cfg->mode,
+			    cfg->alone ? "use --mode generic" : "leave out --require native", why);
 	if (!err)
 		s->facts.link = iw_bpf_link_id(s->link);
 	return err;
@@ -973,3 +978,27 @@ int iw_steer_events(struct iw_steer *s, struct iw_xdp_event *out, size_t cap)
 }
 
 #endif
+
+/* A process that is alive and has a socket there. */
+static int find_user(void *ctx, const void *key, const void *value)
+{
+	const struct iw_xdp_sock *s = value;
+
+	(void)key;
+	if (kill((pid_t)s->pid, 0) < 0 && errno == ESRCH)
+		return 0;
+	*(uint32_t *)ctx = s->pid;
+	return 1;
+}
+
+uint32_t iw_steer_used_by(const char *interface)
+{
+	struct iw_steer *s = NULL;
+	struct iw_fault why;
+	uint32_t pid = 0;
+
+	if (iw_steer_look(&s, interface, &why) == 0)
+		(void)iw_steer_each(s, IW_STEER_SOCKETS, find_user, &pid);
+	iw_steer_close(s);
+	return pid;
+}

@@ -147,6 +147,8 @@ int iw_steer_prog_fd(const struct iw_steer *s);
 
 /* Joins the program of ours that is there. IW_E_NOENT: there is none. */
 IW_MUST_CHECK int iw_steer_look(struct iw_steer **out, const char *interface, struct iw_fault *why);
+/* A process that receives through the program on that interface; 0: none. */
+uint32_t iw_steer_used_by(const char *interface);
 /* Of the link that holds our own program; borrowed. -1: somebody else holds it. */
 int iw_steer_link_fd(const struct iw_steer *s);
 

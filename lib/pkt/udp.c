@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -82,10 +83,26 @@ static void back_to_v4(struct iw_addr *a)
 
 /* --- open ------------------------------------------------------------------------------------- */
 
+static int bind_failed(struct iw_fault *why, int errnum, const struct iw_addr *a)
+{
+	char text[IW_ADDR_TEXT];
+	int err = iw_os_fail(why, errnum, "udp: bind to %s",
+			     iw_addr_port(a) ? iw_addr_format(text, a) : iw_addr_host(text, a));
+	const char *remedy = "";
+	size_t len = why ? strlen(why->text) : 0;
+
+	if (errnum == EADDRINUSE)
+		remedy = "; give another UDP port with --udp-port";
+	else if (errnum == EADDRNOTAVAIL)
+		remedy = "; not an address of this machine, `ip address` lists them";
+	if (why)
+		snprintf(why->text + len, sizeof(why->text) - len, "%s", remedy);
+	return err;
+}
+
 static int bind_to(struct udp *u, const struct iw_pkt_cfg *cfg, int fd, struct iw_fault *why)
 {
 	struct iw_addr a = cfg->bind;
-	char text[IW_ADDR_TEXT];
 	const int no = 0;
 
 	if (a.len == 0) {
@@ -104,7 +121,7 @@ static int bind_to(struct udp *u, const struct iw_pkt_cfg *cfg, int fd, struct i
 	iw_addr_set_port(&a, cfg->udp_port);
 	if (bind(fd, &a.sa, a.len) == 0)
 		return 0;
-	return iw_os_fail(why, errno, "udp: bind to %s", iw_addr_format(text, &a));
+	return bind_failed(why, errno, &a);
 }
 
 static int open_socket(struct udp *u, const struct iw_pkt_cfg *cfg, struct iw_fault *why)

@@ -63,6 +63,10 @@ static int xdp_available(struct iw_fault *why)
 	struct iw_fault no;
 	int err = iw_pkt_raw_check("xdp", why);
 
+	if (err == IW_E_PERM)
+		return iw_fail(
+			why, err,
+			"transport xdp: needs CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON and CAP_NET_RAW");
 	if (err)
 		return err;
 	err = iw_os_probe_xdp(&no);
@@ -148,6 +152,7 @@ static int open_all(struct xdp *x, const struct iw_pkt_cfg *cfg, struct iw_fault
 	const struct iw_steer_ppids ppids = { cfg->ppid_segment, cfg->ppid_control };
 	struct iw_xsk_cfg xc = settings(cfg);
 	struct iw_xsk_facts facts;
+	char text[IW_ADDR_TEXT];
 	int err = iw_neigh_open(&x->neigh, cfg->interface, why);
 
 	if (!err && iw_addr_is_loopback(&cfg->bind))
@@ -156,6 +161,10 @@ static int open_all(struct xdp *x, const struct iw_pkt_cfg *cfg, struct iw_fault
 			"transport xdp: a loopback address cannot be reached through %s: use an "
 			"address of that interface with --bind, or * for all",
 			cfg->interface);
+	if (!err && cfg->peer.len > 0 && iw_neigh_is_own(x->neigh, &cfg->peer))
+		err = iw_fail(why, IW_E_INVAL,
+			      "transport xdp: %s cannot be reached through %s; use udp or raw",
+			      iw_addr_host(text, &cfg->peer), cfg->interface);
 	if (!err)
 		err = (cfg->udp ? &iw_pkt_udp_ops : &iw_pkt_raw_ops)->open(&x->kernel, cfg, why);
 	if (err)
@@ -282,6 +291,17 @@ static void follow(struct xdp *x)
 	iw_fail(&x->why, IW_E_OS, "xdp: interface %s is gone", x->interface);
 }
 
+/*
+ * Transmission failed (x->why); the next receive returns the error. No frame may arrive to wake the
+ * loop, so it also watches the kernel's socket for EPOLLOUT, which is always ready.
+ */
+static void break_down(struct xdp *x)
+{
+	x->broken = true;
+	follow(x);
+	(void)watch(x, EPOLL_CTL_MOD, x->kernel->fd, EPOLLIN | EPOLLOUT, FROM_KERNEL, NULL);
+}
+
 /* What there is beside the rings. */
 static void look_around(struct xdp *x)
 {
@@ -354,6 +374,8 @@ static bool xdp_peek(struct iw_pkt *c, uint64_t now)
 {
 	struct xdp *x = xdp_of(c);
 
+	if (iw_unlikely(x->broken))
+		return true;
 	if (x->resting)
 		return iw_xsk_waiting(x->xsk) > 0;
 	return (x->waiting && iw_xsk_retry(x->xsk)) || iw_xsk_ripe(x->xsk, now);
@@ -461,7 +483,7 @@ static void xdp_settle(struct iw_pkt *c)
 	struct xdp *x = xdp_of(c);
 
 	if (!x->broken && iw_xsk_settle(x->xsk, &x->why) < 0)
-		x->broken = true;
+		break_down(x);
 }
 
 static int xdp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
@@ -500,10 +522,8 @@ static void xdp_flush(struct iw_pkt *c)
 	x->hop = NULL;
 	if (x->broken || !iw_xsk_unsent(x->xsk))
 		return;
-	if (iw_xsk_flush(x->xsk, &x->why) == IW_E_OS) {
-		x->broken = true;
-		follow(x);
-	}
+	if (iw_xsk_flush(x->xsk, &x->why) == IW_E_OS)
+		break_down(x);
 }
 
 int iw_pkt_memory_new(struct iw_xdp_memory **out, const struct iw_pkt_cfg *cfg, size_t len,

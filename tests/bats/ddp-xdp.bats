@@ -51,6 +51,10 @@ nothing_attached() {
     [ "$(jq -r 'select(.event == "status") | .owner' <<<"$output")" = none ]
 }
 
+require_mounts() {
+    unshare --mount true 2>/dev/null || skip 'needs netns: no mount namespace can be made'
+}
+
 # in_bpffs COMMANDS: by a shell that has a BPF file system of its own
 in_bpffs() {
     run_in left unshare --mount sh -c "mount -t bpf bpf /sys/fs/bpf && $1"
@@ -114,6 +118,7 @@ in_bpffs() {
 }
 
 @test "a pinned program needs no process, and its pin goes with it" {
+    require_mounts
     # The host may have mounted the file system.
     run_in left unshare --mount sh -c "while umount /sys/fs/bpf 2>/dev/null; do :; done; ddp-xdp attach -I $LEFT_IF --pin"
     assert_status 3
@@ -129,6 +134,7 @@ in_bpffs() {
 }
 
 @test "a pin of a link to nothing is found, and cleaned away by force" {
+    require_mounts
     local elsewhere="ddp-xdp detach -I $LEFT_IF --pin /sys/fs/bpf/elsewhere -q"
 
     in_bpffs "ddp-xdp attach -I $LEFT_IF --pin -q; $elsewhere; ddp-xdp status -I $LEFT_IF; ddp-xdp attach -I $LEFT_IF; $elsewhere
@@ -142,6 +148,7 @@ in_bpffs() {
 }
 
 @test "what a dispatcher has left is told at the next start, and cleaned away by force" {
+    require_mounts
     local left="/sys/fs/bpf/xdp/dispatch-\$(cat /sys/class/net/$LEFT_IF/ifindex)-4711"
 
     # sysfs shows the network namespace in which it was mounted.
@@ -163,9 +170,47 @@ in_bpffs() {
     run_in left ddp-xdp attach -I "$LEFT_IF"
     assert_status 4
     assert_stderr_has 'has the program iw_steer_5'
+    assert_stderr_has "already; detach it with \`ddp-xdp detach -I $LEFT_IF\`"
     run_in left ddp-xdp attach -I "$LEFT_IF" --program mpa
     assert_status 4
     assert_stderr_has 'has the program iw_steer_5'
+    [[ $stderr != *--force-clean* ]] || fail_with 'a program of iwarp-tools needs no force'
+}
+
+@test "a program that this user may not look at is reported as unknown" {
+    local plain
+
+    require_root
+    plain="setpriv --bounding-set=-all --inh-caps=-all --reuid 65534 --clear-groups $IW_BUILD/ddp-xdp"
+    run_in left ddp-xdp attach -I "$LEFT_IF"
+    assert_status 0
+    # shellcheck disable=SC2086
+    run_in left $plain detach -I "$LEFT_IF"
+    assert_status 3
+    assert_stderr_has "$LEFT_IF: this user may not look at program"
+    assert_stderr_has 'be root'
+    # shellcheck disable=SC2086
+    run_in left $plain detach -I "$LEFT_IF" --force-clean
+    assert_status 3
+    # shellcheck disable=SC2086
+    run_in left $plain status -I "$LEFT_IF"
+    assert_status 0
+    assert_output_has "$LEFT_IF: unknown, native mode, program"
+    # shellcheck disable=SC2086
+    run_in left $plain status -I "$LEFT_IF" --json
+    assert_status 0
+    assert_jsonl '.[0].owner' unknown
+    run_in left ddp-xdp detach -I "$LEFT_IF"
+    assert_status 0
+}
+
+@test "status --interval ends when its interface is removed" {
+    net_ip left link add gone0 type veth peer name gone1
+    IW_READY='no XDP program' serve_in left ddp-xdp status -I gone0 --interval 50ms
+    net_ip left link del gone0
+    wait_served
+    assert_status 4
+    assert_stderr_has 'interface gone0: it was removed'
 }
 
 @test "somebody else's program is told, left alone, and goes by force only" {
@@ -181,6 +226,7 @@ in_bpffs() {
     run_in left ddp-xdp attach -I "$LEFT_IF"
     assert_status 4
     assert_stderr_has 'has the program'
+    assert_stderr_has "which is not part of iwarp-tools; \`ddp-xdp detach -I $LEFT_IF --force-clean\`"
     run_in left ddp-xdp detach -I "$LEFT_IF"
     assert_status 1
     assert_stderr_has 'is not part of iwarp-tools'
@@ -192,9 +238,10 @@ in_bpffs() {
 @test "native mode where there is none, and a dispatcher without its file system, cannot be" {
     run_in left ddp-xdp attach -I lo --mode native
     assert_status 3
-    assert_stderr_has 'no native XDP'
+    assert_stderr_has 'no native XDP, only generic mode; use --mode generic'
     run_in left ddp-xdp attach -I lo --program mpa
     assert_status 3
+    assert_stderr_has '--program mpa needs another interface'
     # tests/interop/xdp-guest.bats has one that works.
     run_in left ddp-xdp attach -I "$LEFT_IF" --dispatcher
     assert_status 3
@@ -273,6 +320,9 @@ in_bpffs() {
     run_in left ddp-xdp detach -I "$LEFT_IF"
     assert_status 1
     assert_stderr_has 'receives through the program'
+    run_in left ddp-xdp attach -I "$LEFT_IF"
+    assert_status 4
+    assert_stderr_has 'uses it; end that process first'
     run_in right ddp-send -t raw -p "$port" src/f "$LEFT_IP:"
     assert_status 0
     assert_same_file src/f f
@@ -455,6 +505,26 @@ buffer() {
         run_in left ddp-xdp $args
         assert_status 2
     done
+    run_in left ddp-xdp attach -I lo --program mpa --dispatcher
+    assert_stderr_has 'needs native mode; leave out --dispatcher'
+    run_in left ddp-xdp attach -I lo --pin --foreground
+    assert_stderr_has 'exclude each other; leave out one'
+}
+
+@test "an option of another command is named with its command" {
+    run_in left ddp-xdp status --sample 3
+    assert_status 2
+    assert_stderr_has "--sample: an option of \`ddp-xdp attach\`"
+    run_in left ddp-xdp detach -I lo --events
+    assert_status 2
+    assert_stderr_has "--events: an option of \`ddp-xdp status\`"
+    run_in left ddp-xdp attach -I lo --force-clean
+    assert_status 2
+    assert_stderr_has "--force-clean: an option of \`ddp-xdp detach\`"
+    # The command's own option is taken as before.
+    run_in left ddp-xdp attach -I lo --sample 0
+    assert_status 2
+    assert_stderr_has '--sample "0": too small'
 }
 
 @test "the doctor loads the program and tells who is attached" {

@@ -54,7 +54,9 @@ refused() {
     refused 3 'CAP_NET_RAW' setpriv --bounding-set -net_raw
     refused 3 'CAP_BPF' setpriv --bounding-set -bpf,-sys_admin
     refused 3 'CAP_NET_ADMIN' setpriv --bounding-set -net_admin,-sys_admin
+    refused 3 'CAP_PERFMON' setpriv --bounding-set -perfmon,-sys_admin
     refused 3 'CAP_NET_RAW' setpriv --bounding-set -all
+    refused 3 'CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON and CAP_NET_RAW' setpriv --bounding-set -all
 }
 
 @test "locked memory that is too little is told with what it takes; less of it means fewer frames" {
@@ -75,7 +77,7 @@ refused() {
     run_in left ddp-recv -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP" dst
     assert_status 4
     assert_stderr_has 'has the program iw_observe_1'
-    assert_stderr_has "ddp-xdp detach -I $LEFT_IF"
+    assert_stderr_has "already; detach it with \`ddp-xdp detach -I $LEFT_IF\`"
     run_in left ddp-xdp status -I "$LEFT_IF" --json
     assert_jsonl '.[0].owner' observe
     run_in left ddp-xdp detach -I "$LEFT_IF"

@@ -266,13 +266,27 @@ kernel_sent() {
     assert_stderr_has 'is not Ethernet'
     run_in left ddp-recv -t xdp -I nosuch0 --bind '*' dst
     assert_status 4
-    assert_stderr_has nosuch0
+    assert_stderr_has "interface nosuch0: no such interface; \`ip link\` lists them"
+    run_in left ddp-recv -t xdp -I "$LEFT_IF" --bind 198.51.100.1 dst
+    assert_status 4
+    assert_stderr_has "198.51.100.1: not an address of this machine; \`ip address\` lists them"
     run_in left ddp-recv -t xdp --bind '*' dst
     assert_status 2
     assert_stderr_has '-I'
     run_in left ddp-recv -t xdp -I "$LEFT_IF" dst
     assert_status 2
     assert_stderr_has '--bind'
+    no_program
+}
+
+@test "a loopback address and the own address are refused at once" {
+    local address
+
+    for address in 127.0.0.1 "$LEFT_IP"; do
+        run_in left ddp-send -t xdp -I "$LEFT_IF" src/f "$address:"
+        assert_status 2
+        assert_stderr_has "$address cannot be reached through $LEFT_IF; use udp or raw"
+    done
     no_program
 }
 

@@ -79,7 +79,7 @@ through() {
 @test "xdp to xdp in the guest" {
     through
     run_guest ddp-xdp status -I va --json
-    assert_jsonl '.[0].owner' nobody
+    assert_jsonl '.[0].owner' none
 }
 
 @test "frames of several buffers, which this kernel has not, are refused and the MTU that can be is named" {
@@ -97,7 +97,7 @@ through() {
     assert_stderr_has 'ip link set va mtu'
     # No program stays.
     run_guest ddp-xdp status -I va --json
-    assert_jsonl '.[0].owner' nobody
+    assert_jsonl '.[0].owner' none
 }
 
 @test "through the dispatcher, beside somebody else's program" {

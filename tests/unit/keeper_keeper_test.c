@@ -292,6 +292,18 @@ static void status_tells_who_keeps_the_program(void **state)
 	assert_null(strstr(c.out, ", pinned in"));
 }
 
+static void status_of_a_program_that_may_not_be_looked_at_claims_nothing(void **state)
+{
+	(void)state;
+	shown = (struct iw_look){ .name = "eth9",
+				  .pins = "/pins",
+				  .ifindex = 9,
+				  .queues = 4,
+				  .a = { .owner = IW_XDP_UNKNOWN, .program = 17, .name = "?" } };
+	shows("\neth9: unknown, generic mode, program 17, which this user may not look at: be root\n");
+	shows("\"owner\":\"unknown\",\"queues\":4");
+}
+
 static void addresses_ports_and_rates_read_as_people_write_them(void **state)
 {
 	static const uint8_t any[16], v6[16] = { 0x20, 1, 0xd, 0xb8, [15] = 1 },
@@ -437,6 +449,7 @@ int main(void)
 		cmocka_unit_test(what_a_dispatcher_left_is_told_and_goes_by_force_alone),
 		cmocka_unit_test(a_look_finds_what_was_named_and_else_what_has_a_program),
 		cmocka_unit_test(status_tells_who_keeps_the_program),
+		cmocka_unit_test(status_of_a_program_that_may_not_be_looked_at_claims_nothing),
 		cmocka_unit_test(addresses_ports_and_rates_read_as_people_write_them),
 		cmocka_unit_test(an_interface_that_is_not_there_is_named),
 		cmocka_unit_test(staying_ends_with_the_program_or_when_asked),
