@@ -52,8 +52,10 @@ struct opts {
 	size_t mode;
 	uint64_t sizes[SIZES_MAX];
 	size_t nsizes;
-	bool run_option;    /* an option was given that only a client has */
-	bool listen_option; /* an option was given that only a listener has */
+	/* The first option that was given of each kind; NULL: none. */
+	const char *run_option;    /* only of a client */
+	const char *listen_option; /* only of a listener */
+	const char *not_xdp;       /* not of the test xdp */
 	const char *plot;
 	char between[2][IF_NAMESIZE]; /* of xdp; empty: not given */
 	uint32_t depth, connections, streams;
@@ -90,13 +92,13 @@ static const struct argp_option options[] = {
 	  " after another; 64-1M is 64, 128, 256 ... 1M", 2 },
 	{ "time", KEY_TIME, "TIME", 0,
 	  "Length of the measurement (default 10s, which several sizes share, with at least 1s for"
-	  " each); of xdp, length of each run (default 200ms)", 2 },
-	{ "count", 'n', "COUNT", 0, "Measure this number of messages instead of a time; of xdp, pairs of runs (default 5)", 2 },
+	  " each); for xdp, length of each run (default 200ms)", 2 },
+	{ "count", 'n', "COUNT", 0, "Measure this number of messages instead of a time; for xdp, pairs of runs (default 5)", 2 },
 	{ "warmup", 'w', "TIME", 0,
 	  "Move data for this time before the measurement (default 1s; several sizes: 200ms each)", 2 },
 	{ "depth", KEY_DEPTH, "COUNT", 0,
-	  "Messages outstanding on each stream (default: those that make 2M, but at least 2 and at"
-	  " most 64; rate: at most 1024)", 2 },
+	  "Messages outstanding on each stream (default: as many as make 2M together, but at least"
+	  " 2 and at most 64; rate: at most 1024)", 2 },
 	{ "connections", 'j', "COUNT", 0,
 	  "Connections, over SCTP associations, at the same time (default 1)", 2 },
 	{ "streams", KEY_STREAMS, "COUNT", 0,
@@ -122,6 +124,15 @@ static const struct argp_option options[] = {
 };
 /* clang-format on */
 
+static const char *option_name(int key)
+{
+	const struct argp_option *o = options;
+
+	while (o->key != key)
+		o++;
+	return o->name;
+}
+
 static void set_between(struct opts *o, const struct argp_state *state, const char *arg)
 {
 	const char *comma = strchr(arg, ',');
@@ -129,7 +140,11 @@ static void set_between(struct opts *o, const struct argp_state *state, const ch
 	size_t len[2] = { comma ? (size_t)(comma - arg) : 0, strlen(part[1]) };
 
 	for (int i = 0; i < 2; i++)
-		if (len[i] == 0 || len[i] >= IF_NAMESIZE || memchr(part[i], ',', len[i]))
+		if (len[i] >= IF_NAMESIZE && !memchr(part[i], ',', len[i]))
+			argp_error(state,
+				   "--between \"%s\": an interface name has at most %d characters",
+				   arg, IF_NAMESIZE - 1);
+		else if (len[i] == 0 || memchr(part[i], ',', len[i]))
 			argp_error(
 				state,
 				"--between \"%s\": expected two interface names separated by a comma, such as eth1,eth2",
@@ -231,11 +246,14 @@ static error_t run_option(int key, const char *arg, const struct argp_state *sta
 		break;
 	case KEY_SPIN:
 		o->spin_ns = iw_cli_duration(state, "--spin", arg, 0, IW_SEC(10));
-		return 0;
+		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-	o->run_option = true;
+	if (!o->run_option && key != KEY_SPIN)
+		o->run_option = option_name(key);
+	if (!o->not_xdp && key != KEY_TIME && key != 'n' && key != KEY_BETWEEN)
+		o->not_xdp = option_name(key);
 	return 0;
 }
 
@@ -255,7 +273,8 @@ static error_t listen_option(int key, const char *arg, const struct argp_state *
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-	o->listen_option = true;
+	if (!o->listen_option)
+		o->listen_option = option_name(key);
 	return 0;
 }
 
@@ -266,41 +285,61 @@ static bool is_svg(const char *name)
 	return dot && strcasecmp(dot, ".svg") == 0;
 }
 
+/* Options of connections, which the tests without a HOST do not make: the name of one that was given. */
+static const char *connection_option(const struct opts *o)
+{
+	return o->cli.transport_given       ? "transport"
+	       : o->cli.interface           ? "interface"
+	       : o->cli.bind                ? "bind"
+	       : o->cli.port != IW_CLI_PORT ? "port"
+					    : NULL;
+}
+
+static void check_test(const struct argp_state *state, const struct opts *o)
+{
+	const char *given = o->not_xdp;
+
+	if (!given && o->task == TASK_STAG)
+		given = o->run_option;
+	if (!given)
+		given = connection_option(o);
+	if (given)
+		argp_error(
+			state, "%s%s: does not apply to the test %s; %s",
+			strchr(given, ' ') ? "" : "--", given, o->host,
+			o->task == TASK_XDP
+				? "only --time (of each run), --count (pairs of runs) and --between do"
+				: "it has no connection");
+	if (o->conn.given)
+		argp_error(state, "options of connections, such as --crc: not with the test %s",
+			   o->host);
+	if (o->task == TASK_XDP && o->count > IW_XDP_BENCH_PAIRS)
+		argp_error(state, "--count %" PRIu64 ": expected 1 to %d for the test xdp",
+			   o->count, IW_XDP_BENCH_PAIRS);
+}
+
 static void check_options(const struct argp_state *state, struct opts *o)
 {
 	if (o->listen) {
 		if (o->host)
-			argp_error(state, "\"%s\": --listen takes no argument", o->host);
+			argp_error(state,
+				   "--listen takes no argument: \"%s\"; --bind names an address",
+				   o->host);
 		if (o->run_option)
-			argp_error(
-				state,
-				"--listen: the client chooses what is measured; give options such as --size and"
-				" --time to the client");
+			argp_error(state,
+				   "--%s: the client chooses what is measured; give this option to"
+				   " the client, not with --listen",
+				   o->run_option);
 		iw_conn_opts_check(state, &o->conn, o->cli.transport);
 		o->task = TASK_LISTEN;
 		return;
 	}
 	if (o->listen_option)
-		argp_error(state, "--once, --memory: only for a server; add --listen");
-	if (o->host && !o->mode_name && strcmp(o->host, "stag") == 0) {
-		if (o->run_option || o->conn.given || o->spin_ns || o->cli.transport_given)
-			argp_error(
-				state,
-				"stag: this test has no connection; expected only options such as --json");
-		o->task = TASK_STAG;
-		return;
-	}
-	if (o->host && !o->mode_name && strcmp(o->host, "xdp") == 0) {
-		if (o->nsizes || o->depth || o->warmup_ns != UINT64_MAX || o->no_verify ||
-		    o->umem || o->loan || o->connections > 1 || o->streams > 1 || o->plot ||
-		    o->spin_ns || o->conn.given || o->cli.transport_given ||
-		    o->count > IW_XDP_BENCH_PAIRS)
-			argp_error(
-				state,
-				"xdp: only --time (the length of each run), --count (pairs of runs, at most %d)"
-				" and --between apply",
-				IW_XDP_BENCH_PAIRS);
-		o->task = TASK_XDP;
+		argp_error(state, "--%s: only for a server; add --listen", o->listen_option);
+	if (o->host && !o->mode_name &&
+	    (strcmp(o->host, "stag") == 0 || strcmp(o->host, "xdp") == 0)) {
+		o->task = strcmp(o->host, "xdp") == 0 ? TASK_XDP : TASK_STAG;
+		check_test(state, o);
 		return;
 	}
 	if (o->between[0][0])
@@ -314,6 +353,7 @@ static void check_options(const struct argp_state *state, struct opts *o)
 			o->host ? "no mode after the host" : "no host");
 	o->mode = iw_cli_enum(state, "MODE", o->mode_name, iw_bench_mode_names);
 	iw_conn_opts_check(state, &o->conn, o->cli.transport);
+	iw_cli_check_udp_port(state, o->conn.any_udp_port, false);
 	if (o->depth > 1 && o->mode == IW_BENCH_PINGPONG)
 		argp_error(
 			state,
@@ -371,7 +411,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->mode_name)
-			argp_error(state, "\"%s\": one argument too many", arg);
+			argp_error(state,
+				   "\"%s\": one argument too many; expected HOST and MODE only",
+				   arg);
 		if (o->host)
 			o->mode_name = arg;
 		else
@@ -393,8 +435,7 @@ static struct iw_bench_show show_of(struct opts *o)
 	return (struct iw_bench_show){
 		.json = o->cli.json ? &o->cli.out : NULL,
 		.transport = o->cli.transport,
-		.udp_port = iw_cli_udp_port(o->cli.transport, o->conn.udp_port),
-		.any_port = o->cli.port == 0,
+		.any_port = o->cli.port == 0 || o->conn.any_udp_port,
 		.quiet = o->cli.quiet,
 	};
 }
@@ -516,7 +557,7 @@ static int run_client(struct opts *o)
 	struct iw_fault why = { 0 };
 	int status = IW_EXIT_OK;
 
-	if (o->plot && iw_bench_plot_can(&why) < 0)
+	if (o->plot && (iw_bench_plot_check(o->plot, &why) < 0 || iw_bench_plot_can(&why) < 0))
 		return iw_cli_fail(&o->cli, &why);
 	show.rows = o->nsizes > 1;
 	iw_bench_show_head(&show);
@@ -615,6 +656,11 @@ static void tell_baseline(void *ctx, const struct iw_xdp_baseline *b)
 	iw_bench_show_baseline(ctx, b);
 }
 
+static void tell_begin(void *ctx)
+{
+	iw_bench_show_xdp_head(ctx);
+}
+
 static int run_xdp(struct opts *o)
 {
 	const char *const between[2] = { o->between[0], o->between[1] };
@@ -623,6 +669,7 @@ static int run_xdp(struct opts *o)
 		.window_ns = o->time_ns,
 		.pairs = (unsigned)o->count,
 		.ctx = &show,
+		.on_begin = tell_begin,
 		.on_pair = tell_pair,
 		.on_baseline = tell_baseline,
 		.between = o->between[0][0] ? between : NULL,
@@ -630,7 +677,6 @@ static int run_xdp(struct opts *o)
 	struct iw_xdp_bench r;
 	struct iw_fault why = { 0 };
 
-	iw_bench_show_xdp_head(&show);
 	if (iw_xdp_bench(&r, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
 	return iw_bench_show_xdp(&show, &r) ? IW_EXIT_FAILED : IW_EXIT_OK;

@@ -14,20 +14,24 @@ enum {
 	KEY_OWNER_FROM_ANYONE,
 	KEY_REQUIRE_DIGEST,
 	KEY_SAFE_LINKS,
-	KEY_NO_KEEP_PARTIAL
+	KEY_NO_KEEP_PARTIAL,
+	KEY_LISTEN,
+	KEY_TO,
 }; /* no character: long only */
 
 static const struct argp_option options[] = {
 	{ "control", KEY_CONTROL, "PATH", 0,
-	  "Listening: where stag-reg asks for registered buffers; none: nowhere", 1 },
+	  "A listener: the control socket for stag-reg; none: no control socket", 1 },
 	{ "require-digest", KEY_REQUIRE_DIGEST, "yes|no", OPTION_ARG_OPTIONAL,
-	  "Listening: reject transfers with --digest none (default yes; no on a loopback address)",
+	  "A listener: reject transfers with --digest none (default yes; no on a loopback address)",
 	  1 },
 	{ "from", KEY_FROM, "URI", 0,
-	  "Write a buffer registered by stag-reg to standard output; @FILE: the URI is in FILE",
+	  "Write a buffer that stag-reg registered to standard output; @FILE: read the URI from FILE",
 	  1 },
 	{ "safe-links", KEY_SAFE_LINKS, NULL, 0,
-	  "Leave out symbolic links that lead out of the directory that is sent", 1 },
+	  "Leave out symbolic links that point outside the transferred directory", 1 },
+	{ "listen", KEY_LISTEN, NULL, OPTION_HIDDEN, NULL, 1 },
+	{ "to", KEY_TO, "", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 1 },
 	{ "no-keep-partial", KEY_NO_KEEP_PARTIAL, NULL, 0,
 	  "Remove partial files when a transfer fails, instead of keeping them for a resume", 1 },
 	{ "owner-from-anyone", KEY_OWNER_FROM_ANYONE, NULL, 0,
@@ -60,10 +64,10 @@ static void check_puller(struct iw_transfer_opts *o, const struct argp_state *st
 
 		iw_transfer_endpoint(&e, o->args[i], state);
 		if (!e.is_remote)
-			argp_error(state, "\"%s\": expected HOST:PATH in front of the target",
+			argp_error(state, "\"%s\": expected HOST:PATH before the target",
 				   o->args[i]);
 		if (i > 0 && strcmp(e.host, o->peer.host) != 0)
-			argp_error(state, "\"%s\": all sources are of one host, here %s",
+			argp_error(state, "\"%s\": all sources must be on one host, here %s",
 				   o->args[i], o->peer.host);
 		fault = iw_asked_path_fault(e.path);
 		if (fault)
@@ -93,26 +97,27 @@ static void check_args(struct iw_transfer_opts *o, const struct argp_state *stat
 	struct iw_endpoint target;
 
 	if (o->nargs == 0)
-		argp_error(state, "expected DIR or - to listen, or HOST:PATH... TARGET");
+		argp_error(state,
+			   "expected DIR or - to listen, HOST:PATH... TARGET, or --from URI");
 	iw_transfer_endpoint(&target, o->args[o->nargs - 1], state);
 	if (target.is_remote && o->nargs > 1)
 		check_direction(o, state);
 	if (target.is_remote)
 		argp_error(state,
-			   o->nargs == 1 ? "\"%s\": where to? Expected HOST:PATH... TARGET"
-					 : "\"%s\": the target is of this machine",
+			   o->nargs == 1 ? "\"%s\": no target; expected HOST:PATH... TARGET"
+					 : "\"%s\": the target must be local",
 			   o->args[o->nargs - 1]);
 	cfg->path = target.path;
 	cfg->to_stdout = target.is_stdio;
 	cfg->listen = o->nargs == 1;
 	if (cfg->control && !cfg->listen)
-		argp_error(state, "--control is for listeners");
+		argp_error(state, "--control applies to listeners only");
 	if (cfg->require_digest != IW_DIGEST_BY_ADDRESS && !cfg->listen)
-		argp_error(state, "--require-digest is for listeners; use --digest here");
+		argp_error(state, "--require-digest applies to listeners only; use --digest here");
 	if (!cfg->listen)
 		check_puller(o, state);
 	if (cfg->to_stdout && cfg->npaths > 1)
-		argp_error(state, "-: standard output takes one file");
+		argp_error(state, "-: standard output accepts only one file");
 	/* One stream, then the end: another would be mixed up with it. */
 	iw_transfer_opts_check(o, state);
 	check_owner(o, state);
@@ -153,6 +158,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_OWNER_FROM_ANYONE:
 		o->owner_from_anyone = true;
 		return 0;
+	case KEY_LISTEN:
+		argp_error(state, "--listen: ddp-recv DIR listens without an option");
+		return 0;
+	case KEY_TO:
+		argp_error(
+			state,
+			"--to is an option of ddp-send, which writes to a buffer; --from reads one");
+		return 0;
 	case KEY_CONTROL:
 		if (!*arg)
 			argp_error(state, "--control \"\": expected a path, or none");
@@ -178,10 +191,10 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "DIR\n-\nHOST:PATH... TARGET\n--from URI",
-	.doc = "Receive files by DDP and RDMAP, the Data Sink of a transfer."
-	       "\vWith DIR alone it listens, and every ddp-send may put files there; with - it takes one stream and writes it to standard"
-	       " output. With HOST:PATH it fetches from a ddp-send --listen into TARGET, by scp's rules a directory or the name of a file,"
-	       " or - for standard output.",
+	.doc = "Receive files by DDP and RDMAP: the data sink of a transfer."
+	       "\vWith DIR alone it listens, and any ddp-send can store files there. With - it accepts one stream and writes it to standard"
+	       " output. With HOST:PATH it fetches files from a ddp-send --listen: into TARGET if that is a directory, otherwise under the name"
+	       " TARGET, as with scp, or to standard output if TARGET is -.",
 	.children = kids,
 };
 

@@ -1,15 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* ddp-send: the Data Source. Pushes files to a listening ddp-recv, or serves a directory to
  * those that pull. */
+#include <string.h>
+
 #include "file/options.h"
 
-enum { KEY_TO = 0xb001 }; /* no character: long only */
+enum { KEY_TO = 0xb001, KEY_OF_RECEIVER }; /* no character: long only */
+
+/* An option that only ddp-recv has: the message says where it belongs. */
+#define OF_RECEIVER(name)                                                                          \
+	{                                                                                          \
+		name, KEY_OF_RECEIVER, "", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 1            \
+	}
 
 static const struct argp_option options[] = {
-	{ "listen", 'l', NULL, 0, "Serve the files below DIR to every ddp-recv that asks", 1 },
-	{ "to", KEY_TO, "URI", 0,
-	  "Write standard input into a buffer registered by stag-reg; @FILE: the URI is in FILE",
+	{ "listen", 'l', NULL, 0, "Serve the files below DIR to any ddp-recv that requests them",
 	  1 },
+	{ "to", KEY_TO, "URI", 0,
+	  "Write standard input to a buffer that stag-reg registered; @FILE: read the URI from FILE",
+	  1 },
+	OF_RECEIVER("quota"),
+	OF_RECEIVER("max-transfer"),
+	OF_RECEIVER("max-size"),
+	OF_RECEIVER("max-files"),
+	OF_RECEIVER("max-depth"),
+	OF_RECEIVER("max-name"),
+	OF_RECEIVER("max-age"),
+	OF_RECEIVER("safe-links"),
+	OF_RECEIVER("require-digest"),
+	OF_RECEIVER("no-keep-partial"),
+	OF_RECEIVER("owner-from-anyone"),
+	OF_RECEIVER("control"),
+	OF_RECEIVER("from"),
 	{ 0 },
 };
 
@@ -17,12 +39,18 @@ static void check_listener(struct iw_transfer_opts *o, const struct argp_state *
 {
 	struct iw_endpoint dir;
 
-	if (o->nargs != 1)
-		argp_error(state, "--listen: expected one directory");
+	if (o->nargs == 0)
+		argp_error(state, "--listen: no directory; expected --listen DIR");
+	if (o->nargs > 1)
+		argp_error(state,
+			   "--listen: \"%s\" is one argument too many; expected --listen DIR%s",
+			   o->args[1],
+			   strchr(o->args[o->nargs - 1], ':')
+				   ? " (-l is --listen; a limit on the rate is --bwlimit)"
+				   : "");
 	iw_transfer_endpoint(&dir, o->args[0], state);
 	if (dir.is_remote || dir.is_stdio)
-		argp_error(state, "--listen \"%s\": expected a directory of this machine",
-			   o->args[0]);
+		argp_error(state, "--listen \"%s\": expected a local directory", o->args[0]);
 	o->cfg.path = dir.path;
 }
 
@@ -36,6 +64,14 @@ static void not_remote(const struct iw_transfer_opts *o, const struct argp_state
 	if (source.is_remote)
 		argp_error(state, "\"%s\": the source is remote; to fetch, use ddp-recv %s %s",
 			   o->args[0], o->args[0], target);
+	if (target[0] == ':')
+		argp_error(
+			state,
+			"\"%s\": no host before the colon; expected HOST:[PATH], with an IPv6 address in brackets",
+			target);
+	if (strchr(target, ':'))
+		argp_error(state, "\"%s\" is a local name: the last argument must be HOST:[PATH]",
+			   target);
 	argp_error(state, "no colon in \"%s\": write %s: for its served directory", target, target);
 }
 
@@ -45,7 +81,7 @@ static void check_pusher(struct iw_transfer_opts *o, const struct argp_state *st
 	size_t streams = 0;
 
 	if (o->nargs < 2)
-		argp_error(state, "expected SOURCE... HOST:[PATH], or --listen DIR");
+		argp_error(state, "expected SOURCE... HOST:[PATH], --listen DIR, or --to URI");
 	iw_transfer_endpoint(&o->peer, o->args[o->nargs - 1], state);
 	if (!o->peer.is_remote)
 		not_remote(o, state);
@@ -54,12 +90,12 @@ static void check_pusher(struct iw_transfer_opts *o, const struct argp_state *st
 		if (source.is_remote)
 			argp_error(
 				state,
-				"\"%s\": sources are of this machine; a local name with a colon is written ./NAME",
+				"\"%s\": sources must be local; write ./NAME for a local name with a colon",
 				o->args[i]);
 		streams += source.is_stdio;
 	}
 	if (streams > 1)
-		argp_error(state, "- stands for standard input, which can be sent once");
+		argp_error(state, "- is standard input, which can be sent only once");
 	o->cfg.paths = o->args;
 	o->cfg.npaths = o->nargs - 1;
 	o->cfg.path = o->peer.path;
@@ -75,6 +111,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'l':
 		o->cfg.listen = true;
+		return 0;
+	case KEY_OF_RECEIVER:
+		argp_error(state, "%s is an option of ddp-recv, which receives: give it there",
+			   state->argv[state->next - 1]);
 		return 0;
 	case KEY_TO:
 		iw_transfer_opts_uri(o, "--to", arg, state);
@@ -98,9 +138,10 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "SOURCE... HOST:[PATH]\n--listen DIR\n--to URI",
-	.doc = "Send files by DDP and RDMAP, the Data Source of a transfer."
-	       "\vSOURCE is a file, a directory with all that is in it, or - for standard input. PATH is relative to the directory"
-	       " that the listening ddp-recv serves, and follows scp's rules: into a directory, or under another name.",
+	.doc = "Send files by DDP and RDMAP: the data source of a transfer."
+	       "\vSOURCE is a file, a directory with all its contents, or - for standard input; DIR/ stands for the contents of DIR. PATH is"
+	       " relative to the directory that the listening ddp-recv serves. If PATH is a directory, files go into it; otherwise PATH"
+	       " is the new name, as with scp.",
 	.children = kids,
 };
 

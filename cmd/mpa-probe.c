@@ -41,6 +41,11 @@ struct opts {
 	enum iw_quirk quirk;
 	/* What the Request says, or what a listener answers. */
 	bool rev_given, crc_given, markers, peer_to_peer, rdmac;
+	/* The first option that was given of each kind; NULL: none. */
+	const char *probe_option;   /* only for probing */
+	const char *rping_option;   /* only for rping, when connecting */
+	const char *listen_option;  /* only of a listener */
+	const char *request_option; /* of one Request */
 	uint8_t rev, rtr;
 	enum iw_crc_policy crc;
 	uint8_t pd[IW_MPA_PD_MAX];
@@ -87,7 +92,7 @@ static const struct argp_option options[] = {
 
 	{ "rev", KEY_REV, "0..255", 0, "MPA revision of the only Request that is tried; for a listener the highest accepted one", 4 },
 	{ "profile", KEY_PROFILE, "rfc|rdmac", 0, "Edition of the wire protocols: rfc (default), or rdmac (RDMA Consortium): version 0 of DDP, RDMAP, and MPA with markers and CRC", 4 },
-	{ "crc", KEY_CRC, "wanted|required|off", 0, "C of the Request, or of a listener's Reply (default wanted); rping: required refuses a Reply with C = 0", 4 },
+	{ "crc", KEY_CRC, "wanted|required|off", 0, "The C flag of the Request, or of a listener's Reply (default wanted); rping: required refuses a Reply with C = 0", 4 },
 	{ "markers", KEY_MARKERS, NULL, 0, "Demand MPA markers in what this end receives (M = 1)", 4 },
 	{ "rtr", KEY_RTR, "FORM[,FORM...]", 0, "RTR forms: send, write, read. Request the peer-to-peer model and offer these; for a listener those that it accepts", 4 },
 	{ "peer-to-peer", KEY_P2P, NULL, 0, "Request the peer-to-peer model, with all RTR forms unless --rtr is given", 4 },
@@ -96,6 +101,48 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 /* clang-format on */
+
+static const char *option_name(int key)
+{
+	const struct argp_option *o = options;
+
+	while (o->key != key)
+		o++;
+	return o->name;
+}
+
+static void remember(struct opts *o, int key)
+{
+	const char **kind = NULL;
+
+	switch (key) {
+	case 'a':
+	case KEY_SINGLE:
+	case KEY_RATE:
+		kind = &o->probe_option;
+		break;
+	case 'c':
+	case 's':
+	case KEY_NO_VERIFY:
+	case KEY_QUIRK:
+		kind = &o->rping_option;
+		break;
+	case KEY_PERSONALITY:
+	case KEY_REJECT:
+	case KEY_ONCE:
+		kind = &o->listen_option;
+		break;
+	case KEY_REV:
+	case KEY_CRC:
+	case KEY_MARKERS:
+	case KEY_RTR:
+	case KEY_P2P:
+		kind = &o->request_option;
+		break;
+	}
+	if (kind && !*kind)
+		*kind = option_name(key);
+}
 
 static uint8_t parse_forms(const struct argp_state *state, const char *arg)
 {
@@ -253,12 +300,13 @@ static void check_listen(const struct argp_state *state, const struct opts *o)
 	if (o->host)
 		argp_error(state, "--listen takes no argument: \"%s\"; --bind names an address",
 			   o->host);
-	if (o->all || o->single || o->rate || o->count_given)
-		argp_error(
-			state,
-			"--all, --single, --rate and --count are for the connecting side: leave out --listen");
+	if (o->probe_option)
+		argp_error(state, "--%s: needs a host to probe; leave out --listen",
+			   o->probe_option);
+	if (o->count_given)
+		argp_error(state, "--count: only for the connecting side; leave out --listen");
 	if (o->size_given && o->app != APP_RPING)
-		argp_error(state, "--size needs --app rping");
+		argp_error(state, "--size: only for rping; add --app rping");
 	if (o->app == APP_RPING && o->reject)
 		argp_error(state, "--reject: not with --app rping, which needs a connection");
 	if (o->rev_given && o->rev > 2 && p->native)
@@ -273,13 +321,10 @@ static void check_listen(const struct argp_state *state, const struct opts *o)
 
 static void check_rping(const struct argp_state *state, const struct opts *o)
 {
-	if (o->all || o->single || o->rate)
-		argp_error(state,
-			   "--all, --single and --rate are for probing, not for --app rping");
+	if (o->probe_option)
+		argp_error(state, "--%s: only for probing; leave out --app rping", o->probe_option);
 	if (o->rev_given && o->rev > 2)
 		argp_error(state, "--rev %u: rping supports 0, 1 and 2", o->rev);
-	if (o->peer_to_peer && o->rev_given && o->rev < 2)
-		argp_error(state, "--rtr and --peer-to-peer need revision 2 (RFC 6581 9.2)");
 	if (o->pd_len)
 		argp_error(state,
 			   "--private-data: not with --app rping, which has no Private Data");
@@ -291,11 +336,11 @@ static void check_rdmac(const struct argp_state *state, struct opts *o)
 	if (o->rev_given && o->rev != 0)
 		argp_error(state, "--profile rdmac implies --rev 0, not --rev %u", o->rev);
 	if (o->crc_given && o->crc == IW_CRC_OFF)
-		argp_error(state, "--profile rdmac: the CRC is always on");
+		argp_error(state,
+			   "--crc off: with --profile rdmac the CRC is always on; leave it out");
 	if (o->peer_to_peer)
-		argp_error(
-			state,
-			"--rtr and --peer-to-peer need revision 2 (RFC 6581 9.2); --profile rdmac uses 0");
+		argp_error(state, "--%s: --profile rdmac uses Rev 0, which has no RTR forms",
+			   o->rtr ? "rtr" : "peer-to-peer");
 	if (o->all)
 		argp_error(state,
 			   "--all tries several revisions: not with --profile rdmac, which uses 0");
@@ -309,6 +354,9 @@ static void check_options(const struct argp_state *state, struct opts *o)
 		check_rdmac(state, o);
 	if (strcmp(o->cli.transport, "tcp") != 0)
 		argp_error(state, "--transport %s: MPA needs tcp", o->cli.transport);
+	if (o->peer_to_peer && o->rev_given && o->rev < 2)
+		argp_error(state, "--%s: Rev %u has no RTR forms; use --rev 2",
+			   o->rtr ? "rtr" : "peer-to-peer", o->rev);
 	if (o->listen) {
 		check_listen(state, o);
 		return;
@@ -317,18 +365,17 @@ static void check_options(const struct argp_state *state, struct opts *o)
 		argp_error(state, "expected the HOST to probe, or --listen");
 	if (o->cli.port == 0)
 		argp_error(state, "--port 0: not a port to connect to; use 1 to 65535");
-	if (o->persona_given || o->reject || o->once)
-		argp_error(state, "--personality, --reject and --once need --listen");
+	if (o->listen_option)
+		argp_error(state, "--%s: only for a listener; add --listen", o->listen_option);
 	if (o->app == APP_RPING) {
 		check_rping(state, o);
 		return;
 	}
-	if (o->count_given || o->size_given || o->no_verify || o->quirk != IW_QUIRK_AUTO)
-		argp_error(state, "--count, --size, --no-verify and --quirk need --app rping");
-	if (o->all && (o->single || o->rev_given || o->crc_given || o->markers || o->peer_to_peer))
-		argp_error(
-			state,
-			"--all tries many Requests: not with --single, --rev, --crc, --markers, --rtr or --peer-to-peer");
+	if (o->rping_option)
+		argp_error(state, "--%s: only for rping; add --app rping", o->rping_option);
+	if (o->all && (o->single || o->request_option))
+		argp_error(state, "--%s: not with --all, which tries many Requests; leave out one",
+			   o->single ? "single" : o->request_option);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -348,7 +395,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	default:
 		err = task_option(key, arg, state, o);
-		return err == ARGP_ERR_UNKNOWN ? mpa_option(key, arg, state, o) : err;
+		if (err == ARGP_ERR_UNKNOWN)
+			err = mpa_option(key, arg, state, o);
+		if (err == 0)
+			remember(o, key);
+		return err;
 	}
 }
 
@@ -537,13 +588,13 @@ static int run_listener(struct opts *o)
 
 /* --- main --- */
 
-static const struct argp_child kids[] = { { &iw_cli_argp, 0, "Common options:", -1 }, { 0 } };
+static const struct argp_child kids[] = { { &iw_cli_argp, 0, "Common options:", -2 }, { 0 } };
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "HOST\n--app rping HOST\n--listen",
 	.doc = "Find out whether an iWARP endpoint listens on a TCP port, what it agrees to, and which implementation it looks like.\v"
-	       "Exit status: 0 an iWARP endpoint; 1 not one, or it refused, or data of rping was wrong; 2 wrong usage; "
+	       "Exit status: 0 an iWARP endpoint; 1 not one, or it refused, or rping data was wrong; 2 wrong usage; "
 	       "3 cannot run here; 4 failed.",
 	.children = kids,
 };

@@ -29,10 +29,13 @@ struct opts {
 	uint32_t size;
 	uint64_t count, interval_ns, memory;
 	uint16_t udp_port;
+	bool any_udp_port;
 	const char *profile;
 	int rev; /* 0: not given */
 	unsigned xdp;
-	bool client_given, server_given; /* an option of one of them */
+	/* The first option that was given of each kind; NULL: none. */
+	const char *client_option, *server_option;
+	bool interval_given;
 };
 
 /* Those that carry DDP over SCTP. --doctor HOST tries all but xdp, which needs an interface. */
@@ -56,10 +59,10 @@ static const struct argp_option options[] = {
 	{ "streams", 'n', "COUNT", 0, "DDP streams, each with its own session (default 1); with --listen at most this many for each association (default 1000)", 1 },
 	{ "size", 's', "SIZE", 0, "Octets of a message, 0 to 16M (default 64)", 1 },
 	{ "count", 'c', "COUNT", 0, "Stop after this many messages on each stream (default 0: no limit)", 1 },
-	{ "interval", 'i', "TIME", 0, "Time between two messages of a stream (default 1s)", 1 },
+	{ "interval", 'i', "TIME", 0, "Time between messages of a stream (default 1s)", 1 },
 	{ "flood", 'f', NULL, 0, "Send the next message as soon as the reply is received; print only statistics", 1 },
 	{ "pmtu", KEY_PMTU, NULL, 0, "Report the path MTU whenever it changes, and that of each address at the end", 1 },
-	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899) and -t xdp (default: no UDP)", 1 },
+	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899) and -t xdp (default: no UDP); 0: any free port", 1 },
 	{ "require", KEY_REQUIRE, "native,zerocopy", 0, IW_CLI_REQUIRE_HELP, 1 },
 	{ "xdp", KEY_XDP, "generic,copy,busy-poll", 0, IW_CLI_XDP_HELP, 1 },
 	{ "rev", KEY_REV, "1|2", 0, "Set-up of sessions: 2 with RFC 6581, 1 without (default 2, falling back to 1)", 1 },
@@ -71,6 +74,15 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 /* clang-format on */
+
+static const char *option_name(int key)
+{
+	const struct argp_option *o = options;
+
+	while (o->key != key)
+		o++;
+	return o->name;
+}
 
 static error_t client_option(int key, char *arg, const struct argp_state *state, struct opts *o)
 {
@@ -84,6 +96,7 @@ static error_t client_option(int key, char *arg, const struct argp_state *state,
 	case 'i':
 		o->interval_ns =
 			iw_cli_duration(state, "--interval", arg, INTERVAL_MIN, INTERVAL_MAX);
+		o->interval_given = true;
 		break;
 	case 'f':
 		o->flood = true;
@@ -94,7 +107,8 @@ static error_t client_option(int key, char *arg, const struct argp_state *state,
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-	o->client_given = true;
+	if (!o->client_option)
+		o->client_option = option_name(key);
 	return 0;
 }
 
@@ -105,7 +119,8 @@ static error_t other_option(int key, char *arg, const struct argp_state *state, 
 		o->streams = (uint32_t)iw_cli_u64(state, "--streams", arg, 1, IW_PING_STREAMS_MAX);
 		return 0;
 	case KEY_UDP_PORT:
-		o->udp_port = (uint16_t)iw_cli_u64(state, "--udp-port", arg, 1, UINT16_MAX);
+		o->udp_port = (uint16_t)iw_cli_u64(state, "--udp-port", arg, 0, UINT16_MAX);
+		o->any_udp_port = o->udp_port == 0;
 		return 0;
 	case KEY_REQUIRE:
 		o->xdp = iw_cli_xdp(state, "--require", arg, o->xdp);
@@ -123,23 +138,26 @@ static error_t other_option(int key, char *arg, const struct argp_state *state, 
 		o->listen = true;
 		return 0;
 	case KEY_ONCE:
-		o->once = o->server_given = true;
-		return 0;
+		o->once = true;
+		break;
 	case KEY_MEMORY:
 		o->memory = iw_cli_size(state, "--memory", arg, 1, UINT64_MAX);
-		o->server_given = true;
-		return 0;
+		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
+	if (!o->server_option)
+		o->server_option = option_name(key);
+	return 0;
 }
 
 static void check_options(const struct argp_state *state, const struct opts *o)
 {
 	if (strcmp(o->cli.transport, "tcp") == 0)
 		argp_error(state, "--transport tcp: expected sctp, raw, udp or xdp");
-	if (o->udp_port)
+	if (o->udp_port || o->any_udp_port)
 		iw_cli_fits(state, "--udp-port", o->cli.transport);
+	iw_cli_check_udp_port(state, o->any_udp_port, o->listen);
 	if (o->xdp)
 		iw_cli_fits(state,
 			    o->xdp & (IW_XDP_WANT_NATIVE | IW_XDP_WANT_ZEROCOPY) ? "--require"
@@ -150,17 +168,19 @@ static void check_options(const struct argp_state *state, const struct opts *o)
 			argp_error(state,
 				   "--listen takes no argument: \"%s\"; --bind names an address",
 				   o->host);
-		if (o->client_given)
-			argp_error(state, "--size, --count, --interval, --flood and --pmtu are for"
-					  " the connecting side: leave out --listen");
+		if (o->client_option)
+			argp_error(state, "--%s: only for the connecting side; leave out --listen",
+				   o->client_option);
 		return;
 	}
 	if (!o->host)
 		argp_error(state, "expected the HOST to ping, or --listen");
 	if (o->cli.port == 0)
 		argp_error(state, "--port 0: not a port to connect to; use 1 to 65535");
-	if (o->server_given)
-		argp_error(state, "--once and --memory need --listen");
+	if (o->server_option)
+		argp_error(state, "--%s: only for a listener; add --listen", o->server_option);
+	if (o->flood && o->interval_given)
+		argp_error(state, "--flood and --interval exclude each other; leave out one");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -193,8 +213,7 @@ static struct iw_ping_show show_of(struct opts *o)
 		.transport = o->cli.transport,
 		.host = o->host,
 		.size = o->size,
-		.udp_port = iw_cli_udp_port(o->cli.transport, o->udp_port),
-		.any_port = o->cli.port == 0,
+		.any_port = o->cli.port == 0 || o->any_udp_port,
 		.quiet = o->cli.quiet,
 		.replies = !o->flood,
 		.mtu = o->pmtu,
@@ -211,6 +230,7 @@ static struct iw_conn_param param_of(const struct opts *o)
 		.interface = o->cli.interface,
 		.port = o->cli.port,
 		.udp_port = o->udp_port,
+		.any_udp_port = o->any_udp_port,
 		.profile = o->profile,
 		.rev = o->rev,
 		.xdp = o->xdp,
@@ -242,7 +262,7 @@ static int status_of(const struct iw_fault *why, const struct iw_ping *p)
 
 	if (!why->err)
 		return iw_ping_stat_all(p)->received ? IW_EXIT_OK : IW_EXIT_NO;
-	if (iw_ping_stat_all(p)->received || why->err == IW_E_LIMIT)
+	if (iw_ping_stat_all(p)->received)
 		return iw_exit_status(why->err);
 	return iw_ping_far_end(why, associated) == IW_FAR_NOT_TRIED ? iw_exit_status(why->err)
 								    : IW_EXIT_NO;
@@ -341,7 +361,8 @@ static int look_around(struct iw_cli *cli, int status)
 {
 	struct opts *o = iw_container_of(cli, struct opts, cli);
 	struct iw_ping_show show = show_of(o);
-	bool answers = false;
+	bool answers = false, tried = false;
+	int failed = IW_EXIT_NO;
 
 	if (!o->host || o->listen)
 		return status;
@@ -358,8 +379,13 @@ static int look_around(struct iw_cli *cli, int status)
 		if (iw_ping_show_look(&show, &look) != 0)
 			return IW_EXIT_FAILED;
 		answers = answers || look.what == IW_FAR_ANSWERS;
+		if (look.what == IW_FAR_NOT_TRIED)
+			failed = iw_exit_status(look.fault.err);
+		else
+			tried = true;
 	}
-	return answers ? IW_EXIT_OK : IW_EXIT_NO;
+	/* Without any attempt nothing is known about the far end. */
+	return answers ? IW_EXIT_OK : tried ? IW_EXIT_NO : failed;
 }
 
 /* --- main ------------------------------------------------------------------------------------- */

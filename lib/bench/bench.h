@@ -172,6 +172,8 @@ IW_MUST_CHECK int iw_bench_server_new(struct iw_bench_server **out,
 /* "127.0.0.1:7471" (owned) */
 const char *iw_bench_server_addr(const struct iw_bench_server *s);
 uint16_t iw_bench_server_port(const struct iw_bench_server *s);
+/* 0: SCTP is not in UDP. */
+uint16_t iw_bench_server_udp_port(const struct iw_bench_server *s);
 /* Serves until there is news: 0 and *news. Negative: the server cannot continue. */
 IW_MUST_CHECK int iw_bench_server_next(struct iw_bench_server *s, struct iw_bench_news *news,
 				       struct iw_fault *why);

@@ -2,12 +2,14 @@
 /* The client of a run: moves its lanes from phase to phase, and makes one result of their MARKs. */
 #include "bench/bench.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/lane.h"
 #include "cli/context.h"
+#include "cli/human.h"
 #include "cli/signals.h"
 #include "os/os.h"
 
@@ -472,6 +474,40 @@ static int on_established(struct lane *l, struct iw_fault *why)
 	return !err && leads(l) ? follow(l, why) : err;
 }
 
+/* TCP was connected, but ended before a Reply. */
+static int no_reply(const struct iw_bench_client *c, struct iw_fault *why)
+{
+	const struct iw_conn_param *conn = &c->cfg.conn;
+	const char *via = conn->transport ? conn->transport : "tcp";
+
+	if (strcmp(via, "tcp") != 0 || (why->err != IW_E_CLOSED && why->err != IW_E_MPA_LOST))
+		return why->err;
+	if (conn->rev)
+		return iw_fail(
+			why, IW_E_CLOSED,
+			"%s, port %u: the peer ended the connection after the Request with Rev %u; try another --rev, or none",
+			conn->host, (uint32_t)conn->port, (uint32_t)conn->rev);
+	return iw_fail(
+		why, IW_E_CLOSED,
+		"%s, port %u: the peer closed the connection without an MPA Reply; is it an iWARP listener?",
+		conn->host, (uint32_t)conn->port);
+}
+
+/* The connection of a run was lost, not closed. */
+static int cut_off(struct iw_fault *why)
+{
+	struct iw_fault lost = *why;
+
+	if (lost.err != IW_E_MPA_LOST && lost.os_errno != ECONNRESET && lost.os_errno != EPIPE)
+		return lost.err;
+	(void)iw_fail(
+		why, lost.err,
+		"%s; the server has ended or the connection was cut; its output may have the reason",
+		lost.text);
+	why->os_errno = lost.os_errno;
+	return lost.err;
+}
+
 static int on_event(struct iw_bench_client *c, const struct iw_async_event *ev,
 		    struct iw_fault *why)
 {
@@ -499,7 +535,7 @@ static int on_event(struct iw_bench_client *c, const struct iw_async_event *ev,
 		*why = ev->fault;
 		if (ev->fault.err == IW_OK)
 			return iw_fail(why, IW_E_CLOSED, "the connection ended during the run");
-		return ev->fault.err;
+		return c->phase == CONNECTING ? no_reply(c, why) : cut_off(why);
 	}
 	return 0;
 }
@@ -539,8 +575,9 @@ static int overdue(const struct iw_bench_client *c, struct iw_fault *why)
 		[OVER] = "after the end",
 	};
 
-	return iw_fail(why, IW_E_TIMEOUT, "no progress for %U ms %s; --timeout allows more",
-		       (c->now - c->seen) / 1000000, doing[c->phase]);
+	return iw_fail(why, IW_E_TIMEOUT, "no progress for %U ms %s; --timeout allows more%s",
+		       (c->now - c->seen) / 1000000, doing[c->phase],
+		       c->phase == PREPARING ? "; is the server a ddp-bench --listen?" : "");
 }
 
 static int turn(struct iw_bench_client *c, struct iw_fault *why)
@@ -618,6 +655,27 @@ static int check_cfg(struct iw_bench_cfg *cfg, struct iw_fault *why)
 	return 0;
 }
 
+/* Before any of it is allocated: the kernel may grant more than there is. */
+static int check_memory(const struct iw_bench_cfg *cfg, struct iw_fault *why)
+{
+	uint64_t lanes = (uint64_t)cfg->connections * cfg->streams, each, all;
+	char size[IW_HUMAN_TEXT], need[IW_HUMAN_TEXT], have[IW_HUMAN_TEXT], streams[32] = "";
+	struct inbox in;
+
+	iw_bench_inbox_shape(&in, false, operation(cfg), cfg->size, cfg->depth);
+	each = iw_bench_memory_need(cfg->size, cfg->depth) + (uint64_t)in.n * in.cap;
+	all = iw_bench_memory_of_machine();
+	if (each <= all / lanes)
+		return 0;
+	if (cfg->streams > 1)
+		snprintf(streams, sizeof(streams), " --streams %u,", cfg->streams);
+	return iw_fail(
+		why, IW_E_NOMEM,
+		"--connections %u,%s --size %s, --depth %u: %s of memory; this machine has %s: use a smaller --size, --depth or --connections",
+		cfg->connections, streams, iw_human_size(size, cfg->size), cfg->depth,
+		iw_human_size(need, each * lanes), iw_human_size(have, all));
+}
+
 /* The UMEM is allocated once, before the first connection, and all connections share it. */
 static int get_umem(struct iw_bench_client *c, uint64_t lanes, struct iw_fault *why)
 {
@@ -667,6 +725,8 @@ static int start(struct iw_bench_client *c, struct iw_fault *why)
 	};
 	int err = check_cfg(&c->cfg, why);
 
+	if (!err)
+		err = check_memory(&c->cfg, why);
 	if (!err)
 		err = iw_cli_context(&c->ctx, &c->pd, &c->cq, &attr, why);
 	return err ? err : open_lanes(c, why);

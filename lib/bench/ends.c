@@ -2,13 +2,19 @@
 /* Objects of both ends of a run: memory, receives, outgoing messages. */
 #include "bench/internal.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
+#include "bench/pattern.h"
+#include "cli/human.h"
+#include "cli/signals.h"
 #include "os/os.h"
+
+/* Octets that are filled between two looks for a signal. */
+#define FILL ((size_t)16 << 20)
 
 const char *const iw_bench_mode_names[IW_BENCH_MODES + 1] = { "write",    "read", "send",
 							      "pingpong", "rate", NULL };
@@ -22,6 +28,7 @@ uint64_t iw_bench_memory_need(uint64_t size, uint64_t depth)
 
 int iw_bench_memory_get(struct memory *m, uint64_t len, struct iw_fault *why)
 {
+	char size[IW_HUMAN_TEXT];
 	void *p;
 
 	/* Zero-length messages need an address, too. */
@@ -29,7 +36,10 @@ int iw_bench_memory_get(struct memory *m, uint64_t len, struct iw_fault *why)
 	p = mmap(NULL, m->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED) {
 		m->len = 0;
-		return iw_os_fail(why, errno, "allocate %llu octets", (unsigned long long)len);
+		return iw_fail(
+			why, IW_E_NOMEM,
+			"allocate %s: out of memory; use a smaller --size, --depth or --connections",
+			iw_human_size(size, len));
 	}
 	m->base = p;
 	return 0;
@@ -45,6 +55,28 @@ int iw_bench_memory_get_umem(struct memory *m, const struct iw_conn_param *conn,
 	m->len = len ? (size_t)len : 1;
 	m->base = iw_xdp_memory_addr(m->umem);
 	return 0;
+}
+
+int iw_bench_memory_fill(struct memory *m, const uint64_t *seed, struct iw_fault *why)
+{
+	for (size_t at = 0; at < m->len; at += FILL) {
+		size_t len = IW_MIN(m->len - at, FILL);
+
+		if (iw_signals_stop())
+			return iw_fail(why, IW_E_CANCELED, "stopped by a signal");
+		if (seed)
+			iw_bench_fill(m->base + at, len, *seed, at);
+		else
+			memset(m->base + at, 0, len);
+	}
+	return 0;
+}
+
+uint64_t iw_bench_memory_of_machine(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
 }
 
 void iw_bench_memory_part(struct memory *m, const struct memory *all, uint64_t at, uint64_t len)

@@ -20,6 +20,12 @@ IW_MUST_CHECK int iw_bench_memory_get(struct memory *m, uint64_t len, struct iw_
 /* The same in the UMEM of conn's interface, where "xdp" sends from it without a copy of ours. */
 IW_MUST_CHECK int iw_bench_memory_get_umem(struct memory *m, const struct iw_conn_param *conn,
 					   uint64_t len, struct iw_fault *why);
+/* Writes all octets of it, so that no page is new in the window: the pattern of *seed, or zeros if seed
+ * is NULL. IW_E_CANCELED: a signal asked to stop. */
+IW_MUST_CHECK int iw_bench_memory_fill(struct memory *m, const uint64_t *seed,
+				       struct iw_fault *why);
+/* Octets of physical memory of this machine; UINT64_MAX: not known. */
+uint64_t iw_bench_memory_of_machine(void);
 /* @len octets of @all from @at on, for as long as that is there. */
 void iw_bench_memory_part(struct memory *m, const struct memory *all, uint64_t at, uint64_t len);
 void iw_bench_memory_put(struct memory *m);

@@ -331,7 +331,7 @@ void iw_bench_lane_verify(struct lane *l, const struct iw_bench_checked *k)
 static int make_memory(struct lane *l, struct iw_fault *why)
 {
 	const struct iw_bench_cfg *cfg = &l->client->cfg;
-	uint64_t need = iw_bench_memory_need(cfg->size, cfg->depth);
+	const uint64_t seed = ~SEED, need = iw_bench_memory_need(cfg->size, cfg->depth);
 	int err = 0;
 
 	if (cfg->umem)
@@ -339,13 +339,11 @@ static int make_memory(struct lane *l, struct iw_fault *why)
 				     need * (uint64_t)(l - l->client->lanes), need);
 	else
 		err = iw_bench_memory_get(&l->data, need, why);
+	if (!err)
+		err = iw_bench_memory_fill(&l->data, cfg->mode == IW_BENCH_READ ? NULL : &seed,
+					   why);
 	if (err)
 		return err;
-	if (cfg->mode == IW_BENCH_READ)
-		/* Touched, so that no page is new in the window. */
-		memset(l->data.base, 0, l->data.len);
-	else
-		iw_bench_fill(l->data.base, l->data.len, ~SEED, 0);
 	l->posted_at = calloc(cfg->depth, sizeof(*l->posted_at));
 	return l->posted_at ? 0 : iw_fail(why, IW_E_NOMEM, "out of memory");
 }

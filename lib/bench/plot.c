@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -141,21 +142,54 @@ static int draw(int out, const char *title, const char *latency, const struct iw
 	return 0;
 }
 
+/* The new file that becomes @path when it is complete. Returns its descriptor. */
+static int create(char *part, size_t cap, const char *path, struct iw_fault *why)
+{
+	char reason[80];
+	struct stat st;
+	int fd, err;
+
+	if ((size_t)snprintf(part, cap, "%s.part", path) >= cap)
+		return iw_fail(why, IW_E_INVAL,
+			       "--plot: the file name has %U octets; expected at most %U",
+			       (uint64_t)strlen(path), (uint64_t)cap - sizeof(".part"));
+	/* Removes the file of an earlier run, and never writes to a file or link that another user created there. */
+	(void)unlink(part);
+	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	err = errno;
+	if (fd >= 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+		close(fd);
+		unlink(part);
+		fd = -1;
+		err = EISDIR;
+	}
+	if (fd >= 0)
+		return fd;
+	return iw_fail(why, iw_os_err(err),
+		       "--plot \"%s\": cannot create it: %s; name another file", path,
+		       iw_os_strerror(reason, sizeof(reason), err));
+}
+
+int iw_bench_plot_check(const char *path, struct iw_fault *why)
+{
+	char part[4096];
+	int fd = create(part, sizeof(part), path, why);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	unlink(part);
+	return 0;
+}
+
 int iw_bench_plot(const char *path, const char *title, const char *latency,
 		  const struct iw_bench_point *p, size_t n, struct iw_fault *why)
 {
 	char part[4096];
-	int fd, err;
+	int fd = create(part, sizeof(part), path, why), err;
 
-	if ((size_t)snprintf(part, sizeof(part), "%s.part", path) >= sizeof(part))
-		return iw_fail(why, IW_E_INVAL,
-			       "--plot: the file name has %U octets; expected at most %U",
-			       (uint64_t)strlen(path), (uint64_t)sizeof(part) - sizeof(".part"));
-	/* Removes the file of an earlier run, and never writes to a file or link that another user created there. */
-	(void)unlink(part);
-	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
-		return iw_os_fail(why, errno, "--plot: create %s", part);
+		return fd;
 	err = draw(fd, title, latency, p, n, why);
 	close(fd);
 	if (!err && rename(part, path) < 0)

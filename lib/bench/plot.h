@@ -16,6 +16,8 @@ struct iw_bench_point {
 
 /* Before anything is measured: 0; IW_E_NOTSUP: gnuplot is not there, why says how to get it. */
 IW_MUST_CHECK int iw_bench_plot_can(struct iw_fault *why);
+/* Before anything is measured: 0, or an error if @path cannot be created. */
+IW_MUST_CHECK int iw_bench_plot_check(const char *path, struct iw_fault *why);
 /*
  * Throughput above, latency below, into @path as SVG. @title: what was measured; @latency: of what the
  * times are. IW_E_NOTSUP as above; IW_E_OS: gnuplot failed (its own message is above), or the file cannot be

@@ -305,16 +305,12 @@ static int prepare_memory(struct session *k, struct iw_bench_msg *ready, struct 
 	if (k->mode != IW_BENCH_WRITE && k->mode != IW_BENCH_READ)
 		return 0;
 	err = iw_bench_memory_get(&k->data, iw_bench_memory_need(k->size, k->depth), why);
+	if (!err)
+		err = iw_bench_memory_fill(&k->data, k->mode == IW_BENCH_READ ? &k->seed : NULL,
+					   why);
 	if (err)
 		return err;
-	if (k->mode == IW_BENCH_READ) {
-		iw_bench_fill(k->data.base, k->data.len, k->seed, 0);
-		mr.access = IW_ACCESS_REMOTE_READ;
-	} else {
-		/* Touched, so that no page is new in the window. */
-		memset(k->data.base, 0, k->data.len);
-		mr.access = IW_ACCESS_REMOTE_WRITE;
-	}
+	mr.access = k->mode == IW_BENCH_READ ? IW_ACCESS_REMOTE_READ : IW_ACCESS_REMOTE_WRITE;
 	mr.addr = k->data.base;
 	mr.len = k->data.len;
 	err = iw_os_random(&mr.to, sizeof(mr.to));
@@ -696,9 +692,9 @@ static int start(struct iw_bench_server *s, struct iw_fault *why)
 /* Half of the machine's. It is taken when a client asks for it, not before. */
 static uint64_t default_memory(void)
 {
-	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	uint64_t all = iw_bench_memory_of_machine();
 
-	return pages > 0 && size > 0 ? (uint64_t)pages / 2 * (uint64_t)size : (uint64_t)1 << 30;
+	return all == UINT64_MAX ? (uint64_t)1 << 30 : all / 2;
 }
 
 int iw_bench_server_new(struct iw_bench_server **out, const struct iw_bench_server_cfg *cfg,
@@ -732,6 +728,11 @@ const char *iw_bench_server_addr(const struct iw_bench_server *s)
 uint16_t iw_bench_server_port(const struct iw_bench_server *s)
 {
 	return iw_listener_port(s->listener);
+}
+
+uint16_t iw_bench_server_udp_port(const struct iw_bench_server *s)
+{
+	return iw_listener_udp_port(s->listener);
 }
 
 void iw_bench_server_free(struct iw_bench_server *s)

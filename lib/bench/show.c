@@ -406,12 +406,15 @@ int iw_bench_show_result(const struct iw_bench_show *s, const struct iw_bench_re
 int iw_bench_show_listening(const struct iw_bench_show *s, const struct iw_bench_server *server,
 			    bool reachable)
 {
+	uint16_t udp_port = iw_bench_server_udp_port(server);
+	char udp[32] = "";
+
+	if (udp_port)
+		snprintf(udp, sizeof(udp), ", UDP port %u", (unsigned)udp_port);
 	if (!s->json) {
 		if (!s->quiet || s->any_port)
-			printf("listening on %s%s\n", iw_bench_server_addr(server),
-			       reachable
-				       ? ""
-				       : ", for clients on this machine only (--bind ADDR for others)");
+			printf("listening on %s%s%s\n", iw_bench_server_addr(server), udp,
+			       reachable ? "" : ", for this machine only: --bind ADDR for others");
 		fflush(stdout);
 		return 0;
 	}
@@ -419,8 +422,8 @@ int iw_bench_show_listening(const struct iw_bench_show *s, const struct iw_bench
 	iw_json_str(s->json, "transport", s->transport);
 	iw_json_str(s->json, "address", iw_bench_server_addr(server));
 	iw_json_u64(s->json, "port", iw_bench_server_port(server));
-	if (s->udp_port)
-		iw_json_u64(s->json, "udp_port", s->udp_port);
+	if (udp_port)
+		iw_json_u64(s->json, "udp_port", udp_port);
 	return iw_json_end(s->json);
 }
 
@@ -455,8 +458,9 @@ static void news_human(const struct iw_bench_news *n)
 	case IW_BENCH_STOPPED:
 		return;
 	case IW_BENCH_CAME:
-		printf("%s: %s, %u messages of %s outstanding\n", n->peer,
-		       iw_bench_mode_names[n->mode], n->depth, iw_human_size(size, n->size));
+		printf("%s: %s, %u message%s of %s outstanding\n", n->peer,
+		       iw_bench_mode_names[n->mode], n->depth, n->depth == 1 ? "" : "s",
+		       iw_human_size(size, n->size));
 		break;
 	case IW_BENCH_LEFT:
 		printf("%s: received %s, sent %s%s%s\n", n->peer, iw_human_size(rx, n->rx_octets),

@@ -10,10 +10,9 @@
 struct iw_bench_show {
 	struct iw_json *json; /* NULL: for people, on standard output */
 	const char *transport;
-	uint16_t udp_port; /* of a listener; 0: not in UDP */
-	bool any_port;     /* the system chooses the port: it is shown though quiet */
-	bool quiet;        /* results alone */
-	bool rows;         /* a row for each size */
+	bool any_port; /* the system chooses the port: it is shown though quiet */
+	bool quiet;    /* results alone */
+	bool rows;     /* a row for each size */
 };
 
 /* What one result comes to. */

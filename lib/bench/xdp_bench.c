@@ -322,6 +322,8 @@ static int figure(struct bench *b, struct iw_xdp_figure *f, size_t k, struct iw_
 {
 	int err = iw_lab_open(&b->lab, b->cfg->between, plan[k].mtu, why);
 
+	if (!err && k == 0 && b->cfg->on_begin)
+		b->cfg->on_begin(b->cfg->ctx);
 	*f = (struct iw_xdp_figure){ .id = plan[k].id,
 				     .buffers = plan[k].buffers,
 				     .mtu = plan[k].mtu };

@@ -60,6 +60,8 @@ struct iw_xdp_bench_cfg {
 	const char *const
 		*between; /* two interfaces of this machine (bench/lab.h); NULL: a veth pair */
 	void *ctx;
+	/* The interfaces and namespaces of the first figure are ready; may be NULL. */
+	void (*on_begin)(void *ctx);
 	/* Each as soon as it is known; may be NULL. */
 	void (*on_pair)(void *ctx, const struct iw_xdp_figure *f, const struct iw_xdp_pair *p);
 	void (*on_baseline)(void *ctx, const struct iw_xdp_baseline *b);

@@ -62,6 +62,14 @@ static const struct argp_option report_options[] = {
 };
 /* clang-format on */
 
+bool iw_cli_is_transport(const char *name)
+{
+	for (const char *const *n = iw_llp_names(); *n; n++)
+		if (strcmp(*n, name) == 0)
+			return true;
+	return false;
+}
+
 static const char *interface_name(const struct argp_state *state, const char *arg)
 {
 	if (arg[0] == '\0' || strlen(arg) >= IF_NAMESIZE || strchr(arg, '/'))
@@ -187,14 +195,45 @@ static char *transport_help(const struct iw_cli *cli)
 	return out;
 }
 
+/* Options that mean something of their own in a tool. */
+static const struct {
+	const char *tool;
+	int key;
+	const char *text;
+} own_help[] = {
+	{ "ddp-bench", 'q', "Report only results and errors; a server: only errors" },
+	{ "ddp-dump", 'q', "Leave out the summary" },
+	{ "mpa-probe", 'q', "Report only the result and errors" },
+	{ "sctp-ddp-ping", 'q', "Report only statistics and errors" },
+	{ "mpa-probe", 'p', "TCP port (default 7471); 0 lets the system choose one to listen on" },
+	{ "mpa-probe", KEY_TIMEOUT,
+	  "Time limit of each probe (default 5s; 500ms on loopback); rping and a listener: give up"
+	  " after this long without progress (default 30s)" },
+};
+
+static const char *own_text(const struct iw_cli *cli, int key)
+{
+	for (size_t i = 0; i < IW_ARRAY_LEN(own_help); i++)
+		if (own_help[i].key == key && strcmp(own_help[i].tool, cli->tool) == 0)
+			return own_help[i].text;
+	return NULL;
+}
+
 static char *help_filter(int key, const char *text, void *input)
 {
-	char *out = key == 't' && input ? transport_help(input) : NULL;
+	const char *own = input ? own_text(input, key) : NULL;
+	char *out = NULL;
 
+	if (own)
+		out = strdup(own);
+	else if (key == 't' && input)
+		out = transport_help(input);
 	return out ? out : (char *)(uintptr_t)text;
 }
 
-static const struct argp report_argp = { .options = report_options, .parser = parse_report };
+static const struct argp report_argp = { .options = report_options,
+					 .parser = parse_report,
+					 .help_filter = help_filter };
 
 /* Without a header of its own, so that --help shows its options among those of the parent. */
 static const struct argp_child report[] = { { &report_argp, 0, NULL, 0 }, { 0 } };

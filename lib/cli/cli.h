@@ -106,6 +106,8 @@ IW_MUST_CHECK int iw_cli_start(struct iw_cli *cli);
  * tools that open a connection, before anything else.
  */
 IW_MUST_CHECK int iw_cli_check_transport(struct iw_cli *cli);
+/* True if it is the name of a transport, built or not. */
+bool iw_cli_is_transport(const char *name);
 
 /*
  * Tells of a failure, on standard error and, with --json, as an "error" event: "tool", "error" (the

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "cli/option.h"
+#include "cli/parse.h"
 #include "util/num.h"
 
 #define MULPDU_LEAST 512 /* as <iwarp/verbs.h> has it */
 #define MULPDU_MOST  64768
-#define UDP_PORT     9899 /* sctp-tunneling (RFC 6951 5.1) */
 
 enum {
 	KEY_CC =
@@ -34,7 +34,7 @@ static const struct argp_option options[] = {
 	  "MPA's CRC32c (default wanted): on unless both ends have off", 0 },
 	{ "markers", KEY_MARKERS, NULL, 0, "Demand MPA markers in what this end receives", 0 },
 	{ "rev", KEY_REV, "1|2", 0, "Set-up of connections: 2 with the enhancements of RFC 6581, 1 without (default 2, then 1)", 0 },
-	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899) and -t xdp (default: no UDP)", 0 },
+	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899) and -t xdp (default: no UDP); 0: any free port", 0 },
 	{ "require", KEY_REQUIRE, "native,zerocopy", 0, IW_CLI_REQUIRE_HELP, 0 },
 	{ "xdp", KEY_XDP, "generic,copy,busy-poll", 0, IW_CLI_XDP_HELP, 0 },
 	{ "profile", KEY_PROFILE, "rfc|rdmac|sctp-draft-02", 0,
@@ -46,11 +46,17 @@ static const struct argp_option options[] = {
 
 static uint32_t parse_mulpdu(const struct argp_state *state, const char *arg)
 {
+	uint64_t octets = 0;
+	const char *why;
+
 	if (strcmp(arg, "auto") == 0)
 		return MULPDU_MOST;
 	if (strcmp(arg, "emss") == 0)
 		return 0;
-	return (uint32_t)iw_cli_size(state, "--mulpdu", arg, MULPDU_LEAST, MULPDU_MOST);
+	if (iw_parse_size(&octets, arg, MULPDU_LEAST, MULPDU_MOST, &why) != 0)
+		argp_error(state, "--mulpdu \"%s\": expected auto, emss, or octets from %u to %u",
+			   arg, MULPDU_LEAST, MULPDU_MOST);
+	return (uint32_t)octets;
 }
 
 static const char *parse_cc(const struct argp_state *state, const char *arg)
@@ -89,8 +95,7 @@ unsigned iw_cli_xdp(const struct argp_state *state, const char *option, const ch
 							memcmp(xdp_words[i].word, at, len) == 0))
 			i++;
 		if (i == IW_ARRAY_LEN(xdp_words)) {
-			argp_error(state, "%s \"%s\": \"%.*s\" is not one of %s", option, arg,
-				   (int)len, at,
+			argp_error(state, "%s: \"%.*s\" is not one of %s", option, (int)len, at,
 				   strcmp(option, "--xdp") == 0 ? "generic, copy and busy-poll"
 								: "native and zerocopy");
 			return want;
@@ -144,7 +149,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->rev = (int)iw_cli_u64(state, "--rev", arg, 1, 2);
 		break;
 	case KEY_UDP_PORT:
-		o->udp_port = (uint16_t)iw_cli_u64(state, "--udp-port", arg, 1, UINT16_MAX);
+		o->udp_port = (uint16_t)iw_cli_u64(state, "--udp-port", arg, 0, UINT16_MAX);
+		o->any_udp_port = o->udp_port == 0;
 		break;
 	case KEY_REQUIRE:
 		o->xdp = iw_cli_xdp(state, "--require", arg, o->xdp);
@@ -196,15 +202,21 @@ void iw_conn_opts_check(const struct argp_state *state, const struct iw_conn_opt
 	for (size_t i = 0; i < IW_ARRAY_LEN(scopes); i++)
 		if (o->given & 1u << (scopes[i].key - KEY_CC))
 			check_scope(state, i, transport);
+	/* That of TCP is the kernel's. */
+	if (o->cc && strcmp(transport, "tcp") != 0 && strcmp(o->cc, "rfc9260") != 0 &&
+	    strcmp(o->cc, "cubic") != 0)
+		argp_error(state, "--cc %s: not known for -t %s; expected rfc9260 or cubic", o->cc,
+			   transport);
 }
 
 const struct argp iw_conn_argp = { .options = options, .parser = parse };
 
-uint16_t iw_cli_udp_port(const char *transport, uint16_t given)
+void iw_cli_check_udp_port(const struct argp_state *state, bool any_udp_port, bool listen)
 {
-	if (strcmp(transport, "udp") == 0)
-		return given ? given : UDP_PORT;
-	return strcmp(transport, "xdp") == 0 ? given : 0;
+	if (any_udp_port && !listen)
+		argp_error(
+			state,
+			"--udp-port 0: the system chooses the UDP port of a listener only; give the listener's UDP port here");
 }
 
 void iw_conn_opts_init(struct iw_conn_opts *o)
@@ -228,6 +240,7 @@ void iw_conn_opts_param(const struct iw_conn_opts *o, const struct iw_cli *cli, 
 		.markers = o->markers,
 		.rev = o->rev,
 		.udp_port = o->udp_port,
+		.any_udp_port = o->any_udp_port,
 		.profile = o->profile,
 		.xdp = o->xdp,
 	};

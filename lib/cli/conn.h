@@ -17,6 +17,7 @@ struct iw_conn_opts {
 	bool markers;
 	int rev;
 	uint16_t udp_port;   /* 0: the usual one */
+	bool any_udp_port;   /* --udp-port 0: a listener's is chosen by the system */
 	const char *profile; /* NULL: the RFCs */
 	unsigned xdp;        /* set of enum iw_xdp_want */
 	unsigned given;      /* a bit for each option that was given; 0: none */
@@ -52,10 +53,7 @@ void iw_conn_opts_init(struct iw_conn_opts *o);
 void iw_conn_opts_param(const struct iw_conn_opts *o, const struct iw_cli *cli, const char *peer,
 			struct iw_conn_param *p);
 
-/*
- * The UDP port at which a listener over @transport takes SCTP in UDP; @given is the argument of
- * --udp-port, or 0. Returns 0 if its packets are not in UDP.
- */
-uint16_t iw_cli_udp_port(const char *transport, uint16_t given);
+/* Call after parsing: rejects --udp-port 0 without --listen. */
+void iw_cli_check_udp_port(const struct argp_state *state, bool any_udp_port, bool listen);
 
 #endif

@@ -224,7 +224,13 @@ static void check_interface(struct iw_doctor *d, const char *name)
 	c = add(d, subject, !ours ? IW_VERDICT_NO : can.native ? IW_VERDICT_OK : IW_VERDICT_WARN);
 	if (!ours) {
 		seen(c, "another program is attached already: %s (id %u)", a.name, a.program);
-		advise(c, "ddp-xdp detach -I %s --force-clean", name);
+		if (a.owner == IW_XDP_UNKNOWN)
+			advise(c, "be root to see which program it is");
+		else
+			advise(c, "ddp-xdp detach -I %s%s", name,
+			       a.owner == IW_XDP_FOREIGN || a.owner == IW_XDP_DISPATCHER
+				       ? " --force-clean"
+				       : "");
 		d->can_run = d->can_run && strcmp(d->transport, "xdp") != 0;
 	} else if (!told) {
 		seen(c,

@@ -58,7 +58,7 @@ int iw_endpoint_parse(struct iw_endpoint *out, const char *text, const char **wh
 
 	*out = (struct iw_endpoint){ .path = text };
 	if (text[0] == '\0') {
-		*why = "empty";
+		*why = "an empty argument; expected a name or HOST:[PATH]; is a shell variable empty?";
 		return IW_E_INVAL;
 	}
 	if (!end) {
@@ -86,7 +86,8 @@ int iw_endpoint_parse(struct iw_endpoint *out, const char *text, const char **wh
 		return IW_E_INVAL;
 	}
 	if (memchr(host, '@', len)) {
-		*why = "user names are not supported; write a local file of this name as ./NAME";
+		*why = "user names are not supported; expected HOST:[PATH]; write a local file of "
+		       "this name as ./NAME";
 		return IW_E_INVAL;
 	}
 	if (len >= sizeof(out->host)) {

@@ -55,15 +55,22 @@ uint64_t iw_cli_u64(const struct argp_state *state, const char *option, const ch
 uint64_t iw_cli_size(const struct argp_state *state, const char *option, const char *arg,
 		     uint64_t min, uint64_t max)
 {
-	return number(state, option, arg, min, max, "octets, such as 4096, 64K or 1G,",
-		      iw_parse_size, iw_unparse_size);
+	const char *kind = max >= UINT64_C(1) << 30   ? "octets, such as 4096, 64K or 1G,"
+			   : max >= UINT64_C(1) << 16 ? "octets, such as 4096 or 64K,"
+						      : "octets, such as 4096,";
+
+	return number(state, option, arg, min, max, kind, iw_parse_size, iw_unparse_size);
 }
 
 uint64_t iw_cli_duration(const struct argp_state *state, const char *option, const char *arg,
 			 uint64_t min_ns, uint64_t max_ns)
 {
-	return number(state, option, arg, min_ns, max_ns, "a time, such as 500ms, 10s or 2m,",
-		      iw_parse_duration, iw_unparse_duration);
+	const char *kind = max_ns == UINT64_MAX               ? "a time, such as 500ms, 10s or 7d,"
+			   : max_ns >= UINT64_C(120000000000) ? "a time, such as 500ms, 10s or 2m,"
+							      : "a time, such as 500ms or 2s,";
+
+	return number(state, option, arg, min_ns, max_ns, kind, iw_parse_duration,
+		      iw_unparse_duration);
 }
 
 uint64_t iw_cli_rate(const struct argp_state *state, const char *option, const char *arg,

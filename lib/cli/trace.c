@@ -3,13 +3,25 @@
 #include "cli/trace.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "os/os.h"
 
 int iw_cli_trace_open(struct iw_trace_file *t, const char *path, struct iw_fault *why)
 {
+	int err, errnum;
+	size_t len;
+
 	*t = (struct iw_trace_file){ .f = fopen(path, "we"), .path = path };
-	return t->f ? 0 : iw_os_fail(why, errno, "open trace file %s", path);
+	if (t->f)
+		return 0;
+	errnum = errno;
+	err = iw_os_fail(why, errnum, "open trace file %s", path);
+	len = why ? strlen(why->text) : 0;
+	if (why && errnum == ENOENT)
+		snprintf(why->text + len, sizeof(why->text) - len, "; create the directory first");
+	return err;
 }
 
 void iw_cli_trace_line(void *ctx, const char *line)

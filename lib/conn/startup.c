@@ -2,6 +2,8 @@
 /* From what the adaptation has agreed on to full operation, or not. */
 #include "conn/conn.h"
 
+#include <string.h>
+
 #include "conn/internal.h"
 
 _Static_assert((int)IW_RDMAP_RTR_SEND == IW_RTR_SEND && (int)IW_RDMAP_RTR_WRITE == IW_RTR_WRITE &&
@@ -69,11 +71,44 @@ void iw_conn_unacceptable(struct iw_conn *c, const struct iw_fault *why, uint64_
 	iw_conn_fault(c, why, now);
 }
 
+/* Shorter ones are taken for something else. */
+#define REASON_LEAST 4
+/* What leaves room in a fault for the peer's address. */
+#define REASON_MOST  100
+
+/* The text at the end of a rejection's Private Data: where it begins, or pd_len if there is none. */
+static size_t reason_at(const struct iw_mpa_params *p)
+{
+	size_t at = p->pd_len;
+
+	while (at > 0 && p->pd[at - 1] >= ' ' && p->pd[at - 1] <= '~')
+		at--;
+	/* The length in front of it may look like text, too, as in a CBOR string (RFC 8949 3.1). */
+	for (size_t k = at; at > 0 && k < at + 2 && k < p->pd_len; k++)
+		if (p->pd[k] == p->pd_len - k - 1) {
+			at = k + 1;
+			break;
+		}
+	return p->pd_len - at < REASON_LEAST ? p->pd_len : at;
+}
+
 void iw_conn_rejected(struct iw_conn *c)
 {
-	iw_fail(&c->fault, IW_E_REJECTED,
-		"%s: the peer rejected the connection (%u octets of Private Data)",
-		c->mpa != NULL ? "mpa" : "sctp", (uint32_t)iw_conn_params(c)->pd_len);
+	const struct iw_mpa_params *p = iw_conn_params(c);
+	const char *via = c->mpa != NULL ? "mpa" : "sctp";
+	size_t at = reason_at(p), len = p->pd_len - at;
+	char reason[REASON_MOST + 1];
+
+	if (len == 0) {
+		iw_fail(&c->fault, IW_E_REJECTED,
+			"%s: the peer rejected the connection (%u octets of Private Data)", via,
+			(uint32_t)p->pd_len);
+	} else {
+		memcpy(reason, p->pd + at, IW_MIN(len, (size_t)REASON_MOST));
+		reason[IW_MIN(len, (size_t)REASON_MOST)] = '\0';
+		iw_fail(&c->fault, IW_E_REJECTED, "%s: the peer rejected the connection: \"%s%s\"",
+			via, reason, len > REASON_MOST ? "..." : "");
+	}
 	iw_conn_event(c, IW_EVENT_REJECTED, &c->fault, false);
 }
 

@@ -38,20 +38,21 @@ static int above(struct iw_file_fault *why, const char *what, uint64_t used, uin
 {
 	char text[IW_XFER_TEXT_MAX];
 
-	snprintf(text, sizeof(text), "%llu %s more, %llu charged so far: above %s %llu",
-		 (unsigned long long)more, what, (unsigned long long)used, limit,
-		 (unsigned long long)max);
+	snprintf(text, sizeof(text),
+		 "%llu more %s%s, %llu used so far: above the receiver's %s %llu",
+		 (unsigned long long)more, what, more == 1 ? "" : "s", (unsigned long long)used,
+		 limit, (unsigned long long)max);
 	return iw_file_fail(why, IW_XC_LIMIT, text);
 }
 
 static int take(struct iw_account *a, uint64_t octets, uint64_t files, struct iw_file_fault *why)
 {
 	if (is_above(a->octets, octets, a->max_octets))
-		return above(why, "octets", a->octets, octets,
+		return above(why, "octet", a->octets, octets,
 			     a->limit ? a->limit : "what can be counted",
 			     a->max_octets ? a->max_octets : UINT64_MAX);
 	if (is_above(a->files, files, a->max_files))
-		return above(why, "files", a->files, files, "--max-files", a->max_files);
+		return above(why, "file", a->files, files, "--max-files", a->max_files);
 	if (a->all && take(a->all, octets, files, why) != 0)
 		return -1;
 	a->octets += octets;

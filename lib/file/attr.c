@@ -43,12 +43,15 @@ static int add(int fd, const char *name, uint8_t *buf, size_t *at, struct iw_fil
 	ssize_t v;
 
 	if (room < HEAD + n)
-		return iw_file_fail(why, IW_XC_LIMIT, "too much in its extended attributes");
+		return iw_file_fail(why, IW_XC_LIMIT, "its extended attributes exceed 256 KiB");
 	v = fgetxattr(fd, name, buf + *at + HEAD + n, room - HEAD - n);
 	if (v < 0 && errno == ENODATA)
 		return 0;
-	if ((v < 0 && errno == ERANGE) || v > UINT16_MAX)
-		return iw_file_fail(why, IW_XC_LIMIT, "too much in its extended attributes");
+	if (v > UINT16_MAX || (v < 0 && errno == ERANGE && room - HEAD - n > UINT16_MAX))
+		return iw_file_fail(why, IW_XC_LIMIT,
+				    "one of its extended attributes has 64 KiB or more");
+	if (v < 0 && errno == ERANGE)
+		return iw_file_fail(why, IW_XC_LIMIT, "its extended attributes exceed 256 KiB");
 	if (v < 0)
 		return iw_file_errno(why, errno, "read an extended attribute");
 	buf[*at] = (uint8_t)n;

@@ -33,7 +33,7 @@ static int sha256_init(struct iw_hasher *h, struct iw_fault *why)
 	h->md = EVP_MD_fetch(NULL, "SHA256", NULL);
 	h->ctx = EVP_MD_CTX_new();
 	if (!h->md || !h->ctx)
-		return iw_fail(why, IW_E_NOTSUP, "digest sha256: OpenSSL has none to give");
+		return iw_fail(why, IW_E_NOTSUP, "digest sha256: OpenSSL does not provide it");
 	return 0;
 }
 

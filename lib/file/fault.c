@@ -16,7 +16,6 @@ static enum iw_xcode code_of(int errnum)
 		return IW_XC_NOENT;
 	case EACCES:
 	case EPERM:
-	case EROFS:
 		return IW_XC_PERM;
 	case ENOSPC:
 	case EDQUOT:
@@ -24,11 +23,12 @@ static enum iw_xcode code_of(int errnum)
 		return IW_XC_SPACE;
 	case ENAMETOOLONG:
 	case EILSEQ:
+	case EXDEV:
 		return IW_XC_NAME;
+	case EROFS:
 	case EISDIR:
 	case ENOTDIR:
 	case ENOTEMPTY:
-	case EXDEV:
 	case ELOOP:
 	case EEXIST:
 		return IW_XC_TARGET;
@@ -48,14 +48,15 @@ int iw_file_errno(struct iw_file_fault *f, int errnum, const char *step)
 	f->code = code_of(errnum);
 	/* What openat2 says about a path that would leave its directory deserves better words. */
 	if (errnum == EXDEV)
-		snprintf(phrase, sizeof(phrase), "the path leads out of the served directory");
+		snprintf(phrase, sizeof(phrase),
+			 "the path leads out of the served directory; paths are relative to it");
 	else if (errnum == ELOOP)
 		snprintf(phrase, sizeof(phrase), "a component of the path is a symbolic link");
 	else if (errnum == EMFILE)
 		snprintf(phrase, sizeof(phrase), "too many open files (ulimit -n)");
 	else
 		iw_os_strerror(phrase, sizeof(phrase), errnum);
-	snprintf(f->text, sizeof(f->text), "%s: %s", step, phrase);
+	snprintf(f->text, sizeof(f->text), "cannot %s: %s", step, phrase);
 	return -1;
 }
 

@@ -13,7 +13,7 @@ struct iw_file_fault {
 	char text[IW_XFER_TEXT_MAX + 1];
 };
 
-/* Fills *f with what errnum means, the text being "step: phrase". Returns -1, so that a failing
+/* Fills *f with what errnum means, the text being "cannot step: phrase". Returns -1, so that a failing
  * line reads `return iw_file_errno(...)`. */
 int iw_file_errno(struct iw_file_fault *f, int errnum, const char *step);
 /* The same with a code and a text of ours. */

@@ -22,7 +22,7 @@ const char *iw_filter_fault(const char *pattern)
 	size_t len = strlen(pattern);
 
 	if (len == 0 || strcmp(pattern, "/") == 0)
-		return "it matches no name";
+		return "an empty pattern matches no name; expected a pattern such as '*.o'";
 	if (len >= PATH_MAX)
 		return "longer than 4095 octets";
 	for (const char *at = pattern; *at; at++) {
@@ -118,10 +118,11 @@ bool iw_filter_excludes(const struct iw_filter *f, const char *name, bool is_dir
 	return false;
 }
 
-bool iw_filter_excludes_deep(const struct iw_filter *f, const char *name, bool is_dir)
+bool iw_filter_excludes_deep(const struct iw_filter *f, const char *name, bool is_dir,
+			     bool contents)
 {
 	char buf[PATH_MAX];
-	const char *slash = strchr(name, '/');
+	const char *slash = contents ? name : strchr(name, '/');
 
 	if (f->n == 0 || !slash)
 		return false;

@@ -26,7 +26,11 @@ bool iw_filter_add(struct iw_filter *f, const char *pattern, bool include);
 void iw_filter_fini(struct iw_filter *f);
 /* Is this one excluded? The directories that it lies in are not looked at. name is terminated. */
 bool iw_filter_excludes(const struct iw_filter *f, const char *name, bool is_dir);
-/* The same, or one of those directories but the first component, which the user named. */
-bool iw_filter_excludes_deep(const struct iw_filter *f, const char *name, bool is_dir);
+/*
+ * True if a pattern excludes name or one of its parent directories. Without contents, the first
+ * component is the operand, which patterns never exclude; with contents, it is checked too.
+ */
+bool iw_filter_excludes_deep(const struct iw_filter *f, const char *name, bool is_dir,
+			     bool contents);
 
 #endif

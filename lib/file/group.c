@@ -46,6 +46,7 @@ struct group *iw_group_get(struct hub *h, const uint8_t id[static IW_XFER_ID_LEN
 	g->began_at = h->now;
 	iw_lane_init(&g->names);
 	iw_lane_init(&g->data);
+	iw_lane_init(&g->measures);
 	iw_place_reset(&g->place);
 	iw_list_init(&g->again);
 	iw_list_init(&g->later);
@@ -163,6 +164,7 @@ static void group_free(struct group *g)
 	free_files(&g->to_split);
 	iw_missing_fini(&g->returned);
 	iw_names_fini(&g->listed);
+	iw_names_fini(&g->kept);
 	free_shares(g);
 	iw_file_free(g->split);
 	iw_pack_src_free(g->pack);
@@ -181,6 +183,7 @@ static void close_now(struct iw_task *t)
 		iw_walk_fini(g->walk);
 	free(g->walk);
 	g->walk = NULL;
+	iw_source_measure_free(g);
 	free_files(&g->again);
 	free_files(&g->later);
 	iw_links_fini(&g->links);
@@ -233,6 +236,9 @@ static void add_counts(struct iw_xfer_counts *to, const struct iw_xfer_counts *c
 	to->dirs += c->dirs;
 	to->made += c->made;
 	to->stayed += c->stayed;
+	to->dropped += c->dropped;
+	/* Each connection may have reported it. */
+	to->total = IW_MAX(to->total, c->total);
 }
 
 struct iw_xfer_counts iw_group_counts(const struct group *g)
@@ -481,7 +487,8 @@ uint64_t iw_group_take_answers(struct hub *h)
 
 /* --- only one transfer --- */
 
-static const char taken_text[] = "this listener takes one transfer (--once), and has it";
+static const char taken_text[] =
+	"this listener accepts one transfer (--once, or ddp-recv -), which has begun";
 
 static const char stalled_text[] =
 	"no octets of this transfer have moved for --timeout, and another transfer replaced it (--once)";
@@ -561,6 +568,19 @@ static void tell_resume(const struct group *g, const struct iw_transfer_report *
 		    iw_human_size(size, t->counts.kept));
 }
 
+/* Reasons of this side do not name the peer. */
+static void name_peer(const struct group *g, struct iw_fault *why)
+{
+	size_t peer = strlen(g->peer), len = strlen(why->text);
+
+	if (!g->initiator || !g->stood || len == 0 || strstr(why->text, g->peer) ||
+	    peer + 2 + len >= sizeof(why->text))
+		return;
+	memmove(why->text + peer + 2, why->text, len + 1);
+	memcpy(why->text, g->peer, peer);
+	memcpy(why->text + peer, ": ", 2);
+}
+
 /* Its last connection has ended. */
 static void tell_end(struct group *g)
 {
@@ -575,6 +595,8 @@ static void tell_end(struct group *g)
 	t->counts.files_done -= IW_MIN(t->counts.files_done, g->undone);
 	t->counts.files_failed -= IW_MIN(t->counts.files_failed, g->repeated);
 	t->counts.peer_failed -= IW_MIN(t->counts.peer_failed, g->repeated);
+	t->counts.gone -= IW_MIN(t->counts.gone, g->spared);
+	t->counts.stayed -= IW_MIN(t->counts.stayed, h->cfg->spared);
 	t->redials = g->redials;
 	t->connections = g->connections;
 	t->info.tx_octets = g->tx_octets;
@@ -585,6 +607,7 @@ static void tell_end(struct group *g)
 		t->fault.err = IW_OK;
 	t->duration_ns = h->now - g->began_at;
 	if (t->fault.err != IW_OK) {
+		name_peer(g, &t->fault);
 		if (ours)
 			h->status = iw_cli_fail(h->cli, &t->fault);
 		else
@@ -638,11 +661,11 @@ static void tell_loss(const struct group *g, const struct session *s)
 	const char *why = s->fault.text[0] ? s->fault.text : iw_err_text(s->fault.err);
 
 	if (s->mended && g->initiator)
-		iw_log_warn("%s: %s: connecting again", s->peer_text, why);
+		iw_log_warn("%s: %s; connecting again", s->peer_text, why);
 	else if (s->mended)
 		iw_log_info("%s: %s: it may connect again", s->peer_text, why);
-	else
-		iw_log_warn("%s: %s: the others go on", s->peer_text, why);
+	else if (g->stood)
+		iw_log_warn("%s: %s: the other connections continue", s->peer_text, why);
 }
 
 /* The transfer is complete: connections that are being set up again are not needed. */
@@ -697,6 +720,7 @@ void iw_group_leave(struct group *g, struct session *s)
 	end_question(g);
 	iw_list_del(&g->link);
 	g->over = true;
+	atomic_store_explicit(&g->no_measure, true, memory_order_relaxed);
 	h->closing++;
 	if (g->tasks == 0)
 		close_group(g);

@@ -186,7 +186,7 @@ void iw_hub_watch_out(struct hub *h, int fd)
 
 static void begin_to_stop(struct hub *h)
 {
-	const char *text = h->cfg->listen ? "this side was told to stop" : "interrupted";
+	const char *text = h->cfg->listen ? "this side was stopped by a signal" : "interrupted";
 	uint64_t grace = IW_MIN(GRACE, h->cli->timeout_ns);
 	struct iw_list *l, *next;
 
@@ -255,7 +255,7 @@ static int find_place(struct hub *h, const struct iw_hello *request, struct iw_f
 	size_t conns = h->nsessions - h->nwaiting + (h->rm ? iw_rm_peers(h->rm) : 0);
 
 	if (h->stopping)
-		return iw_xfer_fault(why, IW_E_REJECTED, "this side is about to end");
+		return iw_xfer_fault(why, IW_E_REJECTED, "this listener is shutting down");
 	if (h->digest_required && request->digest == IW_XFER_NONE)
 		return iw_xfer_fault(why, IW_E_REJECTED,
 				     "this listener requires a digest (--require-digest): use "
@@ -263,13 +263,15 @@ static int find_place(struct hub *h, const struct iw_hello *request, struct iw_f
 	if (h->cfg->once &&
 	    (h->over || (h->taken && memcmp(h->taken->id, request->id, sizeof(request->id)) != 0 &&
 			 !iw_group_is_stalled(h->taken))))
-		return iw_xfer_fault(why, IW_E_REJECTED,
-				     "this listener takes one transfer (--once), and has it");
+		return iw_xfer_fault(
+			why, IW_E_REJECTED,
+			"this listener accepts one transfer (--once, or ddp-recv -), which has begun");
 	if (h->max_conns && conns >= h->max_conns) {
 		iw_hub_end_idlest(h);
-		return iw_xfer_fault(why, IW_E_REJECTED,
-				     "this listener takes %U connections at once, and has them",
-				     h->max_conns);
+		return iw_xfer_fault(
+			why, IW_E_REJECTED,
+			"all of the listener's connections are in use (--max-connections %U): try again later",
+			h->max_conns);
 	}
 	return 0;
 }
@@ -337,7 +339,7 @@ static int find_again(struct hub *h, const struct iw_hello *request, struct iw_f
 	if (!g)
 		return iw_xfer_fault(
 			why, IW_E_REJECTED,
-			"this side does not know the transfer any more: begin it again");
+			"the listener no longer knows this transfer, for example after a restart: run the command again to resume");
 	if (request->conn > 0)
 		make_way(h, g, request->conn);
 	return 0;
@@ -573,9 +575,17 @@ static void look_at_timers(struct hub *h)
 		for (struct iw_list *l = h->sessions.next, *next; l != &h->sessions; l = next) {
 			next = l->next;
 			iw_session_stop(iw_container_of(l, struct session, all),
-					"this side was told to stop");
+					"this side was stopped by a signal");
 		}
 	}
+}
+
+/* Octets of the whole transfer, without the files that need not or cannot be sent; 0: not known yet. */
+static uint64_t total_of(const struct hub *h, const struct iw_xfer_counts *c)
+{
+	uint64_t all = h->cfg->role == IW_XFER_SOURCE ? h->total_hint : c->total;
+
+	return all == 0 ? 0 : IW_MAX(c->announced, all - IW_MIN(all, c->dropped));
 }
 
 /* An initiator has one transfer. */
@@ -603,7 +613,7 @@ static void tell_progress(struct hub *h)
 	c = iw_group_counts(g);
 	p.files = c.files_done + c.files_same + c.files_excluded;
 	p.done = c.settled;
-	p.total = IW_MAX(c.announced, h->total_hint);
+	p.total = total_of(h, &c);
 	p.moved = c.octets;
 	iw_report_progress(&h->report, &p, h->now);
 }
@@ -887,18 +897,6 @@ static int confine_initiator(struct hub *h, struct iw_fault *why)
 	return iw_confine(&c, why);
 }
 
-#define UDP_PORT 9899 /* the default of -t udp: sctp-tunneling (RFC 6951 5.1) */
-
-/* 0: SCTP is not in UDP. */
-static uint16_t udp_port_of(const struct hub *h)
-{
-	bool udp = strcmp(h->cfg->cli->transport, "udp") == 0;
-
-	if (!udp && strcmp(h->cfg->cli->transport, "xdp") != 0)
-		return 0;
-	return h->cfg->conn.udp_port || !udp ? h->cfg->conn.udp_port : UDP_PORT;
-}
-
 static int open_listener(struct hub *h, struct iw_fault *why)
 {
 	struct iw_conn_param conn = h->cfg->conn;
@@ -909,7 +907,12 @@ static int open_listener(struct hub *h, struct iw_fault *why)
 	if (!h->cfg->to_stdout) {
 		h->root = open(h->cfg->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (h->root < 0)
-			return iw_os_fail(why, errno, "open the directory %s", h->cfg->path);
+			return errno == ENOENT || errno == ENOTDIR
+				       ? iw_fail(why, IW_E_NOENT,
+						 "%s: no such directory; create it first, or to fetch files name HOST:PATH and a target",
+						 h->cfg->path)
+				       : iw_os_fail(why, errno, "open the directory %s",
+						    h->cfg->path);
 	}
 	/* Temporaries of earlier processes are charged too; without a limit that is not needed. */
 	if (h->cfg->role == IW_XFER_SINK && !h->cfg->to_stdout &&
@@ -929,25 +932,11 @@ static int open_listener(struct hub *h, struct iw_fault *why)
 		err = confine_listener(h, why);
 	if (!err)
 		iw_report_listening(&h->report, iw_listener_addr(h->listener),
-				    iw_listener_port(h->listener), udp_port_of(h),
+				    iw_listener_port(h->listener),
+				    iw_listener_udp_port(h->listener),
+				    h->cli->port == 0 || h->cfg->conn.any_udp_port,
 				    !h->cfg->conn.host && !h->cfg->conn.listen_fd);
 	return err;
-}
-
-/* The sum of the operands' sizes, for the progress line; 0 when one of them has none that is
- * known. */
-static uint64_t sum_operands(const struct iw_transfer_cfg *cfg)
-{
-	uint64_t sum = 0;
-	struct stat st;
-
-	for (size_t i = 0; i < cfg->npaths; i++) {
-		if (strcmp(cfg->paths[i], "-") == 0 || stat(cfg->paths[i], &st) < 0 ||
-		    !S_ISREG(st.st_mode))
-			return 0;
-		sum += (uint64_t)st.st_size;
-	}
-	return sum;
 }
 
 static int open_initiator(struct hub *h, struct iw_fault *why)
@@ -959,13 +948,12 @@ static int open_initiator(struct hub *h, struct iw_fault *why)
 	int err;
 
 	allow_descriptors();
-	if (cfg->role == IW_XFER_SOURCE)
-		h->total_hint = sum_operands(cfg);
-	else if (iw_asked_init(&h->asked, cfg->paths, cfg->npaths) != 0)
+	if (cfg->role == IW_XFER_SINK && iw_asked_init(&h->asked, cfg->paths, cfg->npaths) != 0)
 		return iw_fail(why, IW_E_NOMEM, "no memory for the paths");
-	else if (cfg->to_stdout)
+	if (cfg->to_stdout)
 		iw_place_stdout(&h->place);
-	else if (iw_place_local(&h->place, cfg->path, cfg->opts, &fault) != 0)
+	else if (cfg->role == IW_XFER_SINK &&
+		 iw_place_local(&h->place, cfg->path, cfg->opts, &fault) != 0)
 		return iw_fail(why, IW_E_NOENT, "%s: %s", cfg->path, fault.text);
 	err = iw_os_random(id, sizeof(id));
 	if (err)
@@ -1073,6 +1061,7 @@ static struct hub *new_hub(const struct iw_transfer_cfg *cfg)
 	iw_report_init(&h->report, cfg->cli, cfg->to_stdout);
 	h->report.silent = cfg->look != NULL;
 	h->report.stats = cfg->stats;
+	h->shows_progress = !cfg->listen && iw_report_shows_progress(&h->report);
 	return h;
 }
 

@@ -150,7 +150,8 @@ struct hub {
 	uint64_t reckon_at; /* the next call of iw_hub_reckon that does its work */
 	uint64_t
 		answer_at; /* likewise of iw_group_take_answers; IW_TIME_NEVER: no answer is awaited */
-	uint64_t total_hint; /* initiator: octets of its operands; 0: not known */
+	bool shows_progress;
+	uint64_t total_hint; /* source that connects: octets of its operands; 0: not known */
 	uint64_t pace_at; /* --bwlimit: no octets are moved before this time; 0: none have moved */
 };
 
@@ -219,6 +220,17 @@ struct group {
 	struct iw_list again; /* files to announce before others: mostly of lost connections */
 	struct iw_list later; /* other names of files, announced when those files are settled */
 	struct iw_links links;
+	/* The octets of all files, for the progress line. */
+	struct iw_lane measures;
+	struct measure *measure; /* owned by the tasks of that lane */
+	atomic_bool no_measure;  /* stops these tasks */
+	bool measuring;          /* source that connects: its paths are being measured */
+	uint64_t measured;       /* octets of the first measured_paths paths */
+	size_t measured_paths;
+	/* --delete: directories that stay at the target because an excluded name is in them; number
+	 * of all names that stay */
+	struct iw_names kept;
+	uint64_t spared;
 	struct iw_pack_src *pack; /* being filled */
 	struct file *split;       /* a file that is being announced in parts */
 	struct iw_list to_split;  /* files to announce in parts after split */
@@ -538,6 +550,9 @@ void iw_source_leave(struct session *s);
 int iw_source_path(struct session *s, const char *path);
 /* Answers the machine's NEXT_FILE, or sets next_waits if no file is available yet. */
 void iw_source_next(struct session *s);
+/* Adds the octets of the files below a path to the total that progress is compared with. The path is copied. */
+void iw_source_measure(struct group *g, const char *path, size_t len);
+void iw_source_measure_free(struct group *g);
 /* Processes the RESULT of a file. True: another connection will transfer it; do not report it. */
 bool iw_source_result(struct session *s, const struct iw_xact *a);
 bool iw_sink_result(struct session *s, const struct iw_xact *a);

@@ -57,61 +57,63 @@ enum {
 /* clang-format off */
 static const struct argp_option limit_options[] = {
 	{ "quota", KEY_QUOTA, "SIZE", 0,
-	  "Accept at most SIZE octets; listening: in all transfers together", 1 },
+	  "Accept at most SIZE octets; a listener: in all transfers together", 1 },
 	{ "max-transfer", KEY_MAX_TRANSFER, "SIZE", 0,
 	  "Accept at most SIZE octets of one transfer", 1 },
-	{ "max-size", KEY_MAX_SIZE, "SIZE", 0, "Take no larger file", 1 },
+	{ "max-size", KEY_MAX_SIZE, "SIZE", 0, "Reject files larger than SIZE", 1 },
 	{ "max-files", KEY_MAX_FILES, "N", 0,
 	  "Accept at most N files, directories and links, counted as for --quota", 1 },
-	{ "max-depth", KEY_MAX_DEPTH, "N", 0, "Take no name of more components", 1 },
-	{ "max-name", KEY_MAX_NAME, "N", 0, "Take no component of more octets", 1 },
+	{ "max-depth", KEY_MAX_DEPTH, "N", 0, "Reject names with more than N components", 1 },
+	{ "max-name", KEY_MAX_NAME, "N", 0, "Reject names with a component of more than N octets", 1 },
 	{ "max-age", KEY_MAX_AGE, "TIME", 0,
-	  "Remove temporaries that nobody went on with for so long (default 7d; 0: never)", 1 },
+	  "Delete partial files that are not resumed within TIME (default 7d; 0: never)", 1 },
 	{ 0 },
 };
 
 static const struct argp_option options[] = {
 	{ "mode", 'm', "write|read|send", 0,
-	  "How data move: by RDMA Write (default), RDMA Read or Send; the choice of who connects", 1 },
+	  "Move data by RDMA Write (default), RDMA Read or Send; set by the connecting side", 1 },
 	{ "digest", KEY_DIGEST, "none|xxh3|sha256", 0,
-	  "What both ends compare (default xxh3); the choice of who connects", 1 },
-	{ "force", KEY_FORCE, NULL, 0, "Write also where a file of the same size and time is there already", 1 },
+	  "The digest that both ends compare (default xxh3); set by the connecting side", 1 },
+	{ "force", KEY_FORCE, NULL, 0, "Also send files that exist at the target with the same size and time", 1 },
 	{ "checksum", 'c', NULL, 0,
 	  "Compare files of the same size by digest instead of modification time", 1 },
-	{ "dry-run", 'n', NULL, 0, "Change nothing, tell what would be done", 1 },
-	{ "update", 'u', NULL, 0, "Leave what is newer at the target", 1 },
-	{ "no-clobber", KEY_NO_CLOBBER, NULL, 0, "Leave what exists at the target", 1 },
+	{ "dry-run", 'n', NULL, 0, "Change nothing; report what would be done", 1 },
+	{ "update", 'u', NULL, 0, "Do not replace files that are newer at the target", 1 },
+	{ "no-clobber", KEY_NO_CLOBBER, NULL, 0, "Do not replace files that exist at the target", 1 },
 	{ "include", KEY_INCLUDE, "PATTERN", 0,
-	  "Send names like this below a directory; the first pattern that matches decides", 1 },
-	{ "exclude", KEY_EXCLUDE, "PATTERN", 0, "Leave names like this out", 1 },
+	  "Send names that match; the first matching pattern decides", 1 },
+	{ "exclude", KEY_EXCLUDE, "PATTERN", 0, "Do not send names that match", 1 },
 	{ "delete", KEY_DELETE, NULL, 0,
-	  "Remove what directories at the target hold beside what is sent;"
-	  " listening: let those who connect ask for it", 1 },
-	{ "yes", KEY_YES, NULL, 0, "Do not ask before --delete", 1 },
+	  "Remove files from the target's directories that the source does not have;"
+	  " a listening ddp-recv: permit it", 1 },
+	{ "yes", KEY_YES, NULL, 0, "Do not ask for confirmation of --delete", 1 },
 	{ "owner", KEY_OWNER, NULL, 0,
-	  "Owners and groups by number; listening: accept them", 1 },
+	  "Send owners and groups, by number; a listening ddp-recv: accept them", 1 },
 	{ "setid", KEY_SETID, NULL, 0,
-	  "With --owner: set-user-ID and set-group-ID bits too; listening: accept them", 1 },
+	  "With --owner: also set-user-ID and set-group-ID bits; a listening ddp-recv: accept them", 1 },
 	{ "xattr", KEY_XATTR, NULL, 0,
-	  "Extended attributes, with --owner also ACLs; listening: accept them", 1 },
-	{ "verify", KEY_VERIFY, NULL, 0, "Read the target again from storage before it is named", 1 },
-	{ "jobs", 'j', "N", 0, "Connections: large files in parts, small ones spread (default 1)", 1 },
+	  "Send extended attributes, with --owner also ACLs; a listening ddp-recv: accept them", 1 },
+	{ "verify", KEY_VERIFY, NULL, 0, "Read each file again from storage before it gets its name", 1 },
+	{ "jobs", 'j', "N", 0, "Use N connections; large files are sent in parts (default 1)", 1 },
 	{ "bwlimit", KEY_BWLIMIT, "RATE", 0, "Move at most RATE bits a second, such as 100M", 1 },
-	{ "max-connections", KEY_MAX_CONNS, "N", 0, "Listening: hold at most N connections (default 1024)", 1 },
+	{ "max-connections", KEY_MAX_CONNS, "N", 0, "A listener: hold at most N connections (default 1024)", 1 },
 	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0,
-	  "Listening: hold at most SIZE octets of memory for peers (default a quarter of the machine's)", 1 },
+	  "A listener: use at most SIZE octets of memory for peers (default: a quarter of the machine's)", 1 },
 	{ "redial", KEY_REDIAL, "N", 0,
 	  "Set a lost connection up again, up to N times without progress (default 5; 0: never)", 1 },
-	{ "once", KEY_ONCE, NULL, 0, "Listening: take one transfer, then exit with its status", 1 },
+	{ "once", KEY_ONCE, NULL, 0, "A listener: accept one transfer, then exit with its status", 1 },
 	{ "stats", KEY_STATS, NULL, 0, "Print totals at the end of each transfer", 1 },
-	{ "archive", 'a', NULL, 0, "For users of rsync and scp, like -r and -P: what it asks for is always done", 1 },
-	{ "recursive", 'r', NULL, 0, "The same", 1 },
-	{ NULL, 'P', NULL, 0, "The same", 1 },
+	{ "archive", 'a', NULL, 0, "No effect: for users of rsync and scp; -a, -r and -P are always on", 1 },
+	{ "recursive", 'r', NULL, 0, "See --archive", 1 },
+	{ NULL, 'P', NULL, 0, "See --archive", 1 },
 	{ "partial", KEY_PARTIAL, NULL, OPTION_HIDDEN, NULL, 1 },
 	{ "progress", KEY_PROGRESS, NULL, OPTION_HIDDEN, NULL, 1 },
 	{ "compress", 'z', NULL, OPTION_HIDDEN, NULL, 1 },
 	{ NULL, 'C', NULL, OPTION_HIDDEN, NULL, 1 },
 	{ "rsh", 'e', NULL, OPTION_HIDDEN, NULL, 1 },
+	{ NULL, 'i', NULL, OPTION_HIDDEN, NULL, 1 },
+	{ NULL, 'o', NULL, OPTION_HIDDEN, NULL, 1 },
 	{ "copy-links", 'L', NULL, OPTION_HIDDEN, NULL, 1 },
 	{ "acls", 'A', NULL, OPTION_HIDDEN, NULL, 1 },
 	{ "xattrs", 'X', NULL, OPTION_HIDDEN, NULL, 1 },
@@ -129,6 +131,8 @@ static const struct habit {
 	{ 'C', "-C",
 	  "contents are not compressed; to compress a stream: tar cz DIR | ddp-send - HOST:FILE" },
 	{ 'e', "-e, --rsh", "no remote shell is used; start a listener there: ddp-recv DIR" },
+	{ 'i', "-i", "ssh is not used; start a listener there: ddp-recv DIR" },
+	{ 'o', "-o", "ssh is not used; start a listener there: ddp-recv DIR" },
 	{ 'L', "-L, --copy-links", "symbolic links are sent as links; name their targets instead" },
 	{ 'A', "-A, --acls", "use --owner --xattr, which send ACLs too" },
 	{ 'X', "-X, --xattrs", "use --xattr" },
@@ -305,6 +309,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'z':
 	case 'C':
 	case 'e':
+	case 'i':
+	case 'o':
 	case 'L':
 	case 'A':
 	case 'X':
@@ -315,10 +321,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child kids[] = { { &iw_conn_argp, 0, NULL, 2 },
-					  { &iw_cli_argp, 0, "Common options:", -1 },
+static const struct argp_child kids[] = { { &iw_conn_argp, 0, "The connection:", 3 },
+					  { &iw_cli_argp, 0, "Common options:", -2 },
 					  { 0 } };
 const struct argp iw_transfer_argp = { .options = options, .parser = parse, .children = kids };
+
+static const struct {
+	uint32_t opt;
+	const char *name;
+} named[] = {
+	{ IW_XOPT_FORCE, "--force" },   { IW_XOPT_NO_CLOBBER, "--no-clobber" },
+	{ IW_XOPT_DELETE, "--delete" }, { IW_XOPT_OWNER, "--owner" },
+	{ IW_XOPT_SETID, "--setid" },   { IW_XOPT_XATTR, "--xattr" },
+	{ IW_XOPT_VERIFY, "--verify" },
+};
 
 /* An option that was given and has no meaning beside --to or --from. NULL: none. */
 static const char *transfer_option(const struct iw_transfer_opts *o)
@@ -333,7 +349,18 @@ static const char *transfer_option(const struct iw_transfer_opts *o)
 		return "--stats";
 	if (cfg->control)
 		return "--control";
-	return cfg->opts ? "--force or another option about files" : NULL;
+	if (cfg->rate)
+		return "--bwlimit";
+	if (cfg->filter.n > 0)
+		return cfg->filter.rules[0].include ? "--include" : "--exclude";
+	if (cfg->require_digest != IW_DIGEST_BY_ADDRESS)
+		return "--require-digest";
+	if (cfg->safe_links || cfg->drop_partial)
+		return cfg->safe_links ? "--safe-links" : "--no-keep-partial";
+	for (size_t i = 0; i < IW_ARRAY_LEN(named); i++)
+		if (cfg->opts & named[i].opt)
+			return named[i].name;
+	return NULL;
 }
 
 static void check_uri(struct iw_transfer_opts *o, const struct argp_state *state)
@@ -341,14 +368,20 @@ static void check_uri(struct iw_transfer_opts *o, const struct argp_state *state
 	const struct iw_transfer_cfg *cfg = &o->cfg;
 
 	if (o->nargs > 0)
-		argp_error(state, "%s: the buffer is all there is to name", o->uri_option);
+		argp_error(state, "%s: unexpected argument \"%s\"; the data %s standard %s",
+			   o->uri_option, o->args[0], cfg->to_stdout ? "go to" : "come from",
+			   cfg->to_stdout ? "output" : "input");
 	if (transfer_option(o))
-		argp_error(state, "%s: %s is for transfers", o->uri_option, transfer_option(o));
+		argp_error(state, "%s: %s applies to transfers only", o->uri_option,
+			   transfer_option(o));
 	if (cfg->to_stdout && o->cli.json)
-		argp_error(state, "--json: the data go to standard output");
+		argp_error(state, "--json: not possible when the data go to standard output");
 	if (o->cli.port != IW_CLI_PORT && o->cli.port != o->uri.port)
 		argp_error(state, "--port %u: the URI says %u", (unsigned)o->cli.port,
 			   (unsigned)o->uri.port);
+	if (o->cli.transport_given && strcmp(o->cli.transport, o->uri.transport) != 0)
+		argp_error(state, "--transport %s: the URI says %s; leave -t out", o->cli.transport,
+			   o->uri.transport);
 	o->cli.port = o->uri.port;
 	o->cli.transport = o->uri.transport;
 }
@@ -356,29 +389,36 @@ static void check_uri(struct iw_transfer_opts *o, const struct argp_state *state
 void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	iw_conn_opts_check(state, &o->conn, o->cfg.cli->transport);
+	iw_cli_check_udp_port(state, o->conn.any_udp_port, o->cfg.listen);
 	if (o->uri_option) {
 		check_uri(o, state);
 		return;
 	}
 	if (o->cfg.listen && o->choice)
-		argp_error(state, "%s is the choice of who connects, not of a listener", o->choice);
+		argp_error(state, "%s is set by the connecting side, not by a listener", o->choice);
 	if (!o->cfg.listen && o->listening)
 		argp_error(state, "%s applies to listeners only", o->listening);
 	if (!o->cfg.listen && o->cfg.once)
-		argp_error(state, "--once is for listeners");
+		argp_error(state, "--once applies to listeners only");
+	if (o->yes && !(o->cfg.opts & IW_XOPT_DELETE))
+		argp_error(state, "--yes has no effect without --delete: leave it out");
 	if (!o->cfg.listen && o->cfg.cli->port == 0)
-		argp_error(state, "--port 0: who connects needs the listener's");
+		argp_error(
+			state,
+			"--port 0: only a listener can have its port chosen; give the listener's port");
 	if (o->cfg.opts & IW_XOPT_CHECKSUM && o->cfg.digest == IW_XFER_NONE)
-		argp_error(state, "--checksum compares digests, and --digest none makes none");
+		argp_error(state, "--checksum needs a digest: remove --digest none");
 	if ((o->cfg.opts & (IW_XOPT_OWNER | IW_XOPT_SETID)) == IW_XOPT_SETID)
 		argp_error(
 			state,
 			"--setid needs --owner: otherwise set-id programs would run with the rights of the receiving user");
 	if (o->cfg.opts & IW_XOPT_DELETE && !o->cfg.listen && !o->yes &&
 	    !(o->cfg.opts & IW_XOPT_DRY_RUN) && !isatty(STDIN_FILENO))
-		argp_error(state, "--delete asks first, and standard input is no terminal: --yes");
+		argp_error(
+			state,
+			"--delete asks for confirmation, and standard input is not a terminal: add --yes");
 	if (o->cfg.to_stdout && o->cfg.cli->json)
-		argp_error(state, "--json: the data go to standard output");
+		argp_error(state, "--json: not possible when the data go to standard output");
 }
 
 void iw_transfer_opts_port(const struct iw_transfer_opts *o, const struct argp_state *state)
@@ -419,7 +459,10 @@ static bool confirm(uint64_t n, const struct iw_removals *r)
 	fprintf(stderr,
 		"%zu %s not at the source would be removed from the target. Continue? [y/N] ", r->n,
 		r->n == 1 ? "file or directory that is" : "files and directories that are");
-	return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+	if (fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
+		return true;
+	fprintf(stderr, "nothing was sent or removed\n");
+	return false;
 }
 
 /* The run that removes the confirmed names and no others. */
@@ -429,6 +472,7 @@ static int run_confirmed(struct iw_transfer_opts *o, const struct iw_removals *r
 	char *text = NULL;
 	int status;
 
+	cfg.spared = r->spared;
 	if (r->n == 0)
 		cfg.opts &= ~(uint32_t)(IW_XOPT_DELETE | IW_XOPT_NAMES); /* none was confirmed */
 	if (r->n > 0 && cfg.role == IW_XFER_SOURCE) {
@@ -446,7 +490,7 @@ static int run_confirmed(struct iw_transfer_opts *o, const struct iw_removals *r
 	return status;
 }
 
-/* --delete: a dry run finds what would be removed, and the user is asked. */
+/* --delete: a dry run finds what would be removed, and without --yes the user is asked. */
 static int run_asking(struct iw_transfer_opts *o)
 {
 	struct iw_removals removals = { .n = 0 };
@@ -461,8 +505,9 @@ static int run_asking(struct iw_transfer_opts *o)
 	iw_removals_sort(&removals);
 	/* The second run reports failures of single files. */
 	if ((status == IW_EXIT_OK || status == IW_EXIT_NO) && !iw_signals_stop())
-		status = removals.n > 0 && !confirm(gone, &removals) ? IW_EXIT_NO
-								     : run_confirmed(o, &removals);
+		status = removals.n > 0 && !o->yes && !confirm(gone, &removals)
+				 ? IW_EXIT_NO
+				 : run_confirmed(o, &removals);
 	iw_removals_fini(&removals);
 	o->cfg.removals = NULL;
 	return status;
@@ -473,6 +518,12 @@ void iw_transfer_opts_uri(struct iw_transfer_opts *o, const char *option, const 
 {
 	iw_remote_arg(&o->uri, option, arg, state);
 	o->uri_option = option;
+}
+
+/* A sink that does not know the patterns would remove excluded names: it gets a list of the names to remove. */
+static bool knows_patterns(const struct iw_transfer_opts *o)
+{
+	return o->cfg.role == IW_XFER_SOURCE && o->cfg.filter.n > 0;
 }
 
 /* The socket that a service manager passes has an address already. */
@@ -532,7 +583,8 @@ static int run(struct iw_transfer_opts *o)
 	o->cfg.conn.backlog = 1024;
 	if (o->cfg.opts & IW_XOPT_DELETE && !listen && o->cfg.role == IW_XFER_SOURCE)
 		o->cfg.opts |= IW_XOPT_NAMES;
-	if (o->cfg.opts & IW_XOPT_DELETE && !listen && !o->yes && !(o->cfg.opts & IW_XOPT_DRY_RUN))
+	if (o->cfg.opts & IW_XOPT_DELETE && !listen && !(o->cfg.opts & IW_XOPT_DRY_RUN) &&
+	    (!o->yes || knows_patterns(o)))
 		return run_asking(o);
 	return iw_transfer_run(&o->cfg);
 }

@@ -106,7 +106,9 @@ int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const stru
 	p->place = place;
 	p->base = -1;
 	if (place->to_stdout)
-		return iw_file_fail(why, IW_XC_TARGET, "the target takes one file alone");
+		return iw_file_fail(
+			why, IW_XC_TARGET,
+			"standard output accepts only one file; give a directory as TARGET");
 	r = iw_xpack_open(&l, (const uint8_t *)m->target, m->target_len, &f);
 	while (r >= 0 && (r = iw_xlist_next(&l, &e, &f)) > 0) {
 		uint32_t i = p->n++;
@@ -125,7 +127,7 @@ int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const stru
 	if (p->nwanted > 0)
 		p->base = fcntl(place->base, F_DUPFD_CLOEXEC, 3);
 	return p->nwanted > 0 && p->base < 0
-		       ? iw_file_errno(why, errno, "keep the target directory")
+		       ? iw_file_errno(why, errno, "hold the target directory open")
 		       : 0;
 }
 
@@ -289,7 +291,7 @@ static int write_member(struct iw_pack_sink *p, struct newborn *b, const uint8_t
 		return -1;
 	err = iw_write_holes(b->fd, octets, (size_t)m->size, 0, &high, why);
 	if (!err && high < m->size && ftruncate(b->fd, (off_t)m->size) < 0)
-		err = iw_file_errno(why, errno, "make it as long as it is");
+		err = iw_file_errno(why, errno, "set its length");
 	if (!err)
 		err = iw_place_dress(p->place, b->fd, m, why);
 	if (err) {
@@ -342,7 +344,7 @@ static void name_all(struct iw_pack_sink *p, struct newborn *born, uint32_t n)
 	if (n == 0)
 		return;
 	if (syncfs(born[0].fd) < 0) {
-		iw_file_errno(&why, errno, "put it on storage");
+		iw_file_errno(&why, errno, "write it to storage");
 		for (uint32_t k = 0; k < n; k++)
 			member_failed(p, born[k].i, &why);
 	}
@@ -415,7 +417,7 @@ static void write_all(struct iw_pack_sink *p, const uint8_t *c, size_t len)
 		if (!has_bit(p->wanted, i))
 			continue;
 		if (len == 0 || (*c == IW_XC_OK && len - 1 < size)) {
-			iw_file_fail(&one, IW_XC_PROTOCOL, "the pack ended before it");
+			iw_file_fail(&one, IW_XC_PROTOCOL, "the pack ended before this file");
 			all_failed(p, i, &one);
 			break;
 		}
@@ -443,9 +445,10 @@ static int store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off, cons
 	if (p->stored || off != 0)
 		return iw_file_fail(why, IW_XC_PROTOCOL, "a pack of more than a chunk");
 	if (iw_hasher_chunk(h, iov, n, &own) != 0)
-		return iw_file_fail(why, IW_XC_IO, "no digest could be made");
+		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
 	if (!iw_xdigest_equal(&own, digest))
-		return iw_file_fail(why, IW_XC_DIGEST, "a chunk did not arrive as it was sent");
+		return iw_file_fail(why, IW_XC_DIGEST,
+				    "the digest of a chunk differs from the source's");
 	if (iw_chunk_list_add(&p->chunks, off, &own) != 0)
 		return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
 	p->stored = true;
@@ -483,7 +486,7 @@ static int commit(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t size,
 	struct iw_xdigest own;
 
 	if (iw_chunk_list_digest(&p->chunks, h, size, &own) != 0)
-		return iw_file_fail(why, IW_XC_IO, "no digest could be made");
+		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
 	if (!iw_xdigest_equal(&own, digest))
 		return iw_file_fail(why, IW_XC_DIGEST, "its digest differs from the source's");
 	if (p->nwanted > 0 && !p->stored)

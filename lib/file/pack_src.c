@@ -116,11 +116,11 @@ static int read_member(struct iw_pack_member *m, uint8_t *buf, struct iw_file_fa
 	}
 	/* Looked at behind the reading: what was written meanwhile shows. */
 	if (!err && fstat(fd, &st) < 0)
-		err = iw_file_errno(why, errno, "look at it");
+		err = iw_file_errno(why, errno, "get its attributes");
 	if (!err && (have < m->size || !S_ISREG(st.st_mode) || st.st_ino != m->ino ||
 		     (uint64_t)st.st_size != m->size || st.st_mtim.tv_sec != m->mtime_s ||
 		     (uint32_t)st.st_mtim.tv_nsec != m->mtime_ns))
-		err = iw_file_fail(why, IW_XC_CHANGED, "it is not what it was when it was found");
+		err = iw_file_fail(why, IW_XC_CHANGED, "it changed after it was found");
 	close(fd);
 	return err;
 }

@@ -94,6 +94,24 @@ static char *without_slashes(const char *path)
 	return strndup(path, len);
 }
 
+static int not_there(struct iw_file_fault *why, const char *what, const char *path)
+{
+	char name[100];
+
+	iw_printable(name, sizeof(name), path, strlen(path), true);
+	why->code = IW_XC_NOENT;
+	snprintf(why->text, sizeof(why->text), "%s \"%s\" does not exist; create it first", what,
+		 name);
+	return -1;
+}
+
+/* The parent directory of the target at path cannot be opened. */
+static int no_parent(struct iw_file_fault *why, int errnum, const char *path)
+{
+	return errnum == ENOENT ? not_there(why, "the directory of the target", path)
+				: iw_file_errno(why, errnum, "open the target's directory");
+}
+
 /* The path is not a directory: it can be the name of one file or of a new directory. */
 static int name_of_one(struct iw_place *p, const char *path, uint32_t opts, int errnum,
 		       struct iw_file_fault *why)
@@ -101,9 +119,10 @@ static int name_of_one(struct iw_place *p, const char *path, uint32_t opts, int 
 	bool dir = opts & (IW_XOPT_MANY | IW_XOPT_CONTENTS) || ends_in_slash(path);
 
 	if (errnum == ENOENT && dir && !(opts & IW_XOPT_CONTENTS))
-		return iw_file_fail(why, IW_XC_NOENT, "the target directory does not exist");
+		return not_there(why, "the target directory", path);
 	if (errnum == ENOTDIR && dir)
-		return iw_file_fail(why, IW_XC_TARGET, "the target is not a directory");
+		return iw_file_fail(why, IW_XC_TARGET,
+				    "the target is not a directory; name another one");
 	if (errnum != ENOENT && errnum != ENOTDIR)
 		return iw_file_errno(why, errnum, "open the target directory");
 	p->as = without_slashes(path);
@@ -127,7 +146,7 @@ int iw_place_beneath(struct iw_place *p, int root, const char *path, uint32_t op
 	/* Its directory must be there, and inside; better said now than for the file. */
 	parent = iw_beneath_parent(root, p->as, &leaf);
 	if (parent < 0) {
-		iw_file_errno(why, errno, "open the target's directory");
+		no_parent(why, errno, p->as);
 		iw_place_close(p);
 		return -1;
 	}
@@ -160,7 +179,7 @@ int iw_place_local(struct iw_place *p, const char *path, uint32_t opts, struct i
 	free(dir);
 	p->as = leaf;
 	if (p->base < 0) {
-		iw_file_errno(why, errno, "open the target's directory");
+		no_parent(why, errno, path);
 		iw_place_close(p);
 		return -1;
 	}
@@ -190,10 +209,20 @@ static bool names_temp(const char *path)
 	}
 }
 
+static int above_limit(struct iw_file_fault *why, uint64_t n, const char *what, const char *option,
+		       uint64_t limit)
+{
+	char text[IW_XFER_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "%llu %s: above the receiver's %s %llu", (unsigned long long)n,
+		 what, option, (unsigned long long)limit);
+	return iw_file_fail(why, IW_XC_LIMIT, text);
+}
+
 int iw_place_size(const struct iw_place *p, uint64_t size, struct iw_file_fault *why)
 {
 	if (p->limits && p->limits->size && size > p->limits->size)
-		return iw_file_fail(why, IW_XC_LIMIT, "larger than the size limit for a file");
+		return above_limit(why, size, "octets", "--max-size", p->limits->size);
 	return 0;
 }
 
@@ -244,9 +273,10 @@ static int check_limits(struct iw_place *p, const struct iw_xmeta *m, const char
 		c += n + 1;
 	}
 	if (l->name && longest > l->name)
-		return iw_file_fail(why, IW_XC_LIMIT, "longer than a name may be here");
+		return above_limit(why, longest, "octets in a component of the name", "--max-name",
+				   l->name);
 	if (l->depth && depth > l->depth)
-		return iw_file_fail(why, IW_XC_LIMIT, "deeper than a tree may be here");
+		return above_limit(why, depth, "components", "--max-depth", l->depth);
 	return iw_place_size(p, size, why);
 }
 
@@ -384,11 +414,12 @@ static bool is_excluded(const struct iw_place *p, const struct iw_xmeta *m)
 {
 	char name[PATH_MAX];
 
-	if (!p->filter || m->name_len == 0 || m->name_len >= sizeof(name))
+	if (!p->filter || m->top || m->name_len == 0 || m->name_len >= sizeof(name))
 		return false;
 	memcpy(name, m->name, m->name_len);
 	name[m->name_len] = '\0';
-	return iw_filter_excludes_deep(p->filter, name, m->kind == IW_XFER_DIR);
+	return iw_filter_excludes_deep(p->filter, name, m->kind == IW_XFER_DIR,
+				       p->opts & IW_XOPT_CONTENTS);
 }
 
 int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name, size_t cap,
@@ -410,7 +441,7 @@ int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name, siz
 	if ((p->limits && check_limits(p, m, name, why) != 0) || check_attrs(p, m, why) != 0)
 		return -1;
 	if (p->as && p->used_up)
-		return iw_file_fail(why, IW_XC_TARGET, "the target takes one file alone");
+		return iw_file_fail(why, IW_XC_TARGET, "the target accepts only one file");
 	if (p->as)
 		p->used_up = m->share == 0;
 	return 0;
@@ -523,7 +554,7 @@ static int make_unannounced(struct iw_place *p, int parent, const char *leaf,
 		return 0;
 	err = errno;
 	iw_account_return(&p->account, 0, 1);
-	return err == EEXIST ? 0 : iw_file_errno(why, err, "make its directory");
+	return err == EEXIST ? 0 : iw_file_errno(why, err, "create its directory");
 }
 
 /* Makes the directories of path, which is terminated, as far as they are missing. */
@@ -638,7 +669,7 @@ static int make_base(struct iw_place *p, struct iw_file_fault *why)
 	int parent = iw_beneath_parent(p->base, p->as, &leaf), base;
 
 	if (parent < 0)
-		return iw_file_errno(why, errno, "open the target's directory");
+		return no_parent(why, errno, p->as);
 	if (make_unannounced(p, parent, leaf, why) != 0) {
 		close(parent);
 		return -1;
@@ -693,9 +724,9 @@ static int make_dir(struct iw_place *p, const char *name, const struct iw_xmeta 
 		p->made++;
 		return keep_dir(p, name, m, why);
 	} else if (errno != EEXIST) {
-		return iw_file_errno(why, errno, "make the directory");
+		return iw_file_errno(why, errno, "create the directory");
 	} else if (fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-		return iw_file_errno(why, errno, "look at the directory");
+		return iw_file_errno(why, errno, "get the attributes of the directory");
 	}
 	/* A link to a directory is not accepted as one: it may lead anywhere. */
 	if (!S_ISDIR(st.st_mode))
@@ -730,7 +761,7 @@ int iw_place_dress(const struct iw_place *p, int fd, const struct iw_xmeta *m,
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return iw_file_errno(why, errno, "look at it");
+		return iw_file_errno(why, errno, "get its attributes");
 	/* The owner first: chown(2) clears set-id bits, and an ACL changes the mode. */
 	if (gets_owner(p, m) && fchown(fd, m->uid, m->gid) < 0)
 		return iw_file_errno(why, errno, "set its owner");
@@ -842,12 +873,12 @@ int iw_place_look(struct iw_place *p, int parent, const char *leaf, const struct
 
 	*there = fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0;
 	if (!*there && errno != ENOENT)
-		return iw_file_errno(why, errno, "look at the old file");
+		return iw_file_errno(why, errno, "get the attributes of the old file");
 	if (*there) {
 		if (S_ISDIR(st.st_mode))
 			return iw_file_fail(why, IW_XC_TARGET, "the target is a directory");
 		if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-			return iw_file_fail(why, IW_XC_TARGET, "the target is no regular file");
+			return iw_file_fail(why, IW_XC_TARGET, "the target is not a regular file");
 		if (p->opts & IW_XOPT_NO_CLOBBER)
 			return iw_file_fail(why, IW_XC_EXISTS, "");
 		if (p->opts & IW_XOPT_UPDATE && m->kind == IW_XFER_FILE && is_older(m, &st))
@@ -923,10 +954,12 @@ static int make_symlink(struct iw_place *p, int parent, const char *leaf, const 
 
 	if (m->target_len == 0 || m->target_len >= sizeof(to) ||
 	    memchr(m->target, '\0', m->target_len))
-		return iw_file_fail(why, IW_XC_NAME, "what the link says cannot be said in a link");
+		return iw_file_fail(why, IW_XC_NAME,
+				    "the target of the link is empty, too long or contains NUL");
 	if (p->safe_links && iw_xfer_link_leaves(m->name, m->name_len, m->target, m->target_len,
 						 p->opts & IW_XOPT_CONTENTS ? 0 : 1))
-		return iw_file_fail(why, IW_XC_EXCLUDED, "the link leads out of its tree");
+		return iw_file_fail(why, IW_XC_EXCLUDED,
+				    "the link points outside the transferred directory");
 	memcpy(to, m->target, m->target_len);
 	to[m->target_len] = '\0';
 	n = readlinkat(parent, leaf, old, sizeof(old));
@@ -943,7 +976,7 @@ static int make_symlink(struct iw_place *p, int parent, const char *leaf, const 
 	if (temp_name(temp, why) != 0)
 		return -1;
 	if (symlinkat(to, parent, temp) < 0)
-		return iw_file_errno(why, errno, "make the link");
+		return iw_file_errno(why, errno, "create the link");
 	if ((m->owned && p->opts & IW_XOPT_OWNER &&
 	     fchownat(parent, temp, m->uid, m->gid, AT_SYMLINK_NOFOLLOW) < 0) ||
 	    utimensat(parent, temp, times, AT_SYMLINK_NOFOLLOW) < 0) {
@@ -964,7 +997,8 @@ static int make_hardlink(struct iw_place *p, int parent, const char *leaf, const
 	int first, err;
 
 	if (len >= sizeof(to))
-		return iw_file_fail(why, IW_XC_NAME, "the name that it is linked to is too long");
+		return iw_file_fail(why, IW_XC_NAME,
+				    "the name of the file that it is hard-linked to is too long");
 	memcpy(to, target, len);
 	to[len] = '\0';
 	/* A second name would expose an unfinished file of another transfer. */
@@ -973,13 +1007,15 @@ static int make_hardlink(struct iw_place *p, int parent, const char *leaf, const
 				    "names of this form are reserved for temporary files");
 	first = iw_beneath_dir_of(p->base, to, &first_leaf);
 	if (first < 0)
-		return iw_file_errno(why, errno, "open the directory of what it is linked to");
+		return iw_file_errno(why, errno,
+				     "open the directory of the file that it is hard-linked to");
 	err = fstatat(first, first_leaf, &st, AT_SYMLINK_NOFOLLOW) < 0 ? errno : 0;
 	if (!err && !S_ISREG(st.st_mode))
 		err = EINVAL;
 	if (err) {
 		close(first);
-		return iw_file_errno(why, err, "look at what it is linked to");
+		return iw_file_errno(why, err,
+				     "get the attributes of the file that it is hard-linked to");
 	}
 	if (fstatat(parent, leaf, &old, AT_SYMLINK_NOFOLLOW) == 0 && old.st_dev == st.st_dev &&
 	    old.st_ino == st.st_ino) {
@@ -997,7 +1033,7 @@ static int make_hardlink(struct iw_place *p, int parent, const char *leaf, const
 	err = linkat(first, first_leaf, parent, temp, 0) < 0 ? errno : 0;
 	close(first);
 	if (err)
-		return iw_file_errno(why, err, "make the link");
+		return iw_file_errno(why, err, "create the link");
 	return take_name(parent, temp, leaf, why);
 }
 
@@ -1044,9 +1080,12 @@ static void final_errno(struct final *f, const char *name, int errnum, const cha
 	final_failed(f, name, &why);
 }
 
-/* True: it may be removed. */
-static bool is_confirmed(struct iw_place *p, const char *name)
+/* True: it may be removed. Excluded names are kept silently. */
+static bool may_remove(struct iw_place *p, const char *name, bool is_dir)
 {
+	if (p->filter &&
+	    iw_filter_excludes_deep(p->filter, name, is_dir, p->opts & IW_XOPT_CONTENTS))
+		return false;
 	if ((!p->confirmed || iw_removals_has(p->confirmed, name)) &&
 	    (!p->listed || iw_names_has(p->listed, name, strlen(name))))
 		return true;
@@ -1054,18 +1093,17 @@ static bool is_confirmed(struct iw_place *p, const char *name)
 	return false;
 }
 
-/* Removes a file, or a directory with its contents. Links are removed, not followed. False: it still exists. */
+/*
+ * Removes a file, or a directory with its contents, except names that must be kept. Links are
+ * removed, not followed. False: it still exists.
+ */
 static bool remove_all(struct final *f, int dirfd, const char *leaf, const char *name)
 {
-	bool dry = f->p->opts & IW_XOPT_DRY_RUN, empty = true;
+	int fd = openat(dirfd, leaf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	bool dry = f->p->opts & IW_XOPT_DRY_RUN, empty = may_remove(f->p, name, dir != NULL);
 	struct dirent *de;
-	DIR *dir;
-	int fd;
 
-	if (!is_confirmed(f->p, name))
-		return false;
-	fd = openat(dirfd, leaf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	dir = fd >= 0 ? fdopendir(fd) : NULL;
 	if (fd >= 0 && !dir)
 		close(fd);
 	while (dir && (de = readdir(dir)) != NULL) {

@@ -275,14 +275,18 @@ static int check_buffer(const struct remote *m, const struct iw_claim *c, struct
 	unsigned need = m->cfg->from ? IW_CLAIM_READ : IW_CLAIM_WRITE;
 
 	if (!(c->rights & need))
-		return iw_xfer_fault(why, IW_E_REJECTED, "the buffer is registered for %s alone",
-				     need == IW_CLAIM_READ ? "writing" : "reading");
+		return iw_xfer_fault(
+			why, IW_E_REJECTED,
+			"STag %x: registered for %s only; register it with --access %s or rw, or use %s",
+			u->stag, need == IW_CLAIM_READ ? "writing" : "reading",
+			iw_access_text(need),
+			need == IW_CLAIM_READ ? "ddp-send --to" : "ddp-recv --from");
 	/* Neither sum wraps: both were decoded so. */
 	if (u->to < c->to || u->to + u->len > c->to + c->len)
 		return iw_xfer_fault(
 			why, IW_E_REJECTED,
-			"the URI has TO %U, length %U; the buffer has TO %U, length %U", u->to,
-			u->len, c->to, c->len);
+			"the URI asks for %U octets from Tagged Offset %U, the buffer has %U from %U: change to= and len=",
+			u->len, u->to, c->len, c->to);
 	return 0;
 }
 
@@ -314,31 +318,62 @@ static void on_rejected(struct remote *m, const struct iw_fault *said)
 	struct iw_fault why = *said;
 	struct iw_qp_info info;
 	struct iw_claim c;
+	bool ours;
 
 	iw_qp_info(m->qp, &info);
-	if (info.private_data_len > 0 &&
-	    iw_claim_decode(&c, true, info.private_data, info.private_data_len, NULL) == 0 &&
-	    c.form == IW_CLAIM_REJECT)
-		iw_xfer_fault(&why, IW_E_REJECTED, "the peer refuses: %s",
+	ours = info.private_data_len > 0 &&
+	       iw_claim_decode(&c, true, info.private_data, info.private_data_len, NULL) == 0 &&
+	       c.form == IW_CLAIM_REJECT;
+	if (ours && c.code == IW_XC_REFUSED && !m->cfg->uri.key.set)
+		iw_xfer_fault(
+			&why, IW_E_REJECTED,
+			"STag %x: rejected, and the URI has no key=; quote the whole URI in the shell, as stag-reg show STAG --uri prints it",
+			m->cfg->uri.stag);
+	else if (ours && c.code == IW_XC_REFUSED)
+		iw_xfer_fault(&why, IW_E_REJECTED, "the peer rejected STag %x: %s",
+			      m->cfg->uri.stag, c.text[0] ? c.text : iw_xcode_text(c.code));
+	else if (ours)
+		iw_xfer_fault(&why, IW_E_REJECTED, "the peer rejected the connection: %s",
 			      c.text[0] ? c.text : iw_xcode_text(c.code));
 	else if (info.private_data_len > 0)
 		iw_xfer_fault(&why, IW_E_REJECTED,
-			      "the peer rejects the connection: it has no registered buffers");
+			      "the peer rejected the connection: it has no registered buffers");
 	fail(m, &why);
+}
+
+/* The peer invalidated the STag during the transfer: says so in place of the Terminate's text. */
+static void explain_lost_stag(const struct remote *m, struct iw_fault *why)
+{
+	int err = iw_err_from_term(why->term);
+	struct iw_qp_info info;
+
+	if (!why->from_peer || (err != IW_E_DDP_STAG && err != IW_E_RP_STAG))
+		return;
+	iw_log_info("%s", why->text);
+	iw_qp_info(m->qp, &info);
+	snprintf(why->text, sizeof(why->text),
+		 "STag 0x%08x at %s: revoked, expired, or its --uses were reached, after %" PRIu64
+		 " octets were %s; register it again with stag-reg add",
+		 m->cfg->uri.stag, info.peer, m->moved, m->cfg->from ? "read" : "sent");
 }
 
 static void on_closed(struct remote *m, const struct iw_fault *why)
 {
-	struct iw_fault early;
+	struct iw_fault reason = *why;
+	struct iw_qp_info info;
 
 	if (m->phase == OVER)
 		return;
 	if (why->err) {
-		fail(m, why);
+		explain_lost_stag(m, &reason);
+		fail(m, &reason);
 	} else if (m->phase != LEAVING) {
-		iw_fail(&early, IW_E_CLOSED, "the peer closed before all was %s",
-			m->cfg->from ? "read" : "written");
-		fail(m, &early);
+		iw_qp_info(m->qp, &info);
+		iw_xfer_fault(
+			&reason, IW_E_CLOSED,
+			"%s: the peer closed after %U octets were %s; is ddp-recv still running there? A new one needs the buffer registered again",
+			info.peer, m->moved, m->cfg->from ? "read" : "sent");
+		fail(m, &reason);
 	}
 	m->phase = OVER;
 }
@@ -554,12 +589,14 @@ static void read_line(char line[static IW_URI_TEXT], const char *option, const c
 		      const struct argp_state *state)
 {
 	FILE *f = fopen(path, "re");
+	char text[80];
 
 	line[0] = '\0';
 	if (!f)
-		argp_failure(state, IW_EXIT_USAGE, errno, "%s @%s", option, path);
+		argp_failure(state, IW_EXIT_USAGE, 0, "%s @%s: %s", option, path,
+			     iw_os_strerror(text, sizeof(text), errno));
 	else if (!fgets(line, IW_URI_TEXT, f))
-		argp_error(state, "%s @%s: no line can be read", option, path);
+		argp_error(state, "%s @%s: cannot read a line", option, path);
 	if (f)
 		fclose(f);
 	line[strcspn(line, "\r\n")] = '\0';
@@ -568,13 +605,20 @@ static void read_line(char line[static IW_URI_TEXT], const char *option, const c
 void iw_remote_arg(struct iw_uri *out, const char *option, const char *arg,
 		   const struct argp_state *state)
 {
-	char line[IW_URI_TEXT];
-	const char *why;
+	char line[IW_URI_TEXT] = "", text[80];
+	bool from_file = arg[0] == '@';
+	const char *why = NULL;
 
-	if (arg[0] == '@') {
+	if (from_file)
 		read_line(line, option, arg + 1, state);
-		arg = line;
+	if (iw_uri_parse(out, from_file ? line : arg, &why) == 0 &&
+	    !iw_cli_is_transport(out->transport)) {
+		snprintf(text, sizeof(text),
+			 "transport \"%s\"; expected tcp, sctp, udp, raw or xdp", out->transport);
+		why = text;
 	}
-	if (iw_uri_parse(out, arg, &why) != 0)
-		argp_error(state, "%s \"%s\": %s", option, arg, why);
+	/* The line of a file is not repeated: it may be a secret, or no text at all. */
+	if (why)
+		argp_error(state, from_file ? "%s %s: first line: %s" : "%s \"%s\": %s", option,
+			   arg, why);
 }

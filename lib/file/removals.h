@@ -8,10 +8,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct iw_removals {
 	char **name; /* owned */
 	size_t n, cap;
+	uint64_t
+		spared; /* source: names that the peer would remove, but that the patterns exclude */
 };
 
 /* Copies name. False: no memory; the name will not be removed. */

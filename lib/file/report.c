@@ -68,11 +68,14 @@ static void flush(struct iw_report *r)
 }
 
 void iw_report_listening(struct iw_report *r, const char *addr, uint16_t port, uint16_t udp_port,
-			 bool by_default)
+			 bool any_port, bool by_default)
 {
-	/* A port that the system chose is known from nowhere else. */
-	bool quiet = r->cli->quiet && r->cli->port != 0;
-	const char *more = by_default ? ", for this machine alone: --bind ADDR for others" : "";
+	const char *local = by_default ? ", for this machine only: --bind ADDR for others" : "";
+	bool quiet = r->cli->quiet && !any_port;
+	char udp[32] = "";
+
+	if (udp_port)
+		snprintf(udp, sizeof(udp), ", UDP port %u", (unsigned)udp_port);
 
 	if (r->cli->json) {
 		iw_json_begin(&r->cli->out, "listening");
@@ -83,9 +86,9 @@ void iw_report_listening(struct iw_report *r, const char *addr, uint16_t port, u
 			iw_json_u64(&r->cli->out, "udp_port", udp_port);
 		end_object(r);
 	} else if (r->data_on_stdout && !quiet) {
-		fprintf(stderr, "%s: listening on %s%s\n", r->cli->tool, addr, more);
+		fprintf(stderr, "%s: listening on %s%s%s\n", r->cli->tool, addr, udp, local);
 	} else if (!quiet && !r->data_on_stdout && !r->silent) {
-		printf("listening on %s%s\n", addr, more);
+		printf("listening on %s%s%s\n", addr, udp, local);
 		flush(r);
 	}
 }
@@ -104,7 +107,7 @@ void iw_report_connected(const struct iw_qp *qp)
 
 void iw_report_rejected(struct iw_report *r, const char *peer, const struct iw_fault *why)
 {
-	iw_log_warn("%s: turned away: %s", peer, why->text);
+	iw_log_warn("%s: rejected: %s", peer, why->text);
 	if (!r->cli->json)
 		return;
 	iw_json_begin(&r->cli->out, "rejected");
@@ -169,13 +172,26 @@ static bool is_repeated(struct iw_report *r, const struct iw_file_report *f)
 	return false;
 }
 
+/* True if the text says what the code says. */
+static bool repeats_code(const struct iw_file_report *f)
+{
+	return (f->code == IW_XC_NOENT && strstr(f->text, "no such file or directory")) ||
+	       (f->code == IW_XC_CHANGED && strstr(f->text, "while it was being sent")) ||
+	       ((f->code == IW_XC_PERM || f->code == IW_XC_SPACE || f->code == IW_XC_IO) &&
+		strstr(f->text, iw_xcode_text(f->code)));
+}
+
 void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
 {
+	const char *code = repeats_code(f) ? "" : iw_xcode_text(f->code);
 	char name[4096];
 
 	if (r->silent)
 		return;
 	iw_printable(name, sizeof(name), f->meta->name, f->meta->name_len, true);
+	if (f->meta->kind == IW_XFER_PACK && f->meta->name_len == 0)
+		snprintf(name, sizeof(name), "%" PRIu32 " small file%s", f->meta->members,
+			 f->meta->members == 1 ? "" : "s");
 	/* Canceled is what the end of the whole transfer made of it: that is told by itself. */
 	if (f->code == IW_XC_WOULD && human(r))
 		printf("%s: %s\n", name, iw_xcode_text(f->code));
@@ -184,8 +200,8 @@ void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
 	else if (iw_xcode_is_fine(f->code) || f->code == IW_XC_CANCELED)
 		iw_log_info("%s: %s", name, iw_xcode_text(f->code));
 	else if (!is_repeated(r, f))
-		iw_log_error("%s: %s%s%s%s", name, f->told_by_peer ? "the peer says: " : "",
-			     iw_xcode_text(f->code), f->text[0] ? ": " : "", f->text);
+		iw_log_error("%s: %s%s%s%s", name, f->told_by_peer ? "the peer says: " : "", code,
+			     f->text[0] && code[0] ? ": " : "", f->text);
 	if (r->cli->json)
 		file_json(r, f);
 }
@@ -275,9 +291,14 @@ static void progress_json(struct iw_report *r, const struct iw_progress_report *
 	end_object(r);
 }
 
+bool iw_report_shows_progress(const struct iw_report *r)
+{
+	return !r->silent && (r->cli->json || (!r->cli->quiet && r->on_terminal));
+}
+
 void iw_report_progress(struct iw_report *r, const struct iw_progress_report *p, uint64_t now)
 {
-	if (r->silent || (!r->cli->json && (r->cli->quiet || !r->on_terminal)))
+	if (!iw_report_shows_progress(r))
 		return;
 	if (!r->bar_on) {
 		iw_progress_begin(&r->bar, r->cli->json ? -1 : STDERR_FILENO, r->what, 0, p->total,
@@ -358,12 +379,11 @@ static void transfer_json(struct iw_report *r, const struct iw_transfer_report *
 static void count_files(char *buf, size_t cap, const struct iw_xfer_counts *c, bool dry_run)
 {
 	uint64_t failed = IW_MAX(c->files_failed, c->peer_failed);
-	int n = snprintf(buf, cap, "%" PRIu64 " file%s", c->files_done,
-			 c->files_done == 1 ? "" : "s");
+	int n = snprintf(buf, cap, "%" PRIu64 " file%s%s", c->files_done,
+			 c->files_done == 1 ? "" : "s", dry_run ? " would be sent" : "");
 
 	if (c->files_same > 0)
-		n += snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " there already",
-			      c->files_same);
+		n += snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " unchanged", c->files_same);
 	if (c->files_excluded > 0)
 		n += snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " left out",
 			      c->files_excluded);
@@ -403,10 +423,11 @@ static void print_stats(struct iw_report *r, const struct iw_transfer_report *t)
 	uint64_t links = IW_MIN(c->links, c->files_done);
 
 	fprintf(f,
-		"files:       %" PRIu64 " sent, %" PRIu64 " links sent, %" PRIu64
-		" directories, %" PRIu64 " the same, %" PRIu64 " left out, %" PRIu64 " failed\n",
-		c->files_done - links, links, c->dirs, c->files_same, c->files_excluded,
-		IW_MAX(c->files_failed, c->peer_failed));
+		"files:       %" PRIu64 " %s, %" PRIu64 " unchanged, %" PRIu64 " left out, %" PRIu64
+		" failed\nlinks:       %" PRIu64 "\ndirectories: %" PRIu64 "\n",
+		c->files_done - links, t->role == IW_XFER_SOURCE ? "sent" : "received",
+		c->files_same, c->files_excluded, IW_MAX(c->files_failed, c->peer_failed), links,
+		c->dirs);
 	fprintf(f, "content:     %s, of which %s moved and %s found by resume\n",
 		iw_human_size(content, c->settled), iw_human_size(moved, c->octets),
 		iw_human_size(had, c->had));

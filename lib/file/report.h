@@ -68,16 +68,18 @@ struct iw_transfer_report {
 /* cli is kept. */
 void iw_report_init(struct iw_report *r, struct iw_cli *cli, bool data_on_stdout);
 void iw_report_fini(struct iw_report *r);
+/* True if iw_report_progress shows anything. */
+bool iw_report_shows_progress(const struct iw_report *r);
 
 /*
- * udp_port: 0 if SCTP is not in UDP. If --port was 0 the line is printed with --quiet too, because
- * it is the only source of the port.
+ * udp_port: 0 if SCTP is not in UDP. any_port: the system has chosen a port. Then the line is
+ * printed with --quiet too, because it is the only source of the port.
  */
 void iw_report_listening(struct iw_report *r, const char *addr, uint16_t port, uint16_t udp_port,
-			 bool by_default);
+			 bool any_port, bool by_default);
 /* For --verbose: what was agreed on in the set-up of @qp, and over xdp the mode that was reached. */
 void iw_report_connected(const struct iw_qp *qp);
-/* Somebody connected and was turned away. */
+/* Reports a rejected connection. */
 void iw_report_rejected(struct iw_report *r, const char *peer, const struct iw_fault *why);
 void iw_report_file(struct iw_report *r, const struct iw_file_report *f);
 /* --delete: name is no more at the target, or would not be. */

@@ -323,6 +323,8 @@ static int set_up(struct session *s, struct iw_fault *why)
 				   .conns = h->cfg->jobs };
 	int err;
 
+	if (sink && h->shows_progress)
+		cfg.opts |= IW_XOPT_TOTAL;
 	size_recvs(s);
 	cfg.mine = s->mine;
 	cfg.peer = s->peer;
@@ -571,7 +573,7 @@ void iw_session_rejected(struct session *s, const struct iw_fault *why)
 		else
 			iw_xfer_fault(
 				&own, IW_E_REJECTED,
-				"the peer rejects the connection: it does not speak the transfer protocol");
+				"the peer rejected the connection: it does not use the transfer protocol");
 	}
 	s->closed_why = own;
 	s->closed = true;

@@ -81,12 +81,12 @@ static void open_back(struct iw_task *t)
 static const char *not_permitted(uint32_t opts)
 {
 	if (opts & IW_XOPT_DELETE)
-		return "removals: it lacks --delete";
+		return "removals: start it with --delete";
 	if (opts & IW_XOPT_OWNER)
-		return "owners: it lacks --owner";
+		return "owners: start it with --owner";
 	if (opts & IW_XOPT_SETID)
-		return "set-id bits: it lacks --setid";
-	return "attributes: it lacks --xattr";
+		return "set-id bits: start it with --setid";
+	return "attributes: start it with --xattr";
 }
 
 static int find_place(struct session *s, const struct iw_xact *a, struct iw_fault *f)
@@ -97,7 +97,7 @@ static int find_place(struct session *s, const struct iw_xact *a, struct iw_faul
 	struct group_task *e;
 
 	if (a->opts & BY_LEAVE & ~cfg->opts)
-		return iw_fail(f, IW_E_PERM, "this listener does not take %s",
+		return iw_fail(f, IW_E_PERM, "the listener does not accept %s",
 			       not_permitted(a->opts & ~cfg->opts));
 	g->opts = a->opts | (cfg->opts & ~(uint32_t)BY_LEAVE);
 	if (cfg->to_stdout) {
@@ -106,7 +106,10 @@ static int find_place(struct session *s, const struct iw_xact *a, struct iw_faul
 		return 0;
 	}
 	if (fault)
-		return iw_fail(f, IW_E_INVAL, "the target's path %s", fault);
+		return iw_fail(
+			f, IW_E_INVAL,
+			"the target's path %s; it is relative to the directory that the listener serves",
+			fault);
 	e = iw_group_task_new(g, s);
 	if (e)
 		e->text = iw_name_terminated(a->name, a->name_len);
@@ -619,8 +622,13 @@ static void name_kept(const struct file *f, struct iw_file_fault *why)
 	size_t len = strlen(why->text);
 	int dir = slash ? (int)(slash + 1 - f->name) : 0;
 
-	if (why->code != IW_XC_SPACE || f->packed || !iw_target_is_kept(&f->target) || dir > 60)
+	if (why->code != IW_XC_SPACE)
 		return;
+	if (f->packed || !iw_target_is_kept(&f->target) || dir > 60) {
+		snprintf(why->text + len, sizeof(why->text) - len,
+			 "; free some at the target, then run the same command again");
+		return;
+	}
 	snprintf(why->text + len, sizeof(why->text) - len,
 		 "; %.*s%s is kept: the same command resumes it; to free its space, delete it", dir,
 		 f->name, f->target.part->name);

@@ -94,13 +94,18 @@ static void take_path(struct session *s, const struct iw_xact *a)
 	struct iw_fault why;
 
 	/* Each connection of a transfer asks for the same paths in the same order. */
-	if (++s->paths <= s->group->paths)
+	if (++s->paths <= s->group->paths) {
+		if (s->paths == s->group->measured_paths)
+			iw_xfer_total(s->x, s->group->measured, s->paths);
 		return;
+	}
 	if (a->name_len > 0 && memchr(a->name, '\0', a->name_len)) {
-		iw_fail(&why, IW_E_INVAL, "a path that is asked for contains a NUL octet");
+		iw_fail(&why, IW_E_INVAL, "a requested path contains a NUL octet");
 		iw_xfer_fail(s->x, &why);
 	} else if (w) {
 		add_path(s, a);
+		if (s->group->opts & IW_XOPT_TOTAL)
+			iw_source_measure(s->group, a->name, a->name_len);
 	}
 	s->group->paths++;
 	s->group->walked = false;
@@ -375,7 +380,7 @@ static void announce_part(struct session *s)
 		split_next(g);
 	}
 	if (f->src.fd < 0)
-		iw_file_errno(&f->why, errno, "keep it open");
+		iw_file_errno(&f->why, errno, "hold it open");
 	announce(s, f);
 }
 
@@ -551,7 +556,7 @@ static void announce_later(struct session *s)
 	iw_list_del(l);
 	if (f->linked->failed)
 		iw_file_fail(&f->why, IW_XC_NOENT,
-			     "the file that it is another name of did not arrive");
+			     "it is a hard link to a file that did not arrive");
 	announce(s, f);
 }
 
@@ -562,6 +567,18 @@ static void announce_again(struct session *s)
 
 	iw_list_del(l);
 	announce(s, f);
+}
+
+/* Call only after privileges are dropped: the worker threads inherit them. */
+static void measure_operands(struct group *g)
+{
+	const struct iw_transfer_cfg *cfg = g->hub->cfg;
+
+	if (g->measuring || !g->initiator || !g->hub->shows_progress)
+		return;
+	g->measuring = true;
+	for (size_t i = 0; i < cfg->npaths; i++)
+		iw_source_measure(g, cfg->paths[i], strlen(cfg->paths[i]));
 }
 
 static void wait_for_file(struct session *s)
@@ -588,6 +605,7 @@ static void next(struct session *s)
 		return;
 	}
 	if (g->paths > 0 && !g->walked) {
+		measure_operands(g);
 		find(s);
 		return;
 	}
@@ -623,7 +641,7 @@ static int load_pack(struct file *f)
 
 	*l = (struct iw_xloaded){ .len = (uint32_t)iov.iov_len };
 	if (iw_hasher_chunk(&f->hasher, &iov, 1, &l->digest) != 0)
-		return iw_file_fail(&f->why, IW_XC_IO, "no digest could be made");
+		return iw_file_fail(&f->why, IW_XC_IO, "its digest could not be computed");
 	if (l->len > 0 && iw_chunk_list_add(&f->src.chunks, 0, &l->digest) != 0)
 		return iw_file_fail(&f->why, IW_XC_LIMIT, "no memory for its digests");
 	return 0;
@@ -649,7 +667,7 @@ static void finish_now(struct iw_task *t)
 	else if (iw_chunk_list_digest(&f->src.chunks, &f->hasher, f->len, &f->whole) == 0)
 		f->r = 0;
 	else
-		f->r = iw_file_fail(&f->why, IW_XC_IO, "no digest could be made");
+		f->r = iw_file_fail(&f->why, IW_XC_IO, "its digest could not be computed");
 }
 
 /* Its connection was lost; another connection sends it. */
@@ -978,12 +996,40 @@ bool iw_source_result(struct session *s, const struct iw_xact *a)
 	return lost;
 }
 
+/*
+ * --delete: true if the patterns exclude a name that the sink would remove, or a name below it. The
+ * sink does not know the patterns. It reports the contents of a directory before the directory.
+ */
+static bool is_spared(struct group *g, const char *name)
+{
+	const struct iw_filter *filter = &g->hub->cfg->filter;
+	bool contents = g->opts & IW_XOPT_CONTENTS;
+	const char *slash = strrchr(name, '/');
+
+	/* Whether it is a directory is not reported. */
+	if (!(g->opts & IW_XOPT_DRY_RUN) ||
+	    (!iw_filter_excludes_deep(filter, name, true, contents) &&
+	     !iw_filter_excludes_deep(filter, name, false, contents) &&
+	     !iw_names_has(&g->kept, name, strlen(name))))
+		return false;
+	if (slash && !iw_names_add(&g->kept, name, (size_t)(slash - name)))
+		iw_log_error("no memory for the names that stay at the target");
+	return true;
+}
+
 /* --delete: a name that the sink removed, or would remove. */
 static void report_gone(struct session *s, const struct iw_xact *a)
 {
 	const struct iw_transfer_cfg *cfg = s->hub->cfg;
 	char *name = iw_name_terminated(a->name, a->name_len);
 
+	if (name && is_spared(s->group, name)) {
+		s->group->spared++;
+		if (cfg->look && cfg->removals)
+			cfg->removals->spared++;
+		free(name);
+		return;
+	}
 	if (!name || (cfg->look && cfg->removals && !iw_removals_add(cfg->removals, name)))
 		iw_log_error("no memory for the names that would be removed");
 	if (name)

@@ -20,13 +20,13 @@ int iw_src_open(struct iw_src *s, int fd, struct iw_file_fault *why)
 {
 	*s = (struct iw_src){ .fd = fd, .seeks_data = true };
 	if (fstat(fd, &s->at_open) < 0) {
-		iw_file_errno(why, errno, "look at it");
+		iw_file_errno(why, errno, "get its attributes");
 		iw_src_close(s);
 		return -1;
 	}
 	if (!S_ISREG(s->at_open.st_mode)) {
 		iw_src_close(s);
-		return iw_file_fail(why, IW_XC_KIND, "it is no regular file");
+		return iw_file_fail(why, IW_XC_KIND, "it is not a regular file");
 	}
 	s->end = (uint64_t)s->at_open.st_size;
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* a hint */
@@ -165,10 +165,10 @@ static int seek_data(struct iw_src *s, uint64_t off, uint64_t *at, uint64_t *len
 		data = (off_t)off;
 	}
 	if (data < 0)
-		return iw_file_errno(why, errno, "look for data");
+		return iw_file_errno(why, errno, "search for data");
 	hole = s->seeks_data ? lseek(s->fd, data, SEEK_HOLE) : (off_t)s->end;
 	if (hole < 0)
-		return iw_file_errno(why, errno, "look for holes");
+		return iw_file_errno(why, errno, "search for holes");
 	begin = IW_MAX((uint64_t)data / IW_XFER_CHUNK * IW_XFER_CHUNK, off);
 	end = ((uint64_t)hole + IW_XFER_CHUNK - 1) / IW_XFER_CHUNK * IW_XFER_CHUNK;
 	end = IW_MIN(end, s->end);
@@ -280,7 +280,7 @@ int iw_src_load(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t le
 	if (out->zero)
 		return 0;
 	if (iw_hasher_chunk(h, &iov, 1, &out->digest) != 0)
-		return iw_file_fail(why, IW_XC_IO, "no digest could be made");
+		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
 	if (iw_chunk_list_add(&s->chunks, off, &out->digest) != 0)
 		return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
 	return 0;
@@ -299,7 +299,7 @@ int iw_src_compare(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t
 		return iw_file_fail(why, IW_XC_LIMIT, "no memory to compare it");
 	r = read_file(s, off, len, buf, why);
 	if (r == 0 && iw_hasher_chunk(h, &iov, 1, &own) != 0)
-		r = iw_file_fail(why, IW_XC_IO, "no digest could be made");
+		r = iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
 	free(buf);
 	if (r != 0)
 		return r;
@@ -324,7 +324,7 @@ int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size, struct i
 
 	if (!s->stream) {
 		if (fstat(s->fd, &now) < 0)
-			return iw_file_errno(why, errno, "look at it");
+			return iw_file_errno(why, errno, "get its attributes");
 		if (now.st_size != s->at_open.st_size ||
 		    now.st_mtim.tv_sec != s->at_open.st_mtim.tv_sec ||
 		    now.st_mtim.tv_nsec != s->at_open.st_mtim.tv_nsec)
@@ -336,9 +336,9 @@ int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size, struct i
 						    : "it was written to while it was being sent");
 	}
 	if (!s->stream && has_more(s))
-		return iw_file_fail(why, IW_XC_CHANGED, "it holds more than its size says");
+		return iw_file_fail(why, IW_XC_CHANGED, "it has more data than its size");
 	if (iw_chunk_list_digest(&s->chunks, h, size, out) != 0)
-		return iw_file_fail(why, IW_XC_IO, "no digest could be made");
+		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
 	return 0;
 }
 

@@ -429,7 +429,7 @@ static struct iw_part *new_part(struct iw_place *p, const char *name, const stru
 	snprintf(t->leaf, sizeof(t->leaf), "%s", leaf);
 	t->parent = fcntl(parent, F_DUPFD_CLOEXEC, 3);
 	if (t->parent < 0)
-		iw_file_errno(why, errno, "keep its directory");
+		iw_file_errno(why, errno, "hold its directory open");
 	if (t->parent < 0 || (m->share && keep_announced(t, m, why) != 0) ||
 	    (!(again && open_again(t, p, m, digest)) && open_part(t, why) != 0)) {
 		t->name[0] = '\0';
@@ -528,7 +528,7 @@ static int take_chunks(struct iw_target *t, struct iw_file_fault *why)
 	if (m->kind != IW_XFER_FILE)
 		return 0;
 	if (fstat(t->part->fd, &st) < 0)
-		return iw_file_errno(why, errno, "look at its temporary file");
+		return iw_file_errno(why, errno, "get the attributes of its temporary file");
 	pthread_mutex_lock(&t->part->lock);
 	r = take_rows(t, begin, end, (uint64_t)st.st_size, why);
 	pthread_mutex_unlock(&t->part->lock);
@@ -548,10 +548,13 @@ static void target_close(struct iw_target *t)
 static int create_stdout(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
 {
 	if (p->used_up)
-		return iw_file_fail(why, IW_XC_TARGET, "the target takes one file alone");
+		return iw_file_fail(
+			why, IW_XC_TARGET,
+			"standard output accepts only one file; give a directory as TARGET");
 	if (!iw_xfer_has_data(m->kind) || m->kind == IW_XFER_PACK || m->share)
-		return iw_file_fail(why, IW_XC_TARGET,
-				    "standard output accepts only files and streams");
+		return iw_file_fail(
+			why, IW_XC_TARGET,
+			"standard output accepts only a file or a stream; give a directory as TARGET");
 	if ((m->kind == IW_XFER_FILE && iw_place_size(p, m->size, why) != 0) ||
 	    iw_account_take(&p->account, iw_place_cost(p, m), 1, why) != 0)
 		return -1;
@@ -707,9 +710,10 @@ static int check(struct iw_hasher *h, const struct iovec *iov, size_t n,
 	struct iw_xdigest own;
 
 	if (iw_hasher_chunk(h, iov, n, &own) != 0)
-		return iw_file_fail(why, IW_XC_IO, "no digest could be made");
+		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
 	if (!iw_xdigest_equal(&own, digest))
-		return iw_file_fail(why, IW_XC_DIGEST, "a chunk did not arrive as it was sent");
+		return iw_file_fail(why, IW_XC_DIGEST,
+				    "the digest of a chunk differs from the source's");
 	return 0;
 }
 
@@ -741,7 +745,7 @@ static int store_stdout(struct iw_target *t, uint64_t off, const struct iovec *i
 
 	if (skip == 0 && off < t->pos)
 		return iw_file_fail(why, IW_XC_PROTOCOL,
-				    "standard output takes octets in order alone");
+				    "standard output needs the octets in order");
 	if (t->pos < off) {
 		r = fill_stdout(t, off, why);
 		if (r != 0)
@@ -917,7 +921,7 @@ static int give_name(struct iw_target *t, struct iw_file_fault *why)
 	if (iw_place_dress(t->place, part->fd, &m, why) != 0)
 		return -1;
 	if (fsync(part->fd) < 0)
-		return iw_file_errno(why, errno, "put it on storage");
+		return iw_file_errno(why, errno, "write it to storage");
 	if (take_name(part, why) != 0)
 		return -1;
 	if (part->journal.fd >= 0)
@@ -927,7 +931,7 @@ static int give_name(struct iw_target *t, struct iw_file_fault *why)
 		remove_old(t->place, part->parent, part->leaf, &m);
 	/* From here on it is there; what fails now is the promise that it stays after a power cut. */
 	if (fsync(part->parent) < 0 && errno != EINVAL && errno != EROFS)
-		return iw_file_errno(why, errno, "put its directory on storage");
+		return iw_file_errno(why, errno, "write its directory to storage");
 	return 0;
 }
 
@@ -949,10 +953,10 @@ static int verify_chunk(struct iw_target *t, struct iw_hasher *h, uint64_t off, 
 		have += (size_t)n;
 	}
 	if (iw_hasher_chunk(h, &iov, 1, &own) != 0)
-		return iw_file_fail(why, IW_XC_IO, "no digest could be made");
+		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
 	if (!iw_xdigest_equal(&own, want))
 		return iw_file_fail(why, IW_XC_DIGEST,
-				    "storage does not give back what was written");
+				    "the data read back from storage differ from the data written");
 	return 0;
 }
 
@@ -969,7 +973,7 @@ static int verify(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 		return iw_file_fail(why, IW_XC_LIMIT, "no memory to verify it");
 	if (t->verify_at == 0) {
 		if (fsync(t->part->fd) < 0)
-			r = iw_file_errno(why, errno, "put it on storage");
+			r = iw_file_errno(why, errno, "write it to storage");
 		(void)posix_fadvise(t->part->fd, 0, 0, POSIX_FADV_DONTNEED);
 	}
 	for (int i = 0; i < VERIFY_RUN && r == 0 && t->verify_at < t->chunks.n; i++) {
@@ -1013,7 +1017,7 @@ int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 
 	if (t->verify_at == 0) {
 		if (iw_chunk_list_digest(&t->chunks, h, size, &own) != 0)
-			return iw_file_fail(why, IW_XC_IO, "no digest could be made");
+			return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
 		if (!iw_xdigest_equal(&own, digest))
 			return iw_file_fail(why, IW_XC_DIGEST,
 					    "its digest differs from the source's");
@@ -1035,7 +1039,7 @@ int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 		return -1;
 	if (all) {
 		if (t->part->high != size && ftruncate(t->part->fd, (off_t)size) < 0)
-			return iw_file_errno(why, errno, "make it as long as it is");
+			return iw_file_errno(why, errno, "set its length");
 		if (give_name(t, why) != 0)
 			return -1;
 	}

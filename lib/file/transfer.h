@@ -39,6 +39,7 @@ struct iw_transfer_cfg {
 	/* source, with IW_XOPT_LISTED: the only names that may be removed, each with a NUL after it. Borrowed */
 	const char *listed;
 	size_t listed_len;
+	uint64_t spared;   /* number of unlisted names that the patterns exclude */
 	bool drop_partial; /* sink: remove partial files of a transfer that failed */
 	bool safe_links;   /* sink: leave out symbolic links that lead out of their tree */
 	struct iw_filter filter;

@@ -79,7 +79,8 @@ static void look(struct iw_entry *e)
 		e->what = IW_WALKED_LINK;
 	} else {
 		e->what = IW_WALKED_FAILED;
-		iw_file_fail(&e->why, IW_XC_KIND, "it is no file, no directory and no link");
+		iw_file_fail(&e->why, IW_XC_KIND,
+			     "it is not a file, a directory or a symbolic link");
 	}
 }
 
@@ -96,7 +97,7 @@ static void descend(struct iw_walk *w, struct iw_entry *e, size_t name_len)
 		failed(e, errno, "read the directory");
 	} else {
 		e->what = IW_WALKED_FAILED;
-		iw_file_fail(&e->why, IW_XC_LIMIT, "it lies too deep");
+		iw_file_fail(&e->why, IW_XC_LIMIT, "it is more than 1024 directories deep");
 	}
 	close(e->fd);
 	e->fd = -1;
@@ -121,7 +122,7 @@ static void read_link(struct iw_walk *w, struct iw_entry *e)
 		failed(e, errno, "read the link");
 	} else if ((size_t)n == sizeof(w->target)) {
 		e->what = IW_WALKED_FAILED;
-		iw_file_fail(&e->why, IW_XC_NAME, "what the link says is too long");
+		iw_file_fail(&e->why, IW_XC_NAME, "the target of the link is too long");
 	} else {
 		w->target[n] = '\0';
 		e->target = w->target;
@@ -176,7 +177,7 @@ static bool next_below(struct iw_walk *w, struct iw_entry *e)
 	e->root = w->top;
 	e->path = w->name + w->top_len + (w->top_len > 0);
 	if (fstatat(e->dir, e->leaf, &e->st, AT_SYMLINK_NOFOLLOW) < 0) {
-		failed(e, errno, "look at it");
+		failed(e, errno, "get its attributes");
 		return true;
 	}
 	look(e);
@@ -253,7 +254,7 @@ static void begin_tree(struct iw_walk *w, struct iw_entry *e)
 		descend(w, e, e->name_len);
 		return;
 	}
-	failed(e, w->top ? errno : ENOMEM, "keep the directory");
+	failed(e, w->top ? errno : ENOMEM, "hold the directory open");
 	close(e->fd);
 	e->fd = -1;
 }
@@ -278,7 +279,7 @@ static void open_operand(struct iw_walk *w, const char *path, struct iw_entry *e
 		return;
 	}
 	if (fstat(e->fd, &e->st) < 0)
-		failed(e, errno, "look at it");
+		failed(e, errno, "get its attributes");
 	else
 		look(e);
 	if (e->what == IW_WALKED_DIR)

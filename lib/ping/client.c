@@ -163,8 +163,9 @@ static int open_others(struct iw_ping *p, struct iw_fault *why)
 	if (p->cfg.streams > p->assoc.out || p->cfg.streams > p->assoc.in)
 		return iw_fail(
 			why, IW_E_LIMIT,
-			"--streams %u: the association has %u outbound and %u inbound streams; use at most the smaller number",
-			p->cfg.streams, (uint32_t)p->assoc.out, (uint32_t)p->assoc.in);
+			"--streams %u: the association has %u outbound and %u inbound streams; use at most %u, or give the listener more --streams",
+			p->cfg.streams, (uint32_t)p->assoc.out, (uint32_t)p->assoc.in,
+			(uint32_t)IW_MIN(p->assoc.out, p->assoc.in));
 	while (!err && p->asked < p->cfg.streams)
 		err = open_session(p, p->asked, why);
 	return err;

@@ -121,6 +121,8 @@ IW_MUST_CHECK int iw_ping_server_new(struct iw_ping_server **out,
 				     const struct iw_ping_server_cfg *cfg, struct iw_fault *why);
 const char *iw_ping_server_addr(const struct iw_ping_server *s);
 uint16_t iw_ping_server_port(const struct iw_ping_server *s);
+/* 0: SCTP is not in UDP. */
+uint16_t iw_ping_server_udp_port(const struct iw_ping_server *s);
 IW_MUST_CHECK int iw_ping_server_next(struct iw_ping_server *s, struct iw_ping_visit *visit,
 				      struct iw_fault *why);
 void iw_ping_server_free(struct iw_ping_server *s);

@@ -133,8 +133,8 @@ static int make(struct visitor *v, const struct iw_req_info *info, struct iw_fau
 		v->memory = 0;
 		return iw_fail(
 			why, IW_E_LIMIT,
-			"the session needs %U octets of memory: %U of %U are free (--memory)", need,
-			s->cfg.memory - s->memory, s->cfg.memory);
+			"the session needs %U octets of memory: %U of %U are free; use a smaller --size, or give the listener more --memory",
+			need, s->cfg.memory - s->memory, s->cfg.memory);
 	}
 	s->memory += v->memory;
 	v->buf = calloc(buffers(v), IW_MAX(v->hello.size, 1u));
@@ -353,6 +353,11 @@ const char *iw_ping_server_addr(const struct iw_ping_server *s)
 uint16_t iw_ping_server_port(const struct iw_ping_server *s)
 {
 	return iw_listener_port(s->listener);
+}
+
+uint16_t iw_ping_server_udp_port(const struct iw_ping_server *s)
+{
+	return iw_listener_udp_port(s->listener);
 }
 
 void iw_ping_server_free(struct iw_ping_server *s)

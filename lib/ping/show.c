@@ -299,20 +299,23 @@ int iw_ping_show_rejected(const struct iw_ping_show *s, const uint8_t *pd, size_
 int iw_ping_show_listening(const struct iw_ping_show *s, const struct iw_ping_server *server,
 			   bool by_default)
 {
+	uint16_t udp_port = iw_ping_server_udp_port(server);
+	char udp[32] = "";
+
 	if (s->json) {
 		iw_json_begin(s->json, "listening");
 		iw_json_str(s->json, "transport", s->transport);
 		iw_json_str(s->json, "address", iw_ping_server_addr(server));
 		iw_json_u64(s->json, "port", iw_ping_server_port(server));
-		if (s->udp_port)
-			iw_json_u64(s->json, "udp_port", s->udp_port);
+		if (udp_port)
+			iw_json_u64(s->json, "udp_port", udp_port);
 		return iw_json_end(s->json);
 	}
+	if (udp_port)
+		snprintf(udp, sizeof(udp), ", UDP port %u", (unsigned)udp_port);
 	if (!s->quiet || s->any_port)
-		printf("listening on %s over %s%s\n", iw_ping_server_addr(server), s->transport,
-		       by_default
-			       ? "; only peers on this machine can connect; use --bind ADDR for others"
-			       : "");
+		printf("listening on %s over %s%s%s\n", iw_ping_server_addr(server), s->transport,
+		       udp, by_default ? ", for this machine only: --bind ADDR for others" : "");
 	fflush(stdout);
 	return 0;
 }

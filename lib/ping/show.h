@@ -12,11 +12,10 @@ struct iw_ping_show {
 	struct iw_json *json; /* NULL: for people, on standard output */
 	const char *transport, *host;
 	uint32_t size;
-	uint16_t udp_port; /* of a listener; 0: not in UDP */
-	bool any_port;     /* the system chooses the port: it is shown though quiet */
-	bool quiet;        /* statistics alone */
-	bool replies;      /* a line for each reply */
-	bool mtu; /* one whenever the path MTU changes, and one for each address at the end */
+	bool any_port; /* the system chooses the port: it is shown though quiet */
+	bool quiet;    /* statistics alone */
+	bool replies;  /* a line for each reply */
+	bool mtu;      /* one whenever the path MTU changes, and one for each address at the end */
 };
 
 /* One piece of news but DONE. 0, or what iw_json_end() says. */

@@ -700,21 +700,24 @@ static int part(struct trial *t)
 	return err < 0 ? err : 0;
 }
 
-/* An error of the first step: the peer's affair, or ours. */
+/* Errors that the peer, a router or the lack of an answer causes; others are of this machine. */
+static bool is_of_the_network(int err, int os_errno)
+{
+	return err == IW_E_TIMEOUT || err == IW_E_CLOSED || os_errno == ECONNREFUSED ||
+	       os_errno == ECONNRESET || os_errno == EHOSTUNREACH || os_errno == ENETUNREACH ||
+	       os_errno == EHOSTDOWN || os_errno == EPROTO;
+}
+
+/* An error of the first step. */
 static int not_connected(struct iw_answer *out, int err, struct iw_fault *why)
 {
-	switch (err) {
-	case IW_E_OS:
-	case IW_E_TIMEOUT:
-	case IW_E_CLOSED:
-		out->outcome = why->os_errno == ECONNREFUSED ? IW_OUT_PORT_CLOSED
-			       : why->os_errno == ECONNRESET ? IW_OUT_RESET
-							     : IW_OUT_UNREACHABLE;
-		out->why = *why;
-		return 0;
-	default:
+	if (!is_of_the_network(err, why->os_errno))
 		return err;
-	}
+	out->outcome = why->os_errno == ECONNREFUSED ? IW_OUT_PORT_CLOSED
+		       : why->os_errno == ECONNRESET ? IW_OUT_RESET
+						     : IW_OUT_UNREACHABLE;
+	out->why = *why;
+	return 0;
 }
 
 int iw_attempt(const struct iw_attempt_cfg *cfg, const struct iw_ask *ask, struct iw_answer *out,

@@ -104,9 +104,9 @@ static void rping_human(const struct iw_rping_run_cfg *cfg, const struct iw_rpin
 		       : i->rtr == IW_RTR_FORM_WRITE ? "Write"
 		       : i->rtr == IW_RTR_FORM_READ  ? "Read"
 						     : "none");
-	printf("%" PRIu64 " rounds of %u octets: %" PRIu64 " octets by RDMA Read, %" PRIu64
+	printf("%" PRIu64 " round%s of %u octets: %" PRIu64 " octets by RDMA Read, %" PRIu64
 	       " by RDMA Write, %s\n",
-	       r->rounds, r->size, r->read, r->written,
+	       r->rounds, r->rounds == 1 ? "" : "s", r->size, r->read, r->written,
 	       !cfg->ping.verify          ? "not verified"
 	       : r->verified == r->rounds ? "verified"
 					  : "VERIFICATION FAILED");
@@ -180,10 +180,8 @@ void iw_serve_show_listening(struct iw_serve_show *s, const char *addr, uint16_t
 	}
 	if (s->quiet && !s->any_port)
 		return;
-	printf("listening on %s as %s%s, %s\n", addr, s->persona->name, emulated(s->persona), app);
-	if (by_default)
-		iw_log_warn(
-			"only peers on this machine can connect; use --bind ADDR or --bind '*' for others");
+	printf("listening on %s as %s%s, %s%s\n", addr, s->persona->name, emulated(s->persona), app,
+	       by_default ? ", for this machine only: --bind ADDR for others" : "");
 	fflush(stdout);
 }
 
@@ -269,9 +267,10 @@ void iw_serve_show_visit(struct iw_serve_show *s, const struct iw_serve_visit *v
 	if (s->quiet)
 		return;
 	if (r)
-		printf("%s: %" PRIu64 " rounds, %" PRIu64 " octets by RDMA Read%s, %" PRIu64
+		printf("%s: %" PRIu64 " round%s, %" PRIu64 " octets by RDMA Read%s, %" PRIu64
 		       " by RDMA Write; ",
-		       i->peer, r->rounds, r->read, v->verify ? ", verified" : "", r->written);
+		       i->peer, r->rounds, r->rounds == 1 ? "" : "s", r->read,
+		       v->verify ? ", verified" : "", r->written);
 	else
 		printf("%s: %" PRIu64 " Sends of %" PRIu64 " octets, %" PRIu64 " FPDUs in, %" PRIu64
 		       " out; ",

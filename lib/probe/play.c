@@ -177,8 +177,8 @@ int iw_play_connect(struct iw_play *p, const struct iw_play_cfg *cfg, uint64_t l
 		if (err == 0)
 			return iw_fail(
 				why, IW_E_TIMEOUT,
-				"connect to %s: no answer; is the address right, and does a firewall let the connection through?",
-				p->llp->peer);
+				"no answer within %U ms; is the address right, and does a firewall let the connection through?",
+				limit_ns / 1000000);
 		err = p->llp->ops->connected(p->llp, why);
 	} while (err == IW_E_AGAIN);
 	if (err)

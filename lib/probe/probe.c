@@ -152,17 +152,20 @@ static bool worth_another(enum iw_outcome o)
 	       o == IW_OUT_BAD_REPLY;
 }
 
-/* Of several addresses the first that can be reached. */
+/* Of several addresses the first that can be reached. An error of this machine may concern only one
+ * of them: --bind is of one family. */
 static int try_addresses(struct survey *s, const struct iw_ask *ask, const struct iw_cell **cell)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < s->naddr && !err; i++) {
+	for (size_t i = 0; i < s->naddr; i++) {
 		pick_address(s, &s->addr[i]);
 		s->out->ncells = 0;
 		err = try(s, IW_FOR_MAIN, ask, cell);
-		if (!err && (*cell)->answer.outcome != IW_OUT_UNREACHABLE &&
-		    (*cell)->answer.outcome != IW_OUT_PORT_CLOSED)
+		if (err == IW_E_OS)
+			continue;
+		if (err || ((*cell)->answer.outcome != IW_OUT_UNREACHABLE &&
+			    (*cell)->answer.outcome != IW_OUT_PORT_CLOSED))
 			break;
 	}
 	return err;

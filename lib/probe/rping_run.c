@@ -244,19 +244,33 @@ static int on_request(struct iw_rping_run *run, struct iw_conn_req *req, struct 
 	return 0;
 }
 
+static void ended_early(const struct talk *t, struct iw_rping_news *news)
+{
+	const struct iw_rping_cfg *cfg = &t->run->cfg.ping;
+	uint64_t round = news->result.rounds;
+
+	if (!cfg->client)
+		iw_fail(&news->fault, IW_E_REJECTED,
+			"rping: the client ended the connection in round %U", round);
+	else if (round > 0 || cfg->size == IW_RPING_SIZE_NONE)
+		iw_fail(&news->fault, IW_E_REJECTED,
+			"%s: rping: the server ended the connection in round %U", news->info.peer,
+			round);
+	else
+		iw_fail(&news->fault, IW_E_REJECTED,
+			"%s: rping: the server ended the connection in round 0; is its --size (-S of rping) at least %u?",
+			news->info.peer, cfg->size);
+}
+
 static void on_closed(struct talk *t, const struct iw_fault *fault, struct iw_rping_news *news)
 {
-	const struct iw_rping_run *run = t->run;
-
 	tell(t, IW_RPING_LEFT, news);
 	if (t->fault.err)
 		news->fault = t->fault;
 	else if (fault->err)
 		news->fault = *fault;
 	else if (!t->up || !iw_rping_over(t->ping))
-		iw_fail(&news->fault, IW_E_REJECTED,
-			"rping: the %s ended the connection in round %U",
-			run->cfg.ping.client ? "server" : "client", (uint64_t)news->result.rounds);
+		ended_early(t, news);
 	forget_talk(t);
 }
 
@@ -311,6 +325,7 @@ static uint64_t deadline_of(const struct talk *t)
 static void on_time(struct talk *t, uint64_t now)
 {
 	struct iw_fault why = { 0 };
+	struct iw_qp_info info = { .peer = "" };
 	uint64_t rounds = iw_rping_result(t->ping)->rounds;
 
 	if (now < deadline_of(t))
@@ -319,9 +334,15 @@ static void on_time(struct talk *t, uint64_t now)
 		note_payload(t, now);
 	if (t->seen == now)
 		return;
-	(void)iw_fail(&why, IW_E_TIMEOUT, "rping: round %U: %s for %U ms", rounds,
+	if (t->run->cfg.ping.client)
+		iw_qp_info(t->qp, &info);
+	(void)iw_fail(&why, IW_E_TIMEOUT, "%s%srping: round %U: %s for %U ms%s", info.peer,
+		      info.peer[0] ? ": " : "", rounds,
 		      t->closing ? "the peer did not close its side" : "no progress",
-		      (now - t->seen) / 1000000);
+		      (now - t->seen) / 1000000,
+		      t->run->cfg.ping.client && !t->closing
+			      ? "; is the peer an rping server? --timeout allows more"
+			      : "");
 	break_off(t, &why);
 }
 

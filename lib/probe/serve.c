@@ -37,6 +37,7 @@ static int serve_sink(struct server *s, struct iw_fault *why)
 	const struct iw_sink_cfg cfg = { .conn = s->conn,
 					 .shim = &s->shim,
 					 .once = s->cfg->once,
+					 .reject = s->cfg->persona.reject,
 					 .setup_ns = s->cfg->persona.persona->request_ns,
 					 .idle_ns = s->cfg->idle_ns,
 					 .trace = s->cfg->trace,

@@ -554,6 +554,24 @@ static void show_verdict(struct rows *r, const struct iw_verdict *v)
 	}
 }
 
+/* Without "connect to HOST port PORT: ", since the line begins with the target. */
+static const char *reason(const struct iw_probe_result *r)
+{
+	static const char connect[] = "connect to ";
+	const char *text = r->main->answer.why.text, *colon = strstr(text, ": ");
+
+	return colon && strncmp(text, connect, sizeof(connect) - 1) == 0 ? colon + 2 : text;
+}
+
+/* Closed or reset without a Reply, and nothing else was tried: the Request may be the reason. */
+static bool was_only_request(const struct iw_probe_result *r)
+{
+	enum iw_outcome o = r->main->answer.outcome;
+
+	return r->ncells == 1 && r->main->answer.connect_ns &&
+	       (o == IW_OUT_CLOSED || o == IW_OUT_RESET);
+}
+
 /* "127.0.0.1:80: not an iWARP endpoint: it speaks HTTP (...)" */
 static void show_refusal(const struct iw_probe_result *r, FILE *f)
 {
@@ -572,8 +590,16 @@ static void show_refusal(const struct iw_probe_result *r, FILE *f)
 							: "TCP stayed open");
 	} else if (a->outcome == IW_OUT_NOT_MPA) {
 		iw_text_fmt(&t, "%s: not an iWARP endpoint: it speaks %s", r->target, a->text);
+	} else if (a->outcome == IW_OUT_UNREACHABLE) {
+		iw_text_fmt(&t, "%s: not known whether it is an iWARP endpoint: %s", r->target,
+			    reason(r));
+	} else if (was_only_request(r)) {
+		iw_text_fmt(&t,
+			    "%s: does not accept this Request with Rev %u: %s; try without options"
+			    " such as --rev and --single",
+			    r->target, (uint32_t)r->main->ask.rev, reason(r));
 	} else {
-		iw_text_fmt(&t, "%s: not an iWARP endpoint: %s", r->target, a->why.text);
+		iw_text_fmt(&t, "%s: not an iWARP endpoint: %s", r->target, reason(r));
 	}
 	if (r->verdict.impl != IW_IMPL_UNKNOWN)
 		iw_text_fmt(&t, "\n  looks like    %s", iw_impl_text(r->verdict.impl));

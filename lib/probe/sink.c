@@ -151,9 +151,13 @@ static bool make_room(struct iw_sink *s)
 static void on_request(struct iw_sink *s, struct iw_conn_req *req)
 {
 	uint32_t most = s->cfg.once ? 1 : s->cfg.clients ? s->cfg.clients : CLIENTS;
-	bool room = s->nguests < most || (!s->cfg.once && make_room(s));
-	struct guest *g = room ? new_guest(s) : NULL;
+	struct guest *g;
 
+	if (s->cfg.reject) {
+		iw_reject(req, s->cfg.conn.private_data, s->cfg.conn.private_data_len);
+		return;
+	}
+	g = s->nguests < most || (!s->cfg.once && make_room(s)) ? new_guest(s) : NULL;
 	if (!g) {
 		iw_reject(req, NULL, 0);
 		return;

@@ -26,7 +26,8 @@ struct iw_sink_cfg {
 	 * ended. `once` never ends one for another.
 	 */
 	uint32_t clients;
-	bool once; /* one connection, or one that is turned away, then no more */
+	bool once;   /* one connection, or one that is turned away, then no more */
+	bool reject; /* rejects each request, with the Private Data of conn */
 	/* 0: 10 s for set-up; 30 s without payload, then a connection is ended */
 	uint64_t setup_ns, idle_ns;
 	uint64_t yield_ns;                                /* at most idle_ns; 0: 5 s */

@@ -103,6 +103,7 @@ let_go() {
 
 @test "a live capture runs as user 65534 (nobody)" {
     require_root
+    require_localhost
     IW_READY='listening on' serve_here ddp-dump -i lo -w cap.pcap
     assert_confined "$SERVE_PID" 65534 $none
     # Files that were opened before can be written.
@@ -117,6 +118,7 @@ let_go() {
 
 @test "the threads of a transfer are confined as their process is" {
     require_root
+    require_localhost
     IW_READY='listening on' serve_here ddp-recv -p "$PORT" dst
     run_here ddp-send -p "$PORT" src/f localhost:
     assert_status 0
@@ -126,6 +128,7 @@ let_go() {
 
 @test "the connecting side is confined, too" {
     require_root
+    require_localhost
     IW_READY='listening on' serve_here ddp-recv -p "$PORT" dst
     hold_sender - localhost:got
     assert_confined "$SENDER" 0 $read

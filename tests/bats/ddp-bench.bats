@@ -334,6 +334,8 @@ END
     assert_status 4
     assert_jsonl '.[-1] | [.event, .exit_status]' '["error",4]'
     assert_jsonl 'map(.event) | index("result")' null
+    # By a reset, or by a FIN.
+    assert_stderr_has '; its output '
 }
 
 @test "a client that goes away harms no other" {
@@ -351,6 +353,53 @@ END
     assert_jsonl '.[-1] | [.event, .error]' '["error","CANCELED"]'
 }
 
+@test "more memory than this machine has is refused before it is allocated" {
+    run_here timeout 5 ddp-bench 127.0.0.1 write -p "$PORT" -j 1024 -s 1G --depth 64
+    assert_status 4
+    assert_stderr_has '--connections 1024, --size 1.0 GiB, --depth 64: 64.0 TiB of memory; this machine has '
+    assert_stderr_has 'use a smaller --size, --depth or --connections'
+}
+
+@test "a signal ends the set-up soon" {
+    local began=$EPOCHREALTIME
+
+    [ "$(awk '/^MemTotal/ { print $2 }' /proc/meminfo)" -gt 10000000 ] || skip 'needs memory: 10 GB'
+    # One signal: a second one would end it at once.
+    run_here timeout --foreground -s TERM 0.3 ddp-bench 127.0.0.1 write -p "$PORT" -j 8 -s 1G --depth 1
+    assert_stderr_has 'stopped by a signal'
+    [ $((${EPOCHREALTIME/./} - ${began/./})) -lt 2000000 ] || fail_with 'it took more than 2 s'
+}
+
+@test "a picture that cannot be created is an error before the measurement" {
+    run_here ddp-bench 127.0.0.1 write -p "$PORT" --plot /nonexistent/x.svg
+    assert_status 4
+    assert_stderr_is 'ddp-bench: --plot "/nonexistent/x.svg": cannot create it: no such file or directory; name another file'
+}
+
+@test "a server of another kind, and one that sends no Reply, are named" {
+    serve_here mpa-probe --listen -p "$PORT"
+    bench write --timeout 500ms
+    assert_status 4
+    assert_stderr_has 'is the server a ddp-bench --listen?'
+    serve_end
+    serve --rev 1
+    bench write --rev 2
+    assert_status 4
+    assert_stderr_has 'the peer ended the connection after the Request with Rev 2; try another --rev, or none'
+    serve_end
+    require_tool socat
+    serve_here socat "TCP-LISTEN:$PORT,bind=127.0.0.1,fork,reuseaddr" SYSTEM:true
+    bench write
+    assert_status 4
+    assert_stderr_has "127.0.0.1, port $PORT: the peer closed the connection without an MPA Reply; is it an iWARP listener?"
+}
+
+@test "the test xdp says nothing before it can begin" {
+    run_here ddp-bench xdp --between nosuch0,nosuch1
+    [ "$status" -ne 0 ] || fail_with 'it ran'
+    assert_output_is ''
+}
+
 @test "a peer that is not ddp-bench is no server" {
     require_tool socat
     serve_here socat -u "TCP-LISTEN:$PORT,bind=127.0.0.1" OPEN:/dev/null
@@ -362,6 +411,7 @@ END
 @test "over a veth pair, IPv4 and IPv6, write with the congestion control of the client" {
     local ip
 
+    require_netns
     net_setup
     for ip in "$RIGHT_IP" "$RIGHT_IP6"; do
         [[ $ip != *:* ]] || [ -e /proc/net/if_inet6 ] || continue
@@ -401,7 +451,8 @@ END
     assert_output_has 'chunks by the client'
     assert_output_lacks 'MPA'
     bench write -t udp --udp-port "$PORT" "${SHORT[@]}" --cc bbr
-    assert_stderr_has 'expected rfc9260 or cubic for this SCTP'
+    assert_status 2
+    assert_stderr_has '--cc bbr: not known for -t udp; expected rfc9260 or cubic'
 }
 
 @test "stag compares a million registrations with a thousand" {
@@ -411,13 +462,17 @@ END
 }
 
 @test "the examples of the page run" {
+    require_localhost
     local n=0 line words
 
     serve
     while read -r line; do
         read -ra words <<<"${line//\\/}"
         [ "${words[2]}" != --listen ] || continue
-        run_here "${words[@]:1}" -p "$PORT"
+        case ${words[2]} in
+        stag | xdp) run_here "${words[@]:1}" ;;
+        *) run_here "${words[@]:1}" -p "$PORT" ;;
+        esac
         assert_status 0
         n=$((n + 1))
     done < <(grep '^\$ ddp' "$IW_TOP/man/ddp-bench.1")

@@ -92,7 +92,7 @@ some_parts() {
     done
     pull 127.0.0.1:missing dst
     assert_status 1
-    assert_stderr_has 'not found'
+    assert_stderr_has 'no such file or directory'
     # A link that stays inside is followed.
     pull 127.0.0.1:inside dst
     assert_status 0
@@ -215,7 +215,7 @@ push_until_full() {
     push --bwlimit 60M "$@" src/big 127.0.0.1:
     wait $! || true
     assert_status 1
-    assert_stderr_has 'big: the peer says: no space left'
+    assert_stderr_has 'big: the peer says: cannot write: no space left on device; '
 }
 
 @test "a full disk fails the file with its reason, and the same command goes on when there is room" {
@@ -319,7 +319,7 @@ push_until_full() {
     listen
     push src/fifo 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'the target is no regular file'
+    assert_stderr_has 'the target is not a regular file'
     [ -p dst/fifo ] || fail_with 'dst/fifo is no pipe any more'
     push src/dir 127.0.0.1:
     assert_status 1
@@ -408,6 +408,25 @@ push_until_full() {
     serve_end
 }
 
+@test "with --udp-port 0 a listener reports the UDP port that the system chose" {
+    local udp
+
+    printf data >file
+    IW_READY='listening on' serve_here ddp-recv -q -t udp -p "$PORT" --udp-port 0 dst
+    udp=$(sed -n 's/.*UDP port \([0-9]*\).*/\1/p' "$BATS_TEST_TMPDIR/serve.$SERVED.out")
+    [ "${udp:-9899}" -ne 9899 ] || fail_with 'the default port, or none'
+    run_here ddp-send -t udp -p "$PORT" --udp-port "$udp" file 127.0.0.1:
+    assert_status 0
+    assert_equal "$(cat dst/file)" data
+    run_here ddp-send -t udp -p "$PORT" --udp-port 0 file 127.0.0.1:
+    assert_status 2
+    assert_stderr_has "--udp-port 0: the system chooses the UDP port of a listener only; give the listener's UDP port here"
+    run_here ddp-bench -t udp --udp-port 0 127.0.0.1 write
+    assert_status 2
+    run_here sctp-ddp-ping -t udp --udp-port 0 127.0.0.1
+    assert_status 2
+}
+
 @test "usage errors, and what cannot be, with their status" {
     run_here ddp-recv
     assert_status 2
@@ -415,7 +434,7 @@ push_until_full() {
     assert_status 2
     run_here ddp-recv 127.0.0.1:x 10.0.0.1:y dst
     assert_status 2
-    assert_stderr_has 'all sources are of one host'
+    assert_stderr_has 'all sources must be on one host'
     run_here ddp-recv a host:
     assert_status 2
     assert_stderr_has 'the target is remote; to send, use ddp-send a host:'
@@ -432,7 +451,7 @@ push_until_full() {
 
 @test "a listener without --bind says that it is for this machine alone, and is" {
     listen
-    wait_until 5 grep -q "listening on 127.0.0.1:$PORT, for this machine alone" "$BATS_TEST_TMPDIR/serve.$SERVED.out"
+    wait_until 5 grep -q "listening on 127.0.0.1:$PORT, for this machine only" "$BATS_TEST_TMPDIR/serve.$SERVED.out"
     serve_end
     serve_here ddp-recv --json -p 0 dst
     wait_until 5 grep -q '"event":"listening"' "$BATS_TEST_TMPDIR/serve.$SERVED.out"

@@ -195,12 +195,12 @@ END
     assert_stderr_has 'the target is not a directory'
     push src/a src/b 127.0.0.1:nowhere
     assert_status 1
-    assert_stderr_has 'the target directory does not exist'
+    assert_stderr_has 'does not exist; create it first'
     push src/a 127.0.0.1:nowhere/
     assert_status 1
     push src/a 127.0.0.1:nowhere/a
     assert_status 1
-    assert_stderr_has 'no such file or directory'
+    assert_stderr_has 'does not exist; create it first'
     assert_equal "$(cat dst/sub/renamed)" 1
 }
 
@@ -254,15 +254,15 @@ END
     listen
     run_here setpriv --reuid 65534 --regid 65534 --clear-groups ddp-send -p "$PORT" src/a src/missing src/secret src/z 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'missing: not found'
-    assert_stderr_has 'secret: permission denied'
+    assert_stderr_has 'missing: cannot open it: no such file or directory'
+    assert_stderr_has 'secret: cannot open it: permission denied'
     assert_output_has '2 files, 2 FAILED'
     assert_same_file src/a dst/a
     assert_same_file src/z dst/z
     [ ! -e dst/secret ] || fail_with 'dst/secret exists'
     push /dev/null 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'it is no file'
+    assert_stderr_has 'it is not a file'
 }
 
 # begin_slowly FILE...: sends to a listener that is stopped in mid-file; $SEND_PID
@@ -306,7 +306,7 @@ end_slowly() {
         eval "$change"
         end_slowly
         assert_status 1
-        assert_stderr_has 'big: changed while it was being sent'
+        assert_stderr_has 'while it was being sent'
         assert_equal "$(cat dst/big)" old
         assert_same_file src/small dst/small
         assert_no_parts dst
@@ -426,7 +426,7 @@ end_slowly() {
     serve_here ddp-send --listen -p "$PORT" src
     push src/a 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'this is a ddp-send --listen, it gives files: use ddp-recv'
+    assert_stderr_has 'this is a ddp-send --listen, which sends files: use ddp-recv'
     serve_end
     listen --crc required
     push --crc off src/a 127.0.0.1:
@@ -506,7 +506,7 @@ except OSError:
     run_here ddp-send -p "$(<port)" f 127.0.0.1:
     wait $server
     assert_status 1
-    assert_stderr_has "connect to 127.0.0.1:$(<port): mpa: octet 0 of the key is 0x48, expected 0x4d: not an MPA Reply; an HTTP server answers like this"
+    assert_stderr_has "connect to 127.0.0.1:$(<port): not an iWARP listener: an HTTP server answers like this; give the listener's port with -p"
 }
 
 @test "a stream has its name at the target in the file event, and a result the octets of all connections" {

@@ -259,11 +259,11 @@ has_journal() {
     # A new directory is a change.
     mkdir src/t/new
     push src/t 127.0.0.1:
-    assert_output_has ': 0 files, 3 there already'
+    assert_output_has ': 0 files, 3 unchanged'
     # So is a file, even an empty one.
     : >src/t/new/zero
     push src/t 127.0.0.1:
-    assert_output_has ': 1 file, 3 there already'
+    assert_output_has ': 1 file, 3 unchanged'
     push -n src/t 127.0.0.1:
     [[ $output != *'nothing to do'* ]] || fail_with 'a dry run says so too'
 }
@@ -312,10 +312,10 @@ has_journal() {
     listen
     push --owner src/t 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'this listener does not take owners'
+    assert_stderr_has 'the listener does not accept owners'
     push --xattr src/t 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'this listener does not take attributes'
+    assert_stderr_has 'the listener does not accept attributes'
     push src/t 127.0.0.1:
     assert_status 0
     assert_equal "$(stat -c '%a %u' dst/t/f)" "755 $(id -u)"
@@ -329,7 +329,7 @@ has_journal() {
     assert_equal "$(stat -c '%u %g' dst/t)" '12345 23456'
     push --owner --setid src/t 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'this listener does not take set-id bits: it lacks --setid'
+    assert_stderr_has 'the listener does not accept set-id bits: start it with --setid'
     serve_end
     PORT=$(free_port)
     listen --owner --setid --owner-from-anyone
@@ -376,6 +376,42 @@ has_journal() {
     run_here ddp-recv -p "$PORT" "${options[@]}" 127.0.0.1:t dst
     assert_status 0
     assert_equal "$(cd dst && find t -type f | sort | tr '\n' ' ')" 't/f.c t/keep.o t/x/cache '
+    run_here ddp-recv -p "$PORT" --exclude /a --exclude cache/ 127.0.0.1:t/ got
+    assert_status 0
+    assert_equal "$(cd got && find . -type f | sort | tr '\n' ' ')" './f.c ./f.o ./keep.o ./x/cache '
+}
+
+@test "progress is compared with the octets of the whole tree, in either direction" {
+    local sum=$((200 * 1000 + 3 * 1048576)) same=300000 side i
+    local all='[.[] | select(.event=="progress") | .total_octets // empty]'
+
+    mkdir -p src/t/many
+    for i in $(seq 200); do head -c 1000 /dev/urandom >src/t/many/"$i"; done
+    random_file src/t/many/big 3M
+    ln src/t/many/big src/t/hard
+    head -c 5000 /dev/urandom >src/t/skip.o
+    head -c $same /dev/urandom >src/t/same
+    for side in push pull; do
+        rm -rf dst/t
+        mkdir -p dst/t
+        cp -p src/t/same dst/t/same
+        PORT=$(free_port)
+        if [ $side = push ]; then
+            listen
+            push --json --bwlimit 12M --exclude '*.o' src/t 127.0.0.1:
+        else
+            serve_here ddp-send --listen -p "$PORT" src
+            run_here ddp-recv -p "$PORT" --json --bwlimit 12M --exclude '*.o' 127.0.0.1:t dst
+        fi
+        assert_status 0
+        assert_jsonl "$all | length > 0" true
+        # Files count until they are known to be unchanged or excluded. A pulling sink may learn of exclusions only at the end.
+        assert_jsonl "$all | .[-1] | . == $sum or (\"$side\" == \"pull\" and . == $((sum + 5000)))" true
+        assert_jsonl "$all | all(. == $sum or . == $((sum + same)) or . == $((sum + same + 5000)) or . == $((sum + 5000)))" true
+        assert_jsonl '[.[] | select(.event=="progress" and .total_octets) | .done_octets <= .total_octets] | all' true
+        assert_jsonl '[.[] | select(.event=="result")][0] | [.moved_octets, .content_octets]' "[$sum,$sum]"
+        serve_end
+    done
 }
 
 @test "--dry-run changes nothing and tells what would be" {
@@ -449,7 +485,7 @@ has_journal() {
     done
     push -c --digest none src/t 127.0.0.1:
     assert_status 2
-    assert_stderr_has '--checksum compares digests'
+    assert_stderr_has '--checksum needs a digest'
     serve_end
     serve_here ddp-send -p "$PORT" --listen src
     touch src/t/same
@@ -477,7 +513,7 @@ has_journal() {
     serve_here ddp-recv -p "$PORT" --xattr "$many/dst"
     push --xattr "$many/src/t" 127.0.0.1:
     assert_status 1
-    assert_stderr_has 't/more: above a limit: too much in its extended attributes'
+    assert_stderr_has 't/more: above a limit: its extended attributes exceed 256 KiB'
     assert_output_has ' 2 files, 1 FAILED'
     assert_equal "$(cd "$many/src/t" && getfattr -d large)" "$(cd "$many/dst/t" && getfattr -d large)"
     assert_same_file "$many/src/t/small" "$many/dst/t/small"
@@ -593,7 +629,7 @@ print(json.dumps(sorted(names), ensure_ascii=True))" "$OUTPUT_FILE" "$1"
     assert_equal "$(grep -c 'would be removed' asked)" 11 'ten names and the question'
     assert_output_has '10003 files and directories that are not at the source would be removed'
     assert_output_has '10002 removed'
-    assert_output_has '2 names at the target not removed: not on the confirmed list'
+    assert_output_has '3 names at the target not removed: not on the confirmed list'
     assert_equal "$(cd dst && find t | sort | tr '\n' ' ')" 't t/a t/new t/odd dir t/odd dir/late t/odd dir/late/er '
 }
 
@@ -604,13 +640,13 @@ print(json.dumps(sorted(names), ensure_ascii=True))" "$OUTPUT_FILE" "$1"
     listen
     push --delete --yes src/t 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'it lacks --delete'
+    assert_stderr_has 'start it with --delete'
     serve_end
     PORT=$(free_port)
     listen --delete
     push --delete src/t 127.0.0.1:
     assert_status 2
-    assert_stderr_has 'standard input is no terminal'
+    assert_stderr_has 'standard input is not a terminal'
     push --delete --yes --exclude cache src/t 127.0.0.1:
     assert_status 0
     assert_output_has '6 removed'
@@ -623,6 +659,45 @@ print(json.dumps(sorted(names), ensure_ascii=True))" "$OUTPUT_FILE" "$1"
         assert_status 1
         [ -e dst/t/sub/b ] || fail_with 'what could not be read was removed'
     fi
+}
+
+# fill_excluded: files that only the target has, some of them excluded
+fill_excluded() {
+    rm -rf dst/t
+    mkdir -p dst/t/old/deep dst/t/cache
+    touch dst/t/{stale,keep.o,old/x,old/keep.o,old/deep/y,cache/z}
+}
+
+@test "--delete keeps excluded names that only the target has, and their directories" {
+    local options=(--delete --yes --exclude '*.o' --exclude cache/) i
+
+    mkdir -p src/t
+    touch src/t/a
+    for i in push look pull contents; do
+        fill_excluded
+        PORT=$(free_port)
+        case $i in
+        push | look)
+            listen --delete
+            [ $i = push ] || push -n "${options[@]}" --json src/t 127.0.0.1:
+            [ $i = push ] || assert_jsonl '[.[] | select(.event=="removed") | .name] | sort' '["t/old/deep","t/old/deep/y","t/old/x","t/stale"]'
+            push "${options[@]}" src/t 127.0.0.1:
+            ;;
+        pull)
+            serve_here ddp-send -p "$PORT" --listen src
+            run_here ddp-recv -p "$PORT" "${options[@]}" 127.0.0.1:t dst
+            ;;
+        contents)
+            serve_here ddp-send -p "$PORT" --listen src
+            run_here ddp-recv -p "$PORT" "${options[@]}" 127.0.0.1:t/ dst/t
+            ;;
+        esac
+        assert_status 0
+        assert_output_has '4 removed'
+        assert_output_lacks 'not removed'
+        assert_equal "$(cd dst && find t | sort | tr '\n' ' ')" 't t/a t/cache t/cache/z t/keep.o t/old t/old/keep.o '
+        serve_end
+    done
 }
 
 @test "planted links lead nowhere, whatever is sent through them" {
@@ -667,7 +742,7 @@ print(json.dumps(sorted(names), ensure_ascii=True))" "$OUTPUT_FILE" "$1"
     listen --max-size 2M --max-depth 4 --max-name 20
     push src/t 127.0.0.1:
     assert_status 1
-    assert_stderr_has 't/large: the peer says: above a limit: larger than the size limit for a file'
+    assert_stderr_has "t/large: the peer says: above a limit: 3145728 octets: above the receiver's --max-size"
     [ -e dst/t/f1 ] && [ ! -e dst/t/large ] && [ ! -e dst/t/a/b/c/deep ] && [ ! -e dst/t/a-name-that-is-too-long ] ||
         fail_with "$(find dst)"
     serve_end
@@ -679,7 +754,7 @@ print(json.dumps(sorted(names), ensure_ascii=True))" "$OUTPUT_FILE" "$1"
     assert_output_has '2 FAILED'
     IW_STDIN=src/t/large push - 127.0.0.1:stream
     assert_status 1
-    assert_stderr_has 'above --quota 1048576'
+    assert_stderr_has "above the receiver's --quota 1048576"
     serve_end
     PORT=$(free_port)
     listen --max-files 3
@@ -776,6 +851,6 @@ print(json.dumps(sorted(names), ensure_ascii=True))" "$OUTPUT_FILE" "$1"
     serve_here unshare --mount --propagation private bash -c "mount -t tmpfs -o ro none dst && exec ddp-recv -p $PORT dst"
     push src/f src/g 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'f: the peer says: permission denied: create the temporary file: read-only file system'
+    assert_stderr_has 'f: the peer says: not a possible target: cannot create the temporary file: read-only file system'
     assert_output_has '2 FAILED'
 }

@@ -108,7 +108,7 @@ print(code(p.message(RESULT)), p.bye()[5])"
     assert_status 0
     run_here ddp-recv --require-digest -p "$PORT" 127.0.0.1:x dir
     assert_status 2
-    assert_stderr_has '--require-digest is for listeners'
+    assert_stderr_has '--require-digest applies to listeners only'
 }
 
 @test "a listener not on loopback requires digests unless --require-digest=no" {
@@ -204,7 +204,7 @@ except Closed:
     serve_here ddp-recv -p "$PORT" --control none --max-size 1M -
     run_here ddp-send -p "$PORT" sparse 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'larger than the size limit for a file'
+    assert_stderr_has "octets: above the receiver's --max-size"
     wait_served
     assert_equal "$(wc -c <"$OUTPUT_FILE")" 0
     PORT=$(free_port)
@@ -214,7 +214,7 @@ except Closed:
     assert_equal "$(wc -c <"$OUTPUT_FILE")" 0
 }
 
-@test "standard output takes one file" {
+@test "standard output accepts only one file" {
     serve_here ddp-recv -p "$PORT" --control none -
     peer "
 p = to()
@@ -238,7 +238,7 @@ print(p.push(1, b'one', b'first'), p.push(2, b'two', b'second'))"
     for n in 1 2 3; do
         run_here ddp-send -p "$PORT" -j $n source 127.0.0.1:f3
         assert_status 1
-        assert_stderr_has '3145728 octets more, 6291456 charged so far: above --quota 8388608'
+        assert_stderr_has "3145728 more octets, 6291456 used so far: above the receiver's --quota 8388608"
     done
     # Other failures return the charge: 2 MiB fit after many files that were announced and not sent.
     peer "
@@ -336,7 +336,7 @@ print(p.push(1, b'/'.join([b'd'] * 200) + b'/f', b'x'), p.push(2, b'file', b'x')
     listen --max-transfer 1M
     run_here ddp-send -p "$PORT" source/a source/b 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'above --max-transfer 1048576'
+    assert_stderr_has "above the receiver's --max-transfer 1048576"
     run_here ddp-send -p "$PORT" source/b 127.0.0.1:
     assert_status 0
     assert_same_file source/b dir/b
@@ -345,7 +345,7 @@ print(p.push(1, b'/'.join([b'd'] * 200) + b'/f', b'x'), p.push(2, b'file', b'x')
     mkdir own
     run_here ddp-recv -p "$PORT" --quota 1M 127.0.0.1:a 127.0.0.1:b own
     assert_status 1
-    assert_stderr_has 'above --quota 1048576'
+    assert_stderr_has "above the receiver's --quota 1048576"
     assert_equal "$(find own -type f | wc -l)" 1
 }
 
@@ -356,7 +356,7 @@ print(p.push(1, b'/'.join([b'd'] * 200) + b'/f', b'x'), p.push(2, b'file', b'x')
     for option in --quota=1M --max-size=1M --max-age=9h --max-memory=1M --max-connections=3; do
         run_here ddp-recv "$option" --from "$uri"
         assert_status 2
-        assert_stderr_has "--from: ${option%=*} is for transfers"
+        assert_stderr_has "--from: ${option%=*} applies to transfers only"
     done
     run_here ddp-send --quota 1M dir 127.0.0.1:
     assert_status 2

@@ -323,5 +323,5 @@ try:
 except Rejected as e:
     print(e.args[0])"
     assert_status 0
-    assert_output_has '1024 connections at once'
+    assert_output_has '--max-connections 1024'
 }

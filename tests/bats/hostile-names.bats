@@ -426,6 +426,6 @@ p.bye(10, 0)"
     assert_status 0
     assert_equal "$(find dst -type l | sort | tr '\n' ' ')" 'dst/t/d/ok dst/t/ok dst/t/q '
     serve_end
-    assert_stderr_has 't/abs: skipped: excluded: the link leads out of its tree'
+    assert_stderr_has 't/abs: skipped: excluded: the link points outside the transferred directory'
     assert_output_has ', 6 left out'
 }

@@ -104,7 +104,7 @@ p, grants = windows()
 $how
 print(ended(p, 15))"
         assert_status 0
-        assert_output_has 'no octets in the middle of a chunk for 1 s'
+        assert_output_has 'no octets arrived in the middle of a chunk for 1 s'
     done
 }
 

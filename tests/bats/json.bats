@@ -87,6 +87,20 @@ mpa-probe --listen ["listening","tcp",true,null]
 END
 }
 
+@test "with --udp-port 0 the listeners report the UDP port that the system chose" {
+    local tool options
+
+    while read -r tool options; do
+        # shellcheck disable=SC2086
+        IW_READY='"event":"listening"' serve_here "$tool" --json -p 7000 --bind 127.83.1.8 -t udp --udp-port 0 $options
+        serve_end
+        assert_jsonl '.[0] | [.event, .port, .udp_port > 0 and .udp_port != 9899]' '["listening",7000,true]'
+    done <<'END'
+ddp-bench --listen
+sctp-ddp-ping --listen
+END
+}
+
 @test "with --port 0 a quiet listener shows its address" {
     local tool options
 

@@ -81,10 +81,9 @@ says() {
     assert_output_has 'the peer closed the connection'
     serve_end
     assert_status 0
-    assert_output_has "listening on 127.0.0.1:$PORT as siw (emulated), sink"
+    assert_output_has "listening on 127.0.0.1:$PORT as siw (emulated), sink, for this machine only: --bind ADDR for others"
     assert_output_has ': Request Rev 2 C=1 M=1 R=0 client-server IRD 16 ORD 16'
     assert_output_has ': siw (emulated): reject, Reply Rev 2 C=1 M=0 R=1 client-server IRD 0 ORD 0'
-    assert_stderr_has "only peers on this machine can connect"
 }
 
 @test "the default probe ends in a second on this machine" {
@@ -154,6 +153,16 @@ says() {
     probe --rev 1
     assert_status 1
     assert_output_has 'Rev 1 C=0 M=0 R=1 Private Data 12 "members only"'
+    # Without a personality this library's engine answers.
+    another_port
+    listen --reject --private-data 'members only'
+    probe --json
+    assert_status 1
+    assert_jsonl '.[-1] | [.outcome, .iwarp, .exit_status]' '["refused",false,1]'
+    probe
+    assert_output_has 'Private Data 12 "members only"'
+    serve_end
+    assert_output_has ': reject'
 }
 
 @test "the library's own tools are told by their Private Data" {
@@ -206,6 +215,40 @@ while True:
     probe
     assert_status 1
     assert_output_is "127.0.0.1:$PORT: not an iWARP endpoint: the peer closed the connection without a Reply"
+}
+
+@test "without an answer there is no verdict, and an error of this machine is an error" {
+    probe --bind 198.51.100.1
+    assert_status 4
+    assert_output_is ''
+    assert_stderr_has 'bind to 198.51.100.1'
+    unshare --user --map-root-user --net true 2>/dev/null || skip 'needs netns: no user namespaces'
+    # In a namespace without a route.
+    run_here unshare --user --map-root-user --net mpa-probe 198.51.100.1 -p "$PORT"
+    assert_status 4
+    assert_output_has "198.51.100.1:$PORT: not known whether it is an iWARP endpoint: network is unreachable"
+}
+
+@test "a Request of one's own that is not accepted is no verdict on the endpoint" {
+    listen
+    probe --rev 3
+    assert_status 1
+    assert_output_is "127.0.0.1:$PORT: does not accept this Request with Rev 3: the peer reset the connection; try without options such as --rev and --single"
+}
+
+@test "the text of a rejection is shown" {
+    mkdir "$BATS_TEST_TMPDIR/dst"
+    serve_here ddp-recv -p "$PORT" "$BATS_TEST_TMPDIR/dst"
+    rping
+    assert_status 1
+    assert_stderr_has 'the peer rejected the connection: "'
+    assert_stderr_has "the peer speaks another protocol\""
+    serve_end
+    another_port
+    serve_here ddp-bench --listen -p "$PORT"
+    rping
+    assert_status 1
+    assert_stderr_has 'the peer rejected the connection: "the Private Data is not a RUN of ddp-bench: is the client a ddp-bench?"'
 }
 
 @test "a web server, an ordinary one" {
@@ -395,7 +438,8 @@ while True:
     # What it is like without: the first FPDU lies there.
     rping -c 2 --quirk none --timeout 800ms
     assert_status 4
-    assert_stderr_has 'round 0: no progress for'
+    assert_stderr_has "127.0.0.1:$PORT: rping: round 0: no progress for"
+    assert_stderr_has 'is the peer an rping server? --timeout allows more'
     probe --json
     assert_status 0
     assert_jsonl '.[-1].looks_like.name' siw
@@ -408,7 +452,7 @@ while True:
     listen --app rping -s 1000 --once --json
     rping -s 1001
     assert_status 1
-    assert_stderr_has 'rping: the server ended the connection in round 0'
+    assert_stderr_has 'rping: the server ended the connection in round 0; is its --size (-S of rping) at least 1001?'
     wait_served
     assert_status 1
     assert_jsonl '.[1:] | map(.event)' '["request","closed","stopped"]'
@@ -432,6 +476,12 @@ while True:
     assert_status 1
     another_port
     listen --once --personality siw --reject
+    probe --single
+    assert_status 1
+    wait_served
+    assert_status 0
+    another_port
+    listen --once --reject
     probe --single
     assert_status 1
     wait_served

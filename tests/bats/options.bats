@@ -50,8 +50,31 @@ END
 @test "what would have no effect is refused" {
     refused '--depth 4: pingpong has one message outstanding' ddp-bench 127.0.0.1 pingpong --depth 4
     refused '--plot "x.png": pictures are SVG' ddp-bench 127.0.0.1 write --plot x.png
+    refused '--cc bbr: not known for -t udp; expected rfc9260 or cubic' ddp-bench 127.0.0.1 write -t udp --cc bbr
+    refused '--interface: does not apply to the test xdp; only --time' ddp-bench xdp -I v0
+    refused '--bind: does not apply to the test xdp' ddp-bench xdp -b 127.0.0.1
+    refused '--port: does not apply to the test xdp' ddp-bench xdp -p 1
+    refused '--count: does not apply to the test stag; it has no connection' ddp-bench stag -n 5
+    refused '--rtr: Rev 1 has no RTR forms; use --rev 2' mpa-probe --rev 1 --rtr read 127.0.0.1
+    refused '--peer-to-peer: Rev 1 has no RTR forms; use --rev 2' mpa-probe --rev 1 --peer-to-peer 127.0.0.1
     refused '--exclude "[": a [ without its ]' ddp-send --exclude '[' f 127.0.0.1:
-    refused '--include "": it matches no name' ddp-recv --include '' 127.0.0.1:f g
+    refused '--include "": an empty pattern matches no name' ddp-recv --include '' 127.0.0.1:f g
+}
+
+@test "an option of the other side is refused by its name" {
+    refused '--memory: only for a server; add --listen' ddp-bench --memory 1M 127.0.0.1 write
+    refused '--depth: the client chooses what is measured' ddp-bench --listen --depth 2
+    refused '--size: does not apply to the test xdp' ddp-bench xdp -s 1
+    refused '--count 50: expected 1 to 5 for the test xdp' ddp-bench xdp -n 50
+    refused 'an interface name has at most 15 characters' ddp-bench xdp --between abcdefghijklmnopq,b
+    refused '"more": one argument too many; expected HOST and MODE only' ddp-bench 127.0.0.1 write more
+    refused '--bind names an address' ddp-bench --listen 127.0.0.1
+    refused '--all: needs a host to probe; leave out --listen' mpa-probe --listen --all
+    refused '--count: only for the connecting side; leave out --listen' mpa-probe --listen --app rping -c 1
+    refused '--once: only for a listener; add --listen' mpa-probe --once 127.0.0.1
+    refused '--quirk: only for rping; add --app rping' mpa-probe --quirk none 127.0.0.1
+    refused '--markers: not with --all, which tries many Requests' mpa-probe --all --markers 127.0.0.1
+    refused '--crc off: with --profile rdmac the CRC is always on' mpa-probe --profile rdmac --crc off 127.0.0.1
 }
 
 @test "lost output and closed descriptors are errors, with their cause" {

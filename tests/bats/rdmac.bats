@@ -98,7 +98,7 @@ wire() {
     assert_stderr_has "profile rdmac: needs transport tcp, not udp"
     send --profile sctp-draft-02 f 127.0.0.1:
     assert_status 2
-    assert_stderr_has 'profile sctp-draft-02: it needs transport sctp, udp, raw or xdp'
+    assert_stderr_has 'profile sctp-draft-02: needs transport sctp, udp, raw or xdp'
     send --profile rdmac --rev 2 f 127.0.0.1:
     assert_status 2
     assert_stderr_has 'uses MPA Rev 0'

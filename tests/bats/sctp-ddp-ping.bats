@@ -67,8 +67,8 @@ doctor_says() {
     assert_status 0
     assert_jsonl '.[-1] | [.sent, .replies, (.streams | length)]' '[2000,2000,1000]'
     ping_here -n 1001 -c 1
-    assert_status 4
-    assert_stderr_has '--streams 1001: the association has 1000 outbound and 1000 inbound streams; use at most the smaller number'
+    assert_status 1
+    assert_stderr_has '--streams 1001: the association has 1000 outbound and 1000 inbound streams; use at most 1000, or give the listener more --streams'
 }
 
 @test "messages of any size: none, one segment, many" {
@@ -213,7 +213,7 @@ enhanced_is() {
     assert_status 0
     ping_here -c 1 "${other[@]}" --rev 2
     assert_status 2
-    assert_stderr_has 'profile sctp-draft-02: it has no enhanced sessions (RFC 6581); Rev 2 needs profile rfc'
+    assert_stderr_has 'profile sctp-draft-02 has no enhanced sessions (RFC 6581): leave out rev 2, or use profile rfc'
     run_here sctp-ddp-ping --listen "${UDP[@]}" "${other[@]}" --rev 2
     assert_status 2
 }
@@ -282,7 +282,7 @@ enhanced_is() {
     ping_here -c 1 --timeout 10s --json
     assert_status 1
     assert_jsonl '.[-1] | [.answer, .sent, .exit_status]' '["icmp",0,1]'
-    assert_stderr_has 'ICMP'
+    assert_stderr_has 'unreachable'
     doctor_says icmp
     assert_status 1
 }
@@ -313,7 +313,7 @@ enhanced_is() {
     local row mode answer text
 
     require_tool python3
-    for row in 'silent silent no answer to the INIT' 'abort abort aborted the association' \
+    for row in 'silent silent no answer to the INIT' 'abort abort nothing listens on SCTP port' \
         'plain no-ddp no adaptation indication' '0x2a no-ddp indication is 0x0000002a'; do
         read -r mode answer text <<<"$row"
         serve_here python3 "$IW_TOP/tests/bats/sctp_answer.py" "$UDP_PORT" "$mode"
@@ -332,6 +332,27 @@ enhanced_is() {
     doctor_says answers
     assert_status 0
     assert_jsonl '.[-1] | [.streams_in, .adaptation_indication, (.addresses | length)]' '[1000,1,1]'
+}
+
+@test "doctor: without any attempt the status is that of the failure" {
+    run_here sctp-ddp-ping --doctor nosuch.invalid
+    assert_status 4
+    assert_output_has 'nosuch.invalid -t udp: not tried'
+}
+
+@test "a usage error names the option that was given" {
+    local text args
+
+    while IFS='|' read -r text args; do
+        # shellcheck disable=SC2086
+        run_here sctp-ddp-ping $args
+        assert_status 2
+        assert_stderr_has "$text"
+    done <<'END'
+--pmtu: only for the connecting side; leave out --listen|--listen --pmtu
+--memory: only for a listener; add --listen|--memory 1M host
+--flood and --interval exclude each other; leave out one|-f -i 1s host
+END
 }
 
 @test "bad usage is 2" {

@@ -66,7 +66,7 @@ setup() {
     assert_equal "$(jq -c 'select(.event == "retry")' trace)" ''
     run_here ddp-send "${udp[@]}" --profile sctp-draft-02 --rev 2 src/f 127.0.0.1:
     assert_status 2
-    assert_stderr_has 'profile sctp-draft-02: it has no enhanced sessions (RFC 6581); Rev 2 needs profile rfc'
+    assert_stderr_has 'profile sctp-draft-02 has no enhanced sessions (RFC 6581): leave out rev 2, or use profile rfc'
     run_here ddp-send "${udp[@]}" --profile rfc src/f 127.0.0.1:g
     [ "$status" -ne 0 ] || fail_with 'two editions understood each other'
     [ ! -e dst/g ] || fail_with 'a file came'

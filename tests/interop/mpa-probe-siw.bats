@@ -63,7 +63,7 @@ pinged() {
     assert_output_has 'revision      2, enhanced (RFC 6581); Rev 1 is accepted'
     assert_output_has 'a Request with M=1 is refused by R = 1, then closed'
     assert_output_has 'RTR           offered Send Write Read; agreed Write; sent write'
-    assert_output_has '4 RDMA Reads answered, CRC good'
+    assert_output_has '4 RDMA Reads answered, CRC correct'
     assert_output_has 'looks like    Linux siw (software iWARP)'
     assert_output_has '+ its Reply echoes the reserved flag bits of the Request'
     probe --json

@@ -24,7 +24,7 @@ struct served {
 	pthread_t thread;
 	uint16_t port;
 	struct iw_bench_news left; /* the client that came and went */
-	struct iw_bench_news away; /* the last one that was turned away */
+	struct iw_bench_news away; /* the last one that was rejected */
 	unsigned came, turned_away;
 };
 

@@ -148,7 +148,8 @@ static void start_opens_the_trace_and_finish_keeps_it_honest(void **state)
 	capture_run(&c, start_with_trace, "/nonexistent/x");
 	assert_int_equal(c.status, IW_EXIT_FAILED);
 	assert_string_equal(
-		c.err, "ddp-test: open trace file /nonexistent/x: no such file or directory\n");
+		c.err,
+		"ddp-test: open trace file /nonexistent/x: no such file or directory; create the directory first\n");
 	capture_run(&c, start_with_trace, "/dev/full");
 	assert_int_equal(c.status, IW_EXIT_FAILED);
 	assert_string_equal(c.err,

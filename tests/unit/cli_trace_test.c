@@ -51,8 +51,9 @@ static void path_that_cannot_be_opened_is_named(void **state)
 
 	(void)state;
 	assert_int_equal(iw_cli_trace_open(&t, "/nonexistent/iw.jsonl", &why), IW_E_NOENT);
-	assert_string_equal(why.text,
-			    "open trace file /nonexistent/iw.jsonl: no such file or directory");
+	assert_string_equal(
+		why.text,
+		"open trace file /nonexistent/iw.jsonl: no such file or directory; create the directory first");
 	assert_int_equal(iw_cli_trace_close(&t, &why), 0);
 }
 

@@ -492,6 +492,36 @@ static void silent_peers_time_out_in_every_state(void **state)
 	done(p);
 }
 
+/* Their protocols differ: a CBOR string, and one with its length in front. */
+static void reason_of_a_rejection_is_the_text_at_its_end(void **state)
+{
+	static const struct {
+		const char *pd;
+		size_t len;
+		const char *text;
+	} cases[] = {
+		{ "\xa1\x0f\x78\x20the directory is not served here", 36,
+		  "connection: \"the directory is not served here\"" },
+		{ "iwB\x08\0\0\0\x09too large", 17, "connection: \"too large\"" },
+		{ "\1\2\3ab", 5, "(5 octets of Private Data)" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pair *p = fresh();
+
+		p->b.reject = true;
+		memcpy(p->b.pd, cases[i].pd, cases[i].len);
+		p->b.pd_len = cases[i].len;
+		pair_start(p);
+		pair_run(p);
+		assert_closed(&p->a, IW_E_REJECTED);
+		if (!strstr(end_closed_fault(&p->a)->text, cases[i].text))
+			fail_msg("\"%s\" lacks \"%s\"", end_closed_fault(&p->a)->text,
+				 cases[i].text);
+	}
+}
+
 /* MPA-41, MPA-43, ENH-07 */
 static void rejection_carries_private_data_both_ways(void **state)
 {
@@ -510,6 +540,8 @@ static void rejection_carries_private_data_both_ways(void **state)
 	pair_run(p);
 	assert_true(end_has_event(&p->a, IW_EVENT_REJECTED));
 	assert_closed(&p->a, IW_E_REJECTED);
+	assert_non_null(strstr(end_closed_fault(&p->a)->text,
+			       "the peer rejected the connection: \"no room\""));
 	assert_closed(&p->b, IW_E_REJECTED);
 	assert_false(p->a.events[p->a.nevents - 1].abort); /* FINs, both ways */
 	assert_false(p->b.events[p->b.nevents - 1].abort);
@@ -2017,6 +2049,7 @@ int main(void)
 		cmocka_unit_test(two_initiators_find_out),
 		cmocka_unit_test(silent_peers_time_out_in_every_state),
 		cmocka_unit_test(rejection_carries_private_data_both_ways),
+		cmocka_unit_test(reason_of_a_rejection_is_the_text_at_its_end),
 		cmocka_unit_test(rejection_with_keep_stream_keeps_the_connection),
 		cmocka_unit_test(fin_waits_for_the_last_octet),
 		cmocka_unit_test(rejection_that_cannot_be_built_closes),

@@ -22,14 +22,17 @@ static void charges_apply_to_the_transfer_and_to_all_transfers(void **state)
 	assert_int_equal(iw_account_take(&a, 60, 1, &why), 0);
 	assert_int_equal(iw_account_take(&a, 1, 1, &why), -1);
 	assert_int_equal(why.code, IW_XC_LIMIT);
-	assert_string_equal(why.text, "1 octets more, 60 charged so far: above --max-transfer 60");
+	assert_string_equal(why.text,
+			    "1 more octet, 60 used so far: above the receiver's --max-transfer 60");
 	assert_int_equal(iw_account_take(&b, 41, 1, &why), -1);
-	assert_string_equal(why.text, "41 octets more, 60 charged so far: above --quota 100");
+	assert_string_equal(why.text,
+			    "41 more octets, 60 used so far: above the receiver's --quota 100");
 	assert_int_equal(b.octets + b.files, 0); /* a refused file is not charged */
 	assert_int_equal(all.octets, 60);
 	assert_int_equal(iw_account_take(&b, 40, 2, &why), 0);
 	assert_int_equal(iw_account_take(&b, 0, 1, &why), -1);
-	assert_string_equal(why.text, "1 files more, 3 charged so far: above --max-files 3");
+	assert_string_equal(why.text,
+			    "1 more file, 3 used so far: above the receiver's --max-files 3");
 	assert_int_equal(iw_account_take(&b, 0, 0, &why), 0); /* zero is never over a limit */
 	iw_account_return(&a, 60, 1);
 	assert_int_equal(all.octets, 40);

@@ -46,11 +46,13 @@ static void what_lies_in_an_excluded_directory_is_excluded(void **state)
 {
 	(void)state;
 	assert_true(iw_filter_add(&filter, "x", false));
-	assert_true(iw_filter_excludes_deep(&filter, "t/x/y/z", false));
-	assert_false(iw_filter_excludes_deep(&filter, "t/y/z", false));
+	assert_true(iw_filter_excludes_deep(&filter, "t/x/y/z", false, false));
+	assert_false(iw_filter_excludes_deep(&filter, "t/y/z", false, false));
 	/* What the user named is not looked at. */
-	assert_false(iw_filter_excludes_deep(&filter, "x/y", false));
-	assert_false(iw_filter_excludes_deep(&filter, "x", true));
+	assert_false(iw_filter_excludes_deep(&filter, "x/y", false, false));
+	assert_true(iw_filter_excludes_deep(&filter, "x/y", false, true));
+	assert_false(iw_filter_excludes_deep(&filter, "x", true, false));
+	assert_true(iw_filter_excludes_deep(&filter, "x", true, true));
 }
 
 static void a_slash_in_front_binds_a_pattern_to_the_root(void **state)

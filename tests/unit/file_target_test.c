@@ -233,7 +233,7 @@ static void nothing_outside_the_base_is_touched(void **state)
 
 		assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why),
 				 IW_CREATE_FAILED);
-		assert_int_equal(why.code, IW_XC_TARGET);
+		assert_true(why.code == IW_XC_TARGET || why.code == IW_XC_NAME);
 		m.kind = IW_XFER_DIR;
 		assert_int_equal(iw_target_create(&t, &p, &m, IW_XFER_XXH3, &why),
 				 IW_CREATE_FAILED);
@@ -273,7 +273,7 @@ static void what_is_no_file_stays(void **state)
 {
 	static const struct {
 		const char *name, *text;
-	} rows[] = { { "fifo", "no regular file" }, { "dir", "is a directory" } };
+	} rows[] = { { "fifo", "not a regular file" }, { "dir", "is a directory" } };
 	struct iw_place p;
 	struct iw_file_fault why;
 	struct iw_target t;

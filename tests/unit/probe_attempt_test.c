@@ -108,6 +108,16 @@ static void closed_port_is_told(void **state)
 	assert_int_equal(a.why.os_errno, ECONNREFUSED);
 }
 
+static void error_of_this_machine_is_no_answer(void **state)
+{
+	struct iw_attempt_cfg cfg = config(7471);
+
+	(void)state;
+	cfg.play.bind_addr = "198.51.100.1";
+	assert_int_equal(iw_attempt(&cfg, &p2p, &a, &why), IW_E_OS);
+	assert_int_equal(why.os_errno, EADDRNOTAVAIL);
+}
+
 /* --- something else --- */
 
 static void other_protocols_are_named(void **state)
@@ -582,6 +592,7 @@ int main(void)
 		cmocka_unit_test(silence_is_silence),
 		cmocka_unit_test(fin_and_reset_are_told_apart),
 		cmocka_unit_test(closed_port_is_told),
+		cmocka_unit_test(error_of_this_machine_is_no_answer),
 		cmocka_unit_test(other_protocols_are_named),
 		cmocka_unit_test(who_speaks_first_is_named_at_once),
 		cmocka_unit_test(server_that_answers_only_our_fin_is_still_named),

@@ -169,9 +169,27 @@ static void report_of_what_is_none(void **state)
 	assert_string_equal(text,
 			    "[::1]:80: not an iWARP endpoint: it speaks HTTP (\"HTTP/1.1 400\")\n");
 	make_failure(IW_OUT_CLOSED, "the peer closed the connection", "");
+	r.ncells = 3;
 	show(iw_probe_show);
 	assert_string_equal(text,
 			    "[::1]:80: not an iWARP endpoint: the peer closed the connection\n");
+	make_failure(IW_OUT_PORT_CLOSED, "connect to ::1 port 80: connection refused", "");
+	show(iw_probe_show);
+	assert_string_equal(text, "[::1]:80: not an iWARP endpoint: connection refused\n");
+}
+
+static void no_verdict_without_an_answer_or_after_one_request(void **state)
+{
+	(void)state;
+	make_failure(IW_OUT_UNREACHABLE, "no answer within 500 ms", "");
+	show(iw_probe_show);
+	assert_string_equal(
+		text,
+		"[::1]:80: not known whether it is an iWARP endpoint: no answer within 500 ms\n");
+	make_failure(IW_OUT_RESET, "the peer reset the connection", "");
+	show(iw_probe_show);
+	HAS("[::1]:80: does not accept this Request with Rev 2: the peer reset the connection; ");
+	LACKS("not an iWARP endpoint");
 }
 
 static void report_of_a_refusal(void **state)
@@ -302,6 +320,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(report_of_an_endpoint),
 		cmocka_unit_test(report_of_what_is_none),
+		cmocka_unit_test(no_verdict_without_an_answer_or_after_one_request),
 		cmocka_unit_test(report_of_a_refusal),
 		cmocka_unit_test(grid_has_a_row_for_each_connection),
 		cmocka_unit_test(json_of_an_endpoint),
