@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* ddp-dump: decodes MPA, DDP over SCTP, DDP and RDMAP in captures, one line a segment. */
+/* ddp-dump: decodes MPA, DDP over SCTP, DDP and RDMAP in captures, one line per segment. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "capture/capture.h"
@@ -17,6 +18,7 @@
 #include "cli/option.h"
 #include "cli/parse.h"
 #include "cli/signals.h"
+#include "cli/text.h"
 #include "cli/usage.h"
 #include "os/os.h"
 #include "os/probe.h"
@@ -40,6 +42,7 @@ struct opts {
 	const struct iw_sctpmap_profile *profile;
 	bool align;
 	struct iw_cap_show show;
+	uint64_t shown; /* events */
 };
 
 struct result {
@@ -57,8 +60,10 @@ static void show_events(struct opts *o, struct iw_cap *c)
 		bool wanted = iw_cap_filter(&o->filter, ev) &&
 			      (!o->align || ev->kind == IW_CAP_ALIGN);
 
-		if (wanted)
+		if (wanted) {
 			iw_cap_show_event(&o->show, ev);
+			o->shown++;
+		}
 		if (o->save)
 			iw_cap_save_event(o->save, ev, wanted && !o->align);
 	}
@@ -122,6 +127,7 @@ static int decode(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, str
 		  struct iw_fault *why)
 {
 	const struct iw_cap_totals *totals = iw_cap_totals(c);
+	struct iw_fault again;
 	int ret = 1;
 
 	while (ret > 0 && !ferror(stdout) && !iw_signals_stop() &&
@@ -134,7 +140,8 @@ static int decode(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, str
 	/* Frames before a damage are good: their last events are reported too. */
 	iw_cap_finish(c);
 	show_events(o, c);
-	if (o->save && iw_cap_save_flush(o->save, true, why) < 0)
+	/* The first failure is the one to report. */
+	if (o->save && iw_cap_save_flush(o->save, true, ret < 0 ? &again : why) < 0)
 		ret = IW_E_OS;
 	if (o->save && iw_cap_save_missed(o->save))
 		iw_log_warn("%s lacks frames: they were selected too late, after 8192 more frames",
@@ -147,6 +154,41 @@ static int decode(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, str
 static int status_of(const struct result *r)
 {
 	return r->totals.iwarp_flows && !r->totals.errors ? IW_EXIT_OK : IW_EXIT_NO;
+}
+
+/* For people: why no line was shown. */
+static void say_nothing(const struct opts *o, const struct iw_cap_totals *t)
+{
+	const struct iw_cap_filter *f = &o->filter;
+	const char *name = o->source.filter ? o->source.filter
+			   : !o->source.file ? o->source.interface
+			   : strcmp(o->source.file, "-") == 0 ? "standard input"
+							      : o->source.file;
+	char text[400];
+
+	if (o->shown || o->cli.json || !iw_log_on(IW_LOG_WARN))
+		return;
+	(void)iw_printable(text, sizeof(text), name, strlen(name), true);
+	if (!t->frames && o->source.filter)
+		fprintf(stderr, "the filter \"%s\" matches no frame\n", text);
+	else if (!t->frames && !o->source.file)
+		fprintf(stderr, "no frame was captured on %s\n", text);
+	else if (!t->frames)
+		fprintf(stderr, "%s has no frames\n", text);
+	else if (!t->iwarp_flows)
+		fputs("nothing iWARP found: no TCP connection with an MPA Request or Reply, "
+		      "no DDP over SCTP\n",
+		      stderr);
+	else if (f->streams == 1 && f->stream->flow >= t->flows)
+		fprintf(stderr, "no segment of connection %u; the capture has %llu connection%s\n",
+			f->stream->flow, (unsigned long long)t->flows, t->flows == 1 ? "" : "s");
+	else if (f->stags == 1 && !f->streams && !f->errors)
+		fprintf(stderr, "no segment names the STag 0x%08x\n", *f->stag);
+	else if (f->stags || f->streams)
+		fprintf(stderr, "no segment matches %s\n",
+			!f->stags     ? "--stream"
+			: !f->streams ? "--stag"
+				      : "--stream and --stag");
 }
 
 static int report(struct opts *o, const struct result *r, int err, struct iw_fault *why)
@@ -162,6 +204,8 @@ static int report(struct opts *o, const struct result *r, int err, struct iw_fau
 		status = iw_cli_fail(&o->cli, why);
 	}
 	iw_cap_show_totals(&o->show, &r->totals, !o->source.file, r->complete, status);
+	if (err == 0)
+		say_nothing(o, &r->totals);
 	return status;
 }
 
@@ -203,8 +247,8 @@ static int run(struct opts *o)
 		status = iw_cli_fail(&o->cli, &why);
 		goto out;
 	}
-	if (!o->source.file)
-		iw_log_warn("listening on %s", o->source.interface);
+	if (!o->source.file && iw_log_on(IW_LOG_WARN))
+		fprintf(stderr, "%s: listening on %s\n", o->cli.tool, o->source.interface);
 	err = decode(o, source, cap, &result, &why);
 	status = report(o, &result, err, &why);
 out:
@@ -305,10 +349,30 @@ static const char *file_name(const struct argp_state *state, const char *option,
 	return arg;
 }
 
+static void check_write(const struct argp_state *state, const struct opts *o)
+{
+	struct stat in, out;
+	int err = strcmp(o->source.file, "-") == 0 ? fstat(STDIN_FILENO, &in)
+						   : stat(o->source.file, &in);
+
+	if (err == 0 && stat(o->write, &out) == 0 && S_ISREG(in.st_mode) &&
+	    in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+		argp_error(state, "-w %s: the same file as -r %s; name another file", o->write,
+			   o->source.file);
+}
+
+/* The option that --align excludes; NULL: none is given. */
+static const char *not_with_align(const struct opts *o)
+{
+	return o->show.explain    ? "--explain"
+	       : o->show.payload  ? "--hex"
+	       : o->filter.errors ? "--errors"
+	       : o->filter.stags  ? "--stag"
+				  : NULL;
+}
+
 static void check(struct argp_state *state, struct opts *o)
 {
-	const struct iw_cap_filter *f = &o->filter;
-
 	if (!o->source.interface)
 		o->source.interface = o->cli.interface;
 	o->source.filter = o->expression;
@@ -318,10 +382,16 @@ static void check(struct argp_state *state, struct opts *o)
 	if (o->source.file && o->source.interface)
 		argp_error(state,
 			   "-r FILE and -i IF exclude each other: read a file or capture live");
-	if (o->align && (o->show.explain || o->show.payload || f->errors || f->stags))
-		argp_error(
-			state,
-			"--align counts all FPDUs: of --explain, --hex, --errors and --stag none can be used with it");
+	if (o->source.file &&
+	    (o->source.snaplen || o->source.buffer_octets || o->source.not_promiscuous))
+		argp_error(state, "--%s: only for a live capture; use it with -i IF",
+			   o->source.snaplen         ? "snapshot-length"
+			   : o->source.buffer_octets ? "buffer-size"
+						     : "no-promiscuous-mode");
+	if (o->source.file && o->write)
+		check_write(state, o);
+	if (o->align && not_with_align(o))
+		argp_error(state, "--align cannot be combined with %s", not_with_align(o));
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -396,7 +466,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Where frames come from:", 1 },
 	{ "read", 'r', "FILE", 0, "Read the capture FILE (pcap or pcapng); - is standard input", 0 },
-	{ NULL, 'i', "IF", 0, "Capture live on the interface IF, as --interface; any is all of them", 0 },
+	{ NULL, 'i', "IF", 0, "Capture live on the interface IF, as --interface; any means all interfaces", 0 },
 	{ "write", 'w', "FILE", 0, "Copy the selected frames to FILE: pcapng if its name ends in .pcapng, else pcap", 0 },
 	{ "count", 'c', "N", 0, "Stop after N frames", 0 },
 	{ "snapshot-length", 's', "N", 0, "Live: capture N octets of each frame (default 262144)", 0 },
@@ -421,16 +491,16 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 /* clang-format on */
-static const struct argp_child kids[] = { { &iw_cli_interface_argp, 0, "Common options:", -1 },
+static const struct argp_child kids[] = { { &iw_cli_interface_argp, 0, "Common options:", -2 },
 					  { 0 } };
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "[FILTER...]",
-	.doc = "Decode iWARP in a capture or live: MPA, DDP and RDMAP over TCP, and DDP over SCTP, a "
-	       "line a segment, with CRC verdicts. FILTER selects frames, as for tcpdump.\v"
+	.doc = "Decode iWARP in a capture or live: MPA, DDP and RDMAP over TCP, and DDP over SCTP, one "
+	       "line per segment, with CRC verdicts. FILTER selects frames, as for tcpdump.\v"
 	       "Exit status: 0 iWARP found and no rule broken; 1 no iWARP, or CRC or protocol errors; "
-	       "2 usage; 3 built without libpcap, or not permitted; 4 the capture cannot be read.",
+	       "2 wrong usage; 3 built without libpcap, or not permitted; 4 the capture cannot be read.",
 	.children = kids,
 };
 

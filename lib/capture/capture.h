@@ -410,7 +410,7 @@ struct iw_cap_event {
 	X(malformed,        "frames with headers that contradict their length")                 \
 	X(cut_frames,       "frames that the snap length cut short")                            \
 	X(flows,            "TCP connections and SCTP associations")                            \
-	X(iwarp_flows,      "of these, the ones with an MPA Request or Reply, or with DDP over SCTP") \
+	X(iwarp_flows,      "of these with iWARP (an MPA Request or Reply, or DDP over SCTP)") \
 	X(sessions,         "DDP Stream Sessions begun over SCTP")                              \
 	X(segments,         "DDP segments decoded")                                             \
 	X(payload_octets,   "octets after the DDP headers of these")                           \
@@ -630,7 +630,8 @@ bool iw_cap_align_line(const struct iw_cap_align *a, unsigned *at, struct iw_tex
 
 /* --- source.c --- */
 
-/* Where frames come from. Strings are borrowed for the call. */
+/* Where frames come from. file and interface are borrowed until the capture is closed, filter for
+ * the call. */
 struct iw_cap_source_cfg {
 	const char *file;      /* a pcap or pcapng file, "-" is standard input; NULL: live */
 	const char *interface; /* live */

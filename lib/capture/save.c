@@ -42,6 +42,7 @@ struct iw_cap_save {
 	uint64_t
 		late; /* frames that left the queue before they were wanted: all below this number */
 	bool missed;
+	int error; /* errno of the first failed write; 0: none */
 };
 
 /* --- formats --- */
@@ -194,7 +195,9 @@ static void drain(struct iw_cap_save *s, size_t frames)
 
 static int check(struct iw_cap_save *s, struct iw_fault *why)
 {
-	return ferror(s->file) ? iw_os_fail(why, errno ? errno : EIO, "write %s", s->path) : 0;
+	if (ferror(s->file) && !s->error)
+		s->error = errno ? errno : EIO;
+	return s->error ? iw_os_fail(why, s->error, "write %s", s->path) : 0;
 }
 
 static bool ends_in(const char *s, const char *end)
@@ -309,8 +312,7 @@ int iw_cap_save_flush(struct iw_cap_save *s, bool end, struct iw_fault *why)
 	errno = 0;
 	if (end || !s->selective)
 		drain(s, 0);
-	if (fflush(s->file) != 0)
-		return iw_os_fail(why, errno ? errno : EIO, "write %s", s->path);
+	(void)fflush(s->file); /* the stream remembers a failure */
 	return check(s, why);
 }
 

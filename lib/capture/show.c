@@ -108,7 +108,7 @@ static void write_human(struct iw_cap_show *s, const struct iw_cap_event *ev)
 	iw_text_fmt(&t, "#%u %s > %s ", ev->flow->id, ev->flow->name[ev->from],
 		    ev->flow->name[1 - ev->from]);
 	if (ev->kind == IW_CAP_ALIGN) {
-		iw_text_fmt(&t, "%U FPDUs", ev->align.fpdus);
+		iw_text_fmt(&t, "%U FPDU%s", ev->align.fpdus, ev->align.fpdus == 1 ? "" : "s");
 		put_line(s);
 		write_picture(s, &ev->align);
 		return;
@@ -182,10 +182,6 @@ static void totals_human(const struct iw_cap_totals *totals, bool live)
 		if (v || iw_log_on(IW_LOG_INFO) || (live && drops))
 			fprintf(stderr, "%12llu %s\n", (unsigned long long)v, rows[i].text);
 	}
-	if (!totals->iwarp_flows)
-		fputs("nothing iWARP found: no TCP connection with an MPA Request or Reply, "
-		      "no DDP over SCTP\n",
-		      stderr);
 }
 
 void iw_cap_show_totals(struct iw_cap_show *s, const struct iw_cap_totals *totals, bool live,

@@ -20,6 +20,7 @@ struct iw_cap_source {
 	char *buffer; /* of the file's stream */
 	enum iw_cap_link link;
 	bool live;
+	const char *name; /* of the file or interface, for texts; borrowed */
 	uint64_t number;
 };
 
@@ -78,6 +79,18 @@ static FILE *open_stream(struct iw_cap_source *s, const char *path, struct iw_fa
 	return f;
 }
 
+/* What libpcap says of the beginning of a file. */
+static int not_a_capture(const struct iw_cap_source *s, const char *text, struct iw_fault *why)
+{
+	if (strstr(text, "only got 0"))
+		return iw_fail(why, IW_E_FORMAT, "%s: empty; expected a pcap or pcapng capture",
+			       s->name);
+	if (strstr(text, "unknown file format"))
+		return iw_fail(why, IW_E_FORMAT, "%s: not a capture; expected pcap or pcapng",
+			       s->name);
+	return iw_fail(why, IW_E_FORMAT, "%s: %s", s->name, text);
+}
+
 static int open_file(struct iw_cap_source *s, const char *path, struct iw_fault *why)
 {
 	char text[PCAP_ERRBUF_SIZE] = "";
@@ -89,7 +102,7 @@ static int open_file(struct iw_cap_source *s, const char *path, struct iw_fault 
 	s->pcap = pcap_fopen_offline_with_tstamp_precision(f, PCAP_TSTAMP_PRECISION_NANO, text);
 	if (s->pcap)
 		return 0;
-	err = iw_fail(why, IW_E_FORMAT, "%s: %s", path, text);
+	err = not_a_capture(s, text, why);
 	if (f != stdin)
 		fclose(f);
 	return err;
@@ -108,7 +121,10 @@ static int activate_fail(struct iw_fault *why, pcap_t *p, const char *name, int 
 			       "capability",
 			       name);
 	case PCAP_ERROR_NO_SUCH_DEVICE:
-		return iw_fail(why, IW_E_NOENT, "%s: there is no such interface", name);
+		return iw_fail(why, IW_E_NOENT,
+			       "interface %s: no such interface; `ip link` lists them", name);
+	case PCAP_ERROR_IFACE_NOT_UP:
+		return iw_fail(why, IW_E_OS, "interface %s: not up; ip link set %s up", name, name);
 	}
 	return iw_fail(why, IW_E_OS, "%s: %s", name, more[0] ? more : pcap_statustostr(said));
 }
@@ -145,7 +161,8 @@ static int set_filter(struct iw_cap_source *s, const char *filter, struct iw_fau
 	int err = 0;
 
 	if (pcap_compile(s->pcap, &program, filter, 1, PCAP_NETMASK_UNKNOWN) < 0)
-		return iw_fail(why, IW_E_INVAL, "filter \"%s\": %s", filter, pcap_geterr(s->pcap));
+		return iw_fail(why, IW_E_INVAL, "filter \"%s\": %s; see pcap-filter(7)", filter,
+			       pcap_geterr(s->pcap));
 	if (pcap_setfilter(s->pcap, &program) < 0)
 		err = iw_fail(why, IW_E_OS, "filter \"%s\": %s", filter, pcap_geterr(s->pcap));
 	pcap_freecode(&program);
@@ -155,7 +172,6 @@ static int set_filter(struct iw_cap_source *s, const char *filter, struct iw_fau
 static int set_up(struct iw_cap_source *s, const struct iw_cap_source_cfg *cfg,
 		  struct iw_fault *why)
 {
-	const char *from = cfg->file ? cfg->file : cfg->interface;
 	int dlt = pcap_datalink(s->pcap);
 
 	if (!link_of(dlt, &s->link)) {
@@ -164,7 +180,7 @@ static int set_up(struct iw_cap_source *s, const struct iw_cap_source_cfg *cfg,
 		return iw_fail(
 			why, IW_E_FORMAT,
 			"%s: link type %u (%s), expected Ethernet, Linux cooked, raw IP or null",
-			from, (uint32_t)dlt, name ? name : "unknown");
+			s->name, (uint32_t)dlt, name ? name : "unknown");
 	}
 	if (cfg->filter) {
 		int err = set_filter(s, cfg->filter, why);
@@ -183,6 +199,9 @@ int iw_cap_open(struct iw_cap_source **out, const struct iw_cap_source_cfg *cfg,
 
 	if (!s)
 		return iw_fail(why, IW_E_NOMEM, "out of memory");
+	s->name = !cfg->file                    ? cfg->interface
+		  : strcmp(cfg->file, "-") == 0 ? "standard input"
+						: cfg->file;
 	err = cfg->file ? open_file(s, cfg->file, why) : open_live(s, cfg, why);
 	if (err == 0)
 		err = set_up(s, cfg, why);
@@ -192,6 +211,15 @@ int iw_cap_open(struct iw_cap_source **out, const struct iw_cap_source_cfg *cfg,
 	}
 	*out = s;
 	return 0;
+}
+
+static int read_fail(const struct iw_cap_source *s, const char *text, struct iw_fault *why)
+{
+	if (!s->live)
+		return iw_fail(why, IW_E_FORMAT, "%s: frame %U: %s", s->name, s->number + 1, text);
+	if (strstr(text, "disappeared"))
+		return iw_fail(why, IW_E_OS, "interface %s: it was removed", s->name);
+	return iw_fail(why, IW_E_OS, "interface %s: %s", s->name, text);
 }
 
 int iw_cap_read(struct iw_cap_source *s, struct iw_cap_frame *f, struct iw_fault *why)
@@ -205,8 +233,7 @@ int iw_cap_read(struct iw_cap_source *s, struct iw_cap_frame *f, struct iw_fault
 	if (ret == 0)
 		return IW_E_AGAIN;
 	if (ret != 1)
-		return iw_fail(why, s->live ? IW_E_OS : IW_E_FORMAT, "frame %U: %s", s->number + 1,
-			       pcap_geterr(s->pcap));
+		return read_fail(s, pcap_geterr(s->pcap), why);
 	*f = (struct iw_cap_frame){
 		.number = ++s->number,
 		/* With nanosecond precision tv_usec holds nanoseconds. */

@@ -279,6 +279,39 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_status 4
 }
 
+@test "a file that is no capture and a damaged one are named with the reason" {
+    : >"$BATS_TEST_TMPDIR/empty"
+    run_here ddp-dump -r "$BATS_TEST_TMPDIR/empty"
+    assert_stderr_is "ddp-dump: $BATS_TEST_TMPDIR/empty: empty; expected a pcap or pcapng capture"
+    run_here ddp-dump -r -
+    assert_stderr_is 'ddp-dump: standard input: empty; expected a pcap or pcapng capture'
+    run_here ddp-dump -r "$IW_TOP/README.md"
+    assert_stderr_is "ddp-dump: $IW_TOP/README.md: not a capture; expected pcap or pcapng"
+    head -c 3000 "$TRACES/ops.pcap" >"$BATS_TEST_TMPDIR/half.pcap"
+    run_here ddp-dump -q -r "$BATS_TEST_TMPDIR/half.pcap"
+    assert_stderr_has "$BATS_TEST_TMPDIR/half.pcap: frame 18: truncated"
+}
+
+@test "the reason is given if no event is shown" {
+    head -c 24 "$TRACES/ops.pcap" >"$BATS_TEST_TMPDIR/none.pcap"
+    run_here ddp-dump -r "$BATS_TEST_TMPDIR/none.pcap"
+    assert_status 1
+    assert_stderr_is "$BATS_TEST_TMPDIR/none.pcap has no frames"
+    run_here ddp-dump -r "$TRACES/ops.pcap" udp
+    assert_status 1
+    assert_stderr_is 'the filter "udp" matches no frame'
+    run_here ddp-dump -r "$TRACES/ops.pcap" --stream 99
+    assert_status 0
+    assert_stderr_has 'no segment of connection 99; the capture has 1 connection'
+    run_here ddp-dump -r "$TRACES/ops.pcap" --stag 12
+    assert_stderr_has 'no segment names the STag 0x00000012'
+    run_here ddp-dump -r "$TRACES/ops.pcap" --stag 12 --stream 0
+    assert_stderr_has 'no segment matches --stream and --stag'
+    run_here ddp-dump -r "$TRACES/ops.pcap" foo bar
+    assert_status 2
+    assert_stderr_has 'see pcap-filter(7)'
+}
+
 @test "a link type that is not known is named" {
     local pcap=$BATS_TEST_TMPDIR/wifi.pcap
 
@@ -299,6 +332,17 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_stderr_has b.pcap
     run_here ddp-dump -r a.pcap -i lo
     assert_status 2
+    run_here ddp-dump -r "$TRACES/rping.pcap" -s 100
+    assert_status 2
+    assert_stderr_has '--snapshot-length: only for a live capture; use it with -i IF'
+    run_here ddp-dump -r "$TRACES/rping.pcap" -B 1M
+    assert_status 2
+    assert_stderr_has '--buffer-size: only for a live capture; use it with -i IF'
+    run_here ddp-dump -r "$TRACES/rping.pcap" --no-promiscuous-mode
+    assert_status 2
+    run_here ddp-dump -r "$TRACES/rping.pcap" --align -x
+    assert_status 2
+    assert_stderr_has '--align cannot be combined with --hex'
     for bad in '--stag x' '--stag 123456789' '--stag=' '--stream=' '--stream 1:' '--stream 1:65536' '--stream a' '-c 0' '-s 1' '-w -' \
         '--align --errors' '--align -x' '--udp-port 0' '-B 1'; do
         # shellcheck disable=SC2086
@@ -332,6 +376,21 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_jsonl '.[-1] | [.frames, .complete]' '[20,true]'
     run_here ddp-dump -r "$TRACES/rping.pcap" -w /nonexistent/x.pcap
     assert_status 4
+}
+
+@test "the file that is read is never the one that is written" {
+    local f=$BATS_TEST_TMPDIR/f.pcap link=$BATS_TEST_TMPDIR/link.pcap name
+
+    cp "$TRACES/rping.pcap" "$f"
+    ln -s f.pcap "$link"
+    for name in "$f" "$link"; do
+        run_here ddp-dump -r "$f" -w "$name"
+        assert_status 2
+        assert_stderr_has "-w $name: the same file as -r $f; name another file"
+        IW_STDIN=$f run_here ddp-dump -r - -w "$name"
+        assert_status 2
+    done
+    assert_same_file "$TRACES/rping.pcap" "$f"
 }
 
 @test "each header field is explained under its octets" {
@@ -405,6 +464,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
 
 @test "live: an interface that is not there, and a user who may not" {
     run_here ddp-dump -i no-such-interface
+    [ "$status" -eq 3 ] || assert_stderr_has "interface no-such-interface: no such interface; \`ip link\` lists them"
     [ "$status" -eq 3 ] || assert_status 4
     require_root
     run_here setpriv --bounding-set=-all --inh-caps=-all --reuid 65534 --clear-groups "$IW_BUILD/ddp-dump" -i lo
@@ -417,6 +477,29 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     run_here bash -c "ddp-dump -q -r '$TRACES/write-65536.pcap' >/dev/full"
     assert_status 4
     assert_stderr_has 'standard output'
+    # All frames are written one by one, selected frames at the end.
+    for options in '' '--stream 0'; do
+        # shellcheck disable=SC2086
+        run_here ddp-dump -q -r "$TRACES/write-65536.pcap" -w /dev/full $options
+        assert_status 4
+        assert_stderr_is 'ddp-dump: write /dev/full: no space left on device'
+    done
+}
+
+@test "an interface that is not up, or removed during a capture, is named" {
+    require_raw
+    net_setup
+    net_ip left link add gone0 type veth peer name gone1
+    run_in left ddp-dump -i gone0
+    assert_status 4
+    assert_stderr_is 'ddp-dump: interface gone0: not up; ip link set gone0 up'
+    net_ip left link set gone0 up
+    IW_READY='listening on' serve_in left ddp-dump -i gone0
+    net_ip left link del gone0
+    wait_served
+    assert_status 4
+    assert_stderr_has 'interface gone0: it was removed'
+    net_teardown
 }
 
 # The examples as printed in the page; each is one command line, which may go on over several lines.
