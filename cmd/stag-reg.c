@@ -473,7 +473,9 @@ static error_t parse_revoke(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		return parse_list(key, arg, state);
 	case ARGP_KEY_END:
-		if (o->all == (o->nstags > 0))
+		if (o->all && o->nstags > 0)
+			argp_error(state, "--all and STags exclude each other: use one of them");
+		if (!o->all && o->nstags == 0)
 			argp_error(state, "expected STags, or --all");
 		return 0;
 	default:
@@ -533,7 +535,7 @@ int main(int argc, char **argv)
 	cli.transports = no_transports;
 	status = iw_cli_command(
 		&cli, commands, &iw_cli_control_argp,
-		"Registers Tagged Buffers in a running ddp-recv, for ddp-send --to and ddp-recv --from.",
+		"Register Tagged Buffers in a running ddp-recv, for ddp-send --to and ddp-recv --from.",
 		argc, argv);
 	return iw_cli_finish(&cli, status);
 }

@@ -36,13 +36,13 @@ static const char *who_answers(uint8_t first)
 {
 	switch (first) {
 	case 'H':
-		return "; an HTTP server answers like this";
+		return "an HTTP server answers";
 	case 'S':
-		return "; an SSH server answers like this";
+		return "an SSH server answers";
 	case '2':
-		return "; an SMTP or FTP server answers like this";
+		return "an SMTP or FTP server answers";
 	case 0x15: /* alert */
-		return "; a TLS server answers like this";
+		return "a TLS server answers";
 	}
 	return "";
 }
@@ -53,11 +53,11 @@ static const char *who_asks(uint8_t first)
 	case 'G':
 	case 'H':
 	case 'P':
-		return "; an HTTP client begins like this";
+		return "an HTTP client begins";
 	case 'S':
-		return "; an SSH client begins like this";
+		return "an SSH client begins";
 	case 0x16: /* handshake */
-		return "; a TLS client begins like this";
+		return "a TLS client begins";
 	}
 	return "";
 }
@@ -68,10 +68,18 @@ static int not_the_key(const struct iw_mpa *m, size_t i, uint8_t want, struct iw
 
 	if (i == 0)
 		hint = m->cfg.initiator ? who_answers(m->in[0]) : who_asks(m->in[0]);
-	return iw_fail(why, IW_E_MPA_FRAME,
-		       "mpa: octet %u of the key is %b, expected %b: not an MPA %s%s", (uint32_t)i,
-		       (uint32_t)m->in[i], (uint32_t)want, m->cfg.initiator ? "Reply" : "Request",
-		       hint);
+	if (!*hint)
+		return iw_fail(why, IW_E_MPA_FRAME,
+			       "mpa: not an MPA %s: octet %u of the key is %b, expected %b%s",
+			       m->cfg.initiator ? "Reply" : "Request", (uint32_t)i,
+			       (uint32_t)m->in[i], (uint32_t)want,
+			       m->cfg.initiator ? "; is an iWARP listener on this port?" : "");
+	return iw_fail(
+		why, IW_E_MPA_FRAME,
+		m->cfg.initiator
+			? "not an iWARP listener: %s like this; give the listener's port with -p (octet %u of the MPA key is %b, expected %b)"
+			: "mpa: not an MPA Request: %s like this (octet %u of the key is %b, expected %b)",
+		hint, (uint32_t)i, (uint32_t)m->in[i], (uint32_t)want);
 }
 
 /* The first wrong octet of the key decides, not the sixteenth: whoever speaks another protocol

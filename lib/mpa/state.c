@@ -122,9 +122,11 @@ int iw_mpa_timeout(struct iw_mpa *m, uint64_t now, struct iw_fault *why)
 	if (now < m->deadline)
 		return 0;
 	/* RFC 5044 7.1.2 rules 8 and 10: also how two responders find each other out. */
-	ret = iw_fail(why, IW_E_TIMEOUT,
-		      "mpa: no complete MPA %s in time: %u octets of it received",
-		      m->cfg.initiator ? "Reply" : "Request", (uint32_t)m->in_len);
+	ret = iw_fail(
+		why, IW_E_TIMEOUT,
+		"no complete MPA %s in time (%u octets of it arrived); is the peer an iWARP %s?",
+		m->cfg.initiator ? "Reply" : "Request", (uint32_t)m->in_len,
+		m->cfg.initiator ? "listener" : "initiator");
 	if (why)
 		why->clause = "RFC 5044 7.1.2";
 	return iw_mpa_failed(m, ret, why);

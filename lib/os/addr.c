@@ -105,6 +105,14 @@ static int resolver_error(struct iw_fault *why, const char *host, int code)
 	}
 }
 
+/* "300.1.1.1": no such name exists, so a look-up would only take time. */
+static bool is_bad_ipv4(const char *host)
+{
+	struct in_addr ip;
+
+	return *host && host[strspn(host, "0123456789.")] == '\0' && inet_aton(host, &ip) == 0;
+}
+
 static int resolve_name(struct iw_addr *out, size_t cap, size_t *n, const char *host, uint16_t port,
 			struct iw_fault *why)
 {
@@ -112,6 +120,10 @@ static int resolve_name(struct iw_addr *out, size_t cap, size_t *n, const char *
 	struct addrinfo *list, *ai;
 	int code;
 
+	if (is_bad_ipv4(host))
+		return iw_fail(why, IW_E_INVAL,
+			       "\"%s\": not an IPv4 address; expected four numbers from 0 to 255",
+			       host);
 	code = getaddrinfo(host, NULL, &hints, &list);
 	if (code != 0)
 		return resolver_error(why, host, code);

@@ -119,6 +119,31 @@ static int complete_scope(struct iw_addr *a, const char *interface, struct iw_fa
 	return 0;
 }
 
+/* Appends what to do to a fault's text. */
+static void add_remedy(struct iw_fault *why, const char *remedy)
+{
+	size_t len = why ? strlen(why->text) : 0;
+
+	if (why)
+		snprintf(why->text + len, sizeof(why->text) - len, "%s", remedy);
+}
+
+static int bind_device(int fd, const char *interface, struct iw_fault *why)
+{
+	int errnum;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface, (socklen_t)strlen(interface)) ==
+	    0)
+		return 0;
+	errnum = errno;
+	if (errnum != ENODEV)
+		return iw_os_fail(why, errnum, "bind to interface %s", interface);
+	(void)iw_fail(why, IW_E_NOENT, "-I %s: no such interface; `ip link` lists them", interface);
+	if (why)
+		why->os_errno = errnum;
+	return IW_E_NOENT;
+}
+
 /*
  * Sets @cfg on @fd. Buffers come first: the receive buffer decides the window
  * scale that TCP offers.
@@ -128,9 +153,12 @@ static int set_options(int fd, const struct iw_sock_cfg *cfg, struct iw_fault *w
 	if (iw_sock_set_buffers(fd, cfg->sndbuf, cfg->rcvbuf) != 0)
 		return iw_os_fail(why, errno, "set socket buffers of %zu and %zu octets",
 				  cfg->sndbuf, cfg->rcvbuf);
-	if (cfg->interface && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, cfg->interface,
-					 (socklen_t)strlen(cfg->interface)) < 0)
-		return iw_os_fail(why, errno, "bind to interface %s", cfg->interface);
+	if (cfg->interface) {
+		int err = bind_device(fd, cfg->interface, why);
+
+		if (err)
+			return err;
+	}
 	if (cfg->nodelay && iw_tcp_nodelay(fd, true) != 0)
 		return iw_os_fail(why, errno, "set TCP_NODELAY");
 	return cfg->cc ? iw_tcp_set_cc(fd, cfg->cc, why) : 0;
@@ -152,11 +180,27 @@ static int make_socket(int *out, int family, const struct iw_sock_cfg *cfg, stru
 	return err;
 }
 
+/* What to look at when bind() or listen() fails with @errnum. */
+static const char *bind_hint(int errnum, uint16_t port)
+{
+	switch (errnum) {
+	case EADDRNOTAVAIL:
+		return "; not an address of this machine, `ip address` lists them";
+	case EADDRINUSE:
+		return "; another listener has it: stop it, or give another port with -p";
+	case EACCES:
+		return port < 1024
+			       ? "; ports below 1024 need CAP_NET_BIND_SERVICE: choose another with -p"
+			       : "";
+	}
+	return "";
+}
+
 static int bind_source(int fd, const struct iw_sock_cfg *cfg, struct iw_fault *why)
 {
 	struct iw_addr local = *cfg->bind;
 	char text[IW_ADDR_TEXT];
-	int err;
+	int err, errnum;
 
 	err = complete_scope(&local, cfg->interface, why);
 	if (err)
@@ -167,9 +211,16 @@ static int bind_source(int fd, const struct iw_sock_cfg *cfg, struct iw_fault *w
 	 */
 	if (iw_addr_port(&local) == 0)
 		(void)set_int(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
-	if (bind(fd, &local.sa, local.len) < 0)
-		return iw_os_fail(why, errno, "bind to %s", iw_addr_format(text, &local));
-	return 0;
+	if (bind(fd, &local.sa, local.len) == 0)
+		return 0;
+	errnum = errno;
+	err = iw_os_fail(why, errnum, "bind to %s",
+			 iw_addr_port(&local) ? iw_addr_format(text, &local)
+					      : iw_addr_host(text, &local));
+	/* The port of a source is never the user's choice. */
+	if (errnum == EADDRNOTAVAIL)
+		add_remedy(why, bind_hint(errnum, 0));
+	return err;
 }
 
 /* What to look at when connect() fails with @errnum. */
@@ -192,10 +243,8 @@ static int connect_failed(struct iw_fault *why, int errnum, const struct iw_addr
 	char text[IW_ADDR_TEXT];
 	int err = iw_os_fail(why, errnum, "connect to %s port %u", iw_addr_host(text, peer),
 			     iw_addr_port(peer));
-	size_t len = why ? strlen(why->text) : 0;
 
-	if (why)
-		snprintf(why->text + len, sizeof(why->text) - len, "%s", connect_hint(errnum));
+	add_remedy(why, connect_hint(errnum));
 	return err;
 }
 
@@ -254,7 +303,7 @@ int iw_tcp_listen(int *out, const struct iw_addr *addr, int backlog, const struc
 {
 	struct iw_addr local = *addr;
 	char text[IW_ADDR_TEXT];
-	int fd, err;
+	int fd, err, errnum;
 
 	err = make_socket(&fd, addr->sa.sa_family, cfg, why);
 	if (err)
@@ -266,8 +315,10 @@ int iw_tcp_listen(int *out, const struct iw_addr *addr, int backlog, const struc
 	    (addr->sa.sa_family == AF_INET6 &&
 	     set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, cfg->v6only) < 0) ||
 	    bind(fd, &local.sa, local.len) < 0 || listen(fd, backlog) < 0) {
-		err = iw_os_fail(why, errno, "listen on %s port %u", iw_addr_host(text, addr),
+		errnum = errno;
+		err = iw_os_fail(why, errnum, "listen on %s port %u", iw_addr_host(text, addr),
 				 iw_addr_port(addr));
+		add_remedy(why, bind_hint(errnum, iw_addr_port(addr)));
 		goto fail;
 	}
 	*out = fd;

@@ -9,6 +9,7 @@
 
 #include "os/os.h"
 #include "rm/control.h"
+#include "rm/uri.h"
 #include "util/text.h"
 
 static int connect_once(struct iw_rm_admin *a, struct iw_fault *why)
@@ -52,9 +53,27 @@ static int finish(struct iw_rm_admin *a, struct iw_rm_reply *end, struct iw_faul
 
 static int open_file(int *fd, const char *file, unsigned access, struct iw_fault *why)
 {
+	bool writes = access & IW_CLAIM_WRITE;
+
 	/* A FIFO would be waited for. */
-	*fd = open(file, (access & IW_CLAIM_WRITE ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
-	return *fd < 0 ? iw_os_fail(why, errno, "%s", file) : 0;
+	*fd = open(file, (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
+	if (*fd >= 0)
+		return 0;
+	if (errno == EACCES || errno == EPERM || errno == EROFS || errno == ETXTBSY)
+		return iw_os_fail(why, errno, "%s: cannot open for %s (--access %s)", file,
+				  writes ? "writing" : "reading", iw_access_text(access));
+	return iw_os_fail(why, errno, "%s", file);
+}
+
+/* The manager has only the descriptor: its text says what is wrong with the file. */
+static void name_file(struct iw_fault *why, const char *file)
+{
+	struct iw_fault what;
+
+	if (!why)
+		return;
+	what = *why;
+	snprintf(why->text, sizeof(why->text), "%.80s: %.110s", file, what.text);
 }
 
 int iw_rm_admin_add(struct iw_rm_admin *a, const struct iw_rm_request *q, const char *file,
@@ -74,6 +93,8 @@ int iw_rm_admin_add(struct iw_rm_admin *a, const struct iw_rm_request *q, const 
 		close(fd);
 	if (!err)
 		err = iw_rm_answer(a->fd, &r, a->timeout_ns, why);
+	if (err == IW_E_INVAL && file)
+		name_file(why, file);
 	if (err)
 		return err;
 	if (r.kind != IW_RM_BUFFER)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -14,6 +15,40 @@
 #include "os/os.h"
 #include "util/num.h"
 #include "util/text.h"
+
+static bool is_socket(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+static int connect_failed(struct iw_fault *why, int errnum, const char *path)
+{
+	int err;
+
+	if (errnum == EAGAIN)
+		return iw_fail(why, IW_E_TIMEOUT,
+			       "control socket %s: the server has too many clients; try again",
+			       path);
+	if (errnum == EPROTOTYPE || (errnum == ECONNREFUSED && !is_socket(path)))
+		return iw_fail(why, IW_E_STATE,
+			       "%s: not a %s; give the socket of ddp-recv with --control", path,
+			       errnum == EPROTOTYPE ? "control socket" : "socket");
+	if (errnum == ENOENT || errnum == ECONNREFUSED)
+		return iw_fail(
+			why, IW_E_STATE,
+			"no ddp-recv answers at %s: start one, or give --control (with --control none, it has no socket)",
+			path);
+	err = iw_os_fail(why, errnum, "control socket %s", path);
+	if (why && errnum == EACCES) {
+		size_t len = strlen(why->text);
+
+		snprintf(why->text + len, sizeof(why->text) - len,
+			 "; only its owner and root may use it");
+	}
+	return err;
+}
 
 int iw_rm_connect(int *out, const char *path, struct iw_fault *why)
 {
@@ -40,16 +75,7 @@ int iw_rm_connect(int *out, const char *path, struct iw_fault *why)
 	}
 	err = errno;
 	close(fd);
-	if (err == EAGAIN)
-		return iw_fail(why, IW_E_TIMEOUT,
-			       "control socket %s: the server has too many clients; try again",
-			       path);
-	if (err == ENOENT || err == ECONNREFUSED)
-		return iw_fail(
-			why, IW_E_STATE,
-			"no ddp-recv answers at %s: start one, or give the path of its socket with --control",
-			path);
-	return iw_os_fail(why, err, "control socket %s", path);
+	return connect_failed(why, err, path);
 }
 
 /* 0 when the socket is ready. */

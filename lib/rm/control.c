@@ -426,14 +426,20 @@ static int make_parent(const char *path, struct iw_fault *why)
 	return 0;
 }
 
+static bool is_socket(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
 /* A socket that a server left behind when it was killed: nobody answers on it. */
 static bool is_stale(const struct sockaddr_un *sa)
 {
-	struct stat st;
 	bool refused;
 	int fd;
 
-	if (lstat(sa->sun_path, &st) < 0 || !S_ISSOCK(st.st_mode))
+	if (!is_socket(sa->sun_path))
 		return false;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -444,8 +450,33 @@ static bool is_stale(const struct sockaddr_un *sa)
 	return refused;
 }
 
+static int bind_failed(struct iw_fault *why, int errnum, const char *path)
+{
+	if (errnum == EADDRINUSE && !is_socket(path))
+		return iw_fail(
+			why, IW_E_BUSY,
+			"control socket %s: a file of this name exists and is not a socket; give another path with --control",
+			path);
+	if (errnum == EADDRINUSE)
+		return iw_fail(
+			why, IW_E_BUSY,
+			"control socket %s: in use; another listener on this port may have it; give another path with --control",
+			path);
+	if (errnum != ENOENT)
+		return iw_os_fail(why, errnum, "control socket %s", path);
+	(void)iw_fail(
+		why, IW_E_NOENT,
+		"control socket %s: no such directory; create it, or give another path or none with --control",
+		path);
+	if (why)
+		why->os_errno = errnum;
+	return IW_E_NOENT;
+}
+
 static int bind_socket(int fd, const struct sockaddr_un *sa, struct iw_fault *why)
 {
+	int errnum;
+
 	/*
 	 * The socket in the file system gets the mode of the descriptor: it is never open to
 	 * others.
@@ -454,17 +485,14 @@ static int bind_socket(int fd, const struct sockaddr_un *sa, struct iw_fault *wh
 		return iw_os_fail(why, errno, "set the mode of the control socket to 0600");
 	if (bind(fd, (const struct sockaddr *)sa, sizeof(*sa)) == 0)
 		return 0;
-	if (errno == EADDRINUSE && is_stale(sa)) {
+	errnum = errno;
+	if (errnum == EADDRINUSE && is_stale(sa)) {
 		if (unlink(sa->sun_path) == 0 &&
 		    bind(fd, (const struct sockaddr *)sa, sizeof(*sa)) == 0)
 			return 0;
+		errnum = errno;
 	}
-	if (errno == EADDRINUSE)
-		return iw_fail(
-			why, IW_E_BUSY,
-			"control socket %s: in use; another listener on this port may have it, or give another path with --control",
-			sa->sun_path);
-	return iw_os_fail(why, errno, "control socket %s", sa->sun_path);
+	return bind_failed(why, errnum, sa->sun_path);
 }
 
 int iw_rm_listen(struct iw_rm *rm, const char *path, bool make_dir, struct iw_fault *why)

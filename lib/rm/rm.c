@@ -552,8 +552,9 @@ int iw_rm_claim(struct iw_rm *rm, struct iw_conn_req *req, struct iw_fault *why)
 	/* One answer for all three cases, so that no peer learns which STags exist. */
 	if (!b || b->peer || !iw_claim_key_fits(&b->key, &claim.key)) {
 		iw_guess_wrong(&rm->guesses, addr, rm->now);
-		return reject(req, why, IW_XC_REFUSED,
-			      "no buffer is registered under this STag and key, or it was revoked");
+		return reject(
+			req, why, IW_XC_REFUSED,
+			"not registered with this key, revoked, expired or used up; get a new URI with stag-reg add");
 	}
 	if (rm->npeers >= rm->peers_max)
 		return reject(req, why, IW_XC_LIMIT, "too many connections to registered buffers");

@@ -108,7 +108,9 @@ static int parse_transport(struct iw_uri *out, const char **p, const char **why)
 	size_t len;
 
 	if (strncmp(*p, SCHEME, strlen(SCHEME)) != 0)
-		return bad(why, "expected ddp+TRANSPORT://");
+		return bad(
+			why,
+			"expected a URI such as ddp+tcp://HOST:PORT/stag/...; stag-reg add --uri prints it");
 	name = *p += strlen(SCHEME);
 	len = take(p, ":/");
 	if (len == 0 || len >= sizeof(out->transport) ||

@@ -190,10 +190,10 @@ static void another_protocol_is_not_waited_for(void **state)
 	(void)state;
 	expect_fault(
 		unenhanced(false), "GET /", 5, IW_E_MPA_FRAME,
-		"octet 0 of the key is 0x47, expected 0x4d: not an MPA Request; an HTTP client begins like this");
+		"not an MPA Request: an HTTP client begins like this (octet 0 of the key is 0x47, expected 0x4d)");
 	expect_fault(
 		unenhanced(true), "SSH-2", 5, IW_E_MPA_FRAME,
-		"octet 0 of the key is 0x53, expected 0x4d: not an MPA Reply; an SSH server answers like this");
+		"not an iWARP listener: an SSH server answers like this; give the listener's port with -p (octet 0 of the MPA key is 0x53, expected 0x4d)");
 	expect_fault(unenhanced(true), "HTTP/1.1", 8, IW_E_MPA_FRAME,
 		     "an HTTP server answers like this");
 	expect_fault(unenhanced(true), "220 mail", 8, IW_E_MPA_FRAME,

@@ -2,6 +2,7 @@
 /* Addresses parse, print and compare. */
 #include "os/addr.h"
 
+#include <netdb.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -122,10 +123,16 @@ static void star_is_every_address_of_both_families(void **state)
 
 static void localhost_resolves_to_loopback(void **state)
 {
+	struct addrinfo *known;
 	struct iw_addr a[4];
 	size_t n;
 
 	(void)state;
+	if (getaddrinfo("localhost", NULL, NULL, &known) != 0) {
+		print_message("# needs localhost: the name does not resolve\n");
+		skip();
+	}
+	freeaddrinfo(known);
 	assert_int_equal(iw_addr_resolve(a, 4, &n, "localhost", 7471, NULL), 0);
 	assert_true(n >= 1);
 	for (size_t i = 0; i < n; i++) {

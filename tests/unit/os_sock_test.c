@@ -306,7 +306,9 @@ static void foreign_source_address_is_named(void **state)
 	(void)state;
 	assert_int_equal(iw_tcp_connect(&fd, &at, &cfg, &why), IW_E_OS);
 	assert_int_equal(why.os_errno, EADDRNOTAVAIL);
-	assert_non_null(strstr(why.text, "bind to 192.0.2.77"));
+	assert_string_equal(
+		why.text,
+		"bind to 192.0.2.77: cannot assign requested address; not an address of this machine, `ip address` lists them");
 }
 
 static void interface_loopback_connects_and_unknown_is_named(void **state)
@@ -320,7 +322,7 @@ static void interface_loopback_connects_and_unknown_is_named(void **state)
 	open_pair(&p, "127.0.0.1", &cfg);
 	cfg.interface = "iw-none0";
 	assert_int_equal(iw_tcp_connect(&fd, &p.at, &cfg, &why), IW_E_NOENT);
-	assert_non_null(strstr(why.text, "interface iw-none0"));
+	assert_string_equal(why.text, "-I iw-none0: no such interface; `ip link` lists them");
 	close_pair(&p);
 }
 
