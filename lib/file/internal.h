@@ -373,7 +373,8 @@ struct file {
 	size_t unfinished;    /* for group->unfinished, as the task counted them */
 	enum iw_created made; /* result of the creation */
 	enum iw_xfer_digest digest;
-	bool busy; /* result of the creation: another transfer holds the temporary wanted */
+	bool busy;    /* result of the creation: another transfer holds the temporary wanted */
+	bool limited; /* it was above a limit, and is created again */
 	char wanted[IW_TEMP_NAME];
 	struct iw_place_sweep *sweeps; /* owned: directories in which it is the first file */
 	uint32_t code;                 /* (*) why it is abandoned */

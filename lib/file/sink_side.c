@@ -212,6 +212,9 @@ static void create_file(struct file *f)
 {
 	struct group *g = f->group;
 
+	if (f->limited)
+		iw_place_return(&g->place, &f->meta);
+	f->limited = false;
 	g->wanted[0] = '\0';
 	g->place.account.max_resting = RESTING(f->conns);
 	g->place.digest = f->digest;
@@ -286,6 +289,13 @@ static void report_created(struct session *s, struct file *f)
 /* Files that failed or were returned, and have no more tasks in the worker. */
 static void end_file(struct file *f);
 
+/* Above a limit while files of this process are being closed, which may return their charges. */
+static bool may_fit_later(const struct file *f)
+{
+	return f->made == IW_CREATE_FAILED && f->why.code == IW_XC_LIMIT && !f->packed &&
+	       f->tries > 0 && f->group->hub->closing > 0;
+}
+
 static void create_back(struct iw_task *t)
 {
 	struct file *f = iw_container_of(t, struct file, task);
@@ -302,6 +312,9 @@ static void create_back(struct iw_task *t)
 		iw_list_add_tail(&g->hub->held, &f->link);
 		if (g->hub->closing == 0)
 			iw_sink_create_again(f);
+	} else if (may_fit_later(f)) {
+		f->limited = true;
+		iw_list_add_tail(&g->hub->held, &f->link);
 	} else {
 		report_created(s, f);
 		iw_group_account(g, s, f->place_bytes);

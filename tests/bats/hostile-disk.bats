@@ -210,3 +210,22 @@ names = {seen[n]['name'] for n in gone}
 print(len(gone), names == {'big/%06d' % n for n in range(150000)}, [seen[n]['removed'] for n in end], max(gone) < end[0])" "$OUTPUT_FILE")
     assert_equal "$lines" '150000 True [150000] True' 'the names that were reported'
 }
+
+@test "a file that fits when a failed one has returned its charge waits for that" {
+    serve_slow ddp-recv --quota 3M dst
+    # The charge of the failed file is returned after the slow creation of the next one.
+    run_here python3 -c "
+from hostile import *
+a = Peer.connect('127.0.0.1', $PORT, hello(SOURCE))
+a.open(path=b'slow')
+a.send({0: FILES, 4: [a.entry(1, b'failed', 2 * CHUNK)]})
+a.message(GO)
+b = Peer.connect('127.0.0.1', $PORT, hello(SOURCE))
+b.open(path=b'fast')
+a.send({0: FILES, 4: [a.entry(2, b'next', 1)]})
+a.send({0: DONE, 5: [{0: 1, 7: 8}]})
+a.message(RESULT)
+print(b.push(1, b'fits', b'2' * (2 * CHUNK)))"
+    assert_status 0
+    assert_output_is 0
+}

@@ -519,6 +519,7 @@ static void reason_of_a_rejection_is_the_text_at_its_end(void **state)
 		if (!strstr(end_closed_fault(&p->a)->text, cases[i].text))
 			fail_msg("\"%s\" lacks \"%s\"", end_closed_fault(&p->a)->text,
 				 cases[i].text);
+		done(p);
 	}
 }
 
