@@ -58,10 +58,12 @@ static bool open_again(struct iw_part *t, struct iw_place *p, const struct iw_xm
 
 	name_again(t);
 	t->fd = iw_temp_open(t->parent, t->name);
-	if (t->fd < 0 && errno == EWOULDBLOCK && p->let_go) {
+	/*
+	 * It is not opened again here if it is released meanwhile: the caller, which knows that it
+	 * was held, abandons this target, and would remove what is resumed.
+	 */
+	if (t->fd < 0 && errno == EWOULDBLOCK && p->let_go)
 		p->let_go(p->let_go_ctx, t->name);
-		t->fd = iw_temp_open(t->parent, t->name);
-	}
 	if (t->fd < 0)
 		return false;
 	if (fstat(t->fd, &st) < 0)

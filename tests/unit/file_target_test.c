@@ -485,6 +485,36 @@ static void a_temporary_of_this_user_is_resumed(void **state)
 	assert_false(is_there(journal_name));
 }
 
+static struct iw_target holder;
+
+static void release_it(void *ctx, const char *temp)
+{
+	(void)temp;
+	iw_target_abandon(&holder, IW_XC_CANCELED);
+	*(bool *)ctx = true;
+}
+
+/* The one that wanted it is abandoned and created again, as the sink does. */
+static void temporary_that_is_released_meanwhile_is_resumed(void **state)
+{
+	struct iw_place first = place("", false), second = place("", false);
+	struct iw_xmeta m = big_meta();
+	bool released = false;
+
+	(void)state;
+	begin_big(&first, &m);
+	store_big(0, 1);
+	holder = big;
+	second.let_go = release_it;
+	second.let_go_ctx = &released;
+	begin_big(&second, &m);
+	assert_true(released);
+	iw_target_abandon(&big, IW_XC_NAME);
+	iw_place_close(&second);
+	iw_place_close(&first);
+	assert_int_equal(resumed(), 1);
+}
+
 static void another_users_temporary_is_not_used(void **state)
 {
 	struct stat st;
@@ -728,6 +758,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_file_that_cannot_grow_fails_and_is_gone, make,
 						unmake),
 		cmocka_unit_test_setup_teardown(a_temporary_of_this_user_is_resumed, make, unmake),
+		cmocka_unit_test_setup_teardown(temporary_that_is_released_meanwhile_is_resumed,
+						make, unmake),
 		cmocka_unit_test_setup_teardown(another_users_temporary_is_not_used, make, unmake),
 		cmocka_unit_test_setup_teardown(another_users_journal_is_not_trusted, make, unmake),
 		cmocka_unit_test_setup_teardown(
