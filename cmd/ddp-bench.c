@@ -318,6 +318,25 @@ static void check_test(const struct argp_state *state, const struct opts *o)
 			   o->count, IW_XDP_BENCH_PAIRS);
 }
 
+/* Two arguments in the wrong order, or one too many. A host may have the name of a mode. */
+static void check_order(const struct argp_state *state, const struct opts *o)
+{
+	bool mode = false, host_is_mode = false;
+
+	for (const char *const *n = iw_bench_mode_names; *n; n++) {
+		mode |= strcmp(*n, o->mode_name) == 0;
+		host_is_mode |= strcmp(*n, o->host) == 0;
+	}
+	if (mode)
+		return;
+	if (strcmp(o->host, "stag") == 0 || strcmp(o->host, "xdp") == 0)
+		argp_error(state, "\"%s\": the test %s has no host; leave it out", o->mode_name,
+			   o->host);
+	if (host_is_mode)
+		argp_error(state, "\"%s\" is a mode, and the host comes first: ddp-bench HOST %s",
+			   o->host, o->host);
+}
+
 static void check_options(const struct argp_state *state, struct opts *o)
 {
 	if (o->listen) {
@@ -351,6 +370,7 @@ static void check_options(const struct argp_state *state, struct opts *o)
 			"%s; expected HOST and write, read, send, pingpong or rate; or --listen; or stag;"
 			" or xdp",
 			o->host ? "no mode after the host" : "no host");
+	check_order(state, o);
 	o->mode = iw_cli_enum(state, "MODE", o->mode_name, iw_bench_mode_names);
 	iw_conn_opts_check(state, &o->conn, o->cli.transport);
 	iw_cli_check_udp_port(state, o->conn.any_udp_port, false);

@@ -85,7 +85,7 @@ static int not_a_capture(const struct iw_cap_source *s, const char *text, struct
 	if (strstr(text, "only got 0"))
 		return iw_fail(why, IW_E_FORMAT, "%s: empty; expected a pcap or pcapng capture",
 			       s->name);
-	if (strstr(text, "unknown file format"))
+	if (strstr(text, "unknown file format") || strstr(text, "read 4 file header bytes"))
 		return iw_fail(why, IW_E_FORMAT, "%s: not a capture; expected pcap or pcapng",
 			       s->name);
 	return iw_fail(why, IW_E_FORMAT, "%s: %s", s->name, text);

@@ -897,6 +897,25 @@ static int confine_initiator(struct hub *h, struct iw_fault *why)
 	return iw_confine(&c, why);
 }
 
+/* The directory that is served, or that files are stored in, cannot be opened. */
+static int no_directory(const struct hub *h, int errnum, struct iw_fault *why)
+{
+	bool source = h->cfg->role == IW_XFER_SOURCE;
+	const char *path = h->cfg->path, *what;
+
+	if (errnum != ENOENT && errnum != ENOTDIR)
+		return iw_os_fail(why, errnum, "open the directory %s", path);
+	what = errnum == ENOENT ? "no such directory" : "not a directory";
+	if (source)
+		return iw_fail(why, IW_E_NOENT,
+			       "%s: %s; name the directory whose files are to be served", path,
+			       what);
+	return iw_fail(
+		why, IW_E_NOENT,
+		"%s: %s; name an existing directory for the files, or HOST:PATH and a target to fetch",
+		path, what);
+}
+
 static int open_listener(struct hub *h, struct iw_fault *why)
 {
 	struct iw_conn_param conn = h->cfg->conn;
@@ -907,12 +926,7 @@ static int open_listener(struct hub *h, struct iw_fault *why)
 	if (!h->cfg->to_stdout) {
 		h->root = open(h->cfg->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (h->root < 0)
-			return errno == ENOENT || errno == ENOTDIR
-				       ? iw_fail(why, IW_E_NOENT,
-						 "%s: no such directory; create it first, or to fetch files name HOST:PATH and a target",
-						 h->cfg->path)
-				       : iw_os_fail(why, errno, "open the directory %s",
-						    h->cfg->path);
+			return no_directory(h, errno, why);
 	}
 	/* Temporaries of earlier processes are charged too; without a limit that is not needed. */
 	if (h->cfg->role == IW_XFER_SINK && !h->cfg->to_stdout &&

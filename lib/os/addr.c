@@ -113,6 +113,15 @@ static bool is_bad_ipv4(const char *host)
 	return *host && host[strspn(host, "0123456789.")] == '\0' && inet_aton(host, &ip) == 0;
 }
 
+/* "localhost:7471"; no name has a colon, and an IPv6 address has two. */
+static const char *port_of(const char *host)
+{
+	const char *colon = strchr(host, ':');
+
+	return colon && colon[1] && colon[1 + strspn(colon + 1, "0123456789")] == '\0' ? colon + 1
+										       : NULL;
+}
+
 static int resolve_name(struct iw_addr *out, size_t cap, size_t *n, const char *host, uint16_t port,
 			struct iw_fault *why)
 {
@@ -124,6 +133,10 @@ static int resolve_name(struct iw_addr *out, size_t cap, size_t *n, const char *
 		return iw_fail(why, IW_E_INVAL,
 			       "\"%s\": not an IPv4 address; expected four numbers from 0 to 255",
 			       host);
+	if (port_of(host))
+		return iw_fail(why, IW_E_INVAL,
+			       "\"%s\": expected a host without a port; give the port with -p %s",
+			       host, port_of(host));
 	code = getaddrinfo(host, NULL, &hints, &list);
 	if (code != 0)
 		return resolver_error(why, host, code);

@@ -445,6 +445,13 @@ push_until_full() {
     run_here ddp-recv nowhere
     assert_status 4
     assert_stderr_has 'nowhere'
+    touch plain
+    run_here ddp-recv plain
+    assert_status 4
+    assert_stderr_has 'plain: not a directory; name an existing directory for the files'
+    run_here ddp-send --listen plain
+    assert_status 4
+    assert_stderr_has 'plain: not a directory; name the directory whose files are to be served'
     run_here ddp-recv -t xdp -I lo dst
     assert_status 3
 }

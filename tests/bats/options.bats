@@ -68,6 +68,10 @@ END
     refused '--count 50: expected 1 to 5 for the test xdp' ddp-bench xdp -n 50
     refused 'an interface name has at most 15 characters' ddp-bench xdp --between abcdefghijklmnopq,b
     refused '"more": one argument too many; expected HOST and MODE only' ddp-bench 127.0.0.1 write more
+    refused '"write" is a mode, and the host comes first: ddp-bench HOST write' ddp-bench write 127.0.0.1
+    refused '"127.0.0.1": the test stag has no host; leave it out' ddp-bench stag 127.0.0.1
+    refused '"localhost:7471": expected a host without a port; give the port with -p 7471' mpa-probe localhost:7471
+    refused '"127.0.0.1:7471": expected a host without a port; give the port with -p 7471' sctp-ddp-ping 127.0.0.1:7471
     refused '--bind names an address' ddp-bench --listen 127.0.0.1
     refused '--all: needs a host to probe; leave out --listen' mpa-probe --listen --all
     refused '--count: only for the connecting side; leave out --listen' mpa-probe --listen --app rping -c 1
