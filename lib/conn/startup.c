@@ -76,7 +76,7 @@ void iw_conn_unacceptable(struct iw_conn *c, const struct iw_fault *why, uint64_
 /* What leaves room in a fault for the peer's address. */
 #define REASON_MOST  100
 
-/* The text at the end of a rejection's Private Data: where it begins, or pd_len if there is none. */
+/* Returns the offset of the text that ends a rejection's Private Data, or pd_len without text. */
 static size_t reason_at(const struct iw_mpa_params *p)
 {
 	size_t at = p->pd_len;

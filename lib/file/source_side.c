@@ -12,7 +12,9 @@
 #include "util/text.h"
 #include "xfer/name.h"
 
-#define PART (64u << 20) /* octets of a part, when a file is spread over connections */
+#define PART          (64u << 20) /* octets of a part, when a file is spread over connections */
+/* Paths of a peer that are measured. Each costs a walk that the peer's credit does not slow down. */
+#define MEASURED_MOST 64
 
 static void out_of_memory(struct session *s, const char *what)
 {
@@ -104,7 +106,7 @@ static void take_path(struct session *s, const struct iw_xact *a)
 		iw_xfer_fail(s->x, &why);
 	} else if (w) {
 		add_path(s, a);
-		if (s->group->opts & IW_XOPT_TOTAL)
+		if (s->group->opts & IW_XOPT_TOTAL && s->group->paths < MEASURED_MOST)
 			iw_source_measure(s->group, a->name, a->name_len);
 	}
 	s->group->paths++;

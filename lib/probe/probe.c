@@ -153,7 +153,7 @@ static bool worth_another(enum iw_outcome o)
 }
 
 /* Of several addresses the first that can be reached. An error of this machine may concern only one
- * of them: --bind is of one family. */
+ * of them: --bind names an address of one family. */
 static int try_addresses(struct survey *s, const struct iw_ask *ask, const struct iw_cell **cell)
 {
 	int err = 0;
