@@ -186,6 +186,8 @@ static bool gather(struct crowd *c)
 	}
 	printf("held %" PRIu32 "\n", c->accepted);
 	fflush(stdout);
+	if (c->lost)
+		fprintf(stderr, "crowd: %" PRIu32 " were lost while the others began\n", c->lost);
 	return c->accepted == c->wanted;
 }
 
