@@ -3,6 +3,8 @@
 #
 # The privileges that tools have given up before they read from the network: as the kernel reports them, and by attempts to use them.
 
+# bats file_tags=beside
+
 # Each test is a process of its own.
 # shellcheck disable=SC2030,SC2031
 

@@ -4,6 +4,8 @@
 # The lines of --json and --trace, and their schema in iwarp-json(5). The lines of all other tests are compared with the
 # schema too, at the end of each test (check_json in helpers.bash).
 
+# bats file_tags=beside
+
 load helpers
 
 setup() {
