@@ -66,6 +66,24 @@ void iw_text_octets(struct iw_text *t, const void *p, size_t len)
 	}
 }
 
+void iw_text_time(struct iw_text *t, uint64_t ns)
+{
+	uint64_t ms = ns / IW_MSEC(1) + (ns % IW_MSEC(1) >= IW_MSEC(1) / 2);
+	uint64_t tenths = (ms + 50) / 100;
+
+	if (ms < 1000) {
+		iw_text_u64(t, ms);
+		iw_text_str(t, " ms");
+		return;
+	}
+	iw_text_u64(t, tenths / 10);
+	if (tenths % 10) {
+		iw_text_str(t, ".");
+		iw_text_u64(t, tenths % 10);
+	}
+	iw_text_str(t, " s");
+}
+
 void iw_text_vfmt(struct iw_text *t, const char *fmt, va_list ap)
 {
 	while (*fmt) {
@@ -97,6 +115,9 @@ void iw_text_vfmt(struct iw_text *t, const char *fmt, va_list ap)
 			break;
 		case 'b':
 			iw_text_hex(t, va_arg(ap, uint32_t), 2);
+			break;
+		case 't':
+			iw_text_time(t, va_arg(ap, uint64_t));
 			break;
 		case '%':
 			put(t, "%", 1);

@@ -19,15 +19,17 @@ struct iw_text {
 
 /* An empty text. buf is borrowed for the life of t; cap >= 1 counts the NUL. */
 void iw_text_init(struct iw_text *t, char *buf, size_t cap);
-/* Each appends: s; a decimal number; 0x and at least that many digits; two hex digits an octet. */
+/* Each appends: s; a decimal number; 0x and at least that many digits; two hex digits an octet; a
+ * duration, rounded to 0.1 s or, below 1 s, to 1 ms: "2.5 s", "500 ms". */
 void iw_text_str(struct iw_text *t, const char *s);
 void iw_text_u64(struct iw_text *t, uint64_t v);
 void iw_text_hex(struct iw_text *t, uint64_t v, unsigned digits);
 void iw_text_octets(struct iw_text *t, const void *p, size_t len);
+void iw_text_time(struct iw_text *t, uint64_t ns);
 /*
  * Appends by a small subset of printf: %s (const char *), %u (uint32_t), %U (uint64_t), %x
  * (uint32_t as 0x and 8 digits), %X (uint64_t as 0x and 16 digits), %b (uint32_t as 0x and 2
- * digits), %%. Anything else is copied as it stands. The compiler checks no argument: cast what is
+ * digits), %t (uint64_t, ns, as iw_text_time), %%. Anything else is copied as it stands. The compiler checks no argument: cast what is
  * not of just that type.
  */
 void iw_text_fmt(struct iw_text *t, const char *fmt, ...);

@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "util/num.h"
+
 static struct iw_text t;
 static char buf[256];
 
@@ -76,6 +78,10 @@ static void format_knows_its_letters_and_copies_the_rest(void **state)
 		    (uint32_t)0xbeef, (uint64_t)0x1000, (uint32_t)0x7f);
 	assert_string_equal(buf,
 			    "STag=7 1099511627776 0x0000beef 0x0000000000001000 0x7f 100% %d %");
+	fresh(sizeof(buf));
+	iw_text_fmt(&t, "%t %t %t %t %t %t", IW_MSEC(499) + 500000, IW_MSEC(999), IW_MSEC(1000) - 1,
+		    IW_SEC(2) - 1000, IW_MSEC(2450), IW_SEC(600));
+	assert_string_equal(buf, "500 ms 999 ms 1 s 2 s 2.5 s 600 s");
 	fresh(sizeof(buf));
 	iw_text_fmt(&t, "%s", (const char *)NULL);
 	assert_string_equal(buf, "(null)");
