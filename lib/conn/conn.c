@@ -148,6 +148,11 @@ bool iw_conn_aligned(const struct iw_conn *c)
 	return c->mpa != NULL && iw_mpa_aligned(c->mpa);
 }
 
+uint64_t iw_conn_setup_ns(const struct iw_conn *c)
+{
+	return c->cfg.mpa.timeout_ns != 0 ? c->cfg.mpa.timeout_ns : IW_CONN_SETUP_NS;
+}
+
 bool iw_conn_retry_rev1(const struct iw_conn *c)
 {
 	return c->below->retry_rev1(c);
@@ -205,13 +210,16 @@ void iw_conn_fault(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 
 void iw_conn_lost(struct iw_conn *c, const struct iw_fault *why, uint64_t now)
 {
-	struct iw_fault less = { 0 };
+	struct iw_fault end = { 0 }, named = *why;
 
 	(void)now;
-	/* It knows whether that means Rev 1; why says more than its "end of stream". */
+	/* It knows whether that means Rev 1. */
 	if (c->state == IW_CONN_SETUP)
-		(void)!c->below->peer_ended(c, &less);
-	iw_conn_closed(c, why, true);
+		(void)!c->below->peer_ended(c, &end);
+	/* A reset in place of the MPA Reply: what the initiator waits for says more. */
+	if (end.err != 0 && why->err == IW_E_CLOSED && c->mpa != NULL && c->cfg.mpa.initiator)
+		memcpy(named.text, end.text, sizeof(named.text));
+	iw_conn_closed(c, &named, true);
 }
 
 void iw_conn_abort(struct iw_conn *c, uint64_t now)

@@ -160,6 +160,8 @@ uint8_t iw_conn_rtr(const struct iw_conn *c);
 void iw_conn_set_emss(struct iw_conn *c, size_t emss);
 /* FPDUs are aligned with segments: the transport should refresh its EMSS before each batch. */
 bool iw_conn_aligned(const struct iw_conn *c);
+/* Of an initiator: how long its set-up may take, ns. */
+uint64_t iw_conn_setup_ns(const struct iw_conn *c);
 /* The initiator may retry on a new connection with Rev 1 (RFC 6581 10): meaningful after
  * IW_EVENT_REJECTED and IW_EVENT_CLOSED. The rdmap has then been left as it was: give it to the new
  * connection, or flush it (iw_rdmap_flush). */

@@ -11,7 +11,8 @@
 #include "util/text.h"
 #include "util/txbuf.h"
 
-#define IW_CONN_PART 512u
+#define IW_CONN_PART     512u
+#define IW_CONN_SETUP_NS IW_SEC(10) /* as MPA waits for a Reply */
 
 /*
  * What the life of a connection asks of the adaptation below. The two ways of octets and messages

@@ -10,10 +10,9 @@
 
 #include "conn/internal.h"
 
-#define SETUP_NS IW_SEC(10)
 /* RFC 5041 4.1 */
-#define DDP_T    0x80
-#define DDP_L    0x40
+#define DDP_T 0x80
+#define DDP_L 0x40
 
 struct over_sctp {
 	struct iw_dss *session; /* NULL: closed */
@@ -94,7 +93,7 @@ static int init(struct iw_conn *c, uint64_t now, struct iw_fault *why)
 	o->setup_at = IW_TIME_NEVER;
 	if (m->initiator) {
 		err = iw_dss_initiate(&o->session, c->cfg.assoc, &offer, why);
-		o->setup_at = iw_time_add(now, m->timeout_ns != 0 ? m->timeout_ns : SETUP_NS);
+		o->setup_at = iw_time_add(now, iw_conn_setup_ns(c));
 	}
 	if (err == 0)
 		o->assoc = iw_dss_assoc(o->session);
@@ -149,9 +148,10 @@ static int timeout(struct iw_conn *c, uint64_t now, struct iw_fault *why)
 	if (iw_dss_control_due(c->sctp->session))
 		return iw_fail(
 			why, IW_E_TIMEOUT,
-			"sctp: no answer to the INIT; is a listener with the same transport running there?");
-	return iw_fail(why, IW_E_TIMEOUT, "sctp: no answer to the Initiate on stream %u",
-		       (uint32_t)iw_dss_stream(c->sctp->session));
+			"sctp: no answer to the INIT within %t; is a listener with the same transport running there?",
+			iw_conn_setup_ns(c));
+	return iw_fail(why, IW_E_TIMEOUT, "sctp: no answer to the Initiate on stream %u within %t",
+		       (uint32_t)iw_dss_stream(c->sctp->session), iw_conn_setup_ns(c));
 }
 
 static int peer_ended(struct iw_conn *c, struct iw_fault *why)
@@ -288,10 +288,14 @@ static void refused(struct iw_conn *c)
 	struct iw_fault why = { 0 };
 
 	c->sctp->refused = true;
-	iw_fail(&why, IW_E_REJECTED,
-		"sctp: the peer answered the %sInitiate with Terminate: it has no room for the "
-		"session%s",
-		enhanced ? "Enhanced " : "", enhanced ? ", or does not support RFC 6581" : "");
+	if (enhanced)
+		iw_fail(&why, IW_E_REJECTED,
+			"sctp: the peer answered the Enhanced Initiate (--rev 2) with Terminate: use "
+			"--rev 1 if the peer has it; otherwise it has no room for the session");
+	else
+		iw_fail(&why, IW_E_REJECTED,
+			"sctp: the peer answered the Initiate with Terminate: it has no room for the "
+			"session");
 	iw_conn_closed(c, &why, false);
 }
 

@@ -326,6 +326,20 @@ int iw_mpa_next(struct iw_mpa *m, struct iw_mpa_unit *u, struct iw_fault *why)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
+/* The peer closed the connection before its Reply was complete. */
+static int no_reply(const struct iw_mpa *m, struct iw_fault *why)
+{
+	if (m->in_len > 0)
+		return iw_fail(
+			why, IW_E_MPA_LOST,
+			"the peer closed the connection after %u octets of its MPA Reply; is it an iWARP listener?",
+			(uint32_t)m->in_len);
+	return iw_fail(
+		why, IW_E_MPA_LOST,
+		"the peer closed the connection before it answered the MPA Request%s; is the port (-p) that of an iWARP listener?",
+		m->retry_rev1 ? " of revision 2: use --rev 1 if the peer has it" : "");
+}
+
 static int lost(struct iw_mpa *m, struct iw_fault *why)
 {
 	struct mpa_rx *rx = &m->rx;
@@ -345,16 +359,19 @@ static int lost(struct iw_mpa *m, struct iw_fault *why)
 		/* RFC 6581 10: who does not know Rev 2 takes the Request for a malformed one, and
 		 * closes. */
 		m->retry_rev1 = m->cfg.rev >= 2 && m->in_len == 0 && m->out_sent == m->out_len;
-		break;
-	case IW_MPA_IDLE:
+		return no_reply(m, why);
 	case IW_MPA_WAIT_REQUEST:
+		return iw_fail(
+			why, IW_E_MPA_LOST,
+			"mpa: the peer closed the connection after %u octets of an MPA Request",
+			(uint32_t)m->in_len);
+	case IW_MPA_IDLE:
 	case IW_MPA_DECIDING:
 	case IW_MPA_FAILED:
 		break;
 	}
 	return iw_fail(why, IW_E_MPA_LOST,
-		       "mpa: the connection ended in state %s, %u octets into the peer's frame",
-		       iw_mpa_state_name(m->state), (uint32_t)m->in_len);
+		       "mpa: the peer closed the connection before this end answered its Request");
 }
 
 int iw_mpa_rx_eof(struct iw_mpa *m, struct iw_fault *why)

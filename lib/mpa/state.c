@@ -102,11 +102,16 @@ void iw_mpa_fini(struct iw_mpa *m)
 	drop_spill(m);
 }
 
+static uint64_t wait_ns(const struct iw_mpa *m)
+{
+	if (m->cfg.timeout_ns)
+		return m->cfg.timeout_ns;
+	return m->cfg.initiator ? REPLY_TIMEOUT : REQUEST_TIMEOUT;
+}
+
 void iw_mpa_start(struct iw_mpa *m, uint64_t now)
 {
-	uint64_t wait = m->cfg.initiator ? REPLY_TIMEOUT : REQUEST_TIMEOUT;
-
-	m->deadline = iw_time_add(now, m->cfg.timeout_ns ? m->cfg.timeout_ns : wait);
+	m->deadline = iw_time_add(now, wait_ns(m));
 	iw_mpa_set_state(m, m->cfg.initiator ? IW_MPA_WAIT_REPLY : IW_MPA_WAIT_REQUEST);
 }
 
@@ -122,11 +127,17 @@ int iw_mpa_timeout(struct iw_mpa *m, uint64_t now, struct iw_fault *why)
 	if (now < m->deadline)
 		return 0;
 	/* RFC 5044 7.1.2 rules 8 and 10: also how two responders find each other out. */
-	ret = iw_fail(
-		why, IW_E_TIMEOUT,
-		"no complete MPA %s in time (%u octets of it arrived); is the peer an iWARP %s?",
-		m->cfg.initiator ? "Reply" : "Request", (uint32_t)m->in_len,
-		m->cfg.initiator ? "listener" : "initiator");
+	if (m->cfg.initiator && m->in_len == 0)
+		ret = iw_fail(
+			why, IW_E_TIMEOUT,
+			"no answer to the MPA Request within %t; another program may use that port: give the iWARP listener's port with -p",
+			wait_ns(m));
+	else
+		ret = iw_fail(
+			why, IW_E_TIMEOUT,
+			"no complete MPA %s within %t (%u octets of it arrived); is the peer an iWARP %s?",
+			m->cfg.initiator ? "Reply" : "Request", wait_ns(m), (uint32_t)m->in_len,
+			m->cfg.initiator ? "listener" : "initiator");
 	if (why)
 		why->clause = "RFC 5044 7.1.2";
 	return iw_mpa_failed(m, ret, why);
