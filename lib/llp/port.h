@@ -104,6 +104,11 @@ struct iw_port_ops {
 	/* Begins the association that cfg was about: UP or DOWN follows. */
 	int (*connect)(struct iw_port *p, struct iw_assoc **out, uint64_t now,
 		       struct iw_fault *why);
+	/*
+	 * May be NULL. Fills *why for an association of connect that is not established after
+	 * waited ns: whom it should reach, how, and what to check.
+	 */
+	void (*no_answer)(struct iw_assoc *a, uint64_t waited, struct iw_fault *why);
 	/* Reads one batch: 1: something came, perhaps; 0: nothing is left; negative: the port is
 	 * broken. */
 	int (*input)(struct iw_port *p, uint64_t now, struct iw_fault *why);

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 #include "sctp/sctp.h"
 #include "util/num.h"
 #include "util/text.h"
+#include "wire/sctp.h"
 
 #define ADDR_MAX   8     /* addresses of one host that are tried */
 #define ASSOCS_MAX 65536 /* of one listener */
@@ -53,6 +55,9 @@ struct user_port {
 	struct iw_addr target[ADDR_MAX];
 	size_t ntargets, next_target;
 	uint16_t udp_port;
+	uint32_t adaptation;
+	struct iw_addr bind; /* len 0: any */
+	char interface[IF_NAMESIZE];
 	struct user_assoc *first;
 	/* The batch that is being taken apart. */
 	struct iw_pkt_rx rx[IW_PKT_BATCH];
@@ -221,6 +226,7 @@ static int user_open(struct iw_port **out, const struct iw_port_cfg *cfg,
 	u->port.ops = ops;
 	u->port.fd = u->reserved = -1;
 	u->udp_port = cfg->llp.udp_port;
+	u->adaptation = cfg->adaptation;
 	err = bind_address(&pc.bind, &cfg->llp, why);
 	if (!err && !cfg->llp.listen)
 		err = iw_addr_resolve(u->target, ADDR_MAX, &u->ntargets, cfg->llp.host,
@@ -228,6 +234,9 @@ static int user_open(struct iw_port **out, const struct iw_port_cfg *cfg,
 	if (!err && carrier != &iw_pkt_udp_ops)
 		err = reserve_port(u, &port, why);
 	pc.sctp_port = port;
+	u->bind = pc.bind;
+	if (cfg->llp.interface)
+		snprintf(u->interface, sizeof(u->interface), "%s", cfg->llp.interface);
 	if (u->ntargets > 0)
 		pc.peer = u->target[0];
 	if (!err)
@@ -299,6 +308,17 @@ static struct user_assoc *assoc_new(struct user_port *u)
 	return x;
 }
 
+/* Without a route to @t, an INIT would be lost without a word. */
+static int check_route(const struct user_port *u, const struct iw_addr *t, struct iw_fault *why)
+{
+	const struct iw_sock_cfg way = {
+		.bind = u->bind.len > 0 && !iw_addr_is_any(&u->bind) ? &u->bind : NULL,
+		.interface = u->interface[0] ? u->interface : NULL,
+	};
+
+	return iw_sock_check_route(t, &way, why);
+}
+
 /* Begins with the next address of the host that lets itself be begun with. */
 static int connect_next(struct user_port *u, struct user_assoc *x, uint64_t now,
 			struct iw_fault *why)
@@ -314,6 +334,9 @@ static int connect_next(struct user_port *u, struct user_assoc *x, uint64_t now,
 		if (u->pkt->udp_port)
 			peer.udp_port = u->udp_port;
 		snprintf(x->assoc.peer, sizeof(x->assoc.peer), "%s", iw_addr_format(text, t));
+		err = check_route(u, t, why);
+		if (err)
+			continue;
 		err = iw_sctp_connect(u->sctp, &x->a, &peer, iw_addr_port(t), x, now);
 		if (err == 0)
 			return 0;
@@ -633,41 +656,111 @@ static bool is_silent(const struct iw_fault *why)
 	return !why->from_peer || !strstr(why->text, "association:");
 }
 
-/* Over UDP, the set-up was answered by a bare ABORT or by ICMP. */
-static void name_wrong_port(struct iw_fault *why, const char *peer, const char *udp)
+/* ", UDP port 9899", or empty. */
+static const char *udp_text(char buf[static 32], const struct user_port *u)
 {
-	struct iw_fault named;
+	buf[0] = '\0';
+	if (u->pkt->udp_port)
+		snprintf(buf, 32, ", UDP port %u", (unsigned)u->udp_port);
+	return buf;
+}
+
+/* The set-up was answered by a bare ABORT or by ICMP. */
+static void name_wrong_port(struct iw_fault *named, const struct iw_fault *why, const char *peer,
+			    const struct user_port *u)
+{
 	const char *colon = strrchr(peer, ':');
+	char udp[32];
 
 	if (why->from_peer)
-		iw_fail(&named, why->err,
+		iw_fail(named, why->err,
 			"connect to %s%s: SCTP answers there, but nothing listens on SCTP port %s: give the listener's port with -p",
-			peer, udp, colon ? colon + 1 : "");
+			peer, udp_text(udp, u), colon ? colon + 1 : "");
+	else if (!u->pkt->udp_port)
+		iw_fail(named, why->err,
+			"connect to %s: %s; is a listener with -t sctp, raw or xdp running there?",
+			peer, why->text);
 	else
-		iw_fail(&named, why->err,
-			"connect to %s%s: unreachable; is a listener with -t udp running there?",
-			peer, udp);
-	memcpy(why->text, named.text, sizeof(why->text));
+		iw_fail(named, why->err,
+			"connect to %s%s: unreachable; is a listener with -t udp running there, and does it have --udp-port %u%s?",
+			peer, udp_text(udp, u), (uint32_t)u->udp_port,
+			u->udp_port == IW_SCTP_UDP_PORT ? " (the default)" : "");
+}
+
+/* The peer aborted the set-up. Its INIT ACK may already have shown the cause. */
+static void name_abort(struct iw_fault *named, const struct iw_fault *why,
+		       const struct user_port *u, const struct user_assoc *x)
+{
+	struct iw_sctp_facts f;
+	char udp[32];
+
+	iw_sctp_facts(x->a, &f);
+	if (f.peer_has_adaptation && f.peer_adaptation != u->adaptation)
+		iw_fail(named, IW_E_DSS_NODDP,
+			"connect to %s%s: the peer aborted the association: its adaptation indication is %x, this end has %x; use the same --profile at both ends",
+			x->assoc.peer, udp_text(udp, u), f.peer_adaptation, u->adaptation);
+	else
+		iw_fail(named, why->err, "connect to %s%s: %s", x->assoc.peer, udp_text(udp, u),
+			why->text);
+}
+
+/* With -I, the system sends to hosts without a route as if they were on the link. */
+static bool has_no_route(const struct iw_addr *t)
+{
+	return iw_sock_check_route(t, &(struct iw_sock_cfg){ 0 }, NULL) == IW_E_OS;
+}
+
+/* What to look at when @x got no answer. @what: which answer, and how long it was waited for. */
+static void name_silence(struct iw_fault *named, const struct user_port *u,
+			 const struct user_assoc *x, const char *what)
+{
+	const struct iw_addr *t = &u->target[u->next_target - 1];
+	struct iw_fault route = { 0 };
+	char udp[32];
+
+	udp_text(udp, u);
+	if (check_route(u, t, &route) != 0)
+		iw_fail(named, IW_E_TIMEOUT, "%s", route.text);
+	else if (u->interface[0] && has_no_route(t))
+		iw_fail(named, IW_E_TIMEOUT,
+			"connect to %s%s: %s; no route to that host: is the address right? `ip route` lists the routes",
+			x->assoc.peer, udp, what);
+	else
+		iw_fail(named, IW_E_TIMEOUT,
+			"connect to %s%s: %s; is a listener with -t %s running there, and does a firewall let %s through?",
+			x->assoc.peer, udp, what, u->pkt->udp_port ? "udp" : "sctp, raw or xdp",
+			u->pkt->udp_port ? "UDP" : "SCTP");
+}
+
+static void user_no_answer(struct iw_assoc *a, uint64_t waited, struct iw_fault *why)
+{
+	struct iw_text text;
+	char what[64];
+
+	iw_text_init(&text, what, sizeof(what));
+	iw_text_fmt(&text, "no answer to the INIT within %t (-t %s)", waited, a->port->ops->name);
+	name_silence(why, port_of(a->port), assoc_of(a), what);
 }
 
 /* A set-up that failed: which peer, and what to look at there. */
 static void name_peer(const struct user_port *u, struct user_assoc *x)
 {
 	struct iw_fault *why = &x->assoc.why;
-	struct iw_fault named;
-	char udp[32] = "";
+	struct iw_fault named = { 0 };
 
-	if (x->assoc.up || !x->assoc.peer[0] ||
+	if (x->assoc.up || !x->assoc.peer[0] || u->next_target == 0 ||
 	    (why->err != IW_E_TIMEOUT && why->err != IW_E_CLOSED))
 		return;
-	if (u->pkt->udp_port)
-		snprintf(udp, sizeof(udp), ", UDP port %u", (unsigned)u->udp_port);
-	if (u->pkt->udp_port && why->err == IW_E_CLOSED && is_silent(why)) {
-		name_wrong_port(why, x->assoc.peer, udp);
-		return;
+	if (why->err == IW_E_TIMEOUT)
+		name_silence(&named, u, x, why->text);
+	else if (is_silent(why))
+		name_wrong_port(&named, why, x->assoc.peer, u);
+	else
+		name_abort(&named, why, u, x);
+	if (named.err != why->err) {
+		why->err = named.err;
+		why->clause = named.clause;
 	}
-	iw_fail(&named, why->err, "connect to %s%s: %s; is a listener with -t %s running there?",
-		x->assoc.peer, udp, why->text, u->pkt->udp_port ? "udp" : "sctp, raw or xdp");
 	memcpy(why->text, named.text, sizeof(why->text));
 }
 
@@ -1009,6 +1102,7 @@ static void user_session(struct iw_assoc *a, uint16_t number, uint32_t pd, uint3
 		.available = carrier##_available,                                                  \
 		.open = carrier##_open,                                                            \
 		.connect = user_connect,                                                           \
+		.no_answer = user_no_answer,                                                       \
 		.input = user_input,                                                               \
 		.input_wait = user_input_wait,                                                     \
 		.next_msg = user_next_msg,                                                         \

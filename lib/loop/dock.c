@@ -1058,6 +1058,16 @@ void iw_trunk_add(struct iw_trunk *t, struct iw_link *k)
 	tell_session(k, true);
 }
 
+bool iw_trunk_no_answer(const struct iw_trunk *t, uint64_t waited, struct iw_fault *why)
+{
+	const struct iw_port_ops *ops = t->dock->port->ops;
+
+	if (!t->assoc || t->assoc->up || !ops->no_answer)
+		return false;
+	ops->no_answer(t->assoc, waited, why);
+	return true;
+}
+
 void iw_link_accepted(struct iw_link *k)
 {
 	struct iw_trunk *t = k->trunk;

@@ -225,6 +225,8 @@ void iw_dock_mark(struct iw_dock *d);
 void iw_trunk_count(struct iw_trunk *t);
 void iw_trunk_free(struct iw_trunk *t);
 void iw_trunk_add(struct iw_trunk *t, struct iw_link *k);
+/* True: the association was not established within @waited ns, and *why names its peer. */
+bool iw_trunk_no_answer(const struct iw_trunk *t, uint64_t waited, struct iw_fault *why);
 void iw_trunk_remove(struct iw_link *k);
 void iw_trunk_serve(struct iw_link *k, uint64_t now);
 void iw_trunk_facts(const struct iw_trunk *t, struct iw_llp_facts *out);

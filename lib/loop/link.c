@@ -373,8 +373,8 @@ static void connecting_late(struct iw_link *k, uint64_t now)
 
 	if (now >= iw_conn_deadline(k->conn)) {
 		iw_fail(&why, IW_E_TIMEOUT,
-			"connect to %s: no answer within the time for set-up; is the address right, and does a firewall let the connection through?",
-			k->llp->peer);
+			"connect to %s: no answer to the TCP SYN within %t; is the address right, and does a firewall let TCP through?",
+			k->llp->peer, iw_conn_setup_ns(k->conn));
 		lost(k, &why, now);
 		return;
 	}
@@ -457,8 +457,14 @@ void iw_link_serve(struct iw_link *k, uint64_t now)
 
 static void timer_on_trunk(struct iw_link *k, uint64_t now)
 {
-	if (!over(k) && now >= iw_conn_deadline(k->conn))
-		iw_conn_timeout(k->conn, now);
+	struct iw_fault why;
+
+	if (!over(k) && now >= iw_conn_deadline(k->conn)) {
+		if (k->connecting && iw_trunk_no_answer(k->trunk, iw_conn_setup_ns(k->conn), &why))
+			lost(k, &why, now);
+		else
+			iw_conn_timeout(k->conn, now);
+	}
 	iw_loop_set_timer(k->loop, &k->watch, deadline(k, now));
 	iw_link_serve(k, now);
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <limits.h>
 #include <net/if.h>
 #include <linux/sockios.h>
@@ -223,28 +224,134 @@ static int bind_source(int fd, const struct iw_sock_cfg *cfg, struct iw_fault *w
 	return err;
 }
 
-/* What to look at when connect() fails with @errnum. */
-static const char *connect_hint(int errnum)
+/* The octets of an address of IPv4 or IPv6, *len of them. */
+static const uint8_t *octets_of(const struct sockaddr *a, size_t *len)
 {
-	switch (errnum) {
-	case ECONNREFUSED:
-		return "; is a listener with -t tcp running there?";
-	case EHOSTUNREACH:
-	case ENETUNREACH:
-		return "; is the address right, and does a route lead there?";
-	case ETIMEDOUT:
-		return "; is the address right, and does a firewall let the connection through?";
-	}
-	return "";
+	*len = a->sa_family == AF_INET ? 4 : 16;
+	return a->sa_family == AF_INET
+		       ? (const void *)&((const struct sockaddr_in *)(const void *)a)->sin_addr
+		       : (const void *)&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr;
 }
 
-static int connect_failed(struct iw_fault *why, int errnum, const struct iw_addr *peer)
+/* Whether @peer is in the network of the address @i. */
+static bool is_on_link(const struct ifaddrs *i, const struct iw_addr *peer)
 {
-	char text[IW_ADDR_TEXT];
-	int err = iw_os_fail(why, errnum, "connect to %s port %u", iw_addr_host(text, peer),
-			     iw_addr_port(peer));
+	const uint8_t *ip, *own, *mask;
+	size_t len;
 
-	add_remedy(why, connect_hint(errnum));
+	if (!i->ifa_addr || !i->ifa_netmask || i->ifa_addr->sa_family != peer->sa.sa_family)
+		return false;
+	ip = octets_of(&peer->sa, &len);
+	own = octets_of(i->ifa_addr, &len);
+	/* The family of a mask is not always set. */
+	mask = (const uint8_t *)i->ifa_netmask + (own - (const uint8_t *)i->ifa_addr);
+	for (size_t k = 0; k < len; k++)
+		if ((ip[k] ^ own[k]) & mask[k])
+			return false;
+	return true;
+}
+
+/* Finds the interface on the way to @peer (@interface, if not NULL) that is down. */
+static bool find_down(char name[static IF_NAMESIZE], const struct iw_addr *peer,
+		      const char *interface)
+{
+	struct ifaddrs *all = NULL;
+	bool found = false;
+
+	if (getifaddrs(&all) != 0)
+		return false;
+	for (const struct ifaddrs *i = all; i && !found; i = i->ifa_next) {
+		if (i->ifa_flags & IFF_UP)
+			continue;
+		found = interface ? strcmp(i->ifa_name, interface) == 0 : is_on_link(i, peer);
+		if (found)
+			snprintf(name, IF_NAMESIZE, "%s", i->ifa_name);
+	}
+	freeifaddrs(all);
+	return found;
+}
+
+/* What to look at when connect() to @peer fails with @errnum. */
+static void connect_hint(struct iw_fault *why, int errnum, const struct iw_addr *peer,
+			 const char *interface)
+{
+	char text[IW_ADDR_TEXT], name[IF_NAMESIZE], hint[120] = "";
+
+	switch (errnum) {
+	case ECONNREFUSED:
+		add_remedy(why, "; is a listener with -t tcp running there?");
+		return;
+	case EHOSTUNREACH:
+		add_remedy(why, "; is the address right, and is that host running?");
+		return;
+	case ENETUNREACH:
+	case ENETDOWN:
+		if (find_down(name, peer, interface))
+			snprintf(hint, sizeof(hint),
+				 ": interface %s is down, see `ip link show %s`", name, name);
+		else
+			snprintf(
+				hint, sizeof(hint),
+				": no route to %s; is the address right? `ip route` lists the routes",
+				iw_addr_host(text, peer));
+		add_remedy(why, hint);
+		return;
+	case ETIMEDOUT:
+		add_remedy(
+			why,
+			"; is the address right, and does a firewall let the connection through?");
+		return;
+	}
+}
+
+/* @cfg: what the socket was bound to; NULL: not known. */
+static int connect_failed(struct iw_fault *why, int errnum, const struct iw_addr *peer,
+			  const struct iw_sock_cfg *cfg)
+{
+	char text[IW_ADDR_TEXT], source[IW_ADDR_TEXT];
+	int err;
+
+	if (errnum == EINVAL && cfg && cfg->bind) {
+		err = iw_fail(
+			why, IW_E_OS,
+			"connect to %s port %u: the local address %s (-b) cannot reach that host; `ip route get %s` shows one that can",
+			iw_addr_host(text, peer), (uint32_t)iw_addr_port(peer),
+			iw_addr_host(source, cfg->bind), text);
+		if (why)
+			why->os_errno = errnum;
+		return err;
+	}
+	err = iw_os_fail(why, errnum, "connect to %s port %u", iw_addr_host(text, peer),
+			 iw_addr_port(peer));
+	connect_hint(why, errnum, peer, cfg ? cfg->interface : NULL);
+	return err;
+}
+
+int iw_sock_check_route(const struct iw_addr *peer, const struct iw_sock_cfg *cfg,
+			struct iw_fault *why)
+{
+	char text[IW_ADDR_TEXT], source[IW_ADDR_TEXT];
+	struct iw_addr to = *peer, from;
+	int fd, err = 0;
+
+	if (cfg->bind && cfg->bind->sa.sa_family != peer->sa.sa_family)
+		return iw_fail(why, IW_E_INVAL,
+			       "connect to %s: the local address %s has another address family",
+			       iw_addr_format(text, peer), iw_addr_host(source, cfg->bind));
+	err = complete_scope(&to, cfg->interface, why);
+	if (err)
+		return err;
+	fd = socket(peer->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return 0;
+	if (cfg->bind) {
+		from = *cfg->bind;
+		iw_addr_set_port(&from, 0);
+	}
+	if ((!cfg->interface || bind_device(fd, cfg->interface, NULL) == 0) &&
+	    (!cfg->bind || bind(fd, &from.sa, from.len) == 0) && connect(fd, &to.sa, to.len) < 0)
+		err = connect_failed(why, errno, peer, cfg);
+	close(fd);
 	return err;
 }
 
@@ -272,7 +379,7 @@ int iw_tcp_connect(int *out, const struct iw_addr *peer, const struct iw_sock_cf
 		goto fail;
 	/* Interrupted, a connect goes on in the background as one that would block does. */
 	if (connect(fd, &to.sa, to.len) < 0 && errno != EINPROGRESS && errno != EINTR) {
-		err = connect_failed(why, errno, peer);
+		err = connect_failed(why, errno, peer, cfg);
 		goto fail;
 	}
 	*out = fd;
@@ -288,13 +395,13 @@ int iw_tcp_connect_result(int fd, const struct iw_addr *peer, struct iw_fault *w
 	int error;
 
 	if (get_int(fd, SOL_SOCKET, SO_ERROR, &error) < 0)
-		return connect_failed(why, errno, peer);
+		return connect_failed(why, errno, peer, NULL);
 	if (error != 0)
-		return connect_failed(why, error, peer);
+		return connect_failed(why, error, peer, NULL);
 	if (iw_sock_peer(fd, &remote) != 0)
-		return errno == ENOTCONN ? IW_E_AGAIN : connect_failed(why, errno, peer);
+		return errno == ENOTCONN ? IW_E_AGAIN : connect_failed(why, errno, peer, NULL);
 	if (iw_sock_local(fd, &local) == 0 && iw_addr_equal(&local, &remote))
-		return connect_failed(why, ECONNREFUSED, peer);
+		return connect_failed(why, ECONNREFUSED, peer, NULL);
 	return 0;
 }
 

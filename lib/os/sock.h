@@ -39,6 +39,15 @@ IW_MUST_CHECK int iw_tcp_connect(int *fd, const struct iw_addr *peer, const stru
 				 struct iw_fault *why);
 
 /*
+ * Whether the system could send to @peer from @cfg's address and interface. Sends nothing. 0: there
+ * is a route, or the system does not say. IW_E_INVAL: the address has another family, or a
+ * link-local address without an interface. IW_E_OS: no route, the interface is down, or that
+ * address cannot reach the peer.
+ */
+IW_MUST_CHECK int iw_sock_check_route(const struct iw_addr *peer, const struct iw_sock_cfg *cfg,
+				      struct iw_fault *why);
+
+/*
  * How the attempt ended: 0 connected, IW_E_AGAIN still under way, else why it failed (then close
  * @fd). A socket that TCP joined to itself, which happens when the peer's port is one that the
  * system hands out and nobody listens there, is reported as refused.

@@ -156,9 +156,10 @@ static int check_indication(const struct iw_sctpmap *a, const struct iw_sctpmap_
 			why, IW_E_DSS_NODDP,
 			"sctp: the peer sent no adaptation indication: its SCTP does not speak DDP");
 	if (peer->adaptation != a->profile->adaptation)
-		return iw_fail(why, IW_E_DSS_NODDP,
-			       "sctp: the peer's adaptation indication is %x: expected %x for DDP",
-			       peer->adaptation, a->profile->adaptation);
+		return iw_fail(
+			why, IW_E_DSS_NODDP,
+			"sctp: the peer's adaptation indication is %x, this end has %x: use the same --profile at both ends",
+			peer->adaptation, a->profile->adaptation);
 	return 0;
 }
 
