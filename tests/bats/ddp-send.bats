@@ -414,8 +414,57 @@ end_slowly() {
     printf 1 >src/a
     push -t udp --udp-port 1 src/a 127.0.0.1:
     assert_status 4
-    assert_stderr_has "connect to 127.0.0.1:$PORT, UDP port 1: "
-    assert_stderr_has 'is a listener with -t udp running there?'
+    assert_stderr_is "ddp-send: connect to 127.0.0.1:$PORT, UDP port 1: unreachable; is a listener with -t udp running there, and does it have --udp-port 1? (RFC 9260)"
+}
+
+@test "a listener with another profile is named, with both indications" {
+    local port
+
+    printf 1 >src/a
+    port=$(free_port)
+    listen -t udp --udp-port "$port"
+    push -t udp --udp-port "$port" --profile sctp-draft-02 src/a 127.0.0.1:
+    assert_status 1
+    assert_stderr_is "ddp-send: connect to 127.0.0.1:$PORT, UDP port $port: the peer aborted the association: its adaptation indication is 0x00000001, this end has 0x00000002; use the same --profile at both ends (RFC 5043 11.1)"
+}
+
+@test "a port that never answers, and one that closes, are told from a listener" {
+    require_tool python3
+    printf 1 >src/a
+    serve_here python3 -c 'import socket, sys
+s = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print("listening", flush=True)
+kept = []
+while True:
+    c = s.accept()[0]
+    if c.recv(1000)[16:18] and len(kept) < 1:
+        kept.append(c)
+    else:
+        c.close()' "$PORT"
+    push --timeout 1500ms --redial 0 src/a 127.0.0.1:
+    assert_status 4
+    assert_stderr_is "ddp-send: connect to 127.0.0.1:$PORT: no answer to the MPA Request within 1.5 s; another program may use that port: give the iWARP listener's port with -p (RFC 5044 7.1.2)"
+    push --redial 0 src/a 127.0.0.1:
+    assert_status 4
+    assert_stderr_is "ddp-send: connect to 127.0.0.1:$PORT: the peer closed the connection before it answered the MPA Request; is the port (-p) that of an iWARP listener? (RFC 5044 8)"
+}
+
+@test "--rev 2 and a listener with --rev 1: told which to change" {
+    local port
+
+    printf 1 >src/a
+    listen --rev 1
+    push --rev 2 src/a 127.0.0.1:
+    assert_status 4
+    assert_stderr_has "ddp-send: connect to 127.0.0.1:$PORT: the peer closed the connection before it answered the MPA Request of revision 2: use --rev 1 if the peer has it; is the port (-p) that of an iWARP listener? (RFC 5044 "
+    push --rev 1 src/a 127.0.0.1:
+    assert_status 0
+    serve_end
+    port=$(free_port)
+    listen --rev 1 -t udp --udp-port "$port"
+    push --rev 2 -t udp --udp-port "$port" src/a 127.0.0.1:
+    assert_status 1
+    assert_stderr_has 'with Terminate: use --rev 1 if the peer has it; otherwise it has no room for the session'
 }
 
 @test "nobody listens, or somebody else does: said in a sentence" {

@@ -52,6 +52,44 @@ push() {
     push "[$LEFT_IP6]" -t raw
 }
 
+# fails TEXT ARGUMENT...: a push without a listener ends with status 4 and this line.
+fails() {
+    local text=$1
+    shift
+
+    run_in right ddp-send -p "$PORT" --redial 0 --timeout 1s "$@"
+    assert_status 4
+    assert_stderr_is "ddp-send: connect to $text"
+}
+
+@test "no answer, no route, an interface that is down, a wrong -b: each is named" {
+    local t
+
+    fails "$LEFT_IP:$PORT: sctp: ICMP reports that the peer does not receive SCTP there; is a listener with -t sctp, raw or xdp running there? (RFC 9260)" \
+        -t raw src/f "$LEFT_IP:"
+    fails "10.77.0.99:$PORT: no answer to the INIT within 1 s (-t raw); is a listener with -t sctp, raw or xdp running there, and does a firewall let SCTP through?" \
+        -t raw src/f 10.77.0.99:
+    fails "10.77.0.99:$PORT, UDP port 9900: no answer to the INIT within 1 s (-t udp); is a listener with -t udp running there, and does a firewall let UDP through?" \
+        -t udp --udp-port 9900 src/f 10.77.0.99:
+    fails "10.77.0.98:$PORT: no answer to the TCP SYN within 1 s; is the address right, and does a firewall let TCP through?" \
+        src/f 10.77.0.98:
+    net_ip right link add down0 type veth peer name down1
+    net_ip right address add 10.79.0.2/24 dev down0
+    for t in tcp udp raw; do
+        fails "192.0.2.7 port $PORT: network is unreachable: no route to 192.0.2.7; is the address right? \`ip route\` lists the routes" \
+            -t $t src/f 192.0.2.7:
+        fails "10.79.0.1 port $PORT: network is unreachable: interface down0 is down, see \`ip link show down0\`" \
+            -t $t src/f 10.79.0.1:
+        fails "$LEFT_IP port $PORT: network is unreachable: interface down0 is down, see \`ip link show down0\`" \
+            -t $t -I down0 src/f "$LEFT_IP:"
+        fails "$LEFT_IP port $PORT: the local address 127.0.0.1 (-b) cannot reach that host; \`ip route get $LEFT_IP\` shows one that can" \
+            -t $t -b 127.0.0.1 src/f "$LEFT_IP:"
+    done
+    fails "192.0.2.7:$PORT: no answer to the INIT within 1 s (-t raw); no route to that host: is the address right? \`ip route\` lists the routes" \
+        -t raw -I "$RIGHT_IF" src/f 192.0.2.7:
+    net_ip right link delete down0
+}
+
 # RFC 8899 4.3: the sender gets no report. Its own device drops packets larger than the MTU of the other end (ENOBUFS).
 @test "a black hole for full packets: udp and raw find what goes through, each way" {
     local t

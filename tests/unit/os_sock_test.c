@@ -311,6 +311,28 @@ static void foreign_source_address_is_named(void **state)
 		"bind to 192.0.2.77: cannot assign requested address; not an address of this machine, `ip address` lists them");
 }
 
+static void route_is_checked_without_sending(void **state)
+{
+	struct iw_addr source = addr("::1", 0), at = addr("127.0.0.1", 9);
+	struct iw_sock_cfg cfg = { 0 };
+	struct iw_fault why = { 0 };
+
+	(void)state;
+	assert_int_equal(iw_sock_check_route(&at, &cfg, &why), 0);
+	assert_int_equal(why.err, 0);
+	cfg.bind = &source;
+	assert_int_equal(iw_sock_check_route(&at, &cfg, &why), IW_E_INVAL);
+	assert_string_equal(
+		why.text,
+		"connect to 127.0.0.1:9: the local address ::1 has another address family");
+	source = addr("127.0.0.1", 9);
+	assert_int_equal(iw_sock_check_route(&at, &cfg, &why), 0);
+	at = addr("fe80::1", 9);
+	cfg.bind = NULL;
+	assert_int_equal(iw_sock_check_route(&at, &cfg, &why), IW_E_INVAL);
+	assert_non_null(strstr(why.text, "needs its interface"));
+}
+
 static void interface_loopback_connects_and_unknown_is_named(void **state)
 {
 	struct iw_sock_cfg cfg = { .interface = "lo" };
@@ -515,6 +537,7 @@ int main(void)
 		cmocka_unit_test(socket_joined_to_itself_is_refused),
 		cmocka_unit_test(source_address_is_the_one_asked_for),
 		cmocka_unit_test(foreign_source_address_is_named),
+		cmocka_unit_test(route_is_checked_without_sending),
 		cmocka_unit_test(interface_loopback_connects_and_unknown_is_named),
 		cmocka_unit_test(link_local_address_needs_an_interface),
 		cmocka_unit_test(taken_port_is_named),
