@@ -17,14 +17,16 @@ const char *iw_far_end_name(enum iw_far_end e)
 	return names[e];
 }
 
-/* The kernel tells of ABORT and of ICMP by errno alone. */
+/*
+ * Kernel SCTP reports ABORT and ICMP by errno alone. ENETUNREACH is not among them: this host has no
+ * route.
+ */
 static enum iw_far_end by_errno(int e)
 {
 	switch (e) {
 	case ECONNREFUSED:
 		return IW_FAR_ABORT;
 	case EHOSTUNREACH:
-	case ENETUNREACH:
 	case ENOPROTOOPT:
 	case EPROTO:
 		return IW_FAR_ICMP;

@@ -179,7 +179,7 @@ enhanced_is() {
     enhanced_is false
     ping_here -c 1 --json --rev 2
     assert_status 1
-    assert_stderr_has 'answered the Enhanced Initiate with Terminate'
+    assert_stderr_has 'answered the Enhanced Initiate (--rev 2) with Terminate: use --rev 1 if the peer has it'
     for rev in 0 3 two; do
         ping_here --rev "$rev"
         assert_status 2

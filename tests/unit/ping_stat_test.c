@@ -151,6 +151,7 @@ static void failures_name_what_answers(void **state)
 		{ { .err = IW_E_TIMEOUT }, true, IW_FAR_OTHER },
 		{ { .err = IW_E_OS, .os_errno = 111 /* ECONNREFUSED */ }, false, IW_FAR_ABORT },
 		{ { .err = IW_E_OS, .os_errno = 113 /* EHOSTUNREACH */ }, false, IW_FAR_ICMP },
+		{ { .err = IW_E_OS, .os_errno = 101 /* ENETUNREACH */ }, false, IW_FAR_NOT_TRIED },
 		{ { .err = IW_E_NOENT }, false, IW_FAR_NOT_TRIED },
 		{ { .err = IW_E_PERM }, false, IW_FAR_NOT_TRIED },
 	};
