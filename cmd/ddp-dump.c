@@ -36,8 +36,9 @@ struct opts {
 	struct iw_cap_save *save; /* that file */
 	struct iw_cap_source_cfg source;
 	struct iw_cap_filter filter;
-	char *expression; /* the arguments, joined: owned; source.filter is this */
-	uint64_t count;   /* frames; 0: all */
+	char *expression;          /* the arguments, joined: owned; source.filter is this */
+	const char *file_argument; /* the first argument that is the name of a file; NULL: none */
+	uint64_t count;            /* frames; 0: all */
 	uint16_t udp_port;
 	const struct iw_sctpmap_profile *profile;
 	bool align;
@@ -182,6 +183,14 @@ static void say_nothing(const struct opts *o, const struct iw_cap_totals *t)
 	else if (f->streams == 1 && f->stream->flow >= t->flows)
 		fprintf(stderr, "no segment of connection %u; the capture has %llu connection%s\n",
 			f->stream->flow, (unsigned long long)t->flows, t->flows == 1 ? "" : "s");
+	else if (f->streams == 1 && !f->stream->any && !t->sctp_frames)
+		fprintf(stderr,
+			"no segment of stream %u: connection %u is TCP, which has no streams; "
+			"use --stream %u\n",
+			f->stream->sid, f->stream->flow, f->stream->flow);
+	else if (f->streams == 1 && !f->stream->any && !f->stags && !f->errors)
+		fprintf(stderr, "no segment of stream %u of connection %u\n", f->stream->sid,
+			f->stream->flow);
 	else if (f->stags == 1 && !f->streams && !f->errors)
 		fprintf(stderr, "no segment names the STag 0x%08x\n", *f->stag);
 	else if (f->stags || f->streams)
@@ -301,22 +310,24 @@ static void add_stream(struct argp_state *state, struct iw_cap_filter *f, char *
 	struct iw_cap_stream s = { .any = true }, *stream;
 	char *colon = strchr(arg, ':');
 	uint64_t flow = 0, sid = 0;
-	const char *why = NULL;
+	const char *why = NULL, *part = colon ? "before the colon: " : "";
 	int err;
 
 	if (colon)
 		*colon = '\0';
 	err = iw_parse_u64(&flow, arg, 0, UINT32_MAX, &why);
-	if (err == 0 && colon)
+	if (err == 0 && colon) {
+		part = "after the colon: ";
 		err = iw_parse_u64(&sid, colon + 1, 0, UINT16_MAX, &why);
+	}
 	if (colon)
 		*colon = ':';
 	if (err < 0)
 		argp_error(
 			state,
-			"--stream \"%s\": %s; expected the number of a connection, such as 3, or "
-			"with a stream of SCTP, such as 3:0",
-			arg, why);
+			"--stream \"%s\": %s%s; expected the number of a connection, such as 3, or "
+			"with a stream of SCTP from 0 to 65535, such as 3:0",
+			arg, part, why);
 	s.flow = (uint32_t)flow;
 	s.any = !colon;
 	s.sid = (uint16_t)sid;
@@ -329,7 +340,10 @@ static void add_word(struct argp_state *state, struct opts *o, const char *arg)
 {
 	size_t had = o->expression ? strlen(o->expression) : 0, len = strlen(arg);
 	char *p = realloc(o->expression, had + len + 2);
+	struct stat st;
 
+	if (!o->file_argument && stat(arg, &st) == 0 && S_ISREG(st.st_mode))
+		o->file_argument = arg;
 	if (!p)
 		argp_failure(state, IW_EXIT_FAILED, 0, "out of memory");
 	if (had)
@@ -376,6 +390,9 @@ static void check(struct argp_state *state, struct opts *o)
 	if (!o->source.interface)
 		o->source.interface = o->cli.interface;
 	o->source.filter = o->expression;
+	if (!o->source.file && !o->source.interface && o->file_argument)
+		argp_error(state, "\"%s\": a file, not a filter; read a capture with -r %s",
+			   o->file_argument, o->file_argument);
 	if (!o->source.file && !o->source.interface)
 		argp_error(state,
 			   "no input: name a capture with -r FILE or an interface with -i IF");

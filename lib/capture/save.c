@@ -207,6 +207,27 @@ static bool ends_in(const char *s, const char *end)
 	return len >= n && strcmp(s + len - n, end) == 0;
 }
 
+/* The usual mistakes are explained: a directory that is missing, and a directory instead of a file. */
+static int open_failed(const char *path, int errnum, struct iw_fault *why)
+{
+	int err = iw_os_fail(why, errnum, "-w %s", path);
+	const char *slash = strrchr(path, '/');
+
+	if (why && errnum == ENOENT && slash && slash > path)
+		snprintf(
+			why->text, sizeof(why->text),
+			"-w %s: the directory %.*s does not exist; create it, or name another file",
+			path, (int)(slash - path), path);
+	else if (why && errnum == ENOTDIR && slash && slash > path)
+		snprintf(why->text, sizeof(why->text),
+			 "-w %s: %.*s is not a directory; name another file", path,
+			 (int)(slash - path), path);
+	else if (why && errnum == EISDIR)
+		snprintf(why->text, sizeof(why->text),
+			 "-w %s: a directory; expected the name of a file", path);
+	return err;
+}
+
 int iw_cap_save_open(struct iw_cap_save **out, const char *path, int linktype, bool selective,
 		     struct iw_fault *why)
 {
@@ -220,7 +241,7 @@ int iw_cap_save_open(struct iw_cap_save **out, const char *path, int linktype, b
 	s->selective = selective;
 	s->file = fopen(path, "wbe");
 	if (!s->file) {
-		int err = iw_os_fail(why, errno, "open %s", path);
+		int err = open_failed(path, errno, why);
 
 		free(s);
 		return err;

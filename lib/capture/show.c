@@ -170,6 +170,7 @@ static void totals_human(const struct iw_cap_totals *totals, bool live)
 		IW_CAP_TOTALS_LIST(IW_X_)
 #undef IW_X_
 	};
+	bool headed = false;
 
 	if (!iw_log_on(IW_LOG_WARN))
 		return;
@@ -179,8 +180,13 @@ static void totals_human(const struct iw_cap_totals *totals, bool live)
 		bool drops = rows[i].offset == offsetof(struct iw_cap_totals, kernel_dropped) ||
 			     rows[i].offset == offsetof(struct iw_cap_totals, interface_dropped);
 
-		if (v || iw_log_on(IW_LOG_INFO) || (live && drops))
-			fprintf(stderr, "%12llu %s\n", (unsigned long long)v, rows[i].text);
+		if (!v && !iw_log_on(IW_LOG_INFO) && !(live && drops))
+			continue;
+		/* With the heading of a column a plural fits a 1 as well. */
+		if (!headed)
+			fprintf(stderr, "%12s\n", "number of");
+		headed = true;
+		fprintf(stderr, "%12llu %s\n", (unsigned long long)v, rows[i].text);
 	}
 }
 

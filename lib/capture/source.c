@@ -10,10 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <pcap/pcap.h>
 
 #include "os/os.h"
+#include "util/num.h"
 
 struct iw_cap_source {
 	pcap_t *pcap;
@@ -79,6 +81,57 @@ static FILE *open_stream(struct iw_cap_source *s, const char *path, struct iw_fa
 	return f;
 }
 
+#define MAGIC_MAX 6
+
+/* The first octets of compressed files, and the program that writes them decompressed. */
+static const struct {
+	const char *format, *program;
+	uint8_t magic[MAGIC_MAX], len;
+} compressed[] = {
+	{ "gzip", "zcat", { 0x1f, 0x8b }, 2 },
+	{ "xz", "xzcat", { 0xfd, '7', 'z', 'X', 'Z', 0 }, 6 },
+	{ "zstd", "zstdcat", { 0x28, 0xb5, 0x2f, 0xfd }, 4 },
+	{ "bzip2", "bzcat", { 'B', 'Z', 'h' }, 3 },
+	{ "lz4", "lz4cat", { 0x04, 0x22, 0x4d, 0x18 }, 4 },
+};
+
+/* Reads the first octets and puts them back: libpcap reads them again. */
+static size_t peek(FILE *f, uint8_t head[static MAGIC_MAX])
+{
+	size_t n = fread(head, 1, MAGIC_MAX, f);
+
+	for (size_t i = n; i > 0; i--)
+		(void)ungetc(head[i - 1], f);
+	return n;
+}
+
+/* IW_E_FORMAT for a directory and for a compressed file; 0 for all others. */
+static int refuse(const struct iw_cap_source *s, FILE *f, struct iw_fault *why)
+{
+	uint8_t head[MAGIC_MAX];
+	struct stat st;
+	size_t n;
+
+	if (fstat(fileno(f), &st) == 0 && S_ISDIR(st.st_mode))
+		return iw_fail(why, IW_E_FORMAT,
+			       "%s: a directory; expected a pcap or pcapng capture", s->name);
+	n = peek(f, head);
+	for (size_t i = 0; i < IW_ARRAY_LEN(compressed); i++) {
+		if (n < compressed[i].len ||
+		    memcmp(head, compressed[i].magic, compressed[i].len) != 0)
+			continue;
+		if (f == stdin)
+			return iw_fail(why, IW_E_FORMAT,
+				       "%s: compressed with %s; decompress it first: ... | %s | "
+				       "ddp-dump -r -",
+				       s->name, compressed[i].format, compressed[i].program);
+		return iw_fail(why, IW_E_FORMAT,
+			       "%s: compressed with %s; use `%s %s | ddp-dump -r -`", s->name,
+			       compressed[i].format, compressed[i].program, s->name);
+	}
+	return 0;
+}
+
 /* What libpcap says of the beginning of a file. */
 static int not_a_capture(const struct iw_cap_source *s, const char *text, struct iw_fault *why)
 {
@@ -99,10 +152,14 @@ static int open_file(struct iw_cap_source *s, const char *path, struct iw_fault 
 
 	if (!f)
 		return IW_E_OS;
+	err = refuse(s, f, why);
+	if (err < 0)
+		goto fail;
 	s->pcap = pcap_fopen_offline_with_tstamp_precision(f, PCAP_TSTAMP_PRECISION_NANO, text);
 	if (s->pcap)
 		return 0;
 	err = not_a_capture(s, text, why);
+fail:
 	if (f != stdin)
 		fclose(f);
 	return err;
@@ -158,9 +215,14 @@ static int open_live(struct iw_cap_source *s, const struct iw_cap_source_cfg *cf
 static int set_filter(struct iw_cap_source *s, const char *filter, struct iw_fault *why)
 {
 	struct bpf_program program;
-	int err = 0;
+	int err = pcap_compile(s->pcap, &program, filter, 1, PCAP_NETMASK_UNKNOWN);
+	struct stat st;
 
-	if (pcap_compile(s->pcap, &program, filter, 1, PCAP_NETMASK_UNKNOWN) < 0)
+	if (err < 0 && stat(filter, &st) == 0 && S_ISREG(st.st_mode))
+		return iw_fail(why, IW_E_INVAL, "\"%s\": a file, not a filter; %s", filter,
+			       s->live ? "read a capture with -r FILE, without -i"
+				       : "-r reads one capture at a time");
+	if (err < 0)
 		return iw_fail(why, IW_E_INVAL, "filter \"%s\": %s; see pcap-filter(7)", filter,
 			       pcap_geterr(s->pcap));
 	if (pcap_setfilter(s->pcap, &program) < 0)

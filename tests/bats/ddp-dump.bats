@@ -292,6 +292,51 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_stderr_has "$BATS_TEST_TMPDIR/half.pcap: frame 18: truncated"
 }
 
+@test "an input that is not a plain capture is named with what to do" {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir dir
+    cp "$TRACES/ops.pcap" .
+    gzip -k ops.pcap
+    run_here ddp-dump -r dir
+    assert_status 4
+    assert_stderr_is 'ddp-dump: dir: a directory; expected a pcap or pcapng capture'
+    run_here ddp-dump -r ops.pcap.gz
+    assert_status 4
+    assert_stderr_is "ddp-dump: ops.pcap.gz: compressed with gzip; use \`zcat ops.pcap.gz | ddp-dump -r -\`"
+    run_here bash -c 'ddp-dump -r - <ops.pcap.gz'
+    assert_status 4
+    assert_stderr_is 'ddp-dump: standard input: compressed with gzip; decompress it first: ... | zcat | ddp-dump -r -'
+    run_here ddp-dump ops.pcap
+    assert_status 2
+    assert_stderr_has 'ddp-dump: "ops.pcap": a file, not a filter; read a capture with -r ops.pcap'
+    run_here ddp-dump -r ops.pcap ops.pcap
+    assert_status 2
+    assert_stderr_is 'ddp-dump: "ops.pcap": a file, not a filter; -r reads one capture at a time'
+}
+
+@test "a copy that cannot be written is named with the directory" {
+    cd "$BATS_TEST_TMPDIR"
+    : >file
+    run_here ddp-dump -q -r "$TRACES/ops.pcap" -w no/copy.pcap
+    assert_status 4
+    assert_stderr_is 'ddp-dump: -w no/copy.pcap: the directory no does not exist; create it, or name another file'
+    run_here ddp-dump -q -r "$TRACES/ops.pcap" -w file/copy.pcap
+    assert_status 4
+    assert_stderr_is 'ddp-dump: -w file/copy.pcap: file is not a directory; name another file'
+    run_here ddp-dump -q -r "$TRACES/ops.pcap" -w .
+    assert_status 4
+    assert_stderr_is 'ddp-dump: -w .: a directory; expected the name of a file'
+}
+
+@test "a --stream that is malformed or absent is explained" {
+    run_here ddp-dump -r "$TRACES/ops.pcap" --stream 0:x
+    assert_status 2
+    assert_stderr_has 'ddp-dump: --stream "0:x": after the colon: not a number; expected the number of a connection, such as 3, or with a stream of SCTP from 0 to 65535, such as 3:0'
+    run_here ddp-dump -r "$TRACES/ops.pcap" --stream 0:3
+    assert_status 0
+    assert_stderr_has 'no segment of stream 3: connection 0 is TCP, which has no streams; use --stream 0'
+}
+
 @test "the reason is given if no event is shown" {
     head -c 24 "$TRACES/ops.pcap" >"$BATS_TEST_TMPDIR/none.pcap"
     run_here ddp-dump -r "$BATS_TEST_TMPDIR/none.pcap"
