@@ -10,6 +10,7 @@
 #include "bench/lane.h"
 #include "cli/context.h"
 #include "cli/human.h"
+#include "cli/listener.h"
 #include "cli/signals.h"
 #include "os/os.h"
 
@@ -441,6 +442,8 @@ static int rejected(const struct lane *l, const struct iw_fault *fault, struct i
 	    m.type == IW_BENCH_REFUSED)
 		return iw_fail(why, IW_E_REJECTED, "the server refused: %s", m.text);
 	*why = *fault;
+	iw_cli_wrong_listener(why, info.private_data, info.private_data_len, info.peer,
+			      "ddp-bench --listen");
 	return fault->err;
 }
 
@@ -526,7 +529,8 @@ static int on_event(struct iw_bench_client *c, const struct iw_async_event *ev,
 		iw_disconnect(l->qp);
 		return iw_fail(
 			why, IW_E_CLOSED,
-			"the server closed the connection during the run; its output has the reason");
+			"the server closed the connection during the run; its output has the reason;"
+			" is it a ddp-bench --listen?");
 	case IW_EV_CLOSED:
 		if (c->phase == CLOSING && ev->fault.err == IW_OK) {
 			c->phase = all_did(c) ? OVER : CLOSING;

@@ -8,6 +8,7 @@
 
 #include "bench/pattern.h"
 #include "cli/context.h"
+#include "cli/listener.h"
 #include "cli/signals.h"
 #include "os/os.h"
 #include "util/num.h"
@@ -207,6 +208,17 @@ static void keep_private_data(struct iw_ping *p, const struct stream *s)
 		memcpy(p->private_data, info.private_data, p->pd_len);
 }
 
+static void on_rejected(struct iw_ping *p, const struct stream *s, const struct iw_fault *fault)
+{
+	struct iw_fault why = *fault;
+	struct iw_qp_info info;
+
+	iw_qp_info(s->qp, &info);
+	iw_cli_wrong_listener(&why, p->private_data, p->pd_len, info.peer,
+			      "sctp-ddp-ping --listen");
+	fail(p, &why);
+}
+
 static void on_closed(struct iw_ping *p, struct stream *s, const struct iw_fault *fault)
 {
 	struct iw_fault why = *fault;
@@ -234,7 +246,7 @@ static void on_event(struct iw_ping *p, const struct iw_async_event *ev)
 	case IW_EV_REJECTED:
 		look(p);
 		keep_private_data(p, s);
-		fail(p, &ev->fault);
+		on_rejected(p, s, &ev->fault);
 		break;
 	case IW_EV_PEER_CLOSED:
 		iw_disconnect(s->qp);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/context.h"
+#include "cli/listener.h"
 #include "cli/log.h"
 #include "cli/signals.h"
 #include "os/os.h"
@@ -262,13 +263,27 @@ static void ended_early(const struct talk *t, struct iw_rping_news *news)
 			news->info.peer, cfg->size);
 }
 
+/* The connection's own reason; a rejection by another tool of the suite names that tool. */
+static void connection_ended(const struct talk *t, const struct iw_fault *fault,
+			     struct iw_rping_news *news)
+{
+	struct iw_qp_info info;
+
+	news->fault = *fault;
+	if (fault->err != IW_E_REJECTED || !t->run->cfg.ping.client)
+		return;
+	iw_qp_info(t->qp, &info);
+	iw_cli_wrong_listener(&news->fault, info.private_data, info.private_data_len, info.peer,
+			      "mpa-probe --listen --app rping");
+}
+
 static void on_closed(struct talk *t, const struct iw_fault *fault, struct iw_rping_news *news)
 {
 	tell(t, IW_RPING_LEFT, news);
 	if (t->fault.err)
 		news->fault = t->fault;
 	else if (fault->err)
-		news->fault = *fault;
+		connection_ended(t, fault, news);
 	else if (!t->up || !iw_rping_over(t->ping))
 		ended_early(t, news);
 	forget_talk(t);

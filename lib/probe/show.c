@@ -6,6 +6,7 @@
 
 #include "cli/exit.h"
 #include "cli/human.h"
+#include "cli/listener.h"
 #include "cli/log.h"
 #include "cli/table.h"
 #include "cli/text.h"
@@ -572,6 +573,22 @@ static bool was_only_request(const struct iw_probe_result *r)
 	       (o == IW_OUT_CLOSED || o == IW_OUT_RESET);
 }
 
+/* The tool of the suite that refused the connection, if it is one. */
+static void show_listener(struct iw_text *t, const struct iw_answer *a)
+{
+	const char *listener;
+	struct view v;
+
+	if (!view(&v, a->raw, a->raw_len))
+		return;
+	listener = iw_cli_listener(v.pd, v.pd_len);
+	if (listener)
+		iw_text_fmt(t,
+			    "\n  listener      %s, which accepts only its own clients; for a full "
+			    "probe run mpa-probe --listen there",
+			    listener);
+}
+
 /* "127.0.0.1:80: not an iWARP endpoint: it speaks HTTP (...)" */
 static void show_refusal(const struct iw_probe_result *r, FILE *f)
 {
@@ -588,6 +605,7 @@ static void show_refusal(const struct iw_probe_result *r, FILE *f)
 			    a->ending == IW_END_FIN     ? "the peer closed the connection"
 			    : a->ending == IW_END_RESET ? "the peer reset the connection"
 							: "TCP stayed open");
+		show_listener(&t, a);
 	} else if (a->outcome == IW_OUT_NOT_MPA) {
 		iw_text_fmt(&t, "%s: not an iWARP endpoint: it speaks %s", r->target, a->text);
 	} else if (a->outcome == IW_OUT_UNREACHABLE) {

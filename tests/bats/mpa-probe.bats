@@ -236,19 +236,21 @@ while True:
     assert_output_is "127.0.0.1:$PORT: does not accept this Request with Rev 3: the peer reset the connection; try without options such as --rev and --single"
 }
 
-@test "the text of a rejection is shown" {
+@test "a listener of another tool is named when it rejects the connection" {
     mkdir "$BATS_TEST_TMPDIR/dst"
     serve_here ddp-recv -p "$PORT" "$BATS_TEST_TMPDIR/dst"
     rping
     assert_status 1
-    assert_stderr_has 'the peer rejected the connection: "'
-    assert_stderr_has "the peer speaks another protocol\""
+    assert_stderr_has "mpa-probe: connect to 127.0.0.1:$PORT: ddp-recv listens there, not mpa-probe --listen --app rping; start that there, or give its port with -p"
+    run_here mpa-probe -p "$PORT" --single 127.0.0.1
+    assert_status 1
+    assert_output_has 'listener      ddp-recv, which accepts only its own clients; for a full probe run mpa-probe --listen there'
     serve_end
     another_port
     serve_here ddp-bench --listen -p "$PORT"
     rping
     assert_status 1
-    assert_stderr_has 'the peer rejected the connection: "the Private Data is not a RUN of ddp-bench: is the client a ddp-bench?"'
+    assert_stderr_has "mpa-probe: connect to 127.0.0.1:$PORT: ddp-bench --listen listens there, not mpa-probe --listen --app rping; start that there, or give its port with -p"
 }
 
 @test "a web server, an ordinary one" {

@@ -292,6 +292,7 @@ enhanced_is() {
     serve_here ddp-recv "${UDP[@]}" dst
     ping_here -c 1
     assert_status 1
+    assert_stderr_has ': ddp-recv listens there, not sctp-ddp-ping --listen; start that there, or give its port with -p'
     assert_output_has 'session rejected, with '
     assert_output_has 'ddp-transfer'
     doctor_says rejected
