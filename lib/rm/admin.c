@@ -24,7 +24,7 @@ static int connect_once(struct iw_rm_admin *a, struct iw_fault *why)
 		err = iw_rm_default_path(by_default, a->port, why);
 		path = by_default;
 	}
-	return err ? err : iw_rm_connect(&a->fd, path, why);
+	return err ? err : iw_rm_connect(&a->fd, path, a->path ? -1 : a->port, why);
 }
 
 static int ask(struct iw_rm_admin *a, const struct iw_rm_request *q, int file, struct iw_fault *why)

@@ -23,7 +23,7 @@ static bool is_socket(const char *path)
 	return stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
-static int connect_failed(struct iw_fault *why, int errnum, const char *path)
+static int connect_failed(struct iw_fault *why, int errnum, const char *path, int port)
 {
 	int err;
 
@@ -35,10 +35,15 @@ static int connect_failed(struct iw_fault *why, int errnum, const char *path)
 		return iw_fail(why, IW_E_STATE,
 			       "%s: not a %s; give the socket of ddp-recv with --control", path,
 			       errnum == EPROTOTYPE ? "control socket" : "socket");
+	if ((errnum == ENOENT || errnum == ECONNREFUSED) && port >= 0)
+		return iw_fail(
+			why, IW_E_STATE,
+			"no ddp-recv with port %u answers at %s: start one, or name the port of the listener with -p (with --control none, it has no socket)",
+			(uint32_t)port, path);
 	if (errnum == ENOENT || errnum == ECONNREFUSED)
 		return iw_fail(
 			why, IW_E_STATE,
-			"no ddp-recv answers at %s: start one, or give --control (with --control none, it has no socket)",
+			"no ddp-recv answers at %s: start one, or give its socket with --control (with --control none, it has no socket)",
 			path);
 	err = iw_os_fail(why, errnum, "control socket %s", path);
 	if (why && errnum == EACCES) {
@@ -50,7 +55,7 @@ static int connect_failed(struct iw_fault *why, int errnum, const char *path)
 	return err;
 }
 
-int iw_rm_connect(int *out, const char *path, struct iw_fault *why)
+int iw_rm_connect(int *out, const char *path, int port, struct iw_fault *why)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	const struct timeval patience = { .tv_sec = 10 };
@@ -75,7 +80,7 @@ int iw_rm_connect(int *out, const char *path, struct iw_fault *why)
 	}
 	err = errno;
 	close(fd);
-	return connect_failed(why, err, path);
+	return connect_failed(why, err, path, port);
 }
 
 /* 0 when the socket is ready. */

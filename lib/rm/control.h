@@ -36,10 +36,11 @@ IW_MUST_CHECK int iw_rm_listen(struct iw_rm *rm, const char *path, bool make_dir
 /* --- who asks --- */
 
 /*
- * Connects to the manager at path. *fd is the caller's to close. IW_E_STATE: no ddp-recv answers
+ * Connects to the manager at path. *fd is the caller's to close. port: the listener's, if path is the
+ * default for it; -1: the user has given the path. IW_E_STATE: no ddp-recv answers
  * there; IW_E_TIMEOUT, IW_E_PERM, IW_E_OS.
  */
-IW_MUST_CHECK int iw_rm_connect(int *fd, const char *path, struct iw_fault *why);
+IW_MUST_CHECK int iw_rm_connect(int *fd, const char *path, int port, struct iw_fault *why);
 /*
  * Sends a request; file: a descriptor to go along, or -1. Waits at most timeout_ns for room.
  * IW_E_TIMEOUT, IW_E_CLOSED, IW_E_OS.

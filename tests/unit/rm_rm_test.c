@@ -445,7 +445,7 @@ static int asker(void)
 	struct iw_fault why;
 	int fd = -1;
 
-	if (iw_rm_connect(&fd, rm->path, &why) != 0)
+	if (iw_rm_connect(&fd, rm->path, -1, &why) != 0)
 		fail_msg("%s", why.text);
 	return fd;
 }
