@@ -288,31 +288,33 @@ static bool is_svg(const char *name)
 /* Options of connections, which the tests without a HOST do not make: the name of one that was given. */
 static const char *connection_option(const struct opts *o)
 {
-	return o->cli.transport_given       ? "transport"
-	       : o->cli.interface           ? "interface"
-	       : o->cli.bind                ? "bind"
-	       : o->cli.port != IW_CLI_PORT ? "port"
-					    : NULL;
+	return o->cli.transport_given ? "transport"
+	       : o->cli.interface     ? "interface"
+	       : o->cli.bind          ? "bind"
+	       : o->cli.port_given    ? "port"
+	       : o->cli.timeout_given ? "timeout"
+	       : o->cli.trace_path    ? "trace"
+				      : iw_conn_opts_given(&o->conn);
 }
 
 static void check_test(const struct argp_state *state, const struct opts *o)
 {
-	const char *given = o->not_xdp;
+	const char *given = o->not_xdp, *connection = connection_option(o);
 
 	if (!given && o->task == TASK_STAG)
 		given = o->run_option;
-	if (!given)
-		given = connection_option(o);
 	if (given)
 		argp_error(
 			state, "%s%s: does not apply to the test %s; %s",
 			strchr(given, ' ') ? "" : "--", given, o->host,
 			o->task == TASK_XDP
 				? "only --time (of each run), --count (pairs of runs) and --between do"
-				: "it has no connection");
-	if (o->conn.given)
-		argp_error(state, "options of connections, such as --crc: not with the test %s",
-			   o->host);
+				: "it has no options of its own");
+	if (connection)
+		argp_error(
+			state,
+			"--%s: does not apply to the test %s, which makes no connection; leave it out",
+			connection, o->host);
 	if (o->task == TASK_XDP && o->count > IW_XDP_BENCH_PAIRS)
 		argp_error(state, "--count %" PRIu64 ": expected 1 to %d for the test xdp",
 			   o->count, IW_XDP_BENCH_PAIRS);
@@ -430,6 +432,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[1] = &o->cli;
 		return 0;
 	case ARGP_KEY_ARG:
+		if (o->mode_name && iw_cli_is_port(arg))
+			argp_error(state,
+				   "\"%s\": expected HOST and MODE only; give the port with -p %s",
+				   arg, arg);
 		if (o->mode_name)
 			argp_error(state,
 				   "\"%s\": one argument too many; expected HOST and MODE only",

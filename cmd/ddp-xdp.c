@@ -3,6 +3,7 @@
  * ddp-xdp: attaches the XDP programs to an interface, reports their counters, and detaches them.
  */
 #include <poll.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +93,8 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = o->cli;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "\"%s\": expected options only; name the interface with -I", arg);
+		argp_error(state, "\"%s\": expected options only; name an interface with -I %s",
+			   arg, if_nametoindex(arg) ? arg : "NAME");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -77,7 +77,12 @@ static error_t parse_control(int key, char *arg, struct argp_state *state)
 	if (key != KEY_CONTROL)
 		return ARGP_ERR_UNKNOWN;
 	if (!*arg)
-		argp_error(state, "--control \"\": expected a path");
+		argp_error(state,
+			   "--control \"\": empty; expected the path of the socket of ddp-recv");
+	if (strcmp(arg, "none") == 0)
+		argp_error(
+			state,
+			"--control none: only for ddp-recv, which then has no socket; expected the path of its socket");
 	o->admin.path = arg;
 	return 0;
 }
@@ -126,7 +131,10 @@ static uint32_t parse_stag(const struct argp_state *state, const char *arg)
 	unsigned long v;
 
 	if (strlen(digits) != 8 || strspn(digits, "0123456789abcdefABCDEF") != 8)
-		argp_error(state, "\"%s\": expected an STag of eight hexadecimal digits", arg);
+		argp_error(state,
+			   "\"%s\": expected an STag of eight hexadecimal digits, such as 0000beef;"
+			   " stag-reg list shows them",
+			   arg);
 	v = strtoul(digits, &end, 16);
 	if (v == 0)
 		argp_error(state, "STag %s: 0 is not an STag", arg);
@@ -269,8 +277,12 @@ static error_t parse_add(int key, char *arg, struct argp_state *state)
 		o->add.open = true;
 		return 0;
 	case ARGP_KEY_ARG:
+		if (o->file && iw_cli_is_port(arg))
+			argp_error(state, "\"%s\": expected one file; give the port with -p %s",
+				   arg, arg);
 		if (o->file)
-			argp_error(state, "\"%s\": expected only one file", arg);
+			argp_error(state, "\"%s\": a second file after \"%s\"; expected one", arg,
+				   o->file);
 		o->file = arg;
 		return 0;
 	case ARGP_KEY_END:
@@ -313,7 +325,13 @@ static error_t parse_list(int key, char *arg, struct argp_state *state)
 {
 	struct opts *o = state->input;
 
-	(void)arg;
+	if (key == ARGP_KEY_ARG && iw_cli_is_port(arg))
+		argp_error(state, "\"%s\": expected options only; give the port with -p %s", arg,
+			   arg);
+	if (key == ARGP_KEY_ARG)
+		argp_error(state,
+			   "\"%s\": expected options only; use `stag-reg show STAG` for one buffer",
+			   arg);
 	if (key != ARGP_KEY_INIT)
 		return ARGP_ERR_UNKNOWN;
 	state->child_inputs[0] = o;
@@ -359,7 +377,8 @@ static error_t parse_show(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (o->nstags != 1)
-			argp_error(state, "expected one STag");
+			argp_error(state, "%zu STags given; expected one; stag-reg list shows them",
+				   o->nstags);
 		return 0;
 	default:
 		return parse_stags(key, arg, state);
@@ -421,7 +440,8 @@ static error_t parse_watch(int key, char *arg, struct argp_state *state)
 		return parse_list(key, arg, state);
 	case ARGP_KEY_END:
 		if (o->nstags > 1)
-			argp_error(state, "expected one STag, or none for all");
+			argp_error(state, "%zu STags given; expected one, or none for all buffers",
+				   o->nstags);
 		return 0;
 	default:
 		return parse_stags(key, arg, state);
@@ -476,7 +496,9 @@ static error_t parse_revoke(int key, char *arg, struct argp_state *state)
 		if (o->all && o->nstags > 0)
 			argp_error(state, "--all and STags exclude each other: use one of them");
 		if (!o->all && o->nstags == 0)
-			argp_error(state, "expected STags, or --all");
+			argp_error(
+				state,
+				"no STag given; expected STags, or --all; stag-reg list shows them");
 		return 0;
 	default:
 		return parse_stags(key, arg, state);

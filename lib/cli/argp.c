@@ -108,6 +108,7 @@ static error_t set_option(int key, char *arg, struct argp_state *state, struct i
 		return 0;
 	case 'p':
 		cli->port = iw_cli_port(state, "--port", arg, 0);
+		cli->port_given = true;
 		return 0;
 	case 'b':
 		cli->bind = not_empty(state, "--bind", arg, "an address, a host name or *");
@@ -119,6 +120,7 @@ static error_t set_option(int key, char *arg, struct argp_state *state, struct i
 		cli->timeout_ns =
 			iw_cli_duration(state, "--timeout", arg, TIMEOUT_MIN, TIMEOUT_MAX);
 		cli->setup_timeout_ns = cli->timeout_ns;
+		cli->timeout_given = true;
 		return 0;
 	case 'h':
 		argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);

@@ -52,14 +52,15 @@ struct iw_doctor;
 
 /* The common options, and what goes with them. Strings are borrowed from argv. */
 struct iw_cli {
-	const char *tool;          /* "ddp-send" */
-	const char *transport;     /* "tcp", "sctp", "udp", "raw" or "xdp" */
-	bool transport_given;      /* the user has named it */
-	uint16_t port;             /* 0: the system's choice, for listeners */
-	const char *bind;          /* address, name or "*"; NULL: not given */
-	const char *interface;     /* NULL: not given */
-	uint64_t timeout_ns;       /* no progress for so long: give up */
-	uint64_t setup_timeout_ns; /* the same while a connection is set up */
+	const char *tool;               /* "ddp-send" */
+	const char *transport;          /* "tcp", "sctp", "udp", "raw" or "xdp" */
+	bool transport_given;           /* the user has named it */
+	bool port_given, timeout_given; /* the same for these */
+	uint16_t port;                  /* 0: the system's choice, for listeners */
+	const char *bind;               /* address, name or "*"; NULL: not given */
+	const char *interface;          /* NULL: not given */
+	uint64_t timeout_ns;            /* no progress for so long: give up */
+	uint64_t setup_timeout_ns;      /* the same while a connection is set up */
 	bool json;
 	bool quiet;
 	bool doctor;

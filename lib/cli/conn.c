@@ -209,6 +209,14 @@ void iw_conn_opts_check(const struct argp_state *state, const struct iw_conn_opt
 			   transport);
 }
 
+const char *iw_conn_opts_given(const struct iw_conn_opts *o)
+{
+	for (const struct argp_option *x = options; x->name || x->doc; x++)
+		if (x->name && o->given & 1u << (x->key - KEY_CC))
+			return x->name;
+	return NULL;
+}
+
 const struct argp iw_conn_argp = { .options = options, .parser = parse };
 
 void iw_cli_check_udp_port(const struct argp_state *state, bool any_udp_port, bool listen)

@@ -45,6 +45,9 @@ void iw_cli_fits(const struct argp_state *state, const char *option, const char 
 void iw_conn_opts_check(const struct argp_state *state, const struct iw_conn_opts *o,
 			const char *transport);
 
+/* The first option of the list that was given, without its hyphens, such as "crc"; NULL: none. */
+const char *iw_conn_opts_given(const struct iw_conn_opts *o);
+
 /* Before parsing. */
 void iw_conn_opts_init(struct iw_conn_opts *o);
 

@@ -106,10 +106,20 @@ size_t iw_cli_enum(const struct argp_state *state, const char *option, const cha
 	return 0;
 }
 
+bool iw_cli_is_port(const char *arg)
+{
+	const char *why;
+	uint64_t port;
+
+	return iw_parse_u64(&port, arg, 1, UINT16_MAX, &why) == 0;
+}
+
 void iw_cli_host(const struct argp_state *state, const char *arg, const char **host)
 {
+	if (*host && iw_cli_is_port(arg))
+		argp_error(state, "\"%s\": expected one host; give the port with -p %s", arg, arg);
 	if (*host)
-		argp_error(state, "\"%s\": a second host; expected one", arg);
+		argp_error(state, "\"%s\": a second host after \"%s\"; expected one", arg, *host);
 	if (arg[0] == '\0')
 		argp_error(state, "\"\": empty; expected the name or address of a host");
 	*host = arg;

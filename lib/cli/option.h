@@ -11,6 +11,7 @@
 #define IW_CLI_OPTION_H
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,9 @@ uint16_t iw_cli_port(const struct argp_state *state, const char *option, const c
 /* The index of @arg in @names, which ends with NULL. */
 size_t iw_cli_enum(const struct argp_state *state, const char *option, const char *arg,
 		   const char *const *names);
+
+/* True if @arg, an argument that is not expected, looks like a port: its message names -p. */
+bool iw_cli_is_port(const char *arg);
 
 /* The one argument of a tool that takes a host: *host is NULL before. */
 void iw_cli_host(const struct argp_state *state, const char *arg, const char **host);

@@ -51,10 +51,13 @@ END
     refused '--depth 4: pingpong has one message outstanding' ddp-bench 127.0.0.1 pingpong --depth 4
     refused '--plot "x.png": pictures are SVG' ddp-bench 127.0.0.1 write --plot x.png
     refused '--cc bbr: not known for -t udp; expected rfc9260 or cubic' ddp-bench 127.0.0.1 write -t udp --cc bbr
-    refused '--interface: does not apply to the test xdp; only --time' ddp-bench xdp -I v0
+    refused '--interface: does not apply to the test xdp, which makes no connection; leave it out' ddp-bench xdp -I v0
     refused '--bind: does not apply to the test xdp' ddp-bench xdp -b 127.0.0.1
     refused '--port: does not apply to the test xdp' ddp-bench xdp -p 1
-    refused '--count: does not apply to the test stag; it has no connection' ddp-bench stag -n 5
+    refused '--port: does not apply to the test xdp' ddp-bench xdp -p 7471
+    refused '--timeout: does not apply to the test stag, which makes no connection; leave it out' ddp-bench stag --timeout 3
+    refused '--crc: does not apply to the test stag, which makes no connection; leave it out' ddp-bench stag --crc off
+    refused '--count: does not apply to the test stag; it has no options of its own' ddp-bench stag -n 5
     refused '--rtr: Rev 1 has no RTR forms; use --rev 2' mpa-probe --rev 1 --rtr read 127.0.0.1
     refused '--peer-to-peer: Rev 1 has no RTR forms; use --rev 2' mpa-probe --rev 1 --peer-to-peer 127.0.0.1
     refused '--exclude "[": a [ without its ]' ddp-send --exclude '[' f 127.0.0.1:
@@ -70,6 +73,13 @@ END
     refused '"more": one argument too many; expected HOST and MODE only' ddp-bench 127.0.0.1 write more
     refused '"write" is a mode, and the host comes first: ddp-bench HOST write' ddp-bench write 127.0.0.1
     refused '"127.0.0.1": the test stag has no host; leave it out' ddp-bench stag 127.0.0.1
+    for t in mpa-probe sctp-ddp-ping; do
+        refused '"7471": expected one host; give the port with -p 7471' $t localhost 7471
+        refused '"two": a second host after "one"; expected one' $t one two
+    done
+    refused '"7471": expected HOST and MODE only; give the port with -p 7471' ddp-bench localhost write 7471
+    refused '"9999": expected options only; give the port with -p 9999' stag-reg list 9999
+    refused '"lo": expected options only; name an interface with -I lo' ddp-xdp status lo
     refused '"localhost:7471": expected a host without a port; give the port with -p 7471' mpa-probe localhost:7471
     refused '"127.0.0.1:7471": expected a host without a port; give the port with -p 7471' sctp-ddp-ping 127.0.0.1:7471
     refused '--bind names an address' ddp-bench --listen 127.0.0.1
