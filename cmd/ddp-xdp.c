@@ -314,32 +314,37 @@ static int doctor_also(struct iw_cli *cli, int status)
 	return status;
 }
 
-/* Options of one command that another one gets. */
-static error_t parse_misplaced(int key, char *arg, struct argp_state *state)
-{
-	(void)arg;
-	switch (key) {
-	case KEY_SAMPLE:
-		argp_error(state, "--sample: an option of `ddp-xdp attach`");
-		return 0;
-	case KEY_EVENTS:
-		argp_error(state, "--events: an option of `ddp-xdp status`");
-		return 0;
-	case KEY_FORCE_CLEAN:
-		argp_error(state, "--force-clean: an option of `ddp-xdp detach`");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-/* argp takes an option of the command itself first. */
+/* Options of one command that another one gets. argp takes an option of the command itself first. */
 static const struct argp_option misplaced_options[] = {
+	{ "program", KEY_PROGRAM, "NAME", OPTION_HIDDEN, NULL, 0 },
+	{ "mode", KEY_MODE, "MODE", OPTION_HIDDEN, NULL, 0 },
+	{ "foreground", KEY_FOREGROUND, NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "pin", KEY_PIN, "DIR", OPTION_HIDDEN | OPTION_ARG_OPTIONAL, NULL, 0 },
+	{ "dispatcher", KEY_DISPATCHER, NULL, OPTION_HIDDEN, NULL, 0 },
 	{ "sample", KEY_SAMPLE, "N", OPTION_HIDDEN, NULL, 0 },
+	{ "associations", KEY_ASSOCIATIONS, "N", OPTION_HIDDEN, NULL, 0 },
+	{ "stags", KEY_STAGS, "N", OPTION_HIDDEN, NULL, 0 },
+	{ "interval", KEY_INTERVAL, "TIME", OPTION_HIDDEN, NULL, 0 },
+	{ "count", 'c', "N", OPTION_HIDDEN, NULL, 0 },
 	{ "events", KEY_EVENTS, NULL, OPTION_HIDDEN, NULL, 0 },
 	{ "force-clean", KEY_FORCE_CLEAN, NULL, OPTION_HIDDEN, NULL, 0 },
 	{ 0 },
 };
+
+static error_t parse_misplaced(int key, char *arg, struct argp_state *state)
+{
+	const char *command = key == KEY_INTERVAL || key == 'c' || key == KEY_EVENTS ? "status"
+			      : key == KEY_FORCE_CLEAN                               ? "detach"
+										     : "attach";
+
+	(void)arg;
+	for (const struct argp_option *o = misplaced_options; o->name; o++)
+		if (o->key == key) {
+			argp_error(state, "--%s: an option of `ddp-xdp %s`", o->name, command);
+			return 0;
+		}
+	return ARGP_ERR_UNKNOWN;
+}
 
 static const struct argp misplaced_argp = { .options = misplaced_options,
 					    .parser = parse_misplaced };

@@ -25,7 +25,7 @@ static void print_who(const struct iw_look *l)
 		return;
 	}
 	if (l->a.owner == IW_XDP_UNKNOWN) {
-		printf("%s: unknown, %s mode, program %u, which this user may not look at: be root\n",
+		printf("%s: unknown, %s mode, program %u, which this user may not look at: be root for its name and counters\n",
 		       l->name, l->a.native ? "native" : "generic", l->a.program);
 		return;
 	}

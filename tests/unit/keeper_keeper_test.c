@@ -300,7 +300,7 @@ static void status_of_a_program_that_may_not_be_looked_at_claims_nothing(void **
 				  .ifindex = 9,
 				  .queues = 4,
 				  .a = { .owner = IW_XDP_UNKNOWN, .program = 17, .name = "?" } };
-	shows("\neth9: unknown, generic mode, program 17, which this user may not look at: be root\n");
+	shows("\neth9: unknown, generic mode, program 17, which this user may not look at: be root for its name and counters\n");
 	shows("\"owner\":\"unknown\",\"queues\":4");
 }
 
