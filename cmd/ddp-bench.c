@@ -342,6 +342,11 @@ static void check_order(const struct argp_state *state, const struct opts *o)
 static void check_options(const struct argp_state *state, struct opts *o)
 {
 	if (o->listen) {
+		if (o->host && (strcmp(o->host, "stag") == 0 || strcmp(o->host, "xdp") == 0))
+			argp_error(
+				state,
+				"--listen: does not apply to the test %s, which makes no connection; leave it out",
+				o->host);
 		if (o->host)
 			argp_error(state,
 				   "--listen takes no argument: \"%s\"; --bind names an address",

@@ -189,16 +189,22 @@ static void parse_pd(struct opts *o, const struct argp_state *state, const char 
 		o->pd_len = len;
 		return;
 	}
-	if (len % 2 || len / 2 - 1 > sizeof(o->pd))
+	if (len / 2 - 1 > sizeof(o->pd))
+		argp_error(state, "--private-data: %zu octets: expected at most %d", len / 2 - 1,
+			   IW_MPA_PD_MAX);
+	if (len % 2)
 		argp_error(
 			state,
-			"--private-data \"%s\": expected two hexadecimal digits for each octet, at most %d octets",
-			arg, IW_MPA_PD_MAX);
+			"--private-data \"%s\": an odd number of hexadecimal digits; expected two for each octet",
+			arg);
 	for (size_t i = 2; i < len; i += 2) {
 		int high = hex_digit(arg[i]), low = hex_digit(arg[i + 1]);
 
 		if (high < 0 || low < 0)
-			argp_error(state, "--private-data \"%s\": not a hexadecimal digit", arg);
+			argp_error(
+				state,
+				"--private-data \"%s\": not a hexadecimal number; after 0x, expected two digits for each octet",
+				arg);
 		o->pd[o->pd_len++] = (uint8_t)(high << 4 | low);
 	}
 }

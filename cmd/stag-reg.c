@@ -215,7 +215,8 @@ static void parse_range(struct opts *o, const struct argp_state *state, const ch
 	char off[32];
 
 	if (!colon || colon - arg >= (int)sizeof(off))
-		argp_error(state, "--range \"%s\": expected OFF:LEN or OFF:", arg);
+		argp_error(state,
+			   "--range \"%s\": expected OFF:LEN or OFF:, such as 0:4096 or 4K:", arg);
 	snprintf(off, sizeof(off), "%.*s", (int)(colon - arg), arg);
 	o->add.off = *off ? iw_cli_size(state, "--range", off, 0, INT64_MAX) : 0;
 	o->add.len = colon[1] ? iw_cli_size(state, "--range", colon + 1, 1, INT64_MAX) : 0;
@@ -377,8 +378,8 @@ static error_t parse_show(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (o->nstags != 1)
-			argp_error(state, "%zu STags given; expected one; stag-reg list shows them",
-				   o->nstags);
+			argp_error(state, "%s; expected one; stag-reg list shows them",
+				   o->nstags ? "more than one STag given" : "no STag given");
 		return 0;
 	default:
 		return parse_stags(key, arg, state);

@@ -57,6 +57,7 @@ END
     refused '--port: does not apply to the test xdp' ddp-bench xdp -p 7471
     refused '--timeout: does not apply to the test stag, which makes no connection; leave it out' ddp-bench stag --timeout 3
     refused '--crc: does not apply to the test stag, which makes no connection; leave it out' ddp-bench stag --crc off
+    refused '--listen: does not apply to the test stag, which makes no connection; leave it out' ddp-bench stag --listen
     refused '--count: does not apply to the test stag; it has no options of its own' ddp-bench stag -n 5
     refused '--rtr: Rev 1 has no RTR forms; use --rev 2' mpa-probe --rev 1 --rtr read 127.0.0.1
     refused '--peer-to-peer: Rev 1 has no RTR forms; use --rev 2' mpa-probe --rev 1 --peer-to-peer 127.0.0.1
@@ -78,6 +79,10 @@ END
         refused '"two": a second host after "one"; expected one' $t one two
     done
     refused '"7471": expected HOST and MODE only; give the port with -p 7471' ddp-bench localhost write 7471
+    refused "--interval: an option of \`ddp-xdp status\`" ddp-xdp attach -I lo --interval 1s
+    refused "--mode: an option of \`ddp-xdp attach\`" ddp-xdp status --mode native
+    refused "--pin: an option of \`ddp-xdp attach\`" ddp-xdp status --pin=/x
+    refused 'no STag given; expected one; stag-reg list shows them' stag-reg show
     refused '"9999": expected options only; give the port with -p 9999' stag-reg list 9999
     refused '"lo": expected options only; name an interface with -I lo' ddp-xdp status lo
     refused '"localhost:7471": expected a host without a port; give the port with -p 7471' mpa-probe localhost:7471
