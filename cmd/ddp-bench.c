@@ -188,6 +188,9 @@ static void parse_sizes(struct opts *o, const struct argp_state *state, const ch
 		size_t len = strcspn(p, ",");
 		char one[64];
 
+		if (len == 0)
+			argp_error(state, "--size \"%s\": %s; expected sizes such as 64,4K-64K,1M",
+				   arg, *arg ? "nothing before or after a comma" : "empty");
 		if (len >= sizeof(one))
 			argp_error(state,
 				   "--size \"%s\": not a size; expected sizes such as 64,4K-64K,1M",

@@ -165,6 +165,11 @@ static int create(char *part, size_t cap, const char *path, struct iw_fault *why
 	}
 	if (fd >= 0)
 		return fd;
+	if (err == ENOENT)
+		return iw_fail(why, iw_os_err(err),
+			       "--plot \"%s\": its directory does not exist; create it, or name "
+			       "another file",
+			       path);
 	return iw_fail(why, iw_os_err(err),
 		       "--plot \"%s\": cannot create it: %s; name another file", path,
 		       iw_os_strerror(reason, sizeof(reason), err));

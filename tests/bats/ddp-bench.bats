@@ -373,7 +373,7 @@ END
 @test "a picture that cannot be created is an error before the measurement" {
     run_here ddp-bench 127.0.0.1 write -p "$PORT" --plot /nonexistent/x.svg
     assert_status 4
-    assert_stderr_is 'ddp-bench: --plot "/nonexistent/x.svg": cannot create it: no such file or directory; name another file'
+    assert_stderr_is 'ddp-bench: --plot "/nonexistent/x.svg": its directory does not exist; create it, or name another file'
 }
 
 @test "a server of another kind, and one that sends no Reply, are named" {

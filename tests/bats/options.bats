@@ -68,6 +68,7 @@ END
 @test "an option of the other side is refused by its name" {
     refused '--memory: only for a server; add --listen' ddp-bench --memory 1M 127.0.0.1 write
     refused '--depth: the client chooses what is measured' ddp-bench --listen --depth 2
+    refused '--size "1K,": nothing before or after a comma; expected sizes such as 64,4K-64K,1M' ddp-bench 127.0.0.1 write -s 1K,
     refused '--size: does not apply to the test xdp' ddp-bench xdp -s 1
     refused '--count 50: expected 1 to 5 for the test xdp' ddp-bench xdp -n 50
     refused 'an interface name has at most 15 characters' ddp-bench xdp --between abcdefghijklmnopq,b
