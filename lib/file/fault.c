@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "os/os.h"
 
@@ -65,6 +66,31 @@ int iw_file_fail(struct iw_file_fault *f, enum iw_xcode code, const char *text)
 	f->code = code;
 	snprintf(f->text, sizeof(f->text), "%s", text);
 	return -1;
+}
+
+const char iw_file_no_dir[] =
+	"a directory cannot be written to standard output; name one file, or give a directory as TARGET";
+
+const char *iw_file_kind(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG:
+		return "a regular file";
+	case S_IFDIR:
+		return "a directory";
+	case S_IFLNK:
+		return "a symbolic link";
+	case S_IFIFO:
+		return "a named pipe";
+	case S_IFSOCK:
+		return "a socket";
+	case S_IFCHR:
+		return "a character device";
+	case S_IFBLK:
+		return "a block device";
+	default:
+		return "an object of unknown kind";
+	}
 }
 
 bool iw_is_zero(const void *p, size_t len)

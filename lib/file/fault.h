@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "xfer/hello.h"
 
@@ -18,6 +19,12 @@ struct iw_file_fault {
 int iw_file_errno(struct iw_file_fault *f, int errnum, const char *step);
 /* The same with a code and a text of ours. */
 int iw_file_fail(struct iw_file_fault *f, enum iw_xcode code, const char *text);
+
+/* The reason when a directory is to be written to standard output. */
+extern const char iw_file_no_dir[];
+
+/* The kind of a file, with its article: "a named pipe". */
+const char *iw_file_kind(mode_t mode);
 
 /* Whether all len octets are zero. */
 bool iw_is_zero(const void *p, size_t len);

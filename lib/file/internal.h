@@ -335,6 +335,7 @@ struct file {
 	/* source */
 	struct iw_src src;
 	bool has_src;
+	char *operand;            /* owned: the path that the local user named; NULL: none */
 	char *to;                 /* owned: the target of a symbolic link */
 	uint8_t *xattr;           /* owned */
 	struct iw_pack_src *pack; /* owned */
@@ -523,6 +524,9 @@ void iw_session_timeout(struct session *s);
 void iw_session_set_timer(struct session *s);
 /* Ends s before its transfer is complete. text is the reason, reported with IW_E_CANCELED. */
 void iw_session_stop(struct session *s, const char *text);
+/* The path that the local user gave for the file m; f: the source's own. NULL: not known, or the peer gave it. */
+const char *iw_session_typed(const struct session *s, const struct iw_xmeta *m,
+			     const struct file *f);
 void iw_session_make_ready(struct session *s);
 /* Reports arrived octets to the machine; sets payload_at if octets of files have moved since the last call. Makes system calls. */
 void iw_session_look(struct session *s);

@@ -10,6 +10,7 @@
 #include "cli/human.h"
 #include "cli/term.h"
 #include "cli/text.h"
+#include "file/fault.h"
 #include "util/num.h"
 
 #define BEAT      IW_MSEC(100)
@@ -154,12 +155,21 @@ static void file_json(struct iw_report *r, const struct iw_file_report *f)
 	end_object(r);
 }
 
-/* True: many names fail for that reason, a file in the place of a directory, which was logged. */
+/* True: many names fail for that reason, which was logged: a file, or standard output, in the place of a directory. */
 static bool is_repeated(struct iw_report *r, const struct iw_file_report *f)
 {
 	static const char end[] = " is not a directory";
 	size_t len = strlen(f->text);
 
+	/* Nothing of the directory can be stored: its name says it all. */
+	if (f->code == IW_XC_TARGET && strcmp(f->text, iw_file_no_dir) == 0) {
+		bool again = strcmp(f->text, r->cause) == 0;
+
+		if (!again)
+			end_cause(r);
+		memcpy(r->cause, f->text, len + 1);
+		return again;
+	}
 	if (f->code != IW_XC_TARGET || len < sizeof(end) || len >= sizeof(r->cause) ||
 	    strcmp(f->text + len - (sizeof(end) - 1), end) != 0)
 		return false;
@@ -177,27 +187,46 @@ static bool repeats_code(const struct iw_file_report *f)
 {
 	return (f->code == IW_XC_NOENT && strstr(f->text, "no such file or directory")) ||
 	       (f->code == IW_XC_CHANGED && strstr(f->text, "while it was being sent")) ||
+	       (f->code == IW_XC_TARGET && strcmp(f->text, iw_file_no_dir) == 0) ||
+	       (f->code == IW_XC_KIND && strstr(f->text, "cannot be sent")) ||
 	       ((f->code == IW_XC_PERM || f->code == IW_XC_SPACE || f->code == IW_XC_IO) &&
 		strstr(f->text, iw_xcode_text(f->code)));
+}
+
+/* The name for an error message: the path as the user named it, where that is known. */
+static void name_failed(char *name, size_t cap, const struct iw_file_report *f)
+{
+	const char *typed = f->typed && f->typed[0] ? f->typed : NULL;
+
+	if (f->meta->kind == IW_XFER_PACK && f->meta->name_len == 0)
+		snprintf(name, cap, "%" PRIu32 " small file%s", f->meta->members,
+			 f->meta->members == 1 ? "" : "s");
+	else if (typed)
+		iw_printable(name, cap, typed, strlen(typed), true);
+	else if (f->meta->name_len > 0)
+		iw_printable(name, cap, f->meta->name, f->meta->name_len, true);
+	else
+		snprintf(name, cap, "the transferred directory");
 }
 
 void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
 {
 	const char *code = repeats_code(f) ? "" : iw_xcode_text(f->code);
+	bool failed = !iw_xcode_is_fine(f->code) && f->code != IW_XC_CANCELED;
 	char name[4096];
 
 	if (r->silent)
 		return;
-	iw_printable(name, sizeof(name), f->meta->name, f->meta->name_len, true);
-	if (f->meta->kind == IW_XFER_PACK && f->meta->name_len == 0)
-		snprintf(name, sizeof(name), "%" PRIu32 " small file%s", f->meta->members,
-			 f->meta->members == 1 ? "" : "s");
+	if (failed || f->meta->kind == IW_XFER_PACK)
+		name_failed(name, sizeof(name), f);
+	else
+		iw_printable(name, sizeof(name), f->meta->name, f->meta->name_len, true);
 	/* Canceled is what the end of the whole transfer made of it: that is told by itself. */
 	if (f->code == IW_XC_WOULD && human(r))
 		printf("%s: %s\n", name, iw_xcode_text(f->code));
 	else if (iw_xcode_is_skip(f->code) && f->text[0])
 		iw_log_warn("%s: %s: %s", name, iw_xcode_text(f->code), f->text);
-	else if (iw_xcode_is_fine(f->code) || f->code == IW_XC_CANCELED)
+	else if (!failed)
 		iw_log_info("%s: %s", name, iw_xcode_text(f->code));
 	else if (!is_repeated(r, f))
 		iw_log_error("%s: %s%s%s%s", name, f->told_by_peer ? "the peer says: " : "", code,

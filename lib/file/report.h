@@ -44,6 +44,8 @@ struct iw_progress_report {
 struct iw_file_report {
 	const char *peer;
 	const struct iw_xmeta *meta;
+	const char *
+		typed; /* the path of the local user, shown if it failed; NULL: meta has the name */
 	uint32_t code;
 	const char *text;
 	bool told_by_peer;

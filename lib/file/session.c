@@ -218,6 +218,7 @@ void iw_file_free(struct file *f)
 		iw_hasher_fini(&f->hasher);
 	free(f->packed);
 	free(f->text);
+	free(f->operand);
 	free(f->to);
 	free(f->xattr);
 	free(f->name);
@@ -770,11 +771,39 @@ static void report_pack(struct session *s, const struct iw_xact *a)
 	}
 }
 
+/* The one path of which that is the last component, or whose contents it is, with the empty name; NULL: none or several. */
+static const char *requested(const struct iw_transfer_cfg *cfg, const struct iw_xmeta *m)
+{
+	const char *found = NULL;
+
+	for (size_t i = 0; i < cfg->npaths; i++) {
+		size_t len;
+		const char *name = iw_walk_name(cfg->paths[i], &len);
+
+		if (m->name_len == 0 ? !iw_walk_is_contents(cfg->paths[i])
+				     : len != m->name_len || memcmp(name, m->name, len) != 0)
+			continue;
+		if (found)
+			return NULL;
+		found = cfg->paths[i];
+	}
+	return found && found[0] == '\0' ? "the served directory" : found;
+}
+
+const char *iw_session_typed(const struct session *s, const struct iw_xmeta *m,
+			     const struct file *f)
+{
+	if (!s->group->initiator || !m->top)
+		return NULL;
+	return s->mine.role == IW_XFER_SINK ? requested(s->hub->cfg, m) : f ? f->operand : NULL;
+}
+
 static void report_result(struct session *s, const struct iw_xact *a)
 {
 	const struct file *file = a->file;
 	const struct iw_file_report f = { .peer = s->peer_text,
 					  .meta = a->meta,
+					  .typed = iw_session_typed(s, a->meta, file),
 					  .code = a->code,
 					  .text = a->text,
 					  .told_by_peer = a->told_by_peer,

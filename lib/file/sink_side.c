@@ -844,9 +844,12 @@ static uint64_t report_missing(struct session *s)
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < a->n; i++) {
-		const struct iw_xmeta m = { .name = a->row[i].p, .name_len = a->row[i].len };
+		const struct iw_xmeta m = { .name = a->row[i].p,
+					    .name_len = a->row[i].len,
+					    .top = true };
 		const struct iw_file_report f = { .peer = s->peer_text,
 						  .meta = &m,
+						  .typed = iw_session_typed(s, &m, NULL),
 						  .code = IW_XC_NOENT,
 						  .text = "the peer did not announce it" };
 

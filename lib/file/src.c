@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,8 +26,11 @@ int iw_src_open(struct iw_src *s, int fd, struct iw_file_fault *why)
 		return -1;
 	}
 	if (!S_ISREG(s->at_open.st_mode)) {
+		why->code = IW_XC_KIND;
+		snprintf(why->text, sizeof(why->text), "%s cannot be sent as a file",
+			 iw_file_kind(s->at_open.st_mode));
 		iw_src_close(s);
-		return iw_file_fail(why, IW_XC_KIND, "it is not a regular file");
+		return -1;
 	}
 	s->end = (uint64_t)s->at_open.st_size;
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* a hint */

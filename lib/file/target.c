@@ -553,10 +553,12 @@ static int create_stdout(struct iw_place *p, const struct iw_xmeta *m, struct iw
 		return iw_file_fail(
 			why, IW_XC_TARGET,
 			"standard output accepts only one file; give a directory as TARGET");
-	if (!iw_xfer_has_data(m->kind) || m->kind == IW_XFER_PACK || m->share)
+	if (!iw_xfer_has_data(m->kind) || m->kind == IW_XFER_PACK)
+		return iw_file_fail(why, IW_XC_TARGET, iw_file_no_dir);
+	if (m->share)
 		return iw_file_fail(
 			why, IW_XC_TARGET,
-			"standard output accepts only a file or a stream; give a directory as TARGET");
+			"standard output does not accept the parts of a file; use --jobs 1, or give a directory as TARGET");
 	if ((m->kind == IW_XFER_FILE && iw_place_size(p, m->size, why) != 0) ||
 	    iw_account_take(&p->account, iw_place_cost(p, m), 1, why) != 0)
 		return -1;

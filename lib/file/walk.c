@@ -5,11 +5,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/text.h"
 #include "file/beneath.h"
 #include "file/place.h"
 #include "util/num.h"
@@ -44,6 +46,8 @@ void iw_walk_fini(struct iw_walk *w)
 
 	while ((o = take_operand(w)) != NULL)
 		free(o);
+	free(w->last);
+	w->last = NULL;
 	while (w->depth > 0)
 		closedir(w->stack[--w->depth].dir);
 	iw_dir_put(w->top);
@@ -68,8 +72,28 @@ static void failed(struct iw_entry *e, int errnum, const char *step)
 	iw_file_errno(&e->why, errnum, step);
 }
 
+/* operand: the local user's own, which a shell can send as a stream; NULL: another entry. */
+static void wrong_kind(struct iw_entry *e, const char *operand)
+{
+	bool streams = operand && !S_ISSOCK(e->st.st_mode);
+	char name[80], how[160] = "";
+
+	if (streams && strlen(operand) < sizeof(name) / 2) {
+		iw_printable(name, sizeof(name), operand, strlen(operand), false);
+		snprintf(how, sizeof(how), "; to send its data, use: ddp-send - HOST:NAME <%s",
+			 name);
+	} else if (streams) {
+		snprintf(how, sizeof(how),
+			 "; to send its data, use ddp-send - HOST:NAME with it as standard input");
+	}
+	e->what = IW_WALKED_FAILED;
+	e->why.code = IW_XC_KIND;
+	snprintf(e->why.text, sizeof(e->why.text), "%s cannot be sent as a file%s",
+		 iw_file_kind(e->st.st_mode), how);
+}
+
 /* e->st says what it is. */
-static void look(struct iw_entry *e)
+static void look(struct iw_entry *e, const char *operand)
 {
 	if (S_ISREG(e->st.st_mode)) {
 		e->what = IW_WALKED_FILE;
@@ -78,9 +102,7 @@ static void look(struct iw_entry *e)
 	} else if (S_ISLNK(e->st.st_mode)) {
 		e->what = IW_WALKED_LINK;
 	} else {
-		e->what = IW_WALKED_FAILED;
-		iw_file_fail(&e->why, IW_XC_KIND,
-			     "it is not a file, a directory or a symbolic link");
+		wrong_kind(e, operand);
 	}
 }
 
@@ -180,7 +202,7 @@ static bool next_below(struct iw_walk *w, struct iw_entry *e)
 		failed(e, errno, "get its attributes");
 		return true;
 	}
-	look(e);
+	look(e, NULL);
 	if (w->filter && iw_filter_excludes(w->filter, w->name, e->what == IW_WALKED_DIR)) {
 		e->what = IW_WALKED_FAILED;
 		iw_file_fail(&e->why, IW_XC_EXCLUDED, "");
@@ -259,9 +281,19 @@ static void begin_tree(struct iw_walk *w, struct iw_entry *e)
 	e->fd = -1;
 }
 
+/* No file has that name: a shell expands a pattern only if it is not quoted, and never a peer's names. */
+static void explain_pattern(const struct iw_walk *w, struct iw_file_fault *why)
+{
+	snprintf(why->text, sizeof(why->text),
+		 "cannot open it: no such file or directory; wildcards are not expanded: %s",
+		 w->local ? "leave out the quotes so that the shell expands them"
+			  : "name the directory, and select files with --include and --exclude");
+}
+
 static void open_operand(struct iw_walk *w, const char *path, struct iw_entry *e)
 {
 	e->top = true;
+	e->operand = path;
 	if (w->local && strcmp(path, "-") == 0) {
 		e->what = IW_WALKED_STREAM;
 		e->fd = STDIN_FILENO;
@@ -276,12 +308,14 @@ static void open_operand(struct iw_walk *w, const char *path, struct iw_entry *e
 		e->fd = iw_beneath_open(w->root, path, OPEN_FLAGS, 0);
 	if (e->fd < 0) {
 		failed(e, errno, "open it");
+		if (e->why.code == IW_XC_NOENT && strpbrk(path, "*?["))
+			explain_pattern(w, &e->why);
 		return;
 	}
 	if (fstat(e->fd, &e->st) < 0)
 		failed(e, errno, "get its attributes");
 	else
-		look(e);
+		look(e, w->local ? path : NULL);
 	if (e->what == IW_WALKED_DIR)
 		begin_tree(w, e);
 	if (e->what != IW_WALKED_FILE && e->what != IW_WALKED_DIR) {
@@ -305,6 +339,7 @@ void iw_walk_next(struct iw_walk *w, struct iw_entry *e)
 		e->what = IW_WALKED_END;
 		return;
 	}
+	free(w->last);
+	w->last = o;
 	open_operand(w, o->path, e);
-	free(o);
 }

@@ -26,6 +26,7 @@ struct iw_walk {
 	const struct iw_filter *filter; /* borrowed for life; NULL: none */
 	const char *stream; /* likewise: the path of standard input at the target; NULL: none */
 	struct iw_list operands;
+	void *last;             /* the operand that was taken last. Owned */
 	struct iw_dir_ref *top; /* the operand that is being walked */
 	size_t top_len;         /* octets of its name in name[] */
 	unsigned depth;
@@ -52,8 +53,10 @@ struct iw_entry {
 	const char *name;
 	size_t name_len;
 	bool top; /* the user named it */
-	int fd;   /* FILE that is top: open for reading, and the caller's; others: iw_walk_open */
-	int dir;  /* FILE: where leaf is, the walk's until the next call */
+	/* top: the path that the user named; the walk's until the next operand */
+	const char *operand;
+	int fd;  /* FILE that is top: open for reading, and the caller's; others: iw_walk_open */
+	int dir; /* FILE: where leaf is, the walk's until the next call */
 	const char *leaf;
 	struct iw_dir_ref *root; /* FILE below a directory: where path leads from; borrowed */
 	const char *path;

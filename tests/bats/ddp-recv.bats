@@ -326,6 +326,24 @@ push_until_full() {
     assert_stderr_has 'the target is a directory'
 }
 
+@test "a requested name that cannot be sent is shown as it was typed, with a remedy" {
+    mkdir -p src/d
+    printf 1 >src/d/f
+    offer
+    pull 127.0.0.1:d/nosuch dst
+    assert_status 1
+    assert_stderr_is 'ddp-recv: d/nosuch: the peer says: cannot open it: no such file or directory'
+    pull '127.0.0.1:d/*' dst
+    assert_status 1
+    assert_stderr_is 'ddp-recv: d/*: the peer says: cannot open it: no such file or directory; wildcards are not expanded: name the directory, and select files with --include and --exclude'
+    pull 127.0.0.1: -
+    assert_status 1
+    assert_stderr_is 'ddp-recv: the served directory: a directory cannot be written to standard output; name one file, or give a directory as TARGET'
+    pull 127.0.0.1:d -
+    assert_status 1
+    assert_stderr_is 'ddp-recv: d: a directory cannot be written to standard output; name one file, or give a directory as TARGET'
+}
+
 @test "--once takes one transfer and ends with its status" {
     printf 1 >src/a
     listen --once

@@ -221,8 +221,26 @@ END
     mkfifo src/tree/pipe
     push src/tree 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'tree/pipe: not a kind of file that is sent'
+    assert_stderr_has 'tree/pipe: a named pipe cannot be sent as a file'
     [ ! -e dst/tree/pipe ] || fail_with 'the pipe was sent'
+}
+
+@test "a source that cannot be sent is named as it was typed, with a remedy" {
+    mkdir -p src/d
+    mkfifo src/pipe
+    listen
+    push src/d/nosuch 127.0.0.1:
+    assert_status 1
+    assert_stderr_is 'ddp-send: src/d/nosuch: cannot open it: no such file or directory'
+    push 'src/d/*.txt' 127.0.0.1:
+    assert_status 1
+    assert_stderr_is 'ddp-send: src/d/*.txt: cannot open it: no such file or directory; wildcards are not expanded: leave out the quotes so that the shell expands them'
+    push src/pipe 127.0.0.1:
+    assert_status 1
+    assert_stderr_is 'ddp-send: src/pipe: a named pipe cannot be sent as a file; to send its data, use: ddp-send - HOST:NAME <src/pipe'
+    push /dev/zero 127.0.0.1:
+    assert_status 1
+    assert_stderr_is 'ddp-send: /dev/zero: a character device cannot be sent as a file; to send its data, use: ddp-send - HOST:NAME </dev/zero'
 }
 
 @test "what is there with the same size and time is left alone, unless --force" {
