@@ -968,7 +968,8 @@ static int open_initiator(struct hub *h, struct iw_fault *why)
 		iw_place_stdout(&h->place);
 	else if (cfg->role == IW_XFER_SINK &&
 		 iw_place_local(&h->place, cfg->path, cfg->opts, &fault) != 0)
-		return iw_fail(why, IW_E_NOENT, "%s: %s", cfg->path, fault.text);
+		return iw_fail(why, fault.code == IW_XC_PERM ? IW_E_PERM : IW_E_NOENT, "%s: %s",
+			       cfg->path, fault.text);
 	err = iw_os_random(id, sizeof(id));
 	if (err)
 		return iw_fail(why, err, "no random number for the transfer");

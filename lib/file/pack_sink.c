@@ -153,9 +153,18 @@ static void lock_newborn(const struct newborn *b)
 	(void)flock(b->fd, LOCK_EX | LOCK_NB);
 }
 
-/* Without a name if the file system can do that: then nothing is left behind whatever happens. */
-static int open_newborn(struct newborn *b, int parent, struct iw_file_fault *why)
+static size_t dir_len(const struct iw_xmeta *m)
 {
+	const char *slash = memrchr(m->name, '/', m->name_len);
+
+	return slash ? (size_t)(slash - m->name) : 0;
+}
+
+/* Without a name if the file system can do that: then nothing is left behind whatever happens. */
+static int open_newborn(const struct iw_pack_sink *p, struct newborn *b, int parent,
+			struct iw_file_fault *why)
+{
+	const struct iw_xmeta *m = &p->member[b->i];
 	uint64_t number;
 
 	b->temp[0] = '\0';
@@ -167,7 +176,7 @@ static int open_newborn(struct newborn *b, int parent, struct iw_file_fault *why
 	snprintf(b->temp, sizeof(b->temp), ".iw-%016llx.part", (unsigned long long)number);
 	b->fd = openat(parent, b->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (b->fd < 0)
-		return iw_file_errno(why, errno, "create the temporary file");
+		return iw_place_no_temp(p->place, errno, m->name, dir_len(m), why);
 	lock_newborn(b);
 	return 0;
 }
@@ -211,13 +220,6 @@ static int name_newborn(struct newborn *b, int parent, const char *leaf, struct 
 	iw_file_errno(why, errno, "give it its name");
 	(void)unlinkat(parent, temp, 0);
 	return -1;
-}
-
-static size_t dir_len(const struct iw_xmeta *m)
-{
-	const char *slash = memrchr(m->name, '/', m->name_len);
-
-	return slash ? (size_t)(slash - m->name) : 0;
 }
 
 static struct iw_dir_ref *open_parent(struct iw_pack_sink *p, const struct iw_xmeta *m,
@@ -285,7 +287,7 @@ static int write_member(struct iw_pack_sink *p, struct newborn *b, const uint8_t
 	int parent = p->parent[b->i]->fd, err;
 	uint64_t high = 0;
 
-	if (open_newborn(b, parent, why) != 0)
+	if (open_newborn(p, b, parent, why) != 0)
 		return -1;
 	err = iw_write_holes(b->fd, octets, (size_t)m->size, 0, &high, why);
 	if (!err && high < m->size && ftruncate(b->fd, (off_t)m->size) < 0)

@@ -105,11 +105,75 @@ static int not_there(struct iw_file_fault *why, const char *what, const char *pa
 	return -1;
 }
 
-/* The parent directory of the target at path cannot be opened. */
-static int no_parent(struct iw_file_fault *why, int errnum, const char *path)
+/* Names the component of path that is a file in the place of a directory. root: AT_FDCWD if path is the local user's. */
+static void name_obstacle(struct iw_file_fault *why, int root, const char *path)
 {
-	return errnum == ENOENT ? not_there(why, "the directory of the target", path)
-				: iw_file_errno(why, errnum, "open the target's directory");
+	for (const char *slash = path; (slash = strchr(slash + 1, '/')) != NULL;) {
+		char *dir = strndup(path, (size_t)(slash - path)), name[100];
+		struct stat st = { .st_mode = S_IFDIR };
+		int fd = -1;
+
+		if (dir && root == AT_FDCWD)
+			fd = open(dir, O_PATH | O_CLOEXEC);
+		else if (dir)
+			fd = iw_beneath_open(root, dir, O_PATH, 0);
+		if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode)) {
+			iw_printable(name, sizeof(name), dir, strlen(dir), true);
+			snprintf(why->text, sizeof(why->text),
+				 "\"%s\" is %s, not a directory; name another target", name,
+				 iw_file_kind(st.st_mode));
+		}
+		if (fd >= 0)
+			close(fd);
+		free(dir);
+		if (fd < 0 || !S_ISDIR(st.st_mode))
+			return;
+	}
+}
+
+/* The parent directory of the target at path cannot be opened. root: see name_obstacle. */
+static int no_parent(struct iw_file_fault *why, int errnum, int root, const char *path)
+{
+	if (errnum == ENOENT)
+		not_there(why, "the directory of the target", path);
+	else
+		iw_file_errno(why, errnum, "open the target's directory");
+	if (errnum == ENOTDIR)
+		name_obstacle(why, root, path);
+	return -1;
+}
+
+int iw_place_no_temp(const struct iw_place *p, int errnum, const char *sub, size_t len,
+		     struct iw_file_fault *why)
+{
+	char name[100] = "the target directory", step[160];
+	const char *dir = p->typed ? p->typed : "";
+	size_t typed = strlen(dir), at;
+
+	/* The path names one file: the directory is its parent. */
+	while (p->typed && p->as && typed > 0 && dir[typed - 1] != '/')
+		typed--;
+	while (typed > 1 && dir[typed - 1] == '/')
+		typed--;
+	if (p->typed && typed == 0) {
+		dir = ".";
+		typed = 1;
+	}
+	at = typed > 0 ? iw_printable(name, sizeof(name), dir, typed, true) : 0;
+	if (len > 0 && at + 1 < sizeof(name)) {
+		if (at > 0)
+			name[at++] = '/';
+		iw_printable(name + at, sizeof(name) - at, sub, len, true);
+	}
+	snprintf(step, sizeof(step), "create a temporary file in %s", name);
+	iw_file_errno(why, errnum, step);
+	at = strlen(why->text);
+	if (errnum == EACCES || errnum == EPERM)
+		snprintf(why->text + at, sizeof(why->text) - at,
+			 "; user %u needs write permission there", (unsigned)geteuid());
+	else if (errnum == EROFS)
+		snprintf(why->text + at, sizeof(why->text) - at, "; name another target");
+	return -1;
 }
 
 /* The path is not a directory: it can be the name of one file or of a new directory. */
@@ -146,7 +210,7 @@ int iw_place_beneath(struct iw_place *p, int root, const char *path, uint32_t op
 	/* Its directory must be there, and inside; better said now than for the file. */
 	parent = iw_beneath_parent(root, p->as, &leaf);
 	if (parent < 0) {
-		no_parent(why, errno, p->as);
+		(void)no_parent(why, errno, root, p->as);
 		iw_place_close(p);
 		return -1;
 	}
@@ -179,7 +243,7 @@ int iw_place_local(struct iw_place *p, const char *path, uint32_t opts, struct i
 	free(dir);
 	p->as = leaf;
 	if (p->base < 0) {
-		no_parent(why, errno, path);
+		(void)no_parent(why, errno, AT_FDCWD, path);
 		iw_place_close(p);
 		return -1;
 	}
@@ -669,7 +733,7 @@ static int make_base(struct iw_place *p, struct iw_file_fault *why)
 	int parent = iw_beneath_parent(p->base, p->as, &leaf), base;
 
 	if (parent < 0)
-		return no_parent(why, errno, p->as);
+		return no_parent(why, errno, p->base, p->as);
 	if (make_unannounced(p, parent, leaf, why) != 0) {
 		close(parent);
 		return -1;
@@ -866,6 +930,22 @@ static bool is_older(const struct iw_xmeta *m, const struct stat *st)
 	       (m->mtime_s == st->st_mtim.tv_sec && m->mtime_ns < (uint32_t)st->st_mtim.tv_nsec);
 }
 
+/* The local user can write to a device or a pipe by way of standard output. */
+static int not_regular(const struct iw_place *p, const struct stat *st, struct iw_file_fault *why)
+{
+	char name[80];
+	bool one = p->typed && p->as && !S_ISSOCK(st->st_mode) &&
+		   strlen(p->typed) < sizeof(name) / 2;
+
+	if (one)
+		iw_printable(name, sizeof(name), p->typed, strlen(p->typed), false);
+	why->code = IW_XC_TARGET;
+	snprintf(why->text, sizeof(why->text), "the target is %s, not a regular file%s%s",
+		 iw_file_kind(st->st_mode), one ? "; to write there, use - as TARGET, and >" : "",
+		 one ? name : "");
+	return -1;
+}
+
 int iw_place_look(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m,
 		  bool *there, struct iw_file_fault *why)
 {
@@ -878,7 +958,7 @@ int iw_place_look(struct iw_place *p, int parent, const char *leaf, const struct
 		if (S_ISDIR(st.st_mode))
 			return iw_file_fail(why, IW_XC_TARGET, "the target is a directory");
 		if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-			return iw_file_fail(why, IW_XC_TARGET, "the target is not a regular file");
+			return not_regular(p, &st, why);
 		if (p->opts & IW_XOPT_NO_CLOBBER)
 			return iw_file_fail(why, IW_XC_EXISTS, "");
 		if (p->opts & IW_XOPT_UPDATE && m->kind == IW_XFER_FILE && is_older(m, &st))

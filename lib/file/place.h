@@ -52,9 +52,10 @@ struct iw_place {
 	int base; /* the directory that names start from; -1: none yet */
 	/* the path, from base, of what does not exist yet, or of a single file; NULL: names start from base. Owned */
 	char *as;
-	bool to_stdout; /* one file, to standard output */
-	bool used_up;   /* as, or standard output, has been taken */
-	bool settled;   /* the first name has decided what the target is, and renamed */
+	const char *typed; /* borrowed for life: the path of the local user; NULL: a peer gave it */
+	bool to_stdout;    /* one file, to standard output */
+	bool used_up;      /* as, or standard output, has been taken */
+	bool settled;      /* the first name has decided what the target is, and renamed */
 	/* The target has the name of the one directory that was sent: names lose their first component. */
 	bool renamed;
 	char mark[IW_TEMP_NAME]; /* the file in base that says so while it is not complete */
@@ -110,6 +111,9 @@ IW_MUST_CHECK int iw_place_beneath(struct iw_place *p, int root, const char *pat
 IW_MUST_CHECK int iw_place_local(struct iw_place *p, const char *path, uint32_t opts,
 				 struct iw_file_fault *why);
 void iw_place_stdout(struct iw_place *p);
+/* Sets *why: no temporary file can be created in the directory sub, of len octets, below the base. Returns -1. */
+int iw_place_no_temp(const struct iw_place *p, int errnum, const char *sub, size_t len,
+		     struct iw_file_fault *why);
 /* Octets of memory that p uses for announced names and attributes. */
 size_t iw_place_bytes(const struct iw_place *p);
 /* Of no use until one of the former; closing it does no harm. */

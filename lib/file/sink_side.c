@@ -32,6 +32,7 @@ static void note_wanted(void *ctx, const char *temp)
 static void set_place(struct group *g)
 {
 	g->place.opts = g->opts;
+	g->place.typed = g->initiator ? g->hub->cfg->path : NULL;
 	g->place.umask = iw_target_umask();
 	g->place.filter = g->initiator ? &g->hub->cfg->filter : NULL;
 	g->place.limits = &g->hub->cfg->limits;

@@ -141,7 +141,9 @@ static int open_part(struct iw_part *t, struct iw_file_fault *why)
 		if (t->fd >= 0 || errno != EEXIST)
 			break;
 	}
-	return iw_file_errno(why, errno, "create the temporary file");
+	/* Its directory is the one that was used last. */
+	return iw_place_no_temp(t->place, errno, t->place->parent_name,
+				strlen(t->place->parent_name), why);
 }
 
 static void leave_one(struct iw_account *a, int fd, bool is_file)

@@ -306,7 +306,7 @@ push_until_full() {
     serve_here setpriv --reuid 65534 --regid 65534 --clear-groups ddp-recv -p "$PORT" dst
     push src/a 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'permission denied'
+    assert_stderr_is 'ddp-send: src/a: the peer says: cannot create a temporary file in the target directory: permission denied; user 65534 needs write permission there'
     push src/a 127.0.0.1:open
     assert_status 0
 }
@@ -319,7 +319,7 @@ push_until_full() {
     listen
     push src/fifo 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'the target is not a regular file'
+    assert_stderr_has 'the target is a named pipe, not a regular file'
     [ -p dst/fifo ] || fail_with 'dst/fifo is no pipe any more'
     push src/dir 127.0.0.1:
     assert_status 1
@@ -342,6 +342,39 @@ push_until_full() {
     pull 127.0.0.1:d -
     assert_status 1
     assert_stderr_is 'ddp-recv: d: a directory cannot be written to standard output; name one file, or give a directory as TARGET'
+}
+
+@test "a target that cannot be written is named, with a remedy" {
+    printf 1 >src/f
+    printf 1 >file
+    printf 1 >dst/file
+    offer
+    pull 127.0.0.1:f file/y
+    assert_status 4
+    assert_stderr_is 'ddp-recv: file/y: "file" is a regular file, not a directory; name another target'
+    pull 127.0.0.1:f /dev/full
+    assert_status 1
+    assert_stderr_is 'ddp-recv: f: not a possible target: the target is a character device, not a regular file; to write there, use - as TARGET, and >/dev/full'
+    serve_end
+    listen
+    push src/f 127.0.0.1:file/y
+    assert_status 1
+    assert_stderr_has 'not a possible target: "file" is a regular file, not a directory; name another target'
+}
+
+@test "without permission the target's directory and the user are named" {
+    require_root
+    printf 1 >src/f
+    chmod 755 . dst
+    mkdir closed
+    chmod 700 closed
+    offer
+    run_here setpriv --reuid 65534 --regid 65534 --clear-groups ddp-recv -p "$PORT" 127.0.0.1:f dst
+    assert_status 1
+    assert_stderr_is 'ddp-recv: f: cannot create a temporary file in dst: permission denied; user 65534 needs write permission there'
+    run_here setpriv --reuid 65534 --regid 65534 --clear-groups ddp-recv -p "$PORT" 127.0.0.1:f closed
+    assert_status 3
+    assert_stderr_is 'ddp-recv: closed: cannot open the target directory: permission denied'
 }
 
 @test "--once takes one transfer and ends with its status" {

@@ -851,6 +851,6 @@ fill_excluded() {
     serve_here unshare --mount --propagation private bash -c "mount -t tmpfs -o ro none dst && exec ddp-recv -p $PORT dst"
     push src/f src/g 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'f: the peer says: not a possible target: cannot create the temporary file: read-only file system'
+    assert_stderr_has 'f: the peer says: not a possible target: cannot create a temporary file in the target directory: read-only file system; name another target'
     assert_output_has '2 FAILED'
 }
