@@ -2,6 +2,8 @@
 /* ddp-send: the Data Source. Pushes files to a listening ddp-recv, or serves a directory to
  * those that pull. */
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "file/options.h"
 
@@ -75,13 +77,55 @@ static void not_remote(const struct iw_transfer_opts *o, const struct argp_state
 	argp_error(state, "no colon in \"%s\": write %s: for its served directory", target, target);
 }
 
+/* An option that takes a value may have taken the source. */
+static void too_few(const struct iw_transfer_opts *o, const struct argp_state *state)
+{
+	const struct iw_filter *filter = &o->cfg.filter;
+	const struct iw_filter_rule *last = filter->n > 0 ? &filter->rules[filter->n - 1] : NULL;
+	struct iw_endpoint one;
+
+	if (o->nargs == 0)
+		argp_error(
+			state,
+			"no source and no target; expected SOURCE... HOST:[PATH], --listen DIR, or --to URI");
+	iw_transfer_endpoint(&one, o->args[0], state);
+	if (!one.is_remote)
+		argp_error(state,
+			   "\"%s\": no target after the source; expected SOURCE... HOST:[PATH]",
+			   o->args[0]);
+	if (last && access(last->pattern, F_OK) == 0)
+		argp_error(
+			state,
+			"\"%s\": no source before the target, because \"%s\" is the pattern of %s; expected SOURCE... HOST:[PATH]",
+			o->args[0], last->pattern, last->include ? "--include" : "--exclude");
+	argp_error(state, "\"%s\": no source before the target; expected SOURCE... HOST:[PATH]",
+		   o->args[0]);
+}
+
+/* --delete removes names from directories only. */
+static void check_delete(const struct iw_transfer_opts *o, const struct argp_state *state)
+{
+	struct stat st;
+
+	for (size_t i = 0; i + 1 < o->nargs; i++) {
+		bool is_stream = strcmp(o->args[i], "-") == 0;
+
+		if (!is_stream && (stat(o->args[i], &st) < 0 || S_ISDIR(st.st_mode)))
+			return;
+	}
+	argp_error(
+		state,
+		"--delete needs a directory as source: \"%s\" is not a directory; leave --delete out",
+		o->args[0]);
+}
+
 static void check_pusher(struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	struct iw_endpoint source;
 	size_t streams = 0;
 
 	if (o->nargs < 2)
-		argp_error(state, "expected SOURCE... HOST:[PATH], --listen DIR, or --to URI");
+		too_few(o, state);
 	iw_transfer_endpoint(&o->peer, o->args[o->nargs - 1], state);
 	if (!o->peer.is_remote)
 		not_remote(o, state);
@@ -96,6 +140,8 @@ static void check_pusher(struct iw_transfer_opts *o, const struct argp_state *st
 	}
 	if (streams > 1)
 		argp_error(state, "- is standard input, which can be sent only once");
+	if (o->cfg.opts & IW_XOPT_DELETE)
+		check_delete(o, state);
 	o->cfg.paths = o->args;
 	o->cfg.npaths = o->nargs - 1;
 	o->cfg.path = o->peer.path;
