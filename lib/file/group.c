@@ -562,6 +562,8 @@ static void tell_resume(const struct group *g, const struct iw_transfer_report *
 {
 	char size[IW_HUMAN_TEXT];
 
+	if (g->initiator && g->stream && !t->dry_run && t->counts.octets > 0)
+		iw_log_warn("a stream cannot be resumed: send it again from its beginning");
 	if (!g->initiator || g->stream || t->dry_run || t->counts.kept == 0)
 		return;
 	iw_log_warn("%s stored so far stay at the target: run the same command again to resume",
@@ -573,8 +575,8 @@ static void name_peer(const struct group *g, struct iw_fault *why)
 {
 	size_t peer = strlen(g->peer), len = strlen(why->text);
 
-	if (!g->initiator || !g->stood || len == 0 || strstr(why->text, g->peer) ||
-	    peer + 2 + len >= sizeof(why->text))
+	if (!g->initiator || (!g->stood && why->err != IW_E_REJECTED) || len == 0 ||
+	    strstr(why->text, g->peer) || peer + 2 + len >= sizeof(why->text))
 		return;
 	memmove(why->text + peer + 2, why->text, len + 1);
 	memcpy(why->text, g->peer, peer);
@@ -602,6 +604,8 @@ static void tell_end(struct group *g)
 	t->info.tx_octets = g->tx_octets;
 	t->info.rx_octets = g->rx_octets;
 	t->dry_run = g->opts & IW_XOPT_DRY_RUN;
+	t->excluded = g->initiator && (g->excluded || t->counts.files_excluded > 0);
+	t->filter = &h->cfg->filter;
 	/* What one connection lost, others have moved: the transfer is well when one of them came to its orderly end. */
 	if (g->ended_well)
 		t->fault.err = IW_OK;
@@ -661,7 +665,7 @@ static void tell_loss(const struct group *g, const struct session *s)
 	const char *why = s->fault.text[0] ? s->fault.text : iw_err_text(s->fault.err);
 
 	if (s->mended && g->initiator)
-		iw_log_warn("%s: %s; connecting again", s->peer_text, why);
+		iw_log_warn("%s: connecting again, because: %s", s->peer_text, why);
 	else if (s->mended)
 		iw_log_info("%s: %s: it may connect again", s->peer_text, why);
 	else if (g->stood)

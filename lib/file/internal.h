@@ -165,6 +165,7 @@ struct group {
 	bool opened;     /* opts, conns and (sink) place are known */
 	bool final_done; /* sink: the times of directories were set */
 	bool stood;      /* a connection was established */
+	bool excluded;   /* source: the patterns left out an entry */
 	bool ended_well; /* a connection ended in order, so everything is settled */
 	bool stream;     /* a stream was in transfer: it cannot be sent again */
 	uint32_t opts, conns;

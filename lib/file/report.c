@@ -11,6 +11,7 @@
 #include "cli/term.h"
 #include "cli/text.h"
 #include "file/fault.h"
+#include "file/filter.h"
 #include "util/num.h"
 
 #define BEAT      IW_MSEC(100)
@@ -432,6 +433,30 @@ static bool changed_nothing(const struct iw_transfer_report *t)
 	       c->made == 0 && c->octets == 0 && !t->dry_run && c->files_same > 0;
 }
 
+/* The patterns left out every file. */
+static bool left_out_all(const struct iw_transfer_report *t)
+{
+	const struct iw_xfer_counts *c = &t->counts;
+
+	return t->excluded && t->filter->n > 0 && c->files_done == 0 && c->files_same == 0 &&
+	       c->files_failed == 0 && c->peer_failed == 0 && c->gone == 0;
+}
+
+static void print_left_out(const struct iw_transfer_report *t)
+{
+	const char *verb = t->role == IW_XFER_SOURCE ? "send" : "receive";
+	char pattern[200];
+
+	if (t->filter->n > 1) {
+		printf("%s: nothing to %s: the --include and --exclude patterns leave no file\n",
+		       t->peer, verb);
+		return;
+	}
+	iw_printable(pattern, sizeof(pattern), t->filter->rules[0].pattern,
+		     strlen(t->filter->rules[0].pattern), true);
+	printf("%s: nothing to %s: --exclude '%s' leaves no file\n", t->peer, verb, pattern);
+}
+
 static void print_nothing(const struct iw_transfer_report *t)
 {
 	const struct iw_xfer_counts *c = &t->counts;
@@ -478,6 +503,9 @@ void iw_report_transfer(struct iw_report *r, const struct iw_transfer_report *t)
 		transfer_json(r, t);
 	} else if (human(r) && t->fault.err == IW_OK && changed_nothing(t)) {
 		print_nothing(t);
+		flush(r);
+	} else if (human(r) && t->fault.err == IW_OK && left_out_all(t)) {
+		print_left_out(t);
 		flush(r);
 	} else if (human(r) && t->fault.err == IW_OK) {
 		count_files(files, sizeof(files), &t->counts, t->dry_run);

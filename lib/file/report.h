@@ -63,6 +63,9 @@ struct iw_transfer_report {
 	uint64_t redials;     /* connections set up again */
 	uint64_t connections; /* set up in all */
 	bool dry_run;
+	/* The patterns left out at least one entry. */
+	bool excluded;
+	const struct iw_filter *filter;
 	struct iw_qp_info info;
 	struct iw_fault fault;
 };

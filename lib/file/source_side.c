@@ -220,6 +220,7 @@ struct found {
 	struct iw_list more;  /* further files, announced afterwards */
 	struct iw_list later; /* other names of files */
 	const char *lacks;    /* what memory was short for; NULL: none was */
+	bool excluded;        /* the patterns left out an entry */
 	bool end;             /* of all paths */
 	size_t paths;         /* number of paths */
 	enum iw_xfer_digest digest;
@@ -462,6 +463,7 @@ static void find_now(struct iw_task *t)
 		o->end = e.what == IW_WALKED_END;
 		if (o->end)
 			break;
+		o->excluded |= e.what == IW_WALKED_FAILED && e.why.code == IW_XC_EXCLUDED;
 		/*
 		 * A directory of which the contents are sent has no name: without the option the sink expects only the contents.
 		 * What is excluded is reported only where it must not be removed.
@@ -512,6 +514,7 @@ static void find_back(struct iw_task *t)
 	struct session *s = o->e.s;
 
 	move_all(&g->later, &o->later);
+	g->excluded |= o->excluded;
 	if (s && o->lacks)
 		out_of_memory(s, o->lacks);
 	if (o->end && o->paths == g->paths)

@@ -406,7 +406,7 @@ void iw_xfer_lost(struct iw_xfer *x, const struct iw_fault *why)
 		return;
 	if (own.err == IW_OK)
 		iw_xfer_fault(&own, IW_E_CLOSED,
-			      "the peer closed the connection before the transfer was over");
+			      "the peer closed the connection before the transfer was complete");
 	x->lost |= x->state != ST_FAILING;
 	fail(x, &own, false);
 }
