@@ -6,12 +6,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "cli/text.h"
 #include "file/internal.h"
 #include "os/os.h"
 #include "util/text.h"
 
 /* wr_id of a receive; the machine's cookies have this bit clear. */
 #define RECV_BIT (UINT64_C(1) << 63)
+
+#define QUOTED_LEAST 12u /* octets of a text that is worth quoting */
 
 #define LEAVE_EVICTED IW_SEC(1) /* for a peer whose memory is needed */
 
@@ -521,11 +524,40 @@ void iw_session_make_ready(struct session *s)
 		iw_list_add_tail(&s->hub->ready, &s->ready);
 }
 
+/* The listener that this side needs. */
+static const char *wanted(const struct session *s)
+{
+	return s->mine.role == IW_XFER_SOURCE ? "ddp-recv" : "ddp-send --listen";
+}
+
+/* The text at the end of the Private Data of another tool's rejection; false: it has none. */
+static bool quote(char *text, size_t cap, const struct iw_qp_info *info)
+{
+	const uint8_t *pd = info->private_data;
+	size_t from = info->private_data_len;
+
+	while (from > 0 && pd[from - 1] >= ' ' && pd[from - 1] < 0x7f)
+		from--;
+	/* The length of the text may stand before it. */
+	if (from < info->private_data_len && pd[from] == info->private_data_len - from - 1)
+		from++;
+	if (info->private_data_len - from < QUOTED_LEAST)
+		return false;
+	iw_printable(text, cap, (const char *)pd + from, info->private_data_len - from, true);
+	return true;
+}
+
 static bool read_reply(struct session *s, struct iw_qp_info *info)
 {
 	struct iw_fault why;
 	int err = iw_hello_decode(&s->peer, info->private_data, info->private_data_len, &why);
 
+	/* It accepted the connection: mpa-probe --listen, for example. */
+	if (err && !iw_hello_is_ours(info->private_data, info->private_data_len))
+		err = iw_xfer_fault(
+			&why, IW_E_REJECTED,
+			"not a %s: its Reply lacks the Private Data of ddp-transfer (%u octets seen); start one there, or correct --port",
+			wanted(s), (uint32_t)info->private_data_len);
 	if (!err)
 		err = iw_hello_check(&s->peer, &s->mine, &why);
 	if (!err)
@@ -559,6 +591,19 @@ void iw_session_up(struct session *s)
 	iw_session_make_ready(s);
 }
 
+/* Another protocol's listener: ddp-bench and sctp-ddp-ping give their names in the text. */
+static void explain_rejection(const struct session *s, const struct iw_qp_info *info,
+			      struct iw_fault *why)
+{
+	char said[80];
+	bool has = quote(said, sizeof(said), info);
+
+	iw_xfer_fault(
+		why, IW_E_REJECTED,
+		"not a %s: the connection was rejected%s%s%s; start one there, or correct --port",
+		wanted(s), has ? " with \"" : "", has ? said : "", has ? "\"" : "");
+}
+
 /* The peer's words when it has some. */
 void iw_session_rejected(struct session *s, const struct iw_fault *why)
 {
@@ -572,10 +617,10 @@ void iw_session_rejected(struct session *s, const struct iw_fault *why)
 		    iw_hello_check(&reply, &s->mine, &said) == IW_E_REJECTED)
 			own = said;
 		else
-			iw_xfer_fault(
-				&own, IW_E_REJECTED,
-				"the peer rejected the connection: it does not use the transfer protocol");
+			explain_rejection(s, &info, &own);
 	}
+	if (info.peer[0])
+		snprintf(s->peer_text, sizeof(s->peer_text), "%s", info.peer);
 	s->closed_why = own;
 	s->closed = true;
 }

@@ -188,18 +188,33 @@ static bool speaks(const struct iw_hello *h)
 	return h->major_min <= IW_XFER_MAJOR && h->major_max >= IW_XFER_MAJOR_MIN;
 }
 
-int iw_hello_decode(struct iw_hello *out, const uint8_t *pd, size_t len, struct iw_fault *why)
+/* rec: the map that begins there. */
+static bool has_magic(struct iw_cbor_rec *rec, const uint8_t *pd, size_t len)
 {
 	struct iw_cbor_in in = { .p = pd, .len = len };
-	struct iw_cbor_rec rec;
 	const uint8_t *magic;
 	size_t magic_len;
+
+	return iw_cbor_rec_next(rec, &in, "Private Data", NULL) > 0 &&
+	       iw_cbor_get_string(rec, KEY_MAGIC, IW_CBOR_TEXT, 64, &magic, &magic_len, NULL) ==
+		       0 &&
+	       magic_len == strlen(IW_XFER_MAGIC) && memcmp(magic, IW_XFER_MAGIC, magic_len) == 0;
+}
+
+bool iw_hello_is_ours(const uint8_t *pd, size_t len)
+{
+	struct iw_cbor_rec rec;
+
+	return has_magic(&rec, pd, len);
+}
+
+int iw_hello_decode(struct iw_hello *out, const uint8_t *pd, size_t len, struct iw_fault *why)
+{
+	struct iw_cbor_rec rec;
 	int err;
 
 	memset(out, 0, sizeof(*out));
-	if (iw_cbor_rec_next(&rec, &in, "Private Data", NULL) <= 0 ||
-	    iw_cbor_get_string(&rec, KEY_MAGIC, IW_CBOR_TEXT, 64, &magic, &magic_len, NULL) != 0 ||
-	    magic_len != strlen(IW_XFER_MAGIC) || memcmp(magic, IW_XFER_MAGIC, magic_len) != 0)
+	if (!has_magic(&rec, pd, len))
 		return iw_fail(why, IW_E_FORMAT,
 			       "%u octets of Private Data are not " IW_XFER_MAGIC
 			       "'s: the peer speaks another protocol",

@@ -147,6 +147,8 @@ struct iw_hello {
 /* Into pd; returns the length. A text that does not fit is cut. */
 size_t iw_hello_encode(uint8_t pd[static IW_XFER_PD_MAX], const struct iw_hello *h);
 
+/* True if it is Private Data of this protocol, of any version. */
+bool iw_hello_is_ours(const uint8_t *pd, size_t len);
 /*
  * IW_E_FORMAT: no Private Data of this protocol, or one that breaks its rules; IW_E_LIMIT: a number out of range. A Request of a
  * version that is not ours is decoded as far as the versions, and is for iw_hello_answer to judge.

@@ -243,6 +243,54 @@ END
     assert_stderr_is 'ddp-send: /dev/zero: a character device cannot be sent as a file; to send its data, use: ddp-send - HOST:NAME </dev/zero'
 }
 
+@test "a command without a source or a target says which one is missing" {
+    local try=$'\nTry `ddp-send --help\' or `ddp-send --usage\' for more information.'
+
+    printf 1 >src/f
+    run_here ddp-send
+    assert_status 2
+    assert_stderr_is "ddp-send: no source and no target; expected SOURCE... HOST:[PATH], --listen DIR, or --to URI$try"
+    run_here ddp-send src/f
+    assert_status 2
+    assert_stderr_is "ddp-send: \"src/f\": no target after the source; expected SOURCE... HOST:[PATH]$try"
+    run_here ddp-send 127.0.0.1:
+    assert_status 2
+    assert_stderr_is "ddp-send: \"127.0.0.1:\": no source before the target; expected SOURCE... HOST:[PATH]$try"
+    run_here ddp-send --include src 127.0.0.1:
+    assert_status 2
+    assert_stderr_is "ddp-send: \"127.0.0.1:\": no source before the target, because \"src\" is the pattern of --include; expected SOURCE... HOST:[PATH]$try"
+    run_here ddp-send --delete --yes src/f 127.0.0.1:
+    assert_status 2
+    assert_stderr_is "ddp-send: --delete needs a directory as source: \"src/f\" is not a directory; leave --delete out$try"
+}
+
+@test "patterns that leave nothing to send are named" {
+    mkdir src/d
+    printf 1 >src/d/f
+    listen
+    push --exclude '*' src/d 127.0.0.1:
+    assert_status 0
+    assert_output_is "127.0.0.1:$PORT: nothing to send: --exclude '*' leaves no file"
+    push --include '*.c' --exclude '*' src/d 127.0.0.1:
+    assert_status 0
+    assert_output_is "127.0.0.1:$PORT: nothing to send: the --include and --exclude patterns leave no file"
+}
+
+@test "a listener of another tool is not a ddp-recv: the message quotes it, and the status is 1" {
+    PORT=$(free_port)
+    serve_here ddp-bench --listen -p "$PORT"
+    printf 1 >src/f
+    push src/f 127.0.0.1:
+    assert_status 1
+    assert_stderr_is "ddp-send: 127.0.0.1:$PORT: not a ddp-recv: the connection was rejected with \"the Private Data is not a RUN of ddp-bench: is the client a ddp-bench?\"; start one there, or correct --port"
+    serve_end
+    PORT=$(free_port)
+    serve_here mpa-probe --listen -p "$PORT"
+    push src/f 127.0.0.1:
+    assert_status 1
+    assert_stderr_is "ddp-send: 127.0.0.1:$PORT: not a ddp-recv: its Reply lacks the Private Data of ddp-transfer (0 octets seen); start one there, or correct --port"
+}
+
 @test "what is there with the same size and time is left alone, unless --force" {
     local before
 
@@ -280,7 +328,7 @@ END
     [ ! -e dst/secret ] || fail_with 'dst/secret exists'
     push /dev/null 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'it is not a file'
+    assert_stderr_has '/dev/null: a character device cannot be sent as a file'
 }
 
 # begin_slowly FILE...: sends to a listener that is stopped in mid-file; $SEND_PID
