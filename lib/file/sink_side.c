@@ -732,6 +732,7 @@ static size_t report_final(struct group *g, const char *peer, const char *note)
 		const struct iw_file_report f = {
 			.peer = peer,
 			.meta = &m,
+			.typed = g->initiator && name[0] == '\0' ? cfg->path : NULL,
 			.code = (uint8_t)note[0],
 			.text = text,
 			.dry_run = g->opts & IW_XOPT_DRY_RUN,

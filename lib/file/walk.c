@@ -281,13 +281,14 @@ static void begin_tree(struct iw_walk *w, struct iw_entry *e)
 	e->fd = -1;
 }
 
-/* No file has that name: a shell expands a pattern only if it is not quoted, and never a peer's names. */
+/* No file has that name, which looks like a pattern. */
 static void explain_pattern(const struct iw_walk *w, struct iw_file_fault *why)
 {
-	snprintf(why->text, sizeof(why->text),
-		 "cannot open it: no such file or directory; wildcards are not expanded: %s",
-		 w->local ? "leave out the quotes so that the shell expands them"
-			  : "name the directory, and select files with --include and --exclude");
+	snprintf(
+		why->text, sizeof(why->text), "cannot open it: no such file or directory; %s",
+		w->local
+			? "only the shell expands wildcards: the pattern matches nothing, or is quoted"
+			: "wildcards are not expanded: name the directory, and select files with --include and --exclude");
 }
 
 static void open_operand(struct iw_walk *w, const char *path, struct iw_entry *e)

@@ -234,7 +234,7 @@ END
     assert_stderr_is 'ddp-send: src/d/nosuch: cannot open it: no such file or directory'
     push 'src/d/*.txt' 127.0.0.1:
     assert_status 1
-    assert_stderr_is 'ddp-send: src/d/*.txt: cannot open it: no such file or directory; wildcards are not expanded: leave out the quotes so that the shell expands them'
+    assert_stderr_is 'ddp-send: src/d/*.txt: cannot open it: no such file or directory; only the shell expands wildcards: the pattern matches nothing, or is quoted'
     push src/pipe 127.0.0.1:
     assert_status 1
     assert_stderr_is 'ddp-send: src/pipe: a named pipe cannot be sent as a file; to send its data, use: ddp-send - HOST:NAME <src/pipe'
