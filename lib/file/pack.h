@@ -79,7 +79,8 @@ struct iw_pack_sink {
 	uint8_t charged[IW_XFER_MEMBERS / 8], there[IW_XFER_MEMBERS / 8];
 	bool stored;
 	struct iw_chunk_list chunks;
-	struct iw_file_fault why; /* of the first member that failed */
+	/* Of the first member that failed. No text if another failed with the same code for another reason. */
+	struct iw_file_fault why;
 	/* Directories of the members that are wanted, while they are written. */
 	struct iw_dir_ref *parent[IW_XFER_MEMBERS];
 };

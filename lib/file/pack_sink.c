@@ -23,6 +23,8 @@ static void member_failed(struct iw_pack_sink *p, uint32_t i, const struct iw_fi
 	p->codes[i] = (uint8_t)why->code;
 	if (!iw_xcode_is_fine(why->code) && p->why.code == IW_XC_OK)
 		p->why = *why;
+	else if (why->code == p->why.code && strcmp(why->text, p->why.text) != 0)
+		p->why.text[0] = '\0';
 }
 
 static void set_bit(uint8_t *bits, uint32_t i)

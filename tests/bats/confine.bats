@@ -106,7 +106,8 @@ let_go() {
 @test "a live capture runs as user 65534 (nobody)" {
     require_root
     require_localhost
-    IW_READY='listening on' serve_here ddp-dump -i lo -w cap.pcap
+    # Other tests use the same interface.
+    IW_READY='listening on' serve_here ddp-dump -i lo -w cap.pcap "port $PORT"
     assert_confined "$SERVE_PID" 65534 $none
     # Files that were opened before can be written.
     IW_READY='listening on' serve_here ddp-recv -p "$PORT" dst

@@ -6,7 +6,7 @@
 # bats file_tags=beside
 
 # Each test is a shell of its own, and fail_with shows what looks unused.
-# shellcheck disable=SC2030,SC2031,SC2034
+# shellcheck disable=SC2030,SC2031,SC2034,SC2154
 
 load helpers
 load lines

@@ -5,7 +5,7 @@
 # interruption leaves: ddp-errors.bats. The seeded mixture of all of them: faults.bats.
 
 # Each test is a shell of its own, and fail_with shows what looks unused.
-# shellcheck disable=SC2030,SC2031,SC2034
+# shellcheck disable=SC2030,SC2031,SC2034,SC2153
 
 load helpers
 load lines
