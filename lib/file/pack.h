@@ -79,8 +79,10 @@ struct iw_pack_sink {
 	uint8_t charged[IW_XFER_MEMBERS / 8], there[IW_XFER_MEMBERS / 8];
 	bool stored;
 	struct iw_chunk_list chunks;
-	/* Of the first member that failed. No text if another failed with the same code for another reason. */
-	struct iw_file_fault why;
+	struct iw_file_fault why; /* of the first member that failed */
+	/* Owned: the reasons of members that failed with another text than the first. NULL: the first's. */
+	char *text[IW_XFER_MEMBERS];
+	bool differ; /* one of them has the first's code, so that the first's text is not true of all with this code */
 	/* Directories of the members that are wanted, while they are written. */
 	struct iw_dir_ref *parent[IW_XFER_MEMBERS];
 };

@@ -21,10 +21,15 @@
 static void member_failed(struct iw_pack_sink *p, uint32_t i, const struct iw_file_fault *why)
 {
 	p->codes[i] = (uint8_t)why->code;
-	if (!iw_xcode_is_fine(why->code) && p->why.code == IW_XC_OK)
+	if (iw_xcode_is_fine(why->code))
+		return;
+	if (p->why.code == IW_XC_OK) {
 		p->why = *why;
-	else if (why->code == p->why.code && strcmp(why->text, p->why.text) != 0)
-		p->why.text[0] = '\0';
+	} else if (strcmp(why->text, p->why.text) != 0) {
+		free(p->text[i]);
+		p->text[i] = strdup(why->text);
+		p->differ |= why->code == p->why.code;
+	}
 }
 
 static void set_bit(uint8_t *bits, uint32_t i)
@@ -507,8 +512,10 @@ void iw_pack_sink_close(struct iw_pack_sink *p)
 	let_parents_go(p);
 	if (p->base >= 0)
 		close(p->base);
-	for (uint32_t i = 0; i < p->n; i++)
+	for (uint32_t i = 0; i < p->n; i++) {
 		if (has_bit(p->charged, i) && !has_bit(p->there, i))
 			iw_place_uncharge(p->place, &p->member[i], p->codes[i]);
+		free(p->text[i]);
+	}
 	iw_chunk_list_free(&p->chunks);
 }

@@ -809,7 +809,9 @@ static void report_pack(struct session *s, const struct iw_xact *a)
 			}
 		} else {
 			m = file->packed->member[i];
-			if (f.code == file->packed->why.code)
+			if (file->packed->text[i])
+				f.text = file->packed->text[i];
+			else if (f.code == file->packed->why.code)
 				f.text = file->packed->why.text;
 		}
 		iw_report_file(&s->hub->report, &f);

@@ -259,7 +259,8 @@ static void report_codes(const struct file *f)
 {
 	const struct iw_pack_sink *p = f->packed;
 
-	iw_xfer_codes(f->s->x, f->id, p->codes, p->n, p->why.code == IW_XC_OK ? "" : p->why.text);
+	iw_xfer_codes(f->s->x, f->id, p->codes, p->n,
+		      p->why.code == IW_XC_OK || p->differ ? "" : p->why.text);
 }
 
 static void report_created(struct session *s, struct file *f)

@@ -516,3 +516,21 @@ push_until_full() {
     serve_end
     assert_jsonl '.[0] | .port > 0' true
 }
+
+@test "small files and directories of one pack each have their own reason" {
+    require_root
+    mkdir src/sub
+    printf 1 >src/f
+    printf 2 >src/sub/g
+    chmod 755 . dst
+    offer
+    run_here setpriv --reuid 65534 --regid 65534 --clear-groups ddp-recv -p "$PORT" 127.0.0.1: dst
+    assert_status 1
+    assert_stderr_has 'ddp-recv: f: cannot create a temporary file in dst: permission denied; user 65534 needs write permission there'
+    assert_stderr_has 'ddp-recv: sub: cannot create the directory: permission denied'
+    assert_stderr_has 'ddp-recv: sub/g: cannot create its directory: permission denied'
+    # The pack has one text, which is not true of all three.
+    serve_end
+    assert_stderr_has 'f: the peer says: permission denied'
+    assert_stderr_has 'sub/g: the peer says: permission denied'
+}
