@@ -291,6 +291,20 @@ static void explain_pattern(const struct iw_walk *w, struct iw_file_fault *why)
 			: "wildcards are not expanded: name the directory, and select files with --include and --exclude");
 }
 
+/* The local path is a symbolic link to a name that does not exist. */
+static void explain_link(const char *path, struct iw_file_fault *why)
+{
+	char target[100], name[100];
+	ssize_t n = readlink(path, target, sizeof(target));
+
+	if (n <= 0)
+		return;
+	iw_printable(name, sizeof(name), target, (size_t)n, true);
+	snprintf(why->text, sizeof(why->text),
+		 "cannot open it: no such file or directory; it is a symbolic link to \"%s\"",
+		 name);
+}
+
 static void open_operand(struct iw_walk *w, const char *path, struct iw_entry *e)
 {
 	e->top = true;
@@ -311,6 +325,8 @@ static void open_operand(struct iw_walk *w, const char *path, struct iw_entry *e
 		failed(e, errno, "open it");
 		if (e->why.code == IW_XC_NOENT && strpbrk(path, "*?["))
 			explain_pattern(w, &e->why);
+		else if (e->why.code == IW_XC_NOENT && w->local)
+			explain_link(path, &e->why);
 		return;
 	}
 	if (fstat(e->fd, &e->st) < 0)

@@ -204,8 +204,10 @@ static int silent(struct trial *t)
 		return err;
 	if (p->rx_len && is_foreign(p))
 		return foreign(t);
-	(void)iw_fail(&t->out->why, IW_E_TIMEOUT, "no answer to the Request within %U ms",
-		      t->cfg->reply_ns / 1000000);
+	(void)iw_fail(
+		&t->out->why, IW_E_TIMEOUT,
+		"no answer to the Request within %t; another program may use that port (-p), and --timeout allows more time",
+		t->cfg->reply_ns);
 	return no_reply(t, IW_OUT_SILENT);
 }
 

@@ -326,6 +326,10 @@ END
     assert_same_file src/a dst/a
     assert_same_file src/z dst/z
     [ ! -e dst/secret ] || fail_with 'dst/secret exists'
+    ln -s nowhere src/dangling
+    push src/dangling 127.0.0.1:
+    assert_status 1
+    assert_stderr_is 'ddp-send: src/dangling: cannot open it: no such file or directory; it is a symbolic link to "nowhere"'
     push /dev/null 127.0.0.1:
     assert_status 1
     assert_stderr_has '/dev/null: a character device cannot be sent as a file'
