@@ -264,6 +264,9 @@ static void take_event(struct iw_qp *qp, const struct iw_event *ev)
 		if (iw_verbs_fall_back(qp))
 			break;
 		qp->fault = ev->fault;
+		if (qp->link)
+			keep_facts(qp);
+		name_peer(qp);
 		iw_verbs_event(ctx, &qp->party.events, IW_EV_REJECTED);
 		if (iw_verbs_traced(ctx))
 			iw_verbs_trace_rejected(qp);
