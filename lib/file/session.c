@@ -6,15 +6,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "cli/text.h"
+#include "cli/listener.h"
 #include "file/internal.h"
 #include "os/os.h"
 #include "util/text.h"
 
 /* wr_id of a receive; the machine's cookies have this bit clear. */
 #define RECV_BIT (UINT64_C(1) << 63)
-
-#define QUOTED_LEAST 12u /* octets of a text that is worth quoting */
 
 #define LEAVE_EVICTED IW_SEC(1) /* for a peer whose memory is needed */
 
@@ -530,23 +528,6 @@ static const char *wanted(const struct session *s)
 	return s->mine.role == IW_XFER_SOURCE ? "ddp-recv" : "ddp-send --listen";
 }
 
-/* The text at the end of the Private Data of another tool's rejection; false: it has none. */
-static bool quote(char *text, size_t cap, const struct iw_qp_info *info)
-{
-	const uint8_t *pd = info->private_data;
-	size_t from = info->private_data_len;
-
-	while (from > 0 && pd[from - 1] >= ' ' && pd[from - 1] < 0x7f)
-		from--;
-	/* The length of the text may stand before it. */
-	if (from < info->private_data_len && pd[from] == info->private_data_len - from - 1)
-		from++;
-	if (info->private_data_len - from < QUOTED_LEAST)
-		return false;
-	iw_printable(text, cap, (const char *)pd + from, info->private_data_len - from, true);
-	return true;
-}
-
 static bool read_reply(struct session *s, struct iw_qp_info *info)
 {
 	struct iw_fault why;
@@ -591,17 +572,20 @@ void iw_session_up(struct session *s)
 	iw_session_make_ready(s);
 }
 
-/* Another protocol's listener: ddp-bench and sctp-ddp-ping give their names in the text. */
+/* Another protocol's listener. *why has the text of the rejection, if there is one. */
 static void explain_rejection(const struct session *s, const struct iw_qp_info *info,
 			      struct iw_fault *why)
 {
-	char said[80];
-	bool has = quote(said, sizeof(said), info);
+	const char *found = iw_cli_listener(info->private_data, info->private_data_len);
+	struct iw_fault rejected = *why;
 
-	iw_xfer_fault(
-		why, IW_E_REJECTED,
-		"not a %s: the connection was rejected%s%s%s; start one there, or correct --port",
-		wanted(s), has ? " with \"" : "", has ? said : "", has ? "\"" : "");
+	if (found)
+		iw_xfer_fault(why, IW_E_REJECTED,
+			      "not a %s: %s listens there; start one there, or correct --port",
+			      wanted(s), found);
+	else
+		iw_xfer_fault(why, IW_E_REJECTED, "%s; start a %s there, or correct --port",
+			      rejected.text, wanted(s));
 }
 
 /* The peer's words when it has some. */

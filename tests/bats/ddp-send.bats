@@ -276,13 +276,19 @@ END
     assert_output_is "127.0.0.1:$PORT: nothing to send: the --include and --exclude patterns leave no file"
 }
 
-@test "a listener of another tool is not a ddp-recv: the message quotes it, and the status is 1" {
+@test "a listener of another tool is not a ddp-recv: the message names it, and the status is 1" {
     PORT=$(free_port)
     serve_here ddp-bench --listen -p "$PORT"
     printf 1 >src/f
     push src/f 127.0.0.1:
     assert_status 1
-    assert_stderr_is "ddp-send: 127.0.0.1:$PORT: not a ddp-recv: the connection was rejected with \"the Private Data is not a RUN of ddp-bench: is the client a ddp-bench?\"; start one there, or correct --port"
+    assert_stderr_is "ddp-send: 127.0.0.1:$PORT: not a ddp-recv: ddp-bench --listen listens there; start one there, or correct --port"
+    serve_end
+    PORT=$(free_port)
+    serve_here mpa-probe --listen -p "$PORT" --reject --private-data 'closed for today'
+    push src/f 127.0.0.1:
+    assert_status 1
+    assert_stderr_is "ddp-send: connect to 127.0.0.1:$PORT: mpa: the peer rejected the connection: \"closed for today\"; start a ddp-recv there, or correct --port"
     serve_end
     PORT=$(free_port)
     serve_here mpa-probe --listen -p "$PORT"
