@@ -13,18 +13,24 @@ load lines
 
 # --- what an interruption leaves ---
 
+# 2 MB of a file are in its temporary.
+part_has_data() {
+    [ -n "$(find dst -name '.iw-*.part' -printf '%b\n' | awk '$1 * 512 > 2000000')" ]
+}
+
 # interrupted FILE: a part of it stays at the listener, which has ended
 interrupted() {
-    local pid
+    local pid ended=0
 
     serve_here ddp-recv -p "$PORT" dst
     bad_line tcp hold=5000000
     ddp-send --redial 0 -p "$LINE" "$1" 127.0.0.1: >/dev/null 2>&1 </dev/null 3>&- &
     pid=$!
     wait_until 10 harmed || fail_with 'the line did not hold anything'
-    sleep 0.2
+    wait_until 10 part_has_data || fail_with 'nothing is stored'
     kill -KILL $pid
-    wait $pid || true
+    wait $pid || ended=$?
+    [ "$ended" -eq 137 ] || fail_with "the client ended by itself, with status $ended"
     serve_end "$LINE_SERVED"
     serve_end $((LINE_SERVED - 1)) KILL
     [ -n "$(find dst -name '.iw-*.part')" ] || fail_with 'nothing was left to begin with'
