@@ -555,7 +555,8 @@ static int create_stdout(struct iw_place *p, const struct iw_xmeta *m, struct iw
 		return iw_file_fail(
 			why, IW_XC_TARGET,
 			"standard output accepts only one file; give a directory as TARGET");
-	if (!iw_xfer_has_data(m->kind) || m->kind == IW_XFER_PACK)
+	/* A file that lies below a directory must not be mistaken for the one that was meant. */
+	if (!m->top || !iw_xfer_has_data(m->kind) || m->kind == IW_XFER_PACK)
 		return iw_file_fail(why, IW_XC_TARGET, iw_file_no_dir);
 	if (m->share)
 		return iw_file_fail(
