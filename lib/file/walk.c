@@ -17,6 +17,9 @@
 #include "util/num.h"
 #include "xfer/name.h"
 
+/* Operands of a peer that are kept for comparison: they are memory that it chooses. */
+#define BEGUN_MOST 1024
+
 struct operand {
 	struct iw_list link;
 	char path[];
@@ -28,11 +31,12 @@ void iw_walk_init(struct iw_walk *w, int root)
 	w->root = root;
 	w->local = root == AT_FDCWD;
 	iw_list_init(&w->operands);
+	iw_list_init(&w->begun);
 }
 
-static struct operand *take_operand(struct iw_walk *w)
+static struct operand *take_operand(struct iw_list *from)
 {
-	struct iw_list *l = iw_list_first(&w->operands);
+	struct iw_list *l = iw_list_first(from);
 
 	if (!l)
 		return NULL;
@@ -44,24 +48,79 @@ void iw_walk_fini(struct iw_walk *w)
 {
 	struct operand *o;
 
-	while ((o = take_operand(w)) != NULL)
+	while ((o = take_operand(&w->operands)) != NULL || (o = take_operand(&w->begun)) != NULL)
 		free(o);
-	free(w->last);
-	w->last = NULL;
+	iw_names_fini(&w->names);
 	while (w->depth > 0)
 		closedir(w->stack[--w->depth].dir);
 	iw_dir_put(w->top);
 	w->top = NULL;
 }
 
+const char *iw_walk_name(const char *path, size_t *len)
+{
+	size_t end = strlen(path), begin;
+
+	while (end > 0 && path[end - 1] == '/')
+		end--;
+	for (begin = end; begin > 0 && path[begin - 1] != '/'; begin--)
+		;
+	*len = end - begin;
+	return path + begin;
+}
+
+static bool is_dots(const char *name, size_t len)
+{
+	return (len == 1 && name[0] == '.') || (len == 2 && memcmp(name, "..", 2) == 0);
+}
+
+static bool ends_in_slash(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 0 && path[len - 1] == '/';
+}
+
+bool iw_walk_is_contents(const char *path)
+{
+	size_t len;
+	const char *name = iw_walk_name(path, &len);
+
+	return !path[0] || ends_in_slash(path) || is_dots(name, len);
+}
+
+/*
+ * The name that an operand has in the transfer: its last component, or none if the contents of a directory are meant. A peer requests
+ * contents by "" and "."; a slash at the end of its path means nothing.
+ */
+static const char *operand_name(const struct iw_walk *w, const char *path, size_t *len)
+{
+	const char *name = iw_walk_name(path, len);
+	bool contents = w->local ? iw_walk_is_contents(path) : *len == 0 || is_dots(name, *len);
+
+	*len = contents ? 0 : IW_MIN(*len, (size_t)IW_XFER_NAME_MAX);
+	return name;
+}
+
 int iw_walk_add(struct iw_walk *w, const char *path, size_t len)
 {
 	struct operand *o = malloc(sizeof(*o) + len + 1);
+	bool first = iw_list_empty(&w->operands) && w->nbegun == 0;
+	const char *name;
+	size_t n;
 
 	if (!o)
 		return IW_E_NOMEM;
 	memcpy(o->path, path, len);
 	o->path[len] = '\0';
+	name = operand_name(w, o->path, &n);
+	/* The contents of a directory can have every name. */
+	w->contents |= n == 0;
+	w->overlaps |= (w->contents && !first) || iw_names_has(&w->names, name, n);
+	if ((w->local || w->names.n < BEGUN_MOST) && !iw_names_add(&w->names, name, n)) {
+		free(o);
+		return IW_E_NOMEM;
+	}
 	iw_list_add_tail(&w->operands, &o->link);
 	return 0;
 }
@@ -214,46 +273,6 @@ static bool next_below(struct iw_walk *w, struct iw_entry *e)
 	return true;
 }
 
-const char *iw_walk_name(const char *path, size_t *len)
-{
-	size_t end = strlen(path), begin;
-
-	while (end > 0 && path[end - 1] == '/')
-		end--;
-	for (begin = end; begin > 0 && path[begin - 1] != '/'; begin--)
-		;
-	*len = end - begin;
-	return path + begin;
-}
-
-static bool is_dots(const char *name, size_t len)
-{
-	return (len == 1 && name[0] == '.') || (len == 2 && memcmp(name, "..", 2) == 0);
-}
-
-bool iw_walk_is_contents(const char *path)
-{
-	size_t all = strlen(path), len;
-	const char *name = iw_walk_name(path, &len);
-
-	return all == 0 || path[all - 1] == '/' || is_dots(name, len);
-}
-
-/*
- * The name that an operand has in the transfer: its last component, or none if the contents of a directory are meant. A peer requests
- * contents by "" and "."; a slash at the end of its path means nothing.
- */
-static void operand_name(struct iw_walk *w, const char *path, struct iw_entry *e)
-{
-	size_t len;
-	const char *name = iw_walk_name(path, &len);
-	bool contents = w->local ? iw_walk_is_contents(path) : len == 0 || is_dots(name, len);
-
-	e->name_len = contents ? 0 : IW_MIN(len, (size_t)IW_XFER_NAME_MAX);
-	memcpy(w->name, name, e->name_len);
-	w->name[e->name_len] = '\0';
-}
-
 /* Standard input has the last component of the path at the target, for reports. The target decides by the whole path. */
 static void name_stream(const struct iw_walk *w, struct iw_entry *e)
 {
@@ -307,6 +326,8 @@ static void explain_link(const char *path, struct iw_file_fault *why)
 
 static void open_operand(struct iw_walk *w, const char *path, struct iw_entry *e)
 {
+	const char *name;
+
 	e->top = true;
 	e->operand = path;
 	if (w->local && strcmp(path, "-") == 0) {
@@ -315,7 +336,9 @@ static void open_operand(struct iw_walk *w, const char *path, struct iw_entry *e
 		name_stream(w, e);
 		return;
 	}
-	operand_name(w, path, e);
+	name = operand_name(w, path, &e->name_len);
+	memcpy(w->name, name, e->name_len);
+	w->name[e->name_len] = '\0';
 	e->dir = AT_FDCWD;
 	if (w->local)
 		e->fd = open(path, OPEN_FLAGS);
@@ -341,22 +364,109 @@ static void open_operand(struct iw_walk *w, const char *path, struct iw_entry *e
 	}
 }
 
-void iw_walk_next(struct iw_walk *w, struct iw_entry *e)
+/* The part of name that lies below an operand of that name; NULL: none. */
+static const char *part_below(const char *name, const char *operand, size_t len)
+{
+	if (len == 0)
+		return name;
+	if (strncmp(name, operand, len) != 0 || (name[len] != '/' && name[len] != '\0'))
+		return NULL;
+	return name + len + (name[len] == '/');
+}
+
+/* The path at which the operand has, or would have, what the entry names. False: it has nothing of that name. */
+static bool path_of(const struct iw_walk *w, const char *operand, char path[PATH_MAX])
+{
+	size_t len;
+	const char *name = operand_name(w, operand, &len), *rest = part_below(w->name, name, len);
+	bool slash = rest && rest[0] && operand[0] && !ends_in_slash(operand);
+
+	return rest &&
+	       snprintf(path, PATH_MAX, "%s%s%s", operand, slash ? "/" : "", rest) < PATH_MAX;
+}
+
+/* Is there a file or link that is not the entry's? Directories of one name become one directory. */
+static bool is_another(const struct iw_walk *w, const char *path, const struct iw_entry *e)
+{
+	int fd, flags = O_PATH | O_CLOEXEC | (e->top ? 0 : O_NOFOLLOW);
+	struct stat st;
+	bool another;
+
+	fd = w->local ? open(path, flags) : iw_beneath_open(w->root, path, flags, 0);
+	if (fd < 0)
+		return false;
+	another = fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode) &&
+		  (st.st_dev != e->st.st_dev || st.st_ino != e->st.st_ino);
+	close(fd);
+	return another;
+}
+
+static void refuse_name(struct iw_entry *e, const char *path, const char *earlier)
+{
+	char one[60], other[60];
+
+	iw_printable(one, sizeof(one), path, strlen(path), true);
+	iw_printable(other, sizeof(other), earlier, strlen(earlier), true);
+	if (e->fd >= 0)
+		close(e->fd);
+	e->fd = -1;
+	e->what = IW_WALKED_FAILED;
+	e->why.code = IW_XC_NAME;
+	snprintf(e->why.text, sizeof(e->why.text),
+		 "%s and %s would have one name at the target; use two target directories", one,
+		 other);
+}
+
+static void compare_with_earlier(struct iw_walk *w, struct iw_entry *e)
+{
+	const char *operand = iw_container_of(w->begun.prev, struct operand, link)->path;
+	char path[PATH_MAX], earlier[PATH_MAX];
+
+	if (!path_of(w, operand, path))
+		return;
+	for (struct iw_list *l = w->begun.next; l != w->begun.prev; l = l->next) {
+		if (path_of(w, iw_container_of(l, struct operand, link)->path, earlier) &&
+		    is_another(w, earlier, e)) {
+			refuse_name(e, path, earlier);
+			return;
+		}
+	}
+}
+
+/* The next operand, which the list of those that were begun keeps. NULL: none. */
+static struct operand *begin_operand(struct iw_walk *w)
+{
+	struct operand *o = take_operand(&w->operands);
+
+	if (!o)
+		return NULL;
+	if (!w->local && w->nbegun > BEGUN_MOST)
+		free(take_operand(&w->begun));
+	w->nbegun++;
+	iw_list_add_tail(&w->begun, &o->link);
+	return o;
+}
+
+static bool next_entry(struct iw_walk *w, struct iw_entry *e)
 {
 	struct operand *o;
 
-	*e = (struct iw_entry){ .fd = -1, .dir = -1, .name = w->name };
 	while (w->depth > 0) {
 		if (next_below(w, e))
-			return;
+			return true;
 		closedir(w->stack[--w->depth].dir);
 	}
-	o = take_operand(w);
-	if (!o) {
+	o = begin_operand(w);
+	if (o)
+		open_operand(w, o->path, e);
+	return o;
+}
+
+void iw_walk_next(struct iw_walk *w, struct iw_entry *e)
+{
+	*e = (struct iw_entry){ .fd = -1, .dir = -1, .name = w->name };
+	if (!next_entry(w, e))
 		e->what = IW_WALKED_END;
-		return;
-	}
-	free(w->last);
-	w->last = o;
-	open_operand(w, o->path, e);
+	else if (w->overlaps && (e->what == IW_WALKED_FILE || e->what == IW_WALKED_LINK))
+		compare_with_earlier(w, e);
 }

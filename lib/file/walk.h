@@ -2,7 +2,8 @@
 /*
  * What a source sends: operands one after another, directories with all that is below them, each entry with the name it travels
  * under. Directories come before what they hold. Names are opened from the directory that was read, so that nothing that is moved
- * about meanwhile leads out of it.
+ * about meanwhile leads out of it. A file or link with the name of another one, which an operand before it has, is FAILED: one of
+ * the two would be lost at the target.
  */
 #ifndef IW_FILE_WALK_H
 #define IW_FILE_WALK_H
@@ -14,6 +15,7 @@
 
 #include "file/fault.h"
 #include "file/filter.h"
+#include "file/names.h"
 #include "file/pack.h"
 #include "util/list.h"
 #include "xfer/xfer.h"
@@ -26,7 +28,11 @@ struct iw_walk {
 	const struct iw_filter *filter; /* borrowed for life; NULL: none */
 	const char *stream; /* likewise: the path of standard input at the target; NULL: none */
 	struct iw_list operands;
-	void *last;             /* the operand that was taken last. Owned */
+	struct iw_list begun; /* the operands that were taken: the last one, and those before it */
+	size_t nbegun;
+	struct iw_names names;  /* of the operands */
+	bool contents;          /* one of them is the contents of a directory */
+	bool overlaps;          /* two operands may have entries of one name */
 	struct iw_dir_ref *top; /* the operand that is being walked */
 	size_t top_len;         /* octets of its name in name[] */
 	unsigned depth;

@@ -344,6 +344,31 @@ push_until_full() {
     assert_stderr_is 'ddp-recv: d: a directory cannot be written to standard output; name one file, or give a directory as TARGET'
 }
 
+@test "of a directory that is fetched to standard output, no file arrives there" {
+    mkdir src/d
+    # Files of that size are not sent in packs.
+    random_file src/large 2M
+    random_file src/d/large 2M
+    offer
+    for path in '' d d/; do
+        pull "127.0.0.1:$path" -
+        assert_status 1
+        assert_equal '' "$output"
+        assert_stderr_has 'a directory cannot be written to standard output; name one file'
+    done
+}
+
+@test "of two fetched files with one name, the second is refused by name" {
+    mkdir src/q
+    echo first >src/f
+    echo later >src/q/f
+    offer
+    pull 127.0.0.1:f 127.0.0.1:q/f dst
+    assert_status 1
+    assert_stderr_is 'ddp-recv: f: the peer says: name refused: q/f and f would have one name at the target; use two target directories'
+    assert_same_file src/f dst/f
+}
+
 @test "a target that cannot be written is named, with a remedy" {
     printf 1 >src/f
     printf 1 >file

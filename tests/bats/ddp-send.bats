@@ -225,6 +225,31 @@ END
     [ ! -e dst/tree/pipe ] || fail_with 'the pipe was sent'
 }
 
+@test "of two files with one name at the target, the second is refused by name" {
+    mkdir src/q
+    echo first >src/f
+    echo later >src/q/f
+    touch -r src/f src/q/f
+    listen
+    push src/f src/q/f 127.0.0.1:
+    assert_status 1
+    assert_stderr_is 'ddp-send: src/q/f: name refused: src/q/f and src/f would have one name at the target; use two target directories'
+    assert_same_file src/f dst/f
+    rm dst/f
+    # Their contents are put together, except what has one name.
+    echo 1 >src/q/g
+    push src/q/ src/f 127.0.0.1:
+    assert_status 1
+    assert_stderr_is 'ddp-send: src/f: name refused: src/f and src/q/f would have one name at the target; use two target directories'
+    assert_same_file src/q/f dst/f
+    assert_same_file src/q/g dst/g
+    # The same file twice loses nothing.
+    rm dst/f
+    push src/f src/f 127.0.0.1:
+    assert_status 0
+    assert_same_file src/f dst/f
+}
+
 @test "a source that cannot be sent is named as it was typed, with a remedy" {
     mkdir -p src/d
     mkfifo src/pipe

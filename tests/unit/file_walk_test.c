@@ -135,6 +135,38 @@ static void local_operands_lie_anywhere(void **state)
 	iw_walk_fini(&w);
 }
 
+/* At the target one of two files of one name would be lost. */
+static void a_name_is_given_once(void **state)
+{
+	struct iw_walk w;
+
+	(void)state;
+	put_file("y", "other", 5);
+	put_file("d/one", "other", 5);
+	iw_walk_init(&w, tmp_fd);
+	add(&w, "d/y");
+	add(&w, "y");
+	assert_string_equal(walk(&w), "top failed y;top file y;");
+	/* The same file twice is no loss, and directories of one name become one. */
+	add(&w, "d/y");
+	add(&w, "d/sub");
+	add(&w, "d/sub");
+	assert_string_equal(walk(&w),
+			    "file sub/x;file sub/x;top dir sub;top dir sub;top failed y;");
+	iw_walk_fini(&w);
+
+	/* Contents have the names of operands, and operands those of contents. */
+	assert_int_equal(fchdir(tmp_fd), 0);
+	iw_walk_init(&w, AT_FDCWD);
+	add(&w, "one");
+	add(&w, "d/");
+	assert_non_null(strstr(walk(&w), "failed one;"));
+	add(&w, "y");
+	assert_string_equal(walk(&w), "top failed y;");
+	assert_int_equal(chdir("/"), 0);
+	iw_walk_fini(&w);
+}
+
 static void depth_has_a_limit(void **state)
 {
 	char path[4 * (IW_WALK_DEPTH + 4)] = "deep";
@@ -181,6 +213,7 @@ int main(void)
 						unmake),
 		cmocka_unit_test_setup_teardown(a_peers_paths_do_not_leave, make, unmake),
 		cmocka_unit_test_setup_teardown(local_operands_lie_anywhere, make, unmake),
+		cmocka_unit_test_setup_teardown(a_name_is_given_once, make, unmake),
 		cmocka_unit_test_setup_teardown(depth_has_a_limit, make, unmake),
 	};
 
