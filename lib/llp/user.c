@@ -51,6 +51,7 @@ struct user_port {
 	struct iw_pkt *pkt;
 	struct iw_sctp *sctp;
 	int reserved; /* holds the SCTP port; -1: the UDP port does */
+	int place;    /* holds the SCTP port of a listener's address; -1: none */
 	/* Who connects: */
 	struct iw_addr target[ADDR_MAX];
 	size_t ntargets, next_target;
@@ -135,16 +136,47 @@ static int engine_random(void *ctx, void *buf, size_t len)
 	return iw_os_random(buf, len);
 }
 
+/* Where a listener on @bind receives: an address, or all addresses, or all of an interface. */
+static void place_of(struct iw_text *out, const struct iw_addr *bind, const char *interface)
+{
+	char text[IW_ADDR_TEXT];
+
+	if (bind->len > 0 && !iw_addr_is_any(bind))
+		iw_text_fmt(out, "%s", iw_addr_host(text, bind));
+	else if (interface)
+		iw_text_fmt(out, "*%%%s", interface);
+	else
+		iw_text_fmt(out, "*");
+}
+
 /*
  * Reserves an SCTP port for a carrier on IP, since the kernel assigns none there. Initiators of one
- * machine thus never share a port. Listeners on different addresses may share one.
+ * machine thus never share a port. Listeners on different addresses may share one. On the same address,
+ * each would abort the associations of the other one (RFC 9260 8.4).
  */
-static int reserve_port(struct user_port *u, uint16_t *port, struct iw_fault *why)
+static int reserve_port(struct user_port *u, uint16_t *port, const struct iw_pkt_cfg *pc,
+			struct iw_fault *why)
 {
 	bool listens = *port != 0;
+	char place[IW_ADDR_TEXT + IF_NAMESIZE];
+	struct iw_text text;
 	int err = iw_sock_reserve_sctp_port(&u->reserved, port, why);
 
-	return listens && err == IW_E_BUSY ? 0 : err;
+	if (!listens || (err && err != IW_E_BUSY))
+		return err;
+	/* The UDP port keeps listeners apart. */
+	if (pc->udp)
+		return 0;
+	iw_text_init(&text, place, sizeof(place));
+	place_of(&text, &pc->bind, pc->interface);
+	if (!err || strcmp(place, "*") != 0)
+		err = iw_sock_reserve_sctp_place(&u->place, *port, place, why);
+	if (err == IW_E_BUSY)
+		(void)iw_fail(
+			why, err,
+			"listen on %s port %u (-t %s): another listener has this SCTP port: stop it, or give another port with -p",
+			place, (uint32_t)*port, u->port.ops->name);
+	return err;
 }
 
 static int pick_cc(const struct iw_sctp_cc_ops **out, const char *name, struct iw_fault *why)
@@ -211,7 +243,8 @@ static int user_open(struct iw_port **out, const struct iw_port_cfg *cfg,
 	uint16_t port = cfg->llp.listen ? cfg->llp.port : 0;
 	struct iw_pkt_cfg pc = {
 		.interface = cfg->llp.interface,
-		.udp = cfg->llp.udp_port != 0 || cfg->llp.any_udp_port,
+		.udp = carrier != &iw_pkt_raw_ops &&
+		       (cfg->llp.udp_port != 0 || cfg->llp.any_udp_port),
 		.udp_port = cfg->llp.listen && !cfg->llp.any_udp_port ? cfg->llp.udp_port : 0,
 		.sndbuf = cfg->llp.sndbuf,
 		.rcvbuf = cfg->llp.rcvbuf,
@@ -224,7 +257,7 @@ static int user_open(struct iw_port **out, const struct iw_port_cfg *cfg,
 	if (!u)
 		return iw_fail(why, IW_E_NOMEM, "%s: no memory", ops->name);
 	u->port.ops = ops;
-	u->port.fd = u->reserved = -1;
+	u->port.fd = u->reserved = u->place = -1;
 	u->udp_port = cfg->llp.udp_port;
 	u->adaptation = cfg->adaptation;
 	err = bind_address(&pc.bind, &cfg->llp, why);
@@ -232,7 +265,7 @@ static int user_open(struct iw_port **out, const struct iw_port_cfg *cfg,
 		err = iw_addr_resolve(u->target, ADDR_MAX, &u->ntargets, cfg->llp.host,
 				      cfg->llp.port, why);
 	if (!err && carrier != &iw_pkt_udp_ops)
-		err = reserve_port(u, &port, why);
+		err = reserve_port(u, &port, &pc, why);
 	pc.sctp_port = port;
 	u->bind = pc.bind;
 	if (cfg->llp.interface)
@@ -274,6 +307,8 @@ static void user_close(struct iw_port *p)
 		u->pkt->ops->close(u->pkt);
 	if (u->reserved >= 0)
 		close(u->reserved);
+	if (u->place >= 0)
+		close(u->place);
 	free(u);
 }
 

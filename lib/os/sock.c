@@ -518,13 +518,30 @@ int iw_tcp_accept(int *out, struct iw_addr *peer, int listener, struct iw_fault 
 #define DYNAMIC_COUNT (65536 - DYNAMIC_FIRST)
 
 /* Abstract names are those of one network namespace and disappear with the socket (unix(7)). */
-static int take_name(int fd, uint16_t port)
+static socklen_t set_name(struct sockaddr_un *a, uint16_t port, const char *place)
 {
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	int len = snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1, "iwarp-tools/sctp/%u", port);
+	int len;
 
-	return bind(fd, (struct sockaddr *)&a,
-		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len));
+	*a = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	len = snprintf(a->sun_path + 1, sizeof(a->sun_path) - 1, "iwarp-tools/sctp/%u%s%s", port,
+		       place ? "/" : "", place ? place : "");
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+}
+
+static int take_name(int fd, uint16_t port, const char *place)
+{
+	struct sockaddr_un a;
+	socklen_t len = set_name(&a, port, place);
+
+	return bind(fd, (struct sockaddr *)&a, len);
+}
+
+static bool is_taken(int fd, uint16_t port, const char *place)
+{
+	struct sockaddr_un a;
+	socklen_t len = set_name(&a, port, place);
+
+	return connect(fd, (struct sockaddr *)&a, len) == 0;
 }
 
 int iw_sock_reserve_sctp_port(int *fd, uint16_t *port, struct iw_fault *why)
@@ -543,7 +560,7 @@ int iw_sock_reserve_sctp_port(int *fd, uint16_t *port, struct iw_fault *why)
 		uint16_t p = *port ? *port
 				   : (uint16_t)(DYNAMIC_FIRST + (first + i) % DYNAMIC_COUNT);
 
-		if (take_name(*fd, p) == 0) {
+		if (take_name(*fd, p, NULL) == 0) {
 			*port = p;
 			return 0;
 		}
@@ -558,6 +575,26 @@ int iw_sock_reserve_sctp_port(int *fd, uint16_t *port, struct iw_fault *why)
 	else
 		err = iw_fail(why, IW_E_BUSY, "sctp: all ports from %u are reserved",
 			      (uint32_t)DYNAMIC_FIRST);
+	close(*fd);
+	*fd = -1;
+	return err;
+}
+
+int iw_sock_reserve_sctp_place(int *fd, uint16_t port, const char *place, struct iw_fault *why)
+{
+	bool busy;
+	int err;
+
+	*fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (*fd < 0)
+		return iw_os_fail(why, errno, "sctp: open a socket to reserve a port");
+	busy = is_taken(*fd, port, "*");
+	if (!busy && take_name(*fd, port, place) == 0)
+		return 0;
+	err = busy || errno == EADDRINUSE
+		      ? iw_fail(why, IW_E_BUSY, "sctp: port %u of %s: reserved by another process",
+				(uint32_t)port, place)
+		      : iw_os_fail(why, errno, "sctp: reserve a port");
 	close(*fd);
 	*fd = -1;
 	return err;

@@ -115,5 +115,11 @@ uint64_t iw_tcp_unacked(int fd);
  * nothing. IW_E_BUSY: *port is reserved, or all are; IW_E_LIMIT: no descriptors; IW_E_OS.
  */
 IW_MUST_CHECK int iw_sock_reserve_sctp_port(int *fd, uint16_t *port, struct iw_fault *why);
+/*
+ * As above, for a listener on the address @place, or on all addresses: "*". Another place may have
+ * the same port. IW_E_BUSY: @place or "*" is reserved; else as above.
+ */
+IW_MUST_CHECK int iw_sock_reserve_sctp_place(int *fd, uint16_t port, const char *place,
+					     struct iw_fault *why);
 
 #endif

@@ -52,6 +52,26 @@ push() {
     push "[$LEFT_IP6]" -t raw
 }
 
+# Each would abort the associations of the other one.
+@test "raw: a second listener on the same port and address is refused" {
+    local place
+
+    serve_in left sctp-ddp-ping --listen -t raw -p "$PORT" --bind "$LEFT_IP"
+    for place in "$LEFT_IP" '*'; do
+        run_in left sctp-ddp-ping --listen -t raw -p "$PORT" --bind "$place"
+        assert_status 4
+        assert_stderr_has "listen on $place port $PORT (-t raw): another listener has this SCTP port: stop it, or give another port with -p"
+    done
+    serve_in left sctp-ddp-ping --listen -t raw -p "$PORT" --bind "$LEFT_IP6"
+    run_in right sctp-ddp-ping -t raw -p "$PORT" -c 1 "$LEFT_IP"
+    assert_status 0
+    serve_end 1
+    serve_end 2
+    listen -t raw
+    run_in left sctp-ddp-ping --listen -t raw -p "$PORT" --bind "$LEFT_IP"
+    assert_status 4
+}
+
 # fails TEXT ARGUMENT...: a push without a listener ends with status 4 and this line.
 fails() {
     local text=$1

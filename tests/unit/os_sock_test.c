@@ -521,6 +521,31 @@ static void reserved_sctp_ports_differ(void **state)
 		close(fd[i]);
 }
 
+static void listeners_share_an_sctp_port_at_different_places(void **state)
+{
+	static const char *const place[] = { "10.0.0.1", "10.0.0.2", "*%v0" };
+	uint16_t port = 0;
+	int fd[3], all, more;
+	struct iw_fault why;
+
+	(void)state;
+	assert_int_equal(iw_sock_reserve_sctp_port(&all, &port, &why), 0);
+	close(all);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(iw_sock_reserve_sctp_place(&fd[i], port, place[i], &why), 0);
+	assert_int_equal(iw_sock_reserve_sctp_place(&more, port, place[1], &why), IW_E_BUSY);
+	assert_int_equal(more, -1);
+	close(fd[1]);
+	assert_int_equal(iw_sock_reserve_sctp_place(&all, port, "*", &why), 0);
+	assert_int_equal(iw_sock_reserve_sctp_place(&more, port, place[1], &why), IW_E_BUSY);
+	assert_int_equal(iw_sock_reserve_sctp_place(&more, port, "*", &why), IW_E_BUSY);
+	assert_non_null(strstr(why.text, "reserved"));
+	close(all);
+	assert_int_equal(iw_sock_reserve_sctp_place(&fd[1], port, place[1], &why), 0);
+	for (int i = 0; i < 3; i++)
+		close(fd[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -548,6 +573,7 @@ int main(void)
 		cmocka_unit_test(congestion_control_is_set_and_read_back),
 		cmocka_unit_test(unknown_congestion_control_lists_the_known),
 		cmocka_unit_test(reserved_sctp_ports_differ),
+		cmocka_unit_test(listeners_share_an_sctp_port_at_different_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
