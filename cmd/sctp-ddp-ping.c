@@ -289,7 +289,7 @@ static int ping(struct opts *o, struct iw_ping *p)
 	status = status_of(&why, p);
 	pd = iw_ping_private_data(p, &pd_len);
 	if (!lost && pd)
-		lost = iw_ping_show_rejected(&show, pd, pd_len);
+		lost = iw_ping_show_rejected(&show, &why, pd, pd_len);
 	if (!lost)
 		lost = iw_ping_show_result(&show, p, &why, status);
 	return lost ? IW_EXIT_FAILED : status;
@@ -364,8 +364,12 @@ static int look_around(struct iw_cli *cli, int status)
 	bool answers = false, tried = false;
 	int failed = IW_EXIT_NO;
 
-	if (!o->host || o->listen)
+	if (!o->host)
 		return status;
+	if (o->listen) {
+		iw_log_error("--doctor \"%s\" tests a listener there: leave out --listen", o->host);
+		return IW_EXIT_USAGE;
+	}
 	for (const char *const *name = transports; *name; name++) {
 		struct iw_ping_cfg cfg = cfg_of(o);
 		struct iw_far_look look;

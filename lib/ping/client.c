@@ -219,6 +219,19 @@ static void on_rejected(struct iw_ping *p, const struct stream *s, const struct 
 	fail(p, &why);
 }
 
+/* Where the listener is, once the association is up. */
+static void add_peer(const struct iw_ping *p, struct iw_fault *why, const char *remedy)
+{
+	struct iw_text out;
+	char text[sizeof(why->text)];
+
+	if (!p->told_up)
+		return;
+	memcpy(text, why->text, sizeof(text));
+	iw_text_init(&out, why->text, sizeof(why->text));
+	iw_text_fmt(&out, "%s: %s; %s", p->session.peer, text, remedy);
+}
+
 static void on_closed(struct iw_ping *p, struct stream *s, const struct iw_fault *fault)
 {
 	struct iw_fault why = *fault;
@@ -229,6 +242,8 @@ static void on_closed(struct iw_ping *p, struct stream *s, const struct iw_fault
 	if (!why.err)
 		iw_fail(&why, IW_E_CLOSED, "the peer ended the session of stream %u",
 			(uint32_t)(s - p->streams));
+	if (why.err == IW_E_CLOSED || why.err == IW_E_TIMEOUT)
+		add_peer(p, &why, "has the listener ended? Start it again");
 	fail(p, &why);
 }
 
@@ -406,7 +421,13 @@ static void end(struct iw_ping *p)
 /* Nothing more is sent, but what is under way is not lost yet. */
 static void stop(struct iw_ping *p)
 {
+	struct iw_fault why;
+
 	if (p->phase != FLOWING) {
+		(void)iw_fail(&why, IW_E_CANCELED,
+			      "interrupted: no session with %s port %u (-t %s) was open yet",
+			      p->cfg.conn.host, (uint32_t)p->cfg.conn.port, p->cfg.conn.transport);
+		fail(p, &why);
 		end(p);
 	} else if (!p->stop_at) {
 		p->stop_at = p->now + LAST_NS;
@@ -423,9 +444,12 @@ static int look_at_clock(struct iw_ping *p, struct iw_fault *why)
 	}
 	if (p->phase != FLOWING)
 		return 0;
-	if (p->all->sent > p->all->received && p->now >= iw_time_add(p->heard, p->cfg.timeout_ns))
-		return iw_fail(why, IW_E_TIMEOUT, "no reply for %U ms",
-			       (p->now - p->heard) / 1000000);
+	if (p->all->sent > p->all->received && p->now >= iw_time_add(p->heard, p->cfg.timeout_ns)) {
+		(void)iw_fail(why, IW_E_TIMEOUT, "no reply for %U ms (--timeout)",
+			      (p->now - p->heard) / 1000000);
+		add_peer(p, why, "does the listener still run there?");
+		return IW_E_TIMEOUT;
+	}
 	if ((all_sent(p) && p->all->received == p->all->sent) ||
 	    (p->stop_at && p->now >= p->stop_at)) {
 		end(p);
@@ -463,12 +487,12 @@ static int turn(struct iw_ping *p, struct iw_fault *why)
 int iw_ping_next(struct iw_ping *p, struct iw_ping_news *news, struct iw_fault *why)
 {
 	while (!p->nnews) {
+		if (iw_signals_stop() && p->phase != OVER)
+			stop(p);
 		if (p->failed) {
 			*why = p->fault;
 			return why->err;
 		}
-		if (iw_signals_stop() && p->phase != OVER)
-			stop(p);
 		if (p->phase == OVER) {
 			*news = (struct iw_ping_news){ .kind = IW_PING_DONE };
 			return 0;

@@ -47,7 +47,7 @@ enum iw_far_end iw_ping_far_end(const struct iw_fault *why, bool associated)
 		return IW_FAR_NO_DDP;
 	if (associated)
 		return IW_FAR_OTHER;
-	if (why->err == IW_E_TIMEOUT)
+	if (why->err == IW_E_TIMEOUT || why->err == IW_E_CANCELED)
 		return IW_FAR_SILENT;
 	if (why->os_errno)
 		return by_errno(why->os_errno);

@@ -131,9 +131,10 @@ static int make(struct visitor *v, const struct iw_req_info *info, struct iw_fau
 		uint64_t need = v->memory;
 
 		v->memory = 0;
+		/* Short enough to be shown in full by the client (REASON_MOST in lib/conn). */
 		return iw_fail(
 			why, IW_E_LIMIT,
-			"the session needs %U octets of memory: %U of %U are free; use a smaller --size, or give the listener more --memory",
+			"the session needs %U octets, %U of %U are free: use a smaller -s, or more --memory",
 			need, s->cfg.memory - s->memory, s->cfg.memory);
 	}
 	s->memory += v->memory;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/human.h"
+#include "cli/listener.h"
 #include "cli/log.h"
 #include "cli/table.h"
 #include "cli/text.h"
@@ -282,7 +283,14 @@ int iw_ping_show_result(const struct iw_ping_show *s, const struct iw_ping *p,
 
 /* --- rejections, visitors, the far end -------------------------------------------------------- */
 
-int iw_ping_show_rejected(const struct iw_ping_show *s, const uint8_t *pd, size_t len)
+/* The text of @why has all of the Private Data, or names the listener that sent it. */
+static bool is_explained(const struct iw_fault *why, const uint8_t *pd, size_t len)
+{
+	return iw_cli_listener(pd, len) || memmem(why->text, strlen(why->text), pd, len);
+}
+
+int iw_ping_show_rejected(const struct iw_ping_show *s, const struct iw_fault *why,
+			  const uint8_t *pd, size_t len)
 {
 	char text[4 * 512 + 1];
 
@@ -291,6 +299,8 @@ int iw_ping_show_rejected(const struct iw_ping_show *s, const uint8_t *pd, size_
 		iw_json_text(s->json, "private_data", pd, len);
 		return iw_json_end(s->json);
 	}
+	if (is_explained(why, pd, len))
+		return 0;
 	iw_printable(text, sizeof(text), (const char *)pd, len, true);
 	printf("session rejected, with %zu octets of Private Data: %s\n", len, text);
 	return 0;
@@ -401,7 +411,7 @@ int iw_ping_show_look(const struct iw_ping_show *s, const struct iw_far_look *l)
 	printf("%s -t %s: %s", s->host, l->transport, look_text(l));
 	if (l->what == IW_FAR_ANSWERS)
 		printf(", round trip %s", iw_human_latency(rtt, l->rtt_ns));
-	if (l->private_data_len) {
+	if (l->private_data_len && !is_explained(&l->fault, l->private_data, l->private_data_len)) {
 		iw_printable(text, sizeof(text), (const char *)l->private_data, l->private_data_len,
 			     true);
 		printf(" with Private Data: %s", text);

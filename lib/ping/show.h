@@ -25,9 +25,10 @@ IW_MUST_CHECK int iw_ping_show_news(const struct iw_ping_show *s, const struct i
  * IW_E_NOMEM. */
 IW_MUST_CHECK int iw_ping_show_result(const struct iw_ping_show *s, const struct iw_ping *p,
 				      const struct iw_fault *why, int status);
-/* How a session was rejected: the octets that came with it, as text and in base64. */
-IW_MUST_CHECK int iw_ping_show_rejected(const struct iw_ping_show *s, const uint8_t *pd,
-					size_t len);
+/* The Private Data that a session was rejected with. For people only if the text of @why does not
+ * explain it. */
+IW_MUST_CHECK int iw_ping_show_rejected(const struct iw_ping_show *s, const struct iw_fault *why,
+					const uint8_t *pd, size_t len);
 /* Where a server listens; by_default: nobody named the address. */
 IW_MUST_CHECK int iw_ping_show_listening(const struct iw_ping_show *s,
 					 const struct iw_ping_server *server, bool by_default);
