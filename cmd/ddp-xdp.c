@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/confine.h"
+#include "cli/log.h"
 #include "cli/option.h"
 #include "cli/signals.h"
 #include "cli/usage.h"
@@ -48,6 +49,7 @@ struct opts {
 	uint64_t interval_ns, count;
 	/* detach */
 	bool force;
+	const char *pins; /* NULL: not given */
 };
 
 /* --- options ----------------------------------------------------------------------------------- */
@@ -128,6 +130,15 @@ static const char *directory(const struct argp_state *state, const char *arg)
 	return arg;
 }
 
+/* The option that --program mpa has no use for; NULL: none is given. */
+static const char *for_steer(const struct opts *o)
+{
+	return o->keep.sample         ? "sample"
+	       : o->keep.associations ? "associations"
+	       : o->keep.stags        ? "stags"
+				      : NULL;
+}
+
 static error_t parse_attach(int key, char *arg, struct argp_state *state)
 {
 	struct opts *o = state->input;
@@ -167,6 +178,9 @@ static error_t parse_attach(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--program mpa: needs native mode; leave out %s",
 				   o->keep.mode == IW_XDP_GENERIC ? "--mode generic"
 								  : "--dispatcher");
+		if (o->keep.program == IW_KEEP_MPA && for_steer(o))
+			argp_error(state, "--%s: only for --program steer; leave it out",
+				   for_steer(o));
 		return need_interface(state);
 	default:
 		return parse_common(key, arg, state);
@@ -190,7 +204,9 @@ static error_t parse_status(int key, char *arg, struct argp_state *state)
 		o->samples = true;
 		return 0;
 	case ARGP_KEY_END:
-		if (o->count == 0 && !o->again)
+		if (o->count > 1 && !o->again)
+			argp_error(state, "--count: only with --interval; add --interval TIME");
+		if (!o->again)
 			o->count = 1;
 		return 0;
 	default:
@@ -207,7 +223,7 @@ static error_t parse_detach(int key, char *arg, struct argp_state *state)
 		o->force = true;
 		return 0;
 	case KEY_PIN:
-		o->keep.pins = directory(state, arg);
+		o->pins = directory(state, arg);
 		return 0;
 	case ARGP_KEY_END:
 		return need_interface(state);
@@ -262,6 +278,15 @@ static int look(struct opts *o, struct iw_look *l, size_t n, struct iw_fault *wh
 	return err;
 }
 
+static void warn_of_events(const struct iw_look *l, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!l[i].steer)
+			iw_log_warn("%s: no events: only the program steer samples them%s%s",
+				    l[i].name, l[i].a.program ? ", not " : "; attach it",
+				    l[i].a.program ? l[i].a.name : "");
+}
+
 static int work_status(struct opts *o, int *status, struct iw_fault *why)
 {
 	struct iw_look *l = NULL;
@@ -276,6 +301,8 @@ static int work_status(struct opts *o, int *status, struct iw_fault *why)
 		err = iw_looks_find(&l, &n, o->cli->interface, o->keep.pins, why);
 	if (!err && n == 0 && !o->cli->json && !o->cli->quiet)
 		printf("no interface in this network namespace has an XDP program\n");
+	if (!err && o->samples)
+		warn_of_events(l, n);
 	if (!err)
 		err = look(o, l, n, why);
 	if (!err && o->cli->json)
@@ -284,19 +311,27 @@ static int work_status(struct opts *o, int *status, struct iw_fault *why)
 	return err;
 }
 
+/* Not done, for a reason that is no failure. */
+static int refuse(struct iw_cli *cli, const struct iw_fault *why)
+{
+	iw_log_error("%s", why->text);
+	return cli->json && iw_cli_error_event(cli, why, IW_EXIT_NO) != 0 ? IW_EXIT_FAILED
+									  : IW_EXIT_NO;
+}
+
 static int work_detach(struct opts *o, int *status, struct iw_fault *why)
 {
 	const char *name = o->cli->interface;
 	struct iw_detached d;
 	bool done;
-	int err = iw_keep_detach(&d, &done, name, o->keep.pins, o->force, why);
+	int err = iw_keep_detach(&d, &done, name, o->pins, o->force, why);
 
 	if (!err && !done)
-		*status = IW_EXIT_NO;
+		*status = refuse(o->cli, why);
 	else if (!err && o->cli->json)
 		err = iw_detached_json(&o->cli->out, &d, name, why);
 	else if (!err && !o->cli->quiet)
-		iw_detached_print(&d, name, o->keep.pins);
+		iw_detached_print(&d, name, o->pins ? o->pins : IW_XDP_PINS);
 	return err;
 }
 

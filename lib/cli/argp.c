@@ -114,6 +114,11 @@ static error_t set_option(int key, char *arg, struct argp_state *state, struct i
 		cli->bind = not_empty(state, "--bind", arg, "an address, a host name or *");
 		return 0;
 	case 'I':
+		if (cli->interface && strcmp(cli->interface, arg) != 0)
+			argp_error(
+				state,
+				"--interface %s and --interface %s exclude each other; leave out one",
+				cli->interface, arg);
 		cli->interface = interface_name(state, arg);
 		return 0;
 	case KEY_TIMEOUT:

@@ -8,32 +8,51 @@
 #include "keeper/internal.h"
 #include "util/text.h"
 
-/* True if it may be detached; otherwise the log has the reason. */
-static bool may_go(const char *name, const struct iw_xdp_attached *a)
+/* 0, or why it may not be detached. */
+static int check_use(const char *name, const struct iw_xdp_attached *a, uint32_t pid,
+		     struct iw_fault *why)
 {
-	uint32_t pid = a->owner == IW_XDP_STEER || a->inside ? iw_steer_used_by(name) : 0;
-
-	if (pid) {
-		iw_log_error(
+	if (pid)
+		return iw_fail(
+			why, IW_E_BUSY,
 			"%s: process %u receives through the program; end that process first, or use --force-clean",
 			name, pid);
-		return false;
-	}
-	if (a->owner == IW_XDP_FOREIGN || (a->owner == IW_XDP_DISPATCHER && !a->inside)) {
-		iw_log_error(
+	if (a->owner == IW_XDP_FOREIGN || (a->owner == IW_XDP_DISPATCHER && !a->inside))
+		return iw_fail(
+			why, IW_E_BUSY,
 			"%s: the program %s (id %u) is not part of iwarp-tools; --force-clean detaches it "
 			"nevertheless",
 			name, a->name, a->program);
-		return false;
-	}
-	return true;
+	return 0;
+}
+
+/* 0, or why nothing is to be detached. */
+static int check_there(const struct iw_detached *d, const char *name, const char *pins,
+		       enum iw_xdp_pinned pinned, unsigned left, struct iw_fault *why)
+{
+	if (d->a.program == 0)
+		return iw_fail(
+			why, IW_E_NOENT, "%s: no XDP program is attached%s", name,
+			pinned != IW_XDP_NO_PIN
+				? ", but a pin is left over; --force-clean removes it"
+			: left > 0
+				? ", but files of a dispatcher are left over; --force-clean removes them"
+				: "");
+	if (pins && pinned == IW_XDP_NO_PIN)
+		return iw_fail(
+			why, IW_E_NOENT,
+			"%s: the program %s (id %u) is not pinned in %s; leave out --pin, or give the directory of its pin",
+			name, d->a.name, d->a.program, pins);
+	return 0;
 }
 
 int iw_keep_detach(struct iw_detached *out, bool *done, const char *name, const char *pins,
 		   bool force, struct iw_fault *why)
 {
+	const char *dir = pins ? pins : IW_XDP_PINS;
 	enum iw_xdp_pinned pinned;
 	unsigned ifindex, left;
+	uint32_t pid;
 	int err = iw_xdp_ifindex(&ifindex, name, why);
 
 	*out = (struct iw_detached){ .pin = false };
@@ -48,24 +67,21 @@ int iw_keep_detach(struct iw_detached *out, bool *done, const char *name, const 
 			why, IW_E_PERM,
 			"%s: this user may not look at program %u: it needs CAP_SYS_ADMIN: be root",
 			name, out->a.program);
-	pinned = iw_xdp_pinned(pins, name);
+	pinned = iw_xdp_pinned(dir, name);
 	left = iw_xdp_dispatchers_left(ifindex, out->a.program);
-	if (out->a.program == 0 && !(force && (pinned != IW_XDP_NO_PIN || left > 0))) {
-		iw_log_error(
-			"%s: no XDP program is attached%s", name,
-			pinned != IW_XDP_NO_PIN
-				? ", but a pin is left over; --force-clean removes it"
-			: left > 0
-				? ", but files of a dispatcher are left over; --force-clean removes them"
-				: "");
+	if (!(force && (out->a.program || pinned != IW_XDP_NO_PIN || left > 0)) &&
+	    check_there(out, name, pins, pinned, left, why) != 0)
 		return 0;
-	}
-	if (out->a.program && !force && !may_go(name, &out->a))
+	pid = out->a.owner == IW_XDP_STEER || out->a.inside ? iw_steer_used_by(name) : 0;
+	if (!force && check_use(name, &out->a, pid, why) != 0)
 		return 0;
 	if (out->a.program)
 		err = iw_xdp_detach(&out->a, ifindex, why);
+	if (!err && pid)
+		iw_log_warn("%s: process %u now receives through the kernel, without XDP", name,
+			    pid);
 	if (!err && pinned != IW_XDP_NO_PIN)
-		err = iw_xdp_unpin(pins, name, why);
+		err = iw_xdp_unpin(dir, name, why);
 	if (!err && force)
 		err = iw_xdp_clean_dispatchers(ifindex, why);
 	out->pin = pinned != IW_XDP_NO_PIN;

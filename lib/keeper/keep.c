@@ -3,9 +3,12 @@
 #include "keeper/keep.h"
 
 #include <errno.h>
+#include <net/if.h>
+#include <net/if_arp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli/exit.h"
@@ -110,6 +113,20 @@ static void warn_of_leftovers(const char *name, unsigned ifindex, const char *pi
 			pins, name, name);
 }
 
+static void warn_of_link(const char *name)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq r = { 0 };
+
+	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", name);
+	if (fd >= 0 && ioctl(fd, SIOCGIFHWADDR, &r) == 0 && r.ifr_hwaddr.sa_family != ARPHRD_ETHER)
+		iw_log_warn(
+			"%s is not Ethernet, which -t xdp needs: no tool can use the program there",
+			name);
+	if (fd >= 0)
+		close(fd);
+}
+
 int iw_keep_attach(struct iw_kept *k, const struct iw_keep_cfg *cfg, struct iw_fault *why)
 {
 	const char *name = cfg->interface;
@@ -119,6 +136,8 @@ int iw_keep_attach(struct iw_kept *k, const struct iw_keep_cfg *cfg, struct iw_f
 	err = iw_xdp_ifindex(&k->ifindex, name, why);
 	if (err)
 		return err;
+	if (cfg->program == IW_KEEP_STEER)
+		warn_of_link(name);
 	warn_of_leftovers(name, k->ifindex, cfg->pins);
 	k->offloads_before = iw_xdp_offloads(name);
 	err = attach_program(k, cfg, why);

@@ -420,14 +420,24 @@ int iw_xdp_detach(const struct iw_xdp_attached *a, unsigned ifindex, struct iw_f
 /* "/sys/fs/bpf/iwarp" is made where "/sys/fs/bpf" is. */
 static int make_dir(const char *dir, struct iw_fault *why)
 {
+	char above[PATH_MAX];
 	struct statfs fs;
 
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST && errno != ENOENT)
 		return iw_os_fail(why, errno, "xdp: create the directory %s", dir);
 	if (statfs(dir, &fs) == 0 && (uint32_t)fs.f_type == BPF_FS_MAGIC_)
 		return 0;
-	return iw_fail(why, IW_E_NOTSUP,
-		       "xdp: %s is not on a BPF file system: mount -t bpf bpf /sys/fs/bpf", dir);
+	/* The directory above it does not exist. */
+	snprintf(above, sizeof(above), "%s", dir);
+	while (statfs(above, &fs) < 0 && errno == ENOENT && strchr(above + 1, '/'))
+		*strrchr(above, '/') = '\0';
+	if (access(dir, F_OK) < 0 && (uint32_t)fs.f_type == BPF_FS_MAGIC_)
+		return iw_fail(why, IW_E_NOENT, "xdp: %s: no such directory: mkdir -p %s", dir,
+			       dir);
+	return iw_fail(
+		why, IW_E_NOTSUP,
+		"xdp: %s is not on a BPF file system: mount -t bpf bpf /sys/fs/bpf, and use a directory there",
+		dir);
 }
 
 static void pin_path(char path[static PATH_MAX], const char *dir, const char *interface)

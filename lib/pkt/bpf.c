@@ -195,8 +195,8 @@ int iw_bpf_attach(int *link, bool *native, int prog, const char *interface, unsi
 		return iw_fail(
 			why, IW_E_LIMIT,
 			"xdp: the driver of %s rejects the program, perhaps because of its MTU, queues or "
-			"offloads (LRO): lower the MTU, or use generic",
-			interface);
+			"offloads (LRO): lower the MTU, or %s",
+			interface, remedy);
 	return iw_bpf_fail(why, fd, "xdp: attach to %s", interface);
 }
 

@@ -115,7 +115,8 @@ static int attach_own(struct iw_observe *o, const char *interface, unsigned ifin
 
 	return err ? err
 		   : iw_bpf_attach(&o->link, &native, o->prog, interface, ifindex, IW_XDP_NATIVE,
-				   "--program mpa needs another interface", why);
+				   "use another interface, for --program mpa needs native mode",
+				   why);
 }
 
 static int join(struct iw_observe *o, const char *interface, unsigned ifindex, struct iw_fault *why)

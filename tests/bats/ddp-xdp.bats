@@ -135,7 +135,7 @@ in_bpffs() {
 
 @test "a pin of a link to nothing is found, and cleaned away by force" {
     require_mounts
-    local elsewhere="ddp-xdp detach -I $LEFT_IF --pin /sys/fs/bpf/elsewhere -q"
+    local elsewhere="ddp-xdp detach -I $LEFT_IF --pin /sys/fs/bpf/elsewhere --force-clean -q"
 
     in_bpffs "ddp-xdp attach -I $LEFT_IF --pin -q; $elsewhere; ddp-xdp status -I $LEFT_IF; ddp-xdp attach -I $LEFT_IF; $elsewhere
         ddp-xdp detach -I $LEFT_IF; echo \"status \$?\"; ddp-xdp detach -I $LEFT_IF --force-clean && ls /sys/fs/bpf/iwarp"
@@ -241,7 +241,7 @@ in_bpffs() {
     assert_stderr_has 'no native XDP, only generic mode; use --mode generic'
     run_in left ddp-xdp attach -I lo --program mpa
     assert_status 3
-    assert_stderr_has '--program mpa needs another interface'
+    assert_stderr_has 'use another interface, for --program mpa needs native mode'
     # tests/interop/xdp-guest.bats has one that works.
     run_in left ddp-xdp attach -I "$LEFT_IF" --dispatcher
     assert_status 3
@@ -500,7 +500,7 @@ buffer() {
 
     for args in '' 'attach' 'detach' 'attach -I lo --pin --foreground' 'attach -I lo --program mpa --mode generic' \
         'attach -I lo --program mpa --dispatcher' 'attach -I lo --pin=here' 'attach -I lo --mode fast' 'status lo' 'status -c 0' \
-        'attach -I lo --sample 0' 'attach -I lo --stags 100000000'; do
+        'attach -I lo --sample 0' 'attach -I lo --stags 100000000' 'attach -I lo -I v0' 'status -c 2' 'attach -I lo --program mpa --stags 9'; do
         # shellcheck disable=SC2086
         run_in left ddp-xdp $args
         assert_status 2
@@ -509,6 +509,41 @@ buffer() {
     assert_stderr_has 'needs native mode; leave out --dispatcher'
     run_in left ddp-xdp attach -I lo --pin --foreground
     assert_stderr_has 'exclude each other; leave out one'
+    run_in left ddp-xdp attach -I lo -I v0
+    assert_stderr_has '--interface lo and --interface v0 exclude each other; leave out one'
+    run_in left ddp-xdp status -c 2
+    assert_stderr_has '--count: only with --interval; add --interval TIME'
+    run_in left ddp-xdp attach -I lo --program mpa --stags 9
+    assert_stderr_has '--stags: only for --program steer; leave it out'
+}
+
+@test "what cannot be done, or has no use, is reported" {
+    require_mounts
+    run_in left ddp-xdp detach -I "$LEFT_IF" --json
+    assert_status 1
+    assert_jsonl '.[0] | [.event, .text, .exit_status]' "[\"error\",\"$LEFT_IF: no XDP program is attached\",1]"
+    run_in left ddp-xdp attach -I lo --mode generic
+    assert_status 0
+    assert_stderr_has 'lo is not Ethernet, which -t xdp needs'
+    run_in left ddp-xdp attach -I "$LEFT_IF" --program mpa
+    assert_status 0
+    run_in left ddp-xdp status -I "$LEFT_IF" --events
+    assert_status 0
+    assert_stderr_has "$LEFT_IF: no events: only the program steer samples them, not iw_observe_1"
+    run_in left ddp-xdp detach -I "$LEFT_IF" --pin=/sys/fs/bpf/elsewhere
+    assert_status 1
+    assert_stderr_has 'is not pinned in /sys/fs/bpf/elsewhere; leave out --pin, or give the directory of its pin'
+    run_in left ddp-xdp detach -I "$LEFT_IF"
+    assert_status 0
+    in_bpffs "ddp-xdp attach -I $LEFT_IF --pin=/sys/fs/bpf/a/b"
+    assert_status 4
+    assert_stderr_has 'xdp: /sys/fs/bpf/a/b: no such directory: mkdir -p /sys/fs/bpf/a/b'
+    net_ip left link set "$LEFT_IF" mtu 9000
+    net_ip right link set "$RIGHT_IF" mtu 9000
+    run_in left ddp-xdp attach -I "$LEFT_IF" --program mpa
+    net_ip left link set "$LEFT_IF" mtu 1500
+    net_ip right link set "$RIGHT_IF" mtu 1500
+    assert_stderr_has 'lower the MTU, or use another interface, for --program mpa needs native mode'
 }
 
 @test "an option of another command is named with its command" {

@@ -89,6 +89,7 @@ refused() {
     listen
     run_in left ddp-xdp detach -I "$LEFT_IF" --force-clean
     assert_status 0
+    assert_stderr_has "process $SERVE_PID now receives through the kernel, without XDP"
     # What comes now comes through the kernel: the raw socket that keeps it from answering brings it.
     run_in right ddp-send -t xdp -I "$RIGHT_IF" -p "$PORT" src/f "$LEFT_IP:"
     assert_status 0

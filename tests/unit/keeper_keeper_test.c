@@ -107,7 +107,7 @@ static int tear_down(void **state)
 
 /* --- detach ------------------------------------------------------------------------------------ */
 
-/* 0: done; 10: not done, and the user was told; else the error, made positive. */
+/* 0: done; 10: not done; else the error, made positive. */
 static int detach(const char *interface, bool force)
 {
 	struct iw_detached d;
@@ -126,6 +126,8 @@ static int detach(const char *interface, bool force)
 	iw_json_fini(&w);
 	if (done)
 		iw_detached_print(&d, interface, pins);
+	else
+		printf("%s\n", why.text);
 	return done ? 0 : 10;
 }
 
@@ -151,7 +153,7 @@ static void where_nothing_is_attached_nothing_is_detached(void **state)
 	assert_non_null(strstr(c.out, "no-such-if"));
 	for (int force = 0; force < 2; force++) {
 		assert_int_equal(there(force ? detach_lo_by_force : detach_lo, false), 10);
-		assert_non_null(strstr(c.err, "lo: no XDP program is attached\n"));
+		assert_non_null(strstr(c.out, "lo: no XDP program is attached\n"));
 	}
 }
 
@@ -160,7 +162,7 @@ static void a_pin_that_is_left_goes_by_force_alone(void **state)
 	(void)state;
 	pin(true);
 	assert_int_equal(there(detach_lo, false), 10);
-	assert_non_null(strstr(c.err, "but a pin is left over; --force-clean"));
+	assert_non_null(strstr(c.out, "but a pin is left over; --force-clean"));
 	assert_true(pin_is_there());
 	assert_int_equal(there(detach_lo_by_force, false), 0);
 	assert_false(pin_is_there());
@@ -175,7 +177,7 @@ static void what_a_dispatcher_left_is_told_and_goes_by_force_alone(void **state)
 {
 	(void)state;
 	assert_int_equal(there(detach_lo, true), 10);
-	assert_non_null(strstr(c.err, "but files of a dispatcher are left over; --force-clean"));
+	assert_non_null(strstr(c.out, "but files of a dispatcher are left over; --force-clean"));
 	assert_int_equal(there(detach_lo_by_force, true), 0);
 	assert_non_null(strstr(c.out, "\"pin_removed\":false,\"dispatchers_removed\":1"));
 	assert_non_null(strstr(c.out, "dispatchers (1)"));
