@@ -48,7 +48,8 @@ struct opts {
 
 struct result {
 	struct iw_cap_totals totals;
-	bool complete; /* the whole capture was read, or as much as requested */
+	uint64_t rejected; /* frames of a file that the filter does not match */
+	bool complete;     /* the whole capture was read, or as much as requested */
 };
 
 /* --- work --- */
@@ -148,6 +149,7 @@ static int decode(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, str
 		iw_log_warn("%s lacks frames: they were selected too late, after 8192 more frames",
 			    o->write);
 	r->totals = *totals;
+	r->rejected = iw_cap_source_rejected(s);
 	iw_cap_source_drops(s, &r->totals.kernel_dropped, &r->totals.interface_dropped);
 	return ret < 0 ? ret : 0;
 }
@@ -157,29 +159,43 @@ static int status_of(const struct result *r)
 	return r->totals.iwarp_flows && !r->totals.errors ? IW_EXIT_OK : IW_EXIT_NO;
 }
 
-/* For people: why no line was shown. */
-static void say_nothing(const struct opts *o, const struct iw_cap_totals *t)
+static void say_no_iwarp(const struct opts *o, uint64_t n)
 {
+	fprintf(stderr,
+		"nothing iWARP found in %llu frame%s: no TCP connection with an MPA Request or Reply, "
+		"no DDP over SCTP; %s\n",
+		(unsigned long long)n, n == 1 ? "" : "s",
+		n == o->count ? "--count ended it there: use a larger one"
+			      : "capture from before a connection begins, and give the UDP port of "
+				"SCTP with --udp-port if it is not 9899");
+}
+
+/* Why no line was shown. */
+static void say_nothing(const struct opts *o, const struct result *r)
+{
+	const struct iw_cap_totals *t = &r->totals;
 	const struct iw_cap_filter *f = &o->filter;
-	const char *name = o->source.filter ? o->source.filter
-			   : !o->source.file ? o->source.interface
+	const char *file = !o->source.file                    ? o->source.interface
 			   : strcmp(o->source.file, "-") == 0 ? "standard input"
 							      : o->source.file;
+	const char *name = o->source.filter && (r->rejected || !o->source.file) ? o->source.filter
+										: file;
 	char text[400];
 
-	if (o->shown || o->cli.json || !iw_log_on(IW_LOG_WARN))
+	if (o->shown || !iw_log_on(IW_LOG_WARN))
 		return;
 	(void)iw_printable(text, sizeof(text), name, strlen(name), true);
-	if (!t->frames && o->source.filter)
+	if (!t->frames && name != file)
 		fprintf(stderr, "the filter \"%s\" matches no frame\n", text);
 	else if (!t->frames && !o->source.file)
 		fprintf(stderr, "no frame was captured on %s\n", text);
 	else if (!t->frames)
 		fprintf(stderr, "%s has no frames\n", text);
 	else if (!t->iwarp_flows)
-		fputs("nothing iWARP found: no TCP connection with an MPA Request or Reply, "
-		      "no DDP over SCTP\n",
-		      stderr);
+		say_no_iwarp(o, t->frames);
+	else if (f->errors && !f->streams && !f->stags)
+		fprintf(stderr, "no error in %llu frames: --errors shows nothing else\n",
+			(unsigned long long)t->frames);
 	else if (f->streams == 1 && f->stream->flow >= t->flows)
 		fprintf(stderr, "no segment of connection %u; the capture has %llu connection%s\n",
 			f->stream->flow, (unsigned long long)t->flows, t->flows == 1 ? "" : "s");
@@ -214,7 +230,7 @@ static int report(struct opts *o, const struct result *r, int err, struct iw_fau
 	}
 	iw_cap_show_totals(&o->show, &r->totals, !o->source.file, r->complete, status);
 	if (err == 0)
-		say_nothing(o, &r->totals);
+		say_nothing(o, r);
 	return status;
 }
 
@@ -385,14 +401,28 @@ static const char *not_with_align(const struct opts *o)
 				  : NULL;
 }
 
+/* An option with one value: the same one again, or an error. */
+static const char *only(const struct argp_state *state, const char *option, const char *had,
+			const char *arg)
+{
+	if (had && arg && strcmp(had, arg) != 0)
+		argp_error(state, "%s %s and %s %s exclude each other; leave out one", option, had,
+			   option, arg);
+	return arg ? arg : had;
+}
+
 static void check(struct argp_state *state, struct opts *o)
 {
-	if (!o->source.interface)
-		o->source.interface = o->cli.interface;
+	o->source.interface = only(state, "-i", o->source.interface, o->cli.interface);
 	o->source.filter = o->expression;
 	if (!o->source.file && !o->source.interface && o->file_argument)
 		argp_error(state, "\"%s\": a file, not a filter; read a capture with -r %s",
 			   o->file_argument, o->file_argument);
+	if (!o->source.file && !o->source.interface && o->expression)
+		argp_error(state,
+			   "\"%s\": no such file, and a filter needs input: name a capture with "
+			   "-r FILE or an interface with -i IF",
+			   o->expression);
 	if (!o->source.file && !o->source.interface)
 		argp_error(state,
 			   "no input: name a capture with -r FILE or an interface with -i IF");
@@ -420,15 +450,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &o->cli;
 		return 0;
 	case 'r':
-		o->source.file = file_name(state, "--read", arg, true);
+		o->source.file =
+			only(state, "-r", o->source.file, file_name(state, "--read", arg, true));
 		return 0;
 	case 'i':
 		if (arg[0] == '\0')
 			argp_error(state, "-i \"\": empty; expected the name of an interface");
-		o->source.interface = arg;
+		o->source.interface = only(state, "-i", o->source.interface, arg);
 		return 0;
 	case 'w':
-		o->write = file_name(state, "--write", arg, false);
+		o->write = only(state, "-w", o->write, file_name(state, "--write", arg, false));
 		return 0;
 	case 'c':
 		o->count = iw_cli_u64(state, "--count", arg, 1, UINT64_MAX);

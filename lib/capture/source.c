@@ -24,6 +24,10 @@ struct iw_cap_source {
 	bool live;
 	const char *name; /* of the file or interface, for texts; borrowed */
 	uint64_t number;
+	/* Of a file: the filter is applied here, so that the frames it rejects are known. */
+	bool filtered;
+	struct bpf_program filter;
+	uint64_t rejected;
 };
 
 #define SNAPLEN_DEFAULT 262144
@@ -141,6 +145,10 @@ static int not_a_capture(const struct iw_cap_source *s, const char *text, struct
 	if (strstr(text, "unknown file format") || strstr(text, "read 4 file header bytes"))
 		return iw_fail(why, IW_E_FORMAT, "%s: not a capture; expected pcap or pcapng",
 			       s->name);
+	if (strstr(text, "truncated dump file"))
+		return iw_fail(why, IW_E_FORMAT,
+			       "%s: ends within the header of a capture; copy or capture it again",
+			       s->name);
 	return iw_fail(why, IW_E_FORMAT, "%s: %s", s->name, text);
 }
 
@@ -225,6 +233,11 @@ static int set_filter(struct iw_cap_source *s, const char *filter, struct iw_fau
 	if (err < 0)
 		return iw_fail(why, IW_E_INVAL, "filter \"%s\": %s; see pcap-filter(7)", filter,
 			       pcap_geterr(s->pcap));
+	if (!s->live) {
+		s->filter = program;
+		s->filtered = true;
+		return 0;
+	}
 	if (pcap_setfilter(s->pcap, &program) < 0)
 		err = iw_fail(why, IW_E_OS, "filter \"%s\": %s", filter, pcap_geterr(s->pcap));
 	pcap_freecode(&program);
@@ -278,7 +291,10 @@ int iw_cap_open(struct iw_cap_source **out, const struct iw_cap_source_cfg *cfg,
 static int read_fail(const struct iw_cap_source *s, const char *text, struct iw_fault *why)
 {
 	if (!s->live)
-		return iw_fail(why, IW_E_FORMAT, "%s: frame %U: %s", s->name, s->number + 1, text);
+		return iw_fail(
+			why, IW_E_FORMAT,
+			"%s: frame %U: %s; the frames before it were decoded: is the capture still being written, or copied in part?",
+			s->name, s->number + 1, text);
 	if (strstr(text, "disappeared"))
 		return iw_fail(why, IW_E_OS, "interface %s: it was removed", s->name);
 	return iw_fail(why, IW_E_OS, "interface %s: %s", s->name, text);
@@ -290,6 +306,10 @@ int iw_cap_read(struct iw_cap_source *s, struct iw_cap_frame *f, struct iw_fault
 	const uint8_t *data;
 	int ret = pcap_next_ex(s->pcap, &h, &data);
 
+	while (ret == 1 && s->filtered && !pcap_offline_filter(&s->filter, h, data)) {
+		s->rejected++;
+		ret = pcap_next_ex(s->pcap, &h, &data);
+	}
 	if (ret == PCAP_ERROR_BREAK)
 		return 0;
 	if (ret == 0)
@@ -327,6 +347,11 @@ void iw_cap_source_drops(struct iw_cap_source *s, uint64_t *kernel, uint64_t *in
 	*interface = stat.ps_ifdrop;
 }
 
+uint64_t iw_cap_source_rejected(const struct iw_cap_source *s)
+{
+	return s->rejected;
+}
+
 /* Of the link types here only raw IP has another number in files (pcap-linktype(7)). */
 #define LINKTYPE_RAW_IP 101
 
@@ -341,6 +366,8 @@ void iw_cap_close(struct iw_cap_source *s)
 {
 	if (!s)
 		return;
+	if (s->filtered)
+		pcap_freecode(&s->filter);
 	if (s->pcap)
 		pcap_close(s->pcap);
 	free(s->buffer);
@@ -385,6 +412,12 @@ void iw_cap_source_drops(struct iw_cap_source *s, uint64_t *kernel, uint64_t *in
 {
 	(void)s;
 	*kernel = *interface = 0;
+}
+
+uint64_t iw_cap_source_rejected(const struct iw_cap_source *s)
+{
+	(void)s;
+	return 0;
 }
 
 int iw_cap_source_linktype(const struct iw_cap_source *s)

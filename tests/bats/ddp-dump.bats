@@ -177,6 +177,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
         assert_status 1
         assert_output_is ''
         assert_stderr_has 'nothing iWARP found'
+        assert_stderr_has 'capture from before a connection begins, and give the UDP port of SCTP with --udp-port if it is not 9899'
     done
 }
 
@@ -337,6 +338,20 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_stderr_has 'no segment of stream 3: connection 0 is TCP, which has no streams; use --stream 0'
 }
 
+@test "two sources exclude each other, and a filter needs one" {
+    local args
+
+    for args in '-r A -r B' '-i v0 -i v1' '-i v0 -I v1' '-i v0 -w A -w B'; do
+        # shellcheck disable=SC2086
+        run_here ddp-dump $args
+        assert_status 2
+        assert_stderr_has 'exclude each other; leave out one'
+    done
+    run_here ddp-dump t.pacp
+    assert_status 2
+    assert_stderr_has '"t.pacp": no such file, and a filter needs input: name a capture with -r FILE or an interface with -i IF'
+}
+
 @test "the reason is given if no event is shown" {
     head -c 24 "$TRACES/ops.pcap" >"$BATS_TEST_TMPDIR/none.pcap"
     run_here ddp-dump -r "$BATS_TEST_TMPDIR/none.pcap"
@@ -345,6 +360,20 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     run_here ddp-dump -r "$TRACES/ops.pcap" udp
     assert_status 1
     assert_stderr_is 'the filter "udp" matches no frame'
+    run_here ddp-dump -r "$BATS_TEST_TMPDIR/none.pcap" udp
+    assert_stderr_is "$BATS_TEST_TMPDIR/none.pcap has no frames"
+    run_here ddp-dump -r "$TRACES/ops.pcap" -c 2
+    assert_status 1
+    assert_stderr_has 'nothing iWARP found in 2 frames'
+    assert_stderr_has '--count ended it there: use a larger one'
+    run_here ddp-dump -r "$TRACES/rping-crc.pcap" --errors --json
+    assert_stderr_has ' frames: --errors shows nothing else'
+    run_here ddp-dump -r "$TRACES/ops.pcap" --stream 99 --json
+    assert_stderr_has 'no segment of connection 99; the capture has 1 connection'
+    head -c 12 "$TRACES/ops.pcap" >"$BATS_TEST_TMPDIR/12.pcap"
+    run_here ddp-dump -r "$BATS_TEST_TMPDIR/12.pcap"
+    assert_status 4
+    assert_stderr_has '12.pcap: ends within the header of a capture; copy or capture it again'
     run_here ddp-dump -r "$TRACES/ops.pcap" --stream 99
     assert_status 0
     assert_stderr_has 'no segment of connection 99; the capture has 1 connection'
