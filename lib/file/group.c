@@ -220,6 +220,8 @@ static void add_counts(struct iw_xfer_counts *to, const struct iw_xfer_counts *c
 {
 	to->files_done += c->files_done;
 	to->files_same += c->files_same;
+	to->exist += c->exist;
+	to->newer += c->newer;
 	to->files_excluded += c->files_excluded;
 	to->files_failed += c->files_failed;
 	to->octets += c->octets;
@@ -604,6 +606,7 @@ static void tell_end(struct group *g)
 	t->info.tx_octets = g->tx_octets;
 	t->info.rx_octets = g->rx_octets;
 	t->dry_run = g->opts & IW_XOPT_DRY_RUN;
+	t->opts = h->cfg->opts;
 	t->excluded = g->initiator && (g->excluded || t->counts.files_excluded > 0);
 	t->filter = &h->cfg->filter;
 	/* What one connection lost, others have moved: the transfer is well when one of them came to its orderly end. */

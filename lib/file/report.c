@@ -16,6 +16,7 @@
 
 #define BEAT      IW_MSEC(100)
 #define JSON_BEAT IW_SEC(1)
+#define KEPT_TEXT 192 /* of count_kept */
 
 void iw_report_init(struct iw_report *r, struct iw_cli *cli, bool data_on_stdout)
 {
@@ -361,6 +362,12 @@ int iw_report_status(const struct iw_transfer_report *t)
 	return t->counts.files_failed > 0 || t->counts.peer_failed > 0 ? IW_EXIT_NO : IW_EXIT_OK;
 }
 
+/* Files that the sink has already. */
+static uint64_t unchanged(const struct iw_xfer_counts *c)
+{
+	return c->files_same - IW_MIN(c->files_same, c->exist + c->newer);
+}
+
 static void transfer_json(struct iw_report *r, const struct iw_transfer_report *t)
 {
 	struct iw_json *w = &r->cli->out;
@@ -375,7 +382,8 @@ static void transfer_json(struct iw_report *r, const struct iw_transfer_report *
 	iw_json_u64(w, "files_done", t->counts.files_done);
 	iw_json_u64(w, "links", t->counts.links);
 	iw_json_u64(w, "directories", t->counts.dirs);
-	iw_json_u64(w, "files_same", t->counts.files_same);
+	iw_json_u64(w, "files_same", unchanged(&t->counts));
+	iw_json_u64(w, "files_kept", t->counts.exist + t->counts.newer);
 	iw_json_u64(w, "files_excluded", t->counts.files_excluded);
 	iw_json_u64(w, "files_failed", IW_MAX(t->counts.files_failed, t->counts.peer_failed));
 	iw_json_u64(w, "removed", t->counts.gone);
@@ -405,15 +413,45 @@ static void transfer_json(struct iw_report *r, const struct iw_transfer_report *
 	end_object(r);
 }
 
-/* "3 files, 2 the same, 1 failed" */
-static void count_files(char *buf, size_t cap, const struct iw_xfer_counts *c, bool dry_run)
+/* The side whose option kept files: only a source knows that it was the other one. */
+static const char *whose(const struct iw_transfer_report *t, uint32_t opt)
 {
+	return t->role == IW_XFER_SOURCE && !(t->opts & opt) ? " of the target" : "";
+}
+
+/* "2 kept: exist at the target (--no-clobber)". Returns its length; 0: --no-clobber and --update kept no file. */
+static int count_kept(char *buf, size_t cap, const struct iw_transfer_report *t, const char *before,
+		      const char *unit)
+{
+	const struct iw_xfer_counts *c = &t->counts;
+	int n = 0;
+
+	buf[0] = '\0';
+	if (c->exist > 0)
+		n += snprintf(buf, cap,
+			      "%s%" PRIu64 "%s%s kept: exist%s at the target (--no-clobber%s)",
+			      before, c->exist, unit, unit[0] && c->exist > 1 ? "s" : "",
+			      c->exist == 1 ? "s" : "", whose(t, IW_XOPT_NO_CLOBBER));
+	if (c->newer > 0)
+		n += snprintf(buf + n, cap - (size_t)n,
+			      "%s%" PRIu64 "%s%s kept: newer at the target (--update%s)",
+			      n > 0 ? ", " : before, c->newer, unit,
+			      unit[0] && c->newer > 1 ? "s" : "", whose(t, IW_XOPT_UPDATE));
+	return n;
+}
+
+/* "3 files, 2 unchanged, 1 FAILED" */
+static void count_files(char *buf, size_t cap, const struct iw_transfer_report *t)
+{
+	const struct iw_xfer_counts *c = &t->counts;
+	bool dry_run = t->dry_run;
 	uint64_t failed = IW_MAX(c->files_failed, c->peer_failed);
 	int n = snprintf(buf, cap, "%" PRIu64 " file%s%s", c->files_done,
 			 c->files_done == 1 ? "" : "s", dry_run ? " would be sent" : "");
 
-	if (c->files_same > 0)
-		n += snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " unchanged", c->files_same);
+	if (unchanged(c) > 0)
+		n += snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " unchanged", unchanged(c));
+	n += count_kept(buf + n, cap - (size_t)n, t, ", ", "");
 	if (c->files_excluded > 0)
 		n += snprintf(buf + n, cap - (size_t)n, ", %" PRIu64 " left out",
 			      c->files_excluded);
@@ -460,9 +498,14 @@ static void print_left_out(const struct iw_transfer_report *t)
 static void print_nothing(const struct iw_transfer_report *t)
 {
 	const struct iw_xfer_counts *c = &t->counts;
+	uint64_t same = unchanged(c);
+	char kept[KEPT_TEXT];
 
-	printf("%s: nothing to do: %" PRIu64 " file%s up to date", t->peer, c->files_same,
-	       c->files_same == 1 ? " is" : "s are");
+	printf("%s: nothing to do: ", t->peer);
+	if (same > 0)
+		printf("%" PRIu64 " file%s up to date", same, same == 1 ? " is" : "s are");
+	count_kept(kept, sizeof(kept), t, same > 0 ? ", " : "", same > 0 ? "" : " file");
+	printf("%s", kept);
 	if (c->files_excluded > 0)
 		printf(", %" PRIu64 " left out", c->files_excluded);
 	printf("\n");
@@ -477,11 +520,12 @@ static void print_stats(struct iw_report *r, const struct iw_transfer_report *t)
 	uint64_t links = IW_MIN(c->links, c->files_done);
 
 	fprintf(f,
-		"files:       %" PRIu64 " %s, %" PRIu64 " unchanged, %" PRIu64 " left out, %" PRIu64
-		" failed\nlinks:       %" PRIu64 "\ndirectories: %" PRIu64 "\n",
+		"files:       %" PRIu64 " %s, %" PRIu64 " unchanged, %" PRIu64 " kept, %" PRIu64
+		" left out, %" PRIu64 " failed\nlinks:       %" PRIu64 "\ndirectories: %" PRIu64
+		"\n",
 		c->files_done - links, t->role == IW_XFER_SOURCE ? "sent" : "received",
-		c->files_same, c->files_excluded, IW_MAX(c->files_failed, c->peer_failed), links,
-		c->dirs);
+		unchanged(c), c->exist + c->newer, c->files_excluded,
+		IW_MAX(c->files_failed, c->peer_failed), links, c->dirs);
 	fprintf(f, "content:     %s, of which %s moved and %s found by resume\n",
 		iw_human_size(content, c->settled), iw_human_size(moved, c->octets),
 		iw_human_size(had, c->had));
@@ -495,7 +539,7 @@ static void print_stats(struct iw_report *r, const struct iw_transfer_report *t)
 
 void iw_report_transfer(struct iw_report *r, const struct iw_transfer_report *t)
 {
-	char files[128], size[IW_HUMAN_TEXT], rate[IW_HUMAN_TEXT];
+	char files[128 + KEPT_TEXT], size[IW_HUMAN_TEXT], rate[IW_HUMAN_TEXT];
 
 	bar_end(r);
 	end_cause(r);
@@ -508,7 +552,7 @@ void iw_report_transfer(struct iw_report *r, const struct iw_transfer_report *t)
 		print_left_out(t);
 		flush(r);
 	} else if (human(r) && t->fault.err == IW_OK) {
-		count_files(files, sizeof(files), &t->counts, t->dry_run);
+		count_files(files, sizeof(files), t);
 		printf("%s: %s", t->peer, files);
 		if (t->counts.octets > 0)
 			printf(", %s in %.2f s, %s", iw_human_size(size, t->counts.octets),

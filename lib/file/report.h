@@ -63,6 +63,7 @@ struct iw_transfer_report {
 	uint64_t redials;     /* connections set up again */
 	uint64_t connections; /* set up in all */
 	bool dry_run;
+	uint32_t opts; /* of this side: a set of enum iw_xopt */
 	/* The patterns left out at least one entry. */
 	bool excluded;
 	const struct iw_filter *filter;

@@ -302,6 +302,8 @@ static uint64_t count_one(struct iw_xfer_counts *c, uint32_t code, uint32_t kind
 		c->files_excluded++;
 	} else if (iw_xcode_is_skip(code)) {
 		c->files_same++;
+		c->exist += code == IW_XC_EXISTS;
+		c->newer += code == IW_XC_NEWER;
 	} else if (iw_xcode_is_fine(code)) {
 		c->files_done++;
 		c->links += kind == IW_XFER_SYMLINK || kind == IW_XFER_HARDLINK;

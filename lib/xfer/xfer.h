@@ -357,6 +357,7 @@ void iw_xfer_file_failed(struct iw_xfer *x, uint32_t id, enum iw_xcode code, con
 
 struct iw_xfer_counts {
 	uint64_t files_done, files_same, files_excluded, files_failed; /* with a RESULT */
+	uint64_t exist, newer; /* of files_same: --no-clobber or --update kept them */
 	uint64_t dirs;   /* directories at the target, created or not; they are not in files_done */
 	uint64_t links;  /* symbolic and hard links in files_done */
 	uint64_t made;   /* of these and of links, those that the sink created */

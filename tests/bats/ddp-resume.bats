@@ -380,7 +380,7 @@ os.execvp(sys.argv[1], sys.argv[1:])' ddp-send -p "$PORT" --bwlimit 40M src/f 12
     assert_jsonl '[.[]|select(.event=="result")][0]|.connections, .resumed_octets >= 1048576, .moved_octets + .resumed_octets == .content_octets' $'2\ntrue\ntrue'
     run_here ddp-send --stats -p "$PORT" src/t 127.0.0.1:
     assert_status 0
-    assert_output_has 'files:       0 sent, 4 unchanged, 0 left out, 0 failed'
+    assert_output_has 'files:       0 sent, 4 unchanged, 0 kept, 0 left out, 0 failed'
     assert_output_has 'directories: 1'
     assert_output_has 'content:     0 B, of which 0 B moved and 0 B found by resume'
     assert_output_has 'connections: 1, of which 0 set up again'

@@ -444,15 +444,26 @@ has_journal() {
     printf newer >dst/t/b
     touch -d '1 hour ago' dst/t/a
     touch -d '1 hour' dst/t/b
-    push --no-clobber src/t 127.0.0.1:
+    push --no-clobber --stats src/t 127.0.0.1:
     assert_status 0
+    assert_output_has "127.0.0.1:$PORT: nothing to do: 2 files kept: exist at the target (--no-clobber)"
+    assert_output_has 'files:       0 sent, 0 unchanged, 2 kept, 0 left out, 0 failed'
+    push --no-clobber --json src/t 127.0.0.1:
+    assert_jsonl '.[] | select(.event=="result") | [.files_done, .files_same, .files_kept]' '[0,0,2]'
     assert_equal "$(cat dst/t/a) $(cat dst/t/b)" 'older newer'
     push --update src/t 127.0.0.1:
     assert_status 0
+    assert_output_has ": 1 file, 1 kept: newer at the target (--update), 3 B in"
+    push --update src/t 127.0.0.1:
+    assert_output_is "127.0.0.1:$PORT: nothing to do: 1 file is up to date, 1 kept: newer at the target (--update)"
     assert_equal "$(cat dst/t/a) $(cat dst/t/b)" 'new newer'
     push src/t 127.0.0.1:
     assert_status 0
     assert_equal "$(cat dst/t/a) $(cat dst/t/b)" 'new new'
+    serve_end
+    listen --no-clobber
+    push --update src/t/a 127.0.0.1:t
+    assert_output_is "127.0.0.1:$PORT: nothing to do: 1 file kept: exists at the target (--no-clobber of the target)"
 }
 
 @test "--checksum compares contents instead of times, and sets the times of what is the same" {
