@@ -47,6 +47,17 @@ static bool wants_json(void)
 	return false;
 }
 
+/* Standard output may be a file or a pipe that gets the received data: no event there. */
+static bool has_data_on_stdout(void)
+{
+	if (strcmp(usage.cli->tool, "ddp-recv") != 0)
+		return false;
+	for (int i = 1; i < usage.argc; i++)
+		if (strcmp(usage.argv[i], "-") == 0 || strncmp(usage.argv[i], "--from", 6) == 0)
+			return true;
+	return false;
+}
+
 /* The message without the tool's name: argp writes the last part of argv[0], getopt all of it. */
 static const char *message(void)
 {
@@ -69,7 +80,7 @@ static void at_exit(int status, void *arg)
 
 	(void)arg;
 	if (!usage.cli || status == IW_EXIT_OK || usage.len == 0 ||
-	    !(usage.cli->json || wants_json()))
+	    !(usage.cli->json || wants_json()) || has_data_on_stdout())
 		return;
 	usage.text[usage.len] = '\0';
 	snprintf(why.text, sizeof(why.text), "%s", message());

@@ -503,6 +503,22 @@ push_until_full() {
     assert_status 2
 }
 
+@test "no event is written where the data go: a usage error with - or --from has none" {
+    run_here ddp-recv --json 127.0.0.1:a -
+    assert_status 2
+    assert_output_is ''
+    assert_stderr_has '--json: not possible when the data go to standard output'
+    run_here ddp-recv --json --port 99999 127.0.0.1:a -
+    assert_status 2
+    assert_output_is ''
+    run_here ddp-recv --json --from nothing
+    assert_status 2
+    assert_output_is ''
+    run_here ddp-recv --json --port 99999 127.0.0.1:a dst
+    assert_status 2
+    assert_jsonl '.[0].event' error
+}
+
 @test "usage errors, and what cannot be, with their status" {
     run_here ddp-recv
     assert_status 2
