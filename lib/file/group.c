@@ -568,8 +568,9 @@ static void tell_resume(const struct group *g, const struct iw_transfer_report *
 		iw_log_warn("a stream cannot be resumed: send it again from its beginning");
 	if (!g->initiator || g->stream || t->dry_run || t->counts.kept == 0)
 		return;
-	iw_log_warn("%s stored so far stay at the target: run the same command again to resume",
-		    iw_human_size(size, t->counts.kept));
+	iw_log_warn("%s stored so far stay at the target: %srun the same command again to resume",
+		    iw_human_size(size, t->counts.kept),
+		    g->unanswered ? "start the listener again, and " : "");
 }
 
 /* Reasons of this side do not name the peer. */
@@ -583,6 +584,17 @@ static void name_peer(const struct group *g, struct iw_fault *why)
 	memmove(why->text + peer + 2, why->text, len + 1);
 	memcpy(why->text, g->peer, peer);
 	memcpy(why->text + peer, ": ", 2);
+}
+
+/* The first reason is why the connection was lost, not why it could not be set up again. */
+static void add_unanswered(const struct group *g, struct iw_fault *why)
+{
+	size_t len = strlen(why->text);
+
+	if (g->unanswered)
+		snprintf(why->text + len, sizeof(why->text) - len,
+			 "; no listener answers there any more%s",
+			 g->counts.kept > 0 ? "" : ": start it again, and repeat the command");
 }
 
 /* Its last connection has ended. */
@@ -615,6 +627,7 @@ static void tell_end(struct group *g)
 	t->duration_ns = h->now - g->began_at;
 	if (t->fault.err != IW_OK) {
 		name_peer(g, &t->fault);
+		add_unanswered(g, &t->fault);
 		if (ours)
 			h->status = iw_cli_fail(h->cli, &t->fault);
 		else
@@ -663,16 +676,28 @@ static void add_line(struct group *g, const struct session *s)
 			      : g->rx_octets + info.rx_octets;
 }
 
-static void tell_loss(const struct group *g, const struct session *s)
+/* A reason that many connections, or attempts, have in common is logged once. */
+static enum iw_log_level loss_level(struct group *g, const char *why)
+{
+	if (strcmp(g->told, why) == 0)
+		return IW_LOG_INFO;
+	snprintf(g->told, sizeof(g->told), "%s", why);
+	return IW_LOG_WARN;
+}
+
+static void tell_loss(struct group *g, const struct session *s)
 {
 	const char *why = s->fault.text[0] ? s->fault.text : iw_err_text(s->fault.err);
+	bool named = strstr(why, s->peer_text);
 
 	if (s->mended && g->initiator)
-		iw_log_warn("%s: connecting again, because: %s", s->peer_text, why);
+		iw_log(loss_level(g, why), "%s%sconnecting again, because: %s",
+		       named ? "" : s->peer_text, named ? "" : ": ", why);
 	else if (s->mended)
 		iw_log_info("%s: %s: it may connect again", s->peer_text, why);
 	else if (g->stood)
-		iw_log_warn("%s: %s: the other connections continue", s->peer_text, why);
+		iw_log(s->attempts > 0 ? IW_LOG_INFO : loss_level(g, why),
+		       "%s: %s: the other connections continue", s->peer_text, why);
 }
 
 /* The transfer is complete: connections that are being set up again are not needed. */
@@ -700,6 +725,8 @@ void iw_group_leave(struct group *g, struct session *s)
 		add_counts(&g->counts, &c);
 	}
 	add_line(g, s);
+	if (s->attempts > 0 && !s->stood && strstr(s->closed_why.text, "is a listener with"))
+		g->unanswered = true;
 	if (s->ended && s->fault.err == IW_OK) {
 		g->ended_well = true;
 		end_redials(g);

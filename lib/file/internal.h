@@ -165,6 +165,7 @@ struct group {
 	bool opened;     /* opts, conns and (sink) place are known */
 	bool final_done; /* sink: the times of directories were set */
 	bool stood;      /* a connection was established */
+	bool unanswered; /* no listener was found when connecting again */
 	bool excluded;   /* source: the patterns left out an entry */
 	bool ended_well; /* a connection ended in order, so everything is settled */
 	bool stream;     /* a stream was in transfer: it cannot be sent again */
@@ -181,6 +182,8 @@ struct group {
 	/* Of the connection that ended last. */
 	struct iw_transfer_report end;
 	char peer[64];
+	/* The last logged reason of the end of one of its connections. */
+	char told[sizeof(((struct iw_fault *)NULL)->text)];
 	uint64_t redials;              /* connections set up again, in all */
 	uint64_t tx_octets, rx_octets; /* of connections that have ended */
 	uint64_t connections;          /* set up in all, those set up again included */

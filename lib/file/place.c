@@ -283,6 +283,16 @@ static int above_limit(struct iw_file_fault *why, uint64_t n, const char *what, 
 	return iw_file_fail(why, IW_XC_LIMIT, text);
 }
 
+/* The name shows its components: without their number, all names below a directory fail for one reason. */
+static int too_deep(struct iw_file_fault *why, uint64_t limit)
+{
+	char text[IW_XFER_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "more components than the receiver's --max-depth %llu",
+		 (unsigned long long)limit);
+	return iw_file_fail(why, IW_XC_LIMIT, text);
+}
+
 int iw_place_size(const struct iw_place *p, uint64_t size, struct iw_file_fault *why)
 {
 	if (p->limits && p->limits->size && size > p->limits->size)
@@ -340,7 +350,7 @@ static int check_limits(struct iw_place *p, const struct iw_xmeta *m, const char
 		return above_limit(why, longest, "octets in a component of the name", "--max-name",
 				   l->name);
 	if (l->depth && depth > l->depth)
-		return above_limit(why, depth, "components", "--max-depth", l->depth);
+		return too_deep(why, l->depth);
 	return iw_place_size(p, size, why);
 }
 

@@ -36,8 +36,11 @@ static void bar_end(struct iw_report *r)
 static void end_cause(struct iw_report *r)
 {
 	if (r->repeats > 0)
-		iw_log_error("%" PRIu64 " more name%s failed: %s", r->repeats,
-			     r->repeats == 1 ? "" : "s", r->cause);
+		iw_log_error("%" PRIu64 " more name%s failed: %s%s", r->repeats,
+			     r->repeats == 1 ? "" : "s", r->cause,
+			     r->cause_is_limit && r->cli->level < IW_LOG_INFO
+				     ? "; --verbose lists them"
+				     : "");
 	r->repeats = 0;
 	r->cause[0] = '\0';
 }
@@ -157,31 +160,34 @@ static void file_json(struct iw_report *r, const struct iw_file_report *f)
 	end_object(r);
 }
 
-/* True: many names fail for that reason, which was logged: a file, or standard output, in the place of a directory. */
-static bool is_repeated(struct iw_report *r, const struct iw_file_report *f)
+/* True: all names below a directory can fail for this reason: a file, or standard output, in the place of a directory; a limit. */
+static bool can_repeat(const struct iw_report *r, const struct iw_file_report *f)
 {
 	static const char end[] = " is not a directory";
 	size_t len = strlen(f->text);
 
-	/* Nothing of the directory can be stored: its name says it all. */
-	if (f->code == IW_XC_TARGET && strcmp(f->text, iw_file_no_dir) == 0) {
-		bool again = strcmp(f->text, r->cause) == 0;
-
-		if (!again)
-			end_cause(r);
-		memcpy(r->cause, f->text, len + 1);
-		return again;
-	}
-	if (f->code != IW_XC_TARGET || len < sizeof(end) || len >= sizeof(r->cause) ||
-	    strcmp(f->text + len - (sizeof(end) - 1), end) != 0)
+	if (len == 0 || len >= sizeof(r->cause))
 		return false;
-	if (strcmp(f->text, r->cause) == 0) {
-		r->repeats++;
-		return true;
+	return f->code == IW_XC_LIMIT || (f->code == IW_XC_TARGET && len >= sizeof(end) &&
+					  strcmp(f->text + len - (sizeof(end) - 1), end) == 0);
+}
+
+/* True: the same reason was logged for another name. */
+static bool is_repeated(struct iw_report *r, const struct iw_file_report *f)
+{
+	/* Nothing of the directory can be stored: its name says it all. */
+	bool whole = f->code == IW_XC_TARGET && strcmp(f->text, iw_file_no_dir) == 0;
+	bool again = strcmp(f->text, r->cause) == 0;
+
+	if (!whole && !can_repeat(r, f))
+		return false;
+	if (!again) {
+		end_cause(r);
+		snprintf(r->cause, sizeof(r->cause), "%s", f->text);
+		r->cause_is_limit = f->code == IW_XC_LIMIT;
 	}
-	end_cause(r);
-	memcpy(r->cause, f->text, len + 1);
-	return false;
+	r->repeats += again && !whole;
+	return again;
 }
 
 /* True if the text says what the code says. */
@@ -211,9 +217,17 @@ static void name_failed(char *name, size_t cap, const struct iw_file_report *f)
 		snprintf(name, cap, "the transferred directory");
 }
 
-void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
+static void log_failed(struct iw_report *r, const struct iw_file_report *f, const char *name)
 {
 	const char *code = repeats_code(f) ? "" : iw_xcode_text(f->code);
+	enum iw_log_level level = is_repeated(r, f) ? IW_LOG_INFO : IW_LOG_ERROR;
+
+	iw_log(level, "%s: %s%s%s%s", name, f->told_by_peer ? "the peer says: " : "", code,
+	       f->text[0] && code[0] ? ": " : "", f->text);
+}
+
+void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
+{
 	bool failed = !iw_xcode_is_fine(f->code) && f->code != IW_XC_CANCELED;
 	char name[4096];
 
@@ -230,9 +244,8 @@ void iw_report_file(struct iw_report *r, const struct iw_file_report *f)
 		iw_log_warn("%s: %s: %s", name, iw_xcode_text(f->code), f->text);
 	else if (!failed)
 		iw_log_info("%s: %s", name, iw_xcode_text(f->code));
-	else if (!is_repeated(r, f))
-		iw_log_error("%s: %s%s%s%s", name, f->told_by_peer ? "the peer says: " : "", code,
-			     f->text[0] && code[0] ? ": " : "", f->text);
+	else
+		log_failed(r, f, name);
 	if (r->cli->json)
 		file_json(r, f);
 }

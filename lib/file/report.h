@@ -28,7 +28,8 @@ struct iw_report {
 	uint64_t json_at; /* the next "progress" event */
 	/* Of the last names that failed because a file is in the place of a directory; "": none. */
 	char cause[IW_XFER_TEXT_MAX + 1];
-	uint64_t repeats; /* further names with this cause, not logged */
+	bool cause_is_limit;
+	uint64_t repeats; /* further names with this cause, logged for --verbose only */
 };
 
 /* How far a transfer is, and the file that moves. */

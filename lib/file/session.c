@@ -556,6 +556,9 @@ void iw_session_up(struct session *s)
 	s->phase = PH_UP;
 	s->leave_by = IW_TIME_NEVER;
 	s->stood = s->group->stood = true;
+	s->group->unanswered = false;
+	if (s->attempts > 0)
+		s->group->told[0] = '\0';
 	s->group->connections++;
 	iw_qp_info(s->qp, &info);
 	snprintf(s->peer_text, sizeof(s->peer_text), "%s", info.peer);

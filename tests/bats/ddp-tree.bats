@@ -781,6 +781,25 @@ fill_excluded() {
     push -j 5 src/t/large 127.0.0.1:
     assert_status 0
     assert_same_file src/t/large dst/large
+    # Three connections were rejected for one reason.
+    assert_equal "$(grep -c 'the other connections continue' <<<"$stderr")" 1
+}
+
+@test "names that fail for one limit are one message, and --verbose lists them" {
+    local i
+
+    mkdir -p src/t/a/b
+    for i in $(seq 40); do printf x >src/t/a/b/"$i"; done
+    listen --max-depth 2
+    push src/t 127.0.0.1:
+    assert_status 1
+    assert_stderr_is "ddp-send: t/a/b: the peer says: above a limit: more components than the receiver's --max-depth 2
+ddp-send: 40 more names failed: more components than the receiver's --max-depth 2; --verbose lists them"
+    assert_output_has '41 FAILED'
+    push --verbose src/t 127.0.0.1:
+    assert_stderr_has 't/a/b/7: the peer says: above a limit'
+    serve_end
+    assert_equal "$(wc -l <<<"$stderr")" 4
 }
 
 @test "--bwlimit holds the rate" {
