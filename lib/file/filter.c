@@ -23,6 +23,8 @@ const char *iw_filter_fault(const char *pattern)
 
 	if (len == 0 || strcmp(pattern, "/") == 0)
 		return "an empty pattern matches no name; expected a pattern such as '*.o'";
+	if (strncmp(pattern, "./", 2) == 0 || strncmp(pattern, "../", 3) == 0)
+		return "matches no name: patterns are relative to the source; leave out ./ and ../";
 	if (len >= PATH_MAX)
 		return "longer than 4095 octets";
 	for (const char *at = pattern; *at; at++) {

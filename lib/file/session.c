@@ -362,6 +362,25 @@ static int want_path(struct session *s, const char *path)
 	return iw_xfer_want_path(s->x, text, len + 1);
 }
 
+/* Only names below the paths are compared with the patterns. */
+static void warn_of_patterns(const struct session *s)
+{
+	const struct iw_transfer_cfg *cfg = s->hub->cfg;
+	const char *verb = s->mine.role == IW_XFER_SOURCE ? "sent" : "fetched";
+
+	for (size_t i = 0; i < cfg->npaths && !s->hub->report.silent; i++) {
+		size_t len;
+		const char *at = iw_walk_name(cfg->paths[i], &len);
+		char *name = iw_name_terminated(at, len);
+
+		if (name && len > 0 && iw_filter_excludes(&cfg->filter, name, true))
+			iw_log_warn(
+				"%s: %s in spite of --exclude, because it is named itself: patterns choose among the names below it",
+				cfg->paths[i], verb);
+		free(name);
+	}
+}
+
 static int want_paths(struct session *s, struct iw_fault *why)
 {
 	const struct iw_transfer_cfg *cfg = s->hub->cfg;
@@ -411,6 +430,8 @@ int iw_session_connect(struct session *s, bool first, struct iw_fault *why)
 		*why = s->fault;
 		return why->err ? why->err : iw_fail(why, IW_E_NOMEM, "no memory for a transfer");
 	}
+	if (first)
+		warn_of_patterns(s);
 	/* A source has its paths once; a sink asks for all of them on each connection, since any other one may be lost. */
 	if (first || s->mine.role == IW_XFER_SINK)
 		err = want_paths(s, why);

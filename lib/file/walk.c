@@ -131,8 +131,8 @@ static void failed(struct iw_entry *e, int errnum, const char *step)
 	iw_file_errno(&e->why, errnum, step);
 }
 
-/* operand: the local user's own, which a shell can send as a stream; NULL: another entry. */
-static void wrong_kind(struct iw_entry *e, const char *operand)
+/* operand: the local user's own, which a shell can send as a stream; NULL: another entry. local: that user chooses what is excluded. */
+static void wrong_kind(struct iw_entry *e, const char *operand, bool local)
 {
 	bool streams = operand && !S_ISSOCK(e->st.st_mode);
 	char name[80], how[160] = "";
@@ -144,6 +144,8 @@ static void wrong_kind(struct iw_entry *e, const char *operand)
 	} else if (streams) {
 		snprintf(how, sizeof(how),
 			 "; to send its data, use ddp-send - HOST:NAME with it as standard input");
+	} else if (!operand && local) {
+		snprintf(how, sizeof(how), "; --exclude leaves it out");
 	}
 	e->what = IW_WALKED_FAILED;
 	e->why.code = IW_XC_KIND;
@@ -152,7 +154,7 @@ static void wrong_kind(struct iw_entry *e, const char *operand)
 }
 
 /* e->st says what it is. */
-static void look(struct iw_entry *e, const char *operand)
+static void look(const struct iw_walk *w, struct iw_entry *e, const char *operand)
 {
 	if (S_ISREG(e->st.st_mode)) {
 		e->what = IW_WALKED_FILE;
@@ -161,7 +163,7 @@ static void look(struct iw_entry *e, const char *operand)
 	} else if (S_ISLNK(e->st.st_mode)) {
 		e->what = IW_WALKED_LINK;
 	} else {
-		wrong_kind(e, operand);
+		wrong_kind(e, operand, w->local);
 	}
 }
 
@@ -261,7 +263,7 @@ static bool next_below(struct iw_walk *w, struct iw_entry *e)
 		failed(e, errno, "get its attributes");
 		return true;
 	}
-	look(e, NULL);
+	look(w, e, NULL);
 	if (w->filter && iw_filter_excludes(w->filter, w->name, e->what == IW_WALKED_DIR)) {
 		e->what = IW_WALKED_FAILED;
 		iw_file_fail(&e->why, IW_XC_EXCLUDED, "");
@@ -355,7 +357,7 @@ static void open_operand(struct iw_walk *w, const char *path, struct iw_entry *e
 	if (fstat(e->fd, &e->st) < 0)
 		failed(e, errno, "get its attributes");
 	else
-		look(e, w->local ? path : NULL);
+		look(w, e, w->local ? path : NULL);
 	if (e->what == IW_WALKED_DIR)
 		begin_tree(w, e);
 	if (e->what != IW_WALKED_FILE && e->what != IW_WALKED_DIR) {

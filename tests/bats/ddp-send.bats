@@ -221,7 +221,7 @@ END
     mkfifo src/tree/pipe
     push src/tree 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'tree/pipe: a named pipe cannot be sent as a file'
+    assert_stderr_has 'tree/pipe: a named pipe cannot be sent as a file; --exclude leaves it out'
     [ ! -e dst/tree/pipe ] || fail_with 'the pipe was sent'
 }
 
@@ -299,6 +299,23 @@ END
     push --include '*.c' --exclude '*' src/d 127.0.0.1:
     assert_status 0
     assert_output_is "127.0.0.1:$PORT: nothing to send: the --include and --exclude patterns leave no file"
+}
+
+@test "a pattern that would exclude a source, or match no name, is not ignored silently" {
+    mkdir src/d
+    printf 1 >src/d/f
+    listen
+    push --exclude d --exclude f src/d 127.0.0.1:
+    assert_status 0
+    assert_stderr_is 'ddp-send: warning: src/d: sent in spite of --exclude, because it is named itself: patterns choose among the names below it'
+    push --exclude ./d/f src/d 127.0.0.1:
+    assert_status 2
+    assert_stderr_has '--exclude "./d/f": matches no name: patterns are relative to the source; leave out ./ and ../'
+    serve_end
+    serve_here ddp-send --listen -p "$PORT" src
+    run_here ddp-recv -p "$PORT" --exclude f 127.0.0.1:d/f dst
+    assert_status 0
+    assert_stderr_has 'd/f: fetched in spite of --exclude'
 }
 
 @test "a listener of another tool is not a ddp-recv: the message names it, and the status is 1" {

@@ -82,7 +82,8 @@ static void one_star_stops_at_a_slash_also_beside_two(void **state)
 
 static void faulty_patterns_are_found(void **state)
 {
-	static const char *const bad[] = { "", "/", "[", "a[b", "[]", "[!]", "x\\", "[]a" };
+	static const char *const bad[] = { "",    "/",   "[",   "a[b", "[]",
+					   "[!]", "x\\", "[]a", "./a", "../a" };
 	static const char *const good[] = { "a", "[a]", "[]]", "[!]]", "\\[", "a\\\\", "**", "x/" };
 
 	(void)state;
