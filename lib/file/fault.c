@@ -20,7 +20,6 @@ static enum iw_xcode code_of(int errnum)
 		return IW_XC_PERM;
 	case ENOSPC:
 	case EDQUOT:
-	case EFBIG:
 		return IW_XC_SPACE;
 	case ENAMETOOLONG:
 	case EILSEQ:
@@ -36,6 +35,7 @@ static enum iw_xcode code_of(int errnum)
 	case EMFILE:
 	case ENFILE:
 	case ENOMEM:
+	case EFBIG: /* it will not fit later either: nothing of it is kept */
 		return IW_XC_LIMIT;
 	default:
 		return IW_XC_IO;
@@ -55,6 +55,9 @@ int iw_file_errno(struct iw_file_fault *f, int errnum, const char *step)
 		snprintf(phrase, sizeof(phrase), "a component of the path is a symbolic link");
 	else if (errnum == EMFILE)
 		snprintf(phrase, sizeof(phrase), "too many open files (ulimit -n)");
+	else if (errnum == EFBIG)
+		snprintf(phrase, sizeof(phrase),
+			 "file too large for the receiver's `ulimit -f' or its file system");
 	else
 		iw_os_strerror(phrase, sizeof(phrase), errnum);
 	snprintf(f->text, sizeof(f->text), "cannot %s: %s", step, phrase);

@@ -644,6 +644,9 @@ static void tell_end(struct group *g)
 			(unsigned long long)t->counts.stayed, t->counts.stayed == 1 ? "" : "s");
 	if (t->fault.err != IW_OK)
 		tell_resume(g, t);
+	/* A sink knows only now what kinds of files the source has. */
+	else if (g->initiator && g->opts & IW_XOPT_DELETE && t->counts.dirs == 0 && !h->cfg->look)
+		iw_log_warn("--delete had no effect: no directory was transferred; leave it out");
 	if (h->cfg->look)
 		*h->cfg->look = t->counts.gone;
 	/* Who connected and asked for nothing made no transfer. */
@@ -676,10 +679,23 @@ static void add_line(struct group *g, const struct session *s)
 			      : g->rx_octets + info.rx_octets;
 }
 
+/* Amounts and times differ from connection to connection. */
+static bool equal_but_numbers(const char *a, const char *b)
+{
+	static const char digits[] = "0123456789";
+
+	for (;; a++, b++) {
+		a += strspn(a, digits);
+		b += strspn(b, digits);
+		if (*a != *b || *a == '\0')
+			return *a == *b;
+	}
+}
+
 /* A reason that many connections, or attempts, have in common is logged once. */
 static enum iw_log_level loss_level(struct group *g, const char *why)
 {
-	if (strcmp(g->told, why) == 0)
+	if (equal_but_numbers(g->told, why))
 		return IW_LOG_INFO;
 	snprintf(g->told, sizeof(g->told), "%s", why);
 	return IW_LOG_WARN;
@@ -696,7 +712,7 @@ static void tell_loss(struct group *g, const struct session *s)
 	else if (s->mended)
 		iw_log_info("%s: %s: it may connect again", s->peer_text, why);
 	else if (g->stood)
-		iw_log(s->attempts > 0 ? IW_LOG_INFO : loss_level(g, why),
+		iw_log(s->attempts > 0 || g->hub->stopping ? IW_LOG_INFO : loss_level(g, why),
 		       "%s: %s: the other connections continue", s->peer_text, why);
 }
 

@@ -290,11 +290,28 @@ push_until_full() {
     serve_here bash -c "ulimit -f 1024; exec ddp-recv -p $PORT dst"
     push src/big 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'file too large'
+    assert_stderr_is "ddp-send: src/big: the peer says: above a limit: cannot write: file too large for the receiver's \`ulimit -f' or its file system"
+    assert_equal "$(find dst -type f)" ''
     [ ! -e dst/big ] || fail_with 'dst/big exists'
     printf 1 >src/small
     push src/small 127.0.0.1:
     assert_status 0
+}
+
+@test "--delete says that it removed nothing when no directory is fetched" {
+    mkdir src/d
+    printf 1 >src/d/f
+    printf 1 >src/f
+    offer
+    pull --delete --yes 127.0.0.1:f dst
+    assert_status 0
+    assert_stderr_is 'ddp-recv: warning: --delete had no effect: no directory was transferred; leave it out'
+    pull --delete --yes 127.0.0.1:d dst
+    assert_status 0
+    assert_stderr_is ''
+    pull --delete --yes 127.0.0.1:d/ dst/d
+    assert_status 0
+    assert_stderr_is ''
 }
 
 @test "permission denied in the target directory" {
