@@ -388,8 +388,8 @@ static void a_file_that_cannot_grow_fails_and_is_gone(void **state)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
 	assert_int_equal(store(&t, 0, buf, sizeof(buf), &why), -1);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
-	assert_int_equal(why.code, IW_XC_SPACE);
-	iw_target_abandon(&t, IW_XC_DIGEST);
+	assert_int_equal(why.code, IW_XC_LIMIT);
+	iw_target_abandon(&t, IW_XC_LIMIT);
 	assert_int_equal(parts_in("in"), 0);
 	iw_place_close(&p);
 }
