@@ -91,6 +91,27 @@ static void check_direction(const struct iw_transfer_opts *o, const struct argp_
 			   target, o->args[0], target);
 }
 
+/* The sender's patterns decide here. One that names a source was meant as the argument of a fetch. */
+static void refuse_pattern(const struct iw_transfer_opts *o, const struct argp_state *state)
+{
+	const struct iw_filter *filter = &o->cfg.filter;
+
+	for (size_t i = 0; i < filter->n; i++) {
+		const struct iw_filter_rule *rule = &filter->rules[i];
+		const char *option = rule->include ? "--include" : "--exclude", *why;
+		struct iw_endpoint e;
+
+		if (iw_endpoint_parse(&e, rule->pattern, &why) == 0 && e.is_remote)
+			argp_error(
+				state,
+				"\"%s\": no source before the target, because \"%s\" is the pattern of %s; expected HOST:PATH... TARGET",
+				o->args[0], rule->pattern, option);
+		if (i + 1 == filter->n)
+			argp_error(state, "%s is set by the connecting side, not by a listener",
+				   option);
+	}
+}
+
 static void check_args(struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	struct iw_transfer_cfg *cfg = &o->cfg;
@@ -116,6 +137,8 @@ static void check_args(struct iw_transfer_opts *o, const struct argp_state *stat
 		argp_error(state, "--require-digest applies to listeners only; use --digest here");
 	if (!cfg->listen)
 		check_puller(o, state);
+	else
+		refuse_pattern(o, state);
 	if (cfg->to_stdout && cfg->npaths > 1)
 		argp_error(state, "-: standard output accepts only one file");
 	/* One stream, then the end: another would be mixed up with it. */

@@ -714,6 +714,21 @@ fill_excluded() {
     done
 }
 
+@test "the patterns of a listening ddp-send apply to the contents of directories, and hide no name" {
+    mkdir -p src/t dst/t
+    touch src/t/{a,b.o} dst/t/{b.o,old.o}
+    serve_here ddp-send -p "$PORT" --listen --exclude '*.o' src
+    run_here ddp-recv -p "$PORT" 127.0.0.1:t got
+    assert_status 0
+    assert_equal "$(ls got)" a
+    run_here ddp-recv -p "$PORT" 127.0.0.1:t/b.o got
+    assert_status 0
+    assert_equal "$(echo got/*)" 'got/a got/b.o'
+    run_here ddp-recv -p "$PORT" --delete --yes 127.0.0.1:t dst
+    assert_status 0
+    assert_equal "$(echo dst/t/*)" 'dst/t/a dst/t/b.o'
+}
+
 @test "planted links lead nowhere, whatever is sent through them" {
     mkdir -p src/t/d outside dst/t
     printf evil >src/t/d/f

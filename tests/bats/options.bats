@@ -179,3 +179,14 @@ END
     run_here env PATH="$BATS_TEST_TMPDIR/empty" "$(command -v ddp-bench)" --doctor --json
     assert_jsonl '[.[] | select(.subject == "--plot")][0] | [.verdict, (.seen | contains("install gnuplot"))]' '["no",true]'
 }
+
+@test "a listening ddp-recv refuses patterns, which the connecting side sets" {
+    local option source='expected HOST:PATH... TARGET'
+
+    mkdir in
+    for option in --exclude --include; do
+        refused "$option is set by the connecting side, not by a listener" ddp-recv "$option" f --delete in
+        refused "\"in\": no source before the target, because \"127.0.0.1:f\" is the pattern of $option; $source" ddp-recv "$option" 127.0.0.1:f in
+        refused "is the pattern of $option; $source" ddp-recv "$option" 127.0.0.1:f "$option" x in
+    done
+}
