@@ -916,6 +916,26 @@ static int no_directory(const struct hub *h, int errnum, struct iw_fault *why)
 		path, what);
 }
 
+/* The directory of a listening sink. */
+static int check_root(const struct hub *h, struct iw_fault *why)
+{
+	struct stat st;
+	const char *dir = fstat(h->root, &st) == 0 ? iw_place_of_kernel(&st) : NULL;
+	char phrase[80];
+
+	if (dir)
+		return iw_fail(
+			why, IW_E_NOENT,
+			"%s: no files are stored in %s, which the kernel provides; name another directory",
+			h->cfg->path, dir);
+	if (faccessat(h->root, ".", W_OK | X_OK, AT_EACCESS) != 0)
+		iw_log_warn(
+			"%s: user %u cannot create files there: %s; only directories below it that permit this can be targets",
+			h->cfg->path, (unsigned)geteuid(),
+			iw_os_strerror(phrase, sizeof(phrase), errno));
+	return 0;
+}
+
 static int open_listener(struct hub *h, struct iw_fault *why)
 {
 	struct iw_conn_param conn = h->cfg->conn;
@@ -927,6 +947,8 @@ static int open_listener(struct hub *h, struct iw_fault *why)
 		h->root = open(h->cfg->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (h->root < 0)
 			return no_directory(h, errno, why);
+		if (h->cfg->role == IW_XFER_SINK && check_root(h, why) != 0)
+			return -1;
 	}
 	/* Temporaries of earlier processes are charged too; without a limit that is not needed. */
 	if (h->cfg->role == IW_XFER_SINK && !h->cfg->to_stdout &&

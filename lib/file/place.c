@@ -176,6 +176,43 @@ int iw_place_no_temp(const struct iw_place *p, int errnum, const char *sub, size
 	return -1;
 }
 
+/* Other file systems below them, such as /dev/shm, are not meant. In a tree without mounts they are directories of "/". */
+const char *iw_place_of_kernel(const struct stat *st)
+{
+	static const char *const dirs[] = { "/dev", "/proc", "/sys" };
+	struct stat root, own;
+
+	for (size_t i = 0; i < IW_ARRAY_LEN(dirs); i++)
+		if (stat("/", &root) == 0 && stat(dirs[i], &own) == 0 && st->st_dev == own.st_dev &&
+		    (own.st_dev != root.st_dev || st->st_ino == own.st_ino))
+			return dirs[i];
+	return NULL;
+}
+
+static int refuse_kernels(const struct stat *st, bool local, struct iw_file_fault *why)
+{
+	const char *dir = iw_place_of_kernel(st);
+
+	if (!dir)
+		return 0;
+	why->code = IW_XC_TARGET;
+	snprintf(why->text, sizeof(why->text),
+		 "no files are stored in %s, which the kernel provides; name another target%s", dir,
+		 local ? ", or - for standard output" : "");
+	return -1;
+}
+
+/* The base, if it may be used. */
+static int check_base(struct iw_place *p, bool local, struct iw_file_fault *why)
+{
+	struct stat st;
+
+	if (fstat(p->base, &st) == 0 && refuse_kernels(&st, local, why) == 0)
+		return 0;
+	iw_place_close(p);
+	return -1;
+}
+
 /* The path is not a directory: it can be the name of one file or of a new directory. */
 static int name_of_one(struct iw_place *p, const char *path, uint32_t opts, int errnum,
 		       struct iw_file_fault *why)
@@ -204,7 +241,7 @@ int iw_place_beneath(struct iw_place *p, int root, const char *path, uint32_t op
 	iw_place_reset(p);
 	p->base = iw_beneath_open(root, path, O_RDONLY | O_DIRECTORY, 0);
 	if (p->base >= 0)
-		return 0;
+		return check_base(p, false, why);
 	if (name_of_one(p, path, opts, errno, why) != 0)
 		return -1;
 	/* Its directory must be there, and inside; better said now than for the file. */
@@ -231,7 +268,7 @@ int iw_place_local(struct iw_place *p, const char *path, uint32_t opts, struct i
 	iw_place_reset(p);
 	p->base = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (p->base >= 0)
-		return 0;
+		return check_base(p, true, why);
 	if (name_of_one(p, path, opts, errno, why) != 0)
 		return -1;
 	dir = p->as;
@@ -247,7 +284,7 @@ int iw_place_local(struct iw_place *p, const char *path, uint32_t opts, struct i
 		iw_place_close(p);
 		return -1;
 	}
-	return 0;
+	return check_base(p, true, why);
 }
 
 /* --- what is taken --- */
@@ -695,6 +732,7 @@ int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 {
 	const char *slash = strrchr(name, '/');
 	size_t len = slash ? (size_t)(slash - name) : 0;
+	struct stat st;
 	char *path;
 	int fd;
 
@@ -726,6 +764,11 @@ int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 			not_a_directory(p, path, why);
 		else
 			iw_file_errno(why, errno, "open its directory");
+		free(path);
+		return -1;
+	}
+	if (fstat(fd, &st) == 0 && refuse_kernels(&st, false, why) != 0) {
+		close(fd);
 		free(path);
 		return -1;
 	}
@@ -805,6 +848,8 @@ static int make_dir(struct iw_place *p, const char *name, const struct iw_xmeta 
 	/* A link to a directory is not accepted as one: it may lead anywhere. */
 	if (!S_ISDIR(st.st_mode))
 		return not_a_directory(p, name, why);
+	if (refuse_kernels(&st, false, why) != 0)
+		return -1;
 	return keep_dir(p, name, m, why);
 }
 
@@ -941,7 +986,8 @@ static bool is_older(const struct iw_xmeta *m, const struct stat *st)
 }
 
 /* The local user can write to a device or a pipe by way of standard output. */
-static int not_regular(const struct iw_place *p, const struct stat *st, struct iw_file_fault *why)
+static int not_regular(const struct iw_place *p, bool link, const struct stat *st,
+		       struct iw_file_fault *why)
 {
 	char name[80];
 	bool one = p->typed && p->as && !S_ISSOCK(st->st_mode) &&
@@ -950,16 +996,25 @@ static int not_regular(const struct iw_place *p, const struct stat *st, struct i
 	if (one)
 		iw_printable(name, sizeof(name), p->typed, strlen(p->typed), false);
 	why->code = IW_XC_TARGET;
-	snprintf(why->text, sizeof(why->text), "the target is %s, not a regular file%s%s",
-		 iw_file_kind(st->st_mode), one ? "; to write there, use - as TARGET, and >" : "",
-		 one ? name : "");
+	snprintf(why->text, sizeof(why->text), "the target is %s%s, not a regular file%s%s",
+		 link ? "a symbolic link to " : "", iw_file_kind(st->st_mode),
+		 one ? "; to write there, use - as TARGET, and >" : "", one ? name : "");
 	return -1;
+}
+
+/*
+ * True if a link leads to a device, a pipe or a socket: *st. Links to other objects are replaced. What they lead to is not
+ * revealed to a peer, which may have made the link.
+ */
+static bool leads_to_special(int parent, const char *leaf, struct stat *st)
+{
+	return fstatat(parent, leaf, st, 0) == 0 && !S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode);
 }
 
 int iw_place_look(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m,
 		  bool *there, struct iw_file_fault *why)
 {
-	struct stat st;
+	struct stat st, end;
 
 	*there = fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0;
 	if (!*there && errno != ENOENT)
@@ -968,7 +1023,10 @@ int iw_place_look(struct iw_place *p, int parent, const char *leaf, const struct
 		if (S_ISDIR(st.st_mode))
 			return iw_file_fail(why, IW_XC_TARGET, "the target is a directory");
 		if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-			return not_regular(p, &st, why);
+			return not_regular(p, false, &st, why);
+		if (S_ISLNK(st.st_mode) && m->kind != IW_XFER_SYMLINK &&
+		    leads_to_special(parent, leaf, &end))
+			return not_regular(p, true, &end, why);
 		if (p->opts & IW_XOPT_NO_CLOBBER)
 			return iw_file_fail(why, IW_XC_EXISTS, "");
 		if (p->opts & IW_XOPT_UPDATE && m->kind == IW_XFER_FILE && is_older(m, &st))

@@ -110,6 +110,8 @@ IW_MUST_CHECK int iw_place_beneath(struct iw_place *p, int root, const char *pat
 /* A path that the local user gives: it may lie anywhere. */
 IW_MUST_CHECK int iw_place_local(struct iw_place *p, const char *path, uint32_t opts,
 				 struct iw_file_fault *why);
+/* "/dev", "/proc" or "/sys", if the directory st lies in that file system, where no files are stored; else NULL. */
+const char *iw_place_of_kernel(const struct stat *st);
 void iw_place_stdout(struct iw_place *p);
 /* Sets *why: no temporary file can be created in the directory sub, of len octets, below the base. Returns -1. */
 int iw_place_no_temp(const struct iw_place *p, int errnum, const char *sub, size_t len,

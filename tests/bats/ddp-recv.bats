@@ -343,6 +343,85 @@ push_until_full() {
     assert_stderr_has 'the target is a directory'
 }
 
+@test "a link that leads to a device, a pipe or a socket is not replaced" {
+    local special='not a possible target: the target is a symbolic link to a'
+
+    mkdir -p src/d
+    printf 1 >src/d/f
+    mkfifo pipe
+    ln -s ../pipe dst/f
+    ln -s /dev/null null
+    ln -s nowhere dangling
+    offer
+    pull 127.0.0.1:d/ dst
+    assert_status 1
+    assert_stderr_is "ddp-recv: f: $special named pipe, not a regular file"
+    pull 127.0.0.1:d/f null
+    assert_status 1
+    assert_stderr_is "ddp-recv: d/f: $special character device, not a regular file; to write there, use - as TARGET, and >null"
+    pull 127.0.0.1:d/f dangling
+    assert_status 0
+    assert_equal "$(find . -type l -printf '%p %l\n' | sort)" "$(printf '%s\n' './dst/f ../pipe' './null /dev/null')"
+    serve_end
+    listen
+    push src/d/f 127.0.0.1:
+    assert_status 1
+    assert_stderr_is "ddp-send: src/d/f: the peer says: $special named pipe, not a regular file"
+    [ -L dst/f ] || fail_with 'dst/f is not a link any more'
+    # A link may replace it.
+    ln -sf other src/d/f
+    push src/d/ 127.0.0.1:
+    assert_status 0
+    assert_equal "$(readlink dst/f)" other
+}
+
+@test "nothing is stored or removed in /dev, /proc and /sys" {
+    local own='mount -t tmpfs own /dev && mkdir /dev/shm /dev/dir && mount -t tmpfs shm /dev/shm && ln -s /proc/self/fd/1 /dev/stdout'
+    local to name
+
+    require_root
+    mkdir -p src/d src/dev
+    printf 1 >src/f
+    offer
+    while read -r name to; do
+        run_here unshare -m sh -c "$own && ddp-recv -p $PORT --delete --yes 127.0.0.1:$name $to >out; echo \$?; ls /dev; test -L /dev/stdout"
+        assert_status 0
+        assert_stderr_is "ddp-recv: $to: no files are stored in /dev, which the kernel provides; name another target, or - for standard output"
+        assert_output_is "$(printf '%s\n' 4 dir shm stdout)"
+    done <<'EOF'
+f /dev
+f /dev/stdout
+f /dev/new
+f /dev/dir
+d/ /dev
+d/ /dev/dir
+EOF
+    run_here unshare -m sh -c "$own && ddp-recv -p $PORT 127.0.0.1:f /dev/shm && cat /dev/shm/f"
+    assert_status 0
+    run_here unshare -m sh -c "$own && ddp-recv -p $PORT --delete --yes 127.0.0.1:dev /; ls /dev"
+    assert_stderr_has 'dev: not a possible target: no files are stored in /dev, which the kernel provides; name another target'
+    assert_output_has stdout
+    run_here unshare -m sh -c "$own && exec ddp-recv -p $PORT /dev"
+    assert_status 4
+    assert_stderr_is 'ddp-recv: /dev: no files are stored in /dev, which the kernel provides; name another directory'
+}
+
+@test "a target of ddp-send may lead through a link that stays in the served directory" {
+    mkdir dst/real outside
+    ln -s real dst/in
+    ln -s ../outside dst/out
+    printf 1 >src/f
+    listen
+    push src/f 127.0.0.1:in
+    assert_status 0
+    push src/f 127.0.0.1:in/g
+    assert_status 0
+    assert_equal "$(ls -m dst/real)" 'f, g'
+    push src/f 127.0.0.1:out/g
+    assert_status 1
+    assert_equal "$(ls outside)" ''
+}
+
 @test "a requested name that cannot be sent is shown as it was typed, with a remedy" {
     mkdir -p src/d
     printf 1 >src/d/f
@@ -394,14 +473,23 @@ push_until_full() {
     pull 127.0.0.1:f file/y
     assert_status 4
     assert_stderr_is 'ddp-recv: file/y: "file" is a regular file, not a directory; name another target'
-    pull 127.0.0.1:f /dev/full
+    mkfifo pipe
+    pull 127.0.0.1:f pipe
     assert_status 1
-    assert_stderr_is 'ddp-recv: f: not a possible target: the target is a character device, not a regular file; to write there, use - as TARGET, and >/dev/full'
+    assert_stderr_is 'ddp-recv: f: not a possible target: the target is a named pipe, not a regular file; to write there, use - as TARGET, and >pipe'
     serve_end
     listen
     push src/f 127.0.0.1:file/y
     assert_status 1
     assert_stderr_has 'not a possible target: "file" is a regular file, not a directory; name another target'
+}
+
+@test "a listener that cannot create files in its directory says so at the start" {
+    require_root
+    chmod 755 . dst
+    serve_here setpriv --reuid 65534 --regid 65534 --clear-groups ddp-recv -p "$PORT" dst
+    serve_end
+    assert_stderr_has 'dst: user 65534 cannot create files there: permission denied; only directories below it that permit this can be targets'
 }
 
 @test "without permission the target's directory and the user are named" {
