@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "file/options.h"
+#include "util/num.h"
 
 enum { KEY_TO = 0xb001, KEY_OF_RECEIVER }; /* no character: long only */
 
@@ -77,11 +78,30 @@ static void not_remote(const struct iw_transfer_opts *o, const struct argp_state
 	argp_error(state, "no colon in \"%s\": write %s: for its served directory", target, target);
 }
 
-/* An option that takes a value may have taken the source. */
-static void too_few(const struct iw_transfer_opts *o, const struct argp_state *state)
+/* The option whose value is the name of a file here: it has taken the source. NULL: none. */
+static const char *taken_by(const struct iw_transfer_opts *o, const char **value)
 {
 	const struct iw_filter *filter = &o->cfg.filter;
 	const struct iw_filter_rule *last = filter->n > 0 ? &filter->rules[filter->n - 1] : NULL;
+	const struct {
+		const char *option, *value;
+	} values[] = {
+		{ "--bind", o->cli.bind },
+		{ "--interface", o->cli.interface },
+		{ last && last->include ? "--include" : "--exclude", last ? last->pattern : NULL },
+	};
+
+	for (size_t i = 0; i < IW_ARRAY_LEN(values); i++) {
+		*value = values[i].value;
+		if (*value && access(*value, F_OK) == 0)
+			return values[i].option;
+	}
+	return NULL;
+}
+
+static void too_few(const struct iw_transfer_opts *o, const struct argp_state *state)
+{
+	const char *option, *value;
 	struct iw_endpoint one;
 
 	if (o->nargs == 0)
@@ -93,11 +113,12 @@ static void too_few(const struct iw_transfer_opts *o, const struct argp_state *s
 		argp_error(state,
 			   "\"%s\": no target after the source; expected SOURCE... HOST:[PATH]",
 			   o->args[0]);
-	if (last && access(last->pattern, F_OK) == 0)
+	option = taken_by(o, &value);
+	if (option)
 		argp_error(
 			state,
-			"\"%s\": no source before the target, because \"%s\" is the pattern of %s; expected SOURCE... HOST:[PATH]",
-			o->args[0], last->pattern, last->include ? "--include" : "--exclude");
+			"\"%s\": no source before the target, because \"%s\" is the value of %s; expected SOURCE... HOST:[PATH]",
+			o->args[0], value, option);
 	argp_error(state, "\"%s\": no source before the target; expected SOURCE... HOST:[PATH]",
 		   o->args[0]);
 }

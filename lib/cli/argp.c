@@ -9,6 +9,7 @@
 
 #include "cli/doctor.h"
 #include "cli/option.h"
+#include "cli/text.h"
 #include "cli/usage.h"
 #include "llp/llp.h"
 #include "util/num.h"
@@ -72,10 +73,10 @@ bool iw_cli_is_transport(const char *name)
 
 static const char *interface_name(const struct argp_state *state, const char *arg)
 {
-	if (arg[0] == '\0' || strlen(arg) >= IF_NAMESIZE || strchr(arg, '/'))
+	if (arg[0] == '\0' || strlen(arg) >= IF_NAMESIZE || strpbrk(arg, "/:"))
 		argp_error(
 			state,
-			"--interface \"%s\": not an interface name; expected 1 to %d characters without a slash",
+			"--interface \"%s\": not an interface name; expected 1 to %d characters without a slash or colon",
 			arg, IF_NAMESIZE - 1);
 	return arg;
 }
@@ -86,6 +87,21 @@ static const char *not_empty(const struct argp_state *state, const char *option,
 	if (arg[0] == '\0')
 		argp_error(state, "%s \"\": empty; expected %s", option, expected);
 	return arg;
+}
+
+/* An IPv6 address has at least two colons. */
+static const char *address(const struct argp_state *state, const char *arg)
+{
+	const char *colon = strchr(arg, ':');
+	char shown[100];
+
+	iw_printable(shown, sizeof(shown), arg, strlen(arg), true);
+	if (strchr(arg, '/') || (colon && !strchr(colon + 1, ':')))
+		argp_error(
+			state,
+			"--bind \"%s\": not an address of this machine; expected an address, a host name or *; was the value of -b left out?",
+			shown);
+	return not_empty(state, "--bind", arg, "an address, a host name or *");
 }
 
 static const char *trace_file(const struct argp_state *state, const char *arg)
@@ -111,7 +127,7 @@ static error_t set_option(int key, char *arg, struct argp_state *state, struct i
 		cli->port_given = true;
 		return 0;
 	case 'b':
-		cli->bind = not_empty(state, "--bind", arg, "an address, a host name or *");
+		cli->bind = address(state, arg);
 		return 0;
 	case 'I':
 		if (cli->interface && strcmp(cli->interface, arg) != 0)

@@ -6,9 +6,10 @@
 #include "cli/cli.h"
 
 /*
- * argp_parse(). If the parse ends the tool with a status other than 0, and the arguments have
- * --json, an "error" event with the first line of the message goes to standard output, unless
- * ddp-recv would write data there. The message itself goes to standard error in all cases. @cli is borrowed until the return or the exit.
+ * iw_cli_check_values(), then argp_parse(). If they end the tool with a status other than 0, and the
+ * arguments have --json, an "error" event with the first line of the message goes to standard output,
+ * unless ddp-recv would write data there. The message itself goes to standard error in all cases. @cli
+ * is borrowed until the return or the exit.
  */
 void iw_cli_parse(struct iw_cli *cli, const struct argp *argp, int argc, char **argv,
 		  unsigned int flags, void *input);

@@ -283,7 +283,7 @@ END
     assert_stderr_is "ddp-send: \"127.0.0.1:\": no source before the target; expected SOURCE... HOST:[PATH]$try"
     run_here ddp-send --include src 127.0.0.1:
     assert_status 2
-    assert_stderr_is "ddp-send: \"127.0.0.1:\": no source before the target, because \"src\" is the pattern of --include; expected SOURCE... HOST:[PATH]$try"
+    assert_stderr_is "ddp-send: \"127.0.0.1:\": no source before the target, because \"src\" is the value of --include; expected SOURCE... HOST:[PATH]$try"
     run_here ddp-send --delete --yes src/f 127.0.0.1:
     assert_status 2
     assert_stderr_is "ddp-send: --delete needs a directory as source: \"src/f\" is not a directory; leave --delete out$try"

@@ -65,6 +65,32 @@ END
     refused '--include "": an empty pattern matches no name' ddp-recv --include '' 127.0.0.1:f g
 }
 
+@test "an option without its value does not take the next option" {
+    mkdir d
+    refused "--exclude needs a value; \`-n\` is an option (write --exclude=-n if that is meant)" ddp-send --exclude -n d 127.0.0.1:
+    refused "--excl needs a value; \`--dry-run\` is an option" ddp-send --excl --dry-run d 127.0.0.1:
+    refused "--trace needs a value; \`--json\` is an option (write --trace=--json if that is meant)" ddp-send --trace --json d 127.0.0.1:
+    refused "-b needs a value; \`-nv\` is an option (write -b-nv if that is meant)" ddp-send -vb -nv d 127.0.0.1:
+    refused "-I needs a value; \`--mode=read\` is an option" ddp-recv -I --mode=read 127.0.0.1:d .
+    refused "--control needs a value; \`--help\` is an option" ddp-recv --control --help d
+    refused "--include needs a value; \`--\` is an option" ddp-recv --include -- 127.0.0.1:d .
+    refused "--private-data needs a value; \`-l\` is an option" mpa-probe --private-data -l
+    refused "-b needs a value; \`-l\` is an option" sctp-ddp-ping -b -l
+    refused "-b needs a value; \`-l\` is an option" ddp-bench -b -l
+    refused "-w needs a value; \`-I\` is an option" ddp-dump -w -I lo
+    refused "--control needs a value; \`--json\` is an option" stag-reg list --control --json
+    refused "--timeout needs a value; \`-q\` is an option" stag-reg --timeout -q list
+    [ -z "$(find . -name '-*')" ] || fail_with "a file is named after an option: $(ls)"
+    # What is no option, is joined to its option, or stands after -- or a command is taken as it is.
+    refused 'no target after the source' ddp-send --exclude -0 --exclude=-n --trace=--json -- d
+    refused 'no source before the target' ddp-send -- 127.0.0.1:
+    refused "expected options only" stag-reg list -- --timeout -q
+    refused '--bind "127.0.0.1:d": not an address of this machine' ddp-recv -b 127.0.0.1:d .
+    refused '--interface "127.0.0.1:": not an interface name' ddp-send d -I 127.0.0.1:
+    refused 'no source before the target, because "d" is the value of --bind' ddp-send -b d 127.0.0.1:
+    refused 'no source before the target, because "f" is the value of --interface' ddp-send -I f 127.0.0.1:
+}
+
 @test "an option of the other side is refused by its name" {
     refused '--memory: only for a server; add --listen' ddp-bench --memory 1M 127.0.0.1 write
     refused '--depth: the client chooses what is measured' ddp-bench --listen --depth 2
