@@ -51,7 +51,7 @@ static void fault_json(struct iw_json *w, const struct iw_fault *f)
 		return;
 	iw_json_str(w, "error", iw_err_name(f->err));
 	iw_json_str(w, "text", f->text);
-	if (f->clause && f->clause[0])
+	if (f->clause && f->clause[0] && f->err != IW_E_CANCELED)
 		iw_json_str(w, "clause", f->clause);
 }
 

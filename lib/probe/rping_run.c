@@ -21,6 +21,7 @@
 #define STALL_NS    IW_SEC(30)
 #define YIELD_NS    IW_SEC(5)  /* no progress for so long: ends early if its place is needed */
 #define CLOSE_NS    IW_SEC(10) /* for the peer to end its side after us */
+#define STOP_NS     IW_SEC(1)  /* for the round of a client that was asked to stop */
 
 /* One connection. */
 struct talk {
@@ -41,6 +42,7 @@ struct iw_rping_run {
 	struct iw_listener *listener;
 	struct talk *talks[TALKS_MAX];
 	struct talk *left; /* its news was told; freed by the next call, since info is of it */
+	uint64_t stop_by;  /* client, asked to stop: when it ends without the peer; 0: not asked */
 	bool done;
 };
 
@@ -135,7 +137,7 @@ static void break_off(struct talk *t, const struct iw_fault *why)
 {
 	if (t->fault.err == 0)
 		t->fault = *why;
-	if (why->err == IW_E_TIMEOUT) {
+	if (why->err == IW_E_TIMEOUT || why->err == IW_E_CANCELED) {
 		t->closing = t->aborted = true;
 		iw_abort(t->qp);
 	} else {
@@ -286,6 +288,9 @@ static void on_closed(struct talk *t, const struct iw_fault *fault, struct iw_rp
 		connection_ended(t, fault, news);
 	else if (!t->up || !iw_rping_over(t->ping))
 		ended_early(t, news);
+	else if (t->run->stop_by && news->result.rounds < t->run->cfg.ping.count)
+		iw_fail(&news->fault, IW_E_CANCELED, "%s: rping: interrupted after %U of %U rounds",
+			news->info.peer, news->result.rounds, t->run->cfg.ping.count);
 	forget_talk(t);
 }
 
@@ -330,11 +335,12 @@ static int on_event(struct iw_rping_run *run, struct iw_async_event *ev, struct 
  */
 static uint64_t deadline_of(const struct talk *t)
 {
-	uint64_t ns = timeout_ns(t->run);
+	uint64_t ns = timeout_ns(t->run), until;
 
 	if (!t->up || t->aborted)
 		return IW_TIME_NEVER;
-	return iw_time_add(t->seen, t->closing ? IW_MIN(ns, CLOSE_NS) : ns);
+	until = iw_time_add(t->seen, t->closing ? IW_MIN(ns, CLOSE_NS) : ns);
+	return t->run->stop_by ? IW_MIN(until, t->run->stop_by) : until;
 }
 
 static void on_time(struct talk *t, uint64_t now)
@@ -342,6 +348,7 @@ static void on_time(struct talk *t, uint64_t now)
 	struct iw_fault why = { 0 };
 	struct iw_qp_info info = { .peer = "" };
 	uint64_t rounds = iw_rping_result(t->ping)->rounds;
+	bool stopped = t->run->stop_by > 0;
 
 	if (now < deadline_of(t))
 		return;
@@ -351,13 +358,14 @@ static void on_time(struct talk *t, uint64_t now)
 		return;
 	if (t->run->cfg.ping.client)
 		iw_qp_info(t->qp, &info);
-	(void)iw_fail(&why, IW_E_TIMEOUT, "%s%srping: round %U: %s for %U ms%s", info.peer,
-		      info.peer[0] ? ": " : "", rounds,
+	(void)iw_fail(&why, stopped ? IW_E_CANCELED : IW_E_TIMEOUT,
+		      "%s%srping: %sround %U: %s for %U ms%s", info.peer, info.peer[0] ? ": " : "",
+		      stopped ? "interrupted in " : "", rounds,
 		      t->closing ? "the peer did not close its side" : "no progress",
 		      (now - t->seen) / 1000000,
-		      t->run->cfg.ping.client && !t->closing
-			      ? "; is the peer an rping server? --timeout allows more"
-			      : "");
+		      !t->run->cfg.ping.client || t->closing ? ""
+		      : stopped ? "; is the peer an rping server (mpa-probe --listen --app rping)?"
+				: "; is the peer an rping server? --timeout allows more");
 	break_off(t, &why);
 }
 
@@ -384,10 +392,25 @@ static int64_t keep_time(struct iw_rping_run *run)
 /* --- the loop
  * --------------------------------------------------------------------------------------------------------------- */
 
-/* Asked to stop: a client's round is finished, everybody says goodbye. */
+/* Asked to stop before the connection was set up. */
+static void give_up(struct talk *t)
+{
+	const struct iw_conn_param *conn = &t->run->cfg.conn;
+	struct iw_fault why = { 0 };
+
+	(void)iw_fail(&why, IW_E_CANCELED,
+		      "connect to %s port %u: interrupted before the connection was set up",
+		      conn->host ? conn->host : "", (uint32_t)conn->port);
+	break_off(t, &why);
+}
+
+/* Asked to stop: a client completes its round within STOP_NS, and every connection is closed. */
 static void stop(struct iw_rping_run *run)
 {
 	bool any = false;
+
+	if (run->cfg.ping.client && !run->stop_by)
+		run->stop_by = iw_time_add(iw_os_now(), STOP_NS);
 
 	/* The descriptor stays readable, and would end every wait from now on. */
 	(void)!iw_ctx_wake_fd(run->ctx, -1);
@@ -398,7 +421,9 @@ static void stop(struct iw_rping_run *run)
 			continue;
 		any = true;
 		iw_rping_stop(t->ping);
-		if (!t->up)
+		if (!t->up && run->cfg.ping.client)
+			give_up(t);
+		else if (!t->up)
 			iw_abort(t->qp);
 		else if (iw_rping_over(t->ping) || !run->cfg.ping.client)
 			go_home(t);

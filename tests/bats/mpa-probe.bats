@@ -450,6 +450,57 @@ while True:
     assert_jsonl 'map(select(.event == "request").request.reserved) | .[0]' 0
 }
 
+# received REGEX: the listener has received a number of octets that matches
+received() {
+    ss -Htin state established "sport = :$PORT" | grep -qE "bytes_received:($1)( |\$)"
+}
+
+# interrupt REGEX [OPTION...]: ends a client of rping by SIGTERM when the listener has received so many octets
+# shellcheck disable=SC2034
+interrupt() {
+    local octets=$1 pid
+    shift
+
+    OUTPUT_FILE=$BATS_TEST_TMPDIR/rping.out
+    COMMAND="mpa-probe --app rping 127.0.0.1 --json $*"
+    timeout -k 5 20 mpa-probe --app rping 127.0.0.1 -p "$PORT" --json "$@" >"$OUTPUT_FILE" 2>"$OUTPUT_FILE.err" 3>&- &
+    pid=$!
+    wait_until 10 received "$octets" || fail_with "never received: $octets"
+    kill -TERM $pid
+    wait_until 8 iw_gone $pid || fail_with 'it does not end'
+    status=0
+    wait $pid || status=$?
+    output=$(cat "$OUTPUT_FILE")
+    stderr=$(cat "$OUTPUT_FILE.err")
+}
+
+@test "an interrupted rping client ends soon with status 4, and names the round" {
+    # A sink accepts the connection, but is no server of rping.
+    listen
+    interrupt '6[0-9]|[1-9][0-9]{2,}'
+    assert_status 4
+    assert_stderr_has "127.0.0.1:$PORT: rping: interrupted in round 0: no progress for "
+    assert_stderr_has 'is the peer an rping server (mpa-probe --listen --app rping)?'
+    assert_jsonl '.[-1] | [.error, .exit_status, has("clause")]' '["CANCELED",4,false]'
+    serve_end
+    another_port
+    listen --app rping
+    interrupt '[0-9]{4,}' -c 1000000000
+    assert_status 4
+    assert_stderr_has "127.0.0.1:$PORT: rping: interrupted after "
+    assert_stderr_has ' of 1000000000 rounds'
+    # Without a limit, an interruption is the expected end.
+    interrupt '[0-9]{4,}' -c 0
+    assert_status 0
+    assert_stderr_is ''
+    serve_end
+    another_port
+    says 'sleep 20'
+    interrupt 24
+    assert_status 4
+    assert_stderr_has "connect to 127.0.0.1 port $PORT: interrupted before the connection was set up"
+}
+
 @test "a server that takes no such size ends the conversation, and says so" {
     listen --app rping -s 1000 --once --json
     rping -s 1001
