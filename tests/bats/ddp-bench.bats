@@ -429,6 +429,26 @@ END
     wait_served
 }
 
+@test "a listener on an interface needs an address, whatever the tool" {
+    local tool
+
+    require_netns
+    net_setup
+    for tool in 'ddp-bench --listen' 'ddp-bench --listen -t udp' 'mpa-probe --listen' 'mpa-probe --listen --app rping' \
+        'sctp-ddp-ping --listen' "ddp-recv $BATS_TEST_TMPDIR" "ddp-send --listen $BATS_TEST_TMPDIR"; do
+        # shellcheck disable=SC2086
+        run_in left $tool -I "$LEFT_IF" -p "$PORT"
+        assert_status 2
+        assert_stderr_has "listen on interface $LEFT_IF: the default is a loopback address, which cannot be reached through it; give an address of $LEFT_IF with --bind, or --bind '*' for all"
+    done
+    serve_in left ddp-bench --listen --once -p "$PORT" -I "$LEFT_IF" -b '*'
+    run_in right ddp-bench "$LEFT_IP" write -p "$PORT" -n 1 -w 0
+    assert_status 0
+    serve_here ddp-bench --listen -p "$PORT" -I lo
+    run_here ddp-bench 127.0.0.1 write -p "$PORT" -n 1 -w 0
+    assert_status 0
+}
+
 @test "--trace writes JSON lines" {
     serve
     bench write -n 3 -w 0 -s 100 --trace "$BATS_TEST_TMPDIR/trace"
