@@ -477,13 +477,19 @@ static int on_established(struct lane *l, struct iw_fault *why)
 	return !err && leads(l) ? follow(l, why) : err;
 }
 
+static bool over_sctp(const struct iw_bench_client *c)
+{
+	const char *via = c->cfg.conn.transport;
+
+	return via && strcmp(via, "tcp") != 0;
+}
+
 /* TCP was connected, but ended before a Reply. */
 static int no_reply(const struct iw_bench_client *c, struct iw_fault *why)
 {
 	const struct iw_conn_param *conn = &c->cfg.conn;
-	const char *via = conn->transport ? conn->transport : "tcp";
 
-	if (strcmp(via, "tcp") != 0 || (why->err != IW_E_CLOSED && why->err != IW_E_MPA_LOST))
+	if (over_sctp(c) || (why->err != IW_E_CLOSED && why->err != IW_E_MPA_LOST))
 		return why->err;
 	if (conn->rev)
 		return iw_fail(
@@ -497,16 +503,17 @@ static int no_reply(const struct iw_bench_client *c, struct iw_fault *why)
 }
 
 /* The connection of a run was lost, not closed. */
-static int cut_off(struct iw_fault *why)
+static int cut_off(const struct iw_bench_client *c, struct iw_fault *why)
 {
 	struct iw_fault lost = *why;
 
-	if (lost.err != IW_E_MPA_LOST && lost.os_errno != ECONNRESET && lost.os_errno != EPIPE)
+	if (lost.err != IW_E_MPA_LOST && lost.os_errno != ECONNRESET && lost.os_errno != EPIPE &&
+	    !(over_sctp(c) && lost.err == IW_E_CLOSED))
 		return lost.err;
 	(void)iw_fail(
 		why, lost.err,
-		"%s; the server has ended or the connection was cut; its output may have the reason",
-		lost.text);
+		"%s%s%s; the server has ended or the connection was cut; its output may have the reason",
+		over_sctp(c) ? c->cfg.conn.host : "", over_sctp(c) ? ": " : "", lost.text);
 	why->os_errno = lost.os_errno;
 	return lost.err;
 }
@@ -539,7 +546,7 @@ static int on_event(struct iw_bench_client *c, const struct iw_async_event *ev,
 		*why = ev->fault;
 		if (ev->fault.err == IW_OK)
 			return iw_fail(why, IW_E_CLOSED, "the connection ended during the run");
-		return c->phase == CONNECTING ? no_reply(c, why) : cut_off(why);
+		return c->phase == CONNECTING ? no_reply(c, why) : cut_off(c, why);
 	}
 	return 0;
 }
@@ -571,17 +578,22 @@ static int64_t time_to_wait(const struct iw_bench_client *c)
 static int overdue(const struct iw_bench_client *c, struct iw_fault *why)
 {
 	static const char *const doing[] = {
-		[CONNECTING] = "while connecting",
-		[PREPARING] = "while the server prepares its memory",
-		[FLOWING] = "while moving data",
-		[CHECKING] = "while the server computes its digest",
-		[CLOSING] = "while the server closes the connection",
-		[OVER] = "after the end",
+		[CONNECTING] = "connecting",
+		[FLOWING] = "moving data",
+		[CHECKING] = "the server computes its digest",
+		[CLOSING] = "the server closes the connection",
 	};
+	const struct iw_conn_param *conn = &c->cfg.conn;
+	uint64_t ms = (c->now - c->seen) / 1000000;
 
-	return iw_fail(why, IW_E_TIMEOUT, "no progress for %U ms %s; --timeout allows more%s",
-		       (c->now - c->seen) / 1000000, doing[c->phase],
-		       c->phase == PREPARING ? "; is the server a ddp-bench --listen?" : "");
+	if (c->phase == PREPARING)
+		return iw_fail(
+			why, IW_E_TIMEOUT,
+			"%s, port %u: the listener accepted, then sent nothing for %U ms; is it ddp-bench --listen, not another program? If it prepares much memory, --timeout allows more",
+			conn->host, (uint32_t)conn->port, ms);
+	return iw_fail(why, IW_E_TIMEOUT,
+		       "%s, port %u: no progress for %U ms while %s; --timeout allows more",
+		       conn->host, (uint32_t)conn->port, ms, doing[c->phase]);
 }
 
 static int turn(struct iw_bench_client *c, struct iw_fault *why)
@@ -610,6 +622,14 @@ static int turn(struct iw_bench_client *c, struct iw_fault *why)
 	return err;
 }
 
+/* Errors that all transports have in common have a clause about TCP. */
+static int of_transport(const struct iw_bench_client *c, struct iw_fault *why)
+{
+	if (over_sctp(c) && why->clause && strncmp(why->clause, "RFC 5044", 8) == 0)
+		why->clause = NULL;
+	return why->err;
+}
+
 int iw_bench_client_next(struct iw_bench_client *c, struct iw_bench_interval *iv,
 			 struct iw_fault *why)
 {
@@ -618,7 +638,7 @@ int iw_bench_client_next(struct iw_bench_client *c, struct iw_bench_interval *iv
 	while (!err && !c->told && c->phase != OVER)
 		err = turn(c, why);
 	if (err)
-		return err;
+		return of_transport(c, why);
 	if (c->told) {
 		*iv = c->interval;
 		c->told = false;

@@ -13,6 +13,7 @@
 #include "bench/internal.h"
 #include "bench/pattern.h"
 #include "cli/context.h"
+#include "cli/human.h"
 #include "cli/signals.h"
 #include "os/cc.h"
 #include "os/os.h"
@@ -179,6 +180,7 @@ static int judge(struct session *k, const struct iw_req_info *req, struct iw_ben
 		 struct iw_fault *why)
 {
 	struct iw_bench_server *s = k->server;
+	char size[IW_HUMAN_TEXT], needed[IW_HUMAN_TEXT], left[IW_HUMAN_TEXT], all[IW_HUMAN_TEXT];
 	uint64_t need;
 	int err = iw_bench_msg_decode(m, req->private_data, req->private_data_len, why);
 
@@ -214,8 +216,10 @@ static int judge(struct session *k, const struct iw_req_info *req, struct iw_ben
 	if (need > s->cfg.memory - s->memory)
 		return iw_fail(
 			why, IW_E_LIMIT,
-			"the run needs %U octets of memory; %U of %U are free: use a smaller --size or --depth, or give the server more --memory",
-			need, s->cfg.memory - s->memory, s->cfg.memory);
+			"--size %s, --depth %u: %s of memory are needed; %s of the server's %s are free: use a smaller --size or --depth, or give the server more --memory",
+			iw_human_size(size, k->size), k->depth, iw_human_size(needed, need),
+			iw_human_size(left, s->cfg.memory - s->memory),
+			iw_human_size(all, s->cfg.memory));
 	k->need = need;
 	s->memory += need;
 	return check_cc(m->text, s->cfg.conn.transport, why);

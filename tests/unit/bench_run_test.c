@@ -350,7 +350,7 @@ static void more_memory_than_the_server_gives_is_refused(void **state)
 	struct iw_bench_cfg cfg = run_of(0, IW_BENCH_WRITE, 1 << 20, 1);
 
 	(void)state;
-	refused_run(&small, &cfg, "octets of memory");
+	refused_run(&small, &cfg, "of memory are needed");
 }
 
 static void a_congestion_control_that_the_server_lacks_is_refused(void **state)
@@ -515,8 +515,8 @@ static void wishes_beyond_every_bound_are_refused_with_a_reason(void **state)
 		{ 1, UINT64_MAX, 1, 1, "", "mode" },
 		{ 1, 0, UINT64_MAX, 1, "", "at most" },
 		{ 1, 0, 1, UINT64_MAX, "", "at most" },
-		{ 1, 0, IW_BENCH_SIZE_MAX, IW_BENCH_DEPTH_MAX, "", "octets of memory" },
-		{ 1, 2, 1 << 29, 1, "", "octets of memory" },
+		{ 1, 0, IW_BENCH_SIZE_MAX, IW_BENCH_DEPTH_MAX, "", "of memory are needed" },
+		{ 1, 2, 1 << 29, 1, "", "of memory are needed" },
 		{ 1, 0, 1, 0, "", "at most" },
 		{ 1, 0, 1, 1, "nosuch", "nosuch" },
 		{ 1, 0, 1, 1, "../../../etc/passwd", "congestion control" },
@@ -925,7 +925,7 @@ static void servers_that_break_the_protocol_are_found_out(void **state)
 		{ TOO_MUCH_CREDIT, IW_E_FORMAT, "sent CREDIT, which is not expected" },
 		{ DATA_UNASKED, IW_E_FORMAT, "data without a request" },
 		{ REFUSAL, IW_E_REJECTED, "not today" },
-		{ SILENCE, IW_E_TIMEOUT, "while the server prepares its memory" },
+		{ SILENCE, IW_E_TIMEOUT, "the listener accepted, then sent nothing for" },
 		{ GOODBYE, IW_E_CLOSED, "closed" },
 	};
 
