@@ -171,11 +171,21 @@ static void add_range(struct opts *o, const struct argp_state *state, const char
 	char *dash = strchr(range, '-');
 	uint64_t at, last;
 
+	if (dash && (dash == range || dash[1] == '\0' || strchr(dash + 1, '-')))
+		argp_error(
+			state,
+			"--size \"%s\": not a range; expected the smallest and the largest size, such as 64-1M",
+			range);
 	if (dash)
 		*dash = '\0';
 	at = last = iw_cli_size(state, "--size", range, 0, IW_BENCH_SIZE_MAX);
 	if (dash)
-		last = iw_cli_size(state, "--size", dash + 1, at, IW_BENCH_SIZE_MAX);
+		last = iw_cli_size(state, "--size", dash + 1, 0, IW_BENCH_SIZE_MAX);
+	if (last < at)
+		argp_error(
+			state,
+			"--size %s-%s: the first size is larger than the last; expected %s-%s, the smaller one first",
+			range, dash + 1, dash + 1, range);
 	for (; at < last; at = at ? 2 * at : 1)
 		add_size(o, state, arg, at);
 	add_size(o, state, arg, last);
@@ -323,21 +333,32 @@ static void check_test(const struct argp_state *state, const struct opts *o)
 			   o->count, IW_XDP_BENCH_PAIRS);
 }
 
+/* At least two sizes. The picture shows 0 as 1. */
+static bool has_curve(const struct opts *o)
+{
+	for (size_t i = 1; i < o->nsizes; i++)
+		if (IW_MAX(o->sizes[i], (uint64_t)1) != IW_MAX(o->sizes[0], (uint64_t)1))
+			return true;
+	return false;
+}
+
+static bool is_mode(const char *word)
+{
+	for (const char *const *n = iw_bench_mode_names; *n; n++)
+		if (strcmp(*n, word) == 0)
+			return true;
+	return false;
+}
+
 /* Two arguments in the wrong order, or one too many. A host may have the name of a mode. */
 static void check_order(const struct argp_state *state, const struct opts *o)
 {
-	bool mode = false, host_is_mode = false;
-
-	for (const char *const *n = iw_bench_mode_names; *n; n++) {
-		mode |= strcmp(*n, o->mode_name) == 0;
-		host_is_mode |= strcmp(*n, o->host) == 0;
-	}
-	if (mode)
+	if (is_mode(o->mode_name))
 		return;
 	if (strcmp(o->host, "stag") == 0 || strcmp(o->host, "xdp") == 0)
 		argp_error(state, "\"%s\": the test %s has no host; leave it out", o->mode_name,
 			   o->host);
-	if (host_is_mode)
+	if (is_mode(o->host))
 		argp_error(state, "\"%s\" is a mode, and the host comes first: ddp-bench HOST %s",
 			   o->host, o->host);
 }
@@ -350,6 +371,11 @@ static void check_options(const struct argp_state *state, struct opts *o)
 				state,
 				"--listen: does not apply to the test %s, which makes no connection; leave it out",
 				o->host);
+		if (o->host && is_mode(o->host))
+			argp_error(
+				state,
+				"--listen %s: the client chooses the mode; leave it out here, and run ddp-bench HOST %s there",
+				o->host, o->host);
 		if (o->host)
 			argp_error(state,
 				   "--listen takes no argument: \"%s\"; --bind names an address",
@@ -374,6 +400,9 @@ static void check_options(const struct argp_state *state, struct opts *o)
 	if (o->between[0][0])
 		argp_error(state,
 			   "--between: only for the test xdp: ddp-bench xdp --between IF,IF");
+	if (o->host && !o->mode_name && is_mode(o->host))
+		argp_error(state, "%s: a mode without a host; expected ddp-bench HOST %s", o->host,
+			   o->host);
 	if (!o->host || !o->mode_name)
 		argp_error(
 			state,
@@ -394,6 +423,10 @@ static void check_options(const struct argp_state *state, struct opts *o)
 		argp_error(state,
 			   "--plot \"%s\": pictures are SVG; expected a name that ends in .svg",
 			   o->plot);
+	if (o->plot && !has_curve(o))
+		argp_error(
+			state,
+			"--plot: a picture of one size has no curve; give at least two, such as --size 64-1M");
 	if (o->count && o->time_ns)
 		argp_error(state, "--count and --time exclude each other; expected one of them");
 	if (o->cli.port == 0)

@@ -134,7 +134,7 @@ bench() {
 
     serve
     mkdir "$bin"
-    run_here env "PATH=$bin" "$IW_BUILD/ddp-bench" 127.0.0.1 write -p "$PORT" -n 1 --plot "$svg" --json
+    run_here env "PATH=$bin" "$IW_BUILD/ddp-bench" 127.0.0.1 write -p "$PORT" -n 1 -s 1K,2K --plot "$svg" --json
     assert_status 3
     assert_jsonl '[.[].event]' '["error"]'
     assert_stderr_has 'install gnuplot-nox'
@@ -291,6 +291,51 @@ END
     assert_stderr_has 'expected HOST and write, read, send, pingpong or rate'
 }
 
+# refused TEXT ARG...: wrong usage with this message
+refused() {
+    local text=$1
+    shift
+
+    run_here ddp-bench "$@"
+    assert_status 2
+    assert_output_is ''
+    assert_stderr_has "ddp-bench: $text"
+}
+
+@test "wrong sizes and modes are explained" {
+    local range
+
+    for range in 64- -64 64-1K-2K -; do
+        refused "--size \"$range\": not a range; expected the smallest and the largest size, such as 64-1M" \
+            127.0.0.1 write -s "1,$range"
+    done
+    refused '--size 1M-64: the first size is larger than the last; expected 64-1M, the smaller one first' 127.0.0.1 write -s 1M-64
+    refused 'write: a mode without a host; expected ddp-bench HOST write' write
+    refused '--listen send: the client chooses the mode; leave it out here, and run ddp-bench HOST send there' --listen send
+    refused '--plot: a picture of one size has no curve; give at least two, such as --size 64-1M' 127.0.0.1 write --plot x.svg
+    refused '--plot: a picture of one size has no curve' 127.0.0.1 write --plot x.svg -s 64,64
+}
+
+@test "an error over SCTP cites no clause about TCP, and a lost server is named" {
+    local peer
+
+    for peer in 'sctp-ddp-ping --listen' 'ddp-bench --listen --memory 64K'; do
+        # shellcheck disable=SC2086
+        serve_here $peer -t udp --udp-port "$PORT" -p "$PORT"
+        bench write -t udp --udp-port "$PORT" --json
+        assert_status 1
+        assert_jsonl '.[0] | [.error, .clause]' '["REJECTED",null]'
+        serve_end
+    done
+    serve -t udp --udp-port "$PORT"
+    IW_READY='"interval"' serve_here ddp-bench 127.0.0.1 write -p "$PORT" -t udp --udp-port "$PORT" --time 20s --json --interval 50ms -w 0
+    serve_end "$((SERVED - 1))" KILL
+    wait_served
+    assert_status 4
+    assert_stderr_has 'ddp-bench: 127.0.0.1: sctp: '
+    assert_stderr_has 'the server has ended or the connection was cut; its output may have the reason'
+}
+
 @test "without a server it fails on the way" {
     bench write --json
     assert_status 4
@@ -303,7 +348,7 @@ END
     bench write -s 1M --json
     assert_status 1
     assert_jsonl '.[0] | [.event, .error]' '["error","REJECTED"]'
-    assert_stderr_has 'octets of memory'
+    assert_stderr_has "the server refused: --size 1.0 MiB, --depth 2: 2.0 MiB of memory are needed; 1.0 MiB of the server's 1.0 MiB are free: use a smaller --size or --depth, or give the server more --memory"
     bench write -s 1K -n 10 -w 0
     assert_status 0
     serve_end
@@ -371,7 +416,7 @@ END
 }
 
 @test "a picture that cannot be created is an error before the measurement" {
-    run_here ddp-bench 127.0.0.1 write -p "$PORT" --plot /nonexistent/x.svg
+    run_here ddp-bench 127.0.0.1 write -p "$PORT" -s 64-1K --plot /nonexistent/x.svg
     assert_status 4
     assert_stderr_is 'ddp-bench: --plot "/nonexistent/x.svg": its directory does not exist; create it, or name another file'
 }
@@ -380,7 +425,8 @@ END
     serve_here mpa-probe --listen -p "$PORT"
     bench write --timeout 500ms
     assert_status 4
-    assert_stderr_has 'is the server a ddp-bench --listen?'
+    assert_stderr_has "127.0.0.1, port $PORT: the listener accepted, then sent nothing for "
+    assert_stderr_has 'is it ddp-bench --listen, not another program?'
     serve_end
     serve --rev 1
     bench write --rev 2
