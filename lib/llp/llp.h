@@ -122,6 +122,8 @@ struct iw_llp_ops {
 	 * connected.
 	 */
 	int (*try_next)(struct iw_llp *l, struct iw_fault *why);
+	/* The attempt under way got no answer within @waited ns: IW_E_TIMEOUT, and what to look at. */
+	int (*no_answer)(struct iw_llp *l, uint64_t waited, struct iw_fault *why);
 	/*
 	 * Congestion control of what this end sends from now on. IW_E_NOTSUP, IW_E_PERM (why lists
 	 * those that can be chosen), IW_E_OS: nothing has changed.

@@ -132,8 +132,6 @@ static void begin_life(struct tcp *t)
 static int pick_source(const struct iw_addr **out, const struct attempts *a,
 		       const struct iw_addr *peer, struct iw_fault *why)
 {
-	char text[IW_ADDR_TEXT], source[IW_ADDR_TEXT];
-
 	*out = NULL;
 	if (a->nbind == 0)
 		return 0;
@@ -142,9 +140,7 @@ static int pick_source(const struct iw_addr **out, const struct attempts *a,
 			*out = &a->bind[i];
 			return 0;
 		}
-	return iw_fail(why, IW_E_INVAL,
-		       "connect to %s: the local address %s has another address family",
-		       iw_addr_format(text, peer), iw_addr_host(source, &a->bind[0]));
+	return iw_sock_other_family(why, peer, &a->bind[0]);
 }
 
 /*
@@ -182,6 +178,17 @@ static int tcp_try_next(struct iw_llp *l, struct iw_fault *why)
 	if (t->left->next == t->left->n)
 		return iw_fail(why, IW_E_TIMEOUT, "connect to %s: no answer", l->peer);
 	return begin_next(t, why);
+}
+
+static int tcp_no_answer(struct iw_llp *l, uint64_t waited, struct iw_fault *why)
+{
+	const struct tcp *t = tcp_of(l);
+	char hint[IW_SOCK_HINT];
+	bool known = iw_sock_why_silent(hint, &t->peer, t->left->sock.interface);
+
+	return iw_fail(why, IW_E_TIMEOUT, "connect to %s: no answer to the TCP SYN within %t; %s",
+		       l->peer, waited,
+		       known ? hint : "is the address right, and does a firewall let TCP through?");
 }
 
 static int tcp_connected(struct iw_llp *l, struct iw_fault *why)
@@ -601,6 +608,7 @@ const struct iw_llp_ops iw_llp_tcp_ops = {
 	.refresh = tcp_refresh,
 	.connected = tcp_connected,
 	.try_next = tcp_try_next,
+	.no_answer = tcp_no_answer,
 	.set_cc = tcp_set_cc,
 	.facts = tcp_facts,
 	.close = tcp_close,

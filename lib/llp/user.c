@@ -274,6 +274,8 @@ static int user_open(struct iw_port **out, const struct iw_port_cfg *cfg,
 		pc.peer = u->target[0];
 	if (!err)
 		err = carrier->open(&u->pkt, &pc, why);
+	if (!err && cfg->llp.listen)
+		err = iw_sock_check_interface(&pc.bind, cfg->llp.interface, why);
 	/* The kernel assigns UDP ports, so no other initiator of this machine has that number. */
 	if (!err && port == 0)
 		port = u->pkt->udp_port;
@@ -704,6 +706,7 @@ static const char *udp_text(char buf[static 32], const struct user_port *u)
 static void name_wrong_port(struct iw_fault *named, const struct iw_fault *why, const char *peer,
 			    const struct user_port *u)
 {
+	const struct iw_addr *t = &u->target[u->next_target - 1];
 	const char *colon = strrchr(peer, ':');
 	char udp[32];
 
@@ -713,12 +716,12 @@ static void name_wrong_port(struct iw_fault *named, const struct iw_fault *why, 
 			peer, udp_text(udp, u), colon ? colon + 1 : "");
 	else if (!u->pkt->udp_port)
 		iw_fail(named, why->err,
-			"connect to %s: %s; is a listener with -t sctp, raw or xdp running there?",
-			peer, why->text);
+			"connect to %s: %s; is a listener with -t sctp, raw or xdp%s running there?",
+			peer, why->text, iw_sock_bind_hint(t));
 	else
 		iw_fail(named, why->err,
-			"connect to %s%s: unreachable; is a listener with -t udp running there, and does it have --udp-port %u%s?",
-			peer, udp_text(udp, u), (uint32_t)u->udp_port,
+			"connect to %s%s: unreachable; is a listener with -t udp%s running there, and does it have --udp-port %u%s?",
+			peer, udp_text(udp, u), iw_sock_bind_hint(t), (uint32_t)u->udp_port,
 			u->udp_port == IW_SCTP_UDP_PORT ? " (the default)" : "");
 }
 
@@ -739,32 +742,25 @@ static void name_abort(struct iw_fault *named, const struct iw_fault *why,
 			why->text);
 }
 
-/* With -I, the system sends to hosts without a route as if they were on the link. */
-static bool has_no_route(const struct iw_addr *t)
-{
-	return iw_sock_check_route(t, &(struct iw_sock_cfg){ 0 }, NULL) == IW_E_OS;
-}
-
 /* What to look at when @x got no answer. @what: which answer, and how long it was waited for. */
 static void name_silence(struct iw_fault *named, const struct user_port *u,
 			 const struct user_assoc *x, const char *what)
 {
 	const struct iw_addr *t = &u->target[u->next_target - 1];
+	char udp[32], hint[IW_SOCK_HINT];
 	struct iw_fault route = { 0 };
-	char udp[32];
 
 	udp_text(udp, u);
 	if (check_route(u, t, &route) != 0)
 		iw_fail(named, IW_E_TIMEOUT, "%s", route.text);
-	else if (u->interface[0] && has_no_route(t))
-		iw_fail(named, IW_E_TIMEOUT,
-			"connect to %s%s: %s; no route to that host: is the address right? `ip route` lists the routes",
-			x->assoc.peer, udp, what);
+	else if (iw_sock_why_silent(hint, t, u->interface[0] ? u->interface : NULL))
+		iw_fail(named, IW_E_TIMEOUT, "connect to %s%s: %s; %s", x->assoc.peer, udp, what,
+			hint);
 	else
 		iw_fail(named, IW_E_TIMEOUT,
-			"connect to %s%s: %s; is a listener with -t %s running there, and does a firewall let %s through?",
+			"connect to %s%s: %s; is a listener with -t %s%s running there, and does a firewall let %s through?",
 			x->assoc.peer, udp, what, u->pkt->udp_port ? "udp" : "sctp, raw or xdp",
-			u->pkt->udp_port ? "UDP" : "SCTP");
+			iw_sock_bind_hint(t), u->pkt->udp_port ? "UDP" : "SCTP");
 }
 
 static void user_no_answer(struct iw_assoc *a, uint64_t waited, struct iw_fault *why)

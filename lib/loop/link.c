@@ -372,9 +372,7 @@ static void connecting_late(struct iw_link *k, uint64_t now)
 	int err;
 
 	if (now >= iw_conn_deadline(k->conn)) {
-		iw_fail(&why, IW_E_TIMEOUT,
-			"connect to %s: no answer to the TCP SYN within %t; is the address right, and does a firewall let TCP through?",
-			k->llp->peer, iw_conn_setup_ns(k->conn));
+		(void)k->llp->ops->no_answer(k->llp, iw_conn_setup_ns(k->conn), &why);
 		lost(k, &why, now);
 		return;
 	}

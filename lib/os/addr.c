@@ -137,6 +137,11 @@ static int resolve_name(struct iw_addr *out, size_t cap, size_t *n, const char *
 		return iw_fail(why, IW_E_INVAL,
 			       "\"%s\": expected a host without a port; give the port with -p %s",
 			       host, port_of(host));
+	if (strchr(host, '%'))
+		return iw_fail(
+			why, IW_E_NOENT,
+			"%s: no such interface, or not an IPv6 address; expected one such as fe80::1%%eth0, `ip link` lists the interfaces",
+			host);
 	code = getaddrinfo(host, NULL, &hints, &list);
 	if (code != 0)
 		return resolver_error(why, host, code);

@@ -7,6 +7,7 @@
 #include <ifaddrs.h>
 #include <limits.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
@@ -271,37 +272,83 @@ static bool find_down(char name[static IF_NAMESIZE], const struct iw_addr *peer,
 	return found;
 }
 
+static bool is_multicast(const struct iw_addr *a)
+{
+	return a->sa.sa_family == AF_INET ? IN_MULTICAST(ntohl(a->in.sin_addr.s_addr))
+					  : IN6_IS_ADDR_MULTICAST(&a->in6.sin6_addr);
+}
+
+/* Of all networks, or of one that this machine is in. */
+static bool is_broadcast(const struct iw_addr *a)
+{
+	struct ifaddrs *all = NULL;
+	bool found = a->sa.sa_family == AF_INET && a->in.sin_addr.s_addr == INADDR_BROADCAST;
+
+	if (found || a->sa.sa_family != AF_INET || getifaddrs(&all) != 0)
+		return found;
+	for (const struct ifaddrs *i = all; i && !found; i = i->ifa_next) {
+		const struct sockaddr_in *mask = (const void *)i->ifa_netmask;
+
+		found = i->ifa_flags & IFF_BROADCAST && is_on_link(i, a) &&
+			(a->in.sin_addr.s_addr | mask->sin_addr.s_addr) == INADDR_BROADCAST;
+	}
+	freeifaddrs(all);
+	return found;
+}
+
+static int check_unicast(const struct iw_addr *peer, struct iw_fault *why)
+{
+	char text[IW_ADDR_TEXT];
+
+	if (!is_multicast(peer))
+		return 0;
+	return iw_fail(why, IW_E_INVAL,
+		       "connect to %s: a multicast address; expected the address of one host",
+		       iw_addr_host(text, peer));
+}
+
+static const char *route_command(const struct iw_addr *peer)
+{
+	return peer->sa.sa_family == AF_INET6 ? "ip -6 route" : "ip route";
+}
+
+const char *iw_sock_bind_hint(const struct iw_addr *peer)
+{
+	return iw_addr_is_loopback(peer) ? "" : " and --bind '*'";
+}
+
 /* What to look at when connect() to @peer fails with @errnum. */
 static void connect_hint(struct iw_fault *why, int errnum, const struct iw_addr *peer,
 			 const char *interface)
 {
-	char text[IW_ADDR_TEXT], name[IF_NAMESIZE], hint[120] = "";
+	char text[IW_ADDR_TEXT], name[IF_NAMESIZE], hint[160] = "";
 
-	switch (errnum) {
-	case ECONNREFUSED:
-		add_remedy(why, "; is a listener with -t tcp running there?");
-		return;
-	case EHOSTUNREACH:
-		add_remedy(why, "; is the address right, and is that host running?");
-		return;
-	case ENETUNREACH:
-	case ENETDOWN:
-		if (find_down(name, peer, interface))
-			snprintf(hint, sizeof(hint),
-				 ": interface %s is down, see `ip link show %s`", name, name);
-		else
-			snprintf(
-				hint, sizeof(hint),
-				": no route to %s; is the address right? `ip route` lists the routes",
-				iw_addr_host(text, peer));
-		add_remedy(why, hint);
-		return;
-	case ETIMEDOUT:
-		add_remedy(
-			why,
-			"; is the address right, and does a firewall let the connection through?");
-		return;
-	}
+	iw_addr_host(text, peer);
+	if (errnum == ECONNREFUSED)
+		snprintf(hint, sizeof(hint), "; is a listener with -t tcp%s running there?",
+			 iw_sock_bind_hint(peer));
+	else if (errnum == EHOSTUNREACH)
+		snprintf(hint, sizeof(hint), "; is the address right, and is that host running?");
+	else if (errnum == ETIMEDOUT)
+		snprintf(hint, sizeof(hint),
+			 "; is the address right, and does a firewall let the connection through?");
+	else if ((errnum == EACCES || errnum == ENETUNREACH) && is_broadcast(peer))
+		snprintf(hint, sizeof(hint),
+			 ": a broadcast address; expected the address of one host");
+	else if (errnum == EACCES)
+		snprintf(hint, sizeof(hint), "; a prohibit route? `ip route get %s` shows it",
+			 text);
+	else if (errnum == EINVAL)
+		snprintf(hint, sizeof(hint), "; a blackhole route? `ip route get %s` shows it",
+			 text);
+	else if ((errnum == ENETUNREACH || errnum == ENETDOWN) && find_down(name, peer, interface))
+		snprintf(hint, sizeof(hint), ": interface %s is down, see `ip link show %s`", name,
+			 name);
+	else if (errnum == ENETUNREACH || errnum == ENETDOWN)
+		snprintf(hint, sizeof(hint),
+			 ": no route to %s; is the address right? `%s` lists the routes", text,
+			 route_command(peer));
+	add_remedy(why, hint);
 }
 
 /* @cfg: what the socket was bound to; NULL: not known. */
@@ -311,7 +358,8 @@ static int connect_failed(struct iw_fault *why, int errnum, const struct iw_addr
 	char text[IW_ADDR_TEXT], source[IW_ADDR_TEXT];
 	int err;
 
-	if (errnum == EINVAL && cfg && cfg->bind) {
+	if (errnum == EINVAL && cfg && cfg->bind &&
+	    iw_sock_check_route(peer, &(struct iw_sock_cfg){ 0 }, NULL) == 0) {
 		err = iw_fail(
 			why, IW_E_OS,
 			"connect to %s port %u: the local address %s (-b) cannot reach that host; `ip route get %s` shows one that can",
@@ -327,18 +375,88 @@ static int connect_failed(struct iw_fault *why, int errnum, const struct iw_addr
 	return err;
 }
 
+/* The interface that has the address @local, and its flags. */
+static bool interface_of(char name[static IF_NAMESIZE], unsigned *flags,
+			 const struct iw_addr *local)
+{
+	struct ifaddrs *all = NULL;
+	bool found = false;
+
+	if (getifaddrs(&all) != 0)
+		return false;
+	for (const struct ifaddrs *i = all; i && !found; i = i->ifa_next) {
+		const uint8_t *ip;
+		size_t len;
+
+		if (!i->ifa_addr || i->ifa_addr->sa_family != local->sa.sa_family)
+			continue;
+		ip = octets_of(&local->sa, &len);
+		found = memcmp(octets_of(i->ifa_addr, &len), ip, len) == 0;
+		if (found) {
+			snprintf(name, IF_NAMESIZE, "%s", i->ifa_name);
+			*flags = i->ifa_flags;
+		}
+	}
+	freeifaddrs(all);
+	return found;
+}
+
+bool iw_sock_why_silent(char hint[static IW_SOCK_HINT], const struct iw_addr *peer,
+			const char *interface)
+{
+	int fd = socket(peer->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char name[IF_NAMESIZE];
+	struct iw_addr local;
+	unsigned flags = 0;
+	/* Nothing is sent by connecting. */
+	bool routed = fd >= 0 && connect(fd, &peer->sa, peer->len) == 0 &&
+		      iw_sock_local(fd, &local) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	hint[0] = '\0';
+	/* With an interface, the system sends to hosts without a route as if they were on the link. */
+	if (!routed && interface && !lacks_scope(peer))
+		snprintf(hint, IW_SOCK_HINT,
+			 "no route to that host: is the address right? `%s` lists the routes",
+			 route_command(peer));
+	else if (routed && interface_of(name, &flags, &local)) {
+		if (interface && strcmp(name, interface) != 0)
+			snprintf(hint, IW_SOCK_HINT,
+				 "the route to that host leads through %s, not through %s (-I)",
+				 name, interface);
+		else if (flags & IFF_UP && !(flags & IFF_RUNNING))
+			snprintf(
+				hint, IW_SOCK_HINT,
+				"interface %s has no carrier: is it plugged in, and is its other end up?",
+				name);
+	}
+	return hint[0] != '\0';
+}
+
+int iw_sock_other_family(struct iw_fault *why, const struct iw_addr *peer,
+			 const struct iw_addr *local)
+{
+	char text[IW_ADDR_TEXT], source[IW_ADDR_TEXT];
+
+	return iw_fail(
+		why, IW_E_INVAL,
+		"connect to %s: the local address %s (-b) has another address family; use one of IPv%u, or leave it out",
+		iw_addr_format(text, peer), iw_addr_host(source, local),
+		peer->sa.sa_family == AF_INET ? 4u : 6u);
+}
+
 int iw_sock_check_route(const struct iw_addr *peer, const struct iw_sock_cfg *cfg,
 			struct iw_fault *why)
 {
-	char text[IW_ADDR_TEXT], source[IW_ADDR_TEXT];
 	struct iw_addr to = *peer, from;
 	int fd, err = 0;
 
 	if (cfg->bind && cfg->bind->sa.sa_family != peer->sa.sa_family)
-		return iw_fail(why, IW_E_INVAL,
-			       "connect to %s: the local address %s has another address family",
-			       iw_addr_format(text, peer), iw_addr_host(source, cfg->bind));
-	err = complete_scope(&to, cfg->interface, why);
+		return iw_sock_other_family(why, peer, cfg->bind);
+	err = check_unicast(peer, why);
+	if (!err)
+		err = complete_scope(&to, cfg->interface, why);
 	if (err)
 		return err;
 	fd = socket(peer->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -366,7 +484,9 @@ int iw_tcp_connect(int *out, const struct iw_addr *peer, const struct iw_sock_cf
 		return iw_fail(why, IW_E_INVAL,
 			       "connect to %s port 0: not a port that can be reached",
 			       iw_addr_host(text, peer));
-	err = make_socket(&fd, peer->sa.sa_family, cfg, why);
+	err = check_unicast(peer, why);
+	if (!err)
+		err = make_socket(&fd, peer->sa.sa_family, cfg, why);
 	if (err)
 		return err;
 	if (cfg->bind) {
@@ -405,6 +525,19 @@ int iw_tcp_connect_result(int fd, const struct iw_addr *peer, struct iw_fault *w
 	return 0;
 }
 
+int iw_sock_check_interface(const struct iw_addr *local, const char *interface,
+			    struct iw_fault *why)
+{
+	char text[IW_ADDR_TEXT];
+
+	if (!interface || strcmp(interface, "lo") == 0 || !iw_addr_is_loopback(local))
+		return 0;
+	return iw_fail(
+		why, IW_E_INVAL,
+		"listen on %s: no host reaches a loopback address through %s (-I): give an address of %s with -b",
+		iw_addr_host(text, local), interface, interface);
+}
+
 int iw_tcp_listen(int *out, const struct iw_addr *addr, int backlog, const struct iw_sock_cfg *cfg,
 		  struct iw_fault *why)
 {
@@ -415,7 +548,9 @@ int iw_tcp_listen(int *out, const struct iw_addr *addr, int backlog, const struc
 	err = make_socket(&fd, addr->sa.sa_family, cfg, why);
 	if (err)
 		return err;
-	err = complete_scope(&local, cfg->interface, why);
+	err = iw_sock_check_interface(addr, cfg->interface, why);
+	if (!err)
+		err = complete_scope(&local, cfg->interface, why);
 	if (err)
 		goto fail;
 	if (set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1) < 0 ||

@@ -47,6 +47,26 @@ IW_MUST_CHECK int iw_tcp_connect(int *fd, const struct iw_addr *peer, const stru
 IW_MUST_CHECK int iw_sock_check_route(const struct iw_addr *peer, const struct iw_sock_cfg *cfg,
 				      struct iw_fault *why);
 
+/* IW_E_INVAL: @local cannot be the source of a connection to @peer, whose address family differs. */
+int iw_sock_other_family(struct iw_fault *why, const struct iw_addr *peer,
+			 const struct iw_addr *local);
+
+/* IW_E_INVAL: @local is a loopback address, and peers reach this machine through @interface (NULL:
+ * any), which is not lo. */
+IW_MUST_CHECK int iw_sock_check_interface(const struct iw_addr *local, const char *interface,
+					  struct iw_fault *why);
+
+#define IW_SOCK_HINT 160
+/*
+ * Why @peer may not have answered, as far as this machine knows: no route, a route that does not
+ * lead through @interface (NULL: any), an interface without carrier. False: not known.
+ */
+bool iw_sock_why_silent(char hint[static IW_SOCK_HINT], const struct iw_addr *peer,
+			const char *interface);
+/* What a listener needs to be reached from other machines, after "a listener with -t udp"; empty if
+ * @peer is a loopback address. Static. */
+const char *iw_sock_bind_hint(const struct iw_addr *peer);
+
 /*
  * How the attempt ended: 0 connected, IW_E_AGAIN still under way, else why it failed (then close
  * @fd). A socket that TCP joined to itself, which happens when the peer's port is one that the

@@ -91,7 +91,10 @@ static int bind_failed(struct iw_fault *why, int errnum, const struct iw_addr *a
 	const char *remedy = "";
 	size_t len = why ? strlen(why->text) : 0;
 
-	if (errnum == EADDRINUSE)
+	if (errnum == EACCES && iw_addr_port(a) < 1024)
+		remedy =
+			"; UDP ports below 1024 need CAP_NET_BIND_SERVICE: choose another with --udp-port";
+	else if (errnum == EADDRINUSE)
 		remedy = "; give another UDP port with --udp-port";
 	else if (errnum == EADDRNOTAVAIL)
 		remedy = "; not an address of this machine, `ip address` lists them";

@@ -85,11 +85,11 @@ fails() {
 @test "no answer, no route, an interface that is down, a wrong -b: each is named" {
     local t
 
-    fails "$LEFT_IP:$PORT: sctp: ICMP reports that the peer does not receive SCTP there; is a listener with -t sctp, raw or xdp running there? (RFC 9260)" \
+    fails "$LEFT_IP:$PORT: sctp: ICMP reports that the peer does not receive SCTP there; is a listener with -t sctp, raw or xdp and --bind '*' running there? (RFC 9260)" \
         -t raw src/f "$LEFT_IP:"
-    fails "10.77.0.99:$PORT: no answer to the INIT within 1 s (-t raw); is a listener with -t sctp, raw or xdp running there, and does a firewall let SCTP through?" \
+    fails "10.77.0.99:$PORT: no answer to the INIT within 1 s (-t raw); is a listener with -t sctp, raw or xdp and --bind '*' running there, and does a firewall let SCTP through?" \
         -t raw src/f 10.77.0.99:
-    fails "10.77.0.99:$PORT, UDP port 9900: no answer to the INIT within 1 s (-t udp); is a listener with -t udp running there, and does a firewall let UDP through?" \
+    fails "10.77.0.99:$PORT, UDP port 9900: no answer to the INIT within 1 s (-t udp); is a listener with -t udp and --bind '*' running there, and does a firewall let UDP through?" \
         -t udp --udp-port 9900 src/f 10.77.0.99:
     fails "10.77.0.98:$PORT: no answer to the TCP SYN within 1 s; is the address right, and does a firewall let TCP through?" \
         src/f 10.77.0.98:
@@ -107,7 +107,53 @@ fails() {
     done
     fails "192.0.2.7:$PORT: no answer to the INIT within 1 s (-t raw); no route to that host: is the address right? \`ip route\` lists the routes" \
         -t raw -I "$RIGHT_IF" src/f 192.0.2.7:
+    fails "192.0.2.7:$PORT: no answer to the TCP SYN within 1 s; no route to that host: is the address right? \`ip route\` lists the routes" \
+        -I "$RIGHT_IF" src/f 192.0.2.7:
+    net_ip right link set down0 up
+    for t in 'TCP SYN within 1 s' 'INIT within 1 s (-t raw)'; do
+        fails "10.79.0.1:$PORT: no answer to the $t; interface down0 has no carrier: is it plugged in, and is its other end up?" \
+            -t "$([[ $t == *raw* ]] && echo raw || echo tcp)" src/f 10.79.0.1:
+    done
+    fails "$LEFT_IP:$PORT: no answer to the INIT within 1 s (-t raw); the route to that host leads through $RIGHT_IF, not through lo (-I)" \
+        -t raw -I lo src/f "$LEFT_IP:"
     net_ip right link delete down0
+}
+
+# refused STATUS TEXT ARGUMENT...: a ping that sends nothing ends with this status and line.
+refused() {
+    local code=$1 text=$2
+    shift 2
+
+    run_in right sctp-ddp-ping --timeout 1s "$@"
+    assert_status "$code"
+    assert_stderr_has "sctp-ddp-ping: $text"
+}
+
+@test "an address that is not one host, and a route to nowhere: each is named" {
+    local t
+
+    net_ip right route add blackhole 10.81.0.0/16
+    net_ip right route add prohibit 10.82.0.0/16
+    for t in udp raw; do
+        refused 4 "connect to 10.81.0.1 port 7471: invalid argument; a blackhole route? \`ip route get 10.81.0.1\` shows it" -t $t 10.81.0.1
+        refused 4 "connect to 10.81.0.1 port 7471: invalid argument; a blackhole route? \`ip route get 10.81.0.1\` shows it" \
+            -t $t -b "$RIGHT_IP" 10.81.0.1
+        refused 3 "connect to 10.82.0.1 port 7471: permission denied; a prohibit route? \`ip route get 10.82.0.1\` shows it" -t $t 10.82.0.1
+        refused 3 "connect to ${LEFT_IP%.*}.255 port 7471: permission denied: a broadcast address; expected the address of one host" \
+            -t $t "${LEFT_IP%.*}.255"
+        refused 2 'connect to 224.0.0.1: a multicast address; expected the address of one host' -t $t 224.0.0.1
+        refused 2 'connect to 10.77.0.1:7471: the local address ::1 (-b) has another address family; use one of IPv4, or leave it out' \
+            -t $t -b ::1 10.77.0.1
+        refused 4 "connect to fd88::1 port 7471: network is unreachable: no route to fd88::1; is the address right? \`ip -6 route\` lists the routes" \
+            -t $t fd88::1
+        refused 4 '[fe80::1%eth9]: no such interface, or not an IPv6 address' -t $t '[fe80::1%eth9]'
+    done
+    net_ip right route del blackhole 10.81.0.0/16
+    net_ip right route del prohibit 10.82.0.0/16
+    for t in udp raw; do
+        refused 2 "listen on 127.0.0.1: no host reaches a loopback address through $RIGHT_IF (-I): give an address of $RIGHT_IF with -b" \
+            -l -t $t -I "$RIGHT_IF" -b 127.0.0.1
+    done
 }
 
 # RFC 8899 4.3: the sender gets no report. Its own device drops packets larger than the MTU of the other end (ENOBUFS).

@@ -163,6 +163,12 @@ static int fake_try_next(struct iw_llp *l, struct iw_fault *why)
 	return l->fd < 0 ? iw_fail(why, IW_E_OS, "fake: no other address") : IW_E_AGAIN;
 }
 
+static int fake_no_answer(struct iw_llp *l, uint64_t waited, struct iw_fault *why)
+{
+	(void)waited;
+	return iw_fail(why, IW_E_TIMEOUT, "connect to %s: no answer", l->peer);
+}
+
 static void fake_close(struct iw_llp *l, bool abort)
 {
 	struct fake *f = fake_of(l);
@@ -188,6 +194,7 @@ static const struct iw_llp_ops fake_ops = {
 	.refresh = fake_refresh,
 	.connected = fake_connected,
 	.try_next = fake_try_next,
+	.no_answer = fake_no_answer,
 	.close = fake_close,
 };
 

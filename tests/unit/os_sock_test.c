@@ -324,7 +324,7 @@ static void route_is_checked_without_sending(void **state)
 	assert_int_equal(iw_sock_check_route(&at, &cfg, &why), IW_E_INVAL);
 	assert_string_equal(
 		why.text,
-		"connect to 127.0.0.1:9: the local address ::1 has another address family");
+		"connect to 127.0.0.1:9: the local address ::1 (-b) has another address family; use one of IPv4, or leave it out");
 	source = addr("127.0.0.1", 9);
 	assert_int_equal(iw_sock_check_route(&at, &cfg, &why), 0);
 	at = addr("fe80::1", 9);
