@@ -239,7 +239,7 @@ static int open_listener(struct kport *k, const struct iw_llp_cfg *cfg, struct i
 	uint64_t nofile;
 	const int on = 1;
 	size_t n = 0;
-	int err;
+	int err, errnum;
 
 	err = iw_addr_resolve(addr, ADDR_MAX, &n, cfg->bind_addr ? cfg->bind_addr : cfg->host,
 			      cfg->port, why);
@@ -248,10 +248,14 @@ static int open_listener(struct kport *k, const struct iw_llp_cfg *cfg, struct i
 	if (err)
 		return err;
 	(void)setsockopt(k->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(k->listener, &addr[0].sa, addr[0].len) < 0)
-		return iw_os_fail(why, errno, "sctp: bind to %s", iw_addr_format(text, &addr[0]));
-	if (listen(k->listener, (int)IW_MIN(cfg->backlog, 65535u)) < 0)
-		return iw_os_fail(why, errno, "sctp: listen on %s", iw_addr_format(text, &addr[0]));
+	if (bind(k->listener, &addr[0].sa, addr[0].len) < 0 ||
+	    listen(k->listener, (int)IW_MIN(cfg->backlog, 65535u)) < 0) {
+		errnum = errno;
+		err = iw_os_fail(why, errnum, "listen on %s (-t sctp)",
+				 iw_addr_format(text, &addr[0]));
+		iw_sock_add_hint(why, iw_sock_listen_hint(errnum, cfg->port));
+		return err;
+	}
 	if (iw_sock_local(k->listener, &local) != 0)
 		return iw_os_fail(why, errno, "sctp: read the listener's address");
 	k->port.local_port = iw_addr_port(&local);
@@ -373,6 +377,15 @@ static void kernel_close(struct iw_port *p)
 	free(k);
 }
 
+static int fail_connect(struct iw_fault *why, int errnum, const struct iw_addr *peer)
+{
+	char text[IW_ADDR_TEXT];
+	int err = iw_os_fail(why, errnum, "connect to %s (-t sctp)", iw_addr_format(text, peer));
+
+	iw_sock_connect_hint(why, errnum, peer, NULL, "sctp, raw or xdp");
+	return err;
+}
+
 /* Begins with the next address that lets itself be begun with. */
 static int connect_next(struct kport *k, struct kassoc *x, struct iw_fault *why)
 {
@@ -389,7 +402,7 @@ static int connect_next(struct kport *k, struct kassoc *x, struct iw_fault *why)
 		snprintf(x->assoc.peer, sizeof(x->assoc.peer), "%s", iw_addr_format(text, t));
 		if ((k->bind.len > 0 && bind(x->fd, &k->bind.sa, k->bind.len) < 0) ||
 		    (connect(x->fd, &t->sa, t->len) < 0 && errno != EINPROGRESS)) {
-			err = iw_os_fail(why, errno, "connect to %s", text);
+			err = fail_connect(why, errno, t);
 			continue;
 		}
 		if (watch(k, x->fd, x, EPOLLIN | EPOLLOUT, true) < 0) {
@@ -547,8 +560,9 @@ static void association_changed(struct kport *k, struct kassoc *x,
 		break;
 	case SCTP_CANT_STR_ASSOC:
 		/* ABORT, ICMP or silence: the socket knows which. */
-		if (getsockopt(x->fd, SOL_SOCKET, SO_ERROR, &errnum, &len) == 0 && errnum != 0)
-			iw_os_fail(&why, errnum, "sctp: connect to %s", x->assoc.peer);
+		if (getsockopt(x->fd, SOL_SOCKET, SO_ERROR, &errnum, &len) == 0 && errnum != 0 &&
+		    k->next_target > 0)
+			fail_connect(&why, errnum, &k->target[k->next_target - 1]);
 		else
 			iw_fail(&why, IW_E_CLOSED, "sctp: connect to %s: no association (cause %u)",
 				x->assoc.peer, (uint32_t)ntohs(c->sac_error));

@@ -121,8 +121,7 @@ static int complete_scope(struct iw_addr *a, const char *interface, struct iw_fa
 	return 0;
 }
 
-/* Appends what to do to a fault's text. */
-static void add_remedy(struct iw_fault *why, const char *remedy)
+void iw_sock_add_hint(struct iw_fault *why, const char *remedy)
 {
 	size_t len = why ? strlen(why->text) : 0;
 
@@ -182,8 +181,7 @@ static int make_socket(int *out, int family, const struct iw_sock_cfg *cfg, stru
 	return err;
 }
 
-/* What to look at when bind() or listen() fails with @errnum. */
-static const char *bind_hint(int errnum, uint16_t port)
+const char *iw_sock_listen_hint(int errnum, uint16_t port)
 {
 	switch (errnum) {
 	case EADDRNOTAVAIL:
@@ -221,7 +219,7 @@ static int bind_source(int fd, const struct iw_sock_cfg *cfg, struct iw_fault *w
 					      : iw_addr_host(text, &local));
 	/* The port of a source is never the user's choice. */
 	if (errnum == EADDRNOTAVAIL)
-		add_remedy(why, bind_hint(errnum, 0));
+		iw_sock_add_hint(why, iw_sock_listen_hint(errnum, 0));
 	return err;
 }
 
@@ -317,16 +315,15 @@ const char *iw_sock_bind_hint(const struct iw_addr *peer)
 	return iw_addr_is_loopback(peer) ? "" : " and --bind '*'";
 }
 
-/* What to look at when connect() to @peer fails with @errnum. */
-static void connect_hint(struct iw_fault *why, int errnum, const struct iw_addr *peer,
-			 const char *interface)
+void iw_sock_connect_hint(struct iw_fault *why, int errnum, const struct iw_addr *peer,
+			  const char *interface, const char *transports)
 {
 	char text[IW_ADDR_TEXT], name[IF_NAMESIZE], hint[160] = "";
 
 	iw_addr_host(text, peer);
 	if (errnum == ECONNREFUSED)
-		snprintf(hint, sizeof(hint), "; is a listener with -t tcp%s running there?",
-			 iw_sock_bind_hint(peer));
+		snprintf(hint, sizeof(hint), "; is a listener with -t %s%s running there?",
+			 transports, iw_sock_bind_hint(peer));
 	else if (errnum == EHOSTUNREACH)
 		snprintf(hint, sizeof(hint), "; is the address right, and is that host running?");
 	else if (errnum == ETIMEDOUT)
@@ -348,7 +345,7 @@ static void connect_hint(struct iw_fault *why, int errnum, const struct iw_addr 
 		snprintf(hint, sizeof(hint),
 			 ": no route to %s; is the address right? `%s` lists the routes", text,
 			 route_command(peer));
-	add_remedy(why, hint);
+	iw_sock_add_hint(why, hint);
 }
 
 /* @cfg: what the socket was bound to; NULL: not known. */
@@ -371,7 +368,7 @@ static int connect_failed(struct iw_fault *why, int errnum, const struct iw_addr
 	}
 	err = iw_os_fail(why, errnum, "connect to %s port %u", iw_addr_host(text, peer),
 			 iw_addr_port(peer));
-	connect_hint(why, errnum, peer, cfg ? cfg->interface : NULL);
+	iw_sock_connect_hint(why, errnum, peer, cfg ? cfg->interface : NULL, "tcp");
 	return err;
 }
 
@@ -560,7 +557,7 @@ int iw_tcp_listen(int *out, const struct iw_addr *addr, int backlog, const struc
 		errnum = errno;
 		err = iw_os_fail(why, errnum, "listen on %s port %u", iw_addr_host(text, addr),
 				 iw_addr_port(addr));
-		add_remedy(why, bind_hint(errnum, iw_addr_port(addr)));
+		iw_sock_add_hint(why, iw_sock_listen_hint(errnum, iw_addr_port(addr)));
 		goto fail;
 	}
 	*out = fd;

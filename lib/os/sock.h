@@ -67,6 +67,15 @@ bool iw_sock_why_silent(char hint[static IW_SOCK_HINT], const struct iw_addr *pe
  * @peer is a loopback address. Static. */
 const char *iw_sock_bind_hint(const struct iw_addr *peer);
 
+/* Appends what to do to the text of a fault. */
+void iw_sock_add_hint(struct iw_fault *why, const char *hint);
+/* What to look at when bind() or listen() fails with @errnum. Static; may be empty. */
+const char *iw_sock_listen_hint(int errnum, uint16_t port);
+/* Appends what to look at when a connection to @peer fails with @errnum. @transports: of the
+ * listener, such as "tcp". */
+void iw_sock_connect_hint(struct iw_fault *why, int errnum, const struct iw_addr *peer,
+			  const char *interface, const char *transports);
+
 /*
  * How the attempt ended: 0 connected, IW_E_AGAIN still under way, else why it failed (then close
  * @fd). A socket that TCP joined to itself, which happens when the peer's port is one that the
