@@ -102,7 +102,7 @@ static int check_key(const struct iw_mpa *m, struct iw_fault *why)
 		return iw_fail(
 			why, IW_E_MPA_FRAME,
 			m->cfg.initiator
-				? "mpa: got an MPA Request, expected a Reply: both ends are initiators"
+				? "mpa: got an MPA Request, expected a Reply: both ends are initiators, or an echo service is there; give the listener's port with -p"
 				: "mpa: got an MPA Reply, expected a Request: both ends are responders");
 	return not_the_key(m, i, want[i], why);
 }

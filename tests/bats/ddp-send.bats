@@ -676,6 +676,21 @@ except OSError:
     assert_stderr_has "connect to 127.0.0.1:$(<port): not an iWARP listener: an HTTP server answers like this; give the listener's port with -p"
 }
 
+@test "an echo service is not taken for an initiator" {
+    IW_READY=ready serve_here python3 -u -c "
+import socket
+s = socket.create_server(('127.0.0.1', $PORT))
+print('ready')
+while True:
+    c = s.accept()[0]
+    c.sendall(c.recv(65536))
+"
+    echo octets >f
+    push f 127.0.0.1:
+    assert_status 1
+    assert_stderr_has "connect to 127.0.0.1:$PORT: mpa: got an MPA Request, expected a Reply: both ends are initiators, or an echo service is there; give the listener's port with -p"
+}
+
 @test "a stream has its name at the target in the file event, and a result the octets of all connections" {
     local i
 

@@ -209,8 +209,9 @@ static void another_protocol_is_not_waited_for(void **state)
 static void two_initiators_are_told_by_the_key(void **state)
 {
 	(void)state;
-	expect_fault(unenhanced(true), request_rev1, sizeof(request_rev1), IW_E_MPA_FRAME,
-		     "got an MPA Request, expected a Reply: both ends are initiators");
+	expect_fault(
+		unenhanced(true), request_rev1, sizeof(request_rev1), IW_E_MPA_FRAME,
+		"got an MPA Request, expected a Reply: both ends are initiators, or an echo service is there; give the listener's port with -p");
 	expect_fault(unenhanced(false), reply_rev1, sizeof(reply_rev1), IW_E_MPA_FRAME,
 		     "got an MPA Reply, expected a Request");
 }
