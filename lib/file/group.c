@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/human.h"
+#include "cli/text.h"
 #include "file/internal.h"
 
 #define LAYER_LLP 2 /* of a Terminate: RFC 5040 4.8 */
@@ -573,17 +574,38 @@ static void tell_resume(const struct group *g, const struct iw_transfer_report *
 		    g->unanswered ? "start the listener again, and " : "");
 }
 
+/* In front of the reason, if all of it fits. */
+static void put_in_front(struct iw_fault *why, const char *text)
+{
+	size_t n = strlen(text), len = strlen(why->text);
+
+	if (n + 2 + len >= sizeof(why->text))
+		return;
+	memmove(why->text + n + 2, why->text, len + 1);
+	memcpy(why->text, text, n);
+	memcpy(why->text + n, ": ", 2);
+}
+
+/* The peer's reason for refusing the target as a whole does not show it. */
+static void name_target(const struct group *g, struct iw_fault *why)
+{
+	const char *path = g->hub->cfg->path;
+	char name[80], text[96];
+
+	if (!g->initiator || g->end.role != IW_XFER_SOURCE || !path || !path[0] ||
+	    !strstr(why->text, "the target") || strlen(path) >= sizeof(name) / 2)
+		return;
+	iw_printable(name, sizeof(name), path, strlen(path), true);
+	snprintf(text, sizeof(text), "target \"%s\"", name);
+	put_in_front(why, text);
+}
+
 /* Reasons of this side do not name the peer. */
 static void name_peer(const struct group *g, struct iw_fault *why)
 {
-	size_t peer = strlen(g->peer), len = strlen(why->text);
-
-	if (!g->initiator || (!g->stood && why->err != IW_E_REJECTED) || len == 0 ||
-	    strstr(why->text, g->peer) || peer + 2 + len >= sizeof(why->text))
-		return;
-	memmove(why->text + peer + 2, why->text, len + 1);
-	memcpy(why->text, g->peer, peer);
-	memcpy(why->text + peer, ": ", 2);
+	if (g->initiator && (g->stood || why->err == IW_E_REJECTED) && why->text[0] &&
+	    !strstr(why->text, g->peer))
+		put_in_front(why, g->peer);
 }
 
 /* The first reason is why the connection was lost, not why it could not be set up again. */
@@ -626,6 +648,7 @@ static void tell_end(struct group *g)
 		t->fault.err = IW_OK;
 	t->duration_ns = h->now - g->began_at;
 	if (t->fault.err != IW_OK) {
+		name_target(g, &t->fault);
 		name_peer(g, &t->fault);
 		add_unanswered(g, &t->fault);
 		if (ours)

@@ -339,9 +339,9 @@ struct file {
 	/* source */
 	struct iw_src src;
 	bool has_src;
-	char *operand;            /* owned: the path that the local user named; NULL: none */
-	char *to;                 /* owned: the target of a symbolic link */
-	uint8_t *xattr;           /* owned */
+	char *operand;  /* owned: the path that the local user or the peer named; NULL: none */
+	char *to;       /* owned: the target of a symbolic link */
+	uint8_t *xattr; /* owned */
 	struct iw_pack_src *pack; /* owned */
 	struct iw_linked *linked; /* borrowed from the group: the file has other names */
 	bool again;    /* (*) its connection was lost while it was read: another one sends it */

@@ -848,9 +848,11 @@ static const char *requested(const struct iw_transfer_cfg *cfg, const struct iw_
 const char *iw_session_typed(const struct session *s, const struct iw_xmeta *m,
 			     const struct file *f)
 {
-	if (!s->group->initiator || !m->top)
+	if (!m->top)
 		return NULL;
-	return s->mine.role == IW_XFER_SINK ? requested(s->hub->cfg, m) : f ? f->operand : NULL;
+	if (s->mine.role == IW_XFER_SOURCE)
+		return f ? f->operand : NULL;
+	return s->group->initiator ? requested(s->hub->cfg, m) : NULL;
 }
 
 static void report_result(struct session *s, const struct iw_xact *a)

@@ -401,7 +401,7 @@ static void take_entry(struct found *o, struct iw_entry *e)
 	meta_of(g, e, &f->meta);
 	f->meta.name = f->name;
 	/* Only for reports: without memory the name is shown. */
-	if (e->top && g->initiator && e->what != IW_WALKED_STREAM)
+	if (e->top && e->what != IW_WALKED_STREAM)
 		f->operand = strdup(e->operand);
 	if (e->what == IW_WALKED_LINK) {
 		f->to = strdup(e->target);

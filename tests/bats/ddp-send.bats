@@ -289,6 +289,22 @@ END
     assert_stderr_is "ddp-send: --delete needs a directory as source: \"src/f\" is not a directory; leave --delete out$try"
 }
 
+@test "a target or a request that is refused is shown as it was typed" {
+    printf 1 >src/a
+    listen
+    push src/a 127.0.0.1:/abs
+    assert_status 1
+    assert_stderr_has "127.0.0.1:$PORT: target \"/abs\": the peer ended the transfer: not a possible target: the target's path is absolute"
+    push src/a 127.0.0.1:../up
+    assert_stderr_has 'target "../up": the peer ended the transfer'
+    serve_end
+    serve_here ddp-send --listen -p "$PORT" src
+    run_here ddp-recv -p "$PORT" 127.0.0.1:../up dst
+    assert_status 1
+    serve_end
+    assert_stderr_has 'ddp-send: ../up: name refused'
+}
+
 @test "patterns that leave nothing to send are named" {
     mkdir src/d
     printf 1 >src/d/f
@@ -593,7 +609,7 @@ while True:
     serve_here ddp-send --listen -p "$PORT" src
     push src/a 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'this is a ddp-send --listen, which sends files: use ddp-recv'
+    assert_stderr_has 'this is a ddp-send --listen, which sends files: use ddp-recv; to send files, start ddp-recv here'
     serve_end
     listen --crc required
     push --crc off src/a 127.0.0.1:
