@@ -417,6 +417,10 @@ void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state 
 		argp_error(
 			state,
 			"--delete asks for confirmation, and standard input is not a terminal: add --yes");
+	if (o->cfg.to_stdout && o->cfg.opts & IW_XOPT_DRY_RUN)
+		argp_error(
+			state,
+			"--dry-run: not possible when the data go to standard output, which has nothing to compare with");
 	if (o->cfg.to_stdout && o->cfg.cli->json)
 		argp_error(state, "--json: not possible when the data go to standard output");
 }

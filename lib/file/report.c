@@ -529,6 +529,9 @@ static void print_stats(struct iw_report *r, const struct iw_transfer_report *t)
 {
 	const struct iw_xfer_counts *c = &t->counts;
 	FILE *f = r->data_on_stdout ? stderr : stdout;
+	const char *verb = t->dry_run                  ? "would be sent"
+			   : t->role == IW_XFER_SOURCE ? "sent"
+						       : "received";
 	char content[IW_HUMAN_TEXT], moved[IW_HUMAN_TEXT], had[IW_HUMAN_TEXT], rate[IW_HUMAN_TEXT];
 	uint64_t links = IW_MIN(c->links, c->files_done);
 
@@ -536,8 +539,7 @@ static void print_stats(struct iw_report *r, const struct iw_transfer_report *t)
 		"files:       %" PRIu64 " %s, %" PRIu64 " unchanged, %" PRIu64 " kept, %" PRIu64
 		" left out, %" PRIu64 " failed\nlinks:       %" PRIu64 "\ndirectories: %" PRIu64
 		"\n",
-		c->files_done - links, t->role == IW_XFER_SOURCE ? "sent" : "received",
-		unchanged(c), c->exist + c->newer, c->files_excluded,
+		c->files_done - links, verb, unchanged(c), c->exist + c->newer, c->files_excluded,
 		IW_MAX(c->files_failed, c->peer_failed), links, c->dirs);
 	fprintf(f, "content:     %s, of which %s moved and %s found by resume\n",
 		iw_human_size(content, c->settled), iw_human_size(moved, c->octets),

@@ -821,6 +821,8 @@ static void report_pack(struct session *s, const struct iw_xact *a)
 				f.text = file->packed->text[i];
 			else if (f.code == file->packed->why.code)
 				f.text = file->packed->why.text;
+			else if (i < a->ncodes) /* the source's code */
+				f.told_by_peer = true;
 		}
 		iw_report_file(&s->hub->report, &f);
 	}

@@ -17,6 +17,15 @@
 /* Data of a stream asked for at once: the machine bounds how much of it is ahead. */
 #define STREAM_RUN (4u << 20)
 
+static int changed(struct iw_file_fault *why, const char *what)
+{
+	char text[IW_XFER_TEXT_MAX];
+
+	snprintf(text, sizeof(text),
+		 "it %s while it was being sent; send it again when no program writes to it", what);
+	return iw_file_fail(why, IW_XC_CHANGED, text);
+}
+
 int iw_src_open(struct iw_src *s, int fd, struct iw_file_fault *why)
 {
 	*s = (struct iw_src){ .fd = fd, .seeks_data = true };
@@ -235,8 +244,7 @@ static int read_file(struct iw_src *s, uint64_t off, uint32_t len, uint8_t *buf,
 		if (n < 0)
 			return iw_file_errno(why, errno, "read it");
 		if (n == 0)
-			return iw_file_fail(why, IW_XC_CHANGED,
-					    "it became shorter while it was being sent");
+			return changed(why, "became shorter");
 		have += (uint32_t)n;
 	}
 	return 0;
@@ -332,12 +340,9 @@ int iw_src_finish(struct iw_src *s, struct iw_hasher *h, uint64_t size, struct i
 		if (now.st_size != s->at_open.st_size ||
 		    now.st_mtim.tv_sec != s->at_open.st_mtim.tv_sec ||
 		    now.st_mtim.tv_nsec != s->at_open.st_mtim.tv_nsec)
-			return iw_file_fail(why, IW_XC_CHANGED,
-					    now.st_size < s->at_open.st_size
-						    ? "it became shorter while it was being sent"
-					    : now.st_size > s->at_open.st_size
-						    ? "it became longer while it was being sent"
-						    : "it was written to while it was being sent");
+			return changed(why, now.st_size < s->at_open.st_size   ? "became shorter"
+					    : now.st_size > s->at_open.st_size ? "became longer"
+									       : "was written to");
 	}
 	if (!s->stream && has_more(s))
 		return iw_file_fail(why, IW_XC_CHANGED, "it has more data than its size");

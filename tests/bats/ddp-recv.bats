@@ -624,6 +624,18 @@ EOF
     assert_jsonl '.[0].event' error
 }
 
+@test "a dry run writes no data to standard output, and its totals say that nothing was moved" {
+    printf 1 >src/f
+    offer
+    pull --dry-run 127.0.0.1:f -
+    assert_status 2
+    assert_output_is ''
+    assert_stderr_has '--dry-run: not possible when the data go to standard output'
+    pull --dry-run --stats 127.0.0.1:f dst
+    assert_status 0
+    assert_output_has 'files:       1 would be sent, 0 unchanged'
+}
+
 @test "usage errors, and what cannot be, with their status" {
     run_here ddp-recv
     assert_status 2

@@ -440,7 +440,7 @@ end_slowly() {
         eval "$change"
         end_slowly
         assert_status 1
-        assert_stderr_has 'while it was being sent'
+        assert_stderr_has 'while it was being sent; send it again when no program writes to it'
         assert_equal "$(cat dst/big)" old
         assert_same_file src/small dst/small
         assert_no_parts dst
