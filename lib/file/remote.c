@@ -330,14 +330,16 @@ static void on_rejected(struct remote *m, const struct iw_fault *said)
 			"STag %x: rejected, and the URI has no key=; quote the whole URI in the shell, as stag-reg show STAG --uri prints it",
 			m->cfg->uri.stag);
 	else if (ours && c.code == IW_XC_REFUSED)
-		iw_xfer_fault(&why, IW_E_REJECTED, "the peer rejected STag %x: %s",
+		iw_xfer_fault(&why, IW_E_REJECTED, "%s: the peer rejected STag %x: %s", info.peer,
 			      m->cfg->uri.stag, c.text[0] ? c.text : iw_xcode_text(c.code));
 	else if (ours)
-		iw_xfer_fault(&why, IW_E_REJECTED, "the peer rejected the connection: %s",
-			      c.text[0] ? c.text : iw_xcode_text(c.code));
+		iw_xfer_fault(&why, IW_E_REJECTED, "%s: the peer rejected the connection: %s",
+			      info.peer, c.text[0] ? c.text : iw_xcode_text(c.code));
 	else if (info.private_data_len > 0)
-		iw_xfer_fault(&why, IW_E_REJECTED,
-			      "the peer rejected the connection: it has no registered buffers");
+		iw_xfer_fault(
+			&why, IW_E_REJECTED,
+			"the listener at %s has no registered buffers; expected the ddp-recv in which stag-reg add registered the buffer",
+			info.peer);
 	fail(m, &why);
 }
 

@@ -663,7 +663,7 @@ no_buffer() {
     serve_here ddp-send --listen -p $((PORT + 1)) in
     run_here ddp-recv --from "ddp+tcp://127.0.0.1:$((PORT + 1))/stag/00000001?to=0&len=1&access=r"
     assert_status 1
-    assert_stderr_has 'it has no registered buffers'
+    assert_stderr_is "ddp-recv: the listener at 127.0.0.1:$((PORT + 1)) has no registered buffers; expected the ddp-recv in which stag-reg add registered the buffer"
 }
 
 @test "the examples of stag-reg(1)" {
