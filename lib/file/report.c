@@ -33,14 +33,22 @@ static void bar_end(struct iw_report *r)
 	r->bar_on = false;
 }
 
+static bool has_end(const char *text, const char *end)
+{
+	size_t len = strlen(text), n = strlen(end);
+
+	return len >= n && strcmp(text + len - n, end) == 0;
+}
+
 static void end_cause(struct iw_report *r)
 {
+	/* A file in the place of a directory: the reason has its name, and all names below it failed. */
+	bool named = has_end(r->cause, " is not a directory");
+
 	if (r->repeats > 0)
 		iw_log_error("%" PRIu64 " more name%s failed: %s%s", r->repeats,
 			     r->repeats == 1 ? "" : "s", r->cause,
-			     r->cause_is_limit && r->cli->level < IW_LOG_INFO
-				     ? "; --verbose lists them"
-				     : "");
+			     named || r->cli->level >= IW_LOG_INFO ? "" : "; --verbose lists them");
 	r->repeats = 0;
 	r->cause[0] = '\0';
 }
@@ -160,31 +168,25 @@ static void file_json(struct iw_report *r, const struct iw_file_report *f)
 	end_object(r);
 }
 
-/* True: all names below a directory can fail for this reason: a file, or standard output, in the place of a directory; a limit. */
-static bool can_repeat(const struct iw_report *r, const struct iw_file_report *f)
+/* True: all names below a directory can fail for this reason: the place of the directory, a limit, a full file system. */
+static bool can_repeat(const struct iw_file_report *f)
 {
-	static const char end[] = " is not a directory";
-	size_t len = strlen(f->text);
-
-	if (len == 0 || len >= sizeof(r->cause))
-		return false;
-	return f->code == IW_XC_LIMIT || (f->code == IW_XC_TARGET && len >= sizeof(end) &&
-					  strcmp(f->text + len - (sizeof(end) - 1), end) == 0);
+	return f->code == IW_XC_LIMIT || f->code == IW_XC_TARGET || f->code == IW_XC_SPACE;
 }
 
 /* True: the same reason was logged for another name. */
 static bool is_repeated(struct iw_report *r, const struct iw_file_report *f)
 {
+	const char *text = f->text[0] ? f->text : iw_xcode_text(f->code);
 	/* Nothing of the directory can be stored: its name says it all. */
 	bool whole = f->code == IW_XC_TARGET && strcmp(f->text, iw_file_no_dir) == 0;
-	bool again = strcmp(f->text, r->cause) == 0;
+	bool again = strcmp(text, r->cause) == 0;
 
-	if (!whole && !can_repeat(r, f))
+	if (!can_repeat(f))
 		return false;
 	if (!again) {
 		end_cause(r);
-		snprintf(r->cause, sizeof(r->cause), "%s", f->text);
-		r->cause_is_limit = f->code == IW_XC_LIMIT;
+		snprintf(r->cause, sizeof(r->cause), "%s", text);
 	}
 	r->repeats += again && !whole;
 	return again;

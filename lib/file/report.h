@@ -26,9 +26,8 @@ struct iw_report {
 	bool bar_on;
 	char what[192];   /* of the bar */
 	uint64_t json_at; /* the next "progress" event */
-	/* Of the last names that failed because a file is in the place of a directory; "": none. */
+	/* Of the last names that failed for a reason that many names can have in common; "": none. */
 	char cause[IW_XFER_TEXT_MAX + 1];
-	bool cause_is_limit;
 	uint64_t repeats; /* further names with this cause, logged for --verbose only */
 };
 

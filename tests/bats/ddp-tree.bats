@@ -817,6 +817,19 @@ ddp-send: 40 more names failed: more components than the receiver's --max-depth 
     assert_equal "$(wc -l <<<"$stderr")" 4
 }
 
+@test "names that find no room for another file are one message" {
+    require_root
+    local i
+
+    mkdir -p src/t/a
+    for i in $(seq 40); do printf x >src/t/a/"$i"; done
+    serve_here unshare -m sh -c "mount -t tmpfs -o nr_inodes=8 room dst && exec ddp-recv -p $PORT dst"
+    push src/t 127.0.0.1:
+    assert_status 1
+    assert_equal "$(grep -c 'no space left' <<<"$stderr")" 2
+    assert_stderr_has 'more names failed: cannot create a temporary file in t/a: no space left on device; --verbose lists them'
+}
+
 @test "--bwlimit holds the rate" {
     local began mode
 
