@@ -319,6 +319,10 @@ static void check_listen(const struct argp_state *state, const struct opts *o)
 		argp_error(state, "--rev %u: a listener supports 0, 1 and 2", o->rev);
 	if (o->rdmac && !p->native)
 		argp_error(state, "--profile rdmac needs --personality rfc");
+	if (o->rev_given && !p->native && (o->rev < 1 || o->rev > p->rev_most))
+		argp_error(state, "--rev %u: with --personality %s, expected %s", o->rev, p->name,
+			   p->rev_most > 1 ? "1 or 2, the highest accepted revision"
+					   : "1, its only revision");
 	if (o->peer_to_peer && !o->rtr)
 		argp_error(
 			state,
@@ -377,6 +381,10 @@ static void check_options(const struct argp_state *state, struct opts *o)
 		check_rping(state, o);
 		return;
 	}
+	if (o->rping_option && strcmp(o->rping_option, "quirk") == 0)
+		argp_error(
+			state,
+			"--quirk: only for rping and for a listener; add --app rping or --listen");
 	if (o->rping_option)
 		argp_error(state, "--%s: only for rping; add --app rping", o->rping_option);
 	if (o->all && (o->single || o->request_option))

@@ -105,11 +105,15 @@ static void tell_banner(struct trial *t)
 	const uint8_t *rx = t->play.rx;
 	size_t len = IW_MIN(t->play.rx_len, (size_t)BANNER), line = 0;
 	const char *what = "a protocol other than MPA";
+	uint8_t request[IW_ASK_MAX];
+	size_t sent = iw_ask_encode(request, t->ask);
 	char text[120];
 
 	for (size_t i = 0; i < IW_ARRAY_LEN(banners); i++)
 		if (len >= banners[i].len && memcmp(rx, banners[i].prefix, banners[i].len) == 0)
 			what = banners[i].what;
+	if (t->play.rx_len >= sent && memcmp(rx, request, sent) == 0)
+		what = "an echo protocol: it sends back what it receives";
 	while (line < len && line < 60 && rx[line] != '\r' && rx[line] != '\n')
 		line++;
 	iw_printable(text, sizeof(text), (const char *)rx, line, true);
@@ -213,15 +217,21 @@ static int silent(struct trial *t)
 
 static int cut_short(struct trial *t)
 {
+	struct iw_mpa_frame f = { 0 };
 	struct iw_play *p = &t->play;
 	struct iw_fault *why = &t->out->why;
 
 	if (p->rx_len) {
-		(void)iw_fail(why, IW_E_MPA_FRAME, "%U octets of a Reply were received, then %s",
-			      (uint64_t)p->rx_len,
-			      p->reset || p->lost ? "a reset"
-			      : p->fin            ? "the end of the stream"
-						  : "nothing more");
+		/* The length is known when the header is there. */
+		(void)iw_mpa_frame_decode(&f, p->rx, p->rx_len);
+		(void)iw_fail(
+			why, IW_E_MPA_FRAME,
+			"%U of %s%U octets of a Reply were received, then %s; see the log of that listener, and of a relay before it",
+			(uint64_t)p->rx_len, p->rx_len < IW_MPA_FRAME_LEN ? "at least " : "",
+			(uint64_t)IW_MPA_FRAME_LEN + f.pd_len,
+			p->reset || p->lost ? "a reset"
+			: p->fin            ? "the end of the stream"
+					    : "nothing more");
 		return no_reply(t, IW_OUT_BAD_REPLY);
 	}
 	if (p->fin) {

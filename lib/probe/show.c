@@ -239,7 +239,8 @@ static void cell_json(struct iw_json *w, const struct iw_cell *c)
 	}
 	if (a->outcome == IW_OUT_ACCEPTED)
 		agreed_json(w, a);
-	iw_json_str(w, "ending", iw_ending_name(a->ending));
+	if (a->connect_ns)
+		iw_json_str(w, "ending", iw_ending_name(a->ending));
 	if (a->ending != IW_END_OPEN)
 		iw_json_u64(w, "ended_ns", a->ended_ns);
 	if (a->outcome == IW_OUT_ACCEPTED)
@@ -606,6 +607,11 @@ static void show_refusal(const struct iw_probe_result *r, FILE *f)
 			    : a->ending == IW_END_RESET ? "the peer reset the connection"
 							: "TCP stayed open");
 		show_listener(&t, a);
+		if (r->ncells == 1 && a->rev > 0 && a->rev != r->main->ask.rev)
+			iw_text_fmt(
+				&t,
+				"\n  then try      --rev %u, the revision of its Reply; this Request had Rev %u",
+				(uint32_t)a->rev, (uint32_t)r->main->ask.rev);
 	} else if (a->outcome == IW_OUT_NOT_MPA) {
 		iw_text_fmt(&t, "%s: not an iWARP endpoint: it speaks %s", r->target, a->text);
 	} else if (a->outcome == IW_OUT_UNREACHABLE) {
@@ -617,7 +623,11 @@ static void show_refusal(const struct iw_probe_result *r, FILE *f)
 			    " such as --rev and --single",
 			    r->target, (uint32_t)r->main->ask.rev, reason(r));
 	} else {
-		iw_text_fmt(&t, "%s: not an iWARP endpoint: %s", r->target, reason(r));
+		iw_text_fmt(
+			&t, "%s: not an iWARP endpoint: %s%s", r->target, reason(r),
+			a->outcome == IW_OUT_CLOSED || a->outcome == IW_OUT_RESET
+				? "; another program may listen there: give the port of the iWARP listener with -p"
+				: "");
 	}
 	if (r->verdict.impl != IW_IMPL_UNKNOWN)
 		iw_text_fmt(&t, "\n  looks like    %s", iw_impl_text(r->verdict.impl));

@@ -214,7 +214,51 @@ while True:
     says 'head -c 20 >/dev/null'
     probe
     assert_status 1
-    assert_output_is "127.0.0.1:$PORT: not an iWARP endpoint: the peer closed the connection without a Reply"
+    assert_output_is "127.0.0.1:$PORT: not an iWARP endpoint: the peer closed the connection without a Reply; another program may listen there: give the port of the iWARP listener with -p"
+}
+
+@test "a closed port has no ending, since there was no connection" {
+    probe --json
+    assert_status 1
+    assert_jsonl 'map([.outcome, has("ending"), has("connect_ns")]) | unique' '[["port_closed",false,false]]'
+}
+
+@test "an echo service is no initiator" {
+    says 'cat'
+    probe
+    assert_status 1
+    assert_output_has "127.0.0.1:$PORT: not an iWARP endpoint: it speaks an echo protocol: it sends back what it receives"
+    rping
+    assert_status 1
+    assert_stderr_has 'mpa: got an MPA Request, expected a Reply: the peer is an initiator too, or sends back what it receives'
+}
+
+@test "a part of a Reply is reported with the length that was expected" {
+    says 'head -c 20 >/dev/null; printf "MPA ID Rep Fr"'
+    probe
+    assert_status 1
+    assert_output_is "127.0.0.1:$PORT: not an iWARP endpoint: 13 of at least 20 octets of a Reply were received, then the end of the stream; see the log of that listener, and of a relay before it"
+}
+
+@test "a refusal with another revision proposes it" {
+    listen
+    probe --rev 0
+    assert_status 1
+    assert_output_has "127.0.0.1:$PORT: speaks MPA, but refuses the connection"
+    assert_output_has '  then try      --rev 1, the revision of its Reply; this Request had Rev 0'
+    serve_end
+    listen --reject
+    probe --single
+    assert_status 1
+    assert_output_lacks 'then try'
+}
+
+@test "a listener of the RDMA Consortium reports the Rev that it rejected" {
+    listen --profile rdmac
+    probe --rev 2
+    assert_status 1
+    serve_end
+    assert_output_has 'close: Rev 2: at most 1 is accepted here'
 }
 
 @test "without an answer there is no verdict, and an error of this machine is an error" {
@@ -455,7 +499,8 @@ received() {
     ss -Htin state established "sport = :$PORT" | grep -qE "bytes_received:($1)( |\$)"
 }
 
-# interrupt REGEX [OPTION...]: ends a client of rping by SIGTERM when the listener has received so many octets
+# interrupt REGEX [OPTION...]: ends a client of rping by SIGTERM when the listener has received so many octets.
+# Without --foreground timeout sends the signal twice, and the second one ends the client at once.
 # shellcheck disable=SC2034
 interrupt() {
     local octets=$1 pid
@@ -463,7 +508,7 @@ interrupt() {
 
     OUTPUT_FILE=$BATS_TEST_TMPDIR/rping.out
     COMMAND="mpa-probe --app rping 127.0.0.1 --json $*"
-    timeout -k 5 20 mpa-probe --app rping 127.0.0.1 -p "$PORT" --json "$@" >"$OUTPUT_FILE" 2>"$OUTPUT_FILE.err" 3>&- &
+    timeout --foreground -k 5 20 mpa-probe --app rping 127.0.0.1 -p "$PORT" --json "$@" >"$OUTPUT_FILE" 2>"$OUTPUT_FILE.err" 3>&- &
     pid=$!
     wait_until 10 received "$octets" || fail_with "never received: $octets"
     kill -TERM $pid
@@ -651,6 +696,21 @@ all_end() {
 --app rping 127.0.0.1 --all
 --app ping 127.0.0.1
 END
+}
+
+@test "a wrong revision of a personality and a quirk of a probe are explained" {
+    run_here mpa-probe --listen --personality siw --rev 5
+    assert_status 2
+    assert_stderr_has 'mpa-probe: --rev 5: with --personality siw, expected 1 or 2, the highest accepted revision'
+    run_here mpa-probe --listen --personality plain --rev 2
+    assert_status 2
+    assert_stderr_has 'mpa-probe: --rev 2: with --personality plain, expected 1, its only revision'
+    run_here mpa-probe --listen --personality siw --rev 0
+    assert_status 2
+    assert_stderr_has 'mpa-probe: --rev 0: with --personality siw, expected 1 or 2'
+    run_here mpa-probe 127.0.0.1 --quirk none
+    assert_status 2
+    assert_stderr_has 'mpa-probe: --quirk: only for rping and for a listener; add --app rping or --listen'
 }
 
 @test "a port that is taken is a failure with its reason" {

@@ -191,12 +191,12 @@ static void replies_that_are_none(void **state)
 	(void)state;
 	attempt(&c, &p2p);
 	assert_int_equal(a.outcome, IW_OUT_BAD_REPLY);
-	assert_non_null(strstr(a.why.text, "18 octets"));
+	assert_non_null(strstr(a.why.text, "18 of at least 20 octets"));
 	assert_int_equal(a.ending, IW_END_FIN);
 	attempt(&half, &p2p);
 	assert_int_equal(a.outcome, IW_OUT_BAD_REPLY);
 	assert_non_null(
-		strstr(a.why.text, "22 octets of a Reply were received, then nothing more"));
+		strstr(a.why.text, "22 of 24 octets of a Reply were received, then nothing more"));
 	attempt(&greedy, &p2p);
 	assert_int_equal(a.outcome, IW_OUT_BAD_REPLY);
 	assert_non_null(strstr(a.why.text, "PD_Length of the Reply is 513"));

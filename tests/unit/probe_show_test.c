@@ -171,8 +171,10 @@ static void report_of_what_is_none(void **state)
 	make_failure(IW_OUT_CLOSED, "the peer closed the connection", "");
 	r.ncells = 3;
 	show(iw_probe_show);
-	assert_string_equal(text,
-			    "[::1]:80: not an iWARP endpoint: the peer closed the connection\n");
+	assert_string_equal(
+		text,
+		"[::1]:80: not an iWARP endpoint: the peer closed the connection; another program may"
+		" listen there: give the port of the iWARP listener with -p\n");
 	make_failure(IW_OUT_PORT_CLOSED, "connect to ::1 port 80: connection refused", "");
 	show(iw_probe_show);
 	assert_string_equal(text, "[::1]:80: not an iWARP endpoint: connection refused\n");
