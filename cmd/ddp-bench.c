@@ -798,6 +798,18 @@ static void doctor_needs(struct iw_doctor *d)
 	iw_doctor_probe(d, "--plot", iw_bench_plot_can, NULL);
 }
 
+/* --doctor is about this machine. */
+static int doctor_also(struct iw_cli *cli, int status)
+{
+	const struct opts *o = iw_container_of(cli, struct opts, cli);
+
+	if (o->host && o->mode_name)
+		iw_log_warn(
+			"--doctor examines only this machine; %s was not contacted: leave out --doctor for that",
+			o->host);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct opts o = {
@@ -811,6 +823,7 @@ int main(int argc, char **argv)
 	iw_cli_init(&o.cli, "ddp-bench", "tcp");
 	o.cli.confine = doctor_confine;
 	o.cli.doctor_needs = doctor_needs;
+	o.cli.doctor_also = doctor_also;
 	iw_conn_opts_init(&o.conn);
 	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);

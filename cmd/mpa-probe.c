@@ -637,6 +637,18 @@ static unsigned confine_how(struct iw_cli *cli, uint64_t *caps)
 /* MPA is spoken over TCP alone. */
 static const char *const transports[] = { "tcp", NULL };
 
+/* --doctor is about this machine. */
+static int doctor_also(struct iw_cli *cli, int status)
+{
+	const struct opts *o = iw_container_of(cli, struct opts, cli);
+
+	if (o->host)
+		iw_log_warn(
+			"--doctor examines only this machine; %s was not contacted: leave out --doctor for that",
+			o->host);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct opts o = { .quirk = IW_QUIRK_AUTO };
@@ -644,6 +656,7 @@ int main(int argc, char **argv)
 
 	iw_cli_init(&o.cli, "mpa-probe", "tcp");
 	o.cli.confine = confine_how;
+	o.cli.doctor_also = doctor_also;
 	o.cli.transports = transports;
 	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);

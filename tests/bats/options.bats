@@ -197,6 +197,11 @@ END
     assert_jsonl '[.[] | select(.subject == "live capture")] | length' 1
     assert_jsonl '[.[] | select(.subject | startswith("transport "))?] | length' 0
     assert_jsonl '.[-1] | [.can_run, has("transport")]' '[true,false]'
+    run_here mpa-probe --doctor no.such.host.invalid
+    assert_status 0
+    assert_stderr_is 'mpa-probe: warning: --doctor examines only this machine; no.such.host.invalid was not contacted: leave out --doctor for that'
+    run_here ddp-bench --doctor no.such.host.invalid write
+    assert_stderr_has 'ddp-bench: warning: --doctor examines only this machine; no.such.host.invalid was not contacted'
     run_here mpa-probe --doctor --json
     assert_jsonl '[.[] | select(.event == "check") | .subject | select(startswith("transport "))]' '["transport tcp"]'
     run_here sctp-ddp-ping --doctor --json
