@@ -118,7 +118,7 @@ END
     refused '--all: needs a host to probe; leave out --listen' mpa-probe --listen --all
     refused '--count: only for the connecting side; leave out --listen' mpa-probe --listen --app rping -c 1
     refused '--once: only for a listener; add --listen' mpa-probe --once 127.0.0.1
-    refused '--quirk: only for rping; add --app rping' mpa-probe --quirk none 127.0.0.1
+    refused '--quirk: only for rping and for a listener; add --app rping or --listen' mpa-probe --quirk none 127.0.0.1
     refused '--markers: not with --all, which tries many Requests' mpa-probe --all --markers 127.0.0.1
     refused '--crc off: with --profile rdmac the CRC is always on' mpa-probe --profile rdmac --crc off 127.0.0.1
 }
