@@ -119,11 +119,15 @@ static error_t set_option(int key, char *arg, struct argp_state *state, struct i
 
 	switch (key) {
 	case 't':
+		/* Those that the tool cannot use are not expected. The tool refuses them with a reason. */
+		if (cli->transports && !iw_cli_is_transport(arg))
+			names = cli->transports;
 		cli->transport = names[iw_cli_enum(state, "--transport", arg, names)];
 		cli->transport_given = true;
 		return 0;
 	case 'p':
-		cli->port = iw_cli_port(state, "--port", arg, 0);
+		/* 0 is only for listeners, which --help explains. */
+		cli->port = iw_cli_port(state, "--port", arg, strcmp(arg, "0") != 0);
 		cli->port_given = true;
 		return 0;
 	case 'b':

@@ -184,7 +184,7 @@ static void bad_values_end_with_2_and_name_option_text_and_range(void **state)
 		{ { "-t", "tcpx" },
 		  "ddp-test: --transport \"tcpx\": unknown name; expected one of tcp, sctp, udp, raw, xdp\n" },
 		{ { "-p", "65536" },
-		  "ddp-test: --port \"65536\": too large; expected a port from 0 to 65535\n" },
+		  "ddp-test: --port \"65536\": too large; expected a port from 1 to 65535\n" },
 		{ { "--bind=" }, "ddp-test: --bind \"\": empty" },
 		{ { "-I", "a-name-of-sixteen" },
 		  "ddp-test: --interface \"a-name-of-sixteen\": not an interface name; expected 1 to 15 characters" },
