@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "os/os.h"
@@ -42,22 +43,37 @@ static enum iw_xcode code_of(int errnum)
 	}
 }
 
+static void limit_phrase(char *phrase, size_t cap, int errnum)
+{
+	struct rlimit r = { .rlim_cur = RLIM_INFINITY };
+
+	(void)getrlimit(errnum == EFBIG ? RLIMIT_FSIZE : RLIMIT_NOFILE, &r);
+	if (errnum == EMFILE)
+		snprintf(phrase, cap, "too many open files: the limit is %llu (ulimit -n)",
+			 (unsigned long long)r.rlim_cur);
+	else if (r.rlim_cur != RLIM_INFINITY)
+		snprintf(phrase, cap, "file too large: the limit is %llu octets (ulimit -f)",
+			 (unsigned long long)r.rlim_cur);
+	else
+		snprintf(phrase, cap, "file too large for this file system");
+}
+
 int iw_file_errno(struct iw_file_fault *f, int errnum, const char *step)
 {
-	char phrase[80];
+	char phrase[100];
 
 	f->code = code_of(errnum);
-	/* What openat2 says about a path that would leave its directory deserves better words. */
+	/* Of openat2. Callers refuse an absolute path and ".." themselves. */
 	if (errnum == EXDEV)
 		snprintf(phrase, sizeof(phrase),
-			 "the path leads out of the served directory; paths are relative to it");
+			 "a symbolic link in the path leads out of the served directory");
 	else if (errnum == ELOOP)
 		snprintf(phrase, sizeof(phrase), "a component of the path is a symbolic link");
-	else if (errnum == EMFILE)
-		snprintf(phrase, sizeof(phrase), "too many open files (ulimit -n)");
-	else if (errnum == EFBIG)
+	else if (errnum == EMFILE || errnum == EFBIG)
+		limit_phrase(phrase, sizeof(phrase), errnum);
+	else if (errnum == ENAMETOOLONG)
 		snprintf(phrase, sizeof(phrase),
-			 "file too large for the receiver's `ulimit -f' or its file system");
+			 "file name too long: at most 255 octets, and 4095 in a path");
 	else
 		iw_os_strerror(phrase, sizeof(phrase), errnum);
 	snprintf(f->text, sizeof(f->text), "cannot %s: %s", step, phrase);

@@ -20,6 +20,7 @@
 
 #include "cli/confine.h"
 #include "cli/signals.h"
+#include "cli/text.h"
 #include "file/internal.h"
 #include "file/journal.h"
 #include "file/out.h"
@@ -920,9 +921,16 @@ static int no_directory(const struct hub *h, int errnum, struct iw_fault *why)
 static int check_root(const struct hub *h, struct iw_fault *why)
 {
 	struct stat st;
-	const char *dir = fstat(h->root, &st) == 0 ? iw_place_of_kernel(&st) : NULL;
+	const char *dir;
 	char phrase[80];
 
+	if (fstat(h->root, &st) < 0)
+		return iw_os_fail(why, errno, "get the attributes of %s", h->cfg->path);
+	if (st.st_nlink == 0)
+		return iw_fail(why, IW_E_NOENT,
+			       "%s: the directory has been removed; name one that exists",
+			       h->cfg->path);
+	dir = iw_place_of_kernel(&st);
 	if (dir)
 		return iw_fail(
 			why, IW_E_NOENT,
@@ -981,6 +989,7 @@ static int open_initiator(struct hub *h, struct iw_fault *why)
 	uint8_t id[IW_XFER_ID_LEN];
 	struct iw_file_fault fault;
 	struct session *s;
+	char path[100];
 	int err;
 
 	allow_descriptors();
@@ -989,9 +998,11 @@ static int open_initiator(struct hub *h, struct iw_fault *why)
 	if (cfg->to_stdout)
 		iw_place_stdout(&h->place);
 	else if (cfg->role == IW_XFER_SINK &&
-		 iw_place_local(&h->place, cfg->path, cfg->opts, &fault) != 0)
+		 iw_place_local(&h->place, cfg->path, cfg->opts, &fault) != 0) {
+		iw_printable(path, sizeof(path), cfg->path, strlen(cfg->path), true);
 		return iw_fail(why, fault.code == IW_XC_PERM ? IW_E_PERM : IW_E_NOENT, "%s: %s",
-			       cfg->path, fault.text);
+			       path, fault.text);
+	}
 	err = iw_os_random(id, sizeof(id));
 	if (err)
 		return iw_fail(why, err, "no random number for the transfer");

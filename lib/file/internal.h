@@ -528,7 +528,7 @@ void iw_session_timeout(struct session *s);
 void iw_session_set_timer(struct session *s);
 /* Ends s before its transfer is complete. text is the reason, reported with IW_E_CANCELED. */
 void iw_session_stop(struct session *s, const char *text);
-/* The path that the local user gave for the file m; f: the source's own. NULL: not known, or the peer gave it. */
+/* The path of the file m as the local user gave it, or, at a listening source, as the peer did; f: the source's own. NULL: not known. */
 const char *iw_session_typed(const struct session *s, const struct iw_xmeta *m,
 			     const struct file *f);
 void iw_session_make_ready(struct session *s);

@@ -108,11 +108,15 @@ static int not_there(struct iw_file_fault *why, const char *what, const char *pa
 /* Names the component of path that is a file in the place of a directory. root: AT_FDCWD if path is the local user's. */
 static void name_obstacle(struct iw_file_fault *why, int root, const char *path)
 {
-	for (const char *slash = path; (slash = strchr(slash + 1, '/')) != NULL;) {
-		char *dir = strndup(path, (size_t)(slash - path)), name[100];
+	const char *end = path;
+
+	do {
 		struct stat st = { .st_mode = S_IFDIR };
+		char *dir, name[100];
 		int fd = -1;
 
+		end += strcspn(end + 1, "/") + 1;
+		dir = strndup(path, (size_t)(end - path));
 		if (dir && root == AT_FDCWD)
 			fd = open(dir, O_PATH | O_CLOEXEC);
 		else if (dir)
@@ -128,7 +132,7 @@ static void name_obstacle(struct iw_file_fault *why, int root, const char *path)
 		free(dir);
 		if (fd < 0 || !S_ISDIR(st.st_mode))
 			return;
-	}
+	} while (*end);
 }
 
 /* The parent directory of the target at path cannot be opened. root: see name_obstacle. */
@@ -203,27 +207,42 @@ static int refuse_kernels(const struct stat *st, bool local, struct iw_file_faul
 }
 
 /* The base, if it may be used. */
-static int check_base(struct iw_place *p, bool local, struct iw_file_fault *why)
+static int check_base(struct iw_place *p, uint32_t opts, bool local, struct iw_file_fault *why)
 {
 	struct stat st;
 
-	if (fstat(p->base, &st) == 0 && refuse_kernels(&st, local, why) == 0)
+	if (fstat(p->base, &st) < 0)
+		iw_file_errno(why, errno, "get the attributes of the target directory");
+	else if (st.st_nlink == 0)
+		iw_file_fail(why, IW_XC_NOENT,
+			     "the target directory has been removed; name one that exists");
+	else if (refuse_kernels(&st, local, why) != 0)
+		; /* *why says so */
+	else if (!(opts & IW_XOPT_DRY_RUN) && faccessat(p->base, ".", W_OK, AT_EACCESS) != 0 &&
+		 errno == EROFS)
+		iw_file_fail(
+			why, IW_XC_TARGET,
+			"the target directory is on a read-only file system; name another target");
+	else
 		return 0;
 	iw_place_close(p);
 	return -1;
 }
 
 /* The path is not a directory: it can be the name of one file or of a new directory. */
-static int name_of_one(struct iw_place *p, const char *path, uint32_t opts, int errnum,
+static int name_of_one(struct iw_place *p, int root, const char *path, uint32_t opts, int errnum,
 		       struct iw_file_fault *why)
 {
 	bool dir = opts & (IW_XOPT_MANY | IW_XOPT_CONTENTS) || ends_in_slash(path);
 
 	if (errnum == ENOENT && dir && !(opts & IW_XOPT_CONTENTS))
 		return not_there(why, "the target directory", path);
-	if (errnum == ENOTDIR && dir)
-		return iw_file_fail(why, IW_XC_TARGET,
-				    "the target is not a directory; name another one");
+	if (errnum == ENOTDIR && dir) {
+		(void)iw_file_fail(why, IW_XC_TARGET,
+				   "the target is not a directory; name another one");
+		name_obstacle(why, root, path);
+		return -1;
+	}
 	if (errnum != ENOENT && errnum != ENOTDIR)
 		return iw_file_errno(why, errnum, "open the target directory");
 	p->as = without_slashes(path);
@@ -241,8 +260,8 @@ int iw_place_beneath(struct iw_place *p, int root, const char *path, uint32_t op
 	iw_place_reset(p);
 	p->base = iw_beneath_open(root, path, O_RDONLY | O_DIRECTORY, 0);
 	if (p->base >= 0)
-		return check_base(p, false, why);
-	if (name_of_one(p, path, opts, errno, why) != 0)
+		return check_base(p, opts, false, why);
+	if (name_of_one(p, root, path, opts, errno, why) != 0)
 		return -1;
 	/* Its directory must be there, and inside; better said now than for the file. */
 	parent = iw_beneath_parent(root, p->as, &leaf);
@@ -268,8 +287,8 @@ int iw_place_local(struct iw_place *p, const char *path, uint32_t opts, struct i
 	iw_place_reset(p);
 	p->base = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (p->base >= 0)
-		return check_base(p, true, why);
-	if (name_of_one(p, path, opts, errno, why) != 0)
+		return check_base(p, opts, true, why);
+	if (name_of_one(p, AT_FDCWD, path, opts, errno, why) != 0)
 		return -1;
 	dir = p->as;
 	slash = strrchr(dir, '/');
@@ -284,7 +303,7 @@ int iw_place_local(struct iw_place *p, const char *path, uint32_t opts, struct i
 		iw_place_close(p);
 		return -1;
 	}
-	return check_base(p, true, why);
+	return check_base(p, opts, true, why);
 }
 
 /* --- what is taken --- */
@@ -690,13 +709,16 @@ static int make_parents(struct iw_place *p, char *path, struct iw_file_fault *wh
 	}
 }
 
-static int not_a_directory_text(const char *name, size_t len, struct iw_file_fault *why)
+static int not_a_directory_text(const char *name, size_t len, mode_t mode,
+				struct iw_file_fault *why)
 {
-	char text[sizeof(why->text) - sizeof(" is not a directory")];
+	char text[100];
 
 	iw_printable(text, sizeof(text), name, len, true);
 	why->code = IW_XC_TARGET;
-	snprintf(why->text, sizeof(why->text), "%s is not a directory", text);
+	snprintf(why->text, sizeof(why->text),
+		 "at the target, \"%s\" is %s, not a directory; remove it, or name another target",
+		 text, iw_file_kind(mode));
 	return -1;
 }
 
@@ -720,7 +742,7 @@ static int not_a_directory(const struct iw_place *p, const char *path, struct iw
 			break;
 		if (fstatat(fd, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode)) {
 			close(fd);
-			return not_a_directory_text(own, len, why);
+			return not_a_directory_text(own, len, st.st_mode, why);
 		}
 		close(fd);
 	}
@@ -782,8 +804,9 @@ int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 /* A directory that did not exist becomes the base. */
 static int make_base(struct iw_place *p, struct iw_file_fault *why)
 {
-	const char *leaf;
+	const char *leaf, *name;
 	int parent = iw_beneath_parent(p->base, p->as, &leaf), base;
+	struct stat st;
 
 	if (parent < 0)
 		return no_parent(why, errno, p->base, p->as);
@@ -793,8 +816,9 @@ static int make_base(struct iw_place *p, struct iw_file_fault *why)
 	}
 	p->made++;
 	base = iw_beneath_dir(parent, leaf);
-	if (base < 0 && errno == ENOTDIR)
-		not_a_directory_text(p->as, strlen(p->as), why);
+	name = p->typed ? p->typed : p->as;
+	if (base < 0 && errno == ENOTDIR && fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		not_a_directory_text(name, strlen(name), st.st_mode, why);
 	else if (base < 0)
 		iw_file_errno(why, errno, "open the target directory");
 	close(parent);

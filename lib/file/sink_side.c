@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/text.h"
 #include "file/internal.h"
 #include "file/out.h"
 #include "os/os.h"
@@ -96,6 +97,7 @@ static int find_place(struct session *s, const struct iw_xact *a, struct iw_faul
 	const char *fault = iw_xfer_path_fault(a->name, a->name_len);
 	struct group *g = s->group;
 	struct group_task *e;
+	char path[48];
 
 	if (a->opts & BY_LEAVE & ~cfg->opts)
 		return iw_fail(f, IW_E_PERM, "the listener does not accept %s",
@@ -106,11 +108,13 @@ static int find_place(struct session *s, const struct iw_xact *a, struct iw_faul
 		set_place(g);
 		return 0;
 	}
-	if (fault)
+	if (fault) {
+		iw_printable(path, sizeof(path), a->name, a->name_len, true);
 		return iw_fail(
 			f, IW_E_INVAL,
-			"the target's path %s; it is relative to the directory that the listener serves",
-			fault);
+			"the target's path \"%s\" %s; it is relative to the directory that the listener serves",
+			path, fault);
+	}
 	e = iw_group_task_new(g, s);
 	if (e)
 		e->text = iw_name_terminated(a->name, a->name_len);

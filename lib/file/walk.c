@@ -326,6 +326,31 @@ static void explain_link(const char *path, struct iw_file_fault *why)
 		 name);
 }
 
+static bool has_parent(const char *path)
+{
+	for (; path; path = strchr(path, '/') ? strchr(path, '/') + 1 : NULL)
+		if (strncmp(path, "..", 2) == 0 && (path[2] == '/' || path[2] == '\0'))
+			return true;
+	return false;
+}
+
+/* A requested path that leads out, or one that goes on after a file. */
+static void explain_path(const char *path, int errnum, struct iw_file_fault *why)
+{
+	if (errnum == EXDEV && path[0] == '/')
+		(void)iw_file_fail(
+			why, IW_XC_NAME,
+			"the path is absolute; paths are relative to the served directory");
+	else if (errnum == EXDEV && has_parent(path))
+		(void)iw_file_fail(
+			why, IW_XC_NAME,
+			"the path leads out of the served directory by \"..\"; paths are relative to it");
+	else if (errnum == ENOTDIR)
+		(void)iw_file_fail(
+			why, IW_XC_NAME,
+			"a component before a slash is a file; end the path with the file's name");
+}
+
 static void open_operand(struct iw_walk *w, const char *path, struct iw_entry *e)
 {
 	const char *name;
@@ -347,7 +372,10 @@ static void open_operand(struct iw_walk *w, const char *path, struct iw_entry *e
 	else
 		e->fd = iw_beneath_open(w->root, path, OPEN_FLAGS, 0);
 	if (e->fd < 0) {
-		failed(e, errno, "open it");
+		int err = errno;
+
+		failed(e, err, "open it");
+		explain_path(path, err, &e->why);
 		if (e->why.code == IW_XC_NOENT && strpbrk(path, "*?["))
 			explain_pattern(w, &e->why);
 		else if (e->why.code == IW_XC_NOENT && w->local)

@@ -87,7 +87,13 @@ some_parts() {
     for path in ../outside/s sub/../../outside/s "$PWD/outside/s" link dir/s /etc/passwd; do
         pull 127.0.0.1:"$path" dst
         assert_status 1
-        assert_stderr_has 'the path leads out of the served directory'
+        case $path in
+        /*) why='the path is absolute; paths are relative to the served directory' ;;
+        *..*) why='the path leads out of the served directory by ".."; paths are relative to it' ;;
+        *) why='cannot open it: a symbolic link in the path leads out of the served directory' ;;
+        esac
+        assert_stderr_is "ddp-recv: $path: the peer says: name refused: $why"
+        grep -qxF "ddp-send: $path: name refused: $why" "$BATS_TEST_TMPDIR/serve.$SERVED.err" || fail_with "the server does not name $path"
         assert_equal "$(find dst -type f)" ''
     done
     pull 127.0.0.1:missing dst
@@ -113,11 +119,12 @@ some_parts() {
     assert_status 1
     push src/g 127.0.0.1:rel/f
     assert_status 1
-    assert_stderr_has 'the path leads out of the served directory'
+    assert_stderr_has 'cannot open the target directory: a symbolic link in the path leads out of the served directory'
     push src/g 127.0.0.1:tree
     assert_status 1
     push src/g 127.0.0.1:../outside/f
     assert_status 1
+    assert_stderr_has "the target's path \"../outside/f\" has a component \"..\"; it is relative to the directory that the listener serves"
     # A link in place of the file is replaced, not followed.
     push --force src/g 127.0.0.1:
     assert_status 0
@@ -290,7 +297,7 @@ push_until_full() {
     serve_here bash -c "ulimit -f 1024; exec ddp-recv -p $PORT dst"
     push src/big 127.0.0.1:
     assert_status 1
-    assert_stderr_is "ddp-send: src/big: the peer says: above a limit: cannot write: file too large for the receiver's \`ulimit -f' or its file system"
+    assert_stderr_is 'ddp-send: src/big: the peer says: above a limit: cannot write: file too large: the limit is 1048576 octets (ulimit -f)'
     assert_equal "$(find dst -type f)" ''
     [ ! -e dst/big ] || fail_with 'dst/big exists'
     printf 1 >src/small
@@ -429,6 +436,15 @@ EOF
     pull 127.0.0.1:d/nosuch dst
     assert_status 1
     assert_stderr_is 'ddp-recv: d/nosuch: the peer says: cannot open it: no such file or directory'
+    for name in d/f/ d/f/x; do
+        pull 127.0.0.1:$name dst
+        assert_status 1
+        assert_stderr_is "ddp-recv: $name: the peer says: name refused: a component before a slash is a file; end the path with the file's name"
+    done
+    name=$(printf %0256d 0)
+    pull "127.0.0.1:$name" dst
+    assert_status 1
+    assert_stderr_is "ddp-recv: $name: the peer says: name refused: cannot open it: file name too long: at most 255 octets, and 4095 in a path"
     pull '127.0.0.1:d/*' dst
     assert_status 1
     assert_stderr_is 'ddp-recv: d/*: the peer says: cannot open it: no such file or directory; wildcards are not expanded: name the directory, and select files with --include and --exclude'
@@ -477,6 +493,15 @@ EOF
     pull 127.0.0.1:f pipe
     assert_status 1
     assert_stderr_is 'ddp-recv: f: not a possible target: the target is a named pipe, not a regular file; to write there, use - as TARGET, and >pipe'
+    pull 127.0.0.1:f file/
+    assert_status 4
+    assert_stderr_is 'ddp-recv: file/: "file" is a regular file, not a directory; name another target'
+    run_here sh -c "mkdir gone && cd gone && rmdir ../gone && ddp-recv -p $PORT 127.0.0.1:f ."
+    assert_status 4
+    assert_stderr_is 'ddp-recv: .: the target directory has been removed; name one that exists'
+    run_here sh -c "mkdir gone && cd gone && rmdir ../gone && exec ddp-recv -p $PORT ."
+    assert_status 4
+    assert_stderr_is 'ddp-recv: .: the directory has been removed; name one that exists'
     serve_end
     listen
     push src/f 127.0.0.1:file/y

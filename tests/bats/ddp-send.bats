@@ -192,7 +192,7 @@ END
     assert_same_file src/b dst/sub/b
     push src/a src/b 127.0.0.1:sub/renamed
     assert_status 1
-    assert_stderr_has 'the target is not a directory'
+    assert_stderr_has 'is a regular file, not a directory; name another target'
     push src/a src/b 127.0.0.1:nowhere
     assert_status 1
     assert_stderr_has 'does not exist; create it first'
