@@ -280,6 +280,11 @@ static int find_place(struct hub *h, const struct iw_hello *request, struct iw_f
 /* Sets s->holder. IW_E_LIMIT: too many connections from that address, or no memory left for another one. */
 static int find_share(struct hub *h, struct session *s, const char *peer, struct iw_fault *why)
 {
+	if (h->cfg->memory && h->cfg->memory < IW_TRANSFER_MEMORY)
+		return iw_xfer_fault(
+			why, IW_E_LIMIT,
+			"this listener's --max-memory (%U octets) is too small: a transfer needs 4M",
+			h->cfg->memory);
 	s->holder = iw_budget_join(&h->budget, peer);
 	if (!s->holder)
 		return iw_fail(why, IW_E_NOMEM, "no memory for a connection");

@@ -22,7 +22,7 @@
 #define MAX_AGE       IW_SEC(7 * 24 * 3600)
 #define MAX_CONNS     1024
 /* One transfer in the Send mode, whose receives are the largest part. */
-#define MEMORY_MODEST (UINT64_C(24) << 20)
+#define MEMORY_MODEST (UINT64_C(33) << 20)
 
 enum {
 	KEY_DIGEST = 0xa001, /* no character: long only; not those of the common options */
@@ -579,7 +579,9 @@ static int run(struct iw_transfer_opts *o)
 	}
 	if (listen && o->cfg.role == IW_XFER_SINK && o->cfg.memory < MEMORY_MODEST)
 		iw_log_warn(
-			"--max-memory: a transfer needs 4M, and with --mode=send 24M; peers that need more are rejected");
+			"--max-memory: a transfer needs 4M, and with --mode=send 33M; peers that need more are rejected");
+	if (listen && o->cfg.role == IW_XFER_SOURCE && o->cfg.memory < IW_TRANSFER_MEMORY)
+		iw_log_warn("--max-memory: a transfer needs 4M; all peers are rejected");
 	iw_conn_opts_param(&o->conn, &o->cli, listen ? NULL : o->peer.host, &o->cfg.conn);
 	if (listen && take_socket(o, &why) != 0)
 		return iw_cli_fail(&o->cli, &why);

@@ -20,6 +20,9 @@
 #include "file/removals.h"
 #include "xfer/hello.h"
 
+/* Octets of memory with which a listener can serve one transfer by RDMA Write or RDMA Read. */
+#define IW_TRANSFER_MEMORY (UINT64_C(4) << 20)
+
 struct iw_transfer_cfg {
 	struct iw_cli *cli; /* started */
 	enum iw_xfer_role role;

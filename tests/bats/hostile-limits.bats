@@ -368,4 +368,29 @@ print(p.push(1, b'/'.join([b'd'] * 200) + b'/f', b'x'), p.push(2, b'file', b'x')
     # So little memory is for stag-reg alone.
     listen --max-memory 1M
     grep -q 'warning: --max-memory: a transfer needs 4M' "$BATS_TEST_TMPDIR/serve.$SERVED.err" || fail_with 'no warning'
+    printf x >f
+    run_here ddp-send -p "$PORT" f 127.0.0.1:
+    assert_status 1
+    assert_stderr_has "this listener's --max-memory (1048576 octets) is too small: a transfer needs 4M"
+    serve_end
+    PORT=$(free_port)
+    serve_here ddp-send --listen -p "$PORT" --max-memory 1M .
+    run_here ddp-recv -p "$PORT" 127.0.0.1:f got
+    assert_status 1
+    assert_stderr_has "this listener's --max-memory (1048576 octets) is too small: a transfer needs 4M"
+    serve_end
+    assert_stderr_has 'warning: --max-memory: a transfer needs 4M; all peers are rejected'
+}
+
+@test "a listener with the memory that the page names takes a transfer of each mode" {
+    local mode
+
+    random_file f 20000000
+    for mode in write read send; do
+        listen --max-memory "$([ $mode = send ] && echo 33M || echo 4M)"
+        run_here ddp-send -p "$PORT" --force -m "$mode" f 127.0.0.1:
+        assert_status 0
+        serve_end
+        PORT=$(free_port)
+    done
 }
