@@ -133,6 +133,10 @@ static void check_args(struct iw_transfer_opts *o, const struct argp_state *stat
 	cfg->listen = o->nargs == 1;
 	if (cfg->control && !cfg->listen)
 		argp_error(state, "--control applies to listeners only");
+	if (cfg->require_digest != IW_DIGEST_BY_ADDRESS && o->nargs == 2 &&
+	    (strcmp(o->args[0], "yes") == 0 || strcmp(o->args[0], "no") == 0))
+		argp_error(state, "--require-digest %s: the value follows =: --require-digest=%s",
+			   o->args[0], o->args[0]);
 	if (cfg->require_digest != IW_DIGEST_BY_ADDRESS && !cfg->listen)
 		argp_error(state, "--require-digest applies to listeners only; use --digest here");
 	if (!cfg->listen)

@@ -60,9 +60,15 @@ static void check_listener(struct iw_transfer_opts *o, const struct argp_state *
 /* scp and rsync take either direction; here each direction has its tool. */
 static void not_remote(const struct iw_transfer_opts *o, const struct argp_state *state)
 {
-	const char *target = o->args[o->nargs - 1];
+	const char *target = o->args[o->nargs - 1], *before = o->args[o->nargs - 2];
 	struct iw_endpoint source;
 
+	iw_transfer_endpoint(&source, before, state);
+	if (source.is_remote && o->nargs > 2)
+		argp_error(
+			state,
+			"\"%s\": one argument too many after the target \"%s\"; expected SOURCE... HOST:[PATH]",
+			target, before);
 	iw_transfer_endpoint(&source, o->args[0], state);
 	if (source.is_remote)
 		argp_error(state, "\"%s\": the source is remote; to fetch, use ddp-recv %s %s",
@@ -123,9 +129,10 @@ static void too_few(const struct iw_transfer_opts *o, const struct argp_state *s
 		   o->args[0]);
 }
 
-/* --delete removes names from directories only. */
-static void check_delete(const struct iw_transfer_opts *o, const struct argp_state *state)
+/* --delete and patterns apply to names in directories only. */
+static void check_directories(const struct iw_transfer_opts *o, const struct argp_state *state)
 {
+	const struct iw_filter *filter = &o->cfg.filter;
 	struct stat st;
 
 	for (size_t i = 0; i + 1 < o->nargs; i++) {
@@ -134,10 +141,17 @@ static void check_delete(const struct iw_transfer_opts *o, const struct argp_sta
 		if (!is_stream && (stat(o->args[i], &st) < 0 || S_ISDIR(st.st_mode)))
 			return;
 	}
-	argp_error(
-		state,
-		"--delete needs a directory as source: \"%s\" is not a directory; leave --delete out",
-		o->args[0]);
+	if (o->cfg.opts & IW_XOPT_DELETE)
+		argp_error(
+			state,
+			"--delete needs a directory as source: \"%s\" is not a directory; leave --delete out",
+			o->args[0]);
+	if (filter->n > 0)
+		argp_error(
+			state,
+			"--%sclude \"%s\" applies to names in a directory: \"%s\" is not a directory, and is sent as named; leave the pattern out",
+			filter->rules[0].include ? "in" : "ex", filter->rules[0].pattern,
+			o->args[0]);
 }
 
 static void check_pusher(struct iw_transfer_opts *o, const struct argp_state *state)
@@ -161,8 +175,8 @@ static void check_pusher(struct iw_transfer_opts *o, const struct argp_state *st
 	}
 	if (streams > 1)
 		argp_error(state, "- is standard input, which can be sent only once");
-	if (o->cfg.opts & IW_XOPT_DELETE)
-		check_delete(o, state);
+	check_directories(o, state);
+	o->is_stream = streams == 1 && o->nargs == 2;
 	o->cfg.paths = o->args;
 	o->cfg.npaths = o->nargs - 1;
 	o->cfg.path = o->peer.path;

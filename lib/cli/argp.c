@@ -155,6 +155,7 @@ static error_t set_option(int key, char *arg, struct argp_state *state, struct i
 		return 0;
 	case 'v':
 		cli->level = IW_LOG_INFO;
+		cli->quiet = false;
 		return 0;
 	case 'q':
 		cli->level = IW_LOG_ERROR;

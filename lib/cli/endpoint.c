@@ -28,14 +28,16 @@ static bool is_bare_ipv6(const char *text)
 	return strncmp(text, "::", 2) == 0 && (text[len] == '\0' || text[len] == '/');
 }
 
-/* True if @text begins with a bracket and an IPv6 address, and has no closing bracket. */
-static bool is_unclosed_ipv6(const char *text)
+/* True if @text begins with a bracket and an address, and has no closing bracket. */
+static bool is_unclosed(const char *text)
 {
-	size_t len = strspn(text + 1, "0123456789abcdefABCDEF:.");
-	const char *colon = memchr(text + 1, ':', len);
+	size_t len = strspn(text + 1, "0123456789abcdefABCDEF:."), colons = 0, dots = 0;
 
-	return colon && memchr(colon + 1, ':', (size_t)(text + 1 + len - colon - 1)) &&
-	       !strchr(text, ']');
+	for (size_t i = 1; i <= len; i++) {
+		colons += text[i] == ':';
+		dots += text[i] == '.';
+	}
+	return (colons >= 2 || dots == 3) && !strchr(text, ']');
 }
 
 /* Why @text, which has no host part by scp's rule, is not a local name either; NULL: it is one. */
@@ -44,8 +46,8 @@ static const char *local_fault(const char *text)
 	if (is_bare_ipv6(text))
 		return "an IPv6 address goes in brackets, [ADDRESS]:PATH; "
 		       "a local file of this name is written ./NAME";
-	if (text[0] == '[' && is_unclosed_ipv6(text))
-		return "the ] of the IPv6 address is missing, as in [ADDRESS]:PATH; "
+	if (text[0] == '[' && is_unclosed(text))
+		return "the ] after the address is missing, as in [ADDRESS]:PATH; "
 		       "a local file of this name is written ./NAME";
 	return NULL;
 }
@@ -75,6 +77,11 @@ int iw_endpoint_parse(struct iw_endpoint *out, const char *text, const char **wh
 	} else if (end[1] == ':') {
 		*why = "write an IPv6 address in brackets, [ADDRESS]:PATH, "
 		       "and a path that begins with a colon as HOST:./:PATH";
+		return IW_E_INVAL;
+	}
+	if (strncmp(text, "ddp+", 4) == 0 && strncmp(end, "://", 3) == 0) {
+		*why = "the URI of a registered buffer; expected HOST:[PATH]; "
+		       "use `ddp-send --to URI` to write to it, `ddp-recv --from URI` to read it";
 		return IW_E_INVAL;
 	}
 	if (strncmp(end, "://", 3) == 0 && !memchr(text, '.', len)) {

@@ -2,6 +2,7 @@
 /* The options of both transfer tools. */
 #include "file/options.h"
 
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,10 @@ enum {
 	KEY_STATS,
 	KEY_PARTIAL,
 	KEY_PROGRESS,
+	KEY_EXCLUDE_FROM,
+	KEY_DELETE_WHEN,
+	KEY_SIZE_ONLY,
+	KEY_IGNORE_EXISTING,
 };
 
 /* Of the receiver alone. */
@@ -111,12 +116,20 @@ static const struct argp_option options[] = {
 	{ "progress", KEY_PROGRESS, NULL, OPTION_HIDDEN, NULL, 1 },
 	{ "compress", 'z', NULL, OPTION_HIDDEN, NULL, 1 },
 	{ NULL, 'C', NULL, OPTION_HIDDEN, NULL, 1 },
-	{ "rsh", 'e', NULL, OPTION_HIDDEN, NULL, 1 },
+	{ "rsh", 'e', "", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 1 },
 	{ NULL, 'i', NULL, OPTION_HIDDEN, NULL, 1 },
 	{ NULL, 'o', NULL, OPTION_HIDDEN, NULL, 1 },
 	{ "copy-links", 'L', NULL, OPTION_HIDDEN, NULL, 1 },
 	{ "acls", 'A', NULL, OPTION_HIDDEN, NULL, 1 },
 	{ "xattrs", 'X', NULL, OPTION_HIDDEN, NULL, 1 },
+	{ "hard-links", 'H', NULL, OPTION_HIDDEN, NULL, 1 },
+	{ "exclude-from", KEY_EXCLUDE_FROM, "", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 1 },
+	{ "include-from", KEY_EXCLUDE_FROM, "", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 1 },
+	{ "delete-before", KEY_DELETE_WHEN, NULL, OPTION_HIDDEN, NULL, 1 },
+	{ "delete-during", KEY_DELETE_WHEN, NULL, OPTION_HIDDEN, NULL, 1 },
+	{ "delete-after", KEY_DELETE_WHEN, NULL, OPTION_HIDDEN, NULL, 1 },
+	{ "size-only", KEY_SIZE_ONLY, NULL, OPTION_HIDDEN, NULL, 1 },
+	{ "ignore-existing", KEY_IGNORE_EXISTING, NULL, OPTION_HIDDEN, NULL, 1 },
 	{ 0 },
 };
 /* clang-format on */
@@ -125,24 +138,41 @@ static const struct argp_option options[] = {
 static const struct habit {
 	int key;
 	const char *name, *why;
+	bool remote; /* the message names the listener to start */
 } habits[] = {
 	{ 'z', "-z, --compress",
-	  "contents are not compressed; to compress a stream: tar cz DIR | ddp-send - HOST:FILE" },
+	  "contents are not compressed: leave it out; to compress a stream: tar cz DIR | ddp-send - HOST:FILE",
+	  false },
 	{ 'C', "-C",
-	  "contents are not compressed; to compress a stream: tar cz DIR | ddp-send - HOST:FILE" },
-	{ 'e', "-e, --rsh", "no remote shell is used; start a listener there: ddp-recv DIR" },
-	{ 'i', "-i", "ssh is not used; start a listener there: ddp-recv DIR" },
-	{ 'o', "-o", "ssh is not used; start a listener there: ddp-recv DIR" },
-	{ 'L', "-L, --copy-links", "symbolic links are sent as links; name their targets instead" },
-	{ 'A', "-A, --acls", "use --owner --xattr, which send ACLs too" },
-	{ 'X', "-X, --xattrs", "use --xattr" },
+	  "contents are not compressed: leave it out; to compress a stream: tar cz DIR | ddp-send - HOST:FILE",
+	  false },
+	{ 'e', "-e, --rsh", "no remote shell is used", true },
+	{ 'i', "-i", "ssh is not used", true },
+	{ 'o', "-o", "ssh is not used", true },
+	{ 'L', "-L, --copy-links", "symbolic links are sent as links; name their targets instead",
+	  false },
+	{ 'A', "-A, --acls", "use --owner --xattr, which send ACLs too", false },
+	{ 'X', "-X, --xattrs", "use --xattr", false },
+	{ 'H', "-H, --hard-links", "hard links are always kept: leave it out", false },
+	{ KEY_EXCLUDE_FROM, "--exclude-from, --include-from",
+	  "patterns are not read from a file; give each one with --exclude or --include", false },
+	{ KEY_DELETE_WHEN, "--delete-before, --delete-during, --delete-after",
+	  "use --delete, which removes after all files are sent", false },
+	{ KEY_SIZE_ONLY, "--size-only",
+	  "files of the same size are compared by modification time, or by digest with --checksum",
+	  false },
+	{ KEY_IGNORE_EXISTING, "--ignore-existing", "use --no-clobber", false },
 };
 
-static void refuse_habit(int key, const struct argp_state *state)
+static void refuse_habit(int key, enum iw_xfer_role role, const struct argp_state *state)
 {
+	const char *listener = role == IW_XFER_SOURCE ? "ddp-recv DIR" : "ddp-send --listen DIR";
+
 	for (size_t i = 0; i < IW_ARRAY_LEN(habits); i++)
 		if (habits[i].key == key)
-			argp_error(state, "%s: %s", habits[i].name, habits[i].why);
+			argp_error(state, "%s: %s%s%s", habits[i].name, habits[i].why,
+				   habits[i].remote ? "; start a listener there: " : "",
+				   habits[i].remote ? listener : "");
 }
 
 static void add_arg(struct iw_transfer_opts *o, const struct argp_state *state, char *arg)
@@ -283,6 +313,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_REDIAL:
 		cfg->redials = (unsigned)iw_cli_u64(state, "--redial", arg, 0, 1000);
 		o->choice = "--redial";
+		o->redials_given = cfg->redials > 0;
 		return 0;
 	case KEY_MAX_MEMORY:
 		cfg->memory = iw_cli_size(state, "--max-memory", arg, 1, UINT64_MAX);
@@ -314,7 +345,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'L':
 	case 'A':
 	case 'X':
-		refuse_habit(key, state);
+	case 'H':
+	case KEY_EXCLUDE_FROM:
+	case KEY_DELETE_WHEN:
+	case KEY_SIZE_ONLY:
+	case KEY_IGNORE_EXISTING:
+		refuse_habit(key, cfg->role, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -386,6 +422,92 @@ static void check_uri(struct iw_transfer_opts *o, const struct argp_state *state
 	o->cli.transport = o->uri.transport;
 }
 
+/* An option of the connecting side that was given to a listener. NULL: none. */
+static const char *of_initiator(const struct iw_transfer_opts *o)
+{
+	/* A listening source sends what the other end requests. */
+	for (size_t i = 0; i < IW_ARRAY_LEN(named) && o->cfg.role == IW_XFER_SOURCE; i++)
+		if (o->cfg.opts & named[i].opt)
+			return named[i].name;
+	return o->choice;
+}
+
+static void check_listener(const struct iw_transfer_opts *o, const struct argp_state *state)
+{
+	const char *option = of_initiator(o);
+
+	if (option)
+		argp_error(state, "%s is set by the connecting side, not by a listener", option);
+	if (o->yes)
+		argp_error(state, "--yes: a listener does not ask: leave it out");
+}
+
+static void check_initiator(const struct iw_transfer_opts *o, const struct argp_state *state)
+{
+	if (o->listening)
+		argp_error(state, "%s applies to listeners only", o->listening);
+	if (o->cfg.once)
+		argp_error(state, "--once applies to listeners only");
+	if (o->cfg.cli->port == 0)
+		argp_error(
+			state,
+			"--port 0: only a listener can have its port chosen; give the listener's port");
+	if (o->cli.bind && strcmp(o->cli.bind, "*") == 0)
+		argp_error(
+			state,
+			"--bind \"*\": every address is for a listener; expected one address of this machine, or leave --bind out");
+}
+
+/* An option that applies to named files, when the only file is a stream. */
+static void check_stream(const struct iw_transfer_opts *o, const struct argp_state *state)
+{
+	const char *option = o->cfg.opts & IW_XOPT_DELETE     ? "--delete"
+			     : o->cfg.opts & IW_XOPT_CHECKSUM ? "--checksum"
+			     : o->redials_given               ? "--redial"
+							      : NULL;
+
+	if (option)
+		argp_error(state, "-: %s has no effect on a stream: leave it out", option);
+}
+
+/* Options that take the effect from each other. */
+static void check_pairs(const struct iw_transfer_opts *o, const struct argp_state *state)
+{
+	uint32_t opts = o->cfg.opts;
+
+	if (opts & IW_XOPT_CHECKSUM && o->cfg.digest == IW_XFER_NONE)
+		argp_error(state, "--checksum needs a digest: remove --digest none");
+	if (opts & IW_XOPT_VERIFY && o->cfg.digest == IW_XFER_NONE)
+		argp_error(state, "--verify needs a digest: remove --digest none");
+	if (opts & IW_XOPT_FORCE && opts & IW_XOPT_NO_CLOBBER)
+		argp_error(
+			state,
+			"--force replaces what exists, and --no-clobber keeps it: remove one of them");
+	if (opts & IW_XOPT_FORCE && opts & IW_XOPT_CHECKSUM)
+		argp_error(
+			state,
+			"--force sends every file, so --checksum has no effect: remove one of them");
+	if ((opts & (IW_XOPT_OWNER | IW_XOPT_SETID)) == IW_XOPT_SETID)
+		argp_error(
+			state,
+			"--setid needs --owner: otherwise set-id programs would run with the rights of the receiving user");
+	if (o->yes && !(opts & IW_XOPT_DELETE))
+		argp_error(state, "--yes has no effect without --delete: leave it out");
+}
+
+/* A name that no pattern matches is sent. */
+static void check_includes(const struct iw_filter *f, const struct argp_state *state)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (!f->rules[i].include)
+			return;
+	if (f->n > 0)
+		argp_error(
+			state,
+			"--include \"%s\": no effect without --exclude, because names that match no pattern are sent; to send only these, add --exclude '*' after it",
+			f->rules[0].pattern);
+}
+
 void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	iw_conn_opts_check(state, &o->conn, o->cfg.cli->transport);
@@ -394,24 +516,14 @@ void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state 
 		check_uri(o, state);
 		return;
 	}
-	if (o->cfg.listen && o->choice)
-		argp_error(state, "%s is set by the connecting side, not by a listener", o->choice);
-	if (!o->cfg.listen && o->listening)
-		argp_error(state, "%s applies to listeners only", o->listening);
-	if (!o->cfg.listen && o->cfg.once)
-		argp_error(state, "--once applies to listeners only");
-	if (o->yes && !(o->cfg.opts & IW_XOPT_DELETE))
-		argp_error(state, "--yes has no effect without --delete: leave it out");
-	if (!o->cfg.listen && o->cfg.cli->port == 0)
-		argp_error(
-			state,
-			"--port 0: only a listener can have its port chosen; give the listener's port");
-	if (o->cfg.opts & IW_XOPT_CHECKSUM && o->cfg.digest == IW_XFER_NONE)
-		argp_error(state, "--checksum needs a digest: remove --digest none");
-	if ((o->cfg.opts & (IW_XOPT_OWNER | IW_XOPT_SETID)) == IW_XOPT_SETID)
-		argp_error(
-			state,
-			"--setid needs --owner: otherwise set-id programs would run with the rights of the receiving user");
+	check_pairs(o, state);
+	if (o->cfg.listen)
+		check_listener(o, state);
+	else
+		check_initiator(o, state);
+	if (o->is_stream || o->cfg.to_stdout)
+		check_stream(o, state);
+	check_includes(&o->cfg.filter, state);
 	if (o->cfg.opts & IW_XOPT_DELETE && !o->cfg.listen && !o->yes &&
 	    !(o->cfg.opts & IW_XOPT_DRY_RUN) && !isatty(STDIN_FILENO))
 		argp_error(
@@ -440,8 +552,26 @@ void iw_transfer_endpoint(struct iw_endpoint *e, const char *text, const struct 
 {
 	const char *why;
 
+	const char *scope;
+
 	if (iw_endpoint_parse(e, text, &why) != 0)
 		argp_error(state, "\"%s\": %s", text, why);
+	scope = e->is_remote && strchr(e->host, ':') ? strchr(e->host, '%') : NULL;
+	/* A number is an interface, too. */
+	if (scope && scope[1 + strspn(scope + 1, "0123456789")] != '\0' &&
+	    if_nametoindex(scope + 1) == 0)
+		argp_error(state, "\"%s\": no interface %s here; `ip link` lists them", text,
+			   scope + 1);
+}
+
+/* HOST:PORT is how other tools write a port. */
+static void note_port(const struct iw_transfer_opts *o)
+{
+	const char *path = o->cfg.role == IW_XFER_SOURCE ? o->peer.path : o->cfg.paths[0];
+
+	if (!o->cli.port_given && strlen(path) >= 4 && iw_cli_is_port(path))
+		iw_log_warn("\"%s\" is taken as the name of the %s; a port is given with -p %s",
+			    path, o->cfg.role == IW_XFER_SOURCE ? "target" : "source", path);
 }
 
 #define SHOWN 10 /* names that the question lists */
@@ -582,6 +712,8 @@ static int run(struct iw_transfer_opts *o)
 			"--max-memory: a transfer needs 4M, and with --mode=send 33M; peers that need more are rejected");
 	if (listen && o->cfg.role == IW_XFER_SOURCE && o->cfg.memory < IW_TRANSFER_MEMORY)
 		iw_log_warn("--max-memory: a transfer needs 4M; all peers are rejected");
+	if (!listen)
+		note_port(o);
 	iw_conn_opts_param(&o->conn, &o->cli, listen ? NULL : o->peer.host, &o->cfg.conn);
 	if (listen && take_socket(o, &why) != 0)
 		return iw_cli_fail(&o->cli, &why);

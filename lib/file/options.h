@@ -21,6 +21,8 @@ struct iw_transfer_opts {
 	char **args;                /* what is no option, in order */
 	size_t nargs, cap;
 	bool partial;           /* -P was given */
+	bool is_stream;         /* standard input is the only source; the tool's to fill */
+	bool redials_given;     /* --redial of at least 1 */
 	bool yes;               /* --delete does not ask */
 	bool owner_from_anyone; /* --owner is permitted as root, though peers are not authenticated */
 	/* the first option given that is the initiator's alone, for complaints; NULL: none */

@@ -91,6 +91,66 @@ END
     refused 'no source before the target, because "f" is the value of --interface' ddp-send -I f 127.0.0.1:
 }
 
+@test "an option of a transfer that would have no effect is refused" {
+    mkdir d
+    refused '--yes: a listener does not ask: leave it out' ddp-recv --delete --yes d
+    refused '-: --delete has no effect on a stream: leave it out' ddp-recv --delete -
+    refused '-: --delete has no effect on a stream: leave it out' ddp-recv --delete 127.0.0.1:f -
+    refused '-: --checksum has no effect on a stream: leave it out' ddp-send --checksum - 127.0.0.1:f
+    refused '-: --checksum has no effect on a stream: leave it out' ddp-recv -c 127.0.0.1:f -
+    refused '-: --redial has no effect on a stream: leave it out' ddp-recv --redial 5 127.0.0.1:f -
+    refused '-: --redial has no effect on a stream: leave it out' ddp-send --redial 5 - 127.0.0.1:f
+    for option in --delete --no-clobber --force --verify --owner --xattr; do
+        refused "$option is set by the connecting side, not by a listener" ddp-send --listen $option d
+    done
+    refused "--include \"*.c\": no effect without --exclude" ddp-send --include '*.c' d 127.0.0.1:
+    refused "--include \"*.c\": no effect without --exclude" ddp-recv --include '*.c' 127.0.0.1:d .
+    refused '--exclude "f" applies to names in a directory: "f" is not a directory' ddp-send --exclude f f 127.0.0.1:
+    refused '--force replaces what exists, and --no-clobber keeps it' ddp-send --no-clobber --force f 127.0.0.1:
+    refused '--force sends every file, so --checksum has no effect' ddp-recv --force -c 127.0.0.1:f .
+    refused '--verify needs a digest: remove --digest none' ddp-send --verify --digest none f 127.0.0.1:
+    refused '--bind "*": every address is for a listener' ddp-send -b '*' f 127.0.0.1:
+    refused '--bind "*": every address is for a listener' ddp-recv -b '*' 127.0.0.1:f .
+}
+
+@test "the last one of -v and -q applies" {
+    local port
+
+    port=$(free_port)
+    serve_here ddp-recv -p "$port" .
+    run_here ddp-send -p "$port" -q -v --force f 127.0.0.1:g
+    assert_status 0
+    assert_output_has '127.0.0.1'
+    run_here ddp-send -p "$port" -v -q --force f 127.0.0.1:g
+    assert_status 0
+    assert_output_is ''
+    assert_stderr_is ''
+}
+
+@test "arguments that cannot be meant are named with the reason" {
+    local port
+
+    refused '"y": one argument too many after the target "127.0.0.1:x"' ddp-send f 127.0.0.1:x y
+    refused '--require-digest no: the value follows =: --require-digest=no' ddp-recv --require-digest no .
+    refused '"[fe80::1%eth99]:": no interface eth99 here' ddp-send f '[fe80::1%eth99]:'
+    refused '"[127.0.0.1:x": the ] after the address is missing' ddp-send f '[127.0.0.1:x'
+    refused 'the URI of a registered buffer; expected HOST:[PATH]' ddp-send f ddp+tcp://127.0.0.1:7471/stag/0000beef
+    refused "use \`ddp-send --to URI\` to write to it" ddp-recv ddp+tcp://127.0.0.1:7471/stag/0000beef .
+    port=$(free_port)
+    mkdir d
+    serve_here ddp-recv -p "$port" d
+    run_here ddp-send f 127.0.0.9:7472
+    assert_status 4
+    assert_stderr_has '"7472" is taken as the name of the target; a port is given with -p 7472'
+    run_here ddp-send -q f 127.0.0.9:7472
+    assert_stderr_lacks 'is taken as'
+    run_here ddp-send -p "$port" f 127.0.0.1:7472
+    assert_status 0
+    assert_stderr_is ''
+    run_here ddp-recv 127.0.0.9:7472 .
+    assert_stderr_has '"7472" is taken as the name of the source; a port is given with -p 7472'
+}
+
 @test "an option of the other side is refused by its name" {
     refused '--memory: only for a server; add --listen' ddp-bench --memory 1M 127.0.0.1 write
     refused '--depth: the client chooses what is measured' ddp-bench --listen --depth 2
@@ -161,9 +221,24 @@ END
     assert_status 0
     assert_same_file f dst/f
     for option in -z --compress -C; do
-        refused 'contents are not compressed; to compress a stream: tar cz' ddp-send $option f 127.0.0.1:
+        refused 'contents are not compressed: leave it out; to compress a stream: tar cz' ddp-send $option f 127.0.0.1:
     done
-    refused '-e, --rsh: no remote shell is used' ddp-send -e ssh f 127.0.0.1:
+    for option in '-e ssh' --rsh=ssh; do
+        # shellcheck disable=SC2086 # Two arguments.
+        refused '-e, --rsh: no remote shell is used; start a listener there: ddp-recv DIR' ddp-send $option f 127.0.0.1:
+        # shellcheck disable=SC2086
+        refused '-e, --rsh: no remote shell is used; start a listener there: ddp-send --listen DIR' ddp-recv $option 127.0.0.1:f g
+    done
+    refused '-i: ssh is not used; start a listener there: ddp-send --listen DIR' ddp-recv -i key 127.0.0.1:f g
+    refused '-o: ssh is not used; start a listener there: ddp-recv DIR' ddp-send -o Port=1 f 127.0.0.1:
+    refused '-H, --hard-links: hard links are always kept' ddp-send -aH f 127.0.0.1:
+    refused 'patterns are not read from a file; give each one with --exclude' ddp-send --exclude-from=list f 127.0.0.1:
+    refused 'patterns are not read from a file; give each one with --exclude' ddp-send --include-from list f 127.0.0.1:
+    for option in --delete-before --delete-during --delete-after; do
+        refused 'use --delete, which removes after all files are sent' ddp-send $option f 127.0.0.1:
+    done
+    refused '--size-only: files of the same size are compared by modification time' ddp-recv --size-only 127.0.0.1:f g
+    refused '--ignore-existing: use --no-clobber' ddp-send --ignore-existing f 127.0.0.1:
     refused '-L, --copy-links: symbolic links are sent as links' ddp-recv -L 127.0.0.1:f dst
     refused '-A, --acls: use --owner --xattr' ddp-send -A f 127.0.0.1:
     refused '-X, --xattrs: use --xattr' ddp-send -X f 127.0.0.1:
