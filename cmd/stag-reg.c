@@ -43,7 +43,7 @@ struct opts {
 	struct iw_rm_print print;
 	/* add */
 	const char *file;
-	bool has_size;
+	bool has_size, has_range;
 	struct iw_rm_request add;
 	/* show, watch, revoke */
 	uint32_t *stags;
@@ -87,6 +87,13 @@ static error_t parse_control(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+static void set_form(struct opts *o, enum iw_rm_form form, const struct argp_state *state)
+{
+	if (o->print.form != IW_RM_FORM_TEXT && o->print.form != form)
+		argp_error(state, "--json, --shell and --uri: use only one of them");
+	o->print.form = form;
+}
+
 static error_t parse_advert(int key, char *arg, struct argp_state *state)
 {
 	struct opts *o = state->input;
@@ -98,10 +105,10 @@ static error_t parse_advert(int key, char *arg, struct argp_state *state)
 		o->print.host = arg;
 		return 0;
 	case KEY_SHELL:
-		o->print.form = IW_RM_FORM_SHELL;
+		set_form(o, IW_RM_FORM_SHELL, state);
 		return 0;
 	case KEY_URI:
-		o->print.form = IW_RM_FORM_URI;
+		set_form(o, IW_RM_FORM_URI, state);
 		return 0;
 	case ARGP_KEY_END:
 		if (o->print.form != IW_RM_FORM_TEXT && o->cli->json)
@@ -115,12 +122,69 @@ static error_t parse_advert(int key, char *arg, struct argp_state *state)
 static const struct argp control_argp = { .options = control_options, .parser = parse_control };
 static const struct argp advert_argp = { .options = advert_options, .parser = parse_advert };
 
+/* Options that the command does not have, or that stand before it. argp takes an option of the command itself first. */
+/* clang-format off */
+static const struct argp_option misplaced_options[] = {
+	{ "size", KEY_SIZE, "N", OPTION_HIDDEN, NULL, 0 },
+	{ "access", KEY_ACCESS, "r|w|rw", OPTION_HIDDEN, NULL, 0 },
+	{ "range", KEY_RANGE, "OFF:LEN", OPTION_HIDDEN, NULL, 0 },
+	{ "pd", KEY_PD, "NAME", OPTION_HIDDEN, NULL, 0 },
+	{ "stream", KEY_STREAM, "ID", OPTION_HIDDEN, NULL, 0 },
+	{ "expires", KEY_EXPIRES, "TIME", OPTION_HIDDEN, NULL, 0 },
+	{ "uses", KEY_USES, "N", OPTION_HIDDEN, NULL, 0 },
+	{ "no-key", KEY_NO_KEY, NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "host", KEY_HOST, "NAME", OPTION_HIDDEN, NULL, 0 },
+	{ "shell", KEY_SHELL, NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "uri", KEY_URI, NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "interval", KEY_INTERVAL, "TIME", OPTION_HIDDEN, NULL, 0 },
+	{ "count", 'c', "N", OPTION_HIDDEN, NULL, 0 },
+	{ "all", KEY_ALL, NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "control", KEY_CONTROL, "PATH", OPTION_HIDDEN, NULL, 0 },
+	{ 0 },
+};
+/* clang-format on */
+
+static const char *command_of(int key)
+{
+	switch (key) {
+	case KEY_HOST:
+	case KEY_SHELL:
+	case KEY_URI:
+		return "an option of `stag-reg add` and `stag-reg show`";
+	case KEY_INTERVAL:
+	case 'c':
+		return "an option of `stag-reg watch`";
+	case KEY_ALL:
+		return "an option of `stag-reg revoke`";
+	case KEY_CONTROL:
+		return "it follows the command, as in `stag-reg list --control PATH`";
+	default:
+		return "an option of `stag-reg add`";
+	}
+}
+
+static error_t parse_misplaced(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	for (const struct argp_option *o = misplaced_options; o->name; o++)
+		if (o->key == key) {
+			argp_error(state, "--%s: %s", o->name, command_of(key));
+			return 0;
+		}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp misplaced_argp = { .options = misplaced_options,
+					    .parser = parse_misplaced };
+
 static const struct argp_child plain_kids[] = { { &control_argp, 0, NULL, 0 },
 						{ &iw_cli_control_argp, 0, "Common options:", -1 },
+						{ &misplaced_argp, 0, NULL, 0 },
 						{ 0 } };
 static const struct argp_child advert_kids[] = { { &control_argp, 0, NULL, 0 },
 						 { &advert_argp, 0, NULL, 1 },
 						 { &iw_cli_control_argp, 0, "Common options:", -1 },
+						 { &misplaced_argp, 0, NULL, 0 },
 						 { 0 } };
 
 /* Eight hexadecimal digits, as they stand in the URI; with 0x in front as well. */
@@ -230,7 +294,7 @@ static void check_add(struct opts *o, const struct argp_state *state)
 		argp_error(state, "expected FILE, or --size N");
 	if (o->file && o->has_size)
 		argp_error(state, "--size is for new memory; use --range for a part of a file");
-	if (o->has_size && o->add.off)
+	if (o->has_size && o->has_range)
 		argp_error(state, "--range is for files, not for --size");
 	if (*o->add.domain && o->add.stream)
 		argp_error(state, "--pd and --stream: use only one of them");
@@ -255,6 +319,7 @@ static error_t parse_add(int key, char *arg, struct argp_state *state)
 		o->add.access = (unsigned)iw_cli_enum(state, "--access", arg, access) + 1;
 		return 0;
 	case KEY_RANGE:
+		o->has_range = true;
 		parse_range(o, state, arg);
 		return 0;
 	case KEY_PD:
@@ -546,6 +611,20 @@ static const struct iw_command commands[] = {
 	{ 0 },
 };
 
+static error_t parse_root(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	if (key != ARGP_KEY_INIT)
+		return ARGP_ERR_UNKNOWN;
+	state->child_inputs[0] = state->input;
+	return 0;
+}
+
+static const struct argp_child root_kids[] = { { &iw_cli_control_argp, 0, NULL, 0 },
+					       { &misplaced_argp, 0, NULL, 0 },
+					       { 0 } };
+static const struct argp root_argp = { .parser = parse_root, .children = root_kids };
+
 /* It asks the ddp-recv of this machine over a local socket. */
 static const char *const no_transports[] = { NULL };
 
@@ -557,7 +636,7 @@ int main(int argc, char **argv)
 	iw_cli_init(&cli, "stag-reg", "tcp");
 	cli.transports = no_transports;
 	status = iw_cli_command(
-		&cli, commands, &iw_cli_control_argp,
+		&cli, commands, &root_argp,
 		"Register Tagged Buffers in a running ddp-recv, for ddp-send --to and ddp-recv --from.",
 		argc, argv);
 	return iw_cli_finish(&cli, status);

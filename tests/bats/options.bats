@@ -127,6 +127,26 @@ END
     assert_stderr_is ''
 }
 
+@test "stag-reg: an option at the wrong place names its command" {
+    local command
+
+    for command in '' list watch revoke; do
+        # shellcheck disable=SC2086 # No argument if it is empty.
+        refused "--size: an option of \`stag-reg add\`" stag-reg $command --size 5
+        # shellcheck disable=SC2086
+        refused "--uri: an option of \`stag-reg add\` and \`stag-reg show\`" stag-reg $command --uri
+    done
+    refused "--no-key: an option of \`stag-reg add\`" stag-reg show --no-key 0000beef
+    refused "--count: an option of \`stag-reg watch\`" stag-reg list -c 2
+    refused "--all: an option of \`stag-reg revoke\`" stag-reg list --all
+    refused "--control: it follows the command, as in \`stag-reg list --control PATH\`" stag-reg --control /x list
+    refused '--range is for files, not for --size' stag-reg add --size 5 --range 0:1
+    refused '--json, --shell and --uri: use only one of them' stag-reg add --uri --shell f
+    refused '--json, --shell and --uri: use only one of them' stag-reg show --shell --uri 0000beef
+    run_here stag-reg add --uri --uri --control /x/nosuch f
+    assert_status 4
+}
+
 @test "arguments that cannot be meant are named with the reason" {
     local port
 
