@@ -21,22 +21,22 @@ enum {
 
 static const struct argp_option options[] = {
 	{ "control", KEY_CONTROL, "PATH", 0,
-	  "A listener: the control socket for stag-reg; none: no control socket", 1 },
+	  "A listener: the control socket for stag-reg; none: no control socket", 4 },
 	{ "require-digest", KEY_REQUIRE_DIGEST, "yes|no", OPTION_ARG_OPTIONAL,
 	  "A listener: reject transfers with --digest none (default yes; no on a loopback address)",
-	  1 },
+	  4 },
 	{ "from", KEY_FROM, "URI", 0,
 	  "Write a buffer that stag-reg registered to standard output; @FILE: read the URI from FILE",
-	  1 },
+	  6 },
 	{ "safe-links", KEY_SAFE_LINKS, NULL, 0,
 	  "Leave out symbolic links that point outside the transferred directory", 1 },
 	{ "listen", KEY_LISTEN, NULL, OPTION_HIDDEN, NULL, 1 },
 	{ "to", KEY_TO, "", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 1 },
 	{ "no-keep-partial", KEY_NO_KEEP_PARTIAL, NULL, 0,
-	  "Remove partial files when a transfer fails, instead of keeping them for a resume", 1 },
+	  "Remove partial files when a transfer fails, instead of keeping them for a resume", 3 },
 	{ "owner-from-anyone", KEY_OWNER_FROM_ANYONE, NULL, 0,
 	  "Permit --owner as root: any peer can then create files of any user, because there is no authentication",
-	  1 },
+	  2 },
 	{ 0 },
 };
 
@@ -210,8 +210,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child kids[] = { { &iw_transfer_argp, 0, NULL, 1 },
-					  { &iw_transfer_limit_argp, 0, NULL, 1 },
+static const struct argp_child kids[] = { { &iw_transfer_argp, 0, NULL, 0 },
+					  { &iw_transfer_limit_argp, 0, NULL, 0 },
 					  { 0 } };
 
 static const struct argp argp = {

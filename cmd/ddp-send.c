@@ -18,10 +18,10 @@ enum { KEY_TO = 0xb001, KEY_OF_RECEIVER }; /* no character: long only */
 
 static const struct argp_option options[] = {
 	{ "listen", 'l', NULL, 0, "Serve the files below DIR to any ddp-recv that requests them",
-	  1 },
+	  4 },
 	{ "to", KEY_TO, "URI", 0,
 	  "Write standard input to a buffer that stag-reg registered; @FILE: read the URI from FILE",
-	  1 },
+	  6 },
 	OF_RECEIVER("quota"),
 	OF_RECEIVER("max-transfer"),
 	OF_RECEIVER("max-size"),
@@ -213,7 +213,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child kids[] = { { &iw_transfer_argp, 0, NULL, 1 }, { 0 } };
+static const struct argp_child kids[] = { { &iw_transfer_argp, 0, NULL, 0 }, { 0 } };
 
 static const struct argp argp = {
 	.options = options,

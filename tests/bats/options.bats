@@ -270,6 +270,18 @@ END
     assert_status 0
 }
 
+@test "--help of the transfer tools groups the options" {
+    local tool
+
+    for tool in ddp-send ddp-recv; do
+        run_here $tool --help
+        assert_equal "$(sed -n 's/^ \([A-Z].*:\)$/\1/p' <<<"$output" | grep -v Limits | paste -sd' ')" \
+            'Which files: Owners and attributes: The transfer: Listeners: Registered buffers: For users of rsync and scp: The connection: Common options:'
+        # No option stands before the first group.
+        assert_equal "$(sed -n '1,/ Which files:/p' <<<"$output" | grep -c '^ *-')" 0
+    done
+}
+
 @test "a tool has only the common options that it uses" {
     local tool absent option
 
