@@ -558,8 +558,8 @@ static bool read_reply(struct session *s, struct iw_qp_info *info)
 	if (err && !iw_hello_is_ours(info->private_data, info->private_data_len))
 		err = iw_xfer_fault(
 			&why, IW_E_REJECTED,
-			"not a %s: its Reply lacks the Private Data of ddp-transfer (%u octets seen); start one there, or correct --port",
-			wanted(s), (uint32_t)info->private_data_len);
+			"not a %s: its Reply lacks the Private Data of ddp-transfer (%u octets seen); start `%s DIR` there, or correct --port",
+			wanted(s), (uint32_t)info->private_data_len, wanted(s));
 	if (!err)
 		err = iw_hello_check(&s->peer, &s->mine, &why);
 	if (!err)
@@ -605,10 +605,10 @@ static void explain_rejection(const struct session *s, const struct iw_qp_info *
 
 	if (found)
 		iw_xfer_fault(why, IW_E_REJECTED,
-			      "not a %s: %s listens there; start one there, or correct --port",
-			      wanted(s), found);
+			      "not a %s: %s listens there; start `%s DIR` there, or correct --port",
+			      wanted(s), found, wanted(s));
 	else
-		iw_xfer_fault(why, IW_E_REJECTED, "%s; start a %s there, or correct --port",
+		iw_xfer_fault(why, IW_E_REJECTED, "%s; start `%s DIR` there, or correct --port",
 			      rejected.text, wanted(s));
 }
 

@@ -293,8 +293,8 @@ int iw_hello_answer(struct iw_hello *answer, const struct iw_hello *request, enu
 		iw_text_str(
 			&t,
 			role == IW_XFER_SINK
-				? "this is a ddp-recv, which receives files: use ddp-send; to fetch files, start ddp-send --listen here"
-				: "this is a ddp-send --listen, which sends files: use ddp-recv; to send files, start ddp-recv here");
+				? "this is a ddp-recv, which receives files; to fetch files, start `ddp-send --listen DIR` here"
+				: "this is a ddp-send --listen, which sends files; to store files, start `ddp-recv DIR` here");
 	} else if (request->mode < IW_XFER_WRITE || request->mode > IW_XFER_SEND) {
 		code = IW_XC_REFUSED;
 		iw_text_fmt(&t, "unknown transfer mode %u; expected write, read or send",

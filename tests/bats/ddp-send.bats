@@ -340,19 +340,19 @@ END
     printf 1 >src/f
     push src/f 127.0.0.1:
     assert_status 1
-    assert_stderr_is "ddp-send: 127.0.0.1:$PORT: not a ddp-recv: ddp-bench --listen listens there; start one there, or correct --port"
+    assert_stderr_is "ddp-send: 127.0.0.1:$PORT: not a ddp-recv: ddp-bench --listen listens there; start \`ddp-recv DIR\` there, or correct --port"
     serve_end
     PORT=$(free_port)
     serve_here mpa-probe --listen -p "$PORT" --reject --private-data 'closed for today'
     push src/f 127.0.0.1:
     assert_status 1
-    assert_stderr_is "ddp-send: connect to 127.0.0.1:$PORT: mpa: the peer rejected the connection: \"closed for today\"; start a ddp-recv there, or correct --port"
+    assert_stderr_is "ddp-send: connect to 127.0.0.1:$PORT: mpa: the peer rejected the connection: \"closed for today\"; start \`ddp-recv DIR\` there, or correct --port"
     serve_end
     PORT=$(free_port)
     serve_here mpa-probe --listen -p "$PORT"
     push src/f 127.0.0.1:
     assert_status 1
-    assert_stderr_is "ddp-send: 127.0.0.1:$PORT: not a ddp-recv: its Reply lacks the Private Data of ddp-transfer (0 octets seen); start one there, or correct --port"
+    assert_stderr_is "ddp-send: 127.0.0.1:$PORT: not a ddp-recv: its Reply lacks the Private Data of ddp-transfer (0 octets seen); start \`ddp-recv DIR\` there, or correct --port"
 }
 
 @test "what is there with the same size and time is left alone, unless --force" {
@@ -609,7 +609,12 @@ while True:
     serve_here ddp-send --listen -p "$PORT" src
     push src/a 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'this is a ddp-send --listen, which sends files: use ddp-recv; to send files, start ddp-recv here'
+    assert_stderr_has "this is a ddp-send --listen, which sends files; to store files, start \`ddp-recv DIR\` here"
+    serve_end
+    serve_here ddp-recv -p "$PORT" dst
+    run_here ddp-recv -p "$PORT" 127.0.0.1:a src
+    assert_status 1
+    assert_stderr_has "this is a ddp-recv, which receives files; to fetch files, start \`ddp-send --listen DIR\` here"
     serve_end
     listen --crc required
     push --crc off src/a 127.0.0.1:

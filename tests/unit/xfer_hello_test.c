@@ -104,7 +104,7 @@ static void what_cannot_be_agreed_is_rejected_with_the_reason(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
-		static const char *const texts[] = { "protocol versions 4 to 5", "use ddp-send",
+		static const char *const texts[] = { "protocol versions 4 to 5", "to fetch files",
 						     "transfer mode 9",          "digest sha256",
 						     "digest unknown",           "cannot reject" };
 		static const uint32_t codes[] = { IW_XC_VERSION, IW_XC_REFUSED, IW_XC_REFUSED,
