@@ -277,7 +277,7 @@ static int check_buffer(const struct remote *m, const struct iw_claim *c, struct
 	if (!(c->rights & need))
 		return iw_xfer_fault(
 			why, IW_E_REJECTED,
-			"STag %x: registered for %s only; register it with --access %s or rw, or use %s",
+			"STag %x: registered for %s only; revoke it and register it with --access %s or rw, or use %s",
 			u->stag, need == IW_CLAIM_READ ? "writing" : "reading",
 			iw_access_text(need),
 			need == IW_CLAIM_READ ? "ddp-send --to" : "ddp-recv --from");

@@ -212,7 +212,7 @@ no_buffer() {
     register board --access r
     put data
     assert_status 1
-    assert_stderr_has 'registered for reading only'
+    assert_stderr_has 'registered for reading only; revoke it and register it with --access w'
     reg revoke --all
     register board --access w
     get
@@ -221,6 +221,9 @@ no_buffer() {
     reg add board --range 9999:2
     assert_status 2
     assert_stderr_has 'board: range 9999:2: not within the file, which has 10000 octets'
+    reg add board --range 10000:
+    assert_status 2
+    assert_stderr_has 'board: range 10000:: begins at the end of the file or after it; the file has 10000 octets'
     reg revoke --all
     reg add board --range 9999: --uri
     assert_status 0
