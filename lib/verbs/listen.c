@@ -4,18 +4,15 @@
  */
 #include "verbs/internal.h"
 
-#include <net/if.h>
 #include <string.h>
 
 #include "os/os.h"
 
-#define BACKLOG        128
-/* Linux: the interface lo of every network namespace. */
-#define LOOPBACK_INDEX 1
+#define BACKLOG       128
 /* Connections taken from the system's queue a turn. */
-#define ACCEPT_BUDGET  64
+#define ACCEPT_BUDGET 64
 /* What a new connection has for its MPA Request where others wait for its place. */
-#define FAIR_NS        IW_SEC(1)
+#define FAIR_NS       IW_SEC(1)
 
 /* ---------------------------------------------------------------- requests */
 
@@ -351,18 +348,6 @@ static int listen_on_stream(struct iw_listener *l, const char *name, struct iw_f
 	return iw_gate_new(&l->gate, l->ctx->loop, llp, l, why);
 }
 
-/* Packets to a loopback address, the default, never arrive through another interface. */
-static int check_interface(const struct iw_conn_param *p, struct iw_fault *why)
-{
-	if (!p->interface || p->host || p->bind_addr || p->listen_fd ||
-	    if_nametoindex(p->interface) <= LOOPBACK_INDEX)
-		return 0;
-	return iw_fail(
-		why, IW_E_INVAL,
-		"listen on interface %s: the default is a loopback address, which cannot be reached through it; give an address of %s with --bind, or --bind '*' for all",
-		p->interface, p->interface);
-}
-
 int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_conn_param *param,
 	      struct iw_fault *why)
 {
@@ -378,8 +363,6 @@ int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_conn
 	l->ctx = ctx;
 	iw_list_init(&l->reqs);
 	err = iw_verbs_take_param(&l->param, param, "listen", why);
-	if (!err)
-		err = check_interface(&l->param, why);
 	if (err)
 		goto fail;
 	l->backlog = l->param.backlog ? l->param.backlog : BACKLOG;

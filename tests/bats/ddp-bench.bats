@@ -485,7 +485,7 @@ refused() {
         # shellcheck disable=SC2086
         run_in left $tool -I "$LEFT_IF" -p "$PORT"
         assert_status 2
-        assert_stderr_has "listen on interface $LEFT_IF: the default is a loopback address, which cannot be reached through it; give an address of $LEFT_IF with --bind, or --bind '*' for all"
+        assert_stderr_has "listen on 127.0.0.1: no host reaches a loopback address through $LEFT_IF (-I): give an address of $LEFT_IF with -b"
     done
     serve_in left ddp-bench --listen --once -p "$PORT" -I "$LEFT_IF" -b '*'
     run_in right ddp-bench "$LEFT_IP" write -p "$PORT" -n 1 -w 0

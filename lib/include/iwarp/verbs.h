@@ -486,9 +486,8 @@ IW_API IW_MUST_CHECK int iw_adopt(struct iw_qp *qp, const struct iw_adopt *how,
 IW_API IW_MUST_CHECK int iw_adopt_streaming(const struct iw_qp *qp, const void **octets,
 					    size_t *len);
 /*
- * Errors as of iw_connect, and IW_E_INVAL: an interface but no host, because packets to the
- * loopback do not arrive through it. While backlog requests wait for the peer or for an answer,
- * further connections wait in the system's queue.
+ * Errors as of iw_connect. While backlog requests wait for the peer or for an answer, further
+ * connections wait in the system's queue.
  */
 IW_API IW_MUST_CHECK int iw_listen(struct iw_listener **out, struct iw_ctx *ctx,
 				   const struct iw_conn_param *param, struct iw_fault *why);
