@@ -586,7 +586,7 @@ static void put_in_front(struct iw_fault *why, const char *text)
 	memcpy(why->text + n, ": ", 2);
 }
 
-/* The peer's reason for refusing the target as a whole does not show it. */
+/* The peer's reason for refusing the target as a whole often does not show it. */
 static void name_target(const struct group *g, struct iw_fault *why)
 {
 	const char *path = g->hub->cfg->path;
@@ -597,7 +597,8 @@ static void name_target(const struct group *g, struct iw_fault *why)
 		return;
 	iw_printable(name, sizeof(name), path, strlen(path), true);
 	snprintf(text, sizeof(text), "target \"%s\"", name);
-	put_in_front(why, text);
+	if (!strstr(why->text, text + strlen("target ")))
+		put_in_front(why, text);
 }
 
 /* Reasons of this side do not name the peer. */

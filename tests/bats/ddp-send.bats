@@ -294,7 +294,7 @@ END
     listen
     push src/a 127.0.0.1:/abs
     assert_status 1
-    assert_stderr_has "127.0.0.1:$PORT: target \"/abs\": the peer ended the transfer: not a possible target: the target's path is absolute"
+    assert_stderr_has "127.0.0.1:$PORT: the peer ended the transfer: not a possible target: the target's path \"/abs\" is absolute"
     push src/a 127.0.0.1:../up
     assert_stderr_has 'target "../up": the peer ended the transfer'
     serve_end

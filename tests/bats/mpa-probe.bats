@@ -230,7 +230,7 @@ while True:
     assert_output_has "127.0.0.1:$PORT: not an iWARP endpoint: it speaks an echo protocol: it sends back what it receives"
     rping
     assert_status 1
-    assert_stderr_has 'mpa: got an MPA Request, expected a Reply: the peer is an initiator too, or sends back what it receives'
+    assert_stderr_has 'mpa: got an MPA Request, expected a Reply: both ends are initiators, or an echo service is there'
 }
 
 @test "a part of a Reply is reported with the length that was expected" {
