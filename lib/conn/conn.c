@@ -153,6 +153,11 @@ uint64_t iw_conn_setup_ns(const struct iw_conn *c)
 	return c->cfg.mpa.timeout_ns != 0 ? c->cfg.mpa.timeout_ns : IW_CONN_SETUP_NS;
 }
 
+uint64_t iw_conn_whole_setup_ns(const struct iw_conn *c)
+{
+	return c->cfg.whole_setup_ns != 0 ? c->cfg.whole_setup_ns : iw_conn_setup_ns(c);
+}
+
 bool iw_conn_retry_rev1(const struct iw_conn *c)
 {
 	return c->below->retry_rev1(c);

@@ -372,7 +372,7 @@ static void connecting_late(struct iw_link *k, uint64_t now)
 	int err;
 
 	if (now >= iw_conn_deadline(k->conn)) {
-		(void)k->llp->ops->no_answer(k->llp, iw_conn_setup_ns(k->conn), &why);
+		(void)k->llp->ops->no_answer(k->llp, iw_conn_whole_setup_ns(k->conn), &why);
 		lost(k, &why, now);
 		return;
 	}
@@ -458,7 +458,8 @@ static void timer_on_trunk(struct iw_link *k, uint64_t now)
 	struct iw_fault why;
 
 	if (!over(k) && now >= iw_conn_deadline(k->conn)) {
-		if (k->connecting && iw_trunk_no_answer(k->trunk, iw_conn_setup_ns(k->conn), &why))
+		if (k->connecting &&
+		    iw_trunk_no_answer(k->trunk, iw_conn_whole_setup_ns(k->conn), &why))
 			lost(k, &why, now);
 		else
 			iw_conn_timeout(k->conn, now);
