@@ -758,7 +758,7 @@ static void name_silence(struct iw_fault *named, const struct user_port *u,
 			hint);
 	else
 		iw_fail(named, IW_E_TIMEOUT,
-			"connect to %s%s: %s; is a listener with -t %s%s running there, and does a firewall let %s through?",
+			"connect to %s%s: %s; is the address right, is a listener with -t %s%s there, and does a firewall let %s through?",
 			x->assoc.peer, udp, what, u->pkt->udp_port ? "udp" : "sctp, raw or xdp",
 			iw_sock_bind_hint(t), u->pkt->udp_port ? "UDP" : "SCTP");
 }

@@ -87,9 +87,9 @@ fails() {
 
     fails "$LEFT_IP:$PORT: sctp: ICMP reports that the peer does not receive SCTP there; is a listener with -t sctp, raw or xdp and --bind '*' running there? (RFC 9260)" \
         -t raw src/f "$LEFT_IP:"
-    fails "10.77.0.99:$PORT: no answer to the INIT within 1 s (-t raw); is a listener with -t sctp, raw or xdp and --bind '*' running there, and does a firewall let SCTP through?" \
+    fails "10.77.0.99:$PORT: no answer to the INIT within 1 s (-t raw); is the address right, is a listener with -t sctp, raw or xdp and --bind '*' there, and does a firewall let SCTP through?" \
         -t raw src/f 10.77.0.99:
-    fails "10.77.0.99:$PORT, UDP port 9900: no answer to the INIT within 1 s (-t udp); is a listener with -t udp and --bind '*' running there, and does a firewall let UDP through?" \
+    fails "10.77.0.99:$PORT, UDP port 9900: no answer to the INIT within 1 s (-t udp); is the address right, is a listener with -t udp and --bind '*' there, and does a firewall let UDP through?" \
         -t udp --udp-port 9900 src/f 10.77.0.99:
     fails "10.77.0.98:$PORT: no answer to the TCP SYN within 1 s; is the address right, and does a firewall let TCP through?" \
         src/f 10.77.0.98:
