@@ -120,8 +120,7 @@ void iw_hub_count_closed(struct file *f)
 
 /* --- the rate --- */
 
-#define PACE_LATE  IW_MSEC(20) /* a turn that comes late is made up for, up to this time */
-#define PACE_FIRST IW_SEC(5)   /* the longest wait before the first octets */
+#define PACE_LATE IW_MSEC(20) /* a turn that comes late is made up for, up to this time */
 
 static uint64_t time_of(const struct hub *h, uint64_t octets)
 {
@@ -143,7 +142,7 @@ bool iw_hub_pace(struct hub *h, struct session *s, uint64_t n)
 	if (h->cfg->rate == 0)
 		return true;
 	if (h->pace_at == 0)
-		h->pace_at = iw_time_add(h->now, IW_MIN(time_of(h, n), PACE_FIRST));
+		h->pace_at = iw_time_add(h->now, time_of(h, n));
 	if (h->pace_at > h->now) {
 		s->pace_at = h->pace_at;
 		return false;
@@ -185,9 +184,12 @@ void iw_hub_watch_out(struct hub *h, int fd)
 	watch(h, &h->watched_out, fd, EPOLLOUT);
 }
 
+/* Read at both ends. */
+static const char listener_stopped[] = "the listener was stopped by a signal: start it again";
+
 static void begin_to_stop(struct hub *h)
 {
-	const char *text = h->cfg->listen ? "this side was stopped by a signal" : "interrupted";
+	const char *text = h->cfg->listen ? listener_stopped : "interrupted";
 	uint64_t grace = IW_MIN(GRACE, h->cli->timeout_ns);
 	struct iw_list *l, *next;
 
@@ -580,8 +582,7 @@ static void look_at_timers(struct hub *h)
 		h->stop_by = IW_TIME_NEVER;
 		for (struct iw_list *l = h->sessions.next, *next; l != &h->sessions; l = next) {
 			next = l->next;
-			iw_session_stop(iw_container_of(l, struct session, all),
-					"this side was stopped by a signal");
+			iw_session_stop(iw_container_of(l, struct session, all), listener_stopped);
 		}
 	}
 }
@@ -1001,7 +1002,7 @@ static int open_initiator(struct hub *h, struct iw_fault *why)
 	if (cfg->role == IW_XFER_SINK && iw_asked_init(&h->asked, cfg->paths, cfg->npaths) != 0)
 		return iw_fail(why, IW_E_NOMEM, "no memory for the paths");
 	if (cfg->to_stdout)
-		iw_place_stdout(&h->place);
+		iw_place_stdout(&h->place, false);
 	else if (cfg->role == IW_XFER_SINK &&
 		 iw_place_local(&h->place, cfg->path, cfg->opts, &fault) != 0) {
 		iw_printable(path, sizeof(path), cfg->path, strlen(cfg->path), true);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/confine.h"
+#include "cli/human.h"
 #include "cli/option.h"
 #include "cli/passed.h"
 #include "cli/signals.h"
@@ -24,6 +25,8 @@
 #define MAX_CONNS     1024
 /* One transfer in the Send mode, whose receives are the largest part. */
 #define MEMORY_MODEST (UINT64_C(33) << 20)
+/* b/s. Below it a transfer looks as if it hung: the unit was probably mistaken for that of rsync, KiB/s. */
+#define RATE_MODEST   100000
 
 enum {
 	KEY_DIGEST = 0xa001, /* no character: long only; not those of the common options */
@@ -708,6 +711,7 @@ static int run(struct iw_transfer_opts *o)
 	struct iw_fault why = { 0 };
 	struct iw_remote_cfg remote = { .cli = &o->cli, .from = o->cfg.to_stdout, .uri = o->uri };
 	bool listen = o->cfg.listen;
+	char rate[IW_HUMAN_TEXT];
 
 	o->cfg.opts |= operand_opts(&o->cfg);
 	if (o->uri_option) {
@@ -721,6 +725,9 @@ static int run(struct iw_transfer_opts *o)
 		iw_log_warn("--max-memory: a transfer needs 4M; all peers are rejected");
 	if (!listen)
 		note_port(o);
+	if (o->cfg.rate > 0 && o->cfg.rate < RATE_MODEST)
+		iw_log_warn("--bwlimit: %s, in bits per second; for 1 MB/s give 8M",
+			    iw_human_rate(rate, o->cfg.rate));
 	iw_conn_opts_param(&o->conn, &o->cli, listen ? NULL : o->peer.host, &o->cfg.conn);
 	if (listen && take_socket(o, &why) != 0)
 		return iw_cli_fail(&o->cli, &why);

@@ -207,6 +207,19 @@ pace() {
     fail_with "$TREE $*: $limited kb/s with a limit of $limit kb/s, and $rate kb/s without one"
 }
 
+@test "--bwlimit holds for a file that is smaller than a chunk, and a rate in rsync's unit is questioned" {
+    random_file src/f 500000
+    serve_here ddp-recv --once -p "$PORT" dst
+    # 500,000 octets at 400 kb/s: 10 s.
+    run_here ddp-send -p "$PORT" --bwlimit 400k --json src/f 127.0.0.1:
+    assert_status 0
+    assert_jsonl '[.[] | select(.event == "result") | .duration_ns][0] | . > 9500000000 and . < 13000000000' true
+    assert_same_file src/f dst/f
+    run_here ddp-send -p "$PORT" --bwlimit 1000 src/f 127.0.0.1:
+    assert_status 4
+    assert_stderr_has 'warning: --bwlimit: 1.0 kb/s, in bits per second; for 1 MB/s give 8M'
+}
+
 @test "--bwlimit holds for many small files, for a large one and for both" {
     local j i TREE SINK_LIMIT=''
 
