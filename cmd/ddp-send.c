@@ -70,6 +70,9 @@ static void not_remote(const struct iw_transfer_opts *o, const struct argp_state
 			"\"%s\": one argument too many after the target \"%s\"; expected SOURCE... HOST:[PATH]",
 			target, before);
 	iw_transfer_endpoint(&source, o->args[0], state);
+	if (source.is_remote && !source.path[0] && o->nargs == 2 && access(target, F_OK) == 0)
+		argp_error(state, "\"%s\": the host comes last; expected ddp-send %s %s",
+			   o->args[0], target, o->args[0]);
 	if (source.is_remote)
 		argp_error(state, "\"%s\": the source is remote; to fetch, use ddp-recv %s %s",
 			   o->args[0], o->args[0], target);

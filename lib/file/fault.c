@@ -90,6 +90,9 @@ int iw_file_fail(struct iw_file_fault *f, enum iw_xcode code, const char *text)
 const char iw_file_no_dir[] =
 	"a directory cannot be written to standard output; name one file, or give a directory as TARGET";
 
+const char iw_file_no_dir_there[] =
+	"the listener is `ddp-recv -`, which takes one file: start it as `ddp-recv DIR`, or send a stream: tar c DIR | ddp-send - HOST:";
+
 const char *iw_file_kind(mode_t mode)
 {
 	switch (mode & S_IFMT) {

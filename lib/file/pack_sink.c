@@ -113,7 +113,8 @@ int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const stru
 	p->place = place;
 	p->base = -1;
 	if (place->to_stdout)
-		return iw_file_fail(why, IW_XC_TARGET, iw_file_no_dir);
+		return iw_file_fail(why, IW_XC_TARGET,
+				    place->listens ? iw_file_no_dir_there : iw_file_no_dir);
 	r = iw_xpack_open(&l, (const uint8_t *)m->target, m->target_len, &f);
 	while (r >= 0 && (r = iw_xlist_next(&l, &e, &f)) > 0) {
 		uint32_t i = p->n++;

@@ -70,10 +70,11 @@ size_t iw_place_bytes(const struct iw_place *p)
 	return p->dirs.bytes + p->seen.cap * sizeof(*p->seen.rows);
 }
 
-void iw_place_stdout(struct iw_place *p)
+void iw_place_stdout(struct iw_place *p, bool listens)
 {
 	iw_place_reset(p);
 	p->to_stdout = true;
+	p->listens = listens;
 }
 
 /* --- which directory --- */

@@ -54,6 +54,7 @@ struct iw_place {
 	char *as;
 	const char *typed; /* borrowed for life: the path of the local user; NULL: a peer gave it */
 	bool to_stdout;    /* one file, to standard output */
+	bool listens;      /* to_stdout: of a listener, not of a fetch */
 	bool used_up;      /* as, or standard output, has been taken */
 	bool settled;      /* the first name has decided what the target is, and renamed */
 	/* The target has the name of the one directory that was sent: names lose their first component. */
@@ -112,7 +113,7 @@ IW_MUST_CHECK int iw_place_local(struct iw_place *p, const char *path, uint32_t 
 				 struct iw_file_fault *why);
 /* "/dev", "/proc" or "/sys", if the directory st lies in that file system, where no files are stored; else NULL. */
 const char *iw_place_of_kernel(const struct stat *st);
-void iw_place_stdout(struct iw_place *p);
+void iw_place_stdout(struct iw_place *p, bool listens);
 /* Sets *why: no temporary file can be created in the directory sub, of len octets, below the base. Returns -1. */
 int iw_place_no_temp(const struct iw_place *p, int errnum, const char *sub, size_t len,
 		     struct iw_file_fault *why);

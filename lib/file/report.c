@@ -168,6 +168,11 @@ static void file_json(struct iw_report *r, const struct iw_file_report *f)
 	end_object(r);
 }
 
+static bool is_no_dir(const char *text)
+{
+	return strcmp(text, iw_file_no_dir) == 0 || strcmp(text, iw_file_no_dir_there) == 0;
+}
+
 /* True: all names below a directory can fail for this reason: the place of the directory, a limit, a full file system. */
 static bool can_repeat(const struct iw_file_report *f)
 {
@@ -179,7 +184,7 @@ static bool is_repeated(struct iw_report *r, const struct iw_file_report *f)
 {
 	const char *text = f->text[0] ? f->text : iw_xcode_text(f->code);
 	/* Nothing of the directory can be stored: its name says it all. */
-	bool whole = f->code == IW_XC_TARGET && strcmp(f->text, iw_file_no_dir) == 0;
+	bool whole = f->code == IW_XC_TARGET && is_no_dir(f->text);
 	bool again = strcmp(text, r->cause) == 0;
 
 	if (!can_repeat(f))
@@ -197,7 +202,7 @@ static bool repeats_code(const struct iw_file_report *f)
 {
 	return (f->code == IW_XC_NOENT && strstr(f->text, "no such file or directory")) ||
 	       (f->code == IW_XC_CHANGED && strstr(f->text, "while it was being sent")) ||
-	       (f->code == IW_XC_TARGET && strcmp(f->text, iw_file_no_dir) == 0) ||
+	       (f->code == IW_XC_TARGET && is_no_dir(f->text)) ||
 	       (f->code == IW_XC_KIND && strstr(f->text, "cannot be sent")) ||
 	       ((f->code == IW_XC_PERM || f->code == IW_XC_SPACE || f->code == IW_XC_IO) &&
 		strstr(f->text, iw_xcode_text(f->code)));

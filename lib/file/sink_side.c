@@ -104,7 +104,7 @@ static int find_place(struct session *s, const struct iw_xact *a, struct iw_faul
 			       not_permitted(a->opts & ~cfg->opts));
 	g->opts = a->opts | (cfg->opts & ~(uint32_t)BY_LEAVE);
 	if (cfg->to_stdout) {
-		iw_place_stdout(&g->place);
+		iw_place_stdout(&g->place, true);
 		set_place(g);
 		return 0;
 	}

@@ -554,10 +554,13 @@ static int create_stdout(struct iw_place *p, const struct iw_xmeta *m, struct iw
 	if (p->used_up)
 		return iw_file_fail(
 			why, IW_XC_TARGET,
-			"standard output accepts only one file; give a directory as TARGET");
+			p->listens
+				? iw_file_no_dir_there
+				: "standard output accepts only one file; give a directory as TARGET");
 	/* A file that lies below a directory must not be mistaken for the one that was meant. */
 	if (!m->top || !iw_xfer_has_data(m->kind) || m->kind == IW_XFER_PACK)
-		return iw_file_fail(why, IW_XC_TARGET, iw_file_no_dir);
+		return iw_file_fail(why, IW_XC_TARGET,
+				    p->listens ? iw_file_no_dir_there : iw_file_no_dir);
 	if (m->share)
 		return iw_file_fail(
 			why, IW_XC_TARGET,
@@ -596,8 +599,9 @@ enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p, const 
 	if (t->to_stdout)
 		return create_stdout(p, m, why) == 0 ? IW_CREATED : IW_CREATE_FAILED;
 	if (m->kind == IW_XFER_STREAM && !p->as) {
-		iw_file_fail(why, IW_XC_TARGET,
-			     "the target is a directory: a stream needs the name of a file");
+		iw_file_fail(
+			why, IW_XC_TARGET,
+			"the target is a directory: a stream needs the name of a file, such as HOST:NAME");
 		return IW_CREATE_FAILED;
 	}
 	t->part = find_part(p, m->share);

@@ -293,8 +293,8 @@ int iw_hello_answer(struct iw_hello *answer, const struct iw_hello *request, enu
 		iw_text_str(
 			&t,
 			role == IW_XFER_SINK
-				? "this is a ddp-recv, which receives files; to fetch files, start `ddp-send --listen DIR` here"
-				: "this is a ddp-send --listen, which sends files; to store files, start `ddp-recv DIR` here");
+				? "the listener is a ddp-recv, which receives files; to fetch files from its host, start `ddp-send --listen DIR` there"
+				: "the listener is a ddp-send, which sends files; to store files on its host, start `ddp-recv DIR` there");
 	} else if (request->mode < IW_XFER_WRITE || request->mode > IW_XFER_SEND) {
 		code = IW_XC_REFUSED;
 		iw_text_fmt(&t, "unknown transfer mode %u; expected write, read or send",

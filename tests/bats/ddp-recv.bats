@@ -470,6 +470,25 @@ EOF
     done
 }
 
+@test "a listener that writes to standard output says how a directory can be sent" {
+    local why="the listener is \`ddp-recv -\`, which takes one file: start it as \`ddp-recv DIR\`, or send a stream: tar c DIR | ddp-send - HOST:"
+
+    mkdir src/d
+    printf 1 >src/d/f
+    printf 2 >src/g
+    serve_here ddp-recv -p "$PORT" -
+    push src/d 127.0.0.1:
+    assert_status 1
+    assert_stderr_is "ddp-send: src/d: the peer says: $why"
+    serve_end
+    serve_here ddp-recv -p "$PORT" -
+    push src/g src/d/f 127.0.0.1:
+    assert_status 1
+    assert_stderr_is "ddp-send: src/d/f: the peer says: $why"
+    serve_end
+    assert_output_is 2
+}
+
 @test "of two fetched files with one name, the second is refused by name" {
     mkdir src/q
     echo first >src/f

@@ -136,7 +136,7 @@ END
     assert_equal "$(stat -c %a dst/out.write.1)" "$(printf '%o' $((0666 & ~0$(umask))))"
     IW_STDIN=stream push - 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'a stream needs the name of a file'
+    assert_stderr_has 'a stream needs the name of a file, such as HOST:NAME'
 }
 
 @test "from pipe to pipe, through ddp-recv -" {
@@ -505,6 +505,10 @@ end_slowly() {
     push host:a .
     assert_status 2
     assert_stderr_has 'the source is remote; to fetch, use ddp-recv host:a .'
+    : >f
+    run_here ddp-send host: f
+    assert_status 2
+    assert_stderr_has '"host:": the host comes last; expected ddp-send f host:'
     push host:a host:b
     assert_status 2
     push - - 127.0.0.1:x
@@ -609,12 +613,12 @@ while True:
     serve_here ddp-send --listen -p "$PORT" src
     push src/a 127.0.0.1:
     assert_status 1
-    assert_stderr_has "this is a ddp-send --listen, which sends files; to store files, start \`ddp-recv DIR\` here"
+    assert_stderr_has "the listener is a ddp-send, which sends files; to store files on its host, start \`ddp-recv DIR\` there"
     serve_end
     serve_here ddp-recv -p "$PORT" dst
     run_here ddp-recv -p "$PORT" 127.0.0.1:a src
     assert_status 1
-    assert_stderr_has "this is a ddp-recv, which receives files; to fetch files, start \`ddp-send --listen DIR\` here"
+    assert_stderr_has "the listener is a ddp-recv, which receives files; to fetch files from its host, start \`ddp-send --listen DIR\` there"
     serve_end
     listen --crc required
     push --crc off src/a 127.0.0.1:
