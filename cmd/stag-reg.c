@@ -14,6 +14,7 @@
 #include "cli/usage.h"
 #include "rm/admin.h"
 #include "rm/print.h"
+#include "rm/uri.h"
 #include "rm/watch.h"
 #include "util/num.h"
 
@@ -227,8 +228,9 @@ static error_t parse_stags(int key, char *arg, struct argp_state *state)
 
 static int no_such(uint32_t stag)
 {
-	iw_log_error("STag %08x: not registered, or revoked; stag-reg list shows the buffers",
-		     stag);
+	iw_log_error(
+		"STag %08x: not registered, revoked, expired or used up; stag-reg list shows the buffers",
+		stag);
 	return IW_EXIT_NO;
 }
 
@@ -367,6 +369,17 @@ static const struct argp add_argp = {
 	.children = advert_kids,
 };
 
+/* It is registered nevertheless: peers may read parts of it. */
+static void warn_of_uses(const struct iw_rm_buffer *b)
+{
+	const uint64_t all = iw_uri_operations(b->len);
+
+	if (b->uses && b->uses < all && b->access & IW_CLAIM_READ)
+		iw_log_warn(
+			"STag %08x: --uses %u is less than the %llu operations that reading the whole buffer takes, one for each MiB",
+			b->stag, b->uses, (unsigned long long)all);
+}
+
 static int work_add(struct opts *o, int *status, struct iw_fault *why)
 {
 	struct iw_rm_buffer b;
@@ -375,6 +388,8 @@ static int work_add(struct opts *o, int *status, struct iw_fault *why)
 	if (o->print.host)
 		snprintf(o->add.host, sizeof(o->add.host), "%s", o->print.host);
 	err = iw_rm_admin_add(&o->admin, &o->add, o->file, &b, why);
+	if (!err)
+		warn_of_uses(&b);
 
 	(void)status;
 	return err ? err : iw_rm_print_advert(&o->print, &b, why);

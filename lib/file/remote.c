@@ -21,9 +21,9 @@
 #include "util/text.h"
 #include "xfer/claim.h"
 
-#define CHUNK (1u << 20) /* octets of an operation at most */
-#define SLOTS 8u         /* of that many octets, each an operation under way */
-#define FLUSH SLOTS      /* wr_id of the Read behind all Writes */
+#define CHUNK IW_URI_OPERATION
+#define SLOTS 8u    /* of that many octets, each an operation under way */
+#define FLUSH SLOTS /* wr_id of the Read behind all Writes */
 
 enum phase { CONNECTING, MOVING, FLUSHING, LEAVING, OVER };
 
@@ -347,16 +347,20 @@ static void on_rejected(struct remote *m, const struct iw_fault *said)
 static void explain_lost_stag(const struct remote *m, struct iw_fault *why)
 {
 	int err = iw_err_from_term(why->term);
+	char uses[48] = "of --uses, each MiB takes one";
 	struct iw_qp_info info;
 
 	if (!why->from_peer || (err != IW_E_DDP_STAG && err != IW_E_RP_STAG))
 		return;
 	iw_log_info("%s", why->text);
 	iw_qp_info(m->qp, &info);
+	if (m->cfg->from)
+		snprintf(uses, sizeof(uses), "--uses %" PRIu64 " or more: one for each MiB",
+			 iw_uri_operations(m->cfg->uri.len));
 	snprintf(why->text, sizeof(why->text),
 		 "STag 0x%08x at %s: revoked, expired, or its --uses were reached, after %" PRIu64
-		 " octets were %s; register it again with stag-reg add",
-		 m->cfg->uri.stag, info.peer, m->moved, m->cfg->from ? "read" : "sent");
+		 " octets; register it again with stag-reg add (%s)",
+		 m->cfg->uri.stag, info.peer, m->moved, uses);
 }
 
 static void on_closed(struct remote *m, const struct iw_fault *why)

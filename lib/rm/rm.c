@@ -384,7 +384,10 @@ static void lose(struct iw_rm *rm, struct buffer *b)
 	iw_rm_drop(rm, b, "revoked: its file was truncated, or its storage failed");
 }
 
-/* True if all permitted operations have completed. An operation in progress is not cut off. */
+/*
+ * True if all permitted operations have ended. One in progress is not cut off. The tally has no operations that failed: the
+ * uses that these took are seen when no peer is left.
+ */
 static bool is_spent(const struct buffer *b)
 {
 	struct iw_tally t;
@@ -392,7 +395,7 @@ static bool is_spent(const struct buffer *b)
 	if (!b->uses)
 		return false;
 	iw_mr_tally(b->mr, &t);
-	return t.writes + t.reads >= b->uses;
+	return t.writes + t.reads >= b->uses || (b->domain->live == 0 && !iw_mr_valid(b->mr));
 }
 
 /* Drops the buffer if it is lost or spent, and returns false then. */

@@ -33,6 +33,15 @@ struct iw_uri {
 /* Octets of the longest one with its NUL. */
 #define IW_URI_TEXT 512
 
+/* Octets of an operation of ddp-send --to and ddp-recv --from, at most. */
+#define IW_URI_OPERATION (1u << 20)
+
+/* Operations that reading len octets takes. */
+static inline uint64_t iw_uri_operations(uint64_t len)
+{
+	return len / IW_URI_OPERATION + (len % IW_URI_OPERATION != 0);
+}
+
 /* "r", "w" or "rw". */
 const char *iw_access_text(unsigned access);
 

@@ -345,9 +345,22 @@ no_buffer() {
     # Three operations where one is left: the second is refused.
     random_file big 3000000
     register big --uses 1
+    assert_stderr_has "STag $STAG: --uses 1 is less than the 3 operations that reading the whole buffer takes, one for each MiB"
     get
     assert_status 1
-    assert_stderr_has "STag 0x$STAG at 127.0.0.1:$PORT: revoked, expired, or its --uses were reached"
+    assert_stderr_has "STag 0x$STAG at 127.0.0.1:$PORT: revoked, expired, or its --uses were reached, after 0 octets"
+    assert_stderr_has 'register it again with stag-reg add (--uses 3 or more: one for each MiB)'
+    # The operation that was cut off took the only use.
+    wait_until 5 no_buffer || fail_with 'it is still listed'
+    get
+    assert_status 1
+    assert_stderr_has 'not registered with this key, revoked, expired or used up'
+    reg show "$STAG"
+    assert_status 1
+    assert_stderr_has "STag $STAG: not registered, revoked, expired or used up"
+    register big --uses 3
+    get
+    assert_status 0
 }
 
 @test "watch and show tell what each peer did, watch also that the buffer is gone" {
