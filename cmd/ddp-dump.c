@@ -159,8 +159,18 @@ static int status_of(const struct result *r)
 	return r->totals.iwarp_flows && !r->totals.errors ? IW_EXIT_OK : IW_EXIT_NO;
 }
 
-static void say_no_iwarp(const struct opts *o, uint64_t n)
+static void say_no_iwarp(const struct opts *o, const struct iw_cap_totals *t)
 {
+	const uint64_t n = t->frames;
+
+	if (t->cut_frames && n != o->count) {
+		fprintf(stderr,
+			"nothing iWARP found in %llu frame%s: the snap length cut %llu of them; "
+			"capture whole frames, with tcpdump -s 0 or ddp-dump without -s\n",
+			(unsigned long long)n, n == 1 ? "" : "s",
+			(unsigned long long)t->cut_frames);
+		return;
+	}
 	fprintf(stderr,
 		"nothing iWARP found in %llu frame%s: no TCP connection with an MPA Request or Reply, "
 		"no DDP over SCTP; %s\n",
@@ -192,7 +202,7 @@ static void say_nothing(const struct opts *o, const struct result *r)
 	else if (!t->frames)
 		fprintf(stderr, "%s has no frames\n", text);
 	else if (!t->iwarp_flows)
-		say_no_iwarp(o, t->frames);
+		say_no_iwarp(o, t);
 	else if (f->errors && !f->streams && !f->stags)
 		fprintf(stderr, "no error in %llu frames: --errors shows nothing else\n",
 			(unsigned long long)t->frames);

@@ -229,6 +229,14 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_jsonl '[.[] | select(.event == "tcp" and .kind == "loss")] | map([.flow, .from, .why, .sync])' \
         '[[0,"initiator","snap",true],[0,"responder","snap",true],[1,"initiator","snap",true]]'
     assert_jsonl '.[-1] | [.segments, .headless, .undecoded_octets]' '[107,0,0]'
+    # too short for the MPA Request
+    editcap -F pcap -s 64 "$TRACES/write-20011-crc.pcap" "$cut"
+    run_here ddp-dump -r "$cut"
+    assert_status 1
+    # shellcheck disable=SC2154
+    [[ $stderr =~ 'the snap length cut '[1-9][0-9]*' of them; capture whole frames, with tcpdump -s 0' ]] ||
+        fail_with "standard error lacks the snap length: $stderr"
+    [[ $stderr != *--udp-port* ]] || fail_with 'the UDP port is not the reason'
 }
 
 @test "a frame that was not captured is told, and the rest is decoded" {
