@@ -97,6 +97,19 @@ static bool is_saved(const struct iw_cap_filter *f, const struct iw_cap_flow *fl
 	return !f->streams;
 }
 
+/* -w failed: appends where decoding stopped (0: at the end). */
+static void explain_loss(uint64_t frame, struct iw_fault *why)
+{
+	char text[sizeof(why->text)], stopped[80] = "";
+
+	memcpy(text, why->text, sizeof(text));
+	if (frame)
+		snprintf(stopped, sizeof(stopped),
+			 "stopped at frame %llu, the rest was not decoded; ",
+			 (unsigned long long)frame);
+	snprintf(why->text, sizeof(why->text), "%s; %sthe copy is incomplete", text, stopped);
+}
+
 /* One frame; 1: it was decoded, 0: there are no more. */
 static int step(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, struct iw_fault *why)
 {
@@ -117,8 +130,10 @@ static int step(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, struc
 	if (o->save) {
 		ret = iw_cap_save_frame(o->save, &frame, flow, from, is_saved(&o->filter, flow),
 					why);
-		if (ret < 0)
+		if (ret < 0) {
+			explain_loss(frame.number, why);
 			return ret;
+		}
 	}
 	show_events(o, c);
 	return 1;
@@ -143,8 +158,11 @@ static int decode(struct opts *o, struct iw_cap_source *s, struct iw_cap *c, str
 	iw_cap_finish(c);
 	show_events(o, c);
 	/* The first failure is the one to report. */
-	if (o->save && iw_cap_save_flush(o->save, true, ret < 0 ? &again : why) < 0)
+	if (o->save && iw_cap_save_flush(o->save, true, ret < 0 ? &again : why) < 0) {
+		if (ret >= 0)
+			explain_loss(0, why);
 		ret = IW_E_OS;
+	}
 	if (o->save && iw_cap_save_missed(o->save))
 		iw_log_warn("%s lacks frames: they were selected too late, after 8192 more frames",
 			    o->write);

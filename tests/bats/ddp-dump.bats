@@ -564,8 +564,23 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
         # shellcheck disable=SC2086
         run_here ddp-dump -q -r "$TRACES/write-65536.pcap" -w /dev/full $options
         assert_status 4
-        assert_stderr_is 'ddp-dump: write /dev/full: no space left on device'
+        assert_stderr_has 'ddp-dump: write /dev/full: no space left on device; '
+        assert_stderr_has '; the copy is incomplete'
     done
+    # The selected frames were all decoded.
+    [[ $stderr != *stopped* ]] || fail_with "nothing stopped: $stderr"
+}
+
+@test "a full disk under -w: where decoding stopped is told" {
+    local small=$BATS_TEST_TMPDIR/small
+
+    require_root
+    mkdir "$small"
+    run_here unshare --mount sh -c "mount -t tmpfs -o size=16k small $small &&
+        exec ddp-dump -q -r $TRACES/write-65536.pcap -w $small/copy.pcap"
+    assert_status 4
+    [[ $stderr =~ 'write '.*'/copy.pcap: no space left on device; stopped at frame '[1-9][0-9]*', the rest was not decoded; the copy is incomplete' ]] ||
+        fail_with "standard error lacks where it stopped: $stderr"
 }
 
 @test "an interface that is not up, or removed during a capture, is named" {
