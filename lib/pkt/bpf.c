@@ -191,6 +191,12 @@ int iw_bpf_attach(int *link, bool *native, int prog, const char *interface, unsi
 		return iw_fail(why, IW_E_NOTSUP,
 			       "xdp: the driver of %s has no native XDP, only generic mode; %s",
 			       interface, remedy);
+	/* To a veth driver, the frames that its other end may send matter. */
+	if (fd == -ERANGE && iw_xdp_is_veth(interface))
+		return iw_fail(
+			why, IW_E_LIMIT,
+			"xdp: the other end of %s has an MTU above about 3500: lower it there (ip link set PEER mtu 1500), or %s",
+			interface, remedy);
 	if (fd == -ERANGE || fd == -EINVAL)
 		return iw_fail(
 			why, IW_E_LIMIT,

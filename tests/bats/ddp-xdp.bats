@@ -543,7 +543,8 @@ buffer() {
     run_in left ddp-xdp attach -I "$LEFT_IF" --program mpa
     net_ip left link set "$LEFT_IF" mtu 1500
     net_ip right link set "$RIGHT_IF" mtu 1500
-    assert_stderr_has 'lower the MTU, or use another interface, for --program mpa needs native mode'
+    assert_stderr_has "the other end of $LEFT_IF has an MTU above about 3500: lower it there (ip link set PEER mtu 1500)"
+    assert_stderr_has 'or use another interface, for --program mpa needs native mode'
 }
 
 @test "an option of another command is named with its command" {
