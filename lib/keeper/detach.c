@@ -46,6 +46,20 @@ static int check_there(const struct iw_detached *d, const char *name, const char
 	return 0;
 }
 
+/* 0, or why it stays: without a process and a pin in @dir, a pin elsewhere keeps the link. */
+static int check_pin(const char *name, const struct iw_xdp_attached *a, const char *dir,
+		     enum iw_xdp_pinned pinned, struct iw_fault *why)
+{
+	char holder[16];
+
+	if (!a->link || pinned != IW_XDP_NO_PIN || iw_xdp_holder(a->link, holder))
+		return 0;
+	return iw_fail(
+		why, IW_E_BUSY,
+		"%s: the program %s (id %u) is pinned, but not in %s; give the directory with --pin, or use --force-clean",
+		name, a->name, a->program, dir);
+}
+
 int iw_keep_detach(struct iw_detached *out, bool *done, const char *name, const char *pins,
 		   bool force, struct iw_fault *why)
 {
@@ -73,7 +87,8 @@ int iw_keep_detach(struct iw_detached *out, bool *done, const char *name, const 
 	    check_there(out, name, pins, pinned, left, why) != 0)
 		return 0;
 	pid = out->a.owner == IW_XDP_STEER || out->a.inside ? iw_steer_used_by(name) : 0;
-	if (!force && check_use(name, &out->a, pid, why) != 0)
+	if (!force && (check_use(name, &out->a, pid, why) != 0 ||
+		       check_pin(name, &out->a, dir, pinned, why) != 0))
 		return 0;
 	if (out->a.program)
 		err = iw_xdp_detach(&out->a, ifindex, why);

@@ -133,6 +133,22 @@ in_bpffs() {
     nothing_attached
 }
 
+@test "a program that is pinned in another directory stays" {
+    require_mounts
+    in_bpffs "ddp-xdp attach -I $LEFT_IF --pin=/sys/fs/bpf/other; ddp-xdp detach -I $LEFT_IF; echo \"status \$?\"
+        ddp-xdp status -I $LEFT_IF; ddp-xdp detach -I $LEFT_IF --pin=/sys/fs/bpf/other && ls /sys/fs/bpf/other"
+    assert_status 0
+    assert_output_has 'status 1'
+    assert_stderr_has 'is pinned, but not in /sys/fs/bpf/iwarp; give the directory with --pin, or use --force-clean'
+    assert_output_has "$LEFT_IF: steer (iw_steer_5)"
+    assert_output_has "$LEFT_IF: iw_steer_5 detached"
+    assert_output_has "/sys/fs/bpf/other/$LEFT_IF removed"
+    nothing_attached
+    in_bpffs "ddp-xdp attach -I $LEFT_IF --pin=/sys/fs/bpf/other -q && ddp-xdp detach -I $LEFT_IF --force-clean"
+    assert_status 0
+    nothing_attached
+}
+
 @test "a pin of a link to nothing is found, and cleaned away by force" {
     require_mounts
     local elsewhere="ddp-xdp detach -I $LEFT_IF --pin /sys/fs/bpf/elsewhere --force-clean -q"
