@@ -139,8 +139,30 @@ static int try_attach(int prog, unsigned ifindex, uint32_t flags)
 	return bpf_link_create(prog, (int)ifindex, BPF_XDP, &opts);
 }
 
-static int busy(const char *interface, unsigned ifindex, struct iw_fault *why)
+/* It was requested already, so there may be nothing to do. */
+static int busy_alike(const char *interface, const struct iw_xdp_attached *a, struct iw_fault *why)
 {
+	const uint32_t user = a->owner == IW_XDP_STEER ? iw_steer_used_by(interface) : 0;
+	char name[16], kept[32] = "";
+	int pid;
+
+	if (user)
+		return iw_fail(
+			why, IW_E_BUSY,
+			"xdp: %s has the requested program %s (id %u) already, and process %u uses it: nothing to do; for other options, end that process first",
+			interface, a->name, a->program, user);
+	pid = iw_xdp_holder(a->link, name);
+	if (pid)
+		snprintf(kept, sizeof(kept), ", kept by process %d", pid);
+	return iw_fail(
+		why, IW_E_BUSY,
+		"xdp: %s has the requested program %s (id %u) already%s: nothing to do; for other options, first `ddp-xdp detach -I %s`",
+		interface, a->name, a->program, kept, interface);
+}
+
+static int busy(const char *interface, unsigned ifindex, int prog, struct iw_fault *why)
+{
+	struct bpf_prog_info requested;
 	struct iw_xdp_attached a;
 	uint32_t user;
 
@@ -157,6 +179,9 @@ static int busy(const char *interface, unsigned ifindex, struct iw_fault *why)
 			"xdp: %s has the program %s (id %u) already, which is not part of iwarp-tools; "
 			"`ddp-xdp detach -I %s --force-clean` detaches it",
 			interface, a.name, a.program, interface);
+	if (iw_bpf_prog_info(prog, &requested, NULL, NULL) == 0 &&
+	    strcmp(a.name, requested.name) == 0)
+		return busy_alike(interface, &a, why);
 	user = a.owner == IW_XDP_STEER || a.inside ? iw_steer_used_by(interface) : 0;
 	if (user)
 		return iw_fail(
@@ -186,7 +211,7 @@ int iw_bpf_attach(int *link, bool *native, int prog, const char *interface, unsi
 		return 0;
 	}
 	if (fd == -EBUSY || fd == -EEXIST)
-		return busy(interface, ifindex, why);
+		return busy(interface, ifindex, prog, why);
 	if (fd == -EOPNOTSUPP)
 		return iw_fail(why, IW_E_NOTSUP,
 			       "xdp: the driver of %s has no native XDP, only generic mode; %s",

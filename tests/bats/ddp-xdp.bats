@@ -185,11 +185,12 @@ in_bpffs() {
     assert_status 0
     run_in left ddp-xdp attach -I "$LEFT_IF"
     assert_status 4
-    assert_stderr_has 'has the program iw_steer_5'
-    assert_stderr_has "already; detach it with \`ddp-xdp detach -I $LEFT_IF\`"
+    assert_stderr_has 'has the requested program iw_steer_5'
+    assert_stderr_has "already, kept by process $(holder): nothing to do; for other options, first \`ddp-xdp detach -I $LEFT_IF\`"
     run_in left ddp-xdp attach -I "$LEFT_IF" --program mpa
     assert_status 4
     assert_stderr_has 'has the program iw_steer_5'
+    assert_stderr_has "already; detach it with \`ddp-xdp detach -I $LEFT_IF\`"
     [[ $stderr != *--force-clean* ]] || fail_with 'a program of iwarp-tools needs no force'
 }
 
@@ -338,7 +339,7 @@ in_bpffs() {
     assert_stderr_has 'receives through the program'
     run_in left ddp-xdp attach -I "$LEFT_IF"
     assert_status 4
-    assert_stderr_has 'uses it; end that process first'
+    assert_stderr_has 'uses it: nothing to do; for other options, end that process first'
     run_in right ddp-send -t raw -p "$port" src/f "$LEFT_IP:"
     assert_status 0
     assert_same_file src/f f
