@@ -159,6 +159,13 @@ static error_t parse_attach(int key, char *arg, struct argp_state *state)
 		if (arg)
 			o->keep.pins = directory(state, arg);
 		return 0;
+	case ARGP_KEY_ARG:
+		if (o->keep.by == IW_KEEP_PIN && arg[0] == '/')
+			argp_error(
+				state,
+				"\"%s\": unexpected argument; --pin takes its directory with =: --pin=%s",
+				arg, arg);
+		return parse_common(key, arg, state);
 	case KEY_DISPATCHER:
 		set_keep(state, o, IW_KEEP_DISPATCHER);
 		return 0;

@@ -532,6 +532,9 @@ buffer() {
     assert_stderr_has '--count: only with --interval; add --interval TIME'
     run_in left ddp-xdp attach -I lo --program mpa --stags 9
     assert_stderr_has '--stags: only for --program steer; leave it out'
+    run_in left ddp-xdp attach -I lo --pin /sys/fs/bpf/here
+    assert_status 2
+    assert_stderr_has '"/sys/fs/bpf/here": unexpected argument; --pin takes its directory with =: --pin=/sys/fs/bpf/here'
 }
 
 @test "what cannot be done, or has no use, is reported" {
