@@ -35,6 +35,12 @@ static int connect_failed(struct iw_fault *why, int errnum, const char *path, in
 		return iw_fail(why, IW_E_STATE,
 			       "%s: not a %s; give the socket of ddp-recv with --control", path,
 			       errnum == EPROTOTYPE ? "control socket" : "socket");
+	if ((errnum == ENOENT || errnum == ECONNREFUSED) && port >= 0 &&
+	    strncmp(path, "/run/iwarp/", 11) != 0)
+		return iw_fail(
+			why, IW_E_STATE,
+			"no ddp-recv answers at %s: start one, name its port with -p, or as root use --control for another user's, as /run/iwarp/recv-%u.sock",
+			path, (uint32_t)port);
 	if ((errnum == ENOENT || errnum == ECONNREFUSED) && port >= 0)
 		return iw_fail(
 			why, IW_E_STATE,

@@ -554,7 +554,10 @@ no_buffer() {
     assert_stderr_has 'no ddp-recv answers at ctl'
     run_here stag-reg list -p 9999
     assert_status 4
-    assert_stderr_is "stag-reg: no ddp-recv with port 9999 answers at $XDG_RUNTIME_DIR/iwarp/recv-9999.sock: start one, or name the port of the listener with -p (with --control none, it has no socket)"
+    assert_stderr_is "stag-reg: no ddp-recv answers at $XDG_RUNTIME_DIR/iwarp/recv-9999.sock: start one, name its port with -p, or as root use --control for another user's, as /run/iwarp/recv-9999.sock"
+    run_here env -u XDG_RUNTIME_DIR stag-reg list -p 9999
+    assert_status 4
+    assert_stderr_is "stag-reg: no ddp-recv with port 9999 answers at /run/iwarp/recv-9999.sock: start one, or name the port of the listener with -p (with --control none, it has no socket)"
     serve
     reg list
     assert_status 0
