@@ -12,6 +12,7 @@
 #include "cli/option.h"
 #include "cli/parse.h"
 #include "cli/usage.h"
+#include "os/addr.h"
 #include "rm/admin.h"
 #include "rm/print.h"
 #include "rm/uri.h"
@@ -380,6 +381,16 @@ static void warn_of_uses(const struct iw_rm_buffer *b)
 			b->stag, b->uses, (unsigned long long)all);
 }
 
+static void warn_of_loopback(const struct opts *o, const struct iw_rm_buffer *b)
+{
+	struct iw_addr a;
+
+	if (!o->print.host && iw_addr_parse(&a, b->host, b->port) == 0 && iw_addr_is_loopback(&a))
+		iw_log_warn(
+			"STag %08x: the URI works on this machine only; start ddp-recv with --bind for others",
+			b->stag);
+}
+
 static int work_add(struct opts *o, int *status, struct iw_fault *why)
 {
 	struct iw_rm_buffer b;
@@ -388,8 +399,10 @@ static int work_add(struct opts *o, int *status, struct iw_fault *why)
 	if (o->print.host)
 		snprintf(o->add.host, sizeof(o->add.host), "%s", o->print.host);
 	err = iw_rm_admin_add(&o->admin, &o->add, o->file, &b, why);
-	if (!err)
+	if (!err) {
 		warn_of_uses(&b);
+		warn_of_loopback(o, &b);
+	}
 
 	(void)status;
 	return err ? err : iw_rm_print_advert(&o->print, &b, why);
@@ -481,9 +494,12 @@ static int work_show(struct opts *o, int *status, struct iw_fault *why)
 	int more = 0,
 	    err = iw_rm_admin_list(&o->admin, o->stags[0], o->print.form == IW_RM_FORM_TEXT, why);
 
-	while (!err && (more = iw_rm_admin_next(&o->admin, &r, why)) > 0)
+	while (!err && (more = iw_rm_admin_next(&o->admin, &r, why)) > 0) {
+		if (r.kind == IW_RM_BUFFER && o->print.form == IW_RM_FORM_URI)
+			warn_of_loopback(o, &r.buffer);
 		err = r.kind == IW_RM_BUFFER ? iw_rm_print_advert(&o->print, &r.buffer, why)
 					     : iw_rm_list_add(&peers, &r, why);
+	}
 	err = iw_rm_list_end(&peers, more < 0 ? more : err, why);
 	if (!err && r.count == 0)
 		*status = no_such(o->stags[0]);

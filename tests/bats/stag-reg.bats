@@ -127,6 +127,13 @@ no_buffer() {
     random_file board 10000
     serve
     register board --range 4096:1000 --access rw --expires 10m --uses 5 --pd team
+    assert_stderr_has "STag $STAG: the URI works on this machine only; start ddp-recv with --bind for others"
+    reg show "$STAG" --uri
+    assert_output_is "$URI"
+    assert_stderr_has "STag $STAG: the URI works on this machine only"
+    reg show "$STAG" --uri --host board.example
+    assert_stderr_is ''
+    reg show "$STAG" --json
     assert_jsonl '.[0] | [.event, .to, .length_octets, .access, .transport, .kind, .file, .pd, .uses, .needs_key]' \
         '["buffer","0x0000000000001000",1000,"rw","tcp","file","board","team",5,true]'
     assert_jsonl '.[0].endpoint' "127.0.0.1:$PORT"
