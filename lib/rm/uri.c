@@ -228,7 +228,9 @@ static int parse_query(struct iw_uri *out, const char **p, const char **why)
 		}
 	}
 	if ((seen & 7) != 7)
-		return bad(why, "expected ?to=N&len=N&access=r, w or rw after the STag");
+		return bad(
+			why,
+			"expected ?to=N&len=N&access=r, w or rw after the STag; the shell cuts an unquoted URI at &: quote it");
 	if (iw_add_wraps(out->to, out->len, &end))
 		return bad(why, "to and len together exceed 2^64 - 1");
 	return 0;

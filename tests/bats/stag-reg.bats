@@ -664,6 +664,9 @@ no_buffer() {
     run_here ddp-recv --from 'ddp+xyz://127.0.0.1:1/stag/00000001?to=0&len=1&access=r'
     assert_status 2
     assert_stderr_has 'transport "xyz"; expected tcp, sctp, udp, raw or xdp'
+    run_here ddp-recv --from 'ddp+tcp://127.0.0.1:1/stag/00000001?to=0'
+    assert_status 2
+    assert_stderr_has 'the shell cuts an unquoted URI at &: quote it'
     run_here ddp-send --to 'ddp+tcp://127.0.0.1:1/stag/00000001?to=0&len=1&access=r' x
     assert_status 2
     run_here ddp-recv -p 0 in --control "$(printf 'x%.0s' {1..200})"
