@@ -89,7 +89,7 @@ static int check_file(int fd, struct stat *st, uint64_t off, uint64_t *len, stru
 	if (*len == 0)
 		return iw_fail(
 			why, IW_E_INVAL,
-			"range %U:: begins at the end of the file or after it; the file has %U octets",
+			"range %U: begins at the end of the file or after it; the file has %U octets",
 			off, size);
 	if (off > size || *len > size - off)
 		return iw_fail(why, IW_E_INVAL,

@@ -230,7 +230,7 @@ no_buffer() {
     assert_stderr_has 'board: range 9999:2: not within the file, which has 10000 octets'
     reg add board --range 10000:
     assert_status 2
-    assert_stderr_has 'board: range 10000:: begins at the end of the file or after it; the file has 10000 octets'
+    assert_stderr_has 'board: range 10000: begins at the end of the file or after it; the file has 10000 octets'
     reg revoke --all
     reg add board --range 9999: --uri
     assert_status 0
