@@ -264,7 +264,7 @@ same_options() {
     run_here make --no-print-directory BUILD="$BATS_TEST_TMPDIR/d" dist
     assert_status 0
     tar -C "$BATS_TEST_TMPDIR" -xzf "$BATS_TEST_TMPDIR/d/$name.tar.gz"
-    BATS_TEST_TIMEOUT='' IW_TIMEOUT=170 run_here make --no-print-directory -C "$top" -j2 lib BUILD=build CFLAGS=-O0 \
+    IW_TIMEOUT=170 run_here make --no-print-directory -C "$top" -j2 lib BUILD=build CFLAGS=-O0 \
         WITHOUT='isal sctp xdp cbor json xxhash openssl pcap seccomp cmocka'
     assert_status 0
     run_here bash -c "ldd '$top/build/libiwarp.so' | grep -vE 'libc\.so|linux-vdso|ld-linux'"
@@ -275,7 +275,7 @@ same_options() {
 @test "without libpcap the answer of ddp-dump is 3 and the reason" {
     local out=$BATS_TEST_TMPDIR/b
 
-    BATS_TEST_TIMEOUT='' IW_TIMEOUT=170 run_here make --no-print-directory -j2 BUILD="$out" CFLAGS=-O0 WITHOUT=pcap "$out/ddp-dump"
+    IW_TIMEOUT=170 run_here make --no-print-directory -j2 BUILD="$out" CFLAGS=-O0 WITHOUT=pcap "$out/ddp-dump"
     assert_status 0
     run_here "$out/ddp-dump" -r "tests/vectors/traces/rping.pcap"
     assert_status 3
