@@ -573,7 +573,7 @@ static int run_size(struct opts *o, const struct iw_bench_show *show, uint64_t s
 	struct iw_bench_client *c;
 	struct iw_bench_interval iv;
 	struct iw_fault why = { 0 };
-	int err, status;
+	int err, status, lost = 0;
 
 	iw_conn_opts_param(&o->conn, &o->cli, o->host, &cfg.conn);
 	cfg.conn.streams = (uint16_t)IW_MAX((uint32_t)cfg.conn.streams, o->streams);
@@ -587,10 +587,12 @@ static int run_size(struct opts *o, const struct iw_bench_show *show, uint64_t s
 	}
 	do {
 		err = iw_bench_client_next(c, &iv, &why);
-		if (err == IW_BENCH_INTERVAL && iw_bench_show_interval(show, &iv) != 0)
-			err = iw_fail(&why, IW_E_OS, "standard output: cannot write");
-	} while (err == IW_BENCH_INTERVAL);
-	if (err) {
+		if (err == IW_BENCH_INTERVAL)
+			lost = iw_bench_show_interval(show, &iv);
+	} while (err == IW_BENCH_INTERVAL && !lost);
+	if (lost) {
+		status = IW_EXIT_FAILED;
+	} else if (err) {
 		status = iw_cli_fail(&o->cli, &why);
 	} else {
 		status = tell_result(show, iw_bench_client_result(c));

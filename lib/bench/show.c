@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cli/cli.h"
 #include "cli/human.h"
 #include "cli/table.h"
 #include "cli/term.h"
@@ -227,14 +228,14 @@ static int result_json(const struct iw_bench_show *s, const struct iw_bench_resu
 
 /* --- for people ------------------------------------------------------------------------------- */
 
-static void interval_human(const struct iw_bench_interval *iv)
+static int interval_human(const struct iw_bench_interval *iv)
 {
 	char size[IW_HUMAN_TEXT], rate[IW_HUMAN_TEXT];
 
 	printf("%6.1f s  %10s  %10" PRIu64 " messages  %s\n", (double)iv->end_ns / 1e9,
 	       iw_human_size(size, iv->octets), iv->messages,
 	       iw_human_rate(rate, iw_bits_per_second(iv->octets, iv->end_ns - iv->start_ns)));
-	fflush(stdout);
+	return iw_cli_flush();
 }
 
 static void add_connection(struct iw_table *t, const struct iw_bench_show *s,
@@ -366,7 +367,7 @@ void iw_bench_show_head(const struct iw_bench_show *s)
 	       "calls/MiB", "data");
 }
 
-static void result_row(const struct iw_bench_result *r)
+static int result_row(const struct iw_bench_result *r)
 {
 	char size[IW_HUMAN_TEXT], rate[IW_HUMAN_TEXT], per_second[32], cpu[32], n[32];
 	char at[4][IW_HUMAN_TEXT];
@@ -379,7 +380,7 @@ static void result_row(const struct iw_bench_result *r)
 	printf(ROW, iw_human_size(size, r->size),
 	       iw_human_rate(rate, iw_bits_per_second(r->octets, r->duration_ns)), per_second,
 	       at[0], at[1], at[2], at[3], cpu, n, verdicts[r->verdict]);
-	fflush(stdout);
+	return iw_cli_flush();
 }
 
 /* --- each ------------------------------------------------------------------------------------- */
@@ -389,7 +390,7 @@ int iw_bench_show_interval(const struct iw_bench_show *s, const struct iw_bench_
 	if (s->json)
 		return interval_json(s->json, iv);
 	if (!s->quiet && !s->rows)
-		interval_human(iv);
+		return interval_human(iv);
 	return 0;
 }
 
@@ -399,8 +400,7 @@ int iw_bench_show_result(const struct iw_bench_show *s, const struct iw_bench_re
 		return result_json(s, r);
 	if (!s->rows)
 		return result_human(s, r);
-	result_row(r);
-	return 0;
+	return result_row(r);
 }
 
 int iw_bench_show_listening(const struct iw_bench_show *s, const struct iw_bench_server *server,
@@ -415,8 +415,7 @@ int iw_bench_show_listening(const struct iw_bench_show *s, const struct iw_bench
 		if (!s->quiet || s->any_port)
 			printf("listening on %s%s%s\n", iw_bench_server_addr(server), udp,
 			       reachable ? "" : ", for this machine only: --bind ADDR for others");
-		fflush(stdout);
-		return 0;
+		return iw_cli_flush();
 	}
 	iw_json_begin(s->json, "listening");
 	iw_json_str(s->json, "transport", s->transport);
@@ -450,13 +449,13 @@ static int news_json(struct iw_json *w, const struct iw_bench_news *n)
 	return iw_json_end(w);
 }
 
-static void news_human(const struct iw_bench_news *n)
+static int news_human(const struct iw_bench_news *n)
 {
 	char size[IW_HUMAN_TEXT], rx[IW_HUMAN_TEXT], tx[IW_HUMAN_TEXT];
 
 	switch (n->kind) {
 	case IW_BENCH_STOPPED:
-		return;
+		break;
 	case IW_BENCH_CAME:
 		printf("%s: %s, %u message%s of %s outstanding\n", n->peer,
 		       iw_bench_mode_names[n->mode], n->depth, n->depth == 1 ? "" : "s",
@@ -470,7 +469,7 @@ static void news_human(const struct iw_bench_news *n)
 		printf("%s: refused: %s\n", n->peer, n->fault.text);
 		break;
 	}
-	fflush(stdout);
+	return iw_cli_flush();
 }
 
 int iw_bench_show_news(const struct iw_bench_show *s, const struct iw_bench_news *n)
@@ -478,6 +477,6 @@ int iw_bench_show_news(const struct iw_bench_show *s, const struct iw_bench_news
 	if (s->json)
 		return news_json(s->json, n);
 	if (!s->quiet)
-		news_human(n);
+		return news_human(n);
 	return 0;
 }

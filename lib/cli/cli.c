@@ -51,6 +51,11 @@ static int failed_output(void)
 	return write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO;
 }
 
+int iw_cli_flush(void)
+{
+	return fflush(stdout) != 0 || ferror(stdout) ? IW_E_OS : 0;
+}
+
 static void report_lost_output(int errnum)
 {
 	char phrase[80];

@@ -121,6 +121,12 @@ int iw_cli_fail(struct iw_cli *cli, const struct iw_fault *why);
 int iw_cli_error_event(struct iw_cli *cli, const struct iw_fault *why, int status);
 
 /*
+ * Writes what stdio holds of standard output. 0, or IW_E_OS if any of it was lost: the tool ends, and iw_cli_finish()
+ * reports the reason.
+ */
+IW_MUST_CHECK int iw_cli_flush(void);
+
+/*
  * At the end of main: closes the trace and makes sure that standard output took everything. Returns
  * @status, or IW_EXIT_FAILED when output was lost and @status was IW_EXIT_OK or IW_EXIT_NO.
  */

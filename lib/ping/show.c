@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cli/cli.h"
 #include "cli/human.h"
 #include "cli/listener.h"
 #include "cli/log.h"
@@ -167,8 +168,7 @@ int iw_ping_show_news(const struct iw_ping_show *s, const struct iw_ping *p,
 	case IW_PING_DONE:
 		break;
 	}
-	fflush(stdout);
-	return err;
+	return err ? err : iw_cli_flush();
 }
 
 /* --- statistics ------------------------------------------------------------------------------- */
@@ -326,8 +326,7 @@ int iw_ping_show_listening(const struct iw_ping_show *s, const struct iw_ping_se
 	if (!s->quiet || s->any_port)
 		printf("listening on %s over %s%s%s\n", iw_ping_server_addr(server), s->transport,
 		       udp, by_default ? ", for this machine only: --bind ADDR for others" : "");
-	fflush(stdout);
-	return 0;
+	return iw_cli_flush();
 }
 
 int iw_ping_show_visit(const struct iw_ping_show *s, const struct iw_ping_visit *v)
@@ -359,8 +358,7 @@ int iw_ping_show_visit(const struct iw_ping_show *s, const struct iw_ping_visit 
 		       v->fault.err ? v->fault.text : "");
 	if (v->kind == IW_PING_REFUSED)
 		printf("%s: refused: %s\n", v->peer, v->fault.text);
-	fflush(stdout);
-	return 0;
+	return iw_cli_flush();
 }
 
 static const char *look_text(const struct iw_far_look *l)
@@ -424,6 +422,5 @@ int iw_ping_show_look(const struct iw_ping_show *s, const struct iw_far_look *l)
 		show_indication(&l->assoc);
 		show_paths(&l->assoc);
 	}
-	fflush(stdout);
-	return 0;
+	return iw_cli_flush();
 }

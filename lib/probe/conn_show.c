@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cli/cli.h"
 #include "cli/exit.h"
 #include "cli/human.h"
 #include "cli/log.h"
@@ -182,7 +183,8 @@ void iw_serve_show_listening(struct iw_serve_show *s, const char *addr, uint16_t
 		return;
 	printf("listening on %s as %s%s, %s%s\n", addr, s->persona->name, emulated(s->persona), app,
 	       by_default ? ", for this machine only: --bind ADDR for others" : "");
-	fflush(stdout);
+	if (!s->err)
+		s->err = iw_cli_flush();
 }
 
 static void frame_json(struct iw_json *w, const char *key, const uint8_t *frame, size_t len)
@@ -229,7 +231,8 @@ void iw_serve_show_request(struct iw_serve_show *s, const struct iw_shim_report 
 	printf("%s: %s%s: %s%s%s%s%s\n", r->peer, r->persona->name, emulated(r->persona),
 	       iw_persona_verdict_name(r->verdict), r->reply ? ", Reply " : "",
 	       r->reply ? answered : "", r->text[0] ? ": " : "", r->text);
-	fflush(stdout);
+	if (!s->err)
+		s->err = iw_cli_flush();
 }
 
 static void visit_json(struct iw_serve_show *s, const struct iw_serve_visit *v)
@@ -276,7 +279,8 @@ void iw_serve_show_visit(struct iw_serve_show *s, const struct iw_serve_visit *v
 		       " out; ",
 		       i->peer, v->sends, v->octets, i->rx_fpdus, i->tx_fpdus);
 	printf("%s\n", v->fault->err ? v->fault->text : "closed");
-	fflush(stdout);
+	if (!s->err)
+		s->err = iw_cli_flush();
 }
 
 void iw_serve_show_stopped(struct iw_serve_show *s, int exit_status)

@@ -36,7 +36,7 @@ struct iw_serve_show {
 	bool quiet;           /* nothing for people */
 	bool any_port;        /* the system chooses the port: it is shown though quiet */
 	const struct iw_persona *persona; /* whose answers they are */
-	int err;                          /* what iw_json_end said: nobody listens any more */
+	int err; /* of iw_json_end() or iw_cli_flush(): the listener ends */
 };
 
 /* One connection that was served and is over. */

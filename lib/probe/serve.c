@@ -55,8 +55,8 @@ static int serve_sink(struct server *s, struct iw_fault *why)
 	}
 	iw_serve_show_listening(s->show, iw_sink_addr(sink), iw_sink_port(sink), "sink",
 				!s->conn.host);
-	while ((err = iw_sink_next(sink, &news, why)) == 0 && news.kind != IW_SINK_STOPPED &&
-	       !s->show->err)
+	while (!s->show->err && (err = iw_sink_next(sink, &news, why)) == 0 &&
+	       news.kind != IW_SINK_STOPPED)
 		if (news.kind == IW_SINK_LEFT)
 			on_left(s, &(struct iw_serve_visit){ .info = &news.info,
 							     .fault = &news.fault,
@@ -89,8 +89,8 @@ static int serve_rping(struct server *s, struct iw_fault *why)
 	}
 	iw_serve_show_listening(s->show, iw_rping_run_addr(run), iw_rping_run_port(run), "rping",
 				!s->conn.host);
-	while ((err = iw_rping_run_next(run, &news, why)) == 0 && news.kind != IW_RPING_STOPPED &&
-	       !s->show->err)
+	while (!s->show->err && (err = iw_rping_run_next(run, &news, why)) == 0 &&
+	       news.kind != IW_RPING_STOPPED)
 		if (news.kind == IW_RPING_LEFT)
 			on_left(s, &(struct iw_serve_visit){ .info = &news.info,
 							     .fault = &news.fault,

@@ -231,6 +231,29 @@ END
     [ ! -e dst/empty ] || fail_with 'a closed standard input was sent as an empty file'
 }
 
+@test "a tool ends when the program that reads its output has ended" {
+    local gone='standard output: broken pipe: the program that read it has ended' port tool udp
+
+    port=$(free_port)
+    udp=$(free_port)
+    serve_here sctp-ddp-ping --listen -p "$port" --udp-port "$udp"
+    run_here bash -c "sctp-ddp-ping -i 50ms -p $port --udp-port $udp 127.0.0.1 | head -n 3; exit \${PIPESTATUS[0]}"
+    assert_status 4
+    assert_stderr_is "sctp-ddp-ping: $gone"
+    serve_here ddp-bench --listen -p "$port"
+    run_here bash -c "ddp-bench --time 1h --interval 50ms -p $port 127.0.0.1 rate | head -n 1; exit \${PIPESTATUS[0]}"
+    assert_status 4
+    assert_stderr_is "ddp-bench: $gone"
+    end_servers
+    mkfifo pipe
+    for tool in 'sctp-ddp-ping --listen' 'ddp-bench --listen' 'mpa-probe --listen' 'mpa-probe --listen --app rping'; do
+        # The pipe has a writer and no reader.
+        run_here bash -c "exec 3<>pipe 4>pipe 3<&-; exec $tool -p $port >&4 4>&-"
+        assert_status 4
+        assert_stderr_is "${tool%% *}: $gone"
+    done
+}
+
 @test "habits of rsync and scp: what is always done is accepted, the rest is refused with the reason" {
     local option port
 
