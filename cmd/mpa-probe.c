@@ -593,6 +593,7 @@ static int run_listener(struct opts *o)
 	int status;
 
 	connection_param(&cfg.conn, o);
+	show.rdmac = cfg.conn.profile != NULL;
 	if (o->cli.trace_path) {
 		cfg.trace = iw_cli_trace_line;
 		cfg.trace_ctx = &o->cli.trace;

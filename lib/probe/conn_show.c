@@ -181,7 +181,8 @@ void iw_serve_show_listening(struct iw_serve_show *s, const char *addr, uint16_t
 	}
 	if (s->quiet && !s->any_port)
 		return;
-	printf("listening on %s as %s%s, %s%s\n", addr, s->persona->name, emulated(s->persona), app,
+	printf("listening on %s as %s%s, %s%s%s\n", addr, s->persona->name, emulated(s->persona),
+	       app, s->rdmac ? ", profile rdmac" : "",
 	       by_default ? ", for this machine only: --bind ADDR for others" : "");
 	if (!s->err)
 		s->err = iw_cli_flush();

@@ -35,6 +35,7 @@ struct iw_serve_show {
 	struct iw_json *json; /* borrowed; NULL: for people */
 	bool quiet;           /* nothing for people */
 	bool any_port;        /* the system chooses the port: it is shown though quiet */
+	bool rdmac;           /* of --profile rdmac */
 	const struct iw_persona *persona; /* whose answers they are */
 	int err; /* of iw_json_end() or iw_cli_flush(): the listener ends */
 };

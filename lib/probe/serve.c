@@ -116,6 +116,7 @@ int iw_serve(const struct iw_serve_cfg *cfg, struct iw_serve_show *show, int *st
 	iw_persona_engine(&s.conn, &cfg->persona);
 	/* A peer of the RDMA Consortium answers a Request with Rev 1, too (RFC 5044 appendix C). */
 	s.shim.rev_most = s.conn.rev > 0 ? (uint8_t)s.conn.rev : s.conn.profile ? 1 : 0;
+	s.shim.rdmac = s.conn.profile != NULL;
 	err = cfg->rping ? serve_rping(&s, why) : serve_sink(&s, why);
 	if (err)
 		return err;

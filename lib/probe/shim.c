@@ -441,7 +441,7 @@ static void report_no_reply(struct shim_llp *s)
 {
 	uint8_t most = s->shim->rev_most ? s->shim->rev_most : 2;
 	struct iw_mpa_frame f;
-	char text[80] = "the set-up ended without a Reply";
+	char text[160] = "the set-up ended without a Reply";
 	struct iw_text t;
 	int whole;
 
@@ -451,8 +451,11 @@ static void report_no_reply(struct shim_llp *s)
 	iw_text_init(&t, text, sizeof(text));
 	if (s->native && f.kind == IW_MPA_REQUEST && f.rev > most)
 		/* The header was rejected: the rest is not read. */
-		iw_text_fmt(&t, "Rev %u: at most %u is accepted here", (uint32_t)f.rev,
-			    (uint32_t)most);
+		iw_text_fmt(&t, "Rev %u: at most %u is accepted here%s", (uint32_t)f.rev,
+			    (uint32_t)most,
+			    s->shim->rdmac
+				    ? " (--profile rdmac); both ends must use the same --profile"
+				    : "");
 	else if (s->left && whole <= 0)
 		iw_text_str(&t, "the peer closed the connection before its Request was complete");
 	else

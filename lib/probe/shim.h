@@ -33,6 +33,7 @@ struct iw_shim_report {
 struct iw_shim {
 	struct iw_persona_cfg persona; /* persona.persona is set */
 	uint8_t rev_most; /* highest Rev that the engine accepts if it answers by itself; 0: 2 */
+	bool rdmac;       /* of --profile rdmac: the reason for rev_most */
 	bool deaf;        /* ignores FPDUs that arrive too soon */
 	void (*report)(void *report_ctx, const struct iw_shim_report *r); /* or NULL */
 	void *report_ctx;

@@ -253,12 +253,22 @@ while True:
     assert_output_lacks 'then try'
 }
 
-@test "a listener of the RDMA Consortium reports the Rev that it rejected" {
+@test "a listener of --profile rdmac names the profile, also as the reason for a rejected Rev" {
     listen --profile rdmac
     probe --rev 2
     assert_status 1
+    # --profile rfc does not restrict a probe to one Request.
+    probe --profile rfc
+    assert_status 0
+    assert_output_has 'use --profile rdmac'
+    serve_end
+    assert_output_has "listening on 127.0.0.1:$PORT as rfc, sink, profile rdmac, for this machine only"
+    assert_output_has 'close: Rev 2: at most 1 is accepted here (--profile rdmac); both ends must use the same --profile'
+    listen --rev 1
+    probe --rev 2
     serve_end
     assert_output_has 'close: Rev 2: at most 1 is accepted here'
+    assert_output_lacks profile
 }
 
 @test "without an answer there is no verdict, and an error of this machine is an error" {
