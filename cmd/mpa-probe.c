@@ -363,7 +363,9 @@ static void check_options(const struct argp_state *state, struct opts *o)
 	if (o->rdmac)
 		check_rdmac(state, o);
 	if (strcmp(o->cli.transport, "tcp") != 0)
-		argp_error(state, "--transport %s: MPA needs tcp", o->cli.transport);
+		argp_error(state,
+			   "--transport %s: MPA needs tcp; for DDP over SCTP use sctp-ddp-ping",
+			   o->cli.transport);
 	if (o->peer_to_peer && o->rev_given && o->rev < 2)
 		argp_error(state, "--%s: Rev %u has no RTR forms; use --rev 2",
 			   o->rtr ? "rtr" : "peer-to-peer", o->rev);

@@ -154,7 +154,9 @@ static error_t other_option(int key, char *arg, const struct argp_state *state, 
 static void check_options(const struct argp_state *state, const struct opts *o)
 {
 	if (strcmp(o->cli.transport, "tcp") == 0)
-		argp_error(state, "--transport tcp: expected sctp, raw, udp or xdp");
+		argp_error(
+			state,
+			"--transport tcp: expected sctp, raw, udp or xdp; for MPA over TCP use mpa-probe");
 	if (o->udp_port || o->any_udp_port)
 		iw_cli_fits(state, "--udp-port", o->cli.transport);
 	iw_cli_check_udp_port(state, o->any_udp_port, o->listen);

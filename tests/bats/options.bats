@@ -199,7 +199,8 @@ END
     refused '--count: only for the connecting side; leave out --listen' mpa-probe --listen --app rping -c 1
     refused '--once: only for a listener; add --listen' mpa-probe --once 127.0.0.1
     refused '--transport "foo": unknown name; expected one of tcp' mpa-probe -t foo 127.0.0.1
-    refused '--transport sctp: MPA needs tcp' mpa-probe -t sctp 127.0.0.1
+    refused '--transport sctp: MPA needs tcp; for DDP over SCTP use sctp-ddp-ping' mpa-probe -t sctp 127.0.0.1
+    refused '--transport tcp: expected sctp, raw, udp or xdp; for MPA over TCP use mpa-probe' sctp-ddp-ping -t tcp 127.0.0.1
     refused '--port "70000": too large; expected a port from 1 to 65535' mpa-probe -p 70000 127.0.0.1
     refused '--quirk: only for rping and for a listener; add --app rping or --listen' mpa-probe --quirk none 127.0.0.1
     refused '--markers: not with --all, which tries many Requests' mpa-probe --all --markers 127.0.0.1
