@@ -441,6 +441,7 @@ static void on_cell(void *ctx, const struct iw_cell *c)
 static bool own_request(const struct opts *o, struct iw_ask *ask)
 {
 	*ask = (struct iw_ask){ .rev = o->rev_given ? o->rev : 2,
+				.rdmac = o->rdmac,
 				.crc = o->crc != IW_CRC_OFF,
 				.markers = o->markers,
 				.peer_to_peer = o->peer_to_peer,

@@ -20,6 +20,7 @@
 
 struct iw_ask {
 	uint8_t rev;
+	bool rdmac;        /* of --profile rdmac; not on the wire */
 	bool crc, markers; /* C, M */
 	uint8_t reserved;  /* the four reserved bits of the flags */
 	bool enhanced;     /* S, and the four octets of RFC 6581 9 */

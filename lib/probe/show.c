@@ -607,7 +607,12 @@ static void show_refusal(const struct iw_probe_result *r, FILE *f)
 			    : a->ending == IW_END_RESET ? "the peer reset the connection"
 							: "TCP stayed open");
 		show_listener(&t, a);
-		if (r->ncells == 1 && a->rev > 0 && a->rev != r->main->ask.rev)
+		if (r->ncells == 1 && a->rev > 0 && r->main->ask.rdmac)
+			iw_text_fmt(
+				&t,
+				"\n  then try      without --profile rdmac: its Reply has Rev %u",
+				(uint32_t)a->rev);
+		else if (r->ncells == 1 && a->rev > 0 && a->rev != r->main->ask.rev)
 			iw_text_fmt(
 				&t,
 				"\n  then try      --rev %u, the revision of its Reply; this Request had Rev %u",

@@ -246,6 +246,10 @@ while True:
     assert_status 1
     assert_output_has "127.0.0.1:$PORT: speaks MPA, but refuses the connection"
     assert_output_has '  then try      --rev 1, the revision of its Reply; this Request had Rev 0'
+    probe --profile rdmac
+    assert_status 1
+    assert_output_has '  then try      without --profile rdmac: its Reply has Rev 1'
+    assert_output_lacks '--rev 1'
     serve_end
     listen --reject
     probe --single
