@@ -418,7 +418,9 @@ static int on_completion(struct iw_bench_client *c, const struct iw_wc *wc, stru
 		l->failed = true;
 		return 0;
 	}
-	c->seen = c->now;
+	/* During the run a message of this end, such as a MARK, is also sent if the server has stopped. */
+	if (wc->op == IW_WC_RECV || !(wc->wr_id & WR_MSG) || c->phase != FLOWING)
+		c->seen = c->now;
 	if (wc->op == IW_WC_RECV) {
 		err = wc->solicited ? on_message(l, wc, why) : iw_bench_lane_ball(l, wc, why);
 		if (!err && inbox_post(&l->inbox, l->qp, wc->wr_id) != 0)
@@ -502,11 +504,39 @@ static int no_reply(const struct iw_bench_client *c, struct iw_fault *why)
 		conn->host, (uint32_t)conn->port);
 }
 
+static uint64_t patience(const struct iw_bench_client *c)
+{
+	return c->phase <= PREPARING ? c->cfg.setup_ns : c->cfg.timeout_ns;
+}
+
+static int overdue(const struct iw_bench_client *c, struct iw_fault *why)
+{
+	static const char *const doing[] = {
+		[CONNECTING] = "connecting",
+		[FLOWING] = "moving data",
+		[CHECKING] = "the server computes its digest",
+		[CLOSING] = "the server closes the connection",
+	};
+	const struct iw_conn_param *conn = &c->cfg.conn;
+
+	if (c->phase == PREPARING)
+		return iw_fail(
+			why, IW_E_TIMEOUT,
+			"%s, port %u: the listener accepted, then sent nothing for %U ms; is it ddp-bench --listen, not another program? If it prepares much memory, --timeout allows more",
+			conn->host, (uint32_t)conn->port, patience(c) / 1000000);
+	return iw_fail(
+		why, IW_E_TIMEOUT,
+		"%s, port %u: no progress for %U ms while %s; is the network up, and does the server still run? --timeout allows more",
+		conn->host, (uint32_t)conn->port, patience(c) / 1000000, doing[c->phase]);
+}
+
 /* The connection of a run was lost, not closed. */
 static int cut_off(const struct iw_bench_client *c, struct iw_fault *why)
 {
 	struct iw_fault lost = *why;
 
+	if (lost.err == IW_E_TIMEOUT && c->phase > PREPARING)
+		return overdue(c, why);
 	if (lost.err != IW_E_MPA_LOST && lost.os_errno != ECONNRESET && lost.os_errno != EPIPE &&
 	    !(over_sctp(c) && lost.err == IW_E_CLOSED))
 		return lost.err;
@@ -555,9 +585,7 @@ static int on_event(struct iw_bench_client *c, const struct iw_async_event *ev,
 
 static uint64_t deadline(const struct iw_bench_client *c)
 {
-	uint64_t patience = c->phase <= PREPARING ? c->cfg.setup_ns : c->cfg.timeout_ns;
-
-	return iw_time_add(c->seen, patience);
+	return iw_time_add(c->seen, patience(c));
 }
 
 static int64_t time_to_wait(const struct iw_bench_client *c)
@@ -573,27 +601,6 @@ static int64_t time_to_wait(const struct iw_bench_client *c)
 			until = IW_MIN(until, c->next_tick);
 	}
 	return until > c->now ? (int64_t)IW_MIN(until - c->now, (uint64_t)INT64_MAX) : 0;
-}
-
-static int overdue(const struct iw_bench_client *c, struct iw_fault *why)
-{
-	static const char *const doing[] = {
-		[CONNECTING] = "connecting",
-		[FLOWING] = "moving data",
-		[CHECKING] = "the server computes its digest",
-		[CLOSING] = "the server closes the connection",
-	};
-	const struct iw_conn_param *conn = &c->cfg.conn;
-	uint64_t ms = (c->now - c->seen) / 1000000;
-
-	if (c->phase == PREPARING)
-		return iw_fail(
-			why, IW_E_TIMEOUT,
-			"%s, port %u: the listener accepted, then sent nothing for %U ms; is it ddp-bench --listen, not another program? If it prepares much memory, --timeout allows more",
-			conn->host, (uint32_t)conn->port, ms);
-	return iw_fail(why, IW_E_TIMEOUT,
-		       "%s, port %u: no progress for %U ms while %s; --timeout allows more",
-		       conn->host, (uint32_t)conn->port, ms, doing[c->phase]);
 }
 
 static int turn(struct iw_bench_client *c, struct iw_fault *why)

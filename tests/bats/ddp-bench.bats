@@ -440,6 +440,25 @@ refused() {
     assert_stderr_has "127.0.0.1, port $PORT: the peer closed the connection without an MPA Reply; is it an iWARP listener?"
 }
 
+@test "a server that stops during the run is reported after --timeout, in every mode alike" {
+    local mode began server pid
+
+    for mode in write send; do
+        serve
+        server=$SERVED
+        pid=$SERVE_PID
+        IW_READY='messages' serve_here ddp-bench 127.0.0.1 "$mode" -p "$PORT" --time 20s --warmup 0 --interval 1500ms --timeout 1600ms
+        kill -STOP "$pid"
+        began=${EPOCHREALTIME/./}
+        wait_served
+        # The mark at the end of an interval is no progress.
+        [ $((${EPOCHREALTIME/./} - began)) -lt 2600000 ] || fail_with 'it took more than 2.6 s'
+        assert_status 4
+        assert_stderr_is "ddp-bench: 127.0.0.1, port $PORT: no progress for 1600 ms while moving data; is the network up, and does the server still run? --timeout allows more"
+        serve_end "$server" KILL
+    done
+}
+
 @test "the test xdp says nothing before it can begin" {
     run_here ddp-bench xdp --between nosuch0,nosuch1
     [ "$status" -ne 0 ] || fail_with 'it ran'
