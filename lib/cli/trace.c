@@ -8,19 +8,25 @@
 
 #include "os/os.h"
 
+static void advise(struct iw_fault *why, const char *text)
+{
+	size_t len = why ? strlen(why->text) : 0;
+
+	if (why)
+		snprintf(why->text + len, sizeof(why->text) - len, "; %s", text);
+}
+
 int iw_cli_trace_open(struct iw_trace_file *t, const char *path, struct iw_fault *why)
 {
 	int err, errnum;
-	size_t len;
 
 	*t = (struct iw_trace_file){ .f = fopen(path, "we"), .path = path };
 	if (t->f)
 		return 0;
 	errnum = errno;
 	err = iw_os_fail(why, errnum, "open trace file %s", path);
-	len = why ? strlen(why->text) : 0;
-	if (why && errnum == ENOENT)
-		snprintf(why->text + len, sizeof(why->text) - len, "; create the directory first");
+	if (errnum == ENOENT)
+		advise(why, "create the directory first");
 	return err;
 }
 
@@ -40,10 +46,16 @@ void iw_cli_trace_line(void *ctx, const char *line)
 
 int iw_cli_trace_close(struct iw_trace_file *t, struct iw_fault *why)
 {
+	int err;
+
 	if (!t->f)
 		return 0;
 	if (fclose(t->f) != 0 && t->os_errno == 0)
 		t->os_errno = errno;
 	t->f = NULL;
-	return t->os_errno ? iw_os_fail(why, t->os_errno, "write trace file %s", t->path) : 0;
+	if (t->os_errno == 0)
+		return 0;
+	err = iw_os_fail(why, t->os_errno, "write trace file %s", t->path);
+	advise(why, "the trace is incomplete, the result is not affected");
+	return err;
 }

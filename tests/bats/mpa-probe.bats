@@ -275,6 +275,16 @@ while True:
     assert_output_lacks profile
 }
 
+@test "a trace that cannot be written completely does not affect the result" {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    listen --app rping
+    # Without the signal a write above the limit fails.
+    run_here bash -c "trap '' XFSZ; ulimit -f 1; exec mpa-probe 127.0.0.1 -p $PORT --app rping --trace t.json"
+    assert_status 4
+    assert_output_has '10 rounds of 64 octets'
+    assert_stderr_is 'mpa-probe: write trace file t.json: file too large; the trace is incomplete, the result is not affected'
+}
+
 @test "without an answer there is no verdict, and an error of this machine is an error" {
     probe --bind 198.51.100.1
     assert_status 4
