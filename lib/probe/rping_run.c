@@ -364,8 +364,8 @@ static void on_time(struct talk *t, uint64_t now)
 		      t->closing ? "the peer did not close its side" : "no progress",
 		      (now - t->seen) / 1000000,
 		      !t->run->cfg.ping.client || t->closing ? ""
-		      : stopped ? "; is the peer an rping server (mpa-probe --listen --app rping)?"
-				: "; is the peer an rping server? --timeout allows more");
+		      : rounds ? "; does the server still run, and is the network up?"
+			       : "; is the peer an rping server (mpa-probe --listen --app rping)?");
 	break_off(t, &why);
 }
 

@@ -509,13 +509,28 @@ while True:
     rping -c 2 --quirk none --timeout 800ms
     assert_status 4
     assert_stderr_has "127.0.0.1:$PORT: rping: round 0: no progress for"
-    assert_stderr_has 'is the peer an rping server? --timeout allows more'
+    assert_stderr_has 'is the peer an rping server (mpa-probe --listen --app rping)?'
+    assert_stderr_lacks '--timeout'
     probe --json
     assert_status 0
     assert_jsonl '.[-1].looks_like.name' siw
     serve_end
     # What is asked is what the RFCs have, reserved bits 0.
     assert_jsonl 'map(select(.event == "request").request.reserved) | .[0]' 0
+}
+
+@test "rping whose server stops after some rounds asks for the server, not for its kind" {
+    listen --app rping
+    local server=$SERVE_PID
+
+    IW_READY='round 9:' serve_here mpa-probe -v --app rping 127.0.0.1 -p "$PORT" -c 0 --timeout 600ms
+    kill -STOP "$server"
+    wait_served
+    kill -KILL "$server"
+    assert_status 4
+    assert_stderr_has 'no progress for 6'
+    assert_stderr_has '; does the server still run, and is the network up?'
+    assert_stderr_lacks 'is the peer an rping server'
 }
 
 # received REGEX: the listener has received a number of octets that matches
