@@ -91,6 +91,13 @@ fails() {
         -t raw src/f 10.77.0.99:
     fails "10.77.0.99:$PORT, UDP port 9900: no answer to the INIT within 1 s (-t udp); is the address right, is a listener with -t udp and --bind '*' there, and does a firewall let UDP through?" \
         -t udp --udp-port 9900 src/f 10.77.0.99:
+    # A firewall that rejects answers like a host without the listener.
+    fails "$LEFT_IP port $PORT: connection refused; is a listener with -t tcp and --bind '*' running there, and does a firewall let the connection through?" \
+        src/f "$LEFT_IP:"
+    net_ip right route add unreachable 192.0.2.8
+    fails "192.0.2.8 port $PORT: no route to host; is the address right, is that host running, and does a firewall let the connection through?" \
+        src/f 192.0.2.8:
+    net_ip right route delete unreachable 192.0.2.8
     fails "10.77.0.98:$PORT: no answer to the TCP SYN within 1 s; is the address right, and does a firewall let TCP through?" \
         src/f 10.77.0.98:
     net_ip right link add down0 type veth peer name down1
