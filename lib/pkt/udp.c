@@ -95,7 +95,8 @@ static int bind_failed(struct iw_fault *why, int errnum, const struct iw_addr *a
 		remedy =
 			"; UDP ports below 1024 need CAP_NET_BIND_SERVICE: choose another with --udp-port";
 	else if (errnum == EADDRINUSE)
-		remedy = "; give another UDP port with --udp-port";
+		remedy =
+			"; another listener has it: stop it, or give another UDP port with --udp-port, at both ends";
 	else if (errnum == EADDRNOTAVAIL)
 		remedy = "; not an address of this machine, `ip address` lists them";
 	if (why)

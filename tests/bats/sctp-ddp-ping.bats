@@ -49,6 +49,13 @@ doctor_says() {
     assert_output_has 'retransmitted chunks: 0'
 }
 
+@test "a second listener on a UDP port is refused, with what to do" {
+    serve_here sctp-ddp-ping --listen "${UDP[@]}"
+    run_here sctp-ddp-ping --listen "${UDP[@]}" -p "$(free_port)"
+    assert_status 4
+    assert_stderr_is "sctp-ddp-ping: udp: bind to 127.0.0.1:$UDP_PORT: address already in use; another listener has it: stop it, or give another UDP port with --udp-port, at both ends"
+}
+
 @test "a session for each stream, and statistics of each and of all" {
     serve_here sctp-ddp-ping --listen "${UDP[@]}"
     ping_here -n 3 -c 5 -i 10ms -s 5000 --json
