@@ -84,6 +84,7 @@ enum {
 /* clang-format off */
 static const struct argp_option options[] = {
 	{ "listen", 'l', NULL, 0, "Serve clients until SIGINT or SIGTERM", 1 },
+	{ NULL, 'c', "HOST", OPTION_HIDDEN, NULL, 1 }, /* of iperf3 */
 	{ "once", KEY_ONCE, NULL, 0, "Serve one client, then exit with the status of its run", 1 },
 	{ "memory", KEY_MEMORY, "SIZE", 0, "Memory for all clients together (default half of the machine's)", 1 },
 
@@ -217,6 +218,11 @@ static void parse_sizes(struct opts *o, const struct argp_state *state, const ch
 static error_t run_option(int key, const char *arg, const struct argp_state *state, struct opts *o)
 {
 	switch (key) {
+	case 'c':
+		argp_error(state,
+			   "-c %s: a client is ddp-bench HOST MODE, a server ddp-bench --listen",
+			   arg);
+		return 0;
 	case 's':
 		parse_sizes(o, state, arg);
 		break;

@@ -294,6 +294,11 @@ END
     assert_status 0
 }
 
+@test "habits of ping and iperf3 are refused with the option to use" {
+    refused '-W 1: the time to wait for a reply is given with --timeout' sctp-ddp-ping -W 1 127.0.0.1
+    refused '-c 127.0.0.1: a client is ddp-bench HOST MODE, a server ddp-bench --listen' ddp-bench -c 127.0.0.1
+}
+
 @test "--help of the transfer tools groups the options" {
     local tool
 
