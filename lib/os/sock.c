@@ -322,11 +322,11 @@ void iw_sock_connect_hint(struct iw_fault *why, int errnum, const struct iw_addr
 
 	iw_addr_host(text, peer);
 	if (errnum == ECONNREFUSED)
-		snprintf(hint, sizeof(hint), "; is a listener with -t %s%s running there%s?",
-			 transports, iw_sock_bind_hint(peer),
+		snprintf(hint, sizeof(hint), "; is a listener with -t %s%s running %s?", transports,
+			 iw_sock_bind_hint(peer),
 			 iw_addr_is_loopback(peer)
-				 ? ""
-				 : ", and does a firewall let the connection through");
+				 ? "on this machine"
+				 : "there, and does a firewall let the connection through");
 	else if (errnum == EHOSTUNREACH)
 		snprintf(
 			hint, sizeof(hint),

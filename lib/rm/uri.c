@@ -110,7 +110,7 @@ static int parse_transport(struct iw_uri *out, const char **p, const char **why)
 	if (strncmp(*p, SCHEME, strlen(SCHEME)) != 0)
 		return bad(
 			why,
-			"expected a URI such as ddp+tcp://HOST:PORT/stag/...; stag-reg add --uri prints it");
+			"expected a URI such as ddp+tcp://HOST:PORT/stag/...; stag-reg add --uri prints it; @FILE reads it from a file");
 	name = *p += strlen(SCHEME);
 	len = take(p, ":/");
 	if (len == 0 || len >= sizeof(out->transport) ||

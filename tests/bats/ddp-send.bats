@@ -609,7 +609,7 @@ while True:
     printf 1 >src/a
     push src/a 127.0.0.1:
     assert_status 4
-    assert_stderr_has "127.0.0.1 port $PORT: connection refused; is a listener with -t tcp running there?"
+    assert_stderr_has "127.0.0.1 port $PORT: connection refused; is a listener with -t tcp running on this machine?"
     serve_here ddp-send --listen -p "$PORT" src
     push src/a 127.0.0.1:
     assert_status 1

@@ -222,7 +222,7 @@ static void refusal_names_address_and_port(void **state)
 {
 	struct iw_fault why = { 0 };
 	struct iw_addr at;
-	char expected[100];
+	char expected[160];
 	int l, fd, err;
 
 	(void)state;
@@ -238,7 +238,7 @@ static void refusal_names_address_and_port(void **state)
 	assert_int_equal(why.os_errno, ECONNREFUSED);
 	snprintf(expected, sizeof(expected),
 		 "connect to 127.0.0.1 port %u: connection refused"
-		 "; is a listener with -t tcp running there?",
+		 "; is a listener with -t tcp running on this machine?",
 		 iw_addr_port(&at));
 	assert_string_equal(why.text, expected);
 }
