@@ -84,7 +84,10 @@ enum {
 /* clang-format off */
 static const struct argp_option options[] = {
 	{ "listen", 'l', NULL, 0, "Serve clients until SIGINT or SIGTERM", 1 },
-	{ NULL, 'c', "HOST", OPTION_HIDDEN, NULL, 1 }, /* of iperf3 */
+	/* of iperf3 */
+	{ NULL, 'c', "HOST", OPTION_HIDDEN, NULL, 1 },
+	{ NULL, 'P', "COUNT", OPTION_HIDDEN, NULL, 1 },
+	{ NULL, 'i', "TIME", OPTION_HIDDEN, NULL, 1 },
 	{ "once", KEY_ONCE, NULL, 0, "Serve one client, then exit with the status of its run", 1 },
 	{ "memory", KEY_MEMORY, "SIZE", 0, "Memory for all clients together (default half of the machine's)", 1 },
 
@@ -222,6 +225,12 @@ static error_t run_option(int key, const char *arg, const struct argp_state *sta
 		argp_error(state,
 			   "-c %s: a client is ddp-bench HOST MODE, a server ddp-bench --listen",
 			   arg);
+		return 0;
+	case 'P':
+		argp_error(state, "-P %s: the number of connections is given with -j", arg);
+		return 0;
+	case 'i':
+		argp_error(state, "-i %s: the time between results is given with --interval", arg);
 		return 0;
 	case 's':
 		parse_sizes(o, state, arg);

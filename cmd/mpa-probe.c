@@ -81,6 +81,7 @@ static const struct argp_option options[] = {
 
 	{ "app", KEY_APP, "rping", 0, "Run as the client of rping, or with --listen as its server: Sends, RDMA Reads and RDMA Writes, with verified data", 2 },
 	{ "count", 'c', "COUNT", 0, "rping: number of rounds (default 10); 0 is no limit", 2 },
+	{ NULL, 'C', "COUNT", OPTION_HIDDEN, NULL, 2 }, /* of rping */
 	{ "size", 's', "SIZE", 0, "rping: octets of a ping, 0 to 65535 (default 64); for a server the largest accepted size (default 65535)", 2 },
 	{ "verify", KEY_VERIFY, NULL, 0, "rping: compare the data (the default)", 2 },
 	{ "no-verify", KEY_NO_VERIFY, NULL, 0, "rping: do not compare the data", 2 },
@@ -227,6 +228,10 @@ static error_t task_option(int key, char *arg, const struct argp_state *state, s
 		(void)iw_cli_enum(state, "--app", arg, apps);
 		o->app = APP_RPING;
 		return 0;
+	case 'C':
+		argp_error(state, "-C %s: the number of rounds of --app rping is given with -c",
+			   arg);
+		return 0;
 	case 'c':
 		o->count = iw_cli_u64(state, "--count", arg, 0, COUNT_MAX);
 		o->count_given = true;
@@ -332,7 +337,8 @@ static void check_listen(const struct argp_state *state, const struct opts *o)
 static void check_rping(const struct argp_state *state, const struct opts *o)
 {
 	if (o->probe_option)
-		argp_error(state, "--%s: only for probing; leave out --app rping", o->probe_option);
+		argp_error(state, "--%s: only for probing; leave it out, or --app rping",
+			   o->probe_option);
 	if (o->rev_given && o->rev > 2)
 		argp_error(state, "--rev %u: rping supports 0, 1 and 2", o->rev);
 	if (o->pd_len)

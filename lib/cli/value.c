@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/text.h"
+#include "util/num.h"
 
 struct wanted {
 	int letter; /* 0: the long name */
@@ -65,32 +66,44 @@ static bool needs_value(const struct argp_option *o)
 	return o->arg && !(o->flags & OPTION_ARG_OPTIONAL);
 }
 
-/* True if @arg is one or more options of the tool. *next: its value is the next argument. */
-static bool is_option(const struct argp *argp, const char *arg, bool *next)
+/* True if @arg is one or more options of the tool. *next: the one whose value is the next argument; NULL: none. */
+static bool is_option(const struct argp *argp, const char *arg, const struct argp_option **next)
 {
 	const struct argp_option *o = NULL;
 
-	*next = false;
+	*next = NULL;
 	if (arg[0] != '-' || arg[1] == '\0')
 		return false;
 	if (strncmp(arg, "--", 2) == 0) {
 		if (arg[2] == '\0')
 			return true;
 		o = find_long(argp, arg + 2);
-		*next = o && needs_value(o) && !strchr(arg, '=');
+		*next = o && needs_value(o) && !strchr(arg, '=') ? o : NULL;
 		return o;
 	}
 	for (const char *p = arg + 1; *p != '\0'; p++) {
 		o = find_any(argp, &(struct wanted){ .letter = *p });
 		if (!o || o->arg) {
-			*next = o && needs_value(o) && p[1] == '\0';
+			*next = o && needs_value(o) && p[1] == '\0' ? o : NULL;
 			return o;
 		}
 	}
 	return true;
 }
 
-static void complain(const struct argp_state *state, const char *option, const char *value)
+/* Values of that kind may begin with a dash. */
+static bool is_text(const struct argp_option *o)
+{
+	static const char *const kinds[] = { "PATTERN", "FILE", "PATH", "DIR", "DATA", "COMMAND" };
+
+	for (size_t i = 0; i < IW_ARRAY_LEN(kinds); i++)
+		if (strcmp(o->arg, kinds[i]) == 0)
+			return true;
+	return false;
+}
+
+static void complain(const struct argp_state *state, const struct argp_option *o,
+		     const char *option, const char *value)
 {
 	bool is_long = option[1] == '-';
 	const char *dash = is_long ? "" : "-";
@@ -98,8 +111,12 @@ static void complain(const struct argp_state *state, const char *option, const c
 	char shown[100];
 
 	iw_printable(shown, sizeof(shown), value, strlen(value), true);
-	argp_error(state, "%s%s needs a value; `%s` is an option (write %s%s%s%s if that is meant)",
-		   dash, name, shown, dash, name, is_long ? "=" : "", shown);
+	if (!is_text(o))
+		argp_error(state, "%s%s needs a value, %s; `%s` is an option", dash, name, o->arg,
+			   shown);
+	argp_error(state,
+		   "%s%s needs a value, %s; `%s` is an option (write %s%s%s%s if that is meant)",
+		   dash, name, o->arg, shown, dash, name, is_long ? "=" : "", shown);
 }
 
 void iw_cli_check_values(const struct argp *argp, int argc, char **argv, unsigned int flags)
@@ -109,13 +126,13 @@ void iw_cli_check_values(const struct argp *argp, int argc, char **argv, unsigne
 	const struct argp_state state = { .root_argp = argp, .name = name, .err_stream = stderr };
 
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		bool next, ignored;
+		const struct argp_option *next, *ignored;
 
 		if (!is_option(argp, argv[i], &next) && argv[i][0] != '-' && flags & ARGP_IN_ORDER)
 			return;
 		if (!next || ++i == argc)
 			continue;
 		if (is_option(argp, argv[i], &ignored))
-			complain(&state, argv[i - 1], argv[i]);
+			complain(&state, next, argv[i - 1], argv[i]);
 	}
 }

@@ -67,19 +67,24 @@ END
 
 @test "an option without its value does not take the next option" {
     mkdir d
-    refused "--exclude needs a value; \`-n\` is an option (write --exclude=-n if that is meant)" ddp-send --exclude -n d 127.0.0.1:
-    refused "--excl needs a value; \`--dry-run\` is an option" ddp-send --excl --dry-run d 127.0.0.1:
-    refused "--trace needs a value; \`--json\` is an option (write --trace=--json if that is meant)" ddp-send --trace --json d 127.0.0.1:
-    refused "-b needs a value; \`-nv\` is an option (write -b-nv if that is meant)" ddp-send -vb -nv d 127.0.0.1:
-    refused "-I needs a value; \`--mode=read\` is an option" ddp-recv -I --mode=read 127.0.0.1:d .
-    refused "--control needs a value; \`--help\` is an option" ddp-recv --control --help d
-    refused "--include needs a value; \`--\` is an option" ddp-recv --include -- 127.0.0.1:d .
-    refused "--private-data needs a value; \`-l\` is an option" mpa-probe --private-data -l
-    refused "-b needs a value; \`-l\` is an option" sctp-ddp-ping -b -l
-    refused "-b needs a value; \`-l\` is an option" ddp-bench -b -l
-    refused "-w needs a value; \`-I\` is an option" ddp-dump -w -I lo
-    refused "--control needs a value; \`--json\` is an option" stag-reg list --control --json
-    refused "--timeout needs a value; \`-q\` is an option" stag-reg --timeout -q list
+    refused "--exclude needs a value, PATTERN; \`-n\` is an option (write --exclude=-n if that is meant)" ddp-send --exclude -n d 127.0.0.1:
+    refused "--excl needs a value, PATTERN; \`--dry-run\` is an option" ddp-send --excl --dry-run d 127.0.0.1:
+    refused "--trace needs a value, FILE; \`--json\` is an option (write --trace=--json if that is meant)" ddp-send --trace --json d 127.0.0.1:
+    refused "-b needs a value, ADDR; \`-nv\` is an option" ddp-send -vb -nv d 127.0.0.1:
+    refused "-I needs a value, NAME; \`--mode=read\` is an option" ddp-recv -I --mode=read 127.0.0.1:d .
+    refused "--control needs a value, PATH; \`--help\` is an option" ddp-recv --control --help d
+    refused "--include needs a value, PATTERN; \`--\` is an option" ddp-recv --include -- 127.0.0.1:d .
+    refused "--private-data needs a value, DATA; \`-l\` is an option" mpa-probe --private-data -l
+    refused "-b needs a value, ADDR; \`-l\` is an option" sctp-ddp-ping -b -l
+    refused "-b needs a value, ADDR; \`-l\` is an option" ddp-bench -b -l
+    refused "-w needs a value, FILE; \`-I\` is an option" ddp-dump -w -I lo
+    refused "--control needs a value, PATH; \`--json\` is an option" stag-reg list --control --json
+    refused "-c needs a value, COUNT; \`-a\` is an option" mpa-probe -c -a 127.0.0.1 -v
+    refused '--all: only for probing; leave it out, or --app rping' mpa-probe --app rping -a 127.0.0.1 -c 5
+    refused '-C 5: the number of rounds of --app rping is given with -c' mpa-probe --app rping 127.0.0.1 -C 5
+    refused '-P 4: the number of connections is given with -j' ddp-bench 127.0.0.1 write -P 4
+    refused '-i 1: the time between results is given with --interval' ddp-bench 127.0.0.1 write -i 1
+    refused "--timeout needs a value, TIME; \`-q\` is an option" stag-reg --timeout -q list
     [ -z "$(find . -name '-*')" ] || fail_with "a file is named after an option: $(ls)"
     # What is no option, is joined to its option, or stands after -- or a command is taken as it is.
     refused 'no target after the source' ddp-send --exclude -0 --exclude=-n --trace=--json -- d
