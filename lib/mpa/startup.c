@@ -36,6 +36,7 @@ static const char *who_answers(uint8_t first)
 {
 	switch (first) {
 	case 'H':
+	case '<': /* without a status line */
 		return "an HTTP server answers";
 	case 'S':
 		return "an SSH server answers";

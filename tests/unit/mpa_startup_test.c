@@ -192,6 +192,9 @@ static void another_protocol_is_not_waited_for(void **state)
 		unenhanced(false), "GET /", 5, IW_E_MPA_FRAME,
 		"not an MPA Request: an HTTP client begins like this (octet 0 of the key is 0x47, expected 0x4d)");
 	expect_fault(
+		unenhanced(true), "<html", 5, IW_E_MPA_FRAME,
+		"not an iWARP listener: an HTTP server answers like this; give the listener's port with -p (octet 0 of the MPA key is 0x3c, expected 0x4d)");
+	expect_fault(
 		unenhanced(true), "SSH-2", 5, IW_E_MPA_FRAME,
 		"not an iWARP listener: an SSH server answers like this; give the listener's port with -p (octet 0 of the MPA key is 0x53, expected 0x4d)");
 	expect_fault(unenhanced(true), "HTTP/1.1", 8, IW_E_MPA_FRAME,
