@@ -560,18 +560,32 @@ static bool was_the_one(const struct group *g)
 
 /* --- the end --- */
 
+/* Chunks were sent, but the sink had not reported yet that it stored any. */
+static bool was_cut_short(const struct iw_transfer_report *t)
+{
+	return t->role == IW_XFER_SOURCE && t->counts.octets >= IW_XFER_CHUNK &&
+	       (t->fault.err == IW_E_CANCELED || t->fault.err == IW_E_TIMEOUT ||
+		t->fault.err == IW_E_CLOSED || t->fault.err == IW_E_OS);
+}
+
 /* The transfer failed, but the receiver keeps octets that need not move again. */
 static void tell_resume(const struct group *g, const struct iw_transfer_report *t)
 {
+	const char *first = g->unanswered ? "start the listener again, and " : "";
 	char size[IW_HUMAN_TEXT];
 
 	if (g->initiator && g->stream && !t->dry_run && t->counts.octets > 0)
 		iw_log_warn("a stream cannot be resumed: send it again from its beginning");
-	if (!g->initiator || g->stream || t->dry_run || t->counts.kept == 0)
+	if (!g->initiator || g->stream || t->dry_run)
 		return;
-	iw_log_warn("%s stored so far stay at the target: %srun the same command again to resume",
-		    iw_human_size(size, t->counts.kept),
-		    g->unanswered ? "start the listener again, and " : "");
+	if (t->counts.kept > 0)
+		iw_log_warn(
+			"%s stored so far stay at the target: %srun the same command again to resume",
+			iw_human_size(size, t->counts.kept), first);
+	else if (was_cut_short(t))
+		iw_log_warn(
+			"what the target has stored stays there: %srun the same command again to resume",
+			first);
 }
 
 /* In front of the reason, if all of it fits. */
@@ -671,7 +685,7 @@ static void tell_end(struct group *g)
 	/* A sink knows only now what kinds of files the source has. */
 	else if (g->initiator && g->opts & IW_XOPT_DELETE && t->counts.dirs == 0 && !h->cfg->look)
 		iw_log_warn("--delete had no effect: no directory was transferred; leave it out");
-	if (h->cfg->look)
+	if (h->cfg->look && t->fault.err == IW_OK)
 		*h->cfg->look = t->counts.gone;
 	/* Who connected and asked for nothing made no transfer. */
 	if (g->initiator || t->counts.msgs_received > 0)

@@ -222,6 +222,24 @@ moved_octets() {
     assert_jsonl '[.[] | select(.event=="result")][0].files_failed' 0
 }
 
+@test "an interrupted sender says that the same command resumes, also before the target reported what it has" {
+    random_file src/f 5M
+    listen
+    timeout --foreground 20 ddp-send -p "$PORT" --bwlimit 20M src/f 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
+    pid=$!
+    wait_until 10 has_kib 2000 || fail_with 'nothing arrives'
+    kill -INT $pid
+    status=0
+    wait $pid || status=$?
+    stderr=$(cat send.err)
+    assert_status 4
+    assert_stderr_has ': run the same command again to resume'
+    push --stats src/f 127.0.0.1:
+    assert_status 0
+    assert_output_lacks ' and 0 B found by resume'
+    assert_same_file src/f dst/f
+}
+
 @test "a listener that ended is one message for each reason, and the last ones say what to do" {
     random_file src/f 50M
     listen
