@@ -574,14 +574,18 @@ void iw_transfer_endpoint(struct iw_endpoint *e, const char *text, const struct 
 			   scope + 1);
 }
 
-/* HOST:PORT is how other tools write a port. */
-static void note_port(const struct iw_transfer_opts *o)
+/* HOST:PORT is how other tools write a port, and HOST:~ a home directory. */
+static void note_path(const struct iw_transfer_opts *o)
 {
 	const char *path = o->cfg.role == IW_XFER_SOURCE ? o->peer.path : o->cfg.paths[0];
 
 	if (!o->cli.port_given && strlen(path) >= 4 && iw_cli_is_port(path))
 		iw_log_warn("\"%s\" is taken as the name of the %s; a port is given with -p %s",
 			    path, o->cfg.role == IW_XFER_SOURCE ? "target" : "source", path);
+	if (path[0] == '~' && (path[1] == '/' || path[1] == '\0'))
+		iw_log_warn(
+			"\"%s\": ~ is not a home directory here; paths are relative to the directory that the listener serves",
+			path);
 }
 
 #define SHOWN 10 /* names that the question lists */
@@ -634,12 +638,14 @@ static int run_confirmed(struct iw_transfer_opts *o, const struct iw_removals *r
 	return status;
 }
 
+#define NOT_ENDED UINT64_MAX /* in the place of a number of names: the dry run failed as a whole */
+
 /* --delete: a dry run finds what would be removed, and without --yes the user is asked. */
 static int run_asking(struct iw_transfer_opts *o)
 {
 	struct iw_removals removals = { .n = 0 };
 	struct iw_transfer_cfg look = o->cfg;
-	uint64_t gone = 0;
+	uint64_t gone = NOT_ENDED;
 	int status;
 
 	look.opts |= IW_XOPT_DRY_RUN;
@@ -647,8 +653,10 @@ static int run_asking(struct iw_transfer_opts *o)
 	look.removals = o->cfg.removals = &removals;
 	status = iw_transfer_run(&look);
 	iw_removals_sort(&removals);
+	if (gone == NOT_ENDED)
+		fprintf(stderr, "nothing was sent or removed\n");
 	/* The second run reports failures of single files. */
-	if ((status == IW_EXIT_OK || status == IW_EXIT_NO) && !iw_signals_stop())
+	else if ((status == IW_EXIT_OK || status == IW_EXIT_NO) && !iw_signals_stop())
 		status = removals.n > 0 && !o->yes && !confirm(gone, &removals)
 				 ? IW_EXIT_NO
 				 : run_confirmed(o, &removals);
@@ -724,7 +732,7 @@ static int run(struct iw_transfer_opts *o)
 	if (listen && o->cfg.role == IW_XFER_SOURCE && o->cfg.memory < IW_TRANSFER_MEMORY)
 		iw_log_warn("--max-memory: a transfer needs 4M; all peers are rejected");
 	if (!listen)
-		note_port(o);
+		note_path(o);
 	if (o->cfg.rate > 0 && o->cfg.rate < RATE_MODEST)
 		iw_log_warn("--bwlimit: %s, in bits per second; for 1 MB/s give 8M",
 			    iw_human_rate(rate, o->cfg.rate));

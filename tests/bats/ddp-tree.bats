@@ -558,6 +558,19 @@ has_journal() {
     [[ $output != *'Continue?'* ]] || fail_with 'it asks'
 }
 
+@test "--delete is not dropped when the listener does not accept it and there is a terminal to ask on" {
+    command -v script >/dev/null || skip 'needs script: a terminal to be asked on'
+    mkdir -p src/t dst/t
+    printf 1 >src/t/a
+    touch dst/t/stale
+    listen
+    IW_STDIN=/dev/null run_here script -qec "ddp-send -p $PORT --delete src/t 127.0.0.1:" /dev/null
+    assert_status 1
+    assert_output_has 'the listener does not accept removals: start it with --delete'
+    assert_output_has 'nothing was sent or removed'
+    assert_equal "$(cd dst && find . | sort | tr '\n' ' ')" '. ./t ./t/stale '
+}
+
 # fill_stale DIR: 10,003 names that are not at the source, some of them odd
 fill_stale() {
     mkdir -p "$1/many" "$1/odd dir"
