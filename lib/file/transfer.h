@@ -35,8 +35,8 @@ struct iw_transfer_cfg {
 	/* initiator: attempts, without progress, to set a lost connection up again; 0: its loss is the end */
 	unsigned redials;
 	uint64_t rate; /* bits a second at most; 0: no limit */
-	/* A look alone (with IW_XOPT_DRY_RUN): nobody is told anything but why it failed; how many would be removed goes here, if
-	 * the transfer ended in order. NULL: none */
+	/* With IW_XOPT_DRY_RUN: nothing is printed but the reason of a failure, and if the transfer ends in order, the number of names that would
+	 * be removed is stored here. NULL: not requested */
 	uint64_t *look;
 	/* initiator: a dry run lists here what would be removed; a sink's later run removes only that. NULL: no list */
 	struct iw_removals *removals;

@@ -334,7 +334,7 @@ static bool has_parent(const char *path)
 	return false;
 }
 
-/* A requested path that leads out, or one that goes on after a file. */
+/* A requested path that leads out of the served directory, or continues below a file. */
 static void explain_path(const char *path, int errnum, struct iw_file_fault *why)
 {
 	if (errnum == EXDEV && path[0] == '/')
