@@ -100,14 +100,14 @@ static bool is_saved(const struct iw_cap_filter *f, const struct iw_cap_flow *fl
 /* -w failed: appends where decoding stopped (0: at the end). */
 static void explain_loss(uint64_t frame, struct iw_fault *why)
 {
-	char text[sizeof(why->text)], stopped[80] = "";
+	size_t len = strlen(why->text);
+	char stopped[80] = "";
 
-	memcpy(text, why->text, sizeof(text));
 	if (frame)
 		snprintf(stopped, sizeof(stopped),
 			 "stopped at frame %llu, the rest was not decoded; ",
 			 (unsigned long long)frame);
-	snprintf(why->text, sizeof(why->text), "%s; %sthe copy is incomplete", text, stopped);
+	snprintf(why->text + len, sizeof(why->text) - len, "; %sthe copy is incomplete", stopped);
 }
 
 /* One frame; 1: it was decoded, 0: there are no more. */

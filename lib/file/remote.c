@@ -347,20 +347,25 @@ static void on_rejected(struct remote *m, const struct iw_fault *said)
 static void explain_lost_stag(const struct remote *m, struct iw_fault *why)
 {
 	int err = iw_err_from_term(why->term);
-	char uses[48] = "of --uses, each MiB takes one";
 	struct iw_qp_info info;
+	size_t len;
 
 	if (!why->from_peer || (err != IW_E_DDP_STAG && err != IW_E_RP_STAG))
 		return;
 	iw_log_info("%s", why->text);
 	iw_qp_info(m->qp, &info);
-	if (m->cfg->from)
-		snprintf(uses, sizeof(uses), "--uses %" PRIu64 " or more: one for each MiB",
-			 iw_uri_operations(m->cfg->uri.len));
 	snprintf(why->text, sizeof(why->text),
 		 "STag 0x%08x at %s: revoked, expired, or its --uses were reached, after %" PRIu64
-		 " octets; register it again with stag-reg add (%s)",
-		 m->cfg->uri.stag, info.peer, m->moved, uses);
+		 " octets; register it again with stag-reg add",
+		 m->cfg->uri.stag, info.peer, m->moved);
+	len = strlen(why->text);
+	if (m->cfg->from)
+		snprintf(why->text + len, sizeof(why->text) - len,
+			 " (--uses %" PRIu64 " or more: one for each MiB)",
+			 iw_uri_operations(m->cfg->uri.len));
+	else
+		snprintf(why->text + len, sizeof(why->text) - len,
+			 " (of --uses, each MiB takes one)");
 }
 
 static void on_closed(struct remote *m, const struct iw_fault *why)
