@@ -579,9 +579,13 @@ static void note_path(const struct iw_transfer_opts *o)
 {
 	const char *path = o->cfg.role == IW_XFER_SOURCE ? o->peer.path : o->cfg.paths[0];
 
-	if (!o->cli.port_given && strlen(path) >= 4 && iw_cli_is_port(path))
+	size_t len = strcspn(path, "/");
+	char first[8];
+
+	snprintf(first, sizeof(first), "%.*s", (int)IW_MIN(len, sizeof(first) - 1), path);
+	if (!o->cli.port_given && len >= 4 && len < sizeof(first) - 1 && iw_cli_is_port(first))
 		iw_log_warn("\"%s\" is taken as the name of the %s; a port is given with -p %s",
-			    path, o->cfg.role == IW_XFER_SOURCE ? "target" : "source", path);
+			    path, o->cfg.role == IW_XFER_SOURCE ? "target" : "source", first);
 	if (path[0] == '~' && (path[1] == '/' || path[1] == '\0'))
 		iw_log_warn(
 			"\"%s\": ~ is not a home directory here; paths are relative to the directory that the listener serves",

@@ -1036,6 +1036,18 @@ static bool leads_to_special(int parent, const char *leaf, struct stat *st)
 	return fstatat(parent, leaf, st, 0) == 0 && !S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode);
 }
 
+static int directory_in_way(const char *leaf, struct iw_file_fault *why)
+{
+	char name[100];
+
+	iw_printable(name, sizeof(name), leaf, strlen(leaf), true);
+	why->code = IW_XC_TARGET;
+	snprintf(why->text, sizeof(why->text),
+		 "at the target, %s is a directory, not a file; remove it, or name another target",
+		 name);
+	return -1;
+}
+
 int iw_place_look(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m,
 		  bool *there, struct iw_file_fault *why)
 {
@@ -1046,7 +1058,7 @@ int iw_place_look(struct iw_place *p, int parent, const char *leaf, const struct
 		return iw_file_errno(why, errno, "get the attributes of the old file");
 	if (*there) {
 		if (S_ISDIR(st.st_mode))
-			return iw_file_fail(why, IW_XC_TARGET, "the target is a directory");
+			return directory_in_way(leaf, why);
 		if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
 			return not_regular(p, false, &st, why);
 		if (S_ISLNK(st.st_mode) && m->kind != IW_XFER_SYMLINK &&

@@ -112,7 +112,7 @@ static int find_place(struct session *s, const struct iw_xact *a, struct iw_faul
 		iw_printable(path, sizeof(path), a->name, a->name_len, true);
 		return iw_fail(
 			f, IW_E_INVAL,
-			"the target's path \"%s\" %s; it is relative to the directory that the listener serves",
+			"the target's path \"%s\" %s; paths are relative to the directory that the listener serves",
 			path, fault);
 	}
 	e = iw_group_task_new(g, s);

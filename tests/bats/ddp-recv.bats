@@ -124,7 +124,7 @@ some_parts() {
     assert_status 1
     push src/g 127.0.0.1:../outside/f
     assert_status 1
-    assert_stderr_has "the target's path \"../outside/f\" has a component \"..\"; it is relative to the directory that the listener serves"
+    assert_stderr_has "the target's path \"../outside/f\" has a component \"..\"; paths are relative to the directory that the listener serves"
     # A link in place of the file is replaced, not followed.
     push --force src/g 127.0.0.1:
     assert_status 0
@@ -347,7 +347,7 @@ push_until_full() {
     [ -p dst/fifo ] || fail_with 'dst/fifo is no pipe any more'
     push src/dir 127.0.0.1:
     assert_status 1
-    assert_stderr_has 'the target is a directory'
+    assert_stderr_has 'at the target, dir is a directory, not a file; remove it, or name another target'
 }
 
 @test "a link that leads to a device, a pipe or a socket is not replaced" {

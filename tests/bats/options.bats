@@ -174,6 +174,8 @@ END
     assert_stderr_is ''
     run_here ddp-recv 127.0.0.9:7472 .
     assert_stderr_has '"7472" is taken as the name of the source; a port is given with -p 7472'
+    run_here ddp-send f 127.0.0.9:7472/d
+    assert_stderr_has '"7472/d" is taken as the name of the target; a port is given with -p 7472'
     run_here ddp-send f '127.0.0.9:~/f'
     assert_status 4
     assert_stderr_has '"~/f": ~ is not a home directory here; paths are relative to the directory that the listener serves'
