@@ -360,6 +360,7 @@ struct iw_cap_sctp {
 	/* INIT, INIT_ACK */
 	uint16_t os, mis;
 	bool has_adaptation;
+	bool cut; /* the capture has a part of the parameters only, without an adaptation indication */
 	uint32_t adaptation;
 	/* ABORT: the first cause, 0: none is given */
 	uint16_t cause;

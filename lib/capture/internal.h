@@ -274,6 +274,7 @@ struct way {
 	unsigned d; /* f->assoc->way[d] is this */
 	uint16_t os, mis;
 	bool has_adaptation;
+	bool init_cut; /* not all parameters of its INIT or INIT ACK were captured, and no adaptation indication */
 	uint32_t adaptation;
 	bool tsn_known;
 	uint32_t cum;                   /* every TSN up to here was captured or given up */

@@ -349,7 +349,9 @@ static void print_sctp(struct iw_text *t, const struct iw_cap_sctp *e)
 		iw_text_fmt(t, "SCTP %s: streams %u out, at most %u in, first TSN %u",
 			    e->kind == IW_CAP_SCTP_INIT ? "INIT" : "INIT ACK", (uint32_t)e->os,
 			    (uint32_t)e->mis, e->tsn);
-		if (!e->has_adaptation)
+		if (e->cut)
+			iw_text_str(t, ", the rest not captured (snap)");
+		else if (!e->has_adaptation)
 			iw_text_str(t, ", no adaptation indication");
 		else if (e->adaptation == IW_SCTP_ADAPTATION_DDP)
 			iw_text_str(t, ", adaptation indication DDP");

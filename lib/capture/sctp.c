@@ -303,6 +303,12 @@ static void read_adaptation(struct way *w, const uint8_t *p, size_t len)
 	}
 }
 
+/* The snap length has cut the packet. */
+static bool is_cut(const struct iw_cap *c)
+{
+	return c->pkt.end == c->pkt.len && c->pkt.missing;
+}
+
 static bool streams_differ(const struct assoc *a)
 {
 	return IW_MIN(a->way[0].os, a->way[1].mis) != IW_MIN(a->way[1].os, a->way[0].mis);
@@ -330,6 +336,7 @@ static void on_init(struct iw_cap *c, struct flow *f, unsigned d, uint8_t type,
 	w->os = in->os;
 	w->mis = in->mis;
 	w->has_adaptation = probe.has_adaptation;
+	w->init_cut = !probe.has_adaptation && is_cut(c);
 	w->adaptation = probe.adaptation;
 	if (w->has_adaptation)
 		a->profile = w->adaptation == IW_SCTP_ADAPTATION_DDP_RDMA_02 ? &iw_sctpmap_draft_02
@@ -352,6 +359,7 @@ static void on_init(struct iw_cap *c, struct flow *f, unsigned d, uint8_t type,
 	e->os = in->os;
 	e->mis = in->mis;
 	e->has_adaptation = w->has_adaptation;
+	e->cut = w->init_cut;
 	e->adaptation = w->adaptation;
 	e->head = c->pkt.head;
 	e->head_len = sizeof(c->pkt.head);
@@ -373,7 +381,7 @@ static void check_ppid(struct iw_cap *c, struct flow *f, unsigned d, uint32_t pp
 	struct way *w = &f->assoc->way[d], *back = &f->assoc->way[1 - d];
 	const struct iw_sctpmap_profile *p = f->assoc->profile;
 	bool agreed = w->adaptation == p->adaptation && back->adaptation == p->adaptation;
-	bool known = w->init_seen && back->init_seen;
+	bool known = w->init_seen && !w->init_cut && back->init_seen && !back->init_cut;
 	struct iw_fault *why;
 
 	if (w->foreign_told || (is_ddp ? !known || agreed : !f->assoc->ddp_told))
@@ -635,7 +643,7 @@ static void next_chunk(struct iw_cap *c, struct flow *f)
 	const uint8_t *p = c->pkt.p + c->pkt.pos;
 	size_t left = c->pkt.end - c->pkt.pos;
 	size_t len = left >= IW_SCTP_CHUNK_HDR_LEN ? iw_get_be16(p + 2) : 0;
-	bool cut = c->pkt.end == c->pkt.len && c->pkt.missing;
+	bool cut = is_cut(c);
 
 	c->pkt.pos = c->pkt.end;
 	if (len < IW_SCTP_CHUNK_HDR_LEN || (len > left && !cut)) {

@@ -239,6 +239,15 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     [[ $stderr != *--udp-port* ]] || fail_with 'the UDP port is not the reason'
 }
 
+@test "an INIT ACK that the snap length cut breaks no rule" {
+    require_tool editcap
+    editcap -F pcap -s 96 "$TRACES/transfer/send-udp.pcap" "$BATS_TEST_TMPDIR/cut.pcap"
+    run_here ddp-dump -r "$BATS_TEST_TMPDIR/cut.pcap"
+    assert_status 0
+    assert_output_has 'SCTP INIT ACK: streams 1000 out, at most 1000 in, first TSN 2750902134, the rest not captured (snap)'
+    assert_output_lacks 'error:'
+}
+
 @test "a frame that was not captured is told, and the rest is decoded" {
     local holed=$BATS_TEST_TMPDIR/holed.pcap
 
