@@ -375,7 +375,13 @@ static void on_closed(struct remote *m, const struct iw_fault *why)
 
 	if (m->phase == OVER)
 		return;
-	if (why->err) {
+	if (why->err == IW_E_TIMEOUT && m->phase > CONNECTING) {
+		iw_qp_info(m->qp, &info);
+		iw_xfer_fault(&reason, why->err,
+			      "%s: %s; is the network up, and does ddp-recv still run there?",
+			      info.peer, why->text);
+		fail(m, &reason);
+	} else if (why->err) {
 		explain_lost_stag(m, &reason);
 		fail(m, &reason);
 	} else if (m->phase != LEAVING) {

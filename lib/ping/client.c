@@ -447,7 +447,7 @@ static int look_at_clock(struct iw_ping *p, struct iw_fault *why)
 	if (p->all->sent > p->all->received && p->now >= iw_time_add(p->heard, p->cfg.timeout_ns)) {
 		(void)iw_fail(why, IW_E_TIMEOUT, "no reply for %U ms (--timeout)",
 			      (p->now - p->heard) / 1000000);
-		add_peer(p, why, "does the listener still run there?");
+		add_peer(p, why, "is the network up, and does the listener still run?");
 		return IW_E_TIMEOUT;
 	}
 	if ((all_sent(p) && p->all->received == p->all->sent) ||

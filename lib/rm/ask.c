@@ -104,8 +104,9 @@ static int wait_for(int fd, short events, uint64_t until, struct iw_fault *why)
 		if (n < 0 && errno != EINTR)
 			return iw_os_fail(why, errno, "control socket: wait");
 		if (n == 0 && now >= until)
-			return iw_fail(why, IW_E_TIMEOUT,
-				       "the server did not answer within --timeout");
+			return iw_fail(
+				why, IW_E_TIMEOUT,
+				"ddp-recv did not answer within --timeout: it is stopped or busy; look at that process");
 	}
 }
 

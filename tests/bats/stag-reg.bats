@@ -695,6 +695,32 @@ no_buffer() {
     assert_stderr_is "ddp-recv: the listener at 127.0.0.1:$((PORT + 1)) has no registered buffers; expected the ddp-recv in which stag-reg add registered the buffer"
 }
 
+@test "a ddp-recv that stops answering is named with what to look at" {
+    local pid
+
+    serve
+    register --size 8M --access rw
+    mkfifo fifo
+    ddp-send --to "$URI" --timeout 2s <fifo >send.out 2>send.err 3>&- &
+    pid=$!
+    exec 9>fifo
+    head -c 1048576 /dev/zero >&9
+    wait_until 10 bash -c "stag-reg list --json --control ctl | jq -es '[.. | .write_octets? // empty] | add >= 1048576'"
+    kill -STOP "$SERVE_PID"
+    head -c 7340032 /dev/zero >&9
+    exec 9>&-
+    status=0
+    wait $pid || status=$?
+    stderr=$(cat send.err)
+    assert_status 4
+    assert_stderr_has "127.0.0.1:$PORT: conn: the peer"
+    assert_stderr_has 'is the network up, and does ddp-recv still run there?'
+    reg list --timeout 1s
+    assert_status 4
+    assert_stderr_is 'stag-reg: ddp-recv did not answer within --timeout: it is stopped or busy; look at that process'
+    kill -CONT "$SERVE_PID"
+}
+
 @test "the examples of stag-reg(1)" {
     local n=0 block
 
