@@ -206,7 +206,7 @@ serve_in() {
     iw_serve "$(net_into "$place")" "$@"
 }
 
-# capture_in PLACE FILE [FILTER...]: starts tcpdump there and waits until it sees packets; the number of the capture is $CAPTURE.
+# capture_in left|right FILE [FILTER...]: starts tcpdump there and waits until it sees packets; the number of the capture is $CAPTURE.
 capture_in() {
     local place=$1 file=$2 ifname
     shift 2
@@ -217,17 +217,34 @@ capture_in() {
     case $place in
     left) ifname=$LEFT_IF ;;
     right) ifname=$RIGHT_IF ;;
-    *) ifname=lo ;;
+    # On lo tcpdump counts each packet twice as received, and capture_end compares the counts.
+    *) fail_with "capture_in: no such place: $place" ;;
     esac
     IW_READY='listening on' serve_in "$place" tcpdump -i "$ifname" -n -U --immediate-mode -B 65536 -w "$file" "$@"
     CAPTURE=$SERVED
 }
 
-# Ends it, after the packets that are on their way have been written.
+# Ends it when tcpdump has written every packet that the kernel holds for it: it prints both counts when it gets SIGUSR1.
 capture_end() {
-    serve_end "${1:-$CAPTURE}" INT
+    local n=${1:-$CAPTURE}
+
+    wait_until 10 capture_is_whole "$n" || fail_with 'tcpdump has not written all packets that it received' "$(iw_served_said "$n")"
+    serve_end "$n" INT
     # shellcheck disable=SC2154
     [[ $'\n'$stderr == *$'\n0 packets dropped by kernel'* ]] || fail_with 'the capture lost packets'
+}
+
+capture_is_whole() {
+    local err=$BATS_TEST_TMPDIR/serve.$1.err counts='^tcpdump: ([0-9]+) packets? captured, ([0-9]+) packets? received by filter' lines
+
+    lines=$(grep -cE "$counts" "$err")
+    kill -USR1 "$(iw_served_pid "${SERVE_WRAPPER[$1]}")"
+    wait_until 1 capture_said_more "$err" "$counts" "$lines"
+    [[ $(grep -E "$counts" "$err" | tail -n 1) =~ $counts ]] && [ "${BASH_REMATCH[1]}" -eq "${BASH_REMATCH[2]}" ]
+}
+
+capture_said_more() {
+    [ "$(grep -cE "$2" "$1")" -gt "$3" ]
 }
 
 # relay_start [OPTION...]: see tests/relay/relay.c
