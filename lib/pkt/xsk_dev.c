@@ -92,8 +92,9 @@ int iw_xsk_dev_register(struct iw_xsk_dev *d, unsigned n, struct iw_fault *why)
 	if (err == ENOBUFS)
 		return iw_fail(
 			why, IW_E_LIMIT,
-			"xdp: the limit of locked memory (RLIMIT_MEMLOCK) is below %U octets: "
-			"raise it with ulimit -l",
+			"xdp: %U octets for the frames and what other processes of this user have "
+			"locked exceed the limit of locked memory (RLIMIT_MEMLOCK): raise it with "
+			"ulimit -l, or run with CAP_IPC_LOCK",
 			(uint64_t)d->umem->len);
 	return err ? iw_os_fail(why, err, "xdp: register %zu octets with AF_XDP", d->umem->len) : 0;
 }

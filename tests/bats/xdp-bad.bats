@@ -60,15 +60,22 @@ refused() {
 }
 
 @test "locked memory that is too little is told with what it takes; less of it means fewer frames" {
+    local enough
+
     refused 4 'the limit of locked memory is 65536 octets' setpriv --bounding-set -ipc_lock prlimit --memlock=65536
     [[ $stderr =~ ulimit\ -l\ ([0-9]+) ]] || fail_with 'no limit is named'
     # With so much, in KiB, and not an octet more, it runs.
+    enough=$((BASH_REMATCH[1] * 1024))
     random_file src/f 3M
-    IW_READY='listening on' serve_in left setpriv --bounding-set -ipc_lock prlimit --memlock=$((BASH_REMATCH[1] * 1024)) \
+    IW_READY='listening on' serve_in left setpriv --bounding-set -ipc_lock prlimit --memlock=$enough \
         ddp-recv -t xdp -I "$LEFT_IF" -p "$PORT" --bind "$LEFT_IP" dst
     run_in right ddp-send -t xdp -I "$RIGHT_IF" -p "$PORT" src/f "$LEFT_IP:"
     assert_status 0
     assert_same_file src/f dst/f
+    # The limit is that of all processes of a user.
+    run_in right setpriv --bounding-set -ipc_lock prlimit --memlock=$enough ddp-recv -t xdp -I "$RIGHT_IF" -p "$PORT" --bind "$RIGHT_IP" dst
+    assert_status 4
+    assert_stderr_has "$enough octets for the frames and what other processes of this user have locked exceed the limit of locked memory"
 }
 
 @test "a program that is there already is named, and lives on" {
