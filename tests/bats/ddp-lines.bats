@@ -4,6 +4,8 @@
 # Transfers over bad lines, one fault at a time, where time matters: silence, little throughput, little memory. Errors of the line and what an
 # interruption leaves: ddp-errors.bats. The seeded mixture of all of them: faults.bats.
 
+# bats file_tags=waits
+
 # Each test is a shell of its own, and fail_with shows what looks unused.
 # shellcheck disable=SC2030,SC2031,SC2034,SC2153
 

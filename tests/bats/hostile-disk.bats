@@ -5,6 +5,8 @@
 # one call on the slow disk. On an idle machine the longest gap in 3 s is about 7 ms, and 4 ms without the slow peer. All of it is in memory,
 # because the journal of a real file system makes one fsync() wait for another.
 
+# bats file_tags=waits
+
 load helpers
 
 teardown() {

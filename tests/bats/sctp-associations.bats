@@ -4,6 +4,8 @@
 # A listener ends SCTP associations on which no DDP stream session is open (ddp-sctp(7), LIMITS).
 # The peer is sctp_idle.py.
 
+# bats file_tags=waits
+
 # Each test runs in a shell of its own, and fail_with uses variables that look unused.
 # shellcheck disable=SC2030,SC2031,SC2034
 

@@ -7,6 +7,8 @@
 # A message in fragments is told by ddp-dump with the TSN of its last one, so of each message the chunk with the E bit is compared.
 # In associations that indicate no DDP ddp-dump follows nothing, so there INITs are not compared.
 #
+# bats file_tags=beside
+#
 # Exit status: 0 they agree, 1 they do not, 3 tshark is not here.
 
 set -uo pipefail

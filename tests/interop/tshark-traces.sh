@@ -8,6 +8,8 @@
 # compared, none is left out: the numbers of rows must agree as well. tshark 4.0 tells a CRC verdict in words only, so verdicts are
 # compared by number, and the CRC fields themselves one by one.
 #
+# bats file_tags=beside
+#
 # Exit status: 0 they agree, 1 they do not, 3 tshark is not here.
 
 set -uo pipefail
