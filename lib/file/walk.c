@@ -17,7 +17,7 @@
 #include "util/num.h"
 #include "xfer/name.h"
 
-/* Operands of a peer that are kept for comparison: they are memory that it chooses. */
+/* Most operands of a peer that are kept for comparison: a peer must not choose how much memory they take. */
 #define BEGUN_MOST 1024
 
 struct operand {
@@ -131,7 +131,7 @@ static void failed(struct iw_entry *e, int errnum, const char *step)
 	iw_file_errno(&e->why, errnum, step);
 }
 
-/* operand: the local user's own, which a shell can send as a stream; NULL: another entry. local: that user chooses what is excluded. */
+/* operand: the local user's own, which a shell can send as a stream; NULL: another entry. local: the local user can exclude it. */
 static void wrong_kind(struct iw_entry *e, const char *operand, bool local)
 {
 	bool streams = operand && !S_ISSOCK(e->st.st_mode);
@@ -415,7 +415,16 @@ static bool path_of(const struct iw_walk *w, const char *operand, char path[PATH
 	       snprintf(path, PATH_MAX, "%s%s%s", operand, slash ? "/" : "", rest) < PATH_MAX;
 }
 
-/* Is there a file or link that is not the entry's? Directories of one name become one directory. */
+/* The patterns left out what the operand has under the name of the entry. */
+static bool was_excluded(const struct iw_walk *w, const char *operand)
+{
+	size_t len;
+
+	(void)operand_name(w, operand, &len);
+	return w->filter && iw_filter_excludes_deep(w->filter, w->name, false, len == 0);
+}
+
+/* Does path name a file or link that is not the entry's? Directories of one name become one directory. */
 static bool is_another(const struct iw_walk *w, const char *path, const struct iw_entry *e)
 {
 	int fd, flags = O_PATH | O_CLOEXEC | (e->top ? 0 : O_NOFOLLOW);
@@ -425,7 +434,7 @@ static bool is_another(const struct iw_walk *w, const char *path, const struct i
 	fd = w->local ? open(path, flags) : iw_beneath_open(w->root, path, flags, 0);
 	if (fd < 0)
 		return false;
-	another = fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode) &&
+	another = fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)) &&
 		  (st.st_dev != e->st.st_dev || st.st_ino != e->st.st_ino);
 	close(fd);
 	return another;
@@ -455,15 +464,16 @@ static void compare_with_earlier(struct iw_walk *w, struct iw_entry *e)
 	if (!path_of(w, operand, path))
 		return;
 	for (struct iw_list *l = w->begun.next; l != w->begun.prev; l = l->next) {
-		if (path_of(w, iw_container_of(l, struct operand, link)->path, earlier) &&
-		    is_another(w, earlier, e)) {
+		operand = iw_container_of(l, struct operand, link)->path;
+		if (path_of(w, operand, earlier) && is_another(w, earlier, e) &&
+		    !was_excluded(w, operand)) {
 			refuse_name(e, path, earlier);
 			return;
 		}
 	}
 }
 
-/* The next operand, which the list of those that were begun keeps. NULL: none. */
+/* Moves the next operand to the list of those that were begun. NULL: none is left. */
 static struct operand *begin_operand(struct iw_walk *w)
 {
 	struct operand *o = take_operand(&w->operands);

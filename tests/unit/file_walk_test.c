@@ -167,6 +167,37 @@ static void a_name_is_given_once(void **state)
 	iw_walk_fini(&w);
 }
 
+/* An entry that an earlier operand has, but does not send, is in no file's way. */
+static void a_name_that_was_not_sent_is_free(void **state)
+{
+	struct iw_filter filter = { .n = 0 };
+	struct iw_walk w;
+
+	(void)state;
+	put_dir("e");
+	put_dir("e/sub");
+	put_file("e/fifo", "f", 1);
+	put_file("e/y", "other", 5);
+	put_file("e/sub/x", "other", 5);
+	assert_true(iw_filter_add(&filter, "/y", false));
+	assert_true(iw_filter_add(&filter, "/sub", false));
+	assert_int_equal(fchdir(tmp_fd), 0);
+	iw_walk_init(&w, AT_FDCWD);
+	w.filter = &filter;
+	add(&w, "d/");
+	(void)walk(&w);
+	add(&w, "e/y");
+	add(&w, "e/sub");
+	add(&w, "e/fifo");
+	assert_string_equal(walk(&w), "file sub/x;top dir sub;top file fifo;top file y;");
+	/* What was named itself was sent. */
+	add(&w, "d/y");
+	assert_string_equal(walk(&w), "top failed y;");
+	assert_int_equal(chdir("/"), 0);
+	iw_walk_fini(&w);
+	iw_filter_fini(&filter);
+}
+
 static void depth_has_a_limit(void **state)
 {
 	char path[4 * (IW_WALK_DEPTH + 4)] = "deep";
@@ -214,6 +245,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_peers_paths_do_not_leave, make, unmake),
 		cmocka_unit_test_setup_teardown(local_operands_lie_anywhere, make, unmake),
 		cmocka_unit_test_setup_teardown(a_name_is_given_once, make, unmake),
+		cmocka_unit_test_setup_teardown(a_name_that_was_not_sent_is_free, make, unmake),
 		cmocka_unit_test_setup_teardown(depth_has_a_limit, make, unmake),
 	};
 
