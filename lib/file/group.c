@@ -569,6 +569,12 @@ static bool was_cut_short(const struct iw_transfer_report *t)
 }
 
 /* The transfer failed, but the receiver keeps octets that need not move again. */
+static bool can_resume(const struct group *g, const struct iw_transfer_report *t)
+{
+	return g->initiator && !g->stream && !t->dry_run &&
+	       (t->counts.kept > 0 || was_cut_short(t));
+}
+
 static void tell_resume(const struct group *g, const struct iw_transfer_report *t)
 {
 	const char *first = g->unanswered ? "start the listener again, and " : "";
@@ -576,13 +582,13 @@ static void tell_resume(const struct group *g, const struct iw_transfer_report *
 
 	if (g->initiator && g->stream && !t->dry_run && t->counts.octets > 0)
 		iw_log_warn("a stream cannot be resumed: send it again from its beginning");
-	if (!g->initiator || g->stream || t->dry_run)
+	if (!can_resume(g, t))
 		return;
 	if (t->counts.kept > 0)
 		iw_log_warn(
 			"%s stored so far stay at the target: %srun the same command again to resume",
 			iw_human_size(size, t->counts.kept), first);
-	else if (was_cut_short(t))
+	else
 		iw_log_warn(
 			"what the target has stored stays there: %srun the same command again to resume",
 			first);
@@ -624,14 +630,15 @@ static void name_peer(const struct group *g, struct iw_fault *why)
 }
 
 /* The first reason is why the connection was lost, not why it could not be set up again. */
-static void add_unanswered(const struct group *g, struct iw_fault *why)
+static void add_unanswered(const struct group *g, struct iw_transfer_report *t)
 {
-	size_t len = strlen(why->text);
+	char *text = t->fault.text;
+	size_t len = strlen(text);
 
 	if (g->unanswered)
-		snprintf(why->text + len, sizeof(why->text) - len,
-			 "; no listener answers there any more%s",
-			 g->counts.kept > 0 ? "" : ": start it again, and repeat the command");
+		snprintf(text + len, sizeof(t->fault.text) - len,
+			 "%sno listener answers there any more%s", len > 0 ? "; " : "",
+			 can_resume(g, t) ? "" : ": start it again, and repeat the command");
 }
 
 /* Its last connection has ended. */
@@ -665,7 +672,7 @@ static void tell_end(struct group *g)
 	if (t->fault.err != IW_OK) {
 		name_target(g, &t->fault);
 		name_peer(g, &t->fault);
-		add_unanswered(g, &t->fault);
+		add_unanswered(g, t);
 		if (ours)
 			h->status = iw_cli_fail(h->cli, &t->fault);
 		else

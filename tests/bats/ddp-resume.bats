@@ -243,7 +243,7 @@ moved_octets() {
 @test "a listener that ended is one message for each reason, and the last ones say what to do" {
     random_file src/f 50M
     listen
-    ddp-send -p "$PORT" -j 3 --bwlimit 100M --timeout 2s src/f 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
+    timeout --foreground 20 ddp-send -p "$PORT" -j 3 --bwlimit 100M --timeout 2s src/f 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
     pid=$!
     wait_until 10 has_kib 3000 || fail_with 'nothing arrives'
     serve_end "$SERVED" KILL
@@ -255,6 +255,21 @@ moved_octets() {
     assert_stderr_has 'no listener answers there any more'
     assert_stderr_has 'stored so far stay at the target: start the listener again, and run the same command again to resume'
     (($(wc -l <send.err) <= 5)) || fail_with 'a reason is repeated'
+}
+
+@test "a listener that ended before it reported what it stored: one message says what to do" {
+    random_file src/f 5M
+    listen
+    timeout --foreground 20 ddp-send -p "$PORT" --bwlimit 20M --timeout 2s src/f 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
+    pid=$!
+    wait_until 10 has_kib 500 || fail_with 'nothing arrives'
+    serve_end "$SERVED" KILL
+    status=0
+    wait $pid || status=$?
+    stderr=$(cat send.err)
+    assert_status 4
+    assert_stderr_has 'no listener answers there any more'
+    assert_equal "$(grep -o 'start [a-z]* *[a-z]* again' send.err)" 'start the listener again'
 }
 
 # Of a result: the octets that were moved more than the file has.
