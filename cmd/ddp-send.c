@@ -61,19 +61,19 @@ static void check_listener(struct iw_transfer_opts *o, const struct argp_state *
 static void not_remote(const struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	const char *target = o->args[o->nargs - 1], *before = o->args[o->nargs - 2];
-	struct iw_endpoint source;
+	struct iw_endpoint first, last;
 
-	iw_transfer_endpoint(&source, before, state);
-	if (source.is_remote && o->nargs > 2)
+	iw_transfer_endpoint(&first, o->args[0], state);
+	iw_transfer_endpoint(&last, before, state);
+	if (last.is_remote && !first.is_remote)
 		argp_error(
 			state,
 			"\"%s\": one argument too many after the target \"%s\"; expected SOURCE... HOST:[PATH]",
 			target, before);
-	iw_transfer_endpoint(&source, o->args[0], state);
-	if (source.is_remote && !source.path[0] && o->nargs == 2 && access(target, F_OK) == 0)
+	if (first.is_remote && !first.path[0] && o->nargs == 2 && access(target, F_OK) == 0)
 		argp_error(state, "\"%s\": the host comes last; expected ddp-send %s %s",
 			   o->args[0], target, o->args[0]);
-	if (source.is_remote)
+	if (first.is_remote)
 		argp_error(state, "\"%s\": the source is remote; to fetch, use ddp-recv %s %s",
 			   o->args[0], o->args[0], target);
 	if (target[0] == ':')
@@ -87,7 +87,7 @@ static void not_remote(const struct iw_transfer_opts *o, const struct argp_state
 	argp_error(state, "no colon in \"%s\": write %s: for its served directory", target, target);
 }
 
-/* The option whose value is the name of a file here: it has taken the source. NULL: none. */
+/* The option whose value is the name of an existing file, which was probably meant as the source. NULL: none. */
 static const char *taken_by(const struct iw_transfer_opts *o, const char **value)
 {
 	const struct iw_filter *filter = &o->cfg.filter;

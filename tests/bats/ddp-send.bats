@@ -505,7 +505,13 @@ end_slowly() {
     push host:a .
     assert_status 2
     assert_stderr_has 'the source is remote; to fetch, use ddp-recv host:a .'
+    run_here ddp-send host:a host:b .
+    assert_status 2
+    assert_stderr_has 'the source is remote; to fetch, use ddp-recv host:a .'
     : >f
+    run_here ddp-send f host: .
+    assert_status 2
+    assert_stderr_has '".": one argument too many after the target "host:"'
     run_here ddp-send host: f
     assert_status 2
     assert_stderr_has '"host:": the host comes last; expected ddp-send f host:'
