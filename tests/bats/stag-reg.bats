@@ -701,7 +701,7 @@ no_buffer() {
     serve
     register --size 8M --access rw
     mkfifo fifo
-    ddp-send --to "$URI" --timeout 2s <fifo >send.out 2>send.err 3>&- &
+    timeout --foreground 20 ddp-send --to "$URI" --timeout 2s <fifo >send.out 2>send.err 3>&- &
     pid=$!
     exec 9>fifo
     head -c 1048576 /dev/zero >&9
