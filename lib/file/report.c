@@ -33,22 +33,12 @@ static void bar_end(struct iw_report *r)
 	r->bar_on = false;
 }
 
-static bool has_end(const char *text, const char *end)
-{
-	size_t len = strlen(text), n = strlen(end);
-
-	return len >= n && strcmp(text + len - n, end) == 0;
-}
-
 static void end_cause(struct iw_report *r)
 {
-	/* A file in the place of a directory: the reason has its name, and all names below it failed. */
-	bool named = has_end(r->cause, " is not a directory");
-
 	if (r->repeats > 0)
 		iw_log_error("%" PRIu64 " more name%s failed: %s%s", r->repeats,
 			     r->repeats == 1 ? "" : "s", r->cause,
-			     named || r->cli->level >= IW_LOG_INFO ? "" : "; --verbose lists them");
+			     r->cli->level >= IW_LOG_INFO ? "" : "; --verbose lists them");
 	r->repeats = 0;
 	r->cause[0] = '\0';
 }
@@ -183,7 +173,7 @@ static bool can_repeat(const struct iw_file_report *f)
 static bool is_repeated(struct iw_report *r, const struct iw_file_report *f)
 {
 	const char *text = f->text[0] ? f->text : iw_xcode_text(f->code);
-	/* Nothing of the directory can be stored: its name says it all. */
+	/* Nothing of the directory can be stored: one message is enough. */
 	bool whole = f->code == IW_XC_TARGET && is_no_dir(f->text);
 	bool again = strcmp(text, r->cause) == 0;
 
@@ -433,7 +423,7 @@ static void transfer_json(struct iw_report *r, const struct iw_transfer_report *
 	end_object(r);
 }
 
-/* The side whose option kept files: only a source knows that it was the other one. */
+/* Names the target if its option kept the files, and not one of this side. Only a source can see the difference. */
 static const char *whose(const struct iw_transfer_report *t, uint32_t opt)
 {
 	return t->role == IW_XFER_SOURCE && !(t->opts & opt) ? " of the target" : "";
