@@ -184,7 +184,7 @@ void iw_hub_watch_out(struct hub *h, int fd)
 	watch(h, &h->watched_out, fd, EPOLLOUT);
 }
 
-/* Read at both ends. */
+/* Shown at both ends. */
 static const char listener_stopped[] = "the listener was stopped by a signal: start it again";
 
 static void begin_to_stop(struct hub *h)
@@ -961,8 +961,9 @@ static int open_listener(struct hub *h, struct iw_fault *why)
 		h->root = open(h->cfg->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (h->root < 0)
 			return no_directory(h, errno, why);
-		if (h->cfg->role == IW_XFER_SINK && check_root(h, why) != 0)
-			return -1;
+		err = h->cfg->role == IW_XFER_SINK ? check_root(h, why) : 0;
+		if (err)
+			return err;
 	}
 	/* Temporaries of earlier processes are charged too; without a limit that is not needed. */
 	if (h->cfg->role == IW_XFER_SINK && !h->cfg->to_stdout &&

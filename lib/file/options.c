@@ -144,18 +144,17 @@ static const struct argp_option options[] = {
 };
 /* clang-format on */
 
+#define NO_COMPRESSION                                                                             \
+	"contents are not compressed: leave it out; to compress a stream: tar cz DIR | ddp-send - HOST:FILE"
+
 /* Options of rsync and scp without a counterpart. */
 static const struct habit {
 	int key;
 	const char *name, *why;
 	bool remote; /* the message names the listener to start */
 } habits[] = {
-	{ 'z', "-z, --compress",
-	  "contents are not compressed: leave it out; to compress a stream: tar cz DIR | ddp-send - HOST:FILE",
-	  false },
-	{ 'C', "-C",
-	  "contents are not compressed: leave it out; to compress a stream: tar cz DIR | ddp-send - HOST:FILE",
-	  false },
+	{ 'z', "-z, --compress", NO_COMPRESSION, false },
+	{ 'C', "-C", NO_COMPRESSION, false },
 	{ 'e', "-e, --rsh", "no remote shell is used", true },
 	{ 'i', "-i", "ssh is not used", true },
 	{ 'o', "-o", "ssh is not used", true },
@@ -468,7 +467,7 @@ static void check_initiator(const struct iw_transfer_opts *o, const struct argp_
 			"--bind \"*\": every address is for a listener; expected one address of this machine, or leave --bind out");
 }
 
-/* An option that applies to named files, when the only file is a stream. */
+/* Options that have no effect on a stream, if that is the only file. */
 static void check_stream(const struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	const char *option = o->cfg.opts & IW_XOPT_DELETE     ? "--delete"
@@ -480,7 +479,7 @@ static void check_stream(const struct iw_transfer_opts *o, const struct argp_sta
 		argp_error(state, "-: %s has no effect on a stream: leave it out", option);
 }
 
-/* Options that take the effect from each other. */
+/* Options that have no effect together. */
 static void check_pairs(const struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	uint32_t opts = o->cfg.opts;
@@ -505,7 +504,7 @@ static void check_pairs(const struct iw_transfer_opts *o, const struct argp_stat
 		argp_error(state, "--yes has no effect without --delete: leave it out");
 }
 
-/* A name that no pattern matches is sent. */
+/* Patterns that only include have no effect: a name that no pattern matches is sent. */
 static void check_includes(const struct iw_filter *f, const struct argp_state *state)
 {
 	for (size_t i = 0; i < f->n; i++)
@@ -560,14 +559,12 @@ void iw_transfer_opts_port(const struct iw_transfer_opts *o, const struct argp_s
 
 void iw_transfer_endpoint(struct iw_endpoint *e, const char *text, const struct argp_state *state)
 {
-	const char *why;
-
-	const char *scope;
+	const char *why, *scope;
 
 	if (iw_endpoint_parse(e, text, &why) != 0)
 		argp_error(state, "\"%s\": %s", text, why);
 	scope = e->is_remote && strchr(e->host, ':') ? strchr(e->host, '%') : NULL;
-	/* A number is an interface, too. */
+	/* The scope can also be the number of an interface. */
 	if (scope && scope[1 + strspn(scope + 1, "0123456789")] != '\0' &&
 	    if_nametoindex(scope + 1) == 0)
 		argp_error(state, "\"%s\": no interface %s here; `ip link` lists them", text,
@@ -578,7 +575,6 @@ void iw_transfer_endpoint(struct iw_endpoint *e, const char *text, const struct 
 static void note_path(const struct iw_transfer_opts *o)
 {
 	const char *path = o->cfg.role == IW_XFER_SOURCE ? o->peer.path : o->cfg.paths[0];
-
 	size_t len = strcspn(path, "/");
 	char first[8];
 
@@ -642,7 +638,7 @@ static int run_confirmed(struct iw_transfer_opts *o, const struct iw_removals *r
 	return status;
 }
 
-#define NOT_ENDED UINT64_MAX /* in the place of a number of names: the dry run failed as a whole */
+#define NOT_ENDED UINT64_MAX /* instead of a number of names: the dry run failed as a whole */
 
 /* --delete: a dry run finds what would be removed, and without --yes the user is asked. */
 static int run_asking(struct iw_transfer_opts *o)

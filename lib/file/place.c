@@ -181,20 +181,25 @@ int iw_place_no_temp(const struct iw_place *p, int errnum, const char *sub, size
 	return -1;
 }
 
-/* Other file systems below them, such as /dev/shm, are not meant. In a tree without mounts they are directories of "/". */
+/*
+ * Another file system that is mounted below them, such as /dev/shm, is not one of them. Where nothing is mounted on /dev,
+ * it is a directory of the root file system, and only that directory itself is recognized.
+ */
 const char *iw_place_of_kernel(const struct stat *st)
 {
 	static const char *const dirs[] = { "/dev", "/proc", "/sys" };
 	struct stat root, own;
 
+	if (stat("/", &root) < 0)
+		return NULL;
 	for (size_t i = 0; i < IW_ARRAY_LEN(dirs); i++)
-		if (stat("/", &root) == 0 && stat(dirs[i], &own) == 0 && st->st_dev == own.st_dev &&
+		if (stat(dirs[i], &own) == 0 && st->st_dev == own.st_dev &&
 		    (own.st_dev != root.st_dev || st->st_ino == own.st_ino))
 			return dirs[i];
 	return NULL;
 }
 
-static int refuse_kernels(const struct stat *st, bool local, struct iw_file_fault *why)
+static int refuse_kernel_dir(const struct stat *st, bool local, struct iw_file_fault *why)
 {
 	const char *dir = iw_place_of_kernel(st);
 
@@ -207,7 +212,7 @@ static int refuse_kernels(const struct stat *st, bool local, struct iw_file_faul
 	return -1;
 }
 
-/* The base, if it may be used. */
+/* Checks the base, which is open. -1: *why, and p is closed. */
 static int check_base(struct iw_place *p, uint32_t opts, bool local, struct iw_file_fault *why)
 {
 	struct stat st;
@@ -217,8 +222,8 @@ static int check_base(struct iw_place *p, uint32_t opts, bool local, struct iw_f
 	else if (st.st_nlink == 0)
 		iw_file_fail(why, IW_XC_NOENT,
 			     "the target directory has been removed; name one that exists");
-	else if (refuse_kernels(&st, local, why) != 0)
-		; /* *why says so */
+	else if (refuse_kernel_dir(&st, local, why) != 0)
+		; /* *why is set */
 	else if (!(opts & IW_XOPT_DRY_RUN) && faccessat(p->base, ".", W_OK, AT_EACCESS) != 0 &&
 		 errno == EROFS)
 		iw_file_fail(
@@ -340,7 +345,7 @@ static int above_limit(struct iw_file_fault *why, uint64_t n, const char *what, 
 	return iw_file_fail(why, IW_XC_LIMIT, text);
 }
 
-/* The name shows its components: without their number, all names below a directory fail for one reason. */
+/* The text leaves out the number of components: so it is the same for all names below a directory, and is logged once. */
 static int too_deep(struct iw_file_fault *why, uint64_t limit)
 {
 	char text[IW_XFER_TEXT_MAX];
@@ -790,7 +795,7 @@ int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 		free(path);
 		return -1;
 	}
-	if (fstat(fd, &st) == 0 && refuse_kernels(&st, false, why) != 0) {
+	if (fstat(fd, &st) == 0 && refuse_kernel_dir(&st, false, why) != 0) {
 		close(fd);
 		free(path);
 		return -1;
@@ -873,7 +878,7 @@ static int make_dir(struct iw_place *p, const char *name, const struct iw_xmeta 
 	/* A link to a directory is not accepted as one: it may lead anywhere. */
 	if (!S_ISDIR(st.st_mode))
 		return not_a_directory(p, name, why);
-	if (refuse_kernels(&st, false, why) != 0)
+	if (refuse_kernel_dir(&st, false, why) != 0)
 		return -1;
 	return keep_dir(p, name, m, why);
 }
