@@ -124,7 +124,7 @@ static error_t parse_advert(int key, char *arg, struct argp_state *state)
 static const struct argp control_argp = { .options = control_options, .parser = parse_control };
 static const struct argp advert_argp = { .options = advert_options, .parser = parse_advert };
 
-/* Options that the command does not have, or that stand before it. argp takes an option of the command itself first. */
+/* Options that the command does not have, or that precede it. argp takes an option of the command itself first. */
 /* clang-format off */
 static const struct argp_option misplaced_options[] = {
 	{ "size", KEY_SIZE, "N", OPTION_HIDDEN, NULL, 0 },
@@ -370,7 +370,7 @@ static const struct argp add_argp = {
 	.children = advert_kids,
 };
 
-/* It is registered nevertheless: peers may read parts of it. */
+/* Only a warning: peers may read parts of the buffer. */
 static void warn_of_uses(const struct iw_rm_buffer *b)
 {
 	const uint64_t all = iw_uri_operations(b->len);

@@ -36,7 +36,7 @@ static enum iw_xcode code_of(int errnum)
 	case EMFILE:
 	case ENFILE:
 	case ENOMEM:
-	case EFBIG: /* it will not fit later either: nothing of it is kept */
+	case EFBIG: /* it will not fit later either, so no partial file is kept */
 		return IW_XC_LIMIT;
 	default:
 		return IW_XC_IO;
@@ -63,7 +63,7 @@ int iw_file_errno(struct iw_file_fault *f, int errnum, const char *step)
 	char phrase[100];
 
 	f->code = code_of(errnum);
-	/* Of openat2. Callers refuse an absolute path and ".." themselves. */
+	/* EXDEV comes from openat2. Callers name an absolute path and ".." themselves. */
 	if (errnum == EXDEV)
 		snprintf(phrase, sizeof(phrase),
 			 "a symbolic link in the path leads out of the served directory");

@@ -20,7 +20,7 @@ int iw_file_errno(struct iw_file_fault *f, int errnum, const char *step);
 /* The same with a code and a text of ours. */
 int iw_file_fail(struct iw_file_fault *f, enum iw_xcode code, const char *text);
 
-/* The reasons when a directory is to be written to standard output: of a fetch, and of a listener. */
+/* Why a directory cannot be written to standard output: by a fetch, and by a listener. */
 extern const char iw_file_no_dir[], iw_file_no_dir_there[];
 
 /* The kind of a file, with its article: "a named pipe". */

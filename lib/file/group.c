@@ -594,7 +594,7 @@ static void tell_resume(const struct group *g, const struct iw_transfer_report *
 			first);
 }
 
-/* In front of the reason, if all of it fits. */
+/* Puts text and a colon before the reason, if both fit. */
 static void put_in_front(struct iw_fault *why, const char *text)
 {
 	size_t n = strlen(text), len = strlen(why->text);
@@ -724,7 +724,7 @@ static void add_line(struct group *g, const struct session *s)
 			      : g->rx_octets + info.rx_octets;
 }
 
-/* Amounts and times differ from connection to connection. */
+/* True if the texts differ in digits only: amounts and times differ from connection to connection. */
 static bool equal_but_numbers(const char *a, const char *b)
 {
 	static const char digits[] = "0123456789";
@@ -740,9 +740,9 @@ static bool equal_but_numbers(const char *a, const char *b)
 /* A reason that many connections, or attempts, have in common is logged once. */
 static enum iw_log_level loss_level(struct group *g, const char *why)
 {
-	if (equal_but_numbers(g->told, why))
+	if (equal_but_numbers(g->last_loss, why))
 		return IW_LOG_INFO;
-	snprintf(g->told, sizeof(g->told), "%s", why);
+	snprintf(g->last_loss, sizeof(g->last_loss), "%s", why);
 	return IW_LOG_WARN;
 }
 
@@ -786,6 +786,7 @@ void iw_group_leave(struct group *g, struct session *s)
 		add_counts(&g->counts, &c);
 	}
 	add_line(g, s);
+	/* A missing listener has another error code with each transport. Their texts have this in common. */
 	if (s->attempts > 0 && !s->stood && strstr(s->closed_why.text, "is a listener with"))
 		g->unanswered = true;
 	if (s->ended && s->fault.err == IW_OK) {

@@ -182,8 +182,8 @@ struct group {
 	/* Of the connection that ended last. */
 	struct iw_transfer_report end;
 	char peer[64];
-	/* The last logged reason of the end of one of its connections. */
-	char told[sizeof(((struct iw_fault *)NULL)->text)];
+	/* The reason that was logged last for the loss of a connection; "": none. */
+	char last_loss[sizeof(((struct iw_fault *)NULL)->text)];
 	uint64_t redials;              /* connections set up again, in all */
 	uint64_t tx_octets, rx_octets; /* of connections that have ended */
 	uint64_t connections;          /* set up in all, those set up again included */

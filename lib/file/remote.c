@@ -23,7 +23,7 @@
 
 #define CHUNK IW_URI_OPERATION
 #define SLOTS 8u    /* of that many octets, each an operation under way */
-#define FLUSH SLOTS /* wr_id of the Read behind all Writes */
+#define FLUSH SLOTS /* wr_id of the Read after all Writes */
 
 enum phase { CONNECTING, MOVING, FLUSHING, LEAVING, OVER };
 
@@ -365,7 +365,7 @@ static void explain_lost_stag(const struct remote *m, struct iw_fault *why)
 			 iw_uri_operations(m->cfg->uri.len));
 	else
 		snprintf(why->text + len, sizeof(why->text) - len,
-			 " (of --uses, each MiB takes one)");
+			 " (each MiB takes one of its --uses)");
 }
 
 static void on_closed(struct remote *m, const struct iw_fault *why)

@@ -362,7 +362,7 @@ static int want_path(struct session *s, const char *path)
 	return iw_xfer_want_path(s->x, text, len + 1);
 }
 
-/* Only names below the paths are compared with the patterns. */
+/* Warns of a pattern that matches a path of the user: patterns apply only to names below the paths. */
 static void warn_of_patterns(const struct session *s)
 {
 	const struct iw_transfer_cfg *cfg = s->hub->cfg;
@@ -579,7 +579,7 @@ void iw_session_up(struct session *s)
 	s->stood = s->group->stood = true;
 	s->group->unanswered = false;
 	if (s->attempts > 0)
-		s->group->told[0] = '\0';
+		s->group->last_loss[0] = '\0';
 	s->group->connections++;
 	iw_qp_info(s->qp, &info);
 	snprintf(s->peer_text, sizeof(s->peer_text), "%s", info.peer);
