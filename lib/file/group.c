@@ -689,8 +689,9 @@ static void tell_end(struct group *g)
 			(unsigned long long)t->counts.stayed, t->counts.stayed == 1 ? "" : "s");
 	if (t->fault.err != IW_OK)
 		tell_resume(g, t);
-	/* A sink knows only now what kinds of files the source has. */
-	else if (g->initiator && g->opts & IW_XOPT_DELETE && t->counts.dirs == 0 && !h->cfg->look)
+	/* A sink knows only now what kinds of files the source has. What failed may have been a directory. */
+	else if (g->initiator && g->opts & IW_XOPT_DELETE && t->counts.dirs == 0 &&
+		 iw_report_status(t) == IW_EXIT_OK && !h->cfg->look)
 		iw_log_warn("--delete had no effect: no directory was transferred; leave it out");
 	if (h->cfg->look && t->fault.err == IW_OK)
 		*h->cfg->look = t->counts.gone;

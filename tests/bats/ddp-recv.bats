@@ -319,6 +319,10 @@ push_until_full() {
     pull --delete --yes 127.0.0.1:d/ dst/d
     assert_status 0
     assert_stderr_is ''
+    # It may have been a directory.
+    pull --delete --yes 127.0.0.1:nosuch dst
+    assert_status 1
+    assert_stderr_is 'ddp-recv: nosuch: the peer says: cannot open it: no such file or directory'
 }
 
 @test "permission denied in the target directory" {
