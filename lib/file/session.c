@@ -362,7 +362,10 @@ static int want_path(struct session *s, const char *path)
 	return iw_xfer_want_path(s->x, text, len + 1);
 }
 
-/* Warns of a pattern that matches a path of the user: patterns apply only to names below the paths. */
+/*
+ * Warns of a pattern that matches a path of the user: patterns apply only to names below the paths. A directory of which only the
+ * contents move has no name.
+ */
 static void warn_of_patterns(const struct session *s)
 {
 	const struct iw_transfer_cfg *cfg = s->hub->cfg;
@@ -373,7 +376,8 @@ static void warn_of_patterns(const struct session *s)
 		const char *at = iw_walk_name(cfg->paths[i], &len);
 		char *name = iw_name_terminated(at, len);
 
-		if (name && len > 0 && iw_filter_excludes(&cfg->filter, name, true))
+		if (name && !iw_walk_is_contents(cfg->paths[i]) &&
+		    iw_filter_excludes(&cfg->filter, name, true))
 			iw_log_warn(
 				"%s: %s in spite of --exclude, because it is named itself: patterns choose among the names below it",
 				cfg->paths[i], verb);
