@@ -362,16 +362,26 @@ static int want_path(struct session *s, const char *path)
 	return iw_xfer_want_path(s->x, text, len + 1);
 }
 
+static bool has_includes(const struct iw_filter *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->rules[i].include)
+			return true;
+	return false;
+}
+
 /*
  * Warns of a pattern that matches a path of the user: patterns apply only to names below the paths. A directory of which only the
- * contents move has no name.
+ * contents move has no name. After --include, --exclude '*' is not meant for the paths.
  */
 static void warn_of_patterns(const struct session *s)
 {
 	const struct iw_transfer_cfg *cfg = s->hub->cfg;
 	const char *verb = s->mine.role == IW_XFER_SOURCE ? "sent" : "fetched";
 
-	for (size_t i = 0; i < cfg->npaths && !s->hub->report.silent; i++) {
+	if (s->hub->report.silent || has_includes(&cfg->filter))
+		return;
+	for (size_t i = 0; i < cfg->npaths; i++) {
 		size_t len;
 		const char *at = iw_walk_name(cfg->paths[i], &len);
 		char *name = iw_name_terminated(at, len);

@@ -324,6 +324,10 @@ END
     push --exclude d --exclude f src/d 127.0.0.1:
     assert_status 0
     assert_stderr_is 'ddp-send: warning: src/d: sent in spite of --exclude, because it is named itself: patterns choose among the names below it'
+    # Everything but what is included is meant.
+    push --include '*.c' --exclude '*' src/d 127.0.0.1:
+    assert_status 0
+    assert_stderr_is ''
     # The contents of a directory do not have its name.
     for dir in . ../src/d/; do
         run_here env -C src ddp-send -p "$PORT" --exclude '.*' --exclude d "$dir" 127.0.0.1:
