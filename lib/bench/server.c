@@ -261,7 +261,7 @@ static void turn_away(struct iw_conn_req *req, const struct iw_fault *why)
 	struct iw_bench_msg m = { .type = IW_BENCH_REFUSED };
 	uint8_t private_data[IW_BENCH_MSG_MAX];
 
-	snprintf(m.text, sizeof(m.text), "%s", why->text);
+	snprintf(m.text, sizeof(m.text), "%.*s", (int)sizeof(m.text) - 1, why->text);
 	iw_reject(req, private_data, iw_bench_msg_encode(private_data, &m));
 }
 

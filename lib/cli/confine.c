@@ -335,7 +335,7 @@ static void read_state(struct iw_confine_state *s, int fd)
 struct answer {
 	int err;
 	struct iw_confine_state state;
-	char text[200];
+	char text[256];
 };
 
 /* In the child. It opens its status first, because confinement may forbid that. */

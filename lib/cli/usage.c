@@ -16,7 +16,7 @@ static struct {
 	FILE *saved, *tee;
 	char **argv;
 	int argc;
-	char text[200];
+	char text[300]; /* the name of the tool and the text of a fault */
 	size_t len;
 	bool whole; /* the first line has ended */
 } usage;
@@ -84,7 +84,7 @@ static void at_exit(int status, void *arg)
 	    !(usage.cli->json || wants_json()) || has_data_on_stdout())
 		return;
 	usage.text[usage.len] = '\0';
-	snprintf(why.text, sizeof(why.text), "%s", message());
+	snprintf(why.text, sizeof(why.text), "%.*s", (int)sizeof(why.text) - 1, message());
 	iw_cli_error_event(usage.cli, &why, status);
 }
 

@@ -124,7 +124,7 @@ static void set_error(struct client *c, const struct iw_fault *why)
 {
 	struct iw_rm_reply r = { .kind = IW_RM_ERROR, .err = why->err };
 
-	snprintf(r.text, sizeof(r.text), "%s", why->text);
+	snprintf(r.text, sizeof(r.text), "%.*s", (int)sizeof(r.text) - 1, why->text);
 	set_out(c, &r);
 }
 

@@ -91,6 +91,9 @@ fails() {
         -t raw src/f 10.77.0.99:
     fails "10.77.0.99:$PORT, UDP port 9900: no answer to the INIT within 1 s (-t udp); is the address right, is a listener with -t udp and --bind '*' there, and does a firewall let UDP through?" \
         -t udp --udp-port 9900 src/f 10.77.0.99:
+    # With a long address nothing is cut off.
+    fails "[fd77::1234:5678:9abc:def0]:$PORT, UDP port 9900: no answer to the INIT within 1 s (-t udp); is the address right, is a listener with -t udp and --bind '*' there, and does a firewall let UDP through?" \
+        -t udp --udp-port 9900 src/f '[fd77::1234:5678:9abc:def0]:'
     # A firewall that rejects answers like a host without the listener.
     fails "$LEFT_IP port $PORT: connection refused; is a listener with -t tcp and --bind '*' running there, and does a firewall let the connection through?" \
         src/f "$LEFT_IP:"

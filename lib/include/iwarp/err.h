@@ -120,7 +120,7 @@ struct iw_fault {
 	uint64_t offset;    /* stream octet (TCP) of the failing FPDU, or 0 */
 	const char *clause; /* static text, never NULL once err is set: "RFC 5041 7.1" or "" */
 	/* "ddp: STag 0x0000beef: TO 0x2000 length 64 ends above the range 0x1000..0x2000" */
-	char text[200];
+	char text[256];
 };
 
 /* The constant's name without its prefix, "DDP_BOUNDS"; "UNKNOWN" for a number that is none.
