@@ -276,7 +276,7 @@ static bool is_multicast(const struct iw_addr *a)
 					  : IN6_IS_ADDR_MULTICAST(&a->in6.sin6_addr);
 }
 
-/* Of all networks, or of one that this machine is in. */
+/* True for 255.255.255.255 and for the broadcast address of a network of this machine. */
 static bool is_broadcast(const struct iw_addr *a)
 {
 	struct ifaddrs *all = NULL;
@@ -287,7 +287,9 @@ static bool is_broadcast(const struct iw_addr *a)
 	for (const struct ifaddrs *i = all; i && !found; i = i->ifa_next) {
 		const struct sockaddr_in *mask = (const void *)i->ifa_netmask;
 
+		/* A network of one or two addresses has no broadcast address (RFC 3021). */
 		found = i->ifa_flags & IFF_BROADCAST && is_on_link(i, a) &&
+			ntohl(~mask->sin_addr.s_addr) > 1 &&
 			(a->in.sin_addr.s_addr | mask->sin_addr.s_addr) == INADDR_BROADCAST;
 	}
 	freeifaddrs(all);
@@ -361,7 +363,8 @@ static int connect_failed(struct iw_fault *why, int errnum, const struct iw_addr
 	int err;
 
 	if (errnum == EINVAL && cfg && cfg->bind &&
-	    iw_sock_check_route(peer, &(struct iw_sock_cfg){ 0 }, NULL) == 0) {
+	    iw_sock_check_route(peer, &(struct iw_sock_cfg){ .interface = cfg->interface }, NULL) ==
+		    0) {
 		err = iw_fail(
 			why, IW_E_OS,
 			"connect to %s port %u: the local address %s (-b) cannot reach that host; `ip route get %s` shows one that can",

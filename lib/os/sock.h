@@ -63,8 +63,10 @@ IW_MUST_CHECK int iw_sock_check_interface(const struct iw_addr *local, const cha
  */
 bool iw_sock_why_silent(char hint[static IW_SOCK_HINT], const struct iw_addr *peer,
 			const char *interface);
-/* What a listener needs to be reached from other machines, after "a listener with -t udp"; empty if
- * @peer is a loopback address. Static. */
+/*
+ * " and --bind '*'", for hints after "a listener with -t udp": without it a listener is reached from
+ * its own machine only. Empty if @peer is a loopback address. Static.
+ */
 const char *iw_sock_bind_hint(const struct iw_addr *peer);
 
 /* Appends what to do to the text of a fault. */

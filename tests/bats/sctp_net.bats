@@ -119,6 +119,9 @@ fails() {
         -t raw -I "$RIGHT_IF" src/f 192.0.2.7:
     fails "192.0.2.7:$PORT: no answer to the TCP SYN within 1 s; no route to that host: is the address right? \`ip route\` lists the routes" \
         -I "$RIGHT_IF" src/f 192.0.2.7:
+    # A network of two addresses has no broadcast address.
+    net_ip right addr add 10.83.0.0/31 dev down0
+    fails "10.83.0.1 port $PORT: network is unreachable: interface down0 is down, see \`ip link show down0\`" src/f 10.83.0.1:
     net_ip right link set down0 up
     for t in 'TCP SYN within 1 s' 'INIT within 1 s (-t raw)'; do
         fails "10.79.0.1:$PORT: no answer to the $t; interface down0 has no carrier: is it plugged in, and is its other end up?" \
