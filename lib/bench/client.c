@@ -418,7 +418,7 @@ static int on_completion(struct iw_bench_client *c, const struct iw_wc *wc, stru
 		l->failed = true;
 		return 0;
 	}
-	/* During the run a message of this end, such as a MARK, is also sent if the server has stopped. */
+	/* That a MARK of this end was sent during the run does not show that the server still runs. */
 	if (wc->op == IW_WC_RECV || !(wc->wr_id & WR_MSG) || c->phase != FLOWING)
 		c->seen = c->now;
 	if (wc->op == IW_WC_RECV) {
@@ -629,11 +629,11 @@ static int turn(struct iw_bench_client *c, struct iw_fault *why)
 	return err;
 }
 
-/* Errors that all transports have in common have a clause about TCP. */
+/* Errors that all transports share have a clause of MPA: it does not apply over SCTP. */
 static int of_transport(const struct iw_bench_client *c, struct iw_fault *why)
 {
 	if (over_sctp(c) && why->clause && strncmp(why->clause, "RFC 5044", 8) == 0)
-		why->clause = NULL;
+		why->clause = "";
 	return why->err;
 }
 

@@ -333,7 +333,10 @@ static void refused_run(const struct iw_bench_server_cfg *server, const struct i
 	unsigned intervals = 0;
 
 	cfg.conn.port = port;
+	cfg.conn.transport = good.conn.transport = server->conn.transport;
 	assert_int_equal(run(&c, &cfg, &intervals, &why), IW_E_REJECTED);
+	/* Over SCTP no clause of MPA applies. */
+	assert_string_equal(why.clause, server->conn.transport ? "" : iw_err_clause(why.err));
 	if (!strstr(why.text, words))
 		fail_msg("\"%s\" lacks \"%s\"", why.text, words);
 	iw_bench_client_free(c);
@@ -350,6 +353,8 @@ static void more_memory_than_the_server_gives_is_refused(void **state)
 	struct iw_bench_cfg cfg = run_of(0, IW_BENCH_WRITE, 1 << 20, 1);
 
 	(void)state;
+	refused_run(&small, &cfg, "of memory are needed");
+	small.conn.transport = "udp";
 	refused_run(&small, &cfg, "of memory are needed");
 }
 
