@@ -245,6 +245,8 @@ static int open_listener(struct kport *k, const struct iw_llp_cfg *cfg, struct i
 			      cfg->port, why);
 	if (!err)
 		err = new_socket(&k->listener, k, addr[0].sa.sa_family, why);
+	if (!err)
+		err = iw_sock_check_interface(&addr[0], cfg->interface, why);
 	if (err)
 		return err;
 	(void)setsockopt(k->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
@@ -377,12 +379,14 @@ static void kernel_close(struct iw_port *p)
 	free(k);
 }
 
-static int fail_connect(struct iw_fault *why, int errnum, const struct iw_addr *peer)
+static int fail_connect(const struct kport *k, int errnum, const struct iw_addr *peer,
+			struct iw_fault *why)
 {
 	char text[IW_ADDR_TEXT];
 	int err = iw_os_fail(why, errnum, "connect to %s (-t sctp)", iw_addr_format(text, peer));
 
-	iw_sock_connect_hint(why, errnum, peer, NULL, "sctp, raw or xdp");
+	iw_sock_connect_hint(why, errnum, peer, k->interface[0] ? k->interface : NULL,
+			     "sctp, raw or xdp");
 	return err;
 }
 
@@ -402,7 +406,7 @@ static int connect_next(struct kport *k, struct kassoc *x, struct iw_fault *why)
 		snprintf(x->assoc.peer, sizeof(x->assoc.peer), "%s", iw_addr_format(text, t));
 		if ((k->bind.len > 0 && bind(x->fd, &k->bind.sa, k->bind.len) < 0) ||
 		    (connect(x->fd, &t->sa, t->len) < 0 && errno != EINPROGRESS)) {
-			err = fail_connect(why, errno, t);
+			err = fail_connect(k, errno, t, why);
 			continue;
 		}
 		if (watch(k, x->fd, x, EPOLLIN | EPOLLOUT, true) < 0) {
@@ -562,7 +566,7 @@ static void association_changed(struct kport *k, struct kassoc *x,
 		/* ABORT, ICMP or silence: the socket knows which. */
 		if (getsockopt(x->fd, SOL_SOCKET, SO_ERROR, &errnum, &len) == 0 && errnum != 0 &&
 		    k->next_target > 0)
-			fail_connect(&why, errnum, &k->target[k->next_target - 1]);
+			fail_connect(k, errnum, &k->target[k->next_target - 1], &why);
 		else
 			iw_fail(&why, IW_E_CLOSED, "sctp: connect to %s: no association (cause %u)",
 				x->assoc.peer, (uint32_t)ntohs(c->sac_error));
