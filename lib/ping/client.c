@@ -11,6 +11,7 @@
 #include "cli/listener.h"
 #include "cli/signals.h"
 #include "os/os.h"
+#include "os/sock.h"
 #include "util/num.h"
 #include "util/text.h"
 
@@ -219,7 +220,7 @@ static void on_rejected(struct iw_ping *p, const struct stream *s, const struct 
 	fail(p, &why);
 }
 
-/* Where the listener is, once the association is up. */
+/* Once the association is up: adds the peer's address and what to do. */
 static void add_peer(const struct iw_ping *p, struct iw_fault *why, const char *remedy)
 {
 	struct iw_text out;
@@ -244,6 +245,8 @@ static void on_closed(struct iw_ping *p, struct stream *s, const struct iw_fault
 			(uint32_t)(s - p->streams));
 	if (why.err == IW_E_CLOSED || why.err == IW_E_TIMEOUT)
 		add_peer(p, &why, "has the listener ended? Start it again");
+	if (iw_ping_far_end(&why, p->told_up) == IW_FAR_ICMP)
+		iw_sock_add_hint(&why, " For one with -t tcp use mpa-probe");
 	fail(p, &why);
 }
 

@@ -131,6 +131,13 @@ doctor_says() {
     done
 }
 
+@test "a listener over TCP: the tool for it is named" {
+    serve_here mpa-probe --listen -p "$PORT"
+    ping_here -c 1
+    assert_status 1
+    assert_stderr_has "127.0.0.1:$PORT, UDP port $UDP_PORT: unreachable; is a listener with -t udp running there, and does it have --udp-port $UDP_PORT? For one with -t tcp use mpa-probe"
+}
+
 @test "an interrupt before the set-up is reported" {
     require_tool python3
     serve_here python3 "$IW_TOP/tests/bats/sctp_answer.py" "$UDP_PORT" silent
