@@ -820,10 +820,8 @@ static int doctor_also(struct iw_cli *cli, int status)
 {
 	const struct opts *o = iw_container_of(cli, struct opts, cli);
 
-	if (o->host && o->mode_name)
-		iw_log_warn(
-			"--doctor examines only this machine; %s was not contacted: leave out --doctor for that",
-			o->host);
+	/* Without a mode it is the name of a test. */
+	iw_cli_warn_of_host(o->mode_name ? o->host : NULL);
 	return status;
 }
 

@@ -650,12 +650,7 @@ static const char *const transports[] = { "tcp", NULL };
 /* --doctor is about this machine. */
 static int doctor_also(struct iw_cli *cli, int status)
 {
-	const struct opts *o = iw_container_of(cli, struct opts, cli);
-
-	if (o->host)
-		iw_log_warn(
-			"--doctor examines only this machine; %s was not contacted: leave out --doctor for that",
-			o->host);
+	iw_cli_warn_of_host(iw_container_of(cli, struct opts, cli)->host);
 	return status;
 }
 

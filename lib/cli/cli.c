@@ -163,6 +163,14 @@ int iw_cli_fail(struct iw_cli *cli, const struct iw_fault *why)
 	return status;
 }
 
+void iw_cli_warn_of_host(const char *host)
+{
+	if (host)
+		iw_log_warn(
+			"--doctor examines only this machine; %s was not contacted: leave out --doctor for that",
+			host);
+}
+
 static int lost_output(const struct iw_cli *cli)
 {
 	if (cli->out.err)

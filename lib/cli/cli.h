@@ -117,6 +117,9 @@ bool iw_cli_is_transport(const char *name);
  */
 int iw_cli_fail(struct iw_cli *cli, const struct iw_fault *why);
 
+/* For --doctor of a tool that examines only this machine: warns that @host (NULL: not given) was not contacted. */
+void iw_cli_warn_of_host(const char *host);
+
 /* The "error" event alone. 0, or the error of iw_json_end(). */
 int iw_cli_error_event(struct iw_cli *cli, const struct iw_fault *why, int status);
 
