@@ -89,7 +89,6 @@ static int bind_failed(struct iw_fault *why, int errnum, const struct iw_addr *a
 	int err = iw_os_fail(why, errnum, "udp: bind to %s",
 			     iw_addr_port(a) ? iw_addr_format(text, a) : iw_addr_host(text, a));
 	const char *remedy = "";
-	size_t len = why ? strlen(why->text) : 0;
 
 	if (errnum == EACCES && iw_addr_port(a) < 1024)
 		remedy =
@@ -98,9 +97,8 @@ static int bind_failed(struct iw_fault *why, int errnum, const struct iw_addr *a
 		remedy =
 			"; another listener has it: stop it, or give another UDP port with --udp-port, at both ends";
 	else if (errnum == EADDRNOTAVAIL)
-		remedy = "; not an address of this machine, `ip address` lists them";
-	if (why)
-		snprintf(why->text + len, sizeof(why->text) - len, "%s", remedy);
+		remedy = iw_sock_listen_hint(errnum, iw_addr_port(a));
+	iw_sock_add_hint(why, remedy);
 	return err;
 }
 
