@@ -421,7 +421,7 @@ int iw_xdp_detach(const struct iw_xdp_attached *a, unsigned ifindex, struct iw_f
 static int make_dir(const char *dir, struct iw_fault *why)
 {
 	char above[PATH_MAX];
-	struct statfs fs;
+	struct statfs fs = { 0 };
 
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST && errno != ENOENT)
 		return iw_os_fail(why, errno, "xdp: create the directory %s", dir);
