@@ -183,14 +183,14 @@ static void say_no_iwarp(const struct opts *o, const struct iw_cap_totals *t)
 
 	if (t->cut_frames && n != o->count) {
 		fprintf(stderr,
-			"nothing iWARP found in %llu frame%s: the snap length cut %llu of them; "
+			"no iWARP found in %llu frame%s: the snap length cut %llu of them; "
 			"capture whole frames, with tcpdump -s 0 or ddp-dump without -s\n",
 			(unsigned long long)n, n == 1 ? "" : "s",
 			(unsigned long long)t->cut_frames);
 		return;
 	}
 	fprintf(stderr,
-		"nothing iWARP found in %llu frame%s: no TCP connection with an MPA Request or Reply, "
+		"no iWARP found in %llu frame%s: no TCP connection with an MPA Request or Reply, "
 		"no DDP over SCTP; %s\n",
 		(unsigned long long)n, n == 1 ? "" : "s",
 		n == o->count ? "--count ended it there: use a larger one"

@@ -176,7 +176,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
         run_here ddp-dump -r "$TRACES/sctp/$f.pcap"
         assert_status 1
         assert_output_is ''
-        assert_stderr_has 'nothing iWARP found'
+        assert_stderr_has 'no iWARP found'
         assert_stderr_has 'capture from before a connection begins, and give the UDP port of SCTP with --udp-port if it is not 9899'
     done
 }
@@ -381,7 +381,7 @@ write-65536 crc-not-asked 2 pad-not-zero 2'
     assert_stderr_is "$BATS_TEST_TMPDIR/none.pcap has no frames"
     run_here ddp-dump -r "$TRACES/ops.pcap" -c 2
     assert_status 1
-    assert_stderr_has 'nothing iWARP found in 2 frames'
+    assert_stderr_has 'no iWARP found in 2 frames'
     assert_stderr_has '--count ended it there: use a larger one'
     run_here ddp-dump -r "$TRACES/rping-crc.pcap" --errors --json
     assert_stderr_has ' frames: --errors shows nothing else'
