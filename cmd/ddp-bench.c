@@ -88,6 +88,8 @@ static const struct argp_option options[] = {
 	{ NULL, 'c', "HOST", OPTION_HIDDEN, NULL, 1 },
 	{ NULL, 'P', "COUNT", OPTION_HIDDEN, NULL, 1 },
 	{ NULL, 'i', "TIME", OPTION_HIDDEN, NULL, 1 },
+	{ NULL, 'R', NULL, OPTION_HIDDEN, NULL, 1 },
+	{ NULL, 'u', NULL, OPTION_HIDDEN, NULL, 1 },
 	{ "once", KEY_ONCE, NULL, 0, "Serve one client, then exit with the status of its run", 1 },
 	{ "memory", KEY_MEMORY, "SIZE", 0, "Memory for all clients together (default half of the machine's)", 1 },
 
@@ -231,6 +233,13 @@ static error_t run_option(int key, const char *arg, const struct argp_state *sta
 		return 0;
 	case 'i':
 		argp_error(state, "-i %s: the time between results is given with --interval", arg);
+		return 0;
+	case 'R':
+		argp_error(state,
+			   "-R: in the mode read the server sends the data: ddp-bench HOST read");
+		return 0;
+	case 'u':
+		argp_error(state, "-u: the transport is given with -t: -t udp");
 		return 0;
 	case 's':
 		parse_sizes(o, state, arg);

@@ -509,6 +509,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_PROFILE:
 		o->profile = iw_sctpmap_profile_find(iw_cli_profile(state, arg));
 		return 0;
+	case 'n':
+		argp_error(state, "-n: addresses are never shown as names: leave it out");
+		return 0;
+	case 'X':
+		argp_error(state, "-X: use -x, which shows the payload in hex and as text");
+		return 0;
 	case 'x':
 		o->show.payload = true;
 		return 0;
@@ -554,6 +560,9 @@ static const struct argp_option options[] = {
 	{ "profile", KEY_PROFILE, "rfc|sctp-draft-02", 0,
 	  "Edition of DDP over SCTP if the capture lacks the INIT (default rfc)", 0 },
 	{ NULL, 0, NULL, 0, "What is shown:", 2 },
+	/* of tcpdump */
+	{ NULL, 'n', NULL, OPTION_HIDDEN, NULL, 0 },
+	{ NULL, 'X', NULL, OPTION_HIDDEN, NULL, 0 },
 	{ "explain", KEY_EXPLAIN, NULL, 0,
 	  "Explain each header field: octets, value, meaning and section", 0 },
 	{ "hex", 'x', NULL, 0, "Print the payload of each segment in hex and as text", 0 },

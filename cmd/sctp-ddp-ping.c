@@ -61,7 +61,11 @@ static const struct argp_option options[] = {
 	{ "count", 'c', "COUNT", 0, "Stop after this many messages on each stream (default 0: no limit)", 1 },
 	{ "interval", 'i', "TIME", 0, "Time between messages of a stream (default 1s)", 1 },
 	{ "flood", 'f', NULL, 0, "Send the next message as soon as the reply is received; print only statistics", 1 },
-	{ NULL, 'W', "TIME", OPTION_HIDDEN, NULL, 1 }, /* of ping */
+	/* of ping */
+	{ NULL, 'W', "TIME", OPTION_HIDDEN, NULL, 1 },
+	{ NULL, 'w', "TIME", OPTION_HIDDEN, NULL, 1 },
+	{ NULL, '4', NULL, OPTION_HIDDEN, NULL, 1 },
+	{ NULL, '6', NULL, OPTION_HIDDEN, NULL, 1 },
 	{ "pmtu", KEY_PMTU, NULL, 0, "Report the path MTU whenever it changes, and that of each address at the end", 1 },
 	{ "udp-port", KEY_UDP_PORT, "N", 0, "UDP port of the listener, for -t udp (default 9899) and -t xdp (default: no UDP); 0: any free port", 1 },
 	{ "require", KEY_REQUIRE, "native,zerocopy", 0, IW_CLI_REQUIRE_HELP, 1 },
@@ -119,6 +123,15 @@ static error_t other_option(int key, char *arg, const struct argp_state *state, 
 	case 'W':
 		argp_error(state, "-W %s: the time to wait for a reply is given with --timeout",
 			   arg);
+		return 0;
+	case 'w':
+		argp_error(state, "-w %s: a run is limited by the number of messages, with -c",
+			   arg);
+		return 0;
+	case '4':
+	case '6':
+		argp_error(state, "-%c: leave it out, and give an IPv%c address instead of a name",
+			   key, key);
 		return 0;
 	case 'n':
 		o->streams = (uint32_t)iw_cli_u64(state, "--streams", arg, 1, IW_PING_STREAMS_MAX);

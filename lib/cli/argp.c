@@ -119,14 +119,20 @@ static error_t set_option(int key, char *arg, struct argp_state *state, struct i
 
 	switch (key) {
 	case 't':
-		/* Those that the tool cannot use are not expected. The tool refuses them with a reason. */
+		/* As of iperf3. */
+		if (strcmp(cli->tool, "ddp-bench") == 0 && arg[0] >= '0' && arg[0] <= '9')
+			argp_error(
+				state,
+				"-t %s: -t names a transport; the length of the measurement is given with --time",
+				arg);
+		/* The tool itself rejects a transport that it does not support, with a reason. */
 		if (cli->transports && !iw_cli_is_transport(arg))
 			names = cli->transports;
 		cli->transport = names[iw_cli_enum(state, "--transport", arg, names)];
 		cli->transport_given = true;
 		return 0;
 	case 'p':
-		/* 0 is only for listeners, which --help explains. */
+		/* 0 is only for listeners, as --help explains: the message for other values omits it. */
 		cli->port = iw_cli_port(state, "--port", arg, strcmp(arg, "0") != 0);
 		cli->port_given = true;
 		return 0;
