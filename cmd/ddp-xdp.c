@@ -318,7 +318,7 @@ static int work_status(struct opts *o, int *status, struct iw_fault *why)
 	return err;
 }
 
-/* Not done, for a reason that is no failure. */
+/* Reports why nothing was detached. That is exit status 1, not a failure. */
 static int refuse(struct iw_cli *cli, const struct iw_fault *why)
 {
 	iw_log_error("%s", why->text);

@@ -370,7 +370,7 @@ static int steering(struct bench *b, struct iw_xdp_bench *out, struct iw_fault *
 	return err;
 }
 
-/* On a busy machine a short run may end before the first message has arrived: it says nothing, and is repeated. */
+/* On a busy machine a short run may end before the first message arrives: it measures nothing, so it is repeated. */
 static int baseline(struct bench *b, const char *name, struct iw_fault *why)
 {
 	int err = 0;

@@ -360,7 +360,7 @@ struct iw_cap_sctp {
 	/* INIT, INIT_ACK */
 	uint16_t os, mis;
 	bool has_adaptation;
-	bool cut; /* the capture has a part of the parameters only, without an adaptation indication */
+	bool cut; /* not all parameters were captured, and no adaptation indication */
 	uint32_t adaptation;
 	/* ABORT: the first cause, 0: none is given */
 	uint16_t cause;
@@ -666,9 +666,9 @@ IW_MUST_CHECK int iw_cap_read(struct iw_cap_source *s, struct iw_cap_frame *f,
 			      struct iw_fault *why);
 /* Live: becomes readable when frames are there. -1: a file. */
 int iw_cap_source_fd(const struct iw_cap_source *s);
-/* What the kernel and the interface have dropped so far; 0 for a file. */
 /* Frames of a file that the filter rejected so far. */
 uint64_t iw_cap_source_rejected(const struct iw_cap_source *s);
+/* What the kernel and the interface have dropped so far; 0 for a file. */
 void iw_cap_source_drops(struct iw_cap_source *s, uint64_t *kernel, uint64_t *interface);
 /* The link type as capture files have it (LINKTYPE_). */
 int iw_cap_source_linktype(const struct iw_cap_source *s);

@@ -24,7 +24,7 @@ struct iw_cap_source {
 	bool live;
 	const char *name; /* of the file or interface, for texts; borrowed */
 	uint64_t number;
-	/* Of a file: the filter is applied here, so that the frames it rejects are known. */
+	/* Of a file: the filter is applied here, so that the frames it rejects are counted. */
 	bool filtered;
 	struct bpf_program filter;
 	uint64_t rejected;
