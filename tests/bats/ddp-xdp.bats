@@ -563,6 +563,7 @@ buffer() {
     run_in left ddp-xdp attach -I "$LEFT_IF" --program mpa
     net_ip left link set "$LEFT_IF" mtu 1500
     net_ip right link set "$RIGHT_IF" mtu 1500
+    assert_status 4
     assert_stderr_has "the other end of $LEFT_IF has an MTU above about 3500: lower it there (ip link set PEER mtu 1500)"
     assert_stderr_has 'or use another interface, for --program mpa needs native mode'
 }
