@@ -63,7 +63,7 @@ static void fault_text_is_cut_at_its_room(void **state)
 	longer[sizeof(longer) - 1] = '\0';
 	iw_os_fail(&why, EIO, "%s", longer);
 	assert_int_equal(strlen(why.text), sizeof(why.text) - 1);
-	longer[190] = '\0';
+	longer[sizeof(why.text) - 10] = '\0';
 	iw_os_fail(&why, EIO, "%s", longer);
 	assert_int_equal(strlen(why.text), sizeof(why.text) - 1);
 }
