@@ -314,7 +314,11 @@ static const char *route_command(const struct iw_addr *peer)
 
 const char *iw_sock_bind_hint(const struct iw_addr *peer)
 {
-	return iw_addr_is_loopback(peer) ? "" : " and --bind '*'";
+	if (!iw_addr_is_loopback(peer))
+		return " and --bind '*'";
+	return peer->sa.sa_family == AF_INET && ntohl(peer->in.sin_addr.s_addr) == INADDR_LOOPBACK
+		       ? ""
+		       : " and --bind for this address";
 }
 
 void iw_sock_connect_hint(struct iw_fault *why, int errnum, const struct iw_addr *peer,

@@ -626,6 +626,11 @@ while True:
     push src/a 127.0.0.1:
     assert_status 4
     assert_stderr_has "127.0.0.1 port $PORT: connection refused; is a listener with -t tcp running on this machine?"
+    listen
+    push src/a 127.0.1.1:
+    assert_status 4
+    assert_stderr_has "127.0.1.1 port $PORT: connection refused; is a listener with -t tcp and --bind for this address running on this machine?"
+    serve_end
     serve_here ddp-send --listen -p "$PORT" src
     push src/a 127.0.0.1:
     assert_status 1
