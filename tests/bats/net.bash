@@ -206,6 +206,8 @@ serve_in() {
     iw_serve "$(net_into "$place")" "$@"
 }
 
+readonly TCPDUMP_COUNTS='^tcpdump: ([0-9]+) packets? captured, ([0-9]+) packets? received by filter, ([0-9]+) packets? dropped by kernel'
+
 # capture_in left|right FILE [FILTER...]: starts tcpdump there and waits until it sees packets; the number of the capture is $CAPTURE.
 capture_in() {
     local place=$1 file=$2 ifname
@@ -222,9 +224,12 @@ capture_in() {
     esac
     IW_READY='listening on' serve_in "$place" tcpdump -i "$ifname" -n -U --immediate-mode -B 65536 -w "$file" "$@"
     CAPTURE=$SERVED
+    # Packets that arrived before tcpdump set its filter were received, but are never captured.
+    capture_counts "$CAPTURE" || fail_with 'tcpdump does not print its counts' "$(iw_served_said "$CAPTURE")"
+    CAPTURE_EARLY[CAPTURE]=$((RECEIVED - CAPTURED))
 }
 
-# Ends it when tcpdump has written every packet that the kernel holds for it: it prints both counts when it gets SIGUSR1.
+# capture_end [N]: ends capture N (default: the last one) after tcpdump has written all packets that it received.
 capture_end() {
     local n=${1:-$CAPTURE}
 
@@ -235,16 +240,24 @@ capture_end() {
 }
 
 capture_is_whole() {
-    local err=$BATS_TEST_TMPDIR/serve.$1.err counts='^tcpdump: ([0-9]+) packets? captured, ([0-9]+) packets? received by filter' lines
+    iw_served_pid "${SERVE_WRAPPER[$1]}" || return 0
+    capture_counts "$1" && [ $((CAPTURED + DROPPED + CAPTURE_EARLY[$1])) -ge "$RECEIVED" ]
+}
 
-    lines=$(grep -cE "$counts" "$err")
-    kill -USR1 "$(iw_served_pid "${SERVE_WRAPPER[$1]}")"
-    wait_until 1 capture_said_more "$err" "$counts" "$lines"
-    [[ $(grep -E "$counts" "$err" | tail -n 1) =~ $counts ]] && [ "${BASH_REMATCH[1]}" -eq "${BASH_REMATCH[2]}" ]
+# capture_counts N: sets CAPTURED, RECEIVED and DROPPED. tcpdump prints these counts when it gets SIGUSR1.
+capture_counts() {
+    local err=$BATS_TEST_TMPDIR/serve.$1.err lines pid
+
+    lines=$(grep -cE "$TCPDUMP_COUNTS" "$err")
+    pid=$(iw_served_pid "${SERVE_WRAPPER[$1]}") || return 1
+    kill -USR1 "$pid" || return 1
+    wait_until 1 capture_said_more "$err" "$lines" || return 1
+    [[ $(grep -E "$TCPDUMP_COUNTS" "$err" | tail -n 1) =~ $TCPDUMP_COUNTS ]] || return 1
+    CAPTURED=${BASH_REMATCH[1]} RECEIVED=${BASH_REMATCH[2]} DROPPED=${BASH_REMATCH[3]}
 }
 
 capture_said_more() {
-    [ "$(grep -cE "$2" "$1")" -gt "$3" ]
+    [ "$(grep -cE "$TCPDUMP_COUNTS" "$1")" -gt "$2" ]
 }
 
 # relay_start [OPTION...]: see tests/relay/relay.c
