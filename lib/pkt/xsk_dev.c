@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "os/os.h"
+#include "os/probe.h"
 #include "util/num.h"
 #include "util/text.h"
 
@@ -82,20 +83,22 @@ int iw_xsk_dev_register(struct iw_xsk_dev *d, unsigned n, struct iw_fault *why)
 		.comp_size = IW_XSK_WORKERS_MAX * IW_XSK_RING_TX,
 		.frame_size = d->umem->frame_size,
 	};
+	const uint64_t len = (uint64_t)d->umem->frames * d->umem->frame_size;
+	uint64_t limit;
 	int err;
 
 	if (q->reg)
 		return 0;
-	err = -xsk_umem__create(&q->reg, d->umem->area,
-				(uint64_t)d->umem->frames * d->umem->frame_size, &q->fill, &q->comp,
-				&cfg);
-	if (err == ENOBUFS)
+	err = -xsk_umem__create(&q->reg, d->umem->area, len, &q->fill, &q->comp, &cfg);
+	if (err == ENOBUFS) {
+		iw_os_memlock(&limit, NULL);
 		return iw_fail(
 			why, IW_E_LIMIT,
-			"xdp: %U octets for the frames and what other processes of this user have "
-			"locked exceed the limit of locked memory (RLIMIT_MEMLOCK): raise it with "
-			"ulimit -l, or run with CAP_IPC_LOCK",
-			(uint64_t)d->umem->len);
+			"xdp: the limit of locked memory is %U octets; the frames need %U, and other "
+			"processes of this user have locked a part of it: raise it with ulimit -l, "
+			"or run with CAP_IPC_LOCK",
+			limit, d->queues * len);
+	}
 	return err ? iw_os_fail(why, err, "xdp: register %zu octets with AF_XDP", d->umem->len) : 0;
 }
 

@@ -72,10 +72,10 @@ refused() {
     run_in right ddp-send -t xdp -I "$RIGHT_IF" -p "$PORT" src/f "$LEFT_IP:"
     assert_status 0
     assert_same_file src/f dst/f
-    # The limit is that of all processes of a user.
+    # The limit applies to all processes of a user together.
     run_in right setpriv --bounding-set -ipc_lock prlimit --memlock=$enough ddp-recv -t xdp -I "$RIGHT_IF" -p "$PORT" --bind "$RIGHT_IP" dst
     assert_status 4
-    assert_stderr_has "$enough octets for the frames and what other processes of this user have locked exceed the limit of locked memory"
+    assert_stderr_has "the limit of locked memory is $enough octets; the frames need $enough, and other processes of this user have locked a part of it"
 }
 
 @test "a program that is there already is named, and lives on" {
