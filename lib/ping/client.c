@@ -245,8 +245,8 @@ static void on_closed(struct iw_ping *p, struct stream *s, const struct iw_fault
 			(uint32_t)(s - p->streams));
 	if (why.err == IW_E_CLOSED || why.err == IW_E_TIMEOUT)
 		add_peer(p, &why, "has the listener ended? Start it again");
-	if (iw_ping_far_end(&why, p->told_up) == IW_FAR_ICMP)
-		iw_sock_add_hint(&why, " For one with -t tcp use mpa-probe");
+	if (iw_ping_far_end(&why, p->told_up) == IW_FAR_ICMP && strstr(why.text, "listener"))
+		iw_sock_add_hint(&why, " For a listener with -t tcp, use mpa-probe");
 	fail(p, &why);
 }
 

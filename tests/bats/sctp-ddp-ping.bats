@@ -135,7 +135,7 @@ doctor_says() {
     serve_here mpa-probe --listen -p "$PORT"
     ping_here -c 1
     assert_status 1
-    assert_stderr_has "127.0.0.1:$PORT, UDP port $UDP_PORT: unreachable; is a listener with -t udp running there, and does it have --udp-port $UDP_PORT? For one with -t tcp use mpa-probe"
+    assert_stderr_has "127.0.0.1:$PORT, UDP port $UDP_PORT: unreachable; is a listener with -t udp running there, and does it have --udp-port $UDP_PORT? For a listener with -t tcp, use mpa-probe"
 }
 
 @test "an interrupt before the set-up is reported" {
