@@ -151,7 +151,7 @@ $(O)/config.h: $(O)/config.mk ;
 
 # What was compiled with other flags is compiled again.
 keep_text = $(shell mkdir -p $(dir $(1)); printf '%s\n' '$(2)' | cmp -s - $(1) || printf '%s\n' '$(2)' >$(1))
-# Not before config.mk was made, which says some of the flags: make begins again when it has made it.
+# config.mk sets some of the flags: they are compared only if it exists. make restarts after it has created config.mk.
 ifneq ($(wildcard $(if $(CONFIGURED),$(O)/config.mk)),)
 $(call keep_text,$(O)/flags.key,$(strip $(CC) $(IW_CPPFLAGS) $(CPPFLAGS) $(filter-out -Werror,$(IW_CFLAGS)) $(CFLAGS) $(IW_LTO_CFLAGS) $(IW_LDFLAGS) $(LDFLAGS)))
 endif
@@ -187,9 +187,9 @@ endif
 run_tests = +$(Q)MAKE='$(MAKE)' scripts/run-tests --build $(BUILD)
 
 check:
-	$(run_tests) --quick build lint layers unit sim fuzz trace bats interop
+	$(run_tests) --quick build layers lint unit sim fuzz trace bats interop
 check-all:
-	$(run_tests) build lint layers unit sim fuzz trace bats interop sanitize cross
+	$(run_tests) build layers lint unit sim fuzz trace bats interop sanitize cross
 check-unit:
 	$(run_tests) build unit
 check-sanitize:
