@@ -236,7 +236,7 @@ static error_t run_option(int key, const char *arg, const struct argp_state *sta
 		return 0;
 	case 'R':
 		argp_error(state,
-			   "-R: in the mode read the server sends the data: ddp-bench HOST read");
+			   "-R: use the mode read, in which the server sends: ddp-bench HOST read");
 		return 0;
 	case 'u':
 		argp_error(state, "-u: the transport is given with -t: -t udp");
@@ -829,7 +829,7 @@ static int doctor_also(struct iw_cli *cli, int status)
 {
 	const struct opts *o = iw_container_of(cli, struct opts, cli);
 
-	/* Without a mode it is the name of a test. */
+	/* Without a mode, o->host is the name of a test. */
 	iw_cli_warn_of_host(o->mode_name ? o->host : NULL);
 	return status;
 }

@@ -91,7 +91,10 @@ static void check_direction(const struct iw_transfer_opts *o, const struct argp_
 			   target, o->args[0], target);
 }
 
-/* The patterns of the sender apply to a listener. One that names a source was meant as the argument of a fetch. */
+/*
+ * A listener applies the sender's patterns, not its own. A pattern that names a source was probably meant as
+ * the argument of a fetch.
+ */
 static void refuse_pattern(const struct iw_transfer_opts *o, const struct argp_state *state)
 {
 	const struct iw_filter *filter = &o->cfg.filter;

@@ -418,7 +418,7 @@ static int on_completion(struct iw_bench_client *c, const struct iw_wc *wc, stru
 		l->failed = true;
 		return 0;
 	}
-	/* That a MARK of this end was sent during the run does not show that the server still runs. */
+	/* During the run, a completed send, such as of a MARK, does not prove that the server still runs. */
 	if (wc->op == IW_WC_RECV || !(wc->wr_id & WR_MSG) || c->phase != FLOWING)
 		c->seen = c->now;
 	if (wc->op == IW_WC_RECV) {

@@ -119,7 +119,7 @@ static error_t set_option(int key, char *arg, struct argp_state *state, struct i
 
 	switch (key) {
 	case 't':
-		/* As of iperf3. */
+		/* iperf3 users write -t SECONDS. */
 		if (strcmp(cli->tool, "ddp-bench") == 0 && arg[0] >= '0' && arg[0] <= '9')
 			argp_error(
 				state,

@@ -76,7 +76,8 @@ struct iw_conn_cfg {
 	struct iw_rdmap *rdmap;
 	/* IRD and ORD in force where they are not negotiated (0x3fff); 0: 16 */
 	uint16_t unnegotiated_reads;
-	/* initiator: the limit that messages name, ns; 0: mpa.timeout_ns, of which a look-up took a part */
+	/* Initiator: the set-up limit that messages show, ns: mpa.timeout_ns and what the name look-up took.
+	 * 0: mpa.timeout_ns. */
 	uint64_t whole_setup_ns;
 	/* Responder: the ULP must have answered a Request by then; 0: 10 s */
 	uint64_t decide_ns;
@@ -164,7 +165,7 @@ void iw_conn_set_emss(struct iw_conn *c, size_t emss);
 bool iw_conn_aligned(const struct iw_conn *c);
 /* Of an initiator: how long its set-up may take, ns. */
 uint64_t iw_conn_setup_ns(const struct iw_conn *c);
-/* The limit that messages name: the one that the user gave, of which looking up a name took a part. */
+/* The set-up limit as the user gave it, including the time of the name look-up, ns. For messages. */
 uint64_t iw_conn_whole_setup_ns(const struct iw_conn *c);
 /* The initiator may retry on a new connection with Rev 1 (RFC 6581 10): meaningful after
  * IW_EVENT_REJECTED and IW_EVENT_CLOSED. The rdmap has then been left as it was: give it to the new

@@ -63,7 +63,7 @@ int iw_file_errno(struct iw_file_fault *f, int errnum, const char *step)
 	char phrase[100];
 
 	f->code = code_of(errnum);
-	/* EXDEV comes from openat2. Callers name an absolute path and ".." themselves. */
+	/* EXDEV comes from openat2. Callers report an absolute path and ".." themselves. */
 	if (errnum == EXDEV)
 		snprintf(phrase, sizeof(phrase),
 			 "a symbolic link in the path leads out of the served directory");

@@ -568,7 +568,7 @@ static bool was_cut_short(const struct iw_transfer_report *t)
 		t->fault.err == IW_E_CLOSED || t->fault.err == IW_E_OS);
 }
 
-/* The transfer failed, but the receiver keeps octets that need not move again. */
+/* True if the same command can resume the transfer: the receiver keeps octets, or probably does. */
 static bool can_resume(const struct group *g, const struct iw_transfer_report *t)
 {
 	return g->initiator && !g->stream && !t->dry_run &&
@@ -637,7 +637,7 @@ static void add_unanswered(const struct group *g, struct iw_transfer_report *t)
 
 	if (g->unanswered)
 		snprintf(text + len, sizeof(t->fault.text) - len,
-			 "%sno listener answers there any more%s", len > 0 ? "; " : "",
+			 "%sthe listener no longer answers%s", len > 0 ? "; " : "",
 			 can_resume(g, t) ? "" : ": start it again, and repeat the command");
 }
 
@@ -787,7 +787,7 @@ void iw_group_leave(struct group *g, struct session *s)
 		add_counts(&g->counts, &c);
 	}
 	add_line(g, s);
-	/* A missing listener has another error code with each transport. Their texts have this in common. */
+	/* The error code for a missing listener depends on the transport; all the texts contain this phrase. */
 	if (s->attempts > 0 && !s->stood && strstr(s->closed_why.text, "is a listener with"))
 		g->unanswered = true;
 	if (s->ended && s->fault.err == IW_OK) {

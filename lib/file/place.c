@@ -182,8 +182,8 @@ int iw_place_no_temp(const struct iw_place *p, int errnum, const char *sub, size
 }
 
 /*
- * Another file system that is mounted below them, such as /dev/shm, is not one of them. Where nothing is mounted on /dev,
- * it is a directory of the root file system, and only that directory itself is recognized.
+ * Returns /dev, /proc or /sys if @st is on that file system; NULL: none. A file system mounted below, such as
+ * /dev/shm, does not match. A directory of the three that is not a mount point matches only itself.
  */
 const char *iw_place_of_kernel(const struct stat *st)
 {

@@ -423,7 +423,7 @@ static void transfer_json(struct iw_report *r, const struct iw_transfer_report *
 	end_object(r);
 }
 
-/* Names the target if its option kept the files, and not one of this side. Only a source can see the difference. */
+/* Returns " of the target" if the target's option, not ours, kept the files. A sink cannot see the difference. */
 static const char *whose(const struct iw_transfer_report *t, uint32_t opt)
 {
 	return t->role == IW_XFER_SOURCE && !(t->opts & opt) ? " of the target" : "";

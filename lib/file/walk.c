@@ -415,7 +415,7 @@ static bool path_of(const struct iw_walk *w, const char *operand, char path[PATH
 	       snprintf(path, PATH_MAX, "%s%s%s", operand, slash ? "/" : "", rest) < PATH_MAX;
 }
 
-/* The patterns left out what the operand has under the name of the entry. */
+/* True if the patterns exclude the operand's file of the same name. */
 static bool was_excluded(const struct iw_walk *w, const char *operand)
 {
 	size_t len;

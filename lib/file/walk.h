@@ -2,8 +2,8 @@
 /*
  * What a source sends: operands one after another, directories with all that is below them, each entry with the name it travels
  * under. Directories come before what they hold. Names are opened from the directory that was read, so that nothing that is moved
- * about meanwhile leads out of it. A file or link is FAILED if an earlier operand has another one of the same name: one of the two
- * would be lost at the target.
+ * about meanwhile leads out of it. A file or link is FAILED if an earlier operand sends a different file or link under the same
+ * name: one of the two would be lost at the target.
  */
 #ifndef IW_FILE_WALK_H
 #define IW_FILE_WALK_H

@@ -15,10 +15,11 @@ struct iw_detached {
 };
 
 /*
- * Detaches the program of the interface and removes its pin in @pins; NULL: in IW_XDP_PINS, if there is one. With @force also a
- * program that a process uses or that is not part of iwarp-tools, and the leftovers of former programs. *done false: nothing is
- * attached, the program is not pinned in @pins (NULL: it is pinned elsewhere), a process uses it, or it is not part of
- * iwarp-tools; *why has the reason. Errors as iw_xdp_detach, iw_xdp_unpin and iw_xdp_clean_dispatchers.
+ * Detaches the program of the interface and removes its pin in @pins (NULL: in IW_XDP_PINS, if a pin is there).
+ * @force: also detaches a program that a process uses or that is not part of iwarp-tools, and removes the
+ * dispatchers and pins that former programs left. *done false: nothing is attached, the program is not pinned in
+ * @pins (NULL: it is pinned elsewhere), a process uses it, or it is not part of iwarp-tools; *why has the reason.
+ * Errors as iw_xdp_detach, iw_xdp_unpin and iw_xdp_clean_dispatchers.
  */
 IW_MUST_CHECK int iw_keep_detach(struct iw_detached *out, bool *done, const char *interface,
 				 const char *pins, bool force, struct iw_fault *why);

@@ -64,9 +64,10 @@ IW_MUST_CHECK int iw_sock_check_interface(const struct iw_addr *local, const cha
 bool iw_sock_why_silent(char hint[static IW_SOCK_HINT], const struct iw_addr *peer,
 			const char *interface);
 /*
- * " and --bind '*'" or " and --bind for this address", for hints after "a listener with -t udp": without
- * --bind a listener has 127.0.0.1 only. The second is for the other loopback addresses, as a host name of the
- * machine itself often has one. Empty if @peer is 127.0.0.1. Static.
+ * Returns the option that a listener needs so that @peer reaches it, for hints after "a listener with
+ * -t udp": " and --bind '*'", or " and --bind for this address" for a loopback address other than 127.0.0.1
+ * (Debian maps the name of the machine to 127.0.1.1). Empty for 127.0.0.1, the default of a listener.
+ * Static.
  */
 const char *iw_sock_bind_hint(const struct iw_addr *peer);
 

@@ -324,7 +324,7 @@ END
     push --exclude d --exclude f src/d 127.0.0.1:
     assert_status 0
     assert_stderr_is 'ddp-send: warning: src/d: sent in spite of --exclude, because it is named itself: patterns choose among the names below it'
-    # Everything but what is included is meant.
+    # After --include, --exclude '*' means all other names.
     push --include '*.c' --exclude '*' src/d 127.0.0.1:
     assert_status 0
     assert_stderr_is ''

@@ -190,9 +190,9 @@ iw_serve() {
 iw_served_pid() {
     local list=/proc/$1/task/$1/children pid=''
 
-    # pgrep reads the whole of /proc, but not all kernels have this list.
+    # Some kernels lack this list (CONFIG_PROC_CHILDREN). pgrep is slower: it reads all of /proc.
     if [ -e "$list" ]; then
-        # The list has no end of line, so read fails also when it has read it.
+        # The list does not end with a newline, so read returns 1 even if it has read a process id.
         { read -r pid _ || [ -n "$pid" ]; } 2>/dev/null <"$list" && echo "$pid"
     else
         pgrep -P "$1"
@@ -308,7 +308,7 @@ wait_until() {
     until "$@" >/dev/null 2>&1; do
         now=${EPOCHREALTIME/[.,]/}
         [ "$now" -lt "$end" ] || return 1
-        # Each poll takes processor time from the tests beside it: ten a second are enough for what takes long.
+        # Polling takes processor time from other tests: after 25 polls, ten a second.
         delay=0.02
         [ $((polls += 1)) -le 25 ] || delay=0.1
         sleep $delay

@@ -311,7 +311,7 @@ END
     refused '-6: leave it out, and give an IPv6 address instead of a name' sctp-ddp-ping -6 localhost
     refused '-c 127.0.0.1: a client is ddp-bench HOST MODE, a server ddp-bench --listen' ddp-bench -c 127.0.0.1
     refused '-t 5: -t names a transport; the length of the measurement is given with --time' ddp-bench 127.0.0.1 write -t 5
-    refused '-R: in the mode read the server sends the data: ddp-bench HOST read' ddp-bench 127.0.0.1 write -R
+    refused '-R: use the mode read, in which the server sends: ddp-bench HOST read' ddp-bench 127.0.0.1 write -R
     refused '-u: the transport is given with -t: -t udp' ddp-bench 127.0.0.1 write -u
     refused '-n: addresses are never shown as names: leave it out' ddp-dump -n -i lo
     refused '-X: use -x, which shows the payload in hex and as text' ddp-dump -X -i lo

@@ -167,7 +167,7 @@ static void a_name_is_given_once(void **state)
 	iw_walk_fini(&w);
 }
 
-/* An entry that an earlier operand has, but does not send, is in no file's way. */
+/* An entry that an earlier operand has, but does not send, does not block a later file of the same name. */
 static void a_name_that_was_not_sent_is_free(void **state)
 {
 	struct iw_filter filter = { .n = 0 };
