@@ -68,7 +68,24 @@ has_kib() {
     [ "$(du -ks --apparent-size dst | cut -f 1)" -gt "$1" ]
 }
 
-# Octets of files that moved, as whoever survived tells it.
+# push_started KIB OPTION...: sends src/f in the background, as $pid, and returns when KIB KiB are stored.
+push_started() {
+    local kib=$1
+
+    shift
+    timeout --foreground 60 ddp-send -p "$PORT" "$@" src/f 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
+    pid=$!
+    wait_until 10 has_kib "$kib" || fail_with 'nothing arrives'
+}
+
+# The sender of push_started has ended: sets $status, $output and $stderr, as run_here does.
+push_ended() {
+    status=0
+    wait "$pid" || status=$?
+    output=$(cat send.out) stderr=$(cat send.err)
+}
+
+# Octets of files that moved, as reported by the process that survived.
 moved_octets() {
     jq -nR '[inputs | fromjson? | select(.event == "result") | .moved_octets] | add // 0' <"$1"
 }
@@ -205,16 +222,12 @@ moved_octets() {
     require_root
     random_file src/f 100M
     listen
-    ddp-send -p "$PORT" -j 3 --bwlimit 400M --json src/f 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
-    pid=$!
-    wait_until 10 has_kib 15000 || fail_with 'nothing arrives'
+    push_started 15000 -j 3 --bwlimit 400M --json
     # One of the three, cut by the kernel.
     local victim
     victim=$(ss -Htn state established "( dport = :$PORT )" | awk 'NR == 2 { sub(/.*:/, "", $3); print $3 }')
     ss -K "( sport = :$victim and dport = :$PORT )" >/dev/null 2>&1 || skip 'needs root: this kernel does not let ss -K cut connections'
-    status=0
-    wait $pid || status=$?
-    output=$(cat send.out) stderr=$(cat send.err)
+    push_ended
     assert_status 0
     assert_stderr_has 'connecting again'
     assert_jsonl '[.[] | select(.event=="result")][0].redials' 1
@@ -225,13 +238,9 @@ moved_octets() {
 @test "an interrupted sender says that the same command resumes, also before the target reported what it has" {
     random_file src/f 5M
     listen
-    timeout --foreground 20 ddp-send -p "$PORT" --bwlimit 20M src/f 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
-    pid=$!
-    wait_until 10 has_kib 2000 || fail_with 'nothing arrives'
+    push_started 2000 --bwlimit 20M
     kill -INT $pid
-    status=0
-    wait $pid || status=$?
-    stderr=$(cat send.err)
+    push_ended
     assert_status 4
     assert_stderr_has ': run the same command again to resume'
     push --stats src/f 127.0.0.1:
@@ -243,13 +252,9 @@ moved_octets() {
 @test "a listener that ended is one message for each reason, and the last ones say what to do" {
     random_file src/f 50M
     listen
-    timeout --foreground 20 ddp-send -p "$PORT" -j 3 --bwlimit 100M --timeout 2s src/f 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
-    pid=$!
-    wait_until 10 has_kib 3000 || fail_with 'nothing arrives'
+    push_started 3000 -j 3 --bwlimit 100M --timeout 2s
     serve_end "$SERVED" KILL
-    status=0
-    wait $pid || status=$?
-    stderr=$(cat send.err)
+    push_ended
     assert_status 4
     assert_equal "$(grep -c 'connection refused' send.err)" 1
     assert_stderr_has 'the listener no longer answers'
@@ -260,13 +265,9 @@ moved_octets() {
 @test "a listener that ended before it reported what it stored: one message says what to do" {
     random_file src/f 5M
     listen
-    timeout --foreground 20 ddp-send -p "$PORT" --bwlimit 20M --timeout 2s src/f 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
-    pid=$!
-    wait_until 10 has_kib 500 || fail_with 'nothing arrives'
+    push_started 500 --bwlimit 20M --timeout 2s
     serve_end "$SERVED" KILL
-    status=0
-    wait $pid || status=$?
-    stderr=$(cat send.err)
+    push_ended
     assert_status 4
     assert_stderr_has 'the listener no longer answers'
     assert_equal "$(grep -o 'start [a-z]* *[a-z]* again' send.err)" 'start the listener again'

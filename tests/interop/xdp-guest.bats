@@ -183,7 +183,7 @@ attached() {
     guest_kill "$above"
     guest_kill "$below"
     JOB=
-    run_guest ip link del va.5
+    run_guest sh -c 'ip link del va.5 && ip netns exec far ip link del vb.5'
     assert_status 0
 }
 
