@@ -4,7 +4,9 @@
 
 #ifdef IW_HAVE_XDP
 
+#include <dirent.h>
 #include <errno.h>
+#include <net/if.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -160,14 +162,48 @@ static int busy_alike(const char *interface, const struct iw_xdp_attached *a, st
 		interface, a->name, a->program, kept, interface);
 }
 
-static int busy(const char *interface, unsigned ifindex, int prog, struct iw_fault *why)
+/* Linux attaches no program to an interface if one that is stacked on it, as a VLAN interface or a
+ * bridge is, has a program: EEXIST. */
+static int busy_above(const char *interface, struct iw_fault *why)
+{
+	char path[sizeof("/sys/class/net/") + IF_NAMESIZE], above[IF_NAMESIZE];
+	struct iw_xdp_attached a;
+	const struct dirent *e;
+	unsigned ifindex;
+	bool found = false;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s", interface);
+	d = opendir(path);
+	while (d && !found && (e = readdir(d))) {
+		if (sscanf(e->d_name, "upper_%15s", above) != 1)
+			continue;
+		/* sysfs may be that of another network namespace. */
+		ifindex = if_nametoindex(above);
+		found = ifindex && iw_xdp_attached(&a, ifindex, NULL) == 0 && a.program;
+	}
+	if (d)
+		closedir(d);
+	if (!found)
+		return iw_fail(
+			why, IW_E_BUSY,
+			"xdp: attach to %s: an interface that is stacked on it (VLAN, bridge, macvlan) has a program, and Linux attaches none below it: detach that one, and attach to %s first",
+			interface, interface);
+	return iw_fail(
+		why, IW_E_BUSY,
+		"xdp: attach to %s: %s, which is stacked on it, has the program %s (id %u), and Linux attaches none below it: end its process or `ddp-xdp detach -I %s`, and attach to %s first",
+		interface, above, a.name, a.program, above, interface);
+}
+
+static int busy(const char *interface, unsigned ifindex, int prog, int errnum, struct iw_fault *why)
 {
 	struct bpf_prog_info requested;
 	struct iw_xdp_attached a;
 	uint32_t user;
 
 	if (iw_xdp_attached(&a, ifindex, NULL) < 0 || a.program == 0)
-		return iw_os_fail(why, EBUSY, "xdp: attach to %s", interface);
+		return errnum == EEXIST ? busy_above(interface, why)
+					: iw_os_fail(why, errnum, "xdp: attach to %s", interface);
 	if (a.owner == IW_XDP_UNKNOWN)
 		return iw_fail(
 			why, IW_E_BUSY,
@@ -211,7 +247,7 @@ int iw_bpf_attach(int *link, bool *native, int prog, const char *interface, unsi
 		return 0;
 	}
 	if (fd == -EBUSY || fd == -EEXIST)
-		return busy(interface, ifindex, prog, why);
+		return busy(interface, ifindex, prog, -fd, why);
 	if (fd == -EOPNOTSUPP)
 		return iw_fail(why, IW_E_NOTSUP,
 			       "xdp: the driver of %s has no native XDP, only generic mode; %s",

@@ -91,6 +91,26 @@ refused() {
     assert_status 0
 }
 
+@test "a program on an interface above keeps others from below, and is named" {
+    run_in left sh -c "ip link add above type bridge && ip link set above up && ip link set $LEFT_IF master above"
+    assert_status 0
+    run_in left ddp-xdp attach -I above
+    assert_status 0
+    run_in left unshare -m sh -c "mount -t sysfs sysfs /sys && ddp-xdp attach -I $LEFT_IF"
+    assert_status 4
+    assert_stderr_has "xdp: attach to $LEFT_IF: above, which is stacked on it, has the program iw_steer_"
+    assert_stderr_has "end its process or \`ddp-xdp detach -I above\`, and attach to $LEFT_IF first"
+    # sysfs of another network namespace does not list it.
+    run_in left ddp-xdp attach -I "$LEFT_IF"
+    assert_status 4
+    assert_stderr_has "attach to $LEFT_IF: an interface that is stacked on it (VLAN, bridge, macvlan) has a program"
+    # In the order that the message states it works.
+    run_in left sh -c "ddp-xdp detach -I above && ddp-xdp attach -I $LEFT_IF && ddp-xdp attach -I above"
+    assert_status 0
+    run_in left sh -c "ddp-xdp detach -I above && ddp-xdp detach -I $LEFT_IF && ip link delete above"
+    assert_status 0
+}
+
 @test "a program that is taken away from under a listener takes nobody else's packets along" {
     random_file src/f 3M
     listen
