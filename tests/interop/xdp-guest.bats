@@ -164,11 +164,19 @@ attached() {
         ip link set va.5 up && ip netns exec far sh -c "ip link add link vb name vb.5 type vlan id 5 &&
             ip address add 10.77.5.2/24 dev vb.5 && ip link set vb.5 up && ethtool -K vb txvlan off"'
     assert_status 0
+    # Linux attaches no program below one, so the order matters.
+    run_guest ddp-xdp attach -I va.5
+    assert_status 0
+    run_guest ddp-xdp attach -I va
+    assert_status 4
+    assert_stderr_has 'attach to va: va.5, which is stacked on it, has the program iw_steer_'
+    run_guest ddp-xdp detach -I va.5
+    assert_status 0
     guest_job ddp-bench --listen -t xdp -I va -p 7471 --bind '*'
     below=$JOB
+    attached va "$below"
     guest_job ddp-bench --listen -t xdp -I va.5 -p 7471 --bind 10.77.5.1
     above=$JOB
-    attached va "$below"
     attached va.5 "$above"
     for kind in 'xdp -I vb.5' raw; do
         # shellcheck disable=SC2086
