@@ -162,8 +162,14 @@ static int busy_alike(const char *interface, const struct iw_xdp_attached *a, st
 		interface, a->name, a->program, kept, interface);
 }
 
-/* Linux attaches no program to an interface if one that is stacked on it, as a VLAN interface or a
- * bridge is, has a program: EEXIST. */
+/* A dispatcher that holds none of our programs is foreign, too. */
+static bool foreign(const struct iw_xdp_attached *a)
+{
+	return a->owner == IW_XDP_FOREIGN || (a->owner == IW_XDP_DISPATCHER && !a->inside);
+}
+
+/* EEXIST without a program on the interface: Linux does not attach one while an interface stacked on it
+ * (VLAN, bridge, bond, macvlan) has a program. */
 static int busy_above(const char *interface, struct iw_fault *why)
 {
 	char path[sizeof("/sys/class/net/") + IF_NAMESIZE], above[IF_NAMESIZE];
@@ -178,7 +184,7 @@ static int busy_above(const char *interface, struct iw_fault *why)
 	while (d && !found && (e = readdir(d))) {
 		if (sscanf(e->d_name, "upper_%15s", above) != 1)
 			continue;
-		/* sysfs may be that of another network namespace. */
+		/* sysfs may show another network namespace: this one may have no interface of that name. */
 		ifindex = if_nametoindex(above);
 		found = ifindex && iw_xdp_attached(&a, ifindex, NULL) == 0 && a.program;
 	}
@@ -187,21 +193,33 @@ static int busy_above(const char *interface, struct iw_fault *why)
 	if (!found)
 		return iw_fail(
 			why, IW_E_BUSY,
-			"xdp: attach to %s: an interface that is stacked on it (VLAN, bridge, macvlan) has a program, and Linux attaches none below it: detach that one, and attach to %s first",
+			"xdp: attach to %s: an interface stacked on it (VLAN, bridge, bond, macvlan; perhaps in another network namespace) has a program, so Linux refuses: detach that program; to have both, attach to %s first",
 			interface, interface);
+	if (a.owner == IW_XDP_UNKNOWN)
+		return iw_fail(
+			why, IW_E_BUSY,
+			"xdp: attach to %s: %s, which is stacked on it, has program %u, which this user may not look at, so Linux refuses: be root to detach it",
+			interface, above, a.program);
+	if (foreign(&a))
+		return iw_fail(
+			why, IW_E_BUSY,
+			"xdp: attach to %s: %s, which is stacked on it, has the program %s (id %u), which is not part of iwarp-tools, so Linux refuses: `ddp-xdp detach -I %s --force-clean` detaches it",
+			interface, above, a.name, a.program, above);
 	return iw_fail(
 		why, IW_E_BUSY,
-		"xdp: attach to %s: %s, which is stacked on it, has the program %s (id %u), and Linux attaches none below it: end its process or `ddp-xdp detach -I %s`, and attach to %s first",
+		"xdp: attach to %s: %s, which is stacked on it, has the program %s (id %u), so Linux refuses: end its process or `ddp-xdp detach -I %s`; to have both, attach to %s first",
 		interface, above, a.name, a.program, above, interface);
 }
 
-static int busy(const char *interface, unsigned ifindex, int prog, int errnum, struct iw_fault *why)
+int iw_bpf_busy(const char *interface, unsigned ifindex, int prog, int errnum, struct iw_fault *why)
 {
 	struct bpf_prog_info requested;
 	struct iw_xdp_attached a;
 	uint32_t user;
 
-	if (iw_xdp_attached(&a, ifindex, NULL) < 0 || a.program == 0)
+	if (iw_xdp_attached(&a, ifindex, NULL) < 0)
+		return iw_os_fail(why, errnum, "xdp: attach to %s", interface);
+	if (a.program == 0)
 		return errnum == EEXIST ? busy_above(interface, why)
 					: iw_os_fail(why, errnum, "xdp: attach to %s", interface);
 	if (a.owner == IW_XDP_UNKNOWN)
@@ -209,7 +227,7 @@ static int busy(const char *interface, unsigned ifindex, int prog, int errnum, s
 			why, IW_E_BUSY,
 			"xdp: %s has program %u already, which this user may not look at: be root",
 			interface, a.program);
-	if (a.owner == IW_XDP_FOREIGN || (a.owner == IW_XDP_DISPATCHER && !a.inside))
+	if (foreign(&a))
 		return iw_fail(
 			why, IW_E_BUSY,
 			"xdp: %s has the program %s (id %u) already, which is not part of iwarp-tools; "
@@ -247,7 +265,7 @@ int iw_bpf_attach(int *link, bool *native, int prog, const char *interface, unsi
 		return 0;
 	}
 	if (fd == -EBUSY || fd == -EEXIST)
-		return busy(interface, ifindex, prog, -fd, why);
+		return iw_bpf_busy(interface, ifindex, prog, -fd, why);
 	if (fd == -EOPNOTSUPP)
 		return iw_fail(why, IW_E_NOTSUP,
 			       "xdp: the driver of %s has no native XDP, only generic mode; %s",

@@ -32,6 +32,10 @@ IW_MUST_CHECK int iw_bpf_load(struct bpf_object *o, const char *what, struct iw_
 IW_MUST_CHECK int iw_bpf_attach(int *link, bool *native, int prog, const char *interface,
 				unsigned ifindex, enum iw_xdp_mode mode, const char *remedy,
 				struct iw_fault *why);
+/* Why attaching prog gave errnum, EBUSY or EEXIST: *why names the program that is in the way, and what to
+ * do about it. Returns the error of *why, mostly IW_E_BUSY. */
+IW_MUST_CHECK int iw_bpf_busy(const char *interface, unsigned ifindex, int prog, int errnum,
+			      struct iw_fault *why);
 struct iw_bpf_shape {
 	const char *name;
 	uint32_t key, value; /* octets */

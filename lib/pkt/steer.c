@@ -360,6 +360,8 @@ static int dispatch(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct i
 		/* The object with the loaded program stays ours. */
 		xdp_program__close(p);
 	}
+	if (err == -EBUSY || err == -EEXIST)
+		return iw_bpf_busy(s->interface, s->facts.ifindex, s->prog, -err, why);
 	if (err)
 		return iw_bpf_fail(why, err, "xdp: attach to %s through the dispatcher",
 				   s->interface);

@@ -250,6 +250,14 @@ in_bpffs() {
     run_in left ddp-xdp detach -I "$LEFT_IF" --force-clean
     assert_status 0
     nothing_attached
+    # On a bridge, it blocks attaching to the bridge's port.
+    in_bpffs "ip link add above type bridge && ip link set $LEFT_IF master above && ip link set dev above xdpgeneric obj $object sec xdp"
+    assert_status 0
+    run_in left unshare -m sh -c "mount -t sysfs sysfs /sys && ddp-xdp attach -I $LEFT_IF"
+    net_ip left link delete above
+    assert_status 4
+    assert_stderr_has "attach to $LEFT_IF: above, which is stacked on it, has the program xdp"
+    assert_stderr_has "which is not part of iwarp-tools, so Linux refuses: \`ddp-xdp detach -I above --force-clean\` detaches it"
 }
 
 @test "native mode where there is none, and a dispatcher without its file system, cannot be" {

@@ -164,12 +164,15 @@ attached() {
         ip link set va.5 up && ip netns exec far sh -c "ip link add link vb name vb.5 type vlan id 5 &&
             ip address add 10.77.5.2/24 dev vb.5 && ip link set vb.5 up && ethtool -K vb txvlan off"'
     assert_status 0
-    # Linux attaches no program below one, so the order matters.
+    # Linux attaches no program to va while va.5 has one, so the order matters.
     run_guest ddp-xdp attach -I va.5
     assert_status 0
-    run_guest ddp-xdp attach -I va
-    assert_status 4
-    assert_stderr_has 'attach to va: va.5, which is stacked on it, has the program iw_steer_'
+    for option in "" --dispatcher; do
+        # shellcheck disable=SC2086
+        run_guest ddp-xdp attach -I va $option
+        assert_status 4
+        assert_stderr_has 'attach to va: va.5, which is stacked on it, has the program iw_steer_'
+    done
     run_guest ddp-xdp detach -I va.5
     assert_status 0
     guest_job ddp-bench --listen -t xdp -I va -p 7471 --bind '*'
