@@ -68,24 +68,25 @@ has_kib() {
     [ "$(du -ks --apparent-size dst | cut -f 1)" -gt "$1" ]
 }
 
-# push_started KIB OPTION...: sends src/f in the background, as $pid, and returns when KIB KiB are stored.
+# push_started KIB OPTION...: sends src/f in the background, as $pid, and returns when more than KIB KiB are stored; fails the test after
+# 10 s.
 push_started() {
     local kib=$1
 
     shift
     timeout --foreground 60 ddp-send -p "$PORT" "$@" src/f 127.0.0.1: >send.out 2>send.err </dev/null 3>&- &
     pid=$!
-    wait_until 10 has_kib "$kib" || fail_with 'nothing arrives'
+    wait_until 10 has_kib "$kib" || fail_with "at most $kib KiB arrived within 10 s" "$(cat send.err)"
 }
 
-# The sender of push_started has ended: sets $status, $output and $stderr, as run_here does.
+# push_ended: waits until the sender of push_started ends. Sets $status, $output and $stderr, as run_here does.
 push_ended() {
     status=0
     wait "$pid" || status=$?
     output=$(cat send.out) stderr=$(cat send.err)
 }
 
-# Octets of files that moved, as reported by the process that survived.
+# File octets that were moved, as reported by the process that survived.
 moved_octets() {
     jq -nR '[inputs | fromjson? | select(.event == "result") | .moved_octets] | add // 0' <"$1"
 }
