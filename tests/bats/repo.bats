@@ -317,9 +317,9 @@ same_options() {
     assert_output_is "$flags"
     run_here make --no-print-directory -s BUILD=./build//one-name/ print-O
     assert_output_is build/one-name
-    run_here make --no-print-directory -s BUILD=/tmp/elsewhere/ print-BUILD
+    run_here make --no-print-directory -s BUILD="$BATS_TEST_TMPDIR/elsewhere/" print-BUILD
     rm -rf build/one-name
-    assert_output_is /tmp/elsewhere
+    assert_output_is "$BATS_TEST_TMPDIR/elsewhere"
 }
 
 @test "the list of mutants fits the sources" {
