@@ -17,7 +17,7 @@ static int check_use(const char *name, const struct iw_xdp_attached *a, uint32_t
 			why, IW_E_BUSY,
 			"%s: process %u receives through the program; end that process first, or use --force-clean",
 			name, pid);
-	if (a->owner == IW_XDP_FOREIGN || (a->owner == IW_XDP_DISPATCHER && !a->inside))
+	if (iw_xdp_foreign(a))
 		return iw_fail(
 			why, IW_E_BUSY,
 			"%s: the program %s (id %u) is not part of iwarp-tools; --force-clean detaches it "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who has an XDP program on an interface, and how to get rid of it.
+ * The XDP program on an interface: which it is, what holds it, how to detach it.
  *
- * Job: what `ddp-xdp` and error texts tell of an interface. Neighbours: steer.h has the program itself.
+ * Job: what `ddp-xdp` and error texts report about an interface. Neighbours: steer.h has the program itself.
  * Built without libxdp each function answers IW_E_NOTSUP. Threads: no state.
  */
 #ifndef IW_PKT_ATTACH_H
@@ -42,13 +42,20 @@ struct iw_xdp_attached {
 	uint64_t run_ns, runs; /* with kernel.bpf_stats_enabled */
 	uint32_t insns;        /* that the verifier went through */
 };
-/* 0, with program 0 when there is none; IW_E_NOENT: no such interface; IW_E_PERM, IW_E_OS. */
+
+/* The program is not part of iwarp-tools. A dispatcher that calls none of our programs is foreign, too. */
+static inline bool iw_xdp_foreign(const struct iw_xdp_attached *a)
+{
+	return a->owner == IW_XDP_FOREIGN || (a->owner == IW_XDP_DISPATCHER && !a->inside);
+}
+
+/* 0, with program 0 if no program is attached; IW_E_NOENT: no such interface; IW_E_PERM, IW_E_OS. */
 IW_MUST_CHECK int iw_xdp_attached(struct iw_xdp_attached *out, unsigned ifindex,
 				  struct iw_fault *why);
 
-/* Who has a link open: a process, 0 when there is none that we may look at. name: of that process. */
+/* A process that has the link open; 0: no process that this user may look at. name: of that process. */
 int iw_xdp_holder(uint32_t link, char name[static 16]);
-/* Whether a link still holds a program on an interface: not when somebody detached it. */
+/* Whether a link still holds a program on an interface: false after the program was detached. */
 bool iw_xdp_link_holds(int link);
 
 enum iw_xdp_offload {
@@ -69,10 +76,10 @@ struct iw_xdp_driver {
 	bool transmit; /* it sends frames that programs redirect to it; of veth: now, for its far end takes them */
 	bool zerocopy, multi_buffer;
 };
-/* False: it is not told, by Linux before 6.3. */
+/* False: Linux before 6.3 does not report it. */
 bool iw_xdp_driver(struct iw_xdp_driver *out, unsigned ifindex);
 
-/* Index of an interface. IW_E_NOENT: there is none of that name. */
+/* Index of an interface. IW_E_NOENT: no interface has that name. */
 IW_MUST_CHECK int iw_xdp_ifindex(unsigned *out, const char *interface, struct iw_fault *why);
 /* One end of a pair. */
 bool iw_xdp_is_veth(const char *interface);
@@ -80,8 +87,8 @@ bool iw_xdp_is_veth(const char *interface);
 unsigned iw_xdp_queues(const char *interface);
 
 /*
- * Takes away what is attached, as `a` tells it: by its link, or if there is none as it is; nothing is
- * done when it is another program by then. A process that holds the link keeps a link to nothing.
+ * Detaches the program that `a` describes: through its link if it has one. Does nothing if another program
+ * is attached by then. A process that holds the link keeps a link to nothing.
  * IW_E_PERM, IW_E_NOENT (gone already), IW_E_OS.
  */
 IW_MUST_CHECK int iw_xdp_detach(const struct iw_xdp_attached *a, unsigned ifindex,
@@ -89,7 +96,7 @@ IW_MUST_CHECK int iw_xdp_detach(const struct iw_xdp_attached *a, unsigned ifinde
 
 /* --- links that outlive their process ----------------------------------------------------------- */
 
-#define IW_XDP_PINS "/sys/fs/bpf/iwarp" /* where links are pinned if nobody says otherwise */
+#define IW_XDP_PINS "/sys/fs/bpf/iwarp" /* the default directory of pinned links */
 
 /* Pins a link as dir/interface; the directory is made. IW_E_NOTSUP: dir is on no BPF file system;
  * IW_E_BUSY: there is one of that name; IW_E_PERM, IW_E_OS. */
@@ -97,7 +104,7 @@ IW_MUST_CHECK int iw_xdp_pin(int link, const char *dir, const char *interface,
 			     struct iw_fault *why);
 enum iw_xdp_pinned { IW_XDP_NO_PIN, IW_XDP_PINNED, IW_XDP_STALE }; /* stale: of a link to nothing */
 enum iw_xdp_pinned iw_xdp_pinned(const char *dir, const char *interface);
-/* Removes the pin of that name, whatever it holds. 0: there is none any more; IW_E_PERM, IW_E_OS. */
+/* Removes the pin of that name, whatever it holds. 0: no such pin is left; IW_E_PERM, IW_E_OS. */
 IW_MUST_CHECK int iw_xdp_unpin(const char *dir, const char *interface, struct iw_fault *why);
 /* --- the dispatcher of libxdp, which calls several programs ------------------------------------- */
 

@@ -162,12 +162,6 @@ static int busy_alike(const char *interface, const struct iw_xdp_attached *a, st
 		interface, a->name, a->program, kept, interface);
 }
 
-/* A dispatcher that holds none of our programs is foreign, too. */
-static bool foreign(const struct iw_xdp_attached *a)
-{
-	return a->owner == IW_XDP_FOREIGN || (a->owner == IW_XDP_DISPATCHER && !a->inside);
-}
-
 /* EEXIST without a program on the interface: Linux does not attach one while an interface stacked on it
  * (VLAN, bridge, bond, macvlan) has a program. */
 static int busy_above(const char *interface, struct iw_fault *why)
@@ -200,7 +194,7 @@ static int busy_above(const char *interface, struct iw_fault *why)
 			why, IW_E_BUSY,
 			"xdp: attach to %s: %s, which is stacked on it, has program %u, which this user may not look at, so Linux refuses: be root to detach it",
 			interface, above, a.program);
-	if (foreign(&a))
+	if (iw_xdp_foreign(&a))
 		return iw_fail(
 			why, IW_E_BUSY,
 			"xdp: attach to %s: %s, which is stacked on it, has the program %s (id %u), which is not part of iwarp-tools, so Linux refuses: `ddp-xdp detach -I %s --force-clean` detaches it",
@@ -227,7 +221,7 @@ int iw_bpf_busy(const char *interface, unsigned ifindex, int prog, int errnum, s
 			why, IW_E_BUSY,
 			"xdp: %s has program %u already, which this user may not look at: be root",
 			interface, a.program);
-	if (foreign(&a))
+	if (iw_xdp_foreign(&a))
 		return iw_fail(
 			why, IW_E_BUSY,
 			"xdp: %s has the program %s (id %u) already, which is not part of iwarp-tools; "
