@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Inside pkt: what everybody needs who loads an XDP program. Only where libxdp is. */
+/* Inside pkt: for each file that loads an XDP program. Only in a build with libxdp. */
 #ifndef IW_PKT_BPF_H
 #define IW_PKT_BPF_H
 
@@ -48,7 +48,7 @@ IW_MUST_CHECK int iw_bpf_join(int prog, int *fd, const struct iw_bpf_shape *shap
 IW_MUST_CHECK int iw_bpf_sum(void *out, size_t size, int map, const void *key);
 /* The kernel's facts about a program, and ids of up to *nmaps maps. 0, or -1 and errno. */
 int iw_bpf_prog_info(int fd, struct bpf_prog_info *out, uint32_t *maps, uint32_t *nmaps);
-/* The id of a link. 0: not told. */
+/* The id of a link. 0: the kernel did not give it. */
 uint32_t iw_bpf_link_id(int link);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The steering program's loader. What it knows stands in the program's maps and nowhere else: so a
- * resident program can be joined, and what a killed process left in it is found by who comes next.
+ * The loader of the steering program. All that it knows is in the maps of the program. Therefore a
+ * process can join a resident program, and finds what a killed process left in it.
  */
 #include "pkt/steer.h"
 
@@ -265,12 +265,12 @@ struct basket {
 };
 
 struct iw_steer {
-	struct steer_bpf *skel; /* NULL: the program is somebody else's */
+	struct steer_bpf *skel; /* NULL: another process loaded the program */
 	int prog, link;         /* -1: none */
 	int map[MAPS];
 	char interface[16];
 	struct iw_steer_facts facts;
-	struct ring_buffer *ring; /* NULL: nobody has asked for events */
+	struct ring_buffer *ring; /* NULL: events were not requested */
 	struct basket basket;
 };
 
@@ -317,7 +317,7 @@ static int own_loaded(struct iw_steer *s, struct iw_fault *why)
 		       : 0;
 }
 
-/* --- somebody else's --------------------------------------------------------------------------- */
+/* --- a program of another process ------------------------------------------------------------- */
 
 static int join(struct iw_steer *s, const struct iw_xdp_attached *a, struct iw_fault *why)
 {
@@ -536,8 +536,8 @@ static void forget_recent(struct iw_steer *s)
 
 /* --- sweeping ---------------------------------------------------------------------------------- */
 
-/* Deletes what `match` says of a hash. A deletion may make the walk begin anew, so the next key is asked
- * for first; who adds at the same time can lengthen it, and the bound ends it. */
+/* Deletes what `match` says of a hash. A deletion may make the walk begin anew, so the next key is
+ * requested first. A process that adds keys at the same time can lengthen the walk: the bound ends it. */
 static void sweep(int map, bool (*match)(const void *value, const void *key, uint32_t),
 		  uint32_t which)
 {
@@ -636,7 +636,7 @@ static void forget_worker(struct iw_steer *s, uint32_t worker)
 	}
 }
 
-/* Somebody lives who said that it has a socket there. */
+/* A process that is still alive has registered a socket there. */
 static bool is_taken(struct iw_steer *s, uint32_t worker)
 {
 	for (unsigned q = 0; q < s->facts.queues; q++) {
@@ -659,7 +659,7 @@ static void drop_sockets(struct iw_steer *s, uint32_t worker, unsigned n)
 	}
 }
 
-/* 0, -EEXIST: the number is somebody's; another errno, negative. */
+/* 0; -EEXIST: the number is in use; another errno, negative. */
 static int put_sockets(struct iw_steer *s, uint32_t worker, const int *xsk, unsigned n)
 {
 	for (unsigned q = 0; q < n; q++) {
@@ -710,7 +710,7 @@ int iw_steer_worker_add(struct iw_steer *s, uint32_t *worker, const int *xsk, un
 	if (err < 0)
 		return iw_os_fail(why, -err, "xdp: steer to a socket of %s", s->interface);
 	*worker = w - 1;
-	/* What one before us left, who was killed. */
+	/* What an earlier process left when it was killed. */
 	forget_worker(s, *worker);
 	err = tell_owner(s, *worker, xsk, n);
 	if (err) {
@@ -778,7 +778,7 @@ int iw_steer_endpoint_add(struct iw_steer *s, uint32_t *id, const struct iw_addr
 	struct iw_xdp_endpoint_key key;
 	int err = 0;
 
-	/* Drawn at random, so that nobody who joins has to know what the others had. */
+	/* Random, so that a process that joins need not know the ids that the others had. */
 	while (e.id == 0 && err == 0)
 		err = iw_os_random(&e.id, sizeof(e.id));
 	if (err)
@@ -916,7 +916,7 @@ static bool sum_stream(const struct iw_steer *s, void *out, const void *key)
 	return got;
 }
 
-/* A socket's entry that nobody uses is none. */
+/* A socket entry without a process is unused. */
 static bool is_told(enum iw_steer_what what, const void *value)
 {
 	struct iw_xdp_sock sock;

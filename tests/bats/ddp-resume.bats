@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Transfers that are interrupted, and the same command that goes on: processes killed at random moments, connections cut.
+# Interrupted transfers that the same command resumes: processes are killed at random moments, and connections are cut.
 #
 #   IW_KILLS=200 IW_KILL_SIZE=1G IW_KILL_FILES=5000 IW_KILL_WITHIN=2000 IW_KILL_RATE=40G   kills, the large file's size, small files, ms
 #   that a run has at most before it is killed, its --bwlimit; by default few, small, 400 and 1G, so that most kills hit a running

@@ -150,7 +150,7 @@ no_buffer() {
     reg show "$STAG"
     assert_output_has "$URI"
     assert_output_has '1000 (1000 B)'
-    # A list is for everybody's eyes: no keys.
+    # A list may be shown to other users: it has no keys.
     reg list --json
     assert_output_lacks "$IW_KEY"
     reg list
@@ -237,7 +237,7 @@ no_buffer() {
     assert_output_has 'to=9999&len=1&'
 }
 
-# SEC-23: new memory has nobody's old octets in it
+# SEC-23: new memory holds no old octets of another process
 @test "new memory is zeros, then what was written, for as long as it is registered" {
     random_file data 1000000
     serve
@@ -394,7 +394,7 @@ no_buffer() {
     assert_status 0
     assert_jsonl '[.[0].event, .[-1].event, .[-1].stag]' "[\"buffer\",\"gone\",\"$STAG\"]"
     assert_jsonl 'map(select(.event=="interval" and .ended)) | map([.write_octets, .read_octets])' '[[2000000,0],[0,3000000]]'
-    # All that was told as new is all there was.
+    # The new octets of all intervals add up to the totals.
     assert_jsonl 'map(select(.event=="interval")) | [(map(.new_write_octets)|add), (map(.new_read_octets)|add)]' '[2000000,3000000]'
     reg watch "$STAG"
     assert_status 1
@@ -536,7 +536,7 @@ no_buffer() {
     serve
     assert_equal "$(stat -c %a ctl)" 600
     if [ "$(id -u)" -eq 0 ]; then
-        # Nobody else gets in, by its mode and, should somebody change that, by who asks.
+        # Other users are refused: by the mode of the socket and, if it was changed, by the user of the peer.
         dir=$(mktemp -d)
         chmod 755 "$dir"
         cp "$(command -v stag-reg)" "$dir"
@@ -730,7 +730,7 @@ no_buffer() {
 @test "the examples of stag-reg(1)" {
     local n=0 block
 
-    # They use the default port, which here somebody else may have.
+    # They use the default port, which another process may use on this machine.
     [ -n "${NET_LEFT_PID:-}" ] || require_netns
     mkdir run
     XDG_RUNTIME_DIR=$PWD/run serve_in left ddp-recv in
@@ -751,7 +751,7 @@ no_buffer() {
     reg add --size 600K
     assert_status 4
     assert_stderr_has "--size 600.0 KiB exceeds the receiver's --max-memory (1.0 MiB, 600.0 KiB in use)"
-    # What is there of files does not count.
+    # A file that exists already does not count: it needs no new memory.
     letters in/f 2000000 a
     reg add in/f
     assert_status 0
