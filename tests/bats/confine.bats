@@ -93,13 +93,13 @@ let_go() {
     # Its clients choose the congestion control of TCP.
     IW_READY='listening on' serve_here ddp-bench -p 0 --listen
     assert_confined "$SERVE_PID" 65534 $admin
-    IW_READY='listening on' serve_here ddp-bench -p 0 --listen -t udp
+    IW_READY='listening on' serve_here ddp-bench -p 0 --listen -t udp --udp-port 0
     assert_confined "$SERVE_PID" 65534 $none
     IW_READY='listening on' serve_here mpa-probe -p 0 --listen
     assert_confined "$SERVE_PID" 65534 $none
     IW_READY='listening on' serve_here mpa-probe -p 0 --listen --app rping
     assert_confined "$SERVE_PID" 65534 $none
-    IW_READY='listening on' serve_here sctp-ddp-ping -t raw --listen
+    IW_READY='listening on' serve_here sctp-ddp-ping -t raw -p "$PORT" --listen
     assert_confined "$SERVE_PID" 65534 $none
 }
 

@@ -238,10 +238,10 @@ bench() {
     local error=NOTSUP
 
     [ "$(id -u)" -eq 0 ] || [[ $(ddp-bench --doctor --json) != *'needs CAP_NET_RAW'* ]] || error=PERM
-    run_here ddp-bench --listen -t xdp -I lo
+    run_here ddp-bench --listen -t xdp -I lo -p "$PORT"
     assert_status 3
     assert_stderr_has 'xdp: '
-    run_here ddp-bench 127.0.0.1 write -t xdp -I lo --json
+    run_here ddp-bench 127.0.0.1 write -t xdp -I lo -p "$PORT" --json
     assert_status 3
     assert_jsonl '.[0] | [.event, .error, .exit_status]' "[\"error\",\"$error\",3]"
 }

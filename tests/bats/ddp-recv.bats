@@ -709,7 +709,7 @@ EOF
     run_here ddp-send --listen plain
     assert_status 4
     assert_stderr_has 'plain: not a directory; name the directory whose files are to be served'
-    run_here ddp-recv -t xdp -I lo dst
+    run_here ddp-recv -t xdp -I lo -p "$PORT" dst
     assert_status 3
 }
 

@@ -315,13 +315,21 @@ wait_until() {
     done
 }
 
-# Prints a port without a listener, from a range that the kernel does not assign automatically.
+# Prints a port without a listener, which this file has not used before. The kernel assigns none of these ports automatically. Each file
+# has a range of its own: others run at the same time, and may take a port for which no listener has been started yet.
 free_port() {
-    local port try
+    local files=("$IW_TOP"/tests/{bats,interop}/*.bats) size file used port try
 
-    for ((try = 0; try < 200; try++)); do
-        port=$((20000 + (RANDOM * 32768 + RANDOM) % 12000))
+    size=$((12000 / ${#files[@]}))
+    for file in "${!files[@]}"; do
+        [ ! "${files[file]}" -ef "$BATS_TEST_FILENAME" ] || break
+    done
+    read -r used 2>/dev/null <"$BATS_FILE_TMPDIR/port" || used=$RANDOM
+    for ((try = 0; try < size; try++)); do
+        used=$(((used + 1) % size))
+        port=$((20000 + file * size + used))
         if [ -z "$(ss -Hnltu "sport = :$port")" ]; then
+            echo "$used" >"$BATS_FILE_TMPDIR/port"
             echo "$port"
             return
         fi

@@ -652,7 +652,7 @@ no_buffer() {
 }
 
 @test "usage errors, and what cannot be, with their status" {
-    local bad
+    local bad port
 
     letters board 100 A
     for bad in 'add' 'add board --size 5' 'add --size 0' 'add --size 5 --range 1:2' 'add board --access x' 'add board --pd a/b' \
@@ -695,10 +695,11 @@ no_buffer() {
     assert_stderr_has 'no such connection'
     assert_equal "$(buffers)" 0
     # A ddp-send that listens has no buffers.
-    serve_here ddp-send --listen -p $((PORT + 1)) in
-    run_here ddp-recv --from "ddp+tcp://127.0.0.1:$((PORT + 1))/stag/00000001?to=0&len=1&access=r"
+    port=$(free_port)
+    serve_here ddp-send --listen -p "$port" in
+    run_here ddp-recv --from "ddp+tcp://127.0.0.1:$port/stag/00000001?to=0&len=1&access=r"
     assert_status 1
-    assert_stderr_is "ddp-recv: the listener at 127.0.0.1:$((PORT + 1)) has no registered buffers; expected the ddp-recv in which stag-reg add registered the buffer"
+    assert_stderr_is "ddp-recv: the listener at 127.0.0.1:$port has no registered buffers; expected the ddp-recv in which stag-reg add registered the buffer"
 }
 
 @test "a ddp-recv that stops answering is named with what to look at" {
