@@ -7,7 +7,7 @@
     dead=N     the same, and nothing goes on new ones either; of UDP, no datagram goes any more
     flip=N     a bit of octet N of the first connection changes, on the way to TO-PORT
     reply=K    a bit of octet 16 of what connection K (from 1) brings from TO-PORT changes: a flag of its MPA Reply
-    rate=N     N octets a second pass in all, both ways together
+    rate=N     N octets a second pass in all, both ways together; what a busy machine delays is made up for
 
 Octets are counted both ways together. Prints "listening", and "harmed" when the harm is done.
 """
@@ -55,7 +55,7 @@ def small(sock):
 
 
 def tcp():
-    through = conns = 0
+    through = conns = due = 0
     ways, held, dead = {}, [], False
     door = small(socket.create_server(("127.0.0.1", port), backlog=64))
     events.register(door, selectors.EVENT_READ)
@@ -95,7 +95,8 @@ def tcp():
                 continue
             through += len(octets)
             if kind == "rate":
-                time.sleep(len(octets) / number)
+                due = max(due, time.monotonic() - 0.5) + len(octets) / number
+                time.sleep(max(0, due - time.monotonic()))
             if kind in ("hold", "dead") and not dead and number and through >= number:
                 for end in ways:
                     events.unregister(end)

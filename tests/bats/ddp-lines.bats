@@ -116,11 +116,11 @@ silent() {
     local mode
 
     random_file src/f 300000
-    serve_here ddp-recv -p "$PORT" --timeout 2s dst
+    serve_here ddp-recv -p "$PORT" --timeout 3s dst
     bad_line tcp rate=50000
     for mode in write read send; do
         rm -f dst/f
-        run_here ddp-send --json -m $mode --timeout 2s -p "$LINE" src/f 127.0.0.1:
+        run_here ddp-send --json -m $mode --timeout 3s -p "$LINE" src/f 127.0.0.1:
         assert_status 0
         assert_jsonl '[.[]|select(.event=="result")][0].redials' 0
         assert_same_file src/f dst/f
