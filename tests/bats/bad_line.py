@@ -7,7 +7,7 @@
     dead=N     the same, and nothing goes on new ones either; of UDP, no datagram goes any more
     flip=N     a bit of octet N of the first connection changes, on the way to TO-PORT
     reply=K    a bit of octet 16 of what connection K (from 1) brings from TO-PORT changes: a flag of its MPA Reply
-    rate=N     N octets a second pass in all, both ways together; what a busy machine delays is made up for
+    rate=N     N octets a second pass in all, both ways together; after a delay by a busy machine more octets pass until the mean is N again
 
 Octets are counted both ways together. Prints "listening", and "harmed" when the harm is done.
 """

@@ -576,7 +576,7 @@ EOF
     serve_end
     assert_status 0
     random_file src/big 64M
-    # Busy: what is under way is finished.
+    # During a transfer: the listener completes it first.
     listen
     ddp-send -p "$PORT" --bwlimit 400M src/big 127.0.0.1: >send.out 2>&1 </dev/null 3>&- &
     pid=$!

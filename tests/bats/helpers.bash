@@ -315,8 +315,8 @@ wait_until() {
     done
 }
 
-# Prints a port without a listener, which this file has not used before. The kernel assigns none of these ports automatically. Each file
-# has a range of its own: others run at the same time, and may take a port for which no listener has been started yet.
+# Prints a port that has no listener and that this function did not print shortly before. The kernel does not assign these ports
+# automatically. Each .bats file has its own range of ports: files run at the same time, and a port has no listener before its test starts one.
 free_port() {
     local files=("$IW_TOP"/tests/{bats,interop}/*.bats) size file used port try
 

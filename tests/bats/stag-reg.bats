@@ -563,7 +563,7 @@ no_buffer() {
     assert_status 4
     assert_stderr_is "stag-reg: no ddp-recv answers at $XDG_RUNTIME_DIR/iwarp/recv-9999.sock: start one, name its port with -p, or as root use --control for another user's, as /run/iwarp/recv-9999.sock"
     run_here env -u XDG_RUNTIME_DIR stag-reg list -p 9999
-    # A listener that root ran leaves a directory that others may not search.
+    # If root ran a listener, this directory remains, and other users may not search it.
     if [ -d /run/iwarp ] && [ ! -x /run/iwarp ]; then
         assert_status 3
         assert_stderr_is 'stag-reg: control socket /run/iwarp/recv-9999.sock: permission denied; only its owner and root may use it'
