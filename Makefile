@@ -90,7 +90,7 @@ ifneq ($(WERROR),)
 IW_WARNINGS += -Werror
 endif
 
-IW_CPPFLAGS := -D_GNU_SOURCE= -Ilib -Ilib/include -I. -include $(O)/config.h
+IW_CPPFLAGS := -D_GNU_SOURCE= -Ilib -Ilib/include -Icmd -I. -include $(O)/config.h
 IW_CFLAGS := -std=gnu11 -fPIC -fvisibility=hidden -fstack-protector-strong -fno-common -pthread $(IW_WARNINGS)
 IW_LDFLAGS := -pthread $(IW_CROSS_LDFLAGS)
 ifneq ($(SANITIZE),)

@@ -1,17 +1,45 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# One binary for each cmd/<tool>.c. Tools are linked with the archives, so that each runs from where it was built.
+# The rooms of the tools, each a folder of cmd/. A tool is a file NAME.c with main(), beside the files that only it uses; cmd/transfer
+# has two, ddp-send and ddp-recv. cmd/cli and cmd/cbor are for all tools. Tools are linked with the archives, so that each runs from
+# where it was built.
 
-IW_TOOLS := $(sort $(basename $(notdir $(wildcard cmd/*.c))))
+# Pure, like those of the library.
+IW_PURE_TOOL_ROOMS := cbor transfer/protocol
+IW_TOOL_ROOMS := $(IW_PURE_TOOL_ROOMS) cli transfer/files transfer stag-reg ddp-bench ddp-dump ddp-xdp mpa-probe sctp-ddp-ping
+
+IW_MAIN_SRCS := $(sort $(shell grep -lw '^int main' cmd/*/*.c))
+IW_TOOL_SRCS := $(filter-out $(IW_MAIN_SRCS),$(sort $(foreach room,$(IW_TOOL_ROOMS),$(wildcard cmd/$(room)/*.c))))
+IW_TOOL_OBJS := $(call objs,$(IW_TOOL_SRCS))
+IW_TOOLS := $(basename $(notdir $(IW_MAIN_SRCS)))
 IW_TOOL_BINS := $(addprefix $(O)/,$(IW_TOOLS))
-IW_ALL_OBJS += $(call objs,$(wildcard cmd/*.c))
+IW_ALL_OBJS += $(IW_TOOL_OBJS) $(call objs,$(IW_MAIN_SRCS))
+IW_CROSS_OBJS := $(call objs,$(sort $(foreach room,$(IW_PURE_ROOMS),$(wildcard lib/$(room)/*.c)) \
+	$(foreach room,$(IW_PURE_TOOL_ROOMS),$(wildcard cmd/$(room)/*.c))))
+
+IW_TOOLS_A := $(O)/libiwtools.a
+IW_CROSS_A := $(O)/libiwcross.a
+
+$(IW_TOOLS_A): $(IW_TOOL_OBJS) $(O)/libiwtools.list
+	$(archive)
+
+$(IW_CROSS_A): $(IW_CROSS_OBJS) $(O)/libiwcross.list
+	$(archive)
+
+ifdef CONFIGURED
+$(call keep_text,$(O)/libiwtools.list,$(IW_TOOL_OBJS))
+$(call keep_text,$(O)/libiwcross.list,$(IW_CROSS_OBJS))
+endif
 
 .PHONY: tools
 tools: $(IW_TOOL_BINS)
 
-$(IW_TOOL_BINS): $(O)/%: $(O)/obj/cmd/%.o $(IW_TOOLS_A) $(IW_LIB_A)
-	$(call say,LD,$@)
-	$(Q)$(CC) $(IW_LTO_LDFLAGS) $(IW_LDFLAGS) $(LDFLAGS) -o $@ $< $(IW_TOOLS_A) $(IW_LIB_A) $(IW_TOOL_LDLIBS) $(IW_LIB_LDLIBS) $(LDLIBS)
+define tool_rule
+$(O)/$(basename $(notdir $(1))): $(call objs,$(1)) $(IW_TOOLS_A) $(IW_LIB_A)
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) $$(IW_LTO_LDFLAGS) $$(IW_LDFLAGS) $$(LDFLAGS) -o $$@ $$< $$(IW_TOOLS_A) $$(IW_LIB_A) $$(IW_TOOL_LDLIBS) $$(IW_LIB_LDLIBS) $$(LDLIBS)
+endef
+$(foreach main,$(IW_MAIN_SRCS),$(eval $(call tool_rule,$(main))))
 
 # Said once, before a compiler says it of every file. Another machine's objects (CROSS) are those of pure rooms, which need less.
 ifneq ($(IW_MISSING),)
@@ -19,6 +47,6 @@ ifeq ($(CROSS),)
 .PHONY: need-tools
 need-tools:
 	@echo 'the tools need $(strip $(IW_MISSING)): run make deps, or make lib for the library alone' >&2; exit 1
-tools $(IW_TOOL_OBJS) $(call objs,$(wildcard cmd/*.c)): | need-tools
+tools $(IW_TOOL_OBJS) $(call objs,$(IW_MAIN_SRCS)): | need-tools
 endif
 endif

@@ -1,26 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The rooms of lib/, each a folder. A new .c file in a room is found by itself; a new room is added to a list here.
+# The rooms of the library, each a folder of lib/. The build finds a new .c file in a room; a new room is added to a list here.
 
 # No system call, no clock, no printing, no global state: scripts/check-layers looks at their objects.
 IW_PURE_ROOMS := util wire mpa sctpmap sctp ddp rdmap conn
-IW_PURE_TOOL_ROOMS := xfer impair
-
-IW_LIB_ROOMS := $(IW_PURE_ROOMS) verbs llp pkt os loop trace
-IW_TOOL_ROOMS := cli $(IW_PURE_TOOL_ROOMS) file rm bench probe ping capture keeper
+IW_LIB_ROOMS := $(IW_PURE_ROOMS) verbs llp pkt loader os loop trace
 
 IW_LIB_SRCS := $(sort $(foreach room,$(IW_LIB_ROOMS),$(wildcard lib/$(room)/*.c)))
-IW_TOOL_SRCS := $(sort $(foreach room,$(IW_TOOL_ROOMS),$(wildcard lib/$(room)/*.c)))
 IW_LIB_OBJS := $(call objs,$(IW_LIB_SRCS))
-IW_TOOL_OBJS := $(call objs,$(IW_TOOL_SRCS))
-IW_CROSS_OBJS := $(call objs,$(sort $(foreach room,$(IW_PURE_ROOMS) $(IW_PURE_TOOL_ROOMS),$(wildcard lib/$(room)/*.c))))
-IW_ALL_OBJS := $(IW_LIB_OBJS) $(IW_TOOL_OBJS)
+IW_ALL_OBJS := $(IW_LIB_OBJS)
 
 IW_SOVERSION := $(firstword $(subst ., ,$(VERSION)))
 IW_LIB_A := $(O)/libiwarp.a
 IW_LIB_SO := $(O)/libiwarp.so.$(VERSION)
-IW_TOOLS_A := $(O)/libiwtools.a
-IW_CROSS_A := $(O)/libiwcross.a
 
 lib: $(O)/agree.stamp $(IW_LIB_A) $(O)/libiwarp.so $(O)/libiwarp.pc
 
@@ -36,16 +28,8 @@ endef
 $(IW_LIB_A): $(IW_LIB_OBJS) $(O)/libiwarp.list
 	$(archive)
 
-$(IW_TOOLS_A): $(IW_TOOL_OBJS) $(O)/libiwtools.list
-	$(archive)
-
-$(IW_CROSS_A): $(IW_CROSS_OBJS) $(O)/libiwcross.list
-	$(archive)
-
 ifdef CONFIGURED
 $(call keep_text,$(O)/libiwarp.list,$(IW_LIB_OBJS))
-$(call keep_text,$(O)/libiwtools.list,$(IW_TOOL_OBJS))
-$(call keep_text,$(O)/libiwcross.list,$(IW_CROSS_OBJS))
 $(call keep_text,$(O)/pc.key,$(PREFIX) $(LIBDIR) $(INCLUDEDIR))
 endif
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/capture.h"
+#include "ddp-dump/capture.h"
 #include "counting_mem.h"
 #include "util/num.h"
 #include "wire/crc32c.h"

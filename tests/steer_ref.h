@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "pkt/steer.h"
+#include "loader/steer.h"
 #include "util/num.h"
 #include "wire/ddp.h"
 #include "wire/sctp.h"

@@ -5,7 +5,7 @@
  * Fixed-width types only, no padding that a compiler could choose. Numbers are in host order unless
  * it says "wire": then they lie as they do in the packet. Each map says who writes and who reads it:
  *   program   the steering program, for every packet
- *   loader    lib/pkt/steer.c, on behalf of a carrier
+ *   loader    lib/loader/steer.c, on behalf of a carrier
  *   status    ddp-xdp status, which only looks
  */
 #ifndef IW_XDP_SHARED_H

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # Each xdp/<name>.bpf.c becomes $(O)/xdp/<name>.skel.h, a header with the program in it: nothing is looked for at run time.
-# Without libxdp, libbpf, clang or bpftool there is no such header, and lib/pkt says so when it is asked.
+# Without libxdp, libbpf, clang or bpftool there is no such header, and lib/loader says so when it is asked.
 
 IW_BPF_NAMES := $(sort $(basename $(basename $(notdir $(wildcard xdp/*.bpf.c)))))
 IW_BPF_SKELS := $(addprefix $(O)/xdp/,$(addsuffix .skel.h,$(IW_BPF_NAMES)))
@@ -12,7 +12,7 @@ IW_BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter
 ifneq ($(IW_HAVE_XDP),)
 # The generated code keeps to no warnings of ours.
 IW_CPPFLAGS += -isystem $(O)/xdp
-$(call objs,$(wildcard lib/pkt/*.c)): $(IW_BPF_SKELS)
+$(call objs,$(wildcard lib/loader/*.c)): $(IW_BPF_SKELS)
 -include $(IW_BPF_SKELS:.skel.h=.d)
 # make would remove them as intermediate, and the .d files would ask for them anew: a second make compiled and linked all again.
 .SECONDARY: $(IW_BPF_SKELS:.skel.h=.bpf.o)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "os/os.h"
-#include "pkt/live.h"
+#include "loader/live.h"
 #include "pkt/xsk_dev.h"
 #include "pkt/xsk_loan.h"
 #include "util/num.h"

@@ -5,7 +5,7 @@
  * Job: frames in and out, in batches on all four rings. An interface (pkt/xsk_dev.h) is opened by the
  * first worker and closed by the last: a queue takes one UMEM alone (the kernel refuses a second with EBUSY),
  * so the workers of a process share it, with the steering program in front. Neighbours: pkt/xdp.c stands on
- * it, pkt/steer.h loads the program, pkt/umem.h has the frames.
+ * it, loader/steer.h loads the program, pkt/umem.h has the frames.
  * Threads: a worker belongs to one thread at a time. What workers share is the fill and completion rings and
  * the free frames; one lock a UMEM is held while a batch of addresses is moved and across no system call.
  *
@@ -23,7 +23,7 @@
 
 #include <iwarp/err.h>
 
-#include "pkt/steer.h"
+#include "loader/steer.h"
 #include "util/lend.h"
 
 #define IW_XSK_BATCH 64  /* packets of one receive, at most */
@@ -53,7 +53,7 @@ struct iw_xsk_facts {
 	uint32_t loans;      /* packets that can be lent at once */
 	uint32_t packet_max; /* octets of a frame on the wire that can come in */
 	uint64_t rx, tx;     /* packets */
-	uint64_t live;       /* of tx: sent by the program, in bursts (pkt/live.h) */
+	uint64_t live;       /* of tx: sent by the program, in bursts (loader/live.h) */
 	/* XDP_STATISTICS, of all queues */
 	uint64_t rx_dropped, rx_ring_full, rx_fill_empty, tx_invalid;
 };

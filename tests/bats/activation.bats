@@ -100,6 +100,6 @@ teardown() {
     require_tool systemd-analyze python3
     run_here systemd-analyze syscall-filter
     [ "$status" -eq 0 ] || skip 'needs systemd-analyze: it does not list its sets of system calls'
-    run_here python3 "$IW_TOP/tests/bats/unit_calls.py" "$OUTPUT_FILE" "$IW_TOP/scripts/systemd/ddp-recv.service.in" "$IW_TOP/lib/cli/seccomp.c"
+    run_here python3 "$IW_TOP/tests/bats/unit_calls.py" "$OUTPUT_FILE" "$IW_TOP/scripts/systemd/ddp-recv.service.in" "$IW_TOP/cmd/cli/seccomp.c"
     assert_status 0
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# ddp-xdp: programs on the interfaces of two namespaces. What the steering program makes of a packet is in tests/unit/pkt_steer_test.c.
+# ddp-xdp: programs on the interfaces of two namespaces. What the steering program makes of a packet is in tests/unit/loader_steer_test.c.
 
 # bats file_tags=beside
 

@@ -187,25 +187,25 @@ def check_files(page, pairs):
 
 # --- sources ---------------------------------------------------------------------------------------------------------
 
-# Where the keys of each tool are written; those of lib/cli are common to all.
+# Where the keys of each tool are written; those of cmd/cli are common to all.
 SOURCES = {
-    "common": ["lib/cli"],
-    "ddp-send": ["lib/file", "cmd/ddp-send.c", "cmd/ddp-recv.c"],
-    "ddp-bench": ["lib/bench", "cmd/ddp-bench.c"],
-    "ddp-dump": ["lib/capture", "cmd/ddp-dump.c"],
-    "ddp-xdp": ["lib/keeper", "cmd/ddp-xdp.c"],
-    "mpa-probe": ["lib/probe", "cmd/mpa-probe.c"],
-    "sctp-ddp-ping": ["lib/ping", "cmd/sctp-ddp-ping.c"],
-    "stag-reg": ["lib/rm", "cmd/stag-reg.c"],
+    "common": ["cmd/cli"],
+    "ddp-send": ["cmd/transfer", "cmd/transfer/files"],
+    "ddp-bench": ["cmd/ddp-bench"],
+    "ddp-dump": ["cmd/ddp-dump"],
+    "ddp-xdp": ["cmd/ddp-xdp"],
+    "mpa-probe": ["cmd/mpa-probe"],
+    "sctp-ddp-ping": ["cmd/sctp-ddp-ping"],
+    "stag-reg": ["cmd/stag-reg"],
     "trace": ["lib/trace", "lib/util/events.def"],
 }
 # Lists of names from which keys are made: any string literal, or name in an X(...) list, of these files counts.
 LISTS = {
-    "ddp-bench": ["lib/bench", "lib/pkt/attach.c"],
-    "ddp-dump": ["lib/capture/capture.h"],
-    "ddp-xdp": ["lib/keeper", "xdp/shared.h"],
-    "trace": ["lib/probe/play.c"],
-    "stag-reg": ["lib/rm", "cmd/stag-reg.c"],
+    "ddp-bench": ["cmd/ddp-bench", "lib/loader/attach.c"],
+    "ddp-dump": ["cmd/ddp-dump/capture.h"],
+    "ddp-xdp": ["cmd/ddp-xdp", "xdp/shared.h"],
+    "trace": ["cmd/mpa-probe/play.c"],
+    "stag-reg": ["cmd/stag-reg"],
 }
 
 

@@ -23,8 +23,7 @@ project_files() {
 tools() {
     local f
 
-    for f in cmd/*.c; do
-        [ -e "$f" ] || continue
+    grep -l '^int main(' cmd/*/*.c | while read -r f; do
         f=${f##*/}
         echo "${f%.c}"
     done
@@ -329,7 +328,7 @@ same_options() {
 
 # A row of a list of mutants: the text that replaces a check of lib/wire/atomic.c, and the expected result.
 mutant() {
-    printf 'RFC 7306 5.2\twire/atomic.c\tiw_atomic_req_decode\t%s\t%s\t%s\n' 'if (len < IW_RDMAP_ATOMIC_REQ_LEN)' "$1" "$2"
+    printf 'RFC 7306 5.2\tlib/wire/atomic.c\tiw_atomic_req_decode\t%s\t%s\t%s\n' 'if (len < IW_RDMAP_ATOMIC_REQ_LEN)' "$1" "$2"
 }
 
 # The state of the sources and of TMPDIR.
@@ -348,8 +347,8 @@ mutants_leave() {
     { mutant 'if (0)' wire_atomic_test; mutant 'if (IW_RDMAP_ATOMIC_REQ_LEN > len)' wire_atomic_test; } >"$list"
     run_here scripts/mutants --build "$IW_BUILD" --list "$list" --verbose
     assert_status 1
-    assert_output_has 'killed     1: RFC 7306 5.2 wire/atomic.c'
-    assert_output_has 'survived   2: RFC 7306 5.2 wire/atomic.c'
+    assert_output_has 'killed     1: RFC 7306 5.2 lib/wire/atomic.c'
+    assert_output_has 'survived   2: RFC 7306 5.2 lib/wire/atomic.c'
     assert_output_has '2 mutants: 1 noticed, 1 survived, 0 stale, 0 do not compile; 1 not as the list expects'
 
     # With a reason the second mutant is as expected; with a reason the first is not.

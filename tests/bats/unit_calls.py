@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Compares two lists of system calls: SystemCallFilter= of a unit, and the calls that lib/cli/seccomp.c allows.
+"""Compares two lists of system calls: SystemCallFilter= of a unit, and the calls that cmd/cli/seccomp.c allows.
 
 unit_calls.py SETS UNIT SECCOMP_C    SETS: output of `systemd-analyze syscall-filter`; exit status 1 if the unit lacks a call
 """

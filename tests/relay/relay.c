@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A bad link: carries Ethernet frames between two interfaces and does to them what lib/impair says, in each
+ * A bad link: carries Ethernet frames between two interfaces and does to them what tests/impair says, in each
  * direction with settings of its own. What runs over it does not matter: the ends are other interfaces, joined to
  * these two as veth pairs are, and the host of this program is no host on that network.
  *

@@ -16,7 +16,7 @@
 #include "cli/cli.h"
 #include "cli_capture.h"
 #include "llp/llp.h"
-#include "pkt/steer.h"
+#include "loader/steer.h"
 #include "util/text.h"
 
 static const struct iw_check *find(const struct iw_doctor *d, const char *subject)

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "os/probe.h"
-#include "pkt/steer.h"
+#include "loader/steer.h"
 
 #define AF_XDP_ 44
 

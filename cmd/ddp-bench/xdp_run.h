@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Inside bench: the runs of `ddp-bench xdp`. Each is two processes, one a side; they and the parent exchange values
+ * in shared memory.
+ *
+ * xdp_bench.c starts them and makes figures of what they say; xdp_bare.c has those who do without DDP,
+ * xdp_ddp.c RDMA Writes by the library's own means, xdp_generate.c the generator of segments and the
+ * process that places them.
+ */
+#ifndef IW_BENCH_XDP_RUN_H
+#define IW_BENCH_XDP_RUN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ddp-bench/environment.h"
+#include "ddp-bench/lab.h"
+#include "ddp-bench/xdp_bench.h"
+#include "loader/generate.h"
+
+#define PORT       7471
+#define WINDOW     IW_MSEC(200)
+#define WARMUP     IW_MSEC(100)
+/* Each receiver, of DDP and bare, polls for this time without a packet before it sleeps. */
+#define SPIN       IW_MSEC(1)
+/* Octets of a frame before the payload of a tagged segment: Ethernet, IPv4, SCTP, DATA, DDP-SSN, DDP. */
+#define SCTP_AT    34
+#define HEAD_LEN   (SCTP_AT + 12 + 16 + 2 + 14)
+#define MEMORY     ((size_t)1 << 20)
+#define FRAME_MOST 4096
+
+/* What the processes of one run share. */
+struct shared {
+	atomic_int ready, stop;
+	/* What was received, by whoever receives. */
+	atomic_uint_fast64_t frames, octets;
+	/* Of the window. */
+	uint64_t ns, in_frames, in_octets, lost;
+	uint32_t mulpdu;
+	atomic_uint read;                  /* something that all octets went into */
+	uint64_t program_runs, program_ns; /* with counting on */
+	struct iw_bench_environment environment;
+	struct iw_fault why; /* of the child that failed */
+	/* The generator's model, and where its segments go. */
+	uint8_t model[FRAME_MOST];
+	size_t model_len;
+	uint32_t tsn, stag;
+	uint16_t ssn;
+	uint64_t to;
+};
+
+struct bench {
+	const struct iw_xdp_bench_cfg *cfg;
+	struct iw_lab lab;
+	struct shared *s;
+	struct iw_generate_gate gate;
+	/* Of the run under way: */
+	const char *transport;
+	unsigned xdp;
+	uint32_t mtu, frame, frame_size;
+	bool bare, reads; /* reads: the bare receiver does */
+};
+
+/* --- for the processes: each returns what the process exits with -------------------------------- */
+
+void iw_xdp_run_nap(uint64_t ns);
+/* Keeps *why unless the other side has failed before: 1. */
+int iw_xdp_run_fail(struct bench *b, const struct iw_fault *why);
+
+/* A window after a warm-up, which begins with the first frame. */
+struct window {
+	uint64_t began, from, frames, octets;
+	bool closed;
+};
+/* Call it after s->frames and s->octets have grown. True: the window has ended, and s->ns is set. */
+bool iw_xdp_run_window(struct bench *b, struct window *w);
+
+/* Of the library's connections on that side. */
+struct iw_conn_param iw_xdp_run_param(const struct bench *b, enum iw_lab_side side);
+
+int iw_xdp_bare_receiver(void *bench);
+int iw_xdp_bare_sender(void *bench);
+int iw_xdp_socket_receiver(void *bench);
+int iw_xdp_socket_sender(void *bench);
+int iw_xdp_ddp_server(void *bench);
+int iw_xdp_ddp_client(void *bench);
+int iw_xdp_placer(void *bench);
+int iw_xdp_generator(void *bench);
+
+#endif

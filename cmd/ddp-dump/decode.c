@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The decoder: a frame goes to its connection, and steps are done until an event is there. */
+#include "ddp-dump/internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "ddp-dump/packet.h"
+
+#define DEFAULT_FLOWS     65536
+#define DEFAULT_STREAMS   65536
+#define DEFAULT_DIRECTION (8u << 20)
+#define DEFAULT_TOTAL     (64u << 20)
+#define DEFAULT_SEARCH    (256u << 10)
+#define DEFAULT_PAYLOAD   (16u << 20)
+#define DEFAULT_MESSAGES  128
+
+int iw_cap_new(struct iw_cap **out, const struct iw_cap_cfg *cfg)
+{
+	struct iw_cap *c = iw_mem_alloc(cfg->mem, sizeof(*c));
+	size_t blocks;
+
+	if (!c)
+		return IW_E_NOMEM;
+	c->mem = cfg->mem;
+	c->seed = cfg->seed;
+	c->lane_rng = cfg->seed | 1;
+	c->udp_port = cfg->udp_port;
+	c->profile = cfg->profile ? cfg->profile : &iw_sctpmap_rfc;
+	c->align = cfg->align;
+	c->payload = cfg->payload;
+	c->limits = cfg->limits;
+	if (!c->limits.flows)
+		c->limits.flows = DEFAULT_FLOWS;
+	if (!c->limits.streams)
+		c->limits.streams = DEFAULT_STREAMS;
+	if (!c->limits.direction_octets)
+		c->limits.direction_octets = DEFAULT_DIRECTION;
+	if (!c->limits.total_octets)
+		c->limits.total_octets = DEFAULT_TOTAL;
+	if (!c->limits.search_octets)
+		c->limits.search_octets = DEFAULT_SEARCH;
+	if (!c->limits.payload_octets)
+		c->limits.payload_octets = DEFAULT_PAYLOAD;
+	if (!c->limits.messages)
+		c->limits.messages = DEFAULT_MESSAGES;
+	blocks = IW_MAX(c->limits.direction_octets / BLOCK_LEN, (size_t)1);
+	c->dir_blocks = (uint32_t)IW_MIN(blocks, (size_t)UINT32_MAX);
+	blocks = IW_MAX(c->limits.total_octets / BLOCK_LEN, (size_t)1);
+	iw_pool_init(&c->pool, c->mem, BLOCK_LEN, blocks, blocks);
+	if (flows_init(c) < 0 || streams_init(c) < 0) {
+		flows_fini(c);
+		streams_fini(c);
+		iw_mem_free(c->mem, c, sizeof(*c));
+		return IW_E_NOMEM;
+	}
+	*out = c;
+	return 0;
+}
+
+void iw_cap_free(struct iw_cap *c)
+{
+	if (!c)
+		return;
+	flows_fini(c);
+	streams_fini(c);
+	iw_pool_fini(&c->pool);
+	iw_mem_free(c->mem, c->segment, SEGMENT_MAX);
+	iw_mem_free(c->mem, c->message, sizeof(*c->message));
+	iw_mem_free(c->mem, c, sizeof(*c));
+}
+
+const struct iw_cap_totals *iw_cap_totals(const struct iw_cap *c)
+{
+	return &c->totals;
+}
+
+struct iw_cap_event *event_new(struct iw_cap *c, enum iw_cap_kind kind, struct flow *f, unsigned d,
+			       uint64_t time_ns, uint64_t frame)
+{
+	assert(c->event_first + c->events < EVENTS_MAX);
+
+	struct iw_cap_event *ev = &c->event[c->event_first + c->events++];
+
+	memset(ev, 0, sizeof(*ev));
+	ev->kind = kind;
+	ev->flow = &f->pub;
+	ev->from = d;
+	ev->time_ns = time_ns;
+	ev->frame = frame;
+	return ev;
+}
+
+struct iw_fault *event_error(struct iw_cap *c, struct flow *f, unsigned d, uint64_t time_ns,
+			     uint64_t frame)
+{
+	c->totals.errors++;
+	return &event_new(c, IW_CAP_ERROR, f, d, time_ns, frame)->error;
+}
+
+static void count_other(struct iw_cap *c, enum packet_kind kind)
+{
+	switch (kind) {
+	case PACKET_TCP:
+		c->totals.tcp_frames++;
+		break;
+	case PACKET_SCTP:
+		c->totals.sctp_frames++;
+		break;
+	case PACKET_OTHER:
+	case PACKET_CUT: /* among cut_frames already */
+		c->totals.other_frames++;
+		break;
+	case PACKET_FRAGMENT:
+		c->totals.fragments++;
+		break;
+	case PACKET_MALFORMED:
+		c->totals.malformed++;
+		break;
+	}
+}
+
+/* A SYN with another initial sequence number: the same ports, used again. */
+static bool is_new_connection(const struct dir *s, const struct packet *p)
+{
+	if (!(p->flags & TCP_SYN))
+		return false;
+	return s->isn_known ? s->isn != p->seq : s->known && s->next != p->seq + 1;
+}
+
+static void note_headers(struct iw_cap *c, struct flow *f, unsigned d, const struct packet *p)
+{
+	struct dir *s = &f->dir[d], *back = &f->dir[1 - d];
+	uint32_t seq = p->seq;
+
+	if (p->flags & TCP_SYN) {
+		seq++;
+		s->isn_known = true;
+		s->isn = p->seq;
+	}
+	if (!s->known) {
+		s->known = true;
+		s->next = seq;
+	}
+	if (p->flags & TCP_ACK && (!back->acked_known || iw_seq32_before(back->acked, p->ack))) {
+		back->acked_known = true;
+		back->acked = p->ack;
+	}
+	if (p->flags & TCP_FIN && !s->fin_known) {
+		s->fin_known = true;
+		s->fin_seq = seq + p->len + p->missing;
+		s->fin_time_ns = c->now_ns;
+		s->fin_frame = c->frame;
+	}
+	if (p->flags & TCP_RST && !f->reset) {
+		f->reset = f->flush = true;
+		f->reset_from = d;
+		f->reset_time_ns = c->now_ns;
+		f->reset_frame = c->frame;
+	}
+	/* The octets behind a RST are a text for people, if anything (RFC 9293 3.5.3). */
+	if (p->flags & TCP_RST)
+		return;
+	c->cur_seq = seq;
+	c->cur_first = seq;
+	c->cur_missing = p->missing;
+	c->cur_whole = p->len + p->missing;
+	c->cur_run = (struct run){ p->data, p->len, c->now_ns, c->frame, 0 };
+}
+
+/* The connection of a segment, and who sent it; NULL: it is a new one. */
+static struct flow *tcp_flow(struct iw_cap *c, const struct packet *p, unsigned *from)
+{
+	struct flow *f = flow_find(c, IW_CAP_OVER_TCP, p->end, from);
+
+	if (f && is_new_connection(&f->dir[*from], p)) {
+		flow_close(c, f);
+		return NULL;
+	}
+	return f;
+}
+
+static enum iw_cap_over over_of(enum packet_kind kind, const struct packet *p)
+{
+	if (kind == PACKET_TCP)
+		return IW_CAP_OVER_TCP;
+	return p->end[0].udp_port ? IW_CAP_OVER_UDP : IW_CAP_OVER_SCTP;
+}
+
+int iw_cap_push(struct iw_cap *c, const struct iw_cap_frame *fr)
+{
+	enum packet_kind kind;
+	struct flow *f = NULL;
+	struct packet p;
+	unsigned d = 0;
+
+	if (c->events || c->cur || !iw_list_empty(&c->closing))
+		return IW_E_STATE;
+	c->event_first = 0;
+	c->now_ns = fr->time_ns;
+	c->frame = fr->number;
+	kind = packet_parse(&p, fr, c->udp_port);
+	if (kind == PACKET_TCP || kind == PACKET_SCTP) {
+		f = kind == PACKET_TCP ? tcp_flow(c, &p, &d) : sctp_flow(c, &p, &d);
+		if (!f) {
+			d = 0;
+			f = flow_add(c, over_of(kind, &p), p.end);
+			if (!f)
+				return IW_E_NOMEM;
+		}
+	}
+	c->totals.frames++;
+	c->totals.octets += fr->len;
+	if (fr->wire_len > fr->len)
+		c->totals.cut_frames++;
+	count_other(c, kind);
+	if (!f)
+		return 0;
+	c->cur = f;
+	c->cur_dir = d;
+	c->cur_missing = c->cur_whole = c->cur_again = 0;
+	c->cur_differs = false;
+	c->cur_run.len = 0;
+	c->pkt.len = 0;
+	f->packets++;
+	if (kind == PACKET_TCP)
+		note_headers(c, f, d, &p);
+	else
+		sctp_begin(c, &p);
+	return 0;
+}
+
+const struct iw_cap_flow *iw_cap_frame_flow(const struct iw_cap *c, unsigned *from)
+{
+	*from = c->cur_dir;
+	return c->cur ? &c->cur->pub : NULL;
+}
+
+static void tell_align(struct iw_cap *c, struct flow *f, unsigned d)
+{
+	if (c->align && f->follow->walk[d].align.fpdus)
+		event_new(c, IW_CAP_ALIGN, f, d, c->now_ns, c->frame)->align =
+			f->follow->walk[d].align;
+}
+
+/* What is left when no more octets can come. */
+static void flow_end(struct iw_cap *c, struct flow *f)
+{
+	for (unsigned d = 0; d < 2; d++) {
+		struct dir *s = &f->dir[d];
+		uint32_t hole = s->acked - s->next;
+
+		if (!f->follow)
+			continue;
+		/* An ACK one above: a FIN that was not captured. */
+		if (s->known && s->acked_known && iw_seq32_before(s->next, s->acked) && hole > 1 &&
+		    !s->fin_told && s->phase != PHASE_PLAIN) {
+			tell_loss(c, f, d, hole, IW_CAP_WHY_END, false, phase_text(s->phase));
+			s->next = s->acked;
+		}
+		walk_end(c, f, d);
+		tell_align(c, f, d);
+	}
+}
+
+/* Octets that wait for the other direction's start-up frame. */
+static bool is_stalled(const struct flow *f)
+{
+	for (int d = 0; d < 2; d++)
+		if (f->dir[d].phase == PHASE_WAIT && !iw_list_empty(&f->dir[d].queue.list))
+			return true;
+	return false;
+}
+
+static bool tcp_step(struct iw_cap *c, struct flow *f)
+{
+	if (f->follow && f->follow->reply_first && startup_check(c, f))
+		return true;
+	for (unsigned d = 0; d < 2; d++)
+		if (stream_step(c, f, d))
+			return true;
+	if (!f->flush)
+		return false;
+	if (is_stalled(f)) {
+		startup_give_up(c, f);
+		return true;
+	}
+	/* Behind a reset more may come, wrongly or because it was a forged one. */
+	if (f->closing)
+		flow_end(c, f);
+	f->flush = false;
+	if (f->reset && !f->reset_told) {
+		f->reset_told = true;
+		if (f->follow) {
+			struct iw_cap_event *ev = event_new(c, IW_CAP_TCP, f, f->reset_from,
+							    f->reset_time_ns, f->reset_frame);
+
+			ev->tcp.kind = IW_CAP_TCP_RESET;
+			ev->tcp.seq = f->dir[f->reset_from].next;
+			ev->tcp.where = phase_text(f->dir[f->reset_from].phase);
+		}
+	}
+	return true;
+}
+
+static bool flow_step(struct iw_cap *c, struct flow *f)
+{
+	if (f->pub.over == IW_CAP_OVER_TCP)
+		return tcp_step(c, f);
+	return (c->cur == f && sctp_step(c, f)) || (f->closing && sctp_flush(c, f));
+}
+
+/* One step; false: nothing is left to do. */
+static bool step(struct iw_cap *c)
+{
+	struct iw_list *l = iw_list_first(&c->closing);
+
+	if (l) {
+		struct flow *f = iw_container_of(l, struct flow, link);
+
+		if (!flow_step(c, f))
+			flow_free(c, f);
+		return true;
+	}
+	if (!c->cur)
+		return false;
+	if (flow_step(c, c->cur))
+		return true;
+	if (c->cur_again && c->cur->follow) {
+		tell_again(c, c->cur, c->cur_dir);
+		c->cur_again = 0;
+		return true;
+	}
+	flow_touch(c, c->cur);
+	c->cur = NULL;
+	return false;
+}
+
+const struct iw_cap_event *iw_cap_next(struct iw_cap *c)
+{
+	if (c->event_out) {
+		c->event_out = false;
+		c->event_first++;
+		c->events--;
+	}
+	while (!c->events) {
+		c->event_first = 0;
+		if (!step(c))
+			return NULL;
+	}
+	c->event_out = true;
+	return &c->event[c->event_first];
+}
+
+void iw_cap_finish(struct iw_cap *c)
+{
+	/* In the order in which they appeared would need a sort; the order in which they were
+	 * last heard of is as good. */
+	for (int i = 0; i < LRU_COUNT; i++) {
+		struct iw_list *l;
+
+		while ((l = iw_list_first(&c->lru[i])))
+			flow_close(c, iw_container_of(l, struct flow, link));
+	}
+}

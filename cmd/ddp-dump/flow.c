@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The table of TCP connections and SCTP associations: a hash of both ends, one of the Verification
+ * Tags, and lists of who was heard of last, for when it is full. */
+#include "ddp-dump/internal.h"
+
+#include <string.h>
+
+static uint64_t load64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* Finalizer of splitmix64: every input bit reaches every output bit. */
+static uint64_t mix(uint64_t v)
+{
+	v ^= v >> 30;
+	v *= 0xbf58476d1ce4e5b9u;
+	v ^= v >> 27;
+	v *= 0x94d049bb133111ebu;
+	return v ^ v >> 31;
+}
+
+static uint64_t hash_end(const struct iw_cap *c, const struct iw_cap_end *e)
+{
+	return mix(mix(load64(e->addr) ^ c->seed) ^ load64(e->addr + 8) ^
+		   (uint64_t)e->udp_port << 17 ^ (uint64_t)e->port << 1 ^ e->v6);
+}
+
+/* The same for both directions. */
+static size_t bucket_of(const struct iw_cap *c, const struct iw_cap_end end[2])
+{
+	return (hash_end(c, &end[0]) + hash_end(c, &end[1])) & (c->buckets - 1);
+}
+
+static bool same_ports(const struct iw_cap_end *a, const struct iw_cap_end *b)
+{
+	return a->port == b->port && a->udp_port == b->udp_port;
+}
+
+static bool same_end(const struct iw_cap_end *a, const struct iw_cap_end *b)
+{
+	return same_ports(a, b) && a->v6 == b->v6 && memcmp(a->addr, b->addr, sizeof(a->addr)) == 0;
+}
+
+/* The packets to this port carry this tag. */
+static size_t tag_bucket_of(const struct iw_cap *c, const struct iw_cap_end *to, uint32_t tag)
+{
+	return mix(mix(c->seed ^ tag) ^ (uint64_t)to->udp_port << 16 ^ to->port) & (c->buckets - 1);
+}
+
+int flows_init(struct iw_cap *c)
+{
+	for (c->buckets = 64; c->buckets < c->limits.flows && c->buckets < SIZE_MAX / 2;
+	     c->buckets *= 2)
+		;
+	c->bucket = iw_mem_array(c->mem, c->buckets, sizeof(*c->bucket));
+	c->tag_bucket = iw_mem_array(c->mem, c->buckets, sizeof(*c->tag_bucket));
+	for (int i = 0; i < LRU_COUNT; i++)
+		iw_list_init(&c->lru[i]);
+	iw_list_init(&c->closing);
+	return c->bucket && c->tag_bucket ? 0 : IW_E_NOMEM;
+}
+
+static void free_all(struct iw_cap *c, struct iw_list *head)
+{
+	struct iw_list *l;
+
+	while ((l = iw_list_first(head)))
+		flow_free(c, iw_container_of(l, struct flow, link));
+}
+
+void flows_fini(struct iw_cap *c)
+{
+	for (int i = 0; i < LRU_COUNT; i++)
+		free_all(c, &c->lru[i]);
+	free_all(c, &c->closing);
+	if (c->bucket)
+		iw_mem_free(c->mem, c->bucket, c->buckets * sizeof(*c->bucket));
+	if (c->tag_bucket)
+		iw_mem_free(c->mem, c->tag_bucket, c->buckets * sizeof(*c->tag_bucket));
+}
+
+struct flow *flow_find(struct iw_cap *c, enum iw_cap_over over, const struct iw_cap_end end[2],
+		       unsigned *from)
+{
+	for (struct flow *f = c->bucket[bucket_of(c, end)]; f; f = f->hash_next) {
+		for (unsigned d = 0; d < 2; d++) {
+			if (f->pub.over == over && same_end(&f->pub.end[d], &end[0]) &&
+			    same_end(&f->pub.end[1 - d], &end[1])) {
+				*from = d;
+				return f;
+			}
+		}
+	}
+	return NULL;
+}
+
+struct flow *flow_find_tag(struct iw_cap *c, const struct iw_cap_end end[2], uint32_t tag,
+			   unsigned *from)
+{
+	for (struct way *w = c->tag_bucket[tag_bucket_of(c, &end[1], tag)]; w; w = w->tag_next) {
+		if (w->tag == tag && same_ports(&w->f->pub.end[w->d], &end[1]) &&
+		    same_ports(&w->f->pub.end[1 - w->d], &end[0])) {
+			*from = 1 - w->d;
+			return w->f;
+		}
+	}
+	return NULL;
+}
+
+void flow_drop_tag(struct iw_cap *c, struct way *w)
+{
+	struct way **p = &c->tag_bucket[w->tag_bucket];
+
+	if (!w->tag_known)
+		return;
+	while (*p != w)
+		p = &(*p)->tag_next;
+	*p = w->tag_next;
+	w->tag_known = false;
+}
+
+void flow_set_tag(struct iw_cap *c, struct way *w, uint32_t tag)
+{
+	flow_drop_tag(c, w);
+	w->tag = tag;
+	w->tag_known = true;
+	w->tag_bucket = tag_bucket_of(c, &w->f->pub.end[w->d], tag);
+	w->tag_next = c->tag_bucket[w->tag_bucket];
+	c->tag_bucket[w->tag_bucket] = w;
+}
+
+static void tell_forgotten(struct iw_cap *c, struct flow *f)
+{
+	if (f->follow)
+		event_new(c, IW_CAP_TCP, f, 0, c->now_ns, c->frame)->tcp.kind =
+			IW_CAP_TCP_FORGOTTEN;
+	if (f->assoc)
+		event_new(c, IW_CAP_SCTP, f, 0, c->now_ns, c->frame)->sctp.kind =
+			IW_CAP_SCTP_FORGOTTEN;
+}
+
+static void make_room(struct iw_cap *c)
+{
+	for (int i = 0; i < LRU_COUNT; i++) {
+		struct iw_list *l = iw_list_first(&c->lru[i]);
+
+		if (!l)
+			continue;
+
+		struct flow *f = iw_container_of(l, struct flow, link);
+
+		if (i != LRU_CLOSED) {
+			c->totals.forgotten++;
+			tell_forgotten(c, f);
+		}
+		flow_close(c, f);
+		return;
+	}
+}
+
+void flow_name(struct flow *f)
+{
+	for (int i = 0; i < 2; i++) {
+		struct iw_text t;
+
+		iw_text_init(&t, f->pub.name[i], sizeof(f->pub.name[i]));
+		iw_cap_end_print(&t, &f->pub.end[i]);
+	}
+}
+
+struct flow *flow_add(struct iw_cap *c, enum iw_cap_over over, const struct iw_cap_end end[2])
+{
+	struct flow *f = iw_mem_alloc(c->mem, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	if (c->flows >= c->limits.flows)
+		make_room(c);
+	f->pub = (struct iw_cap_flow){
+		.id = c->next_id++, .over = over, .end = { end[0], end[1] }, .initiator = -1
+	};
+	for (int d = 0; d < 2; d++)
+		queue_init(&f->dir[d].queue);
+	f->bucket = bucket_of(c, end);
+	f->hash_next = c->bucket[f->bucket];
+	c->bucket[f->bucket] = f;
+	iw_list_init(&f->link);
+	iw_list_add_tail(&c->lru[LRU_PLAIN], &f->link);
+	c->flows++;
+	c->totals.flows++;
+	return f;
+}
+
+void flow_touch(struct iw_cap *c, struct flow *f)
+{
+	bool closed = f->closed || f->reset_told || (f->dir[0].fin_told && f->dir[1].fin_told);
+
+	iw_list_del(&f->link);
+	iw_list_add_tail(&c->lru[closed                  ? LRU_CLOSED
+				 : f->follow || f->assoc ? LRU_IWARP
+							 : LRU_PLAIN],
+			 &f->link);
+}
+
+void flow_close(struct iw_cap *c, struct flow *f)
+{
+	struct flow **p = &c->bucket[f->bucket];
+
+	while (*p != f)
+		p = &(*p)->hash_next;
+	*p = f->hash_next;
+	iw_list_del(&f->link);
+	iw_list_add_tail(&c->closing, &f->link);
+	f->flush = f->closing = true;
+	c->flows--;
+}
+
+void flow_free(struct iw_cap *c, struct flow *f)
+{
+	for (int d = 0; d < 2; d++)
+		stream_drop(c, &f->dir[d]);
+	iw_list_del(&f->link);
+	if (f->follow) {
+		for (int d = 0; d < 2; d++)
+			walk_drop(c, &f->follow->walk[d]);
+		transfer_drop(c, &f->follow->transfer);
+	}
+	iw_mem_free(c->mem, f->follow, sizeof(*f->follow));
+	sctp_drop(c, f);
+	/* iw_cap_finish() also closes the connection of a frame whose events were not fetched. */
+	if (c->cur == f)
+		c->cur = NULL;
+	iw_mem_free(c->mem, f, sizeof(*f));
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Sorted queues of data that arrived out of order: a skip list with links in both directions. */
+#include "ddp-dump/internal.h"
+
+static struct queued *queued_of(struct iw_list *l)
+{
+	return iw_container_of(l, struct queued, link);
+}
+
+void queue_init(struct queue *q)
+{
+	iw_list_init(&q->list);
+	for (unsigned i = 0; i < LANES; i++)
+		iw_list_init(&q->lane[i]);
+}
+
+static bool is_after(uint64_t a, uint64_t b)
+{
+	return (int64_t)(a - b) > 0;
+}
+
+/* path: the last element at or before key in each lane, or the head of the lane. */
+static struct iw_list *seek(struct iw_cap *c, struct queue *q, uint64_t key,
+			    struct iw_list *path[static LANES])
+{
+	struct queued *e = NULL;
+	struct iw_list *at;
+
+	for (unsigned i = LANES; i-- > 0;) {
+		at = e ? &e->lane[i] : &q->lane[i];
+		for (; at->next != &q->lane[i]; at = at->next, c->steps++) {
+			struct queued *next = iw_container_of(at->next - i, struct queued, lane[0]);
+
+			if (is_after(next->key, key))
+				break;
+			e = next;
+		}
+		path[i] = at;
+	}
+	at = e ? &e->link : &q->list;
+	for (; at->next != &q->list && !is_after(queued_of(at->next)->key, key); c->steps++)
+		at = at->next;
+	return at;
+}
+
+struct iw_list *queue_seek(struct iw_cap *c, struct queue *q, uint64_t key)
+{
+	struct iw_list *path[LANES];
+
+	return seek(c, q, key, path);
+}
+
+static void insert(struct iw_list *at, struct iw_list *l)
+{
+	/* In the list that begins at the next element, this place is the tail. */
+	iw_list_add_tail(at->next, l);
+}
+
+void queue_add(struct iw_cap *c, struct queue *q, struct iw_list *at, struct queued *e,
+	       uint64_t key)
+{
+	struct iw_list *path[LANES];
+
+	/* xorshift64 */
+	c->lane_rng ^= c->lane_rng << 13;
+	c->lane_rng ^= c->lane_rng >> 7;
+	c->lane_rng ^= c->lane_rng << 17;
+	e->key = key;
+	e->lanes = 0;
+	while (e->lanes < LANES && (c->lane_rng >> (8 + 2 * e->lanes) & 3) == 0)
+		e->lanes++;
+	if (e->lanes)
+		(void)seek(c, q, key, path);
+	for (unsigned i = 0; i < e->lanes; i++)
+		insert(path[i], &e->lane[i]);
+	insert(at, &e->link);
+}
+
+void queue_del(struct queued *e)
+{
+	for (unsigned i = 0; i < e->lanes; i++)
+		iw_list_del(&e->lane[i]);
+	iw_list_del(&e->link);
+}

@@ -1,0 +1,739 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * SCTP as an onlooker sees it (RFC 9260): packets, their checksums, their chunks; which DATA chunks
+ * came, came again or are lost; fragments put together as far as headers go. What is no DDP
+ * association costs a flow and nothing more.
+ */
+#include "ddp-dump/internal.h"
+
+#include <string.h>
+
+#include "ddp-dump/packet.h"
+
+/* Places where a packet could end that are tried before it is taken for a single one. */
+#define TRAIN_TRIES 4
+
+#define VTAG_AT 4 /* in the common header */
+#define CRC_AT  8
+
+/* --- which association --- */
+
+/* The chunk is an INIT or INIT ACK whose fixed part is there. */
+static bool read_init(struct iw_sctp_init *out, uint8_t type, const uint8_t *value, size_t len)
+{
+	return (type == IW_SCTP_INIT || type == IW_SCTP_INIT_ACK) &&
+	       iw_sctp_init_decode(out, value, len) > 0;
+}
+
+/* An INIT that does not belong to the association of these ends. */
+static bool begins_anew(const struct flow *f, unsigned d, const struct packet *p)
+{
+	struct iw_sctp_init in;
+	const size_t at = IW_SCTP_HDR_LEN + IW_SCTP_CHUNK_HDR_LEN;
+
+	if (p->len < at || p->data[IW_SCTP_HDR_LEN] != IW_SCTP_INIT ||
+	    !read_init(&in, IW_SCTP_INIT, p->data + at, p->len - at))
+		return false;
+	return f->closed ||
+	       (f->assoc && f->assoc->way[d].init_seen && f->assoc->way[d].tag != in.tag);
+}
+
+struct flow *sctp_flow(struct iw_cap *c, const struct packet *p, unsigned *from)
+{
+	enum iw_cap_over over = p->end[0].udp_port ? IW_CAP_OVER_UDP : IW_CAP_OVER_SCTP;
+	struct flow *f = flow_find(c, over, p->end, from), *other;
+	uint32_t tag = iw_get_be32(p->data + VTAG_AT);
+	unsigned d;
+
+	if (f && begins_anew(f, *from, p)) {
+		flow_close(c, f);
+		return NULL;
+	}
+	/* RFC 9260 6.4: an end may send from any address that it has listed. */
+	if (tag && (!f || !f->assoc || f->assoc->way[1 - *from].tag != tag)) {
+		other = flow_find_tag(c, p->end, tag, &d);
+		if (other) {
+			*from = d;
+			return other;
+		}
+	}
+	return f;
+}
+
+static struct assoc *assoc_of(struct iw_cap *c, struct flow *f)
+{
+	struct assoc *a = f->assoc;
+
+	if (a)
+		return a;
+	a = iw_mem_alloc(c->mem, sizeof(*a));
+	if (!a) {
+		c->totals.forgotten++;
+		return NULL;
+	}
+	a->profile = c->profile;
+	iw_list_init(&a->streams);
+	iw_list_init(&a->waiting);
+	for (unsigned d = 0; d < 2; d++) {
+		a->way[d].f = f;
+		a->way[d].d = d;
+		a->way[d].lossy = true;
+		queue_init(&a->way[d].fragments);
+	}
+	f->assoc = a;
+	flow_name(f);
+	return a;
+}
+
+static void note_ddp(struct iw_cap *c, struct assoc *a)
+{
+	c->totals.iwarp_flows += !a->ddp_told;
+	a->ddp_told = true;
+}
+
+/* --- telling --- */
+
+static struct iw_cap_sctp *tell(struct iw_cap *c, struct flow *f, unsigned d,
+				enum iw_cap_sctp_kind kind)
+{
+	struct iw_cap_sctp *e = &event_new(c, IW_CAP_SCTP, f, d, c->now_ns, c->frame)->sctp;
+
+	e->kind = kind;
+	return e;
+}
+
+static struct iw_fault *tell_error(struct iw_cap *c, struct flow *f, unsigned d)
+{
+	return event_error(c, f, d, c->now_ns, c->frame);
+}
+
+/* --- blocks --- */
+
+struct held *held_new(struct iw_cap *c, struct way *w)
+{
+	struct held *h = w->blocks < c->dir_blocks ? iw_pool_get(&c->pool) : NULL;
+
+	w->blocks += h != NULL;
+	return h;
+}
+
+void held_free(struct iw_cap *c, struct way *w, struct held *h)
+{
+	queue_del(&h->q);
+	iw_pool_put(&c->pool, h);
+	w->blocks--;
+}
+
+static struct held *held_of(struct iw_list *l)
+{
+	return iw_container_of(l, struct held, q.link);
+}
+
+/* --- TSNs --- */
+
+static bool has_tsn(const struct way *w, uint32_t tsn)
+{
+	return w->seen[tsn % TSN_WINDOW / 64] >> tsn % 64 & 1;
+}
+
+static void advance(struct way *w)
+{
+	while (has_tsn(w, w->cum + 1)) {
+		w->cum++;
+		w->seen[w->cum % TSN_WINDOW / 64] &= ~(1ull << w->cum % 64);
+		w->hole_watched = false;
+	}
+}
+
+/* Called for each chunk and each loss: in between cum moves by less than 2^32. */
+static void follow_cum(struct way *w)
+{
+	w->cum_wide += (uint32_t)(w->cum - (uint32_t)w->cum_wide);
+}
+
+static uint64_t key_of(const struct way *w, uint32_t tsn)
+{
+	return w->cum_wide + (uint64_t)(int32_t)(tsn - (uint32_t)w->cum_wide);
+}
+
+/* A run: consecutive TSNs, fragments of one message. b follows a in a run. */
+static bool follows(const struct held *a, const struct held *b)
+{
+	return b->q.key == a->q.key + 1 && !(a->flags & IW_SCTP_DATA_E) &&
+	       !(b->flags & IW_SCTP_DATA_B);
+}
+
+/* Missing TSNs up to cum will not arrive. */
+static bool is_dead(const struct way *w, const struct held *first, const struct held *last)
+{
+	return (!(first->flags & IW_SCTP_DATA_B) && first->q.key <= w->cum_wide + 1) ||
+	       (!(last->flags & IW_SCTP_DATA_E) && last->q.key + 1 <= w->cum_wide);
+}
+
+/*
+ * Drops runs of which a neighbour is lost. None begins after cum + 1, and of those that begin
+ * before at most two stay: one that ends at cum or later, and one that begins at cum + 1.
+ */
+static void drop_lost_fragments(struct iw_cap *c, struct way *w)
+{
+	struct iw_list *l = w->fragments.list.next;
+
+	while (l != &w->fragments.list && held_of(l)->q.key <= w->cum_wide + 1) {
+		struct held *first = held_of(l), *last = first->other;
+		struct iw_list *next = last->q.link.next;
+
+		c->steps++;
+		for (bool dead = is_dead(w, first, last); dead && l != next;) {
+			struct held *h = held_of(l);
+
+			l = l->next;
+			c->totals.undecoded_octets += h->len;
+			held_free(c, w, h);
+			c->steps++;
+		}
+		l = next;
+	}
+}
+
+/* The TSNs up to this one that have not come will not come. */
+static void give_up(struct iw_cap *c, struct flow *f, unsigned d, uint32_t to, enum iw_cap_why why)
+{
+	struct way *w = &f->assoc->way[d];
+	uint32_t lost = to - w->cum, tsn = w->cum + 1;
+	struct iw_cap_sctp *e;
+
+	if (lost > TSN_WINDOW) {
+		for (size_t i = 0; i < IW_ARRAY_LEN(w->seen); i++) {
+			lost -= (uint32_t)__builtin_popcountll(w->seen[i]);
+			w->seen[i] = 0;
+		}
+		w->cum = to;
+	}
+	while (w->cum != to) {
+		uint32_t at = w->cum + 1, n = IW_MIN(64 - at % 64, to - w->cum);
+		uint64_t mask = ~0ull >> (64 - n) << at % 64;
+		uint64_t *word = &w->seen[at % TSN_WINDOW / 64];
+
+		lost -= (uint32_t)__builtin_popcountll(*word & mask);
+		*word &= ~mask;
+		w->cum += n;
+		c->steps++;
+	}
+	if (iw_seq32_before(w->high, to))
+		w->high = to;
+	advance(w);
+	follow_cum(w);
+	w->hole_watched = false;
+	w->lossy = true;
+	w->losses++;
+	w->look_at = w->cum;
+	drop_lost_fragments(c, w);
+	c->totals.losses++;
+	e = tell(c, f, d, IW_CAP_SCTP_LOSS);
+	e->why = why;
+	e->tsn = tsn;
+	e->chunks = lost;
+}
+
+/* False: it came before. */
+static bool note_tsn(struct iw_cap *c, struct flow *f, unsigned d, uint32_t tsn)
+{
+	struct way *w = &f->assoc->way[d];
+
+	if (!w->tsn_known) {
+		w->tsn_known = true;
+		w->cum = w->high = tsn - 1;
+	}
+	if (!iw_seq32_before(w->cum, tsn))
+		return false;
+	if (tsn - w->cum > TSN_WINDOW)
+		give_up(c, f, d, tsn - TSN_WINDOW, IW_CAP_WHY_LIMIT);
+	if (!iw_seq32_before(w->cum, tsn) || has_tsn(w, tsn))
+		return false;
+	w->seen[tsn % TSN_WINDOW / 64] |= 1ull << tsn % 64;
+	if (iw_seq32_before(w->high, tsn))
+		w->high = tsn;
+	advance(w);
+	follow_cum(w);
+	return true;
+}
+
+/* The TSNs between cum and the next one that came: does the peer go on as if it had them? */
+static bool hole_is_lost(struct iw_cap *c, struct flow *f, struct way *w)
+{
+	if (!w->tsn_known || w->high == w->cum || !w->acked_known ||
+	    !iw_seq32_before(w->cum, w->acked))
+		return false;
+	if (!w->hole_watched) {
+		w->hole_watched = true;
+		w->hole_acked = w->acked;
+		w->hole_packets = f->packets;
+		w->hole_time_ns = c->now_ns;
+		return false;
+	}
+	return f->packets - w->hole_packets >= HOLE_PACKETS ||
+	       (c->now_ns > w->hole_time_ns && c->now_ns - w->hole_time_ns >= HOLE_NS);
+}
+
+static void note_ack(struct flow *f, unsigned d, uint32_t cum)
+{
+	struct way *w = &f->assoc->way[1 - d];
+
+	if (w->acked_known && !iw_seq32_before(w->acked, cum))
+		return;
+	w->acked_known = true;
+	w->acked = cum;
+}
+
+/* --- chunks --- */
+
+/* RFC 5061 4.2.6 among the parameters; what cannot be read ends the search. */
+static void read_adaptation(struct way *w, const uint8_t *p, size_t len)
+{
+	struct iw_sctp_param param;
+	int n;
+
+	while ((n = iw_sctp_param_decode(&param, p, len)) > 0) {
+		if (param.type == IW_SCTP_PARAM_ADAPTATION && param.value_len >= 4) {
+			w->has_adaptation = true;
+			w->adaptation = iw_get_be32(param.value);
+		}
+		p += n;
+		len -= (size_t)n;
+	}
+}
+
+/* The snap length has cut the packet. */
+static bool is_cut(const struct iw_cap *c)
+{
+	return c->pkt.end == c->pkt.len && c->pkt.missing;
+}
+
+static bool streams_differ(const struct assoc *a)
+{
+	return IW_MIN(a->way[0].os, a->way[1].mis) != IW_MIN(a->way[1].os, a->way[0].mis);
+}
+
+static void on_init(struct iw_cap *c, struct flow *f, unsigned d, uint8_t type,
+		    const struct iw_sctp_init *in)
+{
+	struct way probe = { 0 }, *w;
+	struct iw_cap_event *ev;
+	struct iw_cap_sctp *e;
+	struct assoc *a;
+
+	read_adaptation(&probe, in->params, in->params_len);
+	if (f->pub.initiator < 0)
+		f->pub.initiator = (int)(type == IW_SCTP_INIT ? d : 1 - d);
+	if (!f->assoc && probe.adaptation != IW_SCTP_ADAPTATION_DDP &&
+	    probe.adaptation != IW_SCTP_ADAPTATION_DDP_RDMA_02)
+		return;
+	a = assoc_of(c, f);
+	if (!a || (a->way[d].init_seen && a->way[d].tag == in->tag))
+		return;
+	w = &a->way[d];
+	w->init_seen = true;
+	w->os = in->os;
+	w->mis = in->mis;
+	w->has_adaptation = probe.has_adaptation;
+	w->init_cut = !probe.has_adaptation && is_cut(c);
+	w->adaptation = probe.adaptation;
+	if (w->has_adaptation)
+		a->profile = w->adaptation == IW_SCTP_ADAPTATION_DDP_RDMA_02 ? &iw_sctpmap_draft_02
+									     : &iw_sctpmap_rfc;
+	flow_set_tag(c, w, in->tag);
+	if (!w->tsn_known) {
+		w->tsn_known = true;
+		w->lossy = false;
+		w->cum = w->high = in->tsn - 1;
+	}
+	if (w->adaptation == IW_SCTP_ADAPTATION_DDP)
+		note_ddp(c, a);
+	ev = event_new(c, IW_CAP_SCTP, f, d, c->now_ns, c->frame);
+	if (a->way[1 - d].init_seen && streams_differ(a))
+		ev->deviations |= IW_CAP_DEV_STREAMS;
+	c->totals.deviations += ev->deviations != 0;
+	e = &ev->sctp;
+	e->kind = type == IW_SCTP_INIT ? IW_CAP_SCTP_INIT : IW_CAP_SCTP_INIT_ACK;
+	e->tsn = in->tsn;
+	e->os = in->os;
+	e->mis = in->mis;
+	e->has_adaptation = w->has_adaptation;
+	e->cut = w->init_cut;
+	e->adaptation = w->adaptation;
+	e->head = c->pkt.head;
+	e->head_len = sizeof(c->pkt.head);
+}
+
+/* What DDP's PPID is in RFC 5043; 0: it is none. */
+static uint32_t ppid_of(const struct iw_cap *c, const struct flow *f, uint32_t ppid)
+{
+	const struct iw_sctpmap_profile *p = f->assoc ? f->assoc->profile : c->profile;
+
+	return ppid == p->ppid_segment   ? IW_SCTP_PPID_SEGMENT
+	       : ppid == p->ppid_control ? IW_SCTP_PPID_CONTROL
+					 : 0;
+}
+
+/* RFC 5043 5.1: such an association carries nothing else, and DDP is carried by no other. */
+static void check_ppid(struct iw_cap *c, struct flow *f, unsigned d, uint32_t ppid, bool is_ddp)
+{
+	struct way *w = &f->assoc->way[d], *back = &f->assoc->way[1 - d];
+	const struct iw_sctpmap_profile *p = f->assoc->profile;
+	bool agreed = w->adaptation == p->adaptation && back->adaptation == p->adaptation;
+	bool known = w->init_seen && !w->init_cut && back->init_seen && !back->init_cut;
+	struct iw_fault *why;
+
+	if (w->foreign_told || (is_ddp ? !known || agreed : !f->assoc->ddp_told))
+		return;
+	w->foreign_told = true;
+	why = tell_error(c, f, d);
+	if (is_ddp)
+		iw_fail(why, IW_E_FORMAT,
+			"sctp: DDP without the adaptation indication of both ends");
+	else
+		iw_fail(why, IW_E_FORMAT,
+			"sctp: PPID %u in an association for DDP, expected %u or %u", ppid,
+			p->ppid_segment, p->ppid_control);
+	why->clause = "RFC 5043 5.1";
+}
+
+/* The ends of the run that h, which is new, is in. True: the message is whole. */
+static bool find_run(struct iw_cap *c, const struct way *w, struct held *h, struct held **first,
+		     struct held **last)
+{
+	struct iw_list *prev = h->q.link.prev, *next = h->q.link.next;
+
+	*first = *last = h;
+	if (prev != &w->fragments.list && follows(held_of(prev), h))
+		*first = held_of(prev)->other;
+	if (next != &w->fragments.list && follows(h, held_of(next)))
+		*last = held_of(next)->other;
+	(*first)->other = *last;
+	(*last)->other = *first;
+	c->steps++;
+	return (*first)->flags & IW_SCTP_DATA_B && (*last)->flags & IW_SCTP_DATA_E;
+}
+
+/* Its front is put together in the first of them, which has room for all that is looked at. */
+static void join(struct iw_cap *c, struct flow *f, unsigned d, struct held *first,
+		 struct held *last)
+{
+	struct way *w = &f->assoc->way[d];
+	struct msg m = { .sid = first->sid,
+			 .tsn = last->tsn,
+			 .ppid = first->ppid,
+			 .len = first->len,
+			 .first_frame = first->frame,
+			 .fragments = 1,
+			 .deviations = IW_CAP_DEV_FRAGMENTS };
+	uint32_t from = first->tsn;
+
+	if (!(first->flags & IW_SCTP_DATA_U))
+		m.deviations |= IW_CAP_DEV_ORDERED;
+	for (struct held *h = first; h != last; m.fragments++) {
+		h = held_of(h->q.link.next);
+		/* Nothing behind a hole belongs to the front. */
+		if (first->head_len == m.len) {
+			size_t n =
+				IW_MIN((size_t)h->head_len, sizeof(first->head) - first->head_len);
+
+			memcpy(first->head + first->head_len, h->head, n);
+			first->head_len = (uint16_t)(first->head_len + n);
+		}
+		m.len += h->len;
+	}
+	m.p = first->head;
+	m.have = first->head_len;
+	session_message(c, f, d, &m);
+	while (from != m.tsn + 1) {
+		struct held *h = first;
+
+		first = held_of(h->q.link.next);
+		held_free(c, w, h);
+		from++;
+	}
+}
+
+static void on_fragment(struct iw_cap *c, struct flow *f, unsigned d, uint8_t flags,
+			const struct iw_sctp_data *data, uint32_t ppid, size_t len)
+{
+	struct way *w = &f->assoc->way[d];
+	struct held *h = held_new(c, w), *first, *last;
+	uint64_t key = key_of(w, data->tsn);
+
+	if (!h) {
+		/* Its message will never be whole. */
+		w->lossy = true;
+		w->losses++;
+		c->totals.undecoded_octets += len;
+		return;
+	}
+	queue_add(c, &w->fragments, queue_seek(c, &w->fragments, key), &h->q, key);
+	h->tsn = data->tsn;
+	h->ppid = ppid;
+	h->sid = data->stream;
+	h->ssn = 0;
+	h->flags = flags;
+	h->len = (uint32_t)len;
+	h->time_ns = c->now_ns;
+	h->frame = c->frame;
+	h->head_len = (uint16_t)IW_MIN(data->len, sizeof(h->head));
+	memcpy(h->head, data->data, h->head_len);
+	if (find_run(c, w, h, &first, &last))
+		join(c, f, d, first, last);
+}
+
+/* len: octets of user data on the wire; data->len: captured. */
+static void on_data(struct iw_cap *c, struct flow *f, unsigned d, uint8_t flags,
+		    const struct iw_sctp_data *data, size_t len)
+{
+	const uint8_t whole = IW_SCTP_DATA_B | IW_SCTP_DATA_E;
+	uint32_t ppid = ppid_of(c, f, data->ppid);
+	bool is_ddp = ppid != 0;
+	struct assoc *a = is_ddp ? assoc_of(c, f) : f->assoc;
+	struct msg m = { .sid = data->stream,
+			 .tsn = data->tsn,
+			 .ppid = ppid,
+			 .p = data->data,
+			 .have = data->len,
+			 .len = len,
+			 .first_frame = c->frame,
+			 .fragments = 1 };
+
+	if (!a)
+		return;
+	if (is_ddp)
+		note_ddp(c, a);
+	if (!a->way[1 - d].tag_known)
+		flow_set_tag(c, &a->way[1 - d], iw_get_be32(c->pkt.head + VTAG_AT));
+	if (!note_tsn(c, f, d, data->tsn)) {
+		c->totals.repeated_octets += len;
+		tell(c, f, d, IW_CAP_SCTP_AGAIN)->tsn = data->tsn;
+		return;
+	}
+	check_ppid(c, f, d, data->ppid, is_ddp);
+	if (!is_ddp) {
+		c->totals.undecoded_octets += len;
+		return;
+	}
+	if ((flags & whole) != whole) {
+		on_fragment(c, f, d, flags, data, ppid, len);
+		return;
+	}
+	if (!(flags & IW_SCTP_DATA_U))
+		m.deviations |= IW_CAP_DEV_ORDERED;
+	session_message(c, f, d, &m);
+}
+
+static void on_abort(struct iw_cap *c, struct flow *f, unsigned d, const uint8_t *value, size_t len)
+{
+	f->closed = true;
+	if (f->assoc)
+		tell(c, f, d, IW_CAP_SCTP_ABORT)->cause = len >= 4 ? iw_get_be16(value) : 0;
+}
+
+/* value_len: captured octets of the value; len: octets it has. */
+static void on_chunk(struct iw_cap *c, struct flow *f, uint8_t type, uint8_t flags,
+		     const uint8_t *value, size_t value_len, size_t len)
+{
+	unsigned d = c->cur_dir;
+	struct iw_sctp_data data;
+	struct iw_sctp_init in;
+
+	if (read_init(&in, type, value, value_len)) {
+		on_init(c, f, d, type, &in);
+		return;
+	}
+	switch (type) {
+	case IW_SCTP_DATA:
+		if (iw_sctp_data_decode(&data, value, value_len) > 0)
+			on_data(c, f, d, flags, &data,
+				len - (IW_SCTP_DATA_HDR_LEN - IW_SCTP_CHUNK_HDR_LEN));
+		return;
+	case IW_SCTP_SACK:
+	case IW_SCTP_SHUTDOWN:
+		if (f->assoc && value_len >= 4)
+			note_ack(f, d, iw_get_be32(value));
+		if (f->assoc && type == IW_SCTP_SHUTDOWN)
+			tell(c, f, d, IW_CAP_SCTP_SHUTDOWN);
+		return;
+	case IW_SCTP_SHUTDOWN_COMPLETE:
+		f->closed = true;
+		if (!f->assoc)
+			return;
+		f->assoc->shut = true;
+		tell(c, f, d, IW_CAP_SCTP_COMPLETE);
+		return;
+	case IW_SCTP_ABORT:
+		on_abort(c, f, d, value, value_len);
+		return;
+	}
+}
+
+/* --- packets --- */
+
+static enum iw_cap_crc verdict(const uint8_t *p, size_t len)
+{
+	uint32_t field = iw_get_le32(p + CRC_AT);
+
+	if (field == iw_sctp_checksum(p, len))
+		return IW_CAP_CRC_GOOD;
+	return field ? IW_CAP_CRC_BAD : IW_CAP_CRC_OFF;
+}
+
+/*
+ * Where the first packet ends. UDP segmentation offload hands several of equal size over as one, and
+ * so they are captured at the sender: the next one begins, at the end of a chunk, with the same
+ * ports and tag, and what is before it has a good checksum.
+ */
+static size_t packet_end(const uint8_t *p, size_t len)
+{
+	size_t pos = IW_SCTP_HDR_LEN;
+
+	for (int tries = 0; len - pos >= IW_SCTP_CHUNK_HDR_LEN && tries < TRAIN_TRIES;) {
+		size_t n = iw_get_be16(p + pos + 2);
+
+		if (pos > IW_SCTP_HDR_LEN && len - pos > IW_SCTP_HDR_LEN &&
+		    memcmp(p, p + pos, CRC_AT) == 0) {
+			if (verdict(p, pos) != IW_CAP_CRC_BAD)
+				return pos;
+			tries++;
+		}
+		n += iw_sctp_pad(n);
+		if (n < IW_SCTP_CHUNK_HDR_LEN || n > len - pos)
+			return len;
+		pos += n;
+	}
+	return len;
+}
+
+void sctp_begin(struct iw_cap *c, const struct packet *p)
+{
+	c->pkt.p = p->data;
+	c->pkt.len = p->len;
+	c->pkt.missing = p->missing;
+	c->pkt.pos = 0;
+}
+
+static void begin_packet(struct iw_cap *c, struct flow *f)
+{
+	const uint8_t *p = c->pkt.p;
+
+	c->pkt.end = packet_end(p, c->pkt.len);
+	c->pkt.pos = IW_SCTP_HDR_LEN;
+	memcpy(c->pkt.head, p, IW_SCTP_HDR_LEN);
+	c->pkt.crc = c->pkt.end == c->pkt.len && c->pkt.missing ? IW_CAP_CRC_ABSENT
+								: verdict(p, c->pkt.end);
+	if (c->pkt.crc != IW_CAP_CRC_BAD)
+		return;
+	/* RFC 9260 6.8: its receiver throws it away, and has it sent again. */
+	c->pkt.pos = c->pkt.end;
+	if (f->assoc) {
+		struct iw_fault *why = tell_error(c, f, c->cur_dir);
+
+		iw_fail(why, IW_E_FORMAT, "sctp: checksum %x, expected %x", iw_get_le32(p + CRC_AT),
+			iw_sctp_checksum(p, c->pkt.end));
+		why->clause = "RFC 9260 6.8";
+	}
+}
+
+static void next_chunk(struct iw_cap *c, struct flow *f)
+{
+	const uint8_t *p = c->pkt.p + c->pkt.pos;
+	size_t left = c->pkt.end - c->pkt.pos;
+	size_t len = left >= IW_SCTP_CHUNK_HDR_LEN ? iw_get_be16(p + 2) : 0;
+	bool cut = is_cut(c);
+
+	c->pkt.pos = c->pkt.end;
+	if (len < IW_SCTP_CHUNK_HDR_LEN || (len > left && !cut)) {
+		if (f->assoc && !cut) {
+			struct iw_fault *why = tell_error(c, f, c->cur_dir);
+
+			iw_fail(why, IW_E_FORMAT, "sctp: chunk of %u octets where %U are left",
+				(uint32_t)len, (uint64_t)left);
+			why->clause = "RFC 9260 3.2";
+		}
+		return;
+	}
+	memcpy(c->pkt.head + IW_SCTP_HDR_LEN, p,
+	       IW_MIN(left, sizeof(c->pkt.head) - IW_SCTP_HDR_LEN));
+	if (len + iw_sctp_pad(len) < left)
+		c->pkt.pos -= left - (len + iw_sctp_pad(len));
+	on_chunk(c, f, p[0], p[1], p + IW_SCTP_CHUNK_HDR_LEN,
+		 IW_MIN(len, left) - IW_SCTP_CHUNK_HDR_LEN, len - IW_SCTP_CHUNK_HDR_LEN);
+}
+
+/* --- steps --- */
+
+static bool packet_step(struct iw_cap *c, struct flow *f)
+{
+	if (c->pkt.len < IW_SCTP_HDR_LEN)
+		return false;
+	if (c->pkt.pos == 0) {
+		begin_packet(c, f);
+	} else if (c->pkt.pos < c->pkt.end) {
+		next_chunk(c, f);
+	} else {
+		c->pkt.p += c->pkt.end;
+		c->pkt.len -= c->pkt.end;
+		c->pkt.pos = 0;
+	}
+	return true;
+}
+
+bool sctp_step(struct iw_cap *c, struct flow *f)
+{
+	if (packet_step(c, f) || session_drain(c))
+		return true;
+	if (!f->assoc)
+		return false;
+	for (unsigned d = 0; d < 2; d++) {
+		if (hole_is_lost(c, f, &f->assoc->way[d])) {
+			/* So are all that were acknowledged by then. */
+			give_up(c, f, d, f->assoc->way[d].hole_acked, IW_CAP_WHY_GAP);
+			return true;
+		}
+		if (session_give_up(c, f, d, false))
+			return true;
+	}
+	return false;
+}
+
+bool sctp_flush(struct iw_cap *c, struct flow *f)
+{
+	if (session_drain(c))
+		return true;
+	for (unsigned d = 0; f->assoc && d < 2; d++) {
+		struct way *w = &f->assoc->way[d];
+
+		if (w->tsn_known && w->high != w->cum) {
+			give_up(c, f, d, w->high, IW_CAP_WHY_END);
+			return true;
+		}
+		if (w->tsn_known && w->acked_known && iw_seq32_before(w->cum, w->acked)) {
+			give_up(c, f, d, w->acked, IW_CAP_WHY_END);
+			return true;
+		}
+		if (session_give_up(c, f, d, true))
+			return true;
+	}
+	return false;
+}
+
+void sctp_drop(struct iw_cap *c, struct flow *f)
+{
+	struct iw_list *l;
+
+	if (!f->assoc)
+		return;
+	session_drop(c, f);
+	for (unsigned d = 0; d < 2; d++) {
+		struct way *w = &f->assoc->way[d];
+
+		while ((l = iw_list_first(&w->fragments.list)))
+			held_free(c, w, held_of(l));
+		flow_drop_tag(c, w);
+	}
+	iw_mem_free(c->mem, f->assoc, sizeof(*f->assoc));
+}

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * ddp-xdp: attaches the XDP programs to an interface, reports their counters, and detaches them.
+ */
+#include <poll.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/confine.h"
+#include "cli/log.h"
+#include "cli/option.h"
+#include "cli/signals.h"
+#include "cli/usage.h"
+#include "ddp-xdp/detach.h"
+#include "ddp-xdp/keep.h"
+#include "ddp-xdp/look.h"
+#include "util/num.h"
+#include "util/text.h"
+
+enum {
+	KEY_MODE = 0xb801, /* no character: long only */
+	KEY_PROGRAM,
+	KEY_PIN,
+	KEY_FOREGROUND,
+	KEY_DISPATCHER,
+	KEY_SAMPLE,
+	KEY_ASSOCIATIONS,
+	KEY_STAGS,
+	KEY_INTERVAL,
+	KEY_EVENTS,
+	KEY_FORCE_CLEAN,
+};
+
+#define INTERVAL_MIN IW_MSEC(10)
+#define INTERVAL_MAX IW_SEC(3600)
+#define ENTRIES_MAX  (1u << 26) /* of a map */
+
+static const char *const mode_names[] = { "any", "native", "generic", NULL };
+
+struct opts {
+	struct iw_cli *cli;
+	struct iw_keep_cfg keep; /* attach; pins: detach, too */
+	/* status */
+	bool again, samples;
+	uint64_t interval_ns, count;
+	/* detach */
+	bool force;
+	const char *pins; /* NULL: not given */
+};
+
+/* --- options ----------------------------------------------------------------------------------- */
+
+/* clang-format off */
+static const struct argp_option attach_options[] = {
+	{ "program", KEY_PROGRAM, "NAME", 0,
+	  "steer, which passes packets to -t xdp, or mpa, which watches MPA over TCP (default steer)", 0 },
+	{ "mode", KEY_MODE, "MODE", 0,
+	  "any, native or generic (default any: native, or generic if the driver has no native mode)", 0 },
+	{ "foreground", KEY_FOREGROUND, NULL, 0, "Keep the program until SIGINT or SIGTERM, without a background process", 1 },
+	{ "pin", KEY_PIN, "DIR", OPTION_ARG_OPTIONAL,
+	  "Keep the program without a process: pin it in DIR on a BPF file system, by default in " IW_XDP_PINS, 1 },
+	{ "dispatcher", KEY_DISPATCHER, NULL, 0,
+	  "Attach through libxdp's dispatcher, together with other programs; needs /sys/fs/bpf", 1 },
+	{ "sample", KEY_SAMPLE, "N", 0, "Report one of N events to status --events (default 256)", 2 },
+	{ "associations", KEY_ASSOCIATIONS, "N", 0, "Room for N associations (default 65536)", 2 },
+	{ "stags", KEY_STAGS, "N", 0, "Room for N STags (default 1048576)", 2 },
+	{ 0 },
+};
+
+static const struct argp_option status_options[] = {
+	{ "interval", KEY_INTERVAL, "TIME", 0, "Report again after each TIME, with rates", 0 },
+	{ "count", 'c', "N", 0, "End after N reports (default 1; with --interval, until a signal)", 0 },
+	{ "events", KEY_EVENTS, NULL, 0, "Report sampled events too; each event goes to one reader only", 0 },
+	{ 0 },
+};
+
+static const struct argp_option detach_options[] = {
+	{ "force-clean", KEY_FORCE_CLEAN, NULL, 0,
+	  "Detach any program, even if a process uses it, and remove leftovers of pins and dispatchers", 0 },
+	{ "pin", KEY_PIN, "DIR", 0, "Directory where it was pinned (default " IW_XDP_PINS ")", 0 },
+	{ 0 },
+};
+/* clang-format on */
+
+static error_t parse_common(int key, char *arg, struct argp_state *state)
+{
+	struct opts *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = o->cli;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "\"%s\": expected options only; name an interface with -I %s",
+			   arg, if_nametoindex(arg) ? arg : "NAME");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t need_interface(const struct argp_state *state)
+{
+	const struct opts *o = state->input;
+
+	if (!o->cli->interface)
+		argp_error(state,
+			   "no interface given; name it with -I INTERFACE (ip link lists them)");
+	return 0;
+}
+
+static void set_keep(const struct argp_state *state, struct opts *o, enum iw_keep_by by)
+{
+	if (o->keep.by != IW_KEEP_HOLDER && o->keep.by != by)
+		argp_error(state, "--%s and --%s exclude each other; leave out one",
+			   iw_keep_bys[o->keep.by], iw_keep_bys[by]);
+	o->keep.by = by;
+}
+
+static const char *directory(const struct argp_state *state, const char *arg)
+{
+	if (arg[0] != '/')
+		argp_error(state,
+			   "--pin \"%s\": not an absolute path; expected one such as " IW_XDP_PINS,
+			   arg);
+	return arg;
+}
+
+/* The option that --program mpa has no use for; NULL: none is given. */
+static const char *for_steer(const struct opts *o)
+{
+	return o->keep.sample         ? "sample"
+	       : o->keep.associations ? "associations"
+	       : o->keep.stags        ? "stags"
+				      : NULL;
+}
+
+static error_t parse_attach(int key, char *arg, struct argp_state *state)
+{
+	struct opts *o = state->input;
+
+	switch (key) {
+	case KEY_PROGRAM:
+		o->keep.program = (enum iw_keep_program)iw_cli_enum(state, "--program", arg,
+								    iw_keep_programs);
+		return 0;
+	case KEY_MODE:
+		o->keep.mode = (enum iw_xdp_mode)iw_cli_enum(state, "--mode", arg, mode_names);
+		return 0;
+	case KEY_FOREGROUND:
+		set_keep(state, o, IW_KEEP_FOREGROUND);
+		return 0;
+	case KEY_PIN:
+		set_keep(state, o, IW_KEEP_PIN);
+		if (arg)
+			o->keep.pins = directory(state, arg);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (o->keep.by == IW_KEEP_PIN && arg[0] == '/')
+			argp_error(
+				state,
+				"\"%s\": unexpected argument; --pin takes its directory with =: --pin=%s",
+				arg, arg);
+		return parse_common(key, arg, state);
+	case KEY_DISPATCHER:
+		set_keep(state, o, IW_KEEP_DISPATCHER);
+		return 0;
+	case KEY_SAMPLE:
+		o->keep.sample = (uint32_t)iw_cli_u64(state, "--sample", arg, 1, UINT32_MAX);
+		return 0;
+	case KEY_ASSOCIATIONS:
+		o->keep.associations =
+			(uint32_t)iw_cli_u64(state, "--associations", arg, 1, ENTRIES_MAX);
+		return 0;
+	case KEY_STAGS:
+		o->keep.stags = (uint32_t)iw_cli_u64(state, "--stags", arg, 1, ENTRIES_MAX);
+		return 0;
+	case ARGP_KEY_END:
+		if (o->keep.program == IW_KEEP_MPA &&
+		    (o->keep.mode == IW_XDP_GENERIC || o->keep.by == IW_KEEP_DISPATCHER))
+			argp_error(state, "--program mpa: needs native mode; leave out %s",
+				   o->keep.mode == IW_XDP_GENERIC ? "--mode generic"
+								  : "--dispatcher");
+		if (o->keep.program == IW_KEEP_MPA && for_steer(o))
+			argp_error(state, "--%s: only for --program steer; leave it out",
+				   for_steer(o));
+		return need_interface(state);
+	default:
+		return parse_common(key, arg, state);
+	}
+}
+
+static error_t parse_status(int key, char *arg, struct argp_state *state)
+{
+	struct opts *o = state->input;
+
+	switch (key) {
+	case KEY_INTERVAL:
+		o->interval_ns =
+			iw_cli_duration(state, "--interval", arg, INTERVAL_MIN, INTERVAL_MAX);
+		o->again = true;
+		return 0;
+	case 'c':
+		o->count = iw_cli_u64(state, "--count", arg, 1, UINT64_MAX);
+		return 0;
+	case KEY_EVENTS:
+		o->samples = true;
+		return 0;
+	case ARGP_KEY_END:
+		if (o->count > 1 && !o->again)
+			argp_error(state, "--count: only with --interval; add --interval TIME");
+		if (!o->again)
+			o->count = 1;
+		return 0;
+	default:
+		return parse_common(key, arg, state);
+	}
+}
+
+static error_t parse_detach(int key, char *arg, struct argp_state *state)
+{
+	struct opts *o = state->input;
+
+	switch (key) {
+	case KEY_FORCE_CLEAN:
+		o->force = true;
+		return 0;
+	case KEY_PIN:
+		o->pins = directory(state, arg);
+		return 0;
+	case ARGP_KEY_END:
+		return need_interface(state);
+	default:
+		return parse_common(key, arg, state);
+	}
+}
+
+/* --- commands ---------------------------------------------------------------------------------- */
+
+static int work_attach(struct opts *o, int *status, struct iw_fault *why)
+{
+	struct iw_kept kept;
+	int err;
+
+	(void)status;
+	o->keep.interface = o->cli->interface;
+	err = iw_keep_attach(&kept, &o->keep, why);
+	if (!err && o->cli->json)
+		err = iw_keep_json(&o->cli->out, &o->keep, &kept, why);
+	else if (!err && !o->cli->quiet)
+		iw_keep_print(&o->keep, &kept);
+	if (!err && o->keep.by == IW_KEEP_FOREGROUND)
+		err = iw_confine_plain(o->cli, IW_CONFINE_LISTENS, why);
+	if (!err && o->keep.by == IW_KEEP_FOREGROUND)
+		err = iw_keep_stay(&kept, o->cli->interface, why);
+	iw_keep_free(&kept);
+	return err;
+}
+
+static int result_json(struct iw_json *w, uint64_t n, struct iw_fault *why)
+{
+	int err;
+
+	iw_json_begin(w, "result");
+	iw_json_u64(w, "interfaces", n);
+	err = iw_json_end(w);
+	return err ? iw_fail(why, err, "standard output: %s", iw_err_text(err)) : 0;
+}
+
+/* Reports as often as requested, or until the process is asked to stop. */
+static int look(struct opts *o, struct iw_look *l, size_t n, struct iw_fault *why)
+{
+	struct pollfd pfd = { .fd = iw_signals_fd(), .events = POLLIN };
+	int ms = (int)((o->interval_ns + IW_MSEC(1) - 1) / IW_MSEC(1)), err = 0;
+
+	for (uint64_t looks = 1; !err; looks++) {
+		err = iw_looks_tell(l, n, o->cli->json ? &o->cli->out : NULL, o->samples, why);
+		if (looks == o->count || poll(&pfd, 1, ms) > 0)
+			break;
+	}
+	return err;
+}
+
+static void warn_of_events(const struct iw_look *l, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!l[i].steer)
+			iw_log_warn("%s: no events: only the program steer samples them%s%s",
+				    l[i].name, l[i].a.program ? ", not " : "; attach it",
+				    l[i].a.program ? l[i].a.name : "");
+}
+
+static int work_status(struct opts *o, int *status, struct iw_fault *why)
+{
+	struct iw_look *l = NULL;
+	unsigned ifindex;
+	size_t n = 0;
+	int err = 0;
+
+	(void)status;
+	if (o->cli->interface)
+		err = iw_xdp_ifindex(&ifindex, o->cli->interface, why);
+	if (!err)
+		err = iw_looks_find(&l, &n, o->cli->interface, o->keep.pins, why);
+	if (!err && n == 0 && !o->cli->json && !o->cli->quiet)
+		printf("no interface in this network namespace has an XDP program\n");
+	if (!err && o->samples)
+		warn_of_events(l, n);
+	if (!err)
+		err = look(o, l, n, why);
+	if (!err && o->cli->json)
+		err = result_json(&o->cli->out, n, why);
+	iw_looks_free(l, n);
+	return err;
+}
+
+/* Reports why nothing was detached. That is exit status 1, not a failure. */
+static int refuse(struct iw_cli *cli, const struct iw_fault *why)
+{
+	iw_log_error("%s", why->text);
+	return cli->json && iw_cli_error_event(cli, why, IW_EXIT_NO) != 0 ? IW_EXIT_FAILED
+									  : IW_EXIT_NO;
+}
+
+static int work_detach(struct opts *o, int *status, struct iw_fault *why)
+{
+	const char *name = o->cli->interface;
+	struct iw_detached d;
+	bool done;
+	int err = iw_keep_detach(&d, &done, name, o->pins, o->force, why);
+
+	if (!err && !done)
+		*status = refuse(o->cli, why);
+	else if (!err && o->cli->json)
+		err = iw_detached_json(&o->cli->out, &d, name, why);
+	else if (!err && !o->cli->quiet)
+		iw_detached_print(&d, name, o->pins ? o->pins : IW_XDP_PINS);
+	return err;
+}
+
+/* After the common checks: the programs that are attached to interfaces. */
+static int doctor_also(struct iw_cli *cli, int status)
+{
+	struct iw_fault why = { 0 };
+	struct iw_look *l = NULL;
+	size_t n = 0;
+
+	if (iw_looks_find(&l, &n, NULL, IW_XDP_PINS, &why) == 0 &&
+	    iw_looks_tell(l, n, cli->json ? &cli->out : NULL, false, &why) < 0)
+		status = IW_EXIT_FAILED;
+	iw_looks_free(l, n);
+	return status;
+}
+
+/* Options of one command that another one gets. argp takes an option of the command itself first. */
+static const struct argp_option misplaced_options[] = {
+	{ "program", KEY_PROGRAM, "NAME", OPTION_HIDDEN, NULL, 0 },
+	{ "mode", KEY_MODE, "MODE", OPTION_HIDDEN, NULL, 0 },
+	{ "foreground", KEY_FOREGROUND, NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "pin", KEY_PIN, "DIR", OPTION_HIDDEN | OPTION_ARG_OPTIONAL, NULL, 0 },
+	{ "dispatcher", KEY_DISPATCHER, NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "sample", KEY_SAMPLE, "N", OPTION_HIDDEN, NULL, 0 },
+	{ "associations", KEY_ASSOCIATIONS, "N", OPTION_HIDDEN, NULL, 0 },
+	{ "stags", KEY_STAGS, "N", OPTION_HIDDEN, NULL, 0 },
+	{ "interval", KEY_INTERVAL, "TIME", OPTION_HIDDEN, NULL, 0 },
+	{ "count", 'c', "N", OPTION_HIDDEN, NULL, 0 },
+	{ "events", KEY_EVENTS, NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "force-clean", KEY_FORCE_CLEAN, NULL, OPTION_HIDDEN, NULL, 0 },
+	{ 0 },
+};
+
+static error_t parse_misplaced(int key, char *arg, struct argp_state *state)
+{
+	const char *command = key == KEY_INTERVAL || key == 'c' || key == KEY_EVENTS ? "status"
+			      : key == KEY_FORCE_CLEAN                               ? "detach"
+										     : "attach";
+
+	(void)arg;
+	for (const struct argp_option *o = misplaced_options; o->name; o++)
+		if (o->key == key) {
+			argp_error(state, "--%s: an option of `ddp-xdp %s`", o->name, command);
+			return 0;
+		}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp misplaced_argp = { .options = misplaced_options,
+					    .parser = parse_misplaced };
+
+static const struct argp_child kids[] = {
+	{ &iw_cli_interface_argp, 0, "Common options:", -2 },
+	{ &misplaced_argp, 0, NULL, 0 },
+	{ 0 },
+};
+
+static int run(struct iw_cli *cli, int argc, char **argv, const struct argp *argp,
+	       int (*work)(struct opts *o, int *status, struct iw_fault *why))
+{
+	struct opts o = { .cli = cli, .keep = { .pins = IW_XDP_PINS } };
+	struct iw_fault why = { 0 };
+	int status;
+
+	iw_cli_parse(cli, argp, argc, argv, 0, &o);
+	status = iw_cli_start(cli);
+	if (status == IW_EXIT_OK && work(&o, &status, &why) != 0)
+		status = iw_cli_fail(cli, &why);
+	return status;
+}
+
+static int cmd_attach(struct iw_cli *cli, int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = attach_options,
+		.parser = parse_attach,
+		.doc = "Attach a program to an interface and keep it there, by default with a background process.",
+		.children = kids,
+	};
+
+	return run(cli, argc, argv, &argp, work_attach);
+}
+
+static int cmd_status(struct iw_cli *cli, int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = status_options,
+		.parser = parse_status,
+		.doc = "Report which programs are attached, and the counters of those of iwarp-tools.",
+		.children = kids,
+	};
+
+	return run(cli, argc, argv, &argp, work_status);
+}
+
+static int cmd_detach(struct iw_cli *cli, int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = detach_options,
+		.parser = parse_detach,
+		.doc = "Detach the program from an interface, unless a process uses it or it is not part of iwarp-tools.",
+		.children = kids,
+	};
+
+	return run(cli, argc, argv, &argp, work_detach);
+}
+
+static const struct iw_command commands[] = {
+	{ "attach", cmd_attach, "attach a program and keep it on an interface" },
+	{ "status", cmd_status, "report attached programs and their counters" },
+	{ "detach", cmd_detach, "detach a program" },
+	{ 0 },
+};
+
+static const char *const transports[] = { "xdp", NULL };
+
+int main(int argc, char **argv)
+{
+	struct iw_cli cli;
+	int status;
+
+	iw_cli_init(&cli, "ddp-xdp", "xdp");
+	cli.transports = transports;
+	cli.doctor_also = doctor_also;
+	status = iw_cli_command(&cli, commands, &iw_cli_interface_argp,
+				"Attach, inspect and detach the XDP programs of iwarp-tools.", argc,
+				argv);
+	return iw_cli_finish(&cli, status);
+}

@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Connections for rping's conversation, and the loop around them. */
+#include "mpa-probe/rping_run.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/context.h"
+#include "cli/listener.h"
+#include "cli/log.h"
+#include "cli/signals.h"
+#include "os/os.h"
+#include "util/num.h"
+#include "util/text.h"
+#include "verbs/wrap.h"
+
+#define LOOK_NS     IW_MSEC(50)       /* who is turned away in start-up makes no event */
+#define CLIENTS_MAX 32                /* of a server at once; a request above that is rejected */
+#define TALKS_MAX   (2 * CLIENTS_MAX) /* with those that yielded, until their end is reported */
+#define STALL_NS    IW_SEC(30)
+#define YIELD_NS    IW_SEC(5)  /* no progress for so long: ends early if its place is needed */
+#define CLOSE_NS    IW_SEC(10) /* for the peer to end its side after us */
+#define STOP_NS     IW_SEC(1)  /* for the round of a client that was asked to stop */
+
+/* One connection. */
+struct talk {
+	struct iw_rping_run *run;
+	struct iw_qp *qp;
+	struct iw_rping *ping;
+	bool up, closing, aborted;
+	uint64_t began, seen;  /* seen: when it made progress last, or began to close */
+	uint64_t payload;      /* octets that had arrived then */
+	struct iw_fault fault; /* ours; the connection's own comes with its end */
+};
+
+struct iw_rping_run {
+	struct iw_rping_run_cfg cfg;
+	struct iw_ctx *ctx;
+	struct iw_pd *pd;
+	struct iw_cq *cq;
+	struct iw_listener *listener;
+	struct talk *talks[TALKS_MAX];
+	struct talk *left; /* its news was told; freed by the next call, since info is of it */
+	uint64_t stop_by;  /* client, asked to stop: when it ends without the peer; 0: not asked */
+	bool done;
+};
+
+static void free_talk(struct talk *t)
+{
+	if (!t)
+		return;
+	if (t->qp)
+		iw_qp_free(t->qp);
+	iw_rping_free(t->ping);
+	free(t);
+}
+
+static int new_talk(struct iw_rping_run *run, struct talk **out, struct iw_fault *why)
+{
+	struct iw_qp_attr attr = { .size = sizeof(attr),
+				   .send_cq = run->cq,
+				   .recv_cq = run->cq,
+				   .sq_depth = IW_RPING_DEPTH,
+				   .rq_depth = IW_RPING_DEPTH };
+	struct talk *t;
+	int err;
+
+	for (int i = 0; i < TALKS_MAX; i++) {
+		if (run->talks[i])
+			continue;
+		t = calloc(1, sizeof(*t));
+		if (!t)
+			return iw_fail(why, IW_E_NOMEM, "rping: out of memory");
+		t->run = run;
+		t->began = t->seen = iw_os_now();
+		attr.user = t;
+		err = iw_qp_new(&t->qp, run->pd, &attr, why);
+		if (err == 0)
+			err = iw_rping_new(&t->ping, run->pd, t->qp, &run->cfg.ping, why);
+		if (err) {
+			free_talk(t);
+			return err;
+		}
+		run->talks[i] = t;
+		*out = t;
+		return 0;
+	}
+	return iw_fail(why, IW_E_LIMIT,
+		       "rping: no room for another connection: %u have not ended yet",
+		       (uint32_t)TALKS_MAX);
+}
+
+static bool empty(const struct iw_rping_run *run)
+{
+	for (int i = 0; i < TALKS_MAX; i++)
+		if (run->talks[i])
+			return false;
+	return true;
+}
+
+static void forget_talk(struct talk *t)
+{
+	for (int i = 0; i < TALKS_MAX; i++)
+		if (t->run->talks[i] == t)
+			t->run->talks[i] = NULL;
+	t->run->left = t;
+}
+
+/* --- what happens
+ * --------------------------------------------------------------------------------------------------------- */
+
+static void tell(struct talk *t, enum iw_rping_news_kind kind, struct iw_rping_news *news)
+{
+	*news = (struct iw_rping_news){ .kind = kind, .result = *iw_rping_result(t->ping) };
+	if (kind == IW_RPING_UP)
+		news->setup_ns = t->seen - t->began;
+	if (kind != IW_RPING_ROUND)
+		iw_qp_info(t->qp, &news->info);
+}
+
+static void go_home(struct talk *t)
+{
+	if (t->closing)
+		return;
+	t->closing = true;
+	t->seen = iw_os_now();
+	iw_disconnect(t->qp);
+}
+
+/*
+ * The conversation cannot go on; the end of the connection tells of it. rping has no words for that, and
+ * RDMAP's Terminate is for RDMAP's own errors (RFC 5040 7.1), so a peer that talks is told by an orderly
+ * end: a reset would destroy what it has not read yet.
+ */
+static void break_off(struct talk *t, const struct iw_fault *why)
+{
+	if (t->fault.err == 0)
+		t->fault = *why;
+	if (why->err == IW_E_TIMEOUT || why->err == IW_E_CANCELED) {
+		t->closing = t->aborted = true;
+		iw_abort(t->qp);
+	} else {
+		go_home(t);
+	}
+}
+
+/* True: *news. */
+static bool on_completion(struct iw_rping_run *run, const struct iw_wc *wc,
+			  struct iw_rping_news *news)
+{
+	struct talk *t = iw_qp_user(wc->qp);
+	uint64_t before = iw_rping_result(t->ping)->rounds, now = iw_os_now();
+	struct iw_fault why = { 0 };
+
+	/* What failed did so because the connection ended, which has an event of its own. */
+	if (wc->status != IW_OK || t->fault.err)
+		return false;
+	if (!t->closing)
+		t->seen = now;
+	if (iw_rping_done(t->ping, wc, now, &why) != 0) {
+		break_off(t, &why);
+		return false;
+	}
+	if (run->cfg.ping.client && iw_rping_over(t->ping))
+		go_home(t);
+	if (!run->cfg.tell_rounds || iw_rping_result(t->ping)->rounds == before)
+		return false;
+	tell(t, IW_RPING_ROUND, news);
+	return true;
+}
+
+/*
+ * A server counts parts of long messages as progress. A client does not: its peer could write to its
+ * sink for ever.
+ */
+static void note_payload(struct talk *t, uint64_t now)
+{
+	uint64_t payload = iw_qp_rx_payload(t->qp);
+
+	if (t->run->cfg.ping.client || payload == t->payload)
+		return;
+	t->payload = payload;
+	t->seen = now;
+}
+
+static uint64_t timeout_ns(const struct iw_rping_run *run)
+{
+	return run->cfg.timeout_ns ? run->cfg.timeout_ns : STALL_NS;
+}
+
+/* Server. False: all places are taken by connections that make progress. */
+static bool has_room(struct iw_rping_run *run)
+{
+	uint32_t most = run->cfg.clients ? IW_MIN(run->cfg.clients, (uint32_t)CLIENTS_MAX)
+					 : CLIENTS_MAX;
+	uint64_t yield = run->cfg.yield_ns ? run->cfg.yield_ns : YIELD_NS;
+	uint64_t now = iw_os_now(), least = IW_MIN(timeout_ns(run), yield);
+	struct iw_fault why = { 0 };
+	struct talk *idlest = NULL;
+	unsigned taken = 0;
+
+	for (int i = 0; i < TALKS_MAX; i++) {
+		struct talk *t = run->talks[i];
+
+		if (!t || t->aborted)
+			continue;
+		taken++;
+		if (!t->up || t->closing)
+			continue;
+		note_payload(t, now);
+		if (!idlest || t->seen < idlest->seen)
+			idlest = t;
+	}
+	if (taken < most)
+		return true;
+	if (!idlest || now < iw_time_add(idlest->seen, least))
+		return false;
+	(void)iw_fail(&why, IW_E_TIMEOUT,
+		      "rping: round %U: no progress for %U ms; closed to accept a new connection",
+		      iw_rping_result(idlest->ping)->rounds, (now - idlest->seen) / 1000000);
+	break_off(idlest, &why);
+	return true;
+}
+
+static int on_request(struct iw_rping_run *run, struct iw_conn_req *req, struct iw_fault *why)
+{
+	struct talk *t;
+	int err;
+
+	if (run->cfg.once ? !empty(run) : !has_room(run)) {
+		iw_reject(req, NULL, 0);
+		return 0;
+	}
+	err = new_talk(run, &t, why);
+	if (err) {
+		iw_reject(req, NULL, 0);
+		return err == IW_E_LIMIT ? 0 : err;
+	}
+	err = iw_accept(req, t->qp, NULL, why);
+	if (err) {
+		/* That peer is gone already: no concern of the others. */
+		forget_talk(t);
+		free_talk(t);
+		run->left = NULL;
+	}
+	return 0;
+}
+
+static void ended_early(const struct talk *t, struct iw_rping_news *news)
+{
+	const struct iw_rping_cfg *cfg = &t->run->cfg.ping;
+	uint64_t round = news->result.rounds;
+
+	if (!cfg->client)
+		iw_fail(&news->fault, IW_E_REJECTED,
+			"rping: the client ended the connection in round %U", round);
+	else if (round > 0 || cfg->size == IW_RPING_SIZE_NONE)
+		iw_fail(&news->fault, IW_E_REJECTED,
+			"%s: rping: the server ended the connection in round %U", news->info.peer,
+			round);
+	else
+		iw_fail(&news->fault, IW_E_REJECTED,
+			"%s: rping: the server ended the connection in round 0; is its --size (-S of rping) at least %u?",
+			news->info.peer, cfg->size);
+}
+
+/* The connection's own reason; a rejection by another tool of the suite names that tool. */
+static void connection_ended(const struct talk *t, const struct iw_fault *fault,
+			     struct iw_rping_news *news)
+{
+	struct iw_qp_info info;
+
+	news->fault = *fault;
+	if (fault->err != IW_E_REJECTED || !t->run->cfg.ping.client)
+		return;
+	iw_qp_info(t->qp, &info);
+	iw_cli_wrong_listener(&news->fault, info.private_data, info.private_data_len, info.peer,
+			      "mpa-probe --listen --app rping");
+}
+
+static void on_closed(struct talk *t, const struct iw_fault *fault, struct iw_rping_news *news)
+{
+	tell(t, IW_RPING_LEFT, news);
+	if (t->fault.err)
+		news->fault = t->fault;
+	else if (fault->err)
+		connection_ended(t, fault, news);
+	else if (!t->up || !iw_rping_over(t->ping))
+		ended_early(t, news);
+	else if (t->run->stop_by && news->result.rounds < t->run->cfg.ping.count)
+		iw_fail(&news->fault, IW_E_CANCELED, "%s: rping: interrupted after %U of %U rounds",
+			news->info.peer, news->result.rounds, t->run->cfg.ping.count);
+	forget_talk(t);
+}
+
+/* 1: *news; 0: nothing to tell; negative: cannot go on. */
+static int on_event(struct iw_rping_run *run, struct iw_async_event *ev, struct iw_rping_news *news,
+		    struct iw_fault *why)
+{
+	struct talk *t = ev->qp ? iw_qp_user(ev->qp) : NULL;
+	struct iw_fault what = { 0 };
+
+	switch (ev->type) {
+	case IW_EV_CONNECT_REQUEST:
+		return on_request(run, ev->req, why);
+	case IW_EV_ESTABLISHED:
+		t->up = true;
+		t->seen = iw_os_now();
+		tell(t, IW_RPING_UP, news);
+		if (iw_rping_start(t->ping, t->seen, &what) != 0)
+			break_off(t, &what);
+		return 1;
+	case IW_EV_PEER_CLOSED:
+		go_home(t);
+		return 0;
+	case IW_EV_REJECTED:
+	case IW_EV_CLOSED:
+		if (t == run->left)
+			return 0;
+		on_closed(t, &ev->fault, news);
+		if (run->cfg.ping.client || run->cfg.once)
+			run->done = true;
+		return 1;
+	}
+	return 0;
+}
+
+/* --- time
+ * ------------------------------------------------------------------------------------------------------------------ */
+
+/*
+ * When the connection ends unless it makes progress. The limit also applies between two rounds, since
+ * an idle client keeps others from its place.
+ */
+static uint64_t deadline_of(const struct talk *t)
+{
+	uint64_t ns = timeout_ns(t->run), until;
+
+	if (!t->up || t->aborted)
+		return IW_TIME_NEVER;
+	until = iw_time_add(t->seen, t->closing ? IW_MIN(ns, CLOSE_NS) : ns);
+	return t->run->stop_by ? IW_MIN(until, t->run->stop_by) : until;
+}
+
+static void on_time(struct talk *t, uint64_t now)
+{
+	struct iw_fault why = { 0 };
+	struct iw_qp_info info = { .peer = "" };
+	uint64_t rounds = iw_rping_result(t->ping)->rounds;
+	bool stopped = t->run->stop_by > 0;
+
+	if (now < deadline_of(t))
+		return;
+	if (!t->closing)
+		note_payload(t, now);
+	if (t->seen == now)
+		return;
+	if (t->run->cfg.ping.client)
+		iw_qp_info(t->qp, &info);
+	(void)iw_fail(&why, stopped ? IW_E_CANCELED : IW_E_TIMEOUT,
+		      "%s%srping: %sround %U: %s for %U ms%s", info.peer, info.peer[0] ? ": " : "",
+		      stopped ? "interrupted in " : "", rounds,
+		      t->closing ? "the peer did not close its side" : "no progress",
+		      (now - t->seen) / 1000000,
+		      !t->run->cfg.ping.client || t->closing ? ""
+		      : rounds ? "; does the server still run, and is the network up?"
+			       : "; is the peer an rping server (mpa-probe --listen --app rping)?");
+	break_off(t, &why);
+}
+
+/* Everybody's time-outs; how long to wait for the next one, negative: for ever. */
+static int64_t keep_time(struct iw_rping_run *run)
+{
+	uint64_t now = iw_os_now(), next = UINT64_MAX;
+
+	for (int i = 0; i < TALKS_MAX; i++) {
+		struct talk *t = run->talks[i];
+
+		if (!t)
+			continue;
+		on_time(t, now);
+		next = IW_MIN(next, deadline_of(t));
+	}
+	if (run->cfg.once)
+		next = IW_MIN(next, now + LOOK_NS);
+	if (next == UINT64_MAX)
+		return -1;
+	return next > now ? (int64_t)(next - now) : 0;
+}
+
+/* --- the loop
+ * --------------------------------------------------------------------------------------------------------------- */
+
+/* Asked to stop before the connection was set up. */
+static void give_up(struct talk *t)
+{
+	const struct iw_conn_param *conn = &t->run->cfg.conn;
+	struct iw_fault why = { 0 };
+
+	(void)iw_fail(&why, IW_E_CANCELED,
+		      "connect to %s port %u: interrupted before the connection was set up",
+		      conn->host ? conn->host : "", (uint32_t)conn->port);
+	break_off(t, &why);
+}
+
+/* Asked to stop: a client completes its round within STOP_NS, and every connection is closed. */
+static void stop(struct iw_rping_run *run)
+{
+	bool any = false;
+
+	if (run->cfg.ping.client && !run->stop_by)
+		run->stop_by = iw_time_add(iw_os_now(), STOP_NS);
+
+	/* The descriptor stays readable, and would end every wait from now on. */
+	(void)!iw_ctx_wake_fd(run->ctx, -1);
+	for (int i = 0; i < TALKS_MAX; i++) {
+		struct talk *t = run->talks[i];
+
+		if (!t)
+			continue;
+		any = true;
+		iw_rping_stop(t->ping);
+		if (!t->up && run->cfg.ping.client)
+			give_up(t);
+		else if (!t->up)
+			iw_abort(t->qp);
+		else if (iw_rping_over(t->ping) || !run->cfg.ping.client)
+			go_home(t);
+	}
+	if (!any)
+		run->done = true;
+}
+
+int iw_rping_run_next(struct iw_rping_run *run, struct iw_rping_news *news, struct iw_fault *why)
+{
+	struct iw_async_event ev;
+	struct iw_wc wc;
+	int64_t wait;
+	int n;
+
+	free_talk(run->left);
+	run->left = NULL;
+	for (;;) {
+		while ((n = iw_cq_poll(run->cq, &wc, 1)) > 0)
+			if (on_completion(run, &wc, news))
+				return 0;
+		if (n < 0)
+			return iw_fail(why, n, "rping: %s", iw_err_text(n));
+		while (iw_next_event(run->ctx, &ev)) {
+			n = on_event(run, &ev, news, why);
+			if (n != 0)
+				return n < 0 ? n : 0;
+		}
+		if (iw_signals_stop())
+			stop(run);
+		if (run->cfg.once && run->cfg.shim && run->cfg.shim->turned_away && empty(run))
+			run->done = true;
+		if (run->done) {
+			*news = (struct iw_rping_news){ .kind = IW_RPING_STOPPED };
+			return 0;
+		}
+		wait = keep_time(run);
+		n = iw_cq_wait(run->cq, wait);
+		if (n < 0)
+			return iw_fail(why, n, "rping: %s", iw_err_text(n));
+	}
+}
+
+const char *iw_rping_run_addr(const struct iw_rping_run *run)
+{
+	return iw_listener_addr(run->listener);
+}
+
+uint16_t iw_rping_run_port(const struct iw_rping_run *run)
+{
+	return iw_listener_port(run->listener);
+}
+
+static int open_run(struct iw_rping_run *run, struct iw_fault *why)
+{
+	struct iw_ctx_attr attr = { .size = sizeof(attr),
+				    .setup_ns = run->cfg.setup_ns,
+				    .stall_ns = run->cfg.timeout_ns,
+				    .trace = run->cfg.trace,
+				    .trace_ctx = run->cfg.trace_ctx };
+	struct iw_conn_param *conn = &run->cfg.conn;
+	struct talk *t;
+	int err = iw_cli_context(&run->ctx, &run->pd, &run->cq, &attr, why);
+
+	if (err)
+		return err;
+	if (run->cfg.shim)
+		iw_ctx_wrap_llp(run->ctx, iw_shim_wrap, run->cfg.shim);
+	conn->size = sizeof(*conn);
+	if (conn->ird == 0 && conn->ord == 0 && !conn->no_reads)
+		conn->ird = conn->ord = 1;
+	if (!run->cfg.ping.client)
+		return iw_listen(&run->listener, run->ctx, conn, why);
+	err = new_talk(run, &t, why);
+	return err ? err : iw_connect(t->qp, conn, why);
+}
+
+int iw_rping_run_new(struct iw_rping_run **out, const struct iw_rping_run_cfg *cfg,
+		     struct iw_fault *why)
+{
+	struct iw_rping_run *run = calloc(1, sizeof(*run));
+	int err;
+
+	if (!run)
+		return iw_fail(why, IW_E_NOMEM, "rping: out of memory");
+	run->cfg = *cfg;
+	err = open_run(run, why);
+	if (err) {
+		iw_rping_run_free(run);
+		return err;
+	}
+	*out = run;
+	return 0;
+}
+
+int iw_rping_run_to_end(struct iw_rping_run *run, struct iw_rping_outcome *out,
+			struct iw_fault *why)
+{
+	*out = (struct iw_rping_outcome){ 0 };
+	for (;;) {
+		struct iw_rping_news news;
+		int err = iw_rping_run_next(run, &news, why);
+
+		if (err)
+			return err;
+		switch (news.kind) {
+		case IW_RPING_STOPPED:
+			return 0;
+		case IW_RPING_UP:
+			out->up = news;
+			break;
+		case IW_RPING_ROUND:
+			iw_log_info("round %" PRIu64 ": %s", news.result.rounds, news.result.text);
+			break;
+		case IW_RPING_LEFT:
+			out->left = news;
+			break;
+		}
+	}
+}
+
+void iw_rping_run_free(struct iw_rping_run *run)
+{
+	if (!run)
+		return;
+	for (int i = 0; i < TALKS_MAX; i++)
+		free_talk(run->talks[i]);
+	free_talk(run->left);
+	if (run->ctx)
+		iw_ctx_free(run->ctx);
+	free(run);
+}

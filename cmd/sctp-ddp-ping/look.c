@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What answers at the far end: one message there and back, or why not. */
+#include "sctp-ddp-ping/ping.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *const names[] = {
+	[IW_FAR_ANSWERS] = "answers",   [IW_FAR_OTHER] = "other",
+	[IW_FAR_REJECTED] = "rejected", [IW_FAR_NO_DDP] = "no-ddp",
+	[IW_FAR_ABORT] = "abort",       [IW_FAR_ICMP] = "icmp",
+	[IW_FAR_SILENT] = "silent",     [IW_FAR_NOT_TRIED] = "not-tried",
+};
+
+const char *iw_far_end_name(enum iw_far_end e)
+{
+	return names[e];
+}
+
+/*
+ * Kernel SCTP reports ABORT and ICMP by errno alone. ENETUNREACH is not among them: this host has no
+ * route.
+ */
+static enum iw_far_end by_errno(int e)
+{
+	switch (e) {
+	case ECONNREFUSED:
+		return IW_FAR_ABORT;
+	case EHOSTUNREACH:
+	case ENOPROTOOPT:
+	case EPROTO:
+		return IW_FAR_ICMP;
+	case ETIMEDOUT:
+		return IW_FAR_SILENT;
+	default:
+		return IW_FAR_NOT_TRIED;
+	}
+}
+
+enum iw_far_end iw_ping_far_end(const struct iw_fault *why, bool associated)
+{
+	if (why->err == IW_OK)
+		return IW_FAR_ANSWERS;
+	if (why->err == IW_E_REJECTED)
+		return IW_FAR_REJECTED;
+	if (why->err == IW_E_DSS_NODDP)
+		return IW_FAR_NO_DDP;
+	if (associated)
+		return IW_FAR_OTHER;
+	if (why->err == IW_E_TIMEOUT || why->err == IW_E_CANCELED)
+		return IW_FAR_SILENT;
+	if (why->os_errno)
+		return by_errno(why->os_errno);
+	if (why->err == IW_E_CLOSED)
+		return why->from_peer ? IW_FAR_ABORT : IW_FAR_ICMP;
+	return IW_FAR_NOT_TRIED;
+}
+
+void iw_ping_look(struct iw_far_look *out, const struct iw_ping_cfg *cfg)
+{
+	struct iw_ping_cfg one = *cfg;
+	struct iw_ping_news news = { .kind = IW_PING_UP };
+	struct iw_ping *p;
+	struct iw_fault why;
+	const uint8_t *pd;
+	int err;
+
+	*out = (struct iw_far_look){ .transport = cfg->conn.transport };
+	one.streams = 1;
+	one.count = 1;
+	one.timeout_ns = one.setup_ns;
+	if (iw_ping_new(&p, &one, &why) < 0) {
+		out->fault = why;
+		out->what = iw_ping_far_end(&out->fault, false);
+		return;
+	}
+	do {
+		err = iw_ping_next(p, &news, &why);
+		if (!err && news.kind == IW_PING_REPLY)
+			out->rtt_ns = news.rtt_ns;
+	} while (!err && news.kind != IW_PING_DONE);
+	if (err)
+		out->fault = why;
+	out->assoc = *iw_ping_assoc(p);
+	out->what = iw_ping_far_end(&out->fault, out->assoc.npaths > 0);
+	pd = iw_ping_private_data(p, &out->private_data_len);
+	if (pd)
+		memcpy(out->private_data, pd, out->private_data_len);
+	iw_ping_free(p);
+}

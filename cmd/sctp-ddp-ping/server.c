@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The server: sends back what it gets. */
+#include "sctp-ddp-ping/ping.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/context.h"
+#include "cli/signals.h"
+#include "os/os.h"
+#include "util/list.h"
+#include "util/num.h"
+#include "util/text.h"
+
+#define POLL 64
+
+/*
+ * A client has at most window messages without a reply. So when its message n is here, it has the reply
+ * to message n - window, and that one's buffer can be posted again, whatever acknowledgements of SCTP
+ * were lost: twice the window of buffers, window of them posted at any time.
+ */
+struct visitor {
+	struct iw_ping_server *server;
+	struct iw_list all;
+	struct iw_qp *qp; /* owned */
+	struct iw_ping_hello hello;
+	uint64_t memory;
+	uint8_t *buf;
+	uint32_t *len;           /* of the message in each buffer */
+	uint64_t received;       /* messages */
+	uint64_t posted, echoed; /* replies: given to the queue, and done there */
+	uint32_t stream;
+	char peer[64];
+	bool up, enhanced;
+	struct iw_fault fault; /* why this end gave it up */
+};
+
+struct iw_ping_server {
+	struct iw_ping_server_cfg cfg;
+	struct iw_ctx *ctx;
+	struct iw_pd *pd;
+	struct iw_cq *cq;
+	struct iw_listener *listener;
+	struct iw_list visitors;
+	uint64_t memory;     /* in use */
+	bool served;         /* somebody was here */
+	struct iw_list news; /* of struct news */
+};
+
+struct news {
+	struct iw_list all;
+	struct iw_ping_visit visit;
+};
+
+/* Without memory for it a visit goes untold. */
+static void tell(struct iw_ping_server *s, const struct iw_ping_visit *v)
+{
+	struct news *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return;
+	n->visit = *v;
+	iw_list_add_tail(&s->news, &n->all);
+}
+
+static void tell_of(const struct visitor *v, enum iw_ping_visit_kind kind,
+		    const struct iw_fault *why)
+{
+	struct iw_ping_visit visit = {
+		.kind = kind,
+		.stream = v->stream,
+		.size = v->hello.size,
+		.enhanced = v->enhanced,
+		.echoed = v->posted,
+	};
+
+	if (why)
+		visit.fault = *why;
+	memcpy(visit.peer, v->peer, sizeof(visit.peer));
+	tell(v->server, &visit);
+}
+
+static void visitor_free(struct visitor *v)
+{
+	iw_qp_free(v->qp);
+	v->server->memory -= v->memory;
+	iw_list_del(&v->all);
+	free(v->buf);
+	free(v->len);
+	free(v);
+}
+
+static uint64_t buffers(const struct visitor *v)
+{
+	return 2 * (uint64_t)v->hello.window;
+}
+
+static uint8_t *buffer(const struct visitor *v, uint64_t n)
+{
+	return v->buf + n % buffers(v) * v->hello.size;
+}
+
+/* The buffer of message n; a session that is over takes none. */
+static int post(const struct visitor *v, uint64_t n, struct iw_fault *why)
+{
+	int err = iw_post_recv(v->qp, n, buffer(v, n), v->hello.size);
+
+	if (err && err != IW_E_STATE)
+		return iw_fail(why, err, "post a receive: %s", iw_err_text(err));
+	return 0;
+}
+
+/* --- sessions --------------------------------------------------------------------------------- */
+
+static int make(struct visitor *v, const struct iw_req_info *info, struct iw_fault *why)
+{
+	struct iw_ping_server *s = v->server;
+	struct iw_qp_attr qa = {
+		.size = sizeof(qa),
+		.send_cq = s->cq,
+		.recv_cq = s->cq,
+		.user = v,
+	};
+	int err;
+
+	if (!iw_ping_hello_decode(&v->hello, info->private_data, info->private_data_len))
+		return iw_fail(why, IW_E_FORMAT, "this listener serves only sctp-ddp-ping");
+	v->memory = buffers(v) * (IW_MAX(v->hello.size, 1u) + sizeof(*v->len));
+	if (v->memory > s->cfg.memory - s->memory) {
+		uint64_t need = v->memory;
+
+		v->memory = 0;
+		/* Short enough to be shown in full by the client (REASON_MOST in lib/conn). */
+		return iw_fail(
+			why, IW_E_LIMIT,
+			"the session needs %U octets, %U of %U are free: use a smaller -s, or more --memory",
+			need, s->cfg.memory - s->memory, s->cfg.memory);
+	}
+	s->memory += v->memory;
+	v->buf = calloc(buffers(v), IW_MAX(v->hello.size, 1u));
+	v->len = calloc(buffers(v), sizeof(*v->len));
+	if (!v->buf || !v->len)
+		return iw_fail(why, IW_E_NOMEM, "out of memory");
+	qa.rq_depth = v->hello.window;
+	qa.sq_depth = 2 * (uint32_t)v->hello.window;
+	err = iw_qp_new(&v->qp, s->pd, &qa, why);
+	for (uint64_t n = 0; n < v->hello.window && !err; n++)
+		err = post(v, n, why);
+	return err;
+}
+
+static void on_request(struct iw_ping_server *s, struct iw_conn_req *req)
+{
+	struct visitor *v = calloc(1, sizeof(*v));
+	struct iw_conn_param param = { .size = sizeof(param), .no_reads = true };
+	struct iw_fault why = { .text = "out of memory" };
+	struct iw_req_info info;
+	int err;
+
+	if (!v) {
+		iw_reject(req, why.text, strlen(why.text));
+		return;
+	}
+	iw_req_info(req, &info);
+	v->server = s;
+	snprintf(v->peer, sizeof(v->peer), "%s", info.peer);
+	iw_list_add_tail(&s->visitors, &v->all);
+	err = make(v, &info, &why);
+	if (err)
+		iw_reject(req, why.text, strlen(why.text));
+	else
+		err = iw_accept(req, v->qp, &param, &why);
+	if (err) {
+		tell_of(v, IW_PING_REFUSED, &why);
+		visitor_free(v);
+	}
+}
+
+static void on_established(struct visitor *v)
+{
+	struct iw_assoc_info a = { .size = sizeof(a) };
+	struct iw_qp_info info;
+
+	v->up = true;
+	iw_qp_info(v->qp, &info);
+	v->enhanced = info.rev >= 2;
+	if (iw_qp_assoc(v->qp, &a) == 0)
+		v->stream = a.stream;
+	tell_of(v, IW_PING_CAME, NULL);
+}
+
+static void on_event(struct iw_ping_server *s, const struct iw_async_event *ev)
+{
+	struct visitor *v = ev->qp ? iw_qp_user(ev->qp) : NULL;
+
+	switch (ev->type) {
+	case IW_EV_CONNECT_REQUEST:
+		on_request(s, ev->req);
+		break;
+	case IW_EV_ESTABLISHED:
+		on_established(v);
+		break;
+	case IW_EV_REJECTED: /* an initiator's */
+		break;
+	case IW_EV_PEER_CLOSED:
+		iw_disconnect(v->qp);
+		break;
+	case IW_EV_CLOSED:
+		s->served = s->served || v->up;
+		tell_of(v, IW_PING_LEFT, v->fault.err ? &v->fault : &ev->fault);
+		visitor_free(v);
+		break;
+	}
+}
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+/* Replies that the queue has no room for wait in their buffers. */
+static int reply(struct visitor *v, struct iw_fault *why)
+{
+	while (v->posted < v->received && v->posted - v->echoed < buffers(v)) {
+		struct iw_sge sge = { buffer(v, v->posted), v->len[v->posted % buffers(v)] };
+		struct iw_send_wr wr = { .op = IW_WR_SEND, .sge = &sge, .nsge = 1 };
+		int err = iw_post_send(v->qp, &wr);
+
+		if (err == IW_E_STATE)
+			return 0;
+		if (err)
+			return iw_fail(why, err, "post a reply: %s", iw_err_text(err));
+		v->posted++;
+	}
+	return 0;
+}
+
+static int on_message(struct visitor *v, uint32_t len, struct iw_fault *why)
+{
+	uint64_t n = v->received;
+
+	if (n - v->posted >= v->hello.window)
+		return iw_fail(why, IW_E_FORMAT,
+			       "the client sent more messages than its window of %u",
+			       (uint32_t)v->hello.window);
+	v->received++;
+	v->len[n % buffers(v)] = len;
+	return post(v, n + v->hello.window, why);
+}
+
+static void on_completion(const struct iw_wc *wc)
+{
+	struct visitor *v = iw_qp_user(wc->qp);
+	struct iw_fault why;
+	int err = 0;
+
+	/* Of a failure tells the event that follows. */
+	if (wc->status != IW_OK || v->fault.err)
+		return;
+	if (wc->op == IW_WC_RECV)
+		err = on_message(v, wc->len, &why);
+	else
+		v->echoed++;
+	if (!err)
+		err = reply(v, &why);
+	if (err) {
+		v->fault = why;
+		iw_abort(v->qp);
+	}
+}
+
+static int turn(struct iw_ping_server *s, struct iw_fault *why)
+{
+	struct iw_async_event ev;
+	struct iw_wc wc[POLL];
+	int n = iw_cq_wait(s->cq, -1);
+
+	if (n > 0)
+		n = iw_cq_poll(s->cq, wc, POLL);
+	if (n < 0)
+		return iw_fail(why, n, "wait: %s", iw_err_text(n));
+	for (int i = 0; i < n; i++)
+		on_completion(&wc[i]);
+	while (iw_next_event(s->ctx, &ev))
+		on_event(s, &ev);
+	return 0;
+}
+
+/* --- the server ------------------------------------------------------------------------------- */
+
+int iw_ping_server_next(struct iw_ping_server *s, struct iw_ping_visit *visit, struct iw_fault *why)
+{
+	struct iw_list *first;
+	struct news *n;
+
+	while (!(first = iw_list_first(&s->news))) {
+		int err;
+
+		if (iw_signals_stop() ||
+		    (s->cfg.once && s->served && iw_list_empty(&s->visitors))) {
+			*visit = (struct iw_ping_visit){ .kind = IW_PING_STOPPED };
+			return 0;
+		}
+		err = turn(s, why);
+		if (err)
+			return err;
+	}
+	n = iw_container_of(first, struct news, all);
+	*visit = n->visit;
+	iw_list_del(&n->all);
+	free(n);
+	return 0;
+}
+
+static int start(struct iw_ping_server *s, struct iw_fault *why)
+{
+	struct iw_ctx_attr attr = {
+		.size = sizeof(attr),
+		.setup_ns = s->cfg.setup_ns,
+		.stall_ns = s->cfg.timeout_ns,
+		.trace = s->cfg.trace,
+		.trace_ctx = s->cfg.trace_ctx,
+	};
+	int err = iw_cli_context(&s->ctx, &s->pd, &s->cq, &attr, why);
+
+	return err ? err : iw_listen(&s->listener, s->ctx, &s->cfg.conn, why);
+}
+
+int iw_ping_server_new(struct iw_ping_server **out, const struct iw_ping_server_cfg *cfg,
+		       struct iw_fault *why)
+{
+	struct iw_ping_server *s = calloc(1, sizeof(*s));
+	int err;
+
+	*out = NULL;
+	if (!s)
+		return iw_fail(why, IW_E_NOMEM, "out of memory");
+	s->cfg = *cfg;
+	s->cfg.memory = cfg->memory ? cfg->memory : IW_PING_MEMORY;
+	iw_list_init(&s->visitors);
+	iw_list_init(&s->news);
+	err = start(s, why);
+	if (err) {
+		iw_ping_server_free(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+const char *iw_ping_server_addr(const struct iw_ping_server *s)
+{
+	return iw_listener_addr(s->listener);
+}
+
+uint16_t iw_ping_server_port(const struct iw_ping_server *s)
+{
+	return iw_listener_port(s->listener);
+}
+
+uint16_t iw_ping_server_udp_port(const struct iw_ping_server *s)
+{
+	return iw_listener_udp_port(s->listener);
+}
+
+void iw_ping_server_free(struct iw_ping_server *s)
+{
+	struct iw_list *n;
+
+	if (!s)
+		return;
+	while ((n = iw_list_first(&s->visitors)))
+		visitor_free(iw_container_of(n, struct visitor, all));
+	while ((n = iw_list_first(&s->news))) {
+		iw_list_del(n);
+		free(iw_container_of(n, struct news, all));
+	}
+	iw_ctx_free(s->ctx);
+	free(s);
+}

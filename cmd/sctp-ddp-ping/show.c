@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Lines like ping's, a table of statistics, and the same as JSON. */
+#include "sctp-ddp-ping/show.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/human.h"
+#include "cli/listener.h"
+#include "cli/log.h"
+#include "cli/table.h"
+#include "cli/text.h"
+
+#define DDP_INDICATION   1 /* RFC 5043 7.1 */
+#define DRAFT_INDICATION 2 /* draft-ietf-rddp-sctp-02: and RDMA */
+
+/* --- the association -------------------------------------------------------------------------- */
+
+static void path_json(struct iw_json *w, const struct iw_assoc_info *a)
+{
+	iw_json_open_array(w, "addresses");
+	for (unsigned i = 0; i < a->npaths; i++) {
+		iw_json_open_object(w, NULL);
+		iw_json_str(w, "address", a->path[i].addr);
+		iw_json_bool(w, "primary", a->path[i].primary);
+		iw_json_bool(w, "active", a->path[i].active);
+		iw_json_u64(w, "path_mtu", a->path[i].mtu);
+		iw_json_u64(w, "srtt_ns", a->path[i].srtt_ns);
+		iw_json_close(w);
+	}
+	iw_json_close(w);
+}
+
+static void assoc_json(struct iw_json *w, const struct iw_assoc_info *a)
+{
+	iw_json_u64(w, "streams_out", a->out);
+	iw_json_u64(w, "streams_in", a->in);
+	if (a->indicated)
+		iw_json_u64(w, "adaptation_indication", a->adaptation);
+	path_json(w, a);
+}
+
+static void show_paths(const struct iw_assoc_info *a)
+{
+	char rtt[IW_HUMAN_TEXT];
+
+	for (unsigned i = 0; i < a->npaths; i++) {
+		printf("  address %s%s%s, path MTU %u", a->path[i].addr,
+		       a->path[i].primary ? ", primary" : "", a->path[i].active ? "" : ", inactive",
+		       a->path[i].mtu);
+		if (a->path[i].srtt_ns)
+			printf(", round trip %s", iw_human_latency(rtt, a->path[i].srtt_ns));
+		putchar('\n');
+	}
+}
+
+static void show_indication(const struct iw_assoc_info *a)
+{
+	if (!a->indicated)
+		printf("no adaptation indication\n");
+	else
+		printf("adaptation indication 0x%08x%s\n", a->adaptation,
+		       a->adaptation == DDP_INDICATION ? " (DDP)"
+		       : a->adaptation == DRAFT_INDICATION
+			       ? " (DDP and RDMA, draft-ietf-rddp-sctp-02)"
+			       : "");
+}
+
+static int show_up(const struct iw_ping_show *s, const struct iw_ping *p)
+{
+	const struct iw_assoc_info *a = iw_ping_assoc(p);
+	const struct iw_qp_info *i = iw_ping_session(p);
+
+	if (s->json) {
+		iw_json_begin(s->json, "association");
+		iw_json_str(s->json, "transport", s->transport);
+		iw_json_str(s->json, "local", i->local);
+		iw_json_str(s->json, "peer", i->peer);
+		assoc_json(s->json, a);
+		iw_json_bool(s->json, "enhanced", i->rev >= 2);
+		return iw_json_end(s->json);
+	}
+	if (s->quiet)
+		return 0;
+	printf("association with %s over %s: %u streams out, %u in, ", i->peer, s->transport,
+	       (unsigned)a->out, (unsigned)a->in);
+	show_indication(a);
+	show_paths(a);
+	if (a->xdp_mode)
+		iw_log_info("%s: XDP %s", i->peer, a->xdp_mode);
+	return 0;
+}
+
+/* --- news ------------------------------------------------------------------------------------- */
+
+static int show_ready(const struct iw_ping_show *s, const struct iw_ping *p)
+{
+	const struct iw_qp_info *i = iw_ping_session(p);
+
+	if (s->json) {
+		iw_json_begin(s->json, "sessions");
+		iw_json_u64(s->json, "sessions", iw_ping_streams(p));
+		iw_json_bool(s->json, "enhanced", i->rev >= 2);
+		iw_json_u64(s->json, "size_octets", s->size);
+		return iw_json_end(s->json);
+	}
+	if (!s->quiet)
+		printf("%u DDP stream session%s%s, messages of %u octets\n", iw_ping_streams(p),
+		       iw_ping_streams(p) == 1 ? "" : "s",
+		       i->rev >= 2 ? ", enhanced (RFC 6581)" : "", s->size);
+	return 0;
+}
+
+static int show_mtu(const struct iw_ping_show *s, uint32_t mtu)
+{
+	if (!s->mtu)
+		return 0;
+	if (s->json) {
+		iw_json_begin(s->json, "path_mtu");
+		iw_json_u64(s->json, "path_mtu", mtu);
+		return iw_json_end(s->json);
+	}
+	if (!s->quiet)
+		printf("path MTU %u\n", mtu);
+	return 0;
+}
+
+static int show_reply(const struct iw_ping_show *s, const struct iw_ping *p,
+		      const struct iw_ping_news *n)
+{
+	char time[IW_HUMAN_TEXT];
+
+	if (!s->replies)
+		return 0;
+	if (s->json) {
+		iw_json_begin(s->json, "reply");
+		iw_json_u64(s->json, "stream", n->stream);
+		iw_json_u64(s->json, "number", n->number);
+		iw_json_u64(s->json, "rtt_ns", n->rtt_ns);
+		return iw_json_end(s->json);
+	}
+	if (!s->quiet)
+		printf("%u octets from %s: stream=%u seq=%" PRIu64 " time=%s\n", s->size,
+		       iw_ping_session(p)->peer, n->stream, n->number,
+		       iw_human_latency(time, n->rtt_ns));
+	return 0;
+}
+
+int iw_ping_show_news(const struct iw_ping_show *s, const struct iw_ping *p,
+		      const struct iw_ping_news *n)
+{
+	int err = 0;
+
+	switch (n->kind) {
+	case IW_PING_UP:
+		err = show_up(s, p);
+		break;
+	case IW_PING_READY:
+		err = show_ready(s, p);
+		break;
+	case IW_PING_MTU:
+		err = show_mtu(s, n->mtu);
+		break;
+	case IW_PING_REPLY:
+		err = show_reply(s, p, n);
+		break;
+	case IW_PING_DONE:
+		break;
+	}
+	return err ? err : iw_cli_flush();
+}
+
+/* --- statistics ------------------------------------------------------------------------------- */
+
+static void figures_json(struct iw_json *w, const struct iw_ping_figures *f)
+{
+	iw_json_u64(w, "sent", f->sent);
+	iw_json_u64(w, "replies", f->received);
+	iw_json_u64(w, "lost", f->lost);
+	iw_json_u64(w, "late", f->late);
+	if (f->received == 0)
+		return;
+	iw_json_u64(w, "min_ns", f->min);
+	iw_json_u64(w, "avg_ns", f->avg);
+	iw_json_u64(w, "p50_ns", f->p50);
+	iw_json_u64(w, "p99_ns", f->p99);
+	iw_json_u64(w, "max_ns", f->max);
+	iw_json_u64(w, "jitter_ns", f->jitter);
+}
+
+static int result_json(const struct iw_ping_show *s, const struct iw_ping *p,
+		       const struct iw_fault *why, int status)
+{
+	const struct iw_assoc_info *a = iw_ping_assoc(p);
+	struct iw_json *w = s->json;
+	struct iw_ping_figures f;
+
+	iw_json_begin(w, "result");
+	iw_json_str(w, "transport", s->transport);
+	iw_json_u64(w, "size_octets", s->size);
+	iw_ping_figures(&f, iw_ping_stat_all(p));
+	figures_json(w, &f);
+	iw_json_open_array(w, "streams");
+	for (uint32_t i = 0; i < iw_ping_streams(p); i++) {
+		iw_ping_figures(&f, iw_ping_stat_of(p, i));
+		iw_json_open_object(w, NULL);
+		iw_json_u64(w, "stream", i);
+		figures_json(w, &f);
+		iw_json_close(w);
+	}
+	iw_json_close(w);
+	if (iw_ping_streams(p) > 0)
+		iw_json_bool(w, "enhanced", iw_ping_session(p)->rev >= 2);
+	if (a->npaths) {
+		iw_json_u64(w, "chunks_resent", a->retransmits);
+		assoc_json(w, a);
+	}
+	if (why->err) {
+		iw_json_str(w, "answer", iw_far_end_name(iw_ping_far_end(why, a->npaths > 0)));
+		iw_json_str(w, "error", iw_err_name(why->err));
+		iw_json_str(w, "text", why->text);
+	}
+	iw_json_i64(w, "exit_status", status);
+	return iw_json_end(w);
+}
+
+static void add_row(struct iw_table *t, const struct iw_ping_figures *f)
+{
+	const uint64_t times[] = { f->min, f->avg, f->p50, f->p99, f->max, f->jitter };
+	char text[IW_HUMAN_TEXT];
+
+	iw_table_addf(t, "%" PRIu64, f->sent);
+	iw_table_addf(t, "%" PRIu64, f->received);
+	iw_table_addf(t, "%" PRIu64, f->lost);
+	iw_table_addf(t, "%" PRIu64, f->late);
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		iw_table_add(t, f->received ? iw_human_latency(text, times[i]) : "-");
+}
+
+static int show_table(const struct iw_ping *p)
+{
+	static const char *const heads[] = { "stream", "sent", "replies", "lost", "late",  "min",
+					     "avg",    "p50",  "p99",     "max",  "jitter" };
+	struct iw_ping_figures f;
+	struct iw_table t;
+	int err;
+
+	iw_table_init(&t, "rrrrrrrrrrr");
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+		iw_table_add(&t, heads[i]);
+	for (uint32_t i = 0; i < iw_ping_streams(p) && iw_ping_streams(p) > 1; i++) {
+		iw_ping_figures(&f, iw_ping_stat_of(p, i));
+		iw_table_addf(&t, "%u", i);
+		add_row(&t, &f);
+	}
+	iw_ping_figures(&f, iw_ping_stat_all(p));
+	iw_table_add(&t, "all");
+	add_row(&t, &f);
+	err = iw_table_write(&t, stdout, 0);
+	iw_table_fini(&t);
+	return err;
+}
+
+int iw_ping_show_result(const struct iw_ping_show *s, const struct iw_ping *p,
+			const struct iw_fault *why, int status)
+{
+	const struct iw_assoc_info *a = iw_ping_assoc(p);
+	int err;
+
+	if (s->json)
+		return result_json(s, p, why, status);
+	if (iw_ping_streams(p) == 0)
+		return 0;
+	printf("--- %s over %s ---\n", s->host, s->transport);
+	err = show_table(p);
+	if (a->npaths)
+		printf("retransmitted chunks: %" PRIu64 "\n", a->retransmits);
+	if (s->mtu)
+		show_paths(a);
+	return err;
+}
+
+/* --- rejections, visitors, the far end -------------------------------------------------------- */
+
+/* The text of @why has all of the Private Data, or names the listener that sent it. */
+static bool is_explained(const struct iw_fault *why, const uint8_t *pd, size_t len)
+{
+	return iw_cli_listener(pd, len) || memmem(why->text, strlen(why->text), pd, len);
+}
+
+int iw_ping_show_rejected(const struct iw_ping_show *s, const struct iw_fault *why,
+			  const uint8_t *pd, size_t len)
+{
+	char text[4 * 512 + 1];
+
+	if (s->json) {
+		iw_json_begin(s->json, "rejected");
+		iw_json_text(s->json, "private_data", pd, len);
+		return iw_json_end(s->json);
+	}
+	if (is_explained(why, pd, len))
+		return 0;
+	iw_printable(text, sizeof(text), (const char *)pd, len, true);
+	printf("session rejected, with %zu octets of Private Data: %s\n", len, text);
+	return 0;
+}
+
+int iw_ping_show_listening(const struct iw_ping_show *s, const struct iw_ping_server *server,
+			   bool by_default)
+{
+	uint16_t udp_port = iw_ping_server_udp_port(server);
+	char udp[32] = "";
+
+	if (s->json) {
+		iw_json_begin(s->json, "listening");
+		iw_json_str(s->json, "transport", s->transport);
+		iw_json_str(s->json, "address", iw_ping_server_addr(server));
+		iw_json_u64(s->json, "port", iw_ping_server_port(server));
+		if (udp_port)
+			iw_json_u64(s->json, "udp_port", udp_port);
+		return iw_json_end(s->json);
+	}
+	if (udp_port)
+		snprintf(udp, sizeof(udp), ", UDP port %u", (unsigned)udp_port);
+	if (!s->quiet || s->any_port)
+		printf("listening on %s over %s%s%s\n", iw_ping_server_addr(server), s->transport,
+		       udp, by_default ? ", for this machine only: --bind ADDR for others" : "");
+	return iw_cli_flush();
+}
+
+int iw_ping_show_visit(const struct iw_ping_show *s, const struct iw_ping_visit *v)
+{
+	static const char *const events[] = { "stopped", "session", "served", "refused" };
+
+	if (s->json) {
+		iw_json_begin(s->json, events[v->kind]);
+		if (v->kind != IW_PING_STOPPED) {
+			iw_json_str(s->json, "peer", v->peer);
+			iw_json_u64(s->json, "stream", v->stream);
+			iw_json_u64(s->json, "size_octets", v->size);
+		}
+		if (v->kind == IW_PING_CAME || v->kind == IW_PING_LEFT)
+			iw_json_bool(s->json, "enhanced", v->enhanced);
+		if (v->kind == IW_PING_LEFT)
+			iw_json_u64(s->json, "messages", v->echoed);
+		if (v->fault.err) {
+			iw_json_str(s->json, "error", iw_err_name(v->fault.err));
+			iw_json_str(s->json, "text", v->fault.text);
+		}
+		return iw_json_end(s->json);
+	}
+	if (s->quiet)
+		return 0;
+	if (v->kind == IW_PING_LEFT)
+		printf("%s stream %u: %" PRIu64 " messages of up to %u octets%s%s\n", v->peer,
+		       v->stream, v->echoed, v->size, v->fault.err ? "; " : "",
+		       v->fault.err ? v->fault.text : "");
+	if (v->kind == IW_PING_REFUSED)
+		printf("%s: refused: %s\n", v->peer, v->fault.text);
+	return iw_cli_flush();
+}
+
+static const char *look_text(const struct iw_far_look *l)
+{
+	switch (l->what) {
+	case IW_FAR_ANSWERS:
+		return "answers";
+	case IW_FAR_OTHER:
+		return "speaks DDP, but sent no reply";
+	case IW_FAR_REJECTED:
+		return "speaks DDP, and rejected the session";
+	case IW_FAR_NO_DDP:
+		return "speaks SCTP, but not DDP";
+	case IW_FAR_ABORT:
+		return "answers with ABORT: the host has SCTP, but no listener at this port";
+	case IW_FAR_ICMP:
+		return "answers with ICMP: no SCTP is received there over this transport";
+	case IW_FAR_SILENT:
+		return "no answer";
+	case IW_FAR_NOT_TRIED:
+		return "not tried";
+	}
+	return "";
+}
+
+static int look_json(struct iw_json *w, const struct iw_far_look *l)
+{
+	iw_json_begin(w, "far_end");
+	iw_json_str(w, "transport", l->transport);
+	iw_json_str(w, "answer", iw_far_end_name(l->what));
+	if (l->fault.err)
+		iw_json_str(w, "text", l->fault.text);
+	if (l->what == IW_FAR_ANSWERS)
+		iw_json_u64(w, "rtt_ns", l->rtt_ns);
+	if (l->private_data_len)
+		iw_json_text(w, "private_data", l->private_data, l->private_data_len);
+	if (l->assoc.npaths)
+		assoc_json(w, &l->assoc);
+	return iw_json_end(w);
+}
+
+int iw_ping_show_look(const struct iw_ping_show *s, const struct iw_far_look *l)
+{
+	char text[4 * 512 + 1], rtt[IW_HUMAN_TEXT];
+
+	if (s->json)
+		return look_json(s->json, l);
+	printf("%s -t %s: %s", s->host, l->transport, look_text(l));
+	if (l->what == IW_FAR_ANSWERS)
+		printf(", round trip %s", iw_human_latency(rtt, l->rtt_ns));
+	if (l->private_data_len && !is_explained(&l->fault, l->private_data, l->private_data_len)) {
+		iw_printable(text, sizeof(text), (const char *)l->private_data, l->private_data_len,
+			     true);
+		printf(" with Private Data: %s", text);
+	} else if (l->fault.err) {
+		printf(" (%s)", l->fault.text);
+	}
+	putchar('\n');
+	if (l->assoc.npaths) {
+		printf("  %u streams out, %u in, ", (unsigned)l->assoc.out, (unsigned)l->assoc.in);
+		show_indication(&l->assoc);
+		show_paths(&l->assoc);
+	}
+	return iw_cli_flush();
+}

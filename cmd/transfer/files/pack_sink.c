@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Packs at the sink. */
+#include "transfer/files/pack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "transfer/files/beneath.h"
+#include "transfer/files/target.h"
+#include "os/os.h"
+#include "util/num.h"
+#include "transfer/protocol/name.h"
+
+static void member_failed(struct iw_pack_sink *p, uint32_t i, const struct iw_file_fault *why)
+{
+	p->codes[i] = (uint8_t)why->code;
+	if (iw_xcode_is_fine(why->code))
+		return;
+	if (p->why.code == IW_XC_OK) {
+		p->why = *why;
+	} else if (strcmp(why->text, p->why.text) != 0) {
+		free(p->text[i]);
+		p->text[i] = strdup(why->text);
+		p->differ |= why->code == p->why.code;
+	}
+}
+
+static void set_bit(uint8_t *bits, uint32_t i)
+{
+	bits[i / 8] |= (uint8_t)(0x80u >> i % 8);
+}
+
+static bool has_bit(const uint8_t *bits, uint32_t i)
+{
+	return bits[i / 8] & 0x80u >> i % 8;
+}
+
+/* Fails the requested members from number from on that have not failed yet. */
+static int all_failed(struct iw_pack_sink *p, uint32_t from, const struct iw_file_fault *why)
+{
+	for (uint32_t i = from; i < p->n; i++)
+		if (has_bit(p->wanted, i) && p->codes[i] == IW_XC_OK)
+			member_failed(p, i, why);
+	return -1;
+}
+
+static int charge(struct iw_pack_sink *p, uint32_t i, struct iw_file_fault *why)
+{
+	if (iw_place_charge(p->place, &p->member[i], why) != 0)
+		return -1;
+	set_bit(p->charged, i);
+	return 0;
+}
+
+/* Creates it, or sets the reason why not. */
+static int make(struct iw_pack_sink *p, uint32_t i, const char *name, struct iw_file_fault *why)
+{
+	if (charge(p, i, why) != 0 || iw_place_make(p->place, name, &p->member[i], why) != 0)
+		return -1;
+	set_bit(p->there, i);
+	return 0;
+}
+
+/* Wanted, made, or why not. */
+static int judge(struct iw_pack_sink *p, uint32_t i, bool *wanted, struct iw_file_fault *why)
+{
+	const struct iw_xmeta *m = &p->member[i];
+	const char *fault = iw_xfer_name_fault(m->name, m->name_len), *leaf;
+	char name[PATH_MAX];
+	bool there;
+	int parent;
+
+	*wanted = false;
+	if (!fault && m->kind == IW_XFER_HARDLINK)
+		fault = iw_xfer_name_fault(m->target, m->target_len);
+	if (fault)
+		return iw_file_fail(why, IW_XC_NAME, fault);
+	if (iw_place_accept(p->place, m, why) != 0)
+		return -1;
+	if (iw_place_admit(p->place, m, name, sizeof(name), why) != 0)
+		return -1;
+	p->member[i].name = iw_place_name(p->place, m, &p->member[i].name_len);
+	if (m->kind != IW_XFER_FILE)
+		return make(p, i, name, why);
+	parent = iw_place_parent(p->place, name, &leaf, why);
+	if (parent < 0 || iw_place_look(p->place, parent, leaf, m, &there, why) != 0) {
+		iw_place_would(p->place, m, why);
+		return -1;
+	}
+	if (charge(p, i, why) != 0)
+		return -1;
+	*wanted = true;
+	return 0;
+}
+
+int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place, const struct iw_xmeta *m,
+		      struct iw_file_fault *why)
+{
+	struct iw_file_fault one;
+	struct iw_xentry e;
+	struct iw_xlist l;
+	struct iw_fault f;
+	int r;
+
+	memset(p, 0, sizeof(*p));
+	p->place = place;
+	p->base = -1;
+	if (place->to_stdout)
+		return iw_file_fail(why, IW_XC_TARGET,
+				    place->listens ? iw_file_no_dir_there : iw_file_no_dir);
+	r = iw_xpack_open(&l, (const uint8_t *)m->target, m->target_len, &f);
+	while (r >= 0 && (r = iw_xlist_next(&l, &e, &f)) > 0) {
+		uint32_t i = p->n++;
+		bool wanted;
+
+		iw_xpack_meta(&p->member[i], &e);
+		if (judge(p, i, &wanted, &one) != 0) {
+			member_failed(p, i, &one);
+		} else if (wanted) {
+			set_bit(p->wanted, i);
+			p->nwanted++;
+		}
+	}
+	if (r < 0)
+		return iw_file_fail(why, IW_XC_PROTOCOL, f.text);
+	if (p->nwanted > 0)
+		p->base = fcntl(place->base, F_DUPFD_CLOEXEC, 3);
+	return p->nwanted > 0 && p->base < 0
+		       ? iw_file_errno(why, errno, "hold the target directory open")
+		       : 0;
+}
+
+/* --- writing --- */
+
+/* A member on its way from nothing to its name. */
+struct newborn {
+	uint32_t i;
+	int fd;
+	char temp[IW_TEMP_NAME]; /* "": it has no name yet */
+};
+
+/* Members that are put on storage together, and their directories: each holds a descriptor until then. */
+struct batch {
+	struct newborn born[IW_XFER_MEMBERS];
+	uint32_t n, most;
+	/* The directory of the last member, of; one reference is the batch's. NULL: none is open */
+	struct iw_dir_ref *last;
+	const struct iw_xmeta *of;
+};
+
+/* With the file's old time its temporary name would look abandoned, and a sweep would remove it. */
+static void lock_newborn(const struct newborn *b)
+{
+	(void)flock(b->fd, LOCK_EX | LOCK_NB);
+}
+
+static size_t dir_len(const struct iw_xmeta *m)
+{
+	const char *slash = memrchr(m->name, '/', m->name_len);
+
+	return slash ? (size_t)(slash - m->name) : 0;
+}
+
+/* Without a name if the file system can do that: then nothing is left behind whatever happens. */
+static int open_newborn(const struct iw_pack_sink *p, struct newborn *b, int parent,
+			struct iw_file_fault *why)
+{
+	const struct iw_xmeta *m = &p->member[b->i];
+	uint64_t number;
+
+	b->temp[0] = '\0';
+	b->fd = openat(parent, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (b->fd >= 0)
+		return 0;
+	if (iw_os_random(&number, sizeof(number)) != 0)
+		return iw_file_fail(why, IW_XC_IO, "no random number for the temporary file");
+	snprintf(b->temp, sizeof(b->temp), ".iw-%016llx.part", (unsigned long long)number);
+	b->fd = openat(parent, b->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (b->fd < 0)
+		return iw_place_no_temp(p->place, errno, m->name, dir_len(m), why);
+	lock_newborn(b);
+	return 0;
+}
+
+/* The file behind fd gets a name. Newer kernels let who opened it do so at once, older ones by way of /proc. */
+static int link_fd(int fd, int parent, const char *name)
+{
+	char path[40];
+
+	if (linkat(fd, "", parent, name, AT_EMPTY_PATH) == 0)
+		return 0;
+	if (errno != ENOENT && errno != EPERM)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, path, parent, name, AT_SYMLINK_FOLLOW);
+}
+
+static int name_newborn(struct newborn *b, int parent, const char *leaf, struct iw_file_fault *why)
+{
+	char temp[IW_TEMP_NAME];
+	uint64_t number;
+
+	if (b->temp[0]) {
+		if (renameat(parent, b->temp, parent, leaf) == 0)
+			return 0;
+		iw_file_errno(why, errno, "give it its name");
+		(void)unlinkat(parent, b->temp, 0);
+		return -1;
+	}
+	if (link_fd(b->fd, parent, leaf) == 0)
+		return 0;
+	if (errno != EEXIST || iw_os_random(&number, sizeof(number)) != 0)
+		return iw_file_errno(why, errno, "give it its name");
+	/* An older one: what was sent takes its place. */
+	snprintf(temp, sizeof(temp), ".iw-%016llx.part", (unsigned long long)number);
+	lock_newborn(b);
+	if (link_fd(b->fd, parent, temp) < 0)
+		return iw_file_errno(why, errno, "give it its name");
+	if (renameat(parent, temp, parent, leaf) == 0)
+		return 0;
+	iw_file_errno(why, errno, "give it its name");
+	(void)unlinkat(parent, temp, 0);
+	return -1;
+}
+
+static struct iw_dir_ref *open_parent(struct iw_pack_sink *p, const struct iw_xmeta *m,
+				      struct iw_file_fault *why)
+{
+	struct iw_dir_ref *d = malloc(sizeof(*d));
+	char name[PATH_MAX];
+
+	if (!d) {
+		iw_file_fail(why, IW_XC_LIMIT, "no memory for a directory");
+		return NULL;
+	}
+	memcpy(name, m->name, dir_len(m));
+	name[dir_len(m)] = '\0';
+	/* It was created when the pack was opened. */
+	*d = (struct iw_dir_ref){ .fd = iw_beneath_dir(p->base, name), .refs = 1 };
+	if (d->fd >= 0)
+		return d;
+	iw_file_errno(why, errno, "open its directory");
+	free(d);
+	return NULL;
+}
+
+/* Members of one directory follow one another: they have its descriptor in common. */
+static int find_parent(struct iw_pack_sink *p, struct batch *b, uint32_t i,
+		       struct iw_file_fault *why)
+{
+	const struct iw_xmeta *m = &p->member[i];
+
+	if (!b->last || dir_len(m) != dir_len(b->of) ||
+	    memcmp(m->name, b->of->name, dir_len(m)) != 0) {
+		iw_dir_put(b->last);
+		b->last = open_parent(p, m, why);
+		b->of = m;
+	}
+	if (!b->last)
+		return -1;
+	b->last->refs++;
+	p->parent[i] = b->last;
+	return 0;
+}
+
+static void let_parents_go(struct iw_pack_sink *p)
+{
+	for (uint32_t i = 0; i < p->n; i++) {
+		iw_dir_put(p->parent[i]);
+		p->parent[i] = NULL;
+	}
+}
+
+/* The last component of the member's name. */
+static const char *leaf_of(const struct iw_xmeta *m, char leaf[static NAME_MAX + 1])
+{
+	size_t dir = dir_len(m), from = dir > 0 ? dir + 1 : 0, len = m->name_len - from;
+
+	memcpy(leaf, m->name + from, len);
+	leaf[len] = '\0';
+	return leaf;
+}
+
+static int write_member(struct iw_pack_sink *p, struct newborn *b, const uint8_t *octets,
+			struct iw_file_fault *why)
+{
+	const struct iw_xmeta *m = &p->member[b->i];
+	int parent = p->parent[b->i]->fd, err;
+	uint64_t high = 0;
+
+	if (open_newborn(p, b, parent, why) != 0)
+		return -1;
+	err = iw_write_holes(b->fd, octets, (size_t)m->size, 0, &high, why);
+	if (!err && high < m->size && ftruncate(b->fd, (off_t)m->size) < 0)
+		err = iw_file_errno(why, errno, "set its length");
+	if (!err)
+		err = iw_place_dress(p->place, b->fd, m, why);
+	if (err) {
+		close(b->fd);
+		if (b->temp[0])
+			(void)unlinkat(parent, b->temp, 0);
+	}
+	return err;
+}
+
+/* True if there is more content than the list and the codes in it require. */
+static bool has_more(const struct iw_pack_sink *p, const uint8_t *c, size_t len)
+{
+	for (uint32_t i = 0; i < p->n; i++) {
+		size_t need = 1;
+
+		if (!has_bit(p->wanted, i))
+			continue;
+		if (len > 0 && *c == IW_XC_OK)
+			need += (size_t)p->member[i].size;
+		if (len < need)
+			return false;
+		c += need;
+		len -= need;
+	}
+	return len > 0;
+}
+
+/* The source reports why it does not send a member, but only the sink can determine that it is not needed. */
+static void take_code(struct iw_pack_sink *p, uint32_t i, uint8_t code)
+{
+	struct iw_file_fault why = { .code = IW_XC_PROTOCOL };
+
+	if (!iw_xcode_is_fine(code)) {
+		p->codes[i] = code;
+		return;
+	}
+	snprintf(why.text, sizeof(why.text),
+		 "the source reported %s for it, which only a sink can determine",
+		 iw_xcode_name(code));
+	member_failed(p, i, &why);
+}
+
+/* All on storage, then all named, then the names on storage. */
+static void name_all(struct iw_pack_sink *p, struct newborn *born, uint32_t n)
+{
+	struct iw_file_fault why;
+	char leaf[NAME_MAX + 1];
+
+	if (n == 0)
+		return;
+	if (syncfs(born[0].fd) < 0) {
+		iw_file_errno(&why, errno, "write it to storage");
+		for (uint32_t k = 0; k < n; k++)
+			member_failed(p, born[k].i, &why);
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t i = born[k].i;
+		int parent = p->parent[i]->fd;
+
+		if (p->codes[i] == IW_XC_OK &&
+		    name_newborn(&born[k], parent, leaf_of(&p->member[i], leaf), &why) != 0)
+			member_failed(p, i, &why);
+		else if (p->codes[i] == IW_XC_OK)
+			set_bit(p->there, i);
+		else if (born[k].temp[0])
+			(void)unlinkat(parent, born[k].temp, 0);
+		close(born[k].fd);
+	}
+	/* A file system that was told to sync has no more to do than for the names. */
+	(void)syncfs(p->parent[born[n - 1].i]->fd);
+}
+
+/* Files that a process with few descriptors holds open at once for a pack. */
+static uint32_t most_of_batch(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) != 0)
+		return IW_XFER_MEMBERS;
+	return (uint32_t)IW_MIN(IW_MAX(r.rlim_cur / 16, (rlim_t)2), (rlim_t)IW_XFER_MEMBERS);
+}
+
+static void end_batch(struct iw_pack_sink *p, struct batch *b)
+{
+	name_all(p, b->born, b->n);
+	let_parents_go(p);
+	iw_dir_put(b->last);
+	b->n = 0;
+	b->last = NULL;
+}
+
+/* As one of the batch; with descriptors that its end gives back, if there are no others. */
+static int add_member(struct iw_pack_sink *p, struct batch *b, uint32_t i, const uint8_t *octets,
+		      struct iw_file_fault *why)
+{
+	if (b->n == b->most)
+		end_batch(p, b);
+	for (;;) {
+		b->born[b->n].i = i;
+		if (find_parent(p, b, i, why) == 0 &&
+		    write_member(p, &b->born[b->n], octets, why) == 0) {
+			b->n++;
+			return 0;
+		}
+		iw_dir_put(p->parent[i]);
+		p->parent[i] = NULL;
+		if (why->code != IW_XC_LIMIT || b->n == 0)
+			return -1;
+		end_batch(p, b);
+	}
+}
+
+/* Writes the content: for each file a code and its octets. If the content ends early, the members after its end fail. */
+static void write_all(struct iw_pack_sink *p, const uint8_t *c, size_t len)
+{
+	struct batch b = { .n = 0, .most = most_of_batch() };
+	struct iw_file_fault one;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		size_t size = (size_t)p->member[i].size;
+
+		if (!has_bit(p->wanted, i))
+			continue;
+		if (len == 0 || (*c == IW_XC_OK && len - 1 < size)) {
+			iw_file_fail(&one, IW_XC_PROTOCOL, "the pack ended before this file");
+			all_failed(p, i, &one);
+			break;
+		}
+		len--;
+		if (*c++ != IW_XC_OK) {
+			take_code(p, i, c[-1]);
+			continue;
+		}
+		if (add_member(p, &b, i, c, &one) != 0)
+			member_failed(p, i, &one);
+		c += size;
+		len -= size;
+	}
+	end_batch(p, &b);
+}
+
+static int store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off, const struct iovec *iov,
+		 size_t n, const struct iw_xdigest *digest, struct iw_file_fault *why)
+{
+	struct iw_xdigest own;
+	uint8_t *copy = NULL;
+	const uint8_t *content;
+	size_t len = 0;
+
+	if (p->stored || off != 0)
+		return iw_file_fail(why, IW_XC_PROTOCOL, "a pack of more than a chunk");
+	if (iw_hasher_chunk(h, iov, n, &own) != 0)
+		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
+	if (!iw_xdigest_equal(&own, digest))
+		return iw_file_fail(why, IW_XC_DIGEST,
+				    "the digest of a chunk differs from the source's");
+	if (iw_chunk_list_add(&p->chunks, off, &own) != 0)
+		return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
+	p->stored = true;
+	for (size_t i = 0; i < n; i++)
+		len += iov[i].iov_len;
+	if (n > 1) {
+		size_t at = 0;
+
+		copy = malloc(len);
+		if (!copy)
+			return iw_file_fail(why, IW_XC_LIMIT, "no memory for a pack");
+		for (size_t i = 0; i < n; at += iov[i].iov_len, i++)
+			memcpy(copy + at, iov[i].iov_base, iov[i].iov_len);
+	}
+	content = copy ? copy : iov[0].iov_base;
+	if (has_more(p, content, len)) {
+		free(copy);
+		return iw_file_fail(why, IW_XC_PROTOCOL, "the pack continues after its last file");
+	}
+	write_all(p, content, len);
+	free(copy);
+	return 0;
+}
+
+int iw_pack_sink_store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off,
+		       const struct iovec *iov, size_t n, const struct iw_xdigest *digest,
+		       struct iw_file_fault *why)
+{
+	return store(p, h, off, iov, n, digest, why) == 0 ? 0 : all_failed(p, 0, why);
+}
+
+static int commit(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t size,
+		  const struct iw_xdigest *digest, struct iw_file_fault *why)
+{
+	struct iw_xdigest own;
+
+	if (iw_chunk_list_digest(&p->chunks, h, size, &own) != 0)
+		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
+	if (!iw_xdigest_equal(&own, digest))
+		return iw_file_fail(why, IW_XC_DIGEST, "its digest differs from the source's");
+	if (p->nwanted > 0 && !p->stored)
+		return iw_file_fail(why, IW_XC_PROTOCOL, "a pack without content");
+	return 0;
+}
+
+int iw_pack_sink_commit(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t size,
+			const struct iw_xdigest *digest, struct iw_file_fault *why)
+{
+	return commit(p, h, size, digest, why) == 0 ? 0 : all_failed(p, 0, why);
+}
+
+void iw_pack_sink_close(struct iw_pack_sink *p)
+{
+	let_parents_go(p);
+	if (p->base >= 0)
+		close(p->base);
+	for (uint32_t i = 0; i < p->n; i++) {
+		if (has_bit(p->charged, i) && !has_bit(p->there, i))
+			iw_place_uncharge(p->place, &p->member[i], p->codes[i]);
+		free(p->text[i]);
+	}
+	iw_chunk_list_free(&p->chunks);
+}

@@ -1,0 +1,1387 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Where files go. */
+#include "transfer/files/place.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "cli/text.h"
+#include "transfer/files/asked.h"
+#include "transfer/files/attr.h"
+#include "transfer/files/beneath.h"
+#include "transfer/files/removals.h"
+#include "transfer/files/src.h"
+#include "transfer/files/temp.h"
+#include "os/os.h"
+#include "util/num.h"
+#include "transfer/protocol/name.h"
+
+#define SWEEPS    64            /* directories in a place's list */
+#define MARK_SEED 0x6e616d6564u /* names of temporaries of files have others */
+
+void iw_place_reset(struct iw_place *p)
+{
+	*p = (struct iw_place){ .base = -1, .parent = -1 };
+	iw_list_init(&p->parts);
+	iw_list_init(&p->drops);
+}
+
+static void forget_parent(struct iw_place *p)
+{
+	if (p->parent >= 0)
+		close(p->parent);
+	free(p->parent_name);
+	p->parent = -1;
+	p->parent_name = NULL;
+}
+
+void iw_place_close(struct iw_place *p)
+{
+	if (p->base >= 0)
+		close(p->base);
+	free(p->as);
+	forget_parent(p);
+	iw_dirs_fini(&p->dirs);
+	while (p->sweeps) {
+		struct iw_place_sweep *next = p->sweeps->next;
+
+		close(p->sweeps->fd);
+		free(p->sweeps);
+		p->sweeps = next;
+	}
+	iw_names_fini(&p->swept);
+	iw_names_fini(&p->seen);
+	iw_account_fini(&p->account);
+	iw_place_reset(p);
+}
+
+size_t iw_place_bytes(const struct iw_place *p)
+{
+	return p->dirs.bytes + p->seen.cap * sizeof(*p->seen.rows);
+}
+
+void iw_place_stdout(struct iw_place *p, bool listens)
+{
+	iw_place_reset(p);
+	p->to_stdout = true;
+	p->listens = listens;
+}
+
+/* --- which directory --- */
+
+static bool ends_in_slash(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 0 && path[len - 1] == '/';
+}
+
+static char *without_slashes(const char *path)
+{
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	return strndup(path, len);
+}
+
+static int not_there(struct iw_file_fault *why, const char *what, const char *path)
+{
+	char name[100];
+
+	iw_printable(name, sizeof(name), path, strlen(path), true);
+	why->code = IW_XC_NOENT;
+	snprintf(why->text, sizeof(why->text), "%s \"%s\" does not exist; create it first", what,
+		 name);
+	return -1;
+}
+
+/* Names the component of path that is a file in the place of a directory. root: AT_FDCWD if path is the local user's. */
+static void name_obstacle(struct iw_file_fault *why, int root, const char *path)
+{
+	const char *end = path;
+
+	do {
+		struct stat st = { .st_mode = S_IFDIR };
+		char *dir, name[100];
+		int fd = -1;
+
+		end += strcspn(end + 1, "/") + 1;
+		dir = strndup(path, (size_t)(end - path));
+		if (dir && root == AT_FDCWD)
+			fd = open(dir, O_PATH | O_CLOEXEC);
+		else if (dir)
+			fd = iw_beneath_open(root, dir, O_PATH, 0);
+		if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode)) {
+			iw_printable(name, sizeof(name), dir, strlen(dir), true);
+			snprintf(why->text, sizeof(why->text),
+				 "\"%s\" is %s, not a directory; name another target", name,
+				 iw_file_kind(st.st_mode));
+		}
+		if (fd >= 0)
+			close(fd);
+		free(dir);
+		if (fd < 0 || !S_ISDIR(st.st_mode))
+			return;
+	} while (*end);
+}
+
+/* The parent directory of the target at path cannot be opened. root: see name_obstacle. */
+static int no_parent(struct iw_file_fault *why, int errnum, int root, const char *path)
+{
+	if (errnum == ENOENT)
+		not_there(why, "the directory of the target", path);
+	else
+		iw_file_errno(why, errnum, "open the target's directory");
+	if (errnum == ENOTDIR)
+		name_obstacle(why, root, path);
+	return -1;
+}
+
+int iw_place_no_temp(const struct iw_place *p, int errnum, const char *sub, size_t len,
+		     struct iw_file_fault *why)
+{
+	char name[100] = "the target directory", step[160];
+	const char *dir = p->typed ? p->typed : "";
+	size_t typed = strlen(dir), at;
+
+	/* The path names one file: the directory is its parent. */
+	while (p->typed && p->as && typed > 0 && dir[typed - 1] != '/')
+		typed--;
+	while (typed > 1 && dir[typed - 1] == '/')
+		typed--;
+	if (p->typed && typed == 0) {
+		dir = ".";
+		typed = 1;
+	}
+	at = typed > 0 ? iw_printable(name, sizeof(name), dir, typed, true) : 0;
+	if (len > 0 && at + 1 < sizeof(name)) {
+		if (at > 0)
+			name[at++] = '/';
+		iw_printable(name + at, sizeof(name) - at, sub, len, true);
+	}
+	snprintf(step, sizeof(step), "create a temporary file in %s", name);
+	iw_file_errno(why, errnum, step);
+	at = strlen(why->text);
+	if (errnum == EACCES || errnum == EPERM)
+		snprintf(why->text + at, sizeof(why->text) - at,
+			 "; user %u needs write permission there", (unsigned)geteuid());
+	else if (errnum == EROFS)
+		snprintf(why->text + at, sizeof(why->text) - at, "; name another target");
+	return -1;
+}
+
+/*
+ * Returns /dev, /proc or /sys if @st is on that file system; NULL: none. A file system mounted below, such as
+ * /dev/shm, does not match. A directory of the three that is not a mount point matches only itself.
+ */
+const char *iw_place_of_kernel(const struct stat *st)
+{
+	static const char *const dirs[] = { "/dev", "/proc", "/sys" };
+	struct stat root, own;
+
+	if (stat("/", &root) < 0)
+		return NULL;
+	for (size_t i = 0; i < IW_ARRAY_LEN(dirs); i++)
+		if (stat(dirs[i], &own) == 0 && st->st_dev == own.st_dev &&
+		    (own.st_dev != root.st_dev || st->st_ino == own.st_ino))
+			return dirs[i];
+	return NULL;
+}
+
+static int refuse_kernel_dir(const struct stat *st, bool local, struct iw_file_fault *why)
+{
+	const char *dir = iw_place_of_kernel(st);
+
+	if (!dir)
+		return 0;
+	why->code = IW_XC_TARGET;
+	snprintf(why->text, sizeof(why->text),
+		 "no files are stored in %s, which the kernel provides; name another target%s", dir,
+		 local ? ", or - for standard output" : "");
+	return -1;
+}
+
+/* Checks the base, which is open. -1: *why, and p is closed. */
+static int check_base(struct iw_place *p, uint32_t opts, bool local, struct iw_file_fault *why)
+{
+	struct stat st;
+
+	if (fstat(p->base, &st) < 0)
+		iw_file_errno(why, errno, "get the attributes of the target directory");
+	else if (st.st_nlink == 0)
+		iw_file_fail(why, IW_XC_NOENT,
+			     "the target directory has been removed; name one that exists");
+	else if (refuse_kernel_dir(&st, local, why) != 0)
+		; /* *why is set */
+	else if (!(opts & IW_XOPT_DRY_RUN) && faccessat(p->base, ".", W_OK, AT_EACCESS) != 0 &&
+		 errno == EROFS)
+		iw_file_fail(
+			why, IW_XC_TARGET,
+			"the target directory is on a read-only file system; name another target");
+	else
+		return 0;
+	iw_place_close(p);
+	return -1;
+}
+
+/* The path is not a directory: it can be the name of one file or of a new directory. */
+static int name_of_one(struct iw_place *p, int root, const char *path, uint32_t opts, int errnum,
+		       struct iw_file_fault *why)
+{
+	bool dir = opts & (IW_XOPT_MANY | IW_XOPT_CONTENTS) || ends_in_slash(path);
+
+	if (errnum == ENOENT && dir && !(opts & IW_XOPT_CONTENTS))
+		return not_there(why, "the target directory", path);
+	if (errnum == ENOTDIR && dir) {
+		(void)iw_file_fail(why, IW_XC_TARGET,
+				   "the target is not a directory; name another one");
+		name_obstacle(why, root, path);
+		return -1;
+	}
+	if (errnum != ENOENT && errnum != ENOTDIR)
+		return iw_file_errno(why, errnum, "open the target directory");
+	p->as = without_slashes(path);
+	if (!p->as)
+		return iw_file_fail(why, IW_XC_LIMIT, "no memory");
+	return 0;
+}
+
+int iw_place_beneath(struct iw_place *p, int root, const char *path, uint32_t opts,
+		     struct iw_file_fault *why)
+{
+	const char *leaf;
+	int parent;
+
+	iw_place_reset(p);
+	p->base = iw_beneath_open(root, path, O_RDONLY | O_DIRECTORY, 0);
+	if (p->base >= 0)
+		return check_base(p, opts, false, why);
+	if (name_of_one(p, root, path, opts, errno, why) != 0)
+		return -1;
+	/* Its directory must be there, and inside; better said now than for the file. */
+	parent = iw_beneath_parent(root, p->as, &leaf);
+	if (parent < 0) {
+		(void)no_parent(why, errno, root, p->as);
+		iw_place_close(p);
+		return -1;
+	}
+	close(parent);
+	p->base = fcntl(root, F_DUPFD_CLOEXEC, 3);
+	if (p->base < 0) {
+		iw_file_errno(why, errno, "open the target directory");
+		iw_place_close(p);
+		return -1;
+	}
+	return 0;
+}
+
+int iw_place_local(struct iw_place *p, const char *path, uint32_t opts, struct iw_file_fault *why)
+{
+	char *dir, *slash, *leaf;
+
+	iw_place_reset(p);
+	p->base = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (p->base >= 0)
+		return check_base(p, opts, true, why);
+	if (name_of_one(p, AT_FDCWD, path, opts, errno, why) != 0)
+		return -1;
+	dir = p->as;
+	slash = strrchr(dir, '/');
+	leaf = strdup(slash ? slash + 1 : dir);
+	if (slash)
+		slash[1] = '\0';
+	p->base = leaf ? open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	free(dir);
+	p->as = leaf;
+	if (p->base < 0) {
+		(void)no_parent(why, errno, AT_FDCWD, path);
+		iw_place_close(p);
+		return -1;
+	}
+	return check_base(p, opts, true, why);
+}
+
+/* --- what is taken --- */
+
+static int make_base(struct iw_place *p, struct iw_file_fault *why);
+
+/* One of its components does; the others may name directories that are created for it. */
+static bool names_temp(const char *path)
+{
+	char part[IW_TEMP_NAME];
+	size_t len;
+
+	for (;; path += len + 1) {
+		len = strcspn(path, "/");
+		if (len < sizeof(part)) {
+			memcpy(part, path, len);
+			part[len] = '\0';
+			if (iw_is_temp(part))
+				return true;
+		}
+		if (!path[len])
+			return false;
+	}
+}
+
+static int above_limit(struct iw_file_fault *why, uint64_t n, const char *what, const char *option,
+		       uint64_t limit)
+{
+	char text[IW_XFER_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "%llu %s: above the receiver's %s %llu", (unsigned long long)n,
+		 what, option, (unsigned long long)limit);
+	return iw_file_fail(why, IW_XC_LIMIT, text);
+}
+
+/* The text leaves out the number of components: so it is the same for all names below a directory, and is logged once. */
+static int too_deep(struct iw_file_fault *why, uint64_t limit)
+{
+	char text[IW_XFER_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "more components than the receiver's --max-depth %llu",
+		 (unsigned long long)limit);
+	return iw_file_fail(why, IW_XC_LIMIT, text);
+}
+
+int iw_place_size(const struct iw_place *p, uint64_t size, struct iw_file_fault *why)
+{
+	if (p->limits && p->limits->size && size > p->limits->size)
+		return above_limit(why, size, "octets", "--max-size", p->limits->size);
+	return 0;
+}
+
+uint64_t iw_place_cost(const struct iw_place *p, const struct iw_xmeta *m)
+{
+	uint64_t octets = m->kind == IW_XFER_FILE      ? m->size
+			  : m->kind == IW_XFER_SYMLINK ? m->target_len
+						       : 0;
+
+	/* A size is below 2^63. */
+	return octets + (p->opts & IW_XOPT_XATTR ? m->xattr_len : 0);
+}
+
+int iw_place_charge(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+{
+	return iw_account_take(&p->account, iw_place_cost(p, m), 1, why);
+}
+
+void iw_place_would(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+{
+	if (why->code == IW_XC_WOULD && iw_place_charge(p, m, why) == 0) {
+		iw_account_would(&p->account, iw_place_cost(p, m), 1);
+		(void)iw_file_fail(why, IW_XC_WOULD, "");
+	}
+}
+
+void iw_place_uncharge(struct iw_place *p, const struct iw_xmeta *m, uint32_t code)
+{
+	if (code == IW_XC_WOULD)
+		iw_account_would(&p->account, iw_place_cost(p, m), 1);
+	else
+		iw_account_return(&p->account, iw_place_cost(p, m), 1);
+}
+
+static int check_limits(struct iw_place *p, const struct iw_xmeta *m, const char *name,
+			struct iw_file_fault *why)
+{
+	const struct iw_limits *l = p->limits;
+	uint64_t depth = 1, size = m->kind == IW_XFER_FILE ? m->size : 0;
+	size_t longest = 0;
+
+	for (const char *c = name;; depth++) {
+		size_t n = strcspn(c, "/");
+
+		longest = IW_MAX(longest, n);
+		if (c[n] == '\0')
+			break;
+		c += n + 1;
+	}
+	if (l->name && longest > l->name)
+		return above_limit(why, longest, "octets in a component of the name", "--max-name",
+				   l->name);
+	if (l->depth && depth > l->depth)
+		return too_deep(why, l->depth);
+	return iw_place_size(p, size, why);
+}
+
+int iw_place_accept(const struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+{
+	const char *fault = p->asked ? iw_asked_fault(p->asked, m) : NULL;
+
+	return fault ? iw_file_fail(why, IW_XC_NAME, fault) : 0;
+}
+
+/* A name of the transfer that is not that of the directory itself begins with it. */
+static const char *own_name(const struct iw_place *p, const char *name, size_t *len, bool dir)
+{
+	const char *slash = p->renamed ? memchr(name, '/', *len) : NULL;
+	size_t skip = slash ? (size_t)(slash + 1 - name) : p->renamed && dir ? *len : 0;
+
+	*len -= skip;
+	return name + skip;
+}
+
+const char *iw_place_name(const struct iw_place *p, const struct iw_xmeta *m, size_t *len)
+{
+	*len = m->name_len;
+	return own_name(p, m->name, len, m->kind == IW_XFER_DIR);
+}
+
+static void note_seen(struct iw_place *p, const char *name, size_t len)
+{
+	if (p->opts & IW_XOPT_DELETE && len > 0 && !iw_names_add(&p->seen, name, len))
+		p->unsure = true;
+}
+
+void iw_place_seen(struct iw_place *p, const struct iw_xmeta *m)
+{
+	size_t len;
+	const char *name = iw_place_name(p, m, &len);
+
+	note_seen(p, name, len);
+}
+
+static bool gets_owner(const struct iw_place *p, const struct iw_xmeta *m)
+{
+	return m->owned && p->opts & IW_XOPT_OWNER;
+}
+
+/* Called before anything is created: a directory would get its attributes only at the end. */
+static int check_attrs(const struct iw_place *p, const struct iw_xmeta *m,
+		       struct iw_file_fault *why)
+{
+	/* chown(2) leaves the owner unchanged for it: the file would keep the owner of this process. */
+	if (gets_owner(p, m) && (m->uid == UINT32_MAX || m->gid == UINT32_MAX))
+		return iw_file_fail(why, IW_XC_PROTOCOL,
+				    "4294967295 is not the number of an owner or group");
+	if (m->xattr && p->opts & IW_XOPT_XATTR)
+		return iw_attr_check(p->opts & IW_XOPT_OWNER, m->xattr, m->xattr_len, why);
+	return 0;
+}
+
+/*
+ * A directory that gets another name has a mark in it until it is complete: without that the same command, run again after an interruption,
+ * would find a directory, and store a second copy in it.
+ */
+static void name_mark(struct iw_place *p, const struct iw_xmeta *m)
+{
+	const char *slash = memchr(m->name, '/', m->name_len);
+	size_t len = slash ? (size_t)(slash - m->name) : m->name_len;
+
+	snprintf(p->mark, sizeof(p->mark), ".iw-%016llx.part",
+		 (unsigned long long)XXH3_64bits_withSeed(m->name, len, MARK_SEED));
+}
+
+static bool has_mark(const struct iw_place *p)
+{
+	struct stat st;
+
+	return fstatat(p->base, p->mark, &st, AT_SYMLINK_NOFOLLOW) == 0 && iw_temp_is_own(&st);
+}
+
+/* Without the mark the directory is complete all the same, so a failure is ignored. */
+static void set_mark(const struct iw_place *p)
+{
+	int fd = iw_temp_open(p->base, p->mark);
+
+	if (fd >= 0)
+		close(fd);
+}
+
+/*
+ * What the target is, once a name shows what is sent. A path that does not exist becomes a directory for the contents of one, or for
+ * one directory, which takes its name.
+ */
+static int settle(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+{
+	bool contents = p->opts & IW_XOPT_CONTENTS;
+
+	if (p->as && m->top && m->kind != IW_XFER_DIR && !contents)
+		return 0; /* a single file */
+	if (p->as && p->opts & IW_XOPT_DRY_RUN)
+		return iw_file_fail(why, IW_XC_WOULD, "");
+	if (!p->as && p->settled)
+		return 0;
+	p->settled = true;
+	name_mark(p, m);
+	if (!p->as) {
+		p->renamed = !(p->opts & (IW_XOPT_MANY | IW_XOPT_CONTENTS)) && has_mark(p);
+		return 0;
+	}
+	if (make_base(p, why) != 0)
+		return -1;
+	p->renamed = !contents;
+	if (p->renamed)
+		set_mark(p);
+	return 0;
+}
+
+/* Its name from the base. */
+static int find_name(const struct iw_place *p, const struct iw_xmeta *m, char *name, size_t cap,
+		     struct iw_file_fault *why)
+{
+	size_t len;
+	const char *from = iw_place_name(p, m, &len);
+
+	if (p->as && m->top) {
+		from = p->as;
+		len = strlen(p->as);
+	}
+	if (len >= cap)
+		return iw_file_fail(why, IW_XC_NAME, "the name is too long");
+	memcpy(name, from, len);
+	name[len] = '\0';
+	return 0;
+}
+
+static bool is_excluded(const struct iw_place *p, const struct iw_xmeta *m)
+{
+	char name[PATH_MAX];
+
+	if (!p->filter || m->top || m->name_len == 0 || m->name_len >= sizeof(name))
+		return false;
+	memcpy(name, m->name, m->name_len);
+	name[m->name_len] = '\0';
+	return iw_filter_excludes_deep(p->filter, name, m->kind == IW_XFER_DIR,
+				       p->opts & IW_XOPT_CONTENTS);
+}
+
+int iw_place_admit(struct iw_place *p, const struct iw_xmeta *m, char *name, size_t cap,
+		   struct iw_file_fault *why)
+{
+	bool excluded = is_excluded(p, m);
+
+	if (!excluded && settle(p, m, why) != 0)
+		return -1;
+	if (find_name(p, m, name, cap, why) != 0)
+		return -1;
+	/* A peer that could name a temporary could make another transfer resume from it. */
+	if (names_temp(name))
+		return iw_file_fail(why, IW_XC_NAME,
+				    "names of this form are reserved for temporary files");
+	note_seen(p, name, strlen(name));
+	if (excluded)
+		return iw_file_fail(why, IW_XC_EXCLUDED, "");
+	if ((p->limits && check_limits(p, m, name, why) != 0) || check_attrs(p, m, why) != 0)
+		return -1;
+	if (p->as && p->used_up)
+		return iw_file_fail(why, IW_XC_TARGET, "the target accepts only one file");
+	if (p->as)
+		p->used_up = m->share == 0;
+	return 0;
+}
+
+void iw_place_return(struct iw_place *p, const struct iw_xmeta *m)
+{
+	if (p->as && m->top)
+		p->used_up = false;
+}
+
+/* --- directories --- */
+
+/* Ignores case, as some file systems do. */
+bool iw_is_temp(const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncasecmp(name, ".iw-", 4) == 0 &&
+	       ((len == 25 && strcasecmp(name + 20, ".part") == 0) ||
+		(len == 28 && strcasecmp(name + 20, ".journal") == 0));
+}
+
+/* Old, and not locked by a transfer. */
+static void sweep_one(int dirfd, const char *name, uint64_t age_ns, time_t now,
+		      struct iw_account *account)
+{
+	struct stat st;
+	int part;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !iw_temp_is_own(&st) ||
+	    now - st.st_mtim.tv_sec < (time_t)(age_ns / IW_SEC(1)))
+		return;
+	part = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (part >= 0 && fstat(part, &st) == 0 && iw_temp_is_own(&st) &&
+	    flock(part, LOCK_EX | LOCK_NB) == 0 && iw_temp_is_named(part, dirfd, name) &&
+	    unlinkat(dirfd, name, 0) == 0)
+		iw_account_resume(account, &st); /* else the next transfer tries again */
+	if (part >= 0)
+		close(part);
+}
+
+void iw_place_sweep(int fd, struct iw_account *account, uint64_t age_ns, uint64_t limit_ns,
+		    bool (*stop)(void *ctx), void *ctx)
+{
+	uint64_t until = iw_time_add(iw_os_now(), limit_ns);
+	DIR *dir = fdopendir(fd);
+	struct timespec now;
+	struct dirent *de;
+
+	if (!dir) {
+		close(fd);
+		return;
+	}
+	clock_gettime(CLOCK_REALTIME, &now);
+	for (unsigned i = 1; (de = readdir(dir)) != NULL; i++) {
+		if (iw_is_temp(de->d_name))
+			sweep_one(dirfd(dir), de->d_name, age_ns, now.tv_sec, account);
+		if (i % 256 == 0 && (stop(ctx) || iw_os_now() >= until))
+			break;
+	}
+	closedir(dir);
+}
+
+/* Adds each directory once, by whatever names it is reached. */
+static void note_sweep(struct iw_place *p, int dirfd)
+{
+	struct iw_place_sweep *one;
+	struct stat st;
+	uint64_t key[2];
+
+	if (p->nsweeps >= SWEEPS || fstat(dirfd, &st) < 0)
+		return;
+	key[0] = st.st_dev;
+	key[1] = st.st_ino;
+	if (iw_names_has(&p->swept, (const char *)key, sizeof(key)) ||
+	    !iw_names_add(&p->swept, (const char *)key, sizeof(key)))
+		return;
+	one = malloc(sizeof(*one));
+	if (!one)
+		return;
+	one->fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	one->next = p->sweeps;
+	if (one->fd < 0) {
+		free(one);
+		return;
+	}
+	p->sweeps = one;
+	p->nsweeps++;
+}
+
+struct iw_place_sweep *iw_place_sweeps(struct iw_place *p)
+{
+	struct iw_place_sweep *list = p->sweeps;
+
+	p->sweeps = NULL;
+	p->nsweeps = 0;
+	return list;
+}
+
+/* A directory that is not announced, or not yet, is charged like an announced one. */
+static int make_unannounced(struct iw_place *p, int parent, const char *leaf,
+			    struct iw_file_fault *why)
+{
+	int err;
+
+	if (iw_account_take(&p->account, 0, 1, why) != 0)
+		return -1;
+	if (mkdirat(parent, leaf, 0777) == 0)
+		return 0;
+	err = errno;
+	iw_account_return(&p->account, 0, 1);
+	return err == EEXIST ? 0 : iw_file_errno(why, err, "create its directory");
+}
+
+/* Makes the directories of path, which is terminated, as far as they are missing. */
+static int make_parents(struct iw_place *p, char *path, struct iw_file_fault *why)
+{
+	for (char *c = strchr(path, '/');; c = strchr(c + 1, '/')) {
+		const char *leaf;
+		int parent, err;
+
+		if (c)
+			*c = '\0';
+		parent = iw_beneath_dir_of(p->base, path, &leaf);
+		if (parent < 0)
+			return iw_file_errno(why, errno, "open its directory");
+		err = make_unannounced(p, parent, leaf, why);
+		close(parent);
+		if (err)
+			return -1;
+		if (!c)
+			return 0;
+		*c = '/';
+	}
+}
+
+static int not_a_directory_text(const char *name, size_t len, mode_t mode,
+				struct iw_file_fault *why)
+{
+	char text[100];
+
+	iw_printable(text, sizeof(text), name, len, true);
+	why->code = IW_XC_TARGET;
+	snprintf(why->text, sizeof(why->text),
+		 "at the target, \"%s\" is %s, not a directory; remove it, or name another target",
+		 text, iw_file_kind(mode));
+	return -1;
+}
+
+/* The first component of path that is not a directory is the cause for all names below it. */
+static int not_a_directory(const struct iw_place *p, const char *path, struct iw_file_fault *why)
+{
+	size_t all = strlen(path);
+	char own[PATH_MAX];
+	struct stat st;
+
+	for (size_t len = 1; len <= all && len < sizeof(own); len++) {
+		const char *leaf;
+		int fd;
+
+		if (len < all && path[len] != '/')
+			continue;
+		memcpy(own, path, len);
+		own[len] = '\0';
+		fd = iw_beneath_dir_of(p->base, own, &leaf);
+		if (fd < 0)
+			break;
+		if (fstatat(fd, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode)) {
+			close(fd);
+			return not_a_directory_text(own, len, st.st_mode, why);
+		}
+		close(fd);
+	}
+	return iw_file_errno(why, ENOTDIR, "open its directory");
+}
+
+int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
+		    struct iw_file_fault *why)
+{
+	const char *slash = strrchr(name, '/');
+	size_t len = slash ? (size_t)(slash - name) : 0;
+	struct stat st;
+	char *path;
+	int fd;
+
+	*leaf = slash ? slash + 1 : name;
+	if (p->parent >= 0 && strlen(p->parent_name) == len &&
+	    memcmp(p->parent_name, name, len) == 0)
+		return p->parent;
+	forget_parent(p);
+	path = strndup(name, len);
+	if (!path)
+		return iw_file_fail(why, IW_XC_LIMIT, "no memory");
+	/* The name of a single file is the user's path, in which links are followed as usual. */
+	fd = p->as ? iw_beneath_open(p->base, path, O_RDONLY | O_DIRECTORY, 0)
+		   : iw_beneath_dir(p->base, path);
+	if (fd < 0 && errno == ENOENT && !p->as) {
+		/* Its own announcement travels on another connection, or was left out. */
+		if (p->opts & IW_XOPT_DRY_RUN) {
+			free(path);
+			return iw_file_fail(why, IW_XC_WOULD, "");
+		}
+		if (make_parents(p, path, why) != 0) {
+			free(path);
+			return -1;
+		}
+		fd = iw_beneath_dir(p->base, path);
+	}
+	if (fd < 0) {
+		if (errno == ENOTDIR && !p->as)
+			not_a_directory(p, path, why);
+		else
+			iw_file_errno(why, errno, "open its directory");
+		free(path);
+		return -1;
+	}
+	if (fstat(fd, &st) == 0 && refuse_kernel_dir(&st, false, why) != 0) {
+		close(fd);
+		free(path);
+		return -1;
+	}
+	if (p->limits && p->limits->max_age_ns && !(p->opts & IW_XOPT_DRY_RUN))
+		note_sweep(p, fd);
+	p->parent = fd;
+	p->parent_name = path;
+	return fd;
+}
+
+/* A directory that did not exist becomes the base. */
+static int make_base(struct iw_place *p, struct iw_file_fault *why)
+{
+	const char *leaf, *name;
+	int parent = iw_beneath_parent(p->base, p->as, &leaf), base;
+	struct stat st;
+
+	if (parent < 0)
+		return no_parent(why, errno, p->base, p->as);
+	if (make_unannounced(p, parent, leaf, why) != 0) {
+		close(parent);
+		return -1;
+	}
+	p->made++;
+	base = iw_beneath_dir(parent, leaf);
+	name = p->typed ? p->typed : p->as;
+	if (base < 0 && errno == ENOTDIR && fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		not_a_directory_text(name, strlen(name), st.st_mode, why);
+	else if (base < 0)
+		iw_file_errno(why, errno, "open the target directory");
+	close(parent);
+	if (base < 0)
+		return -1;
+	close(p->base);
+	free(p->as);
+	forget_parent(p);
+	p->as = NULL;
+	p->base = base;
+	return 0;
+}
+
+/* It gets its attributes when everything in it is stored. Attributes that do not apply here are not kept. */
+static int keep_dir(struct iw_place *p, const char *name, const struct iw_xmeta *m,
+		    struct iw_file_fault *why)
+{
+	struct iw_xmeta kept = *m;
+
+	if (!(p->opts & IW_XOPT_XATTR))
+		kept.xattr = NULL;
+	if (!iw_dirs_keep(&p->dirs, name, &kept))
+		return iw_file_fail(why, IW_XC_LIMIT, "no memory for a directory");
+	return 0;
+}
+
+static int make_dir(struct iw_place *p, const char *name, const struct iw_xmeta *m,
+		    struct iw_file_fault *why)
+{
+	bool dry = p->opts & IW_XOPT_DRY_RUN;
+	const char *leaf;
+	struct stat st;
+	int parent;
+
+	if (name[0] == '\0')
+		return keep_dir(p, name, m, why); /* the target itself, which is there */
+	parent = iw_place_parent(p, name, &leaf, why);
+	if (parent < 0)
+		return -1;
+	if (dry) {
+		if (fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return iw_file_fail(why, IW_XC_WOULD, "");
+	} else if (mkdirat(parent, leaf, (m->mode & 0777) | 0700) == 0) {
+		p->made++;
+		return keep_dir(p, name, m, why);
+	} else if (errno != EEXIST) {
+		return iw_file_errno(why, errno, "create the directory");
+	} else if (fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		return iw_file_errno(why, errno, "get the attributes of the directory");
+	}
+	/* A link to a directory is not accepted as one: it may lead anywhere. */
+	if (!S_ISDIR(st.st_mode))
+		return not_a_directory(p, name, why);
+	if (refuse_kernel_dir(&st, false, why) != 0)
+		return -1;
+	return keep_dir(p, name, m, why);
+}
+
+/* --- what is there already --- */
+
+/*
+ * Which bits of m's mode apply to a file that has the mode old now. Set-id bits grant the rights of the owner, so they
+ * apply only together with the owner, and on request. A directory keeps the bits that a peer may not set: one with the
+ * set-group-ID bit passes on its group.
+ */
+static uint32_t mode_of(const struct iw_place *p, const struct iw_xmeta *m, mode_t old)
+{
+	uint32_t bits = 0777, mode;
+
+	if (gets_owner(p, m))
+		bits |= (S_ISDIR(old) ? 01000 : 0) | (p->opts & IW_XOPT_SETID ? 06000 : 0);
+	mode = m->mode & bits & (gets_owner(p, m) ? 07777 : ~p->umask);
+	return mode | (S_ISDIR(old) ? old & 07000 & ~bits : 0);
+}
+
+int iw_place_dress(const struct iw_place *p, int fd, const struct iw_xmeta *m,
+		   struct iw_file_fault *why)
+{
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+					   { .tv_sec = (time_t)m->mtime_s,
+					     .tv_nsec = (long)m->mtime_ns } };
+	bool acls = p->opts & IW_XOPT_OWNER;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return iw_file_errno(why, errno, "get its attributes");
+	/* The owner first: chown(2) clears set-id bits, and an ACL changes the mode. */
+	if (gets_owner(p, m) && fchown(fd, m->uid, m->gid) < 0)
+		return iw_file_errno(why, errno, "set its owner");
+	if (m->xattr && p->opts & IW_XOPT_XATTR &&
+	    iw_attr_write(fd, acls, m->xattr, m->xattr_len, why) != 0)
+		return -1;
+	if (fchmod(fd, mode_of(p, m, st.st_mode)) < 0)
+		return iw_file_errno(why, errno, "set its mode");
+	if (!iw_xfer_is_stream(m->kind) && futimens(fd, times) < 0)
+		return iw_file_errno(why, errno, "set its time");
+	return 0;
+}
+
+static bool same_time(const struct iw_xmeta *m, const struct stat *st)
+{
+	return st->st_mtim.tv_sec == m->mtime_s && (uint32_t)st->st_mtim.tv_nsec == m->mtime_ns;
+}
+
+/* True if the file fd has the attributes of m. */
+static bool is_dressed(const struct iw_place *p, int fd, const struct stat *st,
+		       const struct iw_xmeta *m)
+{
+	if ((st->st_mode & 07777) != mode_of(p, m, st->st_mode) || !same_time(m, st))
+		return false;
+	if (gets_owner(p, m) && (st->st_uid != m->uid || st->st_gid != m->gid))
+		return false;
+	return !m->xattr || !(p->opts & IW_XOPT_XATTR) ||
+	       iw_attr_same(fd, p->opts & IW_XOPT_OWNER, m->xattr, m->xattr_len);
+}
+
+/*
+ * The file differs only in its attributes. An error here fails no transfer, because the octets are right.
+ * False: the file has other names, perhaps outside of the directory, whose attributes must not change: replace it.
+ */
+static bool dress_old(struct iw_place *p, int parent, const char *leaf, const struct stat *seen,
+		      const struct iw_xmeta *m)
+{
+	struct iw_file_fault why;
+	bool right = true;
+	struct stat st;
+	int fd;
+
+	if ((seen->st_mode & 07777) == mode_of(p, m, seen->st_mode) && same_time(m, seen) &&
+	    !(p->opts & (IW_XOPT_OWNER | IW_XOPT_XATTR)))
+		return true;
+	fd = openat(parent, leaf, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return true;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !is_dressed(p, fd, &st, m)) {
+		right = st.st_nlink == 1;
+		if (right && !(p->opts & IW_XOPT_DRY_RUN) && iw_place_dress(p, fd, m, &why) != 0)
+			(void)why;
+	}
+	close(fd);
+	return right;
+}
+
+/* True if the contents of the file at leaf have the announced digest. A file that cannot be read does not. */
+static bool has_digest(const struct iw_place *p, int parent, const char *leaf,
+		       const struct iw_xmeta *m)
+{
+	int fd = openat(parent, leaf, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct iw_file_fault why;
+	struct iw_xdigest own;
+	struct iw_hasher h;
+	struct iw_fault f;
+	struct iw_src src;
+	bool same;
+
+	if (fd < 0 || iw_src_open(&src, fd, &why) != 0)
+		return false;
+	if (iw_hasher_init(&h, p->digest, &f) != 0) {
+		iw_src_close(&src);
+		return false;
+	}
+	same = iw_src_digest(&src, &h, &own, &why) == 0 && iw_xdigest_equal(&own, &m->digest);
+	iw_hasher_fini(&h);
+	iw_src_close(&src);
+	return same;
+}
+
+/* The file at leaf is the announced one: of its size and time, or with IW_XOPT_CHECKSUM of its size and digest. */
+static bool is_same(struct iw_place *p, int parent, const char *leaf, const struct stat *st,
+		    const struct iw_xmeta *m)
+{
+	if (!S_ISREG(st->st_mode) || m->kind != IW_XFER_FILE || (uint64_t)st->st_size != m->size)
+		return false;
+	if (!(p->opts & IW_XOPT_CHECKSUM))
+		return same_time(m, st);
+	if (m->digest.len == 0)
+		return false;
+	/* The parts of a file are announced one after another, all with the digest of the whole. */
+	if (m->share == 0 || m->share != p->compared)
+		p->same = has_digest(p, parent, leaf, m);
+	p->compared = m->share;
+	return p->same;
+}
+
+static bool is_older(const struct iw_xmeta *m, const struct stat *st)
+{
+	return m->mtime_s < st->st_mtim.tv_sec ||
+	       (m->mtime_s == st->st_mtim.tv_sec && m->mtime_ns < (uint32_t)st->st_mtim.tv_nsec);
+}
+
+/* The local user can write to a device or a pipe by way of standard output. */
+static int not_regular(const struct iw_place *p, bool link, const struct stat *st,
+		       struct iw_file_fault *why)
+{
+	char name[80];
+	bool one = p->typed && p->as && !S_ISSOCK(st->st_mode) &&
+		   strlen(p->typed) < sizeof(name) / 2;
+
+	if (one)
+		iw_printable(name, sizeof(name), p->typed, strlen(p->typed), false);
+	why->code = IW_XC_TARGET;
+	snprintf(why->text, sizeof(why->text), "the target is %s%s, not a regular file%s%s",
+		 link ? "a symbolic link to " : "", iw_file_kind(st->st_mode),
+		 one ? "; to write there, use - as TARGET, and >" : "", one ? name : "");
+	return -1;
+}
+
+/*
+ * True if a link leads to a device, a pipe or a socket: *st. Links to other objects are replaced. What they lead to is not
+ * revealed to a peer, which may have made the link.
+ */
+static bool leads_to_special(int parent, const char *leaf, struct stat *st)
+{
+	return fstatat(parent, leaf, st, 0) == 0 && !S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode);
+}
+
+static int directory_in_way(const char *leaf, struct iw_file_fault *why)
+{
+	char name[100];
+
+	iw_printable(name, sizeof(name), leaf, strlen(leaf), true);
+	why->code = IW_XC_TARGET;
+	snprintf(why->text, sizeof(why->text),
+		 "at the target, %s is a directory, not a file; remove it, or name another target",
+		 name);
+	return -1;
+}
+
+int iw_place_look(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m,
+		  bool *there, struct iw_file_fault *why)
+{
+	struct stat st, end;
+
+	*there = fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (!*there && errno != ENOENT)
+		return iw_file_errno(why, errno, "get the attributes of the old file");
+	if (*there) {
+		if (S_ISDIR(st.st_mode))
+			return directory_in_way(leaf, why);
+		if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+			return not_regular(p, false, &st, why);
+		if (S_ISLNK(st.st_mode) && m->kind != IW_XFER_SYMLINK &&
+		    leads_to_special(parent, leaf, &end))
+			return not_regular(p, true, &end, why);
+		if (p->opts & IW_XOPT_NO_CLOBBER)
+			return iw_file_fail(why, IW_XC_EXISTS, "");
+		if (p->opts & IW_XOPT_UPDATE && m->kind == IW_XFER_FILE && is_older(m, &st))
+			return iw_file_fail(why, IW_XC_NEWER, "");
+		if (!(p->opts & IW_XOPT_FORCE) && is_same(p, parent, leaf, &st, m) &&
+		    dress_old(p, parent, leaf, &st, m))
+			return iw_file_fail(why, IW_XC_SAME, "");
+	}
+	if (p->opts & IW_XOPT_DRY_RUN)
+		return iw_file_fail(why, IW_XC_WOULD, "");
+	return 0;
+}
+
+bool iw_place_has(const struct iw_place *p, const struct iw_xmeta *m)
+{
+	struct iw_file_fault why;
+	char name[PATH_MAX];
+	const char *leaf;
+	struct stat st;
+	bool is;
+	int dir;
+
+	if (p->to_stdout || p->base < 0 || find_name(p, m, name, sizeof(name), &why) != 0)
+		return false;
+	if (name[0] == '\0')
+		return true;
+	dir = iw_beneath_dir_of(p->base, name, &leaf);
+	if (dir < 0)
+		return false;
+	is = fstatat(dir, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	close(dir);
+	if (!is || m->kind == IW_XFER_HARDLINK)
+		return is;
+	if (m->kind == IW_XFER_DIR)
+		return S_ISDIR(st.st_mode);
+	if (m->kind == IW_XFER_SYMLINK)
+		return S_ISLNK(st.st_mode);
+	return m->kind == IW_XFER_FILE && S_ISREG(st.st_mode) && (uint64_t)st.st_size == m->size &&
+	       same_time(m, &st);
+}
+
+/* --- links --- */
+
+static int temp_name(char name[static IW_TEMP_NAME], struct iw_file_fault *why)
+{
+	uint64_t number;
+
+	if (iw_os_random(&number, sizeof(number)) != 0)
+		return iw_file_fail(why, IW_XC_IO, "no random number for a temporary name");
+	snprintf(name, IW_TEMP_NAME, ".iw-%016llx.part", (unsigned long long)number);
+	return 0;
+}
+
+/* What is under a temporary name takes the place of leaf. */
+static int take_name(int parent, const char *temp, const char *leaf, struct iw_file_fault *why)
+{
+	if (renameat(parent, temp, parent, leaf) == 0)
+		return 0;
+	iw_file_errno(why, errno, "give it its name");
+	(void)unlinkat(parent, temp, 0);
+	return -1;
+}
+
+static int make_symlink(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m,
+			struct iw_file_fault *why)
+{
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+					   { .tv_sec = (time_t)m->mtime_s,
+					     .tv_nsec = (long)m->mtime_ns } };
+	char temp[IW_TEMP_NAME], to[PATH_MAX], old[PATH_MAX];
+	struct stat st;
+	ssize_t n;
+
+	if (m->target_len == 0 || m->target_len >= sizeof(to) ||
+	    memchr(m->target, '\0', m->target_len))
+		return iw_file_fail(why, IW_XC_NAME,
+				    "the target of the link is empty, too long or contains NUL");
+	if (p->safe_links && iw_xfer_link_leaves(m->name, m->name_len, m->target, m->target_len,
+						 p->opts & IW_XOPT_CONTENTS ? 0 : 1))
+		return iw_file_fail(why, IW_XC_EXCLUDED,
+				    "the link points outside the transferred directory");
+	memcpy(to, m->target, m->target_len);
+	to[m->target_len] = '\0';
+	n = readlinkat(parent, leaf, old, sizeof(old));
+	if (n >= 0 && (size_t)n == m->target_len && memcmp(old, to, (size_t)n) == 0 &&
+	    !(p->opts & IW_XOPT_FORCE)) {
+		/* A different time alone is ignored: other names would get it too. */
+		if (!(p->opts & IW_XOPT_DRY_RUN) &&
+		    fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_nlink == 1)
+			(void)utimensat(parent, leaf, times, AT_SYMLINK_NOFOLLOW);
+		return iw_file_fail(why, IW_XC_SAME, "");
+	}
+	if (p->opts & IW_XOPT_DRY_RUN)
+		return iw_file_fail(why, IW_XC_WOULD, "");
+	if (temp_name(temp, why) != 0)
+		return -1;
+	if (symlinkat(to, parent, temp) < 0)
+		return iw_file_errno(why, errno, "create the link");
+	if ((m->owned && p->opts & IW_XOPT_OWNER &&
+	     fchownat(parent, temp, m->uid, m->gid, AT_SYMLINK_NOFOLLOW) < 0) ||
+	    utimensat(parent, temp, times, AT_SYMLINK_NOFOLLOW) < 0) {
+		iw_file_errno(why, errno, "set the link's owner and time");
+		(void)unlinkat(parent, temp, 0);
+		return -1;
+	}
+	return take_name(parent, temp, leaf, why);
+}
+
+static int make_hardlink(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m,
+			 struct iw_file_fault *why)
+{
+	char temp[IW_TEMP_NAME], to[PATH_MAX];
+	size_t len = m->target_len;
+	const char *target = own_name(p, m->target, &len, false), *first_leaf;
+	struct stat st, old;
+	int first, err;
+
+	if (len >= sizeof(to))
+		return iw_file_fail(why, IW_XC_NAME,
+				    "the name of the file that it is hard-linked to is too long");
+	memcpy(to, target, len);
+	to[len] = '\0';
+	/* A second name would expose an unfinished file of another transfer. */
+	if (names_temp(to))
+		return iw_file_fail(why, IW_XC_NAME,
+				    "names of this form are reserved for temporary files");
+	first = iw_beneath_dir_of(p->base, to, &first_leaf);
+	if (first < 0)
+		return iw_file_errno(why, errno,
+				     "open the directory of the file that it is hard-linked to");
+	err = fstatat(first, first_leaf, &st, AT_SYMLINK_NOFOLLOW) < 0 ? errno : 0;
+	if (!err && !S_ISREG(st.st_mode))
+		err = EINVAL;
+	if (err) {
+		close(first);
+		return iw_file_errno(why, err,
+				     "get the attributes of the file that it is hard-linked to");
+	}
+	if (fstatat(parent, leaf, &old, AT_SYMLINK_NOFOLLOW) == 0 && old.st_dev == st.st_dev &&
+	    old.st_ino == st.st_ino) {
+		close(first);
+		return iw_file_fail(why, IW_XC_SAME, "");
+	}
+	if (p->opts & IW_XOPT_DRY_RUN) {
+		close(first);
+		return iw_file_fail(why, IW_XC_WOULD, "");
+	}
+	if (temp_name(temp, why) != 0) {
+		close(first);
+		return -1;
+	}
+	err = linkat(first, first_leaf, parent, temp, 0) < 0 ? errno : 0;
+	close(first);
+	if (err)
+		return iw_file_errno(why, err, "create the link");
+	return take_name(parent, temp, leaf, why);
+}
+
+int iw_place_make(struct iw_place *p, const char *name, const struct iw_xmeta *m,
+		  struct iw_file_fault *why)
+{
+	struct iw_xmeta any = *m;
+	const char *leaf;
+	int parent;
+	bool there;
+
+	if (m->kind == IW_XFER_DIR)
+		return make_dir(p, name, m, why);
+	parent = iw_place_parent(p, name, &leaf, why);
+	if (parent < 0)
+		return -1;
+	if (iw_place_look(p, parent, leaf, &any, &there, why) != 0 && why->code != IW_XC_WOULD)
+		return -1;
+	if (m->kind == IW_XFER_SYMLINK)
+		return make_symlink(p, parent, leaf, m, why);
+	return make_hardlink(p, parent, leaf, m, why);
+}
+
+/* --- the end --- */
+
+struct final {
+	struct iw_place *p;
+	iw_place_report *report;
+	void *ctx;
+	uint64_t *gone, *failed;
+};
+
+static void final_failed(struct final *f, const char *name, const struct iw_file_fault *why)
+{
+	++*f->failed;
+	f->report(f->ctx, name, why);
+}
+
+static void final_errno(struct final *f, const char *name, int errnum, const char *step)
+{
+	struct iw_file_fault why;
+
+	iw_file_errno(&why, errnum, step);
+	final_failed(f, name, &why);
+}
+
+/* True: it may be removed. Excluded names are kept silently. */
+static bool may_remove(struct iw_place *p, const char *name, bool is_dir)
+{
+	if (p->filter &&
+	    iw_filter_excludes_deep(p->filter, name, is_dir, p->opts & IW_XOPT_CONTENTS))
+		return false;
+	if ((!p->confirmed || iw_removals_has(p->confirmed, name)) &&
+	    (!p->listed || iw_names_has(p->listed, name, strlen(name))))
+		return true;
+	p->unconfirmed++;
+	return false;
+}
+
+/*
+ * Removes a file, or a directory with its contents, except names that must be kept. Links are
+ * removed, not followed. False: it still exists.
+ */
+static bool remove_all(struct final *f, int dirfd, const char *leaf, const char *name)
+{
+	int fd = openat(dirfd, leaf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	bool dry = f->p->opts & IW_XOPT_DRY_RUN, empty = may_remove(f->p, name, dir != NULL);
+	struct dirent *de;
+
+	if (fd >= 0 && !dir)
+		close(fd);
+	while (dir && (de = readdir(dir)) != NULL) {
+		char *below;
+
+		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0)
+			continue;
+		if (asprintf(&below, "%s/%s", name, de->d_name) < 0) {
+			final_errno(f, name, ENOMEM, "remove its contents");
+			empty = false;
+			continue;
+		}
+		empty = remove_all(f, fd, de->d_name, below) && empty;
+		free(below);
+	}
+	if (dir)
+		closedir(dir);
+	if (!empty)
+		return false;
+	if (!dry && unlinkat(dirfd, leaf, dir ? AT_REMOVEDIR : 0) < 0) {
+		final_errno(f, name, errno, "remove it");
+		return false;
+	}
+	++*f->gone;
+	f->report(f->ctx, name, NULL);
+	return true;
+}
+
+static void remove_strangers(struct final *f, const char *dir_name)
+{
+	int fd = iw_beneath_dir(f->p->base, dir_name);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *de;
+
+	if (!dir) {
+		final_errno(f, dir_name, errno, "search it for names to remove");
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((de = readdir(dir)) != NULL) {
+		char *name;
+
+		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0 ||
+		    iw_is_temp(de->d_name))
+			continue;
+		if (asprintf(&name, "%s%s%s", dir_name, dir_name[0] ? "/" : "", de->d_name) < 0) {
+			final_errno(f, dir_name, ENOMEM, "search it for names to remove");
+			continue;
+		}
+		if (!iw_names_has(&f->p->seen, name, strlen(name)))
+			(void)remove_all(f, fd, de->d_name, name);
+		free(name);
+	}
+	closedir(dir);
+}
+
+static void dress_dir(struct final *f, size_t i)
+{
+	const struct iw_xmeta meta = iw_dirs_meta(&f->p->dirs, i);
+	const char *name = iw_dirs_name(&f->p->dirs, i);
+	int fd = iw_beneath_dir(f->p->base, name);
+	struct iw_file_fault why;
+
+	if (fd < 0) {
+		final_errno(f, name, errno, "open it to set its attributes");
+		return;
+	}
+	if (iw_place_dress(f->p, fd, &meta, &why) != 0)
+		final_failed(f, name, &why);
+	(void)fsync(fd); /* its names were put on storage with their files */
+	close(fd);
+}
+
+void iw_place_final(struct iw_place *p, iw_place_report *report, void *ctx, uint64_t *gone,
+		    uint64_t *failed)
+{
+	struct final f = { .p = p, .report = report, .ctx = ctx, .gone = gone, .failed = failed };
+
+	*gone = *failed = 0;
+	/* Before the times of directories are set. */
+	if (p->complete && p->renamed)
+		(void)unlinkat(p->base, p->mark, 0);
+	if (p->opts & IW_XOPT_DELETE && !p->unsure)
+		for (size_t i = 0; i < p->dirs.n; i++)
+			remove_strangers(&f, iw_dirs_name(&p->dirs, i));
+	/* What lies deeper comes later in the list: a parent's time is set after its children's. */
+	if (!(p->opts & IW_XOPT_DRY_RUN))
+		for (size_t i = p->dirs.n; i > 0; i--)
+			dress_dir(&f, i - 1);
+}

@@ -1,0 +1,1085 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Temporaries, holes, and the moment when a file takes its name. */
+#include "transfer/files/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "transfer/files/out.h"
+#include "transfer/files/space.h"
+#include "transfer/files/temp.h"
+#include "os/os.h"
+#include "util/num.h"
+
+#define BLOCK        4096u /* what a hole is made of on common file systems */
+/* Written data go to storage in runs of that many octets while more arrive, so that the fsync at the end is short. */
+#define FLUSH_RUN    (32u << 20)
+#define VERIFY_RUN   8 /* chunks read again in one go */
+#define CREATE_TRIES 8
+#define DROPS_MOST   256 /* partial files to be removed at the end: each keeps a descriptor */
+
+/* --- temporaries --- */
+
+static void name_part(struct iw_part *t, uint64_t number)
+{
+	snprintf(t->name, sizeof(t->name), ".iw-%016llx.part", (unsigned long long)number);
+	snprintf(t->journal_name, sizeof(t->journal_name), ".iw-%016llx.journal",
+		 (unsigned long long)number);
+}
+
+static void name_again(struct iw_part *t)
+{
+	name_part(t, XXH3_64bits_withSeed(t->leaf, strlen(t->leaf), geteuid()));
+}
+
+static void remove_part(struct iw_part *t)
+{
+	/* A failure cannot be reported any more. */
+	(void)unlinkat(t->parent, t->name, 0);
+	(void)unlinkat(t->parent, t->journal_name, 0);
+}
+
+/*
+ * Opens the temporary that every transfer of this name uses. False: another transfer is using it, or another user has
+ * created a file of its name (transfer/files/temp.h); the caller then uses a random name, and nothing is resumed. Users who share
+ * a directory have different names in it.
+ */
+static bool open_again(struct iw_part *t, struct iw_place *p, const struct iw_xmeta *m,
+		       enum iw_xfer_digest digest)
+{
+	struct stat st;
+
+	name_again(t);
+	t->fd = iw_temp_open(t->parent, t->name);
+	/*
+	 * It is not opened again here if it is released meanwhile: the caller, which knows that it
+	 * was held, abandons this target, and would remove what is resumed.
+	 */
+	if (t->fd < 0 && errno == EWOULDBLOCK && p->let_go)
+		p->let_go(p->let_go_ctx, t->name);
+	if (t->fd < 0)
+		return false;
+	if (fstat(t->fd, &st) < 0)
+		goto none;
+	(void)iw_journal_open(&t->journal, t->parent, t->journal_name, t->fd, m, digest,
+			      &t->chunks);
+	iw_account_resume(&p->account, &st);
+	if (t->journal.fd >= 0 && fstat(t->journal.fd, &st) == 0)
+		iw_account_resume(&p->account, &st);
+	if (fstat(t->fd, &st) < 0)
+		goto none;
+	t->high = (uint64_t)st.st_size;
+	if (t->chunks.n > 0 && t->high <= m->size)
+		return true;
+	/* The temporary is of another file, or has no journal. */
+	iw_chunk_list_free(&t->chunks);
+	t->high = 0;
+	if (ftruncate(t->fd, 0) == 0)
+		return true;
+none:
+	close(t->fd);
+	t->fd = -1;
+	return false;
+}
+
+/* Shorter files, streams and packs are sent again as a whole. */
+static bool is_resumable(const struct iw_xmeta *m)
+{
+	return m->kind == IW_XFER_FILE && m->size > IW_XFER_CHUNK;
+}
+
+/* Removes a temporary that was left, and returns its charge. */
+static void remove_left(struct iw_place *p, struct iw_part *old)
+{
+	struct stat st;
+
+	if (fstat(old->fd, &st) == 0)
+		iw_account_resume(&p->account, &st);
+	if (fstatat(old->parent, old->journal_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		iw_account_resume(&p->account, &st);
+	remove_part(old);
+}
+
+/*
+ * Removes the temporary that an earlier transfer left of a file: of m, which is complete under its name, or, if m is
+ * NULL, of any version of it.
+ */
+static void remove_old(struct iw_place *p, int parent, const char *leaf, const struct iw_xmeta *m)
+{
+	struct iw_part old = { .parent = parent };
+
+	snprintf(old.leaf, sizeof(old.leaf), "%s", leaf);
+	name_again(&old);
+	old.fd = iw_temp_open_old(parent, old.name);
+	if (old.fd < 0)
+		return; /* it does not exist, or a transfer uses it */
+	if (!m || !iw_journal_is_other(parent, old.journal_name, m))
+		remove_left(p, &old);
+	close(old.fd);
+}
+
+static int open_part(struct iw_part *t, struct iw_file_fault *why)
+{
+	for (int i = 0; i < CREATE_TRIES; i++) {
+		uint64_t number;
+
+		if (iw_os_random(&number, sizeof(number)) != 0)
+			return iw_file_fail(why, IW_XC_IO,
+					    "no random number for the temporary file");
+		name_part(t, number);
+		t->fd = openat(t->parent, t->name,
+			       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (t->fd >= 0 && flock(t->fd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		if (t->fd >= 0 || errno != EEXIST)
+			break;
+	}
+	/* Its directory is the one that was used last. */
+	return iw_place_no_temp(t->place, errno, t->place->parent_name,
+				strlen(t->place->parent_name), why);
+}
+
+static void leave_one(struct iw_account *a, int fd, bool is_file)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0)
+		iw_account_leave(a, &st, is_file);
+}
+
+/* Returns the charge of a file that is not stored, and charges the temporary that stays on storage. */
+static void settle_charge(struct iw_part *t, bool keep)
+{
+	if (!t->account || t->named)
+		return;
+	iw_account_return(t->account, t->charged, t->files);
+	if (!keep)
+		return;
+	leave_one(t->account, t->fd, true);
+	leave_one(t->account, t->journal.fd, false);
+}
+
+/* Is the announced file there, complete? */
+static bool is_there(const struct iw_part *t)
+{
+	struct stat st;
+
+	return fstatat(t->parent, t->leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	       (uint64_t)st.st_size == t->meta_size && st.st_mtim.tv_sec == t->mtime_s &&
+	       (uint32_t)st.st_mtim.tv_nsec == t->mtime_ns;
+}
+
+/* A partial file to be removed at the end of the transfer, if no other connection completes it. */
+struct drop {
+	struct iw_list link;
+	int parent;
+	char leaf[];
+};
+
+/* With --no-keep-partial. False: it cannot be removed later. */
+static bool drop_later(struct iw_place *p, const struct iw_part *t)
+{
+	size_t len = strlen(t->leaf) + 1;
+	struct drop *d = p->ndrops < DROPS_MOST ? malloc(sizeof(*d) + len) : NULL;
+
+	if (!d)
+		return false;
+	memcpy(d->leaf, t->leaf, len);
+	d->parent = fcntl(t->parent, F_DUPFD_CLOEXEC, 3);
+	if (d->parent < 0) {
+		free(d);
+		return false;
+	}
+	iw_list_add_tail(&p->drops, &d->link);
+	p->ndrops++;
+	return true;
+}
+
+static void drop_now(struct iw_place *p)
+{
+	struct iw_list *l;
+
+	while ((l = iw_list_first(&p->drops)) != NULL) {
+		struct drop *d = iw_container_of(l, struct drop, link);
+
+		iw_list_del(l);
+		remove_old(p, d->parent, d->leaf, NULL);
+		close(d->parent);
+		free(d);
+	}
+	p->ndrops = 0;
+}
+
+/* True if what has arrived of the file stays, so that it can be resumed. */
+static bool stays(struct iw_part *t)
+{
+	if (t->useless || t->journal.fd < 0 || t->chunks.n == 0 || (!t->was_there && is_there(t)))
+		return false;
+	return !t->place->drop_partial || (t->lost && !t->named && drop_later(t->place, t));
+}
+
+static void end_part(struct iw_part *t)
+{
+	bool keep = stays(t);
+
+	iw_list_del(&t->link);
+	if (t->resting)
+		iw_account_wake(t->account);
+	settle_charge(t, keep);
+	if (!t->named && !keep && t->name[0])
+		remove_part(t);
+	iw_journal_close(&t->journal);
+	if (t->fd >= 0)
+		close(t->fd);
+	if (t->parent >= 0)
+		close(t->parent);
+	iw_chunk_list_free(&t->chunks);
+	pthread_mutex_destroy(&t->lock);
+	free(t->announced);
+	free(t->done);
+	free(t);
+}
+
+static void part_put(struct iw_part *t)
+{
+	if (--t->refs > 0)
+		return;
+	/* Which parts of the file are done is known here alone; the others will come. */
+	if (t->ndone > 0 && !t->named && !t->useless) {
+		t->resting = true;
+		iw_account_rest(t->account);
+		return;
+	}
+	end_part(t);
+}
+
+void iw_target_forget(struct iw_place *p)
+{
+	struct iw_list *l;
+
+	while ((l = iw_list_first(&p->parts)) != NULL) {
+		struct iw_part *t = iw_container_of(l, struct iw_part, link);
+
+		t->lost = false;
+		end_part(t);
+	}
+	drop_now(p);
+}
+
+static bool is_unfinished(const struct iw_part *t)
+{
+	return t->ndone > 0 && !t->named && !t->useless && !t->reported;
+}
+
+size_t iw_target_count_unfinished(const struct iw_place *p)
+{
+	size_t n = 0;
+
+	for (struct iw_list *l = p->parts.next; l != &p->parts; l = l->next)
+		n += is_unfinished(iw_container_of(l, struct iw_part, link));
+	return n;
+}
+
+static bool has_begin(const struct iw_part *t)
+{
+	for (size_t i = 0; i < t->ndone; i++)
+		if (t->done[i].off == 0)
+			return true;
+	return false;
+}
+
+bool iw_target_unfinished(struct iw_place *p, struct iw_list *missing, uint64_t *begun)
+{
+	bool lost = false;
+
+	for (struct iw_list *l = p->parts.next; l != &p->parts; l = l->next) {
+		struct iw_part *t = iw_container_of(l, struct iw_part, link);
+		const struct iw_xmeta m = { .kind = IW_XFER_FILE,
+					    .name = t->announced,
+					    .name_len = t->announced_len,
+					    .size = t->size };
+
+		if (!is_unfinished(t))
+			continue;
+		t->reported = true;
+		*begun += has_begin(t);
+		(void)iw_missing_add(missing, &m, "parts of it were not sent", &lost);
+	}
+	return !lost;
+}
+
+bool iw_target_holds(struct iw_place *p, const char *temp)
+{
+	for (struct iw_list *l = p->parts.next; l != &p->parts; l = l->next)
+		if (strcmp(iw_container_of(l, struct iw_part, link)->name, temp) == 0)
+			return true;
+	return false;
+}
+
+static struct iw_part *find_part(struct iw_place *p, uint32_t share)
+{
+	for (struct iw_list *l = p->parts.next; share && l != &p->parts; l = l->next) {
+		struct iw_part *t = iw_container_of(l, struct iw_part, link);
+
+		if (t->share == share && !t->useless && !t->named)
+			return t;
+	}
+	return NULL;
+}
+
+/* The first announcement was admitted for its own name and size only. */
+static int check_part(const struct iw_part *t, const struct iw_xmeta *m, struct iw_file_fault *why)
+{
+	if (t->size == m->size && t->announced_len == m->name_len &&
+	    memcmp(t->announced, m->name, m->name_len) == 0)
+		return 0;
+	return iw_file_fail(why, IW_XC_PROTOCOL,
+			    "a part of a file that differs from the others in name or size");
+}
+
+static bool find_done(const struct iw_part *t, const struct iw_xmeta *m)
+{
+	for (size_t i = 0; i < t->ndone; i++)
+		if (t->done[i].off == m->part_off && t->done[i].len == m->part_len)
+			return true;
+	return false;
+}
+
+/* Octets that are counted twice would hide missing ones. */
+static int check_overlap(const struct iw_part *t, const struct iw_xmeta *m,
+			 struct iw_file_fault *why)
+{
+	for (size_t i = 0; i < t->ndone; i++)
+		if (t->done[i].off < m->part_off + m->part_len &&
+		    m->part_off < t->done[i].off + t->done[i].len)
+			return iw_file_fail(why, IW_XC_PROTOCOL,
+					    "a part of a file that overlaps another part");
+	return 0;
+}
+
+static int keep_announced(struct iw_part *t, const struct iw_xmeta *m, struct iw_file_fault *why)
+{
+	t->size = m->size;
+	t->announced = malloc(m->name_len + 1);
+	if (!t->announced)
+		return iw_file_fail(why, IW_XC_LIMIT, "no memory for a file");
+	memcpy(t->announced, m->name, m->name_len);
+	t->announced_len = m->name_len;
+	return 0;
+}
+
+/* Other parts of a file that has failed may still arrive. */
+static bool has_failed(const struct iw_place *p, uint32_t share)
+{
+	for (size_t i = 0; share && i < IW_ARRAY_LEN(p->failed); i++)
+		if (p->failed[i] == share)
+			return true;
+	return false;
+}
+
+static void note_failed(struct iw_place *p, uint32_t share)
+{
+	if (share && !has_failed(p, share))
+		p->failed[p->nfailed++ % IW_ARRAY_LEN(p->failed)] = share;
+}
+
+/* What an earlier transfer has stored needs no space again. The file that is replaced holds its space until then. */
+static int check_space(const struct iw_part *t, const struct iw_xmeta *m, struct iw_file_fault *why)
+{
+	struct stat st;
+	uint64_t held = fstat(t->fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 : m->data;
+
+	return iw_space_check(t->fd, m->data - IW_MIN(m->data, held), why);
+}
+
+static struct iw_part *new_part(struct iw_place *p, const char *name, const struct iw_xmeta *m,
+				enum iw_xfer_digest digest, struct iw_file_fault *why)
+{
+	struct iw_part *t;
+	const char *leaf;
+	int parent = iw_place_parent(p, name, &leaf, why);
+	bool there, again = is_resumable(m);
+
+	if (parent < 0)
+		return NULL;
+	if (m->share && iw_account_may_rest(&p->account, why) != 0)
+		return NULL;
+	if (iw_place_look(p, parent, leaf, m, &there, why) != 0) {
+		if (again && why->code == IW_XC_SAME && !(p->opts & IW_XOPT_DRY_RUN))
+			remove_old(p, parent, leaf, m);
+		return NULL;
+	}
+	t = calloc(1, sizeof(*t));
+	if (!t) {
+		iw_file_fail(why, IW_XC_LIMIT, "no memory for a file");
+		return NULL;
+	}
+	iw_list_init(&t->link);
+	pthread_mutex_init(&t->lock, NULL);
+	t->refs = 1;
+	t->place = p;
+	t->share = m->share;
+	t->meta_size = m->size;
+	t->mtime_s = m->mtime_s;
+	t->mtime_ns = m->mtime_ns;
+	t->fd = t->journal.fd = -1;
+	snprintf(t->leaf, sizeof(t->leaf), "%s", leaf);
+	t->parent = fcntl(parent, F_DUPFD_CLOEXEC, 3);
+	if (t->parent < 0)
+		iw_file_errno(why, errno, "hold its directory open");
+	if (t->parent < 0 || (m->share && keep_announced(t, m, why) != 0) ||
+	    (!(again && open_again(t, p, m, digest)) && open_part(t, why) != 0)) {
+		t->name[0] = '\0';
+		part_put(t);
+		return NULL;
+	}
+	t->was_there = is_there(t);
+	t->account = &p->account;
+	t->reported = has_failed(p, m->share);
+	/* A resumed temporary is not charged twice: a nearly complete file needs no extra quota. */
+	if (iw_place_charge(p, m, why) != 0) {
+		part_put(t);
+		return NULL;
+	}
+	t->charged = iw_place_cost(p, m);
+	t->files = 1;
+	if (check_space(t, m, why) != 0) {
+		part_put(t);
+		return NULL;
+	}
+	if (m->share)
+		iw_list_add_tail(&p->parts, &t->link);
+	return t;
+}
+
+/* Replaces all octets from off to end with zeros. */
+static int clear(int fd, uint64_t off, uint64_t end, struct iw_file_fault *why)
+{
+	static const uint8_t zeros[16 * BLOCK];
+
+	if (off >= end || fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)off,
+				    (off_t)(end - off)) == 0)
+		return 0;
+	/* The file system has no holes. */
+	while (off < end) {
+		ssize_t n = pwrite(fd, zeros, IW_MIN(end - off, sizeof(zeros)), (off_t)off);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return iw_file_errno(why, n < 0 ? errno : EIO, "write");
+		off += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* The number of rows of l from i on that are for one chunk. *d: its digest; of length 0 if they differ, because the chunk was replaced. */
+static size_t rows_of_one(const struct iw_chunk_list *l, size_t i, uint64_t *off,
+			  struct iw_xdigest *d)
+{
+	struct iw_xdigest other;
+	uint64_t at;
+	size_t n = 1;
+
+	iw_chunk_list_row(l, i, off, d);
+	for (; i + n < l->n; n++) {
+		iw_chunk_list_row(l, i + n, &at, &other);
+		if (at != *off)
+			break;
+		if (!iw_xdigest_equal(&other, d))
+			d->len = 0;
+	}
+	return n;
+}
+
+/* Takes those chunks of the temporary that belong to t. Octets outside of them have no digest, and are zeroed. */
+static int take_rows(struct iw_target *t, uint64_t begin, uint64_t end, uint64_t size,
+		     struct iw_file_fault *why)
+{
+	struct iw_chunk_list *l = &t->part->chunks;
+	struct iw_xdigest d;
+	uint64_t off, to = begin;
+
+	iw_chunk_list_sort(l);
+	for (size_t i = 0; i < l->n;) {
+		i += rows_of_one(l, i, &off, &d);
+		if (off < begin || off >= end || d.len == 0)
+			continue;
+		if (iw_chunk_list_add(&t->chunks, off, &d) != 0)
+			return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
+		if (clear(t->part->fd, to, IW_MIN(off, size), why) != 0)
+			return -1;
+		to = off + IW_XFER_CHUNK;
+	}
+	return clear(t->part->fd, to, IW_MIN(end, size), why);
+}
+
+static int take_chunks(struct iw_target *t, struct iw_file_fault *why)
+{
+	const struct iw_xmeta *m = t->meta;
+	uint64_t begin = m->share ? m->part_off : 0,
+		 end = begin + (m->share ? m->part_len : m->size);
+	struct stat st;
+	int r;
+
+	if (m->kind != IW_XFER_FILE)
+		return 0;
+	if (fstat(t->part->fd, &st) < 0)
+		return iw_file_errno(why, errno, "get the attributes of its temporary file");
+	pthread_mutex_lock(&t->part->lock);
+	r = take_rows(t, begin, end, (uint64_t)st.st_size, why);
+	pthread_mutex_unlock(&t->part->lock);
+	t->had = t->chunks.n;
+	return r;
+}
+
+static void target_close(struct iw_target *t)
+{
+	if (t->part)
+		part_put(t->part);
+	t->part = NULL;
+	iw_chunk_list_free(&t->chunks);
+}
+
+/* Octets written there stay charged, whether the file fails or not. */
+static int create_stdout(struct iw_place *p, const struct iw_xmeta *m, struct iw_file_fault *why)
+{
+	if (p->used_up)
+		return iw_file_fail(
+			why, IW_XC_TARGET,
+			p->listens
+				? iw_file_no_dir_there
+				: "standard output accepts only one file; give a directory as TARGET");
+	/* A file that lies below a directory must not be mistaken for the one that was meant. */
+	if (!m->top || !iw_xfer_has_data(m->kind) || m->kind == IW_XFER_PACK)
+		return iw_file_fail(why, IW_XC_TARGET,
+				    p->listens ? iw_file_no_dir_there : iw_file_no_dir);
+	if (m->share)
+		return iw_file_fail(
+			why, IW_XC_TARGET,
+			"standard output does not accept the parts of a file; use --jobs 1, or give a directory as TARGET");
+	if ((m->kind == IW_XFER_FILE && iw_place_size(p, m->size, why) != 0) ||
+	    iw_account_take(&p->account, iw_place_cost(p, m), 1, why) != 0)
+		return -1;
+	p->used_up = true;
+	return 0;
+}
+
+/* A directory or link. */
+static enum iw_created make(struct iw_place *p, const char *name, const struct iw_xmeta *m,
+			    struct iw_file_fault *why)
+{
+	/* Not the target itself: it existed, or was charged when it was made. */
+	bool charged = name[0] != '\0';
+
+	if (charged && iw_place_charge(p, m, why) != 0)
+		return IW_CREATE_FAILED;
+	if (iw_place_make(p, name, m, why) == 0)
+		return IW_MADE;
+	if (charged)
+		iw_place_uncharge(p, m, why->code);
+	return IW_CREATE_FAILED;
+}
+
+enum iw_created iw_target_create(struct iw_target *t, struct iw_place *p, const struct iw_xmeta *m,
+				 enum iw_xfer_digest digest, struct iw_file_fault *why)
+{
+	char name[PATH_MAX];
+
+	*t = (struct iw_target){ .place = p, .meta = m, .to_stdout = p->to_stdout };
+	if (iw_place_accept(p, m, why) != 0)
+		return IW_CREATE_FAILED;
+	if (t->to_stdout)
+		return create_stdout(p, m, why) == 0 ? IW_CREATED : IW_CREATE_FAILED;
+	if (m->kind == IW_XFER_STREAM && !p->as) {
+		iw_file_fail(
+			why, IW_XC_TARGET,
+			"the target is a directory: a stream needs the name of a file, such as HOST:NAME");
+		return IW_CREATE_FAILED;
+	}
+	t->part = find_part(p, m->share);
+	if (t->part) {
+		if (check_part(t->part, m, why) != 0) {
+			t->part = NULL;
+			return IW_CREATE_FAILED;
+		}
+		if (t->part->resting)
+			iw_account_wake(t->part->account);
+		t->part->resting = false;
+		t->part->refs++;
+		/* The first RESULT was lost with its connection. */
+		if (find_done(t->part, m)) {
+			target_close(t);
+			iw_file_fail(why, IW_XC_SAME, "");
+			return IW_CREATE_FAILED;
+		}
+		if (check_overlap(t->part, m, why) != 0) {
+			target_close(t);
+			return IW_CREATE_FAILED;
+		}
+	} else {
+		if (iw_place_admit(p, m, name, sizeof(name), why) != 0)
+			return IW_CREATE_FAILED;
+		if (!iw_xfer_has_data(m->kind))
+			return make(p, name, m, why);
+		t->part = new_part(p, name, m, digest, why);
+		if (!t->part) {
+			iw_place_would(p, m, why);
+			return IW_CREATE_FAILED;
+		}
+	}
+	if (take_chunks(t, why) != 0) {
+		target_close(t);
+		return IW_CREATE_FAILED;
+	}
+	return IW_CREATED;
+}
+
+/* --- storing --- */
+
+static int write_at(int fd, const uint8_t *p, size_t len, uint64_t off, uint64_t *high,
+		    struct iw_file_fault *why)
+{
+	while (len > 0) {
+		ssize_t n = pwrite(fd, p, len, (off_t)off);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return iw_file_errno(why, errno, "write");
+		if (n == 0)
+			return iw_file_errno(why, EIO, "write");
+		p += n;
+		len -= (size_t)n;
+		off += (uint64_t)n;
+		*high = IW_MAX(*high, off);
+	}
+	return 0;
+}
+
+/* The run of blocks from p on that are zero, or that are not. */
+static size_t run_of(const uint8_t *p, size_t len, bool zero)
+{
+	size_t at = 0;
+
+	while (at < len) {
+		size_t n = IW_MIN(len - at, (size_t)BLOCK);
+
+		if (iw_is_zero(p + at, n) != zero)
+			break;
+		at += n;
+	}
+	return at;
+}
+
+int iw_write_holes(int fd, const uint8_t *p, size_t len, uint64_t off, uint64_t *high,
+		   struct iw_file_fault *why)
+{
+	while (len > 0) {
+		size_t n = run_of(p, len, true);
+
+		if (n == 0) {
+			n = run_of(p, len, false);
+			if (write_at(fd, p, n, off, high, why) != 0)
+				return -1;
+		}
+		p += n;
+		len -= n;
+		off += n;
+	}
+	return 0;
+}
+
+/*
+ * Storage begins with what is there, and at most two runs wait for it: the fsync at the end is short then, and a long file does not
+ * push everything else out of memory. File systems without storage behind them do nothing here.
+ */
+static void flush_behind(struct iw_part *t)
+{
+	if (t->high - t->flushing < FLUSH_RUN)
+		return;
+	if (t->flushing > t->flushed)
+		(void)sync_file_range(t->fd, (off_t)t->flushed, (off_t)(t->flushing - t->flushed),
+				      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+					      SYNC_FILE_RANGE_WAIT_AFTER);
+	(void)sync_file_range(t->fd, (off_t)t->flushing, (off_t)(t->high - t->flushing),
+			      SYNC_FILE_RANGE_WRITE);
+	t->flushed = t->flushing;
+	t->flushing = t->high;
+}
+
+static int check(struct iw_hasher *h, const struct iovec *iov, size_t n,
+		 const struct iw_xdigest *digest, struct iw_file_fault *why)
+{
+	struct iw_xdigest own;
+
+	if (iw_hasher_chunk(h, iov, n, &own) != 0)
+		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
+	if (!iw_xdigest_equal(&own, digest))
+		return iw_file_fail(why, IW_XC_DIGEST,
+				    "the digest of a chunk differs from the source's");
+	return 0;
+}
+
+static int keep(struct iw_target *t, uint64_t off, const struct iw_xdigest *digest,
+		struct iw_file_fault *why)
+{
+	if (iw_chunk_list_add(&t->chunks, off, digest) != 0)
+		return iw_file_fail(why, IW_XC_LIMIT, "no memory for its digests");
+	return 0;
+}
+
+/* Zeros up to end, a slice of them at a time, so that a long hole does not hold everything else. */
+static int fill_stdout(struct iw_target *t, uint64_t end, struct iw_file_fault *why)
+{
+	uint64_t slice = IW_MIN(end, t->pos + FLUSH_RUN);
+	int r = 0;
+
+	while (r == 0 && t->pos < slice)
+		r = iw_out_zeros(slice - t->pos, &t->pos, why);
+	return r == 0 && t->pos < end ? 1 : r;
+}
+
+/* Zeros up to off, then iov. Keeps its place between calls. */
+static int store_stdout(struct iw_target *t, uint64_t off, const struct iovec *iov, size_t n,
+			struct iw_file_fault *why)
+{
+	uint64_t skip = t->done;
+	int r;
+
+	if (skip == 0 && off < t->pos)
+		return iw_file_fail(why, IW_XC_PROTOCOL,
+				    "standard output needs the octets in order");
+	if (t->pos < off) {
+		r = fill_stdout(t, off, why);
+		if (r != 0)
+			return r;
+	}
+	for (size_t i = 0; i < n; i++) {
+		while (skip < iov[i].iov_len) {
+			size_t wrote = 0;
+
+			r = iw_out_write((const char *)iov[i].iov_base + skip,
+					 iov[i].iov_len - skip, &wrote, why);
+			t->done += wrote;
+			t->pos += wrote;
+			skip += wrote;
+			if (r != 0)
+				return r;
+		}
+		skip -= iov[i].iov_len;
+	}
+	t->done = 0;
+	return 0;
+}
+
+int iw_target_reach(struct iw_target *t, uint64_t end, struct iw_file_fault *why)
+{
+	struct iw_place *p = t->place;
+
+	if (t->meta->kind != IW_XFER_STREAM || end <= t->reached)
+		return 0;
+	if (iw_place_size(p, end, why) != 0 ||
+	    iw_account_take(&p->account, end - t->reached, 0, why) != 0)
+		return -1;
+	if (t->part)
+		t->part->charged += end - t->reached;
+	t->reached = end;
+	return 0;
+}
+
+static void note(struct iw_part *part, uint64_t off, const struct iw_xdigest *digest)
+{
+	pthread_mutex_lock(&part->lock);
+	if (part->journal.fd >= 0 && iw_chunk_list_add(&part->chunks, off, digest) == 0)
+		iw_journal_note(&part->journal, off, digest);
+	pthread_mutex_unlock(&part->lock);
+}
+
+static bool has_data(int fd, uint64_t off, uint64_t end)
+{
+	off_t data = lseek(fd, (off_t)off, SEEK_DATA);
+
+	return data < 0 ? errno != ENXIO : (uint64_t)data < end;
+}
+
+/*
+ * Zeroes the old octets of the chunk before new ones replace them, because blocks of zeros are not written. From now on the journal has two
+ * digests for the chunk, so neither is trusted.
+ */
+static int make_way(struct iw_target *t, uint64_t off, uint64_t end,
+		    const struct iw_xdigest *digest, struct iw_file_fault *why)
+{
+	const struct iw_xdigest none = { .len = digest->len };
+	struct iw_part *part = t->part;
+
+	if (!iw_chunk_list_replace(&t->chunks, t->had, off, &none) &&
+	    (off >= part->high || !has_data(part->fd, off, end)))
+		return 0;
+	note(part, off, &none);
+	return clear(part->fd, off, IW_MIN(end, part->high), why);
+}
+
+/* Updates the record of stored chunks. */
+static int wrote(struct iw_target *t, uint64_t off, const struct iw_xdigest *digest,
+		 struct iw_file_fault *why)
+{
+	if (!iw_chunk_list_replace(&t->chunks, t->had, off, digest) &&
+	    keep(t, off, digest, why) != 0)
+		return -1;
+	note(t->part, off, digest);
+	return 0;
+}
+
+static size_t len_of(const struct iovec *iov, size_t n)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++)
+		len += iov[i].iov_len;
+	return len;
+}
+
+int iw_target_write(struct iw_target *t, struct iw_hasher *h, uint64_t off, const struct iovec *iov,
+		    size_t n, const struct iw_xdigest *digest, struct iw_file_fault *why)
+{
+	struct iw_part *part = t->part;
+	uint64_t at = off;
+
+	if (iw_target_reach(t, off + len_of(iov, n), why) != 0 ||
+	    check(h, iov, n, digest, why) != 0 ||
+	    make_way(t, off, off + len_of(iov, n), digest, why) != 0)
+		return -1;
+	for (size_t i = 0; i < n; at += iov[i].iov_len, i++)
+		if (iw_write_holes(part->fd, iov[i].iov_base, iov[i].iov_len, at, &part->high,
+				   why) != 0)
+			return -1;
+	flush_behind(part);
+	return wrote(t, off, digest, why);
+}
+
+int iw_target_store(struct iw_target *t, struct iw_hasher *h, uint64_t off, const struct iovec *iov,
+		    size_t n, const struct iw_xdigest *digest, struct iw_file_fault *why)
+{
+	int r;
+
+	if (!t->to_stdout)
+		return iw_target_write(t, h, off, iov, n, digest, why);
+	if (iw_target_reach(t, off + len_of(iov, n), why) != 0)
+		return -1;
+	if (!t->checked && (check(h, iov, n, digest, why) != 0 || keep(t, off, digest, why) != 0))
+		return -1;
+	t->checked = true;
+	r = store_stdout(t, off, iov, n, why);
+	t->checked = r == 1;
+	return r;
+}
+
+/* --- the end --- */
+
+/* umask(2) can only be read by changing it, which affects all threads. */
+static mode_t mask;
+
+static void read_mask(void)
+{
+	mask = umask(0);
+	umask(mask);
+}
+
+void iw_target_prepare(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	(void)pthread_once(&once, read_mask);
+}
+
+uint32_t iw_target_umask(void)
+{
+	iw_target_prepare();
+	return mask;
+}
+
+/* In a directory without the sticky bit other users can replace the temporary with their own file. */
+static int take_name(struct iw_part *part, struct iw_file_fault *why)
+{
+	if (!iw_temp_is_named(part->fd, part->parent, part->name))
+		return iw_file_fail(
+			why, IW_XC_IO,
+			"its temporary file was removed or replaced during the transfer");
+	if (renameat(part->parent, part->name, part->parent, part->leaf) < 0)
+		return iw_file_errno(why, errno, "give it its name");
+	part->named = true;
+	if (!iw_temp_is_named(part->fd, part->parent, part->leaf))
+		return iw_file_fail(why, IW_XC_IO, "another user replaced it when it was renamed");
+	return 0;
+}
+
+static int give_name(struct iw_target *t, struct iw_file_fault *why)
+{
+	struct iw_part *part = t->part;
+	struct iw_xmeta m = *t->meta;
+
+	/* A stream has no mode of its own: it gets what a new file would. */
+	if (m.kind == IW_XFER_STREAM)
+		m.mode = 0666 & ~t->place->umask;
+	if (iw_place_dress(t->place, part->fd, &m, why) != 0)
+		return -1;
+	if (fsync(part->fd) < 0)
+		return iw_file_errno(why, errno, "write it to storage");
+	if (take_name(part, why) != 0)
+		return -1;
+	if (part->journal.fd >= 0)
+		(void)unlinkat(part->parent, part->journal_name, 0);
+	else if (is_resumable(&m))
+		/* Another transfer had the usual temporary, and may have left it meanwhile. */
+		remove_old(t->place, part->parent, part->leaf, &m);
+	/* From here on it is there; what fails now is the promise that it stays after a power cut. */
+	if (fsync(part->parent) < 0 && errno != EINVAL && errno != EROFS)
+		return iw_file_errno(why, errno, "write its directory to storage");
+	return 0;
+}
+
+/* One chunk, as storage gives it back. */
+static int verify_chunk(struct iw_target *t, struct iw_hasher *h, uint64_t off, uint8_t *buf,
+			const struct iw_xdigest *want, uint64_t size, struct iw_file_fault *why)
+{
+	size_t len = (size_t)IW_MIN((uint64_t)IW_XFER_CHUNK, size - off), have = 0;
+	struct iovec iov = { .iov_base = buf, .iov_len = len };
+	struct iw_xdigest own;
+
+	while (have < len) {
+		ssize_t n = pread(t->part->fd, buf + have, len - have, (off_t)(off + have));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return iw_file_errno(why, n < 0 ? errno : EIO, "read it again");
+		have += (size_t)n;
+	}
+	if (iw_hasher_chunk(h, &iov, 1, &own) != 0)
+		return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
+	if (!iw_xdigest_equal(&own, want))
+		return iw_file_fail(why, IW_XC_DIGEST,
+				    "the data read back from storage differ from the data written");
+	return 0;
+}
+
+/* Some chunks. 1: there are more. The cache is asked to forget them first, so that storage has to answer. */
+static int verify(struct iw_target *t, struct iw_hasher *h, uint64_t size,
+		  struct iw_file_fault *why)
+{
+	uint8_t *buf = malloc(IW_XFER_CHUNK);
+	struct iw_xdigest d;
+	uint64_t off;
+	int r = 0;
+
+	if (!buf)
+		return iw_file_fail(why, IW_XC_LIMIT, "no memory to verify it");
+	if (t->verify_at == 0) {
+		if (fsync(t->part->fd) < 0)
+			r = iw_file_errno(why, errno, "write it to storage");
+		(void)posix_fadvise(t->part->fd, 0, 0, POSIX_FADV_DONTNEED);
+	}
+	for (int i = 0; i < VERIFY_RUN && r == 0 && t->verify_at < t->chunks.n; i++) {
+		iw_chunk_list_row(&t->chunks, t->verify_at++, &off, &d);
+		r = verify_chunk(t, h, off, buf, &d, size, why);
+	}
+	free(buf);
+	return r == 0 && t->verify_at < t->chunks.n ? 1 : r;
+}
+
+/* The part that t is about is whole. Are all? */
+static int part_done(struct iw_target *t, uint64_t size, bool *all, struct iw_file_fault *why)
+{
+	struct iw_part *part = t->part;
+	struct iw_range *done;
+
+	*all = !t->meta->share;
+	if (*all || find_done(part, t->meta)) /* it arrived twice: its connection was lost */
+		return 0;
+	if (check_overlap(part, t->meta, why) != 0)
+		return -1;
+	*all = part->done_octets + t->meta->part_len == size;
+	if (*all)
+		return 0;
+	done = reallocarray(part->done, part->ndone + 1, sizeof(*done));
+	if (!done)
+		return iw_file_fail(why, IW_XC_LIMIT, "no memory for a part");
+	part->done = done;
+	part->done[part->ndone++] =
+		(struct iw_range){ .off = t->meta->part_off, .len = t->meta->part_len };
+	part->done_octets += t->meta->part_len;
+	return 0;
+}
+
+int iw_target_commit(struct iw_target *t, struct iw_hasher *h, uint64_t size,
+		     const struct iw_xdigest *digest, struct iw_file_fault *why)
+{
+	struct iw_xdigest own;
+	bool all;
+	int r;
+
+	if (t->verify_at == 0) {
+		if (iw_chunk_list_digest(&t->chunks, h, size, &own) != 0)
+			return iw_file_fail(why, IW_XC_IO, "its digest could not be computed");
+		if (!iw_xdigest_equal(&own, digest))
+			return iw_file_fail(why, IW_XC_DIGEST,
+					    "its digest differs from the source's");
+	}
+	if (iw_target_reach(t, size, why) != 0)
+		return -1;
+	if (t->to_stdout) {
+		r = fill_stdout(t, size, why);
+		if (r == 0)
+			target_close(t);
+		return r;
+	}
+	if (t->place->opts & IW_XOPT_VERIFY) {
+		r = verify(t, h, size, why);
+		if (r != 0)
+			return r;
+	}
+	if (part_done(t, size, &all, why) != 0)
+		return -1;
+	if (all) {
+		if (t->part->high != size && ftruncate(t->part->fd, (off_t)size) < 0)
+			return iw_file_errno(why, errno, "set its length");
+		if (give_name(t, why) != 0)
+			return -1;
+	}
+	target_close(t);
+	return 0;
+}
+
+/* Going on from here would meet the same obstacle, or octets that are not to be trusted. */
+static bool mends(uint32_t code)
+{
+	return code == IW_XC_CANCELED || code == IW_XC_SPACE || code == IW_XC_IO ||
+	       code == IW_XC_TIMEOUT || code == IW_XC_PERM;
+}
+
+bool iw_target_is_kept(const struct iw_target *t)
+{
+	return t->part && t->part->journal.fd >= 0 && !t->place->drop_partial;
+}
+
+void iw_target_abandon(struct iw_target *t, uint32_t code)
+{
+	if (t->part && !mends(code))
+		t->part->useless = true;
+	if (t->part)
+		t->part->lost = code == IW_XC_CANCELED;
+	/* A canceled file was lost with its connection, and may be announced again. */
+	if (t->part && code != IW_XC_CANCELED) {
+		t->part->reported = true;
+		note_failed(t->place, t->part->share);
+	}
+	target_close(t);
+}

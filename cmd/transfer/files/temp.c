@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Temporaries that other users cannot have touched. */
+#include "transfer/files/temp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#define TRIES 4 /* attempts: another user may create and remove the name at the same time */
+/* O_NONBLOCK: a FIFO or a file under lease must not block the caller. */
+#define FLAGS (O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+
+enum verdict { USE, AGAIN, FAIL };
+
+bool iw_temp_is_own(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_uid == geteuid();
+}
+
+static bool is_private(const struct stat *st)
+{
+	return (st->st_mode & 077) == 0 && st->st_nlink == 1;
+}
+
+bool iw_temp_is_named(int fd, int dir, const char *name)
+{
+	struct stat st, named;
+
+	return fstat(fd, &st) == 0 && fstatat(dir, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_dev == named.st_dev && st.st_ino == named.st_ino;
+}
+
+/*
+ * Checks the file under its lock. Until it was locked, another transfer may have been finishing it: then it is a
+ * complete file under its own name now.
+ */
+static enum verdict judge(int fd, int dir, const char *name)
+{
+	struct stat st;
+
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0)
+		return FAIL;
+	if (!iw_temp_is_own(&st)) {
+		errno = EPERM;
+		return FAIL;
+	}
+	if (!iw_temp_is_named(fd, dir, name))
+		return AGAIN;
+	if (is_private(&st))
+		return USE;
+	return unlinkat(dir, name, 0) == 0 ? AGAIN : FAIL;
+}
+
+/* -1 with errno 0: try again. */
+static int open_old(int dir, const char *name)
+{
+	int fd = openat(dir, name, FLAGS), saved;
+	enum verdict v;
+
+	if (fd < 0) {
+		errno = errno == ENOENT ? 0 : errno;
+		return -1;
+	}
+	v = judge(fd, dir, name);
+	if (v == USE)
+		return fd;
+	saved = v == AGAIN ? 0 : errno;
+	close(fd);
+	errno = saved;
+	return -1;
+}
+
+int iw_temp_open_old(int dir, const char *name)
+{
+	int fd = open_old(dir, name);
+
+	if (fd < 0 && errno == 0)
+		errno = ENOENT;
+	return fd;
+}
+
+static int open_new(int dir, const char *name)
+{
+	int fd = openat(dir, name, FLAGS | O_CREAT | O_EXCL, 0600);
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	/* Another process of this user opened it first, and has the lock. */
+	close(fd);
+	errno = EWOULDBLOCK;
+	return -1;
+}
+
+int iw_temp_open(int dir, const char *name)
+{
+	for (int i = 0; i < TRIES; i++) {
+		int fd = open_new(dir, name);
+
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+		fd = open_old(dir, name);
+		if (fd >= 0 || errno != 0)
+			return fd;
+	}
+	errno = EBUSY;
+	return -1;
+}
+
+uint64_t iw_temp_id(int fd)
+{
+	struct statx x;
+	uint64_t id[4];
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &x) < 0)
+		return 0;
+	id[0] = makedev(x.stx_dev_major, x.stx_dev_minor);
+	id[1] = x.stx_ino;
+	/* Some file systems keep no birth time: use the inode number alone. */
+	id[2] = x.stx_mask & STATX_BTIME ? (uint64_t)x.stx_btime.tv_sec : 0;
+	id[3] = x.stx_mask & STATX_BTIME ? x.stx_btime.tv_nsec : 0;
+	return XXH3_64bits(id, sizeof(id));
+}

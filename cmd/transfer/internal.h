@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Private to the room: the hub, which runs the loop, and its sessions, one for each connection. */
+#ifndef IW_FILE_INTERNAL_H
+#define IW_FILE_INTERNAL_H
+
+#include <stdatomic.h>
+
+#include <iwarp/verbs.h>
+
+#include "transfer/files/asked.h"
+#include "transfer/files/budget.h"
+#include "transfer/files/digest.h"
+#include "transfer/files/links.h"
+#include "transfer/files/missing.h"
+#include "transfer/files/pack.h"
+#include "transfer/report.h"
+#include "transfer/files/src.h"
+#include "transfer/files/target.h"
+#include "transfer/transfer.h"
+#include "transfer/files/walk.h"
+#include "transfer/files/worker.h"
+#include "stag-reg/rm.h"
+#include "util/heap.h"
+#include "util/list.h"
+#include "util/num.h"
+#include "util/pool.h"
+#include "transfer/protocol/xfer.h"
+
+/* Chunks that a source of Writes reads ahead of the socket: few, so that they stay in the cache. */
+#define SLOTS_SOURCE_WRITE 4
+/* Windows or offers that a session has open at once. */
+#define SLOTS              8
+/* Slots of all sessions together. Each session may always have one. */
+#define SLOTS_MOST         1024
+/* Octets of file input or output in one turn of a session. */
+#define TURN_COST          IW_XFER_CHUNK
+/* The charge of an idle connection: its queue pair, its first receives and its machine. */
+#define SESSION_BASE       (24u << 10)
+/* Chunks of a transfer that wait for the worker, in memory of their own, not in slots. */
+#define STORES             4
+/* The time for a stopping listener to end its transfers and connections. */
+#define GRACE              IW_SEC(10)
+/* The part of GRACE, at most, for ABORT and the end of the connections. */
+#define GRACE_END          IW_SEC(1)
+/* The time for the peer to close its side of a connection. */
+#define LEAVE              IW_SEC(5)
+/* The wait before a lost connection is set up again. It doubles each time, up to REDIAL_MOST. */
+#define REDIAL_FIRST       IW_MSEC(100)
+#define REDIAL_MOST        IW_SEC(5)
+/* Transfers that a listener keeps while all their connections are lost. */
+#define WAITING_MOST       256
+/* The time for the peer of a transfer to show that it is there when another transfer wants the same file. */
+#define ANSWER             IW_SEC(2)
+
+/*
+ * A chunk to be written to a file, or a pack to be written to many files. The worker owns it from
+ * iw_group_give until its task is done.
+ */
+struct store {
+	struct iw_task task;
+	struct file *file; /* NULL: free */
+	uint32_t len;
+	uint64_t off;
+	void *buf; /* from the hub's slots */
+	struct iw_xdigest digest;
+	int r; /* the result of the task */
+	struct iw_file_fault why;
+};
+
+/* A task of a whole transfer, not of one file. */
+struct group_task {
+	struct iw_task task;
+	struct group *group;
+	struct session *s;        /* the session that requested it; NULL: freed since */
+	struct iw_list of;        /* in the session's list */
+	char *text;               /* owned: a path, a name, or the notes of note_final */
+	size_t len, cap;          /* of text */
+	struct iw_list reporting; /* in the hub's, while names in text are still to be reported */
+	size_t reported;          /* bytes of text that have been reported */
+	size_t kept; /* of these, the bytes at the start of text that now have the removed names */
+	uint32_t opts;          /* of the transfer: which path this is */
+	enum iw_xfer_kind kind; /* of the name */
+	bool complete;          /* at the end of the transfer: nothing failed */
+	bool unsure;            /* nothing may be removed */
+	bool first;             /* the first task of this kind at the end of the transfer */
+	/* At the end of the transfer: from the group; files that did not arrive. */
+	struct iw_list returned, missing;
+	bool failed_unnamed; /* no memory for the name of a missing file */
+	uint64_t gone, failed, begun;
+	int r;
+	struct iw_file_fault why;
+};
+
+/* A directory to be searched for abandoned temporaries. */
+struct sweep {
+	struct iw_task task;
+	struct hub *hub;
+	int fd; /* owned */
+};
+
+struct hub {
+	const struct iw_transfer_cfg *cfg;
+	struct iw_cli *cli;
+	struct iw_report report;
+	struct iw_ctx *ctx;
+	struct iw_pd *pd;
+	struct iw_cq *cq;
+	struct iw_listener *listener;
+	uint64_t assoc_bytes; /* held by associations without a transfer, when last counted */
+	struct iw_rm *rm;     /* listening sink: registered buffers; NULL: not offered */
+	struct iw_heap timers;
+	struct iw_pool slots;
+	struct iw_worker worker;
+	struct iw_lane sweeps; /* low priority: at most one thread */
+	unsigned nsweeps;      /* tasks in that lane */
+	atomic_bool no_sweeps;
+	size_t tasks;     /* in the worker */
+	size_t closing;   /* files and transfers that will soon close their temporaries */
+	size_t questions; /* transfers with answer_by */
+	/* Files whose temporary is still held by another transfer, which is closing. */
+	struct iw_list held;
+	struct iw_list sessions, ready, starved, groups;
+	struct iw_list reporting; /* group tasks with removed names to report */
+	uint64_t last_serial;     /* of groups */
+	uint64_t max_conns; /* connections of transfers and to registered buffers; 0: no limit */
+	size_t nsessions;
+	size_t nwaiting;           /* of these sessions, those without a connection */
+	struct iw_account account; /* the charges of all transfers */
+	/* Files that are open for a transfer, of one to three descriptors each; above most_open further ones wait. */
+	uint64_t open_files, most_open;
+	bool crowded;                /* a session waits for one of them to be closed */
+	bool digest_required;        /* listening sink: reject transfers without one */
+	int root;                    /* listener: the served directory */
+	int epoll;                   /* signals, standard input and output */
+	int watched_in, watched_out; /* descriptors in epoll, or -1 */
+	uint64_t now;
+	unsigned turns;
+	bool stopping; /* a signal has arrived */
+	/* Stopping listener: when it gives up its transfers, and when their connections. */
+	uint64_t stop_by, end_by;
+	struct group *taken;     /* --once: the one transfer whose files have begun to move */
+	bool over;               /* --once: that transfer has ended */
+	struct iw_place place;   /* sink that connects: until its session takes it */
+	struct iw_asked asked;   /* sink that connects: the names that it requested */
+	int status;              /* exit status of the one transfer, or of the listener */
+	struct iw_fault fault;   /* of the hub itself */
+	struct iw_budget budget; /* this process's memory that peers hold */
+	/* When to close the largest idle holder for lack of memory; IW_TIME_NEVER: not needed. */
+	uint64_t relieve_at;
+	uint64_t reckon_at; /* the next call of iw_hub_reckon that does its work */
+	uint64_t
+		answer_at; /* likewise of iw_group_take_answers; IW_TIME_NEVER: no answer is awaited */
+	bool shows_progress;
+	uint64_t total_hint; /* source that connects: octets of its operands; 0: not known */
+	uint64_t pace_at; /* --bwlimit: no octets are moved before this time; 0: none have moved */
+};
+
+/* One transfer: the connections with the same id. */
+struct group {
+	struct iw_list link;
+	struct hub *hub;
+	uint8_t id[IW_XFER_ID_LEN];
+	uint64_t serial; /* number in this process, from 1 */
+	bool initiator;
+	bool opened;     /* opts, conns and (sink) place are known */
+	bool final_done; /* sink: the times of directories were set */
+	bool stood;      /* a connection was established */
+	bool unanswered; /* no listener was found when connecting again */
+	bool excluded;   /* source: the patterns left out an entry */
+	bool ended_well; /* a connection ended in order, so everything is settled */
+	bool stream;     /* a stream was in transfer: it cannot be sent again */
+	uint32_t opts, conns;
+	unsigned sessions; /* number of its sessions */
+	unsigned waiting;  /* of its sessions, those with next_waits */
+	uint64_t began_at, moved_at;
+	/* --once: when this transfer was taken, or when octets of its files last moved. */
+	uint64_t payload_at;
+	struct iw_xfer_counts counts; /* of sessions that have ended */
+	struct iw_holder *holder;     /* of bytes; NULL: not known yet */
+	uint64_t bytes;               /* charged: for place, returned, and chunks in the worker */
+	uint64_t place_bytes;         /* of bytes, the charge for its place */
+	/* Of the connection that ended last. */
+	struct iw_transfer_report end;
+	char peer[64];
+	/* The reason that was logged last for the loss of a connection; "": none. */
+	char last_loss[sizeof(((struct iw_fault *)NULL)->text)];
+	uint64_t redials;              /* connections set up again, in all */
+	uint64_t tx_octets, rx_octets; /* of connections that have ended */
+	uint64_t connections;          /* set up in all, those set up again included */
+	/*
+	 * Tasks run in two lanes: one opens, names and removes files, the other writes chunks to
+	 * open files. The tasks of a file run one at a time: it changes lanes only when it has no
+	 * task in the worker.
+	 */
+	struct iw_lane names, data;
+	unsigned tasks;  /* in the worker */
+	unsigned ending; /* failed files whose temporaries are still open */
+	bool waits;      /* a session waits until ending is 0 */
+	bool unsure;     /* no memory for a name: --delete removes nothing */
+	/* Another transfer waits for a temporary of this one, which was asked whether its peer is there, and has until answer_by; 0: no. */
+	uint64_t asked_at, answer_by;
+	bool over;                /* the last connection has ended */
+	struct group_task *close; /* the last task: closes the transfer; allocated in advance */
+	/* sink */
+	struct iw_place place;       /* owned by the tasks of lane names, from the first one */
+	struct iw_fault place_fault; /* err is set: the place cannot be opened */
+	/* Owned by those tasks too: a temporary that another transfer holds. */
+	char wanted[IW_TEMP_NAME];
+	struct store *store; /* STORES of them; NULL before the first chunk */
+	unsigned most;       /* the most sessions at once */
+	size_t unfinished;   /* files with missing parts, as the last task counted them */
+	struct iw_names
+		listed; /* names that the source permits to be removed; not changed after final_done */
+	uint64_t undone;         /* failed files that were counted as done with their first part */
+	struct share *shares;    /* of files in parts */
+	uint64_t repeated;       /* failed parts of files of which another part has failed */
+	struct iw_list returned; /* files of lost connections, without a RESULT since */
+	/* source */
+	struct iw_walk *walk; /* NULL before it is needed */
+	size_t paths;         /* paths added to walk */
+	bool walked;          /* walk is at its end */
+	unsigned out;         /* files announced to machines, and not settled */
+	uint64_t open_files;  /* those of hub->open_files that are of this transfer */
+	struct iw_list again; /* files to announce before others: mostly of lost connections */
+	struct iw_list later; /* other names of files, announced when those files are settled */
+	struct iw_links links;
+	/* The octets of all files, for the progress line. */
+	struct iw_lane measures;
+	struct measure *measure; /* owned by the tasks of that lane */
+	atomic_bool no_measure;  /* stops these tasks */
+	bool measuring;          /* source that connects: its paths are being measured */
+	uint64_t measured;       /* octets of the first measured_paths paths */
+	size_t measured_paths;
+	/* --delete: directories that stay at the target because an excluded name is in them; number
+	 * of all names that stay */
+	struct iw_names kept;
+	uint64_t spared;
+	struct iw_pack_src *pack; /* being filled */
+	struct file *split;       /* a file that is being announced in parts */
+	struct iw_list to_split;  /* files to announce in parts after split */
+	uint64_t split_at;
+	uint32_t next_share;
+};
+
+enum phase {
+	PH_CONNECTING, /* the connection is being set up */
+	PH_WAITING,    /* no connection: an initiator will connect again, a responder waits */
+	PH_UP,
+	PH_LEAVING, /* disconnected; waits for the peer to close its side */
+	PH_GONE,    /* closed: to be freed */
+};
+
+/* Allocated when the peer first requests something, so that an idle session stays small. */
+struct work {
+	struct iw_hasher hasher;
+	void *slot[IW_XFER_WINDOWS];
+	struct iw_mr *mr[IW_XFER_WINDOWS];
+	uint32_t paced[IW_XFER_WINDOWS]; /* sink: octets of its window that --bwlimit has counted */
+	uint32_t nslots;                 /* slots with memory */
+	struct iw_xact load, store, reg, create, commit; /* the waiting actions */
+	bool load_waits, store_waits, reg_waits, create_waits, final_waits;
+	bool commit_waits;    /* only for the file on standard output */
+	struct file *loading; /* source: the file from which the worker reads a chunk */
+	bool store_paced;     /* --bwlimit has permitted store, which waits for something else */
+	bool next_open;       /* source: the machine's NEXT_FILE has no answer yet */
+	bool next_waits;      /* source: the machine waits for a file, and none is available yet */
+};
+
+struct recv {
+	uint8_t *p;
+	uint32_t size, used; /* octets; octets that are charged */
+};
+
+struct slab {
+	struct slab *next;
+	size_t len;
+	void *p;
+};
+
+struct session {
+	struct hub *hub;
+	struct group *group;
+	struct iw_list all, ready, starved;
+	struct iw_timer timer;
+	struct iw_qp *qp;
+	struct iw_xfer *x;
+	enum phase phase;
+	bool closed;      /* the connection has ended: closed_why */
+	bool peer_closed; /* the peer sends no more */
+	bool ended;       /* the machine has issued END */
+	bool stuck;       /* posting failed: CLOSED follows */
+	bool initiator;
+	bool stood;               /* the connection was established */
+	bool mended;              /* another connection will replace it */
+	bool evicted;             /* closed because of its memory, which is released at once */
+	struct iw_mem mem;        /* the allocator of the machine; charged */
+	struct iw_holder *holder; /* NULL: this side connected */
+	uint64_t bytes;           /* charged */
+	/* Memory of the queue pair: when it was new; the charge for its later growth. */
+	size_t qp_first, qp_bytes;
+	uint32_t conn; /* initiator: its number in the transfer, from 1 */
+	/* Connections of this number set up again in succession, without progress since lost_at. */
+	unsigned attempts;
+	uint64_t lost_at, moved_then;
+	size_t paths; /* source: those that the peer has asked for on this connection */
+	struct iw_fault closed_why, fault;
+	struct iw_hello mine, peer;
+	struct work *work;
+	struct recv *recv;
+	uint32_t nrecvs;
+	struct slab *slabs;
+	uint64_t seen_payload; /* octets of files when payload_at was last set */
+	uint64_t lent_octets;  /* of all windows and offers so far */
+	uint64_t payload_at;   /* when octets of files last moved */
+	uint64_t leave_by;
+	uint64_t pace_at;   /* --bwlimit: when it may continue */
+	uint64_t paced_own; /* octets of its messages that --bwlimit has counted */
+	/* Sink: the files without a RESULT; source: the files that the worker reads. */
+	struct iw_list files;
+	struct iw_list group_tasks; /* the tasks whose results it waits for */
+	/* Files that its machine counts as failed, but that other sessions took over. */
+	uint64_t requeued;
+	struct file *moving; /* the file of the last chunk, for the progress line */
+	char *gone;          /* owned: removed names, until the machine is freed */
+	char peer_text[64];
+};
+
+/*
+ * A file that is being transferred. While tasks is not 0, the worker owns a sink's file except the
+ * fields marked (*).
+ */
+struct file {
+	struct iw_list link; /* source: in a list of the group; sink: in held of the hub */
+	char *name;          /* owned */
+	/* (*) Octets moved now or stored earlier; the whole size, 0: not known. */
+	uint64_t done, size;
+	bool share;           /* one of several parts of a file */
+	struct iw_xmeta meta; /* its pointers refer to memory owned here */
+	/* source */
+	struct iw_src src;
+	bool has_src;
+	char *operand;  /* owned: the path that the local user or the peer named; NULL: none */
+	char *to;       /* owned: the target of a symbolic link */
+	uint8_t *xattr; /* owned */
+	struct iw_pack_src *pack; /* owned */
+	struct iw_linked *linked; /* borrowed from the group: the file has other names */
+	bool again;    /* (*) its connection was lost while it was read: another one sends it */
+	uint32_t slot; /* (*) for the chunk at octet off that is read into buf */
+	uint64_t off, len;
+	void *buf; /* from the hub's slots */
+	struct iw_xloaded loaded;
+	struct search {
+		struct iw_task task; /* finds the next data to send, from off */
+		uint64_t off;
+		uint64_t at, len;    /* the data that was found */
+		bool last, compared; /* compared: the sink has reported this chunk */
+		bool same;
+		int r;
+		struct iw_file_fault why;
+	} search;
+	struct iw_xdigest whole;
+	/* sink */
+	struct iw_list of;   /* (*) in the session's list */
+	struct session *s;   /* (*) NULL: freed, or it has sent the RESULT */
+	struct group *group; /* (*) */
+	uint32_t id;         /* (*) */
+	char *text;          /* owned: the octets that meta points to */
+	size_t place_bytes;  /* memory that the place needs after the CREATE of this file */
+	struct iw_target target;
+	bool has_target;
+	struct iw_pack_sink *packed; /* owned */
+	struct iw_hasher hasher;
+	bool has_hasher;
+	struct iw_task task;  /* any task except a store or a search: one at a time */
+	unsigned tasks;       /* (*) in the worker, including stores */
+	unsigned tries;       /* (*) attempts left to create it */
+	unsigned conns;       /* (*) group->most at its CREATE */
+	size_t unfinished;    /* for group->unfinished, as the task counted them */
+	enum iw_created made; /* result of the creation */
+	enum iw_xfer_digest digest;
+	bool busy;    /* result of the creation: another transfer holds the temporary wanted */
+	bool limited; /* it was above a limit, and is created again */
+	char wanted[IW_TEMP_NAME];
+	struct iw_place_sweep *sweeps; /* owned: directories in which it is the first file */
+	uint32_t code;                 /* (*) why it is abandoned */
+	bool dropped;                  /* (*) its chunks are discarded */
+	bool returns;                  /* (*) not stored; the peer will announce it again */
+	bool ending;                   /* (*) counted in group->ending */
+	bool open;                     /* (*) counted in hub->open_files */
+	bool commit_waits;             /* (*) until its chunks are stored */
+	struct iw_xact commit;
+	int r; /* result of task */
+	struct iw_file_fault why;
+};
+
+/* --- hub.c --- */
+/* Ends the hub's waits when fd is readable (in) or writable (out); -1: no longer. */
+void iw_hub_watch_in(struct hub *h, int fd);
+void iw_hub_watch_out(struct hub *h, int fd);
+/* Call it when memory was freed: sessions that wait for memory try again. */
+void iw_hub_slot_freed(struct hub *h);
+/*
+ * Memory for a chunk of g, from h->slots. NULL: used up. Zeroed if another transfer used it before
+ * (RFC 5042 6.3.2).
+ */
+void *iw_hub_chunk_get(struct hub *h, const struct group *g);
+/* --bwlimit. True: n octets may move now, and are counted. False: try again at s->pace_at. */
+bool iw_hub_pace(struct hub *h, struct session *s, uint64_t n);
+/* n octets that iw_hub_pace counted have not moved. */
+void iw_hub_unpace(struct hub *h, uint64_t n);
+/* f, whose group is set, counts as open until iw_hub_count_closed, which iw_file_free calls. Not for the worker. */
+void iw_hub_count_open(struct hub *h, struct file *f);
+void iw_hub_count_closed(struct file *f);
+/* True if the process has few descriptors left: g, which has open files, waits until one is closed. */
+static inline bool iw_hub_is_crowded(const struct group *g)
+{
+	return g->open_files > 0 && g->hub->open_files >= g->hub->most_open;
+}
+/* A file or transfer that is counted in h->closing has closed its temporaries. */
+void iw_hub_closed(struct hub *h);
+/* Takes ownership of the list. Abandoned temporaries in those directories are removed later. */
+void iw_hub_sweep(struct hub *h, struct iw_place_sweep *list);
+
+/* --- group.c --- */
+/*
+ * Returns the transfer with that id, created if it does not exist, and counts one more session in
+ * it. NULL: no memory.
+ */
+struct group *iw_group_get(struct hub *h, const uint8_t id[static IW_XFER_ID_LEN], bool initiator);
+/* The transfer with that id, or NULL. */
+struct group *iw_group_find(struct hub *h, const uint8_t id[static IW_XFER_ID_LEN], bool initiator);
+/* True if another connection will replace that of s, which has ended. */
+bool iw_group_mends(const struct group *g, const struct session *s);
+/* Creates the session that waits for that connection, if one is needed. */
+void iw_group_mend(struct group *g, struct session *s);
+/*
+ * Another transfer has that temporary, which g could resume. Transfers that wait for a new connection close it; one with a connection is
+ * asked whether its peer is there: a client that died silently may have begun again as g.
+ */
+void iw_group_let_go(const struct group *g, const char *temp);
+/* Call it in each turn: takes the answers. Returns the time when one is due; IW_TIME_NEVER: none. */
+uint64_t iw_group_take_answers(struct hub *h);
+/* Queues t in a lane of g. Its back function must call iw_group_taken at its end. */
+void iw_group_give(struct group *g, struct iw_lane *lane, struct iw_task *t);
+/* A task is done. May free g. */
+void iw_group_taken(struct group *g);
+/* A new task of s, or, if s is NULL, of no session. NULL: no memory. */
+struct group_task *iw_group_task_new(struct group *g, struct session *s);
+void iw_group_task_free(struct group_task *e);
+/*
+ * Removes s, which has ended, from g. The last session to leave ends the transfer; its outcome is
+ * reported to the user.
+ */
+void iw_group_leave(struct group *g, struct session *s);
+/*
+ * The RESULT of a file or of a part of one. False: it is about a part, and the user has had, or will have, the outcome of the whole
+ * file from another one.
+ */
+bool iw_group_note_part(struct group *g, const struct iw_xmeta *m, uint32_t code);
+/* Call it when a file is settled or returned: sessions with next_waits try again. */
+void iw_group_wake(struct group *g);
+/*
+ * --once: files of the transfer of s are about to move, so the listener serves this transfer only.
+ * The connections of other transfers end. False: another transfer was first, and s has failed.
+ */
+bool iw_group_begin(struct session *s);
+/* The sum of the counts of all its sessions, including those that have ended. */
+struct iw_xfer_counts iw_group_counts(const struct group *g);
+
+/* --- memory.c --- */
+/* True if s may hold n octets more. If not, the largest idle holder will soon be closed. */
+bool iw_session_may_take(struct session *s, uint64_t n);
+void iw_session_charge(struct session *s, uint64_t n);
+void iw_session_credit(struct session *s, uint64_t n);
+/* Charges a new connection; settle credits all its charges. Set s->holder before, if s has one. */
+void iw_session_account(struct session *s);
+void iw_session_settle(struct session *s);
+/* Charges the memory of r in which len octets have arrived. */
+void iw_session_used(struct session *s, struct recv *r, size_t len);
+/* Charges the transfer, which may outlive its sessions. s is one of its sessions. */
+void iw_group_charge(struct group *g, const struct session *s, uint64_t n);
+void iw_group_credit(struct group *g, uint64_t n);
+/* Charges g for the octets that its place needs now. Above the limit, s fails. */
+void iw_group_account(struct group *g, struct session *s, uint64_t bytes);
+void iw_group_settle(struct group *g);
+/*
+ * Call it in each turn. Once a second it updates the charges for queue pairs, the octets written
+ * into windows, and the memory of associations without a transfer.
+ */
+void iw_hub_reckon(struct hub *h);
+/*
+ * --once: true if the transfer that the listener accepted has moved no octets for --timeout, and
+ * this side has no work for it. Another transfer may then replace it.
+ */
+bool iw_group_is_stalled(struct group *g);
+/* Call it in each turn. Does little before relieve_at; then closes the largest idle holders. */
+void iw_hub_relieve(struct hub *h);
+/*
+ * Call it when no more connections fit. Closes the one that has been idle for longest, if it has no
+ * pending work and moved nothing for --timeout.
+ */
+void iw_hub_end_idlest(struct hub *h);
+
+/* --- session.c --- */
+/* IW_E_NOMEM, also if g is NULL; then the session is no longer counted in g. */
+int iw_session_new(struct session **out, struct hub *h, struct group *g, bool initiator,
+		   struct iw_fault *why);
+/* first: a source takes the paths of the transfer. */
+int iw_session_connect(struct session *s, bool first, struct iw_fault *why);
+/* Consumes req, also when it fails. */
+int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct iw_hello *request,
+		      struct iw_fault *why);
+void iw_session_free(struct session *s);
+void iw_session_up(struct session *s);
+/* The wait of PH_WAITING is over: an initiator connects again, a responder's session ends. */
+void iw_session_redial(struct session *s);
+/* True if another connection will transfer the unfinished files of s. */
+bool iw_session_hands_on(const struct session *s);
+void iw_session_rejected(struct session *s, const struct iw_fault *why);
+void iw_session_completion(struct session *s, const struct iw_wc *wc);
+/* The connection has ended, and all its completions were taken. */
+void iw_session_closed(struct session *s);
+/* Ends a connection whose loss was not noticed yet, gives up its unfinished files, and frees s. */
+void iw_session_drop(struct session *s, const char *why);
+/* Does the pending work of s, at most that of one turn. True: there is more. */
+bool iw_session_run(struct session *s);
+void iw_session_timeout(struct session *s);
+void iw_session_set_timer(struct session *s);
+/* Ends s before its transfer is complete. text is the reason, reported with IW_E_CANCELED. */
+void iw_session_stop(struct session *s, const char *text);
+/* The path of the file m as the local user gave it, or, at a listening source, as the peer did; f: the source's own. NULL: not known. */
+const char *iw_session_typed(const struct session *s, const struct iw_xmeta *m,
+			     const struct file *f);
+void iw_session_make_ready(struct session *s);
+/* Reports arrived octets to the machine; sets payload_at if octets of files have moved since the last call. Makes system calls. */
+void iw_session_look(struct session *s);
+/* Reports to the machine the octets that the peer has written into windows before their DONE. */
+void iw_session_windows(struct session *s);
+/* Gives slot i its memory. False: no memory now. If no transfer can get memory, s fails. */
+bool iw_session_slot(struct session *s, uint32_t i);
+/* Memory for a chunk of s, if need be that of free slots of any session. NULL: none now; s fails if no chunk is in use. */
+void *iw_session_chunk(struct session *s);
+/* This machine has no memory for a chunk: s fails, unless chunks in use will be free again. */
+void iw_session_lacks_chunk(struct session *s);
+/* Posts the receives of a again: their octets are no longer needed. */
+void iw_session_repost(struct session *s, const struct iw_xact *a);
+/* Returns s->work, allocated if necessary. NULL: no memory, or as in s->fault. */
+struct work *iw_session_work(struct session *s);
+/* True if s has its struct work. If it could not be allocated, the transfer has failed. */
+bool iw_session_may_act(struct session *s);
+
+/* --- source_side.c, sink_side.c: the machine's actions on files --- */
+/* Both return the octets of file input that the action took. */
+uint64_t iw_source_act(struct session *s, const struct iw_xact *a);
+uint64_t iw_source_load(struct session *s, const struct iw_xact *a);
+/* s ends: the files that the worker still reads no longer report to it. */
+void iw_source_leave(struct session *s);
+/* Adds a path that the local user has given. IW_E_NOMEM. */
+int iw_source_path(struct session *s, const char *path);
+/* Answers the machine's NEXT_FILE, or sets next_waits if no file is available yet. */
+void iw_source_next(struct session *s);
+/* Adds the octets of the files below a path to the total that progress is compared with. The path is copied. */
+void iw_source_measure(struct group *g, const char *path, size_t len);
+void iw_source_measure_free(struct group *g);
+/* Processes the RESULT of a file. True: another connection will transfer it; do not report it. */
+bool iw_source_result(struct session *s, const struct iw_xact *a);
+bool iw_sink_result(struct session *s, const struct iw_xact *a);
+/* Both return the octets of file output that the action took. */
+uint64_t iw_sink_act(struct session *s, const struct iw_xact *a);
+uint64_t iw_sink_store(struct session *s, const struct iw_xact *a);
+/*
+ * Call it in each turn. Reports removed names, for at most ns, so that many of them do not delay
+ * other sessions.
+ */
+void iw_sink_report_removed(struct hub *h, uint64_t ns);
+/* Resumes the actions that had to wait. */
+void iw_sink_retry(struct session *s);
+/* s ends: abandons its files, and its tasks no longer report to it. */
+void iw_sink_leave(struct session *s);
+/*
+ * Call it when the last connection has ended. Reports the files that did not arrive completely, and
+ * returns their number.
+ */
+uint64_t iw_sink_count_missing(struct group *g);
+/* The RESULT of f has been sent: f is freed when the worker has no more tasks for it. */
+void iw_sink_forget(struct file *f);
+/* Makes another attempt to create f. */
+void iw_sink_create_again(struct file *f);
+/* Sets the options of the place that an initiator has opened. */
+void iw_sink_place(struct session *s);
+void iw_file_free(struct file *f);
+/* Returns the len octets of name, terminated by NUL; the caller frees them. NULL: no memory. */
+char *iw_name_terminated(const char *name, size_t len);
+
+#endif

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Packs at the source. */
+#include "transfer/files/pack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "transfer/files/beneath.h"
+#include "transfer/internal.h"
+#include "util/num.h"
+
+void iw_dir_put(struct iw_dir_ref *d)
+{
+	if (!d || --d->refs > 0)
+		return;
+	close(d->fd);
+	free(d);
+}
+
+struct iw_pack_src *iw_pack_src_new(void)
+{
+	struct iw_pack_src *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->list = malloc(IW_XFER_LIST_MAX);
+	if (!p->list) {
+		free(p);
+		return NULL;
+	}
+	iw_xpack_begin(&p->out, p->list, IW_XFER_LIST_MAX);
+	return p;
+}
+
+void iw_pack_src_free(struct iw_pack_src *p)
+{
+	if (!p)
+		return;
+	for (uint32_t i = 0; i < p->n; i++) {
+		iw_dir_put(p->member[i].root);
+		free(p->member[i].path);
+		free(p->member[i].name);
+	}
+	free(p->list);
+	free(p);
+}
+
+bool iw_pack_src_add(struct iw_pack_src *p, const struct iw_xmeta *m, struct iw_dir_ref *root,
+		     const char *path, const struct stat *st)
+{
+	uint64_t cost = m->kind == IW_XFER_FILE ? m->size + 1 : 0;
+	struct iw_pack_member one = { .kind = m->kind,
+				      .size = m->size,
+				      .mtime_s = m->mtime_s,
+				      .mtime_ns = m->mtime_ns,
+				      .ino = st->st_ino };
+
+	if (p->n == IW_XFER_MEMBERS || p->octets + cost > IW_XFER_CHUNK)
+		return false;
+	one.name = iw_name_terminated(m->name, m->name_len);
+	one.path = m->kind == IW_XFER_FILE ? strdup(path) : NULL;
+	if (!one.name || (m->kind == IW_XFER_FILE && !one.path) || !iw_xpack_add(&p->out, m)) {
+		free(one.name);
+		free(one.path);
+		return false;
+	}
+	if (one.path) {
+		one.root = root;
+		root->refs++;
+	}
+	p->member[p->n++] = one;
+	p->octets += cost;
+	return true;
+}
+
+void iw_pack_src_meta(struct iw_pack_src *p, struct iw_xmeta *m)
+{
+	p->list_len = iw_xpack_end(&p->out);
+	*m = (struct iw_xmeta){ .kind = IW_XFER_PACK,
+				.name = "",
+				.size = IW_XFER_SIZE_UNKNOWN,
+				.target = (const char *)p->list,
+				.target_len = p->list_len,
+				.members = p->n };
+}
+
+bool iw_pack_src_want(struct iw_pack_src *p, const uint8_t *bits, size_t len)
+{
+	if (len != (p->n + 7) / 8)
+		return false;
+	memcpy(p->wanted, bits, len);
+	return true;
+}
+
+static int read_member(struct iw_pack_member *m, uint8_t *buf, struct iw_file_fault *why)
+{
+	int fd = iw_beneath_open(m->root->fd, m->path,
+				 O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
+	uint64_t have = 0;
+	struct stat st;
+	int err = 0;
+
+	if (fd < 0)
+		return iw_file_errno(why, errno, "open it");
+	while (have < m->size && !err) {
+		ssize_t n = pread(fd, buf + have, m->size - have, (off_t)have);
+
+		if (n < 0 && errno != EINTR)
+			err = iw_file_errno(why, errno, "read it");
+		if (n == 0)
+			break;
+		have += n > 0 ? (uint64_t)n : 0;
+	}
+	/* Looked at behind the reading: what was written meanwhile shows. */
+	if (!err && fstat(fd, &st) < 0)
+		err = iw_file_errno(why, errno, "get its attributes");
+	if (!err && (have < m->size || !S_ISREG(st.st_mode) || st.st_ino != m->ino ||
+		     (uint64_t)st.st_size != m->size || st.st_mtim.tv_sec != m->mtime_s ||
+		     (uint32_t)st.st_mtim.tv_nsec != m->mtime_ns))
+		err = iw_file_fail(why, IW_XC_CHANGED, "it changed after it was found");
+	close(fd);
+	return err;
+}
+
+uint64_t iw_pack_src_cost(const struct iw_pack_src *p)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->member[i].kind == IW_XFER_FILE && p->wanted[i / 8] & 0x80u >> i % 8)
+			n += 1 + p->member[i].size;
+	return n;
+}
+
+uint32_t iw_pack_src_load(struct iw_pack_src *p, uint8_t *buf)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		struct iw_pack_member *m = &p->member[i];
+
+		if (m->kind != IW_XFER_FILE || !(p->wanted[i / 8] & 0x80u >> i % 8))
+			continue;
+		m->why.code = IW_XC_OK;
+		buf[at] = IW_XC_OK;
+		if (read_member(m, buf + at + 1, &m->why) == 0) {
+			at += 1 + (uint32_t)m->size;
+			continue;
+		}
+		buf[at++] = (uint8_t)m->why.code;
+	}
+	return at;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Lists of names for --delete: GONE of a sink, REMOVE of a source. */
+#include <string.h>
+
+#include "util/text.h"
+#include "transfer/protocol/internal.h"
+
+/* --- out --- */
+
+/* False: the message is full. A name that is too long for the protocol is left out. */
+static bool put_name(struct draft *d, const char *name, size_t len, size_t *n)
+{
+	size_t before = d->o.len;
+
+	if (len == 0 || len > IW_XFER_NAME_MAX)
+		return true;
+	iw_cbor_bytes(&d->o, name, len);
+	if (d->o.full) {
+		d->o.full = false;
+		d->o.len = before;
+		return false;
+	}
+	++*n;
+	return true;
+}
+
+static size_t put_names(struct iw_xfer *x, struct draft *d)
+{
+	size_t n = 0;
+
+	while (x->names_left > 0) {
+		size_t len = strnlen(x->names_at, x->names_left);
+
+		if (!put_name(d, x->names_at, len, &n))
+			break;
+		len = IW_MIN(len + 1, x->names_left);
+		x->names_at += len;
+		x->names_left -= len;
+	}
+	return n;
+}
+
+bool iw_xf_send_names(struct iw_xfer *x, struct iw_xact *act, enum iw_xmsg_type type, uint64_t now)
+{
+	struct draft d;
+	size_t place, n;
+
+	if (x->names_left == 0 || !iw_xdraft_begin(x, &d, type, 1, true))
+		return false;
+	iw_cbor_uint(&d.o, IW_XKEY_LIST);
+	place = iw_cbor_array_begin(&d.o);
+	n = put_names(x, &d);
+	iw_cbor_array_end(&d.o, place, n);
+	if (n > 0) {
+		iw_xdraft_send(x, &d, act, now);
+		return true;
+	}
+	iw_xdraft_drop(x, &d);
+	/* A long name that the peer's first, small receives do not hold: use them up. */
+	if (x->names_left > 0 && x->link.tx_from != UINT64_MAX &&
+	    x->link.tx_count + 1 < x->link.tx_from)
+		x->link.nop_due = true;
+	return false;
+}
+
+/* --- in --- */
+
+int iw_xf_take_names(struct iw_xfer *x, const struct iw_xmsg *m)
+{
+	const char *what = iw_xmsg_name(m->type);
+	struct iw_cbor_in in;
+	struct iw_cbor_item item;
+	struct iw_fault why;
+	size_t n;
+
+	if (iw_cbor_get_array(&m->rec, IW_XKEY_LIST, &in, &n, &why) != 0)
+		return iw_xf_breach(x, "%s", why.text);
+	if (n == 0)
+		return iw_xf_breach(x, "%s without names", what);
+	for (; n > 0; n--) {
+		if (iw_cbor_next(&in, &item) != 1 || item.kind != IW_CBOR_BYTES)
+			return iw_xf_breach(x, "%s: a name that is not a byte string", what);
+		if (item.len == 0 || item.len > IW_XFER_NAME_MAX || memchr(item.p, '\0', item.len))
+			return iw_xf_breach(x, "%s: a name of %U octets, or with a NUL octet", what,
+					    (uint64_t)item.len);
+		if (!iw_xf_path_add(x, &x->names, item.p, item.len)) {
+			iw_fail(&why, IW_E_NOMEM, "no memory for a name");
+			iw_xfer_fail(x, &why);
+			return IW_E_NOMEM;
+		}
+	}
+	return 0;
+}
+
+bool iw_xf_show_name(struct iw_xfer *x, struct iw_xact *act)
+{
+	iw_xf_path_free(x, x->name_shown);
+	x->name_shown = iw_xf_path_take(&x->names);
+	if (!x->name_shown)
+		return false;
+	act->type = x->cfg.role == IW_XFER_SINK ? IW_XACT_REMOVE : IW_XACT_GONE;
+	act->name = x->name_shown->octets;
+	act->name_len = x->name_shown->len;
+	return true;
+}
+
+void iw_xf_names_fini(struct iw_xfer *x)
+{
+	iw_xf_path_free(x, x->name_shown);
+	while ((x->name_shown = iw_xf_path_take(&x->names)) != NULL)
+		iw_xf_path_free(x, x->name_shown);
+}

@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The sink: what it is told. */
+#include "transfer/protocol/sink.h"
+
+#include <string.h>
+
+#include "util/text.h"
+#include "transfer/protocol/name.h"
+#include "transfer/protocol/pack.h"
+
+/* --- messages in --- */
+
+#define OWNER (IW_XBIT(IW_XF_UID) | IW_XBIT(IW_XF_GID))
+
+/* Extended attributes are kept if this transfer accepts them. */
+static bool takes_xattr(const struct iw_xfer *x)
+{
+	return x->cfg.opts & IW_XOPT_XATTR;
+}
+
+/* Name, target (or list) and extended attributes, in one piece of memory. */
+static bool keep_text(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
+{
+	bool pack = e->kind == IW_XFER_PACK, attrs = takes_xattr(x);
+	const void *target = pack ? (const void *)e->list : e->target;
+	size_t target_len = pack ? e->list_len : e->target_len;
+	uint8_t *xattr;
+
+	f->text_len = e->name_len + target_len + 1;
+	if (attrs)
+		f->text_len += x->snk->attrs_len + e->xattr_len;
+	f->text = iw_mem_alloc(x->mem, f->text_len);
+	if (!f->text)
+		return false;
+	f->meta.name = f->text;
+	f->meta.name_len = e->name_len;
+	memcpy(f->text, e->name, e->name_len);
+	f->meta.target = f->text + e->name_len;
+	f->meta.target_len = target_len;
+	if (target_len > 0)
+		memcpy(f->text + e->name_len, target, target_len);
+	if (!attrs || !(e->has & IW_XBIT(IW_XF_XATTR)))
+		return true;
+	xattr = (uint8_t *)f->text + e->name_len + target_len;
+	f->meta.xattr = xattr;
+	f->meta.xattr_len = x->snk->attrs_len + e->xattr_len;
+	if (x->snk->attrs_len > 0)
+		memcpy(xattr, x->snk->attrs, x->snk->attrs_len);
+	if (e->xattr_len > 0)
+		memcpy(xattr + x->snk->attrs_len, e->xattr, e->xattr_len);
+	return true;
+}
+
+static void forget_attrs(struct iw_xfer *x)
+{
+	iw_mem_free(x->mem, x->snk->attrs, x->snk->attrs_len);
+	x->snk->attrs = NULL;
+	x->snk->attrs_len = x->snk->attrs_announced = 0;
+}
+
+/* Extended attributes ahead of the file that they are of. */
+static int take_attrs(struct iw_xfer *x, const struct iw_xentry *e)
+{
+	struct sink *s = x->snk;
+	size_t len = s->attrs_announced + e->xattr_len;
+	uint8_t *all;
+
+	if (e->id != s->next_id)
+		return iw_xf_breach(x, "ATTRS: file %u, expected %u", e->id, s->next_id);
+	if (e->xattr_len == 0 || len > IW_XFER_XATTR_MAX)
+		return iw_xf_breach(x, "ATTRS: %U octets for file %u", (uint64_t)len, e->id);
+	s->attrs_announced = len;
+	if (!takes_xattr(x))
+		return 0;
+	all = iw_mem_alloc(x->mem, len);
+	if (!all) {
+		struct iw_fault why;
+
+		iw_fail(&why, IW_E_NOMEM, "no memory for extended attributes");
+		iw_xfer_fail(x, &why);
+		return IW_E_NOMEM;
+	}
+	if (s->attrs_len > 0)
+		memcpy(all, s->attrs, s->attrs_len);
+	memcpy(all + s->attrs_len, e->xattr, e->xattr_len);
+	iw_mem_free(x->mem, s->attrs, s->attrs_len);
+	s->attrs = all;
+	s->attrs_len = len;
+	return 0;
+}
+
+/* A part of a file: whole chunks, but for its end. */
+static int take_part(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
+{
+	uint64_t size = f->meta.size;
+
+	if (e->kind != IW_XFER_FILE || e->share == 0 || e->len == 0 || e->off > size ||
+	    e->len > size - e->off || e->off % IW_XFER_CHUNK != 0 ||
+	    (e->off + e->len != size && e->len % IW_XFER_CHUNK != 0))
+		return iw_xf_breach(x, "FILES: part of %U octets at %U of file %u", e->len, e->off,
+				    e->id);
+	f->meta.share = e->share;
+	f->meta.part_off = e->off;
+	f->meta.part_len = e->len;
+	f->asked_to = e->off;
+	return 0;
+}
+
+static int take_list(struct iw_xfer *x, struct file *f)
+{
+	struct iw_fault why;
+
+	if (iw_xpack_check((const uint8_t *)f->meta.target, f->meta.target_len, &f->meta.members,
+			   &why) != 0)
+		return iw_xf_breach(x, "FILES: pack %u: %s", f->id, why.text);
+	return 0;
+}
+
+/*
+ * True if a source may send this code for a file. Only the sink can determine that a file is done, present or left unchanged. A source
+ * announces a file that it leaves out if the sink deletes files that are not announced; the user has never named such a file.
+ */
+static bool may_say(const struct iw_xfer *x, const struct iw_xentry *e, bool announced)
+{
+	if (!iw_xcode_is_fine(e->code))
+		return true;
+	return e->code == IW_XC_EXCLUDED && announced && !e->top && x->cfg.opts & IW_XOPT_DELETE;
+}
+
+/* The source reported that it does not send the file. */
+static void settle_reported(struct iw_xfer *x, struct file *f, const struct iw_xentry *e,
+			    bool announced)
+{
+	char buf[80];
+	struct iw_text t;
+
+	if (may_say(x, e, announced)) {
+		iw_xsnk_settle_len(x, f, e->code, e->text, e->text_len, true);
+		return;
+	}
+	iw_text_init(&t, buf, sizeof(buf));
+	iw_text_fmt(&t, "the source reported %s for it, which only a sink can determine",
+		    iw_xcode_name(e->code));
+	iw_xsnk_settle(x, f, IW_XC_PROTOCOL, buf);
+}
+
+static int take_file(struct iw_xfer *x, const struct iw_xentry *e)
+{
+	struct sink *s = x->snk;
+	struct file *f = &s->file[s->next_id % TABLE];
+	const char *fault;
+
+	if (e->id != s->next_id || s->next_id == UINT32_MAX)
+		return iw_xf_breach(x, "FILES: file %u, expected %u", e->id, s->next_id);
+	if (f->state != FREE)
+		return iw_xf_breach(
+			x, "FILES: file %u before file %u is settled: more than %u at once", e->id,
+			f->id, IW_XFER_FILES);
+	*f = (struct file){ .state = QUEUED, .id = e->id };
+	f->meta = (struct iw_xmeta){ .kind = (enum iw_xfer_kind)e->kind,
+				     .top = e->top,
+				     .size = e->has & IW_XBIT(IW_XF_SIZE) ? e->size
+									  : IW_XFER_SIZE_UNKNOWN,
+				     .mode = e->mode & 07777,
+				     .mtime_s = e->mtime_s,
+				     .mtime_ns = e->mtime_ns,
+				     .owned = (e->has & OWNER) == OWNER,
+				     .uid = e->uid,
+				     .gid = e->gid,
+				     .ident_len = (uint8_t)e->ident_len };
+	if (e->has & IW_XBIT(IW_XF_DIGEST) && x->cfg.opts & IW_XOPT_CHECKSUM)
+		f->meta.digest = e->digest;
+	iw_list_init(&f->haves);
+	if (e->ident_len > 0)
+		memcpy(f->meta.ident, e->ident, e->ident_len);
+	if (!keep_text(x, f, e)) {
+		struct iw_fault why;
+
+		f->state = FREE;
+		iw_fail(&why, IW_E_NOMEM, "no memory for a name");
+		iw_xfer_fail(x, &why);
+		return IW_E_NOMEM;
+	}
+	forget_attrs(x);
+	s->next_id++;
+	s->nfiles++;
+	if (e->kind != IW_XFER_FILE)
+		f->meta.size = e->kind < IW_XFER_KINDS && iw_xfer_is_stream(f->meta.kind)
+				       ? IW_XFER_SIZE_UNKNOWN
+				       : 0;
+	if (e->kind == IW_XFER_FILE)
+		f->meta.data = IW_MIN(e->data, f->meta.size);
+	if (e->has & IW_XBIT(IW_XF_SHARE) && take_part(x, f, e) != 0)
+		return IW_E_FORMAT;
+	if (e->kind == IW_XFER_PACK && take_list(x, f) != 0)
+		return IW_E_FORMAT;
+	if (e->has & IW_XBIT(IW_XF_CODE)) {
+		settle_reported(x, f, e, true);
+		return 0;
+	}
+	x->counts.announced += iw_xf_size(&f->meta);
+	/* A pack has no name but those of its members, which their maker judges. */
+	fault = e->kind == IW_XFER_PACK
+			? NULL
+			: iw_xfer_entry_fault(e->name, e->name_len, e->kind == IW_XFER_DIR, e->top,
+					      x->cfg.opts);
+	if (!fault && e->kind == IW_XFER_HARDLINK)
+		fault = iw_xfer_name_fault(e->target, e->target_len);
+	if (fault) {
+		char buf[64];
+		struct iw_text t;
+
+		iw_text_init(&t, buf, sizeof(buf));
+		iw_text_fmt(&t, "the name %s", fault);
+		iw_xsnk_settle(x, f, IW_XC_NAME, buf);
+	} else if (e->kind >= IW_XFER_KINDS) {
+		iw_xsnk_settle(x, f, IW_XC_KIND, NULL);
+	} else if (e->kind == IW_XFER_FILE && !(e->has & IW_XBIT(IW_XF_SIZE))) {
+		iw_xsnk_settle(x, f, IW_XC_PROTOCOL, "a file without a size");
+	}
+	return 0;
+}
+
+/* Where its data must end. */
+static uint64_t limit_of(const struct file *f)
+{
+	return f->meta.kind == IW_XFER_PACK ? IW_XFER_CHUNK : iw_xf_end(&f->meta);
+}
+
+static int on_want(struct iw_xfer *x, const struct iw_xentry *e)
+{
+	struct sink *s = x->snk;
+	struct file *f = find(s, e->id);
+	uint64_t limit;
+
+	if (mode(x) != IW_XFER_WRITE)
+		return iw_xf_breach(x, "WANT in mode %s", iw_xfer_mode_name(mode(x)));
+	if (!f && is_past(s, e->id))
+		return 0;
+	if (!f)
+		return iw_xf_breach(x, "WANT for file %u, which is not announced", e->id);
+	if (f->state == SETTLED)
+		return 0;
+	limit = limit_of(f);
+	if (f->ended || !iw_xfer_has_data(f->meta.kind) || e->len == 0 ||
+	    e->off % IW_XFER_CHUNK != 0 || e->off < f->asked_to || e->off > limit ||
+	    e->len > limit - e->off ||
+	    (e->off + e->len != limit && (e->off + e->len) % IW_XFER_CHUNK != 0))
+		return iw_xf_breach(x, "WANT of %U octets at %U of file %u", e->len, e->off, e->id);
+	iw_xsnk_trim_ranges(s);
+	if (s->nranges == RANGES)
+		return iw_xf_breach(x, "more than %u ranges at once", RANGES);
+	*range_at(s, s->nranges++) =
+		(struct range){ .id = e->id, .next = e->off, .end = e->off + e->len };
+	f->asked_to = e->off + e->len;
+	f->asked += e->len;
+	return 0;
+}
+
+/* Mode read and send: a chunk that the source offers or has sent. */
+static int take_range(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t len,
+		      const char *what)
+{
+	uint64_t limit = limit_of(f);
+
+	if (f->ended || !iw_xfer_has_data(f->meta.kind) ||
+	    (f->meta.share && off < f->meta.part_off) || len == 0 || len > IW_XFER_CHUNK ||
+	    off % IW_XFER_CHUNK != 0 || off > limit || len > limit - off)
+		return iw_xf_breach(x, "%s: %U octets at %U of file %u", what, len, off, f->id);
+	f->asked += len;
+	return 0;
+}
+
+static int check_digest(struct iw_xfer *x, const struct iw_xentry *e)
+{
+	if (!e->zero && e->digest.len != iw_xfer_digest_len(x->cfg.mine.digest))
+		return iw_xf_breach(x, "octet %U of file %u: a digest of %u octets, expected %u",
+				    e->off, e->id, (uint32_t)e->digest.len,
+				    (uint32_t)iw_xfer_digest_len(x->cfg.mine.digest));
+	return 0;
+}
+
+static int on_offer(struct iw_xfer *x, const struct iw_xentry *e)
+{
+	struct sink *s = x->snk;
+	struct file *f = find(s, e->id);
+
+	if (mode(x) != IW_XFER_READ)
+		return iw_xf_breach(x, "OFFER in mode %s", iw_xfer_mode_name(mode(x)));
+	if (s->noffers + s->nreleases + (x->cfg.slots - x->nfree) >= IW_XFER_WINDOWS)
+		return iw_xf_breach(x, "more than %u offers", IW_XFER_WINDOWS);
+	if (!f || !f->went || f->ended)
+		return iw_xf_breach(x, "OFFER for file %u, which is %s", e->id,
+				    f && f->ended ? "at its end" : "not going");
+	if (check_digest(x, e) != 0)
+		return IW_E_FORMAT;
+	if (f->state == OPEN) {
+		int err = take_range(x, f, e->off, e->len, "OFFER");
+
+		if (err)
+			return err;
+	}
+	s->offer[(s->offer_head + s->noffers++) % IW_XFER_WINDOWS] =
+		(struct offer){ .id = e->id,
+				.off = e->off,
+				.len = (uint32_t)e->len,
+				.stag = e->stag,
+				.digest = e->digest };
+	f->offers++;
+	return 0;
+}
+
+int iw_xsnk_data(struct iw_xfer *x, uint32_t recv, uint32_t id, uint64_t off, uint32_t len,
+		 enum iw_xverdict *verdict)
+{
+	struct sink *s = x->snk;
+	struct file *f = find(s, id);
+	struct job *p = s->njobs > 0 ? job_at(s, s->njobs - 1) : NULL;
+
+	*verdict = IW_XRECV_REPOST;
+	if (x->state != ST_RUN)
+		return iw_xf_breach(x, "data of file %u after BYE", id);
+	if (!f && is_past(s, id))
+		return 0;
+	if (!f || !f->went || f->ended)
+		return iw_xf_breach(x, "data of file %u, which is %s", id,
+				    f && f->ended ? "at its end" : "not going");
+	if (len > IW_XFER_PIECE)
+		return iw_xf_breach(x, "%u octets of data in one Send", len);
+	/* Pieces of a chunk come one behind the other, all but the last of full size. */
+	if (off % IW_XFER_CHUNK == 0) {
+		const struct job j = { .id = id, .off = off, .open = true };
+
+		if (s->njobs == JOBS)
+			return iw_xf_breach(x, "more than %u chunks at once", JOBS);
+		iw_xsnk_push_job(s, f, &j);
+		p = job_at(s, s->njobs - 1);
+	} else if (!p || !p->open || p->id != id || off != p->off + p->len ||
+		   p->len % IW_XFER_PIECE != 0) {
+		return iw_xf_breach(x, "data at octet %U of file %u: out of order", off, id);
+	}
+	p->part[p->nparts++] = (struct iw_xpart){ .in_recv = true, .recv = recv, .len = len };
+	p->len += len;
+	*verdict = IW_XRECV_HOLD;
+	return 0;
+}
+
+/* Zeros have not been moved, and need no storing: what is not written reads as zero. */
+static void take_zeros(struct iw_xfer *x, struct file *f, uint64_t off, uint64_t len)
+{
+	iw_xsnk_settled(x, f, off, len);
+	x->counts.zeros += len;
+}
+
+/* Mode send: the DONE that belongs to the pieces that came first. */
+static int done_pieces(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
+{
+	struct sink *s = x->snk;
+
+	for (uint32_t i = 0; i < s->njobs; i++) {
+		struct job *j = job_at(s, i);
+
+		if (!j->open)
+			continue;
+		if (j->id != e->id || j->off != e->off || j->len != e->len)
+			break;
+		if (f->state == OPEN && take_range(x, f, e->off, e->len, "DONE") != 0)
+			return IW_E_FORMAT;
+		j->digest = e->digest;
+		j->open = false;
+		return 0;
+	}
+	return iw_xf_breach(x, "DONE of %U octets at %U of file %u: not what was sent", e->len,
+			    e->off, e->id);
+}
+
+/* Mode write: the window that the DONE names. */
+static int done_window(struct iw_xfer *x, struct file *f, const struct iw_xentry *e)
+{
+	struct sink *s = x->snk;
+	struct job j = { .id = e->id,
+			 .off = e->off,
+			 .len = (uint32_t)e->len,
+			 .digest = e->digest,
+			 .registered = true,
+			 .nparts = 1 };
+
+	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++) {
+		struct slot *sl = &s->slot[i];
+
+		if (sl->state != S_GRANTED || sl->grant_due || sl->id != e->id || sl->off != e->off)
+			continue;
+		/* Only a stream may end in mid-window. */
+		if (e->len > sl->len || e->len == 0 ||
+		    (e->len < sl->len && !iw_xfer_is_stream(f->meta.kind)))
+			return iw_xf_breach(x,
+					    "DONE of %U octets at %U of file %u: the window has %u",
+					    e->len, e->off, e->id, sl->len);
+		f->asked -= sl->len - (uint32_t)e->len;
+		if (f->state != OPEN || e->zero) {
+			iw_xsnk_drop_window(s, i);
+			if (f->state == OPEN)
+				take_zeros(x, f, e->off, e->len);
+			return 0;
+		}
+		sl->state = S_STORING;
+		j.part[0] = (struct iw_xpart){ .recv = i, .len = j.len };
+		iw_xsnk_push_job(s, f, &j);
+		return 0;
+	}
+	return iw_xf_breach(x, "DONE of octet %U of file %u: no such window is open", e->off,
+			    e->id);
+}
+
+static int on_done(struct iw_xfer *x, const struct iw_xentry *e)
+{
+	struct sink *s = x->snk;
+	struct file *f = find(s, e->id);
+
+	if (!f && is_past(s, e->id))
+		return 0;
+	if (!f || !f->went || f->ended)
+		return iw_xf_breach(x, "DONE for file %u, which is %s", e->id,
+				    f && f->ended ? "at its end" : "not going");
+	if (check_digest(x, e) != 0)
+		return IW_E_FORMAT;
+	if (mode(x) == IW_XFER_WRITE)
+		return done_window(x, f, e);
+	if (!e->zero)
+		return mode(x) == IW_XFER_SEND ? done_pieces(x, f, e)
+					       : iw_xf_breach(x, "DONE of data in mode read");
+	if (f->state != OPEN)
+		return 0;
+	if (take_range(x, f, e->off, e->len, "DONE") != 0)
+		return IW_E_FORMAT;
+	take_zeros(x, f, e->off, e->len);
+	return 0;
+}
+
+static int on_end(struct iw_xfer *x, const struct iw_xentry *e)
+{
+	struct sink *s = x->snk;
+	struct file *f = find(s, e->id);
+
+	if (!f && is_past(s, e->id))
+		return 0;
+	if (!f || f->ended)
+		return iw_xf_breach(x, "end of file %u, which %s", e->id,
+				    f ? "has ended" : "is not announced");
+	for (uint32_t i = 0; i < s->njobs; i++)
+		if (job_at(s, i)->open && job_at(s, i)->id == e->id)
+			return iw_xf_breach(x,
+					    "end of file %u in the middle of the chunk at octet %U",
+					    e->id, job_at(s, i)->off);
+	f->ended = true;
+	iw_xsnk_drop_ranges(s, f->id);
+	iw_xsnk_drop_windows(s, f, true);
+	if (f->state == SETTLED)
+		return 0;
+	if (e->has & IW_XBIT(IW_XF_CODE)) {
+		settle_reported(x, f, e, false);
+		return 0;
+	}
+	if (!f->went || !(e->has & IW_XBIT(IW_XF_SIZE)))
+		return iw_xf_breach(x, "end of file %u %s", e->id,
+				    f->went ? "without its size" : "before GO");
+	f->end_size = e->size;
+	f->end_digest = e->digest;
+	return 0;
+}
+
+static int on_bye(struct iw_xfer *x, const struct iw_xmsg *m)
+{
+	struct sink *s = x->snk;
+	struct iw_fault why;
+
+	/* Those whose RESULT is out wait only to be forgotten. */
+	for (uint32_t i = 0; i < TABLE; i++)
+		if (s->file[i].state != FREE &&
+		    (!s->file[i].told || (s->file[i].went && !s->file[i].ended)))
+			return iw_xf_breach(x, "BYE before file %u is settled", s->file[i].id);
+	if (iw_cbor_get_uint(&m->rec, IW_XKEY_FAILED, UINT64_MAX, &x->counts.peer_failed, &why) !=
+	    0)
+		return iw_xf_breach(x, "%s", why.text);
+	s->bye = BYE_HEARD;
+	iw_xf_set_state(x, ST_BYE);
+	return 0;
+}
+
+static int on_remove(struct iw_xfer *x, const struct iw_xmsg *m)
+{
+	if (x->cfg.initiator || !(x->cfg.opts & IW_XOPT_LISTED))
+		return iw_xf_breach(x, "REMOVE without the option for it");
+	return iw_xf_take_names(x, m);
+}
+
+int iw_xsnk_message(struct iw_xfer *x, const struct iw_xmsg *m, uint64_t now)
+{
+	int err;
+
+	(void)now;
+	if (x->state != ST_RUN)
+		return iw_xf_breach(x, "%s after BYE", iw_xmsg_name(m->type));
+	switch (m->type) {
+	case IW_XMSG_FILES:
+		return iw_xf_each(x, m, IW_XKEY_LIST, take_file);
+	case IW_XMSG_ATTRS:
+		return iw_xf_each(x, m, IW_XKEY_LIST, take_attrs);
+	case IW_XMSG_WANT:
+		return iw_xf_each(x, m, IW_XKEY_LIST, on_want);
+	case IW_XMSG_OFFER:
+		return iw_xf_each(x, m, IW_XKEY_LIST, on_offer);
+	case IW_XMSG_DONE:
+		err = iw_xf_each(x, m, IW_XKEY_LIST, on_done);
+		return err ? err : iw_xf_each(x, m, IW_XKEY_ENDS, on_end);
+	case IW_XMSG_REMOVE:
+		return on_remove(x, m);
+	case IW_XMSG_BYE:
+		return on_bye(x, m);
+	default:
+		return iw_xf_breach(x, "message %s (%u) from a source", iw_xmsg_name(m->type),
+				    m->type);
+	}
+}

@@ -1,0 +1,1205 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* One connection: the machine's actions become work requests, completions become its input. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "cli/listener.h"
+#include "transfer/internal.h"
+#include "os/os.h"
+#include "util/text.h"
+
+/* wr_id of a receive; the machine's cookies have this bit clear. */
+#define RECV_BIT (UINT64_C(1) << 63)
+
+#define LEAVE_EVICTED IW_SEC(1) /* for a peer whose memory is needed */
+
+#define PAYLOAD_STEP 4096 /* octets of files between two checks that count as progress of a chunk */
+
+#define RECVS_FIRST 2u /* a responder's: little, for those that only connect */
+#define RECVS_MORE  16u
+#define RECVS_DATA  64u
+#define SQ_SINK     32u
+#define SQ_SOURCE   64u
+
+/* --- memory --- */
+
+/* Receives: one mapping for each lot, so that an idle connection costs whole pages only once
+ * they are touched. */
+static int add_recvs(struct session *s, uint32_t n, uint32_t size)
+{
+	size_t each = ((size_t)size + 63) / 64 * 64, len = each * n;
+	struct recv *more = reallocarray(s->recv, s->nrecvs + n, sizeof(*more));
+	struct slab *slab;
+	void *p;
+
+	if (!more)
+		return IW_E_NOMEM;
+	s->recv = more;
+	/* Receives for data are large, and all of them can be in use. */
+	if (size > IW_XFER_MSG_MAX && !s->initiator && !iw_session_may_take(s, len))
+		return IW_E_LIMIT;
+	slab = malloc(sizeof(*slab));
+	p = slab ? mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+		 : MAP_FAILED;
+	if (p == MAP_FAILED) {
+		free(slab);
+		return IW_E_NOMEM;
+	}
+	*slab = (struct slab){ .next = s->slabs, .len = len, .p = p };
+	s->slabs = slab;
+	for (uint32_t i = 0; i < n; i++) {
+		struct recv *r = &s->recv[s->nrecvs];
+		int err;
+
+		*r = (struct recv){ .p = (uint8_t *)p + i * each, .size = size };
+		if (size > IW_XFER_MSG_MAX)
+			iw_session_used(s, r, size);
+		err = iw_post_recv(s->qp, RECV_BIT | s->nrecvs, r->p, size);
+		if (err)
+			return err;
+		s->nrecvs++;
+	}
+	return 0;
+}
+
+struct work *iw_session_work(struct session *s)
+{
+	if (s->work)
+		return s->work;
+	s->work = calloc(1, sizeof(*s->work));
+	if (!s->work)
+		return NULL;
+	if (iw_hasher_init(&s->work->hasher, s->mine.digest, &s->fault) != 0) {
+		free(s->work);
+		s->work = NULL;
+	}
+	return s->work;
+}
+
+bool iw_session_may_act(struct session *s)
+{
+	struct iw_fault why;
+
+	if (iw_session_work(s))
+		return true;
+	why = s->fault;
+	if (!why.err)
+		iw_fail(&why, IW_E_NOMEM, "no memory for a transfer");
+	iw_xfer_fail(s->x, &why);
+	return false;
+}
+
+static void free_slots(struct session *s)
+{
+	struct work *w = s->work;
+
+	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++) {
+		/* A connection that is gone has no use for its registrations; they end before
+		 * their memory does. */
+		if (w->mr[i])
+			iw_mr_revoke(w->mr[i]);
+		w->mr[i] = NULL;
+		if (!w->slot[i])
+			continue;
+		iw_pool_put(&s->hub->slots, w->slot[i]);
+		w->slot[i] = NULL;
+		w->nslots--;
+		iw_session_credit(s, IW_XFER_CHUNK);
+	}
+}
+
+static void free_work(struct session *s)
+{
+	struct work *w = s->work;
+
+	if (!w)
+		return;
+	free_slots(s);
+	iw_hasher_fini(&w->hasher);
+	free(w);
+	s->work = NULL;
+}
+
+/* Slots that are free keep their memory. */
+static bool take_from_free_slot(struct session *s, uint32_t i)
+{
+	struct work *w = s->work;
+
+	for (uint32_t k = 0; k < IW_XFER_WINDOWS && w->nslots > 0; k++) {
+		if (!w->slot[k] || w->mr[k] || !iw_xfer_slot_is_free(s->x, k))
+			continue;
+		w->slot[i] = w->slot[k];
+		w->slot[k] = NULL;
+		return true;
+	}
+	return false;
+}
+
+void iw_session_lacks_chunk(struct session *s)
+{
+	struct iw_fault why;
+
+	if (s->hub->slots.out > 0)
+		return;
+	iw_fail(&why, IW_E_NOMEM, "no memory for a chunk of %u octets: see ulimit -v",
+		IW_XFER_CHUNK);
+	iw_xfer_fail(s->x, &why);
+}
+
+/* Puts the memory of its free slots back. False: it had none. */
+static bool give_free_slots(struct session *s)
+{
+	struct work *w = s->work;
+	bool any = false;
+
+	for (uint32_t k = 0; w && k < IW_XFER_WINDOWS && w->nslots > 0; k++) {
+		if (!w->slot[k] || w->mr[k] || !iw_xfer_slot_is_free(s->x, k))
+			continue;
+		iw_pool_put(&s->hub->slots, w->slot[k]);
+		w->slot[k] = NULL;
+		w->nslots--;
+		iw_session_credit(s, IW_XFER_CHUNK);
+		any = true;
+	}
+	return any;
+}
+
+void *iw_session_chunk(struct session *s)
+{
+	struct hub *h = s->hub;
+	void *p = iw_hub_chunk_get(h, s->group);
+	bool any = false;
+
+	/* Connections without work keep the memory of their slots. */
+	for (struct iw_list *l = h->sessions.next; !p && l != &h->sessions; l = l->next)
+		any |= give_free_slots(iw_container_of(l, struct session, all));
+	if (any)
+		p = iw_hub_chunk_get(h, s->group);
+	if (!p)
+		iw_session_lacks_chunk(s);
+	return p;
+}
+
+bool iw_session_slot(struct session *s, uint32_t i)
+{
+	struct work *w = s->work;
+	struct hub *h = s->hub;
+
+	if (w->slot[i] || take_from_free_slot(s, i))
+		return true;
+	if (h->slots.out >= SLOTS_MOST && w->nslots > 0)
+		return false;
+	/* Windows leave a sixteenth of the memory to connections of all transfers, which need little. */
+	if (!iw_session_may_take(s, IW_XFER_CHUNK + h->budget.limit / 16))
+		return false;
+	w->slot[i] = iw_session_chunk(s);
+	if (!w->slot[i])
+		return false;
+	w->nslots++;
+	iw_session_charge(s, IW_XFER_CHUNK);
+	return true;
+}
+
+void iw_file_free(struct file *f)
+{
+	if (!f)
+		return;
+	iw_hub_count_closed(f);
+	if (f->has_src)
+		iw_src_close(&f->src);
+	else
+		iw_src_again(&f->src);
+	iw_pack_src_free(f->pack);
+	if (f->packed)
+		iw_pack_sink_close(f->packed);
+	if (f->has_hasher)
+		iw_hasher_fini(&f->hasher);
+	free(f->packed);
+	free(f->text);
+	free(f->operand);
+	free(f->to);
+	free(f->xattr);
+	free(f->name);
+	free(f);
+}
+
+/* Not strndup: what is no string may be read to the last of its octets, no further. */
+char *iw_name_terminated(const char *name, size_t len)
+{
+	char *s = malloc(len + 1);
+
+	if (!s)
+		return NULL;
+	memcpy(s, name, len);
+	s[len] = '\0';
+	return s;
+}
+
+/* --- life --- */
+
+static struct iw_hello own_hello(const struct session *s, enum iw_xfer_role role)
+{
+	const struct iw_transfer_cfg *cfg = s->hub->cfg;
+	struct iw_hello h = { .major_max = IW_XFER_MAJOR,
+			      .major_min = IW_XFER_MAJOR_MIN,
+			      .role = role,
+			      .mode = cfg->mode,
+			      .digest = cfg->digest };
+
+	h.files = IW_XFER_FILES;
+	h.ranges = IW_XFER_RANGES;
+	h.patience_ms = (uint32_t)IW_MAX(s->hub->cli->timeout_ns / IW_MSEC(1), (uint64_t)1);
+	return h;
+}
+
+static void size_recvs(struct session *s)
+{
+	bool data = s->mine.role == IW_XFER_SINK && s->mine.mode == IW_XFER_SEND;
+
+	s->mine.recvs = !s->initiator ? RECVS_FIRST : data ? RECVS_DATA : RECVS_MORE;
+	s->mine.recv_size = !s->initiator ? IW_XFER_MSG_FIRST
+			    : data        ? IW_XFER_PIECE + IW_XFER_DATA_HDR
+					  : IW_XFER_MSG_MAX;
+}
+
+int iw_session_new(struct session **out, struct hub *h, struct group *g, bool initiator,
+		   struct iw_fault *why)
+{
+	struct session *s = g ? calloc(1, sizeof(*s)) : NULL;
+
+	if (!s) {
+		if (g)
+			g->sessions--;
+		return iw_fail(why, IW_E_NOMEM, "no memory for a connection");
+	}
+	s->hub = h;
+	s->group = g;
+	s->initiator = initiator;
+	s->timer.at = IW_TIME_NEVER;
+	s->leave_by = IW_TIME_NEVER;
+	s->pace_at = IW_TIME_NEVER;
+	iw_list_init(&s->ready);
+	iw_list_init(&s->starved);
+	iw_list_init(&s->files);
+	iw_list_init(&s->group_tasks);
+	iw_list_add_tail(&h->sessions, &s->all);
+	h->nsessions++;
+	*out = s;
+	return 0;
+}
+
+/* Of a control message. */
+static bool digest_of(void *ctx, const uint8_t *msg, size_t len, struct iw_xdigest *out)
+{
+	const struct iovec iov = { .iov_base = (void *)(uintptr_t)msg, .iov_len = len };
+	struct session *s = ctx;
+
+	return iw_session_work(s) && iw_hasher_chunk(&s->work->hasher, &iov, 1, out) == 0;
+}
+
+/* The queue pair and the machine, once the hello of this side is known. */
+static int set_up(struct session *s, struct iw_fault *why)
+{
+	struct hub *h = s->hub;
+	bool sink = s->mine.role == IW_XFER_SINK;
+	struct iw_qp_attr attr = { .size = sizeof(attr),
+				   .send_cq = h->cq,
+				   .recv_cq = h->cq,
+				   .sq_depth = sink ? SQ_SINK : SQ_SOURCE,
+				   .rq_depth = (sink && s->mine.mode == IW_XFER_SEND ? RECVS_DATA
+										     : RECVS_MORE) +
+					       RECVS_FIRST,
+				   .user = s };
+	struct iw_xfer_cfg cfg = { .mem = &s->mem,
+				   .role = s->mine.role,
+				   .initiator = s->initiator,
+				   .slots = !sink && s->mine.mode == IW_XFER_WRITE
+						    ? SLOTS_SOURCE_WRITE
+						    : SLOTS,
+				   .sq_depth = attr.sq_depth,
+				   .stall_ns = h->cli->timeout_ns,
+				   .opts = h->cfg->opts,
+				   .conns = h->cfg->jobs };
+	int err;
+
+	if (sink && h->shows_progress)
+		cfg.opts |= IW_XOPT_TOTAL;
+	size_recvs(s);
+	cfg.mine = s->mine;
+	cfg.peer = s->peer;
+	if (s->mine.digest != IW_XFER_NONE) {
+		cfg.digest = digest_of;
+		cfg.digest_ctx = s;
+	}
+	if (s->initiator && !sink) {
+		cfg.path = h->cfg->path;
+		cfg.listed = h->cfg->listed;
+		cfg.listed_len = h->cfg->listed_len;
+	}
+	err = iw_qp_new(&s->qp, h->pd, &attr, why);
+	if (!err)
+		iw_session_account(s);
+	if (!err)
+		err = iw_xfer_new(&s->x, &cfg, why);
+	if (!err && add_recvs(s, s->mine.recvs, s->mine.recv_size) != 0)
+		err = iw_fail(why, IW_E_NOMEM, "no memory for receives");
+	return err;
+}
+
+/* GET names the contents of a directory "dir/.": at the source a slash at the end of a path has no meaning. */
+static int want_path(struct session *s, const char *path)
+{
+	size_t len = strlen(path);
+	char text[IW_XFER_NAME_MAX + 2];
+
+	if (len == 0 || len > IW_XFER_NAME_MAX || path[len - 1] != '/')
+		return iw_xfer_want_path(s->x, path, len);
+	memcpy(text, path, len);
+	text[len] = '.';
+	return iw_xfer_want_path(s->x, text, len + 1);
+}
+
+static bool has_includes(const struct iw_filter *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->rules[i].include)
+			return true;
+	return false;
+}
+
+/*
+ * Warns of a pattern that matches a path of the user: patterns apply only to names below the paths. A directory of which only the
+ * contents move has no name. After --include, --exclude '*' is not meant for the paths.
+ */
+static void warn_of_patterns(const struct session *s)
+{
+	const struct iw_transfer_cfg *cfg = s->hub->cfg;
+	const char *verb = s->mine.role == IW_XFER_SOURCE ? "sent" : "fetched";
+
+	if (s->hub->report.silent || has_includes(&cfg->filter))
+		return;
+	for (size_t i = 0; i < cfg->npaths; i++) {
+		size_t len;
+		const char *at = iw_walk_name(cfg->paths[i], &len);
+		char *name = iw_name_terminated(at, len);
+
+		if (name && !iw_walk_is_contents(cfg->paths[i]) &&
+		    iw_filter_excludes(&cfg->filter, name, true))
+			iw_log_warn(
+				"%s: %s in spite of --exclude, because it is named itself: patterns choose among the names below it",
+				cfg->paths[i], verb);
+		free(name);
+	}
+}
+
+static int want_paths(struct session *s, struct iw_fault *why)
+{
+	const struct iw_transfer_cfg *cfg = s->hub->cfg;
+	int err = 0;
+
+	for (size_t i = 0; i < cfg->npaths && !err; i++) {
+		if (s->mine.role == IW_XFER_SINK)
+			err = want_path(s, cfg->paths[i]);
+		else
+			err = iw_source_path(s, cfg->paths[i]);
+		if (err)
+			iw_fail(why, err, "%s: %s", cfg->paths[i], iw_err_text(err));
+	}
+	if (s->mine.role == IW_XFER_SINK)
+		iw_xfer_want_end(s->x);
+	return err;
+}
+
+/* Over SCTP the connections of a transfer are streams of one association: that of this one. */
+static const struct iw_qp *companion(const struct session *s)
+{
+	for (struct iw_list *n = s->hub->sessions.next; n != &s->hub->sessions; n = n->next) {
+		const struct session *other = iw_container_of(n, struct session, all);
+
+		if (other != s && other->group == s->group && other->qp && !other->closed)
+			return other->qp;
+	}
+	return NULL;
+}
+
+int iw_session_connect(struct session *s, bool first, struct iw_fault *why)
+{
+	struct hub *h = s->hub;
+	struct iw_conn_param param = h->cfg->conn;
+	uint8_t pd[IW_XFER_PD_MAX];
+	int err;
+
+	s->mine = own_hello(s, h->cfg->role);
+	memcpy(s->mine.id, s->group->id, sizeof(s->mine.id));
+	s->mine.conn = s->conn;
+	/* A responder that has sent nothing may not have received OPEN, and then it does not know the transfer. */
+	s->mine.again = s->group->redials > 0 && iw_group_counts(s->group).msgs_received > 0;
+	err = set_up(s, why);
+	if (err)
+		return err;
+	if (!iw_session_work(s)) {
+		*why = s->fault;
+		return why->err ? why->err : iw_fail(why, IW_E_NOMEM, "no memory for a transfer");
+	}
+	if (first)
+		warn_of_patterns(s);
+	/* A source has its paths once; a sink asks for all of them on each connection, since any other one may be lost. */
+	if (first || s->mine.role == IW_XFER_SINK)
+		err = want_paths(s, why);
+	if (err)
+		return err;
+	snprintf(s->peer_text, sizeof(s->peer_text), "%.63s", param.host);
+	param.beside = companion(s);
+	param.private_data = pd;
+	param.private_data_len = iw_hello_encode(pd, &s->mine);
+	return iw_connect(s->qp, &param, why);
+}
+
+int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct iw_hello *request,
+		      struct iw_fault *why)
+{
+	struct iw_conn_param param = s->hub->cfg->conn;
+	struct iw_hello answer;
+	uint8_t pd[IW_XFER_PD_MAX];
+	int err;
+
+	/* What was agreed is what the request asked for: iw_hello_answer has seen to it. */
+	s->peer = *request;
+	s->mine = own_hello(s, s->hub->cfg->role);
+	s->mine.major_max = s->mine.major_min = IW_MIN(request->major_max, (uint32_t)IW_XFER_MAJOR);
+	s->mine.mode = request->mode;
+	s->mine.digest = request->digest;
+	memcpy(s->mine.id, request->id, sizeof(s->mine.id));
+	err = set_up(s, why);
+	if (err) {
+		iw_hello_reject(&answer, IW_XC_LIMIT, why->text);
+		iw_reject(req, pd, iw_hello_encode(pd, &answer));
+		return err;
+	}
+	param.private_data = pd;
+	param.private_data_len = iw_hello_encode(pd, &s->mine);
+	return iw_accept(req, s->qp, &param, why);
+}
+
+void iw_session_redial(struct session *s)
+{
+	struct iw_fault why;
+
+	s->hub->nwaiting--;
+	s->leave_by = IW_TIME_NEVER;
+	/* No new connection was made, or the other connections have completed the transfer. */
+	if (!s->initiator || s->group->ended_well) {
+		s->phase = PH_GONE;
+		return;
+	}
+	s->phase = PH_CONNECTING;
+	s->group->redials++;
+	s->leave_by = iw_time_add(s->lost_at, s->hub->cli->timeout_ns);
+	if (iw_session_connect(s, false, &why) != 0) {
+		s->closed_why = why;
+		s->closed = true;
+		if (!s->x)
+			s->phase = PH_GONE;
+	}
+	iw_session_make_ready(s);
+}
+
+bool iw_session_hands_on(const struct session *s)
+{
+	const struct group *g = s->group;
+
+	return !s->hub->stopping && (g->sessions > 1 || iw_group_mends(g, s));
+}
+
+void iw_session_free(struct session *s)
+{
+	struct hub *h = s->hub;
+
+	/* Tasks in the worker return to the transfer, not to the session. */
+	iw_source_leave(s);
+	iw_sink_leave(s);
+	if (s->phase == PH_WAITING)
+		h->nwaiting--;
+	if (s->group)
+		iw_group_leave(s->group, s);
+	iw_list_del(&s->all);
+	iw_list_del(&s->ready);
+	iw_list_del(&s->starved);
+	iw_heap_del(&h->timers, &s->timer);
+	/* First the queue pair, which may still be using the memory. */
+	if (s->qp)
+		iw_qp_free(s->qp);
+	free_work(s);
+	iw_xfer_free(s->x);
+	free(s->gone);
+	while (s->slabs) {
+		struct slab *next = s->slabs->next;
+
+		munmap(s->slabs->p, s->slabs->len);
+		free(s->slabs);
+		s->slabs = next;
+	}
+	free(s->recv);
+	iw_session_settle(s);
+	h->nsessions--;
+	iw_hub_slot_freed(h);
+	free(s);
+}
+
+/* --- events --- */
+
+void iw_session_make_ready(struct session *s)
+{
+	if (iw_list_empty(&s->ready) && s->phase != PH_GONE)
+		iw_list_add_tail(&s->hub->ready, &s->ready);
+}
+
+/* The listener that this side needs. */
+static const char *wanted(const struct session *s)
+{
+	return s->mine.role == IW_XFER_SOURCE ? "ddp-recv" : "ddp-send --listen";
+}
+
+static bool read_reply(struct session *s, struct iw_qp_info *info)
+{
+	struct iw_fault why;
+	int err = iw_hello_decode(&s->peer, info->private_data, info->private_data_len, &why);
+
+	/* It accepted the connection: mpa-probe --listen, for example. */
+	if (err && !iw_hello_is_ours(info->private_data, info->private_data_len))
+		err = iw_xfer_fault(
+			&why, IW_E_REJECTED,
+			"not a %s: its Reply lacks the Private Data of ddp-transfer (%u octets seen); start `%s DIR` there, or correct --port",
+			wanted(s), (uint32_t)info->private_data_len, wanted(s));
+	if (!err)
+		err = iw_hello_check(&s->peer, &s->mine, &why);
+	if (!err)
+		return true;
+	iw_xfer_fail(s->x, &why);
+	return false;
+}
+
+void iw_session_up(struct session *s)
+{
+	struct iw_qp_info info;
+
+	if (s->phase != PH_CONNECTING)
+		return;
+	s->phase = PH_UP;
+	s->leave_by = IW_TIME_NEVER;
+	s->stood = s->group->stood = true;
+	s->group->unanswered = false;
+	if (s->attempts > 0)
+		s->group->last_loss[0] = '\0';
+	s->group->connections++;
+	iw_qp_info(s->qp, &info);
+	snprintf(s->peer_text, sizeof(s->peer_text), "%s", info.peer);
+	iw_report_connected(s->qp);
+	if (s->group->moved_at == 0) {
+		s->group->began_at = s->group->moved_at = s->hub->now;
+		if (!info.crc && s->mine.digest == IW_XFER_NONE)
+			iw_log_warn(
+				"%s: neither CRC nor digest (--crc, --digest): octets that change on their way are not noticed",
+				info.peer);
+	}
+	if (!s->initiator || read_reply(s, &info))
+		iw_xfer_start(s->x, s->initiator ? &s->peer : NULL, s->hub->now);
+	iw_session_make_ready(s);
+}
+
+/* Another protocol's listener. *why has the text of the rejection, if there is one. */
+static void explain_rejection(const struct session *s, const struct iw_qp_info *info,
+			      struct iw_fault *why)
+{
+	const char *found = iw_cli_listener(info->private_data, info->private_data_len);
+	struct iw_fault rejected = *why;
+
+	if (found)
+		iw_xfer_fault(why, IW_E_REJECTED,
+			      "not a %s: %s listens there; start `%s DIR` there, or correct --port",
+			      wanted(s), found, wanted(s));
+	else
+		iw_xfer_fault(why, IW_E_REJECTED, "%s; start `%s DIR` there, or correct --port",
+			      rejected.text, wanted(s));
+}
+
+/* The peer's words when it has some. */
+void iw_session_rejected(struct session *s, const struct iw_fault *why)
+{
+	struct iw_qp_info info;
+	struct iw_hello reply;
+	struct iw_fault own = *why, said;
+
+	iw_qp_info(s->qp, &info);
+	if (info.private_data_len > 0) {
+		if (iw_hello_decode(&reply, info.private_data, info.private_data_len, &said) == 0 &&
+		    iw_hello_check(&reply, &s->mine, &said) == IW_E_REJECTED)
+			own = said;
+		else
+			explain_rejection(s, &info, &own);
+	}
+	if (info.peer[0])
+		snprintf(s->peer_text, sizeof(s->peer_text), "%s", info.peer);
+	s->closed_why = own;
+	s->closed = true;
+}
+
+void iw_session_completion(struct session *s, const struct iw_wc *wc)
+{
+	struct hub *h = s->hub;
+
+	if (s->phase == PH_GONE)
+		return;
+	if (wc->wr_id & RECV_BIT) {
+		uint32_t i = (uint32_t)(wc->wr_id & ~RECV_BIT);
+		struct recv *r = &s->recv[i];
+
+		if (wc->status != IW_OK)
+			return; /* the connection has ended: CLOSED tells why */
+		iw_session_used(s, r, wc->len);
+		/* A message can be taken before the event that the connection is up. */
+		iw_session_up(s);
+		if (iw_xfer_received(s->x, i, r->p, wc->len, h->now) == IW_XRECV_REPOST &&
+		    iw_post_recv(s->qp, RECV_BIT | i, r->p, r->size) != 0)
+			s->stuck = true;
+	} else {
+		iw_xfer_completed(s->x, wc->wr_id, wc->status, h->now);
+	}
+	iw_session_make_ready(s);
+}
+
+void iw_session_closed(struct session *s)
+{
+	iw_xfer_lost(s->x, &s->closed_why);
+	iw_session_make_ready(s);
+}
+
+/* --- what the machine wants --- */
+
+static void post(struct session *s, const struct iw_send_wr *wr)
+{
+	int err;
+
+	if (s->stuck || s->closed)
+		return;
+	err = iw_post_send(s->qp, wr);
+	if (err) {
+		/* The connection is on its way down: its last event says why. */
+		iw_log_info("%s: post: %s", s->peer_text, iw_err_text(err));
+		s->stuck = true;
+	}
+}
+
+static void post_send(struct session *s, const struct iw_xact *a)
+{
+	struct iw_sge sge[2] = { { a->msg, a->msg_len } };
+	struct iw_send_wr wr = { .wr_id = a->cookie, .op = IW_WR_SEND, .sge = sge, .nsge = 1 };
+
+	if (a->type == IW_XACT_DATA) {
+		sge[1] = (struct iw_sge){ (const uint8_t *)s->work->slot[a->slot] + a->slot_off,
+					  (size_t)a->len };
+		wr.nsge = 2;
+	}
+	post(s, &wr);
+}
+
+static void post_write(struct session *s, const struct iw_xact *a)
+{
+	struct iw_sge sge = { s->work->slot[a->slot], (size_t)a->len };
+	struct iw_send_wr wr = { .wr_id = a->cookie,
+				 .op = IW_WR_WRITE,
+				 .sge = &sge,
+				 .nsge = 1,
+				 .remote_stag = a->stag,
+				 .remote_to = a->to };
+
+	post(s, &wr);
+}
+
+static void post_read(struct session *s, const struct iw_xact *a)
+{
+	struct iw_send_wr wr = { .wr_id = a->cookie,
+				 .op = IW_WR_READ,
+				 .remote_stag = a->stag,
+				 .remote_to = a->to,
+				 .sink = s->work->mr[a->slot],
+				 .sink_to = a->to,
+				 .len = (uint32_t)a->len };
+
+	post(s, &wr);
+}
+
+void iw_session_repost(struct session *s, const struct iw_xact *a)
+{
+	for (size_t i = 0; i < a->nparts; i++) {
+		struct recv *r = &s->recv[a->part[i].recv];
+
+		if (a->part[i].in_recv &&
+		    iw_post_recv(s->qp, RECV_BIT | a->part[i].recv, r->p, r->size) != 0)
+			s->stuck = true;
+	}
+}
+
+static void register_slot(struct session *s, const struct iw_xact *a)
+{
+	static const unsigned rights[] = { [IW_XRIGHT_REMOTE_READ] = IW_ACCESS_REMOTE_READ,
+					   [IW_XRIGHT_REMOTE_WRITE] = IW_ACCESS_REMOTE_WRITE,
+					   [IW_XRIGHT_READ_SINK] = IW_ACCESS_READ_SINK };
+	struct work *w = iw_session_work(s);
+	struct iw_mr_attr attr = {
+		.len = (size_t)a->len, .to = a->to, .access = rights[a->right], .qp = s->qp
+	};
+	struct iw_fault why;
+
+	w->reg_waits = !iw_session_slot(s, a->slot);
+	w->reg = *a;
+	if (!w->reg_waits && s->mine.role == IW_XFER_SINK) {
+		w->reg_waits = !iw_hub_pace(s->hub, s, a->len);
+		if (w->reg_waits)
+			return;
+		w->paced[a->slot] = (uint32_t)a->len;
+	}
+	if (w->reg_waits) {
+		if (iw_list_empty(&s->starved))
+			iw_list_add_tail(&s->hub->starved, &s->starved);
+		return;
+	}
+	attr.addr = w->slot[a->slot];
+	if (iw_mr_reg(&w->mr[a->slot], s->hub->pd, &attr, &why) != 0) {
+		w->mr[a->slot] = NULL;
+		iw_xfer_fail(s->x, &why);
+		return;
+	}
+	(void)iw_mr_written(w->mr[a->slot]); /* starts the count */
+	if (a->right != IW_XRIGHT_READ_SINK)
+		s->lent_octets += a->len;
+	iw_xfer_registered(s->x, a->slot, iw_mr_stag(w->mr[a->slot]));
+}
+
+static void revoke_slot(struct session *s, uint32_t i)
+{
+	struct work *w = s->work;
+	uint64_t octets = iw_mr_written(w->mr[i]);
+
+	iw_mr_revoke(w->mr[i]);
+	w->mr[i] = NULL;
+	/* A pack fills its window only in part. */
+	if (s->mine.role == IW_XFER_SINK && s->mine.mode == IW_XFER_WRITE)
+		iw_hub_unpace(s->hub, w->paced[i] - IW_MIN(octets, (uint64_t)w->paced[i]));
+	iw_xfer_written(s->x, i, octets);
+}
+
+/* The code that the text of a pack's RESULT is about; IW_XC_OK: none of its members failed. */
+static uint32_t first_failure(const struct iw_xact *a)
+{
+	for (size_t i = 0; i < a->ncodes; i++)
+		if (!iw_xcode_is_fine(a->codes[i]))
+			return a->codes[i];
+	return IW_XC_OK;
+}
+
+/* Of each member what became of it, in the words of who knows. */
+static void report_pack(struct session *s, const struct iw_xact *a)
+{
+	const struct file *file = a->file;
+	uint32_t first = first_failure(a);
+
+	for (uint32_t i = 0; i < a->meta->members; i++) {
+		struct iw_xmeta m = { .kind = IW_XFER_FILE };
+		struct iw_file_report f = { .peer = s->peer_text,
+					    .meta = &m,
+					    .code = i < a->ncodes ? a->codes[i] : a->code,
+					    .text = i < a->ncodes && a->codes[i] != first ? ""
+											  : a->text,
+					    .told_by_peer = a->told_by_peer,
+					    .dry_run = s->group->opts & IW_XOPT_DRY_RUN };
+
+		if (file->pack) {
+			const struct iw_pack_member *p = &file->pack->member[i];
+
+			m = (struct iw_xmeta){ .kind = p->kind,
+					       .name = p->name,
+					       .name_len = strlen(p->name),
+					       .size = p->size };
+			/* The worker owns a file that it reads. */
+			if (file->tasks == 0 && p->why.code != IW_XC_OK && p->why.code == f.code) {
+				f.text = p->why.text;
+				f.told_by_peer = false;
+			}
+		} else {
+			m = file->packed->member[i];
+			if (file->packed->text[i])
+				f.text = file->packed->text[i];
+			else if (f.code == file->packed->why.code)
+				f.text = file->packed->why.text;
+			else if (i < a->ncodes) /* the source's code */
+				f.told_by_peer = true;
+		}
+		iw_report_file(&s->hub->report, &f);
+	}
+}
+
+/* The one path of which that is the last component, or whose contents it is, with the empty name; NULL: none or several. */
+static const char *requested(const struct iw_transfer_cfg *cfg, const struct iw_xmeta *m)
+{
+	const char *found = NULL;
+
+	for (size_t i = 0; i < cfg->npaths; i++) {
+		size_t len;
+		const char *name = iw_walk_name(cfg->paths[i], &len);
+
+		if (m->name_len == 0 ? !iw_walk_is_contents(cfg->paths[i])
+				     : len != m->name_len || memcmp(name, m->name, len) != 0)
+			continue;
+		if (found)
+			return NULL;
+		found = cfg->paths[i];
+	}
+	return found && found[0] == '\0' ? "the served directory" : found;
+}
+
+const char *iw_session_typed(const struct session *s, const struct iw_xmeta *m,
+			     const struct file *f)
+{
+	if (!m->top)
+		return NULL;
+	if (s->mine.role == IW_XFER_SOURCE)
+		return f ? f->operand : NULL;
+	return s->group->initiator ? requested(s->hub->cfg, m) : NULL;
+}
+
+static void report_result(struct session *s, const struct iw_xact *a)
+{
+	const struct file *file = a->file;
+	const struct iw_file_report f = { .peer = s->peer_text,
+					  .meta = a->meta,
+					  .typed = iw_session_typed(s, a->meta, file),
+					  .code = a->code,
+					  .text = a->text,
+					  .told_by_peer = a->told_by_peer,
+					  .dry_run = s->group->opts & IW_XOPT_DRY_RUN };
+
+	if (file && (file->pack || file->packed))
+		report_pack(s, a);
+	else if (iw_group_note_part(s->group, a->meta, a->code))
+		iw_report_file(&s->hub->report, &f);
+}
+
+static void tell_result(struct session *s, const struct iw_xact *a)
+{
+	struct file *file = a->file;
+	struct work *w = s->work;
+	bool again = false;
+
+	if (s->mine.role == IW_XFER_SOURCE)
+		again = iw_source_result(s, a);
+	else
+		again = iw_sink_result(s, a);
+	if (!again)
+		report_result(s, a);
+	if (!file)
+		return;
+	if (file == s->moving)
+		s->moving = NULL;
+	/* What it waited for does not matter any more. */
+	w->load_waits = w->load_waits && w->load.file != file;
+	w->store_waits = w->store_waits && w->store.file != file;
+	w->commit_waits = w->commit_waits && w->commit.file != file;
+	if (s->mine.role == IW_XFER_SINK)
+		iw_sink_forget(file);
+	else if (!again && file->tasks == 0)
+		iw_file_free(file);
+}
+
+/* A connection that did not work will hardly be closed in order, and another one waits for its end. */
+static uint64_t time_to_leave(const struct session *s)
+{
+	uint64_t timeout = s->hub->cli->timeout_ns;
+
+	if (s->evicted)
+		return LEAVE_EVICTED;
+	return IW_MIN(LEAVE, iw_xfer_was_lost(s->x) ? timeout / 4 : timeout);
+}
+
+static void leave(struct session *s)
+{
+	s->phase = PH_LEAVING;
+	s->leave_by = iw_time_add(s->hub->now, time_to_leave(s));
+	s->leave_by = IW_MIN(s->leave_by, s->hub->end_by);
+	/* Posted work requests of a source still refer to them. */
+	if (s->evicted && s->work && s->mine.role == IW_XFER_SINK)
+		free_slots(s);
+	if (!s->closed)
+		iw_disconnect(s->qp);
+}
+
+static void post_recvs(struct session *s, const struct iw_xact *a)
+{
+	int err = add_recvs(s, a->count, a->size32);
+	struct iw_fault why;
+
+	if (err == IW_E_LIMIT || err == IW_E_NOMEM) {
+		iw_fail(&why, err, "%U octets of receives: more than is left of %s",
+			(uint64_t)a->count * a->size32,
+			err == IW_E_LIMIT ? "--max-memory" : "this machine's memory");
+		iw_xfer_fail(s->x, &why);
+	} else if (err) {
+		s->stuck = true;
+	}
+}
+
+/* Octets of file input and output that it took. */
+static uint64_t perform(struct session *s, const struct iw_xact *a)
+{
+	switch (a->type) {
+	case IW_XACT_POST_RECVS:
+		post_recvs(s, a);
+		return 0;
+	case IW_XACT_REPOST:
+		iw_session_repost(s, a);
+		return 0;
+	case IW_XACT_SEND:
+	case IW_XACT_DATA:
+		post_send(s, a);
+		return 0;
+	case IW_XACT_BEAT:
+		post(s, &(struct iw_send_wr){ .wr_id = a->cookie, .op = IW_WR_WRITE });
+		return 0;
+	case IW_XACT_WRITE:
+		post_write(s, a);
+		return 0;
+	case IW_XACT_READ:
+		post_read(s, a);
+		return 0;
+	case IW_XACT_REGISTER:
+		register_slot(s, a);
+		return 0;
+	case IW_XACT_REVOKE:
+		revoke_slot(s, a->slot);
+		return 0;
+	case IW_XACT_CLOSE:
+		leave(s);
+		return 0;
+	case IW_XACT_DROP:
+		s->phase = PH_GONE;
+		return 0;
+	case IW_XACT_RESULT:
+		tell_result(s, a);
+		return 0;
+	case IW_XACT_END:
+		s->ended = true;
+		s->fault = a->fault;
+		return 0;
+	case IW_XACT_PATH:
+	case IW_XACT_NEXT_FILE:
+	case IW_XACT_HAVE:
+	case IW_XACT_WANTED:
+	case IW_XACT_GONE:
+	case IW_XACT_NEXT_RANGE:
+	case IW_XACT_LOAD:
+	case IW_XACT_FINISH:
+		return iw_source_act(s, a);
+	case IW_XACT_OPENED:
+	case IW_XACT_CREATE:
+	case IW_XACT_STORE:
+	case IW_XACT_COMMIT:
+	case IW_XACT_ABANDON:
+	case IW_XACT_REMOVE:
+	case IW_XACT_FINAL:
+		return iw_sink_act(s, a);
+	}
+	return 0;
+}
+
+/* What could not be done when the machine asked for it. */
+static uint64_t retry_waiting(struct session *s)
+{
+	struct work *w = s->work;
+	uint64_t cost = 0;
+
+	if (!w || s->ended)
+		return 0;
+	if (w->reg_waits) {
+		const struct iw_xact a = w->reg;
+
+		register_slot(s, &a);
+	}
+	if (w->next_waits)
+		iw_source_next(s);
+	if (w->load_waits) {
+		const struct iw_xact a = w->load;
+
+		cost += iw_source_load(s, &a);
+	}
+	if (w->store_waits) {
+		const struct iw_xact a = w->store;
+
+		cost += iw_sink_store(s, &a);
+		if (!w->store_waits)
+			iw_session_repost(s, &a);
+	}
+	if (s->mine.role == IW_XFER_SINK)
+		iw_sink_retry(s);
+	return cost;
+}
+
+bool iw_session_run(struct session *s)
+{
+	struct hub *h = s->hub;
+	uint64_t cost;
+	struct iw_xact a;
+
+	if (!s->x)
+		return false;
+	cost = retry_waiting(s);
+	/* The machine knows the role's part of it from OPEN on; it needs memory of ours then. */
+	while (cost < TURN_COST && s->phase != PH_GONE && iw_xfer_next(s->x, &a, h->now)) {
+		cost += perform(s, &a);
+		if (a.type == IW_XACT_STORE && !(s->work && s->work->store_waits))
+			iw_session_repost(s, &a);
+		if (cost > 0)
+			h->now = iw_os_now();
+	}
+	if (s->closed && iw_xfer_is_over(s->x))
+		s->phase = PH_GONE;
+	if (!iw_list_empty(&h->starved) && give_free_slots(s))
+		iw_hub_slot_freed(h);
+	return cost >= TURN_COST && s->phase != PH_GONE;
+}
+
+void iw_session_stop(struct session *s, const char *text)
+{
+	struct iw_fault why;
+
+	iw_xfer_fault(&why, IW_E_CANCELED, "%s", text);
+	if (s->x) {
+		iw_xfer_fail(s->x, &why);
+	} else {
+		s->leave_by = 0; /* nobody is waited for any more */
+		iw_session_set_timer(s);
+	}
+	iw_session_make_ready(s);
+}
+
+/* --- time --- */
+
+void iw_session_set_timer(struct session *s)
+{
+	uint64_t at = s->phase == PH_UP ? iw_xfer_deadline(s->x) : IW_TIME_NEVER;
+
+	at = IW_MIN(at, s->leave_by);
+	at = IW_MIN(at, s->pace_at);
+	/* Without memory for the heap a deadline comes late, at the next event. */
+	if (at != s->timer.at && iw_heap_set(&s->hub->timers, &s->timer, at) != 0)
+		iw_log_warn("%s: no memory for a timer", s->peer_text);
+}
+
+/* Octets that the peer wrote into a window, or read of an offer, a second time. */
+static uint64_t repeated(const struct session *s)
+{
+	struct iw_tally tally;
+	uint64_t placed;
+
+	iw_qp_tally(s->qp, &tally);
+	placed = tally.write_octets + tally.read_octets;
+	return placed - IW_MIN(placed, s->lent_octets);
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a - IW_MIN(a, b);
+}
+
+/* Over SCTP the connections of a transfer share an association, which counts the octets of all of them. */
+static uint64_t acked_of(const struct session *s, const struct iw_qp_info *info)
+{
+	uint64_t others = 0;
+
+	if (strcmp(s->hub->cli->transport, "tcp") == 0)
+		return info->tx_acked;
+	for (struct iw_list *l = s->hub->sessions.next; l != &s->hub->sessions; l = l->next) {
+		const struct session *other = iw_container_of(l, struct session, all);
+
+		if (other != s && other->group == s->group && other->x)
+			others += iw_xfer_own_octets(other->x);
+	}
+	return less(info->tx_acked, others);
+}
+
+void iw_session_look(struct session *s)
+{
+	const struct iw_xfer_counts *c = iw_xfer_counts(s->x);
+	uint64_t again = repeated(s), payload;
+	struct iw_qp_info info;
+	struct iw_xline line;
+
+	iw_qp_info(s->qp, &info);
+	line = (struct iw_xline){ .received = info.rx_octets,
+				  .arrived = less(info.rx_payload, c->control_received + again) +
+					     info.rx_part,
+				  .acked = acked_of(s, &info) };
+	iw_xfer_line(s->x, &line, s->hub->now);
+	payload = less(info.rx_payload + info.tx_payload,
+		       c->control_received + c->control_sent + again) +
+		  info.rx_part;
+	if (payload < s->seen_payload + PAYLOAD_STEP)
+		return;
+	s->seen_payload = payload;
+	s->payload_at = s->group->payload_at = s->hub->now;
+	iw_xfer_moved(s->x, s->hub->now);
+}
+
+void iw_session_windows(struct session *s)
+{
+	struct iw_xwindow windows[IW_XFER_WINDOWS] = { 0 };
+	struct work *w = s->work;
+	struct iw_tally tally;
+
+	if (!w || s->phase != PH_UP || s->mine.role != IW_XFER_SINK ||
+	    s->mine.mode != IW_XFER_WRITE)
+		return;
+	for (uint32_t i = 0; i < IW_XFER_WINDOWS; i++) {
+		if (!w->mr[i])
+			continue;
+		iw_mr_tally(w->mr[i], &tally);
+		windows[i].octets = tally.write_octets;
+		windows[i].whole = iw_mr_written(w->mr[i]);
+	}
+	iw_xfer_windows(s->x, windows, s->hub->now);
+	iw_session_make_ready(s);
+}
+
+/* The time for setting a lost connection up again is over, whatever the time for set-up is. */
+static void give_redial_up(struct session *s)
+{
+	s->leave_by = IW_TIME_NEVER;
+	iw_fail(&s->closed_why, IW_E_TIMEOUT,
+		"the connection could not be set up again within %U ms",
+		s->hub->cli->timeout_ns / IW_MSEC(1));
+	s->closed = true;
+	iw_session_make_ready(s);
+}
+
+void iw_session_timeout(struct session *s)
+{
+	uint64_t now = s->hub->now;
+
+	if (now >= s->leave_by) {
+		if (s->phase == PH_WAITING && !s->hub->stopping)
+			iw_session_redial(s);
+		else if (s->phase == PH_CONNECTING && !s->closed)
+			give_redial_up(s);
+		else
+			s->phase = PH_GONE;
+		return;
+	}
+	s->pace_at = IW_TIME_NEVER;
+	/* Octets that move inside a chunk are progress, on a slow line the only one for minutes. */
+	iw_session_look(s);
+	iw_session_windows(s);
+	iw_xfer_timeout(s->x, now);
+	iw_session_make_ready(s);
+}

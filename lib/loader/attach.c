@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What is attached to an interface. */
+#include "loader/attach.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/limits.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "os/os.h"
+#include "os/probe.h"
+#include "util/num.h"
+#include "util/text.h"
+
+const char *iw_xdp_owner_name(enum iw_xdp_owner owner)
+{
+	switch (owner) {
+	case IW_XDP_NOBODY:
+		return "none";
+	case IW_XDP_STEER:
+		return "steer";
+	case IW_XDP_OBSERVE:
+		return "observe";
+	case IW_XDP_STRANGE:
+		return "another version";
+	case IW_XDP_DISPATCHER:
+		return "dispatcher";
+	case IW_XDP_FOREIGN:
+		return "foreign";
+	case IW_XDP_UNKNOWN:
+		break;
+	}
+	return "unknown";
+}
+
+int iw_xdp_ifindex(unsigned *out, const char *interface, struct iw_fault *why)
+{
+	*out = if_nametoindex(interface);
+	if (*out == 0)
+		return iw_fail(why, IW_E_NOENT,
+			       "interface %s: no such interface; `ip link` lists them", interface);
+	return 0;
+}
+
+static bool ask_ethtool(const char *interface, void *cmd)
+{
+	struct ifreq r = { .ifr_data = cmd };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool ok;
+
+	memcpy(r.ifr_name, interface, IW_MIN(strlen(interface), sizeof(r.ifr_name) - 1));
+	ok = fd >= 0 && ioctl(fd, SIOCETHTOOL, &r) == 0;
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+bool iw_xdp_is_veth(const char *interface)
+{
+	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
+
+	return ask_ethtool(interface, &info) && strcmp(info.driver, "veth") == 0;
+}
+
+unsigned iw_xdp_queues(const char *interface)
+{
+	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
+	unsigned n = 0;
+
+	if (ask_ethtool(interface, &channels))
+		n = channels.rx_count + channels.combined_count;
+	/* A driver that has no channels to set has one queue. */
+	return IW_MAX(n, 1u);
+}
+
+static const struct {
+	enum iw_xdp_offload bit;
+	uint32_t cmd, mask;
+	const char *name;
+} offloads[] = {
+	{ IW_XDP_TSO, ETHTOOL_GTSO, 1, "tso" },
+	{ IW_XDP_GSO, ETHTOOL_GGSO, 1, "gso" },
+	{ IW_XDP_GRO, ETHTOOL_GGRO, 1, "gro" },
+	{ IW_XDP_LRO, ETHTOOL_GFLAGS, ETH_FLAG_LRO, "lro" },
+	{ IW_XDP_RX_CSUM, ETHTOOL_GRXCSUM, 1, "rx-checksum" },
+	{ IW_XDP_TX_CSUM, ETHTOOL_GTXCSUM, 1, "tx-checksum" },
+};
+
+unsigned iw_xdp_offloads(const char *interface)
+{
+	unsigned on = 0;
+
+	for (size_t i = 0; i < IW_ARRAY_LEN(offloads); i++) {
+		struct ethtool_value v = { .cmd = offloads[i].cmd };
+
+		if (ask_ethtool(interface, &v) && v.data & offloads[i].mask)
+			on |= offloads[i].bit;
+	}
+	return on;
+}
+
+const char *iw_xdp_offload_name(enum iw_xdp_offload offload)
+{
+	for (size_t i = 0; i < IW_ARRAY_LEN(offloads); i++)
+		if (offloads[i].bit == offload)
+			return offloads[i].name;
+	return "unknown";
+}
+
+/* "link_id:\t7" among the lines of what the kernel tells of a descriptor. */
+static bool fd_is_link(const char *path, uint32_t link)
+{
+	FILE *f = fopen(path, "re");
+	char line[128];
+	unsigned id;
+	bool is = false;
+
+	while (f && !is && fgets(line, sizeof(line), f))
+		is = sscanf(line, "link_id: %u", &id) == 1 && id == link;
+	if (f)
+		fclose(f);
+	return is;
+}
+
+static bool process_has_link(const char *pid, uint32_t link)
+{
+	char path[PATH_MAX];
+	const struct dirent *e;
+	bool has = false;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%s/fdinfo", pid);
+	d = opendir(path);
+	while (d && !has && (e = readdir(d))) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/fdinfo/%s", pid, e->d_name);
+		has = fd_is_link(path, link);
+	}
+	if (d)
+		closedir(d);
+	return has;
+}
+
+int iw_xdp_holder(uint32_t link, char name[static 16])
+{
+	DIR *d = link ? opendir("/proc") : NULL;
+	const struct dirent *e;
+	char path[64];
+	int pid = 0;
+
+	name[0] = '\0';
+	while (d && !pid && (e = readdir(d)))
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && process_has_link(e->d_name, link))
+			pid = (int)strtol(e->d_name, NULL, 10);
+	if (d)
+		closedir(d);
+	if (pid) {
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		if (iw_os_read_line(name, 16, path, NULL) < 0)
+			name[0] = '\0';
+	}
+	return pid;
+}
+
+#ifndef IW_HAVE_XDP
+
+int iw_xdp_attached(struct iw_xdp_attached *out, unsigned ifindex, struct iw_fault *why)
+{
+	(void)out;
+	(void)ifindex;
+	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
+}
+
+int iw_xdp_detach(const struct iw_xdp_attached *a, unsigned ifindex, struct iw_fault *why)
+{
+	(void)a;
+	(void)ifindex;
+	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
+}
+
+bool iw_xdp_link_holds(int link)
+{
+	(void)link;
+	return false;
+}
+
+int iw_xdp_pin(int link, const char *dir, const char *interface, struct iw_fault *why)
+{
+	(void)link;
+	(void)dir;
+	(void)interface;
+	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
+}
+
+enum iw_xdp_pinned iw_xdp_pinned(const char *dir, const char *interface)
+{
+	(void)dir;
+	(void)interface;
+	return IW_XDP_NO_PIN;
+}
+
+int iw_xdp_unpin(const char *dir, const char *interface, struct iw_fault *why)
+{
+	(void)dir;
+	(void)interface;
+	(void)why;
+	return 0;
+}
+
+int iw_xdp_check_dispatcher(struct iw_fault *why)
+{
+	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
+}
+
+unsigned iw_xdp_dispatchers_left(unsigned ifindex, uint32_t program)
+{
+	(void)ifindex;
+	(void)program;
+	return 0;
+}
+
+int iw_xdp_clean_dispatchers(unsigned ifindex, struct iw_fault *why)
+{
+	(void)ifindex;
+	(void)why;
+	return 0;
+}
+
+#else
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/capability.h>
+#include <linux/if_link.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <xdp/libxdp.h>
+
+#include "loader/bpf.h"
+#include "xdp/shared.h"
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+static enum iw_xdp_owner owner_of(const char *name)
+{
+	if (strcmp(name, IW_XDP_PROGRAM) == 0)
+		return IW_XDP_STEER;
+	if (strcmp(name, IW_XDP_OBSERVER) == 0)
+		return IW_XDP_OBSERVE;
+	if (begins(name, "iw_steer") || begins(name, "iw_observe"))
+		return IW_XDP_STRANGE;
+	return strcmp(name, "xdp_dispatcher") == 0 ? IW_XDP_DISPATCHER : IW_XDP_FOREIGN;
+}
+
+/* The link that holds a program, as a descriptor; -1: none. Interfaces of different namespaces may have
+ * one index, programs are what they are. */
+static int link_of(uint32_t program)
+{
+	uint32_t id = 0;
+
+	while (bpf_link_get_next_id(id, &id) == 0) {
+		struct bpf_link_info info = { 0 };
+		uint32_t len = sizeof(info);
+		int fd = bpf_link_get_fd_by_id(id);
+
+		if (fd < 0)
+			continue;
+		if (bpf_obj_get_info_by_fd(fd, &info, &len) == 0 &&
+		    info.type == BPF_LINK_TYPE_XDP && info.prog_id == program &&
+		    info.xdp.ifindex != 0)
+			return fd;
+		close(fd);
+	}
+	return -1;
+}
+
+/* Our program in an array of those that a dispatcher calls. */
+static struct xdp_program *ours_in(struct xdp_multiprog *m)
+{
+	struct xdp_program *p = NULL;
+
+	while ((p = xdp_multiprog__next_prog(p, m)))
+		if (strcmp(xdp_program__name(p), IW_XDP_PROGRAM) == 0)
+			return p;
+	return NULL;
+}
+
+static void ask_dispatcher(struct iw_xdp_attached *a, unsigned ifindex)
+{
+	struct xdp_multiprog *m;
+	struct xdp_program *p;
+
+	iw_bpf_begin();
+	m = xdp_multiprog__get_from_ifindex((int)ifindex);
+	p = libxdp_get_error(m) ? NULL : ours_in(m);
+	if (p)
+		a->inside = xdp_program__id(p);
+	if (!libxdp_get_error(m))
+		xdp_multiprog__close(m);
+	iw_bpf_end();
+}
+
+/* What may be known of it needs CAP_SYS_ADMIN; that it is there does not. */
+static void ask_program(struct iw_xdp_attached *a)
+{
+	struct bpf_prog_info info;
+	int fd = bpf_prog_get_fd_by_id(a->program);
+
+	snprintf(a->name, sizeof(a->name), "?");
+	if (fd < 0) {
+		a->owner = errno == EPERM ? IW_XDP_UNKNOWN : IW_XDP_FOREIGN;
+		return;
+	}
+	if (iw_bpf_prog_info(fd, &info, NULL, NULL) == 0) {
+		snprintf(a->name, sizeof(a->name), "%s", info.name);
+		a->owner = owner_of(info.name);
+		a->run_ns = info.run_time_ns;
+		a->runs = info.run_cnt;
+		a->insns = info.verified_insns;
+	}
+	close(fd);
+	fd = link_of(a->program);
+	if (fd < 0)
+		return;
+	a->link = iw_bpf_link_id(fd);
+	close(fd);
+}
+
+int iw_xdp_attached(struct iw_xdp_attached *out, unsigned ifindex, struct iw_fault *why)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, q);
+	int err = bpf_xdp_query((int)ifindex, 0, &q);
+
+	memset(out, 0, sizeof(*out));
+	if (err == -ENODEV)
+		return iw_fail(why, IW_E_NOENT, "xdp: the interface is gone");
+	if (err < 0)
+		return iw_os_fail(why, -err, "xdp: query the attached programs");
+	out->native = q.drv_prog_id != 0 || q.hw_prog_id != 0;
+	/* There may be one of each mode; what packets meet first is told. */
+	out->program = q.hw_prog_id    ? q.hw_prog_id
+		       : q.drv_prog_id ? q.drv_prog_id
+		       : q.skb_prog_id ? q.skb_prog_id
+				       : q.prog_id;
+	if (out->program == 0)
+		return 0;
+	out->owner = IW_XDP_FOREIGN;
+	ask_program(out);
+	if (out->owner == IW_XDP_DISPATCHER)
+		ask_dispatcher(out, ifindex);
+	return 0;
+}
+
+static int detach_inside(const struct iw_xdp_attached *a, unsigned ifindex, struct iw_fault *why)
+{
+	struct xdp_multiprog *m;
+	struct xdp_program *p;
+	int err;
+
+	iw_bpf_begin();
+	m = xdp_multiprog__get_from_ifindex((int)ifindex);
+	err = libxdp_get_error(m) ? -ENOENT : 0;
+	if (err == 0) {
+		p = ours_in(m);
+		err = p ? xdp_program__detach(p, (int)ifindex,
+					      a->native ? XDP_MODE_NATIVE : XDP_MODE_SKB, 0)
+			: -ENOENT;
+		xdp_multiprog__close(m);
+	}
+	if (err)
+		err = iw_bpf_fail(why, err, "xdp: remove the program %u from the dispatcher",
+				  a->inside);
+	iw_bpf_end();
+	return err;
+}
+
+int iw_xdp_detach(const struct iw_xdp_attached *a, unsigned ifindex, struct iw_fault *why)
+{
+	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
+	int fd, err;
+
+	if (a->inside)
+		return detach_inside(a, ifindex, why);
+	if (a->link) {
+		fd = bpf_link_get_fd_by_id(a->link);
+		if (fd < 0)
+			return iw_os_fail(why, errno, "xdp: open the link %u", a->link);
+		err = bpf_link_detach(fd);
+		close(fd);
+		return err < 0 ? iw_os_fail(why, -err, "xdp: detach the link %u", a->link) : 0;
+	}
+	opts.old_prog_fd = bpf_prog_get_fd_by_id(a->program);
+	if (opts.old_prog_fd < 0)
+		return iw_os_fail(why, errno, "xdp: open the program %u", a->program);
+	err = bpf_xdp_detach(
+		(int)ifindex,
+		XDP_FLAGS_REPLACE | (a->native ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE), &opts);
+	close(opts.old_prog_fd);
+	return err < 0 ? iw_bpf_fail(why, err, "xdp: detach the program %s (id %u)", a->name,
+				     a->program)
+		       : 0;
+}
+
+/* --- pins -------------------------------------------------------------------------------------- */
+
+#define BPF_FS_MAGIC_ 0xcafe4a11 /* linux/magic.h, where older ones lack it */
+
+/* "/sys/fs/bpf/iwarp" is made where "/sys/fs/bpf" is. */
+static int make_dir(const char *dir, struct iw_fault *why)
+{
+	char above[PATH_MAX];
+	struct statfs fs = { 0 };
+
+	if (mkdir(dir, 0700) < 0 && errno != EEXIST && errno != ENOENT)
+		return iw_os_fail(why, errno, "xdp: create the directory %s", dir);
+	if (statfs(dir, &fs) == 0 && (uint32_t)fs.f_type == BPF_FS_MAGIC_)
+		return 0;
+	/* The directory above it does not exist. */
+	snprintf(above, sizeof(above), "%s", dir);
+	while (statfs(above, &fs) < 0 && errno == ENOENT && strchr(above + 1, '/'))
+		*strrchr(above, '/') = '\0';
+	if (access(dir, F_OK) < 0 && (uint32_t)fs.f_type == BPF_FS_MAGIC_)
+		return iw_fail(why, IW_E_NOENT, "xdp: %s: no such directory: mkdir -p %s", dir,
+			       dir);
+	return iw_fail(
+		why, IW_E_NOTSUP,
+		"xdp: %s is not on a BPF file system: mount -t bpf bpf /sys/fs/bpf, and use a directory there",
+		dir);
+}
+
+static void pin_path(char path[static PATH_MAX], const char *dir, const char *interface)
+{
+	snprintf(path, PATH_MAX, "%s/%s", dir, interface);
+}
+
+int iw_xdp_pin(int link, const char *dir, const char *interface, struct iw_fault *why)
+{
+	char path[PATH_MAX];
+	int err = make_dir(dir, why);
+
+	if (err)
+		return err;
+	pin_path(path, dir, interface);
+	err = bpf_obj_pin(link, path);
+	if (err == -EEXIST)
+		return iw_fail(
+			why, IW_E_BUSY,
+			"xdp: %s exists already; `ddp-xdp detach -I %s --force-clean` removes it",
+			path, interface);
+	return err < 0 ? iw_bpf_fail(why, err, "xdp: pin the link as %s", path) : 0;
+}
+
+bool iw_xdp_link_holds(int link)
+{
+	struct bpf_link_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	/* Older kernels do not tell it to who has no capability any more. */
+	if (bpf_obj_get_info_by_fd(link, &info, &len) < 0)
+		return errno == EPERM;
+	return info.type == BPF_LINK_TYPE_XDP && info.xdp.ifindex != 0;
+}
+
+enum iw_xdp_pinned iw_xdp_pinned(const char *dir, const char *interface)
+{
+	enum iw_xdp_pinned ret = IW_XDP_STALE;
+	char path[PATH_MAX];
+	int fd;
+
+	pin_path(path, dir, interface);
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		return access(path, F_OK) == 0 ? IW_XDP_PINNED : IW_XDP_NO_PIN;
+	if (iw_xdp_link_holds(fd))
+		ret = IW_XDP_PINNED;
+	close(fd);
+	return ret;
+}
+
+int iw_xdp_unpin(const char *dir, const char *interface, struct iw_fault *why)
+{
+	char path[PATH_MAX];
+
+	pin_path(path, dir, interface);
+	if (unlink(path) < 0 && errno != ENOENT && errno != ENOTDIR)
+		return iw_os_fail(why, errno, "xdp: remove %s", path);
+	return 0;
+}
+
+/* --- dispatchers -------------------------------------------------------------------------------- */
+
+int iw_xdp_check_dispatcher(struct iw_fault *why)
+{
+	/* return 0 */
+	static const struct bpf_insn nothing[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K },
+						   { .code = BPF_JMP | BPF_EXIT } };
+	struct statfs fs;
+	int fd = bpf_prog_load(BPF_PROG_TYPE_EXT, "iw_replace", "GPL", nothing, 2, NULL);
+
+	if (fd >= 0)
+		close(fd);
+	/* Where it is EINVAL the kernel misses what to replace, and has looked at the program. */
+	if (fd >= 0 || errno != EPERM)
+		return statfs("/sys/fs/bpf", &fs) == 0 && (uint32_t)fs.f_type == BPF_FS_MAGIC_
+			       ? 0
+			       : iw_fail(why, IW_E_NOTSUP,
+					 "xdp: the dispatcher needs a BPF file system: mount -t "
+					 "bpf bpf /sys/fs/bpf");
+	if (!iw_os_has_cap(CAP_SYS_ADMIN) &&
+	    !(iw_os_has_cap(CAP_NET_ADMIN) && iw_os_has_cap(CAP_BPF) && iw_os_has_cap(CAP_PERFMON)))
+		return iw_fail(why, IW_E_PERM,
+			       "xdp: the dispatcher needs CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON: "
+			       "be root");
+	return iw_fail(
+		why, IW_E_NOTSUP,
+		"xdp: this kernel does not permit programs that replace functions of "
+		"another (type EXT), which the dispatcher of libxdp needs; use `ddp-xdp attach` "
+		"without --dispatcher");
+}
+
+/* libxdp pins what belongs to a dispatcher in a directory of its own: dispatch-IFINDEX-PROGRAM. */
+unsigned iw_xdp_dispatchers_left(unsigned ifindex, uint32_t program)
+{
+	DIR *d = opendir("/sys/fs/bpf/xdp");
+	const struct dirent *e;
+	unsigned left = 0, of, id;
+
+	while (d && (e = readdir(d)))
+		if (sscanf(e->d_name, "dispatch-%u-%u", &of, &id) == 2 && of == ifindex &&
+		    id != program)
+			left++;
+	if (d)
+		closedir(d);
+	return left;
+}
+
+int iw_xdp_clean_dispatchers(unsigned ifindex, struct iw_fault *why)
+{
+	struct statfs fs;
+	int err;
+
+	if (statfs("/sys/fs/bpf", &fs) < 0 || (uint32_t)fs.f_type != BPF_FS_MAGIC_)
+		return 0;
+	iw_bpf_begin();
+	err = libxdp_clean_references((int)ifindex);
+	iw_bpf_end();
+	if (err == -ENOENT)
+		return 0;
+	return err < 0 ? iw_os_fail(why, -err, "xdp: clean up after dispatchers") : 0;
+}
+
+#endif

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * ddp-xdp's decisions and words: in namespaces of the test's own, where lo has no program, and with states made by hand.
+ * tests/bats/ddp-xdp.bats has programs that are attached.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "ddp-xdp/detach.h"
+#include "ddp-xdp/internal.h"
+#include "ddp-xdp/keep.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include "cli/log.h"
+#include "cli/signals.h"
+#include "unit/cli_capture.h"
+#include "util/num.h"
+
+#define LO 1 /* its index in a namespace that has nothing else */
+
+static char pins[64];
+static struct capture c;
+
+/* What a child does in a place with a /sys/fs/bpf of its own; as capture_run. */
+struct place {
+	int (*fn)(void);
+	bool dispatcher; /* one has left something, of program 4711 */
+};
+
+enum { NO_PLACE = 77 };
+
+static int in_place(const void *arg)
+{
+	const struct place *p = arg;
+
+	if (unshare(CLONE_NEWNET | CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("none", "/sys/fs/bpf", "tmpfs", 0, NULL) < 0)
+		return NO_PLACE;
+	if (p->dispatcher && (mkdir("/sys/fs/bpf/xdp", 0700) < 0 ||
+			      mkdir("/sys/fs/bpf/xdp/dispatch-1-4711", 0700) < 0 ||
+			      mkdir("/sys/fs/bpf/xdp/dispatch-2-4711", 0700) < 0))
+		return 99;
+	iw_log_setup("keeper", IW_LOG_WARN);
+	return p->fn();
+}
+
+/* Exit status of fn, or the test is left out. */
+static int there(int (*fn)(void), bool dispatcher)
+{
+	struct place p = { fn, dispatcher };
+	struct iw_xdp_attached a;
+	struct iw_fault why;
+
+	if (iw_xdp_attached(&a, LO, &why) == IW_E_NOTSUP) {
+		print_message("# needs xdp: %s\n", why.text);
+		skip();
+	}
+	capture_run(&c, in_place, &p);
+	if (c.status == NO_PLACE) {
+		print_message("# needs root: no namespaces of one's own here\n");
+		skip();
+	}
+	return c.status;
+}
+
+static void pin(bool is)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "%s/lo", pins);
+	if (is)
+		close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	else
+		(void)unlink(path);
+}
+
+static bool pin_is_there(void)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "%s/lo", pins);
+	return access(path, F_OK) == 0;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	snprintf(pins, sizeof(pins), "/tmp/iw-keeper-XXXXXX");
+	return mkdtemp(pins) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	pin(false);
+	return rmdir(pins);
+}
+
+/* --- detach ------------------------------------------------------------------------------------ */
+
+/* 0: done; 10: not done; else the error, made positive. */
+static int detach(const char *interface, bool force)
+{
+	struct iw_detached d;
+	struct iw_fault why = { 0 };
+	struct iw_json w;
+	bool done;
+	int err = iw_keep_detach(&d, &done, interface, pins, force, &why);
+
+	if (err) {
+		printf("%s\n", why.text);
+		return -err;
+	}
+	iw_json_init(&w, STDOUT_FILENO);
+	if (done && iw_detached_json(&w, &d, interface, &why) < 0)
+		return 98;
+	iw_json_fini(&w);
+	if (done)
+		iw_detached_print(&d, interface, pins);
+	else
+		printf("%s\n", why.text);
+	return done ? 0 : 10;
+}
+
+static int detach_lo(void)
+{
+	return detach("lo", false);
+}
+
+static int detach_lo_by_force(void)
+{
+	return detach("lo", true);
+}
+
+static int detach_none(void)
+{
+	return detach("no-such-if", true);
+}
+
+static void where_nothing_is_attached_nothing_is_detached(void **state)
+{
+	(void)state;
+	assert_int_equal(there(detach_none, false), -IW_E_NOENT);
+	assert_non_null(strstr(c.out, "no-such-if"));
+	for (int force = 0; force < 2; force++) {
+		assert_int_equal(there(force ? detach_lo_by_force : detach_lo, false), 10);
+		assert_non_null(strstr(c.out, "lo: no XDP program is attached\n"));
+	}
+}
+
+static void a_pin_that_is_left_goes_by_force_alone(void **state)
+{
+	(void)state;
+	pin(true);
+	assert_int_equal(there(detach_lo, false), 10);
+	assert_non_null(strstr(c.out, "but a pin is left over; --force-clean"));
+	assert_true(pin_is_there());
+	assert_int_equal(there(detach_lo_by_force, false), 0);
+	assert_false(pin_is_there());
+	assert_non_null(
+		strstr(c.out, "\"program_id\":0,\"pin_removed\":true,\"dispatchers_removed\":0"));
+	assert_non_null(strstr(c.out, "/lo removed"));
+	assert_null(strstr(c.out, "detached"));
+}
+
+/* That of another interface is not counted. */
+static void what_a_dispatcher_left_is_told_and_goes_by_force_alone(void **state)
+{
+	(void)state;
+	assert_int_equal(there(detach_lo, true), 10);
+	assert_non_null(strstr(c.out, "but files of a dispatcher are left over; --force-clean"));
+	assert_int_equal(there(detach_lo_by_force, true), 0);
+	assert_non_null(strstr(c.out, "\"pin_removed\":false,\"dispatchers_removed\":1"));
+	assert_non_null(strstr(c.out, "dispatchers (1)"));
+}
+
+/* --- look --------------------------------------------------------------------------------------- */
+
+static int look(const char *interface, size_t expected)
+{
+	struct iw_fault why = { 0 };
+	struct iw_look *l;
+	struct iw_json w;
+	size_t n;
+	int err = iw_looks_find(&l, &n, interface, pins, &why);
+
+	iw_json_init(&w, STDOUT_FILENO);
+	if (!err)
+		err = iw_looks_tell(l, n, &w, true, &why);
+	if (!err)
+		err = iw_looks_tell(l, n, NULL, true, &why);
+	iw_json_fini(&w);
+	if (!err && n && l->at_before == 0)
+		err = -97;
+	iw_looks_free(l, n);
+	return err ? -err : n == expected ? 0 : 10;
+}
+
+static int look_at_lo(void)
+{
+	return look("lo", 1);
+}
+
+static int look_at_all(void)
+{
+	return look(NULL, 0);
+}
+
+static int look_at_none(void)
+{
+	return look("no-such-if", 0);
+}
+
+static void a_look_finds_what_was_named_and_else_what_has_a_program(void **state)
+{
+	(void)state;
+	assert_int_equal(there(look_at_all, false), 0);
+	assert_string_equal(c.out, "");
+	assert_int_equal(there(look_at_none, false), 0);
+	assert_string_equal(c.out, "");
+	pin(true);
+	assert_int_equal(there(look_at_lo, true), 0);
+	assert_non_null(strstr(c.out, "\"event\":\"status\",\"interface\":\"lo\",\"ifindex\":1,"
+				      "\"owner\":\"none\",\"queues\":1"));
+	assert_non_null(strstr(c.out, "\"pin_stale\":false,\"dispatchers_left\":1}"));
+	assert_null(strstr(c.out, "program_id"));
+	assert_non_null(strstr(c.out, "lo: no XDP program\n"));
+	assert_non_null(strstr(c.out, "leftovers of former dispatchers (1); remove them with "
+				      "`ddp-xdp detach -I lo --force-clean`"));
+	pin(false);
+}
+
+static struct iw_look shown;
+
+static int show(const void *arg)
+{
+	struct iw_fault why;
+	struct iw_json w;
+	int err;
+
+	(void)arg;
+	iw_json_init(&w, STDOUT_FILENO);
+	err = iw_look_json(&w, &shown, &why);
+	iw_json_fini(&w);
+	return err || iw_look_print(&shown, &why) < 0;
+}
+
+static void shows(const char *text)
+{
+	capture_run(&c, show, NULL);
+	assert_int_equal(c.status, 0);
+	if (!strstr(c.out, text))
+		fail_msg("\"%s\" is not in: %s", text, c.out);
+}
+
+/* Who keeps it: a process before a pin before the link, and who has none of them. A pin of a link to nothing keeps nothing. */
+static void status_tells_who_keeps_the_program(void **state)
+{
+	(void)state;
+	shown = (struct iw_look){
+		.name = "eth9",
+		.pins = "/pins",
+		.ifindex = 9,
+		.queues = 4,
+		.a = { .owner = IW_XDP_FOREIGN, .program = 17, .name = "other", .insns = 5 }
+	};
+	shows("\neth9: foreign (other), generic mode, program 17, kept until it is detached\n");
+	shows("\"owner\":\"foreign\",\"queues\":4,\"name\":\"other\",\"mode\":\"generic\",\"program_id\":17");
+	assert_null(strstr(c.out, "\"pin"));
+	assert_null(strstr(c.out, "holder"));
+	shown.a.link = 3;
+	shown.a.native = true;
+	shows("native mode, program 17, kept by a link\n");
+	shown.pinned = IW_XDP_STALE;
+	shows("kept by a link\n  /pins/eth9: leftover pin of a link without a program; remove it with `ddp-xdp detach -I eth9");
+	shows("\"pin\":\"/pins\",\"pin_stale\":true");
+	shown.pinned = IW_XDP_PINNED;
+	shows(", pinned in /pins\n");
+	shows("\"pin_stale\":false");
+	assert_null(strstr(c.out, "leftover"));
+	shown.holder = 4242;
+	memcpy(shown.holder_name, "ddp-xdp", 8);
+	shows(", kept by process 4242 (ddp-xdp)\n");
+	shows("\"holder_pid\":4242,\"holder\":\"ddp-xdp\"");
+	assert_null(strstr(c.out, ", pinned in"));
+}
+
+static void status_of_a_program_that_may_not_be_looked_at_claims_nothing(void **state)
+{
+	(void)state;
+	shown = (struct iw_look){ .name = "eth9",
+				  .pins = "/pins",
+				  .ifindex = 9,
+				  .queues = 4,
+				  .a = { .owner = IW_XDP_UNKNOWN, .program = 17, .name = "?" } };
+	shows("\neth9: unknown, generic mode, program 17, which this user may not look at: be root for its name and counters\n");
+	shows("\"owner\":\"unknown\",\"queues\":4");
+}
+
+static void addresses_ports_and_rates_read_as_people_write_them(void **state)
+{
+	static const uint8_t any[16], v6[16] = { 0x20, 1, 0xd, 0xb8, [15] = 1 },
+				      v4[16] = { [10] = 0xff, 0xff, 10, 0, 0, 1 };
+	struct iw_look l = { .at = IW_SEC(10) };
+	char text[IW_ADDR_TEXT];
+	uint16_t port;
+
+	(void)state;
+	assert_string_equal(iw_look_addr(text, any), "*");
+	assert_string_equal(iw_look_addr(text, v6), "2001:db8::1");
+	assert_string_equal(iw_look_addr(text, v4), "10.0.0.1");
+	iw_put_be16((uint8_t *)&port, 7471);
+	assert_int_equal(iw_look_port(&port), 7471);
+	/* The first look has nothing to compare with, nor has one at the same time. */
+	assert_int_equal(iw_look_rate(&l, 1000), 0);
+	l.at_before = IW_MSEC(9500);
+	assert_int_equal(iw_look_rate(&l, 1000), 2000);
+	l.at_before = l.at;
+	assert_int_equal(iw_look_rate(&l, 1000), 0);
+	assert_true(iw_look_aligned(&(struct iw_xdp_mpa){ .aligned = 3 }) == 0);
+	assert_true(iw_look_aligned(&(struct iw_xdp_mpa){ .aligned = 3, .followed = 4 }) == 0.75);
+}
+
+/* --- keep --------------------------------------------------------------------------------------- */
+
+static int attach_none(void)
+{
+	const struct iw_keep_cfg cfg = { .interface = "no-such-if", .pins = pins };
+	struct iw_fault why = { 0 };
+	struct iw_kept k;
+	int err = iw_keep_attach(&k, &cfg, &why);
+
+	printf("%s", why.text);
+	if (k.steer || k.observe || k.link != -1 || k.holder)
+		return 96;
+	iw_keep_free(&k);
+	return -err;
+}
+
+static void an_interface_that_is_not_there_is_named(void **state)
+{
+	(void)state;
+	assert_int_equal(there(attach_none, false), -IW_E_NOENT);
+	assert_string_equal(c.out, "interface no-such-if: no such interface; `ip link` lists them");
+}
+
+/* A holder sees that the program was taken away: nothing waits for ever for what is gone. */
+static int stay_without_a_link(const void *arg)
+{
+	const struct iw_kept k = { .link = -1 };
+	struct iw_fault why = { 0 };
+	int err;
+
+	(void)arg;
+	if (iw_signals_init(&why) < 0)
+		return 95;
+	err = iw_keep_stay(&k, "eth9", &why);
+	printf("%s", why.text);
+	return -err;
+}
+
+static int stay_until_asked(const void *arg)
+{
+	const struct iw_kept k = { .link = -1 };
+	struct iw_fault why = { 0 };
+
+	(void)arg;
+	if (iw_signals_init(&why) < 0 || raise(SIGTERM) != 0)
+		return 95;
+	return -iw_keep_stay(&k, "eth9", &why);
+}
+
+static void staying_ends_with_the_program_or_when_asked(void **state)
+{
+	(void)state;
+	capture_run(&c, stay_without_a_link, NULL);
+	assert_int_equal(c.status, -IW_E_NOENT);
+	assert_string_equal(c.out, "interface eth9: another process detached the program");
+	capture_run(&c, stay_until_asked, NULL);
+	assert_int_equal(c.status, 0);
+}
+
+static struct iw_keep_cfg kept_as = { .interface = "eth9", .pins = "/pins" };
+
+static int tell_kept(const void *arg)
+{
+	const struct iw_kept *k = arg;
+	struct iw_fault why;
+	struct iw_json w;
+	int err;
+
+	iw_json_init(&w, STDOUT_FILENO);
+	err = iw_keep_json(&w, &kept_as, k, &why);
+	iw_json_fini(&w);
+	iw_keep_print(&kept_as, k);
+	return err;
+}
+
+static void what_was_attached_tells_its_keeper_and_what_it_cost(void **state)
+{
+	static const struct {
+		enum iw_keep_by by;
+		const char *json, *text;
+	} rows[] = {
+		{ IW_KEEP_HOLDER, "\"kept_by\":\"holder\",\"holder_pid\":42,\"offloads\"",
+		  ", kept by process 42\n" },
+		{ IW_KEEP_FOREGROUND, "\"kept_by\":\"foreground\",\"holder_pid\":42,\"offloads\"",
+		  ", kept by process 42\n" },
+		{ IW_KEEP_PIN, "\"kept_by\":\"pin\",\"pin\":\"/pins\",\"offloads\"",
+		  ", pinned in /pins\n" },
+		{ IW_KEEP_DISPATCHER, "\"kept_by\":\"dispatcher\",\"offloads\"",
+		  ", in a dispatcher\n" },
+	};
+	struct iw_kept k = { .a = { .program = 17, .link = 3, .native = true, .insns = 5 },
+			     .ifindex = 9,
+			     .queues = 1,
+			     .link = -1,
+			     .offloads_before = IW_XDP_TSO | IW_XDP_LRO | IW_XDP_TX_CSUM,
+			     .offloads_after = IW_XDP_TSO };
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
+		kept_as.by = rows[i].by;
+		k.holder = i < 2 ? 42 : 0;
+		capture_run(&c, tell_kept, &k);
+		assert_int_equal(c.status, 0);
+		assert_non_null(strstr(c.out, rows[i].json));
+		assert_non_null(strstr(c.out, rows[i].text));
+		assert_non_null(strstr(
+			c.out,
+			"\"offloads\":[\"tso\"],\"offloads_lost\":[\"lro\",\"tx-checksum\"]"));
+		assert_non_null(strstr(c.out, "eth9: offload lro was switched off\n"
+					      "eth9: offload tx-checksum was switched off\n"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(where_nothing_is_attached_nothing_is_detached),
+		cmocka_unit_test(a_pin_that_is_left_goes_by_force_alone),
+		cmocka_unit_test(what_a_dispatcher_left_is_told_and_goes_by_force_alone),
+		cmocka_unit_test(a_look_finds_what_was_named_and_else_what_has_a_program),
+		cmocka_unit_test(status_tells_who_keeps_the_program),
+		cmocka_unit_test(status_of_a_program_that_may_not_be_looked_at_claims_nothing),
+		cmocka_unit_test(addresses_ports_and_rates_read_as_people_write_them),
+		cmocka_unit_test(an_interface_that_is_not_there_is_named),
+		cmocka_unit_test(staying_ends_with_the_program_or_when_asked),
+		cmocka_unit_test(what_was_attached_tells_its_keeper_and_what_it_cost),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

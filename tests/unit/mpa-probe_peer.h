@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Peers for the tests of the probe room, each in a process of its own on a port of loopback: one that plays
+ * scripts, one that is a sink with a personality in front. They end with the test.
+ */
+#ifndef TESTS_PROBE_PEER_H
+#define TESTS_PROBE_PEER_H
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "mpa-probe/play.h"
+#include "mpa-probe/sink.h"
+#include "util/num.h"
+
+struct peer {
+	pid_t pid;
+	uint16_t port;
+};
+
+struct script {
+	const struct iw_step *steps;
+	size_t n;
+};
+#define SCRIPT(steps)                                                                              \
+	{                                                                                          \
+		steps, IW_ARRAY_LEN(steps)                                                         \
+	}
+
+/* Whole seconds are for failing tests. */
+#define PEER_LIMIT IW_SEC(5)
+
+static inline void peer_ends_with_us(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+}
+
+static inline void peer_play(struct iw_llp *gate, const struct script *s)
+{
+	const struct iw_play_cfg cfg = { .stop_fd = -1 };
+	struct iw_llp *llp = NULL;
+	struct iw_play p;
+	int err;
+
+	while ((err = gate->ops->accept(gate, &llp, NULL)) == IW_E_AGAIN)
+		usleep(200);
+	if (err)
+		_exit(2);
+	iw_play_adopt(&p, llp, &cfg);
+	if (iw_play_script(&p, s->steps, s->n) < 0)
+		_exit(3);
+	iw_play_end(&p);
+}
+
+/* Each connection gets the next script; behind the last one the port is closed. */
+static inline void peer_start(struct peer *p, const struct script *scripts, size_t n)
+{
+	const struct iw_llp_cfg cfg = { .listen = true, .host = "127.0.0.1", .backlog = 8 };
+	struct iw_llp *gate = NULL;
+	struct iw_fault why = { 0 };
+	pid_t parent = getpid();
+
+	if (iw_llp_find("tcp")->open(&gate, &cfg, &why) != 0)
+		fail_msg("%s", why.text);
+	p->port = gate->local_port;
+	p->pid = fork();
+	assert_true(p->pid >= 0);
+	if (p->pid == 0) {
+		peer_ends_with_us(parent);
+		for (size_t i = 0; i < n; i++)
+			peer_play(gate, &scripts[i]);
+		_exit(0);
+	}
+	gate->ops->close(gate, false);
+}
+
+/* A sink with that shim in front, until the test ends it. Its report_ctx and report are of no
+ * use here. */
+static inline void peer_sink(struct peer *p, struct iw_shim *shim)
+{
+	struct iw_sink_cfg cfg = { .shim = shim, .setup_ns = IW_SEC(5), .idle_ns = IW_SEC(20) };
+	struct iw_fault why = { 0 };
+	struct iw_sink_news news;
+	struct iw_sink *sink;
+	pid_t parent = getpid();
+
+	iw_persona_engine(&cfg.conn, &shim->persona);
+	cfg.conn.host = "127.0.0.1";
+	if (iw_sink_new(&sink, &cfg, &why) != 0)
+		fail_msg("%s", why.text);
+	p->port = iw_sink_port(sink);
+	p->pid = fork();
+	assert_true(p->pid >= 0);
+	if (p->pid == 0) {
+		peer_ends_with_us(parent);
+		while (iw_sink_next(sink, &news, &why) == 0 && news.kind != IW_SINK_STOPPED)
+			continue;
+		_exit(0);
+	}
+	iw_sink_free(sink);
+}
+
+/* Waits for its end, or makes it. */
+static inline void peer_end(struct peer *p)
+{
+	int status;
+
+	kill(p->pid, SIGKILL);
+	assert_int_equal(waitpid(p->pid, &status, 0), p->pid);
+}
+
+/* It has played to the end and met nothing that it could not cope with. */
+static inline void peer_done(struct peer *p)
+{
+	int status;
+
+	assert_int_equal(waitpid(p->pid, &status, 0), p->pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* A Reply of 20 octets and its Private Data, for scripts. */
+#define REPLY(flags, rev, pd_len) "MPA ID Rep Frame" flags rev pd_len
+
+#endif

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Reading what is being sent: holes, streams that dribble, and files that others change
+ * meanwhile. */
+#include "transfer/files/src.h"
+
+#include <fcntl.h>
+
+#include "unit/transfer-files_tmp.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+static struct iw_hasher hasher;
+static uint8_t buf[IW_XFER_CHUNK];
+
+static int make(void **state)
+{
+	struct iw_fault why;
+
+	(void)state;
+	tmp_make();
+	return iw_hasher_init(&hasher, IW_XFER_XXH3, &why);
+}
+
+static int unmake(void **state)
+{
+	(void)state;
+	iw_hasher_fini(&hasher);
+	tmp_remove();
+	return 0;
+}
+
+static struct iw_src open_src(const char *name)
+{
+	struct iw_file_fault why;
+	struct iw_src s;
+
+	assert_int_equal(iw_src_open(&s, openat(tmp_fd, name, O_RDONLY | O_CLOEXEC), &why), 0);
+	return s;
+}
+
+static void data_are_found_between_holes(void **state)
+{
+	struct iw_file_fault why;
+	struct iw_src s;
+	uint64_t at, len, data = 0;
+	bool last = false;
+	int fd = openat(tmp_fd, "sparse", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, (off_t)(100 * MIB + 5)), 0);
+	assert_int_equal(pwrite(fd, "x", 1, 40 * (off_t)MIB + 7), 1);
+	assert_int_equal(pwrite(fd, "y", 1, 100 * (off_t)MIB + 4), 1);
+	close(fd);
+	s = open_src("sparse");
+	for (uint64_t off = 0; !last; off = at + len) {
+		assert_int_equal(iw_src_next_data(&s, off, &at, &len, &last, &why), 0);
+		if (len == 0)
+			break;
+		assert_true(at >= off && at + len <= 100 * MIB + 5);
+		assert_int_equal(at % IW_XFER_CHUNK, 0);
+		assert_true((at + len) % IW_XFER_CHUNK == 0 || at + len == 100 * MIB + 5);
+		data += len;
+	}
+	/* At least the two that hold data; all of it on a file system that knows no holes. */
+	assert_true(data >= MIB + 5 && data <= 100 * MIB + 5);
+	iw_src_close(&s);
+	put_file("empty", "", 0);
+	s = open_src("empty");
+	assert_int_equal(iw_src_next_data(&s, 0, &at, &len, &last, &why), 0);
+	assert_true(len == 0 && last);
+	iw_src_close(&s);
+}
+
+static void a_chunk_is_read_hashed_and_remembered(void **state)
+{
+	struct iw_file_fault why;
+	struct iw_xloaded l;
+	struct iw_xdigest d;
+	struct iw_src s;
+
+	(void)state;
+	put_file("f", "octets", 6);
+	s = open_src("f");
+	assert_int_equal(iw_src_load(&s, &hasher, 2, 4, buf, &l, &why), 0);
+	assert_memory_equal(buf, "tets", 4);
+	assert_true(l.len == 4 && !l.zero && l.digest.len == 16);
+	assert_int_equal(s.chunks.n, 1);
+	assert_int_equal(iw_src_finish(&s, &hasher, 6, &d, &why), 0);
+	assert_int_equal(d.len, 16);
+	iw_src_close(&s);
+	put_file("zeros", "\0\0\0\0", 4);
+	s = open_src("zeros");
+	assert_int_equal(iw_src_load(&s, &hasher, 0, 4, buf, &l, &why), 0);
+	assert_true(l.zero && l.digest.len == 0);
+	assert_int_equal(s.chunks.n, 0);
+	iw_src_close(&s);
+}
+
+static void what_changes_meanwhile_is_noticed(void **state)
+{
+	static const char *const texts[] = { "became shorter", "became longer", "was written to",
+					     "became shorter" };
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+		struct iw_file_fault why;
+		struct iw_xloaded l;
+		struct iw_xdigest d;
+		struct iw_src s;
+		int fd, r;
+
+		put_file("f", "0123456789", 10);
+		/* So that a write makes another time, on file systems with coarse ones too. */
+		assert_int_equal(utimensat(tmp_fd, "f", old, 0), 0);
+		s = open_src("f");
+		fd = openat(tmp_fd, "f", O_WRONLY | O_CLOEXEC);
+		if (i == 0 || i == 3)
+			assert_int_equal(ftruncate(fd, 4), 0);
+		if (i == 1)
+			assert_int_equal(pwrite(fd, "x", 1, 10), 1);
+		if (i == 2)
+			assert_int_equal(pwrite(fd, "x", 1, 3), 1);
+		close(fd);
+		if (i == 3)
+			r = iw_src_load(&s, &hasher, 0, 10, buf, &l, &why);
+		else
+			r = iw_src_finish(&s, &hasher, 10, &d, &why);
+		assert_int_equal(r, -1);
+		assert_int_equal(why.code, IW_XC_CHANGED);
+		assert_non_null(strstr(why.text, texts[i]));
+		iw_src_close(&s);
+	}
+}
+
+/* /proc has files of size 0 that hold something. */
+static void more_than_the_size_says_is_noticed(void **state)
+{
+	struct iw_file_fault why;
+	struct iw_xdigest d;
+	struct iw_src s;
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	if (fd < 0)
+		skip();
+	assert_int_equal(iw_src_open(&s, fd, &why), 0);
+	assert_int_equal(s.at_open.st_size, 0);
+	assert_int_equal(iw_src_finish(&s, &hasher, 0, &d, &why), -1);
+	assert_int_equal(why.code, IW_XC_CHANGED);
+	iw_src_close(&s);
+}
+
+static void what_is_no_file_is_refused(void **state)
+{
+	struct iw_file_fault why;
+	struct iw_src s;
+
+	(void)state;
+	assert_int_equal(mkfifoat(tmp_fd, "fifo", 0600), 0);
+	assert_int_equal(iw_src_open(&s, openat(tmp_fd, "fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC),
+				     &why),
+			 -1);
+	assert_int_equal(why.code, IW_XC_KIND);
+	assert_int_equal(iw_src_open(&s, openat(tmp_fd, ".", O_RDONLY | O_CLOEXEC), &why), -1);
+	assert_int_equal(why.code, IW_XC_KIND);
+}
+
+static void a_stream_is_not_waited_for(void **state)
+{
+	struct iw_file_fault why;
+	struct iw_xloaded l;
+	struct iw_src s;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	iw_src_open_stream(&s, fds[0]);
+	assert_int_equal(iw_src_load(&s, &hasher, 0, 8, buf, &l, &why), 1);
+	assert_int_equal(write(fds[1], "abc", 3), 3);
+	assert_int_equal(iw_src_load(&s, &hasher, 0, 8, buf, &l, &why), 1);
+	assert_int_equal(write(fds[1], "defghijk", 8), 8);
+	assert_int_equal(iw_src_load(&s, &hasher, 0, 8, buf, &l, &why), 0);
+	assert_int_equal(l.len, 8);
+	assert_memory_equal(buf, "abcdefgh", 8);
+	assert_int_equal(iw_src_load(&s, &hasher, 8, 8, buf, &l, &why), 1);
+	close(fds[1]);
+	assert_int_equal(iw_src_load(&s, &hasher, 8, 8, buf, &l, &why), 0);
+	assert_int_equal(l.len, 3);
+	assert_memory_equal(buf, "ijk", 3);
+	assert_int_equal(iw_src_load(&s, &hasher, 16, 8, buf, &l, &why), 0);
+	assert_int_equal(l.len, 0);
+	iw_src_close(&s);
+	close(fds[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(data_are_found_between_holes, make, unmake),
+		cmocka_unit_test_setup_teardown(a_chunk_is_read_hashed_and_remembered, make,
+						unmake),
+		cmocka_unit_test_setup_teardown(what_changes_meanwhile_is_noticed, make, unmake),
+		cmocka_unit_test_setup_teardown(more_than_the_size_says_is_noticed, make, unmake),
+		cmocka_unit_test_setup_teardown(what_is_no_file_is_refused, make, unmake),
+		cmocka_unit_test_setup_teardown(a_stream_is_not_waited_for, make, unmake),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

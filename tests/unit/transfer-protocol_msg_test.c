@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Control messages: each entry field there and back, what is demanded, what is passed over. */
+#include "transfer/protocol/msg.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "util/num.h"
+
+static size_t message(uint8_t *buf, size_t cap, uint32_t type, const struct iw_xentry *e,
+		      unsigned key)
+{
+	struct iw_cbor_out o;
+
+	iw_cbor_out_init(&o, buf, cap);
+	iw_cbor_map(&o, 3);
+	iw_cbor_uint(&o, IW_XKEY_TYPE);
+	iw_cbor_uint(&o, type);
+	iw_cbor_uint(&o, key);
+	iw_cbor_array(&o, 1);
+	iw_xentry_put(&o, e);
+	iw_cbor_uint(&o, IW_XKEY_CREDIT);
+	iw_cbor_uint(&o, 9);
+	assert_false(o.full);
+	return o.len;
+}
+
+static struct iw_xentry full_entry(void)
+{
+	struct iw_xentry e = { .has = (1u << IW_XF_COUNT) - 1,
+			       .id = 4000000000u,
+			       .off = IW_XFER_SIZE_MAX,
+			       .len = 5,
+			       .stag = 0xdeadbeef,
+			       .zero = true,
+			       .size = IW_XFER_SIZE_MAX,
+			       .code = 77,
+			       .text = "why not",
+			       .text_len = 7,
+			       .name = "a\n\xff/b",
+			       .name_len = 5,
+			       .kind = 2,
+			       .mode = 0755,
+			       .mtime_s = -1234567890123,
+			       .mtime_ns = 999999999,
+			       .top = true };
+
+	e.digest.len = IW_XFER_DIGEST_MAX;
+	memset(e.digest.octets, 0xa5, sizeof(e.digest.octets));
+	return e;
+}
+
+static void every_field_there_and_back(void **state)
+{
+	struct iw_xentry e = full_entry(), back;
+	uint8_t buf[512];
+	struct iw_xmsg m;
+	struct iw_xlist l;
+	struct iw_fault why;
+	size_t len = message(buf, sizeof(buf), IW_XMSG_FILES, &e, IW_XKEY_LIST);
+
+	(void)state;
+	assert_int_equal(iw_xmsg_decode(&m, buf, len, &why), 0);
+	assert_int_equal(m.type, IW_XMSG_FILES);
+	assert_int_equal(m.credit, 9);
+	assert_false(m.resized);
+	assert_int_equal(iw_xlist_open(&l, &m, IW_XKEY_LIST, &why), 0);
+	assert_int_equal(iw_xlist_next(&l, &back, &why), 1);
+	assert_int_equal(back.has, e.has);
+	assert_memory_equal(back.name, e.name, e.name_len);
+	assert_memory_equal(back.text, e.text, e.text_len);
+	back.name = e.name;
+	back.text = e.text;
+	assert_true(back.id == e.id && back.off == e.off && back.len == e.len &&
+		    back.stag == e.stag && back.zero == e.zero && back.size == e.size &&
+		    back.code == e.code && back.kind == e.kind && back.mode == e.mode &&
+		    back.mtime_s == e.mtime_s && back.mtime_ns == e.mtime_ns && back.top == e.top &&
+		    back.name_len == e.name_len && back.text_len == e.text_len);
+	assert_memory_equal(&back.digest, &e.digest, sizeof(e.digest));
+	assert_int_equal(iw_xlist_next(&l, &back, &why), 0);
+	/* Cut anywhere, it is refused as a whole. */
+	for (size_t cut = 0; cut < len; cut++)
+		assert_true(iw_xmsg_decode(&m, buf, cut, &why) < 0);
+}
+
+static void each_message_demands_its_fields(void **state)
+{
+	static const struct {
+		uint32_t type;
+		unsigned key, need;
+	} rows[] = {
+		{ IW_XMSG_FILES, IW_XKEY_LIST,
+		  1u << IW_XF_ID | 1u << IW_XF_NAME | 1u << IW_XF_KIND },
+		{ IW_XMSG_GO, IW_XKEY_LIST, 1u << IW_XF_ID },
+		{ IW_XMSG_WANT, IW_XKEY_LIST, 1u << IW_XF_ID | 1u << IW_XF_OFF | 1u << IW_XF_LEN },
+		{ IW_XMSG_GRANT, IW_XKEY_LIST,
+		  1u << IW_XF_ID | 1u << IW_XF_OFF | 1u << IW_XF_LEN | 1u << IW_XF_STAG },
+		{ IW_XMSG_DONE, IW_XKEY_LIST, 1u << IW_XF_ID | 1u << IW_XF_OFF | 1u << IW_XF_LEN },
+		{ IW_XMSG_DONE, IW_XKEY_ENDS, 1u << IW_XF_ID },
+		{ IW_XMSG_OFFER, IW_XKEY_LIST,
+		  1u << IW_XF_ID | 1u << IW_XF_OFF | 1u << IW_XF_LEN | 1u << IW_XF_STAG },
+		{ IW_XMSG_RELEASE, IW_XKEY_LIST, 1u << IW_XF_ID | 1u << IW_XF_OFF },
+		{ IW_XMSG_RESULT, IW_XKEY_LIST, 1u << IW_XF_ID | 1u << IW_XF_CODE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
+		for (unsigned f = 0; f <= IW_XF_COUNT; f++) {
+			struct iw_xentry e = full_entry(), back;
+			uint8_t buf[512];
+			struct iw_xmsg m;
+			struct iw_xlist l;
+			struct iw_fault why;
+			bool demanded = rows[i].need >> f & 1;
+			size_t len;
+
+			e.has = rows[i].need & ~(f < IW_XF_COUNT ? 1u << f : 0);
+			len = message(buf, sizeof(buf), rows[i].type, &e, rows[i].key);
+			assert_int_equal(iw_xmsg_decode(&m, buf, len, &why), 0);
+			assert_int_equal(iw_xlist_open(&l, &m, rows[i].key, &why), 0);
+			assert_int_equal(iw_xlist_next(&l, &back, &why),
+					 demanded ? IW_E_FORMAT : 1);
+			if (demanded)
+				assert_non_null(strstr(why.text, "is missing"));
+		}
+	}
+}
+
+/* SEC-30 */
+static void fields_have_limits(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 5; i++) {
+		struct iw_xentry e = full_entry(), back;
+		static char text[IW_XFER_TEXT_MAX + 2];
+		uint8_t buf[1024];
+		struct iw_xmsg m;
+		struct iw_xlist l;
+		struct iw_fault why;
+		size_t len;
+
+		memset(text, 'x', sizeof(text));
+		if (i == 0)
+			e.off = IW_XFER_SIZE_MAX + 1;
+		if (i == 1)
+			e.len = UINT64_MAX;
+		if (i == 2)
+			e.size = UINT64_C(1) << 63;
+		if (i == 3)
+			e.mtime_ns = 1000000000;
+		if (i == 4) {
+			e.text = text;
+			e.text_len = IW_XFER_TEXT_MAX + 1;
+		}
+		len = message(buf, sizeof(buf), IW_XMSG_FILES, &e, IW_XKEY_LIST);
+		assert_int_equal(iw_xmsg_decode(&m, buf, len, &why), 0);
+		assert_int_equal(iw_xlist_open(&l, &m, IW_XKEY_LIST, &why), 0);
+		assert_int_equal(iw_xlist_next(&l, &back, &why), IW_E_LIMIT);
+	}
+}
+
+static void a_data_header_is_no_map(void **state)
+{
+	uint8_t hdr[IW_XFER_DATA_HDR + 1] = { 0 };
+	uint32_t id;
+	uint64_t off;
+	int err;
+
+	(void)state;
+	iw_xdata_encode(hdr, 0x01020304, UINT64_C(0x1122334455667788));
+	assert_memory_equal(hdr, "\0\0\0\0\x01\x02\x03\x04\x11\x22\x33\x44\x55\x66\x77\x88", 16);
+	assert_true(iw_xdata_decode(hdr, sizeof(hdr), &id, &off, &err));
+	assert_int_equal(err, 0);
+	assert_int_equal(id, 0x01020304);
+	assert_int_equal(off, UINT64_C(0x1122334455667788));
+	assert_true(iw_xdata_decode(hdr, IW_XFER_DATA_HDR, &id, &off, &err)); /* no octet of data */
+	assert_int_equal(err, IW_E_FORMAT);
+	hdr[0] = 0xa1;
+	assert_false(iw_xdata_decode(hdr, sizeof(hdr), &id, &off, &err));
+	assert_false(iw_xdata_decode(hdr, 0, &id, &off, &err));
+}
+
+static void names_of_messages(void **state)
+{
+	(void)state;
+	assert_string_equal(iw_xmsg_name(IW_XMSG_NOP), "NOP");
+	assert_string_equal(iw_xmsg_name(IW_XMSG_ABORT), "ABORT");
+	assert_string_equal(iw_xmsg_name(4711), "unknown");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_field_there_and_back),
+		cmocka_unit_test(each_message_demands_its_fields),
+		cmocka_unit_test(fields_have_limits),
+		cmocka_unit_test(a_data_header_is_no_map),
+		cmocka_unit_test(names_of_messages),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
