@@ -324,7 +324,7 @@ static inline size_t make_send(uint8_t *p, uint32_t msn, uint32_t mo, bool last,
 			    .qn = IW_QN_SEND,
 			    .msn = msn,
 			    .mo = mo };
-	int n = iw_ddp_encode(p, IW_DDP_UNTAGGED_LEN, &h);
+	int n = iw_wire_ddp_encode(p, IW_DDP_UNTAGGED_LEN, &h);
 
 	assert(n == IW_DDP_UNTAGGED_LEN);
 	for (size_t i = 0; i < payload; i++)
@@ -341,7 +341,7 @@ static inline size_t make_write(uint8_t *p, uint32_t stag, uint64_t to, bool las
 			    .opcode = IW_OP_WRITE,
 			    .stag = stag,
 			    .to = to };
-	int n = iw_ddp_encode(p, IW_DDP_TAGGED_LEN, &h);
+	int n = iw_wire_ddp_encode(p, IW_DDP_TAGGED_LEN, &h);
 
 	assert(n == IW_DDP_TAGGED_LEN);
 	for (size_t i = 0; i < payload; i++)

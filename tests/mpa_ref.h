@@ -107,7 +107,7 @@ static inline void ref_open_full(struct mpa_end *e, bool initiator, bool crc, bo
 	cfg.markers = markers;
 	cfg.max_ulpdu = large;
 	mpa_end_open(e, cfg);
-	len = iw_mpa_frame_encode(frame, sizeof(frame), &f);
+	len = iw_wire_mpa_frame_encode(frame, sizeof(frame), &f);
 	mpa_end_feed(e, frame, (size_t)len, SIZE_MAX);
 	mpa_end_drain(e, &sink);
 	octets_free(&sink);

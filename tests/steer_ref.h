@@ -151,8 +151,8 @@ static inline void steer_ref_segment(struct steer_told *t, const struct iw_sctp_
 		n->seen[IW_XDP_SEEN_DATA_PART]++;
 	if (!(flags & IW_SCTP_DATA_B))
 		return;
-	if (iw_sctp_segment_decode(&ssn, d->data, d->len) != 2 ||
-	    iw_ddp_decode(&ddp, d->data + 2, d->len - 2) <= 0) {
+	if (iw_wire_sctp_segment_decode(&ssn, d->data, d->len) != 2 ||
+	    iw_wire_ddp_decode(&ddp, d->data + 2, d->len - 2) <= 0) {
 		n->seen[IW_XDP_SEEN_DDP_SHORT]++;
 		return;
 	}
@@ -176,7 +176,7 @@ static inline void steer_ref_chunks(struct steer_told *t, const struct steer_sli
 	while (at < packet->end && had < STEER_CHUNKS) {
 		struct iw_sctp_chunk c;
 		struct iw_sctp_data d;
-		int took = iw_sctp_chunk_decode(&c, packet->p + at, packet->end - at);
+		int took = iw_wire_sctp_chunk_decode(&c, packet->p + at, packet->end - at);
 
 		if (took <= 0) {
 			n->seen[IW_XDP_SEEN_CHUNK_BAD]++;
@@ -187,7 +187,7 @@ static inline void steer_ref_chunks(struct steer_told *t, const struct steer_sli
 		t->meta.chunks++;
 		if (c.type != IW_SCTP_DATA) {
 			t->meta.flags |= IW_XDP_META_MIXED;
-		} else if (n->data++, iw_sctp_data_decode(&d, c.value, c.value_len) <= 0) {
+		} else if (n->data++, iw_wire_sctp_data_decode(&d, c.value, c.value_len) <= 0) {
 			n->seen[IW_XDP_SEEN_DATA_SHORT]++;
 			t->meta.flags |= IW_XDP_META_MIXED;
 		} else if (d.ppid == IW_SCTP_PPID_SEGMENT) {
@@ -287,7 +287,7 @@ static inline void steer_ref(struct steer_told *t, const uint8_t *frame, size_t 
 
 	memset(t, 0, sizeof(*t));
 	pass = steer_ref_below(&s, t, dst, &udp, &in_udp);
-	if (pass < 0 && iw_sctp_hdr_decode(&h, frame + s.at, s.end - s.at) != IW_SCTP_HDR_LEN)
+	if (pass < 0 && iw_wire_sctp_hdr_decode(&h, frame + s.at, s.end - s.at) != IW_SCTP_HDR_LEN)
 		pass = IW_XDP_PASS_SCTP_SHORT;
 	if (pass < 0 && !steer_ref_endpoint(dst, h.dport, in_udp, udp, &t->endpoint))
 		pass = IW_XDP_PASS_ENDPOINT;
@@ -578,9 +578,9 @@ static inline void steer_segment(struct steer_frame *f, bool tagged, uint32_t st
 		.tsn = 1, .stream = stream, .ppid = IW_SCTP_PPID_SEGMENT, .len = 2 + hdr + payload
 	};
 
-	if (iw_sctp_data_encode(h, sizeof(h), 7, &d) != 16 ||
-	    iw_sctp_segment_encode(h + 16, 2, 0) != 2 ||
-	    iw_ddp_encode(h + 18, sizeof(h) - 18, &ddp) <= 0)
+	if (iw_wire_sctp_data_encode(h, sizeof(h), 7, &d) != 16 ||
+	    iw_wire_sctp_segment_encode(h + 16, 2, 0) != 2 ||
+	    iw_wire_ddp_encode(h + 18, sizeof(h) - 18, &ddp) <= 0)
 		abort();
 	steer_put(f, h, 18 + hdr);
 	steer_put(f, zeroes, payload + iw_sctp_pad(d.len));

@@ -130,7 +130,7 @@ static const char *any_profile(const struct argp_state *state, const char *arg)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	static const char *const crc[] = { "wanted", "required", "off", NULL };
-	struct iw_conn_opts *o = state->input;
+	struct iw_cli_conn *o = state->input;
 
 	switch (key) {
 	case KEY_CC:
@@ -196,8 +196,8 @@ void iw_cli_fits(const struct argp_state *state, const char *option, const char 
 			check_scope(state, i, transport);
 }
 
-void iw_conn_opts_check(const struct argp_state *state, const struct iw_conn_opts *o,
-			const char *transport)
+void iw_cli_conn_check(const struct argp_state *state, const struct iw_cli_conn *o,
+		       const char *transport)
 {
 	for (size_t i = 0; i < IW_ARRAY_LEN(scopes); i++)
 		if (o->given & 1u << (scopes[i].key - KEY_CC))
@@ -209,7 +209,7 @@ void iw_conn_opts_check(const struct argp_state *state, const struct iw_conn_opt
 			   transport);
 }
 
-const char *iw_conn_opts_given(const struct iw_conn_opts *o)
+const char *iw_cli_conn_given(const struct iw_cli_conn *o)
 {
 	for (const struct argp_option *x = options; x->name || x->doc; x++)
 		if (x->name && o->given & 1u << (x->key - KEY_CC))
@@ -217,7 +217,7 @@ const char *iw_conn_opts_given(const struct iw_conn_opts *o)
 	return NULL;
 }
 
-const struct argp iw_conn_argp = { .options = options, .parser = parse };
+const struct argp iw_cli_conn_argp = { .options = options, .parser = parse };
 
 void iw_cli_check_udp_port(const struct argp_state *state, bool any_udp_port, bool listen)
 {
@@ -227,13 +227,13 @@ void iw_cli_check_udp_port(const struct argp_state *state, bool any_udp_port, bo
 			"--udp-port 0: the system chooses the UDP port of a listener only; give the listener's UDP port here");
 }
 
-void iw_conn_opts_init(struct iw_conn_opts *o)
+void iw_cli_conn_init(struct iw_cli_conn *o)
 {
-	*o = (struct iw_conn_opts){ .mulpdu = MULPDU_MOST };
+	*o = (struct iw_cli_conn){ .mulpdu = MULPDU_MOST };
 }
 
-void iw_conn_opts_param(const struct iw_conn_opts *o, const struct iw_cli *cli, const char *peer,
-			struct iw_conn_param *p)
+void iw_cli_conn_param(const struct iw_cli_conn *o, const struct iw_cli *cli, const char *peer,
+		       struct iw_conn_param *p)
 {
 	*p = (struct iw_conn_param){
 		.size = sizeof(*p),

@@ -10,7 +10,7 @@
 
 #include "cli/cli.h"
 
-struct iw_conn_opts {
+struct iw_cli_conn {
 	const char *cc;  /* NULL: the system's */
 	uint32_t mulpdu; /* as in struct iw_conn_param */
 	enum iw_crc_policy crc;
@@ -23,8 +23,8 @@ struct iw_conn_opts {
 	unsigned given;      /* a bit for each option that was given; 0: none */
 };
 
-/* Its input is a struct iw_conn_opts. */
-extern const struct argp iw_conn_argp;
+/* Its input is a struct iw_cli_conn. */
+extern const struct argp iw_cli_conn_argp;
 
 /* What @want is when --require or --xdp (@option) with @arg, words between commas, is added to it. */
 unsigned iw_cli_xdp(const struct argp_state *state, const char *option, const char *arg,
@@ -42,19 +42,19 @@ const char *iw_cli_profile(const struct argp_state *state, const char *arg);
  */
 void iw_cli_fits(const struct argp_state *state, const char *option, const char *transport);
 /* The same for all options of @o that were given. */
-void iw_conn_opts_check(const struct argp_state *state, const struct iw_conn_opts *o,
-			const char *transport);
+void iw_cli_conn_check(const struct argp_state *state, const struct iw_cli_conn *o,
+		       const char *transport);
 
 /* The first option of the list that was given, without its hyphens, such as "crc"; NULL: none. */
-const char *iw_conn_opts_given(const struct iw_conn_opts *o);
+const char *iw_cli_conn_given(const struct iw_cli_conn *o);
 
 /* Before parsing. */
-void iw_conn_opts_init(struct iw_conn_opts *o);
+void iw_cli_conn_init(struct iw_cli_conn *o);
 
 /* After parsing: *p from these and the common options. peer: the host to connect to; NULL for a
  * listener. */
-void iw_conn_opts_param(const struct iw_conn_opts *o, const struct iw_cli *cli, const char *peer,
-			struct iw_conn_param *p);
+void iw_cli_conn_param(const struct iw_cli_conn *o, const struct iw_cli *cli, const char *peer,
+		       struct iw_conn_param *p);
 
 /* Call after parsing: rejects --udp-port 0 without --listen. */
 void iw_cli_check_udp_port(const struct argp_state *state, bool any_udp_port, bool listen);

@@ -187,7 +187,7 @@ static void check_program(struct iw_doctor *d)
 		seen(c, "loads, %" PRIu32 " instructions verified", insns);
 	if (err == IW_E_PERM)
 		advise(c, "run as root");
-	err = iw_xdp_check_dispatcher(&why);
+	err = iw_attach_check_dispatcher(&why);
 	c = add(d, "XDP dispatcher", err ? IW_VERDICT_WARN : IW_VERDICT_OK);
 	seen(c, "%s", err ? reason(&why, "xdp") : "programs can share an interface");
 }
@@ -206,20 +206,20 @@ static void check_interface(struct iw_doctor *d, const char *name)
 	struct iw_check *c;
 	char subject[32];
 	unsigned ifindex;
-	int err = iw_xdp_ifindex(&ifindex, name, &why);
+	int err = iw_attach_ifindex(&ifindex, name, &why);
 	bool told, ours;
 	unsigned queues;
 
 	snprintf(subject, sizeof(subject), "interface %s", name);
 	if (!err)
-		err = iw_xdp_attached(&a, ifindex, &why);
+		err = iw_attach_is_attached(&a, ifindex, &why);
 	if (err) {
 		seen(add(d, subject, IW_VERDICT_NO), "%s", reason(&why, subject));
 		d->can_run = d->can_run && strcmp(d->transport, "xdp") != 0;
 		return;
 	}
-	told = iw_xdp_driver(&can, ifindex);
-	queues = iw_xdp_queues(name);
+	told = iw_attach_driver(&can, ifindex);
+	queues = iw_attach_queues(name);
 	ours = a.program == 0 || a.owner == IW_XDP_STEER || a.inside;
 	c = add(d, subject, !ours ? IW_VERDICT_NO : can.native ? IW_VERDICT_OK : IW_VERDICT_WARN);
 	if (!ours) {
@@ -533,7 +533,7 @@ int iw_cli_doctor(struct iw_cli *cli, FILE *f)
 	if (cli->json)
 		err = iw_doctor_write_json(&d, &cli->out);
 	else
-		err = iw_doctor_write_human(&d, f, iw_term_columns(fileno(f)));
+		err = iw_doctor_write_human(&d, f, iw_cli_columns(fileno(f)));
 	if (err)
 		return IW_EXIT_FAILED;
 	return d.can_run ? IW_EXIT_OK : IW_EXIT_CANNOT;

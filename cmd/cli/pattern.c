@@ -23,7 +23,7 @@ static void put_le64(uint8_t p[static 8], uint64_t w)
 	iw_put_le32(p + 4, (uint32_t)(w >> 32));
 }
 
-void iw_bench_fill(void *buf, size_t len, uint64_t seed, uint64_t at)
+void iw_pattern_fill(void *buf, size_t len, uint64_t seed, uint64_t at)
 {
 	uint8_t *p = buf, octets[8];
 	uint64_t i = at / 8;
@@ -45,7 +45,7 @@ void iw_bench_fill(void *buf, size_t len, uint64_t seed, uint64_t at)
 	}
 }
 
-bool iw_bench_holds(const void *buf, size_t len, uint64_t seed, uint64_t at)
+bool iw_pattern_holds(const void *buf, size_t len, uint64_t seed, uint64_t at)
 {
 	const uint8_t *p = buf;
 	uint8_t expected[4096];
@@ -53,7 +53,7 @@ bool iw_bench_holds(const void *buf, size_t len, uint64_t seed, uint64_t at)
 	while (len) {
 		size_t n = IW_MIN(len, sizeof(expected));
 
-		iw_bench_fill(expected, n, seed, at);
+		iw_pattern_fill(expected, n, seed, at);
 		if (memcmp(p, expected, n) != 0)
 			return false;
 		p += n;
@@ -63,18 +63,18 @@ bool iw_bench_holds(const void *buf, size_t len, uint64_t seed, uint64_t at)
 	return true;
 }
 
-void iw_bench_stamp(void *msg, size_t len, uint64_t number)
+void iw_pattern_stamp(void *msg, size_t len, uint64_t number)
 {
 	if (len >= IW_BENCH_STAMP)
 		iw_put_be64(msg, number);
 }
 
-bool iw_bench_stamped(const void *msg, size_t len, uint64_t number)
+bool iw_pattern_stamped(const void *msg, size_t len, uint64_t number)
 {
 	return len < IW_BENCH_STAMP || iw_get_be64(msg) == number;
 }
 
-bool iw_bench_digest_init(struct iw_bench_digest *d)
+bool iw_pattern_digest_init(struct iw_bench_digest *d)
 {
 	d->state = XXH3_createState();
 	if (!d->state)
@@ -83,14 +83,14 @@ bool iw_bench_digest_init(struct iw_bench_digest *d)
 	return true;
 }
 
-void iw_bench_digest_add(struct iw_bench_digest *d, const void *p, size_t len)
+void iw_pattern_digest_add(struct iw_bench_digest *d, const void *p, size_t len)
 {
 	/* It fails for NULL only. */
 	if (len)
 		(void)XXH3_64bits_update(d->state, p, len);
 }
 
-uint64_t iw_bench_digest_end(struct iw_bench_digest *d)
+uint64_t iw_pattern_digest_end(struct iw_bench_digest *d)
 {
 	uint64_t digest = XXH3_64bits_digest(d->state);
 

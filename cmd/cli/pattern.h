@@ -12,23 +12,23 @@
 #include <stdint.h>
 
 /* Octets @at .. @at + @len of the stream of @seed into @buf. */
-void iw_bench_fill(void *buf, size_t len, uint64_t seed, uint64_t at);
+void iw_pattern_fill(void *buf, size_t len, uint64_t seed, uint64_t at);
 /* Whether @buf holds just those. */
-bool iw_bench_holds(const void *buf, size_t len, uint64_t seed, uint64_t at);
+bool iw_pattern_holds(const void *buf, size_t len, uint64_t seed, uint64_t at);
 
 #define IW_BENCH_STAMP 8 /* octets of a stamp: messages shorter than that have none */
 /* The message's number into its first octets, if it is long enough. */
-void iw_bench_stamp(void *msg, size_t len, uint64_t number);
-bool iw_bench_stamped(const void *msg, size_t len, uint64_t number);
+void iw_pattern_stamp(void *msg, size_t len, uint64_t number);
+bool iw_pattern_stamped(const void *msg, size_t len, uint64_t number);
 
 /* A digest over pieces of memory. */
 struct iw_bench_digest {
 	void *state; /* owned */
 };
 /* false: no memory. */
-bool iw_bench_digest_init(struct iw_bench_digest *d);
-void iw_bench_digest_add(struct iw_bench_digest *d, const void *p, size_t len);
+bool iw_pattern_digest_init(struct iw_bench_digest *d);
+void iw_pattern_digest_add(struct iw_bench_digest *d, const void *p, size_t len);
 /* The digest; frees what init took. */
-uint64_t iw_bench_digest_end(struct iw_bench_digest *d);
+uint64_t iw_pattern_digest_end(struct iw_bench_digest *d);
 
 #endif

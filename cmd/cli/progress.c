@@ -56,7 +56,7 @@ static void hide(void *ctx)
 
 static void draw(struct iw_progress *p, uint64_t now)
 {
-	unsigned int columns = iw_term_columns(p->fd);
+	unsigned int columns = iw_cli_columns(p->fd);
 	char line[LINE_MAX_];
 
 	if (columns < 2 || !foreground(p->fd))
@@ -86,7 +86,7 @@ void iw_progress_begin(struct iw_progress *p, int fd, const char *what, uint64_t
 				   .done = done,
 				   .total = total,
 				   .drawn_at = now,
-				   .on = iw_term_columns(fd) > 0 };
+				   .on = iw_cli_columns(fd) > 0 };
 	sample(p, now);
 	if (p->on)
 		iw_log_around(hide, NULL, p);

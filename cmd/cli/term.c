@@ -5,7 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-unsigned int iw_term_columns(int fd)
+unsigned int iw_cli_columns(int fd)
 {
 	struct winsize size = { 0 };
 

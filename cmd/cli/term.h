@@ -4,6 +4,6 @@
 #define IW_CLI_TERM_H
 
 /* The columns of the terminal @fd; 80 when it does not know; 0 when @fd is no terminal. */
-unsigned int iw_term_columns(int fd);
+unsigned int iw_cli_columns(int fd);
 
 #endif

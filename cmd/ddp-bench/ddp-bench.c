@@ -61,7 +61,7 @@ struct opts {
 	uint32_t depth, connections, streams;
 	uint64_t count, time_ns, warmup_ns, interval_ns, spin_ns, memory;
 	bool no_verify, umem, loan;
-	struct iw_conn_opts conn;
+	struct iw_cli_conn conn;
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -331,7 +331,7 @@ static const char *connection_option(const struct opts *o)
 	       : o->cli.port_given    ? "port"
 	       : o->cli.timeout_given ? "timeout"
 	       : o->cli.trace_path    ? "trace"
-				      : iw_conn_opts_given(&o->conn);
+				      : iw_cli_conn_given(&o->conn);
 }
 
 static void check_test(const struct argp_state *state, const struct opts *o)
@@ -409,7 +409,7 @@ static void check_options(const struct argp_state *state, struct opts *o)
 				   "--%s: the client chooses what is measured; give this option to"
 				   " the client, not with --listen",
 				   o->run_option);
-		iw_conn_opts_check(state, &o->conn, o->cli.transport);
+		iw_cli_conn_check(state, &o->conn, o->cli.transport);
 		o->task = TASK_LISTEN;
 		return;
 	}
@@ -435,7 +435,7 @@ static void check_options(const struct argp_state *state, struct opts *o)
 			o->host ? "no mode after the host" : "no host");
 	check_order(state, o);
 	o->mode = iw_cli_enum(state, "MODE", o->mode_name, iw_bench_mode_names);
-	iw_conn_opts_check(state, &o->conn, o->cli.transport);
+	iw_cli_conn_check(state, &o->conn, o->cli.transport);
 	iw_cli_check_udp_port(state, o->conn.any_udp_port, false);
 	if (o->depth > 1 && o->mode == IW_BENCH_PINGPONG)
 		argp_error(
@@ -599,7 +599,7 @@ static int run_size(struct opts *o, const struct iw_bench_show *show, uint64_t s
 	struct iw_fault why = { 0 };
 	int err, status, lost = 0;
 
-	iw_conn_opts_param(&o->conn, &o->cli, o->host, &cfg.conn);
+	iw_cli_conn_param(&o->conn, &o->cli, o->host, &cfg.conn);
 	cfg.conn.streams = (uint16_t)IW_MAX((uint32_t)cfg.conn.streams, o->streams);
 	iw_log_info("%s: %s, port %u: messages of %" PRIu64 " octets, %u outstanding",
 		    iw_bench_mode_names[cfg.mode], o->host, o->cli.port, size, cfg.depth);
@@ -697,7 +697,7 @@ static int run_listener(struct opts *o)
 	struct iw_fault why = { 0 };
 	int status;
 
-	iw_conn_opts_param(&o->conn, &o->cli, NULL, &cfg.conn);
+	iw_cli_conn_param(&o->conn, &o->cli, NULL, &cfg.conn);
 	if (iw_bench_server_new(&s, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
 	/* Clients choose the congestion control. */
@@ -770,14 +770,14 @@ static int run_xdp(struct opts *o)
 	struct iw_xdp_bench r;
 	struct iw_fault why = { 0 };
 
-	if (iw_xdp_bench(&r, &cfg, &why) < 0)
+	if (iw_bench_xdp(&r, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
 	return iw_bench_show_xdp(&show, &r) ? IW_EXIT_FAILED : IW_EXIT_OK;
 }
 
 /* --- main ------------------------------------------------------------------------------------- */
 
-static const struct argp_child kids[] = { { &iw_conn_argp, 0, NULL, 3 },
+static const struct argp_child kids[] = { { &iw_cli_conn_argp, 0, NULL, 3 },
 					  { &iw_cli_argp, 0, "Common options:", -2 },
 					  { 0 } };
 static const struct argp argp = {
@@ -848,7 +848,7 @@ int main(int argc, char **argv)
 	o.cli.confine = doctor_confine;
 	o.cli.doctor_needs = doctor_needs;
 	o.cli.doctor_also = doctor_also;
-	iw_conn_opts_init(&o.conn);
+	iw_cli_conn_init(&o.conn);
 	iw_cli_parse(&o.cli, &argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)

@@ -65,7 +65,7 @@ int iw_bench_memory_fill(struct memory *m, const uint64_t *seed, struct iw_fault
 		if (iw_signals_stop())
 			return iw_fail(why, IW_E_CANCELED, "stopped by a signal");
 		if (seed)
-			iw_bench_fill(m->base + at, len, *seed, at);
+			iw_pattern_fill(m->base + at, len, *seed, at);
 		else
 			memset(m->base + at, 0, len);
 	}

@@ -128,7 +128,7 @@ static void the_interface(struct iw_bench_environment *e)
 	if (ioctl(fd, SIOCETHTOOL, &r) == 0)
 		snprintf(e->driver, sizeof(e->driver), "%.31s", info.driver);
 	close(fd);
-	e->offloads = iw_xdp_offloads(e->interface);
+	e->offloads = iw_attach_offloads(e->interface);
 }
 
 /* The features of a socket of this process. */

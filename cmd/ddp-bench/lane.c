@@ -83,14 +83,14 @@ static int post_data(struct lane *l, struct iw_fault *why)
 		wr.sink_to = slot * cfg->size;
 		wr.len = (uint32_t)cfg->size;
 		/* What it must not hold afterwards. */
-		iw_bench_stamp(slot_of(l, l->posted), cfg->size, UINT64_MAX);
+		iw_pattern_stamp(slot_of(l, l->posted), cfg->size, UINT64_MAX);
 	} else {
 		wr.op = cfg->mode == IW_BENCH_WRITE ? IW_WR_WRITE : IW_WR_SEND;
 		wr.sge = &sge;
 		wr.nsge = 1;
 		/* The operation that used this slot before is complete: the octets are ours
 		 * again. */
-		iw_bench_stamp(slot_of(l, l->posted), cfg->size, l->posted);
+		iw_pattern_stamp(slot_of(l, l->posted), cfg->size, l->posted);
 	}
 	err = iw_post_send(l->qp, &wr);
 	if (err)
@@ -200,7 +200,7 @@ static void look_at_read(struct lane *l, uint64_t message)
 	char text[100];
 
 	if (!cfg->verify ||
-	    iw_bench_holds(slot_of(l, message), len, SEED, slot_number(l, message) * cfg->size))
+	    iw_pattern_holds(slot_of(l, message), len, SEED, slot_number(l, message) * cfg->size))
 		return;
 	snprintf(text, sizeof(text),
 		 "RDMA Read %" PRIu64 " completed before its first octets were placed", message);
@@ -225,7 +225,7 @@ static void look_at_ball(struct lane *l, const struct iw_wc *wc)
 	if (!l->client->cfg.verify)
 		return;
 	if (wc->len == l->client->cfg.size &&
-	    iw_bench_stamped(inbox_at(&l->inbox, wc->wr_id), wc->len, l->done))
+	    iw_pattern_stamped(inbox_at(&l->inbox, wc->wr_id), wc->len, l->done))
 		return;
 	snprintf(text, sizeof(text), "answer %" PRIu64 ": its %u octets differ from those sent",
 		 l->done, wc->len);
@@ -263,10 +263,11 @@ static bool digest_of_slots(const struct lane *l, uint64_t *out)
 	const struct iw_bench_cfg *cfg = &l->client->cfg;
 	struct iw_bench_digest d;
 
-	if (!iw_bench_digest_init(&d))
+	if (!iw_pattern_digest_init(&d))
 		return false;
-	iw_bench_digest_add(&d, l->data.base, IW_MIN(l->posted, (uint64_t)cfg->depth) * cfg->size);
-	*out = iw_bench_digest_end(&d);
+	iw_pattern_digest_add(&d, l->data.base,
+			      IW_MIN(l->posted, (uint64_t)cfg->depth) * cfg->size);
+	*out = iw_pattern_digest_end(&d);
 	return true;
 }
 
@@ -276,13 +277,13 @@ static bool digest_of_messages(const struct lane *l, uint64_t first, uint64_t la
 	uint64_t size = l->client->cfg.size;
 	struct iw_bench_digest d;
 
-	if (!iw_bench_digest_init(&d))
+	if (!iw_pattern_digest_init(&d))
 		return false;
 	for (uint64_t i = first; i < last; i++) {
-		iw_bench_stamp(slot_of(l, i), size, i);
-		iw_bench_digest_add(&d, slot_of(l, i), size);
+		iw_pattern_stamp(slot_of(l, i), size, i);
+		iw_pattern_digest_add(&d, slot_of(l, i), size);
 	}
-	*out = iw_bench_digest_end(&d);
+	*out = iw_pattern_digest_end(&d);
 	return true;
 }
 

@@ -388,7 +388,7 @@ static void digest_messages(const struct session *k, struct iw_bench_digest *d,
 	for (uint64_t n = first; n < k->messages; n++)
 		for (uint32_t i = 0; i < k->inbox.n; i++)
 			if (k->holds[i].message == n + 1)
-				iw_bench_digest_add(d, k->holds[i].data, k->size);
+				iw_pattern_digest_add(d, k->holds[i].data, k->size);
 }
 
 static int on_check(struct session *k, const struct iw_bench_msg *check, struct iw_fault *why)
@@ -400,13 +400,13 @@ static int on_check(struct session *k, const struct iw_bench_msg *check, struct 
 		return iw_fail(why, IW_E_FORMAT,
 			       "the client requests a digest of %U slots; there are %u",
 			       check->check.slots, k->depth);
-	if (!iw_bench_digest_init(&d))
+	if (!iw_pattern_digest_init(&d))
 		return iw_fail(why, IW_E_NOMEM, "out of memory for the digest");
 	if (k->mode == IW_BENCH_SEND)
 		digest_messages(k, &d, &m.checked);
 	else if (k->data.base)
-		iw_bench_digest_add(&d, k->data.base, check->check.slots * k->size);
-	m.checked.digest = iw_bench_digest_end(&d);
+		iw_pattern_digest_add(&d, k->data.base, check->check.slots * k->size);
+	m.checked.digest = iw_pattern_digest_end(&d);
 	return answer(k, &m, why);
 }
 
@@ -487,7 +487,8 @@ static int on_data(struct session *k, const struct iw_wc *wc, struct iw_fault *w
 		return iw_fail(why, IW_E_FORMAT, "the client sent data that its run does not have");
 	if (k->mode == IW_BENCH_PINGPONG)
 		return echo(k, wc, why);
-	if (wc->len != k->size || !iw_bench_stamped(k->holds[wc->wr_id].data, wc->len, k->messages))
+	if (wc->len != k->size ||
+	    !iw_pattern_stamped(k->holds[wc->wr_id].data, wc->len, k->messages))
 		k->wrong++;
 	k->messages++;
 	k->loans += wc->loan > 0;

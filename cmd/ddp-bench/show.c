@@ -162,7 +162,7 @@ void iw_bench_show_environment(struct iw_json *w, const struct iw_bench_environm
 		iw_json_u64(w, "mtu_octets", e->mtu);
 		iw_json_open_object(w, "offloads");
 		for (unsigned bit = 1; bit <= IW_XDP_TX_CSUM; bit <<= 1)
-			iw_json_bool(w, iw_xdp_offload_name((enum iw_xdp_offload)bit),
+			iw_json_bool(w, iw_attach_offload_name((enum iw_xdp_offload)bit),
 				     e->offloads & bit);
 		iw_json_close(w);
 	}
@@ -351,7 +351,7 @@ static int result_human(const struct iw_bench_show *s, const struct iw_bench_res
 		      r->client.used.retransmits, r->assoc.in ? "chunks" : "segments",
 		      r->server.used.retransmits);
 	add_environment(&t, &r->environment);
-	err = iw_table_write(&t, stdout, iw_term_columns(1));
+	err = iw_table_write(&t, stdout, iw_cli_columns(1));
 	iw_table_fini(&t);
 	return err;
 }

@@ -124,7 +124,7 @@ static int fill(struct bench *b, const struct side *s, struct iw_fault *why)
 		h.stag = s->stag[next_random(b) % s->n];
 		h.to = next_random(b) % (b->dest_len - b->cfg.segment + 1);
 		iw_put_be16(fpdu, (uint16_t)b->cfg.segment);
-		ret = iw_ddp_encode(fpdu + IW_MPA_HEAD_LEN, b->cfg.segment, &h);
+		ret = iw_wire_ddp_encode(fpdu + IW_MPA_HEAD_LEN, b->cfg.segment, &h);
 		if (ret < 0)
 			return iw_fail(why, ret, "stag: cannot encode a segment of %U octets",
 				       (uint64_t)b->cfg.segment);
@@ -148,7 +148,7 @@ static int receive(struct bench *b, const struct side *s, struct iw_fault *why)
 				       (uint64_t)i);
 		if (i + 1 < BATCH)
 			iw_stag_prefetch(s->stags, iw_get_be32(ulpdu + b->fpdu_len + 2));
-		ret = iw_ddp_decode(&h, ulpdu, len);
+		ret = iw_wire_ddp_decode(&h, ulpdu, len);
 		if (ret <= 0)
 			return iw_fail(why, IW_E_TRUNC, "stag: FPDU %U has no DDP header",
 				       (uint64_t)i);

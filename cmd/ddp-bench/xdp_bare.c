@@ -38,10 +38,10 @@ static int open_bare(struct bench *b, enum iw_lab_side side, struct iw_xsk **x)
 	if (!err && side == IW_LAB_LEFT)
 		err = iw_steer_endpoint_add(iw_xsk_steer(*x), &id, &any, PORT, 0, iw_xsk_worker(*x),
 					    NULL, &why);
-	return err ? iw_xdp_run_fail(b, &why) : 0;
+	return err ? iw_bench_xdp_run_fail(b, &why) : 0;
 }
 
-int iw_xdp_bare_receiver(void *arg)
+int iw_bench_xdp_bare_receiver(void *arg)
 {
 	struct bench *b = arg;
 	struct shared *s = b->s;
@@ -77,7 +77,7 @@ int iw_xdp_bare_receiver(void *arg)
 		atomic_store_explicit(&s->frames, seen, memory_order_release);
 		atomic_store_explicit(&s->octets, seen * (b->frame - HEAD_LEN),
 				      memory_order_release);
-		(void)iw_xdp_run_window(b, &w);
+		(void)iw_bench_xdp_run_window(b, &w);
 	}
 	iw_xsk_close(x);
 	atomic_store(&s->read, read);
@@ -85,7 +85,7 @@ int iw_xdp_bare_receiver(void *arg)
 }
 
 /* Frames of an endpoint of theirs, all alike; but for their heads they lie in the UMEM already. */
-int iw_xdp_bare_sender(void *arg)
+int iw_bench_xdp_bare_sender(void *arg)
 {
 	struct bench *b = arg;
 	uint8_t head[HEAD_LEN] = { 0 };
@@ -120,7 +120,7 @@ int iw_xdp_bare_sender(void *arg)
 		err = iw_xsk_send(x, tx, BATCH, &why);
 	}
 	iw_xsk_close(x);
-	return err == IW_E_OS ? iw_xdp_run_fail(b, &why) : 0;
+	return err == IW_E_OS ? iw_bench_xdp_run_fail(b, &why) : 0;
 }
 
 /* --- the kernel's TCP ------------------------------------------------------------------------- */
@@ -136,7 +136,7 @@ static int socket_fail(struct bench *b, int fd, void *memory, const char *step)
 	if (fd >= 0)
 		close(fd);
 	free(memory);
-	return iw_xdp_run_fail(b, &why);
+	return iw_bench_xdp_run_fail(b, &why);
 }
 
 static struct sockaddr_in left_address(void)
@@ -147,7 +147,7 @@ static struct sockaddr_in left_address(void)
 	return a;
 }
 
-int iw_xdp_socket_receiver(void *arg)
+int iw_bench_xdp_socket_receiver(void *arg)
 {
 	struct bench *b = arg;
 	struct sockaddr_in a = left_address();
@@ -168,7 +168,7 @@ int iw_xdp_socket_receiver(void *arg)
 	while ((n = recv(fd, memory + at, PIECE, 0)) > 0) {
 		at = (at + (size_t)n) % (MEMORY - PIECE);
 		atomic_fetch_add(&b->s->octets, (uint64_t)n);
-		(void)iw_xdp_run_window(b, &w);
+		(void)iw_bench_xdp_run_window(b, &w);
 	}
 	/* A sender that has seen the end closes with octets under way. */
 	if (n < 0 && b->s->ns == 0)
@@ -178,7 +178,7 @@ int iw_xdp_socket_receiver(void *arg)
 	return 0;
 }
 
-int iw_xdp_socket_sender(void *arg)
+int iw_bench_xdp_socket_sender(void *arg)
 {
 	struct bench *b = arg;
 	struct sockaddr_in a = left_address();

@@ -6,7 +6,7 @@
 
 #ifndef IW_HAVE_XDP
 
-int iw_xdp_bench(struct iw_xdp_bench *out, const struct iw_xdp_bench_cfg *cfg, struct iw_fault *why)
+int iw_bench_xdp(struct iw_xdp_bench *out, const struct iw_xdp_bench_cfg *cfg, struct iw_fault *why)
 {
 	(void)out;
 	(void)cfg;
@@ -37,7 +37,7 @@ int iw_xdp_bench(struct iw_xdp_bench *out, const struct iw_xdp_bench_cfg *cfg, s
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-void iw_xdp_run_nap(uint64_t ns)
+void iw_bench_xdp_run_nap(uint64_t ns)
 {
 	const struct timespec t = { .tv_nsec = (long)ns };
 
@@ -49,11 +49,11 @@ static bool until(const atomic_int *flag, const struct shared *s, uint64_t ns)
 	uint64_t end = iw_os_now() + ns;
 
 	while (!atomic_load(flag) && s->why.err == 0 && iw_os_now() < end)
-		iw_xdp_run_nap(500000);
+		iw_bench_xdp_run_nap(500000);
 	return atomic_load(flag);
 }
 
-int iw_xdp_run_fail(struct bench *b, const struct iw_fault *why)
+int iw_bench_xdp_run_fail(struct bench *b, const struct iw_fault *why)
 {
 	if (b->s->why.err == 0)
 		b->s->why = *why;
@@ -97,7 +97,7 @@ static int run_pair(struct bench *b, int (*left)(void *), int (*right)(void *),
 	return 0;
 }
 
-bool iw_xdp_run_window(struct bench *b, struct window *w)
+bool iw_bench_xdp_run_window(struct bench *b, struct window *w)
 {
 	uint64_t now, window = b->cfg->window_ns ? b->cfg->window_ns : WINDOW;
 	struct shared *s = b->s;
@@ -121,7 +121,7 @@ bool iw_xdp_run_window(struct bench *b, struct window *w)
 	return true;
 }
 
-struct iw_conn_param iw_xdp_run_param(const struct bench *b, enum iw_lab_side side)
+struct iw_conn_param iw_bench_xdp_run_param(const struct bench *b, enum iw_lab_side side)
 {
 	return (struct iw_conn_param){
 		.size = sizeof(struct iw_conn_param),
@@ -152,7 +152,7 @@ static int p5_ours(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 	int err;
 
 	b->transport = "xdp";
-	err = run_pair(b, iw_xdp_ddp_server, iw_xdp_ddp_client, why);
+	err = run_pair(b, iw_bench_xdp_ddp_server, iw_bench_xdp_ddp_client, why);
 	if (err)
 		return err;
 	f->environment = b->s->environment;
@@ -171,7 +171,7 @@ static int p5_read(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 
 	(void)f;
 	b->reads = true;
-	err = run_pair(b, iw_xdp_bare_receiver, iw_xdp_bare_sender, why);
+	err = run_pair(b, iw_bench_xdp_bare_receiver, iw_bench_xdp_bare_sender, why);
 	p->read = bits(b->s);
 	return err;
 }
@@ -183,7 +183,7 @@ static int p5_bare(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 
 	(void)f;
 	b->reads = false;
-	err = run_pair(b, iw_xdp_bare_receiver, iw_xdp_bare_sender, why);
+	err = run_pair(b, iw_bench_xdp_bare_receiver, iw_bench_xdp_bare_sender, why);
 	p->bare = bits(b->s);
 	p->bare_frames = frames(b->s, b->frame - HEAD_LEN);
 	return err;
@@ -202,7 +202,7 @@ static int run_lossless(struct bench *b, int (*left)(void *), unsigned *repeated
 
 		if (!b->bare)
 			b->s->model_len = 0;
-		err = run_pair(b, left, iw_xdp_generator, why);
+		err = run_pair(b, left, iw_bench_xdp_generator, why);
 		/* A hole ends the stream in the end (RFC 5043 6.1). */
 		if (tries == 0 || (err && err != IW_E_DSS_ILLEGAL) || (!err && b->s->lost == 0))
 			return err;
@@ -217,7 +217,7 @@ static int p6_ours(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 
 	b->transport = "xdp";
 	b->bare = false;
-	err = run_lossless(b, iw_xdp_placer, &f->repeated, why);
+	err = run_lossless(b, iw_bench_xdp_placer, &f->repeated, why);
 	if (err)
 		return err;
 	f->frame = b->frame = (uint32_t)b->s->model_len;
@@ -233,7 +233,7 @@ static int p6_read(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 	int err;
 
 	b->bare = b->reads = true;
-	err = run_lossless(b, iw_xdp_bare_receiver, &f->repeated, why);
+	err = run_lossless(b, iw_bench_xdp_bare_receiver, &f->repeated, why);
 	p->read = bits(b->s);
 	p->lost += b->s->lost;
 	return err;
@@ -246,7 +246,7 @@ static int p6_bare(struct bench *b, struct iw_xdp_figure *f, struct iw_xdp_pair 
 
 	b->bare = true;
 	b->reads = false;
-	err = run_lossless(b, iw_xdp_bare_receiver, &f->repeated, why);
+	err = run_lossless(b, iw_bench_xdp_bare_receiver, &f->repeated, why);
 	p->bare = bits(b->s);
 	p->bare_frames = frames(b->s, b->frame - HEAD_LEN);
 	p->lost += b->s->lost;
@@ -361,7 +361,7 @@ static int steering(struct bench *b, struct iw_xdp_bench *out, struct iw_fault *
 	b->bare = false;
 	b->xdp = 0;
 	if (!err)
-		err = run_lossless(b, iw_xdp_placer, &repeated, why);
+		err = run_lossless(b, iw_bench_xdp_placer, &repeated, why);
 	close(stats);
 	iw_lab_close(&b->lab);
 	out->steered = b->s->program_runs;
@@ -378,9 +378,10 @@ static int baseline(struct bench *b, const char *name, struct iw_fault *why)
 	b->s->in_octets = 0;
 	for (int tries = 0; tries < BASELINE_TRIES && !err && b->s->in_octets == 0; tries++) {
 		if (b->transport)
-			err = run_pair(b, iw_xdp_ddp_server, iw_xdp_ddp_client, why);
+			err = run_pair(b, iw_bench_xdp_ddp_server, iw_bench_xdp_ddp_client, why);
 		else
-			err = run_pair(b, iw_xdp_socket_receiver, iw_xdp_socket_sender, why);
+			err = run_pair(b, iw_bench_xdp_socket_receiver, iw_bench_xdp_socket_sender,
+				       why);
 	}
 	if (!err && b->s->in_octets == 0)
 		err = iw_fail(why, IW_E_TIMEOUT,
@@ -418,7 +419,7 @@ static int baselines(struct bench *b, struct iw_xdp_bench *out, struct iw_fault 
 	return err;
 }
 
-int iw_xdp_bench(struct iw_xdp_bench *out, const struct iw_xdp_bench_cfg *cfg, struct iw_fault *why)
+int iw_bench_xdp(struct iw_xdp_bench *out, const struct iw_xdp_bench_cfg *cfg, struct iw_fault *why)
 {
 	struct bench b = { .cfg = cfg };
 	uint64_t began = iw_os_now();

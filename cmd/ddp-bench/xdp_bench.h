@@ -71,7 +71,7 @@ struct iw_xdp_bench_cfg {
  * IW_E_PERM, IW_E_NOTSUP: it cannot run here, why says what is missing; IW_E_FORMAT: what was placed is not
  * what was sent; IW_E_CANCELED: this process was asked to stop; IW_E_OS.
  */
-IW_MUST_CHECK int iw_xdp_bench(struct iw_xdp_bench *out, const struct iw_xdp_bench_cfg *cfg,
+IW_MUST_CHECK int iw_bench_xdp(struct iw_xdp_bench *out, const struct iw_xdp_bench_cfg *cfg,
 			       struct iw_fault *why);
 
 #endif

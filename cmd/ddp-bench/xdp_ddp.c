@@ -8,11 +8,11 @@
 #include "util/num.h"
 #include "util/text.h"
 
-int iw_xdp_ddp_server(void *arg)
+int iw_bench_xdp_ddp_server(void *arg)
 {
 	struct bench *b = arg;
 	struct iw_bench_server_cfg cfg = {
-		.conn = iw_xdp_run_param(b, IW_LAB_LEFT),
+		.conn = iw_bench_xdp_run_param(b, IW_LAB_LEFT),
 		.once = true,
 		.setup_ns = IW_SEC(5),
 		.timeout_ns = IW_SEC(5),
@@ -24,20 +24,20 @@ int iw_xdp_ddp_server(void *arg)
 	int err = iw_bench_server_new(&s, &cfg, &why);
 
 	if (err)
-		return iw_xdp_run_fail(b, &why);
+		return iw_bench_xdp_run_fail(b, &why);
 	atomic_store(&b->s->ready, 1);
 	while (err == 0 && news.kind != IW_BENCH_STOPPED)
 		err = iw_bench_server_next(s, &news, &why);
 	iw_bench_server_free(s);
-	return err ? iw_xdp_run_fail(b, &why) : 0;
+	return err ? iw_bench_xdp_run_fail(b, &why) : 0;
 }
 
-int iw_xdp_ddp_client(void *arg)
+int iw_bench_xdp_ddp_client(void *arg)
 {
 	struct bench *b = arg;
 	struct iw_bench_cfg cfg = {
 		.mode = IW_BENCH_WRITE,
-		.conn = iw_xdp_run_param(b, IW_LAB_RIGHT),
+		.conn = iw_bench_xdp_run_param(b, IW_LAB_RIGHT),
 		.size = MEMORY,
 		.depth = 2,
 		.time_ns = b->cfg->window_ns ? b->cfg->window_ns : WINDOW,
@@ -54,7 +54,7 @@ int iw_xdp_ddp_client(void *arg)
 	int err = iw_bench_client_new(&c, &cfg, &why);
 
 	if (err)
-		return iw_xdp_run_fail(b, &why);
+		return iw_bench_xdp_run_fail(b, &why);
 	do
 		err = iw_bench_client_next(c, &iv, &why);
 	while (err == IW_BENCH_INTERVAL);
@@ -71,7 +71,7 @@ int iw_xdp_ddp_client(void *arg)
 		b->s->ns = r->duration_ns;
 	}
 	iw_bench_client_free(c);
-	return err ? iw_xdp_run_fail(b, &why) : 0;
+	return err ? iw_bench_xdp_run_fail(b, &why) : 0;
 }
 
 #endif

@@ -133,7 +133,7 @@ static int check_memory(const struct end *e, const struct shared *s, uint64_t oc
 /* How often it has run, and how long, since it is counted. */
 static int look_at_program(const struct bench *b, struct iw_xdp_attached *a, struct iw_fault *why)
 {
-	return iw_xdp_attached(a, if_nametoindex(b->lab.interface[IW_LAB_LEFT]), why);
+	return iw_attach_is_attached(a, if_nametoindex(b->lab.interface[IW_LAB_LEFT]), why);
 }
 
 static int place_until_stopped(struct bench *b, struct end *e, struct iw_fault *why)
@@ -165,7 +165,7 @@ static int place_until_stopped(struct bench *b, struct end *e, struct iw_fault *
 			uint64_t n = t.write_octets / (s->model_len - HEAD_LEN);
 
 			atomic_store_explicit(&s->frames, n, memory_order_release);
-			if (t.write_octets > MEMORY / 4 && iw_xdp_run_window(b, &w) &&
+			if (t.write_octets > MEMORY / 4 && iw_bench_xdp_run_window(b, &w) &&
 			    look_at_program(b, &after, why) == 0) {
 				s->program_runs = after.runs - before.runs;
 				s->program_ns = after.run_ns - before.run_ns;
@@ -175,11 +175,11 @@ static int place_until_stopped(struct bench *b, struct end *e, struct iw_fault *
 	return check_memory(e, s, t.write_octets, why);
 }
 
-int iw_xdp_placer(void *arg)
+int iw_bench_xdp_placer(void *arg)
 {
 	struct bench *b = arg;
 	struct end e = { 0 };
-	struct iw_conn_param p = iw_xdp_run_param(b, IW_LAB_LEFT);
+	struct iw_conn_param p = iw_bench_xdp_run_param(b, IW_LAB_LEFT);
 	struct iw_fault why;
 	int err = end_new(&e, &why);
 	struct iw_mr_attr ma = { .addr = e.memory,
@@ -199,7 +199,7 @@ int iw_xdp_placer(void *arg)
 	if (!err)
 		err = place_until_stopped(b, &e, &why);
 	end_free(&e);
-	return err ? iw_xdp_run_fail(b, &why) : 0;
+	return err ? iw_bench_xdp_run_fail(b, &why) : 0;
 }
 
 /* What this side sends, as the network sees it. */
@@ -272,7 +272,7 @@ static int begin_stream(struct bench *b, struct end *e, struct iw_fault *why)
 	uint64_t end = iw_os_now() + IW_SEC(5);
 
 	raw.transport = "raw";
-	p = iw_xdp_run_param(&raw, IW_LAB_RIGHT);
+	p = iw_bench_xdp_run_param(&raw, IW_LAB_RIGHT);
 	if (err)
 		return err;
 	fd = open_tap(b, why);
@@ -335,13 +335,13 @@ static int generate(struct bench *b, struct iw_fault *why)
 			  (atomic_load(&s->octets) - octets) / payload;
 		if (s->lost == 0)
 			break;
-		iw_xdp_run_nap(1000000);
+		iw_bench_xdp_run_nap(1000000);
 	}
 	iw_generate_close(g);
 	return err;
 }
 
-int iw_xdp_generator(void *arg)
+int iw_bench_xdp_generator(void *arg)
 {
 	struct bench *b = arg;
 	struct end e = { 0 };
@@ -352,7 +352,7 @@ int iw_xdp_generator(void *arg)
 		err = generate(b, &why);
 	/* Before the other side hears that this one is gone. */
 	if (err)
-		(void)iw_xdp_run_fail(b, &why);
+		(void)iw_bench_xdp_run_fail(b, &why);
 	end_free(&e);
 	return err != 0;
 }

@@ -65,9 +65,9 @@ struct bench {
 
 /* --- for the processes: each returns what the process exits with -------------------------------- */
 
-void iw_xdp_run_nap(uint64_t ns);
+void iw_bench_xdp_run_nap(uint64_t ns);
 /* Keeps *why unless the other side has failed before: 1. */
-int iw_xdp_run_fail(struct bench *b, const struct iw_fault *why);
+int iw_bench_xdp_run_fail(struct bench *b, const struct iw_fault *why);
 
 /* A window after a warm-up, which begins with the first frame. */
 struct window {
@@ -75,18 +75,18 @@ struct window {
 	bool closed;
 };
 /* Call it after s->frames and s->octets have grown. True: the window has ended, and s->ns is set. */
-bool iw_xdp_run_window(struct bench *b, struct window *w);
+bool iw_bench_xdp_run_window(struct bench *b, struct window *w);
 
 /* Of the library's connections on that side. */
-struct iw_conn_param iw_xdp_run_param(const struct bench *b, enum iw_lab_side side);
+struct iw_conn_param iw_bench_xdp_run_param(const struct bench *b, enum iw_lab_side side);
 
-int iw_xdp_bare_receiver(void *bench);
-int iw_xdp_bare_sender(void *bench);
-int iw_xdp_socket_receiver(void *bench);
-int iw_xdp_socket_sender(void *bench);
-int iw_xdp_ddp_server(void *bench);
-int iw_xdp_ddp_client(void *bench);
-int iw_xdp_placer(void *bench);
-int iw_xdp_generator(void *bench);
+int iw_bench_xdp_bare_receiver(void *bench);
+int iw_bench_xdp_bare_sender(void *bench);
+int iw_bench_xdp_socket_receiver(void *bench);
+int iw_bench_xdp_socket_sender(void *bench);
+int iw_bench_xdp_ddp_server(void *bench);
+int iw_bench_xdp_ddp_client(void *bench);
+int iw_bench_xdp_placer(void *bench);
+int iw_bench_xdp_generator(void *bench);
 
 #endif

@@ -105,13 +105,13 @@ static void say_checksum(struct iw_text *t, uint64_t v, const struct iw_cap_even
 static void say_fn_code(struct iw_text *t, uint64_t v, const struct iw_cap_event *ev)
 {
 	(void)ev;
-	iw_text_fmt(t, "DDP Stream Session %s", iw_sctp_fn_name((uint16_t)v));
+	iw_text_fmt(t, "DDP Stream Session %s", iw_wire_sctp_fn_name((uint16_t)v));
 }
 
 static void say_chunk_type(struct iw_text *t, uint64_t v, const struct iw_cap_event *ev)
 {
 	(void)ev;
-	iw_text_str(t, iw_sctp_chunk_name((uint8_t)v));
+	iw_text_str(t, iw_wire_sctp_chunk_name((uint8_t)v));
 }
 
 static void say_ppid(struct iw_text *t, uint64_t v, const struct iw_cap_event *ev)
@@ -153,7 +153,7 @@ static void say_code(struct iw_text *t, uint64_t v, const struct iw_cap_event *e
 							      : ev->ddp.term;
 
 	(void)v;
-	iw_term_print(t, IW_TERM((uint32_t)m->layer, (uint32_t)m->etype, (uint32_t)m->code));
+	iw_wire_term_print(t, IW_TERM((uint32_t)m->layer, (uint32_t)m->etype, (uint32_t)m->code));
 }
 
 /* --- headers --- */
@@ -458,7 +458,7 @@ static void explain_fpdu(struct list *l)
 	for (unsigned i = 0; e->mark && i < IW_MIN(e->markers, (unsigned)IW_CAP_MARKS_MAX); i++) {
 		uint8_t *p = take_scratch(l, IW_MPA_MARKER_LEN);
 
-		(void)iw_mpa_marker_encode(p, IW_MPA_MARKER_LEN, &e->mark[i].field);
+		(void)iw_wire_mpa_marker_encode(p, IW_MPA_MARKER_LEN, &e->mark[i].field);
 		ADD(l, "Marker", marker, e->mark[i].at, p, IW_MPA_MARKER_LEN);
 	}
 }
@@ -495,7 +495,7 @@ static void explain_session(struct list *l)
 	iw_put_be16(p + 2, e->control.fn);
 	ADD(l, "DDP Stream Session Control", session, off, p, 4);
 	if (enh) {
-		(void)iw_mpa_enhanced_encode(p + 4, enh, &e->enh);
+		(void)iw_wire_mpa_enhanced_encode(p + 4, enh, &e->enh);
 		ADD(l, "Enhanced data", enhanced, off + 4, p + 4, enh);
 	}
 	add_octets(l, "Private Data", "RFC 5043 5.2.3", off + 4 + (uint32_t)enh, e->pd, e->pd_len,
@@ -510,10 +510,10 @@ static void explain_mpa(struct list *l)
 	uint8_t *p = take_scratch(l, IW_MPA_FRAME_LEN + IW_MPA_ENHANCED_LEN);
 
 	bare.pd = NULL;
-	(void)iw_mpa_frame_encode(p, IW_MPA_FRAME_LEN, &bare);
+	(void)iw_wire_mpa_frame_encode(p, IW_MPA_FRAME_LEN, &bare);
 	ADD(l, "MPA frame", mpa, 0, p, IW_MPA_FRAME_LEN);
 	if (enh) {
-		(void)iw_mpa_enhanced_encode(p + IW_MPA_FRAME_LEN, enh, &m->enh);
+		(void)iw_wire_mpa_enhanced_encode(p + IW_MPA_FRAME_LEN, enh, &m->enh);
 		ADD(l, "Enhanced data", enhanced, IW_MPA_FRAME_LEN, p + IW_MPA_FRAME_LEN, enh);
 	}
 	if (m->frame.pd_len <= IW_MPA_PD_MAX)

@@ -22,7 +22,8 @@ static bool terminate_has(const struct iw_cap_filter *f, const struct iw_termina
 
 	if (t->has_rreq && rreq_has(f, &t->rreq))
 		return true;
-	return iw_ddp_decode(&h, t->ddp, t->ddp_hdr_len) > 0 && h.tagged && has_stag(f, h.stag);
+	return iw_wire_ddp_decode(&h, t->ddp, t->ddp_hdr_len) > 0 && h.tagged &&
+	       has_stag(f, h.stag);
 }
 
 /* Anywhere in it: as its target, to be invalidated, in a Read Request, an Atomic Request or what a

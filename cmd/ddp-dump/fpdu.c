@@ -198,7 +198,7 @@ static void check_mark(struct walk *w)
 	uint32_t expected = w->got ? (uint32_t)(at - w->head_pos) : 0;
 
 	w->marks++;
-	(void)iw_mpa_marker_decode(&m, w->mark, w->mark_missing ? 0 : sizeof(w->mark));
+	(void)iw_wire_mpa_marker_decode(&m, w->mark, w->mark_missing ? 0 : sizeof(w->mark));
 	if (w->list && w->marks <= IW_CAP_MARKS_MAX)
 		w->list[w->marks - 1] = (struct iw_cap_mark){ (uint32_t)(at - w->start), m };
 	if (w->mark_missing)
@@ -393,7 +393,7 @@ static void on_first(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 	struct iw_mpa_marker m;
 	bool marker;
 
-	(void)iw_mpa_marker_decode(&m, w->buf, IW_MPA_MARKER_LEN);
+	(void)iw_wire_mpa_marker_decode(&m, w->buf, IW_MPA_MARKER_LEN);
 	marker = w->markers ? (m.fpduptr & MARK_MASK) == 0 && m.reserved < IW_DDP_TAGGED_LEN
 			    : iw_get_be32(w->buf) == 0;
 	if (w->markers_known && marker != w->markers) {
@@ -549,7 +549,7 @@ static uint64_t fpdu_octets(const struct walk *w)
 {
 	/* Where markers lie repeats every 512 octets, so the low bits of the position are
 	 * enough. */
-	return w->markers ? iw_mpa_fpdu_len_marked((uint32_t)w->start, w->ulpdu_len)
+	return w->markers ? iw_wire_mpa_fpdu_len_marked((uint32_t)w->start, w->ulpdu_len)
 			  : iw_mpa_fpdu_len(w->ulpdu_len);
 }
 

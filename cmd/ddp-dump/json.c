@@ -134,7 +134,8 @@ static void put_terminate_(struct iw_text *t, const char *key, const struct iw_t
 	struct iw_text what;
 
 	iw_text_init(&what, text, sizeof(text));
-	iw_term_print(&what, IW_TERM((uint32_t)m->layer, (uint32_t)m->etype, (uint32_t)m->code));
+	iw_wire_term_print(&what,
+			   IW_TERM((uint32_t)m->layer, (uint32_t)m->etype, (uint32_t)m->code));
 	iw_text_str(t, key);
 	iw_text_fmt(t, "{\"layer\":%u", (uint32_t)m->layer);
 	put_u64(t, "etype", m->etype);
@@ -267,7 +268,7 @@ static void put_ddp(struct iw_text *t, const struct iw_cap_ddp *e, bool over_tcp
 
 static void put_session(struct iw_text *t, const struct iw_cap_session *e)
 {
-	put_name(t, "function", iw_sctp_fn_name(e->control.fn));
+	put_name(t, "function", iw_wire_sctp_fn_name(e->control.fn));
 	put_u64(t, "function_code", e->control.fn);
 	put_chunk(t, &e->chunk);
 	put_name(t, "crc", iw_cap_crc_name(e->chunk.crc));

@@ -217,10 +217,10 @@ static void print_mpa(struct iw_text *t, const struct iw_cap_mpa *m)
 {
 	size_t ulp_len = (size_t)m->frame.pd_len - (m->enhanced ? IW_MPA_ENHANCED_LEN : 0);
 
-	iw_mpa_frame_print(t, &m->frame);
+	iw_wire_mpa_frame_print(t, &m->frame);
 	if (m->enhanced) {
 		iw_text_str(t, ", ");
-		iw_mpa_enhanced_print(t, &m->enh);
+		iw_wire_mpa_enhanced_print(t, &m->enh);
 	}
 	/* Above the limit it is not Private Data. */
 	if (m->frame.pd_len <= IW_MPA_PD_MAX)
@@ -241,14 +241,14 @@ static void print_session(struct iw_text *t, const struct iw_cap_session *e)
 	size_t enhanced = e->enhanced ? IW_MPA_ENHANCED_LEN : 0;
 
 	print_chunk(t, &e->chunk);
-	iw_text_fmt(t, "DDP Stream Session %s", iw_sctp_fn_name(e->control.fn));
+	iw_text_fmt(t, "DDP Stream Session %s", iw_wire_sctp_fn_name(e->control.fn));
 	if (e->control.fn < IW_SCTP_FN_INITIATE || e->control.fn > IW_SCTP_FN_ENH_REJECT) {
 		iw_text_str(t, " ");
 		iw_text_hex(t, e->control.fn, 4);
 	}
 	if (e->enhanced) {
 		iw_text_str(t, ", ");
-		iw_mpa_enhanced_print(t, &e->enh);
+		iw_wire_mpa_enhanced_print(t, &e->enh);
 	}
 	print_private_data(t, e->pd, e->pd_len, e->control.pd_len - enhanced);
 }
@@ -287,7 +287,7 @@ static void print_ddp(struct iw_text *t, const struct iw_cap_ddp *e, bool over_t
 	if (!over_tcp)
 		print_chunk(t, &e->chunk);
 	if (e->has_header) {
-		iw_ddp_print(t, &e->hdr);
+		iw_wire_ddp_print(t, &e->hdr);
 		iw_text_fmt(t, ", length %U", (uint64_t)e->len);
 	} else if (over_tcp) {
 		iw_text_fmt(t, "FPDU with ULPDU_Length %u", e->segment_len);
@@ -376,7 +376,7 @@ static void print_sctp(struct iw_text *t, const struct iw_cap_sctp *e)
 	case IW_CAP_SCTP_ABORT:
 		iw_text_str(t, "SCTP ABORT");
 		if (e->cause)
-			iw_text_fmt(t, ": %s (cause %u)", iw_sctp_cause_name(e->cause),
+			iw_text_fmt(t, ": %s (cause %u)", iw_wire_sctp_cause_name(e->cause),
 				    (uint32_t)e->cause);
 		return;
 	case IW_CAP_SCTP_FORGOTTEN:

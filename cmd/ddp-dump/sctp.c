@@ -22,7 +22,7 @@
 static bool read_init(struct iw_sctp_init *out, uint8_t type, const uint8_t *value, size_t len)
 {
 	return (type == IW_SCTP_INIT || type == IW_SCTP_INIT_ACK) &&
-	       iw_sctp_init_decode(out, value, len) > 0;
+	       iw_wire_sctp_init_decode(out, value, len) > 0;
 }
 
 /* An INIT that does not belong to the association of these ends. */
@@ -293,7 +293,7 @@ static void read_adaptation(struct way *w, const uint8_t *p, size_t len)
 	struct iw_sctp_param param;
 	int n;
 
-	while ((n = iw_sctp_param_decode(&param, p, len)) > 0) {
+	while ((n = iw_wire_sctp_param_decode(&param, p, len)) > 0) {
 		if (param.type == IW_SCTP_PARAM_ADAPTATION && param.value_len >= 4) {
 			w->has_adaptation = true;
 			w->adaptation = iw_get_be32(param.value);
@@ -547,7 +547,7 @@ static void on_chunk(struct iw_cap *c, struct flow *f, uint8_t type, uint8_t fla
 	}
 	switch (type) {
 	case IW_SCTP_DATA:
-		if (iw_sctp_data_decode(&data, value, value_len) > 0)
+		if (iw_wire_sctp_data_decode(&data, value, value_len) > 0)
 			on_data(c, f, d, flags, &data,
 				len - (IW_SCTP_DATA_HDR_LEN - IW_SCTP_CHUNK_HDR_LEN));
 		return;
@@ -577,7 +577,7 @@ static enum iw_cap_crc verdict(const uint8_t *p, size_t len)
 {
 	uint32_t field = iw_get_le32(p + CRC_AT);
 
-	if (field == iw_sctp_checksum(p, len))
+	if (field == iw_wire_sctp_checksum(p, len))
 		return IW_CAP_CRC_GOOD;
 	return field ? IW_CAP_CRC_BAD : IW_CAP_CRC_OFF;
 }
@@ -633,7 +633,7 @@ static void begin_packet(struct iw_cap *c, struct flow *f)
 		struct iw_fault *why = tell_error(c, f, c->cur_dir);
 
 		iw_fail(why, IW_E_FORMAT, "sctp: checksum %x, expected %x", iw_get_le32(p + CRC_AT),
-			iw_sctp_checksum(p, c->pkt.end));
+			iw_wire_sctp_checksum(p, c->pkt.end));
 		why->clause = "RFC 9260 6.8";
 	}
 }

@@ -61,8 +61,8 @@ enum shape segment_shape(const uint8_t *head, size_t head_len, uint16_t ulpdu_le
 
 	if (head_len < IW_MPA_HEAD_LEN)
 		return SHAPE_NONE;
-	n = iw_ddp_decode(&h, head + IW_MPA_HEAD_LEN,
-			  IW_MIN(head_len - IW_MPA_HEAD_LEN, (size_t)ulpdu_len));
+	n = iw_wire_ddp_decode(&h, head + IW_MPA_HEAD_LEN,
+			       IW_MIN(head_len - IW_MPA_HEAD_LEN, (size_t)ulpdu_len));
 	if (n <= 0)
 		return SHAPE_NONE;
 	rule = rule_of(h.opcode);
@@ -147,7 +147,7 @@ void segment_decode(struct iw_cap *c, struct iw_cap_event *ev, const uint8_t *p,
 		    size_t len)
 {
 	struct iw_cap_ddp *e = &ev->ddp;
-	int n = iw_ddp_decode(&e->hdr, p, have);
+	int n = iw_wire_ddp_decode(&e->hdr, p, have);
 
 	e->segment_len = (uint32_t)len;
 	if (n <= 0)

@@ -457,14 +457,14 @@ static void on_control(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 
 	/* In a place of its own: fragments are let go before the event is fetched. */
 	memcpy(c->pd, m->p, have);
-	(void)iw_sctp_control_decode(&e->control, c->pd, have);
+	(void)iw_wire_sctp_control_decode(&e->control, c->pd, have);
 	e->chunk = chunk_of(c, m, e->control.ssn);
 	e->pd = e->control.pd;
 	e->pd_len = e->control.pd_len;
 	/* Also of what was not captured. */
 	e->control.pd_len = m->len - (IW_SCTP_SSN_LEN + 2);
 	if ((e->control.fn == IW_SCTP_FN_ENH_INITIATE || e->control.fn == IW_SCTP_FN_ENH_ACCEPT) &&
-	    iw_mpa_enhanced_decode(&e->enh, e->pd, e->pd_len) > 0) {
+	    iw_wire_mpa_enhanced_decode(&e->enh, e->pd, e->pd_len) > 0) {
 		e->enhanced = true;
 		e->pd += IW_MPA_ENHANCED_LEN;
 		e->pd_len -= IW_MPA_ENHANCED_LEN;

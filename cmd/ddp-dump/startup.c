@@ -299,7 +299,7 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 	bool fatal;
 
 	/* 0 with a Private Data that was not captured whole: the fields are filled all the same. */
-	(void)iw_mpa_frame_decode(&m->frame, w->buf, w->buf_len);
+	(void)iw_wire_mpa_frame_decode(&m->frame, w->buf, w->buf_len);
 	/* buf has another use from here on. */
 	memcpy(c->pd, w->buf + IW_MPA_FRAME_LEN, have);
 	m->pd = c->pd;
@@ -307,7 +307,7 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 	m->frame.pd = m->pd;
 	if (m->frame.flags & IW_MPA_S && m->frame.rev >= 2 && have >= IW_MPA_ENHANCED_LEN) {
 		m->enhanced = true;
-		(void)iw_mpa_enhanced_decode(&m->enh, m->pd, have);
+		(void)iw_wire_mpa_enhanced_decode(&m->enh, m->pd, have);
 		m->pd += IW_MPA_ENHANCED_LEN;
 		m->pd_len -= IW_MPA_ENHANCED_LEN;
 	}

@@ -303,7 +303,7 @@ static int work_status(struct opts *o, int *status, struct iw_fault *why)
 
 	(void)status;
 	if (o->cli->interface)
-		err = iw_xdp_ifindex(&ifindex, o->cli->interface, why);
+		err = iw_attach_ifindex(&ifindex, o->cli->interface, why);
 	if (!err)
 		err = iw_looks_find(&l, &n, o->cli->interface, o->keep.pins, why);
 	if (!err && n == 0 && !o->cli->json && !o->cli->quiet)

@@ -52,7 +52,7 @@ static int check_pin(const char *name, const struct iw_xdp_attached *a, const ch
 {
 	char holder[16];
 
-	if (!a->link || pinned != IW_XDP_NO_PIN || iw_xdp_holder(a->link, holder))
+	if (!a->link || pinned != IW_XDP_NO_PIN || iw_attach_holder(a->link, holder))
 		return 0;
 	return iw_fail(
 		why, IW_E_BUSY,
@@ -67,12 +67,12 @@ int iw_keep_detach(struct iw_detached *out, bool *done, const char *name, const 
 	enum iw_xdp_pinned pinned;
 	unsigned ifindex, left;
 	uint32_t pid;
-	int err = iw_xdp_ifindex(&ifindex, name, why);
+	int err = iw_attach_ifindex(&ifindex, name, why);
 
 	*out = (struct iw_detached){ .pin = false };
 	*done = false;
 	if (!err)
-		err = iw_xdp_attached(&out->a, ifindex, why);
+		err = iw_attach_is_attached(&out->a, ifindex, why);
 	if (err)
 		return err;
 	/* The kernel shows programs only with this capability. */
@@ -81,8 +81,8 @@ int iw_keep_detach(struct iw_detached *out, bool *done, const char *name, const 
 			why, IW_E_PERM,
 			"%s: this user may not look at program %u: it needs CAP_SYS_ADMIN: be root",
 			name, out->a.program);
-	pinned = iw_xdp_pinned(dir, name);
-	left = iw_xdp_dispatchers_left(ifindex, out->a.program);
+	pinned = iw_attach_pinned(dir, name);
+	left = iw_attach_dispatchers_left(ifindex, out->a.program);
 	if (!(force && (out->a.program || pinned != IW_XDP_NO_PIN || left > 0)) &&
 	    check_there(out, name, pins, pinned, left, why) != 0)
 		return 0;
@@ -91,14 +91,14 @@ int iw_keep_detach(struct iw_detached *out, bool *done, const char *name, const 
 		       check_pin(name, &out->a, dir, pinned, why) != 0))
 		return 0;
 	if (out->a.program)
-		err = iw_xdp_detach(&out->a, ifindex, why);
+		err = iw_attach_detach(&out->a, ifindex, why);
 	if (!err && pid)
 		iw_log_warn("%s: process %u now receives through the kernel, without XDP", name,
 			    pid);
 	if (!err && pinned != IW_XDP_NO_PIN)
-		err = iw_xdp_unpin(dir, name, why);
+		err = iw_attach_unpin(dir, name, why);
 	if (!err && force)
-		err = iw_xdp_clean_dispatchers(ifindex, why);
+		err = iw_attach_clean_dispatchers(ifindex, why);
 	out->pin = pinned != IW_XDP_NO_PIN;
 	out->left = force ? left : 0;
 	*done = err == 0;

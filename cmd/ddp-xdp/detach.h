@@ -19,7 +19,7 @@ struct iw_detached {
  * @force: also detaches a program that a process uses or that is not part of iwarp-tools, and removes the
  * dispatchers and pins that former programs left. *done false: nothing is attached, the program is not pinned in
  * @pins (NULL: it is pinned elsewhere), a process uses it, or it is not part of iwarp-tools; *why has the reason.
- * Errors as iw_xdp_detach, iw_xdp_unpin and iw_xdp_clean_dispatchers.
+ * Errors as iw_attach_detach, iw_attach_unpin and iw_attach_clean_dispatchers.
  */
 IW_MUST_CHECK int iw_keep_detach(struct iw_detached *out, bool *done, const char *interface,
 				 const char *pins, bool force, struct iw_fault *why);

@@ -65,7 +65,7 @@ _Noreturn static void hold(int link)
 	/* It has no work to do, so it needs no rights; where they cannot be dropped it does no harm. */
 	if (iw_os_priv_drop(&why) < 0)
 		errno = 0;
-	while (iw_xdp_link_holds(only))
+	while (iw_attach_link_holds(only))
 		(void)poll(NULL, 0, 1000);
 	_exit(IW_EXIT_OK);
 }
@@ -86,7 +86,7 @@ static int give_to_keeper(struct iw_kept *k, const struct iw_keep_cfg *cfg, stru
 	case IW_KEEP_HOLDER:
 		return start_holder(k, why);
 	case IW_KEEP_PIN:
-		return iw_xdp_pin(k->link, cfg->pins, cfg->interface, why);
+		return iw_attach_pin(k->link, cfg->pins, cfg->interface, why);
 	case IW_KEEP_FOREGROUND:
 		k->holder = getpid();
 		return 0;
@@ -100,13 +100,13 @@ static void warn_of_leftovers(const char *name, unsigned ifindex, const char *pi
 {
 	struct iw_xdp_attached a;
 
-	if (iw_xdp_attached(&a, ifindex, NULL) == 0 &&
-	    iw_xdp_dispatchers_left(ifindex, a.program) > 0)
+	if (iw_attach_is_attached(&a, ifindex, NULL) == 0 &&
+	    iw_attach_dispatchers_left(ifindex, a.program) > 0)
 		iw_log_warn(
 			"/sys/fs/bpf/xdp: leftovers of a former dispatcher of %s; remove them with "
 			"`ddp-xdp detach -I %s --force-clean`",
 			name, name);
-	if (iw_xdp_pinned(pins, name) == IW_XDP_STALE)
+	if (iw_attach_pinned(pins, name) == IW_XDP_STALE)
 		iw_log_warn(
 			"%s/%s: leftover pin of a link without a program; remove it with `ddp-xdp detach -I "
 			"%s --force-clean`",
@@ -133,20 +133,20 @@ int iw_keep_attach(struct iw_kept *k, const struct iw_keep_cfg *cfg, struct iw_f
 	int err;
 
 	*k = (struct iw_kept){ .link = -1 };
-	err = iw_xdp_ifindex(&k->ifindex, name, why);
+	err = iw_attach_ifindex(&k->ifindex, name, why);
 	if (err)
 		return err;
 	if (cfg->program == IW_KEEP_STEER)
 		warn_of_link(name);
 	warn_of_leftovers(name, k->ifindex, cfg->pins);
-	k->offloads_before = iw_xdp_offloads(name);
+	k->offloads_before = iw_attach_offloads(name);
 	err = attach_program(k, cfg, why);
 	if (!err)
-		err = iw_xdp_attached(&k->a, k->ifindex, why);
+		err = iw_attach_is_attached(&k->a, k->ifindex, why);
 	if (err)
 		return err;
-	k->offloads_after = iw_xdp_offloads(name);
-	k->queues = iw_xdp_queues(name);
+	k->offloads_after = iw_attach_offloads(name);
+	k->queues = iw_attach_queues(name);
 	return give_to_keeper(k, cfg, why);
 }
 
@@ -155,7 +155,7 @@ int iw_keep_stay(const struct iw_kept *k, const char *interface, struct iw_fault
 	struct pollfd pfd = { .fd = iw_signals_fd(), .events = POLLIN };
 
 	while (poll(&pfd, 1, 1000) <= 0)
-		if (!iw_xdp_link_holds(k->link))
+		if (!iw_attach_link_holds(k->link))
 			return iw_fail(why, IW_E_NOENT,
 				       "interface %s: another process detached the program",
 				       interface);
@@ -175,7 +175,7 @@ static void put_offloads_json(struct iw_json *w, const char *key, unsigned bits)
 	iw_json_open_array(w, key);
 	for (unsigned bit = 1; bit <= IW_XDP_TX_CSUM; bit <<= 1)
 		if (bits & bit)
-			iw_json_str(w, NULL, iw_xdp_offload_name((enum iw_xdp_offload)bit));
+			iw_json_str(w, NULL, iw_attach_offload_name((enum iw_xdp_offload)bit));
 	iw_json_close(w);
 }
 
@@ -219,7 +219,7 @@ void iw_keep_print(const struct iw_keep_cfg *cfg, const struct iw_kept *k)
 	for (unsigned bit = 1; bit <= IW_XDP_TX_CSUM; bit <<= 1)
 		if (lost & bit)
 			printf("%s: offload %s was switched off\n", name,
-			       iw_xdp_offload_name((enum iw_xdp_offload)bit));
+			       iw_attach_offload_name((enum iw_xdp_offload)bit));
 	if (cfg->program == IW_KEEP_MPA)
 		printf("%s: while mpa is attached, a frame must fit one buffer: lro stays off, and the other "
 		       "end of a veth pair sends without segmentation offload\n",

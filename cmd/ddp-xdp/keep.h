@@ -50,7 +50,7 @@ struct iw_kept {
 
 /*
  * Attaches the program and gives it to its keeper; the log warns of what others left behind there. Errors as
- * iw_steer_open, iw_observe_open and iw_xdp_pin, and IW_E_OS when no process can be made. iw_keep_free(out) is due
+ * iw_steer_open, iw_observe_open and iw_attach_pin, and IW_E_OS when no process can be made. iw_keep_free(out) is due
  * in any case.
  */
 IW_MUST_CHECK int iw_keep_attach(struct iw_kept *out, const struct iw_keep_cfg *cfg,

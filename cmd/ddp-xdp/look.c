@@ -17,10 +17,10 @@ static int open_look(struct iw_look *l, struct iw_fault *why)
 {
 	int err;
 
-	l->queues = iw_xdp_queues(l->name);
-	l->holder = iw_xdp_holder(l->a.link, l->holder_name);
-	l->pinned = iw_xdp_pinned(l->pins, l->name);
-	l->dispatchers_left = iw_xdp_dispatchers_left(l->ifindex, l->a.program);
+	l->queues = iw_attach_queues(l->name);
+	l->holder = iw_attach_holder(l->a.link, l->holder_name);
+	l->pinned = iw_attach_pinned(l->pins, l->name);
+	l->dispatchers_left = iw_attach_dispatchers_left(l->ifindex, l->a.program);
 	if (l->a.owner == IW_XDP_STEER || l->a.inside)
 		err = iw_steer_look(&l->steer, l->name, why);
 	else if (l->a.owner == IW_XDP_OBSERVE)
@@ -38,7 +38,7 @@ static int read_look(struct iw_look *l, struct iw_fault *why)
 	/* The kernel reports a removed interface as one without a program. */
 	if (!if_indextoname(l->ifindex, name))
 		return iw_fail(why, IW_E_NOENT, "interface %s: it was removed", l->name);
-	err = iw_xdp_attached(&l->a, l->ifindex, why);
+	err = iw_attach_is_attached(&l->a, l->ifindex, why);
 	if (err)
 		return err;
 	l->at_before = l->at;
@@ -81,7 +81,7 @@ int iw_looks_find(struct iw_look **out, size_t *n, const char *interface, const 
 			continue;
 		*l = (struct iw_look){ .pins = pins, .ifindex = all[i].if_index };
 		snprintf(l->name, sizeof(l->name), "%s", all[i].if_name);
-		err = iw_xdp_attached(&l->a, l->ifindex, why);
+		err = iw_attach_is_attached(&l->a, l->ifindex, why);
 		if (err || (!named && l->a.program == 0))
 			continue;
 		++*n;

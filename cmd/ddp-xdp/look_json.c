@@ -180,7 +180,7 @@ int iw_look_json(struct iw_json *w, const struct iw_look *l, struct iw_fault *wh
 	iw_json_begin(w, "status");
 	iw_json_str(w, "interface", l->name);
 	iw_json_u64(w, "ifindex", l->ifindex);
-	iw_json_str(w, "owner", iw_xdp_owner_name(l->a.owner));
+	iw_json_str(w, "owner", iw_attach_owner_name(l->a.owner));
 	iw_json_u64(w, "queues", l->queues);
 	if (l->a.program) {
 		iw_json_str(w, "name", l->a.name);

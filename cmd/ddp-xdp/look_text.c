@@ -29,7 +29,7 @@ static void print_who(const struct iw_look *l)
 		       l->name, l->a.native ? "native" : "generic", l->a.program);
 		return;
 	}
-	printf("%s: %s (%s), %s mode, program %u", l->name, iw_xdp_owner_name(l->a.owner),
+	printf("%s: %s (%s), %s mode, program %u", l->name, iw_attach_owner_name(l->a.owner),
 	       l->a.name, l->a.native ? "native" : "generic", l->a.program);
 	if (l->holder)
 		printf(", kept by process %d (%s)\n", l->holder, l->holder_name);

@@ -21,7 +21,7 @@ static size_t put_pd(uint8_t *pd, const struct iw_ask *a)
 						   .ird = a->ird,
 						   .ord = a->ord };
 
-		n += (size_t)iw_mpa_enhanced_encode(pd, IW_MPA_ENHANCED_LEN, &e);
+		n += (size_t)iw_wire_mpa_enhanced_encode(pd, IW_MPA_ENHANCED_LEN, &e);
 	}
 	if (a->block) {
 		memcpy(pd + n, block_magic, sizeof(block_magic));
@@ -41,7 +41,7 @@ size_t iw_ask_encode(uint8_t dst[static IW_ASK_MAX], const struct iw_ask *a)
 	f.flags = (uint8_t)((a->markers ? IW_MPA_M : 0) | (a->crc ? IW_MPA_C : 0) |
 			    (a->enhanced ? IW_MPA_S : 0) | (a->reserved & IW_MPA_RES));
 	f.pd_len = (uint16_t)put_pd(dst + IW_MPA_FRAME_LEN, a);
-	iw_mpa_frame_encode(dst, IW_MPA_FRAME_LEN, &f);
+	iw_wire_mpa_frame_encode(dst, IW_MPA_FRAME_LEN, &f);
 	return IW_MPA_FRAME_LEN + f.pd_len;
 }
 

@@ -127,7 +127,7 @@ static size_t same_as_key(const uint8_t *rx, size_t len)
 	uint8_t want[IW_MPA_FRAME_LEN];
 	size_t i = 0;
 
-	iw_mpa_frame_encode(want, sizeof(want), &f);
+	iw_wire_mpa_frame_encode(want, sizeof(want), &f);
 	len = IW_MIN(len, (size_t)IW_MPA_KEY_LEN);
 	while (i < len && rx[i] == want[i])
 		i++;
@@ -223,7 +223,7 @@ static int cut_short(struct trial *t)
 
 	if (p->rx_len) {
 		/* The length is known when the header is there. */
-		(void)iw_mpa_frame_decode(&f, p->rx, p->rx_len);
+		(void)iw_wire_mpa_frame_decode(&f, p->rx, p->rx_len);
 		(void)iw_fail(
 			why, IW_E_MPA_FRAME,
 			"%U of %s%U octets of a Reply were received, then %s; see the log of that listener, and of a relay before it",
@@ -275,7 +275,7 @@ static int await_reply(struct trial *t, struct iw_mpa_frame *f)
 	struct iw_play *p = &t->play;
 
 	for (;;) {
-		int ret = iw_mpa_frame_decode(f, p->rx, p->rx_len);
+		int ret = iw_wire_mpa_frame_decode(f, p->rx, p->rx_len);
 
 		if (is_foreign(p))
 			return foreign(t);
@@ -305,7 +305,7 @@ static void take_reply(struct trial *t, const struct iw_mpa_frame *f)
 	/* S is a reserved bit below Rev 2. */
 	a->enhanced = f->rev >= 2 && f->flags & IW_MPA_S && f->pd_len >= IW_MPA_ENHANCED_LEN;
 	if (a->enhanced)
-		off += (size_t)iw_mpa_enhanced_decode(&a->e, a->raw + off, end - off);
+		off += (size_t)iw_wire_mpa_enhanced_decode(&a->e, a->raw + off, end - off);
 	if (t->ask->block && iw_ask_is_block(a->raw + off, end - off, &a->block))
 		off += IW_MPA_BLOCK_LEN;
 	a->pd_off = off;
@@ -377,7 +377,7 @@ static void terminate_came(struct trial *t, const uint8_t *payload, size_t len)
 		t->out->siw_order = iw_terminate_decode_siw(&meant, m, payload, len);
 		if (t->out->siw_order)
 			*m = meant;
-		iw_term_print(&text, IW_TERM((uint32_t)m->layer, (uint32_t)m->etype, m->code));
+		iw_wire_term_print(&text, IW_TERM((uint32_t)m->layer, (uint32_t)m->etype, m->code));
 	}
 	(void)iw_fail(&why, IW_E_PEER_TERMINATE, "the peer sent a Terminate: %s%s",
 		      t->out->terminated ? what : "too short to decode",
@@ -405,7 +405,7 @@ static void ulpdu_came(struct trial *t, const struct iw_codec_ulpdu *u)
 {
 	struct iw_fault why = { 0 };
 	struct iw_ddp h;
-	int n = iw_ddp_decode(&h, u->data, u->len);
+	int n = iw_wire_ddp_decode(&h, u->data, u->len);
 
 	t->out->fpdus++;
 	began_a_read(t, u->pos);
@@ -445,7 +445,7 @@ static int send_ulpdu(struct trial *t, const struct iw_ddp *h, const uint8_t *bo
 {
 	uint8_t ulpdu[IW_DDP_HDR_MAX + IW_RDMAP_TERM_MAX];
 	const uint8_t *octets;
-	size_t len = (size_t)iw_ddp_encode(ulpdu, sizeof(ulpdu), h);
+	size_t len = (size_t)iw_wire_ddp_encode(ulpdu, sizeof(ulpdu), h);
 	int err;
 
 	if (body_len)

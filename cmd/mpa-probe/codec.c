@@ -69,7 +69,7 @@ static int agree(struct iw_codec *c, const struct iw_codec_cfg *cfg, struct iw_f
 
 	iw_mpa_start(c->mpa, 0);
 	iw_mpa_tx_startup_sent(c->mpa, iw_mpa_tx_startup(c->mpa).len);
-	iw_mpa_frame_encode(reply, sizeof(reply), &f);
+	iw_wire_mpa_frame_encode(reply, sizeof(reply), &f);
 	n = push(c, reply, sizeof(reply), &taken);
 	assert(n == 1 && taken == sizeof(reply));
 	n = iw_mpa_next(c->mpa, &u, why);

@@ -12,7 +12,7 @@
 #include "mpa-probe/show.h"
 #include "util/text.h"
 
-int iw_conn_status(const struct iw_fault *f)
+int iw_probe_conn_status(const struct iw_fault *f)
 {
 	return f->err == IW_E_FORMAT ? IW_EXIT_NO : iw_exit_status(f->err);
 }
@@ -193,7 +193,7 @@ static void frame_json(struct iw_json *w, const char *key, const uint8_t *frame,
 	if (!frame)
 		return;
 	iw_json_open_object(w, key);
-	iw_frame_write_json(w, frame, len);
+	iw_probe_frame_write_json(w, frame, len);
 	iw_json_close(w);
 }
 
@@ -224,10 +224,10 @@ void iw_serve_show_request(struct iw_serve_show *s, const struct iw_shim_report 
 	if (s->quiet)
 		return;
 	iw_text_init(&t, asked, sizeof(asked));
-	iw_frame_show(&t, r->request, r->request_len);
+	iw_probe_frame_show(&t, r->request, r->request_len);
 	iw_text_init(&t, answered, sizeof(answered));
 	if (r->reply)
-		iw_frame_show(&t, r->reply, r->reply_len);
+		iw_probe_frame_show(&t, r->reply, r->reply_len);
 	printf("%s: Request %s\n", r->peer, asked);
 	printf("%s: %s%s: %s%s%s%s%s\n", r->peer, r->persona->name, emulated(r->persona),
 	       iw_persona_verdict_name(r->verdict), r->reply ? ", Reply " : "",

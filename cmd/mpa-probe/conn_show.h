@@ -20,7 +20,7 @@
  * The exit status for a connection that ended so. What a peer did or said against the protocol is an
  * answer, also against rping's, which is IW_E_FORMAT.
  */
-int iw_conn_status(const struct iw_fault *f);
+int iw_probe_conn_status(const struct iw_fault *f);
 
 /*
  * How a client's conversation went, in words on standard error too where they help; w: as the

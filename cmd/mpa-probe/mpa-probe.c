@@ -464,7 +464,7 @@ static bool own_request(const struct opts *o, struct iw_ask *ask)
 
 static int show(struct opts *o, const struct iw_probe_result *r, int status)
 {
-	unsigned columns = iw_term_columns(fileno(stdout));
+	unsigned columns = iw_cli_columns(fileno(stdout));
 	int err;
 
 	if (o->cli.json)
@@ -571,7 +571,7 @@ static int run_ping(struct opts *o)
 	iw_rping_run_free(run);
 	if (err)
 		return iw_cli_fail(&o->cli, &why);
-	status = iw_conn_status(&out.left.fault);
+	status = iw_probe_conn_status(&out.left.fault);
 	if (iw_rping_show(o->cli.json ? &o->cli.out : NULL, &cfg, &out, status) != 0)
 		status = IW_EXIT_FAILED;
 	return status;

@@ -131,12 +131,12 @@ static void put_reply(struct asked *a, uint8_t flags, const struct iw_mpa_enhanc
 	size_t n = 0;
 
 	if (e)
-		n += (size_t)iw_mpa_enhanced_encode(body, IW_MPA_ENHANCED_LEN, e);
+		n += (size_t)iw_wire_mpa_enhanced_encode(body, IW_MPA_ENHANCED_LEN, e);
 	pd_len = IW_MIN(pd_len, IW_MPA_PD_MAX - n);
 	if (pd_len)
 		memcpy(body + n, pd, pd_len);
 	f.pd_len = (uint16_t)(n + pd_len);
-	iw_mpa_frame_encode(a->out->reply, IW_MPA_FRAME_LEN, &f);
+	iw_wire_mpa_frame_encode(a->out->reply, IW_MPA_FRAME_LEN, &f);
 	a->out->reply_len = IW_MPA_FRAME_LEN + f.pd_len;
 }
 
@@ -289,7 +289,7 @@ static void decide(struct asked *a)
 	}
 	a->enhanced = wants;
 	if (wants)
-		iw_mpa_enhanced_decode(&a->e, a->f.pd, a->f.pd_len);
+		iw_wire_mpa_enhanced_decode(&a->e, a->f.pd, a->f.pd_len);
 	if (a->f.flags & IW_MPA_M && a->p->refuses_markers)
 		reject(a, (uint8_t)(a->f.flags & ~IW_MPA_M), wants ? &zero : NULL, NULL, 0,
 		       "M = 1: it does not support markers");
@@ -324,7 +324,7 @@ void iw_persona_answer(struct iw_persona_answer *out, const struct iw_persona_cf
 	int ret;
 
 	memset(out, 0, sizeof(*out));
-	ret = iw_mpa_frame_decode(&a.f, octets, len);
+	ret = iw_wire_mpa_frame_decode(&a.f, octets, len);
 	if (len < IW_MPA_FRAME_LEN) {
 		out->need = IW_MPA_FRAME_LEN;
 		return;

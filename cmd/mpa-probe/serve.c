@@ -28,7 +28,7 @@ static void on_left(struct server *s, const struct iw_serve_visit *v)
 {
 	s->served++;
 	if (s->cfg->once)
-		s->status = iw_conn_status(v->fault);
+		s->status = iw_probe_conn_status(v->fault);
 	iw_serve_show_visit(s->show, v);
 }
 
@@ -43,26 +43,26 @@ static int serve_sink(struct server *s, struct iw_fault *why)
 					 .trace = s->cfg->trace,
 					 .trace_ctx = s->cfg->trace_ctx };
 	struct iw_sink_news news;
-	struct iw_sink *sink;
-	int err = iw_sink_new(&sink, &cfg, why);
+	struct iw_probe_sink *sink;
+	int err = iw_probe_sink_new(&sink, &cfg, why);
 
 	if (err)
 		return err;
 	err = iw_confine_plain(s->cfg->cli, IW_CONFINE_LISTENS, why);
 	if (err) {
-		iw_sink_free(sink);
+		iw_probe_sink_free(sink);
 		return err;
 	}
-	iw_serve_show_listening(s->show, iw_sink_addr(sink), iw_sink_port(sink), "sink",
+	iw_serve_show_listening(s->show, iw_probe_sink_addr(sink), iw_probe_sink_port(sink), "sink",
 				!s->conn.host);
-	while (!s->show->err && (err = iw_sink_next(sink, &news, why)) == 0 &&
+	while (!s->show->err && (err = iw_probe_sink_next(sink, &news, why)) == 0 &&
 	       news.kind != IW_SINK_STOPPED)
 		if (news.kind == IW_SINK_LEFT)
 			on_left(s, &(struct iw_serve_visit){ .info = &news.info,
 							     .fault = &news.fault,
 							     .sends = news.sends,
 							     .octets = news.octets });
-	iw_sink_free(sink);
+	iw_probe_sink_free(sink);
 	return err;
 }
 

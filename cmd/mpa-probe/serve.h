@@ -35,7 +35,7 @@ struct iw_serve_cfg {
 /*
  * Until the process is asked to stop (cli/signals.h), once is done, or show->err is set. 0: *status is
  * the exit status: of the one connection of once, else IW_EXIT_OK. Negative: it cannot go on; as of
- * iw_sink_new and iw_rping_run_new.
+ * iw_probe_sink_new and iw_rping_run_new.
  */
 IW_MUST_CHECK int iw_serve(const struct iw_serve_cfg *cfg, struct iw_serve_show *show, int *status,
 			   struct iw_fault *why);

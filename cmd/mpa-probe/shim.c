@@ -243,7 +243,7 @@ static void send_terminate(struct shim_llp *s)
 	uint8_t ulpdu[IW_DDP_HDR_MAX + IW_RDMAP_TERM_MIN];
 	struct iw_fault ignored = { 0 };
 	const uint8_t *octets;
-	size_t len = (size_t)iw_ddp_encode(ulpdu, sizeof(ulpdu), &h);
+	size_t len = (size_t)iw_wire_ddp_encode(ulpdu, sizeof(ulpdu), &h);
 
 	len += (size_t)iw_terminate_encode(ulpdu + len, sizeof(ulpdu) - len, &t);
 	len = iw_codec_put(s->watch, ulpdu, len, &octets);
@@ -254,7 +254,7 @@ static bool is_stag0(const struct iw_codec_ulpdu *u)
 {
 	struct iw_ddp h;
 
-	return iw_ddp_decode(&h, u->data, u->len) > 0 && h.tagged && h.stag == 0;
+	return iw_wire_ddp_decode(&h, u->data, u->len) > 0 && h.tagged && h.stag == 0;
 }
 
 /* Octets that arrived, on their way to the engine. True: the connection ends here. */
@@ -447,7 +447,7 @@ static void report_no_reply(struct shim_llp *s)
 
 	if (s->reported || s->request_len == 0)
 		return;
-	whole = iw_mpa_frame_decode(&f, s->request, s->request_len);
+	whole = iw_wire_mpa_frame_decode(&f, s->request, s->request_len);
 	iw_text_init(&t, text, sizeof(text));
 	if (s->native && f.kind == IW_MPA_REQUEST && f.rev > most)
 		/* The header was rejected: the rest is not read. */

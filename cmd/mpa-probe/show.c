@@ -32,7 +32,7 @@ static bool view(struct view *v, const uint8_t *frame, size_t len)
 	bool whole;
 
 	*v = (struct view){ .enhanced = false };
-	whole = iw_mpa_frame_decode(&v->f, frame, len) > 0;
+	whole = iw_wire_mpa_frame_decode(&v->f, frame, len) > 0;
 	v->header = whole || v->f.kind != IW_MPA_OTHER;
 	if (!whole)
 		return false;
@@ -40,7 +40,7 @@ static bool view(struct view *v, const uint8_t *frame, size_t len)
 	v->pd_len = v->f.pd_len;
 	v->enhanced = v->f.rev >= 2 && v->f.flags & IW_MPA_S && v->pd_len >= IW_MPA_ENHANCED_LEN;
 	if (v->enhanced) {
-		iw_mpa_enhanced_decode(&v->e, v->pd, v->pd_len);
+		iw_wire_mpa_enhanced_decode(&v->e, v->pd, v->pd_len);
 		v->pd += IW_MPA_ENHANCED_LEN;
 		v->pd_len -= IW_MPA_ENHANCED_LEN;
 	}
@@ -66,7 +66,7 @@ static void show_pd(struct iw_text *t, const uint8_t *pd, size_t len)
 	iw_text_octets(t, pd, len);
 }
 
-void iw_frame_show(struct iw_text *t, const uint8_t *frame, size_t len)
+void iw_probe_frame_show(struct iw_text *t, const uint8_t *frame, size_t len)
 {
 	struct view v;
 	bool whole = view(&v, frame, len);
@@ -137,7 +137,7 @@ static void pd_json(struct iw_json *w, const uint8_t *pd, size_t len)
 	iw_json_close(w);
 }
 
-void iw_frame_write_json(struct iw_json *w, const uint8_t *frame, size_t len)
+void iw_probe_frame_write_json(struct iw_json *w, const uint8_t *frame, size_t len)
 {
 	struct view v;
 
@@ -217,7 +217,7 @@ static void transport_json(struct iw_json *w, const struct iw_answer *a)
 	iw_json_u64(w, "tcp_rtt_ns", a->facts.rtt_ns);
 	iw_json_u64(w, "mss_octets", a->facts.mss);
 	iw_json_u64(w, "path_mtu_octets", a->facts.pmtu);
-	iw_json_u64(w, "mulpdu_octets", iw_mpa_mulpdu(a->facts.mss, a->tx_markers));
+	iw_json_u64(w, "mulpdu_octets", iw_wire_mpa_mulpdu(a->facts.mss, a->tx_markers));
 }
 
 static void cell_json(struct iw_json *w, const struct iw_cell *c)
@@ -227,12 +227,12 @@ static void cell_json(struct iw_json *w, const struct iw_cell *c)
 	size_t len = iw_ask_encode(request, &c->ask);
 
 	iw_json_open_object(w, "request");
-	iw_frame_write_json(w, request, len);
+	iw_probe_frame_write_json(w, request, len);
 	iw_json_close(w);
 	transport_json(w, a);
 	if (has_reply(a)) {
 		iw_json_open_object(w, "reply");
-		iw_frame_write_json(w, a->raw, a->raw_len);
+		iw_probe_frame_write_json(w, a->raw, a->raw_len);
 		if (a->block)
 			iw_json_u64(w, "libiwarp_block", a->block);
 		iw_json_close(w);
@@ -487,7 +487,7 @@ static void show_transport(struct rows *r, const struct iw_answer *a)
 {
 	begin(r, "MSS");
 	iw_text_fmt(&r->t, "%u octets, MULPDU %U, path MTU %u", a->facts.mss,
-		    (uint64_t)iw_mpa_mulpdu(a->facts.mss, a->tx_markers), a->facts.pmtu);
+		    (uint64_t)iw_wire_mpa_mulpdu(a->facts.mss, a->tx_markers), a->facts.pmtu);
 	end(r);
 }
 
@@ -601,7 +601,7 @@ static void show_refusal(const struct iw_probe_result *r, FILE *f)
 	if (a->outcome == IW_OUT_REFUSED) {
 		iw_text_fmt(&t, "%s: speaks MPA, but refuses the connection", r->target);
 		iw_text_str(&t, "\n  Reply         ");
-		iw_frame_show(&t, a->raw, a->raw_len);
+		iw_probe_frame_show(&t, a->raw, a->raw_len);
 		iw_text_fmt(&t, "\n  then          %s",
 			    a->ending == IW_END_FIN     ? "the peer closed the connection"
 			    : a->ending == IW_END_RESET ? "the peer reset the connection"

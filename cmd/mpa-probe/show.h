@@ -27,9 +27,9 @@ IW_MUST_CHECK int iw_probe_write_json(struct iw_json *w, const struct iw_probe_r
 
 /* A Request or Reply as keys of the object that is open: flags, Rev, what RFC 6581 adds, Private
  * Data. */
-void iw_frame_write_json(struct iw_json *w, const uint8_t *frame, size_t len);
+void iw_probe_frame_write_json(struct iw_json *w, const uint8_t *frame, size_t len);
 /* "Rev 2 C=1 M=0 R=0 enhanced peer-to-peer RTR Write IRD 16 ORD 16 Private Data 3 "abc" 616263":
  * one line. */
-void iw_frame_show(struct iw_text *t, const uint8_t *frame, size_t len);
+void iw_probe_frame_show(struct iw_text *t, const uint8_t *frame, size_t len);
 
 #endif

@@ -23,7 +23,7 @@
 
 struct guest {
 	struct iw_list all;
-	struct iw_sink *sink;
+	struct iw_probe_sink *sink;
 	struct iw_qp *qp;
 	uint64_t seen;    /* when the connection began, or payload was noticed last */
 	uint64_t payload; /* octets that had arrived then */
@@ -32,7 +32,7 @@ struct guest {
 	struct iw_fault fault; /* ours */
 };
 
-struct iw_sink {
+struct iw_probe_sink {
 	struct iw_sink_cfg cfg;
 	struct iw_ctx *ctx;
 	struct iw_pd *pd;
@@ -62,7 +62,7 @@ static int post(struct guest *g)
 	return iw_post_recv(g->qp, 0, g->sink->scrap, RECV_CAP);
 }
 
-static struct guest *new_guest(struct iw_sink *s)
+static struct guest *new_guest(struct iw_probe_sink *s)
 {
 	struct iw_qp_attr attr = { .size = sizeof(attr),
 				   .send_cq = s->cq,
@@ -98,7 +98,7 @@ static void send_away(struct guest *g, const struct iw_fault *why)
 	iw_abort(g->qp);
 }
 
-static uint64_t idle_ns(const struct iw_sink *s)
+static uint64_t idle_ns(const struct iw_probe_sink *s)
 {
 	return s->cfg.idle_ns ? s->cfg.idle_ns : IDLE_NS;
 }
@@ -115,7 +115,7 @@ static void note_payload(struct guest *g, uint64_t now)
 }
 
 /* The established connection that has been without payload for the longest time; NULL: there is none. */
-static struct guest *idlest(struct iw_sink *s, uint64_t now)
+static struct guest *idlest(struct iw_probe_sink *s, uint64_t now)
 {
 	struct guest *found = NULL;
 
@@ -132,7 +132,7 @@ static struct guest *idlest(struct iw_sink *s, uint64_t now)
 }
 
 /* All places are taken. True: one of them is free now. */
-static bool make_room(struct iw_sink *s)
+static bool make_room(struct iw_probe_sink *s)
 {
 	uint64_t yield = s->cfg.yield_ns ? s->cfg.yield_ns : YIELD_NS;
 	uint64_t now = iw_os_now(), least = IW_MIN(idle_ns(s), yield);
@@ -148,7 +148,7 @@ static bool make_room(struct iw_sink *s)
 	return true;
 }
 
-static void on_request(struct iw_sink *s, struct iw_conn_req *req)
+static void on_request(struct iw_probe_sink *s, struct iw_conn_req *req)
 {
 	uint32_t most = s->cfg.once ? 1 : s->cfg.clients ? s->cfg.clients : CLIENTS;
 	struct guest *g;
@@ -195,7 +195,7 @@ static void on_completion(const struct iw_wc *wc)
 }
 
 /* True: *news. */
-static bool on_event(struct iw_sink *s, struct iw_async_event *ev, struct iw_sink_news *news)
+static bool on_event(struct iw_probe_sink *s, struct iw_async_event *ev, struct iw_sink_news *news)
 {
 	struct guest *g = ev->qp ? iw_qp_user(ev->qp) : NULL;
 
@@ -245,7 +245,7 @@ static uint64_t patience(struct guest *g, uint64_t idle, uint64_t now)
 }
 
 /* How long until somebody's patience may end; negative: for ever. */
-static int64_t keep_time(struct iw_sink *s)
+static int64_t keep_time(struct iw_probe_sink *s)
 {
 	uint64_t idle = idle_ns(s), now = iw_os_now(), next = s->stop_at;
 
@@ -259,7 +259,7 @@ static int64_t keep_time(struct iw_sink *s)
 }
 
 /* Asked to stop: everybody is told, and has a moment to leave. True: that is over. */
-static bool stopped(struct iw_sink *s)
+static bool stopped(struct iw_probe_sink *s)
 {
 	if (s->done || (s->cfg.once && s->nguests == 0 && s->cfg.shim && s->cfg.shim->turned_away))
 		return true;
@@ -280,7 +280,7 @@ static bool stopped(struct iw_sink *s)
 	return s->nguests == 0 || iw_os_now() >= s->stop_at;
 }
 
-int iw_sink_next(struct iw_sink *s, struct iw_sink_news *news, struct iw_fault *why)
+int iw_probe_sink_next(struct iw_probe_sink *s, struct iw_sink_news *news, struct iw_fault *why)
 {
 	struct iw_async_event ev;
 	struct iw_wc wc;
@@ -308,17 +308,17 @@ int iw_sink_next(struct iw_sink *s, struct iw_sink_news *news, struct iw_fault *
 
 /* --- life --- */
 
-const char *iw_sink_addr(const struct iw_sink *s)
+const char *iw_probe_sink_addr(const struct iw_probe_sink *s)
 {
 	return iw_listener_addr(s->listener);
 }
 
-uint16_t iw_sink_port(const struct iw_sink *s)
+uint16_t iw_probe_sink_port(const struct iw_probe_sink *s)
 {
 	return iw_listener_port(s->listener);
 }
 
-static int open_sink(struct iw_sink *s, struct iw_fault *why)
+static int open_sink(struct iw_probe_sink *s, struct iw_fault *why)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr),
 				    .setup_ns = s->cfg.setup_ns,
@@ -337,9 +337,10 @@ static int open_sink(struct iw_sink *s, struct iw_fault *why)
 	return iw_listen(&s->listener, s->ctx, &s->cfg.conn, why);
 }
 
-int iw_sink_new(struct iw_sink **out, const struct iw_sink_cfg *cfg, struct iw_fault *why)
+int iw_probe_sink_new(struct iw_probe_sink **out, const struct iw_sink_cfg *cfg,
+		      struct iw_fault *why)
 {
-	struct iw_sink *s = calloc(1, sizeof(*s));
+	struct iw_probe_sink *s = calloc(1, sizeof(*s));
 	int err;
 
 	*out = NULL;
@@ -351,14 +352,14 @@ int iw_sink_new(struct iw_sink **out, const struct iw_sink_cfg *cfg, struct iw_f
 	iw_list_init(&s->guests);
 	err = open_sink(s, why);
 	if (err) {
-		iw_sink_free(s);
+		iw_probe_sink_free(s);
 		return err;
 	}
 	*out = s;
 	return 0;
 }
 
-void iw_sink_free(struct iw_sink *s)
+void iw_probe_sink_free(struct iw_probe_sink *s)
 {
 	struct iw_list *n;
 

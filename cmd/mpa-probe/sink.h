@@ -48,17 +48,18 @@ struct iw_sink_news {
 	struct iw_fault fault;  /* LEFT */
 };
 
-struct iw_sink;
+struct iw_probe_sink;
 
 /* Listens. IW_E_NOMEM, or what iw_listen says. cfg is copied. */
-IW_MUST_CHECK int iw_sink_new(struct iw_sink **out, const struct iw_sink_cfg *cfg,
-			      struct iw_fault *why);
+IW_MUST_CHECK int iw_probe_sink_new(struct iw_probe_sink **out, const struct iw_sink_cfg *cfg,
+				    struct iw_fault *why);
 /* "127.0.0.1:7471" (owned), and the port. */
-const char *iw_sink_addr(const struct iw_sink *s);
-uint16_t iw_sink_port(const struct iw_sink *s);
+const char *iw_probe_sink_addr(const struct iw_probe_sink *s);
+uint16_t iw_probe_sink_port(const struct iw_probe_sink *s);
 /* Serves until there is something to tell: 0 and *news. Negative: it cannot go on. */
-IW_MUST_CHECK int iw_sink_next(struct iw_sink *s, struct iw_sink_news *news, struct iw_fault *why);
+IW_MUST_CHECK int iw_probe_sink_next(struct iw_probe_sink *s, struct iw_sink_news *news,
+				     struct iw_fault *why);
 /* NULL is fine. */
-void iw_sink_free(struct iw_sink *s);
+void iw_probe_sink_free(struct iw_probe_sink *s);
 
 #endif

@@ -296,7 +296,7 @@ static int send_one(struct iw_ping *p, struct stream *s, struct iw_fault *why)
 	struct iw_send_wr wr = { .op = IW_WR_SEND, .sge = &sge, .nsge = 1 };
 	int err;
 
-	iw_bench_stamp(slot->out, p->cfg.size, s->stat.sent + 1);
+	iw_pattern_stamp(slot->out, p->cfg.size, s->stat.sent + 1);
 	err = iw_post_send(s->qp, &wr);
 	/* It is over: the event that says why is on its way. */
 	if (err == IW_E_STATE)
@@ -571,7 +571,7 @@ static int make_memory(struct iw_ping *p, struct iw_fault *why)
 		for (uint32_t w = 0; w < p->window; w++) {
 			s->slots[w].out = at;
 			s->slots[w].in = at + size;
-			iw_bench_fill(at, size, SEED + i, (uint64_t)w * size);
+			iw_pattern_fill(at, size, SEED + i, (uint64_t)w * size);
 			at += 2 * (size_t)IW_MAX(size, 1u);
 		}
 	}

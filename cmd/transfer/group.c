@@ -63,7 +63,7 @@ static void free_files(struct iw_list *l)
 
 	while ((i = iw_list_first(l)) != NULL) {
 		iw_list_del(i);
-		iw_file_free(iw_container_of(i, struct file, link));
+		iw_session_file_free(iw_container_of(i, struct file, link));
 	}
 }
 
@@ -167,8 +167,8 @@ static void group_free(struct group *g)
 	iw_names_fini(&g->listed);
 	iw_names_fini(&g->kept);
 	free_shares(g);
-	iw_file_free(g->split);
-	iw_pack_src_free(g->pack);
+	iw_session_file_free(g->split);
+	iw_packer_free(g->pack);
 	iw_group_task_free(g->close);
 	free(g->store);
 	iw_group_settle(g);

@@ -235,9 +235,9 @@ struct group {
 	 * of all names that stay */
 	struct iw_names kept;
 	uint64_t spared;
-	struct iw_pack_src *pack; /* being filled */
-	struct file *split;       /* a file that is being announced in parts */
-	struct iw_list to_split;  /* files to announce in parts after split */
+	struct iw_packer *pack;  /* being filled */
+	struct file *split;      /* a file that is being announced in parts */
+	struct iw_list to_split; /* files to announce in parts after split */
 	uint64_t split_at;
 	uint32_t next_share;
 };
@@ -342,7 +342,7 @@ struct file {
 	char *operand;  /* owned: the path that the local user or the peer named; NULL: none */
 	char *to;       /* owned: the target of a symbolic link */
 	uint8_t *xattr; /* owned */
-	struct iw_pack_src *pack; /* owned */
+	struct iw_packer *pack;   /* owned */
 	struct iw_linked *linked; /* borrowed from the group: the file has other names */
 	bool again;    /* (*) its connection was lost while it was read: another one sends it */
 	uint32_t slot; /* (*) for the chunk at octet off that is read into buf */
@@ -408,7 +408,7 @@ void *iw_hub_chunk_get(struct hub *h, const struct group *g);
 bool iw_hub_pace(struct hub *h, struct session *s, uint64_t n);
 /* n octets that iw_hub_pace counted have not moved. */
 void iw_hub_unpace(struct hub *h, uint64_t n);
-/* f, whose group is set, counts as open until iw_hub_count_closed, which iw_file_free calls. Not for the worker. */
+/* f, whose group is set, counts as open until iw_hub_count_closed, which iw_session_file_free calls. Not for the worker. */
 void iw_hub_count_open(struct hub *h, struct file *f);
 void iw_hub_count_closed(struct file *f);
 /* True if the process has few descriptors left: g, which has open files, waits until one is closed. */
@@ -588,7 +588,7 @@ void iw_sink_forget(struct file *f);
 void iw_sink_create_again(struct file *f);
 /* Sets the options of the place that an initiator has opened. */
 void iw_sink_place(struct session *s);
-void iw_file_free(struct file *f);
+void iw_session_file_free(struct file *f);
 /* Returns the len octets of name, terminated by NUL; the caller frees them. NULL: no memory. */
 char *iw_name_terminated(const char *name, size_t len);
 

@@ -366,7 +366,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child kids[] = { { &iw_conn_argp, 0, "The connection:", 8 },
+static const struct argp_child kids[] = { { &iw_cli_conn_argp, 0, "The connection:", 8 },
 					  { &iw_cli_argp, 0, "Common options:", -2 },
 					  { 0 } };
 const struct argp iw_transfer_argp = { .options = options, .parser = parse, .children = kids };
@@ -519,7 +519,7 @@ static void check_includes(const struct iw_filter *f, const struct argp_state *s
 
 void iw_transfer_opts_check(struct iw_transfer_opts *o, const struct argp_state *state)
 {
-	iw_conn_opts_check(state, &o->conn, o->cfg.cli->transport);
+	iw_cli_conn_check(state, &o->conn, o->cfg.cli->transport);
 	iw_cli_check_udp_port(state, o->conn.any_udp_port, o->cfg.listen);
 	if (o->uri_option) {
 		check_uri(o, state);
@@ -723,7 +723,7 @@ static int run(struct iw_transfer_opts *o)
 
 	o->cfg.opts |= operand_opts(&o->cfg);
 	if (o->uri_option) {
-		iw_conn_opts_param(&o->conn, &o->cli, o->uri.host, &remote.conn);
+		iw_cli_conn_param(&o->conn, &o->cli, o->uri.host, &remote.conn);
 		return iw_remote_run(&remote);
 	}
 	if (listen && o->cfg.role == IW_XFER_SINK && o->cfg.memory < MEMORY_MODEST)
@@ -736,7 +736,7 @@ static int run(struct iw_transfer_opts *o)
 	if (o->cfg.rate > 0 && o->cfg.rate < RATE_MODEST)
 		iw_log_warn("--bwlimit: %s, in bits per second; for 1 MB/s give 8M",
 			    iw_human_rate(rate, o->cfg.rate));
-	iw_conn_opts_param(&o->conn, &o->cli, listen ? NULL : o->peer.host, &o->cfg.conn);
+	iw_cli_conn_param(&o->conn, &o->cli, listen ? NULL : o->peer.host, &o->cfg.conn);
 	if (listen && take_socket(o, &why) != 0)
 		return iw_cli_fail(&o->cli, &why);
 	/* As many as can connect in the same moment. */
@@ -786,7 +786,7 @@ int iw_transfer_main(int argc, char **argv, const struct argp *argp, const char 
 	o.cfg.cli = &o.cli;
 	iw_cli_init(&o.cli, tool, "tcp");
 	o.cli.confine = confine_how;
-	iw_conn_opts_init(&o.conn);
+	iw_cli_conn_init(&o.conn);
 	iw_cli_parse(&o.cli, argp, argc, argv, 0, &o);
 	status = iw_cli_start(&o.cli);
 	if (status == IW_EXIT_OK)

@@ -15,7 +15,7 @@
 
 struct iw_transfer_opts {
 	struct iw_cli cli;
-	struct iw_conn_opts conn;
+	struct iw_cli_conn conn;
 	struct iw_transfer_cfg cfg; /* listen, the paths and to_stdout are the tool's to fill */
 	struct iw_endpoint peer;    /* who connects: whom to; the tool's to fill */
 	char **args;                /* what is no option, in order */

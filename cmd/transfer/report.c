@@ -23,7 +23,7 @@ void iw_report_init(struct iw_report *r, struct iw_cli *cli, bool data_on_stdout
 	memset(r, 0, sizeof(*r));
 	r->cli = cli;
 	r->data_on_stdout = data_on_stdout;
-	r->on_terminal = iw_term_columns(STDERR_FILENO) > 0;
+	r->on_terminal = iw_cli_columns(STDERR_FILENO) > 0;
 }
 
 static void bar_end(struct iw_report *r)

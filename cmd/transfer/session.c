@@ -203,7 +203,7 @@ bool iw_session_slot(struct session *s, uint32_t i)
 	return true;
 }
 
-void iw_file_free(struct file *f)
+void iw_session_file_free(struct file *f)
 {
 	if (!f)
 		return;
@@ -212,7 +212,7 @@ void iw_file_free(struct file *f)
 		iw_src_close(&f->src);
 	else
 		iw_src_again(&f->src);
-	iw_pack_src_free(f->pack);
+	iw_packer_free(f->pack);
 	if (f->packed)
 		iw_pack_sink_close(f->packed);
 	if (f->has_hasher)
@@ -911,7 +911,7 @@ static void tell_result(struct session *s, const struct iw_xact *a)
 	if (s->mine.role == IW_XFER_SINK)
 		iw_sink_forget(file);
 	else if (!again && file->tasks == 0)
-		iw_file_free(file);
+		iw_session_file_free(file);
 }
 
 /* A connection that did not work will hardly be closed in order, and another one waits for its end. */

@@ -362,7 +362,7 @@ static void create(struct session *s, const struct iw_xact *a)
 		f->name = iw_name_terminated(a->meta->name, a->meta->name_len);
 	}
 	if (!f || !f->name || !copy_meta(f, a->meta)) {
-		iw_file_free(f);
+		iw_session_file_free(f);
 		iw_xfer_file_failed(s->x, a->id, IW_XC_LIMIT, "no memory", s->hub->now);
 		return;
 	}
@@ -403,7 +403,7 @@ static void ended(struct file *f)
 	bool ending = f->ending;
 
 	iw_list_del(&f->of);
-	iw_file_free(f);
+	iw_session_file_free(f);
 	if (!ending)
 		return;
 	if (--g->ending == 0 && g->waits) {

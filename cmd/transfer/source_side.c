@@ -246,7 +246,7 @@ static void take_pack(struct found *o)
 	}
 	f->pack = g->pack;
 	g->pack = NULL;
-	iw_pack_src_meta(f->pack, &f->meta);
+	iw_packer_meta(f->pack, &f->meta);
 	take(o, f);
 }
 
@@ -357,7 +357,7 @@ static void announce_part(struct session *s)
 	if (whole->xattr) {
 		f->xattr = malloc(whole->meta.xattr_len);
 		if (!f->xattr) {
-			iw_file_free(f);
+			iw_session_file_free(f);
 			out_of_memory(s, "a file's attributes");
 			return;
 		}
@@ -378,7 +378,7 @@ static void announce_part(struct session *s)
 	iw_src_part(&f->src, f->meta.part_off, f->meta.part_len);
 	g->split_at += f->meta.part_len;
 	if (g->split_at == whole->meta.size) {
-		iw_file_free(g->split);
+		iw_session_file_free(g->split);
 		g->split = NULL;
 		split_next(g);
 	}
@@ -435,12 +435,12 @@ static void pack_entry(struct found *o, struct iw_entry *e)
 	meta_of(g, e, &m);
 	for (int tries = 0; tries < 2; tries++) {
 		if (!g->pack)
-			g->pack = iw_pack_src_new();
+			g->pack = iw_packer_new();
 		if (!g->pack) {
 			o->lacks = "a pack";
 			return;
 		}
-		if (iw_pack_src_add(g->pack, &m, e->root, e->path, &e->st))
+		if (iw_packer_add(g->pack, &m, e->root, e->path, &e->st))
 			return;
 		if (g->pack->n == 0 || tries == 1) {
 			take_entry(o, e);
@@ -644,7 +644,7 @@ void iw_source_next(struct session *s)
 
 static int load_pack(struct file *f)
 {
-	struct iovec iov = { .iov_base = f->buf, .iov_len = iw_pack_src_load(f->pack, f->buf) };
+	struct iovec iov = { .iov_base = f->buf, .iov_len = iw_packer_load(f->pack, f->buf) };
 	struct iw_xloaded *l = &f->loaded;
 
 	*l = (struct iw_xloaded){ .len = (uint32_t)iov.iov_len };
@@ -698,7 +698,7 @@ static void let_go(struct file *f)
 	if (f->again)
 		send_again(f->group, f);
 	else
-		iw_file_free(f);
+		iw_session_file_free(f);
 }
 
 /* Returns the memory to the slot, unless the slot has new memory. True: s waits for the chunk. */
@@ -922,7 +922,7 @@ uint64_t iw_source_load(struct session *s, const struct iw_xact *a)
 			iw_list_add_tail(&s->hub->starved, &s->starved);
 		return 0;
 	}
-	w->load_waits = !iw_hub_pace(s->hub, s, f->pack ? iw_pack_src_cost(f->pack) : a->len);
+	w->load_waits = !iw_hub_pace(s->hub, s, f->pack ? iw_packer_cost(f->pack) : a->len);
 	if (w->load_waits)
 		return 0;
 	if (f->src.stream)
@@ -969,7 +969,7 @@ static void take_wanted(struct session *s, const struct iw_xact *a)
 	struct file *f = a->file;
 	struct iw_fault why;
 
-	if (f->pack && iw_pack_src_want(f->pack, (const uint8_t *)a->name, a->name_len))
+	if (f->pack && iw_packer_want(f->pack, (const uint8_t *)a->name, a->name_len))
 		return;
 	iw_xfer_fault(&why, IW_E_FORMAT, "the peer broke the protocol: GO for %U octets of members",
 		      (uint64_t)a->name_len);

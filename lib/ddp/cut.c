@@ -39,7 +39,7 @@ size_t iw_ddp_cut(struct iw_ddp_out *o, size_t mulpdu, uint8_t hdr[static IW_DDP
 		h.mo = o->done;
 	o->done += *len;
 	o->ended = h.last;
-	written = iw_ddp_encode(hdr, IW_DDP_HDR_MAX, &h);
+	written = iw_wire_ddp_encode(hdr, IW_DDP_HDR_MAX, &h);
 	assert(written == (int)hdr_len);
 	return (size_t)written;
 }

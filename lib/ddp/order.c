@@ -181,7 +181,7 @@ static int keep(struct iw_ddp_stream *d, uint64_t seq, const struct iw_ddp *h, s
 	if (!e)
 		return iw_fail(why, IW_E_NOMEM, "ddp: no memory for %u early segments",
 			       d->early.held + 1);
-	written = iw_ddp_encode(e->hdr, sizeof(e->hdr), h);
+	written = iw_wire_ddp_encode(e->hdr, sizeof(e->hdr), h);
 	assert(written > 0);
 	(void)written;
 	e->len = (uint32_t)len;
@@ -260,7 +260,7 @@ int iw_ddp_deliver(struct iw_ddp_stream *d, struct iw_ddp_msg *m, struct iw_faul
 		if (!e)
 			return 0;
 		len = e->len;
-		ret = iw_ddp_decode(&h, e->hdr, sizeof(e->hdr));
+		ret = iw_wire_ddp_decode(&h, e->hdr, sizeof(e->hdr));
 		assert(ret > 0);
 		iw_ddp_early_remove(&d->early, d->cfg.mem, d->next_seq);
 		ret = take(d, &h, len, why);

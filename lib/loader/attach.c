@@ -20,7 +20,7 @@
 #include "util/num.h"
 #include "util/text.h"
 
-const char *iw_xdp_owner_name(enum iw_xdp_owner owner)
+const char *iw_attach_owner_name(enum iw_xdp_owner owner)
 {
 	switch (owner) {
 	case IW_XDP_NOBODY:
@@ -41,7 +41,7 @@ const char *iw_xdp_owner_name(enum iw_xdp_owner owner)
 	return "unknown";
 }
 
-int iw_xdp_ifindex(unsigned *out, const char *interface, struct iw_fault *why)
+int iw_attach_ifindex(unsigned *out, const char *interface, struct iw_fault *why)
 {
 	*out = if_nametoindex(interface);
 	if (*out == 0)
@@ -63,14 +63,14 @@ static bool ask_ethtool(const char *interface, void *cmd)
 	return ok;
 }
 
-bool iw_xdp_is_veth(const char *interface)
+bool iw_attach_is_veth(const char *interface)
 {
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
 
 	return ask_ethtool(interface, &info) && strcmp(info.driver, "veth") == 0;
 }
 
-unsigned iw_xdp_queues(const char *interface)
+unsigned iw_attach_queues(const char *interface)
 {
 	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
 	unsigned n = 0;
@@ -94,7 +94,7 @@ static const struct {
 	{ IW_XDP_TX_CSUM, ETHTOOL_GTXCSUM, 1, "tx-checksum" },
 };
 
-unsigned iw_xdp_offloads(const char *interface)
+unsigned iw_attach_offloads(const char *interface)
 {
 	unsigned on = 0;
 
@@ -107,7 +107,7 @@ unsigned iw_xdp_offloads(const char *interface)
 	return on;
 }
 
-const char *iw_xdp_offload_name(enum iw_xdp_offload offload)
+const char *iw_attach_offload_name(enum iw_xdp_offload offload)
 {
 	for (size_t i = 0; i < IW_ARRAY_LEN(offloads); i++)
 		if (offloads[i].bit == offload)
@@ -150,7 +150,7 @@ static bool process_has_link(const char *pid, uint32_t link)
 	return has;
 }
 
-int iw_xdp_holder(uint32_t link, char name[static 16])
+int iw_attach_holder(uint32_t link, char name[static 16])
 {
 	DIR *d = link ? opendir("/proc") : NULL;
 	const struct dirent *e;
@@ -173,27 +173,27 @@ int iw_xdp_holder(uint32_t link, char name[static 16])
 
 #ifndef IW_HAVE_XDP
 
-int iw_xdp_attached(struct iw_xdp_attached *out, unsigned ifindex, struct iw_fault *why)
+int iw_attach_is_attached(struct iw_xdp_attached *out, unsigned ifindex, struct iw_fault *why)
 {
 	(void)out;
 	(void)ifindex;
 	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
 }
 
-int iw_xdp_detach(const struct iw_xdp_attached *a, unsigned ifindex, struct iw_fault *why)
+int iw_attach_detach(const struct iw_xdp_attached *a, unsigned ifindex, struct iw_fault *why)
 {
 	(void)a;
 	(void)ifindex;
 	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
 }
 
-bool iw_xdp_link_holds(int link)
+bool iw_attach_link_holds(int link)
 {
 	(void)link;
 	return false;
 }
 
-int iw_xdp_pin(int link, const char *dir, const char *interface, struct iw_fault *why)
+int iw_attach_pin(int link, const char *dir, const char *interface, struct iw_fault *why)
 {
 	(void)link;
 	(void)dir;
@@ -201,14 +201,14 @@ int iw_xdp_pin(int link, const char *dir, const char *interface, struct iw_fault
 	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
 }
 
-enum iw_xdp_pinned iw_xdp_pinned(const char *dir, const char *interface)
+enum iw_xdp_pinned iw_attach_pinned(const char *dir, const char *interface)
 {
 	(void)dir;
 	(void)interface;
 	return IW_XDP_NO_PIN;
 }
 
-int iw_xdp_unpin(const char *dir, const char *interface, struct iw_fault *why)
+int iw_attach_unpin(const char *dir, const char *interface, struct iw_fault *why)
 {
 	(void)dir;
 	(void)interface;
@@ -216,19 +216,19 @@ int iw_xdp_unpin(const char *dir, const char *interface, struct iw_fault *why)
 	return 0;
 }
 
-int iw_xdp_check_dispatcher(struct iw_fault *why)
+int iw_attach_check_dispatcher(struct iw_fault *why)
 {
 	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
 }
 
-unsigned iw_xdp_dispatchers_left(unsigned ifindex, uint32_t program)
+unsigned iw_attach_dispatchers_left(unsigned ifindex, uint32_t program)
 {
 	(void)ifindex;
 	(void)program;
 	return 0;
 }
 
-int iw_xdp_clean_dispatchers(unsigned ifindex, struct iw_fault *why)
+int iw_attach_clean_dispatchers(unsigned ifindex, struct iw_fault *why)
 {
 	(void)ifindex;
 	(void)why;
@@ -338,7 +338,7 @@ static void ask_program(struct iw_xdp_attached *a)
 	close(fd);
 }
 
-int iw_xdp_attached(struct iw_xdp_attached *out, unsigned ifindex, struct iw_fault *why)
+int iw_attach_is_attached(struct iw_xdp_attached *out, unsigned ifindex, struct iw_fault *why)
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, q);
 	int err = bpf_xdp_query((int)ifindex, 0, &q);
@@ -386,7 +386,7 @@ static int detach_inside(const struct iw_xdp_attached *a, unsigned ifindex, stru
 	return err;
 }
 
-int iw_xdp_detach(const struct iw_xdp_attached *a, unsigned ifindex, struct iw_fault *why)
+int iw_attach_detach(const struct iw_xdp_attached *a, unsigned ifindex, struct iw_fault *why)
 {
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
 	int fd, err;
@@ -445,7 +445,7 @@ static void pin_path(char path[static PATH_MAX], const char *dir, const char *in
 	snprintf(path, PATH_MAX, "%s/%s", dir, interface);
 }
 
-int iw_xdp_pin(int link, const char *dir, const char *interface, struct iw_fault *why)
+int iw_attach_pin(int link, const char *dir, const char *interface, struct iw_fault *why)
 {
 	char path[PATH_MAX];
 	int err = make_dir(dir, why);
@@ -462,7 +462,7 @@ int iw_xdp_pin(int link, const char *dir, const char *interface, struct iw_fault
 	return err < 0 ? iw_bpf_fail(why, err, "xdp: pin the link as %s", path) : 0;
 }
 
-bool iw_xdp_link_holds(int link)
+bool iw_attach_link_holds(int link)
 {
 	struct bpf_link_info info = { 0 };
 	uint32_t len = sizeof(info);
@@ -473,7 +473,7 @@ bool iw_xdp_link_holds(int link)
 	return info.type == BPF_LINK_TYPE_XDP && info.xdp.ifindex != 0;
 }
 
-enum iw_xdp_pinned iw_xdp_pinned(const char *dir, const char *interface)
+enum iw_xdp_pinned iw_attach_pinned(const char *dir, const char *interface)
 {
 	enum iw_xdp_pinned ret = IW_XDP_STALE;
 	char path[PATH_MAX];
@@ -483,13 +483,13 @@ enum iw_xdp_pinned iw_xdp_pinned(const char *dir, const char *interface)
 	fd = bpf_obj_get(path);
 	if (fd < 0)
 		return access(path, F_OK) == 0 ? IW_XDP_PINNED : IW_XDP_NO_PIN;
-	if (iw_xdp_link_holds(fd))
+	if (iw_attach_link_holds(fd))
 		ret = IW_XDP_PINNED;
 	close(fd);
 	return ret;
 }
 
-int iw_xdp_unpin(const char *dir, const char *interface, struct iw_fault *why)
+int iw_attach_unpin(const char *dir, const char *interface, struct iw_fault *why)
 {
 	char path[PATH_MAX];
 
@@ -501,7 +501,7 @@ int iw_xdp_unpin(const char *dir, const char *interface, struct iw_fault *why)
 
 /* --- dispatchers -------------------------------------------------------------------------------- */
 
-int iw_xdp_check_dispatcher(struct iw_fault *why)
+int iw_attach_check_dispatcher(struct iw_fault *why)
 {
 	/* return 0 */
 	static const struct bpf_insn nothing[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K },
@@ -531,7 +531,7 @@ int iw_xdp_check_dispatcher(struct iw_fault *why)
 }
 
 /* libxdp pins what belongs to a dispatcher in a directory of its own: dispatch-IFINDEX-PROGRAM. */
-unsigned iw_xdp_dispatchers_left(unsigned ifindex, uint32_t program)
+unsigned iw_attach_dispatchers_left(unsigned ifindex, uint32_t program)
 {
 	DIR *d = opendir("/sys/fs/bpf/xdp");
 	const struct dirent *e;
@@ -546,7 +546,7 @@ unsigned iw_xdp_dispatchers_left(unsigned ifindex, uint32_t program)
 	return left;
 }
 
-int iw_xdp_clean_dispatchers(unsigned ifindex, struct iw_fault *why)
+int iw_attach_clean_dispatchers(unsigned ifindex, struct iw_fault *why)
 {
 	struct statfs fs;
 	int err;

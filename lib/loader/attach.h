@@ -29,7 +29,7 @@ enum iw_xdp_owner {
 	IW_XDP_UNKNOWN, /* this user may not look at the program */
 };
 /* "none", "iw_steer", "dispatcher", ... */
-const char *iw_xdp_owner_name(enum iw_xdp_owner owner);
+const char *iw_attach_owner_name(enum iw_xdp_owner owner);
 
 struct iw_xdp_attached {
 	enum iw_xdp_owner owner;
@@ -50,13 +50,13 @@ static inline bool iw_xdp_foreign(const struct iw_xdp_attached *a)
 }
 
 /* 0, with program 0 if no program is attached; IW_E_NOENT: no such interface; IW_E_PERM, IW_E_OS. */
-IW_MUST_CHECK int iw_xdp_attached(struct iw_xdp_attached *out, unsigned ifindex,
-				  struct iw_fault *why);
+IW_MUST_CHECK int iw_attach_is_attached(struct iw_xdp_attached *out, unsigned ifindex,
+					struct iw_fault *why);
 
 /* A process that has the link open; 0: no process that this user may look at. name: of that process. */
-int iw_xdp_holder(uint32_t link, char name[static 16]);
+int iw_attach_holder(uint32_t link, char name[static 16]);
 /* Whether a link still holds a program on an interface: false after the program was detached. */
-bool iw_xdp_link_holds(int link);
+bool iw_attach_link_holds(int link);
 
 enum iw_xdp_offload {
 	IW_XDP_TSO = 1,
@@ -67,8 +67,8 @@ enum iw_xdp_offload {
 	IW_XDP_TX_CSUM = 32,
 };
 /* Those that are on, as bits; "tso", ...: the name of one. */
-unsigned iw_xdp_offloads(const char *interface);
-const char *iw_xdp_offload_name(enum iw_xdp_offload offload);
+unsigned iw_attach_offloads(const char *interface);
+const char *iw_attach_offload_name(enum iw_xdp_offload offload);
 
 /* What an interface's driver can do with XDP, as it says itself. */
 struct iw_xdp_driver {
@@ -77,22 +77,22 @@ struct iw_xdp_driver {
 	bool zerocopy, multi_buffer;
 };
 /* False: Linux before 6.3 does not report it. */
-bool iw_xdp_driver(struct iw_xdp_driver *out, unsigned ifindex);
+bool iw_attach_driver(struct iw_xdp_driver *out, unsigned ifindex);
 
 /* Index of an interface. IW_E_NOENT: no interface has that name. */
-IW_MUST_CHECK int iw_xdp_ifindex(unsigned *out, const char *interface, struct iw_fault *why);
+IW_MUST_CHECK int iw_attach_ifindex(unsigned *out, const char *interface, struct iw_fault *why);
 /* One end of a pair. */
-bool iw_xdp_is_veth(const char *interface);
+bool iw_attach_is_veth(const char *interface);
 /* Queues that packets may arrive on; at least 1. */
-unsigned iw_xdp_queues(const char *interface);
+unsigned iw_attach_queues(const char *interface);
 
 /*
  * Detaches the program that `a` describes: through its link if it has one. Does nothing if another program
  * is attached by then. A process that holds the link keeps a link to nothing.
  * IW_E_PERM, IW_E_NOENT (gone already), IW_E_OS.
  */
-IW_MUST_CHECK int iw_xdp_detach(const struct iw_xdp_attached *a, unsigned ifindex,
-				struct iw_fault *why);
+IW_MUST_CHECK int iw_attach_detach(const struct iw_xdp_attached *a, unsigned ifindex,
+				   struct iw_fault *why);
 
 /* --- links that outlive their process ----------------------------------------------------------- */
 
@@ -100,21 +100,21 @@ IW_MUST_CHECK int iw_xdp_detach(const struct iw_xdp_attached *a, unsigned ifinde
 
 /* Pins a link as dir/interface; the directory is made. IW_E_NOTSUP: dir is on no BPF file system;
  * IW_E_BUSY: there is one of that name; IW_E_PERM, IW_E_OS. */
-IW_MUST_CHECK int iw_xdp_pin(int link, const char *dir, const char *interface,
-			     struct iw_fault *why);
+IW_MUST_CHECK int iw_attach_pin(int link, const char *dir, const char *interface,
+				struct iw_fault *why);
 enum iw_xdp_pinned { IW_XDP_NO_PIN, IW_XDP_PINNED, IW_XDP_STALE }; /* stale: of a link to nothing */
-enum iw_xdp_pinned iw_xdp_pinned(const char *dir, const char *interface);
+enum iw_xdp_pinned iw_attach_pinned(const char *dir, const char *interface);
 /* Removes the pin of that name, whatever it holds. 0: no such pin is left; IW_E_PERM, IW_E_OS. */
-IW_MUST_CHECK int iw_xdp_unpin(const char *dir, const char *interface, struct iw_fault *why);
+IW_MUST_CHECK int iw_attach_unpin(const char *dir, const char *interface, struct iw_fault *why);
 /* --- the dispatcher of libxdp, which calls several programs ------------------------------------- */
 
 /* 0: programs can go through it here; IW_E_NOTSUP, IW_E_PERM: why says what is missing. */
-IW_MUST_CHECK int iw_xdp_check_dispatcher(struct iw_fault *why);
+IW_MUST_CHECK int iw_attach_check_dispatcher(struct iw_fault *why);
 /* How many dispatchers of libxdp have left something on the BPF file system for an interface that has them no more; @program: the
  * one that it has, 0: none. */
-unsigned iw_xdp_dispatchers_left(unsigned ifindex, uint32_t program);
+unsigned iw_attach_dispatchers_left(unsigned ifindex, uint32_t program);
 /* What libxdp's dispatchers left on the BPF file system for an interface that has them no more. 0, or
  * an error when there is something and it cannot be removed. */
-IW_MUST_CHECK int iw_xdp_clean_dispatchers(unsigned ifindex, struct iw_fault *why);
+IW_MUST_CHECK int iw_attach_clean_dispatchers(unsigned ifindex, struct iw_fault *why);
 
 #endif

@@ -153,7 +153,7 @@ static int busy_alike(const char *interface, const struct iw_xdp_attached *a, st
 			why, IW_E_BUSY,
 			"xdp: %s has the requested program %s (id %u) already, and process %u uses it: nothing to do; for other options, end that process first",
 			interface, a->name, a->program, user);
-	pid = iw_xdp_holder(a->link, name);
+	pid = iw_attach_holder(a->link, name);
 	if (pid)
 		snprintf(kept, sizeof(kept), ", kept by process %d", pid);
 	return iw_fail(
@@ -180,7 +180,7 @@ static int busy_above(const char *interface, struct iw_fault *why)
 			continue;
 		/* sysfs may show another network namespace: this one may have no interface of that name. */
 		ifindex = if_nametoindex(above);
-		found = ifindex && iw_xdp_attached(&a, ifindex, NULL) == 0 && a.program;
+		found = ifindex && iw_attach_is_attached(&a, ifindex, NULL) == 0 && a.program;
 	}
 	if (d)
 		closedir(d);
@@ -211,7 +211,7 @@ int iw_bpf_busy(const char *interface, unsigned ifindex, int prog, int errnum, s
 	struct iw_xdp_attached a;
 	uint32_t user;
 
-	if (iw_xdp_attached(&a, ifindex, NULL) < 0)
+	if (iw_attach_is_attached(&a, ifindex, NULL) < 0)
 		return iw_os_fail(why, errnum, "xdp: attach to %s", interface);
 	if (a.program == 0)
 		return errnum == EEXIST ? busy_above(interface, why)
@@ -265,7 +265,7 @@ int iw_bpf_attach(int *link, bool *native, int prog, const char *interface, unsi
 			       "xdp: the driver of %s has no native XDP, only generic mode; %s",
 			       interface, remedy);
 	/* To a veth driver, the frames that its other end may send matter. */
-	if (fd == -ERANGE && iw_xdp_is_veth(interface))
+	if (fd == -ERANGE && iw_attach_is_veth(interface))
 		return iw_fail(
 			why, IW_E_LIMIT,
 			"xdp: the other end of %s has an MTU above about 3500: lower it there (ip link set PEER mtu 1500), or %s",

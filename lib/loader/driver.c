@@ -75,7 +75,7 @@ static void find(void *value, size_t len, const union answer *from, uint16_t typ
 	}
 }
 
-bool iw_xdp_driver(struct iw_xdp_driver *out, unsigned ifindex)
+bool iw_attach_driver(struct iw_xdp_driver *out, unsigned ifindex)
 {
 	static const char netdev[] = "netdev";
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);

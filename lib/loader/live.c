@@ -85,7 +85,7 @@ struct iw_live *iw_live_new(struct iw_steer *s, uint32_t worker, const char *int
 {
 	struct iw_live *l;
 
-	if (mtu + IW_XDP_LIVE_HEAD > IW_XDP_LIVE_FRAME || !iw_xdp_is_veth(interface))
+	if (mtu + IW_XDP_LIVE_HEAD > IW_XDP_LIVE_FRAME || !iw_attach_is_veth(interface))
 		return NULL;
 	l = calloc(1, sizeof(*l));
 	if (!l)
@@ -126,7 +126,7 @@ bool iw_live_ready(struct iw_live *l, uint64_t now)
 	if (l->failed || now < l->ask_at)
 		return l->ready && !l->failed;
 	l->ask_at = now + ASK_NS;
-	l->ready = is_at_home(l) && iw_xdp_driver(&can, l->ifindex) && can.transmit;
+	l->ready = is_at_home(l) && iw_attach_driver(&can, l->ifindex) && can.transmit;
 	return l->ready;
 }
 

@@ -122,7 +122,7 @@ static int attach_own(struct iw_observe *o, const char *interface, unsigned ifin
 static int join(struct iw_observe *o, const char *interface, unsigned ifindex, struct iw_fault *why)
 {
 	struct iw_xdp_attached a;
-	int err = iw_xdp_attached(&a, ifindex, why);
+	int err = iw_attach_is_attached(&a, ifindex, why);
 
 	if (err)
 		return err;
@@ -146,7 +146,7 @@ static int open_one(struct iw_observe **out, const char *interface,
 		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
 	o->prog = o->link = o->map[FLOWS] = o->map[MPA] = -1;
 	if (interface)
-		err = iw_xdp_ifindex(&ifindex, interface, why);
+		err = iw_attach_ifindex(&ifindex, interface, why);
 	if (!err) {
 		iw_bpf_begin();
 		err = get(o, interface, ifindex, why);

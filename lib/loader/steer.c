@@ -347,7 +347,7 @@ static int dispatch(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct i
 						     [IW_XDP_GENERIC] = XDP_MODE_SKB };
 	struct xdp_program *p;
 	struct iw_xdp_attached a;
-	int err = iw_xdp_check_dispatcher(why);
+	int err = iw_attach_check_dispatcher(why);
 
 	if (err)
 		return err;
@@ -367,14 +367,14 @@ static int dispatch(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct i
 				   s->interface);
 	err = own_loaded(s, why);
 	if (!err)
-		err = iw_xdp_attached(&a, s->facts.ifindex, why);
+		err = iw_attach_is_attached(&a, s->facts.ifindex, why);
 	if (err)
 		return err;
 	s->facts.native = a.native;
 	s->facts.dispatched = a.owner == IW_XDP_DISPATCHER;
 	if (s->facts.dispatched)
 		return 0;
-	err = iw_xdp_detach(&a, s->facts.ifindex, why);
+	err = iw_attach_detach(&a, s->facts.ifindex, why);
 	if (err)
 		return err;
 	return iw_bpf_fail(
@@ -411,7 +411,7 @@ static int get_program(struct iw_steer *s, const struct iw_steer_cfg *cfg, struc
 
 	memset(&a, 0, sizeof(a));
 	if (!cfg->load_only)
-		err = iw_xdp_attached(&a, s->facts.ifindex, why);
+		err = iw_attach_is_attached(&a, s->facts.ifindex, why);
 	if (err)
 		return err;
 	if ((a.owner != IW_XDP_STEER && !a.inside) || cfg->alone)
@@ -451,9 +451,9 @@ int iw_steer_open(struct iw_steer **out, const struct iw_steer_cfg *cfg, struct 
 		s->map[i] = -1;
 	memcpy(s->interface, cfg->interface,
 	       IW_MIN(strlen(cfg->interface), sizeof(s->interface) - 1));
-	err = iw_xdp_ifindex(&s->facts.ifindex, cfg->interface, why);
+	err = iw_attach_ifindex(&s->facts.ifindex, cfg->interface, why);
 	if (!err) {
-		s->facts.queues = iw_xdp_queues(cfg->interface);
+		s->facts.queues = iw_attach_queues(cfg->interface);
 		iw_bpf_begin();
 		err = get_program(s, cfg, why);
 		iw_bpf_end();
@@ -512,7 +512,7 @@ int iw_steer_prog_fd(const struct iw_steer *s)
 int iw_steer_check(const struct iw_steer *s, struct iw_fault *why)
 {
 	struct iw_xdp_attached a;
-	int err = iw_xdp_attached(&a, s->facts.ifindex, why);
+	int err = iw_attach_is_attached(&a, s->facts.ifindex, why);
 
 	if (err)
 		return err;
@@ -881,10 +881,10 @@ int iw_steer_look(struct iw_steer **out, const char *interface, struct iw_fault 
 	struct iw_steer_cfg cfg = { .interface = interface };
 	struct iw_xdp_attached a;
 	unsigned ifindex;
-	int err = iw_xdp_ifindex(&ifindex, interface, why);
+	int err = iw_attach_ifindex(&ifindex, interface, why);
 
 	if (!err)
-		err = iw_xdp_attached(&a, ifindex, why);
+		err = iw_attach_is_attached(&a, ifindex, why);
 	if (!err && a.owner != IW_XDP_STEER && !a.inside)
 		err = iw_fail(why, IW_E_NOENT, "xdp: no steering program on %s", interface);
 	return err ? err : iw_steer_open(out, &cfg, why);

@@ -47,7 +47,7 @@ static bool measure(const struct iw_mpa *m, const uint8_t *p, size_t have, struc
 	if (have < x->head + IW_MPA_HEAD_LEN)
 		return false;
 	x->ulpdu = iw_get_be16(p + x->head);
-	x->total = m->params.rx_markers ? iw_mpa_fpdu_len_marked((uint32_t)m->rx.pos, x->ulpdu)
+	x->total = m->params.rx_markers ? iw_wire_mpa_fpdu_len_marked((uint32_t)m->rx.pos, x->ulpdu)
 					: iw_mpa_fpdu_len(x->ulpdu);
 	return true;
 }
@@ -221,7 +221,7 @@ static int check_markers(const struct iw_mpa *m, const uint8_t *at, const struct
 		size_t expected = off == 0 ? 0 : off - x->head;
 		struct iw_mpa_marker mk;
 
-		iw_mpa_marker_decode(&mk, at + off, IW_MPA_MARKER_LEN);
+		iw_wire_mpa_marker_decode(&mk, at + off, IW_MPA_MARKER_LEN);
 		if ((mk.fpduptr & ~3u) != expected)
 			return iw_fail(why, IW_E_MPA_MARKER,
 				       "mpa: FPDUPTR of the marker at octet %U is %u, expected %u",

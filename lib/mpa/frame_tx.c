@@ -53,7 +53,7 @@ bool iw_mpa_aligned(const struct iw_mpa *m)
 
 size_t iw_mpa_mulpdu_now(const struct iw_mpa *m)
 {
-	size_t by_emss = iw_mpa_mulpdu(m->tx.emss, m->params.tx_markers);
+	size_t by_emss = iw_wire_mpa_mulpdu(m->tx.emss, m->params.tx_markers);
 
 	if (!large_agreed(m))
 		return by_emss;
@@ -64,7 +64,7 @@ size_t iw_mpa_mulpdu_now(const struct iw_mpa *m)
 /* Stream octets of the next FPDU with that ULPDU. */
 static size_t fpdu_len(const struct iw_mpa *m, size_t ulpdu)
 {
-	return m->params.tx_markers ? iw_mpa_fpdu_len_marked((uint32_t)m->tx.pos, ulpdu)
+	return m->params.tx_markers ? iw_wire_mpa_fpdu_len_marked((uint32_t)m->tx.pos, ulpdu)
 				    : iw_mpa_fpdu_len(ulpdu);
 }
 
@@ -180,7 +180,7 @@ static void put_marker(struct marked *k)
 		mk.fpduptr = 0;
 		k->head = IW_MPA_MARKER_LEN;
 	}
-	iw_mpa_marker_encode(k->p + k->off, IW_MPA_MARKER_LEN, &mk);
+	iw_wire_mpa_marker_encode(k->p + k->off, IW_MPA_MARKER_LEN, &mk);
 	k->off += IW_MPA_MARKER_LEN;
 }
 

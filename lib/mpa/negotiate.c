@@ -97,7 +97,7 @@ static void build(struct iw_mpa *m, struct iw_mpa_frame f, const struct iw_mpa_e
 
 	if (e) {
 		f.flags |= IW_MPA_S;
-		p += iw_mpa_enhanced_encode(p, IW_MPA_ENHANCED_LEN, e);
+		p += iw_wire_mpa_enhanced_encode(p, IW_MPA_ENHANCED_LEN, e);
 	}
 	if (block) {
 		memcpy(p, block_magic, sizeof(block_magic));
@@ -108,7 +108,7 @@ static void build(struct iw_mpa *m, struct iw_mpa_frame f, const struct iw_mpa_e
 		memcpy(p, pd, pd_len);
 	p += pd_len;
 	f.pd_len = (uint16_t)(p - start);
-	iw_mpa_frame_encode(m->out, sizeof(m->out), &f);
+	iw_wire_mpa_frame_encode(m->out, sizeof(m->out), &f);
 	m->out_len = (size_t)(p - m->out);
 	m->out_sent = 0;
 }
@@ -389,7 +389,7 @@ static struct iw_mpa_enhanced take_common(struct iw_mpa *m, const struct iw_mpa_
 	}
 	p->enhanced = is_enhanced(f);
 	if (p->enhanced) {
-		iw_mpa_enhanced_decode(&e, f->pd, f->pd_len);
+		iw_wire_mpa_enhanced_decode(&e, f->pd, f->pd_len);
 		p->peer_ird = e.ird;
 		p->peer_ord = e.ord;
 	}

@@ -93,8 +93,8 @@ static int check_key(const struct iw_mpa *m, struct iw_fault *why)
 	size_t have = IW_MIN(m->in_len, (size_t)IW_MPA_KEY_LEN);
 	size_t i = 0;
 
-	iw_mpa_frame_encode(want, sizeof(want), &(struct iw_mpa_frame){ .kind = kind });
-	iw_mpa_frame_encode(other, sizeof(other), &(struct iw_mpa_frame){ .kind = not_kind });
+	iw_wire_mpa_frame_encode(want, sizeof(want), &(struct iw_mpa_frame){ .kind = kind });
+	iw_wire_mpa_frame_encode(other, sizeof(other), &(struct iw_mpa_frame){ .kind = not_kind });
 	while (i < have && m->in[i] == want[i])
 		i++;
 	if (i == have)
@@ -153,7 +153,7 @@ int iw_mpa_startup_next(struct iw_mpa *m, struct iw_mpa_unit *u, struct iw_fault
 		return iw_mpa_failed(m, ret, why);
 	if (m->in_len < IW_MPA_FRAME_LEN)
 		return 0;
-	consumed = iw_mpa_frame_decode(&f, m->in, m->in_len);
+	consumed = iw_wire_mpa_frame_decode(&f, m->in, m->in_len);
 	ret = iw_mpa_check_head(m, &f, why);
 	if (ret < 0)
 		return iw_mpa_failed(m, ret, why);

@@ -400,7 +400,7 @@ static int receive(struct iw_rdmap *r, bool in_order, uint64_t seq, const uint8_
 
 	if (!in_operation(r))
 		return 0; /* RFC 5041 7.1: behind an error everything is dropped in silence */
-	hdr = iw_ddp_decode(&h, ulpdu, len);
+	hdr = iw_wire_ddp_decode(&h, ulpdu, len);
 	if (hdr <= 0) {
 		err = iw_fail(why, IW_E_DDP_LOCAL,
 			      "ddp: segment of %U octets: shorter than its header", (uint64_t)len);

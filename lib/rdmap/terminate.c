@@ -15,7 +15,7 @@ static void attach_headers(struct iw_terminate *t, const struct iw_ddp *h, size_
 
 	if (h == NULL || t->layer > 1 || t->etype == 0)
 		return;
-	n = iw_ddp_encode(t->ddp, sizeof(t->ddp), h);
+	n = iw_wire_ddp_encode(t->ddp, sizeof(t->ddp), h);
 	assert(n > 0);
 	t->ddp_hdr_len = (uint8_t)n;
 	t->d = t->m = true;

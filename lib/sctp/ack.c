@@ -65,7 +65,7 @@ size_t iw_sctp_put_sack(struct iw_sctp_assoc *a, uint8_t *dst, size_t cap)
 		return 0;
 	room = (cap - SACK_CHUNK_LEN) / 4;
 	sack.a_rwnd = iw_sctp_shown_window(a);
-	n = iw_sctp_sack_encode(value, cap - IW_SCTP_CHUNK_HDR_LEN, &sack);
+	n = iw_wire_sctp_sack_encode(value, cap - IW_SCTP_CHUNK_HDR_LEN, &sack);
 	if (n < 0)
 		return 0;
 	sack.ngaps = (uint16_t)put_gaps(q, value + n, room);
@@ -76,7 +76,7 @@ size_t iw_sctp_put_sack(struct iw_sctp_assoc *a, uint8_t *dst, size_t cap)
 	iw_put_be16(value + 8, sack.ngaps);
 	iw_put_be16(value + 10, sack.ndups);
 	c.value_len = (size_t)n + 4 * ((size_t)sack.ngaps + sack.ndups);
-	n = iw_sctp_chunk_encode(dst, cap, &c);
+	n = iw_wire_sctp_chunk_encode(dst, cap, &c);
 	if (n < 0)
 		return 0;
 	q->advertised = sack.a_rwnd;

@@ -19,7 +19,7 @@ static int put_adaptation(const struct iw_sctp *s, uint8_t *dst, size_t cap)
 				   .value_len = 4 };
 
 	iw_put_be32(value, s->cfg.adaptation);
-	return iw_sctp_param_encode(dst, cap, &p);
+	return iw_wire_sctp_param_encode(dst, cap, &p);
 }
 
 int iw_sctp_put_init(struct iw_sctp_assoc *a, uint8_t *dst, size_t cap)
@@ -40,11 +40,11 @@ int iw_sctp_put_init(struct iw_sctp_assoc *a, uint8_t *dst, size_t cap)
 	if (n < 0)
 		return n;
 	init.params_len = (size_t)n;
-	n = iw_sctp_init_encode(value, sizeof(value), &init);
+	n = iw_wire_sctp_init_encode(value, sizeof(value), &init);
 	if (n < 0)
 		return n;
 	c.value_len = (size_t)n;
-	return iw_sctp_chunk_encode(dst, cap, &c);
+	return iw_wire_sctp_chunk_encode(dst, cap, &c);
 }
 
 /* SX-07, RFC 9260 3.3.2: true if the values of an INIT or INIT ACK are acceptable. */
@@ -153,7 +153,8 @@ void iw_sctp_on_init_ack(struct iw_sctp *s, const struct iw_sctp_chunk *c)
 	struct init_params p;
 	struct iw_sctp_init i;
 
-	if (a->state != IW_SCTP_COOKIE_WAIT || iw_sctp_init_decode(&i, c->value, c->value_len) == 0)
+	if (a->state != IW_SCTP_COOKIE_WAIT ||
+	    iw_wire_sctp_init_decode(&i, c->value, c->value_len) == 0)
 		return;
 	if (i.tag == 0) { /* 3.3.3 */
 		iw_sctp_reply(s, s->cur.pkt, a->peer_port, a->my_tag, IW_SCTP_ABORT, IW_SCTP_T,
@@ -277,7 +278,7 @@ static size_t new_addresses(const struct iw_sctp_assoc *a, const struct init_par
 
 		if (iw_sctp_path_of(a, addr))
 			continue;
-		n = iw_sctp_param_encode(dst + len, cap - len, &one);
+		n = iw_wire_sctp_param_encode(dst + len, cap - len, &one);
 		if (n > 0)
 			len += (size_t)n;
 	}
@@ -318,7 +319,7 @@ static void send_init_ack(struct iw_sctp *s, const struct cookie *c, const struc
 	if (n < 0)
 		return;
 	one.value_len = (size_t)n;
-	n = iw_sctp_param_encode(params, sizeof(params), &one);
+	n = iw_wire_sctp_param_encode(params, sizeof(params), &one);
 	if (n < 0)
 		return;
 	len = (size_t)n;
@@ -328,18 +329,18 @@ static void send_init_ack(struct iw_sctp *s, const struct cookie *c, const struc
 	len += (size_t)n;
 	room = IW_MIN(room, sizeof(params));
 	while (at < p->report_len &&
-	       (n = iw_sctp_param_decode(&reported, p->report + at, p->report_len - at)) > 0) {
+	       (n = iw_wire_sctp_param_decode(&reported, p->report + at, p->report_len - at)) > 0) {
 		one = (struct iw_sctp_param){ .type = IW_SCTP_PARAM_UNRECOGNIZED,
 					      .value = p->report + at,
 					      .value_len = reported.len };
 		at += (size_t)n;
-		n = iw_sctp_param_encode(params + len, room - len, &one);
+		n = iw_wire_sctp_param_encode(params + len, room - len, &one);
 		/* Reports that do not fit are omitted: the INIT ACK must arrive. */
 		if (n > 0)
 			len += (size_t)n;
 	}
 	init.params_len = len;
-	n = iw_sctp_init_encode(value, sizeof(value), &init);
+	n = iw_wire_sctp_init_encode(value, sizeof(value), &init);
 	if (n > 0)
 		iw_sctp_reply(s, s->cur.pkt, s->cur.hdr.sport, c->peer_tag, IW_SCTP_INIT_ACK, 0,
 			      value, (size_t)n);
@@ -390,7 +391,7 @@ void iw_sctp_on_init(struct iw_sctp *s, const struct iw_sctp_chunk *chunk)
 	struct cookie c = { 0 };
 	bool collides;
 
-	if (iw_sctp_init_decode(&i, chunk->value, chunk->value_len) == 0 || i.tag == 0)
+	if (iw_wire_sctp_init_decode(&i, chunk->value, chunk->value_len) == 0 || i.tag == 0)
 		return;
 	if (!acceptable(&i)) {
 		refuse_init(s, i.tag, IW_SCTP_CAUSE_INVALID_PARAM, NULL, 0);

@@ -103,12 +103,12 @@ void iw_sctp_input(struct iw_sctp *s, const struct iw_sctp_packet *p, uint64_t n
 	cur->path = NULL;
 	cur->now = now;
 	cur->open = cur->complained = cur->echoed = false;
-	if (iw_sctp_hdr_decode(&cur->hdr, p->data, p->len) == 0 ||
-	    cur->hdr.checksum != iw_sctp_checksum(p->data, p->len))
+	if (iw_wire_sctp_hdr_decode(&cur->hdr, p->data, p->len) == 0 ||
+	    cur->hdr.checksum != iw_wire_sctp_checksum(p->data, p->len))
 		return;
 	if (cur->hdr.sport == 0 || cur->hdr.dport == 0 || !iw_sctp_addr_is_unicast(&p->peer))
 		return;
-	n = iw_sctp_chunk_decode(&first, p->data + cur->pos, p->len - cur->pos);
+	n = iw_wire_sctp_chunk_decode(&first, p->data + cur->pos, p->len - cur->pos);
 	if (n <= 0)
 		return;
 	alone = cur->pos + (size_t)n == p->len;
@@ -141,7 +141,7 @@ static void on_error(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c)
 {
 	struct iw_sctp_param cause;
 
-	if (iw_sctp_param_decode(&cause, c->value, c->value_len) > 0 &&
+	if (iw_wire_sctp_param_decode(&cause, c->value, c->value_len) > 0 &&
 	    cause.type == IW_SCTP_CAUSE_STALE_COOKIE)
 		iw_sctp_on_stale_cookie(a);
 }
@@ -237,8 +237,8 @@ bool iw_sctp_next(struct iw_sctp *s, struct iw_sctp_recv *out)
 		int n = 0;
 
 		if (cur->pos < cur->pkt->len)
-			n = iw_sctp_chunk_decode(&c, cur->pkt->data + cur->pos,
-						 cur->pkt->len - cur->pos);
+			n = iw_wire_sctp_chunk_decode(&c, cur->pkt->data + cur->pos,
+						      cur->pkt->len - cur->pos);
 		if (n > 0) {
 			cur->pos += (size_t)n;
 			next = on_chunk(s, &c, out);

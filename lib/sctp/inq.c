@@ -190,7 +190,7 @@ bool iw_sctp_on_data(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
 	struct iw_sctp_data d;
 	bool message = true;
 
-	(void)iw_sctp_data_decode(&d, c->value, c->value_len);
+	(void)iw_wire_sctp_data_decode(&d, c->value, c->value_len);
 	if (is_violation(a, c, &d))
 		return false;
 	q->data_seen = true;

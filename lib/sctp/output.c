@@ -33,7 +33,7 @@ static void begin(struct packet *k, struct iw_sctp_assoc *a, struct path *p, uin
 	*k = (struct packet){ .buf = buf, .cap = cap, .path = p };
 	k->fits = (size_t)IW_SCTP_HDR_LEN + iw_sctp_payload(p);
 	k->limit = IW_MIN(k->fits, cap);
-	(void)iw_sctp_hdr_encode(buf, cap, &h);
+	(void)iw_wire_sctp_hdr_encode(buf, cap, &h);
 	k->len = IW_SCTP_HDR_LEN;
 }
 
@@ -63,7 +63,7 @@ static bool is_empty(const struct packet *k)
 static bool put(struct packet *k, uint8_t type, const void *value, size_t len)
 {
 	struct iw_sctp_chunk c = { .type = type, .value = value, .value_len = len };
-	int n = iw_sctp_chunk_encode(k->buf + k->len, k->limit - k->len, &c);
+	int n = iw_wire_sctp_chunk_encode(k->buf + k->len, k->limit - k->len, &c);
 
 	if (n < 0)
 		return false;
@@ -105,7 +105,7 @@ static size_t cookie_packet(struct iw_sctp_assoc *a, uint8_t *buf, size_t cap,
 	if (!put(&k, IW_SCTP_COOKIE_ECHO, a->cookie, a->cookie_len))
 		return 0;
 	if (a->report_len > 0) {
-		n = iw_sctp_param_encode(errors, sizeof(errors), &p);
+		n = iw_wire_sctp_param_encode(errors, sizeof(errors), &p);
 		if (n > 0)
 			(void)put(&k, IW_SCTP_ERROR, errors, (size_t)n);
 	}
@@ -302,7 +302,7 @@ static void put_chunk(struct packet *k, struct iw_sctp_assoc *a, uint64_t seq)
 
 	if (wants_sack(a, k->path, c))
 		flags |= IW_SCTP_DATA_I;
-	k->len += (size_t)iw_sctp_data_encode(k->buf + k->len, k->cap - k->len, flags, &d);
+	k->len += (size_t)iw_wire_sctp_data_encode(k->buf + k->len, k->cap - k->len, flags, &d);
 	if (c->hdr_len)
 		put_octets(k, c->hdr, c->hdr_len);
 	for (unsigned i = 0; rest > 0; i++) {

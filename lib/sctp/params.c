@@ -117,7 +117,7 @@ void iw_sctp_params_read(struct init_params *out, const struct iw_sctp_init *in,
 	memset(out, 0, sizeof(*out));
 	out->peer[0] = pkt->peer;
 	out->npeers = 1;
-	while (left > 0 && (n = iw_sctp_param_decode(&p, at, left)) > 0) {
+	while (left > 0 && (n = iw_wire_sctp_param_decode(&p, at, left)) > 0) {
 		if (!take(out, &p, at))
 			return;
 		at += n;

@@ -232,9 +232,9 @@ size_t iw_sctp_put_heartbeat(struct path *p, uint8_t *dst, size_t cap, bool prob
 	iw_put_be16(info, p->index);
 	iw_put_be16(info + 2, probe);
 	memcpy(info + 4, nonce, 8);
-	if (iw_sctp_param_encode(value, sizeof(value), &param) < 0)
+	if (iw_wire_sctp_param_encode(value, sizeof(value), &param) < 0)
 		return 0;
-	n = iw_sctp_chunk_encode(dst, cap, &c);
+	n = iw_wire_sctp_chunk_encode(dst, cap, &c);
 	if (n < 0)
 		return 0;
 	if (!probe) {
@@ -255,7 +255,7 @@ void iw_sctp_on_heartbeat_ack(struct iw_sctp_assoc *a, const struct iw_sctp_chun
 	unsigned index;
 	struct path *p;
 
-	if (iw_sctp_param_decode(&param, c->value, c->value_len) <= 0 ||
+	if (iw_wire_sctp_param_decode(&param, c->value, c->value_len) <= 0 ||
 	    param.type != IW_SCTP_PARAM_HEARTBEAT_INFO || param.value_len != INFO_LEN)
 		return;
 	index = iw_get_be16(param.value);

@@ -35,13 +35,13 @@ static void add(struct iw_sctp *s, const struct iw_sctp_packet *to, const struct
 	uint8_t *p = s->reply_data + (size_t)at * s->cfg.mtu;
 	int n;
 
-	if (s->replies == REPLIES_MAX || iw_sctp_hdr_encode(p, s->cfg.mtu, h) < 0)
+	if (s->replies == REPLIES_MAX || iw_wire_sctp_hdr_encode(p, s->cfg.mtu, h) < 0)
 		return;
-	n = iw_sctp_chunk_encode(p + IW_SCTP_HDR_LEN, s->cfg.mtu - IW_SCTP_HDR_LEN, c);
+	n = iw_wire_sctp_chunk_encode(p + IW_SCTP_HDR_LEN, s->cfg.mtu - IW_SCTP_HDR_LEN, c);
 	if (n < 0)
 		return;
 	n += IW_SCTP_HDR_LEN;
-	iw_put_le32(p + 8, iw_sctp_checksum(p, (size_t)n));
+	iw_put_le32(p + 8, iw_wire_sctp_checksum(p, (size_t)n));
 	s->reply[at] =
 		(struct reply){ .to = { .peer = to->peer, .local = to->local }, .len = (size_t)n };
 	s->reply[at].to.fragment = c->value_len > iw_sctp_reply_room(s, to);
@@ -65,7 +65,7 @@ void iw_sctp_reply_cause(struct iw_sctp *s, const struct iw_sctp_packet *to, uin
 	size_t room = IW_MIN(sizeof(value), iw_sctp_reply_room(s, to)) - IW_SCTP_CHUNK_HDR_LEN;
 	struct iw_sctp_param p = { .type = cause, .value = info, .value_len = IW_MIN(len, room) };
 
-	if (iw_sctp_param_encode(value, sizeof(value), &p) < 0)
+	if (iw_wire_sctp_param_encode(value, sizeof(value), &p) < 0)
 		return;
 	/* The chunk length does not include the padding of the cause. */
 	iw_sctp_reply(s, to, peer_port, vtag, type, flags, value,
@@ -118,12 +118,12 @@ static struct contents look_through(const struct iw_sctp_packet *pkt)
 	struct iw_sctp_param cause;
 	int n;
 
-	while ((n = iw_sctp_chunk_decode(&c, pkt->data + pos, pkt->len - pos)) > 0) {
+	while ((n = iw_wire_sctp_chunk_decode(&c, pkt->data + pos, pkt->len - pos)) > 0) {
 		has.abort |= c.type == IW_SCTP_ABORT;
 		has.shutdown_ack |= c.type == IW_SCTP_SHUTDOWN_ACK;
 		has.ignore |= c.type == IW_SCTP_SHUTDOWN_COMPLETE || c.type == IW_SCTP_COOKIE_ACK ||
 			      (c.type == IW_SCTP_ERROR &&
-			       iw_sctp_param_decode(&cause, c.value, c.value_len) > 0 &&
+			       iw_wire_sctp_param_decode(&cause, c.value, c.value_len) > 0 &&
 			       cause.type == IW_SCTP_CAUSE_STALE_COOKIE);
 		pos += (size_t)n;
 	}
@@ -169,6 +169,6 @@ void iw_sctp_nobody_listens(struct iw_sctp *s, const struct iw_sctp_chunk *init)
 {
 	struct iw_sctp_init i;
 
-	if (iw_sctp_init_decode(&i, init->value, init->value_len) > 0 && i.tag != 0)
+	if (iw_wire_sctp_init_decode(&i, init->value, init->value_len) > 0 && i.tag != 0)
 		answer_stranger(s, s->cur.pkt, &s->cur.hdr, i.tag, IW_SCTP_ABORT, 0);
 }

@@ -255,7 +255,7 @@ void iw_sctp_on_sack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uin
 	unsigned hit;
 	uint64_t end;
 
-	if (iw_sctp_sack_decode(&s, c->value, c->value_len) == 0 || !cum_end(a, s.cum, &end))
+	if (iw_wire_sctp_sack_decode(&s, c->value, c->value_len) == 0 || !cum_end(a, s.cum, &end))
 		return;
 	begin_ack(a);
 	take_cum(a, end, &t);

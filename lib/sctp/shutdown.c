@@ -117,9 +117,9 @@ void iw_sctp_on_abort(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c)
 	if (!tag_fits(a, c->flags))
 		return;
 	iw_text_init(&t, text, sizeof(text));
-	if (iw_sctp_param_decode(&cause, c->value, c->value_len) > 0) {
+	if (iw_wire_sctp_param_decode(&cause, c->value, c->value_len) > 0) {
 		iw_text_str(&t, ": ");
-		iw_sctp_cause_print(&t, &cause);
+		iw_wire_sctp_cause_print(&t, &cause);
 		if (cause.type == IW_SCTP_CAUSE_USER && cause.value_len > 0) {
 			iw_text_str(&t, ", ");
 			for (size_t i = 0; i < cause.value_len; i++) {

@@ -76,7 +76,7 @@ static size_t put_pd(struct iw_dss *s, const struct iw_mpa_enhanced *e, const ui
 	size_t n = 0;
 
 	if (e)
-		n = (size_t)iw_mpa_enhanced_encode(p, IW_DSS_ENHANCED_LEN, e);
+		n = (size_t)iw_wire_mpa_enhanced_encode(p, IW_DSS_ENHANCED_LEN, e);
 	if (pd_len)
 		memcpy(p + n, pd, pd_len);
 	return n + pd_len;
@@ -108,7 +108,7 @@ static void take_pd(struct iw_dss *s, const struct iw_sctp_control *c, bool enha
 	struct iw_dss_params *p = &s->talk->params;
 	size_t skip = 0;
 
-	if (enhanced && iw_mpa_enhanced_decode(e, c->pd, c->pd_len) > 0) {
+	if (enhanced && iw_wire_mpa_enhanced_decode(e, c->pd, c->pd_len) > 0) {
 		skip = IW_DSS_ENHANCED_LEN;
 		p->peer_ird = e->ird;
 		p->peer_ord = e->ord;

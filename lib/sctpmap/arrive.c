@@ -173,7 +173,7 @@ void iw_dss_segment_arrived(struct iw_dss *s, const uint8_t *data, size_t len)
 	/* The session has ended for the peer: allocate nothing for its segments. */
 	if (iw_unlikely(s->rx_done && s->state == IW_DSS_ENDING))
 		return;
-	if (iw_sctp_segment_decode(&ssn, data, len) == 0) {
+	if (iw_wire_sctp_segment_decode(&ssn, data, len) == 0) {
 		iw_fail(&s->fault, IW_E_DSS_ILLEGAL,
 			"sctp: stream %u: a segment of %u octets, too short for a DDP-SSN and a header",
 			(uint32_t)s->stream, (uint32_t)len);
@@ -207,7 +207,8 @@ static int illegal(struct iw_dss *s, const struct iw_sctp_control *c, const char
 {
 	return iw_fail(&s->fault, IW_E_DSS_ILLEGAL,
 		       "sctp: stream %u: %s with DDP-SSN %u in state %s: %s", (uint32_t)s->stream,
-		       iw_sctp_fn_name(c->fn), (uint32_t)c->ssn, iw_dss_state_name(s->state), why);
+		       iw_wire_sctp_fn_name(c->fn), (uint32_t)c->ssn, iw_dss_state_name(s->state),
+		       why);
 }
 
 static int take_terminate(struct iw_dss *s, const struct iw_sctp_control *c, uint64_t number)
@@ -307,7 +308,7 @@ void iw_dss_control_arrived(struct iw_dss *s, const uint8_t *data, size_t len)
 	s->data = NULL;
 	if (s->rx_done && s->state == IW_DSS_ENDING)
 		return;
-	if (iw_sctp_control_decode(&c, data, len) > 0)
+	if (iw_wire_sctp_control_decode(&c, data, len) > 0)
 		err = take_control(s, &c);
 	else
 		err = iw_fail(

@@ -268,7 +268,7 @@ static struct iw_dss *stray(struct iw_sctpmap *a, uint16_t stream, uint32_t ppid
 {
 	struct iw_sctp_control c;
 	bool control = ppid == a->profile->ppid_control &&
-		       iw_sctp_control_decode(&c, data, len) > 0;
+		       iw_wire_sctp_control_decode(&c, data, len) > 0;
 
 	if (control && !a->cfg.initiator && is_initiate(a, &c))
 		return begin(a, stream, &c);
@@ -305,7 +305,7 @@ static struct iw_dss *take_control(struct iw_sctpmap *a, struct iw_dss *s, const
 {
 	struct iw_sctp_control c;
 
-	if (!s->active && iw_dss_may_leave(s) && iw_sctp_control_decode(&c, data, len) > 0 &&
+	if (!s->active && iw_dss_may_leave(s) && iw_wire_sctp_control_decode(&c, data, len) > 0 &&
 	    is_initiate(a, &c))
 		return take_next(a, s, &c);
 	iw_dss_control_arrived(s, data, len);
@@ -411,7 +411,7 @@ static uint16_t first_refused(const struct iw_sctpmap *a)
 static void refusal(struct iw_sctpmap *a, struct iw_sctpmap_msg *m)
 {
 	struct iw_sctp_control c = { a->profile->first_ssn, IW_SCTP_FN_TERMINATE, NULL, 0 };
-	int len = iw_sctp_control_encode(a->bye, sizeof(a->bye), &c);
+	int len = iw_wire_sctp_control_encode(a->bye, sizeof(a->bye), &c);
 
 	assert(len > 0);
 	*m = (struct iw_sctpmap_msg){

@@ -497,7 +497,7 @@ uint8_t *iw_dss_pd_space(struct iw_dss *s)
 static size_t encode_head(const struct iw_dss *s, uint8_t *to, size_t size, enum iw_sctp_fn fn)
 {
 	struct iw_sctp_control c = { .ssn = ssn_of(s, s->tx_next), .fn = (uint16_t)fn };
-	int head = iw_sctp_control_encode(to, size, &c);
+	int head = iw_wire_sctp_control_encode(to, size, &c);
 
 	assert(head > 0);
 	return (size_t)head;

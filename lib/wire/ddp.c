@@ -72,7 +72,7 @@ const char *iw_opcode_name(uint8_t opcode)
 	return op_of(opcode)->name;
 }
 
-int iw_ddp_decode(struct iw_ddp *out, const uint8_t *src, size_t len)
+int iw_wire_ddp_decode(struct iw_ddp *out, const uint8_t *src, size_t len)
 {
 	*out = (struct iw_ddp){ 0 };
 	if (len < IW_DDP_TAGGED_LEN)
@@ -101,7 +101,7 @@ int iw_ddp_decode(struct iw_ddp *out, const uint8_t *src, size_t len)
 	return IW_DDP_UNTAGGED_LEN;
 }
 
-int iw_ddp_encode(uint8_t *dst, size_t cap, const struct iw_ddp *in)
+int iw_wire_ddp_encode(uint8_t *dst, size_t cap, const struct iw_ddp *in)
 {
 	if (cap < iw_ddp_hdr_len(in->tagged))
 		return IW_E_INVAL;
@@ -124,7 +124,7 @@ int iw_ddp_encode(uint8_t *dst, size_t cap, const struct iw_ddp *in)
 }
 
 /* Unsaid is what the RFCs want: versions of 1, zero reserved bits, the opcode's own queue. */
-void iw_ddp_print(struct iw_text *t, const struct iw_ddp *h)
+void iw_wire_ddp_print(struct iw_text *t, const struct iw_ddp *h)
 {
 	const struct op *op = op_of(h->opcode);
 
@@ -222,7 +222,7 @@ int iw_terminate_decode(struct iw_terminate *out, const uint8_t *src, size_t len
 		used += TERM_LEN_LEN;
 	}
 	if (out->d) {
-		n = iw_ddp_decode(&h, src + used, len - used);
+		n = iw_wire_ddp_decode(&h, src + used, len - used);
 		if (n <= 0)
 			return (int)used;
 		memcpy(out->ddp, src + used, (size_t)n);
@@ -300,7 +300,7 @@ void iw_terminate_print(struct iw_text *t, const struct iw_terminate *m)
 	struct iw_ddp h;
 
 	iw_text_str(t, "Terminate ");
-	iw_term_print(t, IW_TERM(m->layer & 0xfu, m->etype & 0xfu, (uint32_t)m->code));
+	iw_wire_term_print(t, IW_TERM(m->layer & 0xfu, m->etype & 0xfu, (uint32_t)m->code));
 	if (m->m)
 		iw_text_str(t, " M");
 	if (m->d)
@@ -313,9 +313,9 @@ void iw_terminate_print(struct iw_text *t, const struct iw_terminate *m)
 	}
 	if ((m->m || m->d) && !m->len_absent)
 		iw_text_fmt(t, " DDP Segment Length %u", (uint32_t)m->ddp_len);
-	if (m->d && iw_ddp_decode(&h, m->ddp, m->ddp_hdr_len) > 0) {
+	if (m->d && iw_wire_ddp_decode(&h, m->ddp, m->ddp_hdr_len) > 0) {
 		iw_text_str(t, " of ");
-		iw_ddp_print(t, &h);
+		iw_wire_ddp_print(t, &h);
 	}
 	if (m->r && m->has_rreq) {
 		iw_text_str(t, " ");
@@ -344,7 +344,7 @@ static const char *etype_text(uint32_t term)
 	return "";
 }
 
-void iw_term_print(struct iw_text *t, uint32_t term)
+void iw_wire_term_print(struct iw_text *t, uint32_t term)
 {
 	int err = iw_err_from_term(term);
 

@@ -57,11 +57,11 @@ static inline size_t iw_ddp_hdr_len(bool tagged)
 }
 
 /* Consumed octets (14 or 18); 0: more are needed. */
-int iw_ddp_decode(struct iw_ddp *out, const uint8_t *src, size_t len);
+int iw_wire_ddp_decode(struct iw_ddp *out, const uint8_t *src, size_t len);
 /* Octets written, or IW_E_INVAL when cap is too small. Of a field its low bits count. */
-int iw_ddp_encode(uint8_t *dst, size_t cap, const struct iw_ddp *in);
+int iw_wire_ddp_encode(uint8_t *dst, size_t cap, const struct iw_ddp *in);
 /* "Send L MSN 1 MO 0", "RDMA Write STag 0x01020304 TO 0x10": one line, no newline. */
-void iw_ddp_print(struct iw_text *t, const struct iw_ddp *h);
+void iw_wire_ddp_print(struct iw_text *t, const struct iw_ddp *h);
 
 /* RFC 5040 4.4: RDMA Read Request. */
 struct iw_rreq {
@@ -118,6 +118,6 @@ void iw_terminate_print(struct iw_text *t, const struct iw_terminate *m);
  * "DDP tagged buffer error: base or bounds violation"; for codes nobody defined: "layer 1 type 1
  * code 0x7f". term is IW_TERM(...).
  */
-void iw_term_print(struct iw_text *t, uint32_t term);
+void iw_wire_term_print(struct iw_text *t, uint32_t term);
 
 #endif

@@ -23,7 +23,7 @@ static enum iw_mpa_kind kind_of(const uint8_t *key)
 	return IW_MPA_OTHER;
 }
 
-int iw_mpa_frame_decode(struct iw_mpa_frame *out, const uint8_t *src, size_t len)
+int iw_wire_mpa_frame_decode(struct iw_mpa_frame *out, const uint8_t *src, size_t len)
 {
 	*out = (struct iw_mpa_frame){ .kind = IW_MPA_OTHER };
 	if (len < IW_MPA_FRAME_LEN)
@@ -39,7 +39,7 @@ int iw_mpa_frame_decode(struct iw_mpa_frame *out, const uint8_t *src, size_t len
 	return IW_MPA_FRAME_LEN + out->pd_len;
 }
 
-int iw_mpa_frame_encode(uint8_t *dst, size_t cap, const struct iw_mpa_frame *in)
+int iw_wire_mpa_frame_encode(uint8_t *dst, size_t cap, const struct iw_mpa_frame *in)
 {
 	size_t pd_len = in->pd ? in->pd_len : 0;
 
@@ -57,7 +57,7 @@ int iw_mpa_frame_encode(uint8_t *dst, size_t cap, const struct iw_mpa_frame *in)
 	return (int)(IW_MPA_FRAME_LEN + pd_len);
 }
 
-void iw_mpa_frame_print(struct iw_text *t, const struct iw_mpa_frame *f)
+void iw_wire_mpa_frame_print(struct iw_text *t, const struct iw_mpa_frame *f)
 {
 	switch (f->kind) {
 	case IW_MPA_REQUEST:
@@ -97,7 +97,7 @@ static uint16_t enhanced_word(bool flag1, bool flag2, uint16_t depth)
 			  (depth & IW_MPA_IRD_ORD_MAX));
 }
 
-int iw_mpa_enhanced_decode(struct iw_mpa_enhanced *out, const uint8_t *src, size_t len)
+int iw_wire_mpa_enhanced_decode(struct iw_mpa_enhanced *out, const uint8_t *src, size_t len)
 {
 	*out = (struct iw_mpa_enhanced){ 0 };
 	if (len < IW_MPA_ENHANCED_LEN)
@@ -115,7 +115,7 @@ int iw_mpa_enhanced_decode(struct iw_mpa_enhanced *out, const uint8_t *src, size
 	return IW_MPA_ENHANCED_LEN;
 }
 
-int iw_mpa_enhanced_encode(uint8_t *dst, size_t cap, const struct iw_mpa_enhanced *in)
+int iw_wire_mpa_enhanced_encode(uint8_t *dst, size_t cap, const struct iw_mpa_enhanced *in)
 {
 	if (cap < IW_MPA_ENHANCED_LEN)
 		return IW_E_INVAL;
@@ -133,7 +133,7 @@ static void depth_print(struct iw_text *t, const char *name, uint16_t depth)
 		iw_text_u64(t, depth);
 }
 
-void iw_mpa_enhanced_print(struct iw_text *t, const struct iw_mpa_enhanced *e)
+void iw_wire_mpa_enhanced_print(struct iw_text *t, const struct iw_mpa_enhanced *e)
 {
 	iw_text_str(t, e->peer_to_peer ? "peer-to-peer" : "client-server");
 	if (e->rtr_send || e->rtr_write || e->rtr_read) {
@@ -149,7 +149,7 @@ void iw_mpa_enhanced_print(struct iw_text *t, const struct iw_mpa_enhanced *e)
 	depth_print(t, "ORD", e->ord);
 }
 
-int iw_mpa_marker_decode(struct iw_mpa_marker *out, const uint8_t *src, size_t len)
+int iw_wire_mpa_marker_decode(struct iw_mpa_marker *out, const uint8_t *src, size_t len)
 {
 	*out = (struct iw_mpa_marker){ 0 };
 	if (len < IW_MPA_MARKER_LEN)
@@ -159,7 +159,7 @@ int iw_mpa_marker_decode(struct iw_mpa_marker *out, const uint8_t *src, size_t l
 	return IW_MPA_MARKER_LEN;
 }
 
-int iw_mpa_marker_encode(uint8_t *dst, size_t cap, const struct iw_mpa_marker *in)
+int iw_wire_mpa_marker_encode(uint8_t *dst, size_t cap, const struct iw_mpa_marker *in)
 {
 	if (cap < IW_MPA_MARKER_LEN)
 		return IW_E_INVAL;
@@ -168,7 +168,7 @@ int iw_mpa_marker_encode(uint8_t *dst, size_t cap, const struct iw_mpa_marker *i
 	return IW_MPA_MARKER_LEN;
 }
 
-void iw_mpa_marker_print(struct iw_text *t, const struct iw_mpa_marker *m)
+void iw_wire_mpa_marker_print(struct iw_text *t, const struct iw_mpa_marker *m)
 {
 	iw_text_str(t, "Marker FPDUPTR ");
 	iw_text_hex(t, m->fpduptr, 4);
@@ -178,7 +178,7 @@ void iw_mpa_marker_print(struct iw_text *t, const struct iw_mpa_marker *m)
 	}
 }
 
-size_t iw_mpa_fpdu_len_marked(uint32_t pos, size_t ulpdu_len)
+size_t iw_wire_mpa_fpdu_len_marked(uint32_t pos, size_t ulpdu_len)
 {
 	/* Octets other than markers: between two of them; from pos to the first one due. */
 	const size_t run = IW_MPA_MARKER_SPACING - IW_MPA_MARKER_LEN;
@@ -191,7 +191,7 @@ size_t iw_mpa_fpdu_len_marked(uint32_t pos, size_t ulpdu_len)
 	return len + (len - before + run - 1) / run * IW_MPA_MARKER_LEN;
 }
 
-size_t iw_mpa_mulpdu(size_t emss, bool markers)
+size_t iw_wire_mpa_mulpdu(size_t emss, bool markers)
 {
 	size_t over = IW_MPA_HEAD_LEN + IW_MPA_CRC_LEN + emss % 4;
 

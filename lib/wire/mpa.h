@@ -58,32 +58,32 @@ struct iw_mpa_enhanced {
  * returns 0 with out filled but pd NULL. With fewer than 20 octets out is zero and its kind
  * IW_MPA_OTHER.
  */
-int iw_mpa_frame_decode(struct iw_mpa_frame *out, const uint8_t *src, size_t len);
+int iw_wire_mpa_frame_decode(struct iw_mpa_frame *out, const uint8_t *src, size_t len);
 /*
  * Octets written, or IW_E_INVAL when cap is too small. pd NULL: the 20 octets alone, PD_Length as
  * it stands in pd_len.
  */
-int iw_mpa_frame_encode(uint8_t *dst, size_t cap, const struct iw_mpa_frame *in);
+int iw_wire_mpa_frame_encode(uint8_t *dst, size_t cap, const struct iw_mpa_frame *in);
 /* "MPA Request Rev 2 C S PD_Length 4": one line, no newline. */
-void iw_mpa_frame_print(struct iw_text *t, const struct iw_mpa_frame *f);
+void iw_wire_mpa_frame_print(struct iw_text *t, const struct iw_mpa_frame *f);
 
 /* Consumed octets (4), 0: more are needed. */
-int iw_mpa_enhanced_decode(struct iw_mpa_enhanced *out, const uint8_t *src, size_t len);
+int iw_wire_mpa_enhanced_decode(struct iw_mpa_enhanced *out, const uint8_t *src, size_t len);
 /* Octets written (4), or IW_E_INVAL when cap is too small. Of ird and ord the low 14 bits count. */
-int iw_mpa_enhanced_encode(uint8_t *dst, size_t cap, const struct iw_mpa_enhanced *in);
+int iw_wire_mpa_enhanced_encode(uint8_t *dst, size_t cap, const struct iw_mpa_enhanced *in);
 /* "peer-to-peer RTR Read IRD 32 ORD 1": one line, no newline. */
-void iw_mpa_enhanced_print(struct iw_text *t, const struct iw_mpa_enhanced *e);
+void iw_wire_mpa_enhanced_print(struct iw_text *t, const struct iw_mpa_enhanced *e);
 
 /* RFC 5044 4.2. fpduptr as seen: its two low bits are for the reader to ignore. */
 struct iw_mpa_marker {
 	uint16_t reserved, fpduptr;
 };
 /* Consumed octets (4), 0: more are needed. */
-int iw_mpa_marker_decode(struct iw_mpa_marker *out, const uint8_t *src, size_t len);
+int iw_wire_mpa_marker_decode(struct iw_mpa_marker *out, const uint8_t *src, size_t len);
 /* Octets written (4), or IW_E_INVAL when cap is too small. */
-int iw_mpa_marker_encode(uint8_t *dst, size_t cap, const struct iw_mpa_marker *in);
+int iw_wire_mpa_marker_encode(uint8_t *dst, size_t cap, const struct iw_mpa_marker *in);
 /* "Marker FPDUPTR 0x0014": one line, no newline. */
-void iw_mpa_marker_print(struct iw_text *t, const struct iw_mpa_marker *m);
+void iw_wire_mpa_marker_print(struct iw_text *t, const struct iw_mpa_marker *m);
 
 /* Octets of PAD behind a ULPDU: 2 + len + pad is a multiple of 4 (RFC 5044 4.1). */
 static inline size_t iw_mpa_pad(size_t ulpdu_len)
@@ -102,11 +102,11 @@ static inline size_t iw_mpa_fpdu_len(size_t ulpdu_len)
  * is enough), markers included: the one in front of ULPDU_Length if one is due at pos, and those
  * inside (RFC 5044 4.3).
  */
-size_t iw_mpa_fpdu_len_marked(uint32_t pos, size_t ulpdu_len);
+size_t iw_wire_mpa_fpdu_len_marked(uint32_t pos, size_t ulpdu_len);
 
 /*
  * RFC 5044 4.5: the largest ULPDU whose FPDU fits an EMSS of that many octets, within 128..64768.
  */
-size_t iw_mpa_mulpdu(size_t emss, bool markers);
+size_t iw_wire_mpa_mulpdu(size_t emss, bool markers);
 
 #endif

@@ -11,7 +11,7 @@
 #define CHECKSUM_POS 8
 #define DATA_LEN     (IW_SCTP_DATA_HDR_LEN - IW_SCTP_CHUNK_HDR_LEN)
 
-const char *iw_sctp_chunk_name(uint8_t type)
+const char *iw_wire_sctp_chunk_name(uint8_t type)
 {
 	switch ((enum iw_sctp_chunk_type)type) {
 	case IW_SCTP_DATA:
@@ -46,7 +46,7 @@ const char *iw_sctp_chunk_name(uint8_t type)
 	return "chunk";
 }
 
-const char *iw_sctp_cause_name(uint16_t cause)
+const char *iw_wire_sctp_cause_name(uint16_t cause)
 {
 	switch ((enum iw_sctp_cause)cause) {
 	case IW_SCTP_CAUSE_STREAM:
@@ -81,7 +81,7 @@ const char *iw_sctp_cause_name(uint16_t cause)
 
 /* --- common header ---------------------------------------------------------------------------- */
 
-int iw_sctp_hdr_decode(struct iw_sctp_hdr *out, const uint8_t *src, size_t len)
+int iw_wire_sctp_hdr_decode(struct iw_sctp_hdr *out, const uint8_t *src, size_t len)
 {
 	*out = (struct iw_sctp_hdr){ 0 };
 	if (len < IW_SCTP_HDR_LEN)
@@ -93,7 +93,7 @@ int iw_sctp_hdr_decode(struct iw_sctp_hdr *out, const uint8_t *src, size_t len)
 	return IW_SCTP_HDR_LEN;
 }
 
-int iw_sctp_hdr_encode(uint8_t *dst, size_t cap, const struct iw_sctp_hdr *in)
+int iw_wire_sctp_hdr_encode(uint8_t *dst, size_t cap, const struct iw_sctp_hdr *in)
 {
 	if (cap < IW_SCTP_HDR_LEN)
 		return IW_E_INVAL;
@@ -104,12 +104,12 @@ int iw_sctp_hdr_encode(uint8_t *dst, size_t cap, const struct iw_sctp_hdr *in)
 	return IW_SCTP_HDR_LEN;
 }
 
-void iw_sctp_hdr_print(struct iw_text *t, const struct iw_sctp_hdr *h)
+void iw_wire_sctp_hdr_print(struct iw_text *t, const struct iw_sctp_hdr *h)
 {
 	iw_text_fmt(t, "SCTP %u > %u tag %x", (uint32_t)h->sport, (uint32_t)h->dport, h->vtag);
 }
 
-uint32_t iw_sctp_checksum(const uint8_t *packet, size_t len)
+uint32_t iw_wire_sctp_checksum(const uint8_t *packet, size_t len)
 {
 	static const uint8_t zero[4];
 	uint32_t crc = iw_crc32c(0, packet, CHECKSUM_POS);
@@ -154,7 +154,7 @@ static int encode_rest(uint8_t *dst, size_t cap, const uint8_t *value, size_t va
 	return (int)(len + pad);
 }
 
-int iw_sctp_chunk_decode(struct iw_sctp_chunk *out, const uint8_t *src, size_t len)
+int iw_wire_sctp_chunk_decode(struct iw_sctp_chunk *out, const uint8_t *src, size_t len)
 {
 	int n;
 
@@ -169,7 +169,7 @@ int iw_sctp_chunk_decode(struct iw_sctp_chunk *out, const uint8_t *src, size_t l
 	return n;
 }
 
-int iw_sctp_chunk_encode(uint8_t *dst, size_t cap, const struct iw_sctp_chunk *in)
+int iw_wire_sctp_chunk_encode(uint8_t *dst, size_t cap, const struct iw_sctp_chunk *in)
 {
 	int n = encode_rest(dst, cap, in->value, in->value_len);
 
@@ -180,7 +180,7 @@ int iw_sctp_chunk_encode(uint8_t *dst, size_t cap, const struct iw_sctp_chunk *i
 	return n;
 }
 
-int iw_sctp_param_decode(struct iw_sctp_param *out, const uint8_t *src, size_t len)
+int iw_wire_sctp_param_decode(struct iw_sctp_param *out, const uint8_t *src, size_t len)
 {
 	int n;
 
@@ -194,7 +194,7 @@ int iw_sctp_param_decode(struct iw_sctp_param *out, const uint8_t *src, size_t l
 	return n;
 }
 
-int iw_sctp_param_encode(uint8_t *dst, size_t cap, const struct iw_sctp_param *in)
+int iw_wire_sctp_param_encode(uint8_t *dst, size_t cap, const struct iw_sctp_param *in)
 {
 	int n = encode_rest(dst, cap, in->value, in->value_len);
 
@@ -205,7 +205,7 @@ int iw_sctp_param_encode(uint8_t *dst, size_t cap, const struct iw_sctp_param *i
 
 /* --- what chunks carry ------------------------------------------------------------------------ */
 
-int iw_sctp_data_decode(struct iw_sctp_data *out, const uint8_t *value, size_t len)
+int iw_wire_sctp_data_decode(struct iw_sctp_data *out, const uint8_t *value, size_t len)
 {
 	*out = (struct iw_sctp_data){ 0 };
 	if (len < DATA_LEN || len > UINT16_MAX)
@@ -219,7 +219,7 @@ int iw_sctp_data_decode(struct iw_sctp_data *out, const uint8_t *value, size_t l
 	return (int)len;
 }
 
-int iw_sctp_data_encode(uint8_t *dst, size_t cap, uint8_t flags, const struct iw_sctp_data *in)
+int iw_wire_sctp_data_encode(uint8_t *dst, size_t cap, uint8_t flags, const struct iw_sctp_data *in)
 {
 	if (cap < IW_SCTP_DATA_HDR_LEN || in->len > UINT16_MAX - IW_SCTP_DATA_HDR_LEN)
 		return IW_E_INVAL;
@@ -233,7 +233,7 @@ int iw_sctp_data_encode(uint8_t *dst, size_t cap, uint8_t flags, const struct iw
 	return IW_SCTP_DATA_HDR_LEN;
 }
 
-int iw_sctp_init_decode(struct iw_sctp_init *out, const uint8_t *value, size_t len)
+int iw_wire_sctp_init_decode(struct iw_sctp_init *out, const uint8_t *value, size_t len)
 {
 	*out = (struct iw_sctp_init){ 0 };
 	if (len < IW_SCTP_INIT_LEN || len > UINT16_MAX)
@@ -248,7 +248,7 @@ int iw_sctp_init_decode(struct iw_sctp_init *out, const uint8_t *value, size_t l
 	return (int)len;
 }
 
-int iw_sctp_init_encode(uint8_t *dst, size_t cap, const struct iw_sctp_init *in)
+int iw_wire_sctp_init_encode(uint8_t *dst, size_t cap, const struct iw_sctp_init *in)
 {
 	size_t params_len = in->params ? in->params_len : 0;
 
@@ -264,7 +264,7 @@ int iw_sctp_init_encode(uint8_t *dst, size_t cap, const struct iw_sctp_init *in)
 	return (int)(IW_SCTP_INIT_LEN + params_len);
 }
 
-int iw_sctp_sack_decode(struct iw_sctp_sack *out, const uint8_t *value, size_t len)
+int iw_wire_sctp_sack_decode(struct iw_sctp_sack *out, const uint8_t *value, size_t len)
 {
 	size_t need;
 
@@ -283,7 +283,7 @@ int iw_sctp_sack_decode(struct iw_sctp_sack *out, const uint8_t *value, size_t l
 	return (int)need;
 }
 
-int iw_sctp_sack_encode(uint8_t *dst, size_t cap, const struct iw_sctp_sack *in)
+int iw_wire_sctp_sack_encode(uint8_t *dst, size_t cap, const struct iw_sctp_sack *in)
 {
 	size_t gaps = 4 * (size_t)in->ngaps, dups = 4 * (size_t)in->ndups;
 
@@ -319,7 +319,7 @@ static void print_address(struct iw_text *t, const struct iw_sctp_param *p)
 	iw_text_octets(t, p->value, IW_MIN(p->value_len, (size_t)16));
 }
 
-void iw_sctp_param_print(struct iw_text *t, const struct iw_sctp_param *p)
+void iw_wire_sctp_param_print(struct iw_text *t, const struct iw_sctp_param *p)
 {
 	switch ((enum iw_sctp_param_type)p->type) {
 	case IW_SCTP_PARAM_HEARTBEAT_INFO:
@@ -358,9 +358,9 @@ void iw_sctp_param_print(struct iw_text *t, const struct iw_sctp_param *p)
 	print_type(t, "parameter", p->type, 4);
 }
 
-void iw_sctp_cause_print(struct iw_text *t, const struct iw_sctp_param *p)
+void iw_wire_sctp_cause_print(struct iw_text *t, const struct iw_sctp_param *p)
 {
-	iw_text_fmt(t, "cause %u %s", (uint32_t)p->type, iw_sctp_cause_name(p->type));
+	iw_text_fmt(t, "cause %u %s", (uint32_t)p->type, iw_wire_sctp_cause_name(p->type));
 }
 
 /* Each of the parameters or causes in a value, as long as they can be read. */
@@ -370,7 +370,7 @@ static void print_list(struct iw_text *t, const uint8_t *p, size_t len,
 	struct iw_sctp_param one;
 	int n;
 
-	while (len && (n = iw_sctp_param_decode(&one, p, len)) > 0) {
+	while (len && (n = iw_wire_sctp_param_decode(&one, p, len)) > 0) {
 		iw_text_str(t, "; ");
 		print(t, &one);
 		p += n;
@@ -384,7 +384,7 @@ static void print_data(struct iw_text *t, const struct iw_sctp_chunk *c)
 {
 	struct iw_sctp_data d;
 
-	if (iw_sctp_data_decode(&d, c->value, c->value_len) == 0)
+	if (iw_wire_sctp_data_decode(&d, c->value, c->value_len) == 0)
 		return;
 	iw_text_str(t, " ");
 	iw_text_str(t, c->flags & IW_SCTP_DATA_I ? "I" : "");
@@ -399,18 +399,18 @@ static void print_init(struct iw_text *t, const struct iw_sctp_chunk *c)
 {
 	struct iw_sctp_init i;
 
-	if (iw_sctp_init_decode(&i, c->value, c->value_len) == 0)
+	if (iw_wire_sctp_init_decode(&i, c->value, c->value_len) == 0)
 		return;
 	iw_text_fmt(t, " tag %x a_rwnd %u OS %u MIS %u TSN %u", i.tag, i.a_rwnd, (uint32_t)i.os,
 		    (uint32_t)i.mis, i.tsn);
-	print_list(t, i.params, i.params_len, iw_sctp_param_print);
+	print_list(t, i.params, i.params_len, iw_wire_sctp_param_print);
 }
 
 static void print_sack(struct iw_text *t, const struct iw_sctp_chunk *c)
 {
 	struct iw_sctp_sack s;
 
-	if (iw_sctp_sack_decode(&s, c->value, c->value_len) == 0)
+	if (iw_wire_sctp_sack_decode(&s, c->value, c->value_len) == 0)
 		return;
 	iw_text_fmt(t, " cum %u a_rwnd %u", s.cum, s.a_rwnd);
 	for (size_t i = 0; i < s.ngaps; i++)
@@ -420,9 +420,9 @@ static void print_sack(struct iw_text *t, const struct iw_sctp_chunk *c)
 		iw_text_fmt(t, " duplicates %u", (uint32_t)s.ndups);
 }
 
-void iw_sctp_chunk_print(struct iw_text *t, const struct iw_sctp_chunk *c)
+void iw_wire_sctp_chunk_print(struct iw_text *t, const struct iw_sctp_chunk *c)
 {
-	iw_text_str(t, iw_sctp_chunk_name(c->type));
+	iw_text_str(t, iw_wire_sctp_chunk_name(c->type));
 	switch ((enum iw_sctp_chunk_type)c->type) {
 	case IW_SCTP_DATA:
 		print_data(t, c);
@@ -436,14 +436,14 @@ void iw_sctp_chunk_print(struct iw_text *t, const struct iw_sctp_chunk *c)
 		return;
 	case IW_SCTP_HEARTBEAT:
 	case IW_SCTP_HEARTBEAT_ACK:
-		print_list(t, c->value, c->value_len, iw_sctp_param_print);
+		print_list(t, c->value, c->value_len, iw_wire_sctp_param_print);
 		return;
 	case IW_SCTP_ABORT:
 		iw_text_str(t, c->flags & IW_SCTP_T ? " T" : "");
-		print_list(t, c->value, c->value_len, iw_sctp_cause_print);
+		print_list(t, c->value, c->value_len, iw_wire_sctp_cause_print);
 		return;
 	case IW_SCTP_ERROR:
-		print_list(t, c->value, c->value_len, iw_sctp_cause_print);
+		print_list(t, c->value, c->value_len, iw_wire_sctp_cause_print);
 		return;
 	case IW_SCTP_SHUTDOWN:
 		if (c->value_len >= 4)

@@ -40,7 +40,7 @@ enum iw_sctp_chunk_type {
 	IW_SCTP_PAD = 0x84, /* RFC 4820 */
 };
 /* "DATA", "INIT ACK", ...; "chunk" for the rest. */
-const char *iw_sctp_chunk_name(uint8_t type);
+const char *iw_wire_sctp_chunk_name(uint8_t type);
 
 /* What to do with a chunk, parameter or cause nobody knows: the two top bits (RFC 9260 3.2,
  * 3.2.1). */
@@ -83,7 +83,7 @@ enum iw_sctp_cause {
 	IW_SCTP_CAUSE_PROTOCOL = 13,
 };
 /* "user-initiated abort", ...; "error cause" for the rest. */
-const char *iw_sctp_cause_name(uint16_t cause);
+const char *iw_wire_sctp_cause_name(uint16_t cause);
 
 /* --- common header ---------------------------------------------------------------------------- */
 
@@ -93,12 +93,12 @@ struct iw_sctp_hdr {
 	uint32_t checksum; /* CRC32c; on the wire least significant octet first */
 };
 /* 12, or 0: fewer octets. */
-int iw_sctp_hdr_decode(struct iw_sctp_hdr *out, const uint8_t *src, size_t len);
+int iw_wire_sctp_hdr_decode(struct iw_sctp_hdr *out, const uint8_t *src, size_t len);
 /* 12, or IW_E_INVAL: cap is too small. */
-int iw_sctp_hdr_encode(uint8_t *dst, size_t cap, const struct iw_sctp_hdr *in);
-void iw_sctp_hdr_print(struct iw_text *t, const struct iw_sctp_hdr *h);
+int iw_wire_sctp_hdr_encode(uint8_t *dst, size_t cap, const struct iw_sctp_hdr *in);
+void iw_wire_sctp_hdr_print(struct iw_text *t, const struct iw_sctp_hdr *h);
 /* RFC 9260 6.8: of a whole packet, as if its checksum field were zero. len >= 12. */
-uint32_t iw_sctp_checksum(const uint8_t *packet, size_t len);
+uint32_t iw_wire_sctp_checksum(const uint8_t *packet, size_t len);
 
 /* --- chunks, parameters, causes --------------------------------------------------------------- */
 
@@ -112,14 +112,14 @@ struct iw_sctp_chunk {
  * Octets to the next chunk: len rounded up to four, or all there is when the last padding is missing.
  * 0: the chunk goes on behind src (a chunk must lie in its packet as a whole). IW_E_FORMAT: a length below 4.
  */
-int iw_sctp_chunk_decode(struct iw_sctp_chunk *out, const uint8_t *src, size_t len);
+int iw_wire_sctp_chunk_decode(struct iw_sctp_chunk *out, const uint8_t *src, size_t len);
 /*
  * Writes header (len is value_len + 4, whatever in->len says), value and zero padding; value NULL: its
  * octets are the caller's to fill. Octets written, a multiple of four; IW_E_INVAL: cap is too small.
  */
-int iw_sctp_chunk_encode(uint8_t *dst, size_t cap, const struct iw_sctp_chunk *in);
+int iw_wire_sctp_chunk_encode(uint8_t *dst, size_t cap, const struct iw_sctp_chunk *in);
 /* One line about any chunk: what a reader of traces wants to know of it. No newline. */
-void iw_sctp_chunk_print(struct iw_text *t, const struct iw_sctp_chunk *c);
+void iw_wire_sctp_chunk_print(struct iw_text *t, const struct iw_sctp_chunk *c);
 
 /* A parameter or an error cause; decode and encode as for chunks. */
 struct iw_sctp_param {
@@ -127,10 +127,10 @@ struct iw_sctp_param {
 	const uint8_t *value;
 	size_t value_len;
 };
-int iw_sctp_param_decode(struct iw_sctp_param *out, const uint8_t *src, size_t len);
-int iw_sctp_param_encode(uint8_t *dst, size_t cap, const struct iw_sctp_param *in);
-void iw_sctp_param_print(struct iw_text *t, const struct iw_sctp_param *p);
-void iw_sctp_cause_print(struct iw_text *t, const struct iw_sctp_param *p);
+int iw_wire_sctp_param_decode(struct iw_sctp_param *out, const uint8_t *src, size_t len);
+int iw_wire_sctp_param_encode(uint8_t *dst, size_t cap, const struct iw_sctp_param *in);
+void iw_wire_sctp_param_print(struct iw_text *t, const struct iw_sctp_param *p);
+void iw_wire_sctp_cause_print(struct iw_text *t, const struct iw_sctp_param *p);
 
 /* --- what chunks carry ------------------------------------------------------------------------ */
 
@@ -142,10 +142,11 @@ struct iw_sctp_data {
 	size_t len;
 };
 /* value is that of a DATA chunk. Octets consumed, all; 0: fewer than 12. */
-int iw_sctp_data_decode(struct iw_sctp_data *out, const uint8_t *value, size_t len);
+int iw_wire_sctp_data_decode(struct iw_sctp_data *out, const uint8_t *value, size_t len);
 /* The 16 octets of chunk header and DATA header in front of in->len octets of user data, which are not
  * written. 16, or IW_E_INVAL: cap or in->len does not fit. */
-int iw_sctp_data_encode(uint8_t *dst, size_t cap, uint8_t flags, const struct iw_sctp_data *in);
+int iw_wire_sctp_data_encode(uint8_t *dst, size_t cap, uint8_t flags,
+			     const struct iw_sctp_data *in);
 
 /* INIT and INIT ACK. */
 struct iw_sctp_init {
@@ -156,9 +157,9 @@ struct iw_sctp_init {
 	size_t params_len;
 };
 /* Octets consumed, all; 0: fewer than 16. */
-int iw_sctp_init_decode(struct iw_sctp_init *out, const uint8_t *value, size_t len);
+int iw_wire_sctp_init_decode(struct iw_sctp_init *out, const uint8_t *value, size_t len);
 /* The value: 16 octets and the parameters (params NULL: none). Octets written or IW_E_INVAL. */
-int iw_sctp_init_encode(uint8_t *dst, size_t cap, const struct iw_sctp_init *in);
+int iw_wire_sctp_init_encode(uint8_t *dst, size_t cap, const struct iw_sctp_init *in);
 
 struct iw_sctp_sack {
 	uint32_t cum, a_rwnd;
@@ -167,9 +168,9 @@ struct iw_sctp_sack {
 	const uint8_t *dups; /* ndups * 4 */
 };
 /* Octets consumed; 0: fewer than the counts say. */
-int iw_sctp_sack_decode(struct iw_sctp_sack *out, const uint8_t *value, size_t len);
+int iw_wire_sctp_sack_decode(struct iw_sctp_sack *out, const uint8_t *value, size_t len);
 /* The value. Octets written or IW_E_INVAL. */
-int iw_sctp_sack_encode(uint8_t *dst, size_t cap, const struct iw_sctp_sack *in);
+int iw_wire_sctp_sack_encode(uint8_t *dst, size_t cap, const struct iw_sctp_sack *in);
 /* Gap block i: its ends as offsets from cum (RFC 9260 3.3.4). */
 static inline uint16_t iw_sctp_gap_start(const struct iw_sctp_sack *s, size_t i)
 {

@@ -11,7 +11,7 @@
 
 #define CONTROL_LEN (IW_SCTP_SSN_LEN + 2)
 
-const char *iw_sctp_fn_name(uint16_t fn)
+const char *iw_wire_sctp_fn_name(uint16_t fn)
 {
 	switch ((enum iw_sctp_fn)fn) {
 	case IW_SCTP_FN_INITIATE:
@@ -32,7 +32,7 @@ const char *iw_sctp_fn_name(uint16_t fn)
 	return "unassigned";
 }
 
-int iw_sctp_control_decode(struct iw_sctp_control *out, const uint8_t *src, size_t len)
+int iw_wire_sctp_control_decode(struct iw_sctp_control *out, const uint8_t *src, size_t len)
 {
 	*out = (struct iw_sctp_control){ 0 };
 	if (len < CONTROL_LEN)
@@ -46,7 +46,7 @@ int iw_sctp_control_decode(struct iw_sctp_control *out, const uint8_t *src, size
 	return (int)len;
 }
 
-int iw_sctp_control_encode(uint8_t *dst, size_t cap, const struct iw_sctp_control *in)
+int iw_wire_sctp_control_encode(uint8_t *dst, size_t cap, const struct iw_sctp_control *in)
 {
 	if (cap < CONTROL_LEN || cap - CONTROL_LEN < in->pd_len ||
 	    in->pd_len > INT_MAX - CONTROL_LEN)
@@ -58,9 +58,9 @@ int iw_sctp_control_encode(uint8_t *dst, size_t cap, const struct iw_sctp_contro
 	return (int)(CONTROL_LEN + in->pd_len);
 }
 
-void iw_sctp_control_print(struct iw_text *t, const struct iw_sctp_control *c)
+void iw_wire_sctp_control_print(struct iw_text *t, const struct iw_sctp_control *c)
 {
-	iw_text_fmt(t, "DDP Stream Session %s", iw_sctp_fn_name(c->fn));
+	iw_text_fmt(t, "DDP Stream Session %s", iw_wire_sctp_fn_name(c->fn));
 	if (c->fn < IW_SCTP_FN_INITIATE || c->fn > IW_SCTP_FN_ENH_REJECT) {
 		iw_text_str(t, " ");
 		iw_text_hex(t, c->fn, 4);
@@ -68,7 +68,7 @@ void iw_sctp_control_print(struct iw_text *t, const struct iw_sctp_control *c)
 	iw_text_fmt(t, " DDP-SSN %u Private Data %U", (uint32_t)c->ssn, (uint64_t)c->pd_len);
 }
 
-int iw_sctp_segment_decode(uint16_t *ssn, const uint8_t *src, size_t len)
+int iw_wire_sctp_segment_decode(uint16_t *ssn, const uint8_t *src, size_t len)
 {
 	*ssn = 0;
 	if (len < IW_SCTP_SSN_LEN)
@@ -77,7 +77,7 @@ int iw_sctp_segment_decode(uint16_t *ssn, const uint8_t *src, size_t len)
 	return IW_SCTP_SSN_LEN;
 }
 
-int iw_sctp_segment_encode(uint8_t *dst, size_t cap, uint16_t ssn)
+int iw_wire_sctp_segment_encode(uint8_t *dst, size_t cap, uint16_t ssn)
 {
 	if (cap < IW_SCTP_SSN_LEN)
 		return IW_E_INVAL;

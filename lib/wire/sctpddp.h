@@ -29,7 +29,7 @@ enum iw_sctp_fn {
 	IW_SCTP_FN_ENH_REJECT = 7,
 };
 /* "Initiate", "Enhanced Accept", ...; "unassigned" for the rest. */
-const char *iw_sctp_fn_name(uint16_t fn);
+const char *iw_wire_sctp_fn_name(uint16_t fn);
 
 /* PPID 17. pd points into the decoded octets (borrowed). */
 struct iw_sctp_control {
@@ -41,15 +41,15 @@ struct iw_sctp_control {
  * Consumed octets, all of them: a message is a whole one. 0: fewer than the 4 octets of DDP-SSN and
  * Function Code. Private Data above 512 octets decodes too. IW_E_INVAL: len above INT_MAX.
  */
-int iw_sctp_control_decode(struct iw_sctp_control *out, const uint8_t *src, size_t len);
+int iw_wire_sctp_control_decode(struct iw_sctp_control *out, const uint8_t *src, size_t len);
 /* Octets written, or IW_E_INVAL when cap is too small. */
-int iw_sctp_control_encode(uint8_t *dst, size_t cap, const struct iw_sctp_control *in);
+int iw_wire_sctp_control_encode(uint8_t *dst, size_t cap, const struct iw_sctp_control *in);
 /* "DDP Stream Session Initiate DDP-SSN 0 Private Data 3": one line, no newline. */
-void iw_sctp_control_print(struct iw_text *t, const struct iw_sctp_control *c);
+void iw_wire_sctp_control_print(struct iw_text *t, const struct iw_sctp_control *c);
 
 /* PPID 16: the segment follows behind. Consumed octets (2), 0: more are needed. */
-int iw_sctp_segment_decode(uint16_t *ssn, const uint8_t *src, size_t len);
+int iw_wire_sctp_segment_decode(uint16_t *ssn, const uint8_t *src, size_t len);
 /* Octets written (2), or IW_E_INVAL when cap is too small. */
-int iw_sctp_segment_encode(uint8_t *dst, size_t cap, uint16_t ssn);
+int iw_wire_sctp_segment_encode(uint8_t *dst, size_t cap, uint16_t ssn);
 
 #endif

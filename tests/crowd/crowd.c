@@ -143,7 +143,7 @@ static void take_in(struct crowd *c, const uint8_t *packet, size_t len, uint64_t
 	iw_sctp_input(m->s, &p, now);
 	while (iw_sctp_next(m->s, &msg)) {
 		if (m->accepted || msg.ppid != IW_SCTP_PPID_CONTROL ||
-		    iw_sctp_control_decode(&said, msg.data, msg.len) <= 0)
+		    iw_wire_sctp_control_decode(&said, msg.data, msg.len) <= 0)
 			continue;
 		m->accepted = said.fn == IW_SCTP_FN_ACCEPT;
 		c->accepted += m->accepted;
@@ -265,7 +265,8 @@ int main(int argc, char **argv)
 		die("begin");
 	initiate.pd = pd;
 	initiate.pd_len = (size_t)n;
-	c.initiate_len = (size_t)iw_sctp_control_encode(c.initiate, sizeof(c.initiate), &initiate);
+	c.initiate_len =
+		(size_t)iw_wire_sctp_control_encode(c.initiate, sizeof(c.initiate), &initiate);
 
 	c.listener = (struct iw_sctp_addr){ .ip = { [10] = 0xff, [11] = 0xff } };
 	memcpy(c.listener.ip + 12, &at.sin_addr, 4);

@@ -255,7 +255,7 @@ static size_t put_frame(uint8_t *out, enum iw_mpa_kind kind, uint8_t how)
 		.pd_len = 4,
 		.pd = how & PEER_TO_PEER ? p2p : enhanced,
 	};
-	int n = iw_mpa_frame_encode(out, 64, &f);
+	int n = iw_wire_mpa_frame_encode(out, 64, &f);
 
 	CHECK(n > 0);
 	return (size_t)n;

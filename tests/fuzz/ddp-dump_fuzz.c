@@ -150,7 +150,7 @@ static size_t transfer_segment(uint8_t *p, struct input *in)
 			    .mo = how & 2 ? u8(in) : 0 };
 	size_t len = u8(in);
 	const uint8_t *octets = take(in, &len);
-	int n = iw_ddp_encode(p, IW_DDP_HDR_MAX, &h);
+	int n = iw_wire_ddp_encode(p, IW_DDP_HDR_MAX, &h);
 
 	memcpy(p + n, octets, len);
 	return (size_t)n + len;
@@ -334,7 +334,7 @@ static size_t any_segment(uint8_t *p, struct input *in)
 			    .msn = u8(in) };
 	size_t len = u8(in);
 	const uint8_t *octets = take(in, &len);
-	int n = iw_ddp_encode(p, IW_DDP_HDR_MAX, &h);
+	int n = iw_wire_ddp_encode(p, IW_DDP_HDR_MAX, &h);
 
 	memcpy(p + n, octets, len);
 	return (size_t)n + len;

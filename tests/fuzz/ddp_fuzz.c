@@ -188,7 +188,7 @@ static void deliver(struct run *r)
 		}
 		check(seq < iw_ddp_next_seq(r->d));
 		r->delivered_to = seq + 1;
-		check(iw_ddp_encode(hdr, sizeof(hdr), &m.last) > 0);
+		check(iw_wire_ddp_encode(hdr, sizeof(hdr), &m.last) > 0);
 		check(memcmp(hdr, r->segments[seq].hdr, sizeof(hdr)) == 0);
 		check(m.last_len == r->segments[seq].len);
 		check(m.tagged == m.last.tagged);
@@ -294,7 +294,7 @@ static void segment(struct run *r, struct input *in)
 		s->arrived = true;
 		s->last = h.last;
 		s->len = len;
-		check(iw_ddp_encode(s->hdr, sizeof(s->hdr), &h) > 0);
+		check(iw_wire_ddp_encode(s->hdr, sizeof(s->hdr), &h) > 0);
 	}
 }
 
@@ -388,7 +388,7 @@ static void cut(struct run *r, struct input *in)
 		uint32_t off, len;
 		size_t n = iw_ddp_cut(&o, mulpdu, hdr, &off, &len);
 
-		check(iw_ddp_decode(&h, hdr, n) == (int)n);
+		check(iw_wire_ddp_decode(&h, hdr, n) == (int)n);
 		check(n + len <= mulpdu && off == sum);
 		check(h.dv == r->dv && h.rsvd_ddp == 0);
 		sum += len;

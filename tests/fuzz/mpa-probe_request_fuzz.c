@@ -15,7 +15,7 @@ static void must_be_frame(struct iw_mpa_frame *f, enum iw_mpa_kind kind, const u
 			  size_t len)
 {
 	must(len >= IW_MPA_FRAME_LEN && len <= IW_ASK_MAX);
-	must(iw_mpa_frame_decode(f, octets, len) == (int)len);
+	must(iw_wire_mpa_frame_decode(f, octets, len) == (int)len);
 	must(f->kind == kind);
 }
 
@@ -43,7 +43,7 @@ static void show(const uint8_t *octets, size_t len)
 	struct iw_text t;
 
 	iw_text_init(&t, line, sizeof(line));
-	iw_frame_show(&t, octets, len);
+	iw_probe_frame_show(&t, octets, len);
 	must(strlen(line) == t.len);
 	for (size_t i = 0; i < t.len; i++) {
 		uint8_t c = (uint8_t)line[i], next = (uint8_t)line[i + 1];

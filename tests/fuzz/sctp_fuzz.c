@@ -45,8 +45,8 @@ static void read_init_ack(struct enemy *e, const struct iw_sctp_chunk *c)
 	struct iw_sctp_init i;
 	struct iw_sctp_param p;
 
-	must(iw_sctp_init_decode(&i, c->value, c->value_len) > 0);
-	must(iw_sctp_param_decode(&p, i.params, i.params_len) > 0 &&
+	must(iw_wire_sctp_init_decode(&i, c->value, c->value_len) > 0);
+	must(iw_wire_sctp_param_decode(&p, i.params, i.params_len) > 0 &&
 	     p.value_len <= sizeof(e->cookie));
 	e->tag = i.tag;
 	e->peer_tsn = i.tsn;
@@ -62,11 +62,11 @@ static void look_at(struct enemy *e, const uint8_t *data, size_t len,
 	int n;
 
 	must(len > IW_SCTP_HDR_LEN && len + 20 <= MTU && len % 4 == 0);
-	must(iw_get_le32(data + 8) == iw_sctp_checksum(data, len));
+	must(iw_get_le32(data + 8) == iw_wire_sctp_checksum(data, len));
 	must(iw_get_be16(data) == PORT && iw_get_be16(data + 2) != 0);
 	must(out->data == NULL);
 	while (pos < len) {
-		n = iw_sctp_chunk_decode(&c, data + pos, len - pos);
+		n = iw_wire_sctp_chunk_decode(&c, data + pos, len - pos);
 		must(n > 0);
 		if (c.type == IW_SCTP_INIT_ACK && iw_get_be32(data + 4) == PEER_TAG)
 			read_init_ack(e, &c);
@@ -125,13 +125,13 @@ static void begin(struct enemy *e, uint32_t tag)
 {
 	struct iw_sctp_hdr h = { .sport = PEER_PORT, .dport = PORT, .vtag = tag };
 
-	e->len = (size_t)iw_sctp_hdr_encode(e->pkt, sizeof(e->pkt), &h);
+	e->len = (size_t)iw_wire_sctp_hdr_encode(e->pkt, sizeof(e->pkt), &h);
 }
 
 static void add(struct enemy *e, uint8_t type, uint8_t flags, const void *value, size_t len)
 {
 	struct iw_sctp_chunk c = { .type = type, .flags = flags, .value = value, .value_len = len };
-	int n = iw_sctp_chunk_encode(e->pkt + e->len, sizeof(e->pkt) - e->len, &c);
+	int n = iw_wire_sctp_chunk_encode(e->pkt + e->len, sizeof(e->pkt) - e->len, &c);
 
 	if (n > 0)
 		e->len += (size_t)n;
@@ -141,7 +141,7 @@ static void send_it(struct enemy *e)
 {
 	if (e->len == IW_SCTP_HDR_LEN)
 		return;
-	iw_put_le32(e->pkt + 8, iw_sctp_checksum(e->pkt, e->len));
+	iw_put_le32(e->pkt + 8, iw_wire_sctp_checksum(e->pkt, e->len));
 	arrives(e, e->pkt, e->len);
 	begin(e, e->tag);
 }
@@ -159,7 +159,7 @@ static void init_chunk(struct enemy *e, uint8_t type, bool cookie)
 				  .params = params,
 				  .params_len = cookie ? 24 : 16 };
 
-	add(e, type, 0, value, (size_t)iw_sctp_init_encode(value, sizeof(value), &i));
+	add(e, type, 0, value, (size_t)iw_wire_sctp_init_encode(value, sizeof(value), &i));
 }
 
 /* How far the set-up goes before the enemy begins. */

@@ -21,19 +21,19 @@ static size_t walked_len(uint32_t pos, size_t ulpdu_len)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct iw_mpa_marker m;
-	int n = iw_mpa_marker_decode(&m, data, len);
+	int n = iw_wire_mpa_marker_decode(&m, data, len);
 
 	must(n == (len < IW_MPA_MARKER_LEN ? 0 : IW_MPA_MARKER_LEN));
 	if (n)
-		MUST_COME_BACK(&m, n, iw_mpa_marker_encode, iw_mpa_marker_print);
+		MUST_COME_BACK(&m, n, iw_wire_mpa_marker_encode, iw_wire_mpa_marker_print);
 	if (len >= 6) {
 		uint32_t pos = iw_get_be32(data);
 		size_t ulpdu = iw_get_be16(data + 4), emss = pos % 70000;
 
-		must(iw_mpa_fpdu_len_marked(pos, ulpdu) == walked_len(pos, ulpdu));
-		must(iw_mpa_mulpdu(emss, true) <= iw_mpa_mulpdu(emss, false));
-		must(iw_mpa_mulpdu(emss, true) >= IW_MPA_ULPDU_MIN_MAX);
-		must(iw_mpa_mulpdu(emss, false) <= IW_MPA_ULPDU_MAX);
+		must(iw_wire_mpa_fpdu_len_marked(pos, ulpdu) == walked_len(pos, ulpdu));
+		must(iw_wire_mpa_mulpdu(emss, true) <= iw_wire_mpa_mulpdu(emss, false));
+		must(iw_wire_mpa_mulpdu(emss, true) >= IW_MPA_ULPDU_MIN_MAX);
+		must(iw_wire_mpa_mulpdu(emss, false) <= IW_MPA_ULPDU_MAX);
 	}
 	return 0;
 }

@@ -8,7 +8,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct iw_mpa_frame f;
-	int n = iw_mpa_frame_decode(&f, data, len);
+	int n = iw_wire_mpa_frame_decode(&f, data, len);
 
 	if (len < IW_MPA_FRAME_LEN) {
 		must(n == 0 && !f.pd && f.pd_len == 0 && f.kind == IW_MPA_OTHER);
@@ -23,6 +23,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		must(n == IW_MPA_FRAME_LEN + f.pd_len && (size_t)n <= len);
 		must(f.pd == data + IW_MPA_FRAME_LEN);
 	}
-	MUST_COME_BACK(&f, n, iw_mpa_frame_encode, iw_mpa_frame_print);
+	MUST_COME_BACK(&f, n, iw_wire_mpa_frame_encode, iw_wire_mpa_frame_print);
 	return 0;
 }

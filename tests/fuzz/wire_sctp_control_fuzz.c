@@ -9,18 +9,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct iw_sctp_control c;
 	uint16_t ssn;
 	uint8_t out[IW_SCTP_SSN_LEN];
-	int n = iw_sctp_segment_decode(&ssn, data, len);
+	int n = iw_wire_sctp_segment_decode(&ssn, data, len);
 
 	must(n == (len < IW_SCTP_SSN_LEN ? 0 : IW_SCTP_SSN_LEN));
 	if (n) {
-		must(iw_sctp_segment_encode(out, sizeof(out), ssn) == n);
+		must(iw_wire_sctp_segment_encode(out, sizeof(out), ssn) == n);
 		must(memcmp(out, data, sizeof(out)) == 0);
 	}
-	n = iw_sctp_control_decode(&c, data, len);
+	n = iw_wire_sctp_control_decode(&c, data, len);
 	must((size_t)n == (len < 4 ? 0 : len));
 	if (n) {
 		must(c.pd == data + 4 && c.pd_len == len - 4 && c.ssn == ssn);
-		MUST_COME_BACK(&c, n, iw_sctp_control_encode, iw_sctp_control_print);
+		MUST_COME_BACK(&c, n, iw_wire_sctp_control_encode, iw_wire_sctp_control_print);
 	}
 	return 0;
 }

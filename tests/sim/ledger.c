@@ -42,8 +42,8 @@ static bool has_chunk(const uint8_t *data, size_t len, unsigned types)
 	struct iw_sctp_chunk c;
 	int n;
 
-	for (size_t at = IW_SCTP_HDR_LEN; (n = iw_sctp_chunk_decode(&c, data + at, len - at)) > 0;
-	     at += (size_t)n)
+	for (size_t at = IW_SCTP_HDR_LEN;
+	     (n = iw_wire_sctp_chunk_decode(&c, data + at, len - at)) > 0; at += (size_t)n)
 		if (c.type < 32 && types & 1u << c.type)
 			return true;
 	return false;
@@ -73,7 +73,7 @@ static bool is_heartbeat(const struct ledger_packet *p)
 	struct iw_sctp_chunk c;
 	size_t room = p->len - IW_SCTP_HDR_LEN;
 
-	return iw_sctp_chunk_decode(&c, p->data + IW_SCTP_HDR_LEN, room) == (int)room &&
+	return iw_wire_sctp_chunk_decode(&c, p->data + IW_SCTP_HDR_LEN, room) == (int)room &&
 	       c.type == IW_SCTP_HEARTBEAT;
 }
 

@@ -190,7 +190,7 @@ static bool no_mapped(struct world *w, struct host *from, const struct iw_sctp_a
 	(void)from;
 	if (is_mapped(dst))
 		world_fail(w, "%s of %zu octets to an address that was listed as IPv4-mapped",
-			   iw_sctp_chunk_name(data[12]), len);
+			   iw_wire_sctp_chunk_name(data[12]), len);
 	return true;
 }
 

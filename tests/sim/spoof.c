@@ -74,9 +74,10 @@ static bool see(struct world *w, struct host *from, const struct iw_sctp_addr *d
 
 	if (from != r.m && !(from == w->watched && iw_get_be32(data + 4) == r.tag))
 		return true;
-	for (size_t at = IW_SCTP_HDR_LEN; (n = iw_sctp_chunk_decode(&c, data + at, len - at)) > 0;
-	     at += (size_t)n) {
-		if (c.type == IW_SCTP_DATA && iw_sctp_data_decode(&d, c.value, c.value_len) > 0)
+	for (size_t at = IW_SCTP_HDR_LEN;
+	     (n = iw_wire_sctp_chunk_decode(&c, data + at, len - at)) > 0; at += (size_t)n) {
+		if (c.type == IW_SCTP_DATA &&
+		    iw_wire_sctp_data_decode(&d, c.value, c.value_len) > 0)
 			*(from == r.m ? &r.tsn : &r.cum) = d.tsn;
 		if (from != r.m)
 			continue;
@@ -149,7 +150,7 @@ static void keep_own(void)
 static void chunk(uint8_t type, uint8_t flags, const void *value, size_t len)
 {
 	struct iw_sctp_chunk c = { .type = type, .flags = flags, .value = value, .value_len = len };
-	int n = iw_sctp_chunk_encode(r.out + r.len, WORLD_MTU - 48 - r.len, &c);
+	int n = iw_wire_sctp_chunk_encode(r.out + r.len, WORLD_MTU - 48 - r.len, &c);
 
 	if (n > 0)
 		r.len += (size_t)n;
@@ -267,7 +268,7 @@ static void forge(void)
 		h.vtag = 0;
 	else if (what == 2)
 		h.vtag = r.peer_tag;
-	(void)iw_sctp_hdr_encode(r.out, sizeof(r.out), &h);
+	(void)iw_wire_sctp_hdr_encode(r.out, sizeof(r.out), &h);
 	r.len = IW_SCTP_HDR_LEN;
 	if (what < 2)
 		init_chunk();
@@ -283,7 +284,7 @@ static void forge_begin(uint32_t tag)
 {
 	struct iw_sctp_hdr h = { .sport = PORT, .dport = LISTEN_PORT, .vtag = tag };
 
-	(void)iw_sctp_hdr_encode(r.out, sizeof(r.out), &h);
+	(void)iw_wire_sctp_hdr_encode(r.out, sizeof(r.out), &h);
 	r.len = IW_SCTP_HDR_LEN;
 }
 

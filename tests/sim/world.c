@@ -211,7 +211,7 @@ void world_inject(struct world *w, const struct iw_sctp_addr *src, const struct 
 	static uint8_t buf[WORLD_PACKET];
 
 	memcpy(buf, data, len);
-	iw_put_le32(buf + 8, iw_sctp_checksum(buf, len));
+	iw_put_le32(buf + 8, iw_wire_sctp_checksum(buf, len));
 	send_off(w, &p, buf);
 }
 
@@ -251,8 +251,8 @@ static void account_sent(struct world *w, const struct iw_sctp_addr *dst, const 
 	if (broken)
 		world_fail(w, "%s after %llu ms: %s of %zu octets to %u.%u.%u.%u: %s",
 			   w->watched->name, (unsigned long long)(w->now / 1000000 - 1000000),
-			   iw_sctp_chunk_name(data[12]), len, dst->ip[12], dst->ip[13], dst->ip[14],
-			   dst->ip[15], broken);
+			   iw_wire_sctp_chunk_name(data[12]), len, dst->ip[12], dst->ip[13],
+			   dst->ip[14], dst->ip[15], broken);
 }
 
 static void account_came(struct world *w, const struct world_packet *f)
@@ -283,7 +283,7 @@ static size_t add_list(struct host *h, uint8_t *data, size_t len)
 	memcpy(data + len, h->list, h->list_len);
 	len += h->list_len;
 	iw_put_be16(data + 14, (uint16_t)(len - IW_SCTP_HDR_LEN));
-	iw_put_le32(data + 8, iw_sctp_checksum(data, len));
+	iw_put_le32(data + 8, iw_wire_sctp_checksum(data, len));
 	return len;
 }
 

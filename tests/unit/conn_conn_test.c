@@ -661,7 +661,7 @@ static uint32_t terminate_answering(const uint8_t tail[8], enum iw_mpa_crc crc, 
 	assert_false(end_has_event(&p->a, IW_EVENT_ESTABLISHED));
 	assert_int_equal(p->ab.len,
 			 28); /* the responder's engine is still deciding, so nobody took it */
-	assert_int_equal(iw_ddp_decode(&h, p->ab.buf + p->ab.off + 2, 22), 18);
+	assert_int_equal(iw_wire_ddp_decode(&h, p->ab.buf + p->ab.off + 2, 22), 18);
 	assert_int_equal(h.opcode, IW_OP_TERM);
 	assert_int_equal(h.dv, 1);
 	assert_int_equal(h.rv, 1);

@@ -241,7 +241,7 @@ static void fault_is_told_by_a_segment_and_then_the_session_ends(void **state)
 	assert_int_equal(w->nmsgs, 2);
 	w->not_before = 0;
 	assert_int_equal(w->msgs[0].ppid, IW_SCTP_PPID_SEGMENT);
-	assert_true(iw_ddp_decode(&h, w->msgs[0].data + 2, w->msgs[0].len - 2) > 0);
+	assert_true(iw_wire_ddp_decode(&h, w->msgs[0].data + 2, w->msgs[0].len - 2) > 0);
 	assert_int_equal(h.opcode, IW_OP_TERM);
 	assert_int_equal(control_fn(&w->msgs[1]), IW_SCTP_FN_TERMINATE);
 	assert_int_equal(iw_get_be16(w->msgs[1].data), iw_get_be16(w->msgs[0].data) + 1);
@@ -360,7 +360,7 @@ static void operation_of_a_message_under_way_does_not_fail_before_it_was_taken(v
 	assert_non_null(iw_conn_next_msg(p->a.conn, p->now));
 	/* A Send of the peer's for which there is no buffer. */
 	iw_put_be16(seg, 1);
-	assert_true(iw_ddp_encode(seg + IW_SCTP_SSN_LEN, IW_DDP_UNTAGGED_LEN, &h) > 0);
+	assert_true(iw_wire_ddp_encode(seg + IW_SCTP_SSN_LEN, IW_DDP_UNTAGGED_LEN, &h) > 0);
 	(void)iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_SEGMENT, seg, sizeof(seg));
 	iw_conn_arrived(p->a.conn, NULL, p->now);
 	assert_int_equal(iw_conn_state(p->a.conn), IW_CONN_TERMINATING);

@@ -807,9 +807,9 @@ static void lie_about_check(struct liar *l)
 	struct iw_bench_msg m = { .type = IW_BENCH_CHECKED };
 	struct iw_bench_digest d;
 
-	assert_true(iw_bench_digest_init(&d));
-	iw_bench_digest_add(&d, l->r.sink, 64);
-	m.checked.digest = iw_bench_digest_end(&d) ^ (l->lie == WRONG_DIGEST);
+	assert_true(iw_pattern_digest_init(&d));
+	iw_pattern_digest_add(&d, l->r.sink, 64);
+	m.checked.digest = iw_pattern_digest_end(&d) ^ (l->lie == WRONG_DIGEST);
 	m.checked.last = 1;
 	m.checked.wrong = l->lie == WRONG_MESSAGES;
 	raw_tell(&l->r, &m);

@@ -188,7 +188,7 @@ static void atomics_and_immediate_data_are_explained(void **state)
 
 	(void)state;
 	begin(&m, 0, 0);
-	n = iw_ddp_encode(ulpdu, sizeof(ulpdu), &h);
+	n = iw_wire_ddp_encode(ulpdu, sizeof(ulpdu), &h);
 	n += iw_atomic_req_encode(ulpdu + n, sizeof(ulpdu) - (size_t)n, &req);
 	say_fpdu(&m, false, false, ulpdu, (size_t)n);
 	assert_string_equal(named("Atomic Request", "AOpCode")->meaning, "CmpSwap");
@@ -196,14 +196,14 @@ static void atomics_and_immediate_data_are_explained(void **state)
 	assert_string_equal(named("Atomic Request", "Compare Data")->clause, "RFC 7306 5.2.1");
 	h.opcode = IW_OP_ATOMIC_RSP;
 	h.qn = 3;
-	n = iw_ddp_encode(ulpdu, sizeof(ulpdu), &h);
+	n = iw_wire_ddp_encode(ulpdu, sizeof(ulpdu), &h);
 	n += iw_atomic_rsp_encode(ulpdu + n, sizeof(ulpdu) - (size_t)n,
 				  &(struct iw_atomic_rsp){ 9, 8 });
 	say_fpdu(&m, false, false, ulpdu, (size_t)n);
 	assert_int_equal(named("Atomic Response", "Original Remote Data Value")->value, 8);
 	h.opcode = IW_OP_IMM;
 	h.qn = 0;
-	n = iw_ddp_encode(ulpdu, sizeof(ulpdu), &h);
+	n = iw_wire_ddp_encode(ulpdu, sizeof(ulpdu), &h);
 	memcpy(ulpdu + n, "12345678", 8);
 	say_fpdu(&m, false, false, ulpdu, (size_t)n + 8);
 	assert_string_equal(named("Immediate Data", "Immediate Data")->clause, "RFC 7306 6.2");
@@ -232,8 +232,8 @@ static void a_terminate_is_explained_with_what_it_copies(void **state)
 
 	(void)state;
 	begin(&m, 0, 0);
-	assert_int_equal(iw_ddp_encode(term.ddp, sizeof(term.ddp), &bad), IW_DDP_UNTAGGED_LEN);
-	n = iw_ddp_encode(ulpdu, sizeof(ulpdu), &h);
+	assert_int_equal(iw_wire_ddp_encode(term.ddp, sizeof(term.ddp), &bad), IW_DDP_UNTAGGED_LEN);
+	n = iw_wire_ddp_encode(ulpdu, sizeof(ulpdu), &h);
 	n += iw_terminate_encode(ulpdu + n, sizeof(ulpdu) - (size_t)n, &term);
 	say_fpdu(&m, false, false, ulpdu, (size_t)n);
 	assert_string_equal(named("RDMAP Terminate", "Layer")->meaning, "RDMAP");

@@ -68,7 +68,7 @@ static void an_stag_is_found_wherever_a_segment_names_it(void **state)
 	assert_true(passes(f, &ev));
 	ev.ddp.atomic_req = NULL;
 	ev.ddp.term = &term;
-	assert_int_equal(iw_ddp_encode(term.ddp, sizeof(term.ddp), &h), IW_DDP_TAGGED_LEN);
+	assert_int_equal(iw_wire_ddp_encode(term.ddp, sizeof(term.ddp), &h), IW_DDP_TAGGED_LEN);
 	assert_true(passes(f, &ev));
 	ev.ddp.term = NULL;
 	ev.ddp.has_header = false;

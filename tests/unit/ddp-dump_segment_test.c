@@ -50,7 +50,7 @@ static void say_ddp(struct talk *t, unsigned from, const struct iw_ddp *h, const
 		    size_t len)
 {
 	uint8_t ulpdu[1500];
-	int n = iw_ddp_encode(ulpdu, sizeof(ulpdu), h);
+	int n = iw_wire_ddp_encode(ulpdu, sizeof(ulpdu), h);
 
 	assert_true(n > 0);
 	if (len)

@@ -109,7 +109,7 @@ static size_t segment(uint8_t *p, uint32_t msn, const uint8_t *msg, size_t total
 
 	len = IW_MIN(len, total - mo);
 	h.last = mo + len == total;
-	n = iw_ddp_encode(p, IW_DDP_HDR_MAX, &h);
+	n = iw_wire_ddp_encode(p, IW_DDP_HDR_MAX, &h);
 	assert_true(n > 0);
 	memcpy(p + n, msg + mo, len);
 	return (size_t)n + len;

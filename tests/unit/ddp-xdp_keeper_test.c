@@ -60,7 +60,7 @@ static int there(int (*fn)(void), bool dispatcher)
 	struct iw_xdp_attached a;
 	struct iw_fault why;
 
-	if (iw_xdp_attached(&a, LO, &why) == IW_E_NOTSUP) {
+	if (iw_attach_is_attached(&a, LO, &why) == IW_E_NOTSUP) {
 		print_message("# needs xdp: %s\n", why.text);
 		skip();
 	}

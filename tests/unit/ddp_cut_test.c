@@ -91,7 +91,7 @@ static void segments_cover_the_message_once_in_order_and_agree(void **state)
 			size_t n = iw_ddp_cut(&o, mulpdu, octets, &off, &len);
 
 			assert_int_equal(n, is_tagged ? 14 : 18);
-			assert_int_equal(iw_ddp_decode(&h, octets, n), n);
+			assert_int_equal(iw_wire_ddp_decode(&h, octets, n), n);
 			assert_true(n + len <= mulpdu);
 			assert_true(h.last || n + len == mulpdu);
 			assert_int_equal(off, next);
@@ -132,7 +132,7 @@ static void message_of_no_octets_is_one_segment(void **state)
 		iw_ddp_out_begin(f.d, &o);
 		assert_false(o.ended);
 		n = iw_ddp_cut(&o, 128, octets, &off, &len);
-		assert_int_equal(iw_ddp_decode(&h, octets, n), n);
+		assert_int_equal(iw_wire_ddp_decode(&h, octets, n), n);
 		assert_int_equal(off, 0);
 		assert_int_equal(len, 0);
 		assert_true(h.last);
@@ -180,7 +180,7 @@ static void longest_message_is_cut_to_its_end(void **state)
 		sum += len;
 	}
 	assert_int_equal(sum, UINT32_MAX);
-	assert_int_equal(iw_ddp_decode(&h, octets, 14), 14);
+	assert_int_equal(iw_wire_ddp_decode(&h, octets, 14), 14);
 	assert_true(h.to == UINT64_MAX - len);
 	fixture_fini(&f);
 }

@@ -47,10 +47,10 @@ static void post(struct fixture *f, uint32_t qn, size_t n, uint32_t cap)
 static void same_header(const struct iw_ddp *a, const struct iw_ddp *b)
 {
 	uint8_t x[IW_DDP_HDR_MAX], y[IW_DDP_HDR_MAX];
-	int n = iw_ddp_encode(x, sizeof(x), a);
+	int n = iw_wire_ddp_encode(x, sizeof(x), a);
 
 	assert_true(n > 0);
-	assert_int_equal(iw_ddp_encode(y, sizeof(y), b), n);
+	assert_int_equal(iw_wire_ddp_encode(y, sizeof(y), b), n);
 	assert_memory_equal(x, y, (size_t)n);
 }
 

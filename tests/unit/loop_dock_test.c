@@ -267,7 +267,7 @@ static void coming_segment(uint16_t ssn)
 
 	coming.msg[coming.n].ppid = IW_SCTP_PPID_SEGMENT;
 	coming.msg[coming.n].len = sizeof(coming.msg[0].data);
-	assert_int_equal(iw_sctp_segment_encode(to, sizeof(coming.msg[0].data), ssn), 2);
+	assert_int_equal(iw_wire_sctp_segment_encode(to, sizeof(coming.msg[0].data), ssn), 2);
 	coming.n++;
 }
 
@@ -832,7 +832,7 @@ static void octets_held_for_unaccepted_sessions_are_reported_to_the_port(void **
 	assert_int_equal(iw_gate_new_port(&g, loop, &f.port, &cfg, NULL, NULL), 0);
 	coming.up = true;
 	coming.msg[0].ppid = IW_SCTP_PPID_CONTROL;
-	coming.msg[0].len = (size_t)iw_sctp_control_encode(coming.msg[0].data, 600, &initiate);
+	coming.msg[0].len = (size_t)iw_wire_sctp_control_encode(coming.msg[0].data, 600, &initiate);
 	coming.n = 1;
 	assert_int_equal(arrive(&f), 0);
 	iw_loop_flush(loop);

@@ -92,23 +92,23 @@ static inline void peer_sink(struct peer *p, struct iw_shim *shim)
 	struct iw_sink_cfg cfg = { .shim = shim, .setup_ns = IW_SEC(5), .idle_ns = IW_SEC(20) };
 	struct iw_fault why = { 0 };
 	struct iw_sink_news news;
-	struct iw_sink *sink;
+	struct iw_probe_sink *sink;
 	pid_t parent = getpid();
 
 	iw_persona_engine(&cfg.conn, &shim->persona);
 	cfg.conn.host = "127.0.0.1";
-	if (iw_sink_new(&sink, &cfg, &why) != 0)
+	if (iw_probe_sink_new(&sink, &cfg, &why) != 0)
 		fail_msg("%s", why.text);
-	p->port = iw_sink_port(sink);
+	p->port = iw_probe_sink_port(sink);
 	p->pid = fork();
 	assert_true(p->pid >= 0);
 	if (p->pid == 0) {
 		peer_ends_with_us(parent);
-		while (iw_sink_next(sink, &news, &why) == 0 && news.kind != IW_SINK_STOPPED)
+		while (iw_probe_sink_next(sink, &news, &why) == 0 && news.kind != IW_SINK_STOPPED)
 			continue;
 		_exit(0);
 	}
-	iw_sink_free(sink);
+	iw_probe_sink_free(sink);
 }
 
 /* Waits for its end, or makes it. */

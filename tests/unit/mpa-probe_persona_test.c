@@ -57,12 +57,12 @@ static struct iw_mpa_frame told(struct iw_mpa_enhanced *e)
 {
 	struct iw_mpa_frame f;
 
-	assert_int_equal(iw_mpa_frame_decode(&f, answer.request, answer.request_len),
+	assert_int_equal(iw_wire_mpa_frame_decode(&f, answer.request, answer.request_len),
 			 answer.request_len);
 	assert_int_equal(f.kind, IW_MPA_REQUEST);
 	assert_int_equal(f.rev, 2);
 	assert_true(f.flags & IW_MPA_S);
-	assert_int_equal(iw_mpa_enhanced_decode(e, f.pd, f.pd_len), 4);
+	assert_int_equal(iw_wire_mpa_enhanced_decode(e, f.pd, f.pd_len), 4);
 	return f;
 }
 

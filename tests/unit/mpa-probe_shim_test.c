@@ -51,7 +51,7 @@ static void be(const char *name)
 
 /* --- a responder in a thread, and what talks to it by hand --- */
 
-static struct iw_sink *sink;
+static struct iw_probe_sink *sink;
 static struct iw_sink_news left;
 static pthread_t thread;
 static struct iw_play play;
@@ -62,7 +62,7 @@ static void *serve(void *arg)
 	struct iw_sink_news news;
 
 	(void)arg;
-	while (iw_sink_next(sink, &news, &why) == 0 && news.kind != IW_SINK_STOPPED)
+	while (iw_probe_sink_next(sink, &news, &why) == 0 && news.kind != IW_SINK_STOPPED)
 		if (news.kind == IW_SINK_LEFT)
 			left = news;
 	return NULL;
@@ -77,9 +77,9 @@ static void open_to_it(void)
 
 	memset(&left, 0, sizeof(left));
 	iw_persona_engine(&cfg.conn, &shim.persona);
-	if (iw_sink_new(&sink, &cfg, &why) != 0)
+	if (iw_probe_sink_new(&sink, &cfg, &why) != 0)
 		fail_msg("%s", why.text);
-	to.port = iw_sink_port(sink);
+	to.port = iw_probe_sink_port(sink);
 	assert_int_equal(pthread_create(&thread, NULL, serve, NULL), 0);
 	if (iw_play_connect(&play, &to, PEER_LIMIT, &why) != 0)
 		fail_msg("%s", why.text);
@@ -102,7 +102,7 @@ static void leave(void)
 {
 	iw_play_end(&play);
 	pthread_join(thread, NULL);
-	iw_sink_free(sink);
+	iw_probe_sink_free(sink);
 }
 
 #define SAY(s)  say(s, sizeof(s) - 1, 0)

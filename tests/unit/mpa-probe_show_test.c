@@ -291,7 +291,7 @@ static const char *frame(const char *octets, size_t len)
 	struct iw_text t;
 
 	iw_text_init(&t, text, sizeof(text));
-	iw_frame_show(&t, (const uint8_t *)octets, len);
+	iw_probe_frame_show(&t, (const uint8_t *)octets, len);
 	return text;
 }
 

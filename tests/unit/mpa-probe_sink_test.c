@@ -10,7 +10,7 @@
 #include "cli/signals.h"
 #include "util/num.h"
 
-static struct iw_sink *sink;
+static struct iw_probe_sink *sink;
 static struct iw_fault why;
 static pthread_t thread;
 static unsigned up;
@@ -23,7 +23,7 @@ static void *serve(void *arg)
 	int err;
 
 	(void)arg;
-	while ((err = iw_sink_next(sink, &news, &why)) == 0 && news.kind != IW_SINK_STOPPED) {
+	while ((err = iw_probe_sink_next(sink, &news, &why)) == 0 && news.kind != IW_SINK_STOPPED) {
 		up += news.kind == IW_SINK_UP;
 		if (news.kind == IW_SINK_LEFT && nleft < IW_ARRAY_LEN(left))
 			left[nleft++] = news;
@@ -35,9 +35,9 @@ static void *serve(void *arg)
 static void sink_start(const struct iw_sink_cfg *cfg)
 {
 	up = nleft = 0;
-	if (iw_sink_new(&sink, cfg, &why) != 0)
+	if (iw_probe_sink_new(&sink, cfg, &why) != 0)
 		fail_msg("%s", why.text);
-	assert_int_equal(strncmp(iw_sink_addr(sink), "127.0.0.1:", 10), 0);
+	assert_int_equal(strncmp(iw_probe_sink_addr(sink), "127.0.0.1:", 10), 0);
 	assert_int_equal(pthread_create(&thread, NULL, serve, NULL), 0);
 }
 
@@ -45,14 +45,14 @@ static void sink_start(const struct iw_sink_cfg *cfg)
 static void sink_end(void)
 {
 	pthread_join(thread, NULL);
-	iw_sink_free(sink);
+	iw_probe_sink_free(sink);
 }
 
 static struct iw_conn_param to_sink(void)
 {
 	return (struct iw_conn_param){ .size = sizeof(struct iw_conn_param),
 				       .host = "127.0.0.1",
-				       .port = iw_sink_port(sink) };
+				       .port = iw_probe_sink_port(sink) };
 }
 
 static void sends_are_counted_and_forgotten(void **state)

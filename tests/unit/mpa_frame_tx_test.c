@@ -163,10 +163,10 @@ static void whatever_is_wrapped_equals_the_reference(void **state)
 
 			if (pieces == 0)
 				len = hdr;
-			assert_int_equal(wrap_in(&e, ulpdu + i, len, hdr, pieces, rng_below(&r, 2)),
-					 markers ? iw_mpa_fpdu_len_marked((uint32_t)expected.len,
-									  len)
-						 : iw_mpa_fpdu_len(len));
+			assert_int_equal(
+				wrap_in(&e, ulpdu + i, len, hdr, pieces, rng_below(&r, 2)),
+				markers ? iw_wire_mpa_fpdu_len_marked((uint32_t)expected.len, len)
+					: iw_mpa_fpdu_len(len));
 			ref_fpdu(&expected, expected.len, markers, crc, ulpdu + i, len);
 			assert_int_equal(e.m->tx.pos, expected.len);
 			if (rng_below(&r, 3) == 0)
@@ -383,7 +383,7 @@ static void an_fpdu_of_the_mulpdu_fits_a_segment(void **state)
 			iw_mpa_set_emss(e.m, emss);
 			for (uint32_t pos = 0; pos < 512; pos += 4) {
 				size_t max = iw_mpa_mulpdu_now(e.m);
-				size_t fpdu = markers ? iw_mpa_fpdu_len_marked(pos, max)
+				size_t fpdu = markers ? iw_wire_mpa_fpdu_len_marked(pos, max)
 						      : iw_mpa_fpdu_len(max);
 
 				assert_true(fpdu <= emss);

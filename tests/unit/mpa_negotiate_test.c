@@ -22,9 +22,10 @@ static void see(struct seen *s, struct mpa_end *from)
 {
 	*s = (struct seen){ 0 };
 	mpa_end_drain(from, &s->octets);
-	assert_int_equal(iw_mpa_frame_decode(&s->f, s->octets.p, s->octets.len), s->octets.len);
+	assert_int_equal(iw_wire_mpa_frame_decode(&s->f, s->octets.p, s->octets.len),
+			 s->octets.len);
 	if (s->f.flags & IW_MPA_S)
-		assert_int_equal(iw_mpa_enhanced_decode(&s->e, s->f.pd, s->f.pd_len),
+		assert_int_equal(iw_wire_mpa_enhanced_decode(&s->e, s->f.pd, s->f.pd_len),
 				 IW_MPA_ENHANCED_LEN);
 }
 
@@ -37,9 +38,10 @@ static void give(struct mpa_end *to, enum iw_mpa_kind kind, uint8_t rev, uint8_t
 
 	if (e) {
 		f.flags |= IW_MPA_S;
-		f.pd_len = (uint16_t)iw_mpa_enhanced_encode(pd, sizeof(pd), e);
+		f.pd_len = (uint16_t)iw_wire_mpa_enhanced_encode(pd, sizeof(pd), e);
 	}
-	mpa_end_feed(to, octets, (size_t)iw_mpa_frame_encode(octets, sizeof(octets), &f), SIZE_MAX);
+	mpa_end_feed(to, octets, (size_t)iw_wire_mpa_frame_encode(octets, sizeof(octets), &f),
+		     SIZE_MAX);
 }
 
 static void give_request(struct mpa_end *to, struct iw_mpa_enhanced e)

@@ -40,7 +40,7 @@ static void flood(void)
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd = socket(AF_INET, SOCK_RAW, PROTO_SCTP);
 
-	(void)iw_sctp_hdr_encode(packet, sizeof(packet), &h);
+	(void)iw_wire_sctp_hdr_encode(packet, sizeof(packet), &h);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;)
 		(void)!sendto(fd, packet, sizeof(packet), 0, (struct sockaddr *)&to, sizeof(to));
@@ -126,7 +126,7 @@ static void full_buffer_causes_no_icmp(void **state)
 	assert_int_equal(bind(sender, (struct sockaddr *)&to, sizeof(to)), 0);
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	assert_true(listener >= 0);
-	(void)iw_sctp_hdr_encode(packet, sizeof(packet), &h);
+	(void)iw_wire_sctp_hdr_encode(packet, sizeof(packet), &h);
 	for (int i = 0; i < PACKETS; i++) {
 		assert_int_equal(sendto(sender, packet, LEN, 0, (struct sockaddr *)&to, sizeof(to)),
 				 LEN);

@@ -106,7 +106,7 @@ static int pull(struct fixture *f, size_t mulpdu, struct iw_segment *seg)
 	memset(seg, 0xff, sizeof(*seg)); /* what was there before does not matter */
 	if (iw_rdmap_pull(f->r, mulpdu, seg, NOW) <= 0)
 		return -1;
-	assert_true(iw_ddp_decode(&h, seg->hdr, seg->hdr_len) > 0);
+	assert_true(iw_wire_ddp_decode(&h, seg->hdr, seg->hdr_len) > 0);
 	assert_true(seg->hdr_len + seg->payload_len <= mulpdu);
 	f->pos += seg->hdr_len + seg->payload_len;
 	iw_rdmap_pulled(f->r, f->pos);
@@ -129,7 +129,7 @@ static void respond(struct fixture *f, uint32_t len)
 			    .opcode = IW_OP_RRESP,
 			    .stag = f->sink };
 	uint8_t ulpdu[2048] = { 0 };
-	int n = iw_ddp_encode(ulpdu, sizeof(ulpdu), &h);
+	int n = iw_wire_ddp_encode(ulpdu, sizeof(ulpdu), &h);
 
 	assert_int_equal(iw_rdmap_receive(f->r, ulpdu, (size_t)n + len, NOW, &f->why), 0);
 }
@@ -144,7 +144,7 @@ static int request_of(struct fixture *f, uint32_t size)
 			    .msn = f->rreq_msn++ };
 	struct iw_rreq q = { .sink_stag = 1, .size = size, .src_stag = f->sink };
 	uint8_t ulpdu[64];
-	int n = iw_ddp_encode(ulpdu, sizeof(ulpdu), &h);
+	int n = iw_wire_ddp_encode(ulpdu, sizeof(ulpdu), &h);
 
 	n += iw_rreq_encode(ulpdu + n, sizeof(ulpdu) - (size_t)n, &q);
 	return iw_rdmap_receive(f->r, ulpdu, (size_t)n, NOW, &f->why);
@@ -386,7 +386,7 @@ static void receives_are_refused_when_their_queue_is_full(void **state)
 		assert_int_equal(iw_rdmap_post_recv(f->r, i, NULL, 0), 0);
 	assert_int_equal(iw_rdmap_post_recv(f->r, 8, NULL, 0), IW_E_FULL);
 	for (i = 0; i < 8; i++, h.msn++) {
-		assert_int_equal(iw_ddp_encode(ulpdu, sizeof(ulpdu), &h), sizeof(ulpdu));
+		assert_int_equal(iw_wire_ddp_encode(ulpdu, sizeof(ulpdu), &h), sizeof(ulpdu));
 		assert_int_equal(iw_rdmap_receive(f->r, ulpdu, sizeof(ulpdu), NOW, &f->why), 0);
 		assert_int_equal(iw_rdmap_post_recv(f->r, 8, NULL, 0), IW_E_FULL);
 	}
@@ -678,7 +678,7 @@ static struct iw_ddp header(struct fixture *f, struct iw_segment *seg, size_t mu
 	struct iw_ddp h;
 
 	assert_true(pull(f, mulpdu, seg) >= 0);
-	assert_true(iw_ddp_decode(&h, seg->hdr, seg->hdr_len) > 0);
+	assert_true(iw_wire_ddp_decode(&h, seg->hdr, seg->hdr_len) > 0);
 	return h;
 }
 

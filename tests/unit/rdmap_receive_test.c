@@ -111,7 +111,7 @@ static void post(struct fixture *f, unsigned i, uint32_t cap)
 static int feed(struct fixture *f, const struct iw_ddp *h, const void *payload, size_t len)
 {
 	uint8_t ulpdu[2048];
-	int n = iw_ddp_encode(ulpdu, sizeof(ulpdu), h);
+	int n = iw_wire_ddp_encode(ulpdu, sizeof(ulpdu), h);
 
 	memcpy(ulpdu + n, payload, len);
 	memset(&f->why, 0, sizeof(f->why));
@@ -167,7 +167,7 @@ static bool pull(struct fixture *f, struct iw_segment *seg, struct iw_ddp *h)
 
 	if (iw_rdmap_pull(f->r, 1442, seg, NOW) <= 0)
 		return false;
-	assert_true(iw_ddp_decode(h, seg->hdr, seg->hdr_len) > 0);
+	assert_true(iw_wire_ddp_decode(h, seg->hdr, seg->hdr_len) > 0);
 	pos += seg->hdr_len + seg->payload_len;
 	iw_rdmap_pulled(f->r, pos);
 	iw_rdmap_sent(f->r, pos, pos);
@@ -849,7 +849,7 @@ static void read_source_revoked_midway_terminates_with_the_rest(void **state)
 	assert_int_equal(t.rreq.size, 600);
 	assert_int_equal(t.rreq.src_stag, stag);
 	assert_int_equal(t.ddp_len, IW_DDP_UNTAGGED_LEN + IW_RDMAP_RREQ_LEN);
-	assert_true(iw_ddp_decode(&h, t.ddp, t.ddp_hdr_len) > 0); /* of the request */
+	assert_true(iw_wire_ddp_decode(&h, t.ddp, t.ddp_hdr_len) > 0); /* of the request */
 	assert_true(h.opcode == IW_OP_RREQ && h.qn == IW_QN_RREQ && h.msn == 1);
 	assert_int_equal(iw_rdmap_fault(f->r)->err, IW_E_RP_STAG);
 	done(f);
@@ -1285,7 +1285,7 @@ static void terminates_carry_the_headers_of_figure_10(void **state)
 		assert_int_equal(t.ddp_len, cases[i].headers ? UINT16_MAX : 0);
 		if (cases[i].headers) {
 			assert_int_equal(t.ddp_hdr_len, IW_DDP_TAGGED_LEN);
-			assert_true(iw_ddp_decode(&of, t.ddp, t.ddp_hdr_len) > 0);
+			assert_true(iw_wire_ddp_decode(&of, t.ddp, t.ddp_hdr_len) > 0);
 			assert_true(of.stag == 0x1234 && of.to == 0x5678);
 		}
 		if (protection)
@@ -1480,7 +1480,7 @@ static int feed_seq(struct fixture *f, uint64_t seq, const struct iw_ddp *h, con
 		    size_t len)
 {
 	uint8_t ulpdu[2048];
-	int n = iw_ddp_encode(ulpdu, sizeof(ulpdu), h);
+	int n = iw_wire_ddp_encode(ulpdu, sizeof(ulpdu), h);
 
 	memcpy(ulpdu + n, payload, len);
 	return iw_rdmap_receive_seq(f->r, seq, ulpdu, (size_t)n + len, NULL, NOW, &f->why);
@@ -1497,7 +1497,7 @@ static int feed_octets(struct fixture *f, uint64_t seq, const struct iw_ddp *h, 
 		       size_t len, struct lendable *l)
 {
 	*l = (struct lendable){ .lend = { .loan = 7 + seq } };
-	l->hdr = (size_t)iw_ddp_encode(l->ulpdu, sizeof(l->ulpdu), h);
+	l->hdr = (size_t)iw_wire_ddp_encode(l->ulpdu, sizeof(l->ulpdu), h);
 	memcpy(l->ulpdu + l->hdr, payload, len);
 	return iw_rdmap_receive_seq(f->r, seq, l->ulpdu, l->hdr + len, &l->lend, NOW, &f->why);
 }
@@ -1842,7 +1842,7 @@ static void early_segment_that_breaks_the_order_terminates_at_its_turn(void **st
 	assert_int_equal(feed_seq(f, 0, &write, "data", 4), IW_E_DDP_MSN);
 	t = assert_terminates(f, IW_E_DDP_MSN, IW_TERM(1, 2, 3));
 	assert_int_equal(t.ddp_len, IW_DDP_UNTAGGED_LEN + 3);
-	assert_true(iw_ddp_decode(&of, t.ddp, t.ddp_hdr_len) > 0);
+	assert_true(iw_wire_ddp_decode(&of, t.ddp, t.ddp_hdr_len) > 0);
 	assert_false(of.tagged);
 	assert_int_equal(of.opcode, IW_OP_SEND);
 	assert_int_equal(next(f).status, IW_E_CANCELED);

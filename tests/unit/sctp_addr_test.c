@@ -71,7 +71,7 @@ static void arrives_at(const struct iw_sctp_addr *src, const struct iw_sctp_addr
 
 	hand_begin(&h, h.peer_tag);
 	hand_chunk(&h, type, 0, value, len);
-	iw_put_le32(h.out + 8, iw_sctp_checksum(h.out, h.len));
+	iw_put_le32(h.out + 8, iw_wire_sctp_checksum(h.out, h.len));
 	p.len = h.len;
 	iw_sctp_input(h.n.b.s, &p, h.n.now);
 	assert_false(iw_sctp_next(h.n.b.s, &m));

@@ -196,7 +196,7 @@ static void a_batch_of_packets_gets_one_sack(void **state)
 		hand_begin(&h, h.peer_tag);
 		hand_data(&h, 7, HAND_TSN + 2 * i, 0, "abc", 3);
 		hand_data(&h, 7, HAND_TSN + 2 * i + 1, 0, "abc", 3);
-		iw_put_le32(h.out + 8, iw_sctp_checksum(h.out, h.len));
+		iw_put_le32(h.out + 8, iw_wire_sctp_checksum(h.out, h.len));
 		p.len = h.len;
 		iw_sctp_input(h.n.b.s, &p, h.n.now);
 		while (iw_sctp_next(h.n.b.s, &m))
@@ -739,7 +739,7 @@ static void every_chunk_is_unordered_and_whole(void **state)
 	net_run(&h.n, h.n.now);
 	assert_true(hand_wait(&h, IW_SCTP_DATA, 0, &c));
 	assert_int_equal(c.flags & 7, 7);
-	assert_true(iw_sctp_data_decode(&d, c.value, c.value_len) > 0);
+	assert_true(iw_wire_sctp_data_decode(&d, c.value, c.value_len) > 0);
 	assert_int_equal(d.tsn, h.peer_tsn);
 	assert_int_equal(d.ssn, 0);
 	assert_int_equal(d.len, 5);
@@ -1265,7 +1265,7 @@ static void memory_that_was_given_back_is_not_read_again(void **state)
 	memset(text, '-', sizeof(text));
 	/* Nothing is acknowledged, so the message is sent again. */
 	assert_true(hand_wait(&h, IW_SCTP_DATA, IW_SEC(2), &c));
-	assert_true(iw_sctp_data_decode(&d, c.value, c.value_len) > 0);
+	assert_true(iw_wire_sctp_data_decode(&d, c.value, c.value_len) > 0);
 	assert_int_equal(d.stream, 0);
 	assert_memory_equal(d.data, "theirs", 7);
 	hand_close(&h);

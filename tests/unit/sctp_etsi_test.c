@@ -282,9 +282,9 @@ static void accepted(const uint8_t *params, size_t len)
 	open_hand();
 	hand_send_init(&h, init_with(params, len));
 	c = hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
-	assert_true(iw_sctp_init_decode(&i, c.value, c.value_len) > 0);
+	assert_true(iw_wire_sctp_init_decode(&i, c.value, c.value_len) > 0);
 	for (; i.params_len; i.params += n, i.params_len -= (size_t)n) {
-		n = iw_sctp_param_decode(&p, i.params, i.params_len);
+		n = iw_wire_sctp_param_decode(&p, i.params, i.params_len);
 		assert_true(n > 0);
 		assert_int_not_equal(p.type, IW_SCTP_PARAM_UNRECOGNIZED);
 		assert_int_not_equal(p.type, IW_SCTP_PARAM_IPV4);
@@ -366,7 +366,7 @@ static unsigned put_unknown(uint8_t *params, uint16_t type, size_t value_len)
 	struct iw_sctp_param p = { .type = type, .value = value, .value_len = value_len };
 
 	memset(value, type & 0xff, sizeof(value));
-	return (unsigned)iw_sctp_param_encode(params, 16, &p);
+	return (unsigned)iw_wire_sctp_param_encode(params, 16, &p);
 }
 
 /* An INIT with three unknown parameters of these types; the INIT ACK reports exactly those of
@@ -389,11 +389,11 @@ static void three_unknown(const uint16_t types[3], unsigned reported)
 	i.params_len = at[3];
 	hand_send_init(&h, i);
 	c = hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
-	assert_true(iw_sctp_init_decode(&i, c.value, c.value_len) > 0);
+	assert_true(iw_wire_sctp_init_decode(&i, c.value, c.value_len) > 0);
 	for (; i.params_len; i.params += n, i.params_len -= (size_t)n) {
 		unsigned k = 0;
 
-		n = iw_sctp_param_decode(&p, i.params, i.params_len);
+		n = iw_wire_sctp_param_decode(&p, i.params, i.params_len);
 		assert_true(n > 0);
 		if (p.type != IW_SCTP_PARAM_UNRECOGNIZED)
 			continue;
@@ -1131,7 +1131,7 @@ static struct iw_sctp_init decode_init(const struct caught *p)
 
 	assert_non_null(p);
 	assert_true(chunk_of(p, 0, &c));
-	assert_true(iw_sctp_init_decode(&i, c.value, c.value_len) > 0);
+	assert_true(iw_wire_sctp_init_decode(&i, c.value, c.value_len) > 0);
 	return i;
 }
 
@@ -1286,7 +1286,7 @@ static void read_own_tsn(void)
 	struct iw_sctp_init i;
 
 	assert_true(chunk_of(&h.caught[0], 0, &c));
-	assert_true(iw_sctp_init_decode(&i, c.value, c.value_len) > 0);
+	assert_true(iw_wire_sctp_init_decode(&i, c.value, c.value_len) > 0);
 	h.peer_tsn = i.tsn;
 }
 
@@ -1541,7 +1541,7 @@ static void unknown_in_init_ack(uint16_t type, unsigned reported)
 	assert_int_equal(chunk_of(p, 1, &c), reported != 0);
 	if (reported) {
 		assert_int_equal(c.type, IW_SCTP_ERROR);
-		assert_true(iw_sctp_param_decode(&cause, c.value, c.value_len) > 0);
+		assert_true(iw_wire_sctp_param_decode(&cause, c.value, c.value_len) > 0);
 		assert_int_equal(cause.type, IW_SCTP_CAUSE_PARAMS);
 		assert_true(cause.value_len + 3 >= len && cause.value_len <= len);
 		assert_memory_equal(cause.value, expected, cause.value_len);

@@ -43,7 +43,7 @@ static inline bool hand_tap(struct net *n, struct net_end *from, uint8_t *data, 
 	if (from != h->e)
 		return true;
 	assert_true(len <= sizeof(c->data));
-	assert_int_equal(iw_get_le32(data + 8), iw_sctp_checksum(data, len));
+	assert_int_equal(iw_get_le32(data + 8), iw_wire_sctp_checksum(data, len));
 	memcpy(c->data, data, len);
 	c->len = len;
 	c->to = n->tap_to;
@@ -70,14 +70,14 @@ static inline void hand_begin(struct hand *h, uint32_t vtag)
 {
 	struct iw_sctp_hdr hdr = { .sport = h->port, .dport = h->e->cfg.port, .vtag = vtag };
 
-	h->len = (size_t)iw_sctp_hdr_encode(h->out, sizeof(h->out), &hdr);
+	h->len = (size_t)iw_wire_sctp_hdr_encode(h->out, sizeof(h->out), &hdr);
 }
 
 static inline void hand_chunk(struct hand *h, uint8_t type, uint8_t flags, const void *value,
 			      size_t len)
 {
 	struct iw_sctp_chunk c = { .type = type, .flags = flags, .value = value, .value_len = len };
-	int n = iw_sctp_chunk_encode(h->out + h->len, sizeof(h->out) - h->len, &c);
+	int n = iw_wire_sctp_chunk_encode(h->out + h->len, sizeof(h->out) - h->len, &c);
 
 	assert_true(n > 0);
 	h->len += (size_t)n;
@@ -87,7 +87,7 @@ static inline void hand_data(struct hand *h, uint8_t flags, uint32_t tsn, uint16
 			     const void *data, size_t len)
 {
 	struct iw_sctp_data d = { .tsn = tsn, .stream = stream, .ppid = 16, .len = len };
-	int n = iw_sctp_data_encode(h->out + h->len, sizeof(h->out) - h->len, flags, &d);
+	int n = iw_wire_sctp_data_encode(h->out + h->len, sizeof(h->out) - h->len, flags, &d);
 
 	assert_int_equal(n, 16);
 	h->len += 16;
@@ -131,7 +131,7 @@ static inline void hand_sack(struct hand *h, uint32_t cum, uint32_t rwnd, const 
 	for (unsigned i = 0; i < 2u * ngaps; i++)
 		iw_put_be16(blocks + 2 * i, gaps[i]);
 	hand_chunk(h, IW_SCTP_SACK, 0, value,
-		   (size_t)iw_sctp_sack_encode(value, sizeof(value), &s));
+		   (size_t)iw_wire_sctp_sack_encode(value, sizeof(value), &s));
 }
 
 static inline void hand_acknowledge(struct hand *h, uint32_t cum, uint32_t rwnd,
@@ -160,7 +160,7 @@ static inline bool chunk_of(const struct caught *p, unsigned i, struct iw_sctp_c
 	int n;
 
 	do {
-		n = iw_sctp_chunk_decode(c, p->data + pos, p->len - pos);
+		n = iw_wire_sctp_chunk_decode(c, p->data + pos, p->len - pos);
 		if (n <= 0)
 			return false;
 		pos += (size_t)n;
@@ -213,7 +213,7 @@ static inline bool hand_take_sack(struct hand *h, struct iw_sctp_sack *s)
 	struct iw_sctp_chunk c;
 
 	return hand_wait(h, IW_SCTP_SACK, 0, &c) &&
-	       iw_sctp_sack_decode(s, c.value, c.value_len) > 0;
+	       iw_wire_sctp_sack_decode(s, c.value, c.value_len) > 0;
 }
 
 /* The TSNs of DATA caught since, in the order of sending; their number. */
@@ -228,7 +228,7 @@ static inline unsigned hand_tsns(struct hand *h, uint32_t *out, unsigned max)
 
 		for (unsigned i = 0; chunk_of(p, i, &c); i++)
 			if (c.type == IW_SCTP_DATA &&
-			    iw_sctp_data_decode(&d, c.value, c.value_len) && n < max)
+			    iw_wire_sctp_data_decode(&d, c.value, c.value_len) && n < max)
 				out[n++] = d.tsn;
 	}
 	return n;
@@ -260,7 +260,7 @@ static const uint8_t hand_adaptation[] = { 0xc0, 6, 0, 8, 0, 0, 0, 1 };
 static inline void hand_init_chunk(struct hand *h, uint8_t type, const struct iw_sctp_init *i)
 {
 	uint8_t value[1024];
-	int n = iw_sctp_init_encode(value, sizeof(value), i);
+	int n = iw_wire_sctp_init_encode(value, sizeof(value), i);
 
 	assert_true(n > 0);
 	hand_chunk(h, type, 0, value, (size_t)n);
@@ -283,10 +283,10 @@ static inline struct iw_sctp_param hand_read_init_ack(struct hand *h, const stru
 	struct iw_sctp_init i;
 	struct iw_sctp_param p;
 
-	assert_true(iw_sctp_init_decode(&i, c->value, c->value_len) > 0);
+	assert_true(iw_wire_sctp_init_decode(&i, c->value, c->value_len) > 0);
 	h->peer_tag = i.tag;
 	h->peer_tsn = i.tsn;
-	assert_true(iw_sctp_param_decode(&p, i.params, i.params_len) > 0);
+	assert_true(iw_wire_sctp_param_decode(&p, i.params, i.params_len) > 0);
 	assert_int_equal(p.type, IW_SCTP_PARAM_COOKIE);
 	return p;
 }
@@ -394,7 +394,7 @@ static inline uint16_t cause_of(const struct iw_sctp_chunk *c)
 {
 	struct iw_sctp_param p;
 
-	return iw_sctp_param_decode(&p, c->value, c->value_len) > 0 ? p.type : 0;
+	return iw_wire_sctp_param_decode(&p, c->value, c->value_len) > 0 ? p.type : 0;
 }
 
 #endif

@@ -68,7 +68,7 @@ static void a_flood_of_inits_is_answered_as_far_as_the_ring_goes(void **state)
 	i = hand_init(&h);
 	hand_begin(&h, 0);
 	hand_init_chunk(&h, IW_SCTP_INIT, &i);
-	iw_put_le32(h.out + 8, iw_sctp_checksum(h.out, h.len));
+	iw_put_le32(h.out + 8, iw_wire_sctp_checksum(h.out, h.len));
 	p = (struct iw_sctp_packet){ .peer = h.src, .data = h.out, .len = h.len };
 	for (int n = 0; n < 10000; n++) {
 		iw_sctp_input(h.n.b.s, &p, h.n.now);
@@ -145,7 +145,7 @@ static void a_bad_checksum_and_port_0_are_dropped_in_silence(void **state)
 	i = hand_init(&h);
 	hand_begin(&h, 0);
 	hand_init_chunk(&h, IW_SCTP_INIT, &i);
-	iw_put_le32(h.out + 8, iw_sctp_checksum(h.out, h.len) ^ 1);
+	iw_put_le32(h.out + 8, iw_wire_sctp_checksum(h.out, h.len) ^ 1);
 	p = (struct iw_sctp_packet){ .peer = h.src, .data = h.out, .len = h.len };
 	iw_sctp_input(h.n.b.s, &p, h.n.now);
 	assert_false(iw_sctp_next(h.n.b.s, &m));
@@ -215,7 +215,7 @@ static void a_stale_cookie_is_reported(void **state)
 	h.n.now += IW_SEC(61);
 	echo(h.peer_tag, copy, len);
 	c = hand_expect(&h, IW_SCTP_ERROR, HAND_TAG);
-	assert_true(iw_sctp_param_decode(&cause, c.value, c.value_len) > 0);
+	assert_true(iw_wire_sctp_param_decode(&cause, c.value, c.value_len) > 0);
 	assert_int_equal(cause.type, IW_SCTP_CAUSE_STALE_COOKIE);
 	assert_int_equal(iw_get_be32(cause.value), 1000000);
 	h.n.now += IW_SEC(3600);
@@ -256,7 +256,7 @@ static void data_behind_the_cookie_is_taken_and_acknowledged_at_once(void **stat
 	assert_int_equal(c.type, IW_SCTP_COOKIE_ACK);
 	assert_true(chunk_of(p, 1, &c));
 	assert_int_equal(c.type, IW_SCTP_SACK);
-	assert_true(iw_sctp_sack_decode(&s, c.value, c.value_len) > 0);
+	assert_true(iw_wire_sctp_sack_decode(&s, c.value, c.value_len) > 0);
 	assert_int_equal(s.cum, HAND_TSN);
 	hand_close(&h);
 }
@@ -300,7 +300,7 @@ static void both_directions_get_the_same_number_of_streams(void **state)
 		i.mis = wishes[n][1];
 		send_init(i);
 		c = hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
-		assert_true(iw_sctp_init_decode(&i, c.value, c.value_len) > 0);
+		assert_true(iw_wire_sctp_init_decode(&i, c.value, c.value_len) > 0);
 		assert_int_equal(i.os, i.mis);
 		assert_int_equal(i.os, IW_MIN(16, IW_MIN(wishes[n][0], wishes[n][1])));
 		i = hand_init(&h);
@@ -317,7 +317,7 @@ static void both_directions_get_the_same_number_of_streams(void **state)
 	net_connect(&h.n);
 	net_run(&h.n, h.n.now);
 	c = hand_expect(&h, IW_SCTP_INIT, 0);
-	assert_true(iw_sctp_init_decode(&i, c.value, c.value_len) > 0);
+	assert_true(iw_wire_sctp_init_decode(&i, c.value, c.value_len) > 0);
 	assert_int_equal(i.os, 16);
 	assert_int_equal(i.mis, 16);
 	hand_close(&h);
@@ -463,9 +463,9 @@ static void unknown_parameters_do_what_their_top_bits_say(void **state)
 			continue;
 		}
 		c = hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
-		assert_true(iw_sctp_init_decode(&i, c.value, c.value_len) > 0);
+		assert_true(iw_wire_sctp_init_decode(&i, c.value, c.value_len) > 0);
 		for (; i.params_len; i.params += n, i.params_len -= (size_t)n) {
-			n = iw_sctp_param_decode(&p, i.params, i.params_len);
+			n = iw_wire_sctp_param_decode(&p, i.params, i.params_len);
 			assert_true(n > 0);
 			reported |= p.type == IW_SCTP_PARAM_UNRECOGNIZED;
 		}
@@ -510,9 +510,9 @@ static void the_inits_of_other_stacks_are_answered(void **state)
 		iw_sctp_facts(h.n.b.a, &f);
 		assert_int_equal(f.paths, rows[r].paths);
 		assert_true(f.peer_has_adaptation && f.peer_adaptation == 1);
-		assert_true(iw_sctp_init_decode(&i, c.value, c.value_len) > 0);
+		assert_true(iw_wire_sctp_init_decode(&i, c.value, c.value_len) > 0);
 		for (; i.params_len; i.params += n, i.params_len -= (size_t)n) {
-			n = iw_sctp_param_decode(&p, i.params, i.params_len);
+			n = iw_wire_sctp_param_decode(&p, i.params, i.params_len);
 			assert_true(n > 0);
 			if (p.type == IW_SCTP_PARAM_UNRECOGNIZED) {
 				assert_int_equal(iw_get_be16(p.value), 0xc000);

@@ -301,7 +301,7 @@ static void heartbeat_ack_larger_than_the_mtu_may_be_fragmented(void **state)
 		iw_put_be16(info + 2, (uint16_t)len);
 		hand_begin(&h, h.peer_tag);
 		hand_chunk(&h, IW_SCTP_HEARTBEAT, 0, info, len);
-		iw_put_le32(h.out + 8, iw_sctp_checksum(h.out, h.len));
+		iw_put_le32(h.out + 8, iw_wire_sctp_checksum(h.out, h.len));
 		p.len = h.len;
 		iw_sctp_input(h.n.b.s, &p, h.n.now);
 		assert_false(iw_sctp_next(h.n.b.s, &m));
@@ -562,7 +562,7 @@ static void the_udp_port_follows_the_peer(void **state)
 	c = hand_expect(&h, IW_SCTP_INIT_ACK, 1);
 	for (size_t pos = 16; pos < c.value_len;) {
 		struct iw_sctp_param one;
-		int n = iw_sctp_param_decode(&one, c.value + pos, c.value_len - pos);
+		int n = iw_wire_sctp_param_decode(&one, c.value + pos, c.value_len - pos);
 
 		assert_true(n > 0);
 		assert_int_not_equal(one.type, IW_SCTP_PARAM_IPV4);
@@ -589,7 +589,7 @@ static void the_checksum_counts_under_udp_too(void **state)
 		hand_begin(&h, h.peer_tag);
 		hand_data(&h, 7, HAND_TSN, 0, "x", 1);
 		p.len = h.len;
-		sum = iw_sctp_checksum(h.out, h.len);
+		sum = iw_wire_sctp_checksum(h.out, h.len);
 		iw_put_le32(h.out + 8, wrong == 0 ? 0 : wrong == 1 ? sum ^ 1 : sum);
 		iw_sctp_input(h.n.b.s, &p, h.n.now);
 		assert_int_equal(iw_sctp_next(h.n.b.s, &m), wrong == 2);
@@ -613,7 +613,7 @@ static bool look_for_addresses(struct net *n, struct net_end *from, uint8_t *dat
 		return true;
 	inits_seen++;
 	for (; pos < len; pos += (size_t)got) {
-		got = iw_sctp_param_decode(&one, data + pos, len - pos);
+		got = iw_wire_sctp_param_decode(&one, data + pos, len - pos);
 		assert_true(got > 0);
 		addresses_seen += one.type == IW_SCTP_PARAM_IPV4 || one.type == IW_SCTP_PARAM_IPV6;
 	}
@@ -674,7 +674,7 @@ static void shutdown_waits_for_the_data_and_goes_its_three_steps(void **state)
 	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_SHUTDOWN_PENDING);
 	s.cum = h.peer_tsn;
 	hand_begin(&h, h.peer_tag);
-	hand_chunk(&h, IW_SCTP_SACK, 0, value, (size_t)iw_sctp_sack_encode(value, 16, &s));
+	hand_chunk(&h, IW_SCTP_SACK, 0, value, (size_t)iw_wire_sctp_sack_encode(value, 16, &s));
 	hand_forget(&h);
 	hand_send(&h);
 	c = hand_expect(&h, IW_SCTP_SHUTDOWN, HAND_TAG);

@@ -162,7 +162,7 @@ static size_t list_addresses(const struct net_end *e, uint8_t *data, size_t len)
 		memcpy(data + len + 4, e->addr[i].ip + 12, 4);
 	}
 	iw_put_be16(data + 14, (uint16_t)(len - IW_SCTP_HDR_LEN));
-	iw_put_le32(data + 8, iw_sctp_checksum(data, len));
+	iw_put_le32(data + 8, iw_wire_sctp_checksum(data, len));
 	return len;
 }
 
@@ -278,7 +278,7 @@ void net_inject(struct net *n, struct net_end *e, const struct iw_sctp_addr *src
 {
 	struct iw_sctp_packet p = { .peer = *src, .local = e->addr[0], .data = data, .len = len };
 
-	iw_put_le32(data + 8, iw_sctp_checksum(data, len));
+	iw_put_le32(data + 8, iw_wire_sctp_checksum(data, len));
 	deliver(n, e, &p);
 }
 

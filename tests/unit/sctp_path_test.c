@@ -51,7 +51,7 @@ static void acknowledge(uint32_t cum)
 	uint8_t value[IW_SCTP_SACK_LEN];
 	struct iw_sctp_sack s = { .cum = cum, .a_rwnd = 100000 };
 
-	say(1, IW_SCTP_SACK, value, (size_t)iw_sctp_sack_encode(value, sizeof(value), &s));
+	say(1, IW_SCTP_SACK, value, (size_t)iw_wire_sctp_sack_encode(value, sizeof(value), &s));
 }
 
 /* Counts the packets sent; HEARTBEATs to the paths of the set are answered. */

@@ -78,7 +78,7 @@ static void expect_control(const struct line_msg *m, uint16_t ssn, uint16_t fn, 
 	struct iw_sctp_control c;
 
 	assert_int_equal(m->ppid, IW_SCTP_PPID_CONTROL);
-	assert_true(iw_sctp_control_decode(&c, m->data, m->len) > 0);
+	assert_true(iw_wire_sctp_control_decode(&c, m->data, m->len) > 0);
 	assert_int_equal(c.ssn, ssn);
 	assert_int_equal(c.fn, fn);
 	assert_int_equal(c.pd_len, strlen(pd));
@@ -90,7 +90,7 @@ static void control_to(struct map_end *e, uint16_t stream, uint16_t ssn, uint16_
 	static const uint8_t zeros[1024];
 	uint8_t buf[1100];
 	struct iw_sctp_control c = { ssn, fn, zeros, pd_len };
-	int len = iw_sctp_control_encode(buf, sizeof(buf), &c);
+	int len = iw_wire_sctp_control_encode(buf, sizeof(buf), &c);
 
 	map_end_gets(e, stream, IW_SCTP_PPID_CONTROL, buf, (size_t)len);
 	map_end_flush(e);

@@ -584,7 +584,7 @@ static void hand_take(const uint8_t *packet, size_t len)
 	while (iw_sctp_next(hand.s, &m)) {
 		if (m.ppid != IW_SCTP_PPID_CONTROL) {
 			hand.octets += m.len;
-		} else if (iw_sctp_control_decode(&c, m.data, m.len) > 0) {
+		} else if (iw_wire_sctp_control_decode(&c, m.data, m.len) > 0) {
 			hand.accepts += c.fn == IW_SCTP_FN_ACCEPT;
 			hand.terminates += c.fn == IW_SCTP_FN_TERMINATE;
 		}

@@ -31,7 +31,7 @@ static const char *ddp_text(char buf[TEXT], const struct iw_ddp *h)
 	struct iw_text t;
 
 	iw_text_init(&t, buf, TEXT);
-	iw_ddp_print(&t, h);
+	iw_wire_ddp_print(&t, h);
 	return buf;
 }
 
@@ -48,7 +48,7 @@ static void tagged_header_is_14_octets(void **state)
 
 	(void)state;
 	assert_int_equal(iw_ddp_hdr_len(true), 14);
-	assert_int_equal(iw_ddp_decode(&h, in, sizeof(in)), 14);
+	assert_int_equal(iw_wire_ddp_decode(&h, in, sizeof(in)), 14);
 	assert_true(h.tagged);
 	assert_true(h.last);
 	assert_int_equal(h.rsvd_ddp, 0);
@@ -59,7 +59,7 @@ static void tagged_header_is_14_octets(void **state)
 	assert_true(h.stag == 0x01020304);
 	assert_true(h.to == 0x1112131415161718);
 	assert_int_equal(h.qn | h.msn | h.mo | h.inval_stag, 0);
-	assert_int_equal(iw_ddp_encode(out, sizeof(out), &h), 14);
+	assert_int_equal(iw_wire_ddp_encode(out, sizeof(out), &h), 14);
 	assert_memory_equal(in, out, sizeof(in));
 }
 
@@ -77,7 +77,7 @@ static void untagged_header_is_18_octets(void **state)
 
 	(void)state;
 	assert_int_equal(iw_ddp_hdr_len(false), 18);
-	assert_int_equal(iw_ddp_decode(&h, in, sizeof(in)), 18);
+	assert_int_equal(iw_wire_ddp_decode(&h, in, sizeof(in)), 18);
 	assert_false(h.tagged);
 	assert_false(h.last);
 	assert_int_equal(h.opcode, IW_OP_SEND_INV);
@@ -86,7 +86,7 @@ static void untagged_header_is_18_octets(void **state)
 	assert_true(h.msn == 0xb1b2b3b4);
 	assert_true(h.mo == 0xc1c2c3c4);
 	assert_true(h.stag == 0 && h.to == 0);
-	assert_int_equal(iw_ddp_encode(out, sizeof(out), &h), 18);
+	assert_int_equal(iw_wire_ddp_encode(out, sizeof(out), &h), 18);
 	assert_memory_equal(in, out, sizeof(in));
 }
 
@@ -103,7 +103,7 @@ static void control_octets_are_where_the_rfcs_have_them(void **state)
 
 			in[0] = (uint8_t)ddp;
 			in[1] = (uint8_t)ulp;
-			assert_int_equal(iw_ddp_decode(&h, in, sizeof(in)), n);
+			assert_int_equal(iw_wire_ddp_decode(&h, in, sizeof(in)), n);
 			assert_int_equal(h.tagged, ddp >> 7);
 			assert_int_equal(h.last, ddp >> 6 & 1);
 			assert_int_equal(h.rsvd_ddp, ddp >> 2 & 0xf);
@@ -111,7 +111,7 @@ static void control_octets_are_where_the_rfcs_have_them(void **state)
 			assert_int_equal(h.rv, ulp >> 6);
 			assert_int_equal(h.rsvd_rdmap, ulp >> 4 & 3);
 			assert_int_equal(h.opcode, ulp & 0xf);
-			assert_int_equal(iw_ddp_encode(out, sizeof(out), &h), n);
+			assert_int_equal(iw_wire_ddp_encode(out, sizeof(out), &h), n);
 			assert_memory_equal(in, out, (size_t)n);
 		}
 }
@@ -124,7 +124,7 @@ static void fields_do_not_spill_over(void **state)
 
 	(void)state;
 	h.opcode = 0xf0;
-	assert_int_equal(iw_ddp_encode(out, sizeof(out), &h), 18);
+	assert_int_equal(iw_wire_ddp_encode(out, sizeof(out), &h), 18);
 	assert_int_equal(out[0], 0);
 	assert_int_equal(out[1], 0);
 }
@@ -158,10 +158,10 @@ static void control_octets_of_each_message_are_those_of_figure_4(void **state)
 		struct iw_ddp h = { .tagged = rows[i].tagged, .last = true, .dv = 1, .rv = 1 };
 
 		h.opcode = rows[i].opcode;
-		assert_true(iw_ddp_encode(out, sizeof(out), &h) > 0);
+		assert_true(iw_wire_ddp_encode(out, sizeof(out), &h) > 0);
 		assert_int_equal(iw_get_be16(out), rows[i].control);
 		h.last = false;
-		assert_true(iw_ddp_encode(out, sizeof(out), &h) > 0);
+		assert_true(iw_wire_ddp_encode(out, sizeof(out), &h) > 0);
 		assert_int_equal(iw_get_be16(out), rows[i].control & ~0x4000);
 		assert_string_equal(iw_opcode_name(rows[i].opcode), rows[i].name);
 	}
@@ -183,7 +183,7 @@ static void header_cut_anywhere_needs_more(void **state)
 
 			assert_non_null(exact);
 			memcpy(exact, s.octets, len);
-			assert_int_equal(iw_ddp_decode(&h, exact, len), len < hdr ? 0 : hdr);
+			assert_int_equal(iw_wire_ddp_decode(&h, exact, len), len < hdr ? 0 : hdr);
 			free(exact);
 		}
 	}
@@ -198,21 +198,21 @@ static void headers_come_back_as_they_went(void **state)
 	(void)state;
 	for (size_t v = 0; v < VECTOR_COUNT(fpdu_vectors); v++) {
 		struct vector s = segment_of(&fpdu_vectors[v]);
-		int n = iw_ddp_decode(&h, s.octets, s.len);
+		int n = iw_wire_ddp_decode(&h, s.octets, s.len);
 
 		assert_true(n > 0);
-		assert_int_equal(iw_ddp_encode(out, sizeof(out), &h), n);
+		assert_int_equal(iw_wire_ddp_encode(out, sizeof(out), &h), n);
 		assert_memory_equal(out, s.octets, (size_t)n);
 		for (int cap = 0; cap < n; cap++)
-			assert_int_equal(iw_ddp_encode(out, (size_t)cap, &h), IW_E_INVAL);
+			assert_int_equal(iw_wire_ddp_encode(out, (size_t)cap, &h), IW_E_INVAL);
 	}
 	for (int round = 0; round < 200000; round++) {
 		int n;
 
 		rng_fill(&r, in, sizeof(in));
-		n = iw_ddp_decode(&h, in, sizeof(in));
+		n = iw_wire_ddp_decode(&h, in, sizeof(in));
 		assert_int_equal(n, in[0] & 0x80 ? 14 : 18);
-		assert_int_equal(iw_ddp_encode(out, sizeof(out), &h), n);
+		assert_int_equal(iw_wire_ddp_encode(out, sizeof(out), &h), n);
 		assert_memory_equal(in, out, (size_t)n);
 	}
 }
@@ -253,7 +253,7 @@ static void headers_print_in_rfc_words(void **state)
 	for (size_t v = 0; v < VECTOR_COUNT(fpdu_vectors); v++) {
 		struct vector s = segment_of(&fpdu_vectors[v]);
 
-		assert_true(iw_ddp_decode(&h, s.octets, s.len) > 0);
+		assert_true(iw_wire_ddp_decode(&h, s.octets, s.len) > 0);
 		assert_string_equal(ddp_text(buf, &h), texts[v]);
 	}
 	for (size_t i = 0; i < IW_ARRAY_LEN(odd); i++)
@@ -575,7 +575,7 @@ static void triplets_print_layer_type_and_error(void **state)
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
 		iw_text_init(&t, buf, sizeof(buf));
-		iw_term_print(&t, rows[i].term);
+		iw_wire_term_print(&t, rows[i].term);
 		assert_string_equal(buf, rows[i].text);
 	}
 }

@@ -20,7 +20,7 @@ static const char *frame_text(char buf[TEXT], const struct iw_mpa_frame *f)
 	struct iw_text t;
 
 	iw_text_init(&t, buf, TEXT);
-	iw_mpa_frame_print(&t, f);
+	iw_wire_mpa_frame_print(&t, f);
 	return buf;
 }
 
@@ -33,15 +33,15 @@ static void keys_tell_request_from_reply(void **state)
 	uint8_t other[IW_MPA_FRAME_LEN];
 
 	(void)state;
-	assert_int_equal(iw_mpa_frame_decode(&f, request_rev1, sizeof(request_rev1)), 20);
+	assert_int_equal(iw_wire_mpa_frame_decode(&f, request_rev1, sizeof(request_rev1)), 20);
 	assert_int_equal(f.kind, IW_MPA_REQUEST);
-	assert_int_equal(iw_mpa_frame_decode(&f, reply_enhanced, sizeof(reply_enhanced)), 24);
+	assert_int_equal(iw_wire_mpa_frame_decode(&f, reply_enhanced, sizeof(reply_enhanced)), 24);
 	assert_int_equal(f.kind, IW_MPA_REPLY);
 	/* each octet of a key counts */
 	for (size_t i = 0; i < IW_MPA_KEY_LEN; i++) {
 		memcpy(other, request_rev1, sizeof(other));
 		other[i] ^= 0x20;
-		assert_int_equal(iw_mpa_frame_decode(&f, other, sizeof(other)), 20);
+		assert_int_equal(iw_wire_mpa_frame_decode(&f, other, sizeof(other)), 20);
 		assert_int_equal(f.kind, IW_MPA_OTHER);
 		assert_memory_equal(f.key, other, IW_MPA_KEY_LEN);
 	}
@@ -55,14 +55,14 @@ static void frames_encode_with_the_key_of_their_kind(void **state)
 
 	(void)state;
 	memset(f.key, 0xee, sizeof(f.key));
-	assert_int_equal(iw_mpa_frame_encode(out, sizeof(out), &f), 20);
+	assert_int_equal(iw_wire_mpa_frame_encode(out, sizeof(out), &f), 20);
 	assert_memory_equal(out, "MPA ID Req Frame", 16);
 	assert_memory_equal(out, request_rev1, 20);
 	f.kind = IW_MPA_REPLY;
-	assert_int_equal(iw_mpa_frame_encode(out, sizeof(out), &f), 20);
+	assert_int_equal(iw_wire_mpa_frame_encode(out, sizeof(out), &f), 20);
 	assert_memory_equal(out, "MPA ID Rep Frame", 16);
 	f.kind = IW_MPA_OTHER;
-	assert_int_equal(iw_mpa_frame_encode(out, sizeof(out), &f), 20);
+	assert_int_equal(iw_wire_mpa_frame_encode(out, sizeof(out), &f), 20);
 	assert_memory_equal(out, f.key, 16);
 }
 
@@ -73,23 +73,25 @@ static void flags_are_where_the_rfc_has_them(void **state)
 	struct iw_mpa_frame f;
 
 	(void)state;
-	assert_int_equal(iw_mpa_frame_decode(&f, reply_rejecting, sizeof(reply_rejecting)), 23);
+	assert_int_equal(iw_wire_mpa_frame_decode(&f, reply_rejecting, sizeof(reply_rejecting)),
+			 23);
 	assert_int_equal(f.flags, IW_MPA_C | IW_MPA_R);
 	assert_int_equal(f.rev, 1);
 	assert_int_equal(f.pd_len, 3);
 	assert_memory_equal(f.pd, "no", 3);
-	assert_int_equal(iw_mpa_frame_decode(&f, request_rdmac, sizeof(request_rdmac)), 20);
+	assert_int_equal(iw_wire_mpa_frame_decode(&f, request_rdmac, sizeof(request_rdmac)), 20);
 	assert_int_equal(f.flags, IW_MPA_M | IW_MPA_C);
 	assert_int_equal(f.rev, 0);
-	assert_int_equal(iw_mpa_frame_decode(&f, request_enhanced, sizeof(request_enhanced)), 24);
+	assert_int_equal(iw_wire_mpa_frame_decode(&f, request_enhanced, sizeof(request_enhanced)),
+			 24);
 	assert_int_equal(f.flags, IW_MPA_C | IW_MPA_S);
 	memcpy(in, request_rev1, sizeof(in));
 	for (unsigned flags = 0; flags <= 0xff; flags++) {
 		in[16] = (uint8_t)flags;
-		assert_int_equal(iw_mpa_frame_decode(&f, in, sizeof(in)), 20);
+		assert_int_equal(iw_wire_mpa_frame_decode(&f, in, sizeof(in)), 20);
 		assert_int_equal(f.kind, IW_MPA_REQUEST);
 		assert_int_equal(f.flags, flags);
-		assert_int_equal(iw_mpa_frame_encode(out, sizeof(out), &f), 20);
+		assert_int_equal(iw_wire_mpa_frame_encode(out, sizeof(out), &f), 20);
 		assert_memory_equal(in, out, sizeof(in));
 	}
 }
@@ -105,7 +107,7 @@ static void frame_needs_its_private_data(void **state)
 
 			assert_non_null(exact);
 			memcpy(exact, frame_vectors[v].octets, len);
-			assert_int_equal(iw_mpa_frame_decode(&f, exact, len), 0);
+			assert_int_equal(iw_wire_mpa_frame_decode(&f, exact, len), 0);
 			assert_null(f.pd);
 			if (len < IW_MPA_FRAME_LEN) {
 				assert_int_equal(f.kind, IW_MPA_OTHER);
@@ -132,12 +134,12 @@ static void private_data_of_any_length_decodes(void **state)
 		int whole = IW_MPA_FRAME_LEN + lengths[i];
 
 		iw_put_be16(in + 18, lengths[i]);
-		assert_int_equal(iw_mpa_frame_decode(&f, in, sizeof(in)), whole);
+		assert_int_equal(iw_wire_mpa_frame_decode(&f, in, sizeof(in)), whole);
 		assert_int_equal(f.pd_len, lengths[i]);
 		assert_ptr_equal(f.pd, in + IW_MPA_FRAME_LEN);
-		assert_int_equal(iw_mpa_frame_encode(out, sizeof(out), &f), whole);
+		assert_int_equal(iw_wire_mpa_frame_encode(out, sizeof(out), &f), whole);
 		assert_memory_equal(in, out, (size_t)whole);
-		assert_int_equal(iw_mpa_frame_encode(out, (size_t)whole - 1, &f), IW_E_INVAL);
+		assert_int_equal(iw_wire_mpa_frame_encode(out, (size_t)whole - 1, &f), IW_E_INVAL);
 	}
 }
 
@@ -147,8 +149,8 @@ static void frame_without_its_private_data_encodes_as_it_came(void **state)
 	uint8_t out[IW_MPA_FRAME_LEN];
 
 	(void)state;
-	assert_int_equal(iw_mpa_frame_decode(&f, request_siw, IW_MPA_FRAME_LEN + 3), 0);
-	assert_int_equal(iw_mpa_frame_encode(out, sizeof(out), &f), IW_MPA_FRAME_LEN);
+	assert_int_equal(iw_wire_mpa_frame_decode(&f, request_siw, IW_MPA_FRAME_LEN + 3), 0);
+	assert_int_equal(iw_wire_mpa_frame_encode(out, sizeof(out), &f), IW_MPA_FRAME_LEN);
 	assert_memory_equal(out, request_siw, IW_MPA_FRAME_LEN);
 }
 
@@ -160,13 +162,14 @@ static void frames_come_back_as_they_went(void **state)
 
 	(void)state;
 	for (size_t v = 0; v < VECTOR_COUNT(frame_vectors); v++) {
-		int n = iw_mpa_frame_decode(&f, frame_vectors[v].octets, frame_vectors[v].len);
+		int n = iw_wire_mpa_frame_decode(&f, frame_vectors[v].octets, frame_vectors[v].len);
 
 		assert_int_equal(n, frame_vectors[v].len);
-		assert_int_equal(iw_mpa_frame_encode(out, sizeof(out), &f), n);
+		assert_int_equal(iw_wire_mpa_frame_encode(out, sizeof(out), &f), n);
 		assert_memory_equal(out, frame_vectors[v].octets, (size_t)n);
 		for (int cap = 0; cap < n; cap++)
-			assert_int_equal(iw_mpa_frame_encode(out, (size_t)cap, &f), IW_E_INVAL);
+			assert_int_equal(iw_wire_mpa_frame_encode(out, (size_t)cap, &f),
+					 IW_E_INVAL);
 	}
 	for (int round = 0; round < 20000; round++) {
 		size_t pd_len = rng_below(&r, 600);
@@ -177,9 +180,9 @@ static void frames_come_back_as_they_went(void **state)
 			memcpy(in, rng_below(&r, 2) ? request_rev1 : reply_enhanced,
 			       IW_MPA_KEY_LEN);
 		iw_put_be16(in + 18, (uint16_t)pd_len);
-		n = iw_mpa_frame_decode(&f, in, sizeof(in));
+		n = iw_wire_mpa_frame_decode(&f, in, sizeof(in));
 		assert_int_equal(n, IW_MPA_FRAME_LEN + pd_len);
-		assert_int_equal(iw_mpa_frame_encode(out, sizeof(out), &f), n);
+		assert_int_equal(iw_wire_mpa_frame_encode(out, sizeof(out), &f), n);
 		assert_memory_equal(in, out, (size_t)n);
 	}
 }
@@ -196,7 +199,7 @@ static void frames_print_on_one_line(void **state)
 
 	(void)state;
 	for (size_t v = 0; v < VECTOR_COUNT(frame_vectors); v++) {
-		iw_mpa_frame_decode(&f, frame_vectors[v].octets, frame_vectors[v].len);
+		iw_wire_mpa_frame_decode(&f, frame_vectors[v].octets, frame_vectors[v].len);
 		assert_string_equal(frame_text(buf, &f), texts[v]);
 	}
 	f = (struct iw_mpa_frame){ .kind = IW_MPA_OTHER, .flags = 0x0b, .rev = 255, .pd_len = 600 };
@@ -231,16 +234,16 @@ static void enhanced_data_are_where_the_rfc_has_them(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		for (size_t len = 0; len < 4; len++)
-			assert_int_equal(iw_mpa_enhanced_decode(&e, rows[i].octets, len), 0);
-		assert_int_equal(iw_mpa_enhanced_decode(&e, rows[i].octets, 4), 4);
+			assert_int_equal(iw_wire_mpa_enhanced_decode(&e, rows[i].octets, len), 0);
+		assert_int_equal(iw_wire_mpa_enhanced_decode(&e, rows[i].octets, 4), 4);
 		assert_int_equal(e.peer_to_peer, rows[i].e.peer_to_peer);
 		assert_int_equal(e.rtr_send, rows[i].e.rtr_send);
 		assert_int_equal(e.rtr_write, rows[i].e.rtr_write);
 		assert_int_equal(e.rtr_read, rows[i].e.rtr_read);
 		assert_int_equal(e.ird, rows[i].e.ird);
 		assert_int_equal(e.ord, rows[i].e.ord);
-		assert_int_equal(iw_mpa_enhanced_encode(out, 3, &e), IW_E_INVAL);
-		assert_int_equal(iw_mpa_enhanced_encode(out, 4, &rows[i].e), 4);
+		assert_int_equal(iw_wire_mpa_enhanced_encode(out, 3, &e), IW_E_INVAL);
+		assert_int_equal(iw_wire_mpa_enhanced_encode(out, 4, &rows[i].e), 4);
 		assert_memory_equal(out, rows[i].octets, 4);
 	}
 }
@@ -257,11 +260,11 @@ static void enhanced_data_come_back_as_they_went(void **state)
 		struct iw_mpa_enhanced d;
 
 		rng_fill(&r, in, sizeof(in));
-		assert_int_equal(iw_mpa_enhanced_decode(&d, in, sizeof(in)), 4);
-		assert_int_equal(iw_mpa_enhanced_encode(out, sizeof(out), &d), 4);
+		assert_int_equal(iw_wire_mpa_enhanced_decode(&d, in, sizeof(in)), 4);
+		assert_int_equal(iw_wire_mpa_enhanced_encode(out, sizeof(out), &d), 4);
 		assert_memory_equal(in, out, 4);
 	}
-	assert_int_equal(iw_mpa_enhanced_encode(out, sizeof(out), &e), 4);
+	assert_int_equal(iw_wire_mpa_enhanced_encode(out, sizeof(out), &e), 4);
 	assert_int_equal(iw_get_be32(out), 0x3fff3fff);
 }
 
@@ -283,7 +286,7 @@ static void enhanced_data_print_on_one_line(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		iw_text_init(&t, buf, sizeof(buf));
-		iw_mpa_enhanced_print(&t, &rows[i].e);
+		iw_wire_mpa_enhanced_print(&t, &rows[i].e);
 		assert_string_equal(buf, rows[i].text);
 	}
 }
@@ -300,25 +303,25 @@ static void markers_come_back_as_they_went(void **state)
 	char buf[TEXT];
 
 	(void)state;
-	assert_int_equal(iw_mpa_marker_decode(&m, figure6 + FIGURE6_MARKER_POS - FIGURE6_POS, 4),
-			 4);
+	assert_int_equal(
+		iw_wire_mpa_marker_decode(&m, figure6 + FIGURE6_MARKER_POS - FIGURE6_POS, 4), 4);
 	assert_int_equal(m.reserved, 0);
 	assert_int_equal(m.fpduptr, FIGURE6_MARKER_POS - FIGURE6_POS);
 	iw_text_init(&t, buf, sizeof(buf));
-	iw_mpa_marker_print(&t, &m);
+	iw_wire_mpa_marker_print(&t, &m);
 	assert_string_equal(buf, "Marker FPDUPTR 0x0014");
 	for (size_t len = 0; len < 4; len++)
-		assert_int_equal(iw_mpa_marker_decode(&m, figure5, len), 0);
+		assert_int_equal(iw_wire_mpa_marker_decode(&m, figure5, len), 0);
 	for (int round = 0; round < 100000; round++) {
 		rng_fill(&r, in, sizeof(in));
-		assert_int_equal(iw_mpa_marker_decode(&m, in, sizeof(in)), 4);
-		assert_int_equal(iw_mpa_marker_encode(out, sizeof(out), &m), 4);
+		assert_int_equal(iw_wire_mpa_marker_decode(&m, in, sizeof(in)), 4);
+		assert_int_equal(iw_wire_mpa_marker_encode(out, sizeof(out), &m), 4);
 		assert_memory_equal(in, out, 4);
 	}
-	assert_int_equal(iw_mpa_marker_encode(out, 3, &m), IW_E_INVAL);
+	assert_int_equal(iw_wire_mpa_marker_encode(out, 3, &m), IW_E_INVAL);
 	m = (struct iw_mpa_marker){ .reserved = 0xbeef, .fpduptr = 0x1fd };
 	iw_text_init(&t, buf, sizeof(buf));
-	iw_mpa_marker_print(&t, &m);
+	iw_wire_mpa_marker_print(&t, &m);
 	assert_string_equal(buf, "Marker FPDUPTR 0x01fd RESERVED 0xbeef");
 }
 
@@ -369,16 +372,16 @@ static void markers_lengthen_an_fpdu_as_the_vectors_do(void **state)
 {
 	(void)state;
 	for (size_t v = 0; v < sizeof(marked_vectors) / sizeof(marked_vectors[0]); v++) {
-		assert_int_equal(iw_mpa_fpdu_len_marked(0, marked_vectors[v].ulpdu),
+		assert_int_equal(iw_wire_mpa_fpdu_len_marked(0, marked_vectors[v].ulpdu),
 				 marked_vectors[v].total);
 		assert_int_equal(walked_len(0, marked_vectors[v].ulpdu), marked_vectors[v].total);
 	}
-	assert_int_equal(iw_mpa_fpdu_len_marked(0, iw_get_be16(figure5 + 4)), sizeof(figure5));
-	assert_int_equal(iw_mpa_fpdu_len_marked(FIGURE6_POS, iw_get_be16(figure6)),
+	assert_int_equal(iw_wire_mpa_fpdu_len_marked(0, iw_get_be16(figure5 + 4)), sizeof(figure5));
+	assert_int_equal(iw_wire_mpa_fpdu_len_marked(FIGURE6_POS, iw_get_be16(figure6)),
 			 sizeof(figure6));
-	assert_int_equal(iw_mpa_fpdu_len_marked(512, 18), sizeof(fpdu_behind_512));
+	assert_int_equal(iw_wire_mpa_fpdu_len_marked(512, 18), sizeof(fpdu_behind_512));
 	/* figure 6's first FPDU: 492 octets with its marker, a ULPDU of 482 */
-	assert_int_equal(iw_mpa_fpdu_len_marked(0, 482), 0x1ec);
+	assert_int_equal(iw_wire_mpa_fpdu_len_marked(0, 482), 0x1ec);
 }
 
 /* MPA-14: every position of a block, also where the sequence space wraps. */
@@ -395,14 +398,14 @@ static void markers_are_counted_from_every_position(void **state)
 		for (uint32_t off = 0; off < 1024; off++)
 			for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++)
 				if (lens[i] < 2000 || off % 36 == 0)
-					assert_int_equal(iw_mpa_fpdu_len_marked(bases[b] + off,
-										lens[i]),
+					assert_int_equal(iw_wire_mpa_fpdu_len_marked(bases[b] + off,
+										     lens[i]),
 							 walked_len(bases[b] + off, lens[i]));
 	for (int round = 0; round < 3000; round++) {
 		uint32_t pos = (uint32_t)rng_next(&r);
 		size_t len = rng_below(&r, 4000);
 
-		assert_int_equal(iw_mpa_fpdu_len_marked(pos, len), walked_len(pos, len));
+		assert_int_equal(iw_wire_mpa_fpdu_len_marked(pos, len), walked_len(pos, len));
 	}
 }
 
@@ -411,10 +414,10 @@ static void wrap_of_the_sequence_space_moves_no_marker(void **state)
 {
 	(void)state;
 	/* 20 octets before the wrap, which is a marker's place: 24 octets are cut by it */
-	assert_int_equal(iw_mpa_fpdu_len_marked(0xffffffecu, 18), 24 + 4);
+	assert_int_equal(iw_wire_mpa_fpdu_len_marked(0xffffffecu, 18), 24 + 4);
 	/* ends exactly at the wrap: the marker there is the next one's */
-	assert_int_equal(iw_mpa_fpdu_len_marked(0xffffffe8u, 18), 24);
-	assert_int_equal(iw_mpa_fpdu_len_marked(0, 18), 28);
+	assert_int_equal(iw_wire_mpa_fpdu_len_marked(0xffffffe8u, 18), 24);
+	assert_int_equal(iw_wire_mpa_fpdu_len_marked(0, 18), 28);
 }
 
 /* MPA-23, MPA-24, MPA-02: the formulas of RFC 5044 4.5 and their bounds. */
@@ -452,8 +455,8 @@ static void mulpdu_follows_the_formulas(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		assert_int_equal(iw_mpa_mulpdu(rows[i].emss, true), rows[i].marked);
-		assert_int_equal(iw_mpa_mulpdu(rows[i].emss, false), rows[i].plain);
+		assert_int_equal(iw_wire_mpa_mulpdu(rows[i].emss, true), rows[i].marked);
+		assert_int_equal(iw_wire_mpa_mulpdu(rows[i].emss, false), rows[i].plain);
 	}
 }
 
@@ -464,12 +467,13 @@ static void fpdu_of_a_mulpdu_fits_the_emss(void **state)
 {
 	(void)state;
 	for (size_t emss = 152; emss <= 9000; emss++) {
-		size_t plain = iw_mpa_mulpdu(emss, false), marked = iw_mpa_mulpdu(emss, true);
+		size_t plain = iw_wire_mpa_mulpdu(emss, false),
+		       marked = iw_wire_mpa_mulpdu(emss, true);
 
 		assert_true(iw_mpa_fpdu_len(plain) <= emss);
 		assert_true(iw_mpa_fpdu_len(plain + 4) > emss);
 		for (uint32_t pos = 0; pos < 512; pos += 4)
-			assert_true(iw_mpa_fpdu_len_marked(pos, marked) <= emss);
+			assert_true(iw_wire_mpa_fpdu_len_marked(pos, marked) <= emss);
 	}
 }
 

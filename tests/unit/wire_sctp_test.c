@@ -17,7 +17,8 @@ static struct iw_sctp_chunk only_chunk(const uint8_t *packet, size_t len)
 {
 	struct iw_sctp_chunk c;
 
-	assert_int_equal(iw_sctp_chunk_decode(&c, packet + IW_SCTP_HDR_LEN, len - IW_SCTP_HDR_LEN),
+	assert_int_equal(iw_wire_sctp_chunk_decode(&c, packet + IW_SCTP_HDR_LEN,
+						   len - IW_SCTP_HDR_LEN),
 			 len - IW_SCTP_HDR_LEN);
 	return c;
 }
@@ -41,18 +42,18 @@ static void common_header_has_ports_tag_and_checksum(void **state)
 	char buf[60];
 
 	(void)state;
-	assert_int_equal(iw_sctp_hdr_decode(&h, sctp_initiate, 12), 12);
+	assert_int_equal(iw_wire_sctp_hdr_decode(&h, sctp_initiate, 12), 12);
 	assert_int_equal(h.sport, 5001);
 	assert_int_equal(h.dport, 5002);
 	assert_int_equal(h.vtag, 0x55667788);
 	assert_int_equal(h.checksum, 0xba24f7de);
-	assert_int_equal(iw_sctp_hdr_encode(out, sizeof(out), &h), 12);
+	assert_int_equal(iw_wire_sctp_hdr_encode(out, sizeof(out), &h), 12);
 	assert_memory_equal(out, sctp_initiate, 12);
-	assert_int_equal(iw_sctp_hdr_encode(out, 11, &h), IW_E_INVAL);
-	assert_int_equal(iw_sctp_hdr_decode(&h, sctp_initiate, 11), 0);
+	assert_int_equal(iw_wire_sctp_hdr_encode(out, 11, &h), IW_E_INVAL);
+	assert_int_equal(iw_wire_sctp_hdr_decode(&h, sctp_initiate, 11), 0);
 	iw_text_init(&t, buf, sizeof(buf));
-	assert_int_equal(iw_sctp_hdr_decode(&h, sctp_initiate, 12), 12);
-	iw_sctp_hdr_print(&t, &h);
+	assert_int_equal(iw_wire_sctp_hdr_decode(&h, sctp_initiate, 12), 12);
+	iw_wire_sctp_hdr_print(&t, &h);
 	assert_string_equal(buf, "SCTP 5001 > 5002 tag 0x55667788");
 }
 
@@ -62,14 +63,14 @@ static void checksum_covers_the_packet_with_its_field_as_zero(void **state)
 	uint8_t packet[sizeof(sctp_segment)];
 
 	(void)state;
-	assert_int_equal(iw_sctp_checksum(sctp_init, sizeof(sctp_init)), 0xcc72544b);
-	assert_int_equal(iw_sctp_checksum(sctp_segment, sizeof(sctp_segment)), 0xd4850d58);
+	assert_int_equal(iw_wire_sctp_checksum(sctp_init, sizeof(sctp_init)), 0xcc72544b);
+	assert_int_equal(iw_wire_sctp_checksum(sctp_segment, sizeof(sctp_segment)), 0xd4850d58);
 	memcpy(packet, sctp_segment, sizeof(packet));
 	memset(packet + 8, 0xff, 4);
-	assert_int_equal(iw_sctp_checksum(packet, sizeof(packet)), 0xd4850d58);
+	assert_int_equal(iw_wire_sctp_checksum(packet, sizeof(packet)), 0xd4850d58);
 	packet[sizeof(packet) - 1] ^= 1;
-	assert_int_not_equal(iw_sctp_checksum(packet, sizeof(packet)), 0xd4850d58);
-	assert_int_equal(iw_sctp_checksum(packet, 12), iw_sctp_checksum(packet, 12));
+	assert_int_not_equal(iw_wire_sctp_checksum(packet, sizeof(packet)), 0xd4850d58);
+	assert_int_equal(iw_wire_sctp_checksum(packet, 12), iw_wire_sctp_checksum(packet, 12));
 }
 
 /* SX-03: at most three octets of zeros, not counted in the length. */
@@ -86,28 +87,30 @@ static void chunks_are_padded_with_zeros_that_the_length_does_not_count(void **s
 		int len;
 
 		memset(out, 0xee, sizeof(out));
-		len = iw_sctp_chunk_encode(out, sizeof(out), &in);
+		len = iw_wire_sctp_chunk_encode(out, sizeof(out), &in);
 		assert_int_equal(len, (4 + n + 3) / 4 * 4);
 		assert_int_equal(iw_get_be16(out + 2), 4 + n);
 		for (size_t i = 4 + n; i < (size_t)len; i++)
 			assert_int_equal(out[i], 0);
 		assert_int_equal(out[len], 0xee);
-		assert_int_equal(iw_sctp_chunk_encode(out, (size_t)len - 1, &in), IW_E_INVAL);
-		assert_int_equal(iw_sctp_chunk_decode(&c, out, sizeof(out)), len);
+		assert_int_equal(iw_wire_sctp_chunk_encode(out, (size_t)len - 1, &in), IW_E_INVAL);
+		assert_int_equal(iw_wire_sctp_chunk_decode(&c, out, sizeof(out)), len);
 		assert_int_equal(c.type, IW_SCTP_COOKIE_ECHO);
 		assert_int_equal(c.flags, 9);
 		assert_int_equal(c.value_len, n);
 		assert_ptr_equal(c.value, out + 4);
 		/* The last padding may be missing. */
-		assert_int_equal(iw_sctp_chunk_decode(&c, out, 4 + n), 4 + n);
-		assert_int_equal(iw_sctp_chunk_decode(&c, out, 3 + n), 0);
+		assert_int_equal(iw_wire_sctp_chunk_decode(&c, out, 4 + n), 4 + n);
+		assert_int_equal(iw_wire_sctp_chunk_decode(&c, out, 3 + n), 0);
 	}
 	out[2] = 0;
 	out[3] = 3;
-	assert_int_equal(iw_sctp_chunk_decode(&(struct iw_sctp_chunk){ 0 }, out, 16), IW_E_FORMAT);
-	assert_int_equal(iw_sctp_param_decode(&(struct iw_sctp_param){ 0 }, out, 16), IW_E_FORMAT);
-	assert_int_equal(iw_sctp_chunk_encode(out, 16,
-					      &(struct iw_sctp_chunk){ .value_len = 65532 }),
+	assert_int_equal(iw_wire_sctp_chunk_decode(&(struct iw_sctp_chunk){ 0 }, out, 16),
+			 IW_E_FORMAT);
+	assert_int_equal(iw_wire_sctp_param_decode(&(struct iw_sctp_param){ 0 }, out, 16),
+			 IW_E_FORMAT);
+	assert_int_equal(iw_wire_sctp_chunk_encode(out, 16,
+						   &(struct iw_sctp_chunk){ .value_len = 65532 }),
 			 IW_E_INVAL);
 }
 
@@ -121,23 +124,23 @@ static void init_and_its_adaptation_parameter_come_back(void **state)
 
 	(void)state;
 	assert_int_equal(c.type, IW_SCTP_INIT);
-	assert_int_equal(iw_sctp_init_decode(&i, c.value, c.value_len), 24);
+	assert_int_equal(iw_wire_sctp_init_decode(&i, c.value, c.value_len), 24);
 	assert_int_equal(i.tag, 0x11223344);
 	assert_int_equal(i.a_rwnd, 131072);
 	assert_int_equal(i.os, 16);
 	assert_int_equal(i.mis, 16);
 	assert_int_equal(i.tsn, 0xaabbccdd);
-	assert_int_equal(iw_sctp_param_decode(&p, i.params, i.params_len), 8);
+	assert_int_equal(iw_wire_sctp_param_decode(&p, i.params, i.params_len), 8);
 	assert_int_equal(p.type, IW_SCTP_PARAM_ADAPTATION);
 	assert_int_equal(p.value_len, 4);
 	assert_int_equal(iw_get_be32(p.value), 1);
-	assert_int_equal(iw_sctp_param_encode(out, sizeof(out), &p), 8);
+	assert_int_equal(iw_wire_sctp_param_encode(out, sizeof(out), &p), 8);
 	assert_memory_equal(out, i.params, 8);
-	assert_int_equal(iw_sctp_init_encode(out, sizeof(out), &i), 24);
+	assert_int_equal(iw_wire_sctp_init_encode(out, sizeof(out), &i), 24);
 	assert_memory_equal(out, c.value, 24);
-	assert_int_equal(iw_sctp_init_encode(out, 23, &i), IW_E_INVAL);
-	assert_int_equal(iw_sctp_init_decode(&i, c.value, 15), 0);
-	assert_string_equal(printed(iw_sctp_chunk_print, &c),
+	assert_int_equal(iw_wire_sctp_init_encode(out, 23, &i), IW_E_INVAL);
+	assert_int_equal(iw_wire_sctp_init_decode(&i, c.value, 15), 0);
+	assert_string_equal(printed(iw_wire_sctp_chunk_print, &c),
 			    "INIT tag 0x11223344 a_rwnd 131072 OS 16 MIS 16 TSN 2864434397; "
 			    "Adaptation Layer Indication 0x00000001");
 }
@@ -149,22 +152,22 @@ static void data_chunk_has_tsn_stream_and_ppid(void **state)
 	uint8_t out[16];
 
 	(void)state;
-	assert_int_equal(iw_sctp_chunk_decode(&c, sctp_segment + 12, sizeof(sctp_segment) - 12),
-			 44);
-	assert_int_equal(iw_sctp_data_decode(&d, c.value, c.value_len), 37);
+	assert_int_equal(
+		iw_wire_sctp_chunk_decode(&c, sctp_segment + 12, sizeof(sctp_segment) - 12), 44);
+	assert_int_equal(iw_wire_sctp_data_decode(&d, c.value, c.value_len), 37);
 	assert_int_equal(c.flags, IW_SCTP_DATA_U | IW_SCTP_DATA_B | IW_SCTP_DATA_E);
 	assert_int_equal(d.tsn, 0xaabbccde);
 	assert_int_equal(d.stream, 0);
 	assert_int_equal(d.ppid, 16);
 	assert_int_equal(d.len, 25);
 	assert_ptr_equal(d.data, sctp_segment + 28);
-	assert_int_equal(iw_sctp_data_encode(out, 16, 7, &d), 16);
+	assert_int_equal(iw_wire_sctp_data_encode(out, 16, 7, &d), 16);
 	assert_memory_equal(out, sctp_segment + 12, 16);
-	assert_int_equal(iw_sctp_data_encode(out, 15, 7, &d), IW_E_INVAL);
+	assert_int_equal(iw_wire_sctp_data_encode(out, 15, 7, &d), IW_E_INVAL);
 	d.len = 65520;
-	assert_int_equal(iw_sctp_data_encode(out, 16, 7, &d), IW_E_INVAL);
-	assert_int_equal(iw_sctp_data_decode(&d, c.value, 11), 0);
-	assert_string_equal(printed(iw_sctp_chunk_print, &c),
+	assert_int_equal(iw_wire_sctp_data_encode(out, 16, 7, &d), IW_E_INVAL);
+	assert_int_equal(iw_wire_sctp_data_decode(&d, c.value, 11), 0);
+	assert_string_equal(printed(iw_wire_sctp_chunk_print, &c),
 			    "DATA UBE TSN 2864434398 stream 0 SSN 0 PPID 16 octets 25");
 }
 
@@ -179,7 +182,7 @@ static void sack_has_gap_blocks_and_duplicates(void **state)
 	uint8_t out[24];
 
 	(void)state;
-	assert_int_equal(iw_sctp_sack_decode(&s, value, sizeof(value)), 24);
+	assert_int_equal(iw_wire_sctp_sack_decode(&s, value, sizeof(value)), 24);
 	assert_int_equal(s.cum, 256);
 	assert_int_equal(s.a_rwnd, 65536);
 	assert_int_equal(s.ngaps, 2);
@@ -187,12 +190,12 @@ static void sack_has_gap_blocks_and_duplicates(void **state)
 	assert_int_equal(iw_sctp_gap_start(&s, 1), 5);
 	assert_int_equal(iw_sctp_gap_end(&s, 0), 3);
 	assert_int_equal(iw_get_be32(s.dups), 0xfe);
-	assert_int_equal(iw_sctp_sack_encode(out, 24, &s), 24);
+	assert_int_equal(iw_wire_sctp_sack_encode(out, 24, &s), 24);
 	assert_memory_equal(out, value, 24);
-	assert_int_equal(iw_sctp_sack_encode(out, 23, &s), IW_E_INVAL);
-	assert_int_equal(iw_sctp_sack_decode(&s, value, 23), 0);
-	assert_int_equal(iw_sctp_sack_decode(&s, value, 11), 0);
-	assert_string_equal(printed(iw_sctp_chunk_print, &c),
+	assert_int_equal(iw_wire_sctp_sack_encode(out, 23, &s), IW_E_INVAL);
+	assert_int_equal(iw_wire_sctp_sack_decode(&s, value, 23), 0);
+	assert_int_equal(iw_wire_sctp_sack_decode(&s, value, 11), 0);
+	assert_string_equal(printed(iw_wire_sctp_chunk_print, &c),
 			    "SACK cum 256 a_rwnd 65536 gap 2-3 gap 5-5 duplicates 1");
 }
 
@@ -236,7 +239,7 @@ static void each_chunk_prints_one_line(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		assert_string_equal(printed(iw_sctp_chunk_print, &rows[i].c), rows[i].text);
+		assert_string_equal(printed(iw_wire_sctp_chunk_print, &rows[i].c), rows[i].text);
 }
 
 int main(void)

@@ -40,7 +40,7 @@ static void function_codes_have_the_names_of_the_rfcs(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		assert_string_equal(iw_sctp_fn_name(rows[i].fn), rows[i].name);
+		assert_string_equal(iw_wire_sctp_fn_name(rows[i].fn), rows[i].name);
 }
 
 static void control_message_is_ssn_function_code_and_private_data(void **state)
@@ -49,18 +49,18 @@ static void control_message_is_ssn_function_code_and_private_data(void **state)
 	struct iw_sctp_control c;
 
 	(void)state;
-	assert_int_equal(iw_sctp_control_decode(&c, u.octets, u.len), 7);
+	assert_int_equal(iw_wire_sctp_control_decode(&c, u.octets, u.len), 7);
 	assert_int_equal(c.ssn, 0);
 	assert_int_equal(c.fn, IW_SCTP_FN_INITIATE);
 	assert_int_equal(c.pd_len, 3);
 	assert_ptr_equal(c.pd, u.octets + 4);
 	u = user_data(sctp_terminate);
-	assert_int_equal(iw_sctp_control_decode(&c, u.octets, u.len), 4);
+	assert_int_equal(iw_wire_sctp_control_decode(&c, u.octets, u.len), 4);
 	assert_int_equal(c.ssn, 2);
 	assert_int_equal(c.fn, IW_SCTP_FN_TERMINATE);
 	assert_int_equal(c.pd_len, 0);
 	for (size_t len = 0; len < 4; len++)
-		assert_int_equal(iw_sctp_control_decode(&c, u.octets, len), 0);
+		assert_int_equal(iw_wire_sctp_control_decode(&c, u.octets, len), 0);
 }
 
 static void segment_is_ssn_and_ddp_segment(void **state)
@@ -71,16 +71,16 @@ static void segment_is_ssn_and_ddp_segment(void **state)
 	uint8_t out[2];
 
 	(void)state;
-	assert_int_equal(iw_sctp_segment_decode(&ssn, u.octets, 0), 0);
-	assert_int_equal(iw_sctp_segment_decode(&ssn, u.octets, 1), 0);
-	assert_int_equal(iw_sctp_segment_decode(&ssn, u.octets, u.len), 2);
+	assert_int_equal(iw_wire_sctp_segment_decode(&ssn, u.octets, 0), 0);
+	assert_int_equal(iw_wire_sctp_segment_decode(&ssn, u.octets, 1), 0);
+	assert_int_equal(iw_wire_sctp_segment_decode(&ssn, u.octets, u.len), 2);
 	assert_int_equal(ssn, 1);
-	assert_int_equal(iw_ddp_decode(&h, u.octets + 2, u.len - 2), IW_DDP_UNTAGGED_LEN);
+	assert_int_equal(iw_wire_ddp_decode(&h, u.octets + 2, u.len - 2), IW_DDP_UNTAGGED_LEN);
 	assert_int_equal(h.opcode, IW_OP_SEND);
 	assert_int_equal(u.len - 2 - IW_DDP_UNTAGGED_LEN, 5);
-	assert_int_equal(iw_sctp_segment_encode(out, 1, 0xfffe), IW_E_INVAL);
-	assert_int_equal(iw_sctp_segment_encode(out, 2, 0xfffe), 2);
-	assert_int_equal(iw_sctp_segment_decode(&ssn, out, 2), 2);
+	assert_int_equal(iw_wire_sctp_segment_encode(out, 1, 0xfffe), IW_E_INVAL);
+	assert_int_equal(iw_wire_sctp_segment_encode(out, 2, 0xfffe), 2);
+	assert_int_equal(iw_wire_sctp_segment_decode(&ssn, out, 2), 2);
 	assert_int_equal(ssn, 0xfffe);
 }
 
@@ -98,15 +98,15 @@ static void control_messages_come_back_as_they_went(void **state)
 
 		assert_non_null(exact);
 		rng_fill(&r, exact, len);
-		n = iw_sctp_control_decode(&c, exact, len);
+		n = iw_wire_sctp_control_decode(&c, exact, len);
 		if (len < 4) {
 			assert_int_equal(n, 0);
 			assert_null(c.pd);
 		} else {
 			assert_int_equal(n, len);
-			assert_int_equal(iw_sctp_control_encode(out, sizeof(out), &c), n);
+			assert_int_equal(iw_wire_sctp_control_encode(out, sizeof(out), &c), n);
 			assert_memory_equal(out, exact, len);
-			assert_int_equal(iw_sctp_control_encode(out, len - 1, &c), IW_E_INVAL);
+			assert_int_equal(iw_wire_sctp_control_encode(out, len - 1, &c), IW_E_INVAL);
 		}
 		free(exact);
 	}
@@ -119,12 +119,12 @@ static void control_message_above_int_max_is_refused(void **state)
 	struct iw_sctp_control c;
 
 	(void)state;
-	assert_int_equal(iw_sctp_control_decode(&c, octets, (size_t)INT_MAX + 1), IW_E_INVAL);
+	assert_int_equal(iw_wire_sctp_control_decode(&c, octets, (size_t)INT_MAX + 1), IW_E_INVAL);
 	c = (struct iw_sctp_control){ .fn = 1, .pd = octets, .pd_len = (size_t)INT_MAX - 3 };
-	assert_int_equal(iw_sctp_control_encode(octets, SIZE_MAX, &c), IW_E_INVAL);
+	assert_int_equal(iw_wire_sctp_control_encode(octets, SIZE_MAX, &c), IW_E_INVAL);
 	c.pd_len = SIZE_MAX;
-	assert_int_equal(iw_sctp_control_encode(octets, sizeof(octets), &c), IW_E_INVAL);
-	assert_int_equal(iw_sctp_control_encode(octets, SIZE_MAX, &c), IW_E_INVAL);
+	assert_int_equal(iw_wire_sctp_control_encode(octets, sizeof(octets), &c), IW_E_INVAL);
+	assert_int_equal(iw_wire_sctp_control_encode(octets, SIZE_MAX, &c), IW_E_INVAL);
 }
 
 static void control_messages_print_on_one_line(void **state)
@@ -147,7 +147,7 @@ static void control_messages_print_on_one_line(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		iw_text_init(&t, buf, sizeof(buf));
-		iw_sctp_control_print(&t, &rows[i].c);
+		iw_wire_sctp_control_print(&t, &rows[i].c);
 		assert_string_equal(buf, rows[i].text);
 	}
 }

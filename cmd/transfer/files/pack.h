@@ -26,7 +26,7 @@ struct iw_dir_ref {
 };
 void iw_dir_put(struct iw_dir_ref *d); /* NULL does no harm */
 
-struct iw_pack_src {
+struct iw_packer {
 	uint8_t *list;
 	size_t list_len;
 	uint32_t n;
@@ -48,22 +48,22 @@ struct iw_pack_src {
 };
 
 /* NULL: no memory. */
-struct iw_pack_src *iw_pack_src_new(void);
-void iw_pack_src_free(struct iw_pack_src *p);
+struct iw_packer *iw_packer_new(void);
+void iw_packer_free(struct iw_packer *p);
 /*
  * One more: m as it travels; root and path (copied): where it is to be opened; st: what it looks like. False: it has no place in here any more
  * (or no memory): the pack is to be sent as it is.
  */
-bool iw_pack_src_add(struct iw_pack_src *p, const struct iw_xmeta *m, struct iw_dir_ref *root,
-		     const char *path, const struct stat *st);
+bool iw_packer_add(struct iw_packer *p, const struct iw_xmeta *m, struct iw_dir_ref *root,
+		   const char *path, const struct stat *st);
 /* As an announcement: m points into the pack. */
-void iw_pack_src_meta(struct iw_pack_src *p, struct iw_xmeta *m);
+void iw_packer_meta(struct iw_packer *p, struct iw_xmeta *m);
 /* What the sink wants. False: it is not as many bits as there are members. */
-bool iw_pack_src_want(struct iw_pack_src *p, const uint8_t *bits, size_t len);
+bool iw_packer_want(struct iw_packer *p, const uint8_t *bits, size_t len);
 /* Octets of the content that the sink wants. */
-uint64_t iw_pack_src_cost(const struct iw_pack_src *p);
+uint64_t iw_packer_cost(const struct iw_packer *p);
 /* The content into buf, of a chunk's size: its length. */
-uint32_t iw_pack_src_load(struct iw_pack_src *p, uint8_t *buf);
+uint32_t iw_packer_load(struct iw_packer *p, uint8_t *buf);
 
 /* --- sink --- */
 

@@ -103,10 +103,11 @@ static void count_chunks(struct inside *in, const uint8_t *p, size_t len)
 	int n;
 
 	for (size_t at = IW_SCTP_HDR_LEN; at < len; at += (size_t)n) {
-		n = iw_sctp_chunk_decode(&c, p + at, len - at);
+		n = iw_wire_sctp_chunk_decode(&c, p + at, len - at);
 		if (n <= 0)
 			return;
-		if (c.type != IW_SCTP_DATA || iw_sctp_data_decode(&d, c.value, c.value_len) <= 0)
+		if (c.type != IW_SCTP_DATA ||
+		    iw_wire_sctp_data_decode(&d, c.value, c.value_len) <= 0)
 			continue;
 		if (!in->data)
 			in->tsn_first = in->tsn_next = d.tsn;

@@ -115,7 +115,7 @@ static void say_control(struct speaker *s, struct session *d, uint16_t fn, const
 	struct message *m = message_of(d->id, PPID_CONTROL, 4 + len);
 	const struct iw_sctp_control c = { .ssn = d->ssn_out++, .fn = fn, .pd = pd, .pd_len = len };
 
-	if (iw_sctp_control_encode(m->data, m->len, &c) < 0)
+	if (iw_wire_sctp_control_encode(m->data, m->len, &c) < 0)
 		wrong(s, "Private Data of %zu octets", len);
 	say(s, m);
 }
@@ -128,7 +128,7 @@ static void say_segment(struct speaker *s, struct session *d, const struct iw_dd
 	struct message *m = message_of(d->id, PPID_SEGMENT, 2 + hdr + len);
 
 	iw_put_be16(m->data, d->ssn_out++);
-	(void)!iw_ddp_encode(m->data + 2, hdr, h);
+	(void)!iw_wire_ddp_encode(m->data + 2, hdr, h);
 	if (len)
 		memcpy(m->data + 2 + hdr, p, len);
 	say(s, m);
@@ -404,7 +404,7 @@ static bool on_accept(struct speaker *s, struct session *d, const struct iw_sctp
 	uint64_t len = 0;
 
 	if (d->state != ASKED || enhanced != d->enhanced)
-		return wrong(s, "stream %u: %s in state %d", d->id, iw_sctp_fn_name(c->fn),
+		return wrong(s, "stream %u: %s in state %d", d->id, iw_wire_sctp_fn_name(c->fn),
 			     d->state);
 	d->state = OPEN;
 	s->facts.sessions++;
@@ -442,7 +442,7 @@ static bool on_control(struct speaker *s, struct session *d, const struct messag
 {
 	struct iw_sctp_control c;
 
-	if (iw_sctp_control_decode(&c, m->data, m->len) <= 0)
+	if (iw_wire_sctp_control_decode(&c, m->data, m->len) <= 0)
 		return wrong(s, "stream %u: a control message of %zu octets", d->id, m->len);
 	switch (c.fn) {
 	case IW_SCTP_FN_INITIATE:
@@ -590,7 +590,7 @@ static bool on_segment(struct speaker *s, struct session *d, const struct messag
 {
 	const uint8_t *p = m->data + 2;
 	struct iw_ddp h;
-	int n = iw_ddp_decode(&h, p, m->len - 2);
+	int n = iw_wire_ddp_decode(&h, p, m->len - 2);
 
 	if (d->state != OPEN && d->state != SAID_END)
 		return wrong(s, "stream %u: a segment in state %d", d->id, d->state);

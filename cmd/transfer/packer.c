@@ -20,9 +20,9 @@ void iw_dir_put(struct iw_dir_ref *d)
 	free(d);
 }
 
-struct iw_pack_src *iw_pack_src_new(void)
+struct iw_packer *iw_packer_new(void)
 {
-	struct iw_pack_src *p = calloc(1, sizeof(*p));
+	struct iw_packer *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
@@ -35,7 +35,7 @@ struct iw_pack_src *iw_pack_src_new(void)
 	return p;
 }
 
-void iw_pack_src_free(struct iw_pack_src *p)
+void iw_packer_free(struct iw_packer *p)
 {
 	if (!p)
 		return;
@@ -48,8 +48,8 @@ void iw_pack_src_free(struct iw_pack_src *p)
 	free(p);
 }
 
-bool iw_pack_src_add(struct iw_pack_src *p, const struct iw_xmeta *m, struct iw_dir_ref *root,
-		     const char *path, const struct stat *st)
+bool iw_packer_add(struct iw_packer *p, const struct iw_xmeta *m, struct iw_dir_ref *root,
+		   const char *path, const struct stat *st)
 {
 	uint64_t cost = m->kind == IW_XFER_FILE ? m->size + 1 : 0;
 	struct iw_pack_member one = { .kind = m->kind,
@@ -76,7 +76,7 @@ bool iw_pack_src_add(struct iw_pack_src *p, const struct iw_xmeta *m, struct iw_
 	return true;
 }
 
-void iw_pack_src_meta(struct iw_pack_src *p, struct iw_xmeta *m)
+void iw_packer_meta(struct iw_packer *p, struct iw_xmeta *m)
 {
 	p->list_len = iw_xpack_end(&p->out);
 	*m = (struct iw_xmeta){ .kind = IW_XFER_PACK,
@@ -87,7 +87,7 @@ void iw_pack_src_meta(struct iw_pack_src *p, struct iw_xmeta *m)
 				.members = p->n };
 }
 
-bool iw_pack_src_want(struct iw_pack_src *p, const uint8_t *bits, size_t len)
+bool iw_packer_want(struct iw_packer *p, const uint8_t *bits, size_t len)
 {
 	if (len != (p->n + 7) / 8)
 		return false;
@@ -125,7 +125,7 @@ static int read_member(struct iw_pack_member *m, uint8_t *buf, struct iw_file_fa
 	return err;
 }
 
-uint64_t iw_pack_src_cost(const struct iw_pack_src *p)
+uint64_t iw_packer_cost(const struct iw_packer *p)
 {
 	uint64_t n = 0;
 
@@ -135,7 +135,7 @@ uint64_t iw_pack_src_cost(const struct iw_pack_src *p)
 	return n;
 }
 
-uint32_t iw_pack_src_load(struct iw_pack_src *p, uint8_t *buf)
+uint32_t iw_packer_load(struct iw_packer *p, uint8_t *buf)
 {
 	uint32_t at = 0;
 
