@@ -15,7 +15,7 @@
 #define DRAW_EVERY UINT64_C(100000000) /* ns */
 #define LINE_MAX_  512
 
-static void put(const struct iw_progress *p, const char *text, size_t len)
+static void put(const struct iw_cli_progress *p, const char *text, size_t len)
 {
 	/* A terminal that is gone says so elsewhere. */
 	while (write(p->fd, text, len) < 0 && errno == EINTR)
@@ -23,7 +23,7 @@ static void put(const struct iw_progress *p, const char *text, size_t len)
 }
 
 /* @text, then blanks over what is left of the line before. */
-static void replace(struct iw_progress *p, const char *text)
+static void replace(struct iw_cli_progress *p, const char *text)
 {
 	size_t columns = iw_utf8_columns(text);
 	size_t over = p->shown > columns ? p->shown - columns : 0;
@@ -48,13 +48,13 @@ static bool foreground(int fd)
 
 static void hide(void *ctx)
 {
-	struct iw_progress *p = ctx;
+	struct iw_cli_progress *p = ctx;
 
 	if (p->shown > 0)
 		replace(p, "");
 }
 
-static void draw(struct iw_progress *p, uint64_t now)
+static void draw(struct iw_cli_progress *p, uint64_t now)
 {
 	unsigned int columns = iw_cli_columns(p->fd);
 	char line[LINE_MAX_];
@@ -62,11 +62,11 @@ static void draw(struct iw_progress *p, uint64_t now)
 	if (columns < 2 || !foreground(p->fd))
 		return;
 	/* The last column stays free: some terminals wrap as soon as it is filled. */
-	iw_progress_line(p, line, sizeof(line), columns - 1, now);
+	iw_cli_progress_line(p, line, sizeof(line), columns - 1, now);
 	replace(p, line);
 }
 
-static void sample(struct iw_progress *p, uint64_t now)
+static void sample(struct iw_cli_progress *p, uint64_t now)
 {
 	unsigned int i = (p->oldest + p->nsamples) % IW_PROGRESS_SAMPLES;
 
@@ -78,21 +78,21 @@ static void sample(struct iw_progress *p, uint64_t now)
 	p->samples[i].done = p->done - p->found;
 }
 
-void iw_progress_begin(struct iw_progress *p, int fd, const char *what, uint64_t done,
-		       uint64_t total, uint64_t now)
+void iw_cli_progress_begin(struct iw_cli_progress *p, int fd, const char *what, uint64_t done,
+			   uint64_t total, uint64_t now)
 {
-	*p = (struct iw_progress){ .fd = fd,
-				   .what = what,
-				   .done = done,
-				   .total = total,
-				   .drawn_at = now,
-				   .on = iw_cli_columns(fd) > 0 };
+	*p = (struct iw_cli_progress){ .fd = fd,
+				       .what = what,
+				       .done = done,
+				       .total = total,
+				       .drawn_at = now,
+				       .on = iw_cli_columns(fd) > 0 };
 	sample(p, now);
 	if (p->on)
 		iw_log_around(hide, NULL, p);
 }
 
-void iw_progress_update(struct iw_progress *p, uint64_t done, uint64_t now)
+void iw_cli_progress_update(struct iw_cli_progress *p, uint64_t done, uint64_t now)
 {
 	p->done = done;
 	if (now - p->drawn_at < DRAW_EVERY)
@@ -103,7 +103,7 @@ void iw_progress_update(struct iw_progress *p, uint64_t done, uint64_t now)
 		draw(p, now);
 }
 
-uint64_t iw_progress_rate(const struct iw_progress *p, uint64_t now)
+uint64_t iw_cli_progress_rate(const struct iw_cli_progress *p, uint64_t now)
 {
 	uint64_t moved = p->done - p->found, before = p->samples[p->oldest].done;
 
@@ -111,12 +111,12 @@ uint64_t iw_progress_rate(const struct iw_progress *p, uint64_t now)
 				  now - p->samples[p->oldest].at);
 }
 
-void iw_progress_what(struct iw_progress *p, const char *what)
+void iw_cli_progress_what(struct iw_cli_progress *p, const char *what)
 {
 	p->what = what;
 }
 
-void iw_progress_end(struct iw_progress *p)
+void iw_cli_progress_end(struct iw_cli_progress *p)
 {
 	if (!p->on)
 		return;
@@ -156,10 +156,10 @@ static void add(char *buf, size_t cap, const char *text, unsigned int columns)
 		snprintf(buf + len, cap - len, "%s%s", len ? "  " : "", text);
 }
 
-void iw_progress_line(const struct iw_progress *p, char *buf, size_t cap, unsigned int columns,
-		      uint64_t now)
+void iw_cli_progress_line(const struct iw_cli_progress *p, char *buf, size_t cap,
+			  unsigned int columns, uint64_t now)
 {
-	uint64_t rate = iw_progress_rate(p, now);
+	uint64_t rate = iw_cli_progress_rate(p, now);
 	char part[96], a[IW_HUMAN_TEXT], b[IW_HUMAN_TEXT], numbers[256] = "";
 	uint64_t left;
 

@@ -17,7 +17,7 @@
 
 #define IW_PROGRESS_SAMPLES 32
 
-struct iw_progress {
+struct iw_cli_progress {
 	int fd;
 	bool on;
 	const char *what; /* kept */
@@ -35,24 +35,24 @@ struct iw_progress {
 
 /*
  * Begins: @what (kept; NULL for none) names the work, @done octets of @total (0: not known) are
- * there already. @now is iw_os_now(). @fd is borrowed until iw_progress_end().
+ * there already. @now is iw_os_now(). @fd is borrowed until iw_cli_progress_end().
  */
-void iw_progress_begin(struct iw_progress *p, int fd, const char *what, uint64_t done,
-		       uint64_t total, uint64_t now);
+void iw_cli_progress_begin(struct iw_cli_progress *p, int fd, const char *what, uint64_t done,
+			   uint64_t total, uint64_t now);
 /*
  * So much is done now. Cheap when it is not time to draw. Also to be called when nothing moves, or
  * the line goes on telling the old rate.
  */
-void iw_progress_update(struct iw_progress *p, uint64_t done, uint64_t now);
+void iw_cli_progress_update(struct iw_cli_progress *p, uint64_t done, uint64_t now);
 /* Bits a second, over the last samples: also where there is no terminal. */
-uint64_t iw_progress_rate(const struct iw_progress *p, uint64_t now);
+uint64_t iw_cli_progress_rate(const struct iw_cli_progress *p, uint64_t now);
 /* Other work from here on; the counts go on. */
-void iw_progress_what(struct iw_progress *p, const char *what);
+void iw_cli_progress_what(struct iw_cli_progress *p, const char *what);
 /* Wipes the line. */
-void iw_progress_end(struct iw_progress *p);
+void iw_cli_progress_end(struct iw_cli_progress *p);
 
 /* The text of the line, at most @columns wide, into @buf (@cap octets): what draws uses. */
-void iw_progress_line(const struct iw_progress *p, char *buf, size_t cap, unsigned int columns,
-		      uint64_t now);
+void iw_cli_progress_line(const struct iw_cli_progress *p, char *buf, size_t cap,
+			  unsigned int columns, uint64_t now);
 
 #endif

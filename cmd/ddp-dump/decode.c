@@ -48,9 +48,9 @@ int iw_cap_new(struct iw_cap **out, const struct iw_cap_cfg *cfg)
 	c->dir_blocks = (uint32_t)IW_MIN(blocks, (size_t)UINT32_MAX);
 	blocks = IW_MAX(c->limits.total_octets / BLOCK_LEN, (size_t)1);
 	iw_pool_init(&c->pool, c->mem, BLOCK_LEN, blocks, blocks);
-	if (flows_init(c) < 0 || streams_init(c) < 0) {
-		flows_fini(c);
-		streams_fini(c);
+	if (iw_cap_flows_init(c) < 0 || iw_cap_streams_init(c) < 0) {
+		iw_cap_flows_fini(c);
+		iw_cap_streams_fini(c);
 		iw_mem_free(c->mem, c, sizeof(*c));
 		return IW_E_NOMEM;
 	}
@@ -62,8 +62,8 @@ void iw_cap_free(struct iw_cap *c)
 {
 	if (!c)
 		return;
-	flows_fini(c);
-	streams_fini(c);
+	iw_cap_flows_fini(c);
+	iw_cap_streams_fini(c);
 	iw_pool_fini(&c->pool);
 	iw_mem_free(c->mem, c->segment, SEGMENT_MAX);
 	iw_mem_free(c->mem, c->message, sizeof(*c->message));
@@ -75,8 +75,8 @@ const struct iw_cap_totals *iw_cap_totals(const struct iw_cap *c)
 	return &c->totals;
 }
 
-struct iw_cap_event *event_new(struct iw_cap *c, enum iw_cap_kind kind, struct flow *f, unsigned d,
-			       uint64_t time_ns, uint64_t frame)
+struct iw_cap_event *iw_cap_event_new(struct iw_cap *c, enum iw_cap_kind kind, struct flow *f,
+				      unsigned d, uint64_t time_ns, uint64_t frame)
 {
 	assert(c->event_first + c->events < EVENTS_MAX);
 
@@ -91,11 +91,11 @@ struct iw_cap_event *event_new(struct iw_cap *c, enum iw_cap_kind kind, struct f
 	return ev;
 }
 
-struct iw_fault *event_error(struct iw_cap *c, struct flow *f, unsigned d, uint64_t time_ns,
-			     uint64_t frame)
+struct iw_fault *iw_cap_event_error(struct iw_cap *c, struct flow *f, unsigned d, uint64_t time_ns,
+				    uint64_t frame)
 {
 	c->totals.errors++;
-	return &event_new(c, IW_CAP_ERROR, f, d, time_ns, frame)->error;
+	return &iw_cap_event_new(c, IW_CAP_ERROR, f, d, time_ns, frame)->error;
 }
 
 static void count_other(struct iw_cap *c, enum packet_kind kind)
@@ -171,10 +171,10 @@ static void note_headers(struct iw_cap *c, struct flow *f, unsigned d, const str
 /* The connection of a segment, and who sent it; NULL: it is a new one. */
 static struct flow *tcp_flow(struct iw_cap *c, const struct packet *p, unsigned *from)
 {
-	struct flow *f = flow_find(c, IW_CAP_OVER_TCP, p->end, from);
+	struct flow *f = iw_cap_flow_find(c, IW_CAP_OVER_TCP, p->end, from);
 
 	if (f && is_new_connection(&f->dir[*from], p)) {
-		flow_close(c, f);
+		iw_cap_flow_close(c, f);
 		return NULL;
 	}
 	return f;
@@ -199,12 +199,12 @@ int iw_cap_push(struct iw_cap *c, const struct iw_cap_frame *fr)
 	c->event_first = 0;
 	c->now_ns = fr->time_ns;
 	c->frame = fr->number;
-	kind = packet_parse(&p, fr, c->udp_port);
+	kind = iw_cap_packet_parse(&p, fr, c->udp_port);
 	if (kind == PACKET_TCP || kind == PACKET_SCTP) {
-		f = kind == PACKET_TCP ? tcp_flow(c, &p, &d) : sctp_flow(c, &p, &d);
+		f = kind == PACKET_TCP ? tcp_flow(c, &p, &d) : iw_cap_sctp_flow(c, &p, &d);
 		if (!f) {
 			d = 0;
-			f = flow_add(c, over_of(kind, &p), p.end);
+			f = iw_cap_flow_add(c, over_of(kind, &p), p.end);
 			if (!f)
 				return IW_E_NOMEM;
 		}
@@ -226,7 +226,7 @@ int iw_cap_push(struct iw_cap *c, const struct iw_cap_frame *fr)
 	if (kind == PACKET_TCP)
 		note_headers(c, f, d, &p);
 	else
-		sctp_begin(c, &p);
+		iw_cap_sctp_begin(c, &p);
 	return 0;
 }
 
@@ -239,7 +239,7 @@ const struct iw_cap_flow *iw_cap_frame_flow(const struct iw_cap *c, unsigned *fr
 static void tell_align(struct iw_cap *c, struct flow *f, unsigned d)
 {
 	if (c->align && f->follow->walk[d].align.fpdus)
-		event_new(c, IW_CAP_ALIGN, f, d, c->now_ns, c->frame)->align =
+		iw_cap_event_new(c, IW_CAP_ALIGN, f, d, c->now_ns, c->frame)->align =
 			f->follow->walk[d].align;
 }
 
@@ -255,10 +255,11 @@ static void flow_end(struct iw_cap *c, struct flow *f)
 		/* An ACK one above: a FIN that was not captured. */
 		if (s->known && s->acked_known && iw_seq32_before(s->next, s->acked) && hole > 1 &&
 		    !s->fin_told && s->phase != PHASE_PLAIN) {
-			tell_loss(c, f, d, hole, IW_CAP_WHY_END, false, phase_text(s->phase));
+			iw_cap_report_loss(c, f, d, hole, IW_CAP_WHY_END, false,
+					   iw_cap_phase_text(s->phase));
 			s->next = s->acked;
 		}
-		walk_end(c, f, d);
+		iw_cap_walk_end(c, f, d);
 		tell_align(c, f, d);
 	}
 }
@@ -274,15 +275,15 @@ static bool is_stalled(const struct flow *f)
 
 static bool tcp_step(struct iw_cap *c, struct flow *f)
 {
-	if (f->follow && f->follow->reply_first && startup_check(c, f))
+	if (f->follow && f->follow->reply_first && iw_cap_startup_check(c, f))
 		return true;
 	for (unsigned d = 0; d < 2; d++)
-		if (stream_step(c, f, d))
+		if (iw_cap_stream_step(c, f, d))
 			return true;
 	if (!f->flush)
 		return false;
 	if (is_stalled(f)) {
-		startup_give_up(c, f);
+		iw_cap_startup_give_up(c, f);
 		return true;
 	}
 	/* Behind a reset more may come, wrongly or because it was a forged one. */
@@ -292,12 +293,12 @@ static bool tcp_step(struct iw_cap *c, struct flow *f)
 	if (f->reset && !f->reset_told) {
 		f->reset_told = true;
 		if (f->follow) {
-			struct iw_cap_event *ev = event_new(c, IW_CAP_TCP, f, f->reset_from,
-							    f->reset_time_ns, f->reset_frame);
+			struct iw_cap_event *ev = iw_cap_event_new(
+				c, IW_CAP_TCP, f, f->reset_from, f->reset_time_ns, f->reset_frame);
 
 			ev->tcp.kind = IW_CAP_TCP_RESET;
 			ev->tcp.seq = f->dir[f->reset_from].next;
-			ev->tcp.where = phase_text(f->dir[f->reset_from].phase);
+			ev->tcp.where = iw_cap_phase_text(f->dir[f->reset_from].phase);
 		}
 	}
 	return true;
@@ -307,7 +308,7 @@ static bool flow_step(struct iw_cap *c, struct flow *f)
 {
 	if (f->pub.over == IW_CAP_OVER_TCP)
 		return tcp_step(c, f);
-	return (c->cur == f && sctp_step(c, f)) || (f->closing && sctp_flush(c, f));
+	return (c->cur == f && iw_cap_sctp_step(c, f)) || (f->closing && iw_cap_sctp_flush(c, f));
 }
 
 /* One step; false: nothing is left to do. */
@@ -319,7 +320,7 @@ static bool step(struct iw_cap *c)
 		struct flow *f = iw_container_of(l, struct flow, link);
 
 		if (!flow_step(c, f))
-			flow_free(c, f);
+			iw_cap_flow_free(c, f);
 		return true;
 	}
 	if (!c->cur)
@@ -327,11 +328,11 @@ static bool step(struct iw_cap *c)
 	if (flow_step(c, c->cur))
 		return true;
 	if (c->cur_again && c->cur->follow) {
-		tell_again(c, c->cur, c->cur_dir);
+		iw_cap_report_again(c, c->cur, c->cur_dir);
 		c->cur_again = 0;
 		return true;
 	}
-	flow_touch(c, c->cur);
+	iw_cap_flow_touch(c, c->cur);
 	c->cur = NULL;
 	return false;
 }
@@ -360,6 +361,6 @@ void iw_cap_finish(struct iw_cap *c)
 		struct iw_list *l;
 
 		while ((l = iw_list_first(&c->lru[i])))
-			flow_close(c, iw_container_of(l, struct flow, link));
+			iw_cap_flow_close(c, iw_container_of(l, struct flow, link));
 	}
 }

@@ -51,7 +51,7 @@ static size_t tag_bucket_of(const struct iw_cap *c, const struct iw_cap_end *to,
 	return mix(mix(c->seed ^ tag) ^ (uint64_t)to->udp_port << 16 ^ to->port) & (c->buckets - 1);
 }
 
-int flows_init(struct iw_cap *c)
+int iw_cap_flows_init(struct iw_cap *c)
 {
 	for (c->buckets = 64; c->buckets < c->limits.flows && c->buckets < SIZE_MAX / 2;
 	     c->buckets *= 2)
@@ -69,10 +69,10 @@ static void free_all(struct iw_cap *c, struct iw_list *head)
 	struct iw_list *l;
 
 	while ((l = iw_list_first(head)))
-		flow_free(c, iw_container_of(l, struct flow, link));
+		iw_cap_flow_free(c, iw_container_of(l, struct flow, link));
 }
 
-void flows_fini(struct iw_cap *c)
+void iw_cap_flows_fini(struct iw_cap *c)
 {
 	for (int i = 0; i < LRU_COUNT; i++)
 		free_all(c, &c->lru[i]);
@@ -83,8 +83,8 @@ void flows_fini(struct iw_cap *c)
 		iw_mem_free(c->mem, c->tag_bucket, c->buckets * sizeof(*c->tag_bucket));
 }
 
-struct flow *flow_find(struct iw_cap *c, enum iw_cap_over over, const struct iw_cap_end end[2],
-		       unsigned *from)
+struct flow *iw_cap_flow_find(struct iw_cap *c, enum iw_cap_over over,
+			      const struct iw_cap_end end[2], unsigned *from)
 {
 	for (struct flow *f = c->bucket[bucket_of(c, end)]; f; f = f->hash_next) {
 		for (unsigned d = 0; d < 2; d++) {
@@ -98,8 +98,8 @@ struct flow *flow_find(struct iw_cap *c, enum iw_cap_over over, const struct iw_
 	return NULL;
 }
 
-struct flow *flow_find_tag(struct iw_cap *c, const struct iw_cap_end end[2], uint32_t tag,
-			   unsigned *from)
+struct flow *iw_cap_flow_find_tag(struct iw_cap *c, const struct iw_cap_end end[2], uint32_t tag,
+				  unsigned *from)
 {
 	for (struct way *w = c->tag_bucket[tag_bucket_of(c, &end[1], tag)]; w; w = w->tag_next) {
 		if (w->tag == tag && same_ports(&w->f->pub.end[w->d], &end[1]) &&
@@ -111,7 +111,7 @@ struct flow *flow_find_tag(struct iw_cap *c, const struct iw_cap_end end[2], uin
 	return NULL;
 }
 
-void flow_drop_tag(struct iw_cap *c, struct way *w)
+void iw_cap_flow_drop_tag(struct iw_cap *c, struct way *w)
 {
 	struct way **p = &c->tag_bucket[w->tag_bucket];
 
@@ -123,9 +123,9 @@ void flow_drop_tag(struct iw_cap *c, struct way *w)
 	w->tag_known = false;
 }
 
-void flow_set_tag(struct iw_cap *c, struct way *w, uint32_t tag)
+void iw_cap_flow_set_tag(struct iw_cap *c, struct way *w, uint32_t tag)
 {
-	flow_drop_tag(c, w);
+	iw_cap_flow_drop_tag(c, w);
 	w->tag = tag;
 	w->tag_known = true;
 	w->tag_bucket = tag_bucket_of(c, &w->f->pub.end[w->d], tag);
@@ -136,10 +136,10 @@ void flow_set_tag(struct iw_cap *c, struct way *w, uint32_t tag)
 static void tell_forgotten(struct iw_cap *c, struct flow *f)
 {
 	if (f->follow)
-		event_new(c, IW_CAP_TCP, f, 0, c->now_ns, c->frame)->tcp.kind =
+		iw_cap_event_new(c, IW_CAP_TCP, f, 0, c->now_ns, c->frame)->tcp.kind =
 			IW_CAP_TCP_FORGOTTEN;
 	if (f->assoc)
-		event_new(c, IW_CAP_SCTP, f, 0, c->now_ns, c->frame)->sctp.kind =
+		iw_cap_event_new(c, IW_CAP_SCTP, f, 0, c->now_ns, c->frame)->sctp.kind =
 			IW_CAP_SCTP_FORGOTTEN;
 }
 
@@ -157,12 +157,12 @@ static void make_room(struct iw_cap *c)
 			c->totals.forgotten++;
 			tell_forgotten(c, f);
 		}
-		flow_close(c, f);
+		iw_cap_flow_close(c, f);
 		return;
 	}
 }
 
-void flow_name(struct flow *f)
+void iw_cap_flow_name(struct flow *f)
 {
 	for (int i = 0; i < 2; i++) {
 		struct iw_text t;
@@ -172,7 +172,8 @@ void flow_name(struct flow *f)
 	}
 }
 
-struct flow *flow_add(struct iw_cap *c, enum iw_cap_over over, const struct iw_cap_end end[2])
+struct flow *iw_cap_flow_add(struct iw_cap *c, enum iw_cap_over over,
+			     const struct iw_cap_end end[2])
 {
 	struct flow *f = iw_mem_alloc(c->mem, sizeof(*f));
 
@@ -184,7 +185,7 @@ struct flow *flow_add(struct iw_cap *c, enum iw_cap_over over, const struct iw_c
 		.id = c->next_id++, .over = over, .end = { end[0], end[1] }, .initiator = -1
 	};
 	for (int d = 0; d < 2; d++)
-		queue_init(&f->dir[d].queue);
+		iw_cap_queue_init(&f->dir[d].queue);
 	f->bucket = bucket_of(c, end);
 	f->hash_next = c->bucket[f->bucket];
 	c->bucket[f->bucket] = f;
@@ -195,7 +196,7 @@ struct flow *flow_add(struct iw_cap *c, enum iw_cap_over over, const struct iw_c
 	return f;
 }
 
-void flow_touch(struct iw_cap *c, struct flow *f)
+void iw_cap_flow_touch(struct iw_cap *c, struct flow *f)
 {
 	bool closed = f->closed || f->reset_told || (f->dir[0].fin_told && f->dir[1].fin_told);
 
@@ -206,7 +207,7 @@ void flow_touch(struct iw_cap *c, struct flow *f)
 			 &f->link);
 }
 
-void flow_close(struct iw_cap *c, struct flow *f)
+void iw_cap_flow_close(struct iw_cap *c, struct flow *f)
 {
 	struct flow **p = &c->bucket[f->bucket];
 
@@ -219,18 +220,18 @@ void flow_close(struct iw_cap *c, struct flow *f)
 	c->flows--;
 }
 
-void flow_free(struct iw_cap *c, struct flow *f)
+void iw_cap_flow_free(struct iw_cap *c, struct flow *f)
 {
 	for (int d = 0; d < 2; d++)
-		stream_drop(c, &f->dir[d]);
+		iw_cap_stream_drop(c, &f->dir[d]);
 	iw_list_del(&f->link);
 	if (f->follow) {
 		for (int d = 0; d < 2; d++)
-			walk_drop(c, &f->follow->walk[d]);
-		transfer_drop(c, &f->follow->transfer);
+			iw_cap_walk_drop(c, &f->follow->walk[d]);
+		iw_cap_transfer_drop(c, &f->follow->transfer);
 	}
 	iw_mem_free(c->mem, f->follow, sizeof(*f->follow));
-	sctp_drop(c, f);
+	iw_cap_sctp_drop(c, f);
 	/* iw_cap_finish() also closes the connection of a frame whose events were not fetched. */
 	if (c->cur == f)
 		c->cur = NULL;

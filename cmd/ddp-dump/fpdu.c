@@ -25,14 +25,14 @@ static void body_free(struct iw_cap *c, struct walk *w)
 	w->body_len = w->body_size = 0;
 }
 
-void walk_drop(struct iw_cap *c, struct walk *w)
+void iw_cap_walk_drop(struct iw_cap *c, struct walk *w)
 {
 	body_free(c, w);
 	iw_mem_free(c->mem, w->list, IW_CAP_MARKS_MAX * sizeof(*w->list));
 	w->list = NULL;
 }
 
-void walk_start(struct walk *w, bool markers, bool markers_known)
+void iw_cap_walk_start(struct walk *w, bool markers, bool markers_known)
 {
 	struct iw_cap_mark *list = w->list;
 	uint8_t *own = w->body_own;
@@ -44,10 +44,10 @@ void walk_start(struct walk *w, bool markers, bool markers_known)
 			    .list = list,
 			    .body_own = own,
 			    .body_size = size };
-	order_start(&w->order);
+	iw_cap_order_start(&w->order);
 }
 
-void walk_hunt(struct flow *f, unsigned d)
+void iw_cap_walk_hunt(struct flow *f, unsigned d)
 {
 	struct walk *w = &f->follow->walk[d];
 
@@ -56,13 +56,13 @@ void walk_hunt(struct flow *f, unsigned d)
 	w->begun = false;
 	w->replay_len = w->replay_at = 0;
 	w->buf_len = 0;
-	order_forget(&w->order);
+	iw_cap_order_forget(&w->order);
 	/* Where markers lie is known only from the first octet on. */
 	if (w->markers && !w->pos_known) {
-		set_phase(&f->dir[d], PHASE_PLAIN);
+		iw_cap_set_phase(&f->dir[d], PHASE_PLAIN);
 		return;
 	}
-	set_phase(&f->dir[d], PHASE_HUNT);
+	iw_cap_set_phase(&f->dir[d], PHASE_HUNT);
 }
 
 static struct walk *walk_of(struct flow *f, unsigned d)
@@ -131,20 +131,20 @@ static void tell_resync(struct iw_cap *c, struct flow *f, unsigned d, const stru
 			enum iw_cap_why why)
 {
 	struct walk *w = walk_of(f, d);
-	struct iw_cap_event *ev = event_new(c, IW_CAP_TCP, f, d, r->time_ns, r->frame);
+	struct iw_cap_event *ev = iw_cap_event_new(c, IW_CAP_TCP, f, d, r->time_ns, r->frame);
 
 	ev->tcp.kind = IW_CAP_TCP_RESYNC;
 	ev->tcp.why = why;
 	ev->tcp.seq = f->dir[d].next;
 	ev->tcp.octets = w->skipped;
 	ev->tcp.sync = true;
-	ev->tcp.where = phase_text(PHASE_FPDU);
+	ev->tcp.where = iw_cap_phase_text(PHASE_FPDU);
 }
 
 static void tell_lost(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
 	struct walk *w = walk_of(f, d);
-	struct iw_fault *why = event_error(c, f, d, r->time_ns, r->frame);
+	struct iw_fault *why = iw_cap_event_error(c, f, d, r->time_ns, r->frame);
 
 	iw_fail(why, IW_E_FORMAT,
 		"mpa: two FPDUs in a row make no sense: where the next one begins is not known");
@@ -156,7 +156,7 @@ static void finish(struct iw_cap *c, struct flow *f, unsigned d, const struct ru
 {
 	struct walk *w = walk_of(f, d);
 	enum iw_cap_crc crc = crc_verdict(f->follow, w);
-	enum shape shape = segment_shape(w->head, w->head_len, w->ulpdu_len);
+	enum shape shape = iw_cap_segment_shape(w->head, w->head_len, w->ulpdu_len);
 	enum iw_cap_why why;
 
 	if (w->tentative != CERTAIN) {
@@ -166,7 +166,7 @@ static void finish(struct iw_cap *c, struct flow *f, unsigned d, const struct ru
 			if (lost)
 				tell_lost(c, f, d, r);
 			w->tentative = CERTAIN;
-			walk_hunt(f, d);
+			iw_cap_walk_hunt(f, d);
 			return;
 		}
 		if (!lost) {
@@ -177,7 +177,7 @@ static void finish(struct iw_cap *c, struct flow *f, unsigned d, const struct ru
 	}
 	w->tentative = CERTAIN;
 	w->begun = false;
-	segment_tell(c, f, d, r, crc);
+	iw_cap_segment_report(c, f, d, r, crc);
 	body_free(c, w);
 	/* A length that a bad CRC covers must not be trusted (RFC 5044 6). A sound header is a
 	 * reason to trust it all the same, since a peer that takes its CRC wrongly is what
@@ -249,7 +249,7 @@ static void keep_body(struct iw_cap *c, const struct follow *fo, struct walk *w,
 
 	if (!w->body_asked && w->head_len >= IW_MPA_HEAD_LEN + 2 && w->need) {
 		w->body_asked = true;
-		if (!payload_wanted(c, &fo->transfer, w->head + IW_MPA_HEAD_LEN, 2) ||
+		if (!iw_cap_payload_wanted(c, &fo->transfer, w->head + IW_MPA_HEAD_LEN, 2) ||
 		    size > c->limits.payload_octets -
 				    IW_MIN(c->body_octets, c->limits.payload_octets))
 			return;
@@ -397,7 +397,7 @@ static void on_first(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 	marker = w->markers ? (m.fpduptr & MARK_MASK) == 0 && m.reserved < IW_DDP_TAGGED_LEN
 			    : iw_get_be32(w->buf) == 0;
 	if (w->markers_known && marker != w->markers) {
-		struct iw_fault *why = event_error(c, f, d, r->time_ns, r->frame);
+		struct iw_fault *why = iw_cap_event_error(c, f, d, r->time_ns, r->frame);
 
 		iw_fail(why, IW_E_MPA_MARKER, "mpa: %s",
 			marker ? "the stream begins with a marker that nobody asked for"
@@ -406,7 +406,7 @@ static void on_first(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 	}
 	w->markers = marker;
 	w->markers_known = true;
-	set_phase(&f->dir[d], PHASE_FPDU);
+	iw_cap_set_phase(&f->dir[d], PHASE_FPDU);
 	replay(w, 0, IW_MPA_MARKER_LEN, &w->replay_run);
 }
 
@@ -451,7 +451,7 @@ static void on_marked_block(struct flow *f, unsigned d, const struct run *r)
 	w->skipped += at;
 	w->pos -= BLOCK_MARKED - at;
 	w->tentative = BY_MARKER;
-	set_phase(&f->dir[d], PHASE_FPDU);
+	iw_cap_set_phase(&f->dir[d], PHASE_FPDU);
 	replay(w, at, BLOCK_MARKED - at, r);
 	w->replay_run.off = OFF_UNKNOWN;
 }
@@ -493,9 +493,9 @@ static size_t hunt_run(struct flow *f, unsigned d, const struct run *r)
 	if (r->off == 0 && r->len >= IW_MPA_HEAD_LEN + IW_DDP_TAGGED_LEN) {
 		uint8_t head_len = (uint8_t)IW_MIN(r->len, (size_t)HEAD_MAX);
 
-		if (segment_shape(r->p, head_len, iw_get_be16(r->p)) != SHAPE_NONE) {
+		if (iw_cap_segment_shape(r->p, head_len, iw_get_be16(r->p)) != SHAPE_NONE) {
 			w->tentative = BY_SEGMENT;
-			set_phase(&f->dir[d], PHASE_FPDU);
+			iw_cap_set_phase(&f->dir[d], PHASE_FPDU);
 			return 0;
 		}
 	}
@@ -506,7 +506,7 @@ static size_t hunt_run(struct flow *f, unsigned d, const struct run *r)
 
 /* --- the doors --- */
 
-size_t walk_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
+size_t iw_cap_walk_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
 	size_t n;
 
@@ -521,7 +521,7 @@ size_t walk_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *
 	return n ? n : walk_octets(c, f, d, r->p, r->len, r, r->off);
 }
 
-bool walk_replay(struct iw_cap *c, struct flow *f, unsigned d)
+bool iw_cap_walk_replay(struct iw_cap *c, struct flow *f, unsigned d)
 {
 	struct walk *w = walk_of(f, d);
 	struct run *r = &w->replay_run;
@@ -553,7 +553,7 @@ static uint64_t fpdu_octets(const struct walk *w)
 			  : iw_mpa_fpdu_len(w->ulpdu_len);
 }
 
-void walk_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why)
+void iw_cap_walk_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why)
 {
 	struct walk *w = walk_of(f, d);
 	struct dir *s = &f->dir[d];
@@ -562,7 +562,7 @@ void walk_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_
 	bool sync;
 
 	if (s->phase == PHASE_HUNT) {
-		tell_loss(c, f, d, n, why, false, phase_text(PHASE_HUNT));
+		iw_cap_report_loss(c, f, d, n, why, false, iw_cap_phase_text(PHASE_HUNT));
 		w->skipped += w->buf_len;
 		w->buf_len = 0;
 		w->pos += n;
@@ -571,10 +571,10 @@ void walk_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_
 	if (s->phase == PHASE_FPDU && w->begun && w->need)
 		left = fpdu_octets(w) - (w->pos - w->start);
 	sync = n <= left && w->tentative == CERTAIN;
-	tell_loss(c, f, d, n, why, sync, phase_text(s->phase));
+	iw_cap_report_loss(c, f, d, n, why, sync, iw_cap_phase_text(s->phase));
 	if (sync) {
 		if (w->head_len < IW_MPA_HEAD_LEN + IW_DDP_UNTAGGED_LEN)
-			order_forget(&w->order);
+			iw_cap_order_forget(&w->order);
 		(void)walk_octets(c, f, d, NULL, n, &r, OFF_UNKNOWN);
 		return;
 	}
@@ -583,11 +583,11 @@ void walk_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_
 	w->tentative = CERTAIN;
 	if (s->phase == PHASE_FIRST && !w->markers_known)
 		w->markers = false;
-	walk_hunt(f, d);
+	iw_cap_walk_hunt(f, d);
 	w->pos += n;
 }
 
-void walk_end(struct iw_cap *c, struct flow *f, unsigned d)
+void iw_cap_walk_end(struct iw_cap *c, struct flow *f, unsigned d)
 {
 	struct walk *w = walk_of(f, d);
 

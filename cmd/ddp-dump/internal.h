@@ -432,76 +432,78 @@ struct iw_cap {
 };
 
 /* decode.c: a new event, zeroed but for who, when and kind. */
-struct iw_cap_event *event_new(struct iw_cap *c, enum iw_cap_kind kind, struct flow *f, unsigned d,
-			       uint64_t time_ns, uint64_t frame);
+struct iw_cap_event *iw_cap_event_new(struct iw_cap *c, enum iw_cap_kind kind, struct flow *f,
+				      unsigned d, uint64_t time_ns, uint64_t frame);
 /* decode.c: a new error event, whose fault the caller fills by iw_fail. */
-struct iw_fault *event_error(struct iw_cap *c, struct flow *f, unsigned d, uint64_t time_ns,
-			     uint64_t frame);
+struct iw_fault *iw_cap_event_error(struct iw_cap *c, struct flow *f, unsigned d, uint64_t time_ns,
+				    uint64_t frame);
 
 /* flow.c */
-IW_MUST_CHECK int flows_init(struct iw_cap *c);
-void flows_fini(struct iw_cap *c);
+IW_MUST_CHECK int iw_cap_flows_init(struct iw_cap *c);
+void iw_cap_flows_fini(struct iw_cap *c);
 /* The connection of these ends and the index of the sender, or NULL. */
-struct flow *flow_find(struct iw_cap *c, enum iw_cap_over over, const struct iw_cap_end end[2],
-		       unsigned *from);
+struct flow *iw_cap_flow_find(struct iw_cap *c, enum iw_cap_over over,
+			      const struct iw_cap_end end[2], unsigned *from);
 /* The association between these ports whose receiver has given itself this Verification Tag,
  * whatever the addresses, and the index of the sender; or NULL. */
-struct flow *flow_find_tag(struct iw_cap *c, const struct iw_cap_end end[2], uint32_t tag,
-			   unsigned *from);
+struct flow *iw_cap_flow_find_tag(struct iw_cap *c, const struct iw_cap_end end[2], uint32_t tag,
+				  unsigned *from);
 /* The packets to the sender of w carry this tag. */
-void flow_set_tag(struct iw_cap *c, struct way *w, uint32_t tag);
-void flow_drop_tag(struct iw_cap *c, struct way *w);
+void iw_cap_flow_set_tag(struct iw_cap *c, struct way *w, uint32_t tag);
+void iw_cap_flow_drop_tag(struct iw_cap *c, struct way *w);
 /* A new one, end[0] being the sender. May move the least interesting one to c->closing. NULL:
  * out of memory. */
-struct flow *flow_add(struct iw_cap *c, enum iw_cap_over over, const struct iw_cap_end end[2]);
+struct flow *iw_cap_flow_add(struct iw_cap *c, enum iw_cap_over over,
+			     const struct iw_cap_end end[2]);
 /* Its ends as text, before the first event of it. */
-void flow_name(struct flow *f);
+void iw_cap_flow_name(struct flow *f);
 /* Moves it to the end of the list it now belongs to. */
-void flow_touch(struct iw_cap *c, struct flow *f);
+void iw_cap_flow_touch(struct iw_cap *c, struct flow *f);
 /* Out of the table, into c->closing. */
-void flow_close(struct iw_cap *c, struct flow *f);
-void flow_free(struct iw_cap *c, struct flow *f);
+void iw_cap_flow_close(struct iw_cap *c, struct flow *f);
+void iw_cap_flow_free(struct iw_cap *c, struct flow *f);
 
 /* queue.c */
-void queue_init(struct queue *q);
+void iw_cap_queue_init(struct queue *q);
 /* The last element whose key is at most key, or q->list. */
-struct iw_list *queue_seek(struct iw_cap *c, struct queue *q, uint64_t key);
-/* Inserts e after at, which queue_seek() returned for this key. */
-void queue_add(struct iw_cap *c, struct queue *q, struct iw_list *at, struct queued *e,
-	       uint64_t key);
-void queue_del(struct queued *e);
+struct iw_list *iw_cap_queue_seek(struct iw_cap *c, struct queue *q, uint64_t key);
+/* Inserts e after at, which iw_cap_queue_seek() returned for this key. */
+void iw_cap_queue_add(struct iw_cap *c, struct queue *q, struct iw_list *at, struct queued *e,
+		      uint64_t key);
+void iw_cap_queue_del(struct queued *e);
 
 /* stream.c */
 /* Does one step of work on a direction; false: there is none. */
-bool stream_step(struct iw_cap *c, struct flow *f, unsigned d);
+bool iw_cap_stream_step(struct iw_cap *c, struct flow *f, unsigned d);
 /* Forgets what the direction holds. */
-void stream_drop(struct iw_cap *c, struct dir *s);
+void iw_cap_stream_drop(struct iw_cap *c, struct dir *s);
 
 /* startup.c */
-void set_phase(struct dir *s, enum phase to);
-const char *phase_text(enum phase p);
+void iw_cap_set_phase(struct dir *s, enum phase to);
+const char *iw_cap_phase_text(enum phase p);
 /* Octets taken of the run; 0 when the direction waits for the other one. */
-size_t startup_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r);
+size_t iw_cap_startup_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r);
 /* That many octets are missing. */
-void startup_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why);
+void iw_cap_startup_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n,
+			enum iw_cap_why why);
 /* The frame that a direction waits for will not come: goes on with what is known. */
-void startup_give_up(struct iw_cap *c, struct flow *f);
+void iw_cap_startup_give_up(struct iw_cap *c, struct flow *f);
 /* A Reply came first: has the place been reached where the Request must have ended? */
-bool startup_check(struct iw_cap *c, struct flow *f);
+bool iw_cap_startup_check(struct iw_cap *c, struct flow *f);
 
 /* fpdu.c */
-void walk_start(struct walk *w, bool markers, bool markers_known);
+void iw_cap_walk_start(struct walk *w, bool markers, bool markers_known);
 /* The boundaries are lost. */
-void walk_hunt(struct flow *f, unsigned d);
+void iw_cap_walk_hunt(struct flow *f, unsigned d);
 /* Octets taken of the run, at most to the end of one FPDU. */
-size_t walk_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r);
+size_t iw_cap_walk_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r);
 /* Octets that were set aside come first; false: there are none. */
-bool walk_replay(struct iw_cap *c, struct flow *f, unsigned d);
+bool iw_cap_walk_replay(struct iw_cap *c, struct flow *f, unsigned d);
 /* The stream has ended: counts what was not decoded. */
-void walk_end(struct iw_cap *c, struct flow *f, unsigned d);
-void walk_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why);
+void iw_cap_walk_end(struct iw_cap *c, struct flow *f, unsigned d);
+void iw_cap_walk_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why);
 /* Frees what the walk owns. */
-void walk_drop(struct iw_cap *c, struct walk *w);
+void iw_cap_walk_drop(struct iw_cap *c, struct walk *w);
 
 /* segment.c */
 /* What the octets at the front of an FPDU look like. */
@@ -510,80 +512,81 @@ enum shape {
 	SHAPE_LOOSE,  /* lengths and opcode fit */
 	SHAPE_STRICT, /* so do versions, reserved bits and the queue */
 };
-enum shape segment_shape(const uint8_t *head, size_t head_len, uint16_t ulpdu_len);
+enum shape iw_cap_segment_shape(const uint8_t *head, size_t head_len, uint16_t ulpdu_len);
 /* The ddp event of the FPDU that w has finished, and the errors found in it. */
-void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
-		  enum iw_cap_crc crc);
+void iw_cap_segment_report(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
+			   enum iw_cap_crc crc);
 /* Fills what *ev says of a segment of len octets, of which have lie at p, and the deviations in it. */
-void segment_decode(struct iw_cap *c, struct iw_cap_event *ev, const uint8_t *p, size_t have,
-		    size_t len);
+void iw_cap_segment_decode(struct iw_cap *c, struct iw_cap_event *ev, const uint8_t *p, size_t have,
+			   size_t len);
 /* The first rule that the segment breaks wherever it stands; rdmac: versions 0 are right. */
-IW_MUST_CHECK int segment_check(struct iw_fault *why, const struct iw_cap_ddp *e, bool rdmac);
+IW_MUST_CHECK int iw_cap_segment_check(struct iw_fault *why, const struct iw_cap_ddp *e,
+				       bool rdmac);
 /* The first rule of order that it breaks. */
-IW_MUST_CHECK int order_check(struct iw_fault *why, const struct order *o,
-			      const struct iw_cap_ddp *e);
-void order_note(struct order *o, const struct iw_cap_ddp *e);
+IW_MUST_CHECK int iw_cap_order_check(struct iw_fault *why, const struct order *o,
+				     const struct iw_cap_ddp *e);
+void iw_cap_order_note(struct order *o, const struct iw_cap_ddp *e);
 /* MSN 1 is next on each queue. */
-void order_start(struct order *o);
+void iw_cap_order_start(struct order *o);
 /* Behind a hole nothing is known. */
-void order_forget(struct order *o);
+void iw_cap_order_forget(struct order *o);
 /* Into the totals. */
-void segment_count(struct iw_cap *c, const struct iw_cap_event *ev);
+void iw_cap_segment_count(struct iw_cap *c, const struct iw_cap_event *ev);
 
 /* Fills *payload with the payload of the segment of *ev, of which have octets lie at p, header first;
  * returns how many. They stay valid until the next event. */
-size_t segment_payload(struct iw_cap *c, struct iw_cap_event *ev, const struct transfer *t,
-		       const uint8_t *p, size_t have, const uint8_t **payload);
+size_t iw_cap_segment_payload(struct iw_cap *c, struct iw_cap_event *ev, const struct transfer *t,
+			      const uint8_t *p, size_t have, const uint8_t **payload);
 
 /* transfer.c */
 /* The Private Data of a Request (or Initiate) or of its answer: is this stream one of the transfer
  * protocol? 0, or the error that the sender made. */
-IW_MUST_CHECK int transfer_hello(struct iw_cap *c, struct transfer *t, bool request,
-				 const uint8_t *pd, size_t len, struct iw_cap_transfer *out,
-				 struct iw_fault *why);
+IW_MUST_CHECK int iw_cap_transfer_hello(struct iw_cap *c, struct transfer *t, bool request,
+					const uint8_t *pd, size_t len, struct iw_cap_transfer *out,
+					struct iw_fault *why);
 /* Is the payload of this segment to be kept? have octets of it lie at segment. */
-bool payload_wanted(const struct iw_cap *c, const struct transfer *t, const uint8_t *segment,
-		    size_t have);
+bool iw_cap_payload_wanted(const struct iw_cap *c, const struct transfer *t, const uint8_t *segment,
+			   size_t have);
 /* A segment has arrived, with have octets of its payload. 0, or the error that the sender made. */
-IW_MUST_CHECK int transfer_segment(struct iw_cap *c, struct transfer *t, unsigned d,
-				   struct iw_cap_event *ev, const uint8_t *payload, size_t have,
-				   struct iw_fault *why);
+IW_MUST_CHECK int iw_cap_transfer_segment(struct iw_cap *c, struct transfer *t, unsigned d,
+					  struct iw_cap_event *ev, const uint8_t *payload,
+					  size_t have, struct iw_fault *why);
 /* Forgets what is incomplete. */
-void transfer_drop(struct iw_cap *c, struct transfer *t);
+void iw_cap_transfer_drop(struct iw_cap *c, struct transfer *t);
 /* The message has entries under key 4. */
-bool transfer_has_entries(uint32_t type);
+bool iw_cap_transfer_has_entries(uint32_t type);
 
 /* sctp.c */
 struct packet;
 /* A packet has come: which association it belongs to, or NULL for a new one. */
-struct flow *sctp_flow(struct iw_cap *c, const struct packet *p, unsigned *from);
-void sctp_begin(struct iw_cap *c, const struct packet *p);
+struct flow *iw_cap_sctp_flow(struct iw_cap *c, const struct packet *p, unsigned *from);
+void iw_cap_sctp_begin(struct iw_cap *c, const struct packet *p);
 /* Does one step of work; false: there is none. */
-bool sctp_step(struct iw_cap *c, struct flow *f);
+bool iw_cap_sctp_step(struct iw_cap *c, struct flow *f);
 /* Nothing more can come: what waits is let go; false: nothing waits. */
-bool sctp_flush(struct iw_cap *c, struct flow *f);
+bool iw_cap_sctp_flush(struct iw_cap *c, struct flow *f);
 /* Forgets what the association holds. */
-void sctp_drop(struct iw_cap *c, struct flow *f);
+void iw_cap_sctp_drop(struct iw_cap *c, struct flow *f);
 /* A block for a message that waits; NULL: no room. */
-struct held *held_new(struct iw_cap *c, struct way *w);
-void held_free(struct iw_cap *c, struct way *w, struct held *h);
+struct held *iw_cap_held_new(struct iw_cap *c, struct way *w);
+void iw_cap_held_free(struct iw_cap *c, struct way *w, struct held *h);
 
 /* session.c */
-IW_MUST_CHECK int streams_init(struct iw_cap *c);
-void streams_fini(struct iw_cap *c);
+IW_MUST_CHECK int iw_cap_streams_init(struct iw_cap *c);
+void iw_cap_streams_fini(struct iw_cap *c);
 /* A message of a DDP stream has come. */
-void session_message(struct iw_cap *c, struct flow *f, unsigned d, const struct msg *m);
+void iw_cap_session_message(struct iw_cap *c, struct flow *f, unsigned d, const struct msg *m);
 /* An early message that is in turn now; false: there is none. */
-bool session_drain(struct iw_cap *c);
+bool iw_cap_session_drain(struct iw_cap *c);
 /* A DDP-SSN before an early message of this direction that is lost is given up; false: there is
  * none. end: no more can come. */
-bool session_give_up(struct iw_cap *c, struct flow *f, unsigned d, bool end);
-void session_drop(struct iw_cap *c, struct flow *f);
+bool iw_cap_session_give_up(struct iw_cap *c, struct flow *f, unsigned d, bool end);
+void iw_cap_session_drop(struct iw_cap *c, struct flow *f);
 
 /* stream.c: the current segment brought octets that came before. */
-void tell_again(struct iw_cap *c, struct flow *f, unsigned d);
+void iw_cap_report_again(struct iw_cap *c, struct flow *f, unsigned d);
 /* stream.c: a loss event, and the counters. */
-void tell_loss(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why,
-	       bool sync, const char *where);
+void iw_cap_report_loss(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n,
+			enum iw_cap_why why, bool sync, const char *where);
 
 #endif

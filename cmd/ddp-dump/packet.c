@@ -304,7 +304,8 @@ static enum packet_kind parse_null(struct packet *out, struct cursor *c)
 	return PACKET_OTHER;
 }
 
-enum packet_kind packet_parse(struct packet *out, const struct iw_cap_frame *f, uint16_t udp_port)
+enum packet_kind iw_cap_packet_parse(struct packet *out, const struct iw_cap_frame *f,
+				     uint16_t udp_port)
 {
 	struct cursor c = { f->data, f->len, IW_MAX(f->wire_len, f->len), udp_port };
 	enum packet_kind why;

@@ -29,6 +29,7 @@ enum packet_kind {
 
 /* Fills *out when the answer is PACKET_TCP or PACKET_SCTP. SCTP is looked for in UDP on port 9899
  * and on udp_port. */
-enum packet_kind packet_parse(struct packet *out, const struct iw_cap_frame *f, uint16_t udp_port);
+enum packet_kind iw_cap_packet_parse(struct packet *out, const struct iw_cap_frame *f,
+				     uint16_t udp_port);
 
 #endif

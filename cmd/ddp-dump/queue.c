@@ -7,7 +7,7 @@ static struct queued *queued_of(struct iw_list *l)
 	return iw_container_of(l, struct queued, link);
 }
 
-void queue_init(struct queue *q)
+void iw_cap_queue_init(struct queue *q)
 {
 	iw_list_init(&q->list);
 	for (unsigned i = 0; i < LANES; i++)
@@ -43,7 +43,7 @@ static struct iw_list *seek(struct iw_cap *c, struct queue *q, uint64_t key,
 	return at;
 }
 
-struct iw_list *queue_seek(struct iw_cap *c, struct queue *q, uint64_t key)
+struct iw_list *iw_cap_queue_seek(struct iw_cap *c, struct queue *q, uint64_t key)
 {
 	struct iw_list *path[LANES];
 
@@ -56,8 +56,8 @@ static void insert(struct iw_list *at, struct iw_list *l)
 	iw_list_add_tail(at->next, l);
 }
 
-void queue_add(struct iw_cap *c, struct queue *q, struct iw_list *at, struct queued *e,
-	       uint64_t key)
+void iw_cap_queue_add(struct iw_cap *c, struct queue *q, struct iw_list *at, struct queued *e,
+		      uint64_t key)
 {
 	struct iw_list *path[LANES];
 
@@ -76,7 +76,7 @@ void queue_add(struct iw_cap *c, struct queue *q, struct iw_list *at, struct que
 	insert(at, &e->link);
 }
 
-void queue_del(struct queued *e)
+void iw_cap_queue_del(struct queued *e)
 {
 	for (unsigned i = 0; i < e->lanes; i++)
 		iw_list_del(&e->lane[i]);

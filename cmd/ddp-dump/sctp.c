@@ -38,20 +38,20 @@ static bool begins_anew(const struct flow *f, unsigned d, const struct packet *p
 	       (f->assoc && f->assoc->way[d].init_seen && f->assoc->way[d].tag != in.tag);
 }
 
-struct flow *sctp_flow(struct iw_cap *c, const struct packet *p, unsigned *from)
+struct flow *iw_cap_sctp_flow(struct iw_cap *c, const struct packet *p, unsigned *from)
 {
 	enum iw_cap_over over = p->end[0].udp_port ? IW_CAP_OVER_UDP : IW_CAP_OVER_SCTP;
-	struct flow *f = flow_find(c, over, p->end, from), *other;
+	struct flow *f = iw_cap_flow_find(c, over, p->end, from), *other;
 	uint32_t tag = iw_get_be32(p->data + VTAG_AT);
 	unsigned d;
 
 	if (f && begins_anew(f, *from, p)) {
-		flow_close(c, f);
+		iw_cap_flow_close(c, f);
 		return NULL;
 	}
 	/* RFC 9260 6.4: an end may send from any address that it has listed. */
 	if (tag && (!f || !f->assoc || f->assoc->way[1 - *from].tag != tag)) {
-		other = flow_find_tag(c, p->end, tag, &d);
+		other = iw_cap_flow_find_tag(c, p->end, tag, &d);
 		if (other) {
 			*from = d;
 			return other;
@@ -78,10 +78,10 @@ static struct assoc *assoc_of(struct iw_cap *c, struct flow *f)
 		a->way[d].f = f;
 		a->way[d].d = d;
 		a->way[d].lossy = true;
-		queue_init(&a->way[d].fragments);
+		iw_cap_queue_init(&a->way[d].fragments);
 	}
 	f->assoc = a;
-	flow_name(f);
+	iw_cap_flow_name(f);
 	return a;
 }
 
@@ -96,7 +96,7 @@ static void note_ddp(struct iw_cap *c, struct assoc *a)
 static struct iw_cap_sctp *tell(struct iw_cap *c, struct flow *f, unsigned d,
 				enum iw_cap_sctp_kind kind)
 {
-	struct iw_cap_sctp *e = &event_new(c, IW_CAP_SCTP, f, d, c->now_ns, c->frame)->sctp;
+	struct iw_cap_sctp *e = &iw_cap_event_new(c, IW_CAP_SCTP, f, d, c->now_ns, c->frame)->sctp;
 
 	e->kind = kind;
 	return e;
@@ -104,12 +104,12 @@ static struct iw_cap_sctp *tell(struct iw_cap *c, struct flow *f, unsigned d,
 
 static struct iw_fault *tell_error(struct iw_cap *c, struct flow *f, unsigned d)
 {
-	return event_error(c, f, d, c->now_ns, c->frame);
+	return iw_cap_event_error(c, f, d, c->now_ns, c->frame);
 }
 
 /* --- blocks --- */
 
-struct held *held_new(struct iw_cap *c, struct way *w)
+struct held *iw_cap_held_new(struct iw_cap *c, struct way *w)
 {
 	struct held *h = w->blocks < c->dir_blocks ? iw_pool_get(&c->pool) : NULL;
 
@@ -117,9 +117,9 @@ struct held *held_new(struct iw_cap *c, struct way *w)
 	return h;
 }
 
-void held_free(struct iw_cap *c, struct way *w, struct held *h)
+void iw_cap_held_free(struct iw_cap *c, struct way *w, struct held *h)
 {
-	queue_del(&h->q);
+	iw_cap_queue_del(&h->q);
 	iw_pool_put(&c->pool, h);
 	w->blocks--;
 }
@@ -188,7 +188,7 @@ static void drop_lost_fragments(struct iw_cap *c, struct way *w)
 
 			l = l->next;
 			c->totals.undecoded_octets += h->len;
-			held_free(c, w, h);
+			iw_cap_held_free(c, w, h);
 			c->steps++;
 		}
 		l = next;
@@ -341,7 +341,7 @@ static void on_init(struct iw_cap *c, struct flow *f, unsigned d, uint8_t type,
 	if (w->has_adaptation)
 		a->profile = w->adaptation == IW_SCTP_ADAPTATION_DDP_RDMA_02 ? &iw_sctpmap_draft_02
 									     : &iw_sctpmap_rfc;
-	flow_set_tag(c, w, in->tag);
+	iw_cap_flow_set_tag(c, w, in->tag);
 	if (!w->tsn_known) {
 		w->tsn_known = true;
 		w->lossy = false;
@@ -349,7 +349,7 @@ static void on_init(struct iw_cap *c, struct flow *f, unsigned d, uint8_t type,
 	}
 	if (w->adaptation == IW_SCTP_ADAPTATION_DDP)
 		note_ddp(c, a);
-	ev = event_new(c, IW_CAP_SCTP, f, d, c->now_ns, c->frame);
+	ev = iw_cap_event_new(c, IW_CAP_SCTP, f, d, c->now_ns, c->frame);
 	if (a->way[1 - d].init_seen && streams_differ(a))
 		ev->deviations |= IW_CAP_DEV_STREAMS;
 	c->totals.deviations += ev->deviations != 0;
@@ -445,12 +445,12 @@ static void join(struct iw_cap *c, struct flow *f, unsigned d, struct held *firs
 	}
 	m.p = first->head;
 	m.have = first->head_len;
-	session_message(c, f, d, &m);
+	iw_cap_session_message(c, f, d, &m);
 	while (from != m.tsn + 1) {
 		struct held *h = first;
 
 		first = held_of(h->q.link.next);
-		held_free(c, w, h);
+		iw_cap_held_free(c, w, h);
 		from++;
 	}
 }
@@ -459,7 +459,7 @@ static void on_fragment(struct iw_cap *c, struct flow *f, unsigned d, uint8_t fl
 			const struct iw_sctp_data *data, uint32_t ppid, size_t len)
 {
 	struct way *w = &f->assoc->way[d];
-	struct held *h = held_new(c, w), *first, *last;
+	struct held *h = iw_cap_held_new(c, w), *first, *last;
 	uint64_t key = key_of(w, data->tsn);
 
 	if (!h) {
@@ -469,7 +469,7 @@ static void on_fragment(struct iw_cap *c, struct flow *f, unsigned d, uint8_t fl
 		c->totals.undecoded_octets += len;
 		return;
 	}
-	queue_add(c, &w->fragments, queue_seek(c, &w->fragments, key), &h->q, key);
+	iw_cap_queue_add(c, &w->fragments, iw_cap_queue_seek(c, &w->fragments, key), &h->q, key);
 	h->tsn = data->tsn;
 	h->ppid = ppid;
 	h->sid = data->stream;
@@ -506,7 +506,7 @@ static void on_data(struct iw_cap *c, struct flow *f, unsigned d, uint8_t flags,
 	if (is_ddp)
 		note_ddp(c, a);
 	if (!a->way[1 - d].tag_known)
-		flow_set_tag(c, &a->way[1 - d], iw_get_be32(c->pkt.head + VTAG_AT));
+		iw_cap_flow_set_tag(c, &a->way[1 - d], iw_get_be32(c->pkt.head + VTAG_AT));
 	if (!note_tsn(c, f, d, data->tsn)) {
 		c->totals.repeated_octets += len;
 		tell(c, f, d, IW_CAP_SCTP_AGAIN)->tsn = data->tsn;
@@ -523,7 +523,7 @@ static void on_data(struct iw_cap *c, struct flow *f, unsigned d, uint8_t flags,
 	}
 	if (!(flags & IW_SCTP_DATA_U))
 		m.deviations |= IW_CAP_DEV_ORDERED;
-	session_message(c, f, d, &m);
+	iw_cap_session_message(c, f, d, &m);
 }
 
 static void on_abort(struct iw_cap *c, struct flow *f, unsigned d, const uint8_t *value, size_t len)
@@ -608,7 +608,7 @@ static size_t packet_end(const uint8_t *p, size_t len)
 	return len;
 }
 
-void sctp_begin(struct iw_cap *c, const struct packet *p)
+void iw_cap_sctp_begin(struct iw_cap *c, const struct packet *p)
 {
 	c->pkt.p = p->data;
 	c->pkt.len = p->len;
@@ -682,9 +682,9 @@ static bool packet_step(struct iw_cap *c, struct flow *f)
 	return true;
 }
 
-bool sctp_step(struct iw_cap *c, struct flow *f)
+bool iw_cap_sctp_step(struct iw_cap *c, struct flow *f)
 {
-	if (packet_step(c, f) || session_drain(c))
+	if (packet_step(c, f) || iw_cap_session_drain(c))
 		return true;
 	if (!f->assoc)
 		return false;
@@ -694,15 +694,15 @@ bool sctp_step(struct iw_cap *c, struct flow *f)
 			give_up(c, f, d, f->assoc->way[d].hole_acked, IW_CAP_WHY_GAP);
 			return true;
 		}
-		if (session_give_up(c, f, d, false))
+		if (iw_cap_session_give_up(c, f, d, false))
 			return true;
 	}
 	return false;
 }
 
-bool sctp_flush(struct iw_cap *c, struct flow *f)
+bool iw_cap_sctp_flush(struct iw_cap *c, struct flow *f)
 {
-	if (session_drain(c))
+	if (iw_cap_session_drain(c))
 		return true;
 	for (unsigned d = 0; f->assoc && d < 2; d++) {
 		struct way *w = &f->assoc->way[d];
@@ -715,25 +715,25 @@ bool sctp_flush(struct iw_cap *c, struct flow *f)
 			give_up(c, f, d, w->acked, IW_CAP_WHY_END);
 			return true;
 		}
-		if (session_give_up(c, f, d, true))
+		if (iw_cap_session_give_up(c, f, d, true))
 			return true;
 	}
 	return false;
 }
 
-void sctp_drop(struct iw_cap *c, struct flow *f)
+void iw_cap_sctp_drop(struct iw_cap *c, struct flow *f)
 {
 	struct iw_list *l;
 
 	if (!f->assoc)
 		return;
-	session_drop(c, f);
+	iw_cap_session_drop(c, f);
 	for (unsigned d = 0; d < 2; d++) {
 		struct way *w = &f->assoc->way[d];
 
 		while ((l = iw_list_first(&w->fragments.list)))
-			held_free(c, w, held_of(l));
-		flow_drop_tag(c, w);
+			iw_cap_held_free(c, w, held_of(l));
+		iw_cap_flow_drop_tag(c, w);
 	}
 	iw_mem_free(c->mem, f->assoc, sizeof(*f->assoc));
 }

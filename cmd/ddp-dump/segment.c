@@ -53,7 +53,7 @@ static bool fits(const struct rule *rule, size_t payload)
 	       (rule->payload_max == ANY || payload <= rule->payload_max);
 }
 
-enum shape segment_shape(const uint8_t *head, size_t head_len, uint16_t ulpdu_len)
+enum shape iw_cap_segment_shape(const uint8_t *head, size_t head_len, uint16_t ulpdu_len)
 {
 	const struct rule *rule;
 	struct iw_ddp h;
@@ -143,8 +143,8 @@ static void decode_untagged(struct iw_cap *c, struct iw_cap_event *ev, const uin
 	}
 }
 
-void segment_decode(struct iw_cap *c, struct iw_cap_event *ev, const uint8_t *p, size_t have,
-		    size_t len)
+void iw_cap_segment_decode(struct iw_cap *c, struct iw_cap_event *ev, const uint8_t *p, size_t have,
+			   size_t len)
 {
 	struct iw_cap_ddp *e = &ev->ddp;
 	int n = iw_wire_ddp_decode(&e->hdr, p, have);
@@ -162,14 +162,14 @@ void segment_decode(struct iw_cap *c, struct iw_cap_event *ev, const uint8_t *p,
 		ev->deviations |= IW_CAP_DEV_INVALIDATE;
 }
 
-size_t segment_payload(struct iw_cap *c, struct iw_cap_event *ev, const struct transfer *t,
-		       const uint8_t *p, size_t have, const uint8_t **payload)
+size_t iw_cap_segment_payload(struct iw_cap *c, struct iw_cap_event *ev, const struct transfer *t,
+			      const uint8_t *p, size_t have, const uint8_t **payload)
 {
 	struct iw_cap_ddp *e = &ev->ddp;
 	size_t hdr = iw_ddp_hdr_len(e->hdr.tagged);
 
 	*payload = NULL;
-	if (!p || !e->has_header || have < hdr || !payload_wanted(c, t, p, have))
+	if (!p || !e->has_header || have < hdr || !iw_cap_payload_wanted(c, t, p, have))
 		return 0;
 	if (!c->segment)
 		c->segment = iw_mem_alloc(c->mem, SEGMENT_MAX);
@@ -187,7 +187,7 @@ size_t segment_payload(struct iw_cap *c, struct iw_cap_event *ev, const struct t
 
 /* --- rules --- */
 
-void order_start(struct order *o)
+void iw_cap_order_start(struct order *o)
 {
 	*o = (struct order){ 0 };
 	/* RFC 5041 4.3: the first message of each queue has MSN 1. */
@@ -197,13 +197,13 @@ void order_start(struct order *o)
 	}
 }
 
-void order_forget(struct order *o)
+void iw_cap_order_forget(struct order *o)
 {
 	for (size_t i = 0; i < IW_ARRAY_LEN(o->queue); i++)
 		o->queue[i].known = false;
 }
 
-int order_check(struct iw_fault *why, const struct order *o, const struct iw_cap_ddp *e)
+int iw_cap_order_check(struct iw_fault *why, const struct order *o, const struct iw_cap_ddp *e)
 {
 	const struct iw_ddp *h = &e->hdr;
 
@@ -225,7 +225,7 @@ int order_check(struct iw_fault *why, const struct order *o, const struct iw_cap
 	return 0;
 }
 
-void order_note(struct order *o, const struct iw_cap_ddp *e)
+void iw_cap_order_note(struct order *o, const struct iw_cap_ddp *e)
 {
 	const struct iw_ddp *h = &e->hdr;
 
@@ -237,7 +237,7 @@ void order_note(struct order *o, const struct iw_cap_ddp *e)
 	o->queue[h->qn].mo = h->last ? 0 : h->mo + (uint32_t)e->len;
 }
 
-int segment_check(struct iw_fault *why, const struct iw_cap_ddp *e, bool rdmac)
+int iw_cap_segment_check(struct iw_fault *why, const struct iw_cap_ddp *e, bool rdmac)
 {
 	const struct iw_ddp *h = &e->hdr;
 	const struct rule *rule = rule_of(h->opcode);
@@ -290,7 +290,7 @@ int segment_check(struct iw_fault *why, const struct iw_cap_ddp *e, bool rdmac)
 static void tell_fault(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
 		       const struct iw_fault *why, uint64_t position)
 {
-	struct iw_fault *out = event_error(c, f, d, r->time_ns, r->frame);
+	struct iw_fault *out = iw_cap_event_error(c, f, d, r->time_ns, r->frame);
 
 	*out = *why;
 	out->offset = position;
@@ -305,7 +305,7 @@ static enum iw_cap_marker marker_verdict(const struct walk *w)
 	return w->marks ? IW_CAP_MARKER_GOOD : IW_CAP_MARKER_NONE;
 }
 
-void segment_count(struct iw_cap *c, const struct iw_cap_event *ev)
+void iw_cap_segment_count(struct iw_cap *c, const struct iw_cap_event *ev)
 {
 	const struct iw_cap_ddp *e = &ev->ddp;
 	uint64_t *const crc[] = {
@@ -355,11 +355,11 @@ static void note_align(struct iw_cap_align *a, const struct walk *w)
 	a->segments[IW_MIN(w->segments - 1, (uint32_t)IW_ARRAY_LEN(a->segments) - 1)]++;
 }
 
-void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
-		  enum iw_cap_crc crc)
+void iw_cap_segment_report(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r,
+			   enum iw_cap_crc crc)
 {
 	struct walk *w = &f->follow->walk[d];
-	struct iw_cap_event *ev = event_new(c, IW_CAP_DDP, f, d, r->time_ns, r->frame);
+	struct iw_cap_event *ev = iw_cap_event_new(c, IW_CAP_DDP, f, d, r->time_ns, r->frame);
 	struct iw_cap_ddp *e = &ev->ddp;
 	size_t have = IW_MIN(w->head_len - (size_t)IW_MPA_HEAD_LEN, (size_t)w->ulpdu_len);
 	uint8_t computed[IW_MPA_CRC_LEN];
@@ -369,9 +369,9 @@ void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run
 	struct iw_fault why = { 0 };
 	int err = 0;
 
-	segment_decode(c, ev, w->head + IW_MPA_HEAD_LEN, have, w->ulpdu_len);
-	kept = segment_payload(c, ev, t, w->body ? w->body + IW_MPA_HEAD_LEN : NULL, body,
-			       &payload);
+	iw_cap_segment_decode(c, ev, w->head + IW_MPA_HEAD_LEN, have, w->ulpdu_len);
+	kept = iw_cap_segment_payload(c, ev, t, w->body ? w->body + IW_MPA_HEAD_LEN : NULL, body,
+				      &payload);
 	e->position = w->start;
 	e->first_frame = w->start_frame;
 	e->offset = w->off;
@@ -399,11 +399,11 @@ void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run
 		err = iw_fail(&why, IW_E_MPA_CRC, "mpa: CRC %x, expected %x", e->crc_wire,
 			      e->crc_computed);
 		ev->deviations = 0;
-		order_forget(&w->order);
+		iw_cap_order_forget(&w->order);
 	} else if (e->has_header || !w->missing) {
-		err = segment_check(&why, e, may_be_rdmac(f->follow));
+		err = iw_cap_segment_check(&why, e, may_be_rdmac(f->follow));
 		if (err == 0)
-			err = order_check(&why, &w->order, e);
+			err = iw_cap_order_check(&why, &w->order, e);
 	}
 	e->faulty = err < 0;
 	if (err < 0)
@@ -416,10 +416,10 @@ void segment_tell(struct iw_cap *c, struct flow *f, unsigned d, const struct run
 		tell_fault(c, f, d, r, &why, w->start);
 	}
 	if (e->has_header && crc != IW_CAP_CRC_BAD)
-		order_note(&w->order, e);
-	if (transfer_segment(c, t, d, ev, payload, kept, &why) < 0) {
+		iw_cap_order_note(&w->order, e);
+	if (iw_cap_transfer_segment(c, t, d, ev, payload, kept, &why) < 0) {
 		e->faulty = true;
 		tell_fault(c, f, d, r, &why, w->start);
 	}
-	segment_count(c, ev);
+	iw_cap_segment_count(c, ev);
 }

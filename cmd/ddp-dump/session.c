@@ -10,7 +10,7 @@
 
 /* --- the table of streams --- */
 
-int streams_init(struct iw_cap *c)
+int iw_cap_streams_init(struct iw_cap *c)
 {
 	iw_list_init(&c->stream_lru);
 	for (c->stream_buckets = 64;
@@ -22,7 +22,7 @@ int streams_init(struct iw_cap *c)
 }
 
 /* The streams went with their flows. */
-void streams_fini(struct iw_cap *c)
+void iw_cap_streams_fini(struct iw_cap *c)
 {
 	if (c->stream_bucket)
 		iw_mem_free(c->mem, c->stream_bucket,
@@ -46,7 +46,7 @@ static void drop_early(struct iw_cap *c, struct stream *st)
 
 	for (unsigned d = 0; d < 2; d++)
 		while ((l = iw_list_first(&st->side[d].early.list)))
-			held_free(c, &st->f->assoc->way[d], held_of(l));
+			iw_cap_held_free(c, &st->f->assoc->way[d], held_of(l));
 	iw_list_del(&st->waiting);
 	iw_list_init(&st->waiting);
 }
@@ -61,14 +61,14 @@ static void stream_free(struct iw_cap *c, struct stream *st)
 	if (c->drain == st)
 		c->drain = NULL;
 	drop_early(c, st);
-	transfer_drop(c, &st->transfer);
+	iw_cap_transfer_drop(c, &st->transfer);
 	iw_list_del(&st->lru);
 	iw_list_del(&st->of_flow);
 	iw_mem_free(c->mem, st, sizeof(*st));
 	c->streams--;
 }
 
-void session_drop(struct iw_cap *c, struct flow *f)
+void iw_cap_session_drop(struct iw_cap *c, struct flow *f)
 {
 	struct iw_list *l;
 
@@ -84,7 +84,7 @@ static void begin_session(struct stream *st, enum session_state state)
 		st->side[d].next = st->f->assoc->profile->first_ssn;
 		st->side[d].ended = false;
 		st->side[d].losses = st->f->assoc->way[d].losses;
-		order_start(&st->side[d].order);
+		iw_cap_order_start(&st->side[d].order);
 	}
 }
 
@@ -104,7 +104,7 @@ static struct stream *stream_new(struct iw_cap *c, struct flow *f, uint16_t sid)
 	st->f = f;
 	st->sid = sid;
 	for (unsigned d = 0; d < 2; d++)
-		queue_init(&st->side[d].early);
+		iw_cap_queue_init(&st->side[d].early);
 	iw_list_init(&st->waiting);
 	iw_list_init(&st->lru);
 	iw_list_init(&st->of_flow);
@@ -210,11 +210,11 @@ static int take_segment(struct iw_fault *why, struct stream *st, unsigned d,
 		break;
 	}
 	if (!e) {
-		order_forget(&side->order);
+		iw_cap_order_forget(&side->order);
 		return 0;
 	}
-	err = order_check(why, &side->order, e);
-	order_note(&side->order, e);
+	err = iw_cap_order_check(why, &side->order, e);
+	iw_cap_order_note(&side->order, e);
 	return err;
 }
 
@@ -232,7 +232,7 @@ static void skip_to(struct stream *st, unsigned d, uint16_t ssn)
 	struct side *side = &st->side[d];
 
 	side->next = ssn;
-	order_forget(&side->order);
+	iw_cap_order_forget(&side->order);
 	/* What was said in between is not known. */
 	if (st->state != SESSION_OPEN)
 		st->state = SESSION_UNKNOWN;
@@ -249,11 +249,11 @@ static bool keep(struct iw_cap *c, struct stream *st, unsigned d, const struct m
 	struct way *w = &st->f->assoc->way[d];
 	struct queue *early = &st->side[d].early;
 	uint64_t key = (uint64_t)ssn << 48; /* compares as it does in 16 bits */
-	struct held *h = held_new(c, w);
+	struct held *h = iw_cap_held_new(c, w);
 
 	if (!h)
 		return false;
-	queue_add(c, early, queue_seek(c, early, key), &h->q, key);
+	iw_cap_queue_add(c, early, iw_cap_queue_seek(c, early, key), &h->q, key);
 	h->tsn = m->tsn;
 	h->ppid = m->ppid;
 	h->sid = m->sid;
@@ -274,7 +274,7 @@ static bool keep(struct iw_cap *c, struct stream *st, unsigned d, const struct m
 static void tell_fault(struct iw_cap *c, struct stream *st, unsigned d, uint64_t time_ns,
 		       uint64_t frame, const struct iw_fault *why, uint32_t tsn)
 {
-	struct iw_fault *out = event_error(c, st->f, d, time_ns, frame);
+	struct iw_fault *out = iw_cap_event_error(c, st->f, d, time_ns, frame);
 
 	*out = *why;
 	out->offset = tsn;
@@ -302,20 +302,21 @@ static void take_early(struct iw_cap *c, struct stream *st, unsigned d)
 	if (control) {
 		t.fn = h->head_len >= 4 ? iw_get_be16(h->head + 2) : 0;
 	} else {
-		segment_decode(c, &ev, h->head + IW_SCTP_SSN_LEN,
-			       (size_t)h->head_len - IW_SCTP_SSN_LEN, h->len - IW_SCTP_SSN_LEN);
+		iw_cap_segment_decode(c, &ev, h->head + IW_SCTP_SSN_LEN,
+				      (size_t)h->head_len - IW_SCTP_SSN_LEN,
+				      h->len - IW_SCTP_SSN_LEN);
 		t.e = ev.ddp.has_header ? &ev.ddp : NULL;
 	}
 	if ((h->ssn == side->next ? take(&why, st, d, &t) : again(&why, h->ssn, side->next)) < 0)
 		tell_fault(c, st, d, h->time_ns, h->frame, &why, h->tsn);
-	held_free(c, &st->f->assoc->way[d], h);
+	iw_cap_held_free(c, &st->f->assoc->way[d], h);
 	if (iw_list_empty(&st->side[0].early.list) && iw_list_empty(&st->side[1].early.list)) {
 		iw_list_del(&st->waiting);
 		iw_list_init(&st->waiting);
 	}
 }
 
-bool session_drain(struct iw_cap *c)
+bool iw_cap_session_drain(struct iw_cap *c)
 {
 	struct stream *st = c->drain;
 
@@ -331,7 +332,7 @@ bool session_drain(struct iw_cap *c)
 	return false;
 }
 
-bool session_give_up(struct iw_cap *c, struct flow *f, unsigned d, bool end)
+bool iw_cap_session_give_up(struct iw_cap *c, struct flow *f, unsigned d, bool end)
 {
 	struct way *w = &f->assoc->way[d];
 	uint32_t look_at = w->cum + TSN_WINDOW;
@@ -449,7 +450,7 @@ static int check_control(struct iw_fault *why, const struct iw_sctpmap_profile *
 static void on_control(struct iw_cap *c, struct flow *f, unsigned d, struct stream *st,
 		       const struct msg *m)
 {
-	struct iw_cap_event *ev = event_new(c, IW_CAP_SESSION, f, d, c->now_ns, c->frame);
+	struct iw_cap_event *ev = iw_cap_event_new(c, IW_CAP_SESSION, f, d, c->now_ns, c->frame);
 	struct iw_cap_session *e = &ev->session;
 	struct iw_fault why = { 0 };
 	struct turn t = { .control = true };
@@ -477,15 +478,16 @@ static void on_control(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 	iw_fault_none(&why);
 	if (place(c, &why, st, d, m, e->control.ssn, &t) < 0)
 		tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
-	if (t.fn != IW_SCTP_FN_TERMINATE && transfer_hello(c, &st->transfer, initiates(t.fn), e->pd,
-							   e->pd_len, &e->transfer, &why) < 0)
+	if (t.fn != IW_SCTP_FN_TERMINATE &&
+	    iw_cap_transfer_hello(c, &st->transfer, initiates(t.fn), e->pd, e->pd_len, &e->transfer,
+				  &why) < 0)
 		tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
 }
 
 static void on_segment(struct iw_cap *c, struct flow *f, unsigned d, struct stream *st,
 		       const struct msg *m)
 {
-	struct iw_cap_event *ev = event_new(c, IW_CAP_DDP, f, d, c->now_ns, c->frame);
+	struct iw_cap_event *ev = iw_cap_event_new(c, IW_CAP_DDP, f, d, c->now_ns, c->frame);
 	struct iw_cap_ddp *e = &ev->ddp;
 	uint16_t ssn = iw_get_be16(m->p);
 	struct iw_fault why = { 0 }, second;
@@ -497,8 +499,8 @@ static void on_segment(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 	e->head = c->head;
 	e->head_len = IW_MIN(m->have, sizeof(c->head));
 	memcpy(c->head, m->p, e->head_len);
-	segment_decode(c, ev, e->head + IW_SCTP_SSN_LEN, e->head_len - IW_SCTP_SSN_LEN,
-		       m->len - IW_SCTP_SSN_LEN);
+	iw_cap_segment_decode(c, ev, e->head + IW_SCTP_SSN_LEN, e->head_len - IW_SCTP_SSN_LEN,
+			      m->len - IW_SCTP_SSN_LEN);
 	e->chunk = chunk_of(c, m, ssn);
 	e->crc = c->pkt.crc;
 	e->first_frame = m->first_frame;
@@ -507,7 +509,7 @@ static void on_segment(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 	ev->deviations |= m->deviations;
 	t.e = e->has_header ? e : NULL;
 	if (e->has_header || !e->missing)
-		err = segment_check(&why, e, false);
+		err = iw_cap_segment_check(&why, e, false);
 	if (err == 0)
 		err = place(c, &why, st, d, m, ssn, &t);
 	else
@@ -516,16 +518,16 @@ static void on_segment(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 		e->faulty = true;
 		tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
 	}
-	kept = segment_payload(c, ev, &st->transfer, m->p + IW_SCTP_SSN_LEN,
-			       m->have - IW_SCTP_SSN_LEN, &payload);
-	if (transfer_segment(c, &st->transfer, d, ev, payload, kept, &why) < 0) {
+	kept = iw_cap_segment_payload(c, ev, &st->transfer, m->p + IW_SCTP_SSN_LEN,
+				      m->have - IW_SCTP_SSN_LEN, &payload);
+	if (iw_cap_transfer_segment(c, &st->transfer, d, ev, payload, kept, &why) < 0) {
 		e->faulty = true;
 		tell_fault(c, st, d, c->now_ns, c->frame, &why, m->tsn);
 	}
-	segment_count(c, ev);
+	iw_cap_segment_count(c, ev);
 }
 
-void session_message(struct iw_cap *c, struct flow *f, unsigned d, const struct msg *m)
+void iw_cap_session_message(struct iw_cap *c, struct flow *f, unsigned d, const struct msg *m)
 {
 	bool control = m->ppid == IW_SCTP_PPID_CONTROL;
 	size_t need = IW_SCTP_SSN_LEN + (control ? 2 : 0);

@@ -18,7 +18,7 @@ static const char request_key[] = "MPA ID Req Frame";
 
 #define REV_KNOWN_MAX 2 /* RFC 6581 */
 
-const char *phase_text(enum phase p)
+const char *iw_cap_phase_text(enum phase p)
 {
 	static const char *const text[PHASE_COUNT] = {
 #define IW_X_(name, what) [PHASE_##name] = what,
@@ -31,7 +31,7 @@ const char *phase_text(enum phase p)
 
 #define TO(p) (1u << PHASE_##p)
 
-void set_phase(struct dir *s, enum phase to)
+void iw_cap_set_phase(struct dir *s, enum phase to)
 {
 	static const unsigned allowed[PHASE_COUNT] = {
 		[PHASE_SEARCH] = TO(SEARCH) | TO(FRAME) | TO(FIRST) | TO(HUNT) | TO(PLAIN),
@@ -52,7 +52,7 @@ static void search(struct dir *s)
 {
 	s->match = 0;
 	s->searched = 0;
-	set_phase(s, PHASE_SEARCH);
+	iw_cap_set_phase(s, PHASE_SEARCH);
 }
 
 /* Neither direction is MPA any more; a TCP segment that begins with a key begins anew. */
@@ -60,7 +60,7 @@ static void give_up_both(struct flow *f)
 {
 	f->follow->request.seen = f->follow->reply.seen = f->follow->reply_first = false;
 	for (int d = 0; d < 2; d++)
-		set_phase(&f->dir[d], PHASE_PLAIN);
+		iw_cap_set_phase(&f->dir[d], PHASE_PLAIN);
 }
 
 static int initiator_of(const struct flow *f)
@@ -75,13 +75,13 @@ static void start(struct flow *f, unsigned d, bool markers, bool known)
 	struct walk *w = &f->follow->walk[d];
 	uint64_t early = w->lost_early;
 
-	walk_start(w, markers, known);
+	iw_cap_walk_start(w, markers, known);
 	if (early) {
 		w->pos = early;
-		walk_hunt(f, d);
+		iw_cap_walk_hunt(f, d);
 		return;
 	}
-	set_phase(&f->dir[d], PHASE_FIRST);
+	iw_cap_set_phase(&f->dir[d], PHASE_FIRST);
 }
 
 /* Both frames are known (RFC 5044 7.1.1): M asks for markers in what its sender receives, C of
@@ -111,9 +111,9 @@ static void start_late(struct flow *f, unsigned d, bool markers)
 {
 	struct walk *w = &f->follow->walk[d];
 
-	walk_start(w, markers, true);
+	iw_cap_walk_start(w, markers, true);
 	w->pos_known = false;
-	walk_hunt(f, d);
+	iw_cap_walk_hunt(f, d);
 }
 
 /* The Reply is not in the capture. The first octets will tell about markers, the first FPDU
@@ -130,7 +130,7 @@ static void start_without_reply(struct flow *f)
 	if (back->phase == PHASE_SEARCH)
 		start_late(f, 1 - init, fo->request.flags & IW_MPA_M);
 	else
-		set_phase(back, PHASE_PLAIN);
+		iw_cap_set_phase(back, PHASE_PLAIN);
 }
 
 /* The Request is not in the capture; the Reply is. */
@@ -141,14 +141,14 @@ static void start_without_request(struct iw_cap *c, struct flow *f)
 	struct dir *s = &f->dir[init];
 	bool at_end = fo->request_end_known && s->known && s->next == fo->request_end;
 
-	tell_loss(c, f, init, 0, IW_CAP_WHY_GAP, at_end, phase_text(PHASE_FRAME));
+	iw_cap_report_loss(c, f, init, 0, IW_CAP_WHY_GAP, at_end, iw_cap_phase_text(PHASE_FRAME));
 	fo->agreed = true;
 	fo->reply_first = false;
 	fo->crc = fo->reply.flags & IW_MPA_C ? CRC_ON : CRC_UNKNOWN;
 	start(f, 1 - init, false, false);
 	if (s->phase != PHASE_SEARCH) {
 		if (s->phase != PHASE_PLAIN)
-			set_phase(s, PHASE_PLAIN);
+			iw_cap_set_phase(s, PHASE_PLAIN);
 		return;
 	}
 	if (at_end) {
@@ -158,7 +158,7 @@ static void start_without_request(struct iw_cap *c, struct flow *f)
 	start_late(f, init, fo->reply.flags & IW_MPA_M);
 }
 
-void startup_give_up(struct iw_cap *c, struct flow *f)
+void iw_cap_startup_give_up(struct iw_cap *c, struct flow *f)
 {
 	if (f->follow->reply_first)
 		start_without_request(c, f);
@@ -166,7 +166,7 @@ void startup_give_up(struct iw_cap *c, struct flow *f)
 		start_without_reply(f);
 }
 
-bool startup_check(struct iw_cap *c, struct flow *f)
+bool iw_cap_startup_check(struct iw_cap *c, struct flow *f)
 {
 	struct follow *fo = f->follow;
 	struct dir *s = &f->dir[initiator_of(f)];
@@ -279,10 +279,10 @@ static void tell_transfer(struct iw_cap *c, struct flow *f, unsigned d, const st
 {
 	struct iw_fault why = { 0 }, *out;
 
-	if (transfer_hello(c, &f->follow->transfer, m->frame.kind == IW_MPA_REQUEST, m->pd,
-			   m->pd_len, &m->transfer, &why) == 0)
+	if (iw_cap_transfer_hello(c, &f->follow->transfer, m->frame.kind == IW_MPA_REQUEST, m->pd,
+				  m->pd_len, &m->transfer, &why) == 0)
 		return;
-	out = event_error(c, f, d, r->time_ns, r->frame);
+	out = iw_cap_event_error(c, f, d, r->time_ns, r->frame);
 	*out = why;
 }
 
@@ -291,7 +291,7 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 {
 	struct follow *fo = f->follow;
 	struct walk *w = &fo->walk[d];
-	struct iw_cap_event *ev = event_new(c, IW_CAP_MPA, f, d, r->time_ns, r->frame);
+	struct iw_cap_event *ev = iw_cap_event_new(c, IW_CAP_MPA, f, d, r->time_ns, r->frame);
 	struct iw_cap_mpa *m = &ev->mpa;
 	const char *text, *clause;
 	struct said *said;
@@ -318,7 +318,7 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 	text = fault_of(f, m, d, &clause);
 	fatal = is_fatal(f, m, d);
 	if (text) {
-		struct iw_fault *why = event_error(c, f, d, r->time_ns, r->frame);
+		struct iw_fault *why = iw_cap_event_error(c, f, d, r->time_ns, r->frame);
 
 		iw_fail(why, IW_E_MPA_FRAME, "mpa: %s: %s",
 			m->frame.kind == IW_MPA_REQUEST ? "Request" : "Reply", text);
@@ -332,7 +332,7 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 	said = m->frame.kind == IW_MPA_REQUEST ? &fo->request : &fo->reply;
 	*said = (struct said){ true, m->frame.flags, m->frame.rev, m->enhanced, m->enh.ird };
 	/* Every frame leaves FRAME by WAIT; on_request and on_reply go on from there. */
-	set_phase(&f->dir[d], PHASE_WAIT);
+	iw_cap_set_phase(&f->dir[d], PHASE_WAIT);
 	if (m->frame.kind == IW_MPA_REQUEST)
 		on_request(f, d);
 	else
@@ -379,10 +379,10 @@ static void on_key(struct iw_cap *c, struct flow *f, unsigned d)
 		f->follow = iw_mem_alloc(c->mem, sizeof(*f->follow));
 		if (!f->follow) {
 			c->totals.forgotten++;
-			set_phase(s, PHASE_PLAIN);
+			iw_cap_set_phase(s, PHASE_PLAIN);
 			return;
 		}
-		flow_name(f);
+		iw_cap_flow_name(f);
 	}
 	w = &f->follow->walk[d];
 	*w = (struct walk){ .list = w->list };
@@ -392,7 +392,7 @@ static void on_key(struct iw_cap *c, struct flow *f, unsigned d)
 	w->buf_len = IW_MPA_KEY_LEN;
 	w->frame_seen = IW_MPA_KEY_LEN;
 	s->match = 0;
-	set_phase(s, PHASE_FRAME);
+	iw_cap_set_phase(s, PHASE_FRAME);
 }
 
 static size_t search_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
@@ -426,7 +426,7 @@ static size_t search_run(struct iw_cap *c, struct flow *f, unsigned d, const str
 	}
 	s->searched += used;
 	if (s->searched > c->limits.search_octets)
-		set_phase(s, PHASE_PLAIN);
+		iw_cap_set_phase(s, PHASE_PLAIN);
 	return used;
 }
 
@@ -459,7 +459,7 @@ static bool on_frame_header(struct iw_cap *c, struct flow *f, unsigned d, const 
 		uint8_t again[IW_MPA_FRAME_LEN - IW_MPA_KEY_LEN];
 
 		memcpy(again, w->buf + IW_MPA_KEY_LEN, sizeof(again));
-		set_phase(s, PHASE_SEARCH);
+		iw_cap_set_phase(s, PHASE_SEARCH);
 		s->match = 0;
 		s->match_start = false;
 		/* Four octets cannot complete a key. */
@@ -501,7 +501,7 @@ static size_t frame_run(struct iw_cap *c, struct flow *f, unsigned d, const stru
 	return used;
 }
 
-size_t startup_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
+size_t iw_cap_startup_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r)
 {
 	switch (f->dir[d].phase) {
 	case PHASE_SEARCH:
@@ -528,9 +528,9 @@ static void frame_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, 
 	bool header = w->frame_seen >= IW_MPA_FRAME_LEN;
 	uint64_t left = frame_len(w) - w->frame_seen;
 
-	tell_loss(c, f, d, n, why, header && n <= left, phase_text(PHASE_FRAME));
+	iw_cap_report_loss(c, f, d, n, why, header && n <= left, iw_cap_phase_text(PHASE_FRAME));
 	if (!header) {
-		set_phase(&f->dir[d], PHASE_PLAIN);
+		iw_cap_set_phase(&f->dir[d], PHASE_PLAIN);
 		return;
 	}
 	w->frame_seen += (uint32_t)IW_MIN(n, left);
@@ -540,7 +540,8 @@ static void frame_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, 
 	on_frame(c, f, d, &r);
 }
 
-void startup_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why)
+void iw_cap_startup_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n,
+			enum iw_cap_why why)
 {
 	struct dir *s = &f->dir[d];
 	struct follow *fo = f->follow;
@@ -555,14 +556,14 @@ void startup_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum 
 	/* The Reply was in there: it must have been, if octets of the responder follow or the
 	 * initiator goes on. */
 	if (fo->request.seen && initiator_of(f) != (int)d) {
-		tell_loss(c, f, d, n, why, false, phase_text(PHASE_WAIT));
+		iw_cap_report_loss(c, f, d, n, why, false, iw_cap_phase_text(PHASE_WAIT));
 		start_without_reply(f);
 		return;
 	}
 	/* The Request was in there. */
 	if (fo->reply_first && initiator_of(f) == (int)d && fo->request_end_known &&
 	    iw_seq32_before(fo->request_end, s->next + (uint32_t)n)) {
-		tell_loss(c, f, d, n, why, false, phase_text(PHASE_WAIT));
+		iw_cap_report_loss(c, f, d, n, why, false, iw_cap_phase_text(PHASE_WAIT));
 		fo->request_end_known = false;
 		start_without_request(c, f);
 	}

@@ -29,12 +29,12 @@ static uint64_t key_of(uint32_t seq)
 
 static void piece_free(struct iw_cap *c, struct dir *s, struct piece *p)
 {
-	queue_del(&p->q);
+	iw_cap_queue_del(&p->q);
 	iw_pool_put(&c->pool, p);
 	s->blocks--;
 }
 
-void stream_drop(struct iw_cap *c, struct dir *s)
+void iw_cap_stream_drop(struct iw_cap *c, struct dir *s)
 {
 	struct piece *p;
 
@@ -42,8 +42,8 @@ void stream_drop(struct iw_cap *c, struct dir *s)
 		piece_free(c, s, p);
 }
 
-void tell_loss(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw_cap_why why,
-	       bool sync, const char *where)
+void iw_cap_report_loss(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n,
+			enum iw_cap_why why, bool sync, const char *where)
 {
 	struct dir *s = &f->dir[d];
 	struct iw_cap_event *ev;
@@ -57,7 +57,7 @@ void tell_loss(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n, enum iw
 			return;
 		s->snap_told = true;
 	}
-	ev = event_new(c, IW_CAP_TCP, f, d, c->now_ns, c->frame);
+	ev = iw_cap_event_new(c, IW_CAP_TCP, f, d, c->now_ns, c->frame);
 	ev->tcp.kind = IW_CAP_TCP_LOSS;
 	ev->tcp.why = why;
 	ev->tcp.seq = s->next;
@@ -84,12 +84,12 @@ static void lose(struct iw_cap *c, struct flow *f, unsigned d, uint32_t n, enum 
 	switch (s->phase) {
 	case PHASE_SEARCH:
 	case PHASE_FRAME:
-		startup_gap(c, f, d, n, why);
+		iw_cap_startup_gap(c, f, d, n, why);
 		break;
 	case PHASE_FIRST:
 	case PHASE_FPDU:
 	case PHASE_HUNT:
-		walk_gap(c, f, d, n, why);
+		iw_cap_walk_gap(c, f, d, n, why);
 		break;
 	case PHASE_WAIT:
 	case PHASE_PLAIN:
@@ -109,12 +109,12 @@ static size_t consume(struct iw_cap *c, struct flow *f, unsigned d, const struct
 	case PHASE_SEARCH:
 	case PHASE_FRAME:
 	case PHASE_WAIT:
-		n = startup_run(c, f, d, r);
+		n = iw_cap_startup_run(c, f, d, r);
 		break;
 	case PHASE_FIRST:
 	case PHASE_FPDU:
 	case PHASE_HUNT:
-		n = walk_run(c, f, d, r);
+		n = iw_cap_walk_run(c, f, d, r);
 		break;
 	case PHASE_PLAIN:
 	case PHASE_COUNT:
@@ -140,7 +140,7 @@ static struct piece *piece_new(struct iw_cap *c, struct dir *s, struct iw_list *
 		return NULL;
 	s->blocks++;
 	p->seq = c->cur_seq;
-	queue_add(c, &s->queue, at, &p->q, key_of(p->seq));
+	iw_cap_queue_add(c, &s->queue, at, &p->q, key_of(p->seq));
 	p->len = p->missing = 0;
 	p->off = c->cur_run.off;
 	p->time_ns = c->cur_run.time_ns;
@@ -166,15 +166,15 @@ static void cur_again(struct iw_cap *c, size_t n, const uint8_t *first)
 	cur_skip(c, n);
 }
 
-void tell_again(struct iw_cap *c, struct flow *f, unsigned d)
+void iw_cap_report_again(struct iw_cap *c, struct flow *f, unsigned d)
 {
-	struct iw_cap_tcp *e = &event_new(c, IW_CAP_TCP, f, d, c->now_ns, c->frame)->tcp;
+	struct iw_cap_tcp *e = &iw_cap_event_new(c, IW_CAP_TCP, f, d, c->now_ns, c->frame)->tcp;
 
 	e->kind = c->cur_again < c->cur_whole ? IW_CAP_TCP_OVERLAP : IW_CAP_TCP_AGAIN;
 	e->why = c->cur_differs ? IW_CAP_WHY_DIFFERS : IW_CAP_WHY_NONE;
 	e->seq = c->cur_first;
 	e->octets = c->cur_again;
-	e->where = phase_text(f->dir[d].phase);
+	e->where = iw_cap_phase_text(f->dir[d].phase);
 }
 
 /*
@@ -216,7 +216,7 @@ static bool cover(struct iw_cap *c, struct dir *s, struct piece *p, struct piece
 static bool hold(struct iw_cap *c, struct dir *s)
 {
 	struct piece *p = NULL;
-	struct iw_list *at = queue_seek(c, &s->queue, key_of(c->cur_seq));
+	struct iw_list *at = iw_cap_queue_seek(c, &s->queue, key_of(c->cur_seq));
 	unsigned covered = 0;
 
 	if (at != &s->queue.list) {
@@ -282,7 +282,7 @@ static bool step_plain(struct iw_cap *c, struct flow *f, struct dir *s)
 		s->next = c->cur_seq;
 		s->searched = 0;
 		s->match = 0;
-		set_phase(s, PHASE_SEARCH);
+		iw_cap_set_phase(s, PHASE_SEARCH);
 		return true;
 	}
 	if (iw_seq32_before(s->next, end)) {
@@ -366,7 +366,7 @@ static void make_way(struct iw_cap *c, struct flow *f, unsigned d)
 	uint32_t to = c->cur_seq;
 
 	if (s->phase == PHASE_WAIT) {
-		startup_give_up(c, f);
+		iw_cap_startup_give_up(c, f);
 		return;
 	}
 	if (head && !iw_seq32_before(s->next, head->seq)) {
@@ -438,27 +438,27 @@ static void tell_fin(struct iw_cap *c, struct flow *f, unsigned d)
 	struct walk *w = &f->follow->walk[d];
 
 	if (s->phase == PHASE_FPDU && w->begun && w->tentative == CERTAIN) {
-		struct iw_fault *why = event_error(c, f, d, s->fin_time_ns, s->fin_frame);
+		struct iw_fault *why = iw_cap_event_error(c, f, d, s->fin_time_ns, s->fin_frame);
 
 		iw_fail(why, IW_E_MPA_LOST,
 			"mpa: the stream ends inside an FPDU, %U octets into it",
 			w->pos - w->start);
 		why->clause = "RFC 5044 7.2";
 		why->offset = w->start;
-		walk_end(c, f, d);
+		iw_cap_walk_end(c, f, d);
 	}
-	ev = event_new(c, IW_CAP_TCP, f, d, s->fin_time_ns, s->fin_frame);
+	ev = iw_cap_event_new(c, IW_CAP_TCP, f, d, s->fin_time_ns, s->fin_frame);
 	ev->tcp.kind = IW_CAP_TCP_FIN;
 	ev->tcp.seq = s->fin_seq;
-	ev->tcp.where = phase_text(s->phase);
+	ev->tcp.where = iw_cap_phase_text(s->phase);
 }
 
-bool stream_step(struct iw_cap *c, struct flow *f, unsigned d)
+bool iw_cap_stream_step(struct iw_cap *c, struct flow *f, unsigned d)
 {
 	struct dir *s = &f->dir[d];
 	struct piece *p;
 
-	if (f->follow && walk_replay(c, f, d))
+	if (f->follow && iw_cap_walk_replay(c, f, d))
 		return true;
 	if (c->cur == f && c->cur_dir == d && (c->cur_run.len || c->cur_missing))
 		return step_current(c, f, d);

@@ -33,7 +33,7 @@ static bool has_magic(const uint8_t *pd, size_t len)
 	       n == strlen(IW_XFER_MAGIC) && memcmp(magic, IW_XFER_MAGIC, n) == 0;
 }
 
-void transfer_drop(struct iw_cap *c, struct transfer *t)
+void iw_cap_transfer_drop(struct iw_cap *c, struct transfer *t)
 {
 	for (unsigned d = 0; d < 2; d++)
 		for (unsigned i = 0; i < TRANSFER_PARTS; i++) {
@@ -43,8 +43,8 @@ void transfer_drop(struct iw_cap *c, struct transfer *t)
 	*t = (struct transfer){ .on = false };
 }
 
-int transfer_hello(struct iw_cap *c, struct transfer *t, bool request, const uint8_t *pd,
-		   size_t len, struct iw_cap_transfer *out, struct iw_fault *why)
+int iw_cap_transfer_hello(struct iw_cap *c, struct transfer *t, bool request, const uint8_t *pd,
+			  size_t len, struct iw_cap_transfer *out, struct iw_fault *why)
 {
 	struct iw_hello hello;
 	int err;
@@ -54,7 +54,7 @@ int transfer_hello(struct iw_cap *c, struct transfer *t, bool request, const uin
 		len -= BLOCK_OCTETS;
 	}
 	if (request)
-		transfer_drop(c, t);
+		iw_cap_transfer_drop(c, t);
 	if (!has_magic(pd, len)) {
 		t->on = false;
 		return 0;
@@ -83,8 +83,8 @@ static bool is_send(const struct iw_cap_ddp *e)
 	       h->opcode <= IW_OP_SEND_SE_INV;
 }
 
-bool payload_wanted(const struct iw_cap *c, const struct transfer *t, const uint8_t *segment,
-		    size_t have)
+bool iw_cap_payload_wanted(const struct iw_cap *c, const struct transfer *t, const uint8_t *segment,
+			   size_t have)
 {
 	uint8_t opcode;
 
@@ -108,7 +108,7 @@ static int check_list(const struct iw_xmsg *m, unsigned key, struct iw_fault *wh
 	return r;
 }
 
-bool transfer_has_entries(uint32_t type)
+bool iw_cap_transfer_has_entries(uint32_t type)
 {
 	return (type >= IW_XMSG_FILES && type <= IW_XMSG_RESULT) || type == IW_XMSG_HAVE ||
 	       type == IW_XMSG_ATTRS;
@@ -123,7 +123,7 @@ static int check_message(const uint8_t *p, size_t len, struct iw_fault *why)
 		return err;
 	if (m.type >= IW_XMSG_COUNT && m.type < IW_XMSG_OPTIONAL)
 		return iw_fail(why, IW_E_FORMAT, "message type %u is not assigned", m.type);
-	if (transfer_has_entries(m.type))
+	if (iw_cap_transfer_has_entries(m.type))
 		err = check_list(&m, IW_XKEY_LIST, why);
 	if (err == 0 && m.type == IW_XMSG_DONE)
 		err = check_list(&m, IW_XKEY_ENDS, why);
@@ -245,8 +245,9 @@ static bool add_part(struct iw_cap *c, struct transfer_part *p, const struct iw_
 	return true;
 }
 
-int transfer_segment(struct iw_cap *c, struct transfer *t, unsigned d, struct iw_cap_event *ev,
-		     const uint8_t *payload, size_t have, struct iw_fault *why)
+int iw_cap_transfer_segment(struct iw_cap *c, struct transfer *t, unsigned d,
+			    struct iw_cap_event *ev, const uint8_t *payload, size_t have,
+			    struct iw_fault *why)
 {
 	struct iw_cap_ddp *e = &ev->ddp;
 	struct transfer_part *p;

@@ -286,7 +286,7 @@ static void print_message(struct iw_text *t, const struct iw_cap_transfer *x)
 		iw_text_str(t, ", asks for a message");
 	if (m.paths > 0)
 		iw_text_fmt(t, ", total %U in paths 1 to %U", m.total, m.paths);
-	if (transfer_has_entries(m.type))
+	if (iw_cap_transfer_has_entries(m.type))
 		print_list(t, &m, IW_XKEY_LIST, ": ");
 	switch (m.type) {
 	case IW_XMSG_OPEN:
@@ -592,7 +592,7 @@ static void put_message(struct iw_text *t, const struct iw_cap_transfer *x)
 		put_number(t, KEY("total"), m.total);
 		put_number(t, KEY("total_paths"), m.paths);
 	}
-	if (transfer_has_entries(m.type))
+	if (iw_cap_transfer_has_entries(m.type))
 		put_entries(t, &m, IW_XKEY_LIST, KEY("entries"));
 	if (m.type == IW_XMSG_DONE)
 		put_entries(t, &m, IW_XKEY_ENDS, KEY("ended"));
@@ -723,7 +723,7 @@ static const struct key *own_key(uint32_t type, uint64_t number)
 	for (size_t i = 0; i < IW_ARRAY_LEN(own_keys); i++)
 		if (own_keys[i].type == type && own_keys[i].number == number)
 			return &own_keys[i].key;
-	return number == IW_XKEY_LIST && transfer_has_entries(type) ? &entries : NULL;
+	return number == IW_XKEY_LIST && iw_cap_transfer_has_entries(type) ? &entries : NULL;
 }
 
 /* What is explained: which table applies, and where the fields go. */

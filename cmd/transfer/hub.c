@@ -598,7 +598,7 @@ static uint64_t total_of(const struct hub *h, const struct iw_xfer_counts *c)
 /* An initiator has one transfer. */
 static void tell_progress(struct hub *h)
 {
-	struct iw_progress_report p = { .name = NULL };
+	struct iw_report_progress p = { .name = NULL };
 	struct iw_xfer_counts c;
 	const struct group *g;
 

@@ -29,7 +29,7 @@ void iw_report_init(struct iw_report *r, struct iw_cli *cli, bool data_on_stdout
 static void bar_end(struct iw_report *r)
 {
 	if (r->bar_on)
-		iw_progress_end(&r->bar);
+		iw_cli_progress_end(&r->bar);
 	r->bar_on = false;
 }
 
@@ -277,16 +277,16 @@ static uint64_t time_left(uint64_t done, uint64_t total, uint64_t rate)
 		       : (uint64_t)((long double)(total - done) * 8e9L / (long double)rate);
 }
 
-static bool has_share(const struct iw_progress_report *p)
+static bool has_share(const struct iw_report_progress *p)
 {
 	/* Of a file that is all there is the line tells already. */
 	return p->file_total > 0 && p->file_total != p->total;
 }
 
 /* "t/large 45% 0:12 left": in front of what the line says of the whole, which cuts the beginning of what does not fit. */
-static void name_bar(struct iw_report *r, const struct iw_progress_report *p, uint64_t now)
+static void name_bar(struct iw_report *r, const struct iw_report_progress *p, uint64_t now)
 {
-	uint64_t left = time_left(p->file_done, p->file_total, iw_progress_rate(&r->bar, now));
+	uint64_t left = time_left(p->file_done, p->file_total, iw_cli_progress_rate(&r->bar, now));
 	char name[96], more[64] = "", time[IW_HUMAN_TEXT];
 	size_t len;
 
@@ -306,9 +306,10 @@ static void name_bar(struct iw_report *r, const struct iw_progress_report *p, ui
 	snprintf(r->what, sizeof(r->what), "%s%s", name, more);
 }
 
-static void progress_json(struct iw_report *r, const struct iw_progress_report *p, uint64_t now)
+static void progress_json(struct iw_report *r, const struct iw_report_progress *p, uint64_t now)
 {
-	uint64_t rate = iw_progress_rate(&r->bar, now), left = time_left(p->done, p->total, rate);
+	uint64_t rate = iw_cli_progress_rate(&r->bar, now),
+		 left = time_left(p->done, p->total, rate);
 	struct iw_json *w = &r->cli->out;
 
 	iw_json_begin(w, "progress");
@@ -337,13 +338,13 @@ bool iw_report_shows_progress(const struct iw_report *r)
 	return !r->silent && (r->cli->json || (!r->cli->quiet && r->on_terminal));
 }
 
-void iw_report_progress(struct iw_report *r, const struct iw_progress_report *p, uint64_t now)
+void iw_report_progress(struct iw_report *r, const struct iw_report_progress *p, uint64_t now)
 {
 	if (!iw_report_shows_progress(r))
 		return;
 	if (!r->bar_on) {
-		iw_progress_begin(&r->bar, r->cli->json ? -1 : STDERR_FILENO, r->what, 0, p->total,
-				  now);
+		iw_cli_progress_begin(&r->bar, r->cli->json ? -1 : STDERR_FILENO, r->what, 0,
+				      p->total, now);
 		r->bar_on = true;
 	}
 	if (!r->cli->json)
@@ -351,7 +352,7 @@ void iw_report_progress(struct iw_report *r, const struct iw_progress_report *p,
 	r->bar.total = p->total;
 	/* Holes and the octets of a resume pass at once. */
 	r->bar.found = p->done - IW_MIN(p->done, p->moved);
-	iw_progress_update(&r->bar, p->done, now);
+	iw_cli_progress_update(&r->bar, p->done, now);
 	if (r->cli->json && now >= r->json_at) {
 		r->json_at = iw_time_add(now, JSON_BEAT);
 		progress_json(r, p, now);

@@ -22,7 +22,7 @@ struct iw_report {
 	bool stats;          /* print totals at the end of a transfer */
 	bool on_terminal;    /* standard error is one: a progress line makes sense */
 	bool lost;           /* standard output failed: nobody listens any more */
-	struct iw_progress bar;
+	struct iw_cli_progress bar;
 	bool bar_on;
 	char what[192];   /* of the bar */
 	uint64_t json_at; /* the next "progress" event */
@@ -32,7 +32,7 @@ struct iw_report {
 };
 
 /* How far a transfer is, and the file that moves. */
-struct iw_progress_report {
+struct iw_report_progress {
 	const char *name;               /* NULL: none, or many small ones together */
 	uint64_t file_done, file_total; /* octets; total 0: not known */
 	uint64_t files;                 /* done, or found to be there */
@@ -91,7 +91,7 @@ void iw_report_file(struct iw_report *r, const struct iw_file_report *f);
 /* --delete: name is no more at the target, or would not be. */
 void iw_report_gone(struct iw_report *r, const char *peer, const char *name, bool would);
 /* Cheap when it is not time to draw. */
-void iw_report_progress(struct iw_report *r, const struct iw_progress_report *p, uint64_t now);
+void iw_report_progress(struct iw_report *r, const struct iw_report_progress *p, uint64_t now);
 /* When iw_report_progress wants to be called again; IW_TIME_NEVER: not at all. */
 uint64_t iw_report_deadline(const struct iw_report *r, uint64_t now);
 void iw_report_transfer(struct iw_report *r, const struct iw_transfer_report *t);

@@ -139,7 +139,7 @@ static size_t transfer_pd(uint8_t *pd, struct input *in)
 }
 
 /* A segment of a Send whose octets are those of the input. */
-static size_t transfer_segment(uint8_t *p, struct input *in)
+static size_t iw_cap_transfer_segment(uint8_t *p, struct input *in)
 {
 	uint8_t how = u8(in);
 	struct iw_ddp h = { .last = how & 1,
@@ -310,7 +310,7 @@ static void conversation(struct maker *m, struct input *in)
 			say_mpa(m, from, op & 0x20, IW_MPA_C, 1, octets, n);
 			break;
 		default: /* a message of it */
-			n = transfer_segment(octets, in);
+			n = iw_cap_transfer_segment(octets, in);
 			n = make_fpdu(fpdu, end[from].pos, end[from].markers, end[from].crc, octets,
 				      n);
 			end[from].pos += n;
@@ -429,7 +429,7 @@ static void association(struct maker *m, struct input *in)
 				n = transfer_pd(segment, in);
 				say_control(m, from, op >> 5 & 1, 0, 1 + from, segment, n);
 			} else {
-				n = transfer_segment(segment, in);
+				n = iw_cap_transfer_segment(segment, in);
 				say_segment(m, from, op >> 5 & 1, u8(in), segment, n);
 			}
 			break;

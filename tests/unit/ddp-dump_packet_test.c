@@ -31,7 +31,7 @@ static enum packet_kind parse_cut(struct packet *out, enum iw_cap_link link, con
 
 	assert_non_null(exact);
 	memcpy(exact, p, len);
-	kind = packet_parse(out, &f, 0);
+	kind = iw_cap_packet_parse(out, &f, 0);
 	/* Pointers into it must not be used behind this; the tests look at lengths and compare
 	 * octets here. */
 	if (kind == PACKET_TCP && out->len)
