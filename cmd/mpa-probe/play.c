@@ -167,7 +167,7 @@ int iw_play_connect(struct iw_play *p, const struct iw_play_cfg *cfg, uint64_t l
 
 	set_up(p, cfg);
 	until = iw_time_add(p->t0, limit_ns);
-	err = iw_llp_find("tcp")->open(&p->llp, &lc, why);
+	err = iw_stream_find("tcp")->open(&p->llp, &lc, why);
 	if (err)
 		return err;
 	do {
@@ -187,7 +187,7 @@ int iw_play_connect(struct iw_play *p, const struct iw_play_cfg *cfg, uint64_t l
 	return 0;
 }
 
-void iw_play_adopt(struct iw_play *p, struct iw_llp *llp, const struct iw_play_cfg *cfg)
+void iw_play_adopt(struct iw_play *p, struct iw_stream *llp, const struct iw_play_cfg *cfg)
 {
 	set_up(p, cfg);
 	p->llp = llp;
@@ -251,7 +251,6 @@ static int read_once(struct iw_play *p)
 {
 	uint8_t scrap[SCRAP_MAX]; /* what nobody keeps */
 	struct iw_vec vec;
-	struct iw_msg m = { .vec = &vec, .nvec = 1 };
 	struct iw_fault why = { 0 };
 	size_t off = p->rx_len;
 	int64_t n;
@@ -263,7 +262,7 @@ static int read_once(struct iw_play *p)
 	vec = (struct iw_vec){ p->rx + p->rx_len, IW_MIN(p->rx_cap - p->rx_len, (size_t)READ_MAX) };
 	if (vec.len == 0)
 		vec = (struct iw_vec){ scrap, sizeof(scrap) };
-	n = p->llp->ops->recv(p->llp, &m, 1, &why);
+	n = p->llp->ops->recv(p->llp, &vec, 1, &why);
 	if (n == IW_E_AGAIN)
 		return 0;
 	if (n < 0) {
@@ -308,9 +307,8 @@ static int send_piece(struct iw_play *p, const uint8_t *octets, size_t len, uint
 			void *out;
 		} u = { .in = octets + done }; /* senders only read what an iw_vec points to */
 		struct iw_vec vec = { u.out, len - done };
-		struct iw_msg m = { .vec = &vec, .nvec = 1, .eor = true };
 		struct iw_fault why = { 0 };
-		int64_t n = p->llp->ops->send(p->llp, &m, 1, &why);
+		int64_t n = p->llp->ops->send(p->llp, &vec, 1, true, &why);
 
 		if (n >= 0) {
 			done += (size_t)n;

@@ -19,7 +19,7 @@
 
 #include <iwarp/err.h>
 
-#include "llp/llp.h"
+#include "llp/stream.h"
 
 #define IW_PLAY_NOTES  256
 #define IW_PLAY_RX_MAX (256 * 1024) /* octets kept of what the peer sends; the rest is counted */
@@ -64,7 +64,7 @@ struct iw_play_cfg {
 };
 
 struct iw_play {
-	struct iw_llp *llp; /* owned; NULL: not connected */
+	struct iw_stream *llp; /* owned; NULL: not connected */
 	int stop_fd;
 	void (*trace)(void *trace_ctx, const char *line);
 	void *trace_ctx;
@@ -98,7 +98,7 @@ IW_MUST_CHECK int iw_play_connect(struct iw_play *p, const struct iw_play_cfg *c
 				  uint64_t limit_ns, struct iw_fault *why);
 /* Plays a connection that stands already, the other end of one perhaps. llp becomes p's own. Of cfg
  * the last four count. */
-void iw_play_adopt(struct iw_play *p, struct iw_llp *llp, const struct iw_play_cfg *cfg);
+void iw_play_adopt(struct iw_play *p, struct iw_stream *llp, const struct iw_play_cfg *cfg);
 /* Closes without ado and frees everything; a connection that is reset is not told of any more. */
 void iw_play_end(struct iw_play *p);
 

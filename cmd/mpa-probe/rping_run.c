@@ -491,7 +491,7 @@ static int open_run(struct iw_rping_run *run, struct iw_fault *why)
 	if (err)
 		return err;
 	if (run->cfg.shim)
-		iw_ctx_wrap_llp(run->ctx, iw_shim_wrap, run->cfg.shim);
+		iw_ctx_wrap_stream(run->ctx, iw_shim_wrap, run->cfg.shim);
 	conn->size = sizeof(*conn);
 	if (conn->ird == 0 && conn->ord == 0 && !conn->no_reads)
 		conn->ird = conn->ord = 1;

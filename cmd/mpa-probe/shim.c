@@ -32,8 +32,8 @@ enum phase {
 };
 
 struct shim_llp {
-	struct iw_llp llp;
-	struct iw_llp *inner; /* owned */
+	struct iw_stream llp;
+	struct iw_stream *inner; /* owned */
 	struct iw_shim *shim;
 	bool native;
 	enum phase phase;
@@ -49,7 +49,7 @@ struct shim_llp {
 	bool reported;
 };
 
-static struct shim_llp *shim_of(struct iw_llp *l)
+static struct shim_llp *shim_of(struct iw_stream *l)
 {
 	return iw_container_of(l, struct shim_llp, llp);
 }
@@ -57,7 +57,7 @@ static struct shim_llp *shim_of(struct iw_llp *l)
 /* The outside is the inner one's, always. */
 static void mirror(struct shim_llp *s)
 {
-	const struct iw_llp *in = s->inner;
+	const struct iw_stream *in = s->inner;
 
 	s->llp.fd = in->fd;
 	memcpy(s->llp.local, in->local, sizeof(s->llp.local));
@@ -126,9 +126,10 @@ static bool gather(uint8_t *frame, size_t *len, const struct iw_vec *vec, size_t
 
 /* --- the responder's way in --- */
 
-static int64_t inner_recv(struct shim_llp *s, struct iw_msg *m, struct iw_fault *why)
+static int64_t inner_recv(struct shim_llp *s, const struct iw_vec *vec, size_t nvec,
+			  struct iw_fault *why)
 {
-	int64_t n = s->inner->ops->recv(s->inner, m, 1, why);
+	int64_t n = s->inner->ops->recv(s->inner, vec, nvec, why);
 
 	s->left |= n <= 0 && n != IW_E_AGAIN;
 	mirror(s);
@@ -142,8 +143,7 @@ static int send_all(struct shim_llp *s, const uint8_t *octets, size_t len, struc
 		void *out;
 	} u = { .in = octets }; /* senders only read what an iw_vec points to */
 	struct iw_vec vec = { u.out, len };
-	struct iw_msg m = { .vec = &vec, .nvec = 1, .eor = true };
-	int64_t n = s->inner->ops->send(s->inner, &m, 1, why);
+	int64_t n = s->inner->ops->send(s->inner, &vec, 1, true, why);
 
 	mirror(s);
 	if (n < 0 && n != IW_E_AGAIN)
@@ -185,7 +185,6 @@ static int64_t take_request(struct shim_llp *s, struct iw_fault *why)
 {
 	for (;;) {
 		struct iw_vec vec;
-		struct iw_msg m = { .vec = &vec, .nvec = 1 };
 		int64_t n;
 
 		iw_persona_answer(&s->answer, &s->shim->persona, s->request, s->request_len,
@@ -194,7 +193,7 @@ static int64_t take_request(struct shim_llp *s, struct iw_fault *why)
 			return 1;
 		vec = (struct iw_vec){ s->request + s->request_len,
 				       s->answer.need - s->request_len };
-		n = inner_recv(s, &m, why);
+		n = inner_recv(s, &vec, 1, why);
 		if (n <= 0) {
 			if (n != IW_E_AGAIN)
 				report(s, IW_PERSONA_CLOSE,
@@ -205,18 +204,18 @@ static int64_t take_request(struct shim_llp *s, struct iw_fault *why)
 	}
 }
 
-static int64_t serve(struct shim_llp *s, struct iw_msg *m)
+static int64_t serve(struct shim_llp *s, const struct iw_vec *vec)
 {
-	size_t left = s->answer.request_len - s->served, n = IW_MIN(left, m->vec[0].len);
+	size_t left = s->answer.request_len - s->served, n = IW_MIN(left, vec[0].len);
 
-	memcpy(m->vec[0].base, s->answer.request + s->served, n);
+	memcpy(vec[0].base, s->answer.request + s->served, n);
 	s->served += n;
 	if (s->served == s->answer.request_len)
 		s->phase = PHASE_REPLY;
 	return (int64_t)n;
 }
 
-static int64_t recv_request(struct shim_llp *s, struct iw_msg *m, struct iw_fault *why)
+static int64_t recv_request(struct shim_llp *s, const struct iw_vec *vec, struct iw_fault *why)
 {
 	int64_t n = take_request(s, why);
 
@@ -225,7 +224,7 @@ static int64_t recv_request(struct shim_llp *s, struct iw_msg *m, struct iw_faul
 	if (s->answer.verdict != IW_PERSONA_ACCEPT)
 		return turn_away(s);
 	s->phase = PHASE_SERVE;
-	return serve(s, m);
+	return serve(s, vec);
 }
 
 /* --- STag 0 --- */
@@ -258,16 +257,16 @@ static bool is_stag0(const struct iw_codec_ulpdu *u)
 }
 
 /* Octets that arrived, on their way to the engine. True: the connection ends here. */
-static bool stag0_came(struct shim_llp *s, const struct iw_msg *m, size_t bytes)
+static bool stag0_came(struct shim_llp *s, const struct iw_vec *vec, size_t nvec, size_t bytes)
 {
 	struct iw_codec_ulpdu u;
 	struct iw_fault why = { 0 };
 	bool found = false;
 
-	for (size_t i = 0; i < m->nvec && bytes > 0; i++) {
-		size_t n = IW_MIN(m->vec[i].len, bytes);
+	for (size_t i = 0; i < nvec && bytes > 0; i++) {
+		size_t n = IW_MIN(vec[i].len, bytes);
 
-		if (iw_codec_feed(s->watch, m->vec[i].base, n, &why) != 0)
+		if (iw_codec_feed(s->watch, vec[i].base, n, &why) != 0)
 			break; /* the engine says what is wrong with it */
 		bytes -= n;
 	}
@@ -323,34 +322,34 @@ static bool deaf(struct shim_llp *s)
 
 /* --- the vtable --- */
 
-static int64_t shim_recv(struct iw_llp *l, struct iw_msg *m, size_t count, struct iw_fault *why)
+static int64_t shim_recv(struct iw_stream *l, const struct iw_vec *vec, size_t nvec,
+			 struct iw_fault *why)
 {
 	struct shim_llp *s = shim_of(l);
 	int64_t n;
 
-	(void)count;
 	if (s->phase == PHASE_OVER)
 		return 0;
 	if (s->phase == PHASE_REQUEST && !s->native)
-		return recv_request(s, m, why);
+		return recv_request(s, vec, why);
 	if (s->phase == PHASE_SERVE)
-		return serve(s, m);
+		return serve(s, vec);
 	if (s->phase == PHASE_FULL && deaf(s))
 		return IW_E_AGAIN;
-	n = inner_recv(s, m, why);
+	n = inner_recv(s, vec, nvec, why);
 	if (s->phase == PHASE_REQUEST && s->native && n > 0 &&
-	    gather(s->request, &s->request_len, m->vec, m->nvec, (size_t)n))
+	    gather(s->request, &s->request_len, vec, nvec, (size_t)n))
 		s->phase = PHASE_REPLY;
-	if (s->watch && n > 0 && stag0_came(s, m, (size_t)n))
+	if (s->watch && n > 0 && stag0_came(s, vec, nvec, (size_t)n))
 		return drop_for_stag0(s);
 	return n;
 }
 
 /* The engine's Reply, in whose place ours goes out; its refusal is the ULP's and passes. */
-static int64_t swap_reply(struct shim_llp *s, const struct iw_msg *m, struct iw_fault *why)
+static int64_t swap_reply(struct shim_llp *s, const struct iw_vec *vec, struct iw_fault *why)
 {
-	const uint8_t *theirs = m->vec[0].base;
-	size_t len = m->vec[0].len;
+	const uint8_t *theirs = vec[0].base;
+	size_t len = vec[0].len;
 	bool refusal = theirs[16] & IW_MPA_R;
 	int err;
 
@@ -369,21 +368,21 @@ static int64_t swap_reply(struct shim_llp *s, const struct iw_msg *m, struct iw_
 	return (int64_t)len;
 }
 
-static int64_t shim_send(struct iw_llp *l, const struct iw_msg *m, size_t count,
+static int64_t shim_send(struct iw_stream *l, const struct iw_vec *vec, size_t nvec, bool eor,
 			 struct iw_fault *why)
 {
 	struct shim_llp *s = shim_of(l);
 	int64_t n;
 
 	/* The engine offers its Reply in one piece. */
-	if (!s->native && s->phase == PHASE_REPLY && m->vec[0].len >= IW_MPA_FRAME_LEN &&
-	    m->vec[0].len <= sizeof(s->reply))
-		return swap_reply(s, m, why);
-	n = s->inner->ops->send(s->inner, m, count, why);
+	if (!s->native && s->phase == PHASE_REPLY && vec[0].len >= IW_MPA_FRAME_LEN &&
+	    vec[0].len <= sizeof(s->reply))
+		return swap_reply(s, vec, why);
+	n = s->inner->ops->send(s->inner, vec, nvec, eor, why);
 	mirror(s);
 	/* A last Reply may follow a Request that was never passed on (RFC 5044 appendix C). */
 	if (s->native && s->phase <= PHASE_REPLY && n > 0 &&
-	    gather(s->reply, &s->reply_len, m->vec, m->nvec, (size_t)n)) {
+	    gather(s->reply, &s->reply_len, vec, nvec, (size_t)n)) {
 		s->phase = PHASE_FULL;
 		if (s->shim->deaf)
 			s->deaf_until = iw_time_add(iw_os_now(), DEAF_NS);
@@ -392,25 +391,20 @@ static int64_t shim_send(struct iw_llp *l, const struct iw_msg *m, size_t count,
 	return n;
 }
 
-static int shim_shutdown(struct iw_llp *l, struct iw_fault *why)
+static int shim_shutdown(struct iw_stream *l, struct iw_fault *why)
 {
 	struct shim_llp *s = shim_of(l);
 
 	return s->phase == PHASE_OVER ? 0 : s->inner->ops->shutdown(s->inner, why);
 }
 
-static bool shim_next_notice(struct iw_llp *l, struct iw_notice *out)
-{
-	return shim_of(l)->inner->ops->next_notice(shim_of(l)->inner, out);
-}
-
-static void shim_refresh(struct iw_llp *l)
+static void shim_refresh(struct iw_stream *l)
 {
 	shim_of(l)->inner->ops->refresh(shim_of(l)->inner);
 	mirror(shim_of(l));
 }
 
-static int shim_connected(struct iw_llp *l, struct iw_fault *why)
+static int shim_connected(struct iw_stream *l, struct iw_fault *why)
 {
 	int err = shim_of(l)->inner->ops->connected(shim_of(l)->inner, why);
 
@@ -418,7 +412,7 @@ static int shim_connected(struct iw_llp *l, struct iw_fault *why)
 	return err;
 }
 
-static int shim_try_next(struct iw_llp *l, struct iw_fault *why)
+static int shim_try_next(struct iw_stream *l, struct iw_fault *why)
 {
 	int err = shim_of(l)->inner->ops->try_next(shim_of(l)->inner, why);
 
@@ -426,12 +420,12 @@ static int shim_try_next(struct iw_llp *l, struct iw_fault *why)
 	return err;
 }
 
-static int shim_set_cc(struct iw_llp *l, const char *name, struct iw_fault *why)
+static int shim_set_cc(struct iw_stream *l, const char *name, struct iw_fault *why)
 {
 	return shim_of(l)->inner->ops->set_cc(shim_of(l)->inner, name, why);
 }
 
-static void shim_facts(struct iw_llp *l, struct iw_llp_facts *out)
+static void shim_facts(struct iw_stream *l, struct iw_llp_facts *out)
 {
 	shim_of(l)->inner->ops->facts(shim_of(l)->inner, out);
 }
@@ -463,7 +457,7 @@ static void report_no_reply(struct shim_llp *s)
 	report(s, IW_PERSONA_CLOSE, text);
 }
 
-static void shim_close(struct iw_llp *l, bool abort)
+static void shim_close(struct iw_stream *l, bool abort)
 {
 	struct shim_llp *s = shim_of(l);
 
@@ -474,13 +468,11 @@ static void shim_close(struct iw_llp *l, bool abort)
 	free(s);
 }
 
-static const struct iw_llp_ops shim_ops = {
+static const struct iw_stream_ops shim_ops = {
 	.name = "tcp",
-	.traits = IW_LLP_STREAM,
 	.recv = shim_recv,
 	.send = shim_send,
 	.shutdown = shim_shutdown,
-	.next_notice = shim_next_notice,
 	.refresh = shim_refresh,
 	.connected = shim_connected,
 	.try_next = shim_try_next,
@@ -489,7 +481,7 @@ static const struct iw_llp_ops shim_ops = {
 	.close = shim_close,
 };
 
-struct iw_llp *iw_shim_wrap(void *shim, struct iw_llp *llp, bool initiator)
+struct iw_stream *iw_shim_wrap(void *shim, struct iw_stream *llp, bool initiator)
 {
 	struct shim_llp *s;
 

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "llp/llp.h"
+#include "llp/stream.h"
 #include "mpa-probe/persona.h"
 
 /* The start-up of one connection, as it was on the wire. */
@@ -41,7 +41,7 @@ struct iw_shim {
 	uint64_t turned_away;
 };
 
-/* For iw_ctx_wrap_llp: shim is a struct iw_shim (borrowed as long as there are connections). */
-struct iw_llp *iw_shim_wrap(void *shim, struct iw_llp *llp, bool initiator);
+/* For iw_ctx_wrap_stream: shim is a struct iw_shim (borrowed as long as there are connections). */
+struct iw_stream *iw_shim_wrap(void *shim, struct iw_stream *llp, bool initiator);
 
 #endif

@@ -333,7 +333,7 @@ static int open_sink(struct iw_probe_sink *s, struct iw_fault *why)
 	if (err)
 		return err;
 	if (s->cfg.shim)
-		iw_ctx_wrap_llp(s->ctx, iw_shim_wrap, s->cfg.shim);
+		iw_ctx_wrap_stream(s->ctx, iw_shim_wrap, s->cfg.shim);
 	return iw_listen(&s->listener, s->ctx, &s->cfg.conn, why);
 }
 

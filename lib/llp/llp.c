@@ -6,27 +6,14 @@
 
 #include "llp/internal.h"
 #include "llp/port.h"
-#include "util/num.h"
+#include "llp/stream.h"
 #include "util/text.h"
 
 static const char *const names[] = { "tcp", "sctp", "udp", "raw", "xdp", NULL };
 
-/* Message transports are ports; here they have only their names. */
-static const struct iw_llp_ops messages[] = {
-	{ .name = "sctp", .traits = IW_LLP_MESSAGE },
-	{ .name = "udp", .traits = IW_LLP_MESSAGE },
-	{ .name = "raw", .traits = IW_LLP_MESSAGE },
-	{ .name = "xdp", .traits = IW_LLP_MESSAGE },
-};
-
-const struct iw_llp_ops *iw_llp_find(const char *name)
+const struct iw_stream_ops *iw_stream_find(const char *name)
 {
-	if (strcmp(name, iw_llp_tcp_ops.name) == 0)
-		return &iw_llp_tcp_ops;
-	for (size_t i = 0; i < IW_ARRAY_LEN(messages); i++)
-		if (strcmp(messages[i].name, name) == 0)
-			return &messages[i];
-	return NULL;
+	return strcmp(name, iw_stream_tcp_ops.name) == 0 ? &iw_stream_tcp_ops : NULL;
 }
 
 static const struct iw_port_ops *const ports[] = { &iw_port_sctp_ops, &iw_port_udp_ops,
@@ -59,7 +46,7 @@ int iw_llp_available(const char *name, struct iw_fault *why)
 
 	if (port)
 		return name_remedy(port->available(why), name, why);
-	if (iw_llp_find(name))
+	if (iw_stream_find(name))
 		return 0;
 	return iw_fail(why, IW_E_INVAL, "transport \"%s\": expected tcp, sctp, udp, raw or xdp",
 		       name);

@@ -20,6 +20,7 @@
 
 #include "llp/llp.h"
 #include "util/lend.h"
+#include "util/vec.h"
 
 struct iw_port;
 

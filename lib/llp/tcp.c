@@ -3,7 +3,7 @@
  * TCP: connections tried address by address, batches gathered into one sendmsg, closed so that
  * nothing sent is lost.
  */
-#include "llp/llp.h"
+#include "llp/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "llp/internal.h"
 #include "os/addr.h"
 #include "os/cc.h"
 #include "os/os.h"
@@ -48,19 +47,18 @@ struct attempts {
 };
 
 struct tcp {
-	struct iw_llp llp;
+	struct iw_stream s;
 	struct iw_addr peer;
 	struct attempts *left; /* while connecting */
-	bool emss_changed, connected_news;
-	bool waits;     /* a receive without MSG_DONTWAIT waits, WAIT_US at most */
-	bool lent;      /* the program owns the connection: closing does not end it */
-	bool delay;     /* lent, and TCP_NODELAY was off */
-	uint64_t taken; /* octets that the socket has taken */
+	bool waits;            /* a receive without MSG_DONTWAIT waits, WAIT_US at most */
+	bool lent;             /* the program owns the connection: closing does not end it */
+	bool delay;            /* lent, and TCP_NODELAY was off */
+	uint64_t taken;        /* octets that the socket has taken */
 };
 
-static struct tcp *tcp_of(struct iw_llp *l)
+static struct tcp *tcp_of(struct iw_stream *l)
 {
-	return iw_container_of(l, struct tcp, llp);
+	return iw_container_of(l, struct tcp, s);
 }
 
 static struct tcp *tcp_alloc(struct iw_fault *why)
@@ -71,20 +69,17 @@ static struct tcp *tcp_alloc(struct iw_fault *why)
 		iw_fail(why, IW_E_NOMEM, "tcp: no memory for a connection");
 		return NULL;
 	}
-	t->llp.ops = &iw_llp_tcp_ops;
-	t->llp.fd = -1;
+	t->s.ops = &iw_stream_tcp_ops;
+	t->s.fd = -1;
 	return t;
 }
 
-static void tcp_refresh(struct iw_llp *l)
+static void tcp_refresh(struct iw_stream *l)
 {
-	struct tcp *t = tcp_of(l);
 	uint32_t emss;
 
-	if (iw_tcp_emss(l->fd, &emss) == 0 && emss != l->emss) {
+	if (iw_tcp_emss(l->fd, &emss) == 0)
 		l->emss = emss;
-		t->emss_changed = true;
-	}
 }
 
 static void put_text(char *dst, size_t cap, const char *src)
@@ -98,11 +93,11 @@ static void note_addresses(struct tcp *t)
 	char text[IW_ADDR_TEXT];
 	struct iw_addr local;
 
-	if (iw_sock_local(t->llp.fd, &local) == 0) {
-		put_text(t->llp.local, sizeof(t->llp.local), iw_addr_format(text, &local));
-		t->llp.local_port = iw_addr_port(&local);
+	if (iw_sock_local(t->s.fd, &local) == 0) {
+		put_text(t->s.local, sizeof(t->s.local), iw_addr_format(text, &local));
+		t->s.local_port = iw_addr_port(&local);
 	}
-	put_text(t->llp.peer, sizeof(t->llp.peer), iw_addr_format(text, &t->peer));
+	put_text(t->s.peer, sizeof(t->s.peer), iw_addr_format(text, &t->peer));
 }
 
 /*
@@ -113,8 +108,8 @@ static void learn_to_wait(struct tcp *t)
 {
 	static const struct timeval limit = { .tv_usec = WAIT_US };
 
-	t->waits = setsockopt(t->llp.fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0 &&
-		   fcntl(t->llp.fd, F_SETFL, 0) == 0;
+	t->waits = setsockopt(t->s.fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0 &&
+		   fcntl(t->s.fd, F_SETFL, 0) == 0;
 }
 
 /* The connection stands. */
@@ -122,8 +117,7 @@ static void begin_life(struct tcp *t)
 {
 	note_addresses(t);
 	learn_to_wait(t);
-	tcp_refresh(&t->llp);
-	t->connected_news = true;
+	tcp_refresh(&t->s);
 }
 
 /* ---------------------------------------------------------------- connecting */
@@ -157,18 +151,18 @@ static int begin_next(struct tcp *t, struct iw_fault *why)
 		char text[IW_ADDR_TEXT];
 
 		t->peer = *peer;
-		t->llp.untried = (unsigned)(a->n - a->next);
-		put_text(t->llp.peer, sizeof(t->llp.peer), iw_addr_format(text, peer));
+		t->s.untried = (unsigned)(a->n - a->next);
+		put_text(t->s.peer, sizeof(t->s.peer), iw_addr_format(text, peer));
 		err = pick_source(&a->sock.bind, a, peer, why);
 		if (!err)
-			err = iw_tcp_connect(&t->llp.fd, peer, &a->sock, why);
+			err = iw_tcp_connect(&t->s.fd, peer, &a->sock, why);
 		if (!err)
 			return IW_E_AGAIN;
 	}
 	return err;
 }
 
-static int tcp_try_next(struct iw_llp *l, struct iw_fault *why)
+static int tcp_try_next(struct iw_stream *l, struct iw_fault *why)
 {
 	struct tcp *t = tcp_of(l);
 
@@ -180,7 +174,7 @@ static int tcp_try_next(struct iw_llp *l, struct iw_fault *why)
 	return begin_next(t, why);
 }
 
-static int tcp_no_answer(struct iw_llp *l, uint64_t waited, struct iw_fault *why)
+static int tcp_no_answer(struct iw_stream *l, uint64_t waited, struct iw_fault *why)
 {
 	const struct tcp *t = tcp_of(l);
 	char hint[IW_SOCK_HINT];
@@ -191,7 +185,7 @@ static int tcp_no_answer(struct iw_llp *l, uint64_t waited, struct iw_fault *why
 		       known ? hint : "is the address right, and does a firewall let TCP through?");
 }
 
-static int tcp_connected(struct iw_llp *l, struct iw_fault *why)
+static int tcp_connected(struct iw_stream *l, struct iw_fault *why)
 {
 	struct tcp *t = tcp_of(l);
 	int err = iw_tcp_connect_result(l->fd, &t->peer, why);
@@ -250,7 +244,8 @@ static int plan_attempts(struct attempts *a, const struct iw_llp_cfg *cfg, struc
 	return 0;
 }
 
-static int open_connecting(struct iw_llp **out, const struct iw_llp_cfg *cfg, struct iw_fault *why)
+static int open_connecting(struct iw_stream **out, const struct iw_llp_cfg *cfg,
+			   struct iw_fault *why)
 {
 	struct tcp *t = tcp_alloc(why);
 	int err;
@@ -268,7 +263,7 @@ static int open_connecting(struct iw_llp **out, const struct iw_llp_cfg *cfg, st
 	err = begin_next(t, why);
 	if (err != IW_E_AGAIN)
 		goto fail;
-	*out = &t->llp;
+	*out = &t->s;
 	return 0;
 fail:
 	free(t->left);
@@ -309,7 +304,8 @@ static int listen_on_host(int *fd, const struct iw_llp_cfg *cfg, const struct iw
 	return err;
 }
 
-static int open_listening(struct iw_llp **out, const struct iw_llp_cfg *cfg, struct iw_fault *why)
+static int open_listening(struct iw_stream **out, const struct iw_llp_cfg *cfg,
+			  struct iw_fault *why)
 {
 	char text[IW_ADDR_TEXT];
 	struct iw_sock_cfg sock;
@@ -320,31 +316,31 @@ static int open_listening(struct iw_llp **out, const struct iw_llp_cfg *cfg, str
 	if (!t)
 		return IW_E_NOMEM;
 	copy_sock(&sock, cfg);
-	err = cfg->listen_fd ? iw_tcp_listen_on(&t->llp.fd, cfg->listen_fd, &sock, why)
-			     : listen_on_host(&t->llp.fd, cfg, &sock, why);
+	err = cfg->listen_fd ? iw_tcp_listen_on(&t->s.fd, cfg->listen_fd, &sock, why)
+			     : listen_on_host(&t->s.fd, cfg, &sock, why);
 	if (err)
 		goto fail;
-	if (iw_sock_local(t->llp.fd, &local) != 0) {
+	if (iw_sock_local(t->s.fd, &local) != 0) {
 		err = iw_os_fail(why, errno, "read the listener's address");
 		goto fail;
 	}
-	t->llp.local_port = iw_addr_port(&local);
-	put_text(t->llp.local, sizeof(t->llp.local), iw_addr_format(text, &local));
-	*out = &t->llp;
+	t->s.local_port = iw_addr_port(&local);
+	put_text(t->s.local, sizeof(t->s.local), iw_addr_format(text, &local));
+	*out = &t->s;
 	return 0;
 fail:
-	if (t->llp.fd >= 0)
-		close(t->llp.fd);
+	if (t->s.fd >= 0)
+		close(t->s.fd);
 	free(t);
 	return err;
 }
 
-static int tcp_open(struct iw_llp **out, const struct iw_llp_cfg *cfg, struct iw_fault *why)
+static int tcp_open(struct iw_stream **out, const struct iw_llp_cfg *cfg, struct iw_fault *why)
 {
 	return cfg->listen ? open_listening(out, cfg, why) : open_connecting(out, cfg, why);
 }
 
-static int tcp_accept(struct iw_llp *l, struct iw_llp **out, struct iw_fault *why)
+static int tcp_accept(struct iw_stream *l, struct iw_stream **out, struct iw_fault *why)
 {
 	struct tcp *t;
 	int err;
@@ -356,21 +352,21 @@ static int tcp_accept(struct iw_llp *l, struct iw_llp **out, struct iw_fault *wh
 	t = tcp_alloc(why);
 	if (!t)
 		return IW_E_LIMIT;
-	err = iw_tcp_accept(&t->llp.fd, &t->peer, l->fd, why);
+	err = iw_tcp_accept(&t->s.fd, &t->peer, l->fd, why);
 	if (err) {
 		free(t);
 		/* Memory comes back as descriptors do; the connection waits in the queue. */
 		return err == IW_E_NOMEM ? IW_E_LIMIT : err;
 	}
 	/* Linux copies the option from the listener; that is not written down anywhere. */
-	if (iw_tcp_nodelay(t->llp.fd, true) != 0) {
+	if (iw_tcp_nodelay(t->s.fd, true) != 0) {
 		err = iw_os_fail(why, errno, "set TCP_NODELAY");
-		close(t->llp.fd);
+		close(t->s.fd);
 		free(t);
 		return IW_E_OS;
 	}
 	begin_life(t);
-	*out = &t->llp;
+	*out = &t->s;
 	return 0;
 }
 
@@ -392,17 +388,17 @@ static int adopt(struct tcp *t, int fd, struct iw_fault *why)
 	    getpeername(fd, &t->peer.sa, &t->peer.len) != 0)
 		return iw_fail(why, IW_E_INVAL, "adopt: descriptor %u: not a connected TCP socket",
 			       (uint32_t)fd);
-	t->llp.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (t->llp.fd < 0)
+	t->s.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (t->s.fd < 0)
 		return iw_os_fail(why, errno, "duplicate a socket");
 	t->lent = true;
 	t->delay = sock_option(fd, IPPROTO_TCP, TCP_NODELAY) == 0;
-	if (iw_tcp_nodelay(t->llp.fd, true) != 0)
+	if (iw_tcp_nodelay(t->s.fd, true) != 0)
 		return iw_os_fail(why, errno, "set TCP_NODELAY");
 	return 0;
 }
 
-int iw_llp_tcp_adopt(struct iw_llp **out, int fd, struct iw_fault *why)
+int iw_stream_adopt_tcp(struct iw_stream **out, int fd, struct iw_fault *why)
 {
 	struct tcp *t = tcp_alloc(why);
 	int err;
@@ -412,17 +408,16 @@ int iw_llp_tcp_adopt(struct iw_llp **out, int fd, struct iw_fault *why)
 		return IW_E_NOMEM;
 	err = adopt(t, fd, why);
 	if (err) {
-		t->llp.ops->close(&t->llp, false);
+		t->s.ops->close(&t->s, false);
 		return err;
 	}
 	note_addresses(t);
-	tcp_refresh(&t->llp);
-	t->connected_news = true;
-	*out = &t->llp;
+	tcp_refresh(&t->s);
+	*out = &t->s;
 	return 0;
 }
 
-void iw_llp_tcp_keep(struct iw_llp *l)
+void iw_stream_keep_tcp(struct iw_stream *l)
 {
 	tcp_of(l)->lent = false;
 }
@@ -430,7 +425,7 @@ void iw_llp_tcp_keep(struct iw_llp *l)
 /* ---------------------------------------------------------------- octets */
 
 /* recv or send failed with errnum, which is not EAGAIN. */
-static int broken(const struct iw_llp *l, const char *step, int errnum, struct iw_fault *why)
+static int broken(const struct iw_stream *l, const char *step, int errnum, struct iw_fault *why)
 {
 	int err = iw_os_fail(why, errnum, "%s %s", step, l->peer);
 
@@ -446,31 +441,36 @@ static int broken(const struct iw_llp *l, const char *step, int errnum, struct i
 	return err == IW_E_AGAIN ? IW_E_OS : err;
 }
 
-static ssize_t receive(struct iw_llp *l, struct iw_msg *m, int flags)
+static struct msghdr header_of(const struct iw_vec *vec, size_t nvec)
 {
-	struct msghdr h = { .msg_iov = (struct iovec *)m->vec, .msg_iovlen = m->nvec };
-
-	l->recvs++;
-	return m->nvec == 1 ? recv(l->fd, m->vec->base, m->vec->len, flags)
-			    : recvmsg(l->fd, &h, flags);
+	return (struct msghdr){ .msg_iov = (struct iovec *)(uintptr_t)vec, .msg_iovlen = nvec };
 }
 
-static int64_t tcp_recv(struct iw_llp *l, struct iw_msg *m, size_t n, struct iw_fault *why)
+static ssize_t receive(struct iw_stream *l, const struct iw_vec *vec, size_t nvec, int flags)
+{
+	struct msghdr h = header_of(vec, nvec);
+
+	l->recvs++;
+	return nvec == 1 ? recv(l->fd, vec->base, vec->len, flags) : recvmsg(l->fd, &h, flags);
+}
+
+static int64_t tcp_recv(struct iw_stream *l, const struct iw_vec *vec, size_t nvec,
+			struct iw_fault *why)
 {
 	ssize_t got;
 
-	(void)n;
 	do
-		got = receive(l, m, MSG_DONTWAIT);
+		got = receive(l, vec, nvec, MSG_DONTWAIT);
 	while (got < 0 && errno == EINTR);
 	if (got >= 0)
 		return got;
 	return errno == EAGAIN ? IW_E_AGAIN : broken(l, "receive from", errno, why);
 }
 
-static int64_t tcp_recv_wait(struct iw_llp *l, struct iw_msg *m, struct iw_fault *why)
+static int64_t tcp_recv_wait(struct iw_stream *l, const struct iw_vec *vec, size_t nvec,
+			     struct iw_fault *why)
 {
-	ssize_t got = receive(l, m, tcp_of(l)->waits ? 0 : MSG_DONTWAIT);
+	ssize_t got = receive(l, vec, nvec, tcp_of(l)->waits ? 0 : MSG_DONTWAIT);
 
 	if (got >= 0)
 		return got;
@@ -479,17 +479,17 @@ static int64_t tcp_recv_wait(struct iw_llp *l, struct iw_msg *m, struct iw_fault
 	return errno == EAGAIN ? IW_E_AGAIN : broken(l, "receive from", errno, why);
 }
 
-static int64_t tcp_send(struct iw_llp *l, const struct iw_msg *m, size_t n, struct iw_fault *why)
+static int64_t tcp_send(struct iw_stream *l, const struct iw_vec *vec, size_t nvec, bool eor,
+			struct iw_fault *why)
 {
-	struct msghdr h = { .msg_iov = (struct iovec *)m->vec, .msg_iovlen = m->nvec };
-	int flags = MSG_DONTWAIT | MSG_NOSIGNAL | (m->eor ? MSG_EOR : 0);
+	struct msghdr h = header_of(vec, nvec);
+	int flags = MSG_DONTWAIT | MSG_NOSIGNAL | (eor ? MSG_EOR : 0);
 	ssize_t put;
 
-	(void)n;
 	do {
 		l->sends++;
-		put = m->nvec == 1 ? send(l->fd, m->vec->base, m->vec->len, flags)
-				   : sendmsg(l->fd, &h, flags);
+		put = nvec == 1 ? send(l->fd, vec->base, vec->len, flags)
+				: sendmsg(l->fd, &h, flags);
 	} while (put < 0 && errno == EINTR);
 	if (put >= 0) {
 		tcp_of(l)->taken += (uint64_t)put;
@@ -500,12 +500,12 @@ static int64_t tcp_send(struct iw_llp *l, const struct iw_msg *m, size_t n, stru
 	return broken(l, "send to", errno, why);
 }
 
-static uint64_t tcp_unacked(struct iw_llp *l)
+static uint64_t tcp_unacked(struct iw_stream *l)
 {
 	return iw_tcp_unacked(l->fd);
 }
 
-static int tcp_hold_short(struct iw_llp *l, bool on, struct iw_fault *why)
+static int tcp_hold_short(struct iw_stream *l, bool on, struct iw_fault *why)
 {
 	const int value = on;
 
@@ -514,34 +514,17 @@ static int tcp_hold_short(struct iw_llp *l, bool on, struct iw_fault *why)
 	return iw_os_fail(why, errno, "set TCP_CORK");
 }
 
-static int tcp_shutdown(struct iw_llp *l, struct iw_fault *why)
+static int tcp_shutdown(struct iw_stream *l, struct iw_fault *why)
 {
 	return shutdown(l->fd, SHUT_WR) < 0 ? broken(l, "shut down sending to", errno, why) : 0;
 }
 
-static bool tcp_next_notice(struct iw_llp *l, struct iw_notice *out)
-{
-	struct tcp *t = tcp_of(l);
-
-	if (t->connected_news) {
-		t->connected_news = false;
-		*out = (struct iw_notice){ .kind = IW_NOTICE_CONNECTED };
-		return true;
-	}
-	if (t->emss_changed) {
-		t->emss_changed = false;
-		*out = (struct iw_notice){ .kind = IW_NOTICE_EMSS, .value = l->emss };
-		return true;
-	}
-	return false;
-}
-
-static int tcp_set_cc(struct iw_llp *l, const char *name, struct iw_fault *why)
+static int tcp_set_cc(struct iw_stream *l, const char *name, struct iw_fault *why)
 {
 	return iw_tcp_set_cc(l->fd, name, why);
 }
 
-static void tcp_facts(struct iw_llp *l, struct iw_llp_facts *out)
+static void tcp_facts(struct iw_stream *l, struct iw_llp_facts *out)
 {
 	uint64_t taken = tcp_of(l)->taken, unacked;
 	struct tcp_info info = { 0 };
@@ -569,7 +552,7 @@ static void drain(int fd)
 			return;
 }
 
-static void tcp_close(struct iw_llp *l, bool abort)
+static void tcp_close(struct iw_stream *l, bool abort)
 {
 	static const struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
 	struct tcp *t = tcp_of(l);
@@ -593,9 +576,21 @@ static void tcp_close(struct iw_llp *l, bool abort)
 	free(t);
 }
 
-const struct iw_llp_ops iw_llp_tcp_ops = {
+void iw_stream_ends(const struct iw_stream *s, struct iw_llp_ends *out)
+{
+	*out = (struct iw_llp_ends){
+		.transport = s->ops->name,
+		.local_port = s->local_port,
+		.emss = s->emss,
+		.sends = s->sends,
+		.recvs = s->recvs,
+	};
+	memcpy(out->local, s->local, sizeof(out->local));
+	memcpy(out->peer, s->peer, sizeof(out->peer));
+}
+
+const struct iw_stream_ops iw_stream_tcp_ops = {
 	.name = "tcp",
-	.traits = IW_LLP_STREAM,
 	.open = tcp_open,
 	.accept = tcp_accept,
 	.recv = tcp_recv,
@@ -604,7 +599,6 @@ const struct iw_llp_ops iw_llp_tcp_ops = {
 	.hold_short = tcp_hold_short,
 	.unacked = tcp_unacked,
 	.shutdown = tcp_shutdown,
-	.next_notice = tcp_next_notice,
 	.refresh = tcp_refresh,
 	.connected = tcp_connected,
 	.try_next = tcp_try_next,

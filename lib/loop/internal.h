@@ -13,7 +13,15 @@
 #include "util/list.h"
 #include "util/num.h"
 
-enum watch_kind { WATCH_LINK, WATCH_GATE, WATCH_DOCK, WATCH_WAKE, WATCH_KICK, WATCH_TIMER };
+enum watch_kind {
+	WATCH_STREAM,
+	WATCH_SESSION, /* has a timer only */
+	WATCH_LISTENER,
+	WATCH_PORT,
+	WATCH_WAKE,
+	WATCH_KICK,
+	WATCH_TIMER,
+};
 
 /*
  * Part of each watched object: epoll reports its address for the descriptor, and the heap has its
@@ -42,14 +50,14 @@ struct iw_loop {
 	const struct iw_mem *mem;
 	int epoll;
 	struct iw_heap timers;
-	struct iw_list kicked; /* links to serve at the next flush */
-	struct iw_list news, gate_news;
-	struct iw_list docks, dirty; /* all ports; those that may have pending output */
+	struct iw_list kicked; /* conns to serve at the next flush */
+	struct iw_list news, listener_news;
+	struct iw_list ports, dirty; /* all ports; those that may have pending output */
 	struct iw_pool txbufs, spill;
 	uint8_t *scratch;
 	struct loans loans;
-	unsigned links, gates;
-	unsigned sockets; /* links with a socket of their own */
+	unsigned conns, listeners;
+	unsigned streams; /* connections with a socket of their own */
 	unsigned knowing; /* ports with a stag operation */
 	unsigned ringed;  /* ports over rings in memory, which have a peek operation */
 	bool awake;       /* the loop polls these rings, and their input does not wake it */
@@ -57,6 +65,7 @@ struct iw_loop {
 
 	/* The link or port whose input was all that the last wait found; NULL: none. */
 	struct watch *hot;
+	bool hot_ends;       /* a connection or port was added: the next wait is in epoll */
 	unsigned unwoken;    /* waits with such a result since the wake descriptor was readable */
 	uint64_t polled_at;  /* when epoll_wait last returned */
 	uint64_t flushed_at; /* time of the flush before this wait; 0: no link was kicked */
@@ -68,20 +77,20 @@ struct iw_loop {
 	int timer_fd;
 	uint64_t timer_at; /* when it fires; IW_TIME_NEVER: not armed */
 	/*
-	 * An eventfd in the epoll set, for the program's own event loop: readable while links are
-	 * kicked. -1 before the first iw_bell_open.
+	 * An eventfd in the epoll set, for the program's own event loop: readable while conns are
+	 * kicked. -1 before the first iw_loop_wakeup_open.
 	 */
 	int kick_fd;
-	bool kick_rings; /* kick_fd is readable */
+	bool kick_set; /* kick_fd is readable */
 };
 
-/* A port of a message transport in the loop. */
-struct iw_dock {
+/* A port of the session transport in the loop. */
+struct iw_loop_port {
 	struct watch watch;
 	struct iw_loop *loop;
-	struct iw_port *port;
-	struct iw_gate *gate; /* the listener on it; NULL: none, or closed */
-	struct iw_list all, dirty, trunks;
+	struct iw_port *llp;            /* owned */
+	struct port_listener *listener; /* the listener on it; NULL: none, or closed */
+	struct iw_list all, dirty, assocs;
 	struct iw_list touched;  /* associations that changed since the last flush */
 	struct iw_unused unused; /* associations without an open session */
 	uint64_t charge_at;      /* the next reading of their memory, or IW_TIME_NEVER */
@@ -92,72 +101,86 @@ struct iw_dock {
 };
 
 /* An association on a port. */
-struct iw_trunk {
-	struct iw_dock *dock;
+struct iw_loop_assoc {
+	struct iw_loop_port *port;
 	struct iw_list all, touched;
-	struct iw_assoc *assoc; /* NULL: it has ended */
+	struct iw_assoc *llp; /* NULL: it has ended */
 	struct iw_sctpmap *map;
-	struct iw_list links;   /* its connections */
-	struct iw_list asked;   /* requested sessions that iw_gate_next_session has not returned */
-	struct iw_list waiting; /* links with pending messages that the port did not take */
+	struct iw_list sessions;  /* its connections */
+	struct iw_list requested; /* sessions that iw_loop_listener_next_session has not returned */
+	struct iw_list waiting;   /* sessions with pending messages that the port did not take */
 	struct iw_unused_entry unused;
 	uint64_t charge_from; /* while it is in unused: its memory is not charged before */
-	uint32_t open;        /* links whose sessions this end has accepted */
+	uint32_t open;        /* sessions that this end has accepted */
 	bool served;          /* such a session existed */
 	bool active, blocked;
-	bool leaving;       /* its shutdown has begun */
-	size_t held;        /* octets, as last reported to the port */
-	struct iw_llp face; /* the transport as its links show it */
+	bool leaving;            /* its shutdown has begun */
+	size_t held;             /* octets, as last reported to the port */
+	struct iw_llp_ends ends; /* also after it has ended */
 };
 
 /* A session that a peer has requested from a listener. */
-struct asked {
-	struct iw_list of_trunk, of_gate;
-	struct iw_trunk *trunk;
+struct session_request {
+	struct iw_list of_assoc, of_listener;
+	struct iw_loop_assoc *assoc;
 	struct iw_dss *session;
 };
 
-struct iw_link {
-	struct watch watch;
-	struct iw_loop *loop;
-	struct iw_llp *llp;
-	struct iw_conn *conn;
-	void *owner;
-	struct iw_trunk *trunk; /* its association, whose face is llp; NULL: over a stream */
-	uint16_t stream;        /* of its session on the association */
-	struct iw_list on_trunk, waiting;
-	bool accepted; /* this end has accepted its session */
-	struct iw_list kicked, news;
-	uint32_t armed; /* epoll events watched for */
-	bool watched;   /* the descriptor is in the epoll set */
-	bool direct;    /* not in the epoll set, because the wait is in the socket */
-	bool connecting;
-	bool blocked; /* the socket is full: wait for EPOLLOUT */
-	uint64_t
-		unacked; /* then: the octets in it that the peer has not acknowledged, at the last look */
-	bool deaf;    /* it hung up while conn wants no input: not watched until conn wants some */
-	bool holding; /* the transport holds back segments that are not full */
-	bool tx_dead; /* sending failed (send_why); octets that have arrived are still read */
-	uint64_t attempt_at; /* connecting: when the attempt at this address is given up */
-	uint64_t rest_until; /* out of memory: no reads and no sends before; 0: not resting */
-	uint64_t emss_at;    /* when the EMSS was last read */
-	struct iw_fault send_why;
+/* The operations of a kind of connection. */
+struct conn_ops {
+	/* Sends what is pending; called by the flush after a kick. */
+	void (*serve)(struct iw_loop_conn *k, uint64_t now);
+	/* The timer has fired: serves expired deadlines and sets it anew. */
+	void (*timer)(struct iw_loop_conn *k, uint64_t now);
+	/* Closes the transport (abort: resets it), and frees k. */
+	void (*free)(struct iw_loop_conn *k, bool abort);
+	void (*ends)(struct iw_loop_conn *k, struct iw_llp_ends *out);
+	void (*facts)(struct iw_loop_conn *k, struct iw_llp_facts *out);
+	int (*set_cc)(struct iw_loop_conn *k, const char *name, struct iw_fault *why);
+	/* Of a session, else NULL. As iw_loop_conn_accepted, _memory, _assoc. */
+	void (*accepted)(struct iw_loop_conn *k);
+	size_t (*memory)(struct iw_loop_conn *k);
+	struct iw_loop_assoc *(*assoc)(struct iw_loop_conn *k);
 };
 
-struct iw_gate {
-	struct watch watch;
+/* A connection in the loop: the part that both kinds have (stream.c, session.c). */
+struct iw_loop_conn {
+	const struct conn_ops *ops;
+	struct watch watch; /* its deadline; of a stream the socket too */
 	struct iw_loop *loop;
-	struct iw_llp *llp;   /* on a port: face */
-	struct iw_dock *dock; /* its port; NULL: over a stream */
-	struct iw_sctpmap_cfg map_cfg;
-	struct iw_list asked;
+	struct iw_conn *conn; /* borrowed */
+	void *owner;
+	struct iw_list kicked, news;
+	bool connecting;
+};
+
+/* A connection over a session of an association. */
+struct session_conn {
+	struct iw_loop_conn lc;
+	struct iw_loop_assoc *assoc;
+	uint16_t stream; /* of its session on the association */
+	bool accepted;   /* this end has accepted its session */
+	struct iw_list on_assoc, waiting;
+};
+
+struct listener_ops;
+/* A listener in the loop: the part that both kinds have. */
+struct iw_loop_listener {
+	const struct listener_ops *ops;
+	struct iw_loop *loop;
 	void *owner;
 	struct iw_list news;
-	bool watched;
-	struct iw_llp face;
 };
 
-/* loop.c */
+/* A listener on a port. */
+struct port_listener {
+	struct iw_loop_listener base;
+	struct iw_loop_port *port;
+	struct iw_sctpmap_cfg map_cfg; /* for each of its associations */
+	struct iw_list requested;
+};
+
+/* watch.c */
 /*
  * "Never", for a timer. A timer stays in the heap for the life of its object, so that moving it
  * cannot fail.
@@ -166,71 +189,128 @@ struct iw_gate {
 IW_MUST_CHECK int iw_loop_add_timer(struct iw_loop *l, struct watch *w, uint64_t at,
 				    struct iw_fault *why);
 void iw_loop_set_timer(struct iw_loop *l, struct watch *w, uint64_t at);
-/* Ends the waits in one socket (hot): its link or port returns to the epoll set. */
-void iw_loop_cool_down(struct iw_loop *l);
-/* Arms the timer for the nearest deadline if a bell has been opened. */
-void iw_loop_time_bells(struct iw_loop *l);
+/* Arms the timer for the nearest deadline if a wake-up has been opened. */
+void iw_loop_arm_timer(struct iw_loop *l);
+void iw_loop_arm_timer_at(struct iw_loop *l, uint64_t at);
 /* Appends n to the list unless n is in it. */
 void iw_loop_note(struct iw_list *head, struct iw_list *n);
-void iw_loop_kick_bell(struct iw_loop *l);
 /* Adds fd to the epoll set (add), or changes the events that it is watched for. IW_E_OS. */
 IW_MUST_CHECK int iw_loop_watch(struct iw_loop *l, int fd, uint32_t events, struct watch *w,
 				bool add, struct iw_fault *why);
 void iw_loop_unwatch(struct iw_loop *l, int fd);
+/* The wake-ups of the program become readable, until the next flush. */
+void iw_loop_kick_wakeup(struct iw_loop *l);
+/* Reads an eventfd or timerfd, so that it is not readable; sets an eventfd, so that it is. */
+void iw_loop_drain(int fd);
+void iw_loop_set_eventfd(int fd);
 
-/* link.c */
+/* conn.c */
+void iw_loop_conn_init(struct iw_loop_conn *k, const struct conn_ops *ops, enum watch_kind kind,
+		       struct iw_loop *l, struct iw_conn *conn, void *owner);
+/* conn is closed. */
+bool iw_loop_conn_over(const struct iw_loop_conn *k);
+/* The timer of k is for the deadline of conn, or for at if that is earlier; always after now. */
+IW_MUST_CHECK int iw_loop_conn_add_timer(struct iw_loop_conn *k, uint64_t at, uint64_t now,
+					 struct iw_fault *why);
+void iw_loop_conn_set_timer(struct iw_loop_conn *k, uint64_t at, uint64_t now);
+/* After k was served: moves the timer if the deadline is earlier now, and notes that k may have news. */
+void iw_loop_conn_settle(struct iw_loop_conn *k, uint64_t at, uint64_t now);
+/* IW_E_NOTSUP: congestion control cannot be chosen. */
+int iw_loop_no_cc(const char *cc, const char *transport, struct iw_fault *why);
+
+/* stream.c */
+void iw_loop_stream_ready(struct iw_loop_conn *lc, uint32_t events, uint64_t now);
 /*
- * Waits for octets in the socket, outside the epoll set, and serves k. IW_E_AGAIN: none arrived
- * within some ms; IW_E_CANCELED: a signal ended the wait; else 0.
+ * Waits for octets in the socket, outside the epoll set, and serves the connection. IW_E_AGAIN: none
+ * arrived within some ms; IW_E_CANCELED: a signal ended the wait; else 0.
  */
-int iw_link_wait(struct iw_link *k, uint64_t now);
+int iw_loop_stream_wait(struct iw_loop_conn *lc, uint64_t now);
 /* Ends such waits: puts the socket back into the epoll set. */
-void iw_link_leave(struct iw_link *k);
-/* True if k waits only for input, and its transport can wait in the socket. */
-bool iw_link_can_wait(const struct iw_link *k);
-void iw_link_ready(struct iw_link *k, uint32_t events, uint64_t now);
-void iw_link_serve(struct iw_link *k, uint64_t now); /* kicked */
-void iw_link_timer(struct iw_link *k, uint64_t now);
+void iw_loop_stream_leave(struct iw_loop_conn *lc);
+/* True if it waits only for input, and its transport can wait in the socket. */
+bool iw_loop_stream_can_wait(struct iw_loop_conn *lc);
 
-/* dock.c */
+/* session.c */
+/*
+ * Reports to the port which DDP stream uses the session's SCTP stream, and so which STags are valid
+ * there (on); or that none does.
+ */
+void iw_loop_session_report(const struct session_conn *k, bool on);
+/*
+ * Passes a message to the connection. A Send in it may stay in the port's memory, as a loan. If it
+ * is shorter than LEND_MIN, copying costs less than lending the packet.
+ */
+void iw_loop_session_arrived(struct session_conn *k, const struct iw_port_msg *m, uint64_t now);
+
+/* assoc.c */
+IW_MUST_CHECK int iw_loop_assoc_new(struct iw_loop_assoc **out, struct iw_loop_port *d,
+				    const struct iw_sctpmap_cfg *cfg, struct iw_fault *why);
+void iw_loop_assoc_free(struct iw_loop_assoc *t);
+/* It may have something to send, or may have to end: the next flush checks it. */
+void iw_loop_assoc_touch(struct iw_loop_assoc *t);
+/* The memory of the association, without its accepted sessions. */
+size_t iw_loop_assoc_memory(const struct iw_loop_assoc *t);
+void iw_loop_assoc_note_facts(struct iw_loop_assoc *t);
+void iw_loop_assoc_ends(const struct iw_loop_assoc *t, struct iw_llp_ends *out);
+void iw_loop_assoc_facts(const struct iw_loop_assoc *t, struct iw_llp_facts *out);
+int iw_loop_assoc_set_cc(struct iw_loop_assoc *t, const char *name, struct iw_fault *why);
+/* The association has ended, or must not be used: reports that to all its connections. */
+void iw_loop_assoc_lost(struct iw_loop_assoc *t, const struct iw_fault *why, uint64_t now);
+/* Shuts it down (RFC 9260 9.2). Sessions that the peer begins later are ignored. */
+void iw_loop_assoc_shut_down(struct iw_loop_assoc *t, uint64_t now);
+/* The port takes messages again: kicks the sessions that have some. */
+void iw_loop_assoc_kick_waiting(struct iw_loop_assoc *t);
+/* True unless the SCTP stream of k belongs to another connection by now. */
+bool iw_loop_assoc_is_of(const struct iw_loop_assoc *t, const struct session_conn *k);
+/* As iw_loop_listener_next_session. */
+bool iw_loop_assoc_next_request(struct port_listener *g, struct iw_loop_assoc **assoc,
+				struct iw_dss **session);
+void iw_loop_assoc_take_msg(const struct iw_port_msg *m, uint64_t now);
+void iw_loop_assoc_take_event(struct iw_loop_port *d, const struct iw_assoc_event *ev,
+			      uint64_t now);
+void iw_loop_assoc_send_control(struct iw_loop_assoc *t, uint64_t now);
+/* Call it before output, so that the next SACK advertises the right window. */
+void iw_loop_assoc_report_held(struct iw_loop_assoc *t);
+
+/* unused.c */
+/* The sessions of t have changed: it gets a deadline, or ends, if none is open. */
+void iw_loop_unused_check(struct iw_loop_assoc *t, uint64_t now);
+/* Ends associations whose deadline has passed; and those above the limit of memory. */
+void iw_loop_unused_expire(struct iw_loop_port *d, uint64_t now);
+void iw_loop_unused_charge(struct iw_loop_port *d, uint64_t now);
+/* As iw_loop_listener_memory, iw_loop_listener_limit_unused. */
+size_t iw_loop_port_memory(const struct iw_loop_port *d);
+void iw_loop_port_limit_unused(struct iw_loop_port *d, size_t octets);
+
+/* port.c */
 /* unused_ns: as in struct iw_sctpmap_cfg. */
-IW_MUST_CHECK int iw_dock_new(struct iw_dock **out, struct iw_loop *l, struct iw_port *port,
-			      uint64_t unused_ns, struct iw_fault *why);
+IW_MUST_CHECK int iw_loop_port_new(struct iw_loop_port **out, struct iw_loop *l,
+				   struct iw_port *port, uint64_t unused_ns, struct iw_fault *why);
 /*
  * Shuts down every association once both ends have sent the last message of each session, and waits
  * up to 3 s in all for the peers to confirm.
  */
-void iw_docks_part(struct iw_loop *l);
+void iw_loop_ports_shut_down(struct iw_loop *l);
 /* The listener on d is closed: its associations without an open session are shut down. */
-void iw_dock_close_gate(struct iw_dock *d);
-/* Frees d and its associations, which must have no links. Aborts those that are still up. */
-void iw_dock_free(struct iw_dock *d);
-/* As iw_gate_memory, iw_gate_limit_unused. */
-size_t iw_dock_memory(const struct iw_dock *d);
-void iw_dock_limit_unused(struct iw_dock *d, size_t octets);
-void iw_dock_ready(struct iw_dock *d, uint64_t now);
-/* As iw_link_wait, iw_link_leave, iw_link_can_wait. */
-int iw_dock_wait(struct iw_dock *d);
-void iw_dock_leave(struct iw_dock *d);
-bool iw_dock_can_wait(const struct iw_dock *d);
-void iw_dock_timer(struct iw_dock *d, uint64_t now);
+void iw_loop_port_close_listener(struct iw_loop_port *d);
+/* Frees d and its associations, which must have no sessions. Aborts those that are still up. */
+void iw_loop_port_free(struct iw_loop_port *d);
+void iw_loop_port_ready(struct iw_loop_port *d, uint64_t now);
+/* As iw_loop_stream_wait, iw_loop_stream_leave, iw_loop_stream_can_wait. */
+int iw_loop_port_wait(struct iw_loop_port *d);
+void iw_loop_port_leave(struct iw_loop_port *d);
+bool iw_loop_port_can_wait(const struct iw_loop_port *d);
+void iw_loop_port_timer(struct iw_loop_port *d, uint64_t now);
 /*
  * Sends the pending output of all marked ports, then frees those without a listener and without
  * associations.
  */
-void iw_dock_flush_all(struct iw_loop *l, uint64_t now);
-/* Marks d for iw_dock_flush_all. */
-void iw_dock_mark(struct iw_dock *d);
-/* Copies the port's counts of system calls to the face of t. */
-void iw_trunk_count(struct iw_trunk *t);
-void iw_trunk_free(struct iw_trunk *t);
-void iw_trunk_add(struct iw_trunk *t, struct iw_link *k);
-/* True: the association was not established within @waited ns, and *why names its peer. */
-bool iw_trunk_no_answer(const struct iw_trunk *t, uint64_t waited, struct iw_fault *why);
-void iw_trunk_remove(struct iw_link *k);
-void iw_trunk_serve(struct iw_link *k, uint64_t now);
-void iw_trunk_facts(const struct iw_trunk *t, struct iw_llp_facts *out);
-int iw_trunk_set_cc(struct iw_trunk *t, const char *name, struct iw_fault *why);
+void iw_loop_port_flush_all(struct iw_loop *l, uint64_t now);
+/* Marks d for iw_loop_port_flush_all. */
+static inline void iw_loop_port_mark(struct iw_loop_port *d)
+{
+	iw_loop_note(&d->loop->dirty, &d->dirty);
+}
 
 /* loan.c */
 /* Reserves n slots for a port while it is open. */
@@ -261,15 +341,14 @@ enum iw_ring_turn iw_loop_turn_rings(struct iw_loop *l, uint64_t until);
 bool iw_loop_rest(struct iw_loop *l);
 
 /* loop.c */
+/* Ends the waits in one socket (hot): its connection or port returns to the epoll set. */
+void iw_loop_cool_down(struct iw_loop *l);
 uint64_t iw_loop_wait_end(const struct iw_loop *l, uint64_t until);
 bool iw_loop_look_round_due(const struct iw_loop *l, uint64_t now);
 bool iw_loop_fire_timers(struct iw_loop *l, uint64_t now);
 
-/* gate.c */
-void iw_gate_ready(struct iw_gate *g);
-void iw_gate_timer(struct iw_gate *g);
-
-/* bell.c */
-void iw_loop_drain(int fd);
+/* listener.c: of a stream listener */
+void iw_loop_listener_ready(struct watch *w);
+void iw_loop_listener_timer(struct watch *w);
 
 #endif

@@ -43,8 +43,8 @@ int iw_loop_new(struct iw_loop **out, const struct iw_mem *mem, struct iw_fault 
 	l->timer.kind = WATCH_TIMER;
 	iw_list_init(&l->kicked);
 	iw_list_init(&l->news);
-	iw_list_init(&l->gate_news);
-	iw_list_init(&l->docks);
+	iw_list_init(&l->listener_news);
+	iw_list_init(&l->ports);
 	iw_list_init(&l->dirty);
 	iw_heap_init(&l->timers, mem);
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -83,9 +83,10 @@ void iw_loop_free(struct iw_loop *l)
 {
 	if (!l)
 		return;
-	iw_docks_part(l);
-	while (iw_list_first(&l->docks))
-		iw_dock_free(iw_container_of(iw_list_first(&l->docks), struct iw_dock, all));
+	iw_loop_ports_shut_down(l);
+	while (iw_list_first(&l->ports))
+		iw_loop_port_free(
+			iw_container_of(iw_list_first(&l->ports), struct iw_loop_port, all));
 	iw_loop_loans_free(l);
 	iw_pool_fini(&l->txbufs);
 	iw_pool_fini(&l->spill);
@@ -106,75 +107,6 @@ struct iw_pool *iw_loop_txbufs(struct iw_loop *l)
 struct iw_pool *iw_loop_spill(struct iw_loop *l)
 {
 	return &l->spill;
-}
-
-/* ---------------------------------------------------------------- for the room's other files */
-
-/*
- * The timer may fire earlier, never later: one that was armed for another wait stays as it is, and
- * firing for nothing once is cheaper than being set for each wait.
- */
-static void arm_timer(struct iw_loop *l, uint64_t at)
-{
-	struct itimerspec ts = { .it_value = { .tv_sec = (time_t)(at / 1000000000u),
-					       .tv_nsec = (long)(at % 1000000000u) } };
-
-	if (l->timer_at <= at)
-		return;
-	l->timer_at = at;
-	l->waits++;
-	/*
-	 * It fails for bad numbers only; all-zero would disarm it, but that moment has long passed.
-	 */
-	(void)timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &ts, NULL);
-}
-
-void iw_loop_time_bells(struct iw_loop *l)
-{
-	const struct iw_timer *first = iw_heap_first(&l->timers);
-
-	if (l->kick_fd >= 0 && first && first->at < FAR_AWAY)
-		arm_timer(l, first->at);
-}
-
-int iw_loop_add_timer(struct iw_loop *l, struct watch *w, uint64_t at, struct iw_fault *why)
-{
-	if (iw_heap_set(&l->timers, &w->timer, IW_MIN(at, FAR_AWAY)) != 0)
-		return iw_fail(why, IW_E_NOMEM, "loop: no memory for a timer");
-	iw_loop_time_bells(l);
-	return 0;
-}
-
-void iw_loop_set_timer(struct iw_loop *l, struct watch *w, uint64_t at)
-{
-	/* Moving what is in the heap cannot fail. */
-	if (iw_heap_set(&l->timers, &w->timer, IW_MIN(at, FAR_AWAY)) == 0)
-		iw_loop_time_bells(l);
-}
-
-void iw_loop_note(struct iw_list *head, struct iw_list *n)
-{
-	if (iw_list_empty(n))
-		iw_list_add_tail(head, n);
-}
-
-int iw_loop_watch(struct iw_loop *l, int fd, uint32_t events, struct watch *w, bool add,
-		  struct iw_fault *why)
-{
-	struct epoll_event ev = { .events = events, .data.ptr = w };
-
-	l->waits++;
-	if (epoll_ctl(l->epoll, add ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &ev) == 0)
-		return 0;
-	return iw_os_fail(why, errno, "loop: watch a descriptor");
-}
-
-void iw_loop_unwatch(struct iw_loop *l, int fd)
-{
-	struct epoll_event ignored = { 0 };
-
-	/* It fails only for a descriptor that is not in the set. */
-	(void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, fd, &ignored);
 }
 
 int iw_loop_wake_fd(struct iw_loop *l, int fd, struct iw_fault *why)
@@ -201,16 +133,17 @@ uint64_t iw_loop_waits(const struct iw_loop *l)
 void iw_loop_flush(struct iw_loop *l)
 {
 	struct iw_list *n, batch;
+	struct iw_loop_conn *k;
 
 	l->flushed_at = 0;
 	if (iw_list_empty(&l->kicked)) {
 		if (iw_unlikely(!iw_list_empty(&l->dirty)))
-			iw_dock_flush_all(l, iw_os_now());
+			iw_loop_port_flush_all(l, iw_os_now());
 		return;
 	}
 	l->flushed_at = iw_os_now();
 	/*
-	 * The links of this turn: one that is kicked again, because its budget was not enough, has
+	 * The conns of this turn: one that is kicked again, because its budget was not enough, has
 	 * its turn after the sockets'.
 	 */
 	batch = l->kicked;
@@ -219,13 +152,14 @@ void iw_loop_flush(struct iw_loop *l)
 	iw_list_init(&l->kicked);
 	while ((n = iw_list_first(&batch))) {
 		iw_list_del(n);
-		iw_link_serve(iw_container_of(n, struct iw_link, kicked), l->flushed_at);
+		k = iw_container_of(n, struct iw_loop_conn, kicked);
+		k->ops->serve(k, l->flushed_at);
 	}
 	if (iw_unlikely(!iw_list_empty(&l->dirty)))
-		iw_dock_flush_all(l, l->flushed_at);
-	if (l->kick_rings && iw_list_empty(&l->kicked)) {
+		iw_loop_port_flush_all(l, l->flushed_at);
+	if (l->kick_set && iw_list_empty(&l->kicked)) {
 		iw_loop_drain(l->kick_fd);
-		l->kick_rings = false;
+		l->kick_set = false;
 	}
 }
 
@@ -235,7 +169,7 @@ uint64_t iw_loop_wait_end(const struct iw_loop *l, uint64_t until)
 	const struct iw_timer *first = iw_heap_first(&l->timers);
 
 	if (!iw_list_empty(&l->kicked) || !iw_list_empty(&l->news) ||
-	    !iw_list_empty(&l->gate_news) || !iw_list_empty(&l->dirty))
+	    !iw_list_empty(&l->listener_news) || !iw_list_empty(&l->dirty))
 		return 0;
 	return first && first->at < until ? first->at : until;
 }
@@ -271,9 +205,14 @@ static int poll_until(struct iw_loop *l, struct epoll_event *ev, uint64_t until,
 	if (until < FAR_AWAY) {
 		if (until <= now + SHORT_WAIT_NS)
 			return poll_for(l, ev, until > now ? until - now : 0);
-		arm_timer(l, until);
+		iw_loop_arm_timer_at(l, until);
 	}
 	return epoll_wait(l->epoll, ev, EVENTS, -1);
+}
+
+static void conn_timer(struct iw_loop_conn *k, uint64_t now)
+{
+	k->ops->timer(k, now);
 }
 
 bool iw_loop_fire_timers(struct iw_loop *l, uint64_t now)
@@ -284,16 +223,16 @@ bool iw_loop_fire_timers(struct iw_loop *l, uint64_t now)
 	while ((t = iw_heap_first(&l->timers)) && t->at <= now) {
 		struct watch *w = iw_container_of(t, struct watch, timer);
 
-		/* Both move it beyond now. */
-		if (w->kind == WATCH_GATE)
-			iw_gate_timer(iw_container_of(w, struct iw_gate, watch));
-		else if (w->kind == WATCH_DOCK)
-			iw_dock_timer(iw_container_of(w, struct iw_dock, watch), now);
+		/* Each moves it beyond now. */
+		if (w->kind == WATCH_LISTENER)
+			iw_loop_listener_timer(w);
+		else if (w->kind == WATCH_PORT)
+			iw_loop_port_timer(iw_container_of(w, struct iw_loop_port, watch), now);
 		else
-			iw_link_timer(iw_container_of(w, struct iw_link, watch), now);
+			conn_timer(iw_container_of(w, struct iw_loop_conn, watch), now);
 		fired = true;
 	}
-	iw_loop_time_bells(l);
+	iw_loop_arm_timer(l);
 	return fired;
 }
 
@@ -302,14 +241,17 @@ static int serve(struct iw_loop *l, const struct epoll_event *ev, uint64_t now)
 	struct watch *w = ev->data.ptr;
 
 	switch (w->kind) {
-	case WATCH_LINK:
-		iw_link_ready(iw_container_of(w, struct iw_link, watch), ev->events, now);
+	case WATCH_STREAM:
+		iw_loop_stream_ready(iw_container_of(w, struct iw_loop_conn, watch), ev->events,
+				     now);
 		return 0;
-	case WATCH_GATE:
-		iw_gate_ready(iw_container_of(w, struct iw_gate, watch));
+	case WATCH_LISTENER:
+		iw_loop_listener_ready(w);
 		return 0;
-	case WATCH_DOCK:
-		iw_dock_ready(iw_container_of(w, struct iw_dock, watch), now);
+	case WATCH_PORT:
+		iw_loop_port_ready(iw_container_of(w, struct iw_loop_port, watch), now);
+		return 0;
+	case WATCH_SESSION: /* it has a timer only */
 		return 0;
 	case WATCH_WAKE:
 		l->unwoken = 0;
@@ -331,20 +273,20 @@ static struct watch *only_one(const struct epoll_event *ev, int n)
 	return n == 1 ? ev->data.ptr : NULL;
 }
 
-static struct iw_link *hot_link(const struct iw_loop *l)
+static struct iw_loop_conn *hot_conn(const struct iw_loop *l)
 {
-	return iw_container_of(l->hot, struct iw_link, watch);
+	return iw_container_of(l->hot, struct iw_loop_conn, watch);
 }
 
-static struct iw_dock *hot_dock(const struct iw_loop *l)
+static struct iw_loop_port *hot_port(const struct iw_loop *l)
 {
-	return iw_container_of(l->hot, struct iw_dock, watch);
+	return iw_container_of(l->hot, struct iw_loop_port, watch);
 }
 
 /*
  * The way of a ping-pong over one connection. Blocking in the socket wakes up sooner than blocking
  * in epoll and then reading, by a tenth of the whole latency. So where the only link's octets were
- * all that the last wait found, or those of the only port on which all links are, the next wait is
+ * all that the last wait found, or those of the only port on which all conns are, the next wait is
  * for them. Everything else (a listener, the wake descriptor) is looked at each ms, and when nothing
  * came in the few that such a read waits. A program that is woken often by the wake descriptor
  * (because its threads work for it) would be delayed each time: it gets no waits of this kind.
@@ -353,9 +295,10 @@ static bool hot_one_alone(const struct iw_loop *l)
 {
 	if (!l->hot || l->kick_fd >= 0)
 		return false;
-	if (l->hot->kind == WATCH_LINK)
-		return l->links == 1 && iw_link_can_wait(hot_link(l));
-	return l->sockets == 0 && l->docks.next == l->docks.prev && iw_dock_can_wait(hot_dock(l));
+	if (l->hot->kind == WATCH_STREAM)
+		return l->conns == 1 && iw_loop_stream_can_wait(hot_conn(l));
+	return l->streams == 0 && l->ports.next == l->ports.prev &&
+	       iw_loop_port_can_wait(hot_port(l));
 }
 
 bool iw_loop_look_round_due(const struct iw_loop *l, uint64_t now)
@@ -368,20 +311,21 @@ void iw_loop_cool_down(struct iw_loop *l)
 	struct watch *hot = l->hot;
 
 	l->hot = NULL;
-	if (hot && hot->kind == WATCH_LINK)
-		iw_link_leave(iw_container_of(hot, struct iw_link, watch));
+	l->hot_ends = false;
+	if (hot && hot->kind == WATCH_STREAM)
+		iw_loop_stream_leave(iw_container_of(hot, struct iw_loop_conn, watch));
 	else if (hot)
-		iw_dock_leave(iw_container_of(hot, struct iw_dock, watch));
+		iw_loop_port_leave(iw_container_of(hot, struct iw_loop_port, watch));
 }
 
 static void hot_one_ready(struct iw_loop *l, uint64_t now)
 {
-	if (l->hot->kind == WATCH_LINK) {
-		iw_link_ready(hot_link(l), EPOLLIN, now);
+	if (l->hot->kind == WATCH_STREAM) {
+		iw_loop_stream_ready(hot_conn(l), EPOLLIN, now);
 		return;
 	}
-	iw_dock_ready(hot_dock(l), now);
-	iw_dock_flush_all(l, now);
+	iw_loop_port_ready(hot_port(l), now);
+	iw_loop_port_flush_all(l, now);
 }
 
 /* Serves the hot link or port alone. True: that was all for this turn, and *ret its result. */
@@ -394,8 +338,8 @@ static bool serve_hot_one(struct iw_loop *l, uint64_t end, uint64_t now, int *re
 	}
 	if (iw_loop_look_round_due(l, now) || end < now + HOT_WAIT_NS)
 		return false;
-	*ret = l->hot->kind == WATCH_LINK ? iw_link_wait(hot_link(l), now)
-					  : iw_dock_wait(hot_dock(l));
+	*ret = l->hot->kind == WATCH_STREAM ? iw_loop_stream_wait(hot_conn(l), now)
+					    : iw_loop_port_wait(hot_port(l));
 	if (*ret == IW_E_AGAIN)
 		return false;
 	if (*ret == IW_E_CANCELED)
@@ -415,7 +359,7 @@ static int look_round(struct iw_loop *l, struct epoll_event *ev, uint64_t end, u
 	if (n > 0) {
 		iw_loop_cool_down(l);
 		one = only_one(ev, n);
-		if (one && (one->kind == WATCH_LINK || one->kind == WATCH_DOCK) &&
+		if (one && (one->kind == WATCH_STREAM || one->kind == WATCH_PORT) &&
 		    ev->events == EPOLLIN && ++l->unwoken > HOT_AFTER)
 			l->hot = one;
 	}
@@ -434,6 +378,8 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 	 * Who posts and polls in turn has just been served; the sockets are looked at when it is
 	 * time, or when there is nothing else to do.
 	 */
+	if (l->hot_ends)
+		iw_loop_cool_down(l);
 	if (until == 0 && l->flushed_at && l->ringed == 0 &&
 	    !iw_loop_look_round_due(l, l->flushed_at))
 		return 0;
@@ -470,27 +416,27 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 			early = false;
 		/* What arrived is acknowledged, what waited for room goes. */
 		if (iw_unlikely(!iw_list_empty(&l->dirty)))
-			iw_dock_flush_all(l, now);
+			iw_loop_port_flush_all(l, now);
 	} while (early);
 	return ret;
 }
 
-struct iw_link *iw_loop_next_link(struct iw_loop *l)
+struct iw_loop_conn *iw_loop_next_conn(struct iw_loop *l)
 {
 	struct iw_list *n = iw_list_first(&l->news);
 
 	if (!n)
 		return NULL;
 	iw_list_del(n);
-	return iw_container_of(n, struct iw_link, news);
+	return iw_container_of(n, struct iw_loop_conn, news);
 }
 
-struct iw_gate *iw_loop_next_gate(struct iw_loop *l)
+struct iw_loop_listener *iw_loop_next_listener(struct iw_loop *l)
 {
-	struct iw_list *n = iw_list_first(&l->gate_news);
+	struct iw_list *n = iw_list_first(&l->listener_news);
 
 	if (!n)
 		return NULL;
 	iw_list_del(n);
-	return iw_container_of(n, struct iw_gate, news);
+	return iw_container_of(n, struct iw_loop_listener, news);
 }

@@ -4,14 +4,14 @@
  *
  * Job: when a socket is ready, a deadline has passed or work was posted, moves octets between the
  * transport (llp) and the engine (conn). Records which connections have news. Neighbours: lib/verbs
- * creates connections (links) and listeners (gates), takes their news and decides; lib/conn and
+ * creates connections (conns) and listeners (listeners), takes their news and decides; lib/conn and
  * lib/llp do the work. The loop does not know queue pairs or completions.
  * Threads: none, no locks; a loop and everything in it belong to one thread at a time.
  *
  *     iw_loop_flush()      sends what was posted, until the sockets are full
  *     iw_loop_wait()       waits for sockets and deadlines, then serves each one that is ready,
  *                          within its budget
- *     iw_loop_next_link()  returns the connections with news; the loop itself frees none of them
+ *     iw_loop_next_conn()  returns the connections with news; the loop itself frees none of them
  */
 #ifndef IW_LOOP_LOOP_H
 #define IW_LOOP_LOOP_H
@@ -25,13 +25,14 @@
 #include "conn/conn.h"
 #include "llp/llp.h"
 #include "llp/port.h"
+#include "llp/stream.h"
 #include "util/mem.h"
 #include "util/pool.h"
 
 struct iw_loop;
-struct iw_link;  /* a connection in the loop: a conn and its transport */
-struct iw_trunk; /* an association in the loop: it carries connections */
-struct iw_gate;  /* a listener in the loop */
+struct iw_loop_conn;     /* a connection: a conn and its transport */
+struct iw_loop_assoc;    /* an association, which carries connections */
+struct iw_loop_listener; /* a listener */
 
 /*
  * The most octets of one read. All connections of a loop share this memory. A larger buffer does
@@ -44,7 +45,7 @@ struct iw_gate;  /* a listener in the loop */
 /* mem is borrowed for the life of the loop. IW_E_NOMEM, IW_E_OS, IW_E_LIMIT. */
 IW_MUST_CHECK int iw_loop_new(struct iw_loop **out, const struct iw_mem *mem, struct iw_fault *why);
 /*
- * Free every connection and listener, and close every iw_bell, before this call. It blocks for at
+ * Free every connection and listener, and close every iw_loop_wakeup, before this call. It blocks for at
  * most 3 s in all while peers confirm the shutdown of their associations. NULL does nothing.
  */
 void iw_loop_free(struct iw_loop *l);
@@ -69,8 +70,8 @@ IW_MUST_CHECK int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_faul
 uint64_t iw_loop_waits(const struct iw_loop *l);
 
 /* Takes the next connection or listener that may have news since it was taken last. NULL: none. */
-struct iw_link *iw_loop_next_link(struct iw_loop *l);
-struct iw_gate *iw_loop_next_gate(struct iw_loop *l);
+struct iw_loop_conn *iw_loop_next_conn(struct iw_loop *l);
+struct iw_loop_listener *iw_loop_next_listener(struct iw_loop *l);
 
 /* Calls stag of struct iw_port_ops for every port that has it. */
 void iw_loop_stag(struct iw_loop *l, uint32_t stag, uint32_t pd, uint32_t stream, uint64_t expires);
@@ -90,25 +91,34 @@ IW_MUST_CHECK int iw_loop_wake_fd(struct iw_loop *l, int fd, struct iw_fault *wh
 /* ---------------------------------------------------------------- connections */
 
 /*
- * Adds a connection to the loop. The link takes ownership of llp (on failure too); conn and owner
- * are kept until the link is freed. connecting: the transport is still connecting; the link waits,
- * tries its addresses, and gives up at the deadline of conn. IW_E_NOMEM, IW_E_OS.
+ * Adds a connection over a stream transport to the loop, which takes ownership of stream (on failure
+ * too); conn and owner are kept until the connection is freed. connecting: the transport is still
+ * connecting; the loop waits, tries its addresses, and gives up at the deadline of conn.
+ * IW_E_NOMEM, IW_E_OS.
  */
-IW_MUST_CHECK int iw_link_new(struct iw_link **out, struct iw_loop *l, struct iw_llp *llp,
-			      struct iw_conn *conn, void *owner, bool connecting,
-			      struct iw_fault *why);
+IW_MUST_CHECK int iw_loop_stream_new(struct iw_loop_conn **out, struct iw_loop *l,
+				     struct iw_stream *stream, struct iw_conn *conn, void *owner,
+				     bool connecting, struct iw_fault *why);
+/*
+ * Adds a connection over the DDP stream session of conn, on its association t; conn and owner as in
+ * iw_loop_stream_new. IW_E_NOMEM: the caller still owns conn.
+ */
+IW_MUST_CHECK int iw_loop_session_new(struct iw_loop_conn **out, struct iw_loop_assoc *t,
+				      struct iw_conn *conn, void *owner, struct iw_fault *why);
 /* Closes the transport; abort: resets it. The caller owns conn again. NULL does nothing. */
-void iw_link_free(struct iw_link *k, bool abort);
+void iw_loop_conn_free(struct iw_loop_conn *k, bool abort);
 /* Makes the next iw_loop_flush serve k. Call it when work was posted, or conn was changed. */
-void iw_link_kick(struct iw_link *k);
-void *iw_link_owner(const struct iw_link *k);
-void iw_link_set_owner(struct iw_link *k, void *owner);
-const struct iw_llp *iw_link_llp(const struct iw_link *k);
-bool iw_link_connecting(const struct iw_link *k);
+void iw_loop_conn_kick(struct iw_loop_conn *k);
+void *iw_loop_conn_owner(const struct iw_loop_conn *k);
+void iw_loop_conn_set_owner(struct iw_loop_conn *k, void *owner);
+bool iw_loop_conn_connecting(const struct iw_loop_conn *k);
+/* Addresses and counts, as they are now. Makes no system call. */
+void iw_loop_conn_ends(struct iw_loop_conn *k, struct iw_llp_ends *out);
 /* The facts that the transport reports. Makes system calls. */
-void iw_link_facts(const struct iw_link *k, struct iw_llp_facts *out);
-/* As set_cc of struct iw_llp_ops. IW_E_NOTSUP also if the transport has no choice. */
-IW_MUST_CHECK int iw_link_set_cc(struct iw_link *k, const char *name, struct iw_fault *why);
+void iw_loop_conn_facts(struct iw_loop_conn *k, struct iw_llp_facts *out);
+/* As set_cc of struct iw_stream_ops. IW_E_NOTSUP also if the transport has no choice. */
+IW_MUST_CHECK int iw_loop_conn_set_cc(struct iw_loop_conn *k, const char *name,
+				      struct iw_fault *why);
 
 /* ---------------------------------------------------------------- associations */
 
@@ -117,87 +127,85 @@ IW_MUST_CHECK int iw_link_set_cc(struct iw_link *k, const char *name, struct iw_
  * association ends when it has no connection: put one on it before the loop runs. Errors of the
  * port's connect; IW_E_NOMEM, IW_E_OS.
  */
-IW_MUST_CHECK int iw_trunk_connect(struct iw_trunk **out, struct iw_loop *l, struct iw_port *port,
-				   const struct iw_sctpmap_cfg *cfg, struct iw_fault *why);
-/* For creating the conn that iw_link_on puts on the association. */
-struct iw_sctpmap *iw_trunk_map(struct iw_trunk *t);
-/*
- * Puts a connection on the association; conn and owner as in iw_link_new. IW_E_NOMEM: the caller
- * still owns conn.
- */
-IW_MUST_CHECK int iw_link_on(struct iw_link **out, struct iw_trunk *t, struct iw_conn *conn,
-			     void *owner, struct iw_fault *why);
+IW_MUST_CHECK int iw_loop_assoc_connect(struct iw_loop_assoc **out, struct iw_loop *l,
+					struct iw_port *port, const struct iw_sctpmap_cfg *cfg,
+					struct iw_fault *why);
+/* For creating the conn of a session on the association. */
+struct iw_sctpmap *iw_loop_assoc_map(struct iw_loop_assoc *t);
+/* The association in its port; NULL: it has ended, or is not up yet. */
+struct iw_assoc *iw_loop_assoc_llp(const struct iw_loop_assoc *t);
+/* The association of a connection; NULL: it is over a stream. */
+struct iw_loop_assoc *iw_loop_conn_assoc(struct iw_loop_conn *k);
 /*
  * Call it when the conn of k was accepted, before the answer is sent: the port may have to know the
- * DDP stream of the session by then.
+ * DDP stream of the session by then. Does nothing over a stream.
  */
-void iw_link_accepted(struct iw_link *k);
+void iw_loop_conn_accepted(struct iw_loop_conn *k);
 /*
- * Octets that the association holds in addition to the sessions of its accepted links, if this link
- * is the first accepted one; else 0. All links of an association have the same peer.
+ * Octets that the association holds in addition to its accepted sessions, if k is the first
+ * accepted one; else 0. All sessions of an association have the same peer.
  */
-size_t iw_link_memory(const struct iw_link *k);
-/* The association in its port; NULL: it has ended, or is not up yet. */
-struct iw_assoc *iw_trunk_assoc(const struct iw_trunk *t);
-/* The association of a link; NULL: it has a transport of its own. */
-struct iw_trunk *iw_link_trunk(const struct iw_link *k);
+size_t iw_loop_conn_memory(struct iw_loop_conn *k);
 
 /* ---------------------------------------------------------------- listeners */
 
 /*
- * Adds a listening port to the loop. The gate takes ownership of port (on failure too). cfg applies
+ * Adds a listening port to the loop. The listener takes ownership of port (on failure too). cfg applies
  * to each association of the listener.
  */
-IW_MUST_CHECK int iw_gate_new_port(struct iw_gate **out, struct iw_loop *l, struct iw_port *port,
-				   const struct iw_sctpmap_cfg *cfg, void *owner,
-				   struct iw_fault *why);
+IW_MUST_CHECK int iw_loop_listener_new_port(struct iw_loop_listener **out, struct iw_loop *l,
+					    struct iw_port *port, const struct iw_sctpmap_cfg *cfg,
+					    void *owner, struct iw_fault *why);
 /*
  * Takes the next session that a peer has requested; its IW_DSS_REQUEST was not taken yet. The
  * caller must release it or create a conn for it at once. False: none.
  */
-bool iw_gate_next_session(struct iw_gate *g, struct iw_trunk **trunk, struct iw_dss **session);
+bool iw_loop_listener_next_session(struct iw_loop_listener *g, struct iw_loop_assoc **assoc,
+				   struct iw_dss **session);
 
-/* Adds a listener to the loop. The gate takes ownership of llp (on failure too). */
-IW_MUST_CHECK int iw_gate_new(struct iw_gate **out, struct iw_loop *l, struct iw_llp *llp,
-			      void *owner, struct iw_fault *why);
+/* Adds a listener to the loop. The listener takes ownership of stream (on failure too). */
+IW_MUST_CHECK int iw_loop_listener_new(struct iw_loop_listener **out, struct iw_loop *l,
+				       struct iw_stream *stream, void *owner, struct iw_fault *why);
 /* Octets held by the associations of its port on which no session is open; over TCP: 0. */
-size_t iw_gate_memory(const struct iw_gate *g);
+size_t iw_loop_listener_memory(struct iw_loop_listener *g);
 /*
  * Limits these octets; the limit is at least IW_UNUSED_LEAST_BYTES and at most IW_UNUSED_MAX_BYTES.
  * One address of a peer may hold a quarter of it.
  */
-void iw_gate_limit_unused(struct iw_gate *g, size_t octets);
-void iw_gate_free(struct iw_gate *g);
+void iw_loop_listener_limit_unused(struct iw_loop_listener *g, size_t octets);
+void iw_loop_listener_free(struct iw_loop_listener *g);
 /*
  * Accepts the next connection (given). IW_E_AGAIN: none; IW_E_LIMIT: no descriptors or no memory,
- * and iw_gate_rest has been called; others: this connection failed, call again for the next one.
+ * and iw_loop_listener_rest has been called; others: this connection failed, call again for the next one.
  */
-IW_MUST_CHECK int iw_gate_accept(struct iw_gate *g, struct iw_llp **out, struct iw_fault *why);
+IW_MUST_CHECK int iw_loop_listener_accept(struct iw_loop_listener *g, struct iw_stream **out,
+					  struct iw_fault *why);
 /*
- * Does not watch the listener for 100 ms, or until iw_gate_go_on: connections wait in the system's
+ * Does not watch the listener for 100 ms, or until iw_loop_listener_resume: connections wait in the system's
  * queue.
  */
-void iw_gate_rest(struct iw_gate *g);
-void iw_gate_go_on(struct iw_gate *g);
-void *iw_gate_owner(const struct iw_gate *g);
-const struct iw_llp *iw_gate_llp(const struct iw_gate *g);
+void iw_loop_listener_rest(struct iw_loop_listener *g);
+void iw_loop_listener_resume(struct iw_loop_listener *g);
+void *iw_loop_listener_owner(struct iw_loop_listener *g);
+void iw_loop_listener_ends(struct iw_loop_listener *g, struct iw_llp_ends *out);
 
 /* ---------------------------------------------------------------- a program's own event loop */
 
 /*
- * A descriptor for the program's own event loop. It is readable while iw_bell_ring has set it, or
+ * A descriptor for the program's own event loop. It is readable while iw_loop_wakeup_set has set it, or
  * while the loop has something to do: a socket is ready, a deadline has passed, or a connection is
  * kicked. The loop makes system calls for it only after the first one was opened.
  */
-struct iw_bell {
+struct iw_loop_wakeup {
 	struct iw_loop *loop; /* NULL: not open */
 	int fd;               /* the program polls it */
 	int event_fd;
-	bool ringing;
+	bool is_set;
 };
-IW_MUST_CHECK int iw_bell_open(struct iw_bell *b, struct iw_loop *l, struct iw_fault *why);
-void iw_bell_close(struct iw_bell *b);
+IW_MUST_CHECK int iw_loop_wakeup_open(struct iw_loop_wakeup *b, struct iw_loop *l,
+				      struct iw_fault *why);
+void iw_loop_wakeup_close(struct iw_loop_wakeup *b);
 /* Sets (on) or clears it. Does nothing if it is not open, or is in that state already. */
-void iw_bell_ring(struct iw_bell *b, bool on);
+void iw_loop_wakeup_set(struct iw_loop_wakeup *b, bool on);
 
 #endif

@@ -15,17 +15,17 @@
 static void rest(struct iw_loop *l, bool on)
 {
 	l->awake = !on;
-	for (struct iw_list *n = l->docks.next; n != &l->docks; n = n->next) {
-		struct iw_dock *d = iw_container_of(n, struct iw_dock, all);
+	for (struct iw_list *n = l->ports.next; n != &l->ports; n = n->next) {
+		struct iw_loop_port *d = iw_container_of(n, struct iw_loop_port, all);
 
-		if (d->port->ops->peek)
-			d->port->ops->rest(d->port, on);
+		if (d->llp->ops->peek)
+			d->llp->ops->rest(d->llp, on);
 	}
 }
 
-static bool peek(const struct iw_dock *d, uint64_t now)
+static bool peek(const struct iw_loop_port *d, uint64_t now)
 {
-	return d->port->ops->peek && d->port->ops->peek(d->port, now);
+	return d->llp->ops->peek && d->llp->ops->peek(d->llp, now);
 }
 
 bool iw_loop_rest(struct iw_loop *l)
@@ -37,8 +37,8 @@ bool iw_loop_rest(struct iw_loop *l)
 		return true;
 	now = iw_os_now();
 	rest(l, true);
-	for (struct iw_list *n = l->docks.next; n != &l->docks; n = n->next)
-		any |= peek(iw_container_of(n, struct iw_dock, all), now);
+	for (struct iw_list *n = l->ports.next; n != &l->ports; n = n->next)
+		any |= peek(iw_container_of(n, struct iw_loop_port, all), now);
 	return !any;
 }
 
@@ -46,12 +46,12 @@ static bool serve_rings(struct iw_loop *l, uint64_t now)
 {
 	bool any = false;
 
-	for (struct iw_list *n = l->docks.next; n != &l->docks; n = n->next) {
-		struct iw_dock *d = iw_container_of(n, struct iw_dock, all);
+	for (struct iw_list *n = l->ports.next; n != &l->ports; n = n->next) {
+		struct iw_loop_port *d = iw_container_of(n, struct iw_loop_port, all);
 
 		if (!peek(d, now))
 			continue;
-		iw_dock_ready(d, now);
+		iw_loop_port_ready(d, now);
 		any = true;
 	}
 	if (!any)
@@ -73,7 +73,7 @@ enum iw_ring_turn iw_loop_turn_rings(struct iw_loop *l, uint64_t until)
 		served = serve_rings(l, now);
 		served |= iw_loop_fire_timers(l, now);
 		if (!iw_list_empty(&l->dirty))
-			iw_dock_flush_all(l, now);
+			iw_loop_port_flush_all(l, now);
 		lively = l->awake && now < l->ring_at + RING_NS;
 		if (iw_loop_look_round_due(l, now))
 			return served ? IW_RING_LOOK : lively ? IW_RING_AGAIN : IW_RING_WAIT;

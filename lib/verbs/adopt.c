@@ -41,8 +41,8 @@ static int begin(struct iw_qp *qp, const struct iw_adopt *how, const struct iw_c
 {
 	struct iw_ctx *ctx = qp->ctx;
 	struct iw_conn_cfg cfg;
-	struct iw_llp *llp;
-	int err = iw_llp_tcp_adopt(&llp, how->fd, why);
+	struct iw_stream *stream;
+	int err = iw_stream_adopt_tcp(&stream, how->fd, why);
 
 	if (err)
 		return err;
@@ -53,11 +53,12 @@ static int begin(struct iw_qp *qp, const struct iw_adopt *how, const struct iw_c
 	if (!err)
 		err = feed(qp->conn, how, why);
 	if (err) {
-		llp->ops->close(llp, false);
+		stream->ops->close(stream, false);
 		goto fail;
 	}
-	qp->adoption->llp = llp;
-	err = iw_link_new(&qp->link, ctx->loop, llp, qp->conn, &qp->party, false, why);
+	qp->adoption->stream = stream;
+	err = iw_loop_stream_new(&qp->loop_conn, ctx->loop, stream, qp->conn, &qp->party, false,
+				 why);
 	if (!err)
 		return 0;
 fail:
@@ -129,7 +130,7 @@ void iw_verbs_adopt_request(struct iw_qp *qp)
 
 	a->req.adopter = qp;
 	a->req.conn = qp->conn;
-	memcpy(a->req.peer, a->llp->peer, sizeof(a->req.peer));
+	memcpy(a->req.peer, a->stream->peer, sizeof(a->req.peer));
 	iw_verbs_event(qp->ctx, &qp->party.events, IW_EV_CONNECT_REQUEST);
 	if (iw_verbs_traced(qp->ctx))
 		iw_verbs_trace_request(qp->ctx, iw_rdmap_stream(qp->rdmap), &a->req);
@@ -148,7 +149,7 @@ static int answer(struct iw_qp *qp, const struct iw_qp *chosen, const struct iw_
 		err = iw_fail(why, IW_E_INVAL,
 			      "accept: the queue pair is not the one that adopted the connection");
 	if (!err && p.cc)
-		err = iw_link_set_cc(qp->link, p.cc, why);
+		err = iw_loop_conn_set_cc(qp->loop_conn, p.cc, why);
 	if (err)
 		return err;
 	iw_verbs_conn_cfg(&cfg, qp->ctx, &p, false, p.rev);
@@ -173,14 +174,14 @@ int iw_verbs_adopt_accept(struct iw_qp *qp, const struct iw_qp *chosen,
 		return iw_fail(why, IW_E_STATE, "accept: the request was answered before");
 	err = answer(qp, chosen, param, &local);
 	if (!err) {
-		iw_link_kick(qp->link);
+		iw_loop_conn_kick(qp->loop_conn);
 	} else {
 		iw_verbs_qp_end(qp, &local, false);
 		iw_verbs_qp_complete(qp);
 		if (why)
 			*why = local;
 	}
-	iw_verbs_sync_bells(qp->ctx);
+	iw_verbs_sync_wakeups(qp->ctx);
 	return err;
 }
 
@@ -189,14 +190,14 @@ void iw_verbs_adopt_reject(struct iw_qp *qp, const void *private_data, size_t le
 	if (qp->ended)
 		return;
 	iw_conn_reject(qp->conn, private_data, len, iw_os_now());
-	iw_link_kick(qp->link);
-	iw_verbs_sync_bells(qp->ctx);
+	iw_loop_conn_kick(qp->loop_conn);
+	iw_verbs_sync_wakeups(qp->ctx);
 }
 
 void iw_verbs_adopt_kept(struct iw_qp *qp)
 {
 	if (qp->adoption)
-		iw_llp_tcp_keep(qp->adoption->llp);
+		iw_stream_keep_tcp(qp->adoption->stream);
 }
 
 int iw_adopt_streaming(const struct iw_qp *qp, const void **octets, size_t *len)

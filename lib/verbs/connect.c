@@ -19,13 +19,14 @@ static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
 	struct iw_sctpmap_cfg map;
 	struct iw_port_cfg to;
 	struct iw_conn_cfg cfg;
-	struct iw_trunk *trunk;
+	struct iw_loop_assoc *assoc;
 	struct iw_port *port;
 	int err;
 
 	if (param->beside) {
-		trunk = param->beside->link ? iw_link_trunk(param->beside->link) : NULL;
-		if (!trunk || param->beside->ctx != ctx)
+		assoc = param->beside->loop_conn ? iw_loop_conn_assoc(param->beside->loop_conn)
+						 : NULL;
+		if (!assoc || param->beside->ctx != ctx)
 			return iw_fail(why, IW_E_INVAL,
 				       "connect: the other queue pair has no association to share");
 	} else {
@@ -35,22 +36,22 @@ static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
 			return err;
 		iw_verbs_tell_stags(ctx, port);
 		iw_verbs_map_cfg(&map, ctx, param, true);
-		err = iw_trunk_connect(&trunk, ctx->loop, port, &map, why);
+		err = iw_loop_assoc_connect(&assoc, ctx->loop, port, &map, why);
 		if (err)
 			return err;
 	}
 	/* A shared association may have another profile than this connection. */
-	if (rev == 0 && !iw_sctpmap_enhanced(iw_trunk_map(trunk)))
+	if (rev == 0 && !iw_sctpmap_enhanced(iw_loop_assoc_map(assoc)))
 		rev = 1;
 	iw_verbs_conn_cfg(&cfg, ctx, param, true, rev);
-	cfg.assoc = iw_trunk_map(trunk);
+	cfg.assoc = iw_loop_assoc_map(assoc);
 	cfg.rdmap = qp->rdmap;
 	/* To open a carrier may take its time, which is not the peer's: xdp has a program verified. */
 	now = iw_os_now();
 	cfg.mpa.timeout_ns = end > began ? end - began : 1;
 	err = iw_conn_new(&qp->conn, &cfg, now, why);
 	if (!err)
-		err = iw_link_on(&qp->link, trunk, qp->conn, &qp->party, why);
+		err = iw_loop_session_new(&qp->loop_conn, assoc, qp->conn, &qp->party, why);
 	if (err) {
 		iw_conn_free(qp->conn);
 		qp->conn = NULL;
@@ -65,27 +66,27 @@ static int begin(struct iw_qp *qp, const struct iw_conn_param *param, int rev, u
 	const char *name = param->transport ? param->transport : "tcp";
 	const struct iw_port_ops *port_ops = iw_port_find(name);
 	struct iw_ctx *ctx = qp->ctx;
-	const struct iw_llp_ops *ops;
+	const struct iw_stream_ops *ops;
 	struct iw_conn_cfg cfg;
 	struct iw_llp_cfg to;
-	struct iw_llp *llp;
+	struct iw_stream *stream;
 	uint64_t now;
 	int err;
 
 	if (port_ops)
 		return begin_session(qp, port_ops, param, rev, end, why);
-	ops = iw_llp_find(name);
+	ops = iw_stream_find(name);
 	if (!ops)
 		return iw_llp_available(param->transport, why);
 	iw_verbs_llp_cfg(&to, param, false);
 	/*
 	 * A name may have to be looked up, which takes its time; what is left of it is the conn's.
 	 */
-	err = ops->open(&llp, &to, why);
+	err = ops->open(&stream, &to, why);
 	if (err)
 		return err;
-	llp = iw_verbs_wrapped(ctx, llp, true);
-	if (!llp)
+	stream = iw_verbs_wrapped(ctx, stream, true);
+	if (!stream)
 		return iw_fail(why, IW_E_NOMEM, "connect: no memory");
 	now = iw_os_now();
 	iw_verbs_conn_cfg(&cfg, ctx, param, true, rev);
@@ -93,10 +94,11 @@ static int begin(struct iw_qp *qp, const struct iw_conn_param *param, int rev, u
 	cfg.mpa.timeout_ns = end > now ? end - now : 1;
 	err = iw_conn_new(&qp->conn, &cfg, now, why);
 	if (err) {
-		llp->ops->close(llp, true);
+		stream->ops->close(stream, true);
 		return err;
 	}
-	err = iw_link_new(&qp->link, ctx->loop, llp, qp->conn, &qp->party, true, why);
+	err = iw_loop_stream_new(&qp->loop_conn, ctx->loop, stream, qp->conn, &qp->party, true,
+				 why);
 	if (err) {
 		iw_conn_free(qp->conn);
 		qp->conn = NULL;
@@ -127,7 +129,7 @@ static size_t text_size(const char *text)
  * Room for the address of the peer that answered, which takes the host's place: the second attempt
  * goes to the same one.
  */
-#define PEER_ROOM sizeof(((struct iw_llp *)0)->peer)
+#define PEER_ROOM sizeof(((struct iw_llp_ends *)0)->peer)
 
 static int make_plan(struct iw_qp *qp, const struct iw_conn_param *p, uint64_t end,
 		     struct iw_fault *why)
@@ -169,6 +171,7 @@ void iw_verbs_drop_plan(struct iw_qp *qp)
 bool iw_verbs_fall_back(struct iw_qp *qp)
 {
 	struct connect_plan *plan = qp->plan;
+	struct iw_llp_ends ends;
 	struct iw_fault why;
 	char *colon;
 
@@ -177,14 +180,15 @@ bool iw_verbs_fall_back(struct iw_qp *qp)
 	if (iw_verbs_traced(qp->ctx))
 		iw_verbs_trace_retry(qp);
 	/* "192.0.2.1:7471", "[::1]:7471": without what begins with the last colon. */
-	memcpy(plan->text, iw_link_llp(qp->link)->peer, PEER_ROOM);
+	iw_loop_conn_ends(qp->loop_conn, &ends);
+	memcpy(plan->text, ends.peer, PEER_ROOM);
 	colon = strrchr(plan->text, ':');
 	if (colon)
 		*colon = '\0';
 	qp->plan = NULL;
-	iw_link_free(qp->link, true);
+	iw_loop_conn_free(qp->loop_conn, true);
 	iw_conn_free(qp->conn);
-	qp->link = NULL;
+	qp->loop_conn = NULL;
 	qp->conn = NULL;
 	if (begin(qp, &plan->param, 1, plan->end, &why) != 0)
 		iw_verbs_qp_end(qp, &why, true);

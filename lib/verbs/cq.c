@@ -33,7 +33,7 @@ int iw_cq_free(struct iw_cq *cq)
 	if (cq->users)
 		return IW_E_BUSY;
 	ctx = cq->ctx;
-	iw_bell_close(&cq->bell);
+	iw_loop_wakeup_close(&cq->wakeup);
 	iw_list_del(&cq->all);
 	iw_verbs_free(ctx, cq->ring, cq->cap * sizeof(*cq->ring));
 	iw_verbs_free(ctx, cq, sizeof(*cq));
@@ -173,7 +173,7 @@ int iw_cq_poll(struct iw_cq *cq, struct iw_wc *wc, int n)
 	got = take(cq, wc, (uint32_t)n);
 	if (iw_unlikely(!iw_list_empty(&cq->starved)))
 		feed_starved(cq);
-	iw_verbs_sync_bells(cq->ctx);
+	iw_verbs_sync_wakeups(cq->ctx);
 	return ret < 0 && got == 0 ? ret : (int)got;
 }
 
@@ -193,7 +193,7 @@ int iw_cq_wait(struct iw_cq *cq, int64_t timeout_ns)
 		if (now >= spin_end)
 			spin_end = 0;
 	} while (now < end);
-	iw_verbs_sync_bells(ctx);
+	iw_verbs_sync_wakeups(ctx);
 	if (ret < 0)
 		return ret;
 	return cq->len || ctx->nevents;
@@ -203,12 +203,12 @@ int iw_cq_fd(struct iw_cq *cq, struct iw_fault *why)
 {
 	int err;
 
-	if (!cq->bell.loop) {
-		err = iw_bell_open(&cq->bell, cq->ctx->loop, why);
+	if (!cq->wakeup.loop) {
+		err = iw_loop_wakeup_open(&cq->wakeup, cq->ctx->loop, why);
 		if (err)
 			return err;
-		cq->ctx->belled = true;
-		iw_verbs_sync_bells(cq->ctx);
+		cq->ctx->has_wakeup = true;
+		iw_verbs_sync_wakeups(cq->ctx);
 	}
-	return cq->bell.fd;
+	return cq->wakeup.fd;
 }

@@ -101,7 +101,7 @@ void iw_ctx_free(struct iw_ctx *ctx)
 		iw_cq_free(iw_container_of(n, struct iw_cq, all));
 	while ((n = iw_list_first(&ctx->pds)))
 		iw_pd_free(iw_container_of(n, struct iw_pd, all));
-	iw_bell_close(&ctx->bell);
+	iw_loop_wakeup_close(&ctx->wakeup);
 	iw_stag_table_free(ctx->stags);
 	iw_loop_free(ctx->loop);
 	mem = ctx->mem;
@@ -112,14 +112,14 @@ int iw_ctx_fd(struct iw_ctx *ctx, struct iw_fault *why)
 {
 	int err;
 
-	if (!ctx->bell.loop) {
-		err = iw_bell_open(&ctx->bell, ctx->loop, why);
+	if (!ctx->wakeup.loop) {
+		err = iw_loop_wakeup_open(&ctx->wakeup, ctx->loop, why);
 		if (err)
 			return err;
-		ctx->belled = true;
-		iw_verbs_sync_bells(ctx);
+		ctx->has_wakeup = true;
+		iw_verbs_sync_wakeups(ctx);
 	}
-	return ctx->bell.fd;
+	return ctx->wakeup.fd;
 }
 
 int iw_ctx_wake_fd(struct iw_ctx *ctx, int fd)
@@ -127,17 +127,18 @@ int iw_ctx_wake_fd(struct iw_ctx *ctx, int fd)
 	return iw_loop_wake_fd(ctx->loop, fd, NULL);
 }
 
-void iw_ctx_wrap_llp(struct iw_ctx *ctx,
-		     struct iw_llp *(*wrap)(void *wrap_ctx, struct iw_llp *llp, bool initiator),
-		     void *wrap_ctx)
+void iw_ctx_wrap_stream(struct iw_ctx *ctx,
+			struct iw_stream *(*wrap)(void *wrap_ctx, struct iw_stream *stream,
+						  bool initiator),
+			void *wrap_ctx)
 {
 	ctx->wrap = wrap;
 	ctx->wrap_ctx = wrap_ctx;
 }
 
-struct iw_llp *iw_verbs_wrapped(struct iw_ctx *ctx, struct iw_llp *llp, bool initiator)
+struct iw_stream *iw_verbs_wrapped(struct iw_ctx *ctx, struct iw_stream *stream, bool initiator)
 {
-	return ctx->wrap ? ctx->wrap(ctx->wrap_ctx, llp, initiator) : llp;
+	return ctx->wrap ? ctx->wrap(ctx->wrap_ctx, stream, initiator) : stream;
 }
 
 const char *iw_version(void)

@@ -50,6 +50,6 @@ bool iw_next_event(struct iw_ctx *ctx, struct iw_async_event *ev)
 		ev->req->taken = true;
 		ev->listener = ev->req->listener;
 	}
-	iw_verbs_sync_bells(ctx);
+	iw_verbs_sync_wakeups(ctx);
 	return true;
 }

@@ -29,19 +29,19 @@ static enum iw_qp_state state_of(const struct iw_qp *qp)
 
 static void transport_facts(const struct iw_qp *qp, struct iw_qp_info *info)
 {
-	const struct iw_llp *llp = qp->link ? iw_link_llp(qp->link) : NULL;
 	struct iw_llp_facts facts = qp->facts;
+	struct iw_llp_ends ends = qp->ends;
 
-	_Static_assert(sizeof(info->local) == sizeof(llp->local) &&
-			       sizeof(info->local) == sizeof(qp->local),
-		       "addresses");
-	memcpy(info->local, llp ? llp->local : qp->local, sizeof(info->local));
-	memcpy(info->peer, llp ? llp->peer : qp->peer, sizeof(info->peer));
-	info->emss = llp ? llp->emss : qp->emss;
-	info->tx_sends = llp ? llp->sends : qp->sends;
-	info->rx_sends = llp ? llp->recvs : qp->recvs;
-	if (llp)
-		iw_link_facts(qp->link, &facts);
+	if (qp->loop_conn) {
+		iw_loop_conn_ends(qp->loop_conn, &ends);
+		iw_loop_conn_facts(qp->loop_conn, &facts);
+	}
+	_Static_assert(sizeof(info->local) == sizeof(ends.local), "addresses");
+	memcpy(info->local, ends.local, sizeof(info->local));
+	memcpy(info->peer, ends.peer, sizeof(info->peer));
+	info->emss = ends.emss;
+	info->tx_sends = ends.sends;
+	info->rx_sends = ends.recvs;
 	_Static_assert(sizeof(info->cc) == sizeof(facts.cc), "a name of congestion control");
 	memcpy(info->cc, facts.cc, sizeof(info->cc));
 	info->retransmits = facts.retransmits;
@@ -104,8 +104,8 @@ static void take_paths(struct iw_assoc *a, struct iw_assoc_info *out)
 
 int iw_qp_assoc(const struct iw_qp *qp, struct iw_assoc_info *info)
 {
-	struct iw_trunk *t = qp->link ? iw_link_trunk(qp->link) : NULL;
-	struct iw_assoc *a = t ? iw_trunk_assoc(t) : NULL;
+	struct iw_loop_assoc *t = qp->loop_conn ? iw_loop_conn_assoc(qp->loop_conn) : NULL;
+	struct iw_assoc *a = t ? iw_loop_assoc_llp(t) : NULL;
 	struct iw_dss *session = a ? iw_conn_session(qp->conn) : NULL;
 	struct iw_assoc_info all = { .size = info->size };
 	struct iw_llp_facts facts;
@@ -114,7 +114,7 @@ int iw_qp_assoc(const struct iw_qp *qp, struct iw_assoc_info *info)
 		return IW_E_INVAL;
 	if (!session)
 		return IW_E_STATE;
-	iw_link_facts(qp->link, &facts);
+	iw_loop_conn_facts(qp->loop_conn, &facts);
 	all.in = a->in;
 	all.out = a->out;
 	all.stream = iw_dss_stream(session);
@@ -142,7 +142,7 @@ size_t iw_qp_memory(const struct iw_qp *qp)
 	const struct iw_dss *session = qp->conn ? iw_conn_session(qp->conn) : NULL;
 
 	return sizeof(*qp) + qp->held + (session ? iw_dss_memory(session) : 0) +
-	       (qp->link ? iw_link_memory(qp->link) : 0);
+	       (qp->loop_conn ? iw_loop_conn_memory(qp->loop_conn) : 0);
 }
 
 uint64_t iw_qp_rx_payload(const struct iw_qp *qp)

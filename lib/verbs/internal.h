@@ -46,13 +46,13 @@ struct iw_ctx {
 	unsigned ncompletions; /* in all queues, not yet polled */
 	uint32_t last_pd, last_stream;
 	bool streams_wrapped;
-	bool belled; /* some bell is open */
-	struct iw_bell bell;
+	bool has_wakeup; /* some wakeup is open */
+	struct iw_loop_wakeup wakeup;
 	struct iw_tracer *tracer; /* NULL: nobody listens */
 	struct iw_tracer json_tracer;
 	struct iw_trace_lines trace_lines;
-	struct iw_llp *(*wrap)(void *wrap_ctx, struct iw_llp *llp,
-			       bool initiator); /* wrap.h; NULL: none */
+	/* wrap.h; NULL: none */
+	struct iw_stream *(*wrap)(void *wrap_ctx, struct iw_stream *stream, bool initiator);
 	void *wrap_ctx;
 };
 
@@ -80,7 +80,7 @@ struct iw_cq {
 	uint32_t need;          /* sum of the depths that use it */
 	unsigned users;         /* queue pairs, twice those that use it for both */
 	struct iw_list starved; /* queue pairs with completions for which there was no room */
-	struct iw_bell bell;
+	struct iw_loop_wakeup wakeup;
 };
 
 /* Who owns a link. */
@@ -108,10 +108,10 @@ struct iw_qp {
 	struct iw_mem mem; /* the context's, counted in held */
 	size_t held;
 	struct iw_rdmap *rdmap;
-	struct iw_conn *conn;      /* from connect or accept to the end of the queue pair */
-	struct iw_link *link;      /* while there is a transport */
-	struct adoption *adoption; /* NULL: the library opened the connection */
-	struct connect_plan *plan; /* initiator that may fall back to Rev 1, while in set-up */
+	struct iw_conn *conn;           /* from connect or accept to the end of the queue pair */
+	struct iw_loop_conn *loop_conn; /* while there is a transport */
+	struct adoption *adoption;      /* NULL: the library opened the connection */
+	struct connect_plan *plan;      /* initiator that may fall back to Rev 1, while in set-up */
 	bool initiator;
 	bool established; /* the connection once was */
 	bool traced_connected;
@@ -121,9 +121,7 @@ struct iw_qp {
 	struct iw_fault fault; /* why it ended */
 	enum iw_conn_state traced;
 	/* Of the transport, when it is gone: */
-	char local[64], peer[64];
-	uint32_t emss;
-	uint64_t sends, recvs;
+	struct iw_llp_ends ends;
 	struct iw_llp_facts facts;
 };
 
@@ -134,18 +132,18 @@ struct iw_conn_req {
 	struct iw_listener *listener;
 	struct iw_list all; /* in listener->reqs */
 	struct iw_conn *conn;
-	struct iw_link *link; /* NULL: the connection is gone, fault says why */
-	uint64_t since;       /* accepted */
-	bool offered;         /* IW_EV_CONNECT_REQUEST has been queued */
-	bool taken;           /* and the user has it */
-	bool answered;        /* rejected: it lives on until its Reply is out */
+	struct iw_loop_conn *loop_conn; /* NULL: the connection is gone, fault says why */
+	uint64_t since;                 /* accepted */
+	bool offered;                   /* IW_EV_CONNECT_REQUEST has been queued */
+	bool taken;                     /* and the user has it */
+	bool answered;                  /* rejected: it lives on until its Reply is out */
 	char peer[64];
 	struct iw_fault fault;
 };
 
 /* The program's own TCP connection, on which RDMA is set up. */
 struct adoption {
-	struct iw_llp *llp; /* the link's */
+	struct iw_stream *stream; /* owned by the loop's connection */
 	struct iw_conn_req req;
 	struct iw_conn_param param; /* responder: for its answer; strings are not copied */
 	uint8_t private_data[IW_MPA_PD_MAX];
@@ -154,15 +152,15 @@ struct adoption {
 struct iw_listener {
 	struct iw_ctx *ctx;
 	struct iw_list all;
-	struct iw_gate *gate;
+	struct iw_loop_listener *listener;
 	struct iw_list reqs;
 	unsigned nreqs, backlog;
-	bool sessions;              /* over SCTP: sessions come to the gate, not connections */
+	bool sessions;              /* over SCTP: sessions come to the listener, not connections */
 	bool full;                  /* as many requests as the backlog allows: it rests */
 	bool paused;                /* and that, or the lack of descriptors, was traced */
 	struct iw_conn_param param; /* texts are not kept */
 	uint8_t private_data[IW_MPA_PD_MAX];
-	char addr[64];
+	struct iw_llp_ends ends;
 };
 
 /*
@@ -201,7 +199,7 @@ static inline void iw_verbs_free(struct iw_ctx *ctx, void *p, size_t size)
  * ctx.c: what a tool put around the transport, or the same; NULL: that failed, and the transport is
  * closed.
  */
-struct iw_llp *iw_verbs_wrapped(struct iw_ctx *ctx, struct iw_llp *llp, bool initiator);
+struct iw_stream *iw_verbs_wrapped(struct iw_ctx *ctx, struct iw_stream *stream, bool initiator);
 
 /* pd_mr.c: what is registered already, to a port that has just been opened. */
 void iw_verbs_tell_stags(struct iw_ctx *ctx, struct iw_port *port);
@@ -217,12 +215,12 @@ IW_MUST_CHECK int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, int6
 				uint64_t *end);
 /* The absolute time that is timeout_ns from now. */
 uint64_t iw_verbs_until(int64_t timeout_ns);
-/* Bells ring for what is left to be polled. At the end of each call that changes that. */
-void iw_verbs_sync_bells_slowly(struct iw_ctx *ctx);
-static inline void iw_verbs_sync_bells(struct iw_ctx *ctx)
+/* Wake-ups ring for what is left to be polled. At the end of each call that changes that. */
+void iw_verbs_sync_wakeups_slowly(struct iw_ctx *ctx);
+static inline void iw_verbs_sync_wakeups(struct iw_ctx *ctx)
 {
-	if (iw_unlikely(ctx->belled))
-		iw_verbs_sync_bells_slowly(ctx);
+	if (iw_unlikely(ctx->has_wakeup))
+		iw_verbs_sync_wakeups_slowly(ctx);
 }
 
 /* event.c */
@@ -270,7 +268,7 @@ static inline bool iw_verbs_traced(const struct iw_ctx *ctx)
 {
 	return iw_unlikely(ctx->tracer != NULL);
 }
-void iw_verbs_trace_connected(struct iw_ctx *ctx, uint32_t stream, const struct iw_llp *llp,
+void iw_verbs_trace_connected(struct iw_ctx *ctx, uint32_t stream, const struct iw_llp_ends *ends,
 			      bool initiator);
 void iw_verbs_trace_request(struct iw_ctx *ctx, uint32_t stream, const struct iw_conn_req *req);
 void iw_verbs_trace_established(const struct iw_qp *qp);

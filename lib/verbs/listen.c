@@ -20,7 +20,7 @@ static void req_free(struct iw_conn_req *req, bool abort)
 {
 	struct iw_listener *l = req->listener;
 
-	iw_link_free(req->link, abort);
+	iw_loop_conn_free(req->loop_conn, abort);
 	iw_conn_free(req->conn);
 	iw_verbs_forget_events(l->ctx, &req->party.events);
 	iw_list_del(&req->all);
@@ -28,7 +28,7 @@ static void req_free(struct iw_conn_req *req, bool abort)
 	l->nreqs--;
 	if (l->full && l->nreqs < l->backlog) {
 		l->full = false;
-		iw_gate_go_on(l->gate);
+		iw_loop_listener_resume(l->listener);
 	}
 }
 
@@ -51,36 +51,41 @@ static struct iw_conn_req *req_new(struct iw_listener *l)
  * Becomes a request that waits for the peer's MPA Request. Failing, the connection is closed: it
  * was the peer's attempt, and it sees that.
  */
-static void admit(struct iw_listener *l, struct iw_llp *llp)
+static void admit(struct iw_listener *l, struct iw_stream *stream)
 {
 	struct iw_ctx *ctx = l->ctx;
 	struct iw_conn_req *req = req_new(l);
+	struct iw_llp_ends ends;
 	struct iw_conn_cfg cfg;
 
 	if (!req) {
-		llp->ops->close(llp, true);
+		stream->ops->close(stream, true);
 		return;
 	}
-	memcpy(req->peer, llp->peer, sizeof(req->peer));
+	iw_stream_ends(stream, &ends);
+	memcpy(req->peer, ends.peer, sizeof(req->peer));
 	if (iw_verbs_traced(ctx))
-		iw_verbs_trace_connected(ctx, 0, llp, false);
+		iw_verbs_trace_connected(ctx, 0, &ends, false);
 	iw_verbs_conn_cfg(&cfg, ctx, &l->param, false, l->param.rev);
 	if (iw_conn_new(&req->conn, &cfg, req->since, NULL) != 0) {
-		llp->ops->close(llp, true);
+		stream->ops->close(stream, true);
 		req_free(req, true);
 		return;
 	}
-	if (iw_link_new(&req->link, ctx->loop, llp, req->conn, &req->party, false, NULL) != 0) {
-		req->link = NULL;
+	if (iw_loop_stream_new(&req->loop_conn, ctx->loop, stream, req->conn, &req->party, false,
+			       NULL) != 0) {
+		req->loop_conn = NULL;
 		req_free(req, true);
 	}
 }
 
 /* The same for a session that a peer wants on an association; failing, it is refused. */
-static void admit_session(struct iw_listener *l, struct iw_trunk *trunk, struct iw_dss *session)
+static void admit_session(struct iw_listener *l, struct iw_loop_assoc *assoc,
+			  struct iw_dss *session)
 {
 	struct iw_ctx *ctx = l->ctx;
 	struct iw_conn_req *req = req_new(l);
+	struct iw_llp_ends ends;
 	struct iw_conn_cfg cfg;
 
 	if (!req) {
@@ -94,14 +99,15 @@ static void admit_session(struct iw_listener *l, struct iw_trunk *trunk, struct 
 		req_free(req, true);
 		return;
 	}
-	if (iw_link_on(&req->link, trunk, req->conn, &req->party, NULL) != 0) {
-		req->link = NULL;
+	if (iw_loop_session_new(&req->loop_conn, assoc, req->conn, &req->party, NULL) != 0) {
+		req->loop_conn = NULL;
 		req_free(req, true);
 		return;
 	}
-	memcpy(req->peer, iw_link_llp(req->link)->peer, sizeof(req->peer));
+	iw_loop_conn_ends(req->loop_conn, &ends);
+	memcpy(req->peer, ends.peer, sizeof(req->peer));
 	if (iw_verbs_traced(ctx))
-		iw_verbs_trace_connected(ctx, 0, iw_link_llp(req->link), false);
+		iw_verbs_trace_connected(ctx, 0, &ends, false);
 	iw_verbs_req_news(req);
 }
 
@@ -136,25 +142,25 @@ static void pause_listener(struct iw_listener *l, const char *text)
 void iw_verbs_listener_news(struct iw_listener *l)
 {
 	struct iw_dss *session;
-	struct iw_trunk *trunk;
+	struct iw_loop_assoc *assoc;
 	struct iw_fault why;
 
 	if (l->sessions) {
-		while (iw_gate_next_session(l->gate, &trunk, &session))
-			admit_session(l, trunk, session);
+		while (iw_loop_listener_next_session(l->listener, &assoc, &session))
+			admit_session(l, assoc, session);
 		return;
 	}
 	for (int budget = ACCEPT_BUDGET; budget > 0; budget--) {
-		struct iw_llp *llp;
+		struct iw_stream *stream;
 		int err;
 
 		if (l->nreqs >= l->backlog && !make_room(l)) {
 			l->full = true;
-			iw_gate_rest(l->gate);
+			iw_loop_listener_rest(l->listener);
 			pause_listener(l, "the connections in set-up have reached the backlog");
 			return;
 		}
-		err = iw_gate_accept(l->gate, &llp, &why);
+		err = iw_loop_listener_accept(l->listener, &stream, &why);
 		if (err == IW_E_AGAIN)
 			return;
 		if (err == IW_E_LIMIT) {
@@ -163,9 +169,9 @@ void iw_verbs_listener_news(struct iw_listener *l)
 		}
 		l->paused = false;
 		if (!err)
-			llp = iw_verbs_wrapped(l->ctx, llp, false);
-		if (!err && llp)
-			admit(l, llp);
+			stream = iw_verbs_wrapped(l->ctx, stream, false);
+		if (!err && stream)
+			admit(l, stream);
 	}
 }
 
@@ -180,8 +186,8 @@ static void req_over(struct iw_conn_req *req, const struct iw_event *ev)
 		req_free(req, ev->abort);
 		return;
 	}
-	iw_link_free(req->link, ev->abort);
-	req->link = NULL;
+	iw_loop_conn_free(req->loop_conn, ev->abort);
+	req->loop_conn = NULL;
 }
 
 void iw_verbs_req_news(struct iw_conn_req *req)
@@ -227,7 +233,7 @@ static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_
 	struct iw_conn_cfg cfg;
 	int err;
 
-	if (!req->link) {
+	if (!req->loop_conn) {
 		if (why)
 			*why = req->fault;
 		return req->fault.err ? req->fault.err
@@ -240,7 +246,7 @@ static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_
 	if (qp->used)
 		return iw_fail(why, IW_E_STATE, "accept: the queue pair was used before");
 	if (p->cc) {
-		err = iw_link_set_cc(req->link, p->cc, why);
+		err = iw_loop_conn_set_cc(req->loop_conn, p->cc, why);
 		if (err)
 			return err;
 	}
@@ -250,13 +256,13 @@ static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_
 	if (err)
 		return err;
 	qp->conn = req->conn;
-	qp->link = req->link;
+	qp->loop_conn = req->loop_conn;
 	qp->used = true;
 	req->conn = NULL;
-	req->link = NULL;
-	iw_link_set_owner(qp->link, &qp->party);
-	iw_link_accepted(qp->link);
-	iw_link_kick(qp->link);
+	req->loop_conn = NULL;
+	iw_loop_conn_set_owner(qp->loop_conn, &qp->party);
+	iw_loop_conn_accepted(qp->loop_conn);
+	iw_loop_conn_kick(qp->loop_conn);
 	return 0;
 }
 
@@ -276,7 +282,7 @@ int iw_accept(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_conn_pa
 	if (!err)
 		err = accept_on(req, qp, &p, why);
 	req_free(req, true);
-	iw_verbs_sync_bells(ctx);
+	iw_verbs_sync_wakeups(ctx);
 	return err;
 }
 
@@ -289,14 +295,14 @@ void iw_reject(struct iw_conn_req *req, const void *private_data, size_t len)
 		return;
 	}
 	ctx = req->listener->ctx;
-	if (!req->link) {
+	if (!req->loop_conn) {
 		req_free(req, true);
 	} else {
 		req->answered = true;
 		iw_conn_reject(req->conn, private_data, len, iw_os_now());
-		iw_link_kick(req->link);
+		iw_loop_conn_kick(req->loop_conn);
 	}
-	iw_verbs_sync_bells(ctx);
+	iw_verbs_sync_wakeups(ctx);
 }
 
 /* ---------------------------------------------------------------- listeners */
@@ -321,16 +327,16 @@ static int listen_on_port(struct iw_listener *l, const struct iw_port_ops *ops,
 	iw_verbs_tell_stags(l->ctx, port);
 	iw_verbs_map_cfg(&map, l->ctx, &l->param, false);
 	l->sessions = true;
-	return iw_gate_new_port(&l->gate, l->ctx->loop, port, &map, l, why);
+	return iw_loop_listener_new_port(&l->listener, l->ctx->loop, port, &map, l, why);
 }
 
 static int listen_on_stream(struct iw_listener *l, const char *name, struct iw_fault *why)
 {
-	const struct iw_llp_ops *ops = iw_llp_find(name);
+	const struct iw_stream_ops *ops = iw_stream_find(name);
 	struct iw_conn_cfg probe;
 	struct iw_conn *tried;
 	struct iw_llp_cfg cfg;
-	struct iw_llp *llp;
+	struct iw_stream *stream;
 	int err;
 
 	/* What the engine would refuse for each connection it refuses now. */
@@ -342,10 +348,10 @@ static int listen_on_stream(struct iw_listener *l, const char *name, struct iw_f
 	if (!ops)
 		return iw_llp_available(name, why);
 	iw_verbs_llp_cfg(&cfg, &l->param, true);
-	err = ops->open(&llp, &cfg, why);
+	err = ops->open(&stream, &cfg, why);
 	if (err)
 		return err;
-	return iw_gate_new(&l->gate, l->ctx->loop, llp, l, why);
+	return iw_loop_listener_new(&l->listener, l->ctx->loop, stream, l, why);
 }
 
 int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_conn_param *param,
@@ -372,7 +378,7 @@ int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_conn
 	err = port_ops ? listen_on_port(l, port_ops, why) : listen_on_stream(l, name, why);
 	if (err)
 		goto fail;
-	memcpy(l->addr, iw_gate_llp(l->gate)->local, sizeof(l->addr));
+	iw_loop_listener_ends(l->listener, &l->ends);
 	if (l->param.private_data_len)
 		memcpy(l->private_data, l->param.private_data, l->param.private_data_len);
 	l->param.private_data = l->private_data;
@@ -389,27 +395,27 @@ fail:
 
 uint16_t iw_listener_port(const struct iw_listener *l)
 {
-	return iw_gate_llp(l->gate)->local_port;
+	return l->ends.local_port;
 }
 
 uint16_t iw_listener_udp_port(const struct iw_listener *l)
 {
-	return iw_gate_llp(l->gate)->local_udp_port;
+	return l->ends.local_udp_port;
 }
 
 const char *iw_listener_addr(const struct iw_listener *l)
 {
-	return l->addr;
+	return l->ends.local;
 }
 
 size_t iw_listener_memory(const struct iw_listener *l)
 {
-	return iw_gate_memory(l->gate);
+	return iw_loop_listener_memory(l->listener);
 }
 
 void iw_listener_limit_memory(struct iw_listener *l, size_t octets)
 {
-	iw_gate_limit_unused(l->gate, octets);
+	iw_loop_listener_limit_unused(l->listener, octets);
 }
 
 void iw_listener_free(struct iw_listener *l)
@@ -423,8 +429,8 @@ void iw_listener_free(struct iw_listener *l)
 	l->full = false;
 	while ((n = iw_list_first(&l->reqs)))
 		req_free(iw_container_of(n, struct iw_conn_req, all), true);
-	iw_gate_free(l->gate);
+	iw_loop_listener_free(l->listener);
 	iw_list_del(&l->all);
 	iw_verbs_free(ctx, l, sizeof(*l));
-	iw_verbs_sync_bells(ctx);
+	iw_verbs_sync_wakeups(ctx);
 }

@@ -84,7 +84,7 @@ int iw_post_send(struct iw_qp *qp, const struct iw_send_wr *wr)
 	uint64_t now;
 	int err;
 
-	if (!qp->link)
+	if (!qp->loop_conn)
 		return IW_E_STATE;
 	err = make_op(&op, qp, wr);
 	if (err)
@@ -96,12 +96,12 @@ int iw_post_send(struct iw_qp *qp, const struct iw_send_wr *wr)
 		/* Quiet ones that are done keep their slots until somebody looks. */
 		iw_verbs_qp_complete(qp);
 		err = iw_rdmap_post(qp->rdmap, &op, now);
-		iw_verbs_sync_bells(qp->ctx);
+		iw_verbs_sync_wakeups(qp->ctx);
 	}
 	if (!err) {
 		if (iw_verbs_traced(qp->ctx))
 			iw_verbs_trace_posted(qp, &op);
-		iw_link_kick(qp->link);
+		iw_loop_conn_kick(qp->loop_conn);
 	}
 	return err;
 }

@@ -8,19 +8,19 @@
 
 static void take_news(struct iw_ctx *ctx)
 {
-	struct iw_link *k;
-	struct iw_gate *g;
+	struct iw_loop_conn *k;
+	struct iw_loop_listener *g;
 
-	while ((k = iw_loop_next_link(ctx->loop))) {
-		struct party *p = iw_link_owner(k);
+	while ((k = iw_loop_next_conn(ctx->loop))) {
+		struct party *p = iw_loop_conn_owner(k);
 
 		if (p->kind == PARTY_QP)
 			iw_verbs_qp_news(iw_container_of(p, struct iw_qp, party));
 		else
 			iw_verbs_req_news(iw_container_of(p, struct iw_conn_req, party));
 	}
-	while ((g = iw_loop_next_gate(ctx->loop)))
-		iw_verbs_listener_news(iw_gate_owner(g));
+	while ((g = iw_loop_next_listener(ctx->loop)))
+		iw_verbs_listener_news(iw_loop_listener_owner(g));
 }
 
 int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, int64_t timeout_ns, uint64_t *end)
@@ -56,18 +56,18 @@ int iw_progress(struct iw_ctx *ctx, int64_t timeout_ns)
 	uint64_t end = 0;
 	int err = iw_verbs_turn(ctx, NULL, timeout_ns, &end);
 
-	iw_verbs_sync_bells(ctx);
+	iw_verbs_sync_wakeups(ctx);
 	if (err < 0)
 		return err;
 	return (int)IW_MIN(ctx->nevents + ctx->ncompletions, (unsigned)INT_MAX);
 }
 
-void iw_verbs_sync_bells_slowly(struct iw_ctx *ctx)
+void iw_verbs_sync_wakeups_slowly(struct iw_ctx *ctx)
 {
-	iw_bell_ring(&ctx->bell, ctx->nevents || ctx->ncompletions);
+	iw_loop_wakeup_set(&ctx->wakeup, ctx->nevents || ctx->ncompletions);
 	for (struct iw_list *n = ctx->cqs.next; n != &ctx->cqs; n = n->next) {
 		struct iw_cq *cq = iw_container_of(n, struct iw_cq, all);
 
-		iw_bell_ring(&cq->bell, cq->len > 0);
+		iw_loop_wakeup_set(&cq->wakeup, cq->len > 0);
 	}
 }

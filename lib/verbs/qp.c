@@ -145,7 +145,7 @@ void iw_qp_free(struct iw_qp *qp)
 	if (!qp)
 		return;
 	ctx = qp->ctx;
-	iw_link_free(qp->link, true);
+	iw_loop_conn_free(qp->loop_conn, true);
 	iw_conn_free(qp->conn);
 	return_loans(qp);
 	iw_rdmap_free(qp->rdmap);
@@ -158,7 +158,7 @@ void iw_qp_free(struct iw_qp *qp)
 	iw_list_del(&qp->all);
 	qp->pd->users--;
 	iw_verbs_free(ctx, qp, sizeof(*qp));
-	iw_verbs_sync_bells(ctx);
+	iw_verbs_sync_wakeups(ctx);
 }
 
 void *iw_qp_user(const struct iw_qp *qp)
@@ -197,14 +197,8 @@ void iw_verbs_qp_complete(struct iw_qp *qp)
 /* What iw_qp_info still tells when the transport is gone. */
 static void keep_facts(struct iw_qp *qp)
 {
-	const struct iw_llp *llp = iw_link_llp(qp->link);
-
-	memcpy(qp->local, llp->local, sizeof(qp->local));
-	memcpy(qp->peer, llp->peer, sizeof(qp->peer));
-	qp->emss = llp->emss;
-	qp->sends = llp->sends;
-	qp->recvs = llp->recvs;
-	iw_link_facts(qp->link, &qp->facts);
+	iw_loop_conn_ends(qp->loop_conn, &qp->ends);
+	iw_loop_conn_facts(qp->loop_conn, &qp->facts);
 }
 
 /* Puts the peer before the fault of a connection that this side began and that was never established.
@@ -213,10 +207,10 @@ static void name_peer(struct iw_qp *qp)
 {
 	struct iw_fault *why = &qp->fault, named;
 
-	if (!qp->initiator || qp->established || !qp->peer[0] || why->err == 0 ||
+	if (!qp->initiator || qp->established || !qp->ends.peer[0] || why->err == 0 ||
 	    why->err == IW_E_CANCELED || strncmp(why->text, "connect to ", 11) == 0)
 		return;
-	(void)iw_fail(&named, why->err, "connect to %s: %s", qp->peer,
+	(void)iw_fail(&named, why->err, "connect to %s: %s", qp->ends.peer,
 		      why->text[0] ? why->text : iw_err_text(why->err));
 	memcpy(why->text, named.text, sizeof(why->text));
 }
@@ -227,12 +221,12 @@ void iw_verbs_qp_end(struct iw_qp *qp, const struct iw_fault *why, bool abort)
 		return;
 	if (why)
 		qp->fault = *why;
-	if (qp->link)
+	if (qp->loop_conn)
 		keep_facts(qp);
 	if (why)
 		name_peer(qp);
-	iw_link_free(qp->link, abort);
-	qp->link = NULL;
+	iw_loop_conn_free(qp->loop_conn, abort);
+	qp->loop_conn = NULL;
 	iw_verbs_drop_plan(qp);
 	/*
 	 * The conn has done so, but before a retry that did not come about, or when there never was
@@ -264,7 +258,7 @@ static void take_event(struct iw_qp *qp, const struct iw_event *ev)
 		if (iw_verbs_fall_back(qp))
 			break;
 		qp->fault = ev->fault;
-		if (qp->link)
+		if (qp->loop_conn)
 			keep_facts(qp);
 		name_peer(qp);
 		iw_verbs_event(ctx, &qp->party.events, IW_EV_REJECTED);
@@ -304,7 +298,7 @@ static bool nothing_to_end(struct iw_qp *qp)
 		return false;
 	iw_verbs_qp_end(qp, NULL, true);
 	iw_verbs_qp_complete(qp);
-	iw_verbs_sync_bells(qp->ctx);
+	iw_verbs_sync_wakeups(qp->ctx);
 	return true;
 }
 
@@ -313,7 +307,7 @@ void iw_disconnect(struct iw_qp *qp)
 	if (nothing_to_end(qp))
 		return;
 	iw_conn_close(qp->conn, iw_os_now());
-	iw_link_kick(qp->link);
+	iw_loop_conn_kick(qp->loop_conn);
 }
 
 void iw_abort(struct iw_qp *qp)
@@ -321,5 +315,5 @@ void iw_abort(struct iw_qp *qp)
 	if (nothing_to_end(qp))
 		return;
 	iw_conn_abort(qp->conn, iw_os_now());
-	iw_link_kick(qp->link);
+	iw_loop_conn_kick(qp->loop_conn);
 }

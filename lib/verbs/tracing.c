@@ -17,20 +17,25 @@ static uint32_t stream_of(const struct iw_qp *qp)
 	return iw_rdmap_stream(qp->rdmap);
 }
 
-static const char *peer_of(const struct iw_qp *qp)
+/* The ends of the transport, now or as they were last. */
+static struct iw_llp_ends ends_of(const struct iw_qp *qp)
 {
-	return qp->link ? iw_link_llp(qp->link)->peer : qp->peer;
+	struct iw_llp_ends ends = qp->ends;
+
+	if (qp->loop_conn)
+		iw_loop_conn_ends(qp->loop_conn, &ends);
+	return ends;
 }
 
-void iw_verbs_trace_connected(struct iw_ctx *ctx, uint32_t stream, const struct iw_llp *llp,
+void iw_verbs_trace_connected(struct iw_ctx *ctx, uint32_t stream, const struct iw_llp_ends *ends,
 			      bool initiator)
 {
 	struct iw_trace_event ev = { .kind = IW_TRACE_connected };
 
 	ev.connected.initiator = initiator;
-	ev.connected.local = llp->local;
-	ev.connected.peer = llp->peer;
-	ev.connected.emss = llp->emss;
+	ev.connected.local = ends->local;
+	ev.connected.peer = ends->peer;
+	ev.connected.emss = ends->emss;
 	emit(ctx, stream, &ev);
 }
 
@@ -74,18 +79,20 @@ void iw_verbs_trace_established(const struct iw_qp *qp)
 
 void iw_verbs_trace_rejected(const struct iw_qp *qp)
 {
+	struct iw_llp_ends ends = ends_of(qp);
 	struct iw_trace_event ev = { .kind = IW_TRACE_rejected };
 
-	ev.rejected.peer = peer_of(qp);
+	ev.rejected.peer = ends.peer;
 	ev.rejected.private_data_octets = iw_conn_params(qp->conn)->pd_len;
 	emit(qp->ctx, stream_of(qp), &ev);
 }
 
 void iw_verbs_trace_retry(const struct iw_qp *qp)
 {
+	struct iw_llp_ends ends = ends_of(qp);
 	struct iw_trace_event ev = { .kind = IW_TRACE_retry };
 
-	ev.retry.peer = peer_of(qp);
+	ev.retry.peer = ends.peer;
 	ev.retry.rev = 1;
 	ev.retry.text = "the peer seems not to support Rev 2 (RFC 6581 10)";
 	emit(qp->ctx, stream_of(qp), &ev);
@@ -95,12 +102,15 @@ void iw_verbs_trace_state(struct iw_qp *qp)
 {
 	struct iw_trace_event ev = { .kind = IW_TRACE_state };
 	enum iw_conn_state now;
+	struct iw_llp_ends ends;
 
 	if (!qp->conn)
 		return;
-	if (qp->initiator && qp->link && !qp->traced_connected && !iw_link_connecting(qp->link)) {
+	if (qp->initiator && qp->loop_conn && !qp->traced_connected &&
+	    !iw_loop_conn_connecting(qp->loop_conn)) {
 		qp->traced_connected = true;
-		iw_verbs_trace_connected(qp->ctx, stream_of(qp), iw_link_llp(qp->link), true);
+		ends = ends_of(qp);
+		iw_verbs_trace_connected(qp->ctx, stream_of(qp), &ends, true);
 	}
 	now = iw_conn_state(qp->conn);
 	if (now == qp->traced)
@@ -190,7 +200,7 @@ void iw_verbs_trace_pause(const struct iw_listener *l, const char *text)
 {
 	struct iw_trace_event ev = { .kind = IW_TRACE_accept_paused };
 
-	ev.accept_paused.local = l->addr;
+	ev.accept_paused.local = l->ends.local;
 	ev.accept_paused.text = text;
 	emit(l->ctx, 0, &ev);
 }

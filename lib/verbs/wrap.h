@@ -16,7 +16,7 @@
 
 #include <iwarp/verbs.h>
 
-#include "llp/llp.h"
+#include "llp/stream.h"
 
 /*
  * wrap is called for each connection that the context begins (initiator; it is still connecting
@@ -24,9 +24,10 @@
  * the same one; NULL: it cannot, and has closed it. Its fields are to be kept as the inner one's
  * are. wrap NULL: none.
  */
-void iw_ctx_wrap_llp(struct iw_ctx *ctx,
-		     struct iw_llp *(*wrap)(void *wrap_ctx, struct iw_llp *llp, bool initiator),
-		     void *wrap_ctx);
+void iw_ctx_wrap_stream(struct iw_ctx *ctx,
+			struct iw_stream *(*wrap)(void *wrap_ctx, struct iw_stream *stream,
+						  bool initiator),
+			void *wrap_ctx);
 
 /*
  * Octets of payload that the peer's Sends, RDMA Writes and Read Responses brought so far, counted as

@@ -46,10 +46,10 @@ static inline void peer_ends_with_us(pid_t parent)
 		_exit(1);
 }
 
-static inline void peer_play(struct iw_llp *gate, const struct script *s)
+static inline void peer_play(struct iw_stream *gate, const struct script *s)
 {
 	const struct iw_play_cfg cfg = { .stop_fd = -1 };
-	struct iw_llp *llp = NULL;
+	struct iw_stream *llp = NULL;
 	struct iw_play p;
 	int err;
 
@@ -67,11 +67,11 @@ static inline void peer_play(struct iw_llp *gate, const struct script *s)
 static inline void peer_start(struct peer *p, const struct script *scripts, size_t n)
 {
 	const struct iw_llp_cfg cfg = { .listen = true, .host = "127.0.0.1", .backlog = 8 };
-	struct iw_llp *gate = NULL;
+	struct iw_stream *gate = NULL;
 	struct iw_fault why = { 0 };
 	pid_t parent = getpid();
 
-	if (iw_llp_find("tcp")->open(&gate, &cfg, &why) != 0)
+	if (iw_stream_find("tcp")->open(&gate, &cfg, &why) != 0)
 		fail_msg("%s", why.text);
 	p->port = gate->local_port;
 	p->pid = fork();

@@ -290,21 +290,21 @@ static const struct iw_port_ops coming_ops = {
 static struct counting_mem mem;
 static struct iw_loop *loop;
 
-static struct iw_gate *listen_on(struct fake *f)
+static struct iw_loop_listener *listen_on(struct fake *f)
 {
 	static const struct iw_sctpmap_cfg cfg = { .streams = 1 };
-	struct iw_gate *g;
+	struct iw_loop_listener *g;
 	int fd[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
 	*f = (struct fake){ .port = { .ops = &ops, .fd = fd[0], .waits = true }, .peer = fd[1] };
-	assert_int_equal(iw_gate_new_port(&g, loop, &f->port, &cfg, NULL, NULL), 0);
+	assert_int_equal(iw_loop_listener_new_port(&g, loop, &f->port, &cfg, NULL, NULL), 0);
 	return g;
 }
 
-static void stop(struct fake *f, struct iw_gate *g)
+static void stop(struct fake *f, struct iw_loop_listener *g)
 {
-	iw_gate_free(g);
+	iw_loop_listener_free(g);
 	iw_loop_flush(loop);
 	close(f->peer);
 }
@@ -342,7 +342,7 @@ static int tear_down(void **state)
 static void the_only_port_is_waited_for_in_itself_and_answers_at_once(void **state)
 {
 	struct fake f;
-	struct iw_gate *g = listen_on(&f);
+	struct iw_loop_listener *g = listen_on(&f);
 	unsigned arrivals;
 
 	(void)state;
@@ -355,7 +355,7 @@ static void the_only_port_is_waited_for_in_itself_and_answers_at_once(void **sta
 static void a_port_that_is_full_is_waited_for_in_epoll(void **state)
 {
 	struct fake f;
-	struct iw_gate *g = listen_on(&f);
+	struct iw_loop_listener *g = listen_on(&f);
 	unsigned waits;
 
 	(void)state;
@@ -374,7 +374,7 @@ static void a_port_that_is_full_is_waited_for_in_epoll(void **state)
 static void with_two_ports_none_keeps_the_other_waiting(void **state)
 {
 	struct fake one, two;
-	struct iw_gate *g = listen_on(&one), *h;
+	struct iw_loop_listener *g = listen_on(&one), *h;
 	unsigned waits;
 
 	(void)state;
@@ -397,7 +397,7 @@ static void with_two_ports_none_keeps_the_other_waiting(void **state)
 static void a_signal_ends_the_wait_in_a_port(void **state)
 {
 	struct fake f;
-	struct iw_gate *g = listen_on(&f);
+	struct iw_loop_listener *g = listen_on(&f);
 	int ret = 0;
 
 	(void)state;
@@ -413,7 +413,7 @@ static void a_signal_ends_the_wait_in_a_port(void **state)
 static void nothing_arriving_ends_the_wait_when_it_should_end(void **state)
 {
 	struct fake f;
-	struct iw_gate *g = listen_on(&f);
+	struct iw_loop_listener *g = listen_on(&f);
 	unsigned inputs;
 	uint64_t until;
 
@@ -433,7 +433,7 @@ static void nothing_arriving_ends_the_wait_when_it_should_end(void **state)
 static void a_program_that_is_woken_often_does_not_wait_in_a_port(void **state)
 {
 	struct fake f;
-	struct iw_gate *g = listen_on(&f);
+	struct iw_loop_listener *g = listen_on(&f);
 	int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	uint64_t count;
 
@@ -452,17 +452,17 @@ static void a_program_that_is_woken_often_does_not_wait_in_a_port(void **state)
 	stop(&f, g);
 }
 
-static struct iw_trunk *connect_by(struct fake *f, const struct fake *waits_for)
+static struct iw_loop_assoc *connect_by(struct fake *f, const struct fake *waits_for)
 {
 	const struct iw_sctpmap_cfg cfg = { .mem = &mem.mem, .streams = 1, .initiator = true };
-	struct iw_trunk *t;
+	struct iw_loop_assoc *t;
 	int fd[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
 	*f = (struct fake){ .port = { .ops = &parting_ops, .fd = fd[0] },
 			    .peer = fd[1],
 			    .waits_for = waits_for };
-	assert_int_equal(iw_trunk_connect(&t, loop, &f->port, &cfg, NULL), 0);
+	assert_int_equal(iw_loop_assoc_connect(&t, loop, &f->port, &cfg, NULL), 0);
 	return t;
 }
 
@@ -614,18 +614,18 @@ static void open_crowd(void)
 }
 
 /* unused_max: of the port. */
-static struct iw_gate *listen_for_crowd_of(uint32_t unused_max, uint64_t unused_ns)
+static struct iw_loop_listener *listen_for_crowd_of(uint32_t unused_max, uint64_t unused_ns)
 {
 	const struct iw_sctpmap_cfg cfg = { .mem = &mem.mem, .streams = 1, .unused_ns = unused_ns };
-	struct iw_gate *g;
+	struct iw_loop_listener *g;
 
 	open_crowd();
 	crowd.f.port.unused_max = unused_max;
-	assert_int_equal(iw_gate_new_port(&g, loop, &crowd.f.port, &cfg, NULL, NULL), 0);
+	assert_int_equal(iw_loop_listener_new_port(&g, loop, &crowd.f.port, &cfg, NULL, NULL), 0);
 	return g;
 }
 
-static struct iw_gate *listen_for_crowd(void)
+static struct iw_loop_listener *listen_for_crowd(void)
 {
 	return listen_for_crowd_of(0, IW_MSEC(SHORT_MS));
 }
@@ -663,7 +663,7 @@ static void run_until_gone(size_t n)
 /* SEC-29 */
 static void associations_without_a_session_are_aborted_after_the_time_out(void **state)
 {
-	struct iw_gate *g = listen_for_crowd();
+	struct iw_loop_listener *g = listen_for_crowd();
 	uint64_t began = iw_os_now();
 	size_t blocks = mem.blocks;
 
@@ -675,14 +675,14 @@ static void associations_without_a_session_are_aborted_after_the_time_out(void *
 	assert_int_equal(count(crowd.aborted), 200);
 	assert_non_null(strstr(crowd.reason, "no DDP stream session within 30 ms (RFC 5043"));
 	assert_true(mem.blocks <= blocks + 2); /* the table and the heap stay */
-	iw_gate_free(g);
+	iw_loop_listener_free(g);
 	iw_loop_flush(loop);
 	close(crowd.f.peer);
 }
 
 static void above_the_limit_of_an_address_the_oldest_is_aborted(void **state)
 {
-	struct iw_gate *g = listen_for_crowd();
+	struct iw_loop_listener *g = listen_for_crowd();
 
 	(void)state;
 	for (size_t i = IW_UNUSED_PER_ADDR + 10; i < CROWD; i++)
@@ -695,7 +695,7 @@ static void above_the_limit_of_an_address_the_oldest_is_aborted(void **state)
 	for (size_t i = 0; i < 10; i++)
 		assert_true(crowd.aborted[i] && crowd.gone[i]);
 	assert_non_null(strstr(crowd.reason, "too many associations"));
-	iw_gate_free(g);
+	iw_loop_listener_free(g);
 	crowd.confirms = true;
 	run_until_gone(CROWD);
 	close(crowd.f.peer);
@@ -704,7 +704,7 @@ static void above_the_limit_of_an_address_the_oldest_is_aborted(void **state)
 /* Of a transport that needs a descriptor for each association. */
 static void a_port_can_keep_fewer_than_the_general_limit(void **state)
 {
-	struct iw_gate *g = listen_for_crowd_of(12, IW_SEC(60));
+	struct iw_loop_listener *g = listen_for_crowd_of(12, IW_SEC(60));
 
 	(void)state;
 	crowd.confirms = true;
@@ -719,7 +719,7 @@ static void a_port_can_keep_fewer_than_the_general_limit(void **state)
 	assert_int_equal(count(crowd.aborted), 28);
 	for (size_t i = 11; i < 20; i++)
 		assert_false(crowd.aborted[i]);
-	iw_gate_free(g);
+	iw_loop_listener_free(g);
 	run_until_gone(40);
 	close(crowd.f.peer);
 }
@@ -727,7 +727,7 @@ static void a_port_can_keep_fewer_than_the_general_limit(void **state)
 /* SEC-29: fragments fill memory, and no message arrives */
 static void memory_that_grows_without_messages_is_limited(void **state)
 {
-	struct iw_gate *g = listen_for_crowd_of(0, IW_SEC(60));
+	struct iw_loop_listener *g = listen_for_crowd_of(0, IW_SEC(60));
 	uint64_t until = iw_os_now() + IW_SEC(10);
 
 	(void)state;
@@ -741,27 +741,27 @@ static void memory_that_grows_without_messages_is_limited(void **state)
 	assert_int_equal(count(crowd.aborted), 7);
 	assert_non_null(strstr(crowd.reason, "too much memory"));
 	/* A smaller limit is in force at the next reading. */
-	iw_gate_limit_unused(g, 4 * crowd.memory + 4 * 4096);
+	iw_loop_listener_limit_unused(g, 4 * crowd.memory + 4 * 4096);
 	until = iw_os_now() + IW_SEC(10);
 	while (count(crowd.aborted) == 7 && iw_os_now() < until) {
 		assert_int_equal(iw_loop_wait(loop, iw_os_now() + IW_MSEC(100), NULL), 0);
 		iw_loop_flush(loop);
 	}
 	assert_int_equal(count(crowd.aborted), 9);
-	assert_in_range(iw_gate_memory(g), crowd.memory, crowd.memory + 4096);
-	iw_gate_free(g);
+	assert_in_range(iw_loop_listener_memory(g), crowd.memory, crowd.memory + 4096);
+	iw_loop_listener_free(g);
 	run_until_gone(10);
 	close(crowd.f.peer);
 }
 
 static void a_closed_listener_ends_unused_associations_in_order(void **state)
 {
-	struct iw_gate *g = listen_for_crowd();
+	struct iw_loop_listener *g = listen_for_crowd();
 
 	(void)state;
 	crowd.confirms = true;
 	come(3);
-	iw_gate_free(g);
+	iw_loop_listener_free(g);
 	run_until_gone(3);
 	assert_int_equal(count(crowd.shut), 3);
 	assert_int_equal(count(crowd.aborted), 0);
@@ -770,11 +770,11 @@ static void a_closed_listener_ends_unused_associations_in_order(void **state)
 
 static void a_peer_that_ignores_shutdown_is_aborted(void **state)
 {
-	struct iw_gate *g = listen_for_crowd();
+	struct iw_loop_listener *g = listen_for_crowd();
 
 	(void)state;
 	come(3);
-	iw_gate_free(g);
+	iw_loop_listener_free(g);
 	iw_loop_flush(loop);
 	assert_int_equal(count(crowd.shut), 3);
 	assert_int_equal(count(crowd.gone), 0);
@@ -794,13 +794,13 @@ static void an_initiator_aborts_if_its_session_does_not_end(void **state)
 		.mem = &mem.mem, .streams = 1, .initiator = true, .unused_ns = IW_MSEC(SHORT_MS)
 	};
 	const struct iw_dss_offer offer = { .ird = 1, .ord = 1 };
-	struct iw_trunk *t;
+	struct iw_loop_assoc *t;
 	struct iw_dss *s;
 
 	(void)state;
 	open_crowd();
-	assert_int_equal(iw_trunk_connect(&t, loop, &crowd.f.port, &cfg, NULL), 0);
-	assert_int_equal(iw_dss_initiate(&s, iw_trunk_map(t), &offer, NULL), 0);
+	assert_int_equal(iw_loop_assoc_connect(&t, loop, &crowd.f.port, &cfg, NULL), 0);
+	assert_int_equal(iw_dss_initiate(&s, iw_loop_assoc_map(t), &offer, NULL), 0);
 	iw_loop_flush(loop); /* UP, and the Initiate is sent */
 	iw_dss_release(s);
 	iw_loop_flush(loop);
@@ -817,10 +817,10 @@ static void octets_held_for_unaccepted_sessions_are_reported_to_the_port(void **
 	const struct iw_sctpmap_cfg cfg = { .mem = &mem.mem, .streams = 1 };
 	const struct iw_sctp_control initiate = { .fn = IW_SCTP_FN_INITIATE };
 	const struct iw_dss_offer offer = { 0 };
-	struct iw_trunk *trunk;
+	struct iw_loop_assoc *assoc;
 	struct iw_dss_unit u;
 	struct iw_dss *s;
-	struct iw_gate *g;
+	struct iw_loop_listener *g;
 	static struct fake f; /* its association lives as long as the loop */
 	unsigned units = 0;
 	int fd[2];
@@ -829,7 +829,7 @@ static void octets_held_for_unaccepted_sessions_are_reported_to_the_port(void **
 	memset(&coming, 0, sizeof(coming));
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
 	f = (struct fake){ .port = { .ops = &coming_ops, .fd = fd[0] }, .peer = fd[1] };
-	assert_int_equal(iw_gate_new_port(&g, loop, &f.port, &cfg, NULL, NULL), 0);
+	assert_int_equal(iw_loop_listener_new_port(&g, loop, &f.port, &cfg, NULL, NULL), 0);
 	coming.up = true;
 	coming.msg[0].ppid = IW_SCTP_PPID_CONTROL;
 	coming.msg[0].len = (size_t)iw_wire_sctp_control_encode(coming.msg[0].data, 600, &initiate);
@@ -843,7 +843,7 @@ static void octets_held_for_unaccepted_sessions_are_reported_to_the_port(void **
 	iw_loop_flush(loop);
 	assert_int_equal(coming.told, 1);
 	assert_in_range(coming.held, 3 * 598, 3 * 598 * 2);
-	assert_true(iw_gate_next_session(g, &trunk, &s));
+	assert_true(iw_loop_listener_next_session(g, &assoc, &s));
 	iw_loop_flush(loop);
 	assert_int_equal(coming.told, 1);
 	assert_int_equal(iw_dss_accept(s, &offer, NULL), 0);

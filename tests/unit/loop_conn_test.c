@@ -26,7 +26,7 @@
 /* ---------------------------------------------------------------- the transport */
 
 struct fake {
-	struct iw_llp llp;
+	struct iw_stream llp;
 	size_t take_at_most;  /* a send takes no more; 0: no limit */
 	bool again_next_time; /* every other send finds the socket full */
 	unsigned nomem;       /* so many sends find no memory */
@@ -42,38 +42,39 @@ struct fake {
 	bool *closed, *aborted;
 };
 
-static struct fake *fake_of(struct iw_llp *l)
+static struct fake *fake_of(struct iw_stream *l)
 {
 	return iw_container_of(l, struct fake, llp);
 }
 
-static int64_t fake_recv(struct iw_llp *l, struct iw_msg *m, size_t n, struct iw_fault *why)
+static int64_t fake_recv(struct iw_stream *l, const struct iw_vec *vec, size_t nvec,
+			 struct iw_fault *why)
 {
 	struct fake *f = fake_of(l);
 	size_t sum = 0;
 	ssize_t got;
 
-	(void)n;
 	f->recvs++;
 	if (f->flood) {
-		for (size_t i = 0; i < m->nvec; i++) {
-			memset(m->vec[i].base, 0, m->vec[i].len);
-			sum += m->vec[i].len;
+		for (size_t i = 0; i < nvec; i++) {
+			memset(vec[i].base, 0, vec[i].len);
+			sum += vec[i].len;
 		}
 		return (int64_t)sum;
 	}
-	got = recv(l->fd, m->vec[0].base, m->vec[0].len, MSG_DONTWAIT);
+	got = recv(l->fd, vec[0].base, vec[0].len, MSG_DONTWAIT);
 	if (got < 0 && errno == EAGAIN)
 		return IW_E_AGAIN;
 	return got < 0 ? iw_fail(why, IW_E_CLOSED, "fake: receive") : got;
 }
 
-static int64_t fake_send(struct iw_llp *l, const struct iw_msg *m, size_t n, struct iw_fault *why)
+static int64_t fake_send(struct iw_stream *l, const struct iw_vec *vec, size_t nvec, bool eor,
+			 struct iw_fault *why)
 {
 	struct fake *f = fake_of(l);
 	int64_t sum = 0;
 
-	(void)n;
+	(void)eor;
 	f->sends++;
 	f->sends_held += f->holding;
 	if (f->nomem) {
@@ -89,25 +90,25 @@ static int64_t fake_send(struct iw_llp *l, const struct iw_msg *m, size_t n, str
 		if (!f->again_next_time)
 			return IW_E_AGAIN;
 	}
-	for (size_t i = 0; i < m->nvec; i++) {
-		size_t len = m->vec[i].len;
+	for (size_t i = 0; i < nvec; i++) {
+		size_t len = vec[i].len;
 		ssize_t put;
 
 		if (f->take_at_most)
 			len = IW_MIN(len, f->take_at_most - (size_t)sum);
-		put = send(l->fd, m->vec[i].base, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+		put = send(l->fd, vec[i].base, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (put < 0)
 			return sum               ? sum
 			       : errno == EAGAIN ? IW_E_AGAIN
 						 : iw_fail(why, IW_E_CLOSED, "fake: send");
 		sum += put;
-		if ((size_t)put < m->vec[i].len)
+		if ((size_t)put < vec[i].len)
 			break;
 	}
 	return sum;
 }
 
-static int fake_hold_short(struct iw_llp *l, bool on, struct iw_fault *why)
+static int fake_hold_short(struct iw_stream *l, bool on, struct iw_fault *why)
 {
 	struct fake *f = fake_of(l);
 
@@ -118,7 +119,7 @@ static int fake_hold_short(struct iw_llp *l, bool on, struct iw_fault *why)
 	return 0;
 }
 
-static uint64_t fake_unacked(struct iw_llp *l)
+static uint64_t fake_unacked(struct iw_stream *l)
 {
 	struct fake *f = fake_of(l);
 
@@ -126,32 +127,25 @@ static uint64_t fake_unacked(struct iw_llp *l)
 	return f->unacked;
 }
 
-static int fake_shutdown(struct iw_llp *l, struct iw_fault *why)
+static int fake_shutdown(struct iw_stream *l, struct iw_fault *why)
 {
 	(void)why;
 	shutdown(l->fd, SHUT_WR);
 	return 0;
 }
 
-static bool fake_next_notice(struct iw_llp *l, struct iw_notice *out)
-{
-	(void)l;
-	(void)out;
-	return false;
-}
-
-static void fake_refresh(struct iw_llp *l)
+static void fake_refresh(struct iw_stream *l)
 {
 	(void)l;
 }
 
-static int fake_connected(struct iw_llp *l, struct iw_fault *why)
+static int fake_connected(struct iw_stream *l, struct iw_fault *why)
 {
 	(void)why;
 	return fake_of(l)->connects ? 0 : IW_E_AGAIN;
 }
 
-static int fake_try_next(struct iw_llp *l, struct iw_fault *why)
+static int fake_try_next(struct iw_stream *l, struct iw_fault *why)
 {
 	struct fake *f = fake_of(l);
 
@@ -163,13 +157,13 @@ static int fake_try_next(struct iw_llp *l, struct iw_fault *why)
 	return l->fd < 0 ? iw_fail(why, IW_E_OS, "fake: no other address") : IW_E_AGAIN;
 }
 
-static int fake_no_answer(struct iw_llp *l, uint64_t waited, struct iw_fault *why)
+static int fake_no_answer(struct iw_stream *l, uint64_t waited, struct iw_fault *why)
 {
 	(void)waited;
 	return iw_fail(why, IW_E_TIMEOUT, "connect to %s: no answer", l->peer);
 }
 
-static void fake_close(struct iw_llp *l, bool abort)
+static void fake_close(struct iw_stream *l, bool abort)
 {
 	struct fake *f = fake_of(l);
 
@@ -182,15 +176,13 @@ static void fake_close(struct iw_llp *l, bool abort)
 	free(f);
 }
 
-static const struct iw_llp_ops fake_ops = {
+static const struct iw_stream_ops fake_ops = {
 	.name = "fake",
-	.traits = IW_LLP_STREAM,
 	.recv = fake_recv,
 	.send = fake_send,
 	.hold_short = fake_hold_short,
 	.unacked = fake_unacked,
 	.shutdown = fake_shutdown,
-	.next_notice = fake_next_notice,
 	.refresh = fake_refresh,
 	.connected = fake_connected,
 	.try_next = fake_try_next,
@@ -220,7 +212,7 @@ static void join(int fd[2])
 struct side {
 	struct iw_rdmap *rdmap;
 	struct iw_conn *conn;
-	struct iw_link *link;
+	struct iw_loop_conn *link;
 	struct fake *fake;
 	bool established, closed, peer_closed;
 	struct iw_fault fault;
@@ -255,7 +247,7 @@ static int open_loop(void **state)
 
 static void side_free(struct side *s)
 {
-	iw_link_free(s->link, true);
+	iw_loop_conn_free(s->link, true);
 	iw_conn_free(s->conn);
 	iw_rdmap_free(s->rdmap);
 	memset(s, 0, sizeof(*s));
@@ -308,9 +300,9 @@ static void side_link(struct side *s, int fd, bool initiator, bool connecting)
 	if (connecting)
 		s->fake->llp.untried = 1;
 	assert_int_equal(iw_conn_new(&s->conn, &cfg, iw_os_now(), &why), 0);
-	assert_int_equal(iw_link_new(&s->link, loop, &s->fake->llp, s->conn, s, connecting, &why),
-			 0);
-	assert_ptr_equal(iw_link_owner(s->link), s);
+	assert_int_equal(
+		iw_loop_stream_new(&s->link, loop, &s->fake->llp, s->conn, s, connecting, &why), 0);
+	assert_ptr_equal(iw_loop_conn_owner(s->link), s);
 }
 
 static void take_news(void)
@@ -318,10 +310,10 @@ static void take_news(void)
 	struct iw_completion c;
 	struct iw_fault why;
 	struct iw_event ev;
-	struct iw_link *k;
+	struct iw_loop_conn *k;
 
-	while ((k = iw_loop_next_link(loop))) {
-		struct side *s = iw_link_owner(k);
+	while ((k = iw_loop_next_conn(loop))) {
+		struct side *s = iw_loop_conn_owner(k);
 
 		while (iw_conn_next_event(s->conn, &ev)) {
 			s->established |= ev.type == IW_EVENT_ESTABLISHED;
@@ -330,7 +322,7 @@ static void take_news(void)
 				assert_int_equal(iw_conn_accept(s->conn, s->rdmap, 4, 4, NULL, 0,
 								iw_os_now(), &why),
 						 0);
-				iw_link_kick(k);
+				iw_loop_conn_kick(k);
 			}
 			if (ev.type == IW_EVENT_CLOSED) {
 				s->closed = true;
@@ -398,7 +390,7 @@ static void write_to(struct side *s, uint32_t stag, const void *p, size_t len)
 			    .remote_stag = stag };
 
 	assert_int_equal(iw_rdmap_post(s->rdmap, &op, iw_os_now()), 0);
-	iw_link_kick(s->link);
+	iw_loop_conn_kick(s->link);
 }
 
 /* ---------------------------------------------------------------- tests */
@@ -522,7 +514,7 @@ static void broken_socket_with_nothing_to_read_says_how_it_broke(void **state)
 static void hang_up_while_nothing_is_to_be_read_is_not_a_busy_loop(void **state)
 {
 	struct iw_event ev;
-	struct iw_link *k;
+	struct iw_loop_conn *k;
 	uint64_t begun;
 	unsigned turns = 0;
 	int fd[2];
@@ -538,8 +530,9 @@ static void hang_up_while_nothing_is_to_be_read_is_not_a_busy_loop(void **state)
 	for (bool asked = false; !asked;) {
 		iw_loop_flush(loop);
 		assert_true(iw_loop_wait(loop, iw_os_now() + IW_MSEC(5), NULL) >= 0);
-		while ((k = iw_loop_next_link(loop)))
-			while (iw_conn_next_event(((struct side *)iw_link_owner(k))->conn, &ev))
+		while ((k = iw_loop_next_conn(loop)))
+			while (iw_conn_next_event(((struct side *)iw_loop_conn_owner(k))->conn,
+						  &ev))
 				asked |= ev.type == IW_EVENT_REQUEST;
 	}
 	side_free(&a); /* closes the peer's end */
@@ -635,7 +628,7 @@ static void transport_is_closed_with_its_link_as_asked(void **state)
 		establish();
 		a.fake->closed = &closed;
 		a.fake->aborted = &aborted;
-		iw_link_free(a.link, abort);
+		iw_loop_conn_free(a.link, abort);
 		a.link = NULL;
 		assert_true(closed);
 		assert_int_equal(aborted, abort);
@@ -678,7 +671,7 @@ static void lack_of_memory_leaves_nothing_behind(void **state)
 	for (n = 1;; n++) {
 		bool closed = false;
 		struct fake *f;
-		struct iw_link *k;
+		struct iw_loop_conn *k;
 		int fd[2];
 
 		join(fd);
@@ -687,11 +680,11 @@ static void lack_of_memory_leaves_nothing_behind(void **state)
 		mem.calls = 0;
 		mem.fail_from = n;
 		blocks = mem.blocks;
-		err = iw_link_new(&k, loop, &f->llp, a.conn, NULL, false, &why);
+		err = iw_loop_stream_new(&k, loop, &f->llp, a.conn, NULL, false, &why);
 		mem.fail_from = 0;
 		close(fd[1]);
 		if (!err) {
-			iw_link_free(k, true);
+			iw_loop_conn_free(k, true);
 			break;
 		}
 		assert_int_equal(err, IW_E_NOMEM);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Descriptors for other people's event loops.
+ * Descriptors for the program's own event loop.
  *
- * The loop's own epoll descriptor is readable while a socket is ready or its timer has fired. From
- * the first bell on that timer is always armed for the nearest deadline, and an eventfd stands for
- * links that were kicked. A bell is an epoll descriptor of its own around that one and an eventfd
- * that rings.
+ * The loop's epoll descriptor is readable while a socket is ready or its timer has fired. After the
+ * first wake-up was opened, that timer is always armed for the nearest deadline, and an eventfd is
+ * readable while connections are kicked. A wake-up is an epoll descriptor that watches the loop's and
+ * an eventfd of its own.
  */
 #include "loop/loop.h"
 
@@ -17,33 +17,6 @@
 #include "loop/internal.h"
 #include "os/os.h"
 #include "util/text.h"
-
-/* eventfd and timerfd: one read of 8 octets makes them unreadable. */
-void iw_loop_drain(int fd)
-{
-	uint64_t count;
-
-	/* Nothing in it is as good as something. */
-	if (read(fd, &count, sizeof(count)) < 0)
-		return;
-}
-
-static void ring(int fd)
-{
-	static const uint64_t one = 1;
-
-	/* It can only fail when it rings already. */
-	if (write(fd, &one, sizeof(one)) < 0)
-		return;
-}
-
-void iw_loop_kick_bell(struct iw_loop *l)
-{
-	if (l->kick_fd < 0 || l->kick_rings)
-		return;
-	ring(l->kick_fd);
-	l->kick_rings = true;
-}
 
 /* The loop's own descriptor begins to stand for all that a wait would return for. */
 static int stand_for_all(struct iw_loop *l, struct iw_fault *why)
@@ -64,8 +37,8 @@ static int stand_for_all(struct iw_loop *l, struct iw_fault *why)
 	iw_loop_cool_down(l);
 	(void)iw_loop_rest(l);
 	if (!iw_list_empty(&l->kicked))
-		iw_loop_kick_bell(l);
-	iw_loop_time_bells(l);
+		iw_loop_kick_wakeup(l);
+	iw_loop_arm_timer(l);
 	return 0;
 }
 
@@ -78,13 +51,13 @@ static int nest(int epoll, int fd, struct iw_fault *why)
 		       : 0;
 }
 
-int iw_bell_open(struct iw_bell *b, struct iw_loop *l, struct iw_fault *why)
+int iw_loop_wakeup_open(struct iw_loop_wakeup *b, struct iw_loop *l, struct iw_fault *why)
 {
 	int err = stand_for_all(l, why);
 
 	if (err)
 		return err;
-	*b = (struct iw_bell){ .fd = -1, .event_fd = -1 };
+	*b = (struct iw_loop_wakeup){ .fd = -1, .event_fd = -1 };
 	b->fd = epoll_create1(EPOLL_CLOEXEC);
 	b->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (b->fd < 0 || b->event_fd < 0) {
@@ -106,7 +79,7 @@ fail:
 	return err;
 }
 
-void iw_bell_close(struct iw_bell *b)
+void iw_loop_wakeup_close(struct iw_loop_wakeup *b)
 {
 	if (!b->loop)
 		return;
@@ -115,13 +88,13 @@ void iw_bell_close(struct iw_bell *b)
 	b->loop = NULL;
 }
 
-void iw_bell_ring(struct iw_bell *b, bool on)
+void iw_loop_wakeup_set(struct iw_loop_wakeup *b, bool on)
 {
-	if (!b->loop || on == b->ringing)
+	if (!b->loop || on == b->is_set)
 		return;
 	if (on)
-		ring(b->event_fd);
+		iw_loop_set_eventfd(b->event_fd);
 	else
 		iw_loop_drain(b->event_fd);
-	b->ringing = on;
+	b->is_set = on;
 }
