@@ -3,7 +3,7 @@
 # The rooms of the library, each a folder of lib/. The build finds a new .c file in a room; a new room is added to a list here.
 
 # No system call, no clock, no printing, no global state: scripts/check-layers looks at their objects.
-IW_PURE_ROOMS := util wire mpa sctpmap sctp ddp rdmap conn
+IW_PURE_ROOMS := util wire agree mpa sctpmap sctp ddp rdmap conn
 IW_LIB_ROOMS := $(IW_PURE_ROOMS) verbs llp pkt loader os loop trace
 
 IW_LIB_SRCS := $(sort $(foreach room,$(IW_LIB_ROOMS),$(wildcard lib/$(room)/*.c)))

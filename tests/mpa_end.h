@@ -101,18 +101,19 @@ static inline struct iw_mpa_cfg mpa_cfg(bool initiator, uint8_t rev)
 		.initiator = initiator,
 		.rev = rev,
 		.rdmac = rev == 0,
-		.rtr = IW_RTR_SEND | IW_RTR_WRITE | IW_RTR_READ,
-		.ird = 4,
-		.ord = 4,
+		.offer.rtr = IW_RTR_SEND | IW_RTR_WRITE | IW_RTR_READ,
+		.offer.ird = 4,
+		.offer.ord = 4,
 	};
 }
 
 /* 0, or what iw_mpa_init says; the end is then to be dropped, otherwise closed. */
 static inline int mpa_end_init(struct mpa_end *e, struct iw_mpa_cfg cfg)
 {
-	*e = (struct mpa_end){
-		.scratch_len = MPA_END_SCRATCH, .accept = true, .ird = cfg.ird, .ord = cfg.ord
-	};
+	*e = (struct mpa_end){ .scratch_len = MPA_END_SCRATCH,
+			       .accept = true,
+			       .ird = cfg.offer.ird,
+			       .ord = cfg.offer.ord };
 	counting_mem_init(&e->mem);
 	iw_pool_init(&e->spill, &e->mem.mem, IW_MPA_SPILL_LEN, 0, 0);
 	cfg.spill = &e->spill;

@@ -103,7 +103,7 @@ static inline void ref_open_full(struct mpa_end *e, bool initiator, bool crc, bo
 		f.pd = block;
 		f.pd_len = sizeof(block);
 	}
-	cfg.crc = crc ? IW_MPA_CRC_WANTED : IW_MPA_CRC_OFF;
+	cfg.crc = crc ? IW_CRC_WANTED : IW_CRC_OFF;
 	cfg.markers = markers;
 	cfg.max_ulpdu = large;
 	mpa_end_open(e, cfg);

@@ -90,7 +90,7 @@ $(IW_CROSS_UNIT_BINS): $(O)/tests/cross/%: $(O)/obj/tests/unit/%.o $(call objs,$
 
 # For scripts/mutants, which compiles one object of the library at a time and links it before the archives: how to compile, how
 # to link, what with, the objects that tests share, the programs.
-$(O)/mutants.flags: tests/tests.mk $(O)/flags.key
+$(O)/mutants.flags: tests/tests.mk $(O)/flags.key $(patsubst %,tests/unit/%.c,$(pure_names))
 	@printf '%s\n' '$(CC) $(IW_CPPFLAGS) $(CPPFLAGS) $(IW_CFLAGS) $(IW_DEP_CFLAGS) $(CFLAGS) -w -c' \
 		'$(CC) $(IW_NO_LTO) $(IW_LDFLAGS) $(LDFLAGS)' \
 		'$(IW_TOOLS_A) $(IW_LIB_A) -lcmocka $(IW_TOOL_LDLIBS) $(IW_LIB_LDLIBS) $(LDLIBS)' '$(call objs,$(unit_support))' \

@@ -15,7 +15,7 @@
 
 #define IW_ASK_MAX (IW_MPA_FRAME_LEN + IW_MPA_PD_MAX)
 
-/* A set of enum iw_mpa_rtr: all of them. */
+/* A set of enum iw_rtr: all of them. */
 #define IW_ASK_RTR_ALL 7u
 
 struct iw_ask {
@@ -25,7 +25,7 @@ struct iw_ask {
 	uint8_t reserved;  /* the four reserved bits of the flags */
 	bool enhanced;     /* S, and the four octets of RFC 6581 9 */
 	bool peer_to_peer; /* A; the rest counts only with enhanced */
-	uint8_t rtr;       /* set of enum iw_mpa_rtr: B, C, D */
+	uint8_t rtr;       /* set of enum iw_rtr: B, C, D */
 	uint16_t ird, ord;
 	uint32_t block;    /* above 0: libiwarp's own block (mpa/mpa.h) with this ULPDU size */
 	const uint8_t *pd; /* the ULP's Private Data (borrowed) */

@@ -101,7 +101,7 @@ int iw_codec_new(struct iw_codec **out, const struct iw_codec_cfg *cfg, struct i
 				  .spill = &c->spill,
 				  .initiator = true,
 				  .rev = 1,
-				  .crc = cfg->crc ? IW_MPA_CRC_WANTED : IW_MPA_CRC_OFF,
+				  .crc = cfg->crc ? IW_CRC_WANTED : IW_CRC_OFF,
 				  .markers = cfg->rx_markers,
 			  },
 			  why);

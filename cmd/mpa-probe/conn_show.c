@@ -26,10 +26,10 @@ static void agreed_json(struct iw_json *w, const struct iw_qp_info *i)
 	iw_json_u64(w, "ird", i->ird);
 	iw_json_u64(w, "ord", i->ord);
 	iw_json_str(w, "rtr_sent",
-		    i->rtr == IW_RTR_FORM_SEND    ? "send"
-		    : i->rtr == IW_RTR_FORM_WRITE ? "write"
-		    : i->rtr == IW_RTR_FORM_READ  ? "read"
-						  : "none");
+		    i->rtr == IW_RTR_SEND    ? "send"
+		    : i->rtr == IW_RTR_WRITE ? "write"
+		    : i->rtr == IW_RTR_READ  ? "read"
+					     : "none");
 }
 
 static void connection_json(struct iw_json *w, const struct iw_qp_info *i)
@@ -101,10 +101,10 @@ static void rping_human(const struct iw_rping_run_cfg *cfg, const struct iw_rpin
 		printf("%s: MPA Rev %u, CRC %s, markers %s, IRD %u, ORD %u, RTR %s\n", i->peer,
 		       i->rev, i->crc ? "on" : "off", i->tx_markers || i->rx_markers ? "on" : "off",
 		       i->ird, i->ord,
-		       i->rtr == IW_RTR_FORM_SEND    ? "Send"
-		       : i->rtr == IW_RTR_FORM_WRITE ? "Write"
-		       : i->rtr == IW_RTR_FORM_READ  ? "Read"
-						     : "none");
+		       i->rtr == IW_RTR_SEND    ? "Send"
+		       : i->rtr == IW_RTR_WRITE ? "Write"
+		       : i->rtr == IW_RTR_READ  ? "Read"
+						: "none");
 	printf("%" PRIu64 " round%s of %u octets: %" PRIu64 " octets by RDMA Read, %" PRIu64
 	       " by RDMA Write, %s\n",
 	       r->rounds, r->rounds == 1 ? "" : "s", r->size, r->read, r->written,

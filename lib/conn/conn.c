@@ -103,7 +103,7 @@ int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cfg, uint64_t no
 	c->decide_at = c->linger_at = c->nudge_at = IW_TIME_NEVER;
 	c->moved_at = c->last_tx = now;
 	err = below->init(c, now, why);
-	c->cfg.mpa.pd = NULL; /* borrowed for the call */
+	c->cfg.mpa.offer.pd = NULL; /* borrowed for the call */
 	if (err < 0) {
 		iw_mem_free(cfg->mem, c, size);
 		return err;
@@ -127,9 +127,9 @@ enum iw_conn_state iw_conn_state(const struct iw_conn *c)
 	return c->state;
 }
 
-const struct iw_mpa_params *iw_conn_params(const struct iw_conn *c)
+const struct iw_agreed *iw_conn_agreed(const struct iw_conn *c)
 {
-	return c->below->params(c);
+	return c->below->agreed(c);
 }
 
 size_t iw_conn_mulpdu(const struct iw_conn *c)

@@ -151,13 +151,13 @@ IW_MUST_CHECK int iw_conn_new(struct iw_conn **out, const struct iw_conn_cfg *cf
 void iw_conn_free(struct iw_conn *c);
 enum iw_conn_state iw_conn_state(const struct iw_conn *c);
 /* Over SCTP the same struct tells of the session: rev 2 when it is enhanced, CRC on, no markers. */
-const struct iw_mpa_params *iw_conn_params(const struct iw_conn *c);
+const struct iw_agreed *iw_conn_agreed(const struct iw_conn *c);
 /* The driver marks it as it likes (iw_dss_set_owner). NULL: over TCP, or closed. */
 struct iw_dss *iw_conn_session(const struct iw_conn *c);
 /* NULL: a responder that has not been accepted. */
 const struct iw_rdmap *iw_conn_rdmap(const struct iw_conn *c);
 size_t iw_conn_mulpdu(const struct iw_conn *c);
-/* Initiator: the form of RTR that it sends first, one of enum iw_mpa_rtr; responder: the set agreed
+/* Initiator: the form of RTR that it sends first, one of enum iw_rtr; responder: the set agreed
  * on; IW_RTR_NONE: none. */
 uint8_t iw_conn_rtr(const struct iw_conn *c);
 void iw_conn_set_emss(struct iw_conn *c, size_t emss);

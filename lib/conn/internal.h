@@ -36,7 +36,7 @@ struct below {
 		      size_t pd_len, struct iw_fault *why);
 	int (*reject)(struct iw_conn *c, const uint8_t *pd, size_t pd_len, struct iw_fault *why);
 	bool (*retry_rev1)(const struct iw_conn *c);
-	const struct iw_mpa_params *(*params)(const struct iw_conn *c);
+	const struct iw_agreed *(*agreed)(const struct iw_conn *c);
 	size_t (*mulpdu)(const struct iw_conn *c);
 	bool (*has_batch)(const struct iw_conn *c); /* which refers to memory of operations */
 	void (*drop_batch)(struct iw_conn *c);

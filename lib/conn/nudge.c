@@ -14,7 +14,7 @@ void iw_conn_nudge_begin(struct iw_conn *c)
 {
 	/* siw is over TCP, and who sends our block is not siw. */
 	if (c->mpa == NULL || !c->cfg.mpa.initiator || c->cfg.nudge.wait_ns == 0 ||
-	    iw_mpa_params(c->mpa)->peer_max_ulpdu > 0)
+	    iw_mpa_agreed(c->mpa)->peer_max_ulpdu > 0)
 		return;
 	c->nudges_left = c->cfg.nudge.most;
 	c->nudge_ns = c->cfg.nudge.wait_ns;

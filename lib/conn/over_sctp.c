@@ -17,14 +17,14 @@
 struct over_sctp {
 	struct iw_dss *session; /* NULL: closed */
 	struct iw_sctpmap *assoc;
-	size_t mulpdu; /* as it was when it was asked for last */
-	struct iw_mpa_params params;
-	uint64_t setup_at; /* initiator: an answer is expected by then */
-	bool refused;      /* the peer's layer did not want the session */
-	bool pending;      /* msg holds a segment that was not taken yet */
-	uint64_t moves;    /* segments up to the last one that is progress: see iw_conn_moved */
-	uint64_t acked;    /* when progress was last looked for */
-	uint64_t kept;     /* segments up to the last one whose memory the association refers to */
+	size_t mulpdu;           /* as it was when it was asked for last */
+	struct iw_agreed agreed; /* a copy, of a session that is closed */
+	uint64_t setup_at;       /* initiator: an answer is expected by then */
+	bool refused;            /* the peer's layer did not want the session */
+	bool pending;            /* msg holds a segment that was not taken yet */
+	uint64_t moves; /* segments up to the last one that is progress: see iw_conn_moved */
+	uint64_t acked; /* when progress was last looked for */
+	uint64_t kept;  /* segments up to the last one whose memory the association refers to */
 	struct iw_conn_msg msg;
 };
 
@@ -33,61 +33,20 @@ static size_t size(void)
 	return sizeof(struct over_sctp);
 }
 
-_Static_assert((int)IW_DSS_RTR_SEND == IW_RTR_SEND && (int)IW_DSS_RTR_WRITE == IW_RTR_WRITE &&
-		       (int)IW_DSS_RTR_READ == IW_RTR_READ,
-	       "forms of RTR");
-_Static_assert(IW_SCTP_PD_MAX <= IW_MPA_PD_MAX, "Private Data fits the parameters");
-
 /* RFC 6581 10: without enhanced functionality the enhanced function codes MUST NOT be used. */
 static bool wants_enhanced(const struct iw_mpa_cfg *m)
 {
-	return m->rev >= 2 &&
-	       (m->peer_to_peer || m->ird != IW_MPA_IRD_ORD_MAX || m->ord != IW_MPA_IRD_ORD_MAX);
-}
-
-static struct iw_dss_offer offer_of(const struct iw_mpa_cfg *m)
-{
-	return (struct iw_dss_offer){
-		.enhanced = wants_enhanced(m),
-		.peer_to_peer = m->peer_to_peer,
-		.rtr = m->rtr,
-		.ird = m->ird,
-		.ord = m->ord,
-		.ird_max = m->ird_max,
-		.pd = m->pd,
-		.pd_len = m->pd_len,
-	};
-}
-
-/* Between queues of what was agreed on and those who ask for it in MPA's words. */
-static void take_params(struct over_sctp *o)
-{
-	const struct iw_dss_params *p = iw_dss_params(o->session);
-
-	o->params = (struct iw_mpa_params){
-		.rev = p->enhanced ? 2 : 1,
-		.peer_rev = p->enhanced ? 2 : 1,
-		.enhanced = p->enhanced,
-		.crc = true, /* SCTP's own, which cannot be switched off */
-		.peer_ird = p->peer_ird,
-		.peer_ord = p->peer_ord,
-		.ird = p->ird,
-		.ord = p->ord,
-		.peer_to_peer = p->peer_to_peer,
-		.rtr = p->rtr,
-		.dv = 1,
-		.pd_len = p->pd_len,
-	};
-	memcpy(o->params.pd, p->pd, p->pd_len);
+	return m->rev >= 2 && iw_offer_is_enhanced(&m->offer);
 }
 
 static int init(struct iw_conn *c, uint64_t now, struct iw_fault *why)
 {
 	struct over_sctp *o = (struct over_sctp *)(void *)c->space;
 	const struct iw_mpa_cfg *m = &c->cfg.mpa;
-	struct iw_dss_offer offer = offer_of(m);
+	struct iw_offer offer = m->offer;
 	int err = 0;
 
+	offer.enhanced = wants_enhanced(m);
 	c->sctp = o;
 	o->session = c->cfg.session;
 	o->setup_at = IW_TIME_NEVER;
@@ -164,18 +123,15 @@ static int peer_ended(struct iw_conn *c, struct iw_fault *why)
 static int accept(struct iw_conn *c, uint16_t ird, uint16_t ord, const uint8_t *pd, size_t pd_len,
 		  struct iw_fault *why)
 {
-	struct iw_dss_offer offer = {
-		.rtr = c->cfg.mpa.rtr,
+	struct iw_offer offer = {
+		.rtr = c->cfg.mpa.offer.rtr,
 		.ird = ird,
 		.ord = ord,
 		.pd = pd,
 		.pd_len = pd_len,
 	};
-	int err = iw_dss_accept(c->sctp->session, &offer, why);
 
-	if (err == 0)
-		take_params(c->sctp);
-	return err;
+	return iw_dss_accept(c->sctp->session, &offer, why);
 }
 
 static int reject(struct iw_conn *c, const uint8_t *pd, size_t pd_len, struct iw_fault *why)
@@ -189,9 +145,9 @@ static bool retry_rev1(const struct iw_conn *c)
 	return c->sctp->refused && wants_enhanced(&c->cfg.mpa);
 }
 
-static const struct iw_mpa_params *params(const struct iw_conn *c)
+static const struct iw_agreed *agreed(const struct iw_conn *c)
 {
-	return &c->sctp->params;
+	return c->sctp->session != NULL ? iw_dss_agreed(c->sctp->session) : &c->sctp->agreed;
 }
 
 static size_t mulpdu(const struct iw_conn *c)
@@ -223,6 +179,8 @@ static void drop_batch(struct iw_conn *c)
 static void closed(struct iw_conn *c)
 {
 	drop_batch(c);
+	if (c->sctp->session != NULL)
+		c->sctp->agreed = *iw_dss_agreed(c->sctp->session);
 	iw_dss_release(c->sctp->session);
 	c->sctp->session = NULL;
 }
@@ -246,7 +204,7 @@ const struct below iw_conn_over_sctp = {
 	.accept = accept,
 	.reject = reject,
 	.retry_rev1 = retry_rev1,
-	.params = params,
+	.agreed = agreed,
 	.mulpdu = mulpdu,
 	.has_batch = has_batch,
 	.drop_batch = drop_batch,
@@ -273,7 +231,6 @@ static void take_segment(struct iw_conn *c, const struct iw_dss_unit *u, struct 
 
 static void accepted(struct iw_conn *c, const struct iw_dss_unit *u, uint64_t now)
 {
-	take_params(c->sctp);
 	if (c->state != IW_CONN_SETUP)
 		return;
 	if (u->why != NULL)
@@ -307,7 +264,6 @@ static void take_unit(struct iw_conn *c, const struct iw_dss_unit *u, struct iw_
 		take_segment(c, u, lend, now);
 		return;
 	case IW_DSS_REQUEST:
-		take_params(c->sctp);
 		c->decide_at = iw_time_add(now, c->cfg.decide_ns);
 		iw_conn_event(c, IW_EVENT_REQUEST, NULL, false);
 		return;
@@ -315,7 +271,6 @@ static void take_unit(struct iw_conn *c, const struct iw_dss_unit *u, struct iw_
 		accepted(c, u, now);
 		return;
 	case IW_DSS_REJECTED:
-		take_params(c->sctp);
 		iw_conn_rejected(c);
 		iw_conn_closed(c, NULL, false);
 		return;

@@ -68,9 +68,9 @@ static bool retry_rev1(const struct iw_conn *c)
 	return iw_mpa_should_retry_rev1(c->mpa);
 }
 
-static const struct iw_mpa_params *params(const struct iw_conn *c)
+static const struct iw_agreed *agreed(const struct iw_conn *c)
 {
-	return iw_mpa_params(c->mpa);
+	return iw_mpa_agreed(c->mpa);
 }
 
 static size_t mulpdu(const struct iw_conn *c)
@@ -104,7 +104,7 @@ const struct below iw_conn_over_tcp = {
 	.accept = accept,
 	.reject = reject,
 	.retry_rev1 = retry_rev1,
-	.params = params,
+	.agreed = agreed,
 	.mulpdu = mulpdu,
 	.has_batch = has_batch,
 	.drop_batch = iw_conn_drop_batch,

@@ -6,25 +6,11 @@
 
 #include "conn/internal.h"
 
-_Static_assert((int)IW_RDMAP_RTR_SEND == IW_RTR_SEND && (int)IW_RDMAP_RTR_WRITE == IW_RTR_WRITE &&
-		       (int)IW_RDMAP_RTR_READ == IW_RTR_READ,
-	       "forms of RTR");
-
-/* RFC 6581 9.2: one form is sent, of those agreed on; a Write costs neither end anything. */
-static uint8_t rtr_form(uint8_t set)
-{
-	if (set & IW_RTR_WRITE)
-		return IW_RTR_WRITE;
-	if (set & IW_RTR_READ)
-		return IW_RTR_READ;
-	return set;
-}
-
 uint8_t iw_conn_rtr(const struct iw_conn *c)
 {
-	uint8_t set = iw_conn_params(c)->rtr;
+	uint8_t set = iw_conn_agreed(c)->rtr;
 
-	return c->cfg.mpa.initiator ? rtr_form(set) : set;
+	return c->cfg.mpa.initiator ? iw_agreed_rtr_form(set) : set;
 }
 
 static uint16_t reads_in_force(const struct iw_conn *c, uint16_t depth)
@@ -34,7 +20,7 @@ static uint16_t reads_in_force(const struct iw_conn *c, uint16_t depth)
 
 static int start_rdmap(struct iw_conn *c, struct iw_fault *why)
 {
-	const struct iw_mpa_params *p = iw_conn_params(c);
+	const struct iw_agreed *p = iw_conn_agreed(c);
 	struct iw_rdmap_params rp = {
 		.initiator = c->cfg.mpa.initiator,
 		.dv = p->dv,
@@ -77,7 +63,7 @@ void iw_conn_unacceptable(struct iw_conn *c, const struct iw_fault *why, uint64_
 #define REASON_MOST  100
 
 /* Returns the offset of the text that ends a rejection's Private Data, or pd_len without text. */
-static size_t reason_at(const struct iw_mpa_params *p)
+static size_t reason_at(const struct iw_agreed *p)
 {
 	size_t at = p->pd_len;
 
@@ -94,7 +80,7 @@ static size_t reason_at(const struct iw_mpa_params *p)
 
 void iw_conn_rejected(struct iw_conn *c)
 {
-	const struct iw_mpa_params *p = iw_conn_params(c);
+	const struct iw_agreed *p = iw_conn_agreed(c);
 	const char *via = c->mpa != NULL ? "mpa" : "sctp";
 	size_t at = reason_at(p), len = p->pd_len - at;
 	char reason[REASON_MOST + 1];

@@ -33,7 +33,7 @@ struct extent {
 
 static size_t head_offset(const struct iw_mpa *m)
 {
-	bool marker = m->params.rx_markers && m->rx.pos % IW_MPA_MARKER_SPACING == 0;
+	bool marker = m->agreed.rx_markers && m->rx.pos % IW_MPA_MARKER_SPACING == 0;
 
 	return marker ? IW_MPA_MARKER_LEN : 0;
 }
@@ -47,7 +47,7 @@ static bool measure(const struct iw_mpa *m, const uint8_t *p, size_t have, struc
 	if (have < x->head + IW_MPA_HEAD_LEN)
 		return false;
 	x->ulpdu = iw_get_be16(p + x->head);
-	x->total = m->params.rx_markers ? iw_wire_mpa_fpdu_len_marked((uint32_t)m->rx.pos, x->ulpdu)
+	x->total = m->agreed.rx_markers ? iw_wire_mpa_fpdu_len_marked((uint32_t)m->rx.pos, x->ulpdu)
 					: iw_mpa_fpdu_len(x->ulpdu);
 	return true;
 }
@@ -254,7 +254,7 @@ static void strip_markers(const struct iw_mpa *m, uint8_t *at, size_t off, size_
 static int check_fpdu(const struct iw_mpa *m, const uint8_t *at, const struct extent *x,
 		      struct iw_fault *why)
 {
-	if (m->params.crc) {
+	if (m->agreed.crc) {
 		const uint8_t *field = at + x->total - IW_MPA_CRC_LEN;
 		uint32_t crc = iw_crc32c(0, at, x->total - IW_MPA_CRC_LEN);
 
@@ -265,7 +265,7 @@ static int check_fpdu(const struct iw_mpa *m, const uint8_t *at, const struct ex
 				(uint32_t)x->ulpdu, iw_get_le32(field), crc);
 	}
 	/* Behind the CRC: error 3 is defined for FPDUs whose CRC is right (RFC 5044 8). */
-	if (m->params.rx_markers) {
+	if (m->agreed.rx_markers) {
 		int ret = check_markers(m, at, x, why);
 
 		if (ret < 0)
@@ -289,7 +289,7 @@ static int next_fpdu(struct iw_mpa *m, struct iw_mpa_unit *u, struct iw_fault *w
 		ret = check_fpdu(m, at, &x, why);
 	if (iw_unlikely(ret < 0))
 		return iw_mpa_failed(m, ret, why);
-	if (m->params.rx_markers)
+	if (m->agreed.rx_markers)
 		strip_markers(m, at, x.head + IW_MPA_HEAD_LEN, x.ulpdu);
 	*u = (struct iw_mpa_unit){
 		.kind = IW_MPA_UNIT_ULPDU,
@@ -304,7 +304,7 @@ static int next_fpdu(struct iw_mpa *m, struct iw_mpa_unit *u, struct iw_fault *w
 		rx->cur += x.total;
 	rx->pos += x.total;
 	rx->last_fpdu = x.total;
-	if (!m->params.rx_markers && rx->end - rx->cur > IW_MPA_HEAD_LEN) {
+	if (!m->agreed.rx_markers && rx->end - rx->cur > IW_MPA_HEAD_LEN) {
 		u->ahead = rx->cur + IW_MPA_HEAD_LEN;
 		u->ahead_len = (size_t)(rx->end - rx->cur) - IW_MPA_HEAD_LEN;
 	}

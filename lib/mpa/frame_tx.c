@@ -43,7 +43,7 @@ size_t iw_mpa_emss(const struct iw_mpa *m)
 /* Both ends have said how long a ULPDU they want beyond the MSS. */
 static bool large_agreed(const struct iw_mpa *m)
 {
-	return m->cfg.max_ulpdu > 0 && m->params.peer_max_ulpdu > 0;
+	return m->cfg.max_ulpdu > 0 && m->agreed.peer_max_ulpdu > 0;
 }
 
 bool iw_mpa_aligned(const struct iw_mpa *m)
@@ -53,18 +53,18 @@ bool iw_mpa_aligned(const struct iw_mpa *m)
 
 size_t iw_mpa_mulpdu_now(const struct iw_mpa *m)
 {
-	size_t by_emss = iw_wire_mpa_mulpdu(m->tx.emss, m->params.tx_markers);
+	size_t by_emss = iw_wire_mpa_mulpdu(m->tx.emss, m->agreed.tx_markers);
 
 	if (!large_agreed(m))
 		return by_emss;
 	/* Ours was checked to lie within what MPA allows; the peer's may say anything. */
-	return IW_MAX(by_emss, (size_t)IW_MIN(m->cfg.max_ulpdu, m->params.peer_max_ulpdu));
+	return IW_MAX(by_emss, (size_t)IW_MIN(m->cfg.max_ulpdu, m->agreed.peer_max_ulpdu));
 }
 
 /* Stream octets of the next FPDU with that ULPDU. */
 static size_t fpdu_len(const struct iw_mpa *m, size_t ulpdu)
 {
-	return m->params.tx_markers ? iw_wire_mpa_fpdu_len_marked((uint32_t)m->tx.pos, ulpdu)
+	return m->agreed.tx_markers ? iw_wire_mpa_fpdu_len_marked((uint32_t)m->tx.pos, ulpdu)
 				    : iw_mpa_fpdu_len(ulpdu);
 }
 
@@ -118,16 +118,16 @@ static void lay_referring(struct iw_mpa *m, struct iw_txbuf *t, const struct ulp
 	uint32_t crc = 0;
 
 	put_head(p, d);
-	if (m->params.crc)
+	if (m->agreed.crc)
 		crc = iw_crc32c(0, p, IW_MPA_HEAD_LEN + d->hdr_len);
 	for (size_t i = 0; i < d->npayload; i++) {
-		if (m->params.crc)
+		if (m->agreed.crc)
 			crc = iw_crc32c(crc, d->payload[i].base, d->payload[i].len);
 		iw_txbuf_refer(t, d->payload[i].base, d->payload[i].len);
 	}
 	p = iw_txbuf_grow(t, pad + IW_MPA_CRC_LEN);
 	memset(p, 0, pad);
-	if (m->params.crc && pad)
+	if (m->agreed.crc && pad)
 		crc = iw_crc32c(crc, p, pad);
 	iw_put_le32(p + pad, crc);
 }
@@ -135,7 +135,7 @@ static void lay_referring(struct iw_mpa *m, struct iw_txbuf *t, const struct ulp
 /* The whole FPDU at p. */
 static void lay_copying(struct iw_mpa *m, uint8_t *start, const struct ulpdu *d)
 {
-	bool copy_first = !m->params.crc || d->payload_len <= COPY_FIRST_MAX;
+	bool copy_first = !m->agreed.crc || d->payload_len <= COPY_FIRST_MAX;
 	size_t pad = iw_mpa_pad(d->len);
 	uint8_t *p = put_head(start, d), *summed = start;
 	uint32_t crc = 0;
@@ -153,7 +153,7 @@ static void lay_copying(struct iw_mpa *m, uint8_t *start, const struct ulpdu *d)
 	}
 	memset(p, 0, pad);
 	p += pad;
-	if (m->params.crc)
+	if (m->agreed.crc)
 		crc = iw_crc32c(crc, summed, (size_t)(p - summed));
 	iw_put_le32(p, crc);
 }
@@ -217,7 +217,7 @@ static void lay_marked(struct iw_mpa *m, uint8_t *p, const struct ulpdu *d)
 	 * 4.4). */
 	if (phase(&k) == 0)
 		put_marker(&k);
-	iw_put_le32(p + k.off, m->params.crc ? iw_crc32c(0, p, k.off) : 0);
+	iw_put_le32(p + k.off, m->agreed.crc ? iw_crc32c(0, p, k.off) : 0);
 }
 
 size_t iw_mpa_wrap(struct iw_mpa *m, struct iw_txbuf *t, const uint8_t *hdr, size_t hdr_len,
@@ -235,13 +235,13 @@ size_t iw_mpa_wrap(struct iw_mpa *m, struct iw_txbuf *t, const uint8_t *hdr, siz
 	d.len = hdr_len + d.payload_len;
 	assert(d.len >= IW_MPA_ULPDU_MIN && d.len <= IW_MPA_ULPDU_MAX);
 	fpdu = fpdu_len(m, d.len);
-	refer = !copy && !m->params.tx_markers && d.payload_len > REFER_MIN;
+	refer = !copy && !m->agreed.tx_markers && d.payload_len > REFER_MIN;
 	if (t->bytes >= IW_TXBUF_BATCH || t->eor ||
 	    !iw_txbuf_has_room(t, refer ? fpdu - d.payload_len : fpdu, refer ? npayload + 2 : 1))
 		return 0;
 	if (refer)
 		lay_referring(m, t, &d);
-	else if (m->params.tx_markers)
+	else if (m->agreed.tx_markers)
 		lay_marked(m, iw_txbuf_grow(t, fpdu), &d);
 	else
 		lay_copying(m, iw_txbuf_grow(t, fpdu), &d);

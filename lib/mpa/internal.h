@@ -30,14 +30,13 @@ struct mpa_tx {
 };
 
 struct iw_mpa {
-	struct iw_mpa_cfg cfg; /* its pd is not used: the Request is encoded at once */
+	struct iw_mpa_cfg cfg; /* without Private Data: the Request is encoded at once */
 	enum iw_mpa_state state;
 	int err; /* FAILED: why */
 	uint64_t deadline;
-	bool offered_enhanced; /* initiator: our Request has S = 1 */
-	bool saw_block;        /* responder: the Request carries the library's block */
+	bool saw_block; /* responder: the Request carries the library's block */
 	bool retry_rev1;
-	struct iw_mpa_params params;
+	struct iw_agreed agreed;
 	struct mpa_rx rx;
 	struct mpa_tx tx;
 

@@ -31,6 +31,7 @@
 
 #include <iwarp/err.h>
 
+#include "agree/agree.h"
 #include "util/pool.h"
 #include "util/txbuf.h"
 #include "util/vec.h"
@@ -42,17 +43,6 @@
 #define IW_MPA_PAYLOAD_VECS 16
 /* The shortest DDP header: a ULPDU below it cannot be one (RFC 5041 4.2). */
 #define IW_MPA_ULPDU_MIN    14
-
-enum iw_mpa_crc {
-	/* C = 1; on whatever the peer says (the default, RFC 5044 4.4) */
-	IW_MPA_CRC_WANTED,
-	/* as WANTED, and a Reply with C = 0 to our C = 1 is refused */
-	IW_MPA_CRC_REQUIRED,
-	/* C = 0: off when the peer says so too (explicit request of an administrator only) */
-	IW_MPA_CRC_OFF,
-};
-
-enum iw_mpa_rtr { IW_RTR_NONE = 0, IW_RTR_SEND = 1, IW_RTR_WRITE = 2, IW_RTR_READ = 4 };
 
 enum iw_mpa_state {
 	IW_MPA_IDLE,         /* not started */
@@ -75,23 +65,23 @@ struct iw_mpa_cfg {
 	/* Accept RDMA Consortium peers, Rev 0: markers and CRC both ways, DV = RV = 0 (RFC 5044
 	 * appendix C, permissive). */
 	bool rdmac;
-	enum iw_mpa_crc crc;
-	bool markers;      /* M = 1: we demand markers in what we receive */
-	bool peer_to_peer; /* initiator, Rev 2: A = 1 */
-	/* Set of enum iw_mpa_rtr that this end can send (initiator) or take (responder). */
-	uint8_t rtr;
-	/* Ours; IW_MPA_IRD_ORD_MAX: do not negotiate (RFC 6581 9.1). A Rev 2 Request with neither
-	 * of them to negotiate and no peer_to_peer goes out unenhanced (RFC 6581 10). */
-	uint16_t ird, ord;
-	/* Initiator: IRD may be raised so far when the responder's ORD asks for it; below ird: not
-	 * at all. */
-	uint16_t ird_max;
+	/*
+	 * WANTED: C = 1, and CRC in use whatever the peer says (the default, RFC 5044 4.4). REQUIRED:
+	 * also refuses a Reply with C = 0. OFF: C = 0, and no CRC if the peer says so too (an
+	 * administrator's explicit choice only).
+	 */
+	enum iw_crc_policy crc;
+	bool markers; /* M = 1: the peer must send markers */
+	/*
+	 * peer_to_peer: Rev 2 only. A Rev 2 Request for which iw_offer_is_enhanced is false is sent
+	 * unenhanced (RFC 6581 10). Initiator: pd is copied by init; at most 512 octets less those
+	 * of the enhanced data and of the block.
+	 */
+	struct iw_offer offer;
 	/* Above 0: offer and accept ULPDUs up to that size beyond the MSS, by the library's own
 	 * block in front of the ULP's Private Data (IW_MPA_BLOCK_LEN octets). 0: FPDUs fit the
 	 * EMSS. */
 	uint32_t max_ulpdu;
-	const uint8_t *pd; /* initiator: the ULP's Private Data, copied by init */
-	size_t pd_len;     /* at most 512 less enhanced data less block */
 	/* For the wait of this end; 0: 10 s for a Reply, 5 s for a Request. */
 	uint64_t timeout_ns;
 };
@@ -100,25 +90,6 @@ struct iw_mpa_cfg {
  * this end accepts, 32 bits big-endian. An initiator sends it when max_ulpdu is set; a responder
  * answers with its own only when it saw one, and never in a rejecting Reply. */
 #define IW_MPA_BLOCK_LEN 8
-
-/* What start-up has agreed; filled when a Request or Reply arrived, final once state is FULL_RX or
- * FULL. */
-struct iw_mpa_params {
-	uint8_t rev; /* in force */
-	uint8_t peer_rev;
-	bool enhanced;
-	bool crc; /* in use, both directions */
-	bool tx_markers, rx_markers;
-	/* As the peer said them, handed to the ULP (RFC 6581 9.1); 0 when not enhanced. */
-	uint16_t peer_ird, peer_ord;
-	uint16_t ird, ord; /* ours, after negotiation */
-	bool peer_to_peer;
-	uint8_t rtr;               /* negotiated set; the initiator sends one of them first */
-	uint32_t peer_max_ulpdu;   /* from the peer's block; 0: none seen */
-	uint8_t dv;                /* 1, or 0 for RDMAC: DDP and RDMAP version of every segment */
-	uint8_t pd[IW_MPA_PD_MAX]; /* the ULP's part of the peer's Private Data */
-	size_t pd_len;
-};
 
 enum iw_mpa_unit_kind {
 	IW_MPA_UNIT_REQUEST, /* responder: params are filled; iw_mpa_accept or iw_mpa_reject */
@@ -153,7 +124,8 @@ uint64_t iw_mpa_deadline(const struct iw_mpa *m);
 int iw_mpa_timeout(struct iw_mpa *m, uint64_t now, struct iw_fault *why);
 
 enum iw_mpa_state iw_mpa_state(const struct iw_mpa *m);
-const struct iw_mpa_params *iw_mpa_params(const struct iw_mpa *m);
+/* Filled when a Request or Reply has arrived, final in states FULL_RX and FULL. */
+const struct iw_agreed *iw_mpa_agreed(const struct iw_mpa *m);
 
 /* --- in --------------------------------------------------------------------------------------- */
 

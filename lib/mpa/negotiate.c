@@ -13,14 +13,7 @@
 
 static const uint8_t block_magic[4] = { 'i', 'w', 'L', 0x01 };
 
-#define RTR_ALL (IW_RTR_SEND | IW_RTR_WRITE | IW_RTR_READ)
-
-/* RFC 6581 10: the enhanced format is not used when nothing of it is wanted. */
-static bool wants_enhanced(const struct iw_mpa_cfg *cfg)
-{
-	return cfg->rev >= 2 && (cfg->peer_to_peer || cfg->ird != IW_MPA_IRD_ORD_MAX ||
-				 cfg->ord != IW_MPA_IRD_ORD_MAX);
-}
+static const struct iw_agree_words words = { "mpa", "Request", "Reply" };
 
 static int check_pd(size_t len, bool enhanced, bool block, struct iw_fault *why)
 {
@@ -34,14 +27,6 @@ static int check_pd(size_t len, bool enhanced, bool block, struct iw_fault *why)
 		       (uint64_t)len, (uint64_t)max);
 }
 
-static int check_depth(const char *name, uint16_t depth, struct iw_fault *why)
-{
-	if (depth <= IW_MPA_IRD_ORD_MAX)
-		return 0;
-	return iw_fail(why, IW_E_INVAL, "mpa: %s %u: expected at most %u (RFC 6581 9)", name,
-		       (uint32_t)depth, (uint32_t)IW_MPA_IRD_ORD_MAX);
-}
-
 int iw_mpa_check_cfg(const struct iw_mpa_cfg *cfg, struct iw_fault *why)
 {
 	int ret;
@@ -53,27 +38,18 @@ int iw_mpa_check_cfg(const struct iw_mpa_cfg *cfg, struct iw_fault *why)
 		return iw_fail(why, IW_E_INVAL,
 			       "mpa: revision %u: expected 1 or 2, or 0 with profile rdmac",
 			       (uint32_t)cfg->rev);
-	if (cfg->rev == 0 && cfg->crc == IW_MPA_CRC_OFF)
+	if (cfg->rev == 0 && cfg->crc == IW_CRC_OFF)
 		return iw_fail(why, IW_E_INVAL,
 			       "mpa: revision 0 always uses CRC: crc off is not possible");
-	if (cfg->rtr & ~RTR_ALL)
-		return iw_fail(
-			why, IW_E_INVAL,
-			"mpa: RTR set %b: expected a sum of Send (1), Write (2) and Read (4)",
-			(uint32_t)cfg->rtr);
-	if (cfg->peer_to_peer && (cfg->rev < 2 || !cfg->initiator))
+	if (cfg->offer.peer_to_peer && (cfg->rev < 2 || !cfg->initiator))
 		return iw_fail(
 			why, IW_E_INVAL,
 			"mpa: peer-to-peer: only an initiator with revision 2 can request it");
 	/* RFC 6581 9.2: both ends support at least one. */
-	if (cfg->rtr == 0 && (cfg->peer_to_peer || (!cfg->initiator && cfg->rev >= 2)))
+	if (cfg->offer.rtr == 0 && (cfg->offer.peer_to_peer || (!cfg->initiator && cfg->rev >= 2)))
 		return iw_fail(why, IW_E_INVAL,
 			       "mpa: no RTR form: expected at least one (RFC 6581 9.2)");
-	ret = check_depth("IRD", cfg->ird, why);
-	if (ret == 0)
-		ret = check_depth("ORD", cfg->ord, why);
-	if (ret == 0)
-		ret = check_depth("largest IRD", cfg->ird_max, why);
+	ret = iw_offer_check(&cfg->offer, "mpa", why);
 	if (ret < 0)
 		return ret;
 	if (cfg->max_ulpdu &&
@@ -83,7 +59,7 @@ int iw_mpa_check_cfg(const struct iw_mpa_cfg *cfg, struct iw_fault *why)
 			       (uint32_t)IW_MPA_ULPDU_MAX);
 	if (!cfg->initiator)
 		return 0;
-	return check_pd(cfg->pd_len, wants_enhanced(cfg), cfg->max_ulpdu > 0, why);
+	return check_pd(cfg->offer.pd_len, cfg->offer.enhanced, cfg->max_ulpdu > 0, why);
 }
 
 /* --- frames going out ------------------------------------------------------------------------- */
@@ -120,56 +96,26 @@ static uint8_t own_flags(const struct iw_mpa_cfg *cfg)
 	/* RFC 5044 C.2.4: an RDMAC peer has markers and CRC always. */
 	if (cfg->markers || cfg->rev == 0)
 		flags |= IW_MPA_M;
-	if (cfg->crc != IW_MPA_CRC_OFF)
+	if (cfg->crc != IW_CRC_OFF)
 		flags |= IW_MPA_C;
 	return flags;
-}
-
-static void set_rtr(struct iw_mpa_enhanced *e, uint8_t rtr)
-{
-	e->rtr_send = rtr & IW_RTR_SEND;
-	e->rtr_write = rtr & IW_RTR_WRITE;
-	e->rtr_read = rtr & IW_RTR_READ;
-}
-
-static uint8_t get_rtr(const struct iw_mpa_enhanced *e)
-{
-	return (uint8_t)((e->rtr_send ? IW_RTR_SEND : 0) | (e->rtr_write ? IW_RTR_WRITE : 0) |
-			 (e->rtr_read ? IW_RTR_READ : 0));
 }
 
 void iw_mpa_build_request(struct iw_mpa *m, const uint8_t *pd, size_t pd_len)
 {
 	const struct iw_mpa_cfg *cfg = &m->cfg;
-	struct iw_mpa_enhanced e = { .peer_to_peer = cfg->peer_to_peer,
-				     .ird = cfg->ird,
-				     .ord = cfg->ord };
+	struct iw_mpa_enhanced e = iw_offer_request(&cfg->offer);
 
-	/* RFC 6581 9.2: with A = 0, B, C and D are 0 as well. */
-	if (cfg->peer_to_peer)
-		set_rtr(&e, cfg->rtr);
-	m->offered_enhanced = wants_enhanced(cfg);
 	build(m,
 	      (struct iw_mpa_frame){
 		      .kind = IW_MPA_REQUEST, .flags = own_flags(cfg), .rev = cfg->rev },
-	      m->offered_enhanced ? &e : NULL, cfg->max_ulpdu > 0, pd, pd_len);
-}
-
-/* RFC 6581 9.1: what is not to be negotiated is mirrored as such. */
-static uint16_t mirrored(uint16_t asked, uint16_t ours)
-{
-	return asked == IW_MPA_IRD_ORD_MAX ? IW_MPA_IRD_ORD_MAX : ours;
-}
-
-static uint16_t ord_within(uint16_t ord, uint16_t peer_ird)
-{
-	return peer_ird == IW_MPA_IRD_ORD_MAX ? ord : IW_MIN(ord, peer_ird);
+	      m->cfg.offer.enhanced ? &e : NULL, cfg->max_ulpdu > 0, pd, pd_len);
 }
 
 static void build_reply(struct iw_mpa *m, uint8_t flags, const struct iw_mpa_enhanced *e,
 			bool block, const uint8_t *pd, size_t pd_len)
 {
-	const struct iw_mpa_params *p = &m->params;
+	const struct iw_agreed *p = &m->agreed;
 
 	flags |= own_flags(&m->cfg);
 	/* An end that wants no CRC has it on when the peer wants it, and says so: some initiators
@@ -185,30 +131,22 @@ static void build_reply(struct iw_mpa *m, uint8_t flags, const struct iw_mpa_enh
 int iw_mpa_build_accept(struct iw_mpa *m, uint16_t ird, uint16_t ord, const uint8_t *pd,
 			size_t pd_len, struct iw_fault *why)
 {
-	struct iw_mpa_params *p = &m->params;
-	struct iw_mpa_enhanced e = { .peer_to_peer = p->peer_to_peer };
+	struct iw_agreed *p = &m->agreed;
+	struct iw_mpa_enhanced e = { 0 };
 	bool block = m->saw_block && m->cfg.max_ulpdu > 0;
 	int ret;
 
-	ret = check_depth("IRD", ird, why);
+	ret = iw_offer_check_depth("mpa", "IRD", ird, why);
 	if (ret == 0)
-		ret = check_depth("ORD", ord, why);
+		ret = iw_offer_check_depth("mpa", "ORD", ord, why);
 	if (ret == 0)
 		ret = check_pd(pd_len, p->enhanced, block, why);
 	if (ret < 0)
 		return ret;
 	p->ird = ird;
 	p->ord = ord;
-	if (p->enhanced) {
-		/* RFC 6581 9.1: a Read that says "ready to receive" takes one place, though the
-		 * ULP may want none. */
-		if (p->rtr & IW_RTR_READ)
-			p->ird = IW_MAX(p->ird, (uint16_t)1);
-		p->ord = ord_within(p->ord, p->peer_ird);
-		e.ird = mirrored(p->peer_ord, p->ird);
-		e.ord = mirrored(p->peer_ird, p->ord);
-		set_rtr(&e, p->rtr);
-	}
+	if (p->enhanced)
+		e = iw_agreed_accept(p, ird, ord);
 	build_reply(m, 0, &e, block, pd, pd_len);
 	return 0;
 }
@@ -216,21 +154,16 @@ int iw_mpa_build_accept(struct iw_mpa *m, uint16_t ird, uint16_t ord, const uint
 int iw_mpa_build_reject(struct iw_mpa *m, const uint16_t *ord, const uint8_t *pd, size_t pd_len,
 			struct iw_fault *why)
 {
-	const struct iw_mpa_params *p = &m->params;
-	struct iw_mpa_enhanced e = {
-		.peer_to_peer = p->peer_to_peer,
-		.ird = mirrored(p->peer_ord, m->cfg.ird),
-		.ord = mirrored(p->peer_ird, ord_within(m->cfg.ord, p->peer_ird)),
-	};
+	const struct iw_agreed *p = &m->agreed;
+	struct iw_mpa_enhanced e = iw_agreed_reject(p, m->cfg.offer.ird, m->cfg.offer.ord);
 	int ret = check_pd(pd_len, p->enhanced, false, why);
 
 	if (ret == 0 && ord) {
-		ret = check_depth("ORD", *ord, why);
+		ret = iw_offer_check_depth("mpa", "ORD", *ord, why);
 		e.ord = *ord;
 	}
 	if (ret < 0)
 		return ret;
-	set_rtr(&e, p->rtr);
 	build_reply(m, IW_MPA_R, &e, false, pd, pd_len);
 	return 0;
 }
@@ -309,15 +242,15 @@ static int check_reply_format(struct iw_mpa *m, const struct iw_mpa_frame *f, st
 {
 	int ret;
 
-	if (is_enhanced(f) == m->offered_enhanced)
+	if (is_enhanced(f) == m->cfg.offer.enhanced)
 		return 0;
-	m->retry_rev1 = m->offered_enhanced;
+	m->retry_rev1 = m->cfg.offer.enhanced;
 	/* To reject, the format does not matter. */
-	if (m->offered_enhanced && f->flags & IW_MPA_R)
+	if (m->cfg.offer.enhanced && f->flags & IW_MPA_R)
 		return 0;
 	ret = iw_fail(why, IW_E_MPA_FRAME, "mpa: the Request was %s, the Reply (Rev %u) is %s",
-		      m->offered_enhanced ? "enhanced" : "not enhanced", (uint32_t)f->rev,
-		      m->offered_enhanced ? "not" : "enhanced");
+		      m->cfg.offer.enhanced ? "enhanced" : "not enhanced", (uint32_t)f->rev,
+		      m->cfg.offer.enhanced ? "not" : "enhanced");
 	if (why)
 		why->clause = "RFC 6581 10";
 	return ret;
@@ -347,7 +280,7 @@ int iw_mpa_check_head(struct iw_mpa *m, const struct iw_mpa_frame *f, struct iw_
  * Returns true for a block. */
 static bool take_pd(struct iw_mpa *m, const struct iw_mpa_frame *f, bool may_have_block)
 {
-	struct iw_mpa_params *p = &m->params;
+	struct iw_agreed *p = &m->agreed;
 	const uint8_t *pd = f->pd;
 	size_t len = f->pd_len;
 	bool block;
@@ -371,7 +304,7 @@ static bool take_pd(struct iw_mpa *m, const struct iw_mpa_frame *f, bool may_hav
 /* What Request and Reply have in common. Returns the enhanced data, zero when there is none. */
 static struct iw_mpa_enhanced take_common(struct iw_mpa *m, const struct iw_mpa_frame *f)
 {
-	struct iw_mpa_params *p = &m->params;
+	struct iw_agreed *p = &m->agreed;
 	struct iw_mpa_enhanced e = { 0 };
 	uint8_t ours = own_flags(&m->cfg);
 
@@ -398,7 +331,7 @@ static struct iw_mpa_enhanced take_common(struct iw_mpa *m, const struct iw_mpa_
 
 void iw_mpa_take_request(struct iw_mpa *m, const struct iw_mpa_frame *f)
 {
-	struct iw_mpa_params *p = &m->params;
+	struct iw_agreed *p = &m->agreed;
 	struct iw_mpa_enhanced e = take_common(m, f);
 
 	/* A block is never the ULP's business, answered or not. */
@@ -406,10 +339,7 @@ void iw_mpa_take_request(struct iw_mpa *m, const struct iw_mpa_frame *f)
 	p->peer_to_peer = e.peer_to_peer;
 	if (!e.peer_to_peer)
 		return;
-	/* RFC 6581 9.2: those both support; if there is none, those that this end supports. */
-	p->rtr = get_rtr(&e) & m->cfg.rtr;
-	if (p->rtr == 0)
-		p->rtr = m->cfg.rtr;
+	p->rtr = iw_agreed_rtr(iw_agree_get_rtr(&e), m->cfg.offer.rtr);
 }
 
 void iw_mpa_take_reject(struct iw_mpa *m, const struct iw_mpa_frame *f)
@@ -418,69 +348,20 @@ void iw_mpa_take_reject(struct iw_mpa *m, const struct iw_mpa_frame *f)
 	take_pd(m, f, false);
 }
 
-/* RFC 6581 9.1, the initiator's part: ORD at most the responder's IRD, IRD at least the
- * responder's ORD. */
-static int fit_depths(struct iw_mpa *m, const struct iw_mpa_enhanced *e, struct iw_fault *why)
-{
-	struct iw_mpa_params *p = &m->params;
-
-	p->ord = ord_within(p->ord, e->ird);
-	if (e->ord == IW_MPA_IRD_ORD_MAX || e->ord <= p->ird)
-		return 0;
-	if (e->ord > m->cfg.ird_max)
-		return iw_fail(
-			why, IW_E_MPA_IRD,
-			"mpa: the responder's ORD is %u: above the local IRD %u, which can be raised to at most %u",
-			(uint32_t)e->ord, (uint32_t)p->ird,
-			(uint32_t)IW_MAX(m->cfg.ird_max, p->ird));
-	p->ird = e->ord;
-	return 0;
-}
-
-/* RFC 6581 9.2, the initiator's part. */
-static int fit_rtr(struct iw_mpa *m, const struct iw_mpa_enhanced *e, struct iw_fault *why)
-{
-	struct iw_mpa_params *p = &m->params;
-
-	if (e->peer_to_peer != m->cfg.peer_to_peer)
-		return iw_fail(why, IW_E_MPA_RTR,
-			       "mpa: the Request has the %s model, the Reply has %s",
-			       m->cfg.peer_to_peer ? "peer-to-peer" : "client-server",
-			       e->peer_to_peer ? "peer-to-peer" : "client-server");
-	p->peer_to_peer = e->peer_to_peer;
-	if (!e->peer_to_peer)
-		return 0;
-	p->rtr = get_rtr(e) & m->cfg.rtr;
-	/* A Read needs a place at the responder, and one of ours to count it (RFC 6581 9.1). */
-	if (e->ird == 0)
-		p->rtr &= (uint8_t)~IW_RTR_READ;
-	if (p->rtr & IW_RTR_READ)
-		p->ord = IW_MAX(p->ord, (uint16_t)1);
-	if (p->rtr)
-		return 0;
-	return iw_fail(
-		why, IW_E_MPA_RTR,
-		"mpa: no common RTR: the Reply has %b, this end %b, the IRD of the Reply is %u (Send 1, Write 2, Read 4)",
-		(uint32_t)get_rtr(e), (uint32_t)m->cfg.rtr, (uint32_t)e->ird);
-}
-
 int iw_mpa_take_reply(struct iw_mpa *m, const struct iw_mpa_frame *f, struct iw_fault *why)
 {
 	struct iw_mpa_enhanced e = take_common(m, f);
 	int ret;
 
 	take_pd(m, f, m->cfg.max_ulpdu > 0);
-	if (m->cfg.crc == IW_MPA_CRC_REQUIRED && !(f->flags & IW_MPA_C)) {
+	if (m->cfg.crc == IW_CRC_REQUIRED && !(f->flags & IW_MPA_C)) {
 		ret = iw_fail(why, IW_E_MPA_LOCAL,
 			      "mpa: the Reply has C = 0, but this end requires CRC");
 		if (why)
 			why->clause = "RFC 5044 4.4";
 		return ret;
 	}
-	if (!m->params.enhanced)
+	if (!m->agreed.enhanced)
 		return 0;
-	ret = fit_depths(m, &e, why);
-	if (ret == 0)
-		ret = fit_rtr(m, &e, why);
-	return ret;
+	return iw_agreed_take_reply(&m->agreed, &m->cfg.offer, &e, &words, why);
 }

@@ -80,20 +80,23 @@ size_t iw_mpa_size(void)
 
 int iw_mpa_init(struct iw_mpa *m, const struct iw_mpa_cfg *cfg, struct iw_fault *why)
 {
-	int ret = iw_mpa_check_cfg(cfg, why);
+	struct iw_mpa_cfg own = *cfg;
+	int ret;
 
+	own.offer.enhanced = cfg->rev >= 2 && iw_offer_is_enhanced(&cfg->offer);
+	ret = iw_mpa_check_cfg(&own, why);
 	if (ret < 0)
 		return ret;
 	memset(m, 0, sizeof(*m));
-	m->cfg = *cfg;
-	m->cfg.pd = NULL;
+	m->cfg = own;
+	m->cfg.offer.pd = NULL;
 	m->state = IW_MPA_IDLE;
 	m->deadline = IW_TIME_NEVER;
 	m->tx.emss = EMSS_DEFAULT;
-	m->params.ird = cfg->ird;
-	m->params.ord = cfg->ord;
+	m->agreed.ird = cfg->offer.ird;
+	m->agreed.ord = cfg->offer.ord;
 	if (cfg->initiator)
-		iw_mpa_build_request(m, cfg->pd, cfg->pd_len);
+		iw_mpa_build_request(m, cfg->offer.pd, cfg->offer.pd_len);
 	return 0;
 }
 
@@ -148,9 +151,9 @@ enum iw_mpa_state iw_mpa_state(const struct iw_mpa *m)
 	return m->state;
 }
 
-const struct iw_mpa_params *iw_mpa_params(const struct iw_mpa *m)
+const struct iw_agreed *iw_mpa_agreed(const struct iw_mpa *m)
 {
-	return &m->params;
+	return &m->agreed;
 }
 
 bool iw_mpa_should_retry_rev1(const struct iw_mpa *m)

@@ -171,16 +171,16 @@ static void prepare_rtr(struct iw_rdmap *r, uint8_t form)
 
 	r->rtr = (struct iw_ddp_out){ .hdr.rv = r->params.dv };
 	switch (form) {
-	case IW_RDMAP_RTR_SEND:
+	case IW_RTR_SEND:
 		h->opcode = IW_OP_SEND;
 		h->qn = IW_QN_SEND;
 		break;
-	case IW_RDMAP_RTR_WRITE:
+	case IW_RTR_WRITE:
 		h->opcode = IW_OP_WRITE;
 		h->tagged = true;
 		h->stag = 1;
 		break;
-	case IW_RDMAP_RTR_READ:
+	case IW_RTR_READ:
 		h->opcode = IW_OP_RREQ;
 		h->qn = IW_QN_RREQ;
 		r->rtr.len = IW_RDMAP_RREQ_LEN;
@@ -219,7 +219,7 @@ int iw_rdmap_start(struct iw_rdmap *r, const struct iw_rdmap_params *p, struct i
 void iw_rdmap_nudge(struct iw_rdmap *r)
 {
 	if (in_operation(r) && !r->rtr_pending)
-		prepare_rtr(r, IW_RDMAP_RTR_WRITE);
+		prepare_rtr(r, IW_RTR_WRITE);
 }
 
 void iw_rdmap_close(struct iw_rdmap *r)

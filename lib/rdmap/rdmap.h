@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include <iwarp/err.h>
+#include <iwarp/verbs.h>
 
 #include "ddp/ddp.h"
 #include "util/lend.h"
@@ -107,13 +108,6 @@ void iw_rdmap_free(struct iw_rdmap *r);
 enum iw_rdmap_state iw_rdmap_state(const struct iw_rdmap *r);
 uint32_t iw_rdmap_stream(const struct iw_rdmap *r);
 uint32_t iw_rdmap_pd(const struct iw_rdmap *r);
-
-/* The forms of RTR (RFC 6581 9.2), as bits of a set. */
-enum iw_rdmap_rtr {
-	IW_RDMAP_RTR_SEND = 1,  /* a zero-length Send: uses up MSN 1 of QN 0 */
-	IW_RDMAP_RTR_WRITE = 2, /* a zero-length RDMA Write */
-	IW_RDMAP_RTR_READ = 4,  /* a zero-length RDMA Read: counts in ORD and IRD */
-};
 
 /* What start-up agreed. */
 struct iw_rdmap_params {

@@ -253,13 +253,13 @@ static uint8_t rtr_form(const struct iw_rdmap *r, const struct iw_ddp *h, const 
 	if (!h->last)
 		return 0;
 	if (h->opcode == IW_OP_WRITE && len == 0)
-		return IW_RDMAP_RTR_WRITE;
+		return IW_RTR_WRITE;
 	if (h->opcode == IW_OP_SEND && len == 0 && h->msn == iw_ddp_next_msn(r->ddp, IW_QN_SEND) &&
 	    h->mo == 0)
-		return IW_RDMAP_RTR_SEND;
+		return IW_RTR_SEND;
 	if (h->opcode == IW_OP_RREQ && len == IW_RDMAP_RREQ_LEN &&
 	    iw_rreq_decode(&q, payload, len) > 0 && q.size == 0)
-		return IW_RDMAP_RTR_READ;
+		return IW_RTR_READ;
 	return 0;
 }
 
@@ -281,7 +281,7 @@ static int first_frame(struct iw_rdmap *r, const struct iw_ddp *h, const uint8_t
 			"rdmap: the first FPDU is %s of %U octets: expected an RTR of the set %b",
 			iw_opcode_name(h->opcode), (uint64_t)len, (uint32_t)r->rtr_expected);
 	r->rtr_expected = 0;
-	if (form != IW_RDMAP_RTR_SEND)
+	if (form != IW_RTR_SEND)
 		return 0;
 	iw_ddp_skip_msn(r->ddp, IW_QN_SEND);
 	return 1;

@@ -232,9 +232,9 @@ static int take_accept(struct iw_dss *s, const struct iw_sctp_control *c)
 {
 	struct iw_fault *why = &s->fault;
 
-	if (c->fn != (s->talk->offer.enhanced ? IW_SCTP_FN_ENH_ACCEPT : IW_SCTP_FN_ACCEPT))
+	if (c->fn != (s->talk->agreed.enhanced ? IW_SCTP_FN_ENH_ACCEPT : IW_SCTP_FN_ACCEPT))
 		return illegal(s, c, "it does not fit our Initiate");
-	if (s->talk->offer.enhanced && c->pd_len < IW_DSS_ENHANCED_LEN)
+	if (s->talk->agreed.enhanced && c->pd_len < IW_DSS_ENHANCED_LEN)
 		return illegal(s, c, "it has no IRD and ORD");
 	/* What it says may not do for us, but the session is open. */
 	if (iw_dss_take_accept(s, c, why) == 0)

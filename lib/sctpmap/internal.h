@@ -56,8 +56,9 @@ struct iw_sctpmap {
 
 /* The state of set-up. */
 struct talk {
-	struct iw_dss_offer offer;
-	struct iw_dss_params params;
+	struct iw_offer
+		offer; /* without its Private Data; of rtr only the forms that SCTP can have */
+	struct iw_agreed agreed;
 	uint8_t out[IW_SCTPMAP_CONTROL_MAX];
 };
 
@@ -159,12 +160,11 @@ void iw_dss_control_arrived(struct iw_dss *s, const uint8_t *data, size_t len);
 void iw_dss_segment_arrived(struct iw_dss *s, const uint8_t *data, size_t len);
 
 /* agree.c */
-IW_MUST_CHECK int iw_dss_check_offer(const struct iw_dss_offer *o, bool active,
-				     struct iw_fault *why);
-void iw_dss_build_initiate(struct iw_dss *s);
+IW_MUST_CHECK int iw_dss_check_offer(const struct iw_offer *o, bool active, struct iw_fault *why);
+void iw_dss_build_initiate(struct iw_dss *s, const struct iw_offer *o);
 void iw_dss_take_initiate(struct iw_dss *s, const struct iw_sctp_control *c);
 /* IW_E_INVAL: decide again. */
-IW_MUST_CHECK int iw_dss_build_accept(struct iw_dss *s, const struct iw_dss_offer *o,
+IW_MUST_CHECK int iw_dss_build_accept(struct iw_dss *s, const struct iw_offer *o,
 				      struct iw_fault *why);
 IW_MUST_CHECK int iw_dss_build_reject(struct iw_dss *s, const uint8_t *pd, size_t pd_len,
 				      struct iw_fault *why);

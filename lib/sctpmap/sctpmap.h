@@ -31,6 +31,7 @@
 
 #include <iwarp/err.h>
 
+#include "agree/agree.h"
 #include "util/mem.h"
 #include "wire/sctpddp.h"
 

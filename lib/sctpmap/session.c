@@ -239,9 +239,9 @@ enum iw_dss_state iw_dss_state(const struct iw_dss *s)
 	return s->state;
 }
 
-const struct iw_dss_params *iw_dss_params(const struct iw_dss *s)
+const struct iw_agreed *iw_dss_agreed(const struct iw_dss *s)
 {
-	return &s->talk->params;
+	return &s->talk->agreed;
 }
 
 void iw_dss_set_owner(struct iw_dss *s, void *owner)
@@ -318,7 +318,7 @@ static uint32_t half_ended(const struct iw_sctpmap *a)
 	return n;
 }
 
-int iw_dss_initiate(struct iw_dss **out, struct iw_sctpmap *a, const struct iw_dss_offer *o,
+int iw_dss_initiate(struct iw_dss **out, struct iw_sctpmap *a, const struct iw_offer *o,
 		    struct iw_fault *why)
 {
 	struct iw_dss *s;
@@ -345,15 +345,13 @@ int iw_dss_initiate(struct iw_dss **out, struct iw_sctpmap *a, const struct iw_d
 	s = iw_dss_new(a, stream, true);
 	if (!s)
 		return iw_fail(why, IW_E_NOMEM, "sctp: no memory for a session");
-	s->talk->offer = *o;
-	iw_dss_build_initiate(s);
-	s->talk->offer.pd = NULL;
+	iw_dss_build_initiate(s, o);
 	iw_dss_look(s);
 	*out = s;
 	return 0;
 }
 
-int iw_dss_accept(struct iw_dss *s, const struct iw_dss_offer *o, struct iw_fault *why)
+int iw_dss_accept(struct iw_dss *s, const struct iw_offer *o, struct iw_fault *why)
 {
 	int err;
 

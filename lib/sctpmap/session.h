@@ -25,33 +25,7 @@ enum iw_dss_state {
 /* "initiating", ... Never NULL. */
 const char *iw_dss_state_name(enum iw_dss_state s);
 
-/* The forms of RTR, as bits of a set; the numbers of enum iw_rtr. */
-enum iw_dss_rtr { IW_DSS_RTR_SEND = 1, IW_DSS_RTR_WRITE = 2, IW_DSS_RTR_READ = 4 };
-#define IW_DSS_DEPTH_MAX    0x3fff /* of IRD and ORD: not negotiated (RFC 6581 9.1) */
-#define IW_DSS_ENHANCED_LEN 4      /* in front of the Private Data of the enhanced forms */
-
-/* What this end brings into a session. */
-struct iw_dss_offer {
-	bool enhanced;     /* active: Enhanced Initiate (RFC 6581 7) */
-	bool peer_to_peer; /* active */
-	/* A set. A Send as RTR uses up the MSN that a Send which overtakes it would be placed by, so
-	 * it is not agreed on where segments overtake each other. */
-	uint8_t rtr;
-	uint16_t ird, ord, ird_max; /* as in struct iw_mpa_cfg */
-	const uint8_t *pd;          /* active: the ULP's Private Data, borrowed */
-	size_t pd_len;              /* at most 512 less 4 when enhanced */
-};
-
-/* What was agreed on. */
-struct iw_dss_params {
-	bool enhanced;
-	uint16_t peer_ird, peer_ord;
-	uint16_t ird, ord; /* ours, after negotiation */
-	bool peer_to_peer;
-	uint8_t rtr;
-	uint8_t pd[IW_SCTP_PD_MAX]; /* the ULP's part of the peer's Private Data */
-	size_t pd_len;
-};
+#define IW_DSS_ENHANCED_LEN 4 /* in front of the Private Data of the enhanced forms */
 
 /*
  * Active: begins a session on the lowest free stream. If none is free, the session takes one where
@@ -59,9 +33,13 @@ struct iw_dss_params {
  * is free (RFC 5043 6.6). IW_E_STATE: the association is down, or the peer initiates; IW_E_LIMIT:
  * all streams have sessions that have not ended; IW_E_INVAL: the offer cannot be made, or the
  * profile has no enhanced sessions; IW_E_NOMEM.
+ *
+ * peer_to_peer of o needs an enhanced session. A Send as RTR is never
+ * agreed on: it uses up the MSN by which a Send that overtakes it would be placed, and segments of a
+ * session do overtake each other. Private Data: at most 512 octets, less 4 if enhanced.
  */
 IW_MUST_CHECK int iw_dss_initiate(struct iw_dss **out, struct iw_sctpmap *a,
-				  const struct iw_dss_offer *o, struct iw_fault *why);
+				  const struct iw_offer *o, struct iw_fault *why);
 /* The session is its association's again: it is terminated if it has not ended, and its stream is
  * free when it has. NULL does nothing. */
 void iw_dss_release(struct iw_dss *s);
@@ -73,7 +51,8 @@ struct iw_sctpmap *iw_dss_assoc(const struct iw_dss *s);
 bool iw_dss_waits_for_stream(const struct iw_dss *s);
 uint16_t iw_dss_stream(const struct iw_dss *s);
 enum iw_dss_state iw_dss_state(const struct iw_dss *s);
-const struct iw_dss_params *iw_dss_params(const struct iw_dss *s);
+/* What the session has agreed on; complete when it is open. */
+const struct iw_agreed *iw_dss_agreed(const struct iw_dss *s);
 /* A mark for whoever holds the session. */
 void iw_dss_set_owner(struct iw_dss *s, void *owner);
 void *iw_dss_owner(const struct iw_dss *s);
@@ -82,8 +61,7 @@ void *iw_dss_owner(const struct iw_dss *s);
  * the Reject they are dropped. o: rtr, ird and ord count, what goes on the wire follows RFC 6581 9.1.
  * IW_E_STATE: nothing waits for an answer; IW_E_INVAL: too much Private Data, a depth above 0x3fff:
  * decide again. */
-IW_MUST_CHECK int iw_dss_accept(struct iw_dss *s, const struct iw_dss_offer *o,
-				struct iw_fault *why);
+IW_MUST_CHECK int iw_dss_accept(struct iw_dss *s, const struct iw_offer *o, struct iw_fault *why);
 IW_MUST_CHECK int iw_dss_reject(struct iw_dss *s, const uint8_t *pd, size_t pd_len,
 				struct iw_fault *why);
 /* Terminate is our last message: no segment may be sent any more. It goes as soon as it cannot

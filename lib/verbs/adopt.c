@@ -153,8 +153,8 @@ static int answer(struct iw_qp *qp, const struct iw_qp *chosen, const struct iw_
 	if (err)
 		return err;
 	iw_verbs_conn_cfg(&cfg, qp->ctx, &p, false, p.rev);
-	return iw_conn_accept(qp->conn, qp->rdmap, cfg.mpa.ird, cfg.mpa.ord, p.private_data,
-			      p.private_data_len, iw_os_now(), why);
+	return iw_conn_accept(qp->conn, qp->rdmap, cfg.mpa.offer.ird, cfg.mpa.offer.ord,
+			      p.private_data, p.private_data_len, iw_os_now(), why);
 }
 
 int iw_verbs_adopt_accept(struct iw_qp *qp, const struct iw_qp *chosen,

@@ -7,15 +7,14 @@
 
 #include <string.h>
 
-#define READS     16 /* IRD and ORD where nothing is said */
-#define STREAMS   1000
-#define UDP_PORT  9899 /* sctp-tunneling (RFC 6951 5.1) */
+#define READS    16 /* IRD and ORD where nothing is said */
+#define STREAMS  1000
+#define UDP_PORT 9899 /* sctp-tunneling (RFC 6951 5.1) */
 /*
  * The least time for an initiator's sessions to end: a lost Terminate is retransmitted after a
  * second or more (RFC 9260 16).
  */
-#define END_NS    IW_SEC(10)
-#define ALL_FORMS (IW_RTR_SEND | IW_RTR_WRITE | IW_RTR_READ)
+#define END_NS   IW_SEC(10)
 
 int iw_verbs_take(void *to, size_t cap, const void *from, size_t size, const char *what,
 		  struct iw_fault *why)
@@ -124,14 +123,6 @@ int iw_verbs_take_param(struct iw_conn_param *out, const struct iw_conn_param *p
 	return take_profile(out, why);
 }
 
-/* The public names are the engine's, so that no table is needed between them. */
-_Static_assert((int)IW_CRC_WANTED == IW_MPA_CRC_WANTED &&
-		       (int)IW_CRC_REQUIRED == IW_MPA_CRC_REQUIRED &&
-		       (int)IW_CRC_OFF == IW_MPA_CRC_OFF,
-	       "CRC policies");
-_Static_assert((int)IW_RTR_FORM_SEND == IW_RTR_SEND && (int)IW_RTR_FORM_WRITE == IW_RTR_WRITE &&
-		       (int)IW_RTR_FORM_READ == IW_RTR_READ,
-	       "RTR forms");
 _Static_assert(IW_ORD_NO_NEGOTIATION == IW_MPA_IRD_ORD_MAX, "no negotiation");
 
 static uint16_t reads(const struct iw_conn_param *param, uint16_t said)
@@ -161,15 +152,17 @@ void iw_verbs_conn_cfg(struct iw_conn_cfg *out, struct iw_ctx *ctx,
 			.initiator = initiator,
 			.rev = rev < 0 ? 0 : rev ? (uint8_t)rev : 2,
 			.rdmac = param->rdmac || rev < 0,
-			.crc = (enum iw_mpa_crc)param->crc,
+			.crc = param->crc,
 			.markers = param->markers,
-			.peer_to_peer = initiator && param->peer_to_peer,
-			.rtr = (uint8_t)(param->rtr ? param->rtr : ALL_FORMS),
-			.ird = reads(param, param->ird),
-			.ord = reads(param, param->ord),
+			.offer = {
+				.peer_to_peer = initiator && param->peer_to_peer,
+				.rtr = (uint8_t)(param->rtr ? param->rtr : IW_RTR_ALL),
+				.ird = reads(param, param->ird),
+				.ord = reads(param, param->ord),
+				.pd = initiator ? param->private_data : NULL,
+				.pd_len = initiator ? param->private_data_len : 0,
+			},
 			.max_ulpdu = param->mulpdu,
-			.pd = initiator ? param->private_data : NULL,
-			.pd_len = initiator ? param->private_data_len : 0,
 			.timeout_ns = ctx->setup_ns,
 		},
 		.whole_setup_ns = ctx->setup_ns,

@@ -52,7 +52,7 @@ void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info)
 {
 	struct iw_conn_payload moved;
 	const struct iw_conn_counts *n;
-	const struct iw_mpa_params *p;
+	const struct iw_agreed *p;
 
 	memset(info, 0, sizeof(*info));
 	info->state = state_of(qp);
@@ -60,7 +60,7 @@ void iw_qp_info(const struct iw_qp *qp, struct iw_qp_info *info)
 	info->waits = iw_loop_waits(qp->ctx->loop);
 	if (!qp->conn)
 		return;
-	p = iw_conn_params(qp->conn);
+	p = iw_conn_agreed(qp->conn);
 	n = iw_conn_counts(qp->conn);
 	info->rev = p->rev;
 	info->crc = p->crc;

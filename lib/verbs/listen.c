@@ -210,7 +210,7 @@ void iw_verbs_req_news(struct iw_conn_req *req)
 
 void iw_req_info(const struct iw_conn_req *req, struct iw_req_info *info)
 {
-	const struct iw_mpa_params *p = iw_conn_params(req->conn);
+	const struct iw_agreed *p = iw_conn_agreed(req->conn);
 
 	*info = (struct iw_req_info){
 		.peer = req->peer,
@@ -251,8 +251,8 @@ static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_
 			return err;
 	}
 	iw_verbs_conn_cfg(&cfg, qp->ctx, p, false, p->rev);
-	err = iw_conn_accept(req->conn, qp->rdmap, cfg.mpa.ird, cfg.mpa.ord, p->private_data,
-			     p->private_data_len, iw_os_now(), why);
+	err = iw_conn_accept(req->conn, qp->rdmap, cfg.mpa.offer.ird, cfg.mpa.offer.ord,
+			     p->private_data, p->private_data_len, iw_os_now(), why);
 	if (err)
 		return err;
 	qp->conn = req->conn;

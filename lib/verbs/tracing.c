@@ -41,7 +41,7 @@ void iw_verbs_trace_connected(struct iw_ctx *ctx, uint32_t stream, const struct 
 
 void iw_verbs_trace_request(struct iw_ctx *ctx, uint32_t stream, const struct iw_conn_req *req)
 {
-	const struct iw_mpa_params *p = iw_conn_params(req->conn);
+	const struct iw_agreed *p = iw_conn_agreed(req->conn);
 	struct iw_trace_event ev = { .kind = IW_TRACE_request };
 
 	ev.request.peer = req->peer;
@@ -83,7 +83,7 @@ void iw_verbs_trace_rejected(const struct iw_qp *qp)
 	struct iw_trace_event ev = { .kind = IW_TRACE_rejected };
 
 	ev.rejected.peer = ends.peer;
-	ev.rejected.private_data_octets = iw_conn_params(qp->conn)->pd_len;
+	ev.rejected.private_data_octets = iw_conn_agreed(qp->conn)->pd_len;
 	emit(qp->ctx, stream_of(qp), &ev);
 }
 

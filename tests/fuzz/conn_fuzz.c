@@ -121,12 +121,12 @@ static void start(struct engine *e, uint8_t how)
 		.mpa = { .spill = &e->spill,
 			 .initiator = how & INITIATOR,
 			 .rev = 2,
-			 .ird = 2,
-			 .ord = 2,
-			 .rtr = 7,
-			 .crc = how & CRC_OFF ? IW_MPA_CRC_OFF : IW_MPA_CRC_WANTED,
+			 .offer.ird = 2,
+			 .offer.ord = 2,
+			 .offer.rtr = 7,
+			 .crc = how & CRC_OFF ? IW_CRC_OFF : IW_CRC_WANTED,
 			 .markers = how & MARKERS,
-			 .peer_to_peer = (how & INITIATOR) && (how & PEER_TO_PEER),
+			 .offer.peer_to_peer = (how & INITIATOR) && (how & PEER_TO_PEER),
 			 .max_ulpdu = how & LARGE ? 60000 : 0 },
 	};
 	struct iw_rdmap_cfg rcfg = {

@@ -47,7 +47,7 @@ static struct plan read_plan(const uint8_t *p)
 
 	if (plan.rdmac && p[1] & 0x20) {
 		plan.rev = 0;
-		plan.crc_policy = IW_MPA_CRC_WANTED;
+		plan.crc_policy = IW_CRC_WANTED;
 	}
 	return plan;
 }
@@ -61,11 +61,11 @@ static void open_end_cold(struct mpa_end *e, const struct plan *plan)
 		return;
 	}
 	cfg.rdmac = plan->rdmac;
-	cfg.crc = (enum iw_mpa_crc)plan->crc_policy;
+	cfg.crc = (enum iw_crc_policy)plan->crc_policy;
 	cfg.markers = plan->markers;
-	cfg.peer_to_peer = plan->p2p && plan->initiator && plan->rev == 2;
+	cfg.offer.peer_to_peer = plan->p2p && plan->initiator && plan->rev == 2;
 	cfg.max_ulpdu = plan->large;
-	cfg.ird_max = 8;
+	cfg.offer.ird_max = 8;
 	mpa_end_open(e, cfg);
 	e->accept = !plan->reject;
 }
@@ -125,7 +125,7 @@ static void must_be_the_same(const struct mpa_end *a, const struct mpa_end *b)
 	must(iw_mpa_state(a->m) == iw_mpa_state(b->m));
 	must(iw_mpa_may_send(a->m) == iw_mpa_may_send(b->m));
 	must(iw_mpa_should_retry_rev1(a->m) == iw_mpa_should_retry_rev1(b->m));
-	must(memcmp(iw_mpa_params(a->m), iw_mpa_params(b->m), sizeof(struct iw_mpa_params)) == 0);
+	must(memcmp(iw_mpa_agreed(a->m), iw_mpa_agreed(b->m), sizeof(struct iw_agreed)) == 0);
 }
 
 static void must_be_sound(struct mpa_end *e)
@@ -141,7 +141,7 @@ static void must_be_sound(struct mpa_end *e)
 		must(e->spill.out == 0);
 	}
 	must(iw_mpa_mulpdu_now(e->m) >= 128 && iw_mpa_mulpdu_now(e->m) <= 64768);
-	must(iw_mpa_params(e->m)->pd_len <= IW_MPA_PD_MAX);
+	must(iw_mpa_agreed(e->m)->pd_len <= IW_MPA_PD_MAX);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

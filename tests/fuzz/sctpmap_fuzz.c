@@ -132,7 +132,7 @@ static void send_some(int e, uint16_t k, unsigned n)
 
 static void step(struct input *in)
 {
-	static const struct iw_dss_offer plain, enhanced = { .enhanced = true, .ird = 4, .ord = 4 };
+	static const struct iw_offer plain, enhanced = { .enhanced = true, .ird = 4, .ord = 4 };
 	uint8_t what = octet(in), arg = octet(in);
 	int e = arg & 1;
 	uint16_t k = (uint16_t)(arg >> 1) % STREAMS;

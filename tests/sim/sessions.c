@@ -163,8 +163,8 @@ static void work(struct side *e)
 
 static void take_request(struct side *e, struct iw_dss *s)
 {
-	const struct iw_dss_params *p = iw_dss_params(s);
-	struct iw_dss_offer o = { .enhanced = p->enhanced, .ird = 1, .ord = 1, .ird_max = 4 };
+	const struct iw_agreed *p = iw_dss_agreed(s);
+	struct iw_offer o = { .enhanced = p->enhanced, .ird = 1, .ord = 1, .ird_max = 4 };
 	struct held *k;
 
 	if (p->pd_len < PD_LEN) {
@@ -300,7 +300,7 @@ static void on_event(struct host *h, const struct iw_sctp_event *ev)
 static void begin_session(struct side *e)
 {
 	uint8_t pd[PD_LEN] = { 0 };
-	struct iw_dss_offer o = {
+	struct iw_offer o = {
 		.enhanced = below(2), .ird = 1, .ord = 1, .pd = pd, .pd_len = sizeof(pd)
 	};
 	bool starts_end = below(2);

@@ -159,24 +159,24 @@ static void configure(struct run *r)
 
 	/* Corruption is found by the CRC, so it stays on there. */
 	if (r->what != CORRUPT && bits & 1)
-		a->crc = IW_MPA_CRC_OFF;
+		a->crc = IW_CRC_OFF;
 	if (r->what != CORRUPT && bits & 2)
-		b->crc = IW_MPA_CRC_OFF;
+		b->crc = IW_CRC_OFF;
 	a->markers = bits & 4;
 	b->markers = bits & 8;
 	a->rev = bits & 16 ? 2 : 1;
-	a->peer_to_peer = a->rev == 2 && bits & 32;
-	a->rtr = (uint8_t)(1 + rng_below(&r->rng, 7));
+	a->offer.peer_to_peer = a->rev == 2 && bits & 32;
+	a->offer.rtr = (uint8_t)(1 + rng_below(&r->rng, 7));
 	if (r->p.sctp) /* where a Send as RTR is not agreed on */
-		a->rtr |= rng_below(&r->rng, 2) ? IW_RTR_WRITE : IW_RTR_READ;
-	b->rtr = (uint8_t)(bits & 64 ? a->rtr : 7);
-	a->ird = (uint16_t)(1 + rng_below(&r->rng, 5));
-	a->ord = (uint16_t)(1 + rng_below(&r->rng, 5));
+		a->offer.rtr |= rng_below(&r->rng, 2) ? IW_RTR_WRITE : IW_RTR_READ;
+	b->offer.rtr = (uint8_t)(bits & 64 ? a->offer.rtr : 7);
+	a->offer.ird = (uint16_t)(1 + rng_below(&r->rng, 5));
+	a->offer.ord = (uint16_t)(1 + rng_below(&r->rng, 5));
 	r->p.b.ird = (uint16_t)(1 + rng_below(&r->rng, 5));
 	r->p.b.ord = (uint16_t)(1 + rng_below(&r->rng, 5));
 	if (a->rev == 1) { /* nothing is negotiated there: the ULPs have agreed */
-		r->p.b.ord = a->ird;
-		r->p.b.ird = a->ord;
+		r->p.b.ord = a->offer.ird;
+		r->p.b.ird = a->offer.ord;
 	}
 	if (bits & 128)
 		a->max_ulpdu = (uint32_t)(600 + rng_below(&r->rng, 64000));

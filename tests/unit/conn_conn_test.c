@@ -146,14 +146,13 @@ static void every_split_of_the_stream_gives_the_same_result(void **state)
 			struct pair *p = fresh();
 
 			p->chunk = chunks[i];
-			p->a.cfg.mpa.crc = p->b.cfg.mpa.crc = mode & 1 ? IW_MPA_CRC_OFF
-								       : IW_MPA_CRC_WANTED;
+			p->a.cfg.mpa.crc = p->b.cfg.mpa.crc = mode & 1 ? IW_CRC_OFF : IW_CRC_WANTED;
 			p->a.cfg.mpa.markers = mode & 2;
 			p->b.cfg.mpa.markers = mode & 4;
 			up(p);
-			assert_int_equal(iw_conn_params(p->a.conn)->crc, !(mode & 1));
-			assert_int_equal(iw_conn_params(p->a.conn)->rx_markers, !!(mode & 2));
-			assert_int_equal(iw_conn_params(p->b.conn)->rx_markers, !!(mode & 4));
+			assert_int_equal(iw_conn_agreed(p->a.conn)->crc, !(mode & 1));
+			assert_int_equal(iw_conn_agreed(p->a.conn)->rx_markers, !!(mode & 2));
+			assert_int_equal(iw_conn_agreed(p->b.conn)->rx_markers, !!(mode & 4));
 			exchange(p);
 			close_both(p);
 			done(p);
@@ -190,11 +189,11 @@ static void each_rtr_form_opens_the_responders_way(void **state)
 	for (form = 1; form <= 7; form++) {
 		struct pair *p = fresh();
 
-		p->a.cfg.mpa.peer_to_peer = true;
-		p->a.cfg.mpa.rtr = p->b.cfg.mpa.rtr = (uint8_t)form;
+		p->a.cfg.mpa.offer.peer_to_peer = true;
+		p->a.cfg.mpa.offer.rtr = p->b.cfg.mpa.offer.rtr = (uint8_t)form;
 		up(p);
 		assert_int_equal(iw_conn_counts(p->a.conn)->tx_fpdus, 1);
-		assert_true(iw_conn_params(p->b.conn)->peer_to_peer);
+		assert_true(iw_conn_agreed(p->b.conn)->peer_to_peer);
 		/* The responder speaks first: the RTR has opened its way. */
 		exchange(p);
 		close_both(p);
@@ -204,7 +203,7 @@ static void each_rtr_form_opens_the_responders_way(void **state)
 		struct pair *p = fresh();
 		static uint8_t buf[8];
 
-		p->a.cfg.mpa.peer_to_peer = true;
+		p->a.cfg.mpa.offer.peer_to_peer = true;
 		up(p);
 		post_recv(&p->a, buf, 8);
 		post_send(p, &p->b, "first", 6, 1);
@@ -223,8 +222,8 @@ static void responder_may_close_before_the_rtr_has_come(void **state)
 	for (form = 1; form <= 4; form <<= 1) {
 		struct pair *p = fresh();
 
-		p->a.cfg.mpa.peer_to_peer = true;
-		p->a.cfg.mpa.rtr = p->b.cfg.mpa.rtr = (uint8_t)form;
+		p->a.cfg.mpa.offer.peer_to_peer = true;
+		p->a.cfg.mpa.offer.rtr = p->b.cfg.mpa.offer.rtr = (uint8_t)form;
 		pair_start(p);
 		while (!end_has_event(&p->b, IW_EVENT_ESTABLISHED))
 			assert_true(pair_step(p));
@@ -240,7 +239,7 @@ static void responder_may_close_before_the_rtr_has_come(void **state)
 	{
 		struct pair *p = fresh(); /* it never comes: there is nothing to wait for */
 
-		p->a.cfg.mpa.peer_to_peer = true;
+		p->a.cfg.mpa.offer.peer_to_peer = true;
 		p->ab.window = 24; /* the Request */
 		p->ba.not_before = UINT64_MAX;
 		pair_start(p);
@@ -529,11 +528,11 @@ static void rejection_carries_private_data_both_ways(void **state)
 	struct pair *p = fresh();
 
 	(void)state;
-	p->a.cfg.mpa.pd = (const uint8_t *)"please";
-	p->a.cfg.mpa.pd_len = 6;
-	p->a.cfg.mpa.ord = 3;
-	p->b.cfg.mpa.ird = 6;
-	p->b.cfg.mpa.ord = 2;
+	p->a.cfg.mpa.offer.pd = (const uint8_t *)"please";
+	p->a.cfg.mpa.offer.pd_len = 6;
+	p->a.cfg.mpa.offer.ord = 3;
+	p->b.cfg.mpa.offer.ird = 6;
+	p->b.cfg.mpa.offer.ord = 2;
 	p->b.reject = true;
 	memcpy(p->b.pd, "no room", 7);
 	p->b.pd_len = 7;
@@ -546,13 +545,13 @@ static void rejection_carries_private_data_both_ways(void **state)
 	assert_closed(&p->b, IW_E_REJECTED);
 	assert_false(p->a.events[p->a.nevents - 1].abort); /* FINs, both ways */
 	assert_false(p->b.events[p->b.nevents - 1].abort);
-	assert_int_equal(iw_conn_params(p->a.conn)->pd_len, 7);
-	assert_memory_equal(iw_conn_params(p->a.conn)->pd, "no room", 7);
-	assert_memory_equal(iw_conn_params(p->b.conn)->pd, "please", 6);
-	assert_int_equal(iw_conn_params(p->b.conn)->peer_ird, 4);
-	assert_int_equal(iw_conn_params(p->b.conn)->peer_ord, 3);
-	assert_int_equal(iw_conn_params(p->a.conn)->peer_ird, 6);
-	assert_int_equal(iw_conn_params(p->a.conn)->peer_ord, 2);
+	assert_int_equal(iw_conn_agreed(p->a.conn)->pd_len, 7);
+	assert_memory_equal(iw_conn_agreed(p->a.conn)->pd, "no room", 7);
+	assert_memory_equal(iw_conn_agreed(p->b.conn)->pd, "please", 6);
+	assert_int_equal(iw_conn_agreed(p->b.conn)->peer_ird, 4);
+	assert_int_equal(iw_conn_agreed(p->b.conn)->peer_ord, 3);
+	assert_int_equal(iw_conn_agreed(p->a.conn)->peer_ird, 6);
+	assert_int_equal(iw_conn_agreed(p->a.conn)->peer_ord, 2);
 	done(p);
 }
 
@@ -609,7 +608,7 @@ static void fin_waits_for_the_last_octet(void **state)
 	done(p);
 
 	p = fresh();
-	p->a.cfg.mpa.peer_to_peer = true;
+	p->a.cfg.mpa.offer.peer_to_peer = true;
 	p->ab.window = 7;
 	pair_start(p);
 	while (iw_conn_state(p->a.conn) != IW_CONN_OPEN)
@@ -643,7 +642,7 @@ static void rejection_that_cannot_be_built_closes(void **state)
 
 /* What a responder's Reply makes of an initiator that cannot live with it: the Terminate that lies
  * on the wire. */
-static uint32_t terminate_answering(const uint8_t tail[8], enum iw_mpa_crc crc, int err)
+static uint32_t terminate_answering(const uint8_t tail[8], enum iw_crc_policy crc, int err)
 {
 	struct pair *p = fresh();
 	uint8_t reply[24] = "MPA ID Rep Frame";
@@ -679,7 +678,7 @@ static void reply_that_needs_more_ird_than_there_is_terminates(void **state)
 	(void)state;
 	assert_int_equal(
 		terminate_answering((const uint8_t[]){ 0x50, 2, 0, 4, 0x00, 0x04, 0x20, 0x00 },
-				    IW_MPA_CRC_WANTED, IW_E_MPA_IRD),
+				    IW_CRC_WANTED, IW_E_MPA_IRD),
 		IW_TERM(2, 0, 6));
 }
 
@@ -689,7 +688,7 @@ static void reply_that_cannot_be_accepted_for_another_reason_terminates(void **s
 	(void)state;
 	assert_int_equal(
 		terminate_answering((const uint8_t[]){ 0x10, 2, 0, 4, 0x00, 0x04, 0x00, 0x04 },
-				    IW_MPA_CRC_REQUIRED, IW_E_MPA_LOCAL),
+				    IW_CRC_REQUIRED, IW_E_MPA_LOCAL),
 		IW_TERM(2, 0, 5));
 }
 
@@ -799,8 +798,8 @@ static void large_fpdus_only_where_both_ends_agree(void **state)
 
 		p->a.cfg.mpa.max_ulpdu = mode & 1 ? 64768 : 0;
 		p->b.cfg.mpa.max_ulpdu = mode & 2 ? 32000 : 0;
-		p->a.cfg.mpa.pd = (const uint8_t *)"hello";
-		p->a.cfg.mpa.pd_len = 5;
+		p->a.cfg.mpa.offer.pd = (const uint8_t *)"hello";
+		p->a.cfg.mpa.offer.pd_len = 5;
 		memcpy(p->b.pd, "welcome", 7);
 		p->b.pd_len = 7;
 		up(p);
@@ -808,8 +807,8 @@ static void large_fpdus_only_where_both_ends_agree(void **state)
 		assert_int_equal(iw_conn_mulpdu(p->b.conn), mode == 3 ? 32000 : 1442);
 		assert_int_equal(iw_conn_aligned(p->a.conn), mode != 3);
 		/* The ULP sees its own Private Data alone. */
-		assert_int_equal(iw_conn_params(p->b.conn)->pd_len, 5);
-		assert_int_equal(iw_conn_params(p->a.conn)->pd_len, 7);
+		assert_int_equal(iw_conn_agreed(p->b.conn)->pd_len, 5);
+		assert_int_equal(iw_conn_agreed(p->a.conn)->pd_len, 7);
 		exchange(p);
 		done(p);
 	}
@@ -824,14 +823,14 @@ static void ird_and_ord_are_negotiated(void **state)
 	unsigned i;
 
 	(void)state;
-	p->a.cfg.mpa.ord = 3;
-	p->a.cfg.mpa.ird_max = 8;
+	p->a.cfg.mpa.offer.ord = 3;
+	p->a.cfg.mpa.offer.ird_max = 8;
 	p->b.ird = 1;
 	p->b.ord = 2;
 	up(p);
-	assert_int_equal(iw_conn_params(p->b.conn)->peer_ord, 3);
-	assert_int_equal(iw_conn_params(p->a.conn)->peer_ird, 1);
-	assert_int_equal(iw_conn_params(p->a.conn)->ord, 1);
+	assert_int_equal(iw_conn_agreed(p->b.conn)->peer_ord, 3);
+	assert_int_equal(iw_conn_agreed(p->a.conn)->peer_ird, 1);
+	assert_int_equal(iw_conn_agreed(p->a.conn)->ord, 1);
 	pattern_fill(src, sizeof(src), 1, 0);
 	rstag = end_register(&p->b, src, sizeof(src), 0, IW_RIGHT_REMOTE_READ, true);
 	sink = end_register(&p->a, dst, sizeof(dst), 0, IW_RIGHT_READ_SINK, true);
@@ -1903,8 +1902,8 @@ static void depths_and_times_are_those_configured(void **state)
 
 		p->a.cfg.unnegotiated_reads = p->b.cfg.unnegotiated_reads = cases[i].cfg;
 		p->a.cfg.linger_ns = p->a.cfg.stall_ns = p->b.cfg.decide_ns = cases[i].ns;
-		p->a.cfg.mpa.ird = p->a.cfg.mpa.ord = IW_MPA_IRD_ORD_MAX;
-		p->a.cfg.mpa.peer_to_peer = true; /* or the Request would not be enhanced */
+		p->a.cfg.mpa.offer.ird = p->a.cfg.mpa.offer.ord = IW_MPA_IRD_ORD_MAX;
+		p->a.cfg.mpa.offer.peer_to_peer = true; /* or the Request would not be enhanced */
 		p->b.no_answer = true;
 		pair_start(p);
 		assert_int_equal(iw_conn_deadline(p->a.conn), p->now + IW_SEC(10));
@@ -2001,9 +2000,9 @@ static void rdmac_peers_are_served_when_permitted(void **state)
 	p->a.cfg.mpa.rev = 0;
 	p->a.cfg.mpa.rdmac = p->b.cfg.mpa.rdmac = true;
 	up(p);
-	assert_int_equal(iw_conn_params(p->a.conn)->dv, 0);
-	assert_int_equal(iw_conn_params(p->b.conn)->dv, 0);
-	assert_true(iw_conn_params(p->a.conn)->rx_markers && iw_conn_params(p->b.conn)->rx_markers);
+	assert_int_equal(iw_conn_agreed(p->a.conn)->dv, 0);
+	assert_int_equal(iw_conn_agreed(p->b.conn)->dv, 0);
+	assert_true(iw_conn_agreed(p->a.conn)->rx_markers && iw_conn_agreed(p->b.conn)->rx_markers);
 	exchange(p);
 	done(p);
 	p = fresh(); /* not permitted: refused */
@@ -2027,8 +2026,8 @@ static void rev_1_works_without_negotiated_reads(void **state)
 	(void)state;
 	p->a.cfg.mpa.rev = 1;
 	up(p);
-	assert_int_equal(iw_conn_params(p->b.conn)->rev, 1);
-	assert_false(iw_conn_params(p->b.conn)->enhanced);
+	assert_int_equal(iw_conn_agreed(p->b.conn)->rev, 1);
+	assert_false(iw_conn_agreed(p->b.conn)->enhanced);
 	exchange(p);
 	close_both(p);
 	done(p);

@@ -45,11 +45,11 @@ static struct pair *up(struct iw_conn_nudge nudge, uint8_t form)
 
 	assert_non_null(p);
 	pair_init(p, 42);
-	p->a.cfg.mpa.crc = p->b.cfg.mpa.crc = IW_MPA_CRC_OFF;
+	p->a.cfg.mpa.crc = p->b.cfg.mpa.crc = IW_CRC_OFF;
 	p->a.cfg.nudge = p->b.cfg.nudge = nudge;
-	p->a.cfg.mpa.peer_to_peer = form != IW_RTR_NONE;
+	p->a.cfg.mpa.offer.peer_to_peer = form != IW_RTR_NONE;
 	if (form != IW_RTR_NONE)
-		p->a.cfg.mpa.rtr = p->b.cfg.mpa.rtr = form;
+		p->a.cfg.mpa.offer.rtr = p->b.cfg.mpa.offer.rtr = form;
 	pair_start(p);
 	pair_run(p);
 	assert_true(end_has_event(&p->a, IW_EVENT_ESTABLISHED));
@@ -199,7 +199,7 @@ static void only_who_may_need_it_is_nudged(void **state)
 	p->a.cfg.mpa.max_ulpdu = p->b.cfg.mpa.max_ulpdu = 32768;
 	pair_start(p);
 	pair_run(p);
-	assert_true(iw_conn_params(p->a.conn)->peer_max_ulpdu > 0);
+	assert_true(iw_conn_agreed(p->a.conn)->peer_max_ulpdu > 0);
 	assert_int_equal(iw_rdmap_post_recv(p->b.rdmap, 1, (uint8_t[128]){ 0 }, 128), 0);
 	post(p, &p->a);
 	take_time(p, IW_SEC(20));

@@ -55,17 +55,17 @@ static void session_is_set_up_used_and_closed(void **state)
 	uint8_t out[4000], in[4000];
 
 	(void)state;
-	p->a.cfg.mpa.pd = (const uint8_t *)"hi";
-	p->a.cfg.mpa.pd_len = 2;
+	p->a.cfg.mpa.offer.pd = (const uint8_t *)"hi";
+	p->a.cfg.mpa.offer.pd_len = 2;
 	p->b.ird = 2;
 	pair_start(p);
 	pair_run(p);
 	assert_true(end_has_event(&p->b, IW_EVENT_REQUEST));
 	assert_true(end_has_event(&p->a, IW_EVENT_ESTABLISHED));
-	assert_memory_equal(iw_conn_params(p->b.conn)->pd, "hi", 2);
-	assert_int_equal(iw_conn_params(p->a.conn)->rev, 2);
-	assert_int_equal(iw_conn_params(p->a.conn)->ord, 2);
-	assert_true(iw_conn_params(p->a.conn)->crc);
+	assert_memory_equal(iw_conn_agreed(p->b.conn)->pd, "hi", 2);
+	assert_int_equal(iw_conn_agreed(p->a.conn)->rev, 2);
+	assert_int_equal(iw_conn_agreed(p->a.conn)->ord, 2);
+	assert_true(iw_conn_agreed(p->a.conn)->crc);
 	assert_int_equal(iw_conn_mulpdu(p->a.conn), 1450);
 	assert_false(iw_conn_aligned(p->a.conn));
 	pattern_fill(out, sizeof(out), 1, 0);
@@ -180,7 +180,7 @@ static void rejection_brings_its_private_data(void **state)
 	assert_true(end_has_event(&p->a, IW_EVENT_REJECTED));
 	assert_int_equal(end_closed_fault(&p->a)->err, IW_E_REJECTED);
 	assert_int_equal(end_closed_fault(&p->b)->err, IW_E_REJECTED);
-	assert_memory_equal(iw_conn_params(p->a.conn)->pd, "busy", 4);
+	assert_memory_equal(iw_conn_agreed(p->a.conn)->pd, "busy", 4);
 	assert_false(iw_conn_retry_rev1(p->a.conn));
 	assert_int_equal(iw_sctpmap_sessions(p->a.assoc), 0);
 	pair_free(p);
@@ -211,10 +211,10 @@ static void refusal_of_a_plain_initiate_is_final(void **state)
 	static const uint8_t terminate[] = { 0, 0, 0, 4 };
 
 	(void)state;
-	p->a.cfg.mpa.ird = p->a.cfg.mpa.ord = IW_MPA_IRD_ORD_MAX;
+	p->a.cfg.mpa.offer.ird = p->a.cfg.mpa.offer.ord = IW_MPA_IRD_ORD_MAX;
 	p->b.no_answer = true;
 	pair_start(p);
-	assert_int_equal(iw_conn_params(p->b.conn)->rev, 1);
+	assert_int_equal(iw_conn_agreed(p->b.conn)->rev, 1);
 	assert_ptr_equal(iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_CONTROL, terminate, 4),
 			 iw_conn_session(p->a.conn));
 	iw_conn_arrived(p->a.conn, NULL, p->now);

@@ -286,9 +286,9 @@ static void side_link(struct side *s, int fd, bool initiator, bool connecting)
 		.mpa = { .spill = iw_loop_spill(loop),
 			 .initiator = initiator,
 			 .rev = 2,
-			 .rtr = 7,
-			 .ird = 4,
-			 .ord = 4,
+			 .offer.rtr = 7,
+			 .offer.ird = 4,
+			 .offer.ord = 4,
 			 .timeout_ns = setup_ns },
 		.rdmap = initiator ? s->rdmap : NULL,
 		.decide_ns = setup_ns,
@@ -640,10 +640,12 @@ static void transport_is_closed_with_its_link_as_asked(void **state)
 
 static void lack_of_memory_leaves_nothing_behind(void **state)
 {
-	struct iw_conn_cfg cfg = {
-		.mem = &mem.mem,
-		.mpa = { .initiator = true, .rev = 2, .rtr = 7, .ird = 1, .ord = 1 }
-	};
+	struct iw_conn_cfg cfg = { .mem = &mem.mem,
+				   .mpa = { .initiator = true,
+					    .rev = 2,
+					    .offer.rtr = 7,
+					    .offer.ird = 1,
+					    .offer.ord = 1 } };
 	struct iw_fault why;
 	size_t blocks, n;
 	int err;

@@ -793,7 +793,7 @@ static void an_initiator_aborts_if_its_session_does_not_end(void **state)
 	const struct iw_sctpmap_cfg cfg = {
 		.mem = &mem.mem, .streams = 1, .initiator = true, .unused_ns = IW_MSEC(SHORT_MS)
 	};
-	const struct iw_dss_offer offer = { .ird = 1, .ord = 1 };
+	const struct iw_offer offer = { .ird = 1, .ord = 1 };
 	struct iw_loop_assoc *t;
 	struct iw_dss *s;
 
@@ -816,7 +816,7 @@ static void octets_held_for_unaccepted_sessions_are_reported_to_the_port(void **
 {
 	const struct iw_sctpmap_cfg cfg = { .mem = &mem.mem, .streams = 1 };
 	const struct iw_sctp_control initiate = { .fn = IW_SCTP_FN_INITIATE };
-	const struct iw_dss_offer offer = { 0 };
+	const struct iw_offer offer = { 0 };
 	struct iw_loop_assoc *assoc;
 	struct iw_dss_unit u;
 	struct iw_dss *s;

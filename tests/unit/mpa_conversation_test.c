@@ -35,12 +35,12 @@ static struct iw_mpa_cfg cfg_of(const struct variant *v, bool initiator)
 	static const uint8_t pd[] = "private data of the initiator";
 	struct iw_mpa_cfg cfg = mpa_cfg(initiator, v->rev);
 
-	cfg.peer_to_peer = v->p2p && initiator;
-	cfg.crc = v->crc ? IW_MPA_CRC_WANTED : IW_MPA_CRC_OFF;
+	cfg.offer.peer_to_peer = v->p2p && initiator;
+	cfg.crc = v->crc ? IW_CRC_WANTED : IW_CRC_OFF;
 	cfg.markers = initiator ? v->markers_i : v->markers_r;
 	cfg.max_ulpdu = v->large;
-	cfg.pd = pd;
-	cfg.pd_len = sizeof(pd);
+	cfg.offer.pd = pd;
+	cfg.offer.pd_len = sizeof(pd);
 	return cfg;
 }
 

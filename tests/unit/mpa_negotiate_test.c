@@ -64,10 +64,10 @@ static void request_is_the_vector(void **state)
 	struct octets out = { 0 };
 
 	(void)state;
-	cfg.peer_to_peer = true;
-	cfg.rtr = IW_RTR_READ;
-	cfg.ird = 32;
-	cfg.ord = 1;
+	cfg.offer.peer_to_peer = true;
+	cfg.offer.rtr = IW_RTR_READ;
+	cfg.offer.ird = 32;
+	cfg.offer.ord = 1;
 	mpa_end_open(&e, cfg);
 	mpa_end_drain(&e, &out);
 	assert_int_equal(out.len, sizeof(request_enhanced));
@@ -84,8 +84,8 @@ static void reply_is_the_vector(void **state)
 	struct octets out = { 0 };
 
 	(void)state;
-	cfg.ird = 1;
-	cfg.ord = 64;
+	cfg.offer.ird = 1;
+	cfg.offer.ord = 64;
 	mpa_end_open(&e, cfg);
 	mpa_end_feed(&e, request_enhanced, sizeof(request_enhanced), SIZE_MAX);
 	mpa_end_drain(&e, &out);
@@ -131,8 +131,8 @@ static void s_is_not_looked_at_in_rev_1(void **state)
 	mpa_end_open(&e, mpa_cfg(false, 2));
 	mpa_end_feed(&e, request, sizeof(request), SIZE_MAX);
 	assert_int_equal(iw_mpa_state(e.m), IW_MPA_FULL_RX);
-	assert_false(iw_mpa_params(e.m)->enhanced);
-	assert_int_equal(iw_mpa_params(e.m)->pd_len, 2);
+	assert_false(iw_mpa_agreed(e.m)->enhanced);
+	assert_int_equal(iw_mpa_agreed(e.m)->pd_len, 2);
 	see(&s, &e);
 	assert_int_equal(s.f.flags & IW_MPA_S, 0);
 	octets_free(&s.octets);
@@ -140,7 +140,7 @@ static void s_is_not_looked_at_in_rev_1(void **state)
 	mpa_end_open(&e, mpa_cfg(true, 1));
 	mpa_end_feed(&e, reply, sizeof(reply), SIZE_MAX);
 	assert_int_equal(iw_mpa_state(e.m), IW_MPA_FULL);
-	assert_int_equal(iw_mpa_params(e.m)->pd_len, 2);
+	assert_int_equal(iw_mpa_agreed(e.m)->pd_len, 2);
 	mpa_end_close(&e);
 }
 
@@ -188,9 +188,9 @@ static void enhanced_format_is_used_only_when_something_of_it_is_wanted(void **s
 		struct mpa_end e;
 		struct seen s;
 
-		cfg.ird = rows[i].ird;
-		cfg.ord = rows[i].ord;
-		cfg.peer_to_peer = rows[i].p2p;
+		cfg.offer.ird = rows[i].ird;
+		cfg.offer.ord = rows[i].ord;
+		cfg.offer.peer_to_peer = rows[i].p2p;
 		mpa_end_open(&e, cfg);
 		see(&s, &e);
 		assert_int_equal(!!(s.f.flags & IW_MPA_S), rows[i].enhanced);
@@ -215,10 +215,10 @@ static void an_unenhanced_request_gets_an_unenhanced_reply(void **state)
 		assert_int_equal(s.f.rev, rev);
 		assert_int_equal(s.f.flags & IW_MPA_S, 0);
 		assert_int_equal(s.f.pd_len, 0);
-		assert_false(iw_mpa_params(e.m)->enhanced);
+		assert_false(iw_mpa_agreed(e.m)->enhanced);
 		/* Depths are then the ULPs' affair. */
-		assert_int_equal(iw_mpa_params(e.m)->ird, 4);
-		assert_int_equal(iw_mpa_params(e.m)->ord, 4);
+		assert_int_equal(iw_mpa_agreed(e.m)->ird, 4);
+		assert_int_equal(iw_mpa_agreed(e.m)->ord, 4);
 		octets_free(&s.octets);
 		mpa_end_close(&e);
 	}
@@ -282,8 +282,8 @@ static void a_rev_2_reply_without_enhanced_data_answers_rev_1(void **state)
 	mpa_end_open(&e, mpa_cfg(true, 1));
 	give(&e, IW_MPA_REPLY, 2, IW_MPA_C, NULL);
 	assert_int_equal(iw_mpa_state(e.m), IW_MPA_FULL);
-	assert_int_equal(iw_mpa_params(e.m)->rev, 1);
-	assert_int_equal(iw_mpa_params(e.m)->peer_rev, 2);
+	assert_int_equal(iw_mpa_agreed(e.m)->rev, 1);
+	assert_int_equal(iw_mpa_agreed(e.m)->peer_rev, 2);
 	mpa_end_close(&e);
 }
 
@@ -293,21 +293,21 @@ static void a_rev_2_reply_without_enhanced_data_answers_rev_1(void **state)
 static void crc_is_on_when_either_end_wants_it(void **state)
 {
 	(void)state;
-	for (int i = IW_MPA_CRC_WANTED; i <= IW_MPA_CRC_OFF; i++) {
-		for (int r = IW_MPA_CRC_WANTED; r <= IW_MPA_CRC_OFF; r++) {
+	for (int i = IW_CRC_WANTED; i <= IW_CRC_OFF; i++) {
+		for (int r = IW_CRC_WANTED; r <= IW_CRC_OFF; r++) {
 			struct iw_mpa_cfg ci = mpa_cfg(true, 2), cr = mpa_cfg(false, 2);
-			bool on = i != IW_MPA_CRC_OFF || r != IW_MPA_CRC_OFF;
+			bool on = i != IW_CRC_OFF || r != IW_CRC_OFF;
 			struct mpa_end a, b;
 
-			ci.crc = (enum iw_mpa_crc)i;
-			cr.crc = (enum iw_mpa_crc)r;
+			ci.crc = (enum iw_crc_policy)i;
+			cr.crc = (enum iw_crc_policy)r;
 			mpa_end_open(&a, ci);
 			mpa_end_open(&b, cr);
 			mpa_ends_exchange(&a, &b);
 			assert_int_equal(iw_mpa_state(a.m), IW_MPA_FULL);
 			assert_int_equal(iw_mpa_state(b.m), IW_MPA_FULL_RX);
-			assert_int_equal(iw_mpa_params(a.m)->crc, on);
-			assert_int_equal(iw_mpa_params(b.m)->crc, on);
+			assert_int_equal(iw_mpa_agreed(a.m)->crc, on);
+			assert_int_equal(iw_mpa_agreed(b.m)->crc, on);
 			mpa_end_close(&a);
 			mpa_end_close(&b);
 		}
@@ -318,17 +318,17 @@ static void crc_is_on_when_either_end_wants_it(void **state)
 static void crc_is_asked_for_unless_configured_off(void **state)
 {
 	(void)state;
-	for (int policy = IW_MPA_CRC_WANTED; policy <= IW_MPA_CRC_OFF; policy++) {
+	for (int policy = IW_CRC_WANTED; policy <= IW_CRC_OFF; policy++) {
 		struct iw_mpa_cfg cfg = mpa_cfg(true, 1);
 		struct mpa_end e;
 		struct seen s;
 
 		/* The default of a configuration nobody touched is on. */
-		assert_int_equal(cfg.crc, IW_MPA_CRC_WANTED);
-		cfg.crc = (enum iw_mpa_crc)policy;
+		assert_int_equal(cfg.crc, IW_CRC_WANTED);
+		cfg.crc = (enum iw_crc_policy)policy;
 		mpa_end_open(&e, cfg);
 		see(&s, &e);
-		assert_int_equal(!!(s.f.flags & IW_MPA_C), policy != IW_MPA_CRC_OFF);
+		assert_int_equal(!!(s.f.flags & IW_MPA_C), policy != IW_CRC_OFF);
 		octets_free(&s.octets);
 		mpa_end_close(&e);
 	}
@@ -345,10 +345,10 @@ static void a_reply_without_c_to_a_request_with_it(void **state)
 	mpa_end_open(&e, cfg);
 	give(&e, IW_MPA_REPLY, 1, 0, NULL);
 	assert_int_equal(iw_mpa_state(e.m), IW_MPA_FULL);
-	assert_true(iw_mpa_params(e.m)->crc);
+	assert_true(iw_mpa_agreed(e.m)->crc);
 	mpa_end_close(&e);
 
-	cfg.crc = IW_MPA_CRC_REQUIRED;
+	cfg.crc = IW_CRC_REQUIRED;
 	mpa_end_open(&e, cfg);
 	give(&e, IW_MPA_REPLY, 1, 0, NULL);
 	assert_int_equal(e.err, IW_E_MPA_LOCAL);
@@ -369,7 +369,7 @@ static void a_responder_with_crc_off_answers_c_with_c(void **state)
 	struct seen s;
 
 	(void)state;
-	cfg.crc = IW_MPA_CRC_OFF;
+	cfg.crc = IW_CRC_OFF;
 	for (int c = 0; c <= 1; c++) {
 		mpa_end_open(&e, cfg);
 		give(&e, IW_MPA_REQUEST, 1, c ? IW_MPA_C : 0, NULL);
@@ -394,10 +394,10 @@ static void markers_are_negotiated_for_each_direction(void **state)
 			mpa_end_open(&a, ci);
 			mpa_end_open(&b, cr);
 			mpa_ends_exchange(&a, &b);
-			assert_int_equal(iw_mpa_params(a.m)->rx_markers, i);
-			assert_int_equal(iw_mpa_params(b.m)->tx_markers, i);
-			assert_int_equal(iw_mpa_params(a.m)->tx_markers, r);
-			assert_int_equal(iw_mpa_params(b.m)->rx_markers, r);
+			assert_int_equal(iw_mpa_agreed(a.m)->rx_markers, i);
+			assert_int_equal(iw_mpa_agreed(b.m)->tx_markers, i);
+			assert_int_equal(iw_mpa_agreed(a.m)->tx_markers, r);
+			assert_int_equal(iw_mpa_agreed(b.m)->rx_markers, r);
 			mpa_end_close(&a);
 			mpa_end_close(&b);
 		}
@@ -437,14 +437,14 @@ static void rdmac_and_ietf_peers_meet_as_appendix_c_says(void **state)
 		for (size_t r = 0; r < IW_ARRAY_LEN(kinds); r++) {
 			bool rdmac = kinds[i].rev == 0 || kinds[r].rev == 0;
 			bool close = rdmac && !(kinds[i].rdmac && kinds[r].rdmac);
-			const struct iw_mpa_params *pa, *pb;
+			const struct iw_agreed *pa, *pb;
 			struct mpa_end a, b;
 
 			mpa_end_open(&a, kind_cfg(&kinds[i], true));
 			mpa_end_open(&b, kind_cfg(&kinds[r], false));
 			mpa_ends_exchange(&a, &b);
-			pa = iw_mpa_params(a.m);
-			pb = iw_mpa_params(b.m);
+			pa = iw_mpa_agreed(a.m);
+			pb = iw_mpa_agreed(b.m);
 			if (close) {
 				/* It is the initiator who finds out, from the Rev of the Reply. */
 				assert_int_equal(a.err, IW_E_MPA_FRAME);
@@ -482,15 +482,15 @@ static void a_rev_0_reply_turns_a_permissive_initiator_into_rdmac(void **state)
 	mpa_end_close(&e);
 
 	cfg.rdmac = true;
-	cfg.crc = IW_MPA_CRC_OFF;
+	cfg.crc = IW_CRC_OFF;
 	mpa_end_open(&e, cfg);
 	give(&e, IW_MPA_REPLY, 0, IW_MPA_M | IW_MPA_C, NULL);
 	assert_int_equal(iw_mpa_state(e.m), IW_MPA_FULL);
-	assert_int_equal(iw_mpa_params(e.m)->dv, 0);
-	assert_int_equal(iw_mpa_params(e.m)->rev, 0);
-	assert_true(iw_mpa_params(e.m)->rx_markers);
-	assert_true(iw_mpa_params(e.m)->tx_markers);
-	assert_true(iw_mpa_params(e.m)->crc);
+	assert_int_equal(iw_mpa_agreed(e.m)->dv, 0);
+	assert_int_equal(iw_mpa_agreed(e.m)->rev, 0);
+	assert_true(iw_mpa_agreed(e.m)->rx_markers);
+	assert_true(iw_mpa_agreed(e.m)->tx_markers);
+	assert_true(iw_mpa_agreed(e.m)->crc);
 	mpa_end_close(&e);
 }
 
@@ -564,7 +564,7 @@ static void responder_fits_its_depths_to_the_request(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
-		const struct iw_mpa_params *p;
+		const struct iw_agreed *p;
 		struct mpa_end e;
 		struct seen s;
 
@@ -577,7 +577,7 @@ static void responder_fits_its_depths_to_the_request(void **state)
 		assert_int_equal(s.e.ird, rows[i].wire_ird);
 		assert_int_equal(s.e.ord, rows[i].wire_ord);
 		assert_false(s.e.peer_to_peer);
-		p = iw_mpa_params(e.m);
+		p = iw_mpa_agreed(e.m);
 		assert_int_equal(p->ird, rows[i].own_ird);
 		assert_int_equal(p->ord, rows[i].own_ord);
 		assert_int_equal(p->peer_ird, rows[i].peer_ird);
@@ -615,22 +615,22 @@ static void initiator_fits_its_depths_to_the_reply(void **state)
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
 		struct iw_mpa_cfg cfg = mpa_cfg(true, 2);
-		const struct iw_mpa_params *p;
+		const struct iw_agreed *p;
 		struct octets sink = { 0 };
 		struct mpa_end e;
 
-		cfg.ird = rows[i].ird;
-		cfg.ord = rows[i].ord;
-		cfg.ird_max = rows[i].ird_max;
-		cfg.peer_to_peer = cfg.ird == NONE;
+		cfg.offer.ird = rows[i].ird;
+		cfg.offer.ord = rows[i].ord;
+		cfg.offer.ird_max = rows[i].ird_max;
+		cfg.offer.peer_to_peer = cfg.offer.ird == NONE;
 		mpa_end_open(&e, cfg);
 		mpa_end_drain(&e, &sink);
 		octets_free(&sink);
-		give_reply(&e, (struct iw_mpa_enhanced){ .peer_to_peer = cfg.peer_to_peer,
-							 .rtr_write = cfg.peer_to_peer,
+		give_reply(&e, (struct iw_mpa_enhanced){ .peer_to_peer = cfg.offer.peer_to_peer,
+							 .rtr_write = cfg.offer.peer_to_peer,
 							 .ird = rows[i].peer_ird,
 							 .ord = rows[i].peer_ord });
-		p = iw_mpa_params(e.m);
+		p = iw_mpa_agreed(e.m);
 		assert_int_equal(e.err, rows[i].err);
 		assert_int_equal(p->peer_ird, rows[i].peer_ird);
 		assert_int_equal(p->peer_ord, rows[i].peer_ord);
@@ -658,15 +658,15 @@ static void a_responder_may_reject_for_too_small_an_ird(void **state)
 	struct seen s;
 
 	(void)state;
-	ci.ird = 2;
-	ci.ord = 3;
+	ci.offer.ird = 2;
+	ci.offer.ord = 3;
 	mpa_end_open(&a, ci);
 	mpa_end_open(&b, mpa_cfg(false, 2));
 	b.accept = false;
 	see(&s, &a);
 	mpa_end_feed(&b, s.octets.p, s.octets.len, SIZE_MAX);
 	octets_free(&s.octets);
-	assert_int_equal(iw_mpa_params(b.m)->peer_ird, 2);
+	assert_int_equal(iw_mpa_agreed(b.m)->peer_ird, 2);
 	assert_int_equal(iw_mpa_reject_ord(b.m, IW_MPA_IRD_ORD_MAX + 1, NULL, 0, &why), IW_E_INVAL);
 	assert_int_equal(iw_mpa_reject_ord(b.m, 16, NULL, 509, &why), IW_E_INVAL);
 	assert_int_equal(iw_mpa_state(b.m), IW_MPA_DECIDING);
@@ -679,9 +679,9 @@ static void a_responder_may_reject_for_too_small_an_ird(void **state)
 	mpa_end_feed(&a, s.octets.p, s.octets.len, SIZE_MAX);
 	octets_free(&s.octets);
 	assert_int_equal(a.last_kind, IW_MPA_UNIT_REJECT);
-	assert_int_equal(iw_mpa_params(a.m)->peer_ord, 16);
-	assert_int_equal(iw_mpa_params(a.m)->peer_ird, 4);
-	assert_int_equal(iw_mpa_params(a.m)->pd_len, 3);
+	assert_int_equal(iw_mpa_agreed(a.m)->peer_ord, 16);
+	assert_int_equal(iw_mpa_agreed(a.m)->peer_ird, 4);
+	assert_int_equal(iw_mpa_agreed(a.m)->pd_len, 3);
 	mpa_end_close(&a);
 	mpa_end_close(&b);
 }
@@ -740,8 +740,8 @@ static void initiator_offers_the_rtr_it_supports(void **state)
 			struct mpa_end e;
 			struct seen s;
 
-			cfg.rtr = rtr;
-			cfg.peer_to_peer = p2p;
+			cfg.offer.rtr = rtr;
+			cfg.offer.peer_to_peer = p2p;
 			mpa_end_open(&e, cfg);
 			see(&s, &e);
 			assert_int_equal(s.e.peer_to_peer, p2p);
@@ -765,14 +765,14 @@ static void responder_answers_every_rtr_offer(void **state)
 				struct mpa_end e;
 				struct seen s;
 
-				cfg.rtr = own;
+				cfg.offer.rtr = own;
 				mpa_end_open(&e, cfg);
 				give_request(&e, with_rtr(p2p, offered, 4, 4));
 				see(&s, &e);
 				assert_int_equal(s.e.peer_to_peer, p2p);
 				assert_int_equal(rtr_of(&s.e), p2p ? expected : 0);
-				assert_int_equal(iw_mpa_params(e.m)->peer_to_peer, p2p);
-				assert_int_equal(iw_mpa_params(e.m)->rtr, p2p ? expected : 0);
+				assert_int_equal(iw_mpa_agreed(e.m)->peer_to_peer, p2p);
+				assert_int_equal(iw_mpa_agreed(e.m)->rtr, p2p ? expected : 0);
 				octets_free(&s.octets);
 				mpa_end_close(&e);
 			}
@@ -804,7 +804,7 @@ static void responder_raises_its_ird_for_a_read_rtr(void **state)
 		give_request(&e, with_rtr(true, rows[i].offered, 0, 0));
 		see(&s, &e);
 		assert_int_equal(s.e.ird, rows[i].wire_ird);
-		assert_int_equal(iw_mpa_params(e.m)->ird, rows[i].wire_ird);
+		assert_int_equal(iw_mpa_agreed(e.m)->ird, rows[i].wire_ird);
 		octets_free(&s.octets);
 		mpa_end_close(&e);
 	}
@@ -838,18 +838,18 @@ static void initiator_finds_a_common_rtr_or_says_so(void **state)
 		struct octets sink = { 0 };
 		struct mpa_end e;
 
-		cfg.peer_to_peer = true;
-		cfg.rtr = rows[i].own;
-		cfg.ord = rows[i].ord;
+		cfg.offer.peer_to_peer = true;
+		cfg.offer.rtr = rows[i].own;
+		cfg.offer.ord = rows[i].ord;
 		mpa_end_open(&e, cfg);
 		mpa_end_drain(&e, &sink);
 		octets_free(&sink);
 		give_reply(&e, with_rtr(true, rows[i].answered, rows[i].peer_ird, 4));
 		if (rows[i].rtr) {
 			assert_int_equal(iw_mpa_state(e.m), IW_MPA_FULL);
-			assert_true(iw_mpa_params(e.m)->peer_to_peer);
-			assert_int_equal(iw_mpa_params(e.m)->rtr, rows[i].rtr);
-			assert_int_equal(iw_mpa_params(e.m)->ord, rows[i].own_ord);
+			assert_true(iw_mpa_agreed(e.m)->peer_to_peer);
+			assert_int_equal(iw_mpa_agreed(e.m)->rtr, rows[i].rtr);
+			assert_int_equal(iw_mpa_agreed(e.m)->ord, rows[i].own_ord);
 		} else {
 			assert_int_equal(e.err, IW_E_MPA_RTR);
 			assert_int_equal(e.why.term, IW_TERM(2, 0, 7));
@@ -868,13 +868,13 @@ static void initiator_checks_that_a_is_mirrored(void **state)
 			struct iw_mpa_cfg cfg = mpa_cfg(true, 2);
 			struct mpa_end e;
 
-			cfg.peer_to_peer = asked;
+			cfg.offer.peer_to_peer = asked;
 			mpa_end_open(&e, cfg);
 			give_reply(&e, with_rtr(answered, 7, 4, 4));
 			assert_int_equal(e.err, asked == answered ? 0 : IW_E_MPA_RTR);
 			if (!asked && !answered) {
-				assert_int_equal(iw_mpa_params(e.m)->rtr, 0);
-				assert_false(iw_mpa_params(e.m)->peer_to_peer);
+				assert_int_equal(iw_mpa_agreed(e.m)->rtr, 0);
+				assert_false(iw_mpa_agreed(e.m)->peer_to_peer);
 			}
 			mpa_end_close(&e);
 		}
@@ -888,8 +888,8 @@ static void open_with(struct mpa_end *e, bool initiator, uint32_t max_ulpdu, con
 	struct iw_mpa_cfg cfg = mpa_cfg(initiator, 2);
 
 	cfg.max_ulpdu = max_ulpdu;
-	cfg.pd = (const uint8_t *)pd;
-	cfg.pd_len = strlen(pd);
+	cfg.offer.pd = (const uint8_t *)pd;
+	cfg.offer.pd_len = strlen(pd);
 	mpa_end_open(e, cfg);
 }
 
@@ -909,7 +909,7 @@ static void long_ulpdus_are_agreed_between_two_that_know_how(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
-		const struct iw_mpa_params *pa, *pb;
+		const struct iw_agreed *pa, *pb;
 		struct mpa_end a, b;
 		struct seen s;
 
@@ -919,7 +919,7 @@ static void long_ulpdus_are_agreed_between_two_that_know_how(void **state)
 		see(&s, &a);
 		mpa_end_feed(&b, s.octets.p, s.octets.len, SIZE_MAX);
 		octets_free(&s.octets);
-		pb = iw_mpa_params(b.m);
+		pb = iw_mpa_agreed(b.m);
 		assert_int_equal(pb->peer_max_ulpdu, rows[i].i);
 		assert_int_equal(pb->pd_len, 6);
 		assert_memory_equal(pb->pd, "from a", 6);
@@ -930,7 +930,7 @@ static void long_ulpdus_are_agreed_between_two_that_know_how(void **state)
 					 (rows[i].i && rows[i].r ? IW_MPA_BLOCK_LEN : 0));
 		mpa_end_feed(&a, s.octets.p, s.octets.len, SIZE_MAX);
 		octets_free(&s.octets);
-		pa = iw_mpa_params(a.m);
+		pa = iw_mpa_agreed(a.m);
 		assert_int_equal(pa->peer_max_ulpdu, rows[i].i ? rows[i].r : 0);
 		assert_int_equal(pa->pd_len, 6);
 		assert_memory_equal(pa->pd, "from b", 6);
@@ -955,7 +955,7 @@ static void an_agreed_size_stays_within_mpas_bounds(void **state)
 	(void)state;
 	open_with(&e, false, 64768, "");
 	mpa_end_feed(&e, request, sizeof(request), SIZE_MAX);
-	assert_int_equal(iw_mpa_params(e.m)->peer_max_ulpdu, UINT32_MAX);
+	assert_int_equal(iw_mpa_agreed(e.m)->peer_max_ulpdu, UINT32_MAX);
 	assert_int_equal(iw_mpa_mulpdu_now(e.m), 64768);
 	mpa_end_close(&e);
 }
@@ -973,15 +973,15 @@ static void a_block_is_taken_only_whole_and_only_when_asked_for(void **state)
 	(void)state;
 	open_with(&e, false, 64768, "");
 	mpa_end_feed(&e, request_short, sizeof(request_short), SIZE_MAX);
-	assert_int_equal(iw_mpa_params(e.m)->pd_len, 7);
-	assert_int_equal(iw_mpa_params(e.m)->peer_max_ulpdu, 0);
+	assert_int_equal(iw_mpa_agreed(e.m)->pd_len, 7);
+	assert_int_equal(iw_mpa_agreed(e.m)->peer_max_ulpdu, 0);
 	mpa_end_close(&e);
 	for (uint32_t max = 0; max <= 64768; max += 64768) {
 		cfg.max_ulpdu = max;
 		mpa_end_open(&e, cfg);
 		mpa_end_feed(&e, reply_block, sizeof(reply_block), SIZE_MAX);
-		assert_int_equal(iw_mpa_params(e.m)->pd_len, max ? 0 : 8);
-		assert_int_equal(iw_mpa_params(e.m)->peer_max_ulpdu, max ? 1024 : 0);
+		assert_int_equal(iw_mpa_agreed(e.m)->pd_len, max ? 0 : 8);
+		assert_int_equal(iw_mpa_agreed(e.m)->peer_max_ulpdu, max ? 1024 : 0);
 		mpa_end_close(&e);
 	}
 }
@@ -1004,12 +1004,12 @@ static void private_data_must_fit_beside_what_the_library_adds(void **state)
 		struct seen s;
 
 		cfg.max_ulpdu = rows[i].max_ulpdu;
-		cfg.pd = pd;
-		cfg.pd_len = rows[i].most + 1;
+		cfg.offer.pd = pd;
+		cfg.offer.pd_len = rows[i].most + 1;
 		assert_int_equal(mpa_end_init(&e, cfg), IW_E_INVAL);
 		assert_non_null(strstr(e.why.text, "Private Data"));
 		mpa_end_drop(&e);
-		cfg.pd_len = rows[i].most;
+		cfg.offer.pd_len = rows[i].most;
 		mpa_end_open(&e, cfg);
 		see(&s, &e);
 		assert_int_equal(s.f.pd_len, 512);
@@ -1019,7 +1019,7 @@ static void private_data_must_fit_beside_what_the_library_adds(void **state)
 		mpa_end_open(&r, cfg);
 		r.accept = false;
 		mpa_end_feed(&r, s.octets.p, s.octets.len, SIZE_MAX);
-		assert_int_equal(iw_mpa_params(r.m)->pd_len, rows[i].most);
+		assert_int_equal(iw_mpa_agreed(r.m)->pd_len, rows[i].most);
 		assert_int_equal(iw_mpa_accept(r.m, 0, 0, pd, rows[i].most + 1, &why), IW_E_INVAL);
 		assert_int_equal(iw_mpa_accept(r.m, 0, 0, pd, rows[i].most, &why), 0);
 		octets_free(&s.octets);
@@ -1044,23 +1044,21 @@ static void impossible_configurations_are_refused_with_a_reason(void **state)
 		uint8_t rtr;
 		uint16_t ird, ord, ird_max;
 		uint32_t max_ulpdu;
-		enum iw_mpa_crc crc;
+		enum iw_crc_policy crc;
 	} rows[] = {
-		{ "revision 3", true, 3, true, false, 7, 0, 0, 0, 0, IW_MPA_CRC_WANTED },
-		{ "revision 0", true, 0, false, false, 7, 0, 0, 0, 0, IW_MPA_CRC_WANTED },
-		{ "always uses CRC", true, 0, true, false, 7, 0, 0, 0, 0, IW_MPA_CRC_OFF },
-		{ "RTR set", true, 2, false, false, 8, 0, 0, 0, 0, IW_MPA_CRC_WANTED },
-		{ "peer-to-peer", true, 1, false, true, 7, 0, 0, 0, 0, IW_MPA_CRC_WANTED },
-		{ "peer-to-peer", false, 2, false, true, 7, 0, 0, 0, 0, IW_MPA_CRC_WANTED },
-		{ "no RTR form", true, 2, false, true, 0, 0, 0, 0, 0, IW_MPA_CRC_WANTED },
-		{ "no RTR form", false, 2, false, false, 0, 0, 0, 0, 0, IW_MPA_CRC_WANTED },
-		{ "IRD 16384", true, 2, false, false, 7, 0x4000, 0, 0, 0, IW_MPA_CRC_WANTED },
-		{ "ORD 16384", true, 2, false, false, 7, 0, 0x4000, 0, 0, IW_MPA_CRC_WANTED },
-		{ "largest IRD 16384", true, 2, false, false, 7, 0, 0, 0x4000, 0,
-		  IW_MPA_CRC_WANTED },
-		{ "largest ULPDU 127", true, 2, false, false, 7, 0, 0, 0, 127, IW_MPA_CRC_WANTED },
-		{ "largest ULPDU 64769", true, 2, false, false, 7, 0, 0, 0, 64769,
-		  IW_MPA_CRC_WANTED },
+		{ "revision 3", true, 3, true, false, 7, 0, 0, 0, 0, IW_CRC_WANTED },
+		{ "revision 0", true, 0, false, false, 7, 0, 0, 0, 0, IW_CRC_WANTED },
+		{ "always uses CRC", true, 0, true, false, 7, 0, 0, 0, 0, IW_CRC_OFF },
+		{ "RTR set", true, 2, false, false, 8, 0, 0, 0, 0, IW_CRC_WANTED },
+		{ "peer-to-peer", true, 1, false, true, 7, 0, 0, 0, 0, IW_CRC_WANTED },
+		{ "peer-to-peer", false, 2, false, true, 7, 0, 0, 0, 0, IW_CRC_WANTED },
+		{ "no RTR form", true, 2, false, true, 0, 0, 0, 0, 0, IW_CRC_WANTED },
+		{ "no RTR form", false, 2, false, false, 0, 0, 0, 0, 0, IW_CRC_WANTED },
+		{ "IRD 16384", true, 2, false, false, 7, 0x4000, 0, 0, 0, IW_CRC_WANTED },
+		{ "ORD 16384", true, 2, false, false, 7, 0, 0x4000, 0, 0, IW_CRC_WANTED },
+		{ "largest IRD 16384", true, 2, false, false, 7, 0, 0, 0x4000, 0, IW_CRC_WANTED },
+		{ "largest ULPDU 127", true, 2, false, false, 7, 0, 0, 0, 127, IW_CRC_WANTED },
+		{ "largest ULPDU 64769", true, 2, false, false, 7, 0, 0, 0, 64769, IW_CRC_WANTED },
 	};
 	struct mpa_end e;
 
@@ -1070,11 +1068,11 @@ static void impossible_configurations_are_refused_with_a_reason(void **state)
 			.initiator = rows[i].initiator,
 			.rev = rows[i].rev,
 			.rdmac = rows[i].rdmac,
-			.peer_to_peer = rows[i].p2p,
-			.rtr = rows[i].rtr,
-			.ird = rows[i].ird,
-			.ord = rows[i].ord,
-			.ird_max = rows[i].ird_max,
+			.offer.peer_to_peer = rows[i].p2p,
+			.offer.rtr = rows[i].rtr,
+			.offer.ird = rows[i].ird,
+			.offer.ord = rows[i].ord,
+			.offer.ird_max = rows[i].ird_max,
 			.max_ulpdu = rows[i].max_ulpdu,
 			.crc = rows[i].crc,
 		};

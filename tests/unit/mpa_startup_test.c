@@ -264,8 +264,8 @@ static void private_data_up_to_512_octets_is_passed_on(void **state)
 								    split),
 						 frame_len);
 				assert_int_equal(e.units, 1);
-				assert_int_equal(iw_mpa_params(e.m)->pd_len, lengths[i]);
-				assert_memory_equal(iw_mpa_params(e.m)->pd,
+				assert_int_equal(iw_mpa_agreed(e.m)->pd_len, lengths[i]);
+				assert_memory_equal(iw_mpa_agreed(e.m)->pd,
 						    frame + IW_MPA_FRAME_LEN, lengths[i]);
 				mpa_end_close(&e);
 			}
@@ -314,17 +314,17 @@ static void revision_in_force_is_reported(void **state)
 	struct mpa_end e;
 
 	(void)state;
-	cfg.ird = cfg.ord = IW_MPA_IRD_ORD_MAX; /* nothing enhanced: Rev 2 with S = 0 */
+	cfg.offer.ird = cfg.offer.ord = IW_MPA_IRD_ORD_MAX; /* nothing enhanced: Rev 2 with S = 0 */
 	mpa_end_open(&e, cfg);
 	mpa_end_feed(&e, reply, sizeof(reply), SIZE_MAX);
 	assert_int_equal(e.last_kind, IW_MPA_UNIT_REPLY);
-	assert_int_equal(iw_mpa_params(e.m)->rev, 1);
-	assert_int_equal(iw_mpa_params(e.m)->peer_rev, 1);
-	assert_int_equal(iw_mpa_params(e.m)->dv, 1);
+	assert_int_equal(iw_mpa_agreed(e.m)->rev, 1);
+	assert_int_equal(iw_mpa_agreed(e.m)->peer_rev, 1);
+	assert_int_equal(iw_mpa_agreed(e.m)->dv, 1);
 	mpa_end_close(&e);
 	mpa_end_open(&e, mpa_cfg(false, 2));
 	mpa_end_feed(&e, request_enhanced, sizeof(request_enhanced), SIZE_MAX);
-	assert_int_equal(iw_mpa_params(e.m)->rev, 2);
+	assert_int_equal(iw_mpa_agreed(e.m)->rev, 2);
 	mpa_end_close(&e);
 }
 
@@ -347,8 +347,8 @@ static void a_rejecting_reply_ends_mpa_and_leaves_tcp_open(void **state)
 		assert_int_equal(e.last_kind, IW_MPA_UNIT_REJECT);
 		assert_int_equal(e.err, 0);
 		assert_int_equal(iw_mpa_state(e.m), IW_MPA_STREAMING);
-		assert_int_equal(iw_mpa_params(e.m)->pd_len, 3);
-		assert_memory_equal(iw_mpa_params(e.m)->pd, "no", 3);
+		assert_int_equal(iw_mpa_agreed(e.m)->pd_len, 3);
+		assert_memory_equal(iw_mpa_agreed(e.m)->pd, "no", 3);
 		assert_false(iw_mpa_may_send(e.m));
 		assert_int_equal(iw_mpa_deadline(e.m), IW_TIME_NEVER);
 		assert_int_equal(iw_mpa_rx_eof(e.m, &why), 0);

@@ -112,9 +112,9 @@ static void end_init(struct pair *p, struct end *e, const char *name, struct wir
 		.txbufs = &e->txbufs,
 		.mpa = { .spill = &e->spill,
 			 .rev = 2,
-			 .ird = 4,
-			 .ord = 4,
-			 .rtr = IW_RTR_SEND | IW_RTR_WRITE | IW_RTR_READ },
+			 .offer.ird = 4,
+			 .offer.ord = 4,
+			 .offer.rtr = IW_RTR_SEND | IW_RTR_WRITE | IW_RTR_READ },
 	};
 	e->ird = e->ord = 4;
 	(void)why;

@@ -1405,7 +1405,7 @@ static void rtr_of_each_form_is_hidden_from_the_ulp(void **state)
 static void rtr_is_sent_before_everything_else(void **state)
 {
 	struct fixture *f = with((struct iw_rdmap_params){
-		.initiator = true, .dv = 1, .ird = 2, .ord = 2, .rtr = IW_RDMAP_RTR_WRITE });
+		.initiator = true, .dv = 1, .ird = 2, .ord = 2, .rtr = IW_RTR_WRITE });
 	struct iw_op op = { .kind = IW_OPK_SEND };
 	struct iw_segment seg;
 	struct iw_ddp h;

@@ -62,8 +62,7 @@ static void of_unequal_numbers_of_streams_the_smaller_counts(void **state)
 	(void)state;
 	map_end_init(&act, true, 10, 0, NULL);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(iw_dss_initiate(&s[i], act.a, &(struct iw_dss_offer){ 0 }, NULL),
-				 0);
+		assert_int_equal(iw_dss_initiate(&s[i], act.a, &(struct iw_offer){ 0 }, NULL), 0);
 	map_end_flush(&act);
 	assert_int_equal(act.nline, 0);
 	assert_int_equal(map_end_up(&act, 2, 7), 0);
@@ -75,8 +74,7 @@ static void of_unequal_numbers_of_streams_the_smaller_counts(void **state)
 	assert_int_equal(u.why->err, IW_E_LIMIT);
 	iw_dss_release(s[2]);
 	assert_int_equal(iw_sctpmap_sessions(act.a), 2);
-	assert_int_equal(iw_dss_initiate(&s[2], act.a, &(struct iw_dss_offer){ 0 }, NULL),
-			 IW_E_LIMIT);
+	assert_int_equal(iw_dss_initiate(&s[2], act.a, &(struct iw_offer){ 0 }, NULL), IW_E_LIMIT);
 	map_end_fini(&act);
 	map_end_init(&act, true, 4, 0, NULL);
 	assert_int_equal(map_end_up(&act, 9, 9), 0);
@@ -120,12 +118,11 @@ static void a_thousand_sessions_go_side_by_side(void **state)
 	assert_int_equal(map_end_up(&act, N, N), 0);
 	assert_int_equal(map_end_up(&pas, N, N), 0);
 	for (int i = 0; i < N; i++) {
-		assert_int_equal(iw_dss_initiate(&a[i], act.a, &(struct iw_dss_offer){ 0 }, NULL),
-				 0);
+		assert_int_equal(iw_dss_initiate(&a[i], act.a, &(struct iw_offer){ 0 }, NULL), 0);
 		assert_int_equal(iw_dss_stream(a[i]), i);
 		line_all(&act, &pas);
 		p[i] = pas.last;
-		assert_int_equal(iw_dss_accept(p[i], &(struct iw_dss_offer){ 0 }, NULL), 0);
+		assert_int_equal(iw_dss_accept(p[i], &(struct iw_offer){ 0 }, NULL), 0);
 		line_all(&act, &pas);
 		assert_int_equal(iw_dss_state(a[i]), IW_DSS_OPEN);
 		act.ntold = pas.ntold = 0;

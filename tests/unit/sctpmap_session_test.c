@@ -42,9 +42,9 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct iw_dss *initiate(const struct iw_dss_offer *o)
+static struct iw_dss *initiate(const struct iw_offer *o)
 {
-	static const struct iw_dss_offer plain;
+	static const struct iw_offer plain;
 	struct iw_dss *s;
 
 	assert_int_equal(iw_dss_initiate(&s, act.a, o ? o : &plain, NULL), 0);
@@ -54,7 +54,7 @@ static struct iw_dss *initiate(const struct iw_dss_offer *o)
 
 static void accept_plain(struct iw_dss *s)
 {
-	static const struct iw_dss_offer plain;
+	static const struct iw_offer plain;
 
 	assert_int_equal(iw_dss_accept(s, &plain, NULL), 0);
 	map_end_take_units(&pas, s);
@@ -130,7 +130,7 @@ static void expect_fault(struct map_end *e, int err)
  * SCTP-24, SCTP-25, SCTP-27, SCTP-30 */
 static void accepted_session_runs_from_initiate_to_both_terminates(void **state)
 {
-	struct iw_dss_offer o = { .pd = (const uint8_t *)"hello", .pd_len = 5 };
+	struct iw_offer o = { .pd = (const uint8_t *)"hello", .pd_len = 5 };
 	struct iw_dss *a = initiate(&o), *p;
 
 	(void)state;
@@ -140,16 +140,16 @@ static void accepted_session_runs_from_initiate_to_both_terminates(void **state)
 	expect_told(&pas, 0, IW_DSS_REQUEST, 0, 0);
 	p = pas.last;
 	assert_int_equal(iw_dss_stream(p), iw_dss_stream(a));
-	assert_int_equal(iw_dss_params(p)->pd_len, 5);
-	assert_memory_equal(iw_dss_params(p)->pd, "hello", 5);
+	assert_int_equal(iw_dss_agreed(p)->pd_len, 5);
+	assert_memory_equal(iw_dss_agreed(p)->pd, "hello", 5);
 
-	o = (struct iw_dss_offer){ .pd = (const uint8_t *)"welcome", .pd_len = 7 };
+	o = (struct iw_offer){ .pd = (const uint8_t *)"welcome", .pd_len = 7 };
 	assert_int_equal(iw_dss_accept(p, &o, NULL), 0);
 	map_end_flush(&pas);
 	expect_control(&pas.line[0], 0, IW_SCTP_FN_ACCEPT, "welcome");
 	line_arrives(&pas, 0, &act);
 	expect_told(&act, 0, IW_DSS_ACCEPTED, 0, 0);
-	assert_memory_equal(iw_dss_params(a)->pd, "welcome", 7);
+	assert_memory_equal(iw_dss_agreed(a)->pd, "welcome", 7);
 
 	map_end_sends(&act, a, 'a', 30);
 	map_end_sends(&act, a, 'b', 30);
@@ -201,7 +201,7 @@ static void rejected_session_ends_with_the_reject(void **state)
 	line_all(&act, &pas);
 	assert_int_equal(act.ntold, 1);
 	expect_told(&act, 0, IW_DSS_REJECTED, 0, 0);
-	assert_memory_equal(iw_dss_params(a)->pd, "no", 2);
+	assert_memory_equal(iw_dss_agreed(a)->pd, "no", 2);
 	assert_true(iw_dss_over(a));
 	iw_dss_release(a);
 	assert_int_equal(act.nline, 0);
@@ -244,7 +244,7 @@ static void initiate_beyond_the_backlog_is_answered_with_terminate(void **state)
 static void private_data_is_none_to_512_octets(void **state)
 {
 	static const uint8_t pd[513];
-	struct iw_dss_offer o = { .pd = pd, .pd_len = 513 };
+	struct iw_offer o = { .pd = pd, .pd_len = 513 };
 	struct iw_fault why;
 	struct iw_dss *s;
 
@@ -254,8 +254,8 @@ static void private_data_is_none_to_512_octets(void **state)
 	s = initiate(&o);
 	assert_int_equal(act.line[0].len, 516);
 	line_arrives(&act, 0, &pas);
-	assert_int_equal(iw_dss_params(pas.last)->pd_len, 512);
-	assert_int_equal(iw_dss_accept(pas.last, &(struct iw_dss_offer){ .pd = pd, .pd_len = 513 },
+	assert_int_equal(iw_dss_agreed(pas.last)->pd_len, 512);
+	assert_int_equal(iw_dss_accept(pas.last, &(struct iw_offer){ .pd = pd, .pd_len = 513 },
 				       &why),
 			 IW_E_INVAL);
 	assert_int_equal(iw_dss_reject(pas.last, pd, 513, &why), IW_E_INVAL);
@@ -505,7 +505,7 @@ static void passive_side_waits_until_the_accept_has_arrived(void **state)
 
 	(void)state;
 	line_arrives(&act, 0, &pas);
-	assert_int_equal(iw_dss_accept(pas.last, &(struct iw_dss_offer){ 0 }, NULL), 0);
+	assert_int_equal(iw_dss_accept(pas.last, &(struct iw_offer){ 0 }, NULL), 0);
 	assert_int_equal(iw_dss_room(pas.last), 0);
 	map_end_flush(&pas);
 	assert_int_equal(iw_dss_room(pas.last), 0);
@@ -549,7 +549,7 @@ static void session_given_up_before_its_initiate_went_is_gone(void **state)
 	struct iw_dss *s;
 
 	(void)state;
-	assert_int_equal(iw_dss_initiate(&s, act.a, &(struct iw_dss_offer){ 0 }, NULL), 0);
+	assert_int_equal(iw_dss_initiate(&s, act.a, &(struct iw_offer){ 0 }, NULL), 0);
 	iw_dss_release(s);
 	map_end_flush(&act);
 	assert_int_equal(act.nline, 0);
@@ -933,7 +933,7 @@ static void initiate_waits_for_no_session_that_is_held(void **state)
 	map_end_flush(&pas);
 	line_arrives(&pas, 0, &act);
 	(void)line_unacked(&act, 0, &pas);
-	assert_int_equal(iw_dss_initiate(&b, act.a, &(struct iw_dss_offer){ 0 }, NULL), IW_E_LIMIT);
+	assert_int_equal(iw_dss_initiate(&b, act.a, &(struct iw_offer){ 0 }, NULL), IW_E_LIMIT);
 	iw_dss_release(a);
 	b = initiate(NULL);
 	assert_int_equal(act.nline, 0);
@@ -1128,7 +1128,7 @@ static void stream_without_the_peers_terminate_is_not_used_again(void **state)
 	open_one(&a, &p);
 	iw_dss_release(a);
 	line_all(&act, &pas);
-	assert_int_equal(iw_dss_initiate(&b, act.a, &(struct iw_dss_offer){ 0 }, &why), IW_E_LIMIT);
+	assert_int_equal(iw_dss_initiate(&b, act.a, &(struct iw_offer){ 0 }, &why), IW_E_LIMIT);
 	assert_non_null(strstr(why.text, "1 of them wait for the peer's Terminate"));
 	iw_dss_release(p);
 }
@@ -1171,7 +1171,7 @@ static void answer_to_an_initiate_that_was_not_sent_is_illegal(void **state)
 	for (size_t i = 0; i < IW_ARRAY_LEN(fns); i++) {
 		tear_down(state);
 		set_up(state);
-		assert_int_equal(iw_dss_initiate(&s, act.a, &(struct iw_dss_offer){ 0 }, NULL), 0);
+		assert_int_equal(iw_dss_initiate(&s, act.a, &(struct iw_offer){ 0 }, NULL), 0);
 		control_to(&act, 0, 0, fns[i], 0);
 		expect_fault(&act, IW_E_DSS_ILLEGAL);
 		assert_int_equal(act.nline, 0);
@@ -1266,7 +1266,7 @@ static void initiator_does_not_use_a_stream_that_it_refuses(void **state)
 
 	(void)state;
 	map_end_gets(&act, 0, IW_SCTP_PPID_CONTROL, "\0\0\0\1", 4);
-	assert_int_equal(iw_dss_initiate(&a, act.a, &(struct iw_dss_offer){ 0 }, NULL), 0);
+	assert_int_equal(iw_dss_initiate(&a, act.a, &(struct iw_offer){ 0 }, NULL), 0);
 	assert_int_equal(iw_dss_stream(a), 1);
 	map_end_flush(&act);
 	b = initiate(NULL);
@@ -1451,7 +1451,7 @@ static void initiate_to_the_end_that_initiates_is_refused(void **state)
 	control_to(&act, 3, 0, IW_SCTP_FN_INITIATE, 0);
 	assert_int_equal(act.ntold, 0);
 	expect_control(&act.line[0], 0, IW_SCTP_FN_TERMINATE, "");
-	assert_int_equal(iw_dss_initiate(&s, pas.a, &(struct iw_dss_offer){ 0 }, &why), IW_E_STATE);
+	assert_int_equal(iw_dss_initiate(&s, pas.a, &(struct iw_offer){ 0 }, &why), IW_E_STATE);
 }
 
 /* SCTP-22: no session, no Initiate */
@@ -1480,7 +1480,7 @@ static void private_data_of_a_terminate_is_nobodys(void **state)
 	open_one(&a, &p);
 	control_to(&pas, 0, 1, IW_SCTP_FN_TERMINATE, 9);
 	expect_told(&pas, 0, IW_DSS_TERMINATED, 0, 0);
-	assert_int_equal(iw_dss_params(p)->pd_len, 0);
+	assert_int_equal(iw_dss_agreed(p)->pd_len, 0);
 	iw_dss_release(a);
 	iw_dss_release(p);
 }
@@ -1490,7 +1490,7 @@ static void private_data_of_a_terminate_is_nobodys(void **state)
 /* ENH-19: codes 5 and 6 with IRD and ORD in front of the Private Data */
 static void enhanced_session_agrees_on_read_depths(void **state)
 {
-	struct iw_dss_offer o = {
+	struct iw_offer o = {
 		.enhanced = true, .ird = 8, .ord = 32, .pd = (const uint8_t *)"q", .pd_len = 1
 	};
 	struct iw_dss *a = initiate(&o);
@@ -1499,20 +1499,20 @@ static void enhanced_session_agrees_on_read_depths(void **state)
 	assert_int_equal(iw_get_be16(act.line[0].data + 2), IW_SCTP_FN_ENH_INITIATE);
 	assert_int_equal(act.line[0].len, 9);
 	line_arrives(&act, 0, &pas);
-	assert_int_equal(iw_dss_params(pas.last)->peer_ird, 8);
-	assert_int_equal(iw_dss_params(pas.last)->peer_ord, 32);
-	assert_int_equal(iw_dss_params(pas.last)->pd_len, 1);
-	o = (struct iw_dss_offer){ .ird = 4, .ord = 16, .pd = (const uint8_t *)"rs", .pd_len = 2 };
+	assert_int_equal(iw_dss_agreed(pas.last)->peer_ird, 8);
+	assert_int_equal(iw_dss_agreed(pas.last)->peer_ord, 32);
+	assert_int_equal(iw_dss_agreed(pas.last)->pd_len, 1);
+	o = (struct iw_offer){ .ird = 4, .ord = 16, .pd = (const uint8_t *)"rs", .pd_len = 2 };
 	assert_int_equal(iw_dss_accept(pas.last, &o, NULL), 0);
 	map_end_flush(&pas);
 	assert_int_equal(iw_get_be16(pas.line[0].data + 2), IW_SCTP_FN_ENH_ACCEPT);
-	assert_int_equal(iw_dss_params(pas.last)->ord, 8);
+	assert_int_equal(iw_dss_agreed(pas.last)->ord, 8);
 	line_all(&act, &pas);
 	expect_told(&act, 0, IW_DSS_ACCEPTED, 0, 0);
 	assert_int_equal(act.told[0].err, 0);
-	assert_int_equal(iw_dss_params(a)->ird, 8);
-	assert_int_equal(iw_dss_params(a)->ord, 4);
-	assert_memory_equal(iw_dss_params(a)->pd, "rs", 2);
+	assert_int_equal(iw_dss_agreed(a)->ird, 8);
+	assert_int_equal(iw_dss_agreed(a)->ord, 4);
+	assert_memory_equal(iw_dss_agreed(a)->pd, "rs", 2);
 	iw_dss_release(a);
 	iw_dss_release(pas.last);
 }
@@ -1520,19 +1520,19 @@ static void enhanced_session_agrees_on_read_depths(void **state)
 /* A Send as RTR is not agreed on where Sends overtake each other. */
 static void ready_to_receive_is_a_write_or_a_read(void **state)
 {
-	struct iw_dss_offer o = { .enhanced = true, .peer_to_peer = true, .rtr = 7, .ord = 1 };
+	struct iw_offer o = { .enhanced = true, .peer_to_peer = true, .rtr = 7, .ord = 1 };
 	struct iw_dss *a = initiate(&o);
 	struct iw_dss *s;
 
 	(void)state;
 	line_arrives(&act, 0, &pas);
-	assert_true(iw_dss_params(pas.last)->peer_to_peer);
-	assert_int_equal(iw_dss_params(pas.last)->rtr, IW_DSS_RTR_WRITE | IW_DSS_RTR_READ);
-	assert_int_equal(iw_dss_accept(pas.last, &(struct iw_dss_offer){ .rtr = 5 }, NULL), 0);
-	assert_int_equal(iw_dss_params(pas.last)->ird, 1);
+	assert_true(iw_dss_agreed(pas.last)->peer_to_peer);
+	assert_int_equal(iw_dss_agreed(pas.last)->rtr, IW_RTR_WRITE | IW_RTR_READ);
+	assert_int_equal(iw_dss_accept(pas.last, &(struct iw_offer){ .rtr = 5 }, NULL), 0);
+	assert_int_equal(iw_dss_agreed(pas.last)->ird, 1);
 	line_all(&act, &pas);
-	assert_int_equal(iw_dss_params(a)->rtr, IW_DSS_RTR_READ);
-	o.rtr = IW_DSS_RTR_SEND;
+	assert_int_equal(iw_dss_agreed(a)->rtr, IW_RTR_READ);
+	o.rtr = IW_RTR_SEND;
 	assert_int_equal(iw_dss_initiate(&s, act.a, &o, NULL), IW_E_INVAL);
 	iw_dss_release(a);
 	iw_dss_release(pas.last);
@@ -1541,7 +1541,7 @@ static void ready_to_receive_is_a_write_or_a_read(void **state)
 /* What the answer says may not do: the session is open all the same, for a Terminate of RDMAP. */
 static void accept_that_this_end_cannot_live_with_is_told_so(void **state)
 {
-	struct iw_dss_offer o = { .enhanced = true, .ird = 1, .ord = 1 };
+	struct iw_offer o = { .enhanced = true, .ird = 1, .ord = 1 };
 	struct iw_dss *a = initiate(&o);
 
 	(void)state;
@@ -1578,7 +1578,7 @@ static void answers_of_the_wrong_kind_end_the_session(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < IW_ARRAY_LEN(rows); i++) {
-		struct iw_dss_offer o = { .enhanced = rows[i].enhanced };
+		struct iw_offer o = { .enhanced = rows[i].enhanced };
 		struct iw_dss *a = initiate(&o);
 
 		control_to(&act, 0, 0, rows[i].fn, rows[i].pd_len);
@@ -1798,7 +1798,7 @@ static void the_draft_has_no_enhanced_sessions(void **state)
 	static const uint8_t enhanced_initiate[] = { 0, 1, 0, 5, 0, 16, 0, 16, 'q' };
 	static const uint8_t initiate_octets[] = { 0, 1, 0, 1 }, terminate[] = { 0, 1, 0, 4 };
 	static const uint8_t answers[][8] = { { 0, 1, 0, 6, 0, 16, 0, 16 }, { 0, 1, 0, 7 } };
-	struct iw_dss_offer o = { .enhanced = true, .ird = 16, .ord = 16 };
+	struct iw_offer o = { .enhanced = true, .ird = 16, .ord = 16 };
 	struct iw_fault why;
 	struct iw_dss *s;
 
@@ -1838,7 +1838,7 @@ static void a_plain_responder_terminates_enhanced_initiates(void **state)
 	assert_int_equal(pas.ntold, 0);
 	map_end_gets(&pas, 1, IW_SCTP_PPID_CONTROL, initiate_octets, sizeof(initiate_octets));
 	expect_told(&pas, 0, IW_DSS_REQUEST, 0, 0);
-	assert_false(iw_dss_params(pas.last)->enhanced);
+	assert_false(iw_dss_agreed(pas.last)->enhanced);
 	iw_dss_release(pas.last);
 	pas.nline = 0;
 }

@@ -606,7 +606,7 @@ static void a_passed_listener_needs_tcp(void **state)
 /* ENH-13, ENH-14, ENH-16 */
 static void each_rtr_form_is_agreed_on(void **state)
 {
-	static const unsigned forms[] = { IW_RTR_FORM_SEND, IW_RTR_FORM_WRITE, IW_RTR_FORM_READ };
+	static const unsigned forms[] = { IW_RTR_SEND, IW_RTR_WRITE, IW_RTR_READ };
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {

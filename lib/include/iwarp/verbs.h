@@ -311,7 +311,8 @@ IW_API IW_MUST_CHECK int iw_loan_return(struct iw_ctx *ctx, uint64_t loan, struc
 /* ---------------------------------------------------------------- connections */
 
 enum iw_crc_policy { IW_CRC_WANTED = 0, IW_CRC_REQUIRED, IW_CRC_OFF };
-enum iw_rtr { IW_RTR_FORM_SEND = 1, IW_RTR_FORM_WRITE = 2, IW_RTR_FORM_READ = 4 };
+/* Zero-length operations that can be the ready-to-receive frame (RTR, RFC 6581 9.2); a set. */
+enum iw_rtr { IW_RTR_NONE = 0, IW_RTR_SEND = 1, IW_RTR_WRITE = 2, IW_RTR_READ = 4 };
 #define IW_ORD_NO_NEGOTIATION 0x3fff
 /* Whether to work around a defect of the peer. AUTO: if the peer seems to have the defect. */
 enum iw_quirk { IW_QUIRK_AUTO = 0, IW_QUIRK_ON, IW_QUIRK_OFF };
