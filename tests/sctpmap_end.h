@@ -102,9 +102,21 @@ static inline void map_end_take_units(struct map_end *e, struct iw_dss *s)
 static inline struct iw_dss *map_end_gets(struct map_end *e, uint16_t stream, uint32_t ppid,
 					  const void *data, size_t len)
 {
-	struct iw_dss *s = iw_sctpmap_receive(e->a, stream, ppid, data, len);
+	struct iw_dss_segment seg;
+	struct iw_dss *s = iw_sctpmap_receive(e->a, stream, ppid, data, len, &seg);
 
-	map_end_take_units(e, s);
+	if (seg.data) {
+		assert(s && e->ntold < UNITS_MAX);
+		e->told[e->ntold++] = (struct told){
+			.kind = IW_DSS_SEGMENT,
+			.seq = seg.seq,
+			.first = seg.len ? seg.data[0] : 0,
+			.len = seg.len,
+		};
+		e->last = s;
+	}
+	if (seg.more)
+		map_end_take_units(e, s);
 	return s;
 }
 

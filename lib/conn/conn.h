@@ -15,7 +15,7 @@
  *         iw_conn_fin_due(c, now)               -> shut the transport's sending side
  * Over messages, where many connections share an association (struct iw_sctpmap, which the driver
  * feeds and which sends what control messages they need):
- *   in:   s = iw_sctpmap_receive(...)           -> iw_conn_arrived(the conn of s, now)
+ *   in:   s = iw_sctpmap_receive(..., &seg)     -> iw_conn_arrived(the conn of s, &seg, ..., now)
  *         s = iw_sctpmap_acked(...)             -> iw_conn_acked(the conn of s, now)
  *   out:  m = iw_conn_next_msg(c, now)          -> send *m   -> iw_conn_msg_taken(c, kept, now)
  *         iw_sctpmap_control(...)
@@ -186,9 +186,15 @@ void iw_conn_eof(struct iw_conn *c, uint64_t now);
 void iw_conn_lost(struct iw_conn *c, const struct iw_fault *why, uint64_t now);
 /* False while nothing is to be read: the transport need not be watched for reading. */
 bool iw_conn_wants_rx(const struct iw_conn *c);
-/* Over SCTP: takes what has come up for the session. lend (NULL: no): the message that iw_sctpmap_receive was given may
- * stay where it is; as in iw_rdmap_receive_seq. */
-void iw_conn_arrived(struct iw_conn *c, struct iw_lend *lend, uint64_t now);
+/*
+ * Over SCTP: takes what iw_sctpmap_receive returned for the session of c: its segment, which RDMAP
+ * places, and if seg->more is set its units. lend: the message may stay where it is, as in
+ * iw_rdmap_receive_seq; NULL: it may not.
+ */
+void iw_conn_arrived(struct iw_conn *c, const struct iw_dss_segment *seg, struct iw_lend *lend,
+		     uint64_t now);
+/* Over SCTP: takes the units that the session has now. */
+void iw_conn_take_units(struct iw_conn *c, uint64_t now);
 
 /* --- out -------------------------------------------------------------------------------------- */
 

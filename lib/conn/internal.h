@@ -41,6 +41,7 @@ struct below {
 	bool (*has_batch)(const struct iw_conn *c); /* which refers to memory of operations */
 	void (*drop_batch)(struct iw_conn *c);
 	void (*closed)(struct iw_conn *c);               /* nothing moves any more */
+	bool (*wants_tx)(const struct iw_conn *c);       /* as iw_conn_wants_tx */
 	const char *(*stalled)(const struct iw_conn *c); /* though nothing of ours is held up */
 };
 extern const struct below iw_conn_over_tcp, iw_conn_over_sctp;
@@ -83,7 +84,7 @@ struct iw_conn {
 	alignas(16) uint8_t space[];
 };
 
-/* conn.c */
+/* state.c */
 void iw_conn_set_state(struct iw_conn *c, enum iw_conn_state to);
 void iw_conn_event(struct iw_conn *c, enum iw_event_type type, const struct iw_fault *why,
 		   bool abort);
@@ -120,9 +121,6 @@ void iw_conn_nudge_begin(struct iw_conn *c);
 void iw_conn_nudge_sent(struct iw_conn *c, uint64_t now);
 void iw_conn_nudge_heard(struct iw_conn *c);
 void iw_conn_nudge_timeout(struct iw_conn *c, uint64_t now);
-
-/* over_sctp.c */
-bool iw_conn_sctp_wants_tx(const struct iw_conn *c);
 
 /* startup.c */
 /* The adaptations have agreed: rdmap starts. */

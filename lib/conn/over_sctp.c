@@ -185,6 +185,16 @@ static void closed(struct iw_conn *c)
 	c->sctp->session = NULL;
 }
 
+static bool wants_tx(const struct iw_conn *c)
+{
+	const struct over_sctp *o = c->sctp;
+
+	if (c->state == IW_CONN_CLOSED)
+		return false;
+	return c->state != IW_CONN_OPEN || o->pending ||
+	       (iw_rdmap_wants_tx(c->rdmap) && iw_dss_room(o->session) > 0);
+}
+
 static const char *stalled(const struct iw_conn *c)
 {
 	(void)c;
@@ -209,23 +219,23 @@ const struct below iw_conn_over_sctp = {
 	.has_batch = has_batch,
 	.drop_batch = drop_batch,
 	.closed = closed,
+	.wants_tx = wants_tx,
 	.stalled = stalled,
 };
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-static void take_segment(struct iw_conn *c, const struct iw_dss_unit *u, struct iw_lend *lend,
-			 uint64_t now)
+static void take_segment(struct iw_conn *c, uint64_t seq, const uint8_t *data, size_t len,
+			 struct iw_lend *lend, uint64_t now)
 {
 	struct iw_fault why;
 
-	c->counts.rx_octets += IW_SCTP_SSN_LEN + u->len;
+	c->counts.rx_octets += IW_SCTP_SSN_LEN + len;
 	if (c->fault.err != 0 || c->rdmap == NULL)
 		return;
 	iw_fault_none(&why);
 	c->counts.rx_fpdus++;
-	if (iw_rdmap_receive_seq(c->rdmap, u->seq, u->data, u->len, u->in_place ? lend : NULL, now,
-				 &why) < 0)
+	if (iw_rdmap_receive_seq(c->rdmap, seq, data, len, lend, now, &why) < 0)
 		iw_conn_fault(c, &why, now);
 }
 
@@ -256,12 +266,11 @@ static void refused(struct iw_conn *c)
 	iw_conn_closed(c, &why, false);
 }
 
-static void take_unit(struct iw_conn *c, const struct iw_dss_unit *u, struct iw_lend *lend,
-		      uint64_t now)
+static void take_unit(struct iw_conn *c, const struct iw_dss_unit *u, uint64_t now)
 {
 	switch (u->kind) {
 	case IW_DSS_SEGMENT:
-		take_segment(c, u, lend, now);
+		take_segment(c, u->seq, u->data, u->len, NULL, now);
 		return;
 	case IW_DSS_REQUEST:
 		c->decide_at = iw_time_add(now, c->cfg.decide_ns);
@@ -286,13 +295,26 @@ static void take_unit(struct iw_conn *c, const struct iw_dss_unit *u, struct iw_
 	}
 }
 
-void iw_conn_arrived(struct iw_conn *c, struct iw_lend *lend, uint64_t now)
+void iw_conn_arrived(struct iw_conn *c, const struct iw_dss_segment *seg, struct iw_lend *lend,
+		     uint64_t now)
 {
 	struct iw_dss_unit u;
 
-	while (c->sctp->session != NULL && iw_dss_next(c->sctp->session, &u))
-		take_unit(c, &u, lend, now);
+	if (c->sctp->session == NULL)
+		return;
+	if (iw_likely(seg->data != NULL))
+		take_segment(c, seg->seq, seg->data, seg->len, lend, now);
+	if (iw_unlikely(seg->more))
+		while (c->sctp->session != NULL && iw_dss_next(c->sctp->session, &u))
+			take_unit(c, &u, now);
 	(void)iw_conn_moved(c, now);
+}
+
+void iw_conn_take_units(struct iw_conn *c, uint64_t now)
+{
+	static const struct iw_dss_segment none = { .more = true };
+
+	iw_conn_arrived(c, &none, NULL, now);
 }
 
 /* What was copied is done with when it was taken, but operations complete in their order. */
@@ -317,16 +339,6 @@ void iw_conn_acked(struct iw_conn *c, uint64_t now)
 }
 
 /* --- out -------------------------------------------------------------------------------------- */
-
-bool iw_conn_sctp_wants_tx(const struct iw_conn *c)
-{
-	const struct over_sctp *o = c->sctp;
-
-	if (c->state == IW_CONN_CLOSED)
-		return false;
-	return c->state != IW_CONN_OPEN || o->pending ||
-	       (iw_rdmap_wants_tx(c->rdmap) && iw_dss_room(o->session) > 0);
-}
 
 /* RDMAP's next segment into o->msg. */
 static bool cut(struct iw_conn *c, uint64_t now)

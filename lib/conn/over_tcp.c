@@ -83,6 +83,12 @@ static bool has_batch(const struct iw_conn *c)
 	return c->tx != NULL;
 }
 
+static bool wants_tx(const struct iw_conn *c)
+{
+	return c->state != IW_CONN_OPEN || c->tx != NULL || iw_rdmap_wants_tx(c->rdmap) ||
+	       iw_mpa_tx_startup(c->mpa).len > 0;
+}
+
 static const char *stalled(const struct iw_conn *c)
 {
 	/* RFC 5044 7.1.2 rule 4 */
@@ -109,5 +115,6 @@ const struct below iw_conn_over_tcp = {
 	.has_batch = has_batch,
 	.drop_batch = iw_conn_drop_batch,
 	.closed = iw_conn_drop_batch,
+	.wants_tx = wants_tx,
 	.stalled = stalled,
 };

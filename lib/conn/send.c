@@ -75,14 +75,6 @@ static bool next_batch(struct iw_conn *c, uint64_t now)
 	return c->tx != NULL;
 }
 
-bool iw_conn_wants_tx(const struct iw_conn *c)
-{
-	if (iw_unlikely(c->sctp != NULL))
-		return iw_conn_sctp_wants_tx(c);
-	return c->state != IW_CONN_OPEN || c->tx != NULL || iw_rdmap_wants_tx(c->rdmap) ||
-	       iw_mpa_tx_startup(c->mpa).len > 0;
-}
-
 bool iw_conn_send(struct iw_conn *c, struct iw_tx *tx, uint64_t now)
 {
 	if (c->state == IW_CONN_CLOSED)

@@ -249,7 +249,7 @@ static void end_replaced(struct iw_loop_assoc *t, uint64_t now)
 	if (ops->give_back)
 		ops->give_back(t->llp, k->stream, now);
 	iw_conn_acked(k->lc.conn, now);
-	iw_conn_arrived(k->lc.conn, NULL, now);
+	iw_conn_take_units(k->lc.conn, now);
 	iw_loop_note(&t->port->loop->news, &k->lc.news);
 	iw_loop_conn_kick(&k->lc);
 }
@@ -257,6 +257,7 @@ static void end_replaced(struct iw_loop_assoc *t, uint64_t now)
 void iw_loop_assoc_take_msg(const struct iw_port_msg *m, uint64_t now)
 {
 	struct iw_loop_assoc *t = m->assoc->user;
+	struct iw_dss_segment seg;
 	struct iw_dss *s;
 	struct session_conn *k;
 	void *owner;
@@ -264,7 +265,7 @@ void iw_loop_assoc_take_msg(const struct iw_port_msg *m, uint64_t now)
 	if (iw_unlikely(!t))
 		return;
 	iw_loop_assoc_touch(t);
-	s = iw_sctpmap_receive(t->map, m->stream, m->ppid, m->data, m->len);
+	s = iw_sctpmap_receive(t->map, m->stream, m->ppid, m->data, m->len, &seg);
 	owner = s ? iw_dss_owner(s) : NULL;
 	/* A session that has just begun has no owner. */
 	if (iw_unlikely(!owner))
@@ -282,7 +283,7 @@ void iw_loop_assoc_take_msg(const struct iw_port_msg *m, uint64_t now)
 		return;
 	}
 	k = owner;
-	iw_loop_session_arrived(k, m, now);
+	iw_loop_session_arrived(k, m, &seg, now);
 	iw_loop_note(&t->port->loop->news, &k->lc.news);
 	iw_loop_conn_kick(&k->lc);
 }

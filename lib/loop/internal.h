@@ -240,7 +240,8 @@ void iw_loop_session_report(const struct session_conn *k, bool on);
  * Passes a message to the connection. A Send in it may stay in the port's memory, as a loan. If it
  * is shorter than LEND_MIN, copying costs less than lending the packet.
  */
-void iw_loop_session_arrived(struct session_conn *k, const struct iw_port_msg *m, uint64_t now);
+void iw_loop_session_arrived(struct session_conn *k, const struct iw_port_msg *m,
+			     const struct iw_dss_segment *seg, uint64_t now);
 
 /* assoc.c */
 IW_MUST_CHECK int iw_loop_assoc_new(struct iw_loop_assoc **out, struct iw_loop_port *d,

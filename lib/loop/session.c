@@ -21,10 +21,6 @@ static struct session_conn *session_of(struct iw_loop_conn *lc)
 	return iw_container_of(lc, struct session_conn, lc);
 }
 
-/*
- * Reports to the port which DDP stream uses the session's SCTP stream, and so which STags are valid
- * there (on); or that none does.
- */
 void iw_loop_session_report(const struct session_conn *k, bool on)
 {
 	const struct iw_rdmap *r = iw_conn_rdmap(k->lc.conn);
@@ -40,11 +36,8 @@ void iw_loop_session_report(const struct session_conn *k, bool on)
 	ops->session(a, k->stream, on ? iw_rdmap_pd(r) : 0, on ? iw_rdmap_stream(r) : 0);
 }
 
-/*
- * Passes a message to its connection. A Send in it may stay in the port's memory, as a loan. If it
- * is shorter than LEND_MIN, copying costs less than lending the packet.
- */
-void iw_loop_session_arrived(struct session_conn *k, const struct iw_port_msg *m, uint64_t now)
+void iw_loop_session_arrived(struct session_conn *k, const struct iw_port_msg *m,
+			     const struct iw_dss_segment *seg, uint64_t now)
 {
 	struct iw_loop *l = k->lc.loop;
 	struct iw_port *p = m->assoc->port;
@@ -52,7 +45,7 @@ void iw_loop_session_arrived(struct session_conn *k, const struct iw_port_msg *m
 
 	if (m->lendable && m->len >= LEND_MIN)
 		lend.loan = iw_loop_next_loan(l);
-	iw_conn_arrived(k->lc.conn, lend.loan ? &lend : NULL, now);
+	iw_conn_arrived(k->lc.conn, seg, lend.loan ? &lend : NULL, now);
 	if (lend.taken)
 		iw_loop_lend(l, p->ops->lend(p, m->data), m->data);
 }
@@ -242,7 +235,7 @@ int iw_loop_session_new(struct iw_loop_conn **out, struct iw_loop_assoc *t, stru
 	iw_dss_set_owner(s, k);
 	iw_loop_session_report(k, true);
 	/* Takes what the peer has sent meanwhile. */
-	iw_conn_arrived(conn, NULL, now);
+	iw_conn_take_units(conn, now);
 	iw_loop_conn_kick(&k->lc);
 	*out = &k->lc;
 	return 0;

@@ -5,6 +5,7 @@
  */
 #include "sctpmap/session.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "sctpmap/internal.h"
@@ -44,6 +45,26 @@ int iw_dss_check_offer(const struct iw_offer *o, bool active, struct iw_fault *w
 	return check_pd(o->pd_len, o->enhanced, why);
 }
 
+size_t iw_dss_encode_head(const struct iw_dss *s, uint8_t *to, size_t size, enum iw_sctp_fn fn)
+{
+	struct iw_sctp_control c = { .ssn = (uint16_t)(s->a->profile->first_ssn + s->tx_next),
+				     .fn = (uint16_t)fn };
+	int head = iw_wire_sctp_control_encode(to, size, &c);
+
+	assert(head > 0);
+	return (size_t)head;
+}
+
+static uint8_t *pd_space(struct iw_dss *s)
+{
+	return s->talk->out + IW_SCTPMAP_CONTROL_MAX - IW_SCTP_PD_MAX;
+}
+
+static void say(struct iw_dss *s, enum iw_sctp_fn fn, size_t pd_len)
+{
+	s->out_len = iw_dss_encode_head(s, s->talk->out, sizeof(s->talk->out), fn) + pd_len;
+}
+
 /* A session has no revision: 2 stands for an enhanced one, 1 for one of RFC 5043. */
 static void set_rev(struct iw_agreed *a, bool enhanced)
 {
@@ -57,7 +78,7 @@ static void set_rev(struct iw_agreed *a, bool enhanced)
 static size_t put_pd(struct iw_dss *s, const struct iw_mpa_enhanced *e, const uint8_t *pd,
 		     size_t pd_len)
 {
-	uint8_t *p = iw_dss_pd_space(s);
+	uint8_t *p = pd_space(s);
 	size_t n = 0;
 
 	if (e)
@@ -79,8 +100,8 @@ void iw_dss_build_initiate(struct iw_dss *s, const struct iw_offer *o)
 	t->agreed.ird = o->ird;
 	t->agreed.ord = o->ord;
 	e = iw_offer_request(&t->offer);
-	iw_dss_say(s, o->enhanced ? IW_SCTP_FN_ENH_INITIATE : IW_SCTP_FN_INITIATE,
-		   put_pd(s, o->enhanced ? &e : NULL, o->pd, o->pd_len));
+	say(s, o->enhanced ? IW_SCTP_FN_ENH_INITIATE : IW_SCTP_FN_INITIATE,
+	    put_pd(s, o->enhanced ? &e : NULL, o->pd, o->pd_len));
 }
 
 /* The peer's Private Data behind the enhanced data. */
@@ -125,8 +146,8 @@ int iw_dss_build_accept(struct iw_dss *s, const struct iw_offer *o, struct iw_fa
 			p->rtr = iw_agreed_rtr(p->rtr, rtr_of(o));
 		e = iw_agreed_accept(p, o->ird, o->ord);
 	}
-	iw_dss_say(s, p->enhanced ? IW_SCTP_FN_ENH_ACCEPT : IW_SCTP_FN_ACCEPT,
-		   put_pd(s, p->enhanced ? &e : NULL, o->pd, o->pd_len));
+	say(s, p->enhanced ? IW_SCTP_FN_ENH_ACCEPT : IW_SCTP_FN_ACCEPT,
+	    put_pd(s, p->enhanced ? &e : NULL, o->pd, o->pd_len));
 	return 0;
 }
 
@@ -137,8 +158,8 @@ int iw_dss_build_reject(struct iw_dss *s, const uint8_t *pd, size_t pd_len, stru
 
 	if (err < 0)
 		return err;
-	iw_dss_say(s, s->talk->agreed.enhanced ? IW_SCTP_FN_ENH_REJECT : IW_SCTP_FN_REJECT,
-		   put_pd(s, NULL, pd, pd_len));
+	say(s, s->talk->agreed.enhanced ? IW_SCTP_FN_ENH_REJECT : IW_SCTP_FN_REJECT,
+	    put_pd(s, NULL, pd, pd_len));
 	return 0;
 }
 

@@ -164,7 +164,8 @@ static int hold(struct iw_dss *s, uint64_t seq, const uint8_t *data, size_t len)
 	return 0;
 }
 
-void iw_dss_segment_arrived(struct iw_dss *s, const uint8_t *data, size_t len)
+void iw_dss_segment_arrived(struct iw_dss *s, const uint8_t *data, size_t len,
+			    struct iw_dss_segment *seg)
 {
 	uint64_t number;
 	uint16_t ssn;
@@ -187,13 +188,14 @@ void iw_dss_segment_arrived(struct iw_dss *s, const uint8_t *data, size_t len)
 		note(s, number);
 	data += IW_SCTP_SSN_LEN;
 	len -= IW_SCTP_SSN_LEN;
-	if (err == 0 && iw_unlikely(s->state != IW_DSS_OPEN)) {
+	/* A segment must not overtake the news that its session is open, nor those held before. */
+	if (err == 0 && iw_unlikely(s->state != IW_DSS_OPEN || s->news || s->held)) {
 		if (s->state != IW_DSS_ENDING)
 			err = hold(s, number - 1, data, len);
 	} else if (err == 0) {
-		s->seq = number - 1;
-		s->data = data;
-		s->len = len;
+		seg->seq = number - 1;
+		seg->data = data;
+		seg->len = len;
 	}
 	if (iw_unlikely(err < 0))
 		iw_dss_fail(s);
@@ -305,7 +307,6 @@ void iw_dss_control_arrived(struct iw_dss *s, const uint8_t *data, size_t len)
 	struct iw_sctp_control c;
 	int err;
 
-	s->data = NULL;
 	if (s->rx_done && s->state == IW_DSS_ENDING)
 		return;
 	if (iw_wire_sctp_control_decode(&c, data, len) > 0)
@@ -347,6 +348,11 @@ static bool end_to_tell(const struct iw_dss *s)
 	       (s->state == IW_DSS_OPEN || s->state == IW_DSS_DECIDING);
 }
 
+bool iw_dss_has_unit(const struct iw_dss *s)
+{
+	return s->news || (s->state == IW_DSS_OPEN && s->held) || end_to_tell(s);
+}
+
 bool iw_dss_next(struct iw_dss *s, struct iw_dss_unit *u)
 {
 	if (iw_unlikely(s->news)) {
@@ -361,17 +367,6 @@ bool iw_dss_next(struct iw_dss *s, struct iw_dss_unit *u)
 			if (next_held(s, u))
 				return true;
 			iw_dss_drop_held(s);
-		}
-		if (s->data) {
-			*u = (struct iw_dss_unit){
-				.kind = IW_DSS_SEGMENT,
-				.seq = s->seq,
-				.data = s->data,
-				.len = s->len,
-				.in_place = true,
-			};
-			s->data = NULL;
-			return true;
 		}
 	}
 	if (iw_unlikely(end_to_tell(s))) {

@@ -11,36 +11,6 @@
 /* Octets of DDP's record of an early segment, with its share of the table. */
 #define EARLY_COST 48
 
-const struct iw_sctpmap_profile iw_sctpmap_rfc = {
-	.name = "rfc",
-	.ppid_segment = IW_SCTP_PPID_SEGMENT,
-	.ppid_control = IW_SCTP_PPID_CONTROL,
-	.adaptation = IW_SCTP_ADAPTATION_DDP,
-	.first_ssn = 0,
-	.enhanced = true,
-};
-
-/* Adaptation Indication 2 of draft 02 is "DDP and RDMA"; 1 is DDP alone, which excludes RDMAP. */
-const struct iw_sctpmap_profile iw_sctpmap_draft_02 = {
-	.name = "sctp-draft-02",
-	.ppid_segment = 1,
-	.ppid_control = 2,
-	.adaptation = IW_SCTP_ADAPTATION_DDP_RDMA_02,
-	.first_ssn = 1,
-	.enhanced = false,
-};
-
-const struct iw_sctpmap_profile *iw_sctpmap_profile_find(const char *name)
-{
-	static const struct iw_sctpmap_profile *const all[] = { &iw_sctpmap_rfc,
-								&iw_sctpmap_draft_02 };
-
-	for (size_t i = 0; i < IW_ARRAY_LEN(all); i++)
-		if (strcmp(all[i]->name, name) == 0)
-			return all[i];
-	return NULL;
-}
-
 /* --- construction ----------------------------------------------------------------------------- */
 
 static size_t refused_words(const struct iw_sctpmap *a)
@@ -97,11 +67,6 @@ void iw_sctpmap_free(struct iw_sctpmap *a)
 const struct iw_sctpmap_profile *iw_sctpmap_profile(const struct iw_sctpmap *a)
 {
 	return a->profile;
-}
-
-bool iw_sctpmap_enhanced(const struct iw_sctpmap *a)
-{
-	return a->profile->enhanced && !a->cfg.plain;
 }
 
 uint16_t iw_sctpmap_streams(const struct iw_sctpmap *a)
@@ -208,11 +173,6 @@ void iw_sctpmap_down(struct iw_sctpmap *a)
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-bool iw_sctpmap_refuses(const struct iw_sctpmap *a, uint16_t stream)
-{
-	return a->refused[stream / 64] >> stream % 64 & 1;
-}
-
 static void flip_refused(struct iw_sctpmap *a, uint16_t stream)
 {
 	a->refused[stream / 64] ^= (uint64_t)1 << stream % 64;
@@ -295,7 +255,6 @@ static struct iw_dss *take_next(struct iw_sctpmap *a, struct iw_dss *s,
 		iw_dss_fail(s);
 	}
 	a->replaced = s; /* reset when the session is freed, which iw_dss_leave may do */
-	s->data = NULL;
 	iw_dss_leave(s);
 	return begin(a, stream, c);
 }
@@ -312,8 +271,9 @@ static struct iw_dss *take_control(struct iw_sctpmap *a, struct iw_dss *s, const
 	return iw_dss_look(s) || s->released ? NULL : s;
 }
 
-struct iw_dss *iw_sctpmap_receive(struct iw_sctpmap *a, uint16_t stream, uint32_t ppid,
-				  const uint8_t *data, size_t len)
+/* The session that the message belongs to, and what of it is for its owner. */
+static struct iw_dss *take_message(struct iw_sctpmap *a, uint16_t stream, uint32_t ppid,
+				   const uint8_t *data, size_t len, struct iw_dss_segment *seg)
 {
 	struct iw_dss *s;
 
@@ -323,7 +283,7 @@ struct iw_dss *iw_sctpmap_receive(struct iw_sctpmap *a, uint16_t stream, uint32_
 	if (!s)
 		return stray(a, stream, ppid, data, len);
 	if (iw_likely(ppid == a->profile->ppid_segment)) {
-		iw_dss_segment_arrived(s, data, len);
+		iw_dss_segment_arrived(s, data, len, seg);
 	} else if (ppid == a->profile->ppid_control) {
 		return take_control(a, s, data, len);
 	} else {
@@ -335,9 +295,21 @@ struct iw_dss *iw_sctpmap_receive(struct iw_sctpmap *a, uint16_t stream, uint32_
 	if (iw_likely(ppid == a->profile->ppid_segment && !s->rx_done && !s->released &&
 		      !s->ending))
 		return s;
-	if (s->released)
-		s->data = NULL;
 	return iw_dss_look(s) || s->released ? NULL : s;
+}
+
+struct iw_dss *iw_sctpmap_receive(struct iw_sctpmap *a, uint16_t stream, uint32_t ppid,
+				  const uint8_t *data, size_t len, struct iw_dss_segment *seg)
+{
+	struct iw_dss *s;
+
+	*seg = (struct iw_dss_segment){ 0 };
+	s = take_message(a, stream, ppid, data, len, seg);
+	if (iw_likely(s != NULL))
+		seg->more = iw_dss_has_unit(s);
+	else
+		seg->data = NULL;
+	return s;
 }
 
 struct iw_dss *iw_sctpmap_replaced(struct iw_sctpmap *a)

@@ -100,15 +100,14 @@ struct iw_dss {
 	/* To be told. */
 	bool news, told_end;
 	enum iw_dss_unit_kind news_kind;
-	const uint8_t *data; /* the segment that has just come; NULL: none */
-	size_t len;
-	uint64_t seq;
 	struct iw_fault fault;
 };
 
-/* assoc.c */
 /* A Terminate without a session is pending on this stream. */
-bool iw_sctpmap_refuses(const struct iw_sctpmap *a, uint16_t stream);
+static inline bool iw_sctpmap_refuses(const struct iw_sctpmap *a, uint16_t stream)
+{
+	return a->refused[stream / 64] >> stream % 64 & 1;
+}
 
 /* session.c */
 /*
@@ -146,9 +145,6 @@ bool iw_dss_look(struct iw_dss *s);
 void iw_dss_tell(struct iw_dss *s, enum iw_dss_unit_kind kind);
 /* s->fault is why. Our Terminate follows, where it can. */
 void iw_dss_fail(struct iw_dss *s);
-/* The Initiate or the answer: pd lies where iw_dss_pd_space says. */
-uint8_t *iw_dss_pd_space(struct iw_dss *s);
-void iw_dss_say(struct iw_dss *s, enum iw_sctp_fn fn, size_t pd_len);
 /* Neither end says more than it has said: a rejection. */
 void iw_dss_rejected(struct iw_dss *s);
 /* The control message that may go now; false: none. */
@@ -157,9 +153,14 @@ void iw_dss_control_taken(struct iw_dss *s);
 
 /* arrive.c */
 void iw_dss_control_arrived(struct iw_dss *s, const uint8_t *data, size_t len);
-void iw_dss_segment_arrived(struct iw_dss *s, const uint8_t *data, size_t len);
+void iw_dss_segment_arrived(struct iw_dss *s, const uint8_t *data, size_t len,
+			    struct iw_dss_segment *seg);
+/* True if iw_dss_next has a unit. */
+bool iw_dss_has_unit(const struct iw_dss *s);
 
 /* agree.c */
+/* The header of our next control message. Returns its length. */
+size_t iw_dss_encode_head(const struct iw_dss *s, uint8_t *to, size_t size, enum iw_sctp_fn fn);
 IW_MUST_CHECK int iw_dss_check_offer(const struct iw_offer *o, bool active, struct iw_fault *why);
 void iw_dss_build_initiate(struct iw_dss *s, const struct iw_offer *o);
 void iw_dss_take_initiate(struct iw_dss *s, const struct iw_sctp_control *c);

@@ -10,8 +10,10 @@
  * Threads: none, no locks; an association and its sessions belong to one thread at a time.
  *
  *   set-up: iw_sctpmap_up()       what the peer indicated, how many streams there are
- *   in:     s = iw_sctpmap_receive(a, stream, ppid, data, len)
- *           while (iw_dss_next(s, &u)) ...      what came of it, in the order in which it counts
+ *   in:     s = iw_sctpmap_receive(a, stream, ppid, data, len, &seg)
+ *           seg.data: a segment of an open session, for DDP
+ *           if (seg.more)
+ *                   while (iw_dss_next(s, &u)) ...      other news of the session
  *           iw_sctpmap_replaced(a)              the session that the message replaced, if any
  *   out:    iw_sctpmap_control(a, &m)           a control message that may go now
  *                                            -> iw_sctpmap_control_taken(a, m.stream)
@@ -143,10 +145,18 @@ size_t iw_sctpmap_mulpdu(const struct iw_sctpmap *a);
 
 /* --- in --------------------------------------------------------------------------------------- */
 
+/* A DDP segment, in the message that arrived. */
+struct iw_dss_segment {
+	const uint8_t *data; /* points into the message; NULL: it has none for an open session */
+	size_t len;
+	uint64_t seq; /* its number in the order of the sender: 0, 1, 2, ... */
+	bool more;    /* the session has units (iw_dss_next) */
+};
+
 /*
- * One message (borrowed until the session's units were taken). Returns the session that has perhaps
- * got units (session.h), NULL: none. A message for a stream without a session is dropped; if it was
- * not a Terminate it is answered with one. An Initiate makes a session.
+ * Takes one message (borrowed), and fills *seg. Returns its session; NULL: none. A message for a
+ * stream without a session is dropped; if it is not a Terminate, it is answered with one. An Initiate
+ * makes a session.
  *
  * On a stream where this end has sent the last message of a session, an Initiate ends that session.
  * The peer sends one only when nothing is outstanding (RFC 5043 6.6), so our Terminate has arrived
@@ -154,7 +164,7 @@ size_t iw_sctpmap_mulpdu(const struct iw_sctpmap *a);
  * message. In all other states of a session an Initiate is illegal.
  */
 struct iw_dss *iw_sctpmap_receive(struct iw_sctpmap *a, uint16_t stream, uint32_t ppid,
-				  const uint8_t *data, size_t len);
+				  const uint8_t *data, size_t len, struct iw_dss_segment *seg);
 /*
  * Returns, once, the session that the last message has ended by beginning another one on its
  * stream. NULL: none, or it was released before. The session is over: its owner should check it as

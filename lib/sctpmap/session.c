@@ -431,7 +431,6 @@ void iw_dss_tell(struct iw_dss *s, enum iw_dss_unit_kind kind)
 
 void iw_dss_fail(struct iw_dss *s)
 {
-	s->data = NULL;
 	if (s->state == IW_DSS_ENDING)
 		return;
 	iw_dss_terminate(s);
@@ -446,7 +445,6 @@ void iw_dss_release(struct iw_dss *s)
 		return;
 	s->released = true;
 	s->owner = NULL;
-	s->data = NULL;
 	if (s->a->down) {
 		iw_dss_free(s);
 		return;
@@ -487,25 +485,6 @@ static uint16_t ssn_of(const struct iw_dss *s, uint64_t number)
 	return (uint16_t)(s->a->profile->first_ssn + number);
 }
 
-uint8_t *iw_dss_pd_space(struct iw_dss *s)
-{
-	return s->talk->out + IW_SCTPMAP_CONTROL_MAX - IW_SCTP_PD_MAX;
-}
-
-static size_t encode_head(const struct iw_dss *s, uint8_t *to, size_t size, enum iw_sctp_fn fn)
-{
-	struct iw_sctp_control c = { .ssn = ssn_of(s, s->tx_next), .fn = (uint16_t)fn };
-	int head = iw_wire_sctp_control_encode(to, size, &c);
-
-	assert(head > 0);
-	return (size_t)head;
-}
-
-void iw_dss_say(struct iw_dss *s, enum iw_sctp_fn fn, size_t pd_len)
-{
-	s->out_len = encode_head(s, s->talk->out, sizeof(s->talk->out), fn) + pd_len;
-}
-
 /*
  * True if our first message has arrived: it was acknowledged or answered. Segments answer an
  * Accept. A Terminate as the peer's second message answers nothing: the peer has given up its
@@ -540,7 +519,7 @@ bool iw_dss_control(struct iw_dss *s, struct iw_sctpmap_msg *m)
 	if (last) {
 		if (!s->ending || !may_terminate(s))
 			return false;
-		len = encode_head(s, s->bye, sizeof(s->bye), IW_SCTP_FN_TERMINATE);
+		len = iw_dss_encode_head(s, s->bye, sizeof(s->bye), IW_SCTP_FN_TERMINATE);
 	}
 	*m = (struct iw_sctpmap_msg){
 		.stream = s->stream,

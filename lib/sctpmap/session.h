@@ -77,7 +77,7 @@ enum iw_dss_unit_kind {
 			    * RTR (then a Terminate of RDMAP may still be sent) */
 	IW_DSS_REJECTED, /* active: by the peer's ULP, params.pd says more */
 	IW_DSS_REFUSED,  /* active: by the peer's layer; it may not know enhanced sessions */
-	IW_DSS_SEGMENT,  /* seq, data, len */
+	IW_DSS_SEGMENT,  /* one that was held until the session was agreed on: seq, data, len */
 	IW_DSS_TERMINATED, /* the peer's last message, and everything before it is here */
 	IW_DSS_FAULT,      /* why: an illegal sequence; our Terminate is on its way */
 };
@@ -86,10 +86,9 @@ struct iw_dss_unit {
 	uint64_t seq;        /* of the segment in the sender's order: 0, 1, 2, ... */
 	const uint8_t *data; /* borrowed until the next call */
 	size_t len;
-	bool in_place; /* data lies in the message that iw_sctpmap_receive was given last */
 	const struct iw_fault *why;
 };
-/* False: no more now. */
+/* Takes the next unit of the session, except segments of the message that arrived last. False: none. */
 bool iw_dss_next(struct iw_dss *s, struct iw_dss_unit *u);
 
 /* --- out -------------------------------------------------------------------------------------- */

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Completion queues: a ring that has room for everything posted on the queue pairs that use it. Who
- * posts more without polling finds the send or receive queue full, because what finds no room here
- * keeps its slot there.
+ * Completion queues: a ring that has room for everything posted on the queue pairs that use it. A
+ * completion that finds no room here keeps its slot in the send or receive queue, so a program that
+ * posts without polling finds those queues full.
  */
 #include "verbs/internal.h"
 
 #include <string.h>
-
-#include "os/os.h"
 
 int iw_cq_new(struct iw_cq **out, struct iw_ctx *ctx)
 {
@@ -130,7 +128,7 @@ void iw_verbs_cq_push(struct iw_cq *cq, struct iw_qp *qp, const struct iw_comple
 	cq->ctx->ncompletions++;
 }
 
-static uint32_t take(struct iw_cq *cq, struct iw_wc *wc, uint32_t n)
+uint32_t iw_verbs_cq_take(struct iw_cq *cq, struct iw_wc *wc, uint32_t n)
 {
 	uint32_t i;
 
@@ -147,56 +145,6 @@ static uint32_t take(struct iw_cq *cq, struct iw_wc *wc, uint32_t n)
 	if (cq->len == 0)
 		cq->head = 0;
 	return n;
-}
-
-/* There is room again: whoever waits for it fills it, in turn. */
-static void feed_starved(struct iw_cq *cq)
-{
-	struct iw_list *n;
-
-	while (!iw_verbs_cq_full(cq) && (n = iw_list_first(&cq->starved))) {
-		iw_list_del(n);
-		iw_verbs_qp_news(iw_container_of(n, struct iw_qp, starved));
-	}
-}
-
-int iw_cq_poll(struct iw_cq *cq, struct iw_wc *wc, int n)
-{
-	uint64_t end = 0;
-	int ret = 0;
-	uint32_t got;
-
-	if (n <= 0)
-		return 0;
-	if (cq->len == 0)
-		ret = iw_verbs_turn(cq->ctx, cq, 0, &end);
-	got = take(cq, wc, (uint32_t)n);
-	if (iw_unlikely(!iw_list_empty(&cq->starved)))
-		feed_starved(cq);
-	iw_verbs_sync_wakeups(cq->ctx);
-	return ret < 0 && got == 0 ? ret : (int)got;
-}
-
-int iw_cq_wait(struct iw_cq *cq, int64_t timeout_ns)
-{
-	struct iw_ctx *ctx = cq->ctx;
-	uint64_t spin_end = ctx->spin_ns && timeout_ns ? iw_os_now() + ctx->spin_ns : 0;
-	uint64_t end = spin_end ? iw_verbs_until(timeout_ns) : 0;
-	uint64_t now;
-	int ret;
-
-	do {
-		ret = iw_verbs_turn(ctx, cq, spin_end ? 0 : timeout_ns, &end);
-		if (ret || cq->len || ctx->nevents)
-			break;
-		now = iw_os_now();
-		if (now >= spin_end)
-			spin_end = 0;
-	} while (now < end);
-	iw_verbs_sync_wakeups(ctx);
-	if (ret < 0)
-		return ret;
-	return cq->len || ctx->nevents;
 }
 
 int iw_cq_fd(struct iw_cq *cq, struct iw_fault *why)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "os/os.h"
-#include "verbs/wrap.h"
 
 #define SETUP_NS IW_SEC(10)
 #define STALL_NS IW_SEC(30)
@@ -125,20 +124,6 @@ int iw_ctx_fd(struct iw_ctx *ctx, struct iw_fault *why)
 int iw_ctx_wake_fd(struct iw_ctx *ctx, int fd)
 {
 	return iw_loop_wake_fd(ctx->loop, fd, NULL);
-}
-
-void iw_ctx_wrap_stream(struct iw_ctx *ctx,
-			struct iw_stream *(*wrap)(void *wrap_ctx, struct iw_stream *stream,
-						  bool initiator),
-			void *wrap_ctx)
-{
-	ctx->wrap = wrap;
-	ctx->wrap_ctx = wrap_ctx;
-}
-
-struct iw_stream *iw_verbs_wrapped(struct iw_ctx *ctx, struct iw_stream *stream, bool initiator)
-{
-	return ctx->wrap ? ctx->wrap(ctx->wrap_ctx, stream, initiator) : stream;
 }
 
 const char *iw_version(void)

@@ -196,7 +196,7 @@ static inline void iw_verbs_free(struct iw_ctx *ctx, void *p, size_t size)
 }
 
 /*
- * ctx.c: what a tool put around the transport, or the same; NULL: that failed, and the transport is
+ * wrap.c: what a tool put around the transport, or the same; NULL: that failed, and the transport is
  * closed.
  */
 struct iw_stream *iw_verbs_wrapped(struct iw_ctx *ctx, struct iw_stream *stream, bool initiator);
@@ -215,7 +215,7 @@ IW_MUST_CHECK int iw_verbs_turn(struct iw_ctx *ctx, const struct iw_cq *cq, int6
 				uint64_t *end);
 /* The absolute time that is timeout_ns from now. */
 uint64_t iw_verbs_until(int64_t timeout_ns);
-/* Wake-ups ring for what is left to be polled. At the end of each call that changes that. */
+/* wakeup.c: sets or clears the wake-ups. Call it where what can be polled has changed. */
 void iw_verbs_sync_wakeups_slowly(struct iw_ctx *ctx);
 static inline void iw_verbs_sync_wakeups(struct iw_ctx *ctx)
 {
@@ -237,6 +237,8 @@ static inline bool iw_verbs_cq_full(const struct iw_cq *cq)
 {
 	return cq->len == cq->cap;
 }
+/* Moves up to n completions into wc; returns their number. */
+uint32_t iw_verbs_cq_take(struct iw_cq *cq, struct iw_wc *wc, uint32_t n);
 void iw_verbs_cq_push(struct iw_cq *cq, struct iw_qp *qp, const struct iw_completion *c);
 
 /* qp.c */

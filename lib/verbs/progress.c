@@ -62,12 +62,52 @@ int iw_progress(struct iw_ctx *ctx, int64_t timeout_ns)
 	return (int)IW_MIN(ctx->nevents + ctx->ncompletions, (unsigned)INT_MAX);
 }
 
-void iw_verbs_sync_wakeups_slowly(struct iw_ctx *ctx)
+/* There is room again: whoever waits for it fills it, in turn. */
+static void feed_starved(struct iw_cq *cq)
 {
-	iw_loop_wakeup_set(&ctx->wakeup, ctx->nevents || ctx->ncompletions);
-	for (struct iw_list *n = ctx->cqs.next; n != &ctx->cqs; n = n->next) {
-		struct iw_cq *cq = iw_container_of(n, struct iw_cq, all);
+	struct iw_list *n;
 
-		iw_loop_wakeup_set(&cq->wakeup, cq->len > 0);
+	while (!iw_verbs_cq_full(cq) && (n = iw_list_first(&cq->starved))) {
+		iw_list_del(n);
+		iw_verbs_qp_news(iw_container_of(n, struct iw_qp, starved));
 	}
+}
+
+int iw_cq_poll(struct iw_cq *cq, struct iw_wc *wc, int n)
+{
+	uint64_t end = 0;
+	int ret = 0;
+	uint32_t got;
+
+	if (n <= 0)
+		return 0;
+	if (cq->len == 0)
+		ret = iw_verbs_turn(cq->ctx, cq, 0, &end);
+	got = iw_verbs_cq_take(cq, wc, (uint32_t)n);
+	if (iw_unlikely(!iw_list_empty(&cq->starved)))
+		feed_starved(cq);
+	iw_verbs_sync_wakeups(cq->ctx);
+	return ret < 0 && got == 0 ? ret : (int)got;
+}
+
+int iw_cq_wait(struct iw_cq *cq, int64_t timeout_ns)
+{
+	struct iw_ctx *ctx = cq->ctx;
+	uint64_t spin_end = ctx->spin_ns && timeout_ns ? iw_os_now() + ctx->spin_ns : 0;
+	uint64_t end = spin_end ? iw_verbs_until(timeout_ns) : 0;
+	uint64_t now;
+	int ret;
+
+	do {
+		ret = iw_verbs_turn(ctx, cq, spin_end ? 0 : timeout_ns, &end);
+		if (ret || cq->len || ctx->nevents)
+			break;
+		now = iw_os_now();
+		if (now >= spin_end)
+			spin_end = 0;
+	} while (now < end);
+	iw_verbs_sync_wakeups(ctx);
+	if (ret < 0)
+		return ret;
+	return cq->len || ctx->nevents;
 }

@@ -42,6 +42,15 @@ static void let_go(int e, uint16_t k)
 	held[e][k] = NULL;
 }
 
+static void take_segment(int e, uint16_t k, uint64_t seq, const uint8_t *data, size_t len)
+{
+	if (spoiled[k])
+		return;
+	must(seq < SENT && !came[e][k][seq] && len == 1 + seq % 50);
+	came[e][k][seq] = true;
+	must(data[0] == (uint8_t)seq);
+}
+
 static void take_units(int e, struct iw_dss *s)
 {
 	struct iw_dss_unit u;
@@ -64,11 +73,7 @@ static void take_units(int e, struct iw_dss *s)
 			must(e == 0 && held[0][k] == s);
 			break;
 		case IW_DSS_SEGMENT:
-			if (spoiled[k])
-				break;
-			must(u.seq < SENT && !came[e][k][u.seq] && u.len == 1 + u.seq % 50);
-			came[e][k][u.seq] = true;
-			must(u.data[0] == (uint8_t)u.seq);
+			take_segment(e, k, u.seq, u.data, u.len);
 			break;
 		case IW_DSS_TERMINATED:
 			if (!spoiled[k] && held[!e][k])
@@ -87,12 +92,17 @@ static void take_units(int e, struct iw_dss *s)
 
 static void receive(int e, uint16_t k, uint32_t ppid, const void *data, size_t len)
 {
-	struct iw_dss *s = iw_sctpmap_receive(ends[e].a, k, ppid, data, len);
+	struct iw_dss_segment seg;
+	struct iw_dss *s = iw_sctpmap_receive(ends[e].a, k, ppid, data, len, &seg);
 	struct iw_dss *ended = iw_sctpmap_replaced(ends[e].a);
 
 	must(!ended || (e == 1 && ended == held[1][k] && iw_dss_over(ended)));
 	take_units(e, ended);
-	take_units(e, s);
+	if (seg.data)
+		take_segment(e, k, seg.seq, seg.data, seg.len);
+	must(s || (!seg.data && !seg.more));
+	if (seg.more)
+		take_units(e, s);
 }
 
 static void acknowledge(int e)

@@ -189,14 +189,14 @@ static void take_request(struct side *e, struct iw_dss *s)
 		world_fail(&r.w, "%s: session %u: accept", e->h->name, k->number);
 }
 
-static void take_segment(struct held *k, const struct iw_dss_unit *u)
+static void take_segment(struct held *k, uint64_t seq, const uint8_t *data, size_t len)
 {
 	uint8_t expected[SEGMENT_LEN];
 
-	fill(expected, k->number, !k->side->initiator, (unsigned)u->seq);
-	if (u->len != SEGMENT_LEN || memcmp(expected, u->data, SEGMENT_LEN) != 0)
+	fill(expected, k->number, !k->side->initiator, (unsigned)seq);
+	if (len != SEGMENT_LEN || memcmp(expected, data, SEGMENT_LEN) != 0)
 		world_fail(&r.w, "%s: session %u: segment %u is another one", k->side->h->name,
-			   k->number, (unsigned)u->seq);
+			   k->number, (unsigned)seq);
 	k->came++;
 }
 
@@ -215,7 +215,7 @@ static void take_units(struct side *e, struct iw_dss *s)
 			return;
 		switch (u.kind) {
 		case IW_DSS_SEGMENT:
-			take_segment(k, &u);
+			take_segment(k, u.seq, u.data, u.len);
 			break;
 		case IW_DSS_ACCEPTED:
 			k->open = true;
@@ -239,8 +239,8 @@ static void take_units(struct side *e, struct iw_dss *s)
 static void on_message(struct host *h, const struct iw_sctp_recv *m)
 {
 	struct side *e = h->user;
-
-	struct iw_dss *s = iw_sctpmap_receive(e->map, m->stream, m->ppid, m->data, m->len);
+	struct iw_dss_segment seg;
+	struct iw_dss *s = iw_sctpmap_receive(e->map, m->stream, m->ppid, m->data, m->len, &seg);
 	struct iw_dss *old = iw_sctpmap_replaced(e->map);
 
 	if (old) {
@@ -249,7 +249,10 @@ static void on_message(struct host *h, const struct iw_sctp_recv *m)
 		take_units(e, old);
 		let_go(iw_dss_owner(old));
 	}
-	take_units(e, s);
+	if (seg.data && iw_dss_owner(s))
+		take_segment(iw_dss_owner(s), seg.seq, seg.data, seg.len);
+	if (seg.more)
+		take_units(e, s);
 	work(e);
 }
 

@@ -115,6 +115,7 @@ static void other_side_may_go_on_behind_the_peers_terminate(void **state)
 /* SCTP-47: a session sends on the stream that has its number */
 static void second_session_of_an_association_sends_on_its_own_stream(void **state)
 {
+	struct iw_dss_segment in;
 	static const uint8_t accept[] = { 0, 0, 0, 2 };
 	uint8_t octet = 'x';
 	struct iw_op op = { .kind = IW_OPK_SEND, .nsge = 1, .sge = { { &octet, 1 } } };
@@ -133,9 +134,9 @@ static void second_session_of_an_association_sends_on_its_own_stream(void **stat
 	assert_true(iw_sctpmap_control(p->a.assoc, &m));
 	assert_int_equal(m.stream, 1);
 	iw_sctpmap_control_taken(p->a.assoc, 1);
-	assert_ptr_equal(iw_sctpmap_receive(p->a.assoc, 1, IW_SCTP_PPID_CONTROL, accept, 4),
+	assert_ptr_equal(iw_sctpmap_receive(p->a.assoc, 1, IW_SCTP_PPID_CONTROL, accept, 4, &in),
 			 iw_conn_session(conn));
-	iw_conn_arrived(conn, NULL, p->now);
+	iw_conn_arrived(conn, &in, NULL, p->now);
 	assert_int_equal(iw_conn_state(conn), IW_CONN_OPEN);
 	assert_int_equal(iw_rdmap_post(rdmap, &op, p->now), 0);
 	assert_int_equal(iw_conn_next_msg(conn, p->now)->stream, 1);
@@ -147,6 +148,7 @@ static void second_session_of_an_association_sends_on_its_own_stream(void **stat
 /* DDP-76: DATA after the peer's Terminate ends the connection abortively */
 static void segment_after_the_peers_terminate_ends_the_connection(void **state)
 {
+	struct iw_dss_segment in;
 	static const uint8_t segment[] = {
 		0, 3, 0x81, 0x40, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 'x'
 	};
@@ -158,9 +160,9 @@ static void segment_after_the_peers_terminate_ends_the_connection(void **state)
 	assert_true(end_has_event(&p->b, IW_EVENT_PEER_CLOSED));
 	assert_null(end_closed_fault(&p->b));
 	assert_ptr_equal(iw_sctpmap_receive(p->b.assoc, 0, IW_SCTP_PPID_SEGMENT, segment,
-					    sizeof(segment)),
+					    sizeof(segment), &in),
 			 iw_conn_session(p->b.conn));
-	iw_conn_arrived(p->b.conn, NULL, p->now);
+	iw_conn_arrived(p->b.conn, &in, NULL, p->now);
 	pair_run(p);
 	assert_int_equal(end_closed_fault(&p->b)->err, IW_E_DSS_ILLEGAL);
 	pair_free(p);
@@ -189,15 +191,16 @@ static void rejection_brings_its_private_data(void **state)
 /* A peer that knows RFC 5043 alone answers an Enhanced Initiate with Terminate. */
 static void refusal_of_the_layer_allows_another_try_without_enhancement(void **state)
 {
+	struct iw_dss_segment in;
 	struct pair *p = pair();
 	static const uint8_t terminate[] = { 0, 0, 0, 4 };
 
 	(void)state;
 	p->b.no_answer = true;
 	pair_start(p);
-	assert_ptr_equal(iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_CONTROL, terminate, 4),
+	assert_ptr_equal(iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_CONTROL, terminate, 4, &in),
 			 iw_conn_session(p->a.conn));
-	iw_conn_arrived(p->a.conn, NULL, p->now);
+	iw_conn_arrived(p->a.conn, &in, NULL, p->now);
 	end_poll(p, &p->a);
 	assert_int_equal(end_closed_fault(&p->a)->err, IW_E_REJECTED);
 	assert_true(iw_conn_retry_rev1(p->a.conn));
@@ -207,6 +210,7 @@ static void refusal_of_the_layer_allows_another_try_without_enhancement(void **s
 /* ENH-04: with nothing to negotiate the Initiate is plain, and its refusal is final. */
 static void refusal_of_a_plain_initiate_is_final(void **state)
 {
+	struct iw_dss_segment in;
 	struct pair *p = pair();
 	static const uint8_t terminate[] = { 0, 0, 0, 4 };
 
@@ -215,9 +219,9 @@ static void refusal_of_a_plain_initiate_is_final(void **state)
 	p->b.no_answer = true;
 	pair_start(p);
 	assert_int_equal(iw_conn_agreed(p->b.conn)->rev, 1);
-	assert_ptr_equal(iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_CONTROL, terminate, 4),
+	assert_ptr_equal(iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_CONTROL, terminate, 4, &in),
 			 iw_conn_session(p->a.conn));
-	iw_conn_arrived(p->a.conn, NULL, p->now);
+	iw_conn_arrived(p->a.conn, &in, NULL, p->now);
 	end_poll(p, &p->a);
 	assert_int_equal(end_closed_fault(&p->a)->err, IW_E_REJECTED);
 	assert_null(strstr(end_closed_fault(&p->a)->text, "Enhanced"));
@@ -275,12 +279,13 @@ static void lost_association_ends_the_connection_without_a_word(void **state)
 /* SCTP-22 */
 static void illegal_message_ends_the_connection(void **state)
 {
+	struct iw_dss_segment in;
 	struct pair *p = open_pair();
 	static const uint8_t reject[] = { 0, 1, 0, 3 };
 
 	(void)state;
-	(void)iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_CONTROL, reject, 4);
-	iw_conn_arrived(p->a.conn, NULL, p->now);
+	(void)iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_CONTROL, reject, 4, &in);
+	iw_conn_arrived(p->a.conn, &in, NULL, p->now);
 	end_poll(p, &p->a);
 	assert_int_equal(end_closed_fault(&p->a)->err, IW_E_DSS_ILLEGAL);
 	pair_run(p);
@@ -350,6 +355,7 @@ static void message_stays_until_it_is_taken(void **state)
 /* RFC 5040 5.5: what a message that may still go refers to is not given back to its poster. */
 static void operation_of_a_message_under_way_does_not_fail_before_it_was_taken(void **state)
 {
+	struct iw_dss_segment in;
 	struct iw_ddp h = { .last = true, .dv = 1, .rv = 1, .opcode = IW_OP_SEND, .msn = 1 };
 	struct pair *p = open_pair();
 	struct iw_completion done;
@@ -361,8 +367,8 @@ static void operation_of_a_message_under_way_does_not_fail_before_it_was_taken(v
 	/* A Send of the peer's for which there is no buffer. */
 	iw_put_be16(seg, 1);
 	assert_true(iw_wire_ddp_encode(seg + IW_SCTP_SSN_LEN, IW_DDP_UNTAGGED_LEN, &h) > 0);
-	(void)iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_SEGMENT, seg, sizeof(seg));
-	iw_conn_arrived(p->a.conn, NULL, p->now);
+	(void)iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_SEGMENT, seg, sizeof(seg), &in);
+	iw_conn_arrived(p->a.conn, &in, NULL, p->now);
 	assert_int_equal(iw_conn_state(p->a.conn), IW_CONN_TERMINATING);
 	assert_false(iw_rdmap_next_completion(p->a.rdmap, &done));
 	iw_conn_msg_taken(p->a.conn, false, p->now);

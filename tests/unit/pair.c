@@ -247,6 +247,7 @@ static bool end_receive_msg(struct pair *p, struct end *e)
 {
 	struct wire *w = e->in;
 	struct wire_msg m;
+	struct iw_dss_segment seg;
 	struct iw_dss *s;
 
 	if (w->nmsgs == 0 || rng_below(&p->rng, 5) == 0)
@@ -256,11 +257,11 @@ static bool end_receive_msg(struct pair *p, struct end *e)
 	m = msg_take(w, rng_below(&p->rng, IW_MIN(w->nmsgs, p->reorder + 1)));
 	if (p->delay_ns != 0)
 		w->not_before = p->now + rng_below(&p->rng, p->delay_ns);
-	s = iw_sctpmap_receive(e->assoc, m.stream, m.ppid, m.data, m.len);
+	s = iw_sctpmap_receive(e->assoc, m.stream, m.ppid, m.data, m.len, &seg);
 	w->arrived++;
 	if (s) {
 		CHECK(s == iw_conn_session(e->conn));
-		iw_conn_arrived(e->conn, NULL, p->now);
+		iw_conn_arrived(e->conn, &seg, NULL, p->now);
 	}
 	free(m.data); /* it was lent: nothing may be kept of it */
 	end_poll(p, e);
@@ -271,6 +272,7 @@ static bool end_receive_msg(struct pair *p, struct end *e)
 static void pair_start_sctp(struct pair *p)
 {
 	size_t chunk = p->chunk == 0 ? 518 + rng_below(&p->rng, 2000) : 1452;
+	struct iw_dss_segment seg;
 	struct wire_msg m;
 
 	assoc_start(&p->a, chunk);
@@ -279,12 +281,12 @@ static void pair_start_sctp(struct pair *p)
 	end_start(p, &p->a);
 	CHECK(send_control(&p->a));
 	m = msg_take(&p->ab, 0);
-	p->b.cfg.session = iw_sctpmap_receive(p->b.assoc, m.stream, m.ppid, m.data, m.len);
+	p->b.cfg.session = iw_sctpmap_receive(p->b.assoc, m.stream, m.ppid, m.data, m.len, &seg);
 	CHECK(p->b.cfg.session != NULL);
 	free(m.data);
 	p->ab.arrived++;
 	end_start(p, &p->b);
-	iw_conn_arrived(p->b.conn, NULL, p->now);
+	iw_conn_arrived(p->b.conn, &seg, NULL, p->now);
 	end_poll(p, &p->b);
 }
 
@@ -361,7 +363,8 @@ static bool engine_send(struct pair *p, struct end *e)
 static void engine_message(struct net_end *carrier, const struct iw_sctp_recv *m)
 {
 	struct end *e = carrier->user;
-	struct iw_dss *s = iw_sctpmap_receive(e->assoc, m->stream, m->ppid, m->data, m->len);
+	struct iw_dss_segment seg;
+	struct iw_dss *s = iw_sctpmap_receive(e->assoc, m->stream, m->ppid, m->data, m->len, &seg);
 
 	e->pair->now = carrier->net->now;
 	if (!s)
@@ -371,7 +374,7 @@ static void engine_message(struct net_end *carrier, const struct iw_sctp_recv *m
 		end_start(e->pair, e);
 	}
 	CHECK(s == iw_conn_session(e->conn));
-	iw_conn_arrived(e->conn, NULL, e->pair->now);
+	iw_conn_arrived(e->conn, &seg, NULL, e->pair->now);
 	end_poll(e->pair, e);
 }
 

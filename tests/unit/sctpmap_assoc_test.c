@@ -23,6 +23,7 @@ static int peer_says(struct map_end *e, bool indicated, uint32_t adaptation, str
 /* SCTP-03, SCTP-40, SCTP-64, SCTP-65, SCTP-66: the table of RFC 5043 11.1 */
 static void ddp_is_spoken_only_where_the_peer_indicates_it(void **state)
 {
+	struct iw_dss_segment seg;
 	struct iw_fault why;
 
 	(void)state;
@@ -32,7 +33,7 @@ static void ddp_is_spoken_only_where_the_peer_indicates_it(void **state)
 	assert_int_equal(peer_says(&act, true, 0, &why), IW_E_DSS_NODDP);
 	assert_int_equal(peer_says(&act, true, 2, &why), IW_E_DSS_NODDP);
 	assert_int_equal(peer_says(&act, true, 0x01000000, &why), IW_E_DSS_NODDP);
-	assert_null(iw_sctpmap_receive(act.a, 0, 17, (const uint8_t *)"\0\0\0\1", 4));
+	assert_null(iw_sctpmap_receive(act.a, 0, 17, (const uint8_t *)"\0\0\0\1", 4, &seg));
 	map_end_flush(&act);
 	assert_int_equal(act.nline, 0);
 	assert_int_equal(peer_says(&act, true, 1, &why), 0);

@@ -1318,6 +1318,7 @@ static void terminate_without_a_session_is_not_answered(void **state)
 /* SCTP-73, SCTP-72: the association is gone: nothing is said */
 static void on_a_dead_association_nothing_is_sent(void **state)
 {
+	struct iw_dss_segment seg;
 	struct iw_dss *a, *p;
 
 	(void)state;
@@ -1327,7 +1328,7 @@ static void on_a_dead_association_nothing_is_sent(void **state)
 	map_end_flush(&act);
 	assert_int_equal(act.nline, 0);
 	assert_int_equal(iw_dss_room(a), 0);
-	assert_null(iw_sctpmap_receive(act.a, 0, 16, (const uint8_t *)"\0\1x", 3));
+	assert_null(iw_sctpmap_receive(act.a, 0, 16, (const uint8_t *)"\0\1x", 3, &seg));
 	iw_dss_release(a);
 	assert_int_equal(iw_sctpmap_sessions(act.a), 0);
 	iw_dss_release(p);
@@ -1457,6 +1458,7 @@ static void initiate_to_the_end_that_initiates_is_refused(void **state)
 /* SCTP-22: no session, no Initiate */
 static void stray_messages_are_answered_with_terminate(void **state)
 {
+	struct iw_dss_segment seg;
 	(void)state;
 	segment_to(&pas, 0, 0, 'x', 20);
 	control_to(&pas, 1, 0, IW_SCTP_FN_ACCEPT, 0);
@@ -1466,7 +1468,7 @@ static void stray_messages_are_answered_with_terminate(void **state)
 	assert_int_equal(pas.nline, 4);
 	for (size_t i = 0; i < 4; i++)
 		expect_control(&pas.line[i], 0, IW_SCTP_FN_TERMINATE, "");
-	assert_null(iw_sctpmap_receive(pas.a, 4, 17, (const uint8_t *)"\0\0\0\1", 4));
+	assert_null(iw_sctpmap_receive(pas.a, 4, 17, (const uint8_t *)"\0\0\0\1", 4, &seg));
 	iw_sctpmap_all_acked(pas.a);
 	assert_int_equal(iw_sctpmap_sessions(pas.a), 0);
 }
