@@ -118,9 +118,9 @@ static inline bool in_operation(const struct iw_rdmap *r)
 void iw_rdmap_set_state(struct iw_rdmap *r, enum iw_rdmap_state to);
 /* Posts the QN 1 buffer of a free inbound_read. */
 void iw_rdmap_post_rreq_buffer(struct iw_rdmap *r, uint32_t n);
-
-/* send.c */
-/* Inbound Reads that will not be answered any more let go of their sources. */
+/* The source of an inbound Read is not read any more: its region is no longer busy. */
+void iw_rdmap_release_source(struct iw_rdmap *r, struct inbound_read *in);
+/* The same for all inbound Reads whose Response is not complete. */
 void iw_rdmap_release_sources(struct iw_rdmap *r);
 
 /* terminate.c */

@@ -72,6 +72,21 @@ void iw_rdmap_post_rreq_buffer(struct iw_rdmap *r, uint32_t n)
 	post_own(r, IW_QN_RREQ, in_at(r, n)->buf, IW_RDMAP_RREQ_LEN, n);
 }
 
+void iw_rdmap_release_source(struct iw_rdmap *r, struct inbound_read *in)
+{
+	if (in->counted)
+		(void)iw_stag_end(r->cfg.stags, in->rreq.src_stag);
+	in->counted = false;
+}
+
+void iw_rdmap_release_sources(struct iw_rdmap *r)
+{
+	uint32_t n;
+
+	for (n = r->in_unsent; n != r->in_tail; n++)
+		iw_rdmap_release_source(r, in_at(r, n));
+}
+
 int iw_rdmap_new(struct iw_rdmap **out, const struct iw_rdmap_cfg *cfg, struct iw_fault *why)
 {
 	struct iw_ddp_cfg dc = {

@@ -282,22 +282,6 @@ int iw_rdmap_pull(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg, uin
 
 /* --- the segment is in the LLP's hands -------------------------------------------------------- */
 
-/* The source is not read any more. */
-static void release_source(struct iw_rdmap *r, struct inbound_read *in)
-{
-	if (in->counted)
-		(void)iw_stag_end(r->cfg.stags, in->rreq.src_stag);
-	in->counted = false;
-}
-
-void iw_rdmap_release_sources(struct iw_rdmap *r)
-{
-	uint32_t n;
-
-	for (n = r->in_unsent; n != r->in_tail; n++)
-		release_source(r, in_at(r, n));
-}
-
 /* True: the message under way ends with that segment. */
 static bool ended(struct iw_rdmap *r, uint64_t end_pos)
 {
@@ -325,7 +309,7 @@ static bool ended(struct iw_rdmap *r, uint64_t end_pos)
 			iw_stag_tally(r->cfg.stags, in->rreq.src_stag, IW_RIGHT_REMOTE_READ,
 				      in->rreq.size);
 		}
-		release_source(r, in);
+		iw_rdmap_release_source(r, in);
 		r->in_unsent++;
 		return true;
 	case TX_TERMINATE:
