@@ -44,14 +44,6 @@ static unsigned put_gaps(const struct inq *q, uint8_t *dst, size_t max)
 	return n;
 }
 
-/* 6.2: a window too small for a full packet is shown as none, or senders would fill it in small pieces. */
-uint32_t iw_sctp_shown_window(const struct iw_sctp_assoc *a)
-{
-	uint32_t window = iw_sctp_window(a), least = IW_MIN(a->s->cfg.rwnd / 4, a->s->cfg.mtu);
-
-	return window < least ? 0 : window;
-}
-
 size_t iw_sctp_put_sack(struct iw_sctp_assoc *a, uint8_t *dst, size_t cap)
 {
 	struct inq *q = &a->in;

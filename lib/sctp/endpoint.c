@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The endpoint: its making and end, events, time, and whose turn it is to send. */
+/* The endpoint: creation and end, events, timers, and the order in which associations send. */
 #include "sctp/internal.h"
 
 #include <string.h>
@@ -81,7 +81,7 @@ int iw_sctp_new(struct iw_sctp **out, const struct iw_sctp_cfg *cfg, struct iw_f
 	if (err == 0)
 		err = cfg->random(cfg->random_ctx, s->hash_key, sizeof(s->hash_key));
 	if (err == 0)
-		err = iw_sctp_random32(s, &s->jitter);
+		err = cfg->random(cfg->random_ctx, &s->jitter, sizeof(s->jitter));
 	if (err < 0)
 		goto fail;
 	*out = s;
@@ -109,58 +109,7 @@ void iw_sctp_free(struct iw_sctp *s)
 	iw_mem_free(s->cfg.mem, s, sizeof(*s));
 }
 
-int iw_sctp_random32(struct iw_sctp *s, uint32_t *out)
-{
-	int err;
-
-	do
-		err = s->cfg.random(s->cfg.random_ctx, out, sizeof(*out));
-	while (err == 0 && *out == 0);
-	return err;
-}
-
-uint32_t iw_sctp_jitter(struct iw_sctp *s)
-{
-	s->jitter = s->jitter * 1664525u + 1013904223u;
-	return s->jitter >> 16;
-}
-
-/* --- addresses -------------------------------------------------------------------------------- */
-
-bool iw_sctp_addr_same_ip(const struct iw_sctp_addr *a, const struct iw_sctp_addr *b)
-{
-	return memcmp(a->ip, b->ip, sizeof(a->ip)) == 0 && a->scope == b->scope;
-}
-
-bool iw_sctp_addr_is_ipv4(const struct iw_sctp_addr *a)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	return memcmp(a->ip, mapped, sizeof(mapped)) == 0;
-}
-
-bool iw_sctp_addr_has_scope(const struct iw_sctp_addr *a)
-{
-	return a->ip[0] == 0xfe && (a->ip[1] & 0xc0) == 0x80;
-}
-
-bool iw_sctp_addr_is_unicast(const struct iw_sctp_addr *a)
-{
-	static const uint8_t zero[16];
-
-	if (iw_sctp_addr_is_ipv4(a))
-		return a->ip[12] != 0 && a->ip[12] < 224;
-	return a->ip[0] != 0xff && memcmp(a->ip, zero, sizeof(zero)) != 0;
-}
-
 /* --- events ----------------------------------------------------------------------------------- */
-
-void iw_sctp_raise(struct iw_sctp_assoc *a, enum iw_sctp_event_kind kind)
-{
-	a->events |= 1u << kind;
-	if (iw_list_empty(&a->pending))
-		iw_list_add_tail(&a->s->pending, &a->pending);
-}
 
 bool iw_sctp_next_event(struct iw_sctp *s, struct iw_sctp_event *out)
 {
@@ -175,6 +124,9 @@ bool iw_sctp_next_event(struct iw_sctp *s, struct iw_sctp_event *out)
 	a->events &= a->events - 1;
 	if (a->events == 0)
 		iw_list_del(&a->pending);
+	/* Not earlier: a function of the input queue may have ended the association. */
+	if (out->kind == IW_SCTP_EV_DOWN)
+		iw_sctp_inq_fini(a);
 	return true;
 }
 
@@ -188,7 +140,7 @@ static uint64_t path_deadline(const struct path *p)
 	return IW_MIN(at, p->pace_at);
 }
 
-void iw_sctp_reschedule(struct iw_sctp_assoc *a)
+static void reschedule(struct iw_sctp_assoc *a)
 {
 	uint64_t at = IW_MIN(a->setup_at, a->guard_at);
 
@@ -207,17 +159,28 @@ void iw_sctp_reschedule(struct iw_sctp_assoc *a)
 		return;
 }
 
-void iw_sctp_touch(struct iw_sctp_assoc *a)
-{
-	if (a->linked && iw_list_empty(&a->ready))
-		iw_list_add_tail(&a->s->ready, &a->ready);
-}
-
 uint64_t iw_sctp_deadline(const struct iw_sctp *s)
 {
 	const struct iw_timer *t = iw_heap_first(&s->timers);
 
 	return t && t->at < IW_TIME_NEVER - 1 ? t->at : IW_TIME_NEVER;
+}
+
+static void path_timeouts(struct path *p, uint64_t now)
+{
+	struct iw_sctp_assoc *a = p->a;
+
+	if (p->t3_at <= now)
+		iw_sctp_t3(a, p, now);
+	if (a->linked && p->hb_at <= now) {
+		iw_sctp_hb_timeout(p, now);
+		if (a->linked)
+			iw_sctp_slim(a);
+	}
+	if (a->linked && p->probe_at <= now)
+		iw_sctp_pmtu_timeout(p, now);
+	if (p->pace_at <= now)
+		p->pace_at = IW_TIME_NEVER;
 }
 
 static void assoc_timeout(struct iw_sctp_assoc *a, uint64_t now)
@@ -236,13 +199,13 @@ static void assoc_timeout(struct iw_sctp_assoc *a, uint64_t now)
 		a->tx |= TX_SACK;
 	}
 	for (unsigned i = 0; a->linked && i < a->npaths; i++)
-		iw_sctp_path_timeouts(&a->paths[i], now);
+		path_timeouts(&a->paths[i], now);
 	if (a->linked && a->verify_at <= now)
 		iw_sctp_verify_next(a, now);
 	if (a->linked)
 		iw_sctp_loss_timeouts(a, now);
 	if (a->linked) {
-		iw_sctp_reschedule(a);
+		reschedule(a);
 		iw_sctp_touch(a);
 	}
 }
@@ -278,7 +241,7 @@ size_t iw_sctp_output(struct iw_sctp *s, uint8_t *buf, size_t cap, struct iw_sct
 
 		if (n == 0) {
 			iw_list_del(&a->ready);
-			iw_sctp_reschedule(a);
+			reschedule(a);
 			s->turn = 0;
 			continue;
 		}

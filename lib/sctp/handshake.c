@@ -59,12 +59,23 @@ static bool adaptation_fits(const struct iw_sctp *s, const struct init_params *p
 	       (p->has_adaptation && p->adaptation == s->cfg.adaptation);
 }
 
+/* Never 0, which is no Initiate Tag (RFC 9260 3.3.2). */
+static int random32(struct iw_sctp *s, uint32_t *out)
+{
+	int err;
+
+	do
+		err = s->cfg.random(s->cfg.random_ctx, out, sizeof(*out));
+	while (err == 0 && *out == 0);
+	return err;
+}
+
 static int new_tag(struct iw_sctp *s, uint32_t *tag)
 {
 	int err;
 
 	do
-		err = iw_sctp_random32(s, tag);
+		err = random32(s, tag);
 	while (err == 0 && iw_sctp_by_tag(s, *tag));
 	return err;
 }
@@ -87,7 +98,7 @@ int iw_sctp_connect(struct iw_sctp *s, struct iw_sctp_assoc **out, const struct 
 		return IW_E_LIMIT;
 	err = new_tag(s, &tag);
 	if (err == 0)
-		err = iw_sctp_random32(s, &tsn);
+		err = random32(s, &tsn);
 	if (err == 0)
 		err = iw_sctp_assoc_new(&a, s, tag, tsn, peer, 1, port);
 	if (err < 0)
@@ -238,10 +249,7 @@ void iw_sctp_on_stale_cookie(struct iw_sctp_assoc *a)
 		iw_sctp_down(a, IW_E_TIMEOUT, "sctp: the peer rejects every cookie as stale");
 		return;
 	}
-	iw_mem_free(a->s->cfg.mem, a->cookie, a->cookie_len);
-	iw_mem_free(a->s->cfg.mem, a->report, a->report_len);
-	a->cookie = a->report = NULL;
-	a->cookie_len = a->report_len = 0;
+	iw_sctp_forget_setup(a);
 	a->peer_tag = 0;
 	iw_sctp_set_state(a, IW_SCTP_COOKIE_WAIT);
 	a->tx = TX_INIT;
@@ -370,8 +378,7 @@ static bool tie(struct iw_sctp *s, struct cookie *c, struct iw_sctp_assoc *a,
 		refuse_init(s, c->peer_tag, IW_SCTP_CAUSE_RESTART_ADDRESS, added, len);
 		return false;
 	}
-	if (a->tie_local == 0 &&
-	    (iw_sctp_random32(s, &a->tie_local) < 0 || iw_sctp_random32(s, &a->tie_peer) < 0))
+	if (a->tie_local == 0 && (random32(s, &a->tie_local) < 0 || random32(s, &a->tie_peer) < 0))
 		return false;
 	c->tie_local = a->tie_local;
 	c->tie_peer = a->tie_peer;
@@ -431,7 +438,7 @@ void iw_sctp_on_init(struct iw_sctp *s, const struct iw_sctp_chunk *chunk)
 	memcpy(c.peer, p.peer, p.npeers * sizeof(p.peer[0]));
 	if (a && !tie(s, &c, a, &p))
 		return;
-	if (c.my_tag == 0 && (new_tag(s, &c.my_tag) < 0 || iw_sctp_random32(s, &c.my_tsn) < 0))
+	if (c.my_tag == 0 && (new_tag(s, &c.my_tag) < 0 || random32(s, &c.my_tsn) < 0))
 		return;
 	/* 5.2.1: in a collision, the INIT ACK has the parameters of our own INIT. */
 	collides = a && a->state < IW_SCTP_ESTABLISHED;

@@ -37,7 +37,7 @@ static uint64_t bit_of(uint32_t tsn)
 	return (uint64_t)1 << (tsn & 63);
 }
 
-bool iw_sctp_inq_has(const struct inq *q, uint32_t tsn)
+static bool has(const struct inq *q, uint32_t tsn)
 {
 	if (!iw_seq32_before(q->cum, tsn))
 		return true;
@@ -112,12 +112,20 @@ static void record(struct inq *q, uint32_t tsn)
 
 /* --- the window ------------------------------------------------------------------------------- */
 
-uint32_t iw_sctp_window(const struct iw_sctp_assoc *a)
+static uint32_t window_of(const struct iw_sctp_assoc *a)
 {
 	uint64_t used = (uint64_t)a->in.held + a->in.fragment_octets;
 	uint32_t rwnd = a->s->cfg.rwnd;
 
 	return used < rwnd ? rwnd - (uint32_t)used : 0;
+}
+
+/* 6.2: a window too small for a full packet is shown as none, or senders would fill it in small pieces. */
+uint32_t iw_sctp_shown_window(const struct iw_sctp_assoc *a)
+{
+	uint32_t window = window_of(a), least = IW_MIN(a->s->cfg.rwnd / 4, a->s->cfg.mtu);
+
+	return window < least ? 0 : window;
 }
 
 /* 6.2: send an update when a closed window opens, or when it has grown by a quarter. */
@@ -194,13 +202,12 @@ bool iw_sctp_on_data(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
 	if (is_violation(a, c, &d))
 		return false;
 	q->data_seen = true;
-	if (iw_sctp_inq_has(q, d.tsn)) {
+	if (has(q, d.tsn)) {
 		note_duplicate(a, d.tsn);
 		return false;
 	}
 	/* Beyond the window: dropped, and said at once what is here (6.2). */
-	if (!reach(a, d.tsn - q->cum) ||
-	    (iw_sctp_window(a) == 0 && iw_seq32_before(q->high, d.tsn))) {
+	if (!reach(a, d.tsn - q->cum) || (window_of(a) == 0 && iw_seq32_before(q->high, d.tsn))) {
 		q->sack_now = true;
 		return false;
 	}

@@ -337,34 +337,10 @@ struct iw_sctp {
 
 #define container(l, type, member) iw_container_of(l, type, member)
 
-/* endpoint.c */
-/* Marks the association as ready: it may have output or a new deadline. */
-void iw_sctp_touch(struct iw_sctp_assoc *a);
-void iw_sctp_raise(struct iw_sctp_assoc *a, enum iw_sctp_event_kind kind);
-int iw_sctp_random32(struct iw_sctp *s, uint32_t *out); /* never 0 */
-uint32_t iw_sctp_jitter(struct iw_sctp *s);
-void iw_sctp_reschedule(struct iw_sctp_assoc *a);
+/* addr.c */
+uint32_t iw_sctp_overhead_to(const struct iw_sctp_addr *addr); /* IP, UDP and SCTP headers */
 
-/* assoc.c */
-int iw_sctp_assoc_new(struct iw_sctp_assoc **out, struct iw_sctp *s, uint32_t my_tag,
-		      uint32_t my_tsn, const struct iw_sctp_addr *peer, unsigned npeers,
-		      uint16_t peer_port);
-void iw_sctp_set_state(struct iw_sctp_assoc *a, enum iw_sctp_state to);
-/*
- * Ends the association: removes it from the tables and raises DOWN. err 0: orderly end. fmt as for
- * iw_text_fmt.
- */
-void iw_sctp_down(struct iw_sctp_assoc *a, int err, const char *fmt, ...);
-/* Sends the peer an ABORT with that cause, then does the same as iw_sctp_down. */
-void iw_sctp_kill(struct iw_sctp_assoc *a, uint16_t cause, const void *info, size_t info_len,
-		  int err, const char *fmt, ...);
-void iw_sctp_established(struct iw_sctp_assoc *a, uint64_t now);
-/* Replaces the paths. The first is confirmed, the others are not. */
-int iw_sctp_set_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *peer, unsigned n);
-/* Marks the path as confirmed. iw_sctp_by_addr finds it then. */
-void iw_sctp_set_confirmed(struct path *p);
-/* Sets the UDP port from which the peer's packets arrive now (RFC 6951 5.4). */
-void iw_sctp_set_udp_port(struct path *p, uint16_t udp_port);
+/* lookup.c */
 struct iw_sctp_assoc *iw_sctp_by_tag(const struct iw_sctp *s, uint32_t tag);
 /*
  * Finds a path by IP address, UDP port and SCTP port. Confirmed paths only: an unconfirmed address
@@ -373,6 +349,40 @@ struct iw_sctp_assoc *iw_sctp_by_tag(const struct iw_sctp *s, uint32_t tag);
 struct path *iw_sctp_by_addr(const struct iw_sctp *s, const struct iw_sctp_addr *addr,
 			     uint16_t port);
 struct path *iw_sctp_path_of(const struct iw_sctp_assoc *a, const struct iw_sctp_addr *addr);
+/* Marks the path as confirmed. iw_sctp_by_addr finds it then. */
+void iw_sctp_set_confirmed(struct path *p);
+/* Sets the UDP port from which the peer's packets arrive now (RFC 6951 5.4). */
+void iw_sctp_set_udp_port(struct path *p, uint16_t udp_port);
+/* Enters the association into the tables, or removes it from them, from the timers and from the
+ * lists of the endpoint. */
+void iw_sctp_link_in(struct iw_sctp_assoc *a);
+void iw_sctp_link_out(struct iw_sctp_assoc *a);
+/* Removes the paths from the table, before they are freed. */
+void iw_sctp_unlist_paths(struct iw_sctp_assoc *a);
+
+/* state.c */
+void iw_sctp_set_state(struct iw_sctp_assoc *a, enum iw_sctp_state to);
+/* Marks the association as ready: it may have output or a new deadline. */
+void iw_sctp_touch(struct iw_sctp_assoc *a);
+void iw_sctp_raise(struct iw_sctp_assoc *a, enum iw_sctp_event_kind kind);
+/* Frees the peer's cookie, and the report that goes with it. */
+void iw_sctp_forget_setup(struct iw_sctp_assoc *a);
+/*
+ * Ends the association: removes it from the tables and raises DOWN. err 0: orderly end. fmt as for
+ * iw_text_fmt. The input queue stays until the caller of the endpoint takes DOWN.
+ */
+void iw_sctp_down(struct iw_sctp_assoc *a, int err, const char *fmt, ...);
+/* Sends the peer an ABORT with that cause, then does the same as iw_sctp_down. */
+void iw_sctp_kill(struct iw_sctp_assoc *a, uint16_t cause, const void *info, size_t info_len,
+		  int err, const char *fmt, ...);
+
+/* assoc.c */
+int iw_sctp_assoc_new(struct iw_sctp_assoc **out, struct iw_sctp *s, uint32_t my_tag,
+		      uint32_t my_tsn, const struct iw_sctp_addr *peer, unsigned npeers,
+		      uint16_t peer_port);
+void iw_sctp_established(struct iw_sctp_assoc *a, uint64_t now);
+/* Replaces the paths. The first is confirmed, the others are not. */
+int iw_sctp_set_paths(struct iw_sctp_assoc *a, const struct iw_sctp_addr *peer, unsigned n);
 /* Frees the queues and maps of the association that are empty. */
 void iw_sctp_slim(struct iw_sctp_assoc *a);
 
@@ -445,9 +455,9 @@ bool iw_sctp_on_data(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
 		     struct iw_sctp_recv *out);
 /* All chunks of the packet were processed: decides when the SACK is due. */
 void iw_sctp_inq_packet_done(struct iw_sctp_assoc *a, uint64_t now);
-bool iw_sctp_inq_has(const struct inq *q, uint32_t tsn);
 void iw_sctp_inq_forget(struct inq *q, uint32_t tsn); /* a TSN above cum is reneged */
-uint32_t iw_sctp_window(const struct iw_sctp_assoc *a);
+/* The window that a SACK reports, octets. */
+uint32_t iw_sctp_shown_window(const struct iw_sctp_assoc *a);
 
 /* reasm.c */
 /*
@@ -461,7 +471,6 @@ void iw_sctp_fragments_fini(struct iw_sctp_assoc *a);
 void iw_sctp_fragments_slim(struct iw_sctp_assoc *a);
 
 /* ack.c */
-uint32_t iw_sctp_shown_window(const struct iw_sctp_assoc *a);
 /*
  * Writes the SACK chunk, of at most cap octets, and clears what it reports. Returns its octets, or
  * 0 if there is no room.
@@ -527,7 +536,8 @@ void iw_sctp_hb_start(struct path *p, uint64_t now);
 /* Sends the next HEARTBEAT to an unconfirmed address if it is time, else sets the timer. */
 void iw_sctp_verify_next(struct iw_sctp_assoc *a, uint64_t now);
 void iw_sctp_on_heartbeat_ack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uint64_t now);
-void iw_sctp_path_timeouts(struct path *p, uint64_t now);
+/* A HEARTBEAT is due, or was not answered in time. */
+void iw_sctp_hb_timeout(struct path *p, uint64_t now);
 /* The path for new data. */
 struct path *iw_sctp_data_path(const struct iw_sctp_assoc *a);
 /* Another usable path; p if no other is usable. */
@@ -542,7 +552,6 @@ struct path *iw_sctp_rtx_path(struct iw_sctp_assoc *a, struct path *p);
  * path and the other confirmed ones, active or not, take turns.
  */
 unsigned iw_sctp_turn_path(struct iw_sctp_assoc *a, unsigned from);
-void iw_sctp_path_confirm(struct path *p, uint64_t now);
 /*
  * Writes a HEARTBEAT; probe: that of a path MTU probe, to which the caller adds the PAD. Returns
  * its octets; 0: failed.
@@ -554,7 +563,7 @@ bool iw_sctp_pace_allows(struct path *p, uint64_t now);
 void iw_sctp_pace_spend(struct path *p, uint32_t octets);
 
 /* pmtu.c */
-uint32_t iw_sctp_overhead_to(const struct iw_sctp_addr *addr); /* IP, UDP and SCTP headers */
+/* IP, UDP and SCTP headers of packets on that path. */
 uint32_t iw_sctp_overhead(const struct path *p);
 /* The octets of chunks that fit into a packet, a multiple of four. */
 uint32_t iw_sctp_payload(const struct path *p);

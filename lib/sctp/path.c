@@ -65,7 +65,7 @@ void iw_sctp_path_alive(struct path *p, uint64_t now)
 		iw_sctp_pmtu_retry(p, now);
 }
 
-void iw_sctp_path_confirm(struct path *p, uint64_t now)
+static void confirm(struct path *p, uint64_t now)
 {
 	if (p->confirmed)
 		return;
@@ -141,15 +141,21 @@ struct path *iw_sctp_data_path(const struct iw_sctp_assoc *a)
 
 /* --- heartbeats ------------------------------------------------------------------------------- */
 
+static uint32_t jitter(struct iw_sctp *s)
+{
+	s->jitter = s->jitter * 1664525u + 1013904223u;
+	return s->jitter >> 16;
+}
+
 /* 8.3: the RTO of the path and HB.interval, with half an RTO of jitter either way. */
 static uint64_t hb_pause(struct path *p)
 {
-	uint64_t jitter = p->rto * (iw_sctp_jitter(p->a->s) & 0xff) / 256;
+	uint64_t extra = p->rto * (jitter(p->a->s) & 0xff) / 256;
 
 	/* 5.4: an RTO, in which the answer is due, until the address is confirmed or inactive. */
 	if (!p->confirmed && p->state == IW_SCTP_PATH_ACTIVE)
-		return p->rto + jitter / 2;
-	return p->a->s->cfg.times.hb_interval + p->rto / 2 + jitter;
+		return p->rto + extra / 2;
+	return p->a->s->cfg.times.hb_interval + p->rto / 2 + extra;
 }
 
 /*
@@ -194,7 +200,7 @@ void iw_sctp_hb_start(struct path *p, uint64_t now)
 		verify_later(p, now);
 }
 
-static void heartbeat_time(struct path *p, uint64_t now)
+void iw_sctp_hb_timeout(struct path *p, uint64_t now)
 {
 	struct iw_sctp_assoc *a = p->a;
 	const struct iw_sctp_times *t = &a->s->cfg.times;
@@ -206,7 +212,6 @@ static void heartbeat_time(struct path *p, uint64_t now)
 			return;
 		p->rto = IW_MIN(2 * p->rto, t->rto_max);
 	}
-	iw_sctp_slim(a);
 	p->hb_at = iw_time_add(now, hb_pause(p));
 	if (!p->confirmed)
 		verify_later(p, now);
@@ -274,20 +279,6 @@ void iw_sctp_on_heartbeat_ack(struct iw_sctp_assoc *a, const struct iw_sctp_chun
 	p->hb_out = false;
 	iw_sctp_rtt(p, now - p->hb_sent);
 	iw_sctp_path_alive(p, now);
-	iw_sctp_path_confirm(p, now);
+	confirm(p, now);
 	p->hb_at = iw_time_add(now, hb_pause(p));
-}
-
-void iw_sctp_path_timeouts(struct path *p, uint64_t now)
-{
-	struct iw_sctp_assoc *a = p->a;
-
-	if (p->t3_at <= now)
-		iw_sctp_t3(a, p, now);
-	if (a->linked && p->hb_at <= now)
-		heartbeat_time(p, now);
-	if (a->linked && p->probe_at <= now)
-		iw_sctp_pmtu_timeout(p, now);
-	if (p->pace_at <= now)
-		p->pace_at = IW_TIME_NEVER;
 }

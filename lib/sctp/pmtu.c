@@ -17,13 +17,6 @@
 #define BLACK_HOLES 2  /* timeouts in a row */
 #define BLACK_SENDS 5  /* of one chunk, while others get through */
 
-uint32_t iw_sctp_overhead_to(const struct iw_sctp_addr *addr)
-{
-	uint32_t ip = iw_sctp_addr_is_ipv4(addr) ? 20 : 40, udp = addr->udp_port ? 8 : 0;
-
-	return ip + udp + IW_SCTP_HDR_LEN;
-}
-
 uint32_t iw_sctp_overhead(const struct path *p)
 {
 	return iw_sctp_overhead_to(&p->addr);
