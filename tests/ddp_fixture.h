@@ -14,6 +14,7 @@
 
 #include "counting_mem.h"
 #include "ddp/ddp.h"
+#include "ddp/internal.h"
 #include "rng.h"
 #include "util/num.h"
 
@@ -158,6 +159,13 @@ static inline struct iw_ddp untagged(uint32_t qn, uint32_t msn, uint32_t mo, boo
 		.msn = msn,
 		.mo = mo,
 	};
+}
+
+/* Sets the next MSN of an idle queue, in both directions: an MSN wraps after 2^32 messages. */
+static inline void set_msn(struct fixture *f, uint32_t qn, uint32_t msn)
+{
+	f->d->queues[qn].first = msn;
+	f->d->queues[qn].next_out = msn;
 }
 
 static inline int place(struct fixture *f, struct iw_ddp h, const void *payload, size_t len)

@@ -58,10 +58,6 @@ void iw_ddp_set_version(struct iw_ddp_stream *d, uint8_t dv);
  * shrinks: a smaller depth changes nothing. IW_E_INVAL: no such QN, or above IW_DDP_DEPTH_MAX;
  * IW_E_NOMEM: nothing has changed. */
 IW_MUST_CHECK int iw_ddp_set_depth(struct iw_ddp_stream *d, uint32_t qn, uint32_t depth);
-/* Shuts the way in for a fault found above or below DDP. */
-void iw_ddp_fail(struct iw_ddp_stream *d);
-/* The way in is shut. */
-bool iw_ddp_failed(const struct iw_ddp_stream *d);
 
 /* --- Untagged Buffers --- */
 /* Posts a buffer (kept until its message is delivered or the stream is freed) for the next MSN of qn
@@ -78,8 +74,6 @@ uint32_t iw_ddp_next_msn(const struct iw_ddp_stream *d, uint32_t qn);
 /* A message that used an MSN without a posted buffer (a zero-length Send as RTR): first MSN moves on
  * by one, buffers posted already serve the MSNs behind it. Before any buffer was used. */
 void iw_ddp_skip_msn(struct iw_ddp_stream *d, uint32_t qn);
-/* Tests of the wrap: sets the next MSN of an idle queue, both ways. */
-void iw_ddp_set_msn(struct iw_ddp_stream *d, uint32_t qn, uint32_t msn);
 
 /* --- in --- */
 /*

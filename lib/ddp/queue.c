@@ -92,10 +92,3 @@ void iw_ddp_skip_msn(struct iw_ddp_stream *d, uint32_t qn)
 	assert(qn < IW_DDP_QUEUES);
 	d->queues[qn].first++;
 }
-
-void iw_ddp_set_msn(struct iw_ddp_stream *d, uint32_t qn, uint32_t msn)
-{
-	assert(qn < IW_DDP_QUEUES);
-	d->queues[qn].first = msn;
-	d->queues[qn].next_out = msn;
-}

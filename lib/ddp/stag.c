@@ -98,11 +98,6 @@ void iw_stag_watch(struct iw_stag_table *t,
 	t->told_ctx = ctx;
 }
 
-size_t iw_stag_count(const struct iw_stag_table *t)
-{
-	return t->count;
-}
-
 struct iw_region *iw_stag_get(struct iw_stag_table *t, uint32_t stag)
 {
 	struct iw_region *r = slot_of(t, stag);
@@ -373,25 +368,6 @@ void iw_stag_covered(struct iw_stag_table *t, uint32_t stag, uint64_t to, uint64
 
 /* --- what to say
  * ---------------------------------------------------------------------------------- */
-
-const char *iw_stag_verdict_name(enum iw_stag_verdict v)
-{
-	switch (v) {
-	case IW_STAG_OK:
-		return "ok";
-	case IW_STAG_INVALID:
-		return "invalid STag";
-	case IW_STAG_ASSOC:
-		return "not associated";
-	case IW_STAG_RIGHTS:
-		return "no right";
-	case IW_STAG_WRAP:
-		return "TO wrap";
-	case IW_STAG_BOUNDS:
-		return "out of bounds";
-	}
-	return "unknown";
-}
 
 static void put_rights(struct iw_text *t, uint8_t rights)
 {

@@ -75,8 +75,6 @@ void iw_stag_table_free(struct iw_stag_table *t);
  */
 void iw_stag_watch(struct iw_stag_table *t,
 		   void (*told)(void *ctx, uint32_t stag, const struct iw_region *r), void *ctx);
-/* Registrations that were neither revoked nor used up; expired ones count. */
-size_t iw_stag_count(const struct iw_stag_table *t);
 
 /*
  * Registers *r (copied; its stag, live and busy are ignored and set in the copy) under a random STag:
@@ -114,8 +112,6 @@ enum iw_stag_verdict {
 	IW_STAG_WRAP, /* to + len is 2^64 or more */
 	IW_STAG_BOUNDS,
 };
-/* "ok", "invalid STag", ... Never NULL. */
-const char *iw_stag_verdict_name(enum iw_stag_verdict v);
 /*
  * The one check before any octet moves (RFC 5041 7.1, RFC 5040 7.2), in that order. *where is set on
  * IW_STAG_OK, and only then. Accesses of no octets are exempt by both RFCs: whoever asks for one

@@ -68,13 +68,3 @@ void iw_ddp_set_version(struct iw_ddp_stream *d, uint8_t dv)
 {
 	d->cfg.dv = dv;
 }
-
-void iw_ddp_fail(struct iw_ddp_stream *d)
-{
-	d->failed = true;
-}
-
-bool iw_ddp_failed(const struct iw_ddp_stream *d)
-{
-	return d->failed;
-}

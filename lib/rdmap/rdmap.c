@@ -10,22 +10,6 @@
 /* Far below 2^32, where the numbers of slots wrap: differences of two of them are lengths. */
 #define DEPTH_MAX (1u << 20)
 
-/* clang-format off */
-static const char *const state_names[] = {
-	[IW_RDMAP_IDLE]        = "idle",
-	[IW_RDMAP_RTS]         = "rts",
-	[IW_RDMAP_CLOSING]     = "closing",
-	[IW_RDMAP_TERMINATING] = "terminating",
-	[IW_RDMAP_TERMINATED]  = "terminated",
-	[IW_RDMAP_CLOSED]      = "closed",
-};
-/* clang-format on */
-
-const char *iw_rdmap_state_name(enum iw_rdmap_state s)
-{
-	return (size_t)s < IW_ARRAY_LEN(state_names) ? state_names[s] : "unknown";
-}
-
 #define TO(s) (1u << IW_RDMAP_##s)
 
 /* RFC 5040 6: from full operation a stream ends gracefully, by a Terminate of either side, or with

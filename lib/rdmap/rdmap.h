@@ -97,8 +97,6 @@ enum iw_rdmap_state {
 	IW_RDMAP_TERMINATED,  /* the peer's Terminate was delivered: nothing more is sent */
 	IW_RDMAP_CLOSED,      /* flushed: nothing moves any more */
 };
-/* "idle", "rts", ... Never NULL. */
-const char *iw_rdmap_state_name(enum iw_rdmap_state s);
 
 /* IW_E_INVAL: a depth is impossible, or the stream is 0; IW_E_NOMEM. */
 IW_MUST_CHECK int iw_rdmap_new(struct iw_rdmap **out, const struct iw_rdmap_cfg *cfg,
@@ -199,8 +197,6 @@ void iw_rdmap_sent(struct iw_rdmap *r, uint64_t pos, uint64_t done);
 void iw_rdmap_hold(struct iw_rdmap *r, bool held);
 /* A Terminate is queued, and the LLP has not taken it. */
 bool iw_rdmap_terminate_due(const struct iw_rdmap *r);
-/* The LLP has taken the Terminate. */
-bool iw_rdmap_terminate_sent(const struct iw_rdmap *r);
 /* The first fault (valid until the next call), NULL when there is none. */
 const struct iw_fault *iw_rdmap_fault(const struct iw_rdmap *r);
 /* What the peer did with memory of this side: octets as they move, operations at their end. */

@@ -75,11 +75,6 @@ void iw_rdmap_fail(struct iw_rdmap *r, const struct iw_fault *why)
 	iw_rdmap_local_fault(r, &own, NULL, 0, NULL);
 }
 
-bool iw_rdmap_terminate_sent(const struct iw_rdmap *r)
-{
-	return r->term_sent;
-}
-
 bool iw_rdmap_terminate_due(const struct iw_rdmap *r)
 {
 	return r->state == IW_RDMAP_TERMINATING && r->term_pending && !r->term_sent;

@@ -14,6 +14,7 @@
 
 #include "counting_mem.h"
 #include "ddp/ddp.h"
+#include "ddp/internal.h"
 #include "rng.h"
 #include "util/num.h"
 
@@ -161,7 +162,7 @@ static void check_fault(const struct run *r, int ret, const struct iw_fault *why
 	check(why->text[0] != '\0');
 	check(why->clause && why->clause[0] != '\0');
 	check(why->term == iw_err_term(ret) && why->term != IW_NOTERM);
-	check(iw_ddp_failed(r->d));
+	check(r->d->failed);
 }
 
 /* --- the steps
@@ -171,7 +172,7 @@ static void deliver(struct run *r)
 {
 	struct iw_ddp_msg m;
 	struct iw_fault why = { 0 };
-	bool failed = iw_ddp_failed(r->d);
+	bool failed = r->d->failed;
 	int ret;
 
 	while ((ret = iw_ddp_deliver(r->d, &m, &why)) > 0) {
@@ -245,7 +246,7 @@ static void segment(struct run *r, struct input *in)
 {
 	struct iw_ddp h;
 	struct iw_fault why = { 0 };
-	bool failed = iw_ddp_failed(r->d);
+	bool failed = r->d->failed;
 	uint64_t next = iw_ddp_next_seq(r->d), seq = next;
 	size_t len, off;
 	int ret = 0;
@@ -280,7 +281,7 @@ static void segment(struct run *r, struct input *in)
 	}
 	ret = iw_ddp_arrive(r->d, seq, &h, len, &why);
 	if (ret == IW_E_LIMIT || ret == IW_E_NOMEM) {
-		check(!r->in_order && seq > next && iw_ddp_failed(r->d) == failed);
+		check(!r->in_order && seq > next && r->d->failed == failed);
 		return;
 	}
 	if (ret < 0) {
@@ -447,7 +448,7 @@ static bool begin(struct run *r, struct input *in)
 	}
 	if (how & 16) { /* close before the wrap */
 		r->queues[0].first_msn = UINT32_MAX - (how >> 6);
-		iw_ddp_set_msn(r->d, 0, r->queues[0].first_msn);
+		r->d->queues[0].first = r->d->queues[0].next_out = r->queues[0].first_msn;
 	}
 	memset(r->real, 0xee, sizeof(r->real));
 	memset(r->model, 0xee, sizeof(r->model));

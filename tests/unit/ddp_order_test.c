@@ -364,7 +364,7 @@ static void early_segments_are_kept_as_far_ahead_as_was_set(void **state)
 	assert_int_equal(iw_ddp_arrive(f.d, far + 1, &h, 0, &f.why), IW_E_LIMIT);
 	assert_fault(&f, IW_E_LIMIT);
 	assert_int_equal(iw_ddp_arrive(f.d, UINT64_MAX, &h, 0, &f.why), IW_E_LIMIT);
-	assert_false(iw_ddp_failed(f.d));
+	assert_false(f.d->failed);
 	for (uint64_t seq = far; seq > 0; seq--)
 		assert_int_equal(iw_ddp_arrive(f.d, seq, &h, 0, &f.why), 0);
 	assert_int_equal(deliver(&f, &m), 0);
@@ -487,7 +487,7 @@ static void without_memory_for_early_segments_the_stream_goes_on(void **state)
 	f.mem.fail_from = f.mem.calls + 1;
 	assert_int_equal(iw_ddp_arrive(f.d, 1, &h, 0, &f.why), IW_E_NOMEM);
 	assert_fault(&f, IW_E_NOMEM);
-	assert_false(iw_ddp_failed(f.d));
+	assert_false(f.d->failed);
 	assert_int_equal(iw_ddp_arrive(f.d, 0, &h, 0, &f.why), 0);
 	assert_int_equal(deliver(&f, &m), 1);
 	f.mem.fail_from = 0;
@@ -586,7 +586,7 @@ static void kept_order_wants_each_message_delivered_before_the_next(void **state
 	assert_int_equal(in_order(&f, h, 0), 0);
 	assert_int_equal(iw_ddp_in_order(f.d, &h, 0, &f.why), IW_E_STATE);
 	assert_int_equal(iw_ddp_arrive(f.d, iw_ddp_next_seq(f.d), &h, 0, &f.why), IW_E_STATE);
-	assert_false(iw_ddp_failed(f.d));
+	assert_false(f.d->failed);
 	assert_int_equal(deliver(&f, &m), 1);
 	assert_int_equal(in_order(&f, h, 0), 0);
 	assert_int_equal(iw_ddp_arrive(f.d, iw_ddp_next_seq(f.d) + 1, &h, 0, &f.why), IW_E_LIMIT);
@@ -802,7 +802,7 @@ static void broken_order_is_a_fault_and_nothing_of_it_is_placed(void **state)
 				 iw_err_name(r->err));
 		assert_fault(&f, r->err);
 		area_check(&f.area);
-		assert_true(iw_ddp_failed(f.d));
+		assert_true(f.d->failed);
 		assert_int_equal(deliver(&f, &m), 0);
 		fixture_fini(&f);
 	}
@@ -840,7 +840,7 @@ static void early_segment_that_breaks_the_order_is_told_at_its_turn(void **state
 		h = step_header(&r->steps[n - 1], stag);
 		same_header(&m.last, &h);
 		assert_int_equal(m.last_len, r->steps[n - 1].len);
-		assert_true(iw_ddp_failed(f.d));
+		assert_true(f.d->failed);
 		assert_int_equal(deliver(&f, &m), 0);
 		fixture_fini(&f);
 	}

@@ -4,8 +4,16 @@
 
 #include "ddp_fixture.h"
 
-/* --- the table
- * ------------------------------------------------------------------------------------ */
+/* --- the table -------------------------------------------------------------------------------- */
+
+static size_t count(const struct fixture *f)
+{
+	size_t pos = 0, n = 0;
+
+	while (iw_stag_each(f->stags, &pos))
+		n++;
+	return n;
+}
 
 /* DDP-112, DDP-113, SEC-04 */
 static void registration_is_found_until_it_is_revoked(void **state)
@@ -16,9 +24,9 @@ static void registration_is_found_until_it_is_revoked(void **state)
 
 	(void)state;
 	fixture_table(&f);
-	assert_int_equal(iw_stag_count(f.stags), 0);
+	assert_int_equal(count(&f), 0);
 	stag = add(&f, region(&f, 16, 100, 0x1000, IW_RIGHT_REMOTE_READ));
-	assert_int_equal(iw_stag_count(f.stags), 1);
+	assert_int_equal(count(&f), 1);
 	r = iw_stag_get(f.stags, stag);
 	assert_non_null(r);
 	assert_int_equal(r->stag, stag);
@@ -30,7 +38,7 @@ static void registration_is_found_until_it_is_revoked(void **state)
 	assert_null(iw_stag_get(f.stags, 0));
 	assert_int_equal(iw_stag_del(f.stags, stag), 0);
 	assert_null(iw_stag_get(f.stags, stag));
-	assert_int_equal(iw_stag_count(f.stags), 0);
+	assert_int_equal(count(&f), 0);
 	assert_int_equal(iw_stag_del(f.stags, stag), IW_E_NOENT);
 	assert_int_equal(iw_stag_del(f.stags, 0), IW_E_NOENT);
 	fixture_fini(&f);
@@ -105,7 +113,7 @@ static void table_grows_and_every_registration_is_still_found(void **state)
 
 		stag[i] = add(&f, r);
 	}
-	assert_int_equal(iw_stag_count(f.stags), N);
+	assert_int_equal(count(&f), N);
 	for (size_t i = 0; i < N; i++) {
 		const struct iw_region *r = iw_stag_get(f.stags, stag[i]);
 
@@ -118,7 +126,7 @@ static void table_grows_and_every_registration_is_still_found(void **state)
 		assert_int_equal(iw_stag_del(f.stags, stag[i]), 0);
 	for (size_t i = 0; i < N; i++)
 		assert_true((iw_stag_get(f.stags, stag[i]) != NULL) == (i % 2 == 1));
-	assert_int_equal(iw_stag_count(f.stags), N / 2);
+	assert_int_equal(count(&f), N / 2);
 	free(stag);
 	fixture_fini(&f);
 }
@@ -148,7 +156,7 @@ static void without_memory_nothing_changes(void **state)
 	}
 	assert_int_equal(ret, IW_E_NOMEM);
 	assert_fault(&f, IW_E_NOMEM);
-	assert_int_equal(iw_stag_count(f.stags), n);
+	assert_int_equal(count(&f), n);
 	for (size_t i = 0; i < n; i++)
 		assert_non_null(iw_stag_get(f.stags, stag[i]));
 	f.mem.fail_from = 0;
@@ -348,7 +356,7 @@ static void random_source_that_fails_or_repeats_gives_no_stag(void **state)
 	r = region(&f, 0, 1, 0, 1);
 	assert_int_equal(iw_stag_add(f.stags, &r, &stag, &f.why), IW_E_OS);
 	assert_fault(&f, IW_E_OS);
-	assert_int_equal(iw_stag_count(f.stags), 0);
+	assert_int_equal(count(&f), 0);
 
 	s.err = 0;
 	for (size_t i = 0; i < IW_ARRAY_LEN(same); i++)
@@ -358,7 +366,7 @@ static void random_source_that_fails_or_repeats_gives_no_stag(void **state)
 	assert_int_equal(add(&f, r), 0x01010101);
 	assert_int_equal(iw_stag_add(f.stags, &r, &stag, &f.why), IW_E_LIMIT);
 	assert_fault(&f, IW_E_LIMIT);
-	assert_int_equal(iw_stag_count(f.stags), 1);
+	assert_int_equal(count(&f), 1);
 	fixture_fini(&f);
 }
 
@@ -393,7 +401,7 @@ static void impossible_registrations_are_refused(void **state)
 	REFUSED(r.to = UINT64_MAX - 15);
 	REFUSED(r.to = UINT64_MAX);
 #undef REFUSED
-	assert_int_equal(iw_stag_count(f.stags), 0);
+	assert_int_equal(count(&f), 0);
 	good.to = UINT64_MAX - 16;
 	assert_non_null(iw_stag_get(f.stags, add(&f, good)));
 	fixture_fini(&f);
@@ -674,7 +682,7 @@ static void last_use_revokes(void **state)
 	assert_int_equal(try(&f, stag, 0, 1), IW_STAG_OK);
 	assert_true(iw_stag_used(f.stags, stag));
 	assert_int_equal(try(&f, stag, 0, 1), IW_STAG_INVALID);
-	assert_int_equal(iw_stag_count(f.stags), 1);
+	assert_int_equal(count(&f), 1);
 	assert_false(iw_stag_used(f.stags, stag));
 	for (size_t i = 0; i < 10; i++)
 		assert_false(iw_stag_used(f.stags, free_for_all));
@@ -709,7 +717,7 @@ static void what_has_begun_may_end_when_no_use_is_left(void **state)
 	assert_int_equal(iw_stag_check(f.stags, stag, &u, &where), IW_STAG_OK);
 	assert_true(iw_stag_end(f.stags, stag));
 	assert_int_equal(iw_stag_check(f.stags, stag, &u, &where), IW_STAG_INVALID);
-	assert_int_equal(iw_stag_count(f.stags), 0);
+	assert_int_equal(count(&f), 0);
 	iw_stag_begin(f.stags, stag);
 	assert_false(iw_stag_end(f.stags, stag));
 
@@ -764,9 +772,7 @@ static void each_verdict_has_its_error(void **state)
 				 rows[i].ddp);
 		assert_int_equal(iw_stag_rdmap_error(f.stags, rows[i].verdict, 0, &u, NULL),
 				 rows[i].rdmap);
-		assert_true(strlen(iw_stag_verdict_name(rows[i].verdict)) > 2);
 	}
-	assert_string_equal(iw_stag_verdict_name(IW_STAG_OK), "ok");
 	fixture_fini(&f);
 }
 

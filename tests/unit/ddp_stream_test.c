@@ -71,30 +71,12 @@ static void idle_stream_holds_little(void **state)
 	fixture_fini(&f);
 }
 
-/* DDP-104 */
-static void fault_found_elsewhere_shuts_the_way_in_too(void **state)
-{
-	struct fixture f;
-	struct iw_ddp h;
-
-	(void)state;
-	fixture_init(&f, 0);
-	h = tagged(add(&f, region(&f, 0, 10, 0, IW_RIGHT_REMOTE_WRITE)), 0, true);
-	assert_false(iw_ddp_failed(f.d));
-	iw_ddp_fail(f.d);
-	assert_true(iw_ddp_failed(f.d));
-	assert_int_equal(place(&f, h, "0123456789", 10), 0);
-	area_check(&f.area);
-	fixture_fini(&f);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(impossible_settings_are_refused),
 		cmocka_unit_test(without_memory_there_is_no_stream),
 		cmocka_unit_test(idle_stream_holds_little),
-		cmocka_unit_test(fault_found_elsewhere_shuts_the_way_in_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -192,7 +192,7 @@ static struct iw_terminate assert_terminates(struct fixture *f, int err, uint32_
 					seg.hdr_len - IW_DDP_UNTAGGED_LEN) > 0);
 	assert_int_equal(IW_TERM(t.layer, t.etype, t.code), term);
 	assert_false(pull(f, &seg, &h));
-	assert_true(iw_rdmap_terminate_sent(f->r));
+	assert_true(f->r->term_sent);
 	return t;
 }
 
@@ -1103,18 +1103,6 @@ static void terminate_of_three_octets_ends_the_stream_too(void **state)
 	done(f);
 }
 
-static void states_have_names(void **state)
-{
-	static const char *const names[] = { "idle",        "rts",        "closing",
-					     "terminating", "terminated", "closed" };
-	unsigned i;
-
-	(void)state;
-	for (i = 0; i < IW_ARRAY_LEN(names); i++)
-		assert_string_equal(iw_rdmap_state_name((enum iw_rdmap_state)i), names[i]);
-	assert_string_equal(iw_rdmap_state_name((enum iw_rdmap_state)i), "unknown");
-}
-
 /* ENH-18: no memory for the Reads: the peer can be told */
 static void start_without_memory_can_be_told(void **state)
 {
@@ -1897,7 +1885,6 @@ int main(void)
 		cmocka_unit_test(responses_in_another_order_than_their_requests_terminate),
 		cmocka_unit_test(response_beyond_every_read_is_refused_on_an_unordered_llp),
 		cmocka_unit_test(early_segment_that_breaks_the_order_terminates_at_its_turn),
-		cmocka_unit_test(states_have_names),
 		cmocka_unit_test(start_without_memory_can_be_told),
 		cmocka_unit_test(queue_pair_is_what_was_asked_for_or_an_error),
 		cmocka_unit_test(depths_of_one_are_enough),
