@@ -168,7 +168,7 @@ static void cubic_timeout(struct iw_sctp_cc *c)
 	c->cwnd = c->pmdcs;
 }
 
-const struct iw_sctp_cc_ops iw_sctp_cc_cubic = {
+static const struct iw_sctp_cc_ops cubic = {
 	.name = "cubic",
 	.ack = cubic_ack,
 	.loss = cubic_loss,
@@ -177,8 +177,7 @@ const struct iw_sctp_cc_ops iw_sctp_cc_cubic = {
 
 const struct iw_sctp_cc_ops *iw_sctp_cc_find(const char *name)
 {
-	static const struct iw_sctp_cc_ops *const all[] = { &iw_sctp_cc_rfc9260,
-							    &iw_sctp_cc_cubic };
+	static const struct iw_sctp_cc_ops *const all[] = { &iw_sctp_cc_rfc9260, &cubic };
 
 	for (size_t i = 0; i < IW_ARRAY_LEN(all); i++)
 		if (strcmp(all[i]->name, name) == 0)

@@ -38,7 +38,7 @@ struct iw_sctp_cc_ops {
 	void (*timeout)(struct iw_sctp_cc *c); /* T3-rtx expired */
 };
 
-extern const struct iw_sctp_cc_ops iw_sctp_cc_rfc9260, iw_sctp_cc_cubic;
+extern const struct iw_sctp_cc_ops iw_sctp_cc_rfc9260;
 
 /* A new path (RFC 9260 7.2.1); pmdcs in octets. */
 void iw_sctp_cc_init(struct iw_sctp_cc *c, uint32_t pmdcs, bool ipv4);

@@ -220,11 +220,6 @@ void iw_sctp_timeout(struct iw_sctp *s, uint64_t now)
 
 /* --- whose turn it is ------------------------------------------------------------------------- */
 
-bool iw_sctp_wants_output(const struct iw_sctp *s)
-{
-	return s->replies > 0 || !iw_list_empty(&s->ready);
-}
-
 size_t iw_sctp_output(struct iw_sctp *s, uint8_t *buf, size_t cap, struct iw_sctp_packet *out,
 		      uint64_t now)
 {

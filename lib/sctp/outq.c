@@ -131,11 +131,6 @@ bool iw_sctp_writable(const struct iw_sctp_assoc *a)
 	       q->end - q->first < RING_MAX;
 }
 
-uint64_t iw_sctp_acked(const struct iw_sctp_assoc *a)
-{
-	return a->out.una;
-}
-
 static struct iw_pool *copies_of(const struct iw_sctp_assoc *a, const struct out_chunk *c)
 {
 	return c->len <= SHORT_LEN ? &a->s->shorts : &a->s->copies;

@@ -191,8 +191,6 @@ void iw_sctp_unreachable(struct iw_sctp *s, const struct iw_sctp_addr *peer, con
  */
 size_t iw_sctp_output(struct iw_sctp *s, uint8_t *buf, size_t cap, struct iw_sctp_packet *out,
 		      uint64_t now);
-/* True when iw_sctp_output may have something: costs little. */
-bool iw_sctp_wants_output(const struct iw_sctp *s);
 
 /* --- time ------------------------------------------------------------------------------------- */
 
@@ -350,9 +348,6 @@ IW_MUST_CHECK int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_sen
  * IW_E_NOMEM: not all could be: the association must end before the memory is the caller's again.
  */
 IW_MUST_CHECK int iw_sctp_give_back(struct iw_sctp_assoc *a, uint16_t stream);
-/* So many messages, the first ones, are cumulatively acknowledged: message seq is when seq < this. Final: the
- * peer cannot take it back (gap blocks could be, RFC 9260 6.2). */
-uint64_t iw_sctp_acked(const struct iw_sctp_assoc *a);
 
 struct iw_sctp_done {
 	uint64_t seq, cookie;

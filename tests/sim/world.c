@@ -326,7 +326,7 @@ static bool flush(struct world *w)
 	for (unsigned i = 0; i < w->nhosts; i++) {
 		struct host *h = &w->host[i];
 
-		if (!h->s || !(h->dirty || iw_sctp_wants_output(h->s)))
+		if (!h->s || !h->dirty)
 			continue;
 		h->dirty = false;
 		events(h);

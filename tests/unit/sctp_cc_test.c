@@ -19,6 +19,11 @@ static struct iw_sctp_cc with(uint32_t cwnd, uint32_t ssthresh)
 	return (struct iw_sctp_cc){ .cwnd = cwnd, .ssthresh = ssthresh, .pmdcs = PMDCS };
 }
 
+static const struct iw_sctp_cc_ops *cubic(void)
+{
+	return iw_sctp_cc_find("cubic");
+}
+
 /* SX-21: RFC 9260 7.2.1, the initial window. */
 static void the_first_window_is_the_lesser_of_four_chunks_and_4404_octets(void **state)
 {
@@ -141,14 +146,14 @@ static void cubic_comes_back_to_its_window_after_k_and_goes_on(void **state)
 	uint32_t at_k = 0;
 
 	(void)state;
-	iw_sctp_cc_cubic.loss(&c);
+	cubic()->loss(&c);
 	assert_in_range(c.cwnd, 699 * PMDCS, 700 * PMDCS);
-	iw_sctp_cc_cubic.ack(&c, &ack); /* at ssthresh: slow start still, for one SACK */
-	iw_sctp_cc_cubic.ack(&c, &ack);
+	cubic()->ack(&c, &ack); /* at ssthresh: slow start still, for one SACK */
+	cubic()->ack(&c, &ack);
 	/* K = cbrt(300 / 0.4) = 9.09 s */
 	assert_in_range(c.k, IW_MSEC(9050), IW_MSEC(9120));
 	for (; ack.now < IW_SEC(5) + IW_SEC(20); ack.now += IW_MSEC(1)) {
-		iw_sctp_cc_cubic.ack(&c, &ack);
+		cubic()->ack(&c, &ack);
 		if (ack.now == IW_SEC(14))
 			at_k = c.cwnd;
 	}
@@ -167,15 +172,15 @@ static void cubic_grows_by_half_a_window_a_round_trip_at_most(void **state)
 	uint32_t before;
 
 	(void)state;
-	iw_sctp_cc_cubic.loss(&c);
-	iw_sctp_cc_cubic.ack(&c, &ack); /* at ssthresh: slow start still */
+	cubic()->loss(&c);
+	cubic()->ack(&c, &ack); /* at ssthresh: slow start still */
 	ack.octets = PMDCS;
-	iw_sctp_cc_cubic.ack(&c, &ack);
-	iw_sctp_cc_cubic.ack(&c, &ack);
+	cubic()->ack(&c, &ack);
+	cubic()->ack(&c, &ack);
 	before = c.cwnd;
 	ack.now += IW_SEC(60);
 	ack.octets = c.cwnd;
-	iw_sctp_cc_cubic.ack(&c, &ack);
+	cubic()->ack(&c, &ack);
 	assert_in_range(c.cwnd, before + before / 3, before + before / 2);
 }
 
@@ -187,11 +192,11 @@ static void cubic_is_no_slower_than_reno_on_short_paths(void **state)
 	};
 
 	(void)state;
-	iw_sctp_cc_cubic.loss(&c);
+	cubic()->loss(&c);
 	for (int i = 0; i < 100; i++) { /* round trips */
 		ack.octets = c.cwnd;
 		ack.now += IW_MSEC(1);
-		iw_sctp_cc_cubic.ack(&c, &ack);
+		cubic()->ack(&c, &ack);
 	}
 	assert_in_range(c.cwnd, 14 * PMDCS + 80 * PMDCS, 14 * PMDCS + 101 * PMDCS);
 }
@@ -201,12 +206,12 @@ static void cubic_falls_to_seven_tenths_and_remembers_less_when_losing_twice(voi
 	struct iw_sctp_cc c = with(100000, 10);
 
 	(void)state;
-	iw_sctp_cc_cubic.loss(&c);
+	cubic()->loss(&c);
 	assert_int_equal(c.cwnd, 70000);
 	assert_int_equal(c.w_max, 100000);
-	iw_sctp_cc_cubic.loss(&c);
+	cubic()->loss(&c);
 	assert_int_equal(c.w_max, 59500);
-	iw_sctp_cc_cubic.timeout(&c);
+	cubic()->timeout(&c);
 	assert_int_equal(c.cwnd, PMDCS);
 }
 
@@ -214,7 +219,7 @@ static void controllers_are_found_by_name(void **state)
 {
 	(void)state;
 	assert_ptr_equal(iw_sctp_cc_find("rfc9260"), &iw_sctp_cc_rfc9260);
-	assert_ptr_equal(iw_sctp_cc_find("cubic"), &iw_sctp_cc_cubic);
+	assert_string_equal(iw_sctp_cc_find("cubic")->name, "cubic");
 	assert_null(iw_sctp_cc_find("reno"));
 }
 

@@ -894,7 +894,7 @@ static void a_shut_window_is_probed_for_ever(void **state)
 	/* In the end one a minute, except that HEARTBEATs reduce the RTO each time. */
 	assert_in_range(probes, 50, 130);
 	acknowledge(h.peer_tsn + 1, 100000, NULL, 0);
-	assert_int_equal(iw_sctp_acked(h.n.b.a), 2);
+	assert_int_equal(net_acked(h.n.b.a), 2);
 	hand_close(&h);
 }
 
@@ -1046,7 +1046,7 @@ static void three_misses_bring_a_fast_retransmission(void **state)
 	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
 	assert_int_equal(p.ssthresh, 4 * 1168); /* 7.2.3: at least 4 chunks of the path MTU */
 	acknowledge(h.peer_tsn + 3, 100000, NULL, 0);
-	assert_int_equal(iw_sctp_acked(h.n.b.a), 4);
+	assert_int_equal(net_acked(h.n.b.a), 4);
 	hand_close(&h);
 }
 
@@ -1167,9 +1167,9 @@ static void what_the_peer_takes_back_is_sent_again(void **state)
 	acknowledge(h.peer_tsn, 100000, NULL, 0); /* the peer reneges on 2 and 3 */
 	net_run(&h.n, h.n.now + IW_SEC(3));
 	assert_true(tsns(t, 64) >= 1);
-	assert_int_equal(iw_sctp_acked(h.n.b.a), 1);
+	assert_int_equal(net_acked(h.n.b.a), 1);
 	acknowledge(h.peer_tsn + 2, 100000, NULL, 0);
-	assert_int_equal(iw_sctp_acked(h.n.b.a), 3);
+	assert_int_equal(net_acked(h.n.b.a), 3);
 	hand_close(&h);
 }
 
@@ -1411,7 +1411,7 @@ static void room_is_told_also_when_completions_were_what_filled_it(void **state)
 		assert_int_equal(err, IW_E_AGAIN);
 		net_run(&n, n.now + IW_MSEC(100));
 		n.a.nevents = 0;
-		if (iw_sctp_acked(n.a.a) == sent && !iw_sctp_writable(n.a.a))
+		if (net_acked(n.a.a) == sent && !iw_sctp_writable(n.a.a))
 			break;
 	}
 	assert_int_equal(sent, 65536);
@@ -1561,7 +1561,7 @@ static void each_recovery_halves_the_window_once(void **state)
 		assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
 		assert_int_equal(p.cwnd, cwnd / 2);
 		acknowledge(last + 6, 1 << 20, NULL, 0);
-		assert_int_equal(iw_sctp_acked(h.n.b.a), f.sent + 6);
+		assert_int_equal(net_acked(h.n.b.a), f.sent + 6);
 	}
 	hand_close(&h);
 }
@@ -1741,7 +1741,7 @@ static void a_lost_tail_is_found_long_before_the_timeout(void **state)
 	began = n.now;
 	net_run(&n, n.now + IW_MSEC(20));
 	n.ab.cut = false;
-	while (iw_sctp_acked(n.a.a) < 3)
+	while (net_acked(n.a.a) < 3)
 		assert_true(net_step(&n));
 	assert_in_range(n.now - began, IW_MSEC(40), IW_MSEC(200));
 	iw_sctp_facts(n.a.a, &f);
@@ -1853,7 +1853,7 @@ static void chunks_that_outgrew_the_path_go_in_ip_fragments(void **state)
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(send_octets(n.a.a, 1436), 0);
 	net_run(&n, n.now + IW_SEC(1));
-	assert_int_equal(iw_sctp_acked(n.a.a), 20);
+	assert_int_equal(net_acked(n.a.a), 20);
 	assert_true(net_has_event(&n.a, IW_SCTP_EV_MTU));
 	assert_int_equal(iw_sctp_max_message(n.a.a), 1300 - 20 - 12 - 16 - 16);
 	net_free(&n);
@@ -1866,7 +1866,7 @@ static void chunks_that_outgrew_the_path_go_in_ip_fragments(void **state)
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(send_octets(n.a.a, 1436), 0);
 	net_run(&n, n.now + IW_SEC(60));
-	assert_int_equal(iw_sctp_acked(n.a.a), 20);
+	assert_int_equal(net_acked(n.a.a), 20);
 	assert_in_range(iw_sctp_max_message(n.a.a), 1300 - 64 - 20, 1300 - 64);
 	net_free(&n);
 }
@@ -1887,9 +1887,9 @@ static void a_black_hole_is_found_though_small_packets_get_through(void **state)
 		assert_int_equal(send_octets(n.a.a, 64), 0);
 		net_run(&n, n.now + IW_MSEC(50));
 	}
-	assert_true(iw_sctp_acked(n.a.a) > 195);
+	assert_true(net_acked(n.a.a) > 195);
 	net_run(&n, n.now + IW_SEC(1));
-	assert_int_equal(iw_sctp_acked(n.a.a), 201);
+	assert_int_equal(net_acked(n.a.a), 201);
 	net_free(&n);
 }
 
@@ -1931,14 +1931,14 @@ static uint32_t pmtu_of(const struct net_end *e)
 /* Sends count messages of the largest size. Returns the time until all are acknowledged. */
 static uint64_t transfer(struct net *n, unsigned count)
 {
-	uint64_t began = n->now, end = n->now + IW_SEC(60), all = iw_sctp_acked(n->a.a) + count;
+	uint64_t began = n->now, end = n->now + IW_SEC(60), all = net_acked(n->a.a) + count;
 
-	while (n->now < end && iw_sctp_acked(n->a.a) < all) {
+	while (n->now < end && net_acked(n->a.a) < all) {
 		while (count > 0 && send_octets(n->a.a, iw_sctp_max_message(n->a.a)) == 0)
 			count--;
 		net_run(n, n->now + IW_MSEC(10));
 	}
-	assert_int_equal(iw_sctp_acked(n->a.a), all);
+	assert_int_equal(net_acked(n->a.a), all);
 	return n->now - began;
 }
 
@@ -2069,7 +2069,7 @@ static void an_outage_does_not_cost_the_path_mtu(void **state)
 		n.ab.cut = n.ba.cut = false;
 		/* T3 has doubled meanwhile. */
 		net_run(&n, n.now + outages[i] + IW_SEC(5));
-		assert_int_equal(iw_sctp_acked(n.a.a), 1);
+		assert_int_equal(net_acked(n.a.a), 1);
 		transfer(&n, 20);
 		net_run(&n, n.now + 3 * outages[i]);
 		assert_int_equal(pmtu_of(&n.a), 1500);
@@ -2096,10 +2096,10 @@ static void path_mtu_returns_with_the_first_acknowledgement_after_an_outage(void
 		net_run(&n, n.now + outage);
 		n.ab.cut = n.ba.cut = false;
 		restored = n.now;
-		while (iw_sctp_acked(n.a.a) == 0 && n.now < restored + IW_SEC(100))
+		while (net_acked(n.a.a) == 0 && n.now < restored + IW_SEC(100))
 			net_run(&n, n.now + IW_MSEC(10));
 		net_run(&n, n.now + IW_MSEC(50));
-		assert_int_equal(iw_sctp_acked(n.a.a), 1);
+		assert_int_equal(net_acked(n.a.a), 1);
 		assert_int_equal(pmtu_of(&n.a), 1500);
 		net_free(&n);
 	}
@@ -2180,7 +2180,7 @@ static void an_idle_association_holds_little(void **state)
 			assert_int_equal(d.seq, done++);
 		}
 	}
-	assert_int_equal(iw_sctp_acked(n.a.a), 500);
+	assert_int_equal(net_acked(n.a.a), 500);
 	assert_int_equal(n.b.messages, 500);
 	net_run(&n, n.now + IW_SEC(100));
 	iw_sctp_facts(n.a.a, &f);
@@ -2236,7 +2236,7 @@ static void messages_acknowledged_in_a_row_on_a_stream_are_reported_at_once(void
 		assert_int_equal(iw_sctp_send(n.a.a, &m, NULL), 0);
 	}
 	assert_int_equal(iw_sctp_next_acked(n.a.a, &stream), 0);
-	while (iw_sctp_acked(n.a.a) < IW_ARRAY_LEN(order))
+	while (net_acked(n.a.a) < IW_ARRAY_LEN(order))
 		assert_true(net_step(&n));
 	assert_int_equal(iw_sctp_next_acked(n.a.a, &stream), 3);
 	assert_int_equal(stream, 1);

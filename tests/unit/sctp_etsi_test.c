@@ -1036,7 +1036,7 @@ static void repeated_shutdown_with_a_higher_tsn_acknowledges(void **state)
 	open_shutdown_received();
 	say_shutdown(h.peer_tsn);
 	hand_expect(&h, IW_SCTP_SHUTDOWN_ACK, HAND_TAG);
-	assert_int_equal(iw_sctp_acked(h.n.b.a), 1);
+	assert_int_equal(net_acked(h.n.b.a), 1);
 	hand_close(&h);
 }
 
@@ -1268,11 +1268,11 @@ static void second_init_ack_is_dropped(void **state)
 static void data_flows(unsigned received)
 {
 	struct iw_sctp_sack s;
-	uint64_t acked = iw_sctp_acked(h.e->a);
+	uint64_t acked = net_acked(h.e->a);
 
 	post(100);
 	hand_acknowledge(&h, h.peer_tsn + (uint32_t)acked, 65536, NULL, 0);
-	assert_int_equal(iw_sctp_acked(h.e->a), acked + 1);
+	assert_int_equal(net_acked(h.e->a), acked + 1);
 	hand_say_data(&h, 15, HAND_TSN + received, 0, "hello"); /* I bit: SACK at once */
 	assert_int_equal(h.e->messages, received + 1);
 	assert_true(hand_take_sack(&h, &s));
@@ -1664,7 +1664,7 @@ static void sack_with_a_shutdown_is_processed(void **state)
 		hand_send(&h);
 		hand_expect(&h, IW_SCTP_SHUTDOWN_ACK, HAND_TAG);
 		assert_int_equal(state_now(), IW_SCTP_SHUTDOWN_ACK_SENT);
-		assert_int_equal(iw_sctp_acked(h.n.b.a), outstanding);
+		assert_int_equal(net_acked(h.n.b.a), outstanding);
 		hand_close(&h);
 	}
 }
@@ -1681,7 +1681,7 @@ static void sack_and_data_in_one_packet_are_both_processed(void **state)
 	hand_sack(&h, h.peer_tsn, 65536, NULL, 0);
 	hand_data(&h, 7, HAND_TSN, 0, "hello", 5);
 	hand_send(&h);
-	assert_int_equal(iw_sctp_acked(h.n.b.a), 1);
+	assert_int_equal(net_acked(h.n.b.a), 1);
 	assert_int_equal(h.n.b.messages, 1);
 	assert_true(hand_take_sack(&h, &s));
 	assert_int_equal(s.cum, HAND_TSN);
@@ -2021,12 +2021,12 @@ static void sack_from_the_other_address_is_accepted(void **state)
 	post(100);
 	h.src = net_addr(50);
 	hand_acknowledge(&h, h.peer_tsn, 65536, NULL, 0);
-	assert_int_equal(iw_sctp_acked(h.n.b.a), 1);
+	assert_int_equal(net_acked(h.n.b.a), 1);
 	net_run(&h.n, h.n.now + IW_SEC(5));
 	assert_int_equal(hand_tsns(&h, t, 8), 0);
 	post(100);
 	hand_acknowledge(&h, h.peer_tsn + 1, 65536, NULL, 0);
-	assert_int_equal(iw_sctp_acked(h.n.b.a), 2);
+	assert_int_equal(net_acked(h.n.b.a), 2);
 	hand_close(&h);
 }
 

@@ -346,3 +346,11 @@ bool net_up(struct net *n)
 			break;
 	return net_has_event(&n->a, IW_SCTP_EV_UP) && net_has_event(&n->b, IW_SCTP_EV_UP);
 }
+
+uint64_t net_acked(const struct iw_sctp_assoc *a)
+{
+	struct iw_sctp_facts facts;
+
+	iw_sctp_facts(a, &facts);
+	return facts.acked;
+}

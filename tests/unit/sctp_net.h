@@ -96,5 +96,7 @@ void net_inject(struct net *n, struct net_end *e, const struct iw_sctp_addr *src
 		size_t len);
 bool net_has_event(const struct net_end *e, enum iw_sctp_event_kind kind);
 struct iw_sctp_addr net_addr(unsigned host);
+/* The number of messages that are cumulatively acknowledged. */
+uint64_t net_acked(const struct iw_sctp_assoc *a);
 
 #endif

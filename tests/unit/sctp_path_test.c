@@ -434,7 +434,7 @@ static void acknowledgement_clears_the_count_of_the_association(void **state)
 				       (uint8_t)((h.peer_tsn + round) >> 8),
 				       (uint8_t)(h.peer_tsn + round), 0, 1, 0, 0, 0, 0, 0, 0 },
 		    12);
-		assert_int_equal(iw_sctp_acked(h.n.b.a), round + 1);
+		assert_int_equal(net_acked(h.n.b.a), round + 1);
 	}
 	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
 	hand_close(&h);
