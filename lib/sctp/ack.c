@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The SACK chunk (RFC 9260 3.3.4): what is here, what is missing, what came twice, what fits still. */
+/* The SACK chunk (RFC 9260 3.3.4): received TSNs, gaps, duplicates, and the receive window. */
 #include "sctp/internal.h"
 
 #define SACK_CHUNK_LEN (IW_SCTP_CHUNK_HDR_LEN + IW_SCTP_SACK_LEN)
 
-/* The first TSN from tsn on, not above high, whose bit is as asked; high + 1: none. */
+/* The first TSN from tsn to high whose bit in the map equals set; high + 1: not found. */
 static uint32_t seek(const struct inq *q, uint32_t tsn, bool set)
 {
 	while (!iw_seq32_before(q->high, tsn)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Addresses of packets: what kind they are, and the headers that a packet to them has. */
+/* Addresses: their kind, and the octets of headers in a packet to them. */
 #include "sctp/internal.h"
 
 #include <string.h>

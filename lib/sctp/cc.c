@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Congestion control as RFC 9260 7.2 has it: what every path does unless told otherwise. */
+/* Congestion control: RFC 9260 7.2, the default, and CUBIC (RFC 9438). */
 #include "sctp/cc.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static uint32_t grown(uint32_t cwnd, uint32_t by)
 	return by > UINT32_MAX - cwnd ? UINT32_MAX : cwnd + by;
 }
 
-/* True when slow start is what counts now; it has then grown, if it may. */
+/* Returns true in slow start, after it has increased cwnd if the window was fully used. */
 static bool slow_start(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack)
 {
 	uint32_t most = ack->l > UINT32_MAX / c->pmdcs ? UINT32_MAX : ack->l * c->pmdcs;
@@ -83,8 +83,8 @@ const struct iw_sctp_cc_ops iw_sctp_cc_rfc9260 = {
 /* --- CUBIC, RFC 9438 -------------------------------------------------------------------------- */
 
 /*
- * C is 0.4 segments / s^3, beta 0.7. Time is counted in milliseconds here, so that a cube fits: from K on,
- * W(t) = w_max + 0.4 * (t - K)^3 / 10^9 segments.
+ * C is 0.4 segments / s^3, beta is 0.7. Times are in milliseconds, so that a cube fits into 64
+ * bits: W(t) = w_max + 0.4 * (t - K)^3 / 10^9 segments.
  */
 #define BETA(x)  ((uint32_t)((uint64_t)(x)*7 / 10))
 #define T_MAX_MS 400000 /* its cube times a PMDCS of 64 KiB, scaled, fits 64 bits */
@@ -134,13 +134,15 @@ static void cubic_ack(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack)
 	if (slow_start(c, ack) || ack->in_recovery)
 		return;
 	if (ack->flight_before < c->cwnd) {
-		c->epoch = 0; /* the application is what limits: growth begins anew */
+		c->epoch = 0; /* limited by the application: a new growth begins later */
 		return;
 	}
 	if (c->epoch == 0)
 		begin_epoch(c, ack->now);
-	/* Reno's window under the same losses: 3 (1 - beta) / (1 + beta) of a segment a round trip, a whole one
-	 * once it is where it was. */
+	/*
+	 * 4.3: Reno's window after the same losses. It grows by 3 (1 - beta) / (1 + beta) segments
+	 * in each round trip, and by a whole segment once it has reached w_max.
+	 */
 	reno = (uint64_t)ack->octets * c->pmdcs / c->cwnd;
 	if (c->w_est < c->w_max)
 		reno = reno * 9 / 17;
@@ -155,7 +157,10 @@ static void cubic_ack(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack)
 
 static void cubic_loss(struct iw_sctp_cc *c)
 {
-	/* Fast convergence: who has less than last time leaves room for others. */
+	/*
+	 * 4.7, fast convergence: a window smaller than the last one releases bandwidth to other
+	 * flows.
+	 */
 	c->w_max = c->cwnd < c->w_max ? (uint32_t)((uint64_t)c->cwnd * 17 / 20) : c->cwnd;
 	c->ssthresh = IW_MAX(BETA(c->cwnd), 4 * c->pmdcs);
 	c->cwnd = c->ssthresh;

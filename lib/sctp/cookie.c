@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The state cookie (RFC 9260 5.1.3): what an association will be made of, sealed with a MAC, so that an INIT
- * costs no memory. Octets in network order; only this endpoint ever reads them.
+ * The state cookie (RFC 9260 5.1.3): the state of a future association, authenticated with a MAC,
+ * so that an INIT allocates no memory. Fields are in network order. Only this endpoint reads them.
  */
 #include "sctp/internal.h"
 
 #include <string.h>
 
-/* A cursor over the octets; writing and reading list the same fields in the same order. */
+/* A cursor. Seal and open must process the same fields in the same order. */
 struct octets {
 	uint8_t *p;
 };
@@ -50,7 +50,10 @@ int iw_sctp_cookie_keys_init(struct iw_sctp *s)
 	return s->cfg.random(s->cfg.random_ctx, k->key[0], SIP_KEY_LEN);
 }
 
-/* RFC 9260 5.1.3: the key changes hourly. Cookies made with the one before are taken for an hour more. */
+/*
+ * RFC 9260 5.1.3: the key changes hourly. Cookies of the previous key are accepted for one more
+ * hour.
+ */
 static int renew_key(struct iw_sctp *s, uint64_t now)
 {
 	struct cookie_keys *k = &s->keys;
@@ -105,7 +108,7 @@ int iw_sctp_cookie_seal(struct iw_sctp *s, uint8_t dst[static COOKIE_MAX], const
 	return (int)(o.p - dst);
 }
 
-/* In a time that does not tell where they differ. */
+/* In constant time: the time must not reveal where the MACs differ. */
 static bool same_mac(const uint8_t *a, const uint8_t *b)
 {
 	uint8_t differ = 0;
@@ -128,7 +131,7 @@ bool iw_sctp_cookie_open(const struct iw_sctp *s, struct cookie *c, const uint8_
 	iw_sctp_siphash(mac, s->keys.key[key & 1], src + SIP_MAC_LEN, len - SIP_MAC_LEN);
 	if (!same_mac(mac, src))
 		return false;
-	/* From here on the octets are our own. */
+	/* The cookie is authentic: its fields need no checks. */
 	*c = (struct cookie){ 0 };
 	c->made = (uint64_t)get32(&r) << 32;
 	c->made |= get32(&r);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #define MTU_MAX    65535
-#define TURN       64 /* packets that one association sends before the next gets its turn */
-#define COPIES_LEN (4 * 1024 * 1024) /* octets of spare copies that are kept: a window's worth */
+#define TURN       64 /* packets that one association sends before the next one may send */
+#define COPIES_LEN (4 * 1024 * 1024) /* octets of spare buffers that are kept: about a window */
 #define COPIES_MIN 64u
 
 static uint64_t or_default(uint64_t value, uint64_t otherwise)
@@ -153,7 +153,7 @@ static void reschedule(struct iw_sctp_assoc *a)
 	at = IW_MIN(at, a->out.persist_at);
 	for (unsigned i = 0; i < a->npaths; i++)
 		at = IW_MIN(at, path_deadline(&a->paths[i]));
-	/* Never IW_TIME_NEVER while it is linked: so it stays in the heap, and moving it cannot fail. */
+	/* Not IW_TIME_NEVER: a linked association stays in the heap, so moving it cannot fail. */
 	at = IW_MIN(at, IW_TIME_NEVER - 1);
 	if (at != a->timer.at && iw_heap_set(&a->s->timers, &a->timer, at) < 0)
 		return;
@@ -218,7 +218,7 @@ void iw_sctp_timeout(struct iw_sctp *s, uint64_t now)
 		assoc_timeout(container(t, struct iw_sctp_assoc, timer), now);
 }
 
-/* --- whose turn it is ------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 size_t iw_sctp_output(struct iw_sctp *s, uint8_t *buf, size_t cap, struct iw_sctp_packet *out,
 		      uint64_t now)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Packets in: whose they are (RFC 9260 8.4, 8.5), then chunk after chunk. */
+/* Received packets: finds their association (RFC 9260 8.4, 8.5), then processes their chunks. */
 #include "sctp/internal.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #define DATA_IN (IN(IW_SCTP_ESTABLISHED) | IN(IW_SCTP_SHUTDOWN_PENDING) | IN(IW_SCTP_SHUTDOWN_SENT))
 #define UP      (DATA_OUT | DATA_IN | IN(IW_SCTP_SHUTDOWN_ACK_SENT))
 
-/* The association that a packet with this tag and from there may speak to; NULL. */
+/* Returns the association to which the tag and source of the packet belong, or NULL. */
 static struct iw_sctp_assoc *find(struct iw_sctp *s, const struct iw_sctp_chunk *first)
 {
 	struct cursor *cur = &s->cur;
@@ -26,7 +26,7 @@ static struct iw_sctp_assoc *find(struct iw_sctp *s, const struct iw_sctp_chunk 
 	return cur->path ? a : NULL;
 }
 
-/* ABORT and SHUTDOWN COMPLETE may carry the tag that is the peer's, reflected (8.5.1 B, C). */
+/* ABORT and SHUTDOWN COMPLETE may carry the peer's own tag, with the T bit (8.5.1 B, C). */
 static bool is_reflected(const struct iw_sctp *s, const struct iw_sctp_chunk *c,
 			 const struct iw_sctp_assoc *a)
 {
@@ -34,7 +34,7 @@ static bool is_reflected(const struct iw_sctp *s, const struct iw_sctp_chunk *c,
 	       c->flags & IW_SCTP_T && a->peer_tag != 0 && s->cur.hdr.vtag == a->peer_tag;
 }
 
-/* The packet is the association's: begin with its chunks. */
+/* Begins to process the chunks of a packet of the association. */
 static void begin(struct iw_sctp *s, struct iw_sctp_assoc *a)
 {
 	struct cursor *cur = &s->cur;
@@ -46,7 +46,7 @@ static void begin(struct iw_sctp *s, struct iw_sctp_assoc *a)
 		a->local = cur->pkt->local;
 		a->from = cur->path->index;
 	}
-	/* RFC 6951 5.4: the port that the peer's last packet came from, or none any more. */
+	/* RFC 6951 5.4: the UDP port of the peer's last packet; 0 if that was not in UDP. */
 	if (iw_sctp_addr_same_ip(&cur->path->addr, &cur->pkt->peer))
 		iw_sctp_set_udp_port(cur->path, cur->pkt->peer.udp_port);
 	a->in.data_seen = a->in.new_seen = false;
@@ -120,7 +120,7 @@ void iw_sctp_input(struct iw_sctp *s, const struct iw_sctp_packet *p, uint64_t n
 		iw_sctp_nobody_listens(s, &first);
 }
 
-/* --- chunk after chunk ------------------------------------------------------------------------ */
+/* --- chunks ----------------------------------------------------------------------------------- */
 
 /*
  * 8.3: answers to the source of the packet, confirmed or not. An unconfirmed source may be forged,
@@ -146,7 +146,7 @@ static void on_error(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c)
 		iw_sctp_on_stale_cookie(a);
 }
 
-/* RFC 9260 3.2. False: the rest of the packet is not looked at. */
+/* RFC 9260 3.2. Returns false if the rest of the packet is to be ignored. */
 static bool on_unknown(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c)
 {
 	if (IW_SCTP_UNKNOWN_REPORTS(c->type, 7) && UP & IN(a->state))
@@ -155,7 +155,7 @@ static bool on_unknown(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c)
 	return IW_SCTP_UNKNOWN_SKIPS(c->type, 7);
 }
 
-/* In which states a chunk means something; elsewhere it is passed over. No row: the same in all states. */
+/* The states in which a chunk is processed; in others it is ignored. No row: every state. */
 static const unsigned allowed[] = {
 	[IW_SCTP_DATA] = DATA_IN,
 	[IW_SCTP_INIT_ACK] = IN(IW_SCTP_COOKIE_WAIT),
@@ -170,7 +170,7 @@ static const unsigned allowed[] = {
 	[IW_SCTP_SHUTDOWN_COMPLETE] = IN(IW_SCTP_SHUTDOWN_ACK_SENT),
 };
 
-/* What a chunk leads to. */
+/* What iw_sctp_next does after a chunk. */
 enum next { NEXT_CHUNK, NEXT_PACKET, MESSAGE };
 
 static enum next on_chunk(struct iw_sctp *s, const struct iw_sctp_chunk *c,
@@ -218,8 +218,8 @@ static enum next on_chunk(struct iw_sctp *s, const struct iw_sctp_chunk *c,
 	case IW_SCTP_SHUTDOWN_COMPLETE:
 		iw_sctp_on_shutdown_complete(a, c);
 		return NEXT_PACKET;
-	case IW_SCTP_INIT:        /* only alone, with tag 0 */
-	case IW_SCTP_COOKIE_ECHO: /* only in front */
+	case IW_SCTP_INIT:        /* valid only alone, with tag 0 */
+	case IW_SCTP_COOKIE_ECHO: /* valid only as the first chunk */
 		return NEXT_PACKET;
 	case IW_SCTP_PAD:
 		return NEXT_CHUNK;
@@ -243,7 +243,7 @@ bool iw_sctp_next(struct iw_sctp *s, struct iw_sctp_recv *out)
 			cur->pos += (size_t)n;
 			next = on_chunk(s, &c, out);
 		}
-		/* A chunk may have ended the association; then the packet is closed already. */
+		/* If a chunk has ended the association, the rest of the packet is dropped. */
 		if (next == NEXT_PACKET && cur->open) {
 			cur->open = false;
 			iw_sctp_inq_packet_done(cur->a, cur->now);
@@ -303,7 +303,7 @@ void iw_sctp_unreachable(struct iw_sctp *s, const struct iw_sctp_addr *peer, con
 	/* ICMP8 */
 	if (!p || (init && p->a->state != IW_SCTP_COOKIE_WAIT))
 		return;
-	/* As after an ABORT: only the SHUTDOWN COMPLETE is missing. */
+	/* As for an ABORT: only the SHUTDOWN COMPLETE is missing. */
 	if (p->a->state == IW_SCTP_SHUTDOWN_ACK_SENT)
 		iw_sctp_down(p->a, 0, "sctp: shut down");
 	else

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * DATA in: which TSNs are here, what goes up, when a SACK is due (RFC 9260 6.2). A TSN that arrives in
- * sequence costs an addition; the bit map exists only while something is missing.
+ * Received DATA: which TSNs have arrived, which messages the user gets, and when a SACK is due
+ * (RFC 9260 6.2). A TSN in sequence costs one addition. The bit map is allocated only when a TSN is
+ * missing.
  */
 #include "sctp/internal.h"
 
@@ -63,7 +64,7 @@ void iw_sctp_inq_forget(struct inq *q, uint32_t tsn)
 	}
 }
 
-/* Room in the map for a TSN so far above cum. */
+/* Makes the map large enough for a TSN that is `ahead` above cum. */
 static bool reach(struct iw_sctp_assoc *a, uint32_t ahead)
 {
 	struct inq *q = &a->in;
@@ -120,7 +121,7 @@ static uint32_t window_of(const struct iw_sctp_assoc *a)
 	return used < rwnd ? rwnd - (uint32_t)used : 0;
 }
 
-/* 6.2: a window too small for a full packet is shown as none, or senders would fill it in small pieces. */
+/* 6.2: reports a window below a full packet as 0, or the peer would fill it with small packets. */
 uint32_t iw_sctp_shown_window(const struct iw_sctp_assoc *a)
 {
 	uint32_t window = window_of(a), least = IW_MIN(a->s->cfg.rwnd / 4, a->s->cfg.mtu);
@@ -128,7 +129,7 @@ uint32_t iw_sctp_shown_window(const struct iw_sctp_assoc *a)
 	return window < least ? 0 : window;
 }
 
-/* 6.2: send an update when a closed window opens, or when it has grown by a quarter. */
+/* 6.2: sends an update if a closed window opens, or has grown by a quarter. */
 void iw_sctp_set_held(struct iw_sctp_assoc *a, uint32_t octets)
 {
 	uint32_t window;
@@ -164,7 +165,7 @@ static void say_invalid_stream(struct iw_sctp_assoc *a, uint16_t stream)
 	iw_sctp_assoc_error(a, IW_SCTP_CAUSE_STREAM, info, sizeof(info));
 }
 
-/* What makes a DATA chunk the end of the association. */
+/* Ends the association and returns true if the DATA chunk is a violation. */
 static bool is_violation(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
 			 const struct iw_sctp_data *d)
 {
@@ -206,7 +207,7 @@ bool iw_sctp_on_data(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
 		note_duplicate(a, d.tsn);
 		return false;
 	}
-	/* Beyond the window: dropped, and said at once what is here (6.2). */
+	/* Outside the window: dropped, and a SACK is sent at once (6.2). */
 	if (!reach(a, d.tsn - q->cum) || (window_of(a) == 0 && iw_seq32_before(q->high, d.tsn))) {
 		q->sack_now = true;
 		return false;
@@ -226,7 +227,9 @@ bool iw_sctp_on_data(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
 		}
 		message = got > 0;
 	}
-	/* What fills a gap is acknowledged at once, as what makes one is (RFC 5681 4.2). */
+	/*
+	 * RFC 5681 4.2: a chunk that fills a gap is acknowledged at once, like one that opens it.
+	 */
 	if (q->high != q->cum)
 		q->sack_now = true;
 	record(q, d.tsn);
@@ -256,8 +259,10 @@ void iw_sctp_inq_packet_done(struct iw_sctp_assoc *a, uint64_t now)
 		if (q->high == q->cum && q->ndups == 0)
 			return;
 	}
-	/* 6.4: nothing but repeats: our SACKs may be lost on the way to where they come from, so every other one
-	 * goes elsewhere. */
+	/*
+	 * 6.4: only duplicates: our SACKs may be lost on the way to their source, so every second
+	 * SACK is sent to another address.
+	 */
 	if (!q->new_seen) {
 		q->detour = !q->detour;
 		if (q->detour)

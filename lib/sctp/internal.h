@@ -2,6 +2,10 @@
 /*
  * Shared by the files of lib/sctp: the data structures, then the functions of each file.
  *
+ * The files in layers, the lowest first: siphash, table, cc, addr, params, cookie; lookup, reply,
+ * state; outq, path, pmtu; inq, reasm, ack, pace; loss, sack, shutdown; assoc, handshake; input,
+ * output; endpoint. A file calls only its own layer and lower ones.
+ *
  * Each chunk to send has a number from 0, its seq. Its TSN is the initial TSN plus seq. Seqs have
  * 64 bits and never wrap, so output code compares them as plain numbers; sack.c converts the TSNs
  * of the peer to seqs. Input code works on TSNs with serial arithmetic.
@@ -34,7 +38,7 @@ void iw_sctp_table_fini(struct table *t);
 /* Never fails: without memory for more buckets, the chains grow longer. */
 void iw_sctp_table_add(struct table *t, struct link *l, uint64_t hash);
 void iw_sctp_table_del(struct table *t, struct link *l);
-/* The first link with that hash, or the next one after l; NULL: none. */
+/* Returns the first link with that hash, or the next one after l; NULL: not found. */
 struct link *iw_sctp_table_find(const struct table *t, uint64_t hash);
 struct link *iw_sctp_table_next(const struct link *l);
 
@@ -104,7 +108,7 @@ struct inq {
 	bool detour;
 	bool data_seen, new_seen;   /* in the current packet: DATA; new DATA */
 	uint64_t sack_at;           /* when the delayed SACK is due */
-	uint32_t held;              /* octets that the user keeps (iw_sctp_set_held) */
+	uint32_t held;              /* octets that the user still holds (iw_sctp_set_held) */
 	uint32_t advertised;        /* the window in the last SACK, INIT or INIT ACK */
 	struct fragment **fragment; /* in the order of TSNs; NULL until the first one */
 	uint32_t nfragments, fragment_places;
@@ -338,7 +342,8 @@ struct iw_sctp {
 #define container(l, type, member) iw_container_of(l, type, member)
 
 /* addr.c */
-uint32_t iw_sctp_overhead_to(const struct iw_sctp_addr *addr); /* IP, UDP and SCTP headers */
+/* The octets of IP, UDP and SCTP headers of packets to that address. */
+uint32_t iw_sctp_overhead_to(const struct iw_sctp_addr *addr);
 
 /* lookup.c */
 struct iw_sctp_assoc *iw_sctp_by_tag(const struct iw_sctp *s, uint32_t tag);
@@ -353,23 +358,27 @@ struct path *iw_sctp_path_of(const struct iw_sctp_assoc *a, const struct iw_sctp
 void iw_sctp_set_confirmed(struct path *p);
 /* Sets the UDP port from which the peer's packets arrive now (RFC 6951 5.4). */
 void iw_sctp_set_udp_port(struct path *p, uint16_t udp_port);
-/* Enters the association into the tables, or removes it from them, from the timers and from the
- * lists of the endpoint. */
+/*
+ * Adds the association to the tables; removes it from them, and its timer and output from the
+ * endpoint's.
+ */
 void iw_sctp_link_in(struct iw_sctp_assoc *a);
 void iw_sctp_link_out(struct iw_sctp_assoc *a);
-/* Removes the paths from the table, before they are freed. */
+/* Removes the paths from the address table, before they are freed. */
 void iw_sctp_unlist_paths(struct iw_sctp_assoc *a);
 
 /* state.c */
 void iw_sctp_set_state(struct iw_sctp_assoc *a, enum iw_sctp_state to);
 /* Marks the association as ready: it may have output or a new deadline. */
 void iw_sctp_touch(struct iw_sctp_assoc *a);
+/* Queues an event for the user. */
 void iw_sctp_raise(struct iw_sctp_assoc *a, enum iw_sctp_event_kind kind);
-/* Frees the peer's cookie, and the report that goes with it. */
+/* Frees the peer's cookie and the report that is sent with it. */
 void iw_sctp_forget_setup(struct iw_sctp_assoc *a);
 /*
  * Ends the association: removes it from the tables and raises DOWN. err 0: orderly end. fmt as for
- * iw_text_fmt. The input queue stays until the caller of the endpoint takes DOWN.
+ * iw_text_fmt. The input queue is freed only when the user takes DOWN, since its own functions call
+ * this one.
  */
 void iw_sctp_down(struct iw_sctp_assoc *a, int err, const char *fmt, ...);
 /* Sends the peer an ABORT with that cause, then does the same as iw_sctp_down. */
@@ -536,7 +545,7 @@ void iw_sctp_hb_start(struct path *p, uint64_t now);
 /* Sends the next HEARTBEAT to an unconfirmed address if it is time, else sets the timer. */
 void iw_sctp_verify_next(struct iw_sctp_assoc *a, uint64_t now);
 void iw_sctp_on_heartbeat_ack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uint64_t now);
-/* A HEARTBEAT is due, or was not answered in time. */
+/* The HEARTBEAT timer has expired: the next HEARTBEAT is due, or the last got no answer. */
 void iw_sctp_hb_timeout(struct path *p, uint64_t now);
 /* The path for new data. */
 struct path *iw_sctp_data_path(const struct iw_sctp_assoc *a);
@@ -563,7 +572,7 @@ bool iw_sctp_pace_allows(struct path *p, uint64_t now);
 void iw_sctp_pace_spend(struct path *p, uint32_t octets);
 
 /* pmtu.c */
-/* IP, UDP and SCTP headers of packets on that path. */
+/* The octets of IP, UDP and SCTP headers of packets on that path. */
 uint32_t iw_sctp_overhead(const struct path *p);
 /* The octets of chunks that fit into a packet, a multiple of four. */
 uint32_t iw_sctp_payload(const struct path *p);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Losses: T3 (RFC 9260 6.3.3), and what finds them earlier. RTO.Min is a second, and a chunk may be fast
- * retransmitted once only: a tail, or a chunk lost twice, would cost that second each time. So a chunk sent
- * before one that has been acknowledged, longer ago than a round trip and a bit, is lost (RACK); and when
- * nothing is acknowledged for two round trips the last chunk is sent again, to hear of what is missing
- * (tail-loss probe): RFC 8985 for chunks instead of segments.
+ * Loss detection by T3 (RFC 9260 6.3.3), and earlier by RFC 8985, applied to chunks instead of
+ * segments. RTO.Min is one second and a chunk is fast retransmitted only once, so a lost tail, or a
+ * chunk lost twice, would cost that second each time. RACK: a chunk is lost if a chunk sent later
+ * is acknowledged and more than a round trip and a margin have passed. Tail-loss probe: if nothing
+ * is acknowledged for two round trips, the last chunk is sent again, so that a SACK shows what is
+ * missing.
  */
 #include "sctp/internal.h"
 
 #define REORDER_MIN IW_MSEC(1)
 #define TLP_MIN     IW_MSEC(10)
-#define PEER_DELAY  IW_MSEC(200) /* of a peer's SACK for a single packet */
+#define PEER_DELAY  IW_MSEC(200) /* by which a peer may delay the SACK for a single packet */
 
 void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit)
 {
@@ -22,7 +23,7 @@ void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit)
 		if (!(paths_hit & 1u << i))
 			continue;
 		a->cc->loss(&p->cc);
-		p->rtx_pass = true; /* 7.2.4, 3: one packet whatever cwnd says */
+		p->rtx_pass = true; /* 7.2.4, 3: one packet regardless of cwnd */
 	}
 	if (!q->in_recovery) {
 		q->in_recovery = true;
@@ -42,7 +43,10 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 	unsigned hit = 0;
 
 	q->rack_at = IW_TIME_NEVER;
-	/* In order, whatever is in flight was sent after what is acknowledged. */
+	/*
+	 * Without gaps and retransmissions, every chunk in flight was sent after the acknowledged
+	 * ones.
+	 */
 	if (q->gap_end == q->una && q->una >= q->resent_end)
 		return;
 	for (uint64_t seq = q->una; seq < q->next; seq++) {

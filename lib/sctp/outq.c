@@ -11,7 +11,7 @@
 
 #define RING_MIN  16
 #define RING_MAX  65536 /* more could not be reported in gap blocks */
-/* Unsent chunks are limited to so many sends of a carrier, each of at most so many octets. */
+/* Unsent chunks are limited to SENDS_MAX sends of a carrier, each of at most SEND_MAX octets. */
 #define SENDS_MAX 4
 #define SEND_MAX  65000
 
@@ -108,7 +108,7 @@ void iw_sctp_know_max(struct iw_sctp_assoc *a, uint32_t max)
 	uint32_t chunk = chunk_octets(max), packets = SEND_MAX / (IW_SCTP_HDR_LEN + chunk);
 
 	a->told_max = max;
-	/* A multiple of whole sends: a few packets more would need a send of their own. */
+	/* A multiple of whole sends: a few more packets would cost the carrier another send. */
 	a->out.unsent_max = SENDS_MAX * IW_MAX(packets, 1u) * chunk;
 }
 

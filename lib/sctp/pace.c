@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Pacing, in place of Max.Burst (RFC 9260 6.1 D): a bucket that fills at a little more than cwnd a round trip,
- * twice that in slow start. What a SACK sets free goes out in one burst at most; the rest follows as the
- * bucket fills. A burst is cfg.burst packets, or what flows in a millisecond: timers are no finer than that
- * in the end, and where a window crosses the network in less, pacing would only keep the sender waiting.
+ * Pacing, instead of Max.Burst (RFC 9260 6.1 D): a token bucket that fills with 1.25 cwnd in a
+ * round trip, 2 cwnd in slow start. After a SACK, one burst is sent at most; the rest follows as
+ * the bucket fills. A burst is cfg.burst packets, or the octets of one millisecond if that is more:
+ * timers are no finer than that. On a network with shorter round trips, pacing would only delay the
+ * sender.
  */
 #include "sctp/internal.h"
 
 #define BURST_US 1000u
-#define US       1000u /* in a microsecond, ns: what is counted here fits 64 bits that way */
+#define US       1000u /* ns in a microsecond; in microseconds, all products fit 64 bits */
 
-/* Octets that flow in us microseconds. */
+/* The octets that may be sent in us microseconds. */
 static uint64_t flow(const struct path *p, uint64_t us)
 {
 	uint64_t quarters = p->cc.cwnd < p->cc.ssthresh ? 8 : 5;
@@ -25,7 +26,9 @@ bool iw_sctp_pace_allows(struct path *p, uint64_t now)
 
 	if (p->srtt == 0)
 		return true;
-	/* Nothing flowed in since it was asked last: most packets of a burst, which need no division. */
+	/*
+	 * No new tokens since the last call, as for most packets of a burst: avoids the divisions.
+	 */
 	if (us == 0 && p->tokens > 0)
 		return true;
 	full = (int64_t)IW_MAX((uint64_t)p->a->s->cfg.burst * p->pmtu, flow(p, BURST_US));
@@ -38,7 +41,7 @@ bool iw_sctp_pace_allows(struct path *p, uint64_t now)
 	}
 	if (p->tokens > 0)
 		return true;
-	/* Until half of it is there: few large bursts cost less than many small ones. */
+	/* Wait until the bucket is half full: few large bursts cost less than many small ones. */
 	need = (uint64_t)(full / 2 - p->tokens);
 	rate = IW_MAX(flow(p, p->srtt / US + 1), (uint64_t)1);
 	p->pace_at = now + (need * (p->srtt / US + 1) / rate + 1) * US;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The parameters of INIT and INIT ACK: the peer's addresses, its adaptation layer, what nobody here knows. */
+/* The parameters of INIT and INIT ACK: addresses, adaptation layer, cookie, unrecognized ones. */
 #include "sctp/internal.h"
 
 #include <string.h>
@@ -19,8 +19,8 @@ static bool is_link_local(const struct iw_sctp_addr *a)
 }
 
 /*
- * Such an address reaches this host, or another host on this link, but not the peer, unless the
- * peer sends from one.
+ * A loopback or link-local address would reach this host or another host on this link instead of
+ * the peer, unless the peer itself sends from such an address.
  */
 static bool is_in_scope(const struct iw_sctp_addr *a, const struct iw_sctp_addr *source)
 {
@@ -43,14 +43,15 @@ static void add_address(struct init_params *out, const struct iw_sctp_param *p)
 		out->malformed = true;
 		return;
 	}
-	/* The link is the packet's: nothing else is said about it. */
+	/* The parameter has no interface: assume that of the packet. */
 	if (iw_sctp_addr_has_scope(&addr))
 		addr.scope = out->peer[0].scope;
 	if (!iw_sctp_addr_is_unicast(&addr) || !is_in_scope(&addr, &out->peer[0]))
 		return;
 	/*
-	 * We list no addresses, so of ours the peer knows the one that we send from. What comes from an
-	 * address of the other family is out of the blue to it, and Linux answers that with ABORT.
+	 * We list no addresses, so the peer knows only the one that we send from. For the peer, a
+	 * packet from our address of the other family is out of the blue, and Linux answers it with
+	 * ABORT.
 	 */
 	if (iw_sctp_addr_is_ipv4(&addr) != iw_sctp_addr_is_ipv4(&out->peer[0]))
 		return;
@@ -61,7 +62,7 @@ static void add_address(struct init_params *out, const struct iw_sctp_param *p)
 		out->peer[out->npeers++] = addr;
 }
 
-/* RFC 9260 3.2.1. False: nothing behind it is looked at. */
+/* RFC 9260 3.2.1. Returns false if the parameters after it are to be ignored. */
 static bool unknown(struct init_params *out, const struct iw_sctp_param *p, const uint8_t *octets)
 {
 	size_t len = (size_t)p->len + iw_sctp_pad(p->len);
@@ -97,8 +98,8 @@ static bool take(struct init_params *out, const struct iw_sctp_param *p, const u
 		}
 		return true;
 	case IW_SCTP_PARAM_HEARTBEAT_INFO:
-	case IW_SCTP_PARAM_UNRECOGNIZED:        /* what we sent and the peer does not know */
-	case IW_SCTP_PARAM_COOKIE_PRESERVATIVE: /* the life of our cookies is ours to say */
+	case IW_SCTP_PARAM_UNRECOGNIZED: /* a parameter of ours that the peer does not support */
+	case IW_SCTP_PARAM_COOKIE_PRESERVATIVE: /* MAY be ignored (3.3.2.1.3) */
 	case IW_SCTP_PARAM_ADDRESS_TYPES:
 	case IW_SCTP_PARAM_ECN:
 		return true;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Heartbeat Info: what we look for when it comes back. */
+/* Heartbeat Info, which the HEARTBEAT ACK returns unchanged. */
 #define INFO_LEN 12 /* path, kind, nonce */
 
 void iw_sctp_path_init(struct path *p, struct iw_sctp_assoc *a, const struct iw_sctp_addr *addr,
@@ -91,7 +91,7 @@ bool iw_sctp_path_failed(struct path *p, bool heartbeat)
 	return false;
 }
 
-/* --- which path ------------------------------------------------------------------------------- */
+/* --- path selection --------------------------------------------------------------------------- */
 
 struct path *iw_sctp_other_path(const struct iw_sctp_assoc *a, struct path *p)
 {
@@ -269,7 +269,7 @@ void iw_sctp_on_heartbeat_ack(struct iw_sctp_assoc *a, const struct iw_sctp_chun
 	p = &a->paths[index];
 	if (iw_get_be16(param.value + 2)) {
 		if (p->probe_size && memcmp(p->probe_nonce, param.value + 4, 8) == 0) {
-			iw_sctp_path_alive(p, now); /* 8.1: whatever it was sent for */
+			iw_sctp_path_alive(p, now); /* 8.1: any HEARTBEAT ACK proves that */
 			iw_sctp_pmtu_answered(p, now);
 		}
 		return;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The path MTU (RFC 9260 7.3, RFC 8899): it begins where nearly every path works, and is raised by
- * HEARTBEATs padded to the size that is tried: first the largest that the carrier can send, which
- * is usually right, then halfway between what is known to work and what is known to fail. ICMP
- * lowers it; so do two timeouts in a row, and a chunk that is lost again and again while others, in
- * smaller packets perhaps, are acknowledged.
+ * The path MTU (RFC 9260 7.3, RFC 8899). It begins with a size that nearly every path supports.
+ * Probes raise it: HEARTBEATs padded to the probed size. The first probe has the carrier's largest
+ * size, which usually passes; further ones halve the range between a size that passes and one that
+ * fails. ICMP lowers the path MTU. So do two consecutive timeouts, and a chunk that is lost
+ * repeatedly while others, perhaps in smaller packets, are acknowledged.
  *
- * If not even the first size passes, as a failed probe of that size or further timeouts show (the
- * error state of RFC 8899 5.2), the path MTU falls to the least one, and is raised from there. IPv4
- * packets of the least size are sent without DF: routers fragment those that are still too large.
+ * If a probe of the first size fails, or timeouts continue (the error state of RFC 8899 5.2), the
+ * path MTU falls to the minimum and is raised from there. IPv4 packets of the minimum size are sent
+ * without DF: routers fragment those that are still too large.
  */
 #include "sctp/internal.h"
 
-#define TRIES       3  /* probes of one size before it is taken to fail */
-#define FINE        16 /* octets between working and failing that end the search */
-#define BLACK_HOLES 2  /* timeouts in a row */
-#define BLACK_SENDS 5  /* of one chunk, while others get through */
+#define TRIES       3  /* probes of one size before it counts as failed */
+#define FINE        16 /* the search ends when the range is at most this many octets */
+#define BLACK_HOLES 2  /* consecutive timeouts */
+#define BLACK_SENDS 5  /* transmissions of one chunk while others are acknowledged */
 
 uint32_t iw_sctp_overhead(const struct path *p)
 {
@@ -63,7 +63,7 @@ static void set_pmtu(struct path *p, uint32_t mtu)
 	iw_sctp_check_max(p->a);
 }
 
-/* The largest packet of whole chunks, whose lengths are multiples of four. */
+/* The largest packet of at most size octets: chunk lengths are multiples of four. */
 static uint32_t whole(const struct path *p, uint32_t size)
 {
 	uint32_t overhead = iw_sctp_overhead(p);
@@ -79,7 +79,7 @@ static void probe_next(struct path *p, uint32_t size, uint64_t now)
 	p->probe_at = iw_time_add(now, p->rto);
 }
 
-/* Continues between pmtu and probe_fails, or pauses. */
+/* Continues the search between pmtu and probe_fails, or ends it until pmtu_raise has passed. */
 static void search(struct path *p, uint64_t now)
 {
 	uint32_t most = p->a->s->cfg.mtu;
@@ -122,7 +122,9 @@ void iw_sctp_pmtu_answered(struct path *p, uint64_t now)
 	search(p, now);
 }
 
-/* No probe passed during the outage, and the next one would wait for an RTO, which has doubled. */
+/*
+ * No probe passed during the outage. The next one would wait for an RTO, which has been backed off.
+ */
 void iw_sctp_pmtu_retry(struct path *p, uint64_t now)
 {
 	if (p->probe_size == 0)
@@ -135,7 +137,7 @@ static void probe_failed(struct path *p, uint64_t now)
 {
 	bool more = p->probe_size > p->pmtu;
 
-	/* The path MTU itself has not passed: the error state. */
+	/* A packet of the path MTU itself has not passed: the error state. */
 	if (!more) {
 		p->probe_fails = p->pmtu;
 		set_pmtu(p, least_of(p));
@@ -148,17 +150,17 @@ static void probe_failed(struct path *p, uint64_t now)
 
 void iw_sctp_pmtu_timeout(struct path *p, uint64_t now)
 {
-	if (p->probe_size == 0) { /* it has rested long enough */
+	if (p->probe_size == 0) { /* pmtu_raise has passed */
 		p->probe_at = IW_TIME_NEVER;
 		iw_sctp_pmtu_start(p, now);
 		return;
 	}
-	/* Nothing passes now, whatever its size: a lost probe proves nothing. */
+	/* Packets of every size are lost now, so a lost probe proves nothing. */
 	if (p->errors > 0) {
 		p->probe_at = iw_time_add(now, p->rto);
 		return;
 	}
-	/* Before the larger size is tried again, the size in use must be proven. */
+	/* The size in use must be proven before the larger size is probed again. */
 	if (!p->pmtu_proven && p->probe_size > p->pmtu && p->pmtu > least_of(p)) {
 		probe_next(p, p->pmtu, now);
 		return;
@@ -171,7 +173,10 @@ void iw_sctp_pmtu_timeout(struct path *p, uint64_t now)
 	probe_failed(p, now);
 }
 
-/* Chunks too large for the path now will not arrive: they go again, with IP fragmentation. No congestion. */
+/*
+ * Chunks in flight that exceed the new path MTU will not arrive: they are sent again, with IP
+ * fragmentation. This is no sign of congestion.
+ */
 static void send_again(struct path *p)
 {
 	struct iw_sctp_assoc *a = p->a;
@@ -191,7 +196,7 @@ static void send_again(struct path *p)
 void iw_sctp_pmtu_lower(struct path *p, uint32_t mtu, uint64_t now)
 {
 	if (mtu == 0)
-		mtu = IW_SCTP_MTU_BASE; /* the router does not say: where the search began */
+		mtu = IW_SCTP_MTU_BASE; /* not reported: the size with which the search began */
 	mtu = IW_MIN(IW_MAX(mtu, least_of(p)), p->a->s->cfg.mtu);
 	if (p->probe_size > mtu) {
 		p->probe_fails = IW_MIN(p->probe_fails, p->probe_size);
@@ -203,7 +208,7 @@ void iw_sctp_pmtu_lower(struct path *p, uint32_t mtu, uint64_t now)
 		send_again(p);
 	} else {
 		p->probe_fails = IW_MIN(p->probe_fails, mtu + 1);
-		/* What the router says works is tried at once. */
+		/* The size that the router reports is probed at once. */
 		if (p->probe_size == 0 && mtu > p->pmtu) {
 			probe_next(p, mtu, now);
 			return;
@@ -221,7 +226,10 @@ static void black_hole(struct path *p, uint64_t now)
 		return;
 	p->pmtu_proven = false;
 	set_pmtu(p, to);
-	/* Perhaps nothing of any size passed for a while: probe the old size first. */
+	/*
+	 * All packets may have been lost for a while, whatever their size: probe the old size
+	 * first.
+	 */
 	probe_next(p, old, now);
 }
 

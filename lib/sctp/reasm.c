@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Fragments of a peer's messages (RFC 9260 6.9), put together within a bound. We send none and RFC
- * 5043 9 asks peers not to. They are kept in an array by TSN: a peer chooses their order, and no
- * order makes the search slow.
+ * Reassembly of the peer's fragmented messages (RFC 9260 6.9), within a bound. We never fragment,
+ * and RFC 5043 9 asks peers not to. The fragments are in an array sorted by TSN, so the search is
+ * fast in whatever order the peer sends them.
  */
 #include "sctp/internal.h"
 
@@ -21,7 +21,9 @@ static uint32_t cost_of(size_t len)
 	return OVERHEAD + (uint32_t)len;
 }
 
-/* Fragments alone never close the window, or the rest of the message could not arrive. */
+/*
+ * At most half of rwnd: if fragments closed the window, the rest of the message could not arrive.
+ */
 static uint32_t bound(const struct iw_sctp_assoc *a)
 {
 	return IW_MIN(a->s->cfg.reasm_max, a->s->cfg.rwnd / 2);
@@ -63,7 +65,7 @@ void iw_sctp_fragments_fini(struct iw_sctp_assoc *a)
 	a->in.whole_len = 0;
 }
 
-/* The place of tsn: after all fragments with lower ones. */
+/* The index for tsn: after all fragments with lower TSNs. */
 static uint32_t place_of(const struct inq *q, uint32_t tsn)
 {
 	uint32_t from = 0, to = q->nfragments;
@@ -153,7 +155,10 @@ static bool follows(const struct inq *q, uint32_t at)
 	return at > 0 && at < q->nfragments && q->fragment[at - 1]->tsn + 1 == q->fragment[at]->tsn;
 }
 
-/* Consecutive fragments are of one message, or the first ends one and the second begins one. */
+/*
+ * True if two consecutive fragments belong to one message, or one ends it and the other begins the
+ * next.
+ */
 static bool fit(const struct fragment *a, const struct fragment *b)
 {
 	bool ends = a->flags & IW_SCTP_DATA_E, begins = b->flags & IW_SCTP_DATA_B;
@@ -168,7 +173,9 @@ static bool fits(const struct inq *q, uint32_t at)
 	return !follows(q, at + 1) || fit(q->fragment[at], q->fragment[at + 1]);
 }
 
-/* The n fragments around `at` that are a message, the first of them; false: some are missing. */
+/*
+ * Finds the n fragments around `at`, from *first on, that form a message. False: some are missing.
+ */
 static bool complete(const struct inq *q, uint32_t at, uint32_t *first, uint32_t *n)
 {
 	uint32_t from = at, to = at;
@@ -224,7 +231,9 @@ int iw_sctp_fragment(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
 	uint32_t at, first, n;
 
 	if (!make_room(a, d->tsn, d->len)) {
-		/* Everything kept is in sequence, and so is this one: the message is larger than the bound. */
+		/*
+		 * All kept fragments and this one are in sequence: the message exceeds the bound.
+		 */
 		if (d->tsn == q->cum + 1)
 			iw_sctp_kill(a, IW_SCTP_CAUSE_RESOURCE, NULL, 0, IW_E_LIMIT,
 				     "sctp: a fragmented message of more than %u octets", bound(a));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The end of an association in order (RFC 9260 9.2), and by the peer's ABORT (9.1). */
+/* Orderly shutdown of an association (RFC 9260 9.2), and the peer's ABORT (9.1). */
 #include "sctp/internal.h"
 
-#define GUARD_RTOS 5 /* T5: in RTO.Max */
+#define GUARD_RTOS 5 /* duration of T5 in RTO.Max */
 
 void iw_sctp_shutdown(struct iw_sctp_assoc *a, uint64_t now)
 {
@@ -57,7 +57,9 @@ void iw_sctp_shutdown_timeout(struct iw_sctp_assoc *a, uint64_t now)
 		return;
 	}
 	a->tx |= a->state == IW_SCTP_SHUTDOWN_SENT ? TX_SHUTDOWN : TX_SHUTDOWN_ACK;
-	/* 6.4: another address than the last time, wherever the peer was heard from meanwhile. */
+	/*
+	 * 6.4: another address than the last time, even if the peer has sent from that one since.
+	 */
 	a->shutdown_path = iw_sctp_turn_path(a, a->shutdown_path);
 	a->from = a->shutdown_path;
 	a->setup_rto = IW_MIN(2 * a->setup_rto, t->rto_max);
@@ -75,10 +77,10 @@ void iw_sctp_on_shutdown(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
 		iw_sctp_raise(a, IW_SCTP_EV_ENDING);
 		iw_sctp_shutdown_progress(a, now);
 		break;
-	case IW_SCTP_SHUTDOWN_SENT: /* both at once */
+	case IW_SCTP_SHUTDOWN_SENT: /* both ends shut down at the same time */
 		acknowledge_shutdown(a, now);
 		break;
-	case IW_SCTP_SHUTDOWN_ACK_SENT: /* ours was lost */
+	case IW_SCTP_SHUTDOWN_ACK_SENT: /* our SHUTDOWN ACK was lost */
 		a->tx |= TX_SHUTDOWN_ACK;
 		break;
 	case IW_SCTP_SHUTDOWN_RECEIVED:
@@ -96,7 +98,7 @@ void iw_sctp_on_shutdown_ack(struct iw_sctp_assoc *a)
 	iw_sctp_down(a, 0, "sctp: shut down");
 }
 
-/* RFC 9260 8.5.1 B, C: our tag with T clear, or the peer's with T set. */
+/* RFC 9260 8.5.1 B, C: our tag if T is clear, the peer's tag if T is set. */
 static bool tag_fits(const struct iw_sctp_assoc *a, uint8_t flags)
 {
 	return a->s->cur.hdr.vtag == (flags & IW_SCTP_T ? a->peer_tag : a->my_tag);
@@ -129,8 +131,10 @@ void iw_sctp_on_abort(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c)
 			}
 		}
 	}
-	/* The peer has all that we had, and we what it had: its SHUTDOWN COMPLETE was lost, and it answers some late
-	 * packet of ours without remembering us. */
+	/*
+	 * Both ends have all messages. The peer's SHUTDOWN COMPLETE was lost, and it has answered a
+	 * late packet of ours after it had freed the association.
+	 */
 	if (a->state == IW_SCTP_SHUTDOWN_ACK_SENT) {
 		iw_sctp_down(a, 0, "sctp: shut down");
 		return;

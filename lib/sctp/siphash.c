@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * SipHash-2-4 with 128 bits (Aumasson and Bernstein, 2012): a keyed function that nobody without the key can
- * foretell, fast on the few hundred octets of a state cookie. It also spreads the addresses of peers over the
- * hash table, so that nobody can choose addresses that meet in one chain.
+ * SipHash-2-4 with 128 bits of output (Aumasson and Bernstein, 2012): a keyed function that is
+ * unpredictable without the key, and fast on the few hundred octets of a state cookie. It also
+ * distributes peer addresses over the hash table, so that an attacker cannot choose addresses that
+ * collide in one chain.
  */
 #include "sctp/internal.h"
 

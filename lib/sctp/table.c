@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Hash tables whose chains run through the objects themselves. */
+/* Hash tables with chains of links that are embedded in the objects. */
 #include "sctp/internal.h"
 
 #define FIRST_SIZE 16
