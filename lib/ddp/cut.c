@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Segmentation: a message into segments of at most MULPDU octets (RFC 5041 5.2). */
+/* Cuts a message into segments of at most MULPDU octets (RFC 5041 5.2). */
 #include "ddp/ddp.h"
 
 #include <assert.h>
@@ -29,7 +29,7 @@ size_t iw_ddp_cut(struct iw_ddp_out *o, size_t mulpdu, uint8_t hdr[static IW_DDP
 	int written;
 
 	assert(o->begun && !o->ended);
-	assert(mulpdu > hdr_len); /* RFC 5044 3: MULPDU is 128 at least */
+	assert(mulpdu > hdr_len); /* RFC 5044 3: MULPDU is at least 128 */
 	*off = o->done;
 	*len = (uint32_t)IW_MIN((size_t)left, mulpdu - hdr_len);
 	h.last = *len == left;

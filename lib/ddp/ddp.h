@@ -2,20 +2,20 @@
 /*
  * DDP: segments, placement, delivery (RFC 5041).
  *
- * Job: cut messages into segments; place arriving segments, in any order, after every check; tell
- * when a message may be delivered, in the sender's order, once. Neighbours: lib/rdmap above (it knows
- * opcodes, this room does not), lib/wire below; which LLP carries the segments is nobody's business
- * here: the LLP says each segment's place in the sender's order (RFC 5041 3, item 5).
- * Threads: none, no locks; a stream belongs to one thread at a time, a table to the same thread.
+ * Job: cuts messages into segments. Places received segments in any order, after all checks.
+ * Delivers each message once, in the sender's order.
+ * Neighbours: lib/rdmap above knows the opcodes, this room does not. lib/wire is below. This room
+ * is independent of the LLP, which numbers the segments in the sender's order (RFC 5041 3, item 5).
+ * Threads: no threads, no locks. A stream and its STag table belong to one thread at a time.
  *
- *     iw_ddp_in_order()  an LLP that keeps order: does the segment fit behind the ones before?
- *     iw_ddp_place()     check, then copy: any order, repeats harmless
- *     iw_ddp_arrive()    the segment's place in the order; keeps what came early, within bounds
- *     iw_ddp_deliver()   the next complete message in order: call after each arrive until it returns 0
+ *     iw_ddp_in_order()  an LLP that keeps order: checks that the segment may follow the last one
+ *     iw_ddp_place()     checks and copies the segment; any order, duplicates are harmless
+ *     iw_ddp_arrive()    records the segment in the order; keeps early ones, within bounds
+ *     iw_ddp_deliver()   the next complete message; call it after each arrive until it returns 0
  *
- * After a fault (a negative return that has a Terminate) the way in is shut: every later segment is
- * dropped silently, which looks like success to the caller: in_order, place, check and arrive return
- * 0 and do nothing, deliver returns 0 (RFC 5041 7.1). The way out stays open, for the Terminate.
+ * A fault (a negative return that has a Terminate) stops reception: all later segments are dropped
+ * silently (RFC 5041 7.1). in_order, place, check and arrive then do nothing and return 0, as does
+ * deliver. Sending continues, for the Terminate.
  */
 #ifndef IW_DDP_DDP_H
 #define IW_DDP_DDP_H
@@ -36,100 +36,123 @@
 struct iw_ddp_stream;
 
 struct iw_ddp_cfg {
-	const struct iw_mem *mem; /* borrowed for life, as is stags */
+	const struct iw_mem *mem; /* borrowed for the life of the stream, as is stags */
 	struct iw_stag_table *stags;
-	uint32_t pd, stream; /* protection domain and this stream's own number (never 0) */
-	uint8_t dv;          /* DDP version of every segment, both ways: 1, or 0 for RDMAC */
-	uint32_t queue_depth
-		[IW_DDP_QUEUES]; /* most buffers posted at once; 0: the QN is not valid on
-						this stream */
-	/* how far ahead of order segments are kept; 0 for an LLP that keeps order (TCP) */
+	uint32_t pd, stream; /* protection domain; the stream's own number, never 0 */
+	uint8_t dv; /* DDP version of all segments, in both directions: 1, or 0 for RDMAC */
+	/* Most buffers posted at once, for each QN. 0: the QN is not valid on this stream. */
+	uint32_t queue_depth[IW_DDP_QUEUES];
+	/* Segments this far ahead of the order are kept; 0 for an LLP that keeps order (TCP). */
 	uint32_t early_max;
 };
 
-/* IW_E_INVAL: a value of cfg is impossible, why says which; IW_E_NOMEM. */
+/*
+ * Creates a stream. cfg is copied. IW_E_INVAL: a value of cfg is out of range, see why; IW_E_NOMEM.
+ */
 IW_MUST_CHECK int iw_ddp_new(struct iw_ddp_stream **out, const struct iw_ddp_cfg *cfg,
 			     struct iw_fault *why);
-/* d may be NULL. Buffers still posted are their posters' again. */
+/* Frees the stream. The callers own buffers that are still posted again. d may be NULL. */
 void iw_ddp_free(struct iw_ddp_stream *d);
-/* Set when start-up has told: RDMAC peers use 0 (before the first segment). */
+/* Sets the version that start-up agreed, before the first segment: 1, or 0 for RDMAC peers. */
 void iw_ddp_set_version(struct iw_ddp_stream *d, uint8_t dv);
-/* Grows a queue's depth (IRD known only after negotiation); makes a QN valid that had none. Never
- * shrinks: a smaller depth changes nothing. IW_E_INVAL: no such QN, or above IW_DDP_DEPTH_MAX;
- * IW_E_NOMEM: nothing has changed. */
+/*
+ * Increases the depth of a queue, because IRD is known only after negotiation. A QN of depth 0
+ * becomes valid. A smaller depth has no effect. IW_E_INVAL: there is no such QN, or depth is above
+ * IW_DDP_DEPTH_MAX; IW_E_NOMEM: nothing was changed.
+ */
 IW_MUST_CHECK int iw_ddp_set_depth(struct iw_ddp_stream *d, uint32_t qn, uint32_t depth);
 
 /* --- Untagged Buffers --- */
-/* Posts a buffer (kept until its message is delivered or the stream is freed) for the next MSN of qn
- * that has none. cap 0 is a buffer for zero-length messages, base may be NULL then. IW_E_FULL: depth
- * buffers are posted; IW_E_INVAL: the QN is not valid. */
+/*
+ * Posts a buffer of cap octets for the next MSN of qn that has no buffer. base is kept until the
+ * message is delivered or the stream is freed. A buffer with cap 0 is for zero-length messages;
+ * base may be NULL. IW_E_FULL: depth buffers are posted; IW_E_INVAL: the QN is not valid, or base
+ * is NULL and cap is not 0.
+ */
 IW_MUST_CHECK int iw_ddp_post(struct iw_ddp_stream *d, uint32_t qn, void *base, uint32_t cap,
 			      uint64_t cookie);
+/* Returns the number of posted buffers; 0 if the QN is not valid. */
 uint32_t iw_ddp_posted(const struct iw_ddp_stream *d, uint32_t qn);
-/* Takes back the oldest posted buffer that was not delivered: false when there is none. It is for
- * flushing at the end of a stream, and shuts the way in. */
+/*
+ * Removes the oldest posted buffer that was not delivered, and sets *cookie. False: no buffer is
+ * posted. Use it to flush a stream at its end: it stops reception.
+ */
 bool iw_ddp_unpost(struct iw_ddp_stream *d, uint32_t qn, uint64_t *cookie);
-/* The MSN that the next delivered message of qn must have (the first is 1). */
+/* Returns the MSN that the next delivered message of qn must have; the first is 1. qn is 0 to 3. */
 uint32_t iw_ddp_next_msn(const struct iw_ddp_stream *d, uint32_t qn);
-/* A message that used an MSN without a posted buffer (a zero-length Send as RTR): first MSN moves on
- * by one, buffers posted already serve the MSNs behind it. Before any buffer was used. */
+/*
+ * Skips the next MSN of qn, because a message used it without a posted buffer: a zero-length Send
+ * as RTR. The posted buffers serve the MSNs after it. Call it before a buffer was used.
+ */
 void iw_ddp_skip_msn(struct iw_ddp_stream *d, uint32_t qn);
 
 /* --- in --- */
 /*
- * Checks the segment, then copies its payload into the buffer. On a fault nothing of it is placed; why
- * carries the error of RFC 5041 7.2. right: what RDMAP's opcode needs (enum iw_right), tagged only.
- * The checks, in this order (RFC 5041 7.1 lists them; 4.1 the version):
- *   all       the version is the stream's
- *   tagged    zero length: nothing more is checked (5.2). Else as iw_stag_check.
- *   untagged  the QN is valid; a buffer is posted for the MSN; MO is not behind the buffer's end
- *             (DDP_MO); MO + length is not (DDP_TOOLONG: a message whose segments follow on each other
- *             and that outgrows the buffer gets this wherever its cuts fall). Zero length needs a
- *             buffer and a fitting MO too.
- * An MSN without a buffer is DDP_NOBUF where one could have been posted, from the next MSN to be
- * delivered on as far as the queue's depth reaches (an empty queue, a Read Request above IRD), and
- * DDP_MSN elsewhere: delivered before, or further ahead.
- * An LLP that may repeat segments after their message was delivered keeps those below iw_ddp_next_seq
- * to itself (RFC 5041 3, item 11).
+ * Checks the segment, then copies its payload (borrowed, len octets) into the buffer. right: the
+ * right (enum iw_right) that RDMAP's opcode needs; for tagged segments only. After a fault nothing
+ * is placed, and why has the error of RFC 5041 7.2. The checks, in this order (RFC 5041 7.1; 4.1
+ * for the version):
+ *
+ *   all       the version is that of the stream: DDP_VERSION_T, DDP_VERSION_U
+ *   tagged    zero length: no further check (5.2); otherwise those of iw_stag_check
+ *   untagged  the QN is valid: DDP_QN
+ *             a buffer is posted for the MSN: DDP_NOBUF, DDP_MSN
+ *             MO is not after the end of the buffer: DDP_MO
+ *             MO + length is not after the end of the buffer: DDP_TOOLONG. A message with
+ *             contiguous segments that exceeds its buffer gets this error wherever it was cut.
+ *             Zero length: needs a buffer and a valid MO too.
+ *
+ * An MSN without a buffer is DDP_NOBUF if a buffer could have been posted for it: the next MSN to
+ * be delivered and those after it, up to the queue's depth (an empty queue; a Read Request above
+ * IRD). Any other MSN is DDP_MSN: delivered before, or further ahead.
+ *
+ * An LLP that may repeat segments after their message was delivered must drop those below
+ * iw_ddp_next_seq (RFC 5041 3, item 11).
  */
 IW_MUST_CHECK int iw_ddp_place(struct iw_ddp_stream *d, const struct iw_ddp *h,
 			       const uint8_t *payload, size_t len, uint8_t right, uint64_t now,
 			       struct iw_fault *why);
-/* The checks alone, for a caller that receives straight into the buffer: *where is the place, NULL for
- * a tagged segment of zero length and when the way in is shut. */
+/*
+ * Does only the checks of iw_ddp_place, for a caller that receives directly into the buffer.
+ * *where: where the payload belongs; NULL for a tagged segment of zero length, or after reception
+ * has stopped.
+ */
 IW_MUST_CHECK int iw_ddp_check(struct iw_ddp_stream *d, const struct iw_ddp *h, size_t len,
 			       uint8_t right, uint64_t now, uint8_t **where, struct iw_fault *why);
 
 /*
- * The segment with place seq in the sender's order (0, 1, 2, ... per stream) has been placed. LLPs
- * that keep order pass what iw_ddp_next_seq says. Early ones are kept; a seq seen before is ignored
- * (returns 0). IW_E_LIMIT: more than early_max ahead, IW_E_NOMEM: no room for early ones; then the
- * segment counts as not arrived and the stream goes on when it arrives again. IW_E_STATE: early_max
- * is 0 and a complete message waits for iw_ddp_deliver.
+ * Records that the segment with number seq has been placed. Numbers are 0, 1, 2, ... in the
+ * sender's order, for each stream. An LLP that keeps order passes iw_ddp_next_seq. Early segments
+ * are kept; a seq that has arrived before is ignored. IW_E_LIMIT: more than early_max ahead of the
+ * order; IW_E_NOMEM: no memory for an early segment. After these two the segment has not arrived,
+ * and the stream continues when it arrives again. IW_E_STATE: early_max is 0 and the caller has not
+ * called iw_ddp_deliver for a complete message.
  *
- * The rules of order are checked here when the segment's turn has come, or in iw_ddp_deliver for those
- * kept:
- *   - A message is whole before the next begins (5.3): RO_OPCODE or DDP_STAG for a tagged segment that
- *     does not belong to the message under way (another opcode; another STag; no tagged message),
- *     DDP_MSN for an untagged one. QN 2 alone may cut off what is under way: the Terminate (RFC 5040
- *     5.4) comes where its sender stood.
- *   - An untagged message has its queue's next MSN: DDP_MSN.
- *   - The segments of a message may come in any order (that MO and TO increase is a SHOULD, 5.3), but
- *     the L segment has the highest MO (4.1) and all together they make the message without a hole:
- *     DDP_MO, for tagged ones DDP_BOUNDS. Both are told with the L segment.
+ * The rules of order are checked when the segment is next in order: here, or in iw_ddp_deliver for
+ * early segments.
+ *   - A message ends before the next one begins (5.3). A tagged segment that does not belong to the
+ *     current message is RO_OPCODE (another opcode) or DDP_STAG (another STag, or the message is
+ *     untagged); an untagged one is DDP_MSN. Only QN 2 may interrupt a message: a Terminate can
+ *     follow any segment (RFC 5040 5.4).
+ *   - An untagged message has the next MSN of its queue: DDP_MSN.
+ *   - The segments of a message may be in any order (increasing MO and TO is a SHOULD, 5.3). But
+ *     the L segment has the highest MO (4.1), and together the segments cover the message without a
+ *     gap: DDP_MO, or DDP_BOUNDS for tagged ones. Both are reported with the L segment.
  */
 IW_MUST_CHECK int iw_ddp_arrive(struct iw_ddp_stream *d, uint64_t seq, const struct iw_ddp *h,
 				size_t len, struct iw_fault *why);
 /*
- * The segment is an untagged message by itself whose turn has come: if nothing is wrong with it, it is what
- * iw_ddp_deliver gives next behind its iw_ddp_arrive. Then iw_ddp_check can stand for iw_ddp_place, because its octets
- * may be delivered from where they are.
+ * True if the segment is a whole untagged message and the next in order. If it passes the checks,
+ * iw_ddp_deliver returns it right after iw_ddp_arrive. The caller may then deliver its octets from
+ * where they are, and call iw_ddp_check instead of iw_ddp_place.
  */
 bool iw_ddp_is_next(const struct iw_ddp_stream *d, uint64_t seq, const struct iw_ddp *h);
-/* The place of the first segment that has not arrived. */
+/* Returns the number of the first segment that has not arrived. */
 uint64_t iw_ddp_next_seq(const struct iw_ddp_stream *d);
-/* For an LLP that keeps order, before iw_ddp_place: version, QN and the rules of order, so that nothing
- * is placed of a segment that breaks them. */
+/*
+ * For an LLP that keeps order, before iw_ddp_place: checks version, QN and the rules of order, so
+ * that a segment that violates them is not placed. Errors as for iw_ddp_place and iw_ddp_arrive.
+ */
 IW_MUST_CHECK int iw_ddp_in_order(struct iw_ddp_stream *d, const struct iw_ddp *h, size_t len,
 				  struct iw_fault *why);
 
@@ -138,40 +161,50 @@ struct iw_ddp_msg {
 	bool tagged;
 	uint8_t rv, opcode;  /* RsvdULP, of the last segment */
 	uint32_t inval_stag; /* untagged: the other RsvdULP octets, of the last segment */
-	uint32_t stag;       /* tagged; as it stands in the header, unchecked, when len is 0 */
+	uint32_t stag;       /* tagged; if len is 0, that of the header, unchecked */
 	uint64_t to;         /* tagged: of the message's first octet */
 	uint64_t len;        /* octets of the message */
 	/*
-	 * tagged: a segment did not begin where the previous one (in the sender's order) ended, which RFC 5041 5.3 permits. Such
-	 * segments may overlap, and leave gaps in the len octets from to.
+	 * Tagged: a segment did not begin where the previous one in the sender's order ended, which
+	 * RFC 5041 5.3 permits. Such segments may overlap and leave gaps in the len octets from to.
 	 */
 	bool scattered;
 	uint32_t qn, msn; /* untagged */
-	void *base;       /* untagged: the buffer, now the poster's again */
+	void *base;       /* untagged: the buffer, which the caller owns again */
 	uint64_t cookie;
 	struct iw_ddp last; /* header of the last segment, for a Terminate */
 	size_t last_len;    /* its payload octets */
 };
-/* 1: *m is delivered (its Untagged Buffer is consumed); 0: none now; negative: an early segment broke
- * the rules of order, m->last and m->last_len are that segment's. */
+/*
+ * Delivers the next complete message. Returns 1: *m is the message, and its Untagged Buffer is
+ * consumed; 0: no message is complete; negative: an early segment violates the rules of order (see
+ * iw_ddp_arrive), and m->last and m->last_len are of that segment.
+ */
 IW_MUST_CHECK int iw_ddp_deliver(struct iw_ddp_stream *d, struct iw_ddp_msg *m,
 				 struct iw_fault *why);
 
 /* --- out --- */
-/* A message to be cut. */
+/* A message to be cut into segments. */
 struct iw_ddp_out {
-	/* template: tagged with STag and initial TO, or untagged with QN; rv and opcode set */
+	/*
+	 * The template: tagged with STag and initial TO, or untagged with QN; rv and opcode are
+	 * set.
+	 */
 	struct iw_ddp hdr;
 	uint32_t len;      /* octets of the whole message (below 2^32, RFC 5041 5.2) */
 	uint32_t done;     /* octets cut so far */
 	bool begun, ended; /* ended: the L segment has been cut */
 };
-/* Begins the message: gives it the stream's version and, when untagged, its MSN (1, 2, ... per QN,
- * modulo 2^32). Messages go out in the order of this call. */
+/*
+ * Begins a message: sets the stream's version and, if it is untagged, its MSN (1, 2, ... for each
+ * QN, modulo 2^32). Messages must be sent in the order of this call.
+ */
 void iw_ddp_out_begin(struct iw_ddp_stream *d, struct iw_ddp_out *o);
-/* The next segment: header into hdr (14 or 18 octets, the count is returned), *off and *len its
- * payload within the message. The segment is at most mulpdu octets, which must be more than the
- * header. Call until o->ended. */
+/*
+ * Cuts the next segment, of at most mulpdu octets, which must exceed the header. Writes its header
+ * to hdr and returns the header's length, 14 or 18 octets. *off and *len: the part of the message
+ * that is its payload, octets. Call it until o->ended.
+ */
 size_t iw_ddp_cut(struct iw_ddp_out *o, size_t mulpdu, uint8_t hdr[static IW_DDP_HDR_MAX],
 		  uint32_t *off, uint32_t *len);
 

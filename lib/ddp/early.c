@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Segments that arrived out of order, found by their number. Memory grows with the number of segments held, not with
+ * Early segments, found by their number. Memory grows with the number of segments held, not with
  * the distance of the farthest one, which a peer can make large with a single segment.
  *
- * A hash table with chains, in which a number's low bits choose the chain. All numbers lie within a window of W, so a chain
- * of a table of N entries has at most W / N of them, whatever numbers the peer chooses.
+ * A hash table with chains. The low bits of a number select the chain. All numbers are within a
+ * window of W, so a chain of a table of N entries has at most W / N of them, whatever numbers the
+ * peer chooses.
  */
 #include "ddp/internal.h"
 
@@ -12,7 +13,7 @@
 
 #include "util/num.h"
 
-#define FIRST 16u /* entries of the first table, which is not freed when empty */
+#define FIRST 16u /* entries of the first table, which stays allocated when it is empty */
 
 static size_t table_size(uint32_t n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the files of this room share: the stream, its queues and what it knows about order. */
+/* Shared by the files of lib/ddp: the stream, its queues and the order of its segments. */
 #ifndef IW_DDP_INTERNAL_H
 #define IW_DDP_INTERNAL_H
 
@@ -12,21 +12,21 @@ struct untagged_buf {
 };
 
 /*
- * The Untagged Buffers of one QN: a ring of those posted and not yet delivered. The oldest one serves
- * MSN first, the next first + 1, and so on modulo 2^32. So "is there a buffer for this MSN" is one
- * subtraction and one comparison, at the wrap as anywhere else.
+ * The Untagged Buffers of one QN: a ring of those posted and not yet delivered. The oldest one
+ * serves MSN first, the next one first + 1, and so on modulo 2^32. So one subtraction and one
+ * comparison find out whether an MSN has a buffer, also where MSNs wrap.
  */
 struct queue {
-	struct untagged_buf *ring; /* size of them, a power of two; NULL when the QN is not valid */
+	struct untagged_buf *ring; /* size places, a power of two; NULL if the QN is not valid */
 	uint32_t size;
 	uint32_t depth;    /* most buffers at once */
-	uint32_t head;     /* where in the ring the oldest is */
+	uint32_t head;     /* place of the oldest buffer */
 	uint32_t posted;   /* buffers in the ring */
 	uint32_t first;    /* MSN of the oldest, and of the next message to be delivered */
 	uint32_t next_out; /* MSN of the next message sent */
 };
 
-/* How far MSN is ahead of the next one to be delivered; those delivered before are far ahead. */
+/* How far the MSN is ahead of the next one to be delivered. Delivered MSNs are far ahead. */
 static inline uint32_t queue_ahead(const struct queue *q, uint32_t msn)
 {
 	return msn - q->first;
@@ -37,10 +37,10 @@ static inline struct untagged_buf *queue_buf(const struct queue *q, uint32_t ahe
 	return &q->ring[(q->head + ahead) & (q->size - 1)];
 }
 
-/* Takes the oldest buffer out; the next one, posted or not, serves the next MSN. */
+/* Removes the oldest buffer. The next one, posted or not, serves the next MSN. */
 struct untagged_buf iw_ddp_take_buf(struct queue *q);
 
-/* A segment that came ahead of its turn: the octets of its header say it most compactly. */
+/* An early segment. The encoded header is the most compact form. */
 struct early {
 	uint32_t seq; /* the low 32 bits of its number, which are unique within early_max */
 	uint32_t next;
@@ -50,22 +50,21 @@ struct early {
 
 /* early.c: all early segments. */
 struct early_set {
-	/* size entries, then size chain heads; NULL: not needed yet */
+	/* size entries, then size chain heads; NULL until the first early segment */
 	struct early *entry;
 	uint32_t size; /* 0, or a power of two */
 	uint32_t held;
-	uint32_t spare; /* entries that are free, as a chain */
+	uint32_t spare; /* chain of the free entries */
 };
-/* NULL: that segment is not held. */
+/* Returns NULL if the segment is not held. */
 struct early *iw_ddp_early_find(const struct early_set *s, uint64_t seq);
-/* An entry for a segment that is not held; hdr and len are the caller's to fill. NULL: no memory. */
+/* Adds a segment that is not held. The caller fills in hdr and len. NULL: no memory. */
 struct early *iw_ddp_early_add(struct early_set *s, const struct iw_mem *mem, uint64_t seq);
-/* The segment is held. */
+/* Removes a segment that is held. */
 void iw_ddp_early_remove(struct early_set *s, const struct iw_mem *mem, uint64_t seq);
 void iw_ddp_early_free(struct early_set *s, const struct iw_mem *mem);
 
-/* The message under way, as far as the sender's order is known: between its first and its L
- * segment. */
+/* The current message in the sender's order, between its first and its L segment. */
 struct under_way {
 	bool open;
 	bool tagged;
@@ -73,32 +72,32 @@ struct under_way {
 	uint32_t stag;   /* tagged: of the segments with payload so far */
 	uint32_t qn;     /* untagged; its MSN is the queue's first */
 	uint64_t octets; /* payload so far */
-	uint64_t low;    /* lowest TO of payload; untagged messages begin at 0 */
-	uint64_t high;   /* the end of the highest payload: TO or MO + length */
+	uint64_t low;    /* lowest TO of payload; 0 for untagged messages */
+	uint64_t high;   /* highest end of payload: TO or MO + length */
 	bool scattered;  /* tagged: a payload did not begin where the previous one ended */
 };
 
 struct iw_ddp_stream {
 	struct iw_ddp_cfg cfg;
-	bool failed; /* the way in is shut */
+	bool failed; /* reception has stopped */
 	struct queue queues[IW_DDP_QUEUES];
 
-	uint64_t next_seq; /* place in the sender's order of the first segment not looked at */
+	uint64_t next_seq; /* number of the first segment in the sender's order not yet taken */
 	struct under_way msg;
-	bool complete; /* a message waits for iw_ddp_deliver: last is its L segment, msg the rest */
+	bool complete; /* iw_ddp_deliver has a message to return: msg, with the L segment last */
 	struct iw_ddp last;
 	size_t last_len;
 
 	struct early_set early;
 };
 
-/* NULL when the stream has no such queue. */
+/* Returns NULL if the stream has no such queue. */
 static inline struct queue *queue_of(struct iw_ddp_stream *d, uint32_t qn)
 {
 	return qn < IW_DDP_QUEUES && d->queues[qn].depth > 0 ? &d->queues[qn] : NULL;
 }
 
-/* The smallest power of two that is n or more; n is at most 2^31. */
+/* The smallest power of two that is at least n; n is at most 2^31. */
 static inline uint32_t power_of_two(uint32_t n)
 {
 	uint32_t p = 1;
@@ -108,8 +107,10 @@ static inline uint32_t power_of_two(uint32_t n)
 	return p;
 }
 
-/* The checks that need no order: in iw_ddp_check and, for LLPs that keep order, before those of
- * order. */
+/*
+ * Checks that do not depend on order: used by iw_ddp_check and, for LLPs that keep order, before
+ * the rules of order.
+ */
 int iw_ddp_check_version(const struct iw_ddp_stream *d, const struct iw_ddp *h,
 			 struct iw_fault *why);
 int iw_ddp_fault_qn(const struct iw_ddp_stream *d, const struct iw_ddp *h, struct iw_fault *why);

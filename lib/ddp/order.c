@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Arrival in the sender's order, the segments that came early, and delivery (RFC 5041 4.1, 5.3,
- * 5.4). */
+/* Arrival in the sender's order, early segments, and delivery (RFC 5041 4.1, 5.3, 5.4). */
 #include "ddp/ddp.h"
 
 #include <assert.h>
@@ -9,12 +8,12 @@
 #include "util/num.h"
 #include "util/text.h"
 
-/* --- the rules of order -------------------------------------------------------------------- */
+/* --- the rules of order ----------------------------------------------------------------------- */
 
 /*
- * The message under way in which h has its place; NULL: h begins one. QN 2 carries the Terminate, the
- * last message of its sender (RFC 5040 5.4), which may cut off the one that it was in: a Read Response
- * whose source was revoked.
+ * Returns the current message if h belongs to it; NULL: h begins a message. QN 2 carries the
+ * Terminate, the last message of its sender (RFC 5040 5.4). It may interrupt the current message,
+ * for example a Read Response whose source was revoked.
  */
 static const struct under_way *message_of(const struct iw_ddp_stream *d, const struct iw_ddp *h)
 {
@@ -43,8 +42,7 @@ static int check_untagged(struct iw_ddp_stream *d, const struct iw_ddp *h, struc
 	if (h->msn != q->first)
 		return iw_fail(why, IW_E_DDP_MSN, "ddp: QN %u MSN %u: expected %u", h->qn, h->msn,
 			       q->first);
-	/* RFC 5041 4.1: the L segment carries the highest MO; 5.2: all data of the message is
-	 * sent. */
+	/* RFC 5041 4.1: the L segment has the highest MO; 5.2: all data of the message is sent. */
 	if (h->last && (h->mo < high || h->mo != octets))
 		return iw_fail(
 			why, IW_E_DDP_MO,
@@ -60,7 +58,7 @@ static int check_tagged(const struct iw_ddp_stream *d, const struct iw_ddp *h, s
 	uint64_t low, high, octets;
 
 	if (!m)
-		/* any TO will do for the first, and what is its own L segment has no hole */
+		/* The first segment may have any TO, and a single segment has no gap. */
 		return 0;
 	if (!m->tagged)
 		return iw_fail(why, IW_E_DDP_STAG,
@@ -109,7 +107,7 @@ static void add_to_message(struct iw_ddp_stream *d, const struct iw_ddp *h, size
 		};
 	if (len == 0)
 		return;
-	/* STag and TO of segments without payload mean nothing (RFC 5041 5.2). */
+	/* RFC 5041 5.2: STag and TO of segments without payload are ignored. */
 	m->stag = h->stag;
 	m->scattered = m->scattered || (h->tagged && m->octets > 0 && at != m->high);
 	m->low = IW_MIN(m->low, at);
@@ -117,7 +115,7 @@ static void add_to_message(struct iw_ddp_stream *d, const struct iw_ddp *h, size
 	m->octets += len;
 }
 
-/* The turn of this segment has come. */
+/* The segment is the next in order. */
 static int take(struct iw_ddp_stream *d, const struct iw_ddp *h, size_t len, struct iw_fault *why)
 {
 	int ret = check_rules(d, h, len, why);
@@ -153,8 +151,7 @@ int iw_ddp_in_order(struct iw_ddp_stream *d, const struct iw_ddp *h, size_t len,
 	return ret;
 }
 
-/* --- segments that came early
- * --------------------------------------------------------------------- */
+/* --- early segments --------------------------------------------------------------------------- */
 
 static bool is_kept(const struct iw_ddp_stream *d, uint64_t seq)
 {
@@ -168,8 +165,10 @@ static int keep(struct iw_ddp_stream *d, uint64_t seq, const struct iw_ddp *h, s
 	struct early *e;
 	int written;
 
-	/* One that could not be kept at all: only a message that the caller left lying makes it
-	 * early. */
+	/*
+	 * Early segments are not kept, and this one is early only because of an undelivered
+	 * message.
+	 */
 	if (ahead == 0 && d->cfg.early_max == 0)
 		return iw_fail(why, IW_E_STATE, "ddp: a complete message is not delivered yet");
 	if (ahead > d->cfg.early_max)
@@ -209,8 +208,7 @@ uint64_t iw_ddp_next_seq(const struct iw_ddp_stream *d)
 	return d->next_seq;
 }
 
-/* --- delivery
- * ------------------------------------------------------------------------------------- */
+/* --- delivery --------------------------------------------------------------------------------- */
 
 static void hand_over(struct iw_ddp_stream *d, struct iw_ddp_msg *m)
 {

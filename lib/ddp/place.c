@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The checks of RFC 5041 7.1, all before the first octet moves, and placement. */
+/* Placement, after all checks of RFC 5041 7.1. */
 #include "ddp/ddp.h"
 
 #include <string.h>
@@ -61,10 +61,10 @@ int iw_ddp_fault_qn(const struct iw_ddp_stream *d, const struct iw_ddp *h, struc
 }
 
 /*
- * No buffer for the MSN. RFC 5041 7.1 has two checks that catch it: 2, "QN and MSN have an associated
- * buffer", and 5, "the MSN falls in the range of the buffers available". We say 2 (no buffer) where a
- * buffer may yet be posted, so where the sink's ULP was too slow or the peer went over its credits,
- * and 5 (range) for an MSN that no buffer can be posted for now: the peer's numbers are wrong.
+ * The MSN has no buffer. Two checks of RFC 5041 7.1 detect this: 2, "QN and MSN have an associated
+ * buffer", and 5, "the MSN falls in the range of the buffers available". We report 2 (no buffer) if
+ * a buffer may still be posted for the MSN: our ULP was too slow, or the peer exceeded its credits.
+ * We report 5 (range) if none can be posted now: the peer's MSN is wrong.
  */
 static int fault_msn(const struct queue *q, const struct iw_ddp *h, struct iw_fault *why)
 {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The STag table: an STag's high bits are its slot, and the STags are drawn so that no two share
- * one. */
+/* The STag table: the high bits of an STag are its slot. No two STags have the same slot. */
 #include "ddp/stag.h"
 
 #include <assert.h>
@@ -10,29 +9,28 @@
 #include "util/text.h"
 
 #define STAG_BITS  32
-#define FIRST_BITS 4 /* 16 slots, 8 registrations: a table that is hardly used holds 1 KiB */
+#define FIRST_BITS 4 /* 16 slots, 8 registrations: a small table needs 1 KiB */
 #define CACHE_LINE 64
 #define BATCH      256  /* STags fetched from the random source at once: 1 KiB, one system call */
-#define TRIES      1024 /* each finds a free slot with a chance of at least one half */
+#define TRIES      1024 /* each finds a free slot with a probability of at least one half */
 
-/* Every way to hurt someone with an STag begins with the check's look-up: it is one line, no
- * chain. */
+/* Every attack with an STag begins with a look-up, so that is one cache line, without a chain. */
 _Static_assert(sizeof(void *) != 8 || sizeof(struct iw_region) == CACHE_LINE,
 	       "a registration is one cache line");
 _Static_assert(IW_STAG_MAX <= 1u << (STAG_BITS - 2), "slots leave an STag some bits of its own");
 
 struct iw_stag_table {
 	struct iw_region *slots; /* 2^bits of them, at a cache line's boundary inside raw */
-	unsigned shift;          /* STAG_BITS - bits: what turns an STag into its slot */
+	unsigned shift;          /* STAG_BITS - bits: an STag shifted by it is its slot */
 	unsigned bits;
 	size_t count;
 	void *raw;
 	const struct iw_mem *mem;
 	int (*random)(void *ctx, void *buf, size_t len);
 	void *random_ctx;
-	uint32_t drawn[BATCH]; /* the last `left` of them are still to be used */
+	uint32_t drawn[BATCH]; /* random values; the first `left` of them are unused */
 	size_t left;
-	void (*told)(void *ctx, uint32_t stag, const struct iw_region *r); /* NULL: nobody */
+	void (*told)(void *ctx, uint32_t stag, const struct iw_region *r); /* may be NULL */
 	void *told_ctx;
 };
 
@@ -41,7 +39,7 @@ static size_t slots_of(unsigned bits)
 	return (size_t)1 << bits;
 }
 
-/* Octets to allocate for the slots: two more of them give room for the alignment. */
+/* Slots to allocate: two more than needed, for the alignment. */
 static size_t raw_count(unsigned bits)
 {
 	return slots_of(bits) + 2;
@@ -121,12 +119,11 @@ struct iw_region *iw_stag_each(struct iw_stag_table *t, size_t *pos)
 	return NULL;
 }
 
-/* --- registration
- * --------------------------------------------------------------------------------- */
+/* --- registration ----------------------------------------------------------------------------- */
 
 /*
- * Twice the slots. One more bit of the STag chooses the slot, so what shared none before shares none
- * now; the STags that free slots remember move along.
+ * Doubles the slots. One more bit of the STag selects the slot, so STags with different slots still
+ * have different ones. The STags that free slots remember are moved too.
  */
 static int grow(struct iw_stag_table *t)
 {
@@ -160,13 +157,14 @@ static int random_u32(struct iw_stag_table *t, uint32_t *v)
 	}
 	t->left--;
 	*v = t->drawn[t->left];
-	t->drawn[t->left] = 0; /* kept in one place only: the slot */
+	t->drawn[t->left] = 0; /* an STag is stored only in its slot */
 	return 0;
 }
 
 /*
- * An STag whose slot is free. RFC 5042 6.1.1: hard to predict, so nothing but the random source chooses
- * it; reused as slowly as possible, so the one that stood in the slot before is not taken.
+ * Draws an STag whose slot is free. RFC 5042 6.1.1: STags must be hard to predict, so only the
+ * random source selects them; and they must not be reused soon, so the last STag of the slot is
+ * rejected.
  */
 static int draw(struct iw_stag_table *t, uint32_t *stag, struct iw_fault *why)
 {
@@ -242,7 +240,7 @@ int iw_stag_add(struct iw_stag_table *t, const struct iw_region *r, uint32_t *st
 	return 0;
 }
 
-/* The slot forgets all but the STag, which is not drawn again before another has stood here. */
+/* The slot keeps the STag, which is not drawn again before another one has used the slot. */
 static void revoke(struct iw_stag_table *t, struct iw_region *r)
 {
 	*r = (struct iw_region){ .stag = r->stag };
@@ -261,8 +259,7 @@ int iw_stag_del(struct iw_stag_table *t, uint32_t stag)
 	return 0;
 }
 
-/* --- use
- * ------------------------------------------------------------------------------------------ */
+/* --- use -------------------------------------------------------------------------------------- */
 
 enum iw_stag_verdict iw_stag_check(struct iw_stag_table *t, uint32_t stag,
 				   const struct iw_stag_use *u, uint8_t **where)
@@ -278,7 +275,7 @@ enum iw_stag_verdict iw_stag_check(struct iw_stag_table *t, uint32_t stag,
 		return IW_STAG_RIGHTS;
 	if (iw_add_wraps(u->to, u->len, &end))
 		return IW_STAG_WRAP;
-	/* iw_stag_add has made sure that to + len does not wrap. */
+	/* iw_stag_add has checked that to + len does not wrap. */
 	if (u->to < r->to || end > r->to + r->len)
 		return IW_STAG_BOUNDS;
 	*where = r->base ? r->base + (size_t)(u->to - r->to) : NULL;
@@ -360,14 +357,13 @@ void iw_stag_covered(struct iw_stag_table *t, uint32_t stag, uint64_t to, uint64
 	if (!r || iw_likely(!r->tallied))
 		return;
 	tally = r->owner;
-	/* The STag may belong to a new registration by now, where nothing was placed. */
+	/* The STag may belong to a new registration by now, in which the Write was not placed. */
 	if (to < r->to || len > r->len || to - r->to > r->len - len || to - r->to > tally->covered)
 		return;
 	tally->covered = IW_MAX(tally->covered, to - r->to + len);
 }
 
-/* --- what to say
- * ---------------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 static void put_rights(struct iw_text *t, uint8_t rights)
 {
@@ -390,7 +386,7 @@ static void put_rights(struct iw_text *t, uint8_t rights)
 	}
 }
 
-/* What was expected of the use that got the verdict. */
+/* Writes why the use got the verdict. */
 static void put_reason(struct iw_text *t, const struct iw_region *r, enum iw_stag_verdict v,
 		       const struct iw_stag_use *u)
 {

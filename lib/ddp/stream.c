@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A DDP stream: made, failed, freed. */
+/* Creates and frees a DDP stream. */
 #include "ddp/ddp.h"
 
 #include "ddp/internal.h"
 #include "util/text.h"
 
-#define DV_MAX 1 /* RFC 5041 4.1: 1; the RDMA Consortium's version 1.0: 0 */
+#define DV_MAX 1 /* 1: RFC 5041 4.1; 0: version 1.0 of the RDMA Consortium */
 
 static int check_cfg(const struct iw_ddp_cfg *cfg, struct iw_fault *why)
 {
