@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Posting and completing: every operation completes exactly once, in the order of posting, with
- * success or an error. */
+/*
+ * Posts and completions. Each operation completes exactly once, in the order of posting, with
+ * success or an error.
+ */
 #include "rdmap/rdmap.h"
 
 #include <string.h>
@@ -18,10 +20,10 @@ static bool total_length(const struct iw_op *op, uint32_t *len)
 		sum += op->sge[i].len;
 	}
 	*len = (uint32_t)sum;
-	return sum <= UINT32_MAX; /* RFC 5041 5.2: a message is below 2^32 octets */
+	return sum <= UINT32_MAX; /* RFC 5041 5.2: a message has less than 2^32 octets */
 }
 
-/* The sink must be ours to read into, so that the Response cannot fail for a reason known now. */
+/* Checks the sink now, so that the Response cannot fail for a reason that is known already. */
 static bool sink_usable(struct iw_rdmap *r, const struct iw_op *op, uint64_t now)
 {
 	struct iw_stag_use use = {
@@ -40,10 +42,10 @@ static bool sink_usable(struct iw_rdmap *r, const struct iw_op *op, uint64_t now
 static int check_read(struct iw_rdmap *r, const struct iw_op *op, uint64_t now)
 {
 	if (r->rx_shut)
-		return IW_E_STATE; /* its Response cannot come */
+		return IW_E_STATE; /* no Response can arrive */
 	if (r->params.ord == 0)
-		return IW_E_LIMIT; /* it would wait for ever */
-	/* RFC 5040 5.2.1: nothing is said about the sink of a Read of no octets. */
+		return IW_E_LIMIT; /* it could never begin */
+	/* RFC 5040 5.2.1: the sink of a zero-length Read is not checked. */
 	return op->len > 0 && !sink_usable(r, op, now) ? IW_E_INVAL : 0;
 }
 
@@ -106,7 +108,7 @@ static bool succeeded(const struct sq_slot *s)
 	return s->taken && (s->op.kind != IW_OPK_READ || s->answered);
 }
 
-/* A batch may refer to the octets of what was begun and not yet taken. */
+/* While held, the LLP may refer to the octets of operations that have begun and are not taken. */
 static bool may_fail(const struct iw_rdmap *r, const struct sq_slot *s)
 {
 	return r->flushing && !(r->held && s->out.begun && !s->taken);
@@ -166,7 +168,7 @@ void iw_rdmap_start_flush(struct iw_rdmap *r, int err)
 		return;
 	r->flushing = true;
 	r->flush_err = err;
-	/* Reads are not answered any more, neither ours nor the peer's. */
+	/* No Read of either side will be answered. */
 	r->outr_head = r->outr_tail;
 	iw_rdmap_release_sources(r);
 }
@@ -197,8 +199,10 @@ void iw_rdmap_sent(struct iw_rdmap *r, uint64_t pos, uint64_t done)
 	while (r->in_head != r->in_unsent) {
 		if (in_at(r, r->in_head)->end_pos > pos)
 			break;
-		/* RFC 5040 5.2.2: the slot is free again, since the peer may use it as soon as it
-		 * sees the Response's end. */
+		/*
+		 * RFC 5040 5.2.2: the slot must be free, since the peer may use it as soon as it
+		 * has received the end of the Response.
+		 */
 		iw_rdmap_post_rreq_buffer(r, r->in_head + r->params.ird);
 		r->in_head++;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The life of an RDMAP stream: construction, start, orderly end; its state machine. */
+/* An RDMAP stream: creation, start, graceful close, and its states. */
 #include "rdmap/rdmap.h"
 
 #include <assert.h>
@@ -7,13 +7,12 @@
 
 #include "rdmap/internal.h"
 
-/* Far below 2^32, where the numbers of slots wrap: differences of two of them are lengths. */
+/* Far below 2^32, where slot numbers wrap: the difference of two numbers is a length. */
 #define DEPTH_MAX (1u << 20)
 
 #define TO(s) (1u << IW_RDMAP_##s)
 
-/* RFC 5040 6: from full operation a stream ends gracefully, by a Terminate of either side, or with
- * its LLP. */
+/* RFC 5040 6: full operation ends gracefully, by a Terminate of either side, or with the LLP. */
 /* clang-format off */
 static const unsigned next_states[] = {
 	[IW_RDMAP_IDLE]        = TO(RTS) | TO(TERMINATING) | TO(CLOSED),
@@ -42,7 +41,7 @@ static uint32_t pow2_at_least(uint32_t n)
 	return p;
 }
 
-/* A buffer of this room's for a queue that is known to have room for it. */
+/* Posts a buffer of the stream itself. The queue is known to have room. */
 static void post_own(struct iw_rdmap *r, uint32_t qn, void *buf, uint32_t len, uint64_t cookie)
 {
 	int err = iw_ddp_post(r->ddp, qn, buf, len, cookie);
@@ -79,8 +78,10 @@ int iw_rdmap_new(struct iw_rdmap **out, const struct iw_rdmap_cfg *cfg, struct i
 		.pd = cfg->pd,
 		.stream = cfg->stream,
 		.early_max = cfg->early_max,
-		/* QN 1 gets its depth with IRD. It is valid from the beginning: a Read Request
-		 * that finds no buffer is "no buffer", not "invalid QN". */
+		/*
+		 * IRD sets the depth of QN 1. It is valid from the beginning, so that a Read
+		 * Request without a buffer is "no buffer" and not "invalid QN".
+		 */
 		.queue_depth = { [IW_QN_SEND] = cfg->rq_depth, [IW_QN_RREQ] = 1, [IW_QN_TERM] = 1 },
 	};
 	struct iw_rdmap *r;
@@ -162,8 +163,10 @@ const struct iw_fault *iw_rdmap_fault(const struct iw_rdmap *r)
 	return r->fault.err != 0 ? &r->fault : NULL;
 }
 
-/* The initiator's first frame (RFC 6581 9.2), or a nudge. STag 1 rather than 0: some RNICs drop STag
- * 0 even at length zero. */
+/*
+ * Queues the initiator's first frame (RFC 6581 9.2), or a nudge. The STag is 1, because some RNICs
+ * drop segments with STag 0 even if they are empty.
+ */
 static void prepare_rtr(struct iw_rdmap *r, uint8_t form)
 {
 	struct iw_ddp *h = &r->rtr.hdr;

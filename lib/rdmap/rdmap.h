@@ -2,17 +2,17 @@
 /*
  * RDMAP: operations, their order and their completions (RFC 5040).
  *
- * Job: Send (with Invalidate, with Solicited Event), RDMA Write, RDMA Read, Terminate, over one DDP
- * stream; the send queue and receive queue of a queue pair; the queues of inbound and outbound
- * Reads (IRD, ORD); completion exactly once and in order.
- * Neighbours: lib/conn feeds it checked ULPDUs and pulls segments; lib/ddp places and delivers. It
- * does not know MPA from SCTP.
- * Threads: none, no locks; belongs to one thread at a time.
+ * Job: Send (with Invalidate, with Solicited Event), RDMA Write, RDMA Read and Terminate over one
+ * DDP stream. It has the send queue and receive queue of a queue pair, and the queues of inbound
+ * and outbound Reads (IRD, ORD). Each operation completes exactly once, in order.
+ * Neighbours: lib/conn passes checked ULPDUs and pulls segments. lib/ddp places and delivers. The
+ * room is the same over MPA and SCTP.
+ * Threads: no threads, no locks. A stream belongs to one thread at a time.
  *
  *     ULP:  iw_rdmap_post(), iw_rdmap_post_recv(); iw_rdmap_next_completion() until it is false
  *     in:   iw_rdmap_receive() a ULPDU
  *     out:  iw_rdmap_pull() a segment, iw_rdmap_pulled() where it ends in the LLP's stream,
- *           iw_rdmap_sent() how far the LLP has come
+ *           iw_rdmap_sent() how much the LLP has taken
  */
 #ifndef IW_RDMAP_RDMAP_H
 #define IW_RDMAP_RDMAP_H
@@ -34,20 +34,20 @@
 struct iw_rdmap;
 
 struct iw_rdmap_cfg {
-	const struct iw_mem *mem; /* borrowed for life, as is stags */
+	const struct iw_mem *mem; /* borrowed for the life of the stream, as is stags */
 	struct iw_stag_table *stags;
-	uint32_t pd, stream;         /* stream: this queue pair's own number, never 0 */
+	uint32_t pd, stream;         /* stream: the queue pair's own number, never 0 */
 	uint32_t sq_depth, rq_depth; /* 1..2^20 */
 	uint32_t early_max;          /* see struct iw_ddp_cfg */
-	bool loans;                  /* Sends are left where they came, where that is offered */
+	bool loans;                  /* leave received Sends in the LLP's memory if it lends it */
 };
 
 enum iw_op_kind { IW_OPK_SEND, IW_OPK_WRITE, IW_OPK_READ, IW_OPK_RECV };
 enum iw_op_flag {
 	IW_OPF_SOLICITED = 1,  /* SEND: with Solicited Event */
 	IW_OPF_INVALIDATE = 2, /* SEND: with Invalidate of inval_stag */
-	IW_OPF_FENCE = 4,      /* begins when all RDMA Reads before it have been answered */
-	IW_OPF_QUIET = 8,      /* no completion when it succeeds */
+	IW_OPF_FENCE = 4,      /* begins when all earlier RDMA Reads are complete */
+	IW_OPF_QUIET = 8,      /* unsignaled: no completion if it succeeds */
 };
 
 /* A posted operation of the send queue. */
@@ -57,7 +57,7 @@ struct iw_op {
 	unsigned flags;
 	struct iw_vec sge[IW_RDMAP_SGE_MAX]; /* SEND, WRITE: kept until the completion */
 	size_t nsge;
-	uint32_t len; /* READ: octets asked for; SEND, WRITE: set by post */
+	uint32_t len; /* READ: octets to read; SEND, WRITE: set by iw_rdmap_post */
 	uint32_t inval_stag;
 	uint32_t remote_stag; /* WRITE: sink; READ: source */
 	uint64_t remote_to;
@@ -69,146 +69,198 @@ struct iw_completion {
 	uint64_t cookie;
 	enum iw_op_kind kind;
 	int status;      /* 0 or a negative enum iw_err */
-	uint32_t len;    /* RECV, READ */
-	uint32_t octets; /* the length of the message, of a SEND and WRITE too */
+	uint32_t len;    /* RECV, READ: octets received; 0 after an error */
+	uint32_t octets; /* length of the message, for SEND and WRITE too */
 	bool solicited, invalidated;
 	uint32_t inval_stag;
-	/* RECV: above 0: the octets lie there, and not in the buffer that was posted */
+	/* RECV: if loan is above 0, the octets are at data instead of in the posted buffer. */
 	uint64_t loan;
 	const void *data;
 };
 
-/* One segment to be sent: a header and the slices of memory behind it. */
+/* A segment to send: its header, and the slices of memory with its payload. */
 struct iw_segment {
 	uint8_t hdr[IW_DDP_UNTAGGED_LEN + IW_RDMAP_TERM_MAX];
-	size_t hdr_len; /* DDP header, and RDMAP header if there is one */
+	size_t hdr_len; /* of the DDP header and the RDMAP header, if it has one */
 	struct iw_vec payload[IW_RDMAP_SGE_MAX];
 	size_t npayload;
 	size_t payload_len;
-	bool copy; /* the memory may change or be revoked: copy it with its CRC before it is sent */
+	bool copy; /* the memory may change or be revoked: copy it and compute its CRC now */
 };
 
 enum iw_rdmap_state {
-	IW_RDMAP_IDLE,        /* no connection yet: receives may be posted */
-	IW_RDMAP_RTS,         /* full operation */
-	IW_RDMAP_CLOSING,     /* the ULP asked for a graceful end: what is posted still goes out */
-	IW_RDMAP_TERMINATING, /* a fault of ours: its Terminate, if it has one, is the last thing
-				 sent; everything incoming is dropped */
-	IW_RDMAP_TERMINATED,  /* the peer's Terminate was delivered: nothing more is sent */
-	IW_RDMAP_CLOSED,      /* flushed: nothing moves any more */
+	IW_RDMAP_IDLE,    /* no connection yet: receives may be posted */
+	IW_RDMAP_RTS,     /* full operation */
+	IW_RDMAP_CLOSING, /* graceful close by the ULP: posted operations are still sent */
+	/*
+	 * Local fault: its Terminate, if it has one, is sent last; received segments are dropped.
+	 */
+	IW_RDMAP_TERMINATING,
+	IW_RDMAP_TERMINATED, /* the peer's Terminate was delivered: nothing more is sent */
+	IW_RDMAP_CLOSED,     /* flushed: nothing is sent or received */
 };
 
-/* IW_E_INVAL: a depth is impossible, or the stream is 0; IW_E_NOMEM. */
+/*
+ * Creates a stream. cfg is copied. IW_E_INVAL: a depth is out of range, or the stream number is 0;
+ * IW_E_NOMEM.
+ */
 IW_MUST_CHECK int iw_rdmap_new(struct iw_rdmap **out, const struct iw_rdmap_cfg *cfg,
 			       struct iw_fault *why);
-/* r may be NULL. Whatever has not completed is forgotten, and its memory its owner's again. */
+/*
+ * Frees the stream. Operations that have not completed are forgotten: the caller owns their memory
+ * again. r may be NULL.
+ */
 void iw_rdmap_free(struct iw_rdmap *r);
 enum iw_rdmap_state iw_rdmap_state(const struct iw_rdmap *r);
 uint32_t iw_rdmap_stream(const struct iw_rdmap *r);
 uint32_t iw_rdmap_pd(const struct iw_rdmap *r);
 
-/* What start-up agreed. */
+/* The agreement of start-up. */
 struct iw_rdmap_params {
 	bool initiator;
 	uint8_t dv; /* DDP and RDMAP version of every segment */
 	uint16_t ird, ord;
-	/* Initiator: the form that it sends first; responder: the set of which one must come first.
-	 * 0: none. The RTR is supplied and swallowed here, the ULP never sees it. */
+	/*
+	 * Initiator: the form of RTR that it sends first. Responder: the set of forms, one of which
+	 * must arrive first. 0: no RTR. The ULP never sees the RTR.
+	 */
 	uint8_t rtr;
 };
-/* Begins full operation; once, in state IDLE. IW_E_NOMEM: of what follows only iw_rdmap_fail with
- * its Terminate, iw_rdmap_flush and iw_rdmap_free are possible. */
+/*
+ * Begins full operation. Call it once, in state IDLE. IW_E_NOMEM: only iw_rdmap_fail with its
+ * Terminate, iw_rdmap_flush and iw_rdmap_free are then possible.
+ */
 IW_MUST_CHECK int iw_rdmap_start(struct iw_rdmap *r, const struct iw_rdmap_params *p,
 				 struct iw_fault *why);
 
 /* --- the ULP ---------------------------------------------------------------------------------- */
 
 /*
- * Queues an operation (op is copied, its octets are kept). IW_E_STATE: not in full operation, or a
- * Read when the peer has shut its sending side; IW_E_FULL: sq_depth operations have not completed;
- * IW_E_LIMIT: a Read, and ORD is 0; IW_E_INVAL: too many pieces, 2^32 octets or more, a sink
- * without the right to take the Response.
+ * Queues an operation. op is copied; the octets that it refers to are kept until the completion.
+ * IW_E_STATE: not in full operation, or a Read after the peer has closed its sending side;
+ * IW_E_FULL: sq_depth operations have not completed; IW_E_LIMIT: a Read, and ORD is 0; IW_E_INVAL:
+ * a kind other than SEND, WRITE and READ, too many slices, 2^32 octets or more, or a sink that does
+ * not permit the Read Response.
  */
 IW_MUST_CHECK int iw_rdmap_post(struct iw_rdmap *r, const struct iw_op *op, uint64_t now);
-/* Posts a buffer (kept until its completion) for one Send. IW_E_STATE: the stream has ended;
- * IW_E_FULL: rq_depth receives have not completed; IW_E_INVAL: addr is NULL, cap is not 0. */
+/*
+ * Posts a buffer of cap octets for one Send; addr is kept until the completion. IW_E_STATE: the
+ * stream has ended; IW_E_FULL: rq_depth receives have not completed; IW_E_INVAL: addr is NULL and
+ * cap is not 0.
+ */
 IW_MUST_CHECK int iw_rdmap_post_recv(struct iw_rdmap *r, uint64_t cookie, void *addr, uint32_t cap);
-/* True with the next completion: those of the send queue in the order of posting (RFC 5040 5.5,
- * rule 15), those of the receive queue in the order of delivery. */
+/*
+ * Returns the next completion: of the send queue in the order of posting (RFC 5040 5.5, rule 15),
+ * of the receive queue in the order of delivery. False: there are no further completions.
+ */
 bool iw_rdmap_next_completion(struct iw_rdmap *r, struct iw_completion *out);
-/* Graceful: refuses further posts; iw_rdmap_drained tells when the LLP may be shut down. */
+/*
+ * Begins a graceful close: iw_rdmap_post refuses further operations. The LLP may be shut down when
+ * iw_rdmap_drained returns true.
+ */
 void iw_rdmap_close(struct iw_rdmap *r);
-/* Nothing left to send or to wait for: the LLP has taken every operation, every Read was answered,
- * ours and the peer's, and the RTR has come. */
+/*
+ * True if nothing is left to send or to wait for: the LLP has taken every operation, all Reads of
+ * both sides are answered, and the RTR was sent or has arrived.
+ */
 bool iw_rdmap_drained(const struct iw_rdmap *r);
-/* RDMA Reads of ours are outstanding: a stall watchdog must run. */
+/* True if RDMA Reads of this side are outstanding: the caller must watch for a stall. */
 bool iw_rdmap_waiting(const struct iw_rdmap *r);
 
 /* --- in --------------------------------------------------------------------------------------- */
 
 /*
- * One checked ULPDU (borrowed) of a LLP that keeps the sender's order. Negative: a fault, why is
- * filled; its Terminate has been queued when the error has one, what was posted completes in error,
- * everything that comes later is dropped and returns 0 (RFC 5041 7.1). IW_E_PEER_TERMINATE: the
- * peer's Terminate, which ends the stream too.
+ * Processes a checked ULPDU (borrowed, len octets) from an LLP that keeps the sender's order. A
+ * negative return is a fault, described in why. Its Terminate, if it has one, is queued, all posted
+ * operations complete in error, and later ULPDUs are dropped and return 0 (RFC 5041 7.1).
+ * IW_E_PEER_TERMINATE: the peer's Terminate, which also ends the stream.
  */
 IW_MUST_CHECK int iw_rdmap_receive(struct iw_rdmap *r, const uint8_t *ulpdu, size_t len,
 				   uint64_t now, struct iw_fault *why);
-/* As above for a LLP that does not keep order: seq is the segment's place in the sender's order. lend (NULL: no): the
- * octets may stay where they are; taken says that they are to, because a completion refers to them. */
+/*
+ * Like iw_rdmap_receive, for an LLP that does not keep order. seq: the segment's number in the
+ * sender's order. lend (borrowed; may be NULL): the LLP lends the octets. lend->taken is set if a
+ * completion refers to them, so that they must stay where they are.
+ */
 IW_MUST_CHECK int iw_rdmap_receive_seq(struct iw_rdmap *r, uint64_t seq, const uint8_t *ulpdu,
 				       size_t len, struct iw_lend *lend, uint64_t now,
 				       struct iw_fault *why);
-/* Hint: the tagged segment that begins at ulpdu will be checked soon. */
+/* Hints that the ULPDU will be received soon: prefetches the registration of its STag. */
 void iw_rdmap_prefetch(const struct iw_rdmap *r, const uint8_t *ulpdu, size_t len);
 
-/* A fault below or beside (MPA CRC, IRD, no RTR): queues its Terminate if it has one; what was
- * posted completes in error. Only the first fault counts (RFC 5040 7.1). */
+/*
+ * Reports a fault that the caller has detected (MPA CRC, IRD, no RTR). Its Terminate, if it has
+ * one, is queued, and all posted operations complete in error. Only the first fault has an effect
+ * (RFC 5040 7.1).
+ */
 void iw_rdmap_fail(struct iw_rdmap *r, const struct iw_fault *why);
-/* A zero-length RDMA Write that is nobody's operation goes next: an FPDU more, which places nothing
- * (RFC 5041 5.2: its STag is not looked at). Nothing when not in full operation. */
+/*
+ * Queues a zero-length RDMA Write that belongs to no operation: an additional FPDU, which places
+ * nothing (RFC 5041 5.2: its STag is not checked). Has no effect outside of full operation.
+ */
 void iw_rdmap_nudge(struct iw_rdmap *r);
-/* The LLP is gone: everything completes, the oldest operation with err (IW_OK: none with it), the
- * rest with IW_E_CANCELED. No Terminate. */
+/*
+ * The LLP is gone: all operations complete, the oldest one with err, the others with IW_E_CANCELED.
+ * IW_OK: the oldest one with IW_E_CANCELED too. Sends no Terminate.
+ */
 void iw_rdmap_flush(struct iw_rdmap *r, int err);
 
-/* The LLP's sending side is shut: a Read Request that still comes is a fault, it cannot be
- * answered. */
+/*
+ * The LLP's sending side is closed. A Read Request that still arrives is a fault, because it cannot
+ * be answered.
+ */
 void iw_rdmap_tx_shut(struct iw_rdmap *r);
-/* The peer has shut its sending side: Reads posted from now on are refused, an RTR is not waited
- * for. False: a Read that was posted before is without its Response and will not get it. */
+/*
+ * The peer has closed its sending side: iw_rdmap_post refuses further Reads, and no RTR is
+ * expected. Returns false if a Read has been posted that can no longer get its Response.
+ */
 IW_MUST_CHECK bool iw_rdmap_rx_shut(struct iw_rdmap *r);
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-/* Something may be there to pull (cheap; true may turn out to be nothing). */
+/* True if there may be a segment to pull. A quick check: iw_rdmap_pull may still return 0. */
 bool iw_rdmap_wants_tx(const struct iw_rdmap *r);
-/* 1: *seg is the next segment, at most mulpdu octets (128 or more); 0: nothing to send now. A Read
- * source that was revoked meanwhile is a fault: the segment is then its Terminate, and
- * iw_rdmap_fault tells. */
+/*
+ * Cuts the next segment, of at most mulpdu octets (at least 128). Returns 1: *seg is the segment;
+ * 0: nothing to send now. The payload slices of *seg are kept until iw_rdmap_sent covers the
+ * segment, unless seg->copy. If the source of a Read was revoked meanwhile, that is a fault: the
+ * segment is its Terminate, and iw_rdmap_fault returns the fault.
+ */
 int iw_rdmap_pull(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg, uint64_t now);
-/* The segment last pulled ends at this position of the LLP's outgoing stream. Once for each. */
+/*
+ * The last pulled segment ends at position end_pos of the LLP's outgoing stream. Call it once for
+ * each segment.
+ */
 void iw_rdmap_pulled(struct iw_rdmap *r, uint64_t end_pos);
-/* The LLP has taken everything before pos: IRD slots are free. It refers to the memory of no operation that ends
- * before done any more, and needs it not again: those complete. */
+/*
+ * The LLP has taken all octets before position pos: the IRD slots of their Read Responses are free.
+ * It no longer needs the memory of operations that end before done: these complete.
+ */
 void iw_rdmap_sent(struct iw_rdmap *r, uint64_t pos, uint64_t done);
-/* What is not sent yet, or not acknowledged, refers to the memory of operations: their completions in error wait
- * until held is false again (or iw_rdmap_flush). */
+/*
+ * While held is true, unsent or unacknowledged data of the LLP refers to the memory of operations.
+ * Their completions in error are delayed until held is false, or until iw_rdmap_flush.
+ */
 void iw_rdmap_hold(struct iw_rdmap *r, bool held);
-/* A Terminate is queued, and the LLP has not taken it. */
+/* True if a Terminate is queued and the LLP has not taken it. */
 bool iw_rdmap_terminate_due(const struct iw_rdmap *r);
-/* The first fault (valid until the next call), NULL when there is none. */
+/* Returns the first fault, valid until the next call; NULL: there was no fault. */
 const struct iw_fault *iw_rdmap_fault(const struct iw_rdmap *r);
-/* What the peer did with memory of this side: octets as they move, operations at their end. */
+/*
+ * The peer's accesses to memory of this side. Octets are counted when they are placed or sent,
+ * operations when they end.
+ */
 const struct iw_stag_tally *iw_rdmap_tally(const struct iw_rdmap *r);
 struct iw_rdmap_moved {
-	/* octets of Sends, RDMA Writes and Read Responses, without headers */
+	/* Octets of Sends, RDMA Writes and Read Responses, without headers. */
 	uint64_t rx_payload, tx_payload;
-	/* Grows with all payload and all operations of this side, not with zero-length RDMA Writes and
-	 * Reads of the peer's: it may send any number of them. */
+	/*
+	 * Increases with all payload and with all operations of this side. Zero-length RDMA Writes
+	 * and Reads of the peer do not count, because it may send any number of them.
+	 */
 	uint64_t steps;
 };
-/* Segments are counted when they were placed, and when they were pulled. */
+/* Received segments are counted when they are placed, sent ones when they are pulled. */
 const struct iw_rdmap_moved *iw_rdmap_moved(const struct iw_rdmap *r);
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The way in: a segment is judged by its opcode's row, checked and placed by DDP, and acts when its
- * message is delivered. */
+/*
+ * Receiving: checks a segment against the row of its opcode, lets DDP check and place it, and
+ * handles the message when DDP delivers it.
+ */
 #include "rdmap/rdmap.h"
 
 #include <assert.h>
@@ -42,12 +44,12 @@ static bool is_solicited(uint8_t opcode)
 	return opcode == IW_OP_SEND_SE || opcode == IW_OP_SEND_SE_INV;
 }
 
-/* --- when a message is delivered -------------------------------------------------------------- */
+/* --- delivered messages ----------------------------------------------------------------------- */
 
 /*
- * RFC 5040 5.3 and 8.1.1 (7): only an STag that is valid on this one stream; one shared by a
- * protection domain stays. An unknown STag and one of another stream get the same code: with both
- * codes of figure 9 a peer could find out which STags exist.
+ * RFC 5040 5.3 and 8.1.1 (7): invalidates the STag only if it is valid on this stream alone. An
+ * STag of the whole protection domain stays valid. An unknown STag and one of another stream get
+ * the same code: with both codes of figure 9 a peer could find out which STags exist.
  */
 static int invalidate(struct iw_rdmap *r, uint32_t stag, struct iw_fault *why)
 {
@@ -64,8 +66,7 @@ static int invalidate(struct iw_rdmap *r, uint32_t stag, struct iw_fault *why)
 	return iw_stag_del(r->cfg.stags, stag);
 }
 
-/* The buffer is consumed whatever becomes of the Invalidate: its receive completes, in error when
- * that failed. */
+/* The buffer is consumed even if the Invalidate fails: the receive then completes in error. */
 static int on_send(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, struct iw_fault *why)
 {
 	struct iw_completion *c = &r->done[(r->done_head + r->done_len) % r->done_cap];
@@ -93,7 +94,7 @@ static int on_send(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, struc
 	return c->status;
 }
 
-/* RFC 5040 5.1: a valid RDMA Write is not delivered to the ULP. */
+/* RFC 5040 5.1: the ULP gets no notice of a valid RDMA Write. */
 static int on_write(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, struct iw_fault *why)
 {
 	(void)now;
@@ -145,7 +146,7 @@ static int on_rreq(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, struc
 		return iw_fail(
 			why, IW_E_CLOSED,
 			"rdmap: Read Request after our orderly close: it cannot be answered");
-	/* RFC 5040 5.2.1: of a Read of no octets the source is not validated. */
+	/* RFC 5040 5.2.1: the source of a zero-length Read is not validated. */
 	if (q.size > 0) {
 		err = check_source(r, &q, now, why);
 		if (err < 0)
@@ -173,7 +174,7 @@ static int on_rresp(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, stru
 			why, m->stag != o->stag ? IW_E_DDP_STAG : IW_E_DDP_BOUNDS,
 			"rdmap: Read Response to STag %x TO %X: the oldest RDMA Read has STag %x TO %X",
 			m->stag, m->to, o->stag, o->to);
-	/* Segments that overlap can add up to the length, and leave octets that were not written (RFC 5042 6.3.2). */
+	/* RFC 5042 6.3.2: overlapping segments may add up to the length and still leave a gap. */
 	if (m->scattered)
 		return iw_fail(why, IW_E_DDP_BOUNDS,
 			       "rdmap: Read Response to STag %x TO %X: its segments do not ascend",
@@ -192,8 +193,10 @@ static int on_term(struct iw_rdmap *r, struct iw_ddp_msg *m, uint64_t now, struc
 	return IW_E_PEER_TERMINATE;
 }
 
-/* A message at fault, or the segment of it that came early. The peer's Terminate is none: it has
- * ended the stream already. */
+/*
+ * Reports the fault of a delivered message, or of an early segment of it. Has no effect after the
+ * peer's Terminate, which has ended the stream.
+ */
 static int fault_of(struct iw_rdmap *r, const struct iw_ddp_msg *m, const struct iw_rreq *rreq,
 		    struct iw_fault *why)
 {
@@ -216,10 +219,12 @@ static int deliver_all(struct iw_rdmap *r, uint64_t now, struct iw_fault *why)
 	return err < 0 ? fault_of(r, &m, NULL, why) : 0;
 }
 
-/* --- when a segment arrives ------------------------------------------------------------------- */
+/* --- segments --------------------------------------------------------------------------------- */
 
-/* DDP's own checks come first (RFC 5040 7.2): version, and a QN that exists; then RDMAP's version,
- * opcode, model and queue. */
+/*
+ * The checks of DDP come first (RFC 5040 7.2): version and valid QN. Then those of RDMAP: version,
+ * opcode, tagged or untagged, queue.
+ */
 static int judge(struct iw_rdmap *r, const struct iw_ddp *h, size_t len, uint64_t now,
 		 struct iw_fault *why)
 {
@@ -244,7 +249,7 @@ static int judge(struct iw_rdmap *r, const struct iw_ddp *h, size_t len, uint64_
 	return 0;
 }
 
-/* The form of RTR that the segment is, 0: none. */
+/* Returns the form of RTR that the segment has; 0: it is not an RTR. */
 static uint8_t rtr_form(const struct iw_rdmap *r, const struct iw_ddp *h, const uint8_t *payload,
 			size_t len)
 {
@@ -264,9 +269,9 @@ static uint8_t rtr_form(const struct iw_rdmap *r, const struct iw_ddp *h, const 
 }
 
 /*
- * RFC 6581 9.2: the first frame of the peer-to-peer model is one of the RTR forms agreed on, or the
- * Terminate of an initiator that could not go on. 1: it was a Send, which uses up MSN 1 and no
- * buffer of the ULP's; 0: it is treated as any other.
+ * RFC 6581 9.2: the first frame of the peer-to-peer model has one of the agreed RTR forms, or is
+ * the Terminate of an initiator that could not continue. Returns 1 if it was a Send, which uses MSN
+ * 1 but no buffer of the ULP; 0 if it is processed like any other segment.
  */
 static int first_frame(struct iw_rdmap *r, const struct iw_ddp *h, const uint8_t *payload,
 		       size_t len, struct iw_fault *why)
@@ -287,8 +292,10 @@ static int first_frame(struct iw_rdmap *r, const struct iw_ddp *h, const uint8_t
 	return 1;
 }
 
-/* The outstanding Read that a Response's segment belongs to, NULL when none is: the oldest where
- * the LLP keeps order, else the first whose sink it names. */
+/*
+ * Returns the outstanding Read of a Read Response's segment; NULL: no Read is outstanding. If the
+ * LLP keeps order, that is the oldest Read, else the first one with that sink.
+ */
 static struct outbound_read *find_read(struct iw_rdmap *r, const struct iw_ddp *h, bool in_order)
 {
 	uint32_t n;
@@ -305,9 +312,9 @@ static struct outbound_read *find_read(struct iw_rdmap *r, const struct iw_ddp *
 }
 
 /*
- * Before anything of a Read Response is placed: it was asked for, goes to that sink, and lies
- * within what was asked for. Whether it is all of it is seen when it is delivered. STag and TO of a
- * segment without payload are not looked at (RFC 5041 5.2).
+ * Checks a segment of a Read Response before it is placed: a Read is outstanding, and the segment
+ * is within its sink. on_rresp checks that the Response is complete. STag and TO of a segment
+ * without payload are not checked (RFC 5041 5.2).
  */
 static int check_response(struct iw_rdmap *r, const struct iw_ddp *h, size_t len, bool in_order,
 			  struct iw_fault *why)
@@ -338,8 +345,8 @@ static int check_response(struct iw_rdmap *r, const struct iw_ddp *h, size_t len
 }
 
 /*
- * RFC 5041 5.1: into the buffer. A Send whose turn has come is left where it is where that is wanted: it is checked as
- * any other, and uses its buffer up.
+ * RFC 5041 5.1: places the segment in its buffer. A Send that is a single segment and the next in
+ * order can stay in the LLP's memory. It is checked like any other, and consumes its buffer.
  */
 static int place(struct iw_rdmap *r, uint64_t seq, const struct iw_ddp *h, const uint8_t *payload,
 		 size_t len, struct iw_lend *lend, uint64_t now, struct iw_fault *why)
@@ -358,7 +365,7 @@ static int place(struct iw_rdmap *r, uint64_t seq, const struct iw_ddp *h, const
 	return err;
 }
 
-/* A Read Request has no payload: its octets are another header. */
+/* The octets of a Read Request and of a Terminate are headers, not payload. */
 static void count_payload(struct iw_rdmap *r, const struct iw_ddp *h, size_t len)
 {
 	if (len == 0 || h->opcode == IW_OP_RREQ || h->opcode == IW_OP_TERM)
@@ -367,14 +374,17 @@ static void count_payload(struct iw_rdmap *r, const struct iw_ddp *h, size_t len
 	r->moved.steps++;
 }
 
-/* One segment, all the way to where it is placed. 1: a Send as RTR, nothing is left to be done. */
+/*
+ * Checks, places and records one segment. Returns 1 for a Send as RTR, which needs no further
+ * processing.
+ */
 static int take_segment(struct iw_rdmap *r, bool in_order, uint64_t seq, const struct iw_ddp *h,
 			const uint8_t *payload, size_t len, struct iw_lend *lend, uint64_t now,
 			struct iw_fault *why)
 {
 	int err = judge(r, h, len, now, why);
 
-	/* Where segments overtake each other, the first is the first that was sent. */
+	/* If the LLP does not keep order, the first frame is the first one sent. */
 	if (err == 0 && iw_unlikely(r->rtr_expected) && (in_order || seq == 0))
 		err = first_frame(r, h, payload, len, why);
 	if (err == 0 && h->opcode == IW_OP_RRESP)
@@ -399,7 +409,7 @@ static int receive(struct iw_rdmap *r, bool in_order, uint64_t seq, const uint8_
 	int hdr, err;
 
 	if (!in_operation(r))
-		return 0; /* RFC 5041 7.1: behind an error everything is dropped in silence */
+		return 0; /* RFC 5041 7.1: after an error all segments are silently dropped */
 	hdr = iw_wire_ddp_decode(&h, ulpdu, len);
 	if (hdr <= 0) {
 		err = iw_fail(why, IW_E_DDP_LOCAL,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The way out: which message goes next, and its segments one by one as the LLP asks for them. */
+/* Sending: selects the next message, and cuts its segments one by one when the LLP pulls them. */
 #include "rdmap/rdmap.h"
 
 #include <assert.h>
@@ -7,7 +7,7 @@
 
 #include "rdmap/internal.h"
 
-/* Octets [off, off + len) of an operation's pieces. */
+/* Adds the octets [off, off + len) of the operation's slices to the segment. */
 static void slice(struct iw_segment *seg, const struct iw_op *op, uint32_t off, uint32_t len)
 {
 	size_t i;
@@ -27,15 +27,17 @@ static void slice(struct iw_segment *seg, const struct iw_op *op, uint32_t off, 
 	}
 }
 
-/* --- which message goes next ------------------------------------------------------------------ */
+/* --- selection -------------------------------------------------------------------------------- */
 
 static bool read_slot_free(const struct iw_rdmap *r)
 {
 	return r->outr_tail - r->outr_head < r->params.ord;
 }
 
-/* The next operation of the send queue may begin: ORD (RFC 5040 6.1) and fences (5.5) hold it back,
- * and with it all behind it. */
+/*
+ * True if the next operation of the send queue may begin. ORD (RFC 5040 6.1) or a fence (5.5) may
+ * delay it, and with it all operations after it.
+ */
 static bool op_ready(struct iw_rdmap *r)
 {
 	const struct sq_slot *s;
@@ -108,7 +110,7 @@ static void begin_response(struct iw_rdmap *r)
 	struct inbound_read *in = in_at(r, r->in_unsent);
 
 	in->out = (struct iw_ddp_out){
-		/* RFC 5040 4.4: the sink's STag and TO go back unchanged. */
+		/* RFC 5040 4.4: STag and TO of the sink are those of the Read Request. */
 		.hdr = {
 			.tagged = true,
 			.rv = r->params.dv,
@@ -122,8 +124,7 @@ static void begin_response(struct iw_rdmap *r)
 	r->cur = TX_RESPONSE;
 }
 
-/* Messages are never interleaved (RFC 5041 5.3); between messages, Responses and own operations
- * take turns. */
+/* RFC 5041 5.3: messages are not interleaved. Responses and our own operations alternate. */
 static void choose(struct iw_rdmap *r)
 {
 	bool response = r->in_unsent != r->in_tail;
@@ -137,7 +138,7 @@ static void choose(struct iw_rdmap *r)
 		begin_op(r);
 }
 
-/* --- its segments ----------------------------------------------------------------------------- */
+/* --- segments --------------------------------------------------------------------------------- */
 
 static void append_rreq(struct iw_segment *seg, const struct iw_rreq *q)
 {
@@ -149,7 +150,7 @@ static void append_rreq(struct iw_segment *seg, const struct iw_rreq *q)
 
 static void pull_rtr(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg)
 {
-	/* STag 1 as in the Write form: never 0. Size 0: neither STag is validated. */
+	/* STag 1, as in prepare_rtr. The size is 0, so neither STag is validated. */
 	static const struct iw_rreq zero = { .sink_stag = 1, .src_stag = 1 };
 	uint32_t off, len;
 
@@ -181,8 +182,10 @@ static void pull_op(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg)
 	r->moved.tx_payload += len;
 }
 
-/* The source is checked again for every segment: what was revoked meanwhile is not read any more
- * (RFC 5042 6.2.2). False: so it is. */
+/*
+ * Checks the source for each segment, since it may have been revoked after the Read Request
+ * (RFC 5042 6.2.2). Returns false if it is no longer valid.
+ */
 static bool pull_response(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg, uint64_t now)
 {
 	struct inbound_read *in = in_at(r, r->in_unsent);
@@ -201,7 +204,7 @@ static bool pull_response(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *
 
 	seg->hdr_len = iw_ddp_cut(&in->out, mulpdu, seg->hdr, &off, &len);
 	if (len == 0)
-		return true; /* RFC 5040 5.2.1: a Read of no octets has no source to validate */
+		return true; /* RFC 5040 5.2.1: the source of a zero-length Read is not validated */
 	use.to = in->rreq.src_to + off;
 	use.len = len;
 	v = iw_stag_check(r->cfg.stags, in->rreq.src_stag, &use, &where);
@@ -215,7 +218,9 @@ static bool pull_response(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *
 		r->moved.steps++;
 		return true;
 	}
-	/* RFC 5040 4.8: the copied request is advanced to where it stopped. */
+	/*
+	 * RFC 5040 4.8: the quoted request is advanced to the octet at which the Response stopped.
+	 */
 	rest.sink_to += off;
 	rest.src_to += off;
 	rest.size -= off;
@@ -246,7 +251,7 @@ bool iw_rdmap_wants_tx(const struct iw_rdmap *r)
 	return r->state == IW_RDMAP_TERMINATING && r->term_pending && !r->term_pulled;
 }
 
-/* True: *seg is one of the message under way, or of the next one. */
+/* Returns true if *seg is a segment of the current message, or of the next one. */
 static bool pull_message(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg, uint64_t now)
 {
 	if (r->cur == TX_NONE)
@@ -273,16 +278,16 @@ int iw_rdmap_pull(struct iw_rdmap *r, size_t mulpdu, struct iw_segment *seg, uin
 	seg->copy = false;
 	if (in_operation(r) && pull_message(r, mulpdu, seg, now))
 		return 1;
-	/* Not in operation any more, or just ended by a revoked source. */
+	/* No longer in operation, perhaps because the source was revoked just now. */
 	if (r->state != IW_RDMAP_TERMINATING || !r->term_pending || r->term_pulled)
 		return 0;
 	pull_terminate(r, mulpdu, seg);
 	return 1;
 }
 
-/* --- the segment is in the LLP's hands -------------------------------------------------------- */
+/* --- after a segment was pulled --------------------------------------------------------------- */
 
-/* True: the message under way ends with that segment. */
+/* Returns true if the current message ends with the pulled segment. */
 static bool ended(struct iw_rdmap *r, uint64_t end_pos)
 {
 	struct sq_slot *s;

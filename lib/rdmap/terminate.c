@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Terminate: what ends a stream, told to the peer and understood from it (RFC 5040 4.8, 5.4, 7). */
+/* Terminate, sent and received (RFC 5040 4.8, 5.4, 7). */
 #include "rdmap/rdmap.h"
 
 #include <assert.h>
 
 #include "rdmap/internal.h"
 
-/* RFC 5040 figure 10: which headers travel with which error. The DDP header does with all of RDMAP
- * and DDP but local catastrophes, the Read Request with protection errors. */
+/*
+ * RFC 5040 figure 10: the headers that each error includes. All errors of RDMAP and DDP except
+ * local catastrophic ones include the DDP header, protection errors also the Read Request.
+ */
 static void attach_headers(struct iw_terminate *t, const struct iw_ddp *h, size_t seg_len,
 			   const struct iw_rreq *rreq)
 {
@@ -27,9 +29,9 @@ static void attach_headers(struct iw_terminate *t, const struct iw_ddp *h, size_
 }
 
 /*
- * The error that the peer gets. An STag of another protection domain or stream gets the code of an STag
- * that is not registered: with codes of their own (RFC 5041 7.2, RFC 5040 figure 9) a peer could
- * search for the STags of others. The local fault keeps the difference (RFC 5041 8.2).
+ * The error that the peer gets. For an STag of another protection domain or stream, that is the
+ * code of an STag that is not registered: with their own codes (RFC 5041 7.2, RFC 5040 figure 9) a
+ * peer could search for the STags of others. The local fault shows the difference (RFC 5041 8.2).
  */
 static uint32_t term_for_peer(int err)
 {
@@ -49,7 +51,7 @@ void iw_rdmap_local_fault(struct iw_rdmap *r, struct iw_fault *why, const struct
 	uint32_t term = term_for_peer(why->err);
 
 	if (r->fault.err != 0 || r->state == IW_RDMAP_CLOSED)
-		return; /* the first error is the one reported (RFC 5040 7.1) */
+		return; /* only the first error is reported (RFC 5040 7.1) */
 	why->term = term;
 	r->fault = *why;
 	iw_rdmap_start_flush(r, why->err);
@@ -80,7 +82,7 @@ bool iw_rdmap_terminate_due(const struct iw_rdmap *r)
 	return r->state == IW_RDMAP_TERMINATING && r->term_pending && !r->term_sent;
 }
 
-/* RFC 5040 5.4: its receiver need not answer it, and sends nothing more here. */
+/* RFC 5040 5.4: a Terminate needs no answer; we send nothing after it. */
 void iw_rdmap_peer_terminate(struct iw_rdmap *r, const struct iw_ddp_msg *m, struct iw_fault *why)
 {
 	struct iw_terminate t, meant;
