@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the tests of the ddp room share: a table, a stream, memory with guard octets around it,
- * headers by the line. */
+/*
+ * Shared by the tests of lib/ddp: an STag table, a stream, memory between guard octets, and
+ * headers.
+ */
 #ifndef TESTS_DDP_FIXTURE_H
 #define TESTS_DDP_FIXTURE_H
 
@@ -25,7 +27,7 @@
 #define AREA      4096
 #define UNTOUCHED 0xee
 
-/* Octets with a guard on both sides, and a copy of them as they should be. */
+/* Octets with guards before and after them, and the expected contents of both. */
 struct area {
 	uint8_t real[GUARD + AREA + GUARD];
 	uint8_t model[GUARD + AREA + GUARD];
@@ -57,7 +59,7 @@ static inline uint8_t *area_at(struct area *a, size_t off)
 	return a->real + GUARD + off;
 }
 
-/* What should have been placed there. */
+/* Adds the payload to the expected contents. */
 static inline void area_expect(struct area *a, size_t off, const void *data, size_t len)
 {
 	assert_true(off + len <= AREA);
@@ -77,7 +79,7 @@ static inline void fixture_table(struct fixture *f)
 	assert_int_equal(iw_stag_table_new(&f->stags, &f->mem.mem, fixture_random, &f->rng), 0);
 }
 
-/* The stream most tests use: Sends 8 deep, Read Requests 2, Terminate 1, no QN 3. */
+/* The stream of most tests. Queue depths: Sends 8, Read Requests 2, Terminate 1, no QN 3. */
 static inline struct iw_ddp_cfg fixture_cfg(struct fixture *f, uint32_t early_max)
 {
 	return (struct iw_ddp_cfg){
@@ -108,7 +110,7 @@ static inline void fixture_fini(struct fixture *f)
 	assert_int_equal(f->mem.wrong_size, 0);
 }
 
-/* A registration of octets off..off+len of the area at TO to, for the fixture's stream. */
+/* A registration of octets off..off+len of the area at TO to, for the stream of the fixture. */
 static inline struct iw_region region(struct fixture *f, size_t off, size_t len, uint64_t to,
 				      uint8_t rights)
 {
@@ -173,7 +175,7 @@ static inline int place(struct fixture *f, struct iw_ddp h, const void *payload,
 	return iw_ddp_place(f->d, &h, payload, len, IW_RIGHT_REMOTE_WRITE, NOW, &f->why);
 }
 
-/* The fault is this one, with its Terminate and its clause, and says so. */
+/* Asserts the error of the last fault, its Terminate and its clause, and that it has a text. */
 #define assert_fault(f, wanted)                                                                    \
 	do {                                                                                       \
 		assert_int_equal((f)->why.err, (wanted));                                          \

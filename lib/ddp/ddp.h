@@ -62,7 +62,8 @@ void iw_ddp_set_version(struct iw_ddp_stream *d, uint8_t dv);
  */
 IW_MUST_CHECK int iw_ddp_set_depth(struct iw_ddp_stream *d, uint32_t qn, uint32_t depth);
 
-/* --- Untagged Buffers --- */
+/* --- Untagged Buffers ------------------------------------------------------------------------- */
+
 /*
  * Posts a buffer of cap octets for the next MSN of qn that has no buffer. base is kept until the
  * message is delivered or the stream is freed. A buffer with cap 0 is for zero-length messages;
@@ -86,7 +87,8 @@ uint32_t iw_ddp_next_msn(const struct iw_ddp_stream *d, uint32_t qn);
  */
 void iw_ddp_skip_msn(struct iw_ddp_stream *d, uint32_t qn);
 
-/* --- in --- */
+/* --- in --------------------------------------------------------------------------------------- */
+
 /*
  * Checks the segment, then copies its payload (borrowed, len octets) into the buffer. right: the
  * right (enum iw_right) that RDMAP's opcode needs; for tagged segments only. After a fault nothing
@@ -183,7 +185,8 @@ struct iw_ddp_msg {
 IW_MUST_CHECK int iw_ddp_deliver(struct iw_ddp_stream *d, struct iw_ddp_msg *m,
 				 struct iw_fault *why);
 
-/* --- out --- */
+/* --- out -------------------------------------------------------------------------------------- */
+
 /* A message to be cut into segments. */
 struct iw_ddp_out {
 	/*

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Segments with any header, in any order, while buffers are posted and registrations come and go. A model beside the stream knows
- * in the plainest way what may be placed where; after every step
- *   - all memory, guard octets included, is what the model says: nothing is placed that may not be, all that may be is;
- *   - messages are delivered in the sender's order, each once, when all segments before have arrived;
- *   - after a fault nothing moves any more.
- * What the stream sends is cut beside it: every octet once, in order, L at the end alone.
+ * Segments with any header, in any order, while buffers are posted and STags are registered and
+ * revoked. A simple model of the stream decides what may be placed where. After each step:
+ *   - all memory, with the guard octets, is as in the model: everything permitted is placed, and
+ *     nothing else;
+ *   - each message is delivered once, in the sender's order, when all earlier segments have
+ *     arrived;
+ *   - after a fault nothing is placed or delivered.
+ * Messages are also cut: each octet is sent once, in order, and only the last segment has L set.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -37,8 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 		}                                                                                  \
 	} while (0)
 
-/* --- the input
- * ------------------------------------------------------------------------------------ */
+/* --- the input -------------------------------------------------------------------------------- */
 
 struct input {
 	const uint8_t *at;
@@ -53,7 +54,7 @@ static uint32_t octet(struct input *in)
 	return *in->at++;
 }
 
-/* Mostly small, at times as large as can be. */
+/* Mostly small, sometimes the maximum. */
 static uint32_t number(struct input *in)
 {
 	uint32_t n = octet(in);
@@ -65,8 +66,7 @@ static uint32_t number(struct input *in)
 	return UINT32_MAX - octet(in);
 }
 
-/* --- the model
- * ------------------------------------------------------------------------------------ */
+/* --- the model -------------------------------------------------------------------------------- */
 
 struct model_region {
 	bool live;
@@ -103,7 +103,7 @@ struct run {
 	struct model_region regions[REGIONS];
 	struct model_queue queues[IW_DDP_QUEUES];
 	struct segment segments[SEQS];
-	uint64_t delivered_to; /* every L segment before has been delivered */
+	uint64_t delivered_to; /* all earlier L segments have been delivered */
 	uint8_t payload[PAYLOAD];
 };
 
@@ -113,7 +113,7 @@ static int run_random(void *ctx, void *buf, size_t len)
 	return 0;
 }
 
-/* Where the model would place it; false: nowhere. */
+/* Finds where the model places the segment. False: it refuses it. */
 static bool model_place(const struct run *r, const struct iw_ddp *h, size_t len, size_t *off)
 {
 	*off = 0;
@@ -130,7 +130,7 @@ static bool model_place(const struct run *r, const struct iw_ddp *h, size_t len,
 			if (m->r.pd != PD || (m->r.stream && m->r.stream != STREAM) ||
 			    !(m->r.rights & RIGHT))
 				return false;
-			/* Octet by octet, so that no sum can be wrong. */
+			/* Octet by octet, so that no sum can overflow. */
 			for (uint64_t to = h->to, k = 0; k < len; k++, to++)
 				if (to < m->r.to || to - m->r.to >= m->r.len)
 					return false;
@@ -165,8 +165,7 @@ static void check_fault(const struct run *r, int ret, const struct iw_fault *why
 	check(r->d->failed);
 }
 
-/* --- the steps
- * ------------------------------------------------------------------------------------ */
+/* --- the steps -------------------------------------------------------------------------------- */
 
 static void deliver(struct run *r)
 {
@@ -179,8 +178,7 @@ static void deliver(struct run *r)
 		uint8_t hdr[IW_DDP_HDR_MAX] = { 0 };
 		uint64_t seq = r->delivered_to;
 
-		/* The next L segment in the sender's order, and everything before it has
-		 * arrived. */
+		/* The next L segment in the sender's order; all earlier segments have arrived. */
 		for (;; seq++) {
 			check(seq < SEQS);
 			check(r->segments[seq].arrived);
@@ -261,7 +259,7 @@ static void segment(struct run *r, struct input *in)
 		return;
 	rng_fill(&r->rng, r->payload, len);
 
-	/* RFC 5041 3, item 11: the LLP keeps to itself what it has passed in order before. */
+	/* RFC 5041 3, item 11: the LLP does not repeat a segment that was in order. */
 	if (seq >= next) {
 		bool may = model_place(r, &h, len, &off);
 
@@ -426,7 +424,7 @@ static bool begin(struct run *r, struct input *in)
 	counting_mem_init(&r->mem);
 	r->rng.state = how;
 	r->dv = how >> 1 & 1;
-	/* Order that is kept with and without room for early segments. */
+	/* An LLP that keeps order, with and without room for early segments. */
 	r->in_order = how & 1;
 	cfg.dv = r->dv;
 	cfg.early_max = r->in_order && (how & 4) ? 0 : early % 12;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Segmentation: which octets of a message go into which segment, and what stands in its header. */
+/* Cutting messages into segments: payload and header of each segment. */
 #include "ddp/ddp.h"
 
 #include "ddp_fixture.h"
@@ -58,8 +58,10 @@ static void example_of_the_rfc_tagged(void **state)
 	fixture_fini(&f);
 }
 
-/* DDP-16..19, DDP-21, DDP-26, DDP-28, DDP-30, DDP-32, DDP-35, DDP-37, DDP-39, DDP-43..46,
- * DDP-48, DDP-50, DDP-52, DDP-61, DDP-62 */
+/*
+ * DDP-16..19, DDP-21, DDP-26, DDP-28, DDP-30, DDP-32, DDP-35, DDP-37, DDP-39, DDP-43..46, DDP-48,
+ * DDP-50, DDP-52, DDP-61, DDP-62
+ */
 static void segments_cover_the_message_once_in_order_and_agree(void **state)
 {
 	struct fixture f;
@@ -78,12 +80,12 @@ static void segments_cover_the_message_once_in_order_and_agree(void **state)
 		uint32_t msn;
 
 		o.hdr.opcode = run % 16;
-		o.hdr.rsvd_ddp = 5; /* of the template: not sent */
+		o.hdr.rsvd_ddp = 5; /* ignored in the template */
 		o.hdr.inval_stag = is_tagged ? 0 : (uint32_t)rng_next(&f.rng);
 		iw_ddp_out_begin(f.d, &o);
 		msn = o.hdr.msn;
 		do {
-			/* DDP-02: the MULPDU of the moment is for the next segment alone. */
+			/* DDP-02: MULPDU may change before each segment. */
 			size_t mulpdu = 128 + rng_below(&f.rng, 3000);
 			uint8_t octets[IW_DDP_HDR_MAX];
 			struct iw_ddp h;
@@ -141,7 +143,7 @@ static void message_of_no_octets_is_one_segment(void **state)
 	fixture_fini(&f);
 }
 
-/* DDP-55: the last octet that fits makes no empty segment behind it. */
+/* DDP-55: a full last segment is not followed by an empty one. */
 static void message_that_fills_its_segments_ends_with_the_last_full_one(void **state)
 {
 	struct fixture f;
@@ -203,11 +205,11 @@ static void msn_counts_messages_of_its_queue_from_1_and_wraps_to_0(void **state)
 	fixture_init(&f, 0);
 	for (uint32_t i = 1; i <= 5; i++) {
 		assert_int_equal(sent_msn(&f, 0), i);
-		iw_ddp_out_begin(f.d, &o); /* tagged ones have none */
+		iw_ddp_out_begin(f.d, &o); /* tagged messages have no MSN */
 	}
 	assert_int_equal(sent_msn(&f, 2), 1);
 	assert_int_equal(sent_msn(&f, 1), 1);
-	assert_int_equal(sent_msn(&f, 3), 1); /* the peer's queues are not ours */
+	assert_int_equal(sent_msn(&f, 3), 1); /* the queue need not be valid at this end */
 	assert_int_equal(sent_msn(&f, 1), 2);
 	assert_int_equal(sent_msn(&f, 0), 6);
 	set_msn(&f, 0, UINT32_MAX - 1);

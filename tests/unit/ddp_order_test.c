@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Arrival in any order, delivery in the sender's, each message once; the rules that order must
- * follow. */
+/* Arrival in any order, delivery of each message once in the sender's order, rules of order. */
 #include "ddp/ddp.h"
 
 #include "ddp_fixture.h"
 
 static const uint8_t data[512] = "Placement is not Delivery.";
 
-/* What an LLP that keeps order does with a segment: the result of the first step that fails. */
+/*
+ * Processes a segment like an LLP that keeps order. Returns the result of the first failing step.
+ */
 static int in_order(struct fixture *f, struct iw_ddp h, size_t len)
 {
 	int ret = iw_ddp_in_order(f->d, &h, len, &f->why);
@@ -19,7 +20,7 @@ static int in_order(struct fixture *f, struct iw_ddp h, size_t len)
 	return ret;
 }
 
-/* And one that does not. */
+/* The same for an LLP that does not keep order. */
 static int out_of_order(struct fixture *f, uint64_t seq, struct iw_ddp h, size_t len)
 {
 	int ret = place(f, h, data, len);
@@ -43,7 +44,7 @@ static void post(struct fixture *f, uint32_t qn, size_t n, uint32_t cap)
 	}
 }
 
-/* The same header, octet for octet. */
+/* Compares the encoded headers. */
 static void same_header(const struct iw_ddp *a, const struct iw_ddp *b)
 {
 	uint8_t x[IW_DDP_HDR_MAX], y[IW_DDP_HDR_MAX];
@@ -54,8 +55,7 @@ static void same_header(const struct iw_ddp *a, const struct iw_ddp *b)
 	assert_memory_equal(x, y, (size_t)n);
 }
 
-/* --- what delivery tells
- * -------------------------------------------------------------------------- */
+/* --- delivered messages ----------------------------------------------------------------------- */
 
 /* DDP-20, DDP-36, DDP-67..69 */
 static void untagged_message_is_delivered_with_length_rsvdulp_and_buffer(void **state)
@@ -127,7 +127,7 @@ static void tagged_message_is_delivered_with_stag_and_rsvdulp(void **state)
 	fixture_fini(&f);
 }
 
-/* DDP-38: of RsvdULP that differs the last segment's is told. */
+/* DDP-38: if RsvdULP differs between segments, that of the last one is delivered. */
 static void rsvdulp_of_an_untagged_message_is_its_last_segments(void **state)
 {
 	struct fixture f;
@@ -184,7 +184,7 @@ static void segments_without_payload_add_nothing_to_a_message(void **state)
 	fixture_init(&f, 0);
 	post(&f, 0, 1, 128);
 	stag = add(&f, region(&f, 2048, 512, 0x5000, IW_RIGHT_REMOTE_WRITE));
-	/* Their STag and TO mean nothing, before, among and behind the others. */
+	/* Their STag and TO are ignored before, between and after the other segments. */
 	assert_int_equal(in_order(&f, tagged(1, 1, false), 0), 0);
 	assert_int_equal(in_order(&f, tagged(stag, 0x5000, false), 10), 0);
 	assert_int_equal(in_order(&f, tagged(2, UINT64_MAX, false), 0), 0);
@@ -209,11 +209,9 @@ static void segments_without_payload_add_nothing_to_a_message(void **state)
 	fixture_fini(&f);
 }
 
-/* --- order
- * ---------------------------------------------------------------------------------------- */
+/* --- order ------------------------------------------------------------------------------------ */
 
-/* A conversation as its sender would send it: Sends, Writes, Read Requests of one or more
- * segments. */
+/* The segments of a conversation in order: Sends, Writes, Read Requests of one or more segments. */
 #define SEGMENTS 64
 struct conversation {
 	struct iw_ddp h[SEGMENTS];
@@ -221,7 +219,7 @@ struct conversation {
 	size_t n;
 	size_t ends[SEGMENTS]; /* the L segments */
 	size_t nends;
-	size_t posted[2]; /* buffers it needs on QN 0 and QN 1 */
+	size_t posted[2]; /* buffers that it needs on QN 0 and QN 1 */
 };
 
 static void make_conversation(struct fixture *f, struct conversation *c, uint32_t stag)
@@ -244,8 +242,8 @@ static void make_conversation(struct fixture *f, struct conversation *c, uint32_
 			c->h[c->n] = is_tagged
 					     ? tagged(stag, 0x1000 + at, last)
 					     : untagged((uint32_t)qn, msn[qn], (uint32_t)at, last);
-			c->h[c->n].rsvd_rdmap = k &
-						3; /* kept with an early segment like all else */
+			/* kept with an early segment, like the rest of its header */
+			c->h[c->n].rsvd_rdmap = k & 3;
 			c->len[c->n++] = len;
 			at += len;
 		}
@@ -273,7 +271,7 @@ static void any_order_of_arrival_gives_the_senders_order_once(void **state)
 				  add(&f, region(&f, 3000, 256, 0x1000, IW_RIGHT_REMOTE_WRITE)));
 		post(&f, 0, c.posted[0], 128);
 		post(&f, 1, c.posted[1], 128);
-		/* Each segment once, some twice; shuffled within a window of some size. */
+		/* Each segment once, some twice, shuffled within a window. */
 		for (size_t i = 0; i < c.n; i++) {
 			order[n++] = i;
 			if (rng_below(&f.rng, 4) == 0)
@@ -291,8 +289,9 @@ static void any_order_of_arrival_gives_the_senders_order_once(void **state)
 			struct iw_ddp_msg m;
 			int ret;
 
-			/* What was passed in order once does not come again (RFC 5041 3, item
-			 * 11). */
+			/*
+			 * RFC 5041 3, item 11: the LLP does not repeat a segment that was in order.
+			 */
 			if (seq < iw_ddp_next_seq(f.d))
 				assert_int_equal(
 					iw_ddp_arrive(f.d, seq, &c.h[seq], c.len[seq], &f.why), 0);
@@ -310,7 +309,7 @@ static void any_order_of_arrival_gives_the_senders_order_once(void **state)
 					assert_int_equal(m.len, c.h[end].mo + c.len[end]);
 			}
 			assert_int_equal(ret, 0);
-			/* Nothing that could be delivered lies about. */
+			/* All complete messages have been delivered. */
 			for (size_t k = 0; delivered < c.nends && k <= c.ends[delivered]; k++) {
 				if (!arrived[k])
 					break;
@@ -372,14 +371,14 @@ static void early_segments_are_kept_as_far_ahead_as_was_set(void **state)
 	while (deliver(&f, &m) > 0)
 		n++;
 	assert_int_equal(n, 6);
-	/* What was too far ahead comes again. */
+	/* The segment that was too far ahead arrives again. */
 	assert_int_equal(iw_ddp_arrive(f.d, far + 1, &h, 0, &f.why), 0);
 	assert_int_equal(deliver(&f, &m), 1);
 	assert_int_equal(iw_ddp_next_seq(f.d), 7);
 	fixture_fini(&f);
 }
 
-/* DDP-63, DDP-66: the ring of early segments goes round and round. */
+/* DDP-63, DDP-66: early segments are kept and removed many times. */
 static void early_segments_are_kept_again_and_again(void **state)
 {
 	(void)state;
@@ -389,7 +388,7 @@ static void early_segments_are_kept_again_and_again(void **state)
 		uint64_t next = 0;
 
 		fixture_init(&f, early_max);
-		/* early_max + 1 segments, the last of them first; and again. */
+		/* early_max + 1 segments in reverse order, repeatedly. */
 		for (uint64_t from = 0; from < 100; from += early_max + 1) {
 			for (uint64_t k = early_max + 1; k-- > 0;) {
 				struct iw_ddp h = tagged((uint32_t)(from + k), 0, true);
@@ -404,7 +403,10 @@ static void early_segments_are_kept_again_and_again(void **state)
 		}
 		assert_int_equal(iw_ddp_next_seq(f.d), next);
 
-		/* A message that waits to be delivered leaves as much room behind it. */
+		/*
+		 * An undelivered message does not reduce the number of early segments that are
+		 * kept.
+		 */
 		for (uint64_t k = 0; k <= early_max + 1; k++) {
 			struct iw_ddp h = tagged((uint32_t)(next + k), 0, true);
 
@@ -419,7 +421,7 @@ static void early_segments_are_kept_again_and_again(void **state)
 	}
 }
 
-/* SEC-14: a segment at the far end of the window needs memory for one segment. */
+/* SEC-14: a segment at the end of the window needs memory for one segment only. */
 static void early_segments_use_memory_for_those_held_not_for_the_gap(void **state)
 {
 	enum { FAR = 32767, EACH = 72, FIRST = 1024 };
@@ -537,7 +539,7 @@ static void segment_that_comes_twice_counts_once(void **state)
 	assert_int_equal(out_of_order(&f, 1, second, 10), 0);
 	assert_int_equal(out_of_order(&f, 1, second, 10), 0);
 	assert_int_equal(out_of_order(&f, 0, first, 10), 0);
-	/* Its turn has come, but it was not delivered yet. */
+	/* Complete and in order, but not delivered yet. */
 	assert_int_equal(out_of_order(&f, 0, first, 10), 0);
 	assert_int_equal(out_of_order(&f, 1, second, 10), 0);
 	assert_int_equal(deliver(&f, &m), 1);
@@ -594,11 +596,12 @@ static void kept_order_wants_each_message_delivered_before_the_next(void **state
 	fixture_fini(&f);
 }
 
-/* --- the rules
- * ------------------------------------------------------------------------------------ */
+/* --- the rules -------------------------------------------------------------------------------- */
 
-/* DDP-19, DDP-49: that MO and TO increase is a SHOULD of the source (RFC 5041 5.3), so the sink
- * takes what does not. */
+/*
+ * DDP-19, DDP-49: increasing MO and TO is only a SHOULD for the source (RFC 5041 5.3), so the sink
+ * accepts any order.
+ */
 static void segments_of_a_message_may_be_sent_in_any_order_before_the_last(void **state)
 {
 	struct fixture f;
@@ -626,8 +629,9 @@ static void segments_of_a_message_may_be_sent_in_any_order_before_the_last(void 
 }
 
 /*
- * Segments that overlap can add up to the length of the message and leave a gap: scattered reports that. It depends on the sender's order,
- * not on that of arrival; segments without payload are ignored.
+ * Overlapping segments can add up to the length of the message and leave a gap: scattered reports
+ * this. It depends on the sender's order, not on the order of arrival. Segments without payload are
+ * ignored.
  */
 static void message_with_a_gap_under_an_overlap_is_scattered(void **state)
 {
@@ -667,7 +671,10 @@ static void message_with_a_gap_under_an_overlap_is_scattered(void **state)
 }
 
 struct step {
-	/* 0: untagged; 1: tagged; 2: tagged, another STag; 3: tagged, another opcode; -1: none */
+	/*
+	 * 0: untagged; 1: tagged; 2: tagged, another STag; 3: tagged, another opcode; -1: no
+	 * segment
+	 */
 	int kind;
 	uint32_t qn, msn;
 	uint32_t at; /* MO, or TO */
@@ -689,7 +696,7 @@ static struct iw_ddp step_header(const struct step *s, const uint32_t stag[2])
 
 static const struct rule {
 	const char *what;
-	struct step steps[4]; /* the last of them is refused */
+	struct step steps[4]; /* the last one is refused */
 	int err;
 } rules[] = {
 	{ "L segment not at the highest MO",
@@ -705,13 +712,13 @@ static const struct rule {
 	  { { 0, 0, 1, 0, 10, false }, { 0, 0, 1, 15, 5, false }, { 0, 0, 1, 15, 10, true } },
 	  IW_E_DDP_MO },
 	{ "only segment does not begin at 0", { { 0, 0, 1, 1, 10, true } }, IW_E_DDP_MO },
-	{ "L segment of no octets behind a hole",
+	{ "empty L segment after a gap",
 	  { { 0, 0, 1, 0, 10, false }, { 0, 0, 1, 50, 0, true } },
 	  IW_E_DDP_MO },
 	{ "octets twice, others never",
 	  { { 0, 0, 1, 0, 10, false }, { 0, 0, 1, 0, 10, false }, { 0, 0, 1, 10, 10, true } },
 	  IW_E_DDP_MO },
-	{ "segment behind the L segment",
+	{ "segment after the L segment",
 	  { { 0, 0, 1, 0, 10, true }, { 0, 0, 1, 10, 10, false } },
 	  IW_E_DDP_MSN },
 	{ "MSN leaves one out", { { 0, 0, 2, 0, 10, true } }, IW_E_DDP_MSN },
@@ -727,13 +734,13 @@ static const struct rule {
 	{ "Write inside a Send",
 	  { { 0, 0, 1, 0, 10, false }, { 1, 0, 0, 0, 10, true } },
 	  IW_E_DDP_STAG },
-	{ "Write of no octets inside a Send",
+	{ "zero-length Write inside a Send",
 	  { { 0, 0, 1, 0, 10, false }, { 1, 0, 0, 0, 0, true } },
 	  IW_E_DDP_STAG },
 	{ "STag changes within a message",
 	  { { 1, 0, 0, 0, 10, false }, { 2, 0, 0, 10, 10, true } },
 	  IW_E_DDP_STAG },
-	{ "STag changes behind a segment of no octets",
+	{ "STag changes after an empty segment",
 	  { { 2, 0, 0, 0, 0, false }, { 1, 0, 0, 0, 10, false }, { 2, 0, 0, 10, 10, false } },
 	  IW_E_DDP_STAG },
 	{ "opcode changes within a message",
@@ -745,10 +752,10 @@ static const struct rule {
 	{ "TO goes back",
 	  { { 1, 0, 0, 0, 20, false }, { 1, 0, 0, 10, 10, true } },
 	  IW_E_DDP_BOUNDS },
-	{ "segment of no octets ends a message with a hole",
+	{ "empty segment ends a message with a gap",
 	  { { 1, 0, 0, 0, 10, false }, { 1, 0, 0, 20, 10, false }, { 1, 0, 0, 0, 0, true } },
 	  IW_E_DDP_BOUNDS },
-	{ "Terminate behind another Terminate's first segment",
+	{ "Terminate after another Terminate's first segment",
 	  { { 0, 2, 1, 0, 10, false }, { 0, 0, 1, 0, 10, true } },
 	  IW_E_DDP_MSN },
 };
@@ -759,7 +766,7 @@ static size_t steps_of(const struct rule *r)
 
 	while (n < IW_ARRAY_LEN(r->steps) && (r->steps[n].len > 0 || r->steps[n].last))
 		n++;
-	/* A row may hold segments of no octets that are not the last: find the end from behind. */
+	/* A row may contain empty segments, so search its end backwards. */
 	for (size_t i = IW_ARRAY_LEN(r->steps); i-- > n;)
 		if (r->steps[i].len > 0 || r->steps[i].last)
 			return i + 1;
@@ -776,8 +783,10 @@ static void rules_fixture(struct fixture *f, uint32_t early_max, uint32_t stag[2
 	stag[1] = add(f, region(f, 3300, 256, 0, IW_RIGHT_REMOTE_WRITE));
 }
 
-/* DDP-16, DDP-17, DDP-19, DDP-28, DDP-32, DDP-37, DDP-39, DDP-40, DDP-43, DDP-44, DDP-50,
- * DDP-52, DDP-59, DDP-101, DDP-102 */
+/*
+ * DDP-16, DDP-17, DDP-19, DDP-28, DDP-32, DDP-37, DDP-39, DDP-40, DDP-43, DDP-44, DDP-50, DDP-52,
+ * DDP-59, DDP-101, DDP-102
+ */
 static void broken_order_is_a_fault_and_nothing_of_it_is_placed(void **state)
 {
 	(void)state;
@@ -808,7 +817,7 @@ static void broken_order_is_a_fault_and_nothing_of_it_is_placed(void **state)
 	}
 }
 
-/* DDP-67, DDP-103: the same rules where order is restored; the segment that broke one is named. */
+/* DDP-67, DDP-103: the same rules for early segments; delivery names the segment at fault. */
 static void early_segment_that_breaks_the_order_is_told_at_its_turn(void **state)
 {
 	(void)state;
@@ -822,7 +831,7 @@ static void early_segment_that_breaks_the_order_is_told_at_its_turn(void **state
 		int ret;
 
 		rules_fixture(&f, 8, stag);
-		/* A first message of its own, which comes last. */
+		/* The first message, which arrives last. */
 		for (size_t k = n; k > 0; k--) {
 			h = step_header(&r->steps[k - 1], stag);
 			assert_int_equal(out_of_order(&f, k, h, r->steps[k - 1].len), 0);
@@ -846,7 +855,7 @@ static void early_segment_that_breaks_the_order_is_told_at_its_turn(void **state
 	}
 }
 
-/* DDP-24, DDP-87: of one segment the version and the QN are looked at before its order. */
+/* DDP-24, DDP-87: version and QN of a segment are checked before its order. */
 static void order_is_looked_at_behind_version_and_queue(void **state)
 {
 	struct fixture f;
@@ -865,7 +874,7 @@ static void order_is_looked_at_behind_version_and_queue(void **state)
 	assert_int_equal(iw_ddp_in_order(f.d, &h, 10, &f.why), IW_E_DDP_VERSION_U);
 	fixture_fini(&f);
 
-	/* And the lack of a buffer is no matter of order. */
+	/* The rules of order do not check for a buffer. */
 	fixture_init(&f, 0);
 	assert_int_equal(in_order(&f, untagged(0, 1, 0, true), 10), IW_E_DDP_NOBUF);
 	fixture_fini(&f);
@@ -916,7 +925,7 @@ static void what_was_whole_before_a_fault_is_delivered_and_nothing_behind_it(voi
 	fixture_fini(&f);
 }
 
-/* DDP-65, SEC-06: the buffer is its poster's again, nothing reaches it any more. */
+/* DDP-65, SEC-06: the caller owns the buffer again, and nothing is placed in it. */
 static void delivered_buffer_is_out_of_reach(void **state)
 {
 	struct fixture f;

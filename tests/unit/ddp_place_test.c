@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Checks of RFC 5041 7.1 and placement: what goes where, and what goes nowhere. */
+/* Placement and the checks of RFC 5041 7.1. */
 #include "ddp/ddp.h"
 
 #include "ddp_fixture.h"
 
-static const uint8_t data[256] = "DDP places what it is told, where it is told, if it may.";
+static const uint8_t data[256] = "DDP places any payload wherever a buffer permits it.";
 
-/* --- what is placed
- * ------------------------------------------------------------------------------- */
+/* --- placement -------------------------------------------------------------------------------- */
 
 /* DDP-14, DDP-33, DDP-49 */
 static void tagged_payload_goes_where_stag_and_to_say(void **state)
@@ -94,7 +93,7 @@ static void zero_length_tagged_segment_is_not_checked(void **state)
 	fixture_fini(&f);
 }
 
-/* DDP-15, DDP-88: RFC 5040 5.3, a Send of no octets takes a buffer too. */
+/* DDP-15, DDP-88: RFC 5040 5.3: a zero-length Send consumes a buffer too. */
 static void zero_length_untagged_segment_needs_a_buffer(void **state)
 {
 	struct fixture f;
@@ -134,10 +133,9 @@ static void check_alone_says_where_and_moves_nothing(void **state)
 	fixture_fini(&f);
 }
 
-/* --- what is refused
- * ------------------------------------------------------------------------------ */
+/* --- refused segments ------------------------------------------------------------------------- */
 
-/* Refused with that error and that Terminate; not an octet moved. */
+/* Asserts that the segment is refused with that error and that nothing is placed. */
 static void refused(struct fixture *f, struct iw_ddp h, size_t len, int err, uint32_t term)
 {
 	assert_int_equal(place(f, h, data, len), err);
@@ -160,8 +158,8 @@ static void version_must_be_the_streams(void **state)
 			fixture_init(&f, 0);
 			iw_ddp_set_version(f.d, ours);
 			assert_int_equal(iw_ddp_post(f.d, 0, area_at(&f.area, 0), 10, 1), 0);
-			t = tagged(0, 0,
-				   true); /* of no length: the version is checked all the same */
+			/* zero length: the version is checked nevertheless */
+			t = tagged(0, 0, true);
 			u = untagged(0, 1, 0, true);
 			t.dv = u.dv = dv;
 			if (dv == ours) {
@@ -174,7 +172,7 @@ static void version_must_be_the_streams(void **state)
 				fixture_fini(&f);
 				fixture_init(&f, 0);
 				iw_ddp_set_version(f.d, ours);
-				/* Before anything else that may be wrong with it. */
+				/* The version is checked before everything else. */
 				u.qn = 77;
 				refused(&f, u, 0, IW_E_DDP_VERSION_U, IW_TERM(1, 2, 6));
 			}
@@ -223,15 +221,15 @@ static void queue_must_be_one_of_the_streams(void **state)
 /* DDP-88, DDP-91, DDP-92, DDP-95, DDP-102, DDP-106 */
 static void msn_must_have_a_buffer(void **state)
 {
-	/* The Send queue is 8 deep, buffers are posted for three MSNs from first on. */
+	/* The Send queue has depth 8. Three buffers are posted, for MSNs from first on. */
 	static const struct {
 		uint32_t first, msn;
 		int err;
 	} rows[] = {
 		{ 1, 1, 0 },
 		{ 1, 3, 0 },
-		{ 1, 4, IW_E_DDP_NOBUF }, /* the next without a buffer */
-		{ 1, 8, IW_E_DDP_NOBUF }, /* the last that could have one */
+		{ 1, 4, IW_E_DDP_NOBUF }, /* the next MSN, without a buffer */
+		{ 1, 8, IW_E_DDP_NOBUF }, /* the last MSN that could have one */
 		{ 1, 9, IW_E_DDP_MSN },
 		{ 1, 0, IW_E_DDP_MSN }, /* delivered before */
 		{ 1, UINT32_MAX, IW_E_DDP_MSN },
@@ -274,7 +272,7 @@ static void msn_must_have_a_buffer(void **state)
 	}
 }
 
-/* DDP-88: a Read Request above IRD, a Send nobody posted for. */
+/* DDP-88: a Read Request above IRD, and a Send without a posted buffer. */
 static void empty_queue_is_no_buffer(void **state)
 {
 	(void)state;
@@ -301,14 +299,14 @@ static void mo_and_length_must_lie_in_the_buffer(void **state)
 		{ 100, 100, 0, 0 },
 		{ 100, 0, 101, IW_E_DDP_TOOLONG },
 		{ 100, 99, 2, IW_E_DDP_TOOLONG },
-		{ 100, 100, 1, IW_E_DDP_TOOLONG }, /* where a message that is too long was cut */
+		{ 100, 100, 1, IW_E_DDP_TOOLONG }, /* where the message that is too long was cut */
 		{ 0, 0, 1, IW_E_DDP_TOOLONG },
 		{ 100, 101, 1, IW_E_DDP_MO },
 		{ 100, 101, 0, IW_E_DDP_MO },
 		{ 100, UINT32_MAX, 1, IW_E_DDP_MO }, /* MO + length is 0 modulo 2^32 */
 		{ 100, UINT32_MAX - 9, 20, IW_E_DDP_MO },
 		{ 0, 1, 1, IW_E_DDP_MO },
-		/* DDP-47: no buffer, and so no message, of 2^32 octets */
+		/* DDP-47: no buffer, and therefore no message, has 2^32 octets */
 		{ 100, 0, (size_t)UINT32_MAX, IW_E_DDP_TOOLONG },
 		{ 100, 1, (size_t)UINT32_MAX, IW_E_DDP_TOOLONG },
 	};
@@ -388,7 +386,10 @@ static void tagged_segment_must_be_allowed_to_the_octet(void **state)
 	}
 }
 
-/* SEC-01, SEC-02, DDP-108, DDP-109, DDP-111: two streams of one table, of one domain and of two. */
+/*
+ * SEC-01, SEC-02, DDP-108, DDP-109, DDP-111: two streams of one table, in one protection domain and
+ * in two.
+ */
 static void each_stream_uses_its_own_stags_and_its_domains(void **state)
 {
 	(void)state;

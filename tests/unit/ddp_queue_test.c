@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Untagged Buffers: which MSN each one serves, and when it is its poster's again. */
+/* Untagged Buffers: the MSN that each one serves, and when the caller owns it again. */
 #include "ddp/ddp.h"
 
 #include "ddp_fixture.h"
 
-/* A whole message of len octets for the next MSN, all the way in: its cookie. */
+/* Receives a whole message of len octets for the next MSN. Returns its cookie. */
 static uint64_t receive(struct fixture *f, uint32_t qn, size_t len)
 {
 	struct iw_ddp h = untagged(qn, iw_ddp_next_msn(f->d, qn), 0, true);
@@ -30,7 +30,7 @@ static void buffers_serve_msns_from_1_on_in_the_order_of_posting(void **state)
 	fixture_init(&f, 0);
 	for (uint32_t qn = 0; qn < 3; qn++)
 		assert_int_equal(iw_ddp_next_msn(f.d, qn), 1);
-	/* Some are posted, some delivered, round and round. */
+	/* Post and deliver in turn, so that the ring wraps. */
 	for (uint64_t i = 0, posted = 0; i < 50; i++) {
 		for (size_t k = rng_below(&f.rng, 5); k > 0; k--) {
 			int ret = iw_ddp_post(f.d, 0, area_at(&f.area, posted % 100), 8, posted);
@@ -97,7 +97,7 @@ static void depth_grows_around_what_is_posted(void **state)
 
 	(void)state;
 	fixture_init(&f, 0);
-	/* The ring is turned, so that growth has to straighten it. */
+	/* The ring has wrapped, so growth must restore its order. */
 	for (; posted < 5; posted++)
 		assert_int_equal(iw_ddp_post(f.d, 0, area_at(&f.area, 0), 8, posted), 0);
 	for (; next < 5; next++)
@@ -114,7 +114,7 @@ static void depth_grows_around_what_is_posted(void **state)
 	for (; posted < 25; posted++)
 		assert_int_equal(iw_ddp_post(f.d, 0, area_at(&f.area, 0), 8, posted), 0);
 	assert_int_equal(iw_ddp_post(f.d, 0, area_at(&f.area, 0), 8, posted), IW_E_FULL);
-	assert_int_equal(iw_ddp_set_depth(f.d, 0, 21), 0); /* within the ring there is */
+	assert_int_equal(iw_ddp_set_depth(f.d, 0, 21), 0); /* the ring is large enough */
 	assert_int_equal(iw_ddp_post(f.d, 0, area_at(&f.area, 0), 8, posted++), 0);
 	for (; next < posted; next++)
 		assert_int_equal(receive(&f, 0, 1), next);
@@ -184,7 +184,7 @@ static void buffers_are_taken_back_oldest_first_and_then_nothing_comes_in(void *
 	for (uint64_t i = 1; i <= 4; i++)
 		assert_int_equal(iw_ddp_post(f.d, 0, area_at(&f.area, 0), 8, i), 0);
 	assert_int_equal(receive(&f, 0, 8), 1);
-	/* Complete, but not delivered: the flush comes first. */
+	/* The message is complete, but the stream is flushed before it is delivered. */
 	assert_int_equal(place(&f, h, f.area.model, 8), 0);
 	assert_int_equal(iw_ddp_arrive(f.d, iw_ddp_next_seq(f.d), &h, 8, &f.why), 0);
 	for (uint64_t i = 2; i <= 4; i++) {

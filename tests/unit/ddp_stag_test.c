@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The STag table: who may do what where, for how long, and how STags are given out. */
+/* The STag table: access rights, validity, and how STags are drawn. */
 #include "ddp/stag.h"
 
 #include "ddp_fixture.h"
@@ -80,7 +80,7 @@ static void who_watches_is_told_of_every_stag_that_comes_and_goes(void **state)
 	stag = add(&f, r);
 	assert_int_equal(h.known, 1);
 	assert_int_equal(h.stag, stag);
-	/* Whose it is (RFC 5041 8.2). */
+	/* Its protection domain and stream (RFC 5041 8.2). */
 	assert_int_equal(h.pd, 77);
 	assert_int_equal(h.stream, 78);
 	assert_int_equal(iw_stag_del(f.stags, stag), 0);
@@ -88,7 +88,7 @@ static void who_watches_is_told_of_every_stag_that_comes_and_goes(void **state)
 	assert_int_equal(h.stag, stag);
 	assert_int_equal(iw_stag_del(f.stags, stag), IW_E_NOENT);
 	assert_int_equal(h.gone, 1);
-	/* Used up. */
+	/* Its uses are spent. */
 	r = region(&f, 0, 100, 0, IW_RIGHT_REMOTE_WRITE);
 	r.uses = 1;
 	stag = add(&f, r);
@@ -195,10 +195,9 @@ static void listing_meets_each_registration_once(void **state)
 	fixture_fini(&f);
 }
 
-/* --- how STags are given out
- * ---------------------------------------------------------------------- */
+/* --- drawing STags ---------------------------------------------------------------------------- */
 
-/* A source that says what it is told, then goes on at random. */
+/* A source that returns given values first, then random ones. */
 struct script {
 	const uint32_t *say;
 	size_t n, said;
@@ -207,7 +206,7 @@ struct script {
 	struct rng rng;
 };
 
-/* The table takes what a batch holds from its end. */
+/* The table uses the values of a batch from its end. */
 static int script_random(void *ctx, void *buf, size_t len)
 {
 	struct script *s = ctx;
@@ -242,7 +241,7 @@ static void stags_are_what_the_random_source_says(void **state)
 	assert_int_equal(add(&f, region(&f, 0, 1, 0, 1)), 0xdeadbeef);
 	assert_int_equal(add(&f, region(&f, 0, 1, 0, 1)), 7);
 	assert_int_equal(add(&f, region(&f, 0, 1, 0, 1)), 0x70000001);
-	/* 1 would share a slot with 7. */
+	/* 1 would have the same slot as 7. */
 	assert_int_equal(add(&f, region(&f, 0, 1, 0, 1)), 0xffffffff);
 	fixture_fini(&f);
 }
@@ -264,14 +263,16 @@ static void stag_is_never_zero_and_never_one_in_use(void **state)
 /* SEC-09 */
 static void revoked_stag_is_not_given_out_again_soon(void **state)
 {
-	static const uint32_t say[] = {
-		0x12345678, 0x12345678, 0x12345679, /* the first is not taken twice */
-		/* Growth, from 16 slots to 32 with the ninth, does not make the table forget. */
-		0x20000000, 0x30000000, 0x40000000, 0x50000000, 0x60000000, 0x70000000, 0x80000000,
-		0x90000000, 0x12345679, 0xa0000000,
-		/* 0 stays impossible when its slot was in use. */
-		0x00000007, 0, 0xb0000000
-	};
+	static const uint32_t say[] = { 0x12345678, 0x12345678,
+					0x12345679, /* the first value is not used twice */
+					/*
+					 * The table still remembers it after it has grown from 16
+					 * slots to 32, with the ninth STag.
+					 */
+					0x20000000, 0x30000000, 0x40000000, 0x50000000, 0x60000000,
+					0x70000000, 0x80000000, 0x90000000, 0x12345679, 0xa0000000,
+					/* 0 is never drawn, also after its slot was in use. */
+					0x00000007, 0, 0xb0000000 };
 	struct script s = { .say = say, .n = IW_ARRAY_LEN(say) };
 	struct fixture f;
 	uint32_t stag;
@@ -300,7 +301,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* SEC-09: all over the 32 bits, none twice, no run of neighbours, no direction. */
+/* SEC-09: distributed over all 32 bits, no duplicates, no consecutive values, no direction. */
 static void stags_are_sparse_and_follow_no_order(void **state)
 {
 	enum { N = 20000 };
@@ -338,12 +339,12 @@ static void random_source_is_asked_for_many_at_once(void **state)
 	script_table(&f, &s);
 	for (size_t i = 0; i < 1000; i++)
 		(void)add(&f, region(&f, 0, 0, 0, 1));
-	/* At least half of the values can be used. */
+	/* At least half of the values are usable. */
 	assert_in_range(s.calls, 4, 9);
 	fixture_fini(&f);
 }
 
-/* SEC-09: rather no STag than one that can be guessed. */
+/* SEC-09: no STag is better than a predictable one. */
 static void random_source_that_fails_or_repeats_gives_no_stag(void **state)
 {
 	struct script s = { .err = IW_E_OS };
@@ -370,8 +371,7 @@ static void random_source_that_fails_or_repeats_gives_no_stag(void **state)
 	fixture_fini(&f);
 }
 
-/* --- what may be registered
- * ----------------------------------------------------------------------- */
+/* --- registration ----------------------------------------------------------------------------- */
 
 static void impossible_registrations_are_refused(void **state)
 {
@@ -397,7 +397,7 @@ static void impossible_registrations_are_refused(void **state)
 	REFUSED(r.base = NULL);
 	REFUSED(r.len = UINT64_MAX);
 	REFUSED(r.len = (uint64_t)UINTPTR_MAX - (uintptr_t)r.base + 1);
-	/* DDP-100: no access to a registration can be one whose end wraps. */
+	/* DDP-100: the end of an access within a registration never wraps. */
 	REFUSED(r.to = UINT64_MAX - 15);
 	REFUSED(r.to = UINT64_MAX);
 #undef REFUSED
@@ -407,8 +407,7 @@ static void impossible_registrations_are_refused(void **state)
 	fixture_fini(&f);
 }
 
-/* --- the check
- * ------------------------------------------------------------------------------------ */
+/* --- the check -------------------------------------------------------------------------------- */
 
 static enum iw_stag_verdict try(struct fixture *f, uint32_t stag, uint64_t to, uint64_t len)
 {
@@ -452,7 +451,7 @@ static void access_must_lie_in_the_registered_octets(void **state)
 		{ 0x1000, 0x800, 0x100001000, 1, IW_STAG_BOUNDS },
 		{ 0x1000, 0x800, 0x1000, 0x100000001, IW_STAG_BOUNDS },
 		{ 0x1000, 0x800, 0x1000, UINT64_MAX - 0x1000, IW_STAG_BOUNDS },
-		/* The sum of TO and length, if it were not checked, would lie inside. */
+		/* The wrapped sum of TO and length would be within the registration. */
 		{ 0x1000, 0x800, 0x1001, UINT64_MAX, IW_STAG_WRAP },
 		{ 0x1000, 0x800, UINT64_MAX, 0x1002, IW_STAG_WRAP },
 		{ 0x1000, 0x800, UINT64_MAX, 1, IW_STAG_WRAP },
@@ -466,11 +465,11 @@ static void access_must_lie_in_the_registered_octets(void **state)
 		{ UINT64_MAX - 16, 16, UINT64_MAX - 17, 1, IW_STAG_BOUNDS },
 		{ UINT64_MAX - 16, 16, UINT64_MAX - 1, 2, IW_STAG_WRAP },
 		{ UINT64_MAX - 16, 16, UINT64_MAX, 1, IW_STAG_WRAP },
-		/* One of no octets. */
+		/* A zero-length registration. */
 		{ 0x1000, 0, 0x1000, 1, IW_STAG_BOUNDS },
 		{ 0x1000, 0, 0x1000, 0, IW_STAG_OK },
 		{ UINT64_MAX, 0, UINT64_MAX, 1, IW_STAG_WRAP },
-		/* Accesses of no octets, for those who ask. */
+		/* Zero-length accesses. */
 		{ 0x1000, 0x800, 0x1800, 0, IW_STAG_OK },
 		{ 0x1000, 0x800, 0x1801, 0, IW_STAG_BOUNDS },
 		{ 0x1000, 0x800, UINT64_MAX, 0, IW_STAG_BOUNDS },
@@ -555,7 +554,7 @@ static void each_right_allows_its_own_access_only(void **state)
 		for (u.right = 1; u.right < 8; u.right = (uint8_t)(u.right * 2))
 			assert_int_equal(iw_stag_check(f.stags, stag, &u, &where),
 					 given & u.right ? IW_STAG_OK : IW_STAG_RIGHTS);
-		/* What is taken away later is gone; what is given later is there. */
+		/* Rights that are removed or added later take effect. */
 		iw_stag_get(f.stags, stag)->rights = 0;
 		u.right = IW_RIGHT_REMOTE_READ;
 		assert_int_equal(iw_stag_check(f.stags, stag, &u, &where), IW_STAG_RIGHTS);
@@ -565,7 +564,7 @@ static void each_right_allows_its_own_access_only(void **state)
 	fixture_fini(&f);
 }
 
-/* DDP-96, DDP-100: of several things that are wrong the first in this order is told. */
+/* DDP-96, DDP-100: of several errors, the first in this order is reported. */
 static void checks_come_in_their_order(void **state)
 {
 	struct fixture f;
@@ -603,10 +602,9 @@ static void checks_come_in_their_order(void **state)
 	fixture_fini(&f);
 }
 
-/* --- time and uses
- * -------------------------------------------------------------------------------- */
+/* --- time and uses ---------------------------------------------------------------------------- */
 
-/* DDP-113: validity ends by itself at the time that was set. */
+/* DDP-113: an STag expires at the time that was set. */
 static void registration_expires_at_its_time(void **state)
 {
 	struct fixture f;
@@ -631,14 +629,14 @@ static void registration_expires_at_its_time(void **state)
 	fixture_fini(&f);
 }
 
-/* SEC-23: octets that are written twice are counted once, and octets after a gap are not counted. */
+/* SEC-23: octets written twice are counted once; octets after a gap are not counted. */
 static void covered_octets_have_no_gap(void **state)
 {
 	static const struct {
 		uint64_t to, len, covered;
 	} steps[] = {
 		{ 0x1010, 16, 0 },                              /* its first octets are missing */
-		{ 0x1000, 8, 8 },           { 0x1000, 8, 8 },   /* the same ones again */
+		{ 0x1000, 8, 8 },           { 0x1000, 8, 8 },   /* the same octets again */
 		{ 0x1004, 2, 8 },           { 0x1004, 12, 16 }, /* overlaps */
 		{ 0x1018, 8, 16 },          { 0x1010, 16, 32 }, /* after a gap; closes it */
 		{ 0xff0, 64, 32 },          { 0x1020, 64, 32 }, /* not within the registration */
@@ -689,7 +687,7 @@ static void last_use_revokes(void **state)
 	assert_int_equal(try(&f, free_for_all, 0, 1), IW_STAG_OK);
 	assert_int_equal(iw_stag_get(f.stags, free_for_all)->uses, UINT32_MAX);
 	r.uses = 1;
-	r.busy = 5; /* the table's own: not taken over */
+	r.busy = 5; /* fields of the table: ignored */
 	assert_true(iw_stag_used(f.stags, add(&f, r)));
 	fixture_fini(&f);
 }
@@ -721,7 +719,7 @@ static void what_has_begun_may_end_when_no_use_is_left(void **state)
 	iw_stag_begin(f.stags, stag);
 	assert_false(iw_stag_end(f.stags, stag));
 
-	/* DDP-113, SEC-06: revocation does not wait for it. */
+	/* DDP-113, SEC-06: revocation does not wait for an operation in progress. */
 	stag = add(&f, r);
 	iw_stag_begin(f.stags, stag);
 	assert_int_equal(iw_stag_del(f.stags, stag), 0);
@@ -730,8 +728,7 @@ static void what_has_begun_may_end_when_no_use_is_left(void **state)
 	fixture_fini(&f);
 }
 
-/* --- errors
- * --------------------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 /* DDP-106, DDP-116 */
 static void each_verdict_has_its_error(void **state)
@@ -767,7 +764,7 @@ static void each_verdict_has_its_error(void **state)
 				 rows[i].rdmap);
 		assert_fault(&f, rows[i].rdmap);
 		assert_int_equal(f.why.term, rows[i].rdmap_term);
-		/* Of an STag that nobody knows as well, and without anywhere to say it. */
+		/* Also for an STag that is not registered, and without a fault to fill in. */
 		assert_int_equal(iw_stag_ddp_error(f.stags, rows[i].verdict, 0, &u, &f.why),
 				 rows[i].ddp);
 		assert_int_equal(iw_stag_rdmap_error(f.stags, rows[i].verdict, 0, &u, NULL),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A stream is made whole or not at all. */
+/* The creation of a stream succeeds completely or leaves nothing behind. */
 #include "ddp/ddp.h"
 
 #include "ddp_fixture.h"
@@ -40,7 +40,7 @@ static void without_memory_there_is_no_stream(void **state)
 	fixture_table(&f);
 	cfg = fixture_cfg(&f, 100);
 	before = f.mem.blocks;
-	/* The stream, and a ring for each of three queues. */
+	/* The allocations: the stream, and a ring for each of three queues. */
 	for (n = 1; n <= 4; n++) {
 		f.mem.fail_from = f.mem.calls + n;
 		assert_int_equal(iw_ddp_new(&d, &cfg, &f.why), IW_E_NOMEM);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Operations on their way out: what goes when, and when it completes. */
+/* Sending: the order of operations, and their completion. */
 #include "rdmap/rdmap.h"
 
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "pair.h"
-#include "rdmap/internal.h" /* the numbers of slots, to begin just before they wrap */
+#include "rdmap/internal.h" /* sets the slot numbers just before their wrap */
 #include "util/num.h"
 
 #define NOW IW_SEC(5)
@@ -98,12 +98,12 @@ static int post(struct fixture *f, uint64_t cookie, enum iw_op_kind kind, unsign
 	return iw_rdmap_post(f->r, &op, NOW);
 }
 
-/* The next segment's opcode, -1 when there is none. */
+/* Pulls the next segment and returns its opcode; -1: nothing to send. */
 static int pull(struct fixture *f, size_t mulpdu, struct iw_segment *seg)
 {
 	struct iw_ddp h;
 
-	memset(seg, 0xff, sizeof(*seg)); /* what was there before does not matter */
+	memset(seg, 0xff, sizeof(*seg)); /* earlier contents are ignored */
 	if (iw_rdmap_pull(f->r, mulpdu, seg, NOW) <= 0)
 		return -1;
 	assert_true(iw_wire_ddp_decode(&h, seg->hdr, seg->hdr_len) > 0);
@@ -182,7 +182,7 @@ static void nothing_completes_before_the_llp_has_taken_it(void **state)
 	done(f);
 }
 
-/* RDMAP-31: a Send and a Write behind an outstanding Read complete after it */
+/* RDMAP-31: a Send and a Write after an outstanding Read complete after it */
 static void operations_complete_in_the_order_of_posting(void **state)
 {
 	struct fixture *f = started(2);
@@ -193,7 +193,8 @@ static void operations_complete_in_the_order_of_posting(void **state)
 	assert_int_equal(post(f, 2, IW_OPK_SEND, 0, 10), 0);
 	assert_int_equal(post(f, 3, IW_OPK_WRITE, 0, 10), 0);
 	assert_int_equal(opcode(f), IW_OP_RREQ);
-	assert_int_equal(opcode(f), IW_OP_SEND); /* it is not held back, only its completion is */
+	/* only its completion is delayed, not its transmission */
+	assert_int_equal(opcode(f), IW_OP_SEND);
 	assert_int_equal(opcode(f), IW_OP_WRITE);
 	iw_rdmap_sent(f->r, f->pos, f->pos);
 	assert_int_equal(next(f), -1);
@@ -207,8 +208,10 @@ static void operations_complete_in_the_order_of_posting(void **state)
 	done(f);
 }
 
-/* RDMAP-31, RDMAP-33, RDMAP-19: the numbers of slots wrap at 2^32, in each queue, and nothing is
- * lost, not even the Read of slot 2^32 - 1. With depths that are no powers of two. */
+/*
+ * RDMAP-31, RDMAP-33, RDMAP-19: slot numbers wrap at 2^32 in each queue without loss, also for the
+ * Read of slot 2^32 - 1. The depths are not powers of two.
+ */
 static void queues_go_on_where_their_numbers_wrap(void **state)
 {
 	struct fixture *f =
@@ -247,7 +250,7 @@ static void messages_go_out_in_the_order_of_posting_never_interleaved(void **sta
 	request(f, 50);
 	assert_int_equal(opcode(f), IW_OP_WRITE);
 	assert_int_equal(opcode(f), IW_OP_WRITE);
-	assert_int_equal(opcode(f), IW_OP_RRESP); /* its turn between two messages */
+	assert_int_equal(opcode(f), IW_OP_RRESP); /* sent between two messages */
 	assert_int_equal(opcode(f), IW_OP_SEND);
 	assert_int_equal(opcode(f), -1);
 	done(f);
@@ -326,7 +329,7 @@ static void impossible_operations_are_refused(void **state)
 	op.kind = IW_OPK_SEND;
 	op.nsge = IW_RDMAP_SGE_MAX + 1;
 	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), IW_E_INVAL);
-	/* A sink that is none, does not reach, or has expired. */
+	/* A sink that is not registered, is too small, or has expired. */
 	op = (struct iw_op){ .kind = IW_OPK_READ, .len = 4096, .sink_stag = f->sink };
 	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), 0);
 	op.len++;
@@ -344,7 +347,7 @@ static void impossible_operations_are_refused(void **state)
 	done(f);
 }
 
-/* DDP-47: a message is below 2^32 octets, whatever its pieces */
+/* DDP-47: a message has less than 2^32 octets, whatever its slices */
 static void message_of_2_to_the_32_octets_is_refused(void **state)
 {
 	struct fixture *f = started(2);
@@ -360,7 +363,7 @@ static void message_of_2_to_the_32_octets_is_refused(void **state)
 	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), IW_E_INVAL);
 	op.sge[1].len--;
 	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), 0);
-	op.nsge = 1; /* the other piece does not count */
+	op.nsge = 1; /* the other slice is ignored */
 	op.sge[0].len = UINT32_MAX;
 	assert_int_equal(iw_rdmap_post(f->r, &op, NOW), 0);
 	assert_int_equal(pull(f, 1442, &seg), IW_OP_WRITE);
@@ -372,7 +375,7 @@ static void message_of_2_to_the_32_octets_is_refused(void **state)
 	done(f);
 }
 
-/* RDMAP-39: what waits for its completion to be polled has its place in the queue, too */
+/* RDMAP-39: an operation occupies its slot until its completion is polled */
 static void receives_are_refused_when_their_queue_is_full(void **state)
 {
 	struct fixture *f = started(2);
@@ -398,7 +401,7 @@ static void receives_are_refused_when_their_queue_is_full(void **state)
 	done(f);
 }
 
-/* RDMAP-36, RDMAP-19: pulled is not sent: the Response may still wait in a batch of ours */
+/* RDMAP-36, RDMAP-19: a pulled Response may still be queued in a batch */
 static void read_slot_is_free_when_the_llp_has_taken_its_response(void **state)
 {
 	struct fixture *f = started(2);
@@ -420,7 +423,7 @@ static void read_slot_is_free_when_the_llp_has_taken_its_response(void **state)
 	done(f);
 }
 
-/* DDP-77: a Read that waits for its turn when the peer has shut its side never gets its Response */
+/* DDP-77: a Read queued when the peer closes its sending side never gets its Response */
 static void reads_without_their_response_are_told_when_the_peer_has_closed(void **state)
 {
 	struct fixture *f = started(1);
@@ -435,15 +438,15 @@ static void reads_without_their_response_are_told_when_the_peer_has_closed(void 
 	assert_int_equal(post(f, 1, IW_OPK_SEND, 0, 8), 0);
 	assert_int_equal(post(f, 2, IW_OPK_READ, 0, 8), 0);
 	assert_int_equal(opcode(f), IW_OP_SEND);
-	assert_false(iw_rdmap_rx_shut(f->r)); /* it waits */
+	assert_false(iw_rdmap_rx_shut(f->r)); /* the Read is queued */
 	assert_int_equal(opcode(f), IW_OP_RREQ);
-	assert_false(iw_rdmap_rx_shut(f->r)); /* it is out */
+	assert_false(iw_rdmap_rx_shut(f->r)); /* the Read was sent */
 	respond(f, 8);
 	assert_true(iw_rdmap_rx_shut(f->r));
 	done(f);
 }
 
-/* DDP-75: behind a graceful close nothing more is taken; what was posted still goes out */
+/* DDP-75: after a graceful close no operation is accepted; posted ones are still sent */
 static void close_drains_and_refuses(void **state)
 {
 	struct fixture *f = started(2);
@@ -457,7 +460,7 @@ static void close_drains_and_refuses(void **state)
 	assert_int_equal(opcode(f), IW_OP_SEND);
 	assert_int_equal(opcode(f), IW_OP_RREQ);
 	iw_rdmap_sent(f->r, f->pos, f->pos);
-	assert_false(iw_rdmap_drained(f->r)); /* the Read is still out */
+	assert_false(iw_rdmap_drained(f->r)); /* the Read is outstanding */
 	request(f, 4);
 	respond(f, 8);
 	assert_false(iw_rdmap_drained(f->r)); /* the peer's Read is answered first */
@@ -467,8 +470,10 @@ static void close_drains_and_refuses(void **state)
 	done(f);
 }
 
-/* RDMAP-38, DDP-83: each once; the oldest with the reason, the rest as canceled; memory in a batch
- * stays untouched until it is let go */
+/*
+ * RDMAP-38, DDP-83: each operation completes once, the oldest with the reason, the others as
+ * canceled. Memory that a batch refers to is kept until the batch is released.
+ */
 static void flush_completes_everything_once(void **state)
 {
 	struct fixture *f = started(2);
@@ -481,7 +486,7 @@ static void flush_completes_everything_once(void **state)
 	assert_int_equal(post(f, 3, IW_OPK_WRITE, 0, 8), 0);
 	assert_int_equal(opcode(f), IW_OP_WRITE);
 	iw_rdmap_sent(f->r, f->pos, f->pos);
-	assert_int_equal(opcode(f), IW_OP_WRITE); /* in a batch that is not sent yet */
+	assert_int_equal(opcode(f), IW_OP_WRITE); /* in an unsent batch */
 	iw_fail(&why, IW_E_MPA_CRC, "test");
 	iw_rdmap_hold(f->r, true);
 	iw_rdmap_fail(f->r, &why);
@@ -496,11 +501,11 @@ static void flush_completes_everything_once(void **state)
 	assert_true(iw_rdmap_wants_tx(f->r));
 	assert_int_equal(opcode(f), IW_OP_TERM);
 	assert_false(iw_rdmap_wants_tx(f->r));
-	assert_int_equal(opcode(f), -1); /* RDMAP-27: nothing behind a Terminate */
+	assert_int_equal(opcode(f), -1); /* RDMAP-27: nothing after a Terminate */
 	done(f);
 }
 
-/* SEC-24: a Read of no octets names a source, and has no part in it */
+/* SEC-24: a zero-length Read names a source, but does not use it */
 static void read_of_no_octets_counts_nowhere(void **state)
 {
 	struct fixture *f = started(2);
@@ -521,7 +526,7 @@ static void read_of_no_octets_counts_nowhere(void **state)
 	done(f);
 }
 
-/* RDMAP-39, DDP-83: a second end changes nothing of what the first has begun */
+/* RDMAP-39, DDP-83: after a first fault, a second one has no effect */
 static void first_of_two_ends_counts(void **state)
 {
 	struct fixture *f = started(2);
@@ -536,13 +541,13 @@ static void first_of_two_ends_counts(void **state)
 	iw_fail(&why, IW_E_MPA_CRC, "first");
 	iw_rdmap_hold(f->r, true);
 	iw_rdmap_fail(f->r, &why);
-	assert_false(iw_rdmap_waiting(f->r)); /* nothing is waited for any more */
+	assert_false(iw_rdmap_waiting(f->r)); /* no Response is expected */
 	iw_fail(&why, IW_E_MPA_MARKER, "second");
 	iw_rdmap_fail(f->r, &why);
 	assert_int_equal(iw_rdmap_fault(f->r)->err, IW_E_MPA_CRC);
 	assert_int_equal(iw_rdmap_state(f->r), IW_RDMAP_TERMINATING);
 	assert_true(iw_rdmap_terminate_due(f->r));
-	iw_rdmap_flush(f->r, IW_E_OS); /* nobody holds anything any more */
+	iw_rdmap_flush(f->r, IW_E_OS); /* no longer held */
 	assert_false(iw_rdmap_terminate_due(f->r));
 	assert_true(iw_rdmap_next_completion(f->r, &c));
 	assert_int_equal(c.status, IW_E_MPA_CRC);
@@ -554,7 +559,7 @@ static void first_of_two_ends_counts(void **state)
 	assert_int_equal(opcode(f), -1);
 	assert_false(iw_rdmap_wants_tx(f->r));
 	done(f);
-	f = started(2); /* what comes behind the end is no fault any more */
+	f = started(2); /* a fault after the flush has no effect */
 	iw_rdmap_flush(f->r, IW_E_OS);
 	iw_rdmap_fail(f->r, &why);
 	assert_null(iw_rdmap_fault(f->r));
@@ -562,7 +567,7 @@ static void first_of_two_ends_counts(void **state)
 	done(f);
 }
 
-/* DDP-105, RDMAP-37: due from its fault until the LLP has it; faults without a number have none */
+/* DDP-105, RDMAP-37: due from the fault until the LLP has taken it; not every fault has one */
 static void terminate_is_due_until_the_llp_has_it(void **state)
 {
 	struct fixture *f = started(2);
@@ -593,7 +598,7 @@ static void terminate_is_due_until_the_llp_has_it(void **state)
 	done(f);
 }
 
-/* SEC-24: registrations with a number of uses: Reads under way have spoken for theirs */
+/* SEC-24: a Read in progress has taken its use of the registration */
 static void read_source_with_one_use_serves_one_read(void **state)
 {
 	struct fixture *f = started(2);
@@ -611,7 +616,7 @@ static void read_source_with_one_use_serves_one_read(void **state)
 	done(f);
 }
 
-/* SEC-24: what is not answered any more holds no registration busy */
+/* SEC-24: a Read that will not be answered no longer keeps its registration busy */
 static void reads_never_answered_let_go_of_their_sources(void **state)
 {
 	enum { FLUSH, FAULT, FREE, WAYS } way;
@@ -623,7 +628,7 @@ static void reads_never_answered_let_go_of_their_sources(void **state)
 
 		request(f, 4);
 		request(f, 4);
-		assert_int_equal(opcode(f), IW_OP_RRESP); /* this one has let go already */
+		assert_int_equal(opcode(f), IW_OP_RRESP); /* this one was released already */
 		iw_stag_get(f->stags, f->sink)->uses = 0;
 		assert_int_equal(iw_stag_get(f->stags, f->sink)->busy, 1);
 		if (way == FLUSH) {
@@ -640,7 +645,7 @@ static void reads_never_answered_let_go_of_their_sources(void **state)
 	}
 }
 
-/* DDP-46: pieces of an operation are one message, cut where the MULPDU says, whatever the pieces */
+/* DDP-46: the slices of an operation are one message, cut at the MULPDU, not at slices */
 static void pieces_are_gathered_into_segments(void **state)
 {
 	struct fixture *f = started(2);
@@ -651,7 +656,8 @@ static void pieces_are_gathered_into_segments(void **state)
 
 	(void)state;
 	pattern_fill(out, 3000, 3, 0);
-	op.sge[0] = (struct iw_vec){ f->buf + 4095, 1 }; /* none lies behind the one before */
+	/* no slice is adjacent to the one before */
+	op.sge[0] = (struct iw_vec){ f->buf + 4095, 1 };
 	op.sge[1] = (struct iw_vec){ f->buf + 2000, 0 };
 	op.sge[2] = (struct iw_vec){ f->buf + 1000, 1999 };
 	op.sge[3] = (struct iw_vec){ f->buf, 1000 };
@@ -672,7 +678,7 @@ static void pieces_are_gathered_into_segments(void **state)
 	done(f);
 }
 
-/* What the next segment says of itself. */
+/* Pulls the next segment and decodes its header. */
 static struct iw_ddp header(struct fixture *f, struct iw_segment *seg, size_t mulpdu)
 {
 	struct iw_ddp h;
@@ -682,7 +688,7 @@ static struct iw_ddp header(struct fixture *f, struct iw_segment *seg, size_t mu
 	return h;
 }
 
-/* RDMAP-03, RDMAP-10, DDP-24: each segment of a Write names sink, place and version */
+/* RDMAP-03, RDMAP-10, DDP-24: each segment of a Write has STag, TO and version */
 static void write_names_its_sink_in_every_segment(void **state)
 {
 	unsigned dv;
@@ -741,7 +747,7 @@ static void sends_say_what_kind_they_are(void **state)
 	done(f);
 }
 
-/* RDMAP-06, RDMAP-13, RDMAP-18: one segment on QN 1, also for no octets */
+/* RDMAP-06, RDMAP-13, RDMAP-18: one segment on QN 1, also for a zero-length Read */
 static void read_says_from_where_to_where(void **state)
 {
 	struct fixture *f = started(2);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What RDMAP makes of arriving segments: one stream fed by hand, its Terminate read back from the
- * way out. */
+/* Receiving: a test feeds one stream with segments and reads the Terminate that it sends. */
 #include "rdmap/rdmap.h"
 
 #include <setjmp.h>
@@ -12,7 +11,7 @@
 #include <cmocka.h>
 
 #include "pair.h"
-#include "rdmap/internal.h" /* iw_rdmap_local_fault: any fault with any header */
+#include "rdmap/internal.h" /* iw_rdmap_local_fault, for any fault with any header */
 #include "util/num.h"
 
 #define STREAM 7
@@ -24,9 +23,9 @@ struct fixture {
 	struct rng rng;
 	struct iw_stag_table *stags;
 	struct iw_rdmap *r;
-	uint8_t buf[4096]; /* registered by tests, guarded on both sides by what is in it */
+	uint8_t buf[4096]; /* tests register parts of it; the rest guards them */
 	uint8_t recv[8][256];
-	uint32_t msn[3]; /* of the next message that is sent to r */
+	uint32_t msn[3]; /* of the next message to r */
 	struct iw_fault why;
 };
 
@@ -174,7 +173,7 @@ static bool pull(struct fixture *f, struct iw_segment *seg, struct iw_ddp *h)
 	return true;
 }
 
-/* The stream has failed and its one Terminate says so; nothing follows it (RFC 5040 5.4). */
+/* Asserts the stream's fault and its only Terminate, after which nothing is sent (RFC 5040 5.4). */
 static struct iw_terminate assert_terminates(struct fixture *f, int err, uint32_t term)
 {
 	struct iw_terminate t;
@@ -212,7 +211,7 @@ static struct iw_completion next(struct fixture *f)
 	return c;
 }
 
-/* --- good messages --- */
+/* --- valid messages --------------------------------------------------------------------------- */
 
 /* RDMAP-01, RDMAP-22, DDP-68 */
 static void sends_are_delivered_in_order_each_with_one_buffer(void **state)
@@ -227,8 +226,8 @@ static void sends_are_delivered_in_order_each_with_one_buffer(void **state)
 		post(f, i, 256);
 	for (i = 0; i < 3; i++) {
 		h = untagged(f, IW_OP_SEND, IW_QN_SEND);
-		assert_int_equal(feed(f, &h, "hello", i),
-				 0); /* the first is empty and uses a buffer too */
+		/* the first one is empty, and uses a buffer too */
+		assert_int_equal(feed(f, &h, "hello", i), 0);
 	}
 	for (i = 0; i < 3; i++) {
 		c = next(f);
@@ -259,7 +258,7 @@ static void solicited_event_is_told(void **state)
 	done(f);
 }
 
-/* RDMAP-11: placed, and the ULP hears nothing */
+/* RDMAP-11: placed, without a completion for the ULP */
 static void write_is_placed_and_not_delivered(void **state)
 {
 	struct fixture *f = started();
@@ -306,13 +305,16 @@ static void send_with_invalidate_revokes_a_stag_of_this_stream(void **state)
 	assert_true(c.invalidated && c.solicited);
 	assert_int_equal(c.inval_stag, stag);
 	assert_null(iw_stag_get(f->stags, stag));
-	assert_int_equal(feed_write(f, stag, 0x1000, 1),
-			 IW_E_DDP_STAG); /* in flight behind it: refused */
+	/* in flight after it: refused */
+	assert_int_equal(feed_write(f, stag, 0x1000, 1), IW_E_DDP_STAG);
 	assert_untouched(f);
 	done(f);
 }
 
-/* RDMAP-24, RDMAP-41, SEC-08: neither unknown, nor shared by a domain, nor of another stream */
+/*
+ * RDMAP-24, RDMAP-41, SEC-08: not an unknown STag, nor one of the whole protection domain or of
+ * another stream
+ */
 static void invalidate_of_a_stag_that_is_not_this_streams_alone_terminates(void **state)
 {
 	unsigned i;
@@ -330,14 +332,14 @@ static void invalidate_of_a_stag_that_is_not_this_streams_alone_terminates(void 
 		assert_int_equal(next(f).status, IW_E_RP_INVAL);
 		if (i > 0)
 			assert_non_null(iw_stag_get(f->stags, stag));
-		assert_terminates(f, IW_E_RP_INVAL, IW_TERM(0, 1, 9)); /* one code for all */
+		assert_terminates(f, IW_E_RP_INVAL, IW_TERM(0, 1, 9)); /* the same code for all */
 		done(f);
 	}
 }
 
-/* --- what is wrong, and its Terminate --- */
+/* --- faults and their Terminates -------------------------------------------------------------- */
 
-/* RDMAP-03, RDMAP-40, RDMAP-07: DDP header and length come along */
+/* RDMAP-03, RDMAP-40, RDMAP-07: the Terminate includes DDP header and length */
 static void wrong_rdmap_version_terminates(void **state)
 {
 	struct fixture *f = started();
@@ -355,7 +357,7 @@ static void wrong_rdmap_version_terminates(void **state)
 	done(f);
 }
 
-/* DDP-23, DDP-24, DDP-82: a DDP error comes before RDMAP's own */
+/* DDP-23, DDP-24, DDP-82: DDP errors are reported before those of RDMAP */
 static void wrong_ddp_version_terminates(void **state)
 {
 	struct fixture *f = started();
@@ -375,7 +377,7 @@ static void wrong_ddp_version_terminates(void **state)
 	assert_untouched(f);
 	done(f);
 	f = started();
-	h = tagged(IW_OP_RRESP, 0, 0); /* unasked, too */
+	h = tagged(IW_OP_RRESP, 0, 0); /* also unrequested */
 	h.dv = 0;
 	assert_int_equal(feed(f, &h, "abc", 3), IW_E_DDP_VERSION_T);
 	done(f);
@@ -393,7 +395,7 @@ static void unknown_opcodes_terminate(void **state)
 
 		post(f, 0, 256);
 		assert_int_equal(feed(f, &h, "abc", 3), IW_E_RO_OPCODE);
-		/* DDP-104: DDP itself saw no fault, and yet nothing more is taken. */
+		/* DDP-104: DDP itself has no fault, but further segments are dropped. */
 		assert_int_equal(feed_write(f, reg(f, IW_RIGHT_REMOTE_WRITE, PD, 0), 0x1000, 8), 0);
 		assert_untouched(f);
 		f->why = *iw_rdmap_fault(f->r);
@@ -469,7 +471,7 @@ static void sends_that_fit_no_buffer_terminate(void **state)
 	memset(f->recv[0], 0x11, 256);
 	h = untagged(f, IW_OP_SEND, IW_QN_SEND);
 	assert_int_equal(feed(f, &h, octets, 17), IW_E_DDP_TOOLONG);
-	assert_int_equal(f->recv[0][0], 0x11); /* not even its first octet */
+	assert_int_equal(f->recv[0][0], 0x11); /* not even the first octet was placed */
 	assert_terminates(f, IW_E_DDP_TOOLONG, IW_TERM(1, 2, 5));
 	done(f);
 
@@ -491,7 +493,7 @@ static void sends_that_fit_no_buffer_terminate(void **state)
 	done(f);
 }
 
-/* DDP-101: messages do not interleave; nothing of the intruder is placed */
+/* DDP-101: messages do not interleave; nothing of the second one is placed */
 static void write_inside_a_send_terminates(void **state)
 {
 	struct fixture *f = started();
@@ -520,8 +522,8 @@ static void writes_outside_what_was_granted_terminate(void **state)
 		uint32_t term;
 	} bad[] = {
 		{ IW_RIGHT_REMOTE_READ, PD, 0, 0x1000, 8, IW_E_DDP_STAG, IW_TERM(1, 1, 0) },
-		{ IW_RIGHT_READ_SINK, PD, 0, 0x1000, 8, IW_E_DDP_STAG,
-		  IW_TERM(1, 1, 0) }, /* a read sink is no target of Writes */
+		/* a sink of Reads is not a target of Writes */
+		{ IW_RIGHT_READ_SINK, PD, 0, 0x1000, 8, IW_E_DDP_STAG, IW_TERM(1, 1, 0) },
 		{ IW_RIGHT_REMOTE_WRITE, PD + 1, 0, 0x1000, 8, IW_E_DDP_ASSOC, IW_TERM(1, 1, 0) },
 		{ IW_RIGHT_REMOTE_WRITE, PD, STREAM + 1, 0x1000, 8, IW_E_DDP_ASSOC,
 		  IW_TERM(1, 1, 0) },
@@ -549,7 +551,7 @@ static void writes_outside_what_was_granted_terminate(void **state)
 	}
 }
 
-/* DDP-104, DDP-105, RDMAP-38: dropped in silence; what was posted is completed in error, once */
+/* DDP-104, DDP-105, RDMAP-38: silently dropped; posted operations complete in error, once */
 static void behind_an_error_everything_is_dropped_and_flushed(void **state)
 {
 	struct fixture *f = started();
@@ -574,7 +576,7 @@ static void behind_an_error_everything_is_dropped_and_flushed(void **state)
 	done(f);
 }
 
-/* --- inbound Reads --- */
+/* --- inbound Reads ---------------------------------------------------------------------------- */
 
 /* RDMAP-06, RDMAP-13, RDMAP-15, RDMAP-20, RDMAP-34 */
 static void reads_are_answered_in_order_with_the_sinks_stag(void **state)
@@ -588,7 +590,7 @@ static void reads_are_answered_in_order_with_the_sinks_stag(void **state)
 	(void)state;
 	assert_int_equal(feed_rreq(f, stag, 0x1000, 3), 0);
 	assert_int_equal(feed_rreq(f, stag, 0x1010, 1000), 0);
-	assert_false(iw_rdmap_next_completion(f->r, &c)); /* RDMAP-14: the ULP hears nothing */
+	assert_false(iw_rdmap_next_completion(f->r, &c)); /* RDMAP-14: no completion for the ULP */
 	assert_true(pull(f, &seg, &h));
 	assert_int_equal(h.opcode, IW_OP_RRESP);
 	assert_int_equal(h.stag, 0x5151);
@@ -619,7 +621,7 @@ static void zero_length_read_is_answered_without_looking_at_the_source(void **st
 	done(f);
 }
 
-/* RDMAP-16, RDMAP-42, RDMAP-43, SEC-05, SEC-25: the request travels back in the Terminate */
+/* RDMAP-16, RDMAP-42, RDMAP-43, SEC-05, SEC-25: the Terminate includes the request */
 static void reads_of_what_was_not_granted_terminate(void **state)
 {
 	static const struct {
@@ -659,8 +661,8 @@ static void reads_of_what_was_not_granted_terminate(void **state)
 }
 
 /*
- * A peer that tries STags gets the same octets for one that is not registered and for one of another
- * domain or stream, in bounds, out of bounds, and wrapping. SEC-01, SEC-02, SEC-09
+ * SEC-01, SEC-02, SEC-09: a peer that tries STags gets the same octets for an unregistered one and
+ * for one of another domain or stream, in bounds, out of bounds, and wrapping.
  */
 static void foreign_stag_and_unknown_stag_get_the_same_terminate(void **state)
 {
@@ -708,7 +710,7 @@ static void foreign_stag_and_unknown_stag_get_the_same_terminate(void **state)
 		}
 }
 
-/* RDMAP-42, SEC-24: a source is good until its time is over, in the middle of a Response, too */
+/* RDMAP-42, SEC-24: a source is valid until it expires, also during a Response */
 static void expired_read_source_terminates(void **state)
 {
 	struct fixture *f = started();
@@ -732,7 +734,7 @@ static void expired_read_source_terminates(void **state)
 	done(f);
 }
 
-/* A peer that asks behind our orderly end cannot be answered, not even by a Terminate. */
+/* A Read Request after our graceful close cannot be answered, not even with a Terminate. */
 static void read_request_behind_our_end_is_a_fault(void **state)
 {
 	struct fixture *f = started();
@@ -747,7 +749,7 @@ static void read_request_behind_our_end_is_a_fault(void **state)
 	done(f);
 }
 
-/* RDMAP-19, RDMAP-36: IRD buffers, and a slot is free only when its Response went to the LLP */
+/* RDMAP-19, RDMAP-36: IRD buffers; a slot is free once the LLP has taken its Response */
 static void more_reads_than_ird_find_no_buffer(void **state)
 {
 	struct fixture *f = started();
@@ -765,7 +767,7 @@ static void more_reads_than_ird_find_no_buffer(void **state)
 	done(f);
 }
 
-/* RDMAP-19: a peer without IRD of ours gets the same answer, not "invalid QN" */
+/* RDMAP-19: with an IRD of 0 the answer is the same, not "invalid QN" */
 static void read_request_with_ird_zero_finds_no_buffer(void **state)
 {
 	struct fixture *f = with((struct iw_rdmap_params){ .dv = 1 });
@@ -775,7 +777,7 @@ static void read_request_with_ird_zero_finds_no_buffer(void **state)
 	done(f);
 }
 
-/* RDMAP-06: 28 octets, neither fewer nor more */
+/* RDMAP-06: exactly 28 octets */
 static void read_request_of_another_length_terminates(void **state)
 {
 	static const uint8_t octets[29];
@@ -793,7 +795,7 @@ static void read_request_of_another_length_terminates(void **state)
 	done(f);
 }
 
-/* RDMAP-06, RDMAP-15: in two segments it is the same request */
+/* RDMAP-06, RDMAP-15: the same request in two segments */
 static void read_request_may_come_in_pieces(void **state)
 {
 	struct fixture *f = started();
@@ -825,7 +827,7 @@ static void read_request_may_come_in_pieces(void **state)
 	done(f);
 }
 
-/* RDMAP-09, SEC-24: revoked in the middle: the request comes back, advanced */
+/* RDMAP-09, SEC-24: revoked during the Response: the Terminate includes the advanced request */
 static void read_source_revoked_midway_terminates_with_the_rest(void **state)
 {
 	struct fixture *f = started();
@@ -855,7 +857,7 @@ static void read_source_revoked_midway_terminates_with_the_rest(void **state)
 	done(f);
 }
 
-/* --- Read Responses --- */
+/* --- Read Responses --------------------------------------------------------------------------- */
 
 static void start_read(struct fixture *f, uint32_t sink, uint64_t to, uint32_t len)
 {
@@ -907,14 +909,14 @@ static void read_completes_when_its_whole_response_is_delivered(void **state)
 	done(f);
 }
 
-/* RDMAP-21, RDMAP-40: unasked, short, long, elsewhere: nothing of that segment is placed */
+/* RDMAP-21, RDMAP-40: unrequested, short, long, or to another sink: the segment is not placed */
 static void responses_that_are_not_what_was_asked_terminate(void **state)
 {
 	struct fixture *f = started();
 	uint32_t sink = reg(f, IW_RIGHT_READ_SINK, PD, 0), other;
 
 	(void)state;
-	assert_int_equal(feed_response(f, sink, 0x1000, 8, true), IW_E_RO_OPCODE); /* unasked */
+	assert_int_equal(feed_response(f, sink, 0x1000, 8, true), IW_E_RO_OPCODE); /* unrequested */
 	assert_untouched(f);
 	assert_terminates(f, IW_E_RO_OPCODE, IW_TERM(0, 2, 6));
 	done(f);
@@ -937,7 +939,8 @@ static void responses_that_are_not_what_was_asked_terminate(void **state)
 	f = started();
 	sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
 	start_read(f, sink, 0x1000, 100);
-	assert_int_equal(feed_response(f, sink, 0x1000, 100, false), 0); /* all of it, but no end */
+	/* complete, but without the L segment */
+	assert_int_equal(feed_response(f, sink, 0x1000, 100, false), 0);
 	assert_int_equal(feed_response(f, sink, 0x1064, 1, true), IW_E_DDP_BOUNDS);
 	assert_int_equal(f->buf[1024 + 100], 0xee);
 	done(f);
@@ -946,8 +949,8 @@ static void responses_that_are_not_what_was_asked_terminate(void **state)
 	sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
 	other = reg(f, IW_RIGHT_READ_SINK, PD, 0);
 	start_read(f, sink, 0x1000, 100);
-	assert_int_equal(feed_response(f, other, 0x1000, 100, true),
-			 IW_E_DDP_STAG); /* to another sink of ours */
+	/* to another sink of ours */
+	assert_int_equal(feed_response(f, other, 0x1000, 100, true), IW_E_DDP_STAG);
 	assert_untouched(f);
 	assert_terminates(f, IW_E_DDP_STAG, IW_TERM(1, 1, 0));
 	done(f);
@@ -955,8 +958,8 @@ static void responses_that_are_not_what_was_asked_terminate(void **state)
 	f = started();
 	sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
 	start_read(f, sink, 0x1000, 100);
-	assert_int_equal(feed_response(f, sink, 0x1001, 100, true),
-			 IW_E_DDP_BOUNDS); /* within the sink's range, not where asked */
+	/* within the sink, but not at the requested TO */
+	assert_int_equal(feed_response(f, sink, 0x1001, 100, true), IW_E_DDP_BOUNDS);
 	assert_untouched(f);
 	done(f);
 
@@ -970,8 +973,8 @@ static void responses_that_are_not_what_was_asked_terminate(void **state)
 	f = started();
 	sink = reg(f, IW_RIGHT_READ_SINK, PD, 0);
 	start_read(f, sink, 0x1000, 100);
-	assert_int_equal(feed_response(f, sink, 0x1000, 0, true),
-			 IW_E_DDP_BOUNDS); /* empty for a Read that was not */
+	/* empty, for a Read that is not */
+	assert_int_equal(feed_response(f, sink, 0x1000, 0, true), IW_E_DDP_BOUNDS);
 	done(f);
 }
 
@@ -988,7 +991,7 @@ static void zero_length_read_completes_with_any_stag_in_the_response(void **stat
 	done(f);
 }
 
-/* SEC-06: a sink revoked while its Read is outstanding takes nothing more */
+/* SEC-06: nothing is placed in a sink that was revoked during its Read */
 static void response_to_a_revoked_sink_terminates(void **state)
 {
 	struct fixture *f = started();
@@ -1002,10 +1005,12 @@ static void response_to_a_revoked_sink_terminates(void **state)
 	done(f);
 }
 
-/* --- Terminates from the peer --- */
+/* --- Terminates from the peer ----------------------------------------------------------------- */
 
-/* RDMAP-26, RDMAP-27, RDMAP-38: understood with every code, even when cut to its control field;
- * nothing is sent afterwards */
+/*
+ * RDMAP-26, RDMAP-27, RDMAP-38: accepted with every code, also if truncated to its control field;
+ * nothing is sent after it
+ */
 static void peers_terminate_is_understood_and_ends_everything(void **state)
 {
 	static const size_t lens[] = { 4, 6, 24, 52 };
@@ -1022,7 +1027,7 @@ static void peers_terminate_is_understood_and_ends_everything(void **state)
 			struct iw_segment seg;
 
 			assert_int_equal(iw_rdmap_post(f->r, &op, NOW), 0);
-			if (i & 1) /* also while we end in order */
+			if (i & 1) /* also during a graceful close */
 				iw_rdmap_close(f->r);
 			assert_int_equal(feed(f, &h, body, lens[i]), IW_E_PEER_TERMINATE);
 			assert_true(f->why.from_peer);
@@ -1036,8 +1041,10 @@ static void peers_terminate_is_understood_and_ends_everything(void **state)
 	}
 }
 
-/* RDMAP-26: its buffer is always there, whatever came before; a message under way does not hold it
- * up */
+/*
+ * RDMAP-26: its buffer is always posted, whatever arrived before. An unfinished message does not
+ * delay it.
+ */
 static void terminate_is_taken_in_the_middle_of_a_message(void **state)
 {
 	struct fixture *f = started();
@@ -1055,7 +1062,10 @@ static void terminate_is_taken_in_the_middle_of_a_message(void **state)
 	done(f);
 }
 
-/* Linux siw on a little-endian machine; the octets are those of traces/term-badread, term-norecv and term-oobwrite. */
+/*
+ * Linux siw on a little-endian machine. The octets are from traces/term-badread, term-norecv and
+ * term-oobwrite.
+ */
 static void terminate_of_siw_is_reported_with_its_meaning(void **state)
 {
 	static const struct {
@@ -1103,7 +1113,7 @@ static void terminate_of_three_octets_ends_the_stream_too(void **state)
 	done(f);
 }
 
-/* ENH-18: no memory for the Reads: the peer can be told */
+/* ENH-18: without memory for the Reads, a Terminate can still be sent */
 static void start_without_memory_can_be_told(void **state)
 {
 	struct iw_rdmap_params p = { .initiator = true, .dv = 1, .ird = 5, .ord = 5, .rtr = 1 };
@@ -1149,7 +1159,7 @@ static void queue_pair_is_what_was_asked_for_or_an_error(void **state)
 	iw_rdmap_free(r);
 	cfg.stream = 0;
 	assert_int_equal(iw_rdmap_new(&r, &cfg, &f->why), IW_E_INVAL);
-	/* Whatever memory is not there, nothing is left behind (done looks). */
+	/* Whichever allocation fails, no memory leaks (done checks). */
 	cfg.stream = 2;
 	cfg.sq_depth = cfg.rq_depth = 1;
 	for (n = 1;; n++) {
@@ -1168,7 +1178,7 @@ static void queue_pair_is_what_was_asked_for_or_an_error(void **state)
 	done(f);
 }
 
-/* RDMAP-19, RDMAP-22: one receive, one operation, one Read each way, again and again */
+/* RDMAP-19, RDMAP-22: one receive, one operation, one Read in each direction, repeatedly */
 static void depths_of_one_are_enough(void **state)
 {
 	struct iw_rdmap_params p = { .initiator = true, .dv = 1, .ird = 1, .ord = 1 };
@@ -1204,7 +1214,7 @@ static void depths_of_one_are_enough(void **state)
 	done(f);
 }
 
-/* RDMAP-03: whoever sets them means nothing by it */
+/* RDMAP-03: the reserved bits are ignored */
 static void reserved_bits_are_ignored(void **state)
 {
 	struct fixture *f = started();
@@ -1214,13 +1224,13 @@ static void reserved_bits_are_ignored(void **state)
 	post(f, 0, 256);
 	h.rsvd_rdmap = 3;
 	h.rsvd_ddp = 15;
-	h.inval_stag = 0x1234; /* of a Send without Invalidate (RDMAP-05) */
+	h.inval_stag = 0x1234; /* ignored in a Send without Invalidate (RDMAP-05) */
 	assert_int_equal(feed(f, &h, "x", 1), 0);
 	assert_false(next(f).invalidated);
 	done(f);
 }
 
-/* SEC-24: each Write that brought octets takes one use, when it is whole */
+/* SEC-24: each complete Write takes one use, unless it is empty */
 static void write_uses_up_its_registration_when_it_has_been_delivered(void **state)
 {
 	static const uint8_t octets[8];
@@ -1242,7 +1252,7 @@ static void write_uses_up_its_registration_when_it_has_been_delivered(void **sta
 	done(f);
 }
 
-/* RDMAP-07, DDP-103: M, D and R; what travels is the header of the segment at fault */
+/* RDMAP-07, DDP-103: M, D and R; the Terminate includes the header of the segment at fault */
 static void terminates_carry_the_headers_of_figure_10(void **state)
 {
 	static const struct {
@@ -1282,7 +1292,7 @@ static void terminates_carry_the_headers_of_figure_10(void **state)
 	}
 }
 
-/* RDMAP-07: where the segment is not known, its headers do not travel */
+/* RDMAP-07: without a segment at fault, the Terminate includes no headers */
 static void terminate_without_a_segment_has_no_headers(void **state)
 {
 	struct fixture *f = started();
@@ -1296,7 +1306,7 @@ static void terminate_without_a_segment_has_no_headers(void **state)
 	done(f);
 }
 
-/* Nobody is there to be told, and no version to say it in. */
+/* There is no peer yet, and no agreed version for a Terminate. */
 static void fault_before_the_start_ends_the_queue_pair_in_silence(void **state)
 {
 	struct fixture *f = fresh(0);
@@ -1307,7 +1317,7 @@ static void fault_before_the_start_ends_the_queue_pair_in_silence(void **state)
 	(void)state;
 	post(f, 0, 16);
 	assert_int_equal(iw_rdmap_post(f->r, &(struct iw_op){ 0 }, NOW), IW_E_STATE);
-	iw_rdmap_close(f->r); /* there is nothing to close */
+	iw_rdmap_close(f->r); /* there is no connection to close */
 	assert_int_equal(iw_rdmap_state(f->r), IW_RDMAP_IDLE);
 	assert_null(iw_rdmap_fault(f->r));
 	iw_fail(&why, IW_E_MPA_CRC, "test");
@@ -1336,9 +1346,9 @@ static void segment_shorter_than_its_header_ends_the_stream(void **state)
 	}
 }
 
-/* --- RTR --- */
+/* --- RTR -------------------------------------------------------------------------------------- */
 
-/* ENH-16: each form is swallowed; the ULP's first Send is MSN 2 behind a Send form */
+/* ENH-16: the ULP sees no form; after a Send form, its first Send has MSN 2 */
 static void rtr_of_each_form_is_hidden_from_the_ulp(void **state)
 {
 	unsigned form;
@@ -1374,7 +1384,7 @@ static void rtr_of_each_form_is_hidden_from_the_ulp(void **state)
 		assert_int_equal(h.msn, form == 1 ? 2 : 1);
 		assert_int_equal(iw_rdmap_receive(f->r, seg.hdr, seg.hdr_len, NOW, &f->why), 0);
 		assert_int_equal(next(f).cookie, 100);
-		if (form == 4) { /* answered, and the answer is swallowed by the initiator */
+		if (form == 4) { /* answered; the initiator hides the answer from its ULP */
 			assert_true(pull(f, &seg, &h));
 			assert_int_equal(h.opcode, IW_OP_RRESP);
 			assert_true(iw_rdmap_waiting(i->r));
@@ -1389,7 +1399,7 @@ static void rtr_of_each_form_is_hidden_from_the_ulp(void **state)
 	}
 }
 
-/* ENH-16: nothing is sent before it, not even the answer to a Read Request that arrived too early */
+/* ENH-16: nothing is sent before the RTR, not even the answer to an early Read Request */
 static void rtr_is_sent_before_everything_else(void **state)
 {
 	struct fixture *f = with((struct iw_rdmap_params){
@@ -1411,7 +1421,7 @@ static void rtr_is_sent_before_everything_else(void **state)
 	done(f);
 }
 
-/* ENH-17: the responder takes none but those agreed on */
+/* ENH-17: the responder accepts only the agreed forms */
 static void first_frame_that_is_no_rtr_terminates(void **state)
 {
 	struct fixture *f = with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2, .rtr = 2 });
@@ -1419,8 +1429,8 @@ static void first_frame_that_is_no_rtr_terminates(void **state)
 
 	(void)state;
 	post(f, 0, 256);
-	assert_int_equal(feed(f, &h, "", 0),
-			 IW_E_MPA_RTR); /* a Send form where only the Write was agreed on */
+	/* a Send form, but only the Write was agreed */
+	assert_int_equal(feed(f, &h, "", 0), IW_E_MPA_RTR);
 	assert_terminates(f, IW_E_MPA_RTR, IW_TERM(2, 0, 7));
 	done(f);
 	f = with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2, .rtr = 7 });
@@ -1430,13 +1440,14 @@ static void first_frame_that_is_no_rtr_terminates(void **state)
 	done(f);
 	f = with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2, .rtr = 7 });
 	h = untagged(f, IW_OP_SEND, IW_QN_SEND);
-	h.last = false; /* whose end is still to come */
+	h.last = false; /* not the last segment */
 	post(f, 0, 256);
 	assert_int_equal(feed(f, &h, "", 0), IW_E_MPA_RTR);
 	done(f);
 	f = with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2, .rtr = 7 });
+	/* a Read that is not empty */
 	assert_int_equal(feed_rreq(f, reg(f, IW_RIGHT_REMOTE_READ, PD, 0), 0x1000, 1),
-			 IW_E_MPA_RTR); /* a Read of octets */
+			 IW_E_MPA_RTR);
 	done(f);
 	f = with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2, .rtr = 7 });
 	h = (struct iw_ddp){ .tagged = true,
@@ -1450,7 +1461,7 @@ static void first_frame_that_is_no_rtr_terminates(void **state)
 	done(f);
 }
 
-/* ENH-17: instead of the RTR the initiator's Terminate may come, and is understood */
+/* ENH-17: the initiator may send a Terminate instead of the RTR */
 static void terminate_may_take_the_place_of_the_rtr(void **state)
 {
 	struct fixture *f = with((struct iw_rdmap_params){ .dv = 1, .ird = 2, .ord = 2, .rtr = 7 });
@@ -1462,7 +1473,7 @@ static void terminate_may_take_the_place_of_the_rtr(void **state)
 	done(f);
 }
 
-/* --- out of order, as an LLP that does not keep order hands it up --- */
+/* --- an LLP that does not keep order ---------------------------------------------------------- */
 
 static int feed_seq(struct fixture *f, uint64_t seq, const struct iw_ddp *h, const void *payload,
 		    size_t len)
@@ -1474,7 +1485,7 @@ static int feed_seq(struct fixture *f, uint64_t seq, const struct iw_ddp *h, con
 	return iw_rdmap_receive_seq(f->r, seq, ulpdu, (size_t)n + len, NULL, NOW, &f->why);
 }
 
-/* A segment that may stay where it is, in ulpdu. */
+/* A segment that the LLP lends, in ulpdu. */
 struct lendable {
 	uint8_t ulpdu[512];
 	size_t hdr;
@@ -1505,7 +1516,7 @@ static struct fixture *unordered(void)
 	return f;
 }
 
-/* RDMAP-28, RDMAP-32, DDP-05, DDP-63, DDP-66: placed at once, acted on in the sender's order */
+/* RDMAP-28, RDMAP-32, DDP-05, DDP-63, DDP-66: placed at once, processed in the sender's order */
 static void early_segments_are_placed_and_wait_for_their_turn(void **state)
 {
 	struct fixture *f = unordered();
@@ -1525,8 +1536,8 @@ static void early_segments_are_placed_and_wait_for_their_turn(void **state)
 	assert_int_equal(feed_seq(f, 2, &rreq, body, sizeof(body)), 0);
 	assert_int_equal(feed_seq(f, 1, &send, "yes", 3), 0);
 	assert_false(iw_rdmap_next_completion(f->r, &c));
-	assert_false(pull(f, &seg,
-			  &h)); /* the Read Request was placed, not delivered: it has not begun */
+	/* the Read Request was placed but not delivered: the Response does not begin */
+	assert_false(pull(f, &seg, &h));
 	assert_memory_equal(f->recv[0], "yes", 3);
 	assert_int_equal(feed_seq(f, 0, &write, "data", 4), 0);
 	assert_int_equal(next(f).len, 3);
@@ -1546,8 +1557,7 @@ static struct fixture *lending(bool loans)
 	return f;
 }
 
-/* The next completion is of that receive, and says where the octets are: in the segment, and nothing in the buffer, or
- * the other way round. */
+/* Asserts the next completion and where its octets are: in the lent segment l, or in the buffer. */
 static void must_come(struct fixture *f, unsigned i, const char *payload, const struct lendable *l)
 {
 	static const uint8_t nothing[8];
@@ -1567,7 +1577,7 @@ static void must_come(struct fixture *f, unsigned i, const char *payload, const 
 	assert_memory_equal(f->recv[i], nothing, sizeof(nothing));
 }
 
-/* DDP-68: it has used its buffer up all the same; what overtook it was copied, for it had to wait */
+/* DDP-68: the Send consumes its buffer nevertheless; an early Send is copied */
 static void a_send_in_its_turn_can_stay_where_it_came(void **state)
 {
 	struct fixture *f = lending(true);
@@ -1578,7 +1588,7 @@ static void a_send_in_its_turn_can_stay_where_it_came(void **state)
 	for (int i = 0; i < 4; i++)
 		h[i] = untagged(f, IW_OP_SEND, IW_QN_SEND);
 	assert_int_equal(feed_lendable(f, 0, &h[0], "one", &l[0]), 0);
-	/* Early: copied at once, so that it is there when it comes again. */
+	/* Early: copied at once, so that a duplicate can be dropped. */
 	assert_int_equal(feed_lendable(f, 2, &h[2], "three", &l[2]), 0);
 	assert_memory_equal(f->recv[2], "three", 5);
 	assert_int_equal(feed_lendable(f, 2, &h[2], "three", &l[3]), 0);
@@ -1633,7 +1643,7 @@ static void only_whole_sends_stay_and_only_where_that_is_wanted(void **state)
 	done(f);
 }
 
-/* DDP-87 ff.: the checks come first, as for what is copied */
+/* DDP-87 ff.: checked first, like a segment that is copied */
 static void what_is_at_fault_does_not_stay(void **state)
 {
 	struct fixture *f = lending(true);
@@ -1649,7 +1659,7 @@ static void what_is_at_fault_does_not_stay(void **state)
 	done(f);
 	f = lending(true);
 	h = untagged(f, IW_OP_SEND, IW_QN_SEND);
-	h.msn = 2; /* it has a buffer; it is not its turn */
+	h.msn = 2; /* has a buffer, but is not the next in order */
 	assert_int_equal(feed_lendable(f, 0, &h, "one", &l), IW_E_DDP_MSN);
 	assert_false(l.lend.taken);
 	done(f);
@@ -1664,7 +1674,7 @@ static void what_is_at_fault_does_not_stay(void **state)
 	done(f);
 }
 
-/* RDMAP-20, RDMAP-21: two Responses whose segments overtake each other */
+/* RDMAP-20, RDMAP-21: the segments of two Responses arrive interleaved */
 static void responses_may_interleave_on_an_unordered_llp(void **state)
 {
 	struct fixture *f = unordered();
@@ -1689,7 +1699,9 @@ static void responses_may_interleave_on_an_unordered_llp(void **state)
 	done(f);
 }
 
-/* SEC-23: segments that overlap add up to the requested length, and the octets in the gap are unchanged. */
+/*
+ * SEC-23: overlapping segments add up to the requested length. The octets in the gap are unchanged.
+ */
 static void response_with_a_gap_under_an_overlap_terminates(void **state)
 {
 	static const struct {
@@ -1712,7 +1724,7 @@ static void response_with_a_gap_under_an_overlap_terminates(void **state)
 	done(f);
 }
 
-/* DDP-63: a segment that comes twice before its turn counts once */
+/* DDP-63: a duplicate of an early segment is ignored */
 static void repeated_response_segments_are_harmless(void **state)
 {
 	struct fixture *f = unordered();
@@ -1732,7 +1744,7 @@ static void repeated_response_segments_are_harmless(void **state)
 	done(f);
 }
 
-/* RDMAP-20, RDMAP-34: each is where one was asked for, but the oldest Read is answered first */
+/* RDMAP-20, RDMAP-34: both were requested, but the oldest Read must be answered first */
 static void responses_in_another_order_than_their_requests_terminate(void **state)
 {
 	unsigned elsewhere;
@@ -1757,7 +1769,7 @@ static void responses_in_another_order_than_their_requests_terminate(void **stat
 	}
 }
 
-/* RDMAP-21: two Responses for one Read: the second was not asked for, which is seen at its turn */
+/* RDMAP-21: two Responses to one Read: the second one is refused when it is the next in order */
 static void second_response_to_a_read_terminates(void **state)
 {
 	struct fixture *f = unordered();
@@ -1772,7 +1784,7 @@ static void second_response_to_a_read_terminates(void **state)
 	done(f);
 }
 
-/* A hint reads no octet that is not there, and changes nothing. */
+/* The hint reads no octets outside of the ULPDU, and changes nothing. */
 static void prefetching_any_octets_is_harmless(void **state)
 {
 	struct fixture *f = started();
@@ -1781,7 +1793,7 @@ static void prefetching_any_octets_is_harmless(void **state)
 
 	(void)state;
 	for (len = 0; len < 20; len++) {
-		octets = malloc(len ? len : 1); /* a sanitizer guards its ends */
+		octets = malloc(len ? len : 1); /* a sanitizer detects reads beyond its ends */
 		assert_non_null(octets);
 		memset(octets, 0xff, len);
 		iw_rdmap_prefetch(f->r, octets, len);
@@ -1790,7 +1802,7 @@ static void prefetching_any_octets_is_harmless(void **state)
 	done(f);
 }
 
-/* RDMAP-21: before anything of it is placed */
+/* RDMAP-21: refused before any of it is placed */
 static void response_beyond_every_read_is_refused_on_an_unordered_llp(void **state)
 {
 	static const struct {
@@ -1813,7 +1825,7 @@ static void response_beyond_every_read_is_refused_on_an_unordered_llp(void **sta
 	}
 }
 
-/* DDP-102, DDP-103, RDMAP-37: found when its turn comes, and told with its own header */
+/* DDP-102, DDP-103, RDMAP-37: detected when it is the next in order, reported with its header */
 static void early_segment_that_breaks_the_order_terminates_at_its_turn(void **state)
 {
 	struct fixture *f = unordered();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Two SCTP endpoints and the network between them, for unit tests and the simulator. Everything that happens
- * comes from one seed; time is a variable.
+ * Two SCTP endpoints and the network between them, for unit tests and the simulator. Everything
+ * that happens comes from one seed; time is a variable.
  */
 #ifndef TESTS_SCTP_NET_H
 #define TESTS_SCTP_NET_H
@@ -21,8 +21,8 @@ struct net_link {
 	uint64_t delay, jitter;            /* ns */
 	unsigned loss, dup, corrupt, late; /* late: a packet gets up to late_by more */
 	uint64_t late_by;
-	uint32_t
-		mtu; /* larger packets are dropped unless they may be fragmented; 0: none is too large */
+	/* larger packets are dropped unless they may be fragmented; 0: none is too large */
+	uint32_t mtu;
 	bool hole;             /* and may not: a device drops them that is no router */
 	bool icmp;             /* and their sender is told */
 	uint64_t ns_per_octet; /* a bottleneck; 0: none */

@@ -129,7 +129,10 @@ static void unverified_address_gets_heartbeats_and_nothing_else(void **state)
 	hand_close(&h);
 }
 
-/* SX-34: nor does it block its real owner, however many HEARTBEATs it left unanswered (RFC 5062 3, address camping). */
+/*
+ * SX-34: nor does it block its real owner, however many HEARTBEATs it left unanswered (RFC 5062 3,
+ * address camping).
+ */
 static void address_that_never_answers_does_not_block_its_owner(void **state)
 {
 	const struct iw_sctp_times t = { .path_max_retrans = 1, .rto_max = IW_SEC(2) };
@@ -335,8 +338,10 @@ static void udp_port_is_kept_for_each_address(void **state)
 
 /* --- failure ---------------------------------------------------------------------------------- */
 
-/* SX-38: after more than Path.Max.Retrans errors a path is inactive; then new DATA is sent to the other address, until the
- * first one answers again. */
+/*
+ * SX-38: after more than Path.Max.Retrans errors a path is inactive; then new DATA is sent to the
+ * other address, until the first one answers again.
+ */
 static void inactive_path_gets_no_data(void **state)
 {
 	const struct iw_sctp_times t = { .path_max_retrans = 2, .hb_interval = IW_SEC(1) };
@@ -375,7 +380,9 @@ static void wait_for(unsigned i, enum iw_sctp_path_state state, unsigned answers
 	assert_int_equal(path(i).state, state);
 }
 
-/* SX-38: retransmissions that are pending on a failed path use the other one too (RFC 9260 6.4.1). */
+/*
+ * SX-38: retransmissions that are pending on a failed path use the other one too (RFC 9260 6.4.1).
+ */
 static void lost_data_leaves_a_path_that_fails(void **state)
 {
 	const struct iw_sctp_times t = { .path_max_retrans = 1, .hb_interval = IW_SEC(1) };
@@ -385,8 +392,8 @@ static void lost_data_leaves_a_path_that_fails(void **state)
 	pass(IW_SEC(5), 3);
 	wait_for(1, IW_SCTP_PATH_INACTIVE, 1);
 	post_of(4, 1000);
-	while (path(0).errors ==
-	       0) /* a timeout without another path: one of the four is retransmitted */
+	/* a timeout without another path: one of the four is retransmitted */
+	while (path(0).errors == 0)
 		pass(IW_MSEC(10), 0);
 	assert_int_equal(path(1).state, IW_SCTP_PATH_INACTIVE);
 	wait_for(1, IW_SCTP_PATH_ACTIVE, 2);
@@ -440,7 +447,9 @@ static void acknowledgement_clears_the_count_of_the_association(void **state)
 	hand_close(&h);
 }
 
-/* SX-38, SCTP-71: the end by Association.Max.Retrans is an event, and so are pending completions. */
+/*
+ * SX-38, SCTP-71: the end by Association.Max.Retrans is an event, and so are pending completions.
+ */
 static void end_of_the_association_reports_what_was_outstanding(void **state)
 {
 	struct iw_sctp_done d;
