@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The SCTP engine against an enemy who knows the tags. The first octet chooses how far the set-up has gone; the
- * rest is a list of things that happen: chunks of all kinds with TSNs near those that are right, raw chunks,
- * raw packets, time, messages of the user's, shutdown, ICMP.
+ * The SCTP engine against an attacker who knows the tags. The first octet selects how far the
+ * set-up has gone. The rest is a list of events: chunks of all kinds with TSNs near the valid ones,
+ * raw chunks, raw packets, passing time, messages of the user, shutdown, ICMP.
  *
- * Whatever comes: each packet out is well-formed and no larger than the path takes; what a packet brings on is
- * bounded; messages lie in the packet and have octets; time never stands still; nothing is left allocated.
+ * For all input: each packet sent is well-formed and fits the path; the answers to a packet are
+ * bounded; messages are readable and not empty; time advances; no memory leaks.
  */
 #include "sctp/sctp.h"
 
@@ -24,8 +24,8 @@ struct enemy {
 	struct iw_sctp_assoc *a;
 	uint64_t now;
 	struct iw_sctp_addr src;
-	uint32_t tag;           /* the engine's */
-	uint32_t tsn, peer_tsn; /* next of ours; first of the engine's */
+	uint32_t tag;           /* of the engine */
+	uint32_t tsn, peer_tsn; /* our next TSN; the first one of the engine */
 	uint8_t cookie[512];
 	size_t cookie_len;
 	uint8_t pkt[2048];
@@ -38,7 +38,7 @@ static int seeded(void *ctx, void *buf, size_t len)
 	return 0;
 }
 
-/* --- what the engine says --------------------------------------------------------------------- */
+/* --- output of the engine --------------------------------------------------------------------- */
 
 static void read_init_ack(struct enemy *e, const struct iw_sctp_chunk *c)
 {
@@ -105,7 +105,7 @@ static void drain(struct enemy *e)
 	}
 }
 
-/* --- what the enemy says ---------------------------------------------------------------------- */
+/* --- packets of the attacker ------------------------------------------------------------------ */
 
 static void arrives(struct enemy *e, const uint8_t *data, size_t len)
 {
@@ -116,7 +116,7 @@ static void arrives(struct enemy *e, const uint8_t *data, size_t len)
 	iw_sctp_input(e->s, &p, e->now);
 	while (iw_sctp_next(e->s, &m)) {
 		must(m.len > 0 && m.assoc && m.stream < 16);
-		sum += m.data[0] + m.data[m.len - 1]; /* readable, as far as a sanitizer sees */
+		sum += m.data[0] + m.data[m.len - 1]; /* must be readable under a sanitizer */
 	}
 	drain(e);
 }
@@ -162,7 +162,7 @@ static void init_chunk(struct enemy *e, uint8_t type, bool cookie)
 	add(e, type, 0, value, (size_t)iw_wire_sctp_init_encode(value, sizeof(value), &i));
 }
 
-/* How far the set-up goes before the enemy begins. */
+/* How far the set-up goes before the attack begins. */
 enum depth { LISTENING, UP, CALLING, ECHOED, DEPTHS };
 
 static void go(struct enemy *e, enum depth depth)
@@ -247,7 +247,7 @@ static void sack_chunk(struct enemy *e, const uint8_t *p)
 	add(e, IW_SCTP_SACK, 0, value, 12u + 4 * (p[3] ? 1u + (p[3] >> 7) : 0));
 }
 
-/* One thing that happens; octets that it took. */
+/* Performs one event. Returns the octets of input that it used. */
 static size_t happen(struct enemy *e, const uint8_t *p, size_t len)
 {
 	size_t n = IW_MIN((size_t)p[1], len - 5);
@@ -265,7 +265,7 @@ static size_t happen(struct enemy *e, const uint8_t *p, size_t len)
 	case 5: /* any chunk */
 		add(e, p[2], p[3], p + 5, n);
 		return 5 + n;
-	case 6: /* any packet with right tag and sum */
+	case 6: /* any packet with the right tag and checksum */
 		send_it(e);
 		if (n) {
 			memcpy(e->pkt + e->len, p + 5, n);
@@ -273,7 +273,7 @@ static size_t happen(struct enemy *e, const uint8_t *p, size_t len)
 			send_it(e);
 		}
 		return 5 + n;
-	case 7: /* any packet at all */
+	case 7: /* any packet */
 		arrives(e, p + 5, n);
 		return 5 + n;
 	case 8:
@@ -303,7 +303,7 @@ static size_t happen(struct enemy *e, const uint8_t *p, size_t len)
 		drain(e);
 		break;
 	}
-	case 13: { /* small control chunks with what they need */
+	case 13: { /* small control chunks with valid contents */
 		static const uint8_t types[] = {
 			IW_SCTP_SHUTDOWN,   IW_SCTP_SHUTDOWN_ACK, IW_SCTP_SHUTDOWN_COMPLETE,
 			IW_SCTP_COOKIE_ACK, IW_SCTP_ABORT,        IW_SCTP_HEARTBEAT

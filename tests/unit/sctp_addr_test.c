@@ -220,7 +220,7 @@ static void cookie_ack_is_sent_from_the_address_of_the_cookie_echo(void **state)
 
 /* --- HEARTBEATs ------------------------------------------------------------------------------- */
 
-/* The packets sent until then: those with HEARTBEATs to each of 256 hosts; others. */
+/* The packets sent so far: those with HEARTBEATs to each of 256 hosts, and others. */
 static struct {
 	unsigned heartbeats[256], all, others;
 } went;

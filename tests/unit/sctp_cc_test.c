@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Congestion control of one path: windows against what RFC 9260 7.2 and RFC 9438 say. */
+/* Congestion control of one path: windows as in RFC 9260 7.2 and RFC 9438. */
 #include "sctp/cc.h"
 
 #include <setjmp.h>
@@ -46,8 +46,10 @@ static void the_first_window_is_the_lesser_of_four_chunks_and_4404_octets(void *
 	}
 }
 
-/* SX-21: slow start grows by what was acknowledged, L chunks at most, only a window that is
- * used. */
+/*
+ * SX-21: slow start grows cwnd by the acknowledged octets, at most L chunks, if the window is fully
+ * used.
+ */
 static void slow_start_grows_by_the_octets_acknowledged_up_to_l_chunks(void **state)
 {
 	struct iw_sctp_cc_ack ack = { .octets = 1000, .flight_before = 10000, .l = 1 };
@@ -73,7 +75,7 @@ static void slow_start_grows_by_the_octets_acknowledged_up_to_l_chunks(void **st
 	assert_int_equal(c.cwnd, 11000 + PMDCS + 3 * PMDCS);
 }
 
-/* SX-21: congestion avoidance, one chunk for each window that was used. */
+/* SX-21: congestion avoidance: one chunk for each window that was fully used. */
 static void congestion_avoidance_grows_by_a_chunk_a_window(void **state)
 {
 	struct iw_sctp_cc_ack ack = { .octets = 4000, .flight_before = 10000, .l = 1 };
@@ -86,7 +88,7 @@ static void congestion_avoidance_grows_by_a_chunk_a_window(void **state)
 	iw_sctp_cc_rfc9260.ack(&c, &ack);
 	assert_int_equal(c.cwnd, 10000 + PMDCS);
 	assert_int_equal(c.pba, 2000);
-	/* A window that is not used gathers no claim beyond one chunk. */
+	/* While the window is not fully used, pba is at most cwnd. */
 	ack.flight_before = 100;
 	ack.octets = 30000;
 	iw_sctp_cc_rfc9260.ack(&c, &ack);
@@ -115,7 +117,7 @@ static void a_loss_halves_the_window_and_a_timeout_leaves_one_chunk(void **state
 	assert_int_equal(c.ssthresh, 4 * PMDCS);
 }
 
-/* SX-21: RFC 9260 7.2.1, a path that rests. */
+/* SX-21: RFC 9260 7.2.1, an idle path. */
 static void an_idle_path_gives_back_half_its_window_but_four_chunks(void **state)
 {
 	struct iw_sctp_cc c = with(40000, 50000);
@@ -129,12 +131,12 @@ static void an_idle_path_gives_back_half_its_window_but_four_chunks(void **state
 	iw_sctp_cc_idle(&c, false);
 	assert_int_equal(c.cwnd, 4 * PMDCS);
 	assert_int_equal(c.ssthresh, 40000);
-	c.cwnd = PMDCS; /* after a timeout it is not raised for resting */
+	c.cwnd = PMDCS; /* an idle path does not raise cwnd after a timeout */
 	iw_sctp_cc_idle(&c, false);
 	assert_int_equal(c.cwnd, PMDCS);
 }
 
-/* RFC 9438: after a loss the window comes back to where it was after K, flat there, then beyond. */
+/* RFC 9438: after a loss the window reaches w_max after K, is flat there, and grows beyond. */
 static void cubic_comes_back_to_its_window_after_k_and_goes_on(void **state)
 {
 	struct iw_sctp_cc c = with(1000 * PMDCS, 10);
@@ -148,7 +150,7 @@ static void cubic_comes_back_to_its_window_after_k_and_goes_on(void **state)
 	(void)state;
 	cubic()->loss(&c);
 	assert_in_range(c.cwnd, 699 * PMDCS, 700 * PMDCS);
-	cubic()->ack(&c, &ack); /* at ssthresh: slow start still, for one SACK */
+	cubic()->ack(&c, &ack); /* at ssthresh: still slow start, for one SACK */
 	cubic()->ack(&c, &ack);
 	/* K = cbrt(300 / 0.4) = 9.09 s */
 	assert_in_range(c.k, IW_MSEC(9050), IW_MSEC(9120));
@@ -158,11 +160,11 @@ static void cubic_comes_back_to_its_window_after_k_and_goes_on(void **state)
 			at_k = c.cwnd;
 	}
 	assert_in_range(at_k, 990 * PMDCS, 1060 * PMDCS);
-	/* 0.4 * 10.9^3 = 518 beyond, and no less than Reno */
+	/* 0.4 * 10.9^3 = 518 more, and not less than Reno */
 	assert_in_range(c.cwnd, 1400 * PMDCS, 1700 * PMDCS);
 }
 
-/* RFC 9438 4.2: however long ago the loss was, the target is one and a half windows at most. */
+/* RFC 9438 4.2: the target is at most 1.5 cwnd, however long ago the loss was. */
 static void cubic_grows_by_half_a_window_a_round_trip_at_most(void **state)
 {
 	struct iw_sctp_cc c = with(100 * PMDCS, 10);
@@ -173,7 +175,7 @@ static void cubic_grows_by_half_a_window_a_round_trip_at_most(void **state)
 
 	(void)state;
 	cubic()->loss(&c);
-	cubic()->ack(&c, &ack); /* at ssthresh: slow start still */
+	cubic()->ack(&c, &ack); /* at ssthresh: still slow start */
 	ack.octets = PMDCS;
 	cubic()->ack(&c, &ack);
 	cubic()->ack(&c, &ack);

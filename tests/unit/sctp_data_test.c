@@ -695,8 +695,7 @@ static void what_cannot_be_sent_is_refused(void **state)
 }
 
 /*
- * Unsent output is limited to whole sends of a carrier: a few packets more would cost a send of
- * their own.
+ * Unsent output is limited to whole sends of a carrier: a few more packets would cost another send.
  */
 static void what_waits_makes_whole_batches_at_any_mtu(void **state)
 {

@@ -270,8 +270,10 @@ static void each_init_ack_has_a_random_tag(void **state)
 	hand_close(&h);
 }
 
-/* An INIT with these parameters gets an INIT ACK that reports nothing, and lists no address of
- * ours. */
+/*
+ * An INIT with these parameters gets an INIT ACK that reports nothing, and lists no address of
+ * ours.
+ */
 static void accepted(const uint8_t *params, size_t len)
 {
 	struct iw_sctp_param p;
@@ -369,8 +371,10 @@ static unsigned put_unknown(uint8_t *params, uint16_t type, size_t value_len)
 	return (unsigned)iw_wire_sctp_param_encode(params, 16, &p);
 }
 
-/* An INIT with three unknown parameters of these types; the INIT ACK reports exactly those of
- * the set. */
+/*
+ * An INIT with three unknown parameters of these types; the INIT ACK reports exactly those of the
+ * set.
+ */
 static void three_unknown(const uint16_t types[3], unsigned reported)
 {
 	uint8_t params[8 + 3 * 16];
@@ -525,8 +529,10 @@ static void init_with_known_addresses_gets_a_new_tag_and_tie_tags(void **state)
 	hand_close(&h);
 }
 
-/* An INIT with params from host: ABORT with cause 11 that names 192.0.2.added; the association
- * is as it was. */
+/*
+ * An INIT with params from host: ABORT with cause 11 that names 192.0.2.added; the association is
+ * as it was.
+ */
 static void refused_restart(unsigned host, const uint8_t *params, size_t len, uint8_t added)
 {
 	const uint8_t named[] = { 0, 5, 0, 8, 192, 0, 2, added };
@@ -553,8 +559,10 @@ static void refused_restart(unsigned host, const uint8_t *params, size_t len, ui
 	hand_close(&h);
 }
 
-/* ETSI AS-O-1-9-2; RFC 9260 5.2.2, 3.3.10.11; SX-33: a new address in the list, and a new source
- * address. */
+/*
+ * ETSI AS-O-1-9-2; RFC 9260 5.2.2, 3.3.10.11; SX-33: a new address in the list, and a new source
+ * address.
+ */
 static void init_that_adds_an_address_to_an_association_gets_abort(void **state)
 {
 	static const uint8_t adds[] = { 0xc0, 6, 0, 8,  0, 0, 0, 1, 0,   5, 0, 8,
@@ -612,8 +620,10 @@ static void init_ack_without_addresses_gives_its_source_address(void **state)
 	hand_close(&h);
 }
 
-/* ETSI AS-V-1-11-2; RFC 9260 5.1.2 C, 5.4, 6.4; SX-32, SX-34, SX-38. RFC 2960 needed no
- * confirmation. */
+/*
+ * ETSI AS-V-1-11-2; RFC 9260 5.1.2 C, 5.4, 6.4; SX-32, SX-34, SX-38. RFC 2960 needed no
+ * confirmation.
+ */
 static void addresses_of_an_init_ack_are_confirmed_and_used(void **state)
 {
 	static const uint8_t params[] = { 0xc0, 6,   0,   8,   0, 0, 0, 1, 0,   7, 0, 8,
@@ -679,8 +689,9 @@ static void init_ack_lists_no_address_of_another_type(void **state)
 	accepted(params, sizeof(params));
 }
 
-/* ETSI AS-I-1-13-2; RFC 9260 5.1.2 (end): the family that the INIT came by is taken as
- * supported. */
+/*
+ * ETSI AS-I-1-13-2; RFC 9260 5.1.2 (end): the family that the INIT came by is taken as supported.
+ */
 static void init_over_ipv4_that_supports_only_ipv6_is_accepted(void **state)
 {
 	static const uint8_t params[] = { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0, 12, 0, 6, 0, 6, 0, 0 };
@@ -953,8 +964,10 @@ static void data_in_shutdown_sent_is_delivered_and_answered_by_shutdown(void **s
 	hand_close(&h);
 }
 
-/* ETSI AT-I-2-8; RFC 9260 9.2; SX-27, SX-18: SHUTDOWN cannot acknowledge above a gap, nor report
- * a duplicate. */
+/*
+ * ETSI AT-I-2-8; RFC 9260 9.2; SX-27, SX-18: SHUTDOWN cannot acknowledge above a gap, nor report a
+ * duplicate.
+ */
 static void gap_and_duplicate_in_shutdown_sent_get_a_sack_too(void **state)
 {
 	struct iw_sctp_chunk c;
@@ -1028,8 +1041,10 @@ static void repeated_shutdown_does_not_end_the_wait_for_a_sack(void **state)
 	hand_close(&h);
 }
 
-/* ETSI AT-I-2-10; RFC 9260 9.2; SX-27: a repeat is processed: its Cumulative TSN Ack
- * acknowledges the rest. */
+/*
+ * ETSI AT-I-2-10; RFC 9260 9.2; SX-27: a repeat is processed: its Cumulative TSN Ack acknowledges
+ * the rest.
+ */
 static void repeated_shutdown_with_a_higher_tsn_acknowledges(void **state)
 {
 	(void)state;
@@ -1184,8 +1199,10 @@ static void init_in_cookie_echoed_gets_the_parameters_of_our_init(void **state)
 	collision(true);
 }
 
-/* ETSI DM-O-4-1; RFC 9260 5.2.1 (1); SX-33: the peer has another address, which our user did not
- * name. */
+/*
+ * ETSI DM-O-4-1; RFC 9260 5.2.1 (1); SX-33: the peer has another address, which our user did not
+ * name.
+ */
 static void init_in_cookie_wait_from_another_address_gets_no_init_ack(void **state)
 {
 	static const uint8_t lists_named[] = {
@@ -1398,8 +1415,9 @@ static void shutdown_ack_in_established_is_dropped(void **state)
 	hand_close(&h);
 }
 
-/* ETSI DM-O-4-7-3; RFC 9260 9.2, 8.5.1 C; SX-27, SX-14, SX-10: both ends are in
- * SHUTDOWN-ACK-SENT. */
+/*
+ * ETSI DM-O-4-7-3; RFC 9260 9.2, 8.5.1 C; SX-27, SX-14, SX-10: both ends are in SHUTDOWN-ACK-SENT.
+ */
 static void shutdown_ack_in_shutdown_ack_sent_completes(void **state)
 {
 	(void)state;
@@ -1515,8 +1533,10 @@ static void init_ack_without_a_cookie_gets_abort_that_names_it(void **state)
 	hand_close(&h);
 }
 
-/* An INIT ACK with an unknown parameter (five octets, of this type) and one after it; the COOKIE
- * ECHO comes first, and the ERROR after it reports this set, in one cause. */
+/*
+ * An INIT ACK with an unknown parameter (five octets, of this type) and one after it; the COOKIE
+ * ECHO comes first, and the ERROR after it reports this set, in one cause.
+ */
 static void unknown_in_init_ack(uint16_t type, unsigned reported)
 {
 	uint8_t params[sizeof(hand_with_cookie) + 16], expected[16];
@@ -1646,8 +1666,10 @@ static void data_with_a_cookie_ack_is_delivered_and_acknowledged(void **state)
 	hand_close(&h);
 }
 
-/* ETSI BDC-V-7-6; RFC 9260 9.2, 6.10; SX-27: with nothing outstanding, and with what the SACK
- * acknowledges. */
+/*
+ * ETSI BDC-V-7-6; RFC 9260 9.2, 6.10; SX-27: with nothing outstanding, and with what the SACK
+ * acknowledges.
+ */
 static void sack_with_a_shutdown_is_processed(void **state)
 {
 	(void)state;
@@ -1706,8 +1728,10 @@ static void data_after_a_shutdown_ack_is_dropped(void **state)
 
 /* --- DATA ------------------------------------------------------------------------------------- */
 
-/* ETSI D-V-8-1, D-V-8-14; RFC 9260 6.9, 3.3.1; SCTP-50, SCTP-52, SCTP-53: the largest message that
- * the engine takes: a SACK fits beside it. */
+/*
+ * ETSI D-V-8-1, D-V-8-14; RFC 9260 6.9, 3.3.1; SCTP-50, SCTP-52, SCTP-53: the largest message that
+ * the engine takes: a SACK fits beside it.
+ */
 static void largest_message_is_sent_in_one_chunk(void **state)
 {
 	struct iw_sctp_chunk c;
@@ -1813,8 +1837,10 @@ static void shut_window_is_probed_with_one_chunk_at_doubling_intervals(void **st
 	hand_close(&h);
 }
 
-/* ETSI D-O-8-7; RFC 9260 6.1 A; SX-19, SX-36: the peer takes each probe, and its window stays
- * shut: the next waits as well, but not longer. */
+/*
+ * ETSI D-O-8-7; RFC 9260 6.1 A; SX-19, SX-36: the peer takes each probe, and its window stays shut:
+ * the next waits as well, but not longer.
+ */
 static void acknowledged_probe_does_not_open_the_window(void **state)
 {
 	uint32_t t[8];
@@ -1875,8 +1901,10 @@ static void answered_and_not_taken(uint32_t rwnd)
 	assert_int_equal(state_now(), IW_SCTP_ESTABLISHED);
 }
 
-/* ETSI D-O-8-8; RFC 9260 6.1 A; SX-36, SX-38; SCTP-52, SCTP-54: a message that needs fragments is
- * refused. */
+/*
+ * ETSI D-O-8-8; RFC 9260 6.1 A; SX-36, SX-38; SCTP-52, SCTP-54: a message that needs fragments is
+ * refused.
+ */
 static void unacknowledged_probes_are_no_errors_while_sacks_arrive(void **state)
 {
 	(void)state;
@@ -1888,8 +1916,10 @@ static void unacknowledged_probes_are_no_errors_while_sacks_arrive(void **state)
 	hand_close(&h);
 }
 
-/* ETSI D-O-8-8; RFC 9260 6.1 A; SX-36, SX-38: the window was shut, or made smaller than a chunk,
- * when the chunk was in flight. */
+/*
+ * ETSI D-O-8-8; RFC 9260 6.1 A; SX-36, SX-38: the window was shut, or made smaller than a chunk,
+ * when the chunk was in flight.
+ */
 static void chunk_in_flight_when_the_window_shuts_is_no_error(void **state)
 {
 	(void)state;

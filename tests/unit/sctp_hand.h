@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A peer by hand for one endpoint of sctp_net.h: the test writes its packets chunk by chunk and reads the
- * endpoint's answers, which go nowhere else.
+ * A peer for one endpoint of sctp_net.h. The test writes the peer's packets chunk by chunk, and
+ * reads the endpoint's answers, which are not sent anywhere else.
  */
 #ifndef TESTS_SCTP_HAND_H
 #define TESTS_SCTP_HAND_H
@@ -24,10 +24,10 @@ struct caught {
 
 struct hand {
 	struct net n;
-	struct net_end *e; /* b, unless the test says otherwise */
+	struct net_end *e; /* the endpoint under test: b, unless the test changes it */
 	struct iw_sctp_addr src;
 	uint16_t port;
-	uint32_t tag, peer_tag; /* what we send with is peer_tag */
+	uint32_t tag, peer_tag; /* our packets have peer_tag */
 	uint32_t tsn, peer_tsn;
 	uint8_t out[4096];
 	size_t len;
@@ -51,7 +51,7 @@ static inline bool hand_tap(struct net *n, struct net_end *from, uint8_t *data, 
 	return false;
 }
 
-/* Not started yet: change h->n.b.cfg, then net_start. */
+/* Prepares a test. Change h->n.b.cfg if necessary, then call net_start. */
 static inline void hand_open(struct hand *h)
 {
 	memset(h, 0, sizeof(*h));
@@ -65,7 +65,7 @@ static inline void hand_open(struct hand *h)
 	h->tsn = HAND_TSN;
 }
 
-/* A packet begins: nothing in it yet. */
+/* Begins a packet without chunks. */
 static inline void hand_begin(struct hand *h, uint32_t vtag)
 {
 	struct iw_sctp_hdr hdr = { .sport = h->port, .dport = h->e->cfg.port, .vtag = vtag };
@@ -96,14 +96,14 @@ static inline void hand_data(struct hand *h, uint8_t flags, uint32_t tsn, uint16
 	h->len += len + iw_sctp_pad(len);
 }
 
-/* What it says arrives; the engine's output is caught. */
+/* Delivers the packet and catches the engine's output. */
 static inline void hand_send(struct hand *h)
 {
 	net_inject(&h->n, h->e, &h->src, h->out, h->len);
 	net_run(&h->n, h->n.now);
 }
 
-/* A packet with one chunk. */
+/* Sends a packet with one chunk. */
 static inline void hand_say(struct hand *h, uint32_t vtag, uint8_t type, uint8_t flags,
 			    const void *value, size_t len)
 {
@@ -112,7 +112,7 @@ static inline void hand_say(struct hand *h, uint32_t vtag, uint8_t type, uint8_t
 	hand_send(h);
 }
 
-/* A packet with one DATA chunk that contains the text. */
+/* Sends a packet with one DATA chunk that contains the text. */
 static inline void hand_say_data(struct hand *h, uint8_t flags, uint32_t tsn, uint16_t stream,
 				 const char *text)
 {
@@ -121,7 +121,7 @@ static inline void hand_say_data(struct hand *h, uint8_t flags, uint32_t tsn, ui
 	hand_send(h);
 }
 
-/* A SACK chunk at the end of the packet; gaps: start and end of each block. */
+/* Appends a SACK chunk to the packet. gaps: start and end of each block. */
 static inline void hand_sack(struct hand *h, uint32_t cum, uint32_t rwnd, const uint16_t *gaps,
 			     uint16_t ngaps)
 {
@@ -142,7 +142,7 @@ static inline void hand_acknowledge(struct hand *h, uint32_t cum, uint32_t rwnd,
 	hand_send(h);
 }
 
-/* The next packet caught; NULL: none. */
+/* Returns the next caught packet, or NULL. */
 static inline const struct caught *hand_take(struct hand *h)
 {
 	return h->taken < h->ncaught ? &h->caught[h->taken++ % CAUGHT] : NULL;
@@ -153,7 +153,7 @@ static inline void hand_forget(struct hand *h)
 	h->taken = h->ncaught;
 }
 
-/* Chunk i of a packet; false: there is none. */
+/* Decodes chunk i of a packet; false: the packet has fewer chunks. */
 static inline bool chunk_of(const struct caught *p, unsigned i, struct iw_sctp_chunk *c)
 {
 	size_t pos = IW_SCTP_HDR_LEN;
@@ -168,7 +168,7 @@ static inline bool chunk_of(const struct caught *p, unsigned i, struct iw_sctp_c
 	return true;
 }
 
-/* The next packet must have exactly this one chunk; it is returned. */
+/* Asserts that the next packet has exactly this one chunk, and returns it. */
 static inline struct iw_sctp_chunk hand_expect(struct hand *h, uint8_t type, uint32_t vtag)
 {
 	const struct caught *p = hand_take(h);
@@ -187,7 +187,7 @@ static inline void hand_expect_nothing(struct hand *h)
 	assert_null(hand_take(h));
 }
 
-/* Waits until a packet with such a chunk comes, at most so long; others are dropped. False: none came. */
+/* Waits for a packet with such a chunk for at most ns, and drops others. False: not received. */
 static inline bool hand_wait(struct hand *h, uint8_t type, uint64_t ns, struct iw_sctp_chunk *c)
 {
 	uint64_t end = h->n.now + ns;
@@ -207,7 +207,7 @@ static inline bool hand_wait(struct hand *h, uint8_t type, uint64_t ns, struct i
 	}
 }
 
-/* Reads the next SACK among the packets already caught; false if they have no SACK. */
+/* Reads the next SACK of the packets already caught; false: they have no SACK. */
 static inline bool hand_take_sack(struct hand *h, struct iw_sctp_sack *s)
 {
 	struct iw_sctp_chunk c;
@@ -216,7 +216,7 @@ static inline bool hand_take_sack(struct hand *h, struct iw_sctp_sack *s)
 	       iw_wire_sctp_sack_decode(s, c.value, c.value_len) > 0;
 }
 
-/* The TSNs of DATA caught since, in the order of sending; their number. */
+/* Writes the TSNs of the DATA caught since the last call, in order. Returns their number. */
 static inline unsigned hand_tsns(struct hand *h, uint32_t *out, unsigned max)
 {
 	const struct caught *p;
@@ -245,7 +245,7 @@ static inline void hand_answer_heartbeats(struct hand *h, uint64_t wait)
 	}
 }
 
-/* The user of a sends a message of so many octets: iw_sctp_send's result. */
+/* Lets the user of a send a message of len octets. Returns the result of iw_sctp_send. */
 static inline int hand_post(struct iw_sctp_assoc *a, size_t len)
 {
 	static uint8_t octets[9000];
@@ -277,7 +277,7 @@ static inline struct iw_sctp_init hand_init(const struct hand *h)
 				      .params_len = sizeof(hand_adaptation) };
 }
 
-/* The cookie of an INIT ACK, and what else it says. */
+/* Reads tag, TSN and cookie of an INIT ACK. */
 static inline struct iw_sctp_param hand_read_init_ack(struct hand *h, const struct iw_sctp_chunk *c)
 {
 	struct iw_sctp_init i;
@@ -303,7 +303,7 @@ static inline void hand_echo(struct hand *h, uint32_t vtag, const uint8_t *cooki
 	hand_say(h, vtag, IW_SCTP_COOKIE_ECHO, 0, cookie, len);
 }
 
-/* Keeps the cookie of the INIT ACK that answers this INIT; its length. */
+/* Copies the cookie of the INIT ACK that answers this INIT. Returns its length. */
 static inline size_t hand_get_cookie_for(struct hand *h, const struct iw_sctp_init *i,
 					 uint8_t *copy)
 {
@@ -324,7 +324,7 @@ static inline size_t hand_get_cookie(struct hand *h, uint8_t *copy)
 	return hand_get_cookie_for(h, &i, copy);
 }
 
-/* The other role: a connects, and the test is b. a's first INIT has been taken. */
+/* The other role: a connects, and the test acts as b. The first INIT of a has been taken. */
 static inline void hand_open_called(struct hand *h)
 {
 	hand_open(h);
@@ -358,7 +358,7 @@ static inline void hand_cookie_ack(struct hand *h)
 	hand_say(h, h->peer_tag, IW_SCTP_COOKIE_ACK, 0, NULL, 0);
 }
 
-/* From INIT to COOKIE ACK. Heartbeats that the engine sends then are forgotten. */
+/* Sets an association up, from INIT to COOKIE ACK, and drops the first heartbeats. */
 static inline void hand_up_with(struct hand *h, const struct iw_sctp_init *i)
 {
 	struct iw_sctp_chunk c;
@@ -389,7 +389,7 @@ static inline void hand_close(struct hand *h)
 	net_free(&h->n);
 }
 
-/* The first cause of an ABORT or ERROR; 0: none. */
+/* The first cause of an ABORT or ERROR; 0: it has no cause. */
 static inline uint16_t cause_of(const struct iw_sctp_chunk *c)
 {
 	struct iw_sctp_param p;

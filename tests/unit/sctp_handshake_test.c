@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Set-up: what INIT and COOKIE ECHO lead to, also when they are wrong, late, forged or for the second time. */
+/* Set-up: INIT and COOKIE ECHO, also if they are wrong, late, forged or duplicate. */
 #include "sctp/sctp.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static size_t get_cookie(uint8_t *copy)
 	return hand_get_cookie(&h, copy);
 }
 
-/* SX-09: no state before COOKIE ECHO; SX-10: INIT ACK travels alone; SX-08: its tag is not 0. */
+/* SX-09: no state before COOKIE ECHO; SX-10: INIT ACK is alone in its packet; SX-08: tag not 0. */
 static void an_init_is_answered_and_forgotten(void **state)
 {
 	size_t blocks, calls;
@@ -56,7 +56,7 @@ static void an_init_is_answered_and_forgotten(void **state)
 	hand_close(&h);
 }
 
-/* SX-09: a flood fills the ring of answers, not the memory, and each packet gets at most one answer. */
+/* SX-09: a flood fills the ring of answers, not the memory. Each packet gets at most one answer. */
 static void a_flood_of_inits_is_answered_as_far_as_the_ring_goes(void **state)
 {
 	struct iw_sctp_init i;
@@ -105,7 +105,10 @@ static void an_init_that_offers_nothing_is_refused(void **state)
 	hand_close(&h);
 }
 
-/* SX-08, SX-10: an INIT with Initiate Tag 0, one with company, one with a Verification Tag: nothing, or ABORT. */
+/*
+ * SX-08, SX-10: an INIT with Initiate Tag 0, one bundled with another chunk, and one with a
+ * Verification Tag: no answer, or ABORT.
+ */
 static void an_init_comes_alone_with_tag_0(void **state)
 {
 	struct iw_sctp_init i;
@@ -133,7 +136,7 @@ static void an_init_comes_alone_with_tag_0(void **state)
 	hand_close(&h);
 }
 
-/* SX-01, APP-11: before anything else; SX-02. */
+/* SX-01, APP-11: the checksum is verified first; SX-02. */
 static void a_bad_checksum_and_port_0_are_dropped_in_silence(void **state)
 {
 	struct iw_sctp_init i;
@@ -183,11 +186,11 @@ static void a_cookie_that_is_not_ours_is_dropped_in_silence(void **state)
 		echo(h.peer_tag, cookie.value, i);
 	}
 	memcpy(copy, cookie.value, len);
-	echo(h.peer_tag ^ 1, copy, len); /* tag */
+	echo(h.peer_tag ^ 1, copy, len); /* another tag */
 	h.port++;
-	echo(h.peer_tag, copy, len); /* ports */
+	echo(h.peer_tag, copy, len); /* another port */
 	h.port--;
-	h.src = net_addr(77); /* an address that the INIT did not come from, nor list */
+	h.src = net_addr(77); /* neither the source of the INIT nor listed in it */
 	echo(h.peer_tag, copy, len);
 	hand_expect_nothing(&h);
 	assert_null(h.n.b.a);
@@ -197,7 +200,10 @@ static void a_cookie_that_is_not_ours_is_dropped_in_silence(void **state)
 	hand_close(&h);
 }
 
-/* SX-11: a stale cookie is reported, with how late it was; SX-09: keys change, the one before still counts. */
+/*
+ * SX-11: a stale cookie is reported with its staleness. SX-09: keys change, and cookies of the
+ * previous key are accepted.
+ */
 static void a_stale_cookie_is_reported(void **state)
 {
 	struct iw_sctp_chunk c;
@@ -221,17 +227,20 @@ static void a_stale_cookie_is_reported(void **state)
 	h.n.now += IW_SEC(3600);
 	send_init(hand_init(&h)); /* a new key */
 	c = hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
-	echo(iw_get_be32(copy + 25), copy, len); /* the old one: still ours, still stale */
+	echo(iw_get_be32(copy + 25), copy, len); /* of the previous key: authentic, but stale */
 	hand_expect(&h, IW_SCTP_ERROR, HAND_TAG);
 	h.n.now += IW_SEC(3600);
-	send_init(hand_init(&h)); /* a second one: the first cookie's is gone */
+	send_init(hand_init(&h)); /* a second new key: that of the cookie is gone */
 	hand_expect(&h, IW_SCTP_INIT_ACK, HAND_TAG);
 	echo(iw_get_be32(copy + 25), copy, len);
 	hand_expect_nothing(&h);
 	hand_close(&h);
 }
 
-/* SX-10: COOKIE ACK comes first, and DATA with the COOKIE ECHO is taken; SX-12: and acknowledged at once. */
+/*
+ * SX-10: COOKIE ACK is the first chunk, and DATA bundled with the COOKIE ECHO is accepted. SX-12:
+ * it is acknowledged at once.
+ */
 static void data_behind_the_cookie_is_taken_and_acknowledged_at_once(void **state)
 {
 	struct iw_sctp_chunk c;
@@ -261,7 +270,7 @@ static void data_behind_the_cookie_is_taken_and_acknowledged_at_once(void **stat
 	hand_close(&h);
 }
 
-/* SX-13, SCTP-48: the lesser of what both want, both ways. */
+/* SX-13, SCTP-48: the smaller request of both, in both directions. */
 static void streams_are_the_lesser_of_both_wishes(void **state)
 {
 	struct iw_sctp_init i;
@@ -283,7 +292,7 @@ static void streams_are_the_lesser_of_both_wishes(void **state)
 	hand_close(&h);
 }
 
-/* SCTP-48: an INIT requests as many outbound as inbound streams, an INIT ACK grants the same number. */
+/* SCTP-48: INIT and INIT ACK have the same number of outbound and inbound streams. */
 static void both_directions_get_the_same_number_of_streams(void **state)
 {
 	static const uint16_t wishes[][2] = { { 10, 10 }, { 3, 9 }, { 9, 3 }, { 40000, 40000 } };
@@ -323,7 +332,7 @@ static void both_directions_get_the_same_number_of_streams(void **state)
 	hand_close(&h);
 }
 
-/* SX-24: INIT goes out nine times, further and further apart, then the user is told. */
+/* SX-24: INIT is sent nine times at growing intervals, then the failure is reported. */
 static void an_init_without_answer_is_given_up_after_eight_repeats(void **state)
 {
 	struct net n;
@@ -343,7 +352,7 @@ static void an_init_without_answer_is_given_up_after_eight_repeats(void **state)
 	net_free(&n);
 }
 
-/* SX-24: COOKIE ECHO likewise. */
+/* SX-24: the same for COOKIE ECHO. */
 static void a_cookie_echo_without_answer_is_repeated_too(void **state)
 {
 	struct net n;
@@ -362,7 +371,7 @@ static void a_cookie_echo_without_answer_is_repeated_too(void **state)
 	net_free(&n);
 }
 
-/* SCTP-02, SCTP-63, SCTP-64: the indication is sent in INIT and INIT ACK and looked at. */
+/* SCTP-02, SCTP-63, SCTP-64: INIT and INIT ACK contain the indication, and it is checked. */
 static void both_see_the_adaptation_indication(void **state)
 {
 	struct net n;
@@ -379,7 +388,10 @@ static void both_see_the_adaptation_indication(void **state)
 	net_free(&n);
 }
 
-/* SCTP-39, SCTP-40, SCTP-65, SCTP-66: whoever has none or another is refused, by either end. */
+/*
+ * SCTP-39, SCTP-40, SCTP-65, SCTP-66: both ends refuse a peer with a different or missing
+ * indication.
+ */
 static void an_adaptation_that_is_not_ours_is_refused(void **state)
 {
 	static const uint8_t two[] = { 0xc0, 6, 0, 8, 0, 0, 0, 2 };
@@ -412,7 +424,7 @@ static void an_adaptation_that_is_not_ours_is_refused(void **state)
 	assert_true(net_up(&n));
 	net_free(&n);
 
-	/* Indication 0 is also an indication, different from none. */
+	/* Indication 0 differs from a missing one. */
 	hand_open(&h);
 	h.n.b.cfg.adaptation = 0;
 	net_start(&h.n);
@@ -424,7 +436,10 @@ static void an_adaptation_that_is_not_ours_is_refused(void **state)
 	hand_close(&h);
 }
 
-/* SX-04: parameters nobody knows, by their top two bits; SX-28: one of a wrong length is no indication. */
+/*
+ * SX-04: the top two bits of unknown parameters. SX-28: an indication of the wrong length is not
+ * accepted.
+ */
 static void unknown_parameters_do_what_their_top_bits_say(void **state)
 {
 	static const struct {
@@ -436,11 +451,11 @@ static void unknown_parameters_do_what_their_top_bits_say(void **state)
 		{ { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0xc0, 0, 0, 4 }, 12, true, true },
 		{ { 0xc0, 0, 0, 4, 0xc0, 6, 0, 8, 0, 0, 0, 1 }, 12, true, true },
 		{ { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0x40, 1, 0, 4 }, 12, true, true },
-		/* What stops the reading hides what comes behind. */
+		/* Processing stops there, so later parameters are ignored. */
 		{ { 0x40, 1, 0, 4, 0xc0, 6, 0, 8, 0, 0, 0, 1 }, 12, false, false },
 		{ { 0x00, 99, 0, 4, 0xc0, 6, 0, 8, 0, 0, 0, 1 }, 12, false, false },
 		{ { 0xc0, 6, 0, 7, 0, 0, 0, 0 }, 8, false, false },
-		/* A host name, and a list that is no list. */
+		/* A host name, and malformed parameters. */
 		{ { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0, 11, 0, 8, 'h', 'o', 's', 0 }, 16, false, false },
 		{ { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0x80, 8, 0, 3 }, 12, false, false },
 		{ { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0, 5, 0, 9, 1, 2, 3, 4 }, 16, false, false },
@@ -474,7 +489,10 @@ static void unknown_parameters_do_what_their_top_bits_say(void **state)
 	hand_close(&h);
 }
 
-/* SX-04: what others really send: address types, extensions that we have not, forward TSN to be reported. */
+/*
+ * SX-04: INITs of other implementations: address types, extensions that we do not support, and
+ * Forward TSN, which is to be reported.
+ */
 static void the_inits_of_other_stacks_are_answered(void **state)
 {
 	static const struct {
@@ -534,7 +552,10 @@ static void answer_init(uint32_t tag, const uint8_t *params, size_t len)
 	hand_answer_init(&h, tag, params, len);
 }
 
-/* SX-04: what an INIT ACK brings and nobody knows is reported behind the COOKIE ECHO; SX-10: which comes first. */
+/*
+ * SX-04: unknown parameters of an INIT ACK are reported after the COOKIE ECHO. SX-10: that is the
+ * first chunk.
+ */
 static void unknown_parameters_of_an_init_ack_are_reported_with_the_cookie(void **state)
 {
 	static const uint8_t params[] = { 0xc0, 6, 0,   8,   0,   0,   0,    1, 0, 7,
@@ -555,10 +576,10 @@ static void unknown_parameters_of_an_init_ack_are_reported_with_the_cookie(void 
 	assert_int_equal(c.type, IW_SCTP_ERROR);
 	assert_int_equal(cause_of(&c), IW_SCTP_CAUSE_PARAMS);
 	assert_memory_equal(c.value + 4, params + 16, 4);
-	/* A second INIT ACK is too late (5.2.3). */
+	/* 5.2.3: a second INIT ACK is ignored. */
 	answer_init(HAND_TAG + 1, params, sizeof(params));
 	hand_expect_nothing(&h);
-	/* RFC 9260 5.2.6: a stale cookie: from the beginning, with the same tag. */
+	/* RFC 9260 5.2.6: after a stale cookie the set-up begins again, with the same tag. */
 	hand_begin(&h, h.peer_tag);
 	hand_chunk(&h, IW_SCTP_ERROR, 0, "\0\3\0\10\0\0\0\1", 8);
 	hand_send(&h);
@@ -567,7 +588,7 @@ static void unknown_parameters_of_an_init_ack_are_reported_with_the_cookie(void 
 	hand_close(&h);
 }
 
-/* RFC 9260 5.2.6, SX-24: each new attempt counts. */
+/* RFC 9260 5.2.6, SX-24: the number of new attempts is limited. */
 static void a_peer_to_whom_every_cookie_is_stale_is_given_up(void **state)
 {
 	static const uint8_t params[] = {
@@ -591,7 +612,10 @@ static void a_peer_to_whom_every_cookie_is_stale_is_given_up(void **state)
 	hand_close(&h);
 }
 
-/* SX-07: what no association can come of ends it, with an ABORT that says why; SX-14: SHUTDOWN ACK before it stands. */
+/*
+ * SX-07: an unacceptable INIT ACK ends the attempt, with an ABORT that has the cause. SX-14:
+ * SHUTDOWN ACK before the association is established.
+ */
 static void an_init_ack_that_makes_no_sense_ends_the_attempt(void **state)
 {
 	static const uint8_t no_cookie[] = { 0xc0, 6, 0, 8, 0, 0, 0, 1 };
@@ -654,7 +678,7 @@ static void the_initiator_keeps_to_the_streams_of_the_init_ack(void **state)
 	hand_close(&h);
 }
 
-/* SX-33: both call at once; one association comes of it, whatever is lost on the way. */
+/* SX-33: both ends connect at the same time: one association, whichever packets are lost. */
 static void two_that_call_each_other_meet_in_one_association(void **state)
 {
 	(void)state;
@@ -703,7 +727,7 @@ static void a_repeated_cookie_echo_gets_another_cookie_ack(void **state)
 	a = h.n.b.a;
 	assert_true(hand_wait(&h, IW_SCTP_COOKIE_ACK, 0, &c));
 	hand_forget(&h);
-	h.n.now += IW_SEC(100); /* stale by now, which does not matter when both tags fit */
+	h.n.now += IW_SEC(100); /* stale by now, which is ignored if both tags match */
 	echo(h.peer_tag, copy, len);
 	assert_true(hand_wait(&h, IW_SCTP_COOKIE_ACK, 0, &c));
 	assert_ptr_equal(h.n.b.a, a);
@@ -711,7 +735,7 @@ static void a_repeated_cookie_echo_gets_another_cookie_ack(void **state)
 	hand_close(&h);
 }
 
-/* SX-33, action A: the peer begins again; the old association ends and a new one stands. */
+/* SX-33, action A: the peer restarts: the old association ends, and a new one is established. */
 static void a_peer_that_restarted_gets_a_new_association(void **state)
 {
 	struct iw_sctp_assoc *old;
@@ -734,7 +758,7 @@ static void a_peer_that_restarted_gets_a_new_association(void **state)
 	hand_close(&h);
 }
 
-/* SX-33: RFC 9260 5.1.2: a COOKIE ECHO is matched by the addresses that the INIT listed. */
+/* SX-33: RFC 9260 5.1.2: a COOKIE ECHO is matched with the addresses that the INIT listed. */
 static void a_restart_from_an_address_not_listed_is_dropped(void **state)
 {
 	struct iw_sctp_addr listed;
@@ -779,7 +803,7 @@ static void a_cookie_sealed_with_the_key_before_the_first_is_dropped(void **stat
 	hand_close(&h);
 }
 
-/* SX-04: reports that do not fit are left out, since the INIT ACK must arrive. */
+/* SX-04: reports that do not fit are omitted, since the INIT ACK must arrive. */
 static void reports_that_do_not_fit_are_left_out_of_the_init_ack(void **state)
 {
 	uint8_t params[8 + 60 * 8];
@@ -844,7 +868,7 @@ static void a_cookie_with_the_old_tag_of_the_peer_and_a_new_one_of_ours_is_dropp
 	hand_up(&h);
 	a = h.n.b.a;
 	tag = h.peer_tag;
-	len = get_cookie(copy); /* with tie-tags that fit */
+	len = get_cookie(copy); /* with the right tie-tags */
 	assert_int_not_equal(h.peer_tag, tag);
 	echo(h.peer_tag, copy, len);
 	hand_expect_nothing(&h);
@@ -854,7 +878,10 @@ static void a_cookie_with_the_old_tag_of_the_peer_and_a_new_one_of_ours_is_dropp
 	hand_close(&h);
 }
 
-/* SX-33, action C: two INITs of one tag; the later cookie has no tie-tags, since there was no association. */
+/*
+ * SX-33, action C: two INITs with one tag. The later cookie has no tie-tags, since there was no
+ * association.
+ */
 static void a_late_cookie_without_tie_tags_is_dropped(void **state)
 {
 	uint8_t first[1024], second[1024];
@@ -875,7 +902,9 @@ static void a_late_cookie_without_tie_tags_is_dropped(void **state)
 	assert_ptr_equal(h.n.b.a, a);
 	assert_int_equal(iw_sctp_assoc_state(a), IW_SCTP_ESTABLISHED);
 	assert_int_equal(h.n.b.nevents, 1);
-	/* And one with another tag of the peer's: no tie-tags either, so no restart. */
+	/*
+	 * The same with another tag of the peer: it has no tie-tags either, so this is no restart.
+	 */
 	hand_close(&h);
 	open_hand();
 	len[0] = get_cookie(first);
@@ -892,8 +921,8 @@ static void a_late_cookie_without_tie_tags_is_dropped(void **state)
 }
 
 /*
- * a has called and is up; the peer's tag is 0x22222222. The cookie is for an INIT of the peer that
- * arrived before, with HAND_TAG.
+ * a has connected and is established; the peer's tag is 0x22222222. The cookie is for an earlier
+ * INIT of the peer with HAND_TAG.
  */
 static size_t open_with_crossing_cookie(uint8_t *cookie)
 {
@@ -918,8 +947,10 @@ static size_t open_with_crossing_cookie(uint8_t *cookie)
 	return len;
 }
 
-/* SX-33, action B: our tag matches and the peer's is new, chosen after it had answered our INIT. The association
- * stays up, with the new tag. used: DATA has arrived meanwhile. */
+/*
+ * SX-33, action B: our tag matches. The peer's tag is new: the peer chose it after it had answered
+ * our INIT. The association stays up with the new tag. used: DATA has arrived meanwhile.
+ */
 static void cookie_with_our_tag(bool used)
 {
 	struct iw_sctp_facts f;
@@ -956,7 +987,7 @@ static void a_cookie_with_our_tag_sets_the_peers_new_one(void **state)
 	cookie_with_our_tag(true);
 }
 
-/* SX-33, action B: the first DATA has allocated memory and was not received for lack of more. */
+/* SX-33, action B: the first DATA has allocated memory, but was dropped for lack of memory. */
 static void a_cookie_with_our_tag_frees_what_received_no_data(void **state)
 {
 	struct iw_sctp_facts f;
@@ -965,7 +996,7 @@ static void a_cookie_with_our_tag_frees_what_received_no_data(void **state)
 
 	(void)state;
 	len = open_with_crossing_cookie(copy);
-	/* There is memory for the array of fragments, and none for the fragment. */
+	/* There is memory for the array of fragments, but not for the fragment. */
 	h.n.a.mem.fail_from = h.n.a.mem.calls + 2;
 	hand_say_data(&h, IW_SCTP_DATA_U | IW_SCTP_DATA_B, h.tsn, 0, "x");
 	h.n.a.mem.fail_from = 0;
@@ -977,7 +1008,7 @@ static void a_cookie_with_our_tag_frees_what_received_no_data(void **state)
 	hand_close(&h);
 }
 
-/* SX-33: a restart that brings new addresses is refused with cause 11, and the addresses. */
+/* SX-33: a restart with new addresses is refused with cause 11, which lists them. */
 static void a_restart_with_new_addresses_is_refused(void **state)
 {
 	static const uint8_t params[] = { 0xc0, 6, 0, 8, 0, 0, 0, 1, 0, 5, 0, 8, 192, 0, 2, 50 };
@@ -1000,7 +1031,7 @@ static void a_restart_with_new_addresses_is_refused(void **state)
 	hand_close(&h);
 }
 
-/* RFC 9260 5.1: nobody listens. */
+/* RFC 9260 5.1: an endpoint that does not listen. */
 static void who_does_not_listen_refuses(void **state)
 {
 	(void)state;
@@ -1049,7 +1080,7 @@ static enum iw_sctp_state after_icmp(struct net *n, const uint8_t *head, size_t 
 	return iw_sctp_assoc_state(n->a.a);
 }
 
-/* RFC 9260 10, ICMP6, ICMP8: an INIT proves itself with its Initiate Tag, which takes 20 octets. */
+/* RFC 9260 10, ICMP6, ICMP8: the proof for an INIT is its Initiate Tag, in 20 octets. */
 static void icmp_unreachable_ends_a_set_up_when_it_quotes_our_init(void **state)
 {
 	struct net n;
@@ -1078,7 +1109,7 @@ static void icmp_unreachable_ends_a_set_up_when_it_quotes_our_init(void **state)
 	net_free(&n);
 }
 
-/* RFC 9260 10, ICMP8: as an ABORT, but only with the Verification Tag. */
+/* RFC 9260 10, ICMP8: like an ABORT, but only with the Verification Tag. */
 static void icmp_unreachable_ends_an_association_whose_tag_it_quotes(void **state)
 {
 	struct net n;
@@ -1091,7 +1122,7 @@ static void icmp_unreachable_ends_an_association_whose_tag_it_quotes(void **stat
 	net_start(&n);
 	assert_true(net_up(&n));
 	iw_sctp_facts(n.a.a, &f);
-	/* An INIT of ours that the network kept so long: only COOKIE-WAIT ends so. */
+	/* A quoted INIT ends the association only in COOKIE-WAIT. */
 	iw_put_be32(head + 16, f.tag);
 	assert_int_equal(after_icmp(&n, head, 20), IW_SCTP_ESTABLISHED);
 	iw_put_be32(head + 4, f.tag);
@@ -1106,7 +1137,7 @@ static void icmp_unreachable_ends_an_association_whose_tag_it_quotes(void **stat
 	net_free(&n);
 }
 
-/* Wherever memory runs out in a set-up, nothing leaks and a later attempt works. */
+/* Whichever allocation of a set-up fails, nothing leaks, and a later attempt succeeds. */
 static void a_set_up_survives_every_failure_of_memory(void **state)
 {
 	(void)state;
@@ -1126,7 +1157,10 @@ static void a_set_up_survives_every_failure_of_memory(void **state)
 	}
 }
 
-/* RFC 9260 6.4, 9.2: SHUTDOWN goes round the addresses, also when the peer is heard from one of them all the time. */
+/*
+ * RFC 9260 6.4, 9.2: SHUTDOWN is sent to the addresses in turn, even if the peer sends from one of
+ * them all the time.
+ */
 static void shutdown_reaches_the_address_that_lives(void **state)
 {
 	struct net n;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Whose packets are whose, which chunks mean something when, several addresses, heartbeats, the end. */
+/*
+ * Received packets: their association, the chunks that each state accepts, several addresses,
+ * heartbeats, shutdown.
+ */
 #include "sctp/sctp.h"
 
 #include <stdlib.h>
@@ -20,7 +23,7 @@ static void say(uint32_t vtag, uint8_t type, uint8_t flags, const void *value, s
 	hand_say(&h, vtag, type, flags, value, len);
 }
 
-/* SX-15: RFC 9260 8.4, its rows in its order. */
+/* SX-15: the rules of RFC 9260 8.4, in that order. */
 static void packets_out_of_the_blue_get_what_the_rfc_says(void **state)
 {
 	static const uint8_t stale[] = { 0, 3, 0, 8, 0, 0, 0, 1 },
@@ -29,7 +32,7 @@ static void packets_out_of_the_blue_get_what_the_rfc_says(void **state)
 		uint8_t type;
 		const void *value;
 		size_t len;
-		int answer; /* -1: none */
+		int answer; /* -1: no answer */
 	} rows[] = {
 		{ IW_SCTP_ABORT, NULL, 0, -1 },
 		{ IW_SCTP_SHUTDOWN_ACK, NULL, 0, IW_SCTP_SHUTDOWN_COMPLETE },
@@ -55,13 +58,13 @@ static void packets_out_of_the_blue_get_what_the_rfc_says(void **state)
 			assert_int_equal(hand_expect(&h, (uint8_t)rows[i].answer, 0xabcd).flags,
 					 IW_SCTP_T);
 	}
-	/* An ABORT anywhere in it: no answer; SX-26. */
+	/* SX-26: an ABORT anywhere in the packet: no answer. */
 	hand_begin(&h, 0xabcd);
 	hand_chunk(&h, IW_SCTP_SACK, 0, "123456789012", 12);
 	hand_chunk(&h, IW_SCTP_ABORT, 0, NULL, 0);
 	hand_send(&h);
 	hand_expect_nothing(&h);
-	/* Not from one host. */
+	/* A multicast source. */
 	h.src = net_addr(0);
 	h.src.ip[12] = 224;
 	say(0xabcd, IW_SCTP_SACK, 0, "123456789012", 12);
@@ -69,7 +72,7 @@ static void packets_out_of_the_blue_get_what_the_rfc_says(void **state)
 	hand_close(&h);
 }
 
-/* The ports of the latest answer: the other way round. */
+/* Asserts that the latest answer has the ports of the packet, exchanged. */
 static void answered_from(uint16_t port)
 {
 	const struct caught *c = &h.caught[(h.taken - 1) % CAUGHT];
@@ -78,7 +81,7 @@ static void answered_from(uint16_t port)
 	assert_int_equal(iw_get_be16(c->data + 2), h.port);
 }
 
-/* SX-15: another port of ours, where nobody is. */
+/* SX-15: another port of ours, without an endpoint. */
 static void a_packet_to_another_port_is_out_of_the_blue(void **state)
 {
 	(void)state;
@@ -105,7 +108,7 @@ static void init_to(uint16_t port, bool alone)
 	hand_send(&h);
 }
 
-/* SX-15: RFC 9260 8.4 (3): ABORT with the Initiate Tag, and no T bit; SX-14: an INIT is alone. */
+/* SX-15: RFC 9260 8.4 (3): ABORT with the Initiate Tag, without T bit; SX-14: an INIT is alone. */
 static void an_init_to_a_port_where_nobody_listens_gets_abort(void **state)
 {
 	size_t before;
@@ -121,7 +124,7 @@ static void an_init_to_a_port_where_nobody_listens_gets_abort(void **state)
 	hand_expect_nothing(&h);
 	assert_int_equal(h.n.b.mem.blocks, before);
 	hand_close(&h);
-	/* The same of an endpoint that only connects, on its own port. */
+	/* The same for the own port of an endpoint that does not listen. */
 	hand_open(&h);
 	h.n.b.cfg.listen = false;
 	net_start(&h.n);
@@ -130,7 +133,7 @@ static void an_init_to_a_port_where_nobody_listens_gets_abort(void **state)
 	hand_close(&h);
 }
 
-/* Whoever asks all ports gets answers for a while, then one a millisecond. */
+/* A scan of all ports gets a burst of answers, then one in each millisecond. */
 static void strangers_are_answered_at_a_bounded_rate(void **state)
 {
 	unsigned answers;
@@ -146,7 +149,7 @@ static void strangers_are_answered_at_a_bounded_rate(void **state)
 	for (unsigned i = 0; i < 100; i++)
 		say(0xabcd, IW_SCTP_SACK, 0, "123456789012", 12);
 	assert_in_range(h.ncaught - answers, 9, 11);
-	/* Who is welcome is not held up. */
+	/* A set-up is not delayed. */
 	hand_forget(&h);
 	hand_up(&h);
 	assert_int_equal(iw_sctp_assoc_state(h.n.b.a), IW_SCTP_ESTABLISHED);
@@ -163,7 +166,7 @@ static void a_wrong_tag_is_dropped_in_silence(void **state)
 	hand_send(&h);
 	hand_expect_nothing(&h);
 	assert_int_equal(h.n.b.messages, 0);
-	/* The right tag from another port is somebody else's. */
+	/* A packet with the right tag from another port does not belong to the association. */
 	h.port++;
 	hand_begin(&h, h.peer_tag);
 	hand_data(&h, 7, HAND_TSN, 0, "x", 1);
@@ -182,7 +185,7 @@ static void a_wrong_tag_is_dropped_in_silence(void **state)
 	hand_close(&h);
 }
 
-/* SX-26: an ABORT is not answered; the peer's reason comes through. */
+/* SX-26: an ABORT is not answered, and the peer's reason is reported. */
 static void an_abort_ends_it_with_the_reason_of_the_peer(void **state)
 {
 	static const uint8_t cause[] = { 0, 12, 0, 9, 't', 'i', 'r', 'e', 'd' };
@@ -197,7 +200,7 @@ static void an_abort_ends_it_with_the_reason_of_the_peer(void **state)
 	hand_close(&h);
 }
 
-/* SX-26: our own: cause 12 with the reason, our peer's tag, no DATA, nothing left of it. */
+/* SX-26: our ABORT: cause 12 with the reason, the peer's tag, no DATA; the association is gone. */
 static void aborting_tells_the_peer_why(void **state)
 {
 	struct iw_sctp_chunk c;
@@ -218,7 +221,7 @@ static void aborting_tells_the_peer_why(void **state)
 	hand_close(&h);
 }
 
-/* SX-04: chunks nobody knows. */
+/* SX-04: unknown chunks. */
 static void unknown_chunks_do_what_their_top_bits_say(void **state)
 {
 	static const struct {
@@ -252,7 +255,7 @@ static void unknown_chunks_do_what_their_top_bits_say(void **state)
 	hand_close(&h);
 }
 
-/* SX-04: a long one is quoted as far as the MTU allows; its type comes first. */
+/* SX-04: a long chunk is quoted from its type on, as far as the MTU permits. */
 static void unknown_chunk_longer_than_the_mtu_is_reported(void **state)
 {
 	uint8_t what[2000];
@@ -281,7 +284,7 @@ static void unknown_chunk_longer_than_the_mtu_is_reported(void **state)
 	}
 }
 
-/* SX-25: RFC 9260 6.9: what the MTU does not take is sent with IP fragmentation. */
+/* SX-25: RFC 9260 6.9: a packet above the MTU is sent with IP fragmentation. */
 static void heartbeat_ack_larger_than_the_mtu_may_be_fragmented(void **state)
 {
 	uint8_t info[600] = { 0, 1 };
@@ -317,7 +320,7 @@ static void heartbeat_ack_larger_than_the_mtu_may_be_fragmented(void **state)
 	hand_close(&h);
 }
 
-/* SX-25: the parameter comes back as it was, to where it came from. */
+/* SX-25: the parameter is returned unchanged to its source. */
 static void a_heartbeat_is_echoed(void **state)
 {
 	uint8_t info[404] = { 0, 1, 1, 0x94, 1, 2, 3 };
@@ -332,7 +335,7 @@ static void a_heartbeat_is_echoed(void **state)
 	hand_close(&h);
 }
 
-/* What arrives cut short or makes no sense leaves the association alone, or ends it; it never crashes. */
+/* Truncated and malformed chunks are ignored or end the association, and never crash. */
 static void malformed_chunks_are_passed_over(void **state)
 {
 	(void)state;
@@ -353,7 +356,7 @@ static void malformed_chunks_are_passed_over(void **state)
 
 /* --- several addresses ------------------------------------------------------------------------ */
 
-/* Two of the packets' family, one of the other, which does not count, and a multicast address. */
+/* Two addresses of the packets' family, one of the other, which is ignored, and a multicast one. */
 static const uint8_t two_more[] = {
 	0xc0, 6,    0, 8, 0,   0, 0, 1, /* adaptation */
 	0,    5,    0, 8, 192, 0, 2, 50, 0, 5, 0, 8, 192, 0, 2, 52, 0, 6, 0,   20, 0x20, 1,
@@ -372,8 +375,10 @@ static void open_up_with_two_more(void)
 	hand_up_with(&h, &i);
 }
 
-/* SX-32: those listed and the source, but no multicast address, nor one that our packets cannot come
- * from: we list no address of that family. */
+/*
+ * SX-32: the listed addresses and the source, except multicast ones and those of the other family:
+ * we list no address of that family, so we could not send from one.
+ */
 static void listed_addresses_are_recorded_and_taken(void **state)
 {
 	struct iw_sctp_facts f;
@@ -390,7 +395,7 @@ static void listed_addresses_are_recorded_and_taken(void **state)
 	hand_data(&h, 7, HAND_TSN, 0, "x", 1);
 	hand_send(&h);
 	assert_int_equal(h.n.b.messages, 1);
-	h.src = net_addr(51); /* nobody's */
+	h.src = net_addr(51); /* not listed */
 	hand_forget(&h);
 	hand_begin(&h, h.peer_tag);
 	hand_data(&h, 7, HAND_TSN + 1, 0, "x", 1);
@@ -401,7 +406,7 @@ static void listed_addresses_are_recorded_and_taken(void **state)
 	hand_close(&h);
 }
 
-/* SX-34: who lists another host's address in its INIT keeps nobody out (RFC 5062 3, address camping). */
+/* SX-34: an address listed in an INIT never blocks its real owner (RFC 5062 3, address camping). */
 static void a_listed_address_keeps_its_owner_not_out(void **state)
 {
 	struct iw_sctp_assoc *camper;
@@ -422,7 +427,7 @@ static void a_listed_address_keeps_its_owner_not_out(void **state)
 	hand_close(&h);
 }
 
-/* One packet full of nonsense gets one answer. */
+/* A packet full of invalid chunks gets one answer. */
 static void a_packet_full_of_unknown_chunks_gets_one_error(void **state)
 {
 	unsigned errors = 0;
@@ -445,7 +450,7 @@ static void a_packet_full_of_unknown_chunks_gets_one_error(void **state)
 	hand_close(&h);
 }
 
-/* SX-34: unverified until a HEARTBEAT with a nonce has come back; forged ones count for nothing. */
+/* SX-34: unverified until a HEARTBEAT with its nonce was answered; forged answers are ignored. */
 static void a_listed_address_is_verified_before_it_is_used(void **state)
 {
 	struct iw_sctp_path p;
@@ -481,7 +486,10 @@ static void a_listed_address_is_verified_before_it_is_used(void **state)
 	hand_close(&h);
 }
 
-/* SX-38: a path that does not answer is left for another (RFC 9260 6.4); SCTP-46: for that alone, not to share the load. */
+/*
+ * SX-38: if a path does not answer, another one is used (RFC 9260 6.4). SCTP-46: for that reason
+ * only, not to share the load.
+ */
 static void data_goes_by_another_path_when_one_fails(void **state)
 {
 	struct iw_sctp_send m = { .hdr = (const uint8_t *)"hello", .hdr_len = 5 };
@@ -489,7 +497,7 @@ static void data_goes_by_another_path_when_one_fails(void **state)
 
 	(void)state;
 	open_up_with_two_more();
-	/* The second one is verified, then the first falls silent. */
+	/* The second address is verified, then the first one stops answering. */
 	for (;;) {
 		struct iw_sctp_chunk c;
 
@@ -509,14 +517,14 @@ static void data_goes_by_another_path_when_one_fails(void **state)
 	assert_true(p.flight > 0);
 	net_run(&h.n, h.n.now + IW_MSEC(1500));
 	assert_int_equal(iw_sctp_path(h.n.b.a, 1, &p), 0);
-	assert_true(p.flight > 0); /* after the first timeout it goes there */
+	assert_true(p.flight > 0); /* sent there after the first timeout */
 	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
 	assert_int_equal(p.flight, 0);
 	assert_in_range(p.errors, 1, 5);
 	hand_close(&h);
 }
 
-/* SX-29: the UDP port follows the peer's packets, once their tag is right; SX-30, SX-31. */
+/* SX-29: the UDP port follows the peer's packets with the right tag; SX-30, SX-31. */
 static void the_udp_port_follows_the_peer(void **state)
 {
 	static uint8_t octets[1200 - 20 - 8 - 12 - 16 - 16 + 1];
@@ -547,7 +555,7 @@ static void the_udp_port_follows_the_peer(void **state)
 	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
 	assert_int_equal(p.addr.udp_port, 0);
 	hand_close(&h);
-	/* SX-31, SCTP-43: no address parameter in what we send, ever: an endpoint is one address. */
+	/* SX-31, SCTP-43: we never send an address parameter: an endpoint has one address. */
 	hand_open(&h);
 	net_start(&h.n);
 	hand_begin(&h, 0);
@@ -572,7 +580,10 @@ static void the_udp_port_follows_the_peer(void **state)
 	hand_close(&h);
 }
 
-/* SX-30, APP-11: the SCTP checksum is checked over UDP as well, whatever the UDP checksum is; 0 does not disable it. */
+/*
+ * SX-30, APP-11: the SCTP checksum is checked over UDP too, whatever the UDP checksum is. A value
+ * of 0 does not disable the check.
+ */
 static void the_checksum_counts_under_udp_too(void **state)
 {
 	struct iw_sctp_recv m;
@@ -620,7 +631,10 @@ static bool look_for_addresses(struct net *n, struct net_end *from, uint8_t *dat
 	return true;
 }
 
-/* SX-31, SCTP-43: neither INIT nor INIT ACK lists an address: an endpoint has only the source address of its packets. */
+/*
+ * SX-31, SCTP-43: neither INIT nor INIT ACK lists an address: an endpoint has only the source
+ * address of its packets.
+ */
 static void no_address_is_listed_in_either_direction(void **state)
 {
 	struct net n;
@@ -637,7 +651,7 @@ static void no_address_is_listed_in_either_direction(void **state)
 	net_free(&n);
 }
 
-/* SX-38: heartbeats that nobody answers end an idle association; RFC 9260 8.1. */
+/* SX-38: unanswered heartbeats end an idle association (RFC 9260 8.1). */
 static void an_idle_association_with_a_dead_peer_ends(void **state)
 {
 	struct net n;
@@ -656,7 +670,10 @@ static void an_idle_association_with_a_dead_peer_ends(void **state)
 
 /* --- shutdown --------------------------------------------------------------------------------- */
 
-/* SX-27: SHUTDOWN only when all is acknowledged, SHUTDOWN ACK, SHUTDOWN COMPLETE alone with T clear; SX-10. */
+/*
+ * SX-27, SX-10: SHUTDOWN only after all DATA is acknowledged, SHUTDOWN ACK, SHUTDOWN COMPLETE alone
+ * in its packet with T clear.
+ */
 static void shutdown_waits_for_the_data_and_goes_its_three_steps(void **state)
 {
 	struct iw_sctp_send m = { .hdr = (const uint8_t *)"hello", .hdr_len = 5 };
@@ -679,7 +696,7 @@ static void shutdown_waits_for_the_data_and_goes_its_three_steps(void **state)
 	hand_send(&h);
 	c = hand_expect(&h, IW_SCTP_SHUTDOWN, HAND_TAG);
 	assert_int_equal(iw_get_be32(c.value), HAND_TSN - 1);
-	/* DATA is still taken, and each packet of it answered with SHUTDOWN. */
+	/* DATA is still accepted, and each packet with DATA is answered with SHUTDOWN. */
 	hand_begin(&h, h.peer_tag);
 	hand_data(&h, 7, HAND_TSN, 0, "last", 4);
 	hand_send(&h);
@@ -693,7 +710,10 @@ static void shutdown_waits_for_the_data_and_goes_its_three_steps(void **state)
 	hand_close(&h);
 }
 
-/* SX-27: from the other side; SX-14: SHUTDOWN COMPLETE with either tag; lost ones are asked for again. */
+/*
+ * SX-27: shutdown by the peer. SX-14: SHUTDOWN COMPLETE with either tag. A lost one is requested
+ * again.
+ */
 static void a_shutdown_of_the_peer_is_acknowledged_until_complete(void **state)
 {
 	struct iw_sctp_chunk c;
@@ -710,7 +730,7 @@ static void a_shutdown_of_the_peer_is_acknowledged_until_complete(void **state)
 	assert_true(hand_wait(&h, IW_SCTP_SHUTDOWN_ACK, IW_SEC(2), &c)); /* T2 */
 	say(h.peer_tag, IW_SCTP_SHUTDOWN, 0, cum, 4);
 	assert_true(hand_wait(&h, IW_SCTP_SHUTDOWN_ACK, 0, &c));
-	/* 9.2: a new INIT of the peer's gets SHUTDOWN ACK as well. */
+	/* 9.2: a new INIT of the peer is answered with SHUTDOWN ACK too. */
 	hand_forget(&h);
 	h.tag = 0x22222222;
 	hand_begin(&h, 0);
@@ -747,7 +767,7 @@ static void a_shutdown_is_repeated_so_often_and_no_more(void **state)
 	hand_close(&h);
 }
 
-/* SX-27: T5 and the count of T2: a peer that is gone does not keep it for ever. */
+/* SX-27: T5 and the limit of T2: an association with a dead peer ends. */
 static void a_shutdown_that_nobody_answers_ends_too(void **state)
 {
 	(void)state;
@@ -758,7 +778,7 @@ static void a_shutdown_that_nobody_answers_ends_too(void **state)
 	hand_close(&h);
 }
 
-/* Which packets are lost on their way: those that begin with type, the first so many of them. */
+/* The packets to lose: the first `left` packets that begin with a chunk of that type. */
 struct loses {
 	uint8_t type;
 	unsigned left;
@@ -775,7 +795,10 @@ static bool lose(struct net *n, struct net_end *from, uint8_t *data, size_t len)
 	return false;
 }
 
-/* a shuts down while the first @lost packets with @type are lost; returns when both are told, or after T5 and some. */
+/*
+ * a shuts down while the first @lost packets with @type are lost. Returns when both ends are
+ * notified, or some time after T5.
+ */
 static uint64_t end_with_loss(struct net *n, uint8_t type, unsigned lost)
 {
 	struct loses l = { type, lost };
@@ -796,7 +819,10 @@ static uint64_t end_with_loss(struct net *n, uint8_t type, unsigned lost)
 	return n->now - begun;
 }
 
-/* SX-27: SHUTDOWN, its ACK or its COMPLETE lost a few times: T2 says it again, and the end is orderly on both sides. */
+/*
+ * SX-27: SHUTDOWN, SHUTDOWN ACK or SHUTDOWN COMPLETE is lost a few times: T2 repeats it, and the
+ * end is orderly on both sides.
+ */
 static void each_step_of_the_end_may_be_lost_and_lost_again(void **state)
 {
 	static const uint8_t steps[] = { IW_SCTP_SHUTDOWN, IW_SCTP_SHUTDOWN_ACK,
@@ -808,7 +834,7 @@ static void each_step_of_the_end_may_be_lost_and_lost_again(void **state)
 		for (unsigned lost = 1; lost <= 7; lost += 2) {
 			uint64_t took = end_with_loss(&n, steps[i], lost);
 
-			/* 1, 2, 4 ... s, 60 s at most */
+			/* 1, 2, 4 ... s, at most 60 s */
 			assert_true(took < IW_SEC(1 << lost));
 			assert_int_equal(iw_sctp_why(n.a.a)->err, 0);
 			assert_int_equal(iw_sctp_why(n.b.a)->err, 0);
@@ -816,15 +842,19 @@ static void each_step_of_the_end_may_be_lost_and_lost_again(void **state)
 		}
 }
 
-/* SX-27: the same lost always: T5, five times RTO.Max, ends both sides; who has heard the other's last word ends in order. */
+/*
+ * SX-27: the same chunk is always lost: T5, five times RTO.Max, ends both sides. For the side that
+ * has received the last chunk it needs, the end is orderly.
+ */
 static void a_step_of_the_end_that_never_arrives_ends_both_sides_after_t5(void **state)
 {
 	static const struct {
 		uint8_t step;
-		int a, b; /* why it is over there */
+		int a, b; /* reasons of the end on both sides */
 	} rows[] = {
 		{ IW_SCTP_SHUTDOWN, IW_E_TIMEOUT, IW_E_CLOSED }, /* a's ABORT */
-		{ IW_SCTP_SHUTDOWN_ACK, IW_E_TIMEOUT, 0 }, /* b has all, and hears the ABORT */
+		/* b has everything, and gets the ABORT */
+		{ IW_SCTP_SHUTDOWN_ACK, IW_E_TIMEOUT, 0 },
 		{ IW_SCTP_SHUTDOWN_COMPLETE, 0, IW_E_TIMEOUT },
 	};
 	struct net n;
@@ -840,7 +870,7 @@ static void a_step_of_the_end_that_never_arrives_ends_both_sides_after_t5(void *
 	}
 }
 
-/* SX-27: DATA starts T2 again and again; T5 does not mind it, and the peer gets an ABORT. */
+/* SX-27: DATA restarts T2 repeatedly, but not T5. The peer gets an ABORT. */
 static void a_peer_that_sends_on_and_on_does_not_keep_the_end_from_coming(void **state)
 {
 	uint32_t tsn = HAND_TSN;
@@ -863,8 +893,10 @@ static void a_peer_that_sends_on_and_on_does_not_keep_the_end_from_coming(void *
 	hand_close(&h);
 }
 
-/* RFC 9260 8.1, 9.2: with data outstanding the end waits for the peer's word, as often as its retransmissions go unanswered; whoever
- * began it. */
+/*
+ * RFC 9260 8.1, 9.2: with data outstanding, the shutdown lasts until the limit of unanswered
+ * retransmissions, whichever end began it.
+ */
 static void an_end_that_waits_for_a_peer_that_is_gone_is_over_with_its_retransmissions(void **state)
 {
 	struct iw_sctp_send m = { .hdr = (const uint8_t *)"hello", .hdr_len = 5 };
@@ -889,7 +921,7 @@ static void an_end_that_waits_for_a_peer_that_is_gone_is_over_with_its_retransmi
 	}
 }
 
-/* A chunk of any type with any octets in it, of a plausible length or not. */
+/* Adds a chunk of any type with random octets, mostly of the right length. */
 static void nonsense(struct rng *r)
 {
 	static const uint8_t types[] = { 0,  1,  2,  3,    4,    5,    6,    7,    8,   9,
@@ -898,7 +930,7 @@ static void nonsense(struct rng *r)
 	size_t len = rng_below(r, sizeof(value)), at = h.len;
 
 	rng_fill(r, value, len);
-	/* At times near what is expected. */
+	/* Sometimes near a valid TSN. */
 	if (rng_below(r, 4) == 0 && len >= 4)
 		iw_put_be32(value, HAND_TSN + (uint32_t)rng_below(r, 100));
 	hand_chunk(&h, types[rng_below(r, sizeof(types))], (uint8_t)rng_next(r), value, len);
@@ -916,8 +948,10 @@ static size_t caught_since(unsigned first)
 	return octets;
 }
 
-/* Bundled nonsense with the right tag and checksum: whatever becomes of the association, what is kept and what is
- * answered stays in proportion to what came. */
+/*
+ * Bundled random chunks with the right tag and checksum: memory and answers stay in proportion to
+ * the packets received, whatever happens to the association.
+ */
 static void nonsense_costs_its_sender_more_than_us(void **state)
 {
 	struct rng r = { 11 };
@@ -935,7 +969,7 @@ static void nonsense_costs_its_sender_more_than_us(void **state)
 				nonsense(&r);
 			in += h.len;
 			hand_send(&h);
-			/* SACK, ERROR and HEARTBEAT ACK, each at most once and none of them long. */
+			/* SACK, ERROR and HEARTBEAT ACK, each at most once, and all short. */
 			assert_true(h.ncaught - first <= 8);
 			out += caught_since(first);
 			most = IW_MAX(most, h.n.b.mem.bytes);
@@ -943,7 +977,9 @@ static void nonsense_costs_its_sender_more_than_us(void **state)
 		hand_close(&h);
 	}
 	assert_true(out < in / 4);
-	/* The endpoint with its ring of answers, an association, 64 KiB of fragments at most. */
+	/*
+	 * The endpoint with its ring of answers, an association, and at most 64 KiB of fragments.
+	 */
 	assert_true(most < 256 * 1024);
 }
 

@@ -88,7 +88,7 @@ void net_free(struct net *n)
 
 /* --- the link --------------------------------------------------------------------------------- */
 
-/* A heap, the earliest packet in front; packets of one moment stay in order. */
+/* A heap, the earliest packet first; packets with the same time stay in order. */
 static bool before(const struct flying *a, const struct flying *b)
 {
 	return a->at < b->at || (a->at == b->at && a->order < b->order);
@@ -151,7 +151,10 @@ static bool reaches(const struct net_end *e, const struct iw_sctp_addr *addr)
 	return false;
 }
 
-/* Adds e's IPv4 addresses to an INIT or INIT ACK, which is the only chunk of its packet; its new length. */
+/*
+ * Adds e's IPv4 addresses to an INIT or INIT ACK, which is the only chunk of its packet. Returns
+ * the new length.
+ */
 static size_t list_addresses(const struct net_end *e, uint8_t *data, size_t len)
 {
 	if (data[12] != IW_SCTP_INIT && data[12] != IW_SCTP_INIT_ACK)
@@ -176,7 +179,7 @@ static void fly(struct net *n, struct net_end *from, struct net_link *l,
 			  (p->peer.udp_port ? 8 : 0);
 
 	f.src = memcmp(&p->local, &unset, sizeof(unset)) ? p->local : from->addr[0];
-	/* Where an interface is down, the system takes another. */
+	/* If an interface is down, the system uses another one. */
 	for (unsigned i = 0; i < from->naddrs && !reaches(from, &f.src); i++)
 		f.src = from->addr[i];
 	f.src.udp_port = from->addr[0].udp_port;
@@ -215,7 +218,7 @@ static bool flush(struct net *n, struct net_end *e, struct net_link *l)
 	bool moved = false;
 	size_t len;
 
-	memset(buf, 0xee, e->cfg.mtu); /* whatever was there does not go out */
+	memset(buf, 0xee, e->cfg.mtu); /* earlier contents must not be sent */
 	while ((len = iw_sctp_output(e->s, buf, e->cfg.mtu, &out, n->now)) > 0) {
 		moved = true;
 		n->last_move = n->now;

@@ -109,7 +109,7 @@ static struct iw_sctp_path path(unsigned i)
 
 /* --- verification ----------------------------------------------------------------------------- */
 
-/* SX-34: not even when the other address fails. */
+/* SX-34: not even if the other address fails. */
 static void unverified_address_gets_heartbeats_and_nothing_else(void **state)
 {
 	const struct iw_sctp_times t = { .path_max_retrans = 1 };
@@ -130,8 +130,8 @@ static void unverified_address_gets_heartbeats_and_nothing_else(void **state)
 }
 
 /*
- * SX-34: nor does it block its real owner, however many HEARTBEATs it left unanswered (RFC 5062 3,
- * address camping).
+ * SX-34: it does not block the real owner of the address, however many HEARTBEATs were not answered
+ * (RFC 5062 3, address camping).
  */
 static void address_that_never_answers_does_not_block_its_owner(void **state)
 {
@@ -302,7 +302,7 @@ static void sack_goes_to_a_confirmed_address_only(void **state)
 	pass(IW_SEC(1), 0);
 	assert_true(went.others[0] >= 20);
 	assert_int_equal(went.others[1], 0);
-	/* An answer to the packet's own source is allowed: it is no larger than the question. */
+	/* An answer to the source of the packet is allowed: it is not larger than the packet. */
 	say(1, IW_SCTP_HEARTBEAT, heartbeat, sizeof(heartbeat));
 	look(0);
 	assert_int_equal(went.others[1], 1);
