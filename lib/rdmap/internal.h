@@ -63,9 +63,7 @@ struct iw_rdmap {
 	bool held;     /* iw_rdmap_hold: completions in error are delayed */
 	int flush_err; /* for the oldest one; 0 once used */
 
-	/*
-	 * The Send that is left in the LLP's memory, until it is delivered; NULL: there is no such.
-	 */
+	/* The Send that stays in the LLP's memory, until it is delivered; NULL: no Send. */
 	struct iw_lend *lend;
 	const uint8_t *lent;
 

@@ -111,6 +111,7 @@ IW_MUST_CHECK int iw_rdmap_new(struct iw_rdmap **out, const struct iw_rdmap_cfg 
  * again. r may be NULL.
  */
 void iw_rdmap_free(struct iw_rdmap *r);
+/* State, and the stream and protection domain of the configuration. */
 enum iw_rdmap_state iw_rdmap_state(const struct iw_rdmap *r);
 uint32_t iw_rdmap_stream(const struct iw_rdmap *r);
 uint32_t iw_rdmap_pd(const struct iw_rdmap *r);

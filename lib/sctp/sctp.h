@@ -77,6 +77,7 @@ bool iw_sctp_addr_same_ip(const struct iw_sctp_addr *a, const struct iw_sctp_add
 bool iw_sctp_addr_has_scope(const struct iw_sctp_addr *a);
 /* False for multicast, broadcast, reserved and unspecified addresses. */
 bool iw_sctp_addr_is_unicast(const struct iw_sctp_addr *a);
+/* True for an IPv4-mapped address. */
 bool iw_sctp_addr_is_ipv4(const struct iw_sctp_addr *a);
 
 struct iw_sctp_packet {
@@ -268,6 +269,7 @@ enum iw_sctp_state {
 	IW_SCTP_SHUTDOWN_RECEIVED,
 	IW_SCTP_SHUTDOWN_ACK_SENT,
 };
+/* Returns the name of the state in RFC 9260 4, such as "COOKIE-WAIT". Never NULL. */
 const char *iw_sctp_state_name(enum iw_sctp_state state);
 
 /*
@@ -335,6 +337,7 @@ struct iw_sctp_facts {
 	const char *cc; /* the controller's name */
 	size_t memory;  /* octets allocated for the association now */
 };
+/* Copies the current facts of the association. */
 void iw_sctp_facts(const struct iw_sctp_assoc *a, struct iw_sctp_facts *out);
 
 /*
