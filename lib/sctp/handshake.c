@@ -59,7 +59,7 @@ static bool adaptation_fits(const struct iw_sctp *s, const struct init_params *p
 	       (p->has_adaptation && p->adaptation == s->cfg.adaptation);
 }
 
-/* Never 0, which is no Initiate Tag (RFC 9260 3.3.2). */
+/* Draws a random number other than 0, which is not a valid tag (RFC 9260 3.3.2). */
 static int random32(struct iw_sctp *s, uint32_t *out)
 {
 	int err;

@@ -1588,7 +1588,7 @@ static void a_send_in_its_turn_can_stay_where_it_came(void **state)
 	for (int i = 0; i < 4; i++)
 		h[i] = untagged(f, IW_OP_SEND, IW_QN_SEND);
 	assert_int_equal(feed_lendable(f, 0, &h[0], "one", &l[0]), 0);
-	/* Early: copied at once, so that a duplicate can be dropped. */
+	/* Early: copied at once and not lent, also when a duplicate arrives. */
 	assert_int_equal(feed_lendable(f, 2, &h[2], "three", &l[2]), 0);
 	assert_memory_equal(f->recv[2], "three", 5);
 	assert_int_equal(feed_lendable(f, 2, &h[2], "three", &l[3]), 0);
