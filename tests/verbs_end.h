@@ -23,6 +23,14 @@
 #define MS(n)   ((uint64_t)(n)*1000000u)
 #define END_WCS 4096
 
+/* Both sets of attributes of a connection. */
+struct conn_param {
+	struct iw_endpoint_attr at;
+	struct iw_protocol_attr protocol;
+};
+#define CONN_PARAM_SIZES                                                                           \
+	.at.size = sizeof(struct iw_endpoint_attr), .protocol.size = sizeof(struct iw_protocol_attr)
+
 struct end {
 	struct iw_ctx *ctx;
 	struct iw_pd *pd;
@@ -92,20 +100,20 @@ static inline void end_close(struct end *e)
 	e->ctx = NULL;
 }
 
-static inline void end_listen_with(struct end *e, struct iw_conn_param p)
+static inline void end_listen_with(struct end *e, struct conn_param p)
 {
-	p.size = sizeof(p);
-	if (iw_listen(&e->listener, e->ctx, &p, &e->why) != 0)
+	p.at.size = sizeof(p.at);
+	p.protocol.size = sizeof(p.protocol);
+	if (iw_listen(&e->listener, e->ctx, &p.at, &p.protocol, &e->why) != 0)
 		fail_msg("%s", e->why.text);
 }
 
 static inline void end_accept(struct end *e)
 {
-	struct iw_conn_param p = { .size = sizeof(p),
-				   .private_data = e->answer,
-				   .private_data_len = e->answer_len };
+	struct conn_param p = { CONN_PARAM_SIZES, .protocol.private_data = e->answer,
+				.protocol.private_data_len = e->answer_len };
 
-	if (iw_accept(e->req, e->qp, &p, &e->why) != 0)
+	if (iw_accept(e->req, e->qp, &p.protocol, &e->why) != 0)
 		fail_msg("%s", e->why.text);
 	e->req = NULL;
 }
@@ -172,34 +180,35 @@ static inline void end_step(struct end *e, int64_t timeout_ns)
 	} while (0)
 
 static inline void end_connect_to(struct end *e, const char *host, uint16_t port,
-				  struct iw_conn_param p)
+				  struct conn_param p)
 {
-	p.size = sizeof(p);
-	p.host = host;
-	p.port = port;
-	if (iw_connect(e->qp, &p, &e->why) != 0)
+	p.at.size = sizeof(p.at);
+	p.protocol.size = sizeof(p.protocol);
+	p.at.host = host;
+	p.at.port = port;
+	if (iw_connect(e->qp, &p.at, &p.protocol, &e->why) != 0)
 		fail_msg("%s", e->why.text);
 }
 
 /* a connects to b, both with p's wishes, until both are established. */
-static inline void end_join_with(struct end *a, struct end *b, struct iw_conn_param p)
+static inline void end_join_with(struct end *a, struct end *b, struct conn_param p)
 {
-	struct iw_conn_param l = p;
+	struct conn_param l = p;
 
-	l.host = p.host ? p.host : "127.0.0.1";
-	l.bind_addr = NULL;
-	l.private_data = NULL;
-	l.private_data_len = 0;
-	l.peer_to_peer = false;
+	l.at.host = p.at.host ? p.at.host : "127.0.0.1";
+	l.at.bind_addr = NULL;
+	l.protocol.private_data = NULL;
+	l.protocol.private_data_len = 0;
+	l.protocol.peer_to_peer = false;
 	if (!b->listener)
 		end_listen_with(b, l);
-	end_connect_to(a, l.host, iw_listener_port(b->listener), p);
+	end_connect_to(a, l.at.host, iw_listener_port(b->listener), p);
 	end_until(a, b, a->seen[IW_EV_ESTABLISHED] && b->seen[IW_EV_ESTABLISHED]);
 }
 
 static inline void end_join(struct end *a, struct end *b)
 {
-	end_join_with(a, b, (struct iw_conn_param){ 0 });
+	end_join_with(a, b, (struct conn_param){ 0 });
 }
 
 static inline int end_send(struct end *e, uint64_t wr_id, const void *octets, size_t len,
@@ -210,7 +219,7 @@ static inline int end_send(struct end *e, uint64_t wr_id, const void *octets, si
 		.wr_id = wr_id, .op = IW_WR_SEND, .flags = flags, .sge = &g, .nsge = 1
 	};
 
-	return iw_post_send(e->qp, &w);
+	return iw_post_send(e->qp, &w, NULL);
 }
 
 static inline int end_write(struct end *e, uint64_t wr_id, const void *octets, size_t len,
@@ -225,7 +234,7 @@ static inline int end_write(struct end *e, uint64_t wr_id, const void *octets, s
 				.remote_stag = stag,
 				.remote_to = to };
 
-	return iw_post_send(e->qp, &w);
+	return iw_post_send(e->qp, &w, NULL);
 }
 
 static inline int end_read(struct end *e, uint64_t wr_id, const struct iw_mr *sink,
@@ -239,17 +248,21 @@ static inline int end_read(struct end *e, uint64_t wr_id, const struct iw_mr *si
 				.remote_stag = stag,
 				.remote_to = to };
 
-	return iw_post_send(e->qp, &w);
+	return iw_post_send(e->qp, &w, NULL);
+}
+
+static inline struct iw_mr *end_reg_with(struct end *e, const struct iw_mr_attr *a)
+{
+	struct iw_mr *mr;
+
+	if (iw_mr_reg(&mr, e->pd, a, &e->why) != 0)
+		fail_msg("%s", e->why.text);
+	return mr;
 }
 
 static inline struct iw_mr *end_reg(struct end *e, void *addr, size_t len, unsigned access)
 {
-	struct iw_mr_attr a = { .addr = addr, .len = len, .access = access };
-	struct iw_mr *mr;
-
-	if (iw_mr_reg(&mr, e->pd, &a, &e->why) != 0)
-		fail_msg("%s", e->why.text);
-	return mr;
+	return end_reg_with(e, &(struct iw_mr_attr){ .addr = addr, .len = len, .access = access });
 }
 
 /* The completion of that id, or NULL. */

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "cli/param.h"
 #include "cli/option.h"
 #include "cli/parse.h"
 #include "util/num.h"
@@ -233,23 +234,23 @@ void iw_cli_conn_init(struct iw_cli_conn *o)
 }
 
 void iw_cli_conn_param(const struct iw_cli_conn *o, const struct iw_cli *cli, const char *peer,
-		       struct iw_conn_param *p)
+		       struct iw_cli_param *p)
 {
-	*p = (struct iw_conn_param){
-		.size = sizeof(*p),
-		.transport = cli->transport,
-		.host = peer ? peer : cli->bind,
-		.bind_addr = peer ? cli->bind : NULL,
-		.interface = cli->interface,
-		.port = cli->port,
-		.cc = o->cc,
-		.mulpdu = o->mulpdu,
-		.crc = o->crc,
-		.markers = o->markers,
-		.rev = o->rev,
-		.udp_port = o->udp_port,
-		.any_udp_port = o->any_udp_port,
-		.profile = o->profile,
-		.xdp = o->xdp,
+	*p = (struct iw_cli_param){
+		IW_CLI_PARAM_SIZES,
+		.at.transport = cli->transport,
+		.at.host = peer ? peer : cli->bind,
+		.at.bind_addr = peer ? cli->bind : NULL,
+		.at.interface = cli->interface,
+		.at.port = cli->port,
+		.at.cc = o->cc,
+		.protocol.mulpdu = o->mulpdu,
+		.protocol.crc = o->crc,
+		.protocol.markers = o->markers,
+		.protocol.rev = o->rev,
+		.at.udp_port = o->udp_port,
+		.at.any_udp_port = o->any_udp_port,
+		.protocol.profile = o->profile,
+		.at.xdp = o->xdp,
 	};
 }

@@ -8,11 +8,12 @@
 
 #include <iwarp/verbs.h>
 
+#include "cli/param.h"
 #include "cli/cli.h"
 
 struct iw_cli_conn {
 	const char *cc;  /* NULL: the system's */
-	uint32_t mulpdu; /* as in struct iw_conn_param */
+	uint32_t mulpdu; /* as in struct iw_protocol_attr */
 	enum iw_crc_policy crc;
 	bool markers;
 	int rev;
@@ -54,7 +55,7 @@ void iw_cli_conn_init(struct iw_cli_conn *o);
 /* After parsing: *p from these and the common options. peer: the host to connect to; NULL for a
  * listener. */
 void iw_cli_conn_param(const struct iw_cli_conn *o, const struct iw_cli *cli, const char *peer,
-		       struct iw_conn_param *p);
+		       struct iw_cli_param *p);
 
 /* Call after parsing: rejects --udp-port 0 without --listen. */
 void iw_cli_check_udp_port(const struct argp_state *state, bool any_udp_port, bool listen);

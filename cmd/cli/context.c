@@ -12,9 +12,10 @@ int iw_cli_context(struct iw_ctx **ctx, struct iw_pd **pd, struct iw_cq **cq,
 
 	if (err)
 		return err;
-	err = iw_ctx_wake_fd(*ctx, iw_signals_fd());
-	if (!err)
-		err = iw_pd_new(pd, *ctx);
+	err = iw_ctx_wake_fd(*ctx, iw_signals_fd(), why);
+	if (err)
+		return err;
+	err = iw_pd_new(pd, *ctx);
 	if (!err)
 		err = iw_cq_new(cq, *ctx);
 	return err ? iw_fail(why, err, "set up: %s", iw_err_text(err)) : 0;

@@ -27,6 +27,7 @@
 
 #include <iwarp/verbs.h>
 
+#include "cli/param.h"
 #include "ddp-bench/environment.h"
 #include "cli/hist.h"
 #include "ddp-bench/sample.h"
@@ -51,7 +52,7 @@ extern const char *const iw_bench_mode_names[IW_BENCH_MODES + 1];
 struct iw_bench_cfg {
 	enum iw_bench_mode mode;
 	/* private_data is ours; cc is asked of the server as well. Strings kept. */
-	struct iw_conn_param conn;
+	struct iw_cli_param conn;
 	uint64_t size;        /* octets of an operation */
 	uint32_t depth;       /* operations outstanding on each stream; pingpong: 1 */
 	uint32_t connections; /* or associations; 0: 1 */
@@ -139,10 +140,10 @@ void iw_bench_client_free(struct iw_bench_client *c);
 /* --- the server --- */
 
 struct iw_bench_server_cfg {
-	struct iw_conn_param conn; /* listen; private_data is ours */
-	uint64_t memory;           /* octets for all clients together; 0: half of the machine's */
-	uint32_t clients;          /* connections and streams at once; 0: 1024 */
-	bool once;                 /* one client with all its connections, then no more */
+	struct iw_cli_param conn; /* listen; private_data is ours */
+	uint64_t memory;          /* octets for all clients together; 0: half of the machine's */
+	uint32_t clients;         /* connections and streams at once; 0: 1024 */
+	bool once;                /* one client with all its connections, then no more */
 	uint64_t setup_ns, timeout_ns, spin_ns;
 	void (*trace)(void *trace_ctx, const char *line);
 	void *trace_ctx;

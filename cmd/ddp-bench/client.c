@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/param.h"
 #include "ddp-bench/lane.h"
 #include "cli/context.h"
 #include "cli/human.h"
@@ -118,7 +119,7 @@ static void add_lanes(struct iw_bench_client *c)
 		if (!leads(l))
 			continue;
 		add_shared(c, l);
-		if (iw_qp_assoc(l->qp, &a) == 0)
+		if (iw_qp_assoc(l->qp, &a, NULL) == 0)
 			r->in_place += a.in_place_octets;
 	}
 }
@@ -150,10 +151,10 @@ static void make_result(struct iw_bench_client *c)
 	r->info.private_data_len = 0;
 	memcpy(r->client.cc, r->info.cc, sizeof(r->client.cc));
 	r->assoc.size = sizeof(r->assoc);
-	if (iw_qp_assoc(c->lanes->qp, &r->assoc) != 0)
+	if (iw_qp_assoc(c->lanes->qp, &r->assoc, NULL) != 0)
 		r->assoc.in = 0;
 	add_lanes(c);
-	iw_bench_environment(&r->environment, c->cfg.conn.transport, c->cfg.conn.interface,
+	iw_bench_environment(&r->environment, c->cfg.conn.at.transport, c->cfg.conn.at.interface,
 			     r->info.peer);
 }
 
@@ -458,7 +459,7 @@ static int follow(struct lane *leader, struct iw_fault *why)
 
 	if (streams == 1)
 		return 0;
-	if (iw_qp_assoc(leader->qp, &a) != 0 || a.in < streams || a.out < streams)
+	if (iw_qp_assoc(leader->qp, &a, NULL) != 0 || a.in < streams || a.out < streams)
 		return iw_fail(
 			why, IW_E_LIMIT,
 			"--streams %u: the peer agreed to only %u outgoing and %u incoming streams",
@@ -481,7 +482,7 @@ static int on_established(struct lane *l, struct iw_fault *why)
 
 static bool over_sctp(const struct iw_bench_client *c)
 {
-	const char *via = c->cfg.conn.transport;
+	const char *via = c->cfg.conn.at.transport;
 
 	return via && strcmp(via, "tcp") != 0;
 }
@@ -489,19 +490,19 @@ static bool over_sctp(const struct iw_bench_client *c)
 /* TCP was connected, but ended before a Reply. */
 static int no_reply(const struct iw_bench_client *c, struct iw_fault *why)
 {
-	const struct iw_conn_param *conn = &c->cfg.conn;
+	const struct iw_cli_param *conn = &c->cfg.conn;
 
 	if (over_sctp(c) || (why->err != IW_E_CLOSED && why->err != IW_E_MPA_LOST))
 		return why->err;
-	if (conn->rev)
+	if (conn->protocol.rev)
 		return iw_fail(
 			why, IW_E_CLOSED,
 			"%s, port %u: the peer ended the connection after the Request with Rev %u; try another --rev, or none",
-			conn->host, (uint32_t)conn->port, (uint32_t)conn->rev);
+			conn->at.host, (uint32_t)conn->at.port, (uint32_t)conn->protocol.rev);
 	return iw_fail(
 		why, IW_E_CLOSED,
 		"%s, port %u: the peer closed the connection without an MPA Reply; is it an iWARP listener?",
-		conn->host, (uint32_t)conn->port);
+		conn->at.host, (uint32_t)conn->at.port);
 }
 
 static uint64_t patience(const struct iw_bench_client *c)
@@ -517,17 +518,17 @@ static int overdue(const struct iw_bench_client *c, struct iw_fault *why)
 		[CHECKING] = "the server computes its digest",
 		[CLOSING] = "the server closes the connection",
 	};
-	const struct iw_conn_param *conn = &c->cfg.conn;
+	const struct iw_cli_param *conn = &c->cfg.conn;
 
 	if (c->phase == PREPARING)
 		return iw_fail(
 			why, IW_E_TIMEOUT,
 			"%s, port %u: the listener accepted, then sent nothing for %U ms; is it ddp-bench --listen, not another program? If it prepares much memory, --timeout allows more",
-			conn->host, (uint32_t)conn->port, patience(c) / 1000000);
+			conn->at.host, (uint32_t)conn->at.port, patience(c) / 1000000);
 	return iw_fail(
 		why, IW_E_TIMEOUT,
 		"%s, port %u: no progress for %U ms while %s; is the network up, and does the server still run? --timeout allows more",
-		conn->host, (uint32_t)conn->port, patience(c) / 1000000, doing[c->phase]);
+		conn->at.host, (uint32_t)conn->at.port, patience(c) / 1000000, doing[c->phase]);
 }
 
 /* The connection of a run was lost, not closed. */
@@ -543,7 +544,7 @@ static int cut_off(const struct iw_bench_client *c, struct iw_fault *why)
 	(void)iw_fail(
 		why, lost.err,
 		"%s%s%s; the server has ended or the connection was cut; its output may have the reason",
-		over_sctp(c) ? c->cfg.conn.host : "", over_sctp(c) ? ": " : "", lost.text);
+		over_sctp(c) ? c->cfg.conn.at.host : "", over_sctp(c) ? ": " : "", lost.text);
 	why->os_errno = lost.os_errno;
 	return lost.err;
 }
@@ -659,7 +660,7 @@ int iw_bench_client_next(struct iw_bench_client *c, struct iw_bench_interval *iv
 
 static int check_cfg(struct iw_bench_cfg *cfg, struct iw_fault *why)
 {
-	const char *via = cfg->conn.transport ? cfg->conn.transport : "tcp";
+	const char *via = cfg->conn.at.transport ? cfg->conn.at.transport : "tcp";
 
 	if (cfg->mode == IW_BENCH_PINGPONG)
 		cfg->depth = 1;

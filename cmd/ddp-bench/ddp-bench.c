@@ -600,7 +600,7 @@ static int run_size(struct opts *o, const struct iw_bench_show *show, uint64_t s
 	int err, status, lost = 0;
 
 	iw_cli_conn_param(&o->conn, &o->cli, o->host, &cfg.conn);
-	cfg.conn.streams = (uint16_t)IW_MAX((uint32_t)cfg.conn.streams, o->streams);
+	cfg.conn.at.streams = (uint16_t)IW_MAX((uint32_t)cfg.conn.at.streams, o->streams);
 	iw_log_info("%s: %s, port %u: messages of %" PRIu64 " octets, %u outstanding",
 		    iw_bench_mode_names[cfg.mode], o->host, o->cli.port, size, cfg.depth);
 	if (iw_bench_client_new(&c, &cfg, &why) < 0)

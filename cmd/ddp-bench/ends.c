@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "cli/param.h"
 #include "cli/pattern.h"
 #include "cli/human.h"
 #include "cli/signals.h"
@@ -45,10 +46,10 @@ int iw_bench_memory_get(struct memory *m, uint64_t len, struct iw_fault *why)
 	return 0;
 }
 
-int iw_bench_memory_get_umem(struct memory *m, const struct iw_conn_param *conn, uint64_t len,
+int iw_bench_memory_get_umem(struct memory *m, const struct iw_cli_param *conn, uint64_t len,
 			     struct iw_fault *why)
 {
-	int err = iw_xdp_memory_new(&m->umem, conn, len ? (size_t)len : 1, why);
+	int err = iw_xdp_memory_new(&m->umem, &conn->at, len ? (size_t)len : 1, why);
 
 	if (err)
 		return err;
@@ -106,7 +107,7 @@ int iw_bench_tell(struct outbox *o, struct iw_qp *qp, const struct iw_bench_msg 
 		sge = (struct iw_sge){ o->buf[i], iw_bench_msg_encode(o->buf[i], m) };
 		wr.sge = &sge;
 		wr.wr_id = WR_MSG | mark << 8 | i;
-		err = iw_post_send(qp, &wr);
+		err = iw_post_send(qp, &wr, NULL);
 		o->busy[i] = err == 0;
 		return err;
 	}

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/param.h"
+
 struct iw_bench_environment {
 	char kernel[65], machine[65]; /* its release; "x86_64" */
 	char cpu[96];                 /* its model, "" not known */
@@ -24,7 +26,7 @@ struct iw_bench_environment {
 
 /*
  * @peer: "192.0.2.1:7471"; @interface: by which it was reached, or NULL, then as the route says;
- * @transport as in struct iw_conn_param. Never fails; what cannot be known is left empty.
+ * @transport as in struct iw_cli_param. Never fails; what cannot be known is left empty.
  */
 void iw_bench_environment(struct iw_bench_environment *e, const char *transport,
 			  const char *interface, const char *peer);

@@ -3,6 +3,7 @@
 #ifndef IW_BENCH_INTERNAL_H
 #define IW_BENCH_INTERNAL_H
 
+#include "cli/param.h"
 #include "ddp-bench/bench.h"
 
 #include "ddp-bench/msg.h"
@@ -18,7 +19,7 @@ struct memory {
 };
 IW_MUST_CHECK int iw_bench_memory_get(struct memory *m, uint64_t len, struct iw_fault *why);
 /* The same in the UMEM of conn's interface, where "xdp" sends from it without a copy of ours. */
-IW_MUST_CHECK int iw_bench_memory_get_umem(struct memory *m, const struct iw_conn_param *conn,
+IW_MUST_CHECK int iw_bench_memory_get_umem(struct memory *m, const struct iw_cli_param *conn,
 					   uint64_t len, struct iw_fault *why);
 /* Writes all octets of it, so that no page is new in the window: the pattern of *seed, or zeros if seed
  * is NULL. IW_E_CANCELED: a signal asked to stop. */
@@ -71,7 +72,7 @@ void iw_bench_inbox_shape(struct inbox *in, bool server, enum iw_bench_mode mode
 IW_MUST_CHECK int iw_bench_inbox_open(struct inbox *in, struct iw_qp *qp, struct iw_fault *why);
 static inline IW_MUST_CHECK int inbox_post(const struct inbox *in, struct iw_qp *qp, uint64_t i)
 {
-	return iw_post_recv(qp, i, inbox_at(in, i), in->cap);
+	return iw_post_recv(qp, i, inbox_at(in, i), in->cap, NULL);
 }
 
 /* MARKs that may be outstanding: a tick's, and the last. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/param.h"
 #include "cli/pattern.h"
 #include "os/os.h"
 
@@ -71,7 +72,7 @@ static int post_data(struct lane *l, struct iw_fault *why)
 	struct iw_send_wr wr = {
 		.wr_id = l->posted,
 		/* A ball that came back has gone out. */
-		.flags = cfg->mode == IW_BENCH_PINGPONG ? IW_WR_QUIET : 0,
+		.flags = cfg->mode == IW_BENCH_PINGPONG ? IW_WR_UNSIGNALED : 0,
 		.remote_stag = l->stag,
 		.remote_to = l->to + slot * cfg->size,
 	};
@@ -92,7 +93,7 @@ static int post_data(struct lane *l, struct iw_fault *why)
 		 * again. */
 		iw_pattern_stamp(slot_of(l, l->posted), cfg->size, l->posted);
 	}
-	err = iw_post_send(l->qp, &wr);
+	err = iw_post_send(l->qp, &wr, NULL);
 	if (err)
 		return post_failed("an operation", err, why);
 	l->posted_at[slot] = l->client->now;
@@ -399,19 +400,19 @@ int iw_bench_lane_connect(struct lane *l, const struct lane *beside, struct iw_f
 		},
 	};
 	uint8_t private_data[IW_BENCH_MSG_MAX];
-	struct iw_conn_param param = cfg->conn;
+	struct iw_cli_param param = cfg->conn;
 	struct iw_qp_info leader;
 
-	snprintf(run.text, sizeof(run.text), "%s", param.cc ? param.cc : "");
-	param.ord = iw_bench_reads(cfg->depth);
-	param.private_data = private_data;
-	param.private_data_len = iw_bench_msg_encode(private_data, &run);
+	snprintf(run.text, sizeof(run.text), "%s", param.at.cc ? param.at.cc : "");
+	param.protocol.ord = iw_bench_reads(cfg->depth);
+	param.protocol.private_data = private_data;
+	param.protocol.private_data_len = iw_bench_msg_encode(private_data, &run);
 	if (beside) {
 		iw_qp_info(beside->qp, &leader);
-		param.beside = beside->qp;
-		param.rev = leader.rev;
+		param.at.beside = beside->qp;
+		param.protocol.rev = leader.rev;
 	}
-	return iw_connect(l->qp, &param, why);
+	return iw_connect(l->qp, &param.at, &param.protocol, why);
 }
 
 void iw_bench_lane_close(struct lane *l)

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "cli/param.h"
 #include "ddp-bench/internal.h"
 #include "cli/pattern.h"
 #include "cli/context.h"
@@ -222,16 +223,16 @@ static int judge(struct session *k, const struct iw_req_info *req, struct iw_ben
 			iw_human_size(all, s->cfg.memory));
 	k->need = need;
 	s->memory += need;
-	return check_cc(m->text, s->cfg.conn.transport, why);
+	return check_cc(m->text, s->cfg.conn.at.transport, why);
 }
 
-static int admit(struct session *k, struct iw_conn_req *req, const struct iw_bench_msg *m,
-		 struct iw_fault *why)
+/* Consumes req. */
+static int admit(struct session *k, struct iw_conn_req *req, struct iw_fault *why)
 {
-	struct iw_conn_param param = { .size = sizeof(param), .ird = iw_bench_reads(k->depth) };
+	const struct iw_protocol_attr protocol = { .size = sizeof(protocol),
+						   .ird = iw_bench_reads(k->depth) };
 
-	param.cc = m->text[0] ? m->text : NULL;
-	return iw_accept(req, k->qp, &param, why);
+	return iw_accept(req, k->qp, &protocol, why);
 }
 
 static int make_queues(struct session *k, struct iw_fault *why)
@@ -290,10 +291,13 @@ static void on_request(struct iw_bench_server *s, struct iw_conn_req *req)
 	err = judge(k, &info, &m, &why);
 	if (!err)
 		err = make_queues(k, &why);
-	if (!err)
-		err = admit(k, req, &m, &why);
-	if (err) {
+	if (!err && m.text[0])
+		err = iw_req_set_cc(req, m.text, &why);
+	if (err)
 		turn_away(req, &why);
+	else
+		err = admit(k, req, &why);
+	if (err) {
 		report(s, IW_BENCH_TURNED_AWAY, peer, NULL, &why);
 		session_free(k);
 	}
@@ -457,12 +461,14 @@ static int repost(struct session *k, uint64_t i, struct iw_fault *why)
 static int echo(struct session *k, const struct iw_wc *wc, struct iw_fault *why)
 {
 	struct iw_sge sge = { k->holds[wc->wr_id].data, wc->len };
-	struct iw_send_wr wr = { .op = IW_WR_SEND, .flags = IW_WR_QUIET, .sge = &sge, .nsge = 1 };
-	int err = iw_post_send(k->qp, &wr);
+	struct iw_send_wr wr = {
+		.op = IW_WR_SEND, .flags = IW_WR_UNSIGNALED, .sge = &sge, .nsge = 1
+	};
+	int err = iw_post_send(k->qp, &wr, why);
 	uint64_t before = k->echoed;
 
 	if (err)
-		return iw_fail(why, err, "post an answer: %s", iw_err_text(err));
+		return err;
 	k->echoed = wc->wr_id + 1;
 	return before ? repost(k, before - 1, why) : 0;
 }
@@ -691,7 +697,8 @@ static int start(struct iw_bench_server *s, struct iw_fault *why)
 	};
 	int err = iw_cli_context(&s->ctx, &s->pd, &s->cq, &attr, why);
 
-	return err ? err : iw_listen(&s->listener, s->ctx, &s->cfg.conn, why);
+	return err ? err
+		   : iw_listen(&s->listener, s->ctx, &s->cfg.conn.at, &s->cfg.conn.protocol, why);
 }
 
 /* Half of the machine's. It is taken when a client asks for it, not before. */

@@ -2,6 +2,7 @@
 /* The fast path beside its baselines: starts the runs, makes figures of what they say. */
 #include "ddp-bench/xdp_bench.h"
 
+#include "cli/param.h"
 #include "util/text.h"
 
 #ifndef IW_HAVE_XDP
@@ -121,16 +122,16 @@ bool iw_bench_xdp_run_window(struct bench *b, struct window *w)
 	return true;
 }
 
-struct iw_conn_param iw_bench_xdp_run_param(const struct bench *b, enum iw_lab_side side)
+struct iw_cli_param iw_bench_xdp_run_param(const struct bench *b, enum iw_lab_side side)
 {
-	return (struct iw_conn_param){
-		.size = sizeof(struct iw_conn_param),
-		.transport = b->transport,
-		.host = iw_lab_address[IW_LAB_LEFT],
-		.bind_addr = side == IW_LAB_RIGHT ? iw_lab_address[IW_LAB_RIGHT] : NULL,
-		.interface = strcmp(b->transport, "xdp") == 0 ? b->lab.interface[side] : NULL,
-		.port = PORT,
-		.xdp = b->xdp,
+	return (struct iw_cli_param){
+		IW_CLI_PARAM_SIZES,
+		.at.transport = b->transport,
+		.at.host = iw_lab_address[IW_LAB_LEFT],
+		.at.bind_addr = side == IW_LAB_RIGHT ? iw_lab_address[IW_LAB_RIGHT] : NULL,
+		.at.interface = strcmp(b->transport, "xdp") == 0 ? b->lab.interface[side] : NULL,
+		.at.port = PORT,
+		.at.xdp = b->xdp,
 	};
 }
 

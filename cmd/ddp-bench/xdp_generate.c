@@ -16,6 +16,7 @@
 
 #include <iwarp/verbs.h>
 
+#include "cli/param.h"
 #include "os/os.h"
 #include "loader/attach.h"
 #include "pkt/xsk.h"
@@ -179,7 +180,7 @@ int iw_bench_xdp_placer(void *arg)
 {
 	struct bench *b = arg;
 	struct end e = { 0 };
-	struct iw_conn_param p = iw_bench_xdp_run_param(b, IW_LAB_LEFT);
+	struct iw_cli_param p = iw_bench_xdp_run_param(b, IW_LAB_LEFT);
 	struct iw_fault why;
 	int err = end_new(&e, &why);
 	struct iw_mr_attr ma = { .addr = e.memory,
@@ -190,7 +191,7 @@ int iw_bench_xdp_placer(void *arg)
 	if (!err)
 		err = iw_mr_reg(&e.mr, e.pd, &ma, &why);
 	if (!err)
-		err = iw_listen(&e.listener, e.ctx, &p, &why);
+		err = iw_listen(&e.listener, e.ctx, &p.at, &p.protocol, &why);
 	if (!err) {
 		b->s->stag = iw_mr_stag(e.mr);
 		atomic_store(&b->s->ready, 1);
@@ -264,7 +265,7 @@ static int read_tap(const struct bench *b, int fd, struct iw_fault *why)
 static int begin_stream(struct bench *b, struct end *e, struct iw_fault *why)
 {
 	struct bench raw = *b;
-	struct iw_conn_param p;
+	struct iw_cli_param p;
 	struct iw_send_wr wr = { .op = IW_WR_WRITE, .nsge = 1, .remote_stag = b->s->stag };
 	struct iw_sge sge;
 	struct iw_wc wc;
@@ -280,13 +281,13 @@ static int begin_stream(struct bench *b, struct end *e, struct iw_fault *why)
 		return fd;
 	for (size_t i = 0; i < MEMORY; i++)
 		e->memory[i] = first_octet(i);
-	err = iw_connect(e->qp, &p, why);
+	err = iw_connect(e->qp, &p.at, &p.protocol, why);
 	if (!err)
 		err = establish(e, b->s, why);
 	sge = (struct iw_sge){ e->memory, MEMORY };
 	wr.sge = &sge;
-	if (!err && (err = iw_post_send(e->qp, &wr)) != 0)
-		iw_fail(why, err, "post a write: %s", iw_err_text(err));
+	if (!err)
+		err = iw_post_send(e->qp, &wr, why);
 	while (!err && iw_os_now() < end) {
 		if (iw_cq_poll(e->cq, &wc, 1) == 1) {
 			err = wc.status;

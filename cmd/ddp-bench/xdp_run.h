@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/param.h"
 #include "ddp-bench/environment.h"
 #include "ddp-bench/lab.h"
 #include "ddp-bench/xdp_bench.h"
@@ -78,7 +79,7 @@ struct window {
 bool iw_bench_xdp_run_window(struct bench *b, struct window *w);
 
 /* Of the library's connections on that side. */
-struct iw_conn_param iw_bench_xdp_run_param(const struct bench *b, enum iw_lab_side side);
+struct iw_cli_param iw_bench_xdp_run_param(const struct bench *b, enum iw_lab_side side);
 
 int iw_bench_xdp_bare_receiver(void *bench);
 int iw_bench_xdp_bare_sender(void *bench);

@@ -127,7 +127,7 @@ static void rping_hints(const struct iw_rping_run_cfg *cfg, const struct iw_rpin
 			    o->left.info.nudges);
 	if (fault->err)
 		iw_log_error("%s", fault->text);
-	if (fault->err == IW_E_MPA_LOST && cfg->conn.peer_to_peer && !o->up.info.rev)
+	if (fault->err == IW_E_MPA_LOST && cfg->conn.protocol.peer_to_peer && !o->up.info.rev)
 		iw_log_warn("a peer that ends the connection like this may support only MPA Rev 1:"
 			    " try without --rtr and --peer-to-peer");
 	if (fault->err && o->left.info.rev == 1 && !o->left.result.rounds)

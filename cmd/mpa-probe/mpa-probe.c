@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/param.h"
 #include "cli/confine.h"
 #include "cli/option.h"
 #include "cli/parse.h"
@@ -521,20 +522,21 @@ static int run_probe(struct opts *o)
 
 /* --- connections: rping and listeners --- */
 
-static void connection_param(struct iw_conn_param *p, const struct opts *o)
+static void connection_param(struct iw_cli_param *p, const struct opts *o)
 {
-	*p = (struct iw_conn_param){ .size = sizeof(*p),
-				     .host = o->listen ? o->cli.bind : o->host,
-				     .bind_addr = o->listen ? NULL : o->cli.bind,
-				     .interface = o->cli.interface,
-				     .port = o->cli.port,
-				     .rev = o->rev_given ? o->rev : 0,
-				     .profile = o->rev_given && o->rev == 0 ? "rdmac" : NULL,
-				     .crc = o->crc,
-				     .markers = o->markers,
-				     .peer_to_peer = !o->listen && o->peer_to_peer,
-				     .rtr = o->rtr,
-				     .siw_first_fpdu = o->quirk };
+	*p = (struct iw_cli_param){ IW_CLI_PARAM_SIZES,
+				    .at.host = o->listen ? o->cli.bind : o->host,
+				    .at.bind_addr = o->listen ? NULL : o->cli.bind,
+				    .at.interface = o->cli.interface,
+				    .at.port = o->cli.port,
+				    .protocol.rev = o->rev_given ? o->rev : 0,
+				    .protocol.profile = o->rev_given && o->rev == 0 ? "rdmac"
+										    : NULL,
+				    .protocol.crc = o->crc,
+				    .protocol.markers = o->markers,
+				    .protocol.peer_to_peer = !o->listen && o->peer_to_peer,
+				    .protocol.rtr = o->rtr,
+				    .protocol.siw_first_fpdu = o->quirk };
 }
 
 static enum iw_persona_crc persona_crc(enum iw_crc_policy crc)
@@ -602,7 +604,7 @@ static int run_listener(struct opts *o)
 	int status;
 
 	connection_param(&cfg.conn, o);
-	show.rdmac = cfg.conn.profile != NULL;
+	show.rdmac = cfg.conn.protocol.profile != NULL;
 	if (o->cli.trace_path) {
 		cfg.trace = iw_cli_trace_line;
 		cfg.trace_ctx = &o->cli.trace;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "cli/param.h"
 #include "mpa/mpa.h"
 #include "util/num.h"
 
@@ -300,21 +301,21 @@ static void decide(struct asked *a)
 		accept_it(a);
 }
 
-void iw_persona_engine(struct iw_conn_param *param, const struct iw_persona_cfg *cfg)
+void iw_persona_engine(struct iw_cli_param *param, const struct iw_persona_cfg *cfg)
 {
-	param->markers = cfg->markers;
+	param->protocol.markers = cfg->markers;
 	if (cfg->persona->native) {
-		param->rev = cfg->rev_most;
-		param->rtr = cfg->rtr;
+		param->protocol.rev = cfg->rev_most;
+		param->protocol.rtr = cfg->rtr;
 		if (cfg->set_crc && cfg->crc == IW_PERSONA_CRC_NEVER)
-			param->crc = IW_CRC_OFF;
-		param->private_data = cfg->pd;
-		param->private_data_len = cfg->pd_len;
+			param->protocol.crc = IW_CRC_OFF;
+		param->protocol.private_data = cfg->pd;
+		param->protocol.private_data_len = cfg->pd_len;
 		return;
 	}
 	/* Whether CRC is in use is for each Request to say (put_request). */
-	param->crc = IW_CRC_OFF;
-	param->ird = param->ord = IW_MAX(cfg->persona->depth, (uint16_t)1);
+	param->protocol.crc = IW_CRC_OFF;
+	param->protocol.ird = param->protocol.ord = IW_MAX(cfg->persona->depth, (uint16_t)1);
 }
 
 void iw_persona_answer(struct iw_persona_answer *out, const struct iw_persona_cfg *cfg,

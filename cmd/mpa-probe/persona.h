@@ -15,6 +15,7 @@
 
 #include <iwarp/verbs.h>
 
+#include "cli/param.h"
 #include "mpa-probe/ask.h"
 
 /* How C of its Reply is found. */
@@ -88,7 +89,7 @@ struct iw_persona_answer {
 
 /* How the engine behind it is to listen: what the persona decides for each connection it must be able to
  * follow. Of param crc, markers, rev, rtr, ird and ord are set; a native one follows cfg itself. */
-void iw_persona_engine(struct iw_conn_param *param, const struct iw_persona_cfg *cfg);
+void iw_persona_engine(struct iw_cli_param *param, const struct iw_persona_cfg *cfg);
 
 /* octets: what has come of the Request, len of them; extra: more was behind it. */
 void iw_persona_answer(struct iw_persona_answer *out, const struct iw_persona_cfg *cfg,

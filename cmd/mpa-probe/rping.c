@@ -124,7 +124,7 @@ static int compare(struct iw_rping *r, const uint8_t *got, const uint8_t *expect
 static int post(struct iw_rping *r, const struct iw_send_wr *wr, const char *what,
 		struct iw_fault *why)
 {
-	int err = iw_post_send(r->qp, wr);
+	int err = iw_post_send(r->qp, wr, NULL);
 
 	return err ? iw_fail(why, err, "rping: cannot post %s: %s", what, iw_err_text(err)) : 0;
 }
@@ -142,7 +142,7 @@ static int post_message(struct iw_rping *r, enum work work, const uint8_t *messa
 
 static int post_receive(struct iw_rping *r, uint64_t i, struct iw_fault *why)
 {
-	int err = iw_post_recv(r->qp, i, r->recv[i], RECV_CAP);
+	int err = iw_post_recv(r->qp, i, r->recv[i], RECV_CAP, NULL);
 
 	return err ? iw_fail(why, err, "rping: cannot post a receive: %s", iw_err_text(err)) : 0;
 }
@@ -239,7 +239,7 @@ static int write_sink(struct iw_rping *r, const struct advert *a, struct iw_faul
 	struct iw_sge sge = { r->sink, len };
 	struct iw_send_wr wr = { .wr_id = WORK_WRITE,
 				 .op = IW_WR_WRITE,
-				 .flags = IW_WR_QUIET,
+				 .flags = IW_WR_UNSIGNALED,
 				 .sge = &sge,
 				 .nsge = 1,
 				 .remote_stag = a->stag,

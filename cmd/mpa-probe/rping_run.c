@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/param.h"
 #include "cli/context.h"
 #include "cli/listener.h"
 #include "cli/log.h"
@@ -395,12 +396,12 @@ static int64_t keep_time(struct iw_rping_run *run)
 /* Asked to stop before the connection was set up. */
 static void give_up(struct talk *t)
 {
-	const struct iw_conn_param *conn = &t->run->cfg.conn;
+	const struct iw_cli_param *conn = &t->run->cfg.conn;
 	struct iw_fault why = { 0 };
 
 	(void)iw_fail(&why, IW_E_CANCELED,
 		      "connect to %s port %u: interrupted before the connection was set up",
-		      conn->host ? conn->host : "", (uint32_t)conn->port);
+		      conn->at.host ? conn->at.host : "", (uint32_t)conn->at.port);
 	break_off(t, &why);
 }
 
@@ -413,7 +414,7 @@ static void stop(struct iw_rping_run *run)
 		run->stop_by = iw_time_add(iw_os_now(), STOP_NS);
 
 	/* The descriptor stays readable, and would end every wait from now on. */
-	(void)!iw_ctx_wake_fd(run->ctx, -1);
+	(void)!iw_ctx_wake_fd(run->ctx, -1, NULL);
 	for (int i = 0; i < TALKS_MAX; i++) {
 		struct talk *t = run->talks[i];
 
@@ -484,7 +485,7 @@ static int open_run(struct iw_rping_run *run, struct iw_fault *why)
 				    .stall_ns = run->cfg.timeout_ns,
 				    .trace = run->cfg.trace,
 				    .trace_ctx = run->cfg.trace_ctx };
-	struct iw_conn_param *conn = &run->cfg.conn;
+	struct iw_cli_param *conn = &run->cfg.conn;
 	struct talk *t;
 	int err = iw_cli_context(&run->ctx, &run->pd, &run->cq, &attr, why);
 
@@ -492,13 +493,14 @@ static int open_run(struct iw_rping_run *run, struct iw_fault *why)
 		return err;
 	if (run->cfg.shim)
 		iw_ctx_wrap_stream(run->ctx, iw_shim_wrap, run->cfg.shim);
-	conn->size = sizeof(*conn);
-	if (conn->ird == 0 && conn->ord == 0 && !conn->no_reads)
-		conn->ird = conn->ord = 1;
+	conn->at.size = sizeof(conn->at);
+	conn->protocol.size = sizeof(conn->protocol);
+	if (conn->protocol.ird == 0 && conn->protocol.ord == 0 && !conn->protocol.no_reads)
+		conn->protocol.ird = conn->protocol.ord = 1;
 	if (!run->cfg.ping.client)
-		return iw_listen(&run->listener, run->ctx, conn, why);
+		return iw_listen(&run->listener, run->ctx, &conn->at, &conn->protocol, why);
 	err = new_talk(run, &t, why);
-	return err ? err : iw_connect(t->qp, conn, why);
+	return err ? err : iw_connect(t->qp, &conn->at, &conn->protocol, why);
 }
 
 int iw_rping_run_new(struct iw_rping_run **out, const struct iw_rping_run_cfg *cfg,

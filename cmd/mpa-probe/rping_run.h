@@ -9,13 +9,14 @@
 #ifndef IW_PROBE_RPING_RUN_H
 #define IW_PROBE_RPING_RUN_H
 
+#include "cli/param.h"
 #include "mpa-probe/rping.h"
 #include "mpa-probe/shim.h"
 
 struct iw_rping_run_cfg {
 	struct iw_rping_cfg ping;
 	/* to connect or to listen; strings and private_data kept. rping's own IRD and ORD are 1 */
-	struct iw_conn_param conn;
+	struct iw_cli_param conn;
 	struct iw_shim *shim; /* server: in front of each connection (borrowed); NULL: none */
 	/*
 	 * server: connections at once, at most 32; 0: 32. A request above that is rejected, unless an

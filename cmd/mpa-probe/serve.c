@@ -2,6 +2,7 @@
 /* A listener from its first connection to its last. */
 #include "mpa-probe/serve.h"
 
+#include "cli/param.h"
 #include "cli/confine.h"
 #include "cli/exit.h"
 #include "mpa-probe/rping_run.h"
@@ -10,7 +11,7 @@
 
 struct server {
 	const struct iw_serve_cfg *cfg;
-	struct iw_conn_param conn;
+	struct iw_cli_param conn;
 	struct iw_shim shim;
 	struct iw_serve_show *show;
 	unsigned served;
@@ -54,7 +55,7 @@ static int serve_sink(struct server *s, struct iw_fault *why)
 		return err;
 	}
 	iw_serve_show_listening(s->show, iw_probe_sink_addr(sink), iw_probe_sink_port(sink), "sink",
-				!s->conn.host);
+				!s->conn.at.host);
 	while (!s->show->err && (err = iw_probe_sink_next(sink, &news, why)) == 0 &&
 	       news.kind != IW_SINK_STOPPED)
 		if (news.kind == IW_SINK_LEFT)
@@ -88,7 +89,7 @@ static int serve_rping(struct server *s, struct iw_fault *why)
 		return err;
 	}
 	iw_serve_show_listening(s->show, iw_rping_run_addr(run), iw_rping_run_port(run), "rping",
-				!s->conn.host);
+				!s->conn.at.host);
 	while (!s->show->err && (err = iw_rping_run_next(run, &news, why)) == 0 &&
 	       news.kind != IW_RPING_STOPPED)
 		if (news.kind == IW_RPING_LEFT)
@@ -115,8 +116,10 @@ int iw_serve(const struct iw_serve_cfg *cfg, struct iw_serve_show *show, int *st
 
 	iw_persona_engine(&s.conn, &cfg->persona);
 	/* A peer of the RDMA Consortium answers a Request with Rev 1, too (RFC 5044 appendix C). */
-	s.shim.rev_most = s.conn.rev > 0 ? (uint8_t)s.conn.rev : s.conn.profile ? 1 : 0;
-	s.shim.rdmac = s.conn.profile != NULL;
+	s.shim.rev_most = s.conn.protocol.rev > 0   ? (uint8_t)s.conn.protocol.rev
+			  : s.conn.protocol.profile ? 1
+						    : 0;
+	s.shim.rdmac = s.conn.protocol.profile != NULL;
 	err = cfg->rping ? serve_rping(&s, why) : serve_sink(&s, why);
 	if (err)
 		return err;

@@ -14,6 +14,7 @@
 
 #include <iwarp/verbs.h>
 
+#include "cli/param.h"
 #include "cli/cli.h"
 #include "mpa-probe/conn_show.h"
 #include "mpa-probe/persona.h"
@@ -21,7 +22,7 @@
 
 struct iw_serve_cfg {
 	struct iw_cli *cli;               /* confined as soon as it listens (cli/confine.h); kept */
-	struct iw_conn_param conn;        /* to listen; strings kept */
+	struct iw_cli_param conn;         /* to listen; strings kept */
 	struct iw_persona_cfg persona;    /* persona.persona is set */
 	bool deaf;                        /* as in struct iw_shim */
 	const struct iw_rping_cfg *rping; /* NULL: the sink */

@@ -59,7 +59,7 @@ static void free_guest(struct guest *g)
 
 static int post(struct guest *g)
 {
-	return iw_post_recv(g->qp, 0, g->sink->scrap, RECV_CAP);
+	return iw_post_recv(g->qp, 0, g->sink->scrap, RECV_CAP, NULL);
 }
 
 static struct guest *new_guest(struct iw_probe_sink *s)
@@ -154,7 +154,8 @@ static void on_request(struct iw_probe_sink *s, struct iw_conn_req *req)
 	struct guest *g;
 
 	if (s->cfg.reject) {
-		iw_reject(req, s->cfg.conn.private_data, s->cfg.conn.private_data_len);
+		iw_reject(req, s->cfg.conn.protocol.private_data,
+			  s->cfg.conn.protocol.private_data_len);
 		return;
 	}
 	g = s->nguests < most || (!s->cfg.once && make_room(s)) ? new_guest(s) : NULL;
@@ -267,7 +268,7 @@ static bool stopped(struct iw_probe_sink *s)
 		return false;
 	if (s->stop_at == IW_TIME_NEVER) {
 		/* It stays readable, and would end every wait from now on. */
-		(void)!iw_ctx_wake_fd(s->ctx, -1);
+		(void)!iw_ctx_wake_fd(s->ctx, -1, NULL);
 		s->stop_at = iw_time_add(iw_os_now(), STOP_NS);
 		for (struct iw_list *n = s->guests.next; n != &s->guests; n = n->next) {
 			struct guest *g = iw_container_of(n, struct guest, all);
@@ -334,7 +335,7 @@ static int open_sink(struct iw_probe_sink *s, struct iw_fault *why)
 		return err;
 	if (s->cfg.shim)
 		iw_ctx_wrap_stream(s->ctx, iw_shim_wrap, s->cfg.shim);
-	return iw_listen(&s->listener, s->ctx, &s->cfg.conn, why);
+	return iw_listen(&s->listener, s->ctx, &s->cfg.conn.at, &s->cfg.conn.protocol, why);
 }
 
 int iw_probe_sink_new(struct iw_probe_sink **out, const struct iw_sink_cfg *cfg,
@@ -347,7 +348,8 @@ int iw_probe_sink_new(struct iw_probe_sink **out, const struct iw_sink_cfg *cfg,
 	if (!s)
 		return iw_fail(why, IW_E_NOMEM, "sink: out of memory");
 	s->cfg = *cfg;
-	s->cfg.conn.size = sizeof(s->cfg.conn);
+	s->cfg.conn.at.size = sizeof(s->cfg.conn.at);
+	s->cfg.conn.protocol.size = sizeof(s->cfg.conn.protocol);
 	s->stop_at = IW_TIME_NEVER;
 	iw_list_init(&s->guests);
 	err = open_sink(s, why);

@@ -15,11 +15,12 @@
 
 #include <iwarp/verbs.h>
 
+#include "cli/param.h"
 #include "mpa-probe/shim.h"
 
 struct iw_sink_cfg {
-	struct iw_conn_param conn; /* to listen; strings kept */
-	struct iw_shim *shim;      /* in front of each connection (borrowed); NULL: none */
+	struct iw_cli_param conn; /* to listen; strings kept */
+	struct iw_shim *shim;     /* in front of each connection (borrowed); NULL: none */
 	/*
 	 * Connections at once; 0: 256. A request above that is rejected, unless an established connection
 	 * has been without payload for yield_ns: then the one that has been so for the longest time is

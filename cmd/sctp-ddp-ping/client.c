@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/param.h"
 #include "cli/pattern.h"
 #include "cli/context.h"
 #include "cli/listener.h"
@@ -95,7 +96,7 @@ static void look(struct iw_ping *p)
 {
 	struct iw_assoc_info a = { .size = sizeof(a) };
 
-	if (!p->streams[0].qp || iw_qp_assoc(p->streams[0].qp, &a) != 0)
+	if (!p->streams[0].qp || iw_qp_assoc(p->streams[0].qp, &a, NULL) != 0)
 		return;
 	p->assoc = a;
 	for (unsigned i = 0; i < a.npaths; i++) {
@@ -115,7 +116,7 @@ static void count_late(struct iw_ping *p)
 	for (uint32_t i = 0; i < p->asked; i++) {
 		struct stream *s = &p->streams[i];
 
-		if (s->qp && iw_qp_assoc(s->qp, &a) == 0)
+		if (s->qp && iw_qp_assoc(s->qp, &a, NULL) == 0)
 			s->stat.late = a.late;
 		p->all->late += s->stat.late;
 	}
@@ -126,7 +127,7 @@ static void count_late(struct iw_ping *p)
 static int open_session(struct iw_ping *p, uint32_t i, struct iw_fault *why)
 {
 	struct stream *s = &p->streams[i];
-	struct iw_conn_param param = p->cfg.conn;
+	struct iw_cli_param param = p->cfg.conn;
 	uint8_t hello[IW_PING_HELLO_LEN];
 	struct iw_qp_attr qa = {
 		.size = sizeof(qa),
@@ -141,18 +142,18 @@ static int open_session(struct iw_ping *p, uint32_t i, struct iw_fault *why)
 	if (err)
 		return err;
 	for (uint32_t w = 0; w < p->window && !err; w++)
-		err = iw_post_recv(s->qp, w, s->slots[w].in, p->cfg.size);
+		err = iw_post_recv(s->qp, w, s->slots[w].in, p->cfg.size, NULL);
 	if (err)
 		return iw_fail(why, err, "post a receive: %s", iw_err_text(err));
 	iw_ping_hello_encode(hello, &(struct iw_ping_hello){ p->cfg.size, (uint16_t)p->window });
-	param.private_data = hello;
-	param.private_data_len = sizeof(hello);
-	param.no_reads = true;
+	param.protocol.private_data = hello;
+	param.protocol.private_data_len = sizeof(hello);
+	param.protocol.no_reads = true;
 	if (i > 0) {
-		param.beside = p->streams[0].qp;
-		param.rev = p->session.rev;
+		param.at.beside = p->streams[0].qp;
+		param.protocol.rev = p->session.rev;
 	}
-	err = iw_connect(s->qp, &param, why);
+	err = iw_connect(s->qp, &param.at, &param.protocol, why);
 	if (!err)
 		p->asked++;
 	return err;
@@ -297,7 +298,7 @@ static int send_one(struct iw_ping *p, struct stream *s, struct iw_fault *why)
 	int err;
 
 	iw_pattern_stamp(slot->out, p->cfg.size, s->stat.sent + 1);
-	err = iw_post_send(s->qp, &wr);
+	err = iw_post_send(s->qp, &wr, NULL);
 	/* It is over: the event that says why is on its way. */
 	if (err == IW_E_STATE)
 		return 0;
@@ -368,7 +369,7 @@ static int on_reply(struct iw_ping *p, struct stream *s, const struct iw_wc *wc,
 			       stream, s->stat.received + 1);
 	iw_ping_stat_reply(&s->stat, p->all, rtt);
 	p->heard = p->now;
-	err = iw_post_recv(s->qp, wc->wr_id, slot->in, p->cfg.size);
+	err = iw_post_recv(s->qp, wc->wr_id, slot->in, p->cfg.size, NULL);
 	if (err && err != IW_E_STATE)
 		return iw_fail(why, err, "post a receive: %s", iw_err_text(err));
 	tell(p, &(struct iw_ping_news){ .kind = IW_PING_REPLY,
@@ -429,13 +430,14 @@ static void stop(struct iw_ping *p)
 	if (p->phase != FLOWING) {
 		(void)iw_fail(&why, IW_E_CANCELED,
 			      "interrupted: no session with %s port %u (-t %s) was open yet",
-			      p->cfg.conn.host, (uint32_t)p->cfg.conn.port, p->cfg.conn.transport);
+			      p->cfg.conn.at.host, (uint32_t)p->cfg.conn.at.port,
+			      p->cfg.conn.at.transport);
 		fail(p, &why);
 		end(p);
 	} else if (!p->stop_at) {
 		p->stop_at = p->now + LAST_NS;
 		/* It stays readable once a signal has come. */
-		(void)!iw_ctx_wake_fd(p->ctx, -1);
+		(void)!iw_ctx_wake_fd(p->ctx, -1, NULL);
 	}
 }
 
@@ -520,7 +522,7 @@ static void close_politely(struct iw_ping *p)
 	p->now = iw_os_now();
 	until = p->now + CLOSE_NS;
 	/* It stays readable once a signal has come. */
-	(void)!iw_ctx_wake_fd(p->ctx, -1);
+	(void)!iw_ctx_wake_fd(p->ctx, -1, NULL);
 	for (uint32_t i = 0; i < p->asked; i++)
 		iw_disconnect(p->streams[i].qp);
 	while (p->gone < p->asked && p->now < until) {
@@ -605,7 +607,7 @@ int iw_ping_new(struct iw_ping **out, const struct iw_ping_cfg *cfg, struct iw_f
 	p->cfg = *cfg;
 	/* As many as one gets by default, or as are needed. */
 	if (cfg->streams > 1000)
-		p->cfg.conn.streams = (uint16_t)cfg->streams;
+		p->cfg.conn.at.streams = (uint16_t)cfg->streams;
 	p->window = window_of(cfg);
 	err = start(p, why);
 	if (err) {

@@ -65,7 +65,7 @@ void iw_ping_look(struct iw_far_look *out, const struct iw_ping_cfg *cfg)
 	const uint8_t *pd;
 	int err;
 
-	*out = (struct iw_far_look){ .transport = cfg->conn.transport };
+	*out = (struct iw_far_look){ .transport = cfg->conn.at.transport };
 	one.streams = 1;
 	one.count = 1;
 	one.timeout_ns = one.setup_ns;

@@ -18,6 +18,7 @@
 
 #include <iwarp/verbs.h>
 
+#include "cli/param.h"
 #include "sctp-ddp-ping/stat.h"
 
 #define IW_PING_STREAMS_MAX 65535
@@ -39,7 +40,7 @@ bool iw_ping_hello_decode(struct iw_ping_hello *h, const uint8_t *buf, size_t le
 
 struct iw_ping_cfg {
 	/* connect; Private Data and streams are ours. Its strings are kept. */
-	struct iw_conn_param conn;
+	struct iw_cli_param conn;
 	uint32_t streams;
 	uint32_t size;
 	uint64_t count; /* messages of a stream; 0: no end */
@@ -91,9 +92,9 @@ void iw_ping_free(struct iw_ping *p);
 /* --- the server --- */
 
 struct iw_ping_server_cfg {
-	struct iw_conn_param conn; /* listen */
-	uint64_t memory;           /* octets for all sessions; 0: IW_PING_MEMORY */
-	bool once;                 /* ends when somebody was here and nobody is any more */
+	struct iw_cli_param conn; /* listen */
+	uint64_t memory;          /* octets for all sessions; 0: IW_PING_MEMORY */
+	bool once;                /* ends when somebody was here and nobody is any more */
 	uint64_t setup_ns, timeout_ns;
 	void (*trace)(void *trace_ctx, const char *line);
 	void *trace_ctx;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/param.h"
 #include "cli/confine.h"
 #include "cli/conn.h"
 #include "cli/option.h"
@@ -240,20 +241,20 @@ static struct iw_ping_show show_of(struct opts *o)
 	};
 }
 
-static struct iw_conn_param param_of(const struct opts *o)
+static struct iw_cli_param param_of(const struct opts *o)
 {
-	return (struct iw_conn_param){
-		.size = sizeof(struct iw_conn_param),
-		.transport = o->cli.transport,
-		.host = o->listen ? o->cli.bind : o->host,
-		.bind_addr = o->listen ? NULL : o->cli.bind,
-		.interface = o->cli.interface,
-		.port = o->cli.port,
-		.udp_port = o->udp_port,
-		.any_udp_port = o->any_udp_port,
-		.profile = o->profile,
-		.rev = o->rev,
-		.xdp = o->xdp,
+	return (struct iw_cli_param){
+		IW_CLI_PARAM_SIZES,
+		.at.transport = o->cli.transport,
+		.at.host = o->listen ? o->cli.bind : o->host,
+		.at.bind_addr = o->listen ? NULL : o->cli.bind,
+		.at.interface = o->cli.interface,
+		.at.port = o->cli.port,
+		.at.udp_port = o->udp_port,
+		.at.any_udp_port = o->any_udp_port,
+		.protocol.profile = o->profile,
+		.protocol.rev = o->rev,
+		.at.xdp = o->xdp,
 	};
 }
 
@@ -362,9 +363,9 @@ static int run_listener(struct opts *o)
 	struct iw_fault why = { 0 };
 	int status;
 
-	cfg.conn.streams = (uint16_t)(o->streams ? o->streams : STREAMS_USUAL);
+	cfg.conn.at.streams = (uint16_t)(o->streams ? o->streams : STREAMS_USUAL);
 	/* All streams of an association may ask at once. */
-	cfg.conn.backlog = cfg.conn.streams;
+	cfg.conn.at.backlog = cfg.conn.at.streams;
 	if (iw_ping_server_new(&s, &cfg, &why) < 0)
 		return iw_cli_fail(&o->cli, &why);
 	status = iw_confine_plain(&o->cli, IW_CONFINE_LISTENS, &why) == 0
@@ -394,7 +395,7 @@ static int look_around(struct iw_cli *cli, int status)
 		struct iw_ping_cfg cfg = cfg_of(o);
 		struct iw_far_look look;
 
-		cfg.conn.transport = *name;
+		cfg.conn.at.transport = *name;
 		if (cli->timeout_ns != cli->setup_timeout_ns)
 			cfg.setup_ns = DOCTOR_NS;
 		if (strcmp(*name, "xdp") == 0 || iw_llp_look(*name, NULL) != 0)

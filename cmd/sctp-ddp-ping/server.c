@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/param.h"
 #include "cli/context.h"
 #include "cli/signals.h"
 #include "os/os.h"
@@ -104,7 +105,7 @@ static uint8_t *buffer(const struct visitor *v, uint64_t n)
 /* The buffer of message n; a session that is over takes none. */
 static int post(const struct visitor *v, uint64_t n, struct iw_fault *why)
 {
-	int err = iw_post_recv(v->qp, n, buffer(v, n), v->hello.size);
+	int err = iw_post_recv(v->qp, n, buffer(v, n), v->hello.size, NULL);
 
 	if (err && err != IW_E_STATE)
 		return iw_fail(why, err, "post a receive: %s", iw_err_text(err));
@@ -153,7 +154,7 @@ static int make(struct visitor *v, const struct iw_req_info *info, struct iw_fau
 static void on_request(struct iw_ping_server *s, struct iw_conn_req *req)
 {
 	struct visitor *v = calloc(1, sizeof(*v));
-	struct iw_conn_param param = { .size = sizeof(param), .no_reads = true };
+	const struct iw_protocol_attr protocol = { .size = sizeof(protocol), .no_reads = true };
 	struct iw_fault why = { .text = "out of memory" };
 	struct iw_req_info info;
 	int err;
@@ -170,7 +171,7 @@ static void on_request(struct iw_ping_server *s, struct iw_conn_req *req)
 	if (err)
 		iw_reject(req, why.text, strlen(why.text));
 	else
-		err = iw_accept(req, v->qp, &param, &why);
+		err = iw_accept(req, v->qp, &protocol, &why);
 	if (err) {
 		tell_of(v, IW_PING_REFUSED, &why);
 		visitor_free(v);
@@ -185,7 +186,7 @@ static void on_established(struct visitor *v)
 	v->up = true;
 	iw_qp_info(v->qp, &info);
 	v->enhanced = info.rev >= 2;
-	if (iw_qp_assoc(v->qp, &a) == 0)
+	if (iw_qp_assoc(v->qp, &a, NULL) == 0)
 		v->stream = a.stream;
 	tell_of(v, IW_PING_CAME, NULL);
 }
@@ -222,7 +223,7 @@ static int reply(struct visitor *v, struct iw_fault *why)
 	while (v->posted < v->received && v->posted - v->echoed < buffers(v)) {
 		struct iw_sge sge = { buffer(v, v->posted), v->len[v->posted % buffers(v)] };
 		struct iw_send_wr wr = { .op = IW_WR_SEND, .sge = &sge, .nsge = 1 };
-		int err = iw_post_send(v->qp, &wr);
+		int err = iw_post_send(v->qp, &wr, NULL);
 
 		if (err == IW_E_STATE)
 			return 0;
@@ -321,7 +322,8 @@ static int start(struct iw_ping_server *s, struct iw_fault *why)
 	};
 	int err = iw_cli_context(&s->ctx, &s->pd, &s->cq, &attr, why);
 
-	return err ? err : iw_listen(&s->listener, s->ctx, &s->cfg.conn, why);
+	return err ? err
+		   : iw_listen(&s->listener, s->ctx, &s->cfg.conn.at, &s->cfg.conn.protocol, why);
 }
 
 int iw_ping_server_new(struct iw_ping_server **out, const struct iw_ping_server_cfg *cfg,

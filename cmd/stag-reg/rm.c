@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "cli/param.h"
 #include "cli/human.h"
 #include "cli/log.h"
 #include "os/os.h"
@@ -235,8 +236,8 @@ static int register_buffer(struct iw_rm *rm, struct buffer *b, const struct iw_r
 				   .access = b->access,
 				   .qp = b->peer ? b->peer->qp : NULL,
 				   .lifetime_ns = IW_MSEC(r->lifetime_ms),
-				   .uses = b->uses };
-	struct iw_tally from_here;
+				   .uses = b->uses,
+				   .tally = true };
 	int err = check_alias(rm, b, why);
 
 	if (err)
@@ -253,7 +254,6 @@ static int register_buffer(struct iw_rm *rm, struct buffer *b, const struct iw_r
 	err = iw_mr_reg(&b->mr, b->domain->pd, &attr, why);
 	if (err)
 		return err;
-	iw_mr_tally(b->mr, &from_here);
 	b->stag = iw_mr_stag(b->mr);
 	return 0;
 }
@@ -480,7 +480,7 @@ static int let_in(struct iw_rm *rm, struct iw_conn_req *req, const struct buffer
 				   .len = b->map.len,
 				   .rights = b->access };
 	uint8_t pd[IW_XFER_PD_MAX];
-	struct iw_conn_param param = { .size = sizeof(param), .private_data = pd };
+	struct iw_protocol_attr protocol = { .size = sizeof(protocol), .private_data = pd };
 	struct peer *p;
 	int err = new_peer(&p, rm, d, why);
 
@@ -488,8 +488,8 @@ static int let_in(struct iw_rm *rm, struct iw_conn_req *req, const struct buffer
 		free(p);
 		return reject(req, why, IW_XC_LIMIT, "no room for another connection");
 	}
-	param.private_data_len = iw_claim_encode(pd, &answer);
-	err = iw_accept(req, p->qp, &param, why);
+	protocol.private_data_len = iw_claim_encode(pd, &answer);
+	err = iw_accept(req, p->qp, &protocol, why);
 	if (err) {
 		iw_qp_free(p->qp);
 		free(p);

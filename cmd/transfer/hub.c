@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/param.h"
 #include "cli/confine.h"
 #include "cli/signals.h"
 #include "cli/text.h"
@@ -725,8 +726,7 @@ static int open_context(struct hub *h, struct iw_fault *why)
 	ev.data.fd = iw_worker_fd(&h->worker);
 	if (epoll_ctl(h->epoll, EPOLL_CTL_ADD, ev.data.fd, &ev) < 0)
 		return iw_os_fail(why, errno, "watch for the worker");
-	err = iw_ctx_wake_fd(h->ctx, h->epoll);
-	return err ? iw_fail(why, err, "watch for signals: %s", iw_err_text(err)) : 0;
+	return iw_ctx_wake_fd(h->ctx, h->epoll, why);
 }
 
 /* A listener holds a descriptor for each connection, and some for each file. */
@@ -849,7 +849,7 @@ unsigned iw_transfer_confine(const struct iw_transfer_cfg *cfg, uint64_t *caps)
 	if (cfg->listen)
 		how |= IW_CONFINE_LISTENS;
 	else if (cfg->redials > 0 || cfg->look)
-		how |= IW_CONFINE_REOPENS | (cfg->conn.cc ? IW_CONFINE_CC : 0);
+		how |= IW_CONFINE_REOPENS | (cfg->conn.at.cc ? IW_CONFINE_CC : 0);
 	return how;
 }
 
@@ -952,7 +952,7 @@ static int check_root(const struct hub *h, struct iw_fault *why)
 
 static int open_listener(struct hub *h, struct iw_fault *why)
 {
-	struct iw_conn_param conn = h->cfg->conn;
+	struct iw_cli_param conn = h->cfg->conn;
 	int err;
 
 	allow_descriptors();
@@ -969,8 +969,8 @@ static int open_listener(struct hub *h, struct iw_fault *why)
 	if (h->cfg->role == IW_XFER_SINK && !h->cfg->to_stdout &&
 	    (h->account.max_octets || h->account.max_files))
 		iw_account_scan(&h->account, h->cfg->path);
-	conn.backlog = most_in_setup(conn.backlog);
-	err = iw_listen(&h->listener, h->ctx, &conn, why);
+	conn.at.backlog = most_in_setup(conn.at.backlog);
+	err = iw_listen(&h->listener, h->ctx, &conn.at, &conn.protocol, why);
 	if (!err && h->cfg->memory)
 		iw_listener_limit_memory(h->listener, h->cfg->memory / 4);
 	if (!err && h->cfg->role == IW_XFER_SINK)
@@ -985,8 +985,8 @@ static int open_listener(struct hub *h, struct iw_fault *why)
 		iw_report_listening(&h->report, iw_listener_addr(h->listener),
 				    iw_listener_port(h->listener),
 				    iw_listener_udp_port(h->listener),
-				    h->cli->port == 0 || h->cfg->conn.any_udp_port,
-				    !h->cfg->conn.host && !h->cfg->conn.listen_fd);
+				    h->cli->port == 0 || h->cfg->conn.at.any_udp_port,
+				    !h->cfg->conn.at.host && !h->cfg->conn.at.listen_fd);
 	return err;
 }
 

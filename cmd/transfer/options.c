@@ -699,7 +699,7 @@ static int take_socket(struct iw_transfer_opts *o, struct iw_fault *why)
 			why, IW_E_INVAL,
 			"--port %u: the socket passed by LISTEN_FDS has a port; remove --port",
 			(uint32_t)o->cli.port);
-	o->cfg.conn.listen_fd = fd;
+	o->cfg.conn.at.listen_fd = fd;
 	return 0;
 }
 
@@ -740,7 +740,7 @@ static int run(struct iw_transfer_opts *o)
 	if (listen && take_socket(o, &why) != 0)
 		return iw_cli_fail(&o->cli, &why);
 	/* As many as can connect in the same moment. */
-	o->cfg.conn.backlog = 1024;
+	o->cfg.conn.at.backlog = 1024;
 	if (o->cfg.opts & IW_XOPT_DELETE && !listen && o->cfg.role == IW_XFER_SOURCE)
 		o->cfg.opts |= IW_XOPT_NAMES;
 	if (o->cfg.opts & IW_XOPT_DELETE && !listen && !(o->cfg.opts & IW_XOPT_DRY_RUN) &&
@@ -766,7 +766,7 @@ static unsigned confine_how(struct iw_cli *cli, uint64_t *caps)
 	if (o->uri_option)
 		return 0;
 	cfg.listen = cfg.listen || o->nargs < 2;
-	cfg.conn.cc = o->conn.cc;
+	cfg.conn.at.cc = o->conn.cc;
 	return iw_transfer_confine(&cfg, caps);
 }
 

@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "cli/param.h"
 #include "cli/confine.h"
 #include "cli/human.h"
 #include "cli/signals.h"
@@ -95,14 +96,12 @@ static bool input_ready(void)
 
 static void post(struct remote *m, const struct iw_send_wr *wr)
 {
-	int err = iw_post_send(m->qp, wr);
 	struct iw_fault why;
+	int err = iw_post_send(m->qp, wr, &why);
 
-	/* A connection on its way down tells why by its last event. */
-	if (err && err != IW_E_STATE) {
-		iw_fail(&why, err, "post: %s", iw_err_text(err));
+	/* The last event of a connection that is going down has the reason. */
+	if (err && err != IW_E_STATE)
 		fail(m, &why);
-	}
 }
 
 static void post_write(struct remote *m)
@@ -527,8 +526,7 @@ static int open_all(struct remote *m, struct iw_fault *why)
 	m->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (m->epoll < 0 || epoll_ctl(m->epoll, EPOLL_CTL_ADD, ev.data.fd, &ev) < 0)
 		return iw_os_fail(why, errno, "watch for signals");
-	err = iw_ctx_wake_fd(m->ctx, m->epoll);
-	return err ? iw_fail(why, err, "watch for signals: %s", iw_err_text(err)) : 0;
+	return iw_ctx_wake_fd(m->ctx, m->epoll, why);
 }
 
 static int begin(struct remote *m, struct iw_fault *why)
@@ -539,15 +537,15 @@ static int begin(struct remote *m, struct iw_fault *why)
 			      .version_min = IW_CLAIM_VERSION,
 			      .stag = u->stag,
 			      .key = u->key };
-	struct iw_conn_param param = m->cfg->conn;
+	struct iw_cli_param param = m->cfg->conn;
 	uint8_t pd[IW_XFER_PD_MAX];
 	int err = open_all(m, why);
 
 	if (err)
 		return err;
-	param.private_data = pd;
-	param.private_data_len = iw_claim_encode(pd, &c);
-	err = iw_connect(m->qp, &param, why);
+	param.protocol.private_data = pd;
+	param.protocol.private_data_len = iw_claim_encode(pd, &c);
+	err = iw_connect(m->qp, &param.at, &param.protocol, why);
 	/* It reads and writes only standard input and output. */
 	return err ? err : iw_confine_plain(m->cfg->cli, 0, why);
 }

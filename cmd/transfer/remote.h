@@ -15,6 +15,7 @@
 
 #include <iwarp/verbs.h>
 
+#include "cli/param.h"
 #include "cli/cli.h"
 #include "stag-reg/uri.h"
 
@@ -22,7 +23,7 @@ struct iw_remote_cfg {
 	struct iw_cli *cli; /* started */
 	bool from;          /* false: to */
 	struct iw_uri uri;
-	struct iw_conn_param conn; /* but for the Private Data */
+	struct iw_cli_param conn; /* but for the Private Data */
 };
 
 /* Runs it to its end. Returns the exit status; the user has been told everything. */

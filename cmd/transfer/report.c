@@ -101,7 +101,7 @@ void iw_report_connected(const struct iw_qp *qp)
 {
 	struct iw_assoc_info assoc = { .size = sizeof(assoc) };
 	struct iw_qp_info info;
-	bool xdp = iw_qp_assoc(qp, &assoc) == 0 && assoc.xdp_mode;
+	bool xdp = iw_qp_assoc(qp, &assoc, NULL) == 0 && assoc.xdp_mode;
 
 	iw_qp_info(qp, &info);
 	iw_log_info("%s: connected, rev %u, CRC %s, mulpdu %u%s%s", info.peer, info.rev,

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "cli/listener.h"
+#include "cli/param.h"
 #include "transfer/internal.h"
 #include "os/os.h"
 #include "util/text.h"
@@ -57,7 +58,7 @@ static int add_recvs(struct session *s, uint32_t n, uint32_t size)
 		*r = (struct recv){ .p = (uint8_t *)p + i * each, .size = size };
 		if (size > IW_XFER_MSG_MAX)
 			iw_session_used(s, r, size);
-		err = iw_post_recv(s->qp, RECV_BIT | s->nrecvs, r->p, size);
+		err = iw_post_recv(s->qp, RECV_BIT | s->nrecvs, r->p, size, NULL);
 		if (err)
 			return err;
 		s->nrecvs++;
@@ -428,7 +429,7 @@ static const struct iw_qp *companion(const struct session *s)
 int iw_session_connect(struct session *s, bool first, struct iw_fault *why)
 {
 	struct hub *h = s->hub;
-	struct iw_conn_param param = h->cfg->conn;
+	struct iw_cli_param param = h->cfg->conn;
 	uint8_t pd[IW_XFER_PD_MAX];
 	int err;
 
@@ -451,17 +452,17 @@ int iw_session_connect(struct session *s, bool first, struct iw_fault *why)
 		err = want_paths(s, why);
 	if (err)
 		return err;
-	snprintf(s->peer_text, sizeof(s->peer_text), "%.63s", param.host);
-	param.beside = companion(s);
-	param.private_data = pd;
-	param.private_data_len = iw_hello_encode(pd, &s->mine);
-	return iw_connect(s->qp, &param, why);
+	snprintf(s->peer_text, sizeof(s->peer_text), "%.63s", param.at.host);
+	param.at.beside = companion(s);
+	param.protocol.private_data = pd;
+	param.protocol.private_data_len = iw_hello_encode(pd, &s->mine);
+	return iw_connect(s->qp, &param.at, &param.protocol, why);
 }
 
 int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct iw_hello *request,
 		      struct iw_fault *why)
 {
-	struct iw_conn_param param = s->hub->cfg->conn;
+	struct iw_protocol_attr protocol = s->hub->cfg->conn.protocol;
 	struct iw_hello answer;
 	uint8_t pd[IW_XFER_PD_MAX];
 	int err;
@@ -479,9 +480,9 @@ int iw_session_accept(struct session *s, struct iw_conn_req *req, const struct i
 		iw_reject(req, pd, iw_hello_encode(pd, &answer));
 		return err;
 	}
-	param.private_data = pd;
-	param.private_data_len = iw_hello_encode(pd, &s->mine);
-	return iw_accept(req, s->qp, &param, why);
+	protocol.private_data = pd;
+	protocol.private_data_len = iw_hello_encode(pd, &s->mine);
+	return iw_accept(req, s->qp, &protocol, why);
 }
 
 void iw_session_redial(struct session *s)
@@ -663,7 +664,7 @@ void iw_session_completion(struct session *s, const struct iw_wc *wc)
 		/* A message can be taken before the event that the connection is up. */
 		iw_session_up(s);
 		if (iw_xfer_received(s->x, i, r->p, wc->len, h->now) == IW_XRECV_REPOST &&
-		    iw_post_recv(s->qp, RECV_BIT | i, r->p, r->size) != 0)
+		    iw_post_recv(s->qp, RECV_BIT | i, r->p, r->size, NULL) != 0)
 			s->stuck = true;
 	} else {
 		iw_xfer_completed(s->x, wc->wr_id, wc->status, h->now);
@@ -681,14 +682,13 @@ void iw_session_closed(struct session *s)
 
 static void post(struct session *s, const struct iw_send_wr *wr)
 {
-	int err;
+	struct iw_fault why;
 
 	if (s->stuck || s->closed)
 		return;
-	err = iw_post_send(s->qp, wr);
-	if (err) {
+	if (iw_post_send(s->qp, wr, &why) != 0) {
 		/* The connection is on its way down: its last event says why. */
-		iw_log_info("%s: post: %s", s->peer_text, iw_err_text(err));
+		iw_log_info("%s: %s", s->peer_text, why.text);
 		s->stuck = true;
 	}
 }
@@ -738,7 +738,7 @@ void iw_session_repost(struct session *s, const struct iw_xact *a)
 		struct recv *r = &s->recv[a->part[i].recv];
 
 		if (a->part[i].in_recv &&
-		    iw_post_recv(s->qp, RECV_BIT | a->part[i].recv, r->p, r->size) != 0)
+		    iw_post_recv(s->qp, RECV_BIT | a->part[i].recv, r->p, r->size, NULL) != 0)
 			s->stuck = true;
 	}
 }
@@ -750,7 +750,11 @@ static void register_slot(struct session *s, const struct iw_xact *a)
 					   [IW_XRIGHT_READ_SINK] = IW_ACCESS_READ_SINK };
 	struct work *w = iw_session_work(s);
 	struct iw_mr_attr attr = {
-		.len = (size_t)a->len, .to = a->to, .access = rights[a->right], .qp = s->qp
+		.len = (size_t)a->len,
+		.to = a->to,
+		.access = rights[a->right],
+		.qp = s->qp,
+		.tally = true,
 	};
 	struct iw_fault why;
 
@@ -773,7 +777,6 @@ static void register_slot(struct session *s, const struct iw_xact *a)
 		iw_xfer_fail(s->x, &why);
 		return;
 	}
-	(void)iw_mr_written(w->mr[a->slot]); /* starts the count */
 	if (a->right != IW_XRIGHT_READ_SINK)
 		s->lent_octets += a->len;
 	iw_xfer_registered(s->x, a->slot, iw_mr_stag(w->mr[a->slot]));

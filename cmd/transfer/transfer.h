@@ -14,6 +14,7 @@
 
 #include <iwarp/verbs.h>
 
+#include "cli/param.h"
 #include "cli/cli.h"
 #include "transfer/files/filter.h"
 #include "transfer/files/place.h"
@@ -48,8 +49,8 @@ struct iw_transfer_cfg {
 	bool safe_links;   /* sink: leave out symbolic links that lead out of their tree */
 	struct iw_filter filter;
 	struct iw_limits limits;
-	struct iw_conn_param conn; /* but for the Private Data */
-	enum iw_xfer_mode mode;    /* the initiator's choice, as is digest */
+	struct iw_cli_param conn; /* but for the Private Data */
+	enum iw_xfer_mode mode;   /* the initiator's choice, as is digest */
 	enum iw_xfer_digest digest;
 	/* Listening sink: reject transfers without digests. By default yes, unless it listens on a loopback address. */
 	enum { IW_DIGEST_BY_ADDRESS, IW_DIGEST_REQUIRED, IW_DIGEST_OPTIONAL } require_digest;

@@ -121,7 +121,7 @@ static bool next_sent(struct iw_rdmap *r, struct iw_completion *out)
 
 		if (succeeded(s)) {
 			r->sq_head++;
-			if (s->op.flags & IW_OPF_QUIET)
+			if (s->op.flags & IW_OPF_UNSIGNALED)
 				continue;
 			*out = completion(s, 0);
 			return true;

@@ -47,7 +47,7 @@ enum iw_op_flag {
 	IW_OPF_SOLICITED = 1,  /* SEND: with Solicited Event */
 	IW_OPF_INVALIDATE = 2, /* SEND: with Invalidate of inval_stag */
 	IW_OPF_FENCE = 4,      /* begins when all earlier RDMA Reads are complete */
-	IW_OPF_QUIET = 8,      /* unsignaled: no completion if it succeeds */
+	IW_OPF_UNSIGNALED = 8, /* no completion if it succeeds */
 };
 
 /* A posted operation of the send queue. */

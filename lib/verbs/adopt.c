@@ -36,7 +36,7 @@ static int feed(struct iw_conn *conn, const struct iw_adopt *how, struct iw_faul
 	return 0;
 }
 
-static int begin(struct iw_qp *qp, const struct iw_adopt *how, const struct iw_conn_param *p,
+static int begin(struct iw_qp *qp, const struct iw_adopt *how, const struct iw_protocol_attr *p,
 		 struct iw_fault *why)
 {
 	struct iw_ctx *ctx = qp->ctx;
@@ -67,14 +67,10 @@ fail:
 	return err;
 }
 
-static int check(const struct iw_qp *qp, const struct iw_adopt *how, const struct iw_conn_param *p,
-		 struct iw_fault *why)
+static int check(const struct iw_qp *qp, const struct iw_adopt *how, struct iw_fault *why)
 {
 	if (qp->used)
 		return iw_fail(why, IW_E_STATE, "adopt: the queue pair was used before");
-	if (p->transport && strcmp(p->transport, "tcp") != 0)
-		return iw_fail(why, IW_E_INVAL, "adopt: it needs transport tcp, not %s",
-			       p->transport);
 	if (how->len && !how->octets)
 		return iw_fail(why, IW_E_INVAL, "adopt: octets is NULL");
 	if (how->len && !how->responder)
@@ -84,35 +80,32 @@ static int check(const struct iw_qp *qp, const struct iw_adopt *how, const struc
 	return 0;
 }
 
-static void keep_param(struct adoption *a, const struct iw_conn_param *p)
+static void keep_protocol(struct adoption *a, const struct iw_protocol_attr *p)
 {
-	a->param = *p;
+	a->protocol = *p;
 	if (p->private_data_len)
 		memcpy(a->private_data, p->private_data, p->private_data_len);
-	a->param.private_data = a->private_data;
-	a->param.transport = a->param.host = a->param.bind_addr = a->param.interface = NULL;
-	a->param.cc = NULL;
-	a->param.beside = NULL;
+	a->protocol.private_data = a->private_data;
 }
 
-int iw_adopt(struct iw_qp *qp, const struct iw_adopt *how, const struct iw_conn_param *param,
+int iw_adopt(struct iw_qp *qp, const struct iw_adopt *how, const struct iw_protocol_attr *protocol,
 	     struct iw_fault *why)
 {
-	struct iw_conn_param p;
+	struct iw_protocol_attr p;
 	struct iw_adopt h;
 	int err = iw_verbs_take(&h, sizeof(h), how, how ? how->size : 0, "struct iw_adopt", why);
 
 	if (!err)
-		err = iw_verbs_take_param(&p, param, "adopt", why);
+		err = iw_verbs_take_protocol(&p, protocol, "tcp", "adopt", why);
 	if (!err)
-		err = check(qp, &h, &p, why);
+		err = check(qp, &h, why);
 	if (err)
 		return err;
 	qp->adoption = iw_verbs_alloc(qp->ctx, sizeof(*qp->adoption));
 	if (!qp->adoption)
 		return iw_fail(why, IW_E_NOMEM, "adopt: no memory");
 	if (h.responder)
-		keep_param(qp->adoption, &p);
+		keep_protocol(qp->adoption, &p);
 	err = begin(qp, &h, &p, why);
 	if (err) {
 		iw_verbs_free(qp->ctx, qp->adoption, sizeof(*qp->adoption));
@@ -136,20 +129,18 @@ void iw_verbs_adopt_request(struct iw_qp *qp)
 		iw_verbs_trace_request(qp->ctx, iw_rdmap_stream(qp->rdmap), &a->req);
 }
 
-static int answer(struct iw_qp *qp, const struct iw_qp *chosen, const struct iw_conn_param *param,
-		  struct iw_fault *why)
+static int answer(struct iw_qp *qp, const struct iw_qp *chosen,
+		  const struct iw_protocol_attr *protocol, struct iw_fault *why)
 {
-	struct iw_conn_param p = qp->adoption->param;
+	struct iw_protocol_attr p = qp->adoption->protocol;
 	struct iw_conn_cfg cfg;
 	int err = 0;
 
-	if (param)
-		err = iw_verbs_take_param(&p, param, "accept", why);
+	if (protocol)
+		err = iw_verbs_take_protocol(&p, protocol, "tcp", "accept", why);
 	if (!err && chosen != qp)
 		err = iw_fail(why, IW_E_INVAL,
 			      "accept: the queue pair is not the one that adopted the connection");
-	if (!err && p.cc)
-		err = iw_loop_conn_set_cc(qp->loop_conn, p.cc, why);
 	if (err)
 		return err;
 	iw_verbs_conn_cfg(&cfg, qp->ctx, &p, false, p.rev);
@@ -158,7 +149,7 @@ static int answer(struct iw_qp *qp, const struct iw_qp *chosen, const struct iw_
 }
 
 int iw_verbs_adopt_accept(struct iw_qp *qp, const struct iw_qp *chosen,
-			  const struct iw_conn_param *param, struct iw_fault *why)
+			  const struct iw_protocol_attr *protocol, struct iw_fault *why)
 {
 	struct iw_fault local = { 0 };
 	int err;
@@ -172,7 +163,7 @@ int iw_verbs_adopt_accept(struct iw_qp *qp, const struct iw_qp *chosen,
 	}
 	if (iw_conn_state(qp->conn) != IW_CONN_SETUP)
 		return iw_fail(why, IW_E_STATE, "accept: the request was answered before");
-	err = answer(qp, chosen, param, &local);
+	err = answer(qp, chosen, protocol, &local);
 	if (!err) {
 		iw_loop_conn_kick(qp->loop_conn);
 	} else {

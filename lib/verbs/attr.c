@@ -36,17 +36,53 @@ int iw_verbs_take(void *to, size_t cap, const void *from, size_t size, const cha
 	return 0;
 }
 
-static const char *transport_of(const struct iw_conn_param *p)
+/* --- the transport ---------------------------------------------------------------------------- */
+
+const char *iw_verbs_transport(const struct iw_endpoint_attr *e)
 {
-	return p->transport ? p->transport : "tcp";
+	return e->transport ? e->transport : "tcp";
 }
 
-/* RFC 5044 appendix C: Rev 0 with its markers and CRC, and versions 0 of DDP and RDMAP. */
-static int take_rdmac(struct iw_conn_param *p, struct iw_fault *why)
+static int check_xdp(const char *what, unsigned want, struct iw_fault *why)
 {
-	if (strcmp(transport_of(p), "tcp") != 0)
+	static const struct {
+		unsigned both;
+		const char *names;
+	} pairs[] = {
+		{ IW_XDP_WANT_NATIVE | IW_XDP_WANT_GENERIC, "native and generic" },
+		{ IW_XDP_WANT_ZEROCOPY | IW_XDP_WANT_COPY, "zerocopy and copy" },
+		{ IW_XDP_WANT_ZEROCOPY | IW_XDP_WANT_GENERIC, "zerocopy and generic" },
+	};
+
+	for (size_t i = 0; i < IW_ARRAY_LEN(pairs); i++)
+		if ((want & pairs[i].both) == pairs[i].both)
+			return iw_fail(why, IW_E_INVAL, "%s: xdp: %s exclude each other", what,
+				       pairs[i].names);
+	return 0;
+}
+
+int iw_verbs_take_endpoint(struct iw_endpoint_attr *out, const struct iw_endpoint_attr *in,
+			   const char *what, struct iw_fault *why)
+{
+	int err = iw_verbs_take(out, sizeof(*out), in, in ? in->size : 0, "struct iw_endpoint_attr",
+				why);
+
+	if (err)
+		return err;
+	if (out->any_udp_port && out->udp_port)
+		return iw_fail(why, IW_E_INVAL, "%s: udp_port %u and any_udp_port: set one of them",
+			       what, (uint32_t)out->udp_port);
+	return check_xdp(what, out->xdp, why);
+}
+
+/* --- the protocols ---------------------------------------------------------------------------- */
+
+/* RFC 5044 appendix C: Rev 0 with its markers and CRC, and versions 0 of DDP and RDMAP. */
+static int take_rdmac(struct iw_protocol_attr *p, const char *transport, struct iw_fault *why)
+{
+	if (strcmp(transport, "tcp") != 0)
 		return iw_fail(why, IW_E_INVAL, "profile rdmac: needs transport tcp, not %s",
-			       p->transport);
+			       transport);
 	if (p->rev > 0)
 		return iw_fail(why, IW_E_INVAL,
 			       "profile rdmac uses MPA Rev 0: leave out rev %u, or use profile rfc",
@@ -65,7 +101,7 @@ static int take_rdmac(struct iw_conn_param *p, struct iw_fault *why)
 }
 
 /* An edition before RFC 6581: its sessions are Rev 1. */
-static int take_plain(struct iw_conn_param *p, struct iw_fault *why)
+static int take_plain(struct iw_protocol_attr *p, struct iw_fault *why)
 {
 	if (p->rev > 1)
 		return iw_fail(
@@ -81,36 +117,40 @@ static int take_plain(struct iw_conn_param *p, struct iw_fault *why)
 	return 0;
 }
 
-static int take_profile(struct iw_conn_param *p, struct iw_fault *why)
+static int take_profile(struct iw_protocol_attr *p, const char *transport, struct iw_fault *why)
 {
 	const struct iw_sctpmap_profile *known;
 
 	if (!p->profile)
 		return 0;
 	if (strcmp(p->profile, "rdmac") == 0)
-		return take_rdmac(p, why);
+		return take_rdmac(p, transport, why);
 	known = iw_sctpmap_profile_find(p->profile);
 	if (!known)
 		return iw_fail(why, IW_E_INVAL,
 			       "profile %s: unknown; use rfc, rdmac or sctp-draft-02", p->profile);
-	if (known != &iw_sctpmap_rfc && strcmp(transport_of(p), "tcp") == 0)
+	if (known != &iw_sctpmap_rfc && strcmp(transport, "tcp") == 0)
 		return iw_fail(why, IW_E_INVAL, "profile %s: needs transport sctp, udp, raw or xdp",
 			       p->profile);
-	/* Copies of param outlive the call; the caller's string does not. */
+	/* Copies of the attributes outlive the call; the caller's string does not. */
 	p->profile = known->name;
 	return known->enhanced ? 0 : take_plain(p, why);
 }
 
-int iw_verbs_take_param(struct iw_conn_param *out, const struct iw_conn_param *param,
-			const char *what, struct iw_fault *why)
+int iw_verbs_take_protocol(struct iw_protocol_attr *out, const struct iw_protocol_attr *in,
+			   const char *transport, const char *what, struct iw_fault *why)
 {
-	int err = iw_verbs_take(out, sizeof(*out), param, param ? param->size : 0,
-				"struct iw_conn_param", why);
+	int err = iw_verbs_take(out, sizeof(*out), in, in ? in->size : 0, "struct iw_protocol_attr",
+				why);
 
 	if (err)
 		return err;
 	if (out->rev < -1 || out->rev > 2)
 		return iw_fail(why, IW_E_INVAL, "%s: rev: expected -1, 0, 1 or 2", what);
+	if (out->no_reads && (out->ird || out->ord))
+		return iw_fail(why, IW_E_INVAL, "%s: no_reads and %s %u: set one of them", what,
+			       out->ird ? "ird" : "ord",
+			       (uint32_t)(out->ird ? out->ird : out->ord));
 	if ((unsigned)out->siw_first_fpdu > IW_QUIRK_OFF)
 		return iw_fail(why, IW_E_INVAL,
 			       "%s: siw_first_fpdu: expected a value of enum iw_quirk", what);
@@ -120,14 +160,14 @@ int iw_verbs_take_param(struct iw_conn_param *out, const struct iw_conn_param *p
 			       (uint64_t)out->private_data_len, (uint32_t)IW_MPA_PD_MAX);
 	if (out->private_data_len && !out->private_data)
 		return iw_fail(why, IW_E_INVAL, "%s: private_data is NULL", what);
-	return take_profile(out, why);
+	return take_profile(out, transport, why);
 }
 
 _Static_assert(IW_ORD_NO_NEGOTIATION == IW_MPA_IRD_ORD_MAX, "no negotiation");
 
-static uint16_t reads(const struct iw_conn_param *param, uint16_t said)
+static uint16_t reads(const struct iw_protocol_attr *p, uint16_t said)
 {
-	if (param->no_reads)
+	if (p->no_reads)
 		return 0;
 	return said ? said : READS;
 }
@@ -142,7 +182,7 @@ static const struct iw_conn_nudge nudges[] = {
 /* clang-format on */
 
 void iw_verbs_conn_cfg(struct iw_conn_cfg *out, struct iw_ctx *ctx,
-		       const struct iw_conn_param *param, bool initiator, int rev)
+		       const struct iw_protocol_attr *p, bool initiator, int rev)
 {
 	*out = (struct iw_conn_cfg){
 		.mem = &ctx->mem,
@@ -151,77 +191,79 @@ void iw_verbs_conn_cfg(struct iw_conn_cfg *out, struct iw_ctx *ctx,
 			.spill = iw_loop_spill(ctx->loop),
 			.initiator = initiator,
 			.rev = rev < 0 ? 0 : rev ? (uint8_t)rev : 2,
-			.rdmac = param->rdmac || rev < 0,
-			.crc = param->crc,
-			.markers = param->markers,
+			.rdmac = p->rdmac || rev < 0,
+			.crc = p->crc,
+			.markers = p->markers,
 			.offer = {
-				.peer_to_peer = initiator && param->peer_to_peer,
-				.rtr = (uint8_t)(param->rtr ? param->rtr : IW_RTR_ALL),
-				.ird = reads(param, param->ird),
-				.ord = reads(param, param->ord),
-				.pd = initiator ? param->private_data : NULL,
-				.pd_len = initiator ? param->private_data_len : 0,
+				.peer_to_peer = initiator && p->peer_to_peer,
+				.rtr = (uint8_t)(p->rtr ? p->rtr : IW_RTR_ALL),
+				.ird = reads(p, p->ird),
+				.ord = reads(p, p->ord),
+				.pd = initiator ? p->private_data : NULL,
+				.pd_len = initiator ? p->private_data_len : 0,
 			},
-			.max_ulpdu = param->mulpdu,
+			.max_ulpdu = p->mulpdu,
 			.timeout_ns = ctx->setup_ns,
 		},
 		.whole_setup_ns = ctx->setup_ns,
 		.decide_ns = ctx->setup_ns,
 		.stall_ns = ctx->stall_ns,
-		.nudge = nudges[param->siw_first_fpdu],
+		.nudge = nudges[p->siw_first_fpdu],
 		.linger_ns = ctx->setup_ns,
 	};
 }
 
-void iw_verbs_llp_cfg(struct iw_llp_cfg *out, const struct iw_conn_param *param, bool listen)
+void iw_verbs_llp_cfg(struct iw_llp_cfg *out, const struct iw_endpoint_attr *e, bool listen)
 {
-	bool xdp = param->transport && strcmp(param->transport, "xdp") == 0;
+	bool xdp = strcmp(iw_verbs_transport(e), "xdp") == 0;
 
 	*out = (struct iw_llp_cfg){
-		.host = param->host,
-		.port = param->port,
-		.bind_addr = param->bind_addr,
-		.interface = param->interface,
-		.cc = param->cc,
-		.sndbuf = param->sndbuf,
-		.rcvbuf = param->rcvbuf,
-		.backlog = param->backlog,
+		.host = e->host,
+		.port = e->port,
+		.bind_addr = e->bind_addr,
+		.interface = e->interface,
+		.cc = e->cc,
+		.sndbuf = e->sndbuf,
+		.rcvbuf = e->rcvbuf,
+		.backlog = e->backlog,
 		.listen = listen,
-		.listen_fd = listen ? param->listen_fd : 0,
-		.streams = param->streams ? param->streams : STREAMS,
-		.udp_port = param->udp_port || xdp ? param->udp_port : UDP_PORT,
-		.any_udp_port = listen && param->any_udp_port,
-		.xdp = param->xdp,
+		.listen_fd = listen ? e->listen_fd : 0,
+		.streams = e->streams ? e->streams : STREAMS,
+		.udp_port = e->udp_port || xdp ? e->udp_port : UDP_PORT,
+		.any_udp_port = listen && e->any_udp_port,
+		.xdp = e->xdp,
 	};
 }
 
-static const struct iw_sctpmap_profile *profile_of(const struct iw_conn_param *param)
+static const struct iw_sctpmap_profile *profile_of(const struct iw_protocol_attr *p)
 {
-	return param->profile ? iw_sctpmap_profile_find(param->profile) : &iw_sctpmap_rfc;
+	return p->profile ? iw_sctpmap_profile_find(p->profile) : &iw_sctpmap_rfc;
 }
 
-void iw_verbs_port_cfg(struct iw_port_cfg *out, const struct iw_conn_param *param, bool listen)
+void iw_verbs_port_cfg(struct iw_port_cfg *out, const struct iw_endpoint_attr *e,
+		       const struct iw_protocol_attr *p, bool listen)
 {
-	const struct iw_sctpmap_profile *profile = profile_of(param);
+	const struct iw_sctpmap_profile *profile = profile_of(p);
 
 	*out = (struct iw_port_cfg){
 		.adaptation = profile->adaptation,
 		.ppid_segment = profile->ppid_segment,
 		.ppid_control = profile->ppid_control,
 	};
-	iw_verbs_llp_cfg(&out->llp, param, listen);
+	iw_verbs_llp_cfg(&out->llp, e, listen);
 }
 
 void iw_verbs_map_cfg(struct iw_sctpmap_cfg *out, struct iw_ctx *ctx,
-		      const struct iw_conn_param *param, bool initiator)
+		      const struct iw_endpoint_attr *e, const struct iw_protocol_attr *p,
+		      bool initiator)
 {
 	*out = (struct iw_sctpmap_cfg){
 		.mem = &ctx->mem,
-		.profile = profile_of(param),
+		.profile = profile_of(p),
 		.initiator = initiator,
-		.streams = param->streams ? param->streams : STREAMS,
-		.backlog = param->backlog,
-		.plain = !initiator && param->rev == 1,
+		.streams = e->streams ? e->streams : STREAMS,
+		.backlog = e->backlog,
+		.plain = !initiator && p->rev == 1,
 		.unused_ns = initiator ? IW_MAX(ctx->setup_ns, END_NS) : ctx->setup_ns,
 	};
 }

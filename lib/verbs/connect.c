@@ -11,8 +11,8 @@
 
 /* A session on an association: one of its own, or that of another queue pair. */
 static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
-			 const struct iw_conn_param *param, int rev, uint64_t end,
-			 struct iw_fault *why)
+			 const struct iw_endpoint_attr *at, const struct iw_protocol_attr *p,
+			 int rev, uint64_t end, struct iw_fault *why)
 {
 	struct iw_ctx *ctx = qp->ctx;
 	uint64_t began = iw_os_now(), now;
@@ -23,19 +23,18 @@ static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
 	struct iw_port *port;
 	int err;
 
-	if (param->beside) {
-		assoc = param->beside->loop_conn ? iw_loop_conn_assoc(param->beside->loop_conn)
-						 : NULL;
-		if (!assoc || param->beside->ctx != ctx)
+	if (at->beside) {
+		assoc = at->beside->loop_conn ? iw_loop_conn_assoc(at->beside->loop_conn) : NULL;
+		if (!assoc || at->beside->ctx != ctx)
 			return iw_fail(why, IW_E_INVAL,
 				       "connect: the other queue pair has no association to share");
 	} else {
-		iw_verbs_port_cfg(&to, param, false);
+		iw_verbs_port_cfg(&to, at, p, false);
 		err = ops->open(&port, &to, why);
 		if (err)
 			return err;
 		iw_verbs_tell_stags(ctx, port);
-		iw_verbs_map_cfg(&map, ctx, param, true);
+		iw_verbs_map_cfg(&map, ctx, at, p, true);
 		err = iw_loop_assoc_connect(&assoc, ctx->loop, port, &map, why);
 		if (err)
 			return err;
@@ -43,7 +42,7 @@ static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
 	/* A shared association may have another profile than this connection. */
 	if (rev == 0 && !iw_sctpmap_enhanced(iw_loop_assoc_map(assoc)))
 		rev = 1;
-	iw_verbs_conn_cfg(&cfg, ctx, param, true, rev);
+	iw_verbs_conn_cfg(&cfg, ctx, p, true, rev);
 	cfg.assoc = iw_loop_assoc_map(assoc);
 	cfg.rdmap = qp->rdmap;
 	/* To open a carrier may take its time, which is not the peer's: xdp has a program verified. */
@@ -60,10 +59,10 @@ static int begin_session(struct iw_qp *qp, const struct iw_port_ops *ops,
 }
 
 /* A transport on its way to the peer, a conn that waits for it, a link that holds both. */
-static int begin(struct iw_qp *qp, const struct iw_conn_param *param, int rev, uint64_t end,
-		 struct iw_fault *why)
+static int begin(struct iw_qp *qp, const struct iw_endpoint_attr *at,
+		 const struct iw_protocol_attr *p, int rev, uint64_t end, struct iw_fault *why)
 {
-	const char *name = param->transport ? param->transport : "tcp";
+	const char *name = iw_verbs_transport(at);
 	const struct iw_port_ops *port_ops = iw_port_find(name);
 	struct iw_ctx *ctx = qp->ctx;
 	const struct iw_stream_ops *ops;
@@ -74,11 +73,11 @@ static int begin(struct iw_qp *qp, const struct iw_conn_param *param, int rev, u
 	int err;
 
 	if (port_ops)
-		return begin_session(qp, port_ops, param, rev, end, why);
+		return begin_session(qp, port_ops, at, p, rev, end, why);
 	ops = iw_stream_find(name);
 	if (!ops)
-		return iw_llp_available(param->transport, why);
-	iw_verbs_llp_cfg(&to, param, false);
+		return iw_llp_available(name, why);
+	iw_verbs_llp_cfg(&to, at, false);
 	/*
 	 * A name may have to be looked up, which takes its time; what is left of it is the conn's.
 	 */
@@ -89,7 +88,7 @@ static int begin(struct iw_qp *qp, const struct iw_conn_param *param, int rev, u
 	if (!stream)
 		return iw_fail(why, IW_E_NOMEM, "connect: no memory");
 	now = iw_os_now();
-	iw_verbs_conn_cfg(&cfg, ctx, param, true, rev);
+	iw_verbs_conn_cfg(&cfg, ctx, p, true, rev);
 	cfg.rdmap = qp->rdmap;
 	cfg.mpa.timeout_ns = end > now ? end - now : 1;
 	err = iw_conn_new(&qp->conn, &cfg, now, why);
@@ -131,11 +130,11 @@ static size_t text_size(const char *text)
  */
 #define PEER_ROOM sizeof(((struct iw_llp_ends *)0)->peer)
 
-static int make_plan(struct iw_qp *qp, const struct iw_conn_param *p, uint64_t end,
-		     struct iw_fault *why)
+static int make_plan(struct iw_qp *qp, const struct iw_endpoint_attr *to,
+		     const struct iw_protocol_attr *p, uint64_t end, struct iw_fault *why)
 {
-	size_t size = sizeof(struct connect_plan) + PEER_ROOM + text_size(p->transport) +
-		      text_size(p->bind_addr) + text_size(p->interface) + text_size(p->cc) +
+	size_t size = sizeof(struct connect_plan) + PEER_ROOM + text_size(to->transport) +
+		      text_size(to->bind_addr) + text_size(to->interface) + text_size(to->cc) +
 		      p->private_data_len;
 	struct connect_plan *plan = iw_verbs_alloc(qp->ctx, size);
 	char *at;
@@ -144,18 +143,19 @@ static int make_plan(struct iw_qp *qp, const struct iw_conn_param *p, uint64_t e
 		return iw_fail(why, IW_E_NOMEM, "connect: no memory");
 	plan->size = size;
 	plan->end = end;
-	plan->param = *p;
+	plan->to = *to;
+	plan->protocol = *p;
 	at = plan->text + PEER_ROOM;
-	plan->param.host = plan->text;
+	plan->to.host = plan->text;
 	/* The association may have ended with its last connection: the second attempt opens another one. */
-	plan->param.beside = NULL;
-	plan->param.transport = keep(&at, p->transport);
-	plan->param.bind_addr = keep(&at, p->bind_addr);
-	plan->param.interface = keep(&at, p->interface);
-	plan->param.cc = keep(&at, p->cc);
+	plan->to.beside = NULL;
+	plan->to.transport = keep(&at, to->transport);
+	plan->to.bind_addr = keep(&at, to->bind_addr);
+	plan->to.interface = keep(&at, to->interface);
+	plan->to.cc = keep(&at, to->cc);
 	if (p->private_data_len) {
 		memcpy(at, p->private_data, p->private_data_len);
-		plan->param.private_data = at;
+		plan->protocol.private_data = at;
 	}
 	qp->plan = plan;
 	return 0;
@@ -190,7 +190,7 @@ bool iw_verbs_fall_back(struct iw_qp *qp)
 	iw_conn_free(qp->conn);
 	qp->loop_conn = NULL;
 	qp->conn = NULL;
-	if (begin(qp, &plan->param, 1, plan->end, &why) != 0)
+	if (begin(qp, &plan->to, &plan->protocol, 1, plan->end, &why) != 0)
 		iw_verbs_qp_end(qp, &why, true);
 	iw_verbs_free(qp->ctx, plan, plan->size);
 	return true;
@@ -198,24 +198,28 @@ bool iw_verbs_fall_back(struct iw_qp *qp)
 
 /* ---------------------------------------------------------------- the first one */
 
-int iw_connect(struct iw_qp *qp, const struct iw_conn_param *param, struct iw_fault *why)
+int iw_connect(struct iw_qp *qp, const struct iw_endpoint_attr *to,
+	       const struct iw_protocol_attr *protocol, struct iw_fault *why)
 {
 	uint64_t end = iw_time_add(iw_os_now(), qp->ctx->setup_ns);
-	struct iw_conn_param p;
+	struct iw_endpoint_attr e;
+	struct iw_protocol_attr p;
 	int err;
 
 	if (qp->used)
 		return iw_fail(why, IW_E_STATE, "connect: the queue pair was used before");
-	err = iw_verbs_take_param(&p, param, "connect", why);
+	err = iw_verbs_take_endpoint(&e, to, "connect", why);
+	if (!err)
+		err = iw_verbs_take_protocol(&p, protocol, iw_verbs_transport(&e), "connect", why);
 	if (err)
 		return err;
-	/* Rev 1 has no RTR: a program that counts on one must not lose it unseen. */
+	/* Rev 1 has no RTR: a program that requests one must not lose it without an error. */
 	if (p.rev == 0 && !p.peer_to_peer) {
-		err = make_plan(qp, &p, end, why);
+		err = make_plan(qp, &e, &p, end, why);
 		if (err)
 			return err;
 	}
-	err = begin(qp, &p, p.rev, end, why);
+	err = begin(qp, &e, &p, p.rev, end, why);
 	if (err) {
 		iw_verbs_drop_plan(qp);
 		return err;

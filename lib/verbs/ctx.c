@@ -121,9 +121,9 @@ int iw_ctx_fd(struct iw_ctx *ctx, struct iw_fault *why)
 	return ctx->wakeup.fd;
 }
 
-int iw_ctx_wake_fd(struct iw_ctx *ctx, int fd)
+int iw_ctx_wake_fd(struct iw_ctx *ctx, int fd, struct iw_fault *why)
 {
-	return iw_loop_wake_fd(ctx->loop, fd, NULL);
+	return iw_loop_wake_fd(ctx->loop, fd, why);
 }
 
 const char *iw_version(void)

@@ -102,7 +102,7 @@ static void take_paths(struct iw_assoc *a, struct iw_assoc_info *out)
 	}
 }
 
-int iw_qp_assoc(const struct iw_qp *qp, struct iw_assoc_info *info)
+int iw_qp_assoc(const struct iw_qp *qp, struct iw_assoc_info *info, struct iw_fault *why)
 {
 	struct iw_loop_assoc *t = qp->loop_conn ? iw_loop_conn_assoc(qp->loop_conn) : NULL;
 	struct iw_assoc *a = t ? iw_loop_assoc_llp(t) : NULL;
@@ -111,9 +111,11 @@ int iw_qp_assoc(const struct iw_qp *qp, struct iw_assoc_info *info)
 	struct iw_llp_facts facts;
 
 	if (info->size <= sizeof(info->size) || info->size > sizeof(all))
-		return IW_E_INVAL;
+		return iw_fail(why, IW_E_INVAL,
+			       "struct iw_assoc_info: its size is %U: set it to sizeof",
+			       (uint64_t)info->size);
 	if (!session)
-		return IW_E_STATE;
+		return iw_fail(why, IW_E_STATE, "the queue pair has no association that is up");
 	iw_loop_conn_facts(qp->loop_conn, &facts);
 	all.in = a->in;
 	all.out = a->out;

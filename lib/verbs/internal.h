@@ -91,8 +91,9 @@ struct party {
 
 /* What a second attempt to connect needs. */
 struct connect_plan {
-	struct iw_conn_param param; /* its texts and Private Data lie behind */
-	uint64_t end;               /* of the time for set-up */
+	struct iw_endpoint_attr to; /* its texts, and the Private Data, follow in text */
+	struct iw_protocol_attr protocol;
+	uint64_t end; /* of the time for set-up */
 	size_t size;
 	char text[];
 };
@@ -145,7 +146,7 @@ struct iw_conn_req {
 struct adoption {
 	struct iw_stream *stream; /* owned by the loop's connection */
 	struct iw_conn_req req;
-	struct iw_conn_param param; /* responder: for its answer; strings are not copied */
+	struct iw_protocol_attr protocol; /* responder: for its answer */
 	uint8_t private_data[IW_MPA_PD_MAX];
 };
 
@@ -158,7 +159,8 @@ struct iw_listener {
 	bool sessions;              /* over SCTP: sessions come to the listener, not connections */
 	bool full;                  /* as many requests as the backlog allows: it rests */
 	bool paused;                /* and that, or the lack of descriptors, was traced */
-	struct iw_conn_param param; /* texts are not kept */
+	struct iw_endpoint_attr at; /* its texts are not kept */
+	struct iw_protocol_attr protocol;
 	uint8_t private_data[IW_MPA_PD_MAX];
 	struct iw_llp_ends ends;
 };
@@ -170,15 +172,24 @@ struct iw_listener {
  */
 IW_MUST_CHECK int iw_verbs_take(void *to, size_t cap, const void *from, size_t size,
 				const char *what, struct iw_fault *why);
-IW_MUST_CHECK int iw_verbs_take_param(struct iw_conn_param *out, const struct iw_conn_param *param,
-				      const char *what, struct iw_fault *why);
-/* How a connection is to behave. The Private Data of param is referred to. */
+/* As iw_verbs_take, with a check of the values; what begins the text of a fault. */
+IW_MUST_CHECK int iw_verbs_take_endpoint(struct iw_endpoint_attr *out,
+					 const struct iw_endpoint_attr *in, const char *what,
+					 struct iw_fault *why);
+IW_MUST_CHECK int iw_verbs_take_protocol(struct iw_protocol_attr *out,
+					 const struct iw_protocol_attr *in, const char *transport,
+					 const char *what, struct iw_fault *why);
+/* "tcp", ... Never NULL. */
+const char *iw_verbs_transport(const struct iw_endpoint_attr *e);
+/* The configurations of a connection's parts. Strings and Private Data are borrowed. */
 void iw_verbs_conn_cfg(struct iw_conn_cfg *out, struct iw_ctx *ctx,
-		       const struct iw_conn_param *param, bool initiator, int rev);
-void iw_verbs_llp_cfg(struct iw_llp_cfg *out, const struct iw_conn_param *param, bool listen);
-void iw_verbs_port_cfg(struct iw_port_cfg *out, const struct iw_conn_param *param, bool listen);
+		       const struct iw_protocol_attr *p, bool initiator, int rev);
+void iw_verbs_llp_cfg(struct iw_llp_cfg *out, const struct iw_endpoint_attr *e, bool listen);
+void iw_verbs_port_cfg(struct iw_port_cfg *out, const struct iw_endpoint_attr *e,
+		       const struct iw_protocol_attr *p, bool listen);
 void iw_verbs_map_cfg(struct iw_sctpmap_cfg *out, struct iw_ctx *ctx,
-		      const struct iw_conn_param *param, bool initiator);
+		      const struct iw_endpoint_attr *e, const struct iw_protocol_attr *p,
+		      bool initiator);
 
 /*
  * ctx.c: as iw_ctx_new, with an allocator (copied); its own context is kept as long as the new one
@@ -257,7 +268,8 @@ void iw_verbs_drop_plan(struct iw_qp *qp);
 /* adopt.c */
 void iw_verbs_adopt_request(struct iw_qp *qp);
 IW_MUST_CHECK int iw_verbs_adopt_accept(struct iw_qp *qp, const struct iw_qp *chosen,
-					const struct iw_conn_param *param, struct iw_fault *why);
+					const struct iw_protocol_attr *protocol,
+					struct iw_fault *why);
 void iw_verbs_adopt_reject(struct iw_qp *qp, const void *private_data, size_t len);
 void iw_verbs_adopt_kept(struct iw_qp *qp);
 

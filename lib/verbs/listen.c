@@ -66,7 +66,7 @@ static void admit(struct iw_listener *l, struct iw_stream *stream)
 	memcpy(req->peer, ends.peer, sizeof(req->peer));
 	if (iw_verbs_traced(ctx))
 		iw_verbs_trace_connected(ctx, 0, &ends, false);
-	iw_verbs_conn_cfg(&cfg, ctx, &l->param, false, l->param.rev);
+	iw_verbs_conn_cfg(&cfg, ctx, &l->protocol, false, l->protocol.rev);
 	if (iw_conn_new(&req->conn, &cfg, req->since, NULL) != 0) {
 		stream->ops->close(stream, true);
 		req_free(req, true);
@@ -92,7 +92,7 @@ static void admit_session(struct iw_listener *l, struct iw_loop_assoc *assoc,
 		iw_dss_release(session);
 		return;
 	}
-	iw_verbs_conn_cfg(&cfg, ctx, &l->param, false, l->param.rev);
+	iw_verbs_conn_cfg(&cfg, ctx, &l->protocol, false, l->protocol.rev);
 	cfg.session = session;
 	if (iw_conn_new(&req->conn, &cfg, req->since, NULL) != 0) {
 		iw_dss_release(session);
@@ -227,29 +227,29 @@ void iw_req_info(const struct iw_conn_req *req, struct iw_req_info *info)
 
 /* ---------------------------------------------------------------- the answer */
 
-static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_conn_param *p,
+/* The connection of the request has ended: why. */
+static int gone(const struct iw_conn_req *req, struct iw_fault *why)
+{
+	if (!req->fault.err)
+		return iw_fail(why, IW_E_CLOSED, "accept: the peer has closed the connection");
+	if (why)
+		*why = req->fault;
+	return req->fault.err;
+}
+
+static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_protocol_attr *p,
 		     struct iw_fault *why)
 {
 	struct iw_conn_cfg cfg;
 	int err;
 
-	if (!req->loop_conn) {
-		if (why)
-			*why = req->fault;
-		return req->fault.err ? req->fault.err
-				      : iw_fail(why, IW_E_CLOSED,
-						"accept: the peer has closed the connection");
-	}
+	if (!req->loop_conn)
+		return gone(req, why);
 	if (qp->ctx != req->listener->ctx)
 		return iw_fail(why, IW_E_INVAL,
 			       "accept: the queue pair belongs to another context");
 	if (qp->used)
 		return iw_fail(why, IW_E_STATE, "accept: the queue pair was used before");
-	if (p->cc) {
-		err = iw_loop_conn_set_cc(req->loop_conn, p->cc, why);
-		if (err)
-			return err;
-	}
 	iw_verbs_conn_cfg(&cfg, qp->ctx, p, false, p->rev);
 	err = iw_conn_accept(req->conn, qp->rdmap, cfg.mpa.offer.ird, cfg.mpa.offer.ord,
 			     p->private_data, p->private_data_len, iw_os_now(), why);
@@ -266,19 +266,27 @@ static int accept_on(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_
 	return 0;
 }
 
-int iw_accept(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_conn_param *param,
+int iw_req_set_cc(struct iw_conn_req *req, const char *cc, struct iw_fault *why)
+{
+	struct iw_loop_conn *k = req->adopter ? req->adopter->loop_conn : req->loop_conn;
+
+	return k ? iw_loop_conn_set_cc(k, cc, why) : gone(req, why);
+}
+
+int iw_accept(struct iw_conn_req *req, struct iw_qp *qp, const struct iw_protocol_attr *protocol,
 	      struct iw_fault *why)
 {
-	struct iw_conn_param p;
+	struct iw_protocol_attr p;
 	struct iw_ctx *ctx;
 	int err = 0;
 
 	if (req->adopter)
-		return iw_verbs_adopt_accept(req->adopter, qp, param, why);
+		return iw_verbs_adopt_accept(req->adopter, qp, protocol, why);
 	ctx = req->listener->ctx;
-	p = req->listener->param;
-	if (param)
-		err = iw_verbs_take_param(&p, param, "accept", why);
+	p = req->listener->protocol;
+	if (protocol)
+		err = iw_verbs_take_protocol(&p, protocol, iw_verbs_transport(&req->listener->at),
+					     "accept", why);
 	if (!err)
 		err = accept_on(req, qp, &p, why);
 	req_free(req, true);
@@ -316,16 +324,16 @@ static int listen_on_port(struct iw_listener *l, const struct iw_port_ops *ops,
 	struct iw_port *port;
 	int err;
 
-	if (l->param.listen_fd)
+	if (l->at.listen_fd)
 		return iw_fail(why, IW_E_INVAL,
 			       "listen: listen_fd %u: it needs transport tcp, not %s",
-			       (uint32_t)l->param.listen_fd, l->param.transport);
-	iw_verbs_port_cfg(&cfg, &l->param, true);
+			       (uint32_t)l->at.listen_fd, l->at.transport);
+	iw_verbs_port_cfg(&cfg, &l->at, &l->protocol, true);
 	err = ops->open(&port, &cfg, why);
 	if (err)
 		return err;
 	iw_verbs_tell_stags(l->ctx, port);
-	iw_verbs_map_cfg(&map, l->ctx, &l->param, false);
+	iw_verbs_map_cfg(&map, l->ctx, &l->at, &l->protocol, false);
 	l->sessions = true;
 	return iw_loop_listener_new_port(&l->listener, l->ctx->loop, port, &map, l, why);
 }
@@ -340,22 +348,22 @@ static int listen_on_stream(struct iw_listener *l, const char *name, struct iw_f
 	int err;
 
 	/* What the engine would refuse for each connection it refuses now. */
-	iw_verbs_conn_cfg(&probe, l->ctx, &l->param, false, l->param.rev);
+	iw_verbs_conn_cfg(&probe, l->ctx, &l->protocol, false, l->protocol.rev);
 	err = iw_conn_new(&tried, &probe, 0, why);
 	if (err)
 		return err;
 	iw_conn_free(tried);
 	if (!ops)
 		return iw_llp_available(name, why);
-	iw_verbs_llp_cfg(&cfg, &l->param, true);
+	iw_verbs_llp_cfg(&cfg, &l->at, true);
 	err = ops->open(&stream, &cfg, why);
 	if (err)
 		return err;
 	return iw_loop_listener_new(&l->listener, l->ctx->loop, stream, l, why);
 }
 
-int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_conn_param *param,
-	      struct iw_fault *why)
+int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_endpoint_attr *at,
+	      const struct iw_protocol_attr *protocol, struct iw_fault *why)
 {
 	const struct iw_port_ops *port_ops;
 	struct iw_listener *l;
@@ -368,23 +376,25 @@ int iw_listen(struct iw_listener **out, struct iw_ctx *ctx, const struct iw_conn
 		return iw_fail(why, IW_E_NOMEM, "listen: no memory");
 	l->ctx = ctx;
 	iw_list_init(&l->reqs);
-	err = iw_verbs_take_param(&l->param, param, "listen", why);
+	err = iw_verbs_take_endpoint(&l->at, at, "listen", why);
+	if (!err)
+		err = iw_verbs_take_protocol(&l->protocol, protocol, iw_verbs_transport(&l->at),
+					     "listen", why);
 	if (err)
 		goto fail;
-	l->backlog = l->param.backlog ? l->param.backlog : BACKLOG;
-	l->param.backlog = l->backlog;
-	name = l->param.transport ? l->param.transport : "tcp";
+	l->backlog = l->at.backlog ? l->at.backlog : BACKLOG;
+	l->at.backlog = l->backlog;
+	name = iw_verbs_transport(&l->at);
 	port_ops = iw_port_find(name);
 	err = port_ops ? listen_on_port(l, port_ops, why) : listen_on_stream(l, name, why);
 	if (err)
 		goto fail;
 	iw_loop_listener_ends(l->listener, &l->ends);
-	if (l->param.private_data_len)
-		memcpy(l->private_data, l->param.private_data, l->param.private_data_len);
-	l->param.private_data = l->private_data;
-	l->param.transport = l->param.host = l->param.bind_addr = l->param.interface = l->param.cc =
-		NULL;
-	l->param.beside = NULL;
+	if (l->protocol.private_data_len)
+		memcpy(l->private_data, l->protocol.private_data, l->protocol.private_data_len);
+	l->protocol.private_data = l->private_data;
+	/* Copies of the profile's checks need to know whether it is TCP; the other texts are not kept. */
+	l->at = (struct iw_endpoint_attr){ .transport = port_ops ? port_ops->name : "tcp" };
 	iw_list_add_tail(&ctx->listeners, &l->all);
 	*out = l;
 	return 0;

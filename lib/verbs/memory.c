@@ -4,19 +4,18 @@
 
 #include "verbs/wrap.h"
 
-int iw_xdp_memory_new(struct iw_xdp_memory **out, const struct iw_conn_param *param, size_t len,
+int iw_xdp_memory_new(struct iw_xdp_memory **out, const struct iw_endpoint_attr *at, size_t len,
 		      struct iw_fault *why)
 {
-	struct iw_conn_param p;
+	struct iw_endpoint_attr e;
 	struct iw_llp_cfg cfg;
 	int err;
 
 	*out = NULL;
-	err = iw_verbs_take(&p, sizeof(p), param, param ? param->size : 0, "struct iw_conn_param",
-			    why);
+	err = iw_verbs_take_endpoint(&e, at, "xdp memory", why);
 	if (err)
 		return err;
-	iw_verbs_llp_cfg(&cfg, &p, false);
+	iw_verbs_llp_cfg(&cfg, &e, false);
 	return iw_port_memory_new(out, &cfg, len, why);
 }
 

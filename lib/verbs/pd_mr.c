@@ -84,6 +84,7 @@ int iw_mr_reg(struct iw_mr **out, struct iw_pd *pd, const struct iw_mr_attr *att
 		.expires = attr->lifetime_ns ? iw_time_add(iw_os_now(), attr->lifetime_ns)
 					     : IW_TIME_NEVER,
 		.uses = attr->uses ? attr->uses : UINT32_MAX,
+		.tallied = attr->tally,
 	};
 	struct iw_mr *mr;
 	int err;
@@ -164,20 +165,12 @@ bool iw_mr_valid(const struct iw_mr *mr)
 	return r && is_valid(r, iw_os_now());
 }
 
-uint64_t iw_mr_written(struct iw_mr *mr)
+uint64_t iw_mr_written(const struct iw_mr *mr)
 {
-	struct iw_region *r = region_of(mr);
-
-	if (r)
-		r->tallied = true;
 	return mr->tally.covered;
 }
 
-void iw_mr_tally(struct iw_mr *mr, struct iw_tally *out)
+void iw_mr_tally(const struct iw_mr *mr, struct iw_tally *out)
 {
-	struct iw_region *r = region_of(mr);
-
-	if (r)
-		r->tallied = true;
 	iw_verbs_tally(out, &mr->tally);
 }

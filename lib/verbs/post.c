@@ -7,18 +7,21 @@
 _Static_assert(IW_SGE_MAX == IW_RDMAP_SGE_MAX, "pieces of an operation");
 _Static_assert((int)IW_WR_SOLICITED == IW_OPF_SOLICITED &&
 		       (int)IW_WR_INVALIDATE == IW_OPF_INVALIDATE &&
-		       (int)IW_WR_FENCE == IW_OPF_FENCE && (int)IW_WR_QUIET == IW_OPF_QUIET,
+		       (int)IW_WR_FENCE == IW_OPF_FENCE &&
+		       (int)IW_WR_UNSIGNALED == IW_OPF_UNSIGNALED,
 	       "flags of an operation");
 #define FLAGS_OF_SENDS (IW_WR_SOLICITED | IW_WR_INVALIDATE)
-#define FLAGS_OF_ALL   (IW_WR_FENCE | IW_WR_QUIET)
+#define FLAGS_OF_ALL   (IW_WR_FENCE | IW_WR_UNSIGNALED)
 
-static int take_pieces(struct iw_op *op, const struct iw_send_wr *wr)
+static int take_pieces(struct iw_op *op, const struct iw_send_wr *wr, struct iw_fault *why)
 {
 	if (wr->nsge > IW_SGE_MAX)
-		return IW_E_INVAL;
+		return iw_fail(why, IW_E_INVAL, "post: %U pieces: expected at most %u",
+			       (uint64_t)wr->nsge, (uint32_t)IW_SGE_MAX);
 	for (size_t i = 0; i < wr->nsge; i++) {
 		if (!wr->sge[i].addr && wr->sge[i].len)
-			return IW_E_INVAL;
+			return iw_fail(why, IW_E_INVAL, "post: the address of piece %u is NULL",
+				       (uint32_t)i);
 		/* It is only read from; the type is the receiver's, too. */
 		op->sge[i] = (struct iw_vec){ (void *)(uintptr_t)wr->sge[i].addr, wr->sge[i].len };
 	}
@@ -26,28 +29,33 @@ static int take_pieces(struct iw_op *op, const struct iw_send_wr *wr)
 	return 0;
 }
 
-/* What the table of STags would say, too, but for a region of another context. */
-static int take_sink(struct iw_op *op, const struct iw_qp *qp, const struct iw_send_wr *wr)
+/* The table of STags would report the same, except for a region of another context. */
+static int take_sink(struct iw_op *op, const struct iw_qp *qp, const struct iw_send_wr *wr,
+		     struct iw_fault *why)
 {
 	const struct iw_mr *mr = wr->sink;
 
 	op->len = wr->len;
 	op->sink_to = wr->sink_to;
 	if (!mr)
-		return wr->len ? IW_E_INVAL : 0;
+		return wr->len ? iw_fail(why, IW_E_INVAL, "post: RDMA Read: it has no sink") : 0;
 	if (mr->pd != qp->pd || !(mr->access & IW_ACCESS_READ_SINK))
-		return IW_E_INVAL;
+		return iw_fail(
+			why, IW_E_INVAL,
+			"post: RDMA Read: the sink is of another protection domain, or lacks the right READ_SINK");
 	if (wr->sink_to < mr->to || wr->sink_to - mr->to > mr->len ||
 	    wr->len > mr->len - (wr->sink_to - mr->to))
-		return IW_E_INVAL;
+		return iw_fail(why, IW_E_INVAL,
+			       "post: RDMA Read of %u octets: they do not fit the sink", wr->len);
 	op->sink_stag = mr->stag;
 	return 0;
 }
 
-static int make_op(struct iw_op *op, const struct iw_qp *qp, const struct iw_send_wr *wr)
+static int make_op(struct iw_op *op, const struct iw_qp *qp, const struct iw_send_wr *wr,
+		   struct iw_fault *why)
 {
 	unsigned flags = FLAGS_OF_ALL;
-	int err = IW_E_INVAL;
+	int err;
 
 	/* One by one: of the pieces only nsge count, and all of it is cleared more slowly than
 	 * posted. */
@@ -64,46 +72,71 @@ static int make_op(struct iw_op *op, const struct iw_qp *qp, const struct iw_sen
 	case IW_WR_SEND:
 		op->kind = IW_OPK_SEND;
 		flags |= FLAGS_OF_SENDS;
-		err = take_pieces(op, wr);
+		err = take_pieces(op, wr, why);
 		break;
 	case IW_WR_WRITE:
 		op->kind = IW_OPK_WRITE;
-		err = take_pieces(op, wr);
+		err = take_pieces(op, wr, why);
 		break;
 	case IW_WR_READ:
 		op->kind = IW_OPK_READ;
-		err = take_sink(op, qp, wr);
+		err = take_sink(op, qp, wr, why);
+		break;
+	default:
+		err = iw_fail(why, IW_E_INVAL, "post: operation %u: not one of enum iw_wr_op",
+			      (uint32_t)wr->op);
 		break;
 	}
-	return wr->flags & ~flags ? IW_E_INVAL : err;
+	if (!err && wr->flags & ~flags)
+		return iw_fail(why, IW_E_INVAL, "post: flags %x: this operation has only %x",
+			       (uint32_t)wr->flags, (uint32_t)flags);
+	return err;
 }
 
-int iw_post_send(struct iw_qp *qp, const struct iw_send_wr *wr)
+/* The engine returns only a number, because a program may post until it is refused. */
+static int refused(const struct iw_qp *qp, int err, struct iw_fault *why)
+{
+	switch (err) {
+	case IW_E_STATE:
+		return iw_fail(why, err, "post: the connection is not up, or is shut down");
+	case IW_E_FULL:
+		return iw_fail(
+			why, err,
+			"post: %u sends and %u receives can be pending: poll the completion queue first",
+			qp->sq_depth, qp->rq_depth);
+	case IW_E_LIMIT:
+		return iw_fail(why, err, "post: RDMA Read: the ORD in force is 0");
+	default:
+		return iw_fail(why, err, "post: 2^32 octets or more");
+	}
+}
+
+int iw_post_send(struct iw_qp *qp, const struct iw_send_wr *wr, struct iw_fault *why)
 {
 	struct iw_op op;
 	uint64_t now;
 	int err;
 
 	if (!qp->loop_conn)
-		return IW_E_STATE;
-	err = make_op(&op, qp, wr);
+		return refused(qp, IW_E_STATE, why);
+	err = make_op(&op, qp, wr, why);
 	if (err)
 		return err;
 	/* The time matters to registrations with a lifetime. */
 	now = op.kind == IW_OPK_READ ? iw_os_now() : 0;
 	err = iw_rdmap_post(qp->rdmap, &op, now);
 	if (err == IW_E_FULL) {
-		/* Quiet ones that are done keep their slots until somebody looks. */
+		/* Unsignaled requests that are done keep their slots until they are looked for. */
 		iw_verbs_qp_complete(qp);
 		err = iw_rdmap_post(qp->rdmap, &op, now);
 		iw_verbs_sync_wakeups(qp->ctx);
 	}
-	if (!err) {
-		if (iw_verbs_traced(qp->ctx))
-			iw_verbs_trace_posted(qp, &op);
-		iw_loop_conn_kick(qp->loop_conn);
-	}
-	return err;
+	if (iw_unlikely(err))
+		return why ? refused(qp, err, why) : err;
+	if (iw_verbs_traced(qp->ctx))
+		iw_verbs_trace_posted(qp, &op);
+	iw_loop_conn_kick(qp->loop_conn);
+	return 0;
 }
 
 int iw_loan_return(struct iw_ctx *ctx, uint64_t loan, struct iw_fault *why)
@@ -111,17 +144,17 @@ int iw_loan_return(struct iw_ctx *ctx, uint64_t loan, struct iw_fault *why)
 	return iw_loop_loan_return(ctx->loop, loan, why);
 }
 
-int iw_post_recv(struct iw_qp *qp, uint64_t wr_id, void *addr, uint32_t cap)
+int iw_post_recv(struct iw_qp *qp, uint64_t wr_id, void *addr, uint32_t cap, struct iw_fault *why)
 {
 	int err;
 
 	if (!addr && cap)
-		return IW_E_INVAL;
-	if (qp->ended)
-		return IW_E_STATE;
-	err = iw_rdmap_post_recv(qp->rdmap, wr_id, addr, cap);
-	if (!err && iw_verbs_traced(qp->ctx))
+		return iw_fail(why, IW_E_INVAL, "post: the address of %u octets is NULL", cap);
+	err = qp->ended ? IW_E_STATE : iw_rdmap_post_recv(qp->rdmap, wr_id, addr, cap);
+	if (iw_unlikely(err))
+		return why ? refused(qp, err, why) : err;
+	if (iw_verbs_traced(qp->ctx))
 		iw_verbs_trace_posted(
 			qp, &(struct iw_op){ .cookie = wr_id, .kind = IW_OPK_RECV, .len = cap });
-	return err;
+	return 0;
 }

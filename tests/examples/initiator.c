@@ -22,7 +22,7 @@ static void write_board(struct iw_qp *qp, const char *text)
 {
 	struct iw_sge octets = { text, strlen(text) }, note = { "written", 7 };
 	struct iw_send_wr write = {
-		.op = IW_WR_WRITE, .flags = IW_WR_QUIET, .sge = &octets, .nsge = 1
+		.op = IW_WR_WRITE, .flags = IW_WR_UNSIGNALED, .sge = &octets, .nsge = 1
 	};
 	struct iw_send_wr send = { .op = IW_WR_SEND, .sge = &note, .nsge = 1 };
 	struct iw_fault why = { .text = "not possible" };
@@ -33,13 +33,13 @@ static void write_board(struct iw_qp *qp, const char *text)
 		die("the peer's buffer is too small", &why);
 	write.remote_stag = get32(info.private_data);
 	/* A Send is delivered after everything before it was placed (RFC 5040 5.5). */
-	if (iw_post_send(qp, &write) || iw_post_send(qp, &send))
+	if (iw_post_send(qp, &write, &why) || iw_post_send(qp, &send, &why))
 		die("post", &why);
 }
 
 int main(int argc, char **argv)
 {
-	struct iw_conn_param param = { .size = sizeof(param) };
+	struct iw_endpoint_attr to = { .size = sizeof(to) };
 	struct iw_qp_attr qa = { .size = sizeof(qa) };
 	struct iw_async_event ev = { .type = IW_EV_CONNECT_REQUEST };
 	struct iw_fault why = { .text = "out of memory" };
@@ -52,12 +52,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: initiator HOST PORT TEXT\n");
 		return 2;
 	}
-	param.host = argv[1];
-	param.port = (uint16_t)strtoul(argv[2], NULL, 10);
+	to.host = argv[1];
+	to.port = (uint16_t)strtoul(argv[2], NULL, 10);
 	if (iw_ctx_new(&ctx, NULL, &why) || iw_pd_new(&pd, ctx) || iw_cq_new(&qa.send_cq, ctx))
 		die("set up", &why);
 	qa.recv_cq = qa.send_cq;
-	if (iw_qp_new(&qp, pd, &qa, &why) || iw_connect(qp, &param, &why))
+	if (iw_qp_new(&qp, pd, &qa, &why) || iw_connect(qp, &to, NULL, &why))
 		die("connect", &why);
 
 	while (ev.type != IW_EV_CLOSED) {

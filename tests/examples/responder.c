@@ -22,9 +22,9 @@ static void put32(unsigned char *p, uint32_t v)
 
 int main(int argc, char **argv)
 {
-	struct iw_conn_param param = { .size = sizeof(param) };
+	struct iw_endpoint_attr at = { .size = sizeof(at) };
 	struct iw_qp_attr qa = { .size = sizeof(qa) };
-	struct iw_conn_param answer = { .size = sizeof(answer) };
+	struct iw_protocol_attr answer = { .size = sizeof(answer) };
 	struct iw_mr_attr ma = { .addr = board,
 				 .len = sizeof(board) - 1,
 				 .access = IW_ACCESS_REMOTE_WRITE };
@@ -39,8 +39,8 @@ int main(int argc, char **argv)
 	struct iw_wc wc;
 	int done = 0;
 
-	param.port = (uint16_t)(argc > 1 ? strtoul(argv[1], NULL, 10) : 0);
-	if (iw_ctx_new(&ctx, NULL, &why) || iw_listen(&l, ctx, &param, &why))
+	at.port = (uint16_t)(argc > 1 ? strtoul(argv[1], NULL, 10) : 0);
+	if (iw_ctx_new(&ctx, NULL, &why) || iw_listen(&l, ctx, &at, NULL, &why))
 		die("listen", &why);
 	printf("listening on %s\n", iw_listener_addr(l));
 	fflush(stdout);
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 	if (iw_pd_new(&pd, ctx) || iw_cq_new(&qa.send_cq, ctx))
 		die("set up", &why);
 	qa.recv_cq = qa.send_cq;
-	if (iw_qp_new(&qp, pd, &qa, &why) || iw_post_recv(qp, 1, note, sizeof(note)))
+	if (iw_qp_new(&qp, pd, &qa, &why) || iw_post_recv(qp, 1, note, sizeof(note), &why))
 		die("queue pair", &why);
 	/* With a queue pair, only its connection may use the STag. */
 	ma.qp = qp;

@@ -58,7 +58,7 @@ static void on_event(const struct iw_async_event *ev, int fd, const char *text)
 			die(why.text);
 	} else if (ev->type == IW_EV_ESTABLISHED) {
 		close(fd); /* the queue pair has a descriptor of its own */
-		if (text && iw_post_send(ev->qp, &send))
+		if (text && iw_post_send(ev->qp, &send, &why))
 			die(why.text);
 	} else if (ev->type == IW_EV_PEER_CLOSED) {
 		iw_disconnect(ev->qp);
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 {
 	const char *text = argc == 3 ? argv[2] : NULL;
 	unsigned char want = (unsigned char)(text && strlen(text) < 255 ? strlen(text) : 255);
-	struct iw_conn_param param = { .size = sizeof(param) };
+	struct iw_protocol_attr protocol = { .size = sizeof(protocol) };
 	struct iw_adopt how = { .size = sizeof(how), .responder = !text };
 	struct iw_qp_attr qa = { .size = sizeof(qa) };
 	struct iw_async_event ev = { .type = IW_EV_CONNECT_REQUEST };
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
 	if (iw_ctx_new(&ctx, NULL, &why) || iw_pd_new(&pd, ctx) || iw_cq_new(&qa.send_cq, ctx))
 		die(why.text);
 	qa.recv_cq = qa.send_cq;
-	if (iw_qp_new(&qp, pd, &qa, &why) || iw_post_recv(qp, 1, note, sizeof(note)))
+	if (iw_qp_new(&qp, pd, &qa, &why) || iw_post_recv(qp, 1, note, sizeof(note), &why))
 		die(why.text);
 
 	how.fd = tcp_connection(text ? argv[1] : NULL);
@@ -108,9 +108,9 @@ int main(int argc, char **argv)
 		die("no connection, or no agreement on it");
 
 	/* The responder decides by the initiator's Private Data. */
-	param.private_data = &want;
-	param.private_data_len = text ? 1 : 0;
-	if (iw_adopt(qp, &how, &param, &why))
+	protocol.private_data = &want;
+	protocol.private_data_len = text ? 1 : 0;
+	if (iw_adopt(qp, &how, &protocol, &why))
 		die(why.text);
 	while (ev.type != IW_EV_CLOSED) {
 		if (iw_cq_wait(qa.send_cq, -1) < 0)

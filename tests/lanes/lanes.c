@@ -34,11 +34,19 @@ struct stream {
 	bool up;
 };
 
+/* Both sets of attributes of a connection. */
+struct conn_param {
+	struct iw_endpoint_attr at;
+	struct iw_protocol_attr protocol;
+};
+#define CONN_PARAM_SIZES                                                                           \
+	.at.size = sizeof(struct iw_endpoint_attr), .protocol.size = sizeof(struct iw_protocol_attr)
+
 struct ends {
 	struct iw_ctx *ctx;
 	struct iw_pd *pd;
 	struct iw_cq *cq;
-	struct iw_conn_param param;
+	struct conn_param param;
 	struct stream stream[LANES];
 	unsigned nstreams, up, gone; /* nstreams: made */
 	uint32_t next[LANES];        /* number expected of the lane */
@@ -84,7 +92,7 @@ static struct stream *make_stream(struct ends *e)
 	if (iw_qp_new(&s->qp, e->pd, &attr, &why) < 0)
 		die("queue pair", why.text);
 	for (unsigned i = 0; i < RECVS; i++)
-		if (iw_post_recv(s->qp, i, &s->in[i], LEN) < 0)
+		if (iw_post_recv(s->qp, i, &s->in[i], LEN, NULL) < 0)
 			die("queue pair", "no receive");
 	e->nstreams++;
 	return s;
@@ -104,18 +112,18 @@ static void delivered(struct ends *e, const struct iw_wc *wc)
 	if (memcmp(m, &want, LEN) != 0)
 		die("message", "not the next of its lane");
 	say("delivered", lane, e->next[lane]++);
-	if (iw_post_recv(s->qp, wc->wr_id, m, LEN) < 0)
+	if (iw_post_recv(s->qp, wc->wr_id, m, LEN, NULL) < 0)
 		die("message", "no receive");
 }
 
 static void happened(struct ends *e, const struct iw_async_event *ev)
 {
-	struct iw_conn_param answer = { .size = sizeof(answer) };
+	struct conn_param answer = { CONN_PARAM_SIZES };
 	struct iw_fault why;
 
 	switch (ev->type) {
 	case IW_EV_CONNECT_REQUEST:
-		if (iw_accept(ev->req, make_stream(e)->qp, &answer, &why) < 0)
+		if (iw_accept(ev->req, make_stream(e)->qp, &answer.protocol, &why) < 0)
 			die("accept", why.text);
 		break;
 	case IW_EV_ESTABLISHED:
@@ -160,7 +168,7 @@ static void serve(struct ends *e, uint64_t limit)
 	struct iw_listener *l;
 	struct iw_fault why;
 
-	if (iw_listen(&l, e->ctx, &e->param, &why) < 0)
+	if (iw_listen(&l, e->ctx, &e->param.at, &e->param.protocol, &why) < 0)
 		die("listen", why.text);
 	puts("{\"event\":\"listening\"}");
 	fflush(stdout);
@@ -173,8 +181,8 @@ static void connect_all(struct ends *e, unsigned streams, uint64_t limit)
 	struct iw_fault why;
 
 	for (unsigned i = 0; i < streams; i++) {
-		e->param.beside = i ? e->stream[0].qp : NULL;
-		if (iw_connect(make_stream(e)->qp, &e->param, &why) < 0)
+		e->param.at.beside = i ? e->stream[0].qp : NULL;
+		if (iw_connect(make_stream(e)->qp, &e->param.at, &e->param.protocol, &why) < 0)
 			die("connect", why.text);
 	}
 	while (e->up < streams && e->gone == 0 && iw_os_now() < limit)
@@ -197,7 +205,7 @@ static void send_all(struct ends *e, uint32_t messages, uint64_t interval, uint6
 			look(e, began + i * interval / LANES);
 		make_message(&m[i], lane, (uint32_t)(i / LANES));
 		say("posted", lane, (uint32_t)(i / LANES));
-		if (iw_post_send(e->stream[lane % e->nstreams].qp, &wr) < 0)
+		if (iw_post_send(e->stream[lane % e->nstreams].qp, &wr, NULL) < 0)
 			die("send", "refused");
 	}
 	for (unsigned i = 0; i < e->nstreams; i++)
@@ -231,10 +239,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	server = argc == 5;
-	e.param = (struct iw_conn_param){ .size = sizeof(e.param),
-					  .transport = argv[2],
-					  .host = argv[3],
-					  .port = (uint16_t)number(argv[4], UINT16_MAX) };
+	e.param = (struct conn_param){ CONN_PARAM_SIZES, .at.transport = argv[2],
+				       .at.host = argv[3],
+				       .at.port = (uint16_t)number(argv[4], UINT16_MAX) };
 	if (iw_ctx_new(&e.ctx, &attr, &why) < 0 || iw_pd_new(&e.pd, e.ctx) < 0 ||
 	    iw_cq_new(&e.cq, e.ctx) < 0)
 		die("begin", why.text);

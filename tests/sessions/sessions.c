@@ -31,11 +31,19 @@ struct session {
 	uint8_t in[RECVS][LEN];
 };
 
+/* Both sets of attributes of a connection. */
+struct conn_param {
+	struct iw_endpoint_attr at;
+	struct iw_protocol_attr protocol;
+};
+#define CONN_PARAM_SIZES                                                                           \
+	.at.size = sizeof(struct iw_endpoint_attr), .protocol.size = sizeof(struct iw_protocol_attr)
+
 struct ends {
 	struct iw_ctx *ctx;
 	struct iw_pd *pd;
 	struct iw_cq *cq;
-	struct iw_conn_param param;
+	struct conn_param param;
 	struct session *first; /* open: it holds the association */
 	struct session *now;   /* open: the one under way */
 	uint8_t out[LEN];
@@ -62,7 +70,7 @@ static struct session *make_session(struct ends *e)
 	if (!s || iw_qp_new(&s->qp, e->pd, &attr, &why) != 0)
 		die("queue pair", s ? why.text : "no memory");
 	for (uint64_t i = 0; i < RECVS; i++)
-		if (iw_post_recv(s->qp, i, s->in[i], LEN) != 0)
+		if (iw_post_recv(s->qp, i, s->in[i], LEN, NULL) != 0)
 			die("receive", "not posted");
 	return s;
 }
@@ -79,7 +87,7 @@ static void send_octets(struct session *s, const uint8_t *octets)
 	struct iw_send_wr wr = { .op = IW_WR_SEND, .sge = &sge, .nsge = 1 };
 
 	/* A session that has ended reports that by its event. */
-	(void)!iw_post_send(s->qp, &wr);
+	(void)!iw_post_send(s->qp, &wr, NULL);
 }
 
 /* A zero-length RDMA Write: no flow control limits these. */
@@ -87,7 +95,7 @@ static void fill(struct session *s)
 {
 	struct iw_send_wr wr = { .op = IW_WR_WRITE };
 
-	(void)!iw_post_send(s->qp, &wr);
+	(void)!iw_post_send(s->qp, &wr, NULL);
 }
 
 /* --- open ------------------------------------------------------------------------------------- */
@@ -100,13 +108,13 @@ static void fail_session(struct ends *e, const char *why)
 
 static void begin_next(struct ends *e)
 {
-	struct iw_conn_param p = e->param;
+	struct conn_param p = e->param;
 	struct iw_fault why;
 
-	p.beside = e->first->qp;
+	p.at.beside = e->first->qp;
 	while (!e->now && e->ended < e->wanted) {
 		e->now = make_session(e);
-		if (iw_connect(e->now->qp, &p, &why) == 0)
+		if (iw_connect(e->now->qp, &p.at, &p.protocol, &why) == 0)
 			return;
 		fail_session(e, why.text);
 		free_session(e->now);
@@ -124,7 +132,7 @@ static void opened(struct ends *e, struct session *s)
 		begin_next(e);
 		return;
 	}
-	if (iw_qp_assoc(s->qp, &info) == 0)
+	if (iw_qp_assoc(s->qp, &info, NULL) == 0)
 		e->streams = IW_MAX(e->streams, (uint16_t)(info.stream + 1));
 	e->out[0] = e->ended % 2 ? RESPONDER : INITIATOR;
 	send_octets(s, e->out);
@@ -198,7 +206,7 @@ static void take_completions(struct ends *e)
 			if (s->in[wc.wr_id][0] == RESPONDER)
 				iw_disconnect(s->qp);
 			else
-				(void)!iw_post_recv(s->qp, wc.wr_id, s->in[wc.wr_id], LEN);
+				(void)!iw_post_recv(s->qp, wc.wr_id, s->in[wc.wr_id], LEN, NULL);
 		}
 	}
 }
@@ -220,7 +228,7 @@ static int run_open(struct ends *e)
 	struct iw_fault why;
 
 	e->first = make_session(e);
-	if (iw_connect(e->first->qp, &e->param, &why) != 0)
+	if (iw_connect(e->first->qp, &e->param.at, &e->param.protocol, &why) != 0)
 		die("connect", why.text);
 	while (e->ended < e->wanted)
 		turn(e, true);
@@ -235,7 +243,7 @@ static int run_serve(struct ends *e)
 	struct iw_listener *l;
 	struct iw_fault why;
 
-	if (iw_listen(&l, e->ctx, &e->param, &why) != 0)
+	if (iw_listen(&l, e->ctx, &e->param.at, &e->param.protocol, &why) != 0)
 		die("listen", why.text);
 	printf("listening\n");
 	fflush(stdout);
@@ -267,13 +275,12 @@ int main(int argc, char **argv)
 				"       sessions open TRANSPORT ADDR PORT STREAMS N [busy]\n");
 		return 2;
 	}
-	e.param = (struct iw_conn_param){ .size = sizeof(e.param),
-					  .transport = argv[2],
-					  .host = argv[3],
-					  .port = (uint16_t)number(argv[4], UINT16_MAX),
-					  .streams = (uint16_t)number(argv[5], UINT16_MAX) };
+	e.param = (struct conn_param){ CONN_PARAM_SIZES, .at.transport = argv[2],
+				       .at.host = argv[3],
+				       .at.port = (uint16_t)number(argv[4], UINT16_MAX),
+				       .at.streams = (uint16_t)number(argv[5], UINT16_MAX) };
 	if (strcmp(argv[2], "udp") == 0)
-		e.param.udp_port = e.param.port;
+		e.param.at.udp_port = e.param.at.port;
 	e.wanted = open ? number(argv[6], N_MAX) : 0;
 	e.busy = argc == 8;
 	if (iw_ctx_new(&e.ctx, &attr, &why) != 0)

@@ -76,7 +76,7 @@ static int signals_are_a_file(const void *arg)
 	CHECK(iw_signals_init(&m.why) == 0);
 	CHECK(dup2(fileno(f), iw_signals_fd()) >= 0);
 	CHECK(make(&m) == IW_E_PERM);
-	CHECK(m.why.err == IW_E_PERM && strncmp(m.why.text, "set up: ", 8) == 0);
+	CHECK(m.why.err == IW_E_PERM && m.why.text[0]);
 	CHECK(m.ctx);
 	iw_ctx_free(m.ctx);
 	fclose(f);

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "cli/param.h"
 #include "ddp-bench/msg.h"
 #include "cli/pattern.h"
 #include "util/num.h"
@@ -56,7 +57,8 @@ static uint16_t start_server(struct served *t, const struct iw_bench_server_cfg 
 	struct iw_fault why;
 
 	memset(t, 0, sizeof(*t));
-	cfg.conn.size = sizeof(cfg.conn);
+	cfg.conn.at.size = sizeof(cfg.conn.at);
+	cfg.conn.protocol.size = sizeof(cfg.conn.protocol);
 	cfg.once = true;
 	if (!cfg.setup_ns)
 		cfg.setup_ns = IW_SEC(10);
@@ -84,7 +86,7 @@ static struct iw_bench_cfg run_of(uint16_t port, enum iw_bench_mode mode, uint64
 {
 	return (struct iw_bench_cfg){
 		.mode = mode,
-		.conn = { .size = sizeof(struct iw_conn_param), .host = "127.0.0.1", .port = port },
+		.conn = { IW_CLI_PARAM_SIZES, .at.host = "127.0.0.1", .at.port = port },
 		.size = size,
 		.depth = 4,
 		.count = count,
@@ -205,7 +207,7 @@ static void a_client_of_the_server_chooses_its_congestion_control(void **state)
 	struct iw_bench_result r;
 
 	(void)state;
-	cfg.conn.cc = "reno";
+	cfg.conn.at.cc = "reno";
 	r = good_run(&cfg, &intervals);
 	end_server(&t);
 	assert_string_equal(r.client.cc, "reno");
@@ -241,7 +243,7 @@ static void pingpong_measures_every_round_trip(void **state)
 static void lanes_run(enum iw_bench_mode mode, const char *transport, uint32_t connections,
 		      uint32_t streams, uint64_t count)
 {
-	struct iw_bench_server_cfg like = { .conn = { .transport = transport } };
+	struct iw_bench_server_cfg like = { .conn = { .at.transport = transport } };
 	struct served t;
 	struct iw_bench_cfg cfg = run_of(start_server(&t, &like), mode, 5000, count);
 	const struct iw_bench_result *r;
@@ -251,7 +253,7 @@ static void lanes_run(enum iw_bench_mode mode, const char *transport, uint32_t c
 	struct iw_fault why = { 0 };
 	int ret;
 
-	cfg.conn.transport = transport;
+	cfg.conn.at.transport = transport;
 	cfg.connections = connections;
 	cfg.streams = streams;
 	cfg.warmup_ns = IW_MSEC(20);
@@ -315,7 +317,7 @@ static void streams_that_nobody_has_are_refused(void **state)
 	tcp.streams = 2;
 	many.connections = UINT32_MAX;
 	many.streams = 2;
-	many.conn.transport = "udp";
+	many.conn.at.transport = "udp";
 	assert_int_equal(iw_bench_client_new(&c, &tcp, &why), IW_E_INVAL);
 	assert_int_equal(iw_bench_client_new(&c, &many, &why), IW_E_INVAL);
 }
@@ -332,11 +334,11 @@ static void refused_run(const struct iw_bench_server_cfg *server, const struct i
 	struct iw_fault why = { 0 };
 	unsigned intervals = 0;
 
-	cfg.conn.port = port;
-	cfg.conn.transport = good.conn.transport = server->conn.transport;
+	cfg.conn.at.port = port;
+	cfg.conn.at.transport = good.conn.at.transport = server->conn.at.transport;
 	assert_int_equal(run(&c, &cfg, &intervals, &why), IW_E_REJECTED);
 	/* Over SCTP no clause of MPA applies. */
-	assert_string_equal(why.clause, server->conn.transport ? "" : iw_err_clause(why.err));
+	assert_string_equal(why.clause, server->conn.at.transport ? "" : iw_err_clause(why.err));
 	if (!strstr(why.text, words))
 		fail_msg("\"%s\" lacks \"%s\"", why.text, words);
 	iw_bench_client_free(c);
@@ -354,7 +356,7 @@ static void more_memory_than_the_server_gives_is_refused(void **state)
 
 	(void)state;
 	refused_run(&small, &cfg, "of memory are needed");
-	small.conn.transport = "udp";
+	small.conn.at.transport = "udp";
 	refused_run(&small, &cfg, "of memory are needed");
 }
 
@@ -365,9 +367,9 @@ static void a_congestion_control_that_the_server_lacks_is_refused(void **state)
 	struct iw_fault why = { 0 };
 
 	(void)state;
-	cfg.conn.cc = "nosuch";
+	cfg.conn.at.cc = "nosuch";
 	/* Our own end cannot do it either, and says so first. */
-	cfg.conn.port = 1;
+	cfg.conn.at.port = 1;
 	assert_int_equal(iw_bench_client_new(&c, &cfg, &why), IW_E_NOTSUP);
 	assert_null(c);
 }
@@ -413,7 +415,7 @@ static void raw_open(struct raw *r)
 	qa.send_cq = qa.recv_cq = r->cq;
 	assert_int_equal(iw_qp_new(&r->qp, r->pd, &qa, &why), 0);
 	for (uint64_t i = 0; i < IW_ARRAY_LEN(r->in); i++)
-		assert_int_equal(iw_post_recv(r->qp, i, r->in[i], sizeof(r->in[i])), 0);
+		assert_int_equal(iw_post_recv(r->qp, i, r->in[i], sizeof(r->in[i]), NULL), 0);
 }
 
 /* Waits for the next message (1) or the connection's end (0). */
@@ -443,7 +445,7 @@ static int raw_next(struct raw *r, struct iw_bench_msg *m)
 			if (iw_bench_msg_decode(m, r->in[wc.wr_id], wc.len, &why) != 0)
 				fail_msg("%s", why.text);
 			assert_int_equal(iw_post_recv(r->qp, wc.wr_id, r->in[wc.wr_id],
-						      sizeof(r->in[0])),
+						      sizeof(r->in[0]), NULL),
 					 0);
 			return 1;
 		}
@@ -456,11 +458,11 @@ static void raw_send(struct raw *r, const void *p, size_t len, unsigned flags)
 	uint8_t *out = r->out[r->sent++ % IW_ARRAY_LEN(r->out)];
 	struct iw_sge sge = { out, len };
 	struct iw_send_wr wr = {
-		.op = IW_WR_SEND, .flags = flags | IW_WR_QUIET, .sge = &sge, .nsge = 1
+		.op = IW_WR_SEND, .flags = flags | IW_WR_UNSIGNALED, .sge = &sge, .nsge = 1
 	};
 
 	memcpy(out, p, len);
-	assert_int_equal(iw_post_send(r->qp, &wr), 0);
+	assert_int_equal(iw_post_send(r->qp, &wr, NULL), 0);
 }
 
 static void raw_tell(struct raw *r, const struct iw_bench_msg *m)
@@ -472,17 +474,17 @@ static void raw_tell(struct raw *r, const struct iw_bench_msg *m)
 
 static void raw_connect(struct raw *r, uint16_t port, const void *private_data, size_t len)
 {
-	struct iw_conn_param p = {
-		.size = sizeof(p),
-		.host = "127.0.0.1",
-		.port = port,
-		.private_data = private_data,
-		.private_data_len = len,
+	struct iw_cli_param p = {
+		IW_CLI_PARAM_SIZES,
+		.at.host = "127.0.0.1",
+		.at.port = port,
+		.protocol.private_data = private_data,
+		.protocol.private_data_len = len,
 	};
 	struct iw_fault why = { 0 };
 
 	raw_open(r);
-	assert_int_equal(iw_connect(r->qp, &p, &why), 0);
+	assert_int_equal(iw_connect(r->qp, &p.at, &p.protocol, &why), 0);
 }
 
 /* Connects with that RUN: 1 accepted, 0 rejected with *m. */
@@ -736,7 +738,7 @@ static void a_write_beyond_the_memory_is_a_fault_of_ddp(void **state)
 	set_up(&t, &r, IW_BENCH_WRITE, &ready);
 	wr.remote_stag = (uint32_t)ready.ready.stag;
 	wr.remote_to = ready.ready.to;
-	assert_int_equal(iw_post_send(r.qp, &wr), 0);
+	assert_int_equal(iw_post_send(r.qp, &wr, NULL), 0);
 	expect_end(&t, &r, "");
 	assert_int_equal(t.left.fault.err, IW_E_DDP_BOUNDS);
 }
@@ -863,7 +865,7 @@ static int run_against(enum lie lie, enum iw_bench_mode mode, struct iw_bench_re
 		       struct iw_fault *why)
 {
 	struct liar l = { .lie = lie, .mode = mode, .messages = mode == IW_BENCH_SEND };
-	struct iw_conn_param p = { .size = sizeof(p) };
+	struct iw_cli_param p = { IW_CLI_PARAM_SIZES };
 	struct iw_mr_attr ma = { .addr = l.r.sink, .len = 64, .access = IW_ACCESS_REMOTE_WRITE };
 	struct iw_bench_cfg cfg;
 	struct iw_bench_client *c;
@@ -872,7 +874,7 @@ static int run_against(enum lie lie, enum iw_bench_mode mode, struct iw_bench_re
 
 	raw_open(&l.r);
 	assert_int_equal(iw_mr_reg(&l.r.mr, l.r.pd, &ma, why), 0);
-	assert_int_equal(iw_listen(&l.r.listener, l.r.ctx, &p, why), 0);
+	assert_int_equal(iw_listen(&l.r.listener, l.r.ctx, &p.at, &p.protocol, why), 0);
 	cfg = run_of(iw_listener_port(l.r.listener), mode, 64, 1);
 	cfg.setup_ns = cfg.timeout_ns = lie == SILENCE ? IW_MSEC(200) : IW_SEC(10);
 	assert_int_equal(pthread_create(&l.thread, NULL, serve_lies, &l), 0);

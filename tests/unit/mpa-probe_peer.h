@@ -96,7 +96,7 @@ static inline void peer_sink(struct peer *p, struct iw_shim *shim)
 	pid_t parent = getpid();
 
 	iw_persona_engine(&cfg.conn, &shim->persona);
-	cfg.conn.host = "127.0.0.1";
+	cfg.conn.at.host = "127.0.0.1";
 	if (iw_probe_sink_new(&sink, &cfg, &why) != 0)
 		fail_msg("%s", why.text);
 	p->port = iw_probe_sink_port(sink);

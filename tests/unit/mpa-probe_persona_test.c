@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "cli/param.h"
 #include "mpa/mpa.h"
 #include "util/num.h"
 
@@ -267,21 +268,21 @@ static void incomplete_request_says_how_much_is_missing(void **state)
 
 static void engine_behind_a_personality_can_follow_it(void **state)
 {
-	struct iw_conn_param param = { .crc = IW_CRC_WANTED };
+	struct iw_cli_param param = { .protocol.crc = IW_CRC_WANTED };
 
 	(void)state;
 	be("siw");
 	iw_persona_engine(&param, &cfg);
-	assert_int_equal(param.crc, IW_CRC_OFF);
-	assert_int_equal(param.ird, 128);
-	param = (struct iw_conn_param){ .crc = IW_CRC_WANTED };
+	assert_int_equal(param.protocol.crc, IW_CRC_OFF);
+	assert_int_equal(param.protocol.ird, 128);
+	param = (struct iw_cli_param){ .protocol.crc = IW_CRC_WANTED };
 	be("rfc");
 	cfg.set_crc = true;
 	cfg.crc = IW_PERSONA_CRC_NEVER;
 	cfg.rev_most = 1;
 	iw_persona_engine(&param, &cfg);
-	assert_int_equal(param.crc, IW_CRC_OFF);
-	assert_int_equal(param.rev, 1);
+	assert_int_equal(param.protocol.crc, IW_CRC_OFF);
+	assert_int_equal(param.protocol.rev, 1);
 }
 
 static void names_and_rows_go_together_and_have_sources(void **state)

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "cli/param.h"
 #include "verbs_end.h"
 
 #include "cli/signals.h"
@@ -66,7 +67,7 @@ static struct iw_rping_run_cfg client_of(uint16_t port, uint32_t size, uint64_t 
 {
 	return (struct iw_rping_run_cfg){
 		.ping = { .client = true, .size = size, .count = count, .verify = true },
-		.conn = { .host = "127.0.0.1", .port = port },
+		.conn = { .at.host = "127.0.0.1", .at.port = port },
 		.setup_ns = MS(5000),
 		.timeout_ns = MS(5000),
 	};
@@ -154,8 +155,8 @@ static void server_that_says_nothing_is_given_up(void **state)
 
 	(void)state;
 	end_open(&e);
-	end_listen_with(&e, (struct iw_conn_param){ 0 });
-	assert_int_equal(iw_post_recv(e.qp, 1, room, sizeof(room)), 0);
+	end_listen_with(&e, (struct conn_param){ 0 });
+	assert_int_equal(iw_post_recv(e.qp, 1, room, sizeof(room), NULL), 0);
 	cfg = client_of(iw_listener_port(e.listener), 64, 1);
 	cfg.timeout_ns = MS(300);
 	assert_int_equal(iw_rping_run_new(&s.run, &cfg, &s.why), 0);
@@ -171,7 +172,7 @@ static void server_that_says_nothing_is_given_up(void **state)
 static void join_server(struct end *e, const struct served *s)
 {
 	end_open(e);
-	end_connect_to(e, "127.0.0.1", iw_rping_run_port(s->run), (struct iw_conn_param){ 0 });
+	end_connect_to(e, "127.0.0.1", iw_rping_run_port(s->run), (struct conn_param){ 0 });
 	end_until(e, NULL, e->seen[IW_EV_ESTABLISHED]);
 }
 
@@ -242,8 +243,8 @@ static void client_that_stops_in_a_round_is_given_up(void **state)
 	(void)state;
 	serve_once(&s, (struct iw_rping_cfg){ 0 }, MS(300));
 	end_open(&e);
-	assert_int_equal(iw_post_recv(e.qp, 2, room, sizeof(room)), 0);
-	end_connect_to(&e, "127.0.0.1", iw_rping_run_port(s.run), (struct iw_conn_param){ 0 });
+	assert_int_equal(iw_post_recv(e.qp, 2, room, sizeof(room), NULL), 0);
+	end_connect_to(&e, "127.0.0.1", iw_rping_run_port(s.run), (struct conn_param){ 0 });
 	end_until(&e, NULL, e.seen[IW_EV_ESTABLISHED]);
 	iw_put_be32(advert + 8,
 		    iw_mr_stag(end_reg(&e, source, sizeof(source), IW_ACCESS_REMOTE_READ)));
@@ -266,8 +267,8 @@ static void client_that_leaves_in_a_round_is_told(void **state)
 	(void)state;
 	serve_once(&s, (struct iw_rping_cfg){ 0 }, MS(5000));
 	end_open(&e);
-	assert_int_equal(iw_post_recv(e.qp, 2, room, sizeof(room)), 0);
-	end_connect_to(&e, "127.0.0.1", iw_rping_run_port(s.run), (struct iw_conn_param){ 0 });
+	assert_int_equal(iw_post_recv(e.qp, 2, room, sizeof(room), NULL), 0);
+	end_connect_to(&e, "127.0.0.1", iw_rping_run_port(s.run), (struct conn_param){ 0 });
 	end_until(&e, NULL, e.seen[IW_EV_ESTABLISHED]);
 	/* Of length 0: nothing to read, but a round. */
 	assert_int_equal(end_send(&e, 1, advert, sizeof(advert), 0), 0);

@@ -3,6 +3,7 @@
  * that says something else. */
 #include "mpa-probe/rping.h"
 
+#include "cli/param.h"
 #include "verbs_end.h"
 
 #include "os/os.h"
@@ -201,8 +202,8 @@ static void play_server(const void *text, size_t len)
 {
 	static uint8_t first[16], second[16], go_on[16];
 
-	assert_int_equal(iw_post_recv(server.e.qp, 1, first, sizeof(first)), 0);
-	assert_int_equal(iw_post_recv(server.e.qp, 2, second, sizeof(second)), 0);
+	assert_int_equal(iw_post_recv(server.e.qp, 1, first, sizeof(first), NULL), 0);
+	assert_int_equal(iw_post_recv(server.e.qp, 2, second, sizeof(second), NULL), 0);
 	join();
 	steps_until(end_wc(&server.e, 1));
 	assert_int_equal(end_send(&server.e, 3, go_on, sizeof(go_on), 0), 0);
@@ -274,7 +275,7 @@ static void server_that_speaks_out_of_turn_is_told(void **state)
 	(void)state;
 	side_open(&client, &c);
 	side_open(&server, NULL);
-	end_join_with(&client.e, &server.e, (struct iw_conn_param){ .peer_to_peer = true });
+	end_join_with(&client.e, &server.e, (struct conn_param){ .protocol.peer_to_peer = true });
 	assert_int_equal(end_send(&server.e, 1, "0123456789abcdef", 16, 0), 0);
 	/* It has begun no round. */
 	while (client.e.nwc == 0) {

@@ -282,7 +282,7 @@ static struct iw_rping_news ping(enum iw_quirk quirk)
 	struct iw_rping_run_cfg s = { .ping = { .verify = true }, .shim = &shim, .once = true };
 	struct iw_rping_run_cfg c = {
 		.ping = { .client = true, .size = 300, .count = 3, .verify = true },
-		.conn = { .host = "127.0.0.1", .siw_first_fpdu = quirk }
+		.conn = { .at.host = "127.0.0.1", .protocol.siw_first_fpdu = quirk }
 	};
 	struct iw_rping_news news = { 0 }, last = { 0 };
 	struct iw_fault fault = { 0 };
@@ -294,7 +294,7 @@ static struct iw_rping_news ping(enum iw_quirk quirk)
 	if (iw_rping_run_new(&server, &s, &why) != 0)
 		fail_msg("%s", why.text);
 	assert_int_equal(pthread_create(&thread, NULL, ping_serve, NULL), 0);
-	c.conn.port = iw_rping_run_port(server);
+	c.conn.at.port = iw_rping_run_port(server);
 	if (iw_rping_run_new(&run, &c, &fault) != 0)
 		fail_msg("%s", fault.text);
 	while (news.kind != IW_RPING_STOPPED || !last.kind) {

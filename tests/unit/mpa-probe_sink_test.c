@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "cli/param.h"
 #include "verbs_end.h"
 
 #include "cli/signals.h"
@@ -48,17 +49,16 @@ static void sink_end(void)
 	iw_probe_sink_free(sink);
 }
 
-static struct iw_conn_param to_sink(void)
+static struct iw_cli_param to_sink(void)
 {
-	return (struct iw_conn_param){ .size = sizeof(struct iw_conn_param),
-				       .host = "127.0.0.1",
-				       .port = iw_probe_sink_port(sink) };
+	return (struct iw_cli_param){ IW_CLI_PARAM_SIZES, .at.host = "127.0.0.1",
+				      .at.port = iw_probe_sink_port(sink) };
 }
 
 static void sends_are_counted_and_forgotten(void **state)
 {
 	const struct iw_sink_cfg cfg = { .once = true };
-	struct iw_conn_param p;
+	struct iw_cli_param p;
 	static uint8_t data[5000];
 	struct end e;
 
@@ -66,7 +66,7 @@ static void sends_are_counted_and_forgotten(void **state)
 	sink_start(&cfg);
 	end_open(&e);
 	p = to_sink();
-	assert_int_equal(iw_connect(e.qp, &p, &why), 0);
+	assert_int_equal(iw_connect(e.qp, &p.at, &p.protocol, &why), 0);
 	end_until(&e, NULL, e.seen[IW_EV_ESTABLISHED]);
 	for (unsigned i = 0; i < 100; i++) {
 		assert_int_equal(end_send(&e, 1, data, sizeof(data), 0), 0);
@@ -87,14 +87,14 @@ static void longer_send_than_it_takes_ends_that_connection(void **state)
 {
 	const struct iw_sink_cfg cfg = { .once = true };
 	static uint8_t data[65537];
-	struct iw_conn_param p;
+	struct iw_cli_param p;
 	struct end e;
 
 	(void)state;
 	sink_start(&cfg);
 	end_open(&e);
 	p = to_sink();
-	assert_int_equal(iw_connect(e.qp, &p, &why), 0);
+	assert_int_equal(iw_connect(e.qp, &p.at, &p.protocol, &why), 0);
 	end_until(&e, NULL, e.seen[IW_EV_ESTABLISHED]);
 	assert_int_equal(end_send(&e, 1, data, sizeof(data), 0), 0);
 	end_until(&e, NULL, e.seen[IW_EV_CLOSED]);
@@ -108,14 +108,14 @@ static void longer_send_than_it_takes_ends_that_connection(void **state)
 static void who_says_nothing_has_to_go(void **state)
 {
 	const struct iw_sink_cfg cfg = { .once = true, .idle_ns = MS(100) };
-	struct iw_conn_param p;
+	struct iw_cli_param p;
 	struct end e;
 
 	(void)state;
 	sink_start(&cfg);
 	end_open(&e);
 	p = to_sink();
-	assert_int_equal(iw_connect(e.qp, &p, &why), 0);
+	assert_int_equal(iw_connect(e.qp, &p.at, &p.protocol, &why), 0);
 	end_until(&e, NULL, e.seen[IW_EV_CLOSED]);
 	end_close(&e);
 	sink_end();
@@ -128,14 +128,14 @@ static void zero_length_operations_are_not_progress(void **state)
 {
 	const struct iw_sink_cfg cfg = { .once = true, .idle_ns = MS(300) };
 	double limit = end_clock() + 10;
-	struct iw_conn_param p;
+	struct iw_cli_param p;
 	struct end e;
 
 	(void)state;
 	sink_start(&cfg);
 	end_open(&e);
 	p = to_sink();
-	assert_int_equal(iw_connect(e.qp, &p, &why), 0);
+	assert_int_equal(iw_connect(e.qp, &p.at, &p.protocol, &why), 0);
 	end_until(&e, NULL, e.seen[IW_EV_ESTABLISHED]);
 	assert_int_equal(end_read(&e, 1, NULL, 0, 0, 1, 0), 0);
 	end_until(&e, NULL, end_wc(&e, 1));
@@ -156,14 +156,14 @@ static void zero_length_operations_are_not_progress(void **state)
 static void sends_with_payload_keep_a_connection(void **state)
 {
 	const struct iw_sink_cfg cfg = { .once = true, .idle_ns = MS(1000) };
-	struct iw_conn_param p;
+	struct iw_cli_param p;
 	struct end e;
 
 	(void)state;
 	sink_start(&cfg);
 	end_open(&e);
 	p = to_sink();
-	assert_int_equal(iw_connect(e.qp, &p, &why), 0);
+	assert_int_equal(iw_connect(e.qp, &p.at, &p.protocol, &why), 0);
 	end_until(&e, NULL, e.seen[IW_EV_ESTABLISHED]);
 	for (unsigned i = 0; i < 15; i++) {
 		assert_int_equal(end_send(&e, i, "x", 1, 0), 0);
@@ -180,7 +180,7 @@ static void sends_with_payload_keep_a_connection(void **state)
 static void once_is_one_at_a_time_as_well(void **state)
 {
 	const struct iw_sink_cfg cfg = { .once = true };
-	struct iw_conn_param p;
+	struct iw_cli_param p;
 	struct end a, b;
 
 	(void)state;
@@ -188,10 +188,10 @@ static void once_is_one_at_a_time_as_well(void **state)
 	end_open(&a);
 	end_open(&b);
 	p = to_sink();
-	assert_int_equal(iw_connect(a.qp, &p, &why), 0);
+	assert_int_equal(iw_connect(a.qp, &p.at, &p.protocol, &why), 0);
 	end_until(&a, NULL, a.seen[IW_EV_ESTABLISHED]);
 	p = to_sink();
-	assert_int_equal(iw_connect(b.qp, &p, &why), 0);
+	assert_int_equal(iw_connect(b.qp, &p.at, &p.protocol, &why), 0);
 	end_until(&b, NULL, b.seen[IW_EV_REJECTED]);
 	/* It does not end while the first one is there. */
 	end_run(&a, NULL, 150);
@@ -207,10 +207,10 @@ static void once_is_one_at_a_time_as_well(void **state)
 
 static bool is_let_in(struct end *e)
 {
-	struct iw_conn_param p = to_sink();
+	struct iw_cli_param p = to_sink();
 
 	end_open(e);
-	assert_int_equal(iw_connect(e->qp, &p, &why), 0);
+	assert_int_equal(iw_connect(e->qp, &p.at, &p.protocol, &why), 0);
 	end_until(e, NULL, e->seen[IW_EV_ESTABLISHED] || e->seen[IW_EV_REJECTED]);
 	return e->seen[IW_EV_ESTABLISHED];
 }

@@ -304,9 +304,9 @@ static void quiet_operations_complete_without_a_word_unless_they_fail(void **sta
 	struct fixture *f = started(2);
 
 	(void)state;
-	assert_int_equal(post(f, 1, IW_OPK_WRITE, IW_OPF_QUIET, 8), 0);
+	assert_int_equal(post(f, 1, IW_OPK_WRITE, IW_OPF_UNSIGNALED, 8), 0);
 	assert_int_equal(post(f, 2, IW_OPK_WRITE, 0, 8), 0);
-	assert_int_equal(post(f, 3, IW_OPK_WRITE, IW_OPF_QUIET, 8), 0);
+	assert_int_equal(post(f, 3, IW_OPK_WRITE, IW_OPF_UNSIGNALED, 8), 0);
 	assert_int_equal(opcode(f), IW_OP_WRITE);
 	assert_int_equal(opcode(f), IW_OP_WRITE);
 	iw_rdmap_sent(f->r, f->pos, f->pos);

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <sys/socket.h>
 
+#include "cli/param.h"
 #include "transfer-files_tmp.h"
 #include "os/os.h"
 #include "stag-reg/internal.h"
@@ -52,15 +53,16 @@ static void server_step(void)
 /* Listens; with udp, on a free UDP port. */
 static void listen_over(const char *transport)
 {
-	struct iw_conn_param p = { .size = sizeof(p), .host = "127.0.0.1", .transport = transport };
+	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1",
+				  .at.transport = transport };
 	struct iw_fault why;
 
 	for (int tries = 0; tries < 100; tries++) {
 		if (strcmp(transport, "udp") == 0)
 			udp_port = (uint16_t)(20000 +
 					      ((unsigned)getpid() * 31 + (unsigned)rand()) % 40000);
-		p.udp_port = udp_port;
-		if (iw_listen(&listener, ctx, &p, &why) == 0)
+		p.at.udp_port = udp_port;
+		if (iw_listen(&listener, ctx, &p.at, &p.protocol, &why) == 0)
 			return;
 	}
 	fail_msg("%s", why.text);
@@ -143,11 +145,11 @@ static uint8_t *memory_of(uint32_t stag)
 static void connect_with(struct end *e, const struct iw_claim *claim)
 {
 	uint8_t pd[IW_XFER_PD_MAX];
-	struct iw_conn_param p = { .private_data = pd,
-				   .transport = rm->transport,
-				   .udp_port = udp_port };
+	struct conn_param p = { .protocol.private_data = pd,
+				  .at.transport = rm->transport,
+				  .at.udp_port = udp_port };
 
-	p.private_data_len = iw_claim_encode(pd, claim);
+	p.protocol.private_data_len = iw_claim_encode(pd, claim);
 	end_connect_to(e, "127.0.0.1", iw_listener_port(listener), p);
 	until(e->seen[IW_EV_ESTABLISHED] || e->seen[IW_EV_CLOSED]);
 }
@@ -760,9 +762,8 @@ static void rights_beyond_those_of_the_descriptor_get_no_stag(void **state)
 static void memory_of_the_peers_associations_is_counted(void **state)
 {
 	struct iw_rm_buffer b = add_named("");
-	struct iw_conn_param p = {
-		.size = sizeof(p), .host = "127.0.0.1", .transport = "udp", .udp_port = udp_port
-	};
+	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1", .at.transport = "udp",
+				  .at.udp_port = udp_port };
 	struct iw_async_event ev = { 0 };
 	double limit = end_clock() + 10;
 	uint64_t before;
@@ -771,9 +772,9 @@ static void memory_of_the_peers_associations_is_counted(void **state)
 	claim(&a, &b);
 	assert_int_equal(a.seen[IW_EV_ESTABLISHED], 1);
 	before = iw_rm_peer_memory(rm);
-	p.port = iw_listener_port(listener);
-	p.beside = a.qp;
-	assert_int_equal(iw_connect(end_add_qp(&a, 4, 4), &p, &a.why), 0);
+	p.at.port = iw_listener_port(listener);
+	p.at.beside = a.qp;
+	assert_int_equal(iw_connect(end_add_qp(&a, 4, 4), &p.at, &p.protocol, &a.why), 0);
 	while (!ev.req && end_clock() < limit) {
 		end_step(&a, 100000);
 		assert_true(iw_progress(ctx, 100000) >= 0);

@@ -71,11 +71,11 @@ static int adopt(struct end *e, int fd, bool responder, const void *octets, size
 	struct iw_adopt how = {
 		.size = sizeof(how), .fd = fd, .responder = responder, .octets = octets, .len = len
 	};
-	struct iw_conn_param p = { .size = sizeof(p),
-				   .private_data = responder ? "from b" : "from a",
-				   .private_data_len = 6 };
+	struct conn_param p = { CONN_PARAM_SIZES,
+				.protocol.private_data = responder ? "from b" : "from a",
+				.protocol.private_data_len = 6 };
 
-	return iw_adopt(e->qp, &how, &p, &e->why);
+	return iw_adopt(e->qp, &how, &p.protocol, &e->why);
 }
 
 static int streaming(struct end *e, const void **octets, size_t *len)
@@ -268,9 +268,8 @@ static void request_without_an_answer_ends_the_connection(void **state)
 static void answer_that_cannot_be_given_ends_the_connection(void **state)
 {
 	static const uint8_t many[513];
-	struct iw_conn_param p = { .size = sizeof(p),
-				   .private_data = many,
-				   .private_data_len = sizeof(many) };
+	struct conn_param p = { CONN_PARAM_SIZES, .protocol.private_data = many,
+				.protocol.private_data_len = sizeof(many) };
 	struct iw_qp *other = end_add_qp(&b, 0, 0);
 
 	(void)state;
@@ -279,7 +278,7 @@ static void answer_that_cannot_be_given_ends_the_connection(void **state)
 		if (how == 0)
 			assert_int_equal(iw_accept(b.req, other, NULL, &b.why), IW_E_INVAL);
 		else if (how == 1)
-			assert_int_equal(iw_accept(b.req, b.qp, &p, &b.why), IW_E_INVAL);
+			assert_int_equal(iw_accept(b.req, b.qp, &p.protocol, &b.why), IW_E_INVAL);
 		else
 			iw_reject(b.req, many, sizeof(many));
 		end_until(&b, NULL, b.seen[IW_EV_CLOSED]);

@@ -40,13 +40,13 @@ static void profile_rdmac_is_revision_0_with_markers_and_crc(void **state)
 	struct iw_qp_info ia, ib;
 
 	(void)state;
-	end_join_with(&a, &b, (struct iw_conn_param){ .profile = "rdmac" });
+	end_join_with(&a, &b, (struct conn_param){ .protocol.profile = "rdmac" });
 	iw_qp_info(a.qp, &ia);
 	iw_qp_info(b.qp, &ib);
 	assert_int_equal(ia.rev, 0);
 	assert_int_equal(ib.rev, 0);
 	assert_true(ia.crc && ia.tx_markers && ia.rx_markers);
-	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0), 0);
+	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0, NULL), 0);
 	assert_int_equal(end_send(&a, 1, NULL, 0, 0), 0);
 	end_until(&a, &b, end_wc(&b, 1));
 	part();
@@ -55,41 +55,48 @@ static void profile_rdmac_is_revision_0_with_markers_and_crc(void **state)
 static void profile_must_match_transport_revision_and_crc(void **state)
 {
 	static const struct {
-		struct iw_conn_param p;
+		struct conn_param p;
 		const char *text;
 	} bad[] = {
-		{ { .profile = "rdmac", .transport = "udp" }, "transport tcp, not udp" },
-		{ { .profile = "rdmac", .rev = 1 }, "leave out rev 1, or use profile rfc" },
-		{ { .profile = "rdmac", .peer_to_peer = true },
+		{ { .protocol.profile = "rdmac", .at.transport = "udp" },
+		  "transport tcp, not udp" },
+		{ { .protocol.profile = "rdmac", .protocol.rev = 1 },
+		  "leave out rev 1, or use profile rfc" },
+		{ { .protocol.profile = "rdmac", .protocol.peer_to_peer = true },
 		  "profile rdmac uses MPA Rev 0: leave out peer-to-peer, or use profile rfc" },
-		{ { .profile = "rdmac", .crc = IW_CRC_OFF }, "always on" },
-		{ { .profile = "sctp-draft-02" }, "transport sctp, udp, raw or xdp" },
-		{ { .profile = "sctp-draft-02", .transport = "udp", .rev = 2 },
+		{ { .protocol.profile = "rdmac", .protocol.crc = IW_CRC_OFF }, "always on" },
+		{ { .protocol.profile = "sctp-draft-02" }, "transport sctp, udp, raw or xdp" },
+		{ { .protocol.profile = "sctp-draft-02", .at.transport = "udp", .protocol.rev = 2 },
 		  "profile sctp-draft-02 has no enhanced sessions (RFC 6581): leave out rev 2, or use profile rfc" },
-		{ { .profile = "sctp-draft-02", .transport = "udp", .peer_to_peer = true },
+		{ { .protocol.profile = "sctp-draft-02",
+		    .at.transport = "udp",
+		    .protocol.peer_to_peer = true },
 		  "leave out peer-to-peer, or use profile rfc" },
-		{ { .profile = "rdma" }, "use rfc, rdmac or sctp-draft-02" },
+		{ { .protocol.profile = "rdma" }, "use rfc, rdmac or sctp-draft-02" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct iw_conn_param p = bad[i].p;
+		struct conn_param p = bad[i].p;
 
-		p.size = sizeof(p);
-		p.host = "127.0.0.1";
-		p.port = 1;
-		assert_int_equal(iw_connect(a.qp, &p, &a.why), IW_E_INVAL);
+		p.at.size = sizeof(p.at);
+		p.protocol.size = sizeof(p.protocol);
+		p.at.host = "127.0.0.1";
+		p.at.port = 1;
+		assert_int_equal(iw_connect(a.qp, &p.at, &p.protocol, &a.why), IW_E_INVAL);
 		assert_non_null(strstr(a.why.text, bad[i].text));
-		assert_int_equal(iw_listen(&a.listener, a.ctx, &p, &a.why), IW_E_INVAL);
+		assert_int_equal(iw_listen(&a.listener, a.ctx, &p.at, &p.protocol, &a.why),
+				 IW_E_INVAL);
 	}
 }
 
 /* APP-01, APP-02, MPA-36, ENH-07 */
 static void both_ends_learn_private_data_and_what_is_in_force(void **state)
 {
-	struct iw_conn_param p = {
-		.private_data = "from a", .private_data_len = 6, .ird = 3, .ord = 5
-	};
+	struct conn_param p = { .protocol.private_data = "from a",
+				.protocol.private_data_len = 6,
+				.protocol.ird = 3,
+				.protocol.ord = 5 };
 	struct iw_qp_info ia, ib;
 
 	(void)state;
@@ -125,17 +132,17 @@ static void both_ends_learn_private_data_and_what_is_in_force(void **state)
 
 static void request_tells_what_the_peer_wants(void **state)
 {
-	struct iw_conn_param p = { .private_data = "hello",
-				   .private_data_len = 5,
-				   .ird = 7,
-				   .ord = 9,
-				   .markers = true,
-				   .peer_to_peer = true };
+	struct conn_param p = { .protocol.private_data = "hello",
+				.protocol.private_data_len = 5,
+				.protocol.ird = 7,
+				.protocol.ord = 9,
+				.protocol.markers = true,
+				.protocol.peer_to_peer = true };
 	struct iw_req_info info;
 
 	(void)state;
 	b.keep_requests = true;
-	end_listen_with(&b, (struct iw_conn_param){ 0 });
+	end_listen_with(&b, (struct conn_param){ 0 });
 	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), p);
 	end_until(&a, &b, b.req);
 	iw_req_info(b.req, &info);
@@ -159,7 +166,7 @@ static void connects_over_ipv6(void **state)
 	(void)state;
 	if (!have_ipv6())
 		skip();
-	end_join_with(&a, &b, (struct iw_conn_param){ .host = "::1" });
+	end_join_with(&a, &b, (struct conn_param){ .at.host = "::1" });
 	assert_int_equal(strncmp(iw_listener_addr(b.listener), "[::1]:", 6), 0);
 	iw_qp_info(a.qp, &info);
 	assert_string_equal(info.peer, iw_listener_addr(b.listener));
@@ -172,8 +179,8 @@ static void connects_to_the_address_that_answers(void **state)
 	(void)state;
 	if (!have_ipv6())
 		skip();
-	end_listen_with(&b, (struct iw_conn_param){ .host = "::1" });
-	end_connect_to(&a, NULL, iw_listener_port(b.listener), (struct iw_conn_param){ 0 });
+	end_listen_with(&b, (struct conn_param){ .at.host = "::1" });
+	end_connect_to(&a, NULL, iw_listener_port(b.listener), (struct conn_param){ 0 });
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
 	part();
 }
@@ -188,8 +195,8 @@ static void connects_by_name(void **state)
 		skip();
 	}
 	freeaddrinfo(known);
-	end_listen_with(&b, (struct iw_conn_param){ .host = "127.0.0.1" });
-	end_connect_to(&a, "localhost", iw_listener_port(b.listener), (struct iw_conn_param){ 0 });
+	end_listen_with(&b, (struct conn_param){ .at.host = "127.0.0.1" });
+	end_connect_to(&a, "localhost", iw_listener_port(b.listener), (struct conn_param){ 0 });
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
 	part();
 }
@@ -201,10 +208,10 @@ static void listener_on_every_address_takes_both_families(void **state)
 	(void)state;
 	if (!have_ipv6())
 		skip();
-	end_listen_with(&b, (struct iw_conn_param){ .host = "*" });
+	end_listen_with(&b, (struct conn_param){ .at.host = "*" });
 	for (int i = 0; i < 2; i++) {
 		end_connect_to(&a, hosts[i], iw_listener_port(b.listener),
-			       (struct iw_conn_param){ 0 });
+			       (struct conn_param){ 0 });
 		end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
 		part();
 		iw_qp_free(a.qp);
@@ -221,7 +228,7 @@ static void source_address_is_the_one_asked_for(void **state)
 	struct iw_qp_info info;
 
 	(void)state;
-	end_join_with(&a, &b, (struct iw_conn_param){ .bind_addr = "127.0.0.7" });
+	end_join_with(&a, &b, (struct conn_param){ .at.bind_addr = "127.0.0.7" });
 	iw_qp_info(b.qp, &info);
 	assert_int_equal(strncmp(info.peer, "127.0.0.7:", 10), 0);
 	part();
@@ -259,15 +266,15 @@ static int raw_connect(uint16_t port)
 /* DDP-80 */
 static void refused_connection_ends_with_the_reason(void **state)
 {
-	struct iw_conn_param p = { .size = sizeof(p), .host = "127.0.0.1" };
+	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1" };
 	uint16_t port;
 	int fd = raw_socket(&port, -1);
 	int err;
 
 	(void)state;
-	assert_int_equal(iw_post_recv(a.qp, 1, NULL, 0), 0);
-	p.port = port;
-	err = iw_connect(a.qp, &p, &a.fault);
+	assert_int_equal(iw_post_recv(a.qp, 1, NULL, 0, NULL), 0);
+	p.at.port = port;
+	err = iw_connect(a.qp, &p.at, &p.protocol, &a.fault);
 	if (err) {
 		/* Refused at once: nothing has begun, the queue pair may be used again. */
 		assert_int_equal(err, a.fault.err);
@@ -296,7 +303,7 @@ static void listener_that_takes_no_connection_is_a_time_out(void **state)
 	for (int i = 1; i < 8; i++)
 		fd[i] = raw_connect(port);
 	begun = end_clock();
-	end_connect_to(&a, "127.0.0.1", port, (struct iw_conn_param){ 0 });
+	end_connect_to(&a, "127.0.0.1", port, (struct conn_param){ 0 });
 	end_until(&a, NULL, a.seen[IW_EV_CLOSED]);
 	assert_true(end_clock() - begun > 0.14);
 	assert_int_equal(a.fault.err, IW_E_TIMEOUT);
@@ -316,8 +323,8 @@ static void listener_that_never_answers_is_a_time_out(void **state)
 	end_close(&a);
 	end_open_with(&a, &attr, 0, 0);
 	fd = raw_socket(&port, 8);
-	assert_int_equal(iw_post_recv(a.qp, 7, NULL, 0), 0);
-	end_connect_to(&a, "127.0.0.1", port, (struct iw_conn_param){ 0 });
+	assert_int_equal(iw_post_recv(a.qp, 7, NULL, 0, NULL), 0);
+	end_connect_to(&a, "127.0.0.1", port, (struct conn_param){ 0 });
 	end_until(&a, NULL, a.seen[IW_EV_CLOSED]);
 	assert_int_equal(a.fault.err, IW_E_TIMEOUT);
 	assert_int_equal(a.nwc, 1);
@@ -351,7 +358,7 @@ static void connection_without_a_request_is_closed(void **state)
 	(void)state;
 	end_close(&b);
 	end_open_with(&b, &attr, 0, 0);
-	end_listen_with(&b, (struct iw_conn_param){ 0 });
+	end_listen_with(&b, (struct conn_param){ 0 });
 	fd = raw_connect(iw_listener_port(b.listener));
 	assert_true(closed_by_peer(&b, fd, 5000));
 	assert_int_equal(b.seen[IW_EV_CONNECT_REQUEST], 0);
@@ -365,7 +372,7 @@ static void garbage_instead_of_a_request_is_closed_at_once(void **state)
 	int fd;
 
 	(void)state;
-	end_listen_with(&b, (struct iw_conn_param){ 0 });
+	end_listen_with(&b, (struct conn_param){ 0 });
 	fd = raw_connect(iw_listener_port(b.listener));
 	end_run(&b, NULL, 20);
 	begun = end_clock();
@@ -381,7 +388,7 @@ static void peer_that_vanishes_before_its_request_is_whole_leaves_no_trace(void 
 	int fd;
 
 	(void)state;
-	end_listen_with(&b, (struct iw_conn_param){ .backlog = 1 });
+	end_listen_with(&b, (struct conn_param){ .at.backlog = 1 });
 	fd = raw_connect(iw_listener_port(b.listener));
 	end_run(&b, NULL, 20);
 	assert_int_equal(send(fd, "MPA ID Req", 10, MSG_NOSIGNAL), 10);
@@ -401,9 +408,9 @@ static void rejection_carries_private_data_and_ends_the_queue_pair(void **state)
 
 	(void)state;
 	b.keep_requests = true;
-	end_listen_with(&b, (struct iw_conn_param){ 0 });
-	assert_int_equal(iw_post_recv(a.qp, 1, NULL, 0), 0);
-	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct iw_conn_param){ 0 });
+	end_listen_with(&b, (struct conn_param){ 0 });
+	assert_int_equal(iw_post_recv(a.qp, 1, NULL, 0, NULL), 0);
+	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct conn_param){ 0 });
 	end_until(&a, &b, b.req);
 	iw_reject(b.req, "not today", 9);
 	end_until(&a, &b, a.seen[IW_EV_CLOSED]);
@@ -420,7 +427,7 @@ static void rejection_carries_private_data_and_ends_the_queue_pair(void **state)
 	iw_qp_free(a.qp);
 	a.qp = end_add_qp(&a, 0, 0);
 	b.keep_requests = false;
-	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct iw_conn_param){ 0 });
+	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct conn_param){ 0 });
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
 }
 
@@ -433,9 +440,9 @@ static void request_that_nobody_answers_ends_and_accepting_it_then_says_so(void 
 	end_close(&b);
 	end_open_with(&b, &attr, 0, 0);
 	b.keep_requests = true;
-	end_listen_with(&b, (struct iw_conn_param){ 0 });
+	end_listen_with(&b, (struct conn_param){ 0 });
 	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener),
-		       (struct iw_conn_param){ .rev = 2 });
+		       (struct conn_param){ .protocol.rev = 2 });
 	end_until(&a, &b, a.seen[IW_EV_CLOSED]);
 	assert_int_equal(b.seen[IW_EV_CONNECT_REQUEST], 1);
 	assert_int_equal(iw_accept(b.req, b.qp, NULL, &b.why), IW_E_TIMEOUT);
@@ -443,7 +450,7 @@ static void request_that_nobody_answers_ends_and_accepting_it_then_says_so(void 
 	iw_qp_free(a.qp);
 	a.qp = end_add_qp(&a, 0, 0);
 	b.keep_requests = false;
-	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct iw_conn_param){ 0 });
+	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct conn_param){ 0 });
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
 }
 
@@ -451,8 +458,8 @@ static void request_that_died_unseen_is_not_offered(void **state)
 {
 	(void)state;
 	b.keep_requests = true;
-	end_listen_with(&b, (struct iw_conn_param){ 0 });
-	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct iw_conn_param){ 0 });
+	end_listen_with(&b, (struct conn_param){ 0 });
+	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct conn_param){ 0 });
 	/* b makes progress, but does not look at its events. */
 	for (int i = 0; i < 100; i++) {
 		end_step(&a, 100000);
@@ -470,15 +477,15 @@ static void request_that_died_unseen_is_not_offered(void **state)
 static void backlog_limits_those_in_set_up_and_the_others_wait(void **state)
 {
 	struct iw_qp *qp[4];
-	struct iw_conn_param p = { .size = sizeof(p), .host = "127.0.0.1" };
+	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1" };
 
 	(void)state;
 	b.keep_requests = true;
-	end_listen_with(&b, (struct iw_conn_param){ .backlog = 2 });
-	p.port = iw_listener_port(b.listener);
+	end_listen_with(&b, (struct conn_param){ .at.backlog = 2 });
+	p.at.port = iw_listener_port(b.listener);
 	for (int i = 0; i < 4; i++) {
 		qp[i] = end_add_qp(&a, 1, 1);
-		assert_int_equal(iw_connect(qp[i], &p, &a.why), 0);
+		assert_int_equal(iw_connect(qp[i], &p.at, &p.protocol, &a.why), 0);
 	}
 	end_until(&a, &b, b.seen[IW_EV_CONNECT_REQUEST] == 2);
 	end_run(&a, &b, 50);
@@ -501,7 +508,7 @@ static void silent_connections_do_not_keep_others_out(void **state)
 	double t;
 
 	(void)state;
-	end_listen_with(&b, (struct iw_conn_param){ .backlog = 4 });
+	end_listen_with(&b, (struct conn_param){ .at.backlog = 4 });
 	for (int i = 0; i < 4; i++)
 		fd[i] = raw_connect(iw_listener_port(b.listener));
 	end_run(&b, NULL, 50);
@@ -516,42 +523,45 @@ static void silent_connections_do_not_keep_others_out(void **state)
 
 static void queue_pair_is_used_once(void **state)
 {
-	struct iw_conn_param p = { .size = sizeof(p), .host = "127.0.0.1", .port = 1 };
+	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1", .at.port = 1 };
 
 	(void)state;
 	end_join(&a, &b);
-	assert_int_equal(iw_connect(a.qp, &p, &a.why), IW_E_STATE);
+	assert_int_equal(iw_connect(a.qp, &p.at, &p.protocol, &a.why), IW_E_STATE);
 	part();
-	assert_int_equal(iw_connect(a.qp, &p, &a.why), IW_E_STATE);
+	assert_int_equal(iw_connect(a.qp, &p.at, &p.protocol, &a.why), IW_E_STATE);
 }
 
 static void impossible_wishes_are_refused_with_a_reason(void **state)
 {
-	static const struct iw_conn_param bad[] = {
-		{ .size = sizeof(bad[0]), .rev = 3 },
-		{ .size = sizeof(bad[0]), .rev = -2 },
-		{ .size = sizeof(bad[0]), .rtr = 64, .peer_to_peer = true },
-		{ .size = sizeof(bad[0]), .mulpdu = 100 },
-		{ .size = sizeof(bad[0]), .mulpdu = 70000 },
-		{ .size = sizeof(bad[0]), .private_data_len = 4 },
-		{ .size = sizeof(bad[0]), .private_data = &a, .private_data_len = 513 },
-		{ .size = sizeof(bad[0]), .transport = "carrier-pigeon" },
-		{ .size = sizeof(bad[0]), .host = "127.0.0.1" }, /* port 0 */
-		{ .size = 1 },
+	static const struct conn_param bad[] = {
+		{ CONN_PARAM_SIZES, .protocol.rev = 3 },
+		{ CONN_PARAM_SIZES, .protocol.rev = -2 },
+		{ CONN_PARAM_SIZES, .protocol.rtr = 64, .protocol.peer_to_peer = true },
+		{ CONN_PARAM_SIZES, .protocol.mulpdu = 100 },
+		{ CONN_PARAM_SIZES, .protocol.mulpdu = 70000 },
+		{ CONN_PARAM_SIZES, .protocol.private_data_len = 4 },
+		{ CONN_PARAM_SIZES, .protocol.private_data = &a, .protocol.private_data_len = 513 },
+		{ CONN_PARAM_SIZES, .at.transport = "carrier-pigeon" },
+		{ CONN_PARAM_SIZES, .at.host = "127.0.0.1" }, /* port 0 */
+		{ .at.size = 1 },
+		{ CONN_PARAM_SIZES, .at.any_udp_port = true, .at.udp_port = 1 },
+		{ CONN_PARAM_SIZES, .at.xdp = IW_XDP_WANT_NATIVE | IW_XDP_WANT_GENERIC },
+		{ CONN_PARAM_SIZES, .protocol.no_reads = true, .protocol.ird = 1 },
 	};
 	uint16_t port;
 	int fd = raw_socket(&port, 8);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct iw_conn_param p = bad[i];
+		struct conn_param p = bad[i];
 
-		if (!p.host) {
-			p.host = "127.0.0.1";
-			p.port = port;
+		if (!p.at.host) {
+			p.at.host = "127.0.0.1";
+			p.at.port = port;
 		}
 		memset(&a.why, 0, sizeof(a.why));
-		assert_int_equal(iw_connect(a.qp, &p, &a.why), IW_E_INVAL);
+		assert_int_equal(iw_connect(a.qp, &p.at, &p.protocol, &a.why), IW_E_INVAL);
 		assert_true(a.why.text[0]);
 	}
 	/* And none of them has used the queue pair. */
@@ -562,44 +572,48 @@ static void impossible_wishes_are_refused_with_a_reason(void **state)
 static void struct_of_a_newer_version_is_refused_when_it_asks_for_more(void **state)
 {
 	struct {
-		struct iw_conn_param p;
+		struct iw_endpoint_attr at;
 		uint64_t more;
-	} newer = { .p = { .size = sizeof(newer), .host = "127.0.0.1" } };
+	} to = { .at = { .size = sizeof(to), .host = "127.0.0.1" } };
+	struct {
+		struct iw_protocol_attr p;
+		uint64_t more;
+	} newer = { .p = { .size = sizeof(newer) } };
 
 	(void)state;
-	end_listen_with(&b, (struct iw_conn_param){ 0 });
-	newer.p.port = iw_listener_port(b.listener);
+	end_listen_with(&b, (struct conn_param){ 0 });
+	to.at.port = iw_listener_port(b.listener);
+	to.more = 1;
+	assert_int_equal(iw_connect(a.qp, &to.at, &newer.p, &a.why), IW_E_INVAL);
+	to.more = 0;
 	newer.more = 1;
-	assert_int_equal(iw_connect(a.qp, &newer.p, &a.why), IW_E_INVAL);
+	assert_int_equal(iw_connect(a.qp, &to.at, &newer.p, &a.why), IW_E_INVAL);
 	newer.more = 0;
-	assert_int_equal(iw_connect(a.qp, &newer.p, &a.why), 0);
+	assert_int_equal(iw_connect(a.qp, &to.at, &newer.p, &a.why), 0);
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED]);
 }
 
 /* AF_XDP has no use for a loopback interface, and without libxdp for none. */
 static void a_transport_that_cannot_run_says_so(void **state)
 {
-	struct iw_conn_param p = { .size = sizeof(p),
-				   .transport = "xdp",
-				   .host = "127.0.0.1",
-				   .interface = "lo",
-				   .port = 1 };
+	struct conn_param p = { CONN_PARAM_SIZES, .at.transport = "xdp", .at.host = "127.0.0.1",
+				.at.interface = "lo", .at.port = 1 };
 	struct iw_listener *l;
 
 	(void)state;
-	assert_int_equal(iw_connect(a.qp, &p, &a.why), IW_E_NOTSUP);
+	assert_int_equal(iw_connect(a.qp, &p.at, &p.protocol, &a.why), IW_E_NOTSUP);
 	assert_non_null(strstr(a.why.text, "xdp"));
-	assert_int_equal(iw_listen(&l, a.ctx, &p, &a.why), IW_E_NOTSUP);
+	assert_int_equal(iw_listen(&l, a.ctx, &p.at, &p.protocol, &a.why), IW_E_NOTSUP);
 	assert_non_null(strstr(a.why.text, "xdp"));
 }
 
 static void a_passed_listener_needs_tcp(void **state)
 {
-	struct iw_conn_param p = { .size = sizeof(p), .transport = "udp", .listen_fd = 3 };
+	struct conn_param p = { CONN_PARAM_SIZES, .at.transport = "udp", .at.listen_fd = 3 };
 	struct iw_listener *l;
 
 	(void)state;
-	assert_int_equal(iw_listen(&l, a.ctx, &p, &a.why), IW_E_INVAL);
+	assert_int_equal(iw_listen(&l, a.ctx, &p.at, &p.protocol, &a.why), IW_E_INVAL);
 	assert_non_null(strstr(a.why.text, "needs transport tcp, not udp"));
 }
 
@@ -617,11 +631,12 @@ static void each_rtr_form_is_agreed_on(void **state)
 			open_both(NULL);
 		}
 		end_join_with(&a, &b,
-			      (struct iw_conn_param){ .peer_to_peer = true, .rtr = forms[i] });
+			      (struct conn_param){ .protocol.peer_to_peer = true,
+						   .protocol.rtr = forms[i] });
 		iw_qp_info(a.qp, &info);
 		assert_int_equal(info.rtr, forms[i]);
 		/* The responder may speak first. */
-		assert_int_equal(iw_post_recv(a.qp, 5, NULL, 0), 0);
+		assert_int_equal(iw_post_recv(a.qp, 5, NULL, 0, NULL), 0);
 		assert_int_equal(end_send(&b, 1, NULL, 0, 0), 0);
 		end_until(&a, &b, end_wc(&a, 5) && end_wc(&b, 1));
 		part();
@@ -633,7 +648,7 @@ static void large_fpdus_are_agreed_on_between_two_of_us(void **state)
 	struct iw_qp_info info;
 
 	(void)state;
-	end_join_with(&a, &b, (struct iw_conn_param){ .mulpdu = 64768 });
+	end_join_with(&a, &b, (struct conn_param){ .protocol.mulpdu = 64768 });
 	iw_qp_info(a.qp, &info);
 	assert_true(info.large_fpdus);
 	assert_int_equal(info.mulpdu, 64768);
@@ -645,9 +660,9 @@ static void large_fpdus_are_not_used_when_one_side_does_not_want_them(void **sta
 	struct iw_qp_info info;
 
 	(void)state;
-	end_listen_with(&b, (struct iw_conn_param){ 0 });
+	end_listen_with(&b, (struct conn_param){ 0 });
 	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener),
-		       (struct iw_conn_param){ .mulpdu = 64768 });
+		       (struct conn_param){ .protocol.mulpdu = 64768 });
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
 	iw_qp_info(a.qp, &info);
 	assert_false(info.large_fpdus);
@@ -712,8 +727,8 @@ static void peer_that_closes_on_rev_2_is_tried_with_rev_1(void **state)
 	(void)state;
 	/* It closes with its octets read, or unread, which makes it a reset: both mean the same. */
 	for (reset = false;; reset = true) {
-		assert_int_equal(iw_post_recv(a.qp, 11, NULL, 0), 0);
-		end_connect_to(&a, "127.0.0.1", port, (struct iw_conn_param){ 0 });
+		assert_int_equal(iw_post_recv(a.qp, 11, NULL, 0, NULL), 0);
+		end_connect_to(&a, "127.0.0.1", port, (struct conn_param){ 0 });
 		fd = next_connection(&a, l);
 		if (!reset) {
 			assert_int_equal(read_all(&a, fd, req, 24), 24);
@@ -754,7 +769,7 @@ static void unenhanced_rejection_of_rev_2_is_tried_with_rev_1(void **state)
 	int l = raw_socket(&port, 8), fd;
 
 	(void)state;
-	end_connect_to(&a, "127.0.0.1", port, (struct iw_conn_param){ 0 });
+	end_connect_to(&a, "127.0.0.1", port, (struct conn_param){ 0 });
 	fd = next_connection(&a, l);
 	assert_int_equal(read_all(&a, fd, req, 24), 24);
 	assert_int_equal(rev1_reply(fd, IW_MPA_C | IW_MPA_R), 20);
@@ -772,14 +787,15 @@ static void unenhanced_rejection_of_rev_2_is_tried_with_rev_1(void **state)
 
 static void rev_2_alone_and_peer_to_peer_are_not_tried_with_rev_1(void **state)
 {
-	static const struct iw_conn_param wishes[] = { { .rev = 2 }, { .peer_to_peer = true } };
+	static const struct conn_param wishes[] = { { .protocol.rev = 2 },
+						    { .protocol.peer_to_peer = true } };
 	uint8_t req[24];
 	uint16_t port;
 	int l = raw_socket(&port, 8), fd;
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		assert_int_equal(iw_post_recv(a.qp, 1, NULL, 0), 0);
+		assert_int_equal(iw_post_recv(a.qp, 1, NULL, 0, NULL), 0);
 		end_connect_to(&a, "127.0.0.1", port, wishes[i]);
 		fd = next_connection(&a, l);
 		assert_int_equal(read_all(&a, fd, req, 24), 24);
@@ -799,8 +815,8 @@ static void second_attempt_that_is_refused_ends_with_a_reason(void **state)
 	int l = raw_socket(&port, 8), fd;
 
 	(void)state;
-	assert_int_equal(iw_post_recv(a.qp, 1, NULL, 0), 0);
-	end_connect_to(&a, "127.0.0.1", port, (struct iw_conn_param){ 0 });
+	assert_int_equal(iw_post_recv(a.qp, 1, NULL, 0, NULL), 0);
+	end_connect_to(&a, "127.0.0.1", port, (struct conn_param){ 0 });
 	fd = next_connection(&a, l);
 	assert_int_equal(read_all(&a, fd, req, 24), 24);
 	close(l);
@@ -843,8 +859,8 @@ static void listener_rests_while_there_are_no_descriptors(void **state)
 	traced[0] = '\0';
 	end_close(&b);
 	end_open_with(&b, &attr, 0, 0);
-	end_listen_with(&b, (struct iw_conn_param){ 0 });
-	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct iw_conn_param){ 0 });
+	end_listen_with(&b, (struct conn_param){ 0 });
+	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct conn_param){ 0 });
 	/* Every descriptor up to the limit is taken. */
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	spare[n] = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -880,8 +896,8 @@ static void trace_tells_a_connections_life_in_lines_of_json(void **state)
 	end_close(&a);
 	end_open_with(&a, &attr, 0, 0);
 	end_join(&a, &b);
-	assert_int_equal(iw_post_recv(b.qp, 1, in, sizeof(in)), 0);
-	assert_int_equal(iw_post_recv(a.qp, UINT64_MAX, in, sizeof(in)), 0);
+	assert_int_equal(iw_post_recv(b.qp, 1, in, sizeof(in), NULL), 0);
+	assert_int_equal(iw_post_recv(a.qp, UINT64_MAX, in, sizeof(in), NULL), 0);
 	assert_int_equal(end_send(&a, 77, "three", 5, 0), 0);
 	end_until(&a, &b, end_wc(&a, 77) && end_wc(&b, 1));
 	assert_int_equal(end_wc(&a, 77)->len, 0);

@@ -45,7 +45,7 @@ static void send_fills_a_posted_buffer_and_says_its_length(void **state)
 	char got[64];
 
 	(void)state;
-	assert_int_equal(iw_post_recv(b.qp, 5, got, sizeof(got)), 0);
+	assert_int_equal(iw_post_recv(b.qp, 5, got, sizeof(got), NULL), 0);
 	end_join(&a, &b);
 	assert_int_equal(end_send(&a, 9, "over the wire", 13, IW_WR_SOLICITED), 0);
 	end_until(&a, &b, end_wc(&a, 9) && end_wc(&b, 5));
@@ -66,9 +66,9 @@ static void pieces_of_memory_become_one_message(void **state)
 	char got[64];
 
 	(void)state;
-	assert_int_equal(iw_post_recv(b.qp, 5, got, sizeof(got)), 0);
+	assert_int_equal(iw_post_recv(b.qp, 5, got, sizeof(got), NULL), 0);
 	end_join(&a, &b);
-	assert_int_equal(iw_post_send(a.qp, &w), 0);
+	assert_int_equal(iw_post_send(a.qp, &w, NULL), 0);
 	end_until(&a, &b, end_wc(&b, 5));
 	assert_int_equal(end_wc(&b, 5)->len, 13);
 	assert_memory_equal(got, "one two three", 13);
@@ -83,12 +83,12 @@ static void writes_and_reads_of_every_size_arrive_unchanged(void **state)
 	static const size_t sizes[] = { 0,     1,      2,      3,      127,    128,   1447,
 					1448,  1449,   16383,  32768,  65461,  65535, 65536,
 					65537, 262143, 262144, 262145, 3000001 };
-	static const struct iw_conn_param framings[] = {
-		{ 0 },
-		{ .mulpdu = 64768 },
-		{ .markers = true },
-		{ .crc = IW_CRC_OFF },
-		{ .mulpdu = 16384, .markers = true },
+	static const struct conn_param framings[] = {
+		{ .protocol.mulpdu = 0 },
+		{ .protocol.mulpdu = 64768 },
+		{ .protocol.markers = true },
+		{ .protocol.crc = IW_CRC_OFF },
+		{ .protocol.mulpdu = 16384, .protocol.markers = true },
 	};
 	const size_t largest = 3000001;
 	unsigned char *src = octets(largest, 1), *dst = octets(largest, 0);
@@ -112,9 +112,10 @@ static void writes_and_reads_of_every_size_arrive_unchanged(void **state)
 			a.nwc = b.nwc = 0;
 			fill(src, len, (unsigned)i);
 			memset(dst, 0xee, len + (len < largest));
-			assert_int_equal(iw_post_recv(b.qp, 1, &note, 1), 0);
-			assert_int_equal(
-				end_write(&a, 1, src, len, iw_mr_stag(target), 0, IW_WR_QUIET), 0);
+			assert_int_equal(iw_post_recv(b.qp, 1, &note, 1, NULL), 0);
+			assert_int_equal(end_write(&a, 1, src, len, iw_mr_stag(target), 0,
+						   IW_WR_UNSIGNALED),
+					 0);
 			assert_int_equal(end_send(&a, 2, "!", 1, 0), 0);
 			end_until(&a, &b, end_wc(&a, 2) && end_wc(&b, 1));
 			assert_memory_equal(dst, src, len);
@@ -145,7 +146,7 @@ static void more_reads_than_ord_wait_their_turn_and_complete_in_order(void **sta
 	(void)state;
 	for (unsigned i = 0; i < READS; i++)
 		from[i] = i * 77777;
-	end_join_with(&a, &b, (struct iw_conn_param){ .ird = 4, .ord = 2 });
+	end_join_with(&a, &b, (struct conn_param){ .protocol.ird = 4, .protocol.ord = 2 });
 	source = end_reg(&b, from, sizeof(from), IW_ACCESS_REMOTE_READ);
 	sink = end_reg(&a, to, sizeof(to), IW_ACCESS_READ_SINK);
 	for (unsigned i = 0; i < READS; i++)
@@ -169,13 +170,13 @@ static void send_with_invalidate_revokes_at_the_peer(void **state)
 	struct iw_mr *mr;
 
 	(void)state;
-	assert_int_equal(iw_post_recv(b.qp, 5, NULL, 0), 0);
+	assert_int_equal(iw_post_recv(b.qp, 5, NULL, 0, NULL), 0);
 	end_join(&a, &b);
 	assert_int_equal(iw_mr_reg(&mr, b.pd, &ma, &b.why), 0);
 	assert_true(iw_mr_valid(mr));
 	assert_int_equal(end_write(&a, 1, "written", 8, iw_mr_stag(mr), 0, 0), 0);
 	w.inval_stag = iw_mr_stag(mr);
-	assert_int_equal(iw_post_send(a.qp, &w), 0);
+	assert_int_equal(iw_post_send(a.qp, &w, NULL), 0);
 	end_until(&a, &b, end_wc(&b, 5));
 	assert_true(end_wc(&b, 5)->invalidated);
 	assert_int_equal(end_wc(&b, 5)->inval_stag, iw_mr_stag(mr));
@@ -194,8 +195,8 @@ static void write_after_revocation_is_refused_and_places_nothing(void **state)
 	uint32_t stag;
 
 	(void)state;
-	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0), 0);
-	assert_int_equal(iw_post_recv(b.qp, 2, NULL, 0), 0);
+	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0, NULL), 0);
+	assert_int_equal(iw_post_recv(b.qp, 2, NULL, 0, NULL), 0);
 	end_join(&a, &b);
 	mr = end_reg(&b, board, sizeof(board), IW_ACCESS_REMOTE_WRITE);
 	stag = iw_mr_stag(mr);
@@ -288,22 +289,25 @@ static void octets_written_without_a_gap_are_counted_from_the_first_on(void **st
 {
 	const size_t len = 3000001;
 	unsigned char *src = octets(len, 1), *board = octets(len, 0);
-	struct iw_mr *mr, *empty, *late;
+	const struct iw_mr_attr counted = {
+		.addr = board, .len = len, .access = IW_ACCESS_REMOTE_WRITE, .tally = true
+	};
+	struct iw_mr *mr, *empty, *plain;
 	struct iw_tally t;
 
 	(void)state;
 	end_join(&a, &b);
-	mr = end_reg(&b, board, len, IW_ACCESS_REMOTE_WRITE);
-	empty = end_reg(&b, board, len, IW_ACCESS_REMOTE_WRITE);
-	late = end_reg(&b, board, len, IW_ACCESS_REMOTE_WRITE);
+	mr = end_reg_with(&b, &counted);
+	empty = end_reg_with(&b, &counted);
+	plain = end_reg(&b, board, len, IW_ACCESS_REMOTE_WRITE);
 	assert_int_equal(iw_mr_written(mr) + iw_mr_written(empty), 0);
 	assert_int_equal(end_write(&a, 1, src, 1000, iw_mr_stag(mr), 0, 0), 0);
 	assert_int_equal(end_write(&a, 2, src, 1000, iw_mr_stag(mr), 0, 0), 0);
 	assert_int_equal(end_write(&a, 3, src, len - 2000, iw_mr_stag(mr), 2000, 0), 0);
-	assert_int_equal(end_write(&a, 4, src, 5, iw_mr_stag(late), 0, 0), 0);
+	assert_int_equal(end_write(&a, 4, src, 5, iw_mr_stag(plain), 0, 0), 0);
 	end_until(&a, &b, (iw_qp_tally(b.qp, &t), t.writes == 4));
 	assert_int_equal(iw_mr_written(mr), 1000);
-	assert_int_equal(iw_mr_written(late), 0); /* not counted before this first call */
+	assert_int_equal(iw_mr_written(plain), 0); /* registered without tally */
 	assert_int_equal(end_write(&a, 5, src, len - 1000, iw_mr_stag(mr), 1000, 0), 0);
 	end_until(&a, &b, (iw_qp_tally(b.qp, &t), t.writes == 5));
 	assert_int_equal(iw_mr_written(mr), len);
@@ -323,7 +327,7 @@ static void payload_is_counted_without_zero_length_operations(void **state)
 	mr = end_reg(&b, board, 5000, IW_ACCESS_REMOTE_READ | IW_ACCESS_REMOTE_WRITE);
 	sink = end_reg(&a, src, 5000, IW_ACCESS_READ_SINK);
 	for (unsigned i = 0; i < 2; i++)
-		assert_int_equal(iw_post_recv(b.qp, 10 + i, board, 5000), 0);
+		assert_int_equal(iw_post_recv(b.qp, 10 + i, board, 5000, NULL), 0);
 	assert_int_equal(end_write(&a, 1, src, 0, 1, 0, 0), 0);
 	assert_int_equal(end_read(&a, 2, sink, 0, 0, 1, 0), 0);
 	assert_int_equal(end_send(&a, 3, src, 0, 0), 0);
@@ -351,7 +355,12 @@ static void what_a_peer_did_is_tallied_by_region_and_by_peer(void **state)
 
 	(void)state;
 	end_join(&a, &b);
-	mr = end_reg(&b, board, len, IW_ACCESS_REMOTE_READ | IW_ACCESS_REMOTE_WRITE);
+	mr = end_reg_with(&b, &(struct iw_mr_attr){
+				      .addr = board,
+				      .len = len,
+				      .access = IW_ACCESS_REMOTE_READ | IW_ACCESS_REMOTE_WRITE,
+				      .tally = true,
+			      });
 	other = end_reg(&b, board, len, IW_ACCESS_REMOTE_WRITE);
 	sink = end_reg(&a, src, len, IW_ACCESS_READ_SINK);
 	memory = iw_qp_memory(b.qp);
@@ -369,7 +378,7 @@ static void what_a_peer_did_is_tallied_by_region_and_by_peer(void **state)
 	assert_int_equal(t.write_octets, len + 7);
 	assert_int_equal(t.reads, 1);
 	assert_int_equal(t.read_octets, 1000);
-	iw_mr_tally(other, &t); /* not counted before this first call */
+	iw_mr_tally(other, &t); /* registered without tally */
 	assert_int_equal(t.writes, 0);
 	iw_qp_tally(b.qp, &t);
 	assert_int_equal(t.writes, 3);
@@ -404,7 +413,7 @@ static void revocation_in_mid_operation_is_final(void **state)
 			close_both(NULL);
 			open_both(NULL);
 		}
-		end_join_with(&a, &b, (struct iw_conn_param){ .mulpdu = 64768 });
+		end_join_with(&a, &b, (struct conn_param){ .protocol.mulpdu = 64768 });
 		mr = end_reg(&b, board, len,
 			     reading ? IW_ACCESS_REMOTE_READ : IW_ACCESS_REMOTE_WRITE);
 		if (reading) {
@@ -529,29 +538,29 @@ static void impossible_work_is_refused(void **state)
 	struct iw_mr *mr, *target;
 
 	(void)state;
-	assert_int_equal(iw_post_send(a.qp, &w), IW_E_STATE); /* not connected */
+	assert_int_equal(iw_post_send(a.qp, &w, NULL), IW_E_STATE); /* not connected */
 	end_join(&a, &b);
 	mr = end_reg(&a, sink, sizeof(sink), IW_ACCESS_READ_SINK);
 	target = end_reg(&a, sink, sizeof(sink), IW_ACCESS_REMOTE_WRITE);
 	w = (struct iw_send_wr){ .op = IW_WR_SEND, .sge = many, .nsge = IW_SGE_MAX + 1 };
-	assert_int_equal(iw_post_send(a.qp, &w), IW_E_INVAL);
+	assert_int_equal(iw_post_send(a.qp, &w, NULL), IW_E_INVAL);
 	w = (struct iw_send_wr){ .op = IW_WR_SEND, .sge = &null, .nsge = 1 };
-	assert_int_equal(iw_post_send(a.qp, &w), IW_E_INVAL);
+	assert_int_equal(iw_post_send(a.qp, &w, NULL), IW_E_INVAL);
 	w = (struct iw_send_wr){ .op = IW_WR_WRITE, .flags = IW_WR_SOLICITED };
-	assert_int_equal(iw_post_send(a.qp, &w), IW_E_INVAL);
+	assert_int_equal(iw_post_send(a.qp, &w, NULL), IW_E_INVAL);
 	w = (struct iw_send_wr){ .op = IW_WR_SEND, .flags = 1u << 20 };
-	assert_int_equal(iw_post_send(a.qp, &w), IW_E_INVAL);
+	assert_int_equal(iw_post_send(a.qp, &w, NULL), IW_E_INVAL);
 	w = (struct iw_send_wr){ .op = (enum iw_wr_op)17 };
-	assert_int_equal(iw_post_send(a.qp, &w), IW_E_INVAL);
+	assert_int_equal(iw_post_send(a.qp, &w, NULL), IW_E_INVAL);
 	assert_int_equal(end_read(&a, 1, NULL, 0, 4, 1, 0), IW_E_INVAL);
 	assert_int_equal(end_read(&a, 1, target, 0, 4, 1, 0), IW_E_INVAL);
 	assert_int_equal(end_read(&a, 1, mr, 0, 9, 1, 0), IW_E_INVAL);
 	assert_int_equal(end_read(&a, 1, mr, 8, 1, 1, 0), IW_E_INVAL);
 	assert_int_equal(end_read(&a, 1, mr, 9, 0, 1, 0), IW_E_INVAL);
 	assert_int_equal(end_read(&a, 1, mr, UINT64_MAX, 1, 1, 0), IW_E_INVAL);
-	assert_int_equal(iw_post_recv(a.qp, 1, NULL, 1), IW_E_INVAL);
+	assert_int_equal(iw_post_recv(a.qp, 1, NULL, 1, NULL), IW_E_INVAL);
 	/* None of it did any harm. */
-	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0), 0);
+	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0, NULL), 0);
 	assert_int_equal(end_send(&a, 1, NULL, 0, 0), 0);
 	end_until(&a, &b, end_wc(&b, 1));
 }
@@ -563,7 +572,7 @@ static void reads_are_refused_where_none_were_agreed_on(void **state)
 	struct iw_mr *mr;
 
 	(void)state;
-	end_join_with(&a, &b, (struct iw_conn_param){ .no_reads = true });
+	end_join_with(&a, &b, (struct conn_param){ .protocol.no_reads = true });
 	mr = end_reg(&a, sink, sizeof(sink), IW_ACCESS_READ_SINK);
 	assert_int_equal(end_read(&a, 1, mr, 0, 8, 1, 0), IW_E_LIMIT);
 }
@@ -578,7 +587,7 @@ static void full_send_queue_takes_more_when_completions_were_polled(void **state
 	shorten_a(4, 4);
 	end_join(&a, &b);
 	for (int i = 0; i < 8; i++)
-		assert_int_equal(iw_post_recv(b.qp, 100, NULL, 0), 0);
+		assert_int_equal(iw_post_recv(b.qp, 100, NULL, 0, NULL), 0);
 	while (end_send(&a, id, NULL, 0, 0) == 0)
 		id++;
 	assert_int_equal(id, 4);
@@ -603,7 +612,7 @@ static void quiet_work_needs_no_polling(void **state)
 
 		numbers[i] = i;
 		while ((err = end_write(&a, i, &numbers[i], sizeof(i), iw_mr_stag(mr), 0,
-					IW_WR_QUIET)) == IW_E_FULL)
+					IW_WR_UNSIGNALED)) == IW_E_FULL)
 			end_step(&a, 0);
 		assert_int_equal(err, 0);
 	}
@@ -623,14 +632,14 @@ static void completions_that_nobody_polls_are_kept_and_none_is_lost(void **state
 	struct iw_qp *second, *peer;
 	struct iw_cq *own;
 	struct iw_qp_attr qa = { .size = sizeof(qa), .sq_depth = DEPTH, .rq_depth = DEPTH };
-	struct iw_conn_param p = { .size = sizeof(p), .host = "127.0.0.1" };
+	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1" };
 	unsigned posted = 0;
 
 	(void)state;
 	shorten_a(DEPTH, DEPTH);
 	end_join(&a, &b);
 	for (int i = 0; i < 64; i++)
-		assert_int_equal(iw_post_recv(b.qp, 1000, NULL, 0), 0);
+		assert_int_equal(iw_post_recv(b.qp, 1000, NULL, 0, NULL), 0);
 	a.hold = true;
 	for (int i = 0; i < 60; i++) {
 		if (end_send(&a, posted, NULL, 0, 0) == 0)
@@ -647,11 +656,12 @@ static void completions_that_nobody_polls_are_kept_and_none_is_lost(void **state
 	assert_int_equal(iw_qp_new(&second, a.pd, &qa, &a.why), 0);
 	peer = b.qp;
 	b.qp = end_add_qp(&b, 0, 0);
-	assert_int_equal(iw_post_recv(b.qp, 2000, NULL, 0), 0);
-	p.port = iw_listener_port(b.listener);
-	assert_int_equal(iw_connect(second, &p, &a.why), 0);
+	assert_int_equal(iw_post_recv(b.qp, 2000, NULL, 0, NULL), 0);
+	p.at.port = iw_listener_port(b.listener);
+	assert_int_equal(iw_connect(second, &p.at, &p.protocol, &a.why), 0);
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] == 2);
-	assert_int_equal(iw_post_send(second, &(struct iw_send_wr){ .wr_id = 7, .op = IW_WR_SEND }),
+	assert_int_equal(iw_post_send(second, &(struct iw_send_wr){ .wr_id = 7, .op = IW_WR_SEND },
+				      NULL),
 			 0);
 	end_until(&a, &b, end_wc(&b, 2000));
 	assert_int_equal(iw_cq_poll(own, a.wc, 1), 1);
@@ -684,14 +694,14 @@ static void end_is_told_after_completions_that_had_no_room(void **state)
 	assert_int_equal(iw_qp_new(&a.qp, a.pd, &qa, &a.why), 0);
 	assert_int_equal(iw_cq_free(sends), IW_E_BUSY);
 	for (unsigned i = 0; i < 16; i++)
-		assert_int_equal(iw_post_recv(a.qp, 100 + i, NULL, 0), 0);
+		assert_int_equal(iw_post_recv(a.qp, 100 + i, NULL, 0, NULL), 0);
 	end_join(&a, &b);
 	for (int i = 0; i < 64; i++)
-		assert_int_equal(iw_post_recv(b.qp, 1000, NULL, 0), 0);
+		assert_int_equal(iw_post_recv(b.qp, 1000, NULL, 0, NULL), 0);
 	a.hold = true;
 	for (int i = 0; i < 60; i++) {
-		if (iw_post_send(a.qp, &(struct iw_send_wr){ .wr_id = posted, .op = IW_WR_SEND }) ==
-		    0)
+		if (iw_post_send(a.qp, &(struct iw_send_wr){ .wr_id = posted, .op = IW_WR_SEND },
+				 NULL) == 0)
 			posted++;
 		end_step(&a, 0);
 		end_step(&b, 0);
@@ -746,14 +756,14 @@ static void reset_in_the_middle_completes_everything_once(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 16; i++)
-		assert_int_equal(iw_post_recv(a.qp, WORK + i, NULL, 0), 0);
+		assert_int_equal(iw_post_recv(a.qp, WORK + i, NULL, 0, NULL), 0);
 	end_join(&a, &b);
 	target = end_reg(&b, dst, len, IW_ACCESS_REMOTE_WRITE);
 	source = end_reg(&b, src, len, IW_ACCESS_REMOTE_READ);
 	sink = end_reg(&a, dst, len, IW_ACCESS_READ_SINK);
 	for (unsigned i = 0; i < WORK; i++)
 		assert_int_equal(i % 3 ? end_write(&a, i, src, len, iw_mr_stag(target), 0,
-						   i % 3 == 2 ? IW_WR_QUIET : 0)
+						   i % 3 == 2 ? IW_WR_UNSIGNALED : 0)
 				       : end_read(&a, i, sink, 0, (uint32_t)len, iw_mr_stag(source),
 						  0),
 				 0);
@@ -773,7 +783,7 @@ static void reset_in_the_middle_completes_everything_once(void **state)
 			assert_true(a.nwc < END_WCS);
 		}
 	assert_all_completed_once(&a, WORK, 16);
-	assert_int_equal(iw_post_recv(a.qp, 1, NULL, 0), IW_E_STATE);
+	assert_int_equal(iw_post_recv(a.qp, 1, NULL, 0, NULL), IW_E_STATE);
 	assert_int_equal(end_send(&a, 1, NULL, 0, 0), IW_E_STATE);
 	free(src);
 	free(dst);
@@ -783,7 +793,7 @@ static void abort_completes_everything_once_without_a_terminate(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 8; i++)
-		assert_int_equal(iw_post_recv(a.qp, 8 + i, NULL, 0), 0);
+		assert_int_equal(iw_post_recv(a.qp, 8 + i, NULL, 0, NULL), 0);
 	end_join(&a, &b);
 	for (unsigned i = 0; i < 8; i++)
 		assert_int_equal(end_send(&a, i, NULL, 0, 0), 0);
@@ -802,12 +812,12 @@ static void abort_completes_everything_once_without_a_terminate(void **state)
 static void queue_pair_that_never_connected_can_be_ended(void **state)
 {
 	(void)state;
-	assert_int_equal(iw_post_recv(a.qp, 0, NULL, 0), 0);
-	assert_int_equal(iw_post_recv(a.qp, 1, NULL, 0), 0);
+	assert_int_equal(iw_post_recv(a.qp, 0, NULL, 0, NULL), 0);
+	assert_int_equal(iw_post_recv(a.qp, 1, NULL, 0, NULL), 0);
 	iw_disconnect(a.qp);
 	end_until(&a, NULL, a.seen[IW_EV_CLOSED]);
 	assert_all_completed_once(&a, 0, 2);
-	assert_int_equal(iw_post_recv(a.qp, 1, NULL, 0), IW_E_STATE);
+	assert_int_equal(iw_post_recv(a.qp, 1, NULL, 0, NULL), IW_E_STATE);
 }
 
 static void freed_queue_pair_takes_its_events_and_completions_along(void **state)
@@ -816,7 +826,7 @@ static void freed_queue_pair_takes_its_events_and_completions_along(void **state
 
 	(void)state;
 	for (unsigned i = 0; i < 4; i++)
-		assert_int_equal(iw_post_recv(b.qp, i, NULL, 0), 0);
+		assert_int_equal(iw_post_recv(b.qp, i, NULL, 0, NULL), 0);
 	end_join(&a, &b);
 	a.hold = b.hold = true;
 	for (unsigned i = 0; i < 4; i++)
@@ -853,8 +863,8 @@ static void half_closed_connection_still_carries_the_other_direction(void **stat
 	struct iw_mr *mr;
 
 	(void)state;
-	assert_int_equal(iw_post_recv(a.qp, 50, NULL, 0), 0);
-	assert_int_equal(iw_post_recv(b.qp, 60, NULL, 0), 0);
+	assert_int_equal(iw_post_recv(a.qp, 50, NULL, 0, NULL), 0);
+	assert_int_equal(iw_post_recv(b.qp, 60, NULL, 0, NULL), 0);
 	end_join(&a, &b);
 	mr = end_reg(&a, dst, len, IW_ACCESS_REMOTE_WRITE);
 	/* What was posted before the end goes out; nothing is taken after it. */
@@ -884,7 +894,9 @@ static void send_buffer_of_one_octet_changes_nothing_but_the_pace(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		struct iw_conn_param p = { .sndbuf = 1, .rcvbuf = 1, .mulpdu = mulpdu[i] };
+		struct conn_param p = { .at.sndbuf = 1,
+					.at.rcvbuf = 1,
+					.protocol.mulpdu = mulpdu[i] };
 		struct iw_mr *mr, *sink;
 		struct iw_qp_info info;
 
@@ -893,7 +905,7 @@ static void send_buffer_of_one_octet_changes_nothing_but_the_pace(void **state)
 			open_both(NULL);
 		}
 		memset(dst, 0, len);
-		assert_int_equal(iw_post_recv(b.qp, 60, NULL, 0), 0);
+		assert_int_equal(iw_post_recv(b.qp, 60, NULL, 0, NULL), 0);
 		end_join_with(&a, &b, p);
 		mr = end_reg(&b, dst, len, IW_ACCESS_REMOTE_WRITE | IW_ACCESS_REMOTE_READ);
 		sink = end_reg(&a, src, len, IW_ACCESS_READ_SINK);

@@ -71,7 +71,7 @@ static uint8_t sent[POSTS][LEN], buffer[POSTS][LEN];
 /* a is connected to b, who has POSTS receives posted, on a queue pair with loans or without. */
 static void open_both(struct end *a, struct end *b, bool loans)
 {
-	struct iw_conn_param p = { .transport = "xdp", .interface = "left", .host = LEFT };
+	struct conn_param p = { .at.transport = "xdp", .at.interface = "left", .at.host = LEFT };
 	struct iw_qp_attr qa = { .size = sizeof(qa), .rq_depth = POSTS, .loans = loans };
 
 	for (size_t i = 0; i < POSTS; i++)
@@ -85,11 +85,11 @@ static void open_both(struct end *a, struct end *b, bool loans)
 	qa.user = b;
 	assert_int_equal(iw_qp_new(&b->qp, b->pd, &qa, &b->why), 0);
 	for (uint64_t i = 0; i < POSTS; i++)
-		assert_int_equal(iw_post_recv(b->qp, i, buffer[i], LEN), 0);
+		assert_int_equal(iw_post_recv(b->qp, i, buffer[i], LEN, NULL), 0);
 	end_listen_with(b, p);
 	go(there);
 	end_open(a);
-	p.interface = "right";
+	p.at.interface = "right";
 	end_connect_to(a, LEFT, iw_listener_port(b->listener), p);
 	end_until(a, b, a->seen[IW_EV_ESTABLISHED] && b->seen[IW_EV_ESTABLISHED]);
 }
@@ -231,12 +231,9 @@ static void loans_outlive_their_connection(void **state)
 /* Nobody has seen them, so nobody can give them back: that is done with their queue pair. */
 static void loans_that_were_not_polled_come_back_with_their_queue_pair(void **state)
 {
-	struct iw_conn_param p = {
-		.size = sizeof(p),
-		.transport = "xdp",
-		.interface = "left",
-		.host = LEFT,
-		.xdp = IW_XDP_WANT_COPY,
+	struct conn_param p = {
+		CONN_PARAM_SIZES, .at.transport = "xdp",      .at.interface = "left",
+		.at.host = LEFT,  .at.xdp = IW_XDP_WANT_COPY,
 	};
 	double limit = end_clock() + 10;
 	struct iw_listener *again;
@@ -256,7 +253,7 @@ static void loans_that_were_not_polled_come_back_with_their_queue_pair(void **st
 	end_run(&a, &b, 50);
 	/* When the association has ended nothing holds the interface any more: it can be had otherwise. */
 	go(here);
-	while (iw_listen(&again, b.ctx, &p, &b.why) != 0) {
+	while (iw_listen(&again, b.ctx, &p.at, &p.protocol, &b.why) != 0) {
 		if (end_clock() > limit)
 			fail_msg("%s", b.why.text);
 		end_run(&a, &b, 20);

@@ -97,7 +97,7 @@ static void thousands_of_connections_live_in_one_thread(void **state)
 	struct iw_ctx_attr attr = { .size = sizeof(attr),
 				    .setup_ns = MS(60000),
 				    .stall_ns = MS(60000) };
-	struct iw_conn_param p = { .size = sizeof(p), .host = "127.0.0.1" };
+	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1" };
 	static char buf[MANY];
 	size_t before, held;
 	double t, busy, idle;
@@ -107,15 +107,15 @@ static void thousands_of_connections_live_in_one_thread(void **state)
 	n = as_many_as_allowed();
 	end_open_with(&a, &attr, 0, 0);
 	end_open_with(&b, &attr, 0, 0);
-	end_listen_with(&b, (struct iw_conn_param){ 0 });
-	p.port = iw_listener_port(b.listener);
+	end_listen_with(&b, (struct conn_param){ 0 });
+	p.at.port = iw_listener_port(b.listener);
 	step();
 	before = in_use();
 	for (unsigned i = 0; i < n; i++) {
 		qa[i] = small_qp(&a);
 		qb[i] = small_qp(&b);
-		assert_int_equal(iw_post_recv(qb[i], i, &buf[i], 1), 0);
-		if (iw_connect(qa[i], &p, &a.why) != 0)
+		assert_int_equal(iw_post_recv(qb[i], i, &buf[i], 1, NULL), 0);
+		if (iw_connect(qa[i], &p.at, &p.protocol, &a.why) != 0)
 			fail_msg("%u: %s", i, a.why.text);
 		if (i % 16 == 0)
 			step();
@@ -125,10 +125,12 @@ static void thousands_of_connections_live_in_one_thread(void **state)
 	/* A message on each: batches and spill buffers come and go. */
 	for (unsigned i = 0; i < n; i++)
 		assert_int_equal(
-			iw_post_send(qa[i], &(struct iw_send_wr){ .op = IW_WR_SEND,
-								  .flags = IW_WR_QUIET,
-								  .sge = &(struct iw_sge){ "m", 1 },
-								  .nsge = 1 }),
+			iw_post_send(qa[i],
+				     &(struct iw_send_wr){ .op = IW_WR_SEND,
+							   .flags = IW_WR_UNSIGNALED,
+							   .sge = &(struct iw_sge){ "m", 1 },
+							   .nsge = 1 },
+				     NULL),
 			0);
 	for (t = end_clock(); got < n; step()) {
 		struct iw_wc wc[32];
@@ -177,7 +179,7 @@ static void thousands_of_connections_live_in_one_thread(void **state)
 static void every_one_of_them_ends_in_good_order(void **state)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = MS(60000) };
-	struct iw_conn_param p = { .size = sizeof(p), .host = "127.0.0.1" };
+	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1" };
 
 	(void)state;
 	n = as_many_as_allowed();
@@ -185,12 +187,12 @@ static void every_one_of_them_ends_in_good_order(void **state)
 	accepted = 0;
 	end_open_with(&a, &attr, 0, 0);
 	end_open_with(&b, &attr, 0, 0);
-	end_listen_with(&b, (struct iw_conn_param){ 0 });
-	p.port = iw_listener_port(b.listener);
+	end_listen_with(&b, (struct conn_param){ 0 });
+	p.at.port = iw_listener_port(b.listener);
 	for (unsigned i = 0; i < n; i++) {
 		qa[i] = small_qp(&a);
 		qb[i] = small_qp(&b);
-		assert_int_equal(iw_connect(qa[i], &p, &a.why), 0);
+		assert_int_equal(iw_connect(qa[i], &p.at, &p.protocol, &a.why), 0);
 		if (i % 16 == 0)
 			step();
 	}

@@ -16,11 +16,9 @@ static bool life(struct end *b)
 	struct iw_ctx_attr attr = { .size = sizeof(attr),
 				    .setup_ns = MS(300),
 				    .stall_ns = MS(300) };
-	struct iw_conn_param p = { .size = sizeof(p),
-				   .host = "127.0.0.1",
-				   .port = iw_listener_port(b->listener),
-				   .private_data = "pd",
-				   .private_data_len = 2 };
+	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1",
+				.at.port = iw_listener_port(b->listener),
+				.protocol.private_data = "pd", .protocol.private_data_len = 2 };
 	double limit = end_clock() + 15;
 	static char big[300000];
 	bool whole = false;
@@ -40,10 +38,11 @@ static bool life(struct end *b)
 		struct iw_mr *mr;
 
 		if (iw_qp_new(&a.qp, a.pd, &qa, &a.why) == 0 &&
-		    iw_post_recv(a.qp, 1, NULL, 0) == 0 && iw_mr_reg(&mr, a.pd, &ma, &a.why) == 0 &&
-		    iw_listen(&l, a.ctx, &(struct iw_conn_param){ .size = sizeof(p) }, &a.why) ==
-			    0 &&
-		    iw_connect(a.qp, &p, &a.why) == 0) {
+		    iw_post_recv(a.qp, 1, NULL, 0, NULL) == 0 &&
+		    iw_mr_reg(&mr, a.pd, &ma, &a.why) == 0 &&
+		    iw_listen(&l, a.ctx, &(struct conn_param){ CONN_PARAM_SIZES }.at,
+			      &(struct conn_param){ CONN_PARAM_SIZES }.protocol, &a.why) == 0 &&
+		    iw_connect(a.qp, &p.at, &p.protocol, &a.why) == 0) {
 			bool sent = false;
 
 			while (!a.seen[IW_EV_CLOSED]) {
@@ -81,8 +80,8 @@ static void lack_of_memory_is_told_and_leaves_nothing_behind(void **state)
 
 		assert_true(n < 1000);
 		end_open(&b);
-		end_listen_with(&b, (struct iw_conn_param){ 0 });
-		assert_int_equal(iw_post_recv(b.qp, 1, buf, sizeof(buf)), 0);
+		end_listen_with(&b, (struct conn_param){ 0 });
+		assert_int_equal(iw_post_recv(b.qp, 1, buf, sizeof(buf), NULL), 0);
 		counting_mem_init(&mem);
 		mem.fail_from = n;
 		whole = life(&b);
@@ -97,7 +96,7 @@ static void lack_of_memory_is_told_and_leaves_nothing_behind(void **state)
 static void listener_without_memory_goes_on_when_there_is_some(void **state)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr), .setup_ns = MS(300) };
-	struct iw_conn_param p = { .size = sizeof(p) };
+	struct conn_param p = { CONN_PARAM_SIZES };
 	struct end a, b;
 
 	(void)state;
@@ -107,20 +106,20 @@ static void listener_without_memory_goes_on_when_there_is_some(void **state)
 	assert_int_equal(iw_pd_new(&b.pd, b.ctx), 0);
 	assert_int_equal(iw_cq_new(&b.cq, b.ctx), 0);
 	b.qp = end_add_qp(&b, 0, 0);
-	assert_int_equal(iw_listen(&b.listener, b.ctx, &p, &b.why), 0);
+	assert_int_equal(iw_listen(&b.listener, b.ctx, &p.at, &p.protocol, &b.why), 0);
 	for (size_t n = 1; n < 4; n++) {
 		end_open(&a);
 		mem.calls = 0;
 		mem.fail_from = n;
 		end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener),
-			       (struct iw_conn_param){ .rev = 2 });
+			       (struct conn_param){ .protocol.rev = 2 });
 		end_until(&a, &b, a.seen[IW_EV_CLOSED]);
 		assert_int_equal(b.seen[IW_EV_CONNECT_REQUEST], 0);
 		end_close(&a);
 	}
 	mem.fail_from = 0;
 	end_open(&a);
-	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct iw_conn_param){ 0 });
+	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct conn_param){ 0 });
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
 	end_close(&a);
 	end_close(&b);
@@ -150,7 +149,7 @@ static void steady_state_allocates_nothing(void **state)
 		if (i == 20)
 			mem.calls = 0;
 		a.nwc = b.nwc = 0;
-		assert_int_equal(iw_post_recv(b.qp, 9, NULL, 0), 0);
+		assert_int_equal(iw_post_recv(b.qp, 9, NULL, 0, NULL), 0);
 		assert_int_equal(end_write(&a, 1, src, sizeof(src), iw_mr_stag(target), 0, 0), 0);
 		assert_int_equal(end_read(&a, 2, sink, 0, sizeof(dst), iw_mr_stag(source), 0), 0);
 		assert_int_equal(end_send(&a, 3, NULL, 0, 0), 0);
@@ -166,34 +165,34 @@ static void steady_state_allocates_nothing(void **state)
 static void nothing_refers_to_the_callers_parameters_later(void **state)
 {
 	char profile[] = "rfc", host[] = "127.0.0.1", data[] = "pd";
-	struct iw_conn_param p = { .size = sizeof(p),
-				   .host = host,
-				   .bind_addr = host,
-				   .profile = profile,
-				   .private_data = data,
-				   .private_data_len = 2 };
+	struct conn_param p = { CONN_PARAM_SIZES,
+				.at.host = host,
+				.at.bind_addr = host,
+				.protocol.profile = profile,
+				.protocol.private_data = data,
+				.protocol.private_data_len = 2 };
 	struct iw_listener *l;
 	struct end a;
 
 	(void)state;
 	end_open(&a);
-	p.beside = a.qp;
-	assert_int_equal(iw_listen(&l, a.ctx, &p, &a.why), 0);
-	p.port = iw_listener_port(l);
-	assert_int_equal(iw_connect(a.qp, &p, &a.why), 0);
+	p.at.beside = a.qp;
+	assert_int_equal(iw_listen(&l, a.ctx, &p.at, &p.protocol, &a.why), 0);
+	p.at.port = iw_listener_port(l);
+	assert_int_equal(iw_connect(a.qp, &p.at, &p.protocol, &a.why), 0);
 	memset(profile, 'x', sizeof(profile));
 	memset(host, 'x', sizeof(host));
 	memset(data, 'x', sizeof(data));
 	assert_non_null(a.qp->plan);
-	assert_string_equal(a.qp->plan->param.profile, "rfc");
-	assert_string_equal(a.qp->plan->param.bind_addr, "127.0.0.1");
-	assert_memory_equal(a.qp->plan->param.private_data, "pd", 2);
-	assert_null(a.qp->plan->param.beside);
-	assert_string_equal(l->param.profile, "rfc");
-	assert_memory_equal(l->param.private_data, "pd", 2);
-	assert_null(l->param.beside);
-	assert_null(l->param.host);
-	assert_null(l->param.bind_addr);
+	assert_string_equal(a.qp->plan->protocol.profile, "rfc");
+	assert_string_equal(a.qp->plan->to.bind_addr, "127.0.0.1");
+	assert_memory_equal(a.qp->plan->protocol.private_data, "pd", 2);
+	assert_null(a.qp->plan->to.beside);
+	assert_string_equal(l->protocol.profile, "rfc");
+	assert_memory_equal(l->protocol.private_data, "pd", 2);
+	assert_null(l->at.beside);
+	assert_null(l->at.host);
+	assert_null(l->at.bind_addr);
 	end_close(&a);
 }
 

@@ -50,7 +50,7 @@ static void wait_ends_with_a_completion_and_is_not_disturbed_by_another_queues(v
 
 	(void)state;
 	assert_int_equal(iw_cq_new(&other, b.ctx), 0);
-	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0), 0);
+	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0, NULL), 0);
 	end_join(&a, &b);
 	b.hold = true;
 	assert_int_equal(end_send(&a, 1, NULL, 0, 0), 0);
@@ -73,7 +73,7 @@ static void spinning_wait_gets_its_completion_too(void **state)
 	(void)state;
 	end_close(&b);
 	end_open_with(&b, &attr, 0, 0);
-	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0), 0);
+	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0, NULL), 0);
 	end_join(&a, &b);
 	assert_int_equal(end_send(&a, 1, NULL, 0, 0), 0);
 	end_step(&a, 0);
@@ -107,9 +107,9 @@ static void connection_lives_on_poll_alone(void **state)
 	assert_int_equal(iw_cq_fd(a.cq, &a.why), p[0].fd);
 	assert_int_equal(fcntl(p[0].fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 	mr = end_reg(&b, dst, len, IW_ACCESS_REMOTE_WRITE);
-	assert_int_equal(iw_post_recv(b.qp, 5, NULL, 0), 0);
-	end_listen_with(&b, (struct iw_conn_param){ 0 });
-	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct iw_conn_param){ 0 });
+	assert_int_equal(iw_post_recv(b.qp, 5, NULL, 0, NULL), 0);
+	end_listen_with(&b, (struct conn_param){ 0 });
+	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct conn_param){ 0 });
 	while (!(a.seen[IW_EV_CLOSED] && b.seen[IW_EV_CLOSED])) {
 		assert_true(end_clock() < limit);
 		assert_true(
@@ -140,7 +140,7 @@ static void descriptor_is_quiet_when_nothing_is_to_be_done(void **state)
 	int cq, ctx;
 
 	(void)state;
-	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0), 0);
+	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0, NULL), 0);
 	end_join(&a, &b);
 	cq = iw_cq_fd(b.cq, &b.why);
 	ctx = iw_ctx_fd(b.ctx, &b.why);
@@ -160,7 +160,7 @@ static void descriptor_is_quiet_when_nothing_is_to_be_done(void **state)
 	assert_false(readable(cq, 0));
 	assert_false(readable(ctx, 0));
 	/* Work was posted: */
-	assert_int_equal(end_send(&b, 1, NULL, 0, IW_WR_QUIET), 0);
+	assert_int_equal(end_send(&b, 1, NULL, 0, IW_WR_UNSIGNALED), 0);
 	assert_true(readable(cq, 0));
 	assert_true(readable(ctx, 0));
 	end_step(&b, 0);
@@ -174,7 +174,7 @@ static void completions_of_one_queue_do_not_ring_anothers_descriptor(void **stat
 
 	(void)state;
 	assert_int_equal(iw_cq_new(&other, b.ctx), 0);
-	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0), 0);
+	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0, NULL), 0);
 	end_join(&a, &b);
 	fd = iw_cq_fd(other, &b.why);
 	assert_int_equal(end_send(&a, 1, NULL, 0, 0), 0);
@@ -208,12 +208,12 @@ static void deadlines_make_the_descriptor_readable(void **state)
 
 	(void)state;
 	end_open(&silent);
-	end_listen_with(&silent, (struct iw_conn_param){ 0 }); /* and makes no progress */
+	end_listen_with(&silent, (struct conn_param){ 0 }); /* and makes no progress */
 	end_close(&a);
 	end_open_with(&a, &attr, 0, 0);
 	fd = iw_ctx_fd(a.ctx, &a.why);
 	end_connect_to(&a, "127.0.0.1", iw_listener_port(silent.listener),
-		       (struct iw_conn_param){ 0 });
+		       (struct conn_param){ 0 });
 	while (!a.seen[IW_EV_CLOSED]) {
 		assert_true(readable(fd, 5000));
 		end_step(&a, 0);
@@ -225,7 +225,7 @@ static void deadlines_make_the_descriptor_readable(void **state)
 static void descriptors_asked_for_late_know_what_is_there(void **state)
 {
 	(void)state;
-	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0), 0);
+	assert_int_equal(iw_post_recv(b.qp, 1, NULL, 0, NULL), 0);
 	end_join(&a, &b);
 	assert_int_equal(end_send(&a, 1, NULL, 0, 0), 0);
 	assert_true(readable(iw_cq_fd(a.cq, &a.why), 0)); /* posted, not sent */
@@ -245,7 +245,7 @@ static void descriptor_of_the_programs_own_ends_the_wait_and_is_not_read(void **
 
 	(void)state;
 	assert_int_equal(pipe(p), 0);
-	assert_int_equal(iw_ctx_wake_fd(a.ctx, p[0]), 0);
+	assert_int_equal(iw_ctx_wake_fd(a.ctx, p[0], NULL), 0);
 	t = end_clock();
 	assert_int_equal(iw_cq_wait(a.cq, (int64_t)MS(30)), 0);
 	assert_true(end_clock() - t >= 0.029);
@@ -257,7 +257,7 @@ static void descriptor_of_the_programs_own_ends_the_wait_and_is_not_read(void **
 	assert_true(end_clock() - t < 5);
 	assert_true(readable(p[0], 0));
 	/* Replaced by nothing. */
-	assert_int_equal(iw_ctx_wake_fd(a.ctx, -1), 0);
+	assert_int_equal(iw_ctx_wake_fd(a.ctx, -1, NULL), 0);
 	t = end_clock();
 	assert_int_equal(iw_cq_wait(a.cq, (int64_t)MS(30)), 0);
 	assert_true(end_clock() - t >= 0.029);
@@ -275,9 +275,9 @@ static void descriptor_that_cannot_be_polled_is_refused(void **state)
 	assert_true(file >= 0);
 	unlink(path);
 	assert_int_equal(pipe(p), 0);
-	assert_int_equal(iw_ctx_wake_fd(a.ctx, p[0]), 0);
-	assert_true(iw_ctx_wake_fd(a.ctx, file) < 0);
-	assert_true(iw_ctx_wake_fd(a.ctx, 987654) < 0);
+	assert_int_equal(iw_ctx_wake_fd(a.ctx, p[0], NULL), 0);
+	assert_true(iw_ctx_wake_fd(a.ctx, file, NULL) < 0);
+	assert_true(iw_ctx_wake_fd(a.ctx, 987654, NULL) < 0);
 	/* The one before is still there. */
 	assert_int_equal(write(p[1], "x", 1), 1);
 	assert_int_equal(iw_cq_wait(a.cq, (int64_t)MS(10000)), 0);
@@ -327,8 +327,8 @@ static void signal_ends_the_wait(void **state)
 static void make_b_eager(unsigned *id)
 {
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(iw_post_recv(b.qp, *id, NULL, 0), 0);
-		assert_int_equal(end_send(&a, *id, NULL, 0, IW_WR_QUIET), 0);
+		assert_int_equal(iw_post_recv(b.qp, *id, NULL, 0, NULL), 0);
+		assert_int_equal(end_send(&a, *id, NULL, 0, IW_WR_UNSIGNALED), 0);
 		end_step(&a, 0);
 		assert_int_equal(iw_cq_wait(b.cq, (int64_t)MS(5000)), 1);
 		end_take(&b);
@@ -338,7 +338,7 @@ static void make_b_eager(unsigned *id)
 
 static void eager_wait_still_sees_new_connections(void **state)
 {
-	struct iw_conn_param p = { .size = sizeof(p), .host = "127.0.0.1" };
+	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1" };
 	unsigned id = 0;
 	struct end c;
 	double t;
@@ -346,14 +346,14 @@ static void eager_wait_still_sees_new_connections(void **state)
 	(void)state;
 	end_open(&c);
 	b.keep_requests = true;
-	end_listen_with(&b, (struct iw_conn_param){ 0 });
-	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct iw_conn_param){ 0 });
+	end_listen_with(&b, (struct conn_param){ 0 });
+	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct conn_param){ 0 });
 	end_until(&a, &b, b.req);
 	end_accept(&b);
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
 	make_b_eager(&id);
-	p.port = iw_listener_port(b.listener);
-	assert_int_equal(iw_connect(c.qp, &p, &c.why), 0);
+	p.at.port = iw_listener_port(b.listener);
+	assert_int_equal(iw_connect(c.qp, &p.at, &p.protocol, &c.why), 0);
 	t = end_clock();
 	while (!b.req) {
 		end_step(&c, 0);
@@ -378,7 +378,7 @@ static void eager_wait_is_woken_and_keeps_its_deadlines(void **state)
 	end_open_with(&b, &attr, 0, 0);
 	end_join(&a, &b);
 	assert_int_equal(pipe(p), 0);
-	assert_int_equal(iw_ctx_wake_fd(b.ctx, p[0]), 0);
+	assert_int_equal(iw_ctx_wake_fd(b.ctx, p[0], NULL), 0);
 	make_b_eager(&id);
 	/* Its own time: */
 	t = end_clock();
@@ -390,7 +390,7 @@ static void eager_wait_is_woken_and_keeps_its_deadlines(void **state)
 	t = end_clock();
 	assert_int_equal(iw_cq_wait(b.cq, (int64_t)MS(5000)), 0);
 	assert_true(end_clock() - t < 0.5);
-	assert_int_equal(iw_ctx_wake_fd(b.ctx, -1), 0);
+	assert_int_equal(iw_ctx_wake_fd(b.ctx, -1, NULL), 0);
 	/* A deadline of the connection: the peer answers no Read. */
 	mr = end_reg(&b, sink, sizeof(sink), IW_ACCESS_READ_SINK);
 	from = end_reg(&a, source, sizeof(source), IW_ACCESS_REMOTE_READ);
@@ -424,8 +424,8 @@ static void eager_wait_gives_way(void **state)
 	end_join(&a, &b);
 	make_b_eager(&id);
 	/* Polling alone gets its messages. */
-	assert_int_equal(iw_post_recv(b.qp, id, NULL, 0), 0);
-	assert_int_equal(end_send(&a, id, NULL, 0, IW_WR_QUIET), 0);
+	assert_int_equal(iw_post_recv(b.qp, id, NULL, 0, NULL), 0);
+	assert_int_equal(end_send(&a, id, NULL, 0, IW_WR_UNSIGNALED), 0);
 	end_step(&a, 0);
 	for (limit = end_clock() + 5; !end_wc(&b, id); end_take(&b))
 		assert_true(end_clock() < limit);
@@ -442,7 +442,7 @@ static void eager_wait_gives_way(void **state)
 	first = a.qp;
 	a.qp = end_add_qp(&a, 1, 1);
 	b.keep_requests = true;
-	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct iw_conn_param){ 0 });
+	end_connect_to(&a, "127.0.0.1", iw_listener_port(b.listener), (struct conn_param){ 0 });
 	end_until(&a, &b, b.req);
 	a.qp = first;
 	make_b_eager(&id);
@@ -454,8 +454,8 @@ static void eager_wait_gives_way(void **state)
 	make_b_eager(&id);
 	fd = iw_cq_fd(b.cq, &b.why);
 	assert_false(readable(fd, 20));
-	assert_int_equal(iw_post_recv(b.qp, id, NULL, 0), 0);
-	assert_int_equal(end_send(&a, id, NULL, 0, IW_WR_QUIET), 0);
+	assert_int_equal(iw_post_recv(b.qp, id, NULL, 0, NULL), 0);
+	assert_int_equal(end_send(&a, id, NULL, 0, IW_WR_UNSIGNALED), 0);
 	end_step(&a, 0);
 	assert_true(readable(fd, 500)); /* and not by a deadline */
 	free(src);
@@ -496,8 +496,8 @@ static void one_message_is_one_send_and_one_receive(void **state)
 			received = before.rx_sends;
 			iw_qp_info(a.qp, &before);
 		}
-		assert_int_equal(iw_post_recv(b.qp, i, buf, sizeof(buf)), 0);
-		assert_int_equal(end_send(&a, i, "a message", 9, IW_WR_QUIET), 0);
+		assert_int_equal(iw_post_recv(b.qp, i, buf, sizeof(buf), NULL), 0);
+		assert_int_equal(end_send(&a, i, "a message", 9, IW_WR_UNSIGNALED), 0);
 		end_step(&a, 0);
 		assert_int_equal(iw_cq_wait(b.cq, (int64_t)MS(5000)), 1);
 		end_take(&b);

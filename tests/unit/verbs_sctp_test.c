@@ -16,35 +16,34 @@
 static uint16_t udp_port;
 
 /* Each test uses a UDP port of its own, so that no packets of an earlier test arrive there. */
-static void listen_at(struct iw_conn_param p)
+static void listen_at(struct conn_param p)
 {
-	p.transport = "udp";
-	p.size = sizeof(p);
+	p.at.transport = "udp";
+	p.at.size = sizeof(p.at);
+	p.protocol.size = sizeof(p.protocol);
 	for (int tries = 0; tries < 100; tries++) {
 		udp_port = (uint16_t)(20000 + ((unsigned)getpid() * 31 + (unsigned)rand()) % 40000);
-		p.udp_port = udp_port;
-		if (iw_listen(&b.listener, b.ctx, &p, &b.why) == 0)
+		p.at.udp_port = udp_port;
+		if (iw_listen(&b.listener, b.ctx, &p.at, &p.protocol, &b.why) == 0)
 			return;
 	}
 	fail_msg("%s", b.why.text);
 }
 
-static struct iw_conn_param to_b(void)
+static struct conn_param to_b(void)
 {
-	return (struct iw_conn_param){ .size = sizeof(struct iw_conn_param),
-				       .transport = "udp",
-				       .host = "127.0.0.1",
-				       .port = iw_listener_port(b.listener),
-				       .udp_port = udp_port };
+	return (struct conn_param){ CONN_PARAM_SIZES, .at.transport = "udp", .at.host = "127.0.0.1",
+				    .at.port = iw_listener_port(b.listener),
+				    .at.udp_port = udp_port };
 }
 
-static void connect_qp(struct iw_qp *qp, struct iw_conn_param p)
+static void connect_qp(struct iw_qp *qp, struct conn_param p)
 {
-	if (iw_connect(qp, &p, &a.why) != 0)
+	if (iw_connect(qp, &p.at, &p.protocol, &a.why) != 0)
 		fail_msg("%s", a.why.text);
 }
 
-static void establish(struct iw_conn_param listener)
+static void establish(struct conn_param listener)
 {
 	listen_at(listener);
 	connect_qp(a.qp, to_b());
@@ -73,7 +72,7 @@ static void post(struct iw_qp *qp, enum iw_wr_op op, const void *mem, size_t len
 	struct iw_sge sge = { mem, len };
 	struct iw_send_wr wr = { .op = op, .sge = &sge, .nsge = 1, .remote_stag = stag };
 
-	assert_int_equal(iw_post_send(qp, &wr), 0);
+	assert_int_equal(iw_post_send(qp, &wr, NULL), 0);
 }
 
 /* SCTP-05, SCTP-23, SCTP-24: Write, Send, Read, and the orderly end */
@@ -87,7 +86,7 @@ static void data_move_both_ways_and_the_end_is_orderly(void **state)
 
 	(void)state;
 	fill(out, LEN, 1);
-	establish((struct iw_conn_param){ 0 });
+	establish((struct conn_param){ 0 });
 	assert_int_equal(iw_mr_reg(&target, b.pd,
 				   &(struct iw_mr_attr){ .addr = in,
 							 .len = LEN,
@@ -101,17 +100,19 @@ static void data_move_both_ways_and_the_end_is_orderly(void **state)
 							 .access = IW_ACCESS_READ_SINK },
 				   &a.why),
 			 0);
-	assert_int_equal(iw_post_recv(b.qp, 1, msg, sizeof(msg)), 0);
+	assert_int_equal(iw_post_recv(b.qp, 1, msg, sizeof(msg), NULL), 0);
 	post(a.qp, IW_WR_WRITE, out, LEN, iw_mr_stag(target));
 	post(a.qp, IW_WR_SEND, "written", 8, 0);
 	end_until(&a, &b, done(&b, IW_WC_RECV) == 1);
 	/* Data that was written before a Send has been placed when the Send is delivered. */
 	assert_memory_equal(in, out, LEN);
 	assert_string_equal((char *)msg, "written");
-	assert_int_equal(iw_post_send(a.qp, &(struct iw_send_wr){ .op = IW_WR_READ,
-								  .remote_stag = iw_mr_stag(target),
-								  .sink = sink,
-								  .len = LEN }),
+	assert_int_equal(iw_post_send(a.qp,
+				      &(struct iw_send_wr){ .op = IW_WR_READ,
+							    .remote_stag = iw_mr_stag(target),
+							    .sink = sink,
+							    .len = LEN },
+				      NULL),
 			 0);
 	end_until(&a, &b, done(&a, IW_WC_READ) == 1);
 	assert_memory_equal(back, out, LEN);
@@ -220,21 +221,21 @@ static void wire_carry(void)
  */
 static void association_ends_with_its_last_stream(void **state)
 {
-	struct iw_conn_param p;
+	struct conn_param p;
 	struct iw_qp *first, *second;
 	double end;
 
 	(void)state;
 	wire_open();
-	listen_at((struct iw_conn_param){ 0 });
+	listen_at((struct conn_param){ 0 });
 	p = to_b();
-	p.udp_port = wire.port;
+	p.at.udp_port = wire.port;
 	connect_qp(a.qp, p);
 	carry_until(a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
 	first = b.qp;
 	b.qp = end_add_qp(&b, 4, 4);
 	second = end_add_qp(&a, 4, 4);
-	p.beside = a.qp;
+	p.at.beside = a.qp;
 	connect_qp(second, p);
 	carry_until(a.seen[IW_EV_ESTABLISHED] == 2 && b.seen[IW_EV_ESTABLISHED] == 2);
 	iw_disconnect(a.qp);
@@ -261,7 +262,7 @@ static void rejection_reaches_who_asked_with_its_private_data(void **state)
 
 	(void)state;
 	b.keep_requests = true;
-	listen_at((struct iw_conn_param){ 0 });
+	listen_at((struct conn_param){ 0 });
 	connect_qp(a.qp, to_b());
 	end_until(&a, &b, b.req);
 	iw_reject(b.req, "no room", 7);
@@ -283,14 +284,14 @@ static void queue_pairs_share_an_association_and_end_alone(void **state)
 
 	(void)state;
 	b.keep_requests = true;
-	listen_at((struct iw_conn_param){ .streams = N });
+	listen_at((struct conn_param){ .at.streams = N });
 	for (int i = 0; i < N; i++) {
-		struct iw_conn_param p = to_b();
+		struct conn_param p = to_b();
 
 		qa[i] = i ? end_add_qp(&a, 4, 4) : a.qp;
 		qb[i] = end_add_qp(&b, 4, 4);
-		assert_int_equal(iw_post_recv(qb[i], (uint64_t)i, in[i], sizeof(in[i])), 0);
-		p.beside = i ? a.qp : NULL;
+		assert_int_equal(iw_post_recv(qb[i], (uint64_t)i, in[i], sizeof(in[i]), NULL), 0);
+		p.at.beside = i ? a.qp : NULL;
 		connect_qp(qa[i], p);
 		end_until(&a, &b, b.req);
 		assert_int_equal(iw_accept(b.req, qb[i], NULL, &b.why), 0);
@@ -302,10 +303,11 @@ static void queue_pairs_share_an_association_and_end_alone(void **state)
 	assert_string_equal(first.peer, other.peer);
 	/* All streams are taken. */
 	{
-		struct iw_conn_param p = to_b();
+		struct conn_param p = to_b();
 
-		p.beside = a.qp;
-		assert_int_equal(iw_connect(end_add_qp(&a, 4, 4), &p, &a.why), IW_E_LIMIT);
+		p.at.beside = a.qp;
+		assert_int_equal(iw_connect(end_add_qp(&a, 4, 4), &p.at, &p.protocol, &a.why),
+				 IW_E_LIMIT);
 	}
 	/* Queue pair 3 has no buffer for a second Send: its stream ends, the others continue. */
 	post(qa[3], IW_WR_SEND, "x", 2, 0);
@@ -332,14 +334,14 @@ static void memory_of_an_association_is_counted_with_its_first_accepted_session(
 
 	(void)state;
 	b.keep_requests = true;
-	listen_at((struct iw_conn_param){ .streams = 1000 });
+	listen_at((struct conn_param){ .at.streams = 1000 });
 	for (int i = 0; i < N; i++) {
-		struct iw_conn_param p = to_b();
+		struct conn_param p = to_b();
 
 		qa[i] = i ? end_add_qp(&a, 4, 4) : a.qp;
 		qb[i] = end_add_qp(&b, 4, 4);
-		p.beside = i ? a.qp : NULL;
-		p.streams = 1000;
+		p.at.beside = i ? a.qp : NULL;
+		p.at.streams = 1000;
 		before = i ? iw_qp_memory(qb[0]) : 0;
 		connect_qp(qa[i], p);
 		end_until(&a, &b, b.req);
@@ -380,7 +382,7 @@ static void limit_of_memory_does_not_cut_off_the_end_of_the_last_session(void **
 	(void)state;
 	b.keep_requests = true;
 	assert_int_equal(iw_mr_reg(&mr, a.pd, &region, &a.why), 0);
-	listen_at((struct iw_conn_param){ 0 });
+	listen_at((struct conn_param){ 0 });
 	iw_listener_limit_memory(b.listener, 0);
 	connect_qp(qa, to_b());
 	end_until(&a, &b, b.req);
@@ -409,7 +411,7 @@ static void limit_of_memory_does_not_cut_off_the_end_of_the_last_session(void **
 static void memory_is_the_posters_again_when_a_queue_pair_is_aborted(void **state)
 {
 	struct iw_qp *second;
-	struct iw_conn_param p;
+	struct conn_param p;
 	enum { LEN = 1000000 };
 	uint8_t *out = malloc(LEN), *in = calloc(1, LEN), *is = malloc(LEN), msg[16] = { 0 };
 	struct iw_qp_info info;
@@ -418,11 +420,11 @@ static void memory_is_the_posters_again_when_a_queue_pair_is_aborted(void **stat
 	(void)state;
 	fill(is, LEN, 3);
 	memcpy(out, is, LEN);
-	establish((struct iw_conn_param){ 0 });
+	establish((struct conn_param){ 0 });
 	second = end_add_qp(&a, 4, 4);
 	b.qp = end_add_qp(&b, 4, 4);
 	p = to_b();
-	p.beside = a.qp;
+	p.at.beside = a.qp;
 	connect_qp(second, p);
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] == 2 && b.seen[IW_EV_ESTABLISHED] == 2);
 	assert_int_equal(iw_mr_reg(&target, b.pd,
@@ -442,7 +444,7 @@ static void memory_is_the_posters_again_when_a_queue_pair_is_aborted(void **stat
 	assert_int_equal(a.wc[0].status, IW_E_CANCELED);
 	a.nwc = 0;
 	memset(out, 0xee, LEN);
-	assert_int_equal(iw_post_recv(b.qp, 1, msg, sizeof(msg)), 0);
+	assert_int_equal(iw_post_recv(b.qp, 1, msg, sizeof(msg), NULL), 0);
 	post(second, IW_WR_SEND, "still here", 11, 0);
 	end_until(&a, &b, done(&b, IW_WC_RECV) == 1 && in[2 * info.mulpdu]);
 	assert_string_equal((char *)msg, "still here");
@@ -459,15 +461,15 @@ static void memory_is_the_posters_again_when_a_queue_pair_is_aborted(void **stat
 /* SCTP-73: all queue pairs on an association are notified that the peer is gone */
 static void end_of_the_peer_is_told_to_all_queue_pairs(void **state)
 {
-	struct iw_conn_param p;
+	struct conn_param p;
 	struct iw_qp *second;
 
 	(void)state;
-	establish((struct iw_conn_param){ 0 });
+	establish((struct conn_param){ 0 });
 	b.qp = end_add_qp(&b, 4, 4);
 	second = end_add_qp(&a, 4, 4);
 	p = to_b();
-	p.beside = a.qp;
+	p.at.beside = a.qp;
 	connect_qp(second, p);
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] == 2);
 	end_close(&b);
@@ -483,19 +485,19 @@ static void end_of_the_peer_is_told_to_all_queue_pairs(void **state)
 static void an_association_is_told_of_while_it_is_up(void **state)
 {
 	struct iw_assoc_info i = { .size = sizeof(i) }, theirs = { .size = sizeof(theirs) };
-	struct iw_conn_param p;
+	struct conn_param p;
 	struct iw_qp *second;
 
 	(void)state;
-	assert_int_equal(iw_qp_assoc(a.qp, &i), IW_E_STATE);
-	establish((struct iw_conn_param){ .streams = 7 });
+	assert_int_equal(iw_qp_assoc(a.qp, &i, NULL), IW_E_STATE);
+	establish((struct conn_param){ .at.streams = 7 });
 	b.qp = end_add_qp(&b, 4, 4);
 	second = end_add_qp(&a, 4, 4);
 	p = to_b();
-	p.beside = a.qp;
+	p.at.beside = a.qp;
 	connect_qp(second, p);
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] == 2 && b.seen[IW_EV_ESTABLISHED] == 2);
-	assert_int_equal(iw_qp_assoc(second, &i), 0);
+	assert_int_equal(iw_qp_assoc(second, &i, NULL), 0);
 	assert_int_equal(i.in, 7);
 	assert_int_equal(i.out, 7);
 	assert_int_equal(i.stream, 1);
@@ -506,20 +508,20 @@ static void an_association_is_told_of_while_it_is_up(void **state)
 	assert_true(i.path[0].primary && i.path[0].active);
 	assert_true(i.path[0].mtu >= 576);
 	assert_non_null(strstr(i.path[0].addr, "127.0.0.1:"));
-	assert_int_equal(iw_qp_assoc(b.qp, &theirs), 0);
+	assert_int_equal(iw_qp_assoc(b.qp, &theirs, NULL), 0);
 	assert_int_equal(theirs.stream, 1);
 	/* An older program has a smaller struct, and gets no more than fits. */
 	memset(&i, 0xaa, sizeof(i));
 	i.size = offsetof(struct iw_assoc_info, indicated);
-	assert_int_equal(iw_qp_assoc(a.qp, &i), 0);
+	assert_int_equal(iw_qp_assoc(a.qp, &i, NULL), 0);
 	assert_int_equal(i.stream, 0);
 	assert_int_equal(i.adaptation, 0xaaaaaaaa);
 	i.size = sizeof(i) + 1;
-	assert_int_equal(iw_qp_assoc(a.qp, &i), IW_E_INVAL);
+	assert_int_equal(iw_qp_assoc(a.qp, &i, NULL), IW_E_INVAL);
 	i.size = sizeof(i);
 	end_close(&b);
 	end_until(&a, NULL, a.seen[IW_EV_CLOSED] == 2);
-	assert_int_equal(iw_qp_assoc(a.qp, &i), IW_E_STATE);
+	assert_int_equal(iw_qp_assoc(a.qp, &i, NULL), IW_E_STATE);
 	end_open(&b);
 }
 
@@ -529,9 +531,9 @@ static void nobody_listens(void **state)
 	double since = end_clock();
 
 	(void)state;
-	listen_at((struct iw_conn_param){ 0 });
+	listen_at((struct conn_param){ 0 });
 	{
-		struct iw_conn_param p = to_b();
+		struct conn_param p = to_b();
 
 		iw_listener_free(b.listener);
 		end_step(&b, 0);
@@ -657,7 +659,7 @@ static void queue_pair_ends_when_the_peer_begins_the_next_session(void **state)
 
 	(void)state;
 	memset(out, 7, LEN);
-	listen_at((struct iw_conn_param){ 0 });
+	listen_at((struct conn_param){ 0 });
 	hand_open();
 	hand_send(0, IW_SCTP_FN_INITIATE);
 	hand_until(hand.accepts == 1);
@@ -686,7 +688,7 @@ static void queue_pair_ends_when_the_peer_begins_the_next_session(void **state)
 static void initiate_in_the_middle_costs_no_stream(void **state)
 {
 	(void)state;
-	listen_at((struct iw_conn_param){ 0 });
+	listen_at((struct conn_param){ 0 });
 	hand_open();
 	hand_send(0, IW_SCTP_FN_INITIATE);
 	hand_until(hand.accepts == 1);
@@ -703,14 +705,14 @@ static void initiate_in_the_middle_costs_no_stream(void **state)
 static void beside_needs_an_association(void **state)
 {
 	struct iw_qp *other = end_add_qp(&a, 4, 4);
-	struct iw_conn_param p;
+	struct conn_param p;
 
 	(void)state;
-	listen_at((struct iw_conn_param){ 0 });
+	listen_at((struct conn_param){ 0 });
 	p = to_b();
-	p.beside = other;
-	assert_int_equal(iw_connect(a.qp, &p, &a.why), IW_E_INVAL);
-	p.beside = NULL;
+	p.at.beside = other;
+	assert_int_equal(iw_connect(a.qp, &p.at, &p.protocol, &a.why), IW_E_INVAL);
+	p.at.beside = NULL;
 	connect_qp(a.qp, p);
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED]);
 }
@@ -718,29 +720,28 @@ static void beside_needs_an_association(void **state)
 /* IPv6 works through the same kind of socket */
 static void ipv6_works_too(void **state)
 {
-	struct iw_conn_param p;
+	struct conn_param p;
 
 	(void)state;
-	listen_at((struct iw_conn_param){ .host = "*" });
+	listen_at((struct conn_param){ .at.host = "*" });
 	p = to_b();
-	p.host = "::1";
+	p.at.host = "::1";
 	connect_qp(a.qp, p);
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED]);
 }
 
 static void editions_that_nobody_knows_are_refused(void **state)
 {
-	struct iw_conn_param p = { .size = sizeof(p),
-				   .transport = "udp",
-				   .profile = "sctp-draft-99" };
+	struct conn_param p = { CONN_PARAM_SIZES, .at.transport = "udp",
+				.protocol.profile = "sctp-draft-99" };
 
 	(void)state;
-	assert_int_equal(iw_listen(&b.listener, b.ctx, &p, &b.why), IW_E_INVAL);
+	assert_int_equal(iw_listen(&b.listener, b.ctx, &p.at, &p.protocol, &b.why), IW_E_INVAL);
 	assert_non_null(strstr(b.why.text, "sctp-draft-99"));
-	listen_at((struct iw_conn_param){ .profile = "rfc" });
+	listen_at((struct conn_param){ .protocol.profile = "rfc" });
 	p = to_b();
-	p.profile = "";
-	assert_int_equal(iw_connect(a.qp, &p, &a.why), IW_E_INVAL);
+	p.protocol.profile = "";
+	assert_int_equal(iw_connect(a.qp, &p.at, &p.protocol, &a.why), IW_E_INVAL);
 }
 
 /*
@@ -749,16 +750,16 @@ static void editions_that_nobody_knows_are_refused(void **state)
  */
 static void an_earlier_edition_moves_the_same_octets(void **state)
 {
-	struct iw_conn_param p;
+	struct conn_param p;
 	struct iw_assoc_info info = { .size = sizeof(info) };
 
 	(void)state;
-	listen_at((struct iw_conn_param){ .profile = "sctp-draft-02" });
+	listen_at((struct conn_param){ .protocol.profile = "sctp-draft-02" });
 	p = to_b();
-	p.profile = "sctp-draft-02";
+	p.protocol.profile = "sctp-draft-02";
 	connect_qp(a.qp, p);
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
-	assert_int_equal(iw_qp_assoc(a.qp, &info), 0);
+	assert_int_equal(iw_qp_assoc(a.qp, &info, NULL), 0);
 	assert_true(info.indicated);
 	assert_int_equal(info.adaptation, 2);
 }
@@ -774,15 +775,15 @@ static int rev_of(const struct iw_qp *qp)
 /* Draft 02 2.2.3: Function Codes 1 and 2 are used. Those of RFC 6581 are not even tried. */
 static void an_earlier_edition_begins_with_its_own_initiate(void **state)
 {
-	struct iw_conn_param p;
+	struct conn_param p;
 
 	(void)state;
 	wire_open();
 	wire.control = 2;
-	listen_at((struct iw_conn_param){ .profile = "sctp-draft-02" });
+	listen_at((struct conn_param){ .protocol.profile = "sctp-draft-02" });
 	p = to_b();
-	p.udp_port = wire.port;
-	p.profile = "sctp-draft-02";
+	p.at.udp_port = wire.port;
+	p.protocol.profile = "sctp-draft-02";
 	connect_qp(a.qp, p);
 	carry_until(a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
 	assert_string_equal(wire.functions, "12");
@@ -795,23 +796,23 @@ static void an_earlier_edition_begins_with_its_own_initiate(void **state)
 static void an_edition_belongs_to_the_association(void **state)
 {
 	struct iw_qp *second, *first;
-	struct iw_conn_param p;
+	struct conn_param p;
 
 	(void)state;
-	listen_at((struct iw_conn_param){ .profile = "sctp-draft-02" });
+	listen_at((struct conn_param){ .protocol.profile = "sctp-draft-02" });
 	p = to_b();
-	p.profile = "sctp-draft-02";
+	p.protocol.profile = "sctp-draft-02";
 	connect_qp(a.qp, p);
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
 	first = b.qp;
 	b.qp = end_add_qp(&b, 4, 4);
 	second = end_add_qp(&a, 4, 4);
-	p.profile = NULL;
-	p.beside = a.qp;
-	p.rev = 2;
-	assert_int_equal(iw_connect(second, &p, &a.why), IW_E_INVAL);
+	p.protocol.profile = NULL;
+	p.at.beside = a.qp;
+	p.protocol.rev = 2;
+	assert_int_equal(iw_connect(second, &p.at, &p.protocol, &a.why), IW_E_INVAL);
 	assert_non_null(strstr(a.why.text, "no enhanced sessions"));
-	p.rev = 0;
+	p.protocol.rev = 0;
 	connect_qp(second, p);
 	end_until(&a, &b, a.seen[IW_EV_ESTABLISHED] == 2 && b.seen[IW_EV_ESTABLISHED] == 2);
 	assert_int_equal(rev_of(second), 1);
@@ -824,19 +825,19 @@ static void an_edition_belongs_to_the_association(void **state)
  */
 static void a_listener_of_rev_1_has_no_enhanced_sessions(void **state)
 {
-	struct iw_conn_param p;
+	struct conn_param p;
 
 	(void)state;
 	wire_open();
-	listen_at((struct iw_conn_param){ .rev = 1 });
+	listen_at((struct conn_param){ .protocol.rev = 1 });
 	p = to_b();
-	p.udp_port = wire.port;
+	p.at.udp_port = wire.port;
 	connect_qp(a.qp, p);
 	carry_until(a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
 	assert_string_equal(wire.functions, "5412");
 	assert_int_equal(rev_of(a.qp), 1);
 	a.qp = end_add_qp(&a, 4, 4);
-	p.rev = 2;
+	p.protocol.rev = 2;
 	connect_qp(a.qp, p);
 	carry_until(a.seen[IW_EV_CLOSED]);
 	assert_int_equal(a.fault.err, IW_E_REJECTED);
@@ -846,14 +847,14 @@ static void a_listener_of_rev_1_has_no_enhanced_sessions(void **state)
 /* An initiator of rev 1 tries no enhanced session */
 static void an_initiator_of_rev_1_begins_plain(void **state)
 {
-	struct iw_conn_param p;
+	struct conn_param p;
 
 	(void)state;
 	wire_open();
-	listen_at((struct iw_conn_param){ 0 });
+	listen_at((struct conn_param){ 0 });
 	p = to_b();
-	p.udp_port = wire.port;
-	p.rev = 1;
+	p.at.udp_port = wire.port;
+	p.protocol.rev = 1;
 	connect_qp(a.qp, p);
 	carry_until(a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
 	assert_string_equal(wire.functions, "12");
@@ -863,14 +864,14 @@ static void an_initiator_of_rev_1_begins_plain(void **state)
 /* ENH-04, RFC 6581 10: without depths or a model to negotiate, the Initiate is plain (RFC 5043). */
 static void without_negotiation_the_initiate_is_plain(void **state)
 {
-	struct iw_conn_param p;
+	struct conn_param p;
 
 	(void)state;
 	wire_open();
-	listen_at((struct iw_conn_param){ 0 });
+	listen_at((struct conn_param){ 0 });
 	p = to_b();
-	p.udp_port = wire.port;
-	p.ird = p.ord = IW_ORD_NO_NEGOTIATION;
+	p.at.udp_port = wire.port;
+	p.protocol.ird = p.protocol.ord = IW_ORD_NO_NEGOTIATION;
 	connect_qp(a.qp, p);
 	carry_until(a.seen[IW_EV_ESTABLISHED] && b.seen[IW_EV_ESTABLISHED]);
 	assert_string_equal(wire.functions, "12");

@@ -25,7 +25,7 @@ static void open_side(struct side *s)
 
 	end_open_with(&s->e, &a, 0, 0);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(iw_post_recv(s->e.qp, 0, s->board, sizeof(s->board)), 0);
+		assert_int_equal(iw_post_recv(s->e.qp, 0, s->board, sizeof(s->board), NULL), 0);
 }
 
 /*
@@ -44,7 +44,7 @@ static bool talk(struct side *s, unsigned messages, bool first)
 		end_take(e);
 		if (first && !begun && e->seen[IW_EV_ESTABLISHED]) {
 			begun = true;
-			if (end_send(e, 0, s->board, sizeof(s->board), IW_WR_QUIET) != 0)
+			if (end_send(e, 0, s->board, sizeof(s->board), IW_WR_UNSIGNALED) != 0)
 				return false;
 		}
 		for (; seen < e->nwc; seen++) {
@@ -52,8 +52,8 @@ static bool talk(struct side *s, unsigned messages, bool first)
 				continue;
 			if (++got == messages)
 				iw_disconnect(e->qp);
-			else if (iw_post_recv(e->qp, 0, s->board, sizeof(s->board)) != 0 ||
-				 end_send(e, 0, s->board, sizeof(s->board), IW_WR_QUIET) != 0)
+			else if (iw_post_recv(e->qp, 0, s->board, sizeof(s->board), NULL) != 0 ||
+				 end_send(e, 0, s->board, sizeof(s->board), IW_WR_UNSIGNALED) != 0)
 				return false;
 		}
 		if (e->seen[IW_EV_PEER_CLOSED])
@@ -69,7 +69,7 @@ static void *initiate(void *arg)
 	open_side(s);
 	while (!*s->port)
 		usleep(1000);
-	end_connect_to(&s->e, "127.0.0.1", *s->port, (struct iw_conn_param){ 0 });
+	end_connect_to(&s->e, "127.0.0.1", *s->port, (struct conn_param){ 0 });
 	s->ok = talk(s, MESSAGES, true);
 	end_close(&s->e);
 	return NULL;
@@ -80,7 +80,7 @@ static void *respond(void *arg)
 	struct side *s = arg;
 
 	open_side(s);
-	end_listen_with(&s->e, (struct iw_conn_param){ 0 });
+	end_listen_with(&s->e, (struct conn_param){ 0 });
 	*s->port = iw_listener_port(s->e.listener);
 	/* It answers the last one, too, and then hears the end. */
 	talk(s, MESSAGES + 1, false);

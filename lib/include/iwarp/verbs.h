@@ -7,11 +7,12 @@
  *           -> listener -> connection request -> queue pair (one connection, one DDP stream)
  *
  * The program posts work requests and polls their completions. Changes of connections are reported
- * as asynchronous events, which the program polls too. The library has no callbacks, no threads of
- * its own, no signals, no output and no process-wide state.
+ * as asynchronous events, which the program polls too. The library has no threads of its own, no
+ * signals and no output, and calls back into the program only for a trace (struct iw_ctx_attr).
  *
  * Threads: a context and everything made from it belong to one thread at a time. Contexts are
- * independent of each other.
+ * independent of each other, except over "xdp": the connections of a process on one interface share
+ * its XDP program and UMEM, under locks of the library.
  * Progress: only iw_progress, iw_cq_poll and iw_cq_wait make progress. A program with an event loop
  * of its own polls iw_ctx_fd or iw_cq_fd: they become readable when such a call has something to
  * do.
@@ -99,7 +100,7 @@ IW_API IW_MUST_CHECK int iw_ctx_fd(struct iw_ctx *ctx, struct iw_fault *why);
  * IW_E_PERM: fd cannot be polled (a regular file); IW_E_OS: fd is not a descriptor. After an error
  * the previous descriptor remains set.
  */
-IW_API IW_MUST_CHECK int iw_ctx_wake_fd(struct iw_ctx *ctx, int fd);
+IW_API IW_MUST_CHECK int iw_ctx_wake_fd(struct iw_ctx *ctx, int fd, struct iw_fault *why);
 
 /* ---------------------------------------------------------------- protection domain, memory */
 
@@ -137,6 +138,7 @@ struct iw_mr_attr {
 	 * detected.
 	 */
 	bool exclusive;
+	bool tally; /* count the operations of peers, for iw_mr_tally and iw_mr_written */
 };
 
 /*
@@ -164,17 +166,17 @@ struct iw_tally {
 	uint64_t reads, read_octets;
 };
 /*
- * Returns the counts of a memory region. Counts complete operations, and starts with the first
- * call: call it once after iw_mr_reg. The counts remain when the region is no longer valid.
+ * Returns the counts of complete operations on a memory region; zeros if it was registered without
+ * tally. The counts remain when the region is no longer valid.
  */
-IW_API void iw_mr_tally(struct iw_mr *mr, struct iw_tally *out);
+IW_API void iw_mr_tally(const struct iw_mr *mr, struct iw_tally *out);
 /*
  * Returns the number of octets at the start of a memory region that the peers' RDMA Writes have
- * filled without a gap. Counting starts with the first call, as for iw_mr_tally. A complete Write
+ * filled without a gap; 0 if it was registered without tally. A complete Write
  * is counted if it begins at or before the end of the octets counted so far and its segments arrive
  * in ascending order. Use it when a peer reports that it has filled a buffer (RFC 5042 6.3.2).
  */
-IW_API uint64_t iw_mr_written(struct iw_mr *mr);
+IW_API uint64_t iw_mr_written(const struct iw_mr *mr);
 
 /* ---------------------------------------------------------------- completion queue */
 
@@ -265,8 +267,8 @@ enum iw_wr_flag {
 	IW_WR_INVALIDATE = 2, /* SEND: Send with Invalidate of inval_stag */
 	/* begins only when all earlier RDMA Reads have completed (RFC 5040 5.5) */
 	IW_WR_FENCE = 4,
-	/* unsignaled: no completion on success; the completion of a later request implies it */
-	IW_WR_QUIET = 8,
+	/* no completion on success; the completion of a later request implies it */
+	IW_WR_UNSIGNALED = 8,
 };
 
 struct iw_send_wr {
@@ -292,12 +294,14 @@ struct iw_send_wr {
  * IW_E_INVAL: wrong pieces, 2^32 octets or more, or a sink without the right or too small;
  * IW_E_LIMIT: a READ while the ORD in force is 0.
  */
-IW_API IW_MUST_CHECK int iw_post_send(struct iw_qp *qp, const struct iw_send_wr *wr);
+IW_API IW_MUST_CHECK int iw_post_send(struct iw_qp *qp, const struct iw_send_wr *wr,
+				      struct iw_fault *why);
 /*
  * Queues an Untagged Buffer (kept) for one incoming Send. It may be called before the connection is
  * up. IW_E_FULL, IW_E_STATE.
  */
-IW_API IW_MUST_CHECK int iw_post_recv(struct iw_qp *qp, uint64_t wr_id, void *addr, uint32_t cap);
+IW_API IW_MUST_CHECK int iw_post_recv(struct iw_qp *qp, uint64_t wr_id, void *addr, uint32_t cap,
+				      struct iw_fault *why);
 
 /*
  * Gives the octets that a completion lent back to the library; loan is that of its struct iw_wc.
@@ -328,14 +332,15 @@ enum iw_xdp_want {
 };
 
 /*
- * Zero-initialised fields are the defaults: tcp, CRC on, no markers, Rev 2 with fallback to Rev 1,
- * IRD = ORD = 16.
+ * Where a connection goes, or where a listener waits: the transport and its settings. Fields that
+ * are zero have the defaults. All strings are borrowed.
  */
-struct iw_conn_param {
-	size_t size; /* sizeof(struct iw_conn_param) */
+struct iw_endpoint_attr {
+	size_t size; /* sizeof(struct iw_endpoint_attr) */
 	/*
 	 * "tcp" (also NULL), "sctp", "udp", "raw" or "xdp". One that was not built fails with
-	 * IW_E_NOTSUP and the reason.
+	 * IW_E_NOTSUP and the reason. Over the last four (SCTP) a queue pair is a DDP stream session
+	 * (RFC 5043), and an association carries many sessions.
 	 */
 	const char *transport;
 	/* connect: name or address; listen: NULL is loopback, "*" every address */
@@ -344,10 +349,50 @@ struct iw_conn_param {
 	const char *bind_addr;   /* connect: source address; NULL: any */
 	const char *interface;   /* NULL: any */
 	const char *cc;          /* congestion control; NULL: the system's */
-	uint32_t sndbuf, rcvbuf; /* socket buffers; 0: the system's own tuning */
+	uint32_t sndbuf, rcvbuf; /* octets of socket buffers; 0: the system's own tuning */
+	uint32_t backlog;        /* listen: connection requests waiting for accept; 0: 128 */
+	/*
+	 * listen, over tcp: a listening TCP socket, made by another program such as systemd; host,
+	 * port and bind_addr are then ignored. Borrowed; the listener uses a duplicate. 0: makes
+	 * a socket.
+	 */
+	int listen_fd;
+	uint16_t streams; /* SCTP: each way; 0: 1000 */
+	/*
+	 * SCTP in UDP (RFC 6951); connect: the peer's port; listen: this end's. 0: 9899 for "udp",
+	 * no UDP encapsulation for "xdp".
+	 */
+	uint16_t udp_port;
+	/*
+	 * listen, over "udp" and "xdp": SCTP is in UDP, and the system chooses the UDP port
+	 * (iw_listener_udp_port). IW_E_INVAL with udp_port.
+	 */
+	bool any_udp_port;
+	/* "xdp": set of enum iw_xdp_want. IW_E_INVAL: two that exclude each other. */
+	unsigned xdp;
+	/* connect: share this queue pair's association, begun at this end; NULL: do not share */
+	const struct iw_qp *beside;
+};
+
+/*
+ * What the protocols do on a connection. Fields that are zero have the defaults: CRC on, no markers,
+ * Rev 2 with fallback to Rev 1, IRD = ORD = 16. Over SCTP crc, markers, mulpdu, rdmac and
+ * siw_first_fpdu are ignored.
+ */
+struct iw_protocol_attr {
+	size_t size; /* sizeof(struct iw_protocol_attr) */
+	/*
+	 * The edition of the wire protocols; both ends must use the same one. NULL or "rfc": the
+	 * RFCs. "rdmac", over tcp: the RDMA Consortium's (sets rev -1 and rdmac: MPA Rev 0, DDP and
+	 * RDMAP version 0). "sctp-draft-02", over SCTP: the draft of August 2005, with other
+	 * numbers (ddp-sctp(7)). It has no enhanced sessions: rev 2 and peer_to_peer are
+	 * IW_E_INVAL, and rev 0 means 1.
+	 */
+	const char *profile;
 	/*
 	 * MPA revision. 0: Rev 2, with fallback to Rev 1; 1 or 2: only that one (listen: the
-	 * highest that is accepted); -1: Rev 0 of the RDMA Consortium.
+	 * highest that is accepted); -1: Rev 0 of the RDMA Consortium. Over SCTP 2 means an enhanced
+	 * session (RFC 6581 7), 1 a session of RFC 5043.
 	 */
 	int rev;
 	bool rdmac; /* accept RDMA Consortium peers */
@@ -357,13 +402,12 @@ struct iw_conn_param {
 	unsigned rtr;      /* set of enum iw_rtr; 0: all three */
 	/* concurrent inbound and outbound RDMA Reads; 0: 16; or IW_ORD_NO_NEGOTIATION */
 	uint16_t ird, ord;
-	bool no_reads; /* IRD = ORD = 0 */
+	bool no_reads; /* IRD = ORD = 0; IW_E_INVAL with ird or ord */
 	/*
 	 * 0: FPDUs fit TCP segments. Above 0: the largest ULPDU (512 to 64768 octets) offered to a
 	 * peer that uses libiwarp too.
 	 */
 	uint32_t mulpdu;
-	uint32_t backlog; /* listen: connection requests waiting for accept; 0: 128 */
 	/*
 	 * Borrowed. At most 512 octets less those that RFC 6581 (4) and mulpdu (8) need. For peers
 	 * that do not use libiwarp, use at most 244 octets.
@@ -378,47 +422,13 @@ struct iw_conn_param {
 	 * sent something: for a siw whose program sends without a request.
 	 */
 	enum iw_quirk siw_first_fpdu;
-	/*
-	 * Over SCTP ("sctp", "udp", "raw", "xdp") a queue pair is a DDP stream session (RFC 5043),
-	 * and an association carries many sessions. crc, markers, mulpdu, rdmac and siw_first_fpdu
-	 * are ignored. rev 2 means an enhanced session (RFC 6581 7), rev 1 a session of RFC 5043.
-	 * private_data has at most 512 octets less 4.
-	 */
-	uint16_t streams; /* each way; 0: 1000 */
-	/*
-	 * UDP port (RFC 6951); connect: the peer's; listen: this end's. 0: 9899 for "udp", no UDP
-	 * encapsulation for "xdp".
-	 */
-	uint16_t udp_port;
-	unsigned xdp; /* "xdp": set of enum iw_xdp_want */
-	/* connect: share this queue pair's association, begun at this end; NULL: do not share */
-	const struct iw_qp *beside;
-	/*
-	 * The edition of the wire protocols; both ends must use the same one. NULL or "rfc": the
-	 * RFCs. "rdmac", over tcp: the RDMA Consortium's (sets rev -1 and rdmac: MPA Rev 0, DDP and
-	 * RDMAP version 0). "sctp-draft-02", over SCTP: the draft of August 2005, with other
-	 * numbers (ddp-sctp(7)). It has no enhanced sessions: rev 2 and peer_to_peer are
-	 * IW_E_INVAL, and rev 0 means 1.
-	 */
-	const char *profile;
-	/*
-	 * listen, over tcp: a listening TCP socket, made by another program such as systemd; host,
-	 * port and bind_addr are then ignored. Borrowed; the listener uses a duplicate. 0: makes
-	 * a socket.
-	 */
-	int listen_fd;
-	/*
-	 * listen, over "udp" and "xdp": SCTP is in UDP, the system chooses the UDP port
-	 * (iw_listener_udp_port), and udp_port is ignored.
-	 */
-	bool any_udp_port;
 };
 
 /*
  * Memory from which transport "xdp" sends without a copy. The octets that an RDMA Write or a Send
  * takes from it are sent by a descriptor of their own, after that of the headers (Linux 6.6, and
- * not over UDP). The memory is part of the UMEM of param's interface: allocate it before the first
- * connection on that interface, with the same param->xdp. The steering program stays attached until
+ * not over UDP). The memory is part of the UMEM of at's interface: allocate it before the first
+ * connection on that interface, with the same xdp. The steering program stays attached until
  * the memory is freed. len is at most 1 GiB of locked memory. It is zeroed.
  * All connections of this process on the interface, of any context, share the UMEM, so all of them
  * can send from this memory, with any number of regions and work requests in it. A connection on
@@ -431,7 +441,7 @@ struct iw_conn_param {
  */
 struct iw_xdp_memory;
 IW_API IW_MUST_CHECK int iw_xdp_memory_new(struct iw_xdp_memory **out,
-					   const struct iw_conn_param *param, size_t len,
+					   const struct iw_endpoint_attr *at, size_t len,
 					   struct iw_fault *why);
 /* Borrowed, page-aligned. */
 IW_API void *iw_xdp_memory_addr(struct iw_xdp_memory *m);
@@ -442,7 +452,7 @@ IW_API void *iw_xdp_memory_addr(struct iw_xdp_memory *m);
 IW_API void iw_xdp_memory_free(struct iw_xdp_memory *m);
 
 /*
- * Starts to connect. IW_EV_ESTABLISHED, IW_EV_REJECTED or IW_EV_CLOSED follows within the context's
+ * Starts to connect; protocol NULL: the defaults. IW_EV_ESTABLISHED, IW_EV_REJECTED or IW_EV_CLOSED follows within the context's
  * setup_ns. If the host has several addresses, they are tried in turn. With rev 0, if the peer does
  * not know Rev 2, a second attempt is made with Rev 1, without an event (not with peer_to_peer,
  * which Rev 1 does not have). The call may block to resolve a host name, but not for an address.
@@ -450,8 +460,8 @@ IW_API void iw_xdp_memory_free(struct iw_xdp_memory *m);
  * IW_E_INVAL, IW_E_NOTSUP, IW_E_PERM, IW_E_NOENT, IW_E_LIMIT, IW_E_NOMEM, IW_E_OS: why names the
  * cause. A connection that the peer's host refuses at once fails in the same way.
  */
-IW_API IW_MUST_CHECK int iw_connect(struct iw_qp *qp, const struct iw_conn_param *param,
-				    struct iw_fault *why);
+IW_API IW_MUST_CHECK int iw_connect(struct iw_qp *qp, const struct iw_endpoint_attr *to,
+				    const struct iw_protocol_attr *protocol, struct iw_fault *why);
 struct iw_adopt {
 	size_t size; /* sizeof(struct iw_adopt) */
 	int fd;      /* a connected TCP socket, borrowed until IW_EV_ESTABLISHED or IW_EV_CLOSED */
@@ -463,19 +473,18 @@ struct iw_adopt {
  * Sets up RDMA on a TCP connection that already carries octets of the program's own protocol, at an
  * octet on which both programs have agreed (RFC 5044 7.1, RFC 5045 6.9.2): one of them is the
  * initiator, the other one the responder. The program must have read all octets that the peer sent
- * before its MPA frame, and must have no pending output. param: the fields of the transport are
- * ignored. There is no second attempt with Rev 1, because that needs another connection.
+ * before its MPA frame, and must have no pending output. protocol NULL: the defaults. There is no second attempt with Rev 1, because that needs another connection.
  * A responder gets IW_EV_CONNECT_REQUEST with qp and req, which belongs to qp, and answers it with
  * iw_accept on that qp, or with iw_reject.
  * The library uses a duplicate of fd. After IW_EV_ESTABLISHED the queue pair owns the connection:
  * close fd. After an IW_EV_CLOSED without IW_EV_ESTABLISHED, call iw_adopt_streaming: the
  * connection continues without RDMA if either end rejected it. setup_ns limits each wait.
  * After an error nothing has been sent, and qp and fd are unchanged: IW_E_STATE: qp was used
- * before; IW_E_INVAL: fd, octets or param; IW_E_MPA_FRAME: the octets are not an MPA Request;
+ * before; IW_E_INVAL: fd, octets or protocol; IW_E_MPA_FRAME: the octets are not an MPA Request;
  * IW_E_NOMEM, IW_E_OS.
  */
 IW_API IW_MUST_CHECK int iw_adopt(struct iw_qp *qp, const struct iw_adopt *how,
-				  const struct iw_conn_param *param, struct iw_fault *why);
+				  const struct iw_protocol_attr *protocol, struct iw_fault *why);
 /*
  * After IW_EV_CLOSED of an adopted connection. 0: both ends are in streaming mode, and the program
  * continues with fd: either end rejected RDMA (initiator: after IW_EV_REJECTED; responder: after
@@ -487,11 +496,12 @@ IW_API IW_MUST_CHECK int iw_adopt(struct iw_qp *qp, const struct iw_adopt *how,
 IW_API IW_MUST_CHECK int iw_adopt_streaming(const struct iw_qp *qp, const void **octets,
 					    size_t *len);
 /*
- * Errors as of iw_connect. While backlog requests wait for the peer or for an answer, further
+ * Listens at an address; protocol NULL: the defaults. Errors as of iw_connect. While backlog requests wait for the peer or for an answer, further
  * connections wait in the system's queue.
  */
 IW_API IW_MUST_CHECK int iw_listen(struct iw_listener **out, struct iw_ctx *ctx,
-				   const struct iw_conn_param *param, struct iw_fault *why);
+				   const struct iw_endpoint_attr *at,
+				   const struct iw_protocol_attr *protocol, struct iw_fault *why);
 IW_API uint16_t iw_listener_port(const struct iw_listener *l);
 /* Returns the UDP port of a listener, or 0 if its SCTP is not in UDP. */
 IW_API uint16_t iw_listener_udp_port(const struct iw_listener *l);
@@ -528,17 +538,24 @@ struct iw_req_info {
 };
 IW_API void iw_req_info(const struct iw_conn_req *req, struct iw_req_info *info);
 /*
- * Consumes req, also when it fails. param: ird, ord, no_reads, cc, private_data apply; NULL: the
- * listener's, or those of iw_adopt. IW_EV_ESTABLISHED or IW_EV_CLOSED follows for qp. Receives
+ * Consumes req, also when it fails. protocol: ird, ord, no_reads and private_data apply; NULL: those
+ * of the listener, or of iw_adopt. IW_EV_ESTABLISHED or IW_EV_CLOSED follows for qp. Receives
  * should have been posted before: the peer may send at once.
  * After an error the connection is closed and qp is unchanged; on an adopted connection the
  * adopting qp ends with the error, and IW_EV_CLOSED follows. IW_E_CLOSED, IW_E_TIMEOUT and others
  * that connections end with: the peer has closed it, or the answer was too late; IW_E_STATE: qp was
  * used before; IW_E_INVAL: the Private Data is too long, qp is of another context or not the one
- * that adopted the connection; IW_E_NOTSUP, IW_E_PERM: cc.
+ * that adopted the connection.
  */
 IW_API IW_MUST_CHECK int iw_accept(struct iw_conn_req *req, struct iw_qp *qp,
-				   const struct iw_conn_param *param, struct iw_fault *why);
+				   const struct iw_protocol_attr *protocol, struct iw_fault *why);
+/*
+ * Selects the congestion control of a request's connection, before iw_accept. IW_E_NOTSUP,
+ * IW_E_PERM: cc is not available, why lists those that are; IW_E_CLOSED: the connection has ended.
+ * After an error nothing has changed, and req is still to be answered.
+ */
+IW_API IW_MUST_CHECK int iw_req_set_cc(struct iw_conn_req *req, const char *cc,
+				       struct iw_fault *why);
 /*
  * Consumes req. Private Data that is too long closes the connection without a Reply. On an adopted
  * connection IW_EV_CLOSED with IW_E_REJECTED follows.
@@ -632,7 +649,8 @@ struct iw_assoc_info {
  * Returns the state of the association while it is up. IW_E_STATE: no association is up;
  * IW_E_INVAL: size. Makes system calls if the association is the kernel's.
  */
-IW_API IW_MUST_CHECK int iw_qp_assoc(const struct iw_qp *qp, struct iw_assoc_info *info);
+IW_API IW_MUST_CHECK int iw_qp_assoc(const struct iw_qp *qp, struct iw_assoc_info *info,
+				     struct iw_fault *why);
 /*
  * Returns what this peer did with memory of this end. Octets are counted as they move, operations
  * when they are complete.
