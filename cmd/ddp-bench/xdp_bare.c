@@ -2,8 +2,6 @@
 /* Those who look at nothing that they move: frames by AF_XDP, octets by the kernel's TCP. */
 #include "ddp-bench/xdp_run.h"
 
-#ifdef IW_HAVE_XDP
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -199,5 +197,3 @@ int iw_bench_xdp_socket_sender(void *arg)
 	free(memory);
 	return 0;
 }
-
-#endif

@@ -2,8 +2,6 @@
 /* The generator of segments, and the receiver that checks and places them. */
 #include "ddp-bench/xdp_run.h"
 
-#ifdef IW_HAVE_XDP
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_packet.h>
@@ -133,7 +131,7 @@ static int check_memory(const struct end *e, const struct shared *s, uint64_t oc
 /* How often it has run, and how long, since it is counted. */
 static int look_at_program(const struct bench *b, struct iw_xdp_attached *a, struct iw_fault *why)
 {
-	return iw_attach_is_attached(a, if_nametoindex(b->lab.interface[IW_LAB_LEFT]), why);
+	return iw_attach_query(a, if_nametoindex(b->lab.interface[IW_LAB_LEFT]), why);
 }
 
 static int place_until_stopped(struct bench *b, struct end *e, struct iw_fault *why)
@@ -356,5 +354,3 @@ int iw_bench_xdp_generator(void *arg)
 	end_free(&e);
 	return err != 0;
 }
-
-#endif

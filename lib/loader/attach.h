@@ -5,8 +5,8 @@
  * Job: what `ddp-xdp` and error texts report about an interface. Neighbours: steer.h has the program itself.
  * Built without libxdp each function answers IW_E_NOTSUP. Threads: no state.
  */
-#ifndef IW_PKT_ATTACH_H
-#define IW_PKT_ATTACH_H
+#ifndef IW_LOADER_ATTACH_H
+#define IW_LOADER_ATTACH_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,42 +50,23 @@ static inline bool iw_xdp_foreign(const struct iw_xdp_attached *a)
 }
 
 /* 0, with program 0 if no program is attached; IW_E_NOENT: no such interface; IW_E_PERM, IW_E_OS. */
-IW_MUST_CHECK int iw_attach_is_attached(struct iw_xdp_attached *out, unsigned ifindex,
-					struct iw_fault *why);
+IW_MUST_CHECK int iw_attach_query(struct iw_xdp_attached *out, unsigned ifindex,
+				  struct iw_fault *why);
 
 /* A process that has the link open; 0: no process that this user may look at. name: of that process. */
 int iw_attach_holder(uint32_t link, char name[static 16]);
 /* Whether a link still holds a program on an interface: false after the program was detached. */
 bool iw_attach_link_holds(int link);
 
-enum iw_xdp_offload {
-	IW_XDP_TSO = 1,
-	IW_XDP_GSO = 2,
-	IW_XDP_GRO = 4,
-	IW_XDP_LRO = 8,
-	IW_XDP_RX_CSUM = 16,
-	IW_XDP_TX_CSUM = 32,
-};
-/* Those that are on, as bits; "tso", ...: the name of one. */
-unsigned iw_attach_offloads(const char *interface);
-const char *iw_attach_offload_name(enum iw_xdp_offload offload);
-
-/* What an interface's driver can do with XDP, as it says itself. */
-struct iw_xdp_driver {
-	bool native; /* and redirect */
-	bool transmit; /* it sends frames that programs redirect to it; of veth: now, for its far end takes them */
-	bool zerocopy, multi_buffer;
-};
-/* False: Linux before 6.3 does not report it. */
-bool iw_attach_driver(struct iw_xdp_driver *out, unsigned ifindex);
-
-/* Index of an interface. IW_E_NOENT: no interface has that name. */
-IW_MUST_CHECK int iw_attach_ifindex(unsigned *out, const char *interface, struct iw_fault *why);
-/* One end of a pair. */
-bool iw_attach_is_veth(const char *interface);
-/* Queues that packets may arrive on; at least 1. */
-unsigned iw_attach_queues(const char *interface);
-
+/* Attaches by a link: *link is a descriptor with which the program goes. remedy: for the text of the
+ * error that the driver has no native mode. */
+IW_MUST_CHECK int iw_attach_program(int *link, bool *native, int prog, const char *interface,
+				    unsigned ifindex, enum iw_xdp_mode mode, const char *remedy,
+				    struct iw_fault *why);
+/* Why attaching prog gave errnum, EBUSY or EEXIST: *why names the program that is in the way, and what to
+ * do about it. Returns the error of *why, mostly IW_E_BUSY. */
+IW_MUST_CHECK int iw_attach_busy(const char *interface, unsigned ifindex, int prog, int errnum,
+				 struct iw_fault *why);
 /*
  * Detaches the program that `a` describes: through its link if it has one. Does nothing if another program
  * is attached by then. A process that holds the link keeps a link to nothing.

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Inside pkt: for each file that loads an XDP program. Only in a build with libxdp. */
-#ifndef IW_PKT_BPF_H
-#define IW_PKT_BPF_H
+/* Inside loader: for each file that loads an XDP program. A build without libxdp has iw_bpf_version alone. */
+#ifndef IW_LOADER_BPF_H
+#define IW_LOADER_BPF_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <iwarp/err.h>
-
-#include "loader/attach.h"
 
 struct bpf_object;
 struct bpf_prog_info;
@@ -27,15 +25,6 @@ int iw_bpf_fail(struct iw_fault *why, int errnum, const char *fmt, ...)
 
 /* Loads an object that was opened; what names it. To be called between begin and end. */
 IW_MUST_CHECK int iw_bpf_load(struct bpf_object *o, const char *what, struct iw_fault *why);
-/* Attaches by a link: *link is a descriptor with which the program goes. remedy: for the text of the
- * error that the driver has no native mode. */
-IW_MUST_CHECK int iw_bpf_attach(int *link, bool *native, int prog, const char *interface,
-				unsigned ifindex, enum iw_xdp_mode mode, const char *remedy,
-				struct iw_fault *why);
-/* Why attaching prog gave errnum, EBUSY or EEXIST: *why names the program that is in the way, and what to
- * do about it. Returns the error of *why, mostly IW_E_BUSY. */
-IW_MUST_CHECK int iw_bpf_busy(const char *interface, unsigned ifindex, int prog, int errnum,
-			      struct iw_fault *why);
 struct iw_bpf_shape {
 	const char *name;
 	uint32_t key, value; /* octets */
@@ -50,5 +39,7 @@ IW_MUST_CHECK int iw_bpf_sum(void *out, size_t size, int map, const void *key);
 int iw_bpf_prog_info(int fd, struct bpf_prog_info *out, uint32_t *maps, uint32_t *nmaps);
 /* The id of a link. 0: the kernel did not give it. */
 uint32_t iw_bpf_link_id(int link);
+/* The version of libbpf, such as "1.1"; empty in a build without it. */
+void iw_bpf_version(char *out, size_t cap);
 
 #endif

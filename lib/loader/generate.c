@@ -2,50 +2,6 @@
 /* The generator's loader, and its tables. */
 #include "loader/generate.h"
 
-#include "util/num.h"
-#include "util/text.h"
-
-#ifndef IW_HAVE_XDP
-
-int iw_generate_open(struct iw_generate **out, const struct iw_generate_cfg *cfg,
-		     struct iw_fault *why)
-{
-	(void)out;
-	(void)cfg;
-	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
-}
-
-int iw_generate_gate_open(struct iw_generate_gate *g, struct iw_fault *why)
-{
-	*g = (struct iw_generate_gate){ .map = -1 };
-	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
-}
-
-void iw_generate_gate_close(struct iw_generate_gate *g)
-{
-	(void)g;
-}
-
-uint64_t iw_generate_sent(const struct iw_generate *g)
-{
-	(void)g;
-	return 0;
-}
-
-int iw_generate_run(struct iw_generate *g, unsigned n, struct iw_fault *why)
-{
-	(void)g;
-	(void)n;
-	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
-}
-
-void iw_generate_close(struct iw_generate *g)
-{
-	(void)g;
-}
-
-#else
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,8 +11,10 @@ void iw_generate_close(struct iw_generate *g)
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "os/os.h"
 #include "loader/bpf.h"
+#include "os/os.h"
+#include "util/num.h"
+#include "util/text.h"
 #include "wire/crc32c.h"
 
 #include "xdp/shared.h"
@@ -225,5 +183,3 @@ void iw_generate_close(struct iw_generate *g)
 	generate_bpf__destroy(g->skel);
 	free(g);
 }
-
-#endif

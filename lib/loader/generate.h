@@ -4,8 +4,8 @@
  * with a sequence that goes on (xdp/generate.bpf.c). Neighbours: cmd/ddp-bench.
  * Built without libxdp each function answers IW_E_NOTSUP. Threads: one at a time.
  */
-#ifndef IW_PKT_GENERATE_H
-#define IW_PKT_GENERATE_H
+#ifndef IW_LOADER_GENERATE_H
+#define IW_LOADER_GENERATE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,8 +6,6 @@
  */
 #include "loader/live.h"
 
-#ifdef IW_HAVE_XDP
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +15,7 @@
 
 #include <bpf/bpf.h>
 
-#include "loader/attach.h"
+#include "loader/interface.h"
 #include "util/num.h"
 
 #include "xdp/shared.h"
@@ -85,7 +83,7 @@ struct iw_live *iw_live_new(struct iw_steer *s, uint32_t worker, const char *int
 {
 	struct iw_live *l;
 
-	if (mtu + IW_XDP_LIVE_HEAD > IW_XDP_LIVE_FRAME || !iw_attach_is_veth(interface))
+	if (mtu + IW_XDP_LIVE_HEAD > IW_XDP_LIVE_FRAME || !iw_interface_is_veth(interface))
 		return NULL;
 	l = calloc(1, sizeof(*l));
 	if (!l)
@@ -126,7 +124,7 @@ bool iw_live_ready(struct iw_live *l, uint64_t now)
 	if (l->failed || now < l->ask_at)
 		return l->ready && !l->failed;
 	l->ask_at = now + ASK_NS;
-	l->ready = is_at_home(l) && iw_attach_driver(&can, l->ifindex) && can.transmit;
+	l->ready = is_at_home(l) && iw_interface_driver(&can, l->ifindex) && can.transmit;
 	return l->ready;
 }
 
@@ -190,17 +188,3 @@ void iw_live_clear(struct iw_live *l)
 {
 	l->n = 0;
 }
-
-#else
-
-struct iw_live *iw_live_new(struct iw_steer *s, uint32_t worker, const char *interface,
-			    uint32_t mtu)
-{
-	(void)s;
-	(void)worker;
-	(void)interface;
-	(void)mtu;
-	return NULL;
-}
-
-#endif

@@ -8,8 +8,8 @@
  * Neighbours: pkt/xsk.c, whose rings take what does not go this way; "live" in xdp/shared.h is what the program sees.
  * Threads: none, no locks; it belongs to its worker's thread.
  */
-#ifndef IW_PKT_LIVE_H
-#define IW_PKT_LIVE_H
+#ifndef IW_LOADER_LIVE_H
+#define IW_LOADER_LIVE_H
 
 #include <stdbool.h>
 #include <stddef.h>

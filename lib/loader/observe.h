@@ -7,8 +7,8 @@
  * there makes the other end send without segmentation offload. Built without libxdp each function answers
  * IW_E_NOTSUP. Threads: one at a time.
  */
-#ifndef IW_PKT_OBSERVE_H
-#define IW_PKT_OBSERVE_H
+#ifndef IW_LOADER_OBSERVE_H
+#define IW_LOADER_OBSERVE_H
 
 #include <stdint.h>
 

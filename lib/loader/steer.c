@@ -7,207 +7,6 @@
 
 #include <errno.h>
 #include <signal.h>
-
-#include "util/text.h"
-
-#ifndef IW_HAVE_XDP
-
-static int absent(struct iw_fault *why)
-{
-	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
-}
-
-int iw_steer_open(struct iw_steer **out, const struct iw_steer_cfg *cfg, struct iw_fault *why)
-{
-	(void)out;
-	(void)cfg;
-	return absent(why);
-}
-
-void iw_steer_close(struct iw_steer *s)
-{
-	(void)s;
-}
-
-int iw_steer_try(uint32_t *insns, struct iw_fault *why)
-{
-	*insns = 0;
-	return absent(why);
-}
-
-const struct iw_steer_facts *iw_steer_facts(const struct iw_steer *s)
-{
-	static const struct iw_steer_facts none;
-
-	(void)s;
-	return &none;
-}
-
-int iw_steer_check(const struct iw_steer *s, struct iw_fault *why)
-{
-	(void)s;
-	return absent(why);
-}
-
-int iw_steer_worker_add(struct iw_steer *s, uint32_t *worker, const int *xsk, unsigned n,
-			struct iw_fault *why)
-{
-	(void)s;
-	(void)worker;
-	(void)xsk;
-	(void)n;
-	return absent(why);
-}
-
-void iw_steer_worker_remove(struct iw_steer *s, uint32_t worker)
-{
-	(void)s;
-	(void)worker;
-}
-
-int iw_steer_tell_socket(struct iw_steer *s, uint32_t worker, unsigned queue,
-			 const struct iw_xdp_sock *now)
-{
-	(void)s;
-	(void)worker;
-	(void)queue;
-	(void)now;
-	return absent(NULL);
-}
-
-int iw_steer_live_add(struct iw_steer *s, uint32_t worker, int packets)
-{
-	(void)s;
-	(void)worker;
-	(void)packets;
-	return absent(NULL);
-}
-
-void iw_steer_live_remove(struct iw_steer *s, uint32_t worker)
-{
-	(void)s;
-	(void)worker;
-}
-
-int iw_steer_endpoint_add(struct iw_steer *s, uint32_t *id, const struct iw_addr *addr,
-			  uint16_t sctp_port, uint16_t udp_port, uint32_t worker,
-			  const struct iw_steer_ppids *ppids, struct iw_fault *why)
-{
-	(void)s;
-	(void)ppids;
-	(void)id;
-	(void)addr;
-	(void)sctp_port;
-	(void)udp_port;
-	(void)worker;
-	return absent(why);
-}
-
-void iw_steer_endpoint_remove(struct iw_steer *s, uint32_t id)
-{
-	(void)s;
-	(void)id;
-}
-
-int iw_steer_assoc_add(struct iw_steer *s, uint32_t endpoint, uint32_t tag, uint32_t worker,
-		       struct iw_fault *why)
-{
-	(void)s;
-	(void)endpoint;
-	(void)tag;
-	(void)worker;
-	return absent(why);
-}
-
-void iw_steer_assoc_remove(struct iw_steer *s, uint32_t endpoint, uint32_t tag)
-{
-	(void)s;
-	(void)endpoint;
-	(void)tag;
-}
-
-int iw_steer_stag_add(struct iw_steer *s, uint32_t endpoint, uint32_t stag,
-		      const struct iw_xdp_home *home)
-{
-	(void)s;
-	(void)endpoint;
-	(void)stag;
-	(void)home;
-	return absent(NULL);
-}
-
-void iw_steer_stag_remove(struct iw_steer *s, uint32_t endpoint, uint32_t stag)
-{
-	(void)s;
-	(void)endpoint;
-	(void)stag;
-}
-
-int iw_steer_session_add(struct iw_steer *s, uint32_t endpoint, uint32_t tag, uint16_t number,
-			 const struct iw_xdp_home *home)
-{
-	(void)s;
-	(void)endpoint;
-	(void)tag;
-	(void)number;
-	(void)home;
-	return absent(NULL);
-}
-
-void iw_steer_session_remove(struct iw_steer *s, uint32_t endpoint, uint32_t tag, uint16_t number)
-{
-	(void)s;
-	(void)endpoint;
-	(void)tag;
-	(void)number;
-}
-
-int iw_steer_counters(const struct iw_steer *s, struct iw_xdp_counters *out)
-{
-	(void)s;
-	(void)out;
-	return absent(NULL);
-}
-
-int iw_steer_prog_fd(const struct iw_steer *s)
-{
-	(void)s;
-	return -1;
-}
-
-int iw_steer_look(struct iw_steer **out, const char *interface, struct iw_fault *why)
-{
-	(void)out;
-	(void)interface;
-	return absent(why);
-}
-
-int iw_steer_link_fd(const struct iw_steer *s)
-{
-	(void)s;
-	return -1;
-}
-
-int iw_steer_each(const struct iw_steer *s, enum iw_steer_what what,
-		  int (*each)(void *ctx, const void *key, const void *value), void *ctx)
-{
-	(void)s;
-	(void)what;
-	(void)each;
-	(void)ctx;
-	return absent(NULL);
-}
-
-int iw_steer_events(struct iw_steer *s, struct iw_xdp_event *out, size_t cap)
-{
-	(void)s;
-	(void)out;
-	(void)cap;
-	return absent(NULL);
-}
-
-#else
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -216,9 +15,11 @@ int iw_steer_events(struct iw_steer *s, struct iw_xdp_event *out, size_t cap)
 #include <bpf/libbpf.h>
 #include <xdp/libxdp.h>
 
-#include "os/os.h"
 #include "loader/bpf.h"
+#include "loader/interface.h"
+#include "os/os.h"
 #include "util/num.h"
+#include "util/text.h"
 #include "wire/sctpddp.h"
 
 #include <steer.skel.h>
@@ -361,13 +162,13 @@ static int dispatch(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct i
 		xdp_program__close(p);
 	}
 	if (err == -EBUSY || err == -EEXIST)
-		return iw_bpf_busy(s->interface, s->facts.ifindex, s->prog, -err, why);
+		return iw_attach_busy(s->interface, s->facts.ifindex, s->prog, -err, why);
 	if (err)
 		return iw_bpf_fail(why, err, "xdp: attach to %s through the dispatcher",
 				   s->interface);
 	err = own_loaded(s, why);
 	if (!err)
-		err = iw_attach_is_attached(&a, s->facts.ifindex, why);
+		err = iw_attach_query(&a, s->facts.ifindex, why);
 	if (err)
 		return err;
 	s->facts.native = a.native;
@@ -396,9 +197,10 @@ static int attach_own(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct
 	if (err || cfg->load_only)
 		return err;
 	/* "alone" is for ddp-xdp; the other tools have --require. */
-	err = iw_bpf_attach(&s->link, &s->facts.native, s->prog, s->interface, s->facts.ifindex,
-			    cfg->mode,
-			    cfg->alone ? "use --mode generic" : "leave out --require native", why);
+	err = iw_attach_program(&s->link, &s->facts.native, s->prog, s->interface, s->facts.ifindex,
+				cfg->mode,
+				cfg->alone ? "use --mode generic" : "leave out --require native",
+				why);
 	if (!err)
 		s->facts.link = iw_bpf_link_id(s->link);
 	return err;
@@ -411,7 +213,7 @@ static int get_program(struct iw_steer *s, const struct iw_steer_cfg *cfg, struc
 
 	memset(&a, 0, sizeof(a));
 	if (!cfg->load_only)
-		err = iw_attach_is_attached(&a, s->facts.ifindex, why);
+		err = iw_attach_query(&a, s->facts.ifindex, why);
 	if (err)
 		return err;
 	if ((a.owner != IW_XDP_STEER && !a.inside) || cfg->alone)
@@ -451,9 +253,9 @@ int iw_steer_open(struct iw_steer **out, const struct iw_steer_cfg *cfg, struct 
 		s->map[i] = -1;
 	memcpy(s->interface, cfg->interface,
 	       IW_MIN(strlen(cfg->interface), sizeof(s->interface) - 1));
-	err = iw_attach_ifindex(&s->facts.ifindex, cfg->interface, why);
+	err = iw_interface_index(&s->facts.ifindex, cfg->interface, why);
 	if (!err) {
-		s->facts.queues = iw_attach_queues(cfg->interface);
+		s->facts.queues = iw_interface_queues(cfg->interface);
 		iw_bpf_begin();
 		err = get_program(s, cfg, why);
 		iw_bpf_end();
@@ -512,7 +314,7 @@ int iw_steer_prog_fd(const struct iw_steer *s)
 int iw_steer_check(const struct iw_steer *s, struct iw_fault *why)
 {
 	struct iw_xdp_attached a;
-	int err = iw_attach_is_attached(&a, s->facts.ifindex, why);
+	int err = iw_attach_query(&a, s->facts.ifindex, why);
 
 	if (err)
 		return err;
@@ -881,10 +683,10 @@ int iw_steer_look(struct iw_steer **out, const char *interface, struct iw_fault 
 	struct iw_steer_cfg cfg = { .interface = interface };
 	struct iw_xdp_attached a;
 	unsigned ifindex;
-	int err = iw_attach_ifindex(&ifindex, interface, why);
+	int err = iw_interface_index(&ifindex, interface, why);
 
 	if (!err)
-		err = iw_attach_is_attached(&a, ifindex, why);
+		err = iw_attach_query(&a, ifindex, why);
 	if (!err && a.owner != IW_XDP_STEER && !a.inside)
 		err = iw_fail(why, IW_E_NOENT, "xdp: no steering program on %s", interface);
 	return err ? err : iw_steer_open(out, &cfg, why);
@@ -978,8 +780,6 @@ int iw_steer_events(struct iw_steer *s, struct iw_xdp_event *out, size_t cap)
 	(void)ring_buffer__consume(s->ring);
 	return (int)s->basket.n;
 }
-
-#endif
 
 /* A process that is alive and has a socket there. */
 static int find_user(void *ctx, const void *key, const void *value)

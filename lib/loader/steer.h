@@ -14,8 +14,8 @@
  * begin on them. And back: iw_steer_worker_remove
  * takes all of that away, then the sockets are closed, then iw_steer_close.
  */
-#ifndef IW_PKT_STEER_H
-#define IW_PKT_STEER_H
+#ifndef IW_LOADER_STEER_H
+#define IW_LOADER_STEER_H
 
 #include <stdbool.h>
 #include <stddef.h>

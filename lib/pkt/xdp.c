@@ -24,8 +24,6 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#ifdef IW_HAVE_XDP
-
 #define ETHER_MAX 18 /* with a VLAN tag */
 
 /* What an event of the inner epoll descriptor is about. */
@@ -573,45 +571,3 @@ const struct iw_pkt_ops iw_pkt_xdp_ops = {
 	.session = xdp_session,
 	.close = xdp_close,
 };
-
-#else
-
-static int xdp_available(struct iw_fault *why)
-{
-	return iw_fail(why, IW_E_NOTSUP,
-		       "transport xdp: built without libxdp, libbpf or clang: use udp or raw");
-}
-
-static int xdp_open(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
-{
-	(void)out;
-	(void)cfg;
-	return xdp_available(why);
-}
-
-int iw_pkt_memory_new(struct iw_xdp_memory **out, const struct iw_pkt_cfg *cfg, size_t len,
-		      struct iw_fault *why)
-{
-	(void)out;
-	(void)cfg;
-	(void)len;
-	return xdp_available(why);
-}
-
-void *iw_pkt_memory_addr(struct iw_xdp_memory *m)
-{
-	return m;
-}
-
-void iw_pkt_memory_free(struct iw_xdp_memory *m)
-{
-	(void)m;
-}
-
-const struct iw_pkt_ops iw_pkt_xdp_ops = {
-	.name = "xdp",
-	.available = xdp_available,
-	.open = xdp_open,
-};
-
-#endif

@@ -2,8 +2,6 @@
 /* AF_XDP sockets: the workers of this process, and their rings. */
 #include "pkt/xsk.h"
 
-#ifdef IW_HAVE_XDP
-
 #include <assert.h>
 #include <errno.h>
 #include <linux/if_xdp.h>
@@ -927,5 +925,3 @@ int iw_xsk_send(struct iw_xsk *x, const struct iw_xsk_tx *tx, unsigned n, struct
 	}
 	return iw_xsk_flush(x, why);
 }
-
-#endif

@@ -2,8 +2,6 @@
 /* An interface that AF_XDP workers of this process share: its UMEM, whose registration, and who is there. */
 #include "pkt/xsk_dev.h"
 
-#ifdef IW_HAVE_XDP
-
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -429,5 +427,3 @@ void iw_xsk_memory_free(struct iw_xdp_memory *m)
 		iw_xsk_dev_put(m->dev);
 	free(m);
 }
-
-#endif

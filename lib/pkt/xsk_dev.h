@@ -13,8 +13,6 @@
 
 #include "pkt/xsk.h"
 
-#ifdef IW_HAVE_XDP
-
 #include <net/if.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -107,5 +105,4 @@ void iw_xsk_dev_reap(struct iw_xsk_dev *d, unsigned q);
 /* What lies there is not on its way any more. */
 void iw_xsk_dev_sent(struct iw_xsk_dev *d, uint64_t addr);
 
-#endif
 #endif

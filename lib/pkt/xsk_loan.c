@@ -2,8 +2,6 @@
 /* Loans: frames that the program reads where they came. */
 #include "pkt/xsk_loan.h"
 
-#ifdef IW_HAVE_XDP
-
 #include <assert.h>
 #include <stdlib.h>
 
@@ -124,5 +122,3 @@ bool iw_xsk_loans_leave(struct iw_xsk_loans *l)
 	l->closed = true;
 	return false;
 }
-
-#endif

@@ -11,8 +11,6 @@
 
 #include "pkt/xsk_dev.h"
 
-#ifdef IW_HAVE_XDP
-
 struct iw_xsk_loans {
 	struct iw_lender lender;
 	struct iw_xsk_dev *dev;
@@ -35,5 +33,4 @@ uint32_t iw_xsk_loans_stay(struct iw_xsk_loans *l, unsigned q, uint64_t *addr, u
 /* The worker leaves. False: something is out, and the last of it puts d. */
 bool iw_xsk_loans_leave(struct iw_xsk_loans *l);
 
-#endif
 #endif

@@ -22,10 +22,8 @@
 
 #include <cmocka.h>
 
-#ifdef IW_HAVE_XDP
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#endif
 
 #include "os/os.h"
 #include "os/probe.h"
@@ -369,7 +367,6 @@ static void an_order_from_the_wire_is_none(void **state)
 /* On the far end: recovers the memory before a frame, and passes all of it to the kernel. */
 static void read_headroom(const char *interface)
 {
-#ifdef IW_HAVE_XDP
 	const struct bpf_insn insns[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2, .imm = -IW_XDP_LIVE_ORDER },
 		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_xdp_adjust_head },
@@ -383,9 +380,6 @@ static void read_headroom(const char *interface)
 	assert_int_equal(
 		bpf_xdp_attach((int)if_nametoindex(interface), fd, XDP_FLAGS_DRV_MODE, NULL), 0);
 	close(fd);
-#else
-	(void)interface;
-#endif
 }
 
 static int packet_socket(const char *interface)

@@ -1,14 +1,95 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What the driver of an interface can do with XDP: the kernel tells it through generic netlink from 6.3 on. */
-#include "loader/attach.h"
+/* What an interface is: its index, queues and offloads, and what its driver can do with XDP. */
+#include "loader/interface.h"
 
+#include <linux/ethtool.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
+#include <linux/sockios.h>
+#include <net/if.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "util/num.h"
+#include "util/text.h"
+
+int iw_interface_index(unsigned *out, const char *interface, struct iw_fault *why)
+{
+	*out = if_nametoindex(interface);
+	if (*out == 0)
+		return iw_fail(why, IW_E_NOENT,
+			       "interface %s: no such interface; `ip link` lists them", interface);
+	return 0;
+}
+
+static bool ask_ethtool(const char *interface, void *cmd)
+{
+	struct ifreq r = { .ifr_data = cmd };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool ok;
+
+	memcpy(r.ifr_name, interface, IW_MIN(strlen(interface), sizeof(r.ifr_name) - 1));
+	ok = fd >= 0 && ioctl(fd, SIOCETHTOOL, &r) == 0;
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+bool iw_interface_is_veth(const char *interface)
+{
+	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
+
+	return ask_ethtool(interface, &info) && strcmp(info.driver, "veth") == 0;
+}
+
+unsigned iw_interface_queues(const char *interface)
+{
+	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
+	unsigned n = 0;
+
+	if (ask_ethtool(interface, &channels))
+		n = channels.rx_count + channels.combined_count;
+	/* A driver that has no channels to set has one queue. */
+	return IW_MAX(n, 1u);
+}
+
+static const struct {
+	enum iw_xdp_offload bit;
+	uint32_t cmd, mask;
+	const char *name;
+} offloads[] = {
+	{ IW_XDP_TSO, ETHTOOL_GTSO, 1, "tso" },
+	{ IW_XDP_GSO, ETHTOOL_GGSO, 1, "gso" },
+	{ IW_XDP_GRO, ETHTOOL_GGRO, 1, "gro" },
+	{ IW_XDP_LRO, ETHTOOL_GFLAGS, ETH_FLAG_LRO, "lro" },
+	{ IW_XDP_RX_CSUM, ETHTOOL_GRXCSUM, 1, "rx-checksum" },
+	{ IW_XDP_TX_CSUM, ETHTOOL_GTXCSUM, 1, "tx-checksum" },
+};
+
+unsigned iw_interface_offloads(const char *interface)
+{
+	unsigned on = 0;
+
+	for (size_t i = 0; i < IW_ARRAY_LEN(offloads); i++) {
+		struct ethtool_value v = { .cmd = offloads[i].cmd };
+
+		if (ask_ethtool(interface, &v) && v.data & offloads[i].mask)
+			on |= offloads[i].bit;
+	}
+	return on;
+}
+
+const char *iw_interface_offload_name(enum iw_xdp_offload offload)
+{
+	for (size_t i = 0; i < IW_ARRAY_LEN(offloads); i++)
+		if (offloads[i].bit == offload)
+			return offloads[i].name;
+	return "unknown";
+}
+
+/* --- XDP features of the driver, through generic netlink (Linux 6.3) --- */
 
 /* linux/netdev.h, which older headers lack. */
 #define NETDEV_CMD_DEV_GET        1
@@ -75,7 +156,7 @@ static void find(void *value, size_t len, const union answer *from, uint16_t typ
 	}
 }
 
-bool iw_attach_driver(struct iw_xdp_driver *out, unsigned ifindex)
+bool iw_interface_driver(struct iw_xdp_driver *out, unsigned ifindex)
 {
 	static const char netdev[] = "netdev";
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
