@@ -85,8 +85,6 @@ struct iw_xsk {
 	uint64_t *sends, *recvs; /* the caller's counts of system calls */
 };
 
-static volatile uint64_t *counted; /* iw_xsk_count_at */
-
 /* --- a worker --------------------------------------------------------------------------------- */
 
 static void pause_ns(long ns)
@@ -571,11 +569,6 @@ bool iw_xsk_ripe(struct iw_xsk *x, uint64_t now)
 	return now - x->grew_at > PAUSE_NS;
 }
 
-void iw_xsk_count_at(volatile uint64_t *packets)
-{
-	counted = packets;
-}
-
 unsigned iw_xsk_recv(struct iw_xsk *x, struct iw_xsk_rx *out, unsigned cap)
 {
 	unsigned got = 0;
@@ -595,8 +588,6 @@ unsigned iw_xsk_recv(struct iw_xsk *x, struct iw_xsk_rx *out, unsigned cap)
 	}
 	x->next = x->nsocks > 1 ? (x->next + 1) % x->nsocks : 0;
 	x->nrx += got;
-	if (iw_unlikely(counted != NULL) && got > 0)
-		*counted += got;
 	return got;
 }
 

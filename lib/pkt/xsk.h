@@ -104,9 +104,6 @@ void iw_xsk_tell(struct iw_xsk *x);
 /* Descriptors to be polled, n of them; the first one is that which sends. */
 unsigned iw_xsk_fds(const struct iw_xsk *x, const int **fd);
 
-/* For measurements: from now on all packets that workers of this process receive are counted there as well. */
-void iw_xsk_count_at(volatile uint64_t *packets);
-
 /* Descriptors that wait to be received, as the kernel has shown them by now. */
 unsigned iw_xsk_waiting(const struct iw_xsk *x);
 /*
