@@ -111,12 +111,6 @@ const struct iw_steer_facts *iw_steer_facts(const struct iw_steer *s)
 	return &none;
 }
 
-int iw_steer_check(const struct iw_steer *s, struct iw_fault *why)
-{
-	(void)s;
-	return absent(why);
-}
-
 int iw_steer_worker_add(struct iw_steer *s, uint32_t *worker, const int *xsk, unsigned n,
 			struct iw_fault *why)
 {

@@ -133,7 +133,6 @@ static int join(struct iw_steer *s, const struct iw_xdp_attached *a, struct iw_f
 	s->facts.resident = true;
 	s->facts.dispatched = a->inside != 0;
 	s->facts.native = a->native;
-	s->facts.link = a->link;
 	return 0;
 }
 
@@ -197,13 +196,10 @@ static int attach_own(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct
 	if (err || cfg->load_only)
 		return err;
 	/* "alone" is for ddp-xdp; the other tools have --require. */
-	err = iw_attach_program(&s->link, &s->facts.native, s->prog, s->interface, s->facts.ifindex,
-				cfg->mode,
-				cfg->alone ? "use --mode generic" : "leave out --require native",
-				why);
-	if (!err)
-		s->facts.link = iw_bpf_link_id(s->link);
-	return err;
+	return iw_attach_program(&s->link, &s->facts.native, s->prog, s->interface,
+				 s->facts.ifindex, cfg->mode,
+				 cfg->alone ? "use --mode generic" : "leave out --require native",
+				 why);
 }
 
 static int get_program(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct iw_fault *why)
@@ -231,11 +227,8 @@ static void tell_facts(struct iw_steer *s)
 	struct bpf_map_info map = { 0 };
 	uint32_t len = sizeof(map);
 
-	s->facts.multi_buffer = true;
-	if (iw_bpf_prog_info(s->prog, &info, NULL, NULL) == 0) {
-		s->facts.program = info.id;
+	if (iw_bpf_prog_info(s->prog, &info, NULL, NULL) == 0)
 		s->facts.insns = info.verified_insns;
-	}
 	/* The maps were made for the queues that there were then. */
 	if (s->facts.resident && bpf_obj_get_info_by_fd(s->map[XSKS], &map, &len) == 0)
 		s->facts.queues = IW_MIN(s->facts.queues, map.max_entries / IW_XDP_WORKERS);
@@ -309,19 +302,6 @@ const struct iw_steer_facts *iw_steer_facts(const struct iw_steer *s)
 int iw_steer_prog_fd(const struct iw_steer *s)
 {
 	return s->prog;
-}
-
-int iw_steer_check(const struct iw_steer *s, struct iw_fault *why)
-{
-	struct iw_xdp_attached a;
-	int err = iw_attach_query(&a, s->facts.ifindex, why);
-
-	if (err)
-		return err;
-	if (a.program != s->facts.program && a.inside != s->facts.program)
-		return iw_fail(why, IW_E_NOENT, "xdp: the program on %s was detached",
-			       s->interface);
-	return 0;
 }
 
 /* What the program remembers of its last packet holds no more. The number is drawn, so that no two who do

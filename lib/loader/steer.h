@@ -43,14 +43,11 @@ struct iw_steer_cfg {
 
 struct iw_steer_facts {
 	unsigned ifindex;
-	unsigned queues;   /* that packets may arrive on: sockets for 0..queues-1 */
-	bool native;       /* else generic */
-	bool multi_buffer; /* the kernel took it as able to see frames of several buffers */
-	bool resident;     /* somebody else keeps it attached: it stays when we close */
-	bool dispatched;   /* libxdp's dispatcher calls it */
-	uint32_t program;  /* id, as bpftool shows it */
-	uint32_t link;     /* id; 0: attached without one */
-	uint32_t insns;    /* that the verifier went through; 0: not told */
+	unsigned queues; /* that packets may arrive on: sockets for 0..queues-1 */
+	bool native;     /* else generic */
+	bool resident;   /* somebody else keeps it attached: it stays when we close */
+	bool dispatched; /* libxdp's dispatcher calls it */
+	uint32_t insns;  /* that the verifier went through; 0: not told */
 };
 
 struct iw_steer;
@@ -74,8 +71,6 @@ const struct iw_steer_facts *iw_steer_facts(const struct iw_steer *s);
  * verifier went through. Errors as iw_steer_open.
  */
 IW_MUST_CHECK int iw_steer_try(uint32_t *insns, struct iw_fault *why);
-/* Still attached? IW_E_NOENT: somebody detached it, or the interface is gone; IW_E_OS. */
-IW_MUST_CHECK int iw_steer_check(const struct iw_steer *s, struct iw_fault *why);
 
 /*
  * A worker with its sockets: xsk[q] is that of queue q, n of them (facts.queues, or the caller misses

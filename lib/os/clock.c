@@ -22,8 +22,3 @@ uint64_t iw_os_wall(void)
 {
 	return read_clock(CLOCK_REALTIME);
 }
-
-uint64_t iw_os_cpu(void)
-{
-	return read_clock(CLOCK_PROCESS_CPUTIME_ID);
-}

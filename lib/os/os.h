@@ -28,9 +28,6 @@ uint64_t iw_os_now(void);
 /* Nanoseconds since 1970, by CLOCK_REALTIME: for logs and traces, which other hosts' are compared with. */
 uint64_t iw_os_wall(void);
 
-/* Nanoseconds of CPU, user and system, that this process has used. Cannot fail. */
-uint64_t iw_os_cpu(void);
-
 /*
  * Fills @len octets at @buf from the kernel's random source; blocks only before that is seeded at
  * boot. Returns 0, or IW_E_OS (the source cannot be used: do not go on with what stands in @buf, an

@@ -93,12 +93,6 @@ int iw_sock_local(int fd, struct iw_addr *out)
 	return getsockname(fd, &out->sa, &out->len) < 0 ? IW_E_OS : 0;
 }
 
-int iw_sock_peer(int fd, struct iw_addr *out)
-{
-	*out = (struct iw_addr){ .len = sizeof(out->in6) };
-	return getpeername(fd, &out->sa, &out->len) < 0 ? IW_E_OS : 0;
-}
-
 /* A link-local address is only complete with an interface. */
 static bool lacks_scope(const struct iw_addr *a)
 {
@@ -518,6 +512,12 @@ fail:
 	return err;
 }
 
+static int get_peer(int fd, struct iw_addr *out)
+{
+	*out = (struct iw_addr){ .len = sizeof(out->in6) };
+	return getpeername(fd, &out->sa, &out->len) < 0 ? IW_E_OS : 0;
+}
+
 int iw_tcp_connect_result(int fd, const struct iw_addr *peer, struct iw_fault *why)
 {
 	struct iw_addr local, remote;
@@ -527,7 +527,7 @@ int iw_tcp_connect_result(int fd, const struct iw_addr *peer, struct iw_fault *w
 		return connect_failed(why, errno, peer, NULL);
 	if (error != 0)
 		return connect_failed(why, error, peer, NULL);
-	if (iw_sock_peer(fd, &remote) != 0)
+	if (get_peer(fd, &remote) != 0)
 		return errno == ENOTCONN ? IW_E_AGAIN : connect_failed(why, errno, peer, NULL);
 	if (iw_sock_local(fd, &local) == 0 && iw_addr_equal(&local, &remote))
 		return connect_failed(why, ECONNREFUSED, peer, NULL);

@@ -111,9 +111,8 @@ IW_MUST_CHECK int iw_tcp_listen_on(int *fd, int given, const struct iw_sock_cfg 
  */
 IW_MUST_CHECK int iw_tcp_accept(int *fd, struct iw_addr *peer, int listener, struct iw_fault *why);
 
-/* The socket's own address and its peer's. 0, or IW_E_OS (not connected, for the peer). */
+/* The socket's own address. 0, or IW_E_OS. */
 IW_MUST_CHECK int iw_sock_local(int fd, struct iw_addr *out);
-IW_MUST_CHECK int iw_sock_peer(int fd, struct iw_addr *out);
 
 /* TCP_NODELAY. 0 or IW_E_OS. */
 IW_MUST_CHECK int iw_tcp_nodelay(int fd, bool on);

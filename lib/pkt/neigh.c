@@ -29,7 +29,7 @@ struct iw_neigh {
 	char name[IF_NAMESIZE];
 	uint8_t mac[6];
 	uint32_t mtu;
-	bool up, gone;
+	bool gone;
 	uint64_t changes;
 	uint32_t seq;
 	struct iw_hop hop[HOPS];
@@ -152,13 +152,11 @@ static bool take_address(struct iw_addr *out, int family, const void *data, size
 
 static void take_link(struct iw_neigh *n, struct nlmsghdr *h)
 {
-	const struct ifinfomsg *i = NLMSG_DATA(h);
-	struct rtattr *mac = attr(h, sizeof(*i), IFLA_ADDRESS);
+	struct rtattr *mac = attr(h, sizeof(struct ifinfomsg), IFLA_ADDRESS);
 
-	(void)take_u32(&n->mtu, attr(h, sizeof(*i), IFLA_MTU));
+	(void)take_u32(&n->mtu, attr(h, sizeof(struct ifinfomsg), IFLA_MTU));
 	if (mac && RTA_PAYLOAD(mac) == sizeof(n->mac))
 		memcpy(n->mac, RTA_DATA(mac), sizeof(n->mac));
-	n->up = i->ifi_flags & IFF_UP && i->ifi_flags & IFF_RUNNING;
 }
 
 static int look_at_link(struct iw_neigh *n, struct iw_fault *why)
@@ -243,11 +241,6 @@ int iw_neigh_fd(const struct iw_neigh *n)
 uint32_t iw_neigh_mtu(const struct iw_neigh *n)
 {
 	return n->mtu;
-}
-
-bool iw_neigh_up(const struct iw_neigh *n)
-{
-	return n->up;
 }
 
 static void take_news(struct iw_neigh *n, struct nlmsghdr *h)

@@ -45,7 +45,6 @@ void iw_neigh_close(struct iw_neigh *n); /* n may be NULL */
 
 int iw_neigh_fd(const struct iw_neigh *n);       /* readable: call iw_neigh_follow */
 uint32_t iw_neigh_mtu(const struct iw_neigh *n); /* of the interface, now */
-bool iw_neigh_up(const struct iw_neigh *n);      /* the interface, now */
 
 /* A loopback address, or an address of the interface: no frame from there gets to it. */
 bool iw_neigh_is_own(struct iw_neigh *n, const struct iw_addr *peer);

@@ -42,7 +42,6 @@ static void map_area(struct iw_umem *u)
 	u->area = mmap(NULL, huge, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
 	if (u->area != MAP_FAILED) {
-		u->huge = true;
 		u->len = huge;
 		return;
 	}
@@ -64,7 +63,6 @@ int iw_umem_new(struct iw_umem **out, const struct iw_umem_cfg *cfg, struct iw_f
 	u = calloc(1, sizeof(*u));
 	if (!u)
 		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
-	u->refs = 1;
 	u->frame_size = cfg->frame_size;
 	u->frames = (uint32_t)IW_MIN((uint64_t)(cfg->frames / cfg->share), (most - lent) / one) *
 		    cfg->share;
@@ -77,7 +75,7 @@ int iw_umem_new(struct iw_umem **out, const struct iw_umem_cfg *cfg, struct iw_f
 		int err = iw_fail(why, IW_E_NOMEM, "xdp: no memory for %u frames of %u octets",
 				  (unsigned)u->frames, (unsigned)cfg->frame_size);
 
-		iw_umem_put(u);
+		iw_umem_free(u);
 		return err;
 	}
 	while (u->nfree < u->frames) {
@@ -88,15 +86,9 @@ int iw_umem_new(struct iw_umem **out, const struct iw_umem_cfg *cfg, struct iw_f
 	return 0;
 }
 
-struct iw_umem *iw_umem_get(struct iw_umem *u)
+void iw_umem_free(struct iw_umem *u)
 {
-	u->refs++;
-	return u;
-}
-
-void iw_umem_put(struct iw_umem *u)
-{
-	if (!u || --u->refs > 0)
+	if (!u)
 		return;
 	if (u->area)
 		munmap(u->area, u->len);

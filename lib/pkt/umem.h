@@ -32,12 +32,10 @@ struct iw_umem {
 	size_t len;          /* octets, whole pages */
 	uint32_t frame_size; /* a power of two */
 	uint32_t frames;
-	bool huge; /* of huge pages */
 	uint32_t
 		nfree; /* in free[], last given first: it is the one most likely still in the cache */
 	uint32_t *free;
 	uint8_t *owner; /* of each frame, with asserts only */
-	unsigned refs;
 };
 
 struct iw_umem_cfg {
@@ -48,14 +46,13 @@ struct iw_umem_cfg {
 	unsigned times; /* it will be registered so often, and each counts for the limit */
 };
 /*
- * @out is owned by the caller, who gives it back with iw_umem_put. Huge pages when the system has some to give.
+ * @out is owned by the caller, who gives it back with iw_umem_free. Huge pages when the system has some to give.
  * IW_E_LIMIT: what is lent and one share do not fit the limit, *why says what to set; IW_E_NOMEM.
  */
 IW_MUST_CHECK int iw_umem_new(struct iw_umem **out, const struct iw_umem_cfg *cfg,
 			      struct iw_fault *why);
-/* Another holder; the memory goes with the last one. u may be NULL for put. */
-struct iw_umem *iw_umem_get(struct iw_umem *u);
-void iw_umem_put(struct iw_umem *u);
+/* u may be NULL. */
+void iw_umem_free(struct iw_umem *u);
 
 /* Up to @n free frames, as addresses in the UMEM; they are @to's now. How many. */
 uint32_t iw_umem_take(struct iw_umem *u, uint64_t *addr, uint32_t n, enum iw_frame_owner to);

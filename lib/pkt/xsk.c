@@ -396,17 +396,10 @@ void iw_xsk_facts(struct iw_xsk *x, struct iw_xsk_facts *out)
 		.native = iw_steer_facts(d->steer)->native,
 		.zerocopy = has_zerocopy(x->fd[0]),
 		.multi_buffer = d->sg,
-		.need_wakeup = true,
-		.busy_poll = x->busy_poll,
-		.huge_pages = d->umem->huge,
 		.queues = d->queues,
-		.workers_max = d->workers_max,
-		.frame_size = d->umem->frame_size,
-		.frames = d->umem->frames,
 		.ring_rx = d->ring_rx,
 		.loans = x->loans->most,
 		.packet_max = d->packet_max,
-		.rx = x->nrx,
 		.tx = x->ntx,
 		.live = x->nlive,
 	};
@@ -414,10 +407,7 @@ void iw_xsk_facts(struct iw_xsk *x, struct iw_xsk_facts *out)
 		struct xdp_statistics s;
 
 		socket_counts(x->fd[i], &s);
-		out->rx_dropped += s.rx_dropped;
 		out->rx_ring_full += s.rx_ring_full;
-		out->rx_fill_empty += s.rx_fill_ring_empty_descs;
-		out->tx_invalid += s.tx_invalid_descs;
 	}
 }
 

@@ -46,16 +46,14 @@ struct iw_xsk_cfg {
 };
 
 struct iw_xsk_facts {
-	bool native, zerocopy, multi_buffer, need_wakeup, busy_poll, huge_pages;
-	unsigned queues, workers_max;
-	uint32_t frame_size, frames;
-	uint32_t ring_rx;    /* packets of one frame that can wait for a worker, on one queue */
-	uint32_t loans;      /* packets that can be lent at once */
-	uint32_t packet_max; /* octets of a frame on the wire that can come in */
-	uint64_t rx, tx;     /* packets */
-	uint64_t live;       /* of tx: sent by the program, in bursts (loader/live.h) */
-	/* XDP_STATISTICS, of all queues */
-	uint64_t rx_dropped, rx_ring_full, rx_fill_empty, tx_invalid;
+	bool native, zerocopy, multi_buffer;
+	unsigned queues;
+	uint32_t ring_rx;      /* packets of one frame that can wait for a worker, on one queue */
+	uint32_t loans;        /* packets that can be lent at once */
+	uint32_t packet_max;   /* octets of a frame on the wire that can come in */
+	uint64_t tx;           /* packets */
+	uint64_t live;         /* of tx: sent by the program, in bursts (loader/live.h) */
+	uint64_t rx_ring_full; /* XDP_STATISTICS, of all queues */
 };
 
 /* A packet that came: in the UMEM when it is of one frame, else put together. */

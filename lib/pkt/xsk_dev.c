@@ -136,7 +136,7 @@ static void dev_free(struct iw_xsk_dev *d)
 	if (d->loan)
 		check_frames(d);
 	unregister_umem(d);
-	iw_umem_put(d->umem);
+	iw_umem_free(d->umem);
 	iw_steer_close(d->steer);
 	pthread_mutex_destroy(&d->lock);
 	free(d->busy);
