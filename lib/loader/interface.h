@@ -2,7 +2,8 @@
 /*
  * Network interfaces: index, queues, offloads, and what the driver can do with XDP.
  *
- * Neighbours: attach.h has the programs on an interface. None of this needs libxdp. Threads: no state.
+ * Neighbours: attach.h has the programs on an interface. None of this needs libxdp.
+ * Threads: no state.
  */
 #ifndef IW_LOADER_INTERFACE_H
 #define IW_LOADER_INTERFACE_H
@@ -20,24 +21,27 @@ enum iw_xdp_offload {
 	IW_XDP_RX_CSUM = 16,
 	IW_XDP_TX_CSUM = 32,
 };
-/* Those that are on, as bits; "tso", ...: the name of one. */
+/* Returns the offloads that are on, as a set of bits. */
 unsigned iw_interface_offloads(const char *interface);
+/* The name of one: "tso", ... Static. */
 const char *iw_interface_offload_name(enum iw_xdp_offload offload);
 
-/* What an interface's driver can do with XDP, as it says itself. */
+/* The XDP features that a driver reports. */
 struct iw_xdp_driver {
-	bool native; /* and redirect */
-	bool transmit; /* it sends frames that programs redirect to it; of veth: now, for its far end takes them */
+	bool native; /* native mode and redirect */
+	/* It sends frames that programs redirect to it. A veth reports this only while its far end
+	 * accepts such frames. */
+	bool transmit;
 	bool zerocopy, multi_buffer;
 };
-/* False: Linux before 6.3 does not report it. */
+/* False: the kernel does not report features (Linux before 6.3). */
 bool iw_interface_driver(struct iw_xdp_driver *out, unsigned ifindex);
 
-/* Index of an interface. IW_E_NOENT: no interface has that name. */
+/* Looks up the index of an interface. IW_E_NOENT: no interface has that name. */
 IW_MUST_CHECK int iw_interface_index(unsigned *out, const char *interface, struct iw_fault *why);
-/* One end of a pair. */
+/* True for one end of a veth pair. */
 bool iw_interface_is_veth(const char *interface);
-/* Queues that packets may arrive on; at least 1. */
+/* Returns the number of queues on which packets may arrive; at least 1. */
 unsigned iw_interface_queues(const char *interface);
 
 #endif
