@@ -60,16 +60,16 @@ struct ipv6 {
 };
 struct extension {
 	uint8_t next, len;
-	uint16_t
-		fragment; /* of a fragment header; of a routing header its type and segments left */
+	/* of a fragment header; of a routing header its type and segments left */
+	uint16_t fragment;
 	uint32_t more;
 };
 /* Where we are in the packet. */
 struct cursor {
 	struct xdp_md *ctx;
 	uint32_t off; /* from the frame's first octet */
-	uint32_t
-		left; /* octets behind off, as the last header that knew told; the frame has them */
+	/* octets behind off, as the last header that knew told; the frame has them */
+	uint32_t left;
 };
 
 /* What IP says. Zeroes to begin with. */

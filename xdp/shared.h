@@ -22,9 +22,8 @@ typedef __u64 uint64_t;
 #include <stdint.h>
 #endif
 
-/*
- * Version of maps, keys and values. A process leaves a resident program of another version alone.
- */
+/* Version of maps, keys and values. A process leaves a resident program of another version
+ * alone. */
 #define IW_XDP_VERSION  4
 #define IW_XDP_PROGRAM  "iw_steer_5" /* names in the kernel; they end in the version */
 #define IW_XDP_OBSERVER "iw_observe_1"
@@ -113,12 +112,12 @@ struct iw_xdp_sock {
 	uint64_t rx_dropped, rx_ring_full, rx_fill_empty, tx_invalid;
 };
 
-/* --- map "live": array (by worker) of arrays of struct iw_xdp_live. worker writes, program reads --- */
+/* --- map "live": array of arrays of struct iw_xdp_live. worker writes; program reads --- */
 
 /*
- * Packets that the program itself sends when a worker runs it on live frames (BPF_PROG_RUN). Each
- * run takes the next packet, writes it into its frame and redirects the frame to the interface.
- * Such a frame begins with an order, which names the worker.
+ * Indexed by worker. Packets that the program itself sends when a worker runs it on live frames
+ * (BPF_PROG_RUN). Each run takes the next packet, writes it into its frame and redirects the frame
+ * to the interface. Such a frame begins with an order, which names the worker.
  *
  * The kernel reuses frames within a call, so the order must outlive them: after it there is room
  * for the metadata that a program at the far end puts in front of the packet. That program can read

@@ -102,9 +102,8 @@ IW_MUST_CHECK int iw_attach_unpin(const char *dir, const char *interface, struct
 
 /* --- the dispatcher of libxdp, which calls several programs --- */
 
-/*
- * Returns 0 if a dispatcher can be used here; IW_E_NOTSUP, IW_E_PERM: *why names what is missing.
- */
+/* Returns 0 if a dispatcher can be used here; IW_E_NOTSUP, IW_E_PERM: *why names what is
+ * missing. */
 IW_MUST_CHECK int iw_attach_check_dispatcher(struct iw_fault *why);
 /* Counts the dispatchers that left pins on the BPF file system and are no longer on the interface.
  * program: id of its current dispatcher; 0: none. */

@@ -24,9 +24,8 @@ struct bpf_prog_info;
  */
 void iw_bpf_begin(void);
 void iw_bpf_end(void);
-/*
- * As iw_os_fail, with the kept message, and for EPERM with what is missing. errnum may be negative.
- */
+/* As iw_os_fail, with the kept message, and for EPERM with what is missing. errnum may be
+ * negative. */
 int iw_bpf_fail(struct iw_fault *why, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -63,13 +63,13 @@ struct iw_xsk {
 	struct xsk_ring_prod tx; /* on queue tx_queue, whose descriptor is fd[0] */
 	unsigned tx_queue;
 	uint32_t room_frames; /* that room() gives at once */
-	uint32_t at,
-		put; /* the frame, of our share, that room() is at; descriptors since the flush */
+	/* the frame, of our share, that room() is at; descriptors since the flush */
+	uint32_t at, put;
 	struct iw_live *live; /* NULL: everything goes through the rings */
 	bool room_live;       /* the last room is one of that way */
 	bool broken;
-	uint32_t
-		voided; /* end of the last descriptors that were taken back; passed when the consumer is there */
+	/* end of the last descriptors that were taken back; passed when the consumer is there */
+	uint32_t voided;
 	bool voids; /* it is not, as far as is known */
 	/* iw_xsk_ripe: of the batch that gathers, what was there at the last look, and since when; when the first look behind
 	 * the last batch was. */
