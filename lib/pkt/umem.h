@@ -41,8 +41,7 @@ struct iw_umem {
 };
 
 struct iw_umem_cfg {
-	/* Allocates up to this many frames, as RLIMIT_MEMLOCK allows, in whole shares of
-	 * this many. */
+	/* Up to `frames` frames, as RLIMIT_MEMLOCK allows, in whole shares of `share` frames. */
 	uint32_t frames, share;
 	uint32_t lent; /* additional frames; all of them, or it fails */
 	uint32_t frame_size;
