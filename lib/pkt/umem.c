@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Frames for AF_XDP: their memory, who has them. */
+/* Frames for AF_XDP: their memory and their owners. */
 #include "pkt/umem.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@
 
 #define HUGE_PAGE ((size_t)2 * 1024 * 1024)
 
-/* Who may lock memory without limit is not held to RLIMIT_MEMLOCK (xdp_umem_account_pages). */
+/* RLIMIT_MEMLOCK does not apply to a process with CAP_IPC_LOCK (xdp_umem_account_pages). */
 static uint64_t lockable(void)
 {
 	uint64_t soft;
