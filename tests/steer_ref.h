@@ -26,7 +26,7 @@
 #include "wire/sctpddp.h"
 #include "xdp/shared.h"
 
-/* --- what is ours ------------------------------------------------------------------------------ */
+/* --- what is ours ----------------------------------------------------------------------------- */
 
 #define STEER_PORT     7471
 #define STEER_UDP_PORT 9899
@@ -44,7 +44,7 @@
 static const uint8_t steer_v4[16] = { [10] = 0xff, [11] = 0xff, 10, 77, 0, 1 };
 static const uint8_t steer_v6[16] = { 0xfd, 0x77, [15] = 1 };
 
-/* --- the reference ----------------------------------------------------------------------------- */
+/* --- the reference ---------------------------------------------------------------------------- */
 
 struct steer_told {
 	bool ours;
@@ -312,7 +312,7 @@ static inline void steer_ref(struct steer_told *t, const uint8_t *frame, size_t 
 	steer_ref_chunks(t, &s, known);
 }
 
-/* --- the program ------------------------------------------------------------------------------- */
+/* --- the program ------------------------------------------------------------------------------ */
 
 struct steer_rig {
 	struct iw_steer *steer;
@@ -488,7 +488,7 @@ static inline bool steer_agree(struct steer_rig *r, const uint8_t *frame, size_t
 	return true;
 }
 
-/* --- frames ------------------------------------------------------------------------------------ */
+/* --- frames ----------------------------------------------------------------------------------- */
 
 struct steer_frame {
 	uint8_t p[STEER_FRAME_MAX];

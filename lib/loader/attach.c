@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* XDP programs on interfaces: attaching, finding and detaching them, pins, and libxdp's dispatcher. */
+/* XDP programs on interfaces: attach, find and detach them; pins; libxdp's dispatcher. */
 #include "loader/attach.h"
 
 #include <dirent.h>
@@ -44,8 +44,8 @@ static enum iw_xdp_owner owner_of(const char *name)
 	return strcmp(name, "xdp_dispatcher") == 0 ? IW_XDP_DISPATCHER : IW_XDP_FOREIGN;
 }
 
-/* The link that holds a program, as a descriptor; -1: none. Interfaces of different namespaces may have
- * one index, programs are what they are. */
+/* Returns a descriptor of the link that holds a program; -1: none. Looks for the program, because
+ * interfaces in different namespaces may have the same index. */
 static int link_of(uint32_t program)
 {
 	uint32_t id = 0;
@@ -66,7 +66,7 @@ static int link_of(uint32_t program)
 	return -1;
 }
 
-/* Our program in an array of those that a dispatcher calls. */
+/* Returns our program among those that a dispatcher calls. */
 static struct xdp_program *ours_in(struct xdp_multiprog *m)
 {
 	struct xdp_program *p = NULL;
@@ -92,7 +92,7 @@ static void ask_dispatcher(struct iw_xdp_attached *a, unsigned ifindex)
 	iw_bpf_end();
 }
 
-/* What may be known of it needs CAP_SYS_ADMIN; that it is there does not. */
+/* Details of a program need CAP_SYS_ADMIN; its id does not. */
 static void ask_program(struct iw_xdp_attached *a)
 {
 	struct bpf_prog_info info;
@@ -129,7 +129,7 @@ int iw_attach_query(struct iw_xdp_attached *out, unsigned ifindex, struct iw_fau
 	if (err < 0)
 		return iw_os_fail(why, -err, "xdp: query the attached programs");
 	out->native = q.drv_prog_id != 0 || q.hw_prog_id != 0;
-	/* There may be one of each mode; what packets meet first is told. */
+	/* There may be one program per mode; report the one that packets meet first. */
 	out->program = q.hw_prog_id    ? q.hw_prog_id
 		       : q.drv_prog_id ? q.drv_prog_id
 		       : q.skb_prog_id ? q.skb_prog_id
@@ -152,7 +152,7 @@ static int try_attach(int prog, unsigned ifindex, uint32_t flags)
 	return bpf_link_create(prog, (int)ifindex, BPF_XDP, &opts);
 }
 
-/* It was requested already, so there may be nothing to do. */
+/* The requested program is attached already, so there may be nothing to do. */
 static int busy_alike(const char *interface, const struct iw_xdp_attached *a, struct iw_fault *why)
 {
 	const uint32_t user = a->owner == IW_XDP_STEER ? iw_steer_used_by(interface) : 0;
@@ -173,8 +173,8 @@ static int busy_alike(const char *interface, const struct iw_xdp_attached *a, st
 		interface, a->name, a->program, kept, interface);
 }
 
-/* EEXIST without a program on the interface: Linux does not attach one while an interface stacked on it
- * (VLAN, bridge, bond, macvlan) has a program. */
+/* EEXIST without a program on the interface: Linux does not attach one while an interface stacked
+ * on it (VLAN, bridge, bond, macvlan) has a program. */
 static int busy_above(const char *interface, struct iw_fault *why)
 {
 	char path[sizeof("/sys/class/net/") + IF_NAMESIZE], above[IF_NAMESIZE];
@@ -189,7 +189,8 @@ static int busy_above(const char *interface, struct iw_fault *why)
 	while (d && !found && (e = readdir(d))) {
 		if (sscanf(e->d_name, "upper_%15s", above) != 1)
 			continue;
-		/* sysfs may show another network namespace: this one may have no interface of that name. */
+		/* sysfs may show another network namespace: this one may have no interface of that
+		 * name. */
 		ifindex = if_nametoindex(above);
 		found = ifindex && iw_attach_query(&a, ifindex, NULL) == 0 && a.program;
 	}
@@ -263,7 +264,7 @@ int iw_attach_program(int *link, bool *native, int prog, const char *interface, 
 	if (mode != IW_XDP_GENERIC)
 		fd = try_attach(prog, ifindex, XDP_FLAGS_DRV_MODE);
 	*native = fd >= 0;
-	/* EBUSY and EPERM would be the same once more. */
+	/* EBUSY and EPERM would be the same in generic mode. */
 	if (fd < 0 && mode != IW_XDP_NATIVE && fd != -EBUSY && fd != -EPERM)
 		fd = try_attach(prog, ifindex, XDP_FLAGS_SKB_MODE);
 	if (fd >= 0) {
@@ -276,7 +277,7 @@ int iw_attach_program(int *link, bool *native, int prog, const char *interface, 
 		return iw_fail(why, IW_E_NOTSUP,
 			       "xdp: the driver of %s has no native XDP, only generic mode; %s",
 			       interface, remedy);
-	/* To a veth driver, the frames that its other end may send matter. */
+	/* A veth driver checks the size of the frames that its other end may send. */
 	if (fd == -ERANGE && iw_interface_is_veth(interface))
 		return iw_fail(
 			why, IW_E_LIMIT,
@@ -343,11 +344,11 @@ int iw_attach_detach(const struct iw_xdp_attached *a, unsigned ifindex, struct i
 		       : 0;
 }
 
-/* --- pins -------------------------------------------------------------------------------------- */
+/* --- pins ------------------------------------------------------------------------------------- */
 
-#define BPF_FS_MAGIC_ 0xcafe4a11 /* linux/magic.h, where older ones lack it */
+#define BPF_FS_MAGIC_ 0xcafe4a11 /* linux/magic.h; older headers lack it */
 
-/* "/sys/fs/bpf/iwarp" is made where "/sys/fs/bpf" is. */
+/* Creates "/sys/fs/bpf/iwarp" if "/sys/fs/bpf" exists. */
 static int make_dir(const char *dir, struct iw_fault *why)
 {
 	char above[PATH_MAX];
@@ -357,7 +358,7 @@ static int make_dir(const char *dir, struct iw_fault *why)
 		return iw_os_fail(why, errno, "xdp: create the directory %s", dir);
 	if (statfs(dir, &fs) == 0 && (uint32_t)fs.f_type == BPF_FS_MAGIC_)
 		return 0;
-	/* The directory above it does not exist. */
+	/* The directory above does not exist. */
 	snprintf(above, sizeof(above), "%s", dir);
 	while (statfs(above, &fs) < 0 && errno == ENOENT && strchr(above + 1, '/'))
 		*strrchr(above, '/') = '\0';
@@ -397,7 +398,7 @@ bool iw_attach_link_holds(int link)
 	struct bpf_link_info info = { 0 };
 	uint32_t len = sizeof(info);
 
-	/* Older kernels do not tell it to who has no capability any more. */
+	/* Older kernels report this only to processes with capabilities. */
 	if (bpf_obj_get_info_by_fd(link, &info, &len) < 0)
 		return errno == EPERM;
 	return info.type == BPF_LINK_TYPE_XDP && info.xdp.ifindex != 0;
@@ -429,7 +430,7 @@ int iw_attach_unpin(const char *dir, const char *interface, struct iw_fault *why
 	return 0;
 }
 
-/* --- dispatchers -------------------------------------------------------------------------------- */
+/* --- dispatchers ------------------------------------------------------------------------------ */
 
 int iw_attach_check_dispatcher(struct iw_fault *why)
 {
@@ -441,7 +442,7 @@ int iw_attach_check_dispatcher(struct iw_fault *why)
 
 	if (fd >= 0)
 		close(fd);
-	/* Where it is EINVAL the kernel misses what to replace, and has looked at the program. */
+	/* EINVAL: the kernel has examined the program, and misses the function to replace. */
 	if (fd >= 0 || errno != EPERM)
 		return statfs("/sys/fs/bpf", &fs) == 0 && (uint32_t)fs.f_type == BPF_FS_MAGIC_
 			       ? 0
@@ -460,7 +461,7 @@ int iw_attach_check_dispatcher(struct iw_fault *why)
 		"without --dispatcher");
 }
 
-/* libxdp pins what belongs to a dispatcher in a directory of its own: dispatch-IFINDEX-PROGRAM. */
+/* libxdp keeps the pins of a dispatcher in a directory of its own: dispatch-IFINDEX-PROGRAM. */
 unsigned iw_attach_dispatchers_left(unsigned ifindex, uint32_t program)
 {
 	DIR *d = opendir("/sys/fs/bpf/xdp");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Programs into the kernel and onto an interface, and why they do not get there. */
+/* Loads programs, opens their maps, and explains failures. */
 #include "loader/bpf.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "os/probe.h"
 #include "util/text.h"
 
-#define MAPS_MAX 16 /* of a program, with those that the compiler makes */
+#define MAPS_MAX 16 /* of a program, including those of the compiler */
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 /* Under the lock. */
@@ -109,11 +109,11 @@ int iw_bpf_load(struct bpf_object *o, const char *what, struct iw_fault *why)
 	if (err == -ENOSYS)
 		return iw_fail(why, IW_E_NOTSUP,
 			       "xdp: this kernel has no BPF (CONFIG_BPF_SYSCALL)");
-	/* Without CAP_PERFMON the verifier permits less. */
+	/* Without CAP_PERFMON the verifier is stricter. */
 	if (err == -EACCES && !may_load())
 		return iw_bpf_fail(why, EPERM, "xdp: load the program %s", what);
-	/* The verifier of a kernel that lacks a function it is asked for says EINVAL; one that cannot see
-	 * that an access is good, EACCES; one that gives up, E2BIG. */
+	/* EINVAL: the kernel lacks a function that the program uses. EACCES: its verifier cannot
+	 * prove that an access is valid. E2BIG: the verifier gave up. */
 	if (err == -EINVAL || err == -ENOTSUP || err == -EACCES || err == -E2BIG)
 		return iw_fail(why, IW_E_NOTSUP,
 			       "xdp: this kernel rejects the program %s, which needs Linux 6.1 or "
@@ -142,7 +142,8 @@ int iw_bpf_prog_info(int fd, struct bpf_prog_info *out, uint32_t *maps, uint32_t
 	return 0;
 }
 
-/* Keeps the map's descriptor when it is one of those. The kernel cuts names at 15 octets. */
+/* Keeps the descriptor of the map if it is one of those. The kernel truncates names to 15
+ * octets. */
 static int take_map(uint32_t id, int *fd, const struct iw_bpf_shape *shape, unsigned n)
 {
 	struct bpf_map_info info = { 0 };

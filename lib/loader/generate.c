@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The generator's loader, and its tables. */
+/* Loads the generator and fills in its tables. */
 #include "loader/generate.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@
 #define BATCH   64
 #define CRC_AT  8
 #define SEG_AT  (12 + 16 + 2) /* SCTP, chunk, DDP-SSN */
-#define DATA_AT (SEG_AT + 14) /* behind the tagged header */
+#define DATA_AT (SEG_AT + 14) /* after the tagged header */
 
 struct iw_generate {
 	struct generate_bpf *skel;
@@ -66,7 +66,7 @@ void iw_generate_gate_close(struct iw_generate_gate *g)
 	*g = (struct iw_generate_gate){ .map = -1 };
 }
 
-/* The octets that change, as they lie behind SCTP's first. */
+/* Offsets of the octets that change, from the start of SCTP. */
 static size_t place(unsigned row)
 {
 	return row < 4 ? 16 + row : row < 6 ? 28 + (row - 4) : 36 + (row - 6);
@@ -112,7 +112,7 @@ static int load(struct iw_generate *g, const struct iw_generate_cfg *cfg, struct
 	g->skel = generate_bpf__open();
 	if (!g->skel)
 		return iw_bpf_fail(why, errno, "xdp: open the generator");
-	/* The program's constants, which this side alone may write, and before it is loaded. */
+	/* The program's constants: writable here only, until the program is loaded. */
 	ro = (struct iw_xdp_generate *)(uintptr_t)&g->skel->rodata->cfg;
 	ro->to = cfg->to;
 	ro->slots = cfg->slots;
@@ -171,7 +171,7 @@ uint64_t iw_generate_sent(const struct iw_generate *g)
 	struct generate_bpf__bss now = { 0 };
 	const uint32_t zero = 0;
 
-	/* What the skeleton shows is what there was before it was loaded. */
+	/* The skeleton's copy has the values from before loading. */
 	(void)bpf_map_lookup_elem(bpf_map__fd(g->skel->maps.bss), &zero, &now);
 	return now.sent;
 }

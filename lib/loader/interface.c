@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What an interface is: its index, queues and offloads, and what its driver can do with XDP. */
+/* Interfaces: index, queues and offloads through ethtool; XDP features of the driver through
+ * netlink. */
 #include "loader/interface.h"
 
 #include <linux/ethtool.h>
@@ -51,7 +52,7 @@ unsigned iw_interface_queues(const char *interface)
 
 	if (ask_ethtool(interface, &channels))
 		n = channels.rx_count + channels.combined_count;
-	/* A driver that has no channels to set has one queue. */
+	/* A driver without configurable channels has one queue. */
 	return IW_MAX(n, 1u);
 }
 
@@ -91,7 +92,7 @@ const char *iw_interface_offload_name(enum iw_xdp_offload offload)
 
 /* --- XDP features of the driver, through generic netlink (Linux 6.3) --- */
 
-/* linux/netdev.h, which older headers lack. */
+/* linux/netdev.h; older headers lack them. */
 #define NETDEV_CMD_DEV_GET        1
 #define NETDEV_A_DEV_IFINDEX      1
 #define NETDEV_A_DEV_XDP_FEATURES 3
@@ -118,7 +119,7 @@ union answer {
 	uint8_t octets[ANSWER_LEN];
 };
 
-/* False: no answer. The attribute's value is @len octets of @value. */
+/* Sends a request with one attribute. False: no reply. */
 static bool ask(int fd, union answer *out, uint16_t family, uint8_t cmd, uint16_t type,
 		const void *value, uint16_t len)
 {
@@ -138,7 +139,7 @@ static bool ask(int fd, union answer *out, uint16_t family, uint8_t cmd, uint16_
 	       out->h.nlmsg_len >= NLMSG_LENGTH(GENL_HDRLEN);
 }
 
-/* The value of the attribute of that type, @len octets of it; zeroes: none. */
+/* Copies the first @len octets of the attribute of that type; zeroes: it is missing. */
 static void find(void *value, size_t len, const union answer *from, uint16_t type)
 {
 	size_t at = NLMSG_LENGTH(GENL_HDRLEN), end = IW_MIN(from->h.nlmsg_len, sizeof(*from));

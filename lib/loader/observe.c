@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The observing program's loader. */
+/* Loads the observing program, and reads its maps. */
 #include "loader/observe.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static const struct iw_bpf_shape shape[MAPS] = {
 };
 
 struct iw_observe {
-	struct observe_bpf *skel; /* NULL: the program is somebody else's */
+	struct observe_bpf *skel; /* NULL: another process loaded the program */
 	int prog, link;           /* -1: none */
 	int map[MAPS];
 };
@@ -166,7 +166,7 @@ int iw_observe_each(const struct iw_observe *o,
 	void *before = NULL;
 	int ret = 0;
 
-	/* When a key goes as we stand on it the walk begins anew: not for ever. */
+	/* If the current key is deleted, the iteration restarts; the bound ends it. */
 	for (uint32_t n = 0;
 	     n < EACH_MAX && ret == 0 && bpf_map_get_next_key(o->map[FLOWS], before, &key) == 0;
 	     n++) {

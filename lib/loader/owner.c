@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Whose program is attached to an interface, and which process holds its link. */
+/* The owner of an attached program, and the process that holds its link. */
 #include "loader/attach.h"
 
 #include <dirent.h>
@@ -30,7 +30,7 @@ const char *iw_attach_owner_name(enum iw_xdp_owner owner)
 	return "unknown";
 }
 
-/* "link_id:\t7" among the lines of what the kernel tells of a descriptor. */
+/* The kernel's description of a descriptor has the line "link_id:\t7" for a link. */
 static bool fd_is_link(const char *path, uint32_t link)
 {
 	FILE *f = fopen(path, "re");

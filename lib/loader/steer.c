@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * The loader of the steering program. All that it knows is in the maps of the program. Therefore a
- * process can join a resident program, and finds what a killed process left in it.
- */
+/* Loads the steering program, and changes and reads its maps. All its state is in the maps.
+ * Therefore a process can join a resident program, and finds what a killed process left in it. */
 #include "loader/steer.h"
 
 #include <errno.h>
@@ -59,7 +57,7 @@ static const struct iw_bpf_shape shape[MAPS] = {
 	[EVENTS] = { "events", 0, 0 },
 };
 
-/* Where events go as they are read. */
+/* Where take_event() stores events. */
 struct basket {
 	struct iw_xdp_event *out;
 	size_t n, cap;
@@ -75,7 +73,7 @@ struct iw_steer {
 	struct basket basket;
 };
 
-/* --- a program of our own ---------------------------------------------------------------------- */
+/* --- a program of our own --------------------------------------------------------------------- */
 
 static void set_sizes(struct steer_bpf *b, const struct iw_steer_cfg *cfg, unsigned queues)
 {
@@ -91,7 +89,7 @@ static void set_sizes(struct steer_bpf *b, const struct iw_steer_cfg *cfg, unsig
 		{ b->maps.sockets, queues * IW_XDP_WORKERS },
 	};
 
-	/* It fails only when the map is in the kernel. */
+	/* Fails only for a map that is loaded. */
 	for (size_t i = 0; i < IW_ARRAY_LEN(size); i++)
 		if (size[i].entries > 0)
 			(void)bpf_map__set_max_entries(size[i].map, size[i].entries);
@@ -112,7 +110,7 @@ static int own_loaded(struct iw_steer *s, struct iw_fault *why)
 	s->prog = bpf_program__fd(s->skel->progs.iw_steer_5);
 	for (int i = 0; i < MAPS; i++)
 		s->map[i] = bpf_object__find_map_fd_by_name(s->skel->obj, shape[i].name);
-	/* The program does not touch it, and would not be known to have it by those who join. */
+	/* The program does not use this map. Bind it, so that processes that join find it. */
 	return bpf_prog_bind_map(s->prog, s->map[SOCKETS], NULL) < 0
 		       ? iw_os_fail(why, errno, "xdp: bind the map of sockets")
 		       : 0;
@@ -136,10 +134,10 @@ static int join(struct iw_steer *s, const struct iw_xdp_attached *a, struct iw_f
 	return 0;
 }
 
-/* --- open and close ---------------------------------------------------------------------------- */
+/* --- open and close --------------------------------------------------------------------------- */
 
-/* libxdp makes a program of its kind of ours, so it loads it. When it cannot do that it attaches ours
- * alone and says nothing, and that is not what was asked for. */
+/* libxdp changes the type of our program, so it must load it. If it cannot use a dispatcher, it
+ * silently attaches our program alone, which was not requested. */
 static int dispatch(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct iw_fault *why)
 {
 	static const enum xdp_attach_mode mode[] = { [IW_XDP_ANY] = XDP_MODE_UNSPEC,
@@ -157,7 +155,7 @@ static int dispatch(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct i
 		err = xdp_program__set_xdp_frags_support(p, true);
 		if (!err)
 			err = xdp_program__attach(p, (int)s->facts.ifindex, mode[cfg->mode], 0);
-		/* The object with the loaded program stays ours. */
+		/* The object, with the loaded program, remains ours. */
 		xdp_program__close(p);
 	}
 	if (err == -EBUSY || err == -EEXIST)
@@ -195,7 +193,7 @@ static int attach_own(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct
 		err = own_loaded(s, why);
 	if (err || cfg->load_only)
 		return err;
-	/* "alone" is for ddp-xdp; the other tools have --require. */
+	/* cfg->alone is set by ddp-xdp; the other tools have --require. */
 	return iw_attach_program(&s->link, &s->facts.native, s->prog, s->interface,
 				 s->facts.ifindex, cfg->mode,
 				 cfg->alone ? "use --mode generic" : "leave out --require native",
@@ -229,7 +227,7 @@ static void tell_facts(struct iw_steer *s)
 
 	if (iw_bpf_prog_info(s->prog, &info, NULL, NULL) == 0)
 		s->facts.insns = info.verified_insns;
-	/* The maps were made for the queues that there were then. */
+	/* The maps have entries for the queues at the time they were created. */
 	if (s->facts.resident && bpf_obj_get_info_by_fd(s->map[XSKS], &map, &len) == 0)
 		s->facts.queues = IW_MIN(s->facts.queues, map.max_entries / IW_XDP_WORKERS);
 }
@@ -304,8 +302,8 @@ int iw_steer_prog_fd(const struct iw_steer *s)
 	return s->prog;
 }
 
-/* What the program remembers of its last packet holds no more. The number is drawn, so that no two who do
- * this at once make one that was there before. */
+/* Invalidates what the program remembers of its last packet. The number is random, so that two
+ * processes that do this at the same time do not restore an earlier number. */
 static void forget_recent(struct iw_steer *s)
 {
 	uint32_t zero = 0;
@@ -316,10 +314,12 @@ static void forget_recent(struct iw_steer *s)
 	(void)bpf_map_update_elem(s->map[GENERATION], &zero, &number, BPF_ANY);
 }
 
-/* --- sweeping ---------------------------------------------------------------------------------- */
+/* --- sweeping --------------------------------------------------------------------------------- */
 
-/* Deletes what `match` says of a hash. A deletion may make the walk begin anew, so the next key is
- * requested first. A process that adds keys at the same time can lengthen the walk: the bound ends it. */
+/*
+ * Deletes the entries of a hash that match. A deletion may restart the iteration, so the next key
+ * is requested first. A process that adds keys at the same time can lengthen it: the bound ends it.
+ */
 static void sweep(int map, bool (*match)(const void *value, const void *key, uint32_t),
 		  uint32_t which)
 {
@@ -383,7 +383,7 @@ static bool session_of_endpoint(const void *value, const void *key, uint32_t id)
 	return k.endpoint == id;
 }
 
-/* --- workers ----------------------------------------------------------------------------------- */
+/* --- workers ---------------------------------------------------------------------------------- */
 
 struct endpoint_of {
 	uint32_t worker, id;
@@ -418,7 +418,7 @@ static void forget_worker(struct iw_steer *s, uint32_t worker)
 	}
 }
 
-/* A process that is still alive has registered a socket there. */
+/* True if a process that is still alive has registered a socket for this worker. */
 static bool is_taken(struct iw_steer *s, uint32_t worker)
 {
 	for (unsigned q = 0; q < s->facts.queues; q++) {
@@ -441,7 +441,7 @@ static void drop_sockets(struct iw_steer *s, uint32_t worker, unsigned n)
 	}
 }
 
-/* 0; -EEXIST: the number is in use; another errno, negative. */
+/* Returns 0; -EEXIST: the number is in use; another negative errno. */
 static int put_sockets(struct iw_steer *s, uint32_t worker, const int *xsk, unsigned n)
 {
 	for (unsigned q = 0; q < n; q++) {
@@ -492,7 +492,7 @@ int iw_steer_worker_add(struct iw_steer *s, uint32_t *worker, const int *xsk, un
 	if (err < 0)
 		return iw_os_fail(why, -err, "xdp: steer to a socket of %s", s->interface);
 	*worker = w - 1;
-	/* What an earlier process left when it was killed. */
+	/* Removes entries of a killed process. */
 	forget_worker(s, *worker);
 	err = tell_owner(s, *worker, xsk, n);
 	if (err) {
@@ -530,7 +530,7 @@ int iw_steer_tell_socket(struct iw_steer *s, uint32_t worker, unsigned queue,
 	return bpf_map_update_elem(s->map[SOCKETS], &slot, now, BPF_ANY) < 0 ? IW_E_OS : 0;
 }
 
-/* --- endpoints, associations, STags ------------------------------------------------------------ */
+/* --- endpoints, associations, STags ----------------------------------------------------------- */
 
 static void endpoint_key(struct iw_xdp_endpoint_key *key, const struct iw_addr *addr,
 			 uint16_t sctp_port, uint16_t udp_port)
@@ -560,7 +560,7 @@ int iw_steer_endpoint_add(struct iw_steer *s, uint32_t *id, const struct iw_addr
 	struct iw_xdp_endpoint_key key;
 	int err = 0;
 
-	/* Random, so that a process that joins need not know the ids that the others had. */
+	/* Random, so that a process that joins need not know the ids of the others. */
 	while (e.id == 0 && err == 0)
 		err = iw_os_random(&e.id, sizeof(e.id));
 	if (err)
@@ -646,7 +646,7 @@ void iw_steer_session_remove(struct iw_steer *s, uint32_t endpoint, uint32_t tag
 	forget_recent(s);
 }
 
-/* --- counters ---------------------------------------------------------------------------------- */
+/* --- counters --------------------------------------------------------------------------------- */
 
 int iw_steer_counters(const struct iw_steer *s, struct iw_xdp_counters *out)
 {
@@ -656,7 +656,7 @@ int iw_steer_counters(const struct iw_steer *s, struct iw_xdp_counters *out)
 	return iw_bpf_sum(out, sizeof(*out), s->map[COUNTERS], &zero);
 }
 
-/* --- for those who look ------------------------------------------------------------------------ */
+/* --- for those who look ----------------------------------------------------------------------- */
 
 int iw_steer_look(struct iw_steer **out, const char *interface, struct iw_fault *why)
 {
@@ -677,7 +677,7 @@ int iw_steer_link_fd(const struct iw_steer *s)
 	return s->link;
 }
 
-/* With what the CPUs have not yet added to a stream's entry. */
+/* Adds what the CPUs have not yet added to a stream's entry. */
 static bool sum_stream(const struct iw_steer *s, void *out, const void *key)
 {
 	struct iw_xdp_stream sum;
@@ -724,7 +724,7 @@ int iw_steer_each(const struct iw_steer *s, enum iw_steer_what what,
 	} key = { 0 }, value;
 	void *before = NULL;
 
-	/* When a key goes as we stand on it the walk begins anew: not for ever. */
+	/* If the current key is deleted, the iteration restarts; the bound ends it. */
 	for (uint32_t n = 0;
 	     n < EACH_MAX && ret == 0 && bpf_map_get_next_key(map, before, key.octets) == 0; n++) {
 		bool got = what == IW_STEER_STREAMS
@@ -744,7 +744,7 @@ static int take_event(void *ctx, void *data, size_t size)
 
 	if (size >= sizeof(*b->out))
 		memcpy(&b->out[b->n++], data, sizeof(*b->out));
-	/* This one is taken all the same. */
+	/* Stops; this event is taken, too. */
 	return b->n == b->cap ? -1 : 0;
 }
 
@@ -761,7 +761,7 @@ int iw_steer_events(struct iw_steer *s, struct iw_xdp_event *out, size_t cap)
 	return (int)s->basket.n;
 }
 
-/* A process that is alive and has a socket there. */
+/* Finds a process that is alive and has a socket. */
 static int find_user(void *ctx, const void *key, const void *value)
 {
 	const struct iw_xdp_sock *s = value;

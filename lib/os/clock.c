@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-/* clock_gettime on a clock id that the kernel always has cannot fail. */
+/* clock_gettime cannot fail for a clock that every kernel has. */
 static uint64_t read_clock(clockid_t id)
 {
 	struct timespec ts = { 0 };
