@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The clocks go forward. */
+/* The clock moves forward. */
 #include "os/os.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* TCP sockets over loopback: connect, listen, accept, options, and the words of their failures. */
+/* TCP sockets over loopback: connect, listen, accept, options, and the texts of their errors. */
 #include "os/sock.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static void wait_for(int fd, short events)
 	assert_int_equal(poll(&p, 1, 5000), 1);
 }
 
-/* A listener on a port that the system chose; its address into *at. */
+/* Opens a listener on a port that the system chose; *at is its address. */
 static int listener(const char *text, const struct iw_sock_cfg *cfg, struct iw_addr *at)
 {
 	struct iw_addr a = addr(text, 0);

@@ -43,7 +43,7 @@ static void every_frame_is_taken_once_and_comes_back(void **state)
 	for (int i = 0; i < 64; i++) {
 		assert_int_equal(addr[i] % 2048, 0);
 		seen |= UINT64_C(1) << iw_umem_frame(u, addr[i]);
-		/* All of it is memory. */
+		/* All of it is usable memory. */
 		memset(iw_umem_at(u, addr[i]), i, 2048);
 	}
 	assert_true(seen == UINT64_MAX);
@@ -66,7 +66,7 @@ static void frames_become_fewer_shares_where_they_do_not_fit(void **state)
 	iw_umem_free(u);
 }
 
-/* The limit is the process's own, so a child has it. */
+/* The limit applies to a process, so a child gets it. */
 static void a_low_memlock_limit_means_fewer_shares_or_a_clear_refusal(void **state)
 {
 	pid_t child;
