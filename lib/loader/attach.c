@@ -40,7 +40,7 @@ static enum iw_xdp_owner owner_of(const char *name)
 	if (strcmp(name, IW_XDP_OBSERVER) == 0)
 		return IW_XDP_OBSERVE;
 	if (begins(name, "iw_steer") || begins(name, "iw_observe"))
-		return IW_XDP_STRANGE;
+		return IW_XDP_OTHER_VERSION;
 	return strcmp(name, "xdp_dispatcher") == 0 ? IW_XDP_DISPATCHER : IW_XDP_FOREIGN;
 }
 

@@ -23,11 +23,11 @@ enum iw_xdp_mode {
 };
 
 enum iw_xdp_owner {
-	IW_XDP_NOBODY,
-	IW_XDP_STEER,      /* the steering program */
-	IW_XDP_OBSERVE,    /* the program that follows MPA */
-	IW_XDP_STRANGE,    /* ours, of a version that this library does not know */
-	IW_XDP_DISPATCHER, /* libxdp's, which calls several programs */
+	IW_XDP_NONE,
+	IW_XDP_STEER,         /* the steering program */
+	IW_XDP_OBSERVE,       /* the program that follows MPA */
+	IW_XDP_OTHER_VERSION, /* ours, of a version that this library does not know */
+	IW_XDP_DISPATCHER,    /* libxdp's, which calls several programs */
 	IW_XDP_FOREIGN,
 	IW_XDP_UNKNOWN, /* this user may not look at the program */
 };

@@ -128,8 +128,8 @@ void iw_steer_worker_remove(struct iw_steer *s, uint32_t worker)
 	(void)worker;
 }
 
-int iw_steer_tell_socket(struct iw_steer *s, uint32_t worker, unsigned queue,
-			 const struct iw_xdp_sock *now)
+int iw_steer_publish_socket(struct iw_steer *s, uint32_t worker, unsigned queue,
+			    const struct iw_xdp_sock *now)
 {
 	(void)s;
 	(void)worker;

@@ -12,13 +12,13 @@
 const char *iw_attach_owner_name(enum iw_xdp_owner owner)
 {
 	switch (owner) {
-	case IW_XDP_NOBODY:
+	case IW_XDP_NONE:
 		return "none";
 	case IW_XDP_STEER:
 		return "steer";
 	case IW_XDP_OBSERVE:
 		return "observe";
-	case IW_XDP_STRANGE:
+	case IW_XDP_OTHER_VERSION:
 		return "another version";
 	case IW_XDP_DISPATCHER:
 		return "dispatcher";

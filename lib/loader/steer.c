@@ -219,7 +219,7 @@ static int get_program(struct iw_steer *s, const struct iw_steer_cfg *cfg, struc
 	return err;
 }
 
-static void tell_facts(struct iw_steer *s)
+static void read_facts(struct iw_steer *s)
 {
 	struct bpf_prog_info info;
 	struct bpf_map_info map = { 0 };
@@ -255,7 +255,7 @@ int iw_steer_open(struct iw_steer **out, const struct iw_steer_cfg *cfg, struct 
 		iw_steer_close(s);
 		return err;
 	}
-	tell_facts(s);
+	read_facts(s);
 	*out = s;
 	return 0;
 }
@@ -459,12 +459,12 @@ static int put_sockets(struct iw_steer *s, uint32_t worker, const int *xsk, unsi
 	return 0;
 }
 
-static int tell_owner(struct iw_steer *s, uint32_t worker, const int *xsk, unsigned n)
+static int report_owner(struct iw_steer *s, uint32_t worker, const int *xsk, unsigned n)
 {
 	struct iw_xdp_sock sock = { .pid = (uint32_t)getpid() };
 
 	for (unsigned q = 0; q < n; q++)
-		if (xsk[q] >= 0 && iw_steer_tell_socket(s, worker, q, &sock) < 0)
+		if (xsk[q] >= 0 && iw_steer_publish_socket(s, worker, q, &sock) < 0)
 			return IW_E_OS;
 	return 0;
 }
@@ -494,7 +494,7 @@ int iw_steer_worker_add(struct iw_steer *s, uint32_t *worker, const int *xsk, un
 	*worker = w - 1;
 	/* Removes entries of a killed process. */
 	forget_worker(s, *worker);
-	err = tell_owner(s, *worker, xsk, n);
+	err = report_owner(s, *worker, xsk, n);
 	if (err) {
 		iw_steer_worker_remove(s, *worker);
 		return iw_fail(why, err, "xdp: publish the sockets of %s", s->interface);
@@ -520,8 +520,8 @@ void iw_steer_worker_remove(struct iw_steer *s, uint32_t worker)
 	drop_sockets(s, worker, s->facts.queues);
 }
 
-int iw_steer_tell_socket(struct iw_steer *s, uint32_t worker, unsigned queue,
-			 const struct iw_xdp_sock *now)
+int iw_steer_publish_socket(struct iw_steer *s, uint32_t worker, unsigned queue,
+			    const struct iw_xdp_sock *now)
 {
 	uint32_t slot = IW_XDP_XSK(queue, worker);
 
@@ -699,7 +699,7 @@ static bool sum_stream(const struct iw_steer *s, void *out, const void *key)
 }
 
 /* A socket entry without a process is unused. */
-static bool is_told(enum iw_steer_what what, const void *value)
+static bool is_in_use(enum iw_steer_what what, const void *value)
 {
 	struct iw_xdp_sock sock;
 
@@ -731,7 +731,7 @@ int iw_steer_each(const struct iw_steer *s, enum iw_steer_what what,
 				   ? sum_stream(s, value.octets, key.octets)
 				   : bpf_map_lookup_elem(map, key.octets, value.octets) == 0;
 
-		if (got && is_told(what, value.octets))
+		if (got && is_in_use(what, value.octets))
 			ret = each(ctx, key.octets, value.octets);
 		before = key.octets;
 	}

@@ -93,8 +93,8 @@ void iw_steer_live_remove(struct iw_steer *s, uint32_t worker);
  * arrive there. */
 void iw_steer_worker_remove(struct iw_steer *s, uint32_t worker);
 /* Publishes the state of a socket for `ddp-xdp status`. 0, IW_E_INVAL or IW_E_OS. */
-IW_MUST_CHECK int iw_steer_tell_socket(struct iw_steer *s, uint32_t worker, unsigned queue,
-				       const struct iw_xdp_sock *now);
+IW_MUST_CHECK int iw_steer_publish_socket(struct iw_steer *s, uint32_t worker, unsigned queue,
+					  const struct iw_xdp_sock *now);
 
 /* The payload protocols of an edition of DDP over SCTP. */
 struct iw_steer_ppids {

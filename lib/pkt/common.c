@@ -290,7 +290,7 @@ bool iw_pkt_take_error(int fd, bool udp, struct iw_pkt_error *out)
 	return true;
 }
 
-uint32_t iw_pkt_said_mtu(int fd)
+uint32_t iw_pkt_reported_mtu(int fd)
 {
 	struct iw_pkt_error e;
 	uint32_t mtu = 0;

@@ -140,8 +140,8 @@ bool iw_frame_parse(struct iw_frame *out, const uint8_t *data, size_t len)
 	return type == 0x86dd && parse_v6(out, data, at, len - at);
 }
 
-bool iw_frame_noted(struct iw_frame *out, const uint8_t *data, size_t len,
-		    const struct iw_xdp_meta *notes)
+bool iw_frame_from_meta(struct iw_frame *out, const uint8_t *data, size_t len,
+			const struct iw_xdp_meta *notes)
 {
 	size_t udp = notes->flags & IW_XDP_META_UDP ? UDP_LEN : 0;
 	bool v6 = notes->flags & IW_XDP_META_IPV6;

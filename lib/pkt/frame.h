@@ -33,8 +33,8 @@ bool iw_frame_parse(struct iw_frame *out, const uint8_t *data, size_t len);
 
 /* As iw_frame_parse, for a frame that the steering program has parsed. Checks the positions in
  * notes against the frame before it uses them. */
-bool iw_frame_noted(struct iw_frame *out, const uint8_t *data, size_t len,
-		    const struct iw_xdp_meta *notes);
+bool iw_frame_from_meta(struct iw_frame *out, const uint8_t *data, size_t len,
+			const struct iw_xdp_meta *notes);
 
 /*
  * Writes the head of a frame that carries the SCTP packet sctp of len octets from src to dst: ether

@@ -38,7 +38,7 @@ uint32_t iw_pkt_mtu(const struct iw_pkt_cfg *cfg);
  * rejected; 0: none. Empties the error queue: ICMP messages in it are lost; routers repeat them for
  * the following packets.
  */
-uint32_t iw_pkt_said_mtu(int fd);
+uint32_t iw_pkt_reported_mtu(int fd);
 /*
  * Whether to retry a packet that was not sent, by the errno of its send. Yes if there was no room.
  * Yes, a few times in a row, if a queue of this host dropped it (ENOBUFS, reported with

@@ -400,7 +400,7 @@ static int raw_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 		if (got < 0 && errno == EMSGSIZE && tries-- > 0)
 			continue;
 		if (got < 0 && errno == EMSGSIZE) {
-			*mtu = iw_pkt_said_mtu(r->sock[i]);
+			*mtu = iw_pkt_reported_mtu(r->sock[i]);
 			if (*mtu > 0)
 				return IW_E_LIMIT;
 		}

@@ -418,7 +418,7 @@ static int udp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 	       ((err == ECONNREFUSED || err == EHOSTUNREACH || err == EMSGSIZE) && tries-- > 0));
 	if (err == EMSGSIZE) {
 		c->begun = 0;
-		*mtu = iw_pkt_said_mtu(c->fd);
+		*mtu = iw_pkt_reported_mtu(c->fd);
 		/* A rejected run with segmentation offload leaves no error in the queue. */
 		return *mtu > 0 || tx->len > tx->seg ? IW_E_LIMIT : 0;
 	}

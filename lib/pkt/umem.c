@@ -123,7 +123,7 @@ uint32_t iw_umem_take(struct iw_umem *u, uint64_t *addr, uint32_t n, enum iw_fra
 	return n;
 }
 
-uint64_t iw_umem_set_apart(struct iw_umem *u, uint32_t n, enum iw_frame_owner to)
+uint64_t iw_umem_reserve(struct iw_umem *u, uint32_t n, enum iw_frame_owner to)
 {
 	uint32_t first = u->frames - u->nfree;
 

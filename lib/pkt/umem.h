@@ -61,7 +61,7 @@ void iw_umem_free(struct iw_umem *u);
 uint32_t iw_umem_take(struct iw_umem *u, uint64_t *addr, uint32_t n, enum iw_frame_owner to);
 /* Takes the next @n frames, contiguous, and returns the address of the first. Only before any frame
  * was given back. */
-uint64_t iw_umem_set_apart(struct iw_umem *u, uint32_t n, enum iw_frame_owner to);
+uint64_t iw_umem_reserve(struct iw_umem *u, uint32_t n, enum iw_frame_owner to);
 /* Gives a frame back; addr may be any address in it. */
 void iw_umem_give(struct iw_umem *u, uint64_t addr, enum iw_frame_owner from);
 /* Changes the owner of a frame. */

@@ -194,7 +194,7 @@ static int open_all(struct xdp *x, const struct iw_pkt_cfg *cfg, struct iw_fault
 	x->pkt.rcvbuf = (size_t)facts.ring_rx * 2048;
 	x->pkt.loans = facts.loans;
 	x->pkt.xdp_mode = mode_text(&facts);
-	iw_xsk_tell(x->xsk);
+	iw_xsk_publish(x->xsk);
 	return 0;
 }
 
@@ -247,7 +247,7 @@ static void xdp_assoc(struct iw_pkt *c, uint32_t tag, bool up)
 		(void)!iw_steer_assoc_add(s, x->endpoint, tag, iw_xsk_worker(x->xsk), NULL);
 	else
 		iw_steer_assoc_remove(s, x->endpoint, tag);
-	iw_xsk_tell(x->xsk);
+	iw_xsk_publish(x->xsk);
 }
 
 /* If the map is full, the segments count as unknown, but are received. */
@@ -322,7 +322,7 @@ static void look_around(struct xdp *x)
 
 static bool take_apart(const struct xdp *x, struct iw_frame *f, const struct iw_xsk_rx *got)
 {
-	bool ok = got->meta ? iw_frame_noted(f, got->data, got->len, got->meta)
+	bool ok = got->meta ? iw_frame_from_meta(f, got->data, got->len, got->meta)
 			    : iw_frame_parse(f, got->data, got->len);
 
 	return ok && iw_addr_port(&f->dst) == x->pkt.udp_port;

@@ -412,7 +412,7 @@ void iw_xsk_facts(struct iw_xsk *x, struct iw_xsk_facts *out)
 	}
 }
 
-void iw_xsk_tell(struct iw_xsk *x)
+void iw_xsk_publish(struct iw_xsk *x)
 {
 	struct iw_xsk_dev *d = x->dev;
 
@@ -433,7 +433,7 @@ void iw_xsk_tell(struct iw_xsk *x)
 		now.rx_ring_full = s.rx_ring_full;
 		now.rx_fill_empty = s.rx_fill_ring_empty_descs;
 		now.tx_invalid = s.tx_invalid_descs;
-		(void)!iw_steer_tell_socket(d->steer, x->worker, queue_of(x, i), &now);
+		(void)!iw_steer_publish_socket(d->steer, x->worker, queue_of(x, i), &now);
 	}
 }
 

@@ -106,7 +106,7 @@ struct iw_steer *iw_xsk_steer(struct iw_xsk *x);
 uint32_t iw_xsk_worker(const struct iw_xsk *x);
 void iw_xsk_facts(struct iw_xsk *x, struct iw_xsk_facts *out);
 /* Publishes the kernel's counters for `ddp-xdp status`. Costs system calls. */
-void iw_xsk_tell(struct iw_xsk *x);
+void iw_xsk_publish(struct iw_xsk *x);
 
 /* Sets *fd to the descriptors to poll and returns their number. The first one also sends. */
 unsigned iw_xsk_fds(const struct iw_xsk *x, const int **fd);

@@ -67,8 +67,8 @@ static int make_umem(struct iw_xsk_dev *d, uint32_t frame_size, size_t lent, str
 	d->loan = calloc(d->umem->frames, sizeof(*d->loan));
 	if (!d->busy || !d->loan)
 		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
-	(void)iw_umem_set_apart(d->umem, d->workers_max * IW_XSK_TX, IW_FRAME_SENDER);
-	d->lent_at = iw_umem_set_apart(d->umem, cfg.lent, IW_FRAME_LENT);
+	(void)iw_umem_reserve(d->umem, d->workers_max * IW_XSK_TX, IW_FRAME_SENDER);
+	d->lent_at = iw_umem_reserve(d->umem, cfg.lent, IW_FRAME_LENT);
 	d->lent_len = lent;
 	return 0;
 }

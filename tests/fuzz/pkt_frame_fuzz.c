@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* Arbitrary metadata for an arbitrary frame: a packet that is found is within it. */
 	if (size > sizeof(notes)) {
 		memcpy(&notes, data, sizeof(notes));
-		if (iw_frame_noted(&f, data, size, &notes))
+		if (iw_frame_from_meta(&f, data, size, &notes))
 			must(f.at <= size && f.len <= size - f.at);
 	}
 	if (!iw_frame_parse(&f, data, size))

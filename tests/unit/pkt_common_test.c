@@ -132,7 +132,7 @@ static void a_rejected_packet_has_the_mtu_that_this_host_reports(void **state)
 						.ee_info = 1400 };
 	at = 0;
 	nplayed = 2;
-	assert_int_equal(iw_pkt_said_mtu(PLAYED_FD), 1400);
+	assert_int_equal(iw_pkt_reported_mtu(PLAYED_FD), 1400);
 	/* The last error is about the packet; none remains for the next packet. */
 	played[2] = (struct sock_extended_err){ .ee_errno = EMSGSIZE,
 						.ee_origin = HERE,
@@ -140,12 +140,12 @@ static void a_rejected_packet_has_the_mtu_that_this_host_reports(void **state)
 	played[3] = played[0];
 	at = 0;
 	nplayed = 4;
-	assert_int_equal(iw_pkt_said_mtu(PLAYED_FD), 1000);
+	assert_int_equal(iw_pkt_reported_mtu(PLAYED_FD), 1000);
 	assert_int_equal(at, 4);
 	at = 0;
 	nplayed = 1;
-	assert_int_equal(iw_pkt_said_mtu(PLAYED_FD), 0);
-	assert_int_equal(iw_pkt_said_mtu(PLAYED_FD), 0);
+	assert_int_equal(iw_pkt_reported_mtu(PLAYED_FD), 0);
+	assert_int_equal(iw_pkt_reported_mtu(PLAYED_FD), 0);
 }
 
 int main(void)

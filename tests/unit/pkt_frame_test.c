@@ -205,16 +205,16 @@ static void notes_that_do_not_fit_the_frame_are_refused(void **state)
 	struct iw_frame f;
 
 	(void)state;
-	assert_true(iw_frame_noted(&f, frame, n, &right));
+	assert_true(iw_frame_from_meta(&f, frame, n, &right));
 	assert_true(iw_addr_equal(&f.src, &src) && iw_addr_equal(&f.dst, &dst));
 	assert_int_equal(f.at, 34);
 	assert_int_equal(f.len, 20);
 	for (size_t i = 0; i < IW_ARRAY_LEN(wrong); i++)
-		assert_false(iw_frame_noted(&f, frame, n, &wrong[i]));
+		assert_false(iw_frame_from_meta(&f, frame, n, &wrong[i]));
 	for (size_t cut = 0; cut < n; cut++)
-		assert_false(iw_frame_noted(&f, frame, cut, &right));
+		assert_false(iw_frame_from_meta(&f, frame, cut, &right));
 	frame[26]++; /* an octet that the header's checksum covers */
-	assert_false(iw_frame_noted(&f, frame, n, &right));
+	assert_false(iw_frame_from_meta(&f, frame, n, &right));
 }
 
 int main(void)

@@ -151,7 +151,7 @@ static void take_one(struct got *g, const struct iw_xsk_rx *rx)
 	struct iw_frame f;
 	uint32_t number;
 
-	if (!rx->meta || !iw_frame_noted(&f, rx->data, rx->len, rx->meta) || f.len != LEN ||
+	if (!rx->meta || !iw_frame_from_meta(&f, rx->data, rx->len, rx->meta) || f.len != LEN ||
 	    iw_get_be32(rx->data + f.at + 4) != g->tag) {
 		g->wrong++;
 		return;
