@@ -9,7 +9,11 @@ IW_PURE_TOOL_ROOMS := cbor transfer/protocol
 IW_TOOL_ROOMS := $(IW_PURE_TOOL_ROOMS) cli transfer/files transfer stag-reg ddp-bench ddp-dump ddp-xdp mpa-probe sctp-ddp-ping
 
 IW_MAIN_SRCS := $(sort $(shell grep -lw '^int main' cmd/*/*.c))
-IW_TOOL_SRCS := $(filter-out $(IW_MAIN_SRCS),$(sort $(foreach room,$(IW_TOOL_ROOMS),$(wildcard cmd/$(room)/*.c))))
+# As IW_XDP_SRCS and IW_NO_XDP_SRCS in lib/lib.mk.
+IW_XDP_TOOL_SRCS := $(patsubst %,cmd/ddp-bench/xdp_%.c,bare bench ddp generate)
+IW_NO_XDP_TOOL_SRCS := cmd/ddp-bench/xdp_none.c
+IW_TOOL_SRCS := $(filter-out $(IW_MAIN_SRCS) $(if $(IW_HAVE_XDP),$(IW_NO_XDP_TOOL_SRCS),$(IW_XDP_TOOL_SRCS)), \
+	$(sort $(foreach room,$(IW_TOOL_ROOMS),$(wildcard cmd/$(room)/*.c))))
 IW_TOOL_OBJS := $(call objs,$(IW_TOOL_SRCS))
 IW_TOOLS := $(basename $(notdir $(IW_MAIN_SRCS)))
 IW_TOOL_BINS := $(addprefix $(O)/,$(IW_TOOLS))

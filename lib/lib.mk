@@ -6,7 +6,13 @@
 IW_PURE_ROOMS := util wire agree mpa sctpmap sctp ddp rdmap conn
 IW_LIB_ROOMS := $(IW_PURE_ROOMS) verbs llp pkt loader os loop trace
 
-IW_LIB_SRCS := $(sort $(foreach room,$(IW_LIB_ROOMS),$(wildcard lib/$(room)/*.c)))
+# The files that need libxdp and libbpf, and those that take their place in a build without.
+IW_XDP_SRCS := $(patsubst %,lib/loader/%.c,attach bpf generate live observe steer) \
+	$(patsubst %,lib/pkt/%.c,xdp xsk xsk_dev xsk_loan)
+IW_NO_XDP_SRCS := lib/loader/none.c lib/pkt/none.c
+
+IW_LIB_SRCS := $(filter-out $(if $(IW_HAVE_XDP),$(IW_NO_XDP_SRCS),$(IW_XDP_SRCS)), \
+	$(sort $(foreach room,$(IW_LIB_ROOMS),$(wildcard lib/$(room)/*.c))))
 IW_LIB_OBJS := $(call objs,$(IW_LIB_SRCS))
 IW_ALL_OBJS := $(IW_LIB_OBJS)
 

@@ -8,7 +8,8 @@
 
 IW_CPPFLAGS_tests := -Itests
 
-unit_names := $(sort $(basename $(notdir $(wildcard tests/unit/*_test.c))))
+# A build without libxdp has no AF_XDP sockets to test.
+unit_names := $(filter-out $(if $(IW_HAVE_XDP),,pkt_xsk_test),$(sort $(basename $(notdir $(wildcard tests/unit/*_test.c)))))
 # The impairments of a link, for tests/relay and others.
 impair_objs := $(call objs,$(wildcard tests/impair/*.c))
 unit_support := $(filter-out %_test.c,$(wildcard tests/unit/*.c tests/impair/*.c))

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Frames for measuring, made where no sender is the limit: run on live frames (BPF_F_TEST_XDP_LIVE_FRAMES) this
- * turns each into the next tagged segment of a DDP stream and sends it off, out of the interface it is run on.
- * TSN, DDP-SSN and TO count on; the checksum follows from them by tables, for CRC32c is linear: that of a packet
- * is that of the packet with zeroes in those places, and for each of their octets what that octet adds.
+ * Generates frames, to measure receivers without the limits of a sender. When run on live frames
+ * (BPF_F_TEST_XDP_LIVE_FRAMES), it turns each frame into the next tagged segment of a DDP stream
+ * and sends it through the interface of the run.
+ *
+ * TSN, DDP-SSN and TO increase from segment to segment. The checksum comes from tables, because
+ * CRC32c is linear: it is that of the packet with zeroes in these places, plus what each of their
+ * octets adds.
  */
 #include <linux/bpf.h>
 
@@ -13,8 +16,8 @@
 #include "xdp/shared.h"
 
 #define CRC_AT 8 /* in the SCTP common header */
-#define TSN_AT                                                                                     \
-	16 /* behind it the DATA chunk: its header, DDP-SSN, DDP header with control, STag and TO */
+/* After it the DATA chunk: its header, DDP-SSN, DDP header with control, STag and TO. */
+#define TSN_AT 16
 #define SSN_AT 28
 #define TO_AT  36
 
@@ -28,7 +31,7 @@ struct {
 	__type(value, __u64);
 } gate SEC(".maps");
 
-/* One CPU at a time runs it. */
+/* One CPU at a time runs the program. */
 __u64 sent;
 __u32 tsn;
 __u16 ssn;
@@ -52,7 +55,7 @@ int iw_generate(struct xdp_md *ctx)
 	__u64 at = to, *arrived;
 	__u32 crc, zero = 0;
 
-	/* Nobody could take it: no segment is made, and none is lost. */
+	/* The receiver has no room: no segment is made, so none is lost. */
 	arrived = bpf_map_lookup_elem(&gate, &zero);
 	if (!arrived || sent - *(volatile __u64 *)arrived >= cfg.ahead ||
 	    (void *)(sctp + TO_AT + 8) > end)

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The observing program: follows ULPDU_Length through the TCP segments of MPA connections (RFC 5044),
- * and counts how many of them begin with an FPDU, which is what an RNIC wants and what only the receiver
- * sees. Every packet goes on to the kernel.
+ * The observing program: follows ULPDU_Length through the TCP segments of MPA connections (RFC
+ * 5044), and counts the segments that begin with an FPDU. An RNIC prefers these, and only the
+ * receiver sees how they arrive. Every packet is passed to the kernel.
  *
- * It sees one direction of a connection, the one that arrives, from its start-up frame on. Whether there are
- * markers in it was said in the other direction, so it looks: the first marker, four octets of zeroes, stands in
- * front of the first FPDU (RFC 5044 4.3), whose length is not zero. Only an FPDU without a ULPDU, with which a
- * connection between equals may begin (RFC 6581), looks like that, too, and is told by its CRC.
- * It is no program for frames of several buffers, on purpose: for those a sender's segmentation offload
- * stays on in front of it, and what it saw were no TCP segments.
+ * It sees one direction of a connection, the arriving one, beginning with its start-up frame.
+ * Whether it has markers was requested in the other direction, so the program has to find out. The
+ * first marker is four zero octets in front of the first FPDU (RFC 5044 4.3), whose length is not
+ * zero. Only an FPDU without a ULPDU, which may begin a peer-to-peer connection (RFC 6581), looks
+ * the same; its CRC distinguishes it.
+ *
+ * The program does not accept frames of several buffers, on purpose: for a program that accepts
+ * them, the sender's segmentation offload remains on, and the program would not see TCP segments.
  */
 #include "xdp/parse.h"
 
@@ -21,8 +23,8 @@
 #define FPDUS_MAX 1024 /* in one segment */
 
 #define MARKER       4
-#define MARKER_EVERY 512    /* octets of the stream, the marker among them */
-#define EMPTY_CRC    0xc74b /* how the CRC of an FPDU without a ULPDU begins */
+#define MARKER_EVERY 512    /* octets of the stream, including the marker */
+#define EMPTY_CRC    0xc74b /* first octets of the CRC of an FPDU without a ULPDU */
 
 struct tcp {
 	uint16_t sport, dport;
@@ -36,7 +38,7 @@ struct start_up {
 	uint8_t flags, rev;
 	uint16_t pd_len;
 };
-/* ULPDU_Length, which may begin anywhere. */
+/* ULPDU_Length, at any alignment. */
 struct length {
 	uint8_t high, low;
 };
@@ -65,7 +67,7 @@ struct segment {
 	struct iw_xdp_flow_key key;
 };
 
-/* The first word of a Request's and a Reply's key is the same; the last one is, too. */
+/* The keys of a Request and a Reply have the same first word, and the same last word. */
 static __always_inline bool is_start_up(const struct start_up *s)
 {
 	return s->key[0] == bpf_htonl(0x4d504120) /* "MPA " */ &&
@@ -85,7 +87,7 @@ static __always_inline bool is_marker(const struct iw_xdp_flow *f, uint32_t seq)
 	return f->markers == IW_XDP_MARKERS && (seq - f->start) % MARKER_EVERY == 0;
 }
 
-/* The next FPDU, which a marker that is due belongs to. */
+/* Sets the start of the next FPDU. A marker that is due there belongs to it. */
 static __always_inline void begins_at(struct iw_xdp_flow *f, uint32_t seq)
 {
 	f->next = seq;
@@ -94,7 +96,8 @@ static __always_inline void begins_at(struct iw_xdp_flow *f, uint32_t seq)
 
 enum taken { FPDU, NOT_YET, NO_LENGTH };
 
-/* What stands at f->length. NOT_YET: it was a marker, and f->length is behind that. */
+/* Uses the two octets at f->length. NOT_YET: they belong to a marker, and f->length is now after
+ * it. */
 static __always_inline enum taken take_length(struct iw_xdp_flow *f, uint32_t ulpdu)
 {
 	bool first = f->next == f->start, empty = false;
@@ -108,7 +111,7 @@ static __always_inline enum taken take_length(struct iw_xdp_flow *f, uint32_t ul
 		}
 	} else if (first && f->markers == IW_XDP_MARKERS) {
 		empty = ulpdu == 0 || ulpdu == EMPTY_CRC;
-		/* It was no marker but that FPDU, and this is its CRC. */
+		/* Not a marker but an FPDU without a ULPDU; these octets are its CRC. */
 		if (ulpdu == EMPTY_CRC) {
 			f->markers = IW_XDP_MARKERS_NONE;
 			f->length -= MARKER;
@@ -120,7 +123,7 @@ static __always_inline enum taken take_length(struct iw_xdp_flow *f, uint32_t ul
 		return NO_LENGTH;
 	len = fpdu_len(ulpdu);
 	to_marker = MARKER_EVERY - (f->length - f->start) % MARKER_EVERY;
-	/* One that is due right behind it belongs to the next. */
+	/* A marker that is due directly after the FPDU belongs to the next one. */
 	if (f->markers == IW_XDP_MARKERS && len > to_marker)
 		len += MARKER * (1 + (len - to_marker - 1) / (MARKER_EVERY - MARKER));
 	begins_at(f, f->length + len);
@@ -130,11 +133,11 @@ static __always_inline enum taken take_length(struct iw_xdp_flow *f, uint32_t ul
 struct walk {
 	struct xdp_md *ctx;
 	struct iw_xdp_flow *f;
-	uint32_t off, seq, len; /* the segment's payload: where, from which octet, how many */
+	uint32_t off, seq, len; /* payload of the segment: offset, sequence number, octets */
 	uint32_t fpdus, bad;
 };
 
-/* 1: the walk is over. */
+/* Returns 1 to end the iteration. */
 static long next_fpdu(uint32_t index, void *ctx)
 {
 	struct walk *w = ctx;
@@ -155,7 +158,7 @@ static long next_fpdu(uint32_t index, void *ctx)
 	}
 	taken = take_length(w->f, (uint32_t)len.high << 8 | len.low);
 	w->bad = taken == NO_LENGTH;
-	/* The rest of what should be a marker. */
+	/* The rest of a marker must be zero. */
 	if (taken == NOT_YET && at + MARKER <= w->len &&
 	    (!LOAD(w->ctx, w->off + at + sizeof(len), &len) || len.high || len.low))
 		w->bad = 1;
@@ -182,7 +185,7 @@ static __always_inline void lose(struct iw_xdp_flow *f, struct iw_xdp_mpa *n)
 	n->lost++;
 }
 
-/* The FPDUs whose length stands in the segment's payload. */
+/* Counts the FPDUs whose length is in the payload of the segment. */
 static __always_inline void walk_fpdus(const struct segment *s, struct iw_xdp_flow *f,
 				       struct iw_xdp_mpa *n)
 {
@@ -201,7 +204,7 @@ static __always_inline void walk_fpdus(const struct segment *s, struct iw_xdp_fl
 		lose(f, n);
 }
 
-/* A length whose first octet was the last one of the segment before. */
+/* Completes a length whose first octet was the last one of the previous segment. */
 static __always_inline void join_halves(const struct segment *s, struct iw_xdp_flow *f,
 					struct iw_xdp_mpa *n)
 {
@@ -235,7 +238,8 @@ static __always_inline void follow(const struct segment *s, struct iw_xdp_flow *
 		f->holes++;
 		n->holes++;
 		f->half = 0;
-		/* Where segments are aligned, this one tells where FPDUs begin; else nobody does. */
+		/* After a hole, this segment shows where FPDUs begin if segments are aligned;
+		 * otherwise it is lost. */
 		if (!f->lost && !looks_like_fpdu(s, f))
 			lose(f, n);
 		begins_at(f, s->seq);
@@ -306,7 +310,7 @@ int iw_observe_1(struct xdp_md *ctx)
 	if (!n || !parse_segment(ctx, &s, &h))
 		return XDP_PASS;
 	n->packets++;
-	/* The same ports once more. */
+	/* A new connection with the same ports. */
 	if (h.flags & TCP_SYN) {
 		bpf_map_delete_elem(&flows, &s.key);
 		return XDP_PASS;

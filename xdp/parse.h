@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From a frame's first octet to what IP carries, for the programs: Ethernet with VLAN tags, IPv4 with
- * options, IPv6 with extension headers. Headers are looked at in the packet where they lie in its first
- * buffer, and through bpf_xdp_load_bytes where a frame of several buffers has them further behind.
+ * Parsing for the programs, from a frame's first octet to the payload of IP: Ethernet with VLAN
+ * tags, IPv4 with options, IPv6 with extension headers. Headers in the first buffer of a frame are
+ * read in place; those in a later buffer through bpf_xdp_load_bytes.
  */
 #ifndef IW_XDP_PARSE_H
 #define IW_XDP_PARSE_H
@@ -21,7 +21,7 @@ typedef _Bool bool;
 
 #define VLANS_MAX      4
 #define EXTENSIONS_MAX 8
-#define FRAME_MAX      0xffff /* what the verifier believes an offset in a packet can be */
+#define FRAME_MAX      0xffff /* the largest offset in a packet that the verifier allows */
 
 #define ETHERTYPE_IPV4        0x0800
 #define ETHERTYPE_IPV6        0x86dd
@@ -37,8 +37,8 @@ typedef _Bool bool;
 #define PROTO_DSTOPTS  60
 #define PROTO_SCTP     132
 
-/* The program's view of headers: fields of the kernel's own size, because nothing in here may be read
- * octet by octet where one load does. All of them are as on the wire. */
+/* Headers as on the wire. Fields have the types of the kernel, so that one load reads
+ * each of them. */
 struct ether {
 	uint16_t mac[6], type;
 };
@@ -60,33 +60,32 @@ struct ipv6 {
 };
 struct extension {
 	uint8_t next, len;
-	uint16_t
-		fragment; /* of a fragment header; of a routing header its type and segments left */
+	/* Of a fragment header; of a routing header, its type and segments left. */
+	uint16_t fragment;
 	uint32_t more;
 };
-/* Where we are in the packet. */
+/* The position in the packet. */
 struct cursor {
 	struct xdp_md *ctx;
 	uint32_t off; /* from the frame's first octet */
-	uint32_t
-		left; /* octets behind off, as the last header that knew told; the frame has them */
+	/* Octets from off on, by the length of the last header that has one. The frame contains
+	 * them. */
+	uint32_t left;
 };
 
-/* What IP says. Zeroes to begin with. */
+/* The facts from the IP header. Initially zero. */
 struct ip {
 	uint8_t src[16], dst[16]; /* as in struct iw_xdp_endpoint_key */
-	uint32_t off;             /* of its header, in the frame */
+	uint32_t off;             /* offset of its header in the frame */
 	uint8_t protocol;
 	bool v6;
-	uint16_t vlan; /* wire: the VLAN IDs of its tags, or-ed; 0: none of them is of a VLAN */
+	uint16_t vlan; /* wire: the VLAN IDs of its tags, or-ed; 0: none has a VLAN ID */
 };
 
-#define OURS (-1) /* of functions that return an enum iw_xdp_pass: no reason to pass it on */
+#define OURS (-1) /* for functions that return an enum iw_xdp_pass: no reason to pass the packet */
 
-/*
- * The header of that type at off, copied: false when the frame ends before. The types are multiples
- * of their own alignment, so each is a few loads.
- */
+/* Copies the header of that type at off. False: the frame ends before. The sizes of the types are
+ * multiples of their alignment, so each copy is a few loads. */
 #define LOAD(ctx, offset, header)                                                                  \
 	({                                                                                         \
 		void *start_ = (void *)(long)(ctx)->data, *end_ = (void *)(long)(ctx)->data_end;   \
@@ -105,13 +104,11 @@ struct ip {
 		got_;                                                                              \
 	})
 
-/*
- * n, which is from 1 to most, a power of two; so that every verifier sees that, for those before Linux 6.6
- * learn nothing from a comparison with 0.
- */
+/* Returns n, which is in 1 .. most (a power of two). Written so that every verifier sees this:
+ * before Linux 6.6 they learn nothing from a comparison with 0. */
 static __always_inline uint32_t one_to(uint32_t most, uint32_t n)
 {
-	/* The compiler knows as much as we do and would leave the rest out. */
+	/* Hides n from the compiler, which would otherwise omit the rest. */
 	asm volatile("" : "+r"(n));
 	return ((n - 1) & (most - 1)) + 1;
 }
@@ -122,7 +119,7 @@ static __always_inline void skip(struct cursor *c, uint32_t n)
 	c->left -= n;
 }
 
-/* IPv4 as ::ffff:a.b.c.d. */
+/* As ::ffff:a.b.c.d. */
 static __always_inline void put_ipv4(uint8_t to[16], uint32_t addr)
 {
 	to[10] = to[11] = 0xff;
@@ -140,7 +137,7 @@ static __always_inline int parse_ipv4(struct cursor *c, struct ip *ip)
 	total = bpf_ntohs(h.total);
 	if (h.version_ihl >> 4 != 4 || len < sizeof(h) || total < len || total > c->left)
 		return IW_XDP_PASS_IP_BAD;
-	/* MF, or an offset. */
+	/* MF or an offset: a fragment. */
 	if (h.fragment & bpf_htons(0x3fff))
 		return IW_XDP_PASS_FRAGMENT;
 	put_ipv4(ip->src, h.src);
@@ -151,7 +148,7 @@ static __always_inline int parse_ipv4(struct cursor *c, struct ip *ip)
 	return OURS;
 }
 
-/* Headers that say nothing to a host that is the last of the route (RFC 8200 4). */
+/* Skips headers that mean nothing to the final destination of a packet (RFC 8200 4). */
 static __always_inline int parse_extensions(struct cursor *c, uint8_t next, uint8_t *protocol)
 {
 	for (int i = 0; i < EXTENSIONS_MAX; i++) {
@@ -168,10 +165,11 @@ static __always_inline int parse_extensions(struct cursor *c, uint8_t next, uint
 		if (c->left < sizeof(h) || !LOAD(c->ctx, c->off, &h))
 			return IW_XDP_PASS_IP_BAD;
 		len = next == PROTO_FRAGMENT ? sizeof(h) : ((uint32_t)h.len + 1) * 8;
-		/* An offset, or more to come; else it is the whole datagram (RFC 6946). */
+		/* A fragment. Without offset and more fragments it is the whole datagram (RFC
+		 * 6946). */
 		if (next == PROTO_FRAGMENT && h.fragment & bpf_htons(0xfff9))
 			return IW_XDP_PASS_FRAGMENT;
-		/* Segments left: it is for somebody else in the end. */
+		/* Segments left: another host is the final destination. */
 		if (next == PROTO_ROUTING && h.fragment & bpf_htons(0x00ff))
 			return IW_XDP_PASS_IP_EXTENSION;
 		if (len > c->left)
@@ -189,7 +187,7 @@ static __always_inline int parse_ipv6(struct cursor *c, struct ip *ip)
 
 	if (c->left < sizeof(h) || !LOAD(c->ctx, c->off, &h))
 		return IW_XDP_PASS_IP_BAD;
-	/* A payload of 0 octets is a jumbogram's (RFC 2675), and the kernel's affair. */
+	/* A payload of 0 octets is that of a jumbogram (RFC 2675), which the kernel handles. */
 	payload = bpf_ntohs(h.payload);
 	if ((bpf_ntohl(h.version) >> 28) != 6 || payload == 0 || payload > c->left - sizeof(h))
 		return IW_XDP_PASS_IP_BAD;
@@ -201,7 +199,7 @@ static __always_inline int parse_ipv6(struct cursor *c, struct ip *ip)
 	return parse_extensions(c, h.next, &ip->protocol);
 }
 
-/* To the first octet of what IP carries. OURS, or enum iw_xdp_pass: why that is not to be had. */
+/* Moves to the payload of IP. OURS, or the enum iw_xdp_pass why the packet goes to the kernel. */
 static __always_inline int parse_ip(struct cursor *c, struct ip *ip)
 {
 	struct ether e;

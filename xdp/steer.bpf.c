@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The steering program: packets of our SCTP endpoints to the AF_XDP socket of the worker that owns
- * their association, everything else to the kernel as it came.
+ * The steering program: packets of our SCTP endpoints go to the AF_XDP socket of the worker that
+ * owns their association; all others go to the kernel unchanged.
  *
- * It decides nothing about the protocol and drops nothing: a DATA chunk that is lost leaves a hole in
- * the TSNs that kills the association, and RFC 5041 7.1 wants an unknown STag reported. What is wrong
- * within a packet of ours is counted, sampled, and left to the engine.
+ * It makes no protocol decision and drops nothing: a lost DATA chunk leaves a hole in the TSNs that
+ * kills the association, and RFC 5041 7.1 requires that an unknown STag is reported. Errors within
+ * our packets are counted, sampled, and left to the engine.
  */
 #include "xdp/parse.h"
 
-/* Set by the loader before the program is loaded. */
+/* The loader sets this before it loads the program. */
 const volatile uint32_t sample_every = 256;
 
 #define CHUNKS_MAX 512
@@ -30,7 +30,7 @@ struct sctp {
 	uint16_t sport, dport;
 	uint32_t tag, checksum;
 };
-/* A DATA chunk up to the octets behind the STag. */
+/* A DATA chunk, up to the octets after the STag. */
 struct chunk {
 	uint8_t type, flags;
 	uint16_t len;
@@ -136,15 +136,15 @@ struct {
 	__uint(max_entries, 256 * 1024);
 } events SEC(".maps");
 
-/* What has been learned about the packet. */
+/* What is known about the packet. */
 struct found {
 	struct iw_xdp_endpoint_key to;
 	uint32_t ip, sctp, sctp_len, flags;
 };
 
-/* --- from the frame to the SCTP header ---------------------------------------------------------- */
+/* --- from the frame to the SCTP header -------------------------------------------------------- */
 
-/* Up to the SCTP header, which is left where it is. */
+/* Moves to the SCTP header. */
 static __always_inline int parse_below(struct cursor *c, struct found *f, struct sctp *h)
 {
 	struct ip ip = { .protocol = 0 };
@@ -154,7 +154,7 @@ static __always_inline int parse_below(struct cursor *c, struct found *f, struct
 	f->ip = ip.off;
 	if (pass != OURS)
 		return pass;
-	/* We would answer without the tag: to nobody, or into somebody else's network. */
+	/* We would reply without the tag, so to no one or into another network. */
 	if (ip.vlan)
 		return IW_XDP_PASS_VLAN;
 	__builtin_memcpy(f->to.addr, ip.dst, sizeof(f->to.addr));
@@ -182,7 +182,7 @@ static __always_inline int parse_below(struct cursor *c, struct found *f, struct
 	return OURS;
 }
 
-/* --- whose it is --------------------------------------------------------------------------------- */
+/* --- whose it is ------------------------------------------------------------------------------ */
 
 static __always_inline struct iw_xdp_endpoint *find_endpoint(const struct iw_xdp_endpoint_key *to)
 {
@@ -198,7 +198,7 @@ static __always_inline bool is_recent(const struct iw_xdp_recent *r,
 {
 	uint64_t differs = r->generation ^ now;
 
-	/* One branch: each of seven would double the paths that the verifier follows. */
+	/* One branch: seven would double the verifier's paths seven times. */
 	differs |= (r->tag ^ tag) | (uint32_t)(r->to.sctp_port ^ to->sctp_port) |
 		   (uint32_t)(r->to.udp_port ^ to->udp_port);
 	for (int i = 0; i < 4; i++)
@@ -207,10 +207,10 @@ static __always_inline bool is_recent(const struct iw_xdp_recent *r,
 }
 
 /*
- * What was counted for a stream goes to its entry; an entry that had to make room begins anew. This and
- * count_stream are functions of their own, which the verifier looks at once and not on every path to them.
- * What they are given by address it believes to be memory of no kind, which before Linux 6.2 is no key and
- * no value of a map: so these are copied to the stack.
+ * Adds the counts of a stream to its entry. An entry that was evicted begins again at 0. This
+ * function and count_stream are not inline, so that the verifier checks them once and not on every
+ * path to them. It does not know what kind of memory their pointers refer to, and before Linux 6.2
+ * it does not accept such memory as a key or value of a map: so both are copied to the stack.
  */
 __noinline int flush_stream(struct iw_xdp_recent *r)
 {
@@ -232,7 +232,7 @@ __noinline int flush_stream(struct iw_xdp_recent *r)
 	return 0;
 }
 
-/* 0: no endpoint of ours. */
+/* Returns 0 if the packet is for no endpoint of ours. */
 __noinline int look_up(struct iw_xdp_recent *r, const struct iw_xdp_endpoint_key *to, uint32_t tag,
 		       uint64_t now)
 {
@@ -262,15 +262,15 @@ __noinline int look_up(struct iw_xdp_recent *r, const struct iw_xdp_endpoint_key
 	return 1;
 }
 
-/* --- samples ------------------------------------------------------------------------------------- */
+/* --- samples ---------------------------------------------------------------------------------- */
 
 struct occasion {
 	uint32_t kind, endpoint, tag, stag;
 	uint16_t stream;
-	uint32_t from; /* offset of the first octet to be shown */
+	uint32_t from; /* offset of the first octet to show */
 };
 
-/* count is how many there were of the kind on this CPU, this one included. */
+/* count: occurrences of this kind on this CPU, including this one. */
 static __always_inline void sample(struct xdp_md *ctx, struct iw_xdp_counters *n, uint64_t count,
 				   const struct occasion *o)
 {
@@ -302,7 +302,7 @@ static __always_inline void sample(struct xdp_md *ctx, struct iw_xdp_counters *n
 	bpf_ringbuf_submit(e, 0);
 }
 
-/* --- chunks -------------------------------------------------------------------------------------- */
+/* --- chunks ----------------------------------------------------------------------------------- */
 
 struct walk {
 	struct cursor at;
@@ -334,7 +334,8 @@ __noinline int count_stream(struct iw_xdp_recent *r, uint32_t stream, uint32_t o
 	return 0;
 }
 
-/* What is seen of an STag on that stream of the association; IW_XDP_SEEN_COUNT: it is known there. */
+/* Returns the finding about an STag on that stream of the association; IW_XDP_SEEN_COUNT: it is
+ * known there. */
 __noinline int judge_stag(struct iw_xdp_recent *r, uint32_t stream, uint32_t stag)
 {
 	struct iw_xdp_stream_key on = { .stream = stream };
@@ -353,7 +354,7 @@ __noinline int judge_stag(struct iw_xdp_recent *r, uint32_t stream, uint32_t sta
 	if (!home || home->pd != session->pd ||
 	    (home->stream != 0 && home->stream != session->stream))
 		return IW_XDP_SEEN_STAG_UNKNOWN;
-	/* Not remembered: the next segment may be too late. */
+	/* Do not remember it: it may expire before the next segment. */
 	if (home->expires)
 		return bpf_ktime_get_ns() < home->expires ? IW_XDP_SEEN_COUNT
 							  : IW_XDP_SEEN_STAG_UNKNOWN;
@@ -383,7 +384,7 @@ static __always_inline void look_up_stag(struct walk *w, const struct chunk *c)
 	sample(w->at.ctx, w->n, ++w->n->seen[IW_XDP_SEEN_STAG_UNKNOWN], &o);
 }
 
-/* user: octets of user data of a DATA chunk with a segment. */
+/* user: octets of user data in a DATA chunk with a segment. */
 static __always_inline void look_at_segment(struct walk *w, const struct chunk *c, uint32_t user)
 {
 	bool tagged = c->ddp & 0x80;
@@ -394,7 +395,7 @@ static __always_inline void look_at_segment(struct walk *w, const struct chunk *
 		w->first = w->at.off;
 	if ((c->flags & (DATA_B | DATA_E)) != (DATA_B | DATA_E)) {
 		w->n->seen[IW_XDP_SEEN_DATA_PART]++;
-		/* Only the first one has the header. */
+		/* Only the first fragment has the header. */
 		if (!(c->flags & DATA_B))
 			return;
 	}
@@ -436,7 +437,7 @@ static __always_inline void look_at_data(struct walk *w, const struct chunk *c, 
 		w->n->foreign++;
 }
 
-/* 1: the walk is over. */
+/* Returns 1 to end the iteration. */
 static long next_chunk(uint32_t index, void *ctx)
 {
 	struct walk *w = ctx;
@@ -445,7 +446,7 @@ static long next_chunk(uint32_t index, void *ctx)
 
 	if (left == 0)
 		return 1;
-	/* Octets behind the packet's end may be read along: what they are is decided by len. */
+	/* This may read octets after the end of the packet; len decides which of them are valid. */
 	if (left < sizeof(c) || !LOAD(w->at.ctx, w->at.off, &c)) {
 		uint32_t n = left < sizeof(c) ? left : sizeof(c);
 
@@ -467,7 +468,8 @@ static long next_chunk(uint32_t index, void *ctx)
 		look_at_data(w, &c, len);
 	else
 		w->flags |= IW_XDP_META_MIXED;
-	/* The last one's padding may be missing (RFC 9260 3.2 wants it, and we do not judge). */
+	/* The padding of the last chunk may be missing. RFC 9260 3.2 requires it, but the engine
+	 * decides. */
 	len = (len + 3) & ~3u;
 	if (len > left)
 		len = left;
@@ -493,7 +495,7 @@ static __always_inline void walk_chunks(struct walk *w, const struct found *f)
 		w->flags |= IW_XDP_META_CHUNKS;
 }
 
-/* --- the program --------------------------------------------------------------------------------- */
+/* --- the program ------------------------------------------------------------------------------ */
 
 static __always_inline void write_meta(struct xdp_md *ctx, struct iw_xdp_counters *n,
 				       const struct found *f, const struct walk *w)
@@ -546,7 +548,7 @@ static __always_inline int steer_to(struct xdp_md *ctx, struct iw_xdp_counters *
 	return bpf_redirect_map(&xsks, slot, XDP_PASS);
 }
 
-/* --- out ----------------------------------------------------------------------------------------- */
+/* --- out -------------------------------------------------------------------------------------- */
 
 static __always_inline bool has_order(struct xdp_md *ctx, struct iw_xdp_order *o)
 {
@@ -572,14 +574,15 @@ static __always_inline bool write_frame(struct xdp_md *ctx, const struct iw_xdp_
 	grows = (int)len - (int)(ctx->data_end - ctx->data);
 	if (grows && bpf_xdp_adjust_tail(ctx, grows) < 0)
 		return false;
-	/* Read here: the verifier of Linux 6.1 forgets what it knew of it when it goes by the stack. */
+	/* Read here: the verifier of Linux 6.1 forgets the value's range when it passes through the
+	 * stack. */
 	at = *(const volatile uint32_t *)&p->at;
 	if (at > IW_XDP_LIVE_HEAD)
 		return false;
 	return bpf_xdp_store_bytes(ctx, 0, (void *)(p->octets + at), len) == 0;
 }
 
-/* The next packet of a worker; -1: that is no order. */
+/* Sends the next packet of a worker. -1: the frame is not an order. */
 static __always_inline int send_next(struct xdp_md *ctx, const struct iw_xdp_order *o)
 {
 	uint32_t zero = 0, next;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Each xdp/<name>.bpf.c becomes $(O)/xdp/<name>.skel.h, a header with the program in it: nothing is looked for at run time.
-# Without libxdp, libbpf, clang or bpftool there is no such header, and lib/loader says so when it is asked.
+# Each xdp/<name>.bpf.c becomes $(O)/xdp/<name>.skel.h, a header that contains the program, so no file is needed at run time.
+# Without libxdp, libbpf, clang or bpftool these headers are not made, and the functions of lib/loader return IW_E_NOTSUP.
 
 IW_BPF_NAMES := $(sort $(basename $(basename $(notdir $(wildcard xdp/*.bpf.c)))))
 IW_BPF_SKELS := $(addprefix $(O)/xdp/,$(addsuffix .skel.h,$(IW_BPF_NAMES)))
@@ -10,11 +10,11 @@ IW_BPF_CC ?= clang
 IW_BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) -I. $(IW_BPF_INCLUDES)
 
 ifneq ($(IW_HAVE_XDP),)
-# The generated code keeps to no warnings of ours.
+# The generated code causes warnings: treat its headers as system headers.
 IW_CPPFLAGS += -isystem $(O)/xdp
 $(call objs,$(wildcard lib/loader/*.c)): $(IW_BPF_SKELS)
 -include $(IW_BPF_SKELS:.skel.h=.d)
-# make would remove them as intermediate, and the .d files would ask for them anew: a second make compiled and linked all again.
+# Keep these intermediate files: the .d files name them, so without them a second make would compile and link everything again.
 .SECONDARY: $(IW_BPF_SKELS:.skel.h=.bpf.o)
 endif
 

@@ -22,6 +22,7 @@
 #include "os/probe.h"
 #include "os/sock.h"
 #include "loader/attach.h"
+#include "loader/interface.h"
 #include "loader/steer.h"
 #include "util/num.h"
 #include "wire/crc32c.h"
@@ -206,20 +207,20 @@ static void check_interface(struct iw_doctor *d, const char *name)
 	struct iw_check *c;
 	char subject[32];
 	unsigned ifindex;
-	int err = iw_attach_ifindex(&ifindex, name, &why);
+	int err = iw_interface_index(&ifindex, name, &why);
 	bool told, ours;
 	unsigned queues;
 
 	snprintf(subject, sizeof(subject), "interface %s", name);
 	if (!err)
-		err = iw_attach_is_attached(&a, ifindex, &why);
+		err = iw_attach_query(&a, ifindex, &why);
 	if (err) {
 		seen(add(d, subject, IW_VERDICT_NO), "%s", reason(&why, subject));
 		d->can_run = d->can_run && strcmp(d->transport, "xdp") != 0;
 		return;
 	}
-	told = iw_attach_driver(&can, ifindex);
-	queues = iw_attach_queues(name);
+	told = iw_interface_driver(&can, ifindex);
+	queues = iw_interface_queues(name);
 	ours = a.program == 0 || a.owner == IW_XDP_STEER || a.inside;
 	c = add(d, subject, !ours ? IW_VERDICT_NO : can.native ? IW_VERDICT_OK : IW_VERDICT_WARN);
 	if (!ours) {

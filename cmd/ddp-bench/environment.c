@@ -15,13 +15,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#ifdef IW_HAVE_XDP
-#include <bpf/libbpf.h>
-#endif
-
-#include "os/addr.h"
-#include "loader/attach.h"
+#include "loader/bpf.h"
+#include "loader/interface.h"
 #include "loader/steer.h"
+#include "os/addr.h"
 #include "util/num.h"
 
 /* The first line of a file without its newline; "" if it cannot be read. */
@@ -74,10 +71,7 @@ static void the_machine(struct iw_bench_environment *e)
 	first_line(e->governor, sizeof(e->governor),
 		   "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
 	first_line(e->cc, sizeof(e->cc), "/proc/sys/net/ipv4/tcp_congestion_control");
-#ifdef IW_HAVE_XDP
-	snprintf(e->libbpf, sizeof(e->libbpf), "%u.%u", libbpf_major_version(),
-		 libbpf_minor_version());
-#endif
+	iw_bpf_version(e->libbpf, sizeof(e->libbpf));
 }
 
 /* The interface with the address that the route to the peer begins at. */
@@ -128,7 +122,7 @@ static void the_interface(struct iw_bench_environment *e)
 	if (ioctl(fd, SIOCETHTOOL, &r) == 0)
 		snprintf(e->driver, sizeof(e->driver), "%.31s", info.driver);
 	close(fd);
-	e->offloads = iw_attach_offloads(e->interface);
+	e->offloads = iw_interface_offloads(e->interface);
 }
 
 /* The features of a socket of this process. */

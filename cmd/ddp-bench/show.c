@@ -9,7 +9,7 @@
 #include "cli/human.h"
 #include "cli/table.h"
 #include "cli/term.h"
-#include "loader/attach.h"
+#include "loader/interface.h"
 #include "util/num.h"
 
 /* --- what it comes to ------------------------------------------------------------------------- */
@@ -162,7 +162,7 @@ void iw_bench_show_environment(struct iw_json *w, const struct iw_bench_environm
 		iw_json_u64(w, "mtu_octets", e->mtu);
 		iw_json_open_object(w, "offloads");
 		for (unsigned bit = 1; bit <= IW_XDP_TX_CSUM; bit <<= 1)
-			iw_json_bool(w, iw_attach_offload_name((enum iw_xdp_offload)bit),
+			iw_json_bool(w, iw_interface_offload_name((enum iw_xdp_offload)bit),
 				     e->offloads & bit);
 		iw_json_close(w);
 	}

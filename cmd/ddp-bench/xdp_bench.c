@@ -2,21 +2,6 @@
 /* The fast path beside its baselines: starts the runs, makes figures of what they say. */
 #include "ddp-bench/xdp_bench.h"
 
-#include "cli/param.h"
-#include "util/text.h"
-
-#ifndef IW_HAVE_XDP
-
-int iw_bench_xdp(struct iw_xdp_bench *out, const struct iw_xdp_bench_cfg *cfg, struct iw_fault *why)
-{
-	(void)out;
-	(void)cfg;
-	return iw_fail(why, IW_E_NOTSUP,
-		       "ddp-bench xdp: built without libxdp; install libxdp-dev and build again");
-}
-
-#else
-
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -27,10 +12,12 @@ int iw_bench_xdp(struct iw_xdp_bench *out, const struct iw_xdp_bench_cfg *cfg, s
 
 #include <iwarp/verbs.h>
 
+#include "cli/param.h"
 #include "ddp-bench/xdp_run.h"
 #include "cli/signals.h"
 #include "os/os.h"
 #include "util/num.h"
+#include "util/text.h"
 
 #define RUN_TIME       IW_SEC(20) /* no run takes that long */
 #define LOSSY_RUNS     5          /* of the generator, that are made again */
@@ -442,5 +429,3 @@ int iw_bench_xdp(struct iw_xdp_bench *out, const struct iw_xdp_bench_cfg *cfg, s
 	munmap(b.s, sizeof(*b.s));
 	return err;
 }
-
-#endif

@@ -2,8 +2,6 @@
 /* RDMA Writes, each verified, by the library's own means over any transport. */
 #include "ddp-bench/xdp_run.h"
 
-#ifdef IW_HAVE_XDP
-
 #include "ddp-bench/bench.h"
 #include "util/num.h"
 #include "util/text.h"
@@ -73,5 +71,3 @@ int iw_bench_xdp_ddp_client(void *arg)
 	iw_bench_client_free(c);
 	return err ? iw_bench_xdp_run_fail(b, &why) : 0;
 }
-
-#endif

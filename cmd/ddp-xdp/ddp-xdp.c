@@ -18,6 +18,7 @@
 #include "ddp-xdp/detach.h"
 #include "ddp-xdp/keep.h"
 #include "ddp-xdp/look.h"
+#include "loader/interface.h"
 #include "util/num.h"
 #include "util/text.h"
 
@@ -303,7 +304,7 @@ static int work_status(struct opts *o, int *status, struct iw_fault *why)
 
 	(void)status;
 	if (o->cli->interface)
-		err = iw_attach_ifindex(&ifindex, o->cli->interface, why);
+		err = iw_interface_index(&ifindex, o->cli->interface, why);
 	if (!err)
 		err = iw_looks_find(&l, &n, o->cli->interface, o->keep.pins, why);
 	if (!err && n == 0 && !o->cli->json && !o->cli->quiet)

@@ -6,6 +6,7 @@
 
 #include "cli/log.h"
 #include "ddp-xdp/internal.h"
+#include "loader/interface.h"
 #include "util/text.h"
 
 /* 0, or why it may not be detached. */
@@ -67,12 +68,12 @@ int iw_keep_detach(struct iw_detached *out, bool *done, const char *name, const 
 	enum iw_xdp_pinned pinned;
 	unsigned ifindex, left;
 	uint32_t pid;
-	int err = iw_attach_ifindex(&ifindex, name, why);
+	int err = iw_interface_index(&ifindex, name, why);
 
 	*out = (struct iw_detached){ .pin = false };
 	*done = false;
 	if (!err)
-		err = iw_attach_is_attached(&out->a, ifindex, why);
+		err = iw_attach_query(&out->a, ifindex, why);
 	if (err)
 		return err;
 	/* The kernel shows programs only with this capability. */

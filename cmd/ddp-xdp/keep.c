@@ -15,6 +15,7 @@
 #include "cli/log.h"
 #include "cli/signals.h"
 #include "ddp-xdp/internal.h"
+#include "loader/interface.h"
 #include "os/os.h"
 #include "os/priv.h"
 #include "util/text.h"
@@ -100,7 +101,7 @@ static void warn_of_leftovers(const char *name, unsigned ifindex, const char *pi
 {
 	struct iw_xdp_attached a;
 
-	if (iw_attach_is_attached(&a, ifindex, NULL) == 0 &&
+	if (iw_attach_query(&a, ifindex, NULL) == 0 &&
 	    iw_attach_dispatchers_left(ifindex, a.program) > 0)
 		iw_log_warn(
 			"/sys/fs/bpf/xdp: leftovers of a former dispatcher of %s; remove them with "
@@ -133,20 +134,20 @@ int iw_keep_attach(struct iw_kept *k, const struct iw_keep_cfg *cfg, struct iw_f
 	int err;
 
 	*k = (struct iw_kept){ .link = -1 };
-	err = iw_attach_ifindex(&k->ifindex, name, why);
+	err = iw_interface_index(&k->ifindex, name, why);
 	if (err)
 		return err;
 	if (cfg->program == IW_KEEP_STEER)
 		warn_of_link(name);
 	warn_of_leftovers(name, k->ifindex, cfg->pins);
-	k->offloads_before = iw_attach_offloads(name);
+	k->offloads_before = iw_interface_offloads(name);
 	err = attach_program(k, cfg, why);
 	if (!err)
-		err = iw_attach_is_attached(&k->a, k->ifindex, why);
+		err = iw_attach_query(&k->a, k->ifindex, why);
 	if (err)
 		return err;
-	k->offloads_after = iw_attach_offloads(name);
-	k->queues = iw_attach_queues(name);
+	k->offloads_after = iw_interface_offloads(name);
+	k->queues = iw_interface_queues(name);
 	return give_to_keeper(k, cfg, why);
 }
 
@@ -175,7 +176,7 @@ static void put_offloads_json(struct iw_json *w, const char *key, unsigned bits)
 	iw_json_open_array(w, key);
 	for (unsigned bit = 1; bit <= IW_XDP_TX_CSUM; bit <<= 1)
 		if (bits & bit)
-			iw_json_str(w, NULL, iw_attach_offload_name((enum iw_xdp_offload)bit));
+			iw_json_str(w, NULL, iw_interface_offload_name((enum iw_xdp_offload)bit));
 	iw_json_close(w);
 }
 
@@ -219,7 +220,7 @@ void iw_keep_print(const struct iw_keep_cfg *cfg, const struct iw_kept *k)
 	for (unsigned bit = 1; bit <= IW_XDP_TX_CSUM; bit <<= 1)
 		if (lost & bit)
 			printf("%s: offload %s was switched off\n", name,
-			       iw_attach_offload_name((enum iw_xdp_offload)bit));
+			       iw_interface_offload_name((enum iw_xdp_offload)bit));
 	if (cfg->program == IW_KEEP_MPA)
 		printf("%s: while mpa is attached, a frame must fit one buffer: lro stays off, and the other "
 		       "end of a veth pair sends without segmentation offload\n",

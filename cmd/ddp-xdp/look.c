@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ddp-xdp/internal.h"
+#include "loader/interface.h"
 #include "os/os.h"
 #include "util/num.h"
 #include "util/text.h"
@@ -17,7 +18,7 @@ static int open_look(struct iw_look *l, struct iw_fault *why)
 {
 	int err;
 
-	l->queues = iw_attach_queues(l->name);
+	l->queues = iw_interface_queues(l->name);
 	l->holder = iw_attach_holder(l->a.link, l->holder_name);
 	l->pinned = iw_attach_pinned(l->pins, l->name);
 	l->dispatchers_left = iw_attach_dispatchers_left(l->ifindex, l->a.program);
@@ -38,7 +39,7 @@ static int read_look(struct iw_look *l, struct iw_fault *why)
 	/* The kernel reports a removed interface as one without a program. */
 	if (!if_indextoname(l->ifindex, name))
 		return iw_fail(why, IW_E_NOENT, "interface %s: it was removed", l->name);
-	err = iw_attach_is_attached(&l->a, l->ifindex, why);
+	err = iw_attach_query(&l->a, l->ifindex, why);
 	if (err)
 		return err;
 	l->at_before = l->at;
@@ -81,7 +82,7 @@ int iw_looks_find(struct iw_look **out, size_t *n, const char *interface, const 
 			continue;
 		*l = (struct iw_look){ .pins = pins, .ifindex = all[i].if_index };
 		snprintf(l->name, sizeof(l->name), "%s", all[i].if_name);
-		err = iw_attach_is_attached(&l->a, l->ifindex, why);
+		err = iw_attach_query(&l->a, l->ifindex, why);
 		if (err || (!named && l->a.program == 0))
 			continue;
 		++*n;

@@ -31,7 +31,7 @@ struct iw_look {
 
 /*
  * The interface of that name, or with NULL all that have a program: *n of them, none if there is none. Errors as
- * iw_attach_is_attached, iw_steer_look and iw_observe_look, and IW_E_NOMEM; iw_looks_free is due in any case. @pins is kept.
+ * iw_attach_query, iw_steer_look and iw_observe_look, and IW_E_NOMEM; iw_looks_free is due in any case. @pins is kept.
  */
 IW_MUST_CHECK int iw_looks_find(struct iw_look **out, size_t *n, const char *interface,
 				const char *pins, struct iw_fault *why);
@@ -39,7 +39,7 @@ void iw_looks_free(struct iw_look *l, size_t n);
 
 /*
  * Reads each and tells it: as a "status" event of @json, or, where that is NULL, for people on standard output.
- * @samples: with the samples in the program's ring, which nobody else sees then. Errors as iw_attach_is_attached; IW_E_OS: counters or
+ * @samples: with the samples in the program's ring, which nobody else sees then. Errors as iw_attach_query; IW_E_OS: counters or
  * samples cannot be read; IW_E_CLOSED: standard output takes nothing more; IW_E_NOMEM.
  */
 IW_MUST_CHECK int iw_looks_tell(struct iw_look *l, size_t n, struct iw_json *json, bool samples,

@@ -1,251 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What is attached to an interface. */
+/* XDP programs on interfaces: attach, find and detach them; pins; libxdp's dispatcher. */
 #include "loader/attach.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <linux/ethtool.h>
+#include <linux/capability.h>
+#include <linux/if_link.h>
 #include <linux/limits.h>
-#include <linux/sockios.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
-
-#include "os/os.h"
-#include "os/probe.h"
-#include "util/num.h"
-#include "util/text.h"
-
-const char *iw_attach_owner_name(enum iw_xdp_owner owner)
-{
-	switch (owner) {
-	case IW_XDP_NOBODY:
-		return "none";
-	case IW_XDP_STEER:
-		return "steer";
-	case IW_XDP_OBSERVE:
-		return "observe";
-	case IW_XDP_STRANGE:
-		return "another version";
-	case IW_XDP_DISPATCHER:
-		return "dispatcher";
-	case IW_XDP_FOREIGN:
-		return "foreign";
-	case IW_XDP_UNKNOWN:
-		break;
-	}
-	return "unknown";
-}
-
-int iw_attach_ifindex(unsigned *out, const char *interface, struct iw_fault *why)
-{
-	*out = if_nametoindex(interface);
-	if (*out == 0)
-		return iw_fail(why, IW_E_NOENT,
-			       "interface %s: no such interface; `ip link` lists them", interface);
-	return 0;
-}
-
-static bool ask_ethtool(const char *interface, void *cmd)
-{
-	struct ifreq r = { .ifr_data = cmd };
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	bool ok;
-
-	memcpy(r.ifr_name, interface, IW_MIN(strlen(interface), sizeof(r.ifr_name) - 1));
-	ok = fd >= 0 && ioctl(fd, SIOCETHTOOL, &r) == 0;
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
-bool iw_attach_is_veth(const char *interface)
-{
-	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
-
-	return ask_ethtool(interface, &info) && strcmp(info.driver, "veth") == 0;
-}
-
-unsigned iw_attach_queues(const char *interface)
-{
-	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
-	unsigned n = 0;
-
-	if (ask_ethtool(interface, &channels))
-		n = channels.rx_count + channels.combined_count;
-	/* A driver that has no channels to set has one queue. */
-	return IW_MAX(n, 1u);
-}
-
-static const struct {
-	enum iw_xdp_offload bit;
-	uint32_t cmd, mask;
-	const char *name;
-} offloads[] = {
-	{ IW_XDP_TSO, ETHTOOL_GTSO, 1, "tso" },
-	{ IW_XDP_GSO, ETHTOOL_GGSO, 1, "gso" },
-	{ IW_XDP_GRO, ETHTOOL_GGRO, 1, "gro" },
-	{ IW_XDP_LRO, ETHTOOL_GFLAGS, ETH_FLAG_LRO, "lro" },
-	{ IW_XDP_RX_CSUM, ETHTOOL_GRXCSUM, 1, "rx-checksum" },
-	{ IW_XDP_TX_CSUM, ETHTOOL_GTXCSUM, 1, "tx-checksum" },
-};
-
-unsigned iw_attach_offloads(const char *interface)
-{
-	unsigned on = 0;
-
-	for (size_t i = 0; i < IW_ARRAY_LEN(offloads); i++) {
-		struct ethtool_value v = { .cmd = offloads[i].cmd };
-
-		if (ask_ethtool(interface, &v) && v.data & offloads[i].mask)
-			on |= offloads[i].bit;
-	}
-	return on;
-}
-
-const char *iw_attach_offload_name(enum iw_xdp_offload offload)
-{
-	for (size_t i = 0; i < IW_ARRAY_LEN(offloads); i++)
-		if (offloads[i].bit == offload)
-			return offloads[i].name;
-	return "unknown";
-}
-
-/* "link_id:\t7" among the lines of what the kernel tells of a descriptor. */
-static bool fd_is_link(const char *path, uint32_t link)
-{
-	FILE *f = fopen(path, "re");
-	char line[128];
-	unsigned id;
-	bool is = false;
-
-	while (f && !is && fgets(line, sizeof(line), f))
-		is = sscanf(line, "link_id: %u", &id) == 1 && id == link;
-	if (f)
-		fclose(f);
-	return is;
-}
-
-static bool process_has_link(const char *pid, uint32_t link)
-{
-	char path[PATH_MAX];
-	const struct dirent *e;
-	bool has = false;
-	DIR *d;
-
-	snprintf(path, sizeof(path), "/proc/%s/fdinfo", pid);
-	d = opendir(path);
-	while (d && !has && (e = readdir(d))) {
-		if (e->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof(path), "/proc/%s/fdinfo/%s", pid, e->d_name);
-		has = fd_is_link(path, link);
-	}
-	if (d)
-		closedir(d);
-	return has;
-}
-
-int iw_attach_holder(uint32_t link, char name[static 16])
-{
-	DIR *d = link ? opendir("/proc") : NULL;
-	const struct dirent *e;
-	char path[64];
-	int pid = 0;
-
-	name[0] = '\0';
-	while (d && !pid && (e = readdir(d)))
-		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && process_has_link(e->d_name, link))
-			pid = (int)strtol(e->d_name, NULL, 10);
-	if (d)
-		closedir(d);
-	if (pid) {
-		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-		if (iw_os_read_line(name, 16, path, NULL) < 0)
-			name[0] = '\0';
-	}
-	return pid;
-}
-
-#ifndef IW_HAVE_XDP
-
-int iw_attach_is_attached(struct iw_xdp_attached *out, unsigned ifindex, struct iw_fault *why)
-{
-	(void)out;
-	(void)ifindex;
-	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
-}
-
-int iw_attach_detach(const struct iw_xdp_attached *a, unsigned ifindex, struct iw_fault *why)
-{
-	(void)a;
-	(void)ifindex;
-	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
-}
-
-bool iw_attach_link_holds(int link)
-{
-	(void)link;
-	return false;
-}
-
-int iw_attach_pin(int link, const char *dir, const char *interface, struct iw_fault *why)
-{
-	(void)link;
-	(void)dir;
-	(void)interface;
-	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
-}
-
-enum iw_xdp_pinned iw_attach_pinned(const char *dir, const char *interface)
-{
-	(void)dir;
-	(void)interface;
-	return IW_XDP_NO_PIN;
-}
-
-int iw_attach_unpin(const char *dir, const char *interface, struct iw_fault *why)
-{
-	(void)dir;
-	(void)interface;
-	(void)why;
-	return 0;
-}
-
-int iw_attach_check_dispatcher(struct iw_fault *why)
-{
-	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
-}
-
-unsigned iw_attach_dispatchers_left(unsigned ifindex, uint32_t program)
-{
-	(void)ifindex;
-	(void)program;
-	return 0;
-}
-
-int iw_attach_clean_dispatchers(unsigned ifindex, struct iw_fault *why)
-{
-	(void)ifindex;
-	(void)why;
-	return 0;
-}
-
-#else
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <linux/capability.h>
-#include <linux/if_link.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <xdp/libxdp.h>
 
 #include "loader/bpf.h"
+#include "loader/interface.h"
+#include "loader/steer.h"
+#include "os/os.h"
+#include "os/probe.h"
+#include "util/text.h"
+
 #include "xdp/shared.h"
 
 static bool begins(const char *text, const char *with)
@@ -260,12 +40,12 @@ static enum iw_xdp_owner owner_of(const char *name)
 	if (strcmp(name, IW_XDP_OBSERVER) == 0)
 		return IW_XDP_OBSERVE;
 	if (begins(name, "iw_steer") || begins(name, "iw_observe"))
-		return IW_XDP_STRANGE;
+		return IW_XDP_OTHER_VERSION;
 	return strcmp(name, "xdp_dispatcher") == 0 ? IW_XDP_DISPATCHER : IW_XDP_FOREIGN;
 }
 
-/* The link that holds a program, as a descriptor; -1: none. Interfaces of different namespaces may have
- * one index, programs are what they are. */
+/* Returns a descriptor of the link that holds a program; -1: none. Looks for the program, because
+ * interfaces in different namespaces may have the same index. */
 static int link_of(uint32_t program)
 {
 	uint32_t id = 0;
@@ -286,7 +66,7 @@ static int link_of(uint32_t program)
 	return -1;
 }
 
-/* Our program in an array of those that a dispatcher calls. */
+/* Returns our program among those that a dispatcher calls. */
 static struct xdp_program *ours_in(struct xdp_multiprog *m)
 {
 	struct xdp_program *p = NULL;
@@ -312,7 +92,7 @@ static void ask_dispatcher(struct iw_xdp_attached *a, unsigned ifindex)
 	iw_bpf_end();
 }
 
-/* What may be known of it needs CAP_SYS_ADMIN; that it is there does not. */
+/* Details of a program need CAP_SYS_ADMIN; its id does not. */
 static void ask_program(struct iw_xdp_attached *a)
 {
 	struct bpf_prog_info info;
@@ -338,7 +118,7 @@ static void ask_program(struct iw_xdp_attached *a)
 	close(fd);
 }
 
-int iw_attach_is_attached(struct iw_xdp_attached *out, unsigned ifindex, struct iw_fault *why)
+int iw_attach_query(struct iw_xdp_attached *out, unsigned ifindex, struct iw_fault *why)
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, q);
 	int err = bpf_xdp_query((int)ifindex, 0, &q);
@@ -349,7 +129,7 @@ int iw_attach_is_attached(struct iw_xdp_attached *out, unsigned ifindex, struct 
 	if (err < 0)
 		return iw_os_fail(why, -err, "xdp: query the attached programs");
 	out->native = q.drv_prog_id != 0 || q.hw_prog_id != 0;
-	/* There may be one of each mode; what packets meet first is told. */
+	/* There may be one program per mode; report the one that packets meet first. */
 	out->program = q.hw_prog_id    ? q.hw_prog_id
 		       : q.drv_prog_id ? q.drv_prog_id
 		       : q.skb_prog_id ? q.skb_prog_id
@@ -362,6 +142,157 @@ int iw_attach_is_attached(struct iw_xdp_attached *out, unsigned ifindex, struct 
 		ask_dispatcher(out, ifindex);
 	return 0;
 }
+
+/* --- attach --- */
+
+static int try_attach(int prog, unsigned ifindex, uint32_t flags)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = flags);
+
+	return bpf_link_create(prog, (int)ifindex, BPF_XDP, &opts);
+}
+
+/* The requested program is attached already, so there may be nothing to do. */
+static int busy_alike(const char *interface, const struct iw_xdp_attached *a, struct iw_fault *why)
+{
+	const uint32_t user = a->owner == IW_XDP_STEER ? iw_steer_used_by(interface) : 0;
+	char name[16], kept[32] = "";
+	int pid;
+
+	if (user)
+		return iw_fail(
+			why, IW_E_BUSY,
+			"xdp: %s has the requested program %s (id %u) already, and process %u uses it: nothing to do; for other options, end that process first",
+			interface, a->name, a->program, user);
+	pid = iw_attach_holder(a->link, name);
+	if (pid)
+		snprintf(kept, sizeof(kept), ", kept by process %d", pid);
+	return iw_fail(
+		why, IW_E_BUSY,
+		"xdp: %s has the requested program %s (id %u) already%s: nothing to do; for other options, first `ddp-xdp detach -I %s`",
+		interface, a->name, a->program, kept, interface);
+}
+
+/* EEXIST without a program on the interface: Linux does not attach one while an interface stacked
+ * on it (VLAN, bridge, bond, macvlan) has a program. */
+static int busy_above(const char *interface, struct iw_fault *why)
+{
+	char path[sizeof("/sys/class/net/") + IF_NAMESIZE], above[IF_NAMESIZE];
+	struct iw_xdp_attached a;
+	const struct dirent *e;
+	unsigned ifindex;
+	bool found = false;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s", interface);
+	d = opendir(path);
+	while (d && !found && (e = readdir(d))) {
+		if (sscanf(e->d_name, "upper_%15s", above) != 1)
+			continue;
+		/* sysfs may show another network namespace: this one may have no interface of that
+		 * name. */
+		ifindex = if_nametoindex(above);
+		found = ifindex && iw_attach_query(&a, ifindex, NULL) == 0 && a.program;
+	}
+	if (d)
+		closedir(d);
+	if (!found)
+		return iw_fail(
+			why, IW_E_BUSY,
+			"xdp: attach to %s: an interface stacked on it (VLAN, bridge, bond, macvlan; perhaps in another network namespace) has a program, so Linux refuses: detach that program; to have both, attach to %s first",
+			interface, interface);
+	if (a.owner == IW_XDP_UNKNOWN)
+		return iw_fail(
+			why, IW_E_BUSY,
+			"xdp: attach to %s: %s, which is stacked on it, has program %u, which this user may not look at, so Linux refuses: be root to detach it",
+			interface, above, a.program);
+	if (iw_xdp_foreign(&a))
+		return iw_fail(
+			why, IW_E_BUSY,
+			"xdp: attach to %s: %s, which is stacked on it, has the program %s (id %u), which is not part of iwarp-tools, so Linux refuses: `ddp-xdp detach -I %s --force-clean` detaches it",
+			interface, above, a.name, a.program, above);
+	return iw_fail(
+		why, IW_E_BUSY,
+		"xdp: attach to %s: %s, which is stacked on it, has the program %s (id %u), so Linux refuses: end its process or `ddp-xdp detach -I %s`; to have both, attach to %s first",
+		interface, above, a.name, a.program, above, interface);
+}
+
+int iw_attach_busy(const char *interface, unsigned ifindex, int prog, int errnum,
+		   struct iw_fault *why)
+{
+	struct bpf_prog_info requested;
+	struct iw_xdp_attached a;
+	uint32_t user;
+
+	if (iw_attach_query(&a, ifindex, NULL) < 0)
+		return iw_os_fail(why, errnum, "xdp: attach to %s", interface);
+	if (a.program == 0)
+		return errnum == EEXIST ? busy_above(interface, why)
+					: iw_os_fail(why, errnum, "xdp: attach to %s", interface);
+	if (a.owner == IW_XDP_UNKNOWN)
+		return iw_fail(
+			why, IW_E_BUSY,
+			"xdp: %s has program %u already, which this user may not look at: be root",
+			interface, a.program);
+	if (iw_xdp_foreign(&a))
+		return iw_fail(
+			why, IW_E_BUSY,
+			"xdp: %s has the program %s (id %u) already, which is not part of iwarp-tools; "
+			"`ddp-xdp detach -I %s --force-clean` detaches it",
+			interface, a.name, a.program, interface);
+	if (iw_bpf_prog_info(prog, &requested, NULL, NULL) == 0 &&
+	    strcmp(a.name, requested.name) == 0)
+		return busy_alike(interface, &a, why);
+	user = a.owner == IW_XDP_STEER || a.inside ? iw_steer_used_by(interface) : 0;
+	if (user)
+		return iw_fail(
+			why, IW_E_BUSY,
+			"xdp: %s has the program %s (id %u) already, and process %u uses it; end "
+			"that process first",
+			interface, a.name, a.program, user);
+	return iw_fail(
+		why, IW_E_BUSY,
+		"xdp: %s has the program %s (id %u) already; detach it with `ddp-xdp detach -I %s`",
+		interface, a.name, a.program, interface);
+}
+
+int iw_attach_program(int *link, bool *native, int prog, const char *interface, unsigned ifindex,
+		      enum iw_xdp_mode mode, const char *remedy, struct iw_fault *why)
+{
+	int fd = -EOPNOTSUPP;
+
+	if (mode != IW_XDP_GENERIC)
+		fd = try_attach(prog, ifindex, XDP_FLAGS_DRV_MODE);
+	*native = fd >= 0;
+	/* EBUSY and EPERM would be the same in generic mode. */
+	if (fd < 0 && mode != IW_XDP_NATIVE && fd != -EBUSY && fd != -EPERM)
+		fd = try_attach(prog, ifindex, XDP_FLAGS_SKB_MODE);
+	if (fd >= 0) {
+		*link = fd;
+		return 0;
+	}
+	if (fd == -EBUSY || fd == -EEXIST)
+		return iw_attach_busy(interface, ifindex, prog, -fd, why);
+	if (fd == -EOPNOTSUPP)
+		return iw_fail(why, IW_E_NOTSUP,
+			       "xdp: the driver of %s has no native XDP, only generic mode; %s",
+			       interface, remedy);
+	/* A veth driver checks the size of the frames that its other end may send. */
+	if (fd == -ERANGE && iw_interface_is_veth(interface))
+		return iw_fail(
+			why, IW_E_LIMIT,
+			"xdp: the other end of %s has an MTU above about 3500: lower it there (ip link set PEER mtu 1500), or %s",
+			interface, remedy);
+	if (fd == -ERANGE || fd == -EINVAL)
+		return iw_fail(
+			why, IW_E_LIMIT,
+			"xdp: the driver of %s rejects the program, perhaps because of its MTU, queues or "
+			"offloads (LRO): lower the MTU, or %s",
+			interface, remedy);
+	return iw_bpf_fail(why, fd, "xdp: attach to %s", interface);
+}
+
+/* --- detach --- */
 
 static int detach_inside(const struct iw_xdp_attached *a, unsigned ifindex, struct iw_fault *why)
 {
@@ -413,11 +344,11 @@ int iw_attach_detach(const struct iw_xdp_attached *a, unsigned ifindex, struct i
 		       : 0;
 }
 
-/* --- pins -------------------------------------------------------------------------------------- */
+/* --- pins ------------------------------------------------------------------------------------- */
 
-#define BPF_FS_MAGIC_ 0xcafe4a11 /* linux/magic.h, where older ones lack it */
+#define BPF_FS_MAGIC_ 0xcafe4a11 /* linux/magic.h; older headers lack it */
 
-/* "/sys/fs/bpf/iwarp" is made where "/sys/fs/bpf" is. */
+/* Creates "/sys/fs/bpf/iwarp" if "/sys/fs/bpf" exists. */
 static int make_dir(const char *dir, struct iw_fault *why)
 {
 	char above[PATH_MAX];
@@ -427,7 +358,7 @@ static int make_dir(const char *dir, struct iw_fault *why)
 		return iw_os_fail(why, errno, "xdp: create the directory %s", dir);
 	if (statfs(dir, &fs) == 0 && (uint32_t)fs.f_type == BPF_FS_MAGIC_)
 		return 0;
-	/* The directory above it does not exist. */
+	/* The directory above does not exist. */
 	snprintf(above, sizeof(above), "%s", dir);
 	while (statfs(above, &fs) < 0 && errno == ENOENT && strchr(above + 1, '/'))
 		*strrchr(above, '/') = '\0';
@@ -467,7 +398,7 @@ bool iw_attach_link_holds(int link)
 	struct bpf_link_info info = { 0 };
 	uint32_t len = sizeof(info);
 
-	/* Older kernels do not tell it to who has no capability any more. */
+	/* Older kernels report this only to processes with capabilities. */
 	if (bpf_obj_get_info_by_fd(link, &info, &len) < 0)
 		return errno == EPERM;
 	return info.type == BPF_LINK_TYPE_XDP && info.xdp.ifindex != 0;
@@ -499,7 +430,7 @@ int iw_attach_unpin(const char *dir, const char *interface, struct iw_fault *why
 	return 0;
 }
 
-/* --- dispatchers -------------------------------------------------------------------------------- */
+/* --- dispatchers ------------------------------------------------------------------------------ */
 
 int iw_attach_check_dispatcher(struct iw_fault *why)
 {
@@ -511,7 +442,7 @@ int iw_attach_check_dispatcher(struct iw_fault *why)
 
 	if (fd >= 0)
 		close(fd);
-	/* Where it is EINVAL the kernel misses what to replace, and has looked at the program. */
+	/* EINVAL: the kernel has examined the program, and misses the function to replace. */
 	if (fd >= 0 || errno != EPERM)
 		return statfs("/sys/fs/bpf", &fs) == 0 && (uint32_t)fs.f_type == BPF_FS_MAGIC_
 			       ? 0
@@ -530,7 +461,7 @@ int iw_attach_check_dispatcher(struct iw_fault *why)
 		"without --dispatcher");
 }
 
-/* libxdp pins what belongs to a dispatcher in a directory of its own: dispatch-IFINDEX-PROGRAM. */
+/* libxdp keeps the pins of a dispatcher in a directory of its own: dispatch-IFINDEX-PROGRAM. */
 unsigned iw_attach_dispatchers_left(unsigned ifindex, uint32_t program)
 {
 	DIR *d = opendir("/sys/fs/bpf/xdp");
@@ -560,5 +491,3 @@ int iw_attach_clean_dispatchers(unsigned ifindex, struct iw_fault *why)
 		return 0;
 	return err < 0 ? iw_os_fail(why, -err, "xdp: clean up after dispatchers") : 0;
 }
-
-#endif

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The XDP program on an interface: which it is, what holds it, how to detach it.
+ * XDP programs on an interface: attaching, finding and detaching them, and the links that hold
+ * them.
  *
- * Job: what `ddp-xdp` and error texts report about an interface. Neighbours: steer.h has the program itself.
- * Built without libxdp each function answers IW_E_NOTSUP. Threads: no state.
+ * Job: loads nothing; it is for the loaders of this room, for `ddp-xdp`, and for error texts.
+ * Neighbours: steer.h and observe.h have the programs, interface.h the interfaces. In a build
+ * without libxdp each function that can fail returns IW_E_NOTSUP.
+ * Threads: no state.
  */
-#ifndef IW_PKT_ATTACH_H
-#define IW_PKT_ATTACH_H
+#ifndef IW_LOADER_ATTACH_H
+#define IW_LOADER_ATTACH_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,107 +17,99 @@
 #include <iwarp/err.h>
 
 enum iw_xdp_mode {
-	IW_XDP_ANY,     /* native, and generic where the driver has none */
-	IW_XDP_NATIVE,  /* or an error: IW_E_NOTSUP */
+	IW_XDP_ANY,     /* native, or generic if the driver has no native mode */
+	IW_XDP_NATIVE,  /* native, else IW_E_NOTSUP */
 	IW_XDP_GENERIC, /* in the network stack, for any interface */
 };
 
 enum iw_xdp_owner {
-	IW_XDP_NOBODY,
-	IW_XDP_STEER,      /* the steering program */
-	IW_XDP_OBSERVE,    /* the one that follows MPA */
-	IW_XDP_STRANGE,    /* ours, of a version that this library does not know */
-	IW_XDP_DISPATCHER, /* libxdp's, which calls several */
+	IW_XDP_NONE,
+	IW_XDP_STEER,         /* the steering program */
+	IW_XDP_OBSERVE,       /* the program that follows MPA */
+	IW_XDP_OTHER_VERSION, /* ours, of a version that this library does not know */
+	IW_XDP_DISPATCHER,    /* libxdp's, which calls several programs */
 	IW_XDP_FOREIGN,
 	IW_XDP_UNKNOWN, /* this user may not look at the program */
 };
-/* "none", "iw_steer", "dispatcher", ... */
+/* "none", "steer", "dispatcher", ... Static. */
 const char *iw_attach_owner_name(enum iw_xdp_owner owner);
 
 struct iw_xdp_attached {
 	enum iw_xdp_owner owner;
 	uint32_t program; /* id; 0: nothing attached */
-	uint32_t inside;  /* of a dispatcher: the steering program that it calls; 0: none */
-	uint32_t
-		link; /* id of the link that holds it; 0: attached without one: it stays until detached */
+	uint32_t inside;  /* of a dispatcher: id of the steering program that it calls; 0: none */
+	/* Id of the link that holds the program; 0: it is attached without one until detached. */
+	uint32_t link;
 	bool native;
 	char name[16];
 	uint64_t run_ns, runs; /* with kernel.bpf_stats_enabled */
-	uint32_t insns;        /* that the verifier went through */
+	uint32_t insns;        /* instructions that the verifier processed */
 };
 
-/* The program is not part of iwarp-tools. A dispatcher that calls none of our programs is foreign, too. */
+/* True if the program is not part of iwarp-tools. A dispatcher that calls none of our programs is
+ * foreign, too. */
 static inline bool iw_xdp_foreign(const struct iw_xdp_attached *a)
 {
 	return a->owner == IW_XDP_FOREIGN || (a->owner == IW_XDP_DISPATCHER && !a->inside);
 }
 
-/* 0, with program 0 if no program is attached; IW_E_NOENT: no such interface; IW_E_PERM, IW_E_OS. */
-IW_MUST_CHECK int iw_attach_is_attached(struct iw_xdp_attached *out, unsigned ifindex,
-					struct iw_fault *why);
+/* Returns 0, with out->program 0 if no program is attached; IW_E_NOENT: no such interface;
+ * IW_E_PERM, IW_E_OS. */
+IW_MUST_CHECK int iw_attach_query(struct iw_xdp_attached *out, unsigned ifindex,
+				  struct iw_fault *why);
 
-/* A process that has the link open; 0: no process that this user may look at. name: of that process. */
+/* Returns a process that has the link open, and its name; 0: none that this user may look at. */
 int iw_attach_holder(uint32_t link, char name[static 16]);
 /* Whether a link still holds a program on an interface: false after the program was detached. */
 bool iw_attach_link_holds(int link);
 
-enum iw_xdp_offload {
-	IW_XDP_TSO = 1,
-	IW_XDP_GSO = 2,
-	IW_XDP_GRO = 4,
-	IW_XDP_LRO = 8,
-	IW_XDP_RX_CSUM = 16,
-	IW_XDP_TX_CSUM = 32,
-};
-/* Those that are on, as bits; "tso", ...: the name of one. */
-unsigned iw_attach_offloads(const char *interface);
-const char *iw_attach_offload_name(enum iw_xdp_offload offload);
-
-/* What an interface's driver can do with XDP, as it says itself. */
-struct iw_xdp_driver {
-	bool native; /* and redirect */
-	bool transmit; /* it sends frames that programs redirect to it; of veth: now, for its far end takes them */
-	bool zerocopy, multi_buffer;
-};
-/* False: Linux before 6.3 does not report it. */
-bool iw_attach_driver(struct iw_xdp_driver *out, unsigned ifindex);
-
-/* Index of an interface. IW_E_NOENT: no interface has that name. */
-IW_MUST_CHECK int iw_attach_ifindex(unsigned *out, const char *interface, struct iw_fault *why);
-/* One end of a pair. */
-bool iw_attach_is_veth(const char *interface);
-/* Queues that packets may arrive on; at least 1. */
-unsigned iw_attach_queues(const char *interface);
-
 /*
- * Detaches the program that `a` describes: through its link if it has one. Does nothing if another program
- * is attached by then. A process that holds the link keeps a link to nothing.
- * IW_E_PERM, IW_E_NOENT (gone already), IW_E_OS.
+ * Attaches a program by a link. The caller owns the descriptor *link; closing it detaches the
+ * program. IW_E_NOTSUP: the driver has no native mode; remedy completes this text, and that of
+ * IW_E_LIMIT; IW_E_LIMIT: the driver rejects the program, perhaps because of the MTU, queues or
+ * offloads; others as iw_attach_busy and iw_bpf_fail.
+ */
+IW_MUST_CHECK int iw_attach_program(int *link, bool *native, int prog, const char *interface,
+				    unsigned ifindex, enum iw_xdp_mode mode, const char *remedy,
+				    struct iw_fault *why);
+/* Explains why attaching prog failed with errnum, EBUSY or EEXIST: *why names the program that is
+ * in the way, and the remedy. Returns the error of *why, mostly IW_E_BUSY. */
+IW_MUST_CHECK int iw_attach_busy(const char *interface, unsigned ifindex, int prog, int errnum,
+				 struct iw_fault *why);
+/*
+ * Detaches the program that `a` describes, through its link if it has one. Does nothing if another
+ * program was attached meanwhile. A process that holds the link keeps an empty link. IW_E_NOENT:
+ * detached already; IW_E_PERM, IW_E_OS.
  */
 IW_MUST_CHECK int iw_attach_detach(const struct iw_xdp_attached *a, unsigned ifindex,
 				   struct iw_fault *why);
 
-/* --- links that outlive their process ----------------------------------------------------------- */
+/* --- links that outlive their process --- */
 
 #define IW_XDP_PINS "/sys/fs/bpf/iwarp" /* the default directory of pinned links */
 
-/* Pins a link as dir/interface; the directory is made. IW_E_NOTSUP: dir is on no BPF file system;
- * IW_E_BUSY: there is one of that name; IW_E_PERM, IW_E_OS. */
+/*
+ * Pins a link as dir/interface, and creates the directory. IW_E_NOTSUP: dir is not on a BPF file
+ * system; IW_E_BUSY: the pin exists already; IW_E_NOENT: the directory above dir does not exist;
+ * IW_E_PERM, IW_E_OS.
+ */
 IW_MUST_CHECK int iw_attach_pin(int link, const char *dir, const char *interface,
 				struct iw_fault *why);
-enum iw_xdp_pinned { IW_XDP_NO_PIN, IW_XDP_PINNED, IW_XDP_STALE }; /* stale: of a link to nothing */
+enum iw_xdp_pinned { IW_XDP_NO_PIN, IW_XDP_PINNED, IW_XDP_STALE }; /* stale: of an empty link */
 enum iw_xdp_pinned iw_attach_pinned(const char *dir, const char *interface);
 /* Removes the pin of that name, whatever it holds. 0: no such pin is left; IW_E_PERM, IW_E_OS. */
 IW_MUST_CHECK int iw_attach_unpin(const char *dir, const char *interface, struct iw_fault *why);
-/* --- the dispatcher of libxdp, which calls several programs ------------------------------------- */
 
-/* 0: programs can go through it here; IW_E_NOTSUP, IW_E_PERM: why says what is missing. */
+/* --- the dispatcher of libxdp, which calls several programs --- */
+
+/* Returns 0 if a dispatcher can be used here; IW_E_NOTSUP, IW_E_PERM: *why names what is
+ * missing. */
 IW_MUST_CHECK int iw_attach_check_dispatcher(struct iw_fault *why);
-/* How many dispatchers of libxdp have left something on the BPF file system for an interface that has them no more; @program: the
- * one that it has, 0: none. */
+/* Counts the dispatchers that left pins on the BPF file system and are no longer on the interface.
+ * program: id of its current dispatcher; 0: none. */
 unsigned iw_attach_dispatchers_left(unsigned ifindex, uint32_t program);
-/* What libxdp's dispatchers left on the BPF file system for an interface that has them no more. 0, or
- * an error when there is something and it cannot be removed. */
+/* Removes what such dispatchers left. Returns 0 also if there is nothing to remove; IW_E_PERM,
+ * IW_E_OS. */
 IW_MUST_CHECK int iw_attach_clean_dispatchers(unsigned ifindex, struct iw_fault *why);
 
 #endif

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Programs into the kernel and onto an interface, and why they do not get there. */
+/* Loads programs, opens their maps, and explains failures. */
 #include "loader/bpf.h"
 
-#ifdef IW_HAVE_XDP
-
-#include <dirent.h>
 #include <errno.h>
-#include <net/if.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,15 +13,13 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/capability.h>
-#include <linux/if_link.h>
 #include <xdp/libxdp.h>
 
 #include "os/os.h"
 #include "os/probe.h"
-#include "loader/steer.h"
 #include "util/text.h"
 
-#define MAPS_MAX 16 /* of a program, with those that the compiler makes */
+#define MAPS_MAX 16 /* of a program, including those of the compiler */
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 /* Under the lock. */
@@ -115,11 +109,11 @@ int iw_bpf_load(struct bpf_object *o, const char *what, struct iw_fault *why)
 	if (err == -ENOSYS)
 		return iw_fail(why, IW_E_NOTSUP,
 			       "xdp: this kernel has no BPF (CONFIG_BPF_SYSCALL)");
-	/* Without CAP_PERFMON the verifier permits less. */
+	/* Without CAP_PERFMON the verifier is stricter. */
 	if (err == -EACCES && !may_load())
 		return iw_bpf_fail(why, EPERM, "xdp: load the program %s", what);
-	/* The verifier of a kernel that lacks a function it is asked for says EINVAL; one that cannot see
-	 * that an access is good, EACCES; one that gives up, E2BIG. */
+	/* EINVAL: the kernel lacks a function that the program uses. EACCES: its verifier cannot
+	 * prove that an access is valid. E2BIG: the verifier gave up. */
 	if (err == -EINVAL || err == -ENOTSUP || err == -EACCES || err == -E2BIG)
 		return iw_fail(why, IW_E_NOTSUP,
 			       "xdp: this kernel rejects the program %s, which needs Linux 6.1 or "
@@ -132,151 +126,6 @@ int iw_bpf_load(struct bpf_object *o, const char *what, struct iw_fault *why)
 			"CAP_NET_ADMIN are present: the limit of locked memory may be too low (ulimit -l)",
 			what);
 	return iw_bpf_fail(why, err, "xdp: load the program %s", what);
-}
-
-static int try_attach(int prog, unsigned ifindex, uint32_t flags)
-{
-	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = flags);
-
-	return bpf_link_create(prog, (int)ifindex, BPF_XDP, &opts);
-}
-
-/* It was requested already, so there may be nothing to do. */
-static int busy_alike(const char *interface, const struct iw_xdp_attached *a, struct iw_fault *why)
-{
-	const uint32_t user = a->owner == IW_XDP_STEER ? iw_steer_used_by(interface) : 0;
-	char name[16], kept[32] = "";
-	int pid;
-
-	if (user)
-		return iw_fail(
-			why, IW_E_BUSY,
-			"xdp: %s has the requested program %s (id %u) already, and process %u uses it: nothing to do; for other options, end that process first",
-			interface, a->name, a->program, user);
-	pid = iw_attach_holder(a->link, name);
-	if (pid)
-		snprintf(kept, sizeof(kept), ", kept by process %d", pid);
-	return iw_fail(
-		why, IW_E_BUSY,
-		"xdp: %s has the requested program %s (id %u) already%s: nothing to do; for other options, first `ddp-xdp detach -I %s`",
-		interface, a->name, a->program, kept, interface);
-}
-
-/* EEXIST without a program on the interface: Linux does not attach one while an interface stacked on it
- * (VLAN, bridge, bond, macvlan) has a program. */
-static int busy_above(const char *interface, struct iw_fault *why)
-{
-	char path[sizeof("/sys/class/net/") + IF_NAMESIZE], above[IF_NAMESIZE];
-	struct iw_xdp_attached a;
-	const struct dirent *e;
-	unsigned ifindex;
-	bool found = false;
-	DIR *d;
-
-	snprintf(path, sizeof(path), "/sys/class/net/%s", interface);
-	d = opendir(path);
-	while (d && !found && (e = readdir(d))) {
-		if (sscanf(e->d_name, "upper_%15s", above) != 1)
-			continue;
-		/* sysfs may show another network namespace: this one may have no interface of that name. */
-		ifindex = if_nametoindex(above);
-		found = ifindex && iw_attach_is_attached(&a, ifindex, NULL) == 0 && a.program;
-	}
-	if (d)
-		closedir(d);
-	if (!found)
-		return iw_fail(
-			why, IW_E_BUSY,
-			"xdp: attach to %s: an interface stacked on it (VLAN, bridge, bond, macvlan; perhaps in another network namespace) has a program, so Linux refuses: detach that program; to have both, attach to %s first",
-			interface, interface);
-	if (a.owner == IW_XDP_UNKNOWN)
-		return iw_fail(
-			why, IW_E_BUSY,
-			"xdp: attach to %s: %s, which is stacked on it, has program %u, which this user may not look at, so Linux refuses: be root to detach it",
-			interface, above, a.program);
-	if (iw_xdp_foreign(&a))
-		return iw_fail(
-			why, IW_E_BUSY,
-			"xdp: attach to %s: %s, which is stacked on it, has the program %s (id %u), which is not part of iwarp-tools, so Linux refuses: `ddp-xdp detach -I %s --force-clean` detaches it",
-			interface, above, a.name, a.program, above);
-	return iw_fail(
-		why, IW_E_BUSY,
-		"xdp: attach to %s: %s, which is stacked on it, has the program %s (id %u), so Linux refuses: end its process or `ddp-xdp detach -I %s`; to have both, attach to %s first",
-		interface, above, a.name, a.program, above, interface);
-}
-
-int iw_bpf_busy(const char *interface, unsigned ifindex, int prog, int errnum, struct iw_fault *why)
-{
-	struct bpf_prog_info requested;
-	struct iw_xdp_attached a;
-	uint32_t user;
-
-	if (iw_attach_is_attached(&a, ifindex, NULL) < 0)
-		return iw_os_fail(why, errnum, "xdp: attach to %s", interface);
-	if (a.program == 0)
-		return errnum == EEXIST ? busy_above(interface, why)
-					: iw_os_fail(why, errnum, "xdp: attach to %s", interface);
-	if (a.owner == IW_XDP_UNKNOWN)
-		return iw_fail(
-			why, IW_E_BUSY,
-			"xdp: %s has program %u already, which this user may not look at: be root",
-			interface, a.program);
-	if (iw_xdp_foreign(&a))
-		return iw_fail(
-			why, IW_E_BUSY,
-			"xdp: %s has the program %s (id %u) already, which is not part of iwarp-tools; "
-			"`ddp-xdp detach -I %s --force-clean` detaches it",
-			interface, a.name, a.program, interface);
-	if (iw_bpf_prog_info(prog, &requested, NULL, NULL) == 0 &&
-	    strcmp(a.name, requested.name) == 0)
-		return busy_alike(interface, &a, why);
-	user = a.owner == IW_XDP_STEER || a.inside ? iw_steer_used_by(interface) : 0;
-	if (user)
-		return iw_fail(
-			why, IW_E_BUSY,
-			"xdp: %s has the program %s (id %u) already, and process %u uses it; end "
-			"that process first",
-			interface, a.name, a.program, user);
-	return iw_fail(
-		why, IW_E_BUSY,
-		"xdp: %s has the program %s (id %u) already; detach it with `ddp-xdp detach -I %s`",
-		interface, a.name, a.program, interface);
-}
-
-int iw_bpf_attach(int *link, bool *native, int prog, const char *interface, unsigned ifindex,
-		  enum iw_xdp_mode mode, const char *remedy, struct iw_fault *why)
-{
-	int fd = -EOPNOTSUPP;
-
-	if (mode != IW_XDP_GENERIC)
-		fd = try_attach(prog, ifindex, XDP_FLAGS_DRV_MODE);
-	*native = fd >= 0;
-	/* EBUSY and EPERM would be the same once more. */
-	if (fd < 0 && mode != IW_XDP_NATIVE && fd != -EBUSY && fd != -EPERM)
-		fd = try_attach(prog, ifindex, XDP_FLAGS_SKB_MODE);
-	if (fd >= 0) {
-		*link = fd;
-		return 0;
-	}
-	if (fd == -EBUSY || fd == -EEXIST)
-		return iw_bpf_busy(interface, ifindex, prog, -fd, why);
-	if (fd == -EOPNOTSUPP)
-		return iw_fail(why, IW_E_NOTSUP,
-			       "xdp: the driver of %s has no native XDP, only generic mode; %s",
-			       interface, remedy);
-	/* To a veth driver, the frames that its other end may send matter. */
-	if (fd == -ERANGE && iw_attach_is_veth(interface))
-		return iw_fail(
-			why, IW_E_LIMIT,
-			"xdp: the other end of %s has an MTU above about 3500: lower it there (ip link set PEER mtu 1500), or %s",
-			interface, remedy);
-	if (fd == -ERANGE || fd == -EINVAL)
-		return iw_fail(
-			why, IW_E_LIMIT,
-			"xdp: the driver of %s rejects the program, perhaps because of its MTU, queues or "
-			"offloads (LRO): lower the MTU, or %s",
-			interface, remedy);
-	return iw_bpf_fail(why, fd, "xdp: attach to %s", interface);
 }
 
 int iw_bpf_prog_info(int fd, struct bpf_prog_info *out, uint32_t *maps, uint32_t *nmaps)
@@ -293,7 +142,8 @@ int iw_bpf_prog_info(int fd, struct bpf_prog_info *out, uint32_t *maps, uint32_t
 	return 0;
 }
 
-/* Keeps the map's descriptor when it is one of those. The kernel cuts names at 15 octets. */
+/* Keeps the descriptor of the map if it is one of those. The kernel truncates names to 15
+ * octets. */
 static int take_map(uint32_t id, int *fd, const struct iw_bpf_shape *shape, unsigned n)
 {
 	struct bpf_map_info info = { 0 };
@@ -366,4 +216,7 @@ uint32_t iw_bpf_link_id(int link)
 	return bpf_obj_get_info_by_fd(link, &info, &len) < 0 ? 0 : info.id;
 }
 
-#endif
+void iw_bpf_version(char *out, size_t cap)
+{
+	snprintf(out, cap, "%u.%u", libbpf_major_version(), libbpf_minor_version());
+}

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Inside pkt: for each file that loads an XDP program. Only in a build with libxdp. */
-#ifndef IW_PKT_BPF_H
-#define IW_PKT_BPF_H
+/*
+ * Helpers of the files that load XDP programs: messages of libbpf and libxdp, programs, and maps in
+ * the kernel.
+ *
+ * Inside loader, except iw_bpf_version, which is also in builds without libxdp.
+ */
+#ifndef IW_LOADER_BPF_H
+#define IW_LOADER_BPF_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,46 +14,46 @@
 
 #include <iwarp/err.h>
 
-#include "loader/attach.h"
-
 struct bpf_object;
 struct bpf_prog_info;
 
 /*
- * Between these two, what libbpf and libxdp would print is kept, and its first complaint goes into the
- * text of iw_bpf_fail. They have one print function for the whole process: it gets back what it had.
- * One thread at a time; others wait. They nest.
+ * Between these two calls, what libbpf and libxdp would print is kept, and iw_bpf_fail quotes the
+ * first message. Both libraries have one print function for the whole process; iw_bpf_end restores
+ * the previous one. The calls nest. Other threads wait in iw_bpf_begin.
  */
 void iw_bpf_begin(void);
 void iw_bpf_end(void);
-/* As iw_os_fail (errnum may be negative), with that complaint, and with what is missing for EPERM. */
+/* As iw_os_fail, with the kept message, and for EPERM with what is missing. errnum may be
+ * negative. */
 int iw_bpf_fail(struct iw_fault *why, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Loads an object that was opened; what names it. To be called between begin and end. */
+/*
+ * Loads an opened object; what is its name in error texts. Call it between begin and end.
+ * IW_E_NOTSUP: the kernel has no BPF, or rejects the program; IW_E_PERM; others as iw_bpf_fail.
+ */
 IW_MUST_CHECK int iw_bpf_load(struct bpf_object *o, const char *what, struct iw_fault *why);
-/* Attaches by a link: *link is a descriptor with which the program goes. remedy: for the text of the
- * error that the driver has no native mode. */
-IW_MUST_CHECK int iw_bpf_attach(int *link, bool *native, int prog, const char *interface,
-				unsigned ifindex, enum iw_xdp_mode mode, const char *remedy,
-				struct iw_fault *why);
-/* Why attaching prog gave errnum, EBUSY or EEXIST: *why names the program that is in the way, and what to
- * do about it. Returns the error of *why, mostly IW_E_BUSY. */
-IW_MUST_CHECK int iw_bpf_busy(const char *interface, unsigned ifindex, int prog, int errnum,
-			      struct iw_fault *why);
 struct iw_bpf_shape {
 	const char *name;
 	uint32_t key, value; /* octets */
 };
-/* Maps of a program in the kernel, by name and shape, into fd[n]: -1 each before and where it fails.
- * IW_E_BUSY: it has none of that name and shape, so it is of another version. */
+/*
+ * Opens the maps of a program in the kernel, by name and shape, into fd[n]. The caller sets each fd
+ * to -1 before and owns those that are open after, also after an error. IW_E_BUSY: a map of that
+ * name and shape is missing, so the program is of another version; IW_E_PERM, IW_E_OS.
+ */
 IW_MUST_CHECK int iw_bpf_join(int prog, int *fd, const struct iw_bpf_shape *shape, unsigned n,
 			      const char *interface, struct iw_fault *why);
-/* Per-CPU values of size octets, a multiple of 8, added up as 64-bit numbers. 0 or negative. */
+/* Adds up the per-CPU values of a key as 64-bit numbers. size: octets of a value, a multiple of 8.
+ * 0, IW_E_NOMEM or IW_E_OS. */
 IW_MUST_CHECK int iw_bpf_sum(void *out, size_t size, int map, const void *key);
-/* The kernel's facts about a program, and ids of up to *nmaps maps. 0, or -1 and errno. */
+/* Fills in the kernel's information about a program, and the ids of up to *nmaps maps (maps may be
+ * NULL). 0, or -1 and errno. */
 int iw_bpf_prog_info(int fd, struct bpf_prog_info *out, uint32_t *maps, uint32_t *nmaps);
-/* The id of a link. 0: the kernel did not give it. */
+/* Returns the id of a link; 0: the kernel did not report it. */
 uint32_t iw_bpf_link_id(int link);
+/* Writes the version of libbpf, such as "1.1"; "" in a build without it. */
+void iw_bpf_version(char *out, size_t cap);
 
 #endif

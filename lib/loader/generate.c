@@ -1,50 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The generator's loader, and its tables. */
+/* Loads the generator and fills in its tables. */
 #include "loader/generate.h"
-
-#include "util/num.h"
-#include "util/text.h"
-
-#ifndef IW_HAVE_XDP
-
-int iw_generate_open(struct iw_generate **out, const struct iw_generate_cfg *cfg,
-		     struct iw_fault *why)
-{
-	(void)out;
-	(void)cfg;
-	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
-}
-
-int iw_generate_gate_open(struct iw_generate_gate *g, struct iw_fault *why)
-{
-	*g = (struct iw_generate_gate){ .map = -1 };
-	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
-}
-
-void iw_generate_gate_close(struct iw_generate_gate *g)
-{
-	(void)g;
-}
-
-uint64_t iw_generate_sent(const struct iw_generate *g)
-{
-	(void)g;
-	return 0;
-}
-
-int iw_generate_run(struct iw_generate *g, unsigned n, struct iw_fault *why)
-{
-	(void)g;
-	(void)n;
-	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
-}
-
-void iw_generate_close(struct iw_generate *g)
-{
-	(void)g;
-}
-
-#else
 
 #include <errno.h>
 #include <stdlib.h>
@@ -55,8 +11,10 @@ void iw_generate_close(struct iw_generate *g)
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "os/os.h"
 #include "loader/bpf.h"
+#include "os/os.h"
+#include "util/num.h"
+#include "util/text.h"
 #include "wire/crc32c.h"
 
 #include "xdp/shared.h"
@@ -70,7 +28,7 @@ void iw_generate_close(struct iw_generate *g)
 #define BATCH   64
 #define CRC_AT  8
 #define SEG_AT  (12 + 16 + 2) /* SCTP, chunk, DDP-SSN */
-#define DATA_AT (SEG_AT + 14) /* behind the tagged header */
+#define DATA_AT (SEG_AT + 14) /* after the tagged header */
 
 struct iw_generate {
 	struct generate_bpf *skel;
@@ -108,7 +66,7 @@ void iw_generate_gate_close(struct iw_generate_gate *g)
 	*g = (struct iw_generate_gate){ .map = -1 };
 }
 
-/* The octets that change, as they lie behind SCTP's first. */
+/* Offsets of the octets that change, from the start of SCTP. */
 static size_t place(unsigned row)
 {
 	return row < 4 ? 16 + row : row < 6 ? 28 + (row - 4) : 36 + (row - 6);
@@ -154,7 +112,7 @@ static int load(struct iw_generate *g, const struct iw_generate_cfg *cfg, struct
 	g->skel = generate_bpf__open();
 	if (!g->skel)
 		return iw_bpf_fail(why, errno, "xdp: open the generator");
-	/* The program's constants, which this side alone may write, and before it is loaded. */
+	/* The program's constants: writable here only, until the program is loaded. */
 	ro = (struct iw_xdp_generate *)(uintptr_t)&g->skel->rodata->cfg;
 	ro->to = cfg->to;
 	ro->slots = cfg->slots;
@@ -213,7 +171,7 @@ uint64_t iw_generate_sent(const struct iw_generate *g)
 	struct generate_bpf__bss now = { 0 };
 	const uint32_t zero = 0;
 
-	/* What the skeleton shows is what there was before it was loaded. */
+	/* The skeleton's copy has the values from before loading. */
 	(void)bpf_map_lookup_elem(bpf_map__fd(g->skel->maps.bss), &zero, &now);
 	return now.sent;
 }
@@ -225,5 +183,3 @@ void iw_generate_close(struct iw_generate *g)
 	generate_bpf__destroy(g->skel);
 	free(g);
 }
-
-#endif

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A program that is run more than once in a call enters the kernel's XDP dispatcher and leaves it at the end, each with a
- * grace period of RCU, some 15 ms, unless it is in there already because it is attached somewhere. The steering
- * program is; so it does the sending too, and no program of its own.
+ * Bursts through BPF_PROG_RUN. A run of several frames adds its program to the kernel's XDP
+ * dispatcher and removes it afterwards. Each costs an RCU grace period, about 15 ms, unless the
+ * program is attached somewhere. The steering program is attached, so it sends the packets, and not
+ * a program of its own.
  */
 #include "loader/live.h"
-
-#ifdef IW_HAVE_XDP
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 
 #include <bpf/bpf.h>
 
-#include "loader/attach.h"
+#include "loader/interface.h"
 #include "util/num.h"
 
 #include "xdp/shared.h"
@@ -26,8 +25,8 @@
 #define BPF_F_TEST_XDP_LIVE_FRAMES (1u << 1)
 #endif
 
-#define BATCH   32 /* frames that are made before the far end gets them: its queue holds 256 */
-#define ASK_NS  IW_SEC(1) /* the far end may come and go */
+#define BATCH   32        /* frames made before the far end gets them: its queue holds 256 */
+#define ASK_NS  IW_SEC(1) /* how long the driver's report is used */
 #define OWN_NS  "/proc/thread-self/ns/net"
 #define PACKETS (1 + IW_XDP_LIVE_BURST)
 
@@ -36,13 +35,13 @@ struct iw_live {
 	uint32_t worker;
 	unsigned ifindex;
 	int map;
-	struct iw_xdp_live *packet; /* the map's memory: PACKETS of them */
+	struct iw_xdp_live *packet; /* the memory of the map, PACKETS entries */
 	size_t mapped;
-	unsigned n; /* that wait: 1 .. n */
+	unsigned n; /* pending packets: 1 .. n */
 	bool ready, failed;
 	uint64_t ask_at;
-	struct stat ns; /* network namespace, in which ifindex is meant */
-	/* What the frames begin as. */
+	struct stat ns; /* network namespace of ifindex */
+	/* The first octets of each frame. */
 	struct {
 		struct iw_xdp_order order;
 		uint8_t rest[IW_XDP_LIVE_ORDER + IW_XDP_LIVE_FRAME - sizeof(struct iw_xdp_order)];
@@ -53,7 +52,7 @@ _Static_assert(sizeof(struct iw_xdp_order) + sizeof(struct iw_xdp_meta) <= IW_XD
 	       "our own program at the far end leaves the order");
 _Static_assert(sizeof(struct iw_xdp_live) % 128 == 64, "packets do not meet in one set of a cache");
 
-/* One run sends nothing: there is no packet yet. Before Linux 5.18 there are no live frames. */
+/* A run without packets sends nothing. Fails on Linux before 5.18, which has no live frames. */
 static bool can_run(struct iw_live *l)
 {
 	return iw_live_send(l) == 0 && !l->failed;
@@ -85,7 +84,7 @@ struct iw_live *iw_live_new(struct iw_steer *s, uint32_t worker, const char *int
 {
 	struct iw_live *l;
 
-	if (mtu + IW_XDP_LIVE_HEAD > IW_XDP_LIVE_FRAME || !iw_attach_is_veth(interface))
+	if (mtu + IW_XDP_LIVE_HEAD > IW_XDP_LIVE_FRAME || !iw_interface_is_veth(interface))
 		return NULL;
 	l = calloc(1, sizeof(*l));
 	if (!l)
@@ -111,7 +110,7 @@ void iw_live_free(struct iw_live *l)
 	free(l);
 }
 
-/* The call looks the interface up by its number, in the caller's namespace; a socket goes on in any. */
+/* BPF_PROG_RUN looks up the interface index in the caller's namespace. A socket works in any. */
 static bool is_at_home(const struct iw_live *l)
 {
 	struct stat ns;
@@ -126,7 +125,7 @@ bool iw_live_ready(struct iw_live *l, uint64_t now)
 	if (l->failed || now < l->ask_at)
 		return l->ready && !l->failed;
 	l->ask_at = now + ASK_NS;
-	l->ready = is_at_home(l) && iw_attach_driver(&can, l->ifindex) && can.transmit;
+	l->ready = is_at_home(l) && iw_interface_driver(&can, l->ifindex) && can.transmit;
 	return l->ready;
 }
 
@@ -159,9 +158,9 @@ const uint8_t *iw_live_packet(const struct iw_live *l, unsigned i, size_t *len)
 /* Runs the program for the packets from `next` on. 0 or a negative errno. */
 static int run(struct iw_live *l, uint32_t next, unsigned n)
 {
-	/* The most common length of a burst: those alone of another one are cut or made longer. */
+	/* The most common length in a burst; the program shortens or extends other frames. */
 	uint32_t len = IW_XDP_LIVE_ORDER + IW_MAX(l->packet[1].len, 64u);
-	/* Without a context frames arrive on the loopback interface: IW_XDP_LIVE_INGRESS. */
+	/* Without a context, frames arrive on the loopback interface: IW_XDP_LIVE_INGRESS. */
 	LIBBPF_OPTS(bpf_test_run_opts, o, .data_in = &l->data, .data_size_in = len,
 		    .repeat = (int)n, .flags = BPF_F_TEST_XDP_LIVE_FRAMES,
 		    .batch_size = IW_MIN(n, (unsigned)BATCH));
@@ -179,7 +178,7 @@ unsigned iw_live_send(struct iw_live *l)
 		int err = run(l, 1 + sent, IW_MAX(l->n - sent, 1u));
 		unsigned now = l->packet[0].next - 1;
 
-		/* A signal ends a call before its time. */
+		/* A signal ends a call early. */
 		l->failed = err < 0 ? err != -EINTR : now < l->n;
 		sent = now;
 	} while (sent < l->n && !l->failed);
@@ -190,17 +189,3 @@ void iw_live_clear(struct iw_live *l)
 {
 	l->n = 0;
 }
-
-#else
-
-struct iw_live *iw_live_new(struct iw_steer *s, uint32_t worker, const char *interface,
-			    uint32_t mtu)
-{
-	(void)s;
-	(void)worker;
-	(void)interface;
-	(void)mtu;
-	return NULL;
-}
-
-#endif

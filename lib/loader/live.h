@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Inside pkt: packets that the steering program sends, run by us on live frames (BPF_PROG_RUN).
+ * Bursts of packets that the steering program sends: the worker runs it on live frames
+ * (BPF_PROG_RUN).
  *
- * Job: in copy mode each packet that leaves through an AF_XDP socket costs an skb, which the far end of a veth pair
- * copies once more before its program sees it. Here one call makes a frame of each packet and hands it over, some four
- * times as fast; but the call itself costs as much as a dozen packets, so it is for bursts alone.
- * Neighbours: pkt/xsk.c, whose rings take what does not go this way; "live" in xdp/shared.h is what the program sees.
- * Threads: none, no locks; it belongs to its worker's thread.
+ * Job: in copy mode each packet sent through an AF_XDP socket costs an skb, and the far end of a
+ * veth pair copies it once more for its own program. Here one call makes a frame for each packet
+ * and passes it on, about four times as fast. The call itself costs as much as a dozen packets, so
+ * it is for bursts only.
+ * Neighbours: pkt/xsk.c, which sends all other packets through its rings; map "live" in
+ * xdp/shared.h is the program's side.
+ * Threads: none, no locks; an object belongs to its worker's thread.
  */
-#ifndef IW_PKT_LIVE_H
-#define IW_PKT_LIVE_H
+#ifndef IW_LOADER_LIVE_H
+#define IW_LOADER_LIVE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,25 +26,30 @@
 struct iw_live;
 
 /*
- * For a worker on a veth interface, whose far end has taken a packet when the call returns: another driver's queue may
- * be full, and says so to nobody. NULL: it cannot be had here: another driver, packets of @mtu octets that a live frame has
- * no room for, a program within a dispatcher, Linux before 6.3.
+ * For a worker on a veth interface: its far end has taken a packet when the call returns. The queue
+ * of another driver may be full, and the driver reports this to no one. Returns NULL if live frames
+ * cannot be used: another driver; an MTU that a live frame has no room for; a program inside a
+ * dispatcher; Linux before 6.3.
  */
 struct iw_live *iw_live_new(struct iw_steer *s, uint32_t worker, const char *interface,
 			    uint32_t mtu);
 void iw_live_free(struct iw_live *l); /* l may be NULL */
 
-/* Whether packets go this way now: while the far end takes them, as the driver says; asked now and then. */
+/* True while the far end accepts frames, as the driver reports. Asks the driver about once a
+ * second. */
 bool iw_live_ready(struct iw_live *l, uint64_t now);
-/* Memory for up to @cap octets of the next packet behind its head; NULL: a whole burst waits. */
+/* Returns memory for up to *cap octets of the next packet after its head; NULL: a whole burst is
+ * pending. */
 uint8_t *iw_live_room(struct iw_live *l, size_t *cap);
+/* Queues the packet in that memory, with its head in front. */
 void iw_live_put(struct iw_live *l, const uint8_t *head, size_t head_len, size_t len);
-/* How many wait, and one of them, from its Ethernet header on. */
+/* The number of pending packets, and one of them, beginning with its Ethernet header. */
 unsigned iw_live_waiting(const struct iw_live *l);
 const uint8_t *iw_live_packet(const struct iw_live *l, unsigned i, size_t *len);
-/* Sends them; how many went, from the first on: what is left has to go another way. */
+/* Sends the pending packets in order and returns how many were sent. The caller sends the others
+ * another way. */
 unsigned iw_live_send(struct iw_live *l);
-/* None wait any more. */
+/* Forgets the pending packets. */
 void iw_live_clear(struct iw_live *l);
 
 #endif

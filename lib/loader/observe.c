@@ -1,64 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The observing program's loader. */
+/* Loads the observing program, and reads its maps. */
 #include "loader/observe.h"
-
-#include "util/text.h"
-
-#ifndef IW_HAVE_XDP
-
-int iw_observe_open(struct iw_observe **out, const char *interface, struct iw_fault *why)
-{
-	(void)out;
-	(void)interface;
-	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
-}
-
-int iw_observe_load(struct iw_observe **out, struct iw_fault *why)
-{
-	return iw_observe_open(out, NULL, why);
-}
-
-int iw_observe_look(struct iw_observe **out, const char *interface, struct iw_fault *why)
-{
-	return iw_observe_open(out, interface, why);
-}
-
-void iw_observe_close(struct iw_observe *o)
-{
-	(void)o;
-}
-
-int iw_observe_link_fd(const struct iw_observe *o)
-{
-	(void)o;
-	return -1;
-}
-
-int iw_observe_prog_fd(const struct iw_observe *o)
-{
-	(void)o;
-	return -1;
-}
-
-int iw_observe_counters(const struct iw_observe *o, struct iw_xdp_mpa *out)
-{
-	(void)o;
-	(void)out;
-	return IW_E_NOTSUP;
-}
-
-int iw_observe_each(const struct iw_observe *o,
-		    int (*each)(void *ctx, const struct iw_xdp_flow_key *key,
-				const struct iw_xdp_flow *flow),
-		    void *ctx)
-{
-	(void)o;
-	(void)each;
-	(void)ctx;
-	return IW_E_NOTSUP;
-}
-
-#else
 
 #include <errno.h>
 #include <stdlib.h>
@@ -68,8 +10,11 @@ int iw_observe_each(const struct iw_observe *o,
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "os/os.h"
+#include "loader/attach.h"
 #include "loader/bpf.h"
+#include "loader/interface.h"
+#include "os/os.h"
+#include "util/text.h"
 
 #include <observe.skel.h>
 
@@ -83,7 +28,7 @@ static const struct iw_bpf_shape shape[MAPS] = {
 };
 
 struct iw_observe {
-	struct observe_bpf *skel; /* NULL: the program is somebody else's */
+	struct observe_bpf *skel; /* NULL: another process loaded the program */
 	int prog, link;           /* -1: none */
 	int map[MAPS];
 };
@@ -114,15 +59,16 @@ static int attach_own(struct iw_observe *o, const char *interface, unsigned ifin
 	bool native;
 
 	return err ? err
-		   : iw_bpf_attach(&o->link, &native, o->prog, interface, ifindex, IW_XDP_NATIVE,
-				   "use another interface, for --program mpa needs native mode",
-				   why);
+		   : iw_attach_program(&o->link, &native, o->prog, interface, ifindex,
+				       IW_XDP_NATIVE,
+				       "use another interface, for --program mpa needs native mode",
+				       why);
 }
 
 static int join(struct iw_observe *o, const char *interface, unsigned ifindex, struct iw_fault *why)
 {
 	struct iw_xdp_attached a;
-	int err = iw_attach_is_attached(&a, ifindex, why);
+	int err = iw_attach_query(&a, ifindex, why);
 
 	if (err)
 		return err;
@@ -146,7 +92,7 @@ static int open_one(struct iw_observe **out, const char *interface,
 		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
 	o->prog = o->link = o->map[FLOWS] = o->map[MPA] = -1;
 	if (interface)
-		err = iw_attach_ifindex(&ifindex, interface, why);
+		err = iw_interface_index(&ifindex, interface, why);
 	if (!err) {
 		iw_bpf_begin();
 		err = get(o, interface, ifindex, why);
@@ -220,7 +166,7 @@ int iw_observe_each(const struct iw_observe *o,
 	void *before = NULL;
 	int ret = 0;
 
-	/* When a key goes as we stand on it the walk begins anew: not for ever. */
+	/* If the current key is deleted, the iteration restarts; the bound ends it. */
 	for (uint32_t n = 0;
 	     n < EACH_MAX && ret == 0 && bpf_map_get_next_key(o->map[FLOWS], before, &key) == 0;
 	     n++) {
@@ -230,5 +176,3 @@ int iw_observe_each(const struct iw_observe *o,
 	}
 	return ret;
 }
-
-#endif

@@ -1,213 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * The loader of the steering program. All that it knows is in the maps of the program. Therefore a
- * process can join a resident program, and finds what a killed process left in it.
- */
+/* Loads the steering program, and changes and reads its maps. All its state is in the maps.
+ * Therefore a process can join a resident program, and finds what a killed process left in it. */
 #include "loader/steer.h"
 
 #include <errno.h>
 #include <signal.h>
-
-#include "util/text.h"
-
-#ifndef IW_HAVE_XDP
-
-static int absent(struct iw_fault *why)
-{
-	return iw_fail(why, IW_E_NOTSUP, "xdp: built without libxdp");
-}
-
-int iw_steer_open(struct iw_steer **out, const struct iw_steer_cfg *cfg, struct iw_fault *why)
-{
-	(void)out;
-	(void)cfg;
-	return absent(why);
-}
-
-void iw_steer_close(struct iw_steer *s)
-{
-	(void)s;
-}
-
-int iw_steer_try(uint32_t *insns, struct iw_fault *why)
-{
-	*insns = 0;
-	return absent(why);
-}
-
-const struct iw_steer_facts *iw_steer_facts(const struct iw_steer *s)
-{
-	static const struct iw_steer_facts none;
-
-	(void)s;
-	return &none;
-}
-
-int iw_steer_check(const struct iw_steer *s, struct iw_fault *why)
-{
-	(void)s;
-	return absent(why);
-}
-
-int iw_steer_worker_add(struct iw_steer *s, uint32_t *worker, const int *xsk, unsigned n,
-			struct iw_fault *why)
-{
-	(void)s;
-	(void)worker;
-	(void)xsk;
-	(void)n;
-	return absent(why);
-}
-
-void iw_steer_worker_remove(struct iw_steer *s, uint32_t worker)
-{
-	(void)s;
-	(void)worker;
-}
-
-int iw_steer_tell_socket(struct iw_steer *s, uint32_t worker, unsigned queue,
-			 const struct iw_xdp_sock *now)
-{
-	(void)s;
-	(void)worker;
-	(void)queue;
-	(void)now;
-	return absent(NULL);
-}
-
-int iw_steer_live_add(struct iw_steer *s, uint32_t worker, int packets)
-{
-	(void)s;
-	(void)worker;
-	(void)packets;
-	return absent(NULL);
-}
-
-void iw_steer_live_remove(struct iw_steer *s, uint32_t worker)
-{
-	(void)s;
-	(void)worker;
-}
-
-int iw_steer_endpoint_add(struct iw_steer *s, uint32_t *id, const struct iw_addr *addr,
-			  uint16_t sctp_port, uint16_t udp_port, uint32_t worker,
-			  const struct iw_steer_ppids *ppids, struct iw_fault *why)
-{
-	(void)s;
-	(void)ppids;
-	(void)id;
-	(void)addr;
-	(void)sctp_port;
-	(void)udp_port;
-	(void)worker;
-	return absent(why);
-}
-
-void iw_steer_endpoint_remove(struct iw_steer *s, uint32_t id)
-{
-	(void)s;
-	(void)id;
-}
-
-int iw_steer_assoc_add(struct iw_steer *s, uint32_t endpoint, uint32_t tag, uint32_t worker,
-		       struct iw_fault *why)
-{
-	(void)s;
-	(void)endpoint;
-	(void)tag;
-	(void)worker;
-	return absent(why);
-}
-
-void iw_steer_assoc_remove(struct iw_steer *s, uint32_t endpoint, uint32_t tag)
-{
-	(void)s;
-	(void)endpoint;
-	(void)tag;
-}
-
-int iw_steer_stag_add(struct iw_steer *s, uint32_t endpoint, uint32_t stag,
-		      const struct iw_xdp_home *home)
-{
-	(void)s;
-	(void)endpoint;
-	(void)stag;
-	(void)home;
-	return absent(NULL);
-}
-
-void iw_steer_stag_remove(struct iw_steer *s, uint32_t endpoint, uint32_t stag)
-{
-	(void)s;
-	(void)endpoint;
-	(void)stag;
-}
-
-int iw_steer_session_add(struct iw_steer *s, uint32_t endpoint, uint32_t tag, uint16_t number,
-			 const struct iw_xdp_home *home)
-{
-	(void)s;
-	(void)endpoint;
-	(void)tag;
-	(void)number;
-	(void)home;
-	return absent(NULL);
-}
-
-void iw_steer_session_remove(struct iw_steer *s, uint32_t endpoint, uint32_t tag, uint16_t number)
-{
-	(void)s;
-	(void)endpoint;
-	(void)tag;
-	(void)number;
-}
-
-int iw_steer_counters(const struct iw_steer *s, struct iw_xdp_counters *out)
-{
-	(void)s;
-	(void)out;
-	return absent(NULL);
-}
-
-int iw_steer_prog_fd(const struct iw_steer *s)
-{
-	(void)s;
-	return -1;
-}
-
-int iw_steer_look(struct iw_steer **out, const char *interface, struct iw_fault *why)
-{
-	(void)out;
-	(void)interface;
-	return absent(why);
-}
-
-int iw_steer_link_fd(const struct iw_steer *s)
-{
-	(void)s;
-	return -1;
-}
-
-int iw_steer_each(const struct iw_steer *s, enum iw_steer_what what,
-		  int (*each)(void *ctx, const void *key, const void *value), void *ctx)
-{
-	(void)s;
-	(void)what;
-	(void)each;
-	(void)ctx;
-	return absent(NULL);
-}
-
-int iw_steer_events(struct iw_steer *s, struct iw_xdp_event *out, size_t cap)
-{
-	(void)s;
-	(void)out;
-	(void)cap;
-	return absent(NULL);
-}
-
-#else
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -216,9 +13,11 @@ int iw_steer_events(struct iw_steer *s, struct iw_xdp_event *out, size_t cap)
 #include <bpf/libbpf.h>
 #include <xdp/libxdp.h>
 
-#include "os/os.h"
 #include "loader/bpf.h"
+#include "loader/interface.h"
+#include "os/os.h"
 #include "util/num.h"
+#include "util/text.h"
 #include "wire/sctpddp.h"
 
 #include <steer.skel.h>
@@ -258,7 +57,7 @@ static const struct iw_bpf_shape shape[MAPS] = {
 	[EVENTS] = { "events", 0, 0 },
 };
 
-/* Where events go as they are read. */
+/* Where take_event() stores events. */
 struct basket {
 	struct iw_xdp_event *out;
 	size_t n, cap;
@@ -274,7 +73,7 @@ struct iw_steer {
 	struct basket basket;
 };
 
-/* --- a program of our own ---------------------------------------------------------------------- */
+/* --- a program of our own --------------------------------------------------------------------- */
 
 static void set_sizes(struct steer_bpf *b, const struct iw_steer_cfg *cfg, unsigned queues)
 {
@@ -290,7 +89,7 @@ static void set_sizes(struct steer_bpf *b, const struct iw_steer_cfg *cfg, unsig
 		{ b->maps.sockets, queues * IW_XDP_WORKERS },
 	};
 
-	/* It fails only when the map is in the kernel. */
+	/* Fails only for a map that is loaded. */
 	for (size_t i = 0; i < IW_ARRAY_LEN(size); i++)
 		if (size[i].entries > 0)
 			(void)bpf_map__set_max_entries(size[i].map, size[i].entries);
@@ -311,7 +110,7 @@ static int own_loaded(struct iw_steer *s, struct iw_fault *why)
 	s->prog = bpf_program__fd(s->skel->progs.iw_steer_5);
 	for (int i = 0; i < MAPS; i++)
 		s->map[i] = bpf_object__find_map_fd_by_name(s->skel->obj, shape[i].name);
-	/* The program does not touch it, and would not be known to have it by those who join. */
+	/* The program does not use this map. Bind it, so that processes that join find it. */
 	return bpf_prog_bind_map(s->prog, s->map[SOCKETS], NULL) < 0
 		       ? iw_os_fail(why, errno, "xdp: bind the map of sockets")
 		       : 0;
@@ -332,14 +131,13 @@ static int join(struct iw_steer *s, const struct iw_xdp_attached *a, struct iw_f
 	s->facts.resident = true;
 	s->facts.dispatched = a->inside != 0;
 	s->facts.native = a->native;
-	s->facts.link = a->link;
 	return 0;
 }
 
-/* --- open and close ---------------------------------------------------------------------------- */
+/* --- open and close --------------------------------------------------------------------------- */
 
-/* libxdp makes a program of its kind of ours, so it loads it. When it cannot do that it attaches ours
- * alone and says nothing, and that is not what was asked for. */
+/* libxdp changes the type of our program, so it must load it. If it cannot use a dispatcher, it
+ * silently attaches our program alone, which was not requested. */
 static int dispatch(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct iw_fault *why)
 {
 	static const enum xdp_attach_mode mode[] = { [IW_XDP_ANY] = XDP_MODE_UNSPEC,
@@ -357,17 +155,17 @@ static int dispatch(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct i
 		err = xdp_program__set_xdp_frags_support(p, true);
 		if (!err)
 			err = xdp_program__attach(p, (int)s->facts.ifindex, mode[cfg->mode], 0);
-		/* The object with the loaded program stays ours. */
+		/* The object, with the loaded program, remains ours. */
 		xdp_program__close(p);
 	}
 	if (err == -EBUSY || err == -EEXIST)
-		return iw_bpf_busy(s->interface, s->facts.ifindex, s->prog, -err, why);
+		return iw_attach_busy(s->interface, s->facts.ifindex, s->prog, -err, why);
 	if (err)
 		return iw_bpf_fail(why, err, "xdp: attach to %s through the dispatcher",
 				   s->interface);
 	err = own_loaded(s, why);
 	if (!err)
-		err = iw_attach_is_attached(&a, s->facts.ifindex, why);
+		err = iw_attach_query(&a, s->facts.ifindex, why);
 	if (err)
 		return err;
 	s->facts.native = a.native;
@@ -395,13 +193,11 @@ static int attach_own(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct
 		err = own_loaded(s, why);
 	if (err || cfg->load_only)
 		return err;
-	/* "alone" is for ddp-xdp; the other tools have --require. */
-	err = iw_bpf_attach(&s->link, &s->facts.native, s->prog, s->interface, s->facts.ifindex,
-			    cfg->mode,
-			    cfg->alone ? "use --mode generic" : "leave out --require native", why);
-	if (!err)
-		s->facts.link = iw_bpf_link_id(s->link);
-	return err;
+	/* cfg->alone is set by ddp-xdp; the other tools have --require. */
+	return iw_attach_program(&s->link, &s->facts.native, s->prog, s->interface,
+				 s->facts.ifindex, cfg->mode,
+				 cfg->alone ? "use --mode generic" : "leave out --require native",
+				 why);
 }
 
 static int get_program(struct iw_steer *s, const struct iw_steer_cfg *cfg, struct iw_fault *why)
@@ -411,7 +207,7 @@ static int get_program(struct iw_steer *s, const struct iw_steer_cfg *cfg, struc
 
 	memset(&a, 0, sizeof(a));
 	if (!cfg->load_only)
-		err = iw_attach_is_attached(&a, s->facts.ifindex, why);
+		err = iw_attach_query(&a, s->facts.ifindex, why);
 	if (err)
 		return err;
 	if ((a.owner != IW_XDP_STEER && !a.inside) || cfg->alone)
@@ -423,18 +219,15 @@ static int get_program(struct iw_steer *s, const struct iw_steer_cfg *cfg, struc
 	return err;
 }
 
-static void tell_facts(struct iw_steer *s)
+static void read_facts(struct iw_steer *s)
 {
 	struct bpf_prog_info info;
 	struct bpf_map_info map = { 0 };
 	uint32_t len = sizeof(map);
 
-	s->facts.multi_buffer = true;
-	if (iw_bpf_prog_info(s->prog, &info, NULL, NULL) == 0) {
-		s->facts.program = info.id;
+	if (iw_bpf_prog_info(s->prog, &info, NULL, NULL) == 0)
 		s->facts.insns = info.verified_insns;
-	}
-	/* The maps were made for the queues that there were then. */
+	/* The maps have entries for the queues at the time they were created. */
 	if (s->facts.resident && bpf_obj_get_info_by_fd(s->map[XSKS], &map, &len) == 0)
 		s->facts.queues = IW_MIN(s->facts.queues, map.max_entries / IW_XDP_WORKERS);
 }
@@ -451,9 +244,9 @@ int iw_steer_open(struct iw_steer **out, const struct iw_steer_cfg *cfg, struct 
 		s->map[i] = -1;
 	memcpy(s->interface, cfg->interface,
 	       IW_MIN(strlen(cfg->interface), sizeof(s->interface) - 1));
-	err = iw_attach_ifindex(&s->facts.ifindex, cfg->interface, why);
+	err = iw_interface_index(&s->facts.ifindex, cfg->interface, why);
 	if (!err) {
-		s->facts.queues = iw_attach_queues(cfg->interface);
+		s->facts.queues = iw_interface_queues(cfg->interface);
 		iw_bpf_begin();
 		err = get_program(s, cfg, why);
 		iw_bpf_end();
@@ -462,7 +255,7 @@ int iw_steer_open(struct iw_steer **out, const struct iw_steer_cfg *cfg, struct 
 		iw_steer_close(s);
 		return err;
 	}
-	tell_facts(s);
+	read_facts(s);
 	*out = s;
 	return 0;
 }
@@ -509,21 +302,8 @@ int iw_steer_prog_fd(const struct iw_steer *s)
 	return s->prog;
 }
 
-int iw_steer_check(const struct iw_steer *s, struct iw_fault *why)
-{
-	struct iw_xdp_attached a;
-	int err = iw_attach_is_attached(&a, s->facts.ifindex, why);
-
-	if (err)
-		return err;
-	if (a.program != s->facts.program && a.inside != s->facts.program)
-		return iw_fail(why, IW_E_NOENT, "xdp: the program on %s was detached",
-			       s->interface);
-	return 0;
-}
-
-/* What the program remembers of its last packet holds no more. The number is drawn, so that no two who do
- * this at once make one that was there before. */
+/* Invalidates what the program remembers of its last packet. The number is random, so that two
+ * processes that do this at the same time do not restore an earlier number. */
 static void forget_recent(struct iw_steer *s)
 {
 	uint32_t zero = 0;
@@ -534,10 +314,12 @@ static void forget_recent(struct iw_steer *s)
 	(void)bpf_map_update_elem(s->map[GENERATION], &zero, &number, BPF_ANY);
 }
 
-/* --- sweeping ---------------------------------------------------------------------------------- */
+/* --- sweeping --------------------------------------------------------------------------------- */
 
-/* Deletes what `match` says of a hash. A deletion may make the walk begin anew, so the next key is
- * requested first. A process that adds keys at the same time can lengthen the walk: the bound ends it. */
+/*
+ * Deletes the entries of a hash that match. A deletion may restart the iteration, so the next key
+ * is requested first. A process that adds keys at the same time can lengthen it: the bound ends it.
+ */
 static void sweep(int map, bool (*match)(const void *value, const void *key, uint32_t),
 		  uint32_t which)
 {
@@ -601,7 +383,7 @@ static bool session_of_endpoint(const void *value, const void *key, uint32_t id)
 	return k.endpoint == id;
 }
 
-/* --- workers ----------------------------------------------------------------------------------- */
+/* --- workers ---------------------------------------------------------------------------------- */
 
 struct endpoint_of {
 	uint32_t worker, id;
@@ -636,7 +418,7 @@ static void forget_worker(struct iw_steer *s, uint32_t worker)
 	}
 }
 
-/* A process that is still alive has registered a socket there. */
+/* True if a process that is still alive has registered a socket for this worker. */
 static bool is_taken(struct iw_steer *s, uint32_t worker)
 {
 	for (unsigned q = 0; q < s->facts.queues; q++) {
@@ -659,7 +441,7 @@ static void drop_sockets(struct iw_steer *s, uint32_t worker, unsigned n)
 	}
 }
 
-/* 0; -EEXIST: the number is in use; another errno, negative. */
+/* Returns 0; -EEXIST: the number is in use; another negative errno. */
 static int put_sockets(struct iw_steer *s, uint32_t worker, const int *xsk, unsigned n)
 {
 	for (unsigned q = 0; q < n; q++) {
@@ -677,12 +459,12 @@ static int put_sockets(struct iw_steer *s, uint32_t worker, const int *xsk, unsi
 	return 0;
 }
 
-static int tell_owner(struct iw_steer *s, uint32_t worker, const int *xsk, unsigned n)
+static int report_owner(struct iw_steer *s, uint32_t worker, const int *xsk, unsigned n)
 {
 	struct iw_xdp_sock sock = { .pid = (uint32_t)getpid() };
 
 	for (unsigned q = 0; q < n; q++)
-		if (xsk[q] >= 0 && iw_steer_tell_socket(s, worker, q, &sock) < 0)
+		if (xsk[q] >= 0 && iw_steer_publish_socket(s, worker, q, &sock) < 0)
 			return IW_E_OS;
 	return 0;
 }
@@ -710,9 +492,9 @@ int iw_steer_worker_add(struct iw_steer *s, uint32_t *worker, const int *xsk, un
 	if (err < 0)
 		return iw_os_fail(why, -err, "xdp: steer to a socket of %s", s->interface);
 	*worker = w - 1;
-	/* What an earlier process left when it was killed. */
+	/* Removes entries of a killed process. */
 	forget_worker(s, *worker);
-	err = tell_owner(s, *worker, xsk, n);
+	err = report_owner(s, *worker, xsk, n);
 	if (err) {
 		iw_steer_worker_remove(s, *worker);
 		return iw_fail(why, err, "xdp: publish the sockets of %s", s->interface);
@@ -738,8 +520,8 @@ void iw_steer_worker_remove(struct iw_steer *s, uint32_t worker)
 	drop_sockets(s, worker, s->facts.queues);
 }
 
-int iw_steer_tell_socket(struct iw_steer *s, uint32_t worker, unsigned queue,
-			 const struct iw_xdp_sock *now)
+int iw_steer_publish_socket(struct iw_steer *s, uint32_t worker, unsigned queue,
+			    const struct iw_xdp_sock *now)
 {
 	uint32_t slot = IW_XDP_XSK(queue, worker);
 
@@ -748,7 +530,7 @@ int iw_steer_tell_socket(struct iw_steer *s, uint32_t worker, unsigned queue,
 	return bpf_map_update_elem(s->map[SOCKETS], &slot, now, BPF_ANY) < 0 ? IW_E_OS : 0;
 }
 
-/* --- endpoints, associations, STags ------------------------------------------------------------ */
+/* --- endpoints, associations, STags ----------------------------------------------------------- */
 
 static void endpoint_key(struct iw_xdp_endpoint_key *key, const struct iw_addr *addr,
 			 uint16_t sctp_port, uint16_t udp_port)
@@ -778,7 +560,7 @@ int iw_steer_endpoint_add(struct iw_steer *s, uint32_t *id, const struct iw_addr
 	struct iw_xdp_endpoint_key key;
 	int err = 0;
 
-	/* Random, so that a process that joins need not know the ids that the others had. */
+	/* Random, so that a process that joins need not know the ids of the others. */
 	while (e.id == 0 && err == 0)
 		err = iw_os_random(&e.id, sizeof(e.id));
 	if (err)
@@ -864,7 +646,7 @@ void iw_steer_session_remove(struct iw_steer *s, uint32_t endpoint, uint32_t tag
 	forget_recent(s);
 }
 
-/* --- counters ---------------------------------------------------------------------------------- */
+/* --- counters --------------------------------------------------------------------------------- */
 
 int iw_steer_counters(const struct iw_steer *s, struct iw_xdp_counters *out)
 {
@@ -874,17 +656,17 @@ int iw_steer_counters(const struct iw_steer *s, struct iw_xdp_counters *out)
 	return iw_bpf_sum(out, sizeof(*out), s->map[COUNTERS], &zero);
 }
 
-/* --- for those who look ------------------------------------------------------------------------ */
+/* --- for those who look ----------------------------------------------------------------------- */
 
 int iw_steer_look(struct iw_steer **out, const char *interface, struct iw_fault *why)
 {
 	struct iw_steer_cfg cfg = { .interface = interface };
 	struct iw_xdp_attached a;
 	unsigned ifindex;
-	int err = iw_attach_ifindex(&ifindex, interface, why);
+	int err = iw_interface_index(&ifindex, interface, why);
 
 	if (!err)
-		err = iw_attach_is_attached(&a, ifindex, why);
+		err = iw_attach_query(&a, ifindex, why);
 	if (!err && a.owner != IW_XDP_STEER && !a.inside)
 		err = iw_fail(why, IW_E_NOENT, "xdp: no steering program on %s", interface);
 	return err ? err : iw_steer_open(out, &cfg, why);
@@ -895,7 +677,7 @@ int iw_steer_link_fd(const struct iw_steer *s)
 	return s->link;
 }
 
-/* With what the CPUs have not yet added to a stream's entry. */
+/* Adds what the CPUs have not yet added to a stream's entry. */
 static bool sum_stream(const struct iw_steer *s, void *out, const void *key)
 {
 	struct iw_xdp_stream sum;
@@ -917,7 +699,7 @@ static bool sum_stream(const struct iw_steer *s, void *out, const void *key)
 }
 
 /* A socket entry without a process is unused. */
-static bool is_told(enum iw_steer_what what, const void *value)
+static bool is_in_use(enum iw_steer_what what, const void *value)
 {
 	struct iw_xdp_sock sock;
 
@@ -942,14 +724,14 @@ int iw_steer_each(const struct iw_steer *s, enum iw_steer_what what,
 	} key = { 0 }, value;
 	void *before = NULL;
 
-	/* When a key goes as we stand on it the walk begins anew: not for ever. */
+	/* If the current key is deleted, the iteration restarts; the bound ends it. */
 	for (uint32_t n = 0;
 	     n < EACH_MAX && ret == 0 && bpf_map_get_next_key(map, before, key.octets) == 0; n++) {
 		bool got = what == IW_STEER_STREAMS
 				   ? sum_stream(s, value.octets, key.octets)
 				   : bpf_map_lookup_elem(map, key.octets, value.octets) == 0;
 
-		if (got && is_told(what, value.octets))
+		if (got && is_in_use(what, value.octets))
 			ret = each(ctx, key.octets, value.octets);
 		before = key.octets;
 	}
@@ -962,7 +744,7 @@ static int take_event(void *ctx, void *data, size_t size)
 
 	if (size >= sizeof(*b->out))
 		memcpy(&b->out[b->n++], data, sizeof(*b->out));
-	/* This one is taken all the same. */
+	/* Stops; this event is taken, too. */
 	return b->n == b->cap ? -1 : 0;
 }
 
@@ -979,9 +761,7 @@ int iw_steer_events(struct iw_steer *s, struct iw_xdp_event *out, size_t cap)
 	return (int)s->basket.n;
 }
 
-#endif
-
-/* A process that is alive and has a socket there. */
+/* Finds a process that is alive and has a socket. */
 static int find_user(void *ctx, const void *key, const void *value)
 {
 	const struct iw_xdp_sock *s = value;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The steering program of one interface: loads it, attaches it, tells it what is ours.
+ * The steering program of one interface: loads and attaches it, and registers endpoints,
+ * associations, sessions and STags with it.
  *
  * Job: packets of our SCTP endpoints go to the AF_XDP socket of the worker that owns their
- * association; everything else goes to the kernel. What the maps hold stands in xdp/shared.h.
- * Neighbours: lib/pkt/xdp.c, the carrier; ddp-xdp. Built without libxdp each function answers
- * IW_E_NOTSUP.
- * Threads: after iw_steer_open, functions of different workers may run at the same time; a change is
- * one system call and holds for the next packet.
+ * association; all others go to the kernel. xdp/shared.h describes the maps.
+ * Neighbours: lib/pkt/xdp.c, the carrier; ddp-xdp. In a build without libxdp each function that can
+ * fail returns IW_E_NOTSUP.
+ * Threads: after iw_steer_open, functions of different workers may run at the same time. A change
+ * is one system call and applies from the next packet on.
  *
- * The order of things: open; sockets made, their fill rings filled; iw_steer_worker_add;
- * iw_steer_endpoint_add, iw_steer_stag_add; iw_steer_assoc_add as associations come up, iw_steer_session_add as DDP streams
- * begin on them. And back: iw_steer_worker_remove
- * takes all of that away, then the sockets are closed, then iw_steer_close.
+ * Order of calls: iw_steer_open; open the sockets and fill their fill rings; iw_steer_worker_add;
+ * iw_steer_endpoint_add and iw_steer_stag_add; iw_steer_assoc_add for each association that comes
+ * up; iw_steer_session_add for each DDP stream that begins on it. To end: iw_steer_worker_remove,
+ * which removes all of these; close the sockets; iw_steer_close.
  */
-#ifndef IW_PKT_STEER_H
-#define IW_PKT_STEER_H
+#ifndef IW_LOADER_STEER_H
+#define IW_LOADER_STEER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,140 +31,145 @@
 struct iw_steer_cfg {
 	const char *interface; /* borrowed for the call */
 	enum iw_xdp_mode mode;
-	/* 0: 65,536 associations, 1,048,576 STags, 1,024 endpoints. There is room for twice as many sessions as
-	 * associations. Memory is taken as they come. */
+	/* 0: 65,536 associations, 1,048,576 STags, 1,024 endpoints. Sessions: twice as many as
+	 * associations. Entries take memory when they are added. */
 	uint32_t assocs_max, stags_max, endpoints_max;
-	uint32_t sample; /* one event for so many occurrences; 0: 256 */
-	/* An error rather than using a program of ours that is resident on the interface. */
+	uint32_t sample; /* one event for this many occurrences; 0: 256 */
+	/* Fail if a program of ours is resident on the interface, instead of joining it. */
 	bool alone;
-	/* Through libxdp's dispatcher, beside other programs: then it stays until it is detached. */
+	/* Attach through libxdp's dispatcher, beside other programs. It remains until it is
+	 * detached. */
 	bool dispatcher;
-	bool load_only; /* into the kernel, and attached to nothing: for tests, or by other means */
+	/* Load the program without attaching it: for tests, or to attach it by other means. */
+	bool load_only;
 };
 
 struct iw_steer_facts {
 	unsigned ifindex;
-	unsigned queues;   /* that packets may arrive on: sockets for 0..queues-1 */
-	bool native;       /* else generic */
-	bool multi_buffer; /* the kernel took it as able to see frames of several buffers */
-	bool resident;     /* somebody else keeps it attached: it stays when we close */
-	bool dispatched;   /* libxdp's dispatcher calls it */
-	uint32_t program;  /* id, as bpftool shows it */
-	uint32_t link;     /* id; 0: attached without one */
-	uint32_t insns;    /* that the verifier went through; 0: not told */
+	unsigned queues; /* receive queues: open sockets for 0 .. queues - 1 */
+	bool native;     /* else generic */
+	bool resident;   /* another process keeps it attached: closing does not detach it */
+	bool dispatched; /* libxdp's dispatcher calls it */
+	uint32_t insns;  /* instructions that the verifier processed; 0: not reported */
 };
 
 struct iw_steer;
 
 /*
- * Loads the program and attaches it by a link of this process, with which it goes, whatever ends the
- * process; or joins the one that `ddp-xdp attach` keeps there. why says what was refused and what would
- * help: IW_E_NOTSUP (built without libxdp; no BPF, no XDP in this kernel; native wanted and not to be
- * had), IW_E_PERM (CAP_BPF, CAP_NET_ADMIN), IW_E_NOENT (no such interface), IW_E_BUSY (another
- * program is attached: why names it), IW_E_NOMEM (RLIMIT_MEMLOCK of old kernels too), IW_E_LIMIT
- * (the MTU is above what the driver takes with this program), IW_E_OS.
+ * Loads the program and attaches it by a link of this process, so that it is detached when the
+ * process ends for any reason; or joins the program that `ddp-xdp attach` keeps there. The caller
+ * owns *out and frees it with iw_steer_close. *why names the cause and the remedy. IW_E_NOTSUP:
+ * built without libxdp, the kernel has no BPF or XDP, or cfg requires native mode and the driver
+ * has none; IW_E_PERM: CAP_BPF or CAP_NET_ADMIN is missing; IW_E_NOENT: no such interface;
+ * IW_E_BUSY: another program is attached (*why names it); IW_E_NOMEM: no memory, or RLIMIT_MEMLOCK
+ * of old kernels; IW_E_LIMIT: the driver does not accept the MTU with this program; IW_E_OS.
  */
 IW_MUST_CHECK int iw_steer_open(struct iw_steer **out, const struct iw_steer_cfg *cfg,
 				struct iw_fault *why);
-/* Detaches it unless it is resident. s may be NULL. */
+/* Detaches the program unless it is resident. s may be NULL. */
 void iw_steer_close(struct iw_steer *s);
 /* Borrowed, valid as long as s. */
 const struct iw_steer_facts *iw_steer_facts(const struct iw_steer *s);
-/*
- * Whether the program goes into this kernel: it is loaded and let go, attached to nothing. *insns: what the
- * verifier went through. Errors as iw_steer_open.
- */
+/* Checks that this kernel accepts the program: loads it, attaches it to nothing, and unloads it.
+ * *insns: instructions that the verifier processed. Errors as iw_steer_open. */
 IW_MUST_CHECK int iw_steer_try(uint32_t *insns, struct iw_fault *why);
-/* Still attached? IW_E_NOENT: somebody detached it, or the interface is gone; IW_E_OS. */
-IW_MUST_CHECK int iw_steer_check(const struct iw_steer *s, struct iw_fault *why);
 
 /*
- * A worker with its sockets: xsk[q] is that of queue q, n of them (facts.queues, or the caller misses
- * packets); -1: none on that queue. The descriptors stay the caller's. *worker is its number.
- * IW_E_FULL: IW_XDP_WORKERS are there; IW_E_INVAL: n is 0 or above facts.queues, or none of them is
- * an AF_XDP socket with a receive ring; IW_E_OS.
+ * Registers a worker with n sockets; xsk[q] is the descriptor of the socket on queue q, -1: none.
+ * With n below facts.queues, the caller misses packets. The descriptors remain the caller's.
+ * *worker is the worker's number. IW_E_FULL: IW_XDP_WORKERS workers are registered; IW_E_INVAL: n
+ * is 0 or above facts.queues, or none of them is an AF_XDP socket with a receive ring; IW_E_OS.
  */
 IW_MUST_CHECK int iw_steer_worker_add(struct iw_steer *s, uint32_t *worker, const int *xsk,
 				      unsigned n, struct iw_fault *why);
 /*
- * The packets that a worker has the program send: a map of arrays' kind that "live" in xdp/shared.h is of. They go with
- * the worker, or before it. IW_E_NOTSUP: a program within a dispatcher cannot be run by itself; IW_E_OS.
+ * Registers a map of packets that the worker has the program send; map "live" in xdp/shared.h
+ * describes it. Removed together with the worker, or before it. IW_E_NOTSUP: a program inside a
+ * dispatcher cannot be run by itself; IW_E_OS.
  */
 IW_MUST_CHECK int iw_steer_live_add(struct iw_steer *s, uint32_t worker, int packets);
 void iw_steer_live_remove(struct iw_steer *s, uint32_t worker);
-/* With its endpoints and associations. What was on its way into a ring may still arrive there. */
+/* Removes a worker with its endpoints and associations. Packets on the way into its rings may still
+ * arrive there. */
 void iw_steer_worker_remove(struct iw_steer *s, uint32_t worker);
-/* What ddp-xdp status shows of a socket. 0 or IW_E_INVAL, IW_E_OS. */
-IW_MUST_CHECK int iw_steer_tell_socket(struct iw_steer *s, uint32_t worker, unsigned queue,
-				       const struct iw_xdp_sock *now);
+/* Publishes the state of a socket for `ddp-xdp status`. 0, IW_E_INVAL or IW_E_OS. */
+IW_MUST_CHECK int iw_steer_publish_socket(struct iw_steer *s, uint32_t worker, unsigned queue,
+					  const struct iw_xdp_sock *now);
 
 /* The payload protocols of an edition of DDP over SCTP. */
 struct iw_steer_ppids {
 	uint32_t segment, control;
 };
 /*
- * Packets to addr (its port does not count; len 0 or the any address: all of both families), SCTP port,
- * and UDP port (0: SCTP straight on IP) are ours; worker gets what belongs to no association. *id is
- * for the functions below. ppids: those that the program looks for; NULL: those of RFC 5043.
- * IW_E_BUSY: such an endpoint exists; IW_E_FULL: endpoints_max is reached; IW_E_OS.
+ * Registers an endpoint: packets to this address, SCTP port and UDP port are ours. worker gets
+ * those that belong to no association. The port of addr is ignored; len 0 or the any address: all
+ * addresses of both families. udp_port 0: SCTP directly on IP. ppids: the payload protocols that
+ * the program looks for; NULL: those of RFC 5043. *id is for the functions below. IW_E_BUSY: such
+ * an endpoint exists; IW_E_FULL: endpoints_max is reached; IW_E_OS.
  */
 IW_MUST_CHECK int iw_steer_endpoint_add(struct iw_steer *s, uint32_t *id,
 					const struct iw_addr *addr, uint16_t sctp_port,
 					uint16_t udp_port, uint32_t worker,
 					const struct iw_steer_ppids *ppids, struct iw_fault *why);
+/* Removes an endpoint with its associations, sessions and STags. */
 void iw_steer_endpoint_remove(struct iw_steer *s, uint32_t id);
 
 /*
- * Packets to endpoint with this Verification Tag (struct iw_sctp_facts.tag) go to worker. Again: changes it.
- * IW_E_FULL: assocs_max: packets go to the endpoint's worker, and their STags are not looked up; IW_E_OS.
+ * Steers packets to endpoint with this Verification Tag (struct iw_sctp_facts.tag) to worker. A
+ * second call for the tag changes the worker. IW_E_FULL: assocs_max is reached: packets go to the
+ * endpoint's worker, and their STags are not looked up; IW_E_OS.
  */
 IW_MUST_CHECK int iw_steer_assoc_add(struct iw_steer *s, uint32_t endpoint, uint32_t tag,
 				     uint32_t worker, struct iw_fault *why);
 void iw_steer_assoc_remove(struct iw_steer *s, uint32_t endpoint, uint32_t tag);
 
 /*
- * An STag is registered, for those whose it is: DDP streams on associations of the endpoint, with which it goes
- * at the latest. IW_E_FULL: stags_max: its segments will count as unknown; IW_E_OS.
+ * Registers an STag for the DDP streams of home on associations of the endpoint. It is removed with
+ * the endpoint at the latest. IW_E_FULL: stags_max is reached: its segments count as unknown;
+ * IW_E_OS.
  */
 IW_MUST_CHECK int iw_steer_stag_add(struct iw_steer *s, uint32_t endpoint, uint32_t stag,
 				    const struct iw_xdp_home *home);
 void iw_steer_stag_remove(struct iw_steer *s, uint32_t endpoint, uint32_t stag);
 
 /*
- * The session on SCTP streams number of that association is this DDP stream. It goes with the endpoint at the
- * latest, not with the association. IW_E_FULL: its STags are not looked up, which is counted; IW_E_OS.
+ * Registers the session on SCTP streams `number` of that association as this DDP stream. It is
+ * removed with the endpoint at the latest, not with the association. IW_E_FULL: its STags are not
+ * looked up, and its segments are counted as such; IW_E_OS.
  */
 IW_MUST_CHECK int iw_steer_session_add(struct iw_steer *s, uint32_t endpoint, uint32_t tag,
 				       uint16_t number, const struct iw_xdp_home *home);
 void iw_steer_session_remove(struct iw_steer *s, uint32_t endpoint, uint32_t tag, uint16_t number);
 
-/* Of all CPUs together since the program was loaded. 0 or IW_E_OS. */
+/* Reads the sum over all CPUs since the program was loaded. 0, IW_E_NOMEM or IW_E_OS. */
 IW_MUST_CHECK int iw_steer_counters(const struct iw_steer *s, struct iw_xdp_counters *out);
 
-/* Of the program, for BPF_PROG_RUN; borrowed. */
+/* The descriptor of the program, for BPF_PROG_RUN; borrowed. */
 int iw_steer_prog_fd(const struct iw_steer *s);
 
-/* --- for those who look: ddp-xdp ---------------------------------------------------------------- */
+/* --- for ddp-xdp --- */
 
-/* Joins the program of ours that is there. IW_E_NOENT: there is none. */
+/* Joins our program that is attached to the interface. IW_E_NOENT: no such program is attached. */
 IW_MUST_CHECK int iw_steer_look(struct iw_steer **out, const char *interface, struct iw_fault *why);
-/* A process that receives through the program on that interface; 0: none. */
+/* Returns a process that receives through the program on that interface; 0: none. */
 uint32_t iw_steer_used_by(const char *interface);
-/* Of the link that holds our own program; borrowed. -1: somebody else holds it. */
+/* The descriptor of our link; borrowed. -1: another process holds the program. */
 int iw_steer_link_fd(const struct iw_steer *s);
 
 enum iw_steer_what {
 	IW_STEER_ENDPOINTS, /* key, value: struct iw_xdp_endpoint_key, struct iw_xdp_endpoint */
 	IW_STEER_ASSOCS,
 	IW_STEER_SOCKETS, /* uint32_t, as IW_XDP_XSK makes it; struct iw_xdp_sock */
-	IW_STEER_STREAMS, /* of all CPUs together */
+	IW_STEER_STREAMS, /* the sum over all CPUs */
 	IW_STEER_SESSIONS,
 	IW_STEER_STAGS,
 };
-/* Calls each for what is there, in no order, until it does not return 0; returns what it returned. */
+/* Calls each for every entry, in no order, until it returns non-zero; returns what it returned
+ * last. */
 int iw_steer_each(const struct iw_steer *s, enum iw_steer_what what,
 		  int (*each)(void *ctx, const void *key, const void *value), void *ctx);
-/* Takes up to cap events out of the ring: who takes one has it alone. Their number, or an error. */
+/* Takes up to cap events out of the ring; no other process gets these. Returns their number, or
+ * IW_E_OS. */
 int iw_steer_events(struct iw_steer *s, struct iw_xdp_event *out, size_t cap);
 
 #endif

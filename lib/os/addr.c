@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Addresses: numeric text first, the resolver only for names. */
+/* Addresses: numeric text is parsed; only names need the resolver. */
 #include "os/addr.h"
 
 #include <arpa/inet.h>
@@ -31,7 +31,7 @@ static void set_in6(struct iw_addr *a, struct in6_addr ip, uint32_t scope, uint1
 			       .len = sizeof(a->in6) };
 }
 
-/* The interface behind the % of a link-local address: a name, or its number. */
+/* Parses the interface after the % of a link-local address: a name or an index. */
 static int parse_scope(uint32_t *out, const char *text)
 {
 	unsigned int index = if_nametoindex(text);
@@ -105,7 +105,7 @@ static int resolver_error(struct iw_fault *why, const char *host, int code)
 	}
 }
 
-/* "300.1.1.1": no such name exists, so a look-up would only take time. */
+/* "300.1.1.1": no host has such a name, so a look-up would only take time. */
 static bool is_bad_ipv4(const char *host)
 {
 	struct in_addr ip;
@@ -113,7 +113,7 @@ static bool is_bad_ipv4(const char *host)
 	return *host && host[strspn(host, "0123456789.")] == '\0' && inet_aton(host, &ip) == 0;
 }
 
-/* "localhost:7471"; no name has a colon, and an IPv6 address has two. */
+/* "localhost:7471": no name contains a colon, and an IPv6 address contains at least two. */
 static const char *port_of(const char *host)
 {
 	const char *colon = strchr(host, ':');

@@ -9,20 +9,15 @@
 
 #define IW_CC_NAME 16 /* the kernel's TCP_CA_NAME_MAX, NUL included */
 
-/*
- * Sets the congestion control of @fd. IW_E_NOTSUP: this kernel has none of that name; IW_E_PERM: it
- * has, but ordinary users may not choose it; IW_E_OS. *why (may be NULL) lists those that can be
- * chosen.
- */
+/* Sets the congestion control of @fd. IW_E_NOTSUP: the kernel has none of that name; IW_E_PERM:
+ * ordinary users may not choose it; IW_E_OS. *why (may be NULL) lists those that can be chosen. */
 IW_MUST_CHECK int iw_tcp_set_cc(int fd, const char *name, struct iw_fault *why);
 
-/* The name in force into @name. 0 or IW_E_OS. */
+/* Reads the name of the active one. 0 or IW_E_OS. */
 IW_MUST_CHECK int iw_tcp_cc(int fd, char name[static IW_CC_NAME]);
 
-/*
- * The names that this process can choose, separated by blanks, into @buf; "unknown" when /proc does
- * not tell. Returns @buf.
- */
+/* Writes the names that this process can choose into @buf, separated by blanks; "unknown" if /proc
+ * does not list them. Returns @buf. */
 const char *iw_tcp_cc_list(char *buf, size_t cap);
 
 #endif

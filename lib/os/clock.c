@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-/* clock_gettime on a clock id that the kernel always has cannot fail. */
+/* clock_gettime cannot fail for a clock that every kernel has. */
 static uint64_t read_clock(clockid_t id)
 {
 	struct timespec ts = { 0 };
@@ -21,9 +21,4 @@ uint64_t iw_os_now(void)
 uint64_t iw_os_wall(void)
 {
 	return read_clock(CLOCK_REALTIME);
-}
-
-uint64_t iw_os_cpu(void)
-{
-	return read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* errno, turned into the library's errors and a sentence. */
+/* errno values, as the library's errors and as text. */
 #include "os/os.h"
 
 #include <ctype.h>
@@ -49,9 +49,8 @@ const char *iw_os_strerror(char *buf, size_t cap, int errnum)
 		snprintf(buf, cap, "error %d", errnum);
 	else
 		snprintf(buf, cap, "%s", text);
-	/*
-	 * "Connection refused" becomes part of a sentence; "RPC struct is bad" keeps its acronym.
-	 */
+	/* "Connection refused" becomes lower case within a sentence; "RPC struct is bad" keeps its
+	 * acronym. */
 	if (cap > 1 && !isupper((unsigned char)buf[1]))
 		buf[0] = (char)tolower((unsigned char)buf[0]);
 	return buf;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The C library's heap, as engines want their allocator. */
+/* The C library's heap, as an allocator for the engines. */
 #include "os/os.h"
 
 #include <stdlib.h>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * Giving up privileges. capset is called directly: libc has no function for it, and libcap would be one more
- * library for two calls whose structures are part of the kernel's ABI.
- */
+/* Drops privileges. capset is called directly: libc has no function for it, and libcap would be a
+ * library for two calls whose structures are part of the kernel's ABI. */
 #include "os/priv.h"
 
 #include <errno.h>
@@ -76,7 +74,7 @@ int iw_os_priv_become(uid_t uid, gid_t gid, struct iw_fault *why)
 
 int iw_os_priv_drop(struct iw_fault *why)
 {
-	/* Else an execve as root would regain the capabilities. */
+	/* Otherwise an execve as root would regain the capabilities. */
 	int err = iw_os_priv_no_new(why);
 
 	return err ? err : iw_os_priv_keep(0, why);

@@ -19,7 +19,7 @@
 #include "os/os.h"
 #include "util/text.h"
 
-/* For C libraries older than the kernel's features; the numbers are the kernel's ABI. */
+/* For C libraries older than these features; the numbers are the kernel's ABI. */
 #ifndef AF_XDP
 #define AF_XDP 44
 #endif
@@ -41,7 +41,7 @@ bool iw_os_has_cap(int cap)
 	return data[CAP_TO_INDEX(cap)].effective & CAP_TO_MASK(cap);
 }
 
-/* A descriptor to close, or a negative error. */
+/* Returns a descriptor that the caller closes, or a negative error. */
 static int try_socket(int family, int type, int protocol, const char *what, struct iw_fault *why)
 {
 	int fd = socket(family, type | SOCK_CLOEXEC, protocol);
@@ -68,7 +68,7 @@ static int probe_socket(int family, int type, int protocol, const char *what, st
 	return 0;
 }
 
-/* Whether modules.dep has /sctp.ko, maybe compressed, in front of what it depends on. */
+/* True if modules.dep lists /sctp.ko, perhaps compressed, as a module. */
 static bool has_module(const char *release)
 {
 	char path[sizeof("/lib/modules//modules.dep") + sizeof(((struct utsname *)0)->release)];
@@ -162,7 +162,7 @@ static void limit(int which, uint64_t *soft, uint64_t *hard)
 {
 	struct rlimit r = { RLIM_INFINITY, RLIM_INFINITY };
 
-	/* Only a bad number or pointer makes it fail. */
+	/* Fails only for an invalid resource or pointer. */
 	(void)getrlimit(which, &r);
 	if (soft)
 		*soft = r.rlim_cur == RLIM_INFINITY ? UINT64_MAX : r.rlim_cur;

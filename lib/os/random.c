@@ -9,7 +9,7 @@ int iw_os_random(void *buf, size_t len)
 {
 	uint8_t *p = buf;
 
-	/* Above 256 octets getrandom may be interrupted and return less. */
+	/* Above 256 octets, getrandom may be interrupted and return less. */
 	while (len > 0) {
 		ssize_t n = getrandom(p, len, 0);
 

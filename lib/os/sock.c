@@ -45,7 +45,7 @@ static int set_buffer(int fd, int name, int force_name, size_t octets)
 
 	if (octets == 0)
 		return 0;
-	/* The forcing option knows no cap and needs CAP_NET_ADMIN. */
+	/* SO_*BUFFORCE has no cap and needs CAP_NET_ADMIN. */
 	if (set_int(fd, SOL_SOCKET, force_name, value) == 0)
 		return 0;
 	return set_int(fd, SOL_SOCKET, name, value) < 0 ? IW_E_OS : 0;
@@ -93,13 +93,7 @@ int iw_sock_local(int fd, struct iw_addr *out)
 	return getsockname(fd, &out->sa, &out->len) < 0 ? IW_E_OS : 0;
 }
 
-int iw_sock_peer(int fd, struct iw_addr *out)
-{
-	*out = (struct iw_addr){ .len = sizeof(out->in6) };
-	return getpeername(fd, &out->sa, &out->len) < 0 ? IW_E_OS : 0;
-}
-
-/* A link-local address is only complete with an interface. */
+/* A link-local address needs an interface. */
 static bool lacks_scope(const struct iw_addr *a)
 {
 	return a->sa.sa_family == AF_INET6 && a->in6.sin6_scope_id == 0 &&
@@ -145,10 +139,8 @@ static int bind_device(int fd, const char *interface, struct iw_fault *why)
 	return IW_E_NOENT;
 }
 
-/*
- * Sets @cfg on @fd. Buffers come first: the receive buffer decides the window
- * scale that TCP offers.
- */
+/* Sets @cfg on @fd. Buffers come first: the receive buffer determines the window scale that TCP
+ * offers. */
 static int set_options(int fd, const struct iw_sock_cfg *cfg, struct iw_fault *why)
 {
 	if (iw_sock_set_buffers(fd, cfg->sndbuf, cfg->rcvbuf) != 0)
@@ -205,10 +197,8 @@ static int bind_source(int fd, const struct iw_sock_cfg *cfg, struct iw_fault *w
 	err = complete_scope(&local, cfg->interface, why);
 	if (err)
 		return err;
-	/*
-	 * The port is then chosen when the peer is known, so that one port can serve several peers.
-	 * An old kernel without the option only runs out of ports sooner.
-	 */
+	/* The port is then chosen when the peer is known, so that one port can serve several peers.
+	 * An old kernel without the option only runs out of ports earlier. */
 	if (iw_addr_port(&local) == 0)
 		(void)set_int(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 	if (bind(fd, &local.sa, local.len) == 0)
@@ -217,13 +207,13 @@ static int bind_source(int fd, const struct iw_sock_cfg *cfg, struct iw_fault *w
 	err = iw_os_fail(why, errnum, "bind to %s",
 			 iw_addr_port(&local) ? iw_addr_format(text, &local)
 					      : iw_addr_host(text, &local));
-	/* The port of a source is never the user's choice. */
+	/* The user never chooses the port of a source address. */
 	if (errnum == EADDRNOTAVAIL)
 		iw_sock_add_hint(why, iw_sock_listen_hint(errnum, 0));
 	return err;
 }
 
-/* The octets of an address of IPv4 or IPv6, *len of them. */
+/* Returns the octets of an IPv4 or IPv6 address, and their number in *len. */
 static const uint8_t *octets_of(const struct sockaddr *a, size_t *len)
 {
 	*len = a->sa_family == AF_INET ? 4 : 16;
@@ -232,7 +222,7 @@ static const uint8_t *octets_of(const struct sockaddr *a, size_t *len)
 		       : (const void *)&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr;
 }
 
-/* Whether @peer is in the network of the address @i. */
+/* True if @peer is in the network of the address @i. */
 static bool is_on_link(const struct ifaddrs *i, const struct iw_addr *peer)
 {
 	const uint8_t *ip, *own, *mask;
@@ -250,7 +240,7 @@ static bool is_on_link(const struct ifaddrs *i, const struct iw_addr *peer)
 	return true;
 }
 
-/* Finds the interface on the way to @peer (@interface, if not NULL) that is down. */
+/* Finds an interface on the path to @peer (or @interface, if not NULL) that is down. */
 static bool find_down(char name[static IF_NAMESIZE], const struct iw_addr *peer,
 		      const char *interface)
 {
@@ -276,7 +266,7 @@ static bool is_multicast(const struct iw_addr *a)
 					  : IN6_IS_ADDR_MULTICAST(&a->in6.sin6_addr);
 }
 
-/* True for 255.255.255.255 and for the broadcast address of a network of this machine. */
+/* True for 255.255.255.255, and for the broadcast address of a network of this host. */
 static bool is_broadcast(const struct iw_addr *a)
 {
 	struct ifaddrs *all = NULL;
@@ -384,7 +374,7 @@ static int connect_failed(struct iw_fault *why, int errnum, const struct iw_addr
 	return err;
 }
 
-/* The interface that has the address @local, and its flags. */
+/* Finds the interface that has the address @local, and its flags. */
 static bool interface_of(char name[static IF_NAMESIZE], unsigned *flags,
 			 const struct iw_addr *local)
 {
@@ -417,14 +407,14 @@ bool iw_sock_why_silent(char hint[static IW_SOCK_HINT], const struct iw_addr *pe
 	char name[IF_NAMESIZE];
 	struct iw_addr local;
 	unsigned flags = 0;
-	/* Nothing is sent by connecting. */
+	/* connect() on a datagram socket sends nothing. */
 	bool routed = fd >= 0 && connect(fd, &peer->sa, peer->len) == 0 &&
 		      iw_sock_local(fd, &local) == 0;
 
 	if (fd >= 0)
 		close(fd);
 	hint[0] = '\0';
-	/* With an interface, the system sends to hosts without a route as if they were on the link. */
+	/* With an interface, the system treats hosts without a route as on the link. */
 	if (!routed && interface && !lacks_scope(peer))
 		snprintf(hint, IW_SOCK_HINT,
 			 "no route to that host: is the address right? `%s` lists the routes",
@@ -506,7 +496,7 @@ int iw_tcp_connect(int *out, const struct iw_addr *peer, const struct iw_sock_cf
 	err = complete_scope(&to, cfg->interface, why);
 	if (err)
 		goto fail;
-	/* Interrupted, a connect goes on in the background as one that would block does. */
+	/* An interrupted connect continues in the background, as a non-blocking one does. */
 	if (connect(fd, &to.sa, to.len) < 0 && errno != EINPROGRESS && errno != EINTR) {
 		err = connect_failed(why, errno, peer, cfg);
 		goto fail;
@@ -518,6 +508,12 @@ fail:
 	return err;
 }
 
+static int get_peer(int fd, struct iw_addr *out)
+{
+	*out = (struct iw_addr){ .len = sizeof(out->in6) };
+	return getpeername(fd, &out->sa, &out->len) < 0 ? IW_E_OS : 0;
+}
+
 int iw_tcp_connect_result(int fd, const struct iw_addr *peer, struct iw_fault *why)
 {
 	struct iw_addr local, remote;
@@ -527,7 +523,7 @@ int iw_tcp_connect_result(int fd, const struct iw_addr *peer, struct iw_fault *w
 		return connect_failed(why, errno, peer, NULL);
 	if (error != 0)
 		return connect_failed(why, error, peer, NULL);
-	if (iw_sock_peer(fd, &remote) != 0)
+	if (get_peer(fd, &remote) != 0)
 		return errno == ENOTCONN ? IW_E_AGAIN : connect_failed(why, errno, peer, NULL);
 	if (iw_sock_local(fd, &local) == 0 && iw_addr_equal(&local, &remote))
 		return connect_failed(why, ECONNREFUSED, peer, NULL);
@@ -579,7 +575,7 @@ fail:
 	return err;
 }
 
-/* NULL, or what else than a listening TCP socket fd is. */
+/* Returns NULL for a listening TCP socket, else what fd is. */
 static const char *not_listening(int fd)
 {
 	int family, type, protocol, listens;
@@ -619,7 +615,7 @@ int iw_tcp_listen_on(int *out, int given, const struct iw_sock_cfg *cfg, struct 
 	return err;
 }
 
-/* accept(2): errors of the connection that was waiting, not of the listener. */
+/* accept(2): errors of the pending connection, not of the listener. */
 static bool died_in_queue(int errnum)
 {
 	switch (errnum) {
@@ -661,7 +657,7 @@ int iw_tcp_accept(int *out, struct iw_addr *peer, int listener, struct iw_fault 
 #define DYNAMIC_FIRST 49152
 #define DYNAMIC_COUNT (65536 - DYNAMIC_FIRST)
 
-/* Abstract names are those of one network namespace and disappear with the socket (unix(7)). */
+/* Abstract names belong to one network namespace and disappear with the socket (unix(7)). */
 static socklen_t set_name(struct sockaddr_un *a, uint16_t port, const char *place)
 {
 	int len;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What carriers over sockets have in common: options, addresses of packets, errors of the network. */
+/* What the carriers over sockets share: options, packet addresses, network errors. */
 #include "pkt/internal.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static int on(int fd, int level, int option)
 	return setsockopt(fd, level, option, &value, sizeof(value));
 }
 
-/* The larger size needs a privilege; without it the system gives what it allows. */
+/* SO_*BUFFORCE needs CAP_NET_ADMIN; without it the system caps the size. */
 static void set_buffer(int fd, int force, int option, int size)
 {
 	if (setsockopt(fd, SOL_SOCKET, force, &size, sizeof(size)) < 0)
@@ -39,7 +39,7 @@ static void set_buffer(int fd, int force, int option, int size)
 
 void iw_pkt_set_df(int fd, int family, bool df)
 {
-	/* PROBE: DF, and the size is the engine's affair (RFC 8899). */
+	/* PROBE: with DF. The engine itself searches for the path MTU (RFC 8899). */
 	const int v4 = df ? IP_PMTUDISC_PROBE : IP_PMTUDISC_DONT;
 	const int v6 = df ? IPV6_PMTUDISC_PROBE : IPV6_PMTUDISC_DONT;
 
@@ -129,15 +129,17 @@ static uint32_t mtu_at(const struct iw_addr *a)
 	}
 	if (fd >= 0)
 		close(fd);
-	/* An address of 127/8 is on the loopback interface, whoever lists it. */
+	/* An address of 127/8 belongs to the loopback interface, even if getifaddrs does not list
+	 * it. */
 	if (most == 0)
 		most = iw_addr_is_loopback(a) ? IW_PKT_MAX : 1500;
 	return most;
 }
 
 /*
- * 0: no route, or not known. The MTU of the route is in a cache of the kernel, which a forged ICMP message changes, so it is
- * never taken to be less than that of the interface: the engine searches for the path MTU.
+ * Returns 0 without a route, or if it is not known. The MTU of a route comes from a cache of the
+ * kernel, which a forged ICMP message can change. It is therefore never taken as less than that of
+ * the interface: the engine searches for the path MTU.
  */
 static uint32_t mtu_to(const struct iw_addr *peer)
 {
@@ -147,7 +149,7 @@ static uint32_t mtu_to(const struct iw_addr *peer)
 	socklen_t len = sizeof(int);
 	int mtu = 0;
 
-	/* Nothing is sent by connecting. */
+	/* connect() on a datagram socket sends nothing. */
 	if (fd >= 0 && (connect(fd, &peer->sa, peer->len) < 0 ||
 			getsockopt(fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_MTU : IPV6_MTU, &mtu,
 				   &len) < 0))
@@ -288,15 +290,15 @@ bool iw_pkt_take_error(int fd, bool udp, struct iw_pkt_error *out)
 	return true;
 }
 
-uint32_t iw_pkt_said_mtu(int fd)
+uint32_t iw_pkt_reported_mtu(int fd)
 {
 	struct iw_pkt_error e;
 	uint32_t mtu = 0;
 
 	/*
-	 * ICMP messages in the queue are about other packets and may be forged. Each attempt to send
-	 * the packet has queued an error: none may be left for the next packet, whose peer may be
-	 * another one.
+	 * ICMP messages in the queue are about other packets and may be forged. Each attempt to
+	 * send the packet has queued an error. None may remain for the next packet, which may have
+	 * another peer.
 	 */
 	while (iw_pkt_take_error(fd, false, &e))
 		if (e.local && e.mtu > 0)

@@ -14,9 +14,10 @@
 #define PROTO_UDP  17
 #define PROTO_SCTP 132
 #define TTL        64
-#define EXTENSIONS 8 /* headers between IPv6 and SCTP that are looked at */
+#define EXTENSIONS 8 /* headers between IPv6 and SCTP that are examined, at most */
 
-/* RFC 1071: octets added to a sum that is not folded yet. An odd one ends the datagram. */
+/* RFC 1071: adds octets to a sum that is not folded yet. An odd number of octets ends the
+ * datagram. */
 static uint64_t add_up(uint64_t sum, const uint8_t *p, size_t len)
 {
 	for (; len >= 8; p += 8, len -= 8)
@@ -33,7 +34,7 @@ static uint16_t fold(uint64_t sum)
 	return (uint16_t)~sum;
 }
 
-/* 0 of a header whose checksum is right. */
+/* Returns 0 for a header with a correct checksum. */
 static uint16_t checksum(const uint8_t *p, size_t len)
 {
 	return fold(add_up(0, p, len));
@@ -53,7 +54,7 @@ static void set_v6(struct iw_addr *a, const uint8_t *ip)
 	a->len = sizeof(a->in6);
 }
 
-/* What is behind IP: end octets of the frame are the packet. */
+/* Parses the payload of IP; the packet ends at octet `end` of the frame. */
 static bool parse_inner(struct iw_frame *f, const uint8_t *data, size_t at, size_t end,
 			uint8_t proto)
 {
@@ -63,7 +64,7 @@ static bool parse_inner(struct iw_frame *f, const uint8_t *data, size_t at, size
 		if (end - at < UDP_LEN)
 			return false;
 		len = iw_get_be16(data + at + 4);
-		/* Port 0 is nobody's; and here it stands for packets without UDP. */
+		/* Port 0 is invalid; here it stands for packets without UDP. */
 		if (len < UDP_LEN || len > end - at || iw_get_be16(data + at + 2) == 0)
 			return false;
 		iw_addr_set_port(&f->src, iw_get_be16(data + at));
@@ -87,7 +88,7 @@ static bool parse_v4(struct iw_frame *f, const uint8_t *data, size_t at, size_t 
 		return false;
 	head = (size_t)(ip[0] & 0xf) * 4;
 	total = iw_get_be16(ip + 2);
-	/* MF or an offset: the kernel puts fragments together. */
+	/* MF or an offset: a fragment, which the kernel reassembles. */
 	if (ip[0] >> 4 != 4 || head < IPV4_LEN || total < head || len < total ||
 	    iw_get_be16(ip + 6) & 0x3fff || checksum(ip, head) != 0)
 		return false;
@@ -139,8 +140,8 @@ bool iw_frame_parse(struct iw_frame *out, const uint8_t *data, size_t len)
 	return type == 0x86dd && parse_v6(out, data, at, len - at);
 }
 
-bool iw_frame_noted(struct iw_frame *out, const uint8_t *data, size_t len,
-		    const struct iw_xdp_meta *notes)
+bool iw_frame_from_meta(struct iw_frame *out, const uint8_t *data, size_t len,
+			const struct iw_xdp_meta *notes)
 {
 	size_t udp = notes->flags & IW_XDP_META_UDP ? UDP_LEN : 0;
 	bool v6 = notes->flags & IW_XDP_META_IPV6;
@@ -186,7 +187,7 @@ static size_t put_ip(uint8_t *ip, const struct iw_addr *src, const struct iw_add
 	memset(ip, 0, IPV4_LEN);
 	ip[0] = 4 << 4 | IPV4_LEN / 4;
 	iw_put_be16(ip + 2, (uint16_t)(IPV4_LEN + len));
-	/* DF; never a fragment, so the identification says nothing (RFC 6864 4.1). */
+	/* DF; never a fragment, so the identification has no meaning (RFC 6864 4.1). */
 	iw_put_be16(ip + 6, 0x4000);
 	ip[8] = TTL;
 	ip[9] = proto;
@@ -196,7 +197,7 @@ static size_t put_ip(uint8_t *ip, const struct iw_addr *src, const struct iw_add
 	return IPV4_LEN;
 }
 
-/* The addresses lie in front of it, at the end of IP's header. */
+/* The addresses are in front of the UDP header, at the end of the IP header. */
 static void put_udp(uint8_t *udp, size_t addresses, uint16_t from, uint16_t to, const uint8_t *sctp,
 		    size_t len)
 {
@@ -209,7 +210,7 @@ static void put_udp(uint8_t *udp, size_t addresses, uint16_t from, uint16_t to, 
 	iw_put_be16(udp + 6, 0);
 	sum = add_up(add_up(sum, udp - addresses, addresses + UDP_LEN), sctp, len);
 	folded = fold(sum);
-	/* 0 would say that there is none. */
+	/* 0 would mean that there is no checksum. */
 	iw_put_be16(udp + 6, folded ? folded : 0xffff);
 }
 

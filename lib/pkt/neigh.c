@@ -16,20 +16,20 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define HOPS       1024       /* ways that are remembered; those of one slot displace each other */
-#define KEEP_NS    IW_SEC(10) /* whatever the kernel tells, ask again after so long */
-#define UNKNOWN_NS IW_MSEC(100) /* and so long where there was no answer */
+#define HOPS       1024         /* remembered next hops; those in one slot replace each other */
+#define KEEP_NS    IW_SEC(10)   /* ask the kernel again after this time */
+#define UNKNOWN_NS IW_MSEC(100) /* after this time, if it had no answer */
 #define NUDGE_NS   IW_SEC(1)
 #define REPLY_LEN  8192
 #define VALID      (NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE)
 
 struct iw_neigh {
-	int ask, told; /* netlink sockets: questions; changes */
+	int ask, told; /* netlink sockets: requests; notifications */
 	unsigned ifindex;
 	char name[IF_NAMESIZE];
 	uint8_t mac[6];
 	uint32_t mtu;
-	bool up, gone;
+	bool gone;
 	uint64_t changes;
 	uint32_t seq;
 	struct iw_hop hop[HOPS];
@@ -76,7 +76,7 @@ static const void *address_of(const struct iw_addr *a, size_t *len)
 					  : (const void *)&a->in6.sin6_addr;
 }
 
-/* The answer in n->reply; NULL: none, errno says why. */
+/* Returns the reply, in n->reply; NULL: none, and errno has the cause. */
 static struct nlmsghdr *ask(struct iw_neigh *n, struct request *r)
 {
 	struct nlmsghdr *h = &n->reply.align;
@@ -91,7 +91,7 @@ static struct nlmsghdr *ask(struct iw_neigh *n, struct request *r)
 		while (got < 0 && errno == EINTR);
 		if (got < 0)
 			return NULL;
-		/* An answer to an earlier question is nobody's. */
+		/* Skip replies to earlier requests. */
 	} while (!NLMSG_OK(h, (size_t)got) || h->nlmsg_seq != n->seq);
 	if (h->nlmsg_type == NLMSG_ERROR) {
 		const struct nlmsgerr *e = NLMSG_DATA(h);
@@ -102,7 +102,7 @@ static struct nlmsghdr *ask(struct iw_neigh *n, struct request *r)
 	return h;
 }
 
-/* The attribute of that type among len octets; NULL: none. */
+/* Returns the attribute of that type among len octets; NULL: none. */
 static struct rtattr *find(void *at, size_t len, uint16_t type)
 {
 	struct rtattr *a = at;
@@ -152,13 +152,11 @@ static bool take_address(struct iw_addr *out, int family, const void *data, size
 
 static void take_link(struct iw_neigh *n, struct nlmsghdr *h)
 {
-	const struct ifinfomsg *i = NLMSG_DATA(h);
-	struct rtattr *mac = attr(h, sizeof(*i), IFLA_ADDRESS);
+	struct rtattr *mac = attr(h, sizeof(struct ifinfomsg), IFLA_ADDRESS);
 
-	(void)take_u32(&n->mtu, attr(h, sizeof(*i), IFLA_MTU));
+	(void)take_u32(&n->mtu, attr(h, sizeof(struct ifinfomsg), IFLA_MTU));
 	if (mac && RTA_PAYLOAD(mac) == sizeof(n->mac))
 		memcpy(n->mac, RTA_DATA(mac), sizeof(n->mac));
-	n->up = i->ifi_flags & IFF_UP && i->ifi_flags & IFF_RUNNING;
 }
 
 static int look_at_link(struct iw_neigh *n, struct iw_fault *why)
@@ -245,11 +243,6 @@ uint32_t iw_neigh_mtu(const struct iw_neigh *n)
 	return n->mtu;
 }
 
-bool iw_neigh_up(const struct iw_neigh *n)
-{
-	return n->up;
-}
-
 static void take_news(struct iw_neigh *n, struct nlmsghdr *h)
 {
 	const struct ifinfomsg *i = NLMSG_DATA(h);
@@ -275,7 +268,7 @@ enum iw_neigh_news iw_neigh_follow(struct iw_neigh *n)
 		struct nlmsghdr *h = &n->reply.align;
 		size_t left = got > 0 ? (size_t)got : 0;
 
-		/* More was told than the socket could hold: everything is asked anew. */
+		/* Notifications were lost: all entries are asked for again. */
 		if (got < 0 && errno == ENOBUFS) {
 			struct iw_fault why;
 
@@ -301,7 +294,8 @@ enum iw_neigh_news iw_neigh_follow(struct iw_neigh *n)
 
 /* --- the way to a peer ------------------------------------------------------------------------ */
 
-/* The next hop's address; false: not through this interface, or the kernel's alone to deliver. */
+/* Finds the address of the next hop. False: not on this interface, or only the kernel can
+ * deliver. */
 static bool ask_route(struct iw_neigh *n, struct iw_hop *h, struct iw_addr *next)
 {
 	int family = h->peer.sa.sa_family;

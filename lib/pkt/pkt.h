@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Packet carriers: what the user-space SCTP engine stands on. "udp" puts SCTP packets into UDP (RFC
- * 6951) with the kernel's segmentation offload both ways; "raw" gives them to IP as they are; "xdp" puts them
- * into Ethernet frames and those into the rings of AF_XDP.
+ * Packet carriers below the user-space SCTP engine. "udp" encapsulates SCTP packets in UDP (RFC
+ * 6951) and uses the kernel's segmentation offload in both directions. "raw" sends them as IP
+ * payload. "xdp" builds Ethernet frames and exchanges them with the kernel through AF_XDP rings.
  *
- * Job: batches of whole SCTP packets in and out. Neighbours: lib/llp joins them to the engine.
+ * Job: batches of whole SCTP packets, in and out. Neighbours: lib/llp joins a carrier to the
+ * engine.
  * Threads: none, no locks; a carrier belongs to one thread at a time.
  */
 #ifndef IW_PKT_PKT_H
@@ -19,17 +20,17 @@
 #include "os/addr.h"
 #include "util/lend.h"
 
-/* The largest packet of a carrier, with its IP header; buffers for packets are of that size. */
+/* The largest packet of a carrier including its IP header, and the size of packet buffers. */
 #define IW_PKT_MAX   65535
-/* Runs that one receive brings at most. */
+/* One receive returns at most this many runs of packets. */
 #define IW_PKT_BATCH 64
 
 struct iw_pkt_cfg {
-	struct iw_addr bind;   /* the address alone; any: all of both families */
-	struct iw_addr peer;   /* whom it will call, for the MTU of the way there; len 0: anybody */
-	bool udp;              /* "xdp": in UDP; "udp" is, and "raw" is not */
-	uint16_t udp_port;     /* ours; 0: the system's choice */
-	uint16_t sctp_port;    /* ours: others' packets are none of ours */
+	struct iw_addr bind;   /* its port is ignored; the any address: all of both families */
+	struct iw_addr peer;   /* the peer to be called, for the path MTU; len 0: any peer */
+	bool udp;              /* "xdp" only: in UDP. Carrier "udp" always is, "raw" never */
+	uint16_t udp_port;     /* local; 0: the system's choice */
+	uint16_t sctp_port;    /* local; packets to other ports are dropped */
 	const char *interface; /* borrowed; NULL: any */
 	uint32_t sndbuf, rcvbuf;
 	unsigned xdp; /* "xdp": set of enum iw_xdp_want */
@@ -37,30 +38,31 @@ struct iw_pkt_cfg {
 	uint32_t ppid_segment, ppid_control;
 };
 
-/* Packets of one peer, seg octets each, the last one perhaps less. */
+/* A run of packets from one peer, seg octets each; the last one may be shorter. */
 struct iw_pkt_rx {
-	struct iw_addr peer, local; /* with UDP ports; local.len 0: not told */
+	struct iw_addr peer, local; /* with UDP ports; local.len 0: not known */
 	const uint8_t *data;        /* borrowed until the next receive */
 	size_t len, seg;
-	bool lendable; /* lend takes what lies there */
+	bool lendable; /* lend() accepts data */
 };
 
 struct iw_pkt_tx {
 	struct iw_addr peer, local; /* local.len 0: the system's choice */
 	const uint8_t *data;
 	size_t len, seg;
-	/* The last rest_len of those octets lie there, and not in data: only where owns said so. */
+	/* The last rest_len of the len octets are at rest instead of in data. Only for memory that
+	 * owns() accepts. */
 	const uint8_t *rest;
 	size_t rest_len;
-	bool fragment; /* larger than the path takes: without DF */
+	bool fragment; /* larger than the path MTU: send without DF */
 };
 
 enum iw_pkt_error_kind {
-	IW_PKT_ERROR_OTHER, /* nothing that SCTP acts on (RFC 9260 10, ICMP1 to ICMP4) */
+	IW_PKT_ERROR_OTHER, /* SCTP ignores it (RFC 9260 10, ICMP1 to ICMP4) */
 	IW_PKT_TOO_BIG,
-	/* The peer does not process the protocol; with UDP, nor that port (RFC 6951 5.5). */
+	/* The peer does not process the protocol; with UDP, the port is closed (RFC 6951 5.5). */
 	IW_PKT_NO_PROTOCOL,
-	/* A host, a network or, straight on IP, a port is unreachable. */
+	/* A host, a network or (without UDP) a port is unreachable. */
 	IW_PKT_UNREACHABLE,
 };
 
@@ -77,44 +79,51 @@ struct iw_pkt_error {
 struct iw_pkt;
 struct iw_pkt_ops {
 	const char *name;
-	/* 0: it can run here; else as open. */
+	/* Returns 0 if the carrier can run here, else an error of open(). */
 	int (*available)(struct iw_fault *why);
-	/* IW_E_PERM, IW_E_NOTSUP, IW_E_OS, ...: why says what would help. */
+	/* Returns 0 and a carrier that close() frees. IW_E_PERM, IW_E_NOTSUP, IW_E_OS, ...: *why
+	 * says what would help. */
 	int (*open)(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw_fault *why);
 	/* Both NULL, or as in struct iw_port_ops. */
 	bool (*peek)(struct iw_pkt *c, uint64_t now);
 	void (*rest)(struct iw_pkt *c, bool on);
-	/* So many runs into rx; 0: none now; IW_E_OS: the carrier is broken. */
+	/* Receives a batch into rx and returns the number of runs; 0: none is pending; IW_E_OS: the
+	 * carrier is broken. */
 	int (*recv)(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 		    struct iw_fault *why);
-	/* May be NULL: as recv, but waits for the first packet, some 10 ms. IW_E_AGAIN: none came;
-	 * IW_E_CANCELED: a signal did. */
+	/* Optional. As recv(), but waits about 10 ms for the first packet. IW_E_AGAIN: none came;
+	 * IW_E_CANCELED: interrupted by a signal. */
 	int (*recv_wait)(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 			 struct iw_fault *why);
-	/* NULL: none is lendable. The octets at data, of the last receive, stay until the lender has them back. */
+	/* NULL: the carrier lends nothing. Keeps data, of the last receive, until the caller
+	 * returns the loan to the lender. */
 	struct iw_lender *(*lend)(struct iw_pkt *c, const uint8_t *data);
 	/*
-	 * NULL: packets are gathered in the caller's memory, and what send takes is on its way. Else the next
-	 * packet is to be written there, up to *cap octets, those of the MTU at least, and to be sent from there,
-	 * alone; what was sent goes with flush. NULL: no room now: wait until it is writable.
+	 * NULL: the caller provides packet memory, and send() transmits at once. Else returns the
+	 * memory for the next packet (*cap octets, at least the MTU). send() then takes that one
+	 * packet, and flush() transmits. Returns NULL if there is no room: wait until fd is
+	 * writable.
 	 */
 	uint8_t *(*room)(struct iw_pkt *c, size_t *cap);
-	void (*flush)(struct iw_pkt *c); /* NULL with room */
-	/* With room: whether this memory can be sent from where it lies. */
+	/* Set if and only if room is. */
+	void (*flush)(struct iw_pkt *c);
+	/* With room(): true if the carrier can send this memory without a copy. */
 	bool (*owns)(struct iw_pkt *c, const void *p, size_t len);
-	/* With owns: returns when nothing that was sent is read any more. */
+	/* With owns(): waits until the carrier no longer reads memory that it was given to send. */
 	void (*settle)(struct iw_pkt *c);
 	/*
-	 * 0: taken or lost, as packets may be; IW_E_AGAIN: not now, the same run again when it is writable;
-	 * IW_E_LIMIT: too big for the interface or the path as this host knows it, *mtu is the
-	 * largest IP packet (0: not said).
+	 * Returns 0: sent or lost, as packets may be; IW_E_AGAIN: retry the same run when fd is
+	 * writable; IW_E_LIMIT: larger than the MTU of the interface, or of the path as far as this
+	 * host knows it: *mtu is the largest IP packet (0: not known).
 	 */
 	int (*send)(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu);
-	/* False: nothing more. */
+	/* False: no error is pending. */
 	bool (*next_error)(struct iw_pkt *c, struct iw_pkt_error *out);
-	/* May be NULL: an association with this Verification Tag of ours has come up, or is gone. */
+	/* Optional. An association with this local Verification Tag was established (up), or has
+	 * ended. */
 	void (*assoc)(struct iw_pkt *c, uint32_t tag, bool up);
-	/* Of "xdp": as in struct iw_port_ops, of the association with that Verification Tag of ours. */
+	/* "xdp" only: as in struct iw_port_ops, for the association with this local Verification
+	 * Tag. */
 	void (*stag)(struct iw_pkt *c, uint32_t stag, uint32_t pd, uint32_t stream,
 		     uint64_t expires);
 	void (*session)(struct iw_pkt *c, uint32_t tag, uint16_t number, uint32_t pd,
@@ -125,23 +134,24 @@ struct iw_pkt_ops {
 struct iw_pkt {
 	const struct iw_pkt_ops *ops;
 	int fd;            /* to be polled */
-	uint16_t udp_port; /* ours; 0: none */
-	size_t seg_max;    /* packets of one size that one send takes */
-	uint32_t mtu;      /* of the interface, or of the largest that it may use */
-	size_t rcvbuf;     /* octets that wait for us at most */
-	/* Where the XDP program runs and how frames get to us, in words; NULL: not "xdp". Static. */
+	uint16_t udp_port; /* local; 0: no UDP */
+	size_t seg_max;    /* packets of one size that one send accepts */
+	uint32_t mtu;      /* of the interface; without one, of the largest that may be used */
+	size_t rcvbuf;     /* octets that can wait to be received */
+	/* The mode of the XDP program and of the sockets, as text; NULL: not "xdp". Static. */
 	const char *xdp_mode;
 	unsigned loans;   /* packets that can be lent at once */
-	unsigned begun;   /* packets taken of the run that is to be sent again */
-	unsigned refused; /* times in a row that a queue of this machine dropped what was sent */
+	unsigned begun;   /* packets already sent of the run that is to be retried */
+	unsigned refused; /* consecutive drops by a queue of this host */
 	uint64_t sends, recvs;
-	uint64_t in_place; /* octets of rest that were described where they lie, and not copied */
+	uint64_t in_place; /* octets of rest that were sent without a copy */
 };
 
 /*
- * Memory of the program's own that "xdp" sends from where it lies, to be had before the first carrier on cfg's
- * interface: pkt/xsk.h. Errors as of open, and IW_E_BUSY. Given back with free (NULL does nothing); the memory goes with
- * the last carrier on the interface.
+ * Allocates @len octets of application memory that "xdp" can send without a copy (pkt/xsk.h). Call
+ * it before the first carrier on cfg's interface opens. Errors as open(), and IW_E_BUSY: a carrier
+ * is open. The caller owns *out and frees it with iw_pkt_memory_free (NULL: does nothing); the
+ * memory remains until the last carrier on the interface closes.
  */
 struct iw_xdp_memory;
 IW_MUST_CHECK int iw_pkt_memory_new(struct iw_xdp_memory **out, const struct iw_pkt_cfg *cfg,

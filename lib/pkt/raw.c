@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * SCTP packets straight on IP, through raw sockets: one for each family that is wanted. A filter in the
- * kernel lets our own port's packets through and no others.
- */
+/* SCTP packets directly on IP, through a raw socket for each address family in use. A filter in the
+ * kernel accepts packets for our own port only. */
 #include "pkt/pkt.h"
 
 #include <errno.h>
@@ -36,7 +34,8 @@ struct raw {
 	bool df[2];
 	bool waiting[2]; /* for room to send */
 	uint8_t *buf;
-	/* Of one receive; here, for the stack would have to be cleared for each. */
+	/* For one receive. Kept here, because on the stack it would have to be cleared
+	 * each time. */
 	union control control[IW_PKT_BATCH];
 	struct mmsghdr m[IW_PKT_BATCH];
 	struct iovec iov[IW_PKT_BATCH];
@@ -47,13 +46,13 @@ static struct raw *raw_of(struct iw_pkt *c)
 	return iw_container_of(c, struct raw, pkt);
 }
 
-#define ERRORS_MAX 64 /* reported for one socket before it is ready */
+#define ERRORS_MAX 64 /* errors of a socket, at most, before it is ready */
 
 static const int family[2] = { AF_INET, AF_INET6 };
 
 /* --- open ------------------------------------------------------------------------------------- */
 
-/* Its own SCTP would answer our peers with ABORT. */
+/* The kernel's own SCTP would answer our peers with ABORT. */
 static int check_kernel(const char *transport, struct iw_fault *why)
 {
 	if (access("/proc/net/sctp", F_OK) != 0)
@@ -65,10 +64,8 @@ static int check_kernel(const char *transport, struct iw_fault *why)
 		transport);
 }
 
-/*
- * Destination port of the SCTP header. On IPv4 the packet begins with its IP header, on IPv6 behind
- * it.
- */
+/* Filters by the destination port of the SCTP header. On IPv4 the packet begins with its IP header,
+ * on IPv6 after it. */
 static int set_filter(int fd, int af, uint16_t port)
 {
 	struct sock_filter v4[] = {
@@ -114,7 +111,7 @@ static void drop_received(int fd)
 		continue;
 }
 
-/* A socket whose filter lets nothing through. */
+/* Opens a socket whose filter rejects everything. */
 static int open_closed(int *fd, int af, struct iw_fault *why)
 {
 	*fd = socket(af, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, PROTO_SCTP);
@@ -142,9 +139,10 @@ static int bind_to(int fd, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
 }
 
 /*
- * When the receive buffers of all raw sockets of a protocol are full, Linux answers a packet with ICMP "protocol
- * unreachable" (seen with 6.18), and the peer must take that as an ABORT (RFC 9260 section 10, ICMP8). This socket
- * receives nothing, so its buffer is never full: the packet is dropped, and sent again.
+ * If the receive buffers of all raw sockets of a protocol are full, Linux answers a packet with
+ * ICMP "protocol unreachable" (seen with 6.18), which the peer must treat as an ABORT (RFC 9260
+ * section 10, ICMP8). This socket receives nothing, so its buffer is never full: the packet is
+ * dropped, and the peer retransmits it.
  */
 static int open_spare(struct raw *r, int i, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
 {
@@ -181,7 +179,7 @@ static bool wanted(const struct iw_pkt_cfg *cfg, int i)
 	return cfg->bind.len == 0 || cfg->bind.sa.sa_family == family[i];
 }
 
-/* One descriptor to be polled. */
+/* Combines the sockets into one descriptor to poll. */
 static int join(struct raw *r, struct iw_fault *why)
 {
 	r->pkt.fd = epoll_create1(EPOLL_CLOEXEC);
@@ -204,7 +202,7 @@ static int open_sockets(struct raw *r, const struct iw_pkt_cfg *cfg, struct iw_f
 		if (!wanted(cfg, i))
 			continue;
 		err = open_one(r, i, cfg, why);
-		/* A host without IPv6 has IPv4 all the same. */
+		/* A host without IPv6 may still have IPv4. */
 		if (err == IW_E_NOTSUP && i == 1 && r->sock[0] >= 0)
 			err = 0;
 	}
@@ -268,7 +266,7 @@ static void raw_close(struct iw_pkt *c)
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-/* Skips the IP header, which IPv4's raw sockets leave in front. False if no packet follows. */
+/* Removes the IP header, which raw sockets of IPv4 include. False if no packet follows. */
 static bool strip(struct iw_pkt_rx *rx, int i)
 {
 	size_t head = i == 0 && rx->len > 0 ? (size_t)(rx->data[0] & 0xf) * 4 : 0;
@@ -320,7 +318,7 @@ static int receive_from(struct raw *r, int i, struct iw_pkt_rx *rx, int room)
 	return kept;
 }
 
-/* The buffers are shared: one family at a time. */
+/* The families share the buffers: receives from one of them at a time. */
 static int raw_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 		    struct iw_fault *why)
 {
@@ -402,11 +400,11 @@ static int raw_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 		if (got < 0 && errno == EMSGSIZE && tries-- > 0)
 			continue;
 		if (got < 0 && errno == EMSGSIZE) {
-			*mtu = iw_pkt_said_mtu(r->sock[i]);
+			*mtu = iw_pkt_reported_mtu(r->sock[i]);
 			if (*mtu > 0)
 				return IW_E_LIMIT;
 		}
-		/* Any other error is the network's word on some packet: that one is lost. */
+		/* Any other error reports the loss of one packet. */
 		sent += got > 0 ? (unsigned)got : 1;
 		c->refused = 0;
 	}

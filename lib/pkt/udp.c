@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * SCTP packets in UDP (RFC 6951). One socket of IPv6 takes both families where there is IPv6. A batch
- * of packets of one size is one system call: by the kernel's segmentation offload, and where that is
- * missing by the call for many datagrams.
+ * SCTP packets in UDP (RFC 6951). Where the host has IPv6, one IPv6 socket serves both families. A
+ * batch of packets of one size is one system call: with the kernel's segmentation offload, else
+ * sendmmsg().
  */
 #include "pkt/pkt.h"
 
@@ -28,18 +28,18 @@
 #define UDP_GRO 104
 #endif
 
-#define SEGS_MAX  64    /* of one send (UDP_MAX_SEGMENTS) */
-#define SEND_MAX  65000 /* octets of one */
+#define SEGS_MAX  64    /* packets of one send (UDP_MAX_SEGMENTS) */
+#define SEND_MAX  65000 /* octets of one send */
 #define GRO_LEN   65536
-/* More would not stay in the second-level cache until it is looked at. */
+/* More would leave the second-level cache before the engine reads it. */
 #define GRO_BATCH 3
-#define WAIT_US   10000 /* of a receive that waits */
+#define WAIT_US   10000 /* how long recv_wait() waits */
 
 struct udp {
 	struct iw_pkt pkt;
 	int family;
 	bool gso, gro;
-	bool runs; /* what was waited for last was one */
+	bool runs; /* the last waiting receive returned a run */
 	bool df;
 	uint8_t *buf; /* IW_PKT_BATCH of GRO_LEN */
 };
@@ -49,7 +49,7 @@ static struct udp *udp_of(struct iw_pkt *c)
 	return iw_container_of(c, struct udp, pkt);
 }
 
-/* --- addresses: those of the other family are mapped into the socket's (RFC 4291 2.5.5.2) ------- */
+/* --- addresses: IPv4 addresses are mapped into an IPv6 socket (RFC 4291 2.5.5.2) -------------- */
 
 static void map_to_v6(struct iw_addr *a)
 {
@@ -134,7 +134,7 @@ static int open_socket(struct udp *u, const struct iw_pkt_cfg *cfg, struct iw_fa
 	int err;
 
 	u->family = AF_INET6;
-	/* Blocking: every call but the one that waits says MSG_DONTWAIT. */
+	/* Blocking: all calls but the waiting receive set MSG_DONTWAIT. */
 	u->pkt.fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (u->pkt.fd < 0 && errno == EAFNOSUPPORT) {
 		u->family = AF_INET;
@@ -149,7 +149,7 @@ static int open_socket(struct udp *u, const struct iw_pkt_cfg *cfg, struct iw_fa
 		err = bind_to(u, cfg, u->pkt.fd, why);
 	if (err)
 		return err;
-	/* Linux 4.18 and 5.0; without them every packet is a datagram of its own here too. */
+	/* Linux 4.18 and 5.0; without them, each packet is a datagram for the system calls, too. */
 	u->gso = setsockopt(u->pkt.fd, IPPROTO_UDP, UDP_SEGMENT, &seg, sizeof(seg)) == 0;
 	u->gro = setsockopt(u->pkt.fd, IPPROTO_UDP, UDP_GRO, &yes, sizeof(yes)) == 0;
 	if (iw_sock_local(u->pkt.fd, &local) == 0)
@@ -216,7 +216,7 @@ static size_t segment_size(struct msghdr *m, size_t len)
 	return len;
 }
 
-/* An error of the network was told instead of a packet: it waits in the error queue. */
+/* A network error was returned instead of a packet; it is in the error queue. */
 static bool passing(int errnum)
 {
 	return errnum != EAGAIN && errnum != EBADF && errnum != ENOTSOCK && errnum != EFAULT &&
@@ -228,7 +228,7 @@ struct slot {
 	struct iovec iov;
 };
 
-/* Where the packets of rx[i] are to lie. */
+/* Sets up the buffers that rx[i] is received into. */
 static struct msghdr prepare(struct udp *u, struct slot *s, struct iw_pkt_rx *rx, int i)
 {
 	s->iov = (struct iovec){ u->buf + (size_t)i * GRO_LEN, GRO_LEN };
@@ -253,7 +253,7 @@ static void take(struct iw_pkt_rx *rx, struct msghdr *m, size_t len)
 	rx->seg = segment_size(m, len);
 }
 
-/* Up to `room` of them; how many, -1: errno. */
+/* Receives up to `room` runs. Returns their number; -1: errno. */
 static int receive(struct udp *u, struct iw_pkt_rx *rx, int room, int flags)
 {
 	struct slot slots[IW_PKT_BATCH];
@@ -289,7 +289,7 @@ static int udp_recv_wait(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BAT
 	struct udp *u = udp_of(c);
 	int n, room = u->gro ? GRO_BATCH : IW_PKT_BATCH;
 
-	/* A packet alone is answered at once; where runs come, there may be more behind. */
+	/* A single packet is processed at once; after a run, more may be pending. */
 	if (u->gro && !u->runs)
 		room = 1;
 	n = receive(u, rx, room, MSG_WAITFORONE);
@@ -391,7 +391,7 @@ static int send_run(struct udp *u, const struct iw_pkt_tx *tx)
 	if (!u->gso)
 		return send_singly(u, &m, tx->seg);
 	err = send_offloaded(u, &m, tx->seg);
-	/* No offload on that way (a device without checksums, or a kernel that takes fewer). */
+	/* The path has no offload (a device without checksums, or a kernel with a lower limit). */
 	if ((err == EIO || err == EINVAL) && tx->len > tx->seg) {
 		m.msg_control = control.octets;
 		m.msg_controllen = base;
@@ -411,15 +411,15 @@ static int udp_send(struct iw_pkt *c, const struct iw_pkt_tx *tx, uint32_t *mtu)
 		u->df = !tx->fragment;
 		iw_pkt_set_df(c->fd, u->family, u->df);
 	}
-	/* An error of an earlier packet may be told here: it is in the error queue too. */
+	/* The call may report an error of an earlier packet, which is also in the error queue. */
 	do
 		err = send_run(u, tx);
 	while (err == EINTR ||
 	       ((err == ECONNREFUSED || err == EHOSTUNREACH || err == EMSGSIZE) && tries-- > 0));
 	if (err == EMSGSIZE) {
 		c->begun = 0;
-		*mtu = iw_pkt_said_mtu(c->fd);
-		/* A run with segmentation offload is rejected without an error of its own in the queue. */
+		*mtu = iw_pkt_reported_mtu(c->fd);
+		/* A rejected run with segmentation offload leaves no error in the queue. */
 		return *mtu > 0 || tx->len > tx->seg ? IW_E_LIMIT : 0;
 	}
 	if (err && iw_pkt_try_again(c, err))

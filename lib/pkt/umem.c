@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Frames for AF_XDP: their memory, who has them. */
+/* Frames for AF_XDP: their memory and their owners. */
 #include "pkt/umem.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@
 
 #define HUGE_PAGE ((size_t)2 * 1024 * 1024)
 
-/* Who may lock memory without limit is not held to RLIMIT_MEMLOCK (xdp_umem_account_pages). */
+/* RLIMIT_MEMLOCK does not apply to a process with CAP_IPC_LOCK (xdp_umem_account_pages). */
 static uint64_t lockable(void)
 {
 	uint64_t soft;
@@ -42,7 +42,6 @@ static void map_area(struct iw_umem *u)
 	u->area = mmap(NULL, huge, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
 	if (u->area != MAP_FAILED) {
-		u->huge = true;
 		u->len = huge;
 		return;
 	}
@@ -64,7 +63,6 @@ int iw_umem_new(struct iw_umem **out, const struct iw_umem_cfg *cfg, struct iw_f
 	u = calloc(1, sizeof(*u));
 	if (!u)
 		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
-	u->refs = 1;
 	u->frame_size = cfg->frame_size;
 	u->frames = (uint32_t)IW_MIN((uint64_t)(cfg->frames / cfg->share), (most - lent) / one) *
 		    cfg->share;
@@ -77,7 +75,7 @@ int iw_umem_new(struct iw_umem **out, const struct iw_umem_cfg *cfg, struct iw_f
 		int err = iw_fail(why, IW_E_NOMEM, "xdp: no memory for %u frames of %u octets",
 				  (unsigned)u->frames, (unsigned)cfg->frame_size);
 
-		iw_umem_put(u);
+		iw_umem_free(u);
 		return err;
 	}
 	while (u->nfree < u->frames) {
@@ -88,15 +86,9 @@ int iw_umem_new(struct iw_umem **out, const struct iw_umem_cfg *cfg, struct iw_f
 	return 0;
 }
 
-struct iw_umem *iw_umem_get(struct iw_umem *u)
+void iw_umem_free(struct iw_umem *u)
 {
-	u->refs++;
-	return u;
-}
-
-void iw_umem_put(struct iw_umem *u)
-{
-	if (!u || --u->refs > 0)
+	if (!u)
 		return;
 	if (u->area)
 		munmap(u->area, u->len);
@@ -131,7 +123,7 @@ uint32_t iw_umem_take(struct iw_umem *u, uint64_t *addr, uint32_t n, enum iw_fra
 	return n;
 }
 
-uint64_t iw_umem_set_apart(struct iw_umem *u, uint32_t n, enum iw_frame_owner to)
+uint64_t iw_umem_reserve(struct iw_umem *u, uint32_t n, enum iw_frame_owner to)
 {
 	uint32_t first = u->frames - u->nfree;
 

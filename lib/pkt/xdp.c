@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * SCTP packets in Ethernet frames through AF_XDP. Beside the fast way there is the kernel's, a raw carrier on the
- * same endpoint: it keeps the kernel from answering for us with ICMP, brings ICMP errors and datagrams that came
- * in fragments, and sends what has no direct way yet (the kernel then resolves the neighbour), what must be
- * fragmented, and now and then a packet by which the kernel sees that the neighbour is still there.
+ * SCTP packets in Ethernet frames through AF_XDP. A raw or UDP carrier on the same endpoint works
+ * beside it. It keeps the kernel from answering our peers with ICMP, and receives ICMP errors and
+ * reassembled datagrams. It sends packets whose next hop is not known yet (the kernel then resolves
+ * the neighbour), packets to be fragmented, and from time to time a packet that lets the kernel
+ * check the neighbour.
  */
 #include "pkt/pkt.h"
 
@@ -24,11 +25,9 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#ifdef IW_HAVE_XDP
-
 #define ETHER_MAX 18 /* with a VLAN tag */
 
-/* What an event of the inner epoll descriptor is about. */
+/* Sources of events of the inner epoll descriptor. */
 enum source { FROM_SOCKET, FROM_SENDER, FROM_KERNEL, FROM_NETLINK };
 
 struct xdp {
@@ -41,9 +40,10 @@ struct xdp {
 	bool resting;      /* the sockets are in the epoll set */
 	bool waiting;      /* for room to send */
 	bool broken;
-	struct iw_fault why; /* from broken on */
+	struct iw_fault why; /* set with broken */
 	uint64_t now;
-	/* The way of the last packet that was sent since the flush, NULL: none; and its head, for so many octets. */
+	/* The destination of the last packet since the flush and its next hop (NULL: none), and the
+	 * head for packets of head_for octets. */
 	struct iw_pkt_tx to;
 	const struct iw_hop *hop;
 	uint8_t head[IW_FRAME_HEAD_MAX];
@@ -99,7 +99,7 @@ static int watch_rings(struct xdp *x, struct iw_fault *why)
 	return err;
 }
 
-/* One descriptor to be polled. */
+/* Combines the sockets into one descriptor to poll. */
 static int join(struct xdp *x, struct iw_fault *why)
 {
 	int err;
@@ -117,7 +117,7 @@ static const char *mode_text(const struct iw_xsk_facts *f)
 {
 	if (f->native)
 		return f->zerocopy ? "native, zero-copy" : "native, copied";
-	return "generic, copied"; /* the kernel has no zero-copy there */
+	return "generic, copied"; /* generic mode has no zero-copy */
 }
 
 static int check_mtu(struct xdp *x, const struct iw_xsk_facts *f, struct iw_fault *why)
@@ -179,7 +179,7 @@ static int open_all(struct xdp *x, const struct iw_pkt_cfg *cfg, struct iw_fault
 	err = check_mtu(x, &facts, why);
 	if (!err)
 		err = join(x, why);
-	/* The last step: from now on packets come. */
+	/* The last step: from here on, packets arrive. */
 	if (!err)
 		err = iw_steer_endpoint_add(iw_xsk_steer(x->xsk), &x->endpoint, &cfg->bind,
 					    cfg->sctp_port, x->kernel->udp_port,
@@ -189,11 +189,12 @@ static int open_all(struct xdp *x, const struct iw_pkt_cfg *cfg, struct iw_fault
 		return err;
 	x->pkt.udp_port = x->kernel->udp_port;
 	x->pkt.mtu = IW_MIN(x->kernel->mtu, xc.mtu);
-	/* Half of it becomes the window: full packets of that many octets find a descriptor each. */
+	/* Half of this becomes the receive window, so that each full packet of 2048 octets finds a
+	 * descriptor. */
 	x->pkt.rcvbuf = (size_t)facts.ring_rx * 2048;
 	x->pkt.loans = facts.loans;
 	x->pkt.xdp_mode = mode_text(&facts);
-	iw_xsk_tell(x->xsk);
+	iw_xsk_publish(x->xsk);
 	return 0;
 }
 
@@ -225,7 +226,8 @@ static void xdp_close(struct iw_pkt *c)
 {
 	struct xdp *x = xdp_of(c);
 
-	/* First the program forgets the endpoint, then the sockets go, then the kernel is free to answer. */
+	/* In this order: the program forgets the endpoint, the sockets close, and only then the
+	 * kernel may answer packets. */
 	iw_xsk_close(x->xsk);
 	if (x->kernel)
 		x->kernel->ops->close(x->kernel);
@@ -240,15 +242,15 @@ static void xdp_assoc(struct iw_pkt *c, uint32_t tag, bool up)
 	struct xdp *x = xdp_of(c);
 	struct iw_steer *s = iw_xsk_steer(x->xsk);
 
-	/* Where the map is full the packets reach the endpoint's worker all the same, and that is us. */
+	/* If the map is full, the packets go to the endpoint's worker, which is this one. */
 	if (up)
 		(void)!iw_steer_assoc_add(s, x->endpoint, tag, iw_xsk_worker(x->xsk), NULL);
 	else
 		iw_steer_assoc_remove(s, x->endpoint, tag);
-	iw_xsk_tell(x->xsk);
+	iw_xsk_publish(x->xsk);
 }
 
-/* Where the map is full its segments count as unknown, and come all the same. */
+/* If the map is full, the segments count as unknown, but are received. */
 static void xdp_stag(struct iw_pkt *c, uint32_t stag, uint32_t pd, uint32_t stream,
 		     uint64_t expires)
 {
@@ -261,7 +263,7 @@ static void xdp_stag(struct iw_pkt *c, uint32_t stag, uint32_t pd, uint32_t stre
 		iw_steer_stag_remove(iw_xsk_steer(x->xsk), x->endpoint, stag);
 }
 
-/* Where the map is full its segments count as such of no session, and come all the same. */
+/* If the map is full, the segments count as segments without a session, but are received. */
 static void xdp_session(struct iw_pkt *c, uint32_t tag, uint16_t number, uint32_t pd,
 			uint32_t stream)
 {
@@ -302,7 +304,7 @@ static void break_down(struct xdp *x)
 	(void)watch(x, EPOLL_CTL_MOD, x->kernel->fd, EPOLLIN | EPOLLOUT, FROM_KERNEL, NULL);
 }
 
-/* What there is beside the rings. */
+/* Checks the sources other than the rings. */
 static void look_around(struct xdp *x)
 {
 	struct epoll_event ev[8];
@@ -312,7 +314,7 @@ static void look_around(struct xdp *x)
 	for (int i = 0; i < n; i++) {
 		if (ev[i].data.u32 == FROM_KERNEL)
 			x->kernel_ready = true;
-		/* A socket whose interface is gone says so before netlink does. */
+		/* A socket reports that its interface is gone before netlink does. */
 		else if (ev[i].data.u32 == FROM_NETLINK || ev[i].events & (EPOLLERR | EPOLLHUP))
 			follow(x);
 	}
@@ -320,7 +322,7 @@ static void look_around(struct xdp *x)
 
 static bool take_apart(const struct xdp *x, struct iw_frame *f, const struct iw_xsk_rx *got)
 {
-	bool ok = got->meta ? iw_frame_noted(f, got->data, got->len, got->meta)
+	bool ok = got->meta ? iw_frame_from_meta(f, got->data, got->len, got->meta)
 			    : iw_frame_parse(f, got->data, got->len);
 
 	return ok && iw_addr_port(&f->dst) == x->pkt.udp_port;
@@ -346,7 +348,8 @@ static int take_batch(struct xdp *x, struct iw_pkt_rx rx[static IW_PKT_BATCH])
 			rx[kept].lendable = got[i].lendable;
 			kept++;
 		}
-		/* The program lets only SCTP packets through; but if none was one, more may wait. */
+		/* The program steers only SCTP packets here. If none was one, more may be
+		 * pending. */
 	} while (n > 0 && kept == 0);
 	return kept;
 }
@@ -360,7 +363,7 @@ static void xdp_rest(struct iw_pkt *c, bool on)
 	if (on == x->resting)
 		return;
 	if (on) {
-		/* If this fails for lack of memory, the timers continue. */
+		/* If this fails for lack of memory, the timers still work. */
 		(void)!watch_rings(x, NULL);
 		return;
 	}
@@ -369,7 +372,7 @@ static void xdp_rest(struct iw_pkt *c, bool on)
 	x->resting = false;
 }
 
-/* Each batch costs its acknowledgement as well, at both ends. */
+/* Receives in batches, because each batch costs an acknowledgement, at both ends. */
 static bool xdp_peek(struct iw_pkt *c, uint64_t now)
 {
 	struct xdp *x = xdp_of(c);
@@ -440,7 +443,7 @@ static uint8_t *xdp_room(struct iw_pkt *c, size_t *cap)
 	return room;
 }
 
-/* Where the packet goes, as it was for the one before it since the flush. */
+/* Finds the next hop; packets to the same address since the flush reuse it. */
 static const struct iw_hop *find_hop(struct xdp *x, const struct iw_pkt_tx *tx)
 {
 	struct iw_addr peer = tx->peer, local = tx->local;
@@ -455,7 +458,7 @@ static const struct iw_hop *find_hop(struct xdp *x, const struct iw_pkt_tx *tx)
 	x->to = *tx;
 	x->head_for = 0;
 	x->hop = iw_neigh_hop(x->neigh, &peer, &local, x->now);
-	/* Now and then the kernel's way. */
+	/* From time to time the kernel sends a packet, to check the neighbour. */
 	if (!x->hop->direct || iw_neigh_nudge(x->neigh, &peer, x->now))
 		x->hop = NULL;
 	return x->hop;
@@ -463,7 +466,7 @@ static const struct iw_hop *find_hop(struct xdp *x, const struct iw_pkt_tx *tx)
 
 static int send_by_kernel(struct xdp *x, const struct iw_pkt_tx *tx, uint32_t *mtu)
 {
-	/* It is in our memory. */
+	/* The memory is our own, so writing to it is allowed. */
 	uint8_t *data = (uint8_t *)(uintptr_t)tx->data;
 
 	if (tx->rest_len > 0)
@@ -474,7 +477,7 @@ static int send_by_kernel(struct xdp *x, const struct iw_pkt_tx *tx, uint32_t *m
 
 static bool xdp_owns(struct iw_pkt *c, const void *p, size_t len)
 {
-	/* UDP's checksum would be made of all octets. */
+	/* UDP's checksum would have to read all octets. */
 	return c->udp_port == 0 && iw_xsk_owns(xdp_of(c)->xsk, p, len);
 }
 
@@ -573,45 +576,3 @@ const struct iw_pkt_ops iw_pkt_xdp_ops = {
 	.session = xdp_session,
 	.close = xdp_close,
 };
-
-#else
-
-static int xdp_available(struct iw_fault *why)
-{
-	return iw_fail(why, IW_E_NOTSUP,
-		       "transport xdp: built without libxdp, libbpf or clang: use udp or raw");
-}
-
-static int xdp_open(struct iw_pkt **out, const struct iw_pkt_cfg *cfg, struct iw_fault *why)
-{
-	(void)out;
-	(void)cfg;
-	return xdp_available(why);
-}
-
-int iw_pkt_memory_new(struct iw_xdp_memory **out, const struct iw_pkt_cfg *cfg, size_t len,
-		      struct iw_fault *why)
-{
-	(void)out;
-	(void)cfg;
-	(void)len;
-	return xdp_available(why);
-}
-
-void *iw_pkt_memory_addr(struct iw_xdp_memory *m)
-{
-	return m;
-}
-
-void iw_pkt_memory_free(struct iw_xdp_memory *m)
-{
-	(void)m;
-}
-
-const struct iw_pkt_ops iw_pkt_xdp_ops = {
-	.name = "xdp",
-	.available = xdp_available,
-	.open = xdp_open,
-};
-
-#endif

@@ -2,8 +2,6 @@
 /* AF_XDP sockets: the workers of this process, and their rings. */
 #include "pkt/xsk.h"
 
-#ifdef IW_HAVE_XDP
-
 #include <assert.h>
 #include <errno.h>
 #include <linux/if_xdp.h>
@@ -27,7 +25,7 @@
 #ifndef XDP_PKT_CONTD
 #define XDP_PKT_CONTD (1 << 0)
 #endif
-/* Linux 6.17: packets that one call sends in copy mode, 32 unless said otherwise. */
+/* Linux 6.17: packets that one call sends in copy mode; the default is 32. */
 #ifndef XDP_MAX_TX_SKB_BUDGET
 #define XDP_MAX_TX_SKB_BUDGET 9
 #endif
@@ -39,55 +37,54 @@
 #define SO_BUSY_POLL_BUDGET 70
 #endif
 
-#define SNDBUF       (8 * 1024 * 1024) /* copy mode: skbs on their way count against it */
+#define SNDBUF       (8 * 1024 * 1024) /* copy mode: limits the skbs in flight */
 #define TX_BUDGET    256
 #define SETTLE_TIME  IW_SEC(1)
-#define SETTLE_SOON  IW_MSEC(10) /* a kernel that takes anything has taken it by then */
-/* Packets are dense when the first comes so soon behind a batch; their batch is over when none came for so long, or when
- * there are enough. */
+#define SETTLE_SOON  IW_MSEC(10) /* until then, a working interface accepts packets */
+/* Packets are dense if the first one arrives at most DENSE_NS after a batch. A batch of dense
+ * packets is complete after a pause of PAUSE_NS, or with ENOUGH packets. */
 #define DENSE_NS     10000
 #define PAUSE_NS     4000
 #define ENOUGH       32
-#define EXPECTED     8   /* the frame so many descriptors ahead is fetched */
-#define BIND_TRIES   100 /* a queue is free only some time after its last socket was closed */
+#define EXPECTED     8   /* prefetch the frame this many descriptors ahead */
+#define BIND_TRIES   100 /* a queue becomes free some time after its last socket was closed */
 #define BIND_WAIT_NS 10000000
 
 struct iw_xsk {
 	struct iw_xsk_dev *dev;
-	struct iw_xsk_loans *loans; /* goes with the last of them */
-	unsigned share;             /* our place in dev->worker */
+	struct iw_xsk_loans *loans; /* freed with the last loan */
+	unsigned share;             /* index in dev->worker */
 	uint32_t worker;
 	bool steered, busy_poll;
-	unsigned nsocks, next; /* next: the queue that is read first */
+	unsigned nsocks, next; /* next: the queue to read first */
 	struct xsk_socket *sock[IW_XSK_QUEUES_MAX];
 	int fd[IW_XSK_QUEUES_MAX];
 	struct xsk_ring_cons rx[IW_XSK_QUEUES_MAX];
-	struct xsk_ring_prod tx; /* on queue tx_queue, whose descriptor is fd[0] */
+	struct xsk_ring_prod tx; /* on queue tx_queue; its descriptor is fd[0] */
 	unsigned tx_queue;
-	uint32_t room_frames; /* that room() gives at once */
-	uint32_t at,
-		put; /* the frame, of our share, that room() is at; descriptors since the flush */
-	struct iw_live *live; /* NULL: everything goes through the rings */
-	bool room_live;       /* the last room is one of that way */
+	uint32_t room_frames; /* frames that room() needs at once */
+	/* The frame of our share that room() is at; descriptors since the flush. */
+	uint32_t at, put;
+	struct iw_live *live; /* NULL: all packets use the rings */
+	bool room_live;       /* the last room() is in it */
 	bool broken;
-	uint32_t
-		voided; /* end of the last descriptors that were taken back; passed when the consumer is there */
-	bool voids; /* it is not, as far as is known */
-	/* iw_xsk_ripe: of the batch that gathers, what was there at the last look, and since when; when the first look behind
-	 * the last batch was. */
+	/* End of the descriptors that were last taken back; the consumer has passed them when it is
+	 * there. */
+	uint32_t voided;
+	bool voids; /* it has not passed them, as far as is known */
+	/* iw_xsk_ripe: the descriptors of the batch at the last check, and the time of their last
+	 * increase; the time of the first check after the last batch. */
 	unsigned shown;
 	bool took, dense;
 	uint64_t took_at, grew_at;
 	/* Frames of the last batch, by queue. */
 	uint64_t *held[IW_XSK_QUEUES_MAX];
 	uint32_t nheld[IW_XSK_QUEUES_MAX];
-	uint8_t *joined; /* IW_XSK_BATCH packets of several frames, put together */
+	uint8_t *joined; /* copies of IW_XSK_BATCH packets with several frames */
 	size_t joined_len;
 	uint64_t nrx, ntx, nlive, in_place;
 	uint64_t *sends, *recvs; /* the caller's counts of system calls */
 };
-
-static volatile uint64_t *counted; /* iw_xsk_count_at */
 
 /* --- a worker --------------------------------------------------------------------------------- */
 
@@ -98,7 +95,7 @@ static void pause_ns(long ns)
 	(void)nanosleep(&t, NULL);
 }
 
-/* What the kernel does not have is left out, and what it was is told afterwards. */
+/* Creates a socket with the given bind flags. Returns 0 or an errno. */
 static int create(struct iw_xsk *x, unsigned i, unsigned q, uint16_t flags)
 {
 	struct iw_xsk_dev *d = x->dev;
@@ -127,7 +124,7 @@ static int bind_queue(struct iw_xsk *x, unsigned i, unsigned q, struct iw_fault 
 		return err;
 	do {
 		err = create(x, i, q, (uint16_t)(flags | (d->sg ? XDP_USE_SG : 0)));
-		/* Before Linux 6.6 no packet is of several frames. */
+		/* Linux before 6.6 has no packets of several frames. */
 		if (err == EINVAL && d->sg) {
 			d->sg = false;
 			err = create(x, i, q, flags);
@@ -177,10 +174,10 @@ static int open_sockets(struct iw_xsk *x, const struct iw_xsk_cfg *cfg, struct i
 
 	x->tx_queue = x->share % d->queues;
 	for (unsigned i = 0; i < d->queues; i++) {
-		/* The one that sends comes first. */
+		/* The sending socket comes first. */
 		unsigned q = (x->tx_queue + i) % d->queues;
 
-		/* All of a ring, and all that come back. */
+		/* Room for a full ring, and for all frames that are given back. */
 		x->held[i] = malloc((d->ring_rx + d->ring_rx / IW_XSK_LOANS + IW_XSK_FRAGS) *
 				    sizeof(*x->held[i]));
 		if (!x->held[i])
@@ -195,7 +192,7 @@ static int open_sockets(struct iw_xsk *x, const struct iw_xsk_cfg *cfg, struct i
 	}
 	if (!all)
 		x->loans->most = 0;
-	/* A packet of several frames is put together here. */
+	/* Packets of several frames are copied together here. */
 	x->joined_len = d->sg ? (size_t)IW_XSK_FRAGS * d->umem->frame_size : 0;
 	x->joined = d->sg ? malloc(IW_XSK_BATCH * x->joined_len) : NULL;
 	if (d->sg && !x->joined)
@@ -208,7 +205,7 @@ static int open_sockets(struct iw_xsk *x, const struct iw_xsk_cfg *cfg, struct i
 	if (err)
 		return err;
 	x->steered = true;
-	/* What lies in memory of the program's own is sent from where it lies. */
+	/* Packets in application memory are sent without a copy, which live frames cannot do. */
 	if (d->lent_len == 0)
 		x->live = iw_live_new(d->steer, x->worker, d->name, cfg->mtu);
 	return 0;
@@ -259,8 +256,8 @@ static unsigned sock_of(const struct iw_xsk *x, unsigned q)
 
 /* --- the end of a batch, and of a worker ------------------------------------------------------ */
 
-/* Of the last batch's frames those that are lent stay behind when the others go, and those that came back go with
- * them. */
+/* When a batch ends, lent frames are not returned with the others; those that were given back
+ * meanwhile are. */
 static void part_lent(struct iw_xsk *x)
 {
 	struct iw_xsk_loans *l = x->loans;
@@ -294,7 +291,7 @@ static void return_held(struct iw_xsk *x)
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* Takes what lies in the receive ring back, of packets that nobody will read. */
+/* Takes the frames of unread packets out of the receive ring. */
 static void drain(struct iw_xsk *x, unsigned i)
 {
 	struct iw_xsk_dev *d = x->dev;
@@ -308,7 +305,7 @@ static void drain(struct iw_xsk *x, unsigned i)
 	xsk_ring_cons__release(&x->rx[i], n);
 }
 
-/* What lies in the transmit ring goes on its way. */
+/* Sends the packets in the transmit ring. */
 static void flush(struct iw_xsk *x)
 {
 	for (int tries = 64;
@@ -317,7 +314,7 @@ static void flush(struct iw_xsk *x)
 		if (sendto(x->fd[0], NULL, 0, MSG_DONTWAIT, NULL, 0) < 0 && errno != EAGAIN &&
 		    errno != EBUSY && errno != ENOBUFS)
 			break;
-	/* What it did not take stays ours. */
+	/* The frames that the kernel did not accept remain ours. */
 	for (uint32_t at = __atomic_load_n(x->tx.consumer, __ATOMIC_ACQUIRE);
 	     at != x->tx.cached_prod; at++)
 		iw_xsk_dev_sent(x->dev, xsk_ring_prod__tx_desc(&x->tx, at)->addr);
@@ -336,8 +333,8 @@ void iw_xsk_close(struct iw_xsk *x)
 	iw_live_free(x->live);
 	if (x->steered)
 		iw_steer_worker_remove(d->steer, x->worker);
-	/* Packets that were on their way into a ring when it was taken off the map have a poll of their
-	 * driver to get there. */
+	/* Packets that were being redirected when the worker left the map reach the ring within one
+	 * poll of their driver. */
 	if (d->refs > 1)
 		pause_ns(1000000);
 	return_held(x);
@@ -357,7 +354,7 @@ void iw_xsk_close(struct iw_xsk *x)
 	free(x);
 }
 
-/* --- what there is to tell -------------------------------------------------------------------- */
+/* --- facts ------------------------------------------------------------------------------------ */
 
 struct iw_steer *iw_xsk_steer(struct iw_xsk *x)
 {
@@ -400,17 +397,10 @@ void iw_xsk_facts(struct iw_xsk *x, struct iw_xsk_facts *out)
 		.native = iw_steer_facts(d->steer)->native,
 		.zerocopy = has_zerocopy(x->fd[0]),
 		.multi_buffer = d->sg,
-		.need_wakeup = true,
-		.busy_poll = x->busy_poll,
-		.huge_pages = d->umem->huge,
 		.queues = d->queues,
-		.workers_max = d->workers_max,
-		.frame_size = d->umem->frame_size,
-		.frames = d->umem->frames,
 		.ring_rx = d->ring_rx,
 		.loans = x->loans->most,
 		.packet_max = d->packet_max,
-		.rx = x->nrx,
 		.tx = x->ntx,
 		.live = x->nlive,
 	};
@@ -418,14 +408,11 @@ void iw_xsk_facts(struct iw_xsk *x, struct iw_xsk_facts *out)
 		struct xdp_statistics s;
 
 		socket_counts(x->fd[i], &s);
-		out->rx_dropped += s.rx_dropped;
 		out->rx_ring_full += s.rx_ring_full;
-		out->rx_fill_empty += s.rx_fill_ring_empty_descs;
-		out->tx_invalid += s.tx_invalid_descs;
 	}
 }
 
-void iw_xsk_tell(struct iw_xsk *x)
+void iw_xsk_publish(struct iw_xsk *x)
 {
 	struct iw_xsk_dev *d = x->dev;
 
@@ -446,13 +433,14 @@ void iw_xsk_tell(struct iw_xsk *x)
 		now.rx_ring_full = s.rx_ring_full;
 		now.rx_fill_empty = s.rx_fill_ring_empty_descs;
 		now.tx_invalid = s.tx_invalid_descs;
-		(void)!iw_steer_tell_socket(d->steer, x->worker, queue_of(x, i), &now);
+		(void)!iw_steer_publish_socket(d->steer, x->worker, queue_of(x, i), &now);
 	}
 }
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-/* The program's notes lie in front of the frame; a frame of before has none, its magic was wiped. */
+/* The program's metadata is in front of the frame. Its magic was wiped before, so an old one is not
+ * found. */
 static const struct iw_xdp_meta *take_meta(const uint8_t *data)
 {
 	const struct iw_xdp_meta *m =
@@ -466,7 +454,7 @@ static void wipe_meta(struct iw_xsk_dev *d, uint64_t addr)
 	memset(iw_umem_at(d->umem, addr) - sizeof(struct iw_xdp_meta), 0, sizeof(uint32_t));
 }
 
-/* One packet: of k descriptors from at on. */
+/* Takes one packet, of k descriptors beginning with `at`. */
 static void take_packet(struct iw_xsk *x, unsigned i, uint32_t at, uint32_t k, unsigned slot,
 			struct iw_xsk_rx *out)
 {
@@ -477,7 +465,7 @@ static void take_packet(struct iw_xsk *x, unsigned i, uint32_t at, uint32_t k, u
 	out->data = iw_umem_at(u, first->addr);
 	out->len = first->len;
 	out->meta = take_meta(out->data);
-	/* Each packet of this batch before it may be lent as well. */
+	/* Each packet of this batch before it may be lent, too. */
 	out->lendable = k == 1 && x->loans->out + slot < x->loans->most;
 	if (iw_likely(k == 1))
 		return;
@@ -499,7 +487,7 @@ static unsigned recv_from(struct iw_xsk *x, unsigned i, struct iw_xsk_rx *out, u
 {
 	struct xsk_ring_cons *r = &x->rx[i];
 	struct iw_umem *u = x->dev->umem;
-	/* All that is there: the kernel shows whole packets, and so none is cut. */
+	/* All that are pending: the kernel shows whole packets only, so none is cut. */
 	uint32_t at, n = xsk_ring_cons__peek(r, UINT32_MAX, &at), used = 0;
 
 	while (used < n && got < cap) {
@@ -508,7 +496,7 @@ static unsigned recv_from(struct iw_xsk *x, unsigned i, struct iw_xsk_rx *out, u
 		while (used + k < n &&
 		       xsk_ring_cons__rx_desc(r, at + used + k - 1)->options & XDP_PKT_CONTD)
 			k++;
-		/* The program's notes, and the heads. */
+		/* The metadata and the heads. */
 		if (used + EXPECTED < n) {
 			const uint8_t *data = iw_umem_at(
 				u, xsk_ring_cons__rx_desc(r, at + used + EXPECTED)->addr);
@@ -573,11 +561,6 @@ bool iw_xsk_ripe(struct iw_xsk *x, uint64_t now)
 	return now - x->grew_at > PAUSE_NS;
 }
 
-void iw_xsk_count_at(volatile uint64_t *packets)
-{
-	counted = packets;
-}
-
 unsigned iw_xsk_recv(struct iw_xsk *x, struct iw_xsk_rx *out, unsigned cap)
 {
 	unsigned got = 0;
@@ -597,8 +580,6 @@ unsigned iw_xsk_recv(struct iw_xsk *x, struct iw_xsk_rx *out, unsigned cap)
 	}
 	x->next = x->nsocks > 1 ? (x->next + 1) % x->nsocks : 0;
 	x->nrx += got;
-	if (iw_unlikely(counted != NULL) && got > 0)
-		*counted += got;
 	return got;
 }
 
@@ -609,7 +590,7 @@ struct iw_lender *iw_xsk_lend(struct iw_xsk *x, const uint8_t *data)
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-/* Whether descriptors that were taken back are in front of what is to be sent. */
+/* True if descriptors that were taken back are in front of those to be sent. */
 static bool has_voids(struct iw_xsk *x)
 {
 	if (x->voids)
@@ -618,7 +599,8 @@ static bool has_voids(struct iw_xsk *x)
 	return x->voids;
 }
 
-/* Copy mode: the call does the sending, a budget of packets at a time, or passes by one that was taken back. */
+/* In copy mode, the system call sends a limited number of packets, or skips one that was taken
+ * back. */
 static int kick(struct iw_xsk *x, struct iw_fault *why)
 {
 	int tries = IW_XSK_TX / 32 + 2 + (x->voids ? IW_XSK_RING_TX : 0);
@@ -645,7 +627,7 @@ static int kick(struct iw_xsk *x, struct iw_fault *why)
 	return 0;
 }
 
-/* So many frames of ours from there on are free. */
+/* True if n frames of our share, beginning with `at`, are free. */
 static bool is_free(const struct iw_xsk *x, uint32_t at, uint32_t n)
 {
 	const uint8_t *busy = x->dev->busy + x->share * IW_XSK_TX;
@@ -663,10 +645,10 @@ static void reap_own(struct iw_xsk *x)
 	pthread_mutex_unlock(&x->dev->lock);
 }
 
-/* Frames of ours in a row; false: not now. */
+/* Finds n contiguous frames of our share. False: none are free now. */
 static bool find_room(struct iw_xsk *x, uint32_t n)
 {
-	/* And descriptors for them, and for the most that a packet has beside its own frames. */
+	/* Also descriptors for them, and for the rest of a packet outside of its own frames. */
 	if (xsk_prod_nb_free(&x->tx, n + IW_XSK_FRAGS) < n + IW_XSK_FRAGS)
 		return false;
 	if (x->at + n > IW_XSK_TX)
@@ -676,7 +658,7 @@ static bool find_room(struct iw_xsk *x, uint32_t n)
 	reap_own(x);
 	if (is_free(x, x->at, n))
 		return true;
-	/* Whatever else is free is as good. */
+	/* Otherwise any free frames. */
 	for (uint32_t at = 0; at + n <= IW_XSK_TX; at += n)
 		if (is_free(x, at, n)) {
 			x->at = at;
@@ -690,12 +672,12 @@ static uint64_t addr_at(const struct iw_xsk *x)
 	return (uint64_t)(x->share * IW_XSK_TX + x->at) * x->dev->umem->frame_size;
 }
 
-/* Packets on their way in the program's memory; false: not now. */
+/* True if the next packet is sent as a live frame. */
 static bool goes_live(struct iw_xsk *x)
 {
 	if (!x->live)
 		return false;
-	/* A burst is of one kind. */
+	/* A burst uses either the rings or live frames. */
 	return iw_live_waiting(x->live) > 0 || (x->put == 0 && iw_live_ready(x->live, iw_os_now()));
 }
 
@@ -737,7 +719,7 @@ static void describe(struct iw_xsk *x, uint64_t addr, size_t len, bool more)
 {
 	uint32_t at = 0;
 
-	/* There is one: find_room has seen to it. */
+	/* find_room has checked that there is one. */
 	(void)xsk_ring_prod__reserve(&x->tx, 1, &at);
 	*xsk_ring_prod__tx_desc(&x->tx, at) = (struct xdp_desc){
 		.addr = addr, .len = (uint32_t)len, .options = more ? XDP_PKT_CONTD : 0
@@ -745,7 +727,7 @@ static void describe(struct iw_xsk *x, uint64_t addr, size_t len, bool more)
 	x->put++;
 }
 
-/* What was written where the frames at addr_at have room for it. */
+/* Describes a packet in the frames at addr_at, with its head in front. */
 static void put_frames(struct iw_xsk *x, const uint8_t *head, size_t head_len, size_t len,
 		       const uint8_t *rest, size_t rest_len)
 {
@@ -764,7 +746,7 @@ static void put_frames(struct iw_xsk *x, const uint8_t *head, size_t head_len, s
 		base += u->frame_size;
 		addr = base;
 	}
-	/* No descriptor may cross a frame's end. */
+	/* No descriptor may cross the end of a frame. */
 	addr = rest_len > 0 ? (uint64_t)(rest - u->area) : 0;
 	for (left = rest_len; left > 0; left -= n) {
 		n = IW_MIN(left, (size_t)(u->frame_size - addr % u->frame_size));
@@ -776,9 +758,10 @@ static void put_frames(struct iw_xsk *x, const uint8_t *head, size_t head_len, s
 }
 
 /*
- * What the kernel has not looked at is not sent: the interface is down, or full. In copy mode only our own calls make
- * it look, and so nobody does now; but it may have seen how far the ring is filled, so the places stay, with
- * descriptors that it passes by and counts as invalid. Zero-copy drivers look when they like.
+ * Takes back packets that the kernel has not read, because the interface is down or full. In copy
+ * mode the kernel reads them in our own system calls only, so not now. It may have seen the
+ * producer index, so the descriptors remain, changed into ones that it skips and counts as invalid.
+ * Drivers with zero-copy read at any time.
  */
 static void take_back_unread(struct iw_xsk *x)
 {
@@ -805,7 +788,7 @@ void iw_xsk_put(struct iw_xsk *x, const uint8_t *head, size_t head_len, size_t l
 		put_frames(x, head, head_len, len, rest, rest_len);
 }
 
-/* A packet that was to go live, into the transmit ring; without room for it, it is lost. */
+/* Moves a packet for a live frame to the transmit ring. Without room it is lost. */
 static void put_whole(struct iw_xsk *x, const uint8_t *packet, size_t len)
 {
 	size_t head = IW_MIN(len, (size_t)IW_XSK_HEAD);
@@ -844,7 +827,7 @@ int iw_xsk_settle(struct iw_xsk *x, struct iw_fault *why)
 		int err;
 
 		reap_own(x);
-		/* A packet's own frame comes back when all of it has been read. */
+		/* A packet's own frame is completed after all of the packet was read. */
 		if (is_free(x, 0, IW_XSK_TX))
 			break;
 		if (now - begun > SETTLE_TIME) {
@@ -882,7 +865,7 @@ int iw_xsk_flush(struct iw_xsk *x, struct iw_fault *why)
 	xsk_ring_prod__submit(&x->tx, x->put);
 	x->put = 0;
 	err = kick(x, why);
-	/* What has come back is written to again first: it is still in the cache. */
+	/* Completed frames are reused first: they are still in the cache. */
 	reap_own(x);
 	x->at = 0;
 	return err;
@@ -927,5 +910,3 @@ int iw_xsk_send(struct iw_xsk *x, const struct iw_xsk_tx *tx, unsigned n, struct
 	}
 	return iw_xsk_flush(x, why);
 }
-
-#endif

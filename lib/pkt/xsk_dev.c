@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* An interface that AF_XDP workers of this process share: its UMEM, whose registration, and who is there. */
+/* An interface that AF_XDP workers of this process share: its UMEM, the UMEM's registration, its
+ * workers. */
 #include "pkt/xsk_dev.h"
-
-#ifdef IW_HAVE_XDP
 
 #include <assert.h>
 #include <errno.h>
@@ -14,11 +13,11 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define UMEM_MOST   (24 * 1024 * 1024) /* octets; workers become fewer, not frames */
+#define UMEM_MOST   (24 * 1024 * 1024) /* octets; above it fewer workers, not fewer frames */
 #define RING_RX     2048               /* of all queues of one worker */
-#define RING_RX_MIN 256                /* of one */
+#define RING_RX_MIN 256                /* of one queue */
 #define ETHER_LEN   18                 /* with a VLAN tag */
-#define MEMORY_MOST ((size_t)1 << 30)  /* of the program's own */
+#define MEMORY_MOST ((size_t)1 << 30)  /* of application memory */
 
 struct iw_xdp_memory {
 	struct iw_xsk_dev *dev;
@@ -38,7 +37,7 @@ static uint32_t ring_of(unsigned queues)
 	return n;
 }
 
-/* A frame for each packet where that fits; else pages, so that packets are of few frames. */
+/* One frame for each packet if that fits; else pages, so that packets have few frames. */
 static uint32_t frame_size_for(const struct iw_xsk_cfg *cfg)
 {
 	if (cfg->frame_size)
@@ -68,8 +67,8 @@ static int make_umem(struct iw_xsk_dev *d, uint32_t frame_size, size_t lent, str
 	d->loan = calloc(d->umem->frames, sizeof(*d->loan));
 	if (!d->busy || !d->loan)
 		return iw_fail(why, IW_E_NOMEM, "xdp: no memory");
-	(void)iw_umem_set_apart(d->umem, d->workers_max * IW_XSK_TX, IW_FRAME_SENDER);
-	d->lent_at = iw_umem_set_apart(d->umem, cfg.lent, IW_FRAME_LENT);
+	(void)iw_umem_reserve(d->umem, d->workers_max * IW_XSK_TX, IW_FRAME_SENDER);
+	d->lent_at = iw_umem_reserve(d->umem, cfg.lent, IW_FRAME_LENT);
 	d->lent_len = lent;
 	return 0;
 }
@@ -78,7 +77,7 @@ int iw_xsk_dev_register(struct iw_xsk_dev *d, unsigned n, struct iw_fault *why)
 {
 	struct iw_xsk_queue *q = &d->queue[n];
 	struct xsk_umem_config cfg = {
-		/* All frames fit, whoever gives them back. */
+		/* Room for all frames, whichever worker returns them. */
 		.fill_size = IW_XSK_WORKERS_MAX * d->ring_rx,
 		.comp_size = IW_XSK_WORKERS_MAX * IW_XSK_RING_TX,
 		.frame_size = d->umem->frame_size,
@@ -102,7 +101,7 @@ int iw_xsk_dev_register(struct iw_xsk_dev *d, unsigned n, struct iw_fault *why)
 	return err ? iw_os_fail(why, err, "xdp: register %zu octets with AF_XDP", d->umem->len) : 0;
 }
 
-/* Sockets first: the UMEM's own descriptor holds the first one. */
+/* Call it after the sockets are closed: the UMEM's own descriptor is that of the first socket. */
 static void unregister_umem(struct iw_xsk_dev *d)
 {
 	for (unsigned q = 0; q < d->queues; q++)
@@ -110,13 +109,13 @@ static void unregister_umem(struct iw_xsk_dev *d)
 			(void)xsk_umem__delete(d->queue[q].reg);
 }
 
-/* Of the program's own memory. */
+/* The number of frames of application memory. */
 static uint32_t memory_frames(const struct iw_xsk_dev *d)
 {
 	return (uint32_t)((d->lent_len + d->umem->frame_size - 1) / d->umem->frame_size);
 }
 
-/* When the last worker has gone nobody reads a frame, and each is where it is said to be. */
+/* After the last worker has closed, nothing reads a frame, so each is where its owner says. */
 static void check_frames(const struct iw_xsk_dev *d)
 {
 	uint32_t has[IW_FRAME_OWNERS], kernel = 0, apart = d->workers_max * IW_XSK_TX;
@@ -138,7 +137,7 @@ static void dev_free(struct iw_xsk_dev *d)
 	if (d->loan)
 		check_frames(d);
 	unregister_umem(d);
-	iw_umem_put(d->umem);
+	iw_umem_free(d->umem);
 	iw_steer_close(d->steer);
 	pthread_mutex_destroy(&d->lock);
 	free(d->busy);
@@ -169,7 +168,7 @@ static int dev_new(struct iw_xsk_dev **out, const struct iw_xsk_cfg *cfg, size_t
 	f = iw_steer_facts(d->steer);
 	d->queues = IW_MIN(f->queues, (unsigned)IW_XSK_QUEUES_MAX);
 	d->ring_rx = ring_of(d->queues);
-	d->sg = true; /* until the kernel says no */
+	d->sg = true; /* until the kernel rejects it */
 	if (f->queues > IW_XSK_QUEUES_MAX)
 		err = iw_fail(
 			why, IW_E_LIMIT,
@@ -199,7 +198,7 @@ static struct iw_xsk_dev *dev_find(const char *name, const struct stat *ns)
 	return NULL;
 }
 
-/* The UMEM is of one size from when it was made on: sockets of a queue share one, and cannot change to another. */
+/* The size of a UMEM cannot change: the sockets of a queue share one and cannot use another. */
 static int refuse_memory(const struct iw_xsk_dev *d, size_t len, struct iw_fault *why)
 {
 	if (d->lent_len > 0)
@@ -273,7 +272,7 @@ void iw_xsk_dev_fill(struct iw_xsk_dev *d, unsigned q, const uint64_t *addr, uin
 
 	if (n == 0)
 		return;
-	/* It has room for all frames there are. */
+	/* The ring has room for all frames. */
 	if (xsk_ring_prod__reserve(r, n, &at) != n) {
 		assert(!"the fill ring has room");
 		return;
@@ -291,7 +290,7 @@ void iw_xsk_dev_sent(struct iw_xsk_dev *d, uint64_t addr)
 {
 	uint32_t frame = iw_umem_frame(d->umem, addr);
 
-	/* Of the program's own memory nothing is to be told. */
+	/* Application memory is not tracked. */
 	if (frame >= d->workers_max * IW_XSK_TX)
 		return;
 	iw_umem_pass(d->umem, addr, IW_FRAME_TX, IW_FRAME_SENDER);
@@ -352,8 +351,8 @@ bool iw_xsk_dev_bring(struct iw_xsk_dev *d, unsigned q)
 }
 
 /*
- * The last worker has left, and somebody holds the interface: its queues are as they were before the first one came.
- * The UMEM is registered anew for the next one, because libxdp has the rings that belong to it no more.
+ * Resets the queues when the last worker has closed and application memory keeps the interface
+ * open. The UMEM is registered again for the next worker, because libxdp no longer has its rings.
  */
 static void forget_queues(struct iw_xsk_dev *d)
 {
@@ -368,7 +367,7 @@ static void forget_queues(struct iw_xsk_dev *d)
 			iw_umem_pass(u, (uint64_t)f * u->frame_size, IW_FRAME_TX, IW_FRAME_SENDER);
 			d->busy[f] = 0;
 		}
-	/* All that are neither apart nor lent are the kernel's, and then free. */
+	/* Frames that are neither reserved nor lent belong to the kernel now; they become free. */
 	pthread_mutex_lock(&d->lock);
 	while (iw_umem_take(u, addr, IW_ARRAY_LEN(addr), IW_FRAME_KERNEL) > 0)
 		continue;
@@ -429,5 +428,3 @@ void iw_xsk_memory_free(struct iw_xdp_memory *m)
 		iw_xsk_dev_put(m->dev);
 	free(m);
 }
-
-#endif

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Loans: frames that the program reads where they came. */
+/* Loans: frames that the application reads in place. */
 #include "pkt/xsk_loan.h"
-
-#ifdef IW_HAVE_XDP
 
 #include <assert.h>
 #include <stdlib.h>
@@ -43,7 +41,7 @@ uint32_t iw_xsk_loans_stay(struct iw_xsk_loans *l, unsigned q, uint64_t *addr, u
 	return left;
 }
 
-/* True: it is not lent any more, and its batch, with which it would have gone, is over. */
+/* True if the frame is no longer lent and its batch has ended. */
 static bool is_back(struct iw_xsk_loans *l, uint64_t addr)
 {
 	struct iw_xsk_loan *loan = iw_xsk_loan_at(l->dev, addr);
@@ -66,7 +64,7 @@ static void loans_free(struct iw_xsk_loans *l)
 	free(l);
 }
 
-/* Its worker has left, and took it out of the count of its queue. */
+/* Gives a frame back whose worker has closed, and has subtracted it from its queue. */
 static void take_back_late(struct iw_xsk_loans *l, uint64_t addr)
 {
 	struct iw_xsk_dev *d = l->dev;
@@ -124,5 +122,3 @@ bool iw_xsk_loans_leave(struct iw_xsk_loans *l)
 	l->closed = true;
 	return false;
 }
-
-#endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A frame, given to the steering program and to lib/wire's decoders: both say the same of it, and it
- * comes out unharmed. The fuzzer sees the branches of the latter only, which are the program's too.
+ * Runs the steering program and lib/wire's decoders on a frame: both must agree, and the frame must
+ * be unchanged. The fuzzer sees the branches of the decoders only; the program has the same ones.
  */
 #include "property.h"
 #include "steer_ref.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Ethernet frames as they come: what is found lies within them, and a head built of it says the same. */
+/* Arbitrary Ethernet frames: a packet that is found is within the frame, and a head built from the
+ * result parses the same. */
 #include "pkt/frame.h"
 
 #include "fuzz/property.h"
@@ -12,10 +13,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct iw_frame f, g;
 	size_t n;
 
-	/* Notes of anything about anything: what is found lies within. */
+	/* Arbitrary metadata for an arbitrary frame: a packet that is found is within it. */
 	if (size > sizeof(notes)) {
 		memcpy(&notes, data, sizeof(notes));
-		if (iw_frame_noted(&f, data, size, &notes))
+		if (iw_frame_from_meta(&f, data, size, &notes))
 			must(f.at <= size && f.len <= size - f.at);
 	}
 	if (!iw_frame_parse(&f, data, size))

@@ -21,6 +21,7 @@
 
 #include "cli/log.h"
 #include "cli/signals.h"
+#include "loader/interface.h"
 #include "unit/cli_capture.h"
 #include "util/num.h"
 
@@ -60,7 +61,7 @@ static int there(int (*fn)(void), bool dispatcher)
 	struct iw_xdp_attached a;
 	struct iw_fault why;
 
-	if (iw_attach_is_attached(&a, LO, &why) == IW_E_NOTSUP) {
+	if (iw_attach_query(&a, LO, &why) == IW_E_NOTSUP) {
 		print_message("# needs xdp: %s\n", why.text);
 		skip();
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The observing program: TCP segments with FPDUs in them, given to it one by one. */
+/* The observing program: runs it on TCP segments with FPDUs, one by one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ static int tear_down(void **state)
 		}                                                                                  \
 	} while (0)
 
-static uint8_t stream[8192]; /* what a connection carries, FPDU behind FPDU */
+static uint8_t stream[8192]; /* the octets of a connection, FPDU after FPDU */
 static size_t stream_len;
 static uint16_t sport = 1000;
 
@@ -58,9 +58,9 @@ static void put_fpdu(uint16_t ulpdu)
 	stream_len += whole;
 }
 
-static size_t full_from; /* where full operation begins, and with it the first marker */
+static size_t full_from; /* start of full operation, and of the first marker */
 
-/* RFC 5044 4.3: a marker each 512 octets, itself among them, from the first FPDU on. */
+/* RFC 5044 4.3: a marker every 512 octets, itself included, beginning with the first FPDU. */
 static void put_marked(const uint8_t *octets, size_t len)
 {
 	size_t begin = stream_len;
@@ -89,10 +89,10 @@ static void put_marked_fpdu(uint16_t ulpdu)
 	put_marked(octets, whole);
 }
 
-/* RFC 6581: without a ULPDU, to say that one is ready. */
+/* RFC 6581: an FPDU without a ULPDU, as an RTR. */
 static const uint8_t empty_fpdu[8] = { 0, 0, 0, 0, 0xc7, 0x4b, 0x67, 0x48 };
 
-/* A connection of its own for each test. */
+/* Each test has its own connection. */
 static void begin(size_t pd_len)
 {
 	sport++;
@@ -104,7 +104,7 @@ static void begin(size_t pd_len)
 		assert_int_equal(iw_observe_counters(o, &before), 0);
 }
 
-/* Octets from..to of it, as one TCP segment. */
+/* Runs the program on octets from..to of it, as one TCP segment. */
 static void segment(size_t from, size_t to)
 {
 	uint8_t p[14 + 20 + 32 + 4096] = { [12] = 0x08, [14] = 0x45, [23] = 6 };
@@ -115,7 +115,7 @@ static void segment(size_t from, size_t to)
 	memcpy(p + 26, "\x0a\x00\x00\x01\x0a\x00\x00\x02", 8);
 	iw_put_be16(p + 34, sport);
 	iw_put_be16(p + 36, 7471);
-	/* Near the end of the sequence numbers, so that they wrap. */
+	/* Close to the end of the sequence numbers, so that they wrap. */
 	iw_put_be32(p + 38, 0xfffffff0u + (uint32_t)from);
 	p[46] = 8 << 4;
 	p[47] = 0x10;
@@ -164,7 +164,7 @@ static void segments_that_begin_with_an_fpdu_are_aligned(void **state)
 	assert_int_equal(d.lost + d.holes + d.resent, 0);
 }
 
-/* Whatever the cuts, the FPDUs are the same: also where a length is cut in two. */
+/* The FPDUs are the same for any cut, also if one divides a length. */
 static void any_cut_finds_the_same_fpdus(void **state)
 {
 	(void)state;
@@ -193,10 +193,10 @@ static void any_cut_finds_the_same_fpdus(void **state)
 	}
 }
 
-/* MPA-11, MPA-45: also where a segment ends in a marker, and where an FPDU ends just before one. */
+/* MPA-11, MPA-45: also if a segment ends in a marker, or an FPDU ends directly before one. */
 static void markers_are_found_and_any_cut_finds_the_same_fpdus(void **state)
 {
-	/* Behind the first one, and behind the second, a marker is due at once. */
+	/* A marker is due directly after the first one, and after the second. */
 	static const uint16_t ulpdu[] = { 502, 1010, 30, 100, 1434, 14, 15, 600 };
 
 	(void)state;
@@ -236,7 +236,7 @@ static void hole_in_front_of_a_marker_is_passed_over(void **state)
 	segment(0, stream_len);
 	put_marked_fpdu(502);
 	a = stream_len;
-	/* A marker stands in front of this one, and it is another that begins behind. */
+	/* There is a marker in front of this FPDU, and another one follows it. */
 	assert_int_equal((a - full_from) % 512, 0);
 	put_marked_fpdu(200);
 	b = stream_len;
@@ -335,7 +335,7 @@ static void hole_is_passed_over_where_segments_are_aligned(void **state)
 	assert_int_equal(d.holes, 1);
 	assert_int_equal(d.lost, 0);
 	assert_int_equal(d.aligned, 2);
-	/* What was missing comes late: it is behind us. */
+	/* The missing segment arrives late: the program has passed it. */
 	segment(b, c);
 	told(&d);
 	assert_int_equal(d.resent, 1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The steering program beside the decoders of lib/wire: both are given the same frames, good, cut and
- * lying, and must say the same of them. IW_STEER_INPUTS: so many random ones (20,000).
+ * The steering program and the decoders of lib/wire: both get the same frames (valid, cut, with
+ * false lengths), and must give the same result. IW_STEER_INPUTS: the number of random frames
+ * (20,000).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +26,7 @@ static int set_up(void **state)
 	(void)state;
 	if (steer_rig_open(&rig, &refused) == 0)
 		return 0;
-	/* Told by each test: this is no failure where it is not allowed. */
+	/* Each test reports the reason: missing permission is not a failure. */
 	steer_rig_close(&rig);
 	rig.steer = NULL;
 	return 0;
@@ -54,7 +55,7 @@ static void agree(void)
 	assert_true(steer_agree(&rig, f.p, f.len));
 }
 
-/* What one frame adds to a counter. */
+/* How much one frame adds to a counter. */
 #define ADDS(member, n)                                                                            \
 	do {                                                                                       \
 		struct iw_xdp_counters b_ = rig.before;                                            \
@@ -84,7 +85,7 @@ static void segment_is_found_behind_tags_options_and_udp(void **state)
 			}
 }
 
-/* IEEE 802.1Q, 802.1ad: in whichever of the tags the VLAN ID is. */
+/* IEEE 802.1Q, 802.1ad: whichever of the tags has the VLAN ID. */
 static void what_is_tagged_for_a_vlan_is_the_kernels(void **state)
 {
 	(void)state;
@@ -139,7 +140,7 @@ static void every_cut_of_a_frame_is_told_the_same(void **state)
 	}
 }
 
-/* The frame ends where its headers say that it goes on, or the other way round. */
+/* The frame ends before or after the end that its headers give. */
 static void every_length_field_may_lie(void **state)
 {
 	(void)state;
@@ -177,7 +178,7 @@ static void fragments_are_the_kernels(void **state)
 		iw_put_be16(f.p + f.ip + 6, bits[i]);
 		ADDS(passed[IW_XDP_PASS_FRAGMENT], 1);
 	}
-	/* DF is no fragment. */
+	/* DF is not a fragment. */
 	segment_frame(4, 0, 0, false);
 	iw_put_be16(f.p + f.ip + 6, 0x4000);
 	ADDS(packets, 1);
@@ -204,7 +205,7 @@ static void route_that_goes_on_is_the_kernels(void **state)
 	ADDS(packets, 1);
 }
 
-/* INITs, cookies, reflected tags: the endpoint is ours, whatever the tag. */
+/* INITs, cookies, reflected tags: the packet is ours with any tag. */
 static void any_tag_reaches_the_endpoint(void **state)
 {
 	(void)state;
@@ -235,13 +236,14 @@ static void other_ports_and_addresses_are_the_kernels(void **state)
 	ADDS(packets, 1);
 	f.p[f.ip + 19] ^= 1;
 	ADDS(passed[IW_XDP_PASS_ENDPOINT], 1);
-	/* Other people's UDP. */
+	/* UDP to other ports. */
 	segment_frame(4, 0, 0, true);
 	iw_put_be16(f.p + f.l4 + 2, 53);
 	ADDS(passed[IW_XDP_PASS_ENDPOINT], 1);
 }
 
-/* A packet of the association with one segment for each: it goes to the socket, whatever they name. */
+/* Builds a packet of the association with one segment for each STag: it goes to the socket,
+ * whatever STags it names. */
 static void name_stags(uint32_t tag, uint16_t stream, const uint32_t *stag, size_t n)
 {
 	steer_begin(&f, 4, 0, 0, false);
@@ -262,7 +264,7 @@ static void unknown_stags_are_counted_and_reach_us(void **state)
 	ADDS(seen[IW_XDP_SEEN_STAG_UNKNOWN], 2);
 }
 
-/* RFC 5041 8.2: an STag is of a Protection Domain, and of one of its streams or of all. */
+/* RFC 5041 8.2: an STag belongs to a Protection Domain, and to one of its streams or to all. */
 static void stag_of_one_association_is_unknown_on_another(void **state)
 {
 	static const uint32_t stag[] = { STEER_STAG, STEER_STAG + 1 };
@@ -271,7 +273,8 @@ static void stag_of_one_association_is_unknown_on_another(void **state)
 	NEEDS_XDP();
 	name_stags(STEER_TAG, STEER_ONE, stag, 2);
 	ADDS(seen[IW_XDP_SEEN_STAG_UNKNOWN], 0);
-	/* One right behind the other: what is remembered of the first is not for the second. */
+	/* One directly after the other: what is remembered of the first does not apply to the
+	 * second. */
 	name_stags(STEER_TAG, STEER_ONE + 1, stag, 2);
 	ADDS(seen[IW_XDP_SEEN_STAG_UNKNOWN], 1);
 	name_stags(STEER_TAG2, STEER_ONE, stag, 2);
@@ -280,7 +283,7 @@ static void stag_of_one_association_is_unknown_on_another(void **state)
 	ADDS(seen[IW_XDP_SEEN_NO_SESSION], 2);
 }
 
-/* What the frame adds to the counters, whatever the reference says. */
+/* Runs the frame and returns what it adds to the counters, without the reference. */
 static void run_frame(struct iw_xdp_counters *delta)
 {
 	static uint8_t out[STEER_FRAME_MAX + 64];
@@ -313,7 +316,7 @@ static uint64_t count_of(enum iw_steer_what what)
 	return n;
 }
 
-/* Nothing is dropped for want of room, and what is not known is told. */
+/* A full map drops no packet, and unknown entries are counted. */
 static void full_maps_cost_knowledge_and_no_packet(void **state)
 {
 	const struct iw_steer_cfg cfg = {
@@ -360,7 +363,7 @@ static void full_maps_cost_knowledge_and_no_packet(void **state)
 	run_frame(&d);
 	assert_int_equal(d.packets, 1);
 	assert_int_equal(d.seen[IW_XDP_SEEN_NO_ASSOC], 1);
-	/* Room that is given back is room, and the endpoint takes all with it. */
+	/* Entries that are removed make room, and an endpoint removes all of its entries. */
 	iw_steer_session_remove(rig.steer, e, 1, 0);
 	assert_int_equal(iw_steer_session_add(rig.steer, e, 1, 4, &home), 0);
 	iw_steer_endpoint_remove(rig.steer, e);
@@ -393,13 +396,13 @@ static void fragments_of_messages_count_once(void **state)
 		segment_frame(4, 0, 0, false);
 		f.p[f.sctp + 13] = be;
 		ADDS(seen[IW_XDP_SEEN_DATA_PART], be != 3);
-		/* With a few octets of DDP header only. */
+		/* With only a few octets of the DDP header. */
 		f.p[f.sctp + 15] = 20;
 		agree();
 	}
 }
 
-/* Jumbo frames: the headers of later chunks lie in other buffers. */
+/* Jumbo frames: the headers of later chunks are in other buffers. */
 static void chunks_in_further_buffers_are_found(void **state)
 {
 	(void)state;
@@ -447,7 +450,7 @@ static void random_frame(struct rng *r)
 	steer_finish(&f);
 }
 
-/* Octets changed where headers are, and the end cut off. */
+/* Changes octets of headers, and cuts off the end. */
 static void spoil(struct rng *r)
 {
 	for (size_t n = rng_below(r, 5); n > 0; n--) {
@@ -477,11 +480,11 @@ static void random_frames_are_told_the_same_by_both(void **state)
 		ours += rig.before.packets > before;
 	}
 	print_message("# %zu random frames, %zu of them ours\n", n, ours);
-	/* Random does not mean that nothing is reached. */
+	/* The random frames must reach the program's paths. */
 	assert_true(ours > n / 5 && ours < n * 19 / 20);
 }
 
-/* The program remembers whose the last packet was: not beyond a change. */
+/* The program remembers the last packet's association, but not after a change. */
 static void changes_hold_for_the_next_packet(void **state)
 {
 	static const struct iw_xdp_home home = { .pd = 1 }, other = { .pd = 2, .stream = 1 };
@@ -505,7 +508,7 @@ static void changes_hold_for_the_next_packet(void **state)
 	assert_int_equal(iw_steer_stag_add(rig.steer, rig.endpoint[0], STEER_STAG, &home), 0);
 	run_frame(&d);
 	assert_int_equal(d.seen[IW_XDP_SEEN_STAG_UNKNOWN], 0);
-	/* It may expire with nobody to say so. */
+	/* An STag expires without a call. */
 	iw_steer_stag_remove(rig.steer, rig.endpoint[0], STEER_STAG);
 	until.expires = iw_os_now() + IW_MSEC(200);
 	assert_int_equal(iw_steer_stag_add(rig.steer, rig.endpoint[0], STEER_STAG, &until), 0);
@@ -526,7 +529,7 @@ static void changes_hold_for_the_next_packet(void **state)
 	run_frame(&d);
 	assert_int_equal(d.seen[IW_XDP_SEEN_NO_ASSOC], 0);
 	assert_int_equal(d.seen[IW_XDP_SEEN_STAG_UNKNOWN], 0);
-	/* The next session on the same streams may be of another domain. */
+	/* The next session on the same streams may belong to another domain. */
 	assert_int_equal(iw_steer_session_add(rig.steer, rig.endpoint[0], STEER_TAG, 3, &other), 0);
 	run_frame(&d);
 	assert_int_equal(d.seen[IW_XDP_SEEN_STAG_UNKNOWN], 1);
@@ -545,7 +548,7 @@ static void changes_hold_for_the_next_packet(void **state)
 			 0);
 	run_frame(&d);
 	assert_int_equal(d.packets, 1);
-	/* The association went with the endpoint. */
+	/* The association was removed with the endpoint. */
 	assert_int_equal(d.seen[IW_XDP_SEEN_NO_ASSOC], 1);
 	assert_int_equal(steer_rig_assocs(&rig, rig.endpoint[0], &why), 0);
 	agree();
@@ -611,7 +614,7 @@ static void events_tell_one_of_so_many(void **state)
 		steer_finish(&f);
 		agree();
 	}
-	/* The rig's program tells one of 256; the test may have been moved to another CPU. */
+	/* The rig's program reports one event of 256; the test may have moved to another CPU. */
 	for (int n; (n = iw_steer_events(rig.steer, e, 4)) > 0;)
 		for (int i = 0; i < n; i++) {
 			assert_int_equal(e[i].kind, IW_XDP_EV_STAG);
@@ -644,12 +647,12 @@ static void worker_without_a_socket_leaves_packets_to_the_kernel(void **state)
 		steer_run(iw_steer_prog_fd(rig.steer), f.p, f.len, out, &len, &action, 1, NULL), 0);
 	assert_int_equal(action, XDP_PASS);
 	assert_int_equal(iw_steer_counters(rig.steer, &after), 0);
-	/* The endpoints went with their worker. */
+	/* The endpoints were removed with their worker. */
 	assert_int_equal(after.passed[IW_XDP_PASS_ENDPOINT] - before.passed[IW_XDP_PASS_ENDPOINT],
 			 1);
 	assert_int_equal(iw_steer_worker_add(rig.steer, &rig.worker, &rig.xsk, 1, &refused), 0);
 	assert_int_equal(steer_rig_endpoints(&rig, &refused), 0);
-	/* A socket that is closed is taken out by the kernel. */
+	/* The kernel removes a closed socket. */
 	close(rig.xsk);
 	len = sizeof(out);
 	assert_int_equal(
@@ -689,15 +692,13 @@ static void every_worker_gets_a_number_until_there_are_none(void **state)
 		close(xsk[i]);
 	}
 	assert_int_equal(iw_steer_worker_add(rig.steer, &worker[0], &none, 1, &why), IW_E_INVAL);
-	/* No AF_XDP socket. */
+	/* Not an AF_XDP socket. */
 	none = STDERR_FILENO;
 	assert_int_equal(iw_steer_worker_add(rig.steer, &worker[0], &none, 1, &why), IW_E_INVAL);
 }
 
-/*
- * A DATA chunk of this payload protocol, with a segment that names an unknown STag, to that
- * endpoint.
- */
+/* Runs a DATA chunk of this payload protocol to that endpoint, with a segment for an
+ * unknown STag. */
 static struct iw_xdp_counters with_ppid(uint16_t port, uint32_t tag, uint8_t ppid)
 {
 	struct iw_xdp_counters d;
@@ -735,7 +736,7 @@ static void segments_are_found_by_the_payload_protocols_of_their_endpoint(void *
 	assert_int_equal(with_ppid(9, 7, 2).controls, 1);
 	assert_int_equal(with_ppid(9, 7, 16).foreign, 1);
 	assert_int_equal(with_ppid(9, 7, 17).foreign, 1);
-	/* The packet of another endpoint between them: its own protocols apply. */
+	/* A packet of another endpoint in between: its own protocols apply. */
 	assert_int_equal(with_ppid(STEER_PORT, STEER_TAG, 16).segments, 1);
 	assert_int_equal(with_ppid(STEER_PORT, STEER_TAG, 1).foreign, 1);
 	assert_int_equal(with_ppid(9, 7, 1).segments, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Addresses parse, print and compare. */
+/* Addresses: parsing, printing, comparing. */
 #include "os/addr.h"
 
 #include <netdb.h>
@@ -149,8 +149,8 @@ static void unknown_host_is_named_in_the_error(void **state)
 	int err;
 
 	(void)state;
-	/* RFC 6761 section 6.4: .invalid never resolves; without a network the resolver may say
-	 * so by not answering. */
+	/* RFC 6761 section 6.4: .invalid never resolves; without a network, the resolver may not
+	 * answer. */
 	err = iw_addr_resolve(&a, 1, &n, "iw.invalid", 1, &why);
 	assert_true(err == IW_E_NOENT || err == IW_E_OS);
 	assert_int_equal(why.err, err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* errno becomes an error of ours and part of a sentence. */
+/* errno values become errors of the library and parts of sentences. */
 #include "os/os.h"
 
 #include <errno.h>

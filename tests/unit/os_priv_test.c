@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What is given up is gone. */
+/* Dropped privileges stay dropped. */
 #include "os/priv.h"
 
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static void no_capability_is_left_and_none_can_come(void **state)
 	fclose(f);
 	assert_int_equal(seen, 2);
 	assert_int_equal(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 1);
-	/* twice is no error */
+	/* A second call is not an error. */
 	assert_int_equal(iw_os_priv_drop(NULL), 0);
 }
 

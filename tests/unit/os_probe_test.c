@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Probes tell a missing feature from a missing capability. */
+/* Probes distinguish a missing feature from a missing capability. */
 #include "os/probe.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static void capability_bits_are_those_of_proc(void **state)
 		assert_int_equal(iw_os_has_cap(cap), (int)(eff >> cap & 1));
 }
 
-/* What @probe says in a child that has given up root; the fault's text is checked there as well. */
+/* Returns the result of @probe in a child without root; also checks the fault's text there. */
 static int as_nobody(int (*probe)(struct iw_fault *), const char *text)
 {
 	int status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The random source fills what it is given, whatever the kernel does on the way. */
+/* The random source fills the whole buffer, whatever the kernel returns. */
 #include "os/os.h"
 
 #include <errno.h>
@@ -13,14 +13,14 @@
 
 #include <cmocka.h>
 
-/* What the next calls of getrandom do: at most so many octets, after so many interruptions, or
- * fail. */
+/* What the next calls of getrandom do: return at most so many octets after so many interruptions,
+ * or fail. */
 static struct {
 	size_t most;
 	int interruptions, failure;
 } kernel;
 
-/* Stands before the C library's. */
+/* Replaces the C library's. */
 ssize_t getrandom(void *buf, size_t len, unsigned int flags)
 {
 	if (kernel.interruptions > 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What the error queue of a socket says about packets sent: RFC 9260 10, RFC 6951 5.5. */
+/* Errors about sent packets in the error queue of a socket: RFC 9260 10, RFC 6951 5.5. */
 #include "pkt/internal.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 enum { V4 = SO_EE_ORIGIN_ICMP, V6 = SO_EE_ORIGIN_ICMP6, HERE = SO_EE_ORIGIN_LOCAL };
 
-/* ICMP1 to ICMP4, ICMP7 to ICMP9: type and code decide, errno is the same for several. */
+/* ICMP1 to ICMP4, ICMP7 to ICMP9: type and code decide; errno is the same for several. */
 static void each_icmp_message_has_its_meaning(void **state)
 {
 	static const struct {
@@ -95,7 +95,7 @@ static void port_unreachable_quotes_the_packet(void **state)
 	close(fd);
 }
 
-/* An error queue in place of the kernel's. */
+/* An error queue that replaces the kernel's. */
 enum { PLAYED_FD = 1 << 20 };
 static struct sock_extended_err played[4];
 static unsigned nplayed, at;
@@ -118,7 +118,7 @@ ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 	return 0;
 }
 
-/* The size comes from this host's own error; ICMP messages before it are about other packets. */
+/* The size comes from this host's own error. ICMP messages before it are about other packets. */
 static void a_rejected_packet_has_the_mtu_that_this_host_reports(void **state)
 {
 	(void)state;
@@ -132,20 +132,20 @@ static void a_rejected_packet_has_the_mtu_that_this_host_reports(void **state)
 						.ee_info = 1400 };
 	at = 0;
 	nplayed = 2;
-	assert_int_equal(iw_pkt_said_mtu(PLAYED_FD), 1400);
-	/* The last one is about the packet; none is left for the next. */
+	assert_int_equal(iw_pkt_reported_mtu(PLAYED_FD), 1400);
+	/* The last error is about the packet; none remains for the next packet. */
 	played[2] = (struct sock_extended_err){ .ee_errno = EMSGSIZE,
 						.ee_origin = HERE,
 						.ee_info = 1000 };
 	played[3] = played[0];
 	at = 0;
 	nplayed = 4;
-	assert_int_equal(iw_pkt_said_mtu(PLAYED_FD), 1000);
+	assert_int_equal(iw_pkt_reported_mtu(PLAYED_FD), 1000);
 	assert_int_equal(at, 4);
 	at = 0;
 	nplayed = 1;
-	assert_int_equal(iw_pkt_said_mtu(PLAYED_FD), 0);
-	assert_int_equal(iw_pkt_said_mtu(PLAYED_FD), 0);
+	assert_int_equal(iw_pkt_reported_mtu(PLAYED_FD), 0);
+	assert_int_equal(iw_pkt_reported_mtu(PLAYED_FD), 0);
 }
 
 int main(void)

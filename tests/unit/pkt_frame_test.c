@@ -13,7 +13,7 @@
 static const uint8_t ether4[14] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x08, 0x00 };
 static const uint8_t ether6[14] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x86, 0xdd };
 
-/* A frame with 20 octets that stand for SCTP; its length. */
+/* Builds a frame with 20 octets as the SCTP packet; returns its length. */
 static size_t frame_of(uint8_t frame[static 128], struct iw_addr *src, struct iw_addr *dst,
 		       const char *from, const char *to)
 {
@@ -46,7 +46,7 @@ static void what_is_built_is_taken_apart(void **state)
 		assert_true(iw_addr_equal(&f.dst, &dst));
 		assert_int_equal(f.len, 20);
 		assert_int_equal(frame[f.at], 0x5c);
-		/* Ethernet pads short frames: what IP says counts. */
+		/* Ethernet pads short frames: the length in the IP header applies. */
 		assert_true(iw_frame_parse(&f, frame, n + 6));
 		assert_int_equal(f.len, 20);
 		for (size_t cut = 0; cut < n; cut++)
@@ -54,7 +54,7 @@ static void what_is_built_is_taken_apart(void **state)
 	}
 }
 
-/* RFC 791 3.1, by hand: the checksum, DF and no fragment. */
+/* RFC 791 3.1: the checksum, DF and no fragment, calculated by hand. */
 static void an_ipv4_head_is_right_to_the_octet(void **state)
 {
 	static const uint8_t ip[20] = { 0x45, 0,    0,  40, 0x00, 0, 0x40, 0, 64, 132,
@@ -99,12 +99,12 @@ static void headers_that_lie_are_refused(void **state)
 		{ 14, 0x55 }, /* version 5 */
 		{ 14, 0x44 }, /* a header of 16 octets */
 		{ 17, 19 },   /* total length below the header's */
-		{ 17, 41 },   /* and above what is there */
+		{ 17, 41 },   /* and above the frame's */
 		{ 20, 0x60 }, /* MF */
 		{ 21, 1 },    /* an offset */
 		{ 23, 17 },   /* UDP */
 		{ 24, 0 },    /* the checksum */
-		{ 26, 11 },   /* an octet that it covers */
+		{ 26, 11 },   /* an octet that the checksum covers */
 	};
 	struct iw_addr src, dst;
 	uint8_t frame[128];
@@ -146,7 +146,7 @@ static void ipv6_extension_headers_are_walked_within_bounds(void **state)
 	assert_false(iw_frame_parse(&f, longer, n + 8));
 }
 
-/* RFC 768: the sum of the pseudo header, UDP's header and what it carries comes out as all ones. */
+/* RFC 768: the sum of the pseudo header, UDP's header and payload is all ones. */
 static void in_udp_ports_lengths_and_the_checksum_are_right(void **state)
 {
 	static const char *const pair[][2] = { { "10.0.0.1", "10.0.0.2" },
@@ -169,7 +169,7 @@ static void in_udp_ports_lengths_and_the_checksum_are_right(void **state)
 		assert_int_equal(n, ip + (i ? 40 : 20) + 8);
 		memcpy(frame + n, sctp, sizeof(sctp));
 		for (size_t k = n - 8 - addresses; k < n + sizeof(sctp); k += 2)
-			sum += iw_get_be16(frame + k); /* behind the last octet lies a zero */
+			sum += iw_get_be16(frame + k); /* the octet after the last one is zero */
 		sum = (sum & 0xffff) + (sum >> 16);
 		assert_int_equal((sum & 0xffff) + (sum >> 16), 0xffff);
 		assert_true(iw_frame_parse(&f, frame, n + sizeof(sctp)));
@@ -177,14 +177,14 @@ static void in_udp_ports_lengths_and_the_checksum_are_right(void **state)
 		assert_true(iw_addr_equal(&f.dst, &dst) && iw_addr_port(&f.dst) == 9899);
 		assert_int_equal(f.at, n);
 		assert_int_equal(f.len, sizeof(sctp));
-		iw_put_be16(frame + n - 4, 7); /* a length below its header's */
+		iw_put_be16(frame + n - 4, 7); /* a length below the header's */
 		assert_false(iw_frame_parse(&f, frame, n + sizeof(sctp)));
-		iw_put_be16(frame + n - 4, 8 + sizeof(sctp) + 1); /* and above what is there */
+		iw_put_be16(frame + n - 4, 8 + sizeof(sctp) + 1); /* and above the frame's */
 		assert_false(iw_frame_parse(&f, frame, n + sizeof(sctp)));
 	}
 }
 
-/* What the steering program notes leads to the same; what it cannot have noted is refused. */
+/* Metadata of the steering program gives the same result; impossible metadata is rejected. */
 static void notes_that_do_not_fit_the_frame_are_refused(void **state)
 {
 	struct iw_addr src, dst;
@@ -194,7 +194,7 @@ static void notes_that_do_not_fit_the_frame_are_refused(void **state)
 	const struct iw_xdp_meta wrong[] = {
 		{ .ip = 15, .sctp = 34, .sctp_len = 20 },
 		{ .ip = 14, .sctp = 33, .sctp_len = 20 },
-		{ .ip = 14, .sctp = 38, .sctp_len = 16 }, /* options that are none */
+		{ .ip = 14, .sctp = 38, .sctp_len = 16 }, /* the options are not there */
 		{ .ip = 14, .sctp = 34, .sctp_len = 21 },
 		{ .ip = 14, .sctp = 34, .sctp_len = UINT16_MAX },
 		{ .ip = 14, .sctp = UINT16_MAX, .sctp_len = 20 },
@@ -205,16 +205,16 @@ static void notes_that_do_not_fit_the_frame_are_refused(void **state)
 	struct iw_frame f;
 
 	(void)state;
-	assert_true(iw_frame_noted(&f, frame, n, &right));
+	assert_true(iw_frame_from_meta(&f, frame, n, &right));
 	assert_true(iw_addr_equal(&f.src, &src) && iw_addr_equal(&f.dst, &dst));
 	assert_int_equal(f.at, 34);
 	assert_int_equal(f.len, 20);
 	for (size_t i = 0; i < IW_ARRAY_LEN(wrong); i++)
-		assert_false(iw_frame_noted(&f, frame, n, &wrong[i]));
+		assert_false(iw_frame_from_meta(&f, frame, n, &wrong[i]));
 	for (size_t cut = 0; cut < n; cut++)
-		assert_false(iw_frame_noted(&f, frame, cut, &right));
+		assert_false(iw_frame_from_meta(&f, frame, cut, &right));
 	frame[26]++; /* an octet that the header's checksum covers */
-	assert_false(iw_frame_noted(&f, frame, n, &right));
+	assert_false(iw_frame_from_meta(&f, frame, n, &right));
 }
 
 int main(void)

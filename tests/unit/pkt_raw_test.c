@@ -83,7 +83,7 @@ static void packet_for_another_port_is_never_received(void **state)
 	assert_int_equal(received, 0);
 }
 
-/* The ICMP messages that @fd has received. */
+/* Counts the ICMP messages that @fd has received. */
 static unsigned icmp_received(int fd)
 {
 	uint8_t packet[2048];
@@ -94,7 +94,7 @@ static unsigned icmp_received(int fd)
 	return n;
 }
 
-/* The sender would have to take such a message as an ABORT (RFC 9260 section 10, ICMP8). */
+/* The sender would have to treat such a message as an ABORT (RFC 9260 section 10, ICMP8). */
 static void full_buffer_causes_no_icmp(void **state)
 {
 	enum { PACKETS = 400, LEN = 1400 };
@@ -119,7 +119,7 @@ static void full_buffer_causes_no_icmp(void **state)
 	}
 	if (iw_pkt_raw_ops.open(&c, &cfg, &why) != 0)
 		fail_msg("%s", why.text);
-	/* Bound elsewhere, so that it takes none of the packets itself. */
+	/* Bound to another address, so that it receives none of the packets itself. */
 	sender = socket(AF_INET, SOCK_RAW, PROTO_SCTP);
 	listener = socket(AF_INET, SOCK_RAW, IPPROTO_ICMP);
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);

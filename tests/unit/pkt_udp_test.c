@@ -39,7 +39,7 @@ static void send_to(struct iw_pkt *from, const struct iw_pkt *to, const uint8_t 
 	assert_int_equal(from->ops->send(from, &tx, &mtu), 0);
 }
 
-/* Nothing comes for some ms, which is no failure. */
+/* Waits again if no packet arrived within a few ms. */
 static int wait_for(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH])
 {
 	uint64_t until = iw_os_now() + IW_SEC(10);
@@ -80,7 +80,7 @@ static void waiting_takes_all_of_a_run(void **state)
 	for (size_t i = 0; i < sizeof(data); i++)
 		data[i] = (uint8_t)(i * 7 + i / SEG);
 	send_to(a, b, data, sizeof(data));
-	/* Where there is no offload they are datagrams of their own. */
+	/* Without offload, each packet is a datagram. */
 	while (got < sizeof(data)) {
 		int n = wait_for(b, rx);
 
@@ -96,7 +96,7 @@ static void waiting_takes_all_of_a_run(void **state)
 	b->ops->close(b);
 }
 
-/* All there is lies there before it is waited for, and nothing of it gets lost. */
+/* All packets are pending before the wait begins, and none is lost. */
 static void what_waits_behind_a_run_comes_with_it(void **state)
 {
 	static const uint8_t run[3 * SEG], alone[SEG / 2];

@@ -43,7 +43,7 @@ static void every_frame_is_taken_once_and_comes_back(void **state)
 	for (int i = 0; i < 64; i++) {
 		assert_int_equal(addr[i] % 2048, 0);
 		seen |= UINT64_C(1) << iw_umem_frame(u, addr[i]);
-		/* All of it is memory. */
+		/* All of it is usable memory. */
 		memset(iw_umem_at(u, addr[i]), i, 2048);
 	}
 	assert_true(seen == UINT64_MAX);
@@ -53,9 +53,7 @@ static void every_frame_is_taken_once_and_comes_back(void **state)
 		iw_umem_give(u, addr[i] + 77, IW_FRAME_TX);
 	iw_umem_census(u, census);
 	assert_int_equal(census[IW_FRAME_FREE], 64);
-	iw_umem_put(iw_umem_get(u));
-	assert_int_equal(u->refs, 1);
-	iw_umem_put(u);
+	iw_umem_free(u);
 }
 
 static void frames_become_fewer_shares_where_they_do_not_fit(void **state)
@@ -65,10 +63,10 @@ static void frames_become_fewer_shares_where_they_do_not_fit(void **state)
 	(void)state;
 	assert_int_equal(new (&u, 50, 16, 4096, NULL), 0);
 	assert_int_equal(u->frames, 48);
-	iw_umem_put(u);
+	iw_umem_free(u);
 }
 
-/* The limit is the process's own, so a child has it. */
+/* The limit applies to a process, so a child gets it. */
 static void a_low_memlock_limit_means_fewer_shares_or_a_clear_refusal(void **state)
 {
 	pid_t child;
@@ -92,7 +90,7 @@ static void a_low_memlock_limit_means_fewer_shares_or_a_clear_refusal(void **sta
 			_exit(3);
 		if (new (&u, 64, 16, 2048, &why) != 0 || u->frames != 32)
 			_exit(4);
-		iw_umem_put(u);
+		iw_umem_free(u);
 		if (setrlimit(RLIMIT_MEMLOCK, &none) != 0)
 			_exit(5);
 		if (new (&u, 64, 16, 2048, &why) != IW_E_LIMIT)

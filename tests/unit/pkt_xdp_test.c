@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The xdp carrier on kernels that lack what it stands on. They are emulated: a filter of seccomp lets a process of
- * its own have the answers that such a kernel gives. (One without frames of several buffers is real, in the guest.)
+ * The xdp carrier on kernels that lack what it needs. They are emulated: a seccomp filter gives a
+ * child process the errors of such a kernel. (The guest has a real one without frames of several
+ * buffers.)
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,13 +27,14 @@
 
 #define AF_XDP_ 44
 
-/* What a call said in a process of its own. */
+/* The result of a call in a child process. */
 struct said {
 	int err;
 	struct iw_fault why;
 };
 
-/* From now on the call number @nr, with @arg0 as its first argument or any (UINT32_MAX), fails with @errnum. */
+/* From now on, system call @nr with @arg0 as its first argument (UINT32_MAX: any) fails with
+ * @errnum. */
 static void kernel_without(uint32_t nr, uint32_t arg0, uint32_t errnum)
 {
 	struct sock_filter f[] = {
@@ -63,7 +65,7 @@ static int load(struct iw_fault *why)
 	return iw_steer_try(&insns, why);
 }
 
-/* 0; -1: no filter can be had here. */
+/* Calls what in a child with this filter. 0; -1: no filter can be set here. */
 static int ask(struct said *said, int (*what)(struct iw_fault *), uint32_t nr, uint32_t arg0,
 	       uint32_t errnum)
 {
@@ -98,12 +100,12 @@ static void a_kernel_without_af_xdp_is_told(void **state)
 		skip();
 	}
 	if (ask(&said, is_available, SYS_socket, AF_XDP_, EAFNOSUPPORT) < 0) {
-		print_message("# needs seccomp: no filter can be had here\n");
+		print_message("# needs seccomp: the filter cannot be set here\n");
 		skip();
 	}
 	assert_int_equal(said.err, IW_E_NOTSUP);
 	assert_non_null(strstr(said.why.text, "AF_XDP sockets: not in this kernel"));
-	/* The filter was of that process alone. */
+	/* The filter applied to the child only. */
 	assert_int_equal(iw_os_probe_xdp(&why), 0);
 }
 
@@ -118,14 +120,15 @@ static void a_kernel_without_bpf_is_told(void **state)
 		skip();
 	}
 	if (ask(&said, load, SYS_bpf, UINT32_MAX, ENOSYS) < 0) {
-		print_message("# needs seccomp: no filter can be had here\n");
+		print_message("# needs seccomp: the filter cannot be set here\n");
 		skip();
 	}
 	assert_int_equal(said.err, IW_E_NOTSUP);
 	assert_non_null(strstr(said.why.text, "this kernel has no BPF"));
 }
 
-/* A verifier that does not take the program: EINVAL where it lacks a function, EACCES where it cannot follow. */
+/* A verifier that rejects the program: EINVAL if it lacks a function, EACCES if it cannot prove an
+ * access valid. */
 static void a_kernel_that_does_not_take_the_program_is_told(void **state)
 {
 	static const int says[] = { EINVAL, EACCES, E2BIG };
@@ -140,7 +143,7 @@ static void a_kernel_that_does_not_take_the_program_is_told(void **state)
 	for (size_t i = 0; i < sizeof(says) / sizeof(says[0]); i++) {
 		/* BPF_PROG_LOAD is 5. */
 		if (ask(&said, load, SYS_bpf, 5, (uint32_t)says[i]) < 0) {
-			print_message("# needs seccomp: no filter can be had here\n");
+			print_message("# needs seccomp: the filter cannot be set here\n");
 			skip();
 		}
 		assert_int_equal(said.err, IW_E_NOTSUP);

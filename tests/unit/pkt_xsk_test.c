@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Workers of one process on one interface with two queues: what each receives, whichever queue it came on, and
- * what the others lose when one reads nothing. In a network namespace of its own; debug builds count the frames
- * when the last worker closes.
+ * Workers of one process on one interface with two queues: what each receives, on whichever queue
+ * it arrives, and what the others lose when one does not read. In a network namespace of its own.
+ * Debug builds count the frames when the last worker closes.
  */
 #include "pkt/xsk.h"
 
@@ -22,10 +22,8 @@
 
 #include <cmocka.h>
 
-#ifdef IW_HAVE_XDP
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#endif
 
 #include "os/os.h"
 #include "os/probe.h"
@@ -44,7 +42,7 @@
 static struct iw_fault refused;
 static bool ready;
 
-/* A network of its own for each case: what one that failed has left open is in nobody's way. */
+/* Each test has a network of its own, so that a failed test does not disturb the next one. */
 static int set_up(void **state)
 {
 	(void)state;
@@ -111,7 +109,7 @@ static void close_net(struct net *n)
 	}
 }
 
-/* A packet with that tag and number, put on that queue. */
+/* Puts a packet with that tag and number on that queue. */
 static void put_one(struct net *n, int queue, uint32_t tag, uint32_t number)
 {
 	uint64_t end = iw_os_now() + TIME;
@@ -130,17 +128,17 @@ static void put_one(struct net *n, int queue, uint32_t tag, uint32_t number)
 	iw_xsk_put(n->out[queue], n->head, SCTP_AT, LEN, NULL, 0);
 }
 
-/* And on its way. */
+/* Puts a packet and sends it. */
 static void send_one(struct net *n, int queue, uint32_t tag, uint32_t number)
 {
 	put_one(n, queue, tag, number);
 	assert_int_equal(iw_xsk_flush(n->out[queue], &refused), 0);
 }
 
-#define EACH  6000 /* packets of each queue for each worker: more than all frames there are */
-#define AHEAD 400  /* of those, never more on their way than a ring holds */
+#define EACH  6000 /* packets of each queue for each worker: more than all frames */
+#define AHEAD 400  /* of those in flight at most: fewer than a ring holds */
 
-/* What a worker has received: packet k of queue q has the number 2 k + q. */
+/* The packets that a worker has received: packet k of queue q has the number 2 k + q. */
 struct got {
 	struct net *net;
 	uint32_t tag;
@@ -153,7 +151,7 @@ static void take_one(struct got *g, const struct iw_xsk_rx *rx)
 	struct iw_frame f;
 	uint32_t number;
 
-	if (!rx->meta || !iw_frame_noted(&f, rx->data, rx->len, rx->meta) || f.len != LEN ||
+	if (!rx->meta || !iw_frame_from_meta(&f, rx->data, rx->len, rx->meta) || f.len != LEN ||
 	    iw_get_be32(rx->data + f.at + 4) != g->tag) {
 		g->wrong++;
 		return;
@@ -211,7 +209,7 @@ static void each_worker_gets_what_is_its_own_from_either_queue(void **state)
 	close_net(&n);
 }
 
-/* Takes what is there, and goes on until it is so many with that tag, or it takes too long. */
+/* Receives until `want` packets with that tag have arrived, or TIME is over. */
 static uint32_t take(struct iw_xsk *x, uint32_t tag, uint32_t want)
 {
 	uint64_t end = iw_os_now() + TIME;
@@ -225,8 +223,8 @@ static uint32_t take(struct iw_xsk *x, uint32_t tag, uint32_t want)
 	return got;
 }
 
-/* Its share of the frames is stuck, and no more: what comes for it then is dropped and counted, and afterwards it
- * receives as before. */
+/* Only its own share of the frames is stuck. Packets for it are dropped and counted, and afterwards
+ * it receives as before. */
 static void a_worker_that_reads_nothing_starves_no_other(void **state)
 {
 	uint64_t end = iw_os_now() + TIME;
@@ -255,8 +253,8 @@ static void a_worker_that_reads_nothing_starves_no_other(void **state)
 	close_net(&n);
 }
 
-/* The other goes on, and so does whoever takes the place that has become free; unread packets and frames on their
- * way out are no loss to them. */
+/* The other worker continues, and so does the one that takes the free place. Neither loses frames
+ * because of unread packets and frames in flight. */
 static void a_worker_that_closes_takes_nothing_with_it(void **state)
 {
 	enum { TIMES = 20 };
@@ -277,8 +275,8 @@ static void a_worker_that_closes_takes_nothing_with_it(void **state)
 	close_net(&n);
 }
 
-/* Every octet of them, once, whether they are few or more than go at once. On which queue they come, and so in what
- * order, is up to the processor that sends. */
+/* Each packet arrives complete and once, in small bursts and in bursts larger than one call sends.
+ * The sending processor determines the queue, and so the order. */
 static void bursts_are_sent_by_the_program_whole_and_once(void **state)
 {
 	static const unsigned burst[] = { 1, 15, 16, 17, 64, 255, 256, 257, 400 };
@@ -307,7 +305,7 @@ static void bursts_are_sent_by_the_program_whole_and_once(void **state)
 			print_message("# needs xdp: a kernel that reports what drivers send\n");
 			skip();
 		}
-		/* What is left behind a whole burst may be too little for a call. */
+		/* The rest after a whole burst may be too small for a call. */
 		assert_int_equal(after.live - before.live, burst[b] < 16     ? 0
 							   : burst[b] == 257 ? 256
 									     : burst[b]);
@@ -331,7 +329,8 @@ static void bursts_are_sent_by_the_program_whole_and_once(void **state)
 	close_net(&n);
 }
 
-/* Whatever comes from the wire, the program sends nothing for it, though a packet waits; the kernel gets it. */
+/* A frame from the wire makes the program send nothing, although a packet is pending; the kernel
+ * gets the frame. */
 static void an_order_from_the_wire_is_none(void **state)
 {
 	struct sockaddr_ll to = { .sll_family = AF_PACKET };
@@ -366,10 +365,9 @@ static void an_order_from_the_wire_is_none(void **state)
 	close_net(&n);
 }
 
-/* On the far end: recovers the memory before a frame, and passes all of it to the kernel. */
+/* A program at the far end: reads the memory before a frame, and passes all of it to the kernel. */
 static void read_headroom(const char *interface)
 {
-#ifdef IW_HAVE_XDP
 	const struct bpf_insn insns[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2, .imm = -IW_XDP_LIVE_ORDER },
 		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_xdp_adjust_head },
@@ -383,9 +381,6 @@ static void read_headroom(const char *interface)
 	assert_int_equal(
 		bpf_xdp_attach((int)if_nametoindex(interface), fd, XDP_FLAGS_DRV_MODE, NULL), 0);
 	close(fd);
-#else
-	(void)interface;
-#endif
 }
 
 static int packet_socket(const char *interface)
@@ -400,7 +395,7 @@ static int packet_socket(const char *interface)
 	return fd;
 }
 
-/* A frame that the program has sent, with the memory before it. */
+/* Receives a frame that the program has sent, with the memory before it. */
 static void take_whole(int fd, uint8_t buf[static IW_XDP_LIVE_ORDER + SCTP_AT + LEN])
 {
 	uint64_t end = iw_os_now() + TIME;
@@ -412,7 +407,8 @@ static void take_whole(int fd, uint8_t buf[static IW_XDP_LIVE_ORDER + SCTP_AT + 
 	} while (n != IW_XDP_LIVE_ORDER + SCTP_AT + LEN);
 }
 
-/* The far end's own program reads the memory before a frame: sent back, that is not an order. */
+/* The far end's own program reads the memory before a frame. Sent back, these octets are not an
+ * order. */
 static void octets_read_by_the_far_end_do_not_make_an_order(void **state)
 {
 	enum { MANY = 32, BACK = 8 };
@@ -454,7 +450,8 @@ static void octets_read_by_the_far_end_do_not_make_an_order(void **state)
 	close(fd);
 }
 
-/* A thread that is in another network namespace by then means another interface by the same number. */
+/* A thread that has moved to another network namespace means another interface by the
+ * same index. */
 static void a_burst_from_elsewhere_does_not_go_astray(void **state)
 {
 	enum { MANY = 64 };
@@ -474,7 +471,7 @@ static void a_burst_from_elsewhere_does_not_go_astray(void **state)
 	close_net(&n);
 }
 
-/* Lengths of a burst may differ: from an ACK's to the MTU's. */
+/* The packets of a burst may have different lengths, from an ACK's to the MTU's. */
 static void a_burst_may_have_packets_of_any_length(void **state)
 {
 	enum { MANY = 100 };
@@ -526,8 +523,8 @@ static void a_burst_may_have_packets_of_any_length(void **state)
 	close_net(&n);
 }
 
-/* What lies in the program's own memory arrives, across frames' ends too, and is nowhere else in the UMEM; its own
- * frame has the headers alone. */
+/* Octets in application memory arrive, also across the ends of frames, and are nowhere else in the
+ * UMEM: the packet's own frame has the headers only. */
 static void octets_in_the_umem_are_sent_from_there(void **state)
 {
 	enum { MEMORY = 3 * 2048, AT = 1500, REST = 1000, HEAD = 32 };
@@ -579,13 +576,13 @@ static void octets_in_the_umem_are_sent_from_there(void **state)
 	for (size_t i = HEAD; i < cap; i++)
 		assert_int_equal(room[i], 0);
 	assert_int_equal(iw_xsk_in_place(n.out[0]), REST);
-	/* Whoever still sends from it keeps it. */
+	/* Workers that send from the memory keep it. */
 	iw_xsk_memory_free(m);
 	memory[0]++;
 	close_net(&n);
 }
 
-/* Of the program's own memory len octets behind a head of our own, on their way as far as the interface is up. */
+/* Sends len octets of application memory after a head, as far as the interface is up. */
 static void send_from(struct net *n, const uint8_t *memory, size_t len)
 {
 	uint8_t *room, head[IW_FRAME_HEAD_MAX];
@@ -604,8 +601,8 @@ static void send_from(struct net *n, const uint8_t *memory, size_t len)
 	assert_int_equal(iw_xsk_flush(n->out[0], &refused), 0);
 }
 
-/* Soon, and for good: what was put is not sent when the interface is up again, and what is put then is, before and behind
- * each other, as often as that happens. */
+/* Within a short time, and permanently: packets put while the interface is down are not sent later,
+ * and those put after are sent, however often this alternates. */
 static void an_interface_that_is_down_keeps_no_memory(void **state)
 {
 	enum { MEMORY = 8192, PACKETS = 40 };
@@ -637,7 +634,7 @@ static void an_interface_that_is_down_keeps_no_memory(void **state)
 		must(iw_xsk_settle(n.out[0], &refused));
 		assert_true(iw_os_now() - begun < IW_MSEC(900));
 		assert_int_equal(IP("link", "set", "two", "up"), 0);
-		/* The carrier takes a while to be there; then one goes at once, and alone. */
+		/* The link takes a while to come up; then a packet is sent at once, alone. */
 		begun = iw_os_now();
 		do {
 			assert_true(iw_os_now() - begun < TIME);
@@ -651,7 +648,7 @@ static void an_interface_that_is_down_keeps_no_memory(void **state)
 	close_net(&n);
 }
 
-/* Who comes later is told which of both it is, and what to do. */
+/* The error says whether the memory or the interface is in use, and the remedy. */
 static void memory_is_one_piece_and_had_first(void **state)
 {
 	struct iw_xsk_cfg cfg = { .interface = "two", .mtu = 1500 };
@@ -675,7 +672,7 @@ static void memory_is_one_piece_and_had_first(void **state)
 	iw_xsk_memory_free(m);
 }
 
-/* What one loan must say as long as it is one. */
+/* What a loan must contain until it is given back. */
 struct lent {
 	struct iw_lender *from;
 	const uint8_t *data;
@@ -693,8 +690,8 @@ static void give_back(const struct lent *l)
 	l->from->take_back(l->from, l->data);
 }
 
-/* Packets number..number + count - 1 for worker w, sent and received one by one; those that are lendable are lent, up
- * to cap of them into out: how many. */
+/* Sends packets number .. number + count - 1 to worker w, one by one, and receives them. Lends the
+ * lendable ones, up to cap of them, into out. Returns how many. */
 static uint32_t lend(struct net *n, uint32_t w, uint32_t number, uint32_t count, struct lent *out,
 		     uint32_t cap)
 {
@@ -716,7 +713,7 @@ static uint32_t lend(struct net *n, uint32_t w, uint32_t number, uint32_t count,
 	return lent;
 }
 
-/* By the program's own memory, while no worker is there. */
+/* Application memory holds the interface while there is no worker. */
 static void an_interface_that_is_held_takes_workers_again(void **state)
 {
 	struct iw_xsk_cfg cfg = { .interface = "one", .mtu = 1500 };
@@ -735,7 +732,8 @@ static void an_interface_that_is_held_takes_workers_again(void **state)
 	iw_xsk_memory_free(m);
 }
 
-/* While the worker goes on, through all frames that it has; given back, they are frames like others. */
+/* While the worker continues to receive, through all of its frames. Frames given back are used
+ * again. */
 static void what_is_lent_stays_as_it_is(void **state)
 {
 	struct iw_xsk_facts f;
@@ -747,10 +745,10 @@ static void what_is_lent_stays_as_it_is(void **state)
 	open_net(&n);
 	iw_xsk_facts(n.in[0], &f);
 	assert_int_equal(lend(&n, 0, 0, 4, l, 4), 4);
-	/* Twice: it is away until it has come back as often. */
+	/* Lent twice: the frame returns after it was given back twice. */
 	l[4] = l[3];
 	assert_ptr_equal(iw_xsk_lend(n.in[0], l[4].data), l[3].from);
-	/* While its batch is not over yet. */
+	/* Before its batch has ended. */
 	give_back(&l[4]);
 	assert_int_equal(lend(&n, 0, 4, WORKERS * 2 * f.ring_rx, NULL, 0), 0);
 	for (int i = 0; i < 4; i++)
@@ -759,7 +757,7 @@ static void what_is_lent_stays_as_it_is(void **state)
 	close_net(&n);
 }
 
-/* A quarter of a ring, and no more; as many frames go on to bring what comes. */
+/* At most a quarter of a ring; the other frames continue to receive packets. */
 static void who_hoards_loans_gets_no_more_and_starves_nobody(void **state)
 {
 	static struct lent l[1024];
@@ -775,7 +773,7 @@ static void who_hoards_loans_gets_no_more_and_starves_nobody(void **state)
 	assert_true(most < IW_ARRAY_LEN(l));
 	assert_int_equal(lend(&n, 0, 0, most + 10, l, IW_ARRAY_LEN(l)), most);
 	assert_int_equal(lend(&n, 0, 5000, WORKERS * 2 * f.ring_rx, l, IW_ARRAY_LEN(l)), 0);
-	/* For each that comes back there is one to be had, and one before its batch is over. */
+	/* Each frame given back can be lent again; one was given back before its batch ended. */
 	give_back(&l[0]);
 	assert_int_equal(lend(&n, 0, 9000, 2, l, 2), 1);
 	for (uint32_t i = 0; i < most; i++)
@@ -783,7 +781,7 @@ static void who_hoards_loans_gets_no_more_and_starves_nobody(void **state)
 	close_net(&n);
 }
 
-/* Whoever has the loan reads on, and the frames are the others' again when they come back. */
+/* The loan remains readable, and its frame returns to the others when it is given back. */
 static void loans_outlive_their_worker(void **state)
 {
 	struct iw_xsk_cfg cfg = { .interface = "one", .mtu = 1500 };
@@ -799,18 +797,19 @@ static void loans_outlive_their_worker(void **state)
 	iw_xsk_close(n.in[1]);
 	assert_int_equal(lend(&n, 0, 3, WORKERS * 2 * f.ring_rx, NULL, 0), 0);
 	give_back(&l[0]);
-	/* The last worker of all. */
+	/* The last worker. */
 	iw_xsk_close(n.in[0]);
 	give_back(&l[1]);
 	must_hold(&l[2]);
-	/* And one that comes while nothing else holds the interface. */
+	/* A new worker, while only loans hold the interface. */
 	must(iw_xsk_open(&n.in[0], &cfg, &refused));
 	must(iw_xsk_open(&n.in[1], &cfg, &refused));
 	give_back(&l[2]);
 	close_net(&n);
 }
 
-/* Whoever takes its place has a whole share; debug builds count the frames of both when the interface is closed. */
+/* The worker that takes its place has a whole share; debug builds count the frames of both when the
+ * interface is closed. */
 static void the_place_of_a_worker_with_loans_is_whole(void **state)
 {
 	struct iw_xsk_cfg cfg = { .interface = "one", .mtu = 1500 };
@@ -828,7 +827,7 @@ static void the_place_of_a_worker_with_loans_is_whole(void **state)
 	close_net(&n);
 }
 
-/* So many packets wait for worker 0. */
+/* Sends `many` packets to worker 0 and waits until they are pending. */
 static void gather(struct net *n, unsigned many)
 {
 	uint64_t end = iw_os_now() + TIME;
@@ -839,7 +838,7 @@ static void gather(struct net *n, unsigned many)
 		assert_true(iw_os_now() < end);
 }
 
-/* The times are said, and nobody waits for them to pass. */
+/* The test passes the times as arguments, and does not wait. */
 static void packets_that_come_closely_are_left_until_they_are_some(void **state)
 {
 	enum { MANY = 64 };
@@ -852,12 +851,12 @@ static void packets_that_come_closely_are_left_until_they_are_some(void **state)
 	NEEDS_XDP();
 	open_net(&n);
 	x = n.in[0];
-	/* Some time after the last batch: at once. */
+	/* Some time after the last batch: receive at once. */
 	assert_false(iw_xsk_ripe(x, t));
 	gather(&n, 1);
 	assert_true(iw_xsk_ripe(x, t + IW_MSEC(1)));
 	assert_int_equal(iw_xsk_recv(x, rx, IW_XSK_BATCH), 1);
-	/* Closely behind it: when no other has come for a while. */
+	/* Shortly after a batch: receive after a pause. */
 	assert_false(iw_xsk_ripe(x, t + IW_MSEC(2)));
 	gather(&n, 1);
 	assert_false(iw_xsk_ripe(x, t + IW_MSEC(2) + 1000));
@@ -866,7 +865,7 @@ static void packets_that_come_closely_are_left_until_they_are_some(void **state)
 	assert_false(iw_xsk_ripe(x, t + IW_MSEC(2) + 6000));
 	assert_true(iw_xsk_ripe(x, t + IW_MSEC(3)));
 	assert_int_equal(iw_xsk_recv(x, rx, IW_XSK_BATCH), 2);
-	/* Or when there are enough. */
+	/* Or when there are enough packets. */
 	assert_false(iw_xsk_ripe(x, t + IW_MSEC(4)));
 	gather(&n, MANY);
 	assert_true(iw_xsk_ripe(x, t + IW_MSEC(4) + 1000));

@@ -1,16 +1,98 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What the driver of an interface can do with XDP: the kernel tells it through generic netlink from 6.3 on. */
-#include "loader/attach.h"
+/* Interfaces: index, queues and offloads through ethtool; XDP features of the driver through
+ * netlink. */
+#include "loader/interface.h"
 
+#include <linux/ethtool.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
+#include <linux/sockios.h>
+#include <net/if.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "util/num.h"
+#include "util/text.h"
 
-/* linux/netdev.h, which older headers lack. */
+int iw_interface_index(unsigned *out, const char *interface, struct iw_fault *why)
+{
+	*out = if_nametoindex(interface);
+	if (*out == 0)
+		return iw_fail(why, IW_E_NOENT,
+			       "interface %s: no such interface; `ip link` lists them", interface);
+	return 0;
+}
+
+static bool ask_ethtool(const char *interface, void *cmd)
+{
+	struct ifreq r = { .ifr_data = cmd };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool ok;
+
+	memcpy(r.ifr_name, interface, IW_MIN(strlen(interface), sizeof(r.ifr_name) - 1));
+	ok = fd >= 0 && ioctl(fd, SIOCETHTOOL, &r) == 0;
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+bool iw_interface_is_veth(const char *interface)
+{
+	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
+
+	return ask_ethtool(interface, &info) && strcmp(info.driver, "veth") == 0;
+}
+
+unsigned iw_interface_queues(const char *interface)
+{
+	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
+	unsigned n = 0;
+
+	if (ask_ethtool(interface, &channels))
+		n = channels.rx_count + channels.combined_count;
+	/* A driver without configurable channels has one queue. */
+	return IW_MAX(n, 1u);
+}
+
+static const struct {
+	enum iw_xdp_offload bit;
+	uint32_t cmd, mask;
+	const char *name;
+} offloads[] = {
+	{ IW_XDP_TSO, ETHTOOL_GTSO, 1, "tso" },
+	{ IW_XDP_GSO, ETHTOOL_GGSO, 1, "gso" },
+	{ IW_XDP_GRO, ETHTOOL_GGRO, 1, "gro" },
+	{ IW_XDP_LRO, ETHTOOL_GFLAGS, ETH_FLAG_LRO, "lro" },
+	{ IW_XDP_RX_CSUM, ETHTOOL_GRXCSUM, 1, "rx-checksum" },
+	{ IW_XDP_TX_CSUM, ETHTOOL_GTXCSUM, 1, "tx-checksum" },
+};
+
+unsigned iw_interface_offloads(const char *interface)
+{
+	unsigned on = 0;
+
+	for (size_t i = 0; i < IW_ARRAY_LEN(offloads); i++) {
+		struct ethtool_value v = { .cmd = offloads[i].cmd };
+
+		if (ask_ethtool(interface, &v) && v.data & offloads[i].mask)
+			on |= offloads[i].bit;
+	}
+	return on;
+}
+
+const char *iw_interface_offload_name(enum iw_xdp_offload offload)
+{
+	for (size_t i = 0; i < IW_ARRAY_LEN(offloads); i++)
+		if (offloads[i].bit == offload)
+			return offloads[i].name;
+	return "unknown";
+}
+
+/* --- XDP features of the driver, through generic netlink (Linux 6.3) --- */
+
+/* linux/netdev.h; older headers lack them. */
 #define NETDEV_CMD_DEV_GET        1
 #define NETDEV_A_DEV_IFINDEX      1
 #define NETDEV_A_DEV_XDP_FEATURES 3
@@ -37,7 +119,7 @@ union answer {
 	uint8_t octets[ANSWER_LEN];
 };
 
-/* False: no answer. The attribute's value is @len octets of @value. */
+/* Sends a request with one attribute. False: no reply. */
 static bool ask(int fd, union answer *out, uint16_t family, uint8_t cmd, uint16_t type,
 		const void *value, uint16_t len)
 {
@@ -57,7 +139,7 @@ static bool ask(int fd, union answer *out, uint16_t family, uint8_t cmd, uint16_
 	       out->h.nlmsg_len >= NLMSG_LENGTH(GENL_HDRLEN);
 }
 
-/* The value of the attribute of that type, @len octets of it; zeroes: none. */
+/* Copies the first @len octets of the attribute of that type; zeroes: it is missing. */
 static void find(void *value, size_t len, const union answer *from, uint16_t type)
 {
 	size_t at = NLMSG_LENGTH(GENL_HDRLEN), end = IW_MIN(from->h.nlmsg_len, sizeof(*from));
@@ -75,7 +157,7 @@ static void find(void *value, size_t len, const union answer *from, uint16_t typ
 	}
 }
 
-bool iw_attach_driver(struct iw_xdp_driver *out, unsigned ifindex)
+bool iw_interface_driver(struct iw_xdp_driver *out, unsigned ifindex)
 {
 	static const char netdev[] = "netdev";
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
