@@ -2,9 +2,6 @@
 /* The decoder: a frame goes to its connection, and steps are done until an event is there. */
 #include "ddp-dump/internal.h"
 
-#include <assert.h>
-#include <string.h>
-
 #include "ddp-dump/packet.h"
 
 #define DEFAULT_FLOWS     65536
@@ -58,10 +55,37 @@ int iw_cap_new(struct iw_cap **out, const struct iw_cap_cfg *cfg)
 	return 0;
 }
 
+/* Each file frees what its part of the flow holds. */
+static void flow_free(struct iw_cap *c, struct flow *f)
+{
+	for (unsigned d = 0; d < 2; d++)
+		iw_cap_stream_drop(c, &f->dir[d]);
+	iw_cap_startup_drop(c, f);
+	iw_cap_sctp_drop(c, f);
+	iw_cap_flow_free(c, f);
+}
+
+void iw_cap_finish(struct iw_cap *c)
+{
+	/* In the order in which they appeared would need a sort; the order in which they were
+	 * last heard of is as good. */
+	for (int i = 0; i < LRU_COUNT; i++) {
+		struct iw_list *l;
+
+		while ((l = iw_list_first(&c->lru[i])))
+			iw_cap_flow_close(c, iw_container_of(l, struct flow, link));
+	}
+}
+
 void iw_cap_free(struct iw_cap *c)
 {
+	struct iw_list *l;
+
 	if (!c)
 		return;
+	iw_cap_finish(c);
+	while ((l = iw_list_first(&c->closing)))
+		flow_free(c, iw_container_of(l, struct flow, link));
 	iw_cap_flows_fini(c);
 	iw_cap_streams_fini(c);
 	iw_pool_fini(&c->pool);
@@ -73,29 +97,6 @@ void iw_cap_free(struct iw_cap *c)
 const struct iw_cap_totals *iw_cap_totals(const struct iw_cap *c)
 {
 	return &c->totals;
-}
-
-struct iw_cap_event *iw_cap_event_new(struct iw_cap *c, enum iw_cap_kind kind, struct flow *f,
-				      unsigned d, uint64_t time_ns, uint64_t frame)
-{
-	assert(c->event_first + c->events < EVENTS_MAX);
-
-	struct iw_cap_event *ev = &c->event[c->event_first + c->events++];
-
-	memset(ev, 0, sizeof(*ev));
-	ev->kind = kind;
-	ev->flow = &f->pub;
-	ev->from = d;
-	ev->time_ns = time_ns;
-	ev->frame = frame;
-	return ev;
-}
-
-struct iw_fault *iw_cap_event_error(struct iw_cap *c, struct flow *f, unsigned d, uint64_t time_ns,
-				    uint64_t frame)
-{
-	c->totals.errors++;
-	return &iw_cap_event_new(c, IW_CAP_ERROR, f, d, time_ns, frame)->error;
 }
 
 static void count_other(struct iw_cap *c, enum packet_kind kind)
@@ -320,7 +321,7 @@ static bool step(struct iw_cap *c)
 		struct flow *f = iw_container_of(l, struct flow, link);
 
 		if (!flow_step(c, f))
-			iw_cap_flow_free(c, f);
+			flow_free(c, f);
 		return true;
 	}
 	if (!c->cur)
@@ -351,16 +352,4 @@ const struct iw_cap_event *iw_cap_next(struct iw_cap *c)
 	}
 	c->event_out = true;
 	return &c->event[c->event_first];
-}
-
-void iw_cap_finish(struct iw_cap *c)
-{
-	/* In the order in which they appeared would need a sort; the order in which they were
-	 * last heard of is as good. */
-	for (int i = 0; i < LRU_COUNT; i++) {
-		struct iw_list *l;
-
-		while ((l = iw_list_first(&c->lru[i])))
-			iw_cap_flow_close(c, iw_container_of(l, struct flow, link));
-	}
 }

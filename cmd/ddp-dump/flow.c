@@ -64,19 +64,8 @@ int iw_cap_flows_init(struct iw_cap *c)
 	return c->bucket && c->tag_bucket ? 0 : IW_E_NOMEM;
 }
 
-static void free_all(struct iw_cap *c, struct iw_list *head)
-{
-	struct iw_list *l;
-
-	while ((l = iw_list_first(head)))
-		iw_cap_flow_free(c, iw_container_of(l, struct flow, link));
-}
-
 void iw_cap_flows_fini(struct iw_cap *c)
 {
-	for (int i = 0; i < LRU_COUNT; i++)
-		free_all(c, &c->lru[i]);
-	free_all(c, &c->closing);
 	if (c->bucket)
 		iw_mem_free(c->mem, c->bucket, c->buckets * sizeof(*c->bucket));
 	if (c->tag_bucket)
@@ -222,16 +211,7 @@ void iw_cap_flow_close(struct iw_cap *c, struct flow *f)
 
 void iw_cap_flow_free(struct iw_cap *c, struct flow *f)
 {
-	for (int d = 0; d < 2; d++)
-		iw_cap_stream_drop(c, &f->dir[d]);
 	iw_list_del(&f->link);
-	if (f->follow) {
-		for (int d = 0; d < 2; d++)
-			iw_cap_walk_drop(c, &f->follow->walk[d]);
-		iw_cap_transfer_drop(c, &f->follow->transfer);
-	}
-	iw_mem_free(c->mem, f->follow, sizeof(*f->follow));
-	iw_cap_sctp_drop(c, f);
 	/* iw_cap_finish() also closes the connection of a frame whose events were not fetched. */
 	if (c->cur == f)
 		c->cur = NULL;

@@ -16,6 +16,8 @@
  *       and then
  *     segment.c   DDP and RDMAP of one segment, and the rules that it may break
  *     transfer.c  the transfer protocol of ddp-send and ddp-recv in Private Data and Sends
+ *     phase.c     the phases of a direction of TCP
+ *     event.c     the ring of events
  *
  * A step reads a stretch of octets up to the end of at most one FPDU, or one chunk, so that it makes
  * a handful of events at most: they wait in a ring of fixed size, and no caller has to hand in a
@@ -262,6 +264,11 @@ struct held {
 	uint8_t head[IW_SCTP_SSN_LEN + 2 + IW_SCTP_PD_MAX]; /* longest of what is looked at */
 };
 
+static inline struct held *held_of(struct iw_list *l)
+{
+	return iw_container_of(l, struct held, q.link);
+}
+
 /* One direction of an association. */
 struct way {
 	bool init_seen;
@@ -431,12 +438,19 @@ struct iw_cap {
 	struct iw_cap_totals totals;
 };
 
-/* decode.c: a new event, zeroed but for who, when and kind. */
+/* event.c: a new event, zeroed but for who, when and kind. */
 struct iw_cap_event *iw_cap_event_new(struct iw_cap *c, enum iw_cap_kind kind, struct flow *f,
 				      unsigned d, uint64_t time_ns, uint64_t frame);
-/* decode.c: a new error event, whose fault the caller fills by iw_fail. */
+/* event.c: a new error event, whose fault the caller fills by iw_fail. */
 struct iw_fault *iw_cap_event_error(struct iw_cap *c, struct flow *f, unsigned d, uint64_t time_ns,
 				    uint64_t frame);
+/* event.c: a loss event, and the counters. */
+void iw_cap_report_loss(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n,
+			enum iw_cap_why why, bool sync, const char *where);
+
+/* phase.c */
+void iw_cap_set_phase(struct dir *s, enum phase to);
+const char *iw_cap_phase_text(enum phase p);
 
 /* flow.c */
 IW_MUST_CHECK int iw_cap_flows_init(struct iw_cap *c);
@@ -471,6 +485,9 @@ struct iw_list *iw_cap_queue_seek(struct iw_cap *c, struct queue *q, uint64_t ke
 void iw_cap_queue_add(struct iw_cap *c, struct queue *q, struct iw_list *at, struct queued *e,
 		      uint64_t key);
 void iw_cap_queue_del(struct queued *e);
+/* A block for a message that waits; NULL: no room. */
+struct held *iw_cap_held_new(struct iw_cap *c, struct way *w);
+void iw_cap_held_free(struct iw_cap *c, struct way *w, struct held *h);
 
 /* stream.c */
 /* Does one step of work on a direction; false: there is none. */
@@ -479,8 +496,6 @@ bool iw_cap_stream_step(struct iw_cap *c, struct flow *f, unsigned d);
 void iw_cap_stream_drop(struct iw_cap *c, struct dir *s);
 
 /* startup.c */
-void iw_cap_set_phase(struct dir *s, enum phase to);
-const char *iw_cap_phase_text(enum phase p);
 /* Octets taken of the run; 0 when the direction waits for the other one. */
 size_t iw_cap_startup_run(struct iw_cap *c, struct flow *f, unsigned d, const struct run *r);
 /* That many octets are missing. */
@@ -490,6 +505,8 @@ void iw_cap_startup_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n
 void iw_cap_startup_give_up(struct iw_cap *c, struct flow *f);
 /* A Reply came first: has the place been reached where the Request must have ended? */
 bool iw_cap_startup_check(struct iw_cap *c, struct flow *f);
+/* Frees f->follow. */
+void iw_cap_startup_drop(struct iw_cap *c, struct flow *f);
 
 /* fpdu.c */
 void iw_cap_walk_start(struct walk *w, bool markers, bool markers_known);
@@ -567,9 +584,6 @@ bool iw_cap_sctp_step(struct iw_cap *c, struct flow *f);
 bool iw_cap_sctp_flush(struct iw_cap *c, struct flow *f);
 /* Forgets what the association holds. */
 void iw_cap_sctp_drop(struct iw_cap *c, struct flow *f);
-/* A block for a message that waits; NULL: no room. */
-struct held *iw_cap_held_new(struct iw_cap *c, struct way *w);
-void iw_cap_held_free(struct iw_cap *c, struct way *w, struct held *h);
 
 /* session.c */
 IW_MUST_CHECK int iw_cap_streams_init(struct iw_cap *c);
@@ -585,8 +599,5 @@ void iw_cap_session_drop(struct iw_cap *c, struct flow *f);
 
 /* stream.c: the current segment brought octets that came before. */
 void iw_cap_report_again(struct iw_cap *c, struct flow *f, unsigned d);
-/* stream.c: a loss event, and the counters. */
-void iw_cap_report_loss(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n,
-			enum iw_cap_why why, bool sync, const char *where);
 
 #endif

@@ -107,28 +107,6 @@ static struct iw_fault *tell_error(struct iw_cap *c, struct flow *f, unsigned d)
 	return iw_cap_event_error(c, f, d, c->now_ns, c->frame);
 }
 
-/* --- blocks --- */
-
-struct held *iw_cap_held_new(struct iw_cap *c, struct way *w)
-{
-	struct held *h = w->blocks < c->dir_blocks ? iw_pool_get(&c->pool) : NULL;
-
-	w->blocks += h != NULL;
-	return h;
-}
-
-void iw_cap_held_free(struct iw_cap *c, struct way *w, struct held *h)
-{
-	iw_cap_queue_del(&h->q);
-	iw_pool_put(&c->pool, h);
-	w->blocks--;
-}
-
-static struct held *held_of(struct iw_list *l)
-{
-	return iw_container_of(l, struct held, q.link);
-}
-
 /* --- TSNs --- */
 
 static bool has_tsn(const struct way *w, uint32_t tsn)

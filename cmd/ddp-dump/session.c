@@ -35,11 +35,6 @@ static size_t bucket_of(const struct iw_cap *c, const struct flow *f, uint16_t s
 	return (f->pub.id * (size_t)40503 + sid) & (c->stream_buckets - 1);
 }
 
-static struct held *held_of(struct iw_list *l)
-{
-	return iw_container_of(l, struct held, q.link);
-}
-
 static void drop_early(struct iw_cap *c, struct stream *st)
 {
 	struct iw_list *l;

@@ -7,7 +7,6 @@
  */
 #include "ddp-dump/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* RFC 5044 7.1.1; the Reply has a p where the Request has its q. M stands nowhere but in front:
@@ -17,36 +16,6 @@ static const char request_key[] = "MPA ID Req Frame";
 #define REPLY_LETTER 'p'
 
 #define REV_KNOWN_MAX 2 /* RFC 6581 */
-
-const char *iw_cap_phase_text(enum phase p)
-{
-	static const char *const text[PHASE_COUNT] = {
-#define IW_X_(name, what) [PHASE_##name] = what,
-		PHASE_LIST(IW_X_)
-#undef IW_X_
-	};
-
-	return text[p];
-}
-
-#define TO(p) (1u << PHASE_##p)
-
-void iw_cap_set_phase(struct dir *s, enum phase to)
-{
-	static const unsigned allowed[PHASE_COUNT] = {
-		[PHASE_SEARCH] = TO(SEARCH) | TO(FRAME) | TO(FIRST) | TO(HUNT) | TO(PLAIN),
-		[PHASE_FRAME] = TO(SEARCH) | TO(WAIT) | TO(PLAIN),
-		[PHASE_WAIT] = TO(SEARCH) | TO(FIRST) | TO(HUNT) | TO(PLAIN),
-		[PHASE_FIRST] = TO(FPDU) | TO(HUNT) | TO(PLAIN),
-		[PHASE_FPDU] = TO(HUNT) | TO(PLAIN),
-		[PHASE_HUNT] = TO(HUNT) | TO(FPDU) | TO(PLAIN),
-		[PHASE_PLAIN] = TO(SEARCH) | TO(PLAIN),
-	};
-
-	assert(allowed[s->phase] & 1u << to);
-	(void)allowed;
-	s->phase = to;
-}
 
 static void search(struct dir *s)
 {
@@ -567,4 +536,15 @@ void iw_cap_startup_gap(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n
 		fo->request_end_known = false;
 		start_without_request(c, f);
 	}
+}
+
+void iw_cap_startup_drop(struct iw_cap *c, struct flow *f)
+{
+	if (!f->follow)
+		return;
+	for (unsigned d = 0; d < 2; d++)
+		iw_cap_walk_drop(c, &f->follow->walk[d]);
+	iw_cap_transfer_drop(c, &f->follow->transfer);
+	iw_mem_free(c->mem, f->follow, sizeof(*f->follow));
+	f->follow = NULL;
 }

@@ -42,30 +42,6 @@ void iw_cap_stream_drop(struct iw_cap *c, struct dir *s)
 		piece_free(c, s, p);
 }
 
-void iw_cap_report_loss(struct iw_cap *c, struct flow *f, unsigned d, uint64_t n,
-			enum iw_cap_why why, bool sync, const char *where)
-{
-	struct dir *s = &f->dir[d];
-	struct iw_cap_event *ev;
-
-	c->totals.losses++;
-	c->totals.lost_octets += n;
-	/* A capture with a snap length has such a hole in every frame, and each ddp event says
-	 * that its CRC is absent. */
-	if (why == IW_CAP_WHY_SNAP && sync) {
-		if (s->snap_told)
-			return;
-		s->snap_told = true;
-	}
-	ev = iw_cap_event_new(c, IW_CAP_TCP, f, d, c->now_ns, c->frame);
-	ev->tcp.kind = IW_CAP_TCP_LOSS;
-	ev->tcp.why = why;
-	ev->tcp.seq = s->next;
-	ev->tcp.octets = n;
-	ev->tcp.sync = sync;
-	ev->tcp.where = where;
-}
-
 /* The direction has come n octets further. */
 static void go_on(struct dir *s, size_t n)
 {
