@@ -261,7 +261,7 @@ struct held {
 	uint32_t len; /* octets of user data it had on the wire */
 	uint64_t time_ns, frame;
 	uint16_t head_len;
-	uint8_t head[IW_SCTP_SSN_LEN + 2 + IW_SCTP_PD_MAX]; /* longest of what is looked at */
+	uint8_t head[IW_SCTP_CONTROL_LEN + IW_SCTP_PD_MAX]; /* longest of what is looked at */
 };
 
 static inline struct held *held_of(struct iw_list *l)
@@ -425,7 +425,7 @@ struct iw_cap {
 	unsigned event_first, events;
 	bool event_out; /* event[event_first] is with the caller */
 	/* what events point to */
-	uint8_t pd[IW_SCTP_SSN_LEN + 2 + IW_SCTP_PD_MAX];
+	uint8_t pd[IW_SCTP_CONTROL_LEN + IW_SCTP_PD_MAX];
 	struct iw_rreq rreq;
 	struct iw_atomic_req atomic_req;
 	struct iw_atomic_rsp atomic_rsp;

@@ -14,7 +14,6 @@
 #define TRAIN_TRIES 4
 
 #define VTAG_AT 4 /* in the common header */
-#define CRC_AT  8
 
 /* --- which association --- */
 
@@ -553,7 +552,7 @@ static void on_chunk(struct iw_cap *c, struct flow *f, uint8_t type, uint8_t fla
 
 static enum iw_cap_crc verdict(const uint8_t *p, size_t len)
 {
-	uint32_t field = iw_get_le32(p + CRC_AT);
+	uint32_t field = iw_get_le32(p + IW_SCTP_CHECKSUM_POS);
 
 	if (field == iw_wire_sctp_checksum(p, len))
 		return IW_CAP_CRC_GOOD;
@@ -573,7 +572,7 @@ static size_t packet_end(const uint8_t *p, size_t len)
 		size_t n = iw_get_be16(p + pos + 2);
 
 		if (pos > IW_SCTP_HDR_LEN && len - pos > IW_SCTP_HDR_LEN &&
-		    memcmp(p, p + pos, CRC_AT) == 0) {
+		    memcmp(p, p + pos, IW_SCTP_CHECKSUM_POS) == 0) {
 			if (verdict(p, pos) != IW_CAP_CRC_BAD)
 				return pos;
 			tries++;
@@ -610,7 +609,8 @@ static void begin_packet(struct iw_cap *c, struct flow *f)
 	if (f->assoc) {
 		struct iw_fault *why = tell_error(c, f, c->cur_dir);
 
-		iw_fail(why, IW_E_FORMAT, "sctp: checksum %x, expected %x", iw_get_le32(p + CRC_AT),
+		iw_fail(why, IW_E_FORMAT, "sctp: checksum %x, expected %x",
+			iw_get_le32(p + IW_SCTP_CHECKSUM_POS),
 			iw_wire_sctp_checksum(p, c->pkt.end));
 		why->clause = "RFC 9260 6.8";
 	}

@@ -295,7 +295,7 @@ static void take_early(struct iw_cap *c, struct stream *st, unsigned d)
 	struct turn t = { .control = control };
 
 	if (control) {
-		t.fn = h->head_len >= 4 ? iw_get_be16(h->head + 2) : 0;
+		t.fn = h->head_len >= IW_SCTP_CONTROL_LEN ? iw_get_be16(h->head + 2) : 0;
 	} else {
 		iw_cap_segment_decode(c, &ev, h->head + IW_SCTP_SSN_LEN,
 				      (size_t)h->head_len - IW_SCTP_SSN_LEN,
@@ -458,7 +458,7 @@ static void on_control(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 	e->pd = e->control.pd;
 	e->pd_len = e->control.pd_len;
 	/* Also of what was not captured. */
-	e->control.pd_len = m->len - (IW_SCTP_SSN_LEN + 2);
+	e->control.pd_len = m->len - IW_SCTP_CONTROL_LEN;
 	if ((e->control.fn == IW_SCTP_FN_ENH_INITIATE || e->control.fn == IW_SCTP_FN_ENH_ACCEPT) &&
 	    iw_wire_mpa_enhanced_decode(&e->enh, e->pd, e->pd_len) > 0) {
 		e->enhanced = true;
@@ -525,7 +525,7 @@ static void on_segment(struct iw_cap *c, struct flow *f, unsigned d, struct stre
 void iw_cap_session_message(struct iw_cap *c, struct flow *f, unsigned d, const struct msg *m)
 {
 	bool control = m->ppid == IW_SCTP_PPID_CONTROL;
-	size_t need = IW_SCTP_SSN_LEN + (control ? 2 : 0);
+	size_t need = control ? IW_SCTP_CONTROL_LEN : IW_SCTP_SSN_LEN;
 	struct stream *st = stream_of(c, f, m->sid);
 
 	if (!st) {

@@ -11,9 +11,8 @@
 
 /* RFC 5044 7.1.1; the Reply has a p where the Request has its q. M stands nowhere but in front:
  * a comparison that fails can begin again with the octet that failed it. */
-static const char request_key[] = "MPA ID Req Frame";
-#define KEY_DIFFERS  9
-#define REPLY_LETTER 'p'
+static const char request_key[] = IW_MPA_REQUEST_KEY;
+#define REPLY_LETTER ((uint8_t)IW_MPA_REPLY_KEY[IW_MPA_KEY_DIFFERS])
 
 #define REV_KNOWN_MAX 2 /* RFC 6581 */
 
@@ -325,8 +324,8 @@ static void on_frame(struct iw_cap *c, struct flow *f, unsigned d, const struct 
 /* One octet against the key; true when it is complete. */
 static bool match_octet(struct dir *s, uint8_t o)
 {
-	if (s->match == KEY_DIFFERS &&
-	    (o == (uint8_t)request_key[KEY_DIFFERS] || o == REPLY_LETTER)) {
+	if (s->match == IW_MPA_KEY_DIFFERS &&
+	    (o == (uint8_t)request_key[IW_MPA_KEY_DIFFERS] || o == REPLY_LETTER)) {
 		s->match_reply = o == REPLY_LETTER;
 		s->match++;
 	} else if (o == (uint8_t)request_key[s->match]) {
@@ -357,7 +356,7 @@ static void on_key(struct iw_cap *c, struct flow *f, unsigned d)
 	*w = (struct walk){ .list = w->list };
 	memcpy(w->buf, request_key, IW_MPA_KEY_LEN);
 	if (s->match_reply)
-		w->buf[KEY_DIFFERS] = REPLY_LETTER;
+		w->buf[IW_MPA_KEY_DIFFERS] = REPLY_LETTER;
 	w->buf_len = IW_MPA_KEY_LEN;
 	w->frame_seen = IW_MPA_KEY_LEN;
 	s->match = 0;
@@ -404,7 +403,7 @@ static size_t search_run(struct iw_cap *c, struct flow *f, unsigned d, const str
 static bool is_plausible(const struct flow *f, unsigned d, const struct walk *w)
 {
 	const struct follow *fo = f->follow;
-	bool is_reply = w->buf[KEY_DIFFERS] == REPLY_LETTER;
+	bool is_reply = w->buf[IW_MPA_KEY_DIFFERS] == REPLY_LETTER;
 	bool expected = is_reply && fo->request.seen && initiator_of(f) != (int)d;
 
 	return f->dir[d].match_start || expected ||

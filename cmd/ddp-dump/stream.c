@@ -242,8 +242,6 @@ static bool hold(struct iw_cap *c, struct dir *s)
 
 /* --- steps --- */
 
-static const uint8_t key_front[] = { 'M', 'P', 'A', ' ', 'I', 'D', ' ', 'R', 'e' };
-
 /* A direction that is not followed: only a TCP segment that begins with an MPA key is of
  * interest. */
 static bool step_plain(struct iw_cap *c, struct flow *f, struct dir *s)
@@ -253,7 +251,7 @@ static bool step_plain(struct iw_cap *c, struct flow *f, struct dir *s)
 	bool agreed = f->follow && f->follow->agreed;
 
 	if (!agreed && r->off == 0 && r->len >= IW_MPA_KEY_LEN &&
-	    memcmp(r->p, key_front, sizeof(key_front)) == 0 &&
+	    memcmp(r->p, IW_MPA_REQUEST_KEY, IW_MPA_KEY_DIFFERS) == 0 &&
 	    !iw_seq32_before(c->cur_seq, s->next)) {
 		s->next = c->cur_seq;
 		s->searched = 0;

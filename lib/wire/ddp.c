@@ -26,11 +26,10 @@
 #define IETF_RV 1
 
 /* RFC 5040 4.8: HdrCt in the high bits of octet 2. */
-#define TERM_M       0x80
-#define TERM_D       0x40
-#define TERM_R       0x20
-#define TERM_RSVD    0x1f
-#define TERM_LEN_LEN 2 /* octets of DDP Segment Length */
+#define TERM_M    0x80
+#define TERM_D    0x40
+#define TERM_R    0x20
+#define TERM_RSVD 0x1f
 
 #define NO_QN -1 /* a tagged message's */
 
@@ -214,12 +213,12 @@ int iw_terminate_decode(struct iw_terminate *out, const uint8_t *src, size_t len
 	out->rsvd_bits = src[2] & TERM_RSVD;
 	out->rsvd = src[3];
 	if (out->m || out->d) {
-		if (len - used < TERM_LEN_LEN) {
+		if (len - used < IW_RDMAP_TERM_LEN_LEN) {
 			out->len_absent = true;
 			return (int)used;
 		}
 		out->ddp_len = iw_get_be16(src + used);
-		used += TERM_LEN_LEN;
+		used += IW_RDMAP_TERM_LEN_LEN;
 	}
 	if (out->d) {
 		n = iw_wire_ddp_decode(&h, src + used, len - used);
@@ -272,7 +271,7 @@ bool iw_terminate_decode_siw(struct iw_terminate *out, const struct iw_terminate
 
 int iw_terminate_encode(uint8_t *dst, size_t cap, const struct iw_terminate *in)
 {
-	size_t len_len = (in->m || in->d) && !in->len_absent ? TERM_LEN_LEN : 0;
+	size_t len_len = (in->m || in->d) && !in->len_absent ? IW_RDMAP_TERM_LEN_LEN : 0;
 	size_t hdr_len = in->d ? in->ddp_hdr_len : 0;
 	size_t rreq_len = in->r && in->has_rreq ? IW_RDMAP_RREQ_LEN : 0;
 	size_t len = IW_RDMAP_TERM_MIN + len_len + hdr_len + rreq_len;

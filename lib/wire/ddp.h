@@ -13,12 +13,13 @@
 
 #include "util/text.h"
 
-#define IW_DDP_TAGGED_LEN   14
-#define IW_DDP_UNTAGGED_LEN 18
-#define IW_DDP_HDR_MAX      IW_DDP_UNTAGGED_LEN
-#define IW_RDMAP_RREQ_LEN   28
-#define IW_RDMAP_TERM_MIN   4
-#define IW_RDMAP_TERM_MAX   52 /* control 4, length 2, untagged header 18, Read Request header 28 */
+#define IW_DDP_TAGGED_LEN     14
+#define IW_DDP_UNTAGGED_LEN   18
+#define IW_DDP_HDR_MAX        IW_DDP_UNTAGGED_LEN
+#define IW_RDMAP_RREQ_LEN     28
+#define IW_RDMAP_TERM_MIN     4
+#define IW_RDMAP_TERM_LEN_LEN 2 /* DDP Segment Length */
+#define IW_RDMAP_TERM_MAX     52 /* control 4, length 2, untagged header 18, Read Request header 28 */
 
 enum iw_qn { IW_QN_SEND = 0, IW_QN_RREQ = 1, IW_QN_TERM = 2, IW_QN_ATOMIC_RSP = 3 };
 

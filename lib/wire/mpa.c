@@ -8,10 +8,9 @@
 
 #include "util/num.h"
 
-/* RFC 5044 7.1.1; the key has no NUL. */
 static const char *const keys[] = {
-	[IW_MPA_REQUEST] = "MPA ID Req Frame",
-	[IW_MPA_REPLY] = "MPA ID Rep Frame",
+	[IW_MPA_REQUEST] = IW_MPA_REQUEST_KEY,
+	[IW_MPA_REPLY] = IW_MPA_REPLY_KEY,
 };
 
 static enum iw_mpa_kind kind_of(const uint8_t *key)

@@ -12,7 +12,11 @@
 
 #include "util/text.h"
 
+/* RFC 5044 7.1.1: on the wire without the NUL. */
+#define IW_MPA_REQUEST_KEY    "MPA ID Req Frame"
+#define IW_MPA_REPLY_KEY      "MPA ID Rep Frame"
 #define IW_MPA_KEY_LEN        16
+#define IW_MPA_KEY_DIFFERS    9      /* octets before the first one in which they differ */
 #define IW_MPA_FRAME_LEN      20     /* key, flags, Rev, PD_Length */
 #define IW_MPA_PD_MAX         512    /* RFC 5044 7.1.1 */
 #define IW_MPA_ENHANCED_LEN   4      /* RFC 6581 9 */

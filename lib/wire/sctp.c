@@ -8,8 +8,7 @@
 
 #include "wire/crc32c.h"
 
-#define CHECKSUM_POS 8
-#define DATA_LEN     (IW_SCTP_DATA_HDR_LEN - IW_SCTP_CHUNK_HDR_LEN)
+#define DATA_LEN (IW_SCTP_DATA_HDR_LEN - IW_SCTP_CHUNK_HDR_LEN)
 
 const char *iw_wire_sctp_chunk_name(uint8_t type)
 {
@@ -89,7 +88,7 @@ int iw_wire_sctp_hdr_decode(struct iw_sctp_hdr *out, const uint8_t *src, size_t 
 	out->sport = iw_get_be16(src);
 	out->dport = iw_get_be16(src + 2);
 	out->vtag = iw_get_be32(src + 4);
-	out->checksum = iw_get_le32(src + CHECKSUM_POS);
+	out->checksum = iw_get_le32(src + IW_SCTP_CHECKSUM_POS);
 	return IW_SCTP_HDR_LEN;
 }
 
@@ -100,7 +99,7 @@ int iw_wire_sctp_hdr_encode(uint8_t *dst, size_t cap, const struct iw_sctp_hdr *
 	iw_put_be16(dst, in->sport);
 	iw_put_be16(dst + 2, in->dport);
 	iw_put_be32(dst + 4, in->vtag);
-	iw_put_le32(dst + CHECKSUM_POS, in->checksum);
+	iw_put_le32(dst + IW_SCTP_CHECKSUM_POS, in->checksum);
 	return IW_SCTP_HDR_LEN;
 }
 
@@ -112,7 +111,7 @@ void iw_wire_sctp_hdr_print(struct iw_text *t, const struct iw_sctp_hdr *h)
 uint32_t iw_wire_sctp_checksum(const uint8_t *packet, size_t len)
 {
 	static const uint8_t zero[4];
-	uint32_t crc = iw_crc32c(0, packet, CHECKSUM_POS);
+	uint32_t crc = iw_crc32c(0, packet, IW_SCTP_CHECKSUM_POS);
 
 	crc = iw_crc32c(crc, zero, sizeof(zero));
 	return iw_crc32c(crc, packet + IW_SCTP_HDR_LEN, len - IW_SCTP_HDR_LEN);

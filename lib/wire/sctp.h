@@ -17,6 +17,7 @@
 #include "util/text.h"
 
 #define IW_SCTP_HDR_LEN       12
+#define IW_SCTP_CHECKSUM_POS  8 /* in the common header */
 #define IW_SCTP_CHUNK_HDR_LEN 4
 #define IW_SCTP_DATA_HDR_LEN  16   /* of the chunk, before the user data */
 #define IW_SCTP_INIT_LEN      16   /* of the value, before the parameters */

@@ -18,6 +18,8 @@
 #define IW_SCTP_ADAPTATION_DDP_RDMA_02 2
 #define IW_SCTP_PD_MAX                 512
 #define IW_SCTP_SSN_LEN                2
+/* DDP-SSN and Function Code */
+#define IW_SCTP_CONTROL_LEN            4
 
 enum iw_sctp_fn {
 	IW_SCTP_FN_INITIATE = 1,
